@@ -1,0 +1,117 @@
+/*
+ * arena.c - bump allocation by lifetime, and growable arrays.
+ *
+ * Chunks double from 64 KiB to 8 MiB so that a small kernel costs little and
+ * a 100 MB module costs few system calls. Nothing is freed one by one.
+ */
+#include "base/base.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_MIN ((size_t)64 << 10)
+#define CHUNK_MAX ((size_t)8 << 20)
+
+struct base_chunk {
+	struct base_chunk *next;
+	size_t size;
+	char mem[] __attribute__((aligned(16)));
+};
+
+void (*base_oom_handler)(size_t wanted);
+
+static void out_of_memory(size_t wanted)
+{
+	if (base_oom_handler)
+		base_oom_handler(wanted);
+	fprintf(stderr, "collider: out of memory (wanted %zu more bytes)\n", wanted);
+	exit(BASE_EXIT_INTERNAL);
+}
+
+void *base_alloc_slow(struct base_arena *a, size_t size, size_t align)
+{
+	size_t chunk = a->head ? a->head->size * 2 : CHUNK_MIN;
+
+	if (chunk > CHUNK_MAX)
+		chunk = CHUNK_MAX;
+	if (chunk < size + align)
+		chunk = size + align;
+	struct base_chunk *c = malloc(sizeof(*c) + chunk);
+	if (!c)
+		out_of_memory(chunk);
+	c->next = a->head;
+	c->size = chunk;
+	a->head = c;
+	a->cur = c->mem + size;
+	a->end = c->mem + chunk;
+	a->total += size;
+	return c->mem;
+}
+
+void *base_zalloc(struct base_arena *a, size_t size)
+{
+	void *p = base_alloc(a, size);
+
+	memset(p, 0, size);
+	return p;
+}
+
+char *base_strndup(struct base_arena *a, const char *s, size_t n)
+{
+	char *p = base_alloc(a, n + 1);
+
+	if (n)
+		memcpy(p, s, n);
+	p[n] = 0;
+	return p;
+}
+
+char *base_strdup(struct base_arena *a, const char *s)
+{
+	return base_strndup(a, s, strlen(s));
+}
+
+char *base_printf(struct base_arena *a, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	int n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	char *p = base_alloc(a, (size_t)n + 1);
+	va_start(ap, fmt);
+	vsnprintf(p, (size_t)n + 1, fmt, ap);
+	va_end(ap);
+	return p;
+}
+
+void base_arena_free(struct base_arena *a)
+{
+	struct base_chunk *c = a->head;
+
+	while (c) {
+		struct base_chunk *next = c->next;
+		free(c);
+		c = next;
+	}
+	memset(a, 0, sizeof(*a));
+}
+
+void base_vec_grow(void **v, size_t *cap, size_t want, size_t elem_size)
+{
+	size_t n = *cap ? *cap * 2 : 8;
+
+	if (n < want)
+		n = want;
+	void *p = realloc(*v, n * elem_size);
+	if (!p)
+		out_of_memory(n * elem_size);
+	*v = p;
+	*cap = n;
+}
+
+void base_vec_free_(void **v)
+{
+	free(*v);
+	*v = NULL;
+}

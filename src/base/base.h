@@ -1,0 +1,165 @@
+/*
+ * base.h - the front header of src/base: memory, vectors, text, diagnostics.
+ *
+ * Memory is named by lifetime: an arena lives as long as the kind of work it
+ * serves (module, kernel, launch) and is freed once, at the end of that work.
+ * A diagnostic is data (struct base_diag in a sink); the caller decides where
+ * it is printed. Nothing in this folder knows about PTX or races.
+ */
+#ifndef COLLIDER_BASE_H
+#define COLLIDER_BASE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* ---- arena.c ---------------------------------------------------------- */
+
+struct base_chunk;
+
+/* A bump allocator. Zero-initialised is valid and empty. */
+struct base_arena {
+	struct base_chunk *head; /* newest chunk */
+	char *cur, *end;         /* free part of the newest chunk */
+	size_t total;            /* bytes handed out, for statistics */
+};
+
+/* Slow path of base_alloc: starts a new chunk. Out of memory ends the process in
+ * the tools; the agent installs base_oom_handler instead. */
+void *base_alloc_slow(struct base_arena *a, size_t size, size_t align);
+
+/* Returns `size` bytes aligned to 16, not cleared, owned by the arena. */
+static inline void *base_alloc(struct base_arena *a, size_t size)
+{
+	size = (size + 15) & ~(size_t)15;
+	if ((size_t)(a->end - a->cur) < size)
+		return base_alloc_slow(a, size, 16);
+	void *p = a->cur;
+	a->cur += size;
+	a->total += size;
+	return p;
+}
+
+/* The same, cleared to zero. */
+void *base_zalloc(struct base_arena *a, size_t size);
+/* Copies n bytes and adds a NUL. */
+char *base_strndup(struct base_arena *a, const char *s, size_t n);
+char *base_strdup(struct base_arena *a, const char *s);
+/* printf into the arena. */
+char *base_printf(struct base_arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Frees all chunks; the arena is empty and usable again. */
+void base_arena_free(struct base_arena *a);
+
+#define BASE_NEW(arena, type)      ((type *)base_zalloc((arena), sizeof(type)))
+#define BASE_NEWN(arena, type, n)  ((type *)base_zalloc((arena), sizeof(type) * (size_t)(n)))
+#define BASE_COUNTOF(a)            (sizeof(a) / sizeof((a)[0]))
+
+/* Called when memory is exhausted; must not return. NULL (the default) prints
+ * one line and exits with BASE_EXIT_INTERNAL. */
+extern void (*base_oom_handler)(size_t wanted);
+
+/* ---- vec.h-like growable arrays (malloc-backed; free with base_vec_free) - */
+
+#define BASE_VEC(type)                                                                             \
+	struct {                                                                                   \
+		type *v;                                                                           \
+		size_t n, cap;                                                                     \
+	}
+
+/* Grows a vector's storage to hold at least `want` elements. */
+void base_vec_grow(void **v, size_t *cap, size_t want, size_t elem_size);
+
+#define base_vec_reserve(vec, want)                                                                \
+	do {                                                                                       \
+		if ((vec)->cap < (size_t)(want))                                                   \
+			base_vec_grow((void **)&(vec)->v, &(vec)->cap, (size_t)(want),             \
+				      sizeof((vec)->v[0]));                                        \
+	} while (0)
+#define base_vec_push(vec, x)                                                                      \
+	do {                                                                                       \
+		base_vec_reserve((vec), (vec)->n + 1);                                             \
+		(vec)->v[(vec)->n++] = (x);                                                        \
+	} while (0)
+#define base_vec_free(vec)                                                                         \
+	do {                                                                                       \
+		base_vec_free_((void **)&(vec)->v);                                                \
+		(vec)->n = (vec)->cap = 0;                                                         \
+	} while (0)
+void base_vec_free_(void **v);
+
+/* ---- text.c: a growing byte buffer ------------------------------------- */
+
+struct base_buf {
+	char *p;
+	size_t n, cap;
+};
+
+/* Makes room for `extra` more bytes behind b->n. */
+void base_buf_room(struct base_buf *b, size_t extra);
+void base_buf_put(struct base_buf *b, const void *s, size_t n);
+void base_buf_puts(struct base_buf *b, const char *s);
+void base_buf_printf(struct base_buf *b, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void base_buf_vprintf(struct base_buf *b, const char *fmt, va_list ap)
+	__attribute__((format(printf, 2, 0)));
+void base_buf_free(struct base_buf *b);
+
+/* ---- file.c ------------------------------------------------------------ */
+
+/* Reads a whole file ("-" is standard input) into malloc'd memory with a NUL
+ * behind it. Returns 0, or an errno value. */
+int base_read_file(const char *path, char **data, size_t *size);
+/* Writes to a temporary file beside `path` and renames it, so that a reader
+ * sees the old content or the new, never half ("-" is standard output).
+ * Returns 0, or an errno value; nothing is left behind on failure. */
+int base_write_file(const char *path, const void *data, size_t size);
+
+/* FNV-1a, 64 bit, of n bytes; `h` continues an earlier one, start with BASE_FNV_INIT. */
+#define BASE_FNV_INIT 0xcbf29ce484222325ull
+uint64_t base_hash(const void *data, size_t n, uint64_t h);
+
+/* ---- diag.c ------------------------------------------------------------ */
+
+/* A half-open place in a source text; line and col start at 1, 0 = unknown. */
+struct base_span {
+	uint32_t line, col;
+};
+
+enum base_severity { BASE_NOTE, BASE_WARNING, BASE_ERROR };
+
+struct base_diag {
+	enum base_severity severity;
+	struct base_span at;
+	const char *file; /* NULL: not about a file */
+	char *text;       /* "found X, expected Y" */
+};
+
+/* Collects diagnostics. Zero-initialised is valid. At most `limit` errors are
+ * kept (0: 20); later ones are only counted. */
+struct base_sink {
+	BASE_VEC(struct base_diag) diags;
+	unsigned errors, warnings, limit;
+};
+
+void base_report(struct base_sink *s, enum base_severity sev, const char *file,
+		 struct base_span at, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+/* Prints "file:line:col: error: text" lines. */
+void base_sink_print(const struct base_sink *s, FILE *out);
+void base_sink_free(struct base_sink *s);
+
+/* One line on stderr, "collider: ...", for tools; never exits. */
+void base_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---- exit codes (documented in docs/exit-codes.md) --------------------- */
+
+enum base_exit {
+	BASE_EXIT_OK = 0,
+	BASE_EXIT_INPUT = 1,    /* the input is wrong: not PTX, truncated, unreadable */
+	BASE_EXIT_USAGE = 2,    /* the command line is wrong */
+	BASE_EXIT_ENV = 3,      /* something needed is missing: toolkit, GPU, CUPTI */
+	BASE_EXIT_INTERNAL = 70 /* our bug, or out of memory */
+};
+
+#endif

@@ -1,0 +1,162 @@
+/*
+ * text.c - byte buffers, whole files, hashing.
+ *
+ * base_write_file is the only way our tools write a result: a temporary file
+ * and a rename, so that no failure leaves a half-written output behind.
+ */
+#include "base/base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void base_buf_room(struct base_buf *b, size_t extra)
+{
+	if (b->cap - b->n < extra)
+		base_vec_grow((void **)&b->p, &b->cap, b->n + extra, 1);
+}
+
+void base_buf_put(struct base_buf *b, const void *s, size_t n)
+{
+	base_buf_room(b, n);
+	if (n)
+		memcpy(b->p + b->n, s, n);
+	b->n += n;
+}
+
+void base_buf_puts(struct base_buf *b, const char *s)
+{
+	base_buf_put(b, s, strlen(s));
+}
+
+void base_buf_vprintf(struct base_buf *b, const char *fmt, va_list ap)
+{
+	va_list again;
+
+	va_copy(again, ap);
+	int n = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
+	base_buf_room(b, (size_t)n + 1);
+	vsnprintf(b->p + b->n, (size_t)n + 1, fmt, ap);
+	b->n += (size_t)n;
+}
+
+void base_buf_printf(struct base_buf *b, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	base_buf_vprintf(b, fmt, ap);
+	va_end(ap);
+}
+
+void base_buf_free(struct base_buf *b)
+{
+	free(b->p);
+	memset(b, 0, sizeof(*b));
+}
+
+int base_read_file(const char *path, char **data, size_t *size)
+{
+	struct base_buf b = {0};
+	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+	struct stat st;
+	int err = 0;
+
+	if (fd < 0)
+		return errno;
+	if (fstat(fd, &st) == 0) {
+		if (S_ISDIR(st.st_mode)) {
+			err = EISDIR;
+			goto out;
+		}
+		if (st.st_size > 0)
+			base_buf_room(&b, (size_t)st.st_size + 2);
+	}
+	for (;;) {
+		base_buf_room(&b, 4096);
+		ssize_t n = read(fd, b.p + b.n, b.cap - b.n - 1);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			err = errno;
+		if (n <= 0)
+			break;
+		b.n += (size_t)n;
+	}
+out:
+	if (fd != STDIN_FILENO)
+		close(fd);
+	if (err) {
+		base_buf_free(&b);
+		return err;
+	}
+	b.p[b.n] = 0;
+	*data = b.p;
+	*size = b.n;
+	return 0;
+}
+
+static int write_all(int fd, const char *p, size_t n)
+{
+	while (n) {
+		ssize_t w = write(fd, p, n);
+		if (w < 0 && errno == EINTR)
+			continue;
+		if (w < 0)
+			return errno;
+		p += w;
+		n -= (size_t)w;
+	}
+	return 0;
+}
+
+int base_write_file(const char *path, const void *data, size_t size)
+{
+	struct stat st;
+
+	if (!strcmp(path, "-"))
+		return write_all(STDOUT_FILENO, data, size);
+	/* A device or a pipe (/dev/null, /dev/stdout) can't be replaced by a rename. */
+	bool exists = stat(path, &st) == 0;
+	if (exists && !S_ISREG(st.st_mode)) {
+		int fd = open(path, O_WRONLY | O_CLOEXEC);
+		if (fd < 0)
+			return errno;
+		int err = write_all(fd, data, size);
+		close(fd);
+		return err;
+	}
+	struct base_buf tmp = {0};
+	base_buf_printf(&tmp, "%s.XXXXXX", path);
+	base_buf_put(&tmp, "", 1);
+	int fd = mkstemp(tmp.p);
+	int err = fd < 0 ? errno : 0;
+	if (!err) {
+		mode_t mask = umask(0);
+		umask(mask);
+		err = write_all(fd, data, size);
+		if (fchmod(fd, exists ? st.st_mode & 07777 : 0666 & ~mask) < 0 && !err)
+			err = errno;
+		if (close(fd) < 0 && !err)
+			err = errno;
+		if (!err && rename(tmp.p, path) < 0)
+			err = errno;
+		if (err)
+			unlink(tmp.p);
+	}
+	base_buf_free(&tmp);
+	return err;
+}
+
+uint64_t base_hash(const void *data, size_t n, uint64_t h)
+{
+	const unsigned char *p = data;
+
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ p[i]) * 0x100000001b3ull;
+	return h;
+}

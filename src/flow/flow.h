@@ -1,0 +1,134 @@
+/*
+ * flow.h - the front header of src/flow: questions about one function's control
+ * and data flow, pure over the PTX IR (nothing here changes it).
+ *
+ * flow_build makes the block graph once; the other analyses are computed on
+ * first use and kept in the same arena. A pass that changes the function
+ * builds a new struct flow afterwards.
+ */
+#ifndef COLLIDER_FLOW_H
+#define COLLIDER_FLOW_H
+
+#include "ptx/ptx.h"
+
+/* ---- cfg.c ----------------------------------------------------------------- */
+
+struct flow_block {
+	struct ptx_stmt *first, *last; /* statements first..last, in order, both included */
+	uint32_t id;                   /* in text order, 0 is the entry */
+	uint32_t nsucc, npred;
+	uint32_t *succ, *pred;         /* block numbers */
+	uint32_t rpo;                  /* place in reverse post-order; UINT32_MAX: unreachable */
+	uint32_t idom, ipdom;          /* immediate (post-)dominator; UINT32_MAX: none / exit */
+	uint32_t loop;                 /* nesting depth of natural loops */
+};
+
+struct flow_def {                      /* one place that writes a register */
+	struct ptx_stmt *at;           /* NULL: function parameter (.reg) */
+	uint32_t next;                 /* index + 1 of the next def of the same register */
+};
+
+struct flow {
+	struct base_arena *arena;
+	struct ptx_module *m;
+	struct ptx_func *f;
+	struct flow_block *blocks;
+	uint32_t nblocks;
+	uint32_t *rpo; /* block numbers in reverse post-order */
+	uint32_t nrpo;
+	struct flow_priv *priv; /* lazily computed parts */
+};
+
+/* Builds blocks (each statement's .mark becomes its block number), edges, dominators and
+ * post-dominators. brx.idx goes to all its targets, unknown ones to every label. Calls and
+ * barriers don't end a block; exit, ret, trap do; a guarded one falls through as well. */
+struct flow *flow_build(struct base_arena *arena, struct ptx_module *m, struct ptx_func *f);
+
+bool flow_dominates(const struct flow *fl, uint32_t a, uint32_t b);
+bool flow_postdominates(const struct flow *fl, uint32_t a, uint32_t b);
+
+/* ---- defuse.c ---------------------------------------------------------------- */
+
+/* Statements that write `reg`, in text order; count in *n. */
+struct ptx_stmt *const *flow_defs(struct flow *fl, uint32_t reg, uint32_t *n);
+/* Statements that read `reg`. */
+struct ptx_stmt *const *flow_uses(struct flow *fl, uint32_t reg, uint32_t *n);
+
+/* ---- live.c -------------------------------------------------------------------- */
+
+/* Registers live at the end of a block, as a bit set of f->nregs bits. */
+const uint64_t *flow_live_out(struct flow *fl, uint32_t block);
+
+/* ---- demand.c: is the value of a load really used? ------------------------------- */
+
+enum flow_demand {
+	FLOW_DEMAND_DEAD,     /* no use at all */
+	FLOW_DEMAND_SURE,     /* every path from the load to an exit really uses the value */
+	FLOW_DEMAND_SELECT,   /* only through selp in the load's own block: used when .pred is .sense */
+	FLOW_DEMAND_MAYBE     /* used on some paths only: nvcc may have moved the load up */
+};
+
+struct flow_demand_info {
+	enum flow_demand demand;
+	/* SELECT: the value is taken when register pred is `sense` at statement `at`. */
+	uint32_t pred;
+	bool sense;
+	struct ptx_stmt *at;
+	/* MAYBE: the first real uses on the paths that have one (each once). */
+	struct ptx_stmt **uses;
+	uint32_t nuses;
+};
+
+/*
+ * How the value that statement `load` writes into register `reg` is demanded.
+ * "Really used": by anything but selp, mov into a register with several
+ * definitions (a phi), or another pure instruction whose own result is not
+ * demanded. nvcc's optimiser turns `if (c) v = x` into an unconditional load and
+ * a select, moves loop-invariant loads above their condition, and widens
+ * neighbours to a vector with dead elements; such loads must not be reported as
+ * races unless the value is really used.
+ */
+void flow_demand(struct flow *fl, const struct ptx_stmt *load, uint32_t reg,
+		 struct flow_demand_info *out);
+
+/* ---- addr.c: where an address points ----------------------------------------------- */
+
+enum flow_origin {
+	FLOW_ORIGIN_UNKNOWN,
+	FLOW_ORIGIN_PRIVATE, /* .local: the thread's own */
+	FLOW_ORIGIN_GLOBAL,
+	FLOW_ORIGIN_SHARED,
+	FLOW_ORIGIN_CONST,   /* const or kernel parameter window: can't change */
+	FLOW_ORIGIN_NOT_PRIVATE /* global or shared, not known which */
+};
+
+/* The origin of a memory statement's address, from its space or by following the address
+ * register's definitions through mov, cvta, add, sub, and, or, selp, mad. */
+enum flow_origin flow_address_origin(struct flow *fl, const struct ptx_stmt *mem);
+
+enum flow_alias { FLOW_NO_ALIAS, FLOW_MAY_ALIAS, FLOW_MUST_ALIAS };
+
+/*
+ * May the accesses of `a` and `b` (same thread, same block, a before b, address registers not
+ * written in between) touch a common byte? MUST: the same bytes exactly. Different spaces
+ * never alias; the same base with disjoint constant offsets never; shared or global variables
+ * of different names never.
+ */
+enum flow_alias flow_may_alias(struct flow *fl, const struct ptx_stmt *a, const struct ptx_stmt *b);
+
+/* ---- affine.c, uniform.c ------------------------------------------------------------ */
+
+/* An address or value as c0 + cx*tid.x + cy*tid.y + cz*tid.z + (uniform unknowns). */
+struct flow_affine {
+	bool known;      /* false: not of this form */
+	int64_t c0;      /* constant part (only when has_unknown is false) */
+	int64_t tid[3];
+	bool has_unknown;/* plus a term that is the same in every thread of the block */
+};
+void flow_affine_of(struct flow *fl, const struct ptx_stmt *at, const struct ptx_opnd *op,
+		    struct flow_affine *out);
+
+/* Is the register's value the same in every thread of the block (at its only definition)? */
+bool flow_is_uniform(struct flow *fl, uint32_t reg);
+
+#endif

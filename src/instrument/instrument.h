@@ -1,0 +1,65 @@
+/*
+ * instrument.h - the front header of src/instrument: PTX in, checked PTX out.
+ *
+ * pipeline.c reads as the list of what happens to a module. Everything is done
+ * on the IR; PTX text comes only from templates (collide.ptxt) that src/ptx reads.
+ */
+#ifndef COLLIDER_INSTRUMENT_H
+#define COLLIDER_INSTRUMENT_H
+
+#include "ptx/ptx.h"
+
+enum {
+	INST_SANITIZE_NONE = 0,
+	INST_SANITIZE_COLLIDE = 1 << 0
+	/* watch, hirace, iguard: later detectors, one bit each */
+};
+
+/* A register budget of one kernel, from assembling the original (toolchain). */
+struct inst_limit {
+	const char *kernel;   /* name in the PTX */
+	unsigned maxnreg;     /* put ".maxnreg N"; 0: none needed */
+	bool skip;            /* leave this kernel as it was: nothing fits */
+	const char *why;      /* with skip: for the footer */
+	bool call_free;       /* report without calling __collider_report */
+};
+
+struct inst_options {
+	unsigned sanitize;      /* INST_SANITIZE_* */
+	unsigned group_max;     /* accesses checked together, 1..8; 0: 8 */
+	bool trap;              /* --trap: brkpt when there is no agent */
+	bool raise_target;      /* raise .target below sm_70 */
+	bool call_free;         /* never call; report inline */
+	bool relocatable;       /* -rdc: other objects bring the same symbols */
+	const char *dump;       /* pass name whose result is printed to stderr, or NULL */
+	const struct inst_limit *limits;
+	size_t nlimits;
+};
+
+/* What was done, for messages and tests. */
+struct inst_stats {
+	uint32_t kernels, functions;
+	uint32_t sites;          /* accesses instrumented */
+	uint32_t groups;
+	uint32_t skipped_private, skipped_dead, strong, unsupported, unknown;
+	uint32_t speculated;
+	bool already;            /* carried Collider's marker: left alone */
+	bool too_old;            /* .target below sm_70: left alone */
+};
+
+/*
+ * Instruments the module in place. Returns 0, or a base_exit code with the reason in `sink`;
+ * on failure the module must not be printed. A module that already carries the marker, or whose
+ * target is too old, is left as it is (stats say so).
+ */
+int inst_run(struct ptx_module *m, const struct inst_options *opt, struct inst_stats *stats,
+	     struct base_sink *sink);
+
+/* Text to text: parse, instrument, print. `out` is only written on success. */
+int inst_text(const char *file, const char *text, size_t size, const struct inst_options *opt,
+	      struct base_buf *out, struct inst_stats *stats, struct base_sink *sink);
+
+/* Names the instruction sequences in use, for docs and `collider instrument --version`. */
+#define INST_MARKER "__collider_knobs"
+
+#endif
