@@ -412,6 +412,9 @@ struct ptx_str ptx_debug_string(struct ptx_module *m, struct ptx_str sym, uint32
 typedef void ptx_reg_fn(uint32_t reg, bool is_write, void *arg);
 void ptx_each_reg(const struct ptx_stmt *s, ptx_reg_fn *fn, void *arg);
 
+/* The role of operand i of an instruction. Unlike ptx_form_role this knows calls: lists are
+ * PARAMS (written before the callee, read behind it), the callee and the prototype LABEL. */
+enum ptx_role ptx_stmt_role(const struct ptx_stmt *s, unsigned i);
 /* The index of the operand with the given role, or -1. */
 int ptx_find_role(const struct ptx_stmt *s, enum ptx_role role);
 /* The address operand of a memory instruction (ADDR, ADDR_R or ADDR_W; first), or NULL. */
