@@ -125,7 +125,7 @@ enum flow_alias flow_may_alias(struct flow *fl, const struct ptx_stmt *a, const 
 /* An address or value as c0 + cx*tid.x + cy*tid.y + cz*tid.z + (uniform unknowns). */
 struct flow_affine {
 	bool known;      /* false: not of this form */
-	int64_t c0;      /* constant part (only when has_unknown is false) */
+	int64_t c0;      /* constant part; 0 when has_unknown */
 	int64_t tid[3];
 	bool has_unknown;/* plus a term that is the same in every thread of the block */
 };

@@ -35,9 +35,10 @@ struct flow_priv {
 	uint32_t *queue; /* blocks of a walk */
 	uint32_t walk;
 
-	uint64_t **live_out; /* live.c */
-	uint8_t *origin;     /* addr.c, by register */
-	uint8_t *uniform;    /* uniform.c, by register */
+	uint64_t **live_out;	    /* live.c */
+	uint8_t *origin;	    /* addr.c, by register */
+	uint8_t *uniform;	    /* uniform.c, by register */
+	struct flow_affine *affine; /* affine.c, by register */
 };
 
 /* cfg.c */
@@ -68,6 +69,11 @@ enum flow_use {
 enum flow_use flow_use_kind(struct flow *fl, const struct ptx_stmt *u, uint32_t reg, uint32_t pred,
 			    bool is_not);
 bool flow_result_sure(struct flow *fl, const struct ptx_stmt *u);
+
+/* uniform.c */
+void flow_need_uniform(struct flow *fl);
+/* After flow_need_uniform: is the operand the same in every thread of the block? */
+bool flow_is_uniform_operand(const struct flow *fl, const struct ptx_opnd *o);
 
 /* select.c */
 bool flow_find_select(struct flow *fl, const struct ptx_stmt *load, uint32_t reg,
