@@ -59,6 +59,8 @@ static enum ptx_role role_of_letter(char c, const struct ptx_form *f)
 {
 	switch (c) {
 	case 'D':
+	case 'd':
+	case 'Q':
 		return PTX_ROLE_DST;
 	case 'S':
 		return PTX_ROLE_SRC;
@@ -175,7 +177,8 @@ static void decode(struct ptx_form *f)
 	if (f->has_unknown_mod)
 		f->effects |= PTX_EFF_UNKNOWN;
 	for (const char *r = info->roles; *r; r++)
-		f->roles[f->nroles++] = (uint8_t)role_of_letter(*r, f);
+		if (*r != '?' && *r != '*')
+			f->roles[f->nroles++] = (uint8_t)role_of_letter(*r, f);
 }
 
 /* ---- public ------------------------------------------------------------- */

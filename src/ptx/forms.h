@@ -44,6 +44,8 @@ struct ptx_mod_info {
 /* The row of an opcode; PTX_OP_UNKNOWN has one too. */
 const struct ptx_op_info *ptx_op_info(enum ptx_op op);
 const struct ptx_mod_info *ptx_mod_info(enum ptx_mod m);
+/* How many operands an opcode takes. */
+void ptx_op_arity(enum ptx_op op, unsigned *min, unsigned *max);
 /* The opcode that is the longest dotted prefix of `text`; its length in *len
  * (PTX_OP_UNKNOWN: the length of the first word). */
 enum ptx_op ptx_op_find(struct ptx_str text, uint32_t *len);

@@ -12,6 +12,7 @@
 #include "ptx/ptx.h"
 #include "ptx/forms.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* Effect names as isa.def spells them. */
@@ -36,7 +37,7 @@ enum {
 };
 
 static const struct ptx_op_info ops[] = {
-	{"?", "DS", PTX_EFF_UNKNOWN, 0, 0, 0, 0, 0, 0, ""},
+	{"?", "?DS*", PTX_EFF_UNKNOWN, 0, 0, 0, 0, 0, 0, ""},
 #define OP(id, spelling, effects, roles, space, sem, scope, proxy, version, sm, section)           \
 	{spelling,                                                                                 \
 	 roles,                                                                                    \
@@ -69,7 +70,7 @@ static const struct {
 _Static_assert(BASE_COUNTOF(spellings) >= PTX_OP_COUNT - 1, "aliases come on top");
 
 #define OP(id, spelling, effects, roles, ...)                                                      \
-	_Static_assert(sizeof(roles) - 1 <= PTX_MAX_ROLES, "too many roles: " spelling);
+	_Static_assert(sizeof(roles) - 1 <= PTX_MAX_ROLES + 1, "too many roles: " spelling);
 #include "ptx/isa.def"
 #undef OP
 
@@ -132,6 +133,23 @@ const struct ptx_op_info *ptx_op_info(enum ptx_op op)
 const struct ptx_mod_info *ptx_mod_info(enum ptx_mod m)
 {
 	return &mods[(unsigned)m < PTX_MOD_COUNT ? m : PTX_MOD_UNKNOWN];
+}
+
+void ptx_op_arity(enum ptx_op op, unsigned *min, unsigned *max)
+{
+	bool is_optional = false;
+
+	*min = *max = 0;
+	for (const char *r = ptx_op_info(op)->roles; *r; r++) {
+		if (*r == '?') {
+			is_optional = true;
+		} else if (*r == '*') {
+			*max = UINT_MAX;
+		} else {
+			*min += !is_optional;
+			*max += 1;
+		}
+	}
 }
 
 enum ptx_op ptx_op_find(struct ptx_str text, uint32_t *len)
