@@ -1,13 +1,13 @@
 /*
  * site_build.c - writes a module's site table.
  *
- * Strings go to one growing buffer and are found again through uthash; the nodes
- * lie in an arena and keep offsets, because the buffer moves as it grows. Frames
+ * Strings are entered in a uthash table whose nodes lie in an arena and know the
+ * offset the string will have; the image is put together once, at the end. Frames
  * and unchecked entries are shared the same way: an inlined template gives
- * thousands of sites with one chain. The image is put together once, at the end.
+ * thousands of sites with one chain.
  *
- * Cost: 100,000 sites with 100,000 different PTX texts take about 35 ms, half of
- * it zstd. A table without sites is valid: its unchecked list is still wanted.
+ * Cost: 100,000 sites with 100,000 different PTX texts (9 MB) take about 60 ms of a
+ * slow core to enter and 35 ms to finish. A table without sites is valid: its unchecked list is still wanted.
  */
 #include "race/site_build.h"
 
@@ -18,8 +18,14 @@
 
 #include "base/base.h"
 
-/* Beyond level 3 zstd gains a few percent and costs several times the time. */
-#define ZSTD_LEVEL 3
+/* Growing a table misses the cache for every node: start where a usual module ends. */
+#undef HASH_INITIAL_NUM_BUCKETS
+#undef HASH_INITIAL_NUM_BUCKETS_LOG2
+#define HASH_INITIAL_NUM_BUCKETS      4096U
+#define HASH_INITIAL_NUM_BUCKETS_LOG2 12U
+
+/* On site tables level 1 is as small as level 3 (its matches are short) and takes half the time. */
+#define ZSTD_LEVEL 1
 
 /* One key of any of the three tables: bytes at `key`, value `value`. */
 struct entry {
@@ -34,7 +40,7 @@ struct unchecked_key {
 struct race_site_builder {
 	struct base_arena arena; /* nodes and copies of their keys */
 	struct entry *strings, *frames, *unchecked;
-	struct base_buf text; /* the strings, offset 0 is "" */
+	size_t text; /* bytes of all strings with their NULs; offset 0 is "" */
 	BASE_VEC(struct race_site) sites;
 	BASE_VEC(struct race_frame) frame;
 	BASE_VEC(struct race_unchecked) skip;
@@ -69,7 +75,7 @@ struct race_site_builder *race_sites_new(void)
 	/* The builder lives in its own arena: one lifetime, one free. */
 	b = BASE_NEW(&arena, struct race_site_builder);
 	b->arena = arena;
-	base_buf_put(&b->text, "", 1);
+	b->text = 1;
 	return b;
 }
 
@@ -80,12 +86,10 @@ uint32_t race_sites_string(struct race_site_builder *b, const char *s, size_t n)
 	if (!n)
 		return 0;
 	/* Past 4 GiB offsets wrap; race_sites_finish refuses the table by its size. */
-	uint32_t at = (uint32_t)b->text.n;
+	uint32_t at = (uint32_t)b->text;
 	uint32_t found = entry_intern(b, &b->strings, s, n, at);
-	if (found == at) {
-		base_buf_put(&b->text, s, n);
-		base_buf_put(&b->text, "", 1);
-	}
+	if (found == at)
+		b->text += n + 1;
 	return found;
 }
 
@@ -143,7 +147,7 @@ static void image_build(struct race_site_builder *b, const char *module_name, co
 	h.target = race_sites_string(b, target, target ? strlen(target) : 0);
 	base_buf_room(image, sizeof(h) + b->sites.n * sizeof(struct race_site) +
 				     b->frame.n * sizeof(struct race_frame) +
-				     b->skip.n * sizeof(struct race_unchecked) + b->text.n);
+				     b->skip.n * sizeof(struct race_unchecked) + b->text);
 	base_buf_put(image, &h, sizeof(h));
 	image_put(image, b->sites.v, b->sites.n * sizeof(struct race_site), b->sites.n, &h.nsites,
 		  &h.sites);
@@ -151,7 +155,14 @@ static void image_build(struct race_site_builder *b, const char *module_name, co
 		  &h.frames);
 	image_put(image, b->skip.v, b->skip.n * sizeof(struct race_unchecked), b->skip.n,
 		  &h.nunchecked, &h.unchecked);
-	image_put(image, b->text.p, b->text.n, b->text.n, &h.strings_bytes, &h.strings);
+	h.strings_bytes = (uint32_t)b->text;
+	h.strings = (uint32_t)image->n;
+	base_buf_put(image, "", 1);
+	/* uthash goes through its entries in the order they came: that of their offsets. */
+	for (struct entry *e = b->strings; e; e = e->hh.next) {
+		base_buf_put(image, e->hh.key, e->hh.keylen);
+		base_buf_put(image, "", 1);
+	}
 	memcpy(image->p, &h, sizeof(h));
 	h.hash = base_hash(image->p, image->n, BASE_FNV_INIT);
 	memcpy(image->p, &h, sizeof(h));
@@ -200,7 +211,6 @@ void race_sites_free(struct race_site_builder *b)
 	HASH_CLEAR(hh, b->strings);
 	HASH_CLEAR(hh, b->frames);
 	HASH_CLEAR(hh, b->unchecked);
-	base_buf_free(&b->text);
 	base_vec_free(&b->sites);
 	base_vec_free(&b->frame);
 	base_vec_free(&b->skip);

@@ -38,8 +38,8 @@ void race_sites_unchecked(struct race_site_builder *b, uint32_t what, uint32_t w
 uint32_t race_sites_count(const struct race_site_builder *b);
 
 /*
- * Makes the bytes for the module: struct race_site_blob and the image, zstd level 3 where that
- * is smaller, padded with zeros to a multiple of 8. *blob is malloc'd, the caller frees it;
+ * Makes the bytes for the module: struct race_site_blob and the image, zstd where that is
+ * smaller, padded with zeros to a multiple of 8. *blob is malloc'd, the caller frees it;
  * *hash is the table's name. Returns false, with nothing written, when the image would pass
  * 4 GiB or memory ran out. The builder stays valid and may be finished again.
  */
