@@ -7,7 +7,7 @@
  */
 #include "cli/cli.h"
 #include "cli/view.h"
-#include "agent/launch.h"
+#include "agent/spawn.h"
 
 #include <errno.h>
 #include <string.h>
@@ -60,7 +60,7 @@ static const char *expand_path(struct base_arena *a, const char *pattern, pid_t 
 
 /* What only this side knows, as lines for the report. */
 static void add_notes(struct race_results *r, const struct option_set *set,
-		      const struct launch_result *res)
+		      const struct spawn_result *res)
 {
 	struct base_buf b = {0};
 
@@ -70,7 +70,7 @@ static void add_notes(struct race_results *r, const struct option_set *set,
 	else if (res->signal)
 		base_buf_printf(&b, "the program was killed by signal %d (%s)\n", res->signal,
 				strsignal(res->signal));
-	if (r->agent_state == RACE_AGENT_NONE && !launch_has_driver())
+	if (r->agent_state == RACE_AGENT_NONE && !spawn_has_driver())
 		base_buf_puts(&b, "no CUDA driver on this machine (libcuda.so.1)\n");
 	if (r->agent_state == RACE_AGENT_ATTACHED && res->is_eager)
 		base_buf_puts(&b, "CUDA_MODULE_LOADING was set to EAGER, so that kernels are "
@@ -128,7 +128,7 @@ static void write_json(const struct race_results *r, const struct option_set *se
 
 /* The shared file into reports. Returns the exit code of the whole. */
 static int report_run(struct option_set *set, const struct cli_view *view,
-		      const struct launch_result *res)
+		      const struct spawn_result *res)
 {
 	const char *log = option_text(set, OPTION_LOG_FILE);
 	struct race_results r = {0};
@@ -165,7 +165,7 @@ static int check_device(const struct option_set *set)
 		base_say("error: --device=cpu: the CPU device is not built yet");
 		return BASE_EXIT_USAGE;
 	}
-	if (option_is(set, OPTION_DEVICE, "gpu") && !launch_has_driver()) {
+	if (option_is(set, OPTION_DEVICE, "gpu") && !spawn_has_driver()) {
 		base_say("error: --device=gpu: no CUDA driver on this machine (libcuda.so.1)");
 		return BASE_EXIT_ENV;
 	}
@@ -176,7 +176,7 @@ int cli_run(struct option_set *set)
 {
 	bool is_stderr = !option_text(set, OPTION_LOG_FILE);
 	struct base_sink sink = {0};
-	struct launch_result res;
+	struct spawn_result res;
 	struct cli_view view;
 	int rc = check_device(set);
 
@@ -185,9 +185,9 @@ int cli_run(struct option_set *set)
 	if (rc)
 		return rc;
 	struct delays delays = choose_delays(set);
-	struct launch_request req = {
+	struct spawn_request req = {
 		.argv = set->args.v,
-		.agent = launch_find_agent(&set->arena, &sink),
+		.agent = spawn_find_agent(&set->arena, &sink),
 		.rdelay = delays.rdelay,
 		.wdelay = delays.wdelay,
 		.sample = (uint32_t)option_int(set, OPTION_SAMPLE),
@@ -195,11 +195,11 @@ int cli_run(struct option_set *set)
 		.flags = option_flag(set, OPTION_VERBOSE) ? RACE_RUN_VERBOSE : 0,
 		.timeout_ms = (uint64_t)option_int(set, OPTION_TIMEOUT),
 	};
-	rc = req.agent ? launch_app(&req, &res, &sink) : BASE_EXIT_ENV;
+	rc = req.agent ? spawn_app(&req, &res, &sink) : BASE_EXIT_ENV;
 	cli_flush(&sink);
 	if (!rc) {
 		rc = report_run(set, &view, &res);
-		launch_free(&res);
+		spawn_free(&res);
 	}
 	cli_view_close(&view);
 	return rc;

@@ -1,11 +1,11 @@
 /*
- * test_launch.c - the launcher against fake_app: what the program left in the shared file is
+ * test_spawn.c - the launcher against fake_app: what the program left in the shared file is
  * there after every kind of end, and the exit code is its own.
  *
  * argv[1] is the path of fake_app. No test depends on how fast the machine is: the sleeps only
  * have to be longer than the limits that cut them off.
  */
-#include "agent/launch.h"
+#include "agent/spawn.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -18,8 +18,8 @@
 
 static char *fake_app;
 
-/* Runs fake_app with the words of `line`; returns launch_app's result. */
-static int launch(const char *line, uint64_t timeout_ms, struct launch_result *res,
+/* Runs fake_app with the words of `line`; returns spawn_app's result. */
+static int launch(const char *line, uint64_t timeout_ms, struct spawn_result *res,
 		  struct base_sink *sink)
 {
 	static char copy[256];
@@ -29,7 +29,7 @@ static int launch(const char *line, uint64_t timeout_ms, struct launch_result *r
 	snprintf(copy, sizeof(copy), "%s", line);
 	for (char *w = strtok(copy, " "); w && n < 15; w = strtok(NULL, " "))
 		argv[n++] = w;
-	struct launch_request req = {.argv = argv,
+	struct spawn_request req = {.argv = argv,
 				     .agent = "/nonexistent/agent.so",
 				     .rdelay = 5000,
 				     .wdelay = 1,
@@ -38,10 +38,10 @@ static int launch(const char *line, uint64_t timeout_ms, struct launch_result *r
 				     .flags = RACE_RUN_VERBOSE,
 				     .timeout_ms = timeout_ms};
 	memset(sink, 0, sizeof(*sink));
-	return launch_app(&req, res, sink);
+	return spawn_app(&req, res, sink);
 }
 
-static const struct race_region *region(const struct launch_result *res, unsigned i)
+static const struct race_region *region(const struct spawn_result *res, unsigned i)
 {
 	return (const void *)((const char *)res->shm + RACE_SHM_REGION0 +
 			      i * sizeof(struct race_region));
@@ -50,7 +50,7 @@ static const struct race_region *region(const struct launch_result *res, unsigne
 /* The program ends as said, with or without a finding. */
 static void check_end(const char *line, int exit_code, int sig, bool has_race)
 {
-	struct launch_result res;
+	struct spawn_result res;
 	struct base_sink sink;
 
 	assert_int_equal(launch(line, 0, &res, &sink), 0);
@@ -62,7 +62,7 @@ static void check_end(const char *line, int exit_code, int sig, bool has_race)
 	const struct race_record *rec = &region(&res, 0)->records[5];
 	assert_int_equal(rec->valid, has_race ? RACE_RECORD_VALID : 0);
 	assert_int_equal(rec->count, has_race ? 3 : 0);
-	launch_free(&res);
+	spawn_free(&res);
 	base_sink_free(&sink);
 }
 
@@ -81,7 +81,7 @@ static void test_ends(void **state)
 
 static void test_header(void **state)
 {
-	struct launch_result res;
+	struct spawn_result res;
 	struct base_sink sink;
 
 	(void)state;
@@ -96,12 +96,12 @@ static void test_header(void **state)
 	assert_int_equal(res.shm->sample, 2);
 	assert_int_equal(res.shm->seed, 3);
 	assert_int_equal(res.shm->flags, RACE_RUN_VERBOSE);
-	launch_free(&res);
+	spawn_free(&res);
 }
 
 static void test_time_limit(void **state)
 {
-	struct launch_result res;
+	struct spawn_result res;
 	struct base_sink sink;
 
 	(void)state;
@@ -109,7 +109,7 @@ static void test_time_limit(void **state)
 	assert_true(res.is_timed_out);
 	assert_int_equal(res.signal, SIGTERM);
 	assert_int_equal(res.shm->nregions, 1);
-	launch_free(&res);
+	spawn_free(&res);
 	/* One that doesn't listen, and a child that nobody would end. */
 	assert_int_equal(launch("stubborn fork race sleep=600", 1000, &res, &sink), 0);
 	assert_true(res.is_timed_out);
@@ -118,46 +118,46 @@ static void test_time_limit(void **state)
 	pid_t child = (pid_t)region(&res, 0)->pid;
 	assert_int_not_equal(child, res.pid);
 	assert_int_equal(kill(child, 0), -1);
-	launch_free(&res);
+	spawn_free(&res);
 	/* The twin: a program that is in time. */
 	assert_int_equal(launch("race exit=5", 600000, &res, &sink), 0);
 	assert_false(res.is_timed_out);
 	assert_int_equal(res.exit_code, 5);
-	launch_free(&res);
+	spawn_free(&res);
 }
 
 static void test_not_startable(void **state)
 {
-	struct launch_result res;
+	struct spawn_result res;
 	struct base_sink sink = {0};
 	char *missing[] = {"/nonexistent/app", NULL};
 	char *folder[] = {"/", NULL};
-	struct launch_request req = {.argv = missing, .agent = "x"};
+	struct spawn_request req = {.argv = missing, .agent = "x"};
 
 	(void)state;
-	assert_int_equal(launch_app(&req, &res, &sink), 127);
+	assert_int_equal(spawn_app(&req, &res, &sink), 127);
 	assert_string_equal(sink.diags.v[0].text, "/nonexistent/app: No such file or directory");
 	base_sink_free(&sink);
 	req.argv = folder;
-	assert_int_equal(launch_app(&req, &res, &sink), 126);
+	assert_int_equal(spawn_app(&req, &res, &sink), 126);
 	assert_string_equal(sink.diags.v[0].text, "/: Permission denied");
 	base_sink_free(&sink);
 }
 
 static void test_eager(void **state)
 {
-	struct launch_result res;
+	struct spawn_result res;
 	struct base_sink sink;
 
 	(void)state;
 	unsetenv("CUDA_MODULE_LOADING");
 	assert_int_equal(launch("exit=0", 0, &res, &sink), 0);
 	assert_true(res.is_eager);
-	launch_free(&res);
+	spawn_free(&res);
 	setenv("CUDA_MODULE_LOADING", "LAZY", 1);
 	assert_int_equal(launch("exit=0", 0, &res, &sink), 0);
 	assert_false(res.is_eager);
-	launch_free(&res);
+	spawn_free(&res);
 	unsetenv("CUDA_MODULE_LOADING");
 }
 
@@ -178,7 +178,7 @@ int main(int argc, char **argv)
 	};
 
 	if (argc < 2) {
-		fprintf(stderr, "usage: test_launch FAKE_APP\n");
+		fprintf(stderr, "usage: test_spawn FAKE_APP\n");
 		return 2;
 	}
 	fake_app = argv[1];

@@ -1,5 +1,5 @@
 /*
- * launch.c - fork, exec and wait, with the shared file of race/shm.h around it.
+ * spawn.c - fork, exec and wait, with the shared file of race/shm.h around it.
  *
  * The file is a memfd: it has no name that could be left behind, is sparse, and
  * lives as long as one of the two sides holds it. The program stays in our
@@ -11,7 +11,7 @@
  * Misses: children that outlive a program which ends by itself are not waited
  * for; what they find later is lost. Costs: nothing while the program runs.
  */
-#include "agent/launch.h"
+#include "agent/spawn.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -49,7 +49,7 @@ static void say_error(struct base_sink *sink, const char *what, const char *why)
 	base_report(sink, BASE_ERROR, NULL, (struct base_span){0}, "%s: %s", what, why);
 }
 
-const char *launch_find_agent(struct base_arena *a, struct base_sink *sink)
+const char *spawn_find_agent(struct base_arena *a, struct base_sink *sink)
 {
 	const char *path = getenv("COLLIDER_AGENT");
 	char exe[PATH_MAX];
@@ -84,7 +84,7 @@ const char *launch_find_agent(struct base_arena *a, struct base_sink *sink)
 	return path;
 }
 
-bool launch_has_driver(void)
+bool spawn_has_driver(void)
 {
 	void *lib = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
 
@@ -96,7 +96,7 @@ bool launch_has_driver(void)
 /* ---- the shared file ---------------------------------------------------------------- */
 
 /* Makes the file and writes its header. Returns the descriptor, or -1 with errno. */
-static int make_shm(const struct launch_request *req, struct race_shm **shm)
+static int make_shm(const struct spawn_request *req, struct race_shm **shm)
 {
 	int low = memfd_create("collider", MFD_CLOEXEC);
 
@@ -129,7 +129,7 @@ fail:;
 	return -1;
 }
 
-void launch_free(struct launch_result *res)
+void spawn_free(struct spawn_result *res)
 {
 	if (res->shm)
 		munmap((void *)(uintptr_t)res->shm, RACE_SHM_BYTES);
@@ -139,7 +139,7 @@ void launch_free(struct launch_result *res)
 /* ---- the child ---------------------------------------------------------------------- */
 
 /* Runs in the child; tells errno through the pipe when exec fails. */
-__attribute__((noreturn)) static void become_app(const struct launch_request *req, int shm_fd,
+__attribute__((noreturn)) static void become_app(const struct spawn_request *req, int shm_fd,
 						 int error_pipe, const sigset_t *old_mask)
 {
 	char number[16];
@@ -158,7 +158,7 @@ fail:;
 }
 
 /* Starts the program. Returns 0 or an exit code. */
-static int start_app(const struct launch_request *req, int shm_fd, const sigset_t *old_mask,
+static int start_app(const struct spawn_request *req, int shm_fd, const sigset_t *old_mask,
 		     pid_t *pid, struct base_sink *sink)
 {
 	int pipe_fd[2], err = 0;
@@ -254,7 +254,7 @@ static int wait_signal(const sigset_t *set, const struct deadline *d, siginfo_t 
 	return sig;
 }
 
-static int wait_app(pid_t pid, const sigset_t *set, uint64_t timeout_ms, struct launch_result *res)
+static int wait_app(pid_t pid, const sigset_t *set, uint64_t timeout_ms, struct spawn_result *res)
 {
 	struct deadline d = {.at = timeout_ms ? now_ns() + timeout_ms * NS_PER_MS : 0};
 	int status = 0;
@@ -289,7 +289,7 @@ static int wait_app(pid_t pid, const sigset_t *set, uint64_t timeout_ms, struct 
 
 /* ---- entry --------------------------------------------------------------------------------- */
 
-int launch_app(const struct launch_request *req, struct launch_result *res, struct base_sink *sink)
+int spawn_app(const struct spawn_request *req, struct spawn_result *res, struct base_sink *sink)
 {
 	sigset_t set, old_mask;
 	struct sigaction dfl = {.sa_handler = SIG_DFL}, old_chld;
@@ -329,6 +329,6 @@ int launch_app(const struct launch_request *req, struct launch_result *res, stru
 	sigprocmask(SIG_SETMASK, &old_mask, NULL);
 	sigaction(SIGCHLD, &old_chld, NULL);
 	if (rc)
-		launch_free(res);
+		spawn_free(res);
 	return rc;
 }
