@@ -1,10 +1,10 @@
 /*
  * mirror.c - the cached folder of symbolic links from which nvcc is started.
  *
- *	toolkit-<hash>/bin/*		links into the real bin, but ptxas is this executable
+ *	toolkit-<hash>/bin/ *		links into the real bin, but ptxas is this executable
  *	toolkit-<hash>/bin/nvcc.profile	the real one, its paths made absolute, our folders first
  *	toolkit-<hash>/nvvm/bin/cicc	this executable
- *	toolkit-<hash>/*		links to everything else
+ *	toolkit-<hash>/ *		links to everything else
  *
  * nvcc takes the folder of argv[0] for its own and reads nvcc.profile there. Because the profile
  * names the real toolkit, include paths, libraries, dependency files and CMake's toolkit root
