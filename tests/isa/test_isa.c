@@ -334,6 +334,7 @@ static void the_verifier_tells_good_from_bad(void **state)
 	assert_int_equal(problems(INST("add.s32", reg(P), reg(B32), reg(B32))), 1);
 	assert_int_equal(problems(INST("add.s32", reg(NONE), reg(B32), reg(B32))), 1);
 	assert_int_equal(problems(INST("popc.b64", reg(B32), reg(U64))), 0);
+	assert_int_equal(problems(INST("mbarrier.pending_count.b64", reg(B32), reg(U64))), 0);
 	assert_int_equal(problems(INST("setp.lt.s32", reg(P), reg(B32), reg(B32))), 0);
 	assert_int_equal(problems(INST("setp.lt.s32", reg(B32), reg(B32), reg(B32))), 1);
 	assert_int_equal(problems(INST("ld.u16", reg(B32), GROUP(ADDR, U64))), 0);
