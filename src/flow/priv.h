@@ -93,6 +93,8 @@ void flow_need_uniform(struct flow *fl);
 bool flow_is_uniform_operand(const struct flow *fl, const struct ptx_opnd *o);
 
 /* select.c */
+bool flow_take_condition(struct flow *fl, const struct ptx_stmt *u, uint32_t reg,
+			 struct flow_demand_info *out);
 bool flow_find_select(struct flow *fl, const struct ptx_stmt *load, uint32_t reg,
 		      struct flow_demand_info *out);
 
