@@ -32,7 +32,7 @@ const char *rep_result_sentence(struct rep_view *v)
 	switch (v->verdict) {
 	case REP_VERDICT_RACES:
 		if (v->others)
-			return base_printf(a, "%s data race%s and %s other finding%s",
+			return base_printf(a, "%s data race%s found, and %s other finding%s",
 					   rep_number(a, v->races), plural(v->races),
 					   rep_number(a, v->others), plural(v->others));
 		return base_printf(a, "%s data race%s found", rep_number(a, v->races),
@@ -85,6 +85,9 @@ static void checked_put(struct base_buf *out, struct rep_view *v)
 	if (r->launches && (r->rdelay || r->wdelay))
 		base_buf_printf(out, "  delays up to %u ns after reads, %u ns after writes\n",
 				r->rdelay, r->wdelay);
+	if (v->verdict == REP_VERDICT_CLEAN)
+		base_buf_puts(out, "  no proof: only what ran, in the order in which it ran, was "
+				   "seen\n");
 }
 
 /* Sum of the instructions skipped for a reason that hides nothing. */
@@ -194,13 +197,13 @@ static void ignored_put(struct base_buf *out, struct rep_view *v)
 	if (n)
 		base_buf_puts(out, "Left out of this report:\n");
 	if (v->ignored[RACE_IGNORED_SUPPRESSED])
-		base_buf_printf(out, "  %s by suppressions\n",
+		base_buf_printf(out, "  suppressed: %s\n",
 				rep_number(a, v->ignored[RACE_IGNORED_SUPPRESSED]));
 	if (v->ignored[RACE_IGNORED_SAME_VALUE])
-		base_buf_printf(out, "  %s writes of equal values (--same-value=ignore)\n",
+		base_buf_printf(out, "  equal writes within a warp (--same-value=ignore): %s\n",
 				rep_number(a, v->ignored[RACE_IGNORED_SAME_VALUE]));
 	if (v->ignored[RACE_IGNORED_POSSIBLE])
-		base_buf_printf(out, "  %s only possible (--show-possible shows them)\n",
+		base_buf_printf(out, "  only possible (--show-possible shows them): %s\n",
 				rep_number(a, v->ignored[RACE_IGNORED_POSSIBLE]));
 	for (size_t i = 0; ig && i < ig->rules.n; i++) {
 		const struct race_rule *rule = &ig->rules.v[i];
@@ -208,7 +211,7 @@ static void ignored_put(struct base_buf *out, struct rep_view *v)
 			base_buf_printf(out, "Unused suppression: %s:%u: %s\n", ig->path, rule->at,
 					rule->text);
 		else if (v->opt->verbose)
-			base_buf_printf(out, "Used suppression: %s:%u: %s (%s sites)\n", ig->path,
+			base_buf_printf(out, "Used suppression: %s:%u: %s (sites: %s)\n", ig->path,
 					rule->at, rule->text, rep_number(a, v->hits[i]));
 	}
 }

@@ -114,7 +114,7 @@ static const char *nothing_reason(const struct race_results *r)
 	case RACE_AGENT_NONE:
 		return "the program never started CUDA, so Collider's agent wasn't loaded";
 	case RACE_AGENT_NO_CUPTI:
-		return "libcupti, through which Collider watches the program, wasn't found";
+		return "libcupti, through which Collider watches the program, is missing";
 	case RACE_AGENT_BUSY:
 		return "another tool (a profiler or debugger) already uses CUPTI in the program";
 	case RACE_AGENT_FAILED:

@@ -95,6 +95,9 @@ static bool space_is_shared(const struct race_finding *f)
 
 const char *rep_kind_fix(const struct race_finding *f)
 {
+	if (f->cls == RACE_CLASS_VOLATILE)
+		return "volatile orders nothing: use cuda::atomic_ref on both sides, with acquire\n"
+		       "and release where other data depends on it.";
 	switch (kind_shown(f)) {
 	case RACE_KIND_CLOBBERED_READ:
 		if (f->space == RACE_SPACE_SHARED_CLUSTER)
