@@ -15,8 +15,8 @@
  * the arena; nothing is freed one by one. Names and texts are (pointer, length)
  * spans, not NUL-terminated.
  *
- * isa.c form.c lexer.c parser.c printer.c template.c verify.c, in the order of
- * use; this header groups their prototypes so.
+ * isa.c form.c lexer.c parser.c printer.c edit.c template.c verify.c, in the order
+ * of use; this header groups their prototypes so.
  */
 #ifndef COLLIDER_PTX_H
 #define COLLIDER_PTX_H
@@ -192,23 +192,29 @@ enum {
 	PTX_OPND_NEG = 1 << 1,  /* -r or - immediate, as written before the text */
 	PTX_OPND_UNSIGNED = 1 << 2, /* immediate with suffix U */
 	PTX_OPND_MINUS = 1 << 3,  /* an address offset written with '-' (off is negative) */
-	PTX_OPND_HAS_OFF = 1 << 4 /* base and offset are both written */
+	PTX_OPND_HAS_OFF = 1 << 4, /* base and offset are both written */
+	PTX_OPND_LABEL = 1 << 5,  /* SYM: .label is set */
+	PTX_OPND_VAR = 1 << 6     /* SYM: .var is set */
 };
 
-#define PTX_NO_REG UINT32_MAX
+#define PTX_NO_REG      UINT32_MAX
+#define PTX_COMP_SELECT 255
 
 struct ptx_opnd {
 	uint8_t kind;  /* enum ptx_opnd_kind */
 	uint8_t flags; /* PTX_OPND_* bits */
-	uint8_t nsub;  /* ADDR, VEC, LIST, PAIR (LIST of more than 255: chained EXPR) */
-	uint8_t comp;  /* REG: vector component .x .y .z .w + 1, 0 = none */
-	struct ptx_str text; /* spelled name or literal; the printer writes it as it is */
+	uint16_t nsub; /* ADDR, VEC, LIST, PAIR */
+	uint8_t comp;  /* REG: vector component .x .y .z .w + 1 (not in text), 0 = none,
+			* PTX_COMP_SELECT = another selector (".b0", ".h10"), which is in text */
+	struct ptx_str text; /* spelled name or literal; the printer writes it as it is.
+			      * ADDR: what follows the ']' (".unified"). */
 	union {
 		uint32_t reg;
 		int64_t imm;
 		struct ptx_opnd *sub;
 		struct ptx_label *label; /* SYM that resolved to a label */
 		struct ptx_var *var;     /* SYM that resolved to a variable, or NULL */
+		struct ptx_name *name;   /* only while the parser is at work */
 	};
 	int64_t off; /* ADDR: byte offset beside the base; SYM: sym+off */
 };
@@ -249,7 +255,8 @@ struct ptx_stmt {
 	bool inserted; /* put in by a pass, not by the user */
 	bool is_pred_not; /* @!p */
 	uint32_t line, col; /* place in the PTX source; 0 for inserted ones */
-	const struct ptx_loc *loc; /* the .loc in force here, or NULL */
+	uint32_t mark;      /* free for passes (flow: block number) */
+	const struct ptx_loc *loc; /* the .loc in force here, or NULL; LOC: itself */
 	union {
 		struct {
 			const struct ptx_form *form;
@@ -261,9 +268,13 @@ struct ptx_stmt {
 		struct ptx_var *var;       /* VAR */
 	};
 	struct ptx_str text; /* RAW, PRAGMA, TARGETS, PROTO: verbatim; INST: source line's text */
-	struct ptx_opnd *targets; /* TARGETS: the labels */
-	uint32_t ntargets;
-	uint32_t mark; /* free for passes (flow: block number) */
+	union {
+		struct {
+			struct ptx_opnd *targets; /* TARGETS: labels or functions */
+			uint32_t ntargets;
+		};
+		struct ptx_str pred_text; /* INST in a template: the hole that is its guard */
+	};
 };
 
 /* One name or family in a .reg declaration. */
@@ -273,6 +284,7 @@ struct ptx_regdecl {
 	uint8_t type;             /* enum ptx_type */
 	uint8_t vec;              /* 1, 2, 4 */
 	bool is_family;
+	bool is_new;              /* by ptx_new_reg, not declared yet */
 	uint32_t count;           /* registers: names name0 .. name(count-1), or 1 */
 	uint32_t first;           /* number of the first */
 };
@@ -331,8 +343,8 @@ struct ptx_func {
 	struct ptx_stmt *first, *last;
 	uint32_t nregs;          /* registers numbered 0 .. nregs-1 */
 	uint8_t *reg_type;       /* enum ptx_type by number; grows with ptx_new_reg */
-	struct ptx_str *reg_name;/* by number: full name ("%r5") - filled for all */
 	uint32_t reg_cap;
+	struct ptx_regnames *names; /* what ptx_reg_name asks */
 	uint32_t nlabels;
 	uint32_t ninsts;
 	uint32_t line, col;
@@ -375,11 +387,13 @@ struct ptx_module {
 	char sm_suffix;                /* 'a', 'f' or 0 */
 	bool debug;                    /* .target ..., debug */
 	unsigned address_size;         /* 32 or 64 */
+	bool has_address_size;         /* .address_size is written (else it is 32) */
 	struct ptx_str target_text;    /* verbatim after ".target" */
 	struct ptx_item *first, *last;
 	uint32_t ninsts, nunknown;     /* instructions; those of unknown opcode or modifier */
 	struct ptx_forms *forms;       /* the intern table of forms */
 	struct ptx_str header;         /* comments before .version, verbatim */
+	struct ptx_debug *debug_strings; /* made by the first ptx_debug_string */
 };
 
 /* ---- lexer.c, parser.c -------------------------------------------------- */
@@ -397,6 +411,9 @@ struct ptx_module *ptx_parse(struct base_arena *arena, const char *file, const c
 /* The form of a spelling; made on first use. Never NULL. */
 const struct ptx_form *ptx_form_get(struct ptx_module *m, struct ptx_str text);
 
+/* The full name of a register ("%r5"); built on first use, kept in the module's arena. */
+struct ptx_str ptx_reg_name(const struct ptx_func *f, uint32_t reg);
+
 /* A C string literal's bytes at label `sym` + off in .debug_str-like sections, or an
  * empty string; for the function names of inlined .loc lines. */
 struct ptx_str ptx_debug_string(struct ptx_module *m, struct ptx_str sym, uint32_t off);
@@ -412,6 +429,9 @@ struct ptx_str ptx_debug_string(struct ptx_module *m, struct ptx_str sym, uint32
 typedef void ptx_reg_fn(uint32_t reg, bool is_write, void *arg);
 void ptx_each_reg(const struct ptx_stmt *s, ptx_reg_fn *fn, void *arg);
 
+/* The role of operand i of an instruction. Unlike ptx_form_role this knows calls: lists are
+ * PARAMS (written before the callee, read behind it), the callee and the prototype LABEL. */
+enum ptx_role ptx_stmt_role(const struct ptx_stmt *s, unsigned i);
 /* The index of the operand with the given role, or -1. */
 int ptx_find_role(const struct ptx_stmt *s, enum ptx_role role);
 /* The address operand of a memory instruction (ADDR, ADDR_R or ADDR_W; first), or NULL. */
@@ -424,10 +444,12 @@ struct ptx_label *ptx_target(const struct ptx_stmt *s);
 /* A new register of the function; `name` must be unused there (reserved prefix
  * "%collider_"), copied into the arena. Declared by ptx_declare_new_regs. */
 uint32_t ptx_new_reg(struct ptx_module *m, struct ptx_func *f, enum ptx_type t);
-/* Writes .reg statements for all registers made by ptx_new_reg at the start of the body. */
+/* Writes .reg statements for all registers made by ptx_new_reg since the last call, at the start
+ * of the body. */
 void ptx_declare_new_regs(struct ptx_module *m, struct ptx_func *f);
+/* A new label named with the reserved prefix; a LABEL statement with it defines it (label->at is
+ * set by the insertion). */
 struct ptx_label *ptx_new_label(struct ptx_module *m, struct ptx_func *f);
-/* A name for a new register or label of one function, from the reserved prefix. */
 
 struct ptx_stmt *ptx_new_stmt(struct ptx_module *m, enum ptx_stmt_kind kind);
 /* Insert s before `at` (NULL: at the end of the body). */

@@ -1,0 +1,107 @@
+/*
+ * lexer.h - the scanner under the parser (private to src/ptx).
+ *
+ * There are no token objects: the parser looks at the next character's class
+ * and calls the scanner for the one thing that may stand there. A NUL behind
+ * the text ends every loop, so the hot loops need no bounds check.
+ */
+#ifndef COLLIDER_PTX_LEXER_H
+#define COLLIDER_PTX_LEXER_H
+
+#include "ptx/ptx.h"
+
+/* Bits of ptx_class[c]. */
+enum {
+	PTX_CC_FOLLOW = 1 << 0, /* may continue an identifier: letters, digits, _ $ */
+	PTX_CC_START = 1 << 1,  /* may start one: letters, _ $ % */
+	PTX_CC_DIGIT = 1 << 2,
+	PTX_CC_SPACE = 1 << 3,   /* blank, tab, carriage return, form feed; not newline */
+	PTX_CC_OPCODE = 1 << 4,  /* may continue an opcode: FOLLOW and '.' */
+	PTX_CC_OPERATOR = 1 << 5 /* continues a constant expression */
+};
+extern const uint8_t ptx_class[256];
+
+struct ptx_lex {
+	const char *p;   /* next character */
+	const char *end; /* the NUL behind the text */
+	const char *line_start;
+	uint32_t line;
+};
+
+static inline bool ptx_is(char c, unsigned bits)
+{
+	return (ptx_class[(unsigned char)c] & bits) != 0;
+}
+
+/* Skips one comment at l->p, counting its lines; false: '/' starts none. */
+bool ptx_lex_comment(struct ptx_lex *l);
+
+/* Skips blanks, newlines and comments. */
+static inline void ptx_lex_skip(struct ptx_lex *l)
+{
+	for (;;) {
+		char c = *l->p;
+
+		if (ptx_is(c, PTX_CC_SPACE)) {
+			l->p++;
+		} else if (c == '\n') {
+			l->line++;
+			l->line_start = ++l->p;
+		} else if (c != '/' || !ptx_lex_comment(l)) {
+			return;
+		}
+	}
+}
+
+/* Skips blanks, then takes character c if it is next. */
+static inline bool ptx_lex_take(struct ptx_lex *l, char c)
+{
+	ptx_lex_skip(l);
+	if (*l->p != c)
+		return false;
+	l->p++;
+	return true;
+}
+
+static inline struct ptx_str ptx_span(const char *from, const char *to)
+{
+	return (struct ptx_str){from, (uint32_t)(to - from)};
+}
+
+static inline struct base_span ptx_lex_here(const struct ptx_lex *l)
+{
+	return (struct base_span){l->line, (uint32_t)(l->p - l->line_start) + 1};
+}
+
+/* An identifier at l->p, which must be of class START. */
+static inline struct ptx_str ptx_lex_ident(struct ptx_lex *l)
+{
+	const char *s = l->p++;
+
+	while (ptx_is(*l->p, PTX_CC_FOLLOW))
+		l->p++;
+	return ptx_span(s, l->p);
+}
+
+/* ".word" or ".word::part" at l->p: the word without its dot; empty if there is none. */
+struct ptx_str ptx_lex_dotword(struct ptx_lex *l);
+/* "..." at l->p, which is a quote: the text between the quotes. False: it never ends. */
+bool ptx_lex_string(struct ptx_lex *l, struct ptx_str *s);
+/* A literal at l->p, which is a digit, without sign, into o's kind, text, imm and U flag.
+ * False: malformed; l->p is then behind it. */
+bool ptx_lex_number(struct ptx_lex *l, struct ptx_opnd *o);
+/* Skips to the first character of `stop` outside strings, comments and brackets (which are
+ * counted, not recursed into); false at the end of the text. `last` gets the place behind the last
+ * thing that was skipped. */
+bool ptx_lex_until(struct ptx_lex *l, const char *stop, const char **last);
+/* After an error: behind the next ';', or at the next brace that starts a line (others belong to
+ * the operand that was wrong), or at the end. */
+void ptx_lex_recover(struct ptx_lex *l);
+/* What stands at l->p, for messages: quoted, printable, at most 32 characters. */
+const char *ptx_lex_found(const struct ptx_lex *l, char buf[48]);
+
+/* Evaluates a constant expression at l->p; stops at the first thing that can't continue it. False:
+ * not a constant integer expression (a symbol, a float, nesting too deep). */
+bool ptx_lex_expr(struct ptx_lex *l, int64_t *value);
+
+#endif

@@ -1,0 +1,258 @@
+/*
+ * verify.c - checks what every pass must keep of the IR.
+ *
+ * Per function: guards are predicates, registers are numbered and typed,
+ * branch targets are defined, and each instruction has as many operands as its
+ * row in isa.def allows, of the kinds their roles need. Register classes:
+ * predicates stay out of data and addresses, and a result of an instruction
+ * with one type is as wide as that type.
+ *
+ * Misses: what depends on the modifier (which of them may stand together,
+ * literal ranges), vectors' lengths, and everything of unknown opcodes but their
+ * registers and labels. ptxas sees those. Costs one pass, no memory.
+ */
+#include "ptx/ptx.h"
+#include "ptx/forms.h"
+
+#include <string.h>
+
+struct check {
+	const struct ptx_module *m;
+	const struct ptx_func *f;
+	const struct ptx_stmt *s;
+	struct base_sink *sink;
+	unsigned problems;
+};
+
+#define PROBLEM(c, ...)                                                                            \
+	do {                                                                                       \
+		(c)->problems++;                                                                   \
+		base_report((c)->sink, BASE_ERROR, (c)->m->file,                                   \
+			    (struct base_span){(c)->s->line, (c)->s->col}, __VA_ARGS__);           \
+	} while (0)
+
+#define STR(s) (int)(s).n, (s).p
+
+static enum ptx_type type_of(const struct check *c, const struct ptx_opnd *o)
+{
+	return o->reg < c->f->nregs ? (enum ptx_type)c->f->reg_type[o->reg] : PTX_TYPE_NONE;
+}
+
+/* Registers in `o`: declared; in an address also of an address's class. */
+static void check_regs(struct check *c, const struct ptx_opnd *o, bool in_addr)
+{
+	switch ((enum ptx_opnd_kind)o->kind) {
+	case PTX_OPND_REG:
+		if (o->reg >= c->f->nregs || type_of(c, o) == PTX_TYPE_NONE)
+			PROBLEM(c, "found register '%.*s' (number %u), expected a declared one",
+				STR(o->text), (unsigned)o->reg);
+		else if (in_addr && type_of(c, o) == PTX_TYPE_PRED)
+			PROBLEM(c, "found predicate '%.*s' in an address", STR(o->text));
+		break;
+	case PTX_OPND_ADDR:
+	case PTX_OPND_VEC:
+	case PTX_OPND_LIST:
+	case PTX_OPND_PAIR:
+		for (unsigned i = 0; i < o->nsub; i++)
+			check_regs(c, &o->sub[i], in_addr || o->kind == PTX_OPND_ADDR);
+		break;
+	default:
+		break;
+	}
+}
+
+/* The letter of operand i in the row's roles, markers skipped, the last one repeating. */
+static char role_letter(const char *roles, unsigned i)
+{
+	char last = 0;
+
+	for (; *roles; roles++) {
+		if (*roles == '?' || *roles == '*')
+			continue;
+		last = *roles;
+		if (i-- == 0)
+			break;
+	}
+	return last;
+}
+
+static bool is_data(const struct ptx_opnd *o)
+{
+	return o->kind == PTX_OPND_REG || o->kind == PTX_OPND_VEC || o->kind == PTX_OPND_PAIR ||
+	       o->kind == PTX_OPND_SINK;
+}
+
+static bool form_has_type(const struct ptx_form *f, enum ptx_type t)
+{
+	for (unsigned i = 0; i < f->ntypes; i++)
+		if (f->types[i] == t)
+			return true;
+	return false;
+}
+
+/* Kind and class of a written operand. */
+static void check_dst(struct check *c, const struct ptx_opnd *o, char letter)
+{
+	const struct ptx_form *f = c->s->form;
+
+	if (!is_data(o)) {
+		PROBLEM(c, "found '%.*s' as result of '%.*s', expected a register", STR(o->text),
+			STR(f->text));
+		return;
+	}
+	if (o->kind == PTX_OPND_PAIR && o->nsub > 0)
+		o = &o->sub[0];
+	if (o->kind != PTX_OPND_REG || type_of(c, o) == PTX_TYPE_NONE)
+		return;
+	bool is_pred = type_of(c, o) == PTX_TYPE_PRED;
+	bool wants_pred = letter == 'Q' || form_has_type(f, PTX_TYPE_PRED);
+	if (is_pred != wants_pred) {
+		PROBLEM(c, "found '%.*s' as result of '%.*s', expected %s register", STR(o->text),
+			STR(f->text), wants_pred ? "a predicate" : "no predicate");
+		return;
+	}
+	/* One type and no wider product: the result has its width. */
+	if (letter != 'D' || f->effects || f->ntypes != 1 || ptx_form_has(f, PTX_MOD_WIDE))
+		return;
+	unsigned want = ptx_type_bytes((enum ptx_type)f->types[0]);
+	unsigned have = ptx_type_bytes(type_of(c, o));
+	if (want && have != want && !o->comp)
+		PROBLEM(c, "found '%.*s' of %u bytes as result of '%.*s', expected %u",
+			STR(o->text), have, STR(f->text), want);
+}
+
+/* A loaded or stored register holds at least one element. */
+static void check_mem_data(struct check *c, const struct ptx_opnd *o)
+{
+	const struct ptx_form *f = c->s->form;
+
+	if (o->kind == PTX_OPND_VEC) {
+		for (unsigned i = 0; i < o->nsub; i++)
+			check_mem_data(c, &o->sub[i]);
+		return;
+	}
+	if (o->kind != PTX_OPND_REG || type_of(c, o) == PTX_TYPE_NONE || o->comp)
+		return;
+	if (ptx_type_bytes(type_of(c, o)) < f->width)
+		PROBLEM(c, "found '%.*s' of %u bytes in '%.*s', expected at least %u", STR(o->text),
+			ptx_type_bytes(type_of(c, o)), STR(f->text), f->width);
+}
+
+static void check_label(struct check *c, const struct ptx_opnd *o)
+{
+	if (o->kind != PTX_OPND_SYM || !o->label)
+		PROBLEM(c, "found '%.*s', expected a label", STR(o->text));
+	else if (!o->label->at)
+		PROBLEM(c, "label '%.*s' is not defined", STR(o->label->name));
+}
+
+static void check_role(struct check *c, unsigned i)
+{
+	const struct ptx_opnd *o = &c->s->ops[i];
+	const struct ptx_form *f = c->s->form;
+	char letter = role_letter(ptx_op_info(f->op)->roles, i);
+
+	switch (ptx_form_role(f, i)) {
+	case PTX_ROLE_DST:
+		check_dst(c, o, letter);
+		break;
+	case PTX_ROLE_INOUT:
+		if (!is_data(o))
+			PROBLEM(c, "found '%.*s' in '%.*s', expected registers", STR(o->text),
+				STR(f->text));
+		break;
+	case PTX_ROLE_ADDR:
+	case PTX_ROLE_ADDR_R:
+	case PTX_ROLE_ADDR_W:
+	case PTX_ROLE_MBAR:
+		if (o->kind != PTX_OPND_ADDR)
+			PROBLEM(c, "found '%.*s' in '%.*s', expected an address in brackets",
+				STR(o->text), STR(f->text));
+		break;
+	case PTX_ROLE_LABEL:
+		check_label(c, o);
+		break;
+	case PTX_ROLE_SRC:
+		if (o->kind == PTX_OPND_LIST || o->kind == PTX_OPND_SINK)
+			PROBLEM(c, "found '%.*s' in '%.*s', expected a value", STR(o->text),
+				STR(f->text));
+		break;
+	default:
+		break;
+	}
+}
+
+/* Loads and stores proper: the data operand is wide enough. */
+static void check_memory(struct check *c)
+{
+	const struct ptx_form *f = c->s->form;
+	uint32_t odd = PTX_EFF_ASYNC | PTX_EFF_COLLECTIVE_MEM | PTX_EFF_UNKNOWN;
+
+	if (!(f->effects & (PTX_EFF_READ | PTX_EFF_WRITE)) || (f->effects & odd))
+		return;
+	if (f->proxy != PTX_PROXY_GENERIC || f->ntypes != 1)
+		return;
+	for (unsigned i = 0; i < 2 && i < c->s->nops; i++)
+		if (ptx_form_role(f, i) == PTX_ROLE_DST || ptx_form_role(f, i) == PTX_ROLE_SRC)
+			check_mem_data(c, &c->s->ops[i]);
+}
+
+static void check_inst(struct check *c)
+{
+	const struct ptx_stmt *s = c->s;
+	unsigned min, max;
+
+	if (s->pred != PTX_NO_REG &&
+	    (s->pred >= c->f->nregs || c->f->reg_type[s->pred] != PTX_TYPE_PRED))
+		PROBLEM(c, "the guard of '%.*s' is no predicate register", STR(s->form->text));
+	for (unsigned i = 0; i < s->nops; i++)
+		check_regs(c, &s->ops[i], false);
+	if (s->form->effects & (PTX_EFF_UNKNOWN | PTX_EFF_CALL))
+		return;
+	ptx_op_arity(s->form->op, &min, &max);
+	if (s->nops < min || s->nops > max) {
+		PROBLEM(c, "found %u operands of '%.*s', expected %u to %u", (unsigned)s->nops,
+			STR(s->form->text), min, max);
+		return;
+	}
+	for (unsigned i = 0; i < s->nops; i++)
+		check_role(c, i);
+	check_memory(c);
+}
+
+static void check_func(struct check *c)
+{
+	const struct ptx_stmt *prev = NULL;
+
+	ptx_each_stmt(c->f, s)
+	{
+		c->s = s;
+		if (s->prev != prev)
+			PROBLEM(c, "the statement list is broken here");
+		prev = s;
+		if (s->kind == PTX_STMT_INST)
+			check_inst(c);
+		else if (s->kind == PTX_STMT_LABEL && (!s->label || s->label->at != s))
+			PROBLEM(c, "a label statement is not where its label says");
+		for (unsigned i = 0; s->kind == PTX_STMT_TARGETS && i < s->ntargets; i++)
+			if (s->targets[i].kind == PTX_OPND_SYM && s->targets[i].label &&
+			    !s->targets[i].label->at)
+				PROBLEM(c, "label '%.*s' is not defined", STR(s->targets[i].text));
+	}
+}
+
+/* ---- public ------------------------------------------------------------- */
+
+unsigned ptx_verify(const struct ptx_module *m, struct base_sink *sink)
+{
+	struct check c = {.m = m, .sink = sink};
+
+	ptx_each_item(m, it)
+	{
+		if (it->kind != PTX_ITEM_FUNC || it->func->is_proto)
+			continue;
+		c.f = it->func;
+		check_func(&c);
+	}
+	return c.problems;
+}
