@@ -58,9 +58,9 @@ void tool_split_words(const char *text, struct tool_strings *out, struct base_ar
 /* ---- toolkit.c, mirror.c ------------------------------------------------ */
 
 struct tool_kit {
-	char *root;  /* /usr/local/cuda-13.0 */
-	char *bin;   /* where nvcc and nvcc.profile are */
-	char *nvcc;  /* all resolved paths */
+	char *root; /* /usr/local/cuda-13.0 */
+	char *bin;  /* where nvcc and nvcc.profile are */
+	char *nvcc; /* all resolved paths */
 	char *cicc;
 	char *ptxas;
 };
