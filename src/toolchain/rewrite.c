@@ -417,18 +417,59 @@ static enum tool_outcome rewrite(struct work *w, struct base_buf *out, struct ba
 	return TOOL_CHANGED;
 }
 
+/* ---- the whole, in a process of its own ------------------------------------ */
+
+struct call {
+	const struct tool_job *job;
+	const char *text;
+	size_t size;
+	const char *result; /* file for the text */
+};
+
+static int rewrite_call(void *arg)
+{
+	const struct call *c = arg;
+	struct work w = {.job = c->job, .text = c->text, .size = c->size};
+	struct base_buf out = {0};
+	struct base_sink sink = {0};
+	enum tool_outcome got = rewrite(&w, &out, &sink);
+
+	if (got == TOOL_CHANGED && base_write_file(c->result, out.p, out.n) != 0)
+		got = failed(&w, "no room for the instrumented text");
+	/* Nothing is freed: the process ends here. */
+	return (int)got;
+}
+
+/*
+ * A build must survive a crash in here, so the work is done in a child process; that costs a
+ * fork and a file.
+ */
 enum tool_outcome tool_rewrite(const struct tool_job *job, const char *text, size_t size,
 			       struct base_buf *out)
 {
-	struct work w = {.job = job, .text = text, .size = size};
-	struct base_sink sink = {0};
+	static const char *const names[] = {"trial.ptx", "trial.cubin", "trial.log"};
+	struct call c = {.job = job, .text = text, .size = size, .result = tool_temp("result.ptx")};
+	struct work w = {.job = job};
+	char *result;
+	size_t n;
 
 	if (strstr(text, INST_MARKER))
 		return TOOL_LEFT;
-	enum tool_outcome got = rewrite(&w, out, &sink);
-	base_sink_free(&sink);
-	base_vec_free(&w.funcs);
-	base_vec_free(&w.after);
-	base_arena_free(&w.arena);
-	return got;
+	for (size_t i = 0; i < BASE_COUNTOF(names); i++) {
+		if (!tool_temp(names[i]))
+			return TOOL_FAILED;
+	}
+	if (!c.result)
+		return TOOL_FAILED;
+	int rc = tool_call(rewrite_call, &c);
+	if (rc > TOOL_FAILED)
+		return failed(&w, rc > TOOL_SIGNAL ? "the instrumenter crashed: please report this"
+						   : "the instrumenter stopped");
+	if (rc == TOOL_CHANGED) {
+		if (base_read_file(c.result, &result, &n) != 0)
+			return failed(&w, "its instrumented text can't be read");
+		base_buf_put(out, result, n);
+		free(result);
+	}
+	return (enum tool_outcome)rc;
 }
