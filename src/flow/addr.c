@@ -85,6 +85,15 @@ static enum origin space_origin(const struct flow *fl, uint8_t space)
 	}
 }
 
+/* The address of a parameter of this function, by name; other symbols say nothing. */
+static enum origin param_origin(const struct flow *fl, const struct ptx_opnd *o)
+{
+	for (const struct ptx_param *p = fl->f->params; p; p = p->next)
+		if (ptx_str_eq(p->name, o->text))
+			return space_origin(fl, PTX_SPACE_PARAM);
+	return ORG_UNKNOWN;
+}
+
 static enum origin operand_origin(const struct flow *fl, const struct ptx_opnd *o)
 {
 	switch (o->kind) {
@@ -95,7 +104,8 @@ static enum origin operand_origin(const struct flow *fl, const struct ptx_opnd *
 	case PTX_OPND_SPECIAL:
 		return ORG_NUMBER;
 	case PTX_OPND_SYM:
-		return o->var ? space_origin(fl, o->var->space) : ORG_UNKNOWN;
+		return flow_var_of(o) ? space_origin(fl, flow_var_of(o)->space)
+				      : param_origin(fl, o);
 	default:
 		return ORG_UNKNOWN;
 	}
@@ -344,9 +354,9 @@ static bool find_place(struct flow *fl, const struct ptx_stmt *s, const struct p
 	for (int i = 0; i < MAX_STEPS; i++) {
 		if (o->kind == PTX_OPND_SYM) {
 			out->reg = PTX_NO_REG;
-			out->var = o->var;
+			out->var = flow_var_of(o);
 			out->off += o == &a->sub[0] ? 0 : o->off;
-			return o->var != NULL;
+			return out->var != NULL;
 		}
 		if (o->kind != PTX_OPND_REG)
 			break;
@@ -360,7 +370,8 @@ static bool find_place(struct flow *fl, const struct ptx_stmt *s, const struct p
 		if (!back || (back->kind == PTX_OPND_REG && !keeps_value(fl, back->reg, def, s)) ||
 		    (back->kind != PTX_OPND_REG && back->kind != PTX_OPND_SYM))
 			break;
-		if (back->kind == PTX_OPND_SYM && (!back->var || !flow_def_dominates(fl, def, s)))
+		if (back->kind == PTX_OPND_SYM &&
+		    (!flow_var_of(back) || !flow_def_dominates(fl, def, s)))
 			break;
 		out->off = off;
 		o = back;

@@ -76,10 +76,9 @@ typedef void edge_fn(struct flow *fl, uint32_t from, uint32_t to, void *arg);
 static const struct ptx_stmt *branch_list(const struct ptx_stmt *s)
 {
 	for (unsigned i = 0; i < s->nops; i++) {
-		const struct ptx_opnd *o = &s->ops[i];
-		if (ptx_form_role(s->form, i) == PTX_ROLE_LABEL && o->kind == PTX_OPND_SYM &&
-		    o->label && o->label->at && o->label->at->kind == PTX_STMT_TARGETS)
-			return o->label->at;
+		const struct ptx_label *l = flow_label_of(&s->ops[i]);
+		if (l && l->at && l->at->kind == PTX_STMT_TARGETS)
+			return l->at;
 	}
 	return NULL;
 }
@@ -95,8 +94,8 @@ static void each_target(struct flow *fl, const struct ptx_stmt *s, uint32_t b, e
 	const struct ptx_stmt *list = branch_list(s);
 	if (list) {
 		for (uint32_t i = 0; i < list->ntargets; i++) {
-			const struct ptx_label *l = list->targets[i].label;
-			if (list->targets[i].kind == PTX_OPND_SYM && l && l->at)
+			const struct ptx_label *l = flow_label_of(&list->targets[i]);
+			if (l && l->at)
 				fn(fl, b, l->at->mark, arg);
 		}
 		return;

@@ -41,6 +41,17 @@ struct flow_priv {
 	struct flow_affine *affine; /* affine.c, by register */
 };
 
+/* The variable or label that a symbol resolved to, or NULL. */
+static inline const struct ptx_var *flow_var_of(const struct ptx_opnd *o)
+{
+	return o->kind == PTX_OPND_SYM && (o->flags & PTX_OPND_VAR) ? o->var : NULL;
+}
+
+static inline const struct ptx_label *flow_label_of(const struct ptx_opnd *o)
+{
+	return o->kind == PTX_OPND_SYM && (o->flags & PTX_OPND_LABEL) ? o->label : NULL;
+}
+
 /* cfg.c */
 uint32_t flow_place(const struct flow *fl, const struct ptx_stmt *s);
 

@@ -58,7 +58,7 @@ bool flow_is_uniform_operand(const struct flow *fl, const struct ptx_opnd *o)
 	case PTX_OPND_EXPR:
 		return true;
 	case PTX_OPND_SYM: /* the address of a local variable differs between threads */
-		return !o->var || o->var->space != PTX_SPACE_LOCAL;
+		return !flow_var_of(o) || flow_var_of(o)->space != PTX_SPACE_LOCAL;
 	case PTX_OPND_ADDR:
 	case PTX_OPND_VEC:
 		for (unsigned i = 0; i < o->nsub; i++)

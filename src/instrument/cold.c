@@ -52,6 +52,7 @@ static struct report new_report(struct inst_ctx *cx, enum race_kind kind, struct
 		.wh = fresh(cx, PTX_TYPE_B64),
 		.nl = fresh(cx, PTX_TYPE_B64),
 		.nh = fresh(cx, PTX_TYPE_B64),
+		.kind = inst_none(),
 		.lanes = inst_int(cx, 0),
 		.race = kind,
 	};
@@ -74,8 +75,10 @@ static void send(struct inst_ctx *cx, const struct inst_access *a, const struct 
 		 struct ptx_stmt *at)
 {
 	struct ptx_opnd site = inst_int(cx, a->site), width = inst_int(cx, a->width);
-	struct ptx_opnd kind = inst_int(cx, (int64_t)r->race | (int64_t)r->flags << 16);
+	struct ptx_opnd kind = r->kind;
 
+	if (kind.kind != PTX_OPND_REG)
+		kind = inst_int(cx, (int64_t)r->race | (int64_t)r->flags << 16);
 	if (cx->opt->trap)
 		inst_emit(cx, at, "trap",
 			  T(cx->k, KNOB(rt), KNOB(flags), inst_num(RACE_KNOB_TRAP)), H(r->hit));
@@ -160,6 +163,7 @@ void inst_cold_used(struct inst_ctx *cx, const struct inst_access *a, uint32_t h
 			   .wh = zero,
 			   .nl = zero,
 			   .nh = zero,
+			   .kind = inst_none(),
 			   .lanes = zero,
 			   .race = RACE_KIND_SPECULATED_READ,
 			   .flags = RACE_REC_USED};
@@ -185,6 +189,39 @@ static void cold_speculated(struct inst_ctx *cx, const struct inst_access *a, un
 	}
 }
 
+static struct ptx_opnd widen64(struct inst_ctx *cx, const struct inst_access *a, uint32_t reg,
+			       struct ptx_stmt *at)
+{
+	if (a->bits == 64)
+		return inst_reg(cx, reg);
+	struct ptx_opnd r = fresh(cx, PTX_TYPE_B64);
+	inst_emit(cx, at, "widen", T(PTX_STR("64"), inst_num(a->bits)), H(r, inst_reg(cx, reg)));
+	return r;
+}
+
+/* The usual case, one element: the report function compares the values itself. */
+static void cold_scalar(struct inst_ctx *cx, const struct inst_access *a, struct ptx_opnd base,
+			int64_t off, struct ptx_stmt *at)
+{
+	const struct inst_elem *e = &a->elem[0];
+	struct ptx_opnd zero = inst_int(cx, 0), addr = base;
+
+	if (off) {
+		addr = fresh(cx, PTX_TYPE_B64);
+		inst_emit(cx, at, "add_offset", NT, H(addr, base, inst_int(cx, off)));
+	}
+	struct ptx_opnd was = widen64(cx, a, e->was, at), now = widen64(cx, a, e->now, at);
+	struct ptx_opnd kind = inst_int(cx, (int64_t)kind_of(a));
+	struct ptx_opnd site = inst_int(cx, a->site), width = inst_int(cx, a->width);
+	if (a->guard.kind == PTX_OPND_SINK)
+		inst_emit(cx, at, "report_all", T(cx->k, KNOB(rt)),
+			  H(cx->hash, site, kind, addr, was, zero, now, zero, zero, width));
+	else
+		inst_emit(cx, at, "report", T(cx->k, KNOB(rt)),
+			  H(a->guard, cx->hash, site, kind, addr, was, zero, now, zero, zero,
+			    width));
+}
+
 static void cold_access(struct inst_ctx *cx, const struct inst_access *a, struct ptx_stmt *at)
 {
 	int64_t off;
@@ -192,6 +229,11 @@ static void cold_access(struct inst_ctx *cx, const struct inst_access *a, struct
 
 	put_loc(cx, a, at);
 	struct ptx_opnd base = base64(cx, a, &off, at);
+	if (a->vec == 1 && a->bits <= 64 && !a->elem[0].speculated && !cx->call_free &&
+	    !cx->opt->trap) {
+		cold_scalar(cx, a, base, off, at);
+		return;
+	}
 	for (unsigned i = 0; i < a->vec; i++)
 		any |= a->elem[i].checked && !a->elem[i].speculated;
 	if (any) {
@@ -257,6 +299,16 @@ void inst_cold_warp(struct inst_ctx *cx, const struct inst_access *a, struct ptx
 	inst_emit(cx, at, "warp_leader", NT,
 		  H(leader, inst_reg(cx, a->bad), inst_reg(cx, a->same)));
 	r.lanes = inst_reg(cx, a->same);
+	if (!cx->call_free) {
+		r.hit = leader;
+		r.kind = fresh(cx, PTX_TYPE_B32);
+		inst_emit(cx, at, "warp_kind",
+			  T(inst_num(RACE_KIND_INTRA_WARP), inst_num(RACE_KIND_INTRA_WARP_SAME)),
+			  H(r.kind, distinct));
+		send(cx, a, &r, at);
+		return;
+	}
+	/* A call-free slot is a constant of its kind: one sequence for each. */
 	inst_emit(cx, at, "and", NT, H(r.hit, leader, distinct));
 	send(cx, a, &r, at);
 	inst_emit(cx, at, "not", NT, H(equal, distinct));

@@ -218,19 +218,24 @@ static enum ptx_type type_by_name(struct ptx_str n)
 	return PTX_TYPE_NONE;
 }
 
-/* Takes "%new:type a, b;" lines out of the text (blanks them) and enters their names. */
-static void read_scratch(struct ptx_template *t, char *text, size_t n)
+static struct ptx_str copy_name(const struct ptx_template *t, struct ptx_str s)
 {
-	char *end = text + n, *p = text;
+	return (struct ptx_str){base_strndup(t->m->arena, s.p, s.n), s.n};
+}
 
-	while ((p = memmem(p, (size_t)(end - p), "%new:", 5)) != NULL) {
-		char *stop = memchr(p, ';', (size_t)(end - p));
+/* Takes "%new:type a, b;" lines out of the text (blanks them) and enters their names. */
+static void read_scratch(struct ptx_template *t, char *text)
+{
+	char *p = text;
+
+	while ((p = strstr(p, "%new:")) != NULL) {
+		char *stop = strchr(p, ';');
 		if (!stop)
 			abort();
 		const char *q = p + 5;
 		enum ptx_type type = type_by_name(take_name(&q, stop));
 		while ((q = skip_blank(q, stop)) < stop)
-			add_hole(t, take_name(&q, stop), HOLE_SCRATCH, type);
+			add_hole(t, copy_name(t, take_name(&q, stop)), HOLE_SCRATCH, type);
 		memset(p, ' ', (size_t)(stop + 1 - p));
 	}
 }
@@ -270,7 +275,7 @@ static struct ptx_template *build(struct ptx_templates *ts, const struct block *
 	t->nparams = b->nparams;
 	paste_texts(b, texts, b->body, &text);
 	char *own = base_strndup(ts->m->arena, text.p, text.n);
-	read_scratch(t, own, text.n);
+	read_scratch(t, own);
 	bool ok = ptx_parse_fragment(ts->m, f, ts->name, own, text.n, ts->sink);
 	base_buf_free(&text);
 	if (!ok || ts->sink->errors != errors) {
@@ -376,6 +381,7 @@ static void fill_guard(const struct emission *em, const struct ptx_stmt *from, s
 {
 	if (!from->pred_text.n)
 		return;
+	to->pred_text = (struct ptx_str){"", 0};
 	struct ptx_str n = {from->pred_text.p + 1, from->pred_text.n - 1};
 	int i = find_hole(em->t, n);
 	if (i < 0)
@@ -384,7 +390,6 @@ static void fill_guard(const struct emission *em, const struct ptx_stmt *from, s
 	if (v->kind == PTX_OPND_SINK)
 		return;
 	to->pred = v->reg;
-	to->pred_text = v->text;
 	to->is_pred_not = from->is_pred_not != ((v->flags & PTX_OPND_NOT) != 0);
 }
 
