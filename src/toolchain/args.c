@@ -42,9 +42,8 @@ void tool_split_words(const char *text, struct tool_strings *out, struct base_ar
 static bool hands_on(const char *arg)
 {
 	static const char *const names[] = {
-		"--compiler-options", "--linker-options", "--archive-options",
-		"--ptxas-options",    "--nvlink-options", "--cudafe-options",
-		"--fatbin-options",   "--cicc-options",
+		"--compiler-options", "--linker-options", "--archive-options", "--ptxas-options",
+		"--nvlink-options",   "--cudafe-options", "--fatbin-options",  "--cicc-options",
 	};
 
 	if (!strncmp(arg, "-X", 2))
@@ -73,9 +72,9 @@ static bool ends_with(const char *s, const char *tail)
 /* Notes what a single argument says; `before` is the one in front of it, or "". */
 static void look_at(struct tool_nvcc_line *l, const char *arg, const char *before)
 {
-	static const char *const info[] = {"-lineinfo", "--lineinfo", "--generate-line-info",
-					   "-generate-line-info", "-G", "--device-debug",
-					   "-device-debug"};
+	static const char *const info[] = {
+		"-lineinfo", "--lineinfo",     "--generate-line-info", "-generate-line-info",
+		"-G",	     "--device-debug", "-device-debug"};
 	static const char *const source[] = {".cu", ".ptx", ".cup", ".gpu", ".ii"};
 
 	for (size_t i = 0; i < BASE_COUNTOF(info); i++)
@@ -165,7 +164,8 @@ int tool_nvcc_parse(struct tool_nvcc_line *l, struct tool_options *o, int argc, 
 		bool is_value = i > 1 && hands_on(argv[i - 1]);
 		const char *list =
 			is_value ? NULL
-				 : response_list(argv[i], i + 1 < argc ? argv[i + 1] : NULL, &uses_next);
+				 : response_list(argv[i], i + 1 < argc ? argv[i + 1] : NULL,
+						 &uses_next);
 		struct tool_strings rest = {0};
 		int got = list ? expand_list(l, o, list, &rest, a) : 0;
 		if (got < 0)

@@ -58,9 +58,9 @@ void tool_split_words(const char *text, struct tool_strings *out, struct base_ar
 /* ---- toolkit.c, mirror.c ------------------------------------------------ */
 
 struct tool_kit {
-	char *root;  /* /usr/local/cuda-13.0 */
-	char *bin;   /* where nvcc and nvcc.profile are */
-	char *nvcc;  /* all resolved paths */
+	char *root; /* /usr/local/cuda-13.0 */
+	char *bin;  /* where nvcc and nvcc.profile are */
+	char *nvcc; /* all resolved paths */
 	char *cicc;
 	char *ptxas;
 };
@@ -88,6 +88,9 @@ int tool_exec(const char *path, char **argv);
  * like are passed on; what was caught ends this process after the child. `messages`: a file that
  * gets what it prints, or NULL for our own stdout and stderr. */
 int tool_run(const char *path, char **argv, const char *messages);
+/* Calls fn in a child process, so that its crash is only a result. Files that it makes must be
+ * named by tool_temp before. Returns like tool_run, with what fn returned. */
+int tool_call(int (*fn)(void *arg), void *arg);
 /* Ends like the child did: the code of tool_run, by signal where it was one. */
 int tool_finish(int code);
 

@@ -1,10 +1,10 @@
 /*
  * mirror.c - the cached folder of symbolic links from which nvcc is started.
  *
- *	toolkit-<hash>/bin/ *		links into the real bin, but ptxas is this executable
+ *	toolkit-<hash>/bin/...		links into the real bin, but ptxas is this executable
  *	toolkit-<hash>/bin/nvcc.profile	the real one, its paths made absolute, our folders first
  *	toolkit-<hash>/nvvm/bin/cicc	this executable
- *	toolkit-<hash>/ *		links to everything else
+ *	toolkit-<hash>/...		links to everything else
  *
  * nvcc takes the folder of argv[0] for its own and reads nvcc.profile there. Because the profile
  * names the real toolkit, include paths, libraries, dependency files and CMake's toolkit root
@@ -227,7 +227,8 @@ char *tool_mirror_get(const struct tool_kit *k, struct base_arena *a)
 	if (err)
 		err = get_in(k, second, &out, a);
 	if (err) {
-		base_say("no place for the links to the CUDA toolkit: %s: %s", second, strerror(err));
+		base_say("no place for the links to the CUDA toolkit: %s: %s", second,
+			 strerror(err));
 		return NULL;
 	}
 	return out;

@@ -30,7 +30,10 @@ static const struct {
 	const char *name;
 	size_t at;
 } switches[] = {
-#define SWITCH(name, field) {name, offsetof(struct tool_options, field)}
+#define SWITCH(name, field)                                                                        \
+	{                                                                                          \
+		name, offsetof(struct tool_options, field)                                         \
+	}
 	SWITCH("keep-races", keep_races),
 	SWITCH("no-invented-reads", no_invented_reads),
 	SWITCH("trap", trap),

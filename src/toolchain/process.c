@@ -22,12 +22,15 @@
 static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 static volatile pid_t child;
 static volatile sig_atomic_t got_signal;
+static volatile bool is_guest; /* a child of tool_call: files belong to the parent */
 static char *temp_dir;
 static char *temps[MAX_TEMPS];
 static volatile sig_atomic_t ntemps;
 
 void tool_cleanup(void)
 {
+	if (is_guest)
+		return;
 	for (int i = 0; i < ntemps; i++)
 		unlink(temps[i]);
 	if (temp_dir)
@@ -117,29 +120,31 @@ static void become(const char *path, char **argv, const char *messages)
 	_exit(127);
 }
 
-int tool_run(const char *path, char **argv, const char *messages)
+/* Forks with signals held, so that none arrives before `child` says whom to pass it to. */
+static pid_t fork_child(void)
 {
 	sigset_t block, old;
-	int status;
 
 	catch_signals();
-	/* No signal between fork and the store to `child`, or it would reach us alone. */
 	sigfillset(&block);
 	sigprocmask(SIG_BLOCK, &block, &old);
+	fflush(NULL);
 	pid_t pid = fork();
-	if (pid == 0) {
-		sigprocmask(SIG_SETMASK, &old, NULL);
-		become(path, argv, messages);
-	}
 	child = pid;
 	sigprocmask(SIG_SETMASK, &old, NULL);
-	if (pid < 0) {
-		base_say("%s: %s", path, strerror(errno));
-		return BASE_EXIT_ENV;
-	}
+	if (pid < 0)
+		base_say("no new process: %s", strerror(errno));
+	return pid;
+}
+
+/* The child's end, as tool_run returns it. */
+static int wait_child(pid_t pid)
+{
+	int status;
+
 	while (waitpid(pid, &status, 0) < 0) {
 		if (errno != EINTR) {
-			base_say("%s: %s", path, strerror(errno));
+			base_say("waiting for a child: %s", strerror(errno));
 			return BASE_EXIT_INTERNAL;
 		}
 	}
@@ -149,6 +154,33 @@ int tool_run(const char *path, char **argv, const char *messages)
 		tool_finish(TOOL_SIGNAL + got_signal);
 	}
 	return WIFSIGNALED(status) ? TOOL_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int tool_run(const char *path, char **argv, const char *messages)
+{
+	pid_t pid = fork_child();
+
+	if (pid < 0)
+		return BASE_EXIT_ENV;
+	if (pid == 0)
+		become(path, argv, messages);
+	return wait_child(pid);
+}
+
+int tool_call(int (*fn)(void *arg), void *arg)
+{
+	pid_t pid = fork_child();
+
+	if (pid < 0)
+		return BASE_EXIT_ENV;
+	if (pid == 0) {
+		/* The folder is the parent's to remove. */
+		is_guest = true;
+		int rc = fn(arg);
+		fflush(NULL);
+		_exit(rc);
+	}
+	return wait_child(pid);
 }
 
 int tool_finish(int code)
