@@ -3,8 +3,13 @@
  * and data flow, pure over the PTX IR (nothing here changes it).
  *
  * flow_build makes the block graph once; the other analyses are computed on
- * first use and kept in the same arena. A pass that changes the function
- * builds a new struct flow afterwards.
+ * first use and kept in the same arena. A pass asks all its questions first and
+ * changes the function then (a statement put in later is not seen, a changed
+ * operand of an old one gives stale answers); the next pass builds a new
+ * struct flow.
+ *
+ * cfg.c defuse.c live.c demand.c select.c addr.c affine.c uniform.c; what they
+ * share among themselves is in priv.h.
  */
 #ifndef COLLIDER_FLOW_H
 #define COLLIDER_FLOW_H
@@ -21,11 +26,8 @@ struct flow_block {
 	uint32_t rpo;                  /* place in reverse post-order; UINT32_MAX: unreachable */
 	uint32_t idom, ipdom;          /* immediate (post-)dominator; UINT32_MAX: none / exit */
 	uint32_t loop;                 /* nesting depth of natural loops */
-};
-
-struct flow_def {                      /* one place that writes a register */
-	struct ptx_stmt *at;           /* NULL: function parameter (.reg) */
-	uint32_t next;                 /* index + 1 of the next def of the same register */
+	bool exits;                    /* control may leave the function at its end */
+	bool can_exit;                 /* some path from here leaves the function */
 };
 
 struct flow {
@@ -49,7 +51,9 @@ bool flow_postdominates(const struct flow *fl, uint32_t a, uint32_t b);
 
 /* ---- defuse.c ---------------------------------------------------------------- */
 
-/* Statements that write `reg`, in text order; count in *n. */
+/* Statements that write `reg`, in text order, each once; count in *n. A .reg parameter has one
+ * more definition that is not in the list: the function's entry. A register made after
+ * flow_build has none. */
 struct ptx_stmt *const *flow_defs(struct flow *fl, uint32_t reg, uint32_t *n);
 /* Statements that read `reg`. */
 struct ptx_stmt *const *flow_uses(struct flow *fl, uint32_t reg, uint32_t *n);
@@ -68,15 +72,30 @@ enum flow_demand {
 	FLOW_DEMAND_MAYBE     /* used on some paths only: nvcc may have moved the load up */
 };
 
+/* A use that takes the value when register pred is `sense` there (selp, and.pred, a guard). */
+struct flow_cond_use {
+	struct ptx_stmt *at;
+	uint32_t pred;
+	bool sense;
+};
+
 struct flow_demand_info {
 	enum flow_demand demand;
 	/* SELECT: the value is taken when register pred is `sense` at statement `at`. */
 	uint32_t pred;
 	bool sense;
 	struct ptx_stmt *at;
-	/* MAYBE: the first real uses on the paths that have one (each once). */
+	/*
+	 * MAYBE: the first real uses on the paths that have one (each once). When control comes
+	 * from the load to such a statement, the value is used; but control may come there on
+	 * other paths too, so a note about the load must be cleared at the function's entry and
+	 * at each execution of the load. May be empty: no place tells.
+	 */
 	struct ptx_stmt **uses;
 	uint32_t nuses;
+	/* MAYBE: further uses on those paths, each under its predicate; the same holds. */
+	struct flow_cond_use *conds;
+	uint32_t nconds;
 };
 
 /*
@@ -121,7 +140,7 @@ enum flow_alias flow_may_alias(struct flow *fl, const struct ptx_stmt *a, const 
 /* An address or value as c0 + cx*tid.x + cy*tid.y + cz*tid.z + (uniform unknowns). */
 struct flow_affine {
 	bool known;      /* false: not of this form */
-	int64_t c0;      /* constant part (only when has_unknown is false) */
+	int64_t c0;      /* constant part; 0 when has_unknown */
 	int64_t tid[3];
 	bool has_unknown;/* plus a term that is the same in every thread of the block */
 };

@@ -16,24 +16,48 @@
 
 #include <string.h>
 
-/* Spellings are short, so: eight bytes at a time, the last word overlapping, one multiply each. */
+/* Spellings are short: a multiply per eight bytes, with overlapping words at the end instead of a
+ * loop over the rest. */
 static inline unsigned spelling_hash(const char *p, size_t n)
 {
 	uint64_t h = (uint64_t)n * 0x9e3779b97f4a7c15ull, w = 0;
+	uint32_t head, tail;
 
-	if (n < 8) {
-		for (size_t i = 0; i < n; i++)
-			w = w << 8 | (unsigned char)p[i];
-	} else {
+	if (n >= 8) {
 		for (size_t i = 0; i + 8 < n; i += 8) {
 			memcpy(&w, p + i, 8);
 			h = (h ^ w) * 0x9fb21c651e98df25ull;
 			h ^= h >> 32;
 		}
 		memcpy(&w, p + n - 8, 8);
+	} else if (n >= 4) {
+		memcpy(&head, p, 4);
+		memcpy(&tail, p + n - 4, 4);
+		w = (uint64_t)head << 32 | tail;
+	} else if (n > 0) {
+		w = (uint64_t)(unsigned char)p[0] << 16 | (uint64_t)(unsigned char)p[n / 2] << 8 |
+		    (unsigned char)p[n - 1];
 	}
 	h = (h ^ w) * 0x9fb21c651e98df25ull;
 	return (unsigned)(h ^ h >> 32);
+}
+
+/* Whether n bytes are the same; n is seldom above 32, so a call of memcmp would cost more. */
+static inline bool is_same(const char *a, const char *b, size_t n)
+{
+	uint64_t x, y;
+
+	if (n < 8)
+		return memcmp(a, b, n) == 0;
+	for (size_t i = 0; i + 8 < n; i += 8) {
+		memcpy(&x, a + i, 8);
+		memcpy(&y, b + i, 8);
+		if (x != y)
+			return false;
+	}
+	memcpy(&x, a + n - 8, 8);
+	memcpy(&y, b + n - 8, 8);
+	return x == y;
 }
 
 /* The table's own memory comes from the module's arena and goes with it; each function that
@@ -42,6 +66,8 @@ static inline unsigned spelling_hash(const char *p, size_t n)
 #define uthash_malloc(size)	      base_alloc(forms->arena, (size))
 #define uthash_free(p, size)	      ((void)(p))
 #include <uthash.h>
+
+#define RECENT 1024
 
 struct entry {
 	struct ptx_form form;
@@ -53,6 +79,13 @@ struct ptx_forms {
 	struct base_arena *arena;
 	struct entry *table;
 	struct entry *first, **tail;
+	/* The last form found for each low part of the hash. A module has some hundred forms, so
+	 * nearly every look-up ends here, in one compare. */
+	struct {
+		unsigned hash;
+		uint32_t len;
+		const struct entry *entry;
+	} recent[RECENT];
 };
 
 static enum ptx_role role_of_letter(char c, const struct ptx_form *f)
@@ -154,12 +187,25 @@ static void settle_memory(struct ptx_form *f)
 		f->width = (uint8_t)ptx_type_bytes((enum ptx_type)f->types[0]);
 }
 
+/* Whether `part` is a word of the opcode's name not met before; `met` has a bit per word. */
+static bool is_op_word(const char *name, struct ptx_str part, unsigned *met)
+{
+	for (unsigned i = 0; *name; i++) {
+		size_t n = strcspn(name, ".");
+		if (n == part.n && memcmp(name, part.p, n) == 0 && !(*met & 1u << i)) {
+			*met |= 1u << i;
+			return true;
+		}
+		name += n + (name[n] == '.');
+	}
+	return false;
+}
+
 static void decode(struct ptx_form *f)
 {
-	uint32_t i;
-	unsigned nspaces = 0;
+	unsigned nspaces = 0, met = 0;
 
-	f->op = ptx_op_find(f->text, &i);
+	f->op = ptx_op_find(f->text);
 	const struct ptx_op_info *info = ptx_op_info(f->op);
 	f->effects = info->effects;
 	f->space = info->space;
@@ -167,11 +213,14 @@ static void decode(struct ptx_form *f)
 	f->scope = info->scope;
 	f->proxy = info->proxy;
 	f->vec = 1;
-	while (i < f->text.n) {
-		uint32_t from = ++i; /* behind the dot */
-		while (i < f->text.n && f->text.p[i] != '.')
-			i++;
-		add_part(f, (struct ptx_str){f->text.p + from, i - from}, &nspaces);
+	for (uint32_t i = 0, from = 0; i <= f->text.n; i++) {
+		if (i < f->text.n && f->text.p[i] != '.')
+			continue;
+		struct ptx_str part = {f->text.p + from, i - from};
+		bool is_first = from == 0;
+		from = i + 1;
+		if (!is_op_word(info->name, part, &met) && !(is_first && !met))
+			add_part(f, part, &nspaces);
 	}
 	settle_memory(f);
 	if (f->has_unknown_mod)
@@ -200,25 +249,35 @@ struct ptx_forms *ptx_forms_new(struct base_arena *arena)
 	return forms;
 }
 
-static const struct ptx_form *new_form(struct ptx_forms *forms, struct ptx_str text, unsigned hash)
+static struct entry *new_entry(struct ptx_forms *forms, struct ptx_str text, unsigned hash)
 {
 	struct entry *e = BASE_NEW(forms->arena, struct entry);
 
-	e->form.text = (struct ptx_str){base_strndup(forms->arena, text.p, text.n), text.n};
+	e->form.text =
+		(struct ptx_str){base_strndup(forms->arena, text.n ? text.p : "", text.n), text.n};
 	decode(&e->form);
 	HASH_ADD_KEYPTR_BYHASHVALUE(hh, forms->table, e->form.text.p, text.n, hash, e);
 	*forms->tail = e;
 	forms->tail = &e->next;
-	return &e->form;
+	return e;
 }
 
 const struct ptx_form *ptx_forms_intern(struct ptx_forms *forms, struct ptx_str text)
 {
-	struct entry *e;
-	unsigned hash = spelling_hash(text.p, text.n);
+	unsigned hash = spelling_hash(text.p, text.n), slot = hash % RECENT;
+	struct entry *e = NULL;
 
+	if (forms->recent[slot].hash == hash && forms->recent[slot].len == text.n &&
+	    forms->recent[slot].entry &&
+	    is_same(forms->recent[slot].entry->form.text.p, text.p, text.n))
+		return &forms->recent[slot].entry->form;
 	HASH_FIND_BYHASHVALUE(hh, forms->table, text.p, text.n, hash, e);
-	return e ? &e->form : new_form(forms, text, hash);
+	if (!e)
+		e = new_entry(forms, text, hash);
+	forms->recent[slot].hash = hash;
+	forms->recent[slot].len = text.n;
+	forms->recent[slot].entry = e;
+	return &e->form;
 }
 
 void ptx_forms_each(const struct ptx_forms *forms, void (*fn)(const struct ptx_form *, void *),

@@ -1,0 +1,34 @@
+// shared_init.fixed.cu - one thread sets it.
+// expect: nothing
+// twin: shared_init.cu
+
+#include "example.h"
+
+static const int THREADS = 128;
+static const int BLOCKS = 64;
+
+__global__ void count_all(int *result)
+{
+	__shared__ int sum;
+
+	if (threadIdx.x == 0)
+		sum = 0;
+	__syncthreads();
+	for (int i = 0; i < 4; i++)
+		atomicAdd(&sum, 1);
+	__syncthreads();
+	if (threadIdx.x == 0)
+		result[blockIdx.x] = sum;
+}
+
+int main()
+{
+	std::vector<int> want(BLOCKS, 4 * THREADS), got(BLOCKS);
+	int *d_result = example_upload(got);
+
+	count_all<<<BLOCKS, THREADS>>>(d_result);
+	CHECK(cudaGetLastError());
+	got = example_download(d_result, BLOCKS);
+	CHECK(cudaFree(d_result));
+	return example_finish(got == want, example_checksum(got));
+}

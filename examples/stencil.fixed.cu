@@ -1,0 +1,42 @@
+// stencil.fixed.cu - the same from one array to another, exchanged after each launch.
+// expect: nothing
+// twin: stencil.cu
+
+#include "example.h"
+
+static const int THREADS = 256;
+static const int BLOCKS = 64;
+static const int N = BLOCKS * THREADS;
+static const int STEPS = 20;
+
+__global__ void step(unsigned *to, const unsigned *from, int n)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i > 0 && i < n - 1)
+		to[i] = from[i - 1] + 2 * from[i] + from[i + 1] + 1;
+}
+
+int main()
+{
+	std::vector<unsigned> u(N), next(N), got;
+	uint32_t seed = 2;
+
+	for (unsigned &x : u)
+		x = example_random(&seed);
+	next = u;
+	unsigned *d_u = example_upload(u);
+	unsigned *d_next = example_upload(u);
+	for (int s = 0; s < STEPS; s++) {
+		for (int i = 1; i < N - 1; i++)
+			next[i] = u[i - 1] + 2 * u[i] + u[i + 1] + 1;
+		u.swap(next);
+		step<<<BLOCKS, THREADS>>>(d_next, d_u, N);
+		CHECK(cudaGetLastError());
+		std::swap(d_u, d_next);
+	}
+	got = example_download(d_u, N);
+	CHECK(cudaFree(d_u));
+	CHECK(cudaFree(d_next));
+	return example_finish(got == u, example_checksum(got));
+}

@@ -1,0 +1,128 @@
+/*
+ * agent.c - the agent's life: from the driver's call at start-up to exit.
+ *
+ * The driver loads the library that CUDA_INJECTION64_PATH names inside cuInit
+ * and calls InitializeInjection, which maps the shared file and subscribes to
+ * CUPTI; everything after that happens in callbacks (callback.c). At exit()
+ * the last snapshot is taken: handlers run in reverse order, so ours, which
+ * is registered during cuInit, runs before those of the CUDA runtime. After
+ * _exit or a signal there is no last snapshot, but the records are in the
+ * shared file already.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/base.h"
+
+#include "agent/agent.h"
+
+struct agent agent = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void at_exit(void)
+{
+	if (agent.pid != getpid())
+		return;
+	agent_context_finish(NULL);
+	if (agent_shm_is_own())
+		agent_own_report(agent_shm());
+}
+
+static void before_fork(void)
+{
+	agent_lock();
+}
+
+static void after_fork_parent(void)
+{
+	agent_unlock();
+}
+
+static void init_clock(void)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&agent.changed, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+/*
+ * The parent's contexts do not work in the child, and their regions stay the parent's: the child
+ * starts with empty tables (their memory is lost to it) and claims regions for contexts of its
+ * own, where the driver lets it make any. A child that execs loads a new agent anyway.
+ */
+static void after_fork_child(void)
+{
+	agent.pid = getpid();
+	agent.captures = 0;
+	agent_context_forget_all();
+	agent_module_reset();
+	agent_launch_reset();
+	agent_shm_disown();
+	init_clock(); /* threads that waited do not exist here */
+	__atomic_fetch_add(&agent_shm()->nprocesses, 1, __ATOMIC_RELAXED);
+	agent_unlock();
+}
+
+/* ------------------------------------------------------------------------ */
+
+void agent_lock(void)
+{
+	pthread_mutex_lock(&agent.lock);
+}
+
+void agent_unlock(void)
+{
+	pthread_mutex_unlock(&agent.lock);
+}
+
+bool agent_wait(const struct timespec *deadline)
+{
+	return pthread_cond_timedwait(&agent.changed, &agent.lock, deadline) != ETIMEDOUT;
+}
+
+struct timespec agent_deadline(int seconds)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_sec += seconds;
+	return t;
+}
+
+uint64_t agent_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/*
+ * Called by the driver once, inside cuInit. Always returns 1: whatever fails here must not make
+ * the program's cuInit fail.
+ */
+__attribute__((visibility("default"))) int InitializeInjection(void)
+{
+	enum race_agent_state state;
+
+	if (agent.pid || !agent_shm_open())
+		return 1;
+	init_clock();
+	__atomic_fetch_add(&agent_shm()->nprocesses, 1, __ATOMIC_RELAXED);
+	state = agent_subscribe();
+	agent_shm_state(state);
+	if (state != RACE_AGENT_ATTACHED)
+		return 1;
+	agent.pid = getpid();
+	if (atexit(at_exit) != 0)
+		agent_note("no exit handler; counts may be incomplete");
+	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+	return 1;
+}

@@ -1,0 +1,216 @@
+/*
+ * agent.h - inside src/agent: what its files share.
+ *
+ * The agent lives in somebody else's process. Rules that every file keeps:
+ * it never exits, aborts or changes a result; what fails is noted and the
+ * agent steps aside. It takes `agent.lock` only around its own tables and
+ * never while it calls the driver or CUPTI: their callbacks come back to us
+ * with the driver's locks held. Where one thread must wait for another's
+ * driver calls (a context being set up, a module being patched) it waits on
+ * `agent.changed`, with a limit, and only inside API callbacks, where CUPTI
+ * holds no lock of the driver; resource callbacks never wait.
+ */
+#ifndef COLLIDER_AGENT_H
+#define COLLIDER_AGENT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cuda.h>
+
+#include "race/shm.h"
+
+/* ---- driver.c: the driver's functions, found at run time --------------- */
+
+/* Those that the agent cannot do without: field, symbol. */
+#define AGENT_DRIVER_NEEDED(F)                                                                     \
+	F(mem_alloc, cuMemAlloc_v2)                                                                \
+	F(memset_d8_async, cuMemsetD8Async)                                                        \
+	F(memcpy_htod_async, cuMemcpyHtoDAsync_v2)                                                 \
+	F(memcpy_dtoh_async, cuMemcpyDtoHAsync_v2)                                                 \
+	F(mem_host_register, cuMemHostRegister_v2)                                                 \
+	F(mem_host_get_device_pointer, cuMemHostGetDevicePointer_v2)                               \
+	F(stream_create, cuStreamCreate)                                                           \
+	F(stream_synchronize, cuStreamSynchronize)                                                 \
+	F(stream_is_capturing, cuStreamIsCapturing)                                                \
+	F(ctx_get_device, cuCtxGetDevice)                                                          \
+	F(ctx_push_current, cuCtxPushCurrent_v2)                                                   \
+	F(ctx_pop_current, cuCtxPopCurrent_v2)                                                     \
+	F(ctx_synchronize, cuCtxSynchronize)                                                       \
+	F(device_get_name, cuDeviceGetName)                                                        \
+	F(module_get_global, cuModuleGetGlobal_v2)                                                 \
+	F(thread_exchange_capture_mode, cuThreadExchangeStreamCaptureMode)                         \
+	F(event_create, cuEventCreate)                                                             \
+	F(event_query, cuEventQuery)
+
+struct agent_driver {
+#define F(field, symbol) __typeof__(symbol) *field;
+	AGENT_DRIVER_NEEDED(F)
+#undef F
+	/* Younger than the oldest driver served (NULL there). */
+	CUresult (*library_get_module)(CUmodule *, CUlibrary);			 /* 12.0 */
+	CUresult (*kernel_get_function)(CUfunction *, CUkernel);		 /* 12.0 */
+	CUresult (*func_get_module)(CUmodule *, CUfunction);			 /* 11.0 */
+	CUresult (*kernel_get_library)(CUlibrary *, CUkernel);			 /* 12.5 */
+	CUresult (*ctx_record_event)(CUcontext, CUevent);			 /* 12.5 */
+	CUresult (*graph_get_nodes)(CUgraph, CUgraphNode *, size_t *);		 /* 10.0 */
+	CUresult (*graph_node_get_type)(CUgraphNode, CUgraphNodeType *);	 /* 10.0 */
+	CUresult (*graph_child_get_graph)(CUgraphNode, CUgraph *);		 /* 10.0 */
+	CUresult (*graph_kernel_params)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS *); /* 12.0 */
+	CUresult (*func_get_name)(const char **, CUfunction);			 /* 12.3 */
+	CUresult (*kernel_get_name)(const char **, CUkernel);			 /* 12.3 */
+};
+
+extern struct agent_driver agent_driver;
+
+/* Fills agent_driver on the first call; false (noted once) when the driver lacks something. */
+bool agent_driver_load(void);
+
+/*
+ * Between the two, driver calls of this thread are the agent's own: callbacks they cause are
+ * ignored, and they are legal while another stream is being captured.
+ */
+struct agent_guard {
+	CUstreamCaptureMode mode;
+	bool is_swapped;
+};
+void agent_enter(struct agent_guard *g);
+void agent_leave(struct agent_guard *g);
+bool agent_is_inside(void);
+
+/* ---- agent.c ------------------------------------------------------------ */
+
+struct agent {
+	pthread_mutex_t lock;
+	pthread_cond_t changed; /* a context or module left its transient state */
+	int pid;		/* 0: not running (in a forked child too) */
+	uint32_t captures;	/* streams being captured; atomic */
+};
+extern struct agent agent;
+
+void agent_lock(void);
+void agent_unlock(void);
+/* Waits for agent.changed at most until `deadline`; the lock is held. False: time is over. */
+bool agent_wait(const struct timespec *deadline);
+/* Now + seconds, for agent_wait. */
+struct timespec agent_deadline(int seconds);
+uint64_t agent_now_ns(void);
+
+/* ---- shm.c: the shared file --------------------------------------------- */
+
+/* Maps the file of `collider run`, or makes an own one. False (said): there is none. */
+bool agent_shm_open(void);
+struct race_shm *agent_shm(void);
+/* This process made the file, and so must tell what is in it. */
+bool agent_shm_is_own(void);
+/* After fork, in the child. */
+void agent_shm_disown(void);
+void agent_shm_state(enum race_agent_state state);
+/* Next free region or NULL; `number` of the context in this process. */
+struct race_region *agent_shm_region(uint32_t number);
+/*
+ * Appends a chunk: `n` bytes of `data`, then `m` of `more` (may be NULL). Returns its payload in
+ * the file, 8-byte aligned, or NULL when the heap is full.
+ */
+void *agent_shm_chunk(enum race_chunk_kind kind, uint64_t hash, const void *data, size_t n,
+		      const void *more, size_t m);
+/* Is there such a chunk, of any process? */
+bool agent_shm_has(enum race_chunk_kind kind, uint64_t hash);
+/* A line on stderr with "collider: " before it; base_say would allocate. */
+void agent_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* A note for the report and a line on stderr. */
+void agent_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---- sites.c ------------------------------------------------------------ */
+
+/* Copies the site tables of a loaded cubin to the file, each once. No driver calls. */
+void agent_sites_collect(const void *image, size_t size);
+
+/* ---- context.c ---------------------------------------------------------- */
+
+enum agent_ctx_state { AGENT_CTX_NEW, AGENT_CTX_BUILDING, AGENT_CTX_READY, AGENT_CTX_FAILED };
+
+struct agent_context; /* never freed, so that a stale pointer stays harmless */
+
+/* The context's entry; set up on first use, so it must be current. NULL: no memory. */
+struct agent_context *agent_context_get(CUcontext handle);
+/* A context came to be: an entry of an earlier one with this address is over. */
+void agent_context_created(CUcontext handle);
+/* Last snapshot before the context goes; `handle` NULL: all contexts of the process. */
+void agent_context_finish(CUcontext handle);
+/* The same for all contexts of a device (reset or release of its primary context). */
+void agent_context_finish_device(CUdevice device);
+/* Before its destruction: finish and forget. */
+void agent_context_close(CUcontext handle);
+/* After fork, in the child: the parent's contexts are not ours; the lock is held. */
+void agent_context_forget_all(void);
+
+uint64_t agent_context_rt(const struct agent_context *c); /* 0: could not be set up */
+struct race_region *agent_context_region(const struct agent_context *c);
+CUstream agent_context_stream(const struct agent_context *c);
+/* How many library loads this context has caught up with; module.c keeps it, under the lock. */
+uint64_t *agent_context_libraries(struct agent_context *c);
+/* A launch begins (kernels > 0 or graph): the last snapshot is not exact any more. */
+void agent_context_launch(struct agent_context *c);
+uint64_t agent_context_seq(const struct agent_context *c);
+/*
+ * After a synchronising call that returned `result`. `seq` is agent_context_seq before a call
+ * that waited for the whole context, else UINT64_MAX.
+ */
+void agent_context_synced(struct agent_context *c, CUresult result, uint64_t seq);
+
+/* ---- module.c ----------------------------------------------------------- */
+
+enum agent_module_state {
+	AGENT_MODULE_BUSY,
+	AGENT_MODULE_PATCHED,
+	AGENT_MODULE_PLAIN,  /* not instrumented */
+	AGENT_MODULE_FAILED, /* instrumented, but runs unchecked; noted */
+	AGENT_MODULE_UNKNOWN
+};
+
+/* Writes the knobs of a module of the current context; `is_fresh`: it was loaded just now. */
+enum agent_module_state agent_module_patch(struct agent_context *c, CUmodule module, bool is_fresh);
+/* The same for a library's module in the current context. */
+enum agent_module_state agent_library_patch(struct agent_context *c, CUlibrary library);
+/* All libraries that this context has not seen. */
+void agent_library_patch_all(struct agent_context *c);
+void agent_library_add(CUlibrary library);
+void agent_kernel_add(CUkernel kernel, CUlibrary library);
+/* The state of the module that `f` (a CUfunction or a CUkernel) belongs to, patched if needed. */
+enum agent_module_state agent_function_patch(struct agent_context *c, CUfunction f);
+/* Unloading: the handles may come back for something else. One of the two is NULL. */
+void agent_module_forget(CUmodule module, CUlibrary library);
+/* After fork, in the child; the lock is held. */
+void agent_module_reset(void);
+
+/* ---- launch.c ----------------------------------------------------------- */
+
+struct agent_kernel; /* one (name, instrumented); never freed */
+
+/* Before a launch: makes sure that the module is patched. `name` may be NULL. */
+struct agent_kernel *agent_launch_prepare(struct agent_context *c, CUfunction f, const char *name);
+/* After `n` successful launches. */
+void agent_launch_count(struct agent_context *c, struct agent_kernel *k, uint64_t n);
+/* Function handles may be reused from here on. */
+void agent_launch_forget(void);
+/* After fork, in the child: counters of the parent are not ours. */
+void agent_launch_reset(void);
+/* A graph became executable; remembers its kernels. */
+void agent_graph_instantiated(struct agent_context *c, CUgraphExec exec, CUgraph graph);
+void agent_graph_launched(struct agent_context *c, CUgraphExec exec);
+void agent_graph_forget(CUgraphExec exec);
+
+/* ---- callback.c ---------------------------------------------------------- */
+
+/* Finds CUPTI and subscribes; returns what became of it. */
+enum race_agent_state agent_subscribe(void);
+
+/* ---- own_report.c -------------------------------------------------------- */
+
+/* Tells what is in a file that nobody else will read (no `collider run`). */
+void agent_own_report(const struct race_shm *shm);
+
+#endif

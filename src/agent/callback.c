@@ -1,0 +1,497 @@
+/*
+ * callback.c - what the program does with the driver, as CUPTI tells it.
+ *
+ * One table maps the driver's functions to what they mean for us; everything
+ * else is not even subscribed to, so it costs nothing. Parameters are read
+ * through the structures of CUPTI's headers; functions in one row share the
+ * first fields of theirs. Callbacks that our own driver calls cause are
+ * ignored, but for loaded modules: a lazily loaded one may be loaded by us.
+ *
+ * Another tool that has subscribed already (Nsight, compute-sanitizer,
+ * cuda-gdb, a profiler of the program's own) leaves no room for us: said, and
+ * the program runs unchecked.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cupti.h>
+
+#include "agent/agent.h"
+
+enum action {
+	ON_MODULE_LOAD,
+	ON_MODULE_UNLOAD,
+	ON_MODULE_GET, /* a function of a module */
+	ON_LIBRARY_LOAD,
+	ON_LIBRARY_UNLOAD,
+	ON_LIBRARY_KERNEL,
+	ON_LIBRARY_MODULE,
+	ON_LIBRARY_GLOBAL,
+	ON_KERNEL_FUNCTION,
+	ON_LAUNCH,
+	ON_LAUNCH_EX,
+	ON_LAUNCH_MULTI,
+	ON_GRAPH_INSTANTIATE,
+	ON_GRAPH_LAUNCH,
+	ON_GRAPH_DESTROY,
+	ON_CAPTURE_BEGIN,
+	ON_CAPTURE_END,
+	ON_SYNC,
+	ON_CTX_DESTROY,
+	ON_DEVICE_RESET
+};
+
+struct row {
+	CUpti_CallbackId id;
+	enum action action;
+};
+
+#define ID(f) CUPTI_DRIVER_TRACE_CBID_##f
+#define ROW(f, a)                                                                                  \
+	{                                                                                          \
+		ID(f), a                                                                           \
+	}
+#define BOTH(f, a)                                                                                 \
+	{ID(f), a},                                                                                \
+	{                                                                                          \
+		ID(f##_ptsz), a                                                                    \
+	}
+
+static const struct row rows[] = {
+	ROW(cuModuleLoad, ON_MODULE_LOAD),
+	ROW(cuModuleLoadData, ON_MODULE_LOAD),
+	ROW(cuModuleLoadDataEx, ON_MODULE_LOAD),
+	ROW(cuModuleLoadFatBinary, ON_MODULE_LOAD),
+	ROW(cuModuleUnload, ON_MODULE_UNLOAD),
+	ROW(cuModuleGetFunction, ON_MODULE_GET),
+	ROW(cuLibraryLoadData, ON_LIBRARY_LOAD),
+	ROW(cuLibraryLoadFromFile, ON_LIBRARY_LOAD),
+	ROW(cuLibraryUnload, ON_LIBRARY_UNLOAD),
+	ROW(cuLibraryGetKernel, ON_LIBRARY_KERNEL),
+	ROW(cuLibraryGetModule, ON_LIBRARY_MODULE),
+	ROW(cuLibraryGetGlobal, ON_LIBRARY_GLOBAL),
+	ROW(cuKernelGetFunction, ON_KERNEL_FUNCTION),
+	BOTH(cuLaunchKernel, ON_LAUNCH),
+	BOTH(cuLaunchCooperativeKernel, ON_LAUNCH),
+	BOTH(cuLaunchKernelEx, ON_LAUNCH_EX),
+	ROW(cuLaunch, ON_LAUNCH),
+	ROW(cuLaunchGrid, ON_LAUNCH),
+	ROW(cuLaunchGridAsync, ON_LAUNCH),
+	ROW(cuLaunchCooperativeKernelMultiDevice, ON_LAUNCH_MULTI),
+	ROW(cuGraphInstantiate, ON_GRAPH_INSTANTIATE),
+	ROW(cuGraphInstantiate_v2, ON_GRAPH_INSTANTIATE),
+	ROW(cuGraphInstantiateWithFlags, ON_GRAPH_INSTANTIATE),
+	BOTH(cuGraphInstantiateWithParams, ON_GRAPH_INSTANTIATE),
+	BOTH(cuGraphLaunch, ON_GRAPH_LAUNCH),
+	ROW(cuGraphExecDestroy, ON_GRAPH_DESTROY),
+	BOTH(cuStreamBeginCapture, ON_CAPTURE_BEGIN),
+	BOTH(cuStreamBeginCapture_v2, ON_CAPTURE_BEGIN),
+	BOTH(cuStreamBeginCaptureToGraph, ON_CAPTURE_BEGIN),
+	BOTH(cuStreamEndCapture, ON_CAPTURE_END),
+	ROW(cuCtxSynchronize, ON_SYNC),
+#if CUDA_VERSION >= 13000
+	ROW(cuCtxSynchronize_v2, ON_SYNC),
+#endif
+	BOTH(cuStreamSynchronize, ON_SYNC),
+	ROW(cuEventSynchronize, ON_SYNC),
+	ROW(cuMemcpy, ON_SYNC),
+	ROW(cuMemcpy_ptds, ON_SYNC),
+	ROW(cuMemcpyDtoH_v2, ON_SYNC),
+	ROW(cuMemcpyDtoH_v2_ptds, ON_SYNC),
+	ROW(cuCtxDestroy, ON_CTX_DESTROY),
+	ROW(cuCtxDestroy_v2, ON_CTX_DESTROY),
+	ROW(cuDevicePrimaryCtxReset, ON_DEVICE_RESET),
+	ROW(cuDevicePrimaryCtxReset_v2, ON_DEVICE_RESET),
+	ROW(cuDevicePrimaryCtxRelease, ON_DEVICE_RESET),
+	ROW(cuDevicePrimaryCtxRelease_v2, ON_DEVICE_RESET),
+};
+
+static unsigned char action_of[CUPTI_DRIVER_TRACE_CBID_SIZE]; /* action + 1, 0: none */
+
+/* The context is set up as late as here: where its functions are used. */
+static struct agent_context *current(const CUpti_CallbackData *d)
+{
+	return agent_context_get(d->context);
+}
+
+static CUresult result_of(const CUpti_CallbackData *d)
+{
+	return *(const CUresult *)d->functionReturnValue;
+}
+
+#define PARAMS(f) ((const f##_params *)d->functionParams)
+
+/* After modules came or were asked for something. */
+static void on_module(enum action a, const CUpti_CallbackData *d)
+{
+	struct agent_context *c = d->context ? current(d) : NULL;
+
+	if (a == ON_LIBRARY_LOAD)
+		agent_library_add(*PARAMS(cuLibraryLoadData)->library);
+	else if (a == ON_LIBRARY_KERNEL)
+		agent_kernel_add(*PARAMS(cuLibraryGetKernel)->pKernel,
+				 PARAMS(cuLibraryGetKernel)->library);
+	else if (a == ON_MODULE_LOAD)
+		agent_launch_forget();
+	if (!c)
+		return; /* patched at the latest when one of its kernels is launched */
+	switch (a) {
+	case ON_MODULE_LOAD: /* the handle may be an old one's: anew, whatever is known */
+		agent_module_patch(c, *PARAMS(cuModuleLoadData)->module, true);
+		break;
+	case ON_MODULE_GET:
+		agent_module_patch(c, PARAMS(cuModuleGetFunction)->hmod, false);
+		break;
+	case ON_LIBRARY_LOAD:
+		agent_library_patch(c, *PARAMS(cuLibraryLoadData)->library);
+		break;
+	case ON_LIBRARY_KERNEL:
+		agent_library_patch(c, PARAMS(cuLibraryGetKernel)->library);
+		break;
+	case ON_LIBRARY_MODULE:
+		agent_library_patch(c, PARAMS(cuLibraryGetModule)->library);
+		break;
+	case ON_LIBRARY_GLOBAL:
+		agent_library_patch(c, PARAMS(cuLibraryGetGlobal)->library);
+		break;
+	case ON_KERNEL_FUNCTION:
+		agent_function_patch(c, *PARAMS(cuKernelGetFunction)->pFunc);
+		break;
+	default:
+		break;
+	}
+}
+
+static CUstream stream_of(enum action a, CUpti_CallbackId id, const void *params)
+{
+	if (a == ON_LAUNCH_EX) {
+		const CUlaunchConfig *config = ((const cuLaunchKernelEx_params *)params)->config;
+
+		return config ? config->hStream : NULL;
+	}
+	if (id == ID(cuLaunchKernel) || id == ID(cuLaunchKernel_ptsz))
+		return ((const cuLaunchKernel_params *)params)->hStream;
+	if (id == ID(cuLaunchCooperativeKernel) || id == ID(cuLaunchCooperativeKernel_ptsz))
+		return ((const cuLaunchCooperativeKernel_params *)params)->hStream;
+	return NULL;
+}
+
+/* Is this launch only written into a graph? The null stream cannot be captured. */
+static bool is_captured(CUstream stream)
+{
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+	struct agent_guard g;
+	CUresult r;
+
+	if (!stream || stream == CU_STREAM_LEGACY ||
+	    !__atomic_load_n(&agent.captures, __ATOMIC_RELAXED))
+		return false;
+	agent_enter(&g);
+	r = agent_driver.stream_is_capturing(stream, &status);
+	agent_leave(&g);
+	return r == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+static void on_launch(enum action a, CUpti_CallbackId id, const CUpti_CallbackData *d)
+{
+	struct agent_context *c = current(d);
+	struct agent_kernel *k;
+	CUfunction f;
+
+	if (!c)
+		return;
+	if (d->callbackSite == CUPTI_API_ENTER) {
+		f = a == ON_LAUNCH_EX ? ((const cuLaunchKernelEx_params *)d->functionParams)->f
+				      : ((const cuLaunchKernel_params *)d->functionParams)->f;
+		k = agent_launch_prepare(c, f, d->symbolName);
+		*d->correlationData = (uint64_t)(uintptr_t)k;
+		agent_context_launch(c);
+	} else if (result_of(d) == CUDA_SUCCESS &&
+		   !is_captured(stream_of(a, id, d->functionParams))) {
+		k = (struct agent_kernel *)(uintptr_t)*d->correlationData;
+		agent_launch_count(c, k, 1);
+	} else {
+		agent_context_synced(c, result_of(d), UINT64_MAX); /* a dead context? */
+	}
+}
+
+/* Kernels of several contexts at once: counted here, without their names. */
+static void on_launch_multi(const CUpti_CallbackData *d)
+{
+	const cuLaunchCooperativeKernelMultiDevice_params *p = d->functionParams;
+	struct agent_context *c = current(d);
+
+	if (!c)
+		return;
+	if (d->callbackSite == CUPTI_API_ENTER) {
+		agent_library_patch_all(c);
+		agent_context_launch(c);
+	} else if (result_of(d) == CUDA_SUCCESS) {
+		agent_launch_count(c, NULL, p->numDevices);
+	}
+}
+
+static void on_graph(enum action a, const CUpti_CallbackData *d)
+{
+	const cuGraphInstantiateWithFlags_params *made = d->functionParams;
+	CUgraphExec exec = PARAMS(cuGraphLaunch)->hGraph; /* or cuGraphExecDestroy's only one */
+	struct agent_context *c = current(d);
+	bool is_enter = d->callbackSite == CUPTI_API_ENTER;
+
+	if (!c)
+		return;
+	if (a == ON_GRAPH_DESTROY && is_enter) {
+		agent_graph_forget(exec);
+	} else if (a == ON_GRAPH_LAUNCH && is_enter) {
+		agent_library_patch_all(c);
+		agent_context_launch(c);
+	} else if (!is_enter && result_of(d) == CUDA_SUCCESS) {
+		if (a == ON_GRAPH_LAUNCH)
+			agent_graph_launched(c, exec);
+		else if (a == ON_GRAPH_INSTANTIATE)
+			agent_graph_instantiated(c, *made->phGraphExec, made->hGraph);
+	}
+}
+
+/* Does this call wait for the whole current context? */
+static bool is_whole(CUpti_CallbackId id, const CUpti_CallbackData *d)
+{
+#if CUDA_VERSION >= 13000
+	if (id == ID(cuCtxSynchronize_v2))
+		return !PARAMS(cuCtxSynchronize_v2)->ctx ||
+		       PARAMS(cuCtxSynchronize_v2)->ctx == d->context;
+#else
+	(void)d;
+#endif
+	return id == ID(cuCtxSynchronize);
+}
+
+static void on_sync(CUpti_CallbackId id, const CUpti_CallbackData *d)
+{
+	struct agent_context *c = current(d);
+
+	if (!c)
+		return;
+	if (d->callbackSite == CUPTI_API_ENTER)
+		*d->correlationData = is_whole(id, d) ? agent_context_seq(c) : UINT64_MAX;
+	else
+		agent_context_synced(c, result_of(d), *d->correlationData);
+}
+
+static void on_capture(enum action a, const CUpti_CallbackData *d)
+{
+	/* Failing to end one has ended it too, unless there was none: never below zero. */
+	uint32_t n = __atomic_load_n(&agent.captures, __ATOMIC_RELAXED);
+
+	if (a == ON_CAPTURE_BEGIN && result_of(d) == CUDA_SUCCESS)
+		__atomic_fetch_add(&agent.captures, 1, __ATOMIC_RELAXED);
+	while (a == ON_CAPTURE_END && n &&
+	       !__atomic_compare_exchange_n(&agent.captures, &n, n - 1, 0, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED))
+		;
+}
+
+static void on_enter_only(enum action a, const CUpti_CallbackData *d)
+{
+	const void *p = d->functionParams;
+
+	switch (a) {
+	case ON_MODULE_UNLOAD:
+		agent_launch_forget();
+		agent_module_forget(((const cuModuleUnload_params *)p)->hmod, NULL);
+		break;
+	case ON_LIBRARY_UNLOAD:
+		agent_launch_forget();
+		agent_module_forget(NULL, ((const cuLibraryUnload_params *)p)->library);
+		break;
+	case ON_CTX_DESTROY:
+		agent_context_finish(((const cuCtxDestroy_v2_params *)p)->ctx);
+		break;
+	case ON_DEVICE_RESET:
+		agent_context_finish_device(((const cuDevicePrimaryCtxReset_v2_params *)p)->dev);
+		break;
+	default:
+		break;
+	}
+}
+
+static void on_driver(CUpti_CallbackId id, const CUpti_CallbackData *d)
+{
+	enum action a;
+
+	if (id >= CUPTI_DRIVER_TRACE_CBID_SIZE || !action_of[id])
+		return;
+	a = (enum action)(action_of[id] - 1);
+	switch (a) {
+	case ON_LAUNCH:
+	case ON_LAUNCH_EX:
+		on_launch(a, id, d);
+		break;
+	case ON_LAUNCH_MULTI:
+		on_launch_multi(d);
+		break;
+	case ON_SYNC:
+		on_sync(id, d);
+		break;
+	case ON_GRAPH_INSTANTIATE:
+	case ON_GRAPH_LAUNCH:
+	case ON_GRAPH_DESTROY:
+		on_graph(a, d);
+		break;
+	case ON_MODULE_UNLOAD:
+	case ON_LIBRARY_UNLOAD:
+	case ON_CTX_DESTROY:
+	case ON_DEVICE_RESET:
+		if (d->callbackSite == CUPTI_API_ENTER)
+			on_enter_only(a, d);
+		break;
+	case ON_CAPTURE_BEGIN:
+	case ON_CAPTURE_END:
+		if (d->callbackSite == CUPTI_API_EXIT)
+			on_capture(a, d);
+		break;
+	default:
+		if (d->callbackSite == CUPTI_API_EXIT && result_of(d) == CUDA_SUCCESS)
+			on_module(a, d);
+		break;
+	}
+}
+
+static void on_resource(CUpti_CallbackId id, const CUpti_ResourceData *d)
+{
+	const CUpti_ModuleResourceData *m;
+
+	switch (id) {
+	case CUPTI_CBID_RESOURCE_MODULE_LOADED:
+		m = d->resourceDescriptor;
+		if (m)
+			agent_sites_collect(m->pCubin, m->cubinSize);
+		break;
+	case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
+		agent_context_created(d->context);
+		break;
+	case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
+		agent_context_close(d->context);
+		break;
+	default:
+		break;
+	}
+}
+
+static void CUPTIAPI on_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+				 const void *data)
+{
+	(void)user;
+	if (!agent.pid)
+		return;
+	if (domain == CUPTI_CB_DOMAIN_RESOURCE)
+		on_resource(id, data);
+	else if (domain == CUPTI_CB_DOMAIN_DRIVER_API && !agent_is_inside())
+		on_driver(id, data);
+}
+
+/* ---- finding CUPTI ------------------------------------------------------ */
+
+/* Tried in this order; COLLIDER_CUPTI (a file) comes before them. */
+static const char *const places[] = {
+	COLLIDER_CUDA_DIR "/lib64/libcupti.so.13",
+	COLLIDER_CUDA_DIR "/extras/CUPTI/lib64/libcupti.so.13",
+	"libcupti.so.13",
+	COLLIDER_CUDA_DIR "/lib64/libcupti.so",
+	COLLIDER_CUDA_DIR "/extras/CUPTI/lib64/libcupti.so",
+	"libcupti.so",
+	"libcupti.so.12",
+};
+
+static void *open_cupti(void)
+{
+	const char *given = getenv("COLLIDER_CUPTI");
+	void *lib = NULL;
+
+	if (given && *given)
+		return dlopen(given, RTLD_NOW | RTLD_LOCAL);
+	for (size_t i = 0; !lib && i < sizeof(places) / sizeof(places[0]); i++)
+		lib = dlopen(places[i], RTLD_NOW | RTLD_LOCAL);
+	return lib;
+}
+
+struct cupti {
+	__typeof__(cuptiSubscribe) *subscribe;
+	__typeof__(cuptiUnsubscribe) *unsubscribe;
+	__typeof__(cuptiEnableCallback) *enable_callback;
+};
+
+static bool find_functions(void *lib, struct cupti *cupti)
+{
+	void *subscribe = dlsym(lib, "cuptiSubscribe");
+	void *unsubscribe = dlsym(lib, "cuptiUnsubscribe");
+	void *enable = dlsym(lib, "cuptiEnableCallback");
+
+	__builtin_memcpy(&cupti->subscribe, &subscribe, sizeof(subscribe));
+	__builtin_memcpy(&cupti->unsubscribe, &unsubscribe, sizeof(unsubscribe));
+	__builtin_memcpy(&cupti->enable_callback, &enable, sizeof(enable));
+	return subscribe && unsubscribe && enable;
+}
+
+/* Without launches or modules there is nothing to check; the other functions may be missing. */
+static bool enable_all(const struct cupti *cupti, CUpti_SubscriberHandle sub)
+{
+	static const CUpti_CallbackId resources[] = {
+		CUPTI_CBID_RESOURCE_MODULE_LOADED,
+		CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
+		CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
+	};
+	bool is_good = true;
+	CUptiResult r;
+
+	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++) {
+		r = cupti->enable_callback(1, sub, CUPTI_CB_DOMAIN_RESOURCE, resources[i]);
+		is_good = is_good && r == CUPTI_SUCCESS;
+	}
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		r = cupti->enable_callback(1, sub, CUPTI_CB_DOMAIN_DRIVER_API, rows[i].id);
+		action_of[rows[i].id] = (unsigned char)(rows[i].action + 1);
+		if (rows[i].id == ID(cuLaunchKernel) || rows[i].id == ID(cuModuleLoadData))
+			is_good = is_good && r == CUPTI_SUCCESS;
+	}
+	return is_good;
+}
+
+/* ------------------------------------------------------------------------ */
+
+enum race_agent_state agent_subscribe(void)
+{
+	CUpti_SubscriberHandle sub;
+	struct cupti cupti;
+	void *lib = open_cupti();
+	CUptiResult r;
+
+	if (!lib || !find_functions(lib, &cupti)) {
+		agent_note("libcupti was not found (set COLLIDER_CUPTI to its path); races in this "
+			   "process go unchecked");
+		return RACE_AGENT_NO_CUPTI;
+	}
+	r = cupti.subscribe(&sub, on_callback, NULL);
+	if (r == CUPTI_ERROR_MAX_LIMIT_REACHED ||
+	    r == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+		agent_note("another tool (profiler, debugger) uses CUPTI in this process; races in "
+			   "it go unchecked");
+		return RACE_AGENT_BUSY;
+	}
+	if (r == CUPTI_SUCCESS && !enable_all(&cupti, sub)) {
+		cupti.unsubscribe(sub);
+		r = CUPTI_ERROR_UNKNOWN;
+	}
+	if (r != CUPTI_SUCCESS) {
+		agent_note(
+			"cannot subscribe to CUPTI (error %d); races in this process go unchecked",
+			(int)r);
+		return RACE_AGENT_FAILED;
+	}
+	return RACE_AGENT_ATTACHED;
+}

@@ -1,0 +1,414 @@
+/*
+ * context.c - one runtime block and one region of the shared file per context.
+ *
+ * A context is set up at the first API callback in which it is current: the
+ * callback that announces it comes while the driver still builds it. Counters
+ * live in device memory and are copied to the region (a snapshot, 72 KiB on a
+ * stream of our own) before the context goes, at exit, and after synchronising
+ * calls, at most every SNAPSHOT_NS. A snapshot is exact when nothing was
+ * launched between the wait for the whole context and the copy.
+ *
+ * The last wait has a limit: a kernel that never ends must not keep a program
+ * from exiting that would have exited without us; then the counts are told as
+ * not exact (drivers before 12.5 know no such wait: there it has none). A
+ * context killed by an error keeps its last snapshot; its records lie in host
+ * memory and need none.
+ *
+ * Green contexts share modules with their primary context but have handles of
+ * their own: the one that was set up last gets the counts.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Out of memory: uthash leaves the element out, and the context goes without us. */
+#define uthash_nonfatal_oom(c) ((c)->handle = NULL)
+#include <uthash.h>
+
+#include "agent/agent.h"
+
+#define SNAPSHOT_NS  200000000u
+#define LAST_WAIT_S  10
+#define BUILD_WAIT_S 30
+
+struct agent_context {
+	CUcontext handle; /* key */
+	enum agent_ctx_state state;
+	struct race_region *region; /* NULL: all regions are taken */
+	uint64_t rt;
+	CUstream stream;
+	CUdevice device;
+	uint64_t seq;	    /* launches begun, from 1; atomic */
+	uint64_t finished;  /* seq at the last finish: once is enough */
+	uint64_t libraries; /* see module.c */
+	uint64_t taken;	    /* time of the last snapshot; atomic */
+	int is_snapping;    /* atomic: one snapshot at a time */
+	int is_dead;	    /* atomic: sticky error */
+	struct race_rt *copy;
+	UT_hash_handle hh;
+};
+
+static struct agent_context *contexts; /* open ones, by handle; under the lock */
+static uint32_t next_number;
+
+/* After these the context answers nothing else; others concern one call only. */
+static bool is_fatal(CUresult r)
+{
+	switch (r) {
+	case CUDA_ERROR_ECC_UNCORRECTABLE:
+	case CUDA_ERROR_NVLINK_UNCORRECTABLE:
+	case CUDA_ERROR_ILLEGAL_ADDRESS:
+	case CUDA_ERROR_LAUNCH_TIMEOUT:
+	case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+	case CUDA_ERROR_ASSERT:
+	case CUDA_ERROR_HARDWARE_STACK_ERROR:
+	case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+	case CUDA_ERROR_MISALIGNED_ADDRESS:
+	case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+	case CUDA_ERROR_INVALID_PC:
+	case CUDA_ERROR_LAUNCH_FAILED:
+	case CUDA_ERROR_UNKNOWN:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void set_exact(struct agent_context *c, uint32_t exact)
+{
+	__atomic_store_n(&c->region->exact, exact, __ATOMIC_SEQ_CST);
+}
+
+static bool is_exact(struct agent_context *c)
+{
+	return __atomic_load_n(&c->region->exact, __ATOMIC_SEQ_CST) != 0;
+}
+
+static void mark_dead(struct agent_context *c, CUresult r)
+{
+	if (__atomic_exchange_n(&c->is_dead, 1, __ATOMIC_RELAXED) || !c->region)
+		return;
+	c->region->error = (uint32_t)r;
+	set_exact(c, 0);
+}
+
+#define TRY(call)                                                                                  \
+	do {                                                                                       \
+		*what = #call;                                                                     \
+		r = agent_driver.call;                                                             \
+		if (r != CUDA_SUCCESS)                                                             \
+			return r;                                                                  \
+	} while (0)
+
+/* Context current, inside a guard. `what` tells which call failed. */
+static CUresult build(struct agent_context *c, const char **what)
+{
+	struct race_region *region = c->region;
+	struct race_rt head;
+	CUdeviceptr rt, records;
+	CUresult r;
+
+	TRY(ctx_get_device(&c->device));
+	region->device = c->device;
+	TRY(device_get_name(region->device_name, sizeof(region->device_name), c->device));
+	TRY(stream_create(&c->stream, CU_STREAM_NON_BLOCKING));
+	TRY(mem_alloc(&rt, sizeof(struct race_rt)));
+	TRY(memset_d8_async(rt, 0, sizeof(struct race_rt), c->stream));
+	TRY(mem_host_register(region->records, sizeof(region->records),
+			      CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_PORTABLE));
+	TRY(mem_host_get_device_pointer(&records, region->records, 0));
+	memset(&head, 0, sizeof(head.records) + sizeof(head.overflow));
+	head.records = records;
+	TRY(memcpy_htod_async(rt, &head.records, sizeof(head.records), c->stream));
+	TRY(stream_synchronize(c->stream));
+	c->rt = rt;
+	return CUDA_SUCCESS;
+}
+
+static enum agent_ctx_state set_up(struct agent_context *c)
+{
+	struct agent_guard g;
+	const char *what = "";
+	CUresult r;
+
+	c->copy = malloc(sizeof(*c->copy));
+	if (!c->region || !c->copy) {
+		agent_note(c->copy ? "more than %u contexts; races in the later ones go unchecked"
+				   : "no memory for context %u; races in it go unchecked",
+			   c->copy ? RACE_REGIONS : next_number);
+		return AGENT_CTX_FAILED;
+	}
+	agent_enter(&g);
+	r = build(c, &what);
+	agent_leave(&g);
+	if (r == CUDA_SUCCESS)
+		return AGENT_CTX_READY;
+	if (is_fatal(r))
+		mark_dead(c, r);
+	agent_note("cannot set up context %u (%.40s: error %d); races in it go unchecked",
+		   c->region->context, what, (int)r);
+	return AGENT_CTX_FAILED;
+}
+
+/* Copies the counters, context current and guard entered. */
+static CUresult copy_counters(struct agent_context *c)
+{
+	struct race_region *region = c->region;
+	uint64_t checked = 0, warp = 0, launches = 0;
+	CUresult r;
+
+	r = agent_driver.memcpy_dtoh_async(c->copy, c->rt, sizeof(*c->copy), c->stream);
+	if (r == CUDA_SUCCESS)
+		r = agent_driver.stream_synchronize(c->stream);
+	if (r != CUDA_SUCCESS)
+		return r;
+	for (unsigned i = 0; i < RACE_COUNTERS; i++) {
+		checked += c->copy->counters[i].checked;
+		warp += c->copy->counters[i].warp;
+		launches += c->copy->counters[i].launches;
+	}
+	region->checked = checked;
+	region->warp_checked = warp;
+	region->launches = launches;
+	region->overflow = c->copy->overflow;
+	for (unsigned i = 0; i < RACE_SLOTS; i++)
+		region->counts[i] = c->copy->slots[i].count;
+	return CUDA_SUCCESS;
+}
+
+/*
+ * `seq`: agent_context_seq before the wait for the whole context, or UINT64_MAX. Skipped when
+ * another thread takes one at this moment.
+ */
+static void snapshot(struct agent_context *c, uint64_t seq)
+{
+	struct agent_guard g;
+	CUresult r;
+
+	if (c->state != AGENT_CTX_READY || __atomic_load_n(&c->is_dead, __ATOMIC_RELAXED) ||
+	    __atomic_exchange_n(&c->is_snapping, 1, __ATOMIC_ACQUIRE))
+		return;
+	agent_enter(&g);
+	r = copy_counters(c);
+	agent_leave(&g);
+	if (r == CUDA_SUCCESS) {
+		set_exact(c, 1);
+		/* A launch counts itself before it clears `exact`: looked at after setting it. */
+		if (seq != agent_context_seq(c))
+			set_exact(c, 0);
+	} else if (is_fatal(r))
+		mark_dead(c, r);
+	__atomic_store_n(&c->taken, agent_now_ns(), __ATOMIC_RELAXED);
+	__atomic_store_n(&c->is_snapping, 0, __ATOMIC_RELEASE);
+}
+
+/* Waits until the current context is idle, at most LAST_WAIT_S. */
+static bool wait_idle(CUcontext handle)
+{
+	static const struct timespec pause = {.tv_nsec = 1000000};
+	uint64_t end = agent_now_ns() + LAST_WAIT_S * 1000000000ull;
+	CUevent event;
+	CUresult r;
+
+	/* Recording would invalidate a capture; without it there is no wait with a limit. */
+	if (__atomic_load_n(&agent.captures, __ATOMIC_RELAXED))
+		return false;
+	if (!agent_driver.ctx_record_event ||
+	    agent_driver.event_create(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
+		return agent_driver.ctx_synchronize() == CUDA_SUCCESS;
+	r = agent_driver.ctx_record_event(handle, event);
+	if (r != CUDA_SUCCESS)
+		return !is_fatal(r) && agent_driver.ctx_synchronize() == CUDA_SUCCESS;
+	while ((r = agent_driver.event_query(event)) == CUDA_ERROR_NOT_READY) {
+		if (agent_now_ns() > end)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+	return r == CUDA_SUCCESS;
+}
+
+static void finish(struct agent_context *c)
+{
+	uint64_t seq = agent_context_seq(c);
+	struct agent_guard g;
+	CUcontext old;
+
+	if (c->state != AGENT_CTX_READY || is_exact(c) || c->finished == seq ||
+	    __atomic_load_n(&c->is_dead, __ATOMIC_RELAXED))
+		return;
+	c->finished = seq;
+	agent_enter(&g);
+	if (agent_driver.ctx_push_current(c->handle) == CUDA_SUCCESS) {
+		bool is_idle = wait_idle(c->handle);
+
+		snapshot(c, is_idle ? seq : UINT64_MAX);
+		agent_driver.ctx_pop_current(&old);
+	}
+	agent_leave(&g);
+}
+
+/* Takes the entry out of the table; under the lock. */
+static void forget(struct agent_context *c)
+{
+	HASH_DEL(contexts, c);
+	if (c->region)
+		__atomic_store_n(&c->region->state, RACE_REGION_CLOSED, __ATOMIC_RELEASE);
+}
+
+/* ------------------------------------------------------------------------ */
+
+struct agent_context *agent_context_get(CUcontext handle)
+{
+	struct timespec deadline;
+	struct agent_context *c;
+
+	if (!handle || !agent_driver_load())
+		return NULL;
+	agent_lock();
+	HASH_FIND_PTR(contexts, &handle, c);
+	if (!c) {
+		c = calloc(1, sizeof(*c));
+		if (c) {
+			c->handle = handle;
+			c->seq = 1;
+			HASH_ADD_PTR(contexts, handle, c);
+		}
+		if (c && !c->handle) {
+			free(c);
+			c = NULL;
+		}
+	}
+	if (c && c->state == AGENT_CTX_NEW) {
+		enum agent_ctx_state state;
+
+		c->state = AGENT_CTX_BUILDING;
+		c->region = agent_shm_region(next_number++);
+		agent_unlock();
+		state = set_up(c);
+		agent_lock();
+		c->state = state;
+		pthread_cond_broadcast(&agent.changed);
+	}
+	deadline = agent_deadline(c && c->state == AGENT_CTX_BUILDING ? BUILD_WAIT_S : 0);
+	while (c && c->state == AGENT_CTX_BUILDING && agent_wait(&deadline))
+		;
+	agent_unlock();
+	return c;
+}
+
+void agent_context_created(CUcontext handle)
+{
+	struct agent_context *c;
+
+	agent_lock();
+	HASH_FIND_PTR(contexts, &handle, c);
+	if (c)
+		forget(c);
+	agent_unlock();
+}
+
+/* The tables must not be walked while the driver runs: takes the n-th open context. */
+static struct agent_context *nth(unsigned n, CUcontext handle, int device)
+{
+	struct agent_context *c, *tmp, *found = NULL;
+
+	agent_lock();
+	HASH_ITER(hh, contexts, c, tmp)
+	{
+		if ((handle && c->handle != handle) || (device >= 0 && c->device != device))
+			continue;
+		if (n-- == 0) {
+			found = c;
+			break;
+		}
+	}
+	agent_unlock();
+	return found;
+}
+
+static void finish_all(CUcontext handle, int device)
+{
+	struct agent_context *c;
+
+	for (unsigned n = 0; (c = nth(n, handle, device)); n++)
+		finish(c);
+}
+
+void agent_context_finish(CUcontext handle)
+{
+	finish_all(handle, -1);
+}
+
+void agent_context_finish_device(CUdevice device)
+{
+	finish_all(NULL, device);
+}
+
+void agent_context_close(CUcontext handle)
+{
+	struct agent_context *c = nth(0, handle, -1);
+
+	if (!c)
+		return;
+	finish(c);
+	agent_lock();
+	HASH_FIND_PTR(contexts, &handle, c);
+	if (c)
+		forget(c);
+	agent_unlock();
+}
+
+void agent_context_forget_all(void)
+{
+	contexts = NULL; /* the parent's regions stay as they are */
+	next_number = 0;
+}
+
+uint64_t agent_context_rt(const struct agent_context *c)
+{
+	return c->state == AGENT_CTX_READY ? c->rt : 0;
+}
+
+struct race_region *agent_context_region(const struct agent_context *c)
+{
+	return c->region;
+}
+
+uint64_t *agent_context_libraries(struct agent_context *c)
+{
+	return &c->libraries;
+}
+
+CUstream agent_context_stream(const struct agent_context *c)
+{
+	return c->stream;
+}
+
+void agent_context_launch(struct agent_context *c)
+{
+	__atomic_fetch_add(&c->seq, 1, __ATOMIC_SEQ_CST);
+	if (c->region)
+		set_exact(c, 0);
+}
+
+uint64_t agent_context_seq(const struct agent_context *c)
+{
+	return __atomic_load_n(&c->seq, __ATOMIC_SEQ_CST);
+}
+
+void agent_context_synced(struct agent_context *c, CUresult result, uint64_t seq)
+{
+	uint64_t taken;
+
+	if (is_fatal(result)) {
+		mark_dead(c, result);
+		return;
+	}
+	if (result != CUDA_SUCCESS || !c->region || is_exact(c))
+		return;
+	taken = __atomic_load_n(&c->taken, __ATOMIC_RELAXED);
+	if (taken && agent_now_ns() - taken < SNAPSHOT_NS)
+		return;
+	snapshot(c, seq);
+}

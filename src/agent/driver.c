@@ -1,0 +1,96 @@
+/*
+ * driver.c - the driver's functions, and the guard around our own calls.
+ *
+ * The agent must not link to libcuda: it is found in the process that already
+ * has it. The explicit versioned names are asked for, since the plain names of
+ * some (cuMemAlloc) are the 32-bit interface of CUDA 2.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dlfcn.h>
+
+#include "agent/agent.h"
+
+struct agent_driver agent_driver;
+
+static __thread int inside;
+
+static void *find(void *lib, const char *name)
+{
+	void *p = lib ? dlsym(lib, name) : NULL;
+
+	return p ? p : dlsym(RTLD_DEFAULT, name);
+}
+
+/* ISO C has no cast from object to function pointers; POSIX promises that the bytes fit. */
+#define SET(field, symbol)                                                                         \
+	do {                                                                                       \
+		void *p_ = find(lib, symbol);                                                      \
+		__builtin_memcpy(&agent_driver.field, &p_, sizeof(p_));                            \
+	} while (0)
+
+static const char *load_all(void)
+{
+	void *lib = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	const char *missing = NULL;
+
+#define F(field, symbol)                                                                           \
+	SET(field, #symbol);                                                                       \
+	if (!agent_driver.field)                                                                   \
+		missing = #symbol;
+	AGENT_DRIVER_NEEDED(F)
+#undef F
+	SET(library_get_module, "cuLibraryGetModule");
+	SET(kernel_get_function, "cuKernelGetFunction");
+	SET(func_get_module, "cuFuncGetModule");
+	SET(kernel_get_library, "cuKernelGetLibrary");
+	SET(ctx_record_event, "cuCtxRecordEvent");
+	SET(graph_get_nodes, "cuGraphGetNodes");
+	SET(graph_node_get_type, "cuGraphNodeGetType");
+	SET(graph_child_get_graph, "cuGraphChildGraphNodeGetGraph");
+	SET(graph_kernel_params, "cuGraphKernelNodeGetParams_v2");
+	SET(func_get_name, "cuFuncGetName");
+	SET(kernel_get_name, "cuKernelGetName");
+	return missing;
+}
+
+/* ------------------------------------------------------------------------ */
+
+bool agent_driver_load(void)
+{
+	static int state; /* 0 not tried, 1 good, 2 bad; under the lock */
+	const char *missing = NULL;
+	int s;
+
+	agent_lock();
+	if (state == 0) {
+		missing = load_all();
+		state = missing ? 2 : 1;
+	}
+	s = state;
+	agent_unlock();
+	if (missing)
+		agent_note("the driver has no %s; races in this process go unchecked", missing);
+	return s == 1;
+}
+
+void agent_enter(struct agent_guard *g)
+{
+	inside++;
+	g->mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	g->is_swapped = agent_driver.thread_exchange_capture_mode &&
+			agent_driver.thread_exchange_capture_mode(&g->mode) == CUDA_SUCCESS;
+}
+
+void agent_leave(struct agent_guard *g)
+{
+	if (g->is_swapped)
+		agent_driver.thread_exchange_capture_mode(&g->mode);
+	inside--;
+}
+
+bool agent_is_inside(void)
+{
+	return inside > 0;
+}

@@ -1,0 +1,274 @@
+/*
+ * launch.c - counts launches, by context and by kernel.
+ *
+ * The count of a kernel lives in its chunk of the shared file, so that it
+ * survives every kind of death. The hot path is one look-up by (context,
+ * function) under the lock and two atomic adds; only the first launch of a
+ * function allocates. Launches that are captured into a graph do not count;
+ * the graph's kernel nodes count each time it is launched (those it had when
+ * it became executable: later cuGraphExec*SetParams and conditional nodes are
+ * not followed; the device's own count of grids is exact).
+ */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Out of memory: uthash leaves the element out; the next call finds nothing and tries again. */
+static bool was_added; /* under the lock */
+#define uthash_nonfatal_oom(e) ((void)(e), was_added = false)
+#include <uthash.h>
+
+#include "base/base.h"
+
+#include "agent/agent.h"
+
+#define GRAPH_DEPTH 8 /* child graphs in child graphs */
+
+/* Payload of RACE_CHUNK_KERNEL; the name follows. */
+struct kernel_count {
+	uint64_t count;
+	uint32_t instrumented;
+	uint32_t reserved;
+};
+
+struct agent_kernel {
+	struct kernel_count *chunk; /* NULL: the heap is full */
+	bool is_instrumented;
+	UT_hash_handle hh;
+	char key[]; /* "0" or "1" for instrumented, then the name */
+};
+
+struct func_key {
+	const void *context; /* struct agent_context */
+	const void *f;
+};
+
+struct func {
+	struct func_key key;
+	struct agent_kernel *kernel;
+	UT_hash_handle hh;
+};
+
+/* Kernel nodes of an executable graph. */
+struct graph {
+	CUgraphExec exec;
+	size_t n;
+	struct agent_kernel **kernel;
+	UT_hash_handle hh;
+};
+
+/* All under the lock. */
+static struct agent_kernel *by_name;
+static struct func *funcs;
+static struct graph *graphs;
+
+/* Finds or makes the kernel; the lock is held. NULL: no memory. */
+static struct agent_kernel *kernel_entry(const char *name, bool is_instrumented)
+{
+	struct kernel_count count = {.instrumented = is_instrumented};
+	size_t n = strlen(name) + 1;
+	struct agent_kernel *k, *old;
+
+	k = malloc(sizeof(*k) + n + 1);
+	if (!k)
+		return NULL;
+	k->key[0] = is_instrumented ? '1' : '0';
+	memcpy(k->key + 1, name, n);
+	HASH_FIND(hh, by_name, k->key, n, old);
+	if (old) {
+		free(k);
+		return old;
+	}
+	k->is_instrumented = is_instrumented;
+	was_added = true;
+	HASH_ADD_KEYPTR(hh, by_name, k->key, n, k);
+	if (!was_added) {
+		free(k);
+		return NULL;
+	}
+	k->chunk = agent_shm_chunk(RACE_CHUNK_KERNEL, base_hash(name, n - 1, BASE_FNV_INIT), &count,
+				   sizeof(count), name, n);
+	return k;
+}
+
+static struct agent_kernel *func_add(struct func_key key, struct agent_kernel *k)
+{
+	struct func *f;
+
+	HASH_FIND(hh, funcs, &key, sizeof(key), f);
+	if (f || !(f = calloc(1, sizeof(*f))))
+		return k;
+	f->key = key;
+	f->kernel = k;
+	was_added = true;
+	HASH_ADD(hh, funcs, key, sizeof(key), f);
+	if (!was_added)
+		free(f);
+	return k;
+}
+
+/* The name of a graph node's kernel, which no launch callback tells us. */
+static const char *name_of(const CUDA_KERNEL_NODE_PARAMS *p)
+{
+	const char *name = NULL;
+
+	if (p->func && agent_driver.func_get_name &&
+	    agent_driver.func_get_name(&name, p->func) == CUDA_SUCCESS)
+		return name;
+	if (p->kern && agent_driver.kernel_get_name &&
+	    agent_driver.kernel_get_name(&name, p->kern) == CUDA_SUCCESS)
+		return name;
+	return NULL;
+}
+
+static void graph_add_kernel(struct agent_context *c, struct graph *g, CUgraphNode node)
+{
+	CUDA_KERNEL_NODE_PARAMS p;
+	struct agent_kernel **grown, *k;
+
+	memset(&p, 0, sizeof(p));
+	if (!agent_driver.graph_kernel_params ||
+	    agent_driver.graph_kernel_params(node, &p) != CUDA_SUCCESS)
+		return;
+	k = agent_launch_prepare(c, p.func ? p.func : (CUfunction)(void *)p.kern, name_of(&p));
+	grown = realloc(g->kernel, (g->n + 1) * sizeof(struct agent_kernel *));
+	if (!grown || !k)
+		return;
+	g->kernel = grown;
+	g->kernel[g->n++] = k;
+}
+
+/* Inside a guard, without the lock. */
+static void graph_walk(struct agent_context *c, struct graph *g, CUgraph graph, int depth)
+{
+	CUgraphNodeType type;
+	CUgraphNode *nodes;
+	CUgraph child;
+	size_t n = 0;
+
+	if (depth > GRAPH_DEPTH || agent_driver.graph_get_nodes(graph, NULL, &n) != CUDA_SUCCESS)
+		return;
+	nodes = n ? calloc(n, sizeof(CUgraphNode)) : NULL;
+	if (!nodes)
+		return;
+	if (agent_driver.graph_get_nodes(graph, nodes, &n) != CUDA_SUCCESS)
+		n = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (agent_driver.graph_node_get_type(nodes[i], &type) != CUDA_SUCCESS)
+			continue;
+		if (type == CU_GRAPH_NODE_TYPE_KERNEL)
+			graph_add_kernel(c, g, nodes[i]);
+		else if (type == CU_GRAPH_NODE_TYPE_GRAPH && agent_driver.graph_child_get_graph &&
+			 agent_driver.graph_child_get_graph(nodes[i], &child) == CUDA_SUCCESS)
+			graph_walk(c, g, child, depth + 1);
+	}
+	free(nodes);
+}
+
+/* ------------------------------------------------------------------------ */
+
+struct agent_kernel *agent_launch_prepare(struct agent_context *c, CUfunction f, const char *name)
+{
+	struct func_key key = {c, f};
+	struct agent_kernel *k;
+	struct func *found;
+	bool is_instrumented;
+
+	agent_lock();
+	HASH_FIND(hh, funcs, &key, sizeof(key), found);
+	k = found ? found->kernel : NULL;
+	agent_unlock();
+	if (found)
+		return k;
+	agent_library_patch_all(c); /* those loaded while no context was current */
+	is_instrumented = agent_function_patch(c, f) == AGENT_MODULE_PATCHED;
+	agent_lock();
+	k = kernel_entry(name ? name : "(unnamed)", is_instrumented);
+	if (k)
+		func_add(key, k);
+	agent_unlock();
+	return k;
+}
+
+void agent_launch_count(struct agent_context *c, struct agent_kernel *k, uint64_t n)
+{
+	struct race_region *region = agent_context_region(c);
+
+	if (region) {
+		__atomic_fetch_add(&region->host_launches, n, __ATOMIC_RELAXED);
+		if (!k || !k->is_instrumented)
+			__atomic_fetch_add(&region->host_launches_plain, n, __ATOMIC_RELAXED);
+	}
+	if (k && k->chunk)
+		__atomic_fetch_add(&k->chunk->count, n, __ATOMIC_RELAXED);
+}
+
+void agent_launch_forget(void)
+{
+	struct func *f, *tmp;
+
+	agent_lock();
+	HASH_ITER(hh, funcs, f, tmp)
+	{
+		HASH_DEL(funcs, f);
+		free(f);
+	}
+	agent_unlock();
+}
+
+void agent_launch_reset(void)
+{
+	by_name = NULL;
+	funcs = NULL;
+	graphs = NULL;
+}
+
+void agent_graph_instantiated(struct agent_context *c, CUgraphExec exec, CUgraph graph)
+{
+	struct agent_guard guard;
+	struct graph *g;
+
+	if (!agent_driver.graph_get_nodes || !agent_driver.graph_node_get_type)
+		return;
+	agent_graph_forget(exec);
+	g = calloc(1, sizeof(*g));
+	if (!g)
+		return;
+	g->exec = exec;
+	agent_enter(&guard);
+	graph_walk(c, g, graph, 0);
+	agent_leave(&guard);
+	agent_lock();
+	was_added = true;
+	HASH_ADD_PTR(graphs, exec, g);
+	if (!was_added) {
+		free(g->kernel);
+		free(g);
+	}
+	agent_unlock();
+}
+
+void agent_graph_launched(struct agent_context *c, CUgraphExec exec)
+{
+	struct graph *g;
+
+	agent_lock();
+	HASH_FIND_PTR(graphs, &exec, g);
+	for (size_t i = 0; g && i < g->n; i++)
+		agent_launch_count(c, g->kernel[i], 1);
+	agent_unlock();
+}
+
+void agent_graph_forget(CUgraphExec exec)
+{
+	struct graph *g;
+
+	agent_lock();
+	HASH_FIND_PTR(graphs, &exec, g);
+	if (g) {
+		HASH_DEL(graphs, g);
+		free(g->kernel);
+		free(g);
+	}
+	agent_unlock();
+}

@@ -1,0 +1,388 @@
+/*
+ * module.c - writes the knobs of instrumented modules before their kernels run.
+ *
+ * A module is patched once per context, at the first of: the exit of the call
+ * that loaded it, of a call that asked it for a kernel, or the entry of a
+ * launch. No kernel of it can be running then, because no launch passes before
+ * its module is done: a second thread waits for the first (agent_wait). The
+ * copy goes over a stream of our own, so it waits for nothing of the user's.
+ *
+ * A module that cannot be patched keeps its null runtime pointer: it computes
+ * the same, unchecked, and that is noted. Handles of unloaded modules are
+ * dropped, since the driver uses addresses again.
+ */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Out of memory: uthash leaves the element out; the next call finds nothing and tries again. */
+static bool was_added; /* under the lock */
+#define uthash_nonfatal_oom(e) ((void)(e), was_added = false)
+#include <uthash.h>
+
+#include "agent/agent.h"
+
+#define PATCH_WAIT_S 10
+
+/* A pair of handles that mean something in one context (or, with context NULL, everywhere). */
+struct pair {
+	const void *context; /* struct agent_context */
+	const void *handle;
+};
+
+struct module {
+	struct pair key; /* context, CUmodule */
+	enum agent_module_state state;
+	UT_hash_handle hh;
+};
+
+struct library {
+	struct pair key; /* context, CUlibrary; context NULL: the library is loaded */
+	CUmodule module; /* in that context */
+	UT_hash_handle hh;
+};
+
+struct kernel {
+	CUkernel handle;
+	CUlibrary library;
+	UT_hash_handle hh;
+};
+
+/* All under the lock. */
+static struct module *modules;
+static struct library *libraries;
+static struct kernel *kernels;
+static uint64_t loaded; /* library loads so far */
+
+static struct pair pair_of(const void *context, const void *handle)
+{
+	struct pair p = {context, handle};
+
+	return p;
+}
+
+/* Finds or adds; `is_new` tells which. NULL: no memory. The lock is held. */
+static struct module *module_entry(struct pair key, bool *is_new)
+{
+	struct module *m;
+
+	HASH_FIND(hh, modules, &key, sizeof(key), m);
+	*is_new = !m;
+	if (m)
+		return m;
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return NULL;
+	m->key = key;
+	was_added = true;
+	HASH_ADD(hh, modules, key, sizeof(key), m);
+	if (was_added)
+		return m;
+	free(m);
+	return NULL;
+}
+
+static struct library *library_entry(struct pair key)
+{
+	struct library *l;
+
+	HASH_FIND(hh, libraries, &key, sizeof(key), l);
+	if (l)
+		return l;
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return NULL;
+	l->key = key;
+	was_added = true;
+	HASH_ADD(hh, libraries, key, sizeof(key), l);
+	if (was_added)
+		return l;
+	free(l);
+	return NULL;
+}
+
+/* nanosleep sleeps up to twice its argument. */
+static uint32_t half(uint32_t ns)
+{
+	return ns / 2 + (ns & 1);
+}
+
+/* Writes the knobs at `at`, context current and guard entered. */
+static CUresult write_knobs(struct agent_context *c, CUdeviceptr at)
+{
+	const struct race_shm *shm = agent_shm();
+	CUstream stream = agent_context_stream(c);
+	struct race_knobs k;
+	CUresult r;
+
+	/* What the instrumenter put there stays where it is not ours to say. */
+	r = agent_driver.memcpy_dtoh_async(&k, at, sizeof(k), stream);
+	if (r == CUDA_SUCCESS)
+		r = agent_driver.stream_synchronize(stream);
+	if (r != CUDA_SUCCESS)
+		return r;
+	k.rt = agent_context_rt(c);
+	k.rsleep = half(shm->rdelay);
+	k.wsleep = half(shm->wdelay);
+	k.sample = shm->sample;
+	k.seed = shm->seed;
+	r = agent_driver.memcpy_htod_async(at, &k, sizeof(k), stream);
+	return r == CUDA_SUCCESS ? agent_driver.stream_synchronize(stream) : r;
+}
+
+static enum agent_module_state patch(struct agent_context *c, CUmodule module)
+{
+	struct race_region *region = agent_context_region(c);
+	CUdeviceptr at = 0;
+	size_t bytes = 0;
+	CUresult r;
+
+	r = agent_driver.module_get_global(&at, &bytes, module, RACE_KNOBS_SYMBOL);
+	if (r == CUDA_ERROR_NOT_FOUND) {
+		if (region)
+			__atomic_fetch_add(&region->plain_modules, 1, __ATOMIC_RELAXED);
+		return AGENT_MODULE_PLAIN;
+	}
+	if (r == CUDA_SUCCESS && !agent_context_rt(c))
+		return AGENT_MODULE_FAILED; /* the context's own note has said why */
+	if (r == CUDA_SUCCESS && bytes < sizeof(struct race_knobs)) {
+		agent_note("a module was instrumented by another version of Collider; races in it "
+			   "go unchecked");
+		return AGENT_MODULE_FAILED;
+	}
+	if (r == CUDA_SUCCESS)
+		r = write_knobs(c, at);
+	if (r != CUDA_SUCCESS) {
+		agent_note("cannot set the knobs of a module (error %d); races in it go unchecked",
+			   (int)r);
+		return AGENT_MODULE_FAILED;
+	}
+	__atomic_fetch_add(&region->modules, 1, __ATOMIC_RELAXED);
+	return AGENT_MODULE_PATCHED;
+}
+
+/* The state of an entry that another thread may be working on; the lock is held. */
+static enum agent_module_state settled(struct pair key)
+{
+	struct timespec deadline = agent_deadline(PATCH_WAIT_S);
+	struct module *m;
+
+	for (;;) {
+		/* Looked up again after each wait: it may be unloaded meanwhile. */
+		HASH_FIND(hh, modules, &key, sizeof(key), m);
+		if (!m)
+			return AGENT_MODULE_UNKNOWN;
+		if (m->state != AGENT_MODULE_BUSY)
+			return m->state;
+		if (!agent_wait(&deadline))
+			return AGENT_MODULE_FAILED;
+	}
+}
+
+/* ------------------------------------------------------------------------ */
+
+enum agent_module_state agent_module_patch(struct agent_context *c, CUmodule module, bool is_fresh)
+{
+	struct pair key = pair_of(c, module);
+	enum agent_module_state state;
+	struct agent_guard g;
+	struct module *m;
+	bool is_new;
+
+	agent_lock();
+	m = module_entry(key, &is_new);
+	if (m && !is_new && !is_fresh) {
+		state = settled(key);
+		agent_unlock();
+		return state;
+	}
+	if (m)
+		m->state = AGENT_MODULE_BUSY;
+	agent_unlock();
+
+	agent_enter(&g);
+	state = patch(c, module);
+	agent_leave(&g);
+
+	agent_lock();
+	HASH_FIND(hh, modules, &key, sizeof(key), m);
+	if (m)
+		m->state = state;
+	pthread_cond_broadcast(&agent.changed);
+	agent_unlock();
+	return state;
+}
+
+enum agent_module_state agent_library_patch(struct agent_context *c, CUlibrary library)
+{
+	struct pair key = pair_of(c, library);
+	CUmodule module = NULL;
+	struct agent_guard g;
+	struct library *l;
+	CUresult r;
+
+	if (!agent_driver.library_get_module)
+		return AGENT_MODULE_UNKNOWN;
+	agent_lock();
+	HASH_FIND(hh, libraries, &key, sizeof(key), l);
+	if (l)
+		module = l->module;
+	agent_unlock();
+	if (!module) {
+		agent_enter(&g);
+		r = agent_driver.library_get_module(&module, library);
+		agent_leave(&g);
+		/* No image for this device, say: the program's own use of it fails the same way. */
+		if (r != CUDA_SUCCESS)
+			return AGENT_MODULE_UNKNOWN;
+		agent_lock();
+		l = library_entry(key);
+		if (l)
+			l->module = module;
+		agent_unlock();
+	}
+	return agent_module_patch(c, module, false);
+}
+
+/* A loaded library that this context has not tried yet, marked as tried; the lock is held. */
+static CUlibrary next_untried(struct agent_context *c)
+{
+	struct library *l, *tmp, *here;
+
+	HASH_ITER(hh, libraries, l, tmp)
+	{
+		struct pair key = pair_of(c, l->key.handle);
+
+		if (l->key.context)
+			continue;
+		HASH_FIND(hh, libraries, &key, sizeof(key), here);
+		if (!here)
+			return library_entry(key) ? (CUlibrary)(uintptr_t)l->key.handle : NULL;
+	}
+	*agent_context_libraries(c) = loaded;
+	return NULL;
+}
+
+void agent_library_patch_all(struct agent_context *c)
+{
+	CUlibrary next;
+
+	do {
+		agent_lock();
+		next = *agent_context_libraries(c) == loaded ? NULL : next_untried(c);
+		agent_unlock();
+		if (next)
+			agent_library_patch(c, next);
+	} while (next);
+}
+
+void agent_library_add(CUlibrary library)
+{
+	agent_lock();
+	library_entry(pair_of(NULL, library));
+	loaded++;
+	agent_unlock();
+}
+
+void agent_kernel_add(CUkernel handle, CUlibrary library)
+{
+	struct kernel *k;
+
+	agent_lock();
+	HASH_FIND_PTR(kernels, &handle, k);
+	if (!k && (k = calloc(1, sizeof(*k)))) {
+		k->handle = handle;
+		was_added = true;
+		HASH_ADD_PTR(kernels, handle, k);
+		if (!was_added) {
+			free(k);
+			k = NULL;
+		}
+	}
+	if (k)
+		k->library = library;
+	agent_unlock();
+}
+
+enum agent_module_state agent_function_patch(struct agent_context *c, CUfunction f)
+{
+	CUkernel handle = (CUkernel)(void *)f;
+	CUlibrary library = NULL;
+	CUmodule module = NULL;
+	struct agent_guard g;
+	struct kernel *k;
+
+	agent_lock();
+	HASH_FIND_PTR(kernels, &handle, k);
+	if (k)
+		library = k->library;
+	agent_unlock();
+	if (library)
+		return agent_library_patch(c, library);
+
+	agent_enter(&g);
+	if (!agent_driver.func_get_module ||
+	    agent_driver.func_get_module(&module, f) != CUDA_SUCCESS)
+		module = NULL;
+	/* A kernel handle that came from a call we do not watch. */
+	if (!module && (!agent_driver.kernel_get_library ||
+			agent_driver.kernel_get_library(&library, handle) != CUDA_SUCCESS))
+		library = NULL;
+	agent_leave(&g);
+	if (module)
+		return agent_module_patch(c, module, false);
+	return library ? agent_library_patch(c, library) : AGENT_MODULE_UNKNOWN;
+}
+
+static void forget_module(const void *handle)
+{
+	struct module *m, *tmp;
+
+	HASH_ITER(hh, modules, m, tmp)
+	{
+		if (m->key.handle == handle) {
+			HASH_DEL(modules, m);
+			free(m);
+		}
+	}
+}
+
+static void forget_library(const void *handle)
+{
+	struct library *l, *ltmp;
+	struct kernel *k, *ktmp;
+
+	HASH_ITER(hh, libraries, l, ltmp)
+	{
+		if (l->key.handle != handle)
+			continue;
+		if (l->module)
+			forget_module(l->module);
+		HASH_DEL(libraries, l);
+		free(l);
+	}
+	HASH_ITER(hh, kernels, k, ktmp)
+	{
+		if (k->library != handle)
+			continue;
+		HASH_DEL(kernels, k);
+		free(k);
+	}
+}
+
+void agent_module_forget(CUmodule module, CUlibrary library)
+{
+	agent_lock();
+	if (module)
+		forget_module(module);
+	if (library)
+		forget_library(library);
+	agent_unlock();
+}
+
+void agent_module_reset(void)
+{
+	modules = NULL;
+	libraries = NULL;
+	kernels = NULL;
+}

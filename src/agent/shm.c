@@ -1,0 +1,214 @@
+/*
+ * shm.c - the file shared with `collider run`: regions, chunks, notes.
+ *
+ * Everything is claimed without a lock, since several processes write to the
+ * file. A chunk's `room` is set at once and `bytes` last, so that a reader can
+ * step over one whose writer was killed in between. Limits (RACE_REGIONS,
+ * heap_limit) are told, never waited for.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/base.h"
+
+#include "agent/agent.h"
+
+/* Defaults without `collider run`: the balanced setting. */
+#define OWN_RDELAY 5000u
+#define OWN_WDELAY 1u
+
+static struct race_shm *shm;
+static bool is_own;
+
+static bool map_file(int fd, uint64_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (p == MAP_FAILED) {
+		agent_say("cannot map the shared file: %s; races go unchecked", strerror(errno));
+		return false;
+	}
+	shm = p;
+	return true;
+}
+
+static bool open_given(const char *number)
+{
+	char *end;
+	long fd = strtol(number, &end, 10);
+	struct stat st;
+
+	if (end == number || *end || fd < 0 || fd > 1 << 20 || fstat((int)fd, &st) != 0 ||
+	    st.st_size < (off_t)RACE_SHM_HEAP) {
+		agent_say("%s=%s is not a file made by `collider run`; races go unchecked",
+			  RACE_SHM_ENV, number);
+		return false;
+	}
+	if (!map_file((int)fd, (uint64_t)st.st_size))
+		return false;
+	if (shm->magic == RACE_SHM_MAGIC && shm->version == RACE_SHM_VERSION &&
+	    shm->heap_limit <= (uint64_t)st.st_size - RACE_SHM_HEAP)
+		return true;
+	agent_say("%s=%s was made by another version of Collider; races go unchecked", RACE_SHM_ENV,
+		  number);
+	munmap(shm, (size_t)st.st_size);
+	shm = NULL;
+	return false;
+}
+
+static bool open_own(void)
+{
+	int fd = memfd_create("collider", MFD_CLOEXEC);
+
+	if (fd < 0 || ftruncate(fd, (off_t)RACE_SHM_BYTES) != 0 || !map_file(fd, RACE_SHM_BYTES)) {
+		agent_say("no memory for reports; races go unchecked");
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	close(fd);
+	shm->version = RACE_SHM_VERSION;
+	shm->heap_limit = RACE_SHM_HEAP_BYTES;
+	shm->rdelay = OWN_RDELAY;
+	shm->wdelay = OWN_WDELAY;
+	shm->magic = RACE_SHM_MAGIC;
+	is_own = true;
+	return true;
+}
+
+static struct race_chunk *heap_at(uint64_t offset)
+{
+	return (struct race_chunk *)(void *)((char *)shm + RACE_SHM_HEAP + offset);
+}
+
+/* ------------------------------------------------------------------------ */
+
+bool agent_shm_open(void)
+{
+	const char *number = getenv(RACE_SHM_ENV);
+
+	return number ? open_given(number) : open_own();
+}
+
+struct race_shm *agent_shm(void)
+{
+	return shm;
+}
+
+bool agent_shm_is_own(void)
+{
+	return is_own;
+}
+
+void agent_shm_disown(void)
+{
+	is_own = false;
+}
+
+void agent_shm_state(enum race_agent_state state)
+{
+	uint32_t old = __atomic_load_n(&shm->agent_state, __ATOMIC_RELAXED);
+
+	/* The best of all processes: attached stays, otherwise the latest trouble is told. */
+	while (old != RACE_AGENT_ATTACHED &&
+	       !__atomic_compare_exchange_n(&shm->agent_state, &old, (uint32_t)state, 0,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
+struct race_region *agent_shm_region(uint32_t number)
+{
+	uint32_t i = __atomic_fetch_add(&shm->nregions, 1, __ATOMIC_RELAXED);
+	struct race_region *r;
+
+	if (i >= RACE_REGIONS)
+		return NULL;
+	r = (struct race_region *)(void *)((char *)shm + RACE_SHM_REGION0) + i;
+	r->pid = (uint32_t)getpid();
+	r->context = number;
+	__atomic_store_n(&r->state, RACE_REGION_OPEN, __ATOMIC_RELEASE);
+	return r;
+}
+
+void *agent_shm_chunk(enum race_chunk_kind kind, uint64_t hash, const void *data, size_t n,
+		      const void *more, size_t m)
+{
+	uint64_t room = (sizeof(struct race_chunk) + n + m + 15) & ~15ull;
+	uint64_t old = __atomic_load_n(&shm->heap_used, __ATOMIC_RELAXED);
+	struct race_chunk *c;
+	char *payload;
+
+	do {
+		if (room > UINT32_MAX || old > shm->heap_limit || room > shm->heap_limit - old)
+			return NULL;
+	} while (!__atomic_compare_exchange_n(&shm->heap_used, &old, old + room, 0,
+					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	c = heap_at(old);
+	__atomic_store_n(&c->room, (uint32_t)room, __ATOMIC_RELEASE);
+	c->kind = kind;
+	c->hash = hash;
+	c->pid = (uint32_t)getpid();
+	payload = (char *)(c + 1);
+	memcpy(payload, data, n);
+	if (more)
+		memcpy(payload + n, more, m);
+	__atomic_store_n(&c->bytes, (uint32_t)(n + m), __ATOMIC_RELEASE);
+	return payload;
+}
+
+bool agent_shm_has(enum race_chunk_kind kind, uint64_t hash)
+{
+	uint64_t used = __atomic_load_n(&shm->heap_used, __ATOMIC_RELAXED);
+	uint64_t at = 0;
+
+	while (at + sizeof(struct race_chunk) <= used) {
+		struct race_chunk *c = heap_at(at);
+		uint32_t room = __atomic_load_n(&c->room, __ATOMIC_ACQUIRE);
+
+		if (room == 0) /* claimed this moment by another process: look no further */
+			return false;
+		if (__atomic_load_n(&c->bytes, __ATOMIC_ACQUIRE) && c->kind == kind &&
+		    c->hash == hash)
+			return true;
+		at += room;
+	}
+	return false;
+}
+
+void agent_say(const char *fmt, ...)
+{
+	char line[600] = "collider: ";
+	size_t n = strlen(line);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line + n, sizeof(line) - n - 1, fmt, ap);
+	va_end(ap);
+	n = strlen(line);
+	line[n++] = '\n';
+	if (write(STDERR_FILENO, line, n) < 0)
+		return; /* stderr is closed: nobody listens */
+}
+
+void agent_note(const char *fmt, ...)
+{
+	char line[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	agent_say("%s", line);
+	if (shm)
+		agent_shm_chunk(RACE_CHUNK_NOTE, base_hash(line, strlen(line), BASE_FNV_INIT), line,
+				strlen(line) + 1, NULL, 0);
+}

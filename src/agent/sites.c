@@ -1,0 +1,101 @@
+/*
+ * sites.c - copies the site tables of loaded modules to the shared file.
+ *
+ * CUPTI hands over the final cubin of each module, whatever it was loaded or
+ * linked from. Each symbol __collider_sites_<hash> in it is one table (several
+ * after -rdc linking). Reads the image only, calls no driver function: it runs
+ * inside a resource callback. A table that does not parse is noted, not
+ * copied: reports for it then show numbers in place of lines.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <fcntl.h>
+#include <string.h>
+
+#include <gelf.h>
+#include <libelf.h>
+
+#include "base/base.h"
+#include "race/site.h"
+
+#include "agent/agent.h"
+
+static void copy_table(const char *name, const char *bytes, size_t room)
+{
+	struct race_site_blob blob;
+	bool is_known;
+
+	if (room < sizeof(blob))
+		return;
+	memcpy(&blob, bytes, sizeof(blob));
+	if (blob.magic != RACE_SITE_MAGIC || blob.stored_bytes > room - sizeof(blob)) {
+		agent_note("%.64s is damaged; its races will be shown without lines", name);
+		return;
+	}
+	agent_lock(); /* two threads that load the same module */
+	is_known = agent_shm_has(RACE_CHUNK_SITES, blob.hash) ||
+		   agent_shm_chunk(RACE_CHUNK_SITES, blob.hash, bytes,
+				   sizeof(blob) + blob.stored_bytes, NULL, 0);
+	agent_unlock();
+	if (!is_known)
+		agent_note("the shared file is full; races of %.64s will be shown without lines",
+			   name);
+}
+
+static void copy_symbol(Elf *elf, const GElf_Sym *sym, const char *name)
+{
+	Elf_Scn *scn = elf_getscn(elf, sym->st_shndx);
+	Elf_Data *data = scn ? elf_rawdata(scn, NULL) : NULL;
+
+	if (!data || !data->d_buf || sym->st_value > data->d_size)
+		return;
+	copy_table(name, (const char *)data->d_buf + sym->st_value, data->d_size - sym->st_value);
+}
+
+static void copy_tables(Elf *elf)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	GElf_Sym sym;
+
+	while ((scn = elf_nextscn(elf, scn))) {
+		Elf_Data *data;
+
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_SYMTAB)
+			continue;
+		data = elf_getdata(scn, NULL);
+		for (int i = 0; data && gelf_getsym(data, i, &sym); i++) {
+			const char *name = elf_strptr(elf, sh.sh_link, sym.st_name);
+
+			if (name &&
+			    strncmp(name, RACE_SITES_PREFIX, strlen(RACE_SITES_PREFIX)) == 0 &&
+			    sym.st_shndx != SHN_UNDEF)
+				copy_symbol(elf, &sym, name);
+		}
+	}
+}
+
+/* ------------------------------------------------------------------------ */
+
+void agent_sites_collect(const void *image, size_t size)
+{
+	Elf *elf;
+
+	if (!image || size < SELFMAG || memcmp(image, ELFMAG, SELFMAG) != 0)
+		return;
+	/* Most modules of a process carry no table: do not parse those. */
+	if (!memmem(image, size, RACE_SITES_PREFIX, strlen(RACE_SITES_PREFIX)))
+		return;
+	if (elf_version(EV_CURRENT) == EV_NONE)
+		return;
+	elf = elf_memory((char *)(uintptr_t)image, size); /* libelf only reads it */
+	if (!elf) {
+		agent_note("cannot read a module's symbols (%s); its races will be shown without "
+			   "lines",
+			   elf_errmsg(-1));
+		return;
+	}
+	copy_tables(elf);
+	elf_end(elf);
+}

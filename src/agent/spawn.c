@@ -1,0 +1,334 @@
+/*
+ * spawn.c - fork, exec and wait, with the shared file of race/shm.h around it.
+ *
+ * The file is a memfd: it has no name that could be left behind, is sparse, and
+ * lives as long as one of the two sides holds it. The program stays in our
+ * process group, so that the terminal's job control works as without us;
+ * signals are taken with sigtimedwait, so that no handler runs here. This
+ * process is the reaper of orphans (PR_SET_CHILD_SUBREAPER) only to be able to
+ * end a program's children at the time limit.
+ *
+ * Misses: children that outlive a program which ends by itself are not waited
+ * for; what they find later is lost. Costs: nothing while the program runs.
+ */
+#include "agent/spawn.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SHM_FD_MIN  200	 /* shells and programs use the low numbers by hand */
+#define GRACE_MS    2000 /* between SIGTERM and SIGKILL */
+#define NS_PER_MS   1000000ull
+#define AGENT_FILE  "libcollider_agent.so"
+#define INJECT_ENV  "CUDA_INJECTION64_PATH"
+#define LOADING_ENV "CUDA_MODULE_LOADING"
+
+static const int taken[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+}
+
+static void say_error(struct base_sink *sink, const char *what, const char *why)
+{
+	base_report(sink, BASE_ERROR, NULL, (struct base_span){0}, "%s: %s", what, why);
+}
+
+const char *spawn_find_agent(struct base_arena *a, struct base_sink *sink)
+{
+	const char *path = getenv("COLLIDER_AGENT");
+	char exe[PATH_MAX];
+
+	if (!path || !*path) {
+		ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+		if (n < 0) {
+			say_error(sink, "/proc/self/exe", strerror(errno));
+			return NULL;
+		}
+		exe[n] = 0;
+		for (int up = 0; up < 2; up++) {
+			char *slash = strrchr(exe, '/');
+			if (slash)
+				*slash = 0;
+		}
+		path = base_printf(a, "%s/lib/" AGENT_FILE, exe);
+	} else if (*path != '/') {
+		/* The program may change its folder before CUDA starts. */
+		char *full = realpath(path, NULL);
+		if (full)
+			path = base_strdup(a, full);
+		free(full);
+	}
+	if (access(path, R_OK)) {
+		int err = errno;
+		base_report(sink, BASE_ERROR, NULL, (struct base_span){0},
+			    "the agent %s: %s (COLLIDER_AGENT can name another)", path,
+			    strerror(err));
+		return NULL;
+	}
+	return path;
+}
+
+bool spawn_has_driver(void)
+{
+	void *lib = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+
+	if (lib)
+		dlclose(lib);
+	return lib != NULL;
+}
+
+/* ---- the shared file ---------------------------------------------------------------- */
+
+/* Makes the file and writes its header. Returns the descriptor, or -1 with errno. */
+static int make_shm(const struct spawn_request *req, struct race_shm **shm)
+{
+	int low = memfd_create("collider", MFD_CLOEXEC);
+
+	if (low < 0)
+		return -1;
+	int fd = fcntl(low, F_DUPFD_CLOEXEC, SHM_FD_MIN);
+	if (fd < 0)
+		fd = low;
+	else
+		close(low);
+	if (ftruncate(fd, (off_t)RACE_SHM_BYTES) < 0)
+		goto fail;
+	struct race_shm *s = mmap(NULL, RACE_SHM_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (s == MAP_FAILED)
+		goto fail;
+	s->version = RACE_SHM_VERSION;
+	s->heap_limit = RACE_SHM_HEAP_BYTES;
+	s->rdelay = req->rdelay;
+	s->wdelay = req->wdelay;
+	s->sample = req->sample;
+	s->seed = req->seed;
+	s->flags = req->flags;
+	s->magic = RACE_SHM_MAGIC;
+	*shm = s;
+	return fd;
+fail:;
+	int err = errno;
+	close(fd);
+	errno = err;
+	return -1;
+}
+
+void spawn_free(struct spawn_result *res)
+{
+	if (res->shm)
+		munmap((void *)(uintptr_t)res->shm, RACE_SHM_BYTES);
+	memset(res, 0, sizeof(*res));
+}
+
+/* ---- the child ---------------------------------------------------------------------- */
+
+/* Runs in the child; tells errno through the pipe when exec fails. */
+__attribute__((noreturn)) static void become_app(const struct spawn_request *req, int shm_fd,
+						 int error_pipe, const sigset_t *old_mask)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%d", shm_fd);
+	if (fcntl(shm_fd, F_SETFD, 0) < 0 || setenv(RACE_SHM_ENV, number, 1) ||
+	    setenv(INJECT_ENV, req->agent, 1) || setenv(LOADING_ENV, "EAGER", 0))
+		goto fail;
+	sigprocmask(SIG_SETMASK, old_mask, NULL);
+	execvp(req->argv[0], req->argv);
+fail:;
+	int err = errno;
+	if (write(error_pipe, &err, sizeof(err)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+/* Starts the program. Returns 0 or an exit code. */
+static int start_app(const struct spawn_request *req, int shm_fd, const sigset_t *old_mask,
+		     pid_t *pid, struct base_sink *sink)
+{
+	int pipe_fd[2], err = 0;
+
+	if (pipe2(pipe_fd, O_CLOEXEC) < 0) {
+		say_error(sink, "pipe", strerror(errno));
+		return BASE_EXIT_ENV;
+	}
+	fflush(NULL);
+	*pid = fork();
+	if (*pid == 0)
+		become_app(req, shm_fd, pipe_fd[1], old_mask);
+	int fork_err = errno;
+	close(pipe_fd[1]);
+	if (*pid < 0) {
+		close(pipe_fd[0]);
+		say_error(sink, "fork", strerror(fork_err));
+		return BASE_EXIT_ENV;
+	}
+	/* The pipe closes by itself when exec succeeds. */
+	ssize_t n;
+	while ((n = read(pipe_fd[0], &err, sizeof(err))) < 0 && errno == EINTR)
+		;
+	close(pipe_fd[0]);
+	if (n != (ssize_t)sizeof(err))
+		return 0;
+	waitpid(*pid, NULL, 0);
+	say_error(sink, req->argv[0], strerror(err));
+	return err == ENOENT || err == ENOTDIR ? 127 : 126;
+}
+
+/* ---- waiting ------------------------------------------------------------------------- */
+
+/* Kills everything that has this process as its parent, until nothing is left. Orphans of the
+ * program come here one generation after the other. */
+static void kill_children(void)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	for (int round = 0; round < 1000; round++) {
+		FILE *f = fopen(path, "re");
+		int child, n = 0;
+
+		if (!f)
+			return;
+		while (fscanf(f, "%d", &child) == 1) {
+			kill((pid_t)child, SIGKILL);
+			n++;
+		}
+		fclose(f);
+		if (!n)
+			return;
+		/* WNOHANG first would spin; each SIGKILL ends one child soon. */
+		if (waitpid(-1, NULL, 0) < 0 && errno != EINTR)
+			return;
+	}
+}
+
+/* The time limit: what to do next, and when. */
+struct deadline {
+	uint64_t at; /* ns, 0: none */
+	bool is_term_sent;
+};
+
+static void pass_deadline(struct deadline *d, pid_t pid)
+{
+	if (!d->is_term_sent) {
+		kill(pid, SIGTERM);
+		kill(pid, SIGCONT);
+		d->is_term_sent = true;
+		d->at = now_ns() + GRACE_MS * NS_PER_MS;
+		return;
+	}
+	kill(pid, SIGKILL);
+	d->at = 0;
+}
+
+/* Waits for one of the signals until the deadline. Returns it, or 0 at the deadline. */
+static int wait_signal(const sigset_t *set, const struct deadline *d, siginfo_t *info)
+{
+	if (!d->at) {
+		int sig = sigwaitinfo(set, info);
+		return sig < 0 ? SIGCHLD : sig;
+	}
+	uint64_t now = now_ns();
+	uint64_t left = d->at > now ? d->at - now : 0;
+	struct timespec t = {.tv_sec = (time_t)(left / 1000000000ull),
+			     .tv_nsec = (long)(left % 1000000000ull)};
+	int sig = sigtimedwait(set, info, &t);
+	if (sig < 0)
+		return errno == EAGAIN ? 0 : SIGCHLD;
+	return sig;
+}
+
+static int wait_app(pid_t pid, const sigset_t *set, uint64_t timeout_ms, struct spawn_result *res)
+{
+	struct deadline d = {.at = timeout_ms ? now_ns() + timeout_ms * NS_PER_MS : 0};
+	int status = 0;
+
+	for (;;) {
+		/* Orphans of the program are reaped in passing. */
+		pid_t got;
+		while ((got = waitpid(-1, &status, WNOHANG)) > 0 && got != pid)
+			;
+		if (got == pid)
+			break;
+		if (got < 0 && errno != EINTR)
+			return -1;
+		siginfo_t info = {0};
+		int sig = wait_signal(set, &d, &info);
+		if (sig == 0)
+			pass_deadline(&d, pid);
+		else if (sig != SIGCHLD && info.si_code != SI_KERNEL)
+			kill(pid, sig);
+	}
+	res->is_timed_out = d.is_term_sent;
+	if (d.is_term_sent)
+		kill_children();
+	if (WIFSIGNALED(status)) {
+		res->signal = WTERMSIG(status);
+		res->exit_code = 128 + res->signal;
+	} else {
+		res->exit_code = WEXITSTATUS(status);
+	}
+	return 0;
+}
+
+/* ---- entry --------------------------------------------------------------------------------- */
+
+int spawn_app(const struct spawn_request *req, struct spawn_result *res, struct base_sink *sink)
+{
+	sigset_t set, old_mask;
+	struct sigaction dfl = {.sa_handler = SIG_DFL}, old_chld;
+	struct race_shm *shm;
+
+	memset(res, 0, sizeof(*res));
+	int fd = make_shm(req, &shm);
+	if (fd < 0) {
+		say_error(sink, "the shared file for findings", strerror(errno));
+		return BASE_EXIT_ENV;
+	}
+	res->shm = shm;
+	res->is_eager = !getenv(LOADING_ENV);
+	const char *other = getenv(INJECT_ENV);
+	if (other && *other && strcmp(other, req->agent) != 0)
+		base_report(sink, BASE_WARNING, NULL, (struct base_span){0},
+			    INJECT_ENV "=%s is replaced by Collider's agent", other);
+	/* An ignored SIGCHLD would make waitpid find nothing. */
+	sigaction(SIGCHLD, &dfl, &old_chld);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	sigemptyset(&set);
+	for (size_t i = 0; i < BASE_COUNTOF(taken); i++)
+		sigaddset(&set, taken[i]);
+	sigprocmask(SIG_BLOCK, &set, &old_mask);
+	uint64_t start = now_ns();
+	int rc = start_app(req, fd, &old_mask, &res->pid, sink);
+	close(fd);
+	if (!rc && wait_app(res->pid, &set, req->timeout_ms, res) < 0) {
+		say_error(sink, "waiting for the program", strerror(errno));
+		rc = BASE_EXIT_ENV;
+	}
+	res->wall_ns = now_ns() - start;
+	/* One more Ctrl-C that came too late for the program must not end us before the report. */
+	struct timespec none = {0};
+	while (sigtimedwait(&set, NULL, &none) > 0)
+		;
+	sigprocmask(SIG_SETMASK, &old_mask, NULL);
+	sigaction(SIGCHLD, &old_chld, NULL);
+	if (rc)
+		spawn_free(res);
+	return rc;
+}

@@ -1,0 +1,57 @@
+/*
+ * spawn.h - start a program with Collider's agent in it and wait for its end.
+ *
+ * The library collider_spawn (this header and spawn.c) is linked into the
+ * `collider` program, not into the agent: it is the other end of the shared
+ * file of race/shm.h. It owns that file, so whatever the agent wrote there
+ * survives any death of the program.
+ */
+#ifndef COLLIDER_AGENT_SPAWN_H
+#define COLLIDER_AGENT_SPAWN_H
+
+#include "base/base.h"
+#include "race/shm.h"
+
+#include <sys/types.h>
+
+struct spawn_request {
+	char *const *argv; /* the program and its arguments, NULL at the end */
+	const char *agent; /* path of libcollider_agent.so; copied nowhere, outlives the call */
+	uint32_t rdelay, wdelay, sample, seed; /* as in struct race_shm */
+	uint32_t flags;			       /* RACE_RUN_* */
+	uint64_t timeout_ms;		       /* 0: none */
+};
+
+struct spawn_result {
+	const struct race_shm
+		*shm;  /* the shared file, RACE_SHM_BYTES long; never NULL on success */
+	pid_t pid;     /* of the program */
+	int exit_code; /* its own, or 128 + signal */
+	int signal;    /* that killed it, 0: none */
+	bool is_timed_out;
+	bool is_eager;	  /* CUDA_MODULE_LOADING=EAGER was set here, not by the user */
+	uint64_t wall_ns; /* from start to end */
+};
+
+/*
+ * Runs the program to its end. SIGINT, SIGTERM, SIGHUP and SIGQUIT that are sent to this process
+ * are passed on (what the terminal sends, the program has got already). At the time limit the
+ * program gets SIGTERM and, 2 s later, it and all it started get SIGKILL.
+ *
+ * Returns 0 with *res filled (spawn_free it), or an exit code with one line in `sink`: 127 and
+ * 126 when the program can't be found or started, BASE_EXIT_ENV when the shared file can't be
+ * made. Must not be called from a process with threads.
+ */
+int spawn_app(const struct spawn_request *req, struct spawn_result *res, struct base_sink *sink);
+void spawn_free(struct spawn_result *res);
+
+/*
+ * The agent's file: $COLLIDER_AGENT, or lib/libcollider_agent.so beside the folder of this
+ * executable. Returns a path in the arena, or NULL with one line in `sink`.
+ */
+const char *spawn_find_agent(struct base_arena *a, struct base_sink *sink);
+
+/* Can the CUDA driver's library be loaded? (Says nothing about a GPU being there.) */
+bool spawn_has_driver(void);
+
+#endif

@@ -1,0 +1,138 @@
+/*
+ * option.h - options as a table: one row each in options.def, and nothing else
+ * knows an option's name, type, range, default or help.
+ *
+ * From the rows come the parser of command lines, the parser of the environment
+ * variable COLLIDER_OPTIONS, `--help`, the manual page and docs/options.md.
+ * The command line beats the environment, the environment beats the default.
+ *
+ * A *command* is a subcommand of `collider`. A *choice* is one of the words
+ * that an ENUM option accepts.
+ */
+#ifndef COLLIDER_OPTION_H
+#define COLLIDER_OPTION_H
+
+#include "base/base.h"
+
+/* One enumerator per CMD row: OPTION_CMD_RUN, ... */
+enum option_cmd {
+#define CMD(id, ...) OPTION_CMD_##id,
+#include "base/options.def"
+	OPTION_CMD_COUNT
+};
+
+/* One per OPT row: OPTION_RDELAY, ... */
+enum option_id {
+#define OPT(id, ...) OPTION_##id,
+#include "base/options.def"
+	OPTION_COUNT
+};
+
+enum option_type {
+	OPTION_TYPE_FLAG,   /* no argument, or =yes|no; num is 0 or 1 */
+	OPTION_TYPE_INT,    /* decimal or 0x; num, within lo..hi */
+	OPTION_TYPE_ENUM,   /* one of the choices; num is its index */
+	OPTION_TYPE_STRING, /* any text */
+	OPTION_TYPE_PATH,   /* a file name, not empty */
+	OPTION_TYPE_SECONDS /* 10, 1.5, 500ms, 2m, 1h; num in milliseconds, lo..hi too */
+};
+
+/* How a command takes what is not an option. */
+enum option_args {
+	OPTION_ARGS_ANYWHERE, /* options and arguments mix; "--" ends the options */
+	OPTION_ARGS_STOP,     /* the first argument ends the options: it has its own */
+	OPTION_ARGS_PASS      /* unknown options are arguments too; ours need "=" */
+};
+
+enum option_source { OPTION_FROM_DEFAULT, OPTION_FROM_ENV, OPTION_FROM_ARGV };
+
+struct option_value {
+	const char *text; /* as given; NULL: no default and not given */
+	int64_t num;	  /* meaning by type */
+	enum option_source source;
+};
+
+/* The options of one command. Made by option_init, freed by option_free. */
+struct option_set {
+	enum option_cmd cmd;
+	struct option_value v[OPTION_COUNT];
+	BASE_VEC(char *) args; /* what is not an option; points into argv; ends in NULL */
+	struct base_arena arena;
+};
+
+/* The command with this name, or -1. */
+int option_find_cmd(const char *name);
+const char *option_cmd_name(enum option_cmd cmd);
+/* Is this option one of the command's? */
+bool option_belongs(enum option_id id, enum option_cmd cmd);
+
+/* All options at their defaults, no arguments. */
+void option_init(struct option_set *s, enum option_cmd cmd);
+void option_free(struct option_set *s);
+
+/*
+ * Reads "key=value:key=value", the content of the environment variable `var`.
+ * A value with ':' in it stands in '...' or "...". A flag is key=1, key=0 or
+ * the bare key. Keys of other commands are silently ignored, unknown ones get
+ * a warning line each. Returns 0, or BASE_EXIT_USAGE for a wrong value of one
+ * of the command's own options, with the error in `sink`.
+ */
+int option_read_env(struct option_set *s, const char *var, const char *text,
+		    struct base_sink *sink);
+
+/*
+ * Reads a command line, argv[0] being the first word behind the command's
+ * name. Takes --name=value, --name value, -x value and -xvalue. Returns 0, or
+ * BASE_EXIT_USAGE with one error in `sink`. argv must outlive the set.
+ */
+int option_parse(struct option_set *s, int argc, char **argv, struct base_sink *sink);
+
+/* ---- asking; the option must be of the type that the name says -------------- */
+
+bool option_flag(const struct option_set *s, enum option_id id);
+int64_t option_int(const struct option_set *s, enum option_id id);
+/* The text as given or the default's, or NULL. */
+const char *option_text(const struct option_set *s, enum option_id id);
+/* Is the ENUM option set to this choice? Asserts that there is such a choice. */
+bool option_is(const struct option_set *s, enum option_id id, const char *choice);
+enum option_source option_source(const struct option_set *s, enum option_id id);
+
+/* The name nearest to `word` among n names, or NULL when none is near. */
+const char *option_nearest(const char *word, const char *const *names, size_t n);
+
+/* ---- optdoc.c: the rows as words ---------------------------------------------- */
+
+/* `collider help`: the list of commands. */
+void option_doc_overview(struct base_buf *out, const char *version);
+/* `collider help CMD`, `collider CMD --help`. */
+void option_doc_cmd(struct base_buf *out, enum option_cmd cmd);
+/* The manual page collider(1), roff with the man macros. */
+void option_doc_man(struct base_buf *out, const char *version);
+/* docs/options.md. */
+void option_doc_markdown(struct base_buf *out);
+
+/* ---- the rows, for option.c and optdoc.c --------------------------------------- */
+
+struct option_row {
+	const char *name; /* without "--" */
+	char letter;	  /* short name, 0: none */
+	enum option_type type;
+	const char *arg;    /* "NS", or for ENUM the choices "a|b|c"; "" for FLAG */
+	int64_t lo, hi;	    /* INT: range; SECONDS: in milliseconds */
+	const char *preset; /* default, NULL: none */
+	unsigned cmds;	    /* 1u << enum option_cmd */
+	bool in_env;	    /* may stand in COLLIDER_OPTIONS */
+	const char *help;   /* one line, no full stop */
+	const char *more;   /* sentences for the manual, or "" */
+};
+
+struct option_cmd_row {
+	const char *name, *usage;
+	enum option_args args;
+	const char *help, *more, *examples; /* examples: lines "command\n" */
+};
+
+extern const struct option_row option_rows[OPTION_COUNT];
+extern const struct option_cmd_row option_cmd_rows[OPTION_CMD_COUNT];
+
+#endif

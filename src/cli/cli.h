@@ -1,0 +1,22 @@
+/*
+ * cli.h - the subcommands, as main.c calls them.
+ *
+ * Each takes its options parsed (the arguments are set->args) and returns the
+ * exit code. The tools that pass their command line on take it whole.
+ */
+#ifndef COLLIDER_CLI_H
+#define COLLIDER_CLI_H
+
+#include "base/option.h"
+
+int cli_run(struct option_set *set);	    /* run.c */
+int cli_instrument(struct option_set *set); /* instrument.c */
+int cli_report(struct option_set *set);	    /* report.c */
+int cli_help(struct option_set *set);	    /* help.c */
+
+/* Prints the errors and warnings so far on stderr, and forgets them. */
+void cli_flush(struct base_sink *sink);
+/* Writes text on standard output. Returns an exit code: a full disk is an error. */
+int cli_print(struct base_buf *text);
+
+#endif

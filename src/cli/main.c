@@ -1,0 +1,144 @@
+/*
+ * main.c - the `collider` program: which command is meant, and its options.
+ *
+ * The command is the first word, or the name the program was called by
+ * (collider-nvcc, and cicc and ptxas where nvcc finds us in the place of its
+ * own). Everything about options stands in base/options.def; the commands
+ * themselves are one file each and hold no logic that a room could hold.
+ */
+#include "cli/cli.h"
+#ifdef HAVE_TOOLCHAIN
+#include "toolchain/toolchain.h"
+#endif
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OPTIONS_ENV "COLLIDER_OPTIONS"
+
+void cli_flush(struct base_sink *sink)
+{
+	base_sink_print(sink, stderr);
+	base_sink_free(sink);
+}
+
+int cli_print(struct base_buf *text)
+{
+	int err = base_write_file("-", text->p, text->n);
+
+	if (!err)
+		return 0;
+	base_say("error: standard output: %s", strerror(err));
+	return BASE_EXIT_ENV;
+}
+
+/* Options in, command's exit code out. */
+static int run_command(enum option_cmd cmd, int argc, char **argv)
+{
+	static int (*const entry[OPTION_CMD_COUNT])(struct option_set *) = {
+#ifdef HAVE_REPORT
+		[OPTION_CMD_RUN] = cli_run,
+		[OPTION_CMD_REPORT] = cli_report,
+#endif
+#ifdef HAVE_INSTRUMENT
+		[OPTION_CMD_INSTRUMENT] = cli_instrument,
+#endif
+		[OPTION_CMD_HELP] = cli_help,
+	};
+	const char *env = getenv(OPTIONS_ENV);
+	struct option_set set;
+	struct base_sink sink = {0};
+	int rc = 0;
+
+	if (!entry[cmd]) {
+		base_say("error: collider %s is not in this build", option_cmd_name(cmd));
+		return BASE_EXIT_USAGE;
+	}
+	option_init(&set, cmd);
+	if (env)
+		rc = option_read_env(&set, OPTIONS_ENV, env, &sink);
+	if (!rc)
+		rc = option_parse(&set, argc, argv, &sink);
+	cli_flush(&sink);
+	if (!rc && option_flag(&set, OPTION_HELP) && cmd != OPTION_CMD_HELP) {
+		struct base_buf out = {0};
+		option_doc_cmd(&out, cmd);
+		rc = cli_print(&out);
+		base_buf_free(&out);
+	} else if (!rc) {
+		rc = entry[cmd](&set);
+	}
+	option_free(&set);
+	return rc;
+}
+
+static int unknown_command(const char *word)
+{
+	const char *names[OPTION_CMD_COUNT];
+
+	if (!strcmp(word, "prove")) {
+		base_say("error: collider prove does not exist yet");
+		return BASE_EXIT_USAGE;
+	}
+	for (int i = 0; i < OPTION_CMD_COUNT; i++)
+		names[i] = option_cmd_name((enum option_cmd)i);
+	const char *near = option_nearest(word, names, OPTION_CMD_COUNT);
+	if (near)
+		base_say("error: there is no command '%s' (did you mean collider %s?)", word, near);
+	else
+		base_say("error: there is no command '%s' (collider help lists them)", word);
+	return BASE_EXIT_USAGE;
+}
+
+static int dispatch(int argc, char **argv)
+{
+	if (argc < 2) {
+		struct base_buf out = {0};
+		option_doc_overview(&out, COLLIDER_VERSION);
+		fwrite(out.p, 1, out.n, stderr);
+		base_buf_free(&out);
+		return BASE_EXIT_USAGE;
+	}
+	const char *word = argv[1];
+	if (!strcmp(word, "--version") || !strcmp(word, "-V")) {
+		struct base_buf out = {0};
+		base_buf_puts(&out, "collider " COLLIDER_VERSION "\n");
+		int rc = cli_print(&out);
+		base_buf_free(&out);
+		return rc;
+	}
+	if (!strcmp(word, "--help") || !strcmp(word, "-h"))
+		return run_command(OPTION_CMD_HELP, argc - 2, argv + 2);
+	if (word[0] == '-') {
+		base_say("error: unknown option %s before a command (collider help lists them)",
+			 word);
+		return BASE_EXIT_USAGE;
+	}
+	int cmd = option_find_cmd(word);
+	if (cmd < 0)
+		return unknown_command(word);
+#ifdef HAVE_TOOLCHAIN
+	if (cmd == OPTION_CMD_NVCC)
+		return tool_nvcc(argc - 1, argv + 1);
+	if (cmd == OPTION_CMD_PTXAS)
+		return tool_ptxas(argc - 1, argv + 1);
+#endif
+	return run_command((enum option_cmd)cmd, argc - 2, argv + 2);
+}
+
+int main(int argc, char **argv)
+{
+#ifdef HAVE_TOOLCHAIN
+	const char *slash = argc ? strrchr(argv[0], '/') : NULL;
+	const char *self = slash ? slash + 1 : argc ? argv[0] : "";
+
+	if (!strcmp(self, "collider-nvcc"))
+		return tool_nvcc(argc, argv);
+	if (!strcmp(self, "cicc"))
+		return tool_cicc(argc, argv);
+	if (!strcmp(self, "ptxas"))
+		return tool_ptxas(argc, argv);
+#endif
+	return dispatch(argc, argv);
+}

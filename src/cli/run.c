@@ -1,0 +1,206 @@
+/*
+ * run.c - collider run: options to the launcher, the shared file to the report.
+ *
+ * Everything that can be wrong with the command line, the suppressions file or
+ * the machine is found before the program starts. After that, its exit code is
+ * given back whatever happens to the report.
+ */
+#include "cli/cli.h"
+#include "cli/view.h"
+#include "agent/spawn.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+struct delays {
+	uint32_t rdelay, wdelay;
+};
+
+/* --speed stands for two options; each of them wins over it when it was given in a place that
+ * counts as much (the command line, or the environment and no --speed on the command line). */
+static struct delays choose_delays(const struct option_set *set)
+{
+	struct delays d = {(uint32_t)option_int(set, OPTION_RDELAY),
+			   (uint32_t)option_int(set, OPTION_WDELAY)};
+	enum option_source speed = option_source(set, OPTION_SPEED);
+	struct delays preset = {5000, 1};
+
+	if (speed == OPTION_FROM_DEFAULT)
+		return d;
+	if (option_is(set, OPTION_SPEED, "fast"))
+		preset.rdelay = 1;
+	if (option_is(set, OPTION_SPEED, "thorough"))
+		preset.wdelay = 5000;
+	if (option_source(set, OPTION_RDELAY) < speed)
+		d.rdelay = preset.rdelay;
+	if (option_source(set, OPTION_WDELAY) < speed)
+		d.wdelay = preset.wdelay;
+	return d;
+}
+
+/* %p is the program's process number. */
+static const char *expand_path(struct base_arena *a, const char *pattern, pid_t pid)
+{
+	struct base_buf b = {0};
+
+	for (const char *p = pattern; *p; p++) {
+		if (p[0] == '%' && p[1] == 'p') {
+			base_buf_printf(&b, "%d", (int)pid);
+			p++;
+		} else {
+			base_buf_put(&b, p, 1);
+			p += p[0] == '%' && p[1] == '%';
+		}
+	}
+	const char *path = base_strndup(a, b.p ? b.p : "", b.n);
+	base_buf_free(&b);
+	return path;
+}
+
+/* What only this side knows, as lines for the report. */
+static void add_notes(struct race_results *r, const struct option_set *set,
+		      const struct spawn_result *res)
+{
+	struct base_buf b = {0};
+
+	if (res->is_timed_out)
+		base_buf_printf(&b, "the program was ended by --timeout=%s\n",
+				option_text(set, OPTION_TIMEOUT));
+	else if (res->signal)
+		base_buf_printf(&b, "the program was killed by signal %d (%s)\n", res->signal,
+				strsignal(res->signal));
+	if (r->agent_state == RACE_AGENT_NONE && !spawn_has_driver())
+		base_buf_puts(&b, "no CUDA driver on this machine (libcuda.so.1)\n");
+	if (r->agent_state == RACE_AGENT_ATTACHED && res->is_eager)
+		base_buf_puts(&b, "CUDA_MODULE_LOADING was set to EAGER, so that kernels are "
+				  "checked from their first launch\n");
+	for (size_t at = 0; at < b.n;) {
+		size_t n = (size_t)((char *)memchr(b.p + at, '\n', b.n - at) - b.p) - at;
+		race_note_add(r, b.p + at, n);
+		at += n + 1;
+	}
+	base_buf_free(&b);
+}
+
+static void add_command(struct race_results *r, char *const *argv)
+{
+	struct base_buf b = {0};
+
+	for (size_t i = 0; argv[i]; i++) {
+		base_buf_puts(&b, i ? " " : "");
+		base_buf_puts(&b, argv[i]);
+	}
+	r->command = race_text(&r->arena, b.p, b.n);
+	base_buf_free(&b);
+}
+
+/* Renders and writes one report; path NULL: standard error. False after saying what failed. */
+static bool write_report(const struct race_results *r, const struct rep_options *opt,
+			 const char *path)
+{
+	struct base_buf text = {0};
+	int err = cli_render(r, opt, &text);
+
+	if (!err && path)
+		err = base_write_file(path, text.p, text.n);
+	else if (!err && fwrite(text.p, 1, text.n, stderr) != text.n)
+		err = EIO;
+	base_buf_free(&text);
+	if (err)
+		base_say("error: the report was not written to %s: %s",
+			 path ? path : "standard error", strerror(err));
+	return !err;
+}
+
+/* A file that takes JSON lines, if the option was given. */
+static void write_json(const struct race_results *r, const struct option_set *set,
+		       enum option_id id, const struct race_ignore *ignore, pid_t pid)
+{
+	const struct rep_options opt = {.format = REP_JSON, .ignore = ignore};
+	const char *pattern = option_text(set, id);
+	struct base_arena a = {0};
+
+	if (pattern)
+		write_report(r, &opt, expand_path(&a, pattern, pid));
+	base_arena_free(&a);
+}
+
+/* The shared file into reports. Returns the exit code of the whole. */
+static int report_run(struct option_set *set, const struct cli_view *view,
+		      const struct spawn_result *res)
+{
+	const char *log = option_text(set, OPTION_LOG_FILE);
+	struct race_results r = {0};
+	int exit_code = res->exit_code;
+
+	if (race_shm_read(res->shm, RACE_SHM_BYTES, &r))
+		base_say("error: the program has overwritten the shared file of findings");
+	add_command(&r, set->args.v);
+	add_notes(&r, set, res);
+	bool is_silent = option_flag(set, OPTION_QUIET) &&
+			 rep_get_verdict(&r, &view->opt) == REP_VERDICT_CLEAN;
+	if (!is_silent) {
+		const char *path = log ? expand_path(&r.arena, log, res->pid) : NULL;
+		/* A report that can't go to its file is better on the terminal than lost. */
+		if (!write_report(&r, &view->opt, path) && path)
+			write_report(&r, &view->opt, NULL);
+	}
+	write_json(&r, set, OPTION_JSON, &view->ignore, res->pid);
+	write_json(&r, set, OPTION_SAVE, NULL, res->pid);
+	if (option_int(set, OPTION_ERROR_EXITCODE) && rep_exit_races(&r, &view->opt))
+		exit_code = (int)option_int(set, OPTION_ERROR_EXITCODE);
+	race_results_free(&r);
+	return exit_code;
+}
+
+/* What forbids starting the program. Returns 0 or an exit code. */
+static int check_device(const struct option_set *set)
+{
+	if (set->args.n == 0) {
+		base_say("error: run needs a program: collider run [OPTIONS] [--] APP [ARGUMENTS]");
+		return BASE_EXIT_USAGE;
+	}
+	if (option_is(set, OPTION_DEVICE, "cpu")) {
+		base_say("error: --device=cpu: the CPU device is not built yet");
+		return BASE_EXIT_USAGE;
+	}
+	if (option_is(set, OPTION_DEVICE, "gpu") && !spawn_has_driver()) {
+		base_say("error: --device=gpu: no CUDA driver on this machine (libcuda.so.1)");
+		return BASE_EXIT_ENV;
+	}
+	return 0;
+}
+
+int cli_run(struct option_set *set)
+{
+	bool is_stderr = !option_text(set, OPTION_LOG_FILE);
+	struct base_sink sink = {0};
+	struct spawn_result res;
+	struct cli_view view;
+	int rc = check_device(set);
+
+	if (!rc)
+		rc = cli_view_open(&view, set, is_stderr ? STDERR_FILENO : -1);
+	if (rc)
+		return rc;
+	struct delays delays = choose_delays(set);
+	struct spawn_request req = {
+		.argv = set->args.v,
+		.agent = spawn_find_agent(&set->arena, &sink),
+		.rdelay = delays.rdelay,
+		.wdelay = delays.wdelay,
+		.sample = (uint32_t)option_int(set, OPTION_SAMPLE),
+		.seed = (uint32_t)option_int(set, OPTION_SEED),
+		.flags = option_flag(set, OPTION_VERBOSE) ? RACE_RUN_VERBOSE : 0,
+		.timeout_ms = (uint64_t)option_int(set, OPTION_TIMEOUT),
+	};
+	rc = req.agent ? spawn_app(&req, &res, &sink) : BASE_EXIT_ENV;
+	cli_flush(&sink);
+	if (!rc) {
+		rc = report_run(set, &view, &res);
+		spawn_free(&res);
+	}
+	cli_view_close(&view);
+	return rc;
+}

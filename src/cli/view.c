@@ -1,0 +1,67 @@
+/*
+ * view.c - the options of a report, from the command line to struct rep_options.
+ *
+ * A report is rendered into memory and written in one piece: a file is never
+ * half a report, and lines of other processes don't cut through it.
+ */
+#include "cli/view.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool wants_color(const struct option_set *set, int fd)
+{
+	const char *no_color = getenv("NO_COLOR");
+	const char *term = getenv("TERM");
+
+	if (!option_is(set, OPTION_COLOR, "auto"))
+		return option_is(set, OPTION_COLOR, "always");
+	return isatty(fd) && !(no_color && *no_color) && !(term && !strcmp(term, "dumb"));
+}
+
+int cli_view_open(struct cli_view *v, const struct option_set *set, int fd)
+{
+	const char *rules = option_text(set, OPTION_SUPPRESSIONS);
+	struct base_sink sink = {0};
+	int rc = 0;
+
+	memset(v, 0, sizeof(*v));
+	if (rules && !race_ignore_read(&v->ignore, rules, &sink))
+		rc = BASE_EXIT_INPUT;
+	base_sink_print(&sink, stderr);
+	base_sink_free(&sink);
+	v->ignore.same_value = option_is(set, OPTION_SAME_VALUE, "ignore");
+	v->ignore.possible = option_is(set, OPTION_SHOW_POSSIBLE, "no");
+	v->opt.ignore = &v->ignore;
+	v->opt.format = option_is(set, OPTION_FORMAT, "json") ? REP_JSON : REP_TEXT;
+	v->opt.color = wants_color(set, fd);
+	v->opt.verbose = option_flag(set, OPTION_VERBOSE);
+	v->opt.print_limit = (unsigned)option_int(set, OPTION_PRINT_LIMIT);
+	if (rc)
+		cli_view_close(v);
+	return rc;
+}
+
+void cli_view_close(struct cli_view *v)
+{
+	race_ignore_free(&v->ignore);
+}
+
+int cli_render(const struct race_results *r, const struct rep_options *opt, struct base_buf *out)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return errno;
+	int err = rep_render(r, opt, f);
+	if (fclose(f) && !err)
+		err = errno;
+	if (!err)
+		base_buf_put(out, text, size);
+	free(text);
+	return err;
+}

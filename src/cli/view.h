@@ -1,0 +1,23 @@
+/*
+ * view.h - what `run` and `report` share: options of a report, and where it goes.
+ */
+#ifndef COLLIDER_CLI_VIEW_H
+#define COLLIDER_CLI_VIEW_H
+
+#include "base/option.h"
+#include "report/report.h"
+
+struct cli_view {
+	struct rep_options opt; /* points into `ignore` */
+	struct race_ignore ignore;
+};
+
+/* Takes the options that both commands have; `fd` is where the report will go (for colours).
+ * Returns 0, or an exit code after saying why. Free with cli_view_close; don't move it. */
+int cli_view_open(struct cli_view *v, const struct option_set *set, int fd);
+void cli_view_close(struct cli_view *v);
+
+/* Renders into memory. Returns 0 or an errno value. */
+int cli_render(const struct race_results *r, const struct rep_options *opt, struct base_buf *out);
+
+#endif

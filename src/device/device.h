@@ -1,0 +1,36 @@
+/*
+ * device.h - the front header of src/device: the GPU side, as PTX text.
+ *
+ * Made at build time from report.cu. The text holds two functions that
+ * src/instrument pastes into a module (their bodies only; .version, .target and
+ * .address_size are those of the module):
+ *
+ *   .weak .func __collider_changed(table u64, what u32, address u64, was u64, now u64)
+ *   .weak .func __collider_warp(table u64, what u32, address u64, lo u64, hi u64, mask u32)
+ *
+ * `what` is race_what() of race/record.h; all parameters are .b64 or .b32. They
+ * read the module's knobs themselves (ld.const), return at once when there is no
+ * agent (brkpt first, under --trap), order no memory and wait for no lane but,
+ * in __collider_warp, those of `mask`. Few parameters on purpose: each register of
+ * theirs is one the caller can't use.
+ *
+ * Call-free code does the same for one slot that is a constant: with
+ *   key   = race_slot_key(table, site, kind)     (race/record.h)
+ *   index = race_slot_index(key)                 no probing
+ *   slot  = rt + DEV_RT_SLOTS + 16 * index       (device/report_core.h)
+ * load slot.key relaxed; 0: atom.cas it to `key`, the winner stores the record
+ * at [rt] + 128 * index with st.relaxed.sys, `valid` last; another key: add 1
+ * to overflow at rt + DEV_RT_OVERFLOW. Then, unless slot.count >=
+ * RACE_MUTE_COUNT, add the number of lanes to slot.count, and when
+ * (old ^ new) > old store `new` to record.count.
+ */
+#ifndef COLLIDER_DEVICE_H
+#define COLLIDER_DEVICE_H
+
+#include <stddef.h>
+
+/* NUL-terminated; the size is without the NUL. */
+extern const char race_device_ptx[];
+extern const size_t race_device_ptx_size;
+
+#endif

@@ -1,0 +1,131 @@
+/*
+ * report_core.h - the algorithm of __collider_report, without its machine.
+ *
+ * Included by report.cu (the GPU) and by tests/ (host threads stand in for
+ * lanes). The includer defines the DEV_* operations below first. All of them
+ * are strong (relaxed) and none of them orders any other access: a fence here
+ * would order the user's memory and hide the races that are looked for.
+ *
+ *   DEV_LOAD64(addr)              ld.relaxed.gpu.global.u64
+ *   DEV_CAS64(addr, old, new)     atom.relaxed.gpu.global.cas.b64
+ *   DEV_ADD64(addr, n)            atom.relaxed.gpu.global.add.u64
+ *   DEV_INC64(addr)               red.relaxed.gpu.global.add.u64 by one
+ *   DEV_STORE32/64(addr, v)       st.relaxed.sys.global
+ *   DEV_PEERS(slot)               lanes of the running group that hold this slot
+ *   DEV_IS_LEADER(peers)          lowest lane of that set
+ *   DEV_POPC(peers)
+ *   DEV_WHERE(addr)               stores thread[3], block[3] at addr
+ *   DEV_GRID(), DEV_SM()
+ *   DEV_FN, DEV_NO_UNROLL         function specifiers, loop pragma
+ *
+ * What it misses: two milestones stored by two SMs may reach the record out of
+ * order (the snapshot of the slots is exact; record.count is a lower bound);
+ * and nothing orders `valid` behind the other fields but the order of issue,
+ * so a program that is killed within that microsecond may leave a record with
+ * zeroes. Costs: a muted site two loads, a counted one an atomic per group of
+ * lanes, the first one 128 bytes over the bus.
+ */
+#ifndef COLLIDER_DEVICE_REPORT_CORE_H
+#define COLLIDER_DEVICE_REPORT_CORE_H
+
+#include <stddef.h>
+
+#include "race/record.h"
+
+#define DEV_RT_OVERFLOW 8u
+#define DEV_RT_SLOTS	(64u + RACE_COUNTERS * 32u)
+
+/* Offsets are spelled once more as numbers because the code computes with addresses. */
+RACE_STATIC_ASSERT(offsetof(struct race_rt, records) == 0, "rt layout");
+RACE_STATIC_ASSERT(offsetof(struct race_rt, overflow) == DEV_RT_OVERFLOW, "rt layout");
+RACE_STATIC_ASSERT(offsetof(struct race_rt, slots) == DEV_RT_SLOTS, "rt layout");
+RACE_STATIC_ASSERT(offsetof(struct race_slot, count) == 8, "slot layout");
+RACE_STATIC_ASSERT(offsetof(struct race_record, site) == 8, "record layout");
+RACE_STATIC_ASSERT(offsetof(struct race_record, address) == 16, "record layout");
+RACE_STATIC_ASSERT(offsetof(struct race_record, was) == 24, "record layout");
+RACE_STATIC_ASSERT(offsetof(struct race_record, now) == 40, "record layout");
+RACE_STATIC_ASSERT(offsetof(struct race_record, lanes) == 56, "record layout");
+RACE_STATIC_ASSERT(offsetof(struct race_record, thread) == 64, "record layout");
+RACE_STATIC_ASSERT(offsetof(struct race_record, count) == 88, "record layout");
+RACE_STATIC_ASSERT(offsetof(struct race_record, grid) == 96, "record layout");
+RACE_STATIC_ASSERT(offsetof(struct race_record, sm) == 120, "record layout");
+RACE_STATIC_ASSERT(offsetof(struct race_record, valid) == 124, "record layout");
+
+/*
+ * Finds or claims the slot of `key`. Returns its number, with DEV_CLAIMED when this lane was
+ * the first, or DEV_FULL when all RACE_PROBES slots belong to others.
+ */
+#define DEV_CLAIMED 0x80000000u
+#define DEV_FULL    0xffffffffu
+
+DEV_FN uint32_t dev_slot_find(uint64_t rt, uint64_t key)
+{
+	uint32_t index = race_slot_index(key);
+
+	DEV_NO_UNROLL
+	for (uint32_t i = 0; i < RACE_PROBES; i++) {
+		uint64_t at = rt + DEV_RT_SLOTS + (uint64_t)index * 16u;
+		uint64_t found = DEV_LOAD64(at);
+
+		if (found == 0) {
+			found = DEV_CAS64(at, 0, key);
+			if (found == 0)
+				return index | DEV_CLAIMED;
+		}
+		if (found == key)
+			return index;
+		index = (index + 1) & (RACE_SLOTS - 1u);
+	}
+	return DEV_FULL;
+}
+
+/* The whole of it; parameters as in struct race_record, `kind_flags` = kind | flags << 16. */
+DEV_FN void dev_report(uint64_t table, uint32_t site, uint32_t kind_flags, uint64_t address,
+		       uint64_t was_lo, uint64_t was_hi, uint64_t now_lo, uint64_t now_hi,
+		       uint32_t lanes, uint32_t width, uint64_t rt)
+{
+	uint64_t at, record, old, sum;
+	uint32_t slot, index, peers;
+
+	if (rt == 0)
+		return;
+	slot = dev_slot_find(rt, race_slot_key(table, site, kind_flags & 0xffffu));
+	if (slot == DEV_FULL) {
+		DEV_INC64(rt + DEV_RT_OVERFLOW);
+		return;
+	}
+	index = slot & ~DEV_CLAIMED;
+	record = DEV_LOAD64(rt) + (uint64_t)index * 128u;
+	if (slot == index && kind_flags >> 16) {
+		/* A speculated read that was used after all: said in the record it left. */
+		DEV_STORE32(record + 12, kind_flags);
+		return;
+	}
+	if (slot != index) {
+		DEV_STORE64(record, table);
+		DEV_STORE64(record + 8, (uint64_t)kind_flags << 32 | site);
+		DEV_STORE64(record + 16, address);
+		DEV_STORE64(record + 24, was_lo);
+		DEV_STORE64(record + 32, was_hi);
+		DEV_STORE64(record + 40, now_lo);
+		DEV_STORE64(record + 48, now_hi);
+		DEV_STORE64(record + 56, (uint64_t)width << 32 | lanes);
+		DEV_WHERE(record + 64);
+		DEV_STORE64(record + 96, DEV_GRID());
+		DEV_STORE32(record + 120, DEV_SM());
+		DEV_STORE32(record + 124, RACE_RECORD_VALID);
+	}
+	at = rt + DEV_RT_SLOTS + (uint64_t)index * 16u + 8u;
+	if (DEV_LOAD64(at) >= RACE_MUTE_COUNT)
+		return;
+	peers = DEV_PEERS(index);
+	if (!DEV_IS_LEADER(peers))
+		return;
+	sum = DEV_POPC(peers);
+	old = DEV_ADD64(at, sum);
+	sum += old;
+	if ((old ^ sum) > old) /* a new highest bit: a power of two was reached */
+		DEV_STORE64(record + 88, sum);
+}
+
+#endif

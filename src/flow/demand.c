@@ -1,0 +1,731 @@
+/*
+ * demand.c - is the value of a load really used, or did the compiler invent the read?
+ *
+ * A value is *surely used* at its definition d if every path from d meets,
+ * before the register is written again and before the function is left, a real
+ * use: an instruction with an effect (address and value of a memory operation,
+ * branch, call, barrier, warp communication), or a pure instruction whose own
+ * result is surely used from there on. So a phi (a mov into a register with
+ * several definitions) counts exactly on the paths on which the moved value
+ * survives. Operands that are taken under a condition never count: the data of
+ * selp and slct, both sides of and/or of predicates (`a && *p` becomes and.pred),
+ * and/or/mul with a widened predicate, and/or/min/max whose result is only compared
+ * with constants (`!a && !b` becomes !(a | b)), setp.and, instructions under a guard
+ * (unless the load has the same guard).
+ *
+ * This is solved once per function for all definitions: all start as sure, a
+ * worklist takes back those with an escaping path, until nothing changes (the
+ * greatest solution). That is right for every run that ends: it is finite, so a
+ * chain of sure uses ends at a real one. Loops that have an exit are taken to
+ * end, as C++ and the compiler do; blocks from which no exit can be reached
+ * count as left unused.
+ *
+ * Misses: arithmetic that ignores an operand (x*0) and a store to the thread's
+ * own stack that nothing reads are taken as uses. Past the limits below the
+ * answer is "not sure", which can only demote a finding.
+ * Costs: near O(1) per definition, as most values are used in their own block.
+ */
+#include "flow/priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	MAX_WALK = 2048, /* blocks per walk */
+	MAX_USES = 64,	 /* statements listed for a FLOW_DEMAND_MAYBE */
+	MAX_OTHERS = 32, /* definitions compared at a phi */
+	MAX_CHAIN = 64,	 /* pure results followed for them */
+	MAX_ROUNDS = 24	 /* evaluations per definition, on average, before giving up */
+};
+
+/* ---- how a statement uses a register ---------------------------------------------- */
+
+/* Is the register an element of the operand? */
+static bool mentions(const struct ptx_opnd *o, uint32_t reg)
+{
+	if (o->kind == PTX_OPND_REG)
+		return o->reg == reg;
+	if (o->kind != PTX_OPND_ADDR && o->kind != PTX_OPND_VEC && o->kind != PTX_OPND_LIST &&
+	    o->kind != PTX_OPND_PAIR)
+		return false;
+	for (unsigned i = 0; i < o->nsub; i++)
+		if (mentions(&o->sub[i], reg))
+			return true;
+	return false;
+}
+
+/* Does some operand in [from, to) mention the register? */
+static bool mentioned_in(const struct ptx_stmt *s, unsigned from, unsigned to, uint32_t reg)
+{
+	for (unsigned i = from; i < to && i < s->nops; i++)
+		if (mentions(&s->ops[i], reg))
+			return true;
+	return false;
+}
+
+/* Is operand i an immediate; is it that one? */
+static bool is_int(const struct ptx_stmt *s, unsigned i)
+{
+	return i < s->nops && s->ops[i].kind == PTX_OPND_INT;
+}
+
+static bool is_value(const struct ptx_stmt *s, unsigned i, int64_t value)
+{
+	return is_int(s, i) && s->ops[i].imm == value;
+}
+
+/* A register that holds 0 or 1 (or 0 or -1): a predicate, or one made into a number. */
+static bool is_boolean(struct flow *fl, const struct ptx_opnd *o)
+{
+	for (int steps = 0; o->kind == PTX_OPND_REG && steps < 6; steps++) {
+		if (o->reg < fl->f->nregs && fl->f->reg_type[o->reg] == PTX_TYPE_PRED)
+			return true;
+		const struct ptx_stmt *d = flow_single_def(fl, o->reg);
+		if (!d || !flow_is_pure(d) || d->nops < 2)
+			return false;
+		int64_t bits = 8 * (int64_t)ptx_type_bytes((enum ptx_type)d->form->types[0]);
+		o = &d->ops[1];
+		switch (d->form->op) {
+		case PTX_OP_SET:
+			return true;
+		case PTX_OP_SELP:
+			return is_int(d, 1) && is_int(d, 2);
+		case PTX_OP_SHR: /* the highest bit, spread: (c << 30) >> 31 is -(c & 2) / 2 */
+			return is_value(d, 2, bits - 1);
+		case PTX_OP_BFE:
+			return is_value(d, 3, 1);
+		case PTX_OP_AND:
+			if (is_value(d, 2, 1))
+				return true;
+			break;
+		case PTX_OP_SUB: /* 0 - b */
+			if (d->nops < 3)
+				return false;
+			o = is_int(d, 1) ? &d->ops[2] : &d->ops[1];
+			break;
+		case PTX_OP_ADD:
+		case PTX_OP_XOR:
+			if (!is_int(d, 2))
+				return false;
+			break;
+		case PTX_OP_MOV:
+		case PTX_OP_CVT:
+		case PTX_OP_NEG:
+		case PTX_OP_NOT:
+			break;
+		default:
+			return false;
+		}
+	}
+	return false;
+}
+
+/*
+ * Is the result only compared with constants? `a == 0 && b == 0` is compiled to (a | b) == 0,
+ * `a < 0 || b < 0` to (a | b) < 0, `(a & 1) && (b & 1)` to (a & b) & 1, and so on: there one
+ * operand can decide without the other.
+ */
+static bool feeds_only_tests(struct flow *fl, const struct ptx_stmt *u, int depth)
+{
+	uint32_t n;
+	if (depth > 4 || !u->nops || u->ops[0].kind != PTX_OPND_REG ||
+	    !flow_single_def(fl, u->ops[0].reg))
+		return false;
+	struct ptx_stmt *const *uses = flow_uses(fl, u->ops[0].reg, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ptx_stmt *v = uses[i];
+		bool is_test = v->form->op == PTX_OP_SETP && is_int(v, 2);
+		bool is_link = v->form->op == PTX_OP_AND || v->form->op == PTX_OP_OR ||
+			       v->form->op == PTX_OP_XOR || v->form->op == PTX_OP_CVT;
+		if (!is_test && !(is_link && feeds_only_tests(fl, v, depth + 1)))
+			return false;
+	}
+	return n > 0;
+}
+
+/* 1 << n: a bit that the program looks for, no condition of its own. */
+static bool is_bit(struct flow *fl, const struct ptx_opnd *o)
+{
+	const struct ptx_stmt *d = flow_single_def(fl, o->reg);
+	return d && d->form->op == PTX_OP_SHL;
+}
+
+/* and, or, mul, min, max: may one operand decide whether the other matters? */
+static bool is_conditional_logic(struct flow *fl, const struct ptx_stmt *u, uint32_t reg)
+{
+	if (u->nops < 3)
+		return false;
+	for (unsigned i = 1; i <= 2; i++) {
+		const struct ptx_opnd *other = &u->ops[3 - i];
+		if (!mentions(&u->ops[i], reg) || other->kind != PTX_OPND_REG || other->reg == reg)
+			continue;
+		bool is_product = u->form->op == PTX_OP_MUL || u->form->op == PTX_OP_MAD;
+		if (is_boolean(fl, other))
+			return true;
+		if (!is_product && !is_bit(fl, other) && feeds_only_tests(fl, u, 0))
+			return true;
+	}
+	return false;
+}
+
+/* A pure instruction without regard to its guard. */
+static enum flow_use pure_use(struct flow *fl, const struct ptx_stmt *u, uint32_t reg)
+{
+	switch (u->form->op) {
+	case PTX_OP_SELP:
+	case PTX_OP_SLCT:
+		return mentioned_in(u, 1, 3, reg) ? FLOW_USE_MAYBE : FLOW_USE_PURE;
+	case PTX_OP_SETP:
+	case PTX_OP_SET:
+		return u->nops > 3 ? FLOW_USE_MAYBE : FLOW_USE_PURE; /* .and/.or/.xor with c */
+	case PTX_OP_AND:
+	case PTX_OP_OR:
+	case PTX_OP_MIN:
+	case PTX_OP_MAX:
+	case PTX_OP_MUL:
+	case PTX_OP_MAD:
+		return is_conditional_logic(fl, u, reg) ? FLOW_USE_MAYBE : FLOW_USE_PURE;
+	default:
+		return FLOW_USE_PURE;
+	}
+}
+
+enum flow_use flow_use_kind(struct flow *fl, const struct ptx_stmt *u, uint32_t reg, uint32_t pred,
+			    bool is_not)
+{
+	uint32_t eff = u->form->effects;
+	bool is_guard = u->pred == reg;
+	bool holds = u->pred == PTX_NO_REG || (u->pred == pred && u->is_pred_not == is_not);
+
+	if (u->form->op == PTX_OP_UNKNOWN || (eff & PTX_EFF_UNKNOWN))
+		return FLOW_USE_MAYBE;
+	if (eff & PTX_EFF_PREFETCH)
+		return FLOW_USE_NONE;
+	if (is_guard)
+		return eff ? FLOW_USE_REAL : FLOW_USE_PURE; /* it decides whether this happens */
+	if (!holds)
+		return FLOW_USE_MAYBE;
+	return eff ? FLOW_USE_REAL : pure_use(fl, u, reg);
+}
+
+/* ---- surely used, for every definition --------------------------------------------- */
+
+struct result {
+	struct flow *fl;
+	const struct ptx_stmt *s;
+	bool is_sure;
+};
+
+static void look_at_result(uint32_t reg, bool is_write, void *arg)
+{
+	struct result *r = arg;
+	uint32_t d = is_write ? flow_def_of(r->fl, r->s, reg) : FLOW_NONE;
+	r->is_sure |= d != FLOW_NONE && r->fl->priv->sure[d];
+}
+
+/* Is a result of this pure statement surely used from there on? */
+bool flow_result_sure(struct flow *fl, const struct ptx_stmt *u)
+{
+	struct result r = {fl, u, false};
+	if (fl->blocks[u->mark].can_exit)
+		ptx_each_reg(u, look_at_result, &r);
+	return r.is_sure;
+}
+
+/* The guard of definition d that still holds at `use_at`: same block, not written in between. */
+static uint32_t guard_in_force(struct flow *fl, uint32_t d, const struct ptx_stmt *u,
+			       uint32_t use_at)
+{
+	struct flow_priv *pr = fl->priv;
+	const struct ptx_stmt *s = pr->def[d];
+	if (s->pred == PTX_NO_REG || s->mark != u->mark || use_at < pr->def_at[d])
+		return PTX_NO_REG;
+	uint32_t hi = pr->def_off[s->pred + 1];
+	uint32_t k = flow_lower(pr->def_at, pr->def_off[s->pred], hi, pr->def_at[d]);
+	return k < hi && pr->def_at[k] < use_at ? PTX_NO_REG : s->pred;
+}
+
+static bool is_real(struct flow *fl, uint32_t d, uint32_t reg, uint32_t use)
+{
+	struct flow_priv *pr = fl->priv;
+	const struct ptx_stmt *u = pr->use[use];
+	uint32_t g = PTX_NO_REG;
+	if (u->pred != PTX_NO_REG)
+		g = guard_in_force(fl, d, u, pr->use_at[use]);
+	switch (flow_use_kind(fl, u, reg, g, pr->def[d]->is_pred_not)) {
+	case FLOW_USE_REAL:
+		return true;
+	case FLOW_USE_PURE:
+		return flow_result_sure(fl, u);
+	default:
+		return false;
+	}
+}
+
+/* What a value meets between two places of one block. */
+enum meet { MEET_NOTHING, MEET_USE, MEET_KILL };
+
+/* The end of the part of [from, to) in which d's value is in the register; `to` if nothing
+ * writes it. A guarded write may leave the value: it ends the part only for `is_strict`. */
+static uint32_t part_end(struct flow_priv *pr, uint32_t reg, uint32_t from, uint32_t to,
+			 bool is_strict)
+{
+	uint32_t hi = pr->def_off[reg + 1];
+	uint32_t k = flow_lower(pr->def_at, pr->def_off[reg], hi, from);
+	while (k < hi && !is_strict && pr->def[k]->pred != PTX_NO_REG)
+		k++;
+	return k < hi && pr->def_at[k] < to ? pr->def_at[k] : to;
+}
+
+static enum meet scan_part(struct flow *fl, uint32_t d, uint32_t reg, uint32_t from, uint32_t to)
+{
+	struct flow_priv *pr = fl->priv;
+	uint32_t end = part_end(pr, reg, from, to, true);
+	uint32_t hi = pr->use_off[reg + 1];
+
+	for (uint32_t k = flow_lower(pr->use_at, pr->use_off[reg], hi, from);
+	     k < hi && pr->use_at[k] <= end && pr->use_at[k] < to; k++)
+		if (is_real(fl, d, reg, k))
+			return MEET_USE;
+	return end < to ? MEET_KILL : MEET_NOTHING;
+}
+
+static void push_successors(struct flow *fl, uint32_t b, uint32_t *n)
+{
+	struct flow_priv *pr = fl->priv;
+	for (uint32_t i = 0; i < fl->blocks[b].nsucc; i++) {
+		uint32_t t = fl->blocks[b].succ[i];
+		if (pr->seen[t] != pr->walk) {
+			pr->seen[t] = pr->walk;
+			pr->queue[(*n)++] = t;
+		}
+	}
+}
+
+static bool is_left_unused(const struct flow_block *b)
+{
+	return b->exits || !b->can_exit;
+}
+
+static bool def_is_sure(struct flow *fl, uint32_t d, uint32_t reg)
+{
+	struct flow_priv *pr = fl->priv;
+	uint32_t b = pr->def[d]->mark, n = 0;
+	enum meet m = scan_part(fl, d, reg, pr->def_at[d] + 1, pr->start[b + 1]);
+
+	if (m != MEET_NOTHING)
+		return m == MEET_USE;
+	if (is_left_unused(&fl->blocks[b]) || pr->use_off[reg] == pr->use_off[reg + 1])
+		return false;
+	pr->walk++;
+	push_successors(fl, b, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t t = pr->queue[i];
+		m = scan_part(fl, d, reg, pr->start[t], pr->start[t + 1]);
+		if (m == MEET_KILL || i >= MAX_WALK)
+			return false;
+		if (m == MEET_USE)
+			continue;
+		if (is_left_unused(&fl->blocks[t]))
+			return false;
+		push_successors(fl, t, &n);
+	}
+	return true;
+}
+
+struct worklist {
+	struct flow *fl;
+	uint32_t *def, *reg_of; /* stack of defs; register of each def */
+	uint8_t *queued;
+	uint32_t n;
+};
+
+/* A def was taken back: whatever its statement reads may have lost its use. */
+static void requeue_sources(uint32_t reg, bool is_write, void *arg)
+{
+	struct worklist *w = arg;
+	struct flow_priv *pr = w->fl->priv;
+	if (is_write || reg >= pr->nregs)
+		return;
+	for (uint32_t k = pr->def_off[reg]; k < pr->def_off[reg + 1]; k++)
+		if (pr->sure[k] && !w->queued[k]) {
+			w->queued[k] = 1;
+			w->def[w->n++] = k;
+		}
+}
+
+static void solve_sure(struct flow *fl)
+{
+	struct flow_priv *pr = fl->priv;
+	uint32_t ndefs = pr->def_off[pr->nregs];
+	struct worklist w = {.fl = fl};
+	uint64_t left = (uint64_t)ndefs * MAX_ROUNDS + 1000;
+
+	pr->sure = base_alloc(fl->arena, ndefs + 1u);
+	memset(pr->sure, 1, ndefs + 1u);
+	pr->seen = BASE_NEWN(fl->arena, uint32_t, fl->nblocks);
+	pr->queue = BASE_NEWN(fl->arena, uint32_t, fl->nblocks + 1u);
+	w.def = malloc(sizeof(*w.def) * (ndefs + 1u));
+	w.reg_of = malloc(sizeof(*w.reg_of) * (ndefs + 1u));
+	w.queued = malloc(ndefs + 1u);
+	memset(w.queued, 1, ndefs + 1u);
+	for (uint32_t r = 0; r < pr->nregs; r++)
+		for (uint32_t k = pr->def_off[r]; k < pr->def_off[r + 1]; k++) {
+			w.reg_of[k] = r;
+			w.def[w.n++] = k; /* registers mostly come in text order: last first */
+		}
+	while (w.n) {
+		uint32_t d = w.def[--w.n];
+		w.queued[d] = 0;
+		if (left && def_is_sure(fl, d, w.reg_of[d])) {
+			left--;
+			continue;
+		}
+		pr->sure[d] = 0;
+		if (flow_is_pure(pr->def[d]))
+			ptx_each_reg(pr->def[d], requeue_sources, &w);
+	}
+	free(w.def);
+	free(w.reg_of);
+	free(w.queued);
+}
+
+/* ---- needed at all -------------------------------------------------------------------- */
+
+struct need {
+	struct flow_priv *pr;
+	uint32_t *stack;
+	uint32_t n;
+};
+
+static void need_reads(uint32_t reg, bool is_write, void *arg)
+{
+	struct need *nd = arg;
+	if (is_write || reg >= nd->pr->nregs || nd->pr->needed[reg])
+		return;
+	nd->pr->needed[reg] = 1;
+	nd->stack[nd->n++] = reg;
+}
+
+/* An instruction that passes something on beside its registers: the carry flag. */
+static bool sets_carry(const struct ptx_stmt *s)
+{
+	return ptx_form_has(s->form, PTX_MOD_CC);
+}
+
+static void solve_needed(struct flow *fl)
+{
+	struct flow_priv *pr = fl->priv;
+	struct need nd = {.pr = pr};
+
+	pr->needed = BASE_NEWN(fl->arena, uint8_t, pr->nregs + 1u);
+	nd.stack = malloc(sizeof(*nd.stack) * (pr->nregs + 1u));
+	for (uint32_t i = 0; i < pr->nstmts; i++) {
+		const struct ptx_stmt *s = pr->stmt[i];
+		if (s->kind == PTX_STMT_INST && (!flow_is_pure(s) || sets_carry(s)))
+			ptx_each_reg(s, need_reads, &nd);
+	}
+	while (nd.n) {
+		uint32_t r = nd.stack[--nd.n];
+		for (uint32_t k = pr->def_off[r]; k < pr->def_off[r + 1]; k++)
+			ptx_each_reg(pr->def[k], need_reads, &nd);
+	}
+	free(nd.stack);
+}
+
+static void need_write(uint32_t reg, bool is_write, void *arg)
+{
+	struct need *nd = arg;
+	nd->n |= is_write && reg < nd->pr->nregs && nd->pr->needed[reg];
+}
+
+/* Does anything with an effect depend on this use? (By registers, not by definitions.) */
+static bool is_live_use(struct flow_priv *pr, const struct ptx_stmt *u)
+{
+	struct need nd = {.pr = pr};
+	if (!flow_is_pure(u) || sets_carry(u))
+		return true;
+	ptx_each_reg(u, need_write, &nd);
+	return nd.n;
+}
+
+static bool has_live_use(struct flow_priv *pr, uint32_t reg, uint32_t from, uint32_t to)
+{
+	uint32_t hi = pr->use_off[reg + 1];
+	for (uint32_t k = flow_lower(pr->use_at, pr->use_off[reg], hi, from);
+	     k < hi && pr->use_at[k] < to; k++)
+		if (is_live_use(pr, pr->use[k]))
+			return true;
+	return false;
+}
+
+static bool def_is_dead(struct flow *fl, uint32_t d, uint32_t reg)
+{
+	struct flow_priv *pr = fl->priv;
+	uint32_t b = pr->def[d]->mark, n = 0, from = pr->def_at[d] + 1, to = pr->start[b + 1];
+
+	if (!pr->needed[reg])
+		return true;
+	if (pr->def_off[reg + 1] - pr->def_off[reg] == 1)
+		return !has_live_use(pr, reg, 0, FLOW_NONE);
+	pr->walk++;
+	for (uint32_t i = 0;; i++) {
+		uint32_t end = part_end(pr, reg, from, to, false);
+		if (has_live_use(pr, reg, from, end < to ? end + 1 : to))
+			return false;
+		if (end == to)
+			push_successors(fl, b, &n);
+		if (i == n)
+			return true;
+		b = pr->queue[i];
+		from = pr->start[b];
+		to = pr->start[b + 1];
+	}
+}
+
+/* ---- the first real uses of a value that is not surely used ------------------------------ */
+
+struct finder {
+	struct flow *fl;
+	uint32_t defs[MAX_CHAIN], regs[MAX_CHAIN]; /* the value and what was computed from it */
+	bool near[MAX_CHAIN];			   /* computed behind the load in its own block */
+	uint32_t ndefs;
+	const struct ptx_stmt *from; /* whose results are being added */
+	uint32_t from_def;	     /* index of the def that it reads */
+	struct ptx_stmt *uses[MAX_USES];
+	uint32_t nuses;
+	struct flow_cond_use conds[MAX_USES];
+	uint32_t nconds;
+};
+
+/* The definitions of d's register that come to one place, d itself left out. */
+struct reaching {
+	uint32_t others[MAX_OTHERS];
+	uint32_t n;
+	bool is_open; /* the entry comes there too, or too many do */
+};
+
+/* Walks one block back from place `at`; true if an unguarded definition ends the walk there. */
+static bool walk_block_back(struct flow_priv *pr, uint32_t d, uint32_t reg, uint32_t at,
+			    uint32_t from, struct reaching *r)
+{
+	uint32_t lo = pr->def_off[reg];
+	uint32_t k = flow_lower(pr->def_at, lo, pr->def_off[reg + 1], at);
+	while (k > lo && pr->def_at[k - 1] >= from) {
+		k--;
+		if (k != d && r->n < MAX_OTHERS)
+			r->others[r->n++] = k;
+		else if (k != d)
+			r->is_open = true;
+		if (pr->def[k]->pred == PTX_NO_REG)
+			return true;
+	}
+	return false;
+}
+
+static void find_reaching(struct flow *fl, uint32_t d, uint32_t reg, uint32_t at, uint32_t block,
+			  struct reaching *r)
+{
+	struct flow_priv *pr = fl->priv;
+	uint32_t n = 0;
+
+	*r = (struct reaching){.n = 0};
+	pr->walk++;
+	for (uint32_t i = 0; i < MAX_WALK; i++) {
+		if (!walk_block_back(pr, d, reg, at, pr->start[block], r)) {
+			r->is_open |= block == 0;
+			for (uint32_t p = 0; p < fl->blocks[block].npred; p++) {
+				uint32_t t = fl->blocks[block].pred[p];
+				if (pr->seen[t] != pr->walk) {
+					pr->seen[t] = pr->walk;
+					pr->queue[n++] = t;
+				}
+			}
+		}
+		if (i == n)
+			return;
+		block = pr->queue[i];
+		at = pr->start[block + 1];
+	}
+	r->is_open = true;
+}
+
+/* Can control come from definition d to one of the others? */
+static bool leads_to_others(struct flow *fl, uint32_t d, const struct reaching *r)
+{
+	struct flow_priv *pr = fl->priv;
+	uint32_t n = 0;
+
+	pr->walk++;
+	push_successors(fl, pr->def[d]->mark, &n);
+	for (uint32_t i = 0; i < n; i++)
+		push_successors(fl, pr->queue[i], &n);
+	for (uint32_t i = 0; i < r->n; i++) {
+		uint32_t k = r->others[i];
+		if (pr->seen[pr->def[k]->mark] == pr->walk ||
+		    (pr->def[k]->mark == pr->def[d]->mark && pr->def_at[k] > pr->def_at[d]))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Whenever control comes from the load to place `at`, does the register hold d's value there, and
+ * not on some paths another one (a phi)? Only then code put at `at` speaks about the load. Yes if
+ * no other definition comes there; or if d follows the load in its block (so that no path goes
+ * past it) and none of the others can be reached from d.
+ */
+static bool holds_at(struct finder *f, uint32_t i, uint32_t at, uint32_t block)
+{
+	struct flow_priv *pr = f->fl->priv;
+	uint32_t d = f->defs[i], reg = f->regs[i];
+	struct reaching r;
+
+	if (pr->def[d]->pred != PTX_NO_REG)
+		return false;
+	if (pr->def_off[reg + 1] - pr->def_off[reg] == 1 && !pr->is_param[reg])
+		return true;
+	find_reaching(f->fl, d, reg, at, block, &r);
+	if (!r.n && !r.is_open)
+		return true;
+	return f->near[i] && r.n < MAX_OTHERS && !leads_to_others(f->fl, d, &r);
+}
+
+static void add_result(uint32_t reg, bool is_write, void *arg)
+{
+	struct finder *f = arg;
+	struct flow_priv *pr = f->fl->priv;
+	uint32_t d = is_write ? flow_def_of(f->fl, f->from, reg) : FLOW_NONE;
+	if (d == FLOW_NONE || f->ndefs == MAX_CHAIN)
+		return;
+	for (uint32_t i = 0; i < f->ndefs; i++)
+		if (f->defs[i] == d)
+			return;
+	if (pr->needed[reg]) {
+		uint32_t up = f->defs[f->from_def];
+		f->near[f->ndefs] = f->near[f->from_def] && f->from->mark == pr->def[up]->mark &&
+				    pr->def_at[d] > pr->def_at[up];
+		f->regs[f->ndefs] = reg;
+		f->defs[f->ndefs++] = d;
+	}
+}
+
+static void add_use(struct finder *f, struct ptx_stmt *u)
+{
+	for (uint32_t i = 0; i < f->nuses; i++)
+		if (f->uses[i] == u)
+			return;
+	if (f->nuses < MAX_USES)
+		f->uses[f->nuses++] = u;
+}
+
+/* A use under a predicate that one register shows. */
+static void add_cond(struct finder *f, struct ptx_stmt *u, uint32_t reg)
+{
+	struct flow_demand_info info = {.pred = PTX_NO_REG};
+	if (f->nconds == MAX_USES || !flow_take_condition(f->fl, u, reg, &info))
+		return;
+	f->conds[f->nconds++] = (struct flow_cond_use){u, info.pred, info.sense};
+}
+
+/* A use at which some path's first real use may stand; pending[] keeps it, as telling needs
+ * a walk of its own. */
+struct pending {
+	BASE_VEC(uint32_t) use;
+};
+
+/* Uses of d in [from, to), up to the first real one; true: the path goes on. */
+static bool find_in_part(struct finder *f, uint32_t d, uint32_t reg, uint32_t from, uint32_t to,
+			 struct pending *pend)
+{
+	struct flow_priv *pr = f->fl->priv;
+	uint32_t end = part_end(pr, reg, from, to, false), hi = pr->use_off[reg + 1];
+
+	for (uint32_t k = flow_lower(pr->use_at, pr->use_off[reg], hi, from);
+	     k < hi && pr->use_at[k] <= end && pr->use_at[k] < to; k++) {
+		base_vec_push(&pend->use, k);
+		if (is_real(f->fl, d, reg, k))
+			return false;
+	}
+	return end == to;
+}
+
+static void settle_pending(struct finder *f, uint32_t i, const struct pending *pend)
+{
+	struct flow_priv *pr = f->fl->priv;
+	uint32_t d = f->defs[i], reg = f->regs[i];
+	for (size_t j = 0; j < pend->use.n; j++) {
+		uint32_t k = pend->use.v[j];
+		struct ptx_stmt *u = pr->use[k];
+		enum flow_use kind = flow_use_kind(f->fl, u, reg, PTX_NO_REG, false);
+		if (!holds_at(f, i, pr->use_at[k], u->mark))
+			continue;
+		f->from = u;
+		f->from_def = i;
+		if (is_real(f->fl, d, reg, k))
+			add_use(f, u);
+		else if (kind == FLOW_USE_MAYBE)
+			add_cond(f, u, reg);
+		else if (kind == FLOW_USE_PURE && flow_is_pure(u))
+			ptx_each_reg(u, add_result, f);
+	}
+}
+
+static void find_uses(struct finder *f, uint32_t at)
+{
+	struct flow_priv *pr = f->fl->priv;
+	uint32_t d = f->defs[at], reg = f->regs[at];
+	struct pending pend = {0};
+	uint32_t b = pr->def[d]->mark, n = 0;
+
+	pr->walk++;
+	if (find_in_part(f, d, reg, pr->def_at[d] + 1, pr->start[b + 1], &pend))
+		push_successors(f->fl, b, &n);
+	for (uint32_t i = 0; i < n && i < MAX_WALK; i++) {
+		b = pr->queue[i];
+		if (find_in_part(f, d, reg, pr->start[b], pr->start[b + 1], &pend))
+			push_successors(f->fl, b, &n);
+	}
+	settle_pending(f, at, &pend);
+	base_vec_free(&pend.use);
+}
+
+/* ======================================================================== */
+
+void flow_demand(struct flow *fl, const struct ptx_stmt *load, uint32_t reg,
+		 struct flow_demand_info *out)
+{
+	struct flow_priv *pr = fl->priv;
+	uint32_t d = flow_def_of(fl, load, reg);
+
+	*out = (struct flow_demand_info){.demand = FLOW_DEMAND_MAYBE, .pred = PTX_NO_REG};
+	if (d == FLOW_NONE)
+		return;
+	if (!pr->sure) {
+		solve_sure(fl);
+		solve_needed(fl);
+	}
+	if (pr->sure[d]) {
+		out->demand = FLOW_DEMAND_SURE;
+		return;
+	}
+	if (def_is_dead(fl, d, reg)) {
+		out->demand = FLOW_DEMAND_DEAD;
+		return;
+	}
+	if (flow_find_select(fl, load, reg, out))
+		return;
+	struct finder f = {.fl = fl};
+	f.defs[0] = d;
+	f.regs[0] = reg;
+	f.near[0] = load->pred == PTX_NO_REG;
+	f.ndefs = 1;
+	for (uint32_t i = 0; i < f.ndefs; i++)
+		find_uses(&f, i);
+	out->nuses = f.nuses;
+	out->uses = base_alloc(fl->arena, sizeof(*out->uses) * (f.nuses + 1u));
+	memcpy(out->uses, f.uses, sizeof(*out->uses) * f.nuses);
+	out->nconds = f.nconds;
+	out->conds = base_alloc(fl->arena, sizeof(*out->conds) * (f.nconds + 1u));
+	memcpy(out->conds, f.conds, sizeof(*out->conds) * f.nconds);
+}

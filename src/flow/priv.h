@@ -1,0 +1,101 @@
+/*
+ * priv.h - what the files of src/flow share: statement order, def and use
+ * lists with their places, and the caches behind the lazily computed parts.
+ *
+ * A statement's *place* is its number in text order, fixed by flow_build; a
+ * *def* is an index into the list of all (register, statement) writes. Both are
+ * dense, so that every cache is one flat array.
+ */
+#ifndef COLLIDER_FLOW_PRIV_H
+#define COLLIDER_FLOW_PRIV_H
+
+#include "flow/flow.h"
+
+#define FLOW_NONE UINT32_MAX
+
+struct flow_spot { /* where a statement is */
+	const struct ptx_stmt *s;
+	uint32_t at;
+};
+
+struct flow_priv {
+	/* cfg.c */
+	struct ptx_stmt **stmt; /* by place */
+	uint32_t nstmts;
+	uint32_t *start; /* place of each block's first statement; nblocks + 1 entries */
+	uint32_t *dom_in, *dom_out, *pdom_in, *pdom_out; /* intervals of the dominator trees */
+	struct flow_spot *spots; /* all statements by address; made on first need */
+	uint32_t nregs;		 /* registers known to flow_build */
+
+	/* defuse.c: lists by register, CSR: those of r are [off[r], off[r + 1]) */
+	bool has_defuse;
+	uint32_t *def_off, *use_off;
+	struct ptx_stmt **def, **use;
+	uint32_t *def_at, *use_at; /* their places */
+	bool *is_param;		   /* registers that the function's entry writes */
+
+	/* demand.c */
+	uint8_t *sure;	 /* by def: its value is really used on every path */
+	uint8_t *needed; /* by register: something with an effect depends on it */
+	uint32_t *seen;	 /* by block: the last walk that came here */
+	uint32_t *queue; /* blocks of a walk */
+	uint32_t walk;
+
+	uint64_t **live_out;	    /* live.c */
+	uint8_t *origin;	    /* addr.c, by register */
+	uint8_t *uniform;	    /* uniform.c, by register */
+	struct flow_affine *affine; /* affine.c, by register */
+};
+
+/* The variable or label that a symbol resolved to, or NULL. */
+static inline const struct ptx_var *flow_var_of(const struct ptx_opnd *o)
+{
+	return o->kind == PTX_OPND_SYM && (o->flags & PTX_OPND_VAR) ? o->var : NULL;
+}
+
+static inline const struct ptx_label *flow_label_of(const struct ptx_opnd *o)
+{
+	return o->kind == PTX_OPND_SYM && (o->flags & PTX_OPND_LABEL) ? o->label : NULL;
+}
+
+/* cfg.c */
+uint32_t flow_place(const struct flow *fl, const struct ptx_stmt *s);
+
+/* defuse.c */
+void flow_need_defuse(struct flow *fl);
+/* First index in places[lo, hi) whose place is >= p. */
+uint32_t flow_lower(const uint32_t *places, uint32_t lo, uint32_t hi, uint32_t p);
+/* The def that statement `s` makes of `reg`, or FLOW_NONE. */
+uint32_t flow_def_of(struct flow *fl, const struct ptx_stmt *s, uint32_t reg);
+/* The only statement that writes reg, when nothing else does and it is unguarded; else NULL. */
+struct ptx_stmt *flow_single_def(struct flow *fl, uint32_t reg);
+/* Does every path to place `at` pass the single definition of `reg` (a parameter's: the entry)? */
+bool flow_def_dominates(struct flow *fl, const struct ptx_stmt *def, const struct ptx_stmt *at);
+/* Computes a value only: no memory, control, communication or other effect. */
+bool flow_is_pure(const struct ptx_stmt *s);
+
+/* demand.c */
+enum flow_use {
+	FLOW_USE_REAL,	/* the value takes effect here */
+	FLOW_USE_PURE,	/* taken if the result is */
+	FLOW_USE_MAYBE, /* taken under a condition (selp, guard, and.pred), or not known */
+	FLOW_USE_NONE
+};
+/* How statement `u` uses `reg`. The guard `pred` (sense `is_not`) is known to hold, PTX_NO_REG:
+ * none is. */
+enum flow_use flow_use_kind(struct flow *fl, const struct ptx_stmt *u, uint32_t reg, uint32_t pred,
+			    bool is_not);
+bool flow_result_sure(struct flow *fl, const struct ptx_stmt *u);
+
+/* uniform.c */
+void flow_need_uniform(struct flow *fl);
+/* After flow_need_uniform: is the operand the same in every thread of the block? */
+bool flow_is_uniform_operand(const struct flow *fl, const struct ptx_opnd *o);
+
+/* select.c */
+bool flow_take_condition(struct flow *fl, const struct ptx_stmt *u, uint32_t reg,
+			 struct flow_demand_info *out);
+bool flow_find_select(struct flow *fl, const struct ptx_stmt *load, uint32_t reg,
+		      struct flow_demand_info *out);
+
+#endif

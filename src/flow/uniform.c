@@ -1,0 +1,160 @@
+/*
+ * uniform.c - values that are the same in every thread of a block.
+ *
+ * A register is uniform if it has one unguarded definition, which is pure or
+ * reads constant memory, and all that it reads is uniform: immediates, symbols,
+ * special registers of the block and the grid, parameters of an entry. As no
+ * register with two definitions ever is, such a value doesn't depend on the
+ * path taken or on the turn of a loop: it is the same at any time.
+ *
+ * Misses: loop counters and other phis, results of votes, values loaded from
+ * global or shared memory (another thread may have changed them in between).
+ * Costs: linear; a register is found uniform at most once.
+ */
+#include "flow/priv.h"
+
+#include <stdlib.h>
+
+/* Special registers with one value per block, PTX ISA chapter 10. Those that may change while
+ * the block runs (%smid, clocks) are left out. */
+static bool is_uniform_special(struct ptx_str s)
+{
+	static const char *const names[] = {"%ntid",
+					    "%ctaid",
+					    "%nctaid",
+					    "%gridid",
+					    "%clusterid",
+					    "%nclusterid",
+					    "%cluster_ctaid",
+					    "%cluster_nctaid",
+					    "%cluster_ctarank",
+					    "%cluster_nctarank",
+					    "%is_explicit_cluster",
+					    "%nwarpid",
+					    "%nsmid",
+					    "%total_smem_size",
+					    "%dynamic_smem_size",
+					    "%aggr_smem_size",
+					    "WARP_SZ"};
+	uint32_t n = 0;
+	while (n < s.n && s.p[n] != '.')
+		n++;
+	for (size_t i = 0; i < BASE_COUNTOF(names); i++)
+		if (ptx_str_is((struct ptx_str){s.p, n}, names[i]))
+			return true;
+	return false;
+}
+
+bool flow_is_uniform_operand(const struct flow *fl, const struct ptx_opnd *o)
+{
+	switch (o->kind) {
+	case PTX_OPND_REG:
+		return o->reg < fl->priv->nregs && fl->priv->uniform[o->reg];
+	case PTX_OPND_SPECIAL:
+		return is_uniform_special(o->text);
+	case PTX_OPND_INT:
+	case PTX_OPND_F32:
+	case PTX_OPND_F64:
+	case PTX_OPND_EXPR:
+		return true;
+	case PTX_OPND_SYM: /* the address of a local variable differs between threads */
+		return !flow_var_of(o) || flow_var_of(o)->space != PTX_SPACE_LOCAL;
+	case PTX_OPND_ADDR:
+	case PTX_OPND_VEC:
+		for (unsigned i = 0; i < o->nsub; i++)
+			if (!flow_is_uniform_operand(fl, &o->sub[i]))
+				return false;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Reads what no thread can change: constants, the parameters of an entry. */
+static bool is_constant_load(const struct flow *fl, const struct ptx_stmt *s)
+{
+	if (s->form->op != PTX_OP_LD || (s->form->effects & PTX_EFF_UNKNOWN))
+		return false;
+	if (s->form->space == PTX_SPACE_CONST)
+		return true;
+	const struct ptx_opnd *a = ptx_address(s);
+	if (s->form->space != PTX_SPACE_PARAM || !fl->f->is_entry || !a ||
+	    a->kind != PTX_OPND_ADDR || !a->nsub)
+		return false;
+	/* A .param variable of the body holds what a call returned. */
+	for (const struct ptx_param *p = fl->f->params; p; p = p->next)
+		if (ptx_str_eq(p->name, a->sub[0].text))
+			return true;
+	return false;
+}
+
+static bool is_result_uniform(const struct flow *fl, const struct ptx_stmt *s)
+{
+	bool is_plain = flow_is_pure(s) && s->form->op != PTX_OP_ACTIVEMASK &&
+			s->form->op != PTX_OP_UNKNOWN && s->form->op != PTX_OP_ADDC &&
+			s->form->op != PTX_OP_SUBC && s->form->op != PTX_OP_MADC;
+	if (s->pred != PTX_NO_REG || (!is_plain && !is_constant_load(fl, s)))
+		return false;
+	for (unsigned i = 0; i < s->nops; i++)
+		if (ptx_form_role(s->form, i) != PTX_ROLE_DST &&
+		    !flow_is_uniform_operand(fl, &s->ops[i]))
+			return false;
+	return true;
+}
+
+struct marking {
+	struct flow *fl;
+	uint32_t *stack;
+	uint8_t *queued;
+	uint32_t n;
+};
+
+static void mark_uniform(uint32_t reg, bool is_write, void *arg)
+{
+	struct marking *w = arg;
+	struct flow_priv *pr = w->fl->priv;
+	if (!is_write || reg >= pr->nregs || pr->uniform[reg] || !flow_single_def(w->fl, reg))
+		return;
+	pr->uniform[reg] = 1;
+	for (uint32_t k = pr->use_off[reg]; k < pr->use_off[reg + 1]; k++) {
+		uint32_t at = pr->use_at[k];
+		if (!w->queued[at]) {
+			w->queued[at] = 1;
+			w->stack[w->n++] = at;
+		}
+	}
+}
+
+void flow_need_uniform(struct flow *fl)
+{
+	flow_need_defuse(fl);
+	struct flow_priv *pr = fl->priv;
+	struct marking w = {.fl = fl};
+
+	if (pr->uniform)
+		return;
+	pr->uniform = BASE_NEWN(fl->arena, uint8_t, pr->nregs + 1u);
+	w.stack = malloc(sizeof(*w.stack) * (pr->nstmts + 1u));
+	w.queued = calloc(pr->nstmts + 1u, 1);
+	for (uint32_t i = pr->nstmts; i-- > 0;)
+		if (pr->stmt[i]->kind == PTX_STMT_INST) {
+			w.queued[i] = 1;
+			w.stack[w.n++] = i;
+		}
+	while (w.n) {
+		uint32_t at = w.stack[--w.n];
+		w.queued[at] = 0;
+		if (is_result_uniform(fl, pr->stmt[at]))
+			ptx_each_reg(pr->stmt[at], mark_uniform, &w);
+	}
+	free(w.stack);
+	free(w.queued);
+}
+
+/* ======================================================================== */
+
+bool flow_is_uniform(struct flow *fl, uint32_t reg)
+{
+	flow_need_uniform(fl);
+	return reg < fl->priv->nregs && fl->priv->uniform[reg];
+}

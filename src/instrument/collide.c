@@ -1,0 +1,458 @@
+/*
+ * collide.c - the fast path of detector `collide`: after a random delay, read again.
+ *
+ * SuperCollider sections 3.1 (clobbered read), 3.2 (lost update) and 3.3
+ * (intra-warp lost update). The user's instruction stays as it is. Beside it
+ * its address base, guard and values are copied to registers of ours, which
+ * ptxas coalesces away when nothing overwrites the originals; at the end of the
+ * group one draw decides for the warp, one sleep follows, all accesses are read
+ * again and one branch leads to the cold code (cold.c).
+ *
+ * Costs per group: see the count above the templates in collide.ptxt.
+ */
+#include "instrument/internal.h"
+
+#include <string.h>
+
+#define KNOB(field) inst_num((int64_t)offsetof(struct race_knobs, field))
+
+static struct ptx_str bits_suffix(unsigned bits)
+{
+	switch (bits) {
+	case 16:
+		return PTX_STR("b16");
+	case 32:
+		return PTX_STR("b32");
+	case 64:
+		return PTX_STR("b64");
+	default:
+		return PTX_STR("b128");
+	}
+}
+
+static enum ptx_type bits_reg(unsigned bits)
+{
+	switch (bits) {
+	case 16:
+		return PTX_TYPE_B16;
+	case 32:
+		return PTX_TYPE_B32;
+	case 64:
+		return PTX_TYPE_B64;
+	default:
+		return PTX_TYPE_B128;
+	}
+}
+
+static uint32_t new_reg(struct inst_ctx *cx, enum ptx_type t)
+{
+	return ptx_new_reg(cx->m, cx->f, t);
+}
+
+/* ---- beside the access ---------------------------------------------------- */
+
+static void capture_address(struct inst_ctx *cx, struct inst_access *a)
+{
+	struct ptx_opnd *addr = ptx_address(a->stmt);
+
+	a->addr = *addr;
+	a->addr.text = (struct ptx_str){"", 0};
+	a->addr.nsub = 1;
+	if (addr->sub[0].kind != PTX_OPND_REG || !a->base_changed)
+		return;
+	enum ptx_type t = bits_reg(8 * ptx_type_bytes(
+					     (enum ptx_type)cx->f->reg_type[addr->sub[0].reg]));
+	uint32_t base = new_reg(cx, t);
+	a->addr.sub = BASE_NEW(cx->m->arena, struct ptx_opnd);
+	a->addr.sub[0] = inst_reg(cx, base);
+	inst_emit(cx, a->stmt, "copy", T(t == PTX_TYPE_B64 ? PTX_STR("b64") : PTX_STR("b32")),
+		  H(inst_reg(cx, base), addr->sub[0]));
+}
+
+static struct ptx_opnd sense(struct ptx_opnd p, bool positive)
+{
+	if (!positive)
+		p.flags ^= PTX_OPND_NOT;
+	return p;
+}
+
+/* ok = p, or !p: PTX has no negated predicate sources in and.pred. */
+static uint32_t condition(struct inst_ctx *cx, uint32_t pred, bool positive, struct ptx_stmt *at)
+{
+	uint32_t r = new_reg(cx, PTX_TYPE_PRED);
+
+	if (positive)
+		inst_emit(cx, at, "copy", T(PTX_STR("pred")),
+			  H(inst_reg(cx, r), inst_reg(cx, pred)));
+	else
+		inst_emit(cx, at, "not", NT, H(inst_reg(cx, r), inst_reg(cx, pred)));
+	return r;
+}
+
+static void capture_guard(struct inst_ctx *cx, struct inst_access *a)
+{
+	a->guard = inst_none();
+	if (a->stmt->pred == PTX_NO_REG)
+		return;
+	struct ptx_opnd from = inst_reg(cx, a->stmt->pred);
+	if (!a->guard_changed) {
+		a->guard = sense(from, !a->stmt->is_pred_not);
+		return;
+	}
+	a->guard = inst_reg(cx, condition(cx, a->stmt->pred, !a->stmt->is_pred_not, a->stmt));
+}
+
+static bool is_float_reg(const struct inst_ctx *cx, uint32_t reg)
+{
+	return ptx_type_class((enum ptx_type)cx->f->reg_type[reg]) == PTX_CLASS_FLOAT;
+}
+
+static void capture_value(struct inst_ctx *cx, struct inst_access *a, struct inst_elem *e,
+			  struct ptx_stmt *at)
+{
+	unsigned width_bits = 8u * a->width;
+	bool reg = e->op.kind == PTX_OPND_REG;
+	bool narrow = a->kind == RACE_ACCESS_STORE && width_bits < a->bits && reg;
+
+	/* cvt in the cold code wants an integer register. */
+	if (reg && !narrow && !e->changed && !is_float_reg(cx, e->op.reg)) {
+		e->was = e->op.reg;
+		return;
+	}
+	e->was = new_reg(cx, bits_reg(a->bits));
+	if (narrow) {
+		uint64_t mask = (1ull << width_bits) - 1;
+		inst_emit(cx, at, "truncate", T(inst_num(a->bits), inst_num((int64_t)mask)),
+			  H(inst_reg(cx, e->was), e->op));
+	} else {
+		inst_emit(cx, at, "copy", T(bits_suffix(a->bits)),
+			  H(inst_reg(cx, e->was), e->op));
+	}
+}
+
+/* Is `what` between `from` (excluded) and `to` (excluded) in the same run of statements? */
+static bool stands_before(const struct ptx_stmt *from, const struct ptx_stmt *what,
+			  const struct ptx_stmt *to)
+{
+	for (const struct ptx_stmt *s = from->next; s && s != to; s = s->next)
+		if (s == what)
+			return true;
+	return false;
+}
+
+/*
+ * A use of a speculated value: before the check (same block) only whether it is really used is
+ * noted; behind it the finding of the check is confirmed there.
+ */
+static void capture_use(struct inst_ctx *cx, struct inst_access *a, struct inst_elem *e,
+			struct ptx_stmt *use, uint32_t pred, bool positive,
+			const struct ptx_stmt *flush)
+{
+	uint32_t cond = pred == PTX_NO_REG ? PTX_NO_REG : condition(cx, pred, positive, use);
+
+	if (stands_before(a->stmt, use, flush)) {
+		if (e->early == PTX_NO_REG) {
+			e->early = new_reg(cx, PTX_TYPE_PRED);
+			inst_emit(cx, a->stmt, "clear", NT, H(inst_reg(cx, e->early)));
+		}
+		if (cond == PTX_NO_REG)
+			inst_emit(cx, use, "set", NT, H(inst_reg(cx, e->early)));
+		else
+			inst_emit(cx, use, "or", NT,
+				  H(inst_reg(cx, e->early), inst_reg(cx, e->early),
+				    inst_reg(cx, cond)));
+		return;
+	}
+	uint32_t hit = e->spec;
+	if (cond != PTX_NO_REG) {
+		hit = new_reg(cx, PTX_TYPE_PRED);
+		inst_emit(cx, use, "and", NT,
+			  H(inst_reg(cx, hit), inst_reg(cx, cond), inst_reg(cx, e->spec)));
+	}
+	inst_cold_used(cx, a, hit, use);
+}
+
+static void capture_demand(struct inst_ctx *cx, struct inst_access *a, struct inst_elem *e,
+			   struct ptx_stmt *top, const struct ptx_stmt *flush)
+{
+	const struct flow_demand_info *d = &e->demand;
+
+	e->spec = new_reg(cx, PTX_TYPE_PRED);
+	inst_emit(cx, top, "clear", NT, H(inst_reg(cx, e->spec)));
+	inst_emit(cx, a->stmt, "clear", NT, H(inst_reg(cx, e->spec)));
+	if (d->demand == FLOW_DEMAND_SELECT) {
+		capture_use(cx, a, e, d->at, d->pred, d->sense, flush);
+		return;
+	}
+	for (uint32_t i = 0; i < d->nuses; i++) {
+		struct ptx_stmt *use = d->uses[i];
+		capture_use(cx, a, e, use, use->kind == PTX_STMT_INST ? use->pred : PTX_NO_REG,
+			    use->kind != PTX_STMT_INST || !use->is_pred_not, flush);
+	}
+}
+
+static void capture(struct inst_ctx *cx, struct inst_access *a, struct ptx_stmt *top,
+		    const struct ptx_stmt *flush)
+{
+	struct ptx_stmt *values_at = a->kind == RACE_ACCESS_STORE ? a->stmt : a->stmt->next;
+
+	capture_address(cx, a);
+	capture_guard(cx, a);
+	for (unsigned i = 0; i < a->vec; i++) {
+		struct inst_elem *e = &a->elem[i];
+
+		if (!e->checked)
+			continue;
+		capture_value(cx, a, e, values_at);
+		if (e->speculated)
+			capture_demand(cx, a, e, top, flush);
+	}
+}
+
+/* ---- at the end of the group ------------------------------------------------ */
+
+static void test_private(struct inst_ctx *cx, struct inst_access *a, struct ptx_stmt *at)
+{
+	struct ptx_opnd ok = inst_reg(cx, new_reg(cx, PTX_TYPE_PRED));
+
+	if (a->guard.kind == PTX_OPND_SINK) {
+		inst_emit(cx, at, "not_private", NT, H(ok, a->addr.sub[0]));
+	} else if (a->guard.flags & PTX_OPND_NOT) {
+		struct ptx_opnd g = inst_reg(cx, condition(cx, a->guard.reg, false, at));
+		inst_emit(cx, at, "not_private_and", NT, H(ok, a->addr.sub[0], g));
+	} else {
+		inst_emit(cx, at, "not_private_and", NT, H(ok, a->addr.sub[0], a->guard));
+	}
+	a->guard = ok;
+}
+
+static struct ptx_str space_suffix(enum ptx_space s)
+{
+	switch (s) {
+	case PTX_SPACE_GLOBAL:
+		return PTX_STR(".global");
+	case PTX_SPACE_SHARED:
+		return PTX_STR(".shared");
+	case PTX_SPACE_SHARED_CLUSTER:
+		return PTX_STR(".shared::cluster");
+	default:
+		return PTX_STR("");
+	}
+}
+
+static void reread(struct inst_ctx *cx, struct inst_access *a, struct ptx_stmt *at)
+{
+	static const struct ptx_str vec[] = {[1] = {"", 0}, [2] = {".v2", 3}, [4] = {".v4", 3},
+					     [8] = {".v8", 3}};
+	struct ptx_opnd now = {.kind = PTX_OPND_VEC, .nsub = a->vec};
+	const char *tname = ptx_type_name(a->type);
+	struct ptx_str type = {tname, (uint32_t)strlen(tname)};
+
+	now.sub = BASE_NEWN(cx->m->arena, struct ptx_opnd, a->vec);
+	for (unsigned i = 0; i < a->vec; i++) {
+		a->elem[i].now = new_reg(cx, bits_reg(a->bits));
+		now.sub[i] = inst_reg(cx, a->elem[i].now);
+	}
+	if (a->vec == 1)
+		now = now.sub[0];
+	inst_emit(cx, at, "reread", T(space_suffix(a->space), vec[a->vec], type),
+		  H(now, a->addr, a->guard));
+}
+
+static void differ(struct inst_ctx *cx, const struct inst_access *a, uint32_t q, bool *first,
+		   struct ptx_stmt *at)
+{
+	for (unsigned i = 0; i < a->vec; i++) {
+		const struct inst_elem *e = &a->elem[i];
+
+		if (!e->checked)
+			continue;
+		struct ptx_opnd was = inst_reg(cx, e->was), now = inst_reg(cx, e->now);
+		if (*first && a->guard.kind == PTX_OPND_SINK && a->bits < 128) {
+			inst_emit(cx, at, "differ_first", T(inst_num(a->bits)),
+				  H(inst_reg(cx, q), was, now));
+		} else {
+			if (*first)
+				inst_emit(cx, at, "clear", NT, H(inst_reg(cx, q)));
+			if (a->bits < 128)
+				inst_emit(cx, at, "differ", T(inst_num(a->bits)),
+					  H(inst_reg(cx, q), was, now, a->guard));
+			else
+				inst_emit(cx, at, "differ128", NT,
+					  H(inst_reg(cx, q), was, now, a->guard));
+		}
+		*first = false;
+	}
+}
+
+static void count(struct inst_ctx *cx, const struct inst_group *g, struct ptx_stmt *at)
+{
+	int64_t unguarded = 0;
+
+	for (const struct inst_access *a = g->first; a; a = a->next) {
+		if (a->guard.kind == PTX_OPND_SINK)
+			unguarded++;
+		else
+			inst_emit(cx, at, "count", T(PTX_STR("1")),
+				  H(inst_reg(cx, cx->cnt), a->guard));
+	}
+	if (unguarded)
+		inst_emit(cx, at, "count", T(inst_num(unguarded)),
+			  H(inst_reg(cx, cx->cnt), inst_none()));
+}
+
+/* Where cold code goes: behind the body, or here when labels of an inner scope are involved. */
+static struct ptx_stmt *cold_place(const struct inst_group *g, struct ptx_stmt *at)
+{
+	return g->depth ? at : NULL;
+}
+
+static void branch_cold(struct inst_ctx *cx, const struct inst_group *g, struct ptx_opnd q,
+			struct ptx_stmt *at, const struct inst_access *warp, struct ptx_opnd mask)
+{
+	struct ptx_label *cold = ptx_new_label(cx->m, cx->f), *back = ptx_new_label(cx->m, cx->f);
+	struct ptx_stmt *place = cold_place(g, at);
+
+	if (place) { /* inline: jump over it */
+		q.flags ^= PTX_OPND_NOT;
+		inst_emit(cx, at, "branch_if", NT, H(q, ptx_opnd_label(back)));
+	} else {
+		inst_emit(cx, at, "branch_if", NT, H(q, ptx_opnd_label(cold)));
+		inst_emit_label(cx, NULL, cold);
+	}
+	if (warp)
+		inst_cold_warp(cx, warp, mask, place);
+	else
+		inst_cold_group(cx, g, place);
+	if (!place)
+		inst_emit(cx, NULL, "branch", NT, H(ptx_opnd_label(back)));
+	inst_emit_label(cx, at, back);
+}
+
+/* Compares the lanes' addresses of one store. */
+static void check_warp(struct inst_ctx *cx, const struct inst_group *g, struct inst_access *a,
+		       struct ptx_stmt *at)
+{
+	const struct ptx_opnd *base = &a->addr.sub[0];
+	struct ptx_opnd mask = inst_reg(cx, new_reg(cx, PTX_TYPE_B32));
+	struct ptx_opnd other = inst_reg(cx, new_reg(cx, PTX_TYPE_PRED));
+
+	if (base->kind != PTX_OPND_REG) {
+		inst_emit(cx, at, "warp_const", NT, H(mask, other, a->guard));
+	} else {
+		unsigned bits = 8 * ptx_type_bytes((enum ptx_type)cx->f->reg_type[base->reg]);
+
+		inst_emit(cx, at, "warp_affine",
+			  T(inst_num(bits), inst_num(-(int64_t)a->vec * a->width)),
+			  H(mask, *base, other, a->guard));
+	}
+	branch_cold(cx, g, other, at, a, mask);
+}
+
+static void check_group(struct inst_ctx *cx, const struct inst_group *g)
+{
+	struct ptx_label *skip = ptx_new_label(cx->m, cx->f);
+	struct ptx_stmt *at = g->flush;
+	uint32_t q = new_reg(cx, PTX_TYPE_PRED);
+	bool first = true;
+
+	inst_emit(cx, at, "draw", T(cx->k, KNOB(sample)),
+		  H(inst_reg(cx, cx->rng), ptx_opnd_label(skip)));
+	inst_emit(cx, at, "sleep", T(cx->k, g->has_load ? KNOB(rsleep) : KNOB(wsleep)),
+		  H(inst_reg(cx, cx->rng)));
+	for (struct inst_access *a = g->first; a; a = a->next)
+		if (a->needs_private_test)
+			test_private(cx, a, at);
+	for (struct inst_access *a = g->first; a; a = a->next)
+		reread(cx, a, at);
+	count(cx, g, at);
+	for (struct inst_access *a = g->first; a; a = a->next)
+		differ(cx, a, q, &first, at);
+	branch_cold(cx, g, inst_reg(cx, q), at, NULL, inst_none());
+	for (struct inst_access *a = g->first; a; a = a->next)
+		if (a->kind == RACE_ACCESS_STORE)
+			check_warp(cx, g, a, at);
+	inst_emit_label(cx, at, skip);
+}
+
+/* ---- the function's ends ------------------------------------------------------ */
+
+#define RT(field) inst_num((int64_t)offsetof(struct race_rt, field))
+
+static void flush_counts(struct inst_ctx *cx, struct ptx_stmt *at)
+{
+	struct ptx_str checked = RT(counters);
+	struct ptx_label *over = NULL;
+
+	_Static_assert(offsetof(struct race_counters, checked) == 0, "flush adds to the first");
+	_Static_assert((RACE_COUNTERS & (RACE_COUNTERS - 1)) == 0, "masked by and");
+	if (at && at->pred != PTX_NO_REG) { /* a guarded ret: only the lanes that leave */
+		struct ptx_opnd p = sense(inst_reg(cx, at->pred), at->is_pred_not);
+		over = ptx_new_label(cx->m, cx->f);
+		inst_emit(cx, at, "branch_if", NT, H(p, ptx_opnd_label(over)));
+	}
+	inst_emit(cx, at, cx->m->sm >= 80 ? "flush_redux" : "flush",
+		  T(cx->k, KNOB(rt), checked, inst_num(RACE_COUNTERS - 1)),
+		  H(inst_reg(cx, cx->cnt)));
+	if (over)
+		inst_emit_label(cx, at, over);
+}
+
+static bool leaves(const struct ptx_stmt *s)
+{
+	return s->kind == PTX_STMT_INST && !s->inserted &&
+	       (s->form->op == PTX_OP_RET || s->form->op == PTX_OP_EXIT);
+}
+
+/* The first statement of the body that is not a declaration. */
+static struct ptx_stmt *body_start(struct ptx_func *f)
+{
+	struct ptx_stmt *s = f->first;
+
+	while (s && (s->kind == PTX_STMT_REG || s->kind == PTX_STMT_VAR ||
+		     s->kind == PTX_STMT_LOC || s->kind == PTX_STMT_PRAGMA))
+		s = s->next;
+	return s;
+}
+
+/* needs: plan.  keeps: the user's instructions.  breaks: flow. */
+void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
+{
+	struct ptx_func *f = cx->f;
+
+	if (!plan->ngroups)
+		return;
+	cx->rng = new_reg(cx, PTX_TYPE_B32);
+	cx->cnt = new_reg(cx, PTX_TYPE_B32);
+	/* Falling off the end is a ret: cold code goes behind it. */
+	struct ptx_stmt *end = ptx_new_stmt(cx->m, PTX_STMT_INST);
+	end->form = ptx_form_get(cx->m, PTX_STR("ret"));
+	end->pred = PTX_NO_REG;
+	bool falls_off = !f->last || f->last->kind != PTX_STMT_INST ||
+			 !(f->last->form->effects & PTX_EFF_EXIT) || f->last->pred != PTX_NO_REG;
+	if (falls_off)
+		ptx_insert_before(f, NULL, end);
+	for (struct ptx_stmt *s = f->first; s; s = s->next)
+		if (leaves(s))
+			flush_counts(cx, s);
+	struct ptx_stmt *last = f->last;
+	struct ptx_stmt *top = body_start(f);
+	inst_emit(cx, top, "seed", T(cx->k, KNOB(seed)),
+		  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt)));
+	if (f->is_entry)
+		inst_emit(cx, top, "launch",
+			  T(cx->k, KNOB(rt),
+			    inst_num((int64_t)(offsetof(struct race_rt, counters) +
+					       offsetof(struct race_counters, launches)))),
+			  NH);
+	for (struct inst_group *g = plan->first; g; g = g->next) {
+		/* Code that would go to the end of the body goes before the last ret. */
+		if (!g->flush)
+			g->flush = falls_off ? end : last;
+		for (struct inst_access *a = g->first; a; a = a->next)
+			capture(cx, a, top, g->flush);
+		check_group(cx, g);
+		cx->stats->groups++;
+	}
+	ptx_declare_new_regs(cx->m, f);
+}

@@ -1,0 +1,143 @@
+/*
+ * internal.h - what the files of src/instrument share.
+ *
+ * inst_plan_function decides (nothing is changed), inst_collide_function does.
+ * An access is one weak load or store; a group is the accesses of one basic
+ * block that are re-read together after one delay.
+ */
+#ifndef COLLIDER_INST_INTERNAL_H
+#define COLLIDER_INST_INTERNAL_H
+
+#include "flow/flow.h"
+#include "instrument/instrument.h"
+#include "race/site.h"
+#include "race/site_build.h"
+
+#define INST_MAX_VEC   8
+#define INST_MAX_GROUP 8
+/* Bytes of values a group keeps in registers per lane: more costs occupancy. */
+#define INST_GROUP_BYTES 64
+
+/* One element of an access. */
+struct inst_elem {
+	struct ptx_opnd op; /* the user's register (load: destination, store: source) or immediate */
+	bool checked;       /* false: sink, duplicate, or value never used */
+	bool speculated;    /* load: nvcc may have invented it */
+	bool changed;       /* .op is a register that is written before the check */
+	struct flow_demand_info demand;
+	uint32_t was, now;  /* registers: value seen, value re-read */
+	uint32_t spec;      /* speculated: predicate "this value changed" until its use */
+	uint32_t early;     /* speculated: predicate "used before the check ran", or PTX_NO_REG */
+};
+
+struct inst_access {
+	struct ptx_stmt *stmt;
+	struct inst_access *next; /* in its group */
+	enum race_access kind;
+	enum ptx_space space;
+	bool needs_private_test; /* generic, origin not known */
+	bool base_changed;       /* its base register is written before the check */
+	bool guard_changed;      /* its guard, the same */
+	uint8_t vec, width;      /* elements, bytes of one */
+	uint8_t bits;            /* size in which elements are compared: 16, 32, 64, 128 */
+	enum ptx_type type;      /* of the re-read */
+	struct inst_elem elem[INST_MAX_VEC];
+	uint32_t site;
+	/* Made when the code is emitted: */
+	struct ptx_opnd addr;  /* for the re-read; its base is a copy */
+	struct ptx_opnd guard; /* copy of the guard, or SINK */
+};
+
+struct inst_group {
+	struct inst_group *next;
+	struct inst_access *first, *last;
+	struct ptx_stmt *flush; /* the check goes before this statement; NULL: end of the body */
+	uint32_t n, bytes;
+	uint32_t depth; /* nesting of { } at the flush */
+	bool has_load;
+};
+
+struct inst_plan {
+	struct inst_group *first, *last;
+	uint32_t ngroups;
+};
+
+/* A literal that depends on the site table's hash and is filled in when that is known. */
+enum inst_late_kind { INST_LATE_HASH, INST_LATE_KEY, INST_LATE_SLOT, INST_LATE_RECORD };
+struct inst_late {
+	char *text; /* INST_LATE_DIGITS characters, "0x" and hex digits */
+	enum inst_late_kind kind;
+	uint32_t site;
+	enum race_kind race;
+};
+#define INST_LATE_DIGITS 18
+
+struct inst_ctx {
+	struct ptx_module *m;
+	const struct inst_options *opt;
+	struct inst_stats *stats;
+	struct base_sink *sink;
+	struct base_arena scratch; /* one function's analyses; emptied after each */
+	struct ptx_templates *ts;
+	struct race_site_builder *sites;
+	struct ptx_str k; /* "const" or "global": where the knobs lie */
+	BASE_VEC(struct ptx_str) files; /* by .file number */
+	struct inst_loc_index *locs;    /* for the inlined-at chains of one function */
+	BASE_VEC(struct inst_late) late;
+	struct ptx_opnd hash; /* operand with a late text */
+
+	/* The function at work. */
+	struct ptx_func *f;
+	uint32_t func_name; /* string in the site table */
+	struct flow *fl;
+	bool call_free;
+	uint32_t rng, cnt;  /* registers */
+};
+
+/* plan.c: decides what is checked together; counts in the footer what is not checked. */
+void inst_plan_function(struct inst_ctx *cx, struct inst_plan *plan);
+
+/* site.c */
+void inst_read_files(struct inst_ctx *cx);
+void inst_read_locs(struct inst_ctx *cx);
+void inst_forget_locs(struct inst_ctx *cx);
+uint32_t inst_add_site(struct inst_ctx *cx, const struct inst_access *a);
+void inst_unchecked(struct inst_ctx *cx, struct ptx_str what, enum race_unchecked_why why,
+		    bool name_function);
+
+/* collide.c: the fast path. */
+void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan);
+
+/* cold.c: what runs when something changed. Inserts before `at`. */
+void inst_cold_group(struct inst_ctx *cx, const struct inst_group *g, struct ptx_stmt *at);
+void inst_cold_warp(struct inst_ctx *cx, const struct inst_access *a, struct ptx_opnd mask,
+		    struct ptx_stmt *at);
+void inst_cold_used(struct inst_ctx *cx, const struct inst_access *a, uint32_t hit,
+		    struct ptx_stmt *at);
+
+/* module.c */
+bool inst_add_runtime(struct inst_ctx *cx);
+bool inst_add_sites(struct inst_ctx *cx);
+struct ptx_opnd inst_late_opnd(struct inst_ctx *cx, enum inst_late_kind kind, uint32_t site,
+			       enum race_kind race);
+
+/* emit.c: short ways to use a template. */
+struct ptx_str inst_num(int64_t n); /* valid until 16 more calls */
+struct ptx_opnd inst_reg(const struct inst_ctx *cx, uint32_t reg);
+struct ptx_opnd inst_int(const struct inst_ctx *cx, int64_t v);
+struct ptx_opnd inst_none(void); /* no guard */
+void inst_emit(struct inst_ctx *cx, struct ptx_stmt *at, const char *name, unsigned ntexts,
+	       const struct ptx_str *texts, unsigned nholes, const struct ptx_opnd *holes);
+void inst_emit_label(struct inst_ctx *cx, struct ptx_stmt *at, struct ptx_label *l);
+
+/* inst_emit(cx, at, "name", T("const", ...), H(reg, ...)); NT: no texts, NH: no holes. */
+#define T(...)                                                                                     \
+	(unsigned)(sizeof((struct ptx_str[]){__VA_ARGS__}) / sizeof(struct ptx_str)),              \
+		(struct ptx_str[]){__VA_ARGS__}
+#define NT 0, NULL
+#define H(...)                                                                                     \
+	(unsigned)(sizeof((struct ptx_opnd[]){__VA_ARGS__}) / sizeof(struct ptx_opnd)),            \
+		(struct ptx_opnd[]){__VA_ARGS__}
+#define NH 0, NULL
+
+#endif

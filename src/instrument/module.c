@@ -1,0 +1,200 @@
+/*
+ * module.c - what every instrumented module carries beside its functions: the
+ * knobs (which are also the marker), the report function, the site table.
+ *
+ * Knobs lie in .const, where an instruction takes them as an operand for free;
+ * in .global where the program's own constants leave no room. All symbols are
+ * .weak, so that objects linked with -rdc share one copy; the site table's
+ * name carries its content hash, so that each object keeps its own.
+ */
+#include "instrument/internal.h"
+
+#include "device/device.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONST_BYTES 65536u
+
+/* Defaults of a module that no agent ever touched: check nothing, except under --trap. */
+#define DEFAULT_RSLEEP 2500u /* half of 5000 ns: nanosleep takes up to twice its operand */
+#define DEFAULT_WSLEEP 1u
+
+static uint64_t const_bytes(const struct ptx_module *m)
+{
+	uint64_t n = 0;
+
+	ptx_each_item(m, it)
+	{
+		if (it->kind == PTX_ITEM_VAR && it->var->space == PTX_SPACE_CONST) {
+			uint64_t align = it->var->align ? it->var->align : 16;
+			n = (n + align - 1) / align * align + it->var->bytes;
+		}
+	}
+	return n;
+}
+
+static struct ptx_item *first_code(struct ptx_module *m)
+{
+	ptx_each_item(m, it)
+	{
+		if (it->kind == PTX_ITEM_VAR || it->kind == PTX_ITEM_FUNC)
+			return it;
+	}
+	return NULL;
+}
+
+static void add_raw(struct inst_ctx *cx, struct ptx_item *at, char *text, size_t n)
+{
+	struct ptx_item *it = ptx_new_item(cx->m, PTX_ITEM_RAW);
+
+	it->inserted = true;
+	it->text = (struct ptx_str){text, (uint32_t)n};
+	ptx_insert_item(cx->m, at, it);
+}
+
+static void add_knobs(struct inst_ctx *cx, struct ptx_item *at)
+{
+	bool trap = cx->opt->trap;
+	char *s = base_printf(cx->m->arena,
+			      ".weak .%.*s .align 16 .b32 %s[16] = {0, 0, %u, %u, %u, 0, %u, 0, 0, 0, "
+			      "0, 0, 0, 0, 0, 0};",
+			      (int)cx->k.n, cx->k.p, RACE_KNOBS_SYMBOL, DEFAULT_RSLEEP,
+			      DEFAULT_WSLEEP, trap ? 1u : RACE_SAMPLE_NEVER,
+			      trap ? RACE_KNOB_TRAP : 0u);
+
+	_Static_assert(offsetof(struct race_knobs, rsleep) == 8, "initialiser above");
+	_Static_assert(offsetof(struct race_knobs, wsleep) == 12, "initialiser above");
+	_Static_assert(offsetof(struct race_knobs, sample) == 16, "initialiser above");
+	_Static_assert(offsetof(struct race_knobs, flags) == 24, "initialiser above");
+	add_raw(cx, at, s, strlen(s));
+}
+
+/* The report functions' PTX, as the build made it; their items move into the module. */
+static bool add_report(struct inst_ctx *cx, struct ptx_item *at)
+{
+	char *text = base_strndup(cx->m->arena, race_device_ptx, race_device_ptx_size);
+	size_t size = race_device_ptx_size;
+
+	/* "ld.const.u64 x, [knobs]" becomes "ld.global.u64": one character more each time. */
+	if (ptx_str_is(cx->k, "global")) {
+		struct base_buf b = {0};
+		for (char *p = text, *q; p; p = q) {
+			q = strstr(p, "ld.const.");
+			base_buf_put(&b, p, q ? (size_t)(q - p) : strlen(p));
+			if (q) {
+				base_buf_puts(&b, "ld.global.");
+				q += strlen("ld.const.");
+			}
+		}
+		text = base_strndup(cx->m->arena, b.p, b.n);
+		size = b.n;
+		base_buf_free(&b);
+	}
+	struct ptx_module *d = ptx_parse(cx->m->arena, "device/report.ptx", text, size, cx->sink);
+	if (!d)
+		return false;
+	for (struct ptx_item *it = d->first, *next; it; it = next) {
+		next = it->next;
+		if (it->kind != PTX_ITEM_FUNC && it->kind != PTX_ITEM_VAR)
+			continue;
+		it->prev = it->next = NULL;
+		it->inserted = true;
+		ptx_insert_item(cx->m, at, it);
+	}
+	return true;
+}
+
+bool inst_add_runtime(struct inst_ctx *cx)
+{
+	struct ptx_item *at = first_code(cx->m);
+
+	cx->k = const_bytes(cx->m) + sizeof(struct race_knobs) + 64 <= CONST_BYTES
+			? PTX_STR("const")
+			: PTX_STR("global");
+	add_knobs(cx, at);
+	return add_report(cx, at);
+}
+
+struct ptx_opnd inst_late_opnd(struct inst_ctx *cx, enum inst_late_kind kind, uint32_t site,
+			       enum race_kind race)
+{
+	struct ptx_opnd op = inst_int(cx, 0);
+	struct inst_late l = {.text = base_alloc(cx->m->arena, INST_LATE_DIGITS + 1),
+			      .kind = kind,
+			      .site = site,
+			      .race = race};
+
+	memset(l.text, '0', INST_LATE_DIGITS);
+	op.text = (struct ptx_str){l.text, INST_LATE_DIGITS};
+	base_vec_push(&cx->late, l);
+	return op;
+}
+
+static void fill_late(struct inst_ctx *cx, uint64_t hash)
+{
+	for (size_t i = 0; i < cx->late.n; i++) {
+		const struct inst_late *l = &cx->late.v[i];
+		uint64_t key = race_slot_key(hash, l->site, l->race);
+		uint64_t slot = race_slot_index(key), v = hash;
+		char digits[INST_LATE_DIGITS + 1];
+
+		if (l->kind == INST_LATE_KEY)
+			v = key;
+		else if (l->kind == INST_LATE_SLOT)
+			v = offsetof(struct race_rt, slots) + slot * sizeof(struct race_slot);
+		else if (l->kind == INST_LATE_RECORD)
+			v = slot * sizeof(struct race_record);
+		snprintf(digits, sizeof(digits), "0x%016" PRIx64, v);
+		memcpy(l->text, digits, INST_LATE_DIGITS);
+	}
+}
+
+/* ".b64 name[n] = {0x..., ...};": hexadecimal by hand, a table can have megabytes. */
+static char *table_text(struct inst_ctx *cx, const unsigned char *blob, size_t size, uint64_t hash,
+			size_t *n)
+{
+	static const char hex[] = "0123456789abcdef";
+	size_t words = size / 8;
+	char head[128];
+	int h = snprintf(head, sizeof(head),
+			 ".weak .global .align 8 .b64 %s%016" PRIx64 "[%zu] = {", RACE_SITES_PREFIX,
+			 hash, words);
+	char *text = base_alloc(cx->m->arena, (size_t)h + words * 19 + 3), *p = text + h;
+
+	memcpy(text, head, (size_t)h);
+	for (size_t i = 0; i < words; i++) {
+		uint64_t w;
+		memcpy(&w, blob + 8 * i, 8);
+		*p++ = '0';
+		*p++ = 'x';
+		for (int s = 60; s >= 0; s -= 4)
+			*p++ = hex[w >> s & 15];
+		*p++ = i + 1 < words ? ',' : '}';
+	}
+	*p++ = ';';
+	*n = (size_t)(p - text);
+	return text;
+}
+
+bool inst_add_sites(struct inst_ctx *cx)
+{
+	char target[32];
+	void *blob;
+	size_t size, n;
+	uint64_t hash;
+
+	snprintf(target, sizeof(target), "sm_%u%c", cx->m->sm, cx->m->sm_suffix);
+	if (!race_sites_finish(cx->sites, cx->m->file ? cx->m->file : "", target, &blob, &size,
+			       &hash)) {
+		base_report(cx->sink, BASE_ERROR, cx->m->file, (struct base_span){0, 0},
+			    "the site table of this module does not fit");
+		return false;
+	}
+	char *text = table_text(cx, blob, size, hash, &n);
+	free(blob);
+	fill_late(cx, hash);
+	add_raw(cx, first_code(cx->m), text, n);
+	return true;
+}

@@ -1,0 +1,163 @@
+/*
+ * pipeline.c - what happens to a module, in order.
+ */
+#include "instrument/internal.h"
+
+#include "instrument/templates.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MIN_SM        70 /* independent thread scheduling, match, nanosleep, scoped loads */
+#define MIN_PTX_MAJOR 6
+#define MIN_PTX_MINOR 3  /* nanosleep */
+
+static bool has_marker(const struct ptx_module *m)
+{
+	ptx_each_item(m, it)
+	{
+		if (it->kind == PTX_ITEM_VAR && ptx_str_is(it->var->name, INST_MARKER))
+			return true;
+	}
+	return false;
+}
+
+static const struct inst_limit *find_limit(const struct inst_options *opt, const struct ptx_func *f)
+{
+	for (size_t i = 0; i < opt->nlimits; i++)
+		if (ptx_str_is(f->name, opt->limits[i].kernel))
+			return &opt->limits[i];
+	return NULL;
+}
+
+static void dump(const struct inst_ctx *cx, const char *pass)
+{
+	struct base_buf b = {0};
+
+	if (!cx->opt->dump || strcmp(cx->opt->dump, pass) != 0)
+		return;
+	ptx_print(cx->m, &b);
+	fwrite(b.p, 1, b.n, stderr);
+	base_buf_free(&b);
+}
+
+static void one_function(struct inst_ctx *cx, struct ptx_func *f)
+{
+	const struct inst_limit *lim = find_limit(cx->opt, f);
+	struct inst_plan plan = {0};
+
+	cx->f = f;
+	cx->func_name = race_sites_string(cx->sites, f->name.p, f->name.n);
+	if (lim && lim->skip) {
+		struct ptx_str why = {lim->why, (uint32_t)strlen(lim->why)};
+		inst_unchecked(cx, why, RACE_WHY_KERNEL_AS_IT_WAS, true);
+		return;
+	}
+	cx->call_free = cx->opt->call_free || (lim && lim->call_free);
+	cx->fl = flow_build(&cx->scratch, cx->m, f);
+	inst_read_locs(cx);
+	inst_plan_function(cx, &plan);
+	inst_collide_function(cx, &plan);
+	inst_forget_locs(cx);
+	if (lim && lim->maxnreg)
+		f->extra_attrs = (struct ptx_str){base_printf(cx->m->arena, ".maxnreg %u",
+							      lim->maxnreg),
+						  0};
+	if (f->extra_attrs.p)
+		f->extra_attrs.n = (uint32_t)strlen(f->extra_attrs.p);
+	if (f->is_entry)
+		cx->stats->kernels++;
+	else
+		cx->stats->functions++;
+	base_arena_free(&cx->scratch);
+}
+
+static int check_target(struct ptx_module *m, const struct inst_options *opt,
+			struct inst_stats *stats, struct base_sink *sink)
+{
+	if (m->address_size != 64) {
+		base_report(sink, BASE_ERROR, m->file, (struct base_span){0, 0},
+			    "found .address_size %u, expected 64", m->address_size);
+		return BASE_EXIT_INPUT;
+	}
+	if (m->sm >= MIN_SM)
+		return 0;
+	if (!opt->raise_target) {
+		stats->too_old = true;
+		return 0;
+	}
+	m->sm = MIN_SM;
+	m->sm_suffix = 0;
+	m->target_text = m->debug ? PTX_STR("sm_70, debug") : PTX_STR("sm_70");
+	return 0;
+}
+
+static int collide(struct inst_ctx *cx)
+{
+	struct ptx_module *m = cx->m;
+
+	cx->ts = ptx_templates_read(m, "collide.ptxt", inst_collide_templates, cx->sink);
+	if (!cx->ts)
+		return BASE_EXIT_INTERNAL;
+	struct ptx_item *last = m->last; /* the report function comes before, but isn't ours to do */
+	if (!inst_add_runtime(cx))
+		return BASE_EXIT_INTERNAL;
+	inst_read_files(cx);
+	cx->hash = inst_late_opnd(cx, INST_LATE_HASH, 0, RACE_KIND_NONE);
+	ptx_each_item(m, it)
+	{
+		if (it->kind == PTX_ITEM_FUNC && !it->inserted && !it->func->is_proto)
+			one_function(cx, it->func);
+		if (it == last)
+			break;
+	}
+	dump(cx, "collide");
+	ptx_raise_version(m, MIN_PTX_MAJOR, MIN_PTX_MINOR);
+	return inst_add_sites(cx) ? 0 : BASE_EXIT_INTERNAL;
+}
+
+int inst_run(struct ptx_module *m, const struct inst_options *opt, struct inst_stats *stats,
+	     struct base_sink *sink)
+{
+	struct inst_ctx cx = {.m = m, .opt = opt, .stats = stats, .sink = sink};
+	int rc = 0;
+
+	memset(stats, 0, sizeof(*stats));
+	if (opt->sanitize == INST_SANITIZE_NONE)
+		return 0;
+	if (has_marker(m)) {
+		stats->already = true;
+		return 0;
+	}
+	rc = check_target(m, opt, stats, sink);
+	if (rc || stats->too_old)
+		return rc;
+	cx.sites = race_sites_new();
+	if (opt->sanitize & INST_SANITIZE_COLLIDE)
+		rc = collide(&cx);
+	race_sites_free(cx.sites);
+	base_vec_free(&cx.files);
+	base_vec_free(&cx.late);
+	base_arena_free(&cx.scratch);
+	return rc;
+}
+
+int inst_text(const char *file, const char *text, size_t size, const struct inst_options *opt,
+	      struct base_buf *out, struct inst_stats *stats, struct base_sink *sink)
+{
+	struct base_arena arena = {0};
+	struct ptx_module *m = ptx_parse(&arena, file, text, size, sink);
+	int rc = BASE_EXIT_INPUT;
+
+	memset(stats, 0, sizeof(*stats));
+	if (m && !sink->errors)
+		rc = inst_run(m, opt, stats, sink);
+#ifndef NDEBUG
+	if (!rc && getenv("COLLIDER_VERIFY") && ptx_verify(m, sink))
+		rc = BASE_EXIT_INTERNAL;
+#endif
+	if (!rc)
+		ptx_print(m, out);
+	base_arena_free(&arena);
+	return rc;
+}

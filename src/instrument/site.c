@@ -1,0 +1,158 @@
+/*
+ * site.c - where an access stands in the source, for the site table.
+ *
+ * The place is the .loc in force. Inlined code carries "inlined_at file line
+ * col"; the place of that call may itself stand in inlined code, and PTX says so
+ * by an earlier .loc with just that place: the chain is followed through an index
+ * of the function's .loc places (PTX ISA 11.3, .loc).
+ */
+#include "instrument/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#define MAX_INLINE_DEPTH 32
+
+struct inst_loc_index {
+	struct {
+		uint32_t file, line, col;
+	} key;
+	const struct ptx_loc *loc;
+	UT_hash_handle hh;
+};
+
+void inst_read_files(struct inst_ctx *cx)
+{
+	ptx_each_item(cx->m, it)
+	{
+		if (it->kind != PTX_ITEM_FILE || it->file_id > 1u << 20)
+			continue;
+		while (cx->files.n <= it->file_id)
+			base_vec_push(&cx->files, ((struct ptx_str){"", 0}));
+		cx->files.v[it->file_id] = it->file_name;
+	}
+}
+
+/* Only inlined places are entered: the others end a chain. */
+void inst_read_locs(struct inst_ctx *cx)
+{
+	const struct ptx_loc *last = NULL;
+
+	ptx_each_stmt(cx->f, s)
+	{
+		const struct ptx_loc *l = s->loc;
+		struct inst_loc_index *e;
+
+		if (!l || l == last || !l->in_line)
+			continue;
+		last = l;
+		struct inst_loc_index *n = BASE_NEW(&cx->scratch, struct inst_loc_index);
+		n->key.file = l->file;
+		n->key.line = l->line;
+		n->key.col = l->col;
+		n->loc = l;
+		HASH_FIND(hh, cx->locs, &n->key, sizeof(n->key), e);
+		if (!e)
+			HASH_ADD(hh, cx->locs, key, sizeof(n->key), n);
+	}
+}
+
+void inst_forget_locs(struct inst_ctx *cx)
+{
+	HASH_CLEAR(hh, cx->locs);
+}
+
+static uint32_t file_string(struct inst_ctx *cx, uint32_t file)
+{
+	if (file >= cx->files.n)
+		return 0;
+	return race_sites_string(cx->sites, cx->files.v[file].p, cx->files.v[file].n);
+}
+
+static const struct ptx_loc *outer_loc(struct inst_ctx *cx, const struct ptx_loc *l)
+{
+	struct inst_loc_index k, *e;
+
+	memset(&k, 0, sizeof(k));
+	k.key.file = l->in_file;
+	k.key.line = l->in_line;
+	k.key.col = l->in_col;
+	HASH_FIND(hh, cx->locs, &k.key, sizeof(k.key), e);
+	return e && e->loc != l ? e->loc : NULL;
+}
+
+static uint32_t add_frames(struct inst_ctx *cx, const struct ptx_loc *l)
+{
+	const struct ptx_loc *chain[MAX_INLINE_DEPTH];
+	unsigned n = 0;
+	uint32_t next = 0;
+
+	for (; l && l->in_line && n < MAX_INLINE_DEPTH; l = outer_loc(cx, l))
+		chain[n++] = l;
+	while (n--) { /* the outermost first: an inner frame names its outer one */
+		struct ptx_str func = ptx_debug_string(cx->m, chain[n]->func_sym,
+						       chain[n]->func_off);
+		struct race_frame fr = {
+			.func = race_sites_string(cx->sites, func.p, func.n),
+			.file = file_string(cx, chain[n]->in_file),
+			.line = chain[n]->in_line,
+			.col = chain[n]->in_col,
+			.next = next,
+		};
+		next = race_sites_frame(cx->sites, &fr);
+	}
+	return next;
+}
+
+static enum race_space site_space(enum ptx_space s)
+{
+	switch (s) {
+	case PTX_SPACE_GLOBAL:
+		return RACE_SPACE_GLOBAL;
+	case PTX_SPACE_SHARED:
+		return RACE_SPACE_SHARED;
+	case PTX_SPACE_SHARED_CLUSTER:
+		return RACE_SPACE_SHARED_CLUSTER;
+	default:
+		return RACE_SPACE_GENERIC;
+	}
+}
+
+uint32_t inst_add_site(struct inst_ctx *cx, const struct inst_access *a)
+{
+	static _Thread_local struct base_buf text;
+	const struct ptx_stmt *s = a->stmt;
+	struct race_site site = {
+		.func = cx->func_name,
+		.access = (uint8_t)a->kind,
+		.space = (uint8_t)site_space(a->space),
+		.width = a->width,
+		.vec = a->vec,
+		.ptx_line = s->line,
+	};
+
+	for (unsigned i = 0; i < a->vec; i++)
+		if (a->elem[i].speculated)
+			site.flags |= RACE_SITE_SPECULATED;
+	if (s->loc) {
+		site.file = file_string(cx, s->loc->file);
+		site.line = s->loc->line;
+		site.col = (uint16_t)(s->loc->col > UINT16_MAX ? UINT16_MAX : s->loc->col);
+		site.frame = add_frames(cx, s->loc);
+	}
+	text.n = 0;
+	ptx_print_stmt(cx->f, s, &text);
+	size_t skip = 0;
+	while (skip < text.n && (text.p[skip] == '\t' || text.p[skip] == ' '))
+		skip++;
+	site.text = race_sites_string(cx->sites, text.p + skip, text.n - skip);
+	return race_sites_add(cx->sites, &site);
+}
+
+void inst_unchecked(struct inst_ctx *cx, struct ptx_str what, enum race_unchecked_why why,
+		    bool name_function)
+{
+	race_sites_unchecked(cx->sites, race_sites_string(cx->sites, what.p, what.n), why,
+			     name_function ? cx->func_name : 0, 1);
+}

@@ -1,0 +1,9 @@
+/*
+ * templates.h - the texts of *.ptxt, embedded by the build.
+ */
+#ifndef COLLIDER_INST_TEMPLATES_H
+#define COLLIDER_INST_TEMPLATES_H
+
+extern const char inst_collide_templates[];
+
+#endif

@@ -1,0 +1,283 @@
+/*
+ * finding.c - names of kinds and classes, and the lists that results are made of.
+ *
+ * Each name stands once, in a table indexed by its enum: JSON, suppressions and
+ * options all use it. The lists are short (kernels, notes, opcodes of a program)
+ * and searched in a line; findings are merged by their readers, which hash.
+ */
+#include "race/race.h"
+
+#include <string.h>
+
+static const char *const kind_names[RACE_KIND_COUNT] = {
+	[RACE_KIND_CLOBBERED_READ] = "clobbered-read",
+	[RACE_KIND_LOST_UPDATE] = "lost-update",
+	[RACE_KIND_INTRA_WARP] = "intra-warp",
+	[RACE_KIND_INTRA_WARP_SAME] = "intra-warp-same",
+	[RACE_KIND_NC_READ] = "nc-read",
+	[RACE_KIND_SPECULATED_READ] = "speculated-read",
+};
+static const char *const class_names[RACE_CLASS_COUNT] = {
+	[RACE_CLASS_RACE] = "data-race",
+	[RACE_CLASS_VOLATILE] = "volatile-conflict",
+	[RACE_CLASS_READ_ONLY] = "read-only-changed",
+	[RACE_CLASS_POSSIBLE] = "possible",
+};
+static const char *const access_names[] = {
+	[RACE_ACCESS_LOAD] = "load",	   [RACE_ACCESS_STORE] = "store",
+	[RACE_ACCESS_NC_LOAD] = "nc-load", [RACE_ACCESS_ATOMIC] = "atomic",
+	[RACE_ACCESS_COPY] = "copy",
+};
+static const char *const space_names[] = {
+	[RACE_SPACE_GENERIC] = "generic",
+	[RACE_SPACE_GLOBAL] = "global",
+	[RACE_SPACE_SHARED] = "shared",
+	[RACE_SPACE_SHARED_CLUSTER] = "shared-cluster",
+};
+static const char *const why_names[] = {
+	[RACE_WHY_UNKNOWN_OPCODE] = "unknown-opcode",
+	[RACE_WHY_UNSUPPORTED] = "unsupported",
+	[RACE_WHY_PRIVATE] = "private",
+	[RACE_WHY_DEAD] = "dead",
+	[RACE_WHY_KERNEL_AS_IT_WAS] = "kernel-as-it-was",
+	[RACE_WHY_STRONG] = "strong",
+};
+static const char *const agent_names[] = {
+	[RACE_AGENT_NONE] = "none",	    [RACE_AGENT_ATTACHED] = "attached",
+	[RACE_AGENT_NO_CUPTI] = "no-cupti", [RACE_AGENT_BUSY] = "busy",
+	[RACE_AGENT_FAILED] = "failed",
+};
+RACE_STATIC_ASSERT(BASE_COUNTOF(access_names) == RACE_ACCESS_COPY + 1, "a name per access");
+RACE_STATIC_ASSERT(BASE_COUNTOF(space_names) == RACE_SPACE_SHARED_CLUSTER + 1, "per space");
+RACE_STATIC_ASSERT(BASE_COUNTOF(why_names) == RACE_WHY_STRONG + 1, "a name per reason");
+RACE_STATIC_ASSERT(BASE_COUNTOF(agent_names) == RACE_AGENT_FAILED + 1, "a name per state");
+
+static const char *name_of(const char *const *names, size_t n, unsigned i)
+{
+	return i < n && names[i] ? names[i] : "unknown";
+}
+
+static unsigned name_find(const char *const *names, size_t n, const char *name)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (names[i] && !strcmp(names[i], name))
+			return i;
+	return 0;
+}
+
+/* ---- names ---------------------------------------------------------------- */
+
+const char *race_kind_name(unsigned kind)
+{
+	return name_of(kind_names, BASE_COUNTOF(kind_names), kind);
+}
+
+const char *race_class_name(unsigned cls)
+{
+	return name_of(class_names, BASE_COUNTOF(class_names), cls);
+}
+
+const char *race_access_name(unsigned access)
+{
+	return name_of(access_names, BASE_COUNTOF(access_names), access);
+}
+
+const char *race_space_name(unsigned space)
+{
+	return name_of(space_names, BASE_COUNTOF(space_names), space);
+}
+
+const char *race_why_name(unsigned why)
+{
+	return name_of(why_names, BASE_COUNTOF(why_names), why);
+}
+
+const char *race_agent_name(unsigned agent_state)
+{
+	return name_of(agent_names, BASE_COUNTOF(agent_names), agent_state);
+}
+
+unsigned race_kind_parse(const char *name)
+{
+	return name_find(kind_names, BASE_COUNTOF(kind_names), name);
+}
+
+unsigned race_class_parse(const char *name)
+{
+	return name_find(class_names, BASE_COUNTOF(class_names), name);
+}
+
+unsigned race_access_parse(const char *name)
+{
+	return name_find(access_names, BASE_COUNTOF(access_names), name);
+}
+
+unsigned race_space_parse(const char *name)
+{
+	return name_find(space_names, BASE_COUNTOF(space_names), name);
+}
+
+unsigned race_why_parse(const char *name)
+{
+	return name_find(why_names, BASE_COUNTOF(why_names), name);
+}
+
+unsigned race_agent_parse(const char *name)
+{
+	return name_find(agent_names, BASE_COUNTOF(agent_names), name);
+}
+
+/* ---- classes --------------------------------------------------------------- */
+
+enum race_class race_classify(unsigned kind, unsigned record_flags, unsigned site_flags)
+{
+	if (kind == RACE_KIND_NC_READ)
+		return RACE_CLASS_READ_ONLY;
+	/* A load that nvcc moved above its condition reads what the source never read; only a
+	 * value that was used makes it the program's own read. */
+	if (kind == RACE_KIND_SPECULATED_READ && !(record_flags & RACE_REC_USED))
+		return RACE_CLASS_POSSIBLE;
+	if (site_flags & RACE_SITE_VOLATILE)
+		return RACE_CLASS_VOLATILE;
+	return RACE_CLASS_RACE;
+}
+
+/* ---- text ------------------------------------------------------------------- */
+
+/* Bytes of the well-formed UTF-8 character at s, 0 when there is none (RFC 3629, section 4). */
+static size_t utf8_length(const unsigned char *s, size_t n)
+{
+	size_t len = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+
+	if (!len || s[0] > 0xf4 || len > n)
+		return 0;
+	for (size_t i = 1; i < len; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return len;
+}
+
+const char *race_text(struct base_arena *a, const char *s, size_t n)
+{
+	n = n ? strnlen(s, n) : 0;
+	char *out = base_strndup(a, s, n);
+
+	for (size_t i = 0; i < n;) {
+		size_t len = utf8_length((const unsigned char *)out + i, n - i);
+		if (!len)
+			out[i] = '?';
+		else if (len == 1 && ((unsigned char)out[i] < 0x20 || out[i] == 0x7f))
+			out[i] = ' ';
+		i += len ? len : 1;
+	}
+	return out;
+}
+
+/* ---- lists ------------------------------------------------------------------- */
+
+static bool context_is_equal(const struct race_context *a, const struct race_context *b)
+{
+	return a->pid == b->pid && a->context == b->context && a->device == b->device &&
+	       !strcmp(a->device_name, b->device_name);
+}
+
+/* Returns an array with room for one more element; grows at the powers of two. */
+static void *array_room(struct base_arena *a, void *v, size_t n, size_t elem)
+{
+	if (n && (n & (n - 1)))
+		return v;
+	void *p = base_alloc(a, (n ? n * 2 : 1) * elem);
+	if (n)
+		memcpy(p, v, n * elem);
+	return p;
+}
+
+void race_seen_add(struct base_arena *a, struct race_finding *f, const struct race_context *c)
+{
+	for (size_t i = 0; i < f->nseen; i++)
+		if (context_is_equal(&f->seen[i], c))
+			return;
+	f->seen = array_room(a, f->seen, f->nseen, sizeof(*f->seen));
+	f->seen[f->nseen++] = *c;
+}
+
+void race_site_count(struct base_arena *a, struct race_finding *f,
+		     const struct race_finding_site *s)
+{
+	for (size_t i = 0; i < f->nsites; i++) {
+		if (f->sites[i].table == s->table && f->sites[i].site == s->site) {
+			f->sites[i].count += s->count;
+			return;
+		}
+	}
+	f->sites = array_room(a, f->sites, f->nsites, sizeof(*f->sites));
+	f->sites[f->nsites++] = *s;
+}
+
+void race_skip_add(struct race_results *r, const struct race_skip *s)
+{
+	for (size_t i = 0; i < r->skips.n; i++) {
+		struct race_skip *old = &r->skips.v[i];
+		if (old->why == s->why && !strcmp(old->what, s->what) &&
+		    !strcmp(old->func, s->func)) {
+			old->count += s->count;
+			return;
+		}
+	}
+	base_vec_push(&r->skips, *s);
+}
+
+void race_kernel_add(struct race_results *r, const struct race_kernel *k)
+{
+	for (size_t i = 0; i < r->kernels.n; i++) {
+		struct race_kernel *old = &r->kernels.v[i];
+		if (old->is_instrumented == k->is_instrumented && !strcmp(old->name, k->name)) {
+			old->launches += k->launches;
+			return;
+		}
+	}
+	base_vec_push(&r->kernels, *k);
+}
+
+void race_note_add(struct race_results *r, const char *s, size_t n)
+{
+	const char *text = race_text(&r->arena, s, n);
+
+	for (size_t i = 0; i < r->notes.n; i++)
+		if (!strcmp(r->notes.v[i], text))
+			return;
+	base_vec_push(&r->notes, text);
+}
+
+void race_plain_add(struct race_results *r, const char *s, size_t n)
+{
+	const char *text = race_text(&r->arena, s, n);
+
+	for (size_t i = 0; i < r->plain.n; i++)
+		if (!strcmp(r->plain.v[i], text))
+			return;
+	base_vec_push(&r->plain, text);
+}
+
+void race_context_add(struct race_results *r, const struct race_context *c)
+{
+	for (size_t i = 0; i < r->contexts.n; i++)
+		if (context_is_equal(&r->contexts.v[i], c))
+			return;
+	base_vec_push(&r->contexts, *c);
+}
+
+void race_results_free(struct race_results *r)
+{
+	base_vec_free(&r->findings);
+	base_vec_free(&r->skips);
+	base_vec_free(&r->kernels);
+	base_vec_free(&r->plain);
+	base_vec_free(&r->notes);
+	base_vec_free(&r->contexts);
+	base_arena_free(&r->arena);
+	memset(r, 0, sizeof(*r));
+}

@@ -1,0 +1,253 @@
+/*
+ * race.h - the front header of src/race on the host: what a race is, as data.
+ *
+ * A finding stays a struct until a renderer of src/report turns it into words.
+ * The layouts that host and device share are record.h, site.h and shm.h; the
+ * tables are written by site_build.h and read here. Everything read from a
+ * program's memory or from a file is untrusted: it is bounds-checked, cleaned
+ * of control characters and invalid UTF-8, and what is damaged is counted.
+ */
+#ifndef COLLIDER_RACE_H
+#define COLLIDER_RACE_H
+
+#include "base/base.h"
+#include "race/record.h"
+#include "race/shm.h"
+#include "race/site.h"
+
+/* ---- finding.c: kinds, classes, findings --------------------------------- */
+
+/* How sure a finding is (DESIGN "Soundness"). Only the first counts for exit codes by default;
+ * the order is that of reports. */
+enum race_class {
+	RACE_CLASS_RACE = 1,  /* data race, PTX ISA chapter 8 */
+	RACE_CLASS_VOLATILE,  /* unordered volatile conflict: a race in C++, strong in PTX */
+	RACE_CLASS_READ_ONLY, /* read-only load of memory that changed: outside the memory model */
+	RACE_CLASS_POSSIBLE,  /* the compiler may have invented the access */
+	RACE_CLASS_COUNT
+};
+
+/* Names for JSON, suppressions and options: "clobbered-read", "data-race", "load", "shared".
+ * Unknown values give "unknown"; the *_parse functions give 0 for unknown names. */
+const char *race_kind_name(unsigned kind);
+const char *race_class_name(unsigned cls);
+const char *race_access_name(unsigned access);
+const char *race_space_name(unsigned space);
+const char *race_why_name(unsigned why);
+const char *race_agent_name(unsigned agent_state);
+unsigned race_kind_parse(const char *name);
+unsigned race_class_parse(const char *name);
+unsigned race_access_parse(const char *name);
+unsigned race_space_parse(const char *name); /* RACE_SPACE_GENERIC for unknown names */
+unsigned race_why_parse(const char *name);
+unsigned race_agent_parse(const char *name);
+
+/* The class of a record: a speculated read is a data race only where the value was used. */
+enum race_class race_classify(unsigned kind, unsigned record_flags, unsigned site_flags);
+
+/* The code at the finding's place was inlined here (innermost first). */
+struct race_inlined {
+	const char *func;	/* mangled name of the inlined function, "" = unknown */
+	const char *func_shown; /* demangled */
+	const char *file;	/* where the call stands */
+	uint32_t line, col;
+};
+
+/* One PTX instruction of a finding. */
+struct race_finding_site {
+	uint64_t table;
+	uint32_t site;
+	uint32_t ptx_line;
+	const char *text; /* PTX instruction, "" = unknown */
+	uint64_t count;
+};
+
+/* Where a finding or a checked kernel was: one CUDA context of one process. */
+struct race_context {
+	uint32_t pid, context;
+	int32_t device;
+	const char *device_name;
+};
+
+/* The first sighting, of any thread. */
+struct race_first {
+	uint32_t thread[3], block[3];
+	uint64_t address;
+	uint64_t was[2], now[2]; /* low and high 64 bits */
+	uint32_t width;		 /* bytes that were compared */
+	uint32_t lanes;		 /* intra-warp: lanes that share the address */
+	uint64_t grid;
+	uint32_t sm;
+	bool is_generic; /* the address is generic, else one of the site's space */
+};
+
+struct race_finding {
+	enum race_kind kind;
+	enum race_class cls;
+	const char *func;	/* mangled name of the PTX function */
+	const char *func_shown; /* demangled, or as func */
+	const char *file;	/* "" = unknown */
+	uint32_t line, col;	/* 0 = unknown */
+	struct race_inlined *inlined;
+	size_t ninlined;
+	enum race_access access; /* 0 = unknown */
+	enum race_space space;
+	uint32_t width, vec; /* of the widest site: bytes of an element, elements */
+	bool is_volatile;
+	const char *module; /* source's name, "" = unknown */
+	const char *target; /* "sm_90a" */
+	struct race_first first;
+	uint64_t count;
+	bool is_muted; /* the true count is `count` or more */
+	struct race_finding_site *sites;
+	size_t nsites;
+	struct race_context *seen;
+	size_t nseen;
+};
+
+/* What was not checked, summed over modules. */
+struct race_skip {
+	const char *what;
+	const char *func; /* mangled; "" = anywhere */
+	const char *func_shown;
+	enum race_unchecked_why why;
+	uint64_t count; /* instructions */
+};
+
+struct race_kernel {
+	const char *name; /* mangled */
+	const char *name_shown;
+	uint64_t launches;
+	bool is_instrumented;
+};
+
+/* Everything one run (or several, merged) left behind. Zero-initialised is valid and empty;
+ * all strings and arrays behind findings live in `arena`. */
+struct race_results {
+	struct base_arena arena;
+	BASE_VEC(struct race_finding) findings; /* one per (table, site, kind), or read from JSON */
+	BASE_VEC(struct race_skip) skips;
+	BASE_VEC(struct race_kernel) kernels;
+	BASE_VEC(const char *) plain; /* modules and kernels without instrumentation */
+	BASE_VEC(const char *) notes;
+	BASE_VEC(struct race_context) contexts;
+	uint64_t checked;      /* dynamic accesses that were re-read */
+	uint64_t warp_checked; /* stores whose warp was compared */
+	uint64_t launches;     /* grids of instrumented kernels, counted on the GPU */
+	uint64_t overflow;     /* reports lost: the table on the GPU was full */
+	uint64_t host_launches, host_launches_plain;
+	uint64_t modules, plain_modules;
+	uint64_t tables;	/* site tables read: instrumented modules that were seen */
+	uint64_t damaged;	/* records, chunks or tables that could not be read */
+	uint64_t lost_contexts; /* contexts for which the shared file had no region */
+	uint32_t cuda_error;	/* CUresult that killed a context, 0 = none */
+	uint32_t processes;
+	bool is_inexact; /* the counters are lower bounds */
+	enum race_agent_state agent_state;
+	uint32_t rdelay, wdelay, sample, seed;
+	const char *command; /* what ran, for the header; NULL or "" = unknown */
+	uint32_t runs;	     /* reports merged; 0 counts as 1 */
+};
+
+void race_results_free(struct race_results *r);
+
+/* A cleaned copy in the arena: control characters become spaces, invalid UTF-8 '?'. */
+const char *race_text(struct base_arena *a, const char *s, size_t n);
+
+/* Adds the context to the list unless it's there. */
+void race_seen_add(struct base_arena *a, struct race_finding *f, const struct race_context *c);
+/* Adds counts of a site, merging the same (table, site). */
+void race_site_count(struct base_arena *a, struct race_finding *f,
+		     const struct race_finding_site *s);
+/* Adds to an equal entry (what, why, func), or as a new one. Strings must outlive r. */
+void race_skip_add(struct race_results *r, const struct race_skip *s);
+void race_kernel_add(struct race_results *r, const struct race_kernel *k);
+/* Adds a line once; `s` is cleaned and copied. */
+void race_note_add(struct race_results *r, const char *s, size_t n);
+void race_plain_add(struct race_results *r, const char *s, size_t n);
+void race_context_add(struct race_results *r, const struct race_context *c);
+
+/* ---- demangle.c ---------------------------------------------------------- */
+
+/* The C++ name in the arena; `name` itself when it isn't mangled, or when the machine has no
+ * C++ runtime library (it is looked up at run time: a C tool shouldn't need it to start). */
+const char *race_demangle(struct base_arena *a, const char *name);
+
+/* ---- site_read.c --------------------------------------------------------- */
+
+/* A decoded table. Read elements through the functions: nothing in the image is trusted. */
+struct race_sites {
+	struct race_site_header h;
+	unsigned char *image; /* malloc'd */
+	size_t size;
+};
+
+/*
+ * Decodes a struct race_site_blob with its bytes; more may follow it (padding). Checks magic,
+ * version, sizes, every section's bounds and the content hash. Returns NULL and fills *t, or
+ * says what is wrong with it (a constant string); then *t needs no free.
+ */
+const char *race_sites_decode(const void *blob, size_t size, struct race_sites *t);
+void race_sites_close(struct race_sites *t);
+/* False when there is no such element. */
+bool race_sites_get(const struct race_sites *t, uint32_t index, struct race_site *out);
+bool race_sites_get_frame(const struct race_sites *t, uint32_t index, struct race_frame *out);
+bool race_sites_get_unchecked(const struct race_sites *t, uint32_t i, struct race_unchecked *out);
+/* NUL-terminated; "" for an offset outside the table. */
+const char *race_sites_text(const struct race_sites *t, uint32_t offset);
+
+/* ---- shm_read.c ---------------------------------------------------------- */
+
+/*
+ * Reads the file that the agent left (shm.h) and adds what it holds to *out. Survives half-written
+ * data: records that aren't valid yet and chunks without their size are passed over, what
+ * contradicts itself is counted in out->damaged. The same (table, site, kind) of several contexts
+ * is one finding. Returns 0, or BASE_EXIT_INPUT when the bytes are no such file.
+ */
+int race_shm_read(const void *map, size_t bytes, struct race_results *out);
+
+/* ---- ignore.c: the one place for what is left out of a report -------------- */
+
+enum race_ignored {
+	RACE_IGNORED_NOT = 0,
+	RACE_IGNORED_SUPPRESSED, /* by a line of the suppressions file */
+	RACE_IGNORED_SAME_VALUE, /* intra-warp conflict of equal values, --same-value=ignore */
+	RACE_IGNORED_POSSIBLE	 /* class possible, not asked for */
+};
+
+/* One line of a suppressions file. */
+struct race_rule {
+	unsigned kind;	     /* enum race_kind, 0 = every kind */
+	const char *pattern; /* "" = everything */
+	uint32_t line;	     /* in the source that the pattern names, 0 = any */
+	uint32_t at;	     /* line of the suppressions file */
+	const char *text;    /* as written */
+};
+
+struct race_ignore {
+	struct base_arena arena;
+	const char *path;
+	BASE_VEC(struct race_rule) rules;
+	bool same_value; /* leave out intra-warp conflicts of equal values */
+	bool possible;	 /* leave out the class "possible" */
+};
+
+/*
+ * Reads a suppressions file (docs/reading-a-report.md): lines `race:PATTERN`, `KIND:PATTERN` or
+ * `kind:KIND`, `#` comments. A pattern matches a part of a function's mangled or demangled name
+ * or of a file's path; `*` stands for any text, `^` and `$` tie it to the ends, `:123` behind a
+ * path is a line. Errors go to the sink as path:line:col; returns false when there was one.
+ */
+bool race_ignore_read(struct race_ignore *ig, const char *path, struct base_sink *sink);
+/* The same from text; `path` is for messages. */
+bool race_ignore_parse(struct race_ignore *ig, const char *path, const char *text, size_t n,
+		       struct base_sink *sink);
+void race_ignore_free(struct race_ignore *ig);
+
+/* Why the finding is left out; *rule is the index of the line that did it, else SIZE_MAX.
+ * ig may be NULL (nothing is ignored). */
+enum race_ignored race_ignore_test(const struct race_ignore *ig, const struct race_finding *f,
+				   size_t *rule);
+const char *race_ignored_name(enum race_ignored why);
+
+#endif

@@ -1,0 +1,351 @@
+/*
+ * shm_read.c - reads the file that the agent left, in whatever state it was left.
+ *
+ * The program may have been killed at any instruction, and its stray stores can
+ * have hit the mapping. So: sizes are clamped to the bytes there are, a record
+ * counts once its `valid` word is there, a chunk once its size is, both are
+ * copied before they are looked at, and what contradicts itself is counted as
+ * damaged. A record whose table is lost is still a finding, without a place.
+ *
+ * The same (table, site, kind) of several contexts becomes one finding: the first
+ * sighting is that of the first region, counts are summed, of the two counts of
+ * a slot (record and last snapshot) the larger is taken.
+ */
+#include "race/race.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+/* Inlining is never this deep; a cycle in a damaged table ends here. */
+#define INLINE_MAX 64u
+
+struct table {
+	uint64_t hash;
+	struct race_sites sites;
+	UT_hash_handle hh;
+};
+
+struct finding_key {
+	uint64_t table;
+	uint32_t site, kind;
+};
+
+struct finding_entry {
+	struct finding_key key;
+	size_t index; /* in results.findings */
+	UT_hash_handle hh;
+};
+
+struct reader {
+	const unsigned char *map;
+	size_t bytes;
+	struct race_results *out;
+	struct base_arena nodes; /* of the two hash tables */
+	struct table *tables;
+	struct finding_entry *known;
+};
+
+/* ---- heap chunks ------------------------------------------------------------ */
+
+static const char *text_copy(struct reader *rd, const char *s)
+{
+	return race_text(&rd->out->arena, s, strlen(s));
+}
+
+static void skips_take(struct reader *rd, const struct race_sites *t)
+{
+	struct race_unchecked u;
+
+	for (uint32_t i = 0; race_sites_get_unchecked(t, i, &u); i++) {
+		struct race_skip s = {.what = text_copy(rd, race_sites_text(t, u.what)),
+				      .func = text_copy(rd, race_sites_text(t, u.func)),
+				      .why = (enum race_unchecked_why)u.why,
+				      .count = u.count};
+		s.func_shown = race_demangle(&rd->out->arena, s.func);
+		race_skip_add(rd->out, &s);
+	}
+}
+
+static void chunk_take_sites(struct reader *rd, const struct race_chunk *c,
+			     const unsigned char *payload)
+{
+	struct race_sites sites;
+	struct table *t;
+
+	if (race_sites_decode(payload, c->bytes, &sites)) {
+		rd->out->damaged++;
+		return;
+	}
+	/* Every context and process brings its own copy. */
+	HASH_FIND(hh, rd->tables, &sites.h.hash, sizeof(uint64_t), t);
+	if (t) {
+		race_sites_close(&sites);
+		return;
+	}
+	t = BASE_NEW(&rd->nodes, struct table);
+	t->hash = sites.h.hash;
+	t->sites = sites;
+	HASH_ADD(hh, rd->tables, hash, sizeof(uint64_t), t);
+	rd->out->tables++;
+	skips_take(rd, &sites);
+}
+
+static void chunk_take_kernel(struct reader *rd, const struct race_chunk *c,
+			      const unsigned char *payload)
+{
+	struct {
+		uint64_t count;
+		uint32_t is_instrumented, zero;
+	} k;
+
+	if (c->bytes < sizeof(k)) {
+		rd->out->damaged++;
+		return;
+	}
+	memcpy(&k, payload, sizeof(k));
+	struct race_kernel out = {.launches = k.count, .is_instrumented = k.is_instrumented != 0};
+	out.name =
+		race_text(&rd->out->arena, (const char *)payload + sizeof(k), c->bytes - sizeof(k));
+	out.name_shown = race_demangle(&rd->out->arena, out.name);
+	race_kernel_add(rd->out, &out);
+}
+
+static void heap_read(struct reader *rd, const struct race_shm *head)
+{
+	if (rd->bytes <= RACE_SHM_HEAP)
+		return;
+	size_t end = rd->bytes - RACE_SHM_HEAP;
+	const unsigned char *heap = rd->map + RACE_SHM_HEAP;
+
+	if (end > head->heap_used)
+		end = head->heap_used;
+	for (size_t at = 0; at + sizeof(struct race_chunk) <= end;) {
+		struct race_chunk c;
+		memcpy(&c, heap + at, sizeof(c));
+		/* A room of 0 was claimed but never filled in: what follows can't be found. */
+		if (c.room < sizeof(c) || c.room % 16 || c.room > end - at ||
+		    c.bytes > c.room - sizeof(c)) {
+			rd->out->damaged++;
+			return;
+		}
+		const unsigned char *payload = heap + at + sizeof(c);
+		if (c.bytes && c.kind == RACE_CHUNK_SITES)
+			chunk_take_sites(rd, &c, payload);
+		else if (c.bytes && c.kind == RACE_CHUNK_KERNEL)
+			chunk_take_kernel(rd, &c, payload);
+		else if (c.bytes && c.kind == RACE_CHUNK_NOTE)
+			race_note_add(rd->out, (const char *)payload, c.bytes);
+		else if (c.bytes && c.kind == RACE_CHUNK_PLAIN)
+			race_plain_add(rd->out, (const char *)payload, c.bytes);
+		at += c.room;
+	}
+}
+
+/* ---- records ------------------------------------------------------------------ */
+
+static void inlined_fill(struct reader *rd, const struct race_sites *t, uint32_t frame,
+			 struct race_finding *f)
+{
+	struct race_inlined chain[INLINE_MAX];
+	struct race_frame fr;
+	size_t n = 0;
+
+	while (frame && n < INLINE_MAX && race_sites_get_frame(t, frame - 1, &fr)) {
+		struct race_inlined *in = &chain[n++];
+		in->func = text_copy(rd, race_sites_text(t, fr.func));
+		in->func_shown = race_demangle(&rd->out->arena, in->func);
+		in->file = text_copy(rd, race_sites_text(t, fr.file));
+		in->line = fr.line;
+		in->col = fr.col;
+		frame = fr.next;
+	}
+	f->ninlined = n;
+	f->inlined = base_alloc(&rd->out->arena, n * sizeof(*chain));
+	memcpy(f->inlined, chain, n * sizeof(*chain));
+}
+
+/* Looks the record's site up and fills in what it says. */
+static void site_fill(struct reader *rd, const struct race_record *rec, struct race_finding *f,
+		      struct race_finding_site *fs)
+{
+	struct race_site s = {0};
+	struct table *t;
+
+	f->func = f->func_shown = f->file = f->module = f->target = fs->text = "";
+	HASH_FIND(hh, rd->tables, &rec->table, sizeof(uint64_t), t);
+	if (!t || !race_sites_get(&t->sites, rec->site, &s)) {
+		rd->out->damaged++;
+		f->width = rec->width;
+		f->vec = 1;
+		f->cls = race_classify(f->kind, rec->flags, 0);
+		return;
+	}
+	f->func = text_copy(rd, race_sites_text(&t->sites, s.func));
+	f->func_shown = race_demangle(&rd->out->arena, f->func);
+	f->file = text_copy(rd, race_sites_text(&t->sites, s.file));
+	f->line = s.line;
+	f->col = s.col;
+	f->access = (enum race_access)s.access;
+	f->space = (enum race_space)s.space;
+	f->width = s.width;
+	f->vec = s.vec;
+	f->is_volatile = (s.flags & RACE_SITE_VOLATILE) != 0;
+	f->module = text_copy(rd, race_sites_text(&t->sites, t->sites.h.module_name));
+	f->target = text_copy(rd, race_sites_text(&t->sites, t->sites.h.target));
+	f->cls = race_classify(f->kind, rec->flags, s.flags);
+	fs->text = text_copy(rd, race_sites_text(&t->sites, s.text));
+	fs->ptx_line = s.ptx_line;
+	inlined_fill(rd, &t->sites, s.frame, f);
+}
+
+static void first_fill(const struct race_record *rec, struct race_first *o)
+{
+	memcpy(o->thread, rec->thread, sizeof(o->thread));
+	memcpy(o->block, rec->block, sizeof(o->block));
+	memcpy(o->was, rec->was, sizeof(o->was));
+	memcpy(o->now, rec->now, sizeof(o->now));
+	o->address = rec->address;
+	o->width = rec->width;
+	o->lanes = rec->lanes;
+	o->grid = rec->grid;
+	o->sm = rec->sm;
+	o->is_generic = (rec->flags & RACE_REC_GENERIC) != 0;
+}
+
+/* The finding of this record, new or known. */
+static struct race_finding *finding_get(struct reader *rd, const struct race_record *rec)
+{
+	struct race_results *out = rd->out;
+	struct finding_key key = {rec->table, rec->site, rec->kind};
+	struct finding_entry *e;
+
+	HASH_FIND(hh, rd->known, &key, sizeof(key), e);
+	if (e)
+		return &out->findings.v[e->index];
+	struct race_finding f = {.kind = (enum race_kind)rec->kind};
+	struct race_finding_site fs = {.table = rec->table, .site = rec->site};
+	site_fill(rd, rec, &f, &fs);
+	first_fill(rec, &f.first);
+	race_site_count(&out->arena, &f, &fs);
+	e = BASE_NEW(&rd->nodes, struct finding_entry);
+	e->key = key;
+	e->index = out->findings.n;
+	HASH_ADD(hh, rd->known, key, sizeof(key), e);
+	base_vec_push(&out->findings, f);
+	return &out->findings.v[e->index];
+}
+
+static void record_take(struct reader *rd, const struct race_record *rec, uint64_t counted,
+			const struct race_context *c)
+{
+	uint64_t count = rec->count > counted ? rec->count : counted;
+
+	if (rec->kind == RACE_KIND_NONE || rec->kind >= RACE_KIND_COUNT) {
+		rd->out->damaged++;
+		return;
+	}
+	struct race_finding *f = finding_get(rd, rec);
+	if (!count)
+		count = 1; /* the record is there, so it happened */
+	if (count >= RACE_MUTE_COUNT)
+		f->is_muted = true;
+	f->count += count;
+	f->sites[0].count += count;
+	if (f->cls == RACE_CLASS_POSSIBLE && (rec->flags & RACE_REC_USED))
+		f->cls =
+			race_classify(f->kind, rec->flags, f->is_volatile ? RACE_SITE_VOLATILE : 0);
+	race_seen_add(&rd->out->arena, f, c);
+}
+
+/* ---- regions -------------------------------------------------------------------- */
+
+static void region_read(struct reader *rd, const unsigned char *at)
+{
+	struct race_region head;
+	struct race_results *out = rd->out;
+
+	/* Only the head: the arrays behind it are half a megabyte and mostly untouched. */
+	memcpy(&head, at, offsetof(struct race_region, counts));
+	if (head.state == RACE_REGION_FREE)
+		return;
+	struct race_context c = {.pid = head.pid, .context = head.context, .device = head.device};
+	c.device_name = race_text(&out->arena, head.device_name, sizeof(head.device_name));
+	race_context_add(out, &c);
+	out->checked += head.checked;
+	out->warp_checked += head.warp_checked;
+	out->launches += head.launches;
+	out->overflow += head.overflow;
+	out->modules += head.modules;
+	out->plain_modules += head.plain_modules;
+	out->host_launches += head.host_launches;
+	out->host_launches_plain += head.host_launches_plain;
+	out->is_inexact = out->is_inexact || head.exact != 1;
+	if (!out->cuda_error)
+		out->cuda_error = head.error;
+	for (size_t i = 0; i < RACE_SLOTS; i++) {
+		const unsigned char *p =
+			at + offsetof(struct race_region, records) + i * sizeof(struct race_record);
+		uint32_t valid;
+		memcpy(&valid, p + offsetof(struct race_record, valid), sizeof(valid));
+		if (valid != RACE_RECORD_VALID)
+			continue;
+		/* `valid` was written last; what it covers must not be read before it. */
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		struct race_record rec;
+		uint64_t counted;
+		memcpy(&rec, p, sizeof(rec));
+		memcpy(&counted, at + offsetof(struct race_region, counts) + i * 8, 8);
+		record_take(rd, &rec, counted, &c);
+	}
+}
+
+static void regions_read(struct reader *rd, const struct race_shm *head)
+{
+	uint32_t n = head->nregions;
+
+	if (n > RACE_REGIONS) {
+		rd->out->lost_contexts += n - RACE_REGIONS;
+		n = RACE_REGIONS;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		size_t at = RACE_SHM_REGION0 + (size_t)i * sizeof(struct race_region);
+		if (at + sizeof(struct race_region) > rd->bytes) {
+			rd->out->damaged++;
+			return;
+		}
+		region_read(rd, rd->map + at);
+	}
+}
+
+int race_shm_read(const void *map, size_t bytes, struct race_results *out)
+{
+	struct reader rd = {.map = map, .bytes = bytes, .out = out};
+	struct race_shm head;
+
+	if (bytes < sizeof(head))
+		return BASE_EXIT_INPUT;
+	memcpy(&head, map, sizeof(head));
+	if (head.magic != RACE_SHM_MAGIC || head.version != RACE_SHM_VERSION)
+		return BASE_EXIT_INPUT;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	out->agent_state = (enum race_agent_state)head.agent_state;
+	out->processes += head.nprocesses;
+	out->rdelay = head.rdelay;
+	out->wdelay = head.wdelay;
+	out->sample = head.sample;
+	out->seed = head.seed;
+	out->runs++;
+	heap_read(&rd, &head); /* tables first: records are explained by them */
+	regions_read(&rd, &head);
+
+	struct table *t, *next;
+	HASH_ITER(hh, rd.tables, t, next)
+	{
+		race_sites_close(&t->sites);
+		HASH_DEL(rd.tables, t);
+	}
+	HASH_CLEAR(hh, rd.known);
+	base_arena_free(&rd.nodes);
+	return 0;
+}

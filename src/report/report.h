@@ -1,0 +1,64 @@
+/*
+ * report.h - the front header of src/report: findings into words.
+ *
+ * struct race_results (race/race.h) comes from the shared file or from saved
+ * JSON lines; nothing here knows which. group.c makes one entry per source line
+ * and kind, text.c and json.c render the same entries. Every report ends with
+ * what was checked, so that "no race" can't be mistaken for "nothing was
+ * checked".
+ */
+#ifndef COLLIDER_REPORT_H
+#define COLLIDER_REPORT_H
+
+#include "race/race.h"
+
+#define REP_SCHEMA	   "collider-report"
+#define REP_SCHEMA_VERSION 1 /* docs/report-format.md */
+
+enum rep_format { REP_TEXT = 0, REP_JSON };
+
+struct rep_options {
+	enum rep_format format;
+	bool color;		   /* the caller decides (terminal, --color) */
+	bool verbose;		   /* PTX instructions, names as mangled, every device */
+	bool no_source;		   /* don't show source lines */
+	unsigned print_limit;	   /* findings shown as text, 0: all; the others are counted */
+	const char *source_prefix; /* folder in which sources are looked for too; NULL: none */
+	const struct race_ignore *ignore; /* suppressions, same value, possible; NULL: none */
+};
+
+/* What the report concludes. */
+enum rep_verdict {
+	REP_VERDICT_RACES,  /* at least one data race that isn't ignored */
+	REP_VERDICT_OTHER,  /* findings, none of them a data race */
+	REP_VERDICT_CLEAN,  /* accesses were checked, no finding that isn't ignored */
+	REP_VERDICT_NOTHING /* nothing was checked */
+};
+
+/* ---- render.c ------------------------------------------------------------ */
+
+/* Writes the report. Returns 0, or an errno value when writing failed. */
+int rep_render(const struct race_results *r, const struct rep_options *opt, FILE *out);
+
+/* The findings that count for exit codes: data races, not ignored, one per source line, function
+ * and kind. Reports that the GPU had no room for count as one. */
+uint64_t rep_exit_races(const struct race_results *r, const struct rep_options *opt);
+
+enum rep_verdict rep_get_verdict(const struct race_results *r, const struct rep_options *opt);
+
+/* "text", "json"; false for other names. */
+bool rep_format_parse(const char *name, enum rep_format *out);
+
+/* ---- json_read.c --------------------------------------------------------- */
+
+/*
+ * Adds a saved JSON-lines report to *r: counts are summed, equal findings become one when the
+ * results are rendered. A report that ends without its summary line is taken as far as it goes,
+ * with a warning. Returns 0, or BASE_EXIT_INPUT with "file:line: ..." in the sink.
+ */
+int rep_json_read(const char *path, struct race_results *r, struct base_sink *sink);
+/* The same from text; `path` is for messages. */
+int rep_json_parse(const char *path, const char *text, size_t n, struct race_results *r,
+		   struct base_sink *sink);
+
+#endif

@@ -1,0 +1,47 @@
+/*
+ * fit.c - how many registers an instrumented kernel may use (DESIGN: it must accept every launch
+ * that the original accepts).
+ *
+ * The rule of the hardware, as cuda_occupancy.h of the toolkit simulates it: registers are given
+ * to warps in units of 256 (8 per thread), the warps of a block are counted in fours (one per
+ * sub-partition), and a block must fit into 65,536 registers (every GPU since sm_60). So R
+ * registers allow 4 * floor(512 / roundup(R, 8)) warps, 32 at most, and the cap is the largest
+ * count that allows as many.
+ */
+#include "toolchain/internal.h"
+
+#define REGS_PER_BLOCK 65536u
+#define REGS_MAX       255u
+#define WARPS_MAX      32u
+#define WARP	       32u
+#define PARTITIONS     4u
+/* Multiples of 8 registers per thread that one warp per sub-partition leaves room for. */
+#define REGS_PER_QUAD (REGS_PER_BLOCK / WARP / PARTITIONS)
+
+unsigned tool_fit_cap(unsigned regs)
+{
+	unsigned unit = (regs + 7) / 8 * 8;
+	unsigned quads = REGS_PER_QUAD / (unit ? unit : 8);
+
+	if (quads > WARPS_MAX / PARTITIONS)
+		quads = WARPS_MAX / PARTITIONS;
+	if (!quads)
+		return REGS_MAX;
+	unsigned cap = REGS_PER_QUAD / quads / 8 * 8;
+	return cap > REGS_MAX ? REGS_MAX : cap;
+}
+
+unsigned tool_fit_bound(unsigned threads, unsigned min_blocks, unsigned maxnreg)
+{
+	unsigned bound = REGS_MAX;
+
+	if (threads) {
+		unsigned warps = (threads + WARP - 1) / WARP;
+		unsigned quads = (warps + PARTITIONS - 1) / PARTITIONS;
+		unsigned all = quads * (min_blocks ? min_blocks : 1);
+		bound = REGS_PER_QUAD / all / 8 * 8;
+	}
+	if (maxnreg && maxnreg < bound)
+		bound = maxnreg;
+	return bound > REGS_MAX ? REGS_MAX : bound;
+}

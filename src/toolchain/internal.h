@@ -1,0 +1,146 @@
+/*
+ * internal.h - what the files of src/toolchain share; no other folder includes it.
+ */
+#ifndef COLLIDER_TOOLCHAIN_INTERNAL_H
+#define COLLIDER_TOOLCHAIN_INTERNAL_H
+
+#include "base/base.h"
+
+/* ---- options.c -------------------------------------------------------- */
+
+/* Collider's own options, as they travel from nvcc to cicc and ptxas. */
+struct tool_options {
+	unsigned sanitize; /* INST_SANITIZE_* */
+	bool keep_races;
+	bool no_invented_reads;
+	bool trap;
+	bool raise_target;
+	bool call_free;
+	bool no_fit;
+	bool strict;
+	bool verbose;
+	bool no_lineinfo; /* for nvcc only */
+	char *root;	  /* the real toolkit, or NULL: look for it */
+};
+
+#define TOOL_ENV_OPTIONS "COLLIDER_TOOL_OPTIONS"
+
+/* The defaults; then COLLIDER_TOOL_OPTIONS where it is set. Returns 0 or a base_exit code. */
+int tool_options_init(struct tool_options *o, struct base_arena *a);
+/* Takes one argument of a command line. 1: ours, taken; 0: not ours; -1: ours but wrong (said). */
+int tool_options_take(struct tool_options *o, const char *arg);
+/* The value for COLLIDER_TOOL_OPTIONS. */
+char *tool_options_encode(const struct tool_options *o, struct base_arena *a);
+/* COLLIDER_DISABLE is set, not empty and not 0. */
+bool tool_is_disabled(void);
+
+/* ---- args.c: what an nvcc command line says ---------------------------- */
+
+struct tool_strings {
+	char **v;
+	size_t n, cap;
+};
+
+struct tool_nvcc_line {
+	struct tool_strings args; /* for nvcc, ours removed; args.v[0] is the program */
+	bool has_lineinfo;	  /* -lineinfo or -G in any spelling */
+	bool has_source;	  /* something that cicc or ptxas will compile */
+	bool has_noprof;	  /* --dont-use-profile: nvcc won't look into the mirror */
+};
+
+/* Splits the arguments; response files are only replaced by their content when they hold an
+ * option of ours. Returns 0 or a base_exit code (said). Strings live in the arena. */
+int tool_nvcc_parse(struct tool_nvcc_line *l, struct tool_options *o, int argc, char **argv,
+		    struct base_arena *a);
+/* Splits the text of a response file at blanks, minding quotes and backslashes. */
+void tool_split_words(const char *text, struct tool_strings *out, struct base_arena *a);
+
+/* ---- toolkit.c, mirror.c ------------------------------------------------ */
+
+struct tool_kit {
+	char *root; /* /usr/local/cuda-13.0 */
+	char *bin;  /* where nvcc and nvcc.profile are */
+	char *nvcc; /* all resolved paths */
+	char *cicc;
+	char *ptxas;
+};
+
+/* Finds the real toolkit; `root` is tried first when given. Returns 0, or BASE_EXIT_ENV (said). */
+int tool_kit_find(struct tool_kit *k, const char *root, struct base_arena *a);
+/* The cached mirror of the toolkit, made when missing. NULL when it can't be made (said). */
+char *tool_mirror_get(const struct tool_kit *k, struct base_arena *a);
+/* The path of this executable. */
+char *tool_self(struct base_arena *a);
+
+/* ---- process.c ---------------------------------------------------------- */
+
+/* A file name in this process's temporary folder (made on first use, removed with all that was
+ * named in it by tool_cleanup and on SIGINT, SIGTERM, SIGHUP). NULL: no folder (said). The name
+ * lives as long as the process; the file doesn't exist yet. */
+const char *tool_temp(const char *name);
+void tool_cleanup(void);
+
+/* Becomes the program. Only returns when that fails: BASE_EXIT_ENV, said. */
+int tool_exec(const char *path, char **argv);
+/* Added to a signal number in the result of tool_run. */
+#define TOOL_SIGNAL 256
+/* Runs the program and waits: its exit code, or TOOL_SIGNAL + the signal that ended it. SIGINT and the
+ * like are passed on; what was caught ends this process after the child. `messages`: a file that
+ * gets what it prints, or NULL for our own stdout and stderr. */
+int tool_run(const char *path, char **argv, const char *messages);
+/* Calls fn in a child process, so that its crash is only a result. Files that it makes must be
+ * named by tool_temp before. Returns like tool_run, with what fn returned. */
+int tool_call(int (*fn)(void *arg), void *arg);
+/* Ends like the child did: the code of tool_run, by signal where it was one. */
+int tool_finish(int code);
+
+/* ---- cubin.c ------------------------------------------------------------- */
+
+struct tool_regs {
+	char *name; /* function symbol */
+	unsigned count;
+};
+
+struct tool_reglist {
+	struct tool_regs *v;
+	size_t n, cap;
+};
+
+/* Registers per thread of each function of a cubin (EIATTR_REGCOUNT in .nv.info). Returns 0, or
+ * an errno value. */
+int tool_cubin_regs(const char *path, struct tool_reglist *out, struct base_arena *a);
+/* Its count, 0 when not listed. */
+unsigned tool_reglist_get(const struct tool_reglist *l, const char *name);
+
+/* ---- fit.c, rewrite.c ------------------------------------------------------ */
+
+/* The most registers per thread with which a kernel still accepts every block size that it
+ * accepts with `regs`; 255 means that any count does. */
+unsigned tool_fit_cap(unsigned regs);
+/* The most registers that ptxas gives a kernel with these bounds (0: none given). */
+unsigned tool_fit_bound(unsigned threads, unsigned min_blocks, unsigned maxnreg);
+
+/* One PTX text to be instrumented. */
+struct tool_job {
+	const struct tool_options *opt;
+	const char *name;  /* for messages: the file the user knows */
+	const char *arch;  /* "sm_90a", "compute_90"; NULL: no fit */
+	const char *ptxas; /* the real one */
+	bool relocatable;  /* -rdc */
+	bool has_maxreg;   /* the user caps registers for the whole file */
+	bool is_debug;	   /* -G */
+};
+
+enum tool_outcome {
+	TOOL_CHANGED, /* `out` holds the instrumented text */
+	TOOL_LEFT,    /* nothing to do: carries the marker, or nothing in it */
+	TOOL_FAILED   /* could not be instrumented, said */
+};
+
+enum tool_outcome tool_rewrite(const struct tool_job *job, const char *text, size_t size,
+			       struct base_buf *out);
+
+/* The comment with which tool_rewrite asks tool_ptxas for a cap on device functions. */
+#define TOOL_MAXREG_COMMENT "// collider-maxrregcount "
+
+#endif

@@ -1,0 +1,93 @@
+/*
+ * nvcc.c - `collider nvcc`: the real nvcc, started from the mirror.
+ *
+ * Nothing of nvcc's work is redone here. The process becomes nvcc, so its output, signals and
+ * exit code are nvcc's own; Collider's options go on in the environment.
+ */
+#include "toolchain/toolchain.h"
+#include "toolchain/internal.h"
+#include "instrument/instrument.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* NVCC_PREPEND_FLAGS and NVCC_APPEND_FLAGS may ask for line information, too. */
+static bool flags_have_lineinfo(struct base_arena *a)
+{
+	static const char *const vars[] = {"NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"};
+	bool has = false;
+
+	for (size_t i = 0; i < BASE_COUNTOF(vars); i++) {
+		const char *v = getenv(vars[i]);
+		struct tool_strings words = {0};
+		struct tool_options unused = {0};
+		struct tool_nvcc_line line;
+		if (!v)
+			continue;
+		base_vec_push(&words, base_strdup(a, "nvcc"));
+		tool_split_words(v, &words, a);
+		if (tool_nvcc_parse(&line, &unused, (int)words.n, words.v, a) == 0)
+			has |= line.has_lineinfo;
+		base_vec_free(&line.args);
+		base_vec_free(&words);
+	}
+	return has;
+}
+
+int tool_nvcc(int argc, char **argv)
+{
+	static struct base_arena arena; /* lives until the exec */
+	struct tool_options opt;
+	struct tool_nvcc_line line;
+	struct tool_strings out = {0};
+	struct tool_kit kit;
+	int rc = tool_options_init(&opt, &arena);
+
+	if (!rc)
+		rc = tool_nvcc_parse(&line, &opt, argc, argv, &arena);
+	if (!rc)
+		rc = tool_kit_find(&kit, opt.root, &arena);
+	if (rc)
+		return rc;
+	bool is_plain = tool_is_disabled() || opt.sanitize == INST_SANITIZE_NONE;
+	char *nvcc = kit.nvcc;
+	if (!tool_is_disabled()) {
+		char *mirror = tool_mirror_get(&kit, &arena);
+		if (!mirror)
+			return BASE_EXIT_ENV;
+		nvcc = base_printf(&arena, "%s/bin/nvcc", mirror);
+		opt.root = kit.root;
+		setenv(TOOL_ENV_OPTIONS, tool_options_encode(&opt, &arena), 1);
+	}
+	if (line.has_noprof && !is_plain)
+		base_say("-noprof: nvcc won't find Collider's cicc; nothing is instrumented");
+	base_vec_push(&out, nvcc);
+	if (!is_plain && !opt.no_lineinfo && line.has_source && !line.has_lineinfo &&
+	    !flags_have_lineinfo(&arena))
+		base_vec_push(&out, base_strdup(&arena, "-lineinfo"));
+	for (size_t i = 1; i < line.args.n; i++)
+		base_vec_push(&out, line.args.v[i]);
+	base_vec_push(&out, NULL);
+	return tool_exec(nvcc, out.v);
+}
+
+tool_main *tool_by_name(const char *argv0)
+{
+	static const struct {
+		const char *name;
+		tool_main *run;
+	} tools[] = {
+		{"collider-nvcc", tool_nvcc},
+		{"cicc", tool_cicc},
+		{"ptxas", tool_ptxas},
+		{"collider-ptxas", tool_ptxas},
+	};
+	const char *slash = strrchr(argv0, '/');
+	const char *name = slash ? slash + 1 : argv0;
+
+	for (size_t i = 0; i < BASE_COUNTOF(tools); i++) {
+		if (!strcmp(tools[i].name, name))
+			return tools[i].run;
+	}
+	return NULL;
+}

@@ -1,0 +1,160 @@
+/*
+ * ptxas.c - stands in for ptxas: PTX that nobody instrumented yet is, then assembled.
+ *
+ * An input is an argument that names a readable file starting like PTX (comments, then
+ * ".version"). Behind nvcc nearly all of them carry the marker already and pass through; what is
+ * left are .ptx inputs of nvcc, and the calls of clang and Triton. Messages about a text that
+ * ptxas refuses come from the original, so that file names and lines are the user's.
+ *
+ * Misses: PTX given by --input-as-string or in a response file (assembled as it is).
+ */
+#include "toolchain/toolchain.h"
+#include "toolchain/internal.h"
+#include "instrument/instrument.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct line {
+	const char *arch;
+	bool relocatable, has_maxreg, is_debug, has_output;
+};
+
+/* The value of an option: behind '=', or the next argument. NULL: another option. */
+static const char *value_of(const char *arg, const char *next, const char *const *names)
+{
+	for (; *names; names++) {
+		size_t n = strlen(*names);
+		if (strncmp(arg, *names, n) != 0)
+			continue;
+		if (arg[n] == '=')
+			return arg + n + 1;
+		if (!arg[n])
+			return next;
+	}
+	return NULL;
+}
+
+static void read_line(struct line *l, int argc, char **argv)
+{
+	static const char *const arch[] = {"-arch", "--gpu-name", "-gpu-name", "--arch", NULL};
+	static const char *const maxreg[] = {"-maxrregcount", "--maxrregcount", NULL};
+	static const char *const output[] = {"-o", "--output-file", "-output-file", NULL};
+
+	memset(l, 0, sizeof(*l));
+	for (int i = 1; i < argc; i++) {
+		const char *s = argv[i], *next = i + 1 < argc ? argv[i + 1] : NULL, *v;
+		if ((v = value_of(s, next, arch)))
+			l->arch = v;
+		l->has_maxreg |= value_of(s, next, maxreg) != NULL;
+		l->has_output |= value_of(s, next, output) != NULL;
+		l->relocatable |= !strcmp(s, "-c") || !strcmp(s, "--compile-only");
+		l->is_debug |= !strcmp(s, "-g") || !strcmp(s, "--device-debug");
+	}
+}
+
+static bool looks_like_ptx(const char *p)
+{
+	for (;;) {
+		while (isspace((unsigned char)*p))
+			p++;
+		if (p[0] == '/' && p[1] == '/') {
+			p += strcspn(p, "\n");
+		} else if (p[0] == '/' && p[1] == '*') {
+			p = strstr(p + 2, "*/");
+			if (!p)
+				return false;
+			p += 2;
+		} else {
+			return !strncmp(p, ".version", 8) && isspace((unsigned char)p[8]);
+		}
+	}
+}
+
+/* The cap that tool_rewrite asked for, 0: none. */
+static unsigned asked_maxreg(const char *text)
+{
+	size_t n = strlen(TOOL_MAXREG_COMMENT);
+
+	return strncmp(text, TOOL_MAXREG_COMMENT, n) ? 0 : (unsigned)strtoul(text + n, NULL, 10);
+}
+
+/* Looks at one argument; replaces it by an instrumented copy. Returns 0 or a base_exit code. */
+static int take_input(const struct tool_job *job, char **arg, int index, unsigned *maxreg,
+		      bool *changed, struct base_arena *a)
+{
+	struct base_buf b = {0};
+	char *text;
+	size_t size;
+	int rc = BASE_EXIT_OK;
+
+	if (**arg == '-' || base_read_file(*arg, &text, &size) != 0)
+		return BASE_EXIT_OK;
+	if (looks_like_ptx(text)) {
+		struct tool_job mine = *job;
+		mine.name = *arg;
+		*maxreg = asked_maxreg(text);
+		enum tool_outcome got = tool_rewrite(&mine, text, size, &b);
+		if (got == TOOL_FAILED && job->opt->strict)
+			rc = BASE_EXIT_INPUT;
+		const char *tmp = got == TOOL_CHANGED
+					  ? tool_temp(base_printf(a, "input%d.ptx", index))
+					  : NULL;
+		if (tmp && base_write_file(tmp, b.p, b.n) == 0) {
+			base_buf_put(&b, "", 1);
+			*maxreg = asked_maxreg(b.p);
+			*arg = (char *)tmp;
+			*changed = true;
+		}
+	}
+	base_buf_free(&b);
+	free(text);
+	return rc;
+}
+
+int tool_ptxas(int argc, char **argv)
+{
+	static struct base_arena arena; /* lives until the exec */
+	struct tool_options opt;
+	struct tool_strings args = {0};
+	struct tool_kit kit;
+	struct line line;
+	bool changed = false;
+	unsigned maxreg = 0;
+	int rc = tool_options_init(&opt, &arena);
+
+	if (!rc)
+		rc = tool_kit_find(&kit, opt.root, &arena);
+	if (rc)
+		return rc;
+	read_line(&line, argc, argv);
+	struct tool_job job = {.opt = &opt,
+			       .arch = line.arch,
+			       .ptxas = kit.ptxas,
+			       .relocatable = line.relocatable,
+			       .has_maxreg = line.has_maxreg,
+			       .is_debug = line.is_debug};
+	bool is_on = !tool_is_disabled() && opt.sanitize != INST_SANITIZE_NONE && line.arch;
+	base_vec_push(&args, kit.ptxas);
+	for (int i = 1; i < argc; i++) {
+		char *arg = argv[i];
+		bool is_output =
+			!strcmp(argv[i - 1], "-o") || !strcmp(argv[i - 1], "--output-file");
+		if (is_on && !is_output && !rc)
+			rc = take_input(&job, &arg, i, &maxreg, &changed, &arena);
+		base_vec_push(&args, arg);
+	}
+	if (rc) {
+		tool_cleanup();
+		return rc;
+	}
+	if (maxreg && !line.has_maxreg)
+		base_vec_push(&args, base_printf(&arena, "-maxrregcount=%u", maxreg));
+	base_vec_push(&args, NULL);
+	if (!changed)
+		return tool_exec(kit.ptxas, args.v);
+	rc = tool_run(kit.ptxas, args.v, NULL);
+	tool_cleanup();
+	return tool_finish(rc);
+}

@@ -1,0 +1,475 @@
+/*
+ * rewrite.c - one PTX text: instrumented, assembled on trial, capped, or left as it was.
+ *
+ *	scan	  what each function is: bounds, grid barrier, wgmma, calls
+ *	original  assembled once, for its register counts (not when every kernel has bounds)
+ *	attempt	  instrument with the limits so far, assemble, compare; on failure tighten the
+ *		  limits (report without a call, then leave the kernel out) and try again
+ *
+ * A kernel with .maxntid, .reqntid or .maxnreg needs no cap: ptxas obeys those. A kernel with a
+ * grid barrier may not lose occupancy, so its cap is its own count. Under -rdc nvlink gives a
+ * kernel the most registers of all that it calls, and refuses when that is more than a .maxnreg
+ * of the kernel, so a kernel that calls other objects gets none; its device functions are capped
+ * for the whole file by a comment that tool_ptxas turns into -maxrregcount.
+ *
+ * Misses: ptxas options that cicc never sees (-Xptxas -O0), and embedded PTX of -rdc objects,
+ * where the driver assembles without the file-wide cap. Costs: ptxas runs up to twice more.
+ */
+#include "toolchain/internal.h"
+#include "instrument/instrument.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_ATTEMPTS 8
+#define REGS_MAX     255u
+/* A function that is called has at least these (the ABI); ptxas raises a smaller cap. */
+#define REGS_ABI 24u
+
+struct func {
+	char *name;
+	bool is_entry;
+	bool is_bounded; /* .maxntid, .reqntid or .maxnreg */
+	bool has_maxnreg;
+	bool has_grid_sync;
+	bool has_wgmma;
+	bool has_call;
+	unsigned bound;	  /* registers its bounds leave; 255: no bounds */
+	unsigned before;  /* registers of the original, 0: unknown */
+	unsigned cap;	  /* most registers allowed afterwards; 255: any */
+	unsigned maxnreg; /* the directive to put, 0: none */
+	bool call_free, skip;
+	const char *why;
+};
+
+struct work {
+	const struct tool_job *job;
+	const char *text;
+	size_t size;
+	struct base_arena arena;
+	BASE_VEC(struct func) funcs;
+	bool has_proto;	 /* functions that other objects (or the driver) define */
+	unsigned maxreg; /* the cap for tool_ptxas, 0: none */
+	bool call_free;
+	struct inst_stats stats;
+	struct tool_reglist after;
+};
+
+/* ---- scan ---------------------------------------------------------------- */
+
+static bool names_grid(const struct ptx_opnd *o)
+{
+	/* cooperative_groups reads the address of the grid's workspace from these two. */
+	if (o->kind == PTX_OPND_SPECIAL)
+		return ptx_str_is(o->text, "%envreg1") || ptx_str_is(o->text, "%envreg2");
+	return false;
+}
+
+static void scan_stmt(struct func *f, const struct ptx_stmt *s)
+{
+	if (s->kind != PTX_STMT_INST)
+		return;
+	f->has_call |= (s->form->effects & PTX_EFF_CALL) != 0;
+	f->has_wgmma |=
+		s->form->op == PTX_OP_WGMMA_MMA_ASYNC || s->form->op == PTX_OP_WGMMA_MMA_ASYNC_SP;
+	for (unsigned i = 0; i < s->nops; i++)
+		f->has_grid_sync |= names_grid(&s->ops[i]);
+}
+
+static unsigned product(const uint32_t d[3])
+{
+	unsigned n = 1;
+
+	for (int i = 0; i < 3; i++)
+		n *= d[i] ? d[i] : 1;
+	return d[0] ? n : 0;
+}
+
+static void scan_func(struct work *w, const struct ptx_func *pf)
+{
+	unsigned threads = product(pf->maxntid), exact = product(pf->reqntid);
+	struct func f = {
+		.name = base_strndup(&w->arena, pf->name.p, pf->name.n),
+		.is_entry = pf->is_entry,
+		.is_bounded = threads || exact || pf->maxnreg,
+		.has_maxnreg = pf->maxnreg != 0,
+		.bound = tool_fit_bound(exact ? exact : threads, pf->minnctapersm, pf->maxnreg),
+		.cap = REGS_MAX};
+
+	ptx_each_stmt(pf, s) scan_stmt(&f, s);
+	base_vec_push(&w->funcs, f);
+}
+
+/* false when the text is no PTX; the sink says why. */
+static bool scan(struct work *w, struct base_sink *sink)
+{
+	struct base_arena arena = {0};
+	struct ptx_module *m = ptx_parse(&arena, w->job->name, w->text, w->size, sink);
+
+	if (m && !sink->errors) {
+		ptx_each_item(m, it)
+		{
+			if (it->kind == PTX_ITEM_FUNC && it->func->is_proto)
+				w->has_proto = true;
+			else if (it->kind == PTX_ITEM_FUNC)
+				scan_func(w, it->func);
+		}
+	}
+	base_arena_free(&arena);
+	return m && !sink->errors;
+}
+
+/* ---- ptxas on trial -------------------------------------------------------- */
+
+/* Assembles; true and the register counts, or false and what ptxas said. */
+static bool assemble(struct work *w, const char *text, size_t n, unsigned maxreg,
+		     struct tool_reglist *regs, char **said)
+{
+	const char *in = tool_temp("trial.ptx"), *out = tool_temp("trial.cubin");
+	const char *log = tool_temp("trial.log");
+	const char *sm = strchr(w->job->arch, '_');
+	char *argv[12], *messages;
+	size_t size;
+	int i = 0;
+
+	*said = base_strdup(&w->arena, "");
+	if (!in || !out || !log || !sm || base_write_file(in, text, n) != 0)
+		return false;
+	argv[i++] = (char *)w->job->ptxas;
+	argv[i++] = base_printf(&w->arena, "-arch=sm%s", sm);
+	if (w->job->relocatable)
+		argv[i++] = "-c";
+	if (w->job->is_debug) {
+		argv[i++] = "-g";
+		argv[i++] = "--dont-merge-basicblocks";
+		argv[i++] = "--return-at-end";
+	}
+	if (maxreg)
+		argv[i++] = base_printf(&w->arena, "-maxrregcount=%u", maxreg);
+	argv[i++] = (char *)in;
+	argv[i++] = "-o";
+	argv[i++] = (char *)out;
+	argv[i] = NULL;
+	int rc = tool_run(w->job->ptxas, argv, log);
+	if (base_read_file(log, &messages, &size) == 0) {
+		*said = base_strndup(&w->arena, messages, size);
+		free(messages);
+	}
+	regs->n = 0;
+	return rc == 0 && tool_cubin_regs(out, regs, &w->arena) == 0;
+}
+
+/* The first error line of ptxas, without the trial file's name. */
+static const char *first_error(struct work *w, const char *said)
+{
+	const char *at = strstr(said, "error");
+
+	if (!at)
+		at = strstr(said, "fatal");
+	if (!at)
+		at = said;
+	return base_strndup(&w->arena, at, strcspn(at, "\n"));
+}
+
+/* ---- limits ---------------------------------------------------------------- */
+
+static bool needs_counts(const struct work *w)
+{
+	if (w->job->has_maxreg)
+		return false;
+	for (size_t i = 0; i < w->funcs.n; i++) {
+		const struct func *f = &w->funcs.v[i];
+		if (!f->is_entry ? w->job->relocatable : !f->is_bounded || f->has_grid_sync)
+			return true;
+	}
+	return false;
+}
+
+static void set_entry_cap(const struct work *w, struct func *f)
+{
+	if (f->has_grid_sync && !f->has_maxnreg) {
+		f->cap = (f->before + 7) / 8 * 8;
+		if (f->cap < REGS_ABI)
+			f->cap = REGS_ABI;
+		f->maxnreg = f->cap;
+		f->call_free = w->job->relocatable;
+		return;
+	}
+	if (f->is_bounded) {
+		f->cap = f->bound;
+		return;
+	}
+	f->cap = tool_fit_cap(f->before);
+	bool is_open = w->job->relocatable && w->has_proto && f->has_call;
+	if (f->cap < REGS_MAX && !is_open)
+		f->maxnreg = f->cap;
+}
+
+/* What a device function may use under -rdc: as much as keeps every kernel that could call the
+ * original launching, and below the bounds of this file's kernels where the original was. */
+static void set_func_cap(const struct work *w, struct func *f)
+{
+	f->cap = tool_fit_cap(f->before);
+	for (size_t i = 0; i < w->funcs.n; i++) {
+		const struct func *k = &w->funcs.v[i];
+		if (k->is_entry && k->is_bounded && k->bound >= f->before && k->bound < f->cap)
+			f->cap = k->bound;
+	}
+	if (f->cap < REGS_ABI)
+		f->cap = REGS_ABI;
+}
+
+static void first_limits(struct work *w, const struct tool_reglist *before)
+{
+	for (size_t i = 0; i < w->funcs.n; i++) {
+		struct func *f = &w->funcs.v[i];
+		f->before = before ? tool_reglist_get(before, f->name) : 0;
+		if (f->has_wgmma && w->job->relocatable)
+			f->call_free = true;
+		if (!f->before || w->job->has_maxreg)
+			continue;
+		if (f->is_entry)
+			set_entry_cap(w, f);
+		else if (w->job->relocatable)
+			set_func_cap(w, f);
+	}
+}
+
+/* One step tighter for one function; false when there is no step left. */
+static bool tighten(struct work *w, struct func *f, const char *why)
+{
+	if (!f->call_free && !w->call_free) {
+		f->call_free = true;
+		return true;
+	}
+	if (f->skip)
+		return false;
+	f->skip = true;
+	f->maxnreg = 0;
+	f->why = why;
+	return true;
+}
+
+/* ---- attempts ---------------------------------------------------------------- */
+
+static int instrument(struct work *w, struct base_buf *out, struct base_sink *sink)
+{
+	const struct tool_options *o = w->job->opt;
+	struct inst_limit *lim = BASE_NEWN(&w->arena, struct inst_limit, w->funcs.n + 1);
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->funcs.n; i++) {
+		const struct func *f = &w->funcs.v[i];
+		if (!f->maxnreg && !f->skip && !f->call_free)
+			continue;
+		lim[n++] = (struct inst_limit){.kernel = f->name,
+					       .maxnreg = f->maxnreg,
+					       .skip = f->skip,
+					       .why = f->why,
+					       .call_free = f->call_free};
+	}
+	struct inst_options io = {.sanitize = o->sanitize,
+				  .trap = o->trap,
+				  .raise_target = o->raise_target,
+				  .call_free = o->call_free || w->call_free,
+				  .relocatable = w->job->relocatable,
+				  .limits = lim,
+				  .nlimits = n};
+	out->n = 0;
+	if (w->maxreg)
+		base_buf_printf(out, TOOL_MAXREG_COMMENT "%u\n", w->maxreg);
+	return inst_text(w->job->name, w->text, w->size, &io, out, &w->stats, sink);
+}
+
+/* ptxas refused the instrumented text: tighten what it names, or everything once. */
+static bool after_refusal(struct work *w, const char *said)
+{
+	const char *why = first_error(w, said);
+	bool changed = false;
+
+	for (size_t i = 0; i < w->funcs.n; i++) {
+		char *quoted = base_printf(&w->arena, "'%s'", w->funcs.v[i].name);
+		if (strstr(said, quoted))
+			changed |= tighten(w, &w->funcs.v[i], why);
+	}
+	if (changed)
+		return true;
+	if (w->call_free || w->job->opt->call_free)
+		return false;
+	w->call_free = true;
+	return true;
+}
+
+static const struct func *find(const struct work *w, const char *name)
+{
+	for (size_t i = 0; i < w->funcs.n; i++) {
+		if (!strcmp(w->funcs.v[i].name, name))
+			return &w->funcs.v[i];
+	}
+	return NULL;
+}
+
+/* The largest count among functions that instrumenting added. */
+static unsigned added_regs(const struct work *w)
+{
+	unsigned most = 0;
+
+	for (size_t i = 0; i < w->after.n; i++) {
+		if (w->after.v[i].count > most && !find(w, w->after.v[i].name))
+			most = w->after.v[i].count;
+	}
+	return most;
+}
+
+/* It assembled: does everything keep its cap? Tightens what doesn't; true when all does. */
+static bool keeps_caps(struct work *w)
+{
+	unsigned added = w->job->relocatable ? added_regs(w) : 0, maxreg = 0;
+	bool ok = true;
+
+	for (size_t i = 0; i < w->funcs.n; i++) {
+		struct func *f = &w->funcs.v[i];
+		unsigned regs = tool_reglist_get(&w->after, f->name);
+		if (f->is_entry && added > regs && !f->call_free && !w->call_free)
+			regs = added; /* nvlink adds it up so */
+		if (regs <= f->cap || f->skip || !f->before)
+			continue;
+		/* A skipped kernel is as large as it was: nothing better can be had. */
+		if (!f->is_entry && w->maxreg != f->cap && (!maxreg || f->cap < maxreg))
+			maxreg = f->cap;
+		else if (f->is_entry || w->maxreg)
+			ok &= !tighten(w, f,
+				       "its registers would not leave room for every block size");
+	}
+	if (!maxreg || (w->maxreg && maxreg >= w->maxreg))
+		return ok;
+	w->maxreg = maxreg;
+	/* The file's cap would count as the kernels' own; kernels that call other objects may
+	 * have to take more than that, and an explicit directive outranks the file's. */
+	for (size_t i = 0; i < w->funcs.n; i++) {
+		struct func *f = &w->funcs.v[i];
+		if (f->is_entry && !f->is_bounded && !f->maxnreg)
+			f->maxnreg = REGS_MAX;
+	}
+	return false;
+}
+
+static bool attempts(struct work *w, struct base_buf *out, struct base_sink *sink, const char **why)
+{
+	for (int i = 0; i < MAX_ATTEMPTS; i++) {
+		char *said;
+		if (instrument(w, out, sink) != 0)
+			return false;
+		if (w->stats.already || w->stats.too_old || w->job->opt->no_fit || !w->job->arch)
+			return true;
+		if (assemble(w, out->p, out->n, w->maxreg, &w->after, &said)) {
+			if (w->job->has_maxreg || keeps_caps(w))
+				return true;
+			*why = "it would not accept every block size that the original accepts";
+		} else {
+			*why = base_printf(&w->arena, "ptxas refuses the instrumented text: %s",
+					   first_error(w, said));
+			if (!after_refusal(w, said))
+				return false;
+		}
+	}
+	return false;
+}
+
+static enum tool_outcome failed(const struct work *w, const char *why)
+{
+	base_say("%s: not instrumented: %s", w->job->name, why);
+	return TOOL_FAILED;
+}
+
+static enum tool_outcome rewrite(struct work *w, struct base_buf *out, struct base_sink *sink)
+{
+	struct tool_reglist before = {0};
+	const char *why = "unknown reason";
+	char *said;
+	bool has_fit = w->job->arch && !w->job->opt->no_fit;
+
+	if (has_fit && !scan(w, sink))
+		return failed(w, sink->diags.n ? sink->diags.v[0].text : "not PTX");
+	if (has_fit && needs_counts(w)) {
+		bool ok = assemble(w, w->text, w->size, 0, &before, &said);
+		if (!ok)
+			return failed(w, base_printf(&w->arena, "ptxas refuses the original: %s",
+						     first_error(w, said)));
+	}
+	first_limits(w, &before);
+	base_vec_free(&before);
+	if (!attempts(w, out, sink, &why))
+		return failed(w, sink->diags.n ? sink->diags.v[0].text : why);
+	if (w->stats.already)
+		return TOOL_LEFT;
+	if (w->stats.too_old)
+		return failed(w, "its target is below sm_70 (--raise-target would raise it)");
+	for (size_t i = 0; i < w->funcs.n; i++) {
+		if (w->funcs.v[i].skip)
+			base_say("%s: %s runs as it was: %s", w->job->name, w->funcs.v[i].name,
+				 w->funcs.v[i].why);
+	}
+	if (w->job->opt->verbose)
+		base_say("%s (%s): %u accesses in %u kernels and %u functions instrumented",
+			 w->job->name, w->job->arch ? w->job->arch : "any target", w->stats.sites,
+			 w->stats.kernels, w->stats.functions);
+	return TOOL_CHANGED;
+}
+
+/* ---- the whole, in a process of its own ------------------------------------ */
+
+struct call {
+	const struct tool_job *job;
+	const char *text;
+	size_t size;
+	const char *result; /* file for the text */
+};
+
+static int rewrite_call(void *arg)
+{
+	const struct call *c = arg;
+	struct work w = {.job = c->job, .text = c->text, .size = c->size};
+	struct base_buf out = {0};
+	struct base_sink sink = {0};
+	enum tool_outcome got = rewrite(&w, &out, &sink);
+
+	if (got == TOOL_CHANGED && base_write_file(c->result, out.p, out.n) != 0)
+		got = failed(&w, "no room for the instrumented text");
+	/* Nothing is freed: the process ends here. */
+	return (int)got;
+}
+
+/*
+ * A build must survive a crash in here, so the work is done in a child process; that costs a
+ * fork and a file.
+ */
+enum tool_outcome tool_rewrite(const struct tool_job *job, const char *text, size_t size,
+			       struct base_buf *out)
+{
+	static const char *const names[] = {"trial.ptx", "trial.cubin", "trial.log"};
+	struct call c = {.job = job, .text = text, .size = size, .result = tool_temp("result.ptx")};
+	struct work w = {.job = job};
+	char *result;
+	size_t n;
+
+	if (strstr(text, INST_MARKER))
+		return TOOL_LEFT;
+	for (size_t i = 0; i < BASE_COUNTOF(names); i++) {
+		if (!tool_temp(names[i]))
+			return TOOL_FAILED;
+	}
+	if (!c.result)
+		return TOOL_FAILED;
+	int rc = tool_call(rewrite_call, &c);
+	if (rc > TOOL_FAILED)
+		return failed(&w, rc > TOOL_SIGNAL ? "the instrumenter crashed: please report this"
+						   : "the instrumenter stopped");
+	if (rc == TOOL_CHANGED) {
+		if (base_read_file(c.result, &result, &n) != 0)
+			return failed(&w, "its instrumented text can't be read");
+		base_buf_put(out, result, n);
+		free(result);
+	}
+	return (enum tool_outcome)rc;
+}

@@ -1,0 +1,36 @@
+/*
+ * toolchain.h - the front header of src/toolchain: stand-ins for nvcc, cicc, ptxas.
+ *
+ * nvcc looks for its helpers beside argv[0]. tool_nvcc runs the real nvcc from a cached mirror
+ * of the toolkit (symbolic links) in which nvvm/bin/cicc and bin/ptxas are this executable;
+ * nvcc then calls tool_cicc, which rewrites the PTX that the real cicc wrote, and tool_ptxas,
+ * which rewrites PTX that nobody has instrumented yet.
+ *
+ * The executable must dispatch by the last part of argv[0]: see tool_by_name.
+ */
+#ifndef COLLIDER_TOOLCHAIN_H
+#define COLLIDER_TOOLCHAIN_H
+
+/*
+ * Drop-in replacements: same arguments (plus Collider's own, see tool_nvcc_usage), same output,
+ * same exit codes as the real tool. They may replace the process by the real tool, so they may
+ * not return. BASE_EXIT_ENV without a CUDA toolkit, BASE_EXIT_USAGE for a wrong option of ours.
+ *
+ * Environment: CUDA_HOME, CUDA_PATH, PATH (where the toolkit is), COLLIDER_DISABLE=1 (the real
+ * tool, nothing changed), XDG_CACHE_HOME (the mirror), TMPDIR, COLLIDER_TOOL_OPTIONS (from
+ * tool_nvcc to the other two; `sanitize=collide:keep-races:...`, may be set by hand for them).
+ */
+int tool_nvcc(int argc, char **argv);
+int tool_cicc(int argc, char **argv);
+int tool_ptxas(int argc, char **argv);
+
+typedef int tool_main(int argc, char **argv);
+
+/* The tool that a program called `argv0` stands in for: its last part is collider-nvcc, cicc,
+ * ptxas or collider-ptxas. NULL for any other name (the program is `collider` itself). */
+tool_main *tool_by_name(const char *argv0);
+
+/* Collider's own options on the nvcc line, a line of text each, for `collider nvcc --help`. */
+extern const char tool_nvcc_usage[];
+
+#endif

@@ -1,0 +1,484 @@
+/*
+ * agent_test.c - the agent against a stand-in driver, without a GPU.
+ *
+ * Each test runs one program of scenario.c with the agent injected, as
+ * `collider run` would, and looks at the shared file afterwards. Every
+ * program must print "ok": the agent changes no result, whatever happens.
+ * usage: agent_test SCENARIO_PROGRAM AGENT FAKE_CUPTI FOLDER
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "race/shm.h"
+#include "race/site.h"
+
+static char **args;
+static struct race_shm *shm;
+static char out[65536], err[65536];
+static int status;
+static uint64_t heap_bytes = RACE_SHM_HEAP_BYTES;
+
+static void slurp(int fd, char *text, size_t room)
+{
+	ssize_t n;
+
+	lseek(fd, 0, SEEK_SET);
+	n = read(fd, text, room - 1);
+	text[n > 0 ? n : 0] = 0;
+	close(fd);
+}
+
+static void child(const char *name, int file, int out_fd, int err_fd, const char *env)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%d", file);
+	if (file >= 0)
+		setenv(RACE_SHM_ENV, number, 1);
+	setenv("CUDA_INJECTION64_PATH", args[2], 1);
+	setenv("COLLIDER_CUPTI", args[3], 1);
+	setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* entries of contexts stay on purpose */
+	if (env)
+		putenv((char *)(uintptr_t)env);
+	dup2(out_fd, STDOUT_FILENO);
+	dup2(err_fd, STDERR_FILENO);
+	execl(args[1], args[1], name, args[4], (char *)NULL);
+	_exit(127);
+}
+
+/* Runs a scenario; `env` ("NAME=value") may be NULL. The file is left in `shm`. */
+static void start(const char *name, const char *env, int has_file)
+{
+	int file = memfd_create("shm", 0);
+	int out_fd = memfd_create("out", 0), err_fd = memfd_create("err", 0);
+	pid_t pid;
+
+	assert_true(file >= 0 && out_fd >= 0 && err_fd >= 0);
+	assert_int_equal(ftruncate(file, (off_t)RACE_SHM_BYTES), 0);
+	shm = mmap(NULL, RACE_SHM_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	assert_true(shm != MAP_FAILED);
+	shm->magic = RACE_SHM_MAGIC;
+	shm->version = RACE_SHM_VERSION;
+	shm->heap_limit = heap_bytes;
+	shm->rdelay = 5001;
+	shm->wdelay = 1;
+	shm->sample = 32;
+	shm->seed = 7;
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		child(name, has_file ? file : -1, out_fd, err_fd, env);
+	waitpid(pid, &status, 0);
+	close(file);
+	slurp(out_fd, out, sizeof(out));
+	slurp(err_fd, err, sizeof(err));
+	if (strcmp(out, "ok\n") != 0)
+		print_error("%s: status %x, stdout '%s', stderr '%s'\n", name, (unsigned)status,
+			    out, err);
+	assert_string_equal(out, "ok\n");
+}
+
+static void play(const char *name)
+{
+	start(name, NULL, 1);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	if (shm)
+		munmap(shm, RACE_SHM_BYTES);
+	shm = NULL;
+	return 0;
+}
+
+static struct race_region *region(uint32_t i)
+{
+	return (struct race_region *)(void *)((char *)shm + RACE_SHM_REGION0) + i;
+}
+
+static uint32_t slot_of(uint32_t kind)
+{
+	return race_slot_index(race_slot_key(0xc0ffee01, 3, kind));
+}
+
+/* The n-th chunk of a kind, or NULL. */
+static struct race_chunk *chunk(uint32_t kind, unsigned n)
+{
+	for (uint64_t at = 0; at < shm->heap_used;) {
+		struct race_chunk *c = (void *)((char *)shm + RACE_SHM_HEAP + at);
+
+		assert_true(c->room >= sizeof(*c) && c->room % 16 == 0 && c->bytes > 0);
+		if (c->kind == kind && n-- == 0)
+			return c;
+		at += c->room;
+	}
+	return NULL;
+}
+
+static unsigned lines(const char *text)
+{
+	unsigned n = 0;
+
+	for (; *text; text++)
+		n += *text == '\n';
+	return n;
+}
+
+static void expect_kernel(const char *name, uint32_t instrumented, uint64_t count)
+{
+	struct race_chunk *c;
+
+	for (unsigned n = 0; (c = chunk(RACE_CHUNK_KERNEL, n)); n++) {
+		const char *p = (const char *)(c + 1);
+		uint64_t got;
+		uint32_t flag;
+
+		memcpy(&got, p, 8);
+		memcpy(&flag, p + 8, 4);
+		assert_int_equal(c->bytes, 16 + strlen(p + 16) + 1);
+		if (strcmp(p + 16, name) != 0 || flag != instrumented)
+			continue;
+		assert_int_equal(got, count);
+		return;
+	}
+	fail_msg("no chunk for kernel %s", name);
+}
+
+/* A region whose kernels reported `n` races of the one site. */
+static void expect_races(uint32_t i, uint64_t n, uint32_t exact)
+{
+	uint32_t slot = slot_of(RACE_KIND_CLOBBERED_READ);
+	struct race_record *r = &region(i)->records[slot];
+
+	assert_int_equal(r->valid, RACE_RECORD_VALID);
+	assert_int_equal(r->table, 0xc0ffee01);
+	assert_int_equal(r->site, 3);
+	assert_int_equal(region(i)->exact, exact);
+	if (exact)
+		assert_int_equal(region(i)->counts[slot], n);
+}
+
+static void races_are_recorded_with_the_knobs_asked_for(void **state)
+{
+	struct race_region *r;
+	struct race_chunk *c;
+
+	(void)state;
+	play("races");
+	r = region(0);
+	assert_int_equal(shm->agent_state, RACE_AGENT_ATTACHED);
+	assert_int_equal(shm->nprocesses, 1);
+	assert_int_equal(shm->nregions, 1);
+	assert_int_equal(r->state, RACE_REGION_OPEN);
+	assert_string_equal(r->device_name, "Fake GPU");
+	expect_races(0, 4, 1);
+	assert_int_equal(r->records[slot_of(1)].was[0], 2501); /* half of 5001, rounded up */
+	assert_int_equal(r->records[slot_of(1)].was[1], 1);
+	assert_int_equal(r->records[slot_of(1)].now[0], 32);
+	assert_int_equal(r->records[slot_of(1)].now[1], 7);
+	assert_int_equal(r->records[slot_of(1)].lanes, RACE_KNOB_TRAP); /* the module's flags */
+	assert_int_equal(r->checked, 4 * 32);
+	assert_int_equal(r->launches, 4);
+	assert_int_equal(r->modules, 2);
+	assert_int_equal(r->plain_modules, 0);
+	assert_int_equal(r->host_launches, 4);
+	assert_int_equal(r->host_launches_plain, 0);
+	expect_kernel("race", 1, 4);
+	c = chunk(RACE_CHUNK_SITES, 0);
+	assert_non_null(c);
+	assert_int_equal(c->hash, 0xc0ffee01);
+	assert_int_equal(c->bytes, sizeof(struct race_site_blob) + 16);
+	assert_memory_equal((char *)(c + 1) + sizeof(struct race_site_blob),
+			    "\x88\x77\x66\x55\x44\x33\x22\x11\x00\xff", 10);
+	assert_null(chunk(RACE_CHUNK_SITES, 1));
+	assert_null(chunk(RACE_CHUNK_NOTE, 0));
+	assert_string_equal(err, "");
+}
+
+static void clean_program_has_no_record(void **state)
+{
+	(void)state;
+	play("clean");
+	for (uint32_t i = 0; i < RACE_SLOTS; i++)
+		assert_int_equal(region(0)->records[i].valid, 0);
+	assert_int_equal(region(0)->checked, 64);
+	assert_int_equal(region(0)->exact, 1);
+}
+
+static void plain_program_is_told_apart(void **state)
+{
+	(void)state;
+	play("plain");
+	assert_int_equal(region(0)->modules, 0);
+	assert_int_equal(region(0)->plain_modules, 1);
+	assert_int_equal(region(0)->host_launches, 5);
+	assert_int_equal(region(0)->host_launches_plain, 5);
+	expect_kernel("plain", 0, 5);
+	assert_null(chunk(RACE_CHUNK_SITES, 0));
+}
+
+static void library_loaded_before_the_context_is_patched(void **state)
+{
+	(void)state;
+	play("library_before_context");
+	assert_int_equal(shm->nregions, 2);
+	expect_races(0, 1, 1);
+	expect_races(1, 1, 1);
+	assert_int_equal(region(0)->host_launches_plain, 0);
+	expect_kernel("race", 1, 2);
+}
+
+static void reset_keeps_what_was_found(void **state)
+{
+	(void)state;
+	play("reset");
+	assert_int_equal(shm->nregions, 2);
+	assert_int_equal(region(0)->state, RACE_REGION_CLOSED);
+	assert_int_equal(region(1)->state, RACE_REGION_OPEN);
+	expect_races(0, 1, 1);
+	expect_races(1, 1, 1);
+}
+
+static void destroyed_context_is_closed(void **state)
+{
+	(void)state;
+	play("destroy");
+	assert_int_equal(region(0)->state, RACE_REGION_CLOSED);
+	expect_races(0, 1, 1);
+}
+
+static void threads_lose_no_launch(void **state)
+{
+	(void)state;
+	play("threads");
+	assert_int_equal(shm->nregions, 1);
+	assert_int_equal(region(0)->modules, 1);
+	assert_int_equal(region(0)->host_launches, 400);
+	expect_races(0, 400, 1);
+	expect_kernel("race", 1, 400);
+}
+
+static void contexts_have_their_own_regions(void **state)
+{
+	(void)state;
+	play("two_contexts");
+	assert_int_equal(shm->nregions, 2);
+	expect_races(0, 7, 1);
+	expect_races(1, 7, 1);
+	expect_kernel("race", 1, 14);
+	assert_null(chunk(RACE_CHUNK_SITES, 1));
+}
+
+static void forked_child_leaves_the_parents_region_alone(void **state)
+{
+	(void)state;
+	play("forks");
+	assert_int_equal(shm->nregions, 2);
+	assert_int_equal(shm->nprocesses, 2);
+	assert_int_not_equal(region(0)->pid, region(1)->pid);
+	expect_races(0, 2, 1);
+	expect_races(1, 2, 1);
+	assert_null(chunk(RACE_CHUNK_SITES, 1)); /* once per file, not per process */
+}
+
+static void record_survives_underscore_exit(void **state)
+{
+	(void)state;
+	play("exits");
+	expect_races(0, 1, 0);
+	assert_int_equal(region(0)->host_launches, 1);
+}
+
+static void record_survives_sigkill(void **state)
+{
+	(void)state;
+	play("killed");
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	expect_races(0, 1, 0);
+	expect_kernel("race", 1, 1);
+}
+
+static void dead_context_keeps_its_last_snapshot(void **state)
+{
+	(void)state;
+	play("traps");
+	expect_races(0, 1, 0);
+	assert_int_equal(region(0)->error, 719);
+	assert_int_equal(region(0)->counts[slot_of(1)], 1);
+	assert_int_equal(region(0)->checked, 32);
+}
+
+static void trap_seen_first_at_exit(void **state)
+{
+	(void)state;
+	play("traps_before_snapshot");
+	expect_races(0, 1, 0);
+	assert_int_equal(region(0)->error, 719);
+}
+
+static void graph_launches_count_its_kernels(void **state)
+{
+	(void)state;
+	play("graph");
+	expect_races(0, 11, 1);
+	assert_int_equal(region(0)->host_launches, 11); /* not the two captured ones */
+	expect_kernel("race", 1, 11);
+}
+
+static void set_up_does_not_break_a_capture(void **state)
+{
+	(void)state;
+	play("first_use_in_capture");
+	expect_races(0, 1, 1);
+}
+
+static void too_many_contexts_are_told(void **state)
+{
+	(void)state;
+	play("many_contexts");
+	assert_int_equal(shm->nregions, 66);
+	expect_races(RACE_REGIONS - 1, 1, 1);
+	assert_non_null(chunk(RACE_CHUNK_NOTE, 1));
+	assert_null(chunk(RACE_CHUNK_NOTE, 2));
+	assert_non_null(strstr(err, "more than 64 contexts"));
+}
+
+static void handle_used_again_is_patched_again(void **state)
+{
+	(void)state;
+	play("handle_again");
+	expect_races(0, 1, 1);
+	assert_int_equal(region(0)->modules, 1);
+	assert_int_equal(region(0)->plain_modules, 2);
+	assert_int_equal(region(0)->host_launches, 2);
+	assert_int_equal(region(0)->host_launches_plain, 1);
+}
+
+static void another_subscriber_is_told(void **state)
+{
+	(void)state;
+	start("races", "FAKE_CUPTI_BUSY=1", 1);
+	assert_int_equal(shm->agent_state, RACE_AGENT_BUSY);
+	assert_int_equal(shm->nregions, 0);
+	assert_non_null(chunk(RACE_CHUNK_NOTE, 0));
+	assert_non_null(strstr(err, "another tool"));
+	assert_int_equal(lines(err), 1);
+}
+
+static void missing_cupti_is_told(void **state)
+{
+	(void)state;
+	start("races", "COLLIDER_CUPTI=/nowhere/libcupti.so", 1);
+	assert_int_equal(shm->agent_state, RACE_AGENT_NO_CUPTI);
+	assert_non_null(strstr(err, "libcupti was not found"));
+	assert_int_equal(lines(err), 1);
+}
+
+static void refused_registration_is_told(void **state)
+{
+	(void)state;
+	start("races", "FAKE_NO_REGISTER=1", 1);
+	assert_int_equal(shm->agent_state, RACE_AGENT_ATTACHED);
+	assert_int_equal(region(0)->modules, 0);
+	assert_int_equal(region(0)->host_launches, 4);
+	assert_int_equal(region(0)->host_launches_plain, 4);
+	assert_non_null(strstr(err, "mem_host_register"));
+	assert_int_equal(lines(err), 1);
+}
+
+static void wrong_descriptor_is_told(void **state)
+{
+	(void)state;
+	start("races", RACE_SHM_ENV "=999", 1);
+	assert_int_equal(shm->agent_state, RACE_AGENT_NONE);
+	assert_non_null(strstr(err, "is not a file made by"));
+	assert_int_equal(lines(err), 1);
+}
+
+static unsigned times(const char *text, const char *what)
+{
+	unsigned n = 0;
+
+	while ((text = strstr(text, what))) {
+		text += strlen(what);
+		n++;
+	}
+	return n;
+}
+
+static void without_collider_run_the_agent_reports_itself(void **state)
+{
+	(void)state;
+	start("races", NULL, 0);
+	assert_int_equal(shm->heap_used, 0);
+	assert_non_null(strstr(err, "lobbered read")); /* the one kind there is */
+	assert_non_null(strstr(err, "128"));	       /* checked accesses */
+	start("clean", NULL, 0);
+	assert_null(strstr(err, "lobbered read"));
+	start("forks", NULL, 0);
+	assert_int_equal(times(err, "lobbered read"), 1); /* the child does not report */
+}
+
+static void full_heap_is_survived(void **state)
+{
+	(void)state;
+	heap_bytes = 64;
+	start("races", NULL, 1);
+	heap_bytes = RACE_SHM_HEAP_BYTES;
+	assert_int_equal(region(0)->host_launches, 4);
+	expect_races(0, 4, 1);
+	assert_true(shm->heap_used <= 64);
+	assert_non_null(strstr(err, "the shared file is full"));
+}
+
+#define TEST(f) cmocka_unit_test_teardown(f, teardown)
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(races_are_recorded_with_the_knobs_asked_for),
+		TEST(clean_program_has_no_record),
+		TEST(plain_program_is_told_apart),
+		TEST(library_loaded_before_the_context_is_patched),
+		TEST(reset_keeps_what_was_found),
+		TEST(destroyed_context_is_closed),
+		TEST(threads_lose_no_launch),
+		TEST(contexts_have_their_own_regions),
+		TEST(forked_child_leaves_the_parents_region_alone),
+		TEST(record_survives_underscore_exit),
+		TEST(record_survives_sigkill),
+		TEST(dead_context_keeps_its_last_snapshot),
+		TEST(trap_seen_first_at_exit),
+		TEST(graph_launches_count_its_kernels),
+		TEST(set_up_does_not_break_a_capture),
+		TEST(too_many_contexts_are_told),
+		TEST(handle_used_again_is_patched_again),
+		TEST(another_subscriber_is_told),
+		TEST(missing_cupti_is_told),
+		TEST(refused_registration_is_told),
+		TEST(wrong_descriptor_is_told),
+		TEST(without_collider_run_the_agent_reports_itself),
+		TEST(full_heap_is_survived),
+	};
+
+	if (argc != 5)
+		return 2;
+	args = argv;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,22 @@
+/*
+ * fake.h - between the stand-in driver and the stand-in CUPTI.
+ */
+#ifndef TESTS_AGENT_FAKE_H
+#define TESTS_AGENT_FAKE_H
+
+#include <stdbool.h>
+
+#include <cuda.h>
+#include <cupti.h>
+
+struct fake_subscriber {
+	CUpti_CallbackFunc call; /* NULL: nobody */
+	void *user;
+	bool driver[CUPTI_DRIVER_TRACE_CBID_SIZE];
+	bool resource[CUPTI_CBID_RESOURCE_SIZE];
+};
+
+/* Owned by the stand-in driver. */
+struct fake_subscriber *fake_subscriber(void);
+
+#endif

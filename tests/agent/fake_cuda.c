@@ -1,0 +1,671 @@
+/*
+ * fake_cuda.c - stands in for libcuda.so.1: what the agent and its tests call.
+ *
+ * Device memory is host memory. A launched kernel runs at once, by its name:
+ *   race   reports through the host build of __collider_report; the values of
+ *          the record are the knobs that it saw
+ *   clean  counts checked accesses, reports nothing
+ *   trap   kills its context with CUDA_ERROR_LAUNCH_FAILED
+ * and anything else does nothing. Strict where the agent must be careful:
+ *   - during the callbacks for a loaded module and a new context the driver's
+ *     lock is held; a driver call from inside one aborts;
+ *   - while a stream is captured, allocation fails and breaks the capture
+ *     unless the thread's mode is relaxed;
+ *   - a dead context answers every call with its error;
+ *   - handles of unloaded modules are used again at once.
+ * FAKE_NO_REGISTER=1: cuMemHostRegister fails.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../device/host_report.h"
+#include "fake.h"
+
+#define MAX_CTX	 128
+#define MAX_NODE 16
+
+struct CUctx_st {
+	CUresult error;
+	bool is_alive;
+	int number;
+};
+
+struct CUmod_st {
+	bool is_used;
+	bool is_instrumented;
+	struct race_knobs knobs;
+};
+
+/* CUfunction and CUkernel may be passed for each other, so both start with a tag. */
+enum tag { TAG_FUNCTION = 0x66, TAG_KERNEL = 0x6b };
+
+struct CUfunc_st {
+	enum tag tag;
+	CUmodule module;
+	char name[32];
+};
+
+struct CUkern_st {
+	enum tag tag;
+	CUlibrary library;
+	char name[32];
+};
+
+struct CUlib_st {
+	const char *image;
+	CUmodule module[MAX_CTX];
+};
+
+struct CUstream_st {
+	CUgraph capture;
+};
+
+struct CUgraph_st {
+	CUfunction node[MAX_NODE];
+	size_t n;
+};
+
+static struct fake_subscriber subscriber;
+static struct CUctx_st ctxs[MAX_CTX];
+static int nctx;
+static CUcontext primary;
+static struct CUmod_st mods[256];
+static int captures;
+static bool is_capture_broken;
+static pthread_mutex_t driver_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static __thread CUcontext stack[8];
+static __thread int depth;
+static __thread bool in_locked_callback;
+static __thread CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
+struct fake_subscriber *fake_subscriber(void)
+{
+	return &subscriber;
+}
+
+static CUcontext top(void)
+{
+	return depth ? stack[depth - 1] : NULL;
+}
+
+/* Every entry point passes here. */
+static CUresult check(bool needs_context)
+{
+	if (in_locked_callback) {
+		fprintf(stderr, "fake: driver call from inside a locked callback\n");
+		abort();
+	}
+	if (needs_context && !top())
+		return CUDA_ERROR_INVALID_CONTEXT;
+	return needs_context ? top()->error : CUDA_SUCCESS;
+}
+
+/* ---- callbacks ----------------------------------------------------------- */
+
+struct call {
+	CUpti_CallbackData data;
+	uint64_t correlation;
+	CUresult result;
+	CUpti_CallbackId id;
+};
+
+static void begin(struct call *c, CUpti_CallbackId id, const void *params, const char *symbol)
+{
+	memset(c, 0, sizeof(*c));
+	c->id = id;
+	c->data.functionParams = params;
+	c->data.functionReturnValue = &c->result;
+	c->data.symbolName = symbol;
+	c->data.correlationData = &c->correlation;
+	c->data.context = top();
+	c->data.callbackSite = CUPTI_API_ENTER;
+	if (subscriber.call && subscriber.driver[id])
+		subscriber.call(subscriber.user, CUPTI_CB_DOMAIN_DRIVER_API, id, &c->data);
+}
+
+static CUresult end(struct call *c, CUresult result)
+{
+	c->result = result;
+	c->data.context = top();
+	c->data.callbackSite = CUPTI_API_EXIT;
+	if (subscriber.call && subscriber.driver[c->id])
+		subscriber.call(subscriber.user, CUPTI_CB_DOMAIN_DRIVER_API, c->id, &c->data);
+	return result;
+}
+
+#define ID(f) CUPTI_DRIVER_TRACE_CBID_##f
+
+static void resource(CUpti_CallbackId id, CUcontext ctx, void *descriptor, bool is_locked)
+{
+	CUpti_ResourceData d = {.context = ctx, .resourceDescriptor = descriptor};
+
+	if (!subscriber.call || !subscriber.resource[id])
+		return;
+	if (is_locked) {
+		pthread_mutex_lock(&driver_lock);
+		in_locked_callback = true;
+	}
+	subscriber.call(subscriber.user, CUPTI_CB_DOMAIN_RESOURCE, id, &d);
+	if (is_locked) {
+		in_locked_callback = false;
+		pthread_mutex_unlock(&driver_lock);
+	}
+}
+
+/* ---- start, contexts ------------------------------------------------------ */
+
+CUresult cuInit(unsigned flags)
+{
+	const char *path = getenv("CUDA_INJECTION64_PATH");
+	static bool is_done;
+	void *lib, *entry;
+	int (*init)(void);
+
+	(void)flags;
+	if (is_done || !path)
+		return CUDA_SUCCESS;
+	is_done = true;
+	lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	entry = lib ? dlsym(lib, "InitializeInjection") : NULL;
+	if (!entry) {
+		fprintf(stderr, "fake: %s\n", dlerror());
+		return CUDA_ERROR_SHARED_OBJECT_INIT_FAILED;
+	}
+	memcpy(&init, &entry, sizeof(init));
+	return init() ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
+}
+
+static CUcontext new_ctx(void)
+{
+	CUcontext c = NULL;
+
+	pthread_mutex_lock(&driver_lock);
+	for (int i = 0; i < nctx && !c; i++)
+		if (!ctxs[i].is_alive)
+			c = &ctxs[i]; /* an address is used again, as by the real driver */
+	if (!c && nctx < MAX_CTX)
+		c = &ctxs[nctx++];
+	if (!c)
+		abort();
+	c->error = CUDA_SUCCESS;
+	c->is_alive = true;
+	c->number = (int)(c - ctxs);
+	pthread_mutex_unlock(&driver_lock);
+	resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, c, NULL, true);
+	return c;
+}
+
+static void end_ctx(CUcontext c)
+{
+	resource(CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, c, NULL, false);
+	c->is_alive = false;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice dev)
+{
+	(void)dev;
+	if (!primary)
+		primary = new_ctx();
+	*c = primary;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
+{
+	cuDevicePrimaryCtxReset_v2_params p = {dev};
+	struct call c;
+
+	begin(&c, ID(cuDevicePrimaryCtxReset_v2), &p, NULL);
+	if (primary)
+		end_ctx(primary);
+	primary = NULL;
+	depth = 0;
+	return end(&c, CUDA_SUCCESS);
+}
+
+#undef cuCtxCreate
+CUresult cuCtxCreate(CUcontext *c, unsigned flags, CUdevice dev)
+{
+	(void)flags;
+	(void)dev;
+	*c = new_ctx();
+	stack[depth++] = *c;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxDestroy_v2(CUcontext ctx)
+{
+	cuCtxDestroy_v2_params p = {ctx};
+	struct call c;
+
+	begin(&c, ID(cuCtxDestroy_v2), &p, NULL);
+	end_ctx(ctx);
+	if (top() == ctx)
+		depth--;
+	return end(&c, CUDA_SUCCESS);
+}
+
+CUresult cuCtxSetCurrent(CUcontext ctx)
+{
+	depth = ctx ? 1 : 0;
+	stack[0] = ctx;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPushCurrent_v2(CUcontext ctx)
+{
+	CUresult r = check(false);
+
+	if (!ctx->is_alive)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	stack[depth++] = ctx;
+	return r;
+}
+
+CUresult cuCtxPopCurrent_v2(CUcontext *ctx)
+{
+	*ctx = top();
+	depth--;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetDevice(CUdevice *dev)
+{
+	*dev = 0;
+	return check(true);
+}
+
+CUresult cuDeviceGetName(char *name, int n, CUdevice dev)
+{
+	(void)dev;
+	snprintf(name, (size_t)n, "Fake GPU");
+	return check(false);
+}
+
+CUresult cuCtxSynchronize(void)
+{
+	struct call c;
+
+	begin(&c, ID(cuCtxSynchronize), NULL, NULL);
+	return end(&c, check(true));
+}
+
+/* ---- memory, streams, events ---------------------------------------------- */
+
+static CUresult check_unsafe(void)
+{
+	CUresult r = check(true);
+
+	if (r == CUDA_SUCCESS && captures && capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED) {
+		is_capture_broken = true;
+		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	}
+	return r;
+}
+
+CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t n)
+{
+	CUresult r = check_unsafe();
+
+	if (r != CUDA_SUCCESS)
+		return r;
+	*p = (CUdeviceptr)(uintptr_t)malloc(n);
+	return *p ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuMemsetD8Async(CUdeviceptr p, unsigned char v, size_t n, CUstream s)
+{
+	CUresult r = check(true);
+
+	(void)s;
+	if (r == CUDA_SUCCESS)
+		memset((void *)(uintptr_t)p, v, n);
+	return r;
+}
+
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t n, CUstream s)
+{
+	CUresult r = check(true);
+
+	(void)s;
+	if (r == CUDA_SUCCESS)
+		memcpy((void *)(uintptr_t)to, from, n);
+	return r;
+}
+
+CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t n, CUstream s)
+{
+	CUresult r = check(true);
+
+	(void)s;
+	if (r == CUDA_SUCCESS)
+		memcpy(to, (const void *)(uintptr_t)from, n);
+	return r;
+}
+
+CUresult cuMemHostRegister_v2(void *p, size_t n, unsigned flags)
+{
+	CUresult r = check_unsafe();
+
+	(void)flags;
+	if (r == CUDA_SUCCESS && ((uintptr_t)p % 4096 || n % 4096 || getenv("FAKE_NO_REGISTER")))
+		return CUDA_ERROR_NOT_SUPPORTED;
+	return r;
+}
+
+CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *d, void *p, unsigned flags)
+{
+	(void)flags;
+	*d = (CUdeviceptr)(uintptr_t)p;
+	return check(true);
+}
+
+CUresult cuStreamCreate(CUstream *s, unsigned flags)
+{
+	(void)flags;
+	*s = calloc(1, sizeof(**s));
+	return check(true);
+}
+
+CUresult cuStreamSynchronize(CUstream s)
+{
+	cuStreamSynchronize_params p = {s};
+	struct call c;
+
+	begin(&c, ID(cuStreamSynchronize), &p, NULL);
+	return end(&c, check(true));
+}
+
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
+{
+	CUstreamCaptureMode old = capture_mode;
+
+	capture_mode = *mode;
+	*mode = old;
+	return check(false);
+}
+
+CUresult cuEventCreate(CUevent *e, unsigned flags)
+{
+	(void)flags;
+	*e = NULL;
+	return check(true);
+}
+
+CUresult cuCtxRecordEvent(CUcontext ctx, CUevent e)
+{
+	(void)e;
+	return ctx->error;
+}
+
+CUresult cuEventQuery(CUevent e)
+{
+	(void)e;
+	return check(true);
+}
+
+/* ---- modules, libraries --------------------------------------------------- */
+
+static size_t image_size(const char *image)
+{
+	size_t size;
+
+	/* The tests put the size before the image, where a fat binary's header would be. */
+	memcpy(&size, image - sizeof(size), sizeof(size));
+	return size;
+}
+
+static CUmodule new_module(const char *image)
+{
+	size_t size = image_size(image);
+	CUpti_ModuleResourceData d = {.moduleId = 1, .cubinSize = size, .pCubin = image};
+	CUmodule m = NULL;
+
+	pthread_mutex_lock(&driver_lock);
+	for (size_t i = 0; i < sizeof(mods) / sizeof(mods[0]) && !m; i++)
+		if (!mods[i].is_used)
+			m = &mods[i];
+	if (!m)
+		abort();
+	m->is_used = true;
+	pthread_mutex_unlock(&driver_lock);
+	memset(&m->knobs, 0, sizeof(m->knobs));
+	m->knobs.flags = RACE_KNOB_TRAP; /* the module's own: must be left alone */
+	m->is_instrumented = memmem(image, size, RACE_KNOBS_SYMBOL, sizeof(RACE_KNOBS_SYMBOL));
+	resource(CUPTI_CBID_RESOURCE_MODULE_LOADED, top(), &d, true);
+	return m;
+}
+
+CUresult cuModuleLoadData(CUmodule *m, const void *image)
+{
+	cuModuleLoadData_params p = {m, image};
+	struct call c;
+
+	begin(&c, ID(cuModuleLoadData), &p, NULL);
+	*m = new_module(image);
+	return end(&c, check(true));
+}
+
+CUresult cuModuleUnload(CUmodule m)
+{
+	cuModuleUnload_params p = {m};
+	struct call c;
+
+	begin(&c, ID(cuModuleUnload), &p, NULL);
+	m->is_used = false;
+	return end(&c, check(true));
+}
+
+CUresult cuModuleGetFunction(CUfunction *f, CUmodule m, const char *name)
+{
+	cuModuleGetFunction_params p = {f, m, name};
+	struct call c;
+
+	begin(&c, ID(cuModuleGetFunction), &p, NULL);
+	*f = calloc(1, sizeof(**f));
+	(*f)->tag = TAG_FUNCTION;
+	(*f)->module = m;
+	snprintf((*f)->name, sizeof((*f)->name), "%s", name);
+	return end(&c, check(true));
+}
+
+CUresult cuModuleGetGlobal_v2(CUdeviceptr *p, size_t *bytes, CUmodule m, const char *name)
+{
+	CUresult r = check(true);
+
+	if (r != CUDA_SUCCESS)
+		return r;
+	if (!m->is_instrumented || strcmp(name, RACE_KNOBS_SYMBOL) != 0)
+		return CUDA_ERROR_NOT_FOUND;
+	*p = (CUdeviceptr)(uintptr_t)&m->knobs;
+	*bytes = sizeof(m->knobs);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuLibraryLoadData(CUlibrary *lib, const void *code, CUjit_option *o, void **ov,
+			   unsigned no, CUlibraryOption *lo, void **lov, unsigned nlo)
+{
+	cuLibraryLoadData_params p = {lib, code, o, ov, no, lo, lov, nlo};
+	struct call c;
+
+	begin(&c, ID(cuLibraryLoadData), &p, NULL);
+	*lib = calloc(1, sizeof(**lib));
+	(*lib)->image = code;
+	return end(&c, check(false));
+}
+
+CUresult cuLibraryGetModule(CUmodule *m, CUlibrary lib)
+{
+	cuLibraryGetModule_params p = {m, lib};
+	CUresult r = check(true);
+	struct call c;
+	CUmodule *slot;
+
+	begin(&c, ID(cuLibraryGetModule), &p, NULL);
+	if (r != CUDA_SUCCESS)
+		return end(&c, r);
+	slot = &lib->module[top()->number];
+	if (!*slot)
+		*slot = new_module(lib->image);
+	*m = *slot;
+	return end(&c, CUDA_SUCCESS);
+}
+
+CUresult cuLibraryGetKernel(CUkernel *k, CUlibrary lib, const char *name)
+{
+	cuLibraryGetKernel_params p = {k, lib, name};
+	struct call c;
+
+	begin(&c, ID(cuLibraryGetKernel), &p, NULL);
+	*k = calloc(1, sizeof(**k));
+	(*k)->tag = TAG_KERNEL;
+	(*k)->library = lib;
+	snprintf((*k)->name, sizeof((*k)->name), "%s", name);
+	return end(&c, check(false));
+}
+
+CUresult cuFuncGetModule(CUmodule *m, CUfunction f)
+{
+	if (f->tag != TAG_FUNCTION)
+		return CUDA_ERROR_INVALID_HANDLE;
+	*m = f->module;
+	return check(true);
+}
+
+CUresult cuFuncGetName(const char **name, CUfunction f)
+{
+	*name = f->name;
+	return check(false);
+}
+
+/* ---- launches, graphs ----------------------------------------------------- */
+
+static void report_race(const struct race_knobs *k)
+{
+	host_report(0xc0ffee01, 3, RACE_KIND_CLOBBERED_READ, 0x7000, k->rsleep, k->wsleep,
+		    k->sample, k->seed, k->flags, 4, k->rt);
+}
+
+static CUresult run(CUfunction f)
+{
+	CUkernel kernel = (CUkernel)(void *)f;
+	CUmodule m = f->tag == TAG_FUNCTION ? f->module : kernel->library->module[top()->number];
+	const char *name = f->tag == TAG_FUNCTION ? f->name : kernel->name;
+	struct race_rt *rt;
+
+	if (top()->error)
+		return top()->error;
+	if (!m)
+		m = kernel->library->module[top()->number] = new_module(kernel->library->image);
+	if (strcmp(name, "trap") == 0)
+		top()->error = CUDA_ERROR_LAUNCH_FAILED; /* told by the next call */
+	rt = (struct race_rt *)(uintptr_t)m->knobs.rt;
+	if (!rt)
+		return CUDA_SUCCESS;
+	__atomic_fetch_add(&rt->counters[3].checked, 32, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&rt->counters[250].launches, 1, __ATOMIC_RELAXED);
+	if (strcmp(name, "race") == 0)
+		report_race(&m->knobs);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+			unsigned by, unsigned bz, unsigned shared, CUstream s, void **params,
+			void **extra)
+{
+	cuLaunchKernel_params p = {f, gx, gy, gz, bx, by, bz, shared, s, params, extra};
+	const char *name = f->tag == TAG_FUNCTION ? f->name : ((CUkernel)(void *)f)->name;
+	struct call c;
+	CUresult r = CUDA_SUCCESS;
+
+	begin(&c, ID(cuLaunchKernel), &p, name);
+	if (s && s->capture)
+		s->capture->node[s->capture->n++] = f;
+	else
+		r = run(f);
+	return end(&c, r);
+}
+
+CUresult cuStreamBeginCapture_v2(CUstream s, CUstreamCaptureMode mode)
+{
+	cuStreamBeginCapture_v2_params p = {s, mode};
+	struct call c;
+
+	begin(&c, ID(cuStreamBeginCapture_v2), &p, NULL);
+	s->capture = calloc(1, sizeof(*s->capture));
+	captures++;
+	is_capture_broken = false;
+	return end(&c, check(true));
+}
+
+CUresult cuStreamEndCapture(CUstream s, CUgraph *g)
+{
+	cuStreamEndCapture_params p = {s, g};
+	struct call c;
+
+	begin(&c, ID(cuStreamEndCapture), &p, NULL);
+	*g = s->capture;
+	s->capture = NULL;
+	captures--;
+	return end(&c, is_capture_broken ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : check(true));
+}
+
+CUresult cuStreamIsCapturing(CUstream s, CUstreamCaptureStatus *status)
+{
+	*status = s->capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+	return check(true);
+}
+
+CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph g, unsigned long long flags)
+{
+	cuGraphInstantiateWithFlags_params p = {exec, g, flags};
+	struct call c;
+
+	begin(&c, ID(cuGraphInstantiateWithFlags), &p, NULL);
+	*exec = (CUgraphExec)(void *)g;
+	return end(&c, check(true));
+}
+
+CUresult cuGraphLaunch(CUgraphExec exec, CUstream s)
+{
+	cuGraphLaunch_params p = {exec, s};
+	CUgraph g = (CUgraph)(void *)exec;
+	CUresult r = CUDA_SUCCESS;
+	struct call c;
+
+	begin(&c, ID(cuGraphLaunch), &p, NULL);
+	for (size_t i = 0; i < g->n && r == CUDA_SUCCESS; i++)
+		r = run(g->node[i]);
+	return end(&c, r);
+}
+
+CUresult cuGraphGetNodes(CUgraph g, CUgraphNode *nodes, size_t *n)
+{
+	for (size_t i = 0; nodes && i < g->n; i++)
+		nodes[i] = (CUgraphNode)(void *)g->node[i];
+	*n = g->n;
+	return check(false);
+}
+
+CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type)
+{
+	(void)node;
+	*type = CU_GRAPH_NODE_TYPE_KERNEL;
+	return check(false);
+}
+
+CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *p)
+{
+	memset(p, 0, sizeof(*p));
+	p->func = (CUfunction)(void *)node;
+	return check(false);
+}

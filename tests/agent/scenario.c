@@ -1,0 +1,347 @@
+/*
+ * scenario.c - small CUDA programs, one per name, run on the stand-in driver.
+ *
+ * agent_scenario NAME FOLDER: FOLDER holds instrumented.cubin and plain.cubin.
+ * Each prints "ok" when everything that it did itself went as without the
+ * agent; agent_test.c looks at what the agent left in the shared file.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cuda.h>
+#undef cuCtxCreate
+CUresult cuCtxCreate(CUcontext *c, unsigned flags, CUdevice dev); /* the stand-in's */
+
+static const char *folder;
+
+#define MUST(x)                                                                                    \
+	do {                                                                                       \
+		CUresult r_ = (x);                                                                 \
+		if (r_ != CUDA_SUCCESS) {                                                          \
+			printf("%s: error %d\n", #x, (int)r_);                                     \
+			_exit(9);                                                                  \
+		}                                                                                  \
+	} while (0)
+
+/* An image with its size before it, as the stand-in wants it. */
+static const char *image(const char *name)
+{
+	char path[4096];
+	char *p;
+	size_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s.cubin", folder, name);
+	f = fopen(path, "rb");
+	if (!f)
+		_exit(8);
+	p = malloc((1 << 20) + sizeof(n));
+	if (!p)
+		_exit(8);
+	n = fread(p + sizeof(n), 1, 1 << 20, f);
+	memcpy(p, &n, sizeof(n));
+	fclose(f);
+	return p + sizeof(n);
+}
+
+static CUcontext context(void)
+{
+	CUcontext c;
+
+	MUST(cuCtxCreate(&c, 0, 0));
+	return c;
+}
+
+static CUfunction function(CUmodule m, const char *name)
+{
+	CUfunction f;
+
+	MUST(cuModuleGetFunction(&f, m, name));
+	return f;
+}
+
+static CUmodule module(const char *name)
+{
+	CUmodule m;
+
+	MUST(cuModuleLoadData(&m, image(name)));
+	return m;
+}
+
+static CUresult launch(CUfunction f, CUstream s)
+{
+	return cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, s, NULL, NULL);
+}
+
+/* One context, one module, `n` launches. */
+static CUfunction simple(const char *mod, const char *kernel, int n)
+{
+	CUfunction f;
+
+	context();
+	f = function(module(mod), kernel);
+	for (int i = 0; i < n; i++)
+		MUST(launch(f, NULL));
+	return f;
+}
+
+static void races(void)
+{
+	CUfunction f = simple("instrumented", "race", 3);
+
+	MUST(cuCtxSynchronize());
+	MUST(launch(f, NULL));	/* behind the snapshot: counted by the one at exit */
+	module("instrumented"); /* its table is known */
+}
+
+static void clean(void)
+{
+	simple("instrumented", "clean", 2);
+}
+
+static void plain(void)
+{
+	simple("plain", "plain", 5);
+}
+
+static void library_before_context(void)
+{
+	CUlibrary lib;
+	CUkernel k;
+
+	MUST(cuLibraryLoadData(&lib, image("instrumented"), NULL, NULL, 0, NULL, NULL, 0));
+	MUST(cuLibraryGetKernel(&k, lib, "race"));
+	context();
+	MUST(launch((CUfunction)(void *)k, NULL));
+	context(); /* a second context has a module of its own */
+	MUST(launch((CUfunction)(void *)k, NULL));
+}
+
+static void reset(void)
+{
+	for (int i = 0; i < 2; i++) {
+		CUcontext c;
+		CUfunction f;
+
+		MUST(cuDevicePrimaryCtxRetain(&c, 0));
+		MUST(cuCtxSetCurrent(c));
+		f = function(module("instrumented"), "race");
+		MUST(launch(f, NULL));
+		if (i == 0)
+			MUST(cuDevicePrimaryCtxReset_v2(0));
+	}
+}
+
+static void destroy(void)
+{
+	CUcontext c = context();
+
+	MUST(launch(function(module("instrumented"), "race"), NULL));
+	MUST(cuCtxDestroy_v2(c));
+}
+
+static CUmodule shared_module;
+static pthread_barrier_t start;
+
+static void *one_thread(void *arg)
+{
+	CUfunction f;
+
+	MUST(cuCtxSetCurrent(arg));
+	f = function(shared_module, "race");
+	pthread_barrier_wait(&start);
+	for (int i = 0; i < 100; i++)
+		MUST(launch(f, NULL));
+	MUST(cuCtxSynchronize());
+	return NULL;
+}
+
+static void threads(void)
+{
+	CUcontext c = context();
+	pthread_t t[4];
+
+	shared_module = module("instrumented");
+	pthread_barrier_init(&start, NULL, 4);
+	for (int i = 0; i < 4; i++)
+		pthread_create(&t[i], NULL, one_thread, c);
+	for (int i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+}
+
+static void *own_context(void *arg)
+{
+	simple("instrumented", "race", 7);
+	return arg;
+}
+
+static void two_contexts(void)
+{
+	pthread_t t[2];
+
+	for (int i = 0; i < 2; i++)
+		pthread_create(&t[i], NULL, own_context, NULL);
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+}
+
+static void forks(void)
+{
+	CUfunction f = simple("instrumented", "race", 1);
+	int status = 0;
+	pid_t child = fork();
+
+	if (child == 0) { /* the stand-in lets a child start anew */
+		MUST(cuCtxSetCurrent(NULL));
+		simple("instrumented", "race", 2);
+		exit(0);
+	}
+	waitpid(child, &status, 0);
+	if (status)
+		_exit(7);
+	MUST(launch(f, NULL));
+}
+
+static void exits(void)
+{
+	simple("instrumented", "race", 1);
+	puts("ok");
+	fflush(stdout);
+	_exit(0);
+}
+
+static void killed(void)
+{
+	simple("instrumented", "race", 1);
+	puts("ok");
+	fflush(stdout);
+	raise(SIGKILL);
+}
+
+static void traps(void)
+{
+	CUmodule m;
+
+	context();
+	m = module("instrumented");
+	MUST(launch(function(m, "race"), NULL));
+	MUST(cuCtxSynchronize());
+	MUST(launch(function(m, "trap"), NULL));
+	if (cuCtxSynchronize() != CUDA_ERROR_LAUNCH_FAILED)
+		_exit(6);
+}
+
+static void traps_before_snapshot(void)
+{
+	context();
+	MUST(launch(function(module("instrumented"), "race"), NULL));
+	MUST(launch(function(module("instrumented"), "trap"), NULL));
+}
+
+static void graph(void)
+{
+	CUfunction f;
+	CUgraphExec exec;
+	CUgraph g;
+	CUstream s;
+
+	f = simple("instrumented", "race", 1);
+	MUST(cuStreamCreate(&s, 0));
+	MUST(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	MUST(launch(f, s));
+	MUST(launch(f, s));
+	MUST(cuStreamEndCapture(s, &g));
+	MUST(cuGraphInstantiateWithFlags(&exec, g, 0));
+	for (int i = 0; i < 5; i++)
+		MUST(cuGraphLaunch(exec, s));
+}
+
+/* The agent sets up its context while the program captures: that must not break the capture. */
+static void first_use_in_capture(void)
+{
+	CUgraphExec exec;
+	CUgraph g;
+	CUstream s;
+
+	context();
+	MUST(cuStreamCreate(&s, 0));
+	MUST(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	MUST(launch(function(module("instrumented"), "race"), s));
+	MUST(cuStreamEndCapture(s, &g));
+	MUST(cuGraphInstantiateWithFlags(&exec, g, 0));
+	MUST(cuGraphLaunch(exec, s));
+}
+
+static void many_contexts(void)
+{
+	for (int i = 0; i < 66; i++) {
+		simple("instrumented", "race", 1);
+		if (i % 2)
+			MUST(cuCtxSetCurrent(NULL));
+	}
+}
+
+/* The stand-in uses a handle again at once. */
+static void handle_again(void)
+{
+	CUmodule m, again;
+
+	context();
+	m = module("plain");
+	MUST(launch(function(m, "plain"), NULL));
+	MUST(cuModuleUnload(m));
+	again = module("instrumented");
+	if (again != m)
+		_exit(5);
+	MUST(launch(function(again, "race"), NULL));
+	MUST(cuModuleUnload(again));
+	module("plain");
+}
+
+static const struct scenario {
+	const char *name;
+	void (*run)(void);
+} scenarios[] = {
+	{"races", races},
+	{"clean", clean},
+	{"plain", plain},
+	{"library_before_context", library_before_context},
+	{"reset", reset},
+	{"destroy", destroy},
+	{"threads", threads},
+	{"two_contexts", two_contexts},
+	{"forks", forks},
+	{"exits", exits},
+	{"killed", killed},
+	{"traps", traps},
+	{"traps_before_snapshot", traps_before_snapshot},
+	{"graph", graph},
+	{"first_use_in_capture", first_use_in_capture},
+	{"many_contexts", many_contexts},
+	{"handle_again", handle_again},
+};
+
+int main(int argc, char **argv)
+{
+	if (argc != 3)
+		return 2;
+	folder = argv[2];
+	MUST(cuInit(0));
+	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
+		if (strcmp(scenarios[i].name, argv[1]) != 0)
+			continue;
+		scenarios[i].run();
+		puts("ok");
+		return 0;
+	}
+	return 3;
+}

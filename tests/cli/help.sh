@@ -1,0 +1,65 @@
+# help.sh - help, version, manual page, and the generated docs/options.md.
+. "$(dirname "$0")/lib.sh"
+
+try 0 "$collider" help
+has out "Usage: collider COMMAND"
+for c in nvcc ptxas instrument run report; do
+	has out "  $c "
+done
+hasnt out prove
+is err ""
+try 0 "$collider" --help
+has out "Usage: collider COMMAND"
+try 0 "$collider" help --help
+has out "Usage: collider COMMAND"
+
+# Each command explains itself in two ways, with the same words.
+for c in instrument run report; do
+	try 0 "$collider" help $c
+	has out "Usage: collider $c"
+	has out "Options:"
+	has out "Examples:"
+	cp "$T/out" "$T/help"
+	try 0 "$collider" $c --help
+	cmp -s "$T/out" "$T/help" || fail "$c --help differs from help $c"
+	try 0 "$collider" $c -h
+	cmp -s "$T/out" "$T/help" || fail "$c -h differs from help $c"
+	is err ""
+done
+for c in nvcc ptxas; do
+	try 0 "$collider" help $c
+	has out "Usage: collider $c"
+done
+
+try 0 "$collider" --version
+lines out 1
+has out "collider "
+
+# docs/options.md is what the table says, and docs/exit-codes.md knows every code of it.
+try 0 "$collider" help --markdown
+cmp -s "$T/out" "$src/docs/options.md" ||
+	fail "docs/options.md is old; renew it: collider help --markdown > docs/options.md"
+for code in $(sed -n '/^## Exit codes/,$s/^- `\([0-9]*\)`.*/\1/p' "$T/out"); do
+	grep -q "| $code |" "$src/docs/exit-codes.md" || fail "docs/exit-codes.md lacks $code"
+done
+
+# The manual page goes through a roff without a complaint, where there is one.
+try 0 "$collider" help --man
+has out ".TH COLLIDER 1"
+has out ".SH EXIT STATUS"
+cp "$T/out" "$T/collider.1"
+if command -v groff >/dev/null; then
+	try 0 groff -man -Tascii -P-c -P-b -P-u -ww "$T/collider.1"
+	is err ""
+	has out "--rdelay=NS"
+fi
+man=$(dirname "$collider")/../share/man/man1/collider.1
+cmp -s "$T/collider.1" "$man" || fail "the built manual page differs from help --man"
+
+# A full disk is an error.
+if [ -w /dev/full ]; then
+	"$collider" help >/dev/full 2>"$T/err"
+	[ $? = 3 ] || fail "help to /dev/full"
+	has err "No space left"
+fi
+finish

@@ -1,0 +1,152 @@
+# run.sh - collider run around fake_app: the report comes out after every kind of end, the exit
+# code is the program's, and nothing of ours goes to standard output.
+. "$(dirname "$0")/lib.sh"
+export COLLIDER_AGENT="$fake" # any file does: fake_app writes what an agent would
+
+# Every end, with and without a finding.
+for end in exit=0 exit=3 kill=9 kill=15; do
+	case $end in
+	exit=*) code=${end#exit=} ;;
+	kill=*) code=$((128 + ${end#kill=})) ;;
+	esac
+	try $code "$collider" run -- "$fake" race say=hello $end
+	is out hello
+	has err "fake.cu:42"
+	has err "fake_kernel"
+	try $code "$collider" run -- "$fake" attach say=hello $end
+	is out hello
+	hasnt err "fake.cu:42"
+	try $code "$collider" run --error-exitcode=99 -- "$fake" attach $end
+	try 99 "$collider" run --error-exitcode=99 -- "$fake" race $end
+done
+try 137 "$collider" run "$fake" race kill=9
+has err "killed by signal 9"
+try 4 "$collider" run "$fake" fork race exit=4
+has err "fake.cu:42"
+
+# Only data races count for the exit code; what was never completed is no finding.
+try 0 "$collider" run --error-exitcode=99 "$fake" possible
+has err "fake.cu:42"
+try 0 "$collider" run --error-exitcode=99 --show-possible=no "$fake" possible
+try 0 "$collider" run --error-exitcode=99 "$fake" half-record
+hasnt err "fake.cu:42"
+
+# A program that never starts CUDA: nothing was checked, and the report says so, --quiet or not.
+try 0 "$collider" run "$fake"
+has err "nothing was checked"
+try 0 "$collider" run --quiet "$fake"
+has err "nothing was checked"
+try 0 "$collider" run --quiet "$fake" attach
+is err ""
+try 0 "$collider" run -q "$fake" race
+has err "fake.cu:42"
+
+# What the program gets: its own arguments, and the variables.
+try 0 "$collider" run --quiet -- "$fake" attach env=CUDA_MODULE_LOADING env=CUDA_INJECTION64_PATH
+is out "EAGER
+$fake"
+try 0 "$collider" run "$fake" attach
+has err "CUDA_MODULE_LOADING was set to EAGER"
+export CUDA_MODULE_LOADING=LAZY
+try 0 "$collider" run "$fake" attach env=CUDA_MODULE_LOADING
+is out LAZY
+hasnt err EAGER
+unset CUDA_MODULE_LOADING
+try 98 "$collider" run "$fake" --rdelay=5
+
+# Programs that can't be run.
+try 127 "$collider" run ./no-such-program
+lines err 1
+has err "collider: error: ./no-such-program: No such file or directory"
+try 126 "$collider" run /
+lines err 1
+try 3 env COLLIDER_AGENT=/nonexistent/agent.so "$collider" run "$fake" say=hello
+lines err 1
+has err "the agent /nonexistent/agent.so: No such file or directory"
+is out ""
+try 1 "$collider" run --suppressions="$T/none" "$fake" say=hello
+is out ""
+has err "$T/none"
+
+# The time limit: the program ends, its findings stay.
+try 143 "$collider" run --timeout=2 "$fake" race sleep=600
+has err "fake.cu:42"
+has err "ended by --timeout=2"
+try 0 "$collider" run --timeout=10m "$fake" race
+hasnt err "ended by"
+
+# Signals sent to us reach the program, and its report comes out.
+"$collider" run "$fake" race say=ready sleep=600 >"$T/out" 2>"$T/err" &
+pid=$!
+while ! grep -q ready "$T/out"; do sleep 0.1; done
+kill -TERM $pid
+wait $pid
+[ $? = 143 ] || fail "exit code after SIGTERM"
+has err "fake.cu:42"
+
+# Delays: presets, and which place wins. The JSON form tells what the program was run with.
+# delays R W ARGUMENTS...
+delays() {
+	r=$1 w=$2
+	shift 2
+	try 0 "$collider" run --format=json "$@" "$fake" attach
+	grep -q "\"rdelay\": *$r\b" "$T/err" || fail "rdelay is not $r"
+	grep -q "\"wdelay\": *$w\b" "$T/err" || fail "wdelay is not $w"
+}
+delays 5000 1
+delays 1 1 --speed=fast
+delays 5000 1 --speed=balanced
+delays 5000 5000 --speed=thorough
+delays 7 1 --speed=fast --rdelay=7
+delays 7 9 --wdelay=9 --rdelay=7
+export COLLIDER_OPTIONS=rdelay=20:wdelay=30
+delays 20 30
+delays 1 1 --speed=fast
+delays 20 8 --wdelay=8
+export COLLIDER_OPTIONS=rdelay=20:speed=thorough
+delays 20 5000
+unset COLLIDER_OPTIONS
+
+# Files: --log-file with the process number, --json, --save.
+try 0 "$collider" run --log-file="$T/log.%p.%%p" "$fake" race
+is err ""
+set -- "$T"/log.[0-9]*.%p
+[ -f "$1" ] && grep -q "fake.cu:42" "$1" || fail "no report in $1"
+try 0 "$collider" run --log-file="$T/none/log" "$fake" race
+has err "$T/none/log"
+has err "fake.cu:42"
+try 5 "$collider" run --json="$T/one.jsonl" --save="$T/two.jsonl" "$fake" race exit=5
+has err "fake.cu:42"
+grep -q "fake.cu" "$T/one.jsonl" || fail "no finding in --json"
+grep -q "fake.cu" "$T/two.jsonl" || fail "no finding in --save"
+
+# Saved reports are read back and merged: the counts add up.
+try 0 "$collider" report "$T/two.jsonl"
+has out "fake.cu:42"
+is err ""
+try 0 "$collider" report --format=json "$T/two.jsonl" "$T/one.jsonl"
+grep -q '"count": *6\b' "$T/out" || fail "3 + 3 is not 6"
+try 1 "$collider" report "$T/none.jsonl"
+lines err 1
+is out ""
+echo 'not a report' >"$T/bad.jsonl"
+try 1 "$collider" report "$T/two.jsonl" "$T/bad.jsonl"
+has err "$T/bad.jsonl:1"
+is out ""
+
+# Suppressions: left out and counted, in the exit code too; --save keeps all.
+echo 'race:fake_kernel' >"$T/rules"
+try 0 "$collider" run --suppressions="$T/rules" --error-exitcode=9 --save="$T/all.jsonl" \
+	"$fake" race
+hasnt err "fake.cu:42"
+has err "suppress"
+try 0 "$collider" report "$T/all.jsonl"
+has out "fake.cu:42"
+
+# Colours only where asked for: a file is no terminal.
+esc=$(printf '\033')
+try 0 "$collider" run "$fake" race
+hasnt err "$esc"
+try 0 "$collider" run --color=always "$fake" race
+has err "$esc"
+finish

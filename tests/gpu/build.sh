@@ -1,0 +1,102 @@
+#!/bin/bash
+# build.sh - build the GPU tests on a machine without a GPU, and pack them for one that has it.
+#
+#   tests/gpu/build.sh OUTDIR [COLLIDER]
+#
+# Every program of examples/ and tests/gpu/racefree/ is built twice, by plain nvcc into
+# OUTDIR/plain and by `collider nvcc` into OUTDIR/collide, for $ARCH (sm_90). The shared
+# cudart is linked (CUDART=static: the other way, 0.7 MB a program) and packed once, so the GPU
+# machine needs only a driver. COLLIDER is the binary
+# (default: build/bin/collider of this repository); without one only the plain half is built
+# and the exit code is 3. OUTDIR/gpu.tar.gz holds the binaries, the sources with their expectations
+# and the scripts that run them; the collider binary and its library travel separately.
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+[ $# -ge 1 ] || { echo "usage: $0 OUTDIR [COLLIDER]" >&2; exit 2; }
+mkdir -p "$1" || exit 2
+out=$(cd "$1" && pwd)
+collider=${2:-$root/build/bin/collider}
+arch=${ARCH:-sm_90}
+jobs=${JOBS:-2}
+nvcc=${NVCC:-nvcc}
+cudart=${CUDART:-shared}
+
+mkdir -p "$out/lib" "$out/plain" "$out/collide" "$out/ptx" "$out/src" "$out/log"
+
+# Flags that a program's header asks for; -G excludes -lineinfo.
+flags_of() {
+	local own
+	own=$(sed -n 's,^// flags: ,,p' "$1")
+	case " $own " in
+	*" -G "*) echo "$own" ;;
+	*) echo "-O3 -lineinfo $own" ;;
+	esac
+}
+
+# build_one HOW SOURCE: HOW is plain, collide or ptx
+build_one() {
+	local how=$1 src=$2 name cmd
+	name=$(basename "$src" .cu)
+	case $how in
+	plain) cmd=("$nvcc") ;;
+	collide) cmd=("$collider" nvcc) ;;
+	ptx) cmd=("$nvcc" -ptx) ;;
+	esac
+	[ "$how" = ptx ] || cmd+=(-cudart "$cudart" -Xlinker -rpath '-Xlinker=$ORIGIN/../lib')
+	# shellcheck disable=SC2046
+	cmd+=($(flags_of "$src") -arch="$arch" -I"$root/examples" "$src" -o "$out/$how/$name")
+	if ! "${cmd[@]}" >"$out/log/$how.$name" 2>&1; then
+		echo "FAIL $how $name: see $out/log/$how.$name" >&2
+		return 1
+	fi
+}
+
+# The optimiser must really do what an invented_* program is about: `// ptx: REGEX`.
+check_ptx() {
+	local src=$1 name pattern
+	name=$(basename "$src" .cu)
+	pattern=$(sed -n 's,^// ptx: ,,p' "$src")
+	[ -n "$pattern" ] || return 0
+	build_one ptx "$src" || return 1
+	if ! tr -d '\n' <"$out/ptx/$name" | grep -Eq -- "$pattern"; then
+		echo "FAIL ptx $name: no match for $pattern" >&2
+		return 1
+	fi
+}
+
+if [ "${BUILD_ONE:-}" ]; then
+	build_one "$BUILD_ONE" "$3"
+	exit
+fi
+
+sources=("$root"/examples/*.cu "$here"/racefree/*.cu)
+failed=0
+hows=plain
+if [ -x "$collider" ]; then
+	hows="plain collide"
+else
+	echo "no collider binary at $collider: plain programs only" >&2
+fi
+for how in $hows; do
+	printf '%s\n' "${sources[@]}" |
+		BUILD_ONE=$how xargs -P "$jobs" -I{} bash "$0" "$out" "$collider" {} || failed=1
+done
+for src in "${sources[@]}"; do
+	check_ptx "$src" || failed=1
+done
+if [ "$cudart" = shared ]; then
+	lib=$(dirname "$(readlink -f "$(command -v "$nvcc")")")/../lib64/libcudart.so
+	cp "$(readlink -f "$lib")" "$out/lib/$(readelf -d "$lib" |
+		sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')" || failed=1
+fi
+mkdir -p "$out/src/examples" "$out/src/racefree"
+cp "$root"/examples/*.cu "$root"/examples/*.h "$out/src/examples/"
+cp "$here"/racefree/*.cu "$here"/racefree/*.h "$out/src/racefree/"
+cp "$here"/run_races.sh "$here"/run_racefree.sh "$here"/common.sh "$out/"
+tar -C "$out" -czf "$out/gpu.tar.gz" lib plain collide src run_races.sh run_racefree.sh common.sh || exit 1
+echo "built $(ls "$out/plain" | wc -l) plain and $(ls "$out/collide" | wc -l) instrumented programs," \
+	"$out/gpu.tar.gz is $(du -k "$out/gpu.tar.gz" | cut -f1) KiB"
+[ $failed -eq 0 ] || exit 1
+[ -x "$collider" ] || exit 3

@@ -1,0 +1,146 @@
+#!/bin/bash
+# run_races.sh - run the racy examples and their fixed twins under collider, on a GPU.
+#
+#   run_races.sh DIR COLLIDER [-k RUNS] [-d RDELAY/WDELAY] [NAME...]
+#
+# DIR is what build.sh packed. A program with `// detector: collide` passes when each run reports
+# one of the expected kinds on a marked line, for every `expect` line of its header, and no data
+# race on any line that isn't marked. A fixed twin passes when no run reports anything that is a
+# data race, and its output is that of the plain build. Exit code 1: a miss, a false
+# positive or a wrong output.
+set -u
+
+usage="usage: $0 DIR COLLIDER [-k RUNS] [-d RDELAY/WDELAY] [NAME...]"
+[ $# -ge 2 ] || { echo "$usage" >&2; exit 2; }
+dir=$(cd "$1" && pwd) || exit 2
+collider=$2
+shift 2
+runs=5
+delays=5000/1
+while getopts k:d: o; do
+	case $o in
+	k) runs=$OPTARG ;;
+	d) delays=$OPTARG ;;
+	*) echo "$usage" >&2; exit 2 ;;
+	esac
+done
+shift $((OPTIND - 1))
+. "$dir/common.sh"
+
+tmp=$(mktemp -d) || exit 2
+trap 'rm -rf "$tmp"' EXIT
+bad=0
+
+# Lines where a race may be reported: all tags of expect and may.
+allowed_lines() {
+	local src=$1 tag
+	for tag in $(sed -n 's,^// expect collide: .* at ,,p; s,^// may: ,,p' "$src" | tr '|' ' '); do
+		lines_of "$src" race "$tag"
+	done
+}
+
+# Checks one report. Prints nothing when all is well, else why not.
+check_racy() {
+	local src=$1 report=$2 spec kinds tags tag lines found kind class file line ok allowed never
+	findings_of "$report" >"$report.found"
+	sed -n 's,^// expect collide: ,,p' "$src" >"$report.want"
+	while IFS= read -r spec; do
+		kinds=$(echo "${spec% at *}" | tr '|' ' ')
+		lines=
+		for tag in $(echo "${spec##* at }" | tr '|' ' '); do
+			lines="$lines $(lines_of "$src" race "$tag")"
+		done
+		ok=0
+		while IFS='|' read -r kind class file line; do
+			has_word "$kind" "$kinds" && has_word "$line" "$lines" && ok=1
+		done <"$report.found"
+		[ $ok -eq 1 ] || echo "missed ${spec##* at }"
+	done <"$report.want"
+	allowed=$(allowed_lines "$src")
+	while IFS='|' read -r kind class file line; do
+		[ "$file" = "$(basename "$src")" ] && has_word "$line" "$allowed" && continue
+		case $class in
+		possible*) never= ;;
+		*) never="false positive $kind at $file:$line" ;;
+		esac
+		for tag in $(sed -n 's,^// never: ,,p' "$src"); do
+			has_word "$line" "$(lines_of "$src" quiet "$tag")" &&
+				never="reported never:$tag ($kind, $class)"
+		done
+		[ -z "$never" ] || echo "$never"
+	done <"$report.found"
+}
+
+check_fixed() {
+	local report=$1 name=$2 kind class file line
+	findings_of "$report" | while IFS='|' read -r kind class file line; do
+		case $class in
+		possible*) ;;
+		*) echo "false positive $kind at $file:$line" ;;
+		esac
+	done
+	cmp -s "$report.out" "$tmp/$name.plain" || echo "output differs: $(head -c 80 "$report.out")"
+}
+
+echo "delays $delays ns, $runs runs each"
+printf '%-20s %-34s %-10s %s\n' program expected "as it must" verdict
+names=("$@")
+if [ ${#names[@]} -eq 0 ]; then
+	for f in "$dir"/src/examples/*.cu; do
+		names+=("$(basename "$f" .cu)")
+	done
+fi
+for name in "${names[@]}"; do
+	src=$dir/src/examples/$name.cu
+	bin=$dir/collide/$name
+	why=
+	good=0
+	required=1
+	expected=nothing
+	if [ ! -x "$bin" ] || [ ! -f "$src" ]; then
+		printf '%-20s %-34s %-10s %s\n' "$name" - "0/$runs" "FAIL: not built"
+		bad=1
+		continue
+	fi
+	if ! grep -q '^// expect: nothing' "$src"; then
+		expected=$(sed -n 's,^// expect collide: .* at ,,p' "$src" | tr '\n' ' ')
+		if grep -q '^// detector: later' "$src"; then
+			required=0
+			expected="(later detectors)"
+		fi
+	else
+		"$dir/plain/$name" >"$tmp/$name.plain" 2>&1 || why="the plain program fails;"
+	fi
+	for ((k = 0; k < runs; k++)); do
+		report=$tmp/$name.$k
+		run_collider 120 "$report" "${delays%/*}" "${delays#*/}" "$bin"
+		rc=$?
+		if [ $rc -ne 0 ] && [ $rc -ne 1 ]; then
+			problem="exit code $rc: $(tail -1 "$report.err" | head -c 80)"
+		elif [ ! -s "$report" ]; then
+			problem="no report"
+		elif [ "$expected" = nothing ]; then
+			problem=$(check_fixed "$report" "$name")
+			[ $rc -eq 0 ] || problem="$problem wrong result"
+		elif [ $required -eq 1 ]; then
+			problem=$(check_racy "$src" "$report")
+		else
+			problem=
+		fi
+		if [ -z "$problem" ]; then
+			good=$((good + 1))
+		else
+			why="$why $(echo "$problem" | sort -u | head -2 | tr '\n' ';')"
+		fi
+	done
+	if [ $good -eq "$runs" ] && [ -z "$why" ]; then
+		verdict=ok
+		[ $required -eq 1 ] || verdict="ok (not required)"
+	else
+		verdict="FAIL:$why"
+		bad=1
+	fi
+	printf '%-20s %-34s %-10s %s\n' "$name" "$expected" "$good/$runs" "$verdict"
+done
+[ $bad -eq 0 ] && echo "all as expected" || echo "NOT as expected"
+exit $bad
