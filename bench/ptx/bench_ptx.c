@@ -95,7 +95,8 @@ static void enlarge(const char *text, size_t size, unsigned times, struct base_b
 			base_buf_put(out, f->head.p, (size_t)(name - f->head.p));
 			base_buf_printf(out, "_copy%u", i);
 			if (f->last) /* up to the end of the last instruction, then close */
-				end = f->last->text.p ? f->last->text.p + f->last->text.n : body + 2;
+				end = f->last->text.p ? f->last->text.p + f->last->text.n
+						      : body + 2;
 			base_buf_put(out, name, (size_t)(end - name));
 			base_buf_puts(out, "\n}\n");
 		}
@@ -157,8 +158,8 @@ int main(int argc, char **argv)
 	if (is_json)
 		printf("[");
 	else
-		printf("%-28s %9s %10s %8s %8s %8s %7s\n", "file", "MB", "insts", "parse",
-		       "print", "both", "mem/in");
+		printf("%-28s %9s %10s %8s %8s %8s %7s\n", "file", "MB", "insts", "parse", "print",
+		       "both", "mem/in");
 	for (int i = 1 + is_json; i < argc; i++)
 		ok &= bench_file(argv[i], is_json, &is_first);
 	if (is_json)

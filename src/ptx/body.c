@@ -59,14 +59,14 @@ static bool parse_inlined(struct ptx_parser *ps, struct ptx_loc *loc, const char
 			return ptx_parse_error(ps, "function_name or inlined_at");
 		w = ptx_lex_ident(&ps->l);
 		ptx_lex_skip(&ps->l);
-		if (ptx_str_is(w, "inlined_at")) {
+		if (PTX_IS(w, "inlined_at")) {
 			if (!parse_number(ps, &loc->in_file) || !parse_number(ps, &loc->in_line) ||
 			    !parse_number(ps, &loc->in_col))
 				return false;
 			*end = ps->l.p;
 			continue;
 		}
-		if (!ptx_str_is(w, "function_name"))
+		if (!PTX_IS(w, "function_name"))
 			return ptx_parse_error(ps, "function_name or inlined_at before it");
 		if (*ps->l.p == '.')
 			ps->l.p++; /* ".debug_str+4" */
@@ -179,7 +179,7 @@ static bool parse_directive(struct ptx_parser *ps)
 	struct ptx_stmt *s;
 	struct ptx_loc *loc;
 
-	if (ptx_str_is(w, "loc")) {
+	if (PTX_IS(w, "loc")) {
 		loc = ptx_parse_loc(ps, start);
 		if (!loc)
 			return false;
@@ -187,7 +187,7 @@ static bool parse_directive(struct ptx_parser *ps)
 		new_stmt(ps, PTX_STMT_LOC, at);
 		return true;
 	}
-	if (ptx_str_is(w, "reg"))
+	if (PTX_IS(w, "reg"))
 		return parse_reg(ps, new_stmt(ps, PTX_STMT_REG, at));
 	if (ptx_is_var_space(w)) {
 		ps->l.p = start;
@@ -195,7 +195,7 @@ static bool parse_directive(struct ptx_parser *ps)
 	}
 	if (w.n == 0)
 		return ptx_parse_error(ps, "a statement");
-	s = new_stmt(ps, ptx_str_is(w, "pragma") ? PTX_STMT_PRAGMA : PTX_STMT_RAW, at);
+	s = new_stmt(ps, PTX_IS(w, "pragma") ? PTX_STMT_PRAGMA : PTX_STMT_RAW, at);
 	return parse_raw(ps, s, start);
 }
 
@@ -205,6 +205,10 @@ static void pend(struct ptx_parser *ps, struct ptx_opnd *o, bool must, struct ba
 {
 	struct ptx_pending pd = {o, o->name, at.line, at.col, must};
 
+	if (o->text.p >= ps->l.line_start) { /* the name itself, unless lines came between */
+		pd.line = ps->l.line;
+		pd.col = (uint32_t)(o->text.p - ps->l.line_start) + 1;
+	}
 	o->label = NULL;
 	base_vec_push(&ps->pending, pd);
 }
@@ -242,9 +246,9 @@ static bool parse_label(struct ptx_parser *ps, struct ptx_str name, struct base_
 	start = ps->l.p;
 	if (*start == '.')
 		w = ptx_lex_dotword(&ps->l);
-	if (ptx_str_is(w, "branchtargets") || ptx_str_is(w, "calltargets"))
+	if (PTX_IS(w, "branchtargets") || PTX_IS(w, "calltargets"))
 		kind = PTX_STMT_TARGETS;
-	else if (ptx_str_is(w, "callprototype"))
+	else if (PTX_IS(w, "callprototype"))
 		kind = PTX_STMT_PROTO;
 	s = new_stmt(ps, kind, at);
 	s->label = ptx_define_label(ps, name, at);
@@ -261,15 +265,20 @@ static bool parse_label(struct ptx_parser *ps, struct ptx_str name, struct base_
 
 static struct ptx_form *find_form(struct ptx_parser *ps, struct ptx_str text)
 {
-	uint64_t head = 0, tail = 0;
+	uint64_t head, tail;
 
 	/* the first and the last bytes tell most spellings apart */
-	memcpy(&head, text.p, text.n < 8 ? text.n : 8);
-	memcpy(&tail, text.p + (text.n < 8 ? 0 : text.n - 8), text.n < 8 ? text.n : 8);
+	if (text.n >= 8) {
+		head = ptx_load64(text.p);
+		tail = ptx_load64(text.p + text.n - 8);
+	} else {
+		head = (unsigned char)text.p[0] | (unsigned)text.p[text.n / 2] << 8;
+		tail = (unsigned char)text.p[text.n - 1];
+	}
 	uint64_t h = (head ^ tail * 0x9e3779b97f4a7c15ull ^ text.n) * 0x9fb21c651e98df25ull;
 	struct ptx_form **slot = &ps->forms[(h >> 40) % PTX_FORM_CACHE];
 
-	if (!*slot || !ptx_str_eq((*slot)->text, text))
+	if (!*slot || (*slot)->text.n != text.n || !ptx_mem_eq((*slot)->text.p, text.p, text.n))
 		*slot = (struct ptx_form *)ptx_forms_intern(ps->m->forms, text);
 	return *slot;
 }

@@ -30,6 +30,7 @@ static void put_value(struct base_buf *b, uint64_t v, unsigned width)
 
 static void add_label(struct ptx_module *m, struct ptx_debug *d, struct ptx_str name)
 {
+	struct base_arena *hash_arena = m->arena;
 	struct debug_label *dl;
 
 	HASH_FIND(hh, d->labels, name.p, name.n, dl);

@@ -21,9 +21,9 @@ static enum ptx_space space_of(struct ptx_str word)
 	for (size_t i = 0; i < BASE_COUNTOF(var_spaces); i++)
 		if (ptx_str_is(word, var_spaces[i].word))
 			return var_spaces[i].space;
-	if (ptx_str_is(word, "shared::cta"))
+	if (PTX_IS(word, "shared::cta"))
 		return PTX_SPACE_SHARED;
-	if (ptx_str_is(word, "param::entry") || ptx_str_is(word, "param::func"))
+	if (PTX_IS(word, "param::entry") || PTX_IS(word, "param::func"))
 		return PTX_SPACE_PARAM;
 	return PTX_SPACE_NONE;
 }
@@ -35,8 +35,7 @@ bool ptx_is_var_space(struct ptx_str word)
 
 static bool is_opaque(struct ptx_str word)
 {
-	return ptx_str_is(word, "texref") || ptx_str_is(word, "samplerref") ||
-	       ptx_str_is(word, "surfref");
+	return PTX_IS(word, "texref") || PTX_IS(word, "samplerref") || PTX_IS(word, "surfref");
 }
 
 /* Everything that dotted words may say about a variable or parameter. */
@@ -97,17 +96,17 @@ static bool parse_decl_word(struct ptx_parser *ps, struct decl *d)
 
 	if (w.n == 0)
 		return ptx_parse_error(ps, "a type or a name");
-	if (ptx_str_is(w, "reg"))
+	if (PTX_IS(w, "reg"))
 		sp = PTX_SPACE_REG;
-	if (ptx_str_is(w, "align"))
+	if (PTX_IS(w, "align"))
 		return parse_u32(ps, d->is_ptr ? &d->ptr_align : &d->align, "an alignment");
-	if (ptx_str_is(w, "attribute")) {
+	if (PTX_IS(w, "attribute")) {
 		if (!skip_parens(ps, &inside))
 			return false;
 		d->is_managed |= str_contains(inside, ".managed");
 		return true;
 	}
-	if (ptx_str_is(w, "ptr")) {
+	if (PTX_IS(w, "ptr")) {
 		d->is_ptr = true;
 	} else if (sp != PTX_SPACE_NONE && d->is_ptr) {
 		d->ptr_space = sp;
@@ -371,43 +370,43 @@ static bool parse_dim3(struct ptx_parser *ps, uint32_t v[3])
 	return true;
 }
 
-/* One directive between a function's parameters and its body. */
+/* What passes need of one directive between a function's parameters and its body. */
+static bool read_attr(struct ptx_parser *ps, struct ptx_func *f, struct ptx_str w)
+{
+	if (PTX_IS(w, "maxntid"))
+		return parse_dim3(ps, f->maxntid);
+	if (PTX_IS(w, "reqntid"))
+		return parse_dim3(ps, f->reqntid);
+	if (PTX_IS(w, "maxnreg"))
+		return parse_u32(ps, &f->maxnreg, "a number");
+	if (PTX_IS(w, "minnctapersm"))
+		return parse_u32(ps, &f->minnctapersm, "a number");
+	if (PTX_IS(w, "noreturn"))
+		f->is_noreturn = true;
+	else if (PTX_IS(w, "reqnctapercluster") || PTX_IS(w, "explicitcluster"))
+		f->has_cluster = true;
+	return true;
+}
+
+/* One such directive; *end is set behind it. Of those not known here, numbers, strings and
+ * brackets are passed over. */
 static bool parse_attr(struct ptx_parser *ps, struct ptx_func *f, const char **end)
 {
 	struct ptx_str w = ptx_lex_dotword(&ps->l);
+	struct ptx_lex behind = ps->l;
 
 	if (w.n == 0)
 		return ptx_parse_error(ps, "a directive");
-	*end = ps->l.p;
-	if (ptx_str_is(w, "maxntid") || ptx_str_is(w, "reqntid")) {
-		if (!parse_dim3(ps, w.p[0] == 'm' ? f->maxntid : f->reqntid))
-			return false;
-	} else if (ptx_str_is(w, "maxnreg")) {
-		if (!parse_u32(ps, &f->maxnreg, "a number"))
-			return false;
-	} else if (ptx_str_is(w, "minnctapersm")) {
-		if (!parse_u32(ps, &f->minnctapersm, "a number"))
-			return false;
-	} else if (ptx_str_is(w, "noreturn")) {
-		f->is_noreturn = true;
-	} else if (ptx_str_is(w, "reqnctapercluster") || ptx_str_is(w, "explicitcluster")) {
-		f->has_cluster = true;
-	}
-	/* the numbers, strings and brackets of any other directive, and .pragma's ';' */
-	const char *last;
-
-	if (ptx_str_is(w, "pragma")) {
-		if (!ptx_lex_until(&ps->l, ";", &last))
+	if (PTX_IS(w, "pragma")) {
+		if (!ptx_lex_until(&ps->l, ";", end))
 			return ptx_parse_error(ps, "';' behind .pragma");
 		*end = ++ps->l.p;
 		return true;
 	}
-	const char *before = ps->l.p;
-
-	ptx_lex_until(&ps->l, ".{;", &last);
-	*end = last > before ? last : before;
-	while (*end > w.p && (ptx_is((*end)[-1], PTX_CC_SPACE) || (*end)[-1] == '\n'))
-		--*end;
+	if (!read_attr(ps, f, w))
+		return false;
+	ps->l = behind;
+	ptx_lex_until(&ps->l, ".{;", end);
 	return true;
 }
 

@@ -26,7 +26,7 @@ uint32_t ptx_regs_room(struct base_arena *a, struct ptx_func *f, uint32_t n, enu
 		f->reg_cap = (uint32_t)cap;
 	}
 	if (n)
-		memset(f->reg_type + first, t, n);
+		memset(f->reg_type + first, (int)t, n);
 	f->nregs += n;
 	return first;
 }
@@ -79,6 +79,21 @@ static void grow_cache(struct ptx_regnames *rn, uint32_t want)
 	rn->cache_cap = cap;
 }
 
+/* "%r" and 5: "%r5". */
+static struct ptx_str number_name(struct base_arena *a, struct ptx_str prefix, uint32_t v)
+{
+	char *p = base_alloc(a, (size_t)prefix.n + 10), digits[10];
+	uint32_t n = prefix.n, k = 0;
+
+	memcpy(p, prefix.p, n);
+	do
+		digits[k++] = (char)('0' + v % 10);
+	while (v /= 10);
+	while (k)
+		p[n++] = digits[--k];
+	return (struct ptx_str){p, n};
+}
+
 struct ptx_str ptx_reg_name(const struct ptx_func *f, uint32_t reg)
 {
 	struct ptx_regnames *rn = f->names;
@@ -93,8 +108,7 @@ struct ptx_str ptx_reg_name(const struct ptx_func *f, uint32_t reg)
 		return d->name;
 	if (reg >= rn->cache_cap)
 		grow_cache(rn, reg + 1);
-	char *p = base_printf(rn->arena, "%.*s%u", (int)d->name.n, d->name.p, reg - d->first);
-	rn->cache[reg] = (struct ptx_str){p, (uint32_t)strlen(p)};
+	rn->cache[reg] = number_name(rn->arena, d->name, reg - d->first);
 	return rn->cache[reg];
 }
 

@@ -121,12 +121,24 @@ static bool apply(struct value *a, struct value b, char code)
 	bool u = a->is_unsigned || b.is_unsigned;
 
 	switch (code) {
-	case '+': a->v = (int64_t)(x + y); break;
-	case '-': a->v = (int64_t)(x - y); break;
-	case '*': a->v = (int64_t)(x * y); break;
-	case '&': a->v = (int64_t)(x & y); break;
-	case '|': a->v = (int64_t)(x | y); break;
-	case '^': a->v = (int64_t)(x ^ y); break;
+	case '+':
+		a->v = (int64_t)(x + y);
+		break;
+	case '-':
+		a->v = (int64_t)(x - y);
+		break;
+	case '*':
+		a->v = (int64_t)(x * y);
+		break;
+	case '&':
+		a->v = (int64_t)(x & y);
+		break;
+	case '|':
+		a->v = (int64_t)(x | y);
+		break;
+	case '^':
+		a->v = (int64_t)(x ^ y);
+		break;
 	case '/':
 	case '%':
 		if (!divide(a, b, code))
@@ -141,14 +153,30 @@ static bool apply(struct value *a, struct value b, char code)
 		else
 			a->v = a->is_unsigned ? (int64_t)(x >> y) : a->v >> y;
 		return true;
-	case 'O': *a = (struct value){x || y, false}; return true;
-	case 'A': *a = (struct value){x && y, false}; return true;
-	case 'E': *a = (struct value){x == y, false}; return true;
-	case 'N': *a = (struct value){x != y, false}; return true;
-	case '<': *a = (struct value){less(*a, b), false}; return true;
-	case '>': *a = (struct value){less(b, *a), false}; return true;
-	case 'l': *a = (struct value){!less(b, *a), false}; return true;
-	case 'g': *a = (struct value){!less(*a, b), false}; return true;
+	case 'O':
+		*a = (struct value){x || y, false};
+		return true;
+	case 'A':
+		*a = (struct value){x && y, false};
+		return true;
+	case 'E':
+		*a = (struct value){x == y, false};
+		return true;
+	case 'N':
+		*a = (struct value){x != y, false};
+		return true;
+	case '<':
+		*a = (struct value){less(*a, b), false};
+		return true;
+	case '>':
+		*a = (struct value){less(b, *a), false};
+		return true;
+	case 'l':
+		*a = (struct value){!less(b, *a), false};
+		return true;
+	case 'g':
+		*a = (struct value){!less(*a, b), false};
+		return true;
 	}
 	a->is_unsigned = u;
 	return true;

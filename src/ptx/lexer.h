@@ -10,19 +10,21 @@
 
 #include "ptx/ptx.h"
 
+#include <string.h>
+
 /* Bits of ptx_class[c]. */
 enum {
 	PTX_CC_FOLLOW = 1 << 0, /* may continue an identifier: letters, digits, _ $ */
-	PTX_CC_START = 1 << 1,  /* may start one: letters, _ $ % */
+	PTX_CC_START = 1 << 1,	/* may start one: letters, _ $ % */
 	PTX_CC_DIGIT = 1 << 2,
-	PTX_CC_SPACE = 1 << 3,   /* blank, tab, carriage return, form feed; not newline */
-	PTX_CC_OPCODE = 1 << 4,  /* may continue an opcode: FOLLOW and '.' */
+	PTX_CC_SPACE = 1 << 3,	 /* blank, tab, carriage return, form feed; not newline */
+	PTX_CC_OPCODE = 1 << 4,	 /* may continue an opcode: FOLLOW and '.' */
 	PTX_CC_OPERATOR = 1 << 5 /* continues a constant expression */
 };
 extern const uint8_t ptx_class[256];
 
 struct ptx_lex {
-	const char *p;   /* next character */
+	const char *p;	 /* next character */
 	const char *end; /* the NUL behind the text */
 	const char *line_start;
 	uint32_t line;
@@ -62,6 +64,39 @@ static inline bool ptx_lex_take(struct ptx_lex *l, char c)
 	l->p++;
 	return true;
 }
+
+static inline uint64_t ptx_load64(const char *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, 8);
+	return v;
+}
+
+static inline uint32_t ptx_load32(const char *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, 4);
+	return v;
+}
+
+/* memcmp(a, b, n) == 0 for texts that are mostly short: overlapping words instead of a call. */
+static inline bool ptx_mem_eq(const char *a, const char *b, size_t n)
+{
+	if (n > 16)
+		return memcmp(a, b, n) == 0;
+	if (n >= 8)
+		return ptx_load64(a) == ptx_load64(b) &&
+		       ptx_load64(a + n - 8) == ptx_load64(b + n - 8);
+	if (n >= 4)
+		return ptx_load32(a) == ptx_load32(b) &&
+		       ptx_load32(a + n - 4) == ptx_load32(b + n - 4);
+	return n == 0 || (a[0] == b[0] && a[n / 2] == b[n / 2] && a[n - 1] == b[n - 1]);
+}
+
+/* ptx_str_is for a literal: the length first, no strlen. */
+#define PTX_IS(s, lit) ((s).n == sizeof(lit) - 1 && ptx_mem_eq((s).p, (lit), sizeof(lit) - 1))
 
 static inline struct ptx_str ptx_span(const char *from, const char *to)
 {

@@ -13,6 +13,7 @@
 
 struct ptx_name *ptx_name_get(struct ptx_parser *ps, struct ptx_str text)
 {
+	struct base_arena *hash_arena = ps->a;
 	struct ptx_name *nm;
 	unsigned h = ptx_hash(text.p, text.n);
 
@@ -25,7 +26,7 @@ struct ptx_name *ptx_name_get(struct ptx_parser *ps, struct ptx_str text)
 	return nm;
 }
 
-static struct ptx_sym *push_sym(struct ptx_parser *ps, struct ptx_str name, int kind)
+static struct ptx_sym *push_sym(struct ptx_parser *ps, struct ptx_str name, enum ptx_sym_kind kind)
 {
 	struct ptx_name *nm = ptx_name_get(ps, name);
 	struct ptx_sym *s = BASE_NEW(ps->a, struct ptx_sym);
@@ -52,17 +53,26 @@ void ptx_declare_other(struct ptx_parser *ps, struct ptx_str name)
 
 /* ---- registers ---------------------------------------------------------- */
 
+static uint64_t family_key(const char *p, size_t n)
+{
+	char word[8] = {0};
+
+	if (n > PTX_KEY_PREFIX)
+		return 0;
+	memcpy(word, p, n);
+	return ptx_family_key(word, n);
+}
+
 static unsigned family_slot(const char *p, size_t n)
 {
-	return (unsigned)(n * 37 + (unsigned char)p[n - 1] * 5u + (unsigned char)p[n / 2]) %
-	       PTX_FAMILY_SLOTS;
+	return ptx_key_slot(family_key(p, n)); /* long prefixes share one slot */
 }
 
 static struct ptx_family *find_family(struct ptx_parser *ps, const char *p, size_t n)
 {
 	struct ptx_family *fam = ps->families[family_slot(p, n)];
 
-	while (fam && (fam->prefix.n != n || memcmp(fam->prefix.p, p, n) != 0))
+	while (fam && (fam->prefix.n != n || !ptx_mem_eq(fam->prefix.p, p, n)))
 		fam = fam->outer;
 	return fam;
 }
@@ -73,6 +83,7 @@ static void declare_family(struct ptx_parser *ps, struct ptx_regdecl *d)
 	struct ptx_undo u = {.slot = family_slot(d->name.p, d->name.n)};
 
 	fam->prefix = d->name;
+	fam->key = family_key(d->name.p, d->name.n);
 	fam->first = d->first;
 	fam->count = d->count;
 	fam->depth = ps->depth;
@@ -128,6 +139,22 @@ static uint32_t family_reg(struct ptx_parser *ps, struct ptx_str text, struct pt
 	uint64_t num = 0, scale = 1;
 	struct ptx_family *fam;
 
+	/* nearly always the prefix has no digits */
+	uint32_t start = text.n - 1;
+
+	while (start > 1 && ptx_is(text.p[start - 1], PTX_CC_DIGIT))
+		start--;
+	if (text.n - start <= 8 && start > 0 && (text.p[start] != '0' || text.n - start == 1)) {
+		uint32_t v = 0;
+
+		for (uint32_t i = start; i < text.n; i++)
+			v = v * 10 + (uint32_t)(text.p[i] - '0');
+		fam = find_family(ps, text.p, start);
+		if (fam && v < fam->count) {
+			*found = fam;
+			return fam->first + v;
+		}
+	}
 	for (uint32_t n = text.n - 1; n > 0 && ptx_is(text.p[n], PTX_CC_DIGIT); n--) {
 		num += (uint64_t)(text.p[n] - '0') * scale;
 		scale *= 10;
@@ -250,7 +277,6 @@ void ptx_scope_close(struct ptx_parser *ps)
 
 void ptx_names_free(struct ptx_parser *ps)
 {
-	HASH_CLEAR(hh, ps->names);
 	base_vec_free(&ps->undo);
 	base_vec_free(&ps->pending);
 	base_vec_free(&ps->ops);

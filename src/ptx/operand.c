@@ -108,10 +108,44 @@ static bool parse_sym_offset(struct ptx_parser *ps, struct ptx_opnd *o)
 	return true;
 }
 
+/* "%rd17": letters, then digits, of a family in scope. False: l->p is where it was. */
+static inline bool parse_family_reg(struct ptx_parser *ps, struct ptx_opnd *o)
+{
+	const char *s = ps->l.p, *p = s + 1, *digits;
+	const struct ptx_family *fam;
+	uint32_t v = 0;
+	uint64_t key;
+
+	while (ptx_is(*p, PTX_CC_FOLLOW) && !ptx_is(*p, PTX_CC_DIGIT))
+		p++;
+	digits = p;
+	while (ptx_is(*p, PTX_CC_DIGIT))
+		v = v * 10 + (uint32_t)(*p++ - '0');
+	if (p == digits || ptx_is(*p, PTX_CC_FOLLOW) || p - digits > 8 ||
+	    digits - s > PTX_KEY_PREFIX || (*digits == '0' && p - digits > 1) || ps->l.end - s < 8)
+		return false;
+	key = ptx_family_key(s, (size_t)(digits - s));
+	fam = ps->families[ptx_key_slot(key)];
+	while (fam && fam->key != key)
+		fam = fam->outer;
+	if (!fam || v >= fam->count || fam->is_shadowed)
+		return false;
+	ps->l.p = p;
+	o->kind = PTX_OPND_REG;
+	o->text = ptx_span(s, p);
+	o->reg = fam->first + v;
+	if (*p == '.')
+		parse_component(ps, o);
+	return true;
+}
+
 static bool parse_name(struct ptx_parser *ps, struct ptx_opnd *o, unsigned nest)
 {
 	struct ptx_name *name;
 	const char *s = ps->l.p;
+
+	if (parse_family_reg(ps, o))
+		return true;
 
 	o->text = ptx_lex_ident(&ps->l);
 	if (o->text.n == 1 && *s == '_') {
@@ -130,7 +164,7 @@ static bool parse_name(struct ptx_parser *ps, struct ptx_opnd *o, unsigned nest)
 		return true;
 	}
 	o->imm = 0;
-	if (*s == '%' || ptx_str_is(o->text, "WARP_SZ")) {
+	if (*s == '%' || PTX_IS(o->text, "WARP_SZ")) {
 		/* an unknown %name may be a special register newer than this parser */
 		if (ptx_is_beyond_family(ps, o->text)) {
 			ps->l.p = s;
@@ -182,7 +216,8 @@ static bool parse_literal(struct ptx_parser *ps, struct ptx_opnd *o)
 		if (o->kind == PTX_OPND_INT)
 			o->imm = (int64_t)(0 - bits);
 		else
-			o->imm = (int64_t)(bits ^ (o->kind == PTX_OPND_F32 ? 1ull << 31 : 1ull << 63));
+			o->imm = (int64_t)(bits ^
+					   (o->kind == PTX_OPND_F32 ? 1ull << 31 : 1ull << 63));
 	}
 	ptx_lex_skip(&ps->l);
 	if (ptx_is(*ps->l.p, PTX_CC_OPERATOR))
@@ -200,7 +235,7 @@ static bool parse_list(struct ptx_parser *ps, struct ptx_opnd *o, char close, un
 		return ptx_parse_error(ps, "brackets that are nested less deeply");
 	ps->l.p++;
 	ptx_lex_skip(&ps->l);
-	if (*ps->l.p != close) {
+	if (*ps->l.p != close || close != ')') { /* only () may be empty */
 		for (;;) {
 			if (!parse_operand(ps, &sub, nest + 1))
 				return false;

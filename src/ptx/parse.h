@@ -12,7 +12,8 @@
 #include "ptx/lexer.h"
 #include "ptx/ptx.h"
 
-/* Macros of uthash need these two first. */
+/* uthash with our hash and comparison: names are short. */
+#define HASH_KEYCMP(a, b, n)	       (!ptx_mem_eq((const char *)(a), (const char *)(b), (n)))
 #define HASH_FUNCTION(key, len, hashv) ((hashv) = ptx_hash((key), (len)))
 #include <string.h>
 
@@ -35,20 +36,25 @@ static inline unsigned ptx_hash(const void *key, size_t len)
 	return (unsigned)(h ^ h >> 17);
 }
 
+/* Tables live and die with the module's arena, which a function that adds calls hash_arena. */
+#define uthash_malloc(size)  base_alloc(hash_arena, (size))
+#define uthash_free(p, size) ((void)0)
 #include <uthash.h>
 
-#define PTX_MAX_NESTING   64           /* scopes */
-#define PTX_MAX_OPERANDS  255          /* of one instruction */
-#define PTX_MAX_OPND_NEST 6            /* brackets in one operand */
-#define PTX_MAX_REGS      (1u << 24)   /* of one function */
-#define PTX_MAX_ALL_REGS  (1u << 26)   /* of all functions together */
-#define PTX_FORM_CACHE    512
+#define PTX_MAX_NESTING	  64	     /* scopes */
+#define PTX_MAX_OPERANDS  255	     /* of one instruction */
+#define PTX_MAX_OPND_NEST 6	     /* brackets in one operand */
+#define PTX_MAX_REGS	  (1u << 24) /* of one function */
+#define PTX_MAX_ALL_REGS  (1u << 26) /* of all functions together */
+#define PTX_FORM_CACHE	  512
 #define PTX_FAMILY_SLOTS  64
+
+enum ptx_sym_kind { PTX_SYM_REG, PTX_SYM_VAR, PTX_SYM_OTHER };
 
 /* What a name stands for in one scope; the newest first. */
 struct ptx_sym {
 	struct ptx_sym *outer;
-	enum { PTX_SYM_REG, PTX_SYM_VAR, PTX_SYM_OTHER } kind;
+	enum ptx_sym_kind kind;
 	uint32_t depth;
 	union {
 		uint32_t reg;
@@ -73,6 +79,7 @@ struct ptx_name {
 struct ptx_family {
 	struct ptx_family *outer; /* next of the same slot, older */
 	struct ptx_str prefix;
+	uint64_t key; /* of ptx_family_key; 0: prefix too long for one */
 	uint32_t first, count;
 	uint32_t depth;
 	bool is_shadowed; /* a single name declared later has this prefix and digits */
@@ -106,8 +113,8 @@ struct ptx_parser {
 	const struct ptx_loc *loc;
 	const char *file;
 	bool is_fragment; /* $name is a hole */
-	bool is_flow;     /* the instruction at work may name labels */
-	uint32_t depth;   /* 0: module */
+	bool is_flow;	  /* the instruction at work may name labels */
+	uint32_t depth;	  /* 0: module */
 	uint32_t all_regs;
 	struct ptx_name *names;
 	struct ptx_family *families[PTX_FAMILY_SLOTS];
@@ -119,6 +126,19 @@ struct ptx_parser {
 };
 
 /* ---- names.c ---- */
+
+/* The first bytes of a prefix as a number: equal keys are equal prefixes. */
+static inline uint64_t ptx_family_key(const char *p, size_t n)
+{
+	/* the caller makes sure that 8 bytes can be read */
+	return (ptx_load64(p) & (~0ull >> (64 - 8 * n))) | (uint64_t)n << 56;
+}
+
+#define PTX_KEY_PREFIX 7 /* longest prefix with a key */
+static inline unsigned ptx_key_slot(uint64_t key)
+{
+	return (unsigned)(key * 0x9fb21c651e98df25ull >> 58) % PTX_FAMILY_SLOTS;
+}
 
 struct ptx_name *ptx_name_get(struct ptx_parser *ps, struct ptx_str text);
 bool ptx_scope_open(struct ptx_parser *ps);

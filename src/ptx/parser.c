@@ -61,7 +61,7 @@ static void target_word(struct ptx_module *m, struct ptx_str w)
 {
 	uint32_t i = 3;
 
-	if (ptx_str_is(w, "debug"))
+	if (PTX_IS(w, "debug"))
 		m->debug = true;
 	if (w.n < 4 || memcmp(w.p, "sm_", 3) != 0)
 		return;
@@ -118,17 +118,14 @@ static bool parse_section(struct ptx_parser *ps, struct ptx_item *it, const char
 
 	if (!ptx_lex_until(&ps->l, "{;", &last) || *ps->l.p != '{')
 		return ptx_parse_error(ps, "'{'");
-	for (ps->l.p++;; ps->l.p++) {
-		ptx_lex_skip(&ps->l);
-		if (*ps->l.p == '}')
-			break;
-		if (ps->l.p >= ps->l.end)
-			return ptx_parse_error(ps, "'}' of the section");
+	do {
+		ps->l.p++;
 		while (ptx_is(*ps->l.p, PTX_CC_FOLLOW) || *ps->l.p == ',')
 			ps->l.p++;
-		if (*ps->l.p == '\n' || *ps->l.p == '}' || *ps->l.p == 0 || *ps->l.p == '/')
-			ps->l.p--; /* looked at again by the loop */
-	}
+		ptx_lex_skip(&ps->l);
+		if (ps->l.p >= ps->l.end)
+			return ptx_parse_error(ps, "'}' of the section");
+	} while (*ps->l.p != '}');
 	it->text = ptx_span(start, ++ps->l.p);
 	return true;
 }
@@ -174,11 +171,11 @@ static bool parse_plain(struct ptx_parser *ps, struct ptx_str w, struct base_spa
 	struct ptx_str text;
 
 	*done = true;
-	if (ptx_str_is(w, "address_size")) {
+	if (PTX_IS(w, "address_size")) {
 		ps->m->has_address_size = true;
 		return parse_number(ps, &ps->m->address_size, "32 or 64");
 	}
-	if (ptx_str_is(w, "target")) {
+	if (PTX_IS(w, "target")) {
 		if (!parse_target(ps, &text))
 			return false;
 		if (!ps->m->target_text.n)
@@ -187,11 +184,11 @@ static bool parse_plain(struct ptx_parser *ps, struct ptx_str w, struct base_spa
 			new_item(ps, PTX_ITEM_RAW, at)->text = ptx_span(start, text.p + text.n);
 		return true;
 	}
-	if (ptx_str_is(w, "file"))
+	if (PTX_IS(w, "file"))
 		return parse_file(ps, new_item(ps, PTX_ITEM_FILE, at), start);
-	if (ptx_str_is(w, "section"))
+	if (PTX_IS(w, "section"))
 		return parse_section(ps, new_item(ps, PTX_ITEM_SECTION, at), start);
-	if (ptx_str_is(w, "loc")) {
+	if (PTX_IS(w, "loc")) {
 		struct ptx_loc *loc = ptx_parse_loc(ps, start);
 
 		if (loc)
@@ -219,15 +216,15 @@ static bool parse_item(struct ptx_parser *ps)
 	}
 	if (w.n == 0)
 		return ptx_parse_error(ps, "a directive");
-	if (ptx_str_is(w, "func") || ptx_str_is(w, "entry"))
+	if (PTX_IS(w, "func") || PTX_IS(w, "entry"))
 		return ptx_parse_func(ps, linkage, w.p[0] == 'e', start);
 	if (ptx_is_var_space(w)) {
 		ps->l.p = word;
 		return ptx_parse_vars(ps, linkage, start, emit_var);
 	}
-	if (ptx_str_is(w, "alias"))
+	if (PTX_IS(w, "alias"))
 		return parse_raw(ps, PTX_ITEM_ALIAS, at, start);
-	if (ptx_str_is(w, "pragma"))
+	if (PTX_IS(w, "pragma"))
 		return parse_raw(ps, PTX_ITEM_PRAGMA, at, start);
 	return parse_raw(ps, PTX_ITEM_RAW, at, start);
 }

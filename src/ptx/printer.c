@@ -16,20 +16,22 @@
 /* Upper bound for an operand's fixed parts: signs, brackets, a component, a 64-bit offset. */
 #define OPND_ROOM 32
 
-static inline char *put_str(char *w, struct ptx_str s)
-{
-	memcpy(w, s.p, s.n);
-	return w + s.n;
-}
-
-/* Short texts are copied by a fixed-size move; `room` bytes behind w are ours anyway. */
+/* Texts are mostly short: overlapping words instead of a call. */
 static inline char *put_word(char *w, struct ptx_str s)
 {
-	if (s.n <= 16)
-		for (uint32_t i = 0; i < s.n; i++)
-			w[i] = s.p[i];
-	else
+	if (s.n > 16) {
 		memcpy(w, s.p, s.n);
+	} else if (s.n >= 8) {
+		memcpy(w, s.p, 8);
+		memcpy(w + s.n - 8, s.p + s.n - 8, 8);
+	} else if (s.n >= 4) {
+		memcpy(w, s.p, 4);
+		memcpy(w + s.n - 4, s.p + s.n - 4, 4);
+	} else if (s.n) {
+		w[0] = s.p[0];
+		w[s.n / 2] = s.p[s.n / 2];
+		w[s.n - 1] = s.p[s.n - 1];
+	}
 	return w + s.n;
 }
 
@@ -142,9 +144,13 @@ static void print_inst(const struct ptx_func *f, const struct ptx_stmt *s, struc
 	if (s->pred != PTX_NO_REG)
 		guard = ptx_reg_name(f, s->pred);
 	room += guard.n;
-	for (uint32_t i = 0; i < s->nops; i++)
-		room += opnd_room(&s->ops[i]);
-	base_buf_room(out, room);
+	for (uint32_t i = 0; i < s->nops; i++) {
+		const struct ptx_opnd *o = &s->ops[i];
+
+		room += o->nsub ? opnd_room(o) : OPND_ROOM + o->text.n;
+	}
+	if (out->cap - out->n < room)
+		base_buf_room(out, room);
 
 	char *w = out->p + out->n;
 
@@ -155,12 +161,17 @@ static void print_inst(const struct ptx_func *f, const struct ptx_stmt *s, struc
 		w = put_word(w, guard);
 		*w++ = ' ';
 	}
-	w = put_str(w, s->form->text);
+	w = put_word(w, s->form->text);
 	for (uint32_t i = 0; i < s->nops; i++) {
 		if (i)
 			*w++ = ',';
 		*w++ = ' ';
-		w = put_opnd(w, &s->ops[i]);
+		const struct ptx_opnd *o = &s->ops[i];
+
+		if (o->kind == PTX_OPND_REG && !o->comp && !o->flags)
+			w = put_word(w, o->text);
+		else
+			w = put_opnd(w, o);
 	}
 	*w++ = ';';
 	out->n = (size_t)(w - out->p);
@@ -171,18 +182,32 @@ static void put(struct base_buf *out, struct ptx_str s)
 	base_buf_put(out, s.p, s.n);
 }
 
+static void put_number(struct base_buf *out, uint64_t v)
+{
+	base_buf_room(out, 20);
+	out->n = (size_t)(put_u64(out->p + out->n, v) - out->p);
+}
+
 static void print_regs(const struct ptx_regdecl *d, struct base_buf *out)
 {
 	base_buf_puts(out, ".reg ");
-	if (d->vec > 1)
-		base_buf_printf(out, ".v%u ", d->vec);
-	base_buf_printf(out, ".%s ", ptx_type_name((enum ptx_type)d->type));
+	if (d->vec > 1) {
+		base_buf_puts(out, ".v");
+		put_number(out, d->vec);
+		base_buf_puts(out, " ");
+	}
+	base_buf_puts(out, ".");
+	base_buf_puts(out, ptx_type_name((enum ptx_type)d->type));
+	base_buf_puts(out, " ");
 	for (const struct ptx_regdecl *first = d; d; d = d->next) {
 		if (d != first)
 			base_buf_puts(out, ", ");
 		put(out, d->name);
-		if (d->is_family)
-			base_buf_printf(out, "<%u>", d->count);
+		if (d->is_family) {
+			base_buf_puts(out, "<");
+			put_number(out, d->count);
+			base_buf_puts(out, ">");
+		}
 	}
 	base_buf_puts(out, ";");
 }
@@ -195,7 +220,7 @@ void ptx_print_stmt(const struct ptx_func *f, const struct ptx_stmt *s, struct b
 		break;
 	case PTX_STMT_LABEL:
 		put(out, s->label->name);
-		base_buf_puts(out, ":");
+		base_buf_put(out, ":", 1);
 		break;
 	case PTX_STMT_REG:
 		print_regs(s->regs, out);
@@ -208,10 +233,10 @@ void ptx_print_stmt(const struct ptx_func *f, const struct ptx_stmt *s, struct b
 		put(out, s->loc->text);
 		break;
 	case PTX_STMT_OPEN:
-		base_buf_puts(out, "{");
+		base_buf_put(out, "{", 1);
 		break;
 	case PTX_STMT_CLOSE:
-		base_buf_puts(out, "}");
+		base_buf_put(out, "}", 1);
 		break;
 	case PTX_STMT_TARGETS:
 	case PTX_STMT_PROTO:
@@ -240,11 +265,16 @@ static void print_func(const struct ptx_func *f, struct base_buf *out)
 	base_buf_puts(out, "\n{\n");
 	ptx_each_stmt(f, s)
 	{
-		base_buf_room(out, 1);
+		if (out->cap - out->n < 1)
+			base_buf_room(out, 1);
 		if (s->kind != PTX_STMT_LABEL)
 			out->p[out->n++] = '\t';
-		ptx_print_stmt(f, s, out);
-		base_buf_room(out, 1);
+		if (s->kind == PTX_STMT_INST)
+			print_inst(f, s, out);
+		else
+			ptx_print_stmt(f, s, out);
+		if (out->cap - out->n < 1)
+			base_buf_room(out, 1);
 		out->p[out->n++] = '\n';
 	}
 	base_buf_puts(out, "}\n");
@@ -252,6 +282,8 @@ static void print_func(const struct ptx_func *f, struct base_buf *out)
 
 void ptx_print(const struct ptx_module *m, struct base_buf *out)
 {
+	/* usually enough: separators get shorter, comments vanish */
+	base_buf_room(out, (size_t)m->source.n + m->source.n / 16 + 256);
 	if (m->header.n) {
 		put(out, m->header);
 		base_buf_puts(out, "\n");

@@ -265,6 +265,7 @@ static void number_holes(const struct ptx_template *t, struct ptx_opnd *op)
 static struct ptx_template *build(struct ptx_templates *ts, const struct block *b, char *key,
 				  size_t key_n, const struct ptx_str *texts)
 {
+	struct base_arena *hash_arena = ts->m->arena;
 	struct ptx_template *t = BASE_NEW(ts->m->arena, struct ptx_template);
 	struct ptx_func *f = BASE_NEW(ts->m->arena, struct ptx_func);
 	struct base_buf text = {0};
