@@ -142,5 +142,7 @@ enum tool_outcome tool_rewrite(const struct tool_job *job, const char *text, siz
 
 /* The comment with which tool_rewrite asks tool_ptxas for a cap on device functions. */
 #define TOOL_MAXREG_COMMENT "// collider-maxrregcount "
+/* The comment in front of PTX that tool_cicc could not instrument: tool_ptxas needn't try. */
+#define TOOL_LEFT_COMMENT "// collider-left-as-it-was\n"
 
 #endif

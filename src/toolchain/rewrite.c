@@ -453,7 +453,8 @@ enum tool_outcome tool_rewrite(const struct tool_job *job, const char *text, siz
 	char *result;
 	size_t n;
 
-	if (strstr(text, INST_MARKER))
+	bool is_left = !strncmp(text, TOOL_LEFT_COMMENT, strlen(TOOL_LEFT_COMMENT));
+	if (is_left || strstr(text, INST_MARKER))
 		return TOOL_LEFT;
 	for (size_t i = 0; i < BASE_COUNTOF(names); i++) {
 		if (!tool_temp(names[i]))
