@@ -10,8 +10,9 @@
  *
  * The last wait has a limit: a kernel that never ends must not keep a program
  * from exiting that would have exited without us; then the counts are told as
- * not exact. A context killed by an error keeps its last snapshot; its records
- * lie in host memory and need none.
+ * not exact (drivers before 12.5 know no such wait: there it has none). A
+ * context killed by an error keeps its last snapshot; its records lie in host
+ * memory and need none.
  *
  * Green contexts share modules with their primary context but have handles of
  * their own: the one that was set up last gets the counts.
@@ -41,7 +42,7 @@ struct agent_context {
 	uint64_t seq;	    /* launches begun, from 1; atomic */
 	uint64_t finished;  /* seq at the last finish: once is enough */
 	uint64_t libraries; /* see module.c */
-	uint64_t taken;	    /* time of the last snapshot */
+	uint64_t taken;	    /* time of the last snapshot; atomic */
 	int is_snapping;    /* atomic: one snapshot at a time */
 	int is_dead;	    /* atomic: sticky error */
 	struct race_rt *copy;
@@ -74,12 +75,22 @@ static bool is_fatal(CUresult r)
 	}
 }
 
+static void set_exact(struct agent_context *c, uint32_t exact)
+{
+	__atomic_store_n(&c->region->exact, exact, __ATOMIC_SEQ_CST);
+}
+
+static bool is_exact(struct agent_context *c)
+{
+	return __atomic_load_n(&c->region->exact, __ATOMIC_SEQ_CST) != 0;
+}
+
 static void mark_dead(struct agent_context *c, CUresult r)
 {
 	if (__atomic_exchange_n(&c->is_dead, 1, __ATOMIC_RELAXED) || !c->region)
 		return;
 	c->region->error = (uint32_t)r;
-	c->region->exact = 0;
+	set_exact(c, 0);
 }
 
 #define TRY(call)                                                                                  \
@@ -182,14 +193,13 @@ static void snapshot(struct agent_context *c, uint64_t seq)
 	r = copy_counters(c);
 	agent_leave(&g);
 	if (r == CUDA_SUCCESS) {
-		c->region->exact = 1;
+		set_exact(c, 1);
 		/* A launch counts itself before it clears `exact`: looked at after setting it. */
-		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 		if (seq != agent_context_seq(c))
-			c->region->exact = 0;
+			set_exact(c, 0);
 	} else if (is_fatal(r))
 		mark_dead(c, r);
-	c->taken = agent_now_ns();
+	__atomic_store_n(&c->taken, agent_now_ns(), __ATOMIC_RELAXED);
 	__atomic_store_n(&c->is_snapping, 0, __ATOMIC_RELEASE);
 }
 
@@ -224,7 +234,7 @@ static void finish(struct agent_context *c)
 	struct agent_guard g;
 	CUcontext old;
 
-	if (c->state != AGENT_CTX_READY || c->region->exact || c->finished == seq ||
+	if (c->state != AGENT_CTX_READY || is_exact(c) || c->finished == seq ||
 	    __atomic_load_n(&c->is_dead, __ATOMIC_RELAXED))
 		return;
 	c->finished = seq;
@@ -379,23 +389,26 @@ void agent_context_launch(struct agent_context *c)
 {
 	__atomic_fetch_add(&c->seq, 1, __ATOMIC_SEQ_CST);
 	if (c->region)
-		c->region->exact = 0;
+		set_exact(c, 0);
 }
 
 uint64_t agent_context_seq(const struct agent_context *c)
 {
-	return __atomic_load_n(&c->seq, __ATOMIC_RELAXED);
+	return __atomic_load_n(&c->seq, __ATOMIC_SEQ_CST);
 }
 
 void agent_context_synced(struct agent_context *c, CUresult result, uint64_t seq)
 {
+	uint64_t taken;
+
 	if (is_fatal(result)) {
 		mark_dead(c, result);
 		return;
 	}
-	if (result != CUDA_SUCCESS || !c->region || c->region->exact)
+	if (result != CUDA_SUCCESS || !c->region || is_exact(c))
 		return;
-	if (c->taken && agent_now_ns() - c->taken < SNAPSHOT_NS)
+	taken = __atomic_load_n(&c->taken, __ATOMIC_RELAXED);
+	if (taken && agent_now_ns() - taken < SNAPSHOT_NS)
 		return;
 	snapshot(c, seq);
 }

@@ -1,40 +1,45 @@
 /*
- * own_report.c - the last word when the program was not started by `collider run`.
+ * own_report.c - the report when the program was not started by `collider run`.
  *
- * Then nobody else reads the shared file, so the agent says what is in it: one
- * line with the sums. The full report needs the site tables and the renderers
- * of src/report; this is the one place to call them from.
+ * Then nobody else reads the shared file, so the agent prints the text report
+ * to stderr at exit. It does so in a forked child: the renderers may end their
+ * process when memory is exhausted, and the program's exit code must stay its
+ * own. Costs a fork at exit; a program that is killed or calls _exit prints
+ * nothing, for that `collider run` is needed.
  */
-#include <inttypes.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "race/race.h"
+#include "report/report.h"
 
 #include "agent/agent.h"
 
-static const struct race_region *region_at(const struct race_shm *shm, uint32_t i)
+static int render(const struct race_shm *shm)
 {
-	return (const struct race_region *)(const void *)((const char *)shm + RACE_SHM_REGION0) + i;
+	struct rep_options opt = {.format = REP_TEXT};
+	struct race_results r = {0};
+	int rc = race_shm_read(shm, RACE_SHM_HEAP + shm->heap_limit, &r);
+
+	if (rc == 0)
+		rc = rep_render(&r, &opt, stderr);
+	fflush(stderr);
+	return rc;
 }
 
 /* ------------------------------------------------------------------------ */
 
 void agent_own_report(const struct race_shm *shm)
 {
-	uint32_t n = shm->nregions < RACE_REGIONS ? shm->nregions : RACE_REGIONS;
-	uint64_t checked = 0, races = 0, plain = 0, all = 0;
-	bool is_exact = true;
+	int status = 0;
+	pid_t pid;
 
-	for (uint32_t i = 0; i < n; i++) {
-		const struct race_region *r = region_at(shm, i);
-
-		checked += r->checked;
-		all += r->host_launches;
-		plain += r->host_launches_plain;
-		is_exact = is_exact && r->exact;
-		for (uint32_t s = 0; s < RACE_SLOTS; s++)
-			races += r->records[s].valid == RACE_RECORD_VALID;
-	}
-	if (!n)
-		return;
-	agent_say("%" PRIu64 " race(s) seen in %s%" PRIu64 " checked accesses, %" PRIu64
-		  " of %" PRIu64 " launches instrumented; `collider run` shows them line by line",
-		  races, is_exact ? "" : "at least ", checked, all - plain, all);
+	if (!shm->nregions)
+		return; /* CUDA was started, and nothing was done with it */
+	pid = fork();
+	if (pid == 0)
+		_exit(render(shm) ? 1 : 0);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
+		agent_say("the report could not be written; start the program with `collider run`");
 }

@@ -1,16 +1,18 @@
 /*
  * device.h - the front header of src/device: the GPU side, as PTX text.
  *
- * Made at build time from report.cu. The text holds one function that
- * src/instrument pastes into a module (its body only; .version, .target and
+ * Made at build time from report.cu. The text holds two functions that
+ * src/instrument pastes into a module (their bodies only; .version, .target and
  * .address_size are those of the module):
  *
- *   .weak .func __collider_report(table u64, site u32, kind | flags << 16 u32, address u64,
- *       was_lo u64, was_hi u64, now_lo u64, now_hi u64, lanes u32, width u32, rt u64)
+ *   .weak .func __collider_changed(table u64, what u32, address u64, was u64, now u64)
+ *   .weak .func __collider_warp(table u64, what u32, address u64, lo u64, hi u64, mask u32)
  *
- * in the order of struct race_record; all parameters are .b64 or .b32. It
- * returns at once when rt is 0 (--trap is the caller's business), orders no
- * memory and waits for no lane that is not converged with the caller.
+ * `what` is race_what() of race/record.h; all parameters are .b64 or .b32. They
+ * read the module's knobs themselves (ld.const), return at once when there is no
+ * agent (brkpt first, under --trap), order no memory and wait for no lane but,
+ * in __collider_warp, those of `mask`. Few parameters on purpose: each register of
+ * theirs is one the caller can't use.
  *
  * Call-free code does the same for one slot that is a constant: with
  *   key   = race_slot_key(table, site, kind)     (race/record.h)

@@ -1,14 +1,16 @@
 # embed.cmake - PTX text in, C array out: cmake -DIN=report.ptx -DOUT=report_ptx.c -P embed.cmake
 #
-# nvcc prints the function .visible although it was declared weak; objects that
-# are linked together (-rdc) each bring it, so it becomes .weak here.
+# nvcc prints the functions .visible although they were declared weak; objects that
+# are linked together (-rdc) each bring them, so they become .weak here.
 file(READ ${IN} text)
-string(FIND "${text}" ".visible .func __collider_report(" strong)
-string(FIND "${text}" ".weak .func __collider_report(" weak)
-if(strong EQUAL -1 AND weak EQUAL -1)
-  message(FATAL_ERROR "${IN}: found no .func __collider_report")
-endif()
-string(REPLACE ".visible .func __collider_report(" ".weak .func __collider_report(" text "${text}")
+foreach(f __collider_changed __collider_warp)
+  string(FIND "${text}" ".visible .func ${f}(" strong)
+  string(FIND "${text}" ".weak .func ${f}(" weak)
+  if(strong EQUAL -1 AND weak EQUAL -1)
+    message(FATAL_ERROR "${IN}: found no .func ${f}")
+  endif()
+  string(REPLACE ".visible .func ${f}(" ".weak .func ${f}(" text "${text}")
+endforeach()
 file(WRITE ${OUT}.ptx "${text}")
 file(READ ${OUT}.ptx hex HEX)
 string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")

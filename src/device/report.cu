@@ -1,5 +1,6 @@
 /*
- * report.cu - __collider_report: what a check calls when a value has changed.
+ * report.cu - what a check calls when a value has changed: __collider_changed for
+ * one element, __collider_warp for one store of a warp.
  *
  * Compiled to PTX when Collider is built and pasted into each instrumented
  * module by src/instrument; weak, so that the copies of several objects merge.
@@ -118,12 +119,76 @@ DEV_FN void dev_where(uint64_t at)
 
 #include "report_core.h"
 
-/* RACE_REPORT_SYMBOL */
-extern "C" __device__ __noinline__ __attribute__((weak)) void
-__collider_report(uint64_t table, uint32_t site, uint32_t kind_flags, uint64_t address,
-		  uint64_t was_lo, uint64_t was_hi, uint64_t now_lo, uint64_t now_hi,
-		  uint32_t lanes, uint32_t width, uint64_t rt)
+#define DEV_STR2(x) #x
+#define DEV_STR(x)  DEV_STR2(x)
+
+/* The knobs of the module, read as text so that one source serves .const and .global ones:
+ * src/instrument rewrites "ld.const" where the module keeps its knobs in .global. */
+DEV_FN uint64_t dev_rt(void)
 {
-	dev_report(table, site, kind_flags, address, was_lo, was_hi, now_lo, now_hi, lanes, width,
-		   rt);
+	uint64_t rt;
+	uint32_t flags;
+
+	RACE_STATIC_ASSERT(offsetof(struct race_knobs, rt) == 0, "read below");
+	RACE_STATIC_ASSERT(offsetof(struct race_knobs, flags) == 24, "read below");
+	asm volatile("ld.const.u64 %0, [__collider_knobs];" : "=l"(rt));
+	if (rt)
+		return rt;
+	asm volatile("ld.const.u32 %0, [__collider_knobs+24];" : "=r"(flags));
+	if (flags & RACE_KNOB_TRAP)
+		asm volatile("brkpt;");
+	return 0;
+}
+
+/* A location that changed between an access and its re-read; `what` by race_what. Returns at
+ * once when it did not: the caller only knows that something in the group has. */
+extern "C" __device__ __noinline__ __attribute__((weak)) void
+__collider_changed(uint64_t table, uint32_t what, uint64_t address, uint64_t was, uint64_t now)
+{
+	if (was == now && !(what & RACE_WHAT_USED))
+		return;
+	uint64_t rt = dev_rt();
+
+	dev_report(table, RACE_WHAT_SITE(what),
+		   RACE_WHAT_KIND(what) | (what & RACE_WHAT_USED ? RACE_REC_USED << 16 : 0),
+		   address, was, 0, now, 0, 0, RACE_WHAT_WIDTH(what), rt);
+}
+
+DEV_FN uint32_t dev_match64(uint64_t v, uint32_t mask)
+{
+	uint32_t r;
+
+	asm volatile("match.any.sync.b64 %0, %1, %2;" : "=r"(r) : "l"(v), "r"(mask));
+	return r;
+}
+
+DEV_FN uint64_t dev_shuffle64(uint64_t v, uint32_t lane, uint32_t mask)
+{
+	uint32_t lo = (uint32_t)v, hi = (uint32_t)(v >> 32);
+
+	asm volatile("shfl.sync.idx.b32 %0, %0, %1, 31, %2;" : "+r"(lo) : "r"(lane), "r"(mask));
+	asm volatile("shfl.sync.idx.b32 %0, %0, %1, 31, %2;" : "+r"(hi) : "r"(lane), "r"(mask));
+	return (uint64_t)hi << 32 | lo;
+}
+
+/* One store instruction, executed by the lanes of `mask`, all of which call this: do some share
+ * an address? The lowest lane of each such set reports, with the value of the last lane that
+ * stores another one. Values are compared in their first 16 bytes. */
+extern "C" __device__ __noinline__ __attribute__((weak)) void
+__collider_warp(uint64_t table, uint32_t what, uint64_t address, uint64_t lo, uint64_t hi,
+		uint32_t mask)
+{
+	uint32_t same = dev_match64(address, mask);
+
+	if ((same & (same - 1)) == 0)
+		return;
+	uint32_t other = same & ~(dev_match64(lo, same) & dev_match64(hi, same));
+	uint32_t lane = 31u - (uint32_t)__clz((int)(other ? other : same));
+	uint64_t now_lo = dev_shuffle64(lo, lane, same), now_hi = dev_shuffle64(hi, lane, same);
+
+	if (!dev_is_leader(same))
+		return;
+	dev_report(table, RACE_WHAT_SITE(what),
+		   other ? RACE_KIND_INTRA_WARP : RACE_KIND_INTRA_WARP_SAME, address, lo, hi, now_lo,
+		   now_hi, same, RACE_WHAT_WIDTH(what), dev_rt());
 }

@@ -377,28 +377,48 @@ static void count_loops(struct flow *fl)
 	free(seen);
 }
 
-/* The place of a statement that flow_build saw. A block's statements mostly lie in the arena in
- * text order, so a search by address finds it; a scan of the block does otherwise. */
+/* ---- places ------------------------------------------------------------------------- */
+
+static int compare_spots(const void *a, const void *b)
+{
+	uintptr_t x = (uintptr_t)((const struct flow_spot *)a)->s;
+	uintptr_t y = (uintptr_t)((const struct flow_spot *)b)->s;
+	return (x > y) - (x < y);
+}
+
+/* All statements by address, for those that the arena's chunks put out of text order. */
+static uint32_t look_up_spot(const struct flow *fl, const struct ptx_stmt *s)
+{
+	struct flow_priv *pr = fl->priv;
+	if (!pr->spots) {
+		pr->spots = base_alloc(fl->arena, sizeof(*pr->spots) * (pr->nstmts + 1u));
+		for (uint32_t i = 0; i < pr->nstmts; i++)
+			pr->spots[i] = (struct flow_spot){pr->stmt[i], i};
+		qsort(pr->spots, pr->nstmts, sizeof(*pr->spots), compare_spots);
+	}
+	struct flow_spot key = {s, 0};
+	struct flow_spot *found = bsearch(&key, pr->spots, pr->nstmts, sizeof(key), compare_spots);
+	return found ? found->at : FLOW_NONE;
+}
+
+/* The place of a statement that flow_build saw. The statements of a block mostly lie in the
+ * arena in text order, so that a search by address finds most without the index. */
 uint32_t flow_place(const struct flow *fl, const struct ptx_stmt *s)
 {
 	const struct flow_priv *pr = fl->priv;
 	if (s->mark >= fl->nblocks)
 		return FLOW_NONE;
 	uint32_t lo = pr->start[s->mark], hi = pr->start[s->mark + 1];
-	uint32_t a = lo, b = hi;
-	while (a < b) {
-		uint32_t mid = a + (b - a) / 2;
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
 		if (pr->stmt[mid] == s)
 			return mid;
 		if ((uintptr_t)pr->stmt[mid] < (uintptr_t)s)
-			a = mid + 1;
+			lo = mid + 1;
 		else
-			b = mid;
+			hi = mid;
 	}
-	for (uint32_t i = lo; i < hi; i++)
-		if (pr->stmt[i] == s)
-			return i;
-	return FLOW_NONE;
+	return look_up_spot(fl, s);
 }
 
 /* ======================================================================== */

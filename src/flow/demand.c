@@ -32,6 +32,7 @@
 enum {
 	MAX_WALK = 2048, /* blocks per walk */
 	MAX_USES = 64,	 /* statements listed for a FLOW_DEMAND_MAYBE */
+	MAX_OTHERS = 32, /* definitions compared at a phi */
 	MAX_CHAIN = 64,	 /* pure results followed for them */
 	MAX_ROUNDS = 24	 /* evaluations per definition, on average, before giving up */
 };
@@ -421,44 +422,107 @@ static bool def_is_dead(struct flow *fl, uint32_t d, uint32_t reg)
 struct finder {
 	struct flow *fl;
 	uint32_t defs[MAX_CHAIN], regs[MAX_CHAIN]; /* the value and what was computed from it */
+	bool near[MAX_CHAIN];			   /* computed behind the load in its own block */
 	uint32_t ndefs;
 	const struct ptx_stmt *from; /* whose results are being added */
+	uint32_t from_def;	     /* index of the def that it reads */
 	struct ptx_stmt *uses[MAX_USES];
 	uint32_t nuses;
+	struct flow_cond_use conds[MAX_USES];
+	uint32_t nconds;
 };
 
-/*
- * Is definition d the only one of its register that comes to place `at`? Then whenever `at` is
- * reached it holds d's value, and not on some paths another one (a phi), so that code put
- * there speaks about d.
- */
-static bool only_def_at(struct flow *fl, uint32_t d, uint32_t reg, uint32_t at, uint32_t block)
+/* The definitions of d's register that come to one place, d itself left out. */
+struct reaching {
+	uint32_t others[MAX_OTHERS];
+	uint32_t n;
+	bool is_open; /* the entry comes there too, or too many do */
+};
+
+/* Walks one block back from place `at`; true if an unguarded definition ends the walk there. */
+static bool walk_block_back(struct flow_priv *pr, uint32_t d, uint32_t reg, uint32_t at,
+			    uint32_t from, struct reaching *r)
+{
+	uint32_t lo = pr->def_off[reg];
+	uint32_t k = flow_lower(pr->def_at, lo, pr->def_off[reg + 1], at);
+	while (k > lo && pr->def_at[k - 1] >= from) {
+		k--;
+		if (k != d && r->n < MAX_OTHERS)
+			r->others[r->n++] = k;
+		else if (k != d)
+			r->is_open = true;
+		if (pr->def[k]->pred == PTX_NO_REG)
+			return true;
+	}
+	return false;
+}
+
+static void find_reaching(struct flow *fl, uint32_t d, uint32_t reg, uint32_t at, uint32_t block,
+			  struct reaching *r)
 {
 	struct flow_priv *pr = fl->priv;
-	uint32_t lo = pr->def_off[reg], n = 0;
+	uint32_t n = 0;
 
-	if (pr->def_off[reg + 1] - lo == 1 && !pr->is_param[reg] && pr->def[d]->pred == PTX_NO_REG)
-		return true;
+	*r = (struct reaching){.n = 0};
 	pr->walk++;
-	for (uint32_t i = 0;; i++) {
-		uint32_t k = flow_lower(pr->def_at, lo, pr->def_off[reg + 1], at);
-		bool is_found = k > lo && pr->def_at[k - 1] >= pr->start[block];
-		if (is_found && (k - 1 != d || pr->def[d]->pred != PTX_NO_REG))
-			return false;
-		if (!is_found && (block == 0 || i >= MAX_WALK))
-			return false;
-		for (uint32_t p = 0; !is_found && p < fl->blocks[block].npred; p++) {
-			uint32_t t = fl->blocks[block].pred[p];
-			if (pr->seen[t] != pr->walk) {
-				pr->seen[t] = pr->walk;
-				pr->queue[n++] = t;
+	for (uint32_t i = 0; i < MAX_WALK; i++) {
+		if (!walk_block_back(pr, d, reg, at, pr->start[block], r)) {
+			r->is_open |= block == 0;
+			for (uint32_t p = 0; p < fl->blocks[block].npred; p++) {
+				uint32_t t = fl->blocks[block].pred[p];
+				if (pr->seen[t] != pr->walk) {
+					pr->seen[t] = pr->walk;
+					pr->queue[n++] = t;
+				}
 			}
 		}
 		if (i == n)
-			return true;
+			return;
 		block = pr->queue[i];
 		at = pr->start[block + 1];
 	}
+	r->is_open = true;
+}
+
+/* Can control come from definition d to one of the others? */
+static bool leads_to_others(struct flow *fl, uint32_t d, const struct reaching *r)
+{
+	struct flow_priv *pr = fl->priv;
+	uint32_t n = 0;
+
+	pr->walk++;
+	push_successors(fl, pr->def[d]->mark, &n);
+	for (uint32_t i = 0; i < n; i++)
+		push_successors(fl, pr->queue[i], &n);
+	for (uint32_t i = 0; i < r->n; i++) {
+		uint32_t k = r->others[i];
+		if (pr->seen[pr->def[k]->mark] == pr->walk ||
+		    (pr->def[k]->mark == pr->def[d]->mark && pr->def_at[k] > pr->def_at[d]))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Whenever control comes from the load to place `at`, does the register hold d's value there, and
+ * not on some paths another one (a phi)? Only then code put at `at` speaks about the load. Yes if
+ * no other definition comes there; or if d follows the load in its block (so that no path goes
+ * past it) and none of the others can be reached from d.
+ */
+static bool holds_at(struct finder *f, uint32_t i, uint32_t at, uint32_t block)
+{
+	struct flow_priv *pr = f->fl->priv;
+	uint32_t d = f->defs[i], reg = f->regs[i];
+	struct reaching r;
+
+	if (pr->def[d]->pred != PTX_NO_REG)
+		return false;
+	if (pr->def_off[reg + 1] - pr->def_off[reg] == 1 && !pr->is_param[reg])
+		return true;
+	find_reaching(f->fl, d, reg, at, block, &r);
+	if (!r.n && !r.is_open)
+		return true;
+	return f->near[i] && r.n < MAX_OTHERS && !leads_to_others(f->fl, d, &r);
 }
 
 static void add_result(uint32_t reg, bool is_write, void *arg)
@@ -472,6 +536,9 @@ static void add_result(uint32_t reg, bool is_write, void *arg)
 		if (f->defs[i] == d)
 			return;
 	if (pr->needed[reg]) {
+		uint32_t up = f->defs[f->from_def];
+		f->near[f->ndefs] = f->near[f->from_def] && f->from->mark == pr->def[up]->mark &&
+				    pr->def_at[d] > pr->def_at[up];
 		f->regs[f->ndefs] = reg;
 		f->defs[f->ndefs++] = d;
 	}
@@ -484,6 +551,15 @@ static void add_use(struct finder *f, struct ptx_stmt *u)
 			return;
 	if (f->nuses < MAX_USES)
 		f->uses[f->nuses++] = u;
+}
+
+/* A use under a predicate that one register shows. */
+static void add_cond(struct finder *f, struct ptx_stmt *u, uint32_t reg)
+{
+	struct flow_demand_info info = {.pred = PTX_NO_REG};
+	if (f->nconds == MAX_USES || !flow_take_condition(f->fl, u, reg, &info))
+		return;
+	f->conds[f->nconds++] = (struct flow_cond_use){u, info.pred, info.sense};
 }
 
 /* A use at which some path's first real use may stand; pending[] keeps it, as telling needs
@@ -508,28 +584,31 @@ static bool find_in_part(struct finder *f, uint32_t d, uint32_t reg, uint32_t fr
 	return end == to;
 }
 
-static void settle_pending(struct finder *f, uint32_t d, uint32_t reg, const struct pending *pend)
+static void settle_pending(struct finder *f, uint32_t i, const struct pending *pend)
 {
 	struct flow_priv *pr = f->fl->priv;
-	for (size_t i = 0; i < pend->use.n; i++) {
-		uint32_t k = pend->use.v[i];
+	uint32_t d = f->defs[i], reg = f->regs[i];
+	for (size_t j = 0; j < pend->use.n; j++) {
+		uint32_t k = pend->use.v[j];
 		struct ptx_stmt *u = pr->use[k];
-		bool is_here = is_real(f->fl, d, reg, k);
-		bool is_pure = !is_here && flow_is_pure(u) &&
-			       flow_use_kind(f->fl, u, reg, PTX_NO_REG, false) == FLOW_USE_PURE;
-		if ((!is_here && !is_pure) || !only_def_at(f->fl, d, reg, pr->use_at[k], u->mark))
+		enum flow_use kind = flow_use_kind(f->fl, u, reg, PTX_NO_REG, false);
+		if (!holds_at(f, i, pr->use_at[k], u->mark))
 			continue;
 		f->from = u;
-		if (is_here)
+		f->from_def = i;
+		if (is_real(f->fl, d, reg, k))
 			add_use(f, u);
-		else if (u->pred == PTX_NO_REG)
+		else if (kind == FLOW_USE_MAYBE)
+			add_cond(f, u, reg);
+		else if (kind == FLOW_USE_PURE && flow_is_pure(u))
 			ptx_each_reg(u, add_result, f);
 	}
 }
 
-static void find_uses(struct finder *f, uint32_t d, uint32_t reg)
+static void find_uses(struct finder *f, uint32_t at)
 {
 	struct flow_priv *pr = f->fl->priv;
+	uint32_t d = f->defs[at], reg = f->regs[at];
 	struct pending pend = {0};
 	uint32_t b = pr->def[d]->mark, n = 0;
 
@@ -541,7 +620,7 @@ static void find_uses(struct finder *f, uint32_t d, uint32_t reg)
 		if (find_in_part(f, d, reg, pr->start[b], pr->start[b + 1], &pend))
 			push_successors(f->fl, b, &n);
 	}
-	settle_pending(f, d, reg, &pend);
+	settle_pending(f, at, &pend);
 	base_vec_free(&pend.use);
 }
 
@@ -573,10 +652,14 @@ void flow_demand(struct flow *fl, const struct ptx_stmt *load, uint32_t reg,
 	struct finder f = {.fl = fl};
 	f.defs[0] = d;
 	f.regs[0] = reg;
+	f.near[0] = load->pred == PTX_NO_REG;
 	f.ndefs = 1;
 	for (uint32_t i = 0; i < f.ndefs; i++)
-		find_uses(&f, f.defs[i], f.regs[i]);
+		find_uses(&f, i);
 	out->nuses = f.nuses;
 	out->uses = base_alloc(fl->arena, sizeof(*out->uses) * (f.nuses + 1u));
 	memcpy(out->uses, f.uses, sizeof(*out->uses) * f.nuses);
+	out->nconds = f.nconds;
+	out->conds = base_alloc(fl->arena, sizeof(*out->conds) * (f.nconds + 1u));
+	memcpy(out->conds, f.conds, sizeof(*out->conds) * f.nconds);
 }

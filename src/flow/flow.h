@@ -72,15 +72,30 @@ enum flow_demand {
 	FLOW_DEMAND_MAYBE     /* used on some paths only: nvcc may have moved the load up */
 };
 
+/* A use that takes the value when register pred is `sense` there (selp, and.pred, a guard). */
+struct flow_cond_use {
+	struct ptx_stmt *at;
+	uint32_t pred;
+	bool sense;
+};
+
 struct flow_demand_info {
 	enum flow_demand demand;
 	/* SELECT: the value is taken when register pred is `sense` at statement `at`. */
 	uint32_t pred;
 	bool sense;
 	struct ptx_stmt *at;
-	/* MAYBE: the first real uses on the paths that have one (each once). */
+	/*
+	 * MAYBE: the first real uses on the paths that have one (each once). When control comes
+	 * from the load to such a statement, the value is used; but control may come there on
+	 * other paths too, so a note about the load must be cleared at the function's entry and
+	 * at each execution of the load. May be empty: no place tells.
+	 */
 	struct ptx_stmt **uses;
 	uint32_t nuses;
+	/* MAYBE: further uses on those paths, each under its predicate; the same holds. */
+	struct flow_cond_use *conds;
+	uint32_t nconds;
 };
 
 /*

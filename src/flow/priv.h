@@ -13,13 +13,19 @@
 
 #define FLOW_NONE UINT32_MAX
 
+struct flow_spot { /* where a statement is */
+	const struct ptx_stmt *s;
+	uint32_t at;
+};
+
 struct flow_priv {
 	/* cfg.c */
 	struct ptx_stmt **stmt; /* by place */
 	uint32_t nstmts;
 	uint32_t *start; /* place of each block's first statement; nblocks + 1 entries */
 	uint32_t *dom_in, *dom_out, *pdom_in, *pdom_out; /* intervals of the dominator trees */
-	uint32_t nregs;					 /* registers known to flow_build */
+	struct flow_spot *spots; /* all statements by address; made on first need */
+	uint32_t nregs;		 /* registers known to flow_build */
 
 	/* defuse.c: lists by register, CSR: those of r are [off[r], off[r + 1]) */
 	bool has_defuse;
@@ -87,6 +93,8 @@ void flow_need_uniform(struct flow *fl);
 bool flow_is_uniform_operand(const struct flow *fl, const struct ptx_opnd *o);
 
 /* select.c */
+bool flow_take_condition(struct flow *fl, const struct ptx_stmt *u, uint32_t reg,
+			 struct flow_demand_info *out);
 bool flow_find_select(struct flow *fl, const struct ptx_stmt *load, uint32_t reg,
 		      struct flow_demand_info *out);
 

@@ -78,7 +78,9 @@ static bool takes_for_good(struct flow *fl, const struct ptx_stmt *u)
 	return flow_is_pure(u) ? flow_result_sure(fl, u) : true;
 }
 
-static bool settle(struct flow *fl, struct ptx_stmt *u, uint32_t reg, struct flow_demand_info *out)
+/* The predicate under which u takes reg for good, into out->pred and .sense; false: not known. */
+bool flow_take_condition(struct flow *fl, const struct ptx_stmt *u, uint32_t reg,
+			 struct flow_demand_info *out)
 {
 	bool is_guarded = u->pred != PTX_NO_REG;
 	if (is_guarded) {
@@ -113,7 +115,7 @@ bool flow_find_select(struct flow *fl, const struct ptx_stmt *load, uint32_t reg
 		if (!u)
 			return false;
 		if (flow_use_kind(fl, u, reg, PTX_NO_REG, false) != FLOW_USE_PURE) {
-			if (!settle(fl, u, reg, out)) {
+			if (!flow_take_condition(fl, u, reg, out)) {
 				out->pred = PTX_NO_REG;
 				return false;
 			}

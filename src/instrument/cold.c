@@ -2,9 +2,10 @@
  * cold.c - what runs when a re-read found another value, or lanes share an address.
  *
  * Out of the way behind the body (inline only inside nested scopes, whose labels
- * can't be reached from there). Finds the first differing element, widens the
- * values to 64 bits and reports: by a call of __collider_report, or call-free
- * where a call would cost too much (collide.ptxt, report_inline).
+ * can't be reached from there). Each element of the group goes to
+ * __collider_changed, which compares again and reports (src/device/report.cu).
+ * Where a call would cost too much the same is done call-free: the first
+ * differing element is picked and report_inline of collide.ptxt records it.
  * Costs nothing until something changed, but its call raises the register
  * count of the function (measured by the toolchain's fit).
  */
@@ -30,35 +31,9 @@ _Static_assert(offsetof(struct race_record, valid) == 124, "report_inline");
 _Static_assert(offsetof(struct race_rt, records) == 0, "report_inline");
 _Static_assert(offsetof(struct race_slot, count) == 8, "report_inline");
 
-/* The registers of one report, made once per use. */
-struct report {
-	struct ptx_opnd hit, addr, wl, wh, nl, nh, kind;
-	struct ptx_opnd lanes;
-	enum race_kind race;
-	uint32_t flags;
-};
-
 static struct ptx_opnd fresh(struct inst_ctx *cx, enum ptx_type t)
 {
 	return inst_reg(cx, ptx_new_reg(cx->m, cx->f, t));
-}
-
-static struct report new_report(struct inst_ctx *cx, enum race_kind kind, struct ptx_stmt *at)
-{
-	struct report r = {
-		.hit = fresh(cx, PTX_TYPE_PRED),
-		.addr = fresh(cx, PTX_TYPE_B64),
-		.wl = fresh(cx, PTX_TYPE_B64),
-		.wh = fresh(cx, PTX_TYPE_B64),
-		.nl = fresh(cx, PTX_TYPE_B64),
-		.nh = fresh(cx, PTX_TYPE_B64),
-		.kind = inst_none(),
-		.lanes = inst_int(cx, 0),
-		.race = kind,
-	};
-
-	inst_emit(cx, at, "pick_clear", NT, H(r.hit, r.addr, r.wl, r.wh, r.nl, r.nh));
-	return r;
 }
 
 static void put_loc(struct inst_ctx *cx, const struct inst_access *a, struct ptx_stmt *at)
@@ -69,76 +44,6 @@ static void put_loc(struct inst_ctx *cx, const struct inst_access *a, struct ptx
 	s->loc = a->stmt->loc;
 	s->inserted = true;
 	ptx_insert_before(cx->f, at, s);
-}
-
-static void send(struct inst_ctx *cx, const struct inst_access *a, const struct report *r,
-		 struct ptx_stmt *at)
-{
-	struct ptx_opnd site = inst_int(cx, a->site), width = inst_int(cx, a->width);
-	struct ptx_opnd kind = r->kind;
-
-	if (kind.kind != PTX_OPND_REG)
-		kind = inst_int(cx, (int64_t)r->race | (int64_t)r->flags << 16);
-	if (cx->opt->trap)
-		inst_emit(cx, at, "trap",
-			  T(cx->k, KNOB(rt), KNOB(flags), inst_num(RACE_KNOB_TRAP)), H(r->hit));
-	if (!cx->call_free) {
-		inst_emit(cx, at, "report", T(cx->k, KNOB(rt)),
-			  H(r->hit, cx->hash, site, kind, r->addr, r->wl, r->wh, r->nl, r->nh,
-			    r->lanes, width));
-		return;
-	}
-	struct ptx_opnd key = inst_late_opnd(cx, INST_LATE_KEY, a->site, r->race);
-	struct ptx_opnd slot = inst_late_opnd(cx, INST_LATE_SLOT, a->site, r->race);
-	struct ptx_opnd record = inst_late_opnd(cx, INST_LATE_RECORD, a->site, r->race);
-	if (r->flags & RACE_REC_USED)
-		inst_emit(cx, at, "used_inline", T(cx->k, KNOB(rt)),
-			  H(r->hit, key, slot, record, kind));
-	else
-		inst_emit(cx, at, "report_inline",
-			  T(cx->k, KNOB(rt),
-			    inst_num((int64_t)offsetof(struct race_rt, overflow))),
-			  H(r->hit, cx->hash, site, kind, r->addr, r->wl, r->wh, r->nl, r->nh,
-			    r->lanes, width, key, slot, record));
-}
-
-/* The address of the access without its constant offset, as a 64-bit register. */
-static struct ptx_opnd base64(struct inst_ctx *cx, const struct inst_access *a, int64_t *off,
-			      struct ptx_stmt *at)
-{
-	const struct ptx_opnd *b = &a->addr.sub[0];
-	struct ptx_opnd r;
-
-	*off = a->addr.off;
-	if (b->kind == PTX_OPND_REG) {
-		if (ptx_type_bytes((enum ptx_type)cx->f->reg_type[b->reg]) == 8)
-			return *b;
-		r = fresh(cx, PTX_TYPE_B64);
-		inst_emit(cx, at, "widen", T(PTX_STR("64"), PTX_STR("32")), H(r, *b));
-		return r;
-	}
-	r = fresh(cx, PTX_TYPE_B64);
-	inst_emit(cx, at, "symbol", NT, H(r, *b));
-	return r;
-}
-
-static void pick(struct inst_ctx *cx, const struct inst_access *a, unsigned i, struct report *r,
-		 struct ptx_opnd base, int64_t off, struct ptx_stmt *at)
-{
-	const struct inst_elem *e = &a->elem[i];
-	struct ptx_opnd was = inst_reg(cx, e->was), now = inst_reg(cx, e->now);
-	struct ptx_str at_off = inst_num(off + (int64_t)i * a->width);
-
-	if (a->bits == 128)
-		inst_emit(cx, at, "pick128", T(at_off),
-			  H(r->hit, r->addr, r->wl, r->wh, r->nl, r->nh, was, now, base,
-			    a->guard));
-	else if (a->bits == 64)
-		inst_emit(cx, at, "pick64", T(at_off),
-			  H(r->hit, r->addr, r->wl, r->nl, was, now, base, a->guard));
-	else
-		inst_emit(cx, at, "pick", T(inst_num(a->bits), at_off),
-			  H(r->hit, r->addr, r->wl, r->nl, was, now, base, a->guard));
 }
 
 static enum race_kind kind_of(const struct inst_access *a)
@@ -153,40 +58,32 @@ static enum race_kind kind_of(const struct inst_access *a)
 	}
 }
 
-void inst_cold_used(struct inst_ctx *cx, const struct inst_access *a, uint32_t hit,
-		    struct ptx_stmt *at)
+static struct ptx_opnd what_of(const struct inst_ctx *cx, const struct inst_access *a,
+			       enum race_kind kind, bool used)
 {
-	struct ptx_opnd zero = inst_int(cx, 0);
-	struct report r = {.hit = inst_reg(cx, hit),
-			   .addr = zero,
-			   .wl = zero,
-			   .wh = zero,
-			   .nl = zero,
-			   .nh = zero,
-			   .kind = inst_none(),
-			   .lanes = zero,
-			   .race = RACE_KIND_SPECULATED_READ,
-			   .flags = RACE_REC_USED};
-
-	send(cx, a, &r, at);
+	return inst_int(cx, race_what(a->site, kind, a->width, used));
 }
 
-/* Each speculated element by itself: its finding waits for its use. */
-static void cold_speculated(struct inst_ctx *cx, const struct inst_access *a, unsigned i,
-			    struct ptx_opnd base, int64_t off, struct ptx_stmt *at)
+/* The access's address with a constant added, as a 64-bit register. */
+static struct ptx_opnd address(struct inst_ctx *cx, const struct inst_access *a, int64_t more,
+			       struct ptx_stmt *at)
 {
-	const struct inst_elem *e = &a->elem[i];
-	struct report r = new_report(cx, RACE_KIND_SPECULATED_READ, at);
-	struct ptx_opnd spec = inst_reg(cx, e->spec);
+	struct ptx_opnd r = a->addr.sub[0];
+	int64_t off = a->addr.off + more;
 
-	pick(cx, a, i, &r, base, off, at);
-	send(cx, a, &r, at);
-	inst_emit(cx, at, "or", NT, H(spec, spec, r.hit));
-	if (e->early != PTX_NO_REG) {
-		struct ptx_opnd both = fresh(cx, PTX_TYPE_PRED);
-		inst_emit(cx, at, "and", NT, H(both, r.hit, inst_reg(cx, e->early)));
-		inst_cold_used(cx, a, both.reg, at);
+	if (r.kind != PTX_OPND_REG) {
+		r = fresh(cx, PTX_TYPE_B64);
+		inst_emit(cx, at, "symbol", NT, H(r, a->addr.sub[0]));
+	} else if (ptx_type_bytes((enum ptx_type)cx->f->reg_type[r.reg]) == 4) {
+		r = fresh(cx, PTX_TYPE_B64);
+		inst_emit(cx, at, "widen", T(PTX_STR("64"), PTX_STR("32")), H(r, a->addr.sub[0]));
 	}
+	if (off) {
+		struct ptx_opnd sum = fresh(cx, PTX_TYPE_B64);
+		inst_emit(cx, at, "add_offset", NT, H(sum, r, inst_int(cx, off)));
+		r = sum;
+	}
+	return r;
 }
 
 static struct ptx_opnd widen64(struct inst_ctx *cx, const struct inst_access *a, uint32_t reg,
@@ -199,120 +96,273 @@ static struct ptx_opnd widen64(struct inst_ctx *cx, const struct inst_access *a,
 	return r;
 }
 
-/* The usual case, one element: the report function compares the values itself. */
-static void cold_scalar(struct inst_ctx *cx, const struct inst_access *a, struct ptx_opnd base,
-			int64_t off, struct ptx_stmt *at)
+/* ---- by call ------------------------------------------------------------------ */
+
+static void call_element(struct inst_ctx *cx, const struct inst_access *a, unsigned i,
+			 struct ptx_opnd what, struct ptx_stmt *at)
 {
-	const struct inst_elem *e = &a->elem[0];
-	struct ptx_opnd zero = inst_int(cx, 0), addr = base;
+	const struct inst_elem *e = &a->elem[i];
+	int64_t off = (int64_t)i * a->width;
 
-	if (off) {
-		addr = fresh(cx, PTX_TYPE_B64);
-		inst_emit(cx, at, "add_offset", NT, H(addr, base, inst_int(cx, off)));
-	}
-	struct ptx_opnd was = widen64(cx, a, e->was, at), now = widen64(cx, a, e->now, at);
-	struct ptx_opnd kind = inst_int(cx, (int64_t)kind_of(a));
-	struct ptx_opnd site = inst_int(cx, a->site), width = inst_int(cx, a->width);
-	if (a->guard.kind == PTX_OPND_SINK)
-		inst_emit(cx, at, "report_all", T(cx->k, KNOB(rt)),
-			  H(cx->hash, site, kind, addr, was, zero, now, zero, zero, width));
-	else
-		inst_emit(cx, at, "report", T(cx->k, KNOB(rt)),
-			  H(a->guard, cx->hash, site, kind, addr, was, zero, now, zero, zero,
-			    width));
-}
-
-static void cold_access(struct inst_ctx *cx, const struct inst_access *a, struct ptx_stmt *at)
-{
-	int64_t off;
-	bool any = false;
-
-	put_loc(cx, a, at);
-	struct ptx_opnd base = base64(cx, a, &off, at);
-	if (a->vec == 1 && a->bits <= 64 && !a->elem[0].speculated && !cx->call_free &&
-	    !cx->opt->trap) {
-		cold_scalar(cx, a, base, off, at);
+	if (a->bits < 128) {
+		struct ptx_opnd addr = address(cx, a, off, at);
+		struct ptx_opnd was = widen64(cx, a, e->was, at), now = widen64(cx, a, e->now, at);
+		inst_emit(cx, at, "changed", NT, H(cx->hash, what, addr, was, now));
 		return;
 	}
-	for (unsigned i = 0; i < a->vec; i++)
-		any |= a->elem[i].checked && !a->elem[i].speculated;
-	if (any) {
-		struct report r = new_report(cx, kind_of(a), at);
-		for (unsigned i = a->vec; i-- > 0;)
-			if (a->elem[i].checked && !a->elem[i].speculated)
-				pick(cx, a, i, &r, base, off, at);
-		send(cx, a, &r, at);
+	struct ptx_opnd was[2] = {fresh(cx, PTX_TYPE_B64), fresh(cx, PTX_TYPE_B64)};
+	struct ptx_opnd now[2] = {fresh(cx, PTX_TYPE_B64), fresh(cx, PTX_TYPE_B64)};
+	inst_emit(cx, at, "split128", NT, H(was[0], was[1], inst_reg(cx, e->was)));
+	inst_emit(cx, at, "split128", NT, H(now[0], now[1], inst_reg(cx, e->now)));
+	what = inst_int(cx, race_what(a->site, kind_of(a), 8, false));
+	for (int half = 0; half < 2; half++) {
+		struct ptx_opnd addr = address(cx, a, off + 8 * half, at);
+		inst_emit(cx, at, "changed", NT, H(cx->hash, what, addr, was[half], now[half]));
 	}
-	for (unsigned i = 0; i < a->vec; i++)
-		if (a->elem[i].checked && a->elem[i].speculated)
-			cold_speculated(cx, a, i, base, off, at);
 }
 
-void inst_cold_group(struct inst_ctx *cx, const struct inst_group *g, struct ptx_stmt *at)
+/* Values of a store for __collider_warp: its first 16 bytes, as two 64-bit words. */
+static void warp_words(struct inst_ctx *cx, const struct inst_access *a, struct ptx_opnd w[2],
+		       struct ptx_stmt *at)
 {
-	for (const struct inst_access *a = g->first; a; a = a->next)
-		cold_access(cx, a, at);
-}
-
-/* Compares the values of the lanes that share my address, element by element. */
-static void warp_values(struct inst_ctx *cx, const struct inst_access *a, struct report *r,
-			struct ptx_opnd distinct, struct ptx_stmt *at)
-{
-	struct ptx_opnd same = inst_reg(cx, a->same);
-
-	for (unsigned i = a->vec; i-- > 0;) {
-		if (!a->elem[i].checked)
-			continue;
-		struct ptx_opnd was = inst_reg(cx, a->elem[i].was);
-		if (a->bits == 128) {
-			struct ptx_opnd lo = fresh(cx, PTX_TYPE_B64), hi = fresh(cx, PTX_TYPE_B64);
-			inst_emit(cx, at, "split128", NT, H(lo, hi, was));
-			inst_emit(cx, at, "warp_value64", NT, H(r->wh, r->nh, distinct, same, hi));
-			inst_emit(cx, at, "warp_value64", NT, H(r->wl, r->nl, distinct, same, lo));
-		} else if (a->bits == 64) {
-			inst_emit(cx, at, "warp_value64", NT, H(r->wl, r->nl, distinct, same, was));
-		} else {
-			if (a->bits == 16) {
-				struct ptx_opnd w = fresh(cx, PTX_TYPE_B32);
-				inst_emit(cx, at, "widen", T(PTX_STR("32"), PTX_STR("16")),
-					  H(w, was));
-				was = w;
-			}
-			inst_emit(cx, at, "warp_value32", NT, H(r->wl, r->nl, distinct, same, was));
+	w[0] = w[1] = inst_int(cx, 0);
+	if (a->bits == 128) {
+		w[0] = fresh(cx, PTX_TYPE_B64);
+		w[1] = fresh(cx, PTX_TYPE_B64);
+		inst_emit(cx, at, "split128", NT, H(w[0], w[1], inst_reg(cx, a->elem[0].was)));
+		return;
+	}
+	unsigned per_word = a->bits == 32 ? 2 : 1;
+	for (unsigned k = 0; k < 2; k++) {
+		const struct inst_elem *e = &a->elem[k * per_word];
+		if (k * per_word >= a->vec || !e->checked)
+			break;
+		w[k] = widen64(cx, a, e->was, at);
+		if (per_word == 2 && k * 2 + 1 < a->vec && e[1].checked) {
+			w[k] = fresh(cx, PTX_TYPE_B64);
+			inst_emit(cx, at, "join32", NT,
+				  H(w[k], inst_reg(cx, e[0].was), inst_reg(cx, e[1].was)));
 		}
 	}
 }
 
-/* Entered by exactly the lanes with a->bad; those that share an address wait for each other. */
-void inst_cold_warp(struct inst_ctx *cx, const struct inst_access *a, struct ptx_stmt *at)
-{
-	struct ptx_opnd distinct = fresh(cx, PTX_TYPE_PRED), equal = fresh(cx, PTX_TYPE_PRED);
-	struct ptx_opnd leader = fresh(cx, PTX_TYPE_PRED);
-	int64_t off;
+/* ---- call-free ------------------------------------------------------------------ */
 
-	put_loc(cx, a, at);
-	struct report r = new_report(cx, RACE_KIND_INTRA_WARP, at);
-	struct ptx_opnd base = base64(cx, a, &off, at);
-	inst_emit(cx, at, "clear", NT, H(distinct));
-	warp_values(cx, a, &r, distinct, at);
-	inst_emit(cx, at, "add_offset", NT, H(r.addr, base, inst_int(cx, off)));
-	inst_emit(cx, at, "warp_leader", NT,
-		  H(leader, inst_reg(cx, a->bad), inst_reg(cx, a->same)));
-	r.lanes = inst_reg(cx, a->same);
-	if (!cx->call_free) {
-		r.hit = leader;
-		r.kind = fresh(cx, PTX_TYPE_B32);
-		inst_emit(cx, at, "warp_kind",
-			  T(inst_num(RACE_KIND_INTRA_WARP), inst_num(RACE_KIND_INTRA_WARP_SAME)),
-			  H(r.kind, distinct));
-		send(cx, a, &r, at);
+/* The registers of one report, made once per use. */
+struct report {
+	struct ptx_opnd hit, addr, wl, wh, nl, nh;
+	struct ptx_opnd lanes;
+	enum race_kind race;
+};
+
+static struct report new_report(struct inst_ctx *cx, enum race_kind kind, struct ptx_stmt *at)
+{
+	struct report r = {
+		.hit = fresh(cx, PTX_TYPE_PRED),
+		.addr = fresh(cx, PTX_TYPE_B64),
+		.wl = fresh(cx, PTX_TYPE_B64),
+		.wh = fresh(cx, PTX_TYPE_B64),
+		.nl = fresh(cx, PTX_TYPE_B64),
+		.nh = fresh(cx, PTX_TYPE_B64),
+		.lanes = inst_int(cx, 0),
+		.race = kind,
+	};
+
+	inst_emit(cx, at, "pick_clear", NT, H(r.hit, r.addr, r.wl, r.wh, r.nl, r.nh));
+	return r;
+}
+
+static void send_inline(struct inst_ctx *cx, const struct inst_access *a, const struct report *r,
+			struct ptx_stmt *at)
+{
+	inst_emit(cx, at, "report_inline",
+		  T(cx->k, KNOB(rt), inst_num((int64_t)offsetof(struct race_rt, overflow))),
+		  H(r->hit, cx->hash, inst_int(cx, a->site), inst_int(cx, r->race), r->addr, r->wl,
+		    r->wh, r->nl, r->nh, r->lanes, inst_int(cx, a->width),
+		    inst_late_opnd(cx, INST_LATE_KEY, a->site, r->race),
+		    inst_late_opnd(cx, INST_LATE_SLOT, a->site, r->race),
+		    inst_late_opnd(cx, INST_LATE_RECORD, a->site, r->race)));
+}
+
+static void pick(struct inst_ctx *cx, const struct inst_access *a, unsigned i, struct report *r,
+		 struct ptx_opnd base, struct ptx_stmt *at)
+{
+	const struct inst_elem *e = &a->elem[i];
+	struct ptx_opnd was = inst_reg(cx, e->was), now = inst_reg(cx, e->now);
+	struct ptx_str off = inst_num((int64_t)i * a->width);
+
+	if (a->bits == 128)
+		inst_emit(cx, at, "pick128", T(off),
+			  H(r->hit, r->addr, r->wl, r->wh, r->nl, r->nh, was, now, base,
+			    a->guard));
+	else if (a->bits == 64)
+		inst_emit(cx, at, "pick64", T(off),
+			  H(r->hit, r->addr, r->wl, r->nl, was, now, base, a->guard));
+	else
+		inst_emit(cx, at, "pick", T(inst_num(a->bits), off),
+			  H(r->hit, r->addr, r->wl, r->nl, was, now, base, a->guard));
+}
+
+/* ---- one access ------------------------------------------------------------------ */
+
+void inst_cold_used(struct inst_ctx *cx, const struct inst_access *a, uint32_t hit,
+		    struct ptx_stmt *at)
+{
+	struct ptx_label *done = ptx_new_label(cx->m, cx->f);
+	struct ptx_opnd zero = inst_int(cx, 0), p = inst_reg(cx, hit);
+	enum race_kind kind = RACE_KIND_SPECULATED_READ;
+
+	if (cx->call_free) {
+		inst_emit(cx, at, "used_inline", T(cx->k, KNOB(rt)),
+			  H(p, inst_late_opnd(cx, INST_LATE_KEY, a->site, kind),
+			    inst_late_opnd(cx, INST_LATE_SLOT, a->site, kind),
+			    inst_late_opnd(cx, INST_LATE_RECORD, a->site, kind),
+			    inst_int(cx, kind | (int64_t)RACE_REC_USED << 16)));
 		return;
 	}
-	/* A call-free slot is a constant of its kind: one sequence for each. */
+	p.flags ^= PTX_OPND_NOT;
+	inst_emit(cx, at, "branch_if", NT, H(p, ptx_opnd_label(done)));
+	inst_emit(cx, at, "changed", NT, H(cx->hash, what_of(cx, a, kind, true), zero, zero, zero));
+	inst_emit_label(cx, at, done);
+}
+
+/* Each speculated element by itself: its finding waits for its use. */
+static void cold_speculated(struct inst_ctx *cx, const struct inst_access *a, unsigned i,
+			    struct ptx_stmt *at)
+{
+	const struct inst_elem *e = &a->elem[i];
+	struct ptx_opnd spec = inst_reg(cx, e->spec), hit;
+
+	if (cx->call_free) {
+		struct report r = new_report(cx, RACE_KIND_SPECULATED_READ, at);
+		pick(cx, a, i, &r, address(cx, a, 0, at), at);
+		send_inline(cx, a, &r, at);
+		hit = r.hit;
+	} else {
+		struct ptx_label *equal = ptx_new_label(cx->m, cx->f);
+		hit = fresh(cx, PTX_TYPE_PRED);
+		if (a->bits == 128) {
+			inst_emit(cx, at, "clear", NT, H(hit));
+			inst_emit(cx, at, "differ128", NT,
+				  H(hit, inst_reg(cx, e->was), inst_reg(cx, e->now), a->guard));
+		} else {
+			inst_emit(cx, at, "changed_if", T(inst_num(a->bits)),
+				  H(hit, inst_reg(cx, e->was), inst_reg(cx, e->now), a->guard));
+		}
+		struct ptx_opnd no = hit;
+		no.flags ^= PTX_OPND_NOT;
+		inst_emit(cx, at, "branch_if", NT, H(no, ptx_opnd_label(equal)));
+		call_element(cx, a, i, what_of(cx, a, RACE_KIND_SPECULATED_READ, false), at);
+		inst_emit_label(cx, at, equal);
+	}
+	inst_emit(cx, at, "or", NT, H(spec, spec, hit));
+	if (e->early != PTX_NO_REG) {
+		struct ptx_opnd both = fresh(cx, PTX_TYPE_PRED);
+		inst_emit(cx, at, "and", NT, H(both, hit, inst_reg(cx, e->early)));
+		inst_cold_used(cx, a, both.reg, at);
+	}
+}
+
+static void cold_sure(struct inst_ctx *cx, const struct inst_access *a, struct ptx_stmt *at)
+{
+	if (cx->call_free) {
+		struct report r = new_report(cx, kind_of(a), at);
+		struct ptx_opnd base = address(cx, a, 0, at);
+		for (unsigned i = a->vec; i-- > 0;)
+			if (a->elem[i].checked && !a->elem[i].speculated)
+				pick(cx, a, i, &r, base, at);
+		send_inline(cx, a, &r, at);
+		return;
+	}
+	struct ptx_label *done = NULL;
+	if (a->guard.kind != PTX_OPND_SINK) {
+		struct ptx_opnd off = a->guard;
+		off.flags ^= PTX_OPND_NOT;
+		done = ptx_new_label(cx->m, cx->f);
+		inst_emit(cx, at, "branch_if", NT, H(off, ptx_opnd_label(done)));
+	}
+	for (unsigned i = 0; i < a->vec; i++)
+		if (a->elem[i].checked && !a->elem[i].speculated)
+			call_element(cx, a, i, what_of(cx, a, kind_of(a), false), at);
+	if (done)
+		inst_emit_label(cx, at, done);
+}
+
+void inst_cold_group(struct inst_ctx *cx, const struct inst_group *g, struct ptx_stmt *at)
+{
+	for (const struct inst_access *a = g->first; a; a = a->next) {
+		bool sure = false;
+
+		put_loc(cx, a, at);
+		for (unsigned i = 0; i < a->vec; i++)
+			sure |= a->elem[i].checked && !a->elem[i].speculated;
+		if (sure)
+			cold_sure(cx, a, at);
+		for (unsigned i = 0; i < a->vec; i++)
+			if (a->elem[i].checked && a->elem[i].speculated)
+				cold_speculated(cx, a, i, at);
+	}
+}
+
+/* ---- lanes of one store ------------------------------------------------------------ */
+
+/* Compares the values of the lanes that share my address, element by element. */
+static void warp_values(struct inst_ctx *cx, const struct inst_access *a, struct report *r,
+			struct ptx_opnd distinct, struct ptx_opnd same, struct ptx_stmt *at)
+{
+	struct ptx_opnd w[2];
+
+	inst_emit(cx, at, "clear", NT, H(distinct));
+	warp_words(cx, a, w, at);
+	for (int i = 1; i >= 0; i--) {
+		if (w[i].kind != PTX_OPND_REG)
+			continue;
+		inst_emit(cx, at, "warp_value64", NT,
+			  H(i ? r->wh : r->wl, i ? r->nh : r->nl, distinct, same, w[i]));
+	}
+}
+
+static void warp_inline(struct inst_ctx *cx, const struct inst_access *a, struct ptx_opnd mask,
+			struct ptx_stmt *at)
+{
+	struct ptx_opnd distinct = fresh(cx, PTX_TYPE_PRED), equal = fresh(cx, PTX_TYPE_PRED);
+	struct ptx_opnd leader = fresh(cx, PTX_TYPE_PRED), bad = fresh(cx, PTX_TYPE_PRED);
+	struct ptx_opnd same = fresh(cx, PTX_TYPE_B32), addr = address(cx, a, 0, at);
+	struct ptx_label *none = ptx_new_label(cx->m, cx->f);
+
+	inst_emit(cx, at, "warp_match", T(PTX_STR("64")), H(same, mask, addr, bad, a->guard));
+	struct ptx_opnd good = bad;
+	good.flags ^= PTX_OPND_NOT;
+	inst_emit(cx, at, "branch_if", NT, H(good, ptx_opnd_label(none)));
+	struct report r = new_report(cx, RACE_KIND_INTRA_WARP, at);
+	warp_values(cx, a, &r, distinct, same, at);
+	inst_emit(cx, at, "copy", T(PTX_STR("b64")), H(r.addr, addr));
+	inst_emit(cx, at, "warp_leader", NT, H(leader, bad, same));
+	r.lanes = same;
+	/* A slot is a constant of its kind: one sequence for each. */
 	inst_emit(cx, at, "and", NT, H(r.hit, leader, distinct));
-	send(cx, a, &r, at);
+	send_inline(cx, a, &r, at);
 	inst_emit(cx, at, "not", NT, H(equal, distinct));
 	inst_emit(cx, at, "and", NT, H(r.hit, leader, equal));
 	r.race = RACE_KIND_INTRA_WARP_SAME;
-	send(cx, a, &r, at);
+	send_inline(cx, a, &r, at);
+	inst_emit_label(cx, at, none);
+}
+
+/* Entered by all lanes of the store (guarded ones included: those with a false guard are not in
+ * `mask` and go round it). */
+void inst_cold_warp(struct inst_ctx *cx, const struct inst_access *a, struct ptx_opnd mask,
+		    struct ptx_stmt *at)
+{
+	struct ptx_opnd w[2];
+
+	put_loc(cx, a, at);
+	if (cx->call_free) {
+		warp_inline(cx, a, mask, at);
+		return;
+	}
+	warp_words(cx, a, w, at);
+	inst_emit(cx, at, "warp", NT,
+		  H(cx->hash, what_of(cx, a, RACE_KIND_INTRA_WARP, false), address(cx, a, 0, at), w[0],
+		    w[1], mask));
 }

@@ -307,12 +307,11 @@ static struct ptx_stmt *cold_place(const struct inst_group *g, struct ptx_stmt *
 	return g->depth ? at : NULL;
 }
 
-static void branch_cold(struct inst_ctx *cx, const struct inst_group *g, uint32_t cond,
-			struct ptx_stmt *at, const struct inst_access *warp)
+static void branch_cold(struct inst_ctx *cx, const struct inst_group *g, struct ptx_opnd q,
+			struct ptx_stmt *at, const struct inst_access *warp, struct ptx_opnd mask)
 {
 	struct ptx_label *cold = ptx_new_label(cx->m, cx->f), *back = ptx_new_label(cx->m, cx->f);
 	struct ptx_stmt *place = cold_place(g, at);
-	struct ptx_opnd q = inst_reg(cx, cond);
 
 	if (place) { /* inline: jump over it */
 		q.flags ^= PTX_OPND_NOT;
@@ -322,7 +321,7 @@ static void branch_cold(struct inst_ctx *cx, const struct inst_group *g, uint32_
 		inst_emit_label(cx, NULL, cold);
 	}
 	if (warp)
-		inst_cold_warp(cx, warp, place);
+		inst_cold_warp(cx, warp, mask, place);
 	else
 		inst_cold_group(cx, g, place);
 	if (!place)
@@ -335,25 +334,19 @@ static void check_warp(struct inst_ctx *cx, const struct inst_group *g, struct i
 		       struct ptx_stmt *at)
 {
 	const struct ptx_opnd *base = &a->addr.sub[0];
-	struct ptx_label *done = ptx_new_label(cx->m, cx->f);
+	struct ptx_opnd mask = inst_reg(cx, new_reg(cx, PTX_TYPE_B32));
+	struct ptx_opnd other = inst_reg(cx, new_reg(cx, PTX_TYPE_PRED));
 
-	a->same = new_reg(cx, PTX_TYPE_B32);
-	a->bad = new_reg(cx, PTX_TYPE_PRED);
-	struct ptx_opnd same = inst_reg(cx, a->same), bad = inst_reg(cx, a->bad);
 	if (base->kind != PTX_OPND_REG) {
-		inst_emit(cx, at, "warp_const", NT, H(same, bad, a->guard));
+		inst_emit(cx, at, "warp_const", NT, H(mask, other, a->guard));
 	} else {
 		unsigned bits = 8 * ptx_type_bytes((enum ptx_type)cx->f->reg_type[base->reg]);
-		struct ptx_opnd mask = inst_reg(cx, new_reg(cx, PTX_TYPE_B32));
 
 		inst_emit(cx, at, "warp_affine",
 			  T(inst_num(bits), inst_num(-(int64_t)a->vec * a->width)),
-			  H(mask, *base, ptx_opnd_label(done), a->guard));
-		inst_emit(cx, at, "warp_match", T(inst_num(bits)),
-			  H(same, mask, *base, bad, a->guard));
+			  H(mask, *base, other, a->guard));
 	}
-	branch_cold(cx, g, a->bad, at, a);
-	inst_emit_label(cx, at, done);
+	branch_cold(cx, g, other, at, a, mask);
 }
 
 static void check_group(struct inst_ctx *cx, const struct inst_group *g)
@@ -375,7 +368,7 @@ static void check_group(struct inst_ctx *cx, const struct inst_group *g)
 	count(cx, g, at);
 	for (struct inst_access *a = g->first; a; a = a->next)
 		differ(cx, a, q, &first, at);
-	branch_cold(cx, g, q, at, NULL);
+	branch_cold(cx, g, inst_reg(cx, q), at, NULL, inst_none());
 	for (struct inst_access *a = g->first; a; a = a->next)
 		if (a->kind == RACE_ACCESS_STORE)
 			check_warp(cx, g, a, at);

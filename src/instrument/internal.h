@@ -46,7 +46,6 @@ struct inst_access {
 	/* Made when the code is emitted: */
 	struct ptx_opnd addr;  /* for the re-read; its base is a copy */
 	struct ptx_opnd guard; /* copy of the guard, or SINK */
-	uint32_t same, bad;    /* intra-warp: lanes with my address; more than one */
 };
 
 struct inst_group {
@@ -111,7 +110,8 @@ void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan);
 
 /* cold.c: what runs when something changed. Inserts before `at`. */
 void inst_cold_group(struct inst_ctx *cx, const struct inst_group *g, struct ptx_stmt *at);
-void inst_cold_warp(struct inst_ctx *cx, const struct inst_access *a, struct ptx_stmt *at);
+void inst_cold_warp(struct inst_ctx *cx, const struct inst_access *a, struct ptx_opnd mask,
+		    struct ptx_stmt *at);
 void inst_cold_used(struct inst_ctx *cx, const struct inst_access *a, uint32_t hit,
 		    struct ptx_stmt *at);
 

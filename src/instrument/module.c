@@ -71,12 +71,28 @@ static void add_knobs(struct inst_ctx *cx, struct ptx_item *at)
 	add_raw(cx, at, s, strlen(s));
 }
 
-/* The report function's PTX, as the build made it; its items move into the module. */
+/* The report functions' PTX, as the build made it; their items move into the module. */
 static bool add_report(struct inst_ctx *cx, struct ptx_item *at)
 {
-	struct ptx_module *d = ptx_parse(cx->m->arena, "device/report.ptx", race_device_ptx,
-					 race_device_ptx_size, cx->sink);
+	char *text = base_strndup(cx->m->arena, race_device_ptx, race_device_ptx_size);
+	size_t size = race_device_ptx_size;
 
+	/* "ld.const.u64 x, [knobs]" becomes "ld.global.u64": one character more each time. */
+	if (ptx_str_is(cx->k, "global")) {
+		struct base_buf b = {0};
+		for (char *p = text, *q; p; p = q) {
+			q = strstr(p, "ld.const.");
+			base_buf_put(&b, p, q ? (size_t)(q - p) : strlen(p));
+			if (q) {
+				base_buf_puts(&b, "ld.global.");
+				q += strlen("ld.const.");
+			}
+		}
+		text = base_strndup(cx->m->arena, b.p, b.n);
+		size = b.n;
+		base_buf_free(&b);
+	}
+	struct ptx_module *d = ptx_parse(cx->m->arena, "device/report.ptx", text, size, cx->sink);
 	if (!d)
 		return false;
 	for (struct ptx_item *it = d->first, *next; it; it = next) {

@@ -405,8 +405,7 @@ static bool parse_attr(struct ptx_parser *ps, struct ptx_func *f, const char **e
 	const char *before = ps->l.p;
 
 	ptx_lex_until(&ps->l, ".{;", &last);
-	if (last > before)
-		*end = last;
+	*end = last > before ? last : before;
 	while (*end > w.p && (ptx_is((*end)[-1], PTX_CC_SPACE) || (*end)[-1] == '\n'))
 		--*end;
 	return true;

@@ -187,12 +187,25 @@ static void settle_memory(struct ptx_form *f)
 		f->width = (uint8_t)ptx_type_bytes((enum ptx_type)f->types[0]);
 }
 
+/* Whether `part` is a word of the opcode's name not met before; `met` has a bit per word. */
+static bool is_op_word(const char *name, struct ptx_str part, unsigned *met)
+{
+	for (unsigned i = 0; *name; i++) {
+		size_t n = strcspn(name, ".");
+		if (n == part.n && memcmp(name, part.p, n) == 0 && !(*met & 1u << i)) {
+			*met |= 1u << i;
+			return true;
+		}
+		name += n + (name[n] == '.');
+	}
+	return false;
+}
+
 static void decode(struct ptx_form *f)
 {
-	uint32_t i;
-	unsigned nspaces = 0;
+	unsigned nspaces = 0, met = 0;
 
-	f->op = ptx_op_find(f->text, &i);
+	f->op = ptx_op_find(f->text);
 	const struct ptx_op_info *info = ptx_op_info(f->op);
 	f->effects = info->effects;
 	f->space = info->space;
@@ -200,11 +213,14 @@ static void decode(struct ptx_form *f)
 	f->scope = info->scope;
 	f->proxy = info->proxy;
 	f->vec = 1;
-	while (i < f->text.n) {
-		uint32_t from = ++i; /* behind the dot */
-		while (i < f->text.n && f->text.p[i] != '.')
-			i++;
-		add_part(f, (struct ptx_str){f->text.p + from, i - from}, &nspaces);
+	for (uint32_t i = 0, from = 0; i <= f->text.n; i++) {
+		if (i < f->text.n && f->text.p[i] != '.')
+			continue;
+		struct ptx_str part = {f->text.p + from, i - from};
+		bool is_first = from == 0;
+		from = i + 1;
+		if (!is_op_word(info->name, part, &met) && !(is_first && !met))
+			add_part(f, part, &nspaces);
 	}
 	settle_memory(f);
 	if (f->has_unknown_mod)

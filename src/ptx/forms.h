@@ -46,9 +46,9 @@ const struct ptx_op_info *ptx_op_info(enum ptx_op op);
 const struct ptx_mod_info *ptx_mod_info(enum ptx_mod m);
 /* How many operands an opcode takes. */
 void ptx_op_arity(enum ptx_op op, unsigned *min, unsigned *max);
-/* The opcode that is the longest dotted prefix of `text`; its length in *len
- * (PTX_OP_UNKNOWN: the length of the first word). */
-enum ptx_op ptx_op_find(struct ptx_str text, uint32_t *len);
+/* The opcode of a spelling: the longest dotted prefix that is a row, unless a row of more words
+ * has them all in another order (ptxas takes vote.ballot.sync for vote.sync.ballot). */
+enum ptx_op ptx_op_find(struct ptx_str text);
 /* A dotted part without its dot; NONE / UNKNOWN when it is none. */
 enum ptx_type ptx_type_find(struct ptx_str part);
 enum ptx_mod ptx_mod_find(struct ptx_str part);

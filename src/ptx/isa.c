@@ -123,6 +123,43 @@ static bool is_shape(struct ptx_str part)
 	return i == part.n || (part.n - i == 2 && part.p[i] == 'x' && part.p[i + 1] == '2');
 }
 
+static bool has_word(struct ptx_str text, struct ptx_str word)
+{
+	for (uint32_t i = 0; i + word.n <= text.n; i++) {
+		bool is_start = i == 0 || text.p[i - 1] == '.';
+		bool is_end = i + word.n == text.n || text.p[i + word.n] == '.';
+		if (is_start && is_end && memcmp(text.p + i, word.p, word.n) == 0)
+			return true;
+	}
+	return false;
+}
+
+static uint32_t count_words(const char *name)
+{
+	uint32_t n = 1;
+
+	for (; *name; name++)
+		n += *name == '.';
+	return n;
+}
+
+/* Whether `text` starts with the first word of `name` and holds all others, in any order. */
+static bool has_words(struct ptx_str text, const char *name)
+{
+	size_t n = strcspn(name, ".");
+
+	if (n > text.n || memcmp(text.p, name, n) != 0 || (n < text.n && text.p[n] != '.'))
+		return false;
+	while (name[n]) {
+		const char *word = name + n + 1;
+		size_t len = strcspn(word, ".");
+		if (!has_word(text, (struct ptx_str){word, (uint32_t)len}))
+			return false;
+		n += len + 1;
+	}
+	return true;
+}
+
 /* ---- public ------------------------------------------------------------- */
 
 const struct ptx_op_info *ptx_op_info(enum ptx_op op)
@@ -152,10 +189,10 @@ void ptx_op_arity(enum ptx_op op, unsigned *min, unsigned *max)
 	}
 }
 
-enum ptx_op ptx_op_find(struct ptx_str text, uint32_t *len)
+enum ptx_op ptx_op_find(struct ptx_str text)
 {
 	enum ptx_op best = PTX_OP_UNKNOWN;
-	uint32_t best_len = 0;
+	uint32_t best_len = 0, best_words = 0;
 
 	for (size_t i = 0; i < BASE_COUNTOF(spellings); i++) {
 		uint32_t n = spellings[i].len;
@@ -167,11 +204,15 @@ enum ptx_op ptx_op_find(struct ptx_str text, uint32_t *len)
 			continue;
 		best = (enum ptx_op)spellings[i].op;
 		best_len = n;
+		best_words = count_words(spellings[i].name);
 	}
-	if (!best_len)
-		while (best_len < text.n && text.p[best_len] != '.')
-			best_len++;
-	*len = best_len;
+	for (size_t i = 0; i < BASE_COUNTOF(spellings); i++) {
+		uint32_t words = count_words(spellings[i].name);
+		if (words <= best_words || !has_words(text, spellings[i].name))
+			continue;
+		best = (enum ptx_op)spellings[i].op;
+		best_words = words;
+	}
 	return best;
 }
 

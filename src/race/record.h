@@ -97,7 +97,6 @@ struct race_knobs {
 #define RACE_SAMPLE_NEVER    0xffffffffu
 
 #define RACE_KNOBS_SYMBOL    "__collider_knobs"
-#define RACE_REPORT_SYMBOL   "__collider_report"
 #define RACE_SITES_PREFIX    "__collider_sites_" /* + 16 hex digits of the table's hash */
 #define RACE_REG_PREFIX      "%collider_" /* registers and labels that instrumentation adds */
 
@@ -131,6 +130,25 @@ RACE_FN uint32_t race_slot_index(uint64_t key)
 }
 
 #define RACE_PROBES 16u
+
+/*
+ * What a check tells __collider_changed and __collider_warp in one word: site, kind, width of
+ * the element, and whether a speculated value was used (RACE_REC_USED).
+ */
+#define RACE_WHAT_SITES	   (1u << 24)
+#define RACE_WHAT_USED	   0x80000000u
+#define RACE_WHAT_SITE(w)  ((w) & 0xffffffu)
+#define RACE_WHAT_KIND(w)  ((w) >> 24 & 15u)
+#define RACE_WHAT_WIDTH(w) (1u << ((w) >> 28 & 7u))
+
+RACE_FN uint32_t race_what(uint32_t site, uint32_t kind, uint32_t width, uint32_t used)
+{
+	uint32_t log2 = 0;
+
+	while (log2 < 5 && (1u << log2) < width)
+		log2++;
+	return site | kind << 24 | log2 << 28 | (used ? RACE_WHAT_USED : 0);
+}
 
 #if defined(__cplusplus)
 #define RACE_STATIC_ASSERT(c, m) static_assert(c, m)

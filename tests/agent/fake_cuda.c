@@ -188,6 +188,7 @@ static CUcontext new_ctx(void)
 {
 	CUcontext c = NULL;
 
+	pthread_mutex_lock(&driver_lock);
 	for (int i = 0; i < nctx && !c; i++)
 		if (!ctxs[i].is_alive)
 			c = &ctxs[i]; /* an address is used again, as by the real driver */
@@ -198,6 +199,7 @@ static CUcontext new_ctx(void)
 	c->error = CUDA_SUCCESS;
 	c->is_alive = true;
 	c->number = (int)(c - ctxs);
+	pthread_mutex_unlock(&driver_lock);
 	resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, c, NULL, true);
 	return c;
 }

@@ -4,7 +4,7 @@
  * A comment belongs to the statement on its line and holds parts divided by ';':
  *
  *   tag A                      names the statement, and its block
- *   demand %r2: dead | sure | select %p1 | select !%p1 | maybe [A B ...]
+ *   demand %r2: dead | sure | select %p1 | select !%p1 | maybe [A B=%p1 ...]
  *   origin: unknown | private | global | shared | const | not_private
  *   alias A: no | may | must   with the statement tagged A, before this one
  *   affine: 4x+8y+u+16 | none  of the address operand; u is the uniform unknown
@@ -110,6 +110,11 @@ static void put_demand(struct run *r, const struct flow_demand_info *d, struct b
 	}
 	for (uint32_t i = 0; i < d->nuses; i++)
 		base_buf_printf(b, " %s", tag_of(r, d->uses[i]));
+	for (uint32_t i = 0; i < d->nconds; i++) {
+		base_buf_printf(b, " %s%s", tag_of(r, d->conds[i].at),
+				d->conds[i].sense ? "=" : "=!");
+		put_reg(r, b, d->conds[i].pred);
+	}
 }
 
 static void put_term(struct base_buf *b, int64_t k, const char *name)

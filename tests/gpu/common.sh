@@ -5,10 +5,10 @@ lines_of() {
 	grep -n "// $2: $3\$" "$1" | cut -d: -f1 | tr '\n' ' '
 }
 
-# One value of a flat JSON line: json_get LINE KEY (strings and numbers)
+# One value of a JSON line, the first with this key: json_get LINE KEY (strings and numbers)
 json_get() {
-	printf '%s\n' "$1" |
-		sed -n "s/.*\"$2\"[[:space:]]*:[[:space:]]*\"\{0,1\}\([^\",}]*\).*/\1/p" | head -1
+	printf '%s\n' "$1" | grep -o "\"$2\"[[:space:]]*:[[:space:]]*[^,}]*" | head -1 |
+		sed 's/^[^:]*:[[:space:]]*//; s/^"//; s/"$//'
 }
 
 # Findings of a report as lines "kind|class|file|line": findings_of FILE

@@ -36,7 +36,7 @@ grand=0
 # Accesses checked in one run, from the report's summary line.
 checked_of() {
 	local l
-	l=$(grep '"checked"' "$1" 2>/dev/null | tail -1)
+	l=$(grep '"type"[[:space:]]*:[[:space:]]*"summary"' "$1" 2>/dev/null | tail -1)
 	l=$(json_get "$l" checked)
 	echo "${l:-0}"
 }

@@ -149,7 +149,26 @@ static void aliases_share_their_opcode(void **state)
 			 PTX_OP_MMA_SP);
 	assert_int_equal(form("tcgen05.fence::before_thread_sync")->op, PTX_OP_TCGEN05_FENCE);
 	assert_int_equal(form("tcgen05.wait::st.sync.aligned")->op, PTX_OP_TCGEN05_WAIT);
+	assert_true(ptx_form_has(form("tcgen05.wait::st.sync.aligned"), PTX_MOD_WAIT_ST));
+	assert_false(form("tcgen05.wait::st.sync.aligned")->effects & PTX_EFF_UNKNOWN);
 	assert_int_equal(form("barrier.cta.sync.aligned")->op, PTX_OP_BARRIER_SYNC);
+}
+
+static void words_may_stand_in_another_order(void **state)
+{
+	(void)state;
+	assert_int_equal(form("vote.ballot.sync.b32")->op, PTX_OP_VOTE_SYNC);
+	assert_true(ptx_form_has(form("vote.ballot.sync.b32"), PTX_MOD_BALLOT));
+	assert_int_equal(form("shfl.idx.sync.b32")->op, PTX_OP_SHFL_SYNC);
+	assert_int_equal(form("match.sync.any.b32")->op, PTX_OP_MATCH_ANY_SYNC);
+	assert_int_equal(form("redux.add.sync.s32")->op, PTX_OP_REDUX_SYNC);
+	assert_int_equal(form("barrier.aligned.sync")->op, PTX_OP_BARRIER_SYNC);
+	assert_int_equal(form("ld.f32.v2.global")->vec, 2);
+	assert_int_equal(form("fence.cta.sc")->sem, PTX_SEM_SC);
+	/* Twins that only look like it. */
+	assert_int_equal(form("vote.ballot.b32")->op, PTX_OP_VOTE);
+	assert_int_equal(form("mbarrier.arrive.expect_tx.b64")->op, PTX_OP_MBARRIER_ARRIVE);
+	assert_int_equal(form("red.global.add.u32")->op, PTX_OP_RED);
 }
 
 static void one_spelling_has_one_form(void **state)
@@ -315,6 +334,7 @@ static void the_verifier_tells_good_from_bad(void **state)
 	assert_int_equal(problems(INST("add.s32", reg(P), reg(B32), reg(B32))), 1);
 	assert_int_equal(problems(INST("add.s32", reg(NONE), reg(B32), reg(B32))), 1);
 	assert_int_equal(problems(INST("popc.b64", reg(B32), reg(U64))), 0);
+	assert_int_equal(problems(INST("mbarrier.pending_count.b64", reg(B32), reg(U64))), 0);
 	assert_int_equal(problems(INST("setp.lt.s32", reg(P), reg(B32), reg(B32))), 0);
 	assert_int_equal(problems(INST("setp.lt.s32", reg(B32), reg(B32), reg(B32))), 1);
 	assert_int_equal(problems(INST("ld.u16", reg(B32), GROUP(ADDR, U64))), 0);
@@ -359,6 +379,7 @@ int main(void)
 		cmocka_unit_test(spelled_samples_end_their_opcode_at_the_bar),
 		cmocka_unit_test(what_is_not_known_says_so),
 		cmocka_unit_test(aliases_share_their_opcode),
+		cmocka_unit_test(words_may_stand_in_another_order),
 		cmocka_unit_test(one_spelling_has_one_form),
 		cmocka_unit_test(registers_are_visited_reads_first),
 		cmocka_unit_test(addresses_are_found_by_role),

@@ -1,0 +1,246 @@
+/*
+ * footer.c - what the verdict rests on: what was checked, and what was not.
+ *
+ * Printed under every report. The result is one of four sentences that can't be
+ * taken for each other: races found, other findings only, no race seen in N
+ * checked accesses, NOTHING WAS CHECKED. Everything that lowers the worth of
+ * "no race" is listed: sampling, opcodes without a check, kernels that ran as
+ * they were, suppressions, lost reports, counters read too early.
+ */
+#include "report/internal.h"
+
+#include <string.h>
+
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static const char *accesses(struct rep_view *v)
+{
+	uint64_t n = v->r->checked + v->r->warp_checked;
+
+	return base_printf(&v->arena, "%s%s checked access%s", v->r->is_inexact ? "at least " : "",
+			   rep_number(&v->arena, n), n == 1 ? "" : "es");
+}
+
+const char *rep_result_sentence(struct rep_view *v)
+{
+	struct base_arena *a = &v->arena;
+	uint64_t ignored = v->entries.n - v->nshown;
+
+	switch (v->verdict) {
+	case REP_VERDICT_RACES:
+		if (v->others)
+			return base_printf(a, "%s data race%s found, and %s other finding%s",
+					   rep_number(a, v->races), plural(v->races),
+					   rep_number(a, v->others), plural(v->others));
+		return base_printf(a, "%s data race%s found", rep_number(a, v->races),
+				   plural(v->races));
+	case REP_VERDICT_OTHER:
+		if (!v->others)
+			return base_printf(a, "%s report%s lost: the table on the GPU was full",
+					   rep_number(a, v->r->overflow), plural(v->r->overflow));
+		return base_printf(a, "no data race, but %s finding%s to look at in %s",
+				   rep_number(a, v->others), plural(v->others), accesses(v));
+	case REP_VERDICT_CLEAN:
+		if (ignored)
+			return base_printf(a, "no race seen in %s, besides %s finding%s left out",
+					   accesses(v), rep_number(a, ignored), plural(ignored));
+		return base_printf(a, "no race seen in %s", accesses(v));
+	case REP_VERDICT_NOTHING:
+		return base_printf(a, "NOTHING WAS CHECKED: %s", v->reason);
+	}
+	return "";
+}
+
+/* ---- what was checked --------------------------------------------------------- */
+
+static void checked_put(struct base_buf *out, struct rep_view *v)
+{
+	const struct race_results *r = v->r;
+	struct base_arena *a = &v->arena;
+	const char *least = r->is_inexact ? "at least " : "";
+
+	base_buf_puts(out, "What was checked:\n");
+	base_buf_printf(out, "  %s%s kernel launch%s with instrumentation", least,
+			rep_number(a, r->launches), r->launches == 1 ? "" : "es");
+	if (r->host_launches)
+		base_buf_printf(out, " (%s launch%s in all)", rep_number(a, r->host_launches),
+				r->host_launches == 1 ? "" : "es");
+	base_buf_printf(out, "\n  %s%s access%s read again after a delay\n", least,
+			rep_number(a, r->checked), r->checked == 1 ? "" : "es");
+	base_buf_printf(out, "  %s%s store%s compared within their warp\n", least,
+			rep_number(a, r->warp_checked), plural(r->warp_checked));
+	if (r->is_inexact)
+		base_buf_puts(out, "  these counters are LOWER BOUNDS: the program or a context "
+				   "ended before they were read for the last time\n");
+	else if (r->launches)
+		base_buf_puts(out, "  these counters are exact\n");
+	if (r->sample == RACE_SAMPLE_NEVER)
+		base_buf_puts(out, "  sampled: never\n");
+	else if (r->sample > 1)
+		base_buf_printf(out, "  SAMPLED: one execution in %u per warp was checked\n",
+				r->sample);
+	if (r->launches && (r->rdelay || r->wdelay))
+		base_buf_printf(out, "  delays up to %u ns after reads, %u ns after writes\n",
+				r->rdelay, r->wdelay);
+	if (v->verdict == REP_VERDICT_CLEAN)
+		base_buf_puts(out, "  no proof: only what ran, in the order in which it ran, was "
+				   "seen\n");
+}
+
+/* Sum of the instructions skipped for a reason that hides nothing. */
+static uint64_t skip_sum(const struct race_results *r, enum race_unchecked_why why)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < r->skips.n; i++)
+		n += r->skips.v[i].why == why ? r->skips.v[i].count : 0;
+	return n;
+}
+
+static const char *skip_reason(enum race_unchecked_why why)
+{
+	switch (why) {
+	case RACE_WHY_UNKNOWN_OPCODE:
+		return "Collider doesn't know this opcode";
+	case RACE_WHY_UNSUPPORTED:
+		return "no check for it yet";
+	default:
+		return "unknown reason";
+	}
+}
+
+static void skips_put(struct base_buf *out, struct rep_view *v)
+{
+	const struct race_results *r = v->r;
+	struct base_arena *a = &v->arena;
+	uint64_t private = skip_sum(r, RACE_WHY_PRIVATE), dead = skip_sum(r, RACE_WHY_DEAD);
+	uint64_t strong = skip_sum(r, RACE_WHY_STRONG);
+
+	if (private || dead || strong)
+		base_buf_puts(out, "No check needed (instructions in the program):\n");
+	if (private)
+		base_buf_printf(out, "  %s to the thread's own memory\n", rep_number(a, private));
+	if (dead)
+		base_buf_printf(out, "  %s whose value is never used\n", rep_number(a, dead));
+	if (strong)
+		base_buf_printf(out, "  %s volatile, atomic or otherwise strong\n",
+				rep_number(a, strong));
+}
+
+/* One line of the "NOT checked" list; the first one brings the heading. */
+static void unchecked_line(struct base_buf *out, bool *has_head, const char *text)
+{
+	if (!*has_head)
+		base_buf_puts(out, "NOT checked:\n");
+	*has_head = true;
+	base_buf_printf(out, "  %s\n", text);
+}
+
+static void unchecked_put(struct base_buf *out, struct rep_view *v)
+{
+	const struct race_results *r = v->r;
+	struct base_arena *a = &v->arena;
+	bool has_head = false;
+
+	for (size_t i = 0; i < r->skips.n; i++) {
+		const struct race_skip *s = &r->skips.v[i];
+		const char *text;
+		if (s->why == RACE_WHY_PRIVATE || s->why == RACE_WHY_DEAD ||
+		    s->why == RACE_WHY_STRONG)
+			continue;
+		if (s->why == RACE_WHY_KERNEL_AS_IT_WAS)
+			text = base_printf(a, "function %s runs as it was: %s", s->func_shown,
+					   s->what);
+		else
+			text = base_printf(a, "%s x %s%s%s: %s", rep_number(a, s->count), s->what,
+					   *s->func ? " in " : "", s->func_shown,
+					   skip_reason(s->why));
+		unchecked_line(out, &has_head, text);
+	}
+	for (size_t i = 0; i < r->kernels.n; i++) {
+		const struct race_kernel *k = &r->kernels.v[i];
+		if (!k->is_instrumented)
+			unchecked_line(out, &has_head,
+				       base_printf(a, "kernel %s, %s launch%s: not instrumented",
+						   k->name_shown, rep_number(a, k->launches),
+						   k->launches == 1 ? "" : "es"));
+	}
+	for (size_t i = 0; i < r->plain.n; i++)
+		unchecked_line(out, &has_head,
+			       base_printf(a, "%s: not instrumented", r->plain.v[i]));
+	if (r->host_launches_plain && !r->kernels.n)
+		unchecked_line(out, &has_head,
+			       base_printf(a, "%s launches of kernels without instrumentation",
+					   rep_number(a, r->host_launches_plain)));
+	if (r->plain_modules && !r->plain.n)
+		unchecked_line(out, &has_head,
+			       base_printf(a, "%s module%s without instrumentation",
+					   rep_number(a, r->plain_modules),
+					   plural(r->plain_modules)));
+	if (r->lost_contexts)
+		unchecked_line(out, &has_head,
+			       base_printf(a, "%s CUDA contexts: only %u fit",
+					   rep_number(a, r->lost_contexts), RACE_REGIONS));
+}
+
+/* ---- what was left out ----------------------------------------------------------- */
+
+static void ignored_put(struct base_buf *out, struct rep_view *v)
+{
+	const struct race_ignore *ig = v->opt->ignore;
+	struct base_arena *a = &v->arena;
+	size_t n = v->entries.n - v->nshown;
+
+	if (n)
+		base_buf_puts(out, "Left out of this report:\n");
+	if (v->ignored[RACE_IGNORED_SUPPRESSED])
+		base_buf_printf(out, "  suppressed: %s\n",
+				rep_number(a, v->ignored[RACE_IGNORED_SUPPRESSED]));
+	if (v->ignored[RACE_IGNORED_SAME_VALUE])
+		base_buf_printf(out, "  equal writes within a warp (--same-value=ignore): %s\n",
+				rep_number(a, v->ignored[RACE_IGNORED_SAME_VALUE]));
+	if (v->ignored[RACE_IGNORED_POSSIBLE])
+		base_buf_printf(out, "  only possible (--show-possible shows them): %s\n",
+				rep_number(a, v->ignored[RACE_IGNORED_POSSIBLE]));
+	for (size_t i = 0; ig && i < ig->rules.n; i++) {
+		const struct race_rule *rule = &ig->rules.v[i];
+		if (!v->hits[i])
+			base_buf_printf(out, "Unused suppression: %s:%u: %s\n", ig->path, rule->at,
+					rule->text);
+		else if (v->opt->verbose)
+			base_buf_printf(out, "Used suppression: %s:%u: %s (sites: %s)\n", ig->path,
+					rule->at, rule->text, rep_number(a, v->hits[i]));
+	}
+}
+
+static void trouble_put(struct base_buf *out, struct rep_view *v)
+{
+	const struct race_results *r = v->r;
+	struct base_arena *a = &v->arena;
+
+	if (r->overflow)
+		base_buf_printf(out,
+				"Reports LOST: %s, the table on the GPU holds %u places (there are "
+				"more findings than shown)\n",
+				rep_number(a, r->overflow), RACE_SLOTS);
+	if (r->damaged)
+		base_buf_printf(out, "Damaged: %s records or tables could not be read\n",
+				rep_number(a, r->damaged));
+	if (r->cuda_error)
+		base_buf_printf(out, "A CUDA context died with CUDA error %u\n", r->cuda_error);
+	for (size_t i = 0; i < r->notes.n; i++)
+		base_buf_printf(out, "Note: %s\n", r->notes.v[i]);
+}
+
+void rep_text_footer(struct base_buf *out, struct rep_view *v)
+{
+	if (v->verdict != REP_VERDICT_NOTHING || v->r->launches)
+		checked_put(out, v);
+	skips_put(out, v);
+	unchecked_put(out, v);
+	ignored_put(out, v);
+	trouble_put(out, v);
+}

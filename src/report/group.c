@@ -1,0 +1,186 @@
+/*
+ * group.c - from findings per PTX instruction to entries per source line.
+ *
+ * Unrolling, vectorising and inlining make many PTX sites of one source line;
+ * the reader wants one. Findings of the same file, line, function, kind and
+ * class become one entry: counts are summed, the widest access is shown, every
+ * site and context stays listed. Findings without a line stay apart by site.
+ *
+ * Ignore rules are asked before grouping, so that no rule hides a finding that it
+ * doesn't match. Order: class, kind, count falling; equal ones as they came.
+ */
+#include "report/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+struct group {
+	UT_hash_handle hh;
+	size_t index;
+};
+
+/* Widest first: what the memory system really moved for this line. */
+static void facts_widen(struct race_finding *into, const struct race_finding *f)
+{
+	if (into->width * into->vec >= f->width * f->vec)
+		return;
+	into->access = f->access;
+	into->space = f->space;
+	into->width = f->width;
+	into->vec = f->vec;
+	/* The sighting and the space it is in belong together. */
+	into->first = f->first;
+}
+
+/* A finding whose lists belong to the view, not to the results. */
+static void finding_own(struct base_arena *a, struct race_finding *f,
+			const struct race_finding *from)
+{
+	*f = *from;
+	f->sites = NULL;
+	f->seen = NULL;
+	f->nsites = f->nseen = 0;
+	for (size_t i = 0; i < from->nsites; i++)
+		race_site_count(a, f, &from->sites[i]);
+	for (size_t i = 0; i < from->nseen; i++)
+		race_seen_add(a, f, &from->seen[i]);
+}
+
+static void finding_merge(struct base_arena *a, struct race_finding *into,
+			  const struct race_finding *f)
+{
+	facts_widen(into, f);
+	into->count += f->count;
+	into->is_muted = into->is_muted || f->is_muted;
+	into->is_volatile = into->is_volatile || f->is_volatile;
+	for (size_t i = 0; i < f->nsites; i++)
+		race_site_count(a, into, &f->sites[i]);
+	for (size_t i = 0; i < f->nseen; i++)
+		race_seen_add(a, into, &f->seen[i]);
+}
+
+static const char *group_key(struct base_arena *a, const struct race_finding *f,
+			     enum race_ignored ignored)
+{
+	const struct race_finding_site *s = !f->line && f->nsites ? f->sites : NULL;
+
+	return base_printf(a, "%u %u %u %u %llx.%u %s|%s", (unsigned)ignored, (unsigned)f->cls,
+			   (unsigned)f->kind, f->line, s ? (unsigned long long)s->table : 0,
+			   s ? s->site : 0, f->file, f->func);
+}
+
+static int entry_compare(const void *pa, const void *pb)
+{
+	const struct rep_entry *a = pa, *b = pb;
+
+	if ((a->ignored != 0) != (b->ignored != 0))
+		return a->ignored ? 1 : -1;
+	if (a->f.cls != b->f.cls)
+		return a->f.cls < b->f.cls ? -1 : 1;
+	if (a->f.kind != b->f.kind)
+		return a->f.kind < b->f.kind ? -1 : 1;
+	if (a->f.count != b->f.count)
+		return a->f.count > b->f.count ? -1 : 1;
+	return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static void view_add(struct rep_view *v, struct group **groups, const struct race_finding *f)
+{
+	size_t rule;
+	enum race_ignored ignored = race_ignore_test(v->opt->ignore, f, &rule);
+	const char *key = group_key(&v->arena, f, ignored);
+	struct group *g;
+
+	HASH_FIND_STR(*groups, key, g);
+	if (g) {
+		finding_merge(&v->arena, &v->entries.v[g->index].f, f);
+	} else {
+		struct rep_entry e = {.ignored = ignored, .order = v->entries.n};
+		finding_own(&v->arena, &e.f, f);
+		g = BASE_NEW(&v->arena, struct group);
+		g->index = v->entries.n;
+		HASH_ADD_KEYPTR(hh, *groups, key, strlen(key), g);
+		base_vec_push(&v->entries, e);
+	}
+	if (rule != SIZE_MAX)
+		v->hits[rule]++;
+}
+
+/* Why nothing was checked, from the outermost cause to the innermost. */
+static const char *nothing_reason(const struct race_results *r)
+{
+	switch (r->agent_state) {
+	case RACE_AGENT_NONE:
+		return "the program never started CUDA, so Collider's agent wasn't loaded";
+	case RACE_AGENT_NO_CUPTI:
+		return "libcupti, through which Collider watches the program, is missing";
+	case RACE_AGENT_BUSY:
+		return "another tool (a profiler or debugger) already uses CUPTI in the program";
+	case RACE_AGENT_FAILED:
+		return "Collider's agent could not work in the program (see the notes)";
+	case RACE_AGENT_ATTACHED:
+		break;
+	}
+	if (!r->modules && !r->tables && !r->launches)
+		return "no GPU code of the program was built with `collider nvcc`";
+	if (!r->launches && r->is_inexact)
+		return "the program ended before Collider could read its counters";
+	if (!r->launches)
+		return "no instrumented kernel was launched";
+	if (r->sample == RACE_SAMPLE_NEVER)
+		return "checking was switched off (sampling never)";
+	if (r->is_inexact)
+		return "the program ended before Collider could read its counters";
+	return "the kernels that ran made no access that Collider checks";
+}
+
+static void view_conclude(struct rep_view *v)
+{
+	const struct race_results *r = v->r;
+
+	for (size_t i = 0; i < v->entries.n; i++) {
+		const struct rep_entry *e = &v->entries.v[i];
+		v->ignored[e->ignored]++;
+		if (e->ignored)
+			continue;
+		v->nshown++;
+		if (e->f.cls == RACE_CLASS_RACE)
+			v->races++;
+		else
+			v->others++;
+	}
+	/* What the GPU had no room for is a finding too, though nobody knows its class. */
+	if (v->races)
+		v->verdict = REP_VERDICT_RACES;
+	else if (v->others || r->overflow)
+		v->verdict = REP_VERDICT_OTHER;
+	else if (r->checked || r->warp_checked || v->entries.n)
+		v->verdict = REP_VERDICT_CLEAN;
+	else
+		v->verdict = REP_VERDICT_NOTHING;
+	if (v->verdict == REP_VERDICT_NOTHING)
+		v->reason = nothing_reason(r);
+}
+
+void rep_view_make(struct rep_view *v, const struct race_results *r, const struct rep_options *opt)
+{
+	struct group *groups = NULL;
+
+	memset(v, 0, sizeof(*v));
+	v->r = r;
+	v->opt = opt;
+	v->hits = BASE_NEWN(&v->arena, uint64_t, opt->ignore ? opt->ignore->rules.n + 1 : 1);
+	for (size_t i = 0; i < r->findings.n; i++)
+		view_add(v, &groups, &r->findings.v[i]);
+	HASH_CLEAR(hh, groups);
+	if (v->entries.n)
+		qsort(v->entries.v, v->entries.n, sizeof(*v->entries.v), entry_compare);
+	view_conclude(v);
+}
+
+void rep_view_free(struct rep_view *v)
+{
+	base_vec_free(&v->entries);
+	base_arena_free(&v->arena);
+}

@@ -1,0 +1,61 @@
+/*
+ * internal.h - what the files of src/report share.
+ *
+ * A view is the results as a reader sees them: ignored findings marked, one
+ * entry per source line, function and kind, surest and most frequent first.
+ * Both renderers print views, so that text and JSON never disagree.
+ */
+#ifndef COLLIDER_REPORT_INTERNAL_H
+#define COLLIDER_REPORT_INTERNAL_H
+
+#include "report/report.h"
+
+struct rep_entry {
+	struct race_finding f;
+	enum race_ignored ignored;
+	size_t order; /* of arrival: keeps the sort stable */
+};
+
+struct rep_view {
+	struct base_arena arena;
+	const struct race_results *r;
+	const struct rep_options *opt;
+	BASE_VEC(struct rep_entry) entries; /* those that are ignored last */
+	size_t nshown;			    /* entries that aren't ignored */
+	uint64_t races, others;		    /* entries not ignored: data races, other classes */
+	uint64_t ignored[RACE_IGNORED_POSSIBLE + 1];
+	uint64_t *hits; /* findings that each suppression hid */
+	enum rep_verdict verdict;
+	const char *reason; /* with REP_VERDICT_NOTHING: why, a whole sentence */
+};
+
+/* group.c */
+void rep_view_make(struct rep_view *v, const struct race_results *r, const struct rep_options *opt);
+void rep_view_free(struct rep_view *v);
+
+/* words.c: the phrases of the text report. */
+const char *rep_kind_title(const struct race_finding *f);
+const char *rep_kind_sentence(const struct race_finding *f);
+const char *rep_kind_fix(const struct race_finding *f);
+const char *rep_class_title(enum race_class cls);
+/* "1,048,576" */
+const char *rep_number(struct base_arena *a, uint64_t n);
+/* "lanes 0-3, 7" */
+const char *rep_lanes(struct base_arena *a, uint32_t lanes);
+/* "load of 4 bytes from shared memory" */
+const char *rep_access(struct base_arena *a, const struct race_finding *f);
+/* "read 3 (0x3), found 7 (0x7)", "" where the record has no values */
+const char *rep_values(struct base_arena *a, const struct race_finding *f);
+
+/* source.c: the source line with its neighbours and a caret; nothing when there is no source. */
+void rep_source(struct base_buf *out, const struct rep_options *opt, const char *file,
+		uint32_t line, uint32_t col, const char *indent);
+
+/* text.c, footer.c, json.c */
+void rep_text(struct base_buf *out, struct rep_view *v);
+void rep_text_footer(struct base_buf *out, struct rep_view *v);
+void rep_json(struct base_buf *out, struct rep_view *v);
+/* The one sentence that says how it ended. */
+const char *rep_result_sentence(struct rep_view *v);
+
+#endif

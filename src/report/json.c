@@ -1,0 +1,255 @@
+/*
+ * json.c - the report as JSON lines, which is also the format it is saved in.
+ *
+ * One object per line (docs/report-format.md): header, findings, what was not
+ * checked, kernels, notes, summary last, so that a file without its summary is
+ * known to be cut off. 64-bit values that need every bit (addresses, hashes,
+ * values) are hexadecimal strings; counts are numbers, exact below 2^53.
+ * Ignored findings are written too, marked, and judged anew when read.
+ */
+#include "report/internal.h"
+
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void line_put(struct base_buf *out, cJSON *o)
+{
+	char *text = cJSON_PrintUnformatted(o);
+
+	if (text) {
+		base_buf_puts(out, text);
+		base_buf_puts(out, "\n");
+	}
+	cJSON_free(text);
+	cJSON_Delete(o);
+}
+
+static cJSON *line_new(const char *type)
+{
+	cJSON *o = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(o, "type", type);
+	return o;
+}
+
+/* cJSON numbers are doubles and print as such; counts are written digit by digit. */
+static void count_put(cJSON *o, const char *key, uint64_t n)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, n);
+	cJSON_AddRawToObject(o, key, text);
+}
+
+static void hex_put(cJSON *o, const char *key, uint64_t high, uint64_t low)
+{
+	char text[40];
+
+	if (high)
+		snprintf(text, sizeof(text), "0x%" PRIx64 "%016" PRIx64, high, low);
+	else
+		snprintf(text, sizeof(text), "0x%" PRIx64, low);
+	cJSON_AddStringToObject(o, key, text);
+}
+
+static void place_put(cJSON *o, const char *func, const char *func_shown, const char *file,
+		      uint32_t line, uint32_t col)
+{
+	cJSON_AddStringToObject(o, "function", func_shown);
+	cJSON_AddStringToObject(o, "function_mangled", func);
+	cJSON_AddStringToObject(o, "file", file);
+	count_put(o, "line", line);
+	count_put(o, "column", col);
+}
+
+static void dim_put(cJSON *o, const char *key, const uint32_t dim[3])
+{
+	cJSON *v = cJSON_AddArrayToObject(o, key);
+
+	for (int i = 0; i < 3; i++)
+		cJSON_AddItemToArray(v, cJSON_CreateNumber((double)dim[i]));
+}
+
+static void context_put(cJSON *o, const struct race_context *c)
+{
+	count_put(o, "pid", c->pid);
+	count_put(o, "context", c->context);
+	cJSON_AddNumberToObject(o, "device", c->device);
+	cJSON_AddStringToObject(o, "device_name", c->device_name);
+}
+
+static void contexts_put(cJSON *o, const char *key, const struct race_context *c, size_t n)
+{
+	cJSON *v = cJSON_AddArrayToObject(o, key);
+
+	for (size_t i = 0; i < n; i++) {
+		cJSON *e = cJSON_CreateObject();
+		context_put(e, &c[i]);
+		cJSON_AddItemToArray(v, e);
+	}
+}
+
+static void first_put(cJSON *parent, const struct race_finding *f)
+{
+	const struct race_first *first = &f->first;
+	cJSON *o = cJSON_AddObjectToObject(parent, "first");
+
+	dim_put(o, "thread", first->thread);
+	dim_put(o, "block", first->block);
+	hex_put(o, "address", 0, first->address);
+	cJSON_AddBoolToObject(o, "address_is_generic", first->is_generic);
+	count_put(o, "width", first->width);
+	hex_put(o, "was", first->was[1], first->was[0]);
+	hex_put(o, "now", first->now[1], first->now[0]);
+	hex_put(o, "lanes", 0, first->lanes);
+	count_put(o, "grid", first->grid);
+	count_put(o, "sm", first->sm);
+}
+
+static void sites_put(cJSON *parent, const struct race_finding *f)
+{
+	cJSON *v = cJSON_AddArrayToObject(parent, "sites");
+
+	for (size_t i = 0; i < f->nsites; i++) {
+		cJSON *o = cJSON_CreateObject();
+		hex_put(o, "table", 0, f->sites[i].table);
+		count_put(o, "site", f->sites[i].site);
+		count_put(o, "ptx_line", f->sites[i].ptx_line);
+		cJSON_AddStringToObject(o, "ptx", f->sites[i].text);
+		count_put(o, "count", f->sites[i].count);
+		cJSON_AddItemToArray(v, o);
+	}
+}
+
+static void finding_put(struct base_buf *out, const struct rep_entry *e)
+{
+	const struct race_finding *f = &e->f;
+	cJSON *o = line_new("finding");
+
+	cJSON_AddStringToObject(o, "class", race_class_name(f->cls));
+	cJSON_AddStringToObject(o, "kind", race_kind_name(f->kind));
+	cJSON_AddBoolToObject(o, "counts", f->cls == RACE_CLASS_RACE && !e->ignored);
+	cJSON_AddStringToObject(o, "ignored", race_ignored_name(e->ignored));
+	place_put(o, f->func, f->func_shown, f->file, f->line, f->col);
+	cJSON *chain = cJSON_AddArrayToObject(o, "inlined_at");
+	for (size_t i = 0; i < f->ninlined; i++) {
+		const struct race_inlined *in = &f->inlined[i];
+		cJSON *c = cJSON_CreateObject();
+		place_put(c, in->func, in->func_shown, in->file, in->line, in->col);
+		cJSON_AddItemToArray(chain, c);
+	}
+	cJSON_AddStringToObject(o, "access", race_access_name(f->access));
+	cJSON_AddStringToObject(o, "space", race_space_name(f->space));
+	count_put(o, "width", f->width);
+	count_put(o, "vector", f->vec);
+	cJSON_AddBoolToObject(o, "volatile", f->is_volatile);
+	cJSON_AddStringToObject(o, "module", f->module);
+	cJSON_AddStringToObject(o, "target", f->target);
+	count_put(o, "count", f->count);
+	cJSON_AddBoolToObject(o, "count_is_lower_bound", f->is_muted);
+	first_put(o, f);
+	sites_put(o, f);
+	contexts_put(o, "seen", f->seen, f->nseen);
+	line_put(out, o);
+}
+
+static void header_put(struct base_buf *out, const struct race_results *r)
+{
+	cJSON *o = line_new("header");
+
+	cJSON_AddStringToObject(o, "schema", REP_SCHEMA);
+	cJSON_AddNumberToObject(o, "version", REP_SCHEMA_VERSION);
+	cJSON_AddStringToObject(o, "command", r->command ? r->command : "");
+	cJSON_AddStringToObject(o, "agent", race_agent_name(r->agent_state));
+	count_put(o, "runs", r->runs ? r->runs : 1);
+	count_put(o, "rdelay", r->rdelay);
+	count_put(o, "wdelay", r->wdelay);
+	count_put(o, "sample", r->sample);
+	count_put(o, "seed", r->seed);
+	contexts_put(o, "contexts", r->contexts.v, r->contexts.n);
+	line_put(out, o);
+}
+
+static void lists_put(struct base_buf *out, const struct race_results *r)
+{
+	for (size_t i = 0; i < r->skips.n; i++) {
+		const struct race_skip *s = &r->skips.v[i];
+		cJSON *o = line_new("unchecked");
+		cJSON_AddStringToObject(o, "why", race_why_name(s->why));
+		cJSON_AddStringToObject(o, "what", s->what);
+		cJSON_AddStringToObject(o, "function", s->func_shown);
+		cJSON_AddStringToObject(o, "function_mangled", s->func);
+		count_put(o, "instructions", s->count);
+		line_put(out, o);
+	}
+	for (size_t i = 0; i < r->kernels.n; i++) {
+		const struct race_kernel *k = &r->kernels.v[i];
+		cJSON *o = line_new("kernel");
+		cJSON_AddStringToObject(o, "function", k->name_shown);
+		cJSON_AddStringToObject(o, "function_mangled", k->name);
+		cJSON_AddBoolToObject(o, "instrumented", k->is_instrumented);
+		count_put(o, "launches", k->launches);
+		line_put(out, o);
+	}
+	for (size_t i = 0; i < r->plain.n; i++) {
+		cJSON *o = line_new("plain");
+		cJSON_AddStringToObject(o, "name", r->plain.v[i]);
+		line_put(out, o);
+	}
+	for (size_t i = 0; i < r->notes.n; i++) {
+		cJSON *o = line_new("note");
+		cJSON_AddStringToObject(o, "text", r->notes.v[i]);
+		line_put(out, o);
+	}
+}
+
+static void summary_put(struct base_buf *out, struct rep_view *v)
+{
+	static const char *const verdicts[] = {
+		[REP_VERDICT_RACES] = "races",
+		[REP_VERDICT_OTHER] = "other-findings",
+		[REP_VERDICT_CLEAN] = "no-race-seen",
+		[REP_VERDICT_NOTHING] = "nothing-checked",
+	};
+	const struct race_results *r = v->r;
+	cJSON *o = line_new("summary");
+
+	cJSON_AddStringToObject(o, "verdict", verdicts[v->verdict]);
+	cJSON_AddStringToObject(o, "text", rep_result_sentence(v));
+	count_put(o, "races", v->races);
+	count_put(o, "other_findings", v->others);
+	count_put(o, "suppressed", v->ignored[RACE_IGNORED_SUPPRESSED]);
+	count_put(o, "ignored_same_value", v->ignored[RACE_IGNORED_SAME_VALUE]);
+	count_put(o, "ignored_possible", v->ignored[RACE_IGNORED_POSSIBLE]);
+	cJSON_AddBoolToObject(o, "counters_exact", !r->is_inexact);
+	count_put(o, "checked", r->checked);
+	count_put(o, "warp_checked", r->warp_checked);
+	count_put(o, "launches", r->launches);
+	count_put(o, "host_launches", r->host_launches);
+	count_put(o, "host_launches_plain", r->host_launches_plain);
+	count_put(o, "modules", r->modules);
+	count_put(o, "plain_modules", r->plain_modules);
+	count_put(o, "tables", r->tables);
+	count_put(o, "processes", r->processes);
+	count_put(o, "reports_lost", r->overflow);
+	count_put(o, "contexts_lost", r->lost_contexts);
+	count_put(o, "damaged", r->damaged);
+	count_put(o, "cuda_error", r->cuda_error);
+	cJSON *unused = cJSON_AddArrayToObject(o, "unused_suppressions");
+	const struct race_ignore *ig = v->opt->ignore;
+	for (size_t i = 0; ig && i < ig->rules.n; i++)
+		if (!v->hits[i])
+			cJSON_AddItemToArray(unused, cJSON_CreateString(ig->rules.v[i].text));
+	line_put(out, o);
+}
+
+void rep_json(struct base_buf *out, struct rep_view *v)
+{
+	header_put(out, v->r);
+	for (size_t i = 0; i < v->entries.n; i++)
+		finding_put(out, &v->entries.v[i]);
+	lists_put(out, v->r);
+	summary_put(out, v);
+}

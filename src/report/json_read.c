@@ -1,0 +1,370 @@
+/*
+ * json_read.c - reads saved JSON lines back, to show, convert and merge them.
+ *
+ * Counts are summed over files; equal findings become one when they are grouped
+ * for display (group.c), so that nothing here needs to know which are equal.
+ * Lines of a type that this version doesn't know are passed over: the schema
+ * may grow within a version. A wrong type or a missing key of a known line
+ * reads as 0 or "", what isn't JSON is an error with its line.
+ */
+#include "report/internal.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct saved {
+	const char *path;
+	struct race_results *r;
+	struct base_sink *sink;
+	uint32_t line;
+	bool has_header, has_summary;
+};
+
+static const char *str_get(struct saved *s, const cJSON *o, const char *key)
+{
+	const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
+
+	return cJSON_IsString(v) ? race_text(&s->r->arena, v->valuestring, strlen(v->valuestring))
+				 : "";
+}
+
+static uint64_t count_get(const cJSON *o, const char *key)
+{
+	const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
+	double d = cJSON_IsNumber(v) ? v->valuedouble : 0;
+
+	/* The bound is 2^64 as a double; NaN compares false. */
+	return d > 0 && d < 18446744073709551616.0 ? (uint64_t)d : 0;
+}
+
+static uint32_t small_get(const cJSON *o, const char *key)
+{
+	uint64_t n = count_get(o, key);
+
+	return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+}
+
+static bool bool_get(const cJSON *o, const char *key)
+{
+	return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(o, key));
+}
+
+/* "0x..." of up to 32 digits. */
+static void hex_get(const cJSON *o, const char *key, uint64_t *high, uint64_t *low)
+{
+	const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
+	const char *p = cJSON_IsString(v) ? v->valuestring : "";
+
+	*high = *low = 0;
+	if (strncmp(p, "0x", 2))
+		return;
+	for (p += 2; *p; p++) {
+		unsigned c = (unsigned char)*p, digit;
+		if (c >= '0' && c <= '9')
+			digit = c - '0';
+		else if (c >= 'a' && c <= 'f')
+			digit = c - 'a' + 10;
+		else
+			return;
+		*high = *high << 4 | *low >> 60;
+		*low = *low << 4 | digit;
+	}
+}
+
+static uint64_t hex_get64(const cJSON *o, const char *key)
+{
+	uint64_t high, low;
+
+	hex_get(o, key, &high, &low);
+	return low;
+}
+
+static void dim_get(const cJSON *o, const char *key, uint32_t dim[3])
+{
+	const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, key);
+
+	for (int i = 0; i < 3; i++) {
+		const cJSON *e = cJSON_GetArrayItem(v, i);
+		double d = cJSON_IsNumber(e) ? e->valuedouble : 0;
+		dim[i] = d > 0 && d <= UINT32_MAX ? (uint32_t)d : 0;
+	}
+}
+
+static void context_get(struct saved *s, const cJSON *o, struct race_context *c)
+{
+	const cJSON *device = cJSON_GetObjectItemCaseSensitive(o, "device");
+
+	c->pid = small_get(o, "pid");
+	c->context = small_get(o, "context");
+	c->device = cJSON_IsNumber(device) ? device->valueint : 0;
+	c->device_name = str_get(s, o, "device_name");
+}
+
+/* ---- findings ---------------------------------------------------------------------- */
+
+static void first_get(const cJSON *o, struct race_first *f)
+{
+	dim_get(o, "thread", f->thread);
+	dim_get(o, "block", f->block);
+	f->address = hex_get64(o, "address");
+	f->is_generic = bool_get(o, "address_is_generic");
+	f->width = small_get(o, "width");
+	hex_get(o, "was", &f->was[1], &f->was[0]);
+	hex_get(o, "now", &f->now[1], &f->now[0]);
+	f->lanes = (uint32_t)hex_get64(o, "lanes");
+	f->grid = count_get(o, "grid");
+	f->sm = small_get(o, "sm");
+}
+
+static void inlined_get(struct saved *s, const cJSON *list, struct race_finding *f)
+{
+	int n = cJSON_GetArraySize(list);
+	const cJSON *o;
+
+	f->inlined = BASE_NEWN(&s->r->arena, struct race_inlined, n);
+	cJSON_ArrayForEach(o, list)
+	{
+		struct race_inlined *in = &f->inlined[f->ninlined++];
+		in->func = str_get(s, o, "function_mangled");
+		in->func_shown = str_get(s, o, "function");
+		in->file = str_get(s, o, "file");
+		in->line = small_get(o, "line");
+		in->col = small_get(o, "column");
+	}
+}
+
+static bool finding_get(struct saved *s, const cJSON *o)
+{
+	struct race_finding f = {0};
+	const cJSON *e;
+
+	f.kind = (enum race_kind)race_kind_parse(str_get(s, o, "kind"));
+	f.cls = (enum race_class)race_class_parse(str_get(s, o, "class"));
+	if (!f.kind || !f.cls) {
+		base_report(s->sink, BASE_ERROR, s->path, (struct base_span){s->line, 1},
+			    "found a finding of kind '%s' and class '%s', expected ones of "
+			    "version %d",
+			    str_get(s, o, "kind"), str_get(s, o, "class"), REP_SCHEMA_VERSION);
+		return false;
+	}
+	f.func = str_get(s, o, "function_mangled");
+	f.func_shown = str_get(s, o, "function");
+	f.file = str_get(s, o, "file");
+	f.line = small_get(o, "line");
+	f.col = small_get(o, "column");
+	inlined_get(s, cJSON_GetObjectItemCaseSensitive(o, "inlined_at"), &f);
+	f.access = (enum race_access)race_access_parse(str_get(s, o, "access"));
+	f.space = (enum race_space)race_space_parse(str_get(s, o, "space"));
+	f.width = small_get(o, "width");
+	f.vec = small_get(o, "vector");
+	f.is_volatile = bool_get(o, "volatile");
+	f.module = str_get(s, o, "module");
+	f.target = str_get(s, o, "target");
+	f.count = count_get(o, "count");
+	f.is_muted = bool_get(o, "count_is_lower_bound");
+	first_get(cJSON_GetObjectItemCaseSensitive(o, "first"), &f.first);
+	cJSON_ArrayForEach(e, cJSON_GetObjectItemCaseSensitive(o, "sites"))
+	{
+		struct race_finding_site site = {.table = hex_get64(e, "table"),
+						 .site = small_get(e, "site"),
+						 .ptx_line = small_get(e, "ptx_line"),
+						 .text = str_get(s, e, "ptx"),
+						 .count = count_get(e, "count")};
+		race_site_count(&s->r->arena, &f, &site);
+	}
+	cJSON_ArrayForEach(e, cJSON_GetObjectItemCaseSensitive(o, "seen"))
+	{
+		struct race_context c;
+		context_get(s, e, &c);
+		race_seen_add(&s->r->arena, &f, &c);
+	}
+	base_vec_push(&s->r->findings, f);
+	return true;
+}
+
+/* ---- the other lines ----------------------------------------------------------------- */
+
+static bool header_get(struct saved *s, const cJSON *o)
+{
+	struct race_results *r = s->r;
+	const cJSON *e;
+	uint64_t version = count_get(o, "version");
+
+	if (strcmp(str_get(s, o, "schema"), REP_SCHEMA) || !version) {
+		base_report(s->sink, BASE_ERROR, s->path, (struct base_span){s->line, 1},
+			    "found another kind of JSON, expected a saved report "
+			    "(\"schema\":\"" REP_SCHEMA "\")");
+		return false;
+	}
+	if (version > REP_SCHEMA_VERSION) {
+		base_report(s->sink, BASE_ERROR, s->path, (struct base_span){s->line, 1},
+			    "found a report of version %llu, expected at most %d",
+			    (unsigned long long)version, REP_SCHEMA_VERSION);
+		return false;
+	}
+	const char *command = str_get(s, o, "command");
+	if (r->command && *r->command && strcmp(r->command, command))
+		r->command = base_printf(&r->arena, "%s; %s", r->command, command);
+	else
+		r->command = command;
+	unsigned agent = race_agent_parse(str_get(s, o, "agent"));
+	/* A run that worked speaks for the merged report; else the last state does. */
+	if (r->agent_state != RACE_AGENT_ATTACHED)
+		r->agent_state = (enum race_agent_state)agent;
+	r->runs += small_get(o, "runs");
+	uint32_t sample = small_get(o, "sample");
+	if (sample > r->sample)
+		r->sample = sample;
+	r->rdelay = small_get(o, "rdelay");
+	r->wdelay = small_get(o, "wdelay");
+	r->seed = small_get(o, "seed");
+	cJSON_ArrayForEach(e, cJSON_GetObjectItemCaseSensitive(o, "contexts"))
+	{
+		struct race_context c;
+		context_get(s, e, &c);
+		race_context_add(r, &c);
+	}
+	/* Of joined reports each has its own summary. */
+	r->is_inexact = r->is_inexact || (s->has_header && !s->has_summary);
+	s->has_header = true;
+	s->has_summary = false;
+	return true;
+}
+
+static void skip_get(struct saved *s, const cJSON *o)
+{
+	struct race_skip skip = {.what = str_get(s, o, "what"),
+				 .func = str_get(s, o, "function_mangled"),
+				 .func_shown = str_get(s, o, "function"),
+				 .count = count_get(o, "instructions")};
+
+	skip.why = (enum race_unchecked_why)race_why_parse(str_get(s, o, "why"));
+	/* The same program run twice has its instructions once. */
+	for (size_t i = 0; i < s->r->skips.n; i++) {
+		struct race_skip *old = &s->r->skips.v[i];
+		if (old->why == skip.why && !strcmp(old->what, skip.what) &&
+		    !strcmp(old->func, skip.func)) {
+			old->count = old->count > skip.count ? old->count : skip.count;
+			return;
+		}
+	}
+	race_skip_add(s->r, &skip);
+}
+
+static void summary_get(struct saved *s, const cJSON *o)
+{
+	struct race_results *r = s->r;
+
+	r->checked += count_get(o, "checked");
+	r->warp_checked += count_get(o, "warp_checked");
+	r->launches += count_get(o, "launches");
+	r->host_launches += count_get(o, "host_launches");
+	r->host_launches_plain += count_get(o, "host_launches_plain");
+	r->modules += count_get(o, "modules");
+	r->plain_modules += count_get(o, "plain_modules");
+	r->tables += count_get(o, "tables");
+	r->processes += small_get(o, "processes");
+	r->overflow += count_get(o, "reports_lost");
+	r->lost_contexts += count_get(o, "contexts_lost");
+	r->damaged += count_get(o, "damaged");
+	r->is_inexact = r->is_inexact || !bool_get(o, "counters_exact");
+	if (!r->cuda_error)
+		r->cuda_error = small_get(o, "cuda_error");
+	s->has_summary = true;
+}
+
+static bool line_get(struct saved *s, const cJSON *o)
+{
+	const char *type = str_get(s, o, "type");
+
+	if (!s->has_header && strcmp(type, "header")) {
+		base_report(s->sink, BASE_ERROR, s->path, (struct base_span){s->line, 1},
+			    "found no report header, expected {\"type\":\"header\",...} first");
+		return false;
+	}
+	/* Files joined with `cat` are several reports, each with its own header. */
+	if (!strcmp(type, "header"))
+		return header_get(s, o);
+	if (!strcmp(type, "finding"))
+		return finding_get(s, o);
+	if (!strcmp(type, "unchecked")) {
+		skip_get(s, o);
+	} else if (!strcmp(type, "kernel")) {
+		struct race_kernel k = {.name = str_get(s, o, "function_mangled"),
+					.name_shown = str_get(s, o, "function"),
+					.launches = count_get(o, "launches"),
+					.is_instrumented = bool_get(o, "instrumented")};
+		race_kernel_add(s->r, &k);
+	} else if (!strcmp(type, "plain")) {
+		const char *name = str_get(s, o, "name");
+		race_plain_add(s->r, name, strlen(name));
+	} else if (!strcmp(type, "note")) {
+		const char *text = str_get(s, o, "text");
+		race_note_add(s->r, text, strlen(text));
+	} else if (!strcmp(type, "summary")) {
+		summary_get(s, o);
+	}
+	return true;
+}
+
+int rep_json_parse(const char *path, const char *text, size_t n, struct race_results *r,
+		   struct base_sink *sink)
+{
+	struct saved s = {.path = path, .r = r, .sink = sink};
+	const char *p = text, *end = text + n;
+
+	while (p < end) {
+		const char *nl = memchr(p, '\n', (size_t)(end - p)), *stop = nl ? nl : end;
+		const char *start = p;
+		p = nl ? nl + 1 : end;
+		s.line++;
+		while (start < stop && (*start == ' ' || *start == '\t' || *start == '\r'))
+			start++;
+		if (start == stop)
+			continue;
+		cJSON *o = cJSON_ParseWithLength(start, (size_t)(stop - start));
+		if (!cJSON_IsObject(o)) {
+			cJSON_Delete(o);
+			/* A writer that was killed leaves half a line at the end. */
+			if (!nl && s.has_header)
+				break;
+			base_report(sink, BASE_ERROR, path, (struct base_span){s.line, 1},
+				    "found '%.20s', expected one JSON object per line",
+				    race_text(&r->arena, start, (size_t)(stop - start)));
+			return BASE_EXIT_INPUT;
+		}
+		bool is_ok = line_get(&s, o);
+		cJSON_Delete(o);
+		if (!is_ok)
+			return BASE_EXIT_INPUT;
+	}
+	if (!s.has_header) {
+		base_report(sink, BASE_ERROR, path, (struct base_span){1, 1},
+			    "found an empty file, expected a saved report");
+		return BASE_EXIT_INPUT;
+	}
+	if (!s.has_summary) {
+		base_report(sink, BASE_WARNING, path, (struct base_span){s.line, 1},
+			    "the report ends without its summary: it is taken as far as it goes");
+		r->is_inexact = true;
+	}
+	return 0;
+}
+
+int rep_json_read(const char *path, struct race_results *r, struct base_sink *sink)
+{
+	char *text;
+	size_t n;
+	int err = base_read_file(path, &text, &n);
+
+	if (err) {
+		base_report(sink, BASE_ERROR, path, (struct base_span){0, 0},
+			    "the report can't be read: %s", strerror(err));
+		return BASE_EXIT_INPUT;
+	}
+	err = rep_json_parse(path, text, n, r, sink);
+	free(text);
+	return err;
+}

@@ -1,0 +1,169 @@
+/*
+ * text.c - the report for people: head, one paragraph per finding.
+ *
+ * After figure 6 of the SuperCollider paper, with what its readers missed: the
+ * source line, the values, how sure it is, what usually mends it. The footer is
+ * in footer.c. Colour only when the caller asked for it.
+ */
+#include "report/internal.h"
+
+#include <string.h>
+
+#define COLOR_BAD  "\033[1;31m"
+#define COLOR_WARN "\033[1;33m"
+#define COLOR_HEAD "\033[1m"
+#define COLOR_OFF  "\033[0m"
+
+#define INDENT "    "
+
+static const char *color(const struct rep_view *v, const char *code)
+{
+	return v->opt->color ? code : "";
+}
+
+/* Prints text of several lines, each behind the indent. */
+static void lines_put(struct base_buf *out, const char *indent, const char *text)
+{
+	while (*text) {
+		size_t n = strcspn(text, "\n");
+		base_buf_printf(out, "%s%.*s\n", indent, (int)n, text);
+		text += n + (text[n] == '\n');
+	}
+}
+
+static const char *place_text(struct base_arena *a, const char *file, uint32_t line, uint32_t col)
+{
+	if (!*file)
+		return "an unknown place (build with -lineinfo)";
+	if (!line)
+		return file;
+	return col ? base_printf(a, "%s:%u:%u", file, line, col)
+		   : base_printf(a, "%s:%u", file, line);
+}
+
+static void place_put(struct base_buf *out, struct rep_view *v, const struct race_finding *f)
+{
+	struct base_arena *a = &v->arena;
+	bool is_inlined = f->ninlined && *f->inlined[0].func_shown;
+	const char *func = is_inlined ? f->inlined[0].func_shown : f->func_shown;
+
+	if (*func)
+		base_buf_printf(out, INDENT "in function %s\n", func);
+	base_buf_printf(out, INDENT "at %s\n", place_text(a, f->file, f->line, f->col));
+	rep_source(out, v->opt, f->file, f->line, f->col, INDENT);
+	for (size_t i = 0; i < f->ninlined; i++) {
+		const struct race_inlined *in = &f->inlined[i];
+		const char *into =
+			i + 1 < f->ninlined ? f->inlined[i + 1].func_shown : f->func_shown;
+		base_buf_printf(out, INDENT "inlined at %s%s%s\n",
+				place_text(a, in->file, in->line, in->col), *into ? " in " : "",
+				into);
+	}
+	if (v->opt->verbose && strcmp(f->func, f->func_shown))
+		base_buf_printf(out, INDENT "mangled %s\n", f->func);
+}
+
+static void first_put(struct base_buf *out, struct rep_view *v, const struct race_finding *f)
+{
+	const struct race_first *o = &f->first;
+	const char *values = rep_values(&v->arena, f);
+
+	base_buf_printf(out,
+			INDENT "First noticed: Thread (%u,%u,%u), Block (%u,%u,%u), "
+			       "Address 0x%llx%s\n",
+			o->thread[0], o->thread[1], o->thread[2], o->block[0], o->block[1],
+			o->block[2], (unsigned long long)o->address,
+			o->is_generic ? " (generic)" : "");
+	if (*values)
+		base_buf_printf(out, INDENT "Values       : %s\n", values);
+	if (o->lanes)
+		base_buf_printf(out, INDENT "Lanes        : %s\n",
+				rep_lanes(&v->arena, o->lanes) + strlen("lanes "));
+	base_buf_printf(out, INDENT "Occurrences  : %s%s", rep_number(&v->arena, f->count),
+			f->is_muted ? " or more" : "");
+	base_buf_puts(out,
+		      f->count > 1 ? " (possibly by other threads at other addresses)\n" : "\n");
+}
+
+static void verbose_put(struct base_buf *out, struct rep_view *v, const struct race_finding *f)
+{
+	for (size_t i = 0; i < f->nsites; i++) {
+		const struct race_finding_site *s = &f->sites[i];
+		base_buf_printf(
+			out, INDENT "PTX          : %s  (line %u, %s times, site %u of %016llx)\n",
+			*s->text ? s->text : "unknown", s->ptx_line,
+			rep_number(&v->arena, s->count), s->site, (unsigned long long)s->table);
+	}
+	base_buf_printf(out, INDENT "Grid         : %llu, on SM %u\n",
+			(unsigned long long)f->first.grid, f->first.sm);
+	for (size_t i = 0; i < f->nseen; i++)
+		base_buf_printf(out, INDENT "Seen         : process %u, context %u, device %d %s\n",
+				f->seen[i].pid, f->seen[i].context, f->seen[i].device,
+				f->seen[i].device_name);
+	if (*f->module || *f->target)
+		base_buf_printf(out, INDENT "Module       : %s %s\n", f->module, f->target);
+}
+
+static void finding_put(struct base_buf *out, struct rep_view *v, const struct race_finding *f,
+			size_t number)
+{
+	const char *tint = f->cls == RACE_CLASS_RACE ? COLOR_BAD : COLOR_WARN;
+
+	base_buf_printf(out, "%s%zu. %s: %s%s\n", color(v, tint), number, rep_class_title(f->cls),
+			rep_kind_title(f), color(v, COLOR_OFF));
+	lines_put(out, INDENT, rep_kind_sentence(f));
+	place_put(out, v, f);
+	if (f->access)
+		base_buf_printf(out, INDENT "Access       : %s%s\n", rep_access(&v->arena, f),
+				f->is_volatile ? ", volatile" : "");
+	first_put(out, v, f);
+	if (v->opt->verbose)
+		verbose_put(out, v, f);
+	base_buf_puts(out, INDENT "What usually helps:\n");
+	lines_put(out, INDENT "  ", rep_kind_fix(f));
+	base_buf_puts(out, "\n");
+}
+
+static void head_put(struct base_buf *out, struct rep_view *v)
+{
+	const struct race_results *r = v->r;
+
+	base_buf_printf(out, "%s======== COLLIDER REPORT ========%s\n", color(v, COLOR_HEAD),
+			color(v, COLOR_OFF));
+	if (r->command && *r->command)
+		base_buf_printf(out, "Program : %s\n", r->command);
+	for (size_t i = 0; i < r->contexts.n; i++) {
+		const struct race_context *c = &r->contexts.v[i];
+		bool is_new = true;
+		for (size_t j = 0; j < i; j++)
+			is_new = is_new && (r->contexts.v[j].device != c->device ||
+					    strcmp(r->contexts.v[j].device_name, c->device_name));
+		if (is_new)
+			base_buf_printf(out, "Device  : %d, %s\n", c->device,
+					*c->device_name ? c->device_name : "unnamed");
+	}
+	if (r->runs > 1)
+		base_buf_printf(out, "Merged  : %u runs\n", r->runs);
+	const char *tint = v->verdict == REP_VERDICT_RACES   ? COLOR_BAD
+			   : v->verdict == REP_VERDICT_CLEAN ? COLOR_HEAD
+							     : COLOR_WARN;
+	base_buf_printf(out, "Result  : %s%s%s\n\n", color(v, tint), rep_result_sentence(v),
+			color(v, COLOR_OFF));
+}
+
+void rep_text(struct base_buf *out, struct rep_view *v)
+{
+	size_t limit = v->opt->print_limit;
+
+	head_put(out, v);
+	if (!limit || limit > v->nshown)
+		limit = v->nshown;
+	for (size_t i = 0; i < limit; i++)
+		finding_put(out, v, &v->entries.v[i].f, i + 1);
+	if (limit < v->nshown)
+		base_buf_printf(out, "%zu more findings not shown (--print-limit=%u)\n\n",
+				v->nshown - limit, v->opt->print_limit);
+	rep_text_footer(out, v);
+	base_buf_printf(out, "%s======== %s%s\n", color(v, COLOR_HEAD), rep_result_sentence(v),
+			color(v, COLOR_OFF));
+}

@@ -1,0 +1,282 @@
+/*
+ * words.c - the phrases of the text report.
+ *
+ * Everything that a finding's numbers become in English stands here: titles,
+ * one sentence that says what was seen, what usually mends it, values by width.
+ * Advice goes by kind and space and is what usually helps, not what must.
+ */
+#include "report/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A speculated read whose value was used is the program's own read. */
+static enum race_kind kind_shown(const struct race_finding *f)
+{
+	if (f->kind == RACE_KIND_SPECULATED_READ && f->cls != RACE_CLASS_POSSIBLE)
+		return RACE_KIND_CLOBBERED_READ;
+	return f->kind;
+}
+
+const char *rep_class_title(enum race_class cls)
+{
+	switch (cls) {
+	case RACE_CLASS_RACE:
+		return "DATA RACE";
+	case RACE_CLASS_VOLATILE:
+		return "UNORDERED VOLATILE CONFLICT";
+	case RACE_CLASS_READ_ONLY:
+		return "READ-ONLY LOAD OF CHANGING MEMORY";
+	case RACE_CLASS_POSSIBLE:
+		return "POSSIBLE RACE";
+	case RACE_CLASS_COUNT:
+		break;
+	}
+	return "FINDING";
+}
+
+const char *rep_kind_title(const struct race_finding *f)
+{
+	switch (kind_shown(f)) {
+	case RACE_KIND_CLOBBERED_READ:
+		return "clobbered read";
+	case RACE_KIND_LOST_UPDATE:
+		return "lost update";
+	case RACE_KIND_INTRA_WARP:
+		return "lost update within a warp";
+	case RACE_KIND_INTRA_WARP_SAME:
+		return "equal writes within a warp";
+	case RACE_KIND_NC_READ:
+		return "clobbered read-only load";
+	case RACE_KIND_SPECULATED_READ:
+		return "clobbered read of a load that the compiler may have invented";
+	case RACE_KIND_NONE:
+	case RACE_KIND_COUNT:
+		break;
+	}
+	return "unknown kind";
+}
+
+const char *rep_kind_sentence(const struct race_finding *f)
+{
+	switch (kind_shown(f)) {
+	case RACE_KIND_CLOBBERED_READ:
+		return "This thread READ a value, and another thread changed it before this "
+		       "thread\n"
+		       "could use it: nothing orders the read and that write.";
+	case RACE_KIND_LOST_UPDATE:
+		return "This thread WROTE a value, and another thread wrote over it at the same\n"
+		       "time: nothing orders the two writes, so either value may stay.";
+	case RACE_KIND_INTRA_WARP:
+		return "Lanes of one warp WROTE different values to one address in one "
+		       "instruction:\n"
+		       "which value stays is not defined.";
+	case RACE_KIND_INTRA_WARP_SAME:
+		return "Lanes of one warp WROTE the same value to one address in one instruction:\n"
+		       "the memory model calls this a race too, though the result is the same.";
+	case RACE_KIND_NC_READ:
+		return "This thread READ through the read-only path (__ldg, const __restrict__) "
+		       "and\n"
+		       "the memory changed: the load may return old data for ever.";
+	case RACE_KIND_SPECULATED_READ:
+		return "The memory changed between two reads, but the program may never use this\n"
+		       "value: the compiler may have moved the load above its condition.";
+	case RACE_KIND_NONE:
+	case RACE_KIND_COUNT:
+		break;
+	}
+	return "This version of Collider doesn't know the kind.";
+}
+
+static bool space_is_shared(const struct race_finding *f)
+{
+	return f->space == RACE_SPACE_SHARED || f->space == RACE_SPACE_SHARED_CLUSTER;
+}
+
+const char *rep_kind_fix(const struct race_finding *f)
+{
+	if (f->cls == RACE_CLASS_VOLATILE)
+		return "volatile orders nothing: use cuda::atomic_ref on both sides, with acquire\n"
+		       "and release where other data depends on it.";
+	switch (kind_shown(f)) {
+	case RACE_KIND_CLOBBERED_READ:
+		if (f->space == RACE_SPACE_SHARED_CLUSTER)
+			return "cluster.sync() between the write and this read, and before the\n"
+			       "memory is written again.";
+		if (space_is_shared(f))
+			return "__syncthreads() between the write and this read, and again before\n"
+			       "the memory is reused (__syncwarp() if only one warp takes part).";
+		return "within a block __syncthreads() between the two; across blocks split the\n"
+		       "kernel in two, or use cuda::atomic_ref on both sides.";
+	case RACE_KIND_LOST_UPDATE:
+		if (space_is_shared(f))
+			return "atomicAdd() and the like for a sum or counter, else "
+			       "__syncthreads()\n"
+			       "between the two writes or one thread that writes.";
+		return "atomicAdd() and the like for a sum or counter; else give each thread its\n"
+		       "own element, or put the second write into a later kernel.";
+	case RACE_KIND_INTRA_WARP:
+		return "let one lane write (if (lane == 0)), reduce within the warp first\n"
+		       "(__reduce_add_sync, __shfl_down_sync), or use an atomic.";
+	case RACE_KIND_INTRA_WARP_SAME:
+		return "let one lane write, or a relaxed cuda::atomic_ref store; leave it out of\n"
+		       "reports with --same-value=ignore.";
+	case RACE_KIND_NC_READ:
+		return "take __restrict__ or __ldg() off memory that is written while the kernel\n"
+		       "runs, then order the accesses as usual.";
+	case RACE_KIND_SPECULATED_READ:
+		return "look whether the value is used on some path; building with\n"
+		       "`collider nvcc --keep-races` removes invented loads.";
+	case RACE_KIND_NONE:
+	case RACE_KIND_COUNT:
+		break;
+	}
+	return "update Collider.";
+}
+
+const char *rep_number(struct base_arena *a, uint64_t n)
+{
+	char out[32];
+	size_t at = sizeof(out) - 1;
+
+	out[at] = 0;
+	for (unsigned digits = 0; n || !digits; n /= 10) {
+		if (digits && digits % 3 == 0)
+			out[--at] = ',';
+		out[--at] = (char)('0' + n % 10);
+		digits++;
+	}
+	return base_strdup(a, out + at);
+}
+
+const char *rep_lanes(struct base_arena *a, uint32_t lanes)
+{
+	const char *text = "lanes ";
+	const char *comma = "";
+
+	for (unsigned i = 0; i < 32;) {
+		if (!(lanes >> i & 1)) {
+			i++;
+			continue;
+		}
+		unsigned j = i;
+		while (j < 31 && (lanes >> (j + 1) & 1))
+			j++;
+		text = j > i ? base_printf(a, "%s%s%u-%u", text, comma, i, j)
+			     : base_printf(a, "%s%s%u", text, comma, i);
+		comma = ", ";
+		i = j + 1;
+	}
+	return text;
+}
+
+static const char *access_title(enum race_access access)
+{
+	switch (access) {
+	case RACE_ACCESS_LOAD:
+		return "load";
+	case RACE_ACCESS_STORE:
+		return "store";
+	case RACE_ACCESS_NC_LOAD:
+		return "read-only load";
+	case RACE_ACCESS_ATOMIC:
+		return "atomic";
+	case RACE_ACCESS_COPY:
+		return "asynchronous copy";
+	}
+	return "access";
+}
+
+static const char *space_title(enum race_space space)
+{
+	switch (space) {
+	case RACE_SPACE_GENERIC:
+		return "memory";
+	case RACE_SPACE_GLOBAL:
+		return "global memory";
+	case RACE_SPACE_SHARED:
+		return "shared memory";
+	case RACE_SPACE_SHARED_CLUSTER:
+		return "shared memory of the cluster";
+	}
+	return "memory";
+}
+
+const char *rep_access(struct base_arena *a, const struct race_finding *f)
+{
+	const char *many = "";
+
+	if (f->vec > 1)
+		many = base_printf(a, "%u x ", f->vec);
+	return base_printf(a, "%s of %s%u byte%s, %s", access_title(f->access), many, f->width,
+			   f->width == 1 && f->vec <= 1 ? "" : "s", space_title(f->space));
+}
+
+/* ---- values --------------------------------------------------------------------- */
+
+static double value_float(uint64_t bits, uint32_t width)
+{
+	float f;
+	double d;
+	uint32_t low = (uint32_t)bits;
+
+	if (width == 4) {
+		memcpy(&f, &low, sizeof(f));
+		return (double)f;
+	}
+	memcpy(&d, &bits, sizeof(d));
+	return d;
+}
+
+/* Is it a number somebody would compute with? Small integers read as floats are denormal. */
+static bool float_is_likely(double d)
+{
+	return d == 0 || (isfinite(d) && fabs(d) >= 1e-12 && fabs(d) <= 1e15);
+}
+
+static const char *value_text(struct base_arena *a, const uint64_t v[2], uint32_t width,
+			      bool as_float)
+{
+	if (width > 8)
+		return base_printf(a, "0x%016llx%016llx", (unsigned long long)v[1],
+				   (unsigned long long)v[0]);
+	uint64_t low = width < 8 ? v[0] & ((1ull << (width * 8)) - 1) : v[0];
+	if (as_float)
+		return base_printf(a, "%.*g (0x%0*llx)", width == 4 ? 9 : 17,
+				   value_float(low, width), (int)width * 2,
+				   (unsigned long long)low);
+	return base_printf(a, "%llu (0x%llx)", (unsigned long long)low, (unsigned long long)low);
+}
+
+const char *rep_values(struct base_arena *a, const struct race_finding *f)
+{
+	const struct race_first *o = &f->first;
+	uint32_t width = o->width;
+
+	if (!width || width > 16)
+		return "";
+	/* The PTX type is not in the record; both values decide together, zero is neutral. */
+	bool as_float = (width == 4 || width == 8) && (o->was[0] || o->now[0]) &&
+			float_is_likely(value_float(o->was[0], width)) &&
+			float_is_likely(value_float(o->now[0], width));
+	const char *was = value_text(a, o->was, width, as_float);
+	const char *now = value_text(a, o->now, width, as_float);
+	const char *type = base_printf(a, "%s%u",
+				       as_float	   ? "f"
+				       : width > 8 ? "b"
+						   : "u",
+				       width * 8);
+
+	switch (kind_shown(f)) {
+	case RACE_KIND_LOST_UPDATE:
+		return base_printf(a, "wrote %s, found %s, as %s", was, now, type);
+	case RACE_KIND_INTRA_WARP:
+		if (!strcmp(was, now))
+			return base_printf(a, "one of the lanes wrote %s, as %s", was, type);
+		return base_printf(a, "lanes wrote %s and %s, as %s", was, now, type);
+	case RACE_KIND_INTRA_WARP_SAME:
+		return base_printf(a, "all of them wrote %s, as %s", was, type);
+	default:
+		return base_printf(a, "read %s, found %s, as %s", was, now, type);
+	}
+}

@@ -1,0 +1,58 @@
+#!/bin/bash
+# generate.sh - make the PTX corpus from the table corpus.tsv.
+#
+#   tests/corpus/generate.sh OUTDIR [NAME...]
+#
+# Writes OUTDIR/NAME.TARGET.ptx for each row and target, and OUTDIR/manifest.tsv (file, target, ptxas
+# flags), which check.sh and bench/ptx read. A handwritten .ptx is copied once per target. Files
+# that are newer than their source are kept. JOBS (2) compilers run at a time.
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+nvcc=${NVCC:-nvcc}
+
+# make_one SOURCE FLAGS TARGET FILE
+if [ "${GENERATE_ONE:-}" ]; then
+	src=$here/$1
+	[ "$4" -nt "$src" ] && [ "$4" -nt "$here/corpus.tsv" ] && exit 0
+	case $src in
+	*.ptx) cp "$src" "$4" ;;
+	*)
+		# shellcheck disable=SC2086
+		"$nvcc" -ptx $2 -arch="$3" "$src" -o "$4.tmp" >"$4.log" 2>&1 || {
+			echo "FAIL $(basename "$4"):" >&2
+			head -5 "$4.log" >&2
+			rm -f "$4.tmp"
+			exit 1
+		}
+		mv "$4.tmp" "$4" && rm -f "$4.log"
+		;;
+	esac
+	exit
+fi
+
+[ $# -ge 1 ] || { echo "usage: $0 OUTDIR [NAME...]" >&2; exit 2; }
+mkdir -p "$1" || exit 2
+out=$(cd "$1" && pwd)
+shift
+
+names=" $* "
+jobs_list=$(mktemp) || exit 2
+trap 'rm -f "$jobs_list"' EXIT
+: >"$out/manifest.tsv"
+while IFS=$'\t' read -r name src flags ptxas targets; do
+	case $name in
+	'' | '#'*) continue ;;
+	esac
+	[ "$names" = "  " ] || [[ $names == *" $name "* ]] || continue
+	[ "$flags" = - ] && flags=
+	for target in ${targets//,/ }; do
+		file=$name.$target.ptx
+		printf '%s\t%s\t%s\n' "$file" "$target" "$ptxas" >>"$out/manifest.tsv"
+		printf '%s\0%s\0%s\0%s\0' "$src" "$flags" "$target" "$out/$file" >>"$jobs_list"
+	done
+done <"$here/corpus.tsv"
+GENERATE_ONE=1 xargs -0 -n 4 -P "${JOBS:-2}" bash "$0" <"$jobs_list"
+rc=$?
+echo "$(wc -l <"$out/manifest.tsv") PTX files, $(du -ck "$out"/*.ptx | tail -1 | cut -f1) KiB in $out"
+[ $rc -eq 0 ] || exit 1

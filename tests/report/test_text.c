@@ -1,0 +1,263 @@
+/*
+ * test_text.c - the text report against the files in golden/.
+ *
+ * COLLIDER_UPDATE_GOLDEN=1 writes the files instead; read the difference before
+ * you commit it. Beside them: the four results can't be taken for each other.
+ */
+#include "fake.h"
+
+#include <stdlib.h>
+
+/* A file with a finding of every kind; returns the table. */
+static uint64_t all_kinds(struct fake *f)
+{
+	fake_open(f);
+	uint64_t h = fake_table(f, NULL, NULL);
+	struct race_region *g = fake_region(f, 0);
+	struct race_record *r;
+
+	r = fake_record(g, 0, h, SITE_READ, RACE_KIND_CLOBBERED_READ, 3);
+	r->address = 0;
+	r->was[0] = 0x3f800000;
+	r->now[0] = 0;
+	r = fake_record(g, 1, h, SITE_READ_SECOND, RACE_KIND_CLOBBERED_READ, RACE_MUTE_COUNT);
+	r->was[0] = 0x40490fdb;
+	r->now[0] = 0xbf000000;
+	fake_record(g, 2, h, SITE_STORE, RACE_KIND_LOST_UPDATE, 1);
+	r = fake_record(g, 3, h, SITE_STORE, RACE_KIND_INTRA_WARP, 9700);
+	r->lanes = 0x8f;
+	r = fake_record(g, 4, h, SITE_STORE, RACE_KIND_INTRA_WARP_SAME, 5);
+	r->lanes = 0xffffffff;
+	r = fake_record(g, 5, h, SITE_NC, RACE_KIND_NC_READ, 2);
+	r->width = 1;
+	r = fake_record(g, 6, h, SITE_SPECULATED, RACE_KIND_SPECULATED_READ, 6);
+	r->width = 8;
+	r = fake_record(g, 7, h, SITE_NO_LINE, RACE_KIND_LOST_UPDATE, 4);
+	r->flags = RACE_REC_GENERIC;
+	r->width = 16;
+	r->was[1] = 1;
+	r = fake_record(g, 8, h, SITE_VOLATILE, RACE_KIND_LOST_UPDATE, 4);
+	r->width = 2;
+	g->warp_checked = 50;
+	g->host_launches = 3;
+	fake_chunk(f, RACE_CHUNK_KERNEL, "\1\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0_Z3sumPfPKfi", 28);
+	fake_chunk(f, RACE_CHUNK_KERNEL, "\2\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0_Z5plainv", 25);
+	fake_chunk(f, RACE_CHUNK_NOTE, "lazy loading is off", 19);
+	return h;
+}
+
+static void golden(const struct race_results *r, const struct rep_options *opt, const char *name)
+{
+	char path[512];
+	char *want = NULL, *got = fake_render(r, opt);
+	size_t n;
+
+	snprintf(path, sizeof(path), "%s/%s", GOLDEN_DIR, name);
+	if (getenv("COLLIDER_UPDATE_GOLDEN"))
+		assert_int_equal(base_write_file(path, got, strlen(got)), 0);
+	assert_int_equal(base_read_file(path, &want, &n), 0);
+	if (strcmp(want, got))
+		fail_msg("%s differs; the report is now:\n%s", name, got);
+	free(want);
+	free(got);
+}
+
+static void every_kind(void **state)
+{
+	struct rep_options opt = {.source_prefix = GOLDEN_DIR};
+	struct race_results r;
+	struct fake f;
+
+	(void)state;
+	all_kinds(&f);
+	fake_read(&f, &r);
+	r.command = "./sum 4";
+	golden(&r, &opt, "every_kind.txt");
+	opt.format = REP_JSON;
+	golden(&r, &opt, "every_kind.jsonl");
+	race_results_free(&r);
+	fake_close(&f);
+}
+
+static void options_change_the_text(void **state)
+{
+	static const char rules[] = "# ours\nrace:bare\nrace:never\n";
+	struct race_ignore ig = {.same_value = true, .possible = true};
+	struct rep_options opt = {
+		.verbose = true, .color = true, .no_source = true, .print_limit = 2, .ignore = &ig};
+	struct base_sink sink = {0};
+	struct race_results r;
+	struct fake f;
+
+	(void)state;
+	assert_true(race_ignore_parse(&ig, "our.supp", rules, sizeof(rules) - 1, &sink));
+	all_kinds(&f);
+	fake_region(&f, 0)->exact = 0;
+	f.head->sample = 8;
+	fake_read(&f, &r);
+	golden(&r, &opt, "options.txt");
+	/* clobbered read, lost update, intra-warp; not bare, not equal values, not other classes */
+	assert_int_equal(rep_exit_races(&r, &opt), 3);
+	opt.ignore = NULL;
+	assert_int_equal(rep_exit_races(&r, &opt), 5);
+	race_results_free(&r);
+	race_ignore_free(&ig);
+	base_sink_free(&sink);
+	fake_close(&f);
+}
+
+/* ---- the four results ------------------------------------------------------------- */
+
+static void expect_result(struct fake *f, enum rep_verdict verdict, const char *says)
+{
+	static const char *const marks[] = {[REP_VERDICT_RACES] = " found",
+					    [REP_VERDICT_OTHER] = "to look at",
+					    [REP_VERDICT_CLEAN] = "no race seen",
+					    [REP_VERDICT_NOTHING] = "NOTHING WAS CHECKED"};
+	struct rep_options opt = {.no_source = true};
+	struct race_results r;
+
+	fake_read(f, &r);
+	char *text = fake_render(&r, &opt);
+	char *line = strstr(text, "Result");
+	assert_non_null(line);
+	*strchr(line, '\n') = 0;
+	assert_int_equal(rep_get_verdict(&r, &opt), verdict);
+	if (!strstr(line, says))
+		fail_msg("expected '%s' in: %s", says, line);
+	for (unsigned i = 0; i < BASE_COUNTOF(marks); i++)
+		if ((strstr(line, marks[i]) != NULL) != (i == (unsigned)verdict))
+			fail_msg("verdict %d must not read like %u: %s", verdict, i, line);
+	free(text);
+	race_results_free(&r);
+}
+
+static void results_are_distinct(void **state)
+{
+	struct fake f;
+
+	(void)state;
+	fake_open(&f);
+	f.head->agent_state = RACE_AGENT_NONE;
+	expect_result(&f, REP_VERDICT_NOTHING, "never started CUDA");
+	f.head->agent_state = RACE_AGENT_NO_CUPTI;
+	expect_result(&f, REP_VERDICT_NOTHING, "libcupti");
+	f.head->agent_state = RACE_AGENT_BUSY;
+	expect_result(&f, REP_VERDICT_NOTHING, "another tool");
+	f.head->agent_state = RACE_AGENT_FAILED;
+	expect_result(&f, REP_VERDICT_NOTHING, "could not work");
+	f.head->agent_state = RACE_AGENT_ATTACHED;
+	expect_result(&f, REP_VERDICT_NOTHING, "built with `collider nvcc`");
+	uint64_t h = fake_table(&f, NULL, NULL);
+	expect_result(&f, REP_VERDICT_NOTHING, "no instrumented kernel was launched");
+	struct race_region *g = fake_region(&f, 0);
+	g->checked = 0;
+	expect_result(&f, REP_VERDICT_NOTHING, "no access that Collider checks");
+	g->exact = 0;
+	expect_result(&f, REP_VERDICT_NOTHING, "ended before");
+	g->checked = 1234567;
+	expect_result(&f, REP_VERDICT_CLEAN, "at least 1,234,567 checked accesses");
+	g->exact = 1;
+	expect_result(&f, REP_VERDICT_CLEAN, "seen in 1,234,567 checked accesses");
+	fake_record(g, 0, h, SITE_NC, RACE_KIND_NC_READ, 1);
+	expect_result(&f, REP_VERDICT_OTHER, "no data race, but 1 finding");
+	fake_record(g, 1, h, SITE_STORE, RACE_KIND_LOST_UPDATE, 1);
+	expect_result(&f, REP_VERDICT_RACES, "1 data race found, and 1 other");
+	/* Found, though the counters were never read. */
+	g->checked = 0;
+	g->exact = 0;
+	expect_result(&f, REP_VERDICT_RACES, "1 data race");
+	fake_close(&f);
+}
+
+/* What didn't fit is never "no race". */
+static void lost_reports_are_no_clean_run(void **state)
+{
+	struct rep_options opt = {0};
+	struct race_results r;
+	struct fake f;
+
+	(void)state;
+	fake_open(&f);
+	fake_region(&f, 0)->overflow = 5;
+	fake_read(&f, &r);
+	assert_int_equal(rep_get_verdict(&r, &opt), REP_VERDICT_OTHER);
+	assert_int_equal(rep_exit_races(&r, &opt), 1);
+	race_results_free(&r);
+	fake_region(&f, 0)->overflow = 0;
+	fake_read(&f, &r);
+	assert_int_equal(rep_get_verdict(&r, &opt), REP_VERDICT_CLEAN);
+	assert_int_equal(rep_exit_races(&r, &opt), 0);
+	race_results_free(&r);
+	fake_close(&f);
+}
+
+static void lines_group_and_sort(void **state)
+{
+	struct rep_options opt = {.no_source = true};
+	struct race_results r;
+	struct fake f;
+
+	(void)state;
+	all_kinds(&f);
+	fake_read(&f, &r);
+	assert_int_equal(r.findings.n, 9);
+	char *text = fake_render(&r, &opt);
+	/* two sites of line 4 are one entry with both counts and the wider access */
+	assert_non_null(strstr(text, "1,048,579 or more"));
+	assert_non_null(strstr(text, "load of 2 x 4 bytes, shared memory"));
+	assert_null(strstr(text, "9. "));
+	static const char *const order[] = {
+		"1. DATA RACE: clobbered read",
+		"2. DATA RACE: lost update",
+		"3. DATA RACE: lost update",
+		"4. DATA RACE: lost update within a warp",
+		"5. DATA RACE: equal writes within a warp",
+		"6. UNORDERED VOLATILE CONFLICT",
+		"7. READ-ONLY LOAD",
+		"8. POSSIBLE RACE",
+	};
+	const char *at = text;
+	for (size_t i = 0; i < BASE_COUNTOF(order); i++) {
+		at = strstr(at, order[i]);
+		if (!at)
+			fail_msg("'%s' is missing or out of order in:\n%s", order[i], text);
+	}
+	free(text);
+	race_results_free(&r);
+	fake_close(&f);
+}
+
+static void color_only_when_told(void **state)
+{
+	struct rep_options opt = {0};
+	struct race_results r;
+	struct fake f;
+
+	(void)state;
+	all_kinds(&f);
+	fake_read(&f, &r);
+	char *text = fake_render(&r, &opt);
+	assert_null(strchr(text, '\033'));
+	free(text);
+	opt.color = true;
+	text = fake_render(&r, &opt);
+	assert_non_null(strchr(text, '\033'));
+	free(text);
+	race_results_free(&r);
+	fake_close(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_kind),
+		cmocka_unit_test(options_change_the_text),
+		cmocka_unit_test(results_are_distinct),
+		cmocka_unit_test(lost_reports_are_no_clean_run),
+		cmocka_unit_test(lines_group_and_sort),
+		cmocka_unit_test(color_only_when_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
