@@ -13,7 +13,8 @@
  * for the whole file by a comment that tool_ptxas turns into -maxrregcount.
  *
  * Misses: ptxas options that cicc never sees (-Xptxas -O0), and embedded PTX of -rdc objects,
- * where the driver assembles without the file-wide cap. Costs: ptxas runs up to twice more.
+ * where the driver assembles without the file-wide cap (a kernel with tight bounds may not
+ * load). Costs: ptxas runs up to twice more.
  */
 #include "toolchain/internal.h"
 #include "instrument/instrument.h"
@@ -25,6 +26,8 @@
 #define REGS_MAX     255u
 /* A function that is called has at least these (the ABI); ptxas raises a smaller cap. */
 #define REGS_ABI 24u
+/* What bounds of 1024 threads twice on a multiprocessor leave: the tightest in use. */
+#define REGS_SHARED 32u
 
 struct func {
 	char *name;
@@ -205,18 +208,14 @@ static void set_entry_cap(const struct work *w, struct func *f)
 		f->maxnreg = f->cap;
 }
 
-/* What a device function may use under -rdc: as much as keeps every kernel that could call the
- * original launching, and below the bounds of this file's kernels where the original was. */
-static void set_func_cap(const struct work *w, struct func *f)
+/* What a device function may use under -rdc. Kernels of other objects may call it, with bounds
+ * that nobody knows here; REGS_SHARED fits all bounds in use, and where the original needs more,
+ * it is the original's own count that was linked before. */
+static void set_func_cap(struct func *f)
 {
-	f->cap = tool_fit_cap(f->before);
-	for (size_t i = 0; i < w->funcs.n; i++) {
-		const struct func *k = &w->funcs.v[i];
-		if (k->is_entry && k->is_bounded && k->bound >= f->before && k->bound < f->cap)
-			f->cap = k->bound;
-	}
-	if (f->cap < REGS_ABI)
-		f->cap = REGS_ABI;
+	f->cap = (f->before + 7) / 8 * 8;
+	if (f->cap < REGS_SHARED)
+		f->cap = REGS_SHARED;
 }
 
 static void first_limits(struct work *w, const struct tool_reglist *before)
@@ -231,7 +230,7 @@ static void first_limits(struct work *w, const struct tool_reglist *before)
 		if (f->is_entry)
 			set_entry_cap(w, f);
 		else if (w->job->relocatable)
-			set_func_cap(w, f);
+			set_func_cap(f);
 	}
 }
 
@@ -327,6 +326,9 @@ static bool keeps_caps(struct work *w)
 	unsigned added = w->job->relocatable ? added_regs(w) : 0, maxreg = 0;
 	bool ok = true;
 
+	/* What we add is called by kernels and functions alike: it must suit them all. */
+	if (added > REGS_SHARED && !w->call_free)
+		maxreg = added = REGS_SHARED;
 	for (size_t i = 0; i < w->funcs.n; i++) {
 		struct func *f = &w->funcs.v[i];
 		unsigned regs = tool_reglist_get(&w->after, f->name);

@@ -19,7 +19,6 @@ for d in got want; do
 	cat $d/CMakeFiles/*/CMakeCUDACompiler.cmake | grep -E "$var" | sed 's|/bin/\.\.||' >$d.txt
 	test -s $d.txt || fail "no variables"
 done
-sed -i "s|$(readlink -f "$real")|$real|" got.txt want.txt
 diff got.txt want.txt >&2 || fail "other variables than with nvcc"
 rc_of 0 cmake --build got -j 2
 has got/app

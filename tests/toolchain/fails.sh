@@ -1,5 +1,6 @@
 #!/bin/bash
 # fails.sh - what goes wrong ends as with the real tools, and leaves nothing half-written.
+bare=$(readlink -f "$3")
 . "$(dirname "$0")/lib.sh"
 arch=-arch=sm_90
 
@@ -10,6 +11,8 @@ rc=0
 rc_of $rc "$nvcc" $arch -c bad.cu -o bad.o
 diff log want >&2 || fail "other messages than nvcc's"
 test ! -e bad.o || fail "half-written bad.o"
+rc=0
+"$real/bin/nvcc" $arch -ptx bad.cu -o bad.ptx 2>want || rc=$?
 rc_of $rc "$nvcc" $arch -ptx bad.cu -o bad.ptx
 test ! -e bad.ptx || fail "half-written bad.ptx"
 rc=0
@@ -17,12 +20,26 @@ rc=0
 rc_of $rc "$nvcc" -c no-such-file.cu
 diff log want >&2 || fail "other messages than nvcc's"
 
-# No toolkit: one line, BASE_EXIT_ENV. (The fallbacks must be absent for this to show.)
-if [ "${COLLIDER_TEST_NO_FALLBACK:-0}" = 1 ]; then
-	CUDA_HOME= PATH=/nowhere rc_of 3 "$nvcc" -c k.cu
-	test "$(wc -l <log)" -eq 1 || fail "expected one line about the toolkit"
-	exit 0
-fi
+# No toolkit anywhere: one line, BASE_EXIT_ENV. ($bare knows no usual places.)
+for t in nvcc ptxas; do
+	CUDA_HOME= PATH=/nowhere rc_of 3 "$bare" $t -c k.cu
+	test "$(wc -l <log)" -eq 1 || fail "expected one line about the toolkit: $(cat log)"
+	grep -q 'no CUDA toolkit' log || fail "expected a line about the toolkit: $(cat log)"
+done
+# An nvcc on PATH that is a script, as distributions and compiler caches have it.
+mkdir script
+printf '#!/bin/sh\nexec "%s/bin/nvcc" "$@"\n' "$real" >script/nvcc
+chmod +x script/nvcc
+CUDA_HOME= PATH="$PWD/script:/usr/bin:/bin" rc_of 0 "$bare" nvcc $arch -cubin k.cu -o s.cubin
+has s.cubin
+# One that is this very program doesn't count (and doesn't call itself for ever).
+ln -sf "$bare" script/nvcc
+CUDA_HOME= PATH="$PWD/script" rc_of 3 "$bare" nvcc -c k.cu
+printf '#!/bin/sh\nexec "%s" nvcc "$@"\n' "$bare" >script/loop
+rm script/nvcc
+mv script/loop script/nvcc
+chmod +x script/nvcc
+CUDA_HOME= PATH="$PWD/script" rc_of 3 "$bare" nvcc -c k.cu
 
 # A toolkit of scripts: codes, signals, what cicc is asked.
 fake="$work/fake kit"

@@ -9,9 +9,11 @@ cd "$work/a folder"
 ln -s "$tool" bin/collider-nvcc
 ln -s "$tool" bin/collider-ptxas
 export XDG_CACHE_HOME="$work/cache dir" TMPDIR="$work/tmp"
-unset COLLIDER_TOOL_OPTIONS COLLIDER_DISABLE NVCC_PREPEND_FLAGS NVCC_APPEND_FLAGS || true
-real=${COLLIDER_TEST_CUDA:-/usr/local/cuda}
+unset COLLIDER_TOOL_OPTIONS COLLIDER_DISABLE NVCC_PREPEND_FLAGS || true
+real=$(readlink -f "${COLLIDER_TEST_CUDA:-/usr/local/cuda}")
 export CUDA_HOME=$real
+# What is embedded can be searched for.
+export NVCC_APPEND_FLAGS=-no-compress
 nvcc="$PWD/bin/collider-nvcc"
 marker=__collider_knobs
 
