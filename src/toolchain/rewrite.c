@@ -384,6 +384,17 @@ static enum tool_outcome failed(const struct work *w, const char *why)
 	return TOOL_FAILED;
 }
 
+/* The first diagnostic with its line in the PTX, or the other reason. */
+static const char *reason(struct work *w, const struct base_sink *sink, const char *other)
+{
+	const struct base_diag *d = sink->diags.v;
+
+	if (!sink->diags.n)
+		return other;
+	return d->at.line ? base_printf(&w->arena, "PTX line %u: %s", d->at.line, d->text)
+			  : d->text;
+}
+
 static enum tool_outcome rewrite(struct work *w, struct base_buf *out, struct base_sink *sink)
 {
 	struct tool_reglist before = {0};
@@ -392,7 +403,7 @@ static enum tool_outcome rewrite(struct work *w, struct base_buf *out, struct ba
 	bool has_fit = w->job->arch && !w->job->opt->no_fit;
 
 	if (has_fit && !scan(w, sink))
-		return failed(w, sink->diags.n ? sink->diags.v[0].text : "not PTX");
+		return failed(w, reason(w, sink, "not PTX"));
 	if (has_fit && needs_counts(w)) {
 		bool ok = assemble(w, w->text, w->size, 0, &before, &said);
 		if (!ok)
@@ -402,7 +413,7 @@ static enum tool_outcome rewrite(struct work *w, struct base_buf *out, struct ba
 	first_limits(w, &before);
 	base_vec_free(&before);
 	if (!attempts(w, out, sink, &why))
-		return failed(w, sink->diags.n ? sink->diags.v[0].text : why);
+		return failed(w, reason(w, sink, why));
 	if (w->stats.already)
 		return TOOL_LEFT;
 	if (w->stats.too_old)

@@ -77,10 +77,12 @@ static char *ask_nvcc(const char *nvcc, struct base_arena *a)
 	setenv(ENV_PROBE, "1", 1);
 	int rc = tool_run(nvcc, argv, log);
 	unsetenv(ENV_PROBE);
-	if (rc != 0 || base_read_file(log, &text, &size) != 0)
+	int err = base_read_file(log, &text, &size);
+	tool_cleanup();
+	if (err)
 		return NULL;
 	const char *at = strstr(text, "_HERE_=");
-	if (at) {
+	if (at && rc == 0) {
 		at += strlen("_HERE_=");
 		here = base_strndup(a, at, strcspn(at, "\r\n"));
 	}

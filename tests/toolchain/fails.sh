@@ -88,6 +88,7 @@ COLLIDER_TOOL_OPTIONS="nonsense:root=$fake" rc_of 2 bin/cicc -arch compute_90 in
 no_leftovers
 unset COLLIDER_TOOL_OPTIONS
 
+rm -rf "$XDG_CACHE_HOME/collider" # $bare has its own mirror there
 # The mirror: a damaged one is repaired, an unwritable cache isn't needed.
 rc_of 0 "$nvcc" --version
 m=$(echo "$XDG_CACHE_HOME"/collider/toolkit-*)

@@ -43,7 +43,8 @@ grep -q '\.loc' l.ptx || fail "expected -lineinfo to be added"
 rc_of 0 "$nvcc" --no-lineinfo $arch -ptx k.cu -o l.ptx
 if grep -q '\.loc' l.ptx; then fail "expected no line information"; fi
 rc_of 0 "$nvcc" --dryrun -lineinfo $arch -c k.cu
-test "$(grep 'cicc" ' log | grep -o -- '-generate-line-info' | wc -l)" -eq 1 || fail "-lineinfo given twice"
+test "$(grep 'cicc" ' log | grep -o -- '-generate-line-info' | wc -l)" -eq 1 ||
+	fail "-lineinfo given twice"
 
 # Standard output in place of a file.
 "$nvcc" $arch -ptx k.cu -o - >s.ptx
