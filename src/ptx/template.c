@@ -13,11 +13,13 @@
  */
 #include "ptx/ptx.h"
 
+/* The cache's own memory comes from the module's arena; what changes it has `ts` in scope. */
+#define uthash_malloc(size)  base_alloc(ts->m->arena, (size))
+#define uthash_free(p, size) ((void)(p))
 #include "ptx/parse.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #define MAX_HOLES   40 /* parameters, scratch registers and local labels of one template */
 #define MAX_TEXTS   8

@@ -1,7 +1,7 @@
 // The three ways in which nvcc -O3 reads what the program doesn't, and for each a
 // twin in which the same value is really read. Checked by flow_cases --loads.
 
-__device__ int flag;
+__device__ int flag, other;
 struct alignas(16) quad {
 	float x, y, z, w;
 };
@@ -36,6 +36,38 @@ __global__ void and_flag_twin(int *out, int c)
 {
 	if (flag)
 		out[threadIdx.x] = c;
+}
+
+// !flag && !other: both loads, and one test of (flag | other).
+// expect both_zero: maybe never sure
+__global__ void both_zero(int *out)
+{
+	if (flag == 0 && other == 0)
+		out[threadIdx.x] = 1;
+}
+
+// expect both_zero_twin: sure never maybe
+__global__ void both_zero_twin(int *out)
+{
+	out[threadIdx.x] = flag | other;
+}
+
+// if (c & 1) s += flag: an unconditional load under a mask made of the bit.
+// expect masked: maybe never sure
+__global__ void masked(int *out, int c)
+{
+	int s = 0;
+	if (c & 1)
+		s += flag;
+	if (c & 2)
+		s += other;
+	out[threadIdx.x] = s;
+}
+
+// expect masked_twin: sure never maybe
+__global__ void masked_twin(int *out, int c)
+{
+	out[threadIdx.x] = (flag & c) + (other & c);
 }
 
 // A loop-invariant load moves in front of the loop, above its condition.
