@@ -13,9 +13,6 @@
  */
 #include "ptx/ptx.h"
 
-/* The cache's own memory comes from the module's arena; what changes it has `ts` in scope. */
-#define uthash_malloc(size)  base_alloc(ts->m->arena, (size))
-#define uthash_free(p, size) ((void)(p))
 #include "ptx/parse.h"
 
 #include <stdlib.h>
