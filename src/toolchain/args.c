@@ -168,8 +168,11 @@ int tool_nvcc_parse(struct tool_nvcc_line *l, struct tool_options *o, int argc, 
 						 &uses_next);
 		struct tool_strings rest = {0};
 		int got = list ? expand_list(l, o, list, &rest, a) : 0;
-		if (got < 0)
+		if (got < 0) {
+			base_vec_free(&rest);
+			base_vec_free(&words);
 			return BASE_EXIT_USAGE;
+		}
 		for (size_t j = 0; got && j < rest.n; j++)
 			base_vec_push(&words, rest.v[j]);
 		base_vec_free(&rest);

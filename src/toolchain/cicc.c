@@ -124,7 +124,7 @@ int tool_cicc(int argc, char **argv)
 {
 	static struct base_arena arena; /* lives until the exec */
 	struct tool_options opt;
-	struct tool_strings args = {0};
+	static struct tool_strings args; /* likewise */
 	struct tool_kit kit;
 	struct line line;
 	int rc = tool_options_init(&opt, &arena);

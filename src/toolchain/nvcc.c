@@ -38,8 +38,8 @@ int tool_nvcc(int argc, char **argv)
 {
 	static struct base_arena arena; /* lives until the exec */
 	struct tool_options opt;
-	struct tool_nvcc_line line;
-	struct tool_strings out = {0};
+	static struct tool_nvcc_line line; /* likewise */
+	static struct tool_strings out;	   /* likewise */
 	struct tool_kit kit;
 	int rc = tool_options_init(&opt, &arena);
 

@@ -117,7 +117,7 @@ int tool_ptxas(int argc, char **argv)
 {
 	static struct base_arena arena; /* lives until the exec */
 	struct tool_options opt;
-	struct tool_strings args = {0};
+	static struct tool_strings args; /* likewise */
 	struct tool_kit kit;
 	struct line line;
 	bool changed = false;
@@ -149,7 +149,9 @@ int tool_ptxas(int argc, char **argv)
 		tool_cleanup();
 		return rc;
 	}
-	if (maxreg && !line.has_maxreg)
+	/* For a virtual target ptxas only checks the text, and doesn't know the option. */
+	bool is_real = line.arch && !strncmp(line.arch, "sm_", 3);
+	if (maxreg && !line.has_maxreg && is_real)
 		base_vec_push(&args, base_printf(&arena, "-maxrregcount=%u", maxreg));
 	base_vec_push(&args, NULL);
 	if (!changed)

@@ -320,15 +320,30 @@ static unsigned added_regs(const struct work *w)
 	return most;
 }
 
+static bool has_large_func(const struct work *w)
+{
+	for (size_t i = 0; i < w->funcs.n; i++) {
+		if (!w->funcs.v[i].is_entry && w->funcs.v[i].before > REGS_SHARED)
+			return true;
+	}
+	return false;
+}
+
 /* It assembled: does everything keep its cap? Tightens what doesn't; true when all does. */
 static bool keeps_caps(struct work *w)
 {
 	unsigned added = w->job->relocatable ? added_regs(w) : 0, maxreg = 0;
 	bool ok = true;
 
-	/* What we add is called by kernels and functions alike: it must suit them all. */
-	if (added > REGS_SHARED && !w->call_free)
+	/* What we add is called by kernels and functions alike: it must suit them all. A cap for it
+	 * is one for the whole file, so large functions are better off without the calls. */
+	if (added > REGS_SHARED && !w->call_free) {
+		if (has_large_func(w)) {
+			w->call_free = true;
+			return false;
+		}
 		maxreg = added = REGS_SHARED;
+	}
 	for (size_t i = 0; i < w->funcs.n; i++) {
 		struct func *f = &w->funcs.v[i];
 		unsigned regs = tool_reglist_get(&w->after, f->name);

@@ -22,8 +22,10 @@ static char *left(const char *args, struct tool_nvcc_line *l, struct tool_option
 	tool_split_words(args, &words, &arena);
 	int rc = tool_nvcc_parse(l, o, (int)words.n, words.v, &arena);
 	base_vec_free(&words);
-	if (rc)
+	if (rc) {
+		base_vec_free(&l->args);
 		return NULL;
+	}
 	for (size_t i = 1; i < l->args.n; i++)
 		base_buf_printf(&b, "%s%s", i > 1 ? " " : "", l->args.v[i]);
 	char *s = base_strndup(&arena, b.p, b.n);
