@@ -321,7 +321,6 @@ static bool parse_primary(struct ptx_parser *ps, struct ptx_opnd *o, unsigned ne
 		struct ptx_lex from = ps->l;
 
 		ps->l.p++;
-
 		ptx_lex_skip(&ps->l);
 		if (!ptx_is(*ps->l.p, PTX_CC_START))
 			return parse_expr(ps, o, from);
