@@ -39,6 +39,8 @@ void base_buf_vprintf(struct base_buf *b, const char *fmt, va_list ap)
 	va_copy(again, ap);
 	int n = vsnprintf(NULL, 0, fmt, again);
 	va_end(again);
+	if (n < 0) /* an encoding error: leave it out */
+		return;
 	base_buf_room(b, (size_t)n + 1);
 	vsnprintf(b->p + b->n, (size_t)n + 1, fmt, ap);
 	b->n += (size_t)n;

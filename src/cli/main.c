@@ -7,9 +7,7 @@
  * themselves are one file each and hold no logic that a room could hold.
  */
 #include "cli/cli.h"
-#ifdef HAVE_TOOLCHAIN
 #include "toolchain/toolchain.h"
-#endif
 
 #include <errno.h>
 #include <stdlib.h>
@@ -37,13 +35,9 @@ int cli_print(struct base_buf *text)
 static int run_command(enum option_cmd cmd, int argc, char **argv)
 {
 	static int (*const entry[OPTION_CMD_COUNT])(struct option_set *) = {
-#ifdef HAVE_REPORT
 		[OPTION_CMD_RUN] = cli_run,
 		[OPTION_CMD_REPORT] = cli_report,
-#endif
-#ifdef HAVE_INSTRUMENT
 		[OPTION_CMD_INSTRUMENT] = cli_instrument,
-#endif
 		[OPTION_CMD_HELP] = cli_help,
 	};
 	const char *env = getenv(OPTIONS_ENV);
@@ -51,10 +45,6 @@ static int run_command(enum option_cmd cmd, int argc, char **argv)
 	struct base_sink sink = {0};
 	int rc = 0;
 
-	if (!entry[cmd]) {
-		base_say("error: collider %s is not in this build", option_cmd_name(cmd));
-		return BASE_EXIT_USAGE;
-	}
 	option_init(&set, cmd);
 	if (env)
 		rc = option_read_env(&set, OPTIONS_ENV, env, &sink);
@@ -118,27 +108,18 @@ static int dispatch(int argc, char **argv)
 	int cmd = option_find_cmd(word);
 	if (cmd < 0)
 		return unknown_command(word);
-#ifdef HAVE_TOOLCHAIN
 	if (cmd == OPTION_CMD_NVCC)
 		return tool_nvcc(argc - 1, argv + 1);
 	if (cmd == OPTION_CMD_PTXAS)
 		return tool_ptxas(argc - 1, argv + 1);
-#endif
 	return run_command((enum option_cmd)cmd, argc - 2, argv + 2);
 }
 
 int main(int argc, char **argv)
 {
-#ifdef HAVE_TOOLCHAIN
-	const char *slash = argc ? strrchr(argv[0], '/') : NULL;
-	const char *self = slash ? slash + 1 : argc ? argv[0] : "";
+	tool_main *tool = argc ? tool_by_name(argv[0]) : NULL;
 
-	if (!strcmp(self, "collider-nvcc"))
-		return tool_nvcc(argc, argv);
-	if (!strcmp(self, "cicc"))
-		return tool_cicc(argc, argv);
-	if (!strcmp(self, "ptxas"))
-		return tool_ptxas(argc, argv);
-#endif
+	if (tool)
+		return tool(argc, argv);
 	return dispatch(argc, argv);
 }

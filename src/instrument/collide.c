@@ -189,6 +189,8 @@ static void capture_demand(struct inst_ctx *cx, struct inst_access *a, struct in
 		capture_use(cx, a, e, use, use->kind == PTX_STMT_INST ? use->pred : PTX_NO_REG,
 			    use->kind != PTX_STMT_INST || !use->is_pred_not, flush);
 	}
+	for (uint32_t i = 0; i < d->nconds; i++)
+		capture_use(cx, a, e, d->conds[i].at, d->conds[i].pred, d->conds[i].sense, flush);
 }
 
 static void capture(struct inst_ctx *cx, struct inst_access *a, struct ptx_stmt *top,

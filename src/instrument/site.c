@@ -93,9 +93,12 @@ static uint32_t add_frames(struct inst_ctx *cx, const struct ptx_loc *l)
 	while (n--) { /* the outermost first: an inner frame names its outer one */
 		struct ptx_str func = ptx_debug_string(cx->m, chain[n]->func_sym,
 						       chain[n]->func_off);
+		/* One after the other: the table's bytes, and so its hash, depend on the order. */
+		uint32_t name = race_sites_string(cx->sites, func.p, func.n);
+		uint32_t file = file_string(cx, chain[n]->in_file);
 		struct race_frame fr = {
-			.func = race_sites_string(cx->sites, func.p, func.n),
-			.file = file_string(cx, chain[n]->in_file),
+			.func = name,
+			.file = file,
 			.line = chain[n]->in_line,
 			.col = chain[n]->in_col,
 			.next = next,

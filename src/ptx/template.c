@@ -17,7 +17,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #define MAX_HOLES   40 /* parameters, scratch registers and local labels of one template */
 #define MAX_TEXTS   8

@@ -203,7 +203,7 @@ static void ignored_put(struct base_buf *out, struct rep_view *v)
 		base_buf_printf(out, "  equal writes within a warp (--same-value=ignore): %s\n",
 				rep_number(a, v->ignored[RACE_IGNORED_SAME_VALUE]));
 	if (v->ignored[RACE_IGNORED_POSSIBLE])
-		base_buf_printf(out, "  only possible (--show-possible shows them): %s\n",
+		base_buf_printf(out, "  only possible (--show-possible=yes shows them): %s\n",
 				rep_number(a, v->ignored[RACE_IGNORED_POSSIBLE]));
 	for (size_t i = 0; ig && i < ig->rules.n; i++) {
 		const struct race_rule *rule = &ig->rules.v[i];

@@ -108,10 +108,13 @@ static int finish_ptx(const struct tool_options *o, const struct tool_kit *k, co
 	}
 	enum tool_outcome got = tool_rewrite(&job, text, size, &b);
 	int rc = got == TOOL_FAILED && o->strict ? BASE_EXIT_INPUT : BASE_EXIT_OK;
-	if (!rc && got == TOOL_CHANGED)
+	if (got != TOOL_CHANGED) {
+		if (got == TOOL_FAILED)
+			base_buf_puts(&b, TOOL_LEFT_COMMENT);
+		base_buf_put(&b, text, size);
+	}
+	if (!rc)
 		rc = write_result(out, b.p, b.n);
-	else if (!rc)
-		rc = write_result(out, text, size);
 	base_buf_free(&b);
 	free(text);
 	return rc;

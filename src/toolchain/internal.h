@@ -84,9 +84,9 @@ void tool_cleanup(void);
 int tool_exec(const char *path, char **argv);
 /* Added to a signal number in the result of tool_run. */
 #define TOOL_SIGNAL 256
-/* Runs the program and waits: its exit code, or TOOL_SIGNAL + the signal that ended it. SIGINT and the
- * like are passed on; what was caught ends this process after the child. `messages`: a file that
- * gets what it prints, or NULL for our own stdout and stderr. */
+/* Runs the program and waits: its exit code, or TOOL_SIGNAL + the signal that ended it. SIGINT
+ * and the like are passed on; what was caught ends this process after the child. `messages`: a
+ * file that gets what it prints, or NULL for our own stdout and stderr. */
 int tool_run(const char *path, char **argv, const char *messages);
 /* Calls fn in a child process, so that its crash is only a result. Files that it makes must be
  * named by tool_temp before. Returns like tool_run, with what fn returned. */
@@ -142,5 +142,7 @@ enum tool_outcome tool_rewrite(const struct tool_job *job, const char *text, siz
 
 /* The comment with which tool_rewrite asks tool_ptxas for a cap on device functions. */
 #define TOOL_MAXREG_COMMENT "// collider-maxrregcount "
+/* The comment in front of PTX that tool_cicc could not instrument: tool_ptxas needn't try. */
+#define TOOL_LEFT_COMMENT "// collider-left-as-it-was\n"
 
 #endif

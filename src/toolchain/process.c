@@ -35,6 +35,8 @@ void tool_cleanup(void)
 		unlink(temps[i]);
 	if (temp_dir)
 		rmdir(temp_dir);
+	temp_dir = NULL;
+	ntemps = 0;
 }
 
 static void on_signal(int sig)

@@ -13,7 +13,8 @@
  * for the whole file by a comment that tool_ptxas turns into -maxrregcount.
  *
  * Misses: ptxas options that cicc never sees (-Xptxas -O0), and embedded PTX of -rdc objects,
- * where the driver assembles without the file-wide cap. Costs: ptxas runs up to twice more.
+ * where the driver assembles without the file-wide cap (a kernel with tight bounds may not
+ * load). Costs: ptxas runs up to twice more.
  */
 #include "toolchain/internal.h"
 #include "instrument/instrument.h"
@@ -25,6 +26,8 @@
 #define REGS_MAX     255u
 /* A function that is called has at least these (the ABI); ptxas raises a smaller cap. */
 #define REGS_ABI 24u
+/* What bounds of 1024 threads twice on a multiprocessor leave: the tightest in use. */
+#define REGS_SHARED 32u
 
 struct func {
 	char *name;
@@ -205,18 +208,14 @@ static void set_entry_cap(const struct work *w, struct func *f)
 		f->maxnreg = f->cap;
 }
 
-/* What a device function may use under -rdc: as much as keeps every kernel that could call the
- * original launching, and below the bounds of this file's kernels where the original was. */
-static void set_func_cap(const struct work *w, struct func *f)
+/* What a device function may use under -rdc. Kernels of other objects may call it, with bounds
+ * that nobody knows here; REGS_SHARED fits all bounds in use, and where the original needs more,
+ * it is the original's own count that was linked before. */
+static void set_func_cap(struct func *f)
 {
-	f->cap = tool_fit_cap(f->before);
-	for (size_t i = 0; i < w->funcs.n; i++) {
-		const struct func *k = &w->funcs.v[i];
-		if (k->is_entry && k->is_bounded && k->bound >= f->before && k->bound < f->cap)
-			f->cap = k->bound;
-	}
-	if (f->cap < REGS_ABI)
-		f->cap = REGS_ABI;
+	f->cap = (f->before + 7) / 8 * 8;
+	if (f->cap < REGS_SHARED)
+		f->cap = REGS_SHARED;
 }
 
 static void first_limits(struct work *w, const struct tool_reglist *before)
@@ -231,7 +230,7 @@ static void first_limits(struct work *w, const struct tool_reglist *before)
 		if (f->is_entry)
 			set_entry_cap(w, f);
 		else if (w->job->relocatable)
-			set_func_cap(w, f);
+			set_func_cap(f);
 	}
 }
 
@@ -327,6 +326,9 @@ static bool keeps_caps(struct work *w)
 	unsigned added = w->job->relocatable ? added_regs(w) : 0, maxreg = 0;
 	bool ok = true;
 
+	/* What we add is called by kernels and functions alike: it must suit them all. */
+	if (added > REGS_SHARED && !w->call_free)
+		maxreg = added = REGS_SHARED;
 	for (size_t i = 0; i < w->funcs.n; i++) {
 		struct func *f = &w->funcs.v[i];
 		unsigned regs = tool_reglist_get(&w->after, f->name);
@@ -382,6 +384,17 @@ static enum tool_outcome failed(const struct work *w, const char *why)
 	return TOOL_FAILED;
 }
 
+/* The first diagnostic with its line in the PTX, or the other reason. */
+static const char *reason(struct work *w, const struct base_sink *sink, const char *other)
+{
+	const struct base_diag *d = sink->diags.v;
+
+	if (!sink->diags.n)
+		return other;
+	return d->at.line ? base_printf(&w->arena, "PTX line %u: %s", d->at.line, d->text)
+			  : d->text;
+}
+
 static enum tool_outcome rewrite(struct work *w, struct base_buf *out, struct base_sink *sink)
 {
 	struct tool_reglist before = {0};
@@ -390,7 +403,7 @@ static enum tool_outcome rewrite(struct work *w, struct base_buf *out, struct ba
 	bool has_fit = w->job->arch && !w->job->opt->no_fit;
 
 	if (has_fit && !scan(w, sink))
-		return failed(w, sink->diags.n ? sink->diags.v[0].text : "not PTX");
+		return failed(w, reason(w, sink, "not PTX"));
 	if (has_fit && needs_counts(w)) {
 		bool ok = assemble(w, w->text, w->size, 0, &before, &said);
 		if (!ok)
@@ -400,7 +413,7 @@ static enum tool_outcome rewrite(struct work *w, struct base_buf *out, struct ba
 	first_limits(w, &before);
 	base_vec_free(&before);
 	if (!attempts(w, out, sink, &why))
-		return failed(w, sink->diags.n ? sink->diags.v[0].text : why);
+		return failed(w, reason(w, sink, why));
 	if (w->stats.already)
 		return TOOL_LEFT;
 	if (w->stats.too_old)
@@ -453,7 +466,8 @@ enum tool_outcome tool_rewrite(const struct tool_job *job, const char *text, siz
 	char *result;
 	size_t n;
 
-	if (strstr(text, INST_MARKER))
+	bool is_left = !strncmp(text, TOOL_LEFT_COMMENT, strlen(TOOL_LEFT_COMMENT));
+	if (is_left || strstr(text, INST_MARKER))
 		return TOOL_LEFT;
 	for (size_t i = 0; i < BASE_COUNTOF(names); i++) {
 		if (!tool_temp(names[i]))

@@ -14,6 +14,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Where installers put it; another place in the tests of a machine without a toolkit. */
+#ifndef COLLIDER_USUAL_CUDA
+#define COLLIDER_USUAL_CUDA "/usr/local/cuda"
+#endif
+
 /* Set while an nvcc is asked for its folder: tool_nvcc must not answer by asking again. */
 #define ENV_PROBE "COLLIDER_TOOL_PROBE"
 
@@ -72,10 +77,12 @@ static char *ask_nvcc(const char *nvcc, struct base_arena *a)
 	setenv(ENV_PROBE, "1", 1);
 	int rc = tool_run(nvcc, argv, log);
 	unsetenv(ENV_PROBE);
-	if (rc != 0 || base_read_file(log, &text, &size) != 0)
+	int err = base_read_file(log, &text, &size);
+	tool_cleanup();
+	if (err)
 		return NULL;
 	const char *at = strstr(text, "_HERE_=");
-	if (at) {
+	if (at && rc == 0) {
 		at += strlen("_HERE_=");
 		here = base_strndup(a, at, strcspn(at, "\r\n"));
 	}
@@ -113,7 +120,7 @@ static bool take_path(struct tool_kit *k, struct base_arena *a)
 int tool_kit_find(struct tool_kit *k, const char *root, struct base_arena *a)
 {
 	const char *const first[] = {root, getenv("CUDA_HOME"), getenv("CUDA_PATH")};
-	const char *const last[] = {"/usr/local/cuda", COLLIDER_BUILD_CUDA};
+	const char *const last[] = {COLLIDER_USUAL_CUDA, COLLIDER_BUILD_CUDA};
 
 	if (getenv(ENV_PROBE))
 		return BASE_EXIT_ENV;
@@ -128,8 +135,7 @@ int tool_kit_find(struct tool_kit *k, const char *root, struct base_arena *a)
 		if (take_nvcc(k, base_printf(a, "%s/bin/nvcc", last[i]), a))
 			return BASE_EXIT_OK;
 	}
-	base_say("no CUDA toolkit found: looked at CUDA_HOME, CUDA_PATH, nvcc on PATH, "
-		 "/usr/local/cuda and %s",
-		 COLLIDER_BUILD_CUDA);
+	base_say("no CUDA toolkit found: looked at CUDA_HOME, CUDA_PATH, nvcc on PATH, %s and %s",
+		 COLLIDER_USUAL_CUDA, COLLIDER_BUILD_CUDA);
 	return BASE_EXIT_ENV;
 }

@@ -33,9 +33,9 @@ hasnt err "fake.cu:42"
 
 # A program that never starts CUDA: nothing was checked, and the report says so, --quiet or not.
 try 0 "$collider" run "$fake"
-has err "nothing was checked"
+has err "NOTHING WAS CHECKED"
 try 0 "$collider" run --quiet "$fake"
-has err "nothing was checked"
+has err "NOTHING WAS CHECKED"
 try 0 "$collider" run --quiet "$fake" attach
 is err ""
 try 0 "$collider" run -q "$fake" race
@@ -78,7 +78,10 @@ hasnt err "ended by"
 # Signals sent to us reach the program, and its report comes out.
 "$collider" run "$fake" race say=ready sleep=600 >"$T/out" 2>"$T/err" &
 pid=$!
-while ! grep -q ready "$T/out"; do sleep 0.1; done
+for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+	grep -q ready "$T/out" && break
+	sleep 0.5
+done
 kill -TERM $pid
 wait $pid
 [ $? = 143 ] || fail "exit code after SIGTERM"

@@ -4,6 +4,7 @@
  * Works on the real rows of options.def; each "must take" has a "must refuse".
  */
 #include "base/option.h"
+#include "toolchain/toolchain.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -214,8 +215,8 @@ static void test_unknown(void **state)
 	refuse(OPTION_CMD_RUN, NULL, "--xyzzy",
 	       "unknown option --xyzzy (collider help run lists them)");
 	refuse(OPTION_CMD_RUN, NULL, "-z", "unknown option -z (collider help run lists them)");
-	refuse(OPTION_CMD_RUN, NULL, "--trap",
-	       "--trap is an option of collider instrument, not of collider run");
+	refuse(OPTION_CMD_RUN, NULL, "--stats",
+	       "--stats is an option of collider instrument, not of collider run");
 	refuse(OPTION_CMD_REPORT, NULL, "--quite",
 	       "unknown option --quite (collider help report lists them)");
 }
@@ -326,6 +327,30 @@ static void test_documents_name_every_option(void **state)
 	base_buf_free(&markdown);
 }
 
+/* The toolchain parses nvcc's line itself; both lists of its options are the same. */
+static void test_nvcc_options_are_the_toolchains(void **state)
+{
+	unsigned rows = 0, usage = 0;
+
+	(void)state;
+	for (int i = 0; i < OPTION_COUNT; i++) {
+		char name[64];
+
+		if (!option_belongs((enum option_id)i, OPTION_CMD_NVCC))
+			continue;
+		snprintf(name, sizeof(name), "\n  --%s%s", option_rows[i].name,
+			 option_rows[i].arg[0] ? "=" : " ");
+		rows++;
+		/* The first line has no newline before it. */
+		if (!strstr(tool_nvcc_usage, name) &&
+		    strncmp(tool_nvcc_usage, name + 1, strlen(name + 1)) != 0)
+			fail_msg("the toolchain lacks%s", name + 1);
+	}
+	for (const char *p = tool_nvcc_usage; (p = strstr(p, "  --")); p += 4)
+		usage++;
+	assert_int_equal(rows, usage);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -341,6 +366,7 @@ int main(void)
 		cmocka_unit_test(test_environment_warns),
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_documents_name_every_option),
+		cmocka_unit_test(test_nvcc_options_are_the_toolchains),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

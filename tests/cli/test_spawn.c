@@ -30,13 +30,13 @@ static int launch(const char *line, uint64_t timeout_ms, struct spawn_result *re
 	for (char *w = strtok(copy, " "); w && n < 15; w = strtok(NULL, " "))
 		argv[n++] = w;
 	struct spawn_request req = {.argv = argv,
-				     .agent = "/nonexistent/agent.so",
-				     .rdelay = 5000,
-				     .wdelay = 1,
-				     .sample = 2,
-				     .seed = 3,
-				     .flags = RACE_RUN_VERBOSE,
-				     .timeout_ms = timeout_ms};
+				    .agent = "/nonexistent/agent.so",
+				    .rdelay = 5000,
+				    .wdelay = 1,
+				    .sample = 2,
+				    .seed = 3,
+				    .flags = RACE_RUN_VERBOSE,
+				    .timeout_ms = timeout_ms};
 	memset(sink, 0, sizeof(*sink));
 	return spawn_app(&req, res, sink);
 }

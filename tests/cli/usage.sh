@@ -26,10 +26,10 @@ wrong "unknown option --xyzzy (collider help run lists them)" run --xyzzy "$fake
 wrong "--rdelay: found '-5', expected a whole number from 0 to 1000000" run --rdelay=-5 "$fake"
 wrong "--speed: found 'slow', expected one of fast|balanced|thorough" run --speed slow "$fake"
 wrong "--seed needs a value: N" run --seed
-wrong "--trap is an option of collider instrument, not of collider run" run --trap "$fake"
+wrong "--stats is an option of collider instrument, not of collider run" run --stats "$fake"
 wrong "run needs a program" run
 wrong "run needs a program" run --quiet --
-wrong "the CPU device is not built yet" run --device=cpu "$fake"
+wrong "--device=cpu: the CPU device is not built yet" run --device=cpu "$fake"
 
 wrong "report needs at least one" report
 wrong "instrument takes one PTX file, found 0" instrument

@@ -71,7 +71,7 @@ usage="usage: $0 DIR [-c COLLIDER] [-s CUBIN_SAME] [-i] [-r] [-o] [-k] [NAME-PAT
 CHECK_DIR=$(cd "$1" && pwd)
 shift
 CHECK_COLLIDER=$root/build/bin/collider
-CHECK_SAME=$root/build/bin/cubin_same
+CHECK_SAME=$root/tests/tools/cubin_same
 CHECK_WHAT=both
 CHECK_KEEP=
 while getopts c:s:irok o; do

@@ -3,7 +3,7 @@
 #
 #   tests/gpu/build.sh OUTDIR [COLLIDER]
 #
-# Every program of examples/ and tests/gpu/racefree/ is built twice, by plain nvcc into
+# Every program of examples/ and tests/gpu/racefree/, and bench/overhead, is built twice, by plain nvcc into
 # OUTDIR/plain and by `collider nvcc` into OUTDIR/collide, for $ARCH (sm_90). The shared
 # cudart is linked (CUDART=static: the other way, 0.7 MB a program) and packed once, so the GPU
 # machine needs only a driver. COLLIDER is the binary
@@ -71,7 +71,7 @@ if [ "${BUILD_ONE:-}" ]; then
 	exit
 fi
 
-sources=("$root"/examples/*.cu "$here"/racefree/*.cu)
+sources=("$root"/examples/*.cu "$here"/racefree/*.cu "$root/bench/overhead/overhead.cu")
 failed=0
 hows=plain
 if [ -x "$collider" ]; then
@@ -95,7 +95,9 @@ mkdir -p "$out/src/examples" "$out/src/racefree"
 cp "$root"/examples/*.cu "$root"/examples/*.h "$out/src/examples/"
 cp "$here"/racefree/*.cu "$here"/racefree/*.h "$out/src/racefree/"
 cp "$here"/run_races.sh "$here"/run_racefree.sh "$here"/common.sh "$out/"
-tar -C "$out" -czf "$out/gpu.tar.gz" lib plain collide src run_races.sh run_racefree.sh common.sh || exit 1
+cp "$root/bench/overhead/run.sh" "$out/run_overhead.sh"
+tar -C "$out" -czf "$out/gpu.tar.gz" lib plain collide src run_races.sh run_racefree.sh \
+	run_overhead.sh common.sh || exit 1
 echo "built $(ls "$out/plain" | wc -l) plain and $(ls "$out/collide" | wc -l) instrumented programs," \
 	"$out/gpu.tar.gz is $(du -k "$out/gpu.tar.gz" | cut -f1) KiB"
 [ $failed -eq 0 ] || exit 1

@@ -1,0 +1,4 @@
+__device__ int add(int *p, int v)
+{
+	return p[threadIdx.x] += v;
+}
