@@ -34,7 +34,17 @@ static bool parse_number(struct ptx_parser *ps, uint32_t *v)
 {
 	struct ptx_opnd o = {0};
 
+	const char *p;
+	uint32_t n = 0;
+
 	ptx_lex_skip(&ps->l);
+	for (p = ps->l.p; ptx_is(*p, PTX_CC_DIGIT) && p - ps->l.p < 9; p++)
+		n = n * 10 + (uint32_t)(*p - '0');
+	if (p > ps->l.p && !ptx_is(*p, PTX_CC_FOLLOW) && (*ps->l.p != '0' || p == ps->l.p + 1)) {
+		ps->l.p = p; /* plain decimal, as in every .loc */
+		*v = n;
+		return true;
+	}
 	if (!ptx_is(*ps->l.p, PTX_CC_DIGIT) || !ptx_lex_number(&ps->l, &o))
 		return ptx_parse_error(ps, "a number");
 	*v = (uint32_t)o.imm;
@@ -321,7 +331,8 @@ static bool finish_inst(struct ptx_parser *ps, struct ptx_stmt *s, struct base_s
 	if (!n)
 		return true;
 	s->ops = base_alloc(ps->a, n * sizeof(struct ptx_opnd));
-	memcpy(s->ops, ps->ops.v, n * sizeof(struct ptx_opnd));
+	for (size_t i = 0; i < n; i++)
+		s->ops[i] = ps->ops.v[i];
 	if (ps->is_flow)
 		for (size_t i = 0; i < n; i++)
 			if (s->ops[i].kind == PTX_OPND_SYM && s->ops[i].name &&

@@ -45,6 +45,10 @@ static bool parse_unary(struct ptx_lex *l, struct value *out, int depth)
 		*out = (struct value){o.imm, (o.flags & PTX_OPND_UNSIGNED) != 0};
 		return true;
 	}
+	if (skip_word(l, "WARP_SZ")) {
+		*out = (struct value){32, false};
+		return true;
+	}
 	if (c == '(') {
 		l->p++;
 		ptx_lex_skip(l);

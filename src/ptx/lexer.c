@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LETTER (PTX_CC_FOLLOW | PTX_CC_START | PTX_CC_OPCODE)
+#define LETTER (PTX_CC_FOLLOW | PTX_CC_START | PTX_CC_OPCODE | PTX_CC_LETTER)
 #define DIGIT  (PTX_CC_FOLLOW | PTX_CC_DIGIT | PTX_CC_OPCODE)
 
 const uint8_t ptx_class[256] = {

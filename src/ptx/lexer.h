@@ -17,9 +17,10 @@ enum {
 	PTX_CC_FOLLOW = 1 << 0, /* may continue an identifier: letters, digits, _ $ */
 	PTX_CC_START = 1 << 1,	/* may start one: letters, _ $ % */
 	PTX_CC_DIGIT = 1 << 2,
-	PTX_CC_SPACE = 1 << 3,	 /* blank, tab, carriage return, form feed; not newline */
-	PTX_CC_OPCODE = 1 << 4,	 /* may continue an opcode: FOLLOW and '.' */
-	PTX_CC_OPERATOR = 1 << 5 /* continues a constant expression */
+	PTX_CC_SPACE = 1 << 3,	  /* blank, tab, carriage return, form feed; not newline */
+	PTX_CC_OPCODE = 1 << 4,	  /* may continue an opcode: FOLLOW and '.' */
+	PTX_CC_OPERATOR = 1 << 5, /* continues a constant expression */
+	PTX_CC_LETTER = 1 << 6	  /* FOLLOW without the digits */
 };
 extern const uint8_t ptx_class[256];
 
@@ -125,6 +126,24 @@ bool ptx_lex_string(struct ptx_lex *l, struct ptx_str *s);
 /* A literal at l->p, which is a digit, without sign, into o's kind, text, imm and U flag.
  * False: malformed; l->p is then behind it. */
 bool ptx_lex_number(struct ptx_lex *l, struct ptx_opnd *o);
+/* A plain decimal integer, perhaps with a '-', that a delimiter ends. False: something else, l->p is
+ * where it was. The fast path before ptx_lex_number and ptx_lex_expr. */
+static inline bool ptx_lex_decimal(struct ptx_lex *l, int64_t *value)
+{
+	const char *p = l->p + (*l->p == '-'), *s = p;
+	int64_t v = 0;
+
+	while (ptx_is(*p, PTX_CC_DIGIT) && p - s < 18)
+		v = v * 10 + (*p++ - '0');
+	if (p == s || (*s == '0' && p - s > 1))
+		return false;
+	if (*p != ']' && *p != ',' && *p != ';' && *p != '}')
+		return false;
+	*value = *l->p == '-' ? -v : v;
+	l->p = p;
+	return true;
+}
+
 /* Skips to the first character of `stop` outside strings, comments and brackets (which are
  * counted, not recursed into); false at the end of the text. `last` gets the place behind the last
  * thing that was skipped. */

@@ -33,29 +33,29 @@ static struct ptx_opnd *take_ops(struct ptx_parser *ps, size_t base)
 
 	if (n) {
 		v = base_alloc(ps->a, n * sizeof(*v));
-		memcpy(v, ps->ops.v + base, n * sizeof(*v));
+		for (size_t i = 0; i < n; i++)
+			v[i] = ps->ops.v[base + i];
 	}
 	ps->ops.n = base;
 	return v;
 }
 
 /* The rest of a constant expression that started at `from`, verbatim. */
-static bool parse_expr(struct ptx_parser *ps, struct ptx_opnd *o, const char *from)
+static bool parse_expr(struct ptx_parser *ps, struct ptx_opnd *o, struct ptx_lex from)
 {
-	struct ptx_lex value = ps->l;
+	struct ptx_lex value = from;
 	const char *last;
 
-	value.p = from;
 	memset(o, 0, sizeof(*o));
 	o->kind = PTX_OPND_EXPR;
 	if (!ptx_lex_expr(&value, &o->imm))
 		o->imm = 0;
-	ps->l.p = from;
+	ps->l = from;
 	/* ":" continues ?: only; "|" can't start here, a predicate pair has a name before it */
 	ptx_lex_until(&ps->l, ",;)]}", &last);
-	if (last == from)
+	if (last == from.p)
 		return ptx_parse_error(ps, "an operand");
-	o->text = ptx_span(from, last);
+	o->text = ptx_span(from.p, last);
 	return true;
 }
 
@@ -95,7 +95,7 @@ static bool parse_sym_offset(struct ptx_parser *ps, struct ptx_opnd *o)
 		return true;
 	before = ps->l;
 	ps->l.p++;
-	if (!ptx_lex_expr(&ps->l, &v)) {
+	if (!ptx_lex_decimal(&ps->l, &v) && !ptx_lex_expr(&ps->l, &v)) {
 		ps->l = before;
 		ps->l.p++;
 		ptx_lex_skip(&ps->l);
@@ -116,12 +116,13 @@ static inline bool parse_family_reg(struct ptx_parser *ps, struct ptx_opnd *o)
 	uint32_t v = 0;
 	uint64_t key;
 
-	while (ptx_is(*p, PTX_CC_FOLLOW) && !ptx_is(*p, PTX_CC_DIGIT))
+	while (ptx_is(*p, PTX_CC_LETTER))
 		p++;
 	digits = p;
 	while (ptx_is(*p, PTX_CC_DIGIT))
 		v = v * 10 + (uint32_t)(*p++ - '0');
-	if (p == digits || ptx_is(*p, PTX_CC_FOLLOW) || p - digits > 8 ||
+	/* no digits, a letter behind them, a number with a leading zero, or too long */
+	if (ptx_is(*p, PTX_CC_FOLLOW) || (size_t)(p - digits) - 1 > 7 ||
 	    digits - s > PTX_KEY_PREFIX || (*digits == '0' && p - digits > 1) || ps->l.end - s < 8)
 		return false;
 	key = ptx_family_key(s, (size_t)(digits - s));
@@ -131,9 +132,7 @@ static inline bool parse_family_reg(struct ptx_parser *ps, struct ptx_opnd *o)
 	if (!fam || v >= fam->count || fam->is_shadowed)
 		return false;
 	ps->l.p = p;
-	o->kind = PTX_OPND_REG;
-	o->text = ptx_span(s, p);
-	o->reg = fam->first + v;
+	*o = (struct ptx_opnd){.kind = PTX_OPND_REG, .text = ptx_span(s, p), .reg = fam->first + v};
 	if (*p == '.')
 		parse_component(ps, o);
 	return true;
@@ -175,7 +174,13 @@ static bool parse_name(struct ptx_parser *ps, struct ptx_opnd *o, unsigned nest)
 			ptx_lex_dotword(&ps->l);
 			o->text.n = (uint32_t)(ps->l.p - s);
 		}
-		return true;
+		if (*s == '%')
+			return true;
+		struct ptx_lex before = ps->l;
+
+		before.p = s;
+		ptx_lex_skip(&ps->l); /* WARP_SZ * 2 */
+		return ptx_is(*ps->l.p, PTX_CC_OPERATOR) ? parse_expr(ps, o, before) : true;
 	}
 	o->kind = PTX_OPND_SYM;
 	if (name->sym && name->sym->kind == PTX_SYM_VAR) {
@@ -190,9 +195,9 @@ static bool parse_name(struct ptx_parser *ps, struct ptx_opnd *o, unsigned nest)
 /* A literal with its sign; anything that goes on behind it is an expression. */
 static bool parse_literal(struct ptx_parser *ps, struct ptx_opnd *o)
 {
-	const char *from = ps->l.p;
+	struct ptx_lex from = ps->l;
 
-	if (*from == '-') {
+	if (*from.p == '-') {
 		o->flags |= PTX_OPND_NEG;
 		ps->l.p++;
 		ptx_lex_skip(&ps->l);
@@ -206,7 +211,12 @@ static bool parse_literal(struct ptx_parser *ps, struct ptx_opnd *o)
 		if (!ptx_is(*ps->l.p, PTX_CC_DIGIT))
 			return parse_expr(ps, o, from);
 	}
-	if (!ptx_lex_number(&ps->l, o)) {
+	const char *digits = ps->l.p;
+
+	if (ptx_lex_decimal(&ps->l, &o->imm)) {
+		o->kind = PTX_OPND_INT;
+		o->text = ptx_span(digits, ps->l.p);
+	} else if (!ptx_lex_number(&ps->l, o)) {
 		ps->l.p = o->text.p;
 		return ptx_parse_error(ps, "a number");
 	}
@@ -254,9 +264,9 @@ static bool parse_list(struct ptx_parser *ps, struct ptx_opnd *o, char close, un
 		return ptx_parse_error(ps, want);
 	}
 	ps->l.p++;
-	if (ps->ops.n - base > UINT16_MAX)
+	if (ps->ops.n - base > UINT8_MAX)
 		return ptx_parse_error(ps, "fewer operands in one list");
-	o->nsub = (uint16_t)(ps->ops.n - base);
+	o->nsub = (uint8_t)(ps->ops.n - base);
 	o->sub = take_ops(ps, base);
 	return true;
 }
@@ -304,12 +314,13 @@ static bool parse_primary(struct ptx_parser *ps, struct ptx_opnd *o, unsigned ne
 		return parse_list(ps, o, '}', nest);
 	case '(':
 		if (!ps->is_flow || nest)
-			return parse_expr(ps, o, ps->l.p);
+			return parse_expr(ps, o, ps->l);
 		o->kind = PTX_OPND_LIST;
 		return parse_list(ps, o, ')', nest);
 	case '!': {
-		const char *from = ps->l.p++;
+		struct ptx_lex from = ps->l;
 
+		ps->l.p++;
 		ptx_lex_skip(&ps->l);
 		if (!ptx_is(*ps->l.p, PTX_CC_START))
 			return parse_expr(ps, o, from);
@@ -319,7 +330,7 @@ static bool parse_primary(struct ptx_parser *ps, struct ptx_opnd *o, unsigned ne
 	}
 	case '~':
 	case '+':
-		return parse_expr(ps, o, ps->l.p);
+		return parse_expr(ps, o, ps->l);
 	}
 	return ptx_parse_error(ps, "an operand");
 }
@@ -359,10 +370,19 @@ bool ptx_parse_operands(struct ptx_parser *ps)
 		return true;
 	}
 	for (;;) {
-		if (!parse_operand(ps, &o, 0))
-			return false;
-		base_vec_push(&ps->ops, o);
-		ptx_lex_skip(&ps->l);
+		const char *start = ps->l.p;
+
+		base_vec_reserve(&ps->ops, ps->ops.n + 1);
+		if (*ps->l.p == '%' && parse_family_reg(ps, &ps->ops.v[ps->ops.n]) &&
+		    (*ps->l.p == ',' || *ps->l.p == ';')) {
+			ps->ops.n++; /* most operands of compiled code */
+		} else {
+			ps->l.p = start;
+			if (!parse_operand(ps, &o, 0))
+				return false;
+			base_vec_push(&ps->ops, o);
+			ptx_lex_skip(&ps->l);
+		}
 		char c = *ps->l.p;
 		if (c == ';') {
 			ps->l.p++;

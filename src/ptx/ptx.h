@@ -25,7 +25,8 @@
 
 /* ---- text spans ------------------------------------------------------- */
 
-struct ptx_str {
+/* Packed to 12 bytes: an operand is 32 bytes so, and memory is what limits the parser's speed. */
+struct __attribute__((packed, aligned(4))) ptx_str {
 	const char *p;
 	uint32_t n;
 };
@@ -203,7 +204,7 @@ enum {
 struct ptx_opnd {
 	uint8_t kind;  /* enum ptx_opnd_kind */
 	uint8_t flags; /* PTX_OPND_* bits */
-	uint16_t nsub; /* ADDR, VEC, LIST, PAIR */
+	uint8_t nsub;  /* ADDR, VEC, LIST, PAIR */
 	uint8_t comp;  /* REG: vector component .x .y .z .w + 1 (not in text), 0 = none,
 			* PTX_COMP_SELECT = another selector (".b0", ".h10"), which is in text */
 	struct ptx_str text; /* spelled name or literal; the printer writes it as it is.

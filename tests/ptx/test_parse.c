@@ -175,6 +175,7 @@ static void immediates(void **state)
 		{"15e-1", PTX_OPND_F64, 0x3ff8000000000000, 0},
 		{"(4*8)+2", PTX_OPND_EXPR, 34, 0},
 		{"1<<4|1", PTX_OPND_EXPR, 17, 0},
+		{"WARP_SZ * 2 - 1", PTX_OPND_EXPR, 63, 0},
 		{"!0", PTX_OPND_EXPR, 1, 0},
 		{"~5", PTX_OPND_EXPR, -6, 0},
 		{"-(3)", PTX_OPND_EXPR, -3, 0},
