@@ -1,5 +1,5 @@
 #!/bin/sh
-# format.sh - check (or with --write: make) the format of the C sources.
+# format.sh - check (or with --write: make) the format of the C sources. --which: only name the tool.
 #
 # Only clang-format 14 counts, Debian 12's: other versions break lines otherwise, and a check that
 # depends on who runs it is worth nothing. Where it isn't installed one line says so.
@@ -12,6 +12,10 @@ for c in clang-format-14 clang-format; do
 		break
 	fi
 done
+if [ "${1:-}" = --which ]; then
+	echo "${tool:?}"
+	exit
+fi
 if [ -z "$tool" ]; then
 	echo "format: clang-format 14 was not found, format not checked"
 	[ "${1:-}" != --write ]

@@ -10,6 +10,7 @@
 # tests need (clang). --cuda installs the toolkit even if there is one.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
+cd "$root"
 cuda_version='13.0.*'
 cuda_parts='nvcc nvvm crt runtime cccl cupti'
 
@@ -37,6 +38,12 @@ need() { # need PACKAGE COMMAND...: the package is missing when the command fail
 # Asked of the compiler and of pkg-config, not of dpkg: what was installed by hand counts too.
 header() { echo "#include <$1>" | cc -E -x c - >/dev/null 2>&1; }
 
+# libFuzzer and the sanitizers are a package of their own.
+clang_has_fuzzer() { ls "$(clang -print-resource-dir)"/lib/*/libclang_rt.fuzzer*; }
+
+# Only this version's format counts (tools/format.sh), and not every system has it.
+has_format_or_never() { tools/format.sh --which || ! apt-cache show clang-format-14; }
+
 list_missing() {
 	missing=
 	need gcc has cc
@@ -53,6 +60,8 @@ list_missing() {
 	need python3 has python3
 	if [ -z "$build_only" ]; then
 		need clang has clang
+		need libclang-rt-dev clang_has_fuzzer
+		need clang-format-14 has_format_or_never
 	fi
 	if [ -z "$cuda" ]; then
 		need python3-pip python3 -m pip --version
@@ -109,7 +118,7 @@ install_cuda() {
 	mv "$dir/cuda.tmp" "$dir/cuda"
 }
 
-cuda=$("$root/tools/find_cuda.sh") || cuda=
+cuda=$(tools/find_cuda.sh) || cuda=
 [ -z "$force_cuda" ] || cuda=
 list_missing
 if [ "$missing" ]; then
@@ -119,6 +128,6 @@ if [ "$missing" ]; then
 fi
 if [ -z "$cuda" ]; then
 	install_cuda
-	cuda=$(CUDA_HOME='' "$root/tools/find_cuda.sh") || die "the toolkit in .deps/cuda does not work"
+	cuda=$(CUDA_HOME='' tools/find_cuda.sh) || die "the toolkit in .deps/cuda does not work"
 	say "CUDA toolkit: $cuda"
 fi
