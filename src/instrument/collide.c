@@ -342,11 +342,16 @@ static void check_warp(struct inst_ctx *cx, const struct inst_group *g, struct i
 	if (base->kind != PTX_OPND_REG) {
 		inst_emit(cx, at, "warp_const", NT, H(mask, other, a->guard));
 	} else {
-		unsigned bits = 8 * ptx_type_bytes((enum ptx_type)cx->f->reg_type[base->reg]);
+		bool is_wide = ptx_type_bytes((enum ptx_type)cx->f->reg_type[base->reg]) == 8;
+		struct ptx_opnd low = *base;
 
-		inst_emit(cx, at, "warp_affine",
-			  T(inst_num(bits), inst_num(-(int64_t)a->vec * a->width)),
-			  H(mask, *base, other, a->guard));
+		if (is_wide) {
+			low = inst_reg(cx, new_reg(cx, PTX_TYPE_B32));
+			inst_emit(cx, at, "widen", T(PTX_STR("32"), PTX_STR("64")), H(low, *base));
+		}
+		a->low = low;
+		inst_emit(cx, at, "warp_affine", T(inst_num(-(int64_t)a->vec * a->width)),
+			  H(mask, low, other, a->guard));
 	}
 	branch_cold(cx, g, other, at, a, mask);
 }
@@ -360,8 +365,9 @@ static void check_group(struct inst_ctx *cx, const struct inst_group *g)
 
 	inst_emit(cx, at, "draw", T(cx->k, KNOB(sample)),
 		  H(inst_reg(cx, cx->rng), ptx_opnd_label(skip)));
-	inst_emit(cx, at, "sleep", T(cx->k, g->has_load ? KNOB(rsleep) : KNOB(wsleep)),
-		  H(inst_reg(cx, cx->rng)));
+	inst_emit(cx, at, "sleep",
+		  T(cx->k, g->has_load ? KNOB(rsleep) : KNOB(wsleep), KNOB(dense), KNOB(sparse)),
+		  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt)));
 	for (struct inst_access *a = g->first; a; a = a->next)
 		if (a->needs_private_test)
 			test_private(cx, a, at);
