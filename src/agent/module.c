@@ -126,6 +126,10 @@ static CUresult write_knobs(struct agent_context *c, CUdeviceptr at)
 	k.wsleep = half(shm->wdelay);
 	k.sample = shm->sample;
 	k.seed = shm->seed;
+	k.dense = shm->dense ? shm->dense : RACE_DENSE_ALL;
+	k.sparse = shm->dense && shm->dense < UINT32_MAX / RACE_SPARSEST
+			   ? shm->dense * RACE_SPARSEST
+			   : UINT32_MAX;
 	r = agent_driver.memcpy_htod_async(at, &k, sizeof(k), stream);
 	return r == CUDA_SUCCESS ? agent_driver.stream_synchronize(stream) : r;
 }

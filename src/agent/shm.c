@@ -25,6 +25,7 @@
 /* Defaults without `collider run`: the balanced setting. */
 #define OWN_RDELAY 5000u
 #define OWN_WDELAY 1u
+#define OWN_DENSE  64
 
 static struct race_shm *shm;
 static bool is_own;
@@ -80,6 +81,7 @@ static bool open_own(void)
 	shm->heap_limit = RACE_SHM_HEAP_BYTES;
 	shm->rdelay = OWN_RDELAY;
 	shm->wdelay = OWN_WDELAY;
+	shm->dense = OWN_DENSE;
 	shm->magic = RACE_SHM_MAGIC;
 	is_own = true;
 	return true;

@@ -116,6 +116,7 @@ static int make_shm(const struct spawn_request *req, struct race_shm **shm)
 	s->heap_limit = RACE_SHM_HEAP_BYTES;
 	s->rdelay = req->rdelay;
 	s->wdelay = req->wdelay;
+	s->dense = req->dense;
 	s->sample = req->sample;
 	s->seed = req->seed;
 	s->flags = req->flags;

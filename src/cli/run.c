@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 struct delays {
-	uint32_t rdelay, wdelay;
+	uint32_t rdelay, wdelay, dense;
 };
 
 /* --speed stands for two options; each of them wins over it when it was given in a place that
@@ -22,20 +22,25 @@ struct delays {
 static struct delays choose_delays(const struct option_set *set)
 {
 	struct delays d = {(uint32_t)option_int(set, OPTION_RDELAY),
-			   (uint32_t)option_int(set, OPTION_WDELAY)};
+			   (uint32_t)option_int(set, OPTION_WDELAY),
+			   (uint32_t)option_int(set, OPTION_DENSE)};
 	enum option_source speed = option_source(set, OPTION_SPEED);
-	struct delays preset = {5000, 1};
+	struct delays preset = {5000, 1, d.dense};
 
 	if (speed == OPTION_FROM_DEFAULT)
 		return d;
 	if (option_is(set, OPTION_SPEED, "fast"))
 		preset.rdelay = 1;
-	if (option_is(set, OPTION_SPEED, "thorough"))
+	if (option_is(set, OPTION_SPEED, "thorough")) {
 		preset.wdelay = 5000;
+		preset.dense = 0;
+	}
 	if (option_source(set, OPTION_RDELAY) < speed)
 		d.rdelay = preset.rdelay;
 	if (option_source(set, OPTION_WDELAY) < speed)
 		d.wdelay = preset.wdelay;
+	if (option_source(set, OPTION_DENSE) < speed)
+		d.dense = preset.dense;
 	return d;
 }
 
@@ -190,6 +195,7 @@ int cli_run(struct option_set *set)
 		.agent = spawn_find_agent(&set->arena, &sink),
 		.rdelay = delays.rdelay,
 		.wdelay = delays.wdelay,
+		.dense = delays.dense,
 		.sample = (uint32_t)option_int(set, OPTION_SAMPLE),
 		.seed = (uint32_t)option_int(set, OPTION_SEED),
 		.flags = option_flag(set, OPTION_VERBOSE) ? RACE_RUN_VERBOSE : 0,

@@ -6,7 +6,7 @@
  * .address_size are those of the module):
  *
  *   .weak .func __collider_changed(table u64, what u32, address u64, was u64, now u64)
- *   .weak .func __collider_warp(table u64, what u32, address u64, lo u64, hi u64, mask u32)
+ *   .weak .func __collider_warp(table u64, what u32, address u64, value u64, fold u32, mask u32)
  *
  * `what` is race_what() of race/record.h; all parameters are .b64 or .b32. They
  * read the module's knobs themselves (ld.const), return at once when there is no

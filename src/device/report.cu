@@ -162,33 +162,40 @@ DEV_FN uint32_t dev_match64(uint64_t v, uint32_t mask)
 	return r;
 }
 
-DEV_FN uint64_t dev_shuffle64(uint64_t v, uint32_t lane, uint32_t mask)
+DEV_FN uint32_t dev_match32(uint32_t v, uint32_t mask)
 {
-	uint32_t lo = (uint32_t)v, hi = (uint32_t)(v >> 32);
+	uint32_t r;
 
-	asm volatile("shfl.sync.idx.b32 %0, %0, %1, 31, %2;" : "+r"(lo) : "r"(lane), "r"(mask));
-	asm volatile("shfl.sync.idx.b32 %0, %0, %1, 31, %2;" : "+r"(hi) : "r"(lane), "r"(mask));
-	return (uint64_t)hi << 32 | lo;
+	asm volatile("match.any.sync.b32 %0, %1, %2;" : "=r"(r) : "r"(v), "r"(mask));
+	return r;
+}
+
+DEV_FN uint32_t dev_shuffle(uint32_t v, uint32_t lane, uint32_t mask)
+{
+	asm volatile("shfl.sync.idx.b32 %0, %0, %1, 31, %2;" : "+r"(v) : "r"(lane), "r"(mask));
+	return v;
 }
 
 /* One store instruction, executed by the lanes of `mask`, all of which call this: do some share
  * an address? The lowest lane of each such set reports, with the value of the last lane that
- * stores another one. Values are compared in their first 16 bytes. */
+ * stores another one. `value` is the first 8 bytes, `fold` the xor of the words behind them:
+ * vectors that differ there in a way that xor hides count as equal. */
 extern "C" __device__ __noinline__ __attribute__((weak)) void
-__collider_warp(uint64_t table, uint32_t what, uint64_t address, uint64_t lo, uint64_t hi,
+__collider_warp(uint64_t table, uint32_t what, uint64_t address, uint64_t value, uint32_t fold,
 		uint32_t mask)
 {
 	uint32_t same = dev_match64(address, mask);
 
 	if ((same & (same - 1)) == 0)
 		return;
-	uint32_t other = same & ~(dev_match64(lo, same) & dev_match64(hi, same));
+	uint32_t other = same & ~(dev_match64(value, same) & dev_match32(fold, same));
 	uint32_t lane = 31u - (uint32_t)__clz((int)(other ? other : same));
-	uint64_t now_lo = dev_shuffle64(lo, lane, same), now_hi = dev_shuffle64(hi, lane, same);
+	uint32_t lo = dev_shuffle((uint32_t)value, lane, same);
+	uint32_t hi = dev_shuffle((uint32_t)(value >> 32), lane, same);
 
 	if (!dev_is_leader(same))
 		return;
 	dev_report(table, RACE_WHAT_SITE(what),
-		   other ? RACE_KIND_INTRA_WARP : RACE_KIND_INTRA_WARP_SAME, address, lo, hi, now_lo,
-		   now_hi, same, RACE_WHAT_WIDTH(what), dev_rt());
+		   other ? RACE_KIND_INTRA_WARP : RACE_KIND_INTRA_WARP_SAME, address, value, 0,
+		   (uint64_t)hi << 32 | lo, 0, same, RACE_WHAT_WIDTH(what), dev_rt());
 }

@@ -121,29 +121,53 @@ static void call_element(struct inst_ctx *cx, const struct inst_access *a, unsig
 	}
 }
 
-/* Values of a store for __collider_warp: its first 16 bytes, as two 64-bit words. */
-static void warp_words(struct inst_ctx *cx, const struct inst_access *a, struct ptx_opnd w[2],
-		       struct ptx_stmt *at)
+/* A store's first 8 bytes as one register. */
+static struct ptx_opnd warp_value(struct inst_ctx *cx, const struct inst_access *a,
+				  struct ptx_stmt *at)
 {
-	w[0] = w[1] = inst_int(cx, 0);
+	const struct inst_elem *e = a->elem;
+
+	if (!e->checked)
+		return inst_int(cx, 0);
 	if (a->bits == 128) {
-		w[0] = fresh(cx, PTX_TYPE_B64);
-		w[1] = fresh(cx, PTX_TYPE_B64);
-		inst_emit(cx, at, "split128", NT, H(w[0], w[1], inst_reg(cx, a->elem[0].was)));
-		return;
+		struct ptx_opnd lo = fresh(cx, PTX_TYPE_B64), hi = fresh(cx, PTX_TYPE_B64);
+		inst_emit(cx, at, "split128", NT, H(lo, hi, inst_reg(cx, e->was)));
+		return lo;
 	}
-	unsigned per_word = a->bits == 32 ? 2 : 1;
-	for (unsigned k = 0; k < 2; k++) {
-		const struct inst_elem *e = &a->elem[k * per_word];
-		if (k * per_word >= a->vec || !e->checked)
-			break;
-		w[k] = widen64(cx, a, e->was, at);
-		if (per_word == 2 && k * 2 + 1 < a->vec && e[1].checked) {
-			w[k] = fresh(cx, PTX_TYPE_B64);
-			inst_emit(cx, at, "join32", NT,
-				  H(w[k], inst_reg(cx, e[0].was), inst_reg(cx, e[1].was)));
+	if (a->bits == 32 && a->vec > 1 && e[1].checked) {
+		struct ptx_opnd both = fresh(cx, PTX_TYPE_B64);
+		inst_emit(cx, at, "join32", NT,
+			  H(both, inst_reg(cx, e[0].was), inst_reg(cx, e[1].was)));
+		return both;
+	}
+	return widen64(cx, a, e->was, at);
+}
+
+/* The xor of a store's words behind its first 8 bytes. */
+static struct ptx_opnd warp_fold(struct inst_ctx *cx, const struct inst_access *a,
+				 struct ptx_stmt *at)
+{
+	struct ptx_opnd fold = fresh(cx, PTX_TYPE_B32);
+
+	inst_emit(cx, at, "copy", T(PTX_STR("b32")), H(fold, inst_int(cx, 0)));
+	if (a->bits == 128 && a->elem[0].checked) {
+		struct ptx_opnd lo = fresh(cx, PTX_TYPE_B64), hi = fresh(cx, PTX_TYPE_B64);
+		inst_emit(cx, at, "split128", NT, H(lo, hi, inst_reg(cx, a->elem[0].was)));
+		inst_emit(cx, at, "fold_double", NT, H(fold, hi));
+		return fold;
+	}
+	for (unsigned i = a->bits == 32 ? 2 : 1; i < a->vec; i++) {
+		if (!a->elem[i].checked)
+			continue;
+		struct ptx_opnd was = inst_reg(cx, a->elem[i].was);
+		if (a->bits == 16) {
+			struct ptx_opnd w = fresh(cx, PTX_TYPE_B32);
+			inst_emit(cx, at, "widen", T(PTX_STR("32"), PTX_STR("16")), H(w, was));
+			was = w;
 		}
+		inst_emit(cx, at, a->bits == 64 ? "fold_double" : "fold_word", NT, H(fold, was));
 	}
+	return fold;
 }
 
 /* ---- call-free ------------------------------------------------------------------ */
@@ -193,8 +217,7 @@ static void pick(struct inst_ctx *cx, const struct inst_access *a, unsigned i, s
 
 	if (a->bits == 128)
 		inst_emit(cx, at, "pick128", T(off),
-			  H(r->hit, r->addr, r->wl, r->wh, r->nl, r->nh, was, now, base,
-			    a->guard));
+			  H(r->hit, r->addr, r->wl, r->wh, r->nl, r->nh, was, now, base, a->guard));
 	else if (a->bits == 64)
 		inst_emit(cx, at, "pick64", T(off),
 			  H(r->hit, r->addr, r->wl, r->nl, was, now, base, a->guard));
@@ -306,20 +329,15 @@ void inst_cold_group(struct inst_ctx *cx, const struct inst_group *g, struct ptx
 
 /* ---- lanes of one store ------------------------------------------------------------ */
 
-/* Compares the values of the lanes that share my address, element by element. */
+/* Compares the values of the lanes that share my address: the first 8 bytes. */
 static void warp_values(struct inst_ctx *cx, const struct inst_access *a, struct report *r,
 			struct ptx_opnd distinct, struct ptx_opnd same, struct ptx_stmt *at)
 {
-	struct ptx_opnd w[2];
+	struct ptx_opnd value = warp_value(cx, a, at);
 
 	inst_emit(cx, at, "clear", NT, H(distinct));
-	warp_words(cx, a, w, at);
-	for (int i = 1; i >= 0; i--) {
-		if (w[i].kind != PTX_OPND_REG)
-			continue;
-		inst_emit(cx, at, "warp_value64", NT,
-			  H(i ? r->wh : r->wl, i ? r->nh : r->nl, distinct, same, w[i]));
-	}
+	if (value.kind == PTX_OPND_REG)
+		inst_emit(cx, at, "warp_value64", NT, H(r->wl, r->nl, distinct, same, value));
 }
 
 static void warp_inline(struct inst_ctx *cx, const struct inst_access *a, struct ptx_opnd mask,
@@ -354,15 +372,25 @@ static void warp_inline(struct inst_ctx *cx, const struct inst_access *a, struct
 void inst_cold_warp(struct inst_ctx *cx, const struct inst_access *a, struct ptx_opnd mask,
 		    struct ptx_stmt *at)
 {
-	struct ptx_opnd w[2];
+	struct ptx_label *done = ptx_new_label(cx->m, cx->f);
+	struct ptx_opnd off = a->guard;
 
 	put_loc(cx, a, at);
-	if (cx->call_free) {
-		warp_inline(cx, a, mask, at);
-		return;
+	if (a->addr.sub[0].kind == PTX_OPND_REG) {
+		struct ptx_opnd shares = fresh(cx, PTX_TYPE_PRED);
+		inst_emit(cx, at, "warp_shares", NT, H(mask, a->low, shares, a->guard));
+		shares.flags ^= PTX_OPND_NOT;
+		inst_emit(cx, at, "branch_if", NT, H(shares, ptx_opnd_label(done)));
+	} else if (off.kind != PTX_OPND_SINK) {
+		off.flags ^= PTX_OPND_NOT;
+		inst_emit(cx, at, "branch_if", NT, H(off, ptx_opnd_label(done)));
 	}
-	warp_words(cx, a, w, at);
-	inst_emit(cx, at, "warp", NT,
-		  H(cx->hash, what_of(cx, a, RACE_KIND_INTRA_WARP, false), address(cx, a, 0, at), w[0],
-		    w[1], mask));
+	if (cx->call_free)
+		warp_inline(cx, a, mask, at);
+	else
+		inst_emit(cx, at, "warp", NT,
+			  H(cx->hash, what_of(cx, a, RACE_KIND_INTRA_WARP, false),
+			    address(cx, a, 0, at), warp_value(cx, a, at), warp_fold(cx, a, at),
+			    mask));
+	inst_emit_label(cx, at, done);
 }

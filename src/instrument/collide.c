@@ -60,8 +60,8 @@ static void capture_address(struct inst_ctx *cx, struct inst_access *a)
 	a->addr.nsub = 1;
 	if (addr->sub[0].kind != PTX_OPND_REG || !a->base_changed)
 		return;
-	enum ptx_type t = bits_reg(8 * ptx_type_bytes(
-					     (enum ptx_type)cx->f->reg_type[addr->sub[0].reg]));
+	enum ptx_type t =
+		bits_reg(8 * ptx_type_bytes((enum ptx_type)cx->f->reg_type[addr->sub[0].reg]));
 	uint32_t base = new_reg(cx, t);
 	a->addr.sub = BASE_NEW(cx->m->arena, struct ptx_opnd);
 	a->addr.sub[0] = inst_reg(cx, base);
@@ -125,8 +125,7 @@ static void capture_value(struct inst_ctx *cx, struct inst_access *a, struct ins
 		inst_emit(cx, at, "truncate", T(inst_num(a->bits), inst_num((int64_t)mask)),
 			  H(inst_reg(cx, e->was), e->op));
 	} else {
-		inst_emit(cx, at, "copy", T(bits_suffix(a->bits)),
-			  H(inst_reg(cx, e->was), e->op));
+		inst_emit(cx, at, "copy", T(bits_suffix(a->bits)), H(inst_reg(cx, e->was), e->op));
 	}
 }
 
@@ -244,8 +243,8 @@ static struct ptx_str space_suffix(enum ptx_space s)
 
 static void reread(struct inst_ctx *cx, struct inst_access *a, struct ptx_stmt *at)
 {
-	static const struct ptx_str vec[] = {[1] = {"", 0}, [2] = {".v2", 3}, [4] = {".v4", 3},
-					     [8] = {".v8", 3}};
+	static const struct ptx_str vec[] = {
+		[1] = {"", 0}, [2] = {".v2", 3}, [4] = {".v4", 3}, [8] = {".v8", 3}};
 	struct ptx_opnd now = {.kind = PTX_OPND_VEC, .nsub = a->vec};
 	const char *tname = ptx_type_name(a->type);
 	struct ptx_str type = {tname, (uint32_t)strlen(tname)};
@@ -342,11 +341,16 @@ static void check_warp(struct inst_ctx *cx, const struct inst_group *g, struct i
 	if (base->kind != PTX_OPND_REG) {
 		inst_emit(cx, at, "warp_const", NT, H(mask, other, a->guard));
 	} else {
-		unsigned bits = 8 * ptx_type_bytes((enum ptx_type)cx->f->reg_type[base->reg]);
+		bool is_wide = ptx_type_bytes((enum ptx_type)cx->f->reg_type[base->reg]) == 8;
+		struct ptx_opnd low = *base;
 
-		inst_emit(cx, at, "warp_affine",
-			  T(inst_num(bits), inst_num(-(int64_t)a->vec * a->width)),
-			  H(mask, *base, other, a->guard));
+		if (is_wide) {
+			low = inst_reg(cx, new_reg(cx, PTX_TYPE_B32));
+			inst_emit(cx, at, "widen", T(PTX_STR("32"), PTX_STR("64")), H(low, *base));
+		}
+		a->low = low;
+		inst_emit(cx, at, "warp_affine", T(inst_num(-(int64_t)a->vec * a->width)),
+			  H(mask, low, other, a->guard));
 	}
 	branch_cold(cx, g, other, at, a, mask);
 }
@@ -360,8 +364,9 @@ static void check_group(struct inst_ctx *cx, const struct inst_group *g)
 
 	inst_emit(cx, at, "draw", T(cx->k, KNOB(sample)),
 		  H(inst_reg(cx, cx->rng), ptx_opnd_label(skip)));
-	inst_emit(cx, at, "sleep", T(cx->k, g->has_load ? KNOB(rsleep) : KNOB(wsleep)),
-		  H(inst_reg(cx, cx->rng)));
+	inst_emit(cx, at, "sleep",
+		  T(cx->k, g->has_load ? KNOB(rsleep) : KNOB(wsleep), KNOB(dense), KNOB(sparse)),
+		  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt)));
 	for (struct inst_access *a = g->first; a; a = a->next)
 		if (a->needs_private_test)
 			test_private(cx, a, at);

@@ -46,6 +46,7 @@ struct inst_access {
 	/* Made when the code is emitted: */
 	struct ptx_opnd addr;  /* for the re-read; its base is a copy */
 	struct ptx_opnd guard; /* copy of the guard, or SINK */
+	struct ptx_opnd low;   /* store with a register base: the low word of it */
 };
 
 struct inst_group {

@@ -144,7 +144,7 @@ struct race_results {
 	uint32_t processes;
 	bool is_inexact; /* the counters are lower bounds */
 	enum race_agent_state agent_state;
-	uint32_t rdelay, wdelay, sample, seed;
+	uint32_t rdelay, wdelay, dense, sample, seed;
 	const char *command; /* what ran, for the header; NULL or "" = unknown */
 	uint32_t runs;	     /* reports merged; 0 counts as 1 */
 };

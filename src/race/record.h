@@ -88,13 +88,16 @@ struct race_knobs {
 	uint32_t sample; /* check one group execution in `sample` per warp; 0 or 1: all */
 	uint32_t seed;
 	uint32_t flags; /* RACE_KNOB_* */
-	uint32_t reserved0;
+	uint32_t dense; /* a thread's first `dense` checks are all delayed, then dense of n ... */
 	uint32_t shuffle_a[3], shuffle_b[3]; /* block shuffling, later */
-	uint32_t reserved1[2];
+	uint32_t sparse;		     /* ... with n counted up to `sparse` only */
+	uint32_t reserved;
 };
 
 #define RACE_KNOB_TRAP	  1u /* brkpt when there is no agent */
 #define RACE_SAMPLE_NEVER 0xffffffffu
+#define RACE_DENSE_ALL	  0xffffffffu /* every check is delayed */
+#define RACE_SPARSEST	  64u	      /* never fewer than one delay in so many checks */
 
 #define RACE_KNOBS_SYMBOL "__collider_knobs"
 #define RACE_SITES_PREFIX "__collider_sites_" /* + 16 hex digits of the table's hash */

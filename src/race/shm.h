@@ -80,7 +80,8 @@ struct race_shm {
 	/* What `collider run` asked for; the agent obeys. */
 	uint32_t rdelay, wdelay, sample, seed;
 	uint32_t flags; /* RACE_RUN_* */
-	uint32_t reserved[15];
+	uint32_t dense; /* checks of a thread that are all delayed; 0: all its checks */
+	uint32_t reserved[14];
 };
 
 #define RACE_RUN_VERBOSE 1u

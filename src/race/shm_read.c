@@ -335,6 +335,7 @@ int race_shm_read(const void *map, size_t bytes, struct race_results *out)
 	out->wdelay = head.wdelay;
 	out->sample = head.sample;
 	out->seed = head.seed;
+	out->dense = head.dense;
 	out->runs++;
 	heap_read(&rd, &head); /* tables first: records are explained by them */
 	regions_read(&rd, &head);

@@ -70,8 +70,9 @@ static void checked_put(struct base_buf *out, struct rep_view *v)
 				r->host_launches == 1 ? "" : "es");
 	base_buf_printf(out, "\n  %s%s access%s read again after a delay\n", least,
 			rep_number(a, r->checked), r->checked == 1 ? "" : "es");
-	base_buf_printf(out, "  %s%s store%s compared within their warp\n", least,
-			rep_number(a, r->warp_checked), plural(r->warp_checked));
+	if (r->warp_checked)
+		base_buf_printf(out, "  %s%s store%s compared within their warp\n", least,
+				rep_number(a, r->warp_checked), plural(r->warp_checked));
 	if (r->is_inexact)
 		base_buf_puts(out, "  these counters are LOWER BOUNDS: the program or a context "
 				   "ended before they were read for the last time\n");
@@ -85,6 +86,12 @@ static void checked_put(struct base_buf *out, struct rep_view *v)
 	if (r->launches && (r->rdelay || r->wdelay))
 		base_buf_printf(out, "  delays up to %u ns after reads, %u ns after writes\n",
 				r->rdelay, r->wdelay);
+	if (r->launches && r->dense)
+		base_buf_printf(
+			out,
+			"  delays thin out: all of a thread's first %u checks, then %u of n "
+			"(--dense=0: all)\n",
+			r->dense, r->dense);
 	if (v->verdict == REP_VERDICT_CLEAN)
 		base_buf_puts(out, "  no proof: only what ran, in the order in which it ran, was "
 				   "seen\n");

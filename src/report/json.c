@@ -167,6 +167,7 @@ static void header_put(struct base_buf *out, const struct race_results *r)
 	count_put(o, "rdelay", r->rdelay);
 	count_put(o, "wdelay", r->wdelay);
 	count_put(o, "sample", r->sample);
+	count_put(o, "dense", r->dense);
 	count_put(o, "seed", r->seed);
 	contexts_put(o, "contexts", r->contexts.v, r->contexts.n);
 	line_put(out, o);

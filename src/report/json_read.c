@@ -219,6 +219,7 @@ static bool header_get(struct saved *s, const cJSON *o)
 		r->sample = sample;
 	r->rdelay = small_get(o, "rdelay");
 	r->wdelay = small_get(o, "wdelay");
+	r->dense = small_get(o, "dense");
 	r->seed = small_get(o, "seed");
 	cJSON_ArrayForEach(e, cJSON_GetObjectItemCaseSensitive(o, "contexts"))
 	{
