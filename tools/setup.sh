@@ -6,7 +6,7 @@
 #
 # Packages come from apt-get (Debian 12, Ubuntu 24.04; sudo unless root), never with a question.
 # Where no CUDA 13 toolkit is found, NVIDIA's compiler is installed by pip into .deps/ of this
-# folder: about 400 MB, no driver and no GPU needed. --build-only leaves out what only the
+# folder: about 300 MB, no driver and no GPU needed. --build-only leaves out what only the
 # tests need (clang). --cuda installs the toolkit even if there is one.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -72,8 +72,9 @@ install_packages() {
 	has apt-get || die "please install what these packages hold:$missing"
 	sudo=
 	if [ "$(id -u)" -ne 0 ]; then
-		has sudo || die "please install as root: apt-get install$missing"
-		sudo=sudo
+		sudo="sudo -n"
+		has sudo && $sudo true 2>/dev/null ||
+			die "please run this first: sudo apt-get install$missing"
 	fi
 	say "installing$missing"
 	log=$(mktemp)
@@ -92,7 +93,7 @@ install_packages() {
 # lays it out: lib64/ beside bin/, and library names without a version for the linker.
 install_cuda() {
 	dir=$root/.deps
-	say "no CUDA 13 toolkit found: installing $cuda_version into $dir (about 400 MB)"
+	say "no CUDA 13 toolkit found: installing $cuda_version into $dir (about 300 MB)"
 	rm -rf "$dir/wheels.tmp" "$dir/cuda.tmp"
 	mkdir -p "$dir"
 	set --
