@@ -6,7 +6,7 @@ build=$(cd "$1" && pwd)
 cuda=$(tools/find_cuda.sh)
 PATH=$cuda/bin:$PATH
 TARGETS=main NVCC=$cuda/bin/nvcc tests/corpus/generate.sh "$build/bench_corpus" cub_device cub_block fp8
-"$build/bin/bench_ptx" "$build"/bench_corpus/*.ptx
+(cd "$build/bench_corpus" && "$build/bin/bench_ptx" *.ptx)
 if cap=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null); then
 	ARCH=sm_$(echo "$cap" | head -n 1 | tr -d '. ')
 	export ARCH
