@@ -22,8 +22,8 @@ struct base_chunk;
 /* A bump allocator. Zero-initialised is valid and empty. */
 struct base_arena {
 	struct base_chunk *head; /* newest chunk */
-	char *cur, *end;         /* free part of the newest chunk */
-	size_t total;            /* bytes handed out, for statistics */
+	char *cur, *end;	 /* free part of the newest chunk */
+	size_t total;		 /* bytes handed out, for statistics */
 };
 
 /* Slow path of base_alloc: starts a new chunk. Out of memory ends the process in
@@ -52,9 +52,9 @@ char *base_printf(struct base_arena *a, const char *fmt, ...) __attribute__((for
 /* Frees all chunks; the arena is empty and usable again. */
 void base_arena_free(struct base_arena *a);
 
-#define BASE_NEW(arena, type)      ((type *)base_zalloc((arena), sizeof(type)))
-#define BASE_NEWN(arena, type, n)  ((type *)base_zalloc((arena), sizeof(type) * (size_t)(n)))
-#define BASE_COUNTOF(a)            (sizeof(a) / sizeof((a)[0]))
+#define BASE_NEW(arena, type)	  ((type *)base_zalloc((arena), sizeof(type)))
+#define BASE_NEWN(arena, type, n) ((type *)base_zalloc((arena), sizeof(type) * (size_t)(n)))
+#define BASE_COUNTOF(a)		  (sizeof(a) / sizeof((a)[0]))
 
 /* Called when memory is exhausted; must not return. NULL (the default) prints
  * one line and exits with BASE_EXIT_INTERNAL. */
@@ -133,7 +133,7 @@ struct base_diag {
 	enum base_severity severity;
 	struct base_span at;
 	const char *file; /* NULL: not about a file */
-	char *text;       /* "found X, expected Y" */
+	char *text;	  /* "found X, expected Y" */
 };
 
 /* Collects diagnostics. Zero-initialised is valid. At most `limit` errors are
@@ -143,8 +143,8 @@ struct base_sink {
 	unsigned errors, warnings, limit;
 };
 
-void base_report(struct base_sink *s, enum base_severity sev, const char *file,
-		 struct base_span at, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+void base_report(struct base_sink *s, enum base_severity sev, const char *file, struct base_span at,
+		 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 /* Prints "file:line:col: error: text" lines. */
 void base_sink_print(const struct base_sink *s, FILE *out);
 void base_sink_free(struct base_sink *s);
@@ -156,9 +156,9 @@ void base_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 enum base_exit {
 	BASE_EXIT_OK = 0,
-	BASE_EXIT_INPUT = 1,    /* the input is wrong: not PTX, truncated, unreadable */
-	BASE_EXIT_USAGE = 2,    /* the command line is wrong */
-	BASE_EXIT_ENV = 3,      /* something needed is missing: toolkit, GPU, CUPTI */
+	BASE_EXIT_INPUT = 1,	/* the input is wrong: not PTX, truncated, unreadable */
+	BASE_EXIT_USAGE = 2,	/* the command line is wrong */
+	BASE_EXIT_ENV = 3,	/* something needed is missing: toolkit, GPU, CUPTI */
 	BASE_EXIT_INTERNAL = 70 /* our bug, or out of memory */
 };
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void base_report(struct base_sink *s, enum base_severity sev, const char *file,
-		 struct base_span at, const char *fmt, ...)
+void base_report(struct base_sink *s, enum base_severity sev, const char *file, struct base_span at,
+		 const char *fmt, ...)
 {
 	unsigned limit = s->limit ? s->limit : 20;
 	struct base_buf b = {0};

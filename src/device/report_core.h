@@ -96,7 +96,7 @@ DEV_FN void dev_report(uint64_t table, uint32_t site, uint32_t kind_flags, uint6
 	}
 	index = slot & ~DEV_CLAIMED;
 	record = DEV_LOAD64(rt) + (uint64_t)index * 128u;
-	if (slot == index && kind_flags >> 16) {
+	if (slot == index && kind_flags >> 16 & RACE_REC_USED) {
 		/* A speculated read that was used after all: said in the record it left. */
 		DEV_STORE32(record + 12, kind_flags);
 		return;

@@ -20,14 +20,14 @@
 
 struct flow_block {
 	struct ptx_stmt *first, *last; /* statements first..last, in order, both included */
-	uint32_t id;                   /* in text order, 0 is the entry */
+	uint32_t id;		       /* in text order, 0 is the entry */
 	uint32_t nsucc, npred;
-	uint32_t *succ, *pred;         /* block numbers */
-	uint32_t rpo;                  /* place in reverse post-order; UINT32_MAX: unreachable */
-	uint32_t idom, ipdom;          /* immediate (post-)dominator; UINT32_MAX: none / exit */
-	uint32_t loop;                 /* nesting depth of natural loops */
-	bool exits;                    /* control may leave the function at its end */
-	bool can_exit;                 /* some path from here leaves the function */
+	uint32_t *succ, *pred; /* block numbers */
+	uint32_t rpo;	       /* place in reverse post-order; UINT32_MAX: unreachable */
+	uint32_t idom, ipdom;  /* immediate (post-)dominator; UINT32_MAX: none / exit */
+	uint32_t loop;	       /* nesting depth of natural loops */
+	bool exits;	       /* control may leave the function at its end */
+	bool can_exit;	       /* some path from here leaves the function */
 };
 
 struct flow {
@@ -66,10 +66,10 @@ const uint64_t *flow_live_out(struct flow *fl, uint32_t block);
 /* ---- demand.c: is the value of a load really used? ------------------------------- */
 
 enum flow_demand {
-	FLOW_DEMAND_DEAD,     /* no use at all */
-	FLOW_DEMAND_SURE,     /* every path from the load to an exit really uses the value */
-	FLOW_DEMAND_SELECT,   /* only through selp in the load's own block: used when .pred is .sense */
-	FLOW_DEMAND_MAYBE     /* used on some paths only: nvcc may have moved the load up */
+	FLOW_DEMAND_DEAD,   /* no use at all */
+	FLOW_DEMAND_SURE,   /* every path from the load to an exit really uses the value */
+	FLOW_DEMAND_SELECT, /* only through selp in the load's own block: used when .pred is .sense */
+	FLOW_DEMAND_MAYBE   /* used on some paths only: nvcc may have moved the load up */
 };
 
 /* A use that takes the value when register pred is `sense` there (selp, and.pred, a guard). */
@@ -117,7 +117,7 @@ enum flow_origin {
 	FLOW_ORIGIN_PRIVATE, /* .local: the thread's own */
 	FLOW_ORIGIN_GLOBAL,
 	FLOW_ORIGIN_SHARED,
-	FLOW_ORIGIN_CONST,   /* const or kernel parameter window: can't change */
+	FLOW_ORIGIN_CONST,	/* const or kernel parameter window: can't change */
 	FLOW_ORIGIN_NOT_PRIVATE /* global or shared, not known which */
 };
 
@@ -139,10 +139,10 @@ enum flow_alias flow_may_alias(struct flow *fl, const struct ptx_stmt *a, const 
 
 /* An address or value as c0 + cx*tid.x + cy*tid.y + cz*tid.z + (uniform unknowns). */
 struct flow_affine {
-	bool known;      /* false: not of this form */
-	int64_t c0;      /* constant part; 0 when has_unknown */
+	bool known; /* false: not of this form */
+	int64_t c0; /* constant part; 0 when has_unknown */
 	int64_t tid[3];
-	bool has_unknown;/* plus a term that is the same in every thread of the block */
+	bool has_unknown; /* plus a term that is the same in every thread of the block */
 };
 void flow_affine_of(struct flow *fl, const struct ptx_stmt *at, const struct ptx_opnd *op,
 		    struct flow_affine *out);

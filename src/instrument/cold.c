@@ -217,8 +217,7 @@ static void pick(struct inst_ctx *cx, const struct inst_access *a, unsigned i, s
 
 	if (a->bits == 128)
 		inst_emit(cx, at, "pick128", T(off),
-			  H(r->hit, r->addr, r->wl, r->wh, r->nl, r->nh, was, now, base,
-			    a->guard));
+			  H(r->hit, r->addr, r->wl, r->wh, r->nl, r->nh, was, now, base, a->guard));
 	else if (a->bits == 64)
 		inst_emit(cx, at, "pick64", T(off),
 			  H(r->hit, r->addr, r->wl, r->nl, was, now, base, a->guard));
@@ -391,6 +390,7 @@ void inst_cold_warp(struct inst_ctx *cx, const struct inst_access *a, struct ptx
 	else
 		inst_emit(cx, at, "warp", NT,
 			  H(cx->hash, what_of(cx, a, RACE_KIND_INTRA_WARP, false),
-			    address(cx, a, 0, at), warp_value(cx, a, at), warp_fold(cx, a, at), mask));
+			    address(cx, a, 0, at), warp_value(cx, a, at), warp_fold(cx, a, at),
+			    mask));
 	inst_emit_label(cx, at, done);
 }

@@ -60,8 +60,8 @@ static void capture_address(struct inst_ctx *cx, struct inst_access *a)
 	a->addr.nsub = 1;
 	if (addr->sub[0].kind != PTX_OPND_REG || !a->base_changed)
 		return;
-	enum ptx_type t = bits_reg(8 * ptx_type_bytes(
-					     (enum ptx_type)cx->f->reg_type[addr->sub[0].reg]));
+	enum ptx_type t =
+		bits_reg(8 * ptx_type_bytes((enum ptx_type)cx->f->reg_type[addr->sub[0].reg]));
 	uint32_t base = new_reg(cx, t);
 	a->addr.sub = BASE_NEW(cx->m->arena, struct ptx_opnd);
 	a->addr.sub[0] = inst_reg(cx, base);
@@ -125,8 +125,7 @@ static void capture_value(struct inst_ctx *cx, struct inst_access *a, struct ins
 		inst_emit(cx, at, "truncate", T(inst_num(a->bits), inst_num((int64_t)mask)),
 			  H(inst_reg(cx, e->was), e->op));
 	} else {
-		inst_emit(cx, at, "copy", T(bits_suffix(a->bits)),
-			  H(inst_reg(cx, e->was), e->op));
+		inst_emit(cx, at, "copy", T(bits_suffix(a->bits)), H(inst_reg(cx, e->was), e->op));
 	}
 }
 
@@ -244,8 +243,8 @@ static struct ptx_str space_suffix(enum ptx_space s)
 
 static void reread(struct inst_ctx *cx, struct inst_access *a, struct ptx_stmt *at)
 {
-	static const struct ptx_str vec[] = {[1] = {"", 0}, [2] = {".v2", 3}, [4] = {".v4", 3},
-					     [8] = {".v8", 3}};
+	static const struct ptx_str vec[] = {
+		[1] = {"", 0}, [2] = {".v2", 3}, [4] = {".v4", 3}, [8] = {".v8", 3}};
 	struct ptx_opnd now = {.kind = PTX_OPND_VEC, .nsub = a->vec};
 	const char *tname = ptx_type_name(a->type);
 	struct ptx_str type = {tname, (uint32_t)strlen(tname)};

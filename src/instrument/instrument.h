@@ -17,21 +17,21 @@ enum {
 
 /* A register budget of one kernel, from assembling the original (toolchain). */
 struct inst_limit {
-	const char *kernel;   /* name in the PTX */
-	unsigned maxnreg;     /* put ".maxnreg N"; 0: none needed */
-	bool skip;            /* leave this kernel as it was: nothing fits */
-	const char *why;      /* with skip: for the footer */
-	bool call_free;       /* report without calling __collider_report */
+	const char *kernel; /* name in the PTX */
+	unsigned maxnreg;   /* put ".maxnreg N"; 0: none needed */
+	bool skip;	    /* leave this kernel as it was: nothing fits */
+	const char *why;    /* with skip: for the footer */
+	bool call_free;	    /* report without calling __collider_report */
 };
 
 struct inst_options {
-	unsigned sanitize;      /* INST_SANITIZE_* */
-	unsigned group_max;     /* accesses checked together, 1..8; 0: 8 */
-	bool trap;              /* --trap: brkpt when there is no agent */
-	bool raise_target;      /* raise .target below sm_70 */
-	bool call_free;         /* never call; report inline */
-	bool relocatable;       /* -rdc: other objects bring the same symbols */
-	const char *dump;       /* pass name whose result is printed to stderr, or NULL */
+	unsigned sanitize;  /* INST_SANITIZE_* */
+	unsigned group_max; /* accesses checked together, 1..8; 0: 8 */
+	bool trap;	    /* --trap: brkpt when there is no agent */
+	bool raise_target;  /* raise .target below sm_70 */
+	bool call_free;	    /* never call; report inline */
+	bool relocatable;   /* -rdc: other objects bring the same symbols */
+	const char *dump;   /* pass name whose result is printed to stderr, or NULL */
 	const struct inst_limit *limits;
 	size_t nlimits;
 };
@@ -39,12 +39,12 @@ struct inst_options {
 /* What was done, for messages and tests. */
 struct inst_stats {
 	uint32_t kernels, functions;
-	uint32_t sites;          /* accesses instrumented */
+	uint32_t sites; /* accesses instrumented */
 	uint32_t groups;
 	uint32_t skipped_private, skipped_dead, strong, unsupported, unknown;
 	uint32_t speculated;
-	bool already;            /* carried Collider's marker: left alone */
-	bool too_old;            /* .target below sm_70: left alone */
+	bool already; /* carried Collider's marker: left alone */
+	bool too_old; /* .target below sm_70: left alone */
 };
 
 /*

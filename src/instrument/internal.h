@@ -20,14 +20,14 @@
 
 /* One element of an access. */
 struct inst_elem {
-	struct ptx_opnd op; /* the user's register (load: destination, store: source) or immediate */
-	bool checked;       /* false: sink, duplicate, or value never used */
+	struct ptx_opnd op; /* the user's register (loaded to or stored from) or immediate */
+	bool checked;	    /* false: sink, duplicate, or value never used */
 	bool speculated;    /* load: nvcc may have invented it */
-	bool changed;       /* .op is a register that is written before the check */
+	bool changed;	    /* .op is a register that is written before the check */
 	struct flow_demand_info demand;
-	uint32_t was, now;  /* registers: value seen, value re-read */
-	uint32_t spec;      /* speculated: predicate "this value changed" until its use */
-	uint32_t early;     /* speculated: predicate "used before the check ran", or PTX_NO_REG */
+	uint32_t was, now; /* registers: value seen, value re-read */
+	uint32_t spec;	   /* speculated: predicate "this value changed" until its use */
+	uint32_t early;	   /* speculated: predicate "used before the check ran", or PTX_NO_REG */
 };
 
 struct inst_access {
@@ -36,11 +36,11 @@ struct inst_access {
 	enum race_access kind;
 	enum ptx_space space;
 	bool needs_private_test; /* generic, origin not known */
-	bool base_changed;       /* its base register is written before the check */
-	bool guard_changed;      /* its guard, the same */
-	uint8_t vec, width;      /* elements, bytes of one */
-	uint8_t bits;            /* size in which elements are compared: 16, 32, 64, 128 */
-	enum ptx_type type;      /* of the re-read */
+	bool base_changed;	 /* its base register is written before the check */
+	bool guard_changed;	 /* its guard, the same */
+	uint8_t vec, width;	 /* elements, bytes of one */
+	uint8_t bits;		 /* size in which elements are compared: 16, 32, 64, 128 */
+	enum ptx_type type;	 /* of the re-read */
 	struct inst_elem elem[INST_MAX_VEC];
 	uint32_t site;
 	/* Made when the code is emitted: */
@@ -81,9 +81,9 @@ struct inst_ctx {
 	struct base_arena scratch; /* one function's analyses; emptied after each */
 	struct ptx_templates *ts;
 	struct race_site_builder *sites;
-	struct ptx_str k; /* "const" or "global": where the knobs lie */
+	struct ptx_str k;		/* "const" or "global": where the knobs lie */
 	BASE_VEC(struct ptx_str) files; /* by .file number */
-	struct inst_loc_index *locs;    /* for the inlined-at chains of one function */
+	struct inst_loc_index *locs;	/* for the inlined-at chains of one function */
 	BASE_VEC(struct inst_late) late;
 	struct ptx_opnd hash; /* operand with a late text */
 
@@ -92,7 +92,7 @@ struct inst_ctx {
 	uint32_t func_name; /* string in the site table */
 	struct flow *fl;
 	bool call_free;
-	uint32_t rng, cnt;  /* registers */
+	uint32_t rng, cnt; /* registers */
 };
 
 /* plan.c: decides what is checked together; counts in the footer what is not checked. */
@@ -134,11 +134,17 @@ void inst_emit_label(struct inst_ctx *cx, struct ptx_stmt *at, struct ptx_label 
 /* inst_emit(cx, at, "name", T("const", ...), H(reg, ...)); NT: no texts, NH: no holes. */
 #define T(...)                                                                                     \
 	(unsigned)(sizeof((struct ptx_str[]){__VA_ARGS__}) / sizeof(struct ptx_str)),              \
-		(struct ptx_str[]){__VA_ARGS__}
+		(struct ptx_str[])                                                                 \
+	{                                                                                          \
+		__VA_ARGS__                                                                        \
+	}
 #define NT 0, NULL
 #define H(...)                                                                                     \
 	(unsigned)(sizeof((struct ptx_opnd[]){__VA_ARGS__}) / sizeof(struct ptx_opnd)),            \
-		(struct ptx_opnd[]){__VA_ARGS__}
+		(struct ptx_opnd[])                                                                \
+	{                                                                                          \
+		__VA_ARGS__                                                                        \
+	}
 #define NH 0, NULL
 
 #endif

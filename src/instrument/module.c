@@ -57,12 +57,13 @@ static void add_raw(struct inst_ctx *cx, struct ptx_item *at, char *text, size_t
 static void add_knobs(struct inst_ctx *cx, struct ptx_item *at)
 {
 	bool trap = cx->opt->trap;
-	char *s = base_printf(cx->m->arena,
-			      ".weak .%.*s .align 16 .b32 %s[16] = {0, 0, %u, %u, %u, 0, %u, %u, 0, 0, "
-			      "0, 0, 0, 0, %u, 0};",
-			      (int)cx->k.n, cx->k.p, RACE_KNOBS_SYMBOL, DEFAULT_RSLEEP,
-			      DEFAULT_WSLEEP, trap ? 1u : RACE_SAMPLE_NEVER,
-			      trap ? RACE_KNOB_TRAP : 0u, RACE_DENSE_ALL, RACE_DENSE_ALL);
+	char *s = base_printf(
+		cx->m->arena,
+		".weak .%.*s .align 16 .b32 %s[16] = {0, 0, %u, %u, %u, 0, %u, %u, 0, 0, "
+		"0, 0, 0, 0, %u, 0};",
+		(int)cx->k.n, cx->k.p, RACE_KNOBS_SYMBOL, DEFAULT_RSLEEP, DEFAULT_WSLEEP,
+		trap ? 1u : RACE_SAMPLE_NEVER, trap ? RACE_KNOB_TRAP : 0u, RACE_DENSE_ALL,
+		RACE_DENSE_ALL);
 
 	_Static_assert(offsetof(struct race_knobs, rsleep) == 8, "initialiser above");
 	_Static_assert(offsetof(struct race_knobs, wsleep) == 12, "initialiser above");

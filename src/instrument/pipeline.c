@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MIN_SM        70 /* independent thread scheduling, match, nanosleep, scoped loads */
+#define MIN_SM	      70 /* independent thread scheduling, match, nanosleep, scoped loads */
 #define MIN_PTX_MAJOR 6
-#define MIN_PTX_MINOR 3  /* nanosleep */
+#define MIN_PTX_MINOR 3 /* nanosleep */
 
 static bool has_marker(const struct ptx_module *m)
 {
@@ -60,9 +60,8 @@ static void one_function(struct inst_ctx *cx, struct ptx_func *f)
 	inst_collide_function(cx, &plan);
 	inst_forget_locs(cx);
 	if (lim && lim->maxnreg)
-		f->extra_attrs = (struct ptx_str){base_printf(cx->m->arena, ".maxnreg %u",
-							      lim->maxnreg),
-						  0};
+		f->extra_attrs =
+			(struct ptx_str){base_printf(cx->m->arena, ".maxnreg %u", lim->maxnreg), 0};
 	if (f->extra_attrs.p)
 		f->extra_attrs.n = (uint32_t)strlen(f->extra_attrs.p);
 	if (f->is_entry)
@@ -99,7 +98,8 @@ static int collide(struct inst_ctx *cx)
 	cx->ts = ptx_templates_read(m, "collide.ptxt", inst_collide_templates, cx->sink);
 	if (!cx->ts)
 		return BASE_EXIT_INTERNAL;
-	struct ptx_item *last = m->last; /* the report function comes before, but isn't ours to do */
+	struct ptx_item *last =
+		m->last; /* the report function comes before, but isn't ours to do */
 	if (!inst_add_runtime(cx))
 		return BASE_EXIT_INTERNAL;
 	inst_read_files(cx);

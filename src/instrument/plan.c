@@ -60,8 +60,8 @@ static bool is_memory(const struct ptx_form *fm)
 /* Plain one-thread loads and stores: the only forms whose footprint is their operand. */
 static bool is_plain(const struct ptx_form *fm)
 {
-	return (fm->op == PTX_OP_LD || fm->op == PTX_OP_LDU || fm->op == PTX_OP_ST) &&
-	       fm->width && fm->vec <= INST_MAX_VEC && !(fm->effects & PTX_EFF_UNKNOWN);
+	return (fm->op == PTX_OP_LD || fm->op == PTX_OP_LDU || fm->op == PTX_OP_ST) && fm->width &&
+	       fm->vec <= INST_MAX_VEC && !(fm->effects & PTX_EFF_UNKNOWN);
 }
 
 static unsigned reg_bits(const struct inst_ctx *cx, const struct ptx_opnd *op)
@@ -127,8 +127,10 @@ static unsigned plan_load(struct planner *p, struct inst_access *a)
 	return checked;
 }
 
-static const enum ptx_type bits_type[] = {[1] = PTX_TYPE_B8, [2] = PTX_TYPE_B16,
-					  [4] = PTX_TYPE_B32, [8] = PTX_TYPE_B64,
+static const enum ptx_type bits_type[] = {[1] = PTX_TYPE_B8,
+					  [2] = PTX_TYPE_B16,
+					  [4] = PTX_TYPE_B32,
+					  [8] = PTX_TYPE_B64,
 					  [16] = PTX_TYPE_B128};
 
 static unsigned plan_store(struct planner *p, struct inst_access *a)
@@ -203,8 +205,8 @@ static struct inst_access *make_access(struct planner *p, struct ptx_stmt *s)
 				       RACE_WHY_PRIVATE, false);
 			return NULL;
 		}
-		a->needs_private_test = o == FLOW_ORIGIN_UNKNOWN &&
-					addr->sub[0].kind == PTX_OPND_REG;
+		a->needs_private_test =
+			o == FLOW_ORIGIN_UNKNOWN && addr->sub[0].kind == PTX_OPND_REG;
 	}
 	set_elements(a, &s->ops[data]);
 	unsigned n = a->kind == RACE_ACCESS_STORE ? plan_store(p, a) : plan_load(p, a);
@@ -215,8 +217,7 @@ static struct inst_access *make_access(struct planner *p, struct ptx_stmt *s)
 		inst_unchecked(cx, fm->text, RACE_WHY_UNSUPPORTED, false);
 	} else {
 		cx->stats->skipped_dead++;
-		inst_unchecked(cx, PTX_STR("load whose value is never used"), RACE_WHY_DEAD,
-			       false);
+		inst_unchecked(cx, PTX_STR("load whose value is never used"), RACE_WHY_DEAD, false);
 	}
 	return NULL;
 }
@@ -325,8 +326,8 @@ static void plan_inst(struct planner *p, struct ptx_stmt *s)
 		a = make_access(p, s);
 	else
 		count_unchecked(p->cx, fm);
-	bool closes = (fm->effects & CLOSES) || (memory && !plain) ||
-		      (plain && fm->sem != PTX_SEM_WEAK);
+	bool closes =
+		(fm->effects & CLOSES) || (memory && !plain) || (plain && fm->sem != PTX_SEM_WEAK);
 	/* Arguments of a call outside braces. */
 	if (memory && (fm->effects & PTX_EFF_WRITE) && fm->space == PTX_SPACE_PARAM)
 		closes = true;
@@ -347,7 +348,8 @@ void inst_plan_function(struct inst_ctx *cx, struct inst_plan *plan)
 {
 	struct planner p = {.cx = cx, .plan = plan};
 
-	ptx_each_stmt(cx->f, s) {
+	ptx_each_stmt(cx->f, s)
+	{
 		switch (s->kind) {
 		case PTX_STMT_INST:
 			plan_inst(&p, s);

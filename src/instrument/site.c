@@ -91,8 +91,8 @@ static uint32_t add_frames(struct inst_ctx *cx, const struct ptx_loc *l)
 	for (; l && l->in_line && n < MAX_INLINE_DEPTH; l = outer_loc(cx, l))
 		chain[n++] = l;
 	while (n--) { /* the outermost first: an inner frame names its outer one */
-		struct ptx_str func = ptx_debug_string(cx->m, chain[n]->func_sym,
-						       chain[n]->func_off);
+		struct ptx_str func =
+			ptx_debug_string(cx->m, chain[n]->func_sym, chain[n]->func_off);
 		/* One after the other: the table's bytes, and so its hash, depend on the order. */
 		uint32_t name = race_sites_string(cx->sites, func.p, func.n);
 		uint32_t file = file_string(cx, chain[n]->in_file);

@@ -63,25 +63,33 @@ enum ptx_type {
 	PTX_TYPE_COUNT
 };
 
-enum ptx_type_class { PTX_CLASS_NONE, PTX_CLASS_BITS, PTX_CLASS_UINT, PTX_CLASS_SINT,
-		      PTX_CLASS_FLOAT, PTX_CLASS_PRED, PTX_CLASS_PACKED, PTX_CLASS_OPAQUE };
+enum ptx_type_class {
+	PTX_CLASS_NONE,
+	PTX_CLASS_BITS,
+	PTX_CLASS_UINT,
+	PTX_CLASS_SINT,
+	PTX_CLASS_FLOAT,
+	PTX_CLASS_PRED,
+	PTX_CLASS_PACKED,
+	PTX_CLASS_OPAQUE
+};
 
-unsigned ptx_type_bytes(enum ptx_type t);          /* 0 where a size makes no sense; pred: 1 */
+unsigned ptx_type_bytes(enum ptx_type t); /* 0 where a size makes no sense; pred: 1 */
 enum ptx_type_class ptx_type_class(enum ptx_type t);
-const char *ptx_type_name(enum ptx_type t);        /* "f32", no dot */
+const char *ptx_type_name(enum ptx_type t); /* "f32", no dot */
 
 enum ptx_space {
-	PTX_SPACE_NONE,    /* not a memory instruction, or no address */
+	PTX_SPACE_NONE,	   /* not a memory instruction, or no address */
 	PTX_SPACE_GENERIC, /* no space given */
 	PTX_SPACE_REG,
 	PTX_SPACE_GLOBAL,
-	PTX_SPACE_SHARED,         /* .shared, .shared::cta */
+	PTX_SPACE_SHARED,	  /* .shared, .shared::cta */
 	PTX_SPACE_SHARED_CLUSTER, /* .shared::cluster */
 	PTX_SPACE_LOCAL,
 	PTX_SPACE_CONST,
 	PTX_SPACE_PARAM, /* .param, .param::entry, .param::func */
-	PTX_SPACE_TMEM,  /* tcgen05 tensor memory */
-	PTX_SPACE_TEX    /* through a texture or surface reference */
+	PTX_SPACE_TMEM,	 /* tcgen05 tensor memory */
+	PTX_SPACE_TEX	 /* through a texture or surface reference */
 };
 
 enum ptx_sem {
@@ -101,6 +109,7 @@ enum ptx_scope { PTX_SCOPE_NONE, PTX_SCOPE_CTA, PTX_SCOPE_CLUSTER, PTX_SCOPE_GPU
 enum ptx_proxy { PTX_PROXY_GENERIC, PTX_PROXY_ASYNC, PTX_PROXY_TENSORMAP, PTX_PROXY_TEX };
 
 /* Effect bits: what a pass may ask instead of switching over opcodes. */
+/* clang-format off */
 enum {
 	PTX_EFF_READ = 1 << 0,        /* reads memory at its address operand(s) */
 	PTX_EFF_WRITE = 1 << 1,       /* writes memory */
@@ -122,44 +131,45 @@ enum {
 	PTX_EFF_SIDE = 1 << 17,       /* another side effect: setmaxnreg, pmevent, brkpt, stacksave */
 	PTX_EFF_UNKNOWN = 1 << 18     /* the table does not know it: assume anything */
 };
+/* clang-format on */
 
 /* The role of an operand, by its position (the last role of a row repeats). */
 enum ptx_role {
 	PTX_ROLE_NONE,
-	PTX_ROLE_DST,    /* written */
-	PTX_ROLE_SRC,    /* read */
-	PTX_ROLE_INOUT,  /* read and written (wgmma accumulators) */
-	PTX_ROLE_ADDR,   /* [address]: its registers are read; memory per effects */
+	PTX_ROLE_DST,	 /* written */
+	PTX_ROLE_SRC,	 /* read */
+	PTX_ROLE_INOUT,	 /* read and written (wgmma accumulators) */
+	PTX_ROLE_ADDR,	 /* [address]: its registers are read; memory per effects */
 	PTX_ROLE_ADDR_R, /* of two addresses (copies): the one that is read */
 	PTX_ROLE_ADDR_W, /* of two addresses (copies): the one that is written */
-	PTX_ROLE_MBAR,   /* an mbarrier's address */
-	PTX_ROLE_LABEL,  /* branch target, function name, .branchtargets label */
-	PTX_ROLE_PARAMS  /* parenthesised call arguments: read; before the callee: written */
+	PTX_ROLE_MBAR,	 /* an mbarrier's address */
+	PTX_ROLE_LABEL,	 /* branch target, function name, .branchtargets label */
+	PTX_ROLE_PARAMS	 /* parenthesised call arguments: read; before the callee: written */
 };
 
-#define PTX_MAX_MODS 16
+#define PTX_MAX_MODS  16
 #define PTX_MAX_ROLES 8
 #define PTX_MAX_TYPES 4
 
 struct ptx_form {
 	struct ptx_str text; /* "ld.global.nc.v4.f32" */
 	enum ptx_op op;
-	uint32_t effects; /* PTX_EFF_* */
+	uint32_t effects;      /* PTX_EFF_* */
 	uint8_t space, space2; /* enum ptx_space; space2: source of a copy */
 	uint8_t sem, scope, proxy;
-	uint8_t vec;      /* elements per lane: 1, 2, 4, 8 */
-	uint8_t width;    /* bytes of one element for memory forms, else 0 */
+	uint8_t vec;   /* elements per lane: 1, 2, 4, 8 */
+	uint8_t width; /* bytes of one element for memory forms, else 0 */
 	uint8_t ntypes, nmods, nroles;
 	uint8_t types[PTX_MAX_TYPES]; /* enum ptx_type, in order of appearance */
 	uint8_t roles[PTX_MAX_ROLES]; /* enum ptx_role */
 	uint16_t mods[PTX_MAX_MODS];  /* enum ptx_mod, in order; PTX_MOD_UNKNOWN kept */
-	bool has_unknown_mod; /* effects include PTX_EFF_UNKNOWN then */
-	bool explicit_weak;   /* spelled ".weak" */
-	uint32_t count;       /* instructions of this form in the module, by the parser */
+	bool has_unknown_mod;	      /* effects include PTX_EFF_UNKNOWN then */
+	bool explicit_weak;	      /* spelled ".weak" */
+	uint32_t count;		      /* instructions of this form in the module, by the parser */
 };
 
 bool ptx_form_has(const struct ptx_form *f, enum ptx_mod m);
-const char *ptx_op_name(enum ptx_op op); /* "ld" */
+const char *ptx_op_name(enum ptx_op op);  /* "ld" */
 const char *ptx_mod_name(enum ptx_mod m); /* "global", no dot */
 
 /* The role of operand i of a form. */
@@ -173,39 +183,39 @@ static inline enum ptx_role ptx_form_role(const struct ptx_form *f, unsigned i)
 /* ---- IR ----------------------------------------------------------------- */
 
 enum ptx_opnd_kind {
-	PTX_OPND_REG,     /* .reg is its number; text its name */
+	PTX_OPND_REG,	  /* .reg is its number; text its name */
 	PTX_OPND_SPECIAL, /* %tid.x, %laneid, WARP_SZ ...: text */
-	PTX_OPND_INT,     /* .imm is the value (sign or zero extended to 64 bits); text as written */
-	PTX_OPND_F32,     /* 0f3F800000: .imm holds the bits */
-	PTX_OPND_F64,     /* 0d... or a decimal float: .imm holds the double's bits */
-	PTX_OPND_SYM,     /* variable, function, label, texture: text (+ .off) */
-	PTX_OPND_SINK,    /* _ */
-	PTX_OPND_ADDR,    /* [ sub[0] +- off, sub[1], ... ] */
-	PTX_OPND_VEC,     /* { sub[0], sub[1], ... } */
-	PTX_OPND_LIST,    /* ( sub[0], ... ): call arguments */
-	PTX_OPND_PAIR,    /* sub[0] | sub[1]: predicate pair, shfl's dst|p */
-	PTX_OPND_EXPR,    /* any other constant expression, kept verbatim */
-	PTX_OPND_HOLE     /* only inside templates: .imm is the hole's number */
+	PTX_OPND_INT,  /* .imm is the value (sign or zero extended to 64 bits); text as written */
+	PTX_OPND_F32,  /* 0f3F800000: .imm holds the bits */
+	PTX_OPND_F64,  /* 0d... or a decimal float: .imm holds the double's bits */
+	PTX_OPND_SYM,  /* variable, function, label, texture: text (+ .off) */
+	PTX_OPND_SINK, /* _ */
+	PTX_OPND_ADDR, /* [ sub[0] +- off, sub[1], ... ] */
+	PTX_OPND_VEC,  /* { sub[0], sub[1], ... } */
+	PTX_OPND_LIST, /* ( sub[0], ... ): call arguments */
+	PTX_OPND_PAIR, /* sub[0] | sub[1]: predicate pair, shfl's dst|p */
+	PTX_OPND_EXPR, /* any other constant expression, kept verbatim */
+	PTX_OPND_HOLE  /* only inside templates: .imm is the hole's number */
 };
 
 enum {
-	PTX_OPND_NOT = 1 << 0,  /* !p */
-	PTX_OPND_NEG = 1 << 1,  /* -r or - immediate, as written before the text */
+	PTX_OPND_NOT = 1 << 0,	    /* !p */
+	PTX_OPND_NEG = 1 << 1,	    /* -r or - immediate, as written before the text */
 	PTX_OPND_UNSIGNED = 1 << 2, /* immediate with suffix U */
-	PTX_OPND_MINUS = 1 << 3,  /* an address offset written with '-' (off is negative) */
-	PTX_OPND_HAS_OFF = 1 << 4, /* base and offset are both written */
-	PTX_OPND_LABEL = 1 << 5,  /* SYM: .label is set */
-	PTX_OPND_VAR = 1 << 6     /* SYM: .var is set */
+	PTX_OPND_MINUS = 1 << 3,    /* an address offset written with '-' (off is negative) */
+	PTX_OPND_HAS_OFF = 1 << 4,  /* base and offset are both written */
+	PTX_OPND_LABEL = 1 << 5,    /* SYM: .label is set */
+	PTX_OPND_VAR = 1 << 6	    /* SYM: .var is set */
 };
 
-#define PTX_NO_REG      UINT32_MAX
+#define PTX_NO_REG	UINT32_MAX
 #define PTX_COMP_SELECT 255
 
 struct ptx_opnd {
-	uint8_t kind;  /* enum ptx_opnd_kind */
-	uint8_t flags; /* PTX_OPND_* bits */
-	uint8_t nsub;  /* ADDR, VEC, LIST, PAIR */
-	uint8_t comp;  /* REG: vector component .x .y .z .w + 1 (not in text), 0 = none,
+	uint8_t kind;	     /* enum ptx_opnd_kind */
+	uint8_t flags;	     /* PTX_OPND_* bits */
+	uint8_t nsub;	     /* ADDR, VEC, LIST, PAIR */
+	uint8_t comp;	     /* REG: vector component .x .y .z .w + 1 (not in text), 0 = none,
 			* PTX_COMP_SELECT = another selector (".b0", ".h10"), which is in text */
 	struct ptx_str text; /* spelled name or literal; the printer writes it as it is.
 			      * ADDR: what follows the ']' (".unified"). */
@@ -214,8 +224,8 @@ struct ptx_opnd {
 		int64_t imm;
 		struct ptx_opnd *sub;
 		struct ptx_label *label; /* SYM that resolved to a label */
-		struct ptx_var *var;     /* SYM that resolved to a variable, or NULL */
-		struct ptx_name *name;   /* only while the parser is at work */
+		struct ptx_var *var;	 /* SYM that resolved to a variable, or NULL */
+		struct ptx_name *name;	 /* only while the parser is at work */
 	};
 	int64_t off; /* ADDR: byte offset beside the base; SYM: sym+off */
 };
@@ -223,15 +233,15 @@ struct ptx_opnd {
 enum ptx_stmt_kind {
 	PTX_STMT_INST,
 	PTX_STMT_LABEL,
-	PTX_STMT_REG,     /* .reg declaration */
-	PTX_STMT_VAR,     /* .shared .local .param .const .global inside a body */
-	PTX_STMT_LOC,     /* .loc */
-	PTX_STMT_OPEN,    /* { */
-	PTX_STMT_CLOSE,   /* } */
+	PTX_STMT_REG,	  /* .reg declaration */
+	PTX_STMT_VAR,	  /* .shared .local .param .const .global inside a body */
+	PTX_STMT_LOC,	  /* .loc */
+	PTX_STMT_OPEN,	  /* { */
+	PTX_STMT_CLOSE,	  /* } */
 	PTX_STMT_TARGETS, /* label: .branchtargets / .calltargets list; */
-	PTX_STMT_PROTO,   /* label: .callprototype ...; */
+	PTX_STMT_PROTO,	  /* label: .callprototype ...; */
 	PTX_STMT_PRAGMA,  /* .pragma "..."; */
-	PTX_STMT_RAW      /* any other directive, verbatim to its end */
+	PTX_STMT_RAW	  /* any other directive, verbatim to its end */
 };
 
 struct ptx_loc {
@@ -246,17 +256,17 @@ struct ptx_loc {
 struct ptx_label {
 	struct ptx_str name;
 	struct ptx_stmt *at; /* NULL until defined */
-	uint32_t id;         /* dense within the function */
+	uint32_t id;	     /* dense within the function */
 };
 
 struct ptx_stmt {
 	struct ptx_stmt *prev, *next;
 	uint8_t kind; /* enum ptx_stmt_kind */
 	uint8_t nops;
-	bool inserted; /* put in by a pass, not by the user */
-	bool is_pred_not; /* @!p */
-	uint32_t line, col; /* place in the PTX source; 0 for inserted ones */
-	uint32_t mark;      /* free for passes (flow: block number) */
+	bool inserted;		   /* put in by a pass, not by the user */
+	bool is_pred_not;	   /* @!p */
+	uint32_t line, col;	   /* place in the PTX source; 0 for inserted ones */
+	uint32_t mark;		   /* free for passes (flow: block number) */
 	const struct ptx_loc *loc; /* the .loc in force here, or NULL; LOC: itself */
 	union {
 		struct {
@@ -264,9 +274,9 @@ struct ptx_stmt {
 			struct ptx_opnd *ops;
 			uint32_t pred; /* guard register, or PTX_NO_REG */
 		};
-		struct ptx_label *label;   /* LABEL; TARGETS and PROTO: their label */
-		struct ptx_regdecl *regs;  /* REG */
-		struct ptx_var *var;       /* VAR */
+		struct ptx_label *label;  /* LABEL; TARGETS and PROTO: their label */
+		struct ptx_regdecl *regs; /* REG */
+		struct ptx_var *var;	  /* VAR */
 	};
 	struct ptx_str text; /* RAW, PRAGMA, TARGETS, PROTO: verbatim; INST: source line's text */
 	union {
@@ -281,13 +291,13 @@ struct ptx_stmt {
 /* One name or family in a .reg declaration. */
 struct ptx_regdecl {
 	struct ptx_regdecl *next; /* others of the same statement */
-	struct ptx_str name;      /* "%r" for %r<37>, "p" for one register */
-	uint8_t type;             /* enum ptx_type */
-	uint8_t vec;              /* 1, 2, 4 */
+	struct ptx_str name;	  /* "%r" for %r<37>, "p" for one register */
+	uint8_t type;		  /* enum ptx_type */
+	uint8_t vec;		  /* 1, 2, 4 */
 	bool is_family;
-	bool is_new;              /* by ptx_new_reg, not declared yet */
-	uint32_t count;           /* registers: names name0 .. name(count-1), or 1 */
-	uint32_t first;           /* number of the first */
+	bool is_new;	/* by ptx_new_reg, not declared yet */
+	uint32_t count; /* registers: names name0 .. name(count-1), or 1 */
+	uint32_t first; /* number of the first */
 };
 
 enum {
@@ -309,7 +319,7 @@ struct ptx_var {
 	bool is_unsized;
 	bool is_managed;
 	bool has_init;
-	bool is_family;      /* .local .b8 x<10> style (rare) */
+	bool is_family;	     /* .local .b8 x<10> style (rare) */
 	struct ptx_str text; /* the declaration verbatim, without the final ';' */
 	uint32_t line, col;
 };
@@ -318,12 +328,12 @@ struct ptx_param {
 	struct ptx_param *next;
 	struct ptx_str name;
 	uint8_t type;
-	uint8_t space;       /* PARAM, or REG for .reg parameters */
-	uint8_t ptr_space;   /* of .ptr.global etc.; NONE when not given */
+	uint8_t space;	   /* PARAM, or REG for .reg parameters */
+	uint8_t ptr_space; /* of .ptr.global etc.; NONE when not given */
 	uint32_t ptr_align;
 	uint32_t align;
 	uint64_t bytes;
-	uint32_t reg;        /* .reg parameter: its number, else PTX_NO_REG */
+	uint32_t reg;	     /* .reg parameter: its number, else PTX_NO_REG */
 	struct ptx_str text; /* verbatim */
 };
 
@@ -331,19 +341,20 @@ struct ptx_func {
 	uint8_t linkage;
 	bool is_entry;
 	bool is_noreturn;
-	bool is_proto;       /* no body */
+	bool is_proto; /* no body */
 	struct ptx_str name;
 	struct ptx_param *rets, *params;
 	uint32_t nrets, nparams;
 	struct ptx_str head; /* everything before the body's '{' (or the final ';'), verbatim */
-	struct ptx_str attrs;/* of the head: performance directives after the parameters, verbatim */
+	struct ptx_str
+		attrs; /* of the head: performance directives after the parameters, verbatim */
 	uint32_t maxntid[3], reqntid[3]; /* 0: not given */
 	uint32_t maxnreg, minnctapersm;
 	bool has_cluster;
 	/* Body, between the outer braces (which are not statements). */
 	struct ptx_stmt *first, *last;
-	uint32_t nregs;          /* registers numbered 0 .. nregs-1 */
-	uint8_t *reg_type;       /* enum ptx_type by number; grows with ptx_new_reg */
+	uint32_t nregs;	   /* registers numbered 0 .. nregs-1 */
+	uint8_t *reg_type; /* enum ptx_type by number; grows with ptx_new_reg */
 	uint32_t reg_cap;
 	struct ptx_regnames *names; /* what ptx_reg_name asks */
 	uint32_t nlabels;
@@ -356,11 +367,11 @@ struct ptx_func {
 enum ptx_item_kind {
 	PTX_ITEM_VAR,
 	PTX_ITEM_FUNC,
-	PTX_ITEM_FILE,    /* .file */
+	PTX_ITEM_FILE,	  /* .file */
 	PTX_ITEM_SECTION, /* .section name { ... }, verbatim */
 	PTX_ITEM_ALIAS,
 	PTX_ITEM_PRAGMA,
-	PTX_ITEM_RAW      /* any other directive, verbatim */
+	PTX_ITEM_RAW /* any other directive, verbatim */
 };
 
 struct ptx_item {
@@ -381,19 +392,19 @@ struct ptx_item {
 
 struct ptx_module {
 	struct base_arena *arena; /* everything below; owned by the caller */
-	const char *file;         /* for diagnostics */
+	const char *file;	  /* for diagnostics */
 	struct ptx_str source;
 	unsigned ver_major, ver_minor; /* .version */
-	unsigned sm;                   /* 90 for sm_90, sm_90a, sm_90f */
-	char sm_suffix;                /* 'a', 'f' or 0 */
-	bool debug;                    /* .target ..., debug */
-	unsigned address_size;         /* 32 or 64 */
-	bool has_address_size;         /* .address_size is written (else it is 32) */
+	unsigned sm;		       /* 90 for sm_90, sm_90a, sm_90f */
+	char sm_suffix;		       /* 'a', 'f' or 0 */
+	bool debug;		       /* .target ..., debug */
+	unsigned address_size;	       /* 32 or 64 */
+	bool has_address_size;	       /* .address_size is written (else it is 32) */
 	struct ptx_str target_text;    /* verbatim after ".target" */
 	struct ptx_item *first, *last;
-	uint32_t ninsts, nunknown;     /* instructions; those of unknown opcode or modifier */
-	struct ptx_forms *forms;       /* the intern table of forms */
-	struct ptx_str header;         /* comments before .version, verbatim */
+	uint32_t ninsts, nunknown;	 /* instructions; those of unknown opcode or modifier */
+	struct ptx_forms *forms;	 /* the intern table of forms */
+	struct ptx_str header;		 /* comments before .version, verbatim */
 	struct ptx_debug *debug_strings; /* made by the first ptx_debug_string */
 };
 
@@ -422,7 +433,7 @@ struct ptx_str ptx_debug_string(struct ptx_module *m, struct ptx_str sym, uint32
 /* ---- walking ------------------------------------------------------------ */
 
 #define ptx_each_item(m, it) for (struct ptx_item *it = (m)->first; it; it = it->next)
-#define ptx_each_stmt(f, s) for (struct ptx_stmt *s = (f)->first; s; s = s->next)
+#define ptx_each_stmt(f, s)  for (struct ptx_stmt *s = (f)->first; s; s = s->next)
 
 /* Calls fn(reg, is_write, arg) for every register the statement reads or writes, reads
  * first, guard predicate included (a read). Writes under a guard are still writes: ask

@@ -26,8 +26,8 @@ enum hole_kind { HOLE_PARAM, HOLE_SCRATCH, HOLE_LABEL };
 
 struct hole {
 	struct ptx_str name; /* without '$' */
-	uint8_t kind;        /* enum hole_kind */
-	uint8_t type;        /* HOLE_SCRATCH: enum ptx_type */
+	uint8_t kind;	     /* enum hole_kind */
+	uint8_t type;	     /* HOLE_SCRATCH: enum ptx_type */
 };
 
 struct block { /* one .template of the file */
@@ -280,20 +280,18 @@ static struct ptx_template *build(struct ptx_templates *ts, const struct block *
 	base_buf_free(&text);
 	if (!ok || ts->sink->errors != errors) {
 		base_sink_print(ts->sink, stderr);
-		fprintf(stderr, "collider: template %.*s (line %u) doesn't parse\n",
-			(int)b->name.n, b->name.p, b->line);
+		fprintf(stderr, "collider: template %.*s (line %u) doesn't parse\n", (int)b->name.n,
+			b->name.p, b->line);
 		abort();
 	}
-	ptx_each_stmt(f, s)
-		if (s->kind == PTX_STMT_LABEL && s->label->name.p[0] == '$') {
-			struct ptx_str n = {s->label->name.p + 1, s->label->name.n - 1};
-			if (find_hole(t, n) < 0)
-				add_hole(t, n, HOLE_LABEL, PTX_TYPE_NONE);
-		}
-	ptx_each_stmt(f, s)
-		if (s->kind == PTX_STMT_INST)
-			for (unsigned i = 0; i < s->nops; i++)
-				number_holes(t, &s->ops[i]);
+	ptx_each_stmt(f, s) if (s->kind == PTX_STMT_LABEL && s->label->name.p[0] == '$')
+	{
+		struct ptx_str n = {s->label->name.p + 1, s->label->name.n - 1};
+		if (find_hole(t, n) < 0)
+			add_hole(t, n, HOLE_LABEL, PTX_TYPE_NONE);
+	}
+	ptx_each_stmt(f, s) if (s->kind == PTX_STMT_INST) for (unsigned i = 0; i < s->nops; i++)
+		number_holes(t, &s->ops[i]);
 	t->first = f->first;
 	t->key = base_strndup(ts->m->arena, key, key_n);
 	HASH_ADD_KEYPTR(hh, ts->cache, t->key, key_n, t);

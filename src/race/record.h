@@ -18,42 +18,42 @@
 /* What a check saw. The order is the order of certainty in reports. */
 enum race_kind {
 	RACE_KIND_NONE = 0,
-	RACE_KIND_CLOBBERED_READ = 1,   /* a weak load's location changed before the re-read */
-	RACE_KIND_LOST_UPDATE = 2,      /* a weak store's value was overwritten */
-	RACE_KIND_INTRA_WARP = 3,       /* lanes of one store instruction, same address, other values */
-	RACE_KIND_INTRA_WARP_SAME = 4,  /* the same, equal values */
-	RACE_KIND_NC_READ = 5,          /* ld.nc of memory that changed: outside the memory model */
-	RACE_KIND_SPECULATED_READ = 6,  /* clobbered read that nvcc may have invented: possible */
+	RACE_KIND_CLOBBERED_READ = 1, /* a weak load's location changed before the re-read */
+	RACE_KIND_LOST_UPDATE = 2,    /* a weak store's value was overwritten */
+	RACE_KIND_INTRA_WARP = 3, /* lanes of one store instruction, same address, other values */
+	RACE_KIND_INTRA_WARP_SAME = 4, /* the same, equal values */
+	RACE_KIND_NC_READ = 5,	       /* ld.nc of memory that changed: outside the memory model */
+	RACE_KIND_SPECULATED_READ = 6, /* clobbered read that nvcc may have invented: possible */
 	RACE_KIND_COUNT
 };
 
-#define RACE_SLOTS        4096u            /* (site, kind) pairs per context */
-#define RACE_MUTE_COUNT   (1ull << 20)     /* a slot stops counting here */
-#define RACE_COUNTERS     256u             /* spread of the hot counters, by SM */
-#define RACE_RECORD_VALID 0x52414345u      /* "RACE", written last */
+#define RACE_SLOTS	  4096u	       /* (site, kind) pairs per context */
+#define RACE_MUTE_COUNT	  (1ull << 20) /* a slot stops counting here */
+#define RACE_COUNTERS	  256u	       /* spread of the hot counters, by SM */
+#define RACE_RECORD_VALID 0x52414345u  /* "RACE", written last */
 
 /* race_record.flags */
-#define RACE_REC_USED     1u /* speculated read: its value was really used later */
-#define RACE_REC_GENERIC  2u /* address is generic (else: of the site's space) */
+#define RACE_REC_USED	 1u /* speculated read: its value was really used later */
+#define RACE_REC_GENERIC 2u /* address is generic (else: of the site's space) */
 
 /* First sighting of one (site, kind). 128 bytes; strong stores only, `valid` last. */
 struct race_record {
-	uint64_t table;      /* content hash of the module's site table */
-	uint32_t site;       /* index in that table */
-	uint16_t kind;       /* enum race_kind */
-	uint16_t flags;      /* RACE_REC_* */
-	uint64_t address;    /* of the first differing element */
-	uint64_t was[2];     /* value loaded or stored (low, high 64 bits) */
-	uint64_t now[2];     /* value found by the re-read */
-	uint32_t lanes;      /* intra-warp: the lanes that share the address, else 0 */
-	uint32_t width;      /* bytes of the element compared */
+	uint64_t table;	  /* content hash of the module's site table */
+	uint32_t site;	  /* index in that table */
+	uint16_t kind;	  /* enum race_kind */
+	uint16_t flags;	  /* RACE_REC_* */
+	uint64_t address; /* of the first differing element */
+	uint64_t was[2];  /* value loaded or stored (low, high 64 bits) */
+	uint64_t now[2];  /* value found by the re-read */
+	uint32_t lanes;	  /* intra-warp: the lanes that share the address, else 0 */
+	uint32_t width;	  /* bytes of the element compared */
 	uint32_t thread[3];
 	uint32_t block[3];
-	uint64_t count;      /* occurrences, updated at each power of two */
-	uint64_t grid;       /* %gridid */
+	uint64_t count; /* occurrences, updated at each power of two */
+	uint64_t grid;	/* %gridid */
 	uint64_t reserved[2];
-	uint32_t sm;         /* %smid */
-	uint32_t valid;      /* RACE_RECORD_VALID */
+	uint32_t sm;	/* %smid */
+	uint32_t valid; /* RACE_RECORD_VALID */
 };
 
 /* One slot of the device table. key 0 is free. */
@@ -65,15 +65,15 @@ struct race_slot {
 /* Hot counters: one line of 32 bytes per (%smid mod RACE_COUNTERS). */
 struct race_counters {
 	uint64_t checked;  /* dynamic accesses (per lane) that were re-read */
-	uint64_t warp;     /* stores (per lane) whose warp was compared */
+	uint64_t warp;	   /* stores (per lane) whose warp was compared */
 	uint64_t launches; /* grids that started (counted by their first thread) */
 	uint64_t reserved;
 };
 
 /* Runtime block in device memory, one per context, owned by the agent. */
 struct race_rt {
-	uint64_t records;   /* device address of the mapped struct race_record[RACE_SLOTS] */
-	uint64_t overflow;  /* reports lost because no slot was free */
+	uint64_t records;  /* device address of the mapped struct race_record[RACE_SLOTS] */
+	uint64_t overflow; /* reports lost because no slot was free */
 	uint64_t reserved[6];
 	struct race_counters counters[RACE_COUNTERS];
 	struct race_slot slots[RACE_SLOTS];
@@ -82,26 +82,26 @@ struct race_rt {
 /* Knobs of one instrumented module: the symbol RACE_KNOBS_SYMBOL, .const (or .global when
  * the program's constants leave no room), written by the agent when the module loads. */
 struct race_knobs {
-	uint64_t rt;      /* device address of struct race_rt; 0: no agent */
-	uint32_t rsleep;  /* nanosleep argument bound for groups with a load (ns) */
-	uint32_t wsleep;  /* the same for groups of stores only */
-	uint32_t sample;  /* check one group execution in `sample` per warp; 0 or 1: all */
+	uint64_t rt;	 /* device address of struct race_rt; 0: no agent */
+	uint32_t rsleep; /* nanosleep argument bound for groups with a load (ns) */
+	uint32_t wsleep; /* the same for groups of stores only */
+	uint32_t sample; /* check one group execution in `sample` per warp; 0 or 1: all */
 	uint32_t seed;
-	uint32_t flags;   /* RACE_KNOB_* */
-	uint32_t dense;   /* a thread's first `dense` checks are all delayed, then dense of n ... */
+	uint32_t flags; /* RACE_KNOB_* */
+	uint32_t dense; /* a thread's first `dense` checks are all delayed, then dense of n ... */
 	uint32_t shuffle_a[3], shuffle_b[3]; /* block shuffling, later */
-	uint32_t sparse;  /* ... with n counted up to `sparse` only */
+	uint32_t sparse;		     /* ... with n counted up to `sparse` only */
 	uint32_t reserved;
 };
 
-#define RACE_KNOB_TRAP       1u /* brkpt when there is no agent */
-#define RACE_SAMPLE_NEVER    0xffffffffu
-#define RACE_DENSE_ALL       0xffffffffu /* every check is delayed */
-#define RACE_SPARSEST        64u         /* never fewer than one delay in so many checks */
+#define RACE_KNOB_TRAP	  1u /* brkpt when there is no agent */
+#define RACE_SAMPLE_NEVER 0xffffffffu
+#define RACE_DENSE_ALL	  0xffffffffu /* every check is delayed */
+#define RACE_SPARSEST	  64u	      /* never fewer than one delay in so many checks */
 
-#define RACE_KNOBS_SYMBOL    "__collider_knobs"
-#define RACE_SITES_PREFIX    "__collider_sites_" /* + 16 hex digits of the table's hash */
-#define RACE_REG_PREFIX      "%collider_" /* registers and labels that instrumentation adds */
+#define RACE_KNOBS_SYMBOL "__collider_knobs"
+#define RACE_SITES_PREFIX "__collider_sites_" /* + 16 hex digits of the table's hash */
+#define RACE_REG_PREFIX	  "%collider_"	      /* registers and labels that instrumentation adds */
 
 #ifdef __CUDACC__
 #define RACE_FN static __host__ __device__ __forceinline__
@@ -140,7 +140,7 @@ RACE_FN uint32_t race_slot_index(uint64_t key)
  */
 #define RACE_WHAT_SITES	   (1u << 24)
 #define RACE_WHAT_USED	   0x80000000u
-#define RACE_WHAT_SITE(w)  ((w) & 0xffffffu)
+#define RACE_WHAT_SITE(w)  ((w)&0xffffffu)
 #define RACE_WHAT_KIND(w)  ((w) >> 24 & 15u)
 #define RACE_WHAT_WIDTH(w) (1u << ((w) >> 28 & 7u))
 

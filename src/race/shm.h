@@ -16,25 +16,25 @@
 
 #include "race/record.h"
 
-#define RACE_SHM_MAGIC   0x4d48534352444c43ull /* "CLDRCSHM" */
+#define RACE_SHM_MAGIC	 0x4d48534352444c43ull /* "CLDRCSHM" */
 #define RACE_SHM_VERSION 1u
-#define RACE_SHM_ENV     "COLLIDER_SHM_FD"
-#define RACE_REGIONS     64u
+#define RACE_SHM_ENV	 "COLLIDER_SHM_FD"
+#define RACE_REGIONS	 64u
 
 /* What the agent of one context keeps up to date. */
 struct race_region {
-	uint32_t state;      /* enum race_region_state */
+	uint32_t state; /* enum race_region_state */
 	uint32_t pid;
-	uint32_t context;    /* number of the context within its process, from 0 */
-	int32_t device;      /* CUDA device ordinal */
+	uint32_t context; /* number of the context within its process, from 0 */
+	int32_t device;	  /* CUDA device ordinal */
 	char device_name[64];
 	/* Snapshot of the device counters, summed; `exact` is 1 when taken after the last kernel. */
 	uint64_t checked, warp_checked, launches, overflow;
 	uint32_t exact;
-	uint32_t modules;    /* instrumented modules patched in this context */
-	uint32_t plain_modules; /* modules without Collider's marker */
-	uint32_t error;      /* CUresult that killed the context, 0 = none */
-	uint64_t host_launches; /* kernel launches seen by the agent (all kernels) */
+	uint32_t modules;	      /* instrumented modules patched in this context */
+	uint32_t plain_modules;	      /* modules without Collider's marker */
+	uint32_t error;		      /* CUresult that killed the context, 0 = none */
+	uint64_t host_launches;	      /* kernel launches seen by the agent (all kernels) */
 	uint64_t host_launches_plain; /* of those: kernels of modules without instrumentation */
 	uint64_t counts[RACE_SLOTS];  /* exact count of each slot, from the last snapshot */
 	struct race_record records[RACE_SLOTS] __attribute__((aligned(4096)));
@@ -46,50 +46,51 @@ enum race_region_state { RACE_REGION_FREE, RACE_REGION_OPEN, RACE_REGION_CLOSED 
 enum race_chunk_kind {
 	RACE_CHUNK_SITES = 1, /* a race_site_blob with its bytes; `hash` = the table's */
 	RACE_CHUNK_NOTE = 2,  /* a line of text for the report ("another CUPTI subscriber ...") */
-	RACE_CHUNK_KERNEL = 3,/* launch count of one kernel: u64 count, u32 instrumented, u32 0, name */
-	RACE_CHUNK_PLAIN = 4  /* name or description of an uninstrumented module or kernel */
+	RACE_CHUNK_KERNEL =
+		3, /* launch count of one kernel: u64 count, u32 instrumented, u32 0, name */
+	RACE_CHUNK_PLAIN = 4 /* name or description of an uninstrumented module or kernel */
 };
 
 struct race_chunk {
 	uint32_t bytes; /* payload bytes behind this header; 0: not complete yet */
-	uint32_t kind;  /* enum race_chunk_kind */
+	uint32_t kind;	/* enum race_chunk_kind */
 	uint64_t hash;
 	uint32_t pid;
-	uint32_t room;  /* bytes to the next chunk header, header included; multiple of 16 */
+	uint32_t room; /* bytes to the next chunk header, header included; multiple of 16 */
 	uint32_t reserved[2];
 };
 
 /* race_shm.agent_state */
 enum race_agent_state {
-	RACE_AGENT_NONE = 0,      /* never loaded: the program did not start CUDA */
+	RACE_AGENT_NONE = 0, /* never loaded: the program did not start CUDA */
 	RACE_AGENT_ATTACHED = 1,
-	RACE_AGENT_NO_CUPTI = 2,  /* libcupti was not found */
-	RACE_AGENT_BUSY = 3,      /* another CUPTI subscriber */
-	RACE_AGENT_FAILED = 4     /* see the notes */
+	RACE_AGENT_NO_CUPTI = 2, /* libcupti was not found */
+	RACE_AGENT_BUSY = 3,	 /* another CUPTI subscriber */
+	RACE_AGENT_FAILED = 4	 /* see the notes */
 };
 
 struct race_shm {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t agent_state;  /* enum race_agent_state; the best of all processes */
-	uint64_t heap_used;    /* bytes claimed behind RACE_SHM_HEAP; atomic */
-	uint64_t heap_limit;   /* file size - RACE_SHM_HEAP */
-	uint32_t nregions;     /* claimed; atomic; may exceed RACE_REGIONS (those had no room) */
+	uint32_t agent_state; /* enum race_agent_state; the best of all processes */
+	uint64_t heap_used;   /* bytes claimed behind RACE_SHM_HEAP; atomic */
+	uint64_t heap_limit;  /* file size - RACE_SHM_HEAP */
+	uint32_t nregions;    /* claimed; atomic; may exceed RACE_REGIONS (those had no room) */
 	uint32_t nprocesses;
 	/* What `collider run` asked for; the agent obeys. */
 	uint32_t rdelay, wdelay, sample, seed;
-	uint32_t flags;        /* RACE_RUN_* */
-	uint32_t dense;        /* checks of a thread that are all delayed; 0: all its checks */
+	uint32_t flags; /* RACE_RUN_* */
+	uint32_t dense; /* checks of a thread that are all delayed; 0: all its checks */
 	uint32_t reserved[14];
 };
 
 #define RACE_RUN_VERBOSE 1u
 
 /* Offsets in the file. */
-#define RACE_SHM_REGION0 4096ull
-#define RACE_SHM_HEAP    (RACE_SHM_REGION0 + (uint64_t)RACE_REGIONS * sizeof(struct race_region))
+#define RACE_SHM_REGION0    4096ull
+#define RACE_SHM_HEAP	    (RACE_SHM_REGION0 + (uint64_t)RACE_REGIONS * sizeof(struct race_region))
 #define RACE_SHM_HEAP_BYTES (256ull << 20) /* sparse: only what is written takes memory */
-#define RACE_SHM_BYTES   (RACE_SHM_HEAP + RACE_SHM_HEAP_BYTES)
+#define RACE_SHM_BYTES	    (RACE_SHM_HEAP + RACE_SHM_HEAP_BYTES)
 
 RACE_STATIC_ASSERT(sizeof(struct race_region) % 4096 == 0, "records are registered by page");
 RACE_STATIC_ASSERT(sizeof(struct race_chunk) == 32, "chunk");

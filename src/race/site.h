@@ -13,15 +13,15 @@
 
 #include "race/record.h"
 
-#define RACE_SITE_MAGIC   0x54495343u /* "CSIT" */
+#define RACE_SITE_MAGIC	  0x54495343u /* "CSIT" */
 #define RACE_SITE_VERSION 1u
 
 /* In the module, before the compressed image. */
 struct race_site_blob {
-	uint32_t magic;      /* RACE_SITE_MAGIC */
+	uint32_t magic; /* RACE_SITE_MAGIC */
 	uint16_t version;
-	uint16_t flags;      /* bit 0: image is zstd-compressed */
-	uint64_t hash;       /* of the raw image with its own hash field zero (FNV-1a 64) */
+	uint16_t flags; /* bit 0: image is zstd-compressed */
+	uint64_t hash;	/* of the raw image with its own hash field zero (FNV-1a 64) */
 	uint32_t raw_bytes;
 	uint32_t stored_bytes; /* bytes that follow */
 };
@@ -31,7 +31,7 @@ enum race_access {
 	RACE_ACCESS_STORE = 2,
 	RACE_ACCESS_NC_LOAD = 3,
 	RACE_ACCESS_ATOMIC = 4, /* later detectors */
-	RACE_ACCESS_COPY = 5    /* later: asynchronous copies */
+	RACE_ACCESS_COPY = 5	/* later: asynchronous copies */
 };
 
 enum race_space {
@@ -46,17 +46,17 @@ enum race_space {
 #define RACE_SITE_VOLATILE   2u
 
 struct race_site {
-	uint32_t func;     /* string: mangled name of the PTX function it stands in */
-	uint32_t file;     /* string: source path as in .file, 0 = unknown */
-	uint32_t line;     /* 0 = unknown */
+	uint32_t func; /* string: mangled name of the PTX function it stands in */
+	uint32_t file; /* string: source path as in .file, 0 = unknown */
+	uint32_t line; /* 0 = unknown */
 	uint16_t col;
-	uint8_t access;    /* enum race_access */
-	uint8_t space;     /* enum race_space */
-	uint8_t width;     /* bytes of one element */
-	uint8_t vec;       /* elements */
-	uint16_t flags;    /* RACE_SITE_* */
-	uint32_t frame;    /* index + 1 of the innermost inlined call, 0 = not inlined */
-	uint32_t text;     /* string: the PTX instruction */
+	uint8_t access;	   /* enum race_access */
+	uint8_t space;	   /* enum race_space */
+	uint8_t width;	   /* bytes of one element */
+	uint8_t vec;	   /* elements */
+	uint16_t flags;	   /* RACE_SITE_* */
+	uint32_t frame;	   /* index + 1 of the innermost inlined call, 0 = not inlined */
+	uint32_t text;	   /* string: the PTX instruction */
 	uint32_t ptx_line; /* line in the PTX text */
 };
 
@@ -72,19 +72,19 @@ struct race_frame {
 
 /* What instrumentation did not check, by opcode or reason: for the report's footer. */
 struct race_unchecked {
-	uint32_t what;  /* string: "tcgen05.foo", "cp.async", "private (own stack)" */
+	uint32_t what;	/* string: "tcgen05.foo", "cp.async", "private (own stack)" */
 	uint32_t count; /* instructions in this module */
-	uint32_t why;   /* enum race_unchecked_why */
-	uint32_t func;  /* string: only there, 0 = whole module */
+	uint32_t why;	/* enum race_unchecked_why */
+	uint32_t func;	/* string: only there, 0 = whole module */
 };
 
 enum race_unchecked_why {
-	RACE_WHY_UNKNOWN_OPCODE = 1, /* the ISA table does not know it */
-	RACE_WHY_UNSUPPORTED = 2,    /* known, but collide has no check for it (yet) */
-	RACE_WHY_PRIVATE = 3,        /* proven to be the thread's own memory: nothing to check */
-	RACE_WHY_DEAD = 4,           /* value never used */
+	RACE_WHY_UNKNOWN_OPCODE = 1,   /* the ISA table does not know it */
+	RACE_WHY_UNSUPPORTED = 2,      /* known, but collide has no check for it (yet) */
+	RACE_WHY_PRIVATE = 3,	       /* proven to be the thread's own memory: nothing to check */
+	RACE_WHY_DEAD = 4,	       /* value never used */
 	RACE_WHY_KERNEL_AS_IT_WAS = 5, /* a kernel that could not be instrumented, named in func */
-	RACE_WHY_STRONG = 6          /* volatile, atomic, ...: not weak, so not for collide */
+	RACE_WHY_STRONG = 6	       /* volatile, atomic, ...: not weak, so not for collide */
 };
 
 struct race_site_header {
@@ -92,12 +92,12 @@ struct race_site_header {
 	uint16_t version;
 	uint16_t reserved;
 	uint64_t hash;
-	uint32_t nsites, sites;         /* count, offset */
+	uint32_t nsites, sites; /* count, offset */
 	uint32_t nframes, frames;
 	uint32_t nunchecked, unchecked;
 	uint32_t strings_bytes, strings; /* NUL-terminated; offset 0 of it is "" */
-	uint32_t module_name;           /* string: the source's name, or "" */
-	uint32_t target;                /* string: "sm_90a" */
+	uint32_t module_name;		 /* string: the source's name, or "" */
+	uint32_t target;		 /* string: "sm_90a" */
 };
 
 RACE_STATIC_ASSERT(sizeof(struct race_site) == 32, "site layout");

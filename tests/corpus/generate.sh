@@ -5,7 +5,9 @@
 #
 # Writes OUTDIR/NAME.TARGET.ptx for each row and target, and OUTDIR/manifest.tsv (file, target, ptxas
 # flags), which check.sh and bench/ptx read. A handwritten .ptx is copied once per target. Files
-# that are newer than their source are kept. JOBS (2) compilers run at a time.
+# that are newer than their source are kept. JOBS (2) compilers run at a time. With TARGETS=main a row
+# is made only for sm_75, sm_90 and sm_100 (with or without a), or for its last target if it has none
+# of these: the subset that is small enough for every check.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -36,6 +38,12 @@ mkdir -p "$1" || exit 2
 out=$(cd "$1" && pwd)
 shift
 
+main_targets() { # main_targets LIST: those of a list with commas that TARGETS=main keeps
+	local kept
+	kept=$(tr , '\n' <<<"$1" | grep -Ex 'sm_(75|90a?|100a?)')
+	echo "${kept:-${1##*,}}"
+}
+
 names=" $* "
 jobs_list=$(mktemp) || exit 2
 trap 'rm -f "$jobs_list"' EXIT
@@ -46,6 +54,7 @@ while IFS=$'\t' read -r name src flags ptxas targets; do
 	esac
 	[ "$names" = "  " ] || [[ $names == *" $name "* ]] || continue
 	[ "$flags" = - ] && flags=
+	[ "${TARGETS:-all}" = main ] && targets=$(main_targets "$targets")
 	for target in ${targets//,/ }; do
 		file=$name.$target.ptx
 		printf '%s\t%s\t%s\n' "$file" "$target" "$ptxas" >>"$out/manifest.tsv"

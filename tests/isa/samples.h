@@ -27,6 +27,8 @@ static const struct memory_sample {
 	enum ptx_proxy proxy;
 	unsigned vec, width;
 } memory_samples[] = {
+/* One sample per line. */
+/* clang-format off */
 #define S(text, op, eff, sp, sp2, sem, sc, px, vec, width)                                         \
 	{text,		  PTX_OP_##op,	  eff,		  PTX_SPACE_##sp, PTX_SPACE_##sp2,         \
 	 PTX_SEM_##sem, PTX_SCOPE_##sc, PTX_PROXY_##px, vec,		width},

@@ -1,4 +1,6 @@
-/* parse_test.c - command lines, option strings and register caps, without any toolkit. */
+/*
+ * parse_test.c - command lines, option strings and register caps, without any toolkit.
+ */
 #include "toolchain/internal.h"
 #include "toolchain/toolchain.h"
 #include "instrument/instrument.h"

@@ -1,0 +1,51 @@
+#!/bin/bash
+# commands.sh - run the commands that the documentation shows: commands.sh COLLIDER ROOT CUDA_BIN
+#
+# Runs each ```sh block of the .md files that follows a line `<!-- run -->`, in a scratch copy of
+# examples/ with collider and nvcc on PATH; `<!-- run: N -->` expects exit code N. After a block
+# an optional `<!-- says: REGEX -->` is looked for in its output. Nothing here needs a GPU.
+set -u
+collider=$1 root=$2 cuda=$3
+PATH=$(dirname "$collider"):$cuda:$PATH
+export PATH
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+cp -r "$root/examples" "$work/" && cd "$work" || exit 2
+
+# Blocks as files N.sh, with N.code and N.says beside them; numbering is per document.
+split() {
+	awk -v out="$2" '
+	/^<!-- run(: [0-9]+)? -->$/ { code = $3 + 0; armed = 1; next }
+	armed && /^```sh$/ { n++; inside = 1; armed = 0; file = out "." n; print NR + 1 > (file ".line")
+		print code > (file ".code"); printf "" > (file ".sh"); next }
+	armed && NF { print FILENAME ":" NR ": no ```sh block after the mark" > (out ".bad"); armed = 0 }
+	inside && /^```$/ { inside = 0; next }
+	inside { print > (file ".sh") }
+	/^<!-- says: .* -->$/ { sub(/^<!-- says: /, ""); sub(/ -->$/, ""); print > (file ".says") }
+	END { if (inside || armed) print FILENAME ": a block has no end" > (out ".bad") }' "$1"
+}
+
+failed=0 blocks=0
+while IFS= read -r doc; do
+	name=${doc//\//_}
+	split "$root/$doc" "$work/$name"
+	[ ! -e "$work/$name.bad" ] || { cat "$work/$name.bad"; failed=1; }
+	for script in "$work/$name".*.sh; do
+		[ -e "$script" ] || continue
+		block=${script%.sh}
+		blocks=$((blocks + 1))
+		bash -eu "$script" >"$block.out" 2>&1 </dev/null
+		rc=$?
+		bad=
+		[ $rc -eq "$(cat "$block.code")" ] || bad="exit code $rc, expected $(cat "$block.code")"
+		while IFS= read -r says; do
+			grep -Eq -- "$says" "$block.out" || bad="$bad; nothing like '$says' in its output"
+		done < <(cat "$block.says" 2>/dev/null)
+		[ "$bad" ] || continue
+		failed=1
+		echo "FAIL $doc:$(cat "$block.line"): $bad"
+		sed 's/^/  /' "$script" "$block.out"
+	done
+done < <(cd "$root" && ls README.md CONTRIBUTING.md docs/*.md examples/*.md)
+echo "$blocks blocks run"
+[ $blocks -gt 0 ] && [ $failed -eq 0 ]
