@@ -18,8 +18,8 @@ struct spawn_request {
 	char *const *argv; /* the program and its arguments, NULL at the end */
 	const char *agent; /* path of libcollider_agent.so; copied nowhere, outlives the call */
 	uint32_t rdelay, wdelay, dense, sample, seed; /* as in struct race_shm */
-	uint32_t flags;			       /* RACE_RUN_* */
-	uint64_t timeout_ms;		       /* 0: none */
+	uint32_t flags;				      /* RACE_RUN_* */
+	uint64_t timeout_ms;			      /* 0: none */
 };
 
 struct spawn_result {

@@ -87,8 +87,11 @@ static void checked_put(struct base_buf *out, struct rep_view *v)
 		base_buf_printf(out, "  delays up to %u ns after reads, %u ns after writes\n",
 				r->rdelay, r->wdelay);
 	if (r->launches && r->dense)
-		base_buf_printf(out, "  delays thin out: all of a thread's first %u checks, then %u of n "
-				     "(--dense=0: all)\n", r->dense, r->dense);
+		base_buf_printf(
+			out,
+			"  delays thin out: all of a thread's first %u checks, then %u of n "
+			"(--dense=0: all)\n",
+			r->dense, r->dense);
 	if (v->verdict == REP_VERDICT_CLEAN)
 		base_buf_puts(out, "  no proof: only what ran, in the order in which it ran, was "
 				   "seen\n");
