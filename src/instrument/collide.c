@@ -434,9 +434,6 @@ void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
 			 !(f->last->form->effects & PTX_EFF_EXIT) || f->last->pred != PTX_NO_REG;
 	if (falls_off)
 		ptx_insert_before(f, NULL, end);
-	for (struct ptx_stmt *s = f->first; s; s = s->next)
-		if (leaves(s))
-			flush_counts(cx, s);
 	struct ptx_stmt *last = f->last;
 	struct ptx_stmt *top = body_start(f);
 	inst_emit(cx, top, "seed", T(cx->k, KNOB(seed)),
@@ -456,5 +453,9 @@ void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
 		check_group(cx, g);
 		cx->stats->groups++;
 	}
+	/* Behind the checks that go before the same ret: they count too. */
+	for (struct ptx_stmt *s = f->first; s; s = s->next)
+		if (leaves(s))
+			flush_counts(cx, s);
 	ptx_declare_new_regs(cx->m, f);
 }
