@@ -193,8 +193,7 @@ static void pick(struct inst_ctx *cx, const struct inst_access *a, unsigned i, s
 
 	if (a->bits == 128)
 		inst_emit(cx, at, "pick128", T(off),
-			  H(r->hit, r->addr, r->wl, r->wh, r->nl, r->nh, was, now, base,
-			    a->guard));
+			  H(r->hit, r->addr, r->wl, r->wh, r->nl, r->nh, was, now, base, a->guard));
 	else if (a->bits == 64)
 		inst_emit(cx, at, "pick64", T(off),
 			  H(r->hit, r->addr, r->wl, r->nl, was, now, base, a->guard));
@@ -231,7 +230,7 @@ static void cold_speculated(struct inst_ctx *cx, const struct inst_access *a, un
 			    struct ptx_stmt *at)
 {
 	const struct inst_elem *e = &a->elem[i];
-	struct ptx_opnd spec = inst_reg(cx, e->spec), hit;
+	struct ptx_opnd hit;
 
 	if (cx->call_free) {
 		struct report r = new_report(cx, RACE_KIND_SPECULATED_READ, at);
@@ -255,6 +254,9 @@ static void cold_speculated(struct inst_ctx *cx, const struct inst_access *a, un
 		call_element(cx, a, i, what_of(cx, a, RACE_KIND_SPECULATED_READ, false), at);
 		inst_emit_label(cx, at, equal);
 	}
+	if (e->spec == PTX_NO_REG)
+		return;
+	struct ptx_opnd spec = inst_reg(cx, e->spec);
 	inst_emit(cx, at, "or", NT, H(spec, spec, hit));
 	if (e->early != PTX_NO_REG) {
 		struct ptx_opnd both = fresh(cx, PTX_TYPE_PRED);
@@ -363,6 +365,6 @@ void inst_cold_warp(struct inst_ctx *cx, const struct inst_access *a, struct ptx
 	}
 	warp_words(cx, a, w, at);
 	inst_emit(cx, at, "warp", NT,
-		  H(cx->hash, what_of(cx, a, RACE_KIND_INTRA_WARP, false), address(cx, a, 0, at), w[0],
-		    w[1], mask));
+		  H(cx->hash, what_of(cx, a, RACE_KIND_INTRA_WARP, false), address(cx, a, 0, at),
+		    w[0], w[1], mask));
 }

@@ -60,8 +60,8 @@ static void capture_address(struct inst_ctx *cx, struct inst_access *a)
 	a->addr.nsub = 1;
 	if (addr->sub[0].kind != PTX_OPND_REG || !a->base_changed)
 		return;
-	enum ptx_type t = bits_reg(8 * ptx_type_bytes(
-					     (enum ptx_type)cx->f->reg_type[addr->sub[0].reg]));
+	enum ptx_type t =
+		bits_reg(8 * ptx_type_bytes((enum ptx_type)cx->f->reg_type[addr->sub[0].reg]));
 	uint32_t base = new_reg(cx, t);
 	a->addr.sub = BASE_NEW(cx->m->arena, struct ptx_opnd);
 	a->addr.sub[0] = inst_reg(cx, base);
@@ -102,9 +102,11 @@ static void capture_guard(struct inst_ctx *cx, struct inst_access *a)
 	a->guard = inst_reg(cx, condition(cx, a->stmt->pred, !a->stmt->is_pred_not, a->stmt));
 }
 
-static bool is_float_reg(const struct inst_ctx *cx, uint32_t reg)
+static bool is_integer_reg(const struct inst_ctx *cx, uint32_t reg)
 {
-	return ptx_type_class((enum ptx_type)cx->f->reg_type[reg]) == PTX_CLASS_FLOAT;
+	enum ptx_type_class c = ptx_type_class((enum ptx_type)cx->f->reg_type[reg]);
+
+	return c == PTX_CLASS_BITS || c == PTX_CLASS_UINT || c == PTX_CLASS_SINT;
 }
 
 static void capture_value(struct inst_ctx *cx, struct inst_access *a, struct inst_elem *e,
@@ -115,7 +117,7 @@ static void capture_value(struct inst_ctx *cx, struct inst_access *a, struct ins
 	bool narrow = a->kind == RACE_ACCESS_STORE && width_bits < a->bits && reg;
 
 	/* cvt in the cold code wants an integer register. */
-	if (reg && !narrow && !e->changed && !is_float_reg(cx, e->op.reg)) {
+	if (reg && !narrow && !e->changed && is_integer_reg(cx, e->op.reg)) {
 		e->was = e->op.reg;
 		return;
 	}
@@ -125,18 +127,20 @@ static void capture_value(struct inst_ctx *cx, struct inst_access *a, struct ins
 		inst_emit(cx, at, "truncate", T(inst_num(a->bits), inst_num((int64_t)mask)),
 			  H(inst_reg(cx, e->was), e->op));
 	} else {
-		inst_emit(cx, at, "copy", T(bits_suffix(a->bits)),
-			  H(inst_reg(cx, e->was), e->op));
+		inst_emit(cx, at, "copy", T(bits_suffix(a->bits)), H(inst_reg(cx, e->was), e->op));
 	}
 }
 
-/* Is `what` between `from` (excluded) and `to` (excluded) in the same run of statements? */
+/* Is `what` behind `from`, up to and with `to`, in the same run of statements? The check goes
+ * before `to`, and what is put before `to` now still precedes it. */
 static bool stands_before(const struct ptx_stmt *from, const struct ptx_stmt *what,
 			  const struct ptx_stmt *to)
 {
-	for (const struct ptx_stmt *s = from->next; s && s != to; s = s->next)
+	for (const struct ptx_stmt *s = from; s != to && s->next;) {
+		s = s->next;
 		if (s == what)
 			return true;
+	}
 	return false;
 }
 
@@ -177,6 +181,9 @@ static void capture_demand(struct inst_ctx *cx, struct inst_access *a, struct in
 {
 	const struct flow_demand_info *d = &e->demand;
 
+	/* The read-only path is a kind of its own, never a data race: it stays "possible". */
+	if (a->kind == RACE_ACCESS_NC_LOAD)
+		return;
 	e->spec = new_reg(cx, PTX_TYPE_PRED);
 	inst_emit(cx, top, "clear", NT, H(inst_reg(cx, e->spec)));
 	inst_emit(cx, a->stmt, "clear", NT, H(inst_reg(cx, e->spec)));
@@ -189,6 +196,8 @@ static void capture_demand(struct inst_ctx *cx, struct inst_access *a, struct in
 		capture_use(cx, a, e, use, use->kind == PTX_STMT_INST ? use->pred : PTX_NO_REG,
 			    use->kind != PTX_STMT_INST || !use->is_pred_not, flush);
 	}
+	for (uint32_t i = 0; i < d->nconds; i++)
+		capture_use(cx, a, e, d->conds[i].at, d->conds[i].pred, d->conds[i].sense, flush);
 	for (uint32_t i = 0; i < d->nconds; i++)
 		capture_use(cx, a, e, d->conds[i].at, d->conds[i].pred, d->conds[i].sense, flush);
 }
@@ -215,15 +224,21 @@ static void capture(struct inst_ctx *cx, struct inst_access *a, struct ptx_stmt 
 
 static void test_private(struct inst_ctx *cx, struct inst_access *a, struct ptx_stmt *at)
 {
-	struct ptx_opnd ok = inst_reg(cx, new_reg(cx, PTX_TYPE_PRED));
+	struct ptx_opnd ok = inst_reg(cx, new_reg(cx, PTX_TYPE_PRED)), addr = a->addr.sub[0];
 
+	/* The base alone may lie just outside the window that base + offset lies in. */
+	if (a->addr.off) {
+		addr = inst_reg(cx, new_reg(cx, PTX_TYPE_B64));
+		inst_emit(cx, at, "add_offset", NT,
+			  H(addr, a->addr.sub[0], inst_int(cx, a->addr.off)));
+	}
 	if (a->guard.kind == PTX_OPND_SINK) {
-		inst_emit(cx, at, "not_private", NT, H(ok, a->addr.sub[0]));
+		inst_emit(cx, at, "not_private", NT, H(ok, addr));
 	} else if (a->guard.flags & PTX_OPND_NOT) {
 		struct ptx_opnd g = inst_reg(cx, condition(cx, a->guard.reg, false, at));
-		inst_emit(cx, at, "not_private_and", NT, H(ok, a->addr.sub[0], g));
+		inst_emit(cx, at, "not_private_and", NT, H(ok, addr, g));
 	} else {
-		inst_emit(cx, at, "not_private_and", NT, H(ok, a->addr.sub[0], a->guard));
+		inst_emit(cx, at, "not_private_and", NT, H(ok, addr, a->guard));
 	}
 	a->guard = ok;
 }
@@ -244,8 +259,8 @@ static struct ptx_str space_suffix(enum ptx_space s)
 
 static void reread(struct inst_ctx *cx, struct inst_access *a, struct ptx_stmt *at)
 {
-	static const struct ptx_str vec[] = {[1] = {"", 0}, [2] = {".v2", 3}, [4] = {".v4", 3},
-					     [8] = {".v8", 3}};
+	static const struct ptx_str vec[] = {
+		[1] = {"", 0}, [2] = {".v2", 3}, [4] = {".v4", 3}, [8] = {".v8", 3}};
 	struct ptx_opnd now = {.kind = PTX_OPND_VEC, .nsub = a->vec};
 	const char *tname = ptx_type_name(a->type);
 	struct ptx_str type = {tname, (uint32_t)strlen(tname)};
