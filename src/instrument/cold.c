@@ -254,7 +254,7 @@ static void cold_speculated(struct inst_ctx *cx, const struct inst_access *a, un
 			    struct ptx_stmt *at)
 {
 	const struct inst_elem *e = &a->elem[i];
-	struct ptx_opnd spec = inst_reg(cx, e->spec), hit;
+	struct ptx_opnd hit;
 
 	if (cx->call_free) {
 		struct report r = new_report(cx, RACE_KIND_SPECULATED_READ, at);
@@ -278,6 +278,9 @@ static void cold_speculated(struct inst_ctx *cx, const struct inst_access *a, un
 		call_element(cx, a, i, what_of(cx, a, RACE_KIND_SPECULATED_READ, false), at);
 		inst_emit_label(cx, at, equal);
 	}
+	if (e->spec == PTX_NO_REG)
+		return;
+	struct ptx_opnd spec = inst_reg(cx, e->spec);
 	inst_emit(cx, at, "or", NT, H(spec, spec, hit));
 	if (e->early != PTX_NO_REG) {
 		struct ptx_opnd both = fresh(cx, PTX_TYPE_PRED);

@@ -102,9 +102,11 @@ static void capture_guard(struct inst_ctx *cx, struct inst_access *a)
 	a->guard = inst_reg(cx, condition(cx, a->stmt->pred, !a->stmt->is_pred_not, a->stmt));
 }
 
-static bool is_float_reg(const struct inst_ctx *cx, uint32_t reg)
+static bool is_integer_reg(const struct inst_ctx *cx, uint32_t reg)
 {
-	return ptx_type_class((enum ptx_type)cx->f->reg_type[reg]) == PTX_CLASS_FLOAT;
+	enum ptx_type_class c = ptx_type_class((enum ptx_type)cx->f->reg_type[reg]);
+
+	return c == PTX_CLASS_BITS || c == PTX_CLASS_UINT || c == PTX_CLASS_SINT;
 }
 
 static void capture_value(struct inst_ctx *cx, struct inst_access *a, struct inst_elem *e,
@@ -115,7 +117,7 @@ static void capture_value(struct inst_ctx *cx, struct inst_access *a, struct ins
 	bool narrow = a->kind == RACE_ACCESS_STORE && width_bits < a->bits && reg;
 
 	/* cvt in the cold code wants an integer register. */
-	if (reg && !narrow && !e->changed && !is_float_reg(cx, e->op.reg)) {
+	if (reg && !narrow && !e->changed && is_integer_reg(cx, e->op.reg)) {
 		e->was = e->op.reg;
 		return;
 	}
@@ -129,13 +131,16 @@ static void capture_value(struct inst_ctx *cx, struct inst_access *a, struct ins
 	}
 }
 
-/* Is `what` between `from` (excluded) and `to` (excluded) in the same run of statements? */
+/* Is `what` behind `from`, up to and with `to`, in the same run of statements? The check goes
+ * before `to`, and what is put before `to` now still precedes it. */
 static bool stands_before(const struct ptx_stmt *from, const struct ptx_stmt *what,
 			  const struct ptx_stmt *to)
 {
-	for (const struct ptx_stmt *s = from->next; s && s != to; s = s->next)
+	for (const struct ptx_stmt *s = from; s != to && s->next;) {
+		s = s->next;
 		if (s == what)
 			return true;
+	}
 	return false;
 }
 
@@ -176,6 +181,9 @@ static void capture_demand(struct inst_ctx *cx, struct inst_access *a, struct in
 {
 	const struct flow_demand_info *d = &e->demand;
 
+	/* The read-only path is a kind of its own, never a data race: it stays "possible". */
+	if (a->kind == RACE_ACCESS_NC_LOAD)
+		return;
 	e->spec = new_reg(cx, PTX_TYPE_PRED);
 	inst_emit(cx, top, "clear", NT, H(inst_reg(cx, e->spec)));
 	inst_emit(cx, a->stmt, "clear", NT, H(inst_reg(cx, e->spec)));
@@ -188,6 +196,8 @@ static void capture_demand(struct inst_ctx *cx, struct inst_access *a, struct in
 		capture_use(cx, a, e, use, use->kind == PTX_STMT_INST ? use->pred : PTX_NO_REG,
 			    use->kind != PTX_STMT_INST || !use->is_pred_not, flush);
 	}
+	for (uint32_t i = 0; i < d->nconds; i++)
+		capture_use(cx, a, e, d->conds[i].at, d->conds[i].pred, d->conds[i].sense, flush);
 	for (uint32_t i = 0; i < d->nconds; i++)
 		capture_use(cx, a, e, d->conds[i].at, d->conds[i].pred, d->conds[i].sense, flush);
 }
@@ -214,15 +224,21 @@ static void capture(struct inst_ctx *cx, struct inst_access *a, struct ptx_stmt 
 
 static void test_private(struct inst_ctx *cx, struct inst_access *a, struct ptx_stmt *at)
 {
-	struct ptx_opnd ok = inst_reg(cx, new_reg(cx, PTX_TYPE_PRED));
+	struct ptx_opnd ok = inst_reg(cx, new_reg(cx, PTX_TYPE_PRED)), addr = a->addr.sub[0];
 
+	/* The base alone may lie just outside the window that base + offset lies in. */
+	if (a->addr.off) {
+		addr = inst_reg(cx, new_reg(cx, PTX_TYPE_B64));
+		inst_emit(cx, at, "add_offset", NT,
+			  H(addr, a->addr.sub[0], inst_int(cx, a->addr.off)));
+	}
 	if (a->guard.kind == PTX_OPND_SINK) {
-		inst_emit(cx, at, "not_private", NT, H(ok, a->addr.sub[0]));
+		inst_emit(cx, at, "not_private", NT, H(ok, addr));
 	} else if (a->guard.flags & PTX_OPND_NOT) {
 		struct ptx_opnd g = inst_reg(cx, condition(cx, a->guard.reg, false, at));
-		inst_emit(cx, at, "not_private_and", NT, H(ok, a->addr.sub[0], g));
+		inst_emit(cx, at, "not_private_and", NT, H(ok, addr, g));
 	} else {
-		inst_emit(cx, at, "not_private_and", NT, H(ok, a->addr.sub[0], a->guard));
+		inst_emit(cx, at, "not_private_and", NT, H(ok, addr, a->guard));
 	}
 	a->guard = ok;
 }
@@ -349,7 +365,7 @@ static void check_warp(struct inst_ctx *cx, const struct inst_group *g, struct i
 			inst_emit(cx, at, "widen", T(PTX_STR("32"), PTX_STR("64")), H(low, *base));
 		}
 		a->low = low;
-		inst_emit(cx, at, "warp_affine", T(inst_num(-(int64_t)a->vec * a->width)),
+		inst_emit(cx, at, "warp_rising", T(inst_num((int64_t)a->vec * a->width)),
 			  H(mask, low, other, a->guard));
 	}
 	branch_cold(cx, g, other, at, a, mask);
@@ -364,9 +380,11 @@ static void check_group(struct inst_ctx *cx, const struct inst_group *g)
 
 	inst_emit(cx, at, "draw", T(cx->k, KNOB(sample)),
 		  H(inst_reg(cx, cx->rng), ptx_opnd_label(skip)));
-	inst_emit(cx, at, "sleep",
-		  T(cx->k, g->has_load ? KNOB(rsleep) : KNOB(wsleep), KNOB(dense), KNOB(sparse)),
-		  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt)));
+	if (g->has_load)
+		inst_emit(cx, at, "sleep", T(cx->k, KNOB(rsleep), KNOB(dense), KNOB(sparse)),
+			  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt)));
+	else
+		inst_emit(cx, at, "sleep_store", T(cx->k, KNOB(wsleep)), H(inst_reg(cx, cx->rng)));
 	for (struct inst_access *a = g->first; a; a = a->next)
 		if (a->needs_private_test)
 			test_private(cx, a, at);
@@ -439,9 +457,6 @@ void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
 			 !(f->last->form->effects & PTX_EFF_EXIT) || f->last->pred != PTX_NO_REG;
 	if (falls_off)
 		ptx_insert_before(f, NULL, end);
-	for (struct ptx_stmt *s = f->first; s; s = s->next)
-		if (leaves(s))
-			flush_counts(cx, s);
 	struct ptx_stmt *last = f->last;
 	struct ptx_stmt *top = body_start(f);
 	inst_emit(cx, top, "seed", T(cx->k, KNOB(seed)),
@@ -461,5 +476,9 @@ void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
 		check_group(cx, g);
 		cx->stats->groups++;
 	}
+	/* Behind the checks that go before the same ret: they count too. */
+	for (struct ptx_stmt *s = f->first; s; s = s->next)
+		if (leaves(s))
+			flush_counts(cx, s);
 	ptx_declare_new_regs(cx->m, f);
 }

@@ -16,7 +16,7 @@
 #define INST_MAX_VEC   8
 #define INST_MAX_GROUP 8
 /* Bytes of values a group keeps in registers per lane: more costs occupancy. */
-#define INST_GROUP_BYTES 64
+#define INST_GROUP_BYTES 128
 
 /* One element of an access. */
 struct inst_elem {

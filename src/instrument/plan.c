@@ -6,7 +6,7 @@
  * check goes there) before anything that could make the re-read differ or order
  * it: a barrier, fence, atomic, strong access, call, branch, label, exit, any
  * convergent instruction, unknown text, and a store of the same thread that may
- * touch a byte of the group. It is also closed when it holds 8 accesses or 64
+ * touch a byte of the group. It is also closed when it holds 8 accesses or 128
  * bytes of values.
  *
  * Misses: what isa.def knows as memory but `collide` has no check for (cp.async,
@@ -22,11 +22,14 @@
 	 PTX_EFF_COLLECTIVE_MEM | PTX_EFF_SLEEP | PTX_EFF_DISCARD | PTX_EFF_SIDE |                 \
 	 PTX_EFF_UNKNOWN)
 
+#define MAX_DEPTH 64 /* ptx_parse allows no more */
+
 struct planner {
 	struct inst_ctx *cx;
 	struct inst_plan *plan;
 	struct inst_group *open;
 	uint32_t depth;
+	bool declares[MAX_DEPTH]; /* by depth: the scope has registers or variables of its own */
 };
 
 static void close_group(struct planner *p, struct ptx_stmt *at)
@@ -89,7 +92,7 @@ static bool immediate_bits(const struct ptx_opnd *op, enum ptx_type type, unsign
 	}
 	if (width < 8)
 		*bits &= (int64_t)((1ull << (8 * width)) - 1);
-	return true;
+	return width <= 8;
 }
 
 static bool elem_is_register(const struct inst_elem *e)
@@ -102,6 +105,9 @@ static unsigned plan_load(struct planner *p, struct inst_access *a)
 {
 	unsigned checked = 0;
 
+	for (unsigned i = 0; i < a->vec; i++)
+		if (elem_is_register(&a->elem[i]) && reg_bits(p->cx, &a->elem[i].op) > a->bits)
+			a->bits = (uint8_t)reg_bits(p->cx, &a->elem[i].op);
 	for (unsigned i = 0; i < a->vec; i++) {
 		struct inst_elem *e = &a->elem[i];
 
@@ -111,10 +117,9 @@ static unsigned plan_load(struct planner *p, struct inst_access *a)
 		for (unsigned j = 0; j < a->vec; j++)
 			twice |= j != i && a->elem[j].op.kind == PTX_OPND_REG &&
 				 a->elem[j].op.reg == e->op.reg;
-		unsigned bits = reg_bits(p->cx, &e->op);
-		if (twice || bits < 16)
+		/* All elements are re-read in one size: registers of another one are left out. */
+		if (twice || a->bits < 16 || reg_bits(p->cx, &e->op) != a->bits)
 			continue;
-		a->bits = (uint8_t)bits;
 		flow_demand(p->cx->fl, a->stmt, e->op.reg, &e->demand);
 		if (e->demand.demand == FLOW_DEMAND_DEAD)
 			continue;
@@ -299,8 +304,12 @@ static void note_write(uint32_t reg, bool is_write, void *arg)
 	}
 }
 
-/* A call sequence's braces: the check must not stand between st.param and call. */
-static bool scope_has_call(const struct ptx_stmt *open)
+/*
+ * Braces with declarations of their own: names in there may hide those outside (the check could
+ * not name its registers), and a call's parameters are declared so. Others change nothing: nvcc
+ * puts each half-precision conversion in braces.
+ */
+static bool scope_declares(const struct ptx_stmt *open)
 {
 	unsigned depth = 0;
 
@@ -309,7 +318,7 @@ static bool scope_has_call(const struct ptx_stmt *open)
 			depth++;
 		else if (s->kind == PTX_STMT_CLOSE && --depth == 0)
 			return false;
-		else if (s->kind == PTX_STMT_INST && (s->form->effects & PTX_EFF_CALL))
+		else if (depth == 1 && (s->kind == PTX_STMT_REG || s->kind == PTX_STMT_VAR))
 			return true;
 	}
 	return false;
@@ -347,6 +356,7 @@ static void plan_inst(struct planner *p, struct ptx_stmt *s)
 void inst_plan_function(struct inst_ctx *cx, struct inst_plan *plan)
 {
 	struct planner p = {.cx = cx, .plan = plan};
+	bool declares;
 
 	ptx_each_stmt(cx->f, s)
 	{
@@ -361,12 +371,16 @@ void inst_plan_function(struct inst_ctx *cx, struct inst_plan *plan)
 			close_group(&p, s);
 			break;
 		case PTX_STMT_OPEN:
-			if (scope_has_call(s))
+			declares = scope_declares(s);
+			if (declares)
 				close_group(&p, s);
+			if (p.depth < MAX_DEPTH)
+				p.declares[p.depth] = declares;
 			p.depth++;
 			break;
 		case PTX_STMT_CLOSE:
-			close_group(&p, s);
+			if (p.depth > MAX_DEPTH || p.declares[p.depth - 1])
+				close_group(&p, s);
 			p.depth--;
 			break;
 		default:

@@ -203,6 +203,9 @@ static void set_entry_cap(const struct work *w, struct func *f)
 		return;
 	}
 	f->cap = tool_fit_cap(f->before);
+	unsigned fast = tool_fit_occupancy(f->before);
+	if (f->cap > fast)
+		f->cap = fast;
 	bool is_open = w->job->relocatable && w->has_proto && f->has_call;
 	if (f->cap < REGS_MAX && !is_open)
 		f->maxnreg = f->cap;

@@ -1,0 +1,78 @@
+# case.sh COLLIDER CASE.ptx - instruments one PTX file and compares with what its comments say:
+#   // args: ...          further arguments of `collider instrument`
+#   // expect: LINE       a line of the output; * stands for any text
+#   // expect-not: LINE   no such line
+#   // expect-count: N LINE
+#   // expect-stats: TEXT in the line that --stats prints
+#   // expect-said: TEXT  another line on standard error
+#   // expect-order: A >> B >> C   lines in this order, the first match of each behind the one before
+#   // not-assembled: WHY
+# Every output must assemble for each target that the original assembles for, with calls and
+# without, with --trap.
+collider=$1 case=$2
+name=$(basename "$case")
+. "$(dirname "$0")/lib.sh"
+COLLIDER_VERIFY=1
+export COLLIDER_VERIFY
+
+said() { sed -n "s|^[[:space:]]*// $1: ||p" "$case"; }
+# A pattern with * as an anchored regular expression.
+regex() {
+	printf '%s' "$1" | sed -e 's/[][\.|$(){}+?^]/\\&/g' -e 's/\*/.*/g' -e 's/^/^[[:space:]]*/' -e 's/$/$/'
+}
+
+# shellcheck disable=SC2046
+"$collider" instrument --stats $(said args) "$case" -o "$T/out.ptx" 2>"$T/err" ||
+	fail "exit code $?: $(cat "$T/err")"
+users_part "$T/out.ptx" | numberless >"$T/users"
+
+said expect >"$T/list"
+while IFS= read -r want; do
+	grep -Eq "$(regex "$want")" "$T/users" || fail "no line: $want"
+done <"$T/list"
+said expect-not >"$T/list"
+while IFS= read -r want; do
+	grep -E "$(regex "$want")" "$T/users" >"$T/hit" && fail "unexpected: $(head -1 "$T/hit")"
+done <"$T/list"
+said expect-count >"$T/list"
+while read -r n want; do
+	have=$(grep -Ec "$(regex "$want")" "$T/users")
+	[ "$have" = "$n" ] || fail "found $have times, expected $n: $want"
+done <"$T/list"
+said expect-stats >"$T/list"
+while IFS= read -r want; do
+	grep -Fq "$want" "$T/err" || fail "stats without '$want': $(cat "$T/err")"
+done <"$T/list"
+said expect-said >"$T/list"
+while IFS= read -r want; do
+	grep -Fq "$want" "$T/err" || fail "not said: $want; but: $(cat "$T/err")"
+done <"$T/list"
+said expect-order >"$T/list"
+while IFS= read -r want; do
+	from=1
+	printf '%s\n' "$want" | sed 's/ >> /\
+/g' >"$T/steps"
+	while IFS= read -r step; do
+		at=$(tail -n +$from "$T/users" | grep -En -m1 "$(regex "$step")" | cut -d: -f1)
+		[ -n "$at" ] || { fail "not behind line $from of the user's part: $step ($want)"; break; }
+		from=$((from + at))
+	done <"$T/steps"
+done <"$T/list"
+
+if command -v ptxas >/dev/null && [ -z "$(said not-assembled)" ]; then
+	tried=0
+	for sm in 75 80 86 89 90 90a 100 100a; do
+		sed "s/^\.target sm_[0-9]*[af]*/.target sm_$sm/" "$case" >"$T/in.ptx"
+		ptxas -arch=sm_$sm -o "$T/a.cubin" "$T/in.ptx" >/dev/null 2>&1 || continue
+		tried=$((tried + 1))
+		for args in "" "--call-free --trap"; do
+			# shellcheck disable=SC2086
+			"$collider" instrument $args "$T/in.ptx" -o "$T/b.ptx" 2>"$T/err" ||
+				fail "sm_$sm $args: $(cat "$T/err")"
+			ptxas -arch=sm_$sm -o "$T/b.cubin" "$T/b.ptx" >"$T/err" 2>&1 ||
+				fail "ptxas -arch=sm_$sm ($args): $(head -3 "$T/err")"
+		done
+	done
+	[ $tried -gt 0 ] || fail "the case itself assembles for no target"
+fi
+exit $bad

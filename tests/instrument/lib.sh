@@ -1,0 +1,18 @@
+# lib.sh - what the scripts here share: a scratch folder, failures, the user's part of an output.
+T=$(mktemp -d)
+trap 'rm -rf "$T"' EXIT
+bad=0
+fail() {
+	echo "$name: $*" >&2
+	bad=1
+}
+
+# The output without comments and the report functions.
+users_part() {
+	awk '/^\.(weak|visible|extern) .func __collider_/ { skip = 1 }
+	     !skip && !/^[[:space:]]*\/\// { print }
+	     skip && /^}/ { skip = 0 }' "$1"
+}
+
+# Our registers and labels without their numbers.
+numberless() { sed -e 's/%collider_[0-9][0-9]*/%c/g' -e 's/\$collider_[0-9][0-9]*/$c/g'; }
