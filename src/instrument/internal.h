@@ -41,7 +41,7 @@ struct inst_access {
 	uint8_t vec, width;	 /* elements, bytes of one */
 	uint8_t bits;		 /* size in which elements are compared: 16, 32, 64, 128 */
 	enum ptx_type type;	 /* of the re-read */
-	struct inst_elem elem[INST_MAX_VEC];
+	struct inst_elem *elem;	 /* vec of them */
 	uint32_t site;
 	/* Made when the code is emitted: */
 	struct ptx_opnd addr;  /* for the re-read; its base is a copy */

@@ -167,7 +167,7 @@ static unsigned plan_store(struct planner *p, struct inst_access *a)
 static void set_elements(struct inst_access *a, const struct ptx_opnd *op)
 {
 	if (op->kind == PTX_OPND_VEC) {
-		for (unsigned i = 0; i < op->nsub && i < INST_MAX_VEC; i++)
+		for (unsigned i = 0; i < op->nsub && i < a->vec; i++)
 			a->elem[i].op = op->sub[i];
 	} else {
 		a->elem[0].op = *op;
@@ -200,7 +200,8 @@ static struct inst_access *make_access(struct planner *p, struct ptx_stmt *s)
 	a->space = (enum ptx_space)fm->space;
 	a->vec = fm->vec;
 	a->width = fm->width;
-	for (unsigned i = 0; i < INST_MAX_VEC; i++)
+	a->elem = BASE_NEWN(&cx->scratch, struct inst_elem, a->vec);
+	for (unsigned i = 0; i < a->vec; i++)
 		a->elem[i].was = a->elem[i].now = a->elem[i].spec = a->elem[i].early = PTX_NO_REG;
 	if (a->space == PTX_SPACE_GENERIC) {
 		enum flow_origin o = flow_address_origin(cx->fl, s);

@@ -115,11 +115,9 @@ struct ptx_str ptx_reg_name(const struct ptx_func *f, uint32_t reg)
 uint32_t ptx_new_reg(struct ptx_module *m, struct ptx_func *f, enum ptx_type t)
 {
 	struct ptx_regdecl *d = BASE_NEW(m->arena, struct ptx_regdecl);
-	char *name;
 
 	d->first = ptx_regs_room(m->arena, f, 1, t);
-	name = base_printf(m->arena, "%%collider_%u", d->first);
-	d->name = (struct ptx_str){name, (uint32_t)strlen(name)};
+	d->name = number_name(m->arena, PTX_STR("%collider_"), d->first);
 	d->type = (uint8_t)t;
 	d->vec = 1;
 	d->count = 1;
@@ -163,9 +161,8 @@ void ptx_declare_new_regs(struct ptx_module *m, struct ptx_func *f)
 struct ptx_label *ptx_new_label(struct ptx_module *m, struct ptx_func *f)
 {
 	struct ptx_label *l = BASE_NEW(m->arena, struct ptx_label);
-	char *name = base_printf(m->arena, "$collider_%u", f->nlabels);
 
-	l->name = (struct ptx_str){name, (uint32_t)strlen(name)};
+	l->name = number_name(m->arena, PTX_STR("$collider_"), f->nlabels);
 	l->id = f->nlabels++;
 	return l;
 }

@@ -357,6 +357,26 @@ static struct ptx_opnd fill_subs(const struct emission *em, const struct ptx_opn
 	return r;
 }
 
+/* Operands without holes are shared by all emissions. */
+static bool has_hole(const struct ptx_opnd *op)
+{
+	if (op->kind != PTX_OPND_ADDR && op->kind != PTX_OPND_VEC && op->kind != PTX_OPND_LIST &&
+	    op->kind != PTX_OPND_PAIR)
+		return op->kind == PTX_OPND_HOLE;
+	for (unsigned i = 0; i < op->nsub; i++)
+		if (has_hole(&op->sub[i]))
+			return true;
+	return false;
+}
+
+static bool has_holes(const struct ptx_stmt *s)
+{
+	for (unsigned i = 0; i < s->nops; i++)
+		if (has_hole(&s->ops[i]))
+			return true;
+	return false;
+}
+
 static struct ptx_opnd fill(const struct emission *em, const struct ptx_opnd *op)
 {
 	switch (op->kind) {
@@ -369,7 +389,7 @@ static struct ptx_opnd fill(const struct emission *em, const struct ptx_opnd *op
 	case PTX_OPND_VEC:
 	case PTX_OPND_LIST:
 	case PTX_OPND_PAIR:
-		return fill_subs(em, op);
+		return has_hole(op) ? fill_subs(em, op) : *op;
 	default:
 		return *op;
 	}
@@ -418,9 +438,11 @@ void ptx_emit(const struct ptx_template *t, struct ptx_func *f, struct ptx_stmt 
 		c->line = c->col = 0;
 		c->loc = loc;
 		if (s->kind == PTX_STMT_INST) {
-			c->ops = base_alloc(t->m->arena, sizeof(*c->ops) * (s->nops + 1u));
-			for (unsigned i = 0; i < s->nops; i++)
-				c->ops[i] = fill(&em, &s->ops[i]);
+			if (has_holes(s)) {
+				c->ops = base_alloc(t->m->arena, sizeof(*c->ops) * s->nops);
+				for (unsigned i = 0; i < s->nops; i++)
+					c->ops[i] = fill(&em, &s->ops[i]);
+			}
 			fill_guard(&em, s, c);
 		} else if (s->kind == PTX_STMT_LABEL) {
 			struct ptx_str name = {s->label->name.p + 1, s->label->name.n - 1};
