@@ -459,6 +459,8 @@ void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
 		ptx_insert_before(f, NULL, end);
 	struct ptx_stmt *last = f->last;
 	struct ptx_stmt *top = body_start(f);
+	if (!cx->call_free)
+		inst_emit(cx, top, "params", NT, NH);
 	inst_emit(cx, top, "seed", T(cx->k, KNOB(seed)),
 		  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt)));
 	if (f->is_entry)
