@@ -171,10 +171,11 @@ static void check_record(uint32_t i, uint32_t site)
 	EXPECT(r->site, site);
 	EXPECT(r->kind, 1);
 	EXPECT(r->address, 0x7000);
-	EXPECT(r->was[0], 2501);
-	EXPECT(r->was[1], 1);
-	EXPECT(r->now[0], 32);
-	EXPECT(r->now[1], 7);
+	/* The knobs that the kernel read: rsleep and wsleep, sample and seed. */
+	EXPECT(r->was[0], 2501 | 1ull << 32);
+	EXPECT(r->was[1], 0);
+	EXPECT(r->now[0], 32 | 7ull << 32);
+	EXPECT(r->now[1], 0);
 	EXPECT(r->width, 4);
 	EXPECT(r->thread[0] < 64, 1);
 	EXPECT(r->count > 0 && r->count <= RACE_MUTE_COUNT + (1u << 18), 1);
