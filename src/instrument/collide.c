@@ -354,6 +354,10 @@ static void check_warp(struct inst_ctx *cx, const struct inst_group *g, struct i
 	struct ptx_opnd mask = inst_reg(cx, new_reg(cx, PTX_TYPE_B32));
 	struct ptx_opnd other = inst_reg(cx, new_reg(cx, PTX_TYPE_PRED));
 
+	struct ptx_label *rows = a->rises_with_lane ? ptx_new_label(cx->m, cx->f) : NULL;
+
+	if (rows)
+		inst_emit(cx, at, "warp_rows", NT, H(ptx_opnd_label(rows)));
 	if (base->kind != PTX_OPND_REG) {
 		inst_emit(cx, at, "warp_const", NT, H(mask, other, a->guard));
 	} else {
@@ -369,6 +373,8 @@ static void check_warp(struct inst_ctx *cx, const struct inst_group *g, struct i
 			  H(mask, low, other, a->guard));
 	}
 	branch_cold(cx, g, other, at, a, mask);
+	if (rows)
+		inst_emit_label(cx, at, rows);
 }
 
 static void check_group(struct inst_ctx *cx, const struct inst_group *g)

@@ -38,6 +38,7 @@ struct inst_access {
 	bool needs_private_test; /* generic, origin not known */
 	bool base_changed;	 /* its base register is written before the check */
 	bool guard_changed;	 /* its guard, the same */
+	bool rises_with_lane;	 /* store: affine in tid.x with a stride of at least its width */
 	uint8_t vec, width;	 /* elements, bytes of one */
 	uint8_t bits;		 /* size in which elements are compared: 16, 32, 64, 128 */
 	enum ptx_type type;	 /* of the re-read */

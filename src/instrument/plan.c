@@ -181,6 +181,23 @@ static enum race_access access_kind(const struct ptx_form *fm)
 	return fm->effects & PTX_EFF_NONTEMPORAL ? RACE_ACCESS_NC_LOAD : RACE_ACCESS_LOAD;
 }
 
+/*
+ * Do the addresses of lanes with consecutive tid.x lie at least a store's width apart? Then only the
+ * shape of the block is left to ask at run time (collide.ptxt, warp_rows). Signed strides: falling
+ * addresses do as well.
+ */
+static bool rises_with_lane(const struct inst_ctx *cx, const struct inst_access *a,
+			    const struct ptx_opnd *addr)
+{
+	struct flow_affine f;
+
+	if (addr->sub[0].kind != PTX_OPND_REG)
+		return false;
+	flow_affine_of(cx->fl, a->stmt, &addr->sub[0], &f);
+	int64_t width = (int64_t)a->vec * a->width, stride = f.known ? f.tid[0] : 0;
+	return stride >= width || stride <= -width;
+}
+
 /* The statement as an access to check, or NULL with the reason counted. */
 static struct inst_access *make_access(struct planner *p, struct ptx_stmt *s)
 {
@@ -215,6 +232,8 @@ static struct inst_access *make_access(struct planner *p, struct ptx_stmt *s)
 			o == FLOW_ORIGIN_UNKNOWN && addr->sub[0].kind == PTX_OPND_REG;
 	}
 	set_elements(a, &s->ops[data]);
+	if (a->kind == RACE_ACCESS_STORE)
+		a->rises_with_lane = rises_with_lane(cx, a, addr);
 	unsigned n = a->kind == RACE_ACCESS_STORE ? plan_store(p, a) : plan_load(p, a);
 	if (n)
 		return a;

@@ -211,6 +211,12 @@ static bool parse_directive(struct ptx_parser *ps)
 
 /* ---- labels ---------------------------------------------------------------- */
 
+/* A symbol that may be a label of later text; one that is a variable's has .var instead. */
+static bool is_name(const struct ptx_opnd *o)
+{
+	return o->kind == PTX_OPND_SYM && !(o->flags & PTX_OPND_VAR) && o->name;
+}
+
 static void pend(struct ptx_parser *ps, struct ptx_opnd *o, bool must, struct base_span at)
 {
 	struct ptx_pending pd = {o, o->name, at.line, at.col, must};
@@ -237,7 +243,7 @@ static bool parse_targets(struct ptx_parser *ps, struct ptx_stmt *s, const char 
 	s->targets = base_alloc(ps->a, ps->ops.n * sizeof(struct ptx_opnd));
 	for (uint32_t i = 0; i < s->ntargets; i++) {
 		s->targets[i] = ps->ops.v[i];
-		if (s->targets[i].kind == PTX_OPND_SYM && s->targets[i].name)
+		if (is_name(&s->targets[i]))
 			pend(ps, &s->targets[i], must, at);
 	}
 	return true;
@@ -335,8 +341,7 @@ static bool finish_inst(struct ptx_parser *ps, struct ptx_stmt *s, struct base_s
 		s->ops[i] = ps->ops.v[i];
 	if (ps->is_flow)
 		for (size_t i = 0; i < n; i++)
-			if (s->ops[i].kind == PTX_OPND_SYM && s->ops[i].name &&
-			    !(s->ops[i].flags & PTX_OPND_VAR))
+			if (is_name(&s->ops[i]))
 				pend(ps, &s->ops[i], must, at);
 	return true;
 }
