@@ -206,7 +206,9 @@ static struct inst_access *make_access(struct planner *p, struct ptx_stmt *s)
 	struct ptx_opnd *addr = ptx_address(s);
 	int data = ptx_find_role(s, fm->effects & PTX_EFF_WRITE ? PTX_ROLE_SRC : PTX_ROLE_DST);
 
-	if (!addr || data < 0 || !addr->nsub) {
+	/* A register of a vector type (.reg .v2) is one operand without elements to compare. */
+	if (!addr || data < 0 || !addr->nsub ||
+	    (fm->vec > 1 && s->ops[data].kind != PTX_OPND_VEC)) {
 		cx->stats->unsupported++;
 		inst_unchecked(cx, fm->text, RACE_WHY_UNSUPPORTED, false);
 		return NULL;

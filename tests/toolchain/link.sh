@@ -36,6 +36,17 @@ rc_of 0 "$nvcc" $arch -dc tight.cu
 rc_of 0 "$nvcc" $arch tight.o b.o -o tight
 has tight
 
+# A small kernel alone under -rdc gets a cap below what the report functions take by themselves:
+# they shrink to it, and the kernel keeps its calls instead of the much larger code without.
+cat >small.cu <<'CU'
+__global__ void small(int *p, const int *q) { p[threadIdx.x] = q[threadIdx.x] + 1; }
+CU
+rc_of 0 "$real/bin/nvcc" $arch -rdc=true -cubin small.cu -o was.cubin
+rc_of 0 "$nvcc" $arch -rdc=true -cubin --keep small.cu -o small.cubin
+rc_of 0 "$2" was.cubin small.cubin _Z5smallPiPKi
+sed -n '/entry _Z5small/,$p' small.ptx >text
+grep -q 'call.*__collider_changed' text || fail "expected a kernel that calls __collider_changed"
+
 # Parallel make from an empty cache: one mirror, nothing half-made.
 rm -rf "$XDG_CACHE_HOME/collider"
 cat >Makefile <<MK
