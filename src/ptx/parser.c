@@ -290,6 +290,23 @@ static void parse_items(struct ptx_parser *ps)
 	}
 }
 
+/* A NUL ends every loop of the lexer, so one inside the text would cut it in odd places. */
+static bool has_no_nul(struct ptx_parser *ps, const char *text, size_t size)
+{
+	const char *nul = memchr(text, 0, size);
+	struct base_span at = {1, 1};
+
+	if (!nul)
+		return true;
+	for (const char *p = text; p < nul; p++) {
+		at.col++;
+		if (*p == '\n')
+			at = (struct base_span){at.line + 1, 1};
+	}
+	base_report(ps->sink, BASE_ERROR, ps->file, at, "found a NUL byte, expected text");
+	return false;
+}
+
 struct ptx_module *ptx_parse(struct base_arena *arena, const char *file, const char *text,
 			     size_t size, struct base_sink *sink)
 {
@@ -306,7 +323,7 @@ struct ptx_module *ptx_parse(struct base_arena *arena, const char *file, const c
 	if (size > UINT32_MAX)
 		base_report(sink, BASE_ERROR, file, (struct base_span){0},
 			    "found more than 4 GiB of text, expected less");
-	else if (parse_start(&ps, text))
+	else if (parse_start(&ps, text) && has_no_nul(&ps, text, size))
 		parse_items(&ps);
 	ptx_names_free(&ps);
 	return sink->errors == errors ? m : NULL;
