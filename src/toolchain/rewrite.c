@@ -51,7 +51,7 @@ struct work {
 	size_t size;
 	struct base_arena arena;
 	BASE_VEC(struct func) funcs;
-	bool has_proto;	 /* functions that other objects (or the driver) define */
+	bool has_proto;	 /* functions that other objects define */
 	unsigned maxreg; /* the cap for tool_ptxas, 0: none */
 	bool call_free;
 	struct inst_stats stats;
@@ -103,6 +103,19 @@ static void scan_func(struct work *w, const struct ptx_func *pf)
 	base_vec_push(&w->funcs, f);
 }
 
+/* The functions that every driver brings and that need few registers (PTX interoperability guide,
+ * "System Calls"): printf, assert, malloc and free of a kernel. */
+static bool is_system_call(struct ptx_str name)
+{
+	static const char *const known[] = {"vprintf", "__assertfail", "malloc", "free"};
+
+	for (size_t i = 0; i < BASE_COUNTOF(known); i++) {
+		if (ptx_str_is(name, known[i]))
+			return true;
+	}
+	return false;
+}
+
 /* false when the text is no PTX; the sink says why. */
 static bool scan(struct work *w, struct base_sink *sink)
 {
@@ -113,7 +126,7 @@ static bool scan(struct work *w, struct base_sink *sink)
 		ptx_each_item(m, it)
 		{
 			if (it->kind == PTX_ITEM_FUNC && it->func->is_proto)
-				w->has_proto = true;
+				w->has_proto |= !is_system_call(it->func->name);
 			else if (it->kind == PTX_ITEM_FUNC)
 				scan_func(w, it->func);
 		}
@@ -202,13 +215,13 @@ static void set_entry_cap(const struct work *w, struct func *f)
 		f->cap = f->bound;
 		return;
 	}
-	f->cap = tool_fit_cap(f->before);
+	/* What launches need is a must (cap), what speed asks for is only worth a directive. */
 	unsigned fast = tool_fit_occupancy(f->before);
-	if (f->cap > fast)
-		f->cap = fast;
+	f->cap = tool_fit_cap(f->before);
 	bool is_open = w->job->relocatable && w->has_proto && f->has_call;
-	if (f->cap < REGS_MAX && !is_open)
-		f->maxnreg = f->cap;
+	unsigned wanted = f->cap < fast ? f->cap : fast;
+	if (wanted < REGS_MAX && !is_open)
+		f->maxnreg = wanted;
 }
 
 /* What a device function may use under -rdc. Kernels of other objects may call it, with bounds
