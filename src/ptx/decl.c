@@ -406,8 +406,7 @@ static bool parse_attr(struct ptx_parser *ps, struct ptx_func *f, const char **e
 	if (!read_attr(ps, f, w))
 		return false;
 	ps->l = behind;
-	ptx_lex_until(&ps->l, ".{;", end);
-	return true;
+	return ptx_lex_until(&ps->l, ".{;", end) || ptx_parse_error(ps, "'{', ';' or a directive");
 }
 
 /* Everything up to the '{' or ';'. */
