@@ -116,6 +116,18 @@ void base_arena_free(struct base_arena *a)
 	memset(a, 0, sizeof(*a));
 }
 
+void base_arena_reset(struct base_arena *a)
+{
+	struct base_chunk *kept = a->head;
+
+	if (!kept)
+		return;
+	struct base_arena older = {.head = kept->next};
+	base_arena_free(&older);
+	kept->next = NULL;
+	*a = (struct base_arena){.head = kept, .cur = kept->mem, .end = kept->mem + kept->size};
+}
+
 void base_vec_grow(void **v, size_t *cap, size_t want, size_t elem_size)
 {
 	size_t n = *cap ? *cap * 2 : 8;

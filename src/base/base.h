@@ -51,6 +51,9 @@ char *base_strdup(struct base_arena *a, const char *s);
 char *base_printf(struct base_arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Frees all chunks; the arena is empty and usable again. */
 void base_arena_free(struct base_arena *a);
+/* The same, but the newest chunk is kept for what comes next: fresh memory is cleared by the kernel,
+ * which costs as much as parsing into it. */
+void base_arena_reset(struct base_arena *a);
 
 #define BASE_NEW(arena, type)	  ((type *)base_zalloc((arena), sizeof(type)))
 #define BASE_NEWN(arena, type, n) ((type *)base_zalloc((arena), sizeof(type) * (size_t)(n)))

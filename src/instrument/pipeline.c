@@ -68,7 +68,7 @@ static void one_function(struct inst_ctx *cx, struct ptx_func *f)
 		cx->stats->kernels++;
 	else
 		cx->stats->functions++;
-	base_arena_free(&cx->scratch);
+	base_arena_reset(&cx->scratch);
 }
 
 static int check_target(struct ptx_module *m, const struct inst_options *opt,
