@@ -188,6 +188,12 @@ bool inst_add_sites(struct inst_ctx *cx)
 	size_t size, n;
 	uint64_t hash;
 
+	if (race_sites_count(cx->sites) > RACE_WHAT_SITES) {
+		base_report(cx->sink, BASE_ERROR, cx->m->file, (struct base_span){0, 0},
+			    "found %u accesses to check, expected at most %u in one module",
+			    race_sites_count(cx->sites), RACE_WHAT_SITES);
+		return false;
+	}
 	snprintf(target, sizeof(target), "sm_%u%c", cx->m->sm, cx->m->sm_suffix);
 	if (!race_sites_finish(cx->sites, cx->m->file ? cx->m->file : "", target, &blob, &size,
 			       &hash)) {
