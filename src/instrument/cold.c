@@ -11,8 +11,6 @@
  */
 #include "instrument/internal.h"
 
-#define KNOB(field) inst_num((int64_t)offsetof(struct race_knobs, field))
-
 /* report_inline spells these offsets as numbers. */
 _Static_assert(offsetof(struct race_record, site) == 8, "report_inline");
 _Static_assert(offsetof(struct race_record, kind) == 12, "report_inline");

@@ -14,8 +14,6 @@
 
 #include <string.h>
 
-#define KNOB(field) inst_num((int64_t)offsetof(struct race_knobs, field))
-
 static struct ptx_str bits_suffix(unsigned bits)
 {
 	switch (bits) {
@@ -196,8 +194,6 @@ static void capture_demand(struct inst_ctx *cx, struct inst_access *a, struct in
 		capture_use(cx, a, e, use, use->kind == PTX_STMT_INST ? use->pred : PTX_NO_REG,
 			    use->kind != PTX_STMT_INST || !use->is_pred_not, flush);
 	}
-	for (uint32_t i = 0; i < d->nconds; i++)
-		capture_use(cx, a, e, d->conds[i].at, d->conds[i].pred, d->conds[i].sense, flush);
 	for (uint32_t i = 0; i < d->nconds; i++)
 		capture_use(cx, a, e, d->conds[i].at, d->conds[i].pred, d->conds[i].sense, flush);
 }

@@ -125,6 +125,8 @@ struct ptx_opnd inst_late_opnd(struct inst_ctx *cx, enum inst_late_kind kind, ui
 
 /* emit.c: short ways to use a template. */
 struct ptx_str inst_num(int64_t n); /* valid until 16 more calls */
+/* The offset of a knob, as a template's text. */
+#define KNOB(field) inst_num((int64_t)offsetof(struct race_knobs, field))
 struct ptx_opnd inst_reg(const struct inst_ctx *cx, uint32_t reg);
 struct ptx_opnd inst_int(const struct inst_ctx *cx, int64_t v);
 struct ptx_opnd inst_none(void); /* no guard */
