@@ -1,0 +1,270 @@
+/*
+ * cpu.h - the front header of src/cpu: a CUDA device made of host code.
+ *
+ *   ptx_parse -> cpu_module_load (link, decode) -> cpu_submit (work) -> cpu_wait
+ *
+ * A machine has one or more virtual devices, which share the host's address
+ * space: a global address is a host address, so managed and pinned memory need
+ * no translation. Work (kernels, copies, memsets, host functions) is a graph
+ * of operations: each starts when all it depends on have ended; streams,
+ * events and CUDA graphs are made of that by the caller. Operations that may
+ * run at the same time are interleaved at random by the seed.
+ *
+ * The machine works while some host thread waits for it (cpu_wait and the
+ * like), in that thread; when nobody has called for CPU_GRACE_MS although
+ * there is work, a thread of its own goes on. So a program that only launches
+ * and waits has one schedule per seed, and one that polls memory still ends.
+ *
+ * Every function here may be called from any host thread. Names of CUDA's API
+ * stay out of this room (src/cudart knows them).
+ */
+#ifndef COLLIDER_CPU_H
+#define COLLIDER_CPU_H
+
+#include "base/base.h"
+#include "ptx/ptx.h"
+
+struct cpu_machine;
+struct cpu_module;
+struct cpu_kernel;
+struct cpu_op;
+
+#define CPU_GRACE_MS 200
+
+/* ---- the machine --------------------------------------------------------- */
+
+enum cpu_model { CPU_MODEL_SC, CPU_MODEL_WEAK, CPU_MODEL_A1 };
+
+struct cpu_options {
+	uint64_t seed;
+	unsigned threads; /* host threads that execute blocks; 1: replayable */
+	unsigned devices; /* virtual devices, at least 1 */
+	unsigned sms;	  /* multiprocessors of each; 0: the default (CPU_SMS) */
+	enum cpu_model model;
+	uint64_t memory; /* bytes of each device; 0: the default (CPU_MEMORY) */
+};
+
+#define CPU_SMS		  16u
+#define CPU_MEMORY	  (16ull << 30)
+#define CPU_SM_THREADS	  2048u
+#define CPU_SM_CTAS	  32u
+#define CPU_SHARED_STATIC (48u << 10)  /* shared memory of a block without opting in */
+#define CPU_SHARED_OPTIN  (227u << 10) /* at most */
+#define CPU_SHARED_SM	  (228u << 10)
+#define CPU_WARP	  32u
+#define CPU_CLUSTER_MAX	  16u
+#define CPU_SM_VERSION	  90u /* what the device says it is: 9.0 */
+
+struct cpu_machine *cpu_machine_new(const struct cpu_options *opt);
+/* Waits for nothing: what still runs is dropped. */
+void cpu_machine_free(struct cpu_machine *m);
+/* After fork, in the child: locks and threads of the parent are forgotten, nothing runs. */
+void cpu_machine_forked(struct cpu_machine *m);
+
+/* ---- faults --------------------------------------------------------------- */
+
+enum cpu_fault_kind {
+	CPU_FAULT_NONE,
+	CPU_FAULT_ADDRESS, /* out of bounds, freed, or no memory at all */
+	CPU_FAULT_MISALIGNED,
+	CPU_FAULT_UNSUPPORTED, /* an instruction the device does not execute */
+	CPU_FAULT_TRAP,	       /* trap, brkpt */
+	CPU_FAULT_ASSERT,
+	CPU_FAULT_ILLEGAL,  /* undefined use: bad barrier count, bad mask, bad call target */
+	CPU_FAULT_STACK,    /* call depth or local memory exhausted */
+	CPU_FAULT_DEADLOCK, /* every thread waits and nothing can wake one */
+	CPU_FAULT_RESOURCES /* host memory exhausted */
+};
+
+/* The first fault of a device; it is sticky: later work of the device fails with it. */
+struct cpu_fault {
+	enum cpu_fault_kind kind;
+	char text[512]; /* one line: what, thread, block, kernel, file:line, PTX text */
+};
+
+/* The device's sticky fault (kind NONE if there is none). */
+void cpu_fault_get(struct cpu_machine *m, unsigned device, struct cpu_fault *out);
+void cpu_fault_clear(struct cpu_machine *m, unsigned device);
+
+/* ---- memory (space.c) ------------------------------------------------------ */
+
+enum cpu_mem_kind { CPU_MEM_DEVICE, CPU_MEM_MANAGED, CPU_MEM_HOST, CPU_MEM_MODULE };
+
+struct cpu_mem_info {
+	uint64_t base, bytes;
+	enum cpu_mem_kind kind;
+	unsigned device;
+	uint64_t generation; /* of the allocation; never reused */
+};
+
+/*
+ * Allocates `bytes` (0 gives a distinct address, too), aligned to at least 256, zero only by
+ * chance: fresh memory is filled with a pattern by seed unless the kind is MODULE. Returns NULL
+ * when the device's memory is exhausted. DEVICE memory may be touched by host code only through
+ * copies: the pages are readable and writable, but the caller of the program's API enforces that.
+ */
+void *cpu_mem_alloc(struct cpu_machine *m, unsigned device, uint64_t bytes, enum cpu_mem_kind kind);
+/* Host memory of the program becomes known to the device (pinned). False: overlaps another. */
+bool cpu_mem_register(struct cpu_machine *m, void *p, uint64_t bytes);
+bool cpu_mem_unregister(struct cpu_machine *m, void *p);
+/* False: not the start of a live allocation. Freed memory stays unusable for a while, so that a
+ * later use of it is told. */
+bool cpu_mem_free(struct cpu_machine *m, void *p);
+/* The allocation that holds the address; false: none. */
+bool cpu_mem_find(struct cpu_machine *m, uint64_t addr, struct cpu_mem_info *out);
+void cpu_mem_usage(struct cpu_machine *m, unsigned device, uint64_t *used, uint64_t *total);
+/* May kernels of `device` use memory of `peer`? Off until enabled. */
+void cpu_mem_set_peer(struct cpu_machine *m, unsigned device, unsigned peer, bool is_on);
+
+/* ---- modules (load.c) ------------------------------------------------------- */
+
+/*
+ * Links `n` parsed modules (one, or all objects of an -rdc program), lays out their variables in
+ * the device's memory and decodes their functions. The parsed modules and their text must outlive
+ * the result. An unsupported instruction is no error here: it faults when it is executed. Errors
+ * (undefined symbol, doubly defined symbol, bad initialiser) go to `sink`; returns NULL then.
+ */
+struct cpu_module *cpu_module_load(struct cpu_machine *m, unsigned device,
+				   struct ptx_module *const *parts, unsigned n,
+				   struct base_sink *sink);
+void cpu_module_unload(struct cpu_module *mod);
+
+/* A variable of .global or .const space; false: there is none. The address is writable by the
+ * host while no kernel runs. */
+bool cpu_module_symbol(struct cpu_module *mod, const char *name, uint64_t *addr, uint64_t *bytes);
+/* A .entry function, or NULL. */
+struct cpu_kernel *cpu_module_kernel(struct cpu_module *mod, const char *name);
+/* Calls fn for every .global/.const variable (to find those with a prefix). */
+void cpu_module_each_symbol(struct cpu_module *mod,
+			    void (*fn)(const char *name, uint64_t addr, uint64_t bytes, void *arg),
+			    void *arg);
+
+struct cpu_kernel_info {
+	const char *name;
+	uint32_t regs;		/* estimate of registers a thread would use: 16..255 */
+	uint32_t shared_static; /* bytes */
+	uint32_t local;		/* bytes of a thread */
+	uint32_t consts;	/* bytes of the module's .const variables */
+	uint32_t max_threads;	/* .maxntid or 1024 */
+	uint32_t reqntid[3];	/* 0: not given */
+	uint32_t cluster[3];	/* .reqnctapercluster; 0: not given */
+	uint32_t nparams;
+	bool is_instrumented; /* contains inserted instructions */
+};
+void cpu_kernel_get_info(const struct cpu_kernel *k, struct cpu_kernel_info *out);
+/* Offset and size of parameter i in the parameter block; false: no such parameter. */
+bool cpu_kernel_param(const struct cpu_kernel *k, uint32_t i, uint32_t *offset, uint32_t *bytes);
+/* Whole size of the parameter block. */
+uint32_t cpu_kernel_param_bytes(const struct cpu_kernel *k);
+/* Blocks that fit on one multiprocessor at the same time. */
+uint32_t cpu_kernel_occupancy(const struct cpu_kernel *k, uint32_t threads, uint64_t shared_dyn);
+
+/* ---- work (engine.c) ---------------------------------------------------------- */
+
+struct cpu_launch {
+	struct cpu_kernel *kernel;
+	uint32_t grid[3], block[3], cluster[3]; /* cluster 0,0,0: none asked for by the launch */
+	uint64_t shared_dyn;
+	const void *params; /* cpu_kernel_param_bytes bytes; copied by cpu_submit */
+	bool is_cooperative;
+	bool is_programmatic; /* may start at griddepcontrol.launch_dependents of its predecessor */
+};
+
+/* Up to three dimensions; a 1D copy has height = depth = 1. Pitches in bytes. */
+struct cpu_copy {
+	uint64_t dst, src;
+	uint64_t dst_pitch, src_pitch; /* between rows */
+	uint64_t dst_slice, src_slice; /* between slices */
+	uint64_t width, height, depth; /* bytes, rows, slices */
+	const void *immediate; /* not NULL: `width` bytes, copied by cpu_submit, stand for src */
+};
+
+struct cpu_fill {
+	uint64_t dst, pitch, slice;
+	uint64_t width, height, depth; /* elements, rows, slices */
+	uint32_t value, size;	       /* size of an element: 1, 2, 4 */
+};
+
+enum cpu_work_kind {
+	CPU_WORK_EMPTY, /* a join or an event: ends when all it depends on have ended */
+	CPU_WORK_KERNEL,
+	CPU_WORK_COPY,
+	CPU_WORK_FILL,
+	CPU_WORK_HOST,	     /* calls fn(arg) in a thread of its own */
+	CPU_WORK_WAIT_VALUE, /* until the 4 or 8 bytes at addr compare with value */
+	CPU_WORK_WRITE_VALUE,
+	CPU_WORK_EXTERNAL /* ends when cpu_op_finish is called */
+};
+
+enum cpu_wait_cmp { CPU_WAIT_GEQ, CPU_WAIT_EQ, CPU_WAIT_AND, CPU_WAIT_NOR };
+
+struct cpu_work {
+	enum cpu_work_kind kind;
+	unsigned device;
+	uint32_t stream; /* the caller's number of the stream, for reports and %gridid's order */
+	int priority;	 /* lower is more urgent; the scheduler only leans on it */
+	union {
+		struct cpu_launch launch;
+		struct cpu_copy copy;
+		struct cpu_fill fill;
+		struct {
+			void (*fn)(void *arg);
+			void *arg;
+		} host;
+		struct {
+			uint64_t addr, value;
+			uint32_t size; /* 4 or 8 */
+			enum cpu_wait_cmp cmp;
+		} value;
+	};
+};
+
+/*
+ * Hands over one operation, which starts when the `n` operations in deps (NULL entries are
+ * skipped) have ended. Returns it with a reference that the caller gives back by cpu_op_put. NULL:
+ * a launch that the device refuses (too many threads, too much shared memory, grid of 0, a
+ * cooperative grid that does not fit; *fault says which).
+ */
+struct cpu_op *cpu_submit(struct cpu_machine *m, const struct cpu_work *work,
+			  struct cpu_op *const *deps, size_t n, struct cpu_fault *fault);
+struct cpu_op *cpu_op_get(struct cpu_op *op);
+void cpu_op_put(struct cpu_op *op);
+/* Has it ended (well or not)? Does a bounded amount of the machine's work if it hasn't. */
+bool cpu_op_query(struct cpu_op *op);
+/* Waits for its end, working on the machine meanwhile. */
+void cpu_op_wait(struct cpu_op *op);
+/* Ends a CPU_WORK_EXTERNAL. */
+void cpu_op_finish(struct cpu_op *op);
+/* When it ended, on the machine's clock (ns); 0: not yet. */
+uint64_t cpu_op_time(const struct cpu_op *op);
+/* Waits until the device (or UINT_MAX: every device) has no work left. */
+void cpu_wait_idle(struct cpu_machine *m, unsigned device);
+
+/* What ran, for the report's footer. */
+struct cpu_stats {
+	uint64_t thread_insts, warp_insts; /* executed */
+	uint64_t launches, blocks;
+	uint64_t switches;  /* decisions of the scheduler */
+	bool is_replayable; /* no decision depended on the time of day */
+};
+void cpu_get_stats(struct cpu_machine *m, struct cpu_stats *out);
+/* FNV-1a over all decisions of the scheduler: equal for equal schedules. */
+uint64_t cpu_schedule_hash(struct cpu_machine *m);
+
+/* ---- tensor maps (tensormap.c) -------------------------------------------------- */
+
+/* A 128-byte descriptor, opaque to programs, in our own layout. Types, interleave, swizzle and
+ * out-of-bounds fill are numbered as in the driver API (cuda.h, CUtensorMap*). */
+struct cpu_tensormap_desc {
+	uint32_t type, rank, interleave, swizzle, l2, fill;
+	uint64_t address;
+	uint64_t dims[5], strides[4]; /* strides in bytes of dimensions 1.. */
+	uint32_t box[5], element_strides[5];
+	bool is_im2col;
+	int32_t lower[3], upper[3];
+	uint32_t channels, pixels;
+};
+/* Returns NULL and fills out[128], or says what is wrong with the description. */
+const char *cpu_tensormap_encode(const struct cpu_tensormap_desc *d, void *out);
+
+#endif

@@ -1,0 +1,556 @@
+/*
+ * machine.h - inside src/cpu: the SIMT machine's structures, shared by its files.
+ *
+ *   struct cpu_func   one PTX function, decoded once: an array of struct cpu_inst
+ *   struct cpu_grid   one kernel launch     struct cpu_cluster, cpu_cta: its blocks
+ *   struct cpu_warp   32 lanes              struct cpu_split: lanes that run together
+ *
+ * A register is a *slot*: an array of 32 lanes in the frame of the running
+ * function (a predicate: one word, a bit per lane), so an operation is one loop
+ * that the compiler turns into vector code. Lanes in different functions use
+ * the same frame memory at the same time: frames of equal depth start at the
+ * same place and all functions that can meet share one layout (struct
+ * cpu_layout), so lanes never overlap, and splits can part and merge without
+ * moving registers.
+ */
+#ifndef COLLIDER_CPU_MACHINE_H
+#define COLLIDER_CPU_MACHINE_H
+
+#include <stdatomic.h>
+
+#include "cpu/cpu.h"
+
+struct cpu_warp;
+struct cpu_cta;
+struct cpu_inst;
+struct cpu_worker;
+
+/* ---- address windows ------------------------------------------------------ */
+
+/*
+ * Generic addresses of what is not global lie between 2^47 and 2^48, where no host address is.
+ * Within .shared (32 bits used) an address below CPU_RANK is the block's own, else
+ * (rank + 1) * CPU_RANK + offset is that of block `rank` in the cluster.
+ */
+#define CPU_WIN_SHARED	0x900000000000ull
+#define CPU_WIN_LOCAL	0xa00000000000ull
+#define CPU_WIN_PARAM	0xb00000000000ull /* kernel parameters (cvta.param) */
+#define CPU_WIN_CODE	0xc00000000000ull /* functions whose address is taken */
+#define CPU_WIN_SIZE	0x100000000000ull
+#define CPU_RANK	0x1000000u
+#define CPU_SHARED_BASE 1024u /* first shared address of a program, as on sm_90 */
+
+/* ---- instructions ----------------------------------------------------------- */
+
+/* What executing one instruction means for its split. */
+enum cpu_step {
+	CPU_OK,	   /* go on with the next one */
+	CPU_YIELD, /* the next one, but let others run first */
+	CPU_RETRY, /* nothing was done: execute it again later (a wait that polls) */
+	CPU_MOVED, /* the function changed the splits (pc, masks, states): look again */
+	CPU_FAULTED
+};
+
+/* `mask`: the lanes that execute (guard applied, never 0). Slots are read and written through
+ * w->base; lanes outside of mask keep their values. */
+typedef enum cpu_step cpu_exec(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask);
+
+#define CPU_NOSLOT     0x7fffffffu
+#define CPU_SLOT_CONST 0x80000000u /* byte offset in the function's constants, else in the frame */
+#define CPU_NOPC       UINT32_MAX
+
+enum {
+	CPU_I_GUARD_NOT = 1 << 0,
+	/* Lanes whose guard is false leave first, as a split of their own at pc + 1. Set for all
+	 * that can wait, branch, call or end. */
+	CPU_I_PARTS = 1 << 1,
+	/* Lanes named by the mask in src[gather] (or all of the warp's, for barrier.aligned forms)
+	 * must be here together; the run loop waits for them before it calls fn. */
+	CPU_I_GATHER = 1 << 2,
+	CPU_I_JOIN = 1 << 3,	 /* some divergent branch joins here: merge before executing */
+	CPU_I_INSERTED = 1 << 4, /* of the instrumentation, not the user's */
+	CPU_I_MEMORY = 1 << 5,	 /* accesses memory that others see: a point where threads switch */
+	CPU_I_BACK = 1 << 6	 /* a branch to an earlier place: a point where threads switch */
+};
+
+/* One cache line. */
+struct cpu_inst {
+	cpu_exec *fn;
+	uint32_t dst[2];
+	uint32_t src[4];
+	uint32_t guard;	 /* slot of a predicate, or CPU_NOSLOT */
+	uint16_t flags;	 /* CPU_I_* */
+	uint8_t gather;	 /* index in src of the member mask */
+	uint8_t sub;	 /* the function's own */
+	uint32_t target; /* index of an instruction of the same function */
+	uint32_t join;	 /* where the paths of a branch meet again, or CPU_NOPC */
+	uint64_t imm;	 /* the function's own */
+	const void *aux; /* the function's own (struct cpu_acc, list of slots, ...) */
+};
+_Static_assert(sizeof(struct cpu_inst) == 64, "one cache line");
+
+/* Slots by class, each class contiguous, in this order. Bytes of one slot: */
+enum cpu_class { CPU_PRED, CPU_B16, CPU_B32, CPU_B64, CPU_B128, CPU_CLASSES };
+static const uint16_t cpu_class_bytes[CPU_CLASSES] = {
+	4,   /* uint32_t, a bit per lane */
+	64,  /* uint16_t[32]; 8-bit registers lie here zero-extended */
+	128, /* uint32_t[32] */
+	256, /* uint64_t[32] */
+	512  /* uint64_t[32] low halves, then uint64_t[32] high halves */
+};
+
+struct cpu_layout {
+	uint32_t count[CPU_CLASSES]; /* slots */
+	uint32_t start[CPU_CLASSES]; /* byte offset of each class; 64-byte aligned */
+	uint32_t frame;		     /* bytes of a frame, 64-byte aligned */
+	uint32_t param; /* bytes of the .param area of one lane at one depth, 16-aligned */
+};
+
+struct cpu_func {
+	const char *name; /* NUL-terminated */
+	struct ptx_func *ptx;
+	struct ptx_module *part;
+	struct cpu_module *mod;
+	struct cpu_inst *code;
+	struct ptx_stmt **stmts; /* of each instruction, for messages */
+	uint32_t ninsts;
+	struct cpu_layout *layout;
+	uint8_t *consts; /* slots of constants; 64-byte aligned */
+	uint32_t local;	 /* bytes of .local variables of one thread, 16-aligned */
+	/*
+	 * .param area of a lane at this function's depth: arguments (as declared, each at its
+	 * natural alignment), then results, then the .param variables of the body. Entry functions
+	 * read their arguments from the grid's block instead.
+	 */
+	uint32_t args, rets, own; /* byte offsets where the three parts start */
+	uint64_t address;	  /* in CPU_WIN_CODE */
+	uint32_t max_depth_hint;
+};
+
+/* ---- decode.c: what the binders use ----------------------------------------- */
+
+/*
+ * A binder turns one PTX instruction into struct cpu_inst: it sets fn and the fields that fn
+ * reads. Guard, flags GUARD_NOT and INSERTED are set by decode.c already. Returns:
+ */
+enum cpu_bound {
+	CPU_BOUND,
+	CPU_NOT_MINE, /* another binder's opcode */
+	CPU_BAD /* ours, but not executable: cpu_dec_unsupported has been called, or will be */
+};
+struct cpu_dec; /* one function being decoded */
+typedef enum cpu_bound cpu_binder(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in);
+
+/* The slot of an operand read as type t: a register's slot, or a constant's (integer, float,
+ * address of a variable, WARP_SZ ...), broadcast in the class that t's size asks for. A special
+ * register in any other place than mov is first read into a temporary by an instruction that is
+ * put before. */
+uint32_t cpu_dec_src(struct cpu_dec *d, const struct ptx_opnd *op, enum ptx_type t);
+/* The slot that an operand writes; CPU_NOSLOT for the sink `_`. */
+uint32_t cpu_dec_dst(struct cpu_dec *d, const struct ptx_opnd *op);
+/* Bytes of the register behind an operand (1, 2, 4, 8, 16; predicate 0), or of t for constants:
+ * ld, st, cvt and others accept registers wider than their type. */
+unsigned cpu_dec_bytes(struct cpu_dec *d, const struct ptx_opnd *op, enum ptx_type t);
+bool cpu_dec_is_not(const struct ptx_opnd *op); /* !p as an operand */
+/* A constant of our own, broadcast. */
+uint32_t cpu_dec_const(struct cpu_dec *d, uint64_t value, enum cpu_class cls);
+/* A temporary slot, live in this one instruction only. */
+uint32_t cpu_dec_temp(struct cpu_dec *d, enum cpu_class cls);
+/* Memory that lives as long as the code, zeroed. */
+void *cpu_dec_alloc(struct cpu_dec *d, size_t bytes);
+/* An address operand: base slot (64-bit, 32-bit, or CPU_NOSLOT when constant) and offset. */
+struct cpu_addr {
+	uint32_t base;	   /* slot or CPU_NOSLOT */
+	bool is_base32;	   /* the base is a 32-bit register: zero-extended */
+	bool is_local_var; /* the address counts from the frame of .local variables (fp) */
+	bool is_param;	   /* .param: an offset in the parameter block or area */
+	int64_t off;	   /* variables' addresses are in here */
+};
+struct cpu_addr cpu_dec_addr(struct cpu_dec *d, const struct ptx_stmt *s,
+			     const struct ptx_opnd *op);
+/* Makes the instruction one that faults with this reason; returns CPU_BAD. */
+enum cpu_bound cpu_dec_unsupported(struct cpu_dec *d, struct cpu_inst *in, const char *why);
+struct cpu_func *cpu_dec_func(struct cpu_dec *d);
+
+/*
+ * The binders, in the order in which they are asked. Files whose name starts with op_ are
+ * compiled twice, for x86-64-v3 and for the baseline, and must name their binder by this macro.
+ */
+#ifdef CPU_ISA_SUFFIX
+#define CPU_ISA_PASTE_(a, b) a##b
+#define CPU_ISA_PASTE(a, b)  CPU_ISA_PASTE_(a, b)
+#define CPU_BINDER(name)     CPU_ISA_PASTE(cpu_bind_##name, CPU_ISA_SUFFIX)
+#endif
+#define CPU_OP_BINDERS(B)                                                                          \
+	B(int)	 /* op_int.c: integer arithmetic, extended precision, bit fields, dp */            \
+	B(logic) /* op_logic.c: logic, shifts, lop3, shf, prmt, mov, selp, slct, cvta, isspacep */ \
+	B(compare) /* op_compare.c: setp, set, testp of integers and f32/f64, predicates */        \
+	B(video)   /* op_video.c */                                                                \
+	B(float)   /* op_float.c: f32, f64 arithmetic */                                           \
+	B(approx)  /* op_approx.c: sin, cos, ex2, lg2, tanh, .approx, .full */                     \
+	B(half)	   /* op_half.c: f16, bf16, packed, mixed precision, their setp/set/min/max */     \
+	B(cvt)	   /* op_cvt.c: cvt, cvt.pack, szext */
+#define CPU_BINDERS(B)                                                                             \
+	B(memory)  /* memory.c: ld, st, ldu, prefetch, discard, ... */                             \
+	B(atomic)  /* atomic.c: atom, red, multimem refused */                                     \
+	B(control) /* control.c: bra, brx, call, ret, exit, trap, brkpt, nanosleep, pmevent ... */ \
+	B(barrier) /* barrier.c: bar, barrier, barrier.cluster, bar.warp.sync, griddepcontrol */   \
+	B(collective) /* collective.c: shfl, vote, match, redux, elect, activemask */              \
+	B(special)    /* special.c: mov from a special register */                                 \
+	B(async)      /* async.c: cp.async, bulk, tensor copies, st.async, red.async, groups */    \
+	B(mbarrier)   /* mbarrier.c */                                                             \
+	B(matrix)     /* matrix.c: ldmatrix, stmatrix, movmatrix, mma, wmma */
+
+/* ---- the grid ------------------------------------------------------------------- */
+
+struct cpu_grid {
+	struct cpu_machine *m;
+	struct cpu_op *op;
+	struct cpu_kernel *kernel;
+	struct cpu_func *func;
+	const uint8_t *params; /* parameter block */
+	uint32_t nparam_bytes;
+	unsigned device;
+	uint64_t id;				/* %gridid, from 1 */
+	uint32_t grid[3], block[3], cluster[3]; /* cluster 1,1,1 when there is none */
+	uint32_t nthreads, nwarps;		/* of one block */
+	uint32_t shared_static, shared_dyn;
+	uint64_t nblocks, started, ended;
+	bool is_cooperative, has_cluster;
+	struct cpu_grid_priv *priv; /* engine.c's own */
+};
+
+struct cpu_cluster {
+	struct cpu_grid *grid;
+	uint32_t size; /* blocks */
+	uint32_t id[3];
+	struct cpu_cta *ctas[CPU_CLUSTER_MAX];
+	struct cpu_cluster_barrier *barrier; /* barrier.c */
+};
+
+#define CPU_BARRIERS 16
+
+struct cpu_cta {
+	struct cpu_grid *grid;
+	struct cpu_cluster *cluster; /* never NULL */
+	uint32_t rank;		     /* in the cluster */
+	uint32_t id[3];
+	uint64_t linear; /* ctaid.x + ... */
+	uint32_t sm;
+	uint8_t *shared; /* what address CPU_SHARED_BASE is; shared_bytes long */
+	uint32_t shared_bytes;
+	struct cpu_warp *warps;
+	uint32_t nwarps, nlive;	       /* warps with a lane that has not exited */
+	struct cpu_barriers *barriers; /* barrier.c */
+	struct cpu_async *async;       /* async.c: copies in flight, NULL when none was issued */
+	struct cpu_l1 *l1;	       /* weak model: the block's cache; NULL otherwise */
+	uint32_t *local_top;	       /* nothing of ours: reserved */
+};
+
+enum cpu_split_state {
+	CPU_SPLIT_FREE,
+	CPU_SPLIT_READY,
+	CPU_SPLIT_SLEEP,   /* until w->..clock reaches .wake */
+	CPU_SPLIT_BARRIER, /* barrier.c wakes it */
+	CPU_SPLIT_GATHER,  /* waits for the other lanes of its member mask */
+	CPU_SPLIT_JOIN	   /* waits, for a bounded time, for others to merge with */
+};
+
+/* Lanes of a warp that execute together. */
+struct cpu_split {
+	uint32_t mask;
+	uint8_t state; /* enum cpu_split_state */
+	uint8_t reserved;
+	uint16_t depth; /* of calls; frame number */
+	struct cpu_func *func;
+	uint32_t pc;	  /* index in func->code */
+	uint32_t members; /* GATHER: the lanes it waits for */
+	uint64_t wake;	  /* SLEEP, JOIN: on the machine's clock */
+	uint64_t aux;	  /* barrier.c, collective.c */
+};
+
+struct cpu_return {
+	struct cpu_func *func;
+	uint32_t pc;
+};
+
+struct cpu_warp {
+	uint8_t *base[2]; /* frame of the current split, constants of its function */
+	struct cpu_split *cur;
+	struct cpu_cta *cta;
+	struct cpu_grid *grid;
+	struct cpu_worker *worker; /* that executes it at the moment */
+	uint32_t index;		   /* in the block; %warpid */
+	uint32_t lanes;		   /* that exist (the last warp may be short) */
+	uint32_t exited;
+	uint32_t nsplits;
+	struct cpu_split split[CPU_WARP];
+	uint32_t carry; /* CC.CF, a bit per lane */
+	/* By depth: registers, return addresses, .param areas, frames of .local variables. */
+	uint8_t *frames;
+	uint32_t depth_cap;
+	struct cpu_return (*ret)[CPU_WARP];
+	uint8_t *params;	  /* [depth][lane][layout->param] */
+	uint32_t (*fp)[CPU_WARP]; /* local address of the frame, by depth and lane */
+	uint32_t sp[CPU_WARP];	  /* local address of the next free byte */
+	uint8_t *local;		  /* 32 stacks of local_stride bytes; pages come when touched */
+	uint32_t local_stride;
+	struct cpu_store_buffer *stores; /* weak model: of each lane; NULL otherwise */
+	void *priv;			 /* warp.c's own */
+};
+
+/* One host thread that executes warps. */
+struct cpu_worker {
+	struct cpu_machine *m;
+	uint64_t rng;	/* state of cpu_random */
+	uint64_t clock; /* ns of the machine, advanced as warps execute */
+	uint64_t warp_insts, thread_insts;
+	struct cpu_warp *warp; /* being executed */
+	void *priv;
+};
+
+/* splitmix64; every decision of the schedule draws from here. */
+static inline uint64_t cpu_random(struct cpu_worker *k)
+{
+	uint64_t z = (k->rng += 0x9e3779b97f4a7c15ull);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+	return z ^ (z >> 31);
+}
+
+/* Uniform in 0..n-1 (n > 0). */
+static inline uint32_t cpu_random_below(struct cpu_worker *k, uint32_t n)
+{
+	return (uint32_t)(((cpu_random(k) >> 32) * n) >> 32);
+}
+
+struct cpu_machine {
+	struct cpu_options opt;
+	struct cpu_space *space;   /* space.c */
+	struct cpu_engine *engine; /* engine.c */
+	struct cpu_heap *heap;	   /* syscalls.c: device malloc */
+	_Atomic uint64_t grids;	   /* the last %gridid */
+};
+
+/* ---- slots ------------------------------------------------------------------------ */
+
+static inline void *cpu_slot(struct cpu_warp *w, uint32_t ref)
+{
+	return w->base[ref >> 31] + (ref & ~CPU_SLOT_CONST);
+}
+
+static inline uint16_t *cpu_u16(struct cpu_warp *w, uint32_t ref)
+{
+	return (uint16_t *)cpu_slot(w, ref);
+}
+
+static inline uint32_t *cpu_u32(struct cpu_warp *w, uint32_t ref)
+{
+	return (uint32_t *)cpu_slot(w, ref);
+}
+
+static inline uint64_t *cpu_u64(struct cpu_warp *w, uint32_t ref)
+{
+	return (uint64_t *)cpu_slot(w, ref);
+}
+
+static inline float *cpu_f32(struct cpu_warp *w, uint32_t ref)
+{
+	return (float *)cpu_slot(w, ref);
+}
+
+static inline double *cpu_f64(struct cpu_warp *w, uint32_t ref)
+{
+	return (double *)cpu_slot(w, ref);
+}
+
+static inline uint32_t *cpu_pred(struct cpu_warp *w, uint32_t ref)
+{
+	return (uint32_t *)cpu_slot(w, ref);
+}
+
+/* Writes the lanes of `mask` of a predicate. */
+static inline void cpu_set_pred(struct cpu_warp *w, uint32_t ref, uint32_t value, uint32_t mask)
+{
+	if (ref != CPU_NOSLOT) {
+		uint32_t *p = cpu_pred(w, ref);
+		*p = (*p & ~mask) | (value & mask);
+	}
+}
+
+/*
+ * For each lane l of mask: statement. The full warp is a loop of its own, without the test, so
+ * that it becomes plain vector code; lanes are independent of each other (slots that are read and
+ * written are the same or disjoint), which the pragma tells.
+ */
+#if defined(__clang__)
+#define CPU_VECTORIZE _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define CPU_VECTORIZE _Pragma("GCC ivdep")
+#endif
+#define CPU_LANES(l, mask, ...)                                                                    \
+	do {                                                                                       \
+		if ((mask) == UINT32_MAX) {                                                        \
+			CPU_VECTORIZE                                                              \
+			for (unsigned l = 0; l < CPU_WARP; l++) {                                  \
+				__VA_ARGS__;                                                       \
+			}                                                                          \
+		} else {                                                                           \
+			CPU_VECTORIZE                                                              \
+			for (unsigned l = 0; l < CPU_WARP; l++) {                                  \
+				if ((mask) >> l & 1u) {                                            \
+					__VA_ARGS__;                                               \
+				}                                                                  \
+			}                                                                          \
+		}                                                                                  \
+	} while (0)
+/* The same without vector code, in the order of lanes: for memory and what has side effects. */
+#define CPU_EACH_LANE(l, mask)                                                                     \
+	for (uint32_t l##_left = (mask), l = 0;                                                    \
+	     l##_left && (l = (uint32_t)__builtin_ctz(l##_left), 1); l##_left &= l##_left - 1)
+
+/* ---- faults (fault.c) ---------------------------------------------------------------- */
+
+/* Ends the grid: the first fault of the device is kept, with thread `lane` of w, block, kernel,
+ * file, line and the instruction's text. Returns CPU_FAULTED. */
+enum cpu_step cpu_fault(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
+			enum cpu_fault_kind kind, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+/* The same from a copy or fill of the host, `op`. */
+void cpu_fault_op(struct cpu_machine *m, unsigned device, struct cpu_op *op,
+		  enum cpu_fault_kind kind, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+/* tid of a lane. */
+void cpu_lane_tid(const struct cpu_warp *w, unsigned lane, uint32_t tid[3]);
+
+/* ---- memory.c, space.c, model.c: accesses -------------------------------------------- */
+
+enum cpu_acc_kind { CPU_ACC_LOAD, CPU_ACC_STORE, CPU_ACC_ATOMIC };
+
+/* What is known of an access when it is decoded. */
+struct cpu_acc {
+	uint8_t kind; /* enum cpu_acc_kind */
+	uint8_t space; /* enum ptx_space: GENERIC, GLOBAL, SHARED, SHARED_CLUSTER, LOCAL, CONST, PARAM */
+	uint8_t sem, scope, proxy; /* enum ptx_* */
+	bool is_nc;		   /* ld.nc */
+	uint8_t width;		   /* bytes of an element */
+	uint8_t vec;		   /* elements */
+};
+
+/* The 32 addresses of an address operand (only the lanes of mask are filled). */
+void cpu_addresses(struct cpu_warp *w, const struct cpu_addr *a, uint32_t mask,
+		   uint64_t addr[CPU_WARP]);
+
+/*
+ * Where the bytes of an access of lane `lane` lie on the host: space is decoded (generic too),
+ * bounds and alignment (to `align`, 0: none) are checked. NULL: a fault was raised. `is_write`
+ * refuses const and parameter memory. Memory models are not asked: the pointer is the memory
+ * itself, valid until the lane's next instruction. Atomics and async copies use this.
+ */
+uint8_t *cpu_resolve(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
+		     enum ptx_space space, uint64_t addr, uint64_t bytes, uint32_t align,
+		     bool is_write);
+/* Of a running copy that has no warp any more: `cta` may be NULL (global only). NULL: fault raised
+ * against the copy's grid. */
+uint8_t *cpu_resolve_async(struct cpu_cta *cta, const struct cpu_inst *in, enum ptx_space space,
+			   uint64_t addr, uint64_t bytes, uint32_t align, bool is_write);
+/* Is a generic address in that space, as seen by the warp's block (isspacep)? */
+bool cpu_is_space(struct cpu_warp *w, uint64_t addr, enum ptx_space space);
+
+/*
+ * Loads or stores `bytes` per lane as the memory model says: data of lane l at
+ * data + l * bytes. For collective accesses (ldmatrix, wmma.load, ...); ld and st have their own
+ * fast paths to the same rules.
+ */
+enum cpu_step cpu_access(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+			 uint32_t mask, const uint64_t addr[CPU_WARP], uint32_t bytes, void *data);
+
+/* Memory effects of synchronisation: what lanes wrote becomes visible to / stale copies are
+ * dropped for the scope. Fences are both; barriers call release when lanes arrive and acquire when
+ * they leave. Nothing to do in the sc model. */
+void cpu_release(struct cpu_warp *w, uint32_t mask, enum ptx_scope scope);
+void cpu_acquire(struct cpu_warp *w, uint32_t mask, enum ptx_scope scope);
+/* Before an atomic, async or other access that goes to memory past the caches: writes of these
+ * lanes to those bytes are made visible, the block's cached copy is dropped. */
+void cpu_model_bypass(struct cpu_warp *w, unsigned lane, uint8_t *host, uint64_t bytes);
+/* A chance, drawn by seed, that a pending write of a warp reaches memory; by the run loop. */
+void cpu_model_tick(struct cpu_warp *w);
+/* All writes of an ending warp or block become visible. */
+void cpu_model_flush(struct cpu_warp *w);
+void cpu_model_cta_init(struct cpu_cta *cta);
+void cpu_model_cta_free(struct cpu_cta *cta);
+
+/* space.c: the machine's memory. */
+bool cpu_space_init(struct cpu_machine *m);
+void cpu_space_free(struct cpu_machine *m);
+
+/* syscalls.c: functions that CUDA programs call without defining: vprintf, malloc, free,
+ * __assertfail, cudaCGGetIntrinsicHandle... . NULL: not one. Arguments are at `args` in the .param area
+ * of the callee's depth, results at `rets`. Called by control.c with the lanes that call it. */
+typedef enum cpu_step cpu_syscall(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
+				  uint8_t *params, uint32_t stride);
+cpu_syscall *cpu_syscall_find(const char *name, uint32_t *args, uint32_t *rets);
+
+/* ---- warp.c, control.c, barrier.c: execution -------------------------------------------- */
+
+/* Executes the warp for at most `budget` instructions of one ready split; returns false when
+ * nothing of it can run now. */
+bool cpu_warp_run(struct cpu_worker *k, struct cpu_warp *w, uint32_t budget);
+/* Fault, or end of the grid: the warp's lanes are gone. */
+void cpu_warp_exit(struct cpu_warp *w, uint32_t lanes);
+/* Removes `lanes` from the current split into a new one at the given pc; the current one keeps
+ * the rest. */
+struct cpu_split *cpu_split_off(struct cpu_warp *w, uint32_t lanes, uint32_t pc);
+/* Sets base[] from cur. */
+void cpu_warp_focus(struct cpu_warp *w, struct cpu_split *s);
+/* Barrier hooks used by warp.c. */
+void cpu_barrier_lanes_exit(struct cpu_warp *w, uint32_t lanes);
+void cpu_barriers_init(struct cpu_cta *cta);
+void cpu_barriers_free(struct cpu_cta *cta);
+void cpu_cluster_barrier_init(struct cpu_cluster *c);
+void cpu_cluster_barrier_free(struct cpu_cluster *c);
+
+/* ---- async.c: copies as actors of their own ------------------------------------------------ */
+
+/* Copies in flight of this block? */
+bool cpu_async_pending(const struct cpu_cta *cta);
+/* Does a piece of one copy, chosen by seed; false when there is none. The engine calls it between
+ * the turns of warps. */
+bool cpu_async_step(struct cpu_worker *k, struct cpu_cta *cta);
+/* The block ends: its copies are finished first (global) or dropped (its own shared memory). */
+void cpu_async_free(struct cpu_cta *cta);
+
+/* mbarrier.c: completes `bytes` of transactions on the mbarrier at a shared address, for async.c. */
+enum cpu_step cpu_mbarrier_complete(struct cpu_cta *cta, const struct cpu_inst *in, uint64_t addr,
+				    uint32_t bytes);
+
+/* ---- engine.c ------------------------------------------------------------------------------ */
+
+bool cpu_engine_init(struct cpu_machine *m);
+void cpu_engine_free(struct cpu_machine *m);
+/* The device's first fault is set by fault.c through this. Thread-safe. */
+void cpu_engine_fault(struct cpu_machine *m, unsigned device, const struct cpu_fault *f);
+/* The launch's programmatic dependents may start (griddepcontrol.launch_dependents). */
+void cpu_engine_launch_dependents(struct cpu_grid *g);
+/* May griddepcontrol.wait go on: have all grids before this one ended? */
+bool cpu_engine_dependencies_done(const struct cpu_grid *g);
+
+/* ---- load.c: modules ------------------------------------------------------------------------ */
+
+struct cpu_kernel {
+	struct cpu_module *mod;
+	struct cpu_func *func;
+	struct cpu_kernel_info info;
+	uint32_t nparam_bytes;
+	uint32_t *param_offset, *param_bytes;
+};
+
+/* The function behind an address taken in CPU_WIN_CODE; NULL: there is none. */
+struct cpu_func *cpu_func_at(struct cpu_module *mod, uint64_t address);
+unsigned cpu_module_device(const struct cpu_module *mod);
+
+/* decode.c: makes f->code; called by load.c once all symbols have addresses. */
+bool cpu_decode(struct cpu_func *f, struct base_arena *arena, struct base_sink *sink);
+
+#endif

@@ -1,0 +1,10 @@
+/* op_approx.c - to be written. */
+#include "cpu/machine.h"
+
+cpu_binder CPU_BINDER(approx);
+
+enum cpu_bound CPU_BINDER(approx)(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in)
+{
+	(void)d, (void)s, (void)in;
+	return CPU_NOT_MINE;
+}
