@@ -299,6 +299,13 @@ struct cpu_warp {
 	void *priv;			 /* warp.c's own */
 };
 
+/* The allocation that an instruction used last; true while the map of memory has that version. */
+struct cpu_hit {
+	uint64_t base, bytes, version;
+	uint32_t device;
+};
+#define CPU_HITS 16
+
 /* One host thread that executes warps. */
 struct cpu_worker {
 	struct cpu_machine *m;
@@ -307,6 +314,7 @@ struct cpu_worker {
 	uint64_t warp_insts, thread_insts;
 	struct cpu_warp *warp; /* being executed */
 	void *priv;
+	struct cpu_hit hits[CPU_HITS]; /* resolve.c, by instruction; zero at the start */
 };
 
 /* splitmix64; every decision of the schedule draws from here. */
@@ -331,6 +339,8 @@ struct cpu_machine {
 	struct cpu_engine *engine; /* engine.c */
 	struct cpu_heap *heap;	   /* syscalls.c: device malloc */
 	_Atomic uint64_t grids;	   /* the last %gridid */
+	/* Of the map of memory (space.c): odd while it is being changed. */
+	_Atomic uint64_t space_version;
 };
 
 /* ---- slots ------------------------------------------------------------------------ */
@@ -484,6 +494,10 @@ void cpu_model_cta_free(struct cpu_cta *cta);
 /* space.c: the machine's memory. */
 bool cpu_space_init(struct cpu_machine *m);
 void cpu_space_free(struct cpu_machine *m);
+/* After fork, in the child. */
+void cpu_space_forked(struct cpu_machine *m);
+/* The device heap of malloc and free is made when it is first used; this frees it. */
+void cpu_heap_free(struct cpu_machine *m);
 
 /* syscalls.c: functions that CUDA programs call without defining: vprintf, malloc, free,
  * __assertfail, cudaCGGetIntrinsicHandle... . NULL: not one. Arguments are at `args` in the .param area
