@@ -439,14 +439,22 @@ static rmw_fn *find_fn(const struct ptx_form *f)
 	return NULL;
 }
 
-static const struct ptx_opnd *element(const struct ptx_opnd *op, unsigned e)
+/* The slots of an operand with n elements; false: it has another number. */
+static bool slots_of(struct cpu_dec *d, const struct ptx_opnd *op, enum ptx_type t, bool is_dst,
+		     unsigned n, uint32_t *slots)
 {
-	return op->kind == PTX_OPND_VEC ? &op->sub[e] : op;
-}
+	struct ptx_opnd el[MAX_VEC];
 
-static bool has_elements(const struct ptx_opnd *op, unsigned n)
-{
-	return op->kind == PTX_OPND_VEC ? op->nsub == n : n == 1 || op->kind == PTX_OPND_SINK;
+	if (is_dst && op->kind == PTX_OPND_SINK) {
+		for (unsigned e = 0; e < n; e++)
+			slots[e] = CPU_NOSLOT;
+		return true;
+	}
+	if (cpu_dec_elems(d, op, el, MAX_VEC) != n)
+		return false;
+	for (unsigned e = 0; e < n; e++)
+		slots[e] = is_dst ? cpu_dec_dst(d, &el[e]) : cpu_dec_src(d, &el[e], t);
+	return true;
 }
 
 cpu_binder cpu_bind_atomic;
@@ -465,8 +473,7 @@ enum cpu_bound cpu_bind_atomic(struct cpu_dec *d, const struct ptx_stmt *s, stru
 	bool is_cas = ptx_form_has(f, PTX_MOD_CAS);
 	if (!fn || f->has_unknown_mod || f->vec > MAX_VEC)
 		return cpu_dec_unsupported(d, in, "no such operation or type");
-	if (s->nops < at + 2u + is_cas || !has_elements(&s->ops[at + 1], f->vec) ||
-	    (is_atom && !has_elements(&s->ops[0], f->vec)))
+	if (s->nops < at + 2u + is_cas)
 		return cpu_dec_unsupported(d, in, "operands missing");
 	struct atomic *a = cpu_dec_alloc(d, sizeof(*a));
 	enum ptx_type t = (enum ptx_type)f->types[0];
@@ -482,11 +489,12 @@ enum cpu_bound cpu_bind_atomic(struct cpu_dec *d, const struct ptx_stmt *s, stru
 	a->step = (uint32_t)f->width * f->vec;
 	a->has_dst = is_atom;
 	a->addr = cpu_dec_addr(d, s, &s->ops[at]);
-	for (unsigned e = 0; e < f->vec; e++) {
-		a->dst[e] = is_atom ? cpu_dec_dst(d, element(&s->ops[0], e)) : CPU_NOSLOT;
-		a->b[e] = cpu_dec_src(d, element(&s->ops[at + 1], e), t);
-		a->c[e] = is_cas ? cpu_dec_src(d, element(&s->ops[at + 2], e), t) : CPU_NOSLOT;
-	}
+	for (unsigned e = 0; e < f->vec; e++)
+		a->c[e] = CPU_NOSLOT;
+	if ((is_atom && !slots_of(d, &s->ops[0], t, true, a->n, a->dst)) ||
+	    !slots_of(d, &s->ops[at + 1], t, false, a->n, a->b) ||
+	    (is_cas && !slots_of(d, &s->ops[at + 2], t, false, a->n, a->c)))
+		return cpu_dec_unsupported(d, in, "the number of elements is not that of the form");
 	in->aux = a;
 	in->fn = exec_atomic;
 	in->flags |= CPU_I_MEMORY;

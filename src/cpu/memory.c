@@ -514,14 +514,10 @@ static enum cpu_bound bind_elements(struct cpu_dec *d, struct cpu_inst *in, stru
 				    const struct ptx_opnd *op, enum ptx_type t)
 {
 	bool is_store = m->acc.kind == CPU_ACC_STORE;
-	const struct ptx_opnd *el = op;
-	unsigned n = 1;
+	struct ptx_opnd el[MAX_VEC];
+	unsigned n = cpu_dec_elems(d, op, el, MAX_VEC);
 
-	if (op->kind == PTX_OPND_VEC) {
-		el = op->sub;
-		n = op->nsub;
-	}
-	if (n != m->acc.vec || n > MAX_VEC)
+	if (n != m->acc.vec)
 		return cpu_dec_unsupported(d, in, "the number of elements is not that of the form");
 	m->n = (uint8_t)n;
 	for (unsigned e = 0; e < n; e++) {

@@ -77,22 +77,17 @@ static bool shared_window(struct cpu_cta *cta, uint64_t addr, uint64_t bytes, bo
 static bool param_window(struct cpu_warp *w, uint64_t addr, uint64_t bytes, bool is_write,
 			 struct cpu_window *out)
 {
-	const struct cpu_func *f = w->cur->func;
-	uint64_t limit = f->layout->param;
+	uint64_t limit = w->grid->func->layout->param, at = addr - CPU_PARAM_AREA;
 
-	/* The arguments of the kernel are the grid's, the rest of the area is the lane's. */
-	if (f->ptx->is_entry && addr < f->own) {
-		if (is_write || addr < f->args || addr - f->args > w->grid->nparam_bytes ||
-		    bytes > w->grid->nparam_bytes - (addr - f->args))
-			return false;
-		out->delta = (uint64_t)(uintptr_t)w->grid->params - f->args;
-		return true;
+	if (addr < CPU_PARAM_AREA) {
+		out->delta = (uint64_t)(uintptr_t)w->grid->params;
+		return !is_write && addr <= w->grid->nparam_bytes &&
+		       bytes <= w->grid->nparam_bytes - addr;
 	}
-	if (addr > limit || bytes > limit - addr)
-		return false;
-	out->delta = (uint64_t)(uintptr_t)w->params + (uint64_t)w->cur->depth * CPU_WARP * limit;
+	out->delta =
+		(uint64_t)(uintptr_t)w->params + w->cur->depth * CPU_WARP * limit - CPU_PARAM_AREA;
 	out->stride = limit;
-	return true;
+	return at <= limit && bytes <= limit - at;
 }
 
 static bool local_window(struct cpu_warp *w, uint64_t addr, uint64_t bytes, struct cpu_window *out)
