@@ -544,7 +544,7 @@ bool cpu_space_init(struct cpu_machine *m);
 void cpu_space_free(struct cpu_machine *m);
 /* After fork, in the child. */
 void cpu_space_forked(struct cpu_machine *m);
-/* The device heap of malloc and free is made when it is first used; this frees it. */
+/* The device heap of malloc and free is made when it is first used; cpu_space_free calls this. */
 void cpu_heap_free(struct cpu_machine *m);
 
 /* syscalls.c: functions that CUDA programs call without defining: vprintf, malloc, free,
