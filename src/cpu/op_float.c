@@ -15,8 +15,15 @@ cpu_binder CPU_BINDER(float);
 
 /* ---- f32, to nearest ---------------------------------------------------------------- */
 
-/* One handler: x, y, z are the operands. */
+/* One handler, and what it does to a lane: x, y, z are the operands. */
 #define F32_FN(name, ftz, sat, na, expr)                                                           \
+	static inline uint32_t name##_lane(uint32_t a, uint32_t b, uint32_t c)                     \
+	{                                                                                          \
+		float x = fp_in32(a, ftz), y = fp_in32(b, ftz), z = fp_in32(c, ftz);               \
+                                                                                                   \
+		(void)y, (void)z;                                                                  \
+		return fp_out32(expr, ftz, sat);                                                   \
+	}                                                                                          \
 	static enum cpu_step name(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)    \
 	{                                                                                          \
 		uint32_t *d = cpu_u32(w, in->dst[0]);                                              \
@@ -24,12 +31,7 @@ cpu_binder CPU_BINDER(float);
 		const uint32_t *b = na > 1 ? cpu_u32(w, in->src[1]) : a;                           \
 		const uint32_t *c = na > 2 ? cpu_u32(w, in->src[2]) : a;                           \
                                                                                                    \
-		CPU_LANES(l, mask, {                                                               \
-			float x = fp_in32(a[l], ftz), y = fp_in32(b[l], ftz);                      \
-			float z = fp_in32(c[l], ftz);                                              \
-			(void)y, (void)z;                                                          \
-			d[l] = fp_out32(expr, ftz, sat);                                           \
-		});                                                                                \
+		FP_LANES(l, mask, uint32_t, d, name##_lane(a[l], b[l], c[l]));                     \
 		return CPU_OK;                                                                     \
 	}
 /* The four handlers of an operation and their table, by ftz + 2 * sat. */
@@ -55,6 +57,12 @@ F32_OP(neg, 1, fp_f32(fp_b32(x) ^ 0x80000000u))
 /* ---- f64, to nearest ---------------------------------------------------------------- */
 
 #define F64_OP(name, na, expr)                                                                     \
+	static inline uint64_t name##_f64_lane(uint64_t a, uint64_t b, uint64_t c)                 \
+	{                                                                                          \
+		double x = fp_f64(a), y = fp_f64(b), z = fp_f64(c);                                \
+                                                                                                   \
+		return fp_out64(expr, x, y, z);                                                    \
+	}                                                                                          \
 	static enum cpu_step name##_f64(struct cpu_warp *w, const struct cpu_inst *in,             \
 					uint32_t mask)                                             \
 	{                                                                                          \
@@ -63,10 +71,7 @@ F32_OP(neg, 1, fp_f32(fp_b32(x) ^ 0x80000000u))
 		const uint64_t *b = na > 1 ? cpu_u64(w, in->src[1]) : a;                           \
 		const uint64_t *c = na > 2 ? cpu_u64(w, in->src[2]) : a;                           \
                                                                                                    \
-		CPU_LANES(l, mask, {                                                               \
-			double x = fp_f64(a[l]), y = fp_f64(b[l]), z = fp_f64(c[l]);               \
-			d[l] = fp_out64(expr, x, y, z);                                            \
-		});                                                                                \
+		FP_LANES(l, mask, uint64_t, d, name##_f64_lane(a[l], b[l], c[l]));                 \
 		return CPU_OK;                                                                     \
 	}
 
@@ -151,11 +156,9 @@ static enum cpu_step directed_f64(struct cpu_warp *w, const struct cpu_inst *in,
 		uint32_t *d = cpu_u32(w, in->dst[0]);                                              \
 		const uint32_t *a = cpu_u32(w, in->src[0]), *b = cpu_u32(w, in->src[1]);           \
                                                                                                    \
-		CPU_LANES(l, mask, {                                                               \
-			uint32_t x = ftz ? fp_flush32(a[l]) : a[l];                                \
-			uint32_t y = ftz ? fp_flush32(b[l]) : b[l];                                \
-			d[l] = fp_minmax32(x, y, is_max, is_nan);                                  \
-		});                                                                                \
+		FP_LANES(l, mask, uint32_t, d,                                                     \
+			 fp_minmax32(ftz ? fp_flush32(a[l]) : a[l],                                \
+				     ftz ? fp_flush32(b[l]) : b[l], is_max, is_nan));              \
 		return CPU_OK;                                                                     \
 	}
 
@@ -198,23 +201,33 @@ static enum cpu_step minmax_f32_any(struct cpu_warp *w, const struct cpu_inst *i
 }
 
 /* Of two NaNs the second one, quieted, as DSETP.MIN and the selects behind it do. */
-static enum cpu_step minmax_f64(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+static inline uint64_t minmax_f64_lane(uint64_t x, uint64_t y, bool is_max)
+{
+	bool x_nan = fp_f64(x) != fp_f64(x), y_nan = fp_f64(y) != fp_f64(y);
+	int64_t i = (int64_t)(x ^ (x >> 63 ? 0x7fffffffffffffffull : 0));
+	int64_t j = (int64_t)(y ^ (y >> 63 ? 0x7fffffffffffffffull : 0));
+	uint64_t r = (is_max ? i > j : i < j) ? x : y;
+
+	r = x_nan ? y : r;
+	r = y_nan ? x : r;
+	return (x_nan & y_nan) ? y | FP_QUIET64 : r;
+}
+
+static enum cpu_step min_f64(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	uint64_t *d = cpu_u64(w, in->dst[0]);
 	const uint64_t *a = cpu_u64(w, in->src[0]), *b = cpu_u64(w, in->src[1]);
-	uint64_t turn = in->sub ? UINT64_MAX : 0;
 
-	CPU_LANES(l, mask, {
-		uint64_t x = a[l], y = b[l];
-		bool x_nan = fp_f64(x) != fp_f64(x), y_nan = fp_f64(y) != fp_f64(y);
-		/* Sortable as signed numbers; complemented, the order is reversed. */
-		int64_t i = (int64_t)((x ^ (x >> 63 ? 0x7fffffffffffffffull : 0)) ^ turn);
-		int64_t j = (int64_t)((y ^ (y >> 63 ? 0x7fffffffffffffffull : 0)) ^ turn);
-		uint64_t r = i < j ? x : y;
-		r = x_nan ? y : r;
-		r = y_nan ? x : r;
-		d[l] = (x_nan & y_nan) ? y | FP_QUIET64 : r;
-	});
+	FP_LANES(l, mask, uint64_t, d, minmax_f64_lane(a[l], b[l], false));
+	return CPU_OK;
+}
+
+static enum cpu_step max_f64(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	uint64_t *d = cpu_u64(w, in->dst[0]);
+	const uint64_t *a = cpu_u64(w, in->src[0]), *b = cpu_u64(w, in->src[1]);
+
+	FP_LANES(l, mask, uint64_t, d, minmax_f64_lane(a[l], b[l], true));
 	return CPU_OK;
 }
 
@@ -292,7 +305,7 @@ static enum cpu_bound bind_minmax(struct cpu_dec *d, const struct ptx_stmt *s, s
 
 	in->sub = is_max;
 	if (f->types[0] == PTX_TYPE_F64 && !f->nmods)
-		return fp_bind(d, s, in, PTX_TYPE_F64, 2, minmax_f64);
+		return fp_bind(d, s, in, PTX_TYPE_F64, 2, is_max ? max_f64 : min_f64);
 	if (f->types[0] != PTX_TYPE_F32 ||
 	    !FP_ONLY(f, PTX_MOD_FTZ, PTX_MOD_NAN_PROP, PTX_MOD_XORSIGN, PTX_MOD_ABS))
 		return cpu_dec_unsupported(d, in, "modifier or type of min or max");

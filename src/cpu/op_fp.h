@@ -173,6 +173,37 @@ static inline float fp_fma32(float a, float b, float c)
 #endif
 }
 
+/* ---- lanes -------------------------------------------------------------------- */
+
+/* clang takes a loop of 32 apart before it looks for vectors, unless it is told not to. */
+#if defined(__clang__)
+#define FP_VECTORIZE _Pragma("clang loop vectorize(assume_safety) unroll(disable)")
+#else
+#define FP_VECTORIZE _Pragma("GCC ivdep")
+#endif
+
+/*
+ * d[l] = value for the lanes l of mask. Where some lanes are left out all 32 values are computed,
+ * then blended: floating-point code under a condition is not turned into vector code, as it may
+ * raise flags. The value must be harmless to compute for any bits.
+ */
+#define FP_LANES(l, mask, type, d, value)                                                          \
+	do {                                                                                       \
+		if ((mask) == UINT32_MAX) {                                                        \
+			FP_VECTORIZE                                                               \
+			for (unsigned l = 0; l < CPU_WARP; l++)                                    \
+				(d)[l] = (value);                                                  \
+		} else {                                                                           \
+			type all_[CPU_WARP];                                                       \
+			FP_VECTORIZE                                                               \
+			for (unsigned l = 0; l < CPU_WARP; l++)                                    \
+				all_[l] = (value);                                                 \
+			FP_VECTORIZE                                                               \
+			for (unsigned l = 0; l < CPU_WARP; l++)                                    \
+				(d)[l] = (mask) >> l & 1u ? all_[l] : (d)[l];                      \
+		}                                                                                  \
+	} while (0)
+
 /* ---- minimum and maximum ------------------------------------------------------- */
 
 /* -0 is below +0; of a number and a NaN the number, or NaN with is_nan. */
