@@ -58,6 +58,10 @@ struct mem {
 	static void name##_linear(void *slot, uint8_t *p, size_t step)                             \
 	{                                                                                          \
 		R *r = slot;                                                                       \
+		if (step == sizeof(M) && sizeof(M) == sizeof(R)) {                                 \
+			memcpy(r, p, sizeof(R) * CPU_WARP);                                        \
+			return;                                                                    \
+		}                                                                                  \
 		if (step == sizeof(M)) {                                                           \
 			const M *m = (const M *)(const void *)p;                                   \
 			CPU_VECTORIZE                                                              \
@@ -90,6 +94,10 @@ struct mem {
 	static void name##_linear(void *slot, uint8_t *p, size_t step)                             \
 	{                                                                                          \
 		const R *r = slot;                                                                 \
+		if (step == sizeof(M) && sizeof(M) == sizeof(R)) {                                 \
+			memcpy(p, r, sizeof(R) * CPU_WARP);                                        \
+			return;                                                                    \
+		}                                                                                  \
 		if (step == sizeof(M)) {                                                           \
 			M *m = (M *)(void *)p;                                                     \
 			CPU_VECTORIZE                                                              \
