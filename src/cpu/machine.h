@@ -219,6 +219,8 @@ const struct cpu_call *cpu_dec_call(struct cpu_dec *d, const struct ptx_stmt *s,
 /* Makes the instruction one that faults with this reason; returns CPU_BAD. */
 enum cpu_bound cpu_dec_unsupported(struct cpu_dec *d, struct cpu_inst *in, const char *why);
 struct cpu_func *cpu_dec_func(struct cpu_dec *d);
+/* Does the instruction fault as cpu_dec_unsupported made it? (Statistics, tests.) */
+bool cpu_dec_is_unsupported(const struct cpu_inst *in);
 
 /*
  * The binders, in the order in which they are asked. Files whose name starts with op_ are
