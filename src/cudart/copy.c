@@ -70,8 +70,8 @@ cudaError_t rt_copy_make_3d(struct rt_work *w, const struct cudaMemcpy3DParms *p
 		return cudaErrorInvalidValue;
 	size_t width = p->extent.width;
 	bool has_rows = p->extent.height > 1 || p->extent.depth > 1;
-	if (has_rows && (p->srcPos.x + width > p->srcPtr.pitch ||
-			 p->dstPos.x + width > p->dstPtr.pitch))
+	if (has_rows &&
+	    (p->srcPos.x + width > p->srcPtr.pitch || p->dstPos.x + width > p->dstPtr.pitch))
 		return cudaErrorInvalidPitchValue;
 	if (p->extent.depth > 1 && (p->srcPos.y + p->extent.height > p->srcPtr.ysize ||
 				    p->dstPos.y + p->extent.height > p->dstPtr.ysize))

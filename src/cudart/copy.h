@@ -19,8 +19,8 @@ cudaError_t rt_copy_make_2d(struct rt_work *w, void *dst, size_t dpitch, const v
 			    size_t spitch, size_t width, size_t height, enum cudaMemcpyKind kind);
 cudaError_t rt_copy_make_3d(struct rt_work *w, const struct cudaMemcpy3DParms *p);
 /* 3D of bytes; 1D and 2D are cases of it. */
-cudaError_t rt_fill_make(struct rt_work *w, struct cudaPitchedPtr p, unsigned value,
-			 unsigned size, struct cudaExtent extent);
+cudaError_t rt_fill_make(struct rt_work *w, struct cudaPitchedPtr p, unsigned value, unsigned size,
+			 struct cudaExtent extent);
 
 /* Where the two ends of a copy lie. */
 enum rt_end { RT_END_PAGEABLE, RT_END_PINNED, RT_END_MANAGED, RT_END_DEVICE };

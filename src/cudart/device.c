@@ -68,8 +68,7 @@ static void fill_limits(struct cudaDeviceProp *p, unsigned d)
 	p->memPitch = (size_t)attr(cudaDevAttrMaxPitch, d);
 	p->maxThreadsPerBlock = attr(cudaDevAttrMaxThreadsPerBlock, d);
 	for (int i = 0; i < 3; i++) {
-		p->maxThreadsDim[i] =
-			attr((enum cudaDeviceAttr)(cudaDevAttrMaxBlockDimX + i), d);
+		p->maxThreadsDim[i] = attr((enum cudaDeviceAttr)(cudaDevAttrMaxBlockDimX + i), d);
 		p->maxGridSize[i] = attr((enum cudaDeviceAttr)(cudaDevAttrMaxGridDimX + i), d);
 	}
 	p->totalConstMem = (size_t)attr(cudaDevAttrTotalConstantMemory, d);

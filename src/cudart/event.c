@@ -16,8 +16,7 @@ struct rt_event *rt_event_find(cudaEvent_t e)
 	return rt_handle_is(e, RT_EVENT) ? (struct rt_event *)e : NULL;
 }
 
-/* Takes a reference of `op`; lock held. */
-static void set_op(struct rt_event *e, struct cpu_op *op)
+void rt_event_take(struct rt_event *e, struct cpu_op *op)
 {
 	struct cpu_op *old = e->op;
 
@@ -33,7 +32,7 @@ cudaError_t rt_event_set(cudaEvent_t event, struct cpu_op *op)
 	rt_lock();
 	struct rt_event *e = rt_event_find(event);
 	if (e)
-		set_op(e, op);
+		rt_event_take(e, op);
 	rt_unlock();
 	return e ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }
@@ -44,7 +43,7 @@ void rt_event_push(struct rt_stream *s, struct rt_event *ev, cudaError_t *e)
 	struct cpu_op *op = rt_stream_push(s, &w, NULL, e);
 
 	if (op) {
-		set_op(ev, op);
+		rt_event_take(ev, op);
 		cpu_op_put(op);
 	}
 }
@@ -152,7 +151,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 	struct rt_event *e = rt_event_find(event);
 	if (e) {
 		rt_handle_remove(e);
-		set_op(e, NULL);
+		rt_event_take(e, NULL);
 		base_vec_free(&e->front);
 		free(e);
 	}

@@ -25,6 +25,7 @@
 /* The public functions keep default visibility in a library that hides all else. */
 #pragma GCC visibility push(default)
 #include <cuda_runtime_api.h>
+#include <cuda_profiler_api.h>
 #pragma GCC visibility pop
 
 #include "cpu/cpu.h"
@@ -203,8 +204,8 @@ void rt_stream_deps(struct rt_stream *s, struct rt_ops *deps);
  * when the device refuses. */
 struct cpu_op *rt_stream_push(struct rt_stream *s, const struct rt_work *w,
 			      const struct rt_ops *more, cudaError_t *e);
-/* One operation after exactly `deps`; the stream gives its device, number and priority only. */
-struct cpu_op *rt_op_submit(struct rt_stream *s, const struct rt_work *w,
+/* One operation after exactly `deps`; the stream gives its number and priority only. */
+struct cpu_op *rt_op_submit(struct rt_stream *s, unsigned device, const struct rt_work *w,
 			    const struct rt_ops *deps, cudaError_t *e);
 /* The stream's newest operation is `op` now (a reference is taken). Lock held. */
 void rt_stream_set_last(struct rt_stream *s, struct cpu_op *op);
@@ -237,13 +238,16 @@ cudaError_t rt_copy(void *dst, const void *src, size_t count, enum cudaMemcpyKin
 
 struct rt_event {
 	unsigned flags, device;
-	struct cpu_op *op;	    /* of the last record; NULL: never recorded */
-	struct rt_capture *capture; /* not NULL: the last record was captured, by this capture, ... */
-	uint64_t capture_id;	    /* ... which is alive only while it has this id */
+	struct cpu_op *op; /* of the last record; NULL: never recorded */
+	struct rt_capture
+		*capture;    /* not NULL: the last record was captured, by this capture, ... */
+	uint64_t capture_id; /* ... which is alive only while it has this id */
 	BASE_VEC(struct rt_node *) front; /* ... after these nodes */
 };
 /* The event of a handle, NULL if it is none. Lock held. */
 struct rt_event *rt_event_find(cudaEvent_t e);
+/* The event stands for the operation from now on (a reference is taken). Lock held. */
+void rt_event_take(struct rt_event *e, struct cpu_op *op);
 /* Records at the end of a stream that is not captured. Lock held. */
 void rt_event_push(struct rt_stream *s, struct rt_event *ev, cudaError_t *e);
 /* The entry points. Lock not held. */

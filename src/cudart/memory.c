@@ -86,7 +86,8 @@ void rt_memory_reset(unsigned device)
 	struct rt_block *b, *tmp;
 
 	rt_lock();
-	HASH_ITER (hh, blocks, b, tmp) {
+	HASH_ITER(hh, blocks, b, tmp)
+	{
 		if (b->device == device)
 			rt_block_free(b);
 	}

@@ -130,8 +130,7 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
 	struct callback *c = malloc(sizeof(*c));
 	if (!c)
 		return rt_fail(cudaErrorMemoryAllocation);
-	*c = (struct callback){callback, userData, stream,
-			       rt_stream_device(stream, RT_PER_THREAD)};
+	*c = (struct callback){callback, userData, stream, rt_stream_device(stream, RT_PER_THREAD)};
 	struct rt_work w = {.cpu = {.kind = CPU_WORK_HOST, .host = {run_callback, c}}};
 	cudaError_t e = rt_stream_submit(stream, RT_PER_THREAD, &w, NULL);
 	if (e != cudaSuccess)

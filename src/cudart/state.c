@@ -150,8 +150,8 @@ bool cudart_parse_options(const char *text, struct cpu_options *opt, char *why, 
 		const char *expected = n ? parse_option(s, n, opt) : NULL;
 		if (expected && is_good) {
 			is_good = false;
-			snprintf(why, why_size, "found \"%.*s\", expected %s", (int)(n < 60 ? n : 60), s,
-				 expected);
+			snprintf(why, why_size, "found \"%.*s\", expected %s",
+				 (int)(n < 60 ? n : 60), s, expected);
 		}
 		s += n;
 		s += *s == ',';

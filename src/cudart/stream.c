@@ -182,14 +182,14 @@ static cudaError_t refused(const struct cpu_fault *f)
 	}
 }
 
-struct cpu_op *rt_op_submit(struct rt_stream *s, const struct rt_work *w,
+struct cpu_op *rt_op_submit(struct rt_stream *s, unsigned device, const struct rt_work *w,
 			    const struct rt_ops *deps, cudaError_t *e)
 {
 	struct cpu_work c = w->cpu;
 	struct cpu_fault f = {0};
 	struct host_call *h = NULL;
 
-	c.device = s->device;
+	c.device = device;
 	c.stream = s->id;
 	c.priority = s->priority;
 	if (c.kind == CPU_WORK_HOST) {
@@ -227,7 +227,7 @@ struct cpu_op *rt_stream_push(struct rt_stream *s, const struct rt_work *w,
 	rt_stream_deps(s, &deps);
 	for (size_t i = 0; more && i < more->n; i++)
 		push_op(&deps, more->v[i]);
-	struct cpu_op *op = rt_op_submit(s, w, &deps, e);
+	struct cpu_op *op = rt_op_submit(s, s->device, w, &deps, e);
 	base_vec_free(&deps);
 	if (op)
 		rt_stream_set_last(s, op);
