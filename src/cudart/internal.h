@@ -25,6 +25,7 @@
 /* The public functions keep default visibility in a library that hides all else. */
 #pragma GCC visibility push(default)
 #include <cuda_runtime_api.h>
+#include <cuda_profiler_api.h>
 #pragma GCC visibility pop
 
 #include "cpu/cpu.h"
@@ -49,7 +50,7 @@ struct rt_device {
 	unsigned flags;		   /* cudaSetDeviceFlags */
 	bool is_active;		   /* has a (primary) context: something ran or was allocated */
 	bool is_fault_told;
-	size_t stack_limit, heap_limit, fifo_limit;
+	size_t stack_limit, heap_limit, fifo_limit, l2_limit, fetch_limit;
 	cudaMemPool_t default_pool, pool;
 	bool peer[RT_DEVICES]; /* enabled towards */
 };
@@ -76,8 +77,8 @@ struct rt_thread {
 	uint32_t global_captures; /* begun here, in a mode that forbids unsafe calls */
 };
 struct rt_thread *rt_thread(void);
-
-/* `<<<>>>` needs a stack of its own per thread: link keeps that in its file. */
+/* From now on the thread's default streams end with it. */
+void rt_thread_watch(void);
 
 static inline void rt_lock(void)
 {
@@ -121,6 +122,13 @@ void rt_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 		if (enter_ != cudaSuccess)                                                         \
 			return rt_fail(enter_);                                                    \
 	} while (0)
+
+/* ---- device.c ----------------------------------------------------------------- */
+
+/* At the start, before any other thread can see the device. */
+void rt_device_init(unsigned device);
+/* The value of an attribute; false: there is no such attribute. */
+bool rt_device_attr(enum cudaDeviceAttr attr, unsigned device, int *value);
 
 /* ---- handle.c: handles ------------------------------------------------------ */
 
@@ -184,22 +192,69 @@ cudaError_t rt_stream_submit(cudaStream_t s, bool is_per_thread, const struct rt
 bool rt_stream_is_captured(cudaStream_t s, bool is_per_thread);
 /* The device that work of this stream runs on; the current one if there is no such stream. */
 unsigned rt_stream_device(cudaStream_t s, bool is_per_thread);
-/* The same with the lock held, for a known stream that is not captured. Returns NULL and sets *e
+/* Operations; none of them is owned. */
+struct rt_ops {
+	struct cpu_op **v;
+	size_t n, cap;
+};
+/* Appends what the next operation of the stream has to wait for. Lock held. */
+void rt_stream_deps(struct rt_stream *s, struct rt_ops *deps);
+/* The same as rt_stream_submit with the lock held, for a stream that is not captured, and after
+ * `more` (may be NULL), too. Returns the operation with a reference of the caller, or NULL and *e
  * when the device refuses. */
-struct cpu_op *rt_stream_push(struct rt_stream *s, const struct cpu_work *w, cudaError_t *e);
-/* Submits, joining further operations; graph launches. Lock held. */
-size_t rt_stream_deps(struct rt_stream *s, struct cpu_op **deps, size_t cap);
+struct cpu_op *rt_stream_push(struct rt_stream *s, const struct rt_work *w,
+			      const struct rt_ops *more, cudaError_t *e);
+/* One operation after exactly `deps`; the stream gives its number and priority only. */
+struct cpu_op *rt_op_submit(struct rt_stream *s, unsigned device, const struct rt_work *w,
+			    const struct rt_ops *deps, cudaError_t *e);
+/* The stream's newest operation is `op` now (a reference is taken). Lock held. */
+void rt_stream_set_last(struct rt_stream *s, struct cpu_op *op);
+/* A stream that is not in the handle table yet; in the device's list unless it is the first. Lock
+ * held, or at the start. */
+struct rt_stream *rt_stream_new(unsigned device, unsigned flags, int priority);
+/* cudaDeviceReset: streams other than the default ones are gone. */
+void rt_streams_reset(unsigned device);
+/* Stream priorities go from 0 down to this. */
+#define RT_PRIORITY_MAX (-5)
 /* Waits for an operation and puts it; returns the fault of its device, if any. Lock not held. */
 cudaError_t rt_op_finish(struct cpu_op *op, unsigned device);
 /* After a launch with cudaLaunchAttributeLaunchCompletionEvent or ProgrammaticEvent: the event
  * stands for `op` from now on. */
 cudaError_t rt_event_set(cudaEvent_t event, struct cpu_op *op);
 
+/* ---- memory.c ------------------------------------------------------------------ */
+
+void rt_pools_init(unsigned device);
+/* cudaDeviceReset: frees all memory of the device. */
+void rt_memory_reset(unsigned device);
+
 /* ---- copy.c: for copies to and from symbols ---------------------------------- */
 
 /* One-dimensional copy with CUDA's checks of kinds and ranges, and its rules for when it waits. */
 cudaError_t rt_copy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind,
 		    cudaStream_t s, bool is_per_thread, bool is_async);
+
+/* ---- event.c --------------------------------------------------------------------- */
+
+struct rt_event {
+	unsigned flags, device;
+	struct cpu_op *op; /* of the last record; NULL: never recorded */
+	struct rt_capture
+		*capture;    /* not NULL: the last record was captured, by this capture, ... */
+	uint64_t capture_id; /* ... which is alive only while it has this id */
+	BASE_VEC(struct rt_node *) front; /* ... after these nodes */
+};
+/* The event of a handle, NULL if it is none. Lock held. */
+struct rt_event *rt_event_find(cudaEvent_t e);
+/* The event stands for the operation from now on (a reference is taken). Lock held. */
+void rt_event_take(struct rt_event *e, struct cpu_op *op);
+/* Records at the end of a stream that is not captured. Lock held. */
+void rt_event_push(struct rt_stream *s, struct rt_event *ev, cudaError_t *e);
+/* The entry points. Lock not held. */
+cudaError_t rt_event_record(cudaEvent_t event, cudaStream_t stream, bool is_per_thread,
+			    unsigned flags);
+cudaError_t rt_event_wait(cudaStream_t stream, bool is_per_thread, cudaEvent_t event,
+			  unsigned flags);
 
 /* ---- capture.c ------------------------------------------------------------------ */
 
