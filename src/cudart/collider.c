@@ -67,7 +67,8 @@ static void set_up(struct context *c, unsigned device)
 		return;
 	}
 	c->region->device = (int32_t)device;
-	snprintf(c->region->device_name, sizeof(c->region->device_name), "%s", "Collider CPU device");
+	snprintf(c->region->device_name, sizeof(c->region->device_name), "%s",
+		 "Collider CPU device");
 	struct race_rt *r = aligned_alloc(4096, (sizeof(*r) + 4095) & ~(size_t)4095);
 	if (r) {
 		memset(r, 0, sizeof(*r));
@@ -138,10 +139,10 @@ bool rt_collider_module(unsigned device, struct cpu_module *mod)
 
 /* The kernel's counter; kernels of equal name share one, whatever image they are in. The images'
  * lock is held. */
-static struct race_kernel_count *counter_of(struct rt_kern *k)
+void rt_collider_kernel(struct rt_kern *k)
 {
-	if (k->is_counted)
-		return k->count;
+	if (k->is_counted || !is_open)
+		return;
 	for (struct rt_image *im = rt_image_first(); im && !k->count; im = im->next) {
 		for (struct rt_kern *o = im->kerns; o && !k->count; o = o->next) {
 			if (o->count && im->is_instrumented == k->image->is_instrumented &&
@@ -152,28 +153,21 @@ static struct race_kernel_count *counter_of(struct rt_kern *k)
 	if (!k->count)
 		k->count = race_shm_kernel(k->name, k->image->is_instrumented);
 	k->is_counted = true;
-	return k->count;
 }
 
-void rt_collider_launched(unsigned device, struct rt_kern *k, uint64_t n)
+void rt_collider_launched(unsigned device, struct rt_kern *k)
 {
-	struct race_kernel_count *count;
-
 	if (!is_open)
 		return;
-	rt_images_lock();
-	count = k ? counter_of(k) : NULL;
-	bool is_plain = !k || !k->image->is_instrumented;
-	rt_images_unlock();
-	if (count)
-		__atomic_fetch_add(&count->count, n, __ATOMIC_RELAXED);
+	if (k && k->count)
+		__atomic_fetch_add(&k->count->count, 1, __ATOMIC_RELAXED);
 	pthread_mutex_lock(&lock);
 	struct context *c = context_of(device);
-	atomic_fetch_add(&c->launches, n);
+	atomic_fetch_add(&c->launches, 1);
 	if (c->region) {
-		__atomic_fetch_add(&c->region->host_launches, n, __ATOMIC_RELAXED);
-		if (is_plain)
-			__atomic_fetch_add(&c->region->host_launches_plain, n, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&c->region->host_launches, 1, __ATOMIC_RELAXED);
+		if (!k || !k->image->is_instrumented)
+			__atomic_fetch_add(&c->region->host_launches_plain, 1, __ATOMIC_RELAXED);
 		__atomic_store_n(&c->region->exact, 0, __ATOMIC_RELAXED);
 	}
 	pthread_mutex_unlock(&lock);

@@ -10,9 +10,7 @@
 void rt_collider_start(void);
 /* A module was loaded: writes its knobs, copies its site tables. True: it is instrumented. */
 bool rt_collider_module(unsigned device, struct cpu_module *mod);
-/* `n` launches of a kernel (a cpu_kernel's owner; NULL: unknown) have been submitted. */
-void rt_collider_launched(unsigned device, struct rt_kern *k, uint64_t n);
-/* Something of the device was waited for: brings the region's counts up to date. */
-void rt_collider_synced(unsigned device);
+/* Makes the kernel's counter before its first launch. The images' lock is held. */
+void rt_collider_kernel(struct rt_kern *k);
 
 #endif

@@ -48,20 +48,17 @@ static bool describe(struct cpu_tensormap_desc *d, uint32_t rank, void *address,
 	return true;
 }
 
-CUresult CUDAAPI cuTensorMapEncodeTiled(CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType,
-					cuuint32_t tensorRank, void *globalAddress,
-					const cuuint64_t *globalDim,
-					const cuuint64_t *globalStrides, const cuuint32_t *boxDim,
-					const cuuint32_t *elementStrides,
-					CUtensorMapInterleave interleave,
-					CUtensorMapSwizzle swizzle,
-					CUtensorMapL2promotion l2Promotion,
-					CUtensorMapFloatOOBfill oobFill)
+CUresult CUDAAPI cuTensorMapEncodeTiled(
+	CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType, cuuint32_t tensorRank,
+	void *globalAddress, const cuuint64_t *globalDim, const cuuint64_t *globalStrides,
+	const cuuint32_t *boxDim, const cuuint32_t *elementStrides,
+	CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+	CUtensorMapL2promotion l2Promotion, CUtensorMapFloatOOBfill oobFill)
 {
 	struct cpu_tensormap_desc d;
 
-	if (!boxDim || !describe(&d, tensorRank, globalAddress, globalDim, globalStrides,
-				 elementStrides))
+	if (!boxDim ||
+	    !describe(&d, tensorRank, globalAddress, globalDim, globalStrides, elementStrides))
 		return CUDA_ERROR_INVALID_VALUE;
 	d.type = (uint32_t)tensorDataType;
 	d.interleave = (uint32_t)interleave;
@@ -75,8 +72,8 @@ CUresult CUDAAPI cuTensorMapEncodeTiled(CUtensorMap *tensorMap, CUtensorMapDataT
 CUresult CUDAAPI cuTensorMapEncodeIm2col(
 	CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType, cuuint32_t tensorRank,
 	void *globalAddress, const cuuint64_t *globalDim, const cuuint64_t *globalStrides,
-	const int *pixelBoxLowerCorner, const int *pixelBoxUpperCorner,
-	cuuint32_t channelsPerPixel, cuuint32_t pixelsPerColumn, const cuuint32_t *elementStrides,
+	const int *pixelBoxLowerCorner, const int *pixelBoxUpperCorner, cuuint32_t channelsPerPixel,
+	cuuint32_t pixelsPerColumn, const cuuint32_t *elementStrides,
 	CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
 	CUtensorMapL2promotion l2Promotion, CUtensorMapFloatOOBfill oobFill)
 {
@@ -240,8 +237,7 @@ static CUresult CUDAAPI drv_get_proc(const char *symbol, void **fn, int version,
 /* ---- entry points -------------------------------------------------------------------------------------- */
 
 static cudaError_t get_entry(const char *symbol, void **fn, unsigned version,
-			     unsigned long long flags,
-			     enum cudaDriverEntryPointQueryResult *status)
+			     unsigned long long flags, enum cudaDriverEntryPointQueryResult *status)
 {
 	enum cudaDriverEntryPointQueryResult r;
 

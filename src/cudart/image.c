@@ -162,8 +162,8 @@ cudaError_t rt_image_load(struct rt_image *im, unsigned device, struct cpu_modul
 	if (e != cudaSuccess)
 		return e;
 	if (!im->on[device]) {
-		struct cpu_module *mod = cpu_module_load(rt.m, device, im->parts.v,
-							 (unsigned)im->parts.n, &sink);
+		struct cpu_module *mod =
+			cpu_module_load(rt.m, device, im->parts.v, (unsigned)im->parts.n, &sink);
 		if (!mod) {
 			base_sink_print(&sink, stderr);
 			im->error = cudaErrorInvalidPtx;

@@ -237,10 +237,13 @@ static cudaError_t prepare(const void *func, unsigned device, dim3 grid, dim3 bl
 	struct rt_kern *k = rt_kern_find(func);
 	e = k ? check(k, device, grid, block, shared, shape, &kernel)
 	      : cudaErrorInvalidDeviceFunction;
+	if (e == cudaSuccess)
+		rt_collider_kernel(k);
 	rt_images_unlock();
 	if (e != cudaSuccess)
 		return e;
 	out->func = func;
+	out->kern = k;
 	out->cpu.kind = CPU_WORK_KERNEL;
 	out->cpu.launch = (struct cpu_launch){
 		.kernel = kernel,
@@ -266,14 +269,6 @@ cudaError_t rt_launch_prepare(const void *func, unsigned device, dim3 grid, dim3
 		       : e;
 }
 
-void rt_launch_count(const void *func, unsigned device)
-{
-	rt_images_lock();
-	struct rt_kern *k = rt_kern_find(func);
-	rt_images_unlock();
-	rt_collider_launched(device, k, 1);
-}
-
 static cudaError_t launch(const void *func, const struct config *c, struct rt_shape *shape,
 			  void **args, bool is_per_thread)
 {
@@ -287,8 +282,6 @@ static cudaError_t launch(const void *func, const struct config *c, struct rt_sh
 		return rt_fail(e);
 	e = rt_stream_submit(c->stream, is_per_thread, &w, &op);
 	free((void *)(uintptr_t)w.cpu.launch.params);
-	if (e == cudaSuccess && op)
-		rt_launch_count(func, device);
 	if (e == cudaSuccess && op && shape->event)
 		e = rt_event_set(shape->event, op);
 	if (op)
@@ -296,9 +289,8 @@ static cudaError_t launch(const void *func, const struct config *c, struct rt_sh
 	return rt_fail(e);
 }
 
-static cudaError_t launch_plain(const void *func, dim3 grid, dim3 block, void **args,
-				size_t shared, cudaStream_t stream, bool is_cooperative,
-				bool is_per_thread)
+static cudaError_t launch_plain(const void *func, dim3 grid, dim3 block, void **args, size_t shared,
+				cudaStream_t stream, bool is_cooperative, bool is_per_thread)
 {
 	struct config c = {grid, block, shared, stream};
 	struct rt_shape shape = {.is_cooperative = is_cooperative};
@@ -326,7 +318,8 @@ static cudaError_t launch_config(const cudaLaunchConfig_t *config, const void *f
 /* Declared by nvcc's own headers, for generated code only. */
 RT_API unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared,
 					    struct CUstream_st *stream);
-RT_API cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
+RT_API cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared,
+					      void *stream);
 RT_API cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
 				      size_t shared, cudaStream_t stream);
 RT_API cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,

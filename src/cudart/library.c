@@ -90,7 +90,8 @@ static cudaError_t load(cudaLibrary_t *library, const void *code, size_t size, c
 		e = fill(im, code, size);
 	}
 	if (im && e == cudaErrorNoKernelImageForDevice)
-		rt_say("%s is a cubin: machine code, which the CPU device cannot run; load PTX or a "
+		rt_say("%s is a cubin: machine code, which the CPU device cannot run; load PTX or "
+		       "a "
 		       "fat binary with PTX in it",
 		       where ? where : "a library loaded at run time");
 	if (im && e == cudaSuccess)
@@ -180,8 +181,7 @@ cudaError_t cudaLibraryGetKernel(cudaKernel_t *pKernel, cudaLibrary_t library, c
 }
 
 /* A variable of the library on the current device. */
-static cudaError_t get_variable(void **dptr, size_t *bytes, cudaLibrary_t library,
-				const char *name)
+static cudaError_t get_variable(void **dptr, size_t *bytes, cudaLibrary_t library, const char *name)
 {
 	struct rt_image *im = library_of(library);
 	struct cpu_module *mod;

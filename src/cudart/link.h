@@ -48,18 +48,18 @@ struct rt_var {
 	struct rt_var *next; /* of the image */
 	struct rt_image *image;
 	const char *name;
-	const void *host;    /* address of the host's shadow; managed: of the host's pointer to it */
-	void **managed;	     /* where the address is kept for the host; NULL: not managed */
-	UT_hash_handle hh;   /* by host */
+	const void *host;  /* address of the host's shadow; managed: of the host's pointer to it */
+	void **managed;	   /* where the address is kept for the host; NULL: not managed */
+	UT_hash_handle hh; /* by host */
 	uint64_t size;
 };
 
 struct rt_image {
 	struct rt_image *prev, *next;
-	const void *data; /* fat binary, or NULL */
+	const void *data;		/* fat binary, or NULL */
 	const void *const *relocatable; /* NULL-terminated, or NULL */
-	char *text;	  /* of a library made of plain PTX; malloc'd */
-	void *copy;	  /* of a library's fat binary; malloc'd */
+	char *text;			/* of a library made of plain PTX; malloc'd */
+	void *copy;			/* of a library's fat binary; malloc'd */
 	size_t data_size;
 	const char *where; /* for messages; in the arena */
 	struct base_arena arena;
@@ -117,7 +117,5 @@ struct rt_shape {
 	cudaEvent_t event; /* to be set to the launch; NULL: none */
 };
 cudaError_t rt_shape_read(const cudaLaunchAttribute *attrs, unsigned n, struct rt_shape *out);
-/* Counts a launch in the shared file; for graphs. Images' lock not held. */
-void rt_launch_count(const void *func, unsigned device);
 
 #endif
