@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cudart/collider.h"
 #include "cudart/internal.h"
 
 struct rt_state rt = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -105,7 +106,7 @@ static const char *parse_option(const char *s, size_t n, struct cpu_options *opt
 	if (is_key(s, nkey, "model"))
 		return parse_model(v, nv, &opt->model) ? NULL : "model=sc, weak or a1";
 
-	uint64_t x;
+	uint64_t x = 0;
 	bool is_number = parse_number(v, nv, &x);
 	if (is_key(s, nkey, "seed")) {
 		if (!is_number)
@@ -211,6 +212,7 @@ static void start(void)
 	for (unsigned d = 0; d < rt.ndevices; d++)
 		rt_device_init(d);
 	rt.m = m;
+	rt_collider_start();
 	pthread_atfork(fork_prepare, fork_parent, fork_child);
 }
 
