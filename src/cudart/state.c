@@ -105,7 +105,7 @@ static const char *parse_option(const char *s, size_t n, struct cpu_options *opt
 	if (is_key(s, nkey, "model"))
 		return parse_model(v, nv, &opt->model) ? NULL : "model=sc, weak or a1";
 
-	uint64_t x;
+	uint64_t x = 0;
 	bool is_number = parse_number(v, nv, &x);
 	if (is_key(s, nkey, "seed")) {
 		if (!is_number)
