@@ -237,7 +237,8 @@ struct cpu_func *cpu_dec_func(struct cpu_dec *d);
 	B(float)   /* op_float.c: f32, f64 arithmetic */                                           \
 	B(approx)  /* op_approx.c: sin, cos, ex2, lg2, tanh, .approx, .full */                     \
 	B(half)	   /* op_half.c: f16, bf16, packed, mixed precision, their setp/set/min/max */     \
-	B(cvt)	   /* op_cvt.c: cvt, cvt.pack, szext */
+	B(cvt)	   /* op_cvt.c: cvt, cvt.pack, szext */                                            \
+	B(mma)	   /* op_mma.c: mma, wmma.mma */
 #define CPU_BINDERS(B)                                                                             \
 	B(memory)  /* memory.c: ld, st, ldu, prefetch, discard, ... */                             \
 	B(atomic)  /* atomic.c: atom, red, multimem refused */                                     \
@@ -544,7 +545,7 @@ bool cpu_space_init(struct cpu_machine *m);
 void cpu_space_free(struct cpu_machine *m);
 /* After fork, in the child. */
 void cpu_space_forked(struct cpu_machine *m);
-/* The device heap of malloc and free is made when it is first used; this frees it. */
+/* The device heap of malloc and free is made when it is first used; cpu_space_free calls this. */
 void cpu_heap_free(struct cpu_machine *m);
 
 /* syscalls.c: functions that CUDA programs call without defining: vprintf, malloc, free,
@@ -580,10 +581,6 @@ bool cpu_async_pending(const struct cpu_cta *cta);
 bool cpu_async_step(struct cpu_worker *k, struct cpu_cta *cta);
 /* The block ends: its copies are finished first (global) or dropped (its own shared memory). */
 void cpu_async_free(struct cpu_cta *cta);
-
-/* mbarrier.c: completes `bytes` of transactions on the mbarrier at a shared address, for async.c. */
-enum cpu_step cpu_mbarrier_complete(struct cpu_cta *cta, const struct cpu_inst *in, uint64_t addr,
-				    uint32_t bytes);
 
 /* ---- engine.c ------------------------------------------------------------------------------ */
 

@@ -23,7 +23,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define SPACE_ALIGN   512u
 #define SPACE_GAP     256u
 #define SPACE_KEEP    4096u
 #define SPACE_FILL    (1ull << 20)
@@ -42,7 +41,7 @@ struct range {
 	uint64_t freed; /* number of the free that ended it */
 	uint8_t state, kind;
 	uint8_t is_registered; /* the program's own memory */
-	uint8_t reserved;
+	uint8_t is_heap;       /* by malloc of a kernel */
 	uint32_t device;
 };
 _Static_assert(sizeof(struct range) == 48, "the price in the first comment");
@@ -218,7 +217,7 @@ static void fill(struct cpu_machine *m, const struct range *r)
 
 static bool is_counted(const struct range *r)
 {
-	return r->kind != CPU_MEM_HOST;
+	return r->kind != CPU_MEM_HOST && !r->is_heap;
 }
 
 /* ---- life ---------------------------------------------------------------------- */
@@ -278,6 +277,7 @@ void cpu_space_free(struct cpu_machine *m)
 {
 	struct cpu_space *s = m->space;
 
+	cpu_heap_free(m);
 	if (!s)
 		return;
 	if (s->region)
@@ -293,16 +293,17 @@ void cpu_space_free(struct cpu_machine *m)
 
 /* ---- cpu.h ------------------------------------------------------------------------ */
 
-void *cpu_mem_alloc(struct cpu_machine *m, unsigned device, uint64_t bytes, enum cpu_mem_kind kind)
+static void *allocate(struct cpu_machine *m, struct range r, uint64_t bytes)
 {
 	struct cpu_space *s = m->space;
-	struct range r = {.kind = (uint8_t)kind, .device = device};
 
-	if (bytes > s->region_end - s->region - SPACE_ALIGN || device >= s->ndevices)
+	if (bytes > s->region_end - s->region - CPU_SPACE_ALIGN || r.device >= s->ndevices)
 		return NULL;
-	uint64_t size = (bytes + SPACE_GAP + SPACE_ALIGN - 1) & ~(uint64_t)(SPACE_ALIGN - 1);
+	uint64_t size =
+		(bytes + SPACE_GAP + CPU_SPACE_ALIGN - 1) & ~(uint64_t)(CPU_SPACE_ALIGN - 1);
+	uint64_t *used = &s->used[r.device];
 	begin_change(s);
-	bool is_over = is_counted(&r) && (bytes > s->total || s->used[device] > s->total - bytes);
+	bool is_over = is_counted(&r) && (bytes > s->total || *used > s->total - bytes);
 	if (is_over || atomic_load(&s->n) >= SPACE_MAX - 1 || !(r.base = take(s, size))) {
 		end_change(s);
 		return NULL;
@@ -311,29 +312,30 @@ void *cpu_mem_alloc(struct cpu_machine *m, unsigned device, uint64_t bytes, enum
 	r.limit = r.base + size;
 	r.generation = ++s->generation;
 	if (is_counted(&r))
-		s->used[device] += bytes;
+		*used += bytes;
 	fill(m, &r);
 	insert(s, &r);
 	end_change(s);
 	return (void *)(uintptr_t)r.base;
 }
 
-bool cpu_mem_free(struct cpu_machine *m, void *p)
+static bool release(struct cpu_machine *m, uint64_t base, bool is_heap, uint64_t *bytes)
 {
 	struct cpu_space *s = m->space;
-	uint64_t base = (uint64_t)(uintptr_t)p;
 	bool is_found = false;
 
 	begin_change(s);
 	uint32_t i = upper(s, base);
 	struct range *r = i ? &s->map[i - 1] : NULL;
-	if (r && r->base == base && r->state == LIVE && !r->is_registered) {
+	if (r && r->base == base && r->state == LIVE && !r->is_registered &&
+	    r->is_heap == is_heap) {
 		is_found = true;
+		*bytes = r->end - r->base;
 		r->state = FREED;
 		r->freed = ++s->freed;
 		s->nkept++;
 		if (is_counted(r))
-			s->used[r->device] -= r->end - r->base;
+			s->used[r->device] -= *bytes;
 		drop_pages(r->base, r->limit);
 		/* Half at once, so that the array is not searched at every free. */
 		if (s->nkept > 2 * SPACE_KEEP)
@@ -341,6 +343,18 @@ bool cpu_mem_free(struct cpu_machine *m, void *p)
 	}
 	end_change(s);
 	return is_found;
+}
+
+void *cpu_mem_alloc(struct cpu_machine *m, unsigned device, uint64_t bytes, enum cpu_mem_kind kind)
+{
+	return allocate(m, (struct range){.kind = (uint8_t)kind, .device = device}, bytes);
+}
+
+bool cpu_mem_free(struct cpu_machine *m, void *p)
+{
+	uint64_t bytes;
+
+	return release(m, (uint64_t)(uintptr_t)p, false, &bytes);
 }
 
 bool cpu_mem_register(struct cpu_machine *m, void *p, uint64_t bytes)
@@ -427,6 +441,18 @@ void cpu_space_forked(struct cpu_machine *m)
 	pthread_mutex_init(&s->lock, NULL);
 	if (atomic_load(s->version) & 1)
 		atomic_fetch_add(s->version, 1);
+	cpu_heap_forked(m);
+}
+
+void *cpu_space_heap_alloc(struct cpu_machine *m, unsigned device, uint64_t bytes)
+{
+	return allocate(m, (struct range){.kind = CPU_MEM_DEVICE, .device = device, .is_heap = 1},
+			bytes);
+}
+
+bool cpu_space_heap_free(struct cpu_machine *m, uint64_t addr, uint64_t *bytes)
+{
+	return release(m, addr, true, bytes);
 }
 
 /* ---- space.h ----------------------------------------------------------------------- */
@@ -472,11 +498,11 @@ void cpu_space_explain(struct cpu_machine *m, unsigned device, uint64_t addr, ui
 			 "%llu bytes at offset %llu cross the end of %s allocation of %llu bytes",
 			 (unsigned long long)bytes, (unsigned long long)(addr - r.base),
 			 kinds[r.kind], (unsigned long long)(r.end - r.base));
-	else if (has && addr - r.end < r.end - r.base + SPACE_ALIGN && addr < s->region_end)
+	else if (has && addr - r.end < r.end - r.base + CPU_SPACE_ALIGN && addr < s->region_end)
 		snprintf(out, size, "%llu bytes past the end of %s allocation of %llu bytes%s",
 			 (unsigned long long)(addr - r.end), kinds[r.kind],
 			 (unsigned long long)(r.end - r.base), r.state == FREED ? " (freed)" : "");
-	else if (next.base != UINT64_MAX && next.base - addr <= SPACE_ALIGN)
+	else if (next.base != UINT64_MAX && next.base - addr <= CPU_SPACE_ALIGN)
 		snprintf(out, size, "%llu bytes before %s allocation of %llu bytes",
 			 (unsigned long long)(next.base - addr), kinds[next.kind],
 			 (unsigned long long)(next.end - next.base));

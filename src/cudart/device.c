@@ -250,6 +250,7 @@ cudaError_t cudaDeviceSynchronize(void)
 	unsigned d = rt_thread()->device;
 
 	cpu_wait_idle(rt.m, d);
+	rt_collider_synced(d);
 	return rt_fail(rt_device_error(d));
 }
 
@@ -262,6 +263,7 @@ cudaError_t cudaDeviceReset(void)
 	unsigned d = rt_thread()->device;
 
 	cpu_wait_idle(rt.m, d);
+	rt_collider_synced(d);
 	(void)rt_device_error(d); /* a fault nobody has asked for is told nevertheless */
 	rt_streams_reset(d);
 	rt_modules_reset(d);

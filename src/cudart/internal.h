@@ -41,6 +41,7 @@ struct rt_stream;
 struct rt_event;
 struct rt_capture;
 struct rt_node;
+struct rt_kern;
 
 /* ---- state.c: the process ------------------------------------------------- */
 
@@ -172,6 +173,7 @@ struct rt_work {
 	struct cpu_work cpu; /* device, stream and priority are filled in by rt_stream_submit */
 	/* KERNEL: what the program calls it by (host function or cudaKernel_t), for graphs */
 	const void *func;
+	struct rt_kern *kern; /* KERNEL: who counts the launch (link.h) */
 	uint32_t param_bytes;	       /* KERNEL: of launch.params */
 	enum cudaMemcpyKind copy_kind; /* COPY, for graphs */
 };
@@ -281,6 +283,10 @@ cudaError_t rt_launch_prepare(const void *func, unsigned device, dim3 grid, dim3
 cudaError_t rt_symbol_find(const void *symbol, unsigned device, uint64_t *addr, uint64_t *bytes);
 /* cudaDeviceReset: modules of the device are loaded anew at their next use. */
 void rt_modules_reset(unsigned device);
+/* A kernel was submitted / something of the device was waited for: the shared file of findings is
+ * brought up to date (collider.c). launched: the lock may be held; synced: not. */
+void rt_collider_launched(unsigned device, struct rt_kern *k);
+void rt_collider_synced(unsigned device);
 
 /* ---- refuse.c ------------------------------------------------------------------------ */
 

@@ -49,6 +49,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 			cpu_op_wait(ops.v[i]);
 			cpu_op_put(ops.v[i]);
 		}
+		rt_collider_synced(device);
 		e = rt_device_error(device);
 	}
 	base_vec_free(&ops);

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cudart/collider.h"
 #include "cudart/internal.h"
 
 struct rt_state rt = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -211,6 +212,7 @@ static void start(void)
 	for (unsigned d = 0; d < rt.ndevices; d++)
 		rt_device_init(d);
 	rt.m = m;
+	rt_collider_start();
 	pthread_atfork(fork_prepare, fork_parent, fork_child);
 }
 

@@ -206,6 +206,8 @@ struct cpu_op *rt_op_submit(struct rt_stream *s, unsigned device, const struct r
 	if (!op) {
 		free(h);
 		*e = refused(&f);
+	} else if (c.kind == CPU_WORK_KERNEL) {
+		rt_collider_launched(device, w->kern);
 	}
 	return op;
 }
@@ -264,6 +266,7 @@ cudaError_t rt_op_finish(struct cpu_op *op, unsigned device)
 		cpu_op_wait(op);
 		cpu_op_put(op);
 	}
+	rt_collider_synced(device);
 	return rt_device_error(device);
 }
 
