@@ -28,8 +28,8 @@ static void at_exit(void)
 	if (agent.pid != getpid())
 		return;
 	agent_context_finish(NULL);
-	if (agent_shm_is_own())
-		agent_own_report(agent_shm());
+	if (race_shm_is_own())
+		agent_own_report(race_shm_get());
 }
 
 static void before_fork(void)
@@ -64,9 +64,9 @@ static void after_fork_child(void)
 	agent_context_forget_all();
 	agent_module_reset();
 	agent_launch_reset();
-	agent_shm_disown();
+	race_shm_disown();
 	init_clock(); /* threads that waited do not exist here */
-	__atomic_fetch_add(&agent_shm()->nprocesses, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&race_shm_get()->nprocesses, 1, __ATOMIC_RELAXED);
 	agent_unlock();
 }
 
@@ -112,17 +112,17 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 {
 	enum race_agent_state state;
 
-	if (agent.pid || !agent_shm_open())
+	if (agent.pid || !race_shm_open())
 		return 1;
 	init_clock();
-	__atomic_fetch_add(&agent_shm()->nprocesses, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&race_shm_get()->nprocesses, 1, __ATOMIC_RELAXED);
 	state = agent_subscribe();
-	agent_shm_state(state);
+	race_shm_state(state);
 	if (state != RACE_AGENT_ATTACHED)
 		return 1;
 	agent.pid = getpid();
 	if (atexit(at_exit) != 0)
-		agent_note("no exit handler; counts may be incomplete");
+		race_shm_note("no exit handler; counts may be incomplete");
 	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 	return 1;
 }

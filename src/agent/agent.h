@@ -20,7 +20,7 @@
 
 #include <cuda.h>
 
-#include "race/shm.h"
+#include "race/shm_write.h"
 
 /* ---- driver.c: the driver's functions, found at run time --------------- */
 
@@ -97,31 +97,6 @@ bool agent_wait(const struct timespec *deadline);
 /* Now + seconds, for agent_wait. */
 struct timespec agent_deadline(int seconds);
 uint64_t agent_now_ns(void);
-
-/* ---- shm.c: the shared file --------------------------------------------- */
-
-/* Maps the file of `collider run`, or makes an own one. False (said): there is none. */
-bool agent_shm_open(void);
-struct race_shm *agent_shm(void);
-/* This process made the file, and so must tell what is in it. */
-bool agent_shm_is_own(void);
-/* After fork, in the child. */
-void agent_shm_disown(void);
-void agent_shm_state(enum race_agent_state state);
-/* Next free region or NULL; `number` of the context in this process. */
-struct race_region *agent_shm_region(uint32_t number);
-/*
- * Appends a chunk: `n` bytes of `data`, then `m` of `more` (may be NULL). Returns its payload in
- * the file, 8-byte aligned, or NULL when the heap is full.
- */
-void *agent_shm_chunk(enum race_chunk_kind kind, uint64_t hash, const void *data, size_t n,
-		      const void *more, size_t m);
-/* Is there such a chunk, of any process? */
-bool agent_shm_has(enum race_chunk_kind kind, uint64_t hash);
-/* A line on stderr with "collider: " before it; base_say would allocate. */
-void agent_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* A note for the report and a line on stderr. */
-void agent_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- sites.c ------------------------------------------------------------ */
 

@@ -472,15 +472,17 @@ enum race_agent_state agent_subscribe(void)
 	CUptiResult r;
 
 	if (!lib || !find_functions(lib, &cupti)) {
-		agent_note("libcupti was not found (set COLLIDER_CUPTI to its path); races in this "
-			   "process go unchecked");
+		race_shm_note(
+			"libcupti was not found (set COLLIDER_CUPTI to its path); races in this "
+			"process go unchecked");
 		return RACE_AGENT_NO_CUPTI;
 	}
 	r = cupti.subscribe(&sub, on_callback, NULL);
 	if (r == CUPTI_ERROR_MAX_LIMIT_REACHED ||
 	    r == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
-		agent_note("another tool (profiler, debugger) uses CUPTI in this process; races in "
-			   "it go unchecked");
+		race_shm_note(
+			"another tool (profiler, debugger) uses CUPTI in this process; races in "
+			"it go unchecked");
 		return RACE_AGENT_BUSY;
 	}
 	if (r == CUPTI_SUCCESS && !enable_all(&cupti, sub)) {
@@ -488,7 +490,7 @@ enum race_agent_state agent_subscribe(void)
 		r = CUPTI_ERROR_UNKNOWN;
 	}
 	if (r != CUPTI_SUCCESS) {
-		agent_note(
+		race_shm_note(
 			"cannot subscribe to CUPTI (error %d); races in this process go unchecked",
 			(int)r);
 		return RACE_AGENT_FAILED;

@@ -134,9 +134,10 @@ static enum agent_ctx_state set_up(struct agent_context *c)
 
 	c->copy = malloc(sizeof(*c->copy));
 	if (!c->region || !c->copy) {
-		agent_note(c->copy ? "more than %u contexts; races in the later ones go unchecked"
-				   : "no memory for context %u; races in it go unchecked",
-			   c->copy ? RACE_REGIONS : next_number);
+		race_shm_note(
+			c->copy ? "more than %u contexts; races in the later ones go unchecked"
+				: "no memory for context %u; races in it go unchecked",
+			c->copy ? RACE_REGIONS : next_number);
 		return AGENT_CTX_FAILED;
 	}
 	agent_enter(&g);
@@ -146,8 +147,8 @@ static enum agent_ctx_state set_up(struct agent_context *c)
 		return AGENT_CTX_READY;
 	if (is_fatal(r))
 		mark_dead(c, r);
-	agent_note("cannot set up context %u (%.40s: error %d); races in it go unchecked",
-		   c->region->context, what, (int)r);
+	race_shm_note("cannot set up context %u (%.40s: error %d); races in it go unchecked",
+		      c->region->context, what, (int)r);
 	return AGENT_CTX_FAILED;
 }
 
@@ -283,7 +284,7 @@ struct agent_context *agent_context_get(CUcontext handle)
 		enum agent_ctx_state state;
 
 		c->state = AGENT_CTX_BUILDING;
-		c->region = agent_shm_region(next_number++);
+		c->region = race_shm_region(next_number++);
 		agent_unlock();
 		state = set_up(c);
 		agent_lock();

@@ -71,7 +71,7 @@ bool agent_driver_load(void)
 	s = state;
 	agent_unlock();
 	if (missing)
-		agent_note("the driver has no %s; races in this process go unchecked", missing);
+		race_shm_note("the driver has no %s; races in this process go unchecked", missing);
 	return s == 1;
 }
 

@@ -24,15 +24,8 @@ static bool was_added; /* under the lock */
 
 #define GRAPH_DEPTH 8 /* child graphs in child graphs */
 
-/* Payload of RACE_CHUNK_KERNEL; the name follows. */
-struct kernel_count {
-	uint64_t count;
-	uint32_t instrumented;
-	uint32_t reserved;
-};
-
 struct agent_kernel {
-	struct kernel_count *chunk; /* NULL: the heap is full */
+	struct race_kernel_count *chunk; /* NULL: the heap is full */
 	bool is_instrumented;
 	UT_hash_handle hh;
 	char key[]; /* "0" or "1" for instrumented, then the name */
@@ -65,7 +58,6 @@ static struct graph *graphs;
 /* Finds or makes the kernel; the lock is held. NULL: no memory. */
 static struct agent_kernel *kernel_entry(const char *name, bool is_instrumented)
 {
-	struct kernel_count count = {.instrumented = is_instrumented};
 	size_t n = strlen(name) + 1;
 	struct agent_kernel *k, *old;
 
@@ -86,8 +78,7 @@ static struct agent_kernel *kernel_entry(const char *name, bool is_instrumented)
 		free(k);
 		return NULL;
 	}
-	k->chunk = agent_shm_chunk(RACE_CHUNK_KERNEL, base_hash(name, n - 1, BASE_FNV_INIT), &count,
-				   sizeof(count), name, n);
+	k->chunk = race_shm_kernel(name, is_instrumented);
 	return k;
 }
 

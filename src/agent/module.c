@@ -101,16 +101,9 @@ static struct library *library_entry(struct pair key)
 	return NULL;
 }
 
-/* nanosleep sleeps up to twice its argument. */
-static uint32_t half(uint32_t ns)
-{
-	return ns / 2 + (ns & 1);
-}
-
 /* Writes the knobs at `at`, context current and guard entered. */
 static CUresult write_knobs(struct agent_context *c, CUdeviceptr at)
 {
-	const struct race_shm *shm = agent_shm();
 	CUstream stream = agent_context_stream(c);
 	struct race_knobs k;
 	CUresult r;
@@ -121,15 +114,7 @@ static CUresult write_knobs(struct agent_context *c, CUdeviceptr at)
 		r = agent_driver.stream_synchronize(stream);
 	if (r != CUDA_SUCCESS)
 		return r;
-	k.rt = agent_context_rt(c);
-	k.rsleep = half(shm->rdelay);
-	k.wsleep = half(shm->wdelay);
-	k.sample = shm->sample;
-	k.seed = shm->seed;
-	k.dense = shm->dense ? shm->dense : RACE_DENSE_ALL;
-	k.sparse = shm->dense && shm->dense < UINT32_MAX / RACE_SPARSEST
-			   ? shm->dense * RACE_SPARSEST
-			   : UINT32_MAX;
+	race_shm_knobs(&k, agent_context_rt(c));
 	r = agent_driver.memcpy_htod_async(at, &k, sizeof(k), stream);
 	return r == CUDA_SUCCESS ? agent_driver.stream_synchronize(stream) : r;
 }
@@ -150,15 +135,17 @@ static enum agent_module_state patch(struct agent_context *c, CUmodule module)
 	if (r == CUDA_SUCCESS && !agent_context_rt(c))
 		return AGENT_MODULE_FAILED; /* the context's own note has said why */
 	if (r == CUDA_SUCCESS && bytes < sizeof(struct race_knobs)) {
-		agent_note("a module was instrumented by another version of Collider; races in it "
-			   "go unchecked");
+		race_shm_note(
+			"a module was instrumented by another version of Collider; races in it "
+			"go unchecked");
 		return AGENT_MODULE_FAILED;
 	}
 	if (r == CUDA_SUCCESS)
 		r = write_knobs(c, at);
 	if (r != CUDA_SUCCESS) {
-		agent_note("cannot set the knobs of a module (error %d); races in it go unchecked",
-			   (int)r);
+		race_shm_note(
+			"cannot set the knobs of a module (error %d); races in it go unchecked",
+			(int)r);
 		return AGENT_MODULE_FAILED;
 	}
 	__atomic_fetch_add(&region->modules, 1, __ATOMIC_RELAXED);

@@ -41,5 +41,6 @@ void agent_own_report(const struct race_shm *shm)
 	if (pid == 0)
 		_exit(render(shm) ? 1 : 0);
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
-		agent_say("the report could not be written; start the program with `collider run`");
+		race_shm_say(
+			"the report could not be written; start the program with `collider run`");
 }

@@ -17,31 +17,8 @@
 #include <libelf.h>
 
 #include "base/base.h"
-#include "race/site.h"
 
 #include "agent/agent.h"
-
-static void copy_table(const char *name, const char *bytes, size_t room)
-{
-	struct race_site_blob blob;
-	bool is_known;
-
-	if (room < sizeof(blob))
-		return;
-	memcpy(&blob, bytes, sizeof(blob));
-	if (blob.magic != RACE_SITE_MAGIC || blob.stored_bytes > room - sizeof(blob)) {
-		agent_note("%.64s is damaged; its races will be shown without lines", name);
-		return;
-	}
-	agent_lock(); /* two threads that load the same module */
-	is_known = agent_shm_has(RACE_CHUNK_SITES, blob.hash) ||
-		   agent_shm_chunk(RACE_CHUNK_SITES, blob.hash, bytes,
-				   sizeof(blob) + blob.stored_bytes, NULL, 0);
-	agent_unlock();
-	if (!is_known)
-		agent_note("the shared file is full; races of %.64s will be shown without lines",
-			   name);
-}
 
 static void copy_symbol(Elf *elf, const GElf_Sym *sym, const char *name)
 {
@@ -50,7 +27,10 @@ static void copy_symbol(Elf *elf, const GElf_Sym *sym, const char *name)
 
 	if (!data || !data->d_buf || sym->st_value > data->d_size)
 		return;
-	copy_table(name, (const char *)data->d_buf + sym->st_value, data->d_size - sym->st_value);
+	agent_lock(); /* two threads that load the same module */
+	race_shm_sites(name, (const char *)data->d_buf + sym->st_value,
+		       data->d_size - sym->st_value);
+	agent_unlock();
 }
 
 static void copy_tables(Elf *elf)
@@ -91,9 +71,10 @@ void agent_sites_collect(const void *image, size_t size)
 		return;
 	elf = elf_memory((char *)(uintptr_t)image, size); /* libelf only reads it */
 	if (!elf) {
-		agent_note("cannot read a module's symbols (%s); its races will be shown without "
-			   "lines",
-			   elf_errmsg(-1));
+		race_shm_note(
+			"cannot read a module's symbols (%s); its races will be shown without "
+			"lines",
+			elf_errmsg(-1));
 		return;
 	}
 	copy_tables(elf);

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -31,8 +32,10 @@
 #define GRACE_MS    2000 /* between SIGTERM and SIGKILL */
 #define NS_PER_MS   1000000ull
 #define AGENT_FILE  "libcollider_agent.so"
+#define CUDART_FILE "cpu/libcudart.so.13"
 #define INJECT_ENV  "CUDA_INJECTION64_PATH"
 #define LOADING_ENV "CUDA_MODULE_LOADING"
+#define CPU_ENV	    "COLLIDER_CPU"
 
 static const int taken[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD};
 
@@ -49,9 +52,11 @@ static void say_error(struct base_sink *sink, const char *what, const char *why)
 	base_report(sink, BASE_ERROR, NULL, (struct base_span){0}, "%s: %s", what, why);
 }
 
-const char *spawn_find_agent(struct base_arena *a, struct base_sink *sink)
+/* A file of ours: what `env` names, or `file` beside the folder of this executable. */
+static const char *find_file(struct base_arena *a, const char *env, const char *file,
+			     const char *what, struct base_sink *sink)
 {
-	const char *path = getenv("COLLIDER_AGENT");
+	const char *path = getenv(env);
 	char exe[PATH_MAX];
 
 	if (!path || !*path) {
@@ -66,7 +71,7 @@ const char *spawn_find_agent(struct base_arena *a, struct base_sink *sink)
 			if (slash)
 				*slash = 0;
 		}
-		path = base_printf(a, "%s/lib/" AGENT_FILE, exe);
+		path = base_printf(a, "%s/lib/%s", exe, file);
 	} else if (*path != '/') {
 		/* The program may change its folder before CUDA starts. */
 		char *full = realpath(path, NULL);
@@ -77,11 +82,20 @@ const char *spawn_find_agent(struct base_arena *a, struct base_sink *sink)
 	if (access(path, R_OK)) {
 		int err = errno;
 		base_report(sink, BASE_ERROR, NULL, (struct base_span){0},
-			    "the agent %s: %s (COLLIDER_AGENT can name another)", path,
-			    strerror(err));
+			    "%s %s: %s (%s can name another)", what, path, strerror(err), env);
 		return NULL;
 	}
 	return path;
+}
+
+const char *spawn_find_agent(struct base_arena *a, struct base_sink *sink)
+{
+	return find_file(a, "COLLIDER_AGENT", AGENT_FILE, "the agent", sink);
+}
+
+const char *spawn_find_cudart(struct base_arena *a, struct base_sink *sink)
+{
+	return find_file(a, "COLLIDER_CUDART", CUDART_FILE, "the CPU device's runtime", sink);
 }
 
 bool spawn_has_driver(void)
@@ -91,6 +105,38 @@ bool spawn_has_driver(void)
 	if (lib)
 		dlclose(lib);
 	return lib != NULL;
+}
+
+/* In a child: cuInit and cuDeviceGetCount of the driver's library. */
+static bool count_gpus(void)
+{
+	void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	void *init = lib ? dlsym(lib, "cuInit") : NULL;
+	void *count = lib ? dlsym(lib, "cuDeviceGetCount") : NULL;
+	int (*cu_init)(unsigned);
+	int (*cu_count)(int *);
+	int n = 0;
+
+	if (!init || !count)
+		return false;
+	memcpy(&cu_init, &init, sizeof(cu_init));
+	memcpy(&cu_count, &count, sizeof(cu_count));
+	return cu_init(0) == 0 && cu_count(&n) == 0 && n > 0;
+}
+
+bool spawn_has_gpu(void)
+{
+	int status = 1;
+
+	if (!spawn_has_driver())
+		return false;
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(count_gpus() ? 0 : 1);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 /* ---- the shared file ---------------------------------------------------------------- */
@@ -139,6 +185,33 @@ void spawn_free(struct spawn_result *res)
 
 /* ---- the child ---------------------------------------------------------------------- */
 
+/* What makes the program find the agent. Returns 0, or errno is set. */
+static int set_gpu(const struct spawn_request *req)
+{
+	return setenv(INJECT_ENV, req->agent, 1) || setenv(LOADING_ENV, "EAGER", 0);
+}
+
+/*
+ * The CPU device's library has the name of the real one, so it stands in for it once it is
+ * loaded. Addresses are the same in every run, as far as the system lets us, so that a replay is
+ * one to the last byte.
+ */
+static int set_cpu(const struct spawn_request *req)
+{
+	const char *old = getenv("LD_PRELOAD");
+	char *list = NULL;
+
+	if (old && *old && asprintf(&list, "%s:%s", req->cudart, old) < 0)
+		return -1;
+	int rc = setenv("LD_PRELOAD", list ? list : req->cudart, 1) ||
+		 setenv(CPU_ENV, req->cpu_options, 1);
+	free(list);
+	int now = personality(0xffffffff);
+	if (now >= 0)
+		personality((unsigned long)now | ADDR_NO_RANDOMIZE);
+	return rc;
+}
+
 /* Runs in the child; tells errno through the pipe when exec fails. */
 __attribute__((noreturn)) static void become_app(const struct spawn_request *req, int shm_fd,
 						 int error_pipe, const sigset_t *old_mask)
@@ -147,7 +220,7 @@ __attribute__((noreturn)) static void become_app(const struct spawn_request *req
 
 	snprintf(number, sizeof(number), "%d", shm_fd);
 	if (fcntl(shm_fd, F_SETFD, 0) < 0 || setenv(RACE_SHM_ENV, number, 1) ||
-	    setenv(INJECT_ENV, req->agent, 1) || setenv(LOADING_ENV, "EAGER", 0))
+	    (req->cudart ? set_cpu(req) : set_gpu(req)))
 		goto fail;
 	sigprocmask(SIG_SETMASK, old_mask, NULL);
 	execvp(req->argv[0], req->argv);
@@ -303,9 +376,9 @@ int spawn_app(const struct spawn_request *req, struct spawn_result *res, struct 
 		return BASE_EXIT_ENV;
 	}
 	res->shm = shm;
-	res->is_eager = !getenv(LOADING_ENV);
+	res->is_eager = !req->cudart && !getenv(LOADING_ENV);
 	const char *other = getenv(INJECT_ENV);
-	if (other && *other && strcmp(other, req->agent) != 0)
+	if (!req->cudart && other && *other && strcmp(other, req->agent) != 0)
 		base_report(sink, BASE_WARNING, NULL, (struct base_span){0},
 			    INJECT_ENV "=%s is replaced by Collider's agent", other);
 	/* An ignored SIGCHLD would make waitpid find nothing. */

@@ -20,6 +20,9 @@ struct spawn_request {
 	uint32_t rdelay, wdelay, dense, sample, seed; /* as in struct race_shm */
 	uint32_t flags;				      /* RACE_RUN_* */
 	uint64_t timeout_ms;			      /* 0: none */
+	/* The CPU device: its runtime library, put before the program's own, and its options
+	 * (COLLIDER_CPU). NULL: the program runs on the GPU, with the agent. */
+	const char *cudart, *cpu_options;
 };
 
 struct spawn_result {
@@ -51,7 +54,15 @@ void spawn_free(struct spawn_result *res);
  */
 const char *spawn_find_agent(struct base_arena *a, struct base_sink *sink);
 
+/*
+ * The CPU device's runtime library: $COLLIDER_CUDART, or lib/cpu/libcudart.so.13 beside the folder
+ * of this executable. Returns a path in the arena, or NULL with one line in `sink`.
+ */
+const char *spawn_find_cudart(struct base_arena *a, struct base_sink *sink);
+
 /* Can the CUDA driver's library be loaded? (Says nothing about a GPU being there.) */
 bool spawn_has_driver(void);
+/* Does the driver find a GPU? Asked in a child, since the driver starts threads. */
+bool spawn_has_gpu(void);
 
 #endif

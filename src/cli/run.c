@@ -65,7 +65,7 @@ static const char *expand_path(struct base_arena *a, const char *pattern, pid_t 
 
 /* What only this side knows, as lines for the report. */
 static void add_notes(struct race_results *r, const struct option_set *set,
-		      const struct spawn_result *res)
+		      const struct spawn_result *res, bool is_cpu)
 {
 	struct base_buf b = {0};
 
@@ -75,7 +75,11 @@ static void add_notes(struct race_results *r, const struct option_set *set,
 	else if (res->signal)
 		base_buf_printf(&b, "the program was killed by signal %d (%s)\n", res->signal,
 				strsignal(res->signal));
-	if (r->agent_state == RACE_AGENT_NONE && !spawn_has_driver())
+	if (r->agent_state == RACE_AGENT_NONE && is_cpu)
+		base_buf_puts(&b, "the program has not called the shared CUDA runtime "
+				  "(libcudart.so.13): link it with -cudart shared, as collider "
+				  "nvcc does\n");
+	else if (r->agent_state == RACE_AGENT_NONE && !spawn_has_driver())
 		base_buf_puts(&b, "no CUDA driver on this machine (libcuda.so.1)\n");
 	if (r->agent_state == RACE_AGENT_ATTACHED && res->is_eager)
 		base_buf_puts(&b, "CUDA_MODULE_LOADING was set to EAGER, so that kernels are "
@@ -133,7 +137,7 @@ static void write_json(const struct race_results *r, const struct option_set *se
 
 /* The shared file into reports. Returns the exit code of the whole. */
 static int report_run(struct option_set *set, const struct cli_view *view,
-		      const struct spawn_result *res)
+		      const struct spawn_result *res, bool is_cpu)
 {
 	const char *log = option_text(set, OPTION_LOG_FILE);
 	struct race_results r = {0};
@@ -142,7 +146,7 @@ static int report_run(struct option_set *set, const struct cli_view *view,
 	if (race_shm_read(res->shm, RACE_SHM_BYTES, &r))
 		base_say("error: the program has overwritten the shared file of findings");
 	add_command(&r, set->args.v);
-	add_notes(&r, set, res);
+	add_notes(&r, set, res, is_cpu);
 	bool is_silent = option_flag(set, OPTION_QUIET) &&
 			 rep_get_verdict(&r, &view->opt) == REP_VERDICT_CLEAN;
 	if (!is_silent) {
@@ -166,15 +170,33 @@ static int check_device(const struct option_set *set)
 		base_say("error: run needs a program: collider run [OPTIONS] [--] APP [ARGUMENTS]");
 		return BASE_EXIT_USAGE;
 	}
-	if (option_is(set, OPTION_DEVICE, "cpu")) {
-		base_say("error: --device=cpu: the CPU device is not built yet");
-		return BASE_EXIT_USAGE;
-	}
 	if (option_is(set, OPTION_DEVICE, "gpu") && !spawn_has_driver()) {
 		base_say("error: --device=gpu: no CUDA driver on this machine (libcuda.so.1)");
 		return BASE_EXIT_ENV;
 	}
 	return 0;
+}
+
+/* --device=auto is the GPU where there is one. */
+static bool takes_cpu(const struct option_set *set)
+{
+	return option_is(set, OPTION_DEVICE, "cpu") ||
+	       (option_is(set, OPTION_DEVICE, "auto") && !spawn_has_gpu());
+}
+
+/* The CPU device's options, as its library reads them. */
+static const char *cpu_options(struct option_set *set)
+{
+	long long threads = (long long)option_int(set, OPTION_THREADS);
+
+	if (threads > 1 && option_source(set, OPTION_SEED) != OPTION_FROM_DEFAULT) {
+		base_say("--seed asks for a replay: --threads=%lld is not used", threads);
+		threads = 1;
+	}
+	return base_printf(&set->arena, "seed=%lld,threads=%lld,devices=%lld,model=%s",
+			   (long long)option_int(set, OPTION_SEED), threads,
+			   (long long)option_int(set, OPTION_CPU_DEVICES),
+			   option_text(set, OPTION_MEMORY_MODEL));
 }
 
 int cli_run(struct option_set *set)
@@ -192,7 +214,6 @@ int cli_run(struct option_set *set)
 	struct delays delays = choose_delays(set);
 	struct spawn_request req = {
 		.argv = set->args.v,
-		.agent = spawn_find_agent(&set->arena, &sink),
 		.rdelay = delays.rdelay,
 		.wdelay = delays.wdelay,
 		.dense = delays.dense,
@@ -201,10 +222,16 @@ int cli_run(struct option_set *set)
 		.flags = option_flag(set, OPTION_VERBOSE) ? RACE_RUN_VERBOSE : 0,
 		.timeout_ms = (uint64_t)option_int(set, OPTION_TIMEOUT),
 	};
-	rc = req.agent ? spawn_app(&req, &res, &sink) : BASE_EXIT_ENV;
+	if (takes_cpu(set)) {
+		req.cudart = spawn_find_cudart(&set->arena, &sink);
+		req.cpu_options = cpu_options(set);
+	} else {
+		req.agent = spawn_find_agent(&set->arena, &sink);
+	}
+	rc = req.agent || req.cudart ? spawn_app(&req, &res, &sink) : BASE_EXIT_ENV;
 	cli_flush(&sink);
 	if (!rc) {
-		rc = report_run(set, &view, &res);
+		rc = report_run(set, &view, &res, req.cudart != NULL);
 		spawn_free(&res);
 	}
 	cli_view_close(&view);

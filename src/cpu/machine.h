@@ -238,9 +238,11 @@ struct cpu_func *cpu_dec_func(struct cpu_dec *d);
 	B(float)   /* op_float.c: f32, f64 arithmetic */                                           \
 	B(approx)  /* op_approx.c: sin, cos, ex2, lg2, tanh, .approx, .full */                     \
 	B(half)	   /* op_half.c: f16, bf16, packed, mixed precision, their setp/set/min/max */     \
-	B(cvt)	   /* op_cvt.c: cvt, cvt.pack, szext */
+	B(cvt)	   /* op_cvt.c: cvt, cvt.pack, szext */                                            \
+	B(mma)	   /* op_mma.c: mma, wmma.mma */                                                   \
+	B(ldst)	   /* op_ldst.c: ld, ldu, st */
 #define CPU_BINDERS(B)                                                                             \
-	B(memory)  /* memory.c: ld, st, ldu, prefetch, discard, ... */                             \
+	B(memory)  /* memory.c: fences, st.bulk, prefetch, discard, ... */                         \
 	B(atomic)  /* atomic.c: atom, red, multimem refused */                                     \
 	B(control) /* control.c: bra, brx, call, ret, exit, trap, brkpt, nanosleep, pmevent ... */ \
 	B(barrier) /* barrier.c: bar, barrier, barrier.cluster, bar.warp.sync, griddepcontrol */   \
@@ -348,6 +350,13 @@ struct cpu_warp {
 	void *priv;			 /* warp.c's own */
 };
 
+/* The allocation that an instruction used last; true while the map of memory has that version. */
+struct cpu_hit {
+	uint64_t base, bytes, version;
+	uint32_t device;
+};
+#define CPU_HITS 16
+
 /* One host thread that executes warps. */
 struct cpu_worker {
 	struct cpu_machine *m;
@@ -356,6 +365,7 @@ struct cpu_worker {
 	uint64_t warp_insts, thread_insts;
 	struct cpu_warp *warp; /* being executed */
 	void *priv;
+	struct cpu_hit hits[CPU_HITS]; /* resolve.c, by instruction; zero at the start */
 };
 
 /* splitmix64; every decision of the schedule draws from here. */
@@ -380,6 +390,8 @@ struct cpu_machine {
 	struct cpu_engine *engine; /* engine.c */
 	struct cpu_heap *heap;	   /* syscalls.c: device malloc */
 	_Atomic uint64_t grids;	   /* the last %gridid */
+	/* Of the map of memory (space.c): odd while it is being changed. */
+	_Atomic uint64_t space_version;
 };
 
 /* ---- slots ------------------------------------------------------------------------ */
@@ -533,6 +545,10 @@ void cpu_model_cta_free(struct cpu_cta *cta);
 /* space.c: the machine's memory. */
 bool cpu_space_init(struct cpu_machine *m);
 void cpu_space_free(struct cpu_machine *m);
+/* After fork, in the child. */
+void cpu_space_forked(struct cpu_machine *m);
+/* The device heap of malloc and free is made when it is first used; cpu_space_free calls this. */
+void cpu_heap_free(struct cpu_machine *m);
 
 /* syscalls.c: functions that CUDA programs call without defining: vprintf, malloc, free,
  * __assertfail, cudaCGGetIntrinsicHandle... . NULL: not one. Arguments are at `args` in the .param area
@@ -567,10 +583,6 @@ bool cpu_async_pending(const struct cpu_cta *cta);
 bool cpu_async_step(struct cpu_worker *k, struct cpu_cta *cta);
 /* The block ends: its copies are finished first (global) or dropped (its own shared memory). */
 void cpu_async_free(struct cpu_cta *cta);
-
-/* mbarrier.c: completes `bytes` of transactions on the mbarrier at a shared address, for async.c. */
-enum cpu_step cpu_mbarrier_complete(struct cpu_cta *cta, const struct cpu_inst *in, uint64_t addr,
-				    uint32_t bytes);
 
 /* ---- engine.c ------------------------------------------------------------------------------ */
 

@@ -19,8 +19,8 @@ struct tool_options {
 	bool no_fit;
 	bool strict;
 	bool verbose;
-	bool no_lineinfo; /* for nvcc only */
-	char *root;	  /* the real toolkit, or NULL: look for it */
+	bool no_lineinfo, gpu_only; /* for nvcc only */
+	char *root;		    /* the real toolkit, or NULL: look for it */
 };
 
 #define TOOL_ENV_OPTIONS "COLLIDER_TOOL_OPTIONS"
@@ -71,6 +71,10 @@ int tool_kit_find(struct tool_kit *k, const char *root, struct base_arena *a);
 char *tool_mirror_get(const struct tool_kit *k, struct base_arena *a);
 /* The path of this executable. */
 char *tool_self(struct base_arena *a);
+
+/* anydevice.c: adds what the CPU device needs of the program (shared cudart, PTX) to the arguments
+ * for nvcc, as far as the user has not said otherwise. */
+void tool_any_device(struct tool_strings *args, const struct tool_kit *kit, struct base_arena *a);
 
 /* ---- process.c ---------------------------------------------------------- */
 

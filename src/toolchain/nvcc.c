@@ -67,6 +67,8 @@ int tool_nvcc(int argc, char **argv)
 		base_vec_push(&out, base_strdup(&arena, "-lineinfo"));
 	for (size_t i = 1; i < line.args.n; i++)
 		base_vec_push(&out, line.args.v[i]);
+	if (!tool_is_disabled() && !opt.gpu_only && line.args.n > 1)
+		tool_any_device(&out, &kit, &arena);
 	base_vec_push(&out, NULL);
 	return tool_exec(nvcc, out.v);
 }

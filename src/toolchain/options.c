@@ -23,6 +23,8 @@ const char tool_nvcc_usage[] =
 	"  --call-free           report without a function call\n"
 	"  --no-fit              don't check which block sizes the instrumented kernels accept\n"
 	"  --no-lineinfo         don't add -lineinfo\n"
+	"  --gpu-only            link the static CUDA runtime and add no PTX: not for the CPU "
+	"device\n"
 	"  --strict              fail where code can't be instrumented\n"
 	"  --collider-verbose    say what was instrumented\n";
 
@@ -41,6 +43,7 @@ static const struct {
 	SWITCH("call-free", call_free),
 	SWITCH("no-fit", no_fit),
 	SWITCH("no-lineinfo", no_lineinfo),
+	SWITCH("gpu-only", gpu_only),
 	SWITCH("strict", strict),
 	SWITCH("collider-verbose", verbose),
 #undef SWITCH

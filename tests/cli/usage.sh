@@ -29,7 +29,6 @@ wrong "--seed needs a value: N" run --seed
 wrong "--stats is an option of collider instrument, not of collider run" run --stats "$fake"
 wrong "run needs a program" run
 wrong "run needs a program" run --quiet --
-wrong "--device=cpu: the CPU device is not built yet" run --device=cpu "$fake"
 
 wrong "report needs at least one" report
 wrong "instrument takes one PTX file, found 0" instrument

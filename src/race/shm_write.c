@@ -1,5 +1,5 @@
 /*
- * shm.c - the file shared with `collider run`: regions, chunks, notes.
+ * shm_write.c - the file shared with `collider run`: regions, chunks, notes.
  *
  * Everything is claimed without a lock, since several processes write to the
  * file. A chunk's `room` is set at once and `bytes` last, so that a reader can
@@ -20,7 +20,8 @@
 
 #include "base/base.h"
 
-#include "agent/agent.h"
+#include "race/shm_write.h"
+#include "race/site.h"
 
 /* Defaults without `collider run`: the balanced setting. */
 #define OWN_RDELAY 5000u
@@ -35,7 +36,7 @@ static bool map_file(int fd, uint64_t size)
 	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (p == MAP_FAILED) {
-		agent_say("cannot map the shared file: %s; races go unchecked", strerror(errno));
+		race_shm_say("cannot map the shared file: %s; races go unchecked", strerror(errno));
 		return false;
 	}
 	shm = p;
@@ -50,8 +51,8 @@ static bool open_given(const char *number)
 
 	if (end == number || *end || fd < 0 || fd > 1 << 20 || fstat((int)fd, &st) != 0 ||
 	    st.st_size < (off_t)RACE_SHM_HEAP) {
-		agent_say("%s=%s is not a file made by `collider run`; races go unchecked",
-			  RACE_SHM_ENV, number);
+		race_shm_say("%s=%s is not a file made by `collider run`; races go unchecked",
+			     RACE_SHM_ENV, number);
 		return false;
 	}
 	if (!map_file((int)fd, (uint64_t)st.st_size))
@@ -59,8 +60,8 @@ static bool open_given(const char *number)
 	if (shm->magic == RACE_SHM_MAGIC && shm->version == RACE_SHM_VERSION &&
 	    shm->heap_limit <= (uint64_t)st.st_size - RACE_SHM_HEAP)
 		return true;
-	agent_say("%s=%s was made by another version of Collider; races go unchecked", RACE_SHM_ENV,
-		  number);
+	race_shm_say("%s=%s was made by another version of Collider; races go unchecked",
+		     RACE_SHM_ENV, number);
 	munmap(shm, (size_t)st.st_size);
 	shm = NULL;
 	return false;
@@ -71,7 +72,7 @@ static bool open_own(void)
 	int fd = memfd_create("collider", MFD_CLOEXEC);
 
 	if (fd < 0 || ftruncate(fd, (off_t)RACE_SHM_BYTES) != 0 || !map_file(fd, RACE_SHM_BYTES)) {
-		agent_say("no memory for reports; races go unchecked");
+		race_shm_say("no memory for reports; races go unchecked");
 		if (fd >= 0)
 			close(fd);
 		return false;
@@ -94,29 +95,29 @@ static struct race_chunk *heap_at(uint64_t offset)
 
 /* ------------------------------------------------------------------------ */
 
-bool agent_shm_open(void)
+bool race_shm_open(void)
 {
 	const char *number = getenv(RACE_SHM_ENV);
 
 	return number ? open_given(number) : open_own();
 }
 
-struct race_shm *agent_shm(void)
+struct race_shm *race_shm_get(void)
 {
 	return shm;
 }
 
-bool agent_shm_is_own(void)
+bool race_shm_is_own(void)
 {
 	return is_own;
 }
 
-void agent_shm_disown(void)
+void race_shm_disown(void)
 {
 	is_own = false;
 }
 
-void agent_shm_state(enum race_agent_state state)
+void race_shm_state(enum race_agent_state state)
 {
 	uint32_t old = __atomic_load_n(&shm->agent_state, __ATOMIC_RELAXED);
 
@@ -127,7 +128,7 @@ void agent_shm_state(enum race_agent_state state)
 		;
 }
 
-struct race_region *agent_shm_region(uint32_t number)
+struct race_region *race_shm_region(uint32_t number)
 {
 	uint32_t i = __atomic_fetch_add(&shm->nregions, 1, __ATOMIC_RELAXED);
 	struct race_region *r;
@@ -141,8 +142,8 @@ struct race_region *agent_shm_region(uint32_t number)
 	return r;
 }
 
-void *agent_shm_chunk(enum race_chunk_kind kind, uint64_t hash, const void *data, size_t n,
-		      const void *more, size_t m)
+void *race_shm_chunk(enum race_chunk_kind kind, uint64_t hash, const void *data, size_t n,
+		     const void *more, size_t m)
 {
 	uint64_t room = (sizeof(struct race_chunk) + n + m + 15) & ~15ull;
 	uint64_t old = __atomic_load_n(&shm->heap_used, __ATOMIC_RELAXED);
@@ -167,7 +168,7 @@ void *agent_shm_chunk(enum race_chunk_kind kind, uint64_t hash, const void *data
 	return payload;
 }
 
-bool agent_shm_has(enum race_chunk_kind kind, uint64_t hash)
+bool race_shm_has(enum race_chunk_kind kind, uint64_t hash)
 {
 	uint64_t used = __atomic_load_n(&shm->heap_used, __ATOMIC_RELAXED);
 	uint64_t at = 0;
@@ -186,7 +187,7 @@ bool agent_shm_has(enum race_chunk_kind kind, uint64_t hash)
 	return false;
 }
 
-void agent_say(const char *fmt, ...)
+void race_shm_say(const char *fmt, ...)
 {
 	char line[600] = "collider: ";
 	size_t n = strlen(line);
@@ -201,7 +202,7 @@ void agent_say(const char *fmt, ...)
 		return; /* stderr is closed: nobody listens */
 }
 
-void agent_note(const char *fmt, ...)
+void race_shm_note(const char *fmt, ...)
 {
 	char line[512];
 	va_list ap;
@@ -209,8 +210,54 @@ void agent_note(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	agent_say("%s", line);
+	race_shm_say("%s", line);
 	if (shm)
-		agent_shm_chunk(RACE_CHUNK_NOTE, base_hash(line, strlen(line), BASE_FNV_INIT), line,
-				strlen(line) + 1, NULL, 0);
+		race_shm_chunk(RACE_CHUNK_NOTE, base_hash(line, strlen(line), BASE_FNV_INIT), line,
+			       strlen(line) + 1, NULL, 0);
+}
+
+void race_shm_sites(const char *name, const char *bytes, size_t room)
+{
+	struct race_site_blob blob;
+
+	if (room < sizeof(blob))
+		return;
+	memcpy(&blob, bytes, sizeof(blob));
+	if (blob.magic != RACE_SITE_MAGIC || blob.stored_bytes > room - sizeof(blob)) {
+		race_shm_note("%.64s is damaged; its races will be shown without lines", name);
+		return;
+	}
+	if (!race_shm_has(RACE_CHUNK_SITES, blob.hash) &&
+	    !race_shm_chunk(RACE_CHUNK_SITES, blob.hash, bytes, sizeof(blob) + blob.stored_bytes,
+			    NULL, 0))
+		race_shm_note("the shared file is full; races of %.64s will be shown without lines",
+			      name);
+}
+
+struct race_kernel_count *race_shm_kernel(const char *name, bool is_instrumented)
+{
+	struct race_kernel_count count = {.instrumented = is_instrumented};
+	size_t n = strlen(name);
+
+	return race_shm_chunk(RACE_CHUNK_KERNEL, base_hash(name, n, BASE_FNV_INIT), &count,
+			      sizeof(count), name, n + 1);
+}
+
+/* nanosleep sleeps up to twice its argument. */
+static uint32_t half(uint32_t ns)
+{
+	return ns / 2 + (ns & 1);
+}
+
+void race_shm_knobs(struct race_knobs *k, uint64_t rt)
+{
+	k->rt = rt;
+	k->rsleep = half(shm->rdelay);
+	k->wsleep = half(shm->wdelay);
+	k->sample = shm->sample;
+	k->seed = shm->seed;
+	k->dense = shm->dense ? shm->dense : RACE_DENSE_ALL;
+	k->sparse = shm->dense && shm->dense < UINT32_MAX / RACE_SPARSEST
+			    ? shm->dense * RACE_SPARSEST
+			    : UINT32_MAX;
 }

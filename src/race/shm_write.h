@@ -1,0 +1,61 @@
+/*
+ * shm_write.h - the program's side of the shared file (race/shm.h): what the agent and the CPU
+ * device write there.
+ *
+ * Works in somebody else's process: nothing here exits, and nothing allocates. Claims are made
+ * without a lock (several processes write), each writer owns what it claimed.
+ */
+#ifndef COLLIDER_RACE_SHM_WRITE_H
+#define COLLIDER_RACE_SHM_WRITE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "race/shm.h"
+
+/* Maps the file of `collider run`, or makes an own one. False (said): there is none. */
+bool race_shm_open(void);
+/* The file, after race_shm_open; NULL before. */
+struct race_shm *race_shm_get(void);
+/* This process made the file, and so must tell what is in it. */
+bool race_shm_is_own(void);
+/* After fork, in the child. */
+void race_shm_disown(void);
+void race_shm_state(enum race_agent_state state);
+/* Next free region or NULL; `number` of the context in this process. */
+struct race_region *race_shm_region(uint32_t number);
+/*
+ * Appends a chunk: `n` bytes of `data`, then `m` of `more` (may be NULL). Returns its payload in
+ * the file, 8-byte aligned, or NULL when the heap is full.
+ */
+void *race_shm_chunk(enum race_chunk_kind kind, uint64_t hash, const void *data, size_t n,
+		     const void *more, size_t m);
+/* Is there such a chunk, of any process? */
+bool race_shm_has(enum race_chunk_kind kind, uint64_t hash);
+
+/*
+ * Copies the site table that lies at `bytes` (at most `room` of them) under the symbol `name`, if
+ * the file has not got it yet. What is damaged or finds no place is noted. Two threads must not
+ * copy the same table at the same time.
+ */
+void race_shm_sites(const char *name, const char *bytes, size_t room);
+
+/* Payload of RACE_CHUNK_KERNEL; the name follows. */
+struct race_kernel_count {
+	uint64_t count; /* launches; atomic */
+	uint32_t instrumented;
+	uint32_t reserved;
+};
+/* Appends a kernel's counter; NULL: the heap is full. */
+struct race_kernel_count *race_shm_kernel(const char *name, bool is_instrumented);
+
+/* Sets what `collider run` asked for in the knobs of one module; `rt` is the address of its
+ * struct race_rt. What the instrumenter put there and the run has no say about, stays. */
+void race_shm_knobs(struct race_knobs *k, uint64_t rt);
+
+/* A line on stderr with "collider: " before it; base_say would allocate. */
+void race_shm_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* A note for the report and a line on stderr. */
+void race_shm_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,541 @@
+/*
+ * cpu_run.c - runs a PTX file on the CPU device and checks what its comments expect.
+ *
+ *   cpu_run FILE.ptx...          every file with all its seeds and models
+ *   cpu_run --dump FILE.ptx      prints the buffers after the first run instead of checking
+ *
+ * Lines of the PTX file that start with one of these comments, in their order:
+ *
+ *   // buffer NAME TYPE COUNT [= VALUES]   device memory, before each run; missing values are 0
+ *   // launch KERNEL [grid=X[,Y[,Z]]] [block=X[,Y[,Z]]] [cluster=X] [shared=BYTES] [cooperative]
+ *              [-- ARGUMENT...]            ARGUMENT: a buffer's name (its address, NAME+OFFSET too) or
+ *                                          VALUE:TYPE; launches follow each other, as in one stream
+ *   // expect NAME[I] = VALUES             elements I, I+1, ... after the run
+ *   // expect NAME = VALUES
+ *   // expect-some NAME[I] = VALUES        in at least one of the runs
+ *   // expect-all-or NAME[I] = VALUES or VALUES   one of the two lists, in every run
+ *   // expect-fault KIND [TEXT]            the run ends with this fault, its message holds TEXT
+ *   // expect-print TEXT                   the program's printf output holds TEXT (\n for a newline)
+ *   // seeds N                             runs per model (default 3)
+ *   // models sc weak a1                   default: all three
+ *   // threads N                           default 1
+ *
+ * VALUES: numbers of the buffer's type, separated by blanks; V*N repeats; iota is 0 1 2 ... up to
+ * the end; A..B counts. TYPE: u8 s8 u16 s16 u32 s32 u64 s64 f32 f64, x32 and x64 for hexadecimal
+ * output. KIND: address misaligned unsupported trap assert illegal stack deadlock resources.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu/cpu.h"
+
+#define MAX_NAMED 32
+#define MAX_LINES 256
+
+struct buffer {
+	char name[32], type[8];
+	size_t count, size;
+	unsigned char *init, *mem;
+};
+
+enum expect_kind { EXPECT, EXPECT_SOME, EXPECT_EITHER, EXPECT_PRINT };
+
+struct expect {
+	enum expect_kind kind;
+	unsigned line;
+	struct buffer *buffer;
+	size_t at, n, n2;
+	unsigned char *values, *values2;
+	const char *text;
+	bool seen;
+};
+
+struct launch {
+	char kernel[96];
+	uint32_t grid[3], block[3], cluster[3];
+	uint64_t shared;
+	bool is_cooperative;
+	char *args[MAX_NAMED];
+	unsigned nargs, line;
+};
+
+struct test {
+	const char *file;
+	struct base_arena arena;
+	struct buffer buffers[MAX_NAMED];
+	struct launch launches[MAX_NAMED];
+	struct expect expects[MAX_LINES];
+	unsigned nbuffers, nlaunches, nexpects, nseeds, threads;
+	unsigned models; /* bit set of enum cpu_model */
+	const char *fault_kind, *fault_text;
+	unsigned failures, runs;
+};
+
+static struct base_buf printed;
+
+static _Noreturn void bad(const struct test *t, unsigned line, const char *what, const char *found)
+{
+	fprintf(stderr, "%s:%u: %s: '%s'\n", t->file, line, what, found);
+	exit(2);
+}
+
+static size_t type_size(const char *type)
+{
+	size_t bits = strtoul(type + 1, NULL, 10);
+
+	return strchr("usfx", type[0]) && (bits == 8 || bits == 16 || bits == 32 || bits == 64)
+		       ? bits / 8
+		       : 0;
+}
+
+static void put_value(unsigned char *to, const char *type, const char *text)
+{
+	size_t size = type_size(type);
+
+	if (type[0] == 'f' && size == 4) {
+		float f = strtof(text, NULL);
+		memcpy(to, &f, 4);
+	} else if (type[0] == 'f') {
+		double f = strtod(text, NULL);
+		memcpy(to, &f, 8);
+	} else {
+		uint64_t v =
+			text[0] == '-' ? (uint64_t)strtoll(text, NULL, 0) : strtoull(text, NULL, 0);
+		memcpy(to, &v, size);
+	}
+}
+
+/* Reads VALUES of a type into `to` (at most `max`); returns how many. */
+static size_t read_values(const char *text, const char *type, unsigned char *to, size_t max)
+{
+	size_t n = 0, size = type_size(type);
+	char *copy = strdup(text), *save, number[32];
+
+	for (char *w = strtok_r(copy, " \t", &save); w; w = strtok_r(NULL, " \t", &save)) {
+		char *star = strchr(w, '*'), *dots = strstr(w, "..");
+		size_t times = star ? strtoull(star + 1, NULL, 0) : 1;
+		long long from = 0, to_value = -1;
+		if (!strcmp(w, "iota")) {
+			to_value = (long long)(max - n) - 1;
+		} else if (dots) {
+			from = strtoll(w, NULL, 0);
+			to_value = strtoll(dots + 2, NULL, 0);
+		} else {
+			for (; times && n < max; times--)
+				put_value(to + size * n++, type, w);
+		}
+		for (; from <= to_value && n < max; from++) {
+			snprintf(number, sizeof(number), "%lld", from);
+			put_value(to + size * n++, type, number);
+		}
+	}
+	free(copy);
+	return n;
+}
+
+static struct buffer *find_buffer(struct test *t, const char *name, size_t n)
+{
+	for (unsigned i = 0; i < t->nbuffers; i++) {
+		if (strlen(t->buffers[i].name) == n && !strncmp(t->buffers[i].name, name, n))
+			return &t->buffers[i];
+	}
+	return NULL;
+}
+
+static void parse_buffer(struct test *t, unsigned line, char *s)
+{
+	struct buffer *b = &t->buffers[t->nbuffers++];
+	char *values = strchr(s, '=');
+
+	if (sscanf(s, "%31s %7s %zu", b->name, b->type, &b->count) != 3 || !type_size(b->type))
+		bad(t, line, "expected: buffer NAME TYPE COUNT [= VALUES]", s);
+	b->size = b->count * type_size(b->type);
+	b->init = base_zalloc(&t->arena, b->size + 16);
+	if (values)
+		read_values(values + 1, b->type, b->init, b->count);
+}
+
+static void parse_dims(const char *s, uint32_t d[3])
+{
+	d[0] = d[1] = d[2] = 1;
+	sscanf(s, "%" SCNu32 ",%" SCNu32 ",%" SCNu32, &d[0], &d[1], &d[2]);
+}
+
+static void parse_launch(struct test *t, unsigned line, char *s)
+{
+	struct launch *l = &t->launches[t->nlaunches++];
+	char *save, *w = strtok_r(s, " \t", &save);
+	bool is_args = false;
+
+	if (!w)
+		bad(t, line, "expected: launch KERNEL ...", "");
+	snprintf(l->kernel, sizeof(l->kernel), "%s", w);
+	parse_dims("1", l->grid);
+	parse_dims("1", l->block);
+	l->line = line;
+	while ((w = strtok_r(NULL, " \t", &save)) != NULL) {
+		if (is_args && l->nargs < MAX_NAMED)
+			l->args[l->nargs++] = base_strdup(&t->arena, w);
+		else if (!strcmp(w, "--"))
+			is_args = true;
+		else if (!strncmp(w, "grid=", 5))
+			parse_dims(w + 5, l->grid);
+		else if (!strncmp(w, "block=", 6))
+			parse_dims(w + 6, l->block);
+		else if (!strncmp(w, "cluster=", 8))
+			parse_dims(w + 8, l->cluster);
+		else if (!strncmp(w, "shared=", 7))
+			l->shared = strtoull(w + 7, NULL, 0);
+		else if (!strcmp(w, "cooperative"))
+			l->is_cooperative = true;
+		else
+			bad(t, line, "unknown word in launch", w);
+	}
+}
+
+static void parse_expect(struct test *t, unsigned line, enum expect_kind kind, char *s)
+{
+	struct expect *e = &t->expects[t->nexpects++];
+	char *eq = strchr(s, '='), * or = strstr(s, " or ");
+	size_t name = strcspn(s, " [=");
+
+	e->kind = kind;
+	e->line = line;
+	e->buffer = find_buffer(t, s, name);
+	if (!e->buffer || !eq)
+		bad(t, line, "expected: NAME[I] = VALUES of a buffer", s);
+	if (s[name] == '[')
+		e->at = strtoull(s + name + 1, NULL, 0);
+	if (e->at >= e->buffer->count)
+		bad(t, line, "beyond the buffer", s);
+	if (or)
+		* or = 0;
+	e->values = base_zalloc(&t->arena, e->buffer->size + 16);
+	e->n = read_values(eq + 1, e->buffer->type, e->values, e->buffer->count - e->at);
+	if (kind == EXPECT_EITHER) {
+		if (! or)
+			bad(t, line, "expected: VALUES or VALUES", s);
+		e->values2 = base_zalloc(&t->arena, e->buffer->size + 16);
+		e->n2 = read_values(or +4, e->buffer->type, e->values2, e->buffer->count - e->at);
+	}
+	if (!e->n)
+		bad(t, line, "no values", s);
+}
+
+static char *unescape(struct base_arena *a, const char *s)
+{
+	char *r = base_strdup(a, s), *to = r;
+
+	for (; *s; s++) {
+		bool is_newline = s[0] == '\\' && s[1] == 'n';
+		s += is_newline;
+		if (is_newline)
+			*to++ = '\n';
+		else
+			*to++ = *s;
+	}
+	*to = 0;
+	return r;
+}
+
+static void parse_line(struct test *t, unsigned line, char *s)
+{
+	size_t n = strcspn(s, " \t");
+	char *rest = s + n + strspn(s + n, " \t");
+
+	if (n == 6 && !strncmp(s, "buffer", n)) {
+		parse_buffer(t, line, rest);
+	} else if (n == 6 && !strncmp(s, "launch", n)) {
+		parse_launch(t, line, rest);
+	} else if (n == 6 && !strncmp(s, "expect", n)) {
+		parse_expect(t, line, EXPECT, rest);
+	} else if (n == 11 && !strncmp(s, "expect-some", n)) {
+		parse_expect(t, line, EXPECT_SOME, rest);
+	} else if (n == 13 && !strncmp(s, "expect-all-or", n)) {
+		parse_expect(t, line, EXPECT_EITHER, rest);
+	} else if (n == 12 && !strncmp(s, "expect-print", n)) {
+		t->expects[t->nexpects++] = (struct expect){
+			.kind = EXPECT_PRINT, .line = line, .text = unescape(&t->arena, rest)};
+	} else if (n == 12 && !strncmp(s, "expect-fault", n)) {
+		size_t k = strcspn(rest, " \t");
+		t->fault_kind = base_strndup(&t->arena, rest, k);
+		t->fault_text = base_strdup(&t->arena, rest + k + strspn(rest + k, " \t"));
+	} else if (n == 5 && !strncmp(s, "seeds", n)) {
+		t->nseeds = (unsigned)strtoul(rest, NULL, 0);
+	} else if (n == 7 && !strncmp(s, "threads", n)) {
+		t->threads = (unsigned)strtoul(rest, NULL, 0);
+	} else if (n == 6 && !strncmp(s, "models", n)) {
+		t->models = (strstr(rest, "sc") ? 1u << CPU_MODEL_SC : 0) |
+			    (strstr(rest, "weak") ? 1u << CPU_MODEL_WEAK : 0) |
+			    (strstr(rest, "a1") ? 1u << CPU_MODEL_A1 : 0);
+	}
+}
+
+static void parse_comments(struct test *t, const char *text)
+{
+	unsigned line = 0;
+
+	for (const char *p = text; *p;) {
+		size_t n = strcspn(p, "\n");
+		line++;
+		if (n > 3 && !strncmp(p, "// ", 3)) {
+			char *s = base_strndup(&t->arena, p + 3, n - 3);
+			parse_line(t, line, s);
+		}
+		p += n + (p[n] == '\n');
+	}
+}
+
+static const char *const fault_names[] = {"none",     "address",  "misaligned", "unsupported",
+					  "trap",     "assert",	  "illegal",	"stack",
+					  "deadlock", "resources"};
+static const char *const model_names[] = {"sc", "weak", "a1"};
+
+static void fill_args(struct test *t, const struct launch *l, struct cpu_kernel *k,
+		      unsigned char *params)
+{
+	for (unsigned i = 0; i < l->nargs; i++) {
+		char *colon = strchr(l->args[i], ':'), *plus = strchr(l->args[i], '+');
+		size_t n = plus ? (size_t)(plus - l->args[i]) : strlen(l->args[i]);
+		struct buffer *b = find_buffer(t, l->args[i], n);
+		uint32_t off, bytes;
+		if (!cpu_kernel_param(k, i, &off, &bytes))
+			bad(t, l->line, "the kernel has fewer parameters", l->args[i]);
+		if (b) {
+			uint64_t a = (uint64_t)(uintptr_t)b->mem;
+			a += plus ? strtoull(plus + 1, NULL, 0) : 0;
+			memcpy(params + off, &a, bytes < 8 ? bytes : 8);
+		} else if (colon && type_size(colon + 1) && type_size(colon + 1) <= bytes) {
+			put_value(params + off, colon + 1, l->args[i]);
+		} else {
+			bad(t, l->line, "expected a buffer or VALUE:TYPE", l->args[i]);
+		}
+	}
+}
+
+static void run_launch(struct test *t, const struct launch *l, struct cpu_machine *m,
+		       struct cpu_module *mod, struct cpu_fault *refused)
+{
+	struct cpu_kernel *k = cpu_module_kernel(mod, l->kernel);
+	struct cpu_work w = {.kind = CPU_WORK_KERNEL};
+
+	if (!k)
+		bad(t, l->line, "no such kernel", l->kernel);
+	unsigned char *params = calloc(1, cpu_kernel_param_bytes(k) + 16u);
+	fill_args(t, l, k, params);
+	w.launch.kernel = k;
+	memcpy(w.launch.grid, l->grid, sizeof(l->grid));
+	memcpy(w.launch.block, l->block, sizeof(l->block));
+	memcpy(w.launch.cluster, l->cluster, sizeof(l->cluster));
+	w.launch.shared_dyn = l->shared;
+	w.launch.params = params;
+	w.launch.is_cooperative = l->is_cooperative;
+	struct cpu_op *op = cpu_submit(m, &w, NULL, 0, refused);
+	free(params);
+	if (op) {
+		cpu_op_wait(op);
+		cpu_op_put(op);
+	}
+}
+
+static void print_value(const unsigned char *p, const char *type)
+{
+	uint64_t v = 0;
+	float f;
+	double d;
+
+	memcpy(&v, p, type_size(type));
+	if (!strcmp(type, "f32"))
+		memcpy(&f, p, 4), printf(" %.9g", (double)f);
+	else if (!strcmp(type, "f64"))
+		memcpy(&d, p, 8), printf(" %.17g", d);
+	else if (type[0] == 'x')
+		printf(" 0x%" PRIx64, v);
+	else if (type[0] == 's')
+		printf(" %" PRId64,
+		       (int64_t)(v << (64 - 8 * type_size(type))) >> (64 - 8 * type_size(type)));
+	else
+		printf(" %" PRIu64, v);
+}
+
+static void fail(struct test *t, unsigned line, enum cpu_model model, uint64_t seed)
+{
+	t->failures++;
+	printf("%s:%u: failed with model %s, seed %" PRIu64 ":", t->file, line, model_names[model],
+	       seed);
+}
+
+static void check_one(struct test *t, struct expect *e, enum cpu_model model, uint64_t seed)
+{
+	if (e->kind == EXPECT_PRINT) {
+		if (!printed.p || !strstr(printed.p, e->text)) {
+			fail(t, e->line, model, seed);
+			printf(" printed '%s', expected '%s'\n", printed.p ? printed.p : "",
+			       e->text);
+		}
+		return;
+	}
+	size_t size = type_size(e->buffer->type);
+	const unsigned char *found = e->buffer->mem + e->at * size;
+	bool is_equal = !memcmp(found, e->values, e->n * size);
+
+	if (e->kind == EXPECT_EITHER)
+		is_equal |= !memcmp(found, e->values2, e->n2 * size);
+	if (is_equal)
+		e->seen = true;
+	if (is_equal || e->kind == EXPECT_SOME)
+		return;
+	size_t i = 0;
+	while (i + 1 < e->n && !memcmp(found + i * size, e->values + i * size, size))
+		i++;
+	fail(t, e->line, model, seed);
+	printf(" %s[%zu] is", e->buffer->name, e->at + i);
+	print_value(found + i * size, e->buffer->type);
+	printf(", expected");
+	print_value(e->values + i * size, e->buffer->type);
+	printf("\n");
+}
+
+static void check_run(struct test *t, struct cpu_machine *m, const struct cpu_fault *refused,
+		      enum cpu_model model, uint64_t seed)
+{
+	struct cpu_fault f;
+
+	cpu_fault_get(m, 0, &f);
+	if (f.kind == CPU_FAULT_NONE && refused->kind != CPU_FAULT_NONE)
+		f = *refused;
+	const char *kind = t->fault_kind ? t->fault_kind : "none";
+	if (strcmp(kind, fault_names[f.kind]) != 0 ||
+	    (t->fault_text && !strstr(f.text, t->fault_text))) {
+		fail(t, 1, model, seed);
+		printf(" fault '%s' (%s), expected '%s' (%s)\n", fault_names[f.kind], f.text, kind,
+		       t->fault_text ? t->fault_text : "");
+		return;
+	}
+	for (unsigned i = 0; i < t->nexpects; i++)
+		check_one(t, &t->expects[i], model, seed);
+}
+
+static void dump(const struct test *t, struct cpu_machine *m)
+{
+	struct cpu_fault f;
+
+	for (unsigned i = 0; i < t->nbuffers; i++) {
+		const struct buffer *b = &t->buffers[i];
+		printf("%s:", b->name);
+		for (size_t j = 0; j < b->count; j++)
+			print_value(b->mem + j * type_size(b->type), b->type);
+		printf("\n");
+	}
+	cpu_fault_get(m, 0, &f);
+	if (f.kind != CPU_FAULT_NONE)
+		printf("fault: %s: %s\n", fault_names[f.kind], f.text);
+	printf("schedule %016" PRIx64 "\n", cpu_schedule_hash(m));
+}
+
+/* One run; returns the schedule's hash. */
+static uint64_t run_once(struct test *t, struct ptx_module *ptx, enum cpu_model model,
+			 uint64_t seed, bool is_dump)
+{
+	struct cpu_options opt = {
+		.seed = seed, .threads = t->threads, .devices = 1, .model = model};
+	struct cpu_machine *m = cpu_machine_new(&opt);
+	struct base_sink sink = {0};
+	struct cpu_fault refused = {0};
+	struct cpu_module *mod = m ? cpu_module_load(m, 0, &ptx, 1, &sink) : NULL;
+
+	base_sink_print(&sink, stderr);
+	base_sink_free(&sink);
+	if (!mod) {
+		fprintf(stderr, "%s: the module was not loaded\n", t->file);
+		exit(1);
+	}
+	printed.n = 0;
+	for (unsigned i = 0; i < t->nbuffers; i++) {
+		struct buffer *b = &t->buffers[i];
+		b->mem = cpu_mem_alloc(m, 0, b->size, CPU_MEM_DEVICE);
+		memcpy(b->mem, b->init, b->size);
+	}
+	for (unsigned i = 0; i < t->nlaunches; i++)
+		run_launch(t, &t->launches[i], m, mod, &refused);
+	t->runs++;
+	if (is_dump)
+		dump(t, m);
+	else
+		check_run(t, m, &refused, model, seed);
+	uint64_t hash = cpu_schedule_hash(m);
+	cpu_module_unload(mod);
+	cpu_machine_free(m);
+	return hash;
+}
+
+static void run_all(struct test *t, struct ptx_module *ptx, bool is_dump)
+{
+	for (enum cpu_model model = CPU_MODEL_SC; model <= CPU_MODEL_A1; model++) {
+		if (!(t->models & 1u << model))
+			continue;
+		for (uint64_t seed = 1; seed <= t->nseeds; seed++) {
+			uint64_t first = run_once(t, ptx, model, seed, is_dump);
+			if (is_dump)
+				return;
+			/* The first seed twice: a replay must make the same decisions. */
+			if (seed == 1 && t->threads == 1 &&
+			    run_once(t, ptx, model, seed, false) != first) {
+				fail(t, 1, model, seed);
+				printf(" the second run had another schedule\n");
+			}
+		}
+	}
+	for (unsigned i = 0; i < t->nexpects; i++) {
+		if (t->expects[i].kind == EXPECT_SOME && !t->expects[i].seen) {
+			t->failures++;
+			printf("%s:%u: seen in none of %u runs\n", t->file, t->expects[i].line,
+			       t->runs);
+		}
+	}
+}
+
+static unsigned run_file(const char *file, bool is_dump)
+{
+	struct test t = {.file = file, .nseeds = 3, .threads = 1, .models = 7};
+	struct base_arena arena = {0};
+	struct base_sink sink = {0};
+	char *text;
+	size_t size;
+
+	if (base_read_file(file, &text, &size)) {
+		fprintf(stderr, "%s: cannot be read\n", file);
+		return 1;
+	}
+	parse_comments(&t, text);
+	struct ptx_module *ptx = ptx_parse(&arena, file, text, size, &sink);
+	base_sink_print(&sink, stderr);
+	base_sink_free(&sink);
+	if (!ptx)
+		return 1;
+	if (!t.nlaunches || (!t.nexpects && !t.fault_kind && !is_dump))
+		bad(&t, 1, "nothing is launched or expected", file);
+	run_all(&t, ptx, is_dump);
+	printf("%s: %u runs, %u failures\n", file, t.runs, t.failures);
+	base_arena_free(&t.arena);
+	base_arena_free(&arena);
+	free(text);
+	return t.failures;
+}
+
+int main(int argc, char **argv)
+{
+	bool is_dump = argc > 1 && !strcmp(argv[1], "--dump");
+	unsigned failures = 0;
+
+	if (argc < 2) {
+		fprintf(stderr, "usage: cpu_run [--dump] FILE.ptx...\n");
+		return 2;
+	}
+	for (int i = is_dump ? 2 : 1; i < argc; i++)
+		failures += run_file(argv[i], is_dump);
+	base_buf_free(&printed);
+	return failures ? 1 : 0;
+}
