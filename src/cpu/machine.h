@@ -189,7 +189,8 @@ struct cpu_func *cpu_dec_func(struct cpu_dec *d);
 	B(float)   /* op_float.c: f32, f64 arithmetic */                                           \
 	B(approx)  /* op_approx.c: sin, cos, ex2, lg2, tanh, .approx, .full */                     \
 	B(half)	   /* op_half.c: f16, bf16, packed, mixed precision, their setp/set/min/max */     \
-	B(cvt)	   /* op_cvt.c: cvt, cvt.pack, szext */
+	B(cvt)	   /* op_cvt.c: cvt of scalar types, cvt.pack, szext */                             \
+	B(cvtpack) /* op_cvt_pack.c: cvt of packed types; after cvt */
 #define CPU_BINDERS(B)                                                                             \
 	B(memory)  /* memory.c: ld, st, ldu, prefetch, discard, ... */                             \
 	B(atomic)  /* atomic.c: atom, red, multimem refused */                                     \
