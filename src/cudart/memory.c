@@ -40,8 +40,11 @@ static struct rt_block *enter(uint64_t base, uint64_t bytes)
 void rt_block_free(struct rt_block *b)
 {
 	HASH_DEL(blocks, b);
-	if (b->pool)
+	if (b->pool) {
 		b->pool->used -= b->bytes;
+		if (b->pool->is_destroyed && b->pool->used == 0)
+			free(b->pool);
+	}
 	if (b->is_registered)
 		cpu_mem_unregister(rt.m, (void *)(uintptr_t)b->base);
 	else

@@ -10,6 +10,7 @@
 struct rt_pool {
 	unsigned device;
 	bool is_default;
+	bool is_destroyed; /* freed with its last block */
 	uint64_t threshold, used, used_high, max_size;
 	int reuse[3]; /* the three cudaMemPoolReuse... switches: kept, without effect */
 	bool access[RT_DEVICES];

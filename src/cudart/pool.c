@@ -49,6 +49,10 @@ cudaError_t rt_pool_alloc(void **out, size_t size, cudaMemPool_t pool, cudaStrea
 	RT_ENTER();
 	if (!out)
 		return rt_fail(cudaErrorInvalidValue);
+	if (size == 0) {
+		*out = NULL;
+		return cudaSuccess;
+	}
 	if (rt_stream_is_captured(s, is_per_thread))
 		return rt_fail(rt_refuse_use("cudaMallocAsync", "a captured stream"));
 	rt_lock();
@@ -138,7 +142,7 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t *memPool, const struct cudaMemPoolPr
 	return cudaSuccess;
 }
 
-/* The pool's struct stays: blocks still point to it, and it is small. */
+/* Its blocks stay valid. */
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t memPool)
 {
 	cudaError_t e = cudaSuccess;
@@ -152,6 +156,9 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t memPool)
 		rt_handle_remove(p);
 		if (rt.dev[p->device].pool == memPool)
 			rt.dev[p->device].pool = rt.dev[p->device].default_pool;
+		p->is_destroyed = true;
+		if (p->used == 0)
+			free(p);
 	}
 	rt_unlock();
 	return rt_fail(e);
