@@ -54,7 +54,7 @@ cudaError_t rt_pool_alloc(void **out, size_t size, cudaMemPool_t pool, cudaStrea
 		return cudaSuccess;
 	}
 	if (rt_stream_is_captured(s, is_per_thread))
-		return rt_fail(rt_refuse_use("cudaMallocAsync", "a captured stream"));
+		return rt_fail(rt_capture_alloc(out, size, s, is_per_thread));
 	rt_lock();
 	struct rt_stream *stream = rt_stream_find(s, is_per_thread);
 	unsigned device = stream ? stream->device : 0;
@@ -87,15 +87,16 @@ cudaError_t rt_pool_free(void *ptr, cudaStream_t s, bool is_per_thread)
 	if (!ptr)
 		return cudaSuccess;
 	if (rt_stream_is_captured(s, is_per_thread))
-		return rt_fail(rt_refuse_use("cudaFreeAsync", "a captured stream"));
+		return rt_fail(rt_capture_free(ptr, s, is_per_thread));
 	rt_lock();
 	struct rt_block *b = rt_block_at(ptr);
+	bool is_graph = b && rt_graph_memory_release(ptr);
 	if (!b || b->is_freed || b->kind != CPU_MEM_DEVICE)
 		e = cudaErrorInvalidValue;
-	else
+	else if (!is_graph)
 		b->is_freed = true;
 	rt_unlock();
-	if (e != cudaSuccess)
+	if (e != cudaSuccess || is_graph)
 		return rt_fail(e);
 
 	struct rt_work w = {.cpu = {.kind = CPU_WORK_HOST, .host = {free_late, ptr}}};
