@@ -555,19 +555,30 @@ bool cpu_async_step(struct cpu_worker *k, struct cpu_cta *cta)
 	return true;
 }
 
+/* Does what the transfer writes outlive the block? */
+static bool is_seen_outside(const struct cpu_transfer *t, const struct cpu_cta *cta)
+{
+	uint32_t own = cta->rank + 1;
+
+	if (t->kind >= CPU_TR_BULK)
+		return t->bulk.dst_space == PTX_SPACE_GLOBAL || t->bulk.dst / CPU_RANK != own;
+	if (t->kind != CPU_TR_STORE && t->kind != CPU_TR_RED)
+		return false;
+	CPU_EACH_LANE(l, t->left)
+	if (t->lane.dst[l] / CPU_RANK != own)
+		return true;
+	return false;
+}
+
 void cpu_async_free(struct cpu_cta *cta)
 {
 	struct cpu_async *as = cta->async;
 
 	if (!as)
 		return;
-	for (uint32_t i = 0; i < as->n;) {
-		struct cpu_transfer *t = as->all[i];
-		bool is_kept = t->kind >= CPU_TR_BULK
-				       ? t->bulk.dst_space == PTX_SPACE_GLOBAL
-				       : (t->kind == CPU_TR_STORE || t->kind == CPU_TR_RED) &&
-						 cta->cluster->size > 1;
-		if (is_kept)
+	while (as->n) {
+		struct cpu_transfer *t = as->all[as->n - 1];
+		if (is_seen_outside(t, cta))
 			advance(NULL, t);
 		else
 			finish(t);

@@ -238,9 +238,10 @@ struct cpu_func *cpu_dec_func(struct cpu_dec *d);
 	B(approx)  /* op_approx.c: sin, cos, ex2, lg2, tanh, .approx, .full */                     \
 	B(half)	   /* op_half.c: f16, bf16, packed, mixed precision, their setp/set/min/max */     \
 	B(cvt)	   /* op_cvt.c: cvt, cvt.pack, szext */                                            \
-	B(mma)	   /* op_mma.c: mma, wmma.mma */
+	B(mma)	   /* op_mma.c: mma, wmma.mma */                                                   \
+	B(ldst)	   /* op_ldst.c: ld, ldu, st */
 #define CPU_BINDERS(B)                                                                             \
-	B(memory)  /* memory.c: ld, st, ldu, prefetch, discard, ... */                             \
+	B(memory)  /* memory.c: fences, st.bulk, prefetch, discard, ... */                         \
 	B(atomic)  /* atomic.c: atom, red, multimem refused */                                     \
 	B(control) /* control.c: bra, brx, call, ret, exit, trap, brkpt, nanosleep, pmevent ... */ \
 	B(barrier) /* barrier.c: bar, barrier, barrier.cluster, bar.warp.sync, griddepcontrol */   \
