@@ -328,3 +328,39 @@ cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t memPool)
 	rt_unlock();
 	return rt_fail(e);
 }
+
+/* The same by location; only devices have pools. */
+static cudaError_t pool_device(const struct cudaMemLocation *l, enum cudaMemAllocationType type,
+			       const char *name)
+{
+	if (!l)
+		return cudaErrorInvalidValue;
+	if (type != cudaMemAllocationTypePinned)
+		return rt_refuse_use(name, "memory that is not pinned");
+	cudaError_t e = check_location(l);
+	return e == cudaErrorNotSupported ? rt_refuse_use(name, "a location that is no device") : e;
+}
+
+cudaError_t cudaMemGetDefaultMemPool(cudaMemPool_t *memPool, struct cudaMemLocation *location,
+				     enum cudaMemAllocationType type)
+{
+	RT_ENTER();
+	cudaError_t e = pool_device(location, type, "cudaMemGetDefaultMemPool");
+	return e == cudaSuccess ? cudaDeviceGetDefaultMemPool(memPool, location->id) : rt_fail(e);
+}
+
+cudaError_t cudaMemGetMemPool(cudaMemPool_t *memPool, struct cudaMemLocation *location,
+			      enum cudaMemAllocationType type)
+{
+	RT_ENTER();
+	cudaError_t e = pool_device(location, type, "cudaMemGetMemPool");
+	return e == cudaSuccess ? cudaDeviceGetMemPool(memPool, location->id) : rt_fail(e);
+}
+
+cudaError_t cudaMemSetMemPool(struct cudaMemLocation *location, enum cudaMemAllocationType type,
+			      cudaMemPool_t memPool)
+{
+	RT_ENTER();
+	cudaError_t e = pool_device(location, type, "cudaMemSetMemPool");
+	return e == cudaSuccess ? cudaDeviceSetMemPool(location->id, memPool) : rt_fail(e);
+}
