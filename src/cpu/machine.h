@@ -240,7 +240,8 @@ bool cpu_dec_is_unsupported(const struct cpu_inst *in);
 	B(float)   /* op_float.c: f32, f64 arithmetic */                                           \
 	B(approx)  /* op_approx.c: sin, cos, ex2, lg2, tanh, .approx, .full */                     \
 	B(half)	   /* op_half.c: f16, bf16, packed, mixed precision, their setp/set/min/max */     \
-	B(cvt)	   /* op_cvt.c: cvt, cvt.pack, szext */                                            \
+	B(cvt)	   /* op_cvt.c: cvt of scalar types, cvt.pack, szext */                            \
+	B(cvtpack) /* op_cvt_pack.c: cvt of packed types; after cvt */                             \
 	B(mma)	   /* op_mma.c: mma, wmma.mma */                                                   \
 	B(ldst)	   /* op_ldst.c: ld, ldu, st */
 #define CPU_BINDERS(B)                                                                             \

@@ -125,7 +125,7 @@ static enum cpu_step directed_f32(struct cpu_warp *w, const struct cpu_inst *in,
 		}
 		fp_directed32((enum fp_arith)in->sub, (int)(in->imm >> 32), x[0], x[1], x[2], r);
 		CPU_EACH_LANE(l, mask)
-			d[l * step] = fp_out32(r[l], ftz, sat);
+		d[l * step] = fp_out32(r[l], ftz, sat);
 	}
 	return CPU_OK;
 }
@@ -144,7 +144,7 @@ static enum cpu_step directed_f64(struct cpu_warp *w, const struct cpu_inst *in,
 	}
 	fp_directed64((enum fp_arith)in->sub, (int)(in->imm >> 32), x[0], x[1], x[2], r);
 	CPU_EACH_LANE(l, mask)
-		d[l] = fp_out64(r[l], x[0][l], x[1][l], x[2][l]);
+	d[l] = fp_out64(r[l], x[0][l], x[1][l], x[2][l]);
 	return CPU_OK;
 }
 
@@ -157,8 +157,8 @@ static enum cpu_step directed_f64(struct cpu_warp *w, const struct cpu_inst *in,
 		const uint32_t *a = cpu_u32(w, in->src[0]), *b = cpu_u32(w, in->src[1]);           \
                                                                                                    \
 		FP_LANES(l, mask, uint32_t, d,                                                     \
-			 fp_minmax32(ftz ? fp_flush32(a[l]) : a[l],                                \
-				     ftz ? fp_flush32(b[l]) : b[l], is_max, is_nan));              \
+			 fp_minmax32(ftz ? fp_flush32(a[l]) : a[l], ftz ? fp_flush32(b[l]) : b[l], \
+				     is_max, is_nan));                                             \
 		return CPU_OK;                                                                     \
 	}
 
@@ -183,7 +183,8 @@ static enum cpu_step minmax_f32_any(struct cpu_warp *w, const struct cpu_inst *i
 	uint32_t keep = (in->imm & (MODE_XOR | MODE_ABS)) ? 0x7fffffffu : UINT32_MAX;
 	unsigned nsrc = in->src[2] == CPU_NOSLOT ? 2 : 3;
 
-	CPU_EACH_LANE(l, mask) {
+	CPU_EACH_LANE(l, mask)
+	{
 		uint32_t r = 0, sign = 0;
 
 		for (unsigned k = 0; k < nsrc; k++) {
@@ -246,8 +247,7 @@ static enum cpu_step copysign_f64(struct cpu_warp *w, const struct cpu_inst *in,
 	uint64_t *d = cpu_u64(w, in->dst[0]);
 	const uint64_t *a = cpu_u64(w, in->src[0]), *b = cpu_u64(w, in->src[1]);
 
-	CPU_LANES(l, mask,
-		  d[l] = (a[l] & 0x8000000000000000ull) | (b[l] & 0x7fffffffffffffffull));
+	CPU_LANES(l, mask, d[l] = (a[l] & 0x8000000000000000ull) | (b[l] & 0x7fffffffffffffffull));
 	return CPU_OK;
 }
 

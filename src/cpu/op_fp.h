@@ -370,8 +370,7 @@ FP_DIRECTED(fp_directed64, double, fma, sqrt)
 
 /* Slots of a destination and n sources, all of type t. */
 static inline enum cpu_bound fp_bind(struct cpu_dec *d, const struct ptx_stmt *s,
-				     struct cpu_inst *in, enum ptx_type t, unsigned n,
-				     cpu_exec *fn)
+				     struct cpu_inst *in, enum ptx_type t, unsigned n, cpu_exec *fn)
 {
 	static const uint8_t cls[] = {[1] = CPU_B16, [2] = CPU_B16, [4] = CPU_B32, [8] = CPU_B64};
 
