@@ -1,8 +1,8 @@
 #!/bin/sh
 # demo.sh - show the main job on examples/reduction.cu, racy and fixed: demo.sh COLLIDER
 #
-# With a GPU the race must be found in one and not in the other. Without one nothing can be found
-# in a run, and the demo says so instead of showing a prepared report.
+# The race must be found in one and not in the other: on the GPU where there is one, else on the
+# CPU device.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 collider=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
@@ -42,18 +42,16 @@ echo "($(grep -c . build/demo/reduction.ptx) lines became $(grep -c . build/demo
 
 echo
 echo "--- 3. run it"
-if [ -z "$has_gpu" ]; then
-	show "$collider" run -- build/demo/reduction 2>&1 | tee "$work/report" || true
-	grep -q 'NOTHING WAS CHECKED' "$work/report" || fail "a run without a GPU must say so"
-	echo
-	echo "demo: this machine has no GPU: instrumented and built, but NO race could be looked for;" \
-		"run it again where there is one"
-	exit 0
+if [ "$has_gpu" ]; then
+	where="on this machine's GPU"
+else
+	where="on the CPU device, since this machine has no GPU"
 fi
+echo "(it runs $where)"
 show "$collider" run --error-exitcode=99 -- build/demo/reduction && rc=0 || rc=$?
 [ $rc -eq 99 ] || fail "the race in reduction was not found (exit code $rc)"
 echo
 show "$collider" run --error-exitcode=99 -- build/demo/reduction.fixed && rc=0 || rc=$?
 [ $rc -eq 0 ] || fail "reduction.fixed should run without a report (exit code $rc)"
 echo
-echo "demo: the race was found in reduction, and none in reduction.fixed"
+echo "demo: the race was found in reduction, and none in reduction.fixed, $where"

@@ -53,6 +53,7 @@ list_missing() {
 	need ninja-build has ninja
 	need pkg-config has pkg-config
 	need libzstd-dev pkg-config --exists libzstd
+	need liblz4-dev pkg-config --exists liblz4
 	need libelf-dev pkg-config --exists libelf
 	need libcjson-dev pkg-config --exists libcjson
 	need libcmocka-dev pkg-config --exists cmocka

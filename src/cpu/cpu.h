@@ -116,6 +116,18 @@ void cpu_mem_usage(struct cpu_machine *m, unsigned device, uint64_t *used, uint6
 /* May kernels of `device` use memory of `peer`? Off until enabled. */
 void cpu_mem_set_peer(struct cpu_machine *m, unsigned device, unsigned peer, bool is_on);
 
+/* ---- what kernels call (syscalls.c) ------------------------------------------ */
+
+/* Bytes of a device's heap for malloc in kernels; the default is CPU_HEAP. False: the heap is in
+ * use already. Each device has its own. */
+bool cpu_heap_set_limit(struct cpu_machine *m, uint64_t bytes);
+uint64_t cpu_heap_limit(struct cpu_machine *m);
+#define CPU_HEAP (8ull << 20)
+/* Where the text of printf goes (and of failed assertions: is_error), whole calls at once, in their
+ * order; NULL: stdout and stderr. Called by the threads that execute blocks, one at a time. */
+typedef void cpu_print_fn(struct cpu_machine *m, bool is_error, const char *text, size_t n);
+void cpu_set_printf(struct cpu_machine *m, cpu_print_fn *fn);
+
 /* ---- modules (load.c) ------------------------------------------------------- */
 
 /*

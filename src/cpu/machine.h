@@ -55,6 +55,10 @@ enum cpu_step {
  * w->base; lanes outside of mask keep their values. */
 typedef enum cpu_step cpu_exec(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask);
 
+/* A function of syscalls.c; see cpu_syscall_find. */
+typedef enum cpu_step cpu_syscall(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
+				  uint8_t *params, uint32_t stride);
+
 #define CPU_NOSLOT     0x7fffffffu
 #define CPU_SLOT_CONST 0x80000000u /* byte offset in the function's constants, else in the frame */
 #define CPU_NOPC       UINT32_MAX
@@ -99,6 +103,11 @@ static const uint16_t cpu_class_bytes[CPU_CLASSES] = {
 	512  /* uint64_t[32] low halves, then uint64_t[32] high halves */
 };
 
+/*
+ * A kernel has a layout of its own, for depth 0, where no other function runs; all functions that
+ * can be called share one. The kernel's layout has the frame and param that hold at every depth:
+ * strides come from w->grid->func->layout, never from that of a callee.
+ */
 struct cpu_layout {
 	uint32_t count[CPU_CLASSES]; /* slots */
 	uint32_t start[CPU_CLASSES]; /* byte offset of each class; 64-byte aligned */
@@ -168,6 +177,45 @@ struct cpu_addr {
 };
 struct cpu_addr cpu_dec_addr(struct cpu_dec *d, const struct ptx_stmt *s,
 			     const struct ptx_opnd *op);
+/*
+ * Addresses in .param space, as cpu_addr.off has them and as a register holds them after mov: those
+ * below CPU_PARAM_AREA are offsets in the grid's parameter block (an entry's parameters), others
+ * lie in the lane's .param area at the depth of the running function, CPU_PARAM_AREA being its
+ * first byte.
+ */
+#define CPU_PARAM_AREA 0x1000000u
+/* A .param variable of the body, or a parameter or result of the function: its address in .param
+ * space (as above) and size. False: the operand names none. */
+bool cpu_dec_param(struct cpu_dec *d, const struct ptx_opnd *op, uint32_t *addr, uint32_t *bytes);
+/* The elements of {a, b, ...}, of a vector register, or the operand itself: at most 8 (`max`)
+ * operands for cpu_dec_src and cpu_dec_dst. Returns their number, 0 when there are more. */
+unsigned cpu_dec_elems(struct cpu_dec *d, const struct ptx_opnd *op, struct ptx_opnd *out,
+		       unsigned max);
+/* Branch targets of brx.idx: indexes of instructions, filled in when the function is complete.
+ * decode.c itself sets target and join of bra, join of brx.idx and call (the next instruction),
+ * and CPU_I_BACK and CPU_I_JOIN. NULL: no .branchtargets list; cpu_dec_unsupported then. */
+const uint32_t *cpu_dec_targets(struct cpu_dec *d, const struct ptx_stmt *s, uint32_t *n);
+
+/* What a call moves: bytes between a variable of the caller's .param area and the callee's. */
+struct cpu_arg {
+	uint32_t here, there, bytes; /* offsets in the areas of the caller's and next depth */
+};
+struct cpu_call {
+	struct cpu_func *callee; /* NULL: see below */
+	cpu_syscall *syscall;	 /* or NULL: the address is in `slot` (64-bit register) */
+	uint32_t slot;
+	uint32_t nargs, nrets;
+	struct cpu_arg *args, *rets; /* copy args before the call, rets after the return */
+};
+/*
+ * Describes a call (direct, to a system call, or by address); lives as long as the code.
+ * Arguments and results in registers have been moved to and from hidden .param variables by
+ * instructions before and behind the call, .reg parameters of the callee likewise, so that
+ * only bytes of .param areas are left to be copied. The callee's code is complete before the
+ * kernel starts (cpu_kernel_ready). NULL: cpu_dec_unsupported was called for `in`.
+ */
+const struct cpu_call *cpu_dec_call(struct cpu_dec *d, const struct ptx_stmt *s,
+				    struct cpu_inst *in);
 /* Makes the instruction one that faults with this reason; returns CPU_BAD. */
 enum cpu_bound cpu_dec_unsupported(struct cpu_dec *d, struct cpu_inst *in, const char *why);
 struct cpu_func *cpu_dec_func(struct cpu_dec *d);
@@ -189,10 +237,12 @@ struct cpu_func *cpu_dec_func(struct cpu_dec *d);
 	B(float)   /* op_float.c: f32, f64 arithmetic */                                           \
 	B(approx)  /* op_approx.c: sin, cos, ex2, lg2, tanh, .approx, .full */                     \
 	B(half)	   /* op_half.c: f16, bf16, packed, mixed precision, their setp/set/min/max */     \
-	B(cvt)	   /* op_cvt.c: cvt of scalar types, cvt.pack, szext */                             \
-	B(cvtpack) /* op_cvt_pack.c: cvt of packed types; after cvt */
+	B(cvt)	   /* op_cvt.c: cvt of scalar types, cvt.pack, szext */                            \
+	B(cvtpack) /* op_cvt_pack.c: cvt of packed types; after cvt */                             \
+	B(mma)	   /* op_mma.c: mma, wmma.mma */                                                   \
+	B(ldst)	   /* op_ldst.c: ld, ldu, st */
 #define CPU_BINDERS(B)                                                                             \
-	B(memory)  /* memory.c: ld, st, ldu, prefetch, discard, ... */                             \
+	B(memory)  /* memory.c: fences, st.bulk, prefetch, discard, ... */                         \
 	B(atomic)  /* atomic.c: atom, red, multimem refused */                                     \
 	B(control) /* control.c: bra, brx, call, ret, exit, trap, brkpt, nanosleep, pmevent ... */ \
 	B(barrier) /* barrier.c: bar, barrier, barrier.cluster, bar.warp.sync, griddepcontrol */   \
@@ -300,6 +350,13 @@ struct cpu_warp {
 	void *priv;			 /* warp.c's own */
 };
 
+/* The allocation that an instruction used last; true while the map of memory has that version. */
+struct cpu_hit {
+	uint64_t base, bytes, version;
+	uint32_t device;
+};
+#define CPU_HITS 16
+
 /* One host thread that executes warps. */
 struct cpu_worker {
 	struct cpu_machine *m;
@@ -308,6 +365,7 @@ struct cpu_worker {
 	uint64_t warp_insts, thread_insts;
 	struct cpu_warp *warp; /* being executed */
 	void *priv;
+	struct cpu_hit hits[CPU_HITS]; /* resolve.c, by instruction; zero at the start */
 };
 
 /* splitmix64; every decision of the schedule draws from here. */
@@ -332,6 +390,8 @@ struct cpu_machine {
 	struct cpu_engine *engine; /* engine.c */
 	struct cpu_heap *heap;	   /* syscalls.c: device malloc */
 	_Atomic uint64_t grids;	   /* the last %gridid */
+	/* Of the map of memory (space.c): odd while it is being changed. */
+	_Atomic uint64_t space_version;
 };
 
 /* ---- slots ------------------------------------------------------------------------ */
@@ -485,12 +545,14 @@ void cpu_model_cta_free(struct cpu_cta *cta);
 /* space.c: the machine's memory. */
 bool cpu_space_init(struct cpu_machine *m);
 void cpu_space_free(struct cpu_machine *m);
+/* After fork, in the child. */
+void cpu_space_forked(struct cpu_machine *m);
+/* The device heap of malloc and free is made when it is first used; cpu_space_free calls this. */
+void cpu_heap_free(struct cpu_machine *m);
 
 /* syscalls.c: functions that CUDA programs call without defining: vprintf, malloc, free,
  * __assertfail, cudaCGGetIntrinsicHandle... . NULL: not one. Arguments are at `args` in the .param area
  * of the callee's depth, results at `rets`. Called by control.c with the lanes that call it. */
-typedef enum cpu_step cpu_syscall(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
-				  uint8_t *params, uint32_t stride);
 cpu_syscall *cpu_syscall_find(const char *name, uint32_t *args, uint32_t *rets);
 
 /* ---- warp.c, control.c, barrier.c: execution -------------------------------------------- */
@@ -522,10 +584,6 @@ bool cpu_async_step(struct cpu_worker *k, struct cpu_cta *cta);
 /* The block ends: its copies are finished first (global) or dropped (its own shared memory). */
 void cpu_async_free(struct cpu_cta *cta);
 
-/* mbarrier.c: completes `bytes` of transactions on the mbarrier at a shared address, for async.c. */
-enum cpu_step cpu_mbarrier_complete(struct cpu_cta *cta, const struct cpu_inst *in, uint64_t addr,
-				    uint32_t bytes);
-
 /* ---- engine.c ------------------------------------------------------------------------------ */
 
 bool cpu_engine_init(struct cpu_machine *m);
@@ -550,6 +608,9 @@ struct cpu_kernel {
 /* The function behind an address taken in CPU_WIN_CODE; NULL: there is none. */
 struct cpu_func *cpu_func_at(struct cpu_module *mod, uint64_t address);
 unsigned cpu_module_device(const struct cpu_module *mod);
+/* Decodes the kernel and all functions that it can call, once; thread-safe. The engine calls it
+ * before the first block of a grid. False: host memory is exhausted or the kernel is too large. */
+bool cpu_kernel_ready(struct cpu_kernel *k);
 
 /* decode.c: makes f->code; called by load.c once all symbols have addresses. */
 bool cpu_decode(struct cpu_func *f, struct base_arena *arena, struct base_sink *sink);

@@ -4,7 +4,8 @@
 #   tests/gpu/build.sh OUTDIR [COLLIDER]
 #
 # Every program of examples/ and tests/gpu/racefree/, and bench/overhead, is built twice, by plain nvcc into
-# OUTDIR/plain and by `collider nvcc` into OUTDIR/collide, for $ARCH (sm_90). The shared
+# OUTDIR/plain and by `collider nvcc` into OUTDIR/collide, for $ARCH (sm_90); SETS=examples leaves
+# it at these. The shared
 # cudart is linked (CUDART=static: the other way, 0.7 MB a program) and packed once, so the GPU
 # machine needs only a driver. COLLIDER is the binary
 # (default: build/bin/collider of this repository); without one only the plain half is built
@@ -71,7 +72,9 @@ if [ "${BUILD_ONE:-}" ]; then
 	exit
 fi
 
-sources=("$root"/examples/*.cu "$here"/racefree/*.cu "$root/bench/overhead/overhead.cu")
+sources=("$root"/examples/*.cu)
+[ "${SETS:-all}" = examples ] ||
+	sources+=("$here"/racefree/*.cu "$root/bench/overhead/overhead.cu")
 failed=0
 hows=plain
 if [ -x "$collider" ]; then
@@ -94,10 +97,10 @@ fi
 mkdir -p "$out/src/examples" "$out/src/racefree"
 cp "$root"/examples/*.cu "$root"/examples/*.h "$out/src/examples/"
 cp "$here"/racefree/*.cu "$here"/racefree/*.h "$out/src/racefree/"
-cp "$here"/run_races.sh "$here"/run_racefree.sh "$here"/common.sh "$out/"
+cp "$here"/run_races.sh "$here"/run_racefree.sh "$here"/common.sh "$here"/outputs.tsv "$out/"
 cp "$root/bench/overhead/run.sh" "$out/run_overhead.sh"
 tar -C "$out" -czf "$out/gpu.tar.gz" lib plain collide src run_races.sh run_racefree.sh \
-	run_overhead.sh common.sh || exit 1
+	run_overhead.sh common.sh outputs.tsv || exit 1
 echo "built $(ls "$out/plain" | wc -l) plain and $(ls "$out/collide" | wc -l) instrumented programs," \
 	"$out/gpu.tar.gz is $(du -k "$out/gpu.tar.gz" | cut -f1) KiB"
 [ $failed -eq 0 ] || exit 1

@@ -1,5 +1,8 @@
 # common.sh - what run_races.sh and run_racefree.sh share. Sourced; plain bash, grep and sed.
 
+# DEVICE=cpu runs all of it on Collider's CPU device, seed by seed, in place of a GPU.
+device=${DEVICE:-gpu}
+
 # Marked lines of a source as numbers, joined by blanks: lines_of FILE race|quiet TAG
 lines_of() {
 	grep -n "// $2: $3\$" "$1" | cut -d: -f1 | tr '\n' ' '
@@ -20,13 +23,29 @@ findings_of() {
 	done
 }
 
-# run_collider LIMIT REPORT RDELAY WDELAY PROGRAM [ARGS]: stdout of the program in REPORT.out
+# run_collider LIMIT REPORT SEED RDELAY WDELAY PROGRAM [ARGS]: stdout of the program in REPORT.out
 run_collider() {
-	local limit=$1 report=$2 rdelay=$3 wdelay=$4
-	shift 4
+	local limit=$1 report=$2 seed=$3 rdelay=$4 wdelay=$5
+	shift 5
 	rm -f "$report"
-	timeout "$limit" "$collider" run --json="$report" --rdelay="$rdelay" --wdelay="$wdelay" -- \
-		"$@" >"$report.out" 2>"$report.err"
+	timeout "$limit" "$collider" run --device="$device" --seed="$seed" --json="$report" \
+		--rdelay="$rdelay" --wdelay="$wdelay" -- "$@" >"$report.out" 2>"$report.err"
+}
+
+# run_plain LIMIT PROGRAM [ARGS]: without checks
+run_plain() {
+	local limit=$1
+	shift
+	if [ "$device" = cpu ]; then
+		timeout "$limit" "$collider" run --device=cpu --log-file=/dev/null -- "$@"
+	else
+		timeout "$limit" "$@"
+	fi
+}
+
+# What a program printed on a GPU (outputs.tsv): gpu_output NAME; nothing when it isn't known
+gpu_output() {
+	[ ! -f "$dir/outputs.tsv" ] || sed -n "s/^$1\t//p" "$dir/outputs.tsv"
 }
 
 has_word() { # has_word WORD LIST

@@ -1,12 +1,12 @@
 #!/bin/bash
-# run_racefree.sh - run race-free programs under collider, on a GPU: no report, the same output.
+# run_racefree.sh - run race-free programs under collider: no report, the same output.
 #
 #   run_racefree.sh DIR COLLIDER [-k RUNS] [-d "RDELAY/WDELAY ..."] [-n LOOPS] [NAME...]
 #
 # DIR is what build.sh packed. Runs each program plain, then k times instrumented at each pair of
 # delays. Fails on any data race, on output that differs from the plain build's, and on a run
 # that checked nothing. The fixed twins of the examples are part of it. The sum of the checked
-# accesses is that of the reports, i.e. counted by the tool on the GPU.
+# accesses is that of the reports, i.e. counted by the tool on the device. DEVICE=cpu: common.sh.
 set -u
 
 usage="usage: $0 DIR COLLIDER [-k RUNS] [-d 'RDELAY/WDELAY ...'] [-n LOOPS] [NAME...]"
@@ -70,7 +70,7 @@ for name in "${names[@]}"; do
 		continue
 	fi
 	# shellcheck disable=SC2086
-	timeout 120 "$dir/plain/$name" $loops >"$tmp/$name.plain" 2>&1 || {
+	run_plain 120 "$dir/plain/$name" $loops >"$tmp/$name.plain" 2>&1 || {
 		echo "$name: FAIL: the plain program fails: $(tail -1 "$tmp/$name.plain")"
 		bad=1
 		continue
@@ -83,7 +83,7 @@ for name in "${names[@]}"; do
 		for ((k = 0; k < runs; k++)); do
 			report=$tmp/$name.$k
 			# shellcheck disable=SC2086
-			run_collider 180 "$report" "${d%/*}" "${d#*/}" "$bin" $loops
+			run_collider 180 "$report" $((k + 1)) "${d%/*}" "${d#*/}" "$bin" $loops
 			problem=$(check_run "$report" "$name" $?)
 			sum=$((sum + $(checked_of "$report")))
 			possible=$((possible + $(findings_of "$report" | grep -c '|possible')))

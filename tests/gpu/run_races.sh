@@ -1,5 +1,5 @@
 #!/bin/bash
-# run_races.sh - run the racy examples and their fixed twins under collider, on a GPU.
+# run_races.sh - run the racy examples and their fixed twins under collider.
 #
 #   run_races.sh DIR COLLIDER [-k RUNS] [-d RDELAY/WDELAY] [NAME...]
 #
@@ -8,6 +8,9 @@
 # race on any line that isn't marked. A fixed twin passes when no run reports anything that is a
 # data race, and its output is that of the plain build. Exit code 1: a miss, a false
 # positive or a wrong output.
+#
+# With DEVICE=cpu run k has seed k, RUNS is the most (20), and a racy program passes with the first
+# run that is as it must be; the output of fixed twins must be the GPU's, too.
 set -u
 
 usage="usage: $0 DIR COLLIDER [-k RUNS] [-d RDELAY/WDELAY] [NAME...]"
@@ -16,6 +19,7 @@ dir=$(cd "$1" && pwd) || exit 2
 collider=$2
 shift 2
 runs=5
+[ "${DEVICE:-gpu}" = gpu ] || runs=20
 delays=5000/1
 while getopts k:d: o; do
 	case $o in
@@ -80,6 +84,10 @@ check_fixed() {
 		esac
 	done
 	cmp -s "$report.out" "$tmp/$name.plain" || echo "output differs: $(head -c 80 "$report.out")"
+	case "$(gpu_output "$name")" in
+	"" | "$(cat "$report.out")") ;;
+	*) echo "output is not the GPU's: $(head -c 80 "$report.out")" ;;
+	esac
 }
 
 echo "delays $delays ns, $runs runs each"
@@ -109,11 +117,12 @@ for name in "${names[@]}"; do
 			expected="(later detectors)"
 		fi
 	else
-		"$dir/plain/$name" >"$tmp/$name.plain" 2>&1 || why="the plain program fails;"
+		run_plain 120 "$dir/plain/$name" >"$tmp/$name.plain" 2>&1 ||
+			why="the plain program fails;"
 	fi
 	for ((k = 0; k < runs; k++)); do
 		report=$tmp/$name.$k
-		run_collider 120 "$report" "${delays%/*}" "${delays#*/}" "$bin"
+		run_collider 120 "$report" $((k + 1)) "${delays%/*}" "${delays#*/}" "$bin"
 		rc=$?
 		if [ $rc -ne 0 ] && [ $rc -ne 1 ]; then
 			problem="exit code $rc: $(tail -1 "$report.err" | head -c 80)"
@@ -129,18 +138,27 @@ for name in "${names[@]}"; do
 		fi
 		if [ -z "$problem" ]; then
 			good=$((good + 1))
+			# Other seeds need not show it once more.
+			if [ "$device" = cpu ] && [ "$expected" != nothing ]; then
+				k=$((k + 1))
+				break
+			fi
+			[ "$device" = gpu ] || [ $k -lt 2 ] || { k=$((k + 1)) && break; }
+		elif [ "$device" = cpu ] && ! echo "$problem" | grep -qv '^missed'; then
+			continue
 		else
 			why="$why $(echo "$problem" | sort -u | head -2 | tr '\n' ';')"
 		fi
 	done
-	if [ $good -eq "$runs" ] && [ -z "$why" ]; then
+	[ "$device" = gpu ] || [ $good -gt 0 ] || why="$why not found with any seed"
+	if { [ $good -eq "$runs" ] || [ "$device" = cpu ]; } && [ -z "$why" ]; then
 		verdict=ok
 		[ $required -eq 1 ] || verdict="ok (not required)"
 	else
 		verdict="FAIL:$why"
 		bad=1
 	fi
-	printf '%-20s %-34s %-10s %s\n' "$name" "$expected" "$good/$runs" "$verdict"
+	printf '%-20s %-34s %-10s %s\n' "$name" "$expected" "$good/$k" "$verdict"
 done
 [ $bad -eq 0 ] && echo "all as expected" || echo "NOT as expected"
 exit $bad

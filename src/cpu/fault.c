@@ -1,0 +1,111 @@
+/*
+ * fault.c - words for what went wrong on the device.
+ *
+ * A fault's text is one line: what happened, the thread, its block, the
+ * kernel, the line in the source (.loc, or else in the PTX) and the
+ * instruction as it is spelled. The engine keeps the first one of a device.
+ */
+#include "cpu/machine.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+struct text {
+	char *p;
+	size_t n, cap;
+};
+
+__attribute__((format(printf, 2, 3))) static void put(struct text *t, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	int n = vsnprintf(t->p + t->n, t->cap - t->n, fmt, ap);
+	va_end(ap);
+	if (n > 0)
+		t->n += (size_t)n < t->cap - t->n ? (size_t)n : t->cap - t->n - 1;
+}
+
+void cpu_lane_tid(const struct cpu_warp *w, unsigned lane, uint32_t tid[3])
+{
+	const uint32_t *block = w->grid->block;
+	uint32_t i = w->index * CPU_WARP + lane;
+
+	tid[0] = i % block[0];
+	tid[1] = i / block[0] % block[1];
+	tid[2] = i / block[0] / block[1];
+}
+
+static struct ptx_str file_name(const struct ptx_module *part, uint32_t id)
+{
+	for (const struct ptx_item *it = part->first; it; it = it->next)
+		if (it->kind == PTX_ITEM_FILE && it->file_id == id)
+			return it->file_name;
+	return (struct ptx_str){NULL, 0};
+}
+
+/* ", file:line: `text`" of an instruction of f. */
+static void put_place(struct text *t, const struct cpu_func *f, const struct cpu_inst *in)
+{
+	const struct ptx_stmt *s = NULL;
+	struct ptx_str name = {NULL, 0};
+
+	if (in && f && f->code && in >= f->code && in < f->code + f->ninsts && f->stmts)
+		s = f->stmts[in - f->code];
+	if (!s)
+		return;
+	if (s->loc)
+		name = file_name(f->part, s->loc->file);
+	if (name.n)
+		put(t, ", %.*s:%u", (int)name.n, name.p, s->loc->line);
+	else if (s->line)
+		put(t, ", %s:%u", f->part->file ? f->part->file : "PTX", s->line);
+	if (s->kind != PTX_STMT_INST)
+		return;
+	struct base_buf b = {0};
+	ptx_print_stmt(f->ptx, s, &b);
+	size_t from = 0, n = b.n;
+	while (from < n && (b.p[from] == ' ' || b.p[from] == '\t'))
+		from++;
+	while (n > from && (b.p[n - 1] == '\n' || b.p[n - 1] == ' '))
+		n--;
+	if (n > from)
+		put(t, ": %.*s%s", (int)(n - from > 120 ? 120 : n - from), b.p + from,
+		    n - from > 120 ? "..." : "");
+	base_buf_free(&b);
+}
+
+enum cpu_step cpu_fault(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
+			enum cpu_fault_kind kind, const char *fmt, ...)
+{
+	struct cpu_fault f = {.kind = kind};
+	struct text t = {f.text, 0, sizeof(f.text)};
+	const uint32_t *c = w->cta->id;
+	uint32_t tid[3];
+	va_list ap;
+
+	va_start(ap, fmt);
+	int n = vsnprintf(f.text, sizeof(f.text) - 200, fmt, ap);
+	va_end(ap);
+	t.n = n < 0 ? 0 : (size_t)n < sizeof(f.text) - 200 ? (size_t)n : sizeof(f.text) - 201;
+	cpu_lane_tid(w, lane, tid);
+	put(&t, "; thread (%u,%u,%u) of block (%u,%u,%u) in %s", tid[0], tid[1], tid[2], c[0], c[1],
+	    c[2], w->grid->func->name);
+	if (w->cur)
+		put_place(&t, w->cur->func, in);
+	cpu_engine_fault(w->grid->m, w->grid->device, &f);
+	return CPU_FAULTED;
+}
+
+void cpu_fault_op(struct cpu_machine *m, unsigned device, struct cpu_op *op,
+		  enum cpu_fault_kind kind, const char *fmt, ...)
+{
+	struct cpu_fault f = {.kind = kind};
+	va_list ap;
+
+	(void)op;
+	va_start(ap, fmt);
+	vsnprintf(f.text, sizeof(f.text), fmt, ap);
+	va_end(ap);
+	cpu_engine_fault(m, device, &f);
+}

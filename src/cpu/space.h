@@ -1,0 +1,28 @@
+/*
+ * space.h - the look-up of allocations, inside src/cpu: space.c owns it.
+ */
+#ifndef COLLIDER_CPU_SPACE_H
+#define COLLIDER_CPU_SPACE_H
+
+#include "cpu/machine.h"
+
+/* What every allocation is aligned to. */
+#define CPU_SPACE_ALIGN 512u
+
+/* The live allocation with `addr` that device `device` may use, as base and end; false: none. */
+bool cpu_space_range(struct cpu_machine *m, unsigned device, uint64_t addr, uint64_t *base,
+		     uint64_t *end);
+/* Says in `out` why the bytes at addr are no memory for the device: freed, behind an allocation,
+ * another device's, the host's. */
+void cpu_space_explain(struct cpu_machine *m, unsigned device, uint64_t addr, uint64_t bytes,
+		       char *out, size_t size);
+
+/* An allocation for malloc in kernels: not counted as the device's used memory, and freed only by
+ * cpu_space_heap_free, which gives its size; false: addr is no start of such a one. */
+void *cpu_space_heap_alloc(struct cpu_machine *m, unsigned device, uint64_t bytes);
+bool cpu_space_heap_free(struct cpu_machine *m, uint64_t addr, uint64_t *bytes);
+
+/* syscalls.c: after fork, in the child. */
+void cpu_heap_forked(struct cpu_machine *m);
+
+#endif

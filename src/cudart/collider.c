@@ -1,0 +1,322 @@
+/*
+ * collider.c - the CPU device's side of the file shared with `collider run`.
+ *
+ * Each device that is used gets a region and a struct race_rt in host memory
+ * that kernels may use. An instrumented module finds both through its knobs,
+ * written when it is loaded, before any kernel of it can run; its site tables
+ * are copied from the module's memory then. Kernels write records into the
+ * region themselves. Counts are copied there after each wait, at exit and at a
+ * reset, 72 KiB at a time, so they lag only while a program runs without ever
+ * waiting; they are told as exact when no stream had work left.
+ *
+ * At exit work that nobody waited for is given LAST_WAIT_S to end, as on the
+ * GPU. Without `collider run` the report goes to stderr at exit, by a forked
+ * child (the renderers may end their process).
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cudart/collider.h"
+#include "race/race.h"
+#include "race/shm_write.h"
+#include "race/site.h"
+#include "report/report.h"
+
+#define LAST_WAIT_S 10
+
+struct context {
+	struct race_region *region;
+	struct race_rt *rt; /* NULL: races on this device go unchecked */
+	bool is_tried;
+	_Atomic uint64_t launches; /* submitted */
+	uint64_t exact_at;	   /* launches at the last exact snapshot */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* the innermost one */
+static struct context contexts[RT_DEVICES];
+static bool is_open;
+static pid_t owner;
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- setting up ------------------------------------------------------------------- */
+
+static void set_up(struct context *c, unsigned device)
+{
+	static uint32_t number;
+
+	c->is_tried = true;
+	if (!is_open)
+		return;
+	c->region = race_shm_region(number++);
+	if (!c->region) {
+		race_shm_note("more than %u devices; races in the later ones go unchecked",
+			      RACE_REGIONS);
+		return;
+	}
+	c->region->device = (int32_t)device;
+	snprintf(c->region->device_name, sizeof(c->region->device_name), "%s",
+		 "Collider CPU device");
+	struct race_rt *r = aligned_alloc(4096, (sizeof(*r) + 4095) & ~(size_t)4095);
+	if (r) {
+		memset(r, 0, sizeof(*r));
+		r->records = (uint64_t)(uintptr_t)c->region->records;
+	}
+	if (!r || !cpu_mem_register(rt.m, r, sizeof(*r)) ||
+	    !cpu_mem_register(rt.m, c->region->records, sizeof(c->region->records))) {
+		race_shm_note("no memory for the reports of device %u; races in it go unchecked",
+			      device);
+		free(r);
+		return;
+	}
+	c->rt = r;
+}
+
+/* The device's context, set up on first use. Lock held. */
+static struct context *context_of(unsigned device)
+{
+	struct context *c = &contexts[device];
+
+	if (!c->is_tried)
+		set_up(c, device);
+	return c;
+}
+
+/* ---- modules ------------------------------------------------------------------------- */
+
+struct found {
+	uint64_t knobs;
+	uint64_t knobs_bytes;
+};
+
+static void look_at_symbol(const char *name, uint64_t addr, uint64_t bytes, void *arg)
+{
+	struct found *f = arg;
+
+	if (strcmp(name, RACE_KNOBS_SYMBOL) == 0) {
+		f->knobs = addr;
+		f->knobs_bytes = bytes;
+	} else if (is_open && strncmp(name, RACE_SITES_PREFIX, strlen(RACE_SITES_PREFIX)) == 0) {
+		race_shm_sites(name, (const char *)(uintptr_t)addr, (size_t)bytes);
+	}
+}
+
+bool rt_collider_module(unsigned device, struct cpu_module *mod)
+{
+	struct found f = {0};
+	bool is_patched = false;
+
+	pthread_mutex_lock(&lock);
+	struct context *c = context_of(device);
+	cpu_module_each_symbol(mod, look_at_symbol, &f);
+	if (f.knobs && f.knobs_bytes < sizeof(struct race_knobs)) {
+		race_shm_note("a module was instrumented by another version of Collider; races in "
+			      "it go unchecked");
+	} else if (f.knobs && c->rt) {
+		race_shm_knobs((struct race_knobs *)(uintptr_t)f.knobs, (uint64_t)(uintptr_t)c->rt);
+		is_patched = true;
+	}
+	if (c->region)
+		__atomic_fetch_add(f.knobs ? &c->region->modules : &c->region->plain_modules, 1,
+				   __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&lock);
+	return is_patched;
+}
+
+/* ---- launches ------------------------------------------------------------------------- */
+
+/* The kernel's counter; kernels of equal name share one, whatever image they are in. The images'
+ * lock is held. */
+void rt_collider_kernel(struct rt_kern *k)
+{
+	if (k->is_counted || !is_open)
+		return;
+	for (struct rt_image *im = rt_image_first(); im && !k->count; im = im->next) {
+		for (struct rt_kern *o = im->kerns; o && !k->count; o = o->next) {
+			if (o->count && im->is_instrumented == k->image->is_instrumented &&
+			    strcmp(o->name, k->name) == 0)
+				k->count = o->count;
+		}
+	}
+	if (!k->count)
+		k->count = race_shm_kernel(k->name, k->image->is_instrumented);
+	k->is_counted = true;
+}
+
+void rt_collider_launched(unsigned device, struct rt_kern *k)
+{
+	if (!is_open)
+		return;
+	if (k && k->count)
+		__atomic_fetch_add(&k->count->count, 1, __ATOMIC_RELAXED);
+	pthread_mutex_lock(&lock);
+	struct context *c = context_of(device);
+	atomic_fetch_add(&c->launches, 1);
+	if (c->region) {
+		__atomic_fetch_add(&c->region->host_launches, 1, __ATOMIC_RELAXED);
+		if (!k || !k->image->is_instrumented)
+			__atomic_fetch_add(&c->region->host_launches_plain, 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&c->region->exact, 0, __ATOMIC_RELAXED);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+/* ---- counts ---------------------------------------------------------------------------- */
+
+/* Copies the counters. Kernels may run meanwhile. Lock held. */
+static void snapshot(struct context *c)
+{
+	uint64_t checked = 0, warp = 0, launches = 0;
+	struct race_region *region = c->region;
+
+	for (unsigned i = 0; i < RACE_COUNTERS; i++) {
+		const struct race_counters *k = &c->rt->counters[i];
+		checked += __atomic_load_n(&k->checked, __ATOMIC_RELAXED);
+		warp += __atomic_load_n(&k->warp, __ATOMIC_RELAXED);
+		launches += __atomic_load_n(&k->launches, __ATOMIC_RELAXED);
+	}
+	region->checked = checked;
+	region->warp_checked = warp;
+	region->launches = launches;
+	region->overflow = __atomic_load_n(&c->rt->overflow, __ATOMIC_RELAXED);
+	for (unsigned i = 0; i < RACE_SLOTS; i++)
+		region->counts[i] = __atomic_load_n(&c->rt->slots[i].count, __ATOMIC_RELAXED);
+}
+
+/* References to the newest operation of each stream. Returns how many; *ops is malloc'd. */
+static size_t last_ops(unsigned device, struct cpu_op ***ops)
+{
+	BASE_VEC(struct cpu_op *) found = {0};
+
+	rt_lock();
+	struct rt_stream *s = rt.dev[device].legacy;
+	if (s && s->last)
+		base_vec_push(&found, cpu_op_get(s->last));
+	for (s = rt.dev[device].streams; s; s = s->next) {
+		if (s->last)
+			base_vec_push(&found, cpu_op_get(s->last));
+	}
+	rt_unlock();
+	*ops = found.v;
+	return found.n;
+}
+
+/* Have all streams come to their end? Until `deadline` (0: don't wait). */
+static bool is_idle(unsigned device, uint64_t deadline)
+{
+	bool is_all = true;
+	struct cpu_op **ops;
+	size_t n = last_ops(device, &ops);
+
+	for (size_t i = 0; i < n; i++) {
+		bool is_ended = cpu_op_time(ops[i]) != 0;
+		while (!is_ended && now_ns() < deadline)
+			is_ended = cpu_op_query(ops[i]);
+		is_all = is_all && is_ended;
+		cpu_op_put(ops[i]);
+	}
+	free(ops);
+	return is_all;
+}
+
+static void bring_up_to_date(unsigned device, uint64_t deadline)
+{
+	struct context *c = &contexts[device];
+	uint64_t launches = atomic_load(&c->launches);
+	struct cpu_fault f;
+
+	if (!c->rt || (launches == c->exact_at && c->region->exact))
+		return;
+	bool is_exact = is_idle(device, deadline);
+	cpu_fault_get(rt.m, device, &f);
+	pthread_mutex_lock(&lock);
+	snapshot(c);
+	if (f.kind != CPU_FAULT_NONE && !c->region->error)
+		c->region->error = (uint32_t)rt_fault_error(f.kind);
+	is_exact = is_exact && !c->region->error && launches == atomic_load(&c->launches);
+	if (is_exact)
+		c->exact_at = launches;
+	__atomic_store_n(&c->region->exact, is_exact, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&lock);
+}
+
+void rt_collider_synced(unsigned device)
+{
+	if (is_open && owner == getpid())
+		bring_up_to_date(device, 0);
+}
+
+/* ---- start and end -------------------------------------------------------------------------- */
+
+static int render(const struct race_shm *shm)
+{
+	struct rep_options opt = {.format = REP_TEXT};
+	struct race_results r = {0};
+	int rc = race_shm_read(shm, RACE_SHM_HEAP + shm->heap_limit, &r);
+
+	if (rc == 0)
+		rc = rep_render(&r, &opt, stderr);
+	fflush(stderr);
+	return rc;
+}
+
+static void own_report(const struct race_shm *shm)
+{
+	bool is_used = false;
+	int status = 0;
+
+	for (unsigned d = 0; d < RT_DEVICES; d++)
+		is_used |= contexts[d].region && contexts[d].region->modules;
+	if (!is_used)
+		return; /* nothing was instrumented: the program is just run */
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(render(shm) ? 1 : 0);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
+		race_shm_say("the report could not be written; start the program with "
+			     "`collider run`");
+}
+
+static void at_exit(void)
+{
+	uint64_t deadline = now_ns() + LAST_WAIT_S * 1000000000ull;
+
+	if (owner != getpid())
+		return;
+	for (unsigned d = 0; d < rt.ndevices; d++)
+		bring_up_to_date(d, deadline);
+	if (race_shm_is_own())
+		own_report(race_shm_get());
+}
+
+static void after_fork_child(void)
+{
+	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	race_shm_disown();
+	is_open = false; /* CUDA does not work in the child */
+}
+
+void rt_collider_start(void)
+{
+	if (!race_shm_open())
+		return;
+	is_open = true;
+	owner = getpid();
+	__atomic_fetch_add(&race_shm_get()->nprocesses, 1, __ATOMIC_RELAXED);
+	race_shm_state(RACE_AGENT_ATTACHED);
+	if (atexit(at_exit) != 0)
+		race_shm_note("no exit handler; counts may be incomplete");
+	pthread_atfork(NULL, NULL, after_fork_child);
+}

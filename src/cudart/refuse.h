@@ -1,0 +1,10 @@
+/*
+ * refuse.h - for refused.c, which can't see CUDA's prototypes.
+ */
+#ifndef COLLIDER_CUDART_REFUSE_H
+#define COLLIDER_CUDART_REFUSE_H
+
+/* Says that the entry point isn't there, once per name; keeps and returns cudaErrorNotSupported. */
+int rt_refuse_entry(const char *name);
+
+#endif

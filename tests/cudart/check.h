@@ -1,0 +1,32 @@
+/*
+ * check.h - for plain programs: a check that fails says where and ends the test.
+ */
+#ifndef COLLIDER_TESTS_CUDART_CHECK_H
+#define COLLIDER_TESTS_CUDART_CHECK_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cuda_runtime_api.h>
+
+#define CHECK(x)                                                                                   \
+	do {                                                                                       \
+		if (!(x)) {                                                                        \
+			fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #x);            \
+			exit(1);                                                                   \
+		}                                                                                  \
+	} while (0)
+#define CHECK_IS(call, code)                                                                       \
+	do {                                                                                       \
+		cudaError_t got_ = (call);                                                         \
+		if (got_ != (code)) {                                                              \
+			fprintf(stderr, "%s:%d: %s gave %s, not %s\n", __FILE__, __LINE__, #call,  \
+				cudaGetErrorName(got_), cudaGetErrorName(code));                   \
+			exit(1);                                                                   \
+		}                                                                                  \
+	} while (0)
+#define OK(call) CHECK_IS(call, cudaSuccess)
+
+#endif

@@ -1,0 +1,64 @@
+/* Code that is loaded at run time: PTX text, good and bad. */
+#include "expect.h"
+
+static const char good[] = R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .global .align 4 .u32 factor = 3;
+.visible .entry scale(.param .u64 p)
+{
+	.reg .b64 %rd<3>;
+	.reg .b32 %r<5>;
+	ld.param.u64 %rd1, [p];
+	cvta.to.global.u64 %rd2, %rd1;
+	ld.global.u32 %r1, [%rd2];
+	ld.global.u32 %r2, [factor];
+	mul.lo.s32 %r3, %r1, %r2;
+	st.global.u32 [%rd2], %r3;
+	ret;
+}
+)";
+
+static cudaError_t load(cudaLibrary_t *lib, const char *text)
+{
+	return cudaLibraryLoadData(lib, text, nullptr, nullptr, 0, nullptr, nullptr, 0);
+}
+
+int main()
+{
+	cudaLibrary_t lib, lib2;
+	cudaKernel_t k, all[2];
+	unsigned count;
+	size_t bytes;
+	void *factor;
+	int *p, five = 5;
+
+	EXPECT(load(&lib, ".version 8.0\n.target sm_90\n.visible .entry k( {"), cudaErrorInvalidPtx);
+	OK(load(&lib, good));
+	OK(load(&lib2, good)); /* a second one has variables of its own */
+	OK(cudaLibraryGetKernelCount(&count, lib));
+	THAT(count == 1);
+	OK(cudaLibraryGetKernel(&k, lib, "scale"));
+	OK(cudaLibraryEnumerateKernels(all, 2, lib));
+	THAT(all[0] == k);
+	EXPECT(cudaLibraryGetKernel(&all[1], lib, "nothing"), cudaErrorSymbolNotFound);
+	OK(cudaLibraryGetGlobal(&factor, &bytes, lib, "factor"));
+	THAT(bytes == 4);
+	OK(cudaMemcpy(factor, &five, 4, cudaMemcpyHostToDevice));
+
+	OK(cudaMallocManaged(&p, sizeof(*p)));
+	*p = 7;
+	void *args[] = {&p};
+	OK(cudaLaunchKernel((void *)k, 1, 1, args, 0, 0));
+	OK(cudaDeviceSynchronize());
+	THAT(*p == 35);
+	OK(cudaLibraryGetKernel(&k, lib2, "scale"));
+	OK(cudaLaunchKernel((void *)k, 1, 1, args, 0, 0));
+	OK(cudaDeviceSynchronize());
+	THAT(*p == 105);
+	OK(cudaLibraryUnload(lib2));
+	EXPECT(cudaLaunchKernel((void *)k, 1, 1, args, 0, 0), cudaErrorInvalidDeviceFunction);
+	EXPECT(cudaLibraryUnload(lib2), cudaErrorInvalidResourceHandle);
+	OK(cudaLibraryUnload(lib));
+	puts("ok");
+}
