@@ -84,7 +84,7 @@ struct cpu_inst {
 	uint32_t src[4];
 	uint32_t guard;	 /* slot of a predicate, or CPU_NOSLOT */
 	uint16_t flags;	 /* CPU_I_* */
-	uint8_t gather;	 /* index in src of the member mask */
+	uint8_t gather;	 /* index in src of the member mask, or CPU_GATHER_ALL */
 	uint8_t sub;	 /* the function's own */
 	uint32_t target; /* index of an instruction of the same function */
 	uint32_t join;	 /* where the paths of a branch meet again, or CPU_NOPC */
@@ -92,6 +92,7 @@ struct cpu_inst {
 	const void *aux; /* the function's own (struct cpu_acc, list of slots, ...) */
 };
 _Static_assert(sizeof(struct cpu_inst) == 64, "one cache line");
+#define CPU_GATHER_ALL 0xff /* all lanes of the warp that have not exited */
 
 /* Slots by class, each class contiguous, in this order. Bytes of one slot: */
 enum cpu_class { CPU_PRED, CPU_B16, CPU_B32, CPU_B64, CPU_B128, CPU_CLASSES };
@@ -219,6 +220,8 @@ const struct cpu_call *cpu_dec_call(struct cpu_dec *d, const struct ptx_stmt *s,
 /* Makes the instruction one that faults with this reason; returns CPU_BAD. */
 enum cpu_bound cpu_dec_unsupported(struct cpu_dec *d, struct cpu_inst *in, const char *why);
 struct cpu_func *cpu_dec_func(struct cpu_dec *d);
+/* Does the instruction fault as cpu_dec_unsupported made it? (Statistics, tests.) */
+bool cpu_dec_is_unsupported(const struct cpu_inst *in);
 
 /*
  * The binders, in the order in which they are asked. Files whose name starts with op_ are

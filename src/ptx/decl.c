@@ -184,6 +184,7 @@ static struct ptx_str own_text(struct ptx_parser *ps, struct ptx_str common, str
 
 	memcpy(p, common.p, common.n);
 	memcpy(p + common.n, own.p, own.n);
+	p[common.n + own.n] = 0;
 	return (struct ptx_str){p, common.n + own.n};
 }
 

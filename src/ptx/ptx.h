@@ -451,6 +451,30 @@ struct ptx_opnd *ptx_address(const struct ptx_stmt *s);
 /* The branch target label of bra, or NULL. */
 struct ptx_label *ptx_target(const struct ptx_stmt *s);
 
+/* ---- init.c: text that the parser keeps, read for a loader ------------------ */
+
+/* One element of an initialiser: a number, or the address of a name. */
+struct ptx_init {
+	uint64_t off;	    /* bytes from the start of the variable */
+	uint8_t bytes;	    /* of the element */
+	uint64_t bits;	    /* a number's, converted to the variable's type (low 64 of 128) */
+	struct ptx_str sym; /* n 0: a number; else the address of sym + addend */
+	int64_t addend;
+	bool is_generic; /* generic(sym): as a generic address */
+	uint8_t shift;	 /* 0xff00(sym): the address is shifted right by so many bits and cut */
+};
+typedef void ptx_init_fn(const struct ptx_init *in, void *arg);
+/* Calls fn for each element that the initialiser of v gives, in order (the others are zero);
+ * textures and samplers have none. *bytes is the variable's size, also of `x[] = {...}`. Errors
+ * go to sink; returns false then. */
+bool ptx_each_init(const struct ptx_module *m, const struct ptx_var *v, ptx_init_fn *fn, void *arg,
+		   uint64_t *bytes, struct base_sink *sink);
+/* ".alias alias, of;". False: the item is something else. */
+bool ptx_read_alias(const struct ptx_item *it, struct ptx_str *alias, struct ptx_str *of);
+/* The up to three numbers behind directive `word` (no dot) of a function's head, those not given
+ * are 1. False: there is no such directive, or it has no numbers. */
+bool ptx_func_attr(const struct ptx_func *f, const char *word, uint32_t v[3]);
+
 /* ---- changing ------------------------------------------------------------ */
 
 /* A new register of the function; `name` must be unused there (reserved prefix

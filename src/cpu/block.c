@@ -1,0 +1,469 @@
+/*
+ * block.c - blocks and clusters: made, placed on multiprocessors, ended.
+ *
+ * A cluster (of one block where there are none) is placed as a whole when its
+ * blocks fit on the multiprocessors' threads, blocks and shared memory. Blocks
+ * start mostly in the order of their index: the next is drawn from a window of
+ * the first CPU_WINDOW that have not started. A cooperative grid starts when
+ * all of it fits. Shared memory is filled with a byte drawn by seed, because on
+ * hardware it holds what somebody left there.
+ *
+ * The memory of an ended cluster is kept for the next of the same grid; that
+ * of a grid is given back when it ends. The registers a kernel would use
+ * don't limit placing, only cooperative launches are checked against them.
+ */
+#include "cpu/sched.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SHARED_RESERVED 1024u /* the system's part of each block's shared memory */
+
+/* ---- launches ---------------------------------------------------------------------- */
+
+static void cluster_dims(const struct cpu_launch *l, uint32_t out[3])
+{
+	const uint32_t *c = l->cluster[0] ? l->cluster : l->kernel->info.cluster;
+
+	for (unsigned i = 0; i < 3; i++)
+		out[i] = c[i] ? c[i] : 1;
+}
+
+const char *cpu_block_refuses(struct cpu_engine *e, const struct cpu_launch *l)
+{
+	const struct cpu_kernel_info *info = &l->kernel->info;
+	static const uint32_t grid_max[3] = {0x7fffffff, 65535, 65535};
+	static const uint32_t block_max[3] = {1024, 1024, 64};
+	uint64_t threads = 1, blocks = 1, size = 1;
+	uint32_t c[3];
+
+	cluster_dims(l, c);
+	for (unsigned i = 0; i < 3; i++) {
+		if (!l->grid[i] || l->grid[i] > grid_max[i])
+			return "the grid is empty or too large";
+		if (!l->block[i] || l->block[i] > block_max[i])
+			return "the block is empty or too large";
+		if (info->reqntid[0] && l->block[i] != (info->reqntid[i] ? info->reqntid[i] : 1))
+			return "the block is not what the kernel's .reqntid says";
+		if (info->cluster[0] && c[i] != (info->cluster[i] ? info->cluster[i] : 1))
+			return "the cluster is not what the kernel's .reqnctapercluster says";
+		if (l->grid[i] % c[i])
+			return "the grid is no multiple of the cluster";
+		threads *= l->block[i];
+		blocks *= l->grid[i];
+		size *= c[i];
+	}
+	if (threads > 1024 || (info->max_threads && threads > info->max_threads))
+		return "the block has too many threads";
+	if (size > CPU_CLUSTER_MAX)
+		return "the cluster has too many blocks";
+	if (info->shared_static + l->shared_dyn > CPU_SHARED_OPTIN)
+		return "the block asks for too much shared memory";
+	if (l->is_cooperative &&
+	    blocks > (uint64_t)e->sms * cpu_kernel_occupancy(l->kernel, (uint32_t)threads,
+							      l->shared_dyn))
+		return "the cooperative grid does not fit on the device";
+	return NULL;
+}
+
+static void fill_tids(struct cpu_grid *g, uint32_t *tids)
+{
+	for (uint32_t i = 0; i < g->nwarps * CPU_WARP; i++) {
+		uint32_t *t = tids + (size_t)(i / CPU_WARP) * 3 * CPU_WARP + i % CPU_WARP;
+		t[0] = i % g->block[0];
+		t[CPU_WARP] = i / g->block[0] % g->block[1];
+		t[2 * CPU_WARP] = i / g->block[0] / g->block[1];
+	}
+}
+
+struct cpu_grid *cpu_grid_new(struct cpu_op *op)
+{
+	const struct cpu_launch *l = &op->work.launch;
+	struct cpu_grid *g = calloc(1, sizeof(*g));
+	struct cpu_grid_priv *p = calloc(1, sizeof(*p));
+	uint64_t size = 1;
+
+	if (!g || !p)
+		goto fail;
+	*g = (struct cpu_grid){.m = op->m,
+			       .op = op,
+			       .kernel = l->kernel,
+			       .func = l->kernel->func,
+			       .params = op->copy,
+			       .nparam_bytes = l->kernel->nparam_bytes,
+			       .device = op->work.device,
+			       .is_cooperative = l->is_cooperative,
+			       .shared_static = l->kernel->info.shared_static,
+			       .shared_dyn = (uint32_t)l->shared_dyn,
+			       .nthreads = 1,
+			       .nblocks = 1,
+			       .priv = p};
+	cluster_dims(l, g->cluster);
+	g->has_cluster = l->cluster[0] || l->kernel->info.cluster[0];
+	for (unsigned i = 0; i < 3; i++) {
+		g->grid[i] = l->grid[i];
+		g->block[i] = l->block[i];
+		g->nthreads *= l->block[i];
+		g->nblocks *= l->grid[i];
+		size *= g->cluster[i];
+	}
+	g->nwarps = (g->nthreads + CPU_WARP - 1) / CPU_WARP;
+	p->nunits = g->nblocks / size;
+	p->priority = op->work.priority;
+	p->tids = malloc((size_t)g->nwarps * 3 * CPU_WARP * sizeof(uint32_t));
+	if (!p->tids)
+		goto fail;
+	fill_tids(g, p->tids);
+	return g;
+fail:
+	free(p);
+	free(g);
+	return NULL;
+}
+
+/* ---- memory of a cluster --------------------------------------------------------------- */
+
+static void unit_free(struct cpu_unit *u)
+{
+	struct cpu_cluster *c = &u->cluster;
+
+	for (uint32_t r = 0; u->blocks && r < c->size; r++) {
+		struct cpu_cta *cta = &u->blocks[r].cta;
+		for (uint32_t i = 0; cta->warps && i < cta->nwarps; i++)
+			cpu_stack_free(&cta->warps[i]);
+		cpu_barriers_free(cta);
+		if (cta->warps)
+			free(cta->warps[0].priv);
+		free(cta->warps);
+		free(cta->shared);
+	}
+	cpu_cluster_barrier_free(c);
+	free(u->blocks);
+	free(u);
+}
+
+static bool block_alloc(struct cpu_grid *g, struct cpu_cta *cta)
+{
+	size_t bytes = (size_t)g->shared_static + g->shared_dyn;
+	struct cpu_warp_priv *privs = calloc(g->nwarps, sizeof(*privs));
+
+	cta->grid = g;
+	cta->nwarps = g->nwarps;
+	cta->shared_bytes = (uint32_t)bytes;
+	cta->shared = aligned_alloc(1024, (bytes + 1024) & ~(size_t)1023);
+	cta->warps = calloc(g->nwarps, sizeof(*cta->warps));
+	if (!privs || !cta->shared || !cta->warps) {
+		free(privs);
+		return false;
+	}
+	for (uint32_t i = 0; i < g->nwarps; i++) {
+		uint32_t left = g->nthreads - i * CPU_WARP;
+		struct cpu_warp *w = &cta->warps[i];
+		w->priv = &privs[i];
+		w->cta = cta;
+		w->grid = g;
+		w->index = i;
+		w->lanes = left >= CPU_WARP ? UINT32_MAX : (1u << left) - 1;
+		privs[i].w = w;
+		privs[i].actor.kind = CPU_ACTOR_WARP;
+	}
+	return true;
+}
+
+static struct cpu_unit *unit_new(struct cpu_grid *g)
+{
+	struct cpu_unit *u = calloc(1, sizeof(*u));
+
+	if (!u)
+		return NULL;
+	u->cluster.grid = g;
+	u->cluster.size = g->cluster[0] * g->cluster[1] * g->cluster[2];
+	u->blocks = calloc(u->cluster.size, sizeof(*u->blocks));
+	for (uint32_t r = 0; u->blocks && r < u->cluster.size; r++) {
+		struct cpu_block *b = &u->blocks[r];
+		u->cluster.ctas[r] = &b->cta;
+		b->cta.cluster = &u->cluster;
+		b->cta.rank = r;
+		b->async.kind = CPU_ACTOR_ASYNC;
+		if (!block_alloc(g, &b->cta)) {
+			unit_free(u);
+			return NULL;
+		}
+	}
+	if (!u->blocks) {
+		free(u);
+		return NULL;
+	}
+	return u;
+}
+
+/* ---- starting ------------------------------------------------------------------------------ */
+
+static bool sm_take(struct cpu_sm *sms, uint32_t nsms, uint32_t first, const struct cpu_grid *g,
+		    uint32_t *sm)
+{
+	uint32_t threads = g->nwarps * CPU_WARP, best = UINT32_MAX;
+	uint64_t shared = (uint64_t)g->shared_static + g->shared_dyn + SHARED_RESERVED;
+
+	for (uint32_t i = 0; i < nsms; i++) {
+		uint32_t n = first + i < nsms ? first + i : first + i - nsms;
+		const struct cpu_sm *s = &sms[n];
+		if (s->threads + threads > CPU_SM_THREADS || s->ctas >= CPU_SM_CTAS ||
+		    s->shared + shared > CPU_SHARED_SM)
+			continue;
+		if (best == UINT32_MAX || s->threads < sms[best].threads)
+			best = n;
+	}
+	if (best == UINT32_MAX)
+		return false;
+	sms[best].threads += threads;
+	sms[best].shared += shared;
+	sms[best].ctas++;
+	*sm = best;
+	return true;
+}
+
+static void sm_give(struct cpu_sm *s, const struct cpu_grid *g)
+{
+	s->threads -= g->nwarps * CPU_WARP;
+	s->shared -= (uint64_t)g->shared_static + g->shared_dyn + SHARED_RESERVED;
+	s->ctas--;
+}
+
+static bool unit_take(struct cpu_device *dev, uint32_t nsms, uint32_t first,
+		      const struct cpu_grid *g, uint32_t sm[CPU_CLUSTER_MAX])
+{
+	uint32_t size = g->cluster[0] * g->cluster[1] * g->cluster[2];
+
+	for (uint32_t r = 0; r < size; r++) {
+		if (sm_take(dev->sms, nsms, first, g, &sm[r]))
+			continue;
+		while (r--)
+			sm_give(&dev->sms[sm[r]], g);
+		return false;
+	}
+	return true;
+}
+
+/* Where in the grid block r of cluster `index` is. */
+static void block_id(const struct cpu_grid *g, struct cpu_unit *u, struct cpu_cta *cta)
+{
+	uint64_t left = u->index;
+	uint32_t rank = cta->rank;
+
+	for (unsigned i = 0; i < 3; i++) {
+		uint32_t n = g->grid[i] / g->cluster[i];
+		u->cluster.id[i] = (uint32_t)(left % n);
+		left /= n;
+		cta->id[i] = u->cluster.id[i] * g->cluster[i] + rank % g->cluster[i];
+		rank /= g->cluster[i];
+	}
+	cta->linear = cta->id[0] + (uint64_t)g->grid[0] *
+					   (cta->id[1] + (uint64_t)g->grid[1] * cta->id[2]);
+}
+
+static bool block_start(struct cpu_worker *k, struct cpu_unit *u, uint32_t rank, uint32_t sm)
+{
+	struct cpu_block *b = &u->blocks[rank];
+	struct cpu_cta *cta = &b->cta;
+	struct cpu_grid *g = cta->grid;
+
+	block_id(g, u, cta);
+	cta->sm = sm;
+	cta->nlive = cta->nwarps;
+	cta->async = NULL;
+	b->has_triggered = false;
+	memset(cta->shared, (int)(k->m->opt.seed * 0x9d + 0x5b), cta->shared_bytes);
+	cpu_barriers_init(cta);
+	for (uint32_t i = 0; i < cta->nwarps; i++) {
+		struct cpu_warp *w = &cta->warps[i];
+		w->worker = k;
+		if (!cpu_stack_init(w))
+			return false;
+		cpu_warp_start(w, g->func);
+	}
+	cpu_model_cta_init(cta);
+	return true;
+}
+
+static uint64_t next_index(struct cpu_worker *k, struct cpu_grid_priv *p)
+{
+	uint32_t at = 0;
+
+	while (p->nwindow < CPU_WINDOW && p->fetched < p->nunits)
+		p->window[p->nwindow++] = p->fetched++;
+	if (p->nwindow > 1 && !cpu_random_below(k, 4))
+		at = cpu_random_below(k, p->nwindow);
+
+	uint64_t index = p->window[at];
+
+	p->nwindow--;
+	memmove(&p->window[at], &p->window[at + 1], (p->nwindow - at) * sizeof(index));
+	return index;
+}
+
+/* The unit's memory is exhausted: it is taken back whole. */
+static void start_failed(struct cpu_engine *e, struct cpu_grid *g)
+{
+	cpu_fault_op(e->m, g->device, g->op, CPU_FAULT_RESOURCES,
+		     "host memory is exhausted by the blocks of %s", g->func->name);
+}
+
+static bool unit_start(struct cpu_engine *e, struct cpu_grid *g, const uint32_t *sm)
+{
+	struct cpu_grid_priv *p = g->priv;
+	struct cpu_worker *k = &e->workers[e->nworkers > 1 ? p->started % e->nworkers : 0];
+	struct cpu_unit *u = p->idle;
+
+	if (u)
+		p->idle = u->next;
+	else if (!(u = unit_new(g)))
+		return false;
+	u->worker = k;
+	u->index = next_index(k, p);
+	u->prev = NULL;
+	u->next = p->resident;
+	if (u->next)
+		u->next->prev = u;
+	p->resident = u;
+	p->started++;
+	((struct cpu_worker_priv *)k->priv)->nblocks += u->cluster.size;
+	cpu_cluster_barrier_init(&u->cluster);
+	for (uint32_t r = 0; r < u->cluster.size; r++)
+		if (!block_start(k, u, r, sm[r]))
+			return false;
+	for (uint32_t r = 0; r < u->cluster.size; r++)
+		for (uint32_t i = 0; i < g->nwarps; i++)
+			cpu_sched_push(k, &cpu_wp(&u->blocks[r].cta.warps[i])->actor);
+	e->stats.blocks += u->cluster.size;
+	return true;
+}
+
+static bool place_one(struct cpu_engine *e, struct cpu_grid *g)
+{
+	struct cpu_device *dev = &e->devices[g->device];
+	uint32_t sm[CPU_CLUSTER_MAX];
+
+	if (!unit_take(dev, e->sms, cpu_random_below(e->workers, e->sms), g, sm))
+		return false;
+	if (unit_start(e, g, sm))
+		return true;
+	start_failed(e, g);
+	g->priv->is_over = true;
+	return false;
+}
+
+/* Would all of a cooperative grid fit now? */
+static bool fits_whole(struct cpu_engine *e, const struct cpu_grid *g)
+{
+	struct cpu_device *dev = &e->devices[g->device], try = *dev;
+	uint32_t sm[CPU_CLUSTER_MAX];
+	bool fits = true;
+
+	try.sms = malloc(e->sms * sizeof(*try.sms));
+	if (!try.sms)
+		return false;
+	memcpy(try.sms, dev->sms, e->sms * sizeof(*try.sms));
+	for (uint64_t i = 0; fits && i < g->priv->nunits; i++)
+		fits = unit_take(&try, e->sms, 0, g, sm);
+	free(try.sms);
+	return fits;
+}
+
+#define PLACE_MAX 64 /* grids considered at a time, as on hardware at most 128 */
+
+void cpu_block_place(struct cpu_engine *e, unsigned device)
+{
+	struct cpu_device *dev = &e->devices[device];
+	struct cpu_grid *some[PLACE_MAX];
+	uint32_t n = 0;
+	int best = INT32_MAX;
+
+	dev->has_room = false;
+	for (struct cpu_grid *g = dev->grids; g && n < PLACE_MAX; g = g->priv->next) {
+		struct cpu_grid_priv *p = g->priv;
+		if (p->is_over || p->started == p->nunits)
+			continue;
+		if (g->is_cooperative && !p->started && !fits_whole(e, g))
+			continue;
+		if (p->priority < best)
+			best = p->priority;
+		some[n++] = g;
+	}
+	while (n) {
+		uint32_t i = n > 1 ? cpu_random_below(e->workers, n) : 0;
+		struct cpu_grid *g = some[i];
+		/* Leaning on the priority: mostly the most urgent go first. */
+		if (g->priv->priority > best && cpu_random_below(e->workers, 8))
+			for (i = 0; some[i]->priv->priority > best && i + 1 < n; i++)
+				;
+		g = some[i];
+		if (!place_one(e, g) || g->priv->started == g->priv->nunits)
+			some[i] = some[--n];
+	}
+}
+
+/* ---- ending ------------------------------------------------------------------------------------ */
+
+static void block_stop(struct cpu_worker *k, struct cpu_device *dev, struct cpu_block *b)
+{
+	struct cpu_cta *cta = &b->cta;
+
+	for (uint32_t i = 0; i < cta->nwarps; i++)
+		cpu_sched_drop_warp(&cta->warps[i]);
+	if (b->async.list)
+		cpu_sched_remove(k, &b->async);
+	cpu_async_free(cta);
+	cta->async = NULL;
+	cpu_model_cta_free(cta);
+	sm_give(&dev->sms[cta->sm], cta->grid);
+	((struct cpu_worker_priv *)k->priv)->nblocks--;
+}
+
+void cpu_block_end(struct cpu_unit *u)
+{
+	struct cpu_grid *g = u->cluster.grid;
+	struct cpu_grid_priv *p = g->priv;
+	struct cpu_engine *e = g->m->engine;
+	struct cpu_device *dev = &e->devices[g->device];
+
+	for (uint32_t r = 0; r < u->cluster.size; r++) {
+		struct cpu_block *b = &u->blocks[r];
+		block_stop(u->worker, dev, b);
+		if (!b->has_triggered && !p->is_over) {
+			b->has_triggered = true;
+			cpu_engine_launch_dependents(g);
+		}
+	}
+	if (u->prev)
+		u->prev->next = u->next;
+	else
+		p->resident = u->next;
+	if (u->next)
+		u->next->prev = u->prev;
+	u->next = p->idle;
+	p->idle = u;
+	p->done++;
+	dev->has_room = true;
+}
+
+void cpu_grid_free(struct cpu_grid *g)
+{
+	struct cpu_grid_priv *p = g->priv;
+	struct cpu_device *dev = &g->m->engine->devices[g->device];
+
+	while (p->resident)
+		cpu_block_end(p->resident);
+	for (struct cpu_unit *u = p->idle, *next; u; u = next) {
+		next = u->next;
+		unit_free(u);
+	}
+	for (struct cpu_grid **at = &dev->grids; *at; at = &(*at)->priv->next)
+		if (*at == g) {
+			*at = p->next;
+			break;
+		}
+	free(p->tids);
+	free(p);
+	free(g);
+}

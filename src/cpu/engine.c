@@ -1,0 +1,632 @@
+/*
+ * engine.c - the graph of operations: what may start, what has ended; who runs
+ * it, and the machine's beginning and end.
+ *
+ * One lock guards everything. The host thread that waits for an operation does
+ * the machine's work meanwhile, holding the lock and letting it go when another
+ * thread wants it; other waiters sleep until an operation has ended. When
+ * nobody has worked for CPU_GRACE_MS although there is something to do, a
+ * thread of the engine's own goes on, and the run is no longer replayable.
+ *
+ * A host function runs in a thread of its own. The engine waits for it up to
+ * CPU_GRACE_MS, so that short ones leave the schedule as it is, then goes on
+ * beside it.
+ *
+ * After a device's first fault its kernels are dropped and later operations on
+ * it end when they would start. Deadlock is told when nothing is ready and
+ * nothing sleeps although blocks are resident; what host functions do cannot
+ * wake a thread at a barrier.
+ */
+#include "cpu/sched.h"
+
+#include <sched.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define POLL_MS	   1
+#define QUERY_STEPS 64
+
+/* ---- time and the lock ------------------------------------------------------------- */
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static void lock(struct cpu_engine *e)
+{
+	atomic_fetch_add(&e->wanted, 1);
+	pthread_mutex_lock(&e->lock);
+	atomic_fetch_sub(&e->wanted, 1);
+}
+
+static void unlock(struct cpu_engine *e)
+{
+	pthread_mutex_unlock(&e->lock);
+}
+
+/* While working: lets others have the lock who want it. */
+static void breathe(struct cpu_engine *e)
+{
+	if (!atomic_load_explicit(&e->wanted, memory_order_relaxed))
+		return;
+	unlock(e);
+	for (unsigned i = 0; i < 1000 && atomic_load(&e->wanted); i++)
+		sched_yield();
+	pthread_mutex_lock(&e->lock);
+}
+
+static void wait_changed(struct cpu_engine *e, uint64_t ms)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_nsec += (long)(ms % 1000) * 1000000;
+	t.tv_sec += (time_t)(ms / 1000) + t.tv_nsec / 1000000000;
+	t.tv_nsec %= 1000000000;
+	pthread_cond_timedwait(&e->changed, &e->lock, &t);
+}
+
+/* ---- the ends of operations ----------------------------------------------------------- */
+
+struct cpu_op *cpu_op_get(struct cpu_op *op)
+{
+	atomic_fetch_add(&op->refs, 1);
+	return op;
+}
+
+void cpu_op_put(struct cpu_op *op)
+{
+	if (!op || atomic_fetch_sub(&op->refs, 1) != 1)
+		return;
+	base_vec_free(&op->after);
+	base_vec_free(&op->before);
+	free(op->copy);
+	free(op);
+}
+
+static bool is_ended(const struct cpu_op *op)
+{
+	return atomic_load(&op->state) == CPU_OP_ENDED;
+}
+
+void cpu_op_end(struct cpu_op *op)
+{
+	struct cpu_engine *e = op->m->engine;
+
+	atomic_store(&op->time, e->workers[0].clock + 1);
+	atomic_store(&op->state, CPU_OP_ENDED);
+	for (size_t i = 0; i < op->after.n; i++)
+		if (!--op->after.v[i]->npending)
+			base_vec_push(&e->startable, op->after.v[i]);
+	op->after.n = 0;
+	for (size_t i = 0; i < op->before.n; i++)
+		cpu_op_put(op->before.v[i]);
+	op->before.n = 0;
+	e->devices[op->work.device].nops--;
+	e->nops--;
+	cpu_op_put(op);
+	pthread_cond_broadcast(&e->changed);
+}
+
+void cpu_op_trigger(struct cpu_op *op)
+{
+	struct cpu_engine *e = op->m->engine;
+	size_t kept = 0;
+
+	op->has_triggered = true;
+	for (size_t i = 0; i < op->after.n; i++) {
+		struct cpu_op *next = op->after.v[i];
+		bool is_early = next->work.kind == CPU_WORK_KERNEL &&
+				next->work.launch.is_programmatic && !next->is_finishing;
+		if (!is_early)
+			op->after.v[kept++] = next;
+		else if (!--next->npending)
+			base_vec_push(&e->startable, next);
+	}
+	op->after.n = kept;
+}
+
+/* The blocks have ended. A launch that came early ends after those it came before. */
+static void end_kernel(struct cpu_op *op)
+{
+	uint32_t n = 0;
+
+	op->grid->ended = op->m->engine->workers[0].clock;
+	cpu_grid_free(op->grid);
+	op->grid = NULL;
+	op->is_finishing = true;
+	for (size_t i = 0; i < op->before.n; i++)
+		if (!is_ended(op->before.v[i])) {
+			base_vec_push(&op->before.v[i]->after, op);
+			n++;
+		}
+	op->npending = n;
+	if (!n)
+		cpu_op_end(op);
+}
+
+/* ---- faults ----------------------------------------------------------------------------- */
+
+void cpu_engine_fault(struct cpu_machine *m, unsigned device, const struct cpu_fault *f)
+{
+	struct cpu_engine *e = m->engine;
+
+	pthread_mutex_lock(&e->fault_lock);
+	if (e->devices[device].fault.kind == CPU_FAULT_NONE)
+		e->devices[device].fault = *f;
+	pthread_mutex_unlock(&e->fault_lock);
+	atomic_store(&e->has_fault, true);
+}
+
+void cpu_fault_get(struct cpu_machine *m, unsigned device, struct cpu_fault *out)
+{
+	struct cpu_engine *e = m->engine;
+
+	pthread_mutex_lock(&e->fault_lock);
+	*out = e->devices[device].fault;
+	pthread_mutex_unlock(&e->fault_lock);
+}
+
+void cpu_fault_clear(struct cpu_machine *m, unsigned device)
+{
+	struct cpu_engine *e = m->engine;
+
+	pthread_mutex_lock(&e->fault_lock);
+	memset(&e->devices[device].fault, 0, sizeof(e->devices[device].fault));
+	pthread_mutex_unlock(&e->fault_lock);
+}
+
+static bool is_faulted(const struct cpu_engine *e, unsigned device)
+{
+	return e->devices[device].fault.kind != CPU_FAULT_NONE;
+}
+
+/* Drops what runs on devices that have a fault. */
+static void act_on_faults(struct cpu_engine *e)
+{
+	atomic_store(&e->has_fault, false);
+	for (unsigned d = 0; d < e->m->opt.devices; d++) {
+		if (!is_faulted(e, d))
+			continue;
+		while (e->devices[d].grids) {
+			struct cpu_grid *g = e->devices[d].grids;
+			g->priv->is_over = true;
+			end_kernel(g->op);
+		}
+	}
+}
+
+static void deadlock_text(const struct cpu_grid *g, char *text, size_t n)
+{
+	uint64_t blocks = 0;
+	char where[256] = "";
+
+	for (const struct cpu_unit *u = g->priv->resident; u; u = u->next)
+		for (uint32_t r = 0; r < u->cluster.size; r++) {
+			const struct cpu_cta *cta = &u->blocks[r].cta;
+			if (!cta->nlive)
+				continue;
+			/* The list has the newest first: the oldest block is described. */
+			cpu_barrier_describe(cta, where, sizeof(where));
+			blocks++;
+		}
+	snprintf(text, n, "deadlock in %s: %llu block%s can't go on; %s", g->func->name,
+		 (unsigned long long)blocks, blocks == 1 ? "" : "s", where);
+}
+
+/* Nothing is ready and nothing sleeps. True: blocks are resident, so that is for ever. */
+static bool find_deadlock(struct cpu_engine *e)
+{
+	bool found = false;
+
+	for (unsigned d = 0; d < e->m->opt.devices; d++)
+		for (struct cpu_grid *g = e->devices[d].grids; g; g = g->priv->next) {
+			struct cpu_fault f = {.kind = CPU_FAULT_DEADLOCK};
+			if (!g->priv->resident)
+				continue;
+			deadlock_text(g, f.text, sizeof(f.text));
+			cpu_engine_fault(e->m, d, &f);
+			found = true;
+		}
+	return found;
+}
+
+/* ---- host functions ---------------------------------------------------------------------- */
+
+static void *host_main(void *arg)
+{
+	struct cpu_op *op = arg;
+	struct cpu_engine *e = op->m->engine;
+
+	op->work.host.fn(op->work.host.arg);
+	lock(e);
+	e->nhost--;
+	cpu_op_end(op);
+	unlock(e);
+	cpu_op_put(op);
+	return NULL;
+}
+
+static void start_host(struct cpu_engine *e, struct cpu_op *op)
+{
+	pthread_attr_t attr;
+	pthread_t t;
+	uint64_t until = now_ms() + CPU_GRACE_MS;
+
+	e->nhost++;
+	cpu_op_get(op);
+	cpu_op_get(op);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	if (pthread_create(&t, &attr, host_main, op)) {
+		unlock(e); /* no thread to be had: here, then */
+		host_main(op);
+		pthread_mutex_lock(&e->lock);
+	}
+	pthread_attr_destroy(&attr);
+	while (!is_ended(op)) {
+		uint64_t now = now_ms();
+		if (now >= until) {
+			e->is_replayable = false;
+			break;
+		}
+		wait_changed(e, until - now);
+	}
+	cpu_op_put(op);
+}
+
+/* ---- starting ------------------------------------------------------------------------------ */
+
+static void start_kernel(struct cpu_engine *e, struct cpu_op *op)
+{
+	struct cpu_grid **at = &e->devices[op->work.device].grids;
+
+	if (!cpu_kernel_ready(op->work.launch.kernel) || !(op->grid = cpu_grid_new(op))) {
+		cpu_fault_op(e->m, op->work.device, op, CPU_FAULT_RESOURCES,
+			     "host memory is exhausted by a launch of %s",
+			     op->work.launch.kernel->info.name);
+		cpu_op_end(op);
+		return;
+	}
+	op->grid->id = atomic_fetch_add(&e->m->grids, 1) + 1;
+	op->grid->started = e->workers[0].clock;
+	while (*at)
+		at = &(*at)->priv->next;
+	*at = op->grid;
+	e->stats.launches++;
+	cpu_block_place(e, op->work.device);
+}
+
+static void start(struct cpu_engine *e, struct cpu_op *op)
+{
+	if (op->is_finishing) {
+		cpu_op_end(op);
+		return;
+	}
+	atomic_store(&op->state, CPU_OP_RUNNING);
+	if (op->work.kind == CPU_WORK_EXTERNAL) {
+		if (op->is_finished)
+			cpu_op_end(op);
+		return;
+	}
+	if (is_faulted(e, op->work.device)) {
+		cpu_op_end(op);
+		return;
+	}
+	switch (op->work.kind) {
+	case CPU_WORK_KERNEL:
+		start_kernel(e, op);
+		break;
+	case CPU_WORK_COPY:
+	case CPU_WORK_FILL:
+	case CPU_WORK_WRITE_VALUE:
+		op->actor.kind = CPU_ACTOR_OP;
+		cpu_sched_push(&e->workers[0], &op->actor);
+		break;
+	case CPU_WORK_HOST:
+		start_host(e, op);
+		break;
+	case CPU_WORK_WAIT_VALUE:
+		base_vec_push(&e->polls, op);
+		break;
+	default:
+		cpu_op_end(op);
+	}
+}
+
+/* True: something started. */
+static bool start_all(struct cpu_engine *e)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < e->startable.n; i++) {
+		start(e, e->startable.v[i]);
+		any = true;
+	}
+	e->startable.n = 0;
+	return any;
+}
+
+static bool poll_values(struct cpu_engine *e)
+{
+	size_t kept = 0, n = e->polls.n;
+
+	for (size_t i = 0; i < n; i++) {
+		struct cpu_op *op = e->polls.v[i];
+		if (is_faulted(e, op->work.device) || cpu_value_holds(op))
+			cpu_op_end(op);
+		else
+			e->polls.v[kept++] = op;
+	}
+	e->polls.n = kept;
+	return kept != n;
+}
+
+/* ---- working ---------------------------------------------------------------------------------- */
+
+/* After a step in which blocks ended: more blocks, ends of grids. */
+static void tend_devices(struct cpu_engine *e)
+{
+	for (unsigned d = 0; d < e->m->opt.devices; d++) {
+		struct cpu_device *dev = &e->devices[d];
+		if (!dev->has_room)
+			continue;
+		cpu_block_place(e, d);
+		for (struct cpu_grid *g = dev->grids, *next; g; g = next) {
+			next = g->priv->next;
+			if (g->priv->done == g->priv->nunits)
+				end_kernel(g->op);
+		}
+	}
+}
+
+/* A piece of work. False: there is nothing that could be done now. */
+static bool work(struct cpu_engine *e)
+{
+	bool did = start_all(e);
+
+	if (atomic_load_explicit(&e->has_fault, memory_order_relaxed)) {
+		act_on_faults(e);
+		did = true;
+	}
+	if (cpu_sched_step(&e->workers[0])) {
+		tend_devices(e);
+		did = true;
+		if (e->polls.n && !(++e->npolled & 63))
+			poll_values(e);
+	} else if (e->polls.n && poll_values(e)) {
+		did = true;
+	} else if (!did && !e->startable.n && find_deadlock(e)) {
+		did = true;
+	}
+	return did;
+}
+
+typedef bool done_fn(struct cpu_engine *e, const void *arg);
+
+static void stop_working(struct cpu_engine *e)
+{
+	e->is_working = false;
+	e->last_worked = now_ms();
+	pthread_cond_broadcast(&e->changed);
+}
+
+static void wait_until(struct cpu_engine *e, done_fn *is_done, const void *arg)
+{
+	while (!is_done(e, arg)) {
+		if (e->is_working) {
+			wait_changed(e, 1000);
+			continue;
+		}
+		bool did = true;
+		e->is_working = true;
+		while (!is_done(e, arg) && (did = work(e)))
+			breathe(e);
+		stop_working(e);
+		if (!is_done(e, arg) && !did)
+			wait_changed(e, e->polls.n ? POLL_MS : 1000);
+	}
+}
+
+static bool op_is_done(struct cpu_engine *e, const void *arg)
+{
+	(void)e;
+	return is_ended(arg);
+}
+
+static bool device_is_idle(struct cpu_engine *e, const void *arg)
+{
+	unsigned device = *(const unsigned *)arg;
+
+	return device < e->m->opt.devices ? !e->devices[device].nops : !e->nops;
+}
+
+static void *background_main(void *arg)
+{
+	struct cpu_engine *e = arg;
+
+	pthread_mutex_lock(&e->lock);
+	while (!e->is_closing) {
+		if (!e->nops || e->is_working || now_ms() < e->last_worked + CPU_GRACE_MS) {
+			wait_changed(e, e->nops ? CPU_GRACE_MS / 4 : 10000);
+			continue;
+		}
+		e->is_working = true;
+		if (work(e)) {
+			e->is_replayable = false;
+			while (!e->is_closing && work(e))
+				breathe(e);
+		}
+		stop_working(e);
+		wait_changed(e, e->polls.n ? POLL_MS : CPU_GRACE_MS / 4);
+	}
+	pthread_mutex_unlock(&e->lock);
+	return NULL;
+}
+
+/* ---- operations: public ------------------------------------------------------------------------- */
+
+static void *copy_of(const void *p, size_t n)
+{
+	void *q = malloc(n ? n : 1);
+
+	if (q && n)
+		memcpy(q, p, n);
+	return q;
+}
+
+static struct cpu_op *op_new(struct cpu_machine *m, const struct cpu_work *work)
+{
+	struct cpu_op *op = calloc(1, sizeof(*op));
+
+	if (!op)
+		return NULL;
+	op->m = m;
+	op->work = *work;
+	op->refs = 2; /* the caller's, and the engine's until it ends */
+	if (work->kind == CPU_WORK_KERNEL)
+		op->copy = copy_of(work->launch.params, work->launch.kernel->nparam_bytes);
+	else if (work->kind == CPU_WORK_COPY && work->copy.immediate)
+		op->copy = copy_of(work->copy.immediate, work->copy.width);
+	else
+		return op;
+	if (op->copy)
+		return op;
+	free(op);
+	return NULL;
+}
+
+static void depend(struct cpu_op *op, struct cpu_op *dep)
+{
+	if (!dep || is_ended(dep))
+		return;
+	if (op->work.kind == CPU_WORK_KERNEL && op->work.launch.is_programmatic &&
+	    dep->work.kind == CPU_WORK_KERNEL) {
+		base_vec_push(&op->before, cpu_op_get(dep));
+		if (dep->has_triggered)
+			return;
+	}
+	base_vec_push(&dep->after, op);
+	op->npending++;
+}
+
+static struct cpu_op *refuse(struct cpu_fault *fault, enum cpu_fault_kind kind, const char *why)
+{
+	if (fault) {
+		fault->kind = kind;
+		snprintf(fault->text, sizeof(fault->text), "%s", why);
+	}
+	return NULL;
+}
+
+struct cpu_op *cpu_submit(struct cpu_machine *m, const struct cpu_work *work,
+			  struct cpu_op *const *deps, size_t n, struct cpu_fault *fault)
+{
+	struct cpu_engine *e = m->engine;
+	const char *why = NULL;
+	struct cpu_op *op;
+
+	if (work->device >= m->opt.devices)
+		return refuse(fault, CPU_FAULT_ILLEGAL, "there is no such device");
+	if (work->kind == CPU_WORK_KERNEL)
+		why = cpu_block_refuses(e, &work->launch);
+	if (why)
+		return refuse(fault, CPU_FAULT_ILLEGAL, why);
+	op = op_new(m, work);
+	if (!op)
+		return refuse(fault, CPU_FAULT_RESOURCES, "host memory is exhausted");
+	lock(e);
+	op->id = ++e->ids;
+	e->nops++;
+	e->devices[work->device].nops++;
+	for (size_t i = 0; i < n; i++)
+		depend(op, deps[i]);
+	if (!op->npending && work->kind == CPU_WORK_EMPTY)
+		cpu_op_end(op);
+	else if (!op->npending)
+		base_vec_push(&e->startable, op);
+	if (!e->is_working)
+		e->last_worked = now_ms();
+	if (!e->has_background)
+		e->has_background =
+			!pthread_create(&e->background, NULL, background_main, e);
+	pthread_cond_broadcast(&e->changed);
+	unlock(e);
+	return op;
+}
+
+bool cpu_op_query(struct cpu_op *op)
+{
+	struct cpu_engine *e = op->m->engine;
+
+	if (is_ended(op))
+		return true;
+	lock(e);
+	if (!e->is_working) {
+		e->is_working = true;
+		for (unsigned i = 0; i < QUERY_STEPS && !is_ended(op) && work(e); i++)
+			breathe(e);
+		stop_working(e);
+	}
+	unlock(e);
+	return is_ended(op);
+}
+
+void cpu_op_wait(struct cpu_op *op)
+{
+	struct cpu_engine *e = op->m->engine;
+
+	if (is_ended(op))
+		return;
+	lock(e);
+	wait_until(e, op_is_done, op);
+	unlock(e);
+}
+
+void cpu_op_finish(struct cpu_op *op)
+{
+	struct cpu_engine *e = op->m->engine;
+
+	lock(e);
+	if (!op->is_finished) {
+		op->is_finished = true;
+		if (atomic_load(&op->state) == CPU_OP_RUNNING)
+			cpu_op_end(op);
+	}
+	unlock(e);
+}
+
+uint64_t cpu_op_time(const struct cpu_op *op)
+{
+	return atomic_load(&op->time);
+}
+
+void cpu_wait_idle(struct cpu_machine *m, unsigned device)
+{
+	lock(m->engine);
+	wait_until(m->engine, device_is_idle, &device);
+	unlock(m->engine);
+}
+
+/* ---- programmatic launches --------------------------------------------------------------------- */
+
+void cpu_engine_launch_dependents(struct cpu_grid *g)
+{
+	if (++g->priv->triggered == g->nblocks)
+		cpu_op_trigger(g->op);
+}
+
+bool cpu_engine_dependencies_done(const struct cpu_grid *g)
+{
+	for (size_t i = 0; i < g->op->before.n; i++)
+		if (!is_ended(g->op->before.v[i]))
+			return false;
+	return true;
+}

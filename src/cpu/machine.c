@@ -1,0 +1,177 @@
+/*
+ * machine.c - a machine's beginning and end, and what it tells about itself.
+ */
+#include "cpu/sched.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void init_sync(struct cpu_engine *e)
+{
+	pthread_condattr_t attr;
+
+	pthread_mutex_init(&e->lock, NULL);
+	pthread_mutex_init(&e->fault_lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&e->changed, &attr);
+	pthread_condattr_destroy(&attr);
+	atomic_store(&e->wanted, 0);
+}
+
+static bool init_workers(struct cpu_engine *e)
+{
+	e->nworkers = 1;
+	e->workers = calloc(e->nworkers, sizeof(*e->workers));
+	for (uint32_t i = 0; e->workers && i < e->nworkers; i++) {
+		struct cpu_worker *k = &e->workers[i];
+		struct cpu_worker_priv *p = calloc(1, sizeof(*p));
+
+		if (!p)
+			return false;
+		k->m = e->m;
+		k->rng = e->m->opt.seed + 0x632be59bd9b4e019ull * i;
+		k->clock = 1000000; /* %globaltimer 0 would look unset */
+		k->priv = p;
+		p->k = k;
+		p->e = e;
+		p->hash = 0xcbf29ce484222325ull;
+	}
+	return e->workers != NULL;
+}
+
+bool cpu_engine_init(struct cpu_machine *m)
+{
+	struct cpu_engine *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return false;
+	m->engine = e;
+	e->m = m;
+	e->sms = m->opt.sms ? m->opt.sms : CPU_SMS;
+	e->is_replayable = true;
+	init_sync(e);
+	e->devices = calloc(m->opt.devices, sizeof(*e->devices));
+	if (!e->devices || !init_workers(e))
+		return false;
+	for (unsigned d = 0; d < m->opt.devices; d++) {
+		e->devices[d].sms = calloc(e->sms, sizeof(struct cpu_sm));
+		if (!e->devices[d].sms)
+			return false;
+	}
+	return true;
+}
+
+void cpu_engine_free(struct cpu_machine *m)
+{
+	struct cpu_engine *e = m->engine;
+
+	if (!e)
+		return;
+	for (unsigned d = 0; e->devices && d < m->opt.devices; d++) {
+		while (e->devices[d].grids) {
+			e->devices[d].grids->priv->is_over = true;
+			cpu_grid_free(e->devices[d].grids);
+		}
+		free(e->devices[d].sms);
+	}
+	for (uint32_t i = 0; e->workers && i < e->nworkers; i++) {
+		struct cpu_worker_priv *p = e->workers[i].priv;
+		if (!p)
+			continue;
+		base_vec_free(&p->queue[0]);
+		base_vec_free(&p->queue[1]);
+		base_vec_free(&p->heap);
+		free(p);
+	}
+	base_vec_free(&e->startable);
+	base_vec_free(&e->polls);
+	free(e->workers);
+	free(e->devices);
+	free(e);
+	m->engine = NULL;
+}
+
+struct cpu_machine *cpu_machine_new(const struct cpu_options *opt)
+{
+	struct cpu_machine *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->opt = *opt;
+	if (!m->opt.devices)
+		m->opt.devices = 1;
+	if (!m->opt.threads)
+		m->opt.threads = 1;
+	if (!m->opt.sms)
+		m->opt.sms = CPU_SMS;
+	if (!m->opt.memory)
+		m->opt.memory = CPU_MEMORY;
+	if (cpu_space_init(m) && cpu_engine_init(m))
+		return m;
+	cpu_engine_free(m);
+	cpu_space_free(m);
+	free(m);
+	return NULL;
+}
+
+void cpu_machine_free(struct cpu_machine *m)
+{
+	struct cpu_engine *e;
+
+	if (!m)
+		return;
+	e = m->engine;
+	pthread_mutex_lock(&e->lock);
+	e->is_closing = true;
+	pthread_cond_broadcast(&e->changed);
+	pthread_mutex_unlock(&e->lock);
+	if (e->has_background)
+		pthread_join(e->background, NULL);
+	/* A host function still runs and will come back here: the machine stays. */
+	pthread_mutex_lock(&e->lock);
+	bool is_used = e->nhost != 0;
+	pthread_mutex_unlock(&e->lock);
+	if (is_used)
+		return;
+	cpu_engine_free(m);
+	cpu_space_free(m);
+	free(m);
+}
+
+void cpu_machine_forked(struct cpu_machine *m)
+{
+	struct cpu_engine *e = m->engine;
+
+	init_sync(e);
+	e->is_working = e->has_background = false;
+	e->nhost = 0;
+}
+
+void cpu_get_stats(struct cpu_machine *m, struct cpu_stats *out)
+{
+	struct cpu_engine *e = m->engine;
+
+	pthread_mutex_lock(&e->lock);
+	*out = e->stats;
+	out->is_replayable = e->is_replayable && e->nworkers == 1;
+	for (uint32_t i = 0; i < e->nworkers; i++) {
+		const struct cpu_worker_priv *p = e->workers[i].priv;
+		out->thread_insts += e->workers[i].thread_insts;
+		out->warp_insts += e->workers[i].warp_insts;
+		out->switches += p->decisions;
+	}
+	pthread_mutex_unlock(&e->lock);
+}
+
+uint64_t cpu_schedule_hash(struct cpu_machine *m)
+{
+	struct cpu_engine *e = m->engine;
+	uint64_t hash = 0;
+
+	pthread_mutex_lock(&e->lock);
+	for (uint32_t i = 0; i < e->nworkers; i++)
+		hash ^= ((struct cpu_worker_priv *)e->workers[i].priv)->hash;
+	pthread_mutex_unlock(&e->lock);
+	return hash;
+}

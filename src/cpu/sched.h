@@ -1,0 +1,273 @@
+/*
+ * sched.h - what the files that run warps and order work share: warp.c,
+ * control.c, barrier.c, collective.c, special.c, stack.c, block.c, queue.c,
+ * engine.c, transfer.c. Nobody else includes it.
+ *
+ *   engine.c    operations, who works when, host functions, waits
+ *   transfer.c  copies, fills, values: operations that are actors themselves
+ *   block.c     blocks and clusters: made, placed on multiprocessors, ended
+ *   queue.c     the actors that are ready, the warps that sleep; one decision
+ *   warp.c      one turn of one warp
+ *
+ * An *actor* is what the scheduler chooses among: a warp, the asynchronous
+ * copies of a block, a transfer. A *turn* is what an actor does when chosen.
+ */
+#ifndef COLLIDER_CPU_SCHED_H
+#define COLLIDER_CPU_SCHED_H
+
+#include <pthread.h>
+
+#include "cpu/machine.h"
+
+/* ---- actors and queues (queue.c) ------------------------------------------- */
+
+enum cpu_actor_kind { CPU_ACTOR_WARP, CPU_ACTOR_ASYNC, CPU_ACTOR_OP };
+
+struct cpu_actor {
+	uint8_t kind;
+	uint8_t list; /* 0: not queued, else the queue's number + 1 */
+	uint32_t pos; /* in it */
+};
+
+struct cpu_queue {
+	struct cpu_actor **v;
+	size_t n, cap;
+};
+
+/* What struct cpu_worker.priv is. A round serves each ready actor once, in random order: queue[0]
+ * is still to be served in the running round, queue[1] has been or came later. */
+struct cpu_worker_priv {
+	struct cpu_worker *k;
+	struct cpu_engine *e;
+	struct cpu_queue queue[2];
+	BASE_VEC(struct cpu_warp *) heap; /* warps that sleep, the earliest first */
+	uint64_t hash;			  /* FNV-1a over the decisions */
+	uint64_t decisions;
+	uint64_t issued; /* instructions that have not advanced the clock yet */
+	uint32_t nblocks; /* resident on this worker */
+};
+
+void cpu_sched_push(struct cpu_worker *k, struct cpu_actor *a);
+void cpu_sched_remove(struct cpu_worker *k, struct cpu_actor *a);
+/* Something of the warp became ready (or it sleeps until another time). */
+void cpu_sched_wake(struct cpu_warp *w);
+void cpu_sched_drop_warp(struct cpu_warp *w);
+/* One decision: an actor's turn. False: nothing is ready, and nothing sleeps. */
+bool cpu_sched_step(struct cpu_worker *k);
+/* Mixes a decision into the hash. */
+static inline void cpu_sched_note(struct cpu_worker_priv *p, uint64_t what)
+{
+	p->hash = (p->hash ^ what) * 0x100000001b3ull;
+}
+
+/* ---- warps (warp.c) ----------------------------------------------------------- */
+
+/* Where lanes of a divergent branch want to meet again. */
+struct cpu_meet {
+	struct cpu_func *func;
+	uint32_t pc;
+	uint32_t lanes;
+	uint32_t depth;
+};
+
+#define CPU_MEETS 12
+
+/* Lanes that take part in one collective from another instruction of the same form. */
+struct cpu_part {
+	struct cpu_split *split;
+	const struct cpu_inst *in;
+	uint8_t *base[2];
+};
+
+/* Splits are numbered by their place in w->split; the masks hold a bit per split. */
+struct cpu_warp_priv {
+	struct cpu_actor actor;
+	struct cpu_warp *w;
+	uint32_t used, ready, asleep, joining, gathering;
+	uint32_t round;	    /* ready ones that have not run in this round */
+	uint32_t heap;	    /* place in the worker's heap + 1; 0: not there */
+	uint64_t wake;	    /* of the split that wakes first */
+	uint64_t insts;	    /* turns and instructions executed: JOIN's time */
+	uint64_t join_wake; /* of the joining split that gives up first */
+	uint32_t patience;  /* how long a split waits in JOIN, at most */
+	uint32_t nmeets;
+	struct cpu_meet meets[CPU_MEETS];
+	/* While a collective executes: the lanes that are elsewhere. */
+	uint32_t nparts;
+	struct cpu_part *parts;
+	uint64_t frame_bytes, local_bytes; /* allocated */
+};
+
+static inline struct cpu_warp_priv *cpu_wp(const struct cpu_warp *w)
+{
+	return w->priv;
+}
+
+static inline uint32_t cpu_split_bit(const struct cpu_warp *w, const struct cpu_split *s)
+{
+	return 1u << (s - w->split);
+}
+
+/* Lanes that exist and have not exited. */
+static inline uint32_t cpu_alive(const struct cpu_warp *w)
+{
+	return w->lanes & ~w->exited;
+}
+
+/* popcount without the instruction, which the baseline lacks. */
+static inline uint32_t cpu_popcount(uint32_t x)
+{
+	x -= x >> 1 & 0x55555555u;
+	x = (x & 0x33333333u) + (x >> 2 & 0x33333333u);
+	x = (x + (x >> 4)) & 0x0f0f0f0fu;
+	return x * 0x01010101u >> 24;
+}
+
+void cpu_split_state(struct cpu_warp *w, struct cpu_split *s, enum cpu_split_state state);
+/* Lanes of one branch that part here and should meet at (func, pc, depth). */
+void cpu_meet_expect(struct cpu_warp *w, struct cpu_func *func, uint32_t pc, uint32_t depth,
+		     uint32_t lanes);
+/* The same for the lanes of the current split that part at its instruction. */
+void cpu_meet_after(struct cpu_warp *w, const struct cpu_inst *in, uint32_t lanes);
+/* These lanes leave their function: nobody waits for them at its joins. */
+void cpu_meet_leave(struct cpu_warp *w, uint32_t depth, uint32_t lanes);
+/* The split has come to its pc: merges it with those that are there. False: it waits (JOIN). */
+bool cpu_meet_arrive(struct cpu_warp *w, struct cpu_split *s);
+void cpu_warp_start(struct cpu_warp *w, struct cpu_func *f);
+
+/* control.c */
+enum cpu_step cpu_exec_bra(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask);
+/* collective.c, barrier.c: can this function work with w->priv->parts? */
+bool cpu_exec_takes_parts(cpu_exec *fn);
+enum cpu_step cpu_exec_warp_sync(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask);
+
+/* barrier.c */
+void cpu_barrier_describe(const struct cpu_cta *cta, char *text, size_t n);
+
+/* stack.c */
+/* Room for frames up to `depth`; false: too deep or no memory. */
+bool cpu_stack_frames(struct cpu_warp *w, uint32_t depth);
+/* Room for `bytes` more of local memory above sp for these lanes. */
+bool cpu_stack_local(struct cpu_warp *w, uint32_t lanes, uint32_t bytes);
+bool cpu_stack_init(struct cpu_warp *w);
+void cpu_stack_free(struct cpu_warp *w);
+
+/* ---- blocks (block.c) ------------------------------------------------------------ */
+
+struct cpu_block {
+	struct cpu_cta cta; /* first: a cta's address is its block's */
+	struct cpu_actor async;
+	bool has_triggered; /* griddepcontrol.launch_dependents */
+};
+
+static inline struct cpu_block *cpu_block_of(struct cpu_cta *cta)
+{
+	return (struct cpu_block *)(void *)cta;
+}
+
+/* A cluster with its blocks: what is placed and ended as one. */
+struct cpu_unit {
+	struct cpu_cluster cluster; /* first */
+	struct cpu_unit *next, *prev;
+	struct cpu_worker *worker;
+	uint64_t index; /* of the cluster in the grid */
+	struct cpu_block *blocks;
+};
+
+#define CPU_WINDOW 8
+
+struct cpu_grid_priv {
+	struct cpu_grid *next; /* of the device's running grids */
+	struct cpu_unit *resident, *idle;
+	uint64_t nunits, fetched, started, done;
+	uint64_t window[CPU_WINDOW]; /* units that may start next */
+	uint32_t nwindow;
+	uint32_t *tids; /* [warp][x, y, z][lane] */
+	uint64_t triggered;
+	bool is_over; /* faulted or dropped */
+	int priority;
+};
+
+struct cpu_sm {
+	uint32_t threads, ctas;
+	uint64_t shared;
+};
+
+struct cpu_device {
+	struct cpu_sm *sms;
+	struct cpu_grid *grids; /* that have blocks to start or running */
+	struct cpu_fault fault;
+	uint64_t nops; /* that have not ended */
+	bool has_room; /* something changed since placing blocks failed */
+};
+
+/* The text of what is wrong with a launch, or NULL. */
+const char *cpu_block_refuses(struct cpu_engine *e, const struct cpu_launch *l);
+struct cpu_grid *cpu_grid_new(struct cpu_op *op);
+void cpu_grid_free(struct cpu_grid *g);
+/* Starts as many blocks as fit on the device's multiprocessors. */
+void cpu_block_place(struct cpu_engine *e, unsigned device);
+/* The unit's blocks have no live thread (or the grid is over). */
+void cpu_block_end(struct cpu_unit *u);
+
+/* ---- operations (engine.c) --------------------------------------------------------- */
+
+enum cpu_op_state { CPU_OP_WAITING, CPU_OP_RUNNING, CPU_OP_ENDED };
+
+struct cpu_op {
+	struct cpu_actor actor; /* transfers; first */
+	struct cpu_machine *m;
+	struct cpu_work work;
+	_Atomic uint32_t refs;
+	_Atomic int state; /* enum cpu_op_state */
+	uint32_t npending; /* dependencies that have not ended (or triggered) */
+	uint64_t id;
+	BASE_VEC(struct cpu_op *) after; /* wait for this one */
+	BASE_VEC(struct cpu_op *) before; /* what a programmatic launch came early for; references */
+	struct cpu_grid *grid;
+	uint64_t done[3];      /* transfers: byte or element, row, slice */
+	_Atomic uint64_t time; /* of its end */
+	void *copy;	       /* parameters or immediate bytes, owned */
+	struct cpu_op *next;   /* of a list of the engine */
+	bool has_triggered;    /* its programmatic dependents have been let go */
+	bool is_finishing;     /* a kernel that is done, but came early */
+	bool is_finished;      /* cpu_op_finish has been called */
+};
+
+struct cpu_engine {
+	struct cpu_machine *m;
+	pthread_mutex_t lock;
+	pthread_cond_t changed; /* an operation ended, work came, somebody stopped working */
+	_Atomic int wanted;	/* threads that want the lock while somebody works */
+	bool is_working;
+	bool is_replayable;
+	bool is_closing;
+	bool has_background;
+	pthread_t background;
+	uint64_t last_worked; /* ms, host's clock */
+	struct cpu_device *devices;
+	struct cpu_worker *workers;
+	uint32_t nworkers;
+	uint32_t sms;
+	BASE_VEC(struct cpu_op *) startable;
+	BASE_VEC(struct cpu_op *) polls; /* wait for a value in memory */
+	uint64_t nhost;			 /* host functions that run */
+	uint64_t npolled;
+	uint64_t nops;			 /* not ended */
+	uint64_t ids;
+	pthread_mutex_t fault_lock;
+	_Atomic bool has_fault; /* a new one, not acted upon yet */
+	struct cpu_stats stats;
+};
+
+/* The operation has ended; its dependents become startable. */
+void cpu_op_end(struct cpu_op *op);
+/* All blocks of the launch have triggered or ended. */
+void cpu_op_trigger(struct cpu_op *op);
+
+/* transfer.c: does a piece; true: the transfer is complete. */
+bool cpu_transfer_step(struct cpu_worker *k, struct cpu_op *op);
+bool cpu_value_holds(const struct cpu_op *op);
+void cpu_value_write(const struct cpu_op *op);
+
+#endif

@@ -1,0 +1,565 @@
+/*
+ * warp.c - one turn of one warp: the run loop, how lanes part and meet.
+ *
+ * A warp starts as one split. A branch that lanes take differently makes two;
+ * each is scheduled for itself, so every lane makes progress (independent
+ * thread scheduling). Splits of one warp that come to the same place are
+ * merged where the decoder says that paths join. A split that comes there
+ * first waits for the others of its branch, but only for a bounded number of
+ * the warp's instructions, drawn by seed: a lane that spins for a value that
+ * a waiting lane has yet to write ends so. The bound adapts: it shrinks when
+ * waiting was in vain and grows when it was not.
+ *
+ * Instructions that need named lanes together (CPU_I_GATHER) wait without a
+ * bound; lanes that come by different instructions of one form are served
+ * together when the function can (w->priv->parts).
+ *
+ * Costs: the loop tests flags and the returned step, nothing else. Merges are
+ * missed where a path joins without a flag; the lanes then run one after the
+ * other until the next join.
+ */
+#include "cpu/sched.h"
+
+#include <string.h>
+
+#define PATIENCE_MIN 64u
+#define PATIENCE_MAX 16384u
+
+/* ---- splits --------------------------------------------------------------------- */
+
+void cpu_split_state(struct cpu_warp *w, struct cpu_split *s, enum cpu_split_state state)
+{
+	struct cpu_warp_priv *p = cpu_wp(w);
+	uint32_t bit = cpu_split_bit(w, s);
+
+	p->ready &= ~bit;
+	p->asleep &= ~bit;
+	p->joining &= ~bit;
+	p->gathering &= ~bit;
+	s->state = (uint8_t)state;
+	switch (state) {
+	case CPU_SPLIT_READY:
+		p->ready |= bit;
+		break;
+	case CPU_SPLIT_SLEEP:
+		p->asleep |= bit;
+		break;
+	case CPU_SPLIT_JOIN:
+		p->joining |= bit;
+		break;
+	case CPU_SPLIT_GATHER:
+		p->gathering |= bit;
+		break;
+	case CPU_SPLIT_FREE:
+		p->used &= ~bit;
+		w->nsplits--;
+		break;
+	case CPU_SPLIT_BARRIER:
+		break;
+	}
+}
+
+void cpu_warp_focus(struct cpu_warp *w, struct cpu_split *s)
+{
+	w->cur = s;
+	w->base[0] = w->frames + (size_t)s->depth * w->grid->func->layout->frame;
+	w->base[1] = s->func->consts;
+}
+
+struct cpu_split *cpu_split_off(struct cpu_warp *w, uint32_t lanes, uint32_t pc)
+{
+	struct cpu_warp_priv *p = cpu_wp(w);
+	struct cpu_split *s = w->cur;
+	unsigned i = (unsigned)__builtin_ctz(~p->used); /* 32 lanes: never more than 32 splits */
+	struct cpu_split *t = &w->split[i];
+
+	*t = *s;
+	t->mask = lanes;
+	t->pc = pc;
+	t->aux = 0;
+	s->mask &= ~lanes;
+	p->used |= 1u << i;
+	w->nsplits++;
+	cpu_split_state(w, t, CPU_SPLIT_READY);
+	return t;
+}
+
+void cpu_warp_start(struct cpu_warp *w, struct cpu_func *f)
+{
+	struct cpu_warp_priv *p = cpu_wp(w);
+	struct cpu_split *s = &w->split[0];
+
+	memset(s, 0, sizeof(*s));
+	s->mask = w->lanes;
+	s->func = f;
+	w->exited = 0;
+	w->carry = 0;
+	w->nsplits = 1;
+	p->used = 1;
+	p->ready = p->asleep = p->joining = p->gathering = p->round = 0;
+	p->nmeets = p->nparts = 0;
+	p->insts = 0;
+	p->patience = PATIENCE_MAX / 4;
+	cpu_split_state(w, s, CPU_SPLIT_READY);
+	cpu_warp_focus(w, s);
+}
+
+/* ---- meeting ---------------------------------------------------------------------- */
+
+static struct cpu_meet *meet_find(struct cpu_warp_priv *p, const struct cpu_split *s)
+{
+	for (uint32_t i = p->nmeets; i-- > 0;) {
+		struct cpu_meet *e = &p->meets[i];
+		if (e->pc == s->pc && e->depth == s->depth && e->func == s->func)
+			return e;
+	}
+	return NULL;
+}
+
+static void meet_drop(struct cpu_warp_priv *p, struct cpu_meet *e)
+{
+	memmove(e, e + 1, sizeof(*e) * (size_t)(&p->meets[--p->nmeets] - e));
+}
+
+void cpu_meet_expect(struct cpu_warp *w, struct cpu_func *func, uint32_t pc, uint32_t depth,
+		     uint32_t lanes)
+{
+	struct cpu_warp_priv *p = cpu_wp(w);
+	const struct cpu_split key = {.func = func, .pc = pc, .depth = (uint16_t)depth};
+	struct cpu_meet *e = meet_find(p, &key);
+
+	if (e) {
+		e->lanes |= lanes;
+		return;
+	}
+	/* Forgetting the oldest costs a merge, not correctness. */
+	if (p->nmeets == CPU_MEETS)
+		meet_drop(p, &p->meets[0]);
+	p->meets[p->nmeets++] = (struct cpu_meet){func, pc, lanes, depth};
+}
+
+void cpu_meet_leave(struct cpu_warp *w, uint32_t depth, uint32_t lanes)
+{
+	struct cpu_warp_priv *p = cpu_wp(w);
+
+	for (uint32_t i = p->nmeets; i-- > 0;) {
+		struct cpu_meet *e = &p->meets[i];
+		if (e->depth < depth)
+			continue;
+		e->lanes &= ~lanes;
+		if (!e->lanes)
+			meet_drop(p, e);
+	}
+}
+
+static bool is_mergeable(const struct cpu_split *s, const struct cpu_split *t)
+{
+	return t->pc == s->pc && t->func == s->func && t->depth == s->depth && !t->aux;
+}
+
+/* Takes the lanes of all splits among `those` that are at the same place. */
+static void absorb(struct cpu_warp *w, struct cpu_split *s, uint32_t those)
+{
+	those &= ~cpu_split_bit(w, s);
+	CPU_EACH_LANE(i, those)
+	{
+		struct cpu_split *t = &w->split[i];
+		if (is_mergeable(s, t)) {
+			s->mask |= t->mask;
+			cpu_split_state(w, t, CPU_SPLIT_FREE);
+		}
+	}
+}
+
+bool cpu_meet_arrive(struct cpu_warp *w, struct cpu_split *s)
+{
+	struct cpu_warp_priv *p = cpu_wp(w);
+
+	if (s->aux)
+		return true;
+	if (w->nsplits == 1) {
+		p->nmeets = 0;
+		return true;
+	}
+	absorb(w, s, p->ready | p->joining);
+
+	struct cpu_meet *e = meet_find(p, s);
+
+	if (!e || !(e->lanes & s->mask))
+		return true;
+	if (!(e->lanes & cpu_alive(w) & ~s->mask)) {
+		meet_drop(p, e);
+		if (p->patience < PATIENCE_MAX)
+			p->patience *= 2;
+		return true;
+	}
+	s->wake = p->insts + PATIENCE_MIN / 2 + cpu_random_below(w->worker, p->patience);
+	if (!p->joining || s->wake < p->join_wake)
+		p->join_wake = s->wake;
+	cpu_split_state(w, s, CPU_SPLIT_JOIN);
+	return false;
+}
+
+/* A split has waited long enough: it goes on alone. */
+static void join_give_up(struct cpu_warp *w, struct cpu_split *s)
+{
+	struct cpu_warp_priv *p = cpu_wp(w);
+	struct cpu_meet *e = meet_find(p, s);
+
+	if (e) {
+		e->lanes &= ~s->mask;
+		if (!e->lanes)
+			meet_drop(p, e);
+	}
+	cpu_split_state(w, s, CPU_SPLIT_READY);
+}
+
+static void join_expire(struct cpu_warp *w)
+{
+	struct cpu_warp_priv *p = cpu_wp(w);
+	uint32_t joining = p->joining;
+	uint64_t next = UINT64_MAX;
+
+	CPU_EACH_LANE(i, joining)
+	{
+		struct cpu_split *s = &w->split[i];
+		if (s->wake <= p->insts)
+			join_give_up(w, s);
+		else if (s->wake < next)
+			next = s->wake;
+	}
+	p->join_wake = next;
+	if (p->patience > PATIENCE_MIN)
+		p->patience /= 2;
+}
+
+/* ---- leaving ------------------------------------------------------------------------ */
+
+void cpu_warp_exit(struct cpu_warp *w, uint32_t lanes)
+{
+	struct cpu_warp_priv *p = cpu_wp(w);
+	uint32_t used = p->used;
+
+	lanes &= cpu_alive(w);
+	if (!lanes)
+		return;
+	w->exited |= lanes;
+	CPU_EACH_LANE(i, used)
+	{
+		struct cpu_split *s = &w->split[i];
+		s->mask &= ~lanes;
+		if (!s->mask)
+			cpu_split_state(w, s, CPU_SPLIT_FREE);
+		else if (s->state == CPU_SPLIT_GATHER)
+			cpu_split_state(w, s, CPU_SPLIT_READY); /* asks again */
+	}
+	cpu_meet_leave(w, 0, lanes);
+	/* Who waited for these only goes on. */
+	used = p->joining;
+	CPU_EACH_LANE(j, used)
+	{
+		struct cpu_split *s = &w->split[j];
+		if (s->state != CPU_SPLIT_JOIN)
+			continue; /* taken by one of those before */
+		cpu_split_state(w, s, CPU_SPLIT_READY);
+		cpu_meet_arrive(w, s);
+	}
+	cpu_barrier_lanes_exit(w, lanes);
+	if (!cpu_alive(w)) {
+		cpu_model_flush(w);
+		w->cta->nlive--;
+	}
+}
+
+/* ---- gathering ------------------------------------------------------------------------ */
+
+enum go { GO_ON, GO_PAST, GO_AWAY };
+
+/* The lanes named by the member mask, after lanes that name others have been split off. */
+static uint32_t gather_members(struct cpu_warp *w, const struct cpu_inst *in)
+{
+	struct cpu_split *s = w->cur;
+
+	if (in->gather == CPU_GATHER_ALL)
+		return w->lanes;
+
+	const uint32_t *v = cpu_u32(w, in->src[in->gather]);
+	uint32_t first = v[__builtin_ctz(s->mask)], others = 0;
+
+	CPU_LANES(l, UINT32_MAX, others |= (uint32_t)(v[l] != first) << l);
+	others &= s->mask;
+	if (others)
+		cpu_split_off(w, others, s->pc);
+	return first & w->lanes;
+}
+
+static void explain_strays(struct cpu_warp *w, const struct cpu_inst *in, struct cpu_split *t)
+{
+	const struct ptx_stmt *other = t->func->stmts[t->pc];
+
+	cpu_fault(w, in, (unsigned)__builtin_ctz(w->cur->mask), CPU_FAULT_ILLEGAL,
+		  "lanes 0x%x wait here for lanes 0x%x with the same member mask, which are at "
+		  "%.*s (line %u)",
+		  w->cur->mask, t->mask, (int)other->form->text.n, other->form->text.p,
+		  other->line);
+}
+
+/* All lanes of `members` are at gathering instructions, some at others than s: executes for all. */
+static enum go gather_parts(struct cpu_warp *w, const struct cpu_inst *in, uint32_t members)
+{
+	struct cpu_warp_priv *p = cpu_wp(w);
+	struct cpu_split *s = w->cur;
+	struct cpu_part parts[CPU_WARP];
+	uint32_t waiting = p->gathering, n = 0;
+
+	CPU_EACH_LANE(i, waiting)
+	{
+		struct cpu_split *t = &w->split[i];
+		if (t->members != members)
+			continue;
+		const struct cpu_inst *tin = &t->func->code[t->pc];
+		if (tin->fn != in->fn || tin->sub != in->sub || !cpu_exec_takes_parts(in->fn)) {
+			explain_strays(w, in, t);
+			return GO_AWAY;
+		}
+		cpu_warp_focus(w, t);
+		parts[n++] = (struct cpu_part){t, tin, {w->base[0], w->base[1]}};
+	}
+	cpu_warp_focus(w, s);
+	p->parts = parts;
+	p->nparts = n;
+	enum cpu_step step = in->fn(w, in, s->mask);
+	p->nparts = 0;
+	p->parts = NULL;
+	if (step == CPU_FAULTED)
+		return GO_AWAY;
+	for (uint32_t i = 0; i < n; i++) {
+		parts[i].split->pc++;
+		cpu_split_state(w, parts[i].split, CPU_SPLIT_READY);
+	}
+	return GO_PAST;
+}
+
+static enum go gather(struct cpu_warp *w, const struct cpu_inst *in)
+{
+	struct cpu_warp_priv *p = cpu_wp(w);
+	struct cpu_split *s = w->cur;
+	uint32_t members = gather_members(w, in);
+	uint32_t need = members & ~w->exited;
+
+	if (s->mask == need)
+		return GO_ON;
+	if (s->mask & ~members) {
+		cpu_fault(w, in, (unsigned)__builtin_ctz(s->mask & ~members), CPU_FAULT_ILLEGAL,
+			  "the lane is not in the member mask 0x%x that it names", members);
+		return GO_AWAY;
+	}
+	uint32_t there = s->mask, waiting = p->gathering;
+
+	CPU_EACH_LANE(i, waiting)
+	{
+		struct cpu_split *t = &w->split[i];
+		if (t->members != members)
+			continue;
+		if (is_mergeable(s, t)) {
+			s->mask |= t->mask;
+			cpu_split_state(w, t, CPU_SPLIT_FREE);
+			there |= s->mask;
+		} else {
+			there |= t->mask;
+		}
+	}
+	if (there != need) {
+		s->members = members;
+		cpu_split_state(w, s, CPU_SPLIT_GATHER);
+		return GO_AWAY;
+	}
+	return s->mask == need ? GO_ON : gather_parts(w, in, members);
+}
+
+/* ---- the run loop ------------------------------------------------------------------------ */
+
+/* Where lanes meet that part at the instruction at pc; not at all after one that ends them. */
+void cpu_meet_after(struct cpu_warp *w, const struct cpu_inst *in, uint32_t lanes)
+{
+	struct cpu_split *s = w->cur;
+	uint32_t effects = s->func->stmts[s->pc] ? s->func->stmts[s->pc]->form->effects : 0;
+
+	if (effects & PTX_EFF_EXIT)
+		return;
+	if (!(effects & PTX_EFF_BRANCH)) {
+		cpu_meet_expect(w, s->func, s->pc + 1, s->depth, lanes);
+	} else if (in->join != CPU_NOPC) {
+		cpu_meet_expect(w, s->func, in->join, s->depth, lanes);
+	} else if (s->depth) {
+		const struct cpu_return *r = &w->ret[s->depth][__builtin_ctz(lanes)];
+		cpu_meet_expect(w, r->func, r->pc, s->depth - 1u, lanes);
+	}
+}
+
+/*
+ * What comes before an instruction with JOIN, PARTS or GATHER: merges, lets the lanes go whose
+ * guard is false, waits for others. GO_ON: execute it with all lanes of s->mask.
+ */
+static __attribute__((noinline)) enum go prepare(struct cpu_warp *w, const struct cpu_inst *in)
+{
+	struct cpu_split *s = w->cur;
+
+	if (in->flags & CPU_I_JOIN && !cpu_meet_arrive(w, s))
+		return GO_AWAY;
+	if (in->flags & CPU_I_PARTS && in->guard != CPU_NOSLOT) {
+		uint32_t m = *cpu_pred(w, in->guard) ^ (0u - (in->flags & CPU_I_GUARD_NOT));
+
+		m &= s->mask;
+		if (!m)
+			return GO_PAST;
+		if (m != s->mask) {
+			if (w->nsplits == 1)
+				cpu_wp(w)->nmeets = 0;
+			cpu_meet_after(w, in, s->mask);
+			struct cpu_split *t = cpu_split_off(w, s->mask & ~m, s->pc + 1);
+			if (in->fn != cpu_exec_bra)
+				cpu_meet_arrive(w, t);
+		}
+	}
+	return in->flags & CPU_I_GATHER ? gather(w, in) : GO_ON;
+}
+
+_Static_assert(CPU_I_MEMORY == 1 << 5 && CPU_I_BACK == 1 << 6, "weight of an instruction");
+
+/* How much of its budget an instruction takes: turns end more often where others would notice. */
+static inline int32_t weight(uint32_t flags)
+{
+	return 1 + (int32_t)(flags >> 5 & 3) * 4;
+}
+
+/* What a step other than OK means. True: the turn goes on. */
+static inline bool after_step(struct cpu_warp *w, enum cpu_step step, uint32_t pc)
+{
+	struct cpu_split *s = w->cur;
+
+	switch (step) {
+	case CPU_YIELD:
+		s->pc = pc + 1;
+		return false;
+	case CPU_RETRY:
+		s->pc = pc;
+		return false;
+	case CPU_MOVED:
+		return s->state == CPU_SPLIT_READY;
+	default:
+		return false;
+	}
+}
+
+static void run_split(struct cpu_worker *k, struct cpu_warp *w, struct cpu_split *s, int32_t left)
+{
+	struct cpu_warp_priv *p = cpu_wp(w);
+	const struct cpu_inst *code = s->func->code;
+	uint32_t pc = s->pc, mask = s->mask;
+	uint32_t n = 0, counted = 0;
+	uint64_t threads = 0;
+
+	cpu_warp_focus(w, s);
+	while (left > 0) {
+		const struct cpu_inst *in = &code[pc];
+		uint32_t flags = in->flags, m = mask;
+
+		n++;
+		left -= weight(flags);
+		if (in->guard != CPU_NOSLOT)
+			m &= *cpu_pred(w, in->guard) ^ (0u - (flags & CPU_I_GUARD_NOT));
+		if (flags & (CPU_I_JOIN | CPU_I_PARTS | CPU_I_GATHER)) {
+			if (w->nsplits > 1 || flags & CPU_I_GATHER ||
+			    (m != mask && m && flags & CPU_I_PARTS)) {
+				s->pc = pc;
+				enum go go = prepare(w, in);
+				threads += (uint64_t)(n - counted) * cpu_popcount(mask);
+				counted = n;
+				mask = s->mask;
+				if (go == GO_AWAY)
+					goto out;
+				if (go == GO_PAST) {
+					pc++;
+					continue;
+				}
+				m = mask;
+				if (in->guard != CPU_NOSLOT && !(flags & CPU_I_PARTS))
+					m &= *cpu_pred(w, in->guard) ^
+					     (0u - (flags & CPU_I_GUARD_NOT));
+			}
+			if (m && in->fn == cpu_exec_bra) {
+				pc = in->target;
+				continue;
+			}
+		}
+		if (!m) {
+			pc++;
+			continue;
+		}
+
+		enum cpu_step step = in->fn(w, in, m);
+
+		if (__builtin_expect(step == CPU_OK, 1)) {
+			pc++;
+			if (!(flags & CPU_I_PARTS && p->nmeets && w->nsplits > 1))
+				continue;
+			s->pc = pc;
+			if (!cpu_meet_arrive(w, s))
+				goto out;
+		} else if (!after_step(w, step, pc)) {
+			goto out;
+		}
+		threads += (uint64_t)(n - counted) * cpu_popcount(mask);
+		counted = n;
+		s = w->cur;
+		code = s->func->code;
+		pc = s->pc;
+		mask = s->mask;
+	}
+	s->pc = pc;
+out:
+	threads += (uint64_t)(n - counted) * cpu_popcount(mask);
+	p->insts += n;
+	k->warp_insts += n;
+	k->thread_insts += threads;
+}
+
+/* A ready split that has not run in this round of the warp, by seed. */
+static struct cpu_split *choose_split(struct cpu_worker *k, struct cpu_warp *w)
+{
+	struct cpu_warp_priv *p = cpu_wp(w);
+	uint32_t set = p->ready & p->round;
+
+	if (!set) {
+		set = p->ready;
+		p->round = set;
+	}
+	if (set & (set - 1)) {
+		uint32_t skip = cpu_random_below(k, cpu_popcount(set));
+		while (skip--)
+			set &= set - 1;
+	}
+	set &= 0u - set;
+	p->round &= ~set;
+	return &w->split[__builtin_ctz(set)];
+}
+
+bool cpu_warp_run(struct cpu_worker *k, struct cpu_warp *w, uint32_t budget)
+{
+	struct cpu_warp_priv *p = cpu_wp(w);
+
+	w->worker = k;
+	k->warp = w;
+	p->insts++;
+	if (p->ready)
+		run_split(k, w, choose_split(k, w), (int32_t)budget);
+	if (w->stores)
+		cpu_model_tick(w);
+	if (p->joining && p->join_wake <= p->insts)
+		join_expire(w);
+	/* Nobody is on the way to them, or not before something else happens. */
+	while (p->joining && !p->ready && !p->asleep)
+		join_give_up(w, &w->split[__builtin_ctz(p->joining)]);
+	return p->ready != 0;
+}
