@@ -233,8 +233,11 @@ bool cpu_dec_is_unsupported(const struct cpu_inst *in);
 #define CPU_BINDER(name)     CPU_ISA_PASTE(cpu_bind_##name, CPU_ISA_SUFFIX)
 #endif
 #define CPU_OP_BINDERS(B)                                                                          \
-	B(int)	 /* op_int.c: integer arithmetic, extended precision, bit fields, dp */            \
-	B(logic) /* op_logic.c: logic, shifts, lop3, shf, prmt, mov, selp, slct, cvta, isspacep */ \
+	B(int)	   /* op_int.c: integer arithmetic, extended precision, bit fields, dp */          \
+	B(bits)	   /* op_bits.c: bit fields, counts, dp4a, dp2a */                                 \
+	B(carry)   /* op_carry.c: extended precision */                                            \
+	B(logic)   /* op_logic.c: logic, shifts, lop3, shf, prmt */                                \
+	B(move)	   /* op_move.c: mov, selp, slct, cvta, isspacep, mapa */                          \
 	B(compare) /* op_compare.c: setp, set, testp of integers and f32/f64, predicates */        \
 	B(video)   /* op_video.c */                                                                \
 	B(float)   /* op_float.c: f32, f64 arithmetic */                                           \
