@@ -341,7 +341,8 @@ struct cpu_module *cpu_module_load(struct cpu_machine *m, unsigned device,
 	number_funcs(mod);
 	if (!mod->has_failed && load_scan(mod)) {
 		load_make_kernels(mod);
-		if (load_place_shared(mod) && load_place_globals(mod)) {
+		/* initialisers first: they say which functions are called by address */
+		if (load_place_globals(mod) && load_place_shared(mod)) {
 			mod->sink = NULL;
 			return mod;
 		}
