@@ -5,8 +5,8 @@
  * once more and the lanes of the mask are written. Two roundings give what one would: sums,
  * differences and f16 products are exact or have more than twice the bits (Figueroa); a product of
  * bf16 that may underflow, and fma, are rounded to odd first.
- * .oob: an operand whose bits are 0x7fff... see half_is_oob. ex2 and tanh are within the bounds of
- * PTX ISA 9.7.4. Costs about 30 ns a warp.
+ * .oob: where an operand of the product is the marker that copies fill in out of bounds, the result
+ * is zero. ex2 and tanh are within the bounds of PTX ISA 9.7.4. Costs about 30 ns a warp.
  */
 #include "cpu/op_fp_math.h"
 
@@ -139,6 +139,19 @@ static void half_store(struct cpu_warp *w, uint32_t slot, const struct half_op *
 	}
 }
 
+/* PTX ISA names no value, and this one was never seen on hardware. An H100 treats 0x7e00 and 0xfd01
+ * like any NaN. */
+#define HALF_OOB_NAN 0x7ff7u
+
+static void half_zero_oob(struct cpu_warp *w, const struct cpu_inst *in, unsigned n, float *r)
+{
+	const uint16_t *a = cpu_u16(w, in->src[0]), *b = cpu_u16(w, in->src[1]);
+
+	for (unsigned i = 0; i < n; i++)
+		if (a[i] == HALF_OOB_NAN || b[i] == HALF_OOB_NAN)
+			r[i] = 0.0f;
+}
+
 static enum cpu_step half_exec(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	const struct half_op *h = (const struct half_op *)in->aux;
@@ -147,6 +160,8 @@ static enum cpu_step half_exec(struct cpu_warp *w, const struct cpu_inst *in, ui
 	for (unsigned k = 0; k < h->nsrc; k++)
 		half_load(w, in->src[k], h, x[k]);
 	h->fn(h, x[0], x[1], x[2], r);
+	if (h->is_oob)
+		half_zero_oob(w, in, h->n, r);
 	half_store(w, in->dst[0], h, r, mask);
 	return CPU_OK;
 }
@@ -440,8 +455,7 @@ enum cpu_bound CPU_BINDER(half)(struct cpu_dec *d, const struct ptx_stmt *s, str
 			continue;
 		struct half_op *h = half_new(d, f, t);
 
-		if (h->is_oob ||
-		    !FP_ONLY(f, PTX_MOD_RN, PTX_MOD_FTZ, PTX_MOD_SAT, PTX_MOD_RELU,
+		if (!FP_ONLY(f, PTX_MOD_OOB, PTX_MOD_RN, PTX_MOD_FTZ, PTX_MOD_SAT, PTX_MOD_RELU,
 			     PTX_MOD_NAN_PROP, PTX_MOD_XORSIGN, PTX_MOD_ABS, PTX_MOD_APPROX))
 			return cpu_dec_unsupported(d, in, "modifier of half precision");
 		h->nsrc = half_rows[i].nsrc;
