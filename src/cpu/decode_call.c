@@ -204,6 +204,10 @@ static uint32_t fill(struct cpu_dec *d, const struct ptx_stmt *s, struct side *s
 			sd->params = sd->params->next;
 		}
 		a->there = dec_place(&sd->there, a->bytes, align);
+		if (sd->there > d->layout->param) {
+			d->bad = "a call whose operands do not fit its callee's parameters";
+			return 0;
+		}
 	}
 	return n;
 }

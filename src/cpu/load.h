@@ -70,7 +70,7 @@ struct load_func {
 	uint32_t area;	  /* bytes of its .param area */
 	uint32_t hidden;  /* of them, from `own` on, for calls with operands in registers */
 	bool has_pointer; /* its address is taken */
-	bool calls_pointer;
+	bool calls_pointer, has_calls;
 	bool is_inserted;     /* all of it, by name */
 	bool is_instrumented; /* some of it */
 	bool is_ready;

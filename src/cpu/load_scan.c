@@ -8,8 +8,9 @@
 #include "cpu/decode.h"
 #include "cpu/load.h"
 
-#define MAX_SCOPES 66
-#define LOCAL_MAX  (1u << 28)
+#define MAX_SCOPES    66
+#define LOCAL_MAX     (1u << 28)
+#define SYSCALL_BYTES 128u
 
 struct scan {
 	struct cpu_module *mod;
@@ -94,6 +95,7 @@ static void scan_call(struct scan *sc, const struct ptx_stmt *s)
 	bool has_callee = false;
 	uint32_t hidden = dec_call_hidden(s);
 
+	sc->lf->has_calls = true;
 	if (hidden > sc->lf->hidden)
 		sc->lf->hidden = hidden;
 	for (unsigned i = 0; i < s->nops; i++) {
@@ -163,6 +165,8 @@ static void measure(struct scan *sc)
 		}
 	}
 	lf->f.local = (uint32_t)LOAD_ALIGN(max_local, (uint64_t)16);
+	/* a system call's results may lie behind its arguments */
+	max_own += lf->has_calls ? SYSCALL_BYTES : 0;
 	lf->area = (uint32_t)LOAD_ALIGN(max_own, (uint64_t)16);
 }
 

@@ -233,8 +233,11 @@ bool cpu_dec_is_unsupported(const struct cpu_inst *in);
 #define CPU_BINDER(name)     CPU_ISA_PASTE(cpu_bind_##name, CPU_ISA_SUFFIX)
 #endif
 #define CPU_OP_BINDERS(B)                                                                          \
-	B(int)	 /* op_int.c: integer arithmetic, extended precision, bit fields, dp */            \
-	B(logic) /* op_logic.c: logic, shifts, lop3, shf, prmt, mov, selp, slct, cvta, isspacep */ \
+	B(int)	   /* op_int.c: integer arithmetic, extended precision, bit fields, dp */          \
+	B(bits)	   /* op_bits.c: bit fields, counts, dp4a, dp2a */                                 \
+	B(carry)   /* op_carry.c: extended precision */                                            \
+	B(logic)   /* op_logic.c: logic, shifts, lop3, shf, prmt */                                \
+	B(move)	   /* op_move.c: mov, selp, slct, cvta, isspacep, mapa */                          \
 	B(compare) /* op_compare.c: setp, set, testp of integers and f32/f64, predicates */        \
 	B(video)   /* op_video.c */                                                                \
 	B(float)   /* op_float.c: f32, f64 arithmetic */                                           \
@@ -257,6 +260,12 @@ bool cpu_dec_is_unsupported(const struct cpu_inst *in);
 
 /* ---- the grid ------------------------------------------------------------------- */
 
+/*
+ * What cooperative groups keep for a grid: two 32-bit words, size and barrier. Programs find it by
+ * %envreg1 (high half of the address) and %envreg2, which the PTX ISA leaves to the driver.
+ */
+#define CPU_GRID_WORKSPACE 64u
+
 struct cpu_grid {
 	struct cpu_machine *m;
 	struct cpu_op *op;
@@ -271,6 +280,7 @@ struct cpu_grid {
 	uint32_t shared_static, shared_dyn;
 	uint64_t nblocks, started, ended;
 	bool is_cooperative, has_cluster;
+	uint64_t workspace; /* cooperative: CPU_GRID_WORKSPACE bytes of device memory, from 0 */
 	struct cpu_grid_priv *priv; /* engine.c's own */
 };
 

@@ -42,7 +42,7 @@ static uint32_t row_lanes(const struct ldmatrix *x)
 	return x->n == 4 ? UINT32_MAX : (1u << x->n * ROWS) - 1;
 }
 
-/* cp: the rows named by lanes that are not there don't exist. */
+/* Rows named by lanes that are not there have no address. */
 static enum cpu_step check_rows(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	const struct ldmatrix *x = in->aux;

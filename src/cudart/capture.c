@@ -86,7 +86,7 @@ cudaError_t rt_capture_check_legacy(unsigned device)
 
 /* ---- adding nodes ----------------------------------------------------------------------- */
 
-static cudaError_t add(struct rt_stream *s, const struct rt_payload *p)
+cudaError_t rt_capture_add_payload(struct rt_stream *s, const struct rt_payload *p)
 {
 	struct rt_payload own;
 
@@ -115,7 +115,7 @@ cudaError_t rt_capture_add(struct rt_stream *s, const struct rt_work *w)
 		return cudaErrorStreamCaptureUnsupported;
 	p.type = types[w->cpu.kind];
 	p.work.cpu.device = s->device;
-	return add(s, &p);
+	return rt_capture_add_payload(s, &p);
 }
 
 cudaError_t rt_capture_add_event(struct rt_stream *s, struct rt_event *event, bool is_record)
@@ -125,7 +125,7 @@ cudaError_t rt_capture_add_event(struct rt_stream *s, struct rt_event *event, bo
 			       .event = (cudaEvent_t)event};
 
 	p.work.cpu.device = s->device;
-	return add(s, &p);
+	return rt_capture_add_payload(s, &p);
 }
 
 cudaError_t rt_capture_add_graph(struct rt_stream *s, struct rt_graph *graph)
@@ -133,7 +133,7 @@ cudaError_t rt_capture_add_graph(struct rt_stream *s, struct rt_graph *graph)
 	struct rt_payload p = {.type = cudaGraphNodeTypeGraph, .child = graph};
 
 	p.work.cpu.device = s->device;
-	return add(s, &p);
+	return rt_capture_add_payload(s, &p);
 }
 
 /* ---- events ------------------------------------------------------------------------------- */

@@ -5,7 +5,8 @@
  *   - synchronous copies do, but not from device to device (as documented);
  *   - asynchronous copies to pageable memory do;
  *   - asynchronous copies from pageable memory are staged when the source is
- *     in one piece: its bytes are taken at the call; others wait.
+ *     in one piece of at most STAGE_MAX: its bytes are taken at the call; others
+ *     wait.
  * Fills wait only in pinned and managed memory. A side that the kind calls
  * device must be memory that the device knows, and a range must lie within one
  * allocation: the error that CUDA gives for most of these, and the driver
@@ -15,6 +16,8 @@
 
 #include "cudart/capture.h"
 #include "cudart/copy.h"
+
+#define STAGE_MAX (64ull << 20) /* more would double the memory of the copy */
 
 /* ---- making --------------------------------------------------------------------- */
 
@@ -219,7 +222,7 @@ cudaError_t rt_copy_submit(struct rt_work *w, struct rt_call call)
 	flatten(c);
 	if (!call.is_async)
 		return submit(w, call, dst != RT_END_DEVICE || src != RT_END_DEVICE);
-	bool is_one_piece = c->height == 1 && c->depth == 1;
+	bool is_one_piece = c->height == 1 && c->depth == 1 && c->width <= STAGE_MAX;
 	if (src == RT_END_PAGEABLE && dst != RT_END_PAGEABLE && is_one_piece) {
 		c->immediate = (const void *)(uintptr_t)c->src;
 		return submit(w, call, false);

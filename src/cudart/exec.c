@@ -101,6 +101,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graphExec)
 	}
 	rt_unlock();
 	rt_user_objects_sweep();
+	rt_graph_memory_sweep();
 	return rt_fail(x ? cudaSuccess : cudaErrorInvalidValue);
 }
 

@@ -46,6 +46,8 @@ bool rt_payload_copy(struct rt_payload *to, const struct rt_payload *from)
 			memcpy(block, from->work.cpu.launch.params, n);
 		to->work.cpu.launch.params = block;
 	}
+	if (from->memory)
+		rt_graph_memory_get(from->memory);
 	if (from->child) {
 		to->child = rt_graph_clone(from->child);
 		to->child->is_child = true;
@@ -59,6 +61,8 @@ void rt_payload_free(struct rt_payload *p)
 		free((void *)(uintptr_t)p->work.cpu.launch.params);
 	if (p->child)
 		rt_graph_free(p->child);
+	if (p->memory)
+		rt_graph_memory_put(p->memory);
 	memset(p, 0, sizeof(*p));
 	p->type = cudaGraphNodeTypeEmpty;
 }
@@ -218,6 +222,7 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph)
 		rt_graph_free(g);
 	rt_unlock();
 	rt_user_objects_sweep();
+	rt_graph_memory_sweep();
 	return rt_fail(e);
 }
 

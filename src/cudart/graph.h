@@ -13,6 +13,7 @@
 #include "cudart/internal.h"
 
 struct rt_graph;
+struct rt_graph_memory;
 
 /* Owned by the node that holds it. */
 struct rt_payload {
@@ -20,6 +21,8 @@ struct rt_payload {
 	struct rt_work work; /* launch.params is malloc'd; cpu.device is where it runs */
 	cudaEvent_t event;
 	struct rt_graph *child;
+	struct rt_graph_memory *memory; /* MEM_ALLOC; a reference */
+	void *address;			/* MEM_ALLOC, MEM_FREE */
 };
 
 struct rt_node {
@@ -80,6 +83,18 @@ void rt_payload_free(struct rt_payload *p);
 
 /* Calls the destructors of objects that nobody refers to any more. */
 void rt_user_objects_sweep(void);
+
+/* ---- graphmem.c ------------------------------------------------------------------ */
+
+struct rt_graph_memory *rt_graph_memory_get(struct rt_graph_memory *m);
+void rt_graph_memory_put(struct rt_graph_memory *m);
+/* Lock not held: frees memory that no graph needs any more. */
+void rt_graph_memory_sweep(void);
+/* Payloads. Lock not held. */
+cudaError_t rt_graph_make_alloc(struct rt_payload *p, struct cudaMemAllocNodeParams *a);
+cudaError_t rt_graph_make_free(struct rt_payload *p, void *dptr);
+/* A node with a copy of the payload after the stream's front. */
+cudaError_t rt_capture_add_payload(struct rt_stream *s, const struct rt_payload *p);
 
 /* ---- exec.c ---------------------------------------------------------------------- */
 

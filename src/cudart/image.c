@@ -42,9 +42,9 @@ void rt_images_unlock(void)
 
 static void say_no_ptx(const struct rt_image *im)
 {
-	rt_say("%s holds machine code only, which the CPU device cannot run; build it with "
+	rt_say("%s%s holds machine code only, which the CPU device cannot run; build it with "
 	       "`collider nvcc`, or embed PTX with -gencode arch=compute_90,code=compute_90",
-	       im->where);
+	       im->parts.n ? "an object linked into " : "", im->where);
 }
 
 /* The file that the image's data was loaded from. */
@@ -97,13 +97,17 @@ static cudaError_t parse_fatbin(struct rt_image *im, const void *data, size_t si
 	return cudaErrorInvalidKernelImage;
 }
 
-/* All objects of an -rdc program. One without PTX spoils the whole: what it defines is missing. */
+/* All objects of an -rdc program. Some may hold machine code only: NVIDIA's libcudadevrt does, and
+ * what programs call of it are functions of the device here. What else is missing then shows when
+ * it is linked or asked for. */
 static cudaError_t parse_relocatable(struct rt_image *im)
 {
 	for (size_t i = 0; im->relocatable[i]; i++) {
 		const void *data = im->relocatable[i];
 		cudaError_t e = parse_fatbin(im, data, fatbin_size(data));
-		if (e != cudaSuccess)
+		if (e == cudaErrorNoKernelImageForDevice)
+			im->has_code_only = true;
+		else if (e != cudaSuccess)
 			return e;
 	}
 	return im->parts.n ? cudaSuccess : cudaErrorNoKernelImageForDevice;
@@ -166,6 +170,8 @@ cudaError_t rt_image_load(struct rt_image *im, unsigned device, struct cpu_modul
 			cpu_module_load(rt.m, device, im->parts.v, (unsigned)im->parts.n, &sink);
 		if (!mod) {
 			base_sink_print(&sink, stderr);
+			if (im->has_code_only)
+				say_no_ptx(im);
 			im->error = cudaErrorInvalidPtx;
 		} else {
 			im->is_instrumented = rt_collider_module(device, mod);
@@ -361,7 +367,14 @@ cudaError_t rt_kern_load(struct rt_kern *k, unsigned device, struct cpu_kernel *
 		k->on[device] = cpu_module_kernel(mod, k->name);
 	}
 	*out = k->on[device];
-	return *out ? cudaSuccess : cudaErrorInvalidDeviceFunction;
+	if (*out)
+		return cudaSuccess;
+	if (!k->image->has_code_only)
+		return cudaErrorInvalidDeviceFunction;
+	if (!k->is_told)
+		say_no_ptx(k->image);
+	k->is_told = true;
+	return cudaErrorNoKernelImageForDevice;
 }
 
 cudaError_t rt_kernel_find(const void *func, unsigned device, struct cpu_kernel **out)

@@ -173,7 +173,7 @@ struct rt_work {
 	struct cpu_work cpu; /* device, stream and priority are filled in by rt_stream_submit */
 	/* KERNEL: what the program calls it by (host function or cudaKernel_t), for graphs */
 	const void *func;
-	struct rt_kern *kern; /* KERNEL: who counts the launch (link.h) */
+	struct rt_kern *kern;	       /* KERNEL: who counts the launch (link.h) */
 	uint32_t param_bytes;	       /* KERNEL: of launch.params */
 	enum cudaMemcpyKind copy_kind; /* COPY, for graphs */
 };

@@ -40,7 +40,7 @@ struct rt_kern {
 	struct cpu_kernel *on[RT_DEVICES];
 	struct rt_kern_attr attr[RT_DEVICES];
 	struct race_kernel_count *count; /* collider.c */
-	bool is_counted;
+	bool is_counted, is_told;
 	UT_hash_handle hh; /* by host */
 };
 
@@ -67,7 +67,8 @@ struct rt_image {
 	BASE_VEC(struct ptx_module *) parts;
 	unsigned sm; /* of the newest part */
 	bool is_parsed, is_library;
-	cudaError_t error; /* of parsing or linking: what its kernels return */
+	bool has_code_only; /* a part had no PTX */
+	cudaError_t error;  /* of parsing or linking: what its kernels return */
 	struct cpu_module *on[RT_DEVICES];
 	bool is_instrumented;
 	struct rt_kern *kerns;

@@ -94,6 +94,7 @@ void rt_memory_reset(unsigned device)
 		if (b->device == device)
 			rt_block_free(b);
 	}
+	rt_graph_memory_reset(device);
 	rt_unlock();
 }
 
@@ -157,12 +158,15 @@ static cudaError_t free_block(void *p, unsigned kinds)
 	rt_lock();
 	struct rt_block *b = rt_block_at(p);
 	bool is_good = b && !b->is_registered && !b->is_freed && kinds & 1u << b->kind;
+	bool is_graph = is_good && rt_graph_memory_release(p);
 	unsigned device = is_good ? b->device : 0;
 	rt_unlock();
 	if (!is_good)
 		return cudaErrorInvalidValue;
 
 	cpu_wait_idle(rt.m, kinds & 1u << CPU_MEM_HOST ? UINT32_MAX : device);
+	if (is_graph)
+		return rt_device_error(device);
 	rt_lock();
 	b = rt_block_at(p); /* another thread may have been faster */
 	if (b)

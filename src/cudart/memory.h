@@ -37,6 +37,14 @@ cudaError_t rt_block_new(unsigned device, uint64_t bytes, enum cpu_mem_kind kind
 struct rt_block *rt_block_at(const void *p);
 /* Takes it out of the table and frees its memory. Lock held. */
 void rt_block_free(struct rt_block *b);
+/* Memory of a graph (graphmem.c) outlives what the program does to free it: marks it and returns
+ * true. Lock held. */
+bool rt_graph_memory_release(const void *p);
+/* cudaDeviceReset: its memory is gone. Lock held. */
+void rt_graph_memory_reset(unsigned device);
+/* cudaMallocAsync and cudaFreeAsync on a captured stream. Lock not held. */
+cudaError_t rt_capture_alloc(void **out, size_t size, cudaStream_t s, bool is_per_thread);
+cudaError_t rt_capture_free(void *p, cudaStream_t s, bool is_per_thread);
 /* The pool of a handle (NULL: none such). Lock held. */
 struct rt_pool *rt_pool_find(cudaMemPool_t p);
 /* cudaMallocAsync and cudaMallocFromPoolAsync (pool NULL: the device's), cudaFreeAsync. */

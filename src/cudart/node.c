@@ -4,7 +4,7 @@
  * Every entry point makes a payload from the caller's description (make_*,
  * without the lock: kernels may have to be loaded), then puts it into a new
  * node, an existing one, or the executable graph's copy of one (enum rt_place).
- * Conditional nodes, allocations and semaphores are refused by name.
+ * Conditional nodes and semaphores are refused by name.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -136,7 +136,19 @@ static cudaError_t make_child(struct rt_payload *p, cudaGraph_t child)
 	return g ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-static cudaError_t make_any(struct rt_payload *p, const struct cudaGraphNodeParams *a)
+static cudaError_t make_alloc(struct rt_payload *p, struct cudaGraphNodeParams *a)
+{
+	struct cudaMemAllocNodeParams m = {.poolProps = a->alloc.poolProps,
+					   .accessDescs = a->alloc.accessDescs,
+					   .accessDescCount = a->alloc.accessDescCount,
+					   .bytesize = a->alloc.bytesize};
+	cudaError_t e = rt_graph_make_alloc(p, &m);
+
+	a->alloc.dptr = m.dptr;
+	return e;
+}
+
+static cudaError_t make_any(struct rt_payload *p, struct cudaGraphNodeParams *a)
 {
 	*p = (struct rt_payload){.type = cudaGraphNodeTypeEmpty};
 	p->work.cpu.device = rt_thread()->device;
@@ -175,8 +187,9 @@ static cudaError_t make_any(struct rt_payload *p, const struct cudaGraphNodePara
 	case cudaGraphNodeTypeConditional:
 		return rt_refuse_use("cudaGraphAddNode", "a conditional node");
 	case cudaGraphNodeTypeMemAlloc:
+		return make_alloc(p, a);
 	case cudaGraphNodeTypeMemFree:
-		return rt_refuse_use("cudaGraphAddNode", "an allocation node");
+		return rt_graph_make_free(p, a->free.dptr);
 	case cudaGraphNodeTypeExtSemaphoreSignal:
 	case cudaGraphNodeTypeExtSemaphoreWait:
 		return rt_refuse_use("cudaGraphAddNode", "an external semaphore");
@@ -287,7 +300,7 @@ cudaError_t cudaGraphAddNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
 
 cudaError_t cudaGraphAddEmptyNode(ADD_PARAMS)
 {
-	const struct cudaGraphNodeParams empty = {.type = cudaGraphNodeTypeEmpty};
+	struct cudaGraphNodeParams empty = {.type = cudaGraphNodeTypeEmpty};
 
 	ADD(make_any(&p, &empty));
 }
@@ -343,6 +356,16 @@ cudaError_t cudaGraphAddEventRecordNode(ADD_PARAMS, cudaEvent_t event)
 cudaError_t cudaGraphAddEventWaitNode(ADD_PARAMS, cudaEvent_t event)
 {
 	ADD(make_event(&p, cudaGraphNodeTypeWaitEvent, event));
+}
+
+cudaError_t cudaGraphAddMemAllocNode(ADD_PARAMS, struct cudaMemAllocNodeParams *nodeParams)
+{
+	ADD(rt_graph_make_alloc(&p, nodeParams));
+}
+
+cudaError_t cudaGraphAddMemFreeNode(ADD_PARAMS, void *dptr)
+{
+	ADD(rt_graph_make_free(&p, dptr));
 }
 
 /* ---- public: changing ----------------------------------------------------------------------------- */

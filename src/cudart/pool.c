@@ -54,7 +54,7 @@ cudaError_t rt_pool_alloc(void **out, size_t size, cudaMemPool_t pool, cudaStrea
 		return cudaSuccess;
 	}
 	if (rt_stream_is_captured(s, is_per_thread))
-		return rt_fail(rt_refuse_use("cudaMallocAsync", "a captured stream"));
+		return rt_fail(rt_capture_alloc(out, size, s, is_per_thread));
 	rt_lock();
 	struct rt_stream *stream = rt_stream_find(s, is_per_thread);
 	unsigned device = stream ? stream->device : 0;
@@ -87,15 +87,16 @@ cudaError_t rt_pool_free(void *ptr, cudaStream_t s, bool is_per_thread)
 	if (!ptr)
 		return cudaSuccess;
 	if (rt_stream_is_captured(s, is_per_thread))
-		return rt_fail(rt_refuse_use("cudaFreeAsync", "a captured stream"));
+		return rt_fail(rt_capture_free(ptr, s, is_per_thread));
 	rt_lock();
 	struct rt_block *b = rt_block_at(ptr);
+	bool is_graph = b && rt_graph_memory_release(ptr);
 	if (!b || b->is_freed || b->kind != CPU_MEM_DEVICE)
 		e = cudaErrorInvalidValue;
-	else
+	else if (!is_graph)
 		b->is_freed = true;
 	rt_unlock();
-	if (e != cudaSuccess)
+	if (e != cudaSuccess || is_graph)
 		return rt_fail(e);
 
 	struct rt_work w = {.cpu = {.kind = CPU_WORK_HOST, .host = {free_late, ptr}}};
@@ -326,4 +327,40 @@ cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t memPool)
 		rt.dev[device].pool = memPool;
 	rt_unlock();
 	return rt_fail(e);
+}
+
+/* The same by location; only devices have pools. */
+static cudaError_t pool_device(const struct cudaMemLocation *l, enum cudaMemAllocationType type,
+			       const char *name)
+{
+	if (!l)
+		return cudaErrorInvalidValue;
+	if (type != cudaMemAllocationTypePinned)
+		return rt_refuse_use(name, "memory that is not pinned");
+	cudaError_t e = check_location(l);
+	return e == cudaErrorNotSupported ? rt_refuse_use(name, "a location that is no device") : e;
+}
+
+cudaError_t cudaMemGetDefaultMemPool(cudaMemPool_t *memPool, struct cudaMemLocation *location,
+				     enum cudaMemAllocationType type)
+{
+	RT_ENTER();
+	cudaError_t e = pool_device(location, type, "cudaMemGetDefaultMemPool");
+	return e == cudaSuccess ? cudaDeviceGetDefaultMemPool(memPool, location->id) : rt_fail(e);
+}
+
+cudaError_t cudaMemGetMemPool(cudaMemPool_t *memPool, struct cudaMemLocation *location,
+			      enum cudaMemAllocationType type)
+{
+	RT_ENTER();
+	cudaError_t e = pool_device(location, type, "cudaMemGetMemPool");
+	return e == cudaSuccess ? cudaDeviceGetMemPool(memPool, location->id) : rt_fail(e);
+}
+
+cudaError_t cudaMemSetMemPool(struct cudaMemLocation *location, enum cudaMemAllocationType type,
+			      cudaMemPool_t memPool)
+{
+	RT_ENTER();
+	cudaError_t e = pool_device(location, type, "cudaMemSetMemPool");
+	return e == cudaSuccess ? cudaDeviceSetMemPool(location->id, memPool) : rt_fail(e);
 }

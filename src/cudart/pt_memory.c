@@ -37,3 +37,31 @@ cudaError_t cudaMemPrefetchAsync(const void *devPtr, size_t count, struct cudaMe
 	struct rt_work w = {.cpu = {.kind = CPU_WORK_EMPTY}};
 	return rt_fail(rt_stream_submit(stream, RT_PER_THREAD, &w, NULL));
 }
+
+/* ---- batches of hints: each range is checked, and nothing is done ------------------------- */
+
+static cudaError_t hints(void **dptrs, const size_t *sizes, size_t count, unsigned long long flags,
+			 cudaStream_t stream)
+{
+	RT_ENTER();
+	if (!dptrs || !sizes || !count || flags)
+		return rt_fail(cudaErrorInvalidValue);
+	for (size_t i = 0; i < count; i++) {
+		if (!rt_is_managed(dptrs[i], sizes[i]))
+			return rt_fail(cudaErrorInvalidValue);
+	}
+	struct rt_work w = {.cpu = {.kind = CPU_WORK_EMPTY}};
+	return rt_fail(rt_stream_submit(stream, RT_PER_THREAD, &w, NULL));
+}
+
+cudaError_t cudaMemPrefetchBatchAsync(void **dptrs, size_t *sizes, size_t count,
+				      struct cudaMemLocation *prefetchLocs, size_t *prefetchLocIdxs,
+				      size_t numPrefetchLocs, unsigned long long flags,
+				      cudaStream_t stream)
+{
+	if (!prefetchLocs || !prefetchLocIdxs || !numPrefetchLocs || numPrefetchLocs > count) {
+		RT_ENTER();
+		return rt_fail(cudaErrorInvalidValue);
+	}
+	return hints(dptrs, sizes, count, flags, stream);
+}

@@ -6,14 +6,15 @@
  * struct rt_thread (current device, last error). A device's fault is sticky:
  * every later call for the device returns it; its text goes to stderr once.
  *
- * At exit nothing is waited for: CUDA drops what still runs, too. What was
- * found until then stands in the shared report file.
+ * What still runs at exit is dropped, as CUDA does (collider.c gives it some
+ * time first, for the report); a fault nobody asked for is told.
  */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cudart/capture.h"
 #include "cudart/collider.h"
 #include "cudart/internal.h"
 
@@ -188,11 +189,22 @@ static void thread_end(void *p)
 		return;
 	rt_lock();
 	for (unsigned d = 0; d < RT_DEVICES; d++) {
-		if (t->per_thread[d])
-			t->per_thread[d]->is_ended = true;
+		if (!t->per_thread[d])
+			continue;
+		rt_capture_forget_stream(t->per_thread[d]);
+		t->per_thread[d]->is_ended = true;
 		t->per_thread[d] = NULL;
 	}
 	rt_unlock();
+}
+
+/* A fault that the program never asked for. */
+static void tell_faults(void)
+{
+	if (rt.is_forked)
+		return;
+	for (unsigned d = 0; d < rt.ndevices; d++)
+		(void)rt_device_error(d);
 }
 
 static void start(void)
@@ -212,6 +224,7 @@ static void start(void)
 	for (unsigned d = 0; d < rt.ndevices; d++)
 		rt_device_init(d);
 	rt.m = m;
+	atexit(tell_faults); /* runs after the handler that waits for the last work */
 	rt_collider_start();
 	pthread_atfork(fork_prepare, fork_parent, fork_child);
 }

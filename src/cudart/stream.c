@@ -121,6 +121,7 @@ void rt_streams_reset(unsigned device)
 	for (struct rt_stream *s = d->streams; s; s = s->next) {
 		if (s->is_per_thread)
 			continue;
+		rt_capture_forget_stream(s);
 		rt_handle_remove(s);
 		s->is_ended = true;
 	}

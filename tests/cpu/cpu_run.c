@@ -435,6 +435,15 @@ static void dump(const struct test *t, struct cpu_machine *m)
 	printf("schedule %016" PRIx64 "\n", cpu_schedule_hash(m));
 }
 
+/* What the kernels print, kept for expect-print, a NUL behind it. */
+static void capture(struct cpu_machine *m, bool is_error, const char *text, size_t n)
+{
+	(void)m, (void)is_error;
+	base_buf_put(&printed, text, n);
+	base_buf_put(&printed, "", 1);
+	printed.n--;
+}
+
 /* One run; returns the schedule's hash. */
 static uint64_t run_once(struct test *t, struct ptx_module *ptx, enum cpu_model model,
 			 uint64_t seed, bool is_dump)
@@ -452,7 +461,10 @@ static uint64_t run_once(struct test *t, struct ptx_module *ptx, enum cpu_model 
 		fprintf(stderr, "%s: the module was not loaded\n", t->file);
 		exit(1);
 	}
+	base_buf_put(&printed, "", 1);
 	printed.n = 0;
+	printed.p[0] = '\0';
+	cpu_set_printf(m, capture);
 	for (unsigned i = 0; i < t->nbuffers; i++) {
 		struct buffer *b = &t->buffers[i];
 		b->mem = cpu_mem_alloc(m, 0, b->size, CPU_MEM_DEVICE);

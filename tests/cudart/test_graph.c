@@ -289,6 +289,45 @@ static void test_captured_copy(cudaStream_t s)
 	OK(cudaFree(d));
 }
 
+static void test_graph_memory(cudaStream_t s)
+{
+	unsigned long long used;
+	enum cudaGraphNodeType type;
+	cudaGraphNode_t nodes[8];
+	cudaGraphExec_t x;
+	cudaGraph_t g;
+	int out = 0;
+	void *p, *q;
+	size_t n = 8;
+
+	OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+	OK(cudaMallocAsync(&p, 64, s));
+	OK(cudaMemsetAsync(p, 3, 64, s));
+	OK(cudaMemcpyAsync(&out, p, 4, cudaMemcpyDeviceToHost, s));
+	OK(cudaFreeAsync(p, s));
+	OK(cudaStreamEndCapture(s, &g));
+	OK(cudaGraphGetNodes(g, nodes, &n));
+	CHECK(n == 4);
+	OK(cudaGraphNodeGetType(nodes[0], &type));
+	CHECK(type == cudaGraphNodeTypeMemAlloc);
+	OK(cudaGraphMemFreeNodeGetParams(nodes[3], &q));
+	CHECK(q == p);
+	OK(cudaGraphInstantiate(&x, g, 0));
+	OK(cudaGraphDestroy(g));
+	for (int i = 0; i < 3; i++) {
+		out = 0;
+		launch(x, s);
+		CHECK(out == 0x03030303);
+	}
+	OK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent, &used));
+	CHECK(used == 64);
+	OK(cudaGraphExecDestroy(x));
+	OK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent, &used));
+	CHECK(used == 0);
+	CHECK_IS(cudaFree(p), cudaErrorInvalidValue);
+	cudaGetLastError();
+}
+
 static void destroyed(void *arg)
 {
 	++*(int *)arg;
@@ -323,6 +362,7 @@ int main(void)
 	test_cycle();
 	test_children(s, t);
 	test_captured_copy(s);
+	test_graph_memory(s);
 	test_user_objects();
 	OK(cudaStreamDestroy(s));
 	OK(cudaStreamDestroy(t));

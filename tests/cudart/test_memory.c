@@ -191,7 +191,10 @@ static void test_pools(void)
 	char c = 0;
 
 	OK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+	struct cudaMemLocation here = {cudaMemLocationTypeDevice, 0};
 	OK(cudaDeviceGetDefaultMemPool(&pool, 0));
+	OK(cudaMemGetMemPool(&own, &here, cudaMemAllocationTypePinned));
+	CHECK(own == pool);
 	OK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));
 	OK(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &got));
 	CHECK(got == threshold);
