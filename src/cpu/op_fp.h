@@ -119,20 +119,20 @@ static inline uint64_t fp_out64(double r, double a, double b, double c)
  */
 static inline float fp_odd32(float s, float e)
 {
-	uint32_t u = fp_b32(s);
-	uint32_t step = (e > 0.0f) == (s > 0.0f) ? 1u : UINT32_MAX;
-	bool is_inexact = (e > 0.0f) | (e < 0.0f);
+	uint32_t u = fp_b32(s), v = fp_b32(e);
+	uint32_t step = 1u - ((u ^ v) >> 31 << 1);
 
-	return fp_f32(u + ((is_inexact & !(u & 1u)) ? step : 0u));
+	step = fp_f32(v & 0x7fffffffu) > 0.0f ? step : 0u;
+	return fp_f32(u + (step & ((u & 1u) - 1u)));
 }
 
 static inline double fp_odd64(double s, double e)
 {
-	uint64_t u = fp_b64(s);
-	uint64_t step = (e > 0.0) == (s > 0.0) ? 1u : UINT64_MAX;
-	bool is_inexact = (e > 0.0) | (e < 0.0);
+	uint64_t u = fp_b64(s), v = fp_b64(e);
+	uint64_t step = 1u - ((u ^ v) >> 63 << 1);
 
-	return fp_f64(u + ((is_inexact & !(u & 1u)) ? step : 0u));
+	step = fp_f64(v & 0x7fffffffffffffffull) > 0.0 ? step : 0u;
+	return fp_f64(u + (step & ((u & 1u) - 1u)));
 }
 
 /* s + e == a + b exactly (Knuth). */
@@ -158,11 +158,11 @@ static inline float fp_narrow_odd(double d)
 {
 	float s = (float)d;
 	double e = d - (double)s;
-	uint32_t u = fp_b32(s);
-	uint32_t step = (e > 0.0) == (d > 0.0) ? 1u : UINT32_MAX;
-	bool is_inexact = (e > 0.0) | (e < 0.0);
+	uint32_t u = fp_b32(s), is_down = (uint32_t)((fp_b64(e) ^ fp_b64(d)) >> 63);
+	uint32_t step = 1u - (is_down << 1);
 
-	return fp_f32(u + ((is_inexact & !(u & 1u)) ? step : 0u));
+	step = fp_f64(fp_b64(e) & 0x7fffffffffffffffull) > 0.0 ? step : 0u;
+	return fp_f32(u + (step & ((u & 1u) - 1u)));
 }
 
 static inline float fp_fma32(float a, float b, float c)
