@@ -226,6 +226,7 @@ static void note_fix(struct cpu_dec *d, const struct ptx_stmt *s)
 static void decode_inst(struct cpu_dec *d, const struct ptx_stmt *s)
 {
 	enum cpu_bound b = CPU_NOT_MINE;
+	uint32_t addr, bytes;
 
 	d->at = s;
 	d->bad = NULL;
@@ -234,7 +235,7 @@ static void decode_inst(struct cpu_dec *d, const struct ptx_stmt *s)
 	if (s->form->op == PTX_OP_RET)
 		dec_leave(d, s);
 	struct cpu_inst in = dec_new_inst(d, s);
-	if (reads_special(s))
+	if (reads_special(s) && !cpu_dec_param(d, &s->ops[1], &addr, &bytes))
 		b = cpu_bind_special(d, s, &in);
 	if (b == CPU_NOT_MINE)
 		b = offer(d, s, &in);

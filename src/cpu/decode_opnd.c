@@ -316,6 +316,8 @@ uint32_t cpu_dec_src(struct cpu_dec *d, const struct ptx_opnd *op, enum ptx_type
 	case PTX_OPND_SPECIAL:
 		if (ptx_str_is(op->text, "WARP_SZ"))
 			return cpu_dec_const(d, CPU_WARP, cpu_class_of(t));
+		if (name_place(d, op->text).space != PTX_SPACE_NONE) /* a variable named %v */
+			return symbol(d, op, t);
 		return dec_read_special(d, op, t);
 	case PTX_OPND_INT:
 	case PTX_OPND_EXPR:
@@ -348,6 +350,7 @@ struct cpu_addr cpu_dec_addr(struct cpu_dec *d, const struct ptx_stmt *s, const 
 		a.off += b->imm;
 		break;
 	case PTX_OPND_SYM:
+	case PTX_OPND_SPECIAL: /* a parameter named %p */
 		pl = sym_place(d, b);
 		if (pl.space == PTX_SPACE_NONE)
 			bad(d, "a symbol that is not defined");
@@ -371,7 +374,7 @@ bool cpu_dec_param(struct cpu_dec *d, const struct ptx_opnd *op, uint32_t *addr,
 {
 	struct place pl;
 
-	if (op->kind != PTX_OPND_SYM)
+	if (op->kind != PTX_OPND_SYM && op->kind != PTX_OPND_SPECIAL)
 		return false;
 	pl = sym_place(d, op);
 	if (pl.space != PTX_SPACE_PARAM)

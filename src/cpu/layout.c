@@ -146,15 +146,14 @@ static uint64_t address_of(struct writer *w, const struct ptx_init *in)
 	uint64_t a;
 
 	if (nm && nm->func) {
+		nm->func->has_pointer = true;
 		a = nm->func->f.address;
-	} else if (nm && nm->var) {
-		a = nm->var->addr;
-		if (in->is_generic && nm->var->decl->space == PTX_SPACE_SHARED)
-			a += CPU_WIN_SHARED;
+	} else if (nm && nm->var && block_of(nm->var) != BLOCKS) {
+		a = nm->var->addr; /* also the generic address */
 	} else {
 		load_error(w->mod, w->var->part, w->var->decl->line, w->var->decl->col,
-			   "found '%.*s' in the initialiser of '%s', expected a name that is "
-			   "defined",
+			   "found '%.*s' in the initialiser of '%s', expected a function or a "
+			   ".global or .const variable that is defined",
 			   (int)in->sym.n, in->sym.p, w->var->name);
 		return 0;
 	}

@@ -341,7 +341,8 @@ struct cpu_module *cpu_module_load(struct cpu_machine *m, unsigned device,
 	number_funcs(mod);
 	if (!mod->has_failed && load_scan(mod)) {
 		load_make_kernels(mod);
-		if (load_place_shared(mod) && load_place_globals(mod)) {
+		/* initialisers first: they say which functions are called by address */
+		if (load_place_globals(mod) && load_place_shared(mod)) {
 			mod->sink = NULL;
 			return mod;
 		}
@@ -367,6 +368,15 @@ void cpu_module_unload(struct cpu_module *mod)
 	base_vec_free(&mod->kernels);
 	base_arena_free(&mod->arena);
 	free(mod);
+}
+
+void cpu_module_share_managed(struct cpu_module *mod, const struct cpu_module *of)
+{
+	/* The same parts give the same variables, in the same order. */
+	for (size_t i = 0; i < mod->vars.n && i < of->vars.n; i++) {
+		if (mod->vars.v[i]->decl->is_managed)
+			mod->vars.v[i]->addr = of->vars.v[i]->addr;
+	}
 }
 
 static bool is_symbol(const struct load_var *v)

@@ -148,7 +148,7 @@ static bool parse_number(struct init *in, struct ptx_init *e)
 		in->l.p++;
 		ptx_lex_skip(&in->l);
 	}
-	if (ptx_is(*in->l.p, PTX_CC_DIGIT) && ptx_lex_number(&in->l, &o)) {
+	if ((ptx_is(*in->l.p, PTX_CC_DIGIT) || *in->l.p == '.') && ptx_lex_number(&in->l, &o)) {
 		if (o.kind != PTX_OPND_INT) {
 			e->bits = convert(in, &o);
 			if (is_neg)
@@ -306,7 +306,7 @@ bool ptx_read_alias(const struct ptx_item *it, struct ptx_str *alias, struct ptx
 	struct ptx_lex l = {it->text.p, it->text.p + it->text.n, it->text.p, it->line};
 
 	ptx_lex_skip(&l);
-	if (*l.p != '.' || !PTX_IS(ptx_lex_dotword(&l), "alias"))
+	if (*l.p != '.' || !ptx_str_is(ptx_lex_dotword(&l), "alias"))
 		return false;
 	ptx_lex_skip(&l);
 	if (!ptx_is(*l.p, PTX_CC_START))
