@@ -23,6 +23,7 @@
 #define PIECES	    8  /* that one step does at most */
 #define SLOW_BLOCKS 4  /* one in so many has slow copies */
 #define SLOWNESS    16 /* of which one step in so many does something */
+#define EAGER	    8  /* one transfer in so many begins at issue */
 
 /* ---- the list ------------------------------------------------------------------- */
 
@@ -77,35 +78,6 @@ void cpu_async_abandon(struct cpu_transfer *t)
 		free(t->bulk.buffer);
 	t->next = as->unused;
 	as->unused = t;
-}
-
-void cpu_async_start(struct cpu_transfer *t)
-{
-	struct cpu_async *as = t->warp->cta->async;
-	struct cpu_async_warp *aw = warp_state(t->warp);
-
-	if (as->n == as->cap) {
-		uint32_t cap = as->cap ? as->cap * 2 : 32;
-		struct cpu_transfer **all = realloc(as->all, cap * sizeof(*all));
-		if (!all) {
-			cpu_fault(t->warp, t->in, cpu_transfer_lane(t), CPU_FAULT_RESOURCES,
-				  "no memory for a copy in flight");
-			cpu_async_abandon(t);
-			return;
-		}
-		as->all = all;
-		as->cap = cap;
-	}
-	t->id = ++as->issued;
-	t->index = as->n;
-	as->all[as->n++] = t;
-	t->next = NULL;
-	t->prev = aw->last;
-	if (aw->last)
-		aw->last->next = t;
-	else
-		aw->first = t;
-	aw->last = t;
 }
 
 static void finish(struct cpu_transfer *t)
@@ -223,6 +195,37 @@ static bool advance(struct cpu_worker *k, struct cpu_transfer *t)
 	if (!ok || !t->left)
 		finish(t);
 	return true;
+}
+
+void cpu_async_start(struct cpu_transfer *t)
+{
+	struct cpu_async *as = t->warp->cta->async;
+	struct cpu_async_warp *aw = warp_state(t->warp);
+
+	if (as->n == as->cap) {
+		uint32_t cap = as->cap ? as->cap * 2 : 32;
+		struct cpu_transfer **all = realloc(as->all, cap * sizeof(*all));
+		if (!all) {
+			cpu_fault(t->warp, t->in, cpu_transfer_lane(t), CPU_FAULT_RESOURCES,
+				  "no memory for a copy in flight");
+			cpu_async_abandon(t);
+			return;
+		}
+		as->all = all;
+		as->cap = cap;
+	}
+	t->id = ++as->issued;
+	t->index = as->n;
+	as->all[as->n++] = t;
+	t->next = NULL;
+	t->prev = aw->last;
+	if (aw->last)
+		aw->last->next = t;
+	else
+		aw->first = t;
+	aw->last = t;
+	if (!cpu_random_below(t->warp->worker, EAGER))
+		advance(t->warp->worker, t);
 }
 
 /* ---- instructions: issue ------------------------------------------------------------------ */

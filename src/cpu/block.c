@@ -76,6 +76,18 @@ static void fill_tids(struct cpu_grid *g, uint32_t *tids)
 	}
 }
 
+static bool make_workspace(struct cpu_grid *g)
+{
+	uint32_t *p = cpu_mem_alloc(g->m, g->device, CPU_GRID_WORKSPACE, CPU_MEM_MODULE);
+
+	if (!p)
+		return false;
+	memset(p, 0, CPU_GRID_WORKSPACE);
+	p[0] = CPU_GRID_WORKSPACE;
+	g->workspace = (uint64_t)(uintptr_t)p;
+	return true;
+}
+
 struct cpu_grid *cpu_grid_new(struct cpu_op *op)
 {
 	const struct cpu_launch *l = &op->work.launch;
@@ -114,8 +126,12 @@ struct cpu_grid *cpu_grid_new(struct cpu_op *op)
 	if (!p->tids)
 		goto fail;
 	fill_tids(g, p->tids);
+	if (g->is_cooperative && !make_workspace(g))
+		goto fail;
 	return g;
 fail:
+	if (p)
+		free(p->tids);
 	free(p);
 	free(g);
 	return NULL;
@@ -454,6 +470,8 @@ void cpu_grid_free(struct cpu_grid *g)
 
 	while (p->resident)
 		cpu_block_end(p->resident);
+	if (g->workspace)
+		cpu_mem_free(g->m, (void *)(uintptr_t)g->workspace);
 	for (struct cpu_unit *u = p->idle, *next; u; u = next) {
 		next = u->next;
 		unit_free(u);

@@ -140,6 +140,10 @@ struct cpu_module *cpu_module_load(struct cpu_machine *m, unsigned device,
 				   struct ptx_module *const *parts, unsigned n,
 				   struct base_sink *sink);
 void cpu_module_unload(struct cpu_module *mod);
+/* Makes the managed variables of `mod` those of `of`, the same parts loaded on another device: they
+ * are one for the whole program. Before the first launch of mod's kernels; `of` must outlive mod.
+ * An initialiser that holds a managed variable's address keeps the old one. */
+void cpu_module_share_managed(struct cpu_module *mod, const struct cpu_module *of);
 
 /* A variable of .global or .const space; false: there is none. The address is writable by the
  * host while no kernel runs. */

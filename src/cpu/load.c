@@ -370,6 +370,15 @@ void cpu_module_unload(struct cpu_module *mod)
 	free(mod);
 }
 
+void cpu_module_share_managed(struct cpu_module *mod, const struct cpu_module *of)
+{
+	/* The same parts give the same variables, in the same order. */
+	for (size_t i = 0; i < mod->vars.n && i < of->vars.n; i++) {
+		if (mod->vars.v[i]->decl->is_managed)
+			mod->vars.v[i]->addr = of->vars.v[i]->addr;
+	}
+}
+
 static bool is_symbol(const struct load_var *v)
 {
 	return v->is_module &&

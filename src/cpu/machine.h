@@ -260,6 +260,12 @@ bool cpu_dec_is_unsupported(const struct cpu_inst *in);
 
 /* ---- the grid ------------------------------------------------------------------- */
 
+/*
+ * What cooperative groups keep for a grid: two 32-bit words, size and barrier. Programs find it by
+ * %envreg1 (high half of the address) and %envreg2, which the PTX ISA leaves to the driver.
+ */
+#define CPU_GRID_WORKSPACE 64u
+
 struct cpu_grid {
 	struct cpu_machine *m;
 	struct cpu_op *op;
@@ -274,6 +280,7 @@ struct cpu_grid {
 	uint32_t shared_static, shared_dyn;
 	uint64_t nblocks, started, ended;
 	bool is_cooperative, has_cluster;
+	uint64_t workspace; /* cooperative: CPU_GRID_WORKSPACE bytes of device memory, from 0 */
 	struct cpu_grid_priv *priv; /* engine.c's own */
 };
 

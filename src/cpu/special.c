@@ -5,7 +5,7 @@
  * all read one. The clocks are the machine's, so they are the same in every
  * run with one seed; each read of a clock moves it on by one, so that two reads
  * never give the same time. What the device has no counterpart of
- * (%pm, %envreg, %current_graph_exec) reads as 0.
+ * (%pm, most %envreg, %current_graph_exec) reads as 0.
  */
 #include "cpu/sched.h"
 
@@ -43,6 +43,8 @@ enum special {
 	SPECIAL_DYNAMIC_SMEM,
 	SPECIAL_TOTAL_SMEM,
 	SPECIAL_RESERVED_SMEM_END,
+	SPECIAL_WORKSPACE_HIGH,
+	SPECIAL_WORKSPACE_LOW,
 	SPECIAL_ZERO
 };
 
@@ -86,6 +88,8 @@ static const struct {
 	{"%reserved_smem_offset_end", SPECIAL_RESERVED_SMEM_END, false},
 	{"%reserved_smem_offset_cap", SPECIAL_RESERVED_SMEM_END, false},
 	{"%current_graph_exec", SPECIAL_ZERO, false},
+	{"%envreg1", SPECIAL_WORKSPACE_HIGH, false}, /* see CPU_GRID_WORKSPACE */
+	{"%envreg2", SPECIAL_WORKSPACE_LOW, false},
 	{"%envreg", SPECIAL_ZERO, true},
 	{"%pm", SPECIAL_ZERO, true},
 	{"%reserved_smem_offset_", SPECIAL_ZERO, true},
@@ -127,6 +131,10 @@ static uint64_t uniform(struct cpu_warp *w, enum special id, unsigned c)
 		return cta->sm;
 	case SPECIAL_NSMID:
 		return g->m->opt.sms ? g->m->opt.sms : CPU_SMS;
+	case SPECIAL_WORKSPACE_HIGH:
+		return g->workspace >> 32;
+	case SPECIAL_WORKSPACE_LOW:
+		return (uint32_t)g->workspace;
 	case SPECIAL_GRIDID:
 		return g->id;
 	case SPECIAL_CLOCK:

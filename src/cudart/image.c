@@ -8,9 +8,9 @@
  * them. An image that has no PTX, or PTX that doesn't parse or link, keeps its
  * error: each use returns it, the reason is told once on stderr.
  *
- * Managed variables lie in the module of the device that asked first; other
- * devices have their own copy of them, which is told. cudaDeviceReset unloads
- * what the device has; kernels' handles stay valid.
+ * Managed variables lie in the module of the device that asked first, and are
+ * lost when that device is reset. cudaDeviceReset unloads what the device has;
+ * kernels' handles stay valid.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -139,21 +139,19 @@ cudaError_t rt_image_parse(struct rt_image *im)
 
 /* ---- loading ------------------------------------------------------------------------ */
 
-/* Tells the host where its managed variables are. */
+/* Managed variables are those of the device that was first; the host is told where they are. */
 static void bind_managed(struct rt_image *im, unsigned device, struct cpu_module *mod)
 {
 	uint64_t addr, bytes;
 
+	for (unsigned d = 0; d < RT_DEVICES; d++) {
+		if (d != device && im->on[d]) {
+			cpu_module_share_managed(mod, im->on[d]);
+			return;
+		}
+	}
 	for (struct rt_var *v = im->vars; v; v = v->next) {
-		if (!v->managed || !cpu_module_symbol(mod, v->name, &addr, &bytes))
-			continue;
-		bool is_other = false;
-		for (unsigned d = 0; d < RT_DEVICES; d++)
-			is_other |= d != device && im->on[d];
-		if (is_other)
-			rt_say("device %u has a copy of its own of the __managed__ variable %s",
-			       device, v->name);
-		else
+		if (v->managed && cpu_module_symbol(mod, v->name, &addr, &bytes))
 			*v->managed = (void *)(uintptr_t)addr;
 	}
 }

@@ -242,7 +242,7 @@ static cudaError_t prepare(const void *func, unsigned device, dim3 grid, dim3 bl
 	rt_images_unlock();
 	if (e != cudaSuccess)
 		return e;
-	out->func = func;
+	out->func = k->host ? k->host : func; /* stubs launch by handle */
 	out->kern = k;
 	out->cpu.kind = CPU_WORK_KERNEL;
 	out->cpu.launch = (struct cpu_launch){

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cudart/graph.h"
+#include "cudart/link.h"
 
 /* Begins and ends an entry point: the node of that type, with the lock held, or an error. */
 #define FIND(handle, node_type, out)                                                               \
@@ -37,8 +38,11 @@ cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
 		cpu_kernel_param(l->kernel, i, &offset, &bytes);
 		n->args[i] = (char *)(uintptr_t)l->params + offset;
 	}
+	/* nvcc's code launches by cudaKernel_t; programs know the host function. */
+	const struct rt_kern *kern = n->what.work.kern;
+	const void *func = kern && kern->host ? kern->host : n->what.work.func;
 	*pNodeParams =
-		(struct cudaKernelNodeParams){.func = (void *)(uintptr_t)n->what.work.func,
+		(struct cudaKernelNodeParams){.func = (void *)(uintptr_t)func,
 					      .gridDim = {l->grid[0], l->grid[1], l->grid[2]},
 					      .blockDim = {l->block[0], l->block[1], l->block[2]},
 					      .sharedMemBytes = (unsigned)l->shared_dyn,
