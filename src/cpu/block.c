@@ -88,6 +88,20 @@ static bool make_workspace(struct cpu_grid *g)
 	return true;
 }
 
+/* With several workers each has some of the multiprocessors: clusters that don't fit there, and
+ * cooperative grids of clusters, are left to the first worker, which may then use all. */
+static bool needs_one_worker(const struct cpu_engine *e, const struct cpu_grid *g, uint32_t size)
+{
+	uint64_t shared = (uint64_t)g->shared_static + g->shared_dyn + SHARED_RESERVED;
+	uint64_t fit = CPU_SM_THREADS / (g->nwarps * CPU_WARP);
+
+	if (e->nworkers == 1 || size == 1)
+		return false;
+	if (CPU_SHARED_SM / shared < fit)
+		fit = CPU_SHARED_SM / shared;
+	return g->is_cooperative || fit * (e->sms / e->nworkers) < size;
+}
+
 struct cpu_grid *cpu_grid_new(struct cpu_op *op)
 {
 	const struct cpu_launch *l = &op->work.launch;
@@ -126,6 +140,7 @@ struct cpu_grid *cpu_grid_new(struct cpu_op *op)
 	if (!p->tids)
 		goto fail;
 	fill_tids(g, p->tids);
+	p->is_single = needs_one_worker(op->m->engine, g, (uint32_t)size);
 	if (g->is_cooperative && !make_workspace(g))
 		goto fail;
 	return g;
@@ -215,14 +230,30 @@ static struct cpu_unit *unit_new(struct cpu_grid *g)
 
 /* ---- starting ------------------------------------------------------------------------------ */
 
-static bool sm_take(struct cpu_sm *sms, uint32_t nsms, uint32_t first, const struct cpu_grid *g,
+/* The multiprocessors that one worker may use: from, from + step, ... */
+struct share {
+	uint32_t from, step, n;
+};
+
+static struct share share_of(const struct cpu_worker *k, const struct cpu_grid *g)
+{
+	const struct cpu_engine *e = k->m->engine;
+	uint32_t index = (uint32_t)(k - e->workers);
+
+	if (e->nworkers == 1 || g->priv->is_single)
+		return (struct share){0, 1, e->sms};
+	return (struct share){index, e->nworkers, (e->sms - index + e->nworkers - 1) / e->nworkers};
+}
+
+static bool sm_take(struct cpu_sm *sms, struct share sh, uint32_t first, const struct cpu_grid *g,
 		    uint32_t *sm)
 {
 	uint32_t threads = g->nwarps * CPU_WARP, best = UINT32_MAX;
 	uint64_t shared = (uint64_t)g->shared_static + g->shared_dyn + SHARED_RESERVED;
 
-	for (uint32_t i = 0; i < nsms; i++) {
-		uint32_t n = first + i < nsms ? first + i : first + i - nsms;
+	for (uint32_t i = 0; i < sh.n; i++) {
+		uint32_t n = first + i < sh.n ? first + i : first + i - sh.n;
+		n = sh.from + n * sh.step;
 		const struct cpu_sm *s = &sms[n];
 		if (s->threads + threads > CPU_SM_THREADS || s->ctas >= CPU_SM_CTAS ||
 		    s->shared + shared > CPU_SHARED_SM)
@@ -246,13 +277,13 @@ static void sm_give(struct cpu_sm *s, const struct cpu_grid *g)
 	s->ctas--;
 }
 
-static bool unit_take(struct cpu_device *dev, uint32_t nsms, uint32_t first,
+static bool unit_take(struct cpu_device *dev, struct share sh, uint32_t first,
 		      const struct cpu_grid *g, uint32_t sm[CPU_CLUSTER_MAX])
 {
 	uint32_t size = g->cluster[0] * g->cluster[1] * g->cluster[2];
 
 	for (uint32_t r = 0; r < size; r++) {
-		if (sm_take(dev->sms, nsms, first, g, &sm[r]))
+		if (sm_take(dev->sms, sh, first, g, &sm[r]))
 			continue;
 		while (r--)
 			sm_give(&dev->sms[sm[r]], g);
@@ -325,10 +356,10 @@ static void start_failed(struct cpu_engine *e, struct cpu_grid *g)
 		     "host memory is exhausted by the blocks of %s", g->func->name);
 }
 
-static bool unit_start(struct cpu_engine *e, struct cpu_grid *g, const uint32_t *sm)
+static bool unit_start(struct cpu_engine *e, struct cpu_worker *k, struct cpu_grid *g,
+		       const uint32_t *sm)
 {
 	struct cpu_grid_priv *p = g->priv;
-	struct cpu_worker *k = &e->workers[e->nworkers > 1 ? p->started % e->nworkers : 0];
 	struct cpu_unit *u = p->idle;
 
 	if (u)
@@ -355,14 +386,15 @@ static bool unit_start(struct cpu_engine *e, struct cpu_grid *g, const uint32_t 
 	return true;
 }
 
-static bool place_one(struct cpu_engine *e, struct cpu_grid *g)
+static bool place_one(struct cpu_engine *e, struct cpu_worker *k, struct cpu_grid *g)
 {
 	struct cpu_device *dev = &e->devices[g->device];
+	struct share sh = share_of(k, g);
 	uint32_t sm[CPU_CLUSTER_MAX];
 
-	if (!unit_take(dev, e->sms, cpu_random_below(e->workers, e->sms), g, sm))
+	if (!unit_take(dev, sh, cpu_random_below(k, sh.n), g, sm))
 		return false;
-	if (unit_start(e, g, sm))
+	if (unit_start(e, k, g, sm))
 		return true;
 	start_failed(e, g);
 	g->priv->is_over = true;
@@ -372,49 +404,61 @@ static bool place_one(struct cpu_engine *e, struct cpu_grid *g)
 /* Would all of a cooperative grid fit now? */
 static bool fits_whole(struct cpu_engine *e, const struct cpu_grid *g)
 {
-	struct cpu_device *dev = &e->devices[g->device], try = *dev;
+	struct cpu_device *dev = &e->devices[g->device], trial = *dev;
+	struct share all = {0, 1, e->sms};
 	uint32_t sm[CPU_CLUSTER_MAX];
 	bool fits = true;
 
-	try.sms = malloc(e->sms * sizeof(*try.sms));
-	if (!try.sms)
+	trial.sms = malloc(e->sms * sizeof(*trial.sms));
+	if (!trial.sms)
 		return false;
-	memcpy(try.sms, dev->sms, e->sms * sizeof(*try.sms));
+	memcpy(trial.sms, dev->sms, e->sms * sizeof(*trial.sms));
 	for (uint64_t i = 0; fits && i < g->priv->nunits; i++)
-		fits = unit_take(&try, e->sms, 0, g, sm);
-	free(try.sms);
+		fits = unit_take(&trial, all, 0, g, sm);
+	free(trial.sms);
 	return fits;
 }
 
-#define PLACE_MAX 64 /* grids considered at a time, as on hardware at most 128 */
-
-void cpu_block_place(struct cpu_engine *e, unsigned device)
+/* A cooperative grid starts when all of it fits and no other one is half placed. */
+static bool is_admitted(struct cpu_engine *e, struct cpu_grid *g)
 {
-	struct cpu_device *dev = &e->devices[device];
+	struct cpu_grid *others = e->devices[g->device].grids;
+
+	if (!g->is_cooperative || g->priv->is_admitted)
+		return true;
+	for (const struct cpu_grid *o = others; o; o = o->priv->next)
+		if (o->priv->is_admitted && o->priv->started < o->priv->nunits)
+			return false;
+	g->priv->is_admitted = fits_whole(e, g);
+	return g->priv->is_admitted;
+}
+
+#define PLACE_MAX 64 /* grids considered at a time; hardware runs at most 128 */
+
+void cpu_block_place(struct cpu_worker *k, unsigned device)
+{
+	struct cpu_engine *e = k->m->engine;
 	struct cpu_grid *some[PLACE_MAX];
 	uint32_t n = 0;
 	int best = INT32_MAX;
 
-	dev->has_room = false;
-	for (struct cpu_grid *g = dev->grids; g && n < PLACE_MAX; g = g->priv->next) {
+	for (struct cpu_grid *g = e->devices[device].grids; g && n < PLACE_MAX; g = g->priv->next) {
 		struct cpu_grid_priv *p = g->priv;
-		if (p->is_over || p->started == p->nunits)
+		if (p->is_over || p->started == p->nunits || !is_admitted(e, g))
 			continue;
-		if (g->is_cooperative && !p->started && !fits_whole(e, g))
+		if (p->is_single && k != e->workers)
 			continue;
 		if (p->priority < best)
 			best = p->priority;
 		some[n++] = g;
 	}
 	while (n) {
-		uint32_t i = n > 1 ? cpu_random_below(e->workers, n) : 0;
-		struct cpu_grid *g = some[i];
+		uint32_t i = n > 1 ? cpu_random_below(k, n) : 0;
 		/* Leaning on the priority: mostly the most urgent go first. */
-		if (g->priv->priority > best && cpu_random_below(e->workers, 8))
+		if (some[i]->priv->priority > best && cpu_random_below(k, 8))
 			for (i = 0; some[i]->priv->priority > best && i + 1 < n; i++)
 				;
-		g = some[i];
-		if (!place_one(e, g) || g->priv->started == g->priv->nunits)
+		if (!place_one(e, k, some[i]) || some[i]->priv->started == some[i]->priv->nunits)
 			some[i] = some[--n];
 	}
 }
@@ -448,7 +492,7 @@ void cpu_block_end(struct cpu_unit *u)
 		block_stop(u->worker, dev, b);
 		if (!b->has_triggered && !p->is_over) {
 			b->has_triggered = true;
-			cpu_engine_launch_dependents(g);
+			cpu_grid_triggered(g);
 		}
 	}
 	if (u->prev)
@@ -460,7 +504,7 @@ void cpu_block_end(struct cpu_unit *u)
 	u->next = p->idle;
 	p->idle = u;
 	p->done++;
-	dev->has_room = true;
+	e->placing++;
 }
 
 void cpu_grid_free(struct cpu_grid *g)

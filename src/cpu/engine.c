@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #define POLL_MS	    1
-#define QUERY_STEPS 64
+#define QUERY_STEPS 4 /* batches */
 
 /* ---- time and the lock ------------------------------------------------------------- */
 
@@ -62,7 +62,7 @@ static void breathe(struct cpu_engine *e)
 	pthread_mutex_lock(&e->lock);
 }
 
-static void wait_changed(struct cpu_engine *e, uint64_t ms)
+void cpu_engine_wait(struct cpu_engine *e, uint64_t ms)
 {
 	struct timespec t;
 
@@ -191,16 +191,16 @@ static bool is_faulted(const struct cpu_engine *e, unsigned device)
 /* Drops what runs on devices that have a fault. */
 static void act_on_faults(struct cpu_engine *e)
 {
+	for (unsigned d = 0; d < e->m->opt.devices; d++)
+		for (struct cpu_grid *g = e->devices[d].grids; g; g = g->priv->next)
+			if (is_faulted(e, d))
+				g->priv->is_over = true;
+	cpu_workers_pause(e);
 	atomic_store(&e->has_fault, false);
-	for (unsigned d = 0; d < e->m->opt.devices; d++) {
-		if (!is_faulted(e, d))
-			continue;
-		while (e->devices[d].grids) {
-			struct cpu_grid *g = e->devices[d].grids;
-			g->priv->is_over = true;
-			end_kernel(g->op);
-		}
-	}
+	for (unsigned d = 0; d < e->m->opt.devices; d++)
+		while (is_faulted(e, d) && e->devices[d].grids)
+			end_kernel(e->devices[d].grids->op);
+	cpu_workers_resume(e);
 }
 
 static void deadlock_text(const struct cpu_grid *g, char *text, size_t n)
@@ -277,7 +277,7 @@ static void start_host(struct cpu_engine *e, struct cpu_op *op)
 			e->is_replayable = false;
 			break;
 		}
-		wait_changed(e, until - now);
+		cpu_engine_wait(e, until - now);
 	}
 	cpu_op_put(op);
 }
@@ -301,7 +301,7 @@ static void start_kernel(struct cpu_engine *e, struct cpu_op *op)
 		at = &(*at)->priv->next;
 	*at = op->grid;
 	e->stats.launches++;
-	cpu_block_place(e, op->work.device);
+	e->placing++;
 }
 
 static void start(struct cpu_engine *e, struct cpu_op *op)
@@ -371,20 +371,36 @@ static bool poll_values(struct cpu_engine *e)
 
 /* ---- working ---------------------------------------------------------------------------------- */
 
-/* After a step in which blocks ended: more blocks, ends of grids. */
-static void tend_devices(struct cpu_engine *e)
+void cpu_engine_enter(struct cpu_engine *e)
 {
-	for (unsigned d = 0; d < e->m->opt.devices; d++) {
-		struct cpu_device *dev = &e->devices[d];
-		if (!dev->has_room)
-			continue;
-		cpu_block_place(e, d);
-		for (struct cpu_grid *g = dev->grids, *next; g; g = next) {
-			next = g->priv->next;
-			if (g->priv->done == g->priv->nunits)
-				end_kernel(g->op);
-		}
+	if (e->nworkers > 1)
+		lock(e);
+}
+
+void cpu_engine_leave(struct cpu_engine *e)
+{
+	if (e->nworkers > 1)
+		unlock(e);
+}
+
+void cpu_engine_reap(struct cpu_worker *k)
+{
+	struct cpu_engine *e = k->m->engine;
+	struct cpu_worker_priv *p = k->priv;
+
+	for (size_t i = 0; i < p->ended.n; i++) {
+		struct cpu_grid *g = p->ended.v[i]->cluster.grid;
+		cpu_block_end(p->ended.v[i]);
+		if (g->priv->done == g->priv->nunits)
+			end_kernel(g->op);
 	}
+	p->ended.n = 0;
+	if (p->placed == e->placing)
+		return;
+	p->placed = e->placing;
+	for (unsigned d = 0; d < e->m->opt.devices; d++)
+		if (e->devices[d].grids)
+			cpu_block_place(k, d);
 }
 
 /* A piece of work. False: there is nothing that could be done now. */
@@ -396,10 +412,9 @@ static bool work(struct cpu_engine *e)
 		act_on_faults(e);
 		did = true;
 	}
-	if (cpu_sched_step(&e->workers[0])) {
-		tend_devices(e);
+	if (cpu_workers_step(e)) {
 		did = true;
-		if (e->polls.n && !(++e->npolled & 63))
+		if (e->polls.n && !(++e->npolled & 3))
 			poll_values(e);
 	} else if (e->polls.n && poll_values(e)) {
 		did = true;
@@ -422,7 +437,7 @@ static void wait_until(struct cpu_engine *e, done_fn *is_done, const void *arg)
 {
 	while (!is_done(e, arg)) {
 		if (e->is_working) {
-			wait_changed(e, 1000);
+			cpu_engine_wait(e, 1000);
 			continue;
 		}
 		bool did = true;
@@ -431,7 +446,7 @@ static void wait_until(struct cpu_engine *e, done_fn *is_done, const void *arg)
 			breathe(e);
 		stop_working(e);
 		if (!is_done(e, arg) && !did)
-			wait_changed(e, e->polls.n ? POLL_MS : 1000);
+			cpu_engine_wait(e, e->polls.n ? POLL_MS : 1000);
 	}
 }
 
@@ -455,7 +470,7 @@ static void *background_main(void *arg)
 	pthread_mutex_lock(&e->lock);
 	while (!e->is_closing) {
 		if (!e->nops || e->is_working || now_ms() < e->last_worked + CPU_GRACE_MS) {
-			wait_changed(e, e->nops ? CPU_GRACE_MS / 4 : 10000);
+			cpu_engine_wait(e, e->nops ? CPU_GRACE_MS / 4 : 10000);
 			continue;
 		}
 		e->is_working = true;
@@ -465,7 +480,7 @@ static void *background_main(void *arg)
 				breathe(e);
 		}
 		stop_working(e);
-		wait_changed(e, e->polls.n ? POLL_MS : CPU_GRACE_MS / 4);
+		cpu_engine_wait(e, e->polls.n ? POLL_MS : CPU_GRACE_MS / 4);
 	}
 	pthread_mutex_unlock(&e->lock);
 	return NULL;
@@ -616,10 +631,17 @@ void cpu_wait_idle(struct cpu_machine *m, unsigned device)
 
 /* ---- programmatic launches --------------------------------------------------------------------- */
 
-void cpu_engine_launch_dependents(struct cpu_grid *g)
+void cpu_grid_triggered(struct cpu_grid *g)
 {
 	if (++g->priv->triggered == g->nblocks)
 		cpu_op_trigger(g->op);
+}
+
+void cpu_engine_launch_dependents(struct cpu_grid *g)
+{
+	cpu_engine_enter(g->m->engine);
+	cpu_grid_triggered(g);
+	cpu_engine_leave(g->m->engine);
 }
 
 bool cpu_engine_dependencies_done(const struct cpu_grid *g)

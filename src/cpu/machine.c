@@ -21,7 +21,7 @@ static void init_sync(struct cpu_engine *e)
 
 static bool init_workers(struct cpu_engine *e)
 {
-	e->nworkers = 1;
+	e->nworkers = e->m->opt.threads < e->sms ? e->m->opt.threads : e->sms;
 	e->workers = calloc(e->nworkers, sizeof(*e->workers));
 	for (uint32_t i = 0; e->workers && i < e->nworkers; i++) {
 		struct cpu_worker *k = &e->workers[i];
@@ -82,6 +82,7 @@ void cpu_engine_free(struct cpu_machine *m)
 		base_vec_free(&p->queue[0]);
 		base_vec_free(&p->queue[1]);
 		base_vec_free(&p->heap);
+		base_vec_free(&p->ended);
 		free(p);
 	}
 	base_vec_free(&e->startable);
@@ -128,6 +129,7 @@ void cpu_machine_free(struct cpu_machine *m)
 	pthread_mutex_unlock(&e->lock);
 	if (e->has_background)
 		pthread_join(e->background, NULL);
+	cpu_workers_join(e);
 	/* A host function still runs and will come back here: the machine stays. */
 	pthread_mutex_lock(&e->lock);
 	bool is_used = e->nhost != 0;
@@ -143,9 +145,24 @@ void cpu_machine_forked(struct cpu_machine *m)
 {
 	struct cpu_engine *e = m->engine;
 
+	cpu_space_forked(m);
 	init_sync(e);
 	e->is_working = e->has_background = false;
-	e->nhost = 0;
+	e->nhost = e->nops = e->nbusy = e->nthreads = 0;
+	e->startable.n = e->polls.n = 0;
+	atomic_store(&e->is_pausing, false);
+	atomic_store(&e->has_fault, false);
+	for (uint32_t i = 0; i < e->nworkers; i++) {
+		struct cpu_worker_priv *p = e->workers[i].priv;
+		p->queue[0].n = p->queue[1].n = p->heap.n = p->ended.n = 0;
+		p->nblocks = 0;
+	}
+	/* What the parent's kernels held stays allocated: nobody uses it again. */
+	for (unsigned d = 0; d < m->opt.devices; d++) {
+		e->devices[d].grids = NULL;
+		e->devices[d].nops = 0;
+		memset(e->devices[d].sms, 0, e->sms * sizeof(struct cpu_sm));
+	}
 }
 
 void cpu_get_stats(struct cpu_machine *m, struct cpu_stats *out)

@@ -210,7 +210,7 @@ static void turn_warp(struct cpu_worker *k, struct cpu_warp *w)
 	if (cta->async && !b->async.list && cpu_async_pending(cta))
 		cpu_sched_push(k, &b->async);
 	if (!cta->nlive && is_unit_done(cta->cluster)) {
-		cpu_block_end((struct cpu_unit *)(void *)cta->cluster);
+		base_vec_push(&kp(k)->ended, (struct cpu_unit *)(void *)cta->cluster);
 		return;
 	}
 	if (x->asleep || x->heap)
@@ -241,10 +241,13 @@ static void turn(struct cpu_worker *k, struct cpu_actor *a)
 	case CPU_ACTOR_OP: {
 		struct cpu_op *op = (struct cpu_op *)(void *)a;
 		cpu_sched_note(kp(k), op->id << 16 | 0x0b5);
-		if (cpu_transfer_step(k, op))
-			cpu_op_end(op);
-		else
+		if (!cpu_transfer_step(k, op)) {
 			cpu_sched_push(k, a);
+			break;
+		}
+		cpu_engine_enter(k->m->engine);
+		cpu_op_end(op);
+		cpu_engine_leave(k->m->engine);
 		break;
 	}
 	}

@@ -43,8 +43,12 @@ struct cpu_worker_priv {
 	BASE_VEC(struct cpu_warp *) heap; /* warps that sleep, the earliest first */
 	uint64_t hash;			  /* FNV-1a over the decisions */
 	uint64_t decisions;
-	uint64_t issued;  /* instructions that have not advanced the clock yet */
-	uint32_t nblocks; /* resident on this worker */
+	uint64_t issued;		   /* instructions that have not advanced the clock yet */
+	uint32_t nblocks;		   /* resident on this worker */
+	BASE_VEC(struct cpu_unit *) ended; /* whose threads are gone, until cpu_engine_reap */
+	uint64_t placed;		   /* e->placing when it last looked for blocks to start */
+	bool is_busy;			   /* executes, without the lock */
+	pthread_t thread;
 };
 
 void cpu_sched_push(struct cpu_worker *k, struct cpu_actor *a);
@@ -184,7 +188,9 @@ struct cpu_grid_priv {
 	uint32_t nwindow;
 	uint32_t *tids; /* [warp][x, y, z][lane] */
 	uint64_t triggered;
-	bool is_over; /* faulted or dropped */
+	bool is_over;	  /* faulted or dropped */
+	bool is_single;	  /* all on the first worker */
+	bool is_admitted; /* cooperative: all of it fits */
 	int priority;
 };
 
@@ -198,15 +204,14 @@ struct cpu_device {
 	struct cpu_grid *grids; /* that have blocks to start or running */
 	struct cpu_fault fault;
 	uint64_t nops; /* that have not ended */
-	bool has_room; /* something changed since placing blocks failed */
 };
 
 /* The text of what is wrong with a launch, or NULL. */
 const char *cpu_block_refuses(struct cpu_engine *e, const struct cpu_launch *l);
 struct cpu_grid *cpu_grid_new(struct cpu_op *op);
 void cpu_grid_free(struct cpu_grid *g);
-/* Starts as many blocks as fit on the device's multiprocessors. */
-void cpu_block_place(struct cpu_engine *e, unsigned device);
+/* Starts as many blocks as fit on those of the device's multiprocessors that are the worker's. */
+void cpu_block_place(struct cpu_worker *k, unsigned device);
 /* The unit's blocks have no live thread (or the grid is over). */
 void cpu_block_end(struct cpu_unit *u);
 
@@ -240,6 +245,7 @@ struct cpu_engine {
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* an operation ended, work came, somebody stopped working */
 	_Atomic int wanted;	/* threads that want the lock while somebody works */
+	/* Somebody works: with several workers the others may execute. */
 	bool is_working;
 	bool is_replayable;
 	bool is_closing;
@@ -256,6 +262,10 @@ struct cpu_engine {
 	uint64_t npolled;
 	uint64_t nops; /* not ended */
 	uint64_t ids;
+	uint64_t placing;	 /* counts what may let blocks start */
+	uint32_t nbusy;		 /* workers that execute without the lock */
+	uint32_t nthreads;	 /* of workers that have been started */
+	_Atomic bool is_pausing; /* they shall stop after their turn */
 	pthread_mutex_t fault_lock;
 	_Atomic bool has_fault; /* a new one, not acted upon yet */
 	struct cpu_stats stats;
@@ -263,8 +273,24 @@ struct cpu_engine {
 
 /* The operation has ended; its dependents become startable. */
 void cpu_op_end(struct cpu_op *op);
+/* A block of it has triggered or ended. */
+void cpu_grid_triggered(struct cpu_grid *g);
 /* All blocks of the launch have triggered or ended. */
 void cpu_op_trigger(struct cpu_op *op);
+
+/* Takes the lock if workers execute without it. */
+void cpu_engine_enter(struct cpu_engine *e);
+void cpu_engine_leave(struct cpu_engine *e);
+/* Ends the blocks of the worker that are over, starts others, ends grids. The lock is held. */
+void cpu_engine_reap(struct cpu_worker *k);
+
+/* workers.c: a turn of all workers. False: no worker has anything ready. */
+bool cpu_workers_step(struct cpu_engine *e);
+/* Until all have stopped executing. */
+void cpu_workers_pause(struct cpu_engine *e);
+void cpu_workers_resume(struct cpu_engine *e);
+void cpu_workers_join(struct cpu_engine *e);
+void cpu_engine_wait(struct cpu_engine *e, uint64_t ms);
 
 /* transfer.c: does a piece; true: the transfer is complete. */
 bool cpu_transfer_step(struct cpu_worker *k, struct cpu_op *op);

@@ -1,0 +1,157 @@
+/*
+ * workers.c - the threads that execute blocks.
+ *
+ * With one worker the thread that works for the machine executes a turn and
+ * looks around, holding the lock. With several, each has its part of every
+ * device's multiprocessors and starts blocks there; it executes BATCH turns
+ * without the lock, then ends and starts blocks with it. Worker 0 is the
+ * thread that works for the machine; transfers are its, too. Clusters stay on
+ * one worker, so only memory and the engine are shared between workers.
+ *
+ * Each worker has a clock of its own; %globaltimer of two multiprocessors may
+ * differ by what one has executed more.
+ */
+#include "cpu/sched.h"
+
+#include <stdlib.h>
+
+#define BATCH	64
+#define IDLE_MS 2
+
+static struct cpu_worker_priv *kp(const struct cpu_worker *k)
+{
+	return k->priv;
+}
+
+static bool has_work(const struct cpu_engine *e, const struct cpu_worker *k)
+{
+	const struct cpu_worker_priv *p = kp(k);
+
+	return p->queue[0].n || p->queue[1].n || p->heap.n || p->ended.n || p->placed != e->placing;
+}
+
+/* Executes a batch without the lock, which is held before and after. */
+static bool execute(struct cpu_engine *e, struct cpu_worker *k)
+{
+	bool did = false;
+
+	cpu_engine_reap(k);
+	e->nbusy++;
+	pthread_mutex_unlock(&e->lock);
+	for (unsigned i = 0; i < BATCH && cpu_sched_step(k); i++) {
+		did = true;
+		if (atomic_load_explicit(&e->is_pausing, memory_order_relaxed) ||
+		    atomic_load_explicit(&e->has_fault, memory_order_relaxed))
+			break;
+	}
+	pthread_mutex_lock(&e->lock);
+	if (!--e->nbusy || atomic_load(&e->is_pausing))
+		pthread_cond_broadcast(&e->changed);
+	/* A faulted grid goes as a whole, when all have stopped. */
+	if (!atomic_load(&e->has_fault))
+		cpu_engine_reap(k);
+	return did;
+}
+
+static void *worker_main(void *arg)
+{
+	struct cpu_worker *k = arg;
+	struct cpu_engine *e = k->m->engine;
+
+	pthread_mutex_lock(&e->lock);
+	while (!e->is_closing) {
+		if (!e->is_working || !has_work(e, k) || atomic_load(&e->is_pausing) ||
+		    atomic_load(&e->has_fault))
+			cpu_engine_wait(e, 1000);
+		else
+			execute(e, k);
+	}
+	pthread_mutex_unlock(&e->lock);
+	return NULL;
+}
+
+static void start_threads(struct cpu_engine *e)
+{
+	/* The part of a worker without a thread would never run. */
+	while (e->nthreads + 1 < e->nworkers) {
+		struct cpu_worker *k = &e->workers[e->nthreads + 1];
+		if (pthread_create(&kp(k)->thread, NULL, worker_main, k)) {
+			e->nworkers = e->nthreads + 1;
+			break;
+		}
+		e->nthreads++;
+	}
+}
+
+void cpu_workers_pause(struct cpu_engine *e)
+{
+	atomic_store(&e->is_pausing, true);
+	while (e->nbusy)
+		cpu_engine_wait(e, 1000);
+	for (uint32_t i = 0; i < e->nworkers; i++) {
+		struct cpu_worker_priv *p = kp(&e->workers[i]);
+		size_t kept = 0;
+		/* Blocks of grids that are over go with their grid. */
+		for (size_t j = 0; j < p->ended.n; j++)
+			if (!p->ended.v[j]->cluster.grid->priv->is_over)
+				p->ended.v[kept++] = p->ended.v[j];
+		p->ended.n = kept;
+	}
+}
+
+void cpu_workers_resume(struct cpu_engine *e)
+{
+	atomic_store(&e->is_pausing, false);
+	e->placing++;
+	pthread_cond_broadcast(&e->changed);
+}
+
+/* The only worker: it looks around when something has happened that others may care for. */
+static bool execute_locked(struct cpu_engine *e, struct cpu_worker *k)
+{
+	const struct cpu_worker_priv *p = kp(k);
+	bool did = false;
+
+	cpu_engine_reap(k);
+	for (unsigned i = 0; i < BATCH && cpu_sched_step(k); i++) {
+		did = true;
+		if (p->ended.n || e->startable.n ||
+		    atomic_load_explicit(&e->has_fault, memory_order_relaxed))
+			break;
+	}
+	if (p->ended.n && !atomic_load_explicit(&e->has_fault, memory_order_relaxed))
+		cpu_engine_reap(k);
+	return did;
+}
+
+bool cpu_workers_step(struct cpu_engine *e)
+{
+	struct cpu_worker *k = e->workers;
+
+	if (e->nworkers == 1)
+		return execute_locked(e, k);
+	if (e->nthreads + 1 < e->nworkers)
+		start_threads(e);
+	for (uint32_t i = 1; i < e->nworkers; i++)
+		if (has_work(e, &e->workers[i])) {
+			pthread_cond_broadcast(&e->changed);
+			break;
+		}
+	if (execute(e, k))
+		return true;
+	for (uint32_t i = 1; i < e->nworkers; i++)
+		if (has_work(e, &e->workers[i])) {
+			cpu_engine_wait(e, IDLE_MS);
+			return true;
+		}
+	if (e->nbusy)
+		cpu_engine_wait(e, IDLE_MS);
+	return e->nbusy != 0 || has_work(e, k);
+}
+
+void cpu_workers_join(struct cpu_engine *e)
+{
+	for (uint32_t i = 1; i <= e->nthreads; i++)
+		pthread_join(kp(&e->workers[i])->thread, NULL);
+	e->nthreads = 0;
+}

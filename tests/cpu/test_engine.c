@@ -1,0 +1,359 @@
+/*
+ * test_engine.c - operations in order and side by side, replay, faults, several workers.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "cpu/cpu.h"
+
+static const char text[] =
+	".version 9.0\n.target sm_90\n.address_size 64\n"
+	/* p[i] += v */
+	".visible .entry add(.param .u64 p, .param .u32 v)\n{\n"
+	".reg .b32 %r<5>;\n.reg .b64 %d<4>;\n"
+	"ld.param.u64 %d1, [p];\nld.param.u32 %r1, [v];\n"
+	"mov.u32 %r2, %tid.x;\nmov.u32 %r3, %ctaid.x;\nmov.u32 %r4, %ntid.x;\n"
+	"mad.lo.u32 %r2, %r3, %r4, %r2;\nmul.wide.u32 %d2, %r2, 4;\nadd.u64 %d1, %d1, %d2;\n"
+	"ld.global.u32 %r3, [%d1];\nadd.u32 %r3, %r3, %r1;\nst.global.u32 [%d1], %r3;\nret;\n}\n"
+	/* waits until p[0] is v, then p[1] = v + 1 */
+	".visible .entry await(.param .u64 p, .param .u32 v)\n{\n"
+	".reg .pred %p;\n.reg .b32 %r<5>;\n.reg .b64 %d<4>;\n"
+	"ld.param.u64 %d1, [p];\nld.param.u32 %r1, [v];\n"
+	"again:\nld.acquire.sys.global.u32 %r2, [%d1];\nsetp.ne.u32 %p, %r2, %r1;\n"
+	"@%p bra again;\nadd.u32 %r2, %r1, 1;\nst.global.u32 [%d1+4], %r2;\nret;\n}\n"
+	/* all blocks meet at p[0] */
+	".visible .entry meet(.param .u64 p, .param .u32 v)\n{\n"
+	".reg .pred %p;\n.reg .b32 %r<5>;\n.reg .b64 %d<4>;\n"
+	"ld.param.u64 %d1, [p];\nld.param.u32 %r1, [v];\n"
+	"atom.add.acq_rel.gpu.global.u32 %r2, [%d1], 1;\n"
+	"again:\nld.acquire.gpu.global.u32 %r2, [%d1];\nsetp.lt.u32 %p, %r2, %r1;\n"
+	"@%p bra again;\nret;\n}\n"
+	".visible .entry stop(.param .u64 p, .param .u32 v)\n{\ntrap;\n}\n"
+	/* lets its dependents go, then waits for p[0]; early: p[0] = v, waits, p[1] = p[2] */
+	".visible .entry first(.param .u64 p, .param .u32 v)\n{\n"
+	".reg .pred %p;\n.reg .b32 %r<5>;\n.reg .b64 %d<4>;\n"
+	"ld.param.u64 %d1, [p];\nld.param.u32 %r1, [v];\ngriddepcontrol.launch_dependents;\n"
+	"again:\nld.acquire.gpu.global.u32 %r2, [%d1];\nsetp.ne.u32 %p, %r2, %r1;\n"
+	"@%p bra again;\nst.global.u32 [%d1+8], 9;\nret;\n}\n"
+	".visible .entry early(.param .u64 p, .param .u32 v)\n{\n"
+	".reg .b32 %r<5>;\n.reg .b64 %d<4>;\n"
+	"ld.param.u64 %d1, [p];\nld.param.u32 %r1, [v];\n"
+	"st.release.gpu.global.u32 [%d1], %r1;\ngriddepcontrol.wait;\n"
+	"ld.global.u32 %r2, [%d1+8];\nst.global.u32 [%d1+4], %r2;\nret;\n}\n";
+
+struct fixture {
+	struct base_arena arena;
+	struct cpu_machine *m;
+	struct cpu_module *mod;
+	uint32_t *p; /* 4096 words */
+};
+
+static void open_machine(struct fixture *f, uint64_t seed, unsigned threads)
+{
+	struct cpu_options opt = {.seed = seed, .threads = threads, .devices = 1};
+	struct base_sink sink = {0};
+
+	memset(f, 0, sizeof(*f));
+	f->m = cpu_machine_new(&opt);
+	assert_non_null(f->m);
+	struct ptx_module *ptx = ptx_parse(&f->arena, "engine.ptx", text, sizeof(text) - 1, &sink);
+	assert_non_null(ptx);
+	f->mod = cpu_module_load(f->m, 0, &ptx, 1, &sink);
+	base_sink_print(&sink, stderr);
+	base_sink_free(&sink);
+	assert_non_null(f->mod);
+	f->p = cpu_mem_alloc(f->m, 0, 4096 * 4, CPU_MEM_DEVICE);
+	assert_non_null(f->p);
+	memset(f->p, 0, 4096 * 4);
+}
+
+static void close_machine(struct fixture *f)
+{
+	cpu_module_unload(f->mod);
+	cpu_mem_free(f->m, f->p);
+	cpu_machine_free(f->m);
+	base_arena_free(&f->arena);
+}
+
+static struct cpu_work kernel(struct fixture *f, const char *name, uint32_t grid, uint32_t block,
+			      void *params, uint32_t value)
+{
+	struct cpu_work w = {.kind = CPU_WORK_KERNEL};
+	uint64_t address = (uint64_t)(uintptr_t)f->p;
+
+	memset(params, 0, 16);
+	memcpy(params, &address, 8);
+	memcpy((char *)params + 8, &value, 4);
+	w.launch.kernel = cpu_module_kernel(f->mod, name);
+	assert_non_null(w.launch.kernel);
+	w.launch.grid[0] = grid;
+	w.launch.block[0] = block;
+	w.launch.grid[1] = w.launch.grid[2] = w.launch.block[1] = w.launch.block[2] = 1;
+	w.launch.params = params;
+	return w;
+}
+
+static struct cpu_op *launch(struct fixture *f, const char *name, uint32_t grid, uint32_t block,
+			     uint32_t value, struct cpu_op *after)
+{
+	char params[16];
+	struct cpu_work w = kernel(f, name, grid, block, params, value);
+	struct cpu_op *op = cpu_submit(f->m, &w, &after, 1, NULL);
+
+	assert_non_null(op);
+	return op;
+}
+
+static void expect_fault(struct fixture *f, enum cpu_fault_kind kind)
+{
+	struct cpu_fault got;
+
+	cpu_fault_get(f->m, 0, &got);
+	if (got.kind != kind)
+		print_message("%s\n", got.text);
+	assert_int_equal(got.kind, kind);
+}
+
+static void chain_runs_in_order(void **state)
+{
+	(void)state;
+	for (unsigned threads = 1; threads <= 3; threads += 2) {
+		struct fixture f;
+		open_machine(&f, 5, threads);
+		struct cpu_op *op = NULL;
+		for (unsigned i = 0; i < 50; i++) {
+			struct cpu_op *next = launch(&f, "add", 16, 256, 1, op);
+			cpu_op_put(op);
+			op = next;
+		}
+		cpu_op_wait(op);
+		assert_true(cpu_op_query(op));
+		assert_true(cpu_op_time(op) != 0);
+		cpu_op_put(op);
+		for (unsigned i = 0; i < 4096; i++)
+			assert_int_equal(f.p[i], 50);
+		expect_fault(&f, CPU_FAULT_NONE);
+		close_machine(&f);
+	}
+}
+
+static uint64_t hash_of(uint64_t seed)
+{
+	struct fixture f;
+	open_machine(&f, seed, 1);
+	struct cpu_op *a = launch(&f, "add", 16, 256, 1, NULL);
+	struct cpu_op *b = launch(&f, "add", 16, 256, 1, NULL);
+	struct cpu_stats st;
+
+	cpu_wait_idle(f.m, UINT32_MAX);
+	assert_true(cpu_op_query(a) && cpu_op_query(b));
+	cpu_op_put(a);
+	cpu_op_put(b);
+	cpu_get_stats(f.m, &st);
+	assert_int_equal(st.launches, 2);
+	assert_int_equal(st.blocks, 32);
+	assert_true(st.thread_insts >= 2 * 4096 * 10);
+	uint64_t hash = cpu_schedule_hash(f.m);
+	close_machine(&f);
+	return hash;
+}
+
+static void same_seed_same_schedule(void **state)
+{
+	(void)state;
+	assert_true(hash_of(7) == hash_of(7));
+	assert_true(hash_of(7) != hash_of(8));
+}
+
+/* A kernel that waits for what a copy of another stream brings; and for a host function. */
+static void set_word(void *arg)
+{
+	__atomic_store_n((uint32_t *)arg, 42, __ATOMIC_RELEASE);
+}
+
+static void streams_run_side_by_side(void **state)
+{
+	struct fixture f;
+	uint32_t src[2] = {42, 0};
+
+	(void)state;
+	open_machine(&f, 1, 1);
+	struct cpu_op *k = launch(&f, "await", 1, 32, 42, NULL);
+	struct cpu_work copy = {.kind = CPU_WORK_COPY};
+	copy.copy = (struct cpu_copy){.dst = (uint64_t)(uintptr_t)f.p,
+				      .width = 4,
+				      .height = 1,
+				      .depth = 1,
+				      .immediate = src};
+	struct cpu_op *c = cpu_submit(f.m, &copy, NULL, 0, NULL);
+	src[0] = 0; /* it has been copied */
+	cpu_op_wait(k);
+	assert_int_equal(f.p[1], 43);
+	cpu_op_put(k);
+	cpu_op_put(c);
+
+	f.p[0] = f.p[1] = 0;
+	k = launch(&f, "await", 1, 32, 42, NULL);
+	struct cpu_work host = {.kind = CPU_WORK_HOST};
+	host.host.fn = set_word;
+	host.host.arg = f.p;
+	c = cpu_submit(f.m, &host, NULL, 0, NULL);
+	cpu_op_wait(k);
+	assert_int_equal(f.p[1], 43);
+	cpu_op_put(k);
+	cpu_op_put(c);
+	cpu_wait_idle(f.m, 0);
+	close_machine(&f);
+}
+
+static void values_and_externals(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	open_machine(&f, 1, 1);
+	struct cpu_work ext = {.kind = CPU_WORK_EXTERNAL};
+	struct cpu_work wait = {.kind = CPU_WORK_WAIT_VALUE},
+			write = {.kind = CPU_WORK_WRITE_VALUE};
+	struct cpu_work fill = {.kind = CPU_WORK_FILL};
+
+	wait.value.addr = write.value.addr = (uint64_t)(uintptr_t)f.p;
+	wait.value.size = write.value.size = 4;
+	wait.value.value = 5;
+	wait.value.cmp = CPU_WAIT_GEQ;
+	write.value.value = 6;
+	fill.fill = (struct cpu_fill){.dst = (uint64_t)(uintptr_t)(f.p + 1),
+				      .pitch = 16,
+				      .width = 2,
+				      .height = 3,
+				      .depth = 1,
+				      .value = 0xabcd,
+				      .size = 4};
+	struct cpu_op *e = cpu_submit(f.m, &ext, NULL, 0, NULL);
+	struct cpu_op *w = cpu_submit(f.m, &wait, NULL, 0, NULL);
+	struct cpu_op *fl = cpu_submit(f.m, &fill, &w, 1, NULL);
+	struct cpu_op *wr = cpu_submit(f.m, &write, &e, 1, NULL);
+
+	assert_false(cpu_op_query(fl));
+	assert_false(cpu_op_query(w));
+	cpu_op_finish(e);
+	cpu_op_wait(fl);
+	assert_true(cpu_op_query(e) && cpu_op_query(w) && cpu_op_query(wr));
+	assert_int_equal(f.p[0], 6);
+	assert_int_equal(f.p[1], 0xabcd);
+	assert_int_equal(f.p[2], 0xabcd);
+	assert_int_equal(f.p[3], 0);
+	assert_int_equal(f.p[10], 0xabcd);
+	cpu_op_put(e);
+	cpu_op_put(w);
+	cpu_op_put(fl);
+	cpu_op_put(wr);
+	close_machine(&f);
+}
+
+static void faults_are_sticky(void **state)
+{
+	(void)state;
+	for (unsigned threads = 1; threads <= 3; threads += 2) {
+		struct fixture f;
+		open_machine(&f, 3, threads);
+		struct cpu_op *bad = launch(&f, "stop", 64, 64, 0, NULL);
+		struct cpu_op *other = launch(&f, "meet", 8, 32, 1000000, NULL);
+		struct cpu_op *later = launch(&f, "add", 16, 256, 1, bad);
+		cpu_op_wait(later);
+		cpu_op_wait(other); /* would never end */
+		expect_fault(&f, CPU_FAULT_TRAP);
+		assert_int_equal(f.p[100], 0);
+		cpu_op_put(bad);
+		cpu_op_put(other);
+		cpu_op_put(later);
+		cpu_fault_clear(f.m, 0);
+		later = launch(&f, "add", 16, 256, 1, NULL);
+		cpu_op_wait(later);
+		cpu_op_put(later);
+		assert_int_equal(f.p[100], 1);
+		close_machine(&f);
+	}
+}
+
+static void cooperative_grids_are_resident(void **state)
+{
+	(void)state;
+	for (unsigned threads = 1; threads <= 3; threads += 2) {
+		struct fixture f;
+		char params[16];
+		struct cpu_fault fault = {0};
+		open_machine(&f, 3, threads);
+		struct cpu_work w = kernel(&f, "meet", 64, 256, params, 64 * 256);
+		w.launch.is_cooperative = true;
+		struct cpu_op *op = cpu_submit(f.m, &w, NULL, 0, &fault);
+		assert_non_null(op);
+		cpu_op_wait(op);
+		cpu_op_put(op);
+		assert_int_equal(f.p[0], 64 * 256);
+		w.launch.grid[0] = 100000;
+		assert_null(cpu_submit(f.m, &w, NULL, 0, &fault));
+		assert_int_equal(fault.kind, CPU_FAULT_ILLEGAL);
+		close_machine(&f);
+	}
+}
+
+static void programmatic_launches_come_early(void **state)
+{
+	(void)state;
+	for (unsigned threads = 1; threads <= 3; threads += 2) {
+		struct fixture f;
+		char params[16];
+		open_machine(&f, 9, threads);
+		struct cpu_op *a = launch(&f, "first", 4, 32, 7, NULL);
+		struct cpu_work w = kernel(&f, "early", 1, 1, params, 7);
+		w.launch.is_programmatic = true;
+		struct cpu_op *b = cpu_submit(f.m, &w, &a, 1, NULL);
+		assert_non_null(b);
+		cpu_op_wait(b);
+		assert_true(cpu_op_query(a));
+		assert_int_equal(f.p[1], 9);
+		cpu_op_put(a);
+		cpu_op_put(b);
+		close_machine(&f);
+	}
+}
+
+/* Nobody waits: the engine's own thread goes on, and the run says that it can't be replayed. */
+static void polling_ends(void **state)
+{
+	struct fixture f;
+	struct cpu_stats st;
+
+	(void)state;
+	open_machine(&f, 9, 1);
+	struct cpu_op *op = launch(&f, "add", 1, 32, 1, NULL);
+	while (!__atomic_load_n(&f.p[31], __ATOMIC_ACQUIRE))
+		;
+	cpu_op_wait(op);
+	cpu_op_put(op);
+	cpu_get_stats(f.m, &st);
+	assert_false(st.is_replayable);
+	close_machine(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(chain_runs_in_order),
+		cmocka_unit_test(same_seed_same_schedule),
+		cmocka_unit_test(streams_run_side_by_side),
+		cmocka_unit_test(values_and_externals),
+		cmocka_unit_test(faults_are_sticky),
+		cmocka_unit_test(cooperative_grids_are_resident),
+		cmocka_unit_test(programmatic_launches_come_early),
+		cmocka_unit_test(polling_ends),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
