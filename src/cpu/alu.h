@@ -29,8 +29,8 @@
 	} else {                                                                                   \
 		HINT for (unsigned l = 0; l < CPU_WARP; l++)                                       \
 		{                                                                                  \
-			LOAD const TD new_ = (TD)(__VA_ARGS__);                                       \
-			d[l] = (mask >> l & 1u) ? new_ : d[l];                                        \
+			LOAD const TD new_ = (TD)(__VA_ARGS__);                                    \
+			d[l] = (mask >> l & 1u) ? new_ : d[l];                                     \
 		}                                                                                  \
 	}
 #define ALU_HINT_VECTOR CPU_VECTORIZE
@@ -82,7 +82,8 @@
 		TD *d = cpu_slot(w, in->dst[0]);                                                   \
 		const TA *as = cpu_slot(w, in->src[0]);                                            \
 		const TB *bs = cpu_slot(w, in->src[1]);                                            \
-		CPU_EACH_LANE (l, mask) {                                                          \
+		CPU_EACH_LANE(l, mask)                                                             \
+		{                                                                                  \
 			const TA a = as[l];                                                        \
 			const TB b = bs[l];                                                        \
 			d[l] = (TD)(__VA_ARGS__);                                                  \
@@ -98,8 +99,7 @@ typedef cpu_exec *const alu_table[PTX_TYPE_COUNT];
 #define ALU_SIZES(op)                                                                              \
 	[PTX_TYPE_U16] = op##_16, [PTX_TYPE_S16] = op##_16, [PTX_TYPE_U32] = op##_32,              \
 	[PTX_TYPE_S32] = op##_32, [PTX_TYPE_U64] = op##_64, [PTX_TYPE_S64] = op##_64
-#define ALU_BITS(op)                                                                               \
-	[PTX_TYPE_B16] = op##_16, [PTX_TYPE_B32] = op##_32, [PTX_TYPE_B64] = op##_64
+#define ALU_BITS(op) [PTX_TYPE_B16] = op##_16, [PTX_TYPE_B32] = op##_32, [PTX_TYPE_B64] = op##_64
 #define ALU_SIGNS(op)                                                                              \
 	[PTX_TYPE_U16] = op##_u16, [PTX_TYPE_S16] = op##_s16, [PTX_TYPE_U32] = op##_u32,           \
 	[PTX_TYPE_S32] = op##_s32, [PTX_TYPE_U64] = op##_u64, [PTX_TYPE_S64] = op##_s64

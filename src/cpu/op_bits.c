@@ -2,8 +2,9 @@
  * op_bits.c - integer instructions on bits: popc, clz, brev, bfe, bfi, bfind, fns, szext, bmsk, and
  * the byte and half-word dot products dp4a, dp2a. PTX ISA 9.7.1.
  *
- * Positions and lengths of bit fields are the low 8 bits of their operands and may lie beyond the
- * register; the ISA defines all of that bit by bit, here it is shifts that never exceed the width.
+ * Positions and lengths of bit fields may lie beyond the register; the ISA defines all of that bit
+ * by bit, here it is shifts that never exceed the width. It says that their low 8 bits count; an
+ * H100 does so for 32 bits only and takes all of them for 64.
  * Costs: fns is one lane at a time, popc and clz where the processor has them for scalars only.
  */
 #include "cpu/alu.h"
@@ -76,6 +77,8 @@ ALU_UN(brev_64, uint64_t, uint64_t, reverse_64(a))
  */
 static uint32_t find_nth(uint32_t set, uint32_t base, int32_t offset)
 {
+	if (offset == INT32_MIN) /* there is no such count; this is what GPUs give */
+		return 0;
 	if (base > 31)
 		return UINT32_MAX;
 	if (!offset)
@@ -101,8 +104,8 @@ ALU_HEAD(fns_32)
 	const uint32_t *a = cpu_u32(w, in->src[0]), *b = cpu_u32(w, in->src[1]),
 		       *c = cpu_u32(w, in->src[2]);
 
-	CPU_EACH_LANE (l, mask)
-		d[l] = find_nth(a[l], b[l], (int32_t)c[l]);
+	CPU_EACH_LANE(l, mask)
+	d[l] = find_nth(a[l], b[l], (int32_t)c[l]);
 	return CPU_OK;
 }
 
@@ -126,6 +129,8 @@ ALU_HEAD(fns_32)
 	/* highest bit; a field of no bits is 0. */                                                \
 	static inline int##bits##_t field_##bits(int##bits##_t v, uint32_t pos, uint32_t len)      \
 	{                                                                                          \
+		pos = pos > bits ? bits : pos;                                                     \
+		len = len > bits ? bits : len;                                                     \
 		uint32_t end = pos + len > bits ? bits : pos + len;                                \
 		uint32_t up = bits - end, down = up + pos > bits - 1 ? bits - 1 : up + pos;        \
 		uint##bits##_t top = (uint##bits##_t)v << (up & (bits - 1));                       \
@@ -136,12 +141,12 @@ SHIFTS(32)
 SHIFTS(64)
 
 ALU_TER(bfe_u32, uint32_t, uint32_t, uint32_t, uint32_t, right_32(a, b & 255) & low_32(c & 255))
-ALU_TER(bfe_u64, uint64_t, uint64_t, uint32_t, uint32_t, right_64(a, b & 255) & low_64(c & 255))
+ALU_TER(bfe_u64, uint64_t, uint64_t, uint32_t, uint32_t, right_64(a, b) & low_64(c))
 ALU_TER(bfe_s32, int32_t, int32_t, uint32_t, uint32_t, field_32(a, b & 255, c & 255))
-ALU_TER_SCALAR(bfe_s64, int64_t, int64_t, uint32_t, uint32_t, field_64(a, b & 255, c & 255))
+ALU_TER_SCALAR(bfe_s64, int64_t, int64_t, uint32_t, uint32_t, field_64(a, b, c))
 
 /* `a` into `b` at pos, len bits long. */
-#define INSERT(bits)                                                                               \
+#define INSERT(bits, USED)                                                                         \
 	static inline uint##bits##_t insert_##bits(uint##bits##_t a, uint##bits##_t b,             \
 						   uint32_t pos, uint32_t len)                     \
 	{                                                                                          \
@@ -156,11 +161,11 @@ ALU_TER_SCALAR(bfe_s64, int64_t, int64_t, uint32_t, uint32_t, field_64(a, b & 25
 		const uint32_t *pos = cpu_u32(w, in->src[2]), *len = cpu_u32(w, in->src[3]);       \
                                                                                                    \
 		ALU_LOOP_(ALU_HINT_VECTOR, uint##bits##_t, ,                                       \
-			  insert_##bits(a[l], b[l], pos[l] & 255, len[l] & 255))                   \
+			  insert_##bits(a[l], b[l], pos[l] & USED, len[l] & USED))                 \
 		return CPU_OK;                                                                     \
 	}
-INSERT(32)
-INSERT(64)
+INSERT(32, 255u)
+INSERT(64, UINT32_MAX)
 
 /* Extends the low n bits of a: zeros or copies of bit n - 1 above. n is taken modulo 32 (.wrap),
  * or leaves a as it is when it is 32 or more (.clamp). */
@@ -188,8 +193,7 @@ ALU_BIN(bmsk_wrap, uint32_t, uint32_t, uint32_t, left_32(low_32(b & 31), a & 31)
 /* Unsigned by signed products and sums fit 32 bits but for the last addition, which wraps. */
 #define DP4A(name, TA, TB)                                                                         \
 	ALU_TER(name, uint32_t, uint32_t, uint32_t, uint32_t,                                      \
-		c + (uint32_t)(BYTE(TA, a, 0) * BYTE(TB, b, 0) +                                   \
-			       BYTE(TA, a, 1) * BYTE(TB, b, 1) +                                   \
+		c + (uint32_t)(BYTE(TA, a, 0) * BYTE(TB, b, 0) + BYTE(TA, a, 1) * BYTE(TB, b, 1) + \
 			       BYTE(TA, a, 2) * BYTE(TB, b, 2) + BYTE(TA, a, 3) * BYTE(TB, b, 3)))
 #define DP2A(name, TA, TB, from)                                                                   \
 	ALU_TER(name, uint32_t, uint32_t, uint32_t, uint32_t,                                      \
@@ -256,9 +260,7 @@ static enum cpu_bound bind_mode(struct cpu_dec *d, const struct ptx_stmt *s, str
 		     : is_signed	  ? szext_clamp_s32
 					  : szext_clamp_u32;
 	else if (alu_take(f, PTX_MOD_WRAP, &left))
-		fn = f->op == PTX_OP_BMSK ? bmsk_wrap
-		     : is_signed	  ? szext_wrap_s32
-					  : szext_wrap_u32;
+		fn = f->op == PTX_OP_BMSK ? bmsk_wrap : is_signed ? szext_wrap_s32 : szext_wrap_u32;
 	return alu_bind_same(d, s, in, left ? NULL : fn, PTX_TYPE_B32, 2);
 }
 
@@ -267,7 +269,8 @@ enum cpu_bound CPU_BINDER(bits)(struct cpu_dec *d, const struct ptx_stmt *s, str
 	const struct ptx_form *f = s->form;
 	enum ptx_type t = alu_type(f, 0);
 	unsigned left = f->nmods;
-	const enum ptx_type word[] = {PTX_TYPE_B32, t}, field[] = {t, t, PTX_TYPE_B32, PTX_TYPE_B32},
+	const enum ptx_type word[] = {PTX_TYPE_B32, t},
+			    field[] = {t, t, PTX_TYPE_B32, PTX_TYPE_B32},
 			    insert[] = {t, t, t, PTX_TYPE_B32, PTX_TYPE_B32};
 
 	switch (f->op) {

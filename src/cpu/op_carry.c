@@ -2,9 +2,10 @@
  * op_carry.c - extended precision: add.cc, addc, sub.cc, subc, mad.cc, madc. PTX ISA 9.7.2.
  *
  * The carry flag of the 32 lanes is one word of the warp. A carry leaves the top bit of x + y
- * where both have it set, or one has and the sum has not; a borrow likewise. These bits are kept
- * by lane and gathered into the word at the end.
- * After sub.cc the flag is the borrow, as the ISA says, not its complement.
+ * where both have it set, or one has and the sum has not. These bits are kept by lane and gathered
+ * into the word at the end. Subtraction adds the complement, as GPUs do: the flag is then set where
+ * there is *no* borrow. The ISA calls it the borrow; only code that mixes sub.cc with addc can
+ * tell, and it gets what an H100 gives.
  * Costs: high halves of 64-bit products are one lane at a time.
  */
 #include "cpu/alu.h"
@@ -14,35 +15,32 @@ cpu_binder CPU_BINDER(carry);
 typedef unsigned __int128 u128;
 typedef __int128 s128;
 
-/* X, Y: the two terms. READS, WRITES: does it use the flag, set it? SUM and OUT: result and carry
- * (in its top bit) from x, y, the carry in and the result r. */
-#define CARRY_OP(name, bits, X, Y, READS, WRITES, SUM, OUT)                                        \
+/* X, Y: the two terms. READS, WRITES: does it use the flag, set it? FIRST: the flags to add if it
+ * uses none. */
+#define CARRY_OP(name, bits, X, Y, READS, WRITES, FIRST)                                           \
 	ALU_HEAD(name)                                                                             \
 	{                                                                                          \
 		uint##bits##_t *d = cpu_slot(w, in->dst[0]), out[CPU_WARP];                        \
 		const uint##bits##_t *as = cpu_slot(w, in->src[0]), *bs = cpu_slot(w, in->src[1]); \
 		const uint##bits##_t *cs = cpu_slot(w, in->src[2]);                                \
-		const uint32_t flags = (READS) ? w->carry : 0;                                     \
+		const uint32_t flags = (READS) ? w->carry : (FIRST);                               \
                                                                                                    \
 		(void)cs;                                                                          \
 		CPU_VECTORIZE                                                                      \
 		for (unsigned l = 0; l < CPU_WARP; l++) {                                          \
-			const uint##bits##_t x = X, y = Y, carry = flags >> l & 1u;                         \
-			const uint##bits##_t r = SUM;                                              \
-			out[l] = OUT;                                                              \
+			const uint##bits##_t x = X, y = Y, carry = flags >> l & 1u;                \
+			const uint##bits##_t r = x + y + carry;                                    \
+			out[l] = (x & y) | ((x | y) & ~r);                                         \
 			d[l] = (mask >> l & 1u) ? r : d[l];                                        \
 		}                                                                                  \
 		if (WRITES)                                                                        \
 			w->carry = (w->carry & ~mask) | (alu_signs##bits(out) & mask);             \
 		return CPU_OK;                                                                     \
 	}
-#define THREE(name, bits, X, Y, SUM, OUT)                                                          \
-	CARRY_OP(name##_cc_##bits, bits, X, Y, false, true, SUM, OUT)                              \
-	CARRY_OP(name##c_##bits, bits, X, Y, true, false, SUM, OUT)                                \
-	CARRY_OP(name##c_cc_##bits, bits, X, Y, true, true, SUM, OUT)
-
-#define ADDED		((x & y) | ((x | y) & ~r))
-#define BORROWED	((~x & y) | (~(x ^ y) & r))
+#define THREE(name, bits, X, Y, FIRST)                                                             \
+	CARRY_OP(name##_cc_##bits, bits, X, Y, false, true, FIRST)                                 \
+	CARRY_OP(name##c_##bits, bits, X, Y, true, false, FIRST)                                   \
+	CARRY_OP(name##c_cc_##bits, bits, X, Y, true, true, FIRST)
 
 static inline uint32_t high_u32(uint32_t a, uint32_t b)
 {
@@ -65,11 +63,11 @@ static inline uint64_t high_s64(uint64_t a, uint64_t b)
 }
 
 #define ALL(bits)                                                                                  \
-	THREE(add, bits, as[l], bs[l], x + y + carry, ADDED)                                     \
-	THREE(sub, bits, as[l], bs[l], x - y - carry, BORROWED)                                  \
-	THREE(mad_lo, bits, as[l] * bs[l], cs[l], x + y + carry, ADDED)                                     \
-	THREE(mad_hi_u, bits, high_u##bits(as[l], bs[l]), cs[l], x + y + carry, ADDED)                                 \
-	THREE(mad_hi_s, bits, high_s##bits(as[l], bs[l]), cs[l], x + y + carry, ADDED)
+	THREE(add, bits, as[l], bs[l], 0)                                                          \
+	THREE(sub, bits, as[l], ~bs[l], UINT32_MAX)                                                \
+	THREE(mad_lo, bits, as[l] * bs[l], cs[l], 0)                                               \
+	THREE(mad_hi_u, bits, high_u##bits(as[l], bs[l]), cs[l], 0)                                \
+	THREE(mad_hi_s, bits, high_s##bits(as[l], bs[l]), cs[l], 0)
 ALL(32)
 ALL(64)
 
@@ -121,7 +119,8 @@ enum cpu_bound CPU_BINDER(carry)(struct cpu_dec *d, const struct ptx_stmt *s, st
 	}
 	if (!is_set && !is_used)
 		return CPU_NOT_MINE;
-	if (left || !alu_is_int(t) || ptx_type_bytes(t) < 4 || ptx_type_class(t) == PTX_CLASS_PACKED)
+	if (left || !alu_is_int(t) || ptx_type_bytes(t) < 4 ||
+	    ptx_type_class(t) == PTX_CLASS_PACKED)
 		fn = NULL;
 	/* Handlers with two operands look at the third's address all the same. */
 	in->src[2] = 0;

@@ -38,9 +38,8 @@ static uint32_t join(unsigned how, uint32_t t, uint32_t c)
 }
 
 /* All but setp with one destination and two operands. */
-static __attribute__((noinline)) enum cpu_step finish_slow(struct cpu_warp *w,
-							   const struct cpu_inst *in, uint32_t mask,
-							   uint32_t t)
+static __attribute__((noinline)) enum cpu_step
+finish_slow(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask, uint32_t t)
 {
 	uint32_t c = 0;
 
@@ -126,7 +125,7 @@ static inline enum cpu_step finish(struct cpu_warp *w, const struct cpu_inst *in
 		r[0] = _mm256_permute4x64_epi64(_mm256_packs_epi16(r[0], r[1]), 0xd8);             \
 		return (uint32_t)_mm256_movemask_epi8(r[0]);                                       \
 	}
-#define FLIP64(v)	 _mm256_xor_si256(v, _mm256_set1_epi64x(INT64_MIN))
+#define FLIP64(v) _mm256_xor_si256(v, _mm256_set1_epi64x(INT64_MIN))
 #define FLOAT_IS(op, a, b)                                                                         \
 	_mm256_castps_si256(_mm256_cmp_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), op))
 #define DOUBLE_IS(op, a, b)                                                                        \
@@ -174,12 +173,12 @@ LOOP(lt_s64, int64_t, a < b)
 LOOP(eq_f32, float, a == b)
 LOOP(lt_f32, float, a < b)
 LOOP(le_f32, float, a <= b)
-LOOP(ne_f32, float, a < b || a > b)
+LOOP(ne_f32, float, a<b || a> b)
 LOOP(ord_f32, float, a == a && b == b)
 LOOP(eq_f64, double, a == b)
 LOOP(lt_f64, double, a < b)
 LOOP(le_f64, double, a <= b)
-LOOP(ne_f64, double, a < b || a > b)
+LOOP(ne_f64, double, a<b || a> b)
 LOOP(ord_f64, double, a == a && b == b)
 #endif
 
@@ -252,7 +251,8 @@ struct range {
                                                                                                    \
 		for (unsigned l = 0; l < CPU_WARP; l++) {                                          \
 			const uint64_t v = a[l] & (UINT##bits##_MAX >> 1);                         \
-			m |= (uint32_t)((v >= r->low && v <= r->high) || (!v && r->has_zero)) << l; \
+			m |= (uint32_t)((v >= r->low && v <= r->high) || (!v && r->has_zero))      \
+			     << l;                                                                 \
 		}                                                                                  \
 		cpu_set_pred(w, in->dst[0], m, mask);                                              \
 		return CPU_OK;                                                                     \
@@ -289,9 +289,9 @@ static enum cpu_bound bind_testp(struct cpu_dec *d, const struct ptx_stmt *s, st
 		if (alu_take(f, classes[i].mod, &left))
 			in->aux = t == PTX_TYPE_F32 ? &classes[i].f32 : &classes[i].f64;
 	return alu_bind(d, s, in,
-			left || !in->aux      ? NULL
+			left || !in->aux    ? NULL
 			: t == PTX_TYPE_F32 ? testp_32
-					      : testp_64,
+					    : testp_64,
 			types, 1);
 }
 

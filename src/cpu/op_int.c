@@ -59,37 +59,34 @@ ALU_UN(abs_64, uint64_t, uint64_t, a >> 63 ? 0u - a : a)
 typedef unsigned __int128 u128;
 typedef __int128 s128;
 
-ALU_BIN(mul_lo_16, uint16_t, uint16_t, uint16_t, (uint32_t)a * b)
-ALU_BIN(mul_lo_32, uint32_t, uint32_t, uint32_t, a * b)
-ALU_BIN(mul_lo_64, uint64_t, uint64_t, uint64_t, a * b)
-ALU_BIN(mul_hi_u16, uint16_t, uint16_t, uint16_t, (uint32_t)a * b >> 16)
-ALU_BIN(mul_hi_s16, int16_t, int16_t, int16_t, a * b >> 16)
-ALU_BIN(mul_hi_u32, uint32_t, uint32_t, uint32_t, (uint64_t)a * b >> 32)
-ALU_BIN(mul_hi_s32, int32_t, int32_t, int32_t, (int64_t)a * b >> 32)
-ALU_BIN_SCALAR(mul_hi_u64, uint64_t, uint64_t, uint64_t, (u128)a * b >> 64)
-ALU_BIN_SCALAR(mul_hi_s64, int64_t, int64_t, int64_t, (s128)a * b >> 64)
-ALU_BIN(mul_wide_u16, uint32_t, uint16_t, uint16_t, (uint32_t)a * b)
-ALU_BIN(mul_wide_s16, int32_t, int16_t, int16_t, a * b)
-ALU_BIN(mul_wide_u32, uint64_t, uint32_t, uint32_t, (uint64_t)a * b)
-ALU_BIN(mul_wide_s32, int64_t, int32_t, int32_t, (int64_t)a * b)
+ALU_BIN(mul_lo_16, uint16_t, uint16_t, uint16_t, (uint32_t)a *b)
+ALU_BIN(mul_lo_32, uint32_t, uint32_t, uint32_t, a *b)
+ALU_BIN(mul_lo_64, uint64_t, uint64_t, uint64_t, a *b)
+ALU_BIN(mul_hi_u16, uint16_t, uint16_t, uint16_t, (uint32_t)a *b >> 16)
+ALU_BIN(mul_hi_s16, int16_t, int16_t, int16_t, a *b >> 16)
+ALU_BIN(mul_hi_u32, uint32_t, uint32_t, uint32_t, (uint64_t)a *b >> 32)
+ALU_BIN(mul_hi_s32, int32_t, int32_t, int32_t, (int64_t)a *b >> 32)
+ALU_BIN_SCALAR(mul_hi_u64, uint64_t, uint64_t, uint64_t, (u128)a *b >> 64)
+ALU_BIN_SCALAR(mul_hi_s64, int64_t, int64_t, int64_t, (s128)a *b >> 64)
+ALU_BIN(mul_wide_u16, uint32_t, uint16_t, uint16_t, (uint32_t)a *b)
+ALU_BIN(mul_wide_s16, int32_t, int16_t, int16_t, a *b)
+ALU_BIN(mul_wide_u32, uint64_t, uint32_t, uint32_t, (uint64_t)a *b)
+ALU_BIN(mul_wide_s32, int64_t, int32_t, int32_t, (int64_t)a *b)
 
-ALU_TER(mad_lo_16, uint16_t, uint16_t, uint16_t, uint16_t, (uint32_t)a * b + c)
-ALU_TER(mad_lo_32, uint32_t, uint32_t, uint32_t, uint32_t, a * b + c)
-ALU_TER(mad_lo_64, uint64_t, uint64_t, uint64_t, uint64_t, a * b + c)
+ALU_TER(mad_lo_16, uint16_t, uint16_t, uint16_t, uint16_t, (uint32_t)a *b + c)
+ALU_TER(mad_lo_32, uint32_t, uint32_t, uint32_t, uint32_t, a *b + c)
+ALU_TER(mad_lo_64, uint64_t, uint64_t, uint64_t, uint64_t, a *b + c)
 ALU_TER(mad_hi_u16, uint16_t, uint16_t, uint16_t, uint16_t, ((uint32_t)a * b >> 16) + c)
 ALU_TER(mad_hi_s16, int16_t, int16_t, int16_t, int16_t, (a * b >> 16) + c)
 ALU_TER(mad_hi_u32, uint32_t, uint32_t, uint32_t, uint32_t, ((uint64_t)a * b >> 32) + c)
 ALU_TER(mad_hi_s32, int32_t, int32_t, int32_t, int32_t, ((int64_t)a * b >> 32) + c)
-ALU_TER_SCALAR(mad_hi_u64, uint64_t, uint64_t, uint64_t, uint64_t,
-	       (uint64_t)((u128)a * b >> 64) + c)
-ALU_TER_SCALAR(mad_hi_s64, uint64_t, int64_t, int64_t, uint64_t,
-	       (uint64_t)((s128)a * b >> 64) + c)
-ALU_TER(mad_hi_sat_s32, int32_t, int32_t, int32_t, int32_t,
-	clamp_s32(((int64_t)a * b >> 32) + c))
-ALU_TER(mad_wide_u16, uint32_t, uint16_t, uint16_t, uint32_t, (uint32_t)a * b + c)
-ALU_TER(mad_wide_s16, uint32_t, int16_t, int16_t, uint32_t, (uint32_t)(a * b) + c)
-ALU_TER(mad_wide_u32, uint64_t, uint32_t, uint32_t, uint64_t, (uint64_t)a * b + c)
-ALU_TER(mad_wide_s32, uint64_t, int32_t, int32_t, uint64_t, (uint64_t)((int64_t)a * b) + c)
+ALU_TER_SCALAR(mad_hi_u64, uint64_t, uint64_t, uint64_t, uint64_t, (uint64_t)((u128)a *b >> 64) + c)
+ALU_TER_SCALAR(mad_hi_s64, uint64_t, int64_t, int64_t, uint64_t, (uint64_t)((s128)a *b >> 64) + c)
+ALU_TER(mad_hi_sat_s32, int32_t, int32_t, int32_t, int32_t, clamp_s32(((int64_t)a * b >> 32) + c))
+ALU_TER(mad_wide_u16, uint32_t, uint16_t, uint16_t, uint32_t, (uint32_t)a *b + c)
+ALU_TER(mad_wide_s16, uint32_t, int16_t, int16_t, uint32_t, (uint32_t)(a *b) + c)
+ALU_TER(mad_wide_u32, uint64_t, uint32_t, uint32_t, uint64_t, (uint64_t)a *b + c)
+ALU_TER(mad_wide_s32, uint64_t, int32_t, int32_t, uint64_t, (uint64_t)((int64_t)a *b) + c)
 
 /* The 48-bit product of the low 24 bits of both: bits 0 to 31, or 16 to 47. */
 static inline uint64_t mul24_u(uint32_t a, uint32_t b)
@@ -239,14 +236,14 @@ static inline int32_t clamp(int32_t v, int32_t low, int32_t high)
 			AT(T, F(T, PART(T, a, 1), PART(T, b, 1)), 1) |                             \
 			AT(T, F(T, PART(T, a, 2), PART(T, b, 2)), 2) |                             \
 			AT(T, F(T, PART(T, a, 3), PART(T, b, 3)), 3))
-#define LOW(T)		   ((T)-1 > 0 ? 0 : -(1 << (8 * sizeof(T) - 1)))
-#define HIGH(T)		   (LOW(T) + (1 << 8 * sizeof(T)) - 1)
-#define P_ADD(T, a, b)	   ((a) + (b))
-#define P_SUB(T, a, b)	   ((a) - (b))
-#define P_ADD_SAT(T, a, b) clamp((a) + (b), (int32_t)LOW(T), (int32_t)HIGH(T))
-#define P_SUB_SAT(T, a, b) clamp((a) - (b), (int32_t)LOW(T), (int32_t)HIGH(T))
-#define P_MIN(T, a, b)	   ((a) < (b) ? (a) : (b))
-#define P_MAX(T, a, b)	   ((a) > (b) ? (a) : (b))
+#define LOW(T)		    ((T)-1 > 0 ? 0 : -(1 << (8 * sizeof(T) - 1)))
+#define HIGH(T)		    (LOW(T) + (1 << 8 * sizeof(T)) - 1)
+#define P_ADD(T, a, b)	    ((a) + (b))
+#define P_SUB(T, a, b)	    ((a) - (b))
+#define P_ADD_SAT(T, a, b)  clamp((a) + (b), (int32_t)LOW(T), (int32_t)HIGH(T))
+#define P_SUB_SAT(T, a, b)  clamp((a) - (b), (int32_t)LOW(T), (int32_t)HIGH(T))
+#define P_MIN(T, a, b)	    ((a) < (b) ? (a) : (b))
+#define P_MAX(T, a, b)	    ((a) > (b) ? (a) : (b))
 #define P_MIN_RELU(T, a, b) relu(P_MIN(T, a, b))
 #define P_MAX_RELU(T, a, b) relu(P_MAX(T, a, b))
 #define PACKED(op, F)                                                                              \
@@ -307,8 +304,7 @@ static alu_table mul24_hi_table = WORDS(mul24_hi);
 static alu_table mad24_lo_table = WORDS(mad24_lo);
 static alu_table mad24_hi_table = WORDS(mad24_hi);
 
-static enum cpu_bound bind_product(struct cpu_dec *d, const struct ptx_stmt *s,
-				   struct cpu_inst *in)
+static enum cpu_bound bind_product(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in)
 {
 	const struct ptx_form *f = s->form;
 	enum ptx_type t = alu_type(f, 0), wide = t;

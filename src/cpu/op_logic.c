@@ -11,9 +11,9 @@ cpu_binder CPU_BINDER(logic);
 
 /* ---- bitwise ------------------------------------------------------------------ */
 
-ALU_BIN(and_16, uint16_t, uint16_t, uint16_t, a & b)
-ALU_BIN(and_32, uint32_t, uint32_t, uint32_t, a & b)
-ALU_BIN(and_64, uint64_t, uint64_t, uint64_t, a & b)
+ALU_BIN(and_16, uint16_t, uint16_t, uint16_t, a &b)
+ALU_BIN(and_32, uint32_t, uint32_t, uint32_t, a &b)
+ALU_BIN(and_64, uint64_t, uint64_t, uint64_t, a &b)
 ALU_BIN(or_16, uint16_t, uint16_t, uint16_t, a | b)
 ALU_BIN(or_32, uint32_t, uint32_t, uint32_t, a | b)
 ALU_BIN(or_64, uint64_t, uint64_t, uint64_t, a | b)
@@ -174,11 +174,13 @@ static const struct {
 static alu_table and_table = {ALU_BITS(and)};
 static alu_table or_table = {ALU_BITS(or)};
 static alu_table xor_table = {ALU_BITS(xor)};
-static alu_table not_table = {ALU_BITS(not)};
+static alu_table not_table = {ALU_BITS(not )};
 static alu_table cnot_table = {ALU_BITS(cnot)};
 static alu_table shl_table = {ALU_BITS(shl)};
-static alu_table shr_table = {[PTX_TYPE_B16] = shr_u16, [PTX_TYPE_B32] = shr_u32,
-			      [PTX_TYPE_B64] = shr_u64, ALU_SIGNS(shr)};
+static alu_table shr_table = {[PTX_TYPE_B16] = shr_u16,
+			      [PTX_TYPE_B32] = shr_u32,
+			      [PTX_TYPE_B64] = shr_u64,
+			      ALU_SIGNS(shr)};
 
 static enum cpu_bound bind_pred(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in)
 {
@@ -228,7 +230,8 @@ static enum cpu_bound bind_lop3(struct cpu_dec *d, const struct ptx_stmt *s, str
 	in->dst[0] = cpu_dec_dst(d, &dst->sub[0]);
 	in->dst[1] = cpu_dec_dst(d, &dst->sub[1]);
 	in->src[3] = cpu_dec_src(d, &s->ops[5], PTX_TYPE_PRED);
-	in->sub = (uint8_t)((is_and ? LOP3_AND : 0) | (cpu_dec_is_not(&s->ops[5]) ? LOP3_Q_NOT : 0));
+	in->sub =
+		(uint8_t)((is_and ? LOP3_AND : 0) | (cpu_dec_is_not(&s->ops[5]) ? LOP3_Q_NOT : 0));
 	in->fn = lop3_bool;
 	return CPU_BOUND;
 }
@@ -238,7 +241,8 @@ static enum cpu_bound bind_shf(struct cpu_dec *d, const struct ptx_stmt *s, stru
 	const struct ptx_form *f = s->form;
 	unsigned left = f->nmods;
 	bool is_left = alu_take(f, PTX_MOD_L, &left), is_right = alu_take(f, PTX_MOD_R, &left);
-	bool is_clamp = alu_take(f, PTX_MOD_CLAMP, &left), is_wrap = alu_take(f, PTX_MOD_WRAP, &left);
+	bool is_clamp = alu_take(f, PTX_MOD_CLAMP, &left),
+	     is_wrap = alu_take(f, PTX_MOD_WRAP, &left);
 	cpu_exec *fn = is_left ? (is_clamp ? shf_l_clamp : shf_l_wrap)
 			       : (is_clamp ? shf_r_clamp : shf_r_wrap);
 
@@ -279,10 +283,10 @@ enum cpu_bound CPU_BINDER(logic)(struct cpu_dec *d, const struct ptx_stmt *s, st
 		if (f->op == PTX_OP_NOT)
 			return alu_bind_same(d, s, in, is_plain ? not_table[t] : NULL, t, 1);
 		return alu_bind_same(d, s, in,
-				     !is_plain		     ? NULL
+				     !is_plain		   ? NULL
 				     : f->op == PTX_OP_AND ? and_table[t]
 				     : f->op == PTX_OP_OR  ? or_table[t]
-							     : xor_table[t],
+							   : xor_table[t],
 				     t, 2);
 	case PTX_OP_CNOT:
 		return alu_bind_same(d, s, in, is_plain ? cnot_table[t] : NULL, t, 1);

@@ -111,7 +111,8 @@ static void read_lanes(struct cpu_warp *w, uint32_t slot, unsigned bits, uint64_
 static void write_lanes(struct cpu_warp *w, uint32_t slot, unsigned bits, uint32_t mask,
 			const uint64_t v[CPU_WARP])
 {
-	CPU_EACH_LANE (l, mask) {
+	CPU_EACH_LANE(l, mask)
+	{
 		if (bits == 64)
 			cpu_u64(w, slot)[l] = v[l];
 		else if (bits == 32)
@@ -138,7 +139,8 @@ ALU_HEAD(pack)
 		return CPU_OK;
 	}
 	uint64_t *d = cpu_u64(w, in->dst[0]);
-	CPU_EACH_LANE (l, mask) {
+	CPU_EACH_LANE(l, mask)
+	{
 		d[l] = sum[0][l];
 		d[l + CPU_WARP] = sum[1][l];
 	}
@@ -212,8 +214,8 @@ ALU_HEAD(isspacep)
 	const uint64_t *a = cpu_u64(w, in->src[0]);
 	uint32_t m = 0;
 
-	CPU_EACH_LANE (l, mask)
-		m |= (uint32_t)cpu_is_space(w, a[l], (enum ptx_space)in->sub) << l;
+	CPU_EACH_LANE(l, mask)
+	m |= (uint32_t)cpu_is_space(w, a[l], (enum ptx_space)in->sub) << l;
 	cpu_set_pred(w, in->dst[0], m, mask);
 	return CPU_OK;
 }
@@ -337,7 +339,8 @@ static enum cpu_bound bind_vector(struct cpu_dec *d, const struct ptx_stmt *s, s
 	for (unsigned i = 0; i < n; i++) {
 		const struct ptx_opnd *e = &vop->sub[i];
 		if (!alu_fits(d, e, et))
-			return cpu_dec_unsupported(d, in, "element of another width than its share");
+			return cpu_dec_unsupported(d, in,
+						   "element of another width than its share");
 		vec->slots[i] = is_pack ? cpu_dec_src(d, e, et) : cpu_dec_dst(d, e);
 	}
 	in->aux = vec;
