@@ -323,11 +323,13 @@ bool ptx_read_alias(const struct ptx_item *it, struct ptx_str *alias, struct ptx
 
 bool ptx_func_attr(const struct ptx_func *f, const char *word, uint32_t v[3])
 {
-	struct ptx_lex l = {f->attrs.p, f->attrs.p + f->attrs.n, f->attrs.p, f->line};
+	struct ptx_lex l = {f->attrs.p, f->attrs.p, f->attrs.p, f->line};
 	const char *last;
 	int64_t n;
 
-	while (f->attrs.n && l.p < l.end) {
+	if (f->attrs.n)
+		l.end += f->attrs.n;
+	while (l.p < l.end) {
 		ptx_lex_skip(&l);
 		if (*l.p != '.')
 			break;
