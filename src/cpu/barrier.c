@@ -4,7 +4,9 @@
  * A block has 16 barriers. Each counts threads, not warps: what arrives is the
  * lanes of a split. A barrier without a count expects every thread of the block
  * that has not exited; one with a count expects so many arrivals, and all who
- * take part in one generation must name the same. Splits that wait keep their
+ * take part in one generation must name the same (the whole block's count and
+ * none are the same). Counts are in whole warps: when all lanes of a warp that
+ * are left have arrived, those that exited or never were count as well. Splits that wait keep their
  * pc at the barrier; the arrival that completes the generation moves all of
  * them on, merges those of one warp that are at one place, and gives the
  * result of a reduction. Arriving releases, leaving acquires (scope of the
@@ -32,6 +34,8 @@ struct barrier {
 	uint32_t reduced;    /* lanes that arrived by .red */
 	uint32_t count_line; /* of the PTX instruction that set `expected` */
 	bool is_open;	     /* somebody has arrived */
+	/* By warp: lanes that have arrived since the last time that all of it had. */
+	uint32_t round[CPU_WARP];
 };
 
 struct cpu_barriers {
@@ -66,7 +70,8 @@ static void pass(struct cpu_warp *w, struct cpu_split *s, uint32_t *passed)
 	CPU_EACH_LANE(i, others)
 	{
 		struct cpu_split *t = &w->split[i];
-		if (t->func == s->func && t->pc == s->pc && t->depth == s->depth) {
+		if (t->state == CPU_SPLIT_READY && t->func == s->func && t->pc == s->pc &&
+		    t->depth == s->depth) {
 			t->mask |= s->mask;
 			if (w->cur == s)
 				cpu_warp_focus(w, t);
@@ -74,8 +79,9 @@ static void pass(struct cpu_warp *w, struct cpu_split *s, uint32_t *passed)
 			return;
 		}
 	}
-	*passed |= cpu_split_bit(w, s);
 	cpu_split_state(w, s, CPU_SPLIT_READY);
+	if (!cpu_wp(w)->nmeets || cpu_meet_arrive(w, s))
+		*passed |= cpu_split_bit(w, s);
 }
 
 static void give_result(struct cpu_warp *w, struct cpu_split *s, const struct barrier *b)
@@ -113,8 +119,7 @@ static void wake_warp(struct cpu_warp *w, uint64_t aux, const struct barrier *b,
 			cpu_acquire(w, s->mask, b ? PTX_SCOPE_CTA : PTX_SCOPE_CLUSTER);
 		pass(w, s, &passed);
 	}
-	if (passed)
-		cpu_sched_wake(w);
+	cpu_sched_wake(w);
 }
 
 /* ---- the block's barriers ------------------------------------------------------------------- */
@@ -134,6 +139,20 @@ static bool is_complete(const struct cpu_cta *cta, const struct barrier *b)
 	uint32_t need = b->expected ? b->expected : cta->grid->nthreads - cta->barriers->exited;
 
 	return b->is_open && b->arrived >= need;
+}
+
+/* With a count: the lanes that cannot arrive count once the others of their warp have. */
+static void round_up(struct barrier *b, const struct cpu_warp *w, uint32_t mask)
+{
+	uint32_t *round = &b->round[w->index], gone = ~cpu_alive(w);
+
+	if (!b->expected)
+		return;
+	*round |= mask;
+	if (!*round || (*round | gone) != UINT32_MAX)
+		return;
+	*round = 0;
+	b->arrived += cpu_popcount(gone);
 }
 
 /* The first lane's value; lanes that name another barrier part and come again. */
@@ -160,7 +179,9 @@ static enum cpu_step check_count(struct cpu_warp *w, const struct cpu_inst *in, 
 	uint32_t count = in->src[1] == CPU_NOSLOT ? 0 : cpu_u32(w, in->src[1])[lane];
 	const struct ptx_stmt *s = w->cur->func->stmts[w->cur->pc];
 
-	if (in->src[1] != CPU_NOSLOT && (!count || count % CPU_WARP))
+	if (count == w->cta->nwarps * CPU_WARP)
+		count = 0;
+	else if (in->src[1] != CPU_NOSLOT && (!count || count % CPU_WARP))
 		return cpu_fault(w, in, lane, CPU_FAULT_ILLEGAL,
 				 "barrier %u with %u threads, which is no multiple of %u", id,
 				 count, CPU_WARP);
@@ -192,6 +213,7 @@ static enum cpu_step exec_bar(struct cpu_warp *w, const struct cpu_inst *in, uin
 	if (check_count(w, in, b, id, mask) != CPU_OK)
 		return CPU_FAULTED;
 	b->arrived += cpu_popcount(mask);
+	round_up(b, w, mask);
 	if (in->sub >= MODE_POPC) {
 		uint32_t p = *cpu_pred(w, in->src[2]);
 		b->popc += cpu_popcount((in->imm & 1 ? ~p : p) & mask);
@@ -363,8 +385,11 @@ void cpu_barrier_lanes_exit(struct cpu_warp *w, uint32_t lanes)
 
 	cta->barriers->exited += cpu_popcount(lanes);
 	for (uint32_t i = 0; i < CPU_BARRIERS; i++) {
-		const struct barrier *b = &cta->barriers->b[i];
-		if (b->is_open && !b->expected && is_complete(cta, b))
+		struct barrier *b = &cta->barriers->b[i];
+		if (!b->is_open)
+			continue;
+		round_up(b, w, 0);
+		if (is_complete(cta, b))
 			complete(cta, i);
 	}
 	/* A thread that arrived and then exits without waiting counts once. */
@@ -389,11 +414,27 @@ void cpu_barrier_describe(const struct cpu_cta *cta, char *text, size_t n)
 			b->expected ? b->expected : cta->grid->nthreads - cta->barriers->exited, i);
 		at += m > 0 ? (size_t)m : 0;
 	}
-	if (cta->cluster->barrier->arrived && at < n)
+	if (cta->cluster->barrier->arrived && at < n) {
+		int m = snprintf(text + at, n - at,
+				 "%s%u of %u threads have arrived at the cluster's barrier",
+				 at ? ", " : "", cta->cluster->barrier->arrived,
+				 cta->grid->nthreads * cta->cluster->size -
+					 cta->cluster->barrier->exited);
+		at += m > 0 ? (size_t)m : 0;
+	}
+	for (uint32_t i = 0; i < cta->nwarps && at < n; i++) {
+		const struct cpu_warp *w = &cta->warps[i];
+		uint32_t gathering = cpu_wp(w)->gathering;
+		if (!gathering)
+			continue;
+		const struct cpu_split *s = &w->split[__builtin_ctz(gathering)];
+		const struct ptx_stmt *st = s->func->stmts[s->pc];
 		snprintf(text + at, n - at,
-			 "%s%u of %u threads have arrived at the cluster's barrier", at ? ", " : "",
-			 cta->cluster->barrier->arrived,
-			 cta->grid->nthreads * cta->cluster->size - cta->cluster->barrier->exited);
+			 "%slanes 0x%x of warp %u wait for lanes 0x%x (PTX line %u)",
+			 at ? ", " : "", s->mask, i, s->members & ~w->exited & ~s->mask,
+			 st ? st->line : 0);
+		break;
+	}
 }
 
 /* ---- binding -------------------------------------------------------------------------------------- */

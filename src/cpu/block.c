@@ -60,8 +60,8 @@ const char *cpu_block_refuses(struct cpu_engine *e, const struct cpu_launch *l)
 	if (info->shared_static + l->shared_dyn > CPU_SHARED_OPTIN)
 		return "the block asks for too much shared memory";
 	if (l->is_cooperative &&
-	    blocks > (uint64_t)e->sms * cpu_kernel_occupancy(l->kernel, (uint32_t)threads,
-							      l->shared_dyn))
+	    blocks > (uint64_t)e->sms *
+			     cpu_kernel_occupancy(l->kernel, (uint32_t)threads, l->shared_dyn))
 		return "the cooperative grid does not fit on the device";
 	return NULL;
 }
@@ -274,8 +274,8 @@ static void block_id(const struct cpu_grid *g, struct cpu_unit *u, struct cpu_ct
 		cta->id[i] = u->cluster.id[i] * g->cluster[i] + rank % g->cluster[i];
 		rank /= g->cluster[i];
 	}
-	cta->linear = cta->id[0] + (uint64_t)g->grid[0] *
-					   (cta->id[1] + (uint64_t)g->grid[1] * cta->id[2]);
+	cta->linear = cta->id[0] +
+		      (uint64_t)g->grid[0] * (cta->id[1] + (uint64_t)g->grid[1] * cta->id[2]);
 }
 
 static bool block_start(struct cpu_worker *k, struct cpu_unit *u, uint32_t rank, uint32_t sm)

@@ -81,7 +81,8 @@ static void copy_args(struct cpu_warp *w, const struct cpu_arg *args, uint32_t n
 	for (const struct cpu_arg *a = args; a < args + n; a++)
 		CPU_EACH_LANE(l, mask)
 		{
-			uint8_t *p = mine + l * stride + a->here, *q = theirs + l * stride + a->there;
+			uint8_t *p = mine + l * stride + a->here,
+				*q = theirs + l * stride + a->there;
 			if (is_result)
 				memcpy(p, q, a->bytes);
 			else
@@ -272,8 +273,7 @@ static enum cpu_step exec_stacksave(struct cpu_warp *w, const struct cpu_inst *i
 	return CPU_OK;
 }
 
-static enum cpu_step exec_stackrestore(struct cpu_warp *w, const struct cpu_inst *in,
-				       uint32_t mask)
+static enum cpu_step exec_stackrestore(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	CPU_EACH_LANE(l, mask)
 	{

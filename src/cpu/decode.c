@@ -9,7 +9,7 @@
  * branch has parted; a call joins behind itself. A `ret` is put behind the last
  * statement, so that control can't run off the end.
  *
- * Costs: linear; a function of 20,000 instructions takes about 10 ms, slots
+ * Costs: linear; a function of 20,000 instructions takes about 25 ms, slots
  * included. Slots are chosen before (slots.c), because the layout of frames
  * depends on all functions that can meet.
  */

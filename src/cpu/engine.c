@@ -26,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define POLL_MS	   1
+#define POLL_MS	    1
 #define QUERY_STEPS 64
 
 /* ---- time and the lock ------------------------------------------------------------- */
@@ -555,8 +555,7 @@ struct cpu_op *cpu_submit(struct cpu_machine *m, const struct cpu_work *work,
 	if (!e->is_working)
 		e->last_worked = now_ms();
 	if (!e->has_background)
-		e->has_background =
-			!pthread_create(&e->background, NULL, background_main, e);
+		e->has_background = !pthread_create(&e->background, NULL, background_main, e);
 	pthread_cond_broadcast(&e->changed);
 	unlock(e);
 	return op;

@@ -192,11 +192,15 @@ struct cpu_kernel *cpu_module_kernel(struct cpu_module *mod, const char *name)
 	return nm ? nm->kernel : NULL;
 }
 
-static uint32_t estimate_regs(const struct load_func *lf)
+/* The assembler would spill what does not fit; an estimate must not refuse a block that the bounds
+ * of the kernel allow. */
+static uint32_t estimate_regs(const struct load_func *lf, uint32_t max_threads)
 {
 	uint32_t n = LOAD_ALIGN(lf->slots->max_words + REGS_RESERVE, 8u), max = lf->f.ptx->maxnreg;
+	uint32_t fit = (REGS_FILE / (max_threads ? max_threads : 1024u)) & ~7u;
 
 	n = n < 16 ? 16 : n > 255 ? 255 : n;
+	n = n > fit ? fit : n;
 	return max && n > max ? max : n;
 }
 
@@ -208,7 +212,7 @@ void cpu_kernel_get_info(const struct cpu_kernel *k, struct cpu_kernel_info *out
 	out->consts = (uint32_t)k->mod->const_bytes;
 	pthread_mutex_lock(&lock);
 	load_need_slots(lf);
-	out->regs = estimate_regs(lf);
+	out->regs = estimate_regs(lf, k->info.max_threads);
 	pthread_mutex_unlock(&lock);
 }
 

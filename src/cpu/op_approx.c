@@ -52,7 +52,7 @@ APPROX_OP(rsqrt, 1, 1.0 / __builtin_sqrt((double)x))
 APPROX_OP(div, 2, div_approx(x, y))
 APPROX_OP(div_full, 2, x / y)
 
-/* The upper half of a double alone, the result rounded to its 20 bits of significand. */
+/* The upper half of a double alone, the result cut to its 20 bits of significand. */
 static inline double upper_in(uint64_t u)
 {
 	return fp_f64(fp_flush64(u & 0xffffffff00000000ull));
@@ -62,7 +62,7 @@ static inline uint64_t upper_out(double r)
 {
 	uint64_t u = fp_flush64(fp_b64(r));
 
-	return r == r ? (u + 0x7fffffffu + (u >> 32 & 1u)) & 0xffffffff00000000ull : FP_NAN64;
+	return r == r ? u & 0xffffffff00000000ull : FP_NAN64;
 }
 
 #define APPROX_F64(name, expr)                                                                     \

@@ -105,11 +105,6 @@ static inline uint32_t whole64_to_s32(double x)
 	return (uint32_t)(int32_t)c;
 }
 
-static inline uint32_t f32_from_f64(uint64_t u)
-{
-	return fp_out32((float)fp_f64(u), false, false);
-}
-
 CVT_FN(f32_s32, uint32_t, uint32_t, fp_b32((float)(int32_t)x))
 CVT_FN(f32_u32, uint32_t, uint32_t, fp_b32((float)x))
 CVT_FN(f64_s32, uint32_t, uint64_t, fp_b64((double)(int32_t)x))
@@ -118,7 +113,9 @@ CVT_FN(f32_s64, uint64_t, uint32_t, fp_b32((float)(int64_t)x))
 CVT_FN(f32_u64, uint64_t, uint32_t, fp_b32((float)x))
 CVT_FN(f64_s64, uint64_t, uint64_t, fp_b64((double)(int64_t)x))
 CVT_FN(f64_u64, uint64_t, uint64_t, fp_b64((double)x))
-CVT_FN(f32_f64, uint64_t, uint32_t, f32_from_f64(x))
+/* A NaN keeps what fits of its payload, on the GPU as here. */
+CVT_FN(f32_f64, uint64_t, uint32_t, fp_b32((float)fp_f64(x)))
+CVT_FN(f64_f32, uint32_t, uint64_t, fp_b64((double)fp_f32(x)))
 CVT_FN(f32_bf16, uint16_t, uint32_t, (uint32_t)x << 16)
 CVT_FN(bf16_f32, uint32_t, uint16_t, fp_to_bf16_one(fp_f32(x)))
 CVT_FN(tf32_rna_f32, uint32_t, uint32_t,
@@ -179,6 +176,7 @@ static const struct cvt_fast {
 	{T(F64), T(S64), PTX_MOD_RN, false, false, f64_s64},
 	{T(F64), T(U64), PTX_MOD_RN, false, false, f64_u64},
 	{T(F32), T(F64), PTX_MOD_RN, false, false, f32_f64},
+	{T(F64), T(F32), 0, false, false, f64_f32},
 	{T(F32), T(F16), 0, true, false, f32_f16},
 	{T(F32), T(BF16), 0, false, false, f32_bf16},
 	{T(F16), T(F32), PTX_MOD_RN, false, false, f16_f32},
@@ -244,6 +242,15 @@ static uint64_t cvt_extend(uint64_t v, unsigned bits, bool is_signed)
 	return is_signed ? (uint64_t)((int64_t)v >> (64 - bits)) : v >> (64 - bits);
 }
 
+/* To or from f64 a NaN keeps its sign and the upper bits of its payload, quieted. */
+static uint64_t cvt_nan(const struct num_format *d, const struct num_format *s, struct num n)
+{
+	uint64_t payload = n.sig << (52 - s->man_bits) | FP_QUIET64;
+	uint64_t top = ((1ull << d->exp_bits) - 1) << d->man_bits;
+
+	return (uint64_t)n.neg << (d->exp_bits + d->man_bits) | top | payload >> (52 - d->man_bits);
+}
+
 /* One value, from the bits of the source type to those of the destination type. */
 static uint64_t cvt_value(const struct cvt_any *c, uint64_t u)
 {
@@ -252,8 +259,9 @@ static uint64_t cvt_value(const struct cvt_any *c, uint64_t u)
 
 	u = cvt_extend(u, s->bits, s->is_signed);
 	if (s->format) {
-		if (c->ftz && s->type == PTX_TYPE_F32)
-			u = fp_flush32((uint32_t)u);
+		/* An f16 result sees subnormals all the same (H100; it differs for .rm and .rp). */
+		if (c->ftz && s->type == PTX_TYPE_F32 && d->type != PTX_TYPE_F16)
+			u = fp_out32(fp_f32((uint32_t)u), true, false);
 		n = num_unpack(s->format, s->type == PTX_TYPE_TF32 ? u >> 13 : u);
 	} else {
 		n = num_from_int(u, s->is_signed);
@@ -263,6 +271,8 @@ static uint64_t cvt_value(const struct cvt_any *c, uint64_t u)
 			return s->bits == 64 || d->bits == 64 ? 1ull << (d->bits - 1) : 0;
 		return num_to_int(n, d->bits, d->is_signed, c->round);
 	}
+	if (n.kind == NUM_NAN && !c->sat && (s->bits == 64 || d->bits == 64))
+		return cvt_nan(d->format, s->format, n);
 	if (c->is_integral)
 		n = num_integral(n, c->round);
 	if (c->sat)
@@ -271,7 +281,7 @@ static uint64_t cvt_value(const struct cvt_any *c, uint64_t u)
 		n = num_relu(n);
 	u = num_pack(d->format, n, c->round, c->satfinite);
 	if (d->type == PTX_TYPE_TF32)
-		u = n.kind == NUM_NAN ? FP_NAN32 : u << 13;
+		u <<= 13;
 	if (c->ftz && d->type == PTX_TYPE_F32)
 		u = fp_flush32((uint32_t)u);
 	return u;

@@ -56,12 +56,14 @@ F32_OP(neg, 1, fp_f32(fp_b32(x) ^ 0x80000000u))
 
 /* ---- f64, to nearest ---------------------------------------------------------------- */
 
-#define F64_OP(name, na, expr)                                                                     \
+/* The last arguments: the operands in the order in which their NaNs count, the strongest last. */
+#define F64_OP(name, na, expr, ...)                                                                \
 	static inline uint64_t name##_f64_lane(uint64_t a, uint64_t b, uint64_t c)                 \
 	{                                                                                          \
 		double x = fp_f64(a), y = fp_f64(b), z = fp_f64(c);                                \
                                                                                                    \
-		return fp_out64(expr, x, y, z);                                                    \
+		(void)y, (void)z;                                                                  \
+		return fp_out64(expr, __VA_ARGS__);                                                \
 	}                                                                                          \
 	static enum cpu_step name##_f64(struct cpu_warp *w, const struct cpu_inst *in,             \
 					uint32_t mask)                                             \
@@ -75,21 +77,26 @@ F32_OP(neg, 1, fp_f32(fp_b32(x) ^ 0x80000000u))
 		return CPU_OK;                                                                     \
 	}
 
-F64_OP(add, 2, x + y)
-F64_OP(sub, 2, x - y)
-F64_OP(mul, 2, (x) * (y))
-F64_OP(fma, 3, __builtin_fma(x, y, z))
-F64_OP(div, 2, x / y)
-F64_OP(sqrt, 1, __builtin_sqrt(x))
-F64_OP(rcp, 1, 1.0 / x)
+F64_OP(add, 2, x + y, x, x, y)
+F64_OP(sub, 2, x - y, x, x, y)
+F64_OP(mul, 2, (x) * (y), x, x, y)
+F64_OP(fma, 3, __builtin_fma(x, y, z), x, z, y)
+F64_OP(div, 2, x / y, y, y, x)
+F64_OP(sqrt, 1, __builtin_sqrt(x), x, x, x)
+F64_OP(rcp, 1, 1.0 / x, x, x, x)
 
-/* Only the sign bit changes: NaNs pass (CUDA Programming Guide, floating-point standard). */
+/* DADD does these on the hardware: a NaN keeps its sign. */
+static inline uint64_t sign_f64_lane(uint64_t u, uint64_t changed)
+{
+	return fp_f64(u) == fp_f64(u) ? changed : u | FP_QUIET64;
+}
+
 static enum cpu_step abs_f64(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	uint64_t *d = cpu_u64(w, in->dst[0]);
 	const uint64_t *a = cpu_u64(w, in->src[0]);
 
-	CPU_LANES(l, mask, d[l] = a[l] & 0x7fffffffffffffffull);
+	FP_LANES(l, mask, uint64_t, d, sign_f64_lane(a[l], a[l] & 0x7fffffffffffffffull));
 	return CPU_OK;
 }
 
@@ -98,7 +105,7 @@ static enum cpu_step neg_f64(struct cpu_warp *w, const struct cpu_inst *in, uint
 	uint64_t *d = cpu_u64(w, in->dst[0]);
 	const uint64_t *a = cpu_u64(w, in->src[0]);
 
-	CPU_LANES(l, mask, d[l] = a[l] ^ 0x8000000000000000ull);
+	FP_LANES(l, mask, uint64_t, d, sign_f64_lane(a[l], a[l] ^ 0x8000000000000000ull));
 	return CPU_OK;
 }
 
@@ -133,6 +140,8 @@ static enum cpu_step directed_f32(struct cpu_warp *w, const struct cpu_inst *in,
 static enum cpu_step directed_f64(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	unsigned nsrc = in->sub == FP_FMA ? 3 : in->sub >= FP_SQRT ? 1 : 2;
+	/* Whose NaN counts most, as above. */
+	unsigned first = in->sub == FP_DIV ? 0 : 1, second = nsrc == 3 ? 2 : 1 - first;
 	uint64_t *d = cpu_u64(w, in->dst[0]);
 	double x[3][CPU_WARP], r[CPU_WARP];
 
@@ -144,7 +153,7 @@ static enum cpu_step directed_f64(struct cpu_warp *w, const struct cpu_inst *in,
 	}
 	fp_directed64((enum fp_arith)in->sub, (int)(in->imm >> 32), x[0], x[1], x[2], r);
 	CPU_EACH_LANE(l, mask)
-	d[l] = fp_out64(r[l], x[0][l], x[1][l], x[2][l]);
+	d[l] = fp_out64(r[l], x[0][l], x[second][l], x[first][l]);
 	return CPU_OK;
 }
 

@@ -97,7 +97,7 @@ static inline double fp_sincos(float x, uint64_t quarter)
 	s = s * z - 1.0 / 5040.0;
 	s = s * z + 1.0 / 120.0;
 	s = s * z - 1.0 / 6.0;
-	s = y + y * z * s;
+	s = y * (1.0 + z * s); /* keeps the sign of zero */
 	c = c * z + 1.0 / 479001600.0;
 	c = c * z - 1.0 / 3628800.0;
 	c = c * z + 1.0 / 40320.0;

@@ -2,11 +2,11 @@
  * op_half.c - f16, bf16, f16x2, bf16x2: arithmetic, min, max, set, setp; mixed precision to f32.
  *
  * All 32 (packed: 64) elements become floats, one vector loop computes, the results are rounded
- * once more and the lanes of the mask are written. Two roundings give what one would: sums,
- * differences and f16 products are exact or have more than twice the bits (Figueroa); a product of
- * bf16 that may underflow, and fma, are rounded to odd first.
- * .oob: an operand whose bits are 0x7fff... see half_is_oob. ex2 and tanh are within the bounds of
- * PTX ISA 9.7.4. Costs about 30 ns a warp.
+ * once more and the lanes of the mask are written. Two roundings give what one would: a product's
+ * 16 or 22 bits fit a float (unless they end below 2^-149, then it rounds to 0 or 2^-133 both ways),
+ * sums and differences have more than twice the bits (Figueroa); fma is rounded to odd first.
+ * .oob: where an operand of the product is the marker that copies fill in out of bounds, the result
+ * is zero. ex2 and tanh are within the bounds of PTX ISA 9.7.4. Costs about 30 ns a warp.
  */
 #include "cpu/op_fp_math.h"
 
@@ -57,7 +57,6 @@ static inline float fma_half(float a, float b, float c)
 HALF_FN(half_add, a[i] + b[i])
 HALF_FN(half_sub, a[i] - b[i])
 HALF_FN(half_mul, a[i] * b[i])
-HALF_FN(half_mul_bf16, fp_narrow_odd((double)a[i] * (double)b[i]))
 HALF_FN(half_fma, fma_half(a[i], b[i], c[i]))
 HALF_FN(half_fma_bf16, fp_narrow_odd(fp_fma_odd(a[i], b[i], c[i])))
 HALF_FN(half_abs, fp_f32(fp_b32(a[i]) & 0x7fffffffu))
@@ -139,6 +138,19 @@ static void half_store(struct cpu_warp *w, uint32_t slot, const struct half_op *
 	}
 }
 
+/* PTX ISA names no value, and this one was never seen on hardware. An H100 treats 0x7e00 and 0xfd01
+ * like any NaN. */
+#define HALF_OOB_NAN 0x7ff7u
+
+static void half_zero_oob(struct cpu_warp *w, const struct cpu_inst *in, unsigned n, float *r)
+{
+	const uint16_t *a = cpu_u16(w, in->src[0]), *b = cpu_u16(w, in->src[1]);
+
+	for (unsigned i = 0; i < n; i++)
+		if (a[i] == HALF_OOB_NAN || b[i] == HALF_OOB_NAN)
+			r[i] = 0.0f;
+}
+
 static enum cpu_step half_exec(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	const struct half_op *h = (const struct half_op *)in->aux;
@@ -147,6 +159,8 @@ static enum cpu_step half_exec(struct cpu_warp *w, const struct cpu_inst *in, ui
 	for (unsigned k = 0; k < h->nsrc; k++)
 		half_load(w, in->src[k], h, x[k]);
 	h->fn(h, x[0], x[1], x[2], r);
+	if (h->is_oob)
+		half_zero_oob(w, in, h->n, r);
 	half_store(w, in->dst[0], h, r, mask);
 	return CPU_OK;
 }
@@ -352,7 +366,7 @@ static const struct half_row {
 	half_fn *f16, *bf16;
 } half_rows[] = {
 	{PTX_OP_ADD, 2, half_add, half_add},	   {PTX_OP_SUB, 2, half_sub, half_sub},
-	{PTX_OP_MUL, 2, half_mul, half_mul_bf16},  {PTX_OP_FMA, 3, half_fma, half_fma_bf16},
+	{PTX_OP_MUL, 2, half_mul, half_mul},	   {PTX_OP_FMA, 3, half_fma, half_fma_bf16},
 	{PTX_OP_ABS, 1, half_abs, half_abs},	   {PTX_OP_NEG, 1, half_neg, half_neg},
 	{PTX_OP_MIN, 2, half_minmax, half_minmax}, {PTX_OP_MAX, 2, half_minmax, half_minmax},
 	{PTX_OP_EX2, 1, half_ex2, half_ex2},	   {PTX_OP_TANH, 1, half_tanh, half_tanh},
@@ -440,8 +454,7 @@ enum cpu_bound CPU_BINDER(half)(struct cpu_dec *d, const struct ptx_stmt *s, str
 			continue;
 		struct half_op *h = half_new(d, f, t);
 
-		if (h->is_oob ||
-		    !FP_ONLY(f, PTX_MOD_RN, PTX_MOD_FTZ, PTX_MOD_SAT, PTX_MOD_RELU,
+		if (!FP_ONLY(f, PTX_MOD_OOB, PTX_MOD_RN, PTX_MOD_FTZ, PTX_MOD_SAT, PTX_MOD_RELU,
 			     PTX_MOD_NAN_PROP, PTX_MOD_XORSIGN, PTX_MOD_ABS, PTX_MOD_APPROX))
 			return cpu_dec_unsupported(d, in, "modifier of half precision");
 		h->nsrc = half_rows[i].nsrc;

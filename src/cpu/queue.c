@@ -146,7 +146,8 @@ void cpu_sched_wake(struct cpu_warp *w)
 {
 	struct cpu_warp_priv *x = cpu_wp(w);
 
-	if (x->ready && !x->actor.list && w->worker->warp != w)
+	/* A split that only waits for others to join it needs a turn to see that nobody comes. */
+	if ((x->ready || x->joining) && !x->actor.list && w->worker->warp != w)
 		cpu_sched_push(w->worker, &x->actor);
 }
 
@@ -229,9 +230,8 @@ static void turn(struct cpu_worker *k, struct cpu_actor *a)
 		break;
 	}
 	case CPU_ACTOR_ASYNC: {
-		struct cpu_block *b = (struct cpu_block *)(void *)((char *)a -
-								   offsetof(struct cpu_block,
-									    async));
+		struct cpu_block *b =
+			(struct cpu_block *)(void *)((char *)a - offsetof(struct cpu_block, async));
 		cpu_sched_note(kp(k), b->cta.linear << 16 | 0xa55);
 		if (cpu_async_step(k, &b->cta) && cpu_async_pending(&b->cta))
 			cpu_sched_push(k, a);

@@ -43,7 +43,7 @@ struct cpu_worker_priv {
 	BASE_VEC(struct cpu_warp *) heap; /* warps that sleep, the earliest first */
 	uint64_t hash;			  /* FNV-1a over the decisions */
 	uint64_t decisions;
-	uint64_t issued; /* instructions that have not advanced the clock yet */
+	uint64_t issued;  /* instructions that have not advanced the clock yet */
 	uint32_t nblocks; /* resident on this worker */
 };
 
@@ -223,7 +223,8 @@ struct cpu_op {
 	uint32_t npending; /* dependencies that have not ended (or triggered) */
 	uint64_t id;
 	BASE_VEC(struct cpu_op *) after; /* wait for this one */
-	BASE_VEC(struct cpu_op *) before; /* what a programmatic launch came early for; references */
+	BASE_VEC(struct cpu_op *)
+	before; /* what a programmatic launch came early for; references */
 	struct cpu_grid *grid;
 	uint64_t done[3];      /* transfers: byte or element, row, slice */
 	_Atomic uint64_t time; /* of its end */
@@ -253,7 +254,7 @@ struct cpu_engine {
 	BASE_VEC(struct cpu_op *) polls; /* wait for a value in memory */
 	uint64_t nhost;			 /* host functions that run */
 	uint64_t npolled;
-	uint64_t nops;			 /* not ended */
+	uint64_t nops; /* not ended */
 	uint64_t ids;
 	pthread_mutex_t fault_lock;
 	_Atomic bool has_fault; /* a new one, not acted upon yet */

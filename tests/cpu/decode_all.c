@@ -5,8 +5,8 @@
  *
  * Every kernel of every file is made ready. Counts instructions, and by spelling those that the device
  * does not execute (-u prints the table). Checks what must hold for any code: branch targets and
- * joins lie inside, every instruction has a handler, slots lie inside the frame, constants inside
- * the function's. Exit status 1 when a file can't be loaded or a check fails; an instruction that is
+ * joins lie inside, every instruction has a handler, slots lie inside the frame, registers that live
+ * at the same time have different ones. Exit status 1 when a file can't be loaded or a check fails; an instruction that is
  * not executed is no failure.
  */
 #include <inttypes.h>
@@ -92,6 +92,105 @@ static void check_func(struct cpu_func *f)
 	}
 }
 
+/* ---- no two registers that live at the same time share a slot --------------------- */
+
+struct lives {
+	const struct load_func *lf;
+	uint8_t *live; /* by register */
+	uint32_t *list, n, *at;
+	bool is_guarded;
+	const struct ptx_stmt *s;
+};
+
+static void add_live(struct lives *lv, uint32_t reg)
+{
+	if (!lv->live[reg]) {
+		lv->live[reg] = 1;
+		lv->at[reg] = lv->n;
+		lv->list[lv->n++] = reg;
+	}
+}
+
+static void drop_live(struct lives *lv, uint32_t reg)
+{
+	if (lv->live[reg]) {
+		uint32_t last = lv->list[--lv->n];
+		lv->live[reg] = 0;
+		lv->list[lv->at[reg]] = last;
+		lv->at[last] = lv->at[reg];
+	}
+}
+
+/* Does `reg` share its slot with a live register? */
+static void check_alone(const struct lives *lv, uint32_t reg)
+{
+	const struct cpu_slots *sl = lv->lf->slots;
+
+	for (uint32_t i = 0; i < lv->n; i++) {
+		uint32_t r = lv->list[i];
+		if (r != reg && sl->cls[r] == sl->cls[reg] && sl->slot[r] == sl->slot[reg] &&
+		    sl->slot[r] != CPU_NOSLOT) {
+			nbad++;
+			fprintf(stderr, "%s: %s: registers %u and %u share a slot at line %u\n",
+				lv->lf->f.part->file, lv->lf->f.name, r, reg, lv->s->line);
+		}
+	}
+}
+
+static void visit_write(uint32_t reg, bool is_write, void *arg)
+{
+	struct lives *lv = arg;
+
+	if (!is_write)
+		return;
+	check_alone(lv, reg);
+	if (!lv->is_guarded)
+		drop_live(lv, reg);
+}
+
+static void visit_read(uint32_t reg, bool is_write, void *arg)
+{
+	if (!is_write)
+		add_live(arg, reg);
+}
+
+static void check_written_against_read(uint32_t reg, bool is_write, void *arg)
+{
+	if (is_write)
+		check_alone(arg, reg);
+}
+
+static void check_lives(const struct load_func *lf)
+{
+	struct base_arena arena = {0};
+	struct flow *fl = flow_build(&arena, lf->part->m, lf->f.ptx);
+	uint32_t nregs = lf->f.ptx->nregs + 1u;
+	struct lives lv = {.lf = lf, .live = BASE_NEWN(&arena, uint8_t, nregs)};
+
+	lv.list = BASE_NEWN(&arena, uint32_t, nregs);
+	lv.at = BASE_NEWN(&arena, uint32_t, nregs);
+	for (uint32_t b = 0; b < fl->nblocks; b++) {
+		const uint64_t *out = flow_live_out(fl, b);
+		for (uint32_t r = 0; r < nregs - 1; r++)
+			if (out[r >> 6] >> (r & 63) & 1)
+				add_live(&lv, r);
+		for (const struct ptx_stmt *s = fl->blocks[b].last; s; s = s->prev) {
+			lv.s = s;
+			if (s->kind == PTX_STMT_INST) {
+				lv.is_guarded = s->pred != PTX_NO_REG;
+				ptx_each_reg(s, visit_write, &lv);
+				ptx_each_reg(s, visit_read, &lv);
+				ptx_each_reg(s, check_written_against_read, &lv);
+			}
+			if (s == fl->blocks[b].first)
+				break;
+		}
+		while (lv.n)
+			drop_live(&lv, lv.list[0]);
+	}
+	base_arena_free(&arena);
+}
+
 static void check_module(struct cpu_module *mod)
 {
 	for (size_t i = 0; i < mod->kernels.n; i++) {
@@ -108,8 +207,10 @@ static void check_module(struct cpu_module *mod)
 	for (size_t i = 0; i < mod->funcs.n; i++) {
 		struct load_func *lf = mod->funcs.v[i];
 		nfuncs++;
-		if (lf->is_ready)
+		if (lf->is_ready) {
 			check_func(&lf->f);
+			check_lives(lf);
+		}
 	}
 }
 

@@ -58,7 +58,7 @@ static size_t read_operand(const char *p, struct form_operand *o)
 	return o->type ? m : 0;
 }
 
-static bool add_form(struct form_list *l, const char *text, char kind, unsigned tolerance,
+static bool add_form(struct form_list *l, const char *text, char kind, uint64_t tolerance,
 		     unsigned line, const char *path)
 {
 	struct form f = {.kind = kind, .tolerance = tolerance, .line = line};
@@ -87,7 +87,7 @@ static bool add_form(struct form_list *l, const char *text, char kind, unsigned 
 	return true;
 }
 
-static bool expand(struct form_list *l, const char *text, char kind, unsigned tolerance,
+static bool expand(struct form_list *l, const char *text, char kind, uint64_t tolerance,
 		   unsigned line, const char *path)
 {
 	char *s = base_strdup(&l->arena, text);
@@ -132,7 +132,7 @@ bool forms_read(struct form_list *l, const char *path)
 		if (!strchr("=~^", *p) || !*p)
 			continue;
 		char *body;
-		unsigned tolerance = (unsigned)strtoul(p + 1, &body, 10);
+		uint64_t tolerance = strtoull(p + 1, &body, 10);
 		body += strspn(body, " ");
 		ok = expand(l, body, *p, tolerance, line, path);
 	}
@@ -438,7 +438,7 @@ static int64_t ordered(uint64_t v, unsigned bits)
 	return v & sign ? -(int64_t)(v & (sign - 1)) : (int64_t)v;
 }
 
-static bool near(uint64_t want, uint64_t got, unsigned bits, unsigned exponent, unsigned tolerance)
+static bool near(uint64_t want, uint64_t got, unsigned bits, unsigned exponent, uint64_t tolerance)
 {
 	uint64_t inf = ((1ull << exponent) - 1) << (bits - 1 - exponent);
 	uint64_t body = (1ull << (bits - 1)) - 1;

@@ -38,7 +38,8 @@ struct form_operand {
 struct form {
 	char *text; /* the instruction with its operands as in the list */
 	char kind;  /* '=', '~', '^' */
-	unsigned tolerance, line;
+	uint64_t tolerance;
+	unsigned line;
 	struct form_operand operand[FORM_OPERANDS];
 	unsigned noperands, nresults;
 	uint64_t hash; /* of text */
