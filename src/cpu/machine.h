@@ -233,8 +233,8 @@ bool cpu_dec_is_unsupported(const struct cpu_inst *in);
 #define CPU_BINDER(name)     CPU_ISA_PASTE(cpu_bind_##name, CPU_ISA_SUFFIX)
 #endif
 #define CPU_OP_BINDERS(B)                                                                          \
-	B(int)	   /* op_int.c: integer arithmetic, extended precision, bit fields, dp */          \
-	B(bits)	   /* op_bits.c: bit fields, counts, dp4a, dp2a */                                 \
+	B(int)	   /* op_int.c: integer arithmetic */                                              \
+	B(bits)	   /* op_bits.c: bit fields, counts, dp4a, dp2a, szext, bmsk */                    \
 	B(carry)   /* op_carry.c: extended precision */                                            \
 	B(logic)   /* op_logic.c: logic, shifts, lop3, shf, prmt */                                \
 	B(move)	   /* op_move.c: mov, selp, slct, cvta, isspacep, mapa */                          \

@@ -379,7 +379,8 @@ static enum cpu_bound bind_mov(struct cpu_dec *d, const struct ptx_stmt *s, stru
 		return cpu_dec_unsupported(d, in, "no such form of this instruction");
 	if (t == PTX_TYPE_PRED) {
 		bound = alu_bind_same(d, s, in, mov_pred, t, 1);
-		in->imm = cpu_dec_is_not(&s->ops[1]) ? UINT32_MAX : 0;
+		if (bound == CPU_BOUND && cpu_dec_is_not(&s->ops[1]))
+			in->imm = UINT32_MAX;
 		return bound;
 	}
 	if (s->ops[0].kind == PTX_OPND_VEC || s->ops[1].kind == PTX_OPND_VEC)

@@ -388,7 +388,9 @@ static enum cpu_bound bind(struct cpu_dec *d, const struct ptx_stmt *s, struct c
 			      : n == 1	    ? video_scalar
 					    : video_simd,
 			      PTX_TYPE_B32, s->nops - 1u);
-	if (bound == CPU_BOUND && s->nops == 3)
+	if (bound != CPU_BOUND)
+		return bound;
+	if (s->nops == 3)
 		in->src[2] = in->src[1];
 	in->aux = v;
 	return bound;

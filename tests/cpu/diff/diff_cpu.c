@@ -3,6 +3,7 @@
  * gave.
  *
  *   diff_cpu LIST RESULTS.zst [-v]      compares; -v shows more differences of each instruction
+ *   diff_cpu LIST RESULTS.zst --split   executes each for half of a warp's lanes, then for the others
  *   diff_cpu --ptx LIST                 prints the kernels (for ptxas)
  *
  * The first FORM_RAW results of each instruction are compared one by one, exact instructions in
@@ -185,7 +186,7 @@ static bool run_batch(struct compare *c, size_t first, size_t n)
 int main(int argc, char **argv)
 {
 	struct cpu_options opt = {.seed = 1, .threads = 1, .devices = 1};
-	struct compare c = {.is_verbose = argc > 3};
+	struct compare c = {.is_verbose = argc > 3 && !strcmp(argv[3], "-v")};
 	size_t bytes = sizeof(uint64_t) * FORM_THREADS * FORM_OPERANDS;
 	bool ok = true;
 
@@ -200,6 +201,7 @@ int main(int argc, char **argv)
 	}
 	if (!read_results(&c, argv[2]))
 		return 2;
+	c.list.is_split = argc > 3 && !strcmp(argv[3], "--split");
 	c.m = cpu_machine_new(&opt);
 	c.in = cpu_mem_alloc(c.m, 0, bytes, CPU_MEM_DEVICE);
 	c.out = cpu_mem_alloc(c.m, 0, bytes, CPU_MEM_DEVICE);

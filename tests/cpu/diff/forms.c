@@ -184,24 +184,37 @@ static void emit_stores(const struct form *f, struct base_buf *out)
 	}
 }
 
-/* The instruction with registers for $x:type. */
-static void emit_body(const struct form *f, struct base_buf *out)
+/* The instructions with registers for $x:type, each under the guard. */
+static void emit_body(const struct form *f, const char *guard, struct base_buf *out)
 {
-	base_buf_puts(out, "\t");
+	bool is_block = !strncmp(f->text, "{ ", 2);
+
+	base_buf_printf(out, "\t%s", guard);
 	for (const char *p = f->text; *p; p++) {
 		struct form_operand o;
 		size_t n = *p == '$' ? read_operand(p, &o) : 0;
 		if (n) {
 			base_buf_printf(out, "%%_%s", o.letter);
 			p += n - 1;
-		} else {
-			base_buf_put(out, p, 1);
+			continue;
 		}
+		base_buf_put(out, p, 1);
+		if (*p == ';')
+			base_buf_printf(out, " %s", guard);
 	}
-	base_buf_puts(out, !strncmp(f->text, "{ ", 2) ? "\n" : ";\n");
+	base_buf_puts(out, is_block ? "\n" : ";\n");
 }
 
-static void emit_kernel(const struct form *f, size_t number, struct base_buf *out)
+/* Odd lanes and even ones by turns, in no regular pattern. */
+static void emit_split(const struct form *f, struct base_buf *out)
+{
+	base_buf_puts(out, "\t.reg .pred %half;\n\tmul.lo.u32 %t, %i, 0x9e3779b1;\n"
+			   "\tsetp.lt.s32 %half, %t, 0;\n");
+	emit_body(f, "@%half ", out);
+	emit_body(f, "@!%half ", out);
+}
+
+static void emit_kernel(const struct form *f, size_t number, bool is_split, struct base_buf *out)
 {
 	base_buf_printf(out, ".visible .entry form_%zu(.param .u64 in, .param .u64 out)\n{\n",
 			number);
@@ -215,7 +228,10 @@ static void emit_kernel(const struct form *f, size_t number, struct base_buf *ou
 			   "\tld.param.u64 %in, [in];\n\tadd.u64 %in, %in, %o;\n"
 			   "\tld.param.u64 %out, [out];\n\tadd.u64 %out, %out, %o;\n");
 	emit_loads(f, out);
-	emit_body(f, out);
+	if (is_split && strncmp(f->text, "{ ", 2))
+		emit_split(f, out);
+	else
+		emit_body(f, "", out);
 	emit_stores(f, out);
 	base_buf_puts(out, "\tret;\n}\n\n");
 }
@@ -224,7 +240,7 @@ void forms_emit(const struct form_list *l, size_t first, size_t n, struct base_b
 {
 	base_buf_puts(out, ".version 8.6\n.target sm_90\n.address_size 64\n\n");
 	for (size_t i = first; i < first + n && i < l->forms.n; i++)
-		emit_kernel(&l->forms.v[i], i, out);
+		emit_kernel(&l->forms.v[i], i, l->is_split, out);
 }
 
 unsigned forms_result_bytes(const struct form *f)
