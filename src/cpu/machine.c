@@ -144,6 +144,8 @@ void cpu_machine_forked(struct cpu_machine *m)
 	struct cpu_engine *e = m->engine;
 
 	init_sync(e);
+	cpu_space_forked(m);
+	cpu_load_forked();
 	e->is_working = e->has_background = false;
 	e->nhost = 0;
 }
