@@ -41,7 +41,8 @@ struct cpu_options {
 	unsigned devices; /* virtual devices, at least 1 */
 	unsigned sms;	  /* multiprocessors of each; 0: the default (CPU_SMS) */
 	enum cpu_model model;
-	uint64_t memory; /* bytes of each device; 0: the default (CPU_MEMORY) */
+	uint64_t memory;  /* bytes of each device; 0: the default (CPU_MEMORY) */
+	bool tells_stats; /* the caller is to print cpu_get_stats at the end */
 };
 
 #define CPU_SMS		  16u

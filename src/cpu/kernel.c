@@ -225,6 +225,11 @@ bool cpu_kernel_param(const struct cpu_kernel *k, uint32_t i, uint32_t *offset, 
 	return true;
 }
 
+void cpu_load_forked(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}
+
 uint32_t cpu_kernel_param_bytes(const struct cpu_kernel *k)
 {
 	return k->nparam_bytes;

@@ -147,6 +147,8 @@ void cpu_machine_forked(struct cpu_machine *m)
 
 	cpu_space_forked(m);
 	init_sync(e);
+	cpu_space_forked(m);
+	cpu_load_forked();
 	e->is_working = e->has_background = false;
 	e->nhost = e->nops = e->nbusy = e->nthreads = 0;
 	e->startable.n = e->polls.n = 0;

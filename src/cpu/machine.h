@@ -624,6 +624,9 @@ unsigned cpu_module_device(const struct cpu_module *mod);
 /* Decodes the kernel and all functions that it can call, once; thread-safe. The engine calls it
  * before the first block of a grid. False: host memory is exhausted or the kernel is too large. */
 bool cpu_kernel_ready(struct cpu_kernel *k);
+/* After fork, in the child: nobody decodes. (A function that was being decoded then stays without
+ * code and is decoded anew.) */
+void cpu_load_forked(void);
 
 /* decode.c: makes f->code; called by load.c once all symbols have addresses. */
 bool cpu_decode(struct cpu_func *f, struct base_arena *arena, struct base_sink *sink);

@@ -410,3 +410,9 @@ void rt_collider_synced(unsigned device)
 {
 	(void)device;
 }
+
+void cpu_get_stats(struct cpu_machine *m, struct cpu_stats *out)
+{
+	(void)m;
+	*out = (struct cpu_stats){.is_replayable = true};
+}
