@@ -18,8 +18,10 @@ static inline void failed(void)
 		exit(1);
 }
 
-/* Some answers are the CPU device's own: its limits are exact, and it refuses handles that are none,
- * where a GPU's runtime follows them (and may crash). The rest is the same on a GPU. */
+/*
+ * Some answers are the CPU device's own: its limits are exact, and it refuses handles that are
+ * none, where a GPU's runtime follows them (and may crash). The rest is the same on a GPU.
+ */
 static inline int is_cpu_device(void)
 {
 	struct cudaDeviceProp p;
