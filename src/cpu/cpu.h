@@ -173,7 +173,8 @@ void cpu_kernel_get_info(const struct cpu_kernel *k, struct cpu_kernel_info *out
 bool cpu_kernel_param(const struct cpu_kernel *k, uint32_t i, uint32_t *offset, uint32_t *bytes);
 /* Whole size of the parameter block. */
 uint32_t cpu_kernel_param_bytes(const struct cpu_kernel *k);
-/* Blocks that fit on one multiprocessor at the same time. */
+/* Blocks that fit on one multiprocessor at the same time; __launch_bounds__ are not asked, as in
+ * CUDA's occupancy calculator: a launch checks them itself. */
 uint32_t cpu_kernel_occupancy(const struct cpu_kernel *k, uint32_t threads, uint64_t shared_dyn);
 
 /* ---- work (engine.c) ---------------------------------------------------------- */
