@@ -415,7 +415,7 @@ bool oracle_write_is_strong_with(struct oracle *o, const struct oracle_write *w,
 				 const struct oracle_acc *acc, uint64_t address);
 void oracle_chain_see(struct oracle_chain *c, uint32_t pos, uint32_t actor, uint32_t epoch);
 bool oracle_chain_is_seen(const struct oracle_chain *c, uint32_t pos, uint32_t actor,
-			  const struct oracle_clock *clock);
+			  uint64_t known);
 /* Is each observer of `a` (closed) one of `b` too, at least as early? */
 bool oracle_chain_covers(const struct oracle_chain *b, uint32_t bpos, const struct oracle_chain *a,
 			 uint32_t apos);
@@ -425,6 +425,10 @@ void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_
 
 /* oracle_shadow.c */
 struct oracle_cell *oracle_cell_at(struct oracle *o, uint64_t address, bool is_made);
+/* Is the last write of these bytes the actor's own, weak and equal? Then it is position 0 of
+ * the chain (8.7: related in program order, and so morally strong with what reads it). */
+bool oracle_adopt(struct oracle *o, uint32_t actor, const struct oracle_acc *acc, uint64_t address,
+		  struct oracle_chain *chain);
 /* Checks and keeps one access, word by word. chain: of a strong write. */
 void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 			  const struct oracle_acc *acc, uint64_t address, uint64_t bytes,

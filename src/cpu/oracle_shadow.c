@@ -145,7 +145,7 @@ static void shrink(struct oracle *o, struct oracle_cell *c)
 	struct oracle_ext *e = c->ext;
 	const struct oracle_rec *r = e->list[ORACLE_WRITES].recs.v;
 
-	if (e->list[ORACLE_WRITES].recs.n != 1 || e->list[ORACLE_READS].recs.n ||
+	if (e->list[ORACLE_WRITES].recs.n != 1 || r->chain || e->list[ORACLE_READS].recs.n ||
 	    e->list[ORACLE_STRONG].recs.n || r->bytes != PLAIN_BYTES || r->mask ||
 	    site_at(o, r->site)->a.proxy != RACE_PROXY_GENERIC)
 		return;
@@ -165,6 +165,16 @@ static unsigned cross_of(const struct now *n, const struct oracle_site *x)
 	if (x->a.proxy == RACE_PROXY_TENSORMAP || n->acc->proxy == RACE_PROXY_TENSORMAP)
 		return 2;
 	return n->acc->flags & ORACLE_SHARED ? 1 : 0;
+}
+
+/* Observers read in the generic proxy: another one has to be fenced from them, too. */
+static enum oracle_root seen_root(const struct now *n)
+{
+	if (n->acc->proxy == RACE_PROXY_GENERIC)
+		return ORACLE_HB;
+	if (n->acc->proxy == RACE_PROXY_TENSORMAP)
+		return ORACLE_CROSS + 2;
+	return ORACLE_CROSS + (n->acc->flags & ORACLE_SHARED ? 1 : 0);
 }
 
 static enum order order_of(const struct now *n, uint32_t actor, uint32_t epoch,
@@ -268,7 +278,7 @@ static bool check_one(const struct now *n, const struct oracle_rec *r, uint32_t 
 		return true;
 	if (!is_conflict)
 		return false;
-	if (r->chain && oracle_chain_is_seen(r->chain, pos, n->actor, n->clock))
+	if (r->chain && oracle_chain_is_seen(r->chain, pos, n->actor, n->clock->root[seen_root(n)]))
 		return true;
 	if (judge(n, x, r, actor, order, &kind))
 		found(n, kind, r, actor);
@@ -625,6 +635,82 @@ static void add(const struct now *n, struct oracle_ext *e)
 		compact_strong(n, l);
 }
 
+/* The bytes of a word that are in [address, end). */
+static uint32_t mask_of(uint64_t word, uint64_t address, uint64_t end)
+{
+	uint32_t mask = PLAIN_BYTES;
+
+	if (word < address)
+		mask &= PLAIN_BYTES << (address - word);
+	if (end - word < 4)
+		mask &= (1u << (end - word)) - 1;
+	return mask;
+}
+
+/* The record of the actor's weak write of these bytes of a word, if its is the last write there. */
+static struct oracle_rec *own_weak(const struct now *n, struct oracle_ext *e)
+{
+	struct oracle_list *l = &e->list[ORACLE_WRITES];
+	uint32_t bit = 1u << (n->actor & 31);
+	struct oracle_rec *r, one;
+	size_t i = l->recs.n;
+
+	ORACLE_EACH(b, n->mask)
+	{
+		if (e->from[b])
+			return NULL;
+	}
+	while (i > 0 && !(l->recs.v[i - 1].bytes & n->mask))
+		i--;
+	if (!i)
+		return NULL;
+	r = &l->recs.v[i - 1];
+	/* Full words may have lost the offset; accesses are aligned. */
+	if (r->bytes != n->mask || (n->mask != PLAIN_BYTES && r->offset != offset_of(n)) ||
+	    r->chain || site_at(n->o, r->site)->a.bytes != n->acc->bytes ||
+	    site_at(n->o, r->site)->a.proxy != n->acc->proxy)
+		return NULL;
+	if (!r->mask)
+		return r->actor == n->actor ? r : NULL;
+	if (r->actor != (n->actor & ~31u) || !(r->mask & bit) || r->mask >> (n->actor & 31) != 1)
+		return NULL;
+	if (r->mask == bit)
+		return r;
+	one = *r;
+	one.mask = bit;
+	r->mask &= ~bit;
+	base_vec_push(&l->recs, one);
+	return &l->recs.v[l->recs.n - 1];
+}
+
+bool oracle_adopt(struct oracle *o, uint32_t actor, const struct oracle_acc *acc, uint64_t address,
+		  struct oracle_chain *chain)
+{
+	struct now n = {
+		.o = o, .actor = actor, .acc = acc, .address = address, .bytes = acc->bytes};
+
+	for (int is_sure = 0; is_sure < 2; is_sure++) {
+		for (uint64_t a = address & ~3ull; a < address + acc->bytes; a += 4) {
+			struct oracle_cell *c = oracle_cell_at(o, a, false);
+			struct oracle_rec *r;
+
+			n.word = a;
+			n.mask = mask_of(a, address, address + acc->bytes);
+			if (!c || (!c->ext && (!c->w_epoch || c->w_actor != actor)))
+				return false;
+			r = own_weak(&n, oracle_ext_of(o, c));
+			if (!r)
+				return false;
+			if (!is_sure)
+				continue;
+			r->pos = 0;
+			r->chain = chain;
+			chain->refs++;
+		}
+	}
+	return true;
+}
+
 /* ---- words -------------------------------------------------------------------------------------------- */
 
 /* fence.sc in program order: what communicates with this access is behind the fences before it. */
@@ -659,6 +745,22 @@ static bool has_fences(const struct oracle_ext *e)
 	return e->all_fences[0] || e->all_fences[1] || e->all_fences[2] || e->all_fences[3];
 }
 
+/* A weak read of the thread's own red is morally strong with it (8.7), and so has seen what the red
+ * read. */
+static void see_own(const struct now *n, const struct oracle_ext *e)
+{
+	struct oracle_write *w = e->from[__builtin_ctz(n->mask)];
+
+	if (n->word != (n->address & ~3ull) || n->is_range)
+		return;
+	if (n->acc->flags & ORACLE_SAW)
+		w = oracle_named(n->o, n->acc->saw, n->address, n->acc->bytes);
+	if (!w || w->actor != n->actor || !w->pos || w->proxy != n->acc->proxy)
+		return;
+	if ((n->acc->flags & ORACLE_SAW) || oracle_reads(n->o, n->address, n->acc->bytes) == w)
+		oracle_chain_see(w->chain, w->pos, n->actor, n->t->own);
+}
+
 static void word_full(struct now *n, struct oracle_cell *c)
 {
 	struct oracle_ext *e = oracle_ext_of(n->o, c);
@@ -670,6 +772,8 @@ static void word_full(struct now *n, struct oracle_cell *c)
 		check_list(n, &e->list[ORACLE_READS]);
 	if (!is_strong || !is_uniform_strong(n, e))
 		check_list(n, &e->list[ORACLE_STRONG]);
+	if (!is_strong && n->acc->kind == RACE_OP_READ)
+		see_own(n, e);
 	add(n, e);
 	if (n->o->opt.sc == ORACLE_SC_PROGRAM &&
 	    (has_fences(e) || n->t->clock->root[ORACLE_FENCES])) {
@@ -746,11 +850,7 @@ void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t ac
 	for (uint64_t a = address & ~3ull; a < end; a += 4) {
 		struct oracle_cell *c = oracle_cell_at(o, a, true);
 		n.word = a;
-		n.mask = PLAIN_BYTES;
-		if (a < address)
-			n.mask &= PLAIN_BYTES << (address - a);
-		if (end - a < 4)
-			n.mask &= (1u << (end - a)) - 1;
+		n.mask = mask_of(a, address, end);
 		/* A plain record has lost its offset: only accesses of the word alone. */
 		if (!is_plain || n.mask != PLAIN_BYTES || !word_plain(&n, c))
 			word_full(&n, c);

@@ -116,13 +116,12 @@ void oracle_chain_see(struct oracle_chain *c, uint32_t pos, uint32_t actor, uint
 	base_vec_push(&c->seen, s);
 }
 
-bool oracle_chain_is_seen(const struct oracle_chain *c, uint32_t pos, uint32_t actor,
-			  const struct oracle_clock *clock)
+bool oracle_chain_is_seen(const struct oracle_chain *c, uint32_t pos, uint32_t actor, uint64_t known)
 {
 	for (size_t i = 0; i < c->seen.n; i++) {
 		const struct oracle_seen *s = &c->seen.v[i];
-		if (s->pos >= pos && (s->actor == actor || oracle_tree_get(clock->root[ORACLE_HB],
-									   s->actor) >= s->epoch))
+		if (s->pos >= pos &&
+		    (s->actor == actor || oracle_tree_get(known, s->actor) >= s->epoch))
 			return true;
 	}
 	return false;
@@ -255,6 +254,10 @@ void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_
 		chain = w ? w->chain : chain_new(o);
 		pos = w ? w->pos + 1 : 0;
 		chain->refs++;
+		/* The thread's own weak write, read by its own RMW, begins the chain. */
+		if (!w && (acc->kind & RACE_OP_READ) && !(acc->flags & ORACLE_SAW) &&
+		    oracle_adopt(o, actor, acc, address, chain))
+			pos = 1;
 	}
 	oracle_shadow_access(o, t, actor, acc, address, acc->bytes, chain, pos);
 	if (w && is_read)

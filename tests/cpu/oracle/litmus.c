@@ -3,7 +3,7 @@
  *
  *	litmus [-n] FILE...		-n: only by the manual (naive.c)
  *
- * A file holds tests; text.c explains the lines of events. A test is one execution, in the order in
+ * A file holds tests; list_text.c explains the lines of events. A test is one execution, in the order in
  * which its accesses take effect:
  *
  *	test NAME

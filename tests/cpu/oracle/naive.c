@@ -163,8 +163,11 @@ static void add_party(const struct oracle_event *e)
 	} else if (e->type == ORACLE_FORK) {
 		issuer = party_of(e->actor);
 		p->is_pseudo = true;
-		if (issuer)
+		if (issuer) {
 			p->place = place_of(issuer, e->actor);
+			p->key = issuer->key;
+			p->is_started = issuer->is_started;
+		}
 	} else if (e->type == ORACLE_START) {
 		p->key = e->key;
 		p->is_started = true;
@@ -467,7 +470,7 @@ static bool is_thread_of(uint32_t actor, uint64_t key)
 	return p && p->is_started && p->key == key;
 }
 
-/* 8.9.4 API synchronization; device malloc and free. */
+/* 8.9.4 API synchronization; device malloc and free. A grid has ended when its copies have, too. */
 static void add_api_edges(const struct oracle_event *list, size_t n)
 {
 	for (uint32_t x = 0; x < nops; x++)
@@ -657,12 +660,10 @@ static bool is_preserved(uint32_t x, uint32_t y)
 		return true;
 	if (p == q && a->device == b->device && a->grid == b->grid && a->cta == b->cta)
 		return true;
-	if (!is_write(x) && is_write(y))
-		return true;
 	return is_fenced(x, y);
 }
 
-/* 8.9.5 Causality order. */
+/* 8.9.5 Causality order. R7 adds that what was read stays read, whatever proxy writes later. */
 static void make_causality_order(void)
 {
 	clear(&causes);
@@ -672,6 +673,10 @@ static void make_causality_order(void)
 			if (is_access(y) && (get(&po, x, y) || is_preserved(x, y)))
 				set(&preserved, x, y);
 	join(&causes, &preserved);
+	for (uint32_t x = 0; x < nops; x++)
+		for (uint32_t y = 0; is_access(x) && !is_write(x) && y < nops; y++)
+			if (is_write(y) && get(&base, x, y))
+				set(&causes, x, y);
 	for (uint32_t x = 0; x < nops; x++)
 		for (uint32_t z = 0; z < nops; z++) {
 			if (!get(&observes, x, z) || !is_read(z))
@@ -684,10 +689,11 @@ static void make_causality_order(void)
 /* 8.7.1 Conflict and data races. */
 static bool is_race(uint32_t x, uint32_t y)
 {
-	return !get(&causes, x, y) && !get(&causes, y, x) && !is_morally_strong(x, y);
+	return ops[x].actor != ops[y].actor && !get(&causes, x, y) && !get(&causes, y, x) && !is_morally_strong(x, y);
 }
 
-/* ld.nc is outside of the model (8.1): the grid must not write what it reads so. */
+/* ld.nc is outside of the model (8.1): the grid must not write what it reads so, in no order and not
+ * in the same thread. */
 static bool is_nc_conflict(uint32_t x, uint32_t y)
 {
 	return ((ops[x].e->flags | ops[y].e->flags) & ORACLE_NC) && ops[x].place.grid &&
@@ -703,9 +709,7 @@ static void find_races(struct naive_result *out)
 			bool is_nc = is_conflict && is_nc_conflict(x, y);
 			struct naive_pair *p = &out->pairs[out->npairs];
 
-			if (!is_conflict || ops[x].actor == ops[y].actor)
-				continue;
-			if ((!is_nc && !is_race(x, y)) ||
+			if (!is_conflict || (!is_nc && !is_race(x, y)) ||
 			    out->npairs == sizeof(out->pairs) / sizeof(out->pairs[0]))
 				continue;
 			*p = (struct naive_pair){ops[x].event, ops[y].event, ops[x].actor,

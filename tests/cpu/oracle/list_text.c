@@ -1,5 +1,5 @@
 /*
- * text.c - lists of events as text (list.h): one line for each event.
+* list_text.c - lists of events as text (list.h): one line for each event.
  *
  *	grid 1 device 0 blocks 8 threads 64 cluster 2	grid 1's threads, see below
  *	actors A=1.0.0 B=1.2.33			short names: grid.block.thread
