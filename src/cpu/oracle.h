@@ -29,15 +29,17 @@
  *  R6 fence.sc, ORACLE_SC_EXECUTION: a fence -> every later morally strong one. ORACLE_SC_PROGRAM:
  *     F1 -> F2 if morally strong and F1 -> A, B -> F2 (or A, B in program order with them) for some
  *     accesses A, B (actors may differ from F1's and F2's) where A communicates before B: they
- *     share a byte, A comes before B in event order, and one of them writes. (The closure of
- *     reads-from, coherence and from-reads, coherence being the order of events. An RMW, red
- *     included, writes. Weak accesses and those of other proxies count.)
+ *     share a byte, A comes before B in event order, and one of them writes, or a write of that
+ *     byte comes between. (The closure of reads-from, coherence and from-reads, coherence being the
+ *     order of events. An RMW, red included, writes. Weak accesses and those of other proxies
+ *     count.)
  *  R7 Proxies: X -> Y orders X before Y if both are generic; or both have the same other proxy and
  *     the same block (an operation's or pseudo-thread's block is its issuer's); or X only reads and
  *     Y writes (what was read stays read); or a proxy fence of a kind that fits stands along the
  *     path: X -> fence -> Y. Completions (ORACLE_JOIN_*, mbarrier, ends and starts of operations)
  *     count as proxy fences of all kinds for what the completed copy did.
- *  R8 X is ordered before Y: same actor; or X -> Y by R7; or X obs Z and (Z -> Y, or same actor).
+ *  R8 X is ordered before Y: same actor; or X -> Y by R7; or X obs Z and (Z -> Y, or same actor),
+ *     with a proxy fence between Z and Y if Y isn't generic.
  *  R9 Race: overlap, different actors, one writes, not ordered, not morally strong.
  *
  * Of the races of an access with earlier ones at least one is told (of each byte's class), never one

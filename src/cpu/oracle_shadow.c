@@ -735,8 +735,10 @@ static void communicate(const struct now *n, struct oracle_ext *e)
 			}
 		}
 		oracle_tree_join(p, &e->all_fences[b], n->t->clock->root[ORACLE_FENCES]);
+		/* Who reads this value comes behind all that the write came behind, reads of older
+		 * values included. */
 		if (is_write)
-			oracle_tree_join(p, &e->write_fences[b], n->t->clock->root[ORACLE_FENCES]);
+			oracle_tree_join(p, &e->write_fences[b], e->all_fences[b]);
 	}
 }
 

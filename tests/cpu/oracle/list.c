@@ -38,6 +38,21 @@ struct oracle_event *list_add(struct list *l, enum oracle_type type)
 	return e;
 }
 
+/* Will the arrival's lanes leave, too? */
+static bool will_leave(const struct list *l, size_t i)
+{
+	const struct oracle_event *a = &l->e[i];
+
+	for (size_t k = i + 1; k < l->n; k++) {
+		const struct oracle_event *b = &l->e[k];
+
+		if (b->type == ORACLE_LEAVE && b->key == a->key && b->key2 == a->key2 &&
+		    b->actor == a->actor)
+			return true;
+	}
+	return false;
+}
+
 void list_fix(struct list *l)
 {
 	for (size_t i = 0; i < l->n; i++) {
@@ -45,6 +60,9 @@ void list_fix(struct list *l)
 
 		if (e->type == ORACLE_GRID)
 			e->grid = &l->grids[e->other / LIST_GRID - 1];
+		if (e->type == ORACLE_ARRIVE)
+			e->flags = (uint8_t)((e->flags & ORACLE_BAR_RELEASE) |
+					     (will_leave(l, i) ? ORACLE_BAR_LEAVES : 0));
 		e->addresses = e->type == ORACLE_ACCESS && e->mask ? l->addresses[i] : NULL;
 		e->inst = e;
 	}

@@ -1,5 +1,5 @@
 /*
-* list_text.c - lists of events as text (list.h): one line for each event.
+ * list_text.c - lists of events as text (list.h): one line for each event.
  *
  *	grid 1 device 0 blocks 8 threads 64 cluster 2	grid 1's threads, see below
  *	actors A=1.0.0 B=1.2.33			short names: grid.block.thread
@@ -351,7 +351,7 @@ static bool parse_bar(struct list *l, char *actors, uint64_t key)
 				return false;
 			e->key = key;
 			e->key2 = generation;
-			e->flags = leaves ? 0 : ORACLE_BAR_RELEASE | ORACLE_BAR_LEAVES;
+			e->flags = leaves ? 0 : ORACLE_BAR_RELEASE;
 		}
 	}
 	return true;

@@ -482,6 +482,7 @@ static void add_api_edges(const struct oracle_event *list, size_t n)
 				(s == ORACLE_END && t == ORACLE_START &&
 				 depends_on(list, n, b->key, a->key)) ||
 				(s == ORACLE_END && t == ORACLE_HOST_WAIT && a->key == b->key) ||
+				(s == ORACLE_START && t == ORACLE_END && a->key == b->key) ||
 				(s == ORACLE_START && is_thread_of(ops[y].actor, a->key)) ||
 				(t == ORACLE_END && is_thread_of(ops[x].actor, b->key));
 

@@ -58,6 +58,7 @@ struct world {
 	struct copy copies[PSEUDOS];
 	uint32_t ncopies;
 	uint32_t phase, arrivals; /* of the one mbarrier, location m */
+	bool is_calm; /* strong flags of one size and wide scope, few weak accesses: fewer races */
 	bool is_stale, has_sc, has_async, has_mbarrier, has_barriers, has_nc, has_warps;
 	uint8_t wide; /* odds of wide scopes */
 	uint64_t shared; /* by location: shared memory */
@@ -92,10 +93,15 @@ static void draw_location(struct world *w, struct oracle_event *e, uint64_t *add
 	uint32_t location = roll(w, LOCATIONS), skew = is_lucky(w, 75) ? 0 : roll(w, 4);
 	static const uint8_t sizes[] = {4, 4, 4, 4, 8, 2, 1};
 	uint32_t size = sizes[roll(w, is_lucky(w, 75) ? 4 : 7)];
+	uint32_t order = w->is_calm ? 100 : 70;
 
-	if (e->strength != RACE_WEAK && is_lucky(w, 70))
+	if (w->is_calm) {
+		size = 4;
+		skew = 0;
+	}
+	if (e->strength != RACE_WEAK && is_lucky(w, order))
 		location = roll(w, 2);
-	if (e->strength == RACE_WEAK && is_lucky(w, 70))
+	if (e->strength == RACE_WEAK && is_lucky(w, order))
 		location = 2 + roll(w, LOCATIONS - 2);
 	e->bytes = size;
 	*address = LIST_MEMORY + location * LIST_SPACING + skew * size % 8;
@@ -105,7 +111,7 @@ static void draw_location(struct world *w, struct oracle_event *e, uint64_t *add
 
 static uint8_t draw_scope(struct world *w)
 {
-	if (is_lucky(w, w->wide))
+	if (w->is_calm || is_lucky(w, w->wide))
 		return is_lucky(w, 80) ? RACE_SCOPE_GPU : RACE_SCOPE_SYS;
 	return (uint8_t)(RACE_SCOPE_CTA + roll(w, 4));
 }
@@ -113,7 +119,9 @@ static uint8_t draw_scope(struct world *w)
 static void draw_access(struct world *w, struct oracle_event *e)
 {
 	e->kind = (uint8_t)(1 + roll(w, 3));
-	if (e->kind == RACE_OP_RMW || is_lucky(w, 60)) {
+	if (w->is_calm && is_lucky(w, 40))
+		e->kind = RACE_OP_READ;
+	if (e->kind == RACE_OP_RMW || is_lucky(w, w->is_calm ? 80 : 60)) {
 		static const uint8_t by_kind[4][4] = {
 			[RACE_OP_READ] = {RACE_RELAXED, RACE_ACQUIRE, RACE_ACQUIRE, RACE_RELAXED},
 			[RACE_OP_WRITE] = {RACE_RELAXED, RACE_RELEASE, RACE_RELEASE, RACE_RELAXED},
@@ -121,6 +129,8 @@ static void draw_access(struct world *w, struct oracle_event *e)
 
 		e->strength = by_kind[e->kind][roll(w, 4)];
 		e->scope = draw_scope(w);
+		if (w->is_calm && e->strength == RACE_RELAXED && e->kind != RACE_OP_WRITE)
+			e->strength = RACE_ACQUIRE;
 		if (e->strength == RACE_RELAXED && is_lucky(w, 10)) {
 			e->scope = RACE_SCOPE_SYS;
 			e->flags |= ORACLE_VOLATILE;
@@ -255,8 +265,7 @@ static void arrive(struct world *w, struct actor *a, uint32_t i)
 	e->actor = a->number;
 	e->key = (uint64_t)a->barrier;
 	e->key2 = b->generation;
-	e->flags = (uint8_t)((is_lucky(w, 90) ? ORACLE_BAR_RELEASE : 0) |
-			     (a->will_leave ? ORACLE_BAR_LEAVES : 0));
+	e->flags = is_lucky(w, 90) ? ORACLE_BAR_RELEASE : 0;
 	b->waiting &= ~(1u << i);
 	if (a->will_leave) {
 		a->state = ARRIVED;
@@ -539,10 +548,11 @@ static void draw_execution(struct list *l, uint64_t seed)
 	struct world w = {.l = l, .rng = seed};
 	uint32_t blocks = 1 + roll(&w, 4), ngrids = is_lucky(&w, 25) ? 2 : 1;
 	bool has_host = is_lucky(&w, 30), is_serial = is_lucky(&w, 50);
-	uint32_t wanted = 2 + roll(&w, ACTORS - 1), length = 6 + roll(&w, 40), first = 0;
+	uint32_t wanted = 2 + roll(&w, ACTORS - 1), length = 6 + roll(&w, 34), first = 0;
 	uint64_t key = 2;
 
 	list_init(l);
+	w.is_calm = is_lucky(&w, 60);
 	w.is_stale = is_lucky(&w, 10);
 	w.has_sc = !w.is_stale && is_lucky(&w, 40);
 	w.has_async = is_lucky(&w, 30);
