@@ -91,7 +91,17 @@ static void push(struct oracle *o, struct oracle_ext *e, const struct oracle_rec
 	base_vec_push(&l->recs, *r);
 }
 
-struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c)
+/* The offset that a plain record has lost: accesses are aligned. */
+static int8_t offset_in(const struct oracle *o, uint32_t site, uint64_t word)
+{
+	uint32_t bytes = site_at(o, site)->a.bytes;
+
+	if (bytes > 64 || !bytes || (bytes & (bytes - 1)))
+		return OFF_RANGE;
+	return (int8_t) - (int)(word & (bytes - 1));
+}
+
+struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64_t word)
 {
 	struct oracle_rec r = {.bytes = PLAIN_BYTES};
 
@@ -105,12 +115,14 @@ struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c)
 		r.actor = c->w_actor;
 		r.epoch = c->w_epoch;
 		r.site = c->w_site;
+		r.offset = offset_in(o, r.site, word);
 		push(o, c->ext, &r);
 	}
 	if (c->r_epoch) {
 		r.actor = c->r_actor;
 		r.epoch = c->r_epoch;
 		r.site = c->r_site;
+		r.offset = offset_in(o, r.site, word);
 		push(o, c->ext, &r);
 	}
 	c->w_epoch = c->r_epoch = 0;
@@ -252,6 +264,19 @@ static bool judge(const struct now *n, const struct oracle_site *x, const struct
 
 /* ---- one record against the access ------------------------------------------------------------------- */
 
+/* Is the access behind a read that observed this write? (R7 between that read and the access.) */
+static bool is_seen(const struct now *n, const struct oracle_chain *chain, uint32_t pos)
+{
+	const struct oracle_site generic = {.a = {.proxy = RACE_PROXY_GENERIC}};
+	const uint64_t *root = n->clock->root;
+	uint64_t hb = root[ORACLE_HB], cross = root[ORACLE_CROSS + cross_of(n, &generic)];
+
+	if (n->acc->proxy == RACE_PROXY_GENERIC)
+		return oracle_chain_is_seen(chain, pos, n->actor, hb, hb);
+	return oracle_chain_is_seen(chain, pos, n->actor, n->acc->kind & RACE_OP_WRITE ? hb : cross,
+				    cross);
+}
+
 /* Tells of a race with one lane's access. Returns: is it ordered before this one, and not told? */
 static bool check_one(const struct now *n, const struct oracle_rec *r, uint32_t actor, uint32_t pos)
 {
@@ -268,7 +293,7 @@ static bool check_one(const struct now *n, const struct oracle_rec *r, uint32_t 
 		return true;
 	if (!is_conflict)
 		return false;
-	if (r->chain && oracle_chain_is_seen(r->chain, pos, n->actor, n->clock))
+	if (r->chain && is_seen(n, r->chain, pos))
 		return true;
 	if (judge(n, x, r, actor, order, &kind))
 		found(n, kind, r, actor);
@@ -290,15 +315,18 @@ static uint32_t check_rec(const struct now *n, const struct oracle_rec *r)
 	return ordered;
 }
 
-/* May this access take the place of an ordered one? */
-static bool supersedes(const struct now *n, const struct oracle_site *x)
+/* May this access take the place of an ordered one? A read-only load stays for its grid's writes, but
+ * one of them does for the grid. */
+static bool supersedes(const struct now *n, const struct oracle_site *x, uint32_t actor)
 {
 	if (n->acc->strength != RACE_WEAK)
 		return false;
 	if (n->acc->kind & RACE_OP_WRITE)
 		return true;
-	return x->a.kind == RACE_OP_READ &&
-	       (!(x->a.flags & ORACLE_NC) || (n->acc->flags & ORACLE_NC));
+	if (x->a.kind != RACE_OP_READ)
+		return false;
+	return !(x->a.flags & ORACLE_NC) ||
+	       ((n->acc->flags & ORACLE_NC) && is_same_grid(n->o, actor, n->actor));
 }
 
 /* Takes the lanes and bytes out of a record that are superseded; false: nothing is left. */
@@ -359,7 +387,7 @@ static void check_list(const struct now *n, struct oracle_list *l)
 		const struct oracle_site *x = site_at(n->o, r->site);
 		if (r->bytes & n->mask) {
 			uint32_t ordered = check_rec(n, r);
-			if (ordered && supersedes(n, x) && !trim(n, r, ordered)) {
+			if (ordered && supersedes(n, x, r->actor) && !trim(n, r, ordered)) {
 				rec_drop(r);
 				continue;
 			}
@@ -661,7 +689,7 @@ static bool has_fences(const struct oracle_ext *e)
 
 static void word_full(struct now *n, struct oracle_cell *c)
 {
-	struct oracle_ext *e = oracle_ext_of(n->o, c);
+	struct oracle_ext *e = oracle_ext_of(n->o, c, n->word);
 	bool is_strong = n->acc->strength != RACE_WEAK;
 
 	check_list(n, &e->list[ORACLE_WRITES]);
@@ -706,7 +734,8 @@ static bool word_plain(const struct now *n, struct oracle_cell *c)
 	if (c->w_epoch && is_nc && is_nc_pair(n, w, c->w_actor))
 		return false;
 	if (n->acc->kind == RACE_OP_READ) {
-		if (c->r_epoch && (r->a.flags & ORACLE_NC) && !is_nc)
+		if (c->r_epoch && (r->a.flags & ORACLE_NC) &&
+		    (!is_nc || !is_same_grid(n->o, c->r_actor, n->actor)))
 			return false;
 		c->r_actor = n->actor;
 		c->r_epoch = n->t->own;
@@ -739,7 +768,8 @@ void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t ac
 			.is_range = bytes != acc->bytes || bytes > 64};
 	uint64_t end = address + bytes;
 	bool is_plain = acc->strength == RACE_WEAK && acc->proxy == RACE_PROXY_GENERIC &&
-			acc->kind != RACE_OP_RMW && !(acc->flags & ~(ORACLE_NC | ORACLE_SHARED | ORACLE_SAW));
+			acc->kind != RACE_OP_RMW &&
+			!(acc->flags & ~(ORACLE_NC | ORACLE_SHARED | ORACLE_SAW));
 
 	if (acc->strength != RACE_WEAK)
 		n.device = oracle_place(o, actor).device;
@@ -766,11 +796,11 @@ static void cell_forget(struct oracle *o, struct oracle_cell *c)
 }
 
 /* Some bytes of a word are new. */
-static void bytes_forget(struct oracle *o, struct oracle_cell *c, uint32_t mask)
+static void bytes_forget(struct oracle *o, struct oracle_cell *c, uint64_t word, uint32_t mask)
 {
 	if (!c->ext && !c->w_epoch && !c->r_epoch)
 		return;
-	struct oracle_ext *e = oracle_ext_of(o, c);
+	struct oracle_ext *e = oracle_ext_of(o, c, word);
 	for (unsigned k = 0; k < ORACLE_CLASSES; k++) {
 		size_t kept = 0;
 		for (size_t i = 0; i < e->list[k].recs.n; i++) {
@@ -823,7 +853,7 @@ void oracle_shadow_forget(struct oracle *o, uint64_t address, uint64_t bytes)
 		if (stop - a == 4)
 			cell_forget(o, c);
 		else
-			bytes_forget(o, c, ((1u << (stop - a)) - 1) << (a & 3));
+			bytes_forget(o, c, a & ~3ull, ((1u << (stop - a)) - 1) << (a & 3));
 	}
 }
 
