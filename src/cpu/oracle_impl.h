@@ -189,7 +189,9 @@ struct oracle_release {
 /* ---- writes ----------------------------------------------------------------------------------- */
 
 struct oracle_seen {
-	uint32_t actor, epoch, pos;
+	uint32_t actor, epoch;
+	uint32_t pos : 31;
+	uint32_t is_write : 1; /* by an RMW */
 };
 
 /* A strong write and the RMWs that follow it in observation order, by position. */
@@ -413,9 +415,12 @@ struct oracle_write *oracle_reads(struct oracle *o, uint64_t address, uint32_t b
 struct oracle_write *oracle_named(struct oracle *o, uint64_t id, uint64_t address, uint32_t bytes);
 bool oracle_write_is_strong_with(struct oracle *o, const struct oracle_write *w, uint32_t actor,
 				 const struct oracle_acc *acc, uint64_t address);
-void oracle_chain_see(struct oracle_chain *c, uint32_t pos, uint32_t actor, uint32_t epoch);
-bool oracle_chain_is_seen(const struct oracle_chain *c, uint32_t pos, uint32_t actor,
-			  uint64_t known);
+void oracle_chain_see(struct oracle_chain *c, uint32_t pos, uint32_t actor, uint32_t epoch,
+		      bool is_write);
+/* Is an access of the actor behind an observation? By the tree `read` if a read made it, else by
+ * `rmw`. */
+bool oracle_chain_is_seen(const struct oracle_chain *c, uint32_t pos, uint32_t actor, uint64_t read,
+			  uint64_t rmw);
 /* Is each observer of `a` (closed) one of `b` too, at least as early? */
 bool oracle_chain_covers(const struct oracle_chain *b, uint32_t bpos, const struct oracle_chain *a,
 			 uint32_t apos);
@@ -425,15 +430,11 @@ void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_
 
 /* oracle_shadow.c */
 struct oracle_cell *oracle_cell_at(struct oracle *o, uint64_t address, bool is_made);
-/* Is the last write of these bytes the actor's own, weak and equal? Then it is position 0 of
- * the chain (8.7: related in program order, and so morally strong with what reads it). */
-bool oracle_adopt(struct oracle *o, uint32_t actor, const struct oracle_acc *acc, uint64_t address,
-		  struct oracle_chain *chain);
 /* Checks and keeps one access, word by word. chain: of a strong write. */
 void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 			  const struct oracle_acc *acc, uint64_t address, uint64_t bytes,
 			  struct oracle_chain *chain, uint32_t pos);
-struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c);
+struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64_t word);
 void oracle_shadow_forget(struct oracle *o, uint64_t address, uint64_t bytes);
 void oracle_shadow_free(struct oracle *o);
 void oracle_sync_free(struct oracle *o);

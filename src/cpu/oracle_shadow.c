@@ -91,7 +91,17 @@ static void push(struct oracle *o, struct oracle_ext *e, const struct oracle_rec
 	base_vec_push(&l->recs, *r);
 }
 
-struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c)
+/* The offset that a plain record has lost: accesses are aligned. */
+static int8_t offset_in(const struct oracle *o, uint32_t site, uint64_t word)
+{
+	uint32_t bytes = site_at(o, site)->a.bytes;
+
+	if (bytes > 64 || !bytes || (bytes & (bytes - 1)))
+		return OFF_RANGE;
+	return (int8_t) - (int)(word & (bytes - 1));
+}
+
+struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64_t word)
 {
 	struct oracle_rec r = {.bytes = PLAIN_BYTES};
 
@@ -105,12 +115,14 @@ struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c)
 		r.actor = c->w_actor;
 		r.epoch = c->w_epoch;
 		r.site = c->w_site;
+		r.offset = offset_in(o, r.site, word);
 		push(o, c->ext, &r);
 	}
 	if (c->r_epoch) {
 		r.actor = c->r_actor;
 		r.epoch = c->r_epoch;
 		r.site = c->r_site;
+		r.offset = offset_in(o, r.site, word);
 		push(o, c->ext, &r);
 	}
 	c->w_epoch = c->r_epoch = 0;
@@ -145,7 +157,7 @@ static void shrink(struct oracle *o, struct oracle_cell *c)
 	struct oracle_ext *e = c->ext;
 	const struct oracle_rec *r = e->list[ORACLE_WRITES].recs.v;
 
-	if (e->list[ORACLE_WRITES].recs.n != 1 || r->chain || e->list[ORACLE_READS].recs.n ||
+	if (e->list[ORACLE_WRITES].recs.n != 1 || e->list[ORACLE_READS].recs.n ||
 	    e->list[ORACLE_STRONG].recs.n || r->bytes != PLAIN_BYTES || r->mask ||
 	    site_at(o, r->site)->a.proxy != RACE_PROXY_GENERIC)
 		return;
@@ -165,16 +177,6 @@ static unsigned cross_of(const struct now *n, const struct oracle_site *x)
 	if (x->a.proxy == RACE_PROXY_TENSORMAP || n->acc->proxy == RACE_PROXY_TENSORMAP)
 		return 2;
 	return n->acc->flags & ORACLE_SHARED ? 1 : 0;
-}
-
-/* Observers read in the generic proxy: another one has to be fenced from them, too. */
-static enum oracle_root seen_root(const struct now *n)
-{
-	if (n->acc->proxy == RACE_PROXY_GENERIC)
-		return ORACLE_HB;
-	if (n->acc->proxy == RACE_PROXY_TENSORMAP)
-		return ORACLE_CROSS + 2;
-	return ORACLE_CROSS + (n->acc->flags & ORACLE_SHARED ? 1 : 0);
 }
 
 static enum order order_of(const struct now *n, uint32_t actor, uint32_t epoch,
@@ -262,6 +264,19 @@ static bool judge(const struct now *n, const struct oracle_site *x, const struct
 
 /* ---- one record against the access ------------------------------------------------------------------- */
 
+/* Is the access behind a read that observed this write? (R7 between that read and the access.) */
+static bool is_seen(const struct now *n, const struct oracle_chain *chain, uint32_t pos)
+{
+	const struct oracle_site generic = {.a = {.proxy = RACE_PROXY_GENERIC}};
+	const uint64_t *root = n->clock->root;
+	uint64_t hb = root[ORACLE_HB], cross = root[ORACLE_CROSS + cross_of(n, &generic)];
+
+	if (n->acc->proxy == RACE_PROXY_GENERIC)
+		return oracle_chain_is_seen(chain, pos, n->actor, hb, hb);
+	return oracle_chain_is_seen(chain, pos, n->actor, n->acc->kind & RACE_OP_WRITE ? hb : cross,
+				    cross);
+}
+
 /* Tells of a race with one lane's access. Returns: is it ordered before this one, and not told? */
 static bool check_one(const struct now *n, const struct oracle_rec *r, uint32_t actor, uint32_t pos)
 {
@@ -278,7 +293,7 @@ static bool check_one(const struct now *n, const struct oracle_rec *r, uint32_t 
 		return true;
 	if (!is_conflict)
 		return false;
-	if (r->chain && oracle_chain_is_seen(r->chain, pos, n->actor, n->clock->root[seen_root(n)]))
+	if (r->chain && is_seen(n, r->chain, pos))
 		return true;
 	if (judge(n, x, r, actor, order, &kind))
 		found(n, kind, r, actor);
@@ -300,15 +315,18 @@ static uint32_t check_rec(const struct now *n, const struct oracle_rec *r)
 	return ordered;
 }
 
-/* May this access take the place of an ordered one? */
-static bool supersedes(const struct now *n, const struct oracle_site *x)
+/* May this access take the place of an ordered one? A read-only load stays for its grid's writes, but
+ * one of them does for the grid. */
+static bool supersedes(const struct now *n, const struct oracle_site *x, uint32_t actor)
 {
 	if (n->acc->strength != RACE_WEAK)
 		return false;
 	if (n->acc->kind & RACE_OP_WRITE)
 		return true;
-	return x->a.kind == RACE_OP_READ &&
-	       (!(x->a.flags & ORACLE_NC) || (n->acc->flags & ORACLE_NC));
+	if (x->a.kind != RACE_OP_READ)
+		return false;
+	return !(x->a.flags & ORACLE_NC) ||
+	       ((n->acc->flags & ORACLE_NC) && is_same_grid(n->o, actor, n->actor));
 }
 
 /* Takes the lanes and bytes out of a record that are superseded; false: nothing is left. */
@@ -369,7 +387,7 @@ static void check_list(const struct now *n, struct oracle_list *l)
 		const struct oracle_site *x = site_at(n->o, r->site);
 		if (r->bytes & n->mask) {
 			uint32_t ordered = check_rec(n, r);
-			if (ordered && supersedes(n, x) && !trim(n, r, ordered)) {
+			if (ordered && supersedes(n, x, r->actor) && !trim(n, r, ordered)) {
 				rec_drop(r);
 				continue;
 			}
@@ -635,82 +653,6 @@ static void add(const struct now *n, struct oracle_ext *e)
 		compact_strong(n, l);
 }
 
-/* The bytes of a word that are in [address, end). */
-static uint32_t mask_of(uint64_t word, uint64_t address, uint64_t end)
-{
-	uint32_t mask = PLAIN_BYTES;
-
-	if (word < address)
-		mask &= PLAIN_BYTES << (address - word);
-	if (end - word < 4)
-		mask &= (1u << (end - word)) - 1;
-	return mask;
-}
-
-/* The record of the actor's weak write of these bytes of a word, if its is the last write there. */
-static struct oracle_rec *own_weak(const struct now *n, struct oracle_ext *e)
-{
-	struct oracle_list *l = &e->list[ORACLE_WRITES];
-	uint32_t bit = 1u << (n->actor & 31);
-	struct oracle_rec *r, one;
-	size_t i = l->recs.n;
-
-	ORACLE_EACH(b, n->mask)
-	{
-		if (e->from[b])
-			return NULL;
-	}
-	while (i > 0 && !(l->recs.v[i - 1].bytes & n->mask))
-		i--;
-	if (!i)
-		return NULL;
-	r = &l->recs.v[i - 1];
-	/* Full words may have lost the offset; accesses are aligned. */
-	if (r->bytes != n->mask || (n->mask != PLAIN_BYTES && r->offset != offset_of(n)) ||
-	    r->chain || site_at(n->o, r->site)->a.bytes != n->acc->bytes ||
-	    site_at(n->o, r->site)->a.proxy != n->acc->proxy)
-		return NULL;
-	if (!r->mask)
-		return r->actor == n->actor ? r : NULL;
-	if (r->actor != (n->actor & ~31u) || !(r->mask & bit) || r->mask >> (n->actor & 31) != 1)
-		return NULL;
-	if (r->mask == bit)
-		return r;
-	one = *r;
-	one.mask = bit;
-	r->mask &= ~bit;
-	base_vec_push(&l->recs, one);
-	return &l->recs.v[l->recs.n - 1];
-}
-
-bool oracle_adopt(struct oracle *o, uint32_t actor, const struct oracle_acc *acc, uint64_t address,
-		  struct oracle_chain *chain)
-{
-	struct now n = {
-		.o = o, .actor = actor, .acc = acc, .address = address, .bytes = acc->bytes};
-
-	for (int is_sure = 0; is_sure < 2; is_sure++) {
-		for (uint64_t a = address & ~3ull; a < address + acc->bytes; a += 4) {
-			struct oracle_cell *c = oracle_cell_at(o, a, false);
-			struct oracle_rec *r;
-
-			n.word = a;
-			n.mask = mask_of(a, address, address + acc->bytes);
-			if (!c || (!c->ext && (!c->w_epoch || c->w_actor != actor)))
-				return false;
-			r = own_weak(&n, oracle_ext_of(o, c));
-			if (!r)
-				return false;
-			if (!is_sure)
-				continue;
-			r->pos = 0;
-			r->chain = chain;
-			chain->refs++;
-		}
-	}
-	return true;
-}
-
 /* ---- words -------------------------------------------------------------------------------------------- */
 
 /* fence.sc in program order: what communicates with this access is behind the fences before it. */
@@ -747,25 +689,9 @@ static bool has_fences(const struct oracle_ext *e)
 	return e->all_fences[0] || e->all_fences[1] || e->all_fences[2] || e->all_fences[3];
 }
 
-/* A weak read of the thread's own red is morally strong with it (8.7), and so has seen what the red
- * read. */
-static void see_own(const struct now *n, const struct oracle_ext *e)
-{
-	struct oracle_write *w = e->from[__builtin_ctz(n->mask)];
-
-	if (n->word != (n->address & ~3ull) || n->is_range)
-		return;
-	if (n->acc->flags & ORACLE_SAW)
-		w = oracle_named(n->o, n->acc->saw, n->address, n->acc->bytes);
-	if (!w || w->actor != n->actor || !w->pos || w->proxy != n->acc->proxy)
-		return;
-	if ((n->acc->flags & ORACLE_SAW) || oracle_reads(n->o, n->address, n->acc->bytes) == w)
-		oracle_chain_see(w->chain, w->pos, n->actor, n->t->own);
-}
-
 static void word_full(struct now *n, struct oracle_cell *c)
 {
-	struct oracle_ext *e = oracle_ext_of(n->o, c);
+	struct oracle_ext *e = oracle_ext_of(n->o, c, n->word);
 	bool is_strong = n->acc->strength != RACE_WEAK;
 
 	check_list(n, &e->list[ORACLE_WRITES]);
@@ -774,8 +700,6 @@ static void word_full(struct now *n, struct oracle_cell *c)
 		check_list(n, &e->list[ORACLE_READS]);
 	if (!is_strong || !is_uniform_strong(n, e))
 		check_list(n, &e->list[ORACLE_STRONG]);
-	if (!is_strong && n->acc->kind == RACE_OP_READ)
-		see_own(n, e);
 	add(n, e);
 	if (n->o->opt.sc == ORACLE_SC_PROGRAM &&
 	    (has_fences(e) || n->t->clock->root[ORACLE_FENCES])) {
@@ -812,7 +736,8 @@ static bool word_plain(const struct now *n, struct oracle_cell *c)
 	if (c->w_epoch && is_nc && is_nc_pair(n, w, c->w_actor))
 		return false;
 	if (n->acc->kind == RACE_OP_READ) {
-		if (c->r_epoch && (r->a.flags & ORACLE_NC) && !is_nc)
+		if (c->r_epoch && (r->a.flags & ORACLE_NC) &&
+		    (!is_nc || !is_same_grid(n->o, c->r_actor, n->actor)))
 			return false;
 		c->r_actor = n->actor;
 		c->r_epoch = n->t->own;
@@ -845,14 +770,19 @@ void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t ac
 			.is_range = bytes != acc->bytes || bytes > 64};
 	uint64_t end = address + bytes;
 	bool is_plain = acc->strength == RACE_WEAK && acc->proxy == RACE_PROXY_GENERIC &&
-			acc->kind != RACE_OP_RMW && !(acc->flags & ~(ORACLE_NC | ORACLE_SHARED | ORACLE_SAW));
+			acc->kind != RACE_OP_RMW &&
+			!(acc->flags & ~(ORACLE_NC | ORACLE_SHARED | ORACLE_SAW));
 
 	if (acc->strength != RACE_WEAK)
 		n.device = oracle_place(o, actor).device;
 	for (uint64_t a = address & ~3ull; a < end; a += 4) {
 		struct oracle_cell *c = oracle_cell_at(o, a, true);
 		n.word = a;
-		n.mask = mask_of(a, address, end);
+		n.mask = PLAIN_BYTES;
+		if (a < address)
+			n.mask &= PLAIN_BYTES << (address - a);
+		if (end - a < 4)
+			n.mask &= (1u << (end - a)) - 1;
 		/* A plain record has lost its offset: only accesses of the word alone. */
 		if (!is_plain || n.mask != PLAIN_BYTES || !word_plain(&n, c))
 			word_full(&n, c);
@@ -868,11 +798,11 @@ static void cell_forget(struct oracle *o, struct oracle_cell *c)
 }
 
 /* Some bytes of a word are new. */
-static void bytes_forget(struct oracle *o, struct oracle_cell *c, uint32_t mask)
+static void bytes_forget(struct oracle *o, struct oracle_cell *c, uint64_t word, uint32_t mask)
 {
 	if (!c->ext && !c->w_epoch && !c->r_epoch)
 		return;
-	struct oracle_ext *e = oracle_ext_of(o, c);
+	struct oracle_ext *e = oracle_ext_of(o, c, word);
 	for (unsigned k = 0; k < ORACLE_CLASSES; k++) {
 		size_t kept = 0;
 		for (size_t i = 0; i < e->list[k].recs.n; i++) {
@@ -925,7 +855,7 @@ void oracle_shadow_forget(struct oracle *o, uint64_t address, uint64_t bytes)
 		if (stop - a == 4)
 			cell_forget(o, c);
 		else
-			bytes_forget(o, c, ((1u << (stop - a)) - 1) << (a & 3));
+			bytes_forget(o, c, a & ~3ull, ((1u << (stop - a)) - 1) << (a & 3));
 	}
 }
 

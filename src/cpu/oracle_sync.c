@@ -360,7 +360,6 @@ void oracle_join(struct oracle *o, uint32_t actor, uint32_t pseudo, enum oracle_
 	record(o, &e);
 	if (!t || !m)
 		return;
-	oracle_clock_join(&o->pool, &t->clock, m->thread.clock);
 	struct oracle_clock *c = oracle_clock_own(&o->pool, &t->clock);
 	oracle_tree_raise(&o->pool, &c->root[ORACLE_HB], pseudo, epoch);
 	for (unsigned k = ORACLE_CROSS; k < ORACLE_ROOTS; k++)

@@ -60,20 +60,23 @@ static const struct word accesses[] = {
 	{"ld", RACE_OP_READ}, {"st", RACE_OP_WRITE}, {"atom", RACE_OP_RMW}, {"red", RACE_OP_RMW}};
 /* A word, then numbers or actors. */
 static const struct word plain[] = {
-	{"syncwarp", ORACLE_WARP_SYNC}, {"arrive", ORACLE_ARRIVE},	  {"leave", ORACLE_LEAVE},
-	{"fork", ORACLE_FORK},		{"join", ORACLE_JOIN},		  {"joinread", ORACLE_JOIN},
-	{"host", ORACLE_HOST},		{"submit", ORACLE_SUBMIT},	  {"wait", ORACLE_HOST_WAIT},
-	{"fence", ORACLE_FENCE},	{"proxy", ORACLE_PROXY},	  {"mbarrive", ORACLE_MB_ARRIVE},
-	{"mbwait", ORACLE_MB_WAIT},	{"malloc", ORACLE_HEAP_ALLOC},	  {"free", ORACLE_HEAP_FREE},
-	{"depend", ORACLE_DEPEND},	{"start", ORACLE_START},	  {"end", ORACLE_END},
+	{"syncwarp", ORACLE_WARP_SYNC}, {"arrive", ORACLE_ARRIVE},
+	{"leave", ORACLE_LEAVE},	{"fork", ORACLE_FORK},
+	{"join", ORACLE_JOIN},		{"joinread", ORACLE_JOIN},
+	{"host", ORACLE_HOST},		{"submit", ORACLE_SUBMIT},
+	{"wait", ORACLE_HOST_WAIT},	{"fence", ORACLE_FENCE},
+	{"proxy", ORACLE_PROXY},	{"mbarrive", ORACLE_MB_ARRIVE},
+	{"mbwait", ORACLE_MB_WAIT},	{"malloc", ORACLE_HEAP_ALLOC},
+	{"free", ORACLE_HEAP_FREE},	{"depend", ORACLE_DEPEND},
+	{"start", ORACLE_START},	{"end", ORACLE_END},
 	{"forget", ORACLE_FORGET},	{"blockend", ORACLE_BLOCK_END},
 };
 
-#define COUNT(t)      (sizeof(t) / sizeof((t)[0]))
-#define FIND(t, s)    find(t, COUNT(t), s)
-#define NAME(t, v)    name(t, COUNT(t), v)
-#define MAX_WORDS     48
-#define IS_OP(a, b)   (!strcmp(a, b))
+#define COUNT(t)    (sizeof(t) / sizeof((t)[0]))
+#define FIND(t, s)  find(t, COUNT(t), s)
+#define NAME(t, v)  name(t, COUNT(t), v)
+#define MAX_WORDS   48
+#define IS_OP(a, b) (!strcmp(a, b))
 
 static struct {
 	char name[LIST_LABEL];
@@ -344,8 +347,7 @@ static bool parse_bar(struct list *l, char *actors, uint64_t key)
 
 		snprintf(copy, sizeof(copy), "%s", actors);
 		for (char *a = strtok_r(copy, ",", &save); a; a = strtok_r(NULL, ",", &save)) {
-			struct oracle_event *e =
-				list_add(l, leaves ? ORACLE_LEAVE : ORACLE_ARRIVE);
+			struct oracle_event *e = list_add(l, leaves ? ORACLE_LEAVE : ORACLE_ARRIVE);
 
 			if (!e || !parse_actor(l, a, e))
 				return false;
@@ -394,10 +396,9 @@ bool list_parse_line(struct list *l, char *line)
 	}
 	if (n == at)
 		return false;
-	if (IS_OP(w[at], "grid") ? !parse_grid(l, w + at, n - at)
-	    : IS_OP(w[at], "actors")
-		    ? !parse_actors(l, w + at, n - at)
-		    : !parse_event(l, w + at, n - at))
+	if (IS_OP(w[at], "grid")     ? !parse_grid(l, w + at, n - at)
+	    : IS_OP(w[at], "actors") ? !parse_actors(l, w + at, n - at)
+				     : !parse_event(l, w + at, n - at))
 		return false;
 	if (l->n > before)
 		memcpy(l->labels[l->n - 1], label, sizeof(label));
@@ -479,9 +480,9 @@ static void print_words(const struct list *l, const struct oracle_event *e, FILE
 	case ORACLE_JOIN:
 	case ORACLE_FORK:
 		fprintf(f, "%s ",
-			e->type == ORACLE_FORK		    ? "fork"
+			e->type == ORACLE_FORK	      ? "fork"
 			: e->join == ORACLE_JOIN_READ ? "joinread"
-							    : "join");
+						      : "join");
 		print_actor(l, e->other, f);
 		return;
 	case ORACLE_FENCE:

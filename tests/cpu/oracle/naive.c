@@ -357,7 +357,9 @@ static bool reads_from(uint32_t r, uint32_t w)
 	return true;
 }
 
-/* 8.9.2 Observation order. What is read and written on the way is an atomic operation: nothing else
+/* 8.9.2 Observation order. Of one thread's operations the weak ones are morally strong with the
+ * others, too, but are left out (R2): an own weak write at the begin of a chain, or an own weak read
+ * at its end, races with the other end anyway or is ordered with it by base causality. What is read and written on the way is an atomic operation: nothing else
  * is at once the target and the source of a pair. A red passes values on, but isn't a read (8.4):
  * who asks for the end of a chain asks is_read, too. */
 static void make_observation_order(void)
@@ -365,7 +367,8 @@ static void make_observation_order(void)
 	clear(&observes);
 	for (uint32_t w = 0; w < nops; w++)
 		for (uint32_t r = w + 1; is_write(w) && r < nops; r++)
-			if (reads_from(r, w) && is_morally_strong(w, r))
+			if (is_strong(w) && is_strong(r) && reads_from(r, w) &&
+			    is_morally_strong(w, r))
 				set(&observes, w, r);
 	close(&observes);
 }
@@ -649,7 +652,8 @@ static bool is_fenced(uint32_t x, uint32_t y)
 	return false;
 }
 
-/* 8.9.5 Proxy-preserved base causality order, with R7 where the manual is silent. */
+/* 8.9.5 Proxy-preserved base causality order, with R7 where the manual is silent: what was read
+ * stays read, whatever proxy writes later; fence.proxy.async. */
 static bool is_preserved(uint32_t x, uint32_t y)
 {
 	const struct race_place *a = &ops[x].place, *b = &ops[y].place;
@@ -661,10 +665,12 @@ static bool is_preserved(uint32_t x, uint32_t y)
 		return true;
 	if (p == q && a->device == b->device && a->grid == b->grid && a->cta == b->cta)
 		return true;
+	if (!is_write(x) && is_write(y))
+		return true;
 	return is_fenced(x, y);
 }
 
-/* 8.9.5 Causality order. R7 adds that what was read stays read, whatever proxy writes later. */
+/* 8.9.5 Causality order. */
 static void make_causality_order(void)
 {
 	clear(&causes);
@@ -674,10 +680,6 @@ static void make_causality_order(void)
 			if (is_access(y) && (get(&po, x, y) || is_preserved(x, y)))
 				set(&preserved, x, y);
 	join(&causes, &preserved);
-	for (uint32_t x = 0; x < nops; x++)
-		for (uint32_t y = 0; is_access(x) && !is_write(x) && y < nops; y++)
-			if (is_write(y) && get(&base, x, y))
-				set(&causes, x, y);
 	for (uint32_t x = 0; x < nops; x++)
 		for (uint32_t z = 0; z < nops; z++) {
 			if (!get(&observes, x, z) || !is_read(z))
@@ -690,7 +692,8 @@ static void make_causality_order(void)
 /* 8.7.1 Conflict and data races. */
 static bool is_race(uint32_t x, uint32_t y)
 {
-	return ops[x].actor != ops[y].actor && !get(&causes, x, y) && !get(&causes, y, x) && !is_morally_strong(x, y);
+	return ops[x].actor != ops[y].actor && !get(&causes, x, y) && !get(&causes, y, x) &&
+	       !is_morally_strong(x, y);
 }
 
 /* ld.nc is outside of the model (8.1): the grid must not write what it reads so, in no order and not

@@ -60,7 +60,7 @@ struct world {
 	uint32_t phase, arrivals; /* of the one mbarrier, location m */
 	bool is_calm; /* strong flags of one size and wide scope, few weak accesses: fewer races */
 	bool is_stale, has_sc, has_async, has_mbarrier, has_barriers, has_nc, has_warps;
-	uint8_t wide; /* odds of wide scopes */
+	uint8_t wide;	 /* odds of wide scopes */
 	uint64_t shared; /* by location: shared memory */
 };
 
@@ -230,8 +230,8 @@ static void act_warp_sync(struct world *w, const struct actor *a)
 	e->actor = a->number - a->number % 32;
 	e->mask = 1u << a->lane;
 	for (uint32_t k = 0; k < w->nactors; k++)
-		if (w->actors[k].state == READY &&
-		    w->actors[k].number / 32 == a->number / 32 && is_lucky(w, 80))
+		if (w->actors[k].state == READY && w->actors[k].number / 32 == a->number / 32 &&
+		    is_lucky(w, 80))
 			e->mask |= 1u << w->actors[k].lane;
 }
 
@@ -638,8 +638,9 @@ int main(int argc, char **argv)
 	}
 	printf("%u verdicts, %u with races (%u pairs), %u too long, %u wrong\n", counts.run,
 	       counts.racy, counts.races, counts.too_long, counts.failed);
-	is_mixed = n < 100 || (counts.racy > counts.run / 10 && counts.racy < counts.run * 95 / 100 &&
-			       counts.too_long < counts.run / 5);
+	is_mixed =
+		n < 100 || (counts.racy > counts.run / 10 && counts.racy < counts.run * 95 / 100 &&
+			    counts.too_long < counts.run / 5);
 	if (!is_mixed)
 		printf("the mix is off: too many or too few races\n");
 	return counts.failed || !is_mixed ? 1 : 0;
