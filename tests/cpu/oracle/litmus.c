@@ -3,8 +3,8 @@
  *
  *	litmus [-n] FILE...		-n: only by the manual (naive.c)
  *
- * A file holds tests; list_text.c explains the lines of events. A test is one execution, in the order in
- * which its accesses take effect:
+ * A file holds tests; list_text.c explains the lines of events. A test is one execution, in the
+ * order in which its accesses take effect:
  *
  *	test NAME
  *	...events; without a grid line: grid 1 of 8 blocks of 64 threads, clusters of 2, device 0,

@@ -357,11 +357,14 @@ static bool reads_from(uint32_t r, uint32_t w)
 	return true;
 }
 
-/* 8.9.2 Observation order. Of one thread's operations the weak ones are morally strong with the
- * others, too, but are left out (R2): an own weak write at the begin of a chain, or an own weak read
- * at its end, races with the other end anyway or is ordered with it by base causality. What is read and written on the way is an atomic operation: nothing else
- * is at once the target and the source of a pair. A red passes values on, but isn't a read (8.4):
- * who asks for the end of a chain asks is_read, too. */
+/*
+ * 8.9.2 Observation order. What is read and written on the way is an atomic operation: nothing else
+ * is at once the target and the source of a pair. A red passes values on, but isn't a read (8.4): who
+ * asks for the end of a chain asks is_read, too. Of one thread's operations the weak ones are morally
+ * strong with the others (8.7), but are left out (R2): an own weak write at the beginning of a chain,
+ * or an own weak read at its end, races with the other end or is ordered with it by base causality,
+ * and then so is what follows.
+ */
 static void make_observation_order(void)
 {
 	clear(&observes);
@@ -696,8 +699,8 @@ static bool is_race(uint32_t x, uint32_t y)
 	       !is_morally_strong(x, y);
 }
 
-/* ld.nc is outside of the model (8.1): the grid must not write what it reads so, in no order and not
- * in the same thread. */
+/* ld.nc is outside of the model (8.1): the grid must not write what it reads so, in no order, the
+ * same thread included. */
 static bool is_nc_conflict(uint32_t x, uint32_t y)
 {
 	return ((ops[x].e->flags | ops[y].e->flags) & ORACLE_NC) && ops[x].place.grid &&

@@ -5,8 +5,8 @@
  *
  * Each execution is drawn from its own seed (SEED and its number), so a failure is found again
  * alone: `compare 1 SEED NUMBER`. Actors take turns in random order; values are sequentially
- * consistent, but in a tenth of the executions reads may name an older write. Every execution is
- * judged with both orders of fence.sc, the stale ones only by execution order (naive.c says why).
+ * consistent, but in a tenth of the executions reads may name an older write (without fence.sc:
+ * naive.c says why). Every execution is judged with both orders of fence.sc.
  * Where the two verdicts differ the execution is made small and printed as a litmus test.
  *
  * The mix is meant to synchronise: few locations, mostly strong accesses to two of them. The counts
@@ -59,6 +59,7 @@ struct world {
 	uint32_t ncopies;
 	uint32_t phase, arrivals; /* of the one mbarrier, location m */
 	bool is_calm; /* strong flags of one size and wide scope, few weak accesses: fewer races */
+	bool is_bare; /* order by fence.sc alone: relaxed flags, half of the rest fences */
 	bool is_stale, has_sc, has_async, has_mbarrier, has_barriers, has_nc, has_warps;
 	uint8_t wide;	 /* odds of wide scopes */
 	uint64_t shared; /* by location: shared memory */
@@ -129,7 +130,9 @@ static void draw_access(struct world *w, struct oracle_event *e)
 
 		e->strength = by_kind[e->kind][roll(w, 4)];
 		e->scope = draw_scope(w);
-		if (w->is_calm && e->strength == RACE_RELAXED && e->kind != RACE_OP_WRITE)
+		if (w->is_bare)
+			e->strength = RACE_RELAXED;
+		else if (w->is_calm && e->strength == RACE_RELAXED && e->kind != RACE_OP_WRITE)
 			e->strength = RACE_ACQUIRE;
 		if (e->strength == RACE_RELAXED && is_lucky(w, 10)) {
 			e->scope = RACE_SCOPE_SYS;
@@ -206,7 +209,8 @@ static void act_fence(struct world *w, const struct actor *a)
 	if (!e)
 		return;
 	e->actor = a->number;
-	e->strength = w->has_sc && is_lucky(w, 60) ? RACE_SC : strengths[roll(w, 4)];
+	e->strength =
+		w->has_sc && is_lucky(w, w->is_bare ? 100 : 60) ? RACE_SC : strengths[roll(w, 4)];
 	e->scope = draw_scope(w);
 }
 
@@ -417,7 +421,7 @@ static void act(struct world *w, uint32_t i)
 	}
 	if (a->barrier >= 0 && dice >= 78)
 		dice = 0;
-	if (dice < 62) {
+	if (dice < (w->is_bare ? 50u : 62u)) {
 		act_access(w, a);
 	} else if (dice < 74) {
 		act_fence(w, a);
@@ -555,6 +559,7 @@ static void draw_execution(struct list *l, uint64_t seed)
 	w.is_calm = is_lucky(&w, 60);
 	w.is_stale = is_lucky(&w, 10);
 	w.has_sc = !w.is_stale && is_lucky(&w, 40);
+	w.is_bare = w.has_sc && is_lucky(&w, 50);
 	w.has_async = is_lucky(&w, 30);
 	w.has_mbarrier = is_lucky(&w, 30);
 	w.has_barriers = is_lucky(&w, 40);
