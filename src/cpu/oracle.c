@@ -158,6 +158,13 @@ struct oracle_misc *oracle_misc_of(struct oracle *o, uint32_t actor)
 	return g && !g->is_grid ? &g->misc[actor - g->first] : NULL;
 }
 
+bool oracle_is_pseudo(struct oracle *o, uint32_t actor)
+{
+	struct oracle_misc *m = oracle_misc_of(o, actor);
+
+	return m && m->kind == ORACLE_MISC_PSEUDO;
+}
+
 struct oracle_thread *oracle_thread_of(struct oracle *o, uint32_t actor)
 {
 	struct oracle_group *g = oracle_group_of(o, actor);
@@ -442,13 +449,12 @@ static void access_one(struct oracle *o, uint32_t actor, const struct oracle_acc
 		       uint64_t address, uint64_t bytes)
 {
 	struct oracle_thread *t = oracle_thread_of(o, actor);
-	struct oracle_misc *m = oracle_misc_of(o, actor);
 
 	if (!t || !bytes)
 		return;
 	o->stats.accesses++;
 	/* The reads of a copy can be waited for alone. */
-	if (m && m->kind == ORACLE_MISC_PSEUDO)
+	if (oracle_is_pseudo(o, actor))
 		t->own = acc->kind == RACE_OP_READ ? 1 : 2;
 	if (is_weak_plain(acc))
 		oracle_shadow_access(o, t, actor, acc, address, bytes, NULL, 0);

@@ -29,11 +29,11 @@
  *  R5 Barriers: every arrival that releases -> every leaving that acquires of its generation.
  *  R6 fence.sc, ORACLE_SC_EXECUTION: a fence -> every later morally strong one. ORACLE_SC_PROGRAM:
  *     F1 -> F2 if morally strong and F1 -> A, B -> F2 (or A, B in program order with them) for some
- *     accesses A, B (actors may differ from F1's and F2's) where A communicates before B: they
- *     share a byte, A comes before B in event order, and one of them writes, or a write of that
- *     byte comes between. (The closure of reads-from, coherence and from-reads, coherence being the
- *     order of events. An RMW, red included, writes. Weak accesses and those of other proxies
- *     count.)
+ *     accesses A, B (actors may differ from F1's and F2's) of a common byte where A communicates
+ *     before B: the closure, byte by byte, of reads-from, coherence and from-reads, coherence being
+ *     the order of events. So a write is behind all earlier accesses, a read behind the last write
+ *     and all before that. An RMW, red included, writes. Weak accesses and those of other proxies
+ *     count.
  *  R7 Proxies: X -> Y orders X before Y if both are generic; or both have the same other proxy and
  *     the same block (an operation's or pseudo-thread's block is its issuer's); or X only reads and
  *     Y writes (what was read stays read); or a proxy fence of a kind that fits stands along the
@@ -177,7 +177,8 @@ uint32_t oracle_grid(struct oracle *o, const struct oracle_grid *g);
 /* A pseudo-thread of the issuer: knows what the issuer has done so far; same place. */
 uint32_t oracle_fork(struct oracle *o, uint32_t issuer);
 /* The actor continues behind the pseudo-thread's reads, or all that it did (and not behind what its
- * issuer did). After ORACLE_JOIN_ALL the pseudo-thread must do nothing more. */
+ * issuer did). What it did came before: after the first join it reads no more, after
+ * ORACLE_JOIN_ALL or an arrival at an mbarrier it does nothing more. */
 void oracle_join(struct oracle *o, uint32_t actor, uint32_t pseudo, enum oracle_join what);
 void oracle_block_end(struct oracle *o, uint32_t actor);
 struct race_place oracle_place(const struct oracle *o, uint32_t actor);

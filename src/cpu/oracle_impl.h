@@ -129,7 +129,7 @@ struct oracle_block {
 struct oracle_group {
 	uint32_t first, n;
 	uint32_t shift; /* log2 of the stride; grids */
-	bool is_grid;
+	bool is_grid, is_ended;
 	struct oracle_grid grid; /* cluster_of: ours */
 	struct oracle_clock *start, *end;
 	struct oracle_block **blocks;
@@ -253,7 +253,7 @@ struct oracle_ext {
 	struct oracle_list list[ORACLE_CLASSES];
 	struct oracle_write *from[4]; /* where each byte's value comes from; NULL: a weak write */
 	uint64_t all_fences[4];	      /* trees: before accesses of each byte, for ORACLE_FORCED */
-	uint64_t write_fences[4];     /* ... before writes */
+	uint64_t write_fences[4];     /* ... before the last write of it */
 	/* All strong recs are of gpu or sys scope, generic, of one device and access these same
 	 * bytes: morally strong with another such one. 0 bytes: not so. */
 	uint64_t same_address;
@@ -373,6 +373,7 @@ uint32_t oracle_misc_new(struct oracle *o, enum oracle_misc_kind kind, uint32_t 
 			 struct oracle_clock *clock);
 /* NULL: no pseudo-thread, host thread or copy. */
 struct oracle_misc *oracle_misc_of(struct oracle *o, uint32_t actor);
+bool oracle_is_pseudo(struct oracle *o, uint32_t actor);
 /* The lanes of a warp that its block has no threads for. */
 uint32_t oracle_absent_lanes(struct oracle *o, uint32_t warp);
 void oracle_block_free(struct oracle *o, struct oracle_group *g, uint32_t index);

@@ -30,7 +30,7 @@ struct now {
 	uint32_t device;	 /* of strong ones */
 	struct oracle_chain *chain;
 	uint32_t pos;
-	bool is_range;
+	bool is_range, is_pseudo;
 };
 
 enum order { UNORDERED, UNCROSSED, ORDERED };
@@ -293,8 +293,9 @@ static bool check_one(const struct now *n, const struct oracle_rec *r, uint32_t 
 		return true;
 	if (!is_conflict)
 		return false;
+	/* Behind another proxy's access that was let through as a write after a read, a read isn't. */
 	if (r->chain && is_seen(n, r->chain, pos))
-		return true;
+		return n->acc->proxy == RACE_PROXY_GENERIC;
 	if (judge(n, x, r, actor, order, &kind))
 		found(n, kind, r, actor);
 	return false;
@@ -315,17 +316,26 @@ static uint32_t check_rec(const struct now *n, const struct oracle_rec *r)
 	return ordered;
 }
 
-/* May this access take the place of an ordered one? A read-only load stays for its grid's writes, but
- * one of them does for the grid. */
+/* A read-only load stays for the writes of its grid while that runs. */
+static bool is_nc_kept(struct oracle *o, const struct oracle_site *x, uint32_t actor)
+{
+	struct oracle_group *g = x->a.flags & ORACLE_NC ? oracle_group_of(o, actor) : NULL;
+
+	return g && g->is_grid && !g->is_ended;
+}
+
+/*
+ * May this access take the place of an ordered one? Who knows of it must know of the other: so a
+ * copy, whose completion carries the copy alone, takes only its own accesses' place. One
+ * read-only load does for its grid.
+ */
 static bool supersedes(const struct now *n, const struct oracle_site *x, uint32_t actor)
 {
-	if (n->acc->strength != RACE_WEAK)
+	if (n->acc->strength != RACE_WEAK || (n->is_pseudo && actor != n->actor))
 		return false;
-	if (n->acc->kind & RACE_OP_WRITE)
-		return true;
-	if (x->a.kind != RACE_OP_READ)
+	if (n->acc->kind == RACE_OP_READ && x->a.kind != RACE_OP_READ)
 		return false;
-	return !(x->a.flags & ORACLE_NC) ||
+	return !is_nc_kept(n->o, x, actor) ||
 	       ((n->acc->flags & ORACLE_NC) && is_same_grid(n->o, actor, n->actor));
 }
 
@@ -445,8 +455,9 @@ static void compact_reads(const struct now *n, struct oracle_list *l)
 			continue;
 		if (is_plain && r->bytes == PLAIN_BYTES)
 			covered |= lanes_of(r);
-		if (is_plain && n->mask == PLAIN_BYTES && n->acc->proxy == RACE_PROXY_GENERIC &&
-		    n->acc->strength == RACE_WEAK && is_known(n, r) &&
+		if (is_plain && n->mask == PLAIN_BYTES && !n->is_pseudo &&
+		    n->acc->proxy == RACE_PROXY_GENERIC && n->acc->strength == RACE_WEAK &&
+		    is_known(n, r) &&
 		    !(lanes_of(r) >> (n->actor & 31) & 1 && warp == (n->actor & ~31u)))
 			continue;
 		l->recs.v[kept++] = *r;
@@ -677,10 +688,11 @@ static void communicate(const struct now *n, struct oracle_ext *e)
 			}
 		}
 		oracle_tree_join(p, &e->all_fences[b], n->t->clock->root[ORACLE_FENCES]);
-		/* Who reads this value comes behind all that the write came behind, reads of older
-		 * values included. */
-		if (is_write)
-			oracle_tree_join(p, &e->write_fences[b], e->all_fences[b]);
+		/* A read behind this write is behind all before it. */
+		if (is_write) {
+			oracle_tree_unref(p, e->write_fences[b]);
+			e->write_fences[b] = oracle_tree_ref(e->all_fences[b]);
+		}
 	}
 }
 
@@ -729,7 +741,8 @@ static bool word_plain(const struct now *n, struct oracle_cell *c)
 	const struct oracle_site *w = site_at(n->o, c->w_site), *r = site_at(n->o, c->r_site);
 	bool is_nc = n->acc->flags & ORACLE_NC;
 
-	if (c->ext || (n->o->opt.sc == ORACLE_SC_PROGRAM && n->t->clock->root[ORACLE_FENCES]))
+	if (c->ext || n->is_pseudo ||
+	    (n->o->opt.sc == ORACLE_SC_PROGRAM && n->t->clock->root[ORACLE_FENCES]))
 		return false;
 	if (!is_free(n, c->w_actor, c->w_epoch) || !is_free(n, c->r_actor, c->r_epoch))
 		return false;
@@ -744,7 +757,7 @@ static bool word_plain(const struct now *n, struct oracle_cell *c)
 		c->r_site = n->site;
 		return true;
 	}
-	if (c->r_epoch && (r->a.flags & ORACLE_NC) && is_nc_pair(n, r, c->r_actor))
+	if (c->r_epoch && is_nc_kept(n->o, r, c->r_actor))
 		return false;
 	c->w_actor = n->actor;
 	c->w_epoch = n->t->own;
@@ -773,6 +786,7 @@ void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t ac
 			acc->kind != RACE_OP_RMW &&
 			!(acc->flags & ~(ORACLE_NC | ORACLE_SHARED | ORACLE_SAW));
 
+	n.is_pseudo = oracle_is_pseudo(o, actor);
 	if (acc->strength != RACE_WEAK)
 		n.device = oracle_place(o, actor).device;
 	for (uint64_t a = address & ~3ull; a < end; a += 4) {
