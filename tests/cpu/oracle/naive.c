@@ -359,11 +359,11 @@ static bool reads_from(uint32_t r, uint32_t w)
 
 /*
  * 8.9.2 Observation order. What is read and written on the way is an atomic operation: nothing else
- * is at once the target and the source of a pair. A red passes values on, but isn't a read (8.4): who
- * asks for the end of a chain asks is_read, too. Of one thread's operations the weak ones are morally
- * strong with the others (8.7), but are left out (R2): an own weak write at the beginning of a chain,
- * or an own weak read at its end, races with the other end or is ordered with it by base causality,
- * and then so is what follows.
+ * is at once the target and the source of a pair. A red passes values on, but isn't a read (8.4):
+ * who asks for the end of a chain asks is_read, too. Of one thread's operations the weak ones are
+ * morally strong with the others (8.7), but are left out (R2): an own weak write at the beginning of
+ * a chain, or an own weak read at its end, races with the other end or is ordered with it by base
+ * causality, and then so is what follows.
  */
 static void make_observation_order(void)
 {
