@@ -766,6 +766,30 @@ static bool word_plain(const struct now *n, struct oracle_cell *c)
 	return true;
 }
 
+static void access_words(struct now *n, bool is_plain)
+{
+	uint64_t end = n->address + n->bytes;
+
+	for (uint64_t a = n->address & ~3ull; a < end; a += 4) {
+		struct oracle_cell *c = oracle_cell_at(n->o, a, true);
+		n->word = a;
+		n->mask = PLAIN_BYTES;
+		if (a < n->address)
+			n->mask &= PLAIN_BYTES << (n->address - a);
+		if (end - a < 4)
+			n->mask &= (1u << (end - a)) - 1;
+		if (!is_plain || n->mask != PLAIN_BYTES || !word_plain(n, c))
+			word_full(n, c);
+	}
+}
+
+static bool is_plain_access(const struct oracle_acc *acc)
+{
+	return acc->strength == RACE_WEAK && acc->proxy == RACE_PROXY_GENERIC &&
+	       acc->kind != RACE_OP_RMW &&
+	       !(acc->flags & ~(ORACLE_NC | ORACLE_SHARED | ORACLE_SAW));
+}
+
 void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 			  const struct oracle_acc *acc, uint64_t address, uint64_t bytes,
 			  struct oracle_chain *chain, uint32_t pos)
@@ -781,25 +805,30 @@ void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t ac
 			.chain = chain,
 			.pos = pos,
 			.is_range = bytes != acc->bytes || bytes > 64};
-	uint64_t end = address + bytes;
-	bool is_plain = acc->strength == RACE_WEAK && acc->proxy == RACE_PROXY_GENERIC &&
-			acc->kind != RACE_OP_RMW &&
-			!(acc->flags & ~(ORACLE_NC | ORACLE_SHARED | ORACLE_SAW));
 
 	n.is_pseudo = oracle_is_pseudo(o, actor);
 	if (acc->strength != RACE_WEAK)
 		n.device = oracle_place(o, actor).device;
-	for (uint64_t a = address & ~3ull; a < end; a += 4) {
-		struct oracle_cell *c = oracle_cell_at(o, a, true);
-		n.word = a;
-		n.mask = PLAIN_BYTES;
-		if (a < address)
-			n.mask &= PLAIN_BYTES << (address - a);
-		if (end - a < 4)
-			n.mask &= (1u << (end - a)) - 1;
-		/* A plain record has lost its offset: only accesses of the word alone. */
-		if (!is_plain || n.mask != PLAIN_BYTES || !word_plain(&n, c))
-			word_full(&n, c);
+	access_words(&n, is_plain_access(acc));
+}
+
+void oracle_shadow_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp, uint32_t mask,
+			const struct oracle_acc *acc, const uint64_t *addresses)
+{
+	struct now n = {.o = o,
+			.acc = acc,
+			.site = oracle_site(o, acc),
+			.bytes = acc->bytes,
+			.is_range = acc->bytes > 64};
+	bool is_plain = is_plain_access(acc);
+
+	ORACLE_EACH(l, mask)
+	{
+		n.t = &t[l];
+		n.clock = t[l].clock;
+		n.actor = warp + l;
+		n.address = addresses[l];
+		access_words(&n, is_plain);
 	}
 }
 
