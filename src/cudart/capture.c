@@ -31,8 +31,6 @@ void rt_capture_spoil(struct rt_capture *c)
 
 cudaError_t rt_capture_refuse(struct rt_capture *c)
 {
-	if (c->is_invalid)
-		return cudaErrorStreamCaptureInvalidated;
 	rt_capture_spoil(c);
 	return cudaErrorStreamCaptureUnsupported;
 }

@@ -266,7 +266,7 @@ static void test_children(cudaStream_t s, cudaStream_t t)
 	reset();
 	OK(cudaGraphLaunch(x, t));
 	CHECK_IS(cudaGraphLaunch(x, s), cudaErrorStreamCaptureUnsupported);
-	CHECK_IS(cudaGraphLaunch(x, s), cudaErrorStreamCaptureInvalidated);
+	CHECK_IS(cudaGraphLaunch(x, s), cudaErrorStreamCaptureUnsupported);
 	CHECK_IS(cudaLaunchHostFunc(s, put, LETTER('2')), cudaErrorStreamCaptureInvalidated);
 	CHECK_IS(cudaStreamEndCapture(s, &inner), cudaErrorStreamCaptureInvalidated);
 	CHECK(!inner);
