@@ -50,8 +50,8 @@ struct race_oracle {
 	uint32_t launches;
 };
 
-RACE_STATIC_ASSERT(sizeof(struct race_pair_side) == 96, "side layout");
-RACE_STATIC_ASSERT(sizeof(struct race_pair) == 32 + 2 * 96, "pair layout");
+RACE_STATIC_ASSERT(sizeof(struct race_pair_side) == 88, "side layout");
+RACE_STATIC_ASSERT(sizeof(struct race_pair) == 32 + 2 * 88, "pair layout");
 RACE_STATIC_ASSERT(sizeof(struct race_oracle) == 56, "oracle layout");
 
 #endif
