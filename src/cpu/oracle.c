@@ -158,6 +158,13 @@ struct oracle_misc *oracle_misc_of(struct oracle *o, uint32_t actor)
 	return g && !g->is_grid ? &g->misc[actor - g->first] : NULL;
 }
 
+bool oracle_is_pseudo(struct oracle *o, uint32_t actor)
+{
+	struct oracle_misc *m = oracle_misc_of(o, actor);
+
+	return m && m->kind == ORACLE_MISC_PSEUDO;
+}
+
 struct oracle_thread *oracle_thread_of(struct oracle *o, uint32_t actor)
 {
 	struct oracle_group *g = oracle_group_of(o, actor);
@@ -432,25 +439,18 @@ static void record_access(struct oracle *o, uint32_t actor, uint32_t mask,
 		o->record(o->record_arg, &e);
 }
 
-/* Needs none of what oracle_write.c does. */
-static bool is_weak_plain(const struct oracle_acc *acc)
-{
-	return acc->strength == RACE_WEAK;
-}
-
 static void access_one(struct oracle *o, uint32_t actor, const struct oracle_acc *acc,
 		       uint64_t address, uint64_t bytes)
 {
 	struct oracle_thread *t = oracle_thread_of(o, actor);
-	struct oracle_misc *m = oracle_misc_of(o, actor);
 
 	if (!t || !bytes)
 		return;
 	o->stats.accesses++;
 	/* The reads of a copy can be waited for alone. */
-	if (m && m->kind == ORACLE_MISC_PSEUDO)
+	if (oracle_is_pseudo(o, actor))
 		t->own = acc->kind == RACE_OP_READ ? 1 : 2;
-	if (is_weak_plain(acc))
+	if (acc->strength == RACE_WEAK)
 		oracle_shadow_access(o, t, actor, acc, address, bytes, NULL, 0);
 	else
 		oracle_access_strong(o, actor, acc, address);
@@ -469,6 +469,12 @@ void oracle_access_warp(struct oracle *o, uint32_t warp, uint32_t mask,
 	record_access(o, warp, mask, acc, addresses, 0, acc->bytes);
 	if (acc->flags & ORACLE_INSERTED)
 		return;
+	struct oracle_thread *t = oracle_thread_of(o, warp);
+	if (t && acc->strength == RACE_WEAK && acc->bytes && o->last->is_grid) {
+		o->stats.accesses += (unsigned)__builtin_popcount(mask);
+		oracle_shadow_warp(o, t, warp, mask, acc, addresses);
+		return;
+	}
 	ORACLE_EACH(l, mask)
 	access_one(o, warp + l, acc, addresses[l], acc->bytes);
 }

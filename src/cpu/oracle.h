@@ -14,11 +14,12 @@
  *  R1 Reads-from. A read or RMW reads each byte from the latest write to it in event order (weak or
  *     strong), unless the event names the write that it saw. R *reads W* only if R has exactly W's
  *     bytes (address and size) and all of them come from W.
- *  R2 Observation. W obs R if R reads W and both are morally strong; through RMWs Z: W obs Z and
- *     Z obs R. A failed compare-and-swap is a READ with its strength. `red` (ORACLE_RED) passes
+ *  R2 Observation. W obs R if R reads W, both are strong and morally strong; through RMWs Z: W obs Z
+ *     and Z obs R. (A weak write that an RMW of its own thread reads is left out: whoever were to
+ *     observe it through that RMW races with it.) A failed compare-and-swap is a READ with its strength. `red` (ORACLE_RED) passes
  *     chains on, but is not a read: it neither acquires, alone or by a later fence, nor observes.
  *  R3 Release patterns of t on M = (address, size): (1) a releasing WRITE or RMW on M; (2) a
- *     releasing operation of t on M, then a strong write of t on M; (3) a releasing fence of t, then
+ *     releasing WRITE or RMW of t on M, then a strong write of t on M; (3) a releasing fence of t, then
  *     any strong write of t on M. Acquire patterns: (1) an acquiring read of M; (2) a strong read
  *     of M, then an acquiring operation of t on M; (3) a strong read of M, then an acquiring fence
  *     of t. Writes that are weak belong to no pattern.
@@ -28,14 +29,15 @@
  *  R5 Barriers: every arrival that releases -> every leaving that acquires of its generation.
  *  R6 fence.sc, ORACLE_SC_EXECUTION: a fence -> every later morally strong one. ORACLE_SC_PROGRAM:
  *     F1 -> F2 if morally strong and F1 -> A, B -> F2 (or A, B in program order with them) for some
- *     accesses A, B (actors may differ from F1's and F2's) where A communicates before B: they
- *     share a byte, A comes before B in event order, and one of them writes. (The closure of
- *     reads-from, coherence and from-reads, coherence being the order of events. An RMW, red
- *     included, writes. Weak accesses and those of other proxies count.)
+ *     accesses A, B (actors may differ from F1's and F2's) of a common byte where A communicates
+ *     before B: the closure, byte by byte, of reads-from, coherence and from-reads, coherence being
+ *     the order of events. So a write is behind all earlier accesses, a read behind the last write
+ *     and all before that. An RMW, red included, writes. Weak accesses and those of other proxies
+ *     count.
  *  R7 Proxies: X -> Y orders X before Y if both are generic; or both have the same other proxy and
  *     the same block (an operation's or pseudo-thread's block is its issuer's); or X only reads and
  *     Y writes (what was read stays read); or a proxy fence of a kind that fits stands along the
- *     path: X -> fence -> Y. Completions (ORACLE_JOIN_*, mbarrier, ends and starts of operations)
+ *     path: X -> fence -> Y. (An actor accesses memory by one proxy.) Completions (ORACLE_JOIN_*, mbarrier, ends and starts of operations)
  *     count as proxy fences of all kinds for what the completed copy did.
  *  R8 X is ordered before Y: same actor; or X -> Y by R7; or X obs Z and (Z -> Y, or same actor).
  *  R9 Race: overlap, different actors, one writes, not ordered, not morally strong.
@@ -174,8 +176,9 @@ uint32_t oracle_stride(uint32_t block_threads);
 uint32_t oracle_grid(struct oracle *o, const struct oracle_grid *g);
 /* A pseudo-thread of the issuer: knows what the issuer has done so far; same place. */
 uint32_t oracle_fork(struct oracle *o, uint32_t issuer);
-/* The issuer (or whoever waited) continues behind the pseudo-thread's reads, or all of it. After
- * ORACLE_JOIN_ALL, and after ORACLE_JOIN_READ + mbarrier, the pseudo-thread must do nothing more. */
+/* The actor continues behind the pseudo-thread's reads, or all that it did (and not behind what its
+ * issuer did). What it did came before: after the first join it reads no more, after
+ * ORACLE_JOIN_ALL or an arrival at an mbarrier it does nothing more. */
 void oracle_join(struct oracle *o, uint32_t actor, uint32_t pseudo, enum oracle_join what);
 void oracle_block_end(struct oracle *o, uint32_t actor);
 struct race_place oracle_place(const struct oracle *o, uint32_t actor);
@@ -247,7 +250,8 @@ void oracle_op_depend(struct oracle *o, uint64_t key, uint64_t before);
 /* A grid's operation: `first` from oracle_grid. Others: ORACLE_NO_ACTOR. Returns the actor: `first`,
  * or a new one for a copy, fill or host function. */
 uint32_t oracle_op_start(struct oracle *o, uint64_t key, uint32_t first);
-/* The operation's threads have all ended; its clock is the join of theirs. */
+/* The operation's threads and their copies have all ended, waited for or not; its clock is the join
+ * of theirs. */
 void oracle_op_end(struct oracle *o, uint64_t key);
 void oracle_host_wait(struct oracle *o, uint32_t host, uint64_t key);
 

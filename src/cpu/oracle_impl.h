@@ -129,7 +129,7 @@ struct oracle_block {
 struct oracle_group {
 	uint32_t first, n;
 	uint32_t shift; /* log2 of the stride; grids */
-	bool is_grid;
+	bool is_grid, is_ended;
 	struct oracle_grid grid; /* cluster_of: ours */
 	struct oracle_clock *start, *end;
 	struct oracle_block **blocks;
@@ -189,7 +189,9 @@ struct oracle_release {
 /* ---- writes ----------------------------------------------------------------------------------- */
 
 struct oracle_seen {
-	uint32_t actor, epoch, pos;
+	uint32_t actor, epoch;
+	uint32_t pos : 31;
+	uint32_t is_write : 1; /* by an RMW */
 };
 
 /* A strong write and the RMWs that follow it in observation order, by position. */
@@ -251,7 +253,7 @@ struct oracle_ext {
 	struct oracle_list list[ORACLE_CLASSES];
 	struct oracle_write *from[4]; /* where each byte's value comes from; NULL: a weak write */
 	uint64_t all_fences[4];	      /* trees: before accesses of each byte, for ORACLE_FORCED */
-	uint64_t write_fences[4];     /* ... before writes */
+	uint64_t write_fences[4];     /* ... before the last write of it */
 	/* All strong recs are of gpu or sys scope, generic, of one device and access these same
 	 * bytes: morally strong with another such one. 0 bytes: not so. */
 	uint64_t same_address;
@@ -371,6 +373,7 @@ uint32_t oracle_misc_new(struct oracle *o, enum oracle_misc_kind kind, uint32_t 
 			 struct oracle_clock *clock);
 /* NULL: no pseudo-thread, host thread or copy. */
 struct oracle_misc *oracle_misc_of(struct oracle *o, uint32_t actor);
+bool oracle_is_pseudo(struct oracle *o, uint32_t actor);
 /* The lanes of a warp that its block has no threads for. */
 uint32_t oracle_absent_lanes(struct oracle *o, uint32_t warp);
 void oracle_block_free(struct oracle *o, struct oracle_group *g, uint32_t index);
@@ -413,9 +416,12 @@ struct oracle_write *oracle_reads(struct oracle *o, uint64_t address, uint32_t b
 struct oracle_write *oracle_named(struct oracle *o, uint64_t id, uint64_t address, uint32_t bytes);
 bool oracle_write_is_strong_with(struct oracle *o, const struct oracle_write *w, uint32_t actor,
 				 const struct oracle_acc *acc, uint64_t address);
-void oracle_chain_see(struct oracle_chain *c, uint32_t pos, uint32_t actor, uint32_t epoch);
-bool oracle_chain_is_seen(const struct oracle_chain *c, uint32_t pos, uint32_t actor,
-			  const struct oracle_clock *clock);
+void oracle_chain_see(struct oracle_chain *c, uint32_t pos, uint32_t actor, uint32_t epoch,
+		      bool is_write);
+/* Is an access of the actor behind an observation? By the tree `read` if a read made it, else by
+ * `rmw`. */
+bool oracle_chain_is_seen(const struct oracle_chain *c, uint32_t pos, uint32_t actor, uint64_t read,
+			  uint64_t rmw);
 /* Is each observer of `a` (closed) one of `b` too, at least as early? */
 bool oracle_chain_covers(const struct oracle_chain *b, uint32_t bpos, const struct oracle_chain *a,
 			 uint32_t apos);
@@ -429,7 +435,10 @@ struct oracle_cell *oracle_cell_at(struct oracle *o, uint64_t address, bool is_m
 void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 			  const struct oracle_acc *acc, uint64_t address, uint64_t bytes,
 			  struct oracle_chain *chain, uint32_t pos);
-struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c);
+/* Weak accesses of a warp of a grid; t: lane 0's thread. */
+void oracle_shadow_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp, uint32_t mask,
+			const struct oracle_acc *acc, const uint64_t *addresses);
+struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64_t word);
 void oracle_shadow_forget(struct oracle *o, uint64_t address, uint64_t bytes);
 void oracle_shadow_free(struct oracle *o);
 void oracle_sync_free(struct oracle *o);

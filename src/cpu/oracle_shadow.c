@@ -30,7 +30,7 @@ struct now {
 	uint32_t device;	 /* of strong ones */
 	struct oracle_chain *chain;
 	uint32_t pos;
-	bool is_range;
+	bool is_range, is_pseudo;
 };
 
 enum order { UNORDERED, UNCROSSED, ORDERED };
@@ -91,7 +91,17 @@ static void push(struct oracle *o, struct oracle_ext *e, const struct oracle_rec
 	base_vec_push(&l->recs, *r);
 }
 
-struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c)
+/* The offset that a plain record has lost: accesses are aligned. */
+static int8_t offset_in(const struct oracle *o, uint32_t site, uint64_t word)
+{
+	uint32_t bytes = site_at(o, site)->a.bytes;
+
+	if (bytes > 64 || !bytes || (bytes & (bytes - 1)))
+		return OFF_RANGE;
+	return (int8_t) - (int)(word & (bytes - 1));
+}
+
+struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64_t word)
 {
 	struct oracle_rec r = {.bytes = PLAIN_BYTES};
 
@@ -105,12 +115,14 @@ struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c)
 		r.actor = c->w_actor;
 		r.epoch = c->w_epoch;
 		r.site = c->w_site;
+		r.offset = offset_in(o, r.site, word);
 		push(o, c->ext, &r);
 	}
 	if (c->r_epoch) {
 		r.actor = c->r_actor;
 		r.epoch = c->r_epoch;
 		r.site = c->r_site;
+		r.offset = offset_in(o, r.site, word);
 		push(o, c->ext, &r);
 	}
 	c->w_epoch = c->r_epoch = 0;
@@ -252,6 +264,19 @@ static bool judge(const struct now *n, const struct oracle_site *x, const struct
 
 /* ---- one record against the access ------------------------------------------------------------------- */
 
+/* Is the access behind a read that observed this write? (R7 between that read and the access.) */
+static bool is_seen(const struct now *n, const struct oracle_chain *chain, uint32_t pos)
+{
+	const struct oracle_site generic = {.a = {.proxy = RACE_PROXY_GENERIC}};
+	const uint64_t *root = n->clock->root;
+	uint64_t hb = root[ORACLE_HB], cross = root[ORACLE_CROSS + cross_of(n, &generic)];
+
+	if (n->acc->proxy == RACE_PROXY_GENERIC)
+		return oracle_chain_is_seen(chain, pos, n->actor, hb, hb);
+	return oracle_chain_is_seen(chain, pos, n->actor, n->acc->kind & RACE_OP_WRITE ? hb : cross,
+				    cross);
+}
+
 /* Tells of a race with one lane's access. Returns: is it ordered before this one, and not told? */
 static bool check_one(const struct now *n, const struct oracle_rec *r, uint32_t actor, uint32_t pos)
 {
@@ -268,8 +293,9 @@ static bool check_one(const struct now *n, const struct oracle_rec *r, uint32_t 
 		return true;
 	if (!is_conflict)
 		return false;
-	if (r->chain && oracle_chain_is_seen(r->chain, pos, n->actor, n->clock))
-		return true;
+	/* Behind another proxy's access that was let through as a write after a read, a read isn't. */
+	if (r->chain && is_seen(n, r->chain, pos))
+		return n->acc->proxy == RACE_PROXY_GENERIC;
 	if (judge(n, x, r, actor, order, &kind))
 		found(n, kind, r, actor);
 	return false;
@@ -290,15 +316,27 @@ static uint32_t check_rec(const struct now *n, const struct oracle_rec *r)
 	return ordered;
 }
 
-/* May this access take the place of an ordered one? */
-static bool supersedes(const struct now *n, const struct oracle_site *x)
+/* A read-only load stays for the writes of its grid while that runs. */
+static bool is_nc_kept(struct oracle *o, const struct oracle_site *x, uint32_t actor)
 {
-	if (n->acc->strength != RACE_WEAK)
+	struct oracle_group *g = x->a.flags & ORACLE_NC ? oracle_group_of(o, actor) : NULL;
+
+	return g && g->is_grid && !g->is_ended;
+}
+
+/*
+ * May this access take the place of an ordered one? Who knows of it must know of the other: so a
+ * copy, whose completion carries the copy alone, takes only its own accesses' place. One
+ * read-only load does for its grid.
+ */
+static bool supersedes(const struct now *n, const struct oracle_site *x, uint32_t actor)
+{
+	if (n->acc->strength != RACE_WEAK || (n->is_pseudo && actor != n->actor))
 		return false;
-	if (n->acc->kind & RACE_OP_WRITE)
-		return true;
-	return x->a.kind == RACE_OP_READ &&
-	       (!(x->a.flags & ORACLE_NC) || (n->acc->flags & ORACLE_NC));
+	if (n->acc->kind == RACE_OP_READ && x->a.kind != RACE_OP_READ)
+		return false;
+	return !is_nc_kept(n->o, x, actor) ||
+	       ((n->acc->flags & ORACLE_NC) && is_same_grid(n->o, actor, n->actor));
 }
 
 /* Takes the lanes and bytes out of a record that are superseded; false: nothing is left. */
@@ -359,7 +397,7 @@ static void check_list(const struct now *n, struct oracle_list *l)
 		const struct oracle_site *x = site_at(n->o, r->site);
 		if (r->bytes & n->mask) {
 			uint32_t ordered = check_rec(n, r);
-			if (ordered && supersedes(n, x) && !trim(n, r, ordered)) {
+			if (ordered && supersedes(n, x, r->actor) && !trim(n, r, ordered)) {
 				rec_drop(r);
 				continue;
 			}
@@ -417,8 +455,9 @@ static void compact_reads(const struct now *n, struct oracle_list *l)
 			continue;
 		if (is_plain && r->bytes == PLAIN_BYTES)
 			covered |= lanes_of(r);
-		if (is_plain && n->mask == PLAIN_BYTES && n->acc->proxy == RACE_PROXY_GENERIC &&
-		    n->acc->strength == RACE_WEAK && is_known(n, r) &&
+		if (is_plain && n->mask == PLAIN_BYTES && !n->is_pseudo &&
+		    n->acc->proxy == RACE_PROXY_GENERIC && n->acc->strength == RACE_WEAK &&
+		    is_known(n, r) &&
 		    !(lanes_of(r) >> (n->actor & 31) & 1 && warp == (n->actor & ~31u)))
 			continue;
 		l->recs.v[kept++] = *r;
@@ -649,8 +688,11 @@ static void communicate(const struct now *n, struct oracle_ext *e)
 			}
 		}
 		oracle_tree_join(p, &e->all_fences[b], n->t->clock->root[ORACLE_FENCES]);
-		if (is_write)
-			oracle_tree_join(p, &e->write_fences[b], n->t->clock->root[ORACLE_FENCES]);
+		/* A read behind this write is behind all before it. */
+		if (is_write) {
+			oracle_tree_unref(p, e->write_fences[b]);
+			e->write_fences[b] = oracle_tree_ref(e->all_fences[b]);
+		}
 	}
 }
 
@@ -661,7 +703,7 @@ static bool has_fences(const struct oracle_ext *e)
 
 static void word_full(struct now *n, struct oracle_cell *c)
 {
-	struct oracle_ext *e = oracle_ext_of(n->o, c);
+	struct oracle_ext *e = oracle_ext_of(n->o, c, n->word);
 	bool is_strong = n->acc->strength != RACE_WEAK;
 
 	check_list(n, &e->list[ORACLE_WRITES]);
@@ -699,27 +741,53 @@ static bool word_plain(const struct now *n, struct oracle_cell *c)
 	const struct oracle_site *w = site_at(n->o, c->w_site), *r = site_at(n->o, c->r_site);
 	bool is_nc = n->acc->flags & ORACLE_NC;
 
-	if (c->ext || (n->o->opt.sc == ORACLE_SC_PROGRAM && n->t->clock->root[ORACLE_FENCES]))
+	if (c->ext || n->is_pseudo ||
+	    (n->o->opt.sc == ORACLE_SC_PROGRAM && n->t->clock->root[ORACLE_FENCES]))
 		return false;
 	if (!is_free(n, c->w_actor, c->w_epoch) || !is_free(n, c->r_actor, c->r_epoch))
 		return false;
 	if (c->w_epoch && is_nc && is_nc_pair(n, w, c->w_actor))
 		return false;
 	if (n->acc->kind == RACE_OP_READ) {
-		if (c->r_epoch && (r->a.flags & ORACLE_NC) && !is_nc)
+		if (c->r_epoch && (r->a.flags & ORACLE_NC) &&
+		    (!is_nc || !is_same_grid(n->o, c->r_actor, n->actor)))
 			return false;
 		c->r_actor = n->actor;
 		c->r_epoch = n->t->own;
 		c->r_site = n->site;
 		return true;
 	}
-	if (c->r_epoch && (r->a.flags & ORACLE_NC) && is_nc_pair(n, r, c->r_actor))
+	if (c->r_epoch && is_nc_kept(n->o, r, c->r_actor))
 		return false;
 	c->w_actor = n->actor;
 	c->w_epoch = n->t->own;
 	c->w_site = n->site;
 	c->r_epoch = 0;
 	return true;
+}
+
+static void access_words(struct now *n, bool is_plain)
+{
+	uint64_t end = n->address + n->bytes;
+
+	for (uint64_t a = n->address & ~3ull; a < end; a += 4) {
+		struct oracle_cell *c = oracle_cell_at(n->o, a, true);
+		n->word = a;
+		n->mask = PLAIN_BYTES;
+		if (a < n->address)
+			n->mask &= PLAIN_BYTES << (n->address - a);
+		if (end - a < 4)
+			n->mask &= (1u << (end - a)) - 1;
+		if (!is_plain || n->mask != PLAIN_BYTES || !word_plain(n, c))
+			word_full(n, c);
+	}
+}
+
+static bool is_plain_access(const struct oracle_acc *acc)
+{
+	return acc->strength == RACE_WEAK && acc->proxy == RACE_PROXY_GENERIC &&
+	       acc->kind != RACE_OP_RMW &&
+	       !(acc->flags & ~(ORACLE_NC | ORACLE_SHARED | ORACLE_SAW));
 }
 
 void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t actor,
@@ -737,23 +805,30 @@ void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t ac
 			.chain = chain,
 			.pos = pos,
 			.is_range = bytes != acc->bytes || bytes > 64};
-	uint64_t end = address + bytes;
-	bool is_plain = acc->strength == RACE_WEAK && acc->proxy == RACE_PROXY_GENERIC &&
-			acc->kind != RACE_OP_RMW && !(acc->flags & ~(ORACLE_NC | ORACLE_SHARED | ORACLE_SAW));
 
+	n.is_pseudo = oracle_is_pseudo(o, actor);
 	if (acc->strength != RACE_WEAK)
 		n.device = oracle_place(o, actor).device;
-	for (uint64_t a = address & ~3ull; a < end; a += 4) {
-		struct oracle_cell *c = oracle_cell_at(o, a, true);
-		n.word = a;
-		n.mask = PLAIN_BYTES;
-		if (a < address)
-			n.mask &= PLAIN_BYTES << (address - a);
-		if (end - a < 4)
-			n.mask &= (1u << (end - a)) - 1;
-		/* A plain record has lost its offset: only accesses of the word alone. */
-		if (!is_plain || n.mask != PLAIN_BYTES || !word_plain(&n, c))
-			word_full(&n, c);
+	access_words(&n, is_plain_access(acc));
+}
+
+void oracle_shadow_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp, uint32_t mask,
+			const struct oracle_acc *acc, const uint64_t *addresses)
+{
+	struct now n = {.o = o,
+			.acc = acc,
+			.site = oracle_site(o, acc),
+			.bytes = acc->bytes,
+			.is_range = acc->bytes > 64};
+	bool is_plain = is_plain_access(acc);
+
+	ORACLE_EACH(l, mask)
+	{
+		n.t = &t[l];
+		n.clock = t[l].clock;
+		n.actor = warp + l;
+		n.address = addresses[l];
+		access_words(&n, is_plain);
 	}
 }
 
@@ -766,11 +841,11 @@ static void cell_forget(struct oracle *o, struct oracle_cell *c)
 }
 
 /* Some bytes of a word are new. */
-static void bytes_forget(struct oracle *o, struct oracle_cell *c, uint32_t mask)
+static void bytes_forget(struct oracle *o, struct oracle_cell *c, uint64_t word, uint32_t mask)
 {
 	if (!c->ext && !c->w_epoch && !c->r_epoch)
 		return;
-	struct oracle_ext *e = oracle_ext_of(o, c);
+	struct oracle_ext *e = oracle_ext_of(o, c, word);
 	for (unsigned k = 0; k < ORACLE_CLASSES; k++) {
 		size_t kept = 0;
 		for (size_t i = 0; i < e->list[k].recs.n; i++) {
@@ -823,7 +898,7 @@ void oracle_shadow_forget(struct oracle *o, uint64_t address, uint64_t bytes)
 		if (stop - a == 4)
 			cell_forget(o, c);
 		else
-			bytes_forget(o, c, ((1u << (stop - a)) - 1) << (a & 3));
+			bytes_forget(o, c, a & ~3ull, ((1u << (stop - a)) - 1) << (a & 3));
 	}
 }
 

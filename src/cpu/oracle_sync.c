@@ -275,13 +275,6 @@ static struct oracle_clock *copy_alone(struct oracle *o, uint32_t pseudo, uint32
 	return c;
 }
 
-static bool is_pseudo(struct oracle *o, uint32_t actor)
-{
-	struct oracle_misc *m = oracle_misc_of(o, actor);
-
-	return m && m->kind == ORACLE_MISC_PSEUDO;
-}
-
 void oracle_mbarrier_arrive(struct oracle *o, uint32_t actor, uint64_t address, uint64_t phase,
 			    uint8_t strength, uint8_t scope)
 {
@@ -297,7 +290,7 @@ void oracle_mbarrier_arrive(struct oracle *o, uint32_t actor, uint64_t address, 
 	record(o, &e);
 	if (!race_is_release((enum race_strength)strength))
 		return;
-	if (is_pseudo(o, actor))
+	if (oracle_is_pseudo(o, actor))
 		pub = (struct oracle_pub){copy_alone(o, actor, PSEUDO_WRITE), actor, PSEUDO_WRITE};
 	else if ((t = oracle_thread_of(o, actor)))
 		pub = oracle_publish(t, actor);
@@ -360,7 +353,6 @@ void oracle_join(struct oracle *o, uint32_t actor, uint32_t pseudo, enum oracle_
 	record(o, &e);
 	if (!t || !m)
 		return;
-	oracle_clock_join(&o->pool, &t->clock, m->thread.clock);
 	struct oracle_clock *c = oracle_clock_own(&o->pool, &t->clock);
 	oracle_tree_raise(&o->pool, &c->root[ORACLE_HB], pseudo, epoch);
 	for (unsigned k = ORACLE_CROSS; k < ORACLE_ROOTS; k++)
@@ -451,6 +443,7 @@ uint32_t oracle_op_start(struct oracle *o, uint64_t key, uint32_t first)
 /* All that the threads of a grid and their copies have done. */
 static struct oracle_clock *grid_end(struct oracle *o, struct oracle_group *g)
 {
+	g->is_ended = true;
 	for (uint32_t b = 0; b < g->grid.blocks; b++)
 		oracle_block_free(o, g, b);
 	struct oracle_clock *c = oracle_clock_own(&o->pool, &g->end);

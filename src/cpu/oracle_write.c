@@ -101,28 +101,31 @@ bool oracle_write_is_strong_with(struct oracle *o, const struct oracle_write *w,
 
 #define LOOK_BEHIND 4u
 
-void oracle_chain_see(struct oracle_chain *c, uint32_t pos, uint32_t actor, uint32_t epoch)
+void oracle_chain_see(struct oracle_chain *c, uint32_t pos, uint32_t actor, uint32_t epoch,
+		      bool is_write)
 {
-	struct oracle_seen s = {actor, epoch, pos};
+	struct oracle_seen s = {actor, epoch, pos & (uint32_t)INT32_MAX, is_write};
 
 	for (size_t i = c->seen.n; i-- > 0 && c->seen.n - i <= LOOK_BEHIND;) {
 		struct oracle_seen *old = &c->seen.v[i];
-		if (old->actor == actor && old->epoch == epoch) {
-			if (old->pos < pos)
-				old->pos = pos;
+		if (old->actor == actor && old->epoch == epoch && old->is_write == is_write) {
+			if (old->pos < s.pos)
+				old->pos = s.pos;
 			return;
 		}
 	}
 	base_vec_push(&c->seen, s);
 }
 
-bool oracle_chain_is_seen(const struct oracle_chain *c, uint32_t pos, uint32_t actor,
-			  const struct oracle_clock *clock)
+bool oracle_chain_is_seen(const struct oracle_chain *c, uint32_t pos, uint32_t actor, uint64_t read,
+			  uint64_t rmw)
 {
 	for (size_t i = 0; i < c->seen.n; i++) {
 		const struct oracle_seen *s = &c->seen.v[i];
-		if (s->pos >= pos && (s->actor == actor || oracle_tree_get(clock->root[ORACLE_HB],
-									   s->actor) >= s->epoch))
+		if (s->pos < pos)
+			continue;
+		if (s->actor == actor ||
+		    oracle_tree_get(s->is_write ? rmw : read, s->actor) >= s->epoch)
 			return true;
 	}
 	return false;
@@ -140,6 +143,7 @@ bool oracle_chain_covers(const struct oracle_chain *b, uint32_t bpos, const stru
 		bool is_found = s->pos < apos;
 		for (size_t k = 0; k < b->seen.n && !is_found; k++)
 			is_found = b->seen.v[k].actor == s->actor &&
+				   b->seen.v[k].is_write == s->is_write &&
 				   b->seen.v[k].epoch <= s->epoch && b->seen.v[k].pos >= bpos;
 		if (!is_found)
 			return false;
@@ -168,7 +172,7 @@ static void install(struct oracle *o, struct oracle_write *w)
 	for (uint64_t a = w->address; a < w->address + w->bytes; a++) {
 		if (!c || !(a & 3))
 			c = oracle_cell_at(o, a, true);
-		struct oracle_write **from = &oracle_ext_of(o, c)->from[a & 3];
+		struct oracle_write **from = &oracle_ext_of(o, c, a & ~3ull)->from[a & 3];
 		oracle_write_unref(o, *from);
 		*from = w;
 		w->refs++;
@@ -258,11 +262,9 @@ void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_
 	}
 	oracle_shadow_access(o, t, actor, acc, address, acc->bytes, chain, pos);
 	if (w && is_read)
-		oracle_chain_see(w->chain, w->pos, actor, t->own);
+		oracle_chain_see(w->chain, w->pos, actor, t->own, is_write);
 	if (chain)
 		keep(o, t, actor, acc, address, w, chain, pos);
-	else if (is_strong && releases(acc))
-		oracle_release_at(o, t, address, acc->bytes, acc->scope, oracle_publish(t, actor));
 	oracle_chain_unref(chain);
 	oracle_write_unref(o, w);
 }
