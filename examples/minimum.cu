@@ -2,6 +2,7 @@
 // load races with the atomics of the other threads.
 // detector: collide
 // expect collide: clobbered-read at look
+// expect oracle: unordered at look
 // never: value
 // twin: minimum.fixed.cu
 
