@@ -4,6 +4,7 @@
  *   oracle_clock.c   persistent tries and clocks      oracle_order.c   releases, acquires, fences
  *   oracle_shadow.c  accesses by word, race checks    oracle_write.c   reads-from, strong writes
  *   oracle_sync.c    barriers, copies, operations     oracle.c         actors, events, findings
+ *   oracle_forget.c  memory that is new
  *
  * Epochs. A thread counts its publications: an access has the epoch of its thread, each
  * publication (release, arrival, fork ...) hands out the clock with that epoch and starts the next.
@@ -439,6 +440,8 @@ void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t ac
 void oracle_shadow_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp, uint32_t mask,
 			const struct oracle_acc *acc, const uint64_t *addresses);
 struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64_t word);
+void oracle_ext_free(struct oracle *o, struct oracle_cell *c);
+/* oracle_forget.c */
 void oracle_shadow_forget(struct oracle *o, uint64_t address, uint64_t bytes);
 void oracle_shadow_free(struct oracle *o);
 void oracle_sync_free(struct oracle *o);
