@@ -3,6 +3,7 @@
 // detector: collide
 // expect collide: clobbered-read at look
 // expect oracle: unordered at look
+// may: atomic
 // never: value
 // twin: minimum.fixed.cu
 
@@ -18,7 +19,7 @@ __global__ void minimum(const unsigned *in, unsigned *best, int n)
 		unsigned v = in[i]; // quiet: value
 
 		if (v < *best) // race: look
-			atomicMin(best, v);
+			atomicMin(best, v); // race: atomic
 	}
 }
 

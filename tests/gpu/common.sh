@@ -16,16 +16,29 @@ json_get() {
 		sed 's/^[^:]*:[[:space:]]*//; s/^"//; s/"$//'
 }
 
+# Where one side stands, as "file|line": place_of JSON. Code of a header counts where it was called.
+place_of() {
+	local file line rest
+	file=$(json_get "$1" file)
+	line=$(json_get "$1" line)
+	rest=${1#*\"inlined_at\":[}
+	case ${file##*/} in
+	*.cu) ;;
+	*) case $rest in
+		{*) file=$(json_get "$rest" file) line=$(json_get "$rest" line) ;;
+		esac ;;
+	esac
+	echo "${file##*/}|$line"
+}
+
 # Findings of a report as lines "kind|class|file|line", one for each side: findings_of FILE
 findings_of() {
-	local l file second
+	local l second head
 	grep '"type"[[:space:]]*:[[:space:]]*"finding"' "$1" 2>/dev/null | while IFS= read -r l; do
-		file=$(json_get "$l" file)
-		echo "$(json_get "$l" kind)|$(json_get "$l" class)|${file##*/}|$(json_get "$l" line)"
+		head="$(json_get "$l" kind)|$(json_get "$l" class)"
+		echo "$head|$(place_of "$l")"
 		second=${l#*\"second\":}
-		[ "$second" != "$l" ] || continue
-		file=$(json_get "$second" file)
-		echo "$(json_get "$l" kind)|$(json_get "$l" class)|${file##*/}|$(json_get "$second" line)"
+		[ "$second" = "$l" ] || echo "$head|$(place_of "$second")"
 	done
 }
 

@@ -35,7 +35,6 @@ while getopts k:d: o; do
 done
 shift $((OPTIND - 1))
 . "$dir/common.sh"
-
 all=$runs
 [ $detector != oracle ] || [ $OPTIND -gt 1 ] || all=5
 
@@ -98,7 +97,7 @@ check_fixed() {
 	esac
 }
 
-echo "delays $delays ns, $runs runs each"
+echo "delays $delays ns, $all runs each"
 printf '%-20s %-34s %-10s %s\n' program expected "as it must" verdict
 names=("$@")
 if [ ${#names[@]} -eq 0 ]; then
