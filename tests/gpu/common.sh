@@ -2,6 +2,8 @@
 
 # DEVICE=cpu runs all of it on Collider's CPU device, seed by seed, in place of a GPU.
 device=${DEVICE:-gpu}
+# DETECTOR=oracle (with DEVICE=cpu) judges every access of the plain programs.
+detector=${DETECTOR:-collide}
 
 # Marked lines of a source as numbers, joined by blanks: lines_of FILE race|quiet TAG
 lines_of() {
@@ -14,12 +16,29 @@ json_get() {
 		sed 's/^[^:]*:[[:space:]]*//; s/^"//; s/"$//'
 }
 
-# Findings of a report as lines "kind|class|file|line": findings_of FILE
+# Where one side stands, as "file|line": place_of JSON. Code of a header counts where it was called.
+place_of() {
+	local file line rest
+	file=$(json_get "$1" file)
+	line=$(json_get "$1" line)
+	rest=${1#*\"inlined_at\":[}
+	case ${file##*/} in
+	*.cu) ;;
+	*) case $rest in
+		{*) file=$(json_get "$rest" file) line=$(json_get "$rest" line) ;;
+		esac ;;
+	esac
+	echo "${file##*/}|$line"
+}
+
+# Findings of a report as lines "kind|class|file|line", one for each side: findings_of FILE
 findings_of() {
-	local l file
+	local l second head
 	grep '"type"[[:space:]]*:[[:space:]]*"finding"' "$1" 2>/dev/null | while IFS= read -r l; do
-		file=$(json_get "$l" file)
-		echo "$(json_get "$l" kind)|$(json_get "$l" class)|${file##*/}|$(json_get "$l" line)"
+		head="$(json_get "$l" kind)|$(json_get "$l" class)"
+		echo "$head|$(place_of "$l")"
+		second=${l#*\"second\":}
+		[ "$second" = "$l" ] || echo "$head|$(place_of "$second")"
 	done
 }
 
@@ -29,6 +48,7 @@ run_collider() {
 	shift 5
 	rm -f "$report"
 	timeout "$limit" "$collider" run --device="$device" --seed="$seed" --json="$report" \
+		--detector="$detector" \
 		--rdelay="$rdelay" --wdelay="$wdelay" -- "$@" >"$report.out" 2>"$report.err"
 }
 
