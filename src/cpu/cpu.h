@@ -45,7 +45,8 @@ struct cpu_options {
 	unsigned sms;	  /* multiprocessors of each; 0: the default (CPU_SMS) */
 	enum cpu_model model;
 	uint64_t memory; /* bytes of each device; 0: the default (CPU_MEMORY) */
-	enum cpu_oracle oracle; /* not OFF: the model is SC and threads is 1, or there is no machine */
+	enum cpu_oracle
+		oracle; /* not OFF: the model is SC and threads is 1, or there is no machine */
 };
 
 #define CPU_SMS		  16u
