@@ -95,7 +95,7 @@ struct cpu_transfer {
 	uint8_t kind, completion, op, type; /* enum ptx_type of a reduction's elements */
 	uint32_t group[CPU_WARP];	    /* of each lane's thread, for the two kinds of group */
 	const struct cpu_site *site;	    /* watch_async.c: NULL when nothing is judged */
-	uint32_t actor[CPU_WARP];	    /* watch_async.c: the pseudo-thread of each lane's part */
+	uint32_t actor[CPU_WARP]; /* watch_async.c: the pseudo-thread of each lane's part */
 	union {
 		struct cpu_lane_parts lane;
 		struct cpu_bulk_part bulk;
@@ -112,8 +112,8 @@ struct cpu_watch_part {
 /* Per warp: its transfers and the groups of its threads. */
 struct cpu_async_warp {
 	struct cpu_transfer *first, *last;
-	uint32_t group[CPU_WARP];      /* the open group of cp.async */
-	uint32_t bulk_group[CPU_WARP]; /* the open bulk group */
+	uint32_t group[CPU_WARP];	       /* the open group of cp.async */
+	uint32_t bulk_group[CPU_WARP];	       /* the open bulk group */
 	BASE_VEC(struct cpu_watch_part) parts; /* watch_async.c: ended, not waited for */
 };
 

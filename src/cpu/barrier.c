@@ -226,8 +226,7 @@ static enum cpu_step exec_bar(struct cpu_warp *w, const struct cpu_inst *in, uin
 				 "%u threads have arrived at barrier %u, which expects %u",
 				 b->arrived, id, b->expected);
 	cpu_release(w, mask, PTX_SCOPE_CTA);
-	cpu_watch_arrive(w, in, mask, id, b->generation, b->expected, true,
-			 in->sub != MODE_ARRIVE);
+	cpu_watch_arrive(w, in, mask, id, b->generation, b->expected, true, in->sub != MODE_ARRIVE);
 	if (in->sub == MODE_ARRIVE) {
 		s->pc++;
 	} else {

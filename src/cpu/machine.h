@@ -134,7 +134,8 @@ struct cpu_func {
 	 */
 	uint32_t args, rets, own; /* byte offsets where the three parts start */
 	uint64_t address;	  /* in CPU_WIN_CODE */
-	struct cpu_site **sites;  /* watch_site.c: of each instruction; NULL: none has accessed yet */
+	struct cpu_site *
+		*sites; /* watch_site.c: of each instruction; NULL: none has accessed yet */
 	uint32_t max_depth_hint;
 };
 
@@ -364,7 +365,7 @@ struct cpu_warp {
 	uint32_t sp[CPU_WARP];	  /* local address of the next free byte */
 	uint8_t *local;		  /* 32 stacks of local_stride bytes; pages come when touched */
 	uint32_t local_stride;
-	uint32_t fenced;	 /* watch.c: lanes that have executed a fence that releases */
+	uint32_t fenced; /* watch.c: lanes that have executed a fence that releases */
 	struct cpu_store_buffer *stores; /* weak model: of each lane; NULL otherwise */
 	void *priv;			 /* warp.c's own */
 };

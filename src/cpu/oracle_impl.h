@@ -233,9 +233,9 @@ struct oracle_rec {
 	uint32_t mask;
 	uint32_t epoch;
 	uint32_t site;
-	uint32_t pos;  /* strong writes: the first lane's; the others follow */
-	uint8_t bytes; /* mask of the word's bytes */
-	int8_t offset; /* of the access's first byte, from the word; -128: a range */
+	uint32_t pos;	/* strong writes: the first lane's; the others follow */
+	uint8_t bytes;	/* mask of the word's bytes */
+	int8_t offset;	/* of the access's first byte, from the word; -128: a range */
 	uint16_t raced; /* races told of it */
 	struct oracle_chain *chain;
 };

@@ -141,13 +141,13 @@ void cpu_watch_atomic(struct cpu_warp *w, const struct cpu_inst *in, const struc
 	struct cpu_watch *x = cpu_watch_of(w);
 
 	watch_lock(x);
-	struct oracle_acc a = {.inst = cpu_site_of(w, in),
-			       .kind = is_write ? RACE_OP_RMW : RACE_OP_READ,
-			       .strength = (uint8_t)watch_strength(acc->sem),
-			       .scope = (uint8_t)watch_scope(acc->sem, acc->scope),
-			       .flags = (uint8_t)((is_red ? ORACLE_RED : 0) |
-						  (is_shared ? ORACLE_SHARED : 0)),
-			       .bytes = bytes};
+	struct oracle_acc a = {
+		.inst = cpu_site_of(w, in),
+		.kind = is_write ? RACE_OP_RMW : RACE_OP_READ,
+		.strength = (uint8_t)watch_strength(acc->sem),
+		.scope = (uint8_t)watch_scope(acc->sem, acc->scope),
+		.flags = (uint8_t)((is_red ? ORACLE_RED : 0) | (is_shared ? ORACLE_SHARED : 0)),
+		.bytes = bytes};
 	if (a.strength == RACE_WEAK) {
 		a.strength = RACE_RELAXED;
 		a.scope = RACE_SCOPE_GPU;

@@ -61,7 +61,10 @@ void cpu_watch_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned 
 	struct cpu_watch *x = cpu_watch_of(w);
 	uint64_t address = (uint64_t)(uintptr_t)host;
 	uint32_t actor = watch_actor(w) + lane;
-	uint8_t rscope = (uint8_t)watch_scope(PTX_SEM_RELAXED, scope ? scope : PTX_SCOPE_CTA);
+	/* A wait of .cta scope is how everybody waits for copies that other blocks have issued. */
+	uint8_t rscope = scope == PTX_SCOPE_GPU || scope == PTX_SCOPE_SYS
+				 ? (uint8_t)watch_scope(PTX_SEM_RELAXED, scope)
+				 : RACE_SCOPE_CLUSTER;
 
 	if (!cpu_watch_takes(w, in))
 		return;

@@ -56,8 +56,8 @@ static void fill_frames(struct cpu_watch *x, struct cpu_site *s, const struct pt
 
 	for (; l && l->in_line && n < INLINE_MAX; l = outer_of(s->func->ptx, l))
 		chain[n++] = (struct race_inlined_site){
-			.func = copy_str(x, ptx_debug_string(s->func->part, l->func_sym,
-							     l->func_off)),
+			.func = copy_str(x,
+					 ptx_debug_string(s->func->part, l->func_sym, l->func_off)),
 			.file = file_of(x, s->func->part, l->in_file),
 			.line = l->in_line,
 			.col = l->in_col};
@@ -165,8 +165,8 @@ struct cpu_site *cpu_site_of_op(struct cpu_watch *x, const struct cpu_op *op)
 	s->site.file = "";
 	s->site.access = RACE_ACCESS_COPY;
 	s->site.name = "";
-	s->site.text = base_printf(&x->arena, "%s on stream %u", op_name(op->work.kind),
-				   op->work.stream);
+	s->site.text =
+		base_printf(&x->arena, "%s on stream %u", op_name(op->work.kind), op->work.stream);
 	HASH_ADD(hh, x->op_sites, key, sizeof(key), s);
 	return &s->site;
 }

@@ -25,11 +25,11 @@ struct race_pair_side {
 	uint32_t line, col, ptx_line;
 	uint32_t bytes; /* of the whole access */
 	uint32_t thread[3], block[3];
-	uint32_t frame, nframes;       /* inlined calls, innermost first: first and number */
-	uint8_t access, space;	       /* enum race_access, race_space */
-	uint8_t width, vec;	       /* bytes of an element, elements */
+	uint32_t frame, nframes;	/* inlined calls, innermost first: first and number */
+	uint8_t access, space;		/* enum race_access, race_space */
+	uint8_t width, vec;		/* bytes of an element, elements */
 	uint8_t strength, scope, proxy; /* race/rules.h */
-	uint8_t flags;		       /* RACE_SIDE_* */
+	uint8_t flags;			/* RACE_SIDE_* */
 };
 
 struct race_pair {

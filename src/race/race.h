@@ -86,7 +86,7 @@ struct race_first {
 /* One access of a pair that raced: what the oracle knows of it. */
 struct race_side {
 	const char *func, *func_shown; /* as in a finding */
-	const char *kernel;	       /* the launched kernel, demangled; "" = an operation of the host */
+	const char *kernel; /* the launched kernel, demangled; "" = an operation of the host */
 	const char *file;
 	uint32_t line, col;
 	struct race_inlined *inlined;

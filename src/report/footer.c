@@ -21,10 +21,9 @@ static const char *accesses(struct rep_view *v)
 	const struct race_results *r = v->r;
 	uint64_t n = r->has_oracle ? r->judged : r->checked + r->warp_checked;
 
-	return base_printf(&v->arena, "%s%s %s access%s",
-			   r->is_inexact && !r->has_oracle ? "at least " : "",
-			   rep_number(&v->arena, n), r->has_oracle ? "judged" : "checked",
-			   n == 1 ? "" : "es");
+	return base_printf(
+		&v->arena, "%s%s %s access%s", r->is_inexact && !r->has_oracle ? "at least " : "",
+		rep_number(&v->arena, n), r->has_oracle ? "judged" : "checked", n == 1 ? "" : "es");
 }
 
 const char *rep_result_sentence(struct rep_view *v)
@@ -107,10 +106,10 @@ static void judged_put(struct base_buf *out, struct rep_view *v)
 	struct base_arena *a = &v->arena;
 
 	base_buf_puts(out, "What was judged, access by access, by the PTX memory model:\n");
-	base_buf_printf(out, "  %s kernel launch%s, %s access%s by %s threads, copies and operations\n",
-			rep_number(a, r->judged_launches), r->judged_launches == 1 ? "" : "es",
-			rep_number(a, r->judged), r->judged == 1 ? "" : "es",
-			rep_number(a, r->actors));
+	base_buf_printf(
+		out, "  %s kernel launch%s, %s access%s by %s threads, copies and operations\n",
+		rep_number(a, r->judged_launches), r->judged_launches == 1 ? "" : "es",
+		rep_number(a, r->judged), r->judged == 1 ? "" : "es", rep_number(a, r->actors));
 	base_buf_printf(out, "  shadow: %s bytes for %s words, clocks: %s bytes\n",
 			rep_number(a, r->shadow_bytes), rep_number(a, r->shadow_words),
 			rep_number(a, r->clock_bytes));
@@ -124,8 +123,9 @@ static void judged_put(struct base_buf *out, struct rep_view *v)
 	if (r->is_oracle_full)
 		base_buf_puts(out, "  THE ORACLE WAS FULL: a part of the run was NOT judged\n");
 	if (v->verdict == REP_VERDICT_CLEAN)
-		base_buf_puts(out, "  no proof: another input or another way through the program may "
-				   "race\n");
+		base_buf_puts(out,
+			      "  no proof: another input or another way through the program may "
+			      "race\n");
 }
 
 /* Sum of the instructions skipped for a reason that hides nothing. */

@@ -179,16 +179,15 @@ static void side_get(struct saved *s, const cJSON *o, struct race_side *d)
 	d->file = str_get(s, o, "file");
 	d->line = small_get(o, "line");
 	d->col = small_get(o, "column");
-	d->inlined = inlined_get(s, cJSON_GetObjectItemCaseSensitive(o, "inlined_at"),
-				 &d->ninlined);
+	d->inlined =
+		inlined_get(s, cJSON_GetObjectItemCaseSensitive(o, "inlined_at"), &d->ninlined);
 	d->kernel = str_get(s, o, "kernel");
 	d->access = (enum race_access)race_access_parse(str_get(s, o, "access"));
 	d->space = (enum race_space)race_space_parse(str_get(s, o, "space"));
 	d->width = small_get(o, "width");
 	d->vec = small_get(o, "vector");
 	d->bytes = small_get(o, "bytes");
-	d->strength =
-		(enum race_strength)name_get(s, o, "strength", strength_name, RACE_SC + 1u);
+	d->strength = (enum race_strength)name_get(s, o, "strength", strength_name, RACE_SC + 1u);
 	d->scope = (enum race_scope)name_get(s, o, "scope", scope_name, RACE_SCOPE_SYS + 1u);
 	d->proxy = (enum race_proxy)name_get(s, o, "proxy", proxy_name, RACE_PROXY_TEXTURE + 1u);
 	for (size_t i = 0; i < BASE_COUNTOF(flags); i++)
@@ -339,8 +338,8 @@ static void oracle_get(struct race_results *r, const cJSON *o)
 	r->dropped += count_get(o, "forgotten");
 	r->is_oracle_full = r->is_oracle_full || bool_get(o, "full");
 	const cJSON *sc = cJSON_GetObjectItemCaseSensitive(o, "fence_sc");
-	r->is_sc_execution = r->is_sc_execution ||
-			     (cJSON_IsString(sc) && !strcmp(sc->valuestring, "execution"));
+	r->is_sc_execution =
+		r->is_sc_execution || (cJSON_IsString(sc) && !strcmp(sc->valuestring, "execution"));
 }
 
 static void summary_get(struct saved *s, const cJSON *o)

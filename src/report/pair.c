@@ -88,10 +88,12 @@ const char *rep_pair_sentence(const struct race_finding *f)
 		       "thread:\n"
 		       "to each other they are like weak ones, and nothing else orders them.";
 	case RACE_KIND_MIXED_SIZE:
-		return "Both accesses are strong, but they don't access exactly the same bytes, and\n"
+		return "Both accesses are strong, but they don't access exactly the same bytes, "
+		       "and\n"
 		       "nothing else orders them: atomicity holds for one size only.";
 	case RACE_KIND_PROXY:
-		return "The two accesses are ordered, but go to memory by different ways (proxies):\n"
+		return "The two accesses are ordered, but go to memory by different ways "
+		       "(proxies):\n"
 		       "without a proxy fence the later one may miss what the earlier one did.";
 	case RACE_KIND_READ_ONLY:
 		return "This thread READ through the read-only path (ld.global.nc: __ldg, const\n"
@@ -100,13 +102,17 @@ const char *rep_pair_sentence(const struct race_finding *f)
 		return "Threads that meet at one barrier expect different numbers of threads.";
 	default:
 		if (is_async(f))
-			return "An asynchronous copy is a thread of its own; nothing orders what it "
+			return "An asynchronous copy is a thread of its own; nothing orders what "
+			       "it "
 			       "does\n"
-			       "with the other access: its completion was not waited for, or not by "
+			       "with the other access: its completion was not waited for, or not "
+			       "by "
 			       "this thread.";
 		if (!is_same_grid(f))
-			return "The two accesses are in different launches or operations, and nothing\n"
-			       "(stream order, event, synchronisation) lets one wait for the other.";
+			return "The two accesses are in different launches or operations, and "
+			       "nothing\n"
+			       "(stream order, event, synchronisation) lets one wait for the "
+			       "other.";
 		return "Nothing orders these two accesses to the same memory: in another schedule\n"
 		       "each of them may come first, or the compiler may tear or move them.";
 	}
@@ -115,7 +121,8 @@ const char *rep_pair_sentence(const struct race_finding *f)
 static const char *scope_fix(const struct race_finding *f)
 {
 	if (!is_same_grid(f))
-		return "use .sys scope (cuda::thread_scope_system, atomicAdd_system) on both sides.";
+		return "use .sys scope (cuda::thread_scope_system, atomicAdd_system) on both "
+		       "sides.";
 	return "use device scope on both sides: atomicAdd() instead of atomicAdd_block(),\n"
 	       "cuda::thread_scope_device, __threadfence() instead of __threadfence_block().";
 }
@@ -125,10 +132,13 @@ static const char *unordered_fix(const struct race_finding *f)
 	bool is_shared = f->space == RACE_SPACE_SHARED || f->space == RACE_SPACE_SHARED_CLUSTER;
 
 	if (is_async(f))
-		return "wait for the copy (cp.async.wait_group, cuda::pipeline, barrier.wait) in the\n"
-		       "thread that issued it, and then __syncthreads() before others use the data.";
+		return "wait for the copy (cp.async.wait_group, cuda::pipeline, barrier.wait) in "
+		       "the\n"
+		       "thread that issued it, and then __syncthreads() before others use the "
+		       "data.";
 	if (is_host(f))
-		return "put the copy into the same stream, or wait with cudaStreamSynchronize() or\n"
+		return "put the copy into the same stream, or wait with cudaStreamSynchronize() "
+		       "or\n"
 		       "an event before the memory is used again.";
 	if (!is_same_grid(f))
 		return "launch both into one stream, or let one stream wait for the other with\n"
@@ -154,7 +164,8 @@ const char *rep_pair_fix(const struct race_finding *f)
 	case RACE_KIND_MIXED_SIZE:
 		return "access the location with one size everywhere, or order the accesses.";
 	case RACE_KIND_PROXY:
-		return "fence.proxy.async (cuda::ptx::fence_proxy_async) between the ordinary access "
+		return "fence.proxy.async (cuda::ptx::fence_proxy_async) between the ordinary "
+		       "access "
 		       "and the\n"
 		       "bulk or tensor copy, in the thread that made the ordinary access.";
 	case RACE_KIND_READ_ONLY:
@@ -176,7 +187,6 @@ const char *rep_side_order(struct base_arena *a, const struct race_side *s)
 		proxy = base_printf(a, ", %s proxy", rep_proxy_name(s->proxy));
 	if (s->strength == RACE_WEAK)
 		return base_printf(a, "weak%s", proxy);
-	return base_printf(a, "%s%s, scope %s%s",
-			   s->flags & RACE_SIDE_VOLATILE ? "volatile: " : "",
+	return base_printf(a, "%s%s, scope %s%s", s->flags & RACE_SIDE_VOLATILE ? "volatile: " : "",
 			   rep_strength_name(s->strength), rep_scope_name(s->scope), proxy);
 }

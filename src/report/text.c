@@ -128,7 +128,8 @@ static void side_put(struct base_buf *out, struct rep_view *v, const struct race
 			rep_access_text(a, s->access, s->space, s->width, s->vec),
 			rep_side_order(a, s));
 	base_buf_printf(out,
-			INDENT "By           : Thread (%u,%u,%u), Block (%u,%u,%u)%s, Address 0x%llx\n",
+			INDENT
+			"By           : Thread (%u,%u,%u), Block (%u,%u,%u)%s, Address 0x%llx\n",
 			s->thread[0], s->thread[1], s->thread[2], s->block[0], s->block[1],
 			s->block[2], s->flags & RACE_SIDE_ASYNC ? ", its asynchronous copy" : "",
 			(unsigned long long)s->address);

@@ -28,24 +28,24 @@ static struct chunk pair_of(uint32_t kind)
 				   .strings = sizeof(words)}};
 
 	for (unsigned i = 0; i < 2; i++)
-		c.pair.side[i] = (struct race_pair_side){
-			.address = 0x7f0000001000,
-			.grid = 1,
-			.func = FUNC,
-			.file = FILE_NAME,
-			.text = TEXT,
-			.kernel = FUNC,
-			.line = i ? 11 : 9,
-			.col = 3,
-			.ptx_line = 40 + i,
-			.bytes = 4,
-			.thread = {32 * i, 0, 0},
-			.block = {2, 0, 0},
-			.access = i ? RACE_ACCESS_STORE : RACE_ACCESS_LOAD,
-			.space = RACE_SPACE_GLOBAL,
-			.width = 4,
-			.vec = 1,
-			.flags = i ? RACE_SIDE_WRITES : RACE_SIDE_READS};
+		c.pair.side[i] =
+			(struct race_pair_side){.address = 0x7f0000001000,
+						.grid = 1,
+						.func = FUNC,
+						.file = FILE_NAME,
+						.text = TEXT,
+						.kernel = FUNC,
+						.line = i ? 11 : 9,
+						.col = 3,
+						.ptx_line = 40 + i,
+						.bytes = 4,
+						.thread = {32 * i, 0, 0},
+						.block = {2, 0, 0},
+						.access = i ? RACE_ACCESS_STORE : RACE_ACCESS_LOAD,
+						.space = RACE_SPACE_GLOBAL,
+						.width = 4,
+						.vec = 1,
+						.flags = i ? RACE_SIDE_WRITES : RACE_SIDE_READS};
 	c.frame = (struct race_frame){.func = HELPER, .file = FILE_NAME, .line = 16, .col = 9};
 	memcpy(c.strings, words, sizeof(words));
 	return c;
