@@ -105,7 +105,7 @@ struct cpu_mem_info {
 
 /*
  * Allocates `bytes` (0 gives a distinct address, too), aligned to at least 256, zero only by
- * chance: fresh memory is filled with a pattern by seed unless the kind is MODULE. Returns NULL
+ * chance: fresh DEVICE memory is filled with a pattern by seed. Returns NULL
  * when the device's memory is exhausted. DEVICE memory may be touched by host code only through
  * copies: the pages are readable and writable, but the caller of the program's API enforces that.
  */

@@ -9,8 +9,9 @@
  * ranges stay in the map, as freed, until SPACE_KEEP others were freed after them or the range
  * runs out; their whole pages go back at once.
  *
- * Fresh memory up to SPACE_FILL bytes is filled with a byte drawn by seed, never 0; the rest of a
- * larger allocation reads as 0, because filling it would touch all its pages.
+ * Managed and pinned memory is zero at first, as the system's pages are. Fresh device memory up
+ * to SPACE_FILL bytes is filled with a byte drawn by seed, never 0; the rest of a larger
+ * allocation reads as 0, because filling it would touch all its pages.
  * Misses: an overrun by more than the gap that lands in another allocation.
  * Costs: a look-up is a binary search; an allocation moves the array's tail (48 bytes each).
  */
@@ -199,7 +200,7 @@ static void fill(struct cpu_machine *m, const struct range *r)
 	uint64_t bytes = r->end - r->base;
 	unsigned char value = 0;
 
-	if (r->kind != CPU_MEM_MODULE) {
+	if (r->kind == CPU_MEM_DEVICE) {
 		uint64_t z = (m->opt.seed ^ r->generation * 0x9e3779b97f4a7c15ull);
 		z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
 		value = (unsigned char)(0x80u | (z >> 40 & 0x7fu));
