@@ -43,6 +43,47 @@ run_plain() {
 	fi
 }
 
+# Lines where a race may be reported: all tags of expect and may.
+allowed_lines() {
+	local src=$1 tag
+	for tag in $(sed -n 's,^// expect collide: .* at ,,p; s,^// may: ,,p' "$src" | tr '|' ' '); do
+		lines_of "$src" race "$tag"
+	done
+}
+
+# Checks the report of a racy program: check_racy SOURCE REPORT. Prints nothing when all is well,
+# else "missed TAG", "false positive ..." or "reported never: ..."; needs findings with file and line.
+check_racy() {
+	local src=$1 report=$2 spec kinds tags tag lines found kind class file line ok allowed never
+	findings_of "$report" >"$report.found"
+	sed -n 's,^// expect collide: ,,p' "$src" >"$report.want"
+	while IFS= read -r spec; do
+		kinds=$(echo "${spec% at *}" | tr '|' ' ')
+		lines=
+		for tag in $(echo "${spec##* at }" | tr '|' ' '); do
+			lines="$lines $(lines_of "$src" race "$tag")"
+		done
+		ok=0
+		while IFS='|' read -r kind class file line; do
+			has_word "$kind" "$kinds" && has_word "$line" "$lines" && ok=1
+		done <"$report.found"
+		[ $ok -eq 1 ] || echo "missed ${spec##* at }"
+	done <"$report.want"
+	allowed=$(allowed_lines "$src")
+	while IFS='|' read -r kind class file line; do
+		[ "$file" = "$(basename "$src")" ] && has_word "$line" "$allowed" && continue
+		case $class in
+		possible*) never= ;;
+		*) never="false positive $kind at $file:$line" ;;
+		esac
+		for tag in $(sed -n 's,^// never: ,,p' "$src"); do
+			has_word "$line" "$(lines_of "$src" quiet "$tag")" &&
+				never="reported never:$tag ($kind, $class)"
+		done
+		[ -z "$never" ] || echo "$never"
+	done <"$report.found"
+}
+
 # What a program printed on a GPU (outputs.tsv): gpu_output NAME; nothing when it isn't known
 gpu_output() {
 	[ ! -f "$dir/outputs.tsv" ] || sed -n "s/^$1\t//p" "$dir/outputs.tsv"
