@@ -5,10 +5,11 @@
 
 #include "hadron.h"
 
-static const int BLOCKS = 8;
+static const int BLOCKS = 32;
 static const int THREADS = 64;
 static const int N = BLOCKS * THREADS;
 static const int ROUNDS = 64;
+static const unsigned PASSES = 16;
 
 __global__ void consume(const unsigned *data, unsigned *out)
 {
@@ -26,16 +27,16 @@ int main()
 
 	for (size_t i = 0; i < want.size(); i++)
 		for (size_t r = ROUNDS; r--;)
-			want[i] = want[i] * 31 + in[r * N + i];
+			want[i] = want[i] * 31 + in[r * N + i] + PASSES;
 	unsigned *data = hadron_managed(in.size());
 	unsigned *d_out = example_upload(want);
 	cudaStream_t stream = hadron_stream();
 	CHECK(cudaDeviceSynchronize());
-	for (size_t i = 0; i < in.size(); i++) {
+	for (unsigned pass = 1; pass <= PASSES; pass++) {
 		/* Asking whether it has ended makes a device without a GPU go on, too. */
-		if (i % THREADS == 0)
-			(void)cudaStreamQuery(stream);
-		data[i] = in[i];
+		(void)cudaStreamQuery(stream);
+		for (size_t i = 0; i < in.size(); i++)
+			data[i] = in[i] + pass;
 	}
 	consume<<<BLOCKS, THREADS, 0, stream>>>(data, d_out);
 	CHECK(cudaGetLastError());

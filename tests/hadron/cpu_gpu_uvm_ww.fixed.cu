@@ -5,10 +5,11 @@
 
 #include "hadron.h"
 
-static const int BLOCKS = 8;
+static const int BLOCKS = 32;
 static const int THREADS = 64;
 static const int N = BLOCKS * THREADS;
 static const int ROUNDS = 64;
+static const unsigned PASSES = 16;
 
 __global__ void fill(unsigned *data)
 {
@@ -23,17 +24,17 @@ int main()
 	std::vector<unsigned> want(ROUNDS * N), got;
 
 	for (size_t i = 0; i < want.size(); i++)
-		want[i] = (unsigned)(i + 1) * 7;
+		want[i] = (unsigned)(i + 1) * 8 + PASSES;
 	unsigned *data = hadron_managed(want.size());
 	cudaStream_t stream = hadron_stream();
 	fill<<<BLOCKS, THREADS, 0, stream>>>(data);
 	CHECK(cudaGetLastError());
 	CHECK(cudaStreamSynchronize(stream));
-	for (size_t i = 0; i < want.size(); i++) {
+	for (unsigned pass = 1; pass <= PASSES; pass++) {
 		/* Asking whether it has ended makes a device without a GPU go on, too. */
-		if (i % THREADS == 0)
-			(void)cudaStreamQuery(stream);
-		data[i] = want[i];
+		(void)cudaStreamQuery(stream);
+		for (size_t i = 0; i < want.size(); i++)
+			data[i] = (unsigned)(i + 1) * 8 + pass;
 	}
 	CHECK(cudaStreamSynchronize(stream));
 	got.assign(data, data + want.size());

@@ -158,8 +158,9 @@ found=0
 required=0
 listed=0
 notrun=0
+skipped=
 echo "device $device, delays $delays ns, $runs runs each"
-printf '%-26s %-14s %-7s %-5s %-7s %-5s %s\n' scenario 'table 3' found exit clean exit verdict
+printf '%-26s %-16s %-7s %-5s %-7s %-5s %s\n' scenario 'table 3' found exit clean exit verdict
 for name in "${names[@]}"; do
 	racy=$name
 	clean=$name.fixed
@@ -201,7 +202,7 @@ for name in "${names[@]}"; do
 		fi
 	fi
 	[ "$skipped" ] && good=-
-	printf '%-26s %-14s %-7s %-5s %-7s %-5s %s\n' "$name" "$expected" "$shown" "${racy_codes# }" \
+	printf '%-26s %-16s %-7s %-5s %-7s %-5s %s\n' "$name" "$expected" "$shown" "${racy_codes# }" \
 		"$good/$runs" "${codes# }" "$verdict"
 	skipped=
 done
