@@ -35,13 +35,19 @@ struct cpu_op;
 
 enum cpu_model { CPU_MODEL_SC, CPU_MODEL_WEAK, CPU_MODEL_A1 };
 
+/* Is every access judged (watch.c), and how are fence.sc ordered? docs/soundness.md. */
+enum cpu_oracle { CPU_ORACLE_OFF, CPU_ORACLE_PROGRAM, CPU_ORACLE_EXECUTION };
+
 struct cpu_options {
 	uint64_t seed;
 	unsigned threads; /* host threads that execute blocks; 1: replayable */
 	unsigned devices; /* virtual devices, at least 1 */
 	unsigned sms;	  /* multiprocessors of each; 0: the default (CPU_SMS) */
 	enum cpu_model model;
-	uint64_t memory; /* bytes of each device; 0: the default (CPU_MEMORY) */
+	uint64_t memory;  /* bytes of each device; 0: the default (CPU_MEMORY) */
+	bool tells_stats; /* the caller is to print cpu_get_stats at the end */
+	enum cpu_oracle
+		oracle; /* not OFF: the model is SC and threads is 1, or there is no machine */
 };
 
 #define CPU_SMS		  16u
@@ -172,7 +178,8 @@ void cpu_kernel_get_info(const struct cpu_kernel *k, struct cpu_kernel_info *out
 bool cpu_kernel_param(const struct cpu_kernel *k, uint32_t i, uint32_t *offset, uint32_t *bytes);
 /* Whole size of the parameter block. */
 uint32_t cpu_kernel_param_bytes(const struct cpu_kernel *k);
-/* Blocks that fit on one multiprocessor at the same time. */
+/* Blocks that fit on one multiprocessor at the same time; __launch_bounds__ are not asked, as in
+ * CUDA's occupancy calculator: a launch checks them itself. */
 uint32_t cpu_kernel_occupancy(const struct cpu_kernel *k, uint32_t threads, uint64_t shared_dyn);
 
 /* ---- work (engine.c) ---------------------------------------------------------- */
@@ -266,6 +273,26 @@ struct cpu_stats {
 void cpu_get_stats(struct cpu_machine *m, struct cpu_stats *out);
 /* FNV-1a over all decisions of the scheduler: equal for equal schedules. */
 uint64_t cpu_schedule_hash(struct cpu_machine *m);
+
+/* ---- the oracle's findings (watch_pair.c) ------------------------------------- */
+
+/*
+ * Two accesses that nothing orders, as the shared file has them (race/pair.h): `bytes` of struct
+ * race_pair with its strings behind it, for the first sighting of a pair of instructions. Returns
+ * where the pair's count is kept from now on (struct race_pair.count, updated by plain stores), or
+ * NULL. Called by the thread that executes, with locks of the machine held.
+ */
+struct race_pair;
+typedef uint64_t *cpu_pair_fn(void *arg, const struct race_pair *pair, size_t bytes);
+void cpu_on_pair(struct cpu_machine *m, cpu_pair_fn *fn, void *arg);
+
+struct cpu_oracle_stats {
+	uint64_t accesses, words, shadow_bytes, clock_bytes, dropped;
+	uint32_t actors;
+	bool is_full; /* too many threads, or no memory: what came later was not judged */
+};
+/* All zero when there is no oracle. */
+void cpu_get_oracle_stats(struct cpu_machine *m, struct cpu_oracle_stats *out);
 
 /* ---- tensor maps (tensormap.c) -------------------------------------------------- */
 

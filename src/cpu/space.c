@@ -15,6 +15,7 @@
  * Costs: a look-up is a binary search; an allocation moves the array's tail (48 bytes each).
  */
 #include "cpu/space.h"
+#include "cpu/watch.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -347,7 +348,11 @@ static bool release(struct cpu_machine *m, uint64_t base, bool is_heap, uint64_t
 
 void *cpu_mem_alloc(struct cpu_machine *m, unsigned device, uint64_t bytes, enum cpu_mem_kind kind)
 {
-	return allocate(m, (struct range){.kind = (uint8_t)kind, .device = device}, bytes);
+	void *p = allocate(m, (struct range){.kind = (uint8_t)kind, .device = device}, bytes);
+
+	if (p)
+		cpu_watch_forget(m, (uint64_t)(uintptr_t)p, bytes);
+	return p;
 }
 
 bool cpu_mem_free(struct cpu_machine *m, void *p)
@@ -378,6 +383,8 @@ bool cpu_mem_register(struct cpu_machine *m, void *p, uint64_t bytes)
 		insert(s, &r);
 	}
 	end_change(s);
+	if (is_free)
+		cpu_watch_forget(m, base, bytes);
 	return is_free;
 }
 

@@ -29,17 +29,25 @@ void rt_capture_spoil(struct rt_capture *c)
 	c->is_invalid = true;
 }
 
+cudaError_t rt_capture_refuse(struct rt_capture *c)
+{
+	rt_capture_spoil(c);
+	return cudaErrorStreamCaptureUnsupported;
+}
+
 void rt_capture_forget_stream(struct rt_stream *s)
 {
 	struct rt_capture *c = s->capture;
 
 	if (!c)
 		return;
-	rt_capture_spoil(c);
 	for (size_t i = 0; i < c->streams.n; i++) {
 		if (c->streams.v[i] == s)
 			c->streams.v[i--] = c->streams.v[--c->streams.n];
 	}
+	for (size_t i = 0; i < s->front.n; i++)
+		base_vec_push(&c->left, s->front.v[i]);
+	s->front.n = 0;
 	s->capture = NULL;
 	if (c->origin == s)
 		rt_capture_drop(c);
@@ -128,14 +136,6 @@ cudaError_t rt_capture_add_event(struct rt_stream *s, struct rt_event *event, bo
 	return rt_capture_add_payload(s, &p);
 }
 
-cudaError_t rt_capture_add_graph(struct rt_stream *s, struct rt_graph *graph)
-{
-	struct rt_payload p = {.type = cudaGraphNodeTypeGraph, .child = graph};
-
-	p.work.cpu.device = s->device;
-	return rt_capture_add_payload(s, &p);
-}
-
 /* ---- events ------------------------------------------------------------------------------- */
 
 void rt_capture_record(struct rt_stream *s, struct rt_event *event)
@@ -164,7 +164,7 @@ cudaError_t rt_capture_wait(struct rt_stream *s, struct rt_event *event)
 	bool is_captured = event->capture && rt_capture_is_alive(event->capture, event->capture_id);
 
 	if (!s->capture && !is_captured)
-		return cudaErrorCapturedEvent; /* recorded in a capture that has ended */
+		return cudaErrorInvalidValue; /* recorded in a capture that has ended */
 	if (!s->capture && s->is_legacy) {
 		rt_capture_spoil(event->capture);
 		return cudaErrorStreamCaptureImplicit;
@@ -268,6 +268,7 @@ void rt_capture_drop(struct rt_capture *c)
 	if (c->is_own_graph)
 		rt_graph_free(c->graph);
 	base_vec_free(&c->streams);
+	base_vec_free(&c->left);
 	free(c);
 }
 
@@ -288,7 +289,7 @@ static void mark_ancestors(struct rt_node *n)
 	base_vec_free(&todo);
 }
 
-/* Has the origin waited for all that the other streams captured? */
+/* Has the origin waited for all that the other streams captured, those that are gone included? */
 static bool is_joined(const struct rt_capture *c)
 {
 	for (size_t i = 0; i < c->graph->nodes.n; i++)
@@ -301,6 +302,10 @@ static bool is_joined(const struct rt_capture *c)
 			if (!s->front.v[k]->mark)
 				return false;
 		}
+	}
+	for (size_t i = 0; i < c->left.n; i++) {
+		if (!c->left.v[i]->mark)
+			return false;
 	}
 	return true;
 }

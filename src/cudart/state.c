@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cudart/capture.h"
 #include "cudart/collider.h"
@@ -88,6 +89,21 @@ static bool parse_model(const char *s, size_t n, enum cpu_model *out)
 	return false;
 }
 
+static bool parse_oracle(const char *s, size_t n, enum cpu_oracle *out)
+{
+	static const char *const names[] = {[CPU_ORACLE_OFF] = "off",
+					    [CPU_ORACLE_PROGRAM] = "program",
+					    [CPU_ORACLE_EXECUTION] = "execution"};
+
+	for (size_t i = 0; i < BASE_COUNTOF(names); i++) {
+		if (strlen(names[i]) == n && memcmp(names[i], s, n) == 0) {
+			*out = (enum cpu_oracle)i;
+			return true;
+		}
+	}
+	return false;
+}
+
 static bool is_key(const char *s, size_t n, const char *key)
 {
 	return strlen(key) == n && memcmp(s, key, n) == 0;
@@ -106,6 +122,9 @@ static const char *parse_option(const char *s, size_t n, struct cpu_options *opt
 
 	if (is_key(s, nkey, "model"))
 		return parse_model(v, nv, &opt->model) ? NULL : "model=sc, weak or a1";
+	if (is_key(s, nkey, "oracle"))
+		return parse_oracle(v, nv, &opt->oracle) ? NULL
+							 : "oracle=off, program or execution";
 
 	uint64_t x = 0;
 	bool is_number = parse_number(v, nv, &x);
@@ -129,8 +148,12 @@ static const char *parse_option(const char *s, size_t n, struct cpu_options *opt
 		if (!is_number || x < 1 << 20)
 			return "memory=BYTES, at least 1M";
 		opt->memory = x;
+	} else if (is_key(s, nkey, "stats")) {
+		if (!is_number || x > 1)
+			return "stats=0 or 1";
+		opt->tells_stats = x;
 	} else {
-		return "one of seed, threads, devices, sms, memory, model";
+		return "one of seed, threads, devices, sms, memory, model, stats, oracle";
 	}
 	return NULL;
 }
@@ -198,6 +221,23 @@ static void thread_end(void *p)
 	rt_unlock();
 }
 
+/* stats=1: what was executed, and the processor time of the whole process for it. */
+static void tell_stats(void)
+{
+	struct timespec t = {0};
+	struct cpu_stats s;
+
+	if (rt.is_forked)
+		return;
+	cpu_get_stats(rt.m, &s);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	rt_say("%llu launches, %llu blocks, %llu warp instructions, %llu thread instructions, %.3f "
+	       "s",
+	       (unsigned long long)s.launches, (unsigned long long)s.blocks,
+	       (unsigned long long)s.warp_insts, (unsigned long long)s.thread_insts,
+	       (double)t.tv_sec + (double)t.tv_nsec * 1e-9);
+}
+
 /* A fault that the program never asked for. */
 static void tell_faults(void)
 {
@@ -214,6 +254,11 @@ static void start(void)
 
 	if (!cudart_parse_options(text, &rt.options, why, sizeof(why)))
 		rt_say("%s: %s; the default is used", CUDART_OPTIONS_ENV, why);
+	if (rt.options.oracle && (rt.options.model != CPU_MODEL_SC || rt.options.threads != 1)) {
+		rt_say("%s: the oracle goes with model=sc and threads=1 only; it is not used",
+		       CUDART_OPTIONS_ENV);
+		rt.options.oracle = CPU_ORACLE_OFF;
+	}
 	pthread_key_create(&thread_key, thread_end);
 	struct cpu_machine *m = cpu_machine_new(&rt.options);
 	if (!m) {
@@ -224,6 +269,8 @@ static void start(void)
 	for (unsigned d = 0; d < rt.ndevices; d++)
 		rt_device_init(d);
 	rt.m = m;
+	if (rt.options.tells_stats)
+		atexit(tell_stats);
 	atexit(tell_faults); /* runs after the handler that waits for the last work */
 	rt_collider_start();
 	pthread_atfork(fork_prepare, fork_parent, fork_child);

@@ -82,6 +82,7 @@ fi
 # ---- running ------------------------------------------------------------------------------
 
 . "$dir/src/common.sh"
+[ "$detector" = collide ] || { echo "$0: only for collide, not $detector" >&2; exit 2; }
 tmp=$(mktemp -d) || exit 2
 trap 'rm -rf "$tmp"' EXIT
 bad=0
