@@ -1,4 +1,5 @@
-# common.sh - what run_races.sh, run_racefree.sh and tests/hadron share. Sourced; plain bash, grep and sed.
+# common.sh - what run_races.sh, run_racefree.sh and tests/hadron share. Sourced; plain bash, grep,
+# sed.
 
 # DEVICE=cpu runs all of it on Collider's CPU device, seed by seed, in place of a GPU.
 device=${DEVICE:-gpu}
@@ -72,7 +73,7 @@ allowed_lines() {
 }
 
 # Checks the report of a racy program: check_racy SOURCE REPORT. Prints nothing when all is well,
-# else "missed TAG", "false positive ..." or "reported never: ..."; needs findings with file and line.
+# else "missed TAG", "false positive ..." or "reported never: ...".
 check_racy() {
 	local src=$1 report=$2 spec kinds tags tag lines found kind class file line ok allowed never
 	findings_of "$report" >"$report.found"

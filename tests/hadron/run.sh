@@ -10,8 +10,8 @@
 #   -b  only build      -n  don't build: WORKDIR was built elsewhere (it holds all that is needed)
 #   -r  only what is required; the others are listed with their reason
 # A scenario with `// detector: collide` is required: found in 9 of 10 runs. One with
-# `// detector: later (REASON)` is run and shown, and nothing is demanded of it. Whatever is said of a
-# race-free program, or of a line that is not marked, is a false positive. Exit code 1: a required
+# `// detector: later (REASON)` is run and shown, and nothing is demanded of it. Whatever is said of
+# a race-free program, or of a line that is not marked, is a false positive. Exit code 1: a required
 # race missed, a false positive, a wrong output or a crash; 2: wrong usage, or it can't be built.
 set -u
 
