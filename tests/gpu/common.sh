@@ -1,4 +1,5 @@
-# common.sh - what run_races.sh and run_racefree.sh share. Sourced; plain bash, grep and sed.
+# common.sh - what run_races.sh, run_racefree.sh and tests/hadron share. Sourced; plain bash, grep,
+# sed.
 
 # DEVICE=cpu runs all of it on Collider's CPU device, seed by seed, in place of a GPU.
 device=${DEVICE:-gpu}
@@ -61,6 +62,47 @@ run_plain() {
 	else
 		timeout "$limit" "$@"
 	fi
+}
+
+# Lines where a race may be reported: all tags of expect and may.
+allowed_lines() {
+	local src=$1 tag
+	for tag in $(sed -n "s,^// expect $detector: .* at ,,p; s,^// may: ,,p" "$src" | tr '|' ' '); do
+		lines_of "$src" race "$tag"
+	done
+}
+
+# Checks the report of a racy program: check_racy SOURCE REPORT. Prints nothing when all is well,
+# else "missed TAG", "false positive ..." or "reported never: ...".
+check_racy() {
+	local src=$1 report=$2 spec kinds tags tag lines found kind class file line ok allowed never
+	findings_of "$report" >"$report.found"
+	sed -n "s,^// expect $detector: ,,p" "$src" >"$report.want"
+	while IFS= read -r spec; do
+		kinds=$(echo "${spec% at *}" | tr '|' ' ')
+		lines=
+		for tag in $(echo "${spec##* at }" | tr '|' ' '); do
+			lines="$lines $(lines_of "$src" race "$tag")"
+		done
+		ok=0
+		while IFS='|' read -r kind class file line; do
+			has_word "$kind" "$kinds" && has_word "$line" "$lines" && ok=1
+		done <"$report.found"
+		[ $ok -eq 1 ] || echo "missed ${spec##* at }"
+	done <"$report.want"
+	allowed=$(allowed_lines "$src")
+	while IFS='|' read -r kind class file line; do
+		[ "$file" = "$(basename "$src")" ] && has_word "$line" "$allowed" && continue
+		case $class in
+		possible*) never= ;;
+		*) never="false positive $kind at $file:$line" ;;
+		esac
+		for tag in $(sed -n 's,^// never: ,,p' "$src"); do
+			has_word "$line" "$(lines_of "$src" quiet "$tag")" &&
+				never="reported never:$tag ($kind, $class)"
+		done
+		[ -z "$never" ] || echo "$never"
+	done <"$report.found"
 }
 
 # What a program printed on a GPU (outputs.tsv): gpu_output NAME; nothing when it isn't known

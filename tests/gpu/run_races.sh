@@ -42,46 +42,6 @@ tmp=$(mktemp -d) || exit 2
 trap 'rm -rf "$tmp"' EXIT
 bad=0
 
-# Lines where a race may be reported: all tags of expect and may.
-allowed_lines() {
-	local src=$1 tag
-	for tag in $(sed -n "s,^// expect $detector: .* at ,,p; s,^// may: ,,p" "$src" | tr '|' ' '); do
-		lines_of "$src" race "$tag"
-	done
-}
-
-# Checks one report. Prints nothing when all is well, else why not.
-check_racy() {
-	local src=$1 report=$2 spec kinds tags tag lines found kind class file line ok allowed never
-	findings_of "$report" >"$report.found"
-	sed -n "s,^// expect $detector: ,,p" "$src" >"$report.want"
-	while IFS= read -r spec; do
-		kinds=$(echo "${spec% at *}" | tr '|' ' ')
-		lines=
-		for tag in $(echo "${spec##* at }" | tr '|' ' '); do
-			lines="$lines $(lines_of "$src" race "$tag")"
-		done
-		ok=0
-		while IFS='|' read -r kind class file line; do
-			has_word "$kind" "$kinds" && has_word "$line" "$lines" && ok=1
-		done <"$report.found"
-		[ $ok -eq 1 ] || echo "missed ${spec##* at }"
-	done <"$report.want"
-	allowed=$(allowed_lines "$src")
-	while IFS='|' read -r kind class file line; do
-		[ "$file" = "$(basename "$src")" ] && has_word "$line" "$allowed" && continue
-		case $class in
-		possible*) never= ;;
-		*) never="false positive $kind at $file:$line" ;;
-		esac
-		for tag in $(sed -n 's,^// never: ,,p' "$src"); do
-			has_word "$line" "$(lines_of "$src" quiet "$tag")" &&
-				never="reported never:$tag ($kind, $class)"
-		done
-		[ -z "$never" ] || echo "$never"
-	done <"$report.found"
-}
-
 check_fixed() {
 	local report=$1 name=$2 kind class file line
 	findings_of "$report" | while IFS='|' read -r kind class file line; do
