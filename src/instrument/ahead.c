@@ -1,5 +1,5 @@
 /*
- * ahead.c - ldmatrix and cp.async, checked by accesses of ours before they run.
+ * ahead.c - ldmatrix, stmatrix and cp.async, checked by accesses of ours before they run.
  *
  * SuperCollider section 3.4, theorem A.5. cp.async: load the source, store to
  * the destination, delay, re-read both, make the destination dirty, then the
@@ -11,11 +11,14 @@
  *
  * ldmatrix: each lane whose address is taken loads its row of 16 bytes, and re-reads
  * it. Behind the original a lane that ran ahead could write to a row of another's;
- * ahead of it all lanes still wait for this one.
+ * ahead of it all lanes still wait for this one. stmatrix: each lane stores the words
+ * that it gives to the tile, and re-reads them; the original stores the same again. The
+ * rows' addresses come by shuffles, for which all lanes meet as they do for the original.
  *
- * Misses: a src-size in a register that is no multiple of 4 (the lane goes without a
- * check), the last lanes' partial words so; ldmatrix of 8-bit elements (counted).
- * Costs: two instructions more than a group of loads; cp.async six to twenty.
+ * Misses: a src-size that is no multiple of 4 (the lane goes without a check);
+ * matrices of 8-bit elements and wmma.load, wmma.store (counted).
+ * Costs: ldmatrix two instructions more than a group of loads, cp.async six to twenty,
+ * stmatrix eight for each matrix, whether drawn or not.
  */
 #include "instrument/internal.h"
 
@@ -97,6 +100,42 @@ static struct inst_group *plan_rows(struct inst_ctx *cx, struct ptx_stmt *s)
 	return g;
 }
 
+static bool is_word_register(const struct inst_ctx *cx, const struct ptx_opnd *op)
+{
+	return op->kind == PTX_OPND_REG && !op->comp &&
+	       ptx_type_bytes((enum ptx_type)cx->f->reg_type[op->reg]) == WORD;
+}
+
+/* The registers that stmatrix stores, one for each matrix; NULL: it isn't spelled so. */
+static const struct ptx_opnd *tile_registers(const struct inst_ctx *cx, const struct ptx_stmt *s)
+{
+	int data = ptx_find_role(s, PTX_ROLE_SRC);
+	unsigned n = matrices(s->form);
+
+	if (data < 0 || !n || s->ops[data].kind != PTX_OPND_VEC || s->ops[data].nsub != n)
+		return NULL;
+	for (unsigned i = 0; i < n; i++)
+		if (!is_word_register(cx, &s->ops[data].sub[i]))
+			return NULL;
+	return s->ops[data].sub;
+}
+
+static struct inst_group *plan_tile(struct inst_ctx *cx, struct ptx_stmt *s)
+{
+	const struct ptx_opnd *addr = ptx_address(s);
+	bool is_generic = s->form->space == PTX_SPACE_GENERIC;
+
+	if (!addr || !addr->nsub || !tile_registers(cx, s))
+		return NULL;
+	if (addr->sub[0].kind != PTX_OPND_REG && (addr->sub[0].kind != PTX_OPND_SYM || is_generic))
+		return NULL;
+	struct inst_group *g = new_group(cx, INST_AHEAD_TILE);
+	g->has_load = false;
+	for (unsigned i = 0; i < matrices(s->form); i++)
+		add(cx, g, new_access(cx, s, addr, RACE_ACCESS_STORE, PTX_SPACE_SHARED, 1));
+	return g;
+}
+
 /* The operand of cp.async that cuts its source: src-size or ignore-src; NULL: there is none. */
 static const struct ptx_opnd *cut_of(const struct ptx_stmt *s)
 {
@@ -156,6 +195,8 @@ struct inst_group *inst_plan_ahead(struct inst_ctx *cx, struct ptx_stmt *s)
 	switch (s->form->op) {
 	case PTX_OP_LDMATRIX:
 		return plan_rows(cx, s);
+	case PTX_OP_STMATRIX:
+		return plan_tile(cx, s);
 	case PTX_OP_CP_ASYNC:
 		return plan_copy(cx, s);
 	default:
@@ -236,6 +277,60 @@ static void emit_rows(struct inst_ctx *cx, struct inst_access *a, struct ptx_stm
 		  H(values(cx, w, a->vec), a->addr, a->guard));
 }
 
+/* The address operand's value as a 32-bit register in the shared window. */
+static struct ptx_opnd shared_low(struct inst_ctx *cx, const struct inst_access *a,
+				  struct ptx_stmt *at)
+{
+	struct ptx_opnd base = a->where->sub[0], low = fresh(cx, PTX_TYPE_B32);
+
+	if (base.kind != PTX_OPND_REG) {
+		inst_emit(cx, at, "shared_symbol", NT, H(low, base));
+	} else if (is_word_register(cx, &base)) {
+		return base;
+	} else {
+		if (a->stmt->form->space == PTX_SPACE_GENERIC) {
+			struct ptx_opnd in = fresh(cx, PTX_TYPE_B64);
+			inst_emit(cx, at, "to_shared", NT, H(in, base));
+			base = in;
+		}
+		inst_emit(cx, at, "widen", T(PTX_STR("32"), PTX_STR("64")), H(low, base));
+	}
+	return low;
+}
+
+/* Each lane's own words of the tile: where they go and what they are. */
+void inst_emit_together(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at)
+{
+	const struct ptx_stmt *s = g->first->stmt;
+	const struct ptx_opnd *from = tile_registers(cx, s);
+	struct ptx_opnd guard = guard_and(cx, s, inst_none(), at);
+	struct ptx_opnd row = shared_low(cx, g->first, at);
+	int64_t matrix = 0;
+
+	for (struct inst_access *a = g->first; a; a = a->next, matrix++) {
+		struct ptx_opnd *place = BASE_NEW(cx->m->arena, struct ptx_opnd);
+		struct ptx_opnd word = fresh(cx, PTX_TYPE_B32);
+
+		*place = fresh(cx, PTX_TYPE_B32);
+		inst_emit(cx, at, "row_word", T(inst_num(matrix * LANES)), H(*place, row, guard));
+		a->addr = address_at(a, 0);
+		a->addr.sub = place;
+		a->guard = guard;
+		a->elem[0].was = word.reg;
+		if (ptx_form_has(s->form, PTX_MOD_TRANS))
+			inst_emit(cx, at, "turn_matrix", NT, H(word, from[matrix], guard));
+		else
+			inst_emit(cx, at, "copy", T(PTX_STR("b32")), H(word, from[matrix]));
+	}
+}
+
+static void emit_tile(struct inst_ctx *cx, const struct inst_group *g, struct ptx_stmt *at)
+{
+	for (const struct inst_access *a = g->first; a; a = a->next)
+		inst_emit(cx, at, "ahead_store", T(PTX_STR("")),
+			  H(a->addr, inst_reg(cx, a->elem[0].was), a->guard));
+}
+
 /* Loads the source word by word, as far as src-size reaches. Returns the copy's guard. */
 static struct ptx_opnd load_cut(struct inst_ctx *cx, struct inst_group *g,
 				const struct ptx_opnd *size, const struct ptx_opnd *w,
@@ -306,6 +401,8 @@ void inst_emit_ahead(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt 
 {
 	if (g->ahead == INST_AHEAD_ROWS)
 		emit_rows(cx, g->first, at);
+	else if (g->ahead == INST_AHEAD_TILE)
+		emit_tile(cx, g, at);
 	else
 		emit_copy(cx, g, at);
 }

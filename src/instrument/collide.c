@@ -380,6 +380,8 @@ static void check_group(struct inst_ctx *cx, struct inst_group *g)
 	uint32_t q = new_reg(cx, PTX_TYPE_PRED);
 	bool first = true;
 
+	if (g->ahead == INST_AHEAD_TILE)
+		inst_emit_together(cx, g, at);
 	inst_emit(cx, at, "draw", T(cx->k, KNOB(sample)),
 		  H(inst_reg(cx, cx->rng), ptx_opnd_label(skip)));
 	if (g->ahead)

@@ -57,6 +57,7 @@ struct inst_access {
 enum inst_ahead {
 	INST_AHEAD_NOT,	 /* they are the user's */
 	INST_AHEAD_ROWS, /* ours, the same bytes as the warp-wide load behind the check */
+	INST_AHEAD_TILE, /* ours, the same words as the warp-wide store behind the check */
 	INST_AHEAD_COPY	 /* ours, the same as the asynchronous copy behind the check */
 };
 
@@ -110,8 +111,10 @@ struct inst_ctx {
 /* plan.c: decides what is checked together; counts in the footer what is not checked. */
 void inst_plan_function(struct inst_ctx *cx, struct inst_plan *plan);
 
-/* ahead.c: ldmatrix and cp.async, checked before they run. */
+/* ahead.c: ldmatrix, stmatrix and cp.async, checked before they run. */
 struct inst_group *inst_plan_ahead(struct inst_ctx *cx, struct ptx_stmt *s);
+/* What all lanes must do together, before the draw. */
+void inst_emit_together(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at);
 void inst_emit_ahead(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at);
 void inst_emit_dirty(struct inst_ctx *cx, const struct inst_group *g, struct ptx_stmt *at);
 
