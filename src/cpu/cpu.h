@@ -41,7 +41,8 @@ struct cpu_options {
 	unsigned devices; /* virtual devices, at least 1 */
 	unsigned sms;	  /* multiprocessors of each; 0: the default (CPU_SMS) */
 	enum cpu_model model;
-	uint64_t memory; /* bytes of each device; 0: the default (CPU_MEMORY) */
+	uint64_t memory;  /* bytes of each device; 0: the default (CPU_MEMORY) */
+	bool tells_stats; /* the caller is to print cpu_get_stats at the end */
 };
 
 #define CPU_SMS		  16u
@@ -172,7 +173,8 @@ void cpu_kernel_get_info(const struct cpu_kernel *k, struct cpu_kernel_info *out
 bool cpu_kernel_param(const struct cpu_kernel *k, uint32_t i, uint32_t *offset, uint32_t *bytes);
 /* Whole size of the parameter block. */
 uint32_t cpu_kernel_param_bytes(const struct cpu_kernel *k);
-/* Blocks that fit on one multiprocessor at the same time. */
+/* Blocks that fit on one multiprocessor at the same time; __launch_bounds__ are not asked, as in
+ * CUDA's occupancy calculator: a launch checks them itself. */
 uint32_t cpu_kernel_occupancy(const struct cpu_kernel *k, uint32_t threads, uint64_t shared_dyn);
 
 /* ---- work (engine.c) ---------------------------------------------------------- */

@@ -242,7 +242,7 @@ uint32_t cpu_kernel_occupancy(const struct cpu_kernel *k, uint32_t threads, uint
 
 	cpu_kernel_get_info(k, &info);
 	uint64_t shared = info.shared_static + shared_dyn;
-	if (!threads || threads > info.max_threads || shared > CPU_SHARED_OPTIN)
+	if (!threads || threads > 1024 || shared > CPU_SHARED_OPTIN)
 		return 0;
 	uint32_t by_threads = CPU_SM_THREADS / (warps * CPU_WARP);
 	uint32_t by_regs = REGS_FILE / (LOAD_ALIGN(info.regs * CPU_WARP, 256u) * warps);

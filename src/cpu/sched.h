@@ -99,7 +99,6 @@ struct cpu_warp_priv {
 	/* While a collective executes: the lanes that are elsewhere. */
 	uint32_t nparts;
 	struct cpu_part *parts;
-	uint64_t frame_bytes, local_bytes; /* allocated */
 };
 
 static inline struct cpu_warp_priv *cpu_wp(const struct cpu_warp *w)
@@ -234,7 +233,6 @@ struct cpu_op {
 	uint64_t done[3];      /* transfers: byte or element, row, slice */
 	_Atomic uint64_t time; /* of its end */
 	void *copy;	       /* parameters or immediate bytes, owned */
-	struct cpu_op *next;   /* of a list of the engine */
 	bool has_triggered;    /* its programmatic dependents have been let go */
 	bool is_finishing;     /* a kernel that is done, but came early */
 	bool is_finished;      /* cpu_op_finish has been called */

@@ -3,8 +3,8 @@
  * addresses, .param areas, local memory.
  *
  * Everything starts small and doubles, so that a hundred thousand threads that
- * call nothing cost their registers only. Depth is limited to CPU_DEPTH_MAX,
- * local memory to CPU_LOCAL_MAX bytes a thread as on hardware, one warp's
+ * call nothing cost their registers only. Depth is limited to DEPTH_MAX,
+ * local memory to LOCAL_MAX bytes a thread as on hardware, one warp's
  * frames to FRAMES_MAX. What a finished warp leaves is kept for the next of
  * the same grid; the first frame and local memory are cleared then, deeper
  * frames keep what was there (an uninitialised register may read it).

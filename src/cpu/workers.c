@@ -23,11 +23,13 @@ static struct cpu_worker_priv *kp(const struct cpu_worker *k)
 	return k->priv;
 }
 
+/* One that executes has; its queues are its own then. */
 static bool has_work(const struct cpu_engine *e, const struct cpu_worker *k)
 {
 	const struct cpu_worker_priv *p = kp(k);
 
-	return p->queue[0].n || p->queue[1].n || p->heap.n || p->ended.n || p->placed != e->placing;
+	return p->is_busy || p->queue[0].n || p->queue[1].n || p->heap.n || p->ended.n ||
+	       p->placed != e->placing;
 }
 
 /* Executes a batch without the lock, which is held before and after. */
@@ -37,6 +39,7 @@ static bool execute(struct cpu_engine *e, struct cpu_worker *k)
 
 	cpu_engine_reap(k);
 	e->nbusy++;
+	kp(k)->is_busy = true;
 	pthread_mutex_unlock(&e->lock);
 	for (unsigned i = 0; i < BATCH && cpu_sched_step(k); i++) {
 		did = true;
@@ -45,6 +48,7 @@ static bool execute(struct cpu_engine *e, struct cpu_worker *k)
 			break;
 	}
 	pthread_mutex_lock(&e->lock);
+	kp(k)->is_busy = false;
 	if (!--e->nbusy || atomic_load(&e->is_pausing))
 		pthread_cond_broadcast(&e->changed);
 	/* A faulted grid goes as a whole, when all have stopped. */

@@ -53,7 +53,8 @@ static cudaError_t query_begin(struct query *q, const void *func)
 	q->device = rt_thread()->device;
 	rt_images_lock();
 	q->k = rt_kern_find(func);
-	e = q->k ? rt_kern_load(q->k, q->device, &q->kernel) : cudaErrorInvalidDeviceFunction;
+	/* What is no host function could be a cudaKernel_t, and CUDA's code is that of a wrong one. */
+	e = q->k ? rt_kern_load(q->k, q->device, &q->kernel) : cudaErrorInvalidResourceHandle;
 	if (e == cudaSuccess)
 		cpu_kernel_get_info(q->kernel, &q->info);
 	else
@@ -195,7 +196,7 @@ cudaError_t cudaFuncGetName(const char **name, const void *func)
 		*name = k->name;
 	rt_images_unlock();
 	if (!k)
-		return rt_fail(cudaErrorInvalidDeviceFunction);
+		return rt_fail(cudaErrorInvalidResourceHandle);
 	return rt_fail(name ? cudaSuccess : cudaErrorInvalidValue);
 }
 
@@ -244,10 +245,11 @@ cudaError_t cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr)
 
 /* ---- occupancy --------------------------------------------------------------------------------------- */
 
+/* As in CUDA's occupancy calculator, what a launch may have in dynamic shared memory counts (0
+ * blocks beyond), but __launch_bounds__ don't. */
 static uint32_t blocks_per_sm(const struct query *q, uint64_t threads, size_t shared)
 {
-	if (threads > rt_kern_max_threads(&q->info) ||
-	    shared > below(CPU_SHARED_OPTIN, q->info.shared_static))
+	if (threads > 1024 || shared > rt_kern_dynamic_limit(q->k, q->device, &q->info))
 		return 0;
 	return cpu_kernel_occupancy(q->kernel, (uint32_t)threads, shared);
 }
@@ -286,7 +288,7 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, c
 		e = query_begin(&q, func);
 	if (e != cudaSuccess)
 		return rt_fail(e);
-	uint64_t low = 0, high = below(CPU_SHARED_OPTIN, q.info.shared_static);
+	uint64_t low = 0, high = rt_kern_dynamic_limit(q.k, q.device, &q.info);
 	if (blocks_per_sm(&q, (uint64_t)blockSize, 0) < (uint32_t)numBlocks)
 		e = cudaErrorInvalidValue;
 	/* Occupancy falls with the size: the largest that still fits. */

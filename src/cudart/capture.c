@@ -29,6 +29,12 @@ void rt_capture_spoil(struct rt_capture *c)
 	c->is_invalid = true;
 }
 
+cudaError_t rt_capture_refuse(struct rt_capture *c)
+{
+	rt_capture_spoil(c);
+	return cudaErrorStreamCaptureUnsupported;
+}
+
 void rt_capture_forget_stream(struct rt_stream *s)
 {
 	struct rt_capture *c = s->capture;
@@ -128,14 +134,6 @@ cudaError_t rt_capture_add_event(struct rt_stream *s, struct rt_event *event, bo
 	return rt_capture_add_payload(s, &p);
 }
 
-cudaError_t rt_capture_add_graph(struct rt_stream *s, struct rt_graph *graph)
-{
-	struct rt_payload p = {.type = cudaGraphNodeTypeGraph, .child = graph};
-
-	p.work.cpu.device = s->device;
-	return rt_capture_add_payload(s, &p);
-}
-
 /* ---- events ------------------------------------------------------------------------------- */
 
 void rt_capture_record(struct rt_stream *s, struct rt_event *event)
@@ -164,7 +162,7 @@ cudaError_t rt_capture_wait(struct rt_stream *s, struct rt_event *event)
 	bool is_captured = event->capture && rt_capture_is_alive(event->capture, event->capture_id);
 
 	if (!s->capture && !is_captured)
-		return cudaErrorCapturedEvent; /* recorded in a capture that has ended */
+		return cudaErrorInvalidValue; /* recorded in a capture that has ended */
 	if (!s->capture && s->is_legacy) {
 		rt_capture_spoil(event->capture);
 		return cudaErrorStreamCaptureImplicit;

@@ -27,8 +27,6 @@ struct rt_capture {
 cudaError_t rt_capture_add(struct rt_stream *s, const struct rt_work *w);
 /* A node that waits for or records an event outside of the capture. */
 cudaError_t rt_capture_add_event(struct rt_stream *s, struct rt_event *event, bool is_record);
-/* A node that runs a copy of the graph. */
-cudaError_t rt_capture_add_graph(struct rt_stream *s, struct rt_graph *graph);
 /* cudaErrorStreamCaptureImplicit when work on the legacy stream would join a captured stream,
  * which is spoilt by it. */
 cudaError_t rt_capture_check_legacy(unsigned device);
@@ -38,6 +36,8 @@ void rt_capture_record(struct rt_stream *s, struct rt_event *event);
 cudaError_t rt_capture_wait(struct rt_stream *s, struct rt_event *event);
 /* The capture becomes unusable; ending it says so. */
 void rt_capture_spoil(struct rt_capture *c);
+/* The same for a call that can't be captured (launches of graphs); returns its error. */
+cudaError_t rt_capture_refuse(struct rt_capture *c);
 /* It is over: streams leave it, and a graph that is still its own is freed. */
 void rt_capture_drop(struct rt_capture *c);
 /* A stream that goes away spoils its capture. */

@@ -22,6 +22,7 @@
  *   sms=N      multiprocessors of each (default CPU_SMS), at most 1024
  *   memory=N   bytes of each device, with suffix K, M, G (default CPU_MEMORY)
  *   model=sc|weak|a1  memory model (default sc)
+ *   stats=1    the end tells on stderr what was executed (bench/cpu)
  * What is wrong is told once on stderr and left at its default.
  */
 #define CUDART_OPTIONS_ENV "COLLIDER_CPU"

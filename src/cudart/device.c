@@ -27,7 +27,12 @@ bool rt_device_attr(enum cudaDeviceAttr attr, unsigned device, int *value)
 	case cudaDevAttr##name:                                                                    \
 		*value = (int)(v);                                                                 \
 		return true;
+#define N(number, v)                                                                               \
+	case number:                                                                               \
+		*value = (int)(v);                                                                 \
+		return true;
 #include "cudart/attrs.def"
+#undef N
 #undef A
 	}
 	return false;
@@ -308,7 +313,7 @@ cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
 	size_t *v = limit_of(&rt.dev[rt_thread()->device], limit);
 
 	if (!v)
-		return rt_fail(cudaErrorUnsupportedLimit);
+		return rt_fail(cudaErrorInvalidValue);
 	*v = value;
 	return cudaSuccess;
 }
@@ -321,7 +326,7 @@ cudaError_t cudaDeviceGetLimit(size_t *pValue, enum cudaLimit limit)
 	if (!pValue)
 		return rt_fail(cudaErrorInvalidValue);
 	if (!v)
-		return rt_fail(cudaErrorUnsupportedLimit);
+		return rt_fail(cudaErrorInvalidValue);
 	*pValue = *v;
 	return cudaSuccess;
 }

@@ -169,13 +169,14 @@ static cudaError_t take(cudaEvent_t event, struct cpu_op **op, unsigned *device)
 	struct rt_event *ev = rt_event_find(event);
 	if (!ev)
 		e = cudaErrorInvalidResourceHandle;
-	else if (ev->capture)
-		e = cudaErrorCapturedEvent;
+	else if (ev->capture) /* H100: of a capture that has ended it is the plain code */
+		e = rt_capture_is_alive(ev->capture, ev->capture_id) ? cudaErrorCapturedEvent
+								     : cudaErrorInvalidValue;
 	else if (ev->op)
 		*op = cpu_op_get(ev->op);
 	if (ev)
 		*device = ev->device;
-	if (e == cudaErrorCapturedEvent && rt_capture_is_alive(ev->capture, ev->capture_id))
+	if (e == cudaErrorCapturedEvent)
 		rt_capture_spoil(ev->capture);
 	rt_unlock();
 	return e;

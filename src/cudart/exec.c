@@ -235,7 +235,7 @@ cudaError_t rt_exec_launch(cudaGraphExec_t exec, cudaStream_t stream, bool is_pe
 	else if (!x)
 		e = cudaErrorInvalidValue;
 	else
-		e = s->capture ? rt_capture_add_graph(s, x->graph) : launch(s, x);
+		e = s->capture ? rt_capture_refuse(s->capture) : launch(s, x);
 	rt_unlock();
 	return rt_fail(e);
 }

@@ -379,7 +379,7 @@ cudaError_t rt_kernel_find(const void *func, unsigned device, struct cpu_kernel 
 {
 	rt_images_lock();
 	struct rt_kern *k = rt_kern_find(func);
-	cudaError_t e = k ? rt_kern_load(k, device, out) : cudaErrorInvalidDeviceFunction;
+	cudaError_t e = k ? rt_kern_load(k, device, out) : cudaErrorInvalidResourceHandle;
 	rt_images_unlock();
 	return e;
 }

@@ -74,19 +74,23 @@ cudaError_t rt_shape_read(const cudaLaunchAttribute *attrs, unsigned n, struct r
 	return cudaSuccess;
 }
 
+/* The codes are those of CUDA 13.0 on an H100; before, it was cudaErrorInvalidConfiguration. */
 static cudaError_t check_dims(dim3 grid, dim3 block)
 {
 	if (!grid.x || !grid.y || !grid.z || !block.x || !block.y || !block.z)
-		return cudaErrorInvalidConfiguration;
+		return cudaErrorInvalidValue;
 	if (grid.x > INT_MAX || grid.y > 65535 || grid.z > 65535)
-		return cudaErrorInvalidConfiguration;
+		return cudaErrorInvalidValue;
 	if (block.x > 1024 || block.y > 1024 || block.z > 64 ||
 	    (uint64_t)block.x * block.y * block.z > 1024)
-		return cudaErrorInvalidConfiguration;
+		return cudaErrorInvalidValue;
 	return cudaSuccess;
 }
 
-/* The kernel's own wishes: __launch_bounds__, .reqntid, registers. */
+/*
+ * The kernel's own wishes: __launch_bounds__ and .reqntid. cudaErrorLaunchOutOfResources, for too
+ * many registers, can't happen: they are an estimate, which fits the bounds.
+ */
 static cudaError_t check_block(const struct cpu_kernel_info *info, dim3 block)
 {
 	const uint32_t b[3] = {block.x, block.y, block.z};
@@ -98,7 +102,7 @@ static cudaError_t check_block(const struct cpu_kernel_info *info, dim3 block)
 				return cudaErrorInvalidValue;
 		}
 	}
-	return threads > rt_kern_max_threads(info) ? cudaErrorLaunchOutOfResources : cudaSuccess;
+	return threads > rt_kern_max_threads(info) ? cudaErrorInvalidValue : cudaSuccess;
 }
 
 /* Decides the cluster of a launch; `shape` gets it. Images' lock held. */
@@ -130,7 +134,7 @@ static cudaError_t check_cluster(const struct rt_kern *k, unsigned device,
 		return cudaErrorInvalidClusterSize;
 	for (int i = 0; i < 3; i++) {
 		if (g[i] % c[i])
-			return cudaErrorInvalidConfiguration;
+			return cudaErrorInvalidClusterSize;
 	}
 	return cudaSuccess;
 }
@@ -236,7 +240,7 @@ static cudaError_t prepare(const void *func, unsigned device, dim3 grid, dim3 bl
 	rt_images_lock();
 	struct rt_kern *k = rt_kern_find(func);
 	e = k ? check(k, device, grid, block, shared, shape, &kernel)
-	      : cudaErrorInvalidDeviceFunction;
+	      : cudaErrorInvalidResourceHandle; /* as a handle that is none */
 	if (e == cudaSuccess)
 		rt_collider_kernel(k);
 	rt_images_unlock();

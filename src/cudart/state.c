@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cudart/capture.h"
 #include "cudart/collider.h"
@@ -129,8 +130,12 @@ static const char *parse_option(const char *s, size_t n, struct cpu_options *opt
 		if (!is_number || x < 1 << 20)
 			return "memory=BYTES, at least 1M";
 		opt->memory = x;
+	} else if (is_key(s, nkey, "stats")) {
+		if (!is_number || x > 1)
+			return "stats=0 or 1";
+		opt->tells_stats = x;
 	} else {
-		return "one of seed, threads, devices, sms, memory, model";
+		return "one of seed, threads, devices, sms, memory, model, stats";
 	}
 	return NULL;
 }
@@ -198,6 +203,23 @@ static void thread_end(void *p)
 	rt_unlock();
 }
 
+/* stats=1: what was executed, and the processor time of the whole process for it. */
+static void tell_stats(void)
+{
+	struct timespec t = {0};
+	struct cpu_stats s;
+
+	if (rt.is_forked)
+		return;
+	cpu_get_stats(rt.m, &s);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	rt_say("%llu launches, %llu blocks, %llu warp instructions, %llu thread instructions, %.3f "
+	       "s",
+	       (unsigned long long)s.launches, (unsigned long long)s.blocks,
+	       (unsigned long long)s.warp_insts, (unsigned long long)s.thread_insts,
+	       (double)t.tv_sec + (double)t.tv_nsec * 1e-9);
+}
+
 /* A fault that the program never asked for. */
 static void tell_faults(void)
 {
@@ -224,6 +246,8 @@ static void start(void)
 	for (unsigned d = 0; d < rt.ndevices; d++)
 		rt_device_init(d);
 	rt.m = m;
+	if (rt.options.tells_stats)
+		atexit(tell_stats);
 	atexit(tell_faults); /* runs after the handler that waits for the last work */
 	rt_collider_start();
 	pthread_atfork(fork_prepare, fork_parent, fork_child);

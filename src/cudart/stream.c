@@ -179,7 +179,7 @@ static cudaError_t refused(const struct cpu_fault *f)
 	case CPU_FAULT_UNSUPPORTED:
 		return cudaErrorNotSupported;
 	default:
-		return cudaErrorInvalidConfiguration;
+		return cudaErrorInvalidValue;
 	}
 }
 

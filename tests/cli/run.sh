@@ -2,6 +2,10 @@
 # code is the program's, and nothing of ours goes to standard output.
 . "$(dirname "$0")/lib.sh"
 export COLLIDER_AGENT="$fake" # any file does: fake_app writes what an agent would
+# A driver's library without anything in it: as on a machine with a GPU, as far as the start goes.
+mkdir "$T/driver"
+echo | cc -shared -x c - -o "$T/driver/libcuda.so.1"
+export LD_LIBRARY_PATH="$T/driver" COLLIDER_OPTIONS=device=gpu
 
 # Every end, with and without a finding.
 for end in exit=0 exit=3 kill=9 kill=15; do

@@ -339,7 +339,8 @@ static void test_info(void **state)
 	assert_false(cpu_kernel_param(k, 3, &off, &bytes));
 	assert_int_equal(cpu_kernel_param_bytes(k), 19);
 	assert_int_equal(cpu_kernel_occupancy(k, 256, 0), 8);
-	assert_int_equal(cpu_kernel_occupancy(k, 257, 0), 0);
+	assert_int_equal(cpu_kernel_occupancy(k, 257, 0), 7); /* .maxntid isn't asked */
+	assert_int_equal(cpu_kernel_occupancy(k, 1025, 0), 0);
 	cpu_kernel_get_info(cpu_module_kernel(mod, "plain"), &info);
 	assert_int_equal(info.max_threads, 1024);
 	assert_int_equal(info.cluster[0], 0);

@@ -355,7 +355,8 @@ static void test_products(void **state)
 		for (unsigned lane = 0; lane < LANES; lane++) {
 			for (unsigned e = 0; e < elems; e++) {
 				struct place p = place(s, 'c', lane, e);
-				uint64_t got = *cell(3, s->c, lane, e, &shift) >> shift;
+				const uint64_t *at = cell(3, s->c, lane, e, &shift);
+				uint64_t got = *at >> shift;
 				double want = plain(s, p);
 				if (decode(s->c, got) != want)
 					fail_msg("%s: row %u column %u of %u is %g, not %g", s->op,

@@ -18,6 +18,18 @@ static inline void failed(void)
 		exit(1);
 }
 
+/*
+ * Some answers are the CPU device's own: its limits are exact, and it refuses handles that are
+ * none, where a GPU's runtime follows them (and may crash). The rest is the same on a GPU.
+ */
+static inline int is_cpu_device(void)
+{
+	struct cudaDeviceProp p;
+
+	return cudaGetDeviceProperties(&p, 0) == cudaSuccess &&
+	       strcmp(p.name, "Collider CPU device") == 0;
+}
+
 #define CHECK(x)                                                                                   \
 	do {                                                                                       \
 		if (!(x)) {                                                                        \

@@ -13,39 +13,34 @@ static void test_properties(void)
 	char bus[32];
 
 	OK(cudaGetDeviceCount(&n));
-	CHECK(n == 2); /* COLLIDER_CPU says so */
-	OK(cudaGetDeviceProperties(&p, 1));
-	CHECK(strcmp(p.name, "Collider CPU device") == 0);
-	CHECK(p.major == 9 && p.minor == 0 && p.warpSize == 32 && p.maxThreadsPerBlock == 1024);
+	CHECK(n >= 1);
+	OK(cudaGetDeviceProperties(&p, n - 1));
+	CHECK(p.major >= 9 && p.warpSize == 32 && p.maxThreadsPerBlock == 1024);
 	CHECK(p.maxThreadsDim[2] == 64 && p.maxGridSize[0] == 2147483647);
 	CHECK(p.sharedMemPerBlockOptin == 227 << 10 && p.unifiedAddressing && p.clusterLaunch);
-	CHECK(p.multiProcessorCount == 3); /* sms=3 */
-	OK(cudaDeviceGetAttribute(&v, cudaDevAttrMultiProcessorCount, 0));
-	CHECK(v == 3);
+	OK(cudaDeviceGetAttribute(&v, cudaDevAttrMultiProcessorCount, n - 1));
+	CHECK(v == p.multiProcessorCount);
+	if (is_cpu_device()) /* COLLIDER_CPU says so */
+		CHECK(n == 2 && v == 3 && p.major == 9 && p.minor == 0);
 	CHECK_IS(cudaDeviceGetAttribute(&v, (enum cudaDeviceAttr)9999, 0), cudaErrorInvalidValue);
-	CHECK_IS(cudaGetDeviceProperties(&p, 2), cudaErrorInvalidDevice);
+	CHECK_IS(cudaGetDeviceProperties(&p, n), cudaErrorInvalidDevice);
 	CHECK_IS(cudaSetDevice(-1), cudaErrorInvalidDevice);
-	OK(cudaDeviceGetPCIBusId(bus, sizeof(bus), 1));
+	OK(cudaDeviceGetPCIBusId(bus, sizeof(bus), n - 1));
 	OK(cudaDeviceGetByPCIBusId(&dev, bus));
-	CHECK(dev == 1);
+	CHECK(dev == n - 1);
 	OK(cudaRuntimeGetVersion(&v));
 	CHECK(v == CUDART_VERSION);
 	cudaGetLastError();
 }
 
-/* Every attribute that the toolkit's header names has a value. */
+/* Every attribute has a value, also those that only the driver's header names. */
 static void test_attributes(void)
 {
-	static const int holes[] = {44, 102, 103, 104, 105, 107, 110, 136, 137, 146};
 	int v;
 
-	for (int a = 1; a < cudaDevAttrMax; a++) {
-		int is_hole = 0;
-		for (size_t i = 0; i < sizeof(holes) / sizeof(holes[0]); i++)
-			is_hole |= holes[i] == a;
-		CHECK_IS(cudaDeviceGetAttribute(&v, (enum cudaDeviceAttr)a, 0),
-			 is_hole ? cudaErrorInvalidValue : cudaSuccess);
-	}
+	for (int a = 1; a < cudaDevAttrMax; a++)
+		OK(cudaDeviceGetAttribute(&v, (enum cudaDeviceAttr)a, 0));
+	CHECK_IS(cudaDeviceGetAttribute(&v, (enum cudaDeviceAttr)0, 0), cudaErrorInvalidValue);
 	cudaGetLastError();
 }
 
@@ -56,7 +51,8 @@ static void test_limits(void)
 	OK(cudaDeviceSetLimit(cudaLimitMallocHeapSize, 123 << 20));
 	OK(cudaDeviceGetLimit(&v, cudaLimitMallocHeapSize));
 	CHECK(v == 123 << 20);
-	CHECK_IS(cudaDeviceGetLimit(&v, (enum cudaLimit)99), cudaErrorUnsupportedLimit);
+	CHECK_IS(cudaDeviceGetLimit(&v, (enum cudaLimit)99), cudaErrorInvalidValue);
+	CHECK_IS(cudaDeviceSetLimit((enum cudaLimit)99, 1), cudaErrorInvalidValue);
 	cudaGetLastError();
 }
 
@@ -64,10 +60,20 @@ static void test_peers(void)
 {
 	char in[64] = "from one device to another", out[64] = "";
 	void *a, *b;
-	int can;
+	int n, can;
 
+	OK(cudaGetDeviceCount(&n));
+	if (n < 2) {
+		CHECK_IS(cudaDeviceCanAccessPeer(&can, 0, 1), cudaErrorInvalidDevice);
+		CHECK_IS(cudaDeviceEnablePeerAccess(1, 0), cudaErrorInvalidDevice);
+		CHECK_IS(cudaSetDevice(1), cudaErrorInvalidDevice);
+		cudaGetLastError();
+		return;
+	}
 	OK(cudaDeviceCanAccessPeer(&can, 0, 1));
-	CHECK(can);
+	CHECK(can || !is_cpu_device());
+	if (!can)
+		return;
 	OK(cudaDeviceEnablePeerAccess(1, 0));
 	CHECK_IS(cudaDeviceEnablePeerAccess(1, 0), cudaErrorPeerAccessAlreadyEnabled);
 	OK(cudaDeviceDisablePeerAccess(1));
@@ -82,7 +88,7 @@ static void test_peers(void)
 	OK(cudaMemcpyPeer(b, 1, a, 0, 64));
 	OK(cudaMemset(a, 0, 64)); /* comes after the copy */
 	OK(cudaMemcpy(out, b, 64, cudaMemcpyDeviceToHost));
-	CHECK_IS(cudaMemcpyPeer(b, 7, a, 0, 64), cudaErrorInvalidDevice);
+	CHECK_IS(cudaMemcpyPeer(b, n, a, 0, 64), cudaErrorInvalidDevice);
 	cudaGetLastError();
 	/* `out` was copied by device 0's stream; the copy between the devices is joined by both. */
 	CHECK(memcmp(in, out, 64) == 0);
@@ -148,8 +154,10 @@ static void test_reset(void)
 	OK(cudaMemsetAsync(p, 0, 1 << 16, s));
 	OK(cudaDeviceReset());
 	OK(cudaMemGetInfo(&after, &total));
-	CHECK(after == before);
-	CHECK_IS(cudaStreamQuery(s), cudaErrorInvalidResourceHandle);
+	if (is_cpu_device()) { /* a GPU's driver keeps memory, and the old stream can't be asked */
+		CHECK(after == before);
+		CHECK_IS(cudaStreamQuery(s), cudaErrorInvalidResourceHandle);
+	}
 	CHECK_IS(cudaFree(p), cudaErrorInvalidValue);
 	cudaGetLastError();
 	OK(cudaMalloc(&p, 4));
@@ -165,7 +173,8 @@ int main(void)
 	test_limits();
 	test_peers();
 	test_errors();
-	test_refusals();
+	if (is_cpu_device())
+		test_refusals();
 	test_fork();
 	test_reset();
 	return 0;

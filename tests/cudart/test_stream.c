@@ -37,9 +37,11 @@ static void test_in_order(void)
 	CHECK(strcmp(text, "abcdefghijklmnop") == 0);
 	OK(cudaStreamQuery(s));
 	OK(cudaStreamDestroy(s));
-	CHECK_IS(cudaStreamSynchronize(s), cudaErrorInvalidResourceHandle);
-	CHECK_IS(cudaStreamDestroy(s), cudaErrorInvalidResourceHandle);
-	cudaGetLastError();
+	if (is_cpu_device()) { /* destroyed; elsewhere nobody may use it */
+		CHECK_IS(cudaStreamSynchronize(s), cudaErrorInvalidResourceHandle);
+		CHECK_IS(cudaStreamDestroy(s), cudaErrorInvalidResourceHandle);
+		cudaGetLastError();
+	}
 }
 
 static void test_event_orders(void)
@@ -64,8 +66,10 @@ static void test_event_orders(void)
 	OK(cudaEventSynchronize(e));
 	OK(cudaEventQuery(e));
 	OK(cudaEventDestroy(e));
-	CHECK_IS(cudaEventQuery(e), cudaErrorInvalidResourceHandle);
-	cudaGetLastError();
+	if (is_cpu_device()) {
+		CHECK_IS(cudaEventQuery(e), cudaErrorInvalidResourceHandle);
+		cudaGetLastError();
+	}
 	OK(cudaStreamDestroy(s));
 	OK(cudaStreamDestroy(t));
 }
@@ -87,8 +91,9 @@ static void test_no_event_no_order(void)
 		OK(cudaMemcpy(&c, d, 1, cudaMemcpyDeviceToHost));
 		seen[(int)c] = 1;
 	}
-	/* FAKE_ORDER=last always takes the newest first. */
-	CHECK(seen[0] && (seen[1] || getenv("FAKE_ORDER")));
+	/* FAKE_ORDER=last always takes the newest first, and a GPU may always take the oldest. */
+	if (is_cpu_device())
+		CHECK(seen[0] && (seen[1] || getenv("FAKE_ORDER")));
 	OK(cudaStreamDestroy(s));
 	OK(cudaStreamDestroy(t));
 	OK(cudaFree(d));

@@ -54,8 +54,7 @@ int main()
 	OK(launch(ranks, out, 16, 16));
 	OK(cudaDeviceSynchronize());
 	THAT(out[15] == 100 && out[3] == 104);
-	THAT(launch(ranks, out, 7, 4) != cudaSuccess); /* not whole clusters */
-	cudaGetLastError();
+	EXPECT(launch(ranks, out, 7, 4), cudaErrorInvalidClusterSize); /* not whole clusters */
 	pairs<<<4, 32>>>(out);
 	OK(cudaDeviceSynchronize());
 	THAT(out[0] == 2 && out[3] == 2);

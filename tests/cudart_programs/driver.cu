@@ -31,6 +31,11 @@ int main()
 					    &status));
 	THAT(status == cudaDriverEntryPointVersionNotSufficent && !fn);
 	OK(cudaGetDriverEntryPointByVersion("cuMemCreate", &fn, 12000, cudaEnableDefault, &status));
+	/* A GPU's driver has it. */
+	THAT(status == (is_cpu_device() ? cudaDriverEntryPointSymbolNotFound
+					: cudaDriverEntryPointSuccess));
+	THAT(!fn == is_cpu_device());
+	OK(cudaGetDriverEntryPointByVersion("cuNoSuchName", &fn, 12000, cudaEnableDefault, &status));
 	THAT(status == cudaDriverEntryPointSymbolNotFound && !fn);
 	puts("ok");
 }

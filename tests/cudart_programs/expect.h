@@ -15,6 +15,16 @@ static inline void failed()
 		exit(1);
 }
 
+/* Some answers are the CPU device's own: figures of its machine, and handles that are none, which a
+ * GPU's runtime follows (and may crash). The rest is the same on a GPU. */
+static inline bool is_cpu_device()
+{
+	cudaDeviceProp p;
+
+	return cudaGetDeviceProperties(&p, 0) == cudaSuccess &&
+	       !strcmp(p.name, "Collider CPU device");
+}
+
 #define EXPECT(call, error)                                                                        \
 	do {                                                                                       \
 		cudaError_t e_ = (call);                                                           \

@@ -96,7 +96,10 @@ static void added(cudaStream_t s)
 	OK(cudaGraphNodeSetEnabled(exec, two, 0));
 	THAT(run(exec, s) == 5);
 	p.func = (void *)h; // no kernel
-	EXPECT(cudaGraphKernelNodeSetParams(one, &p), cudaErrorInvalidDeviceFunction);
+	EXPECT(cudaGraphKernelNodeSetParams(one, &p), cudaErrorInvalidResourceHandle);
+	p.func = (void *)axpy;
+	p.blockDim = dim3(1025);
+	EXPECT(cudaGraphKernelNodeSetParams(one, &p), cudaErrorInvalidValue);
 	OK(cudaGraphExecDestroy(exec));
 	OK(cudaGraphDestroy(g));
 }

@@ -26,11 +26,11 @@ int main()
 
 	OK(cudaMallocManaged(&p, sizeof(*p)));
 	*p = 0;
-	LAUNCH(plain, 0, 32, 8, cudaErrorInvalidConfiguration);
-	LAUNCH(plain, 1, 0, 8, cudaErrorInvalidConfiguration);
-	LAUNCH(plain, 1, 1025, 8, cudaErrorInvalidConfiguration);
-	LAUNCH(plain, 1, dim3(1, 1, 65), 8, cudaErrorInvalidConfiguration);
-	LAUNCH(plain, dim3(1, 65536), 1, 8, cudaErrorInvalidConfiguration);
+	LAUNCH(plain, 0, 32, 8, cudaErrorInvalidValue);
+	LAUNCH(plain, 1, 0, 8, cudaErrorInvalidValue);
+	LAUNCH(plain, 1, 1025, 8, cudaErrorInvalidValue);
+	LAUNCH(plain, 1, dim3(1, 1, 65), 8, cudaErrorInvalidValue);
+	LAUNCH(plain, dim3(1, 65536), 1, 8, cudaErrorInvalidValue);
 	LAUNCH(plain, 1, 32, (48 << 10) + 1, cudaErrorInvalidValue);
 	LAUNCH(plain, 2, 32, 48 << 10, cudaSuccess);
 	expected++;
@@ -41,9 +41,12 @@ int main()
 	LAUNCH(plain, 1, 32, 100 << 10, cudaSuccess);
 	expected++;
 	LAUNCH(plain, 1, 32, (100 << 10) + 1, cudaErrorInvalidValue);
-	LAUNCH(bounded, 1, 65, 0, cudaErrorLaunchOutOfResources);
+	LAUNCH(bounded, 1, 65, 0, cudaErrorInvalidValue);
 	EXPECT(cudaLaunchKernel((void *)host_function, 1, 1, args, 0, 0),
-	       cudaErrorInvalidDeviceFunction);
+	       cudaErrorInvalidResourceHandle);
+	EXPECT(cudaLaunchKernel((void *)plain, 0, 1, args, 8, 0), cudaErrorInvalidValue);
+	EXPECT(cudaLaunchKernel((void *)plain, 1, 1025, args, 8, 0), cudaErrorInvalidValue);
+	EXPECT(cudaLaunchCooperativeKernel((void *)plain, 0, 32, args, 8, 0), cudaErrorInvalidValue);
 	EXPECT(cudaLaunchCooperativeKernel((void *)plain, 1 << 20, 32, args, 8, 0),
 	       cudaErrorCooperativeLaunchTooLarge);
 	OK(cudaLaunchCooperativeKernel((void *)plain, 1, 32, args, 8, 0));

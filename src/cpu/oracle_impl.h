@@ -1,0 +1,453 @@
+/*
+ * oracle_impl.h - inside the oracle: what its files share.
+ *
+ *   oracle_clock.c   persistent tries and clocks      oracle_order.c   releases, acquires, fences
+ *   oracle_shadow.c  accesses by word, race checks    oracle_write.c   reads-from, strong writes
+ *   oracle_sync.c    barriers, copies, operations     oracle.c         actors, events, findings
+ *   oracle_forget.c  memory that is new
+ *
+ * Epochs. A thread counts its publications: an access has the epoch of its thread, each
+ * publication (release, arrival, fork ...) hands out the clock with that epoch and starts the next.
+ * X -> Y iff X's epoch <= the clock of Y's thread at X's actor. A thread's own component
+ * is kept beside its clock (struct oracle_thread.own), so that threads behind one barrier
+ * share one clock.
+ */
+#ifndef COLLIDER_CPU_ORACLE_IMPL_H
+#define COLLIDER_CPU_ORACLE_IMPL_H
+
+#include "cpu/oracle.h"
+#include "base/base.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define uthash_fatal(msg) abort()
+#include <uthash.h>
+
+/* ---- oracle_clock.c ---------------------------------------------------------------------- */
+
+/*
+ * A tree maps actors to numbers, absent ones to 0. It is a word: 0: empty; odd: all below have the
+ * value tree >> 1; else a node. Nodes are shared and counted; one with a single owner is changed
+ * in place. A root is 0 or a node, which knows its level, so small runs have low trees.
+ */
+struct oracle_node {
+	uint32_t refs;
+	uint32_t level; /* 0: a leaf */
+	union {
+		uint64_t child[32];
+		uint32_t value[32]; /* leaf; allocated no longer than this */
+	} u;
+};
+
+struct oracle_pool {
+	struct oracle_node *free_inner, *free_leaf;
+	struct base_arena arena;
+	uint64_t bytes; /* in use */
+};
+
+uint32_t oracle_tree_get(uint64_t root, uint32_t key);
+/* The values of 32 actors at once: a leaf's values, or NULL and *uniform for all of them. */
+const uint32_t *oracle_tree_leaf(uint64_t root, uint32_t key, uint32_t *uniform);
+void oracle_tree_raise(struct oracle_pool *p, uint64_t *root, uint32_t key, uint32_t value);
+/* Raises the keys base + l for l in mask; base is a multiple of 32. */
+void oracle_tree_raise_mask(struct oracle_pool *p, uint64_t *root, uint32_t base, uint32_t mask,
+			    uint32_t value);
+void oracle_tree_raise_range(struct oracle_pool *p, uint64_t *root, uint32_t first, uint32_t n,
+			     uint32_t value);
+void oracle_tree_join(struct oracle_pool *p, uint64_t *root, uint64_t with);
+uint64_t oracle_tree_ref(uint64_t root);
+void oracle_tree_unref(struct oracle_pool *p, uint64_t root);
+/* Calls fn for each key whose value in a is above that in b. */
+void oracle_tree_above(uint64_t a, uint64_t b, void (*fn)(void *arg, uint32_t key, uint32_t value),
+		       void *arg);
+
+enum oracle_root {
+	ORACLE_HB,     /* epochs: base causality */
+	ORACLE_FENCES, /* number of the last fence.sc of each actor in the past */
+	ORACLE_FORCED, /* ... that an access in the past has communicated behind */
+	ORACLE_CROSS,  /* epochs with a proxy fence behind them: global, shared, tensormap */
+	ORACLE_ROOTS = ORACLE_CROSS + 3
+};
+
+/* Immutable once shared. */
+struct oracle_clock {
+	uint32_t refs;
+	uint64_t root[ORACLE_ROOTS];
+};
+
+static inline struct oracle_clock *oracle_clock_ref(struct oracle_clock *c)
+{
+	c->refs++;
+	return c;
+}
+
+struct oracle_clock *oracle_clock_new(void);
+void oracle_clock_unref(struct oracle_pool *p, struct oracle_clock *c);
+/* Makes *c one's own, to be changed. */
+struct oracle_clock *oracle_clock_own(struct oracle_pool *p, struct oracle_clock **c);
+void oracle_clock_join(struct oracle_pool *p, struct oracle_clock **c, struct oracle_clock *with);
+
+/* ---- threads -------------------------------------------------------------------------------- */
+
+/* A publication: the clock at that time, where `actor` has `epoch`. */
+struct oracle_pub {
+	struct oracle_clock *clock; /* NULL: none */
+	uint32_t actor, epoch;
+};
+
+#define ORACLE_SCOPES 5 /* enum race_scope */
+
+/* What a thread may still complete to a pattern: on one place in memory, or by fences. */
+struct oracle_pend {
+	uint64_t address;
+	uint64_t bytes;
+	struct oracle_pub release[ORACLE_SCOPES];    /* by the scope of its first operation */
+	struct oracle_clock *acquire[ORACLE_SCOPES]; /* by the scope that the end needs */
+};
+
+struct oracle_pends {
+	struct oracle_pend fence;
+	BASE_VEC(struct oracle_pend) at;
+};
+
+struct oracle_thread {
+	struct oracle_clock *clock;
+	struct oracle_pends *pends;
+	uint32_t own;	  /* epoch, from 1 */
+	uint32_t nfences; /* fence.sc so far */
+};
+
+struct oracle_run {
+	uint32_t first, n;
+};
+
+struct oracle_block {
+	struct oracle_thread thread[1]; /* stride of the grid */
+};
+
+/* Actors of one kind, numbered in a row. */
+struct oracle_group {
+	uint32_t first, n;
+	uint32_t shift; /* log2 of the stride; grids */
+	bool is_grid, is_ended;
+	struct oracle_grid grid; /* cluster_of: ours */
+	struct oracle_clock *start, *end;
+	struct oracle_block **blocks;
+	BASE_VEC(struct oracle_run) pseudos; /* its threads' */
+	struct oracle_misc *misc;	     /* others */
+};
+
+enum oracle_misc_kind { ORACLE_MISC_PSEUDO, ORACLE_MISC_HOST, ORACLE_MISC_OP };
+
+struct oracle_misc {
+	struct oracle_thread thread;
+	uint32_t issuer; /* whose place a pseudo-thread has */
+	uint8_t kind;
+};
+
+/* A fence.sc, for those that will be forced behind it. */
+struct oracle_sc_fence {
+	uint32_t number;
+	uint8_t scope;
+	struct oracle_pub pub;
+};
+
+struct oracle_sc_log {
+	uint32_t actor;
+	BASE_VEC(struct oracle_sc_fence) v;
+	UT_hash_handle hh;
+};
+
+/* Fences of the execution's order: what those of one scope within one container published. */
+struct oracle_sc_sum {
+	struct {
+		uint64_t scope, level, a, b;
+	} key;
+	struct oracle_clock *clock;
+	UT_hash_handle hh;
+};
+
+/* ---- releases -------------------------------------------------------------------------------- */
+
+struct oracle_entry {
+	struct oracle_pub pub;
+	uint8_t scope;
+};
+
+/*
+ * What an acquire from here gets: release patterns by their first operation. Those of gpu and sys
+ * scope are in `wide`, joined in `sum` as long as all are of one device.
+ */
+struct oracle_release {
+	BASE_VEC(struct oracle_entry) wide;
+	BASE_VEC(struct oracle_entry) narrow;
+	struct oracle_clock *sum;
+	uint32_t device;
+	bool is_mixed; /* of several devices: no sum */
+};
+
+/* ---- writes ----------------------------------------------------------------------------------- */
+
+struct oracle_seen {
+	uint32_t actor, epoch;
+	uint32_t pos : 31;
+	uint32_t is_write : 1; /* by an RMW */
+};
+
+/* A strong write and the RMWs that follow it in observation order, by position. */
+struct oracle_chain {
+	uint64_t serial;
+	uint32_t refs, live; /* live: writes of it that may still be read */
+	BASE_VEC(struct oracle_seen) seen;
+};
+
+/* A strong write that may still be read. */
+struct oracle_write {
+	uint32_t refs;
+	uint32_t actor, pos;
+	uint8_t scope, proxy;
+	uint32_t bytes;
+	uint64_t address, id;
+	struct oracle_chain *chain;
+	struct oracle_release release;
+	UT_hash_handle hh; /* named ones */
+};
+
+/* ---- shadow ----------------------------------------------------------------------------------- */
+
+/* What accesses have in common, interned. */
+struct oracle_site {
+	struct {
+		const void *inst;
+		uint32_t bytes;
+		uint8_t kind, strength, scope, proxy, flags, pad[3];
+	} a;
+	uint32_t index;
+	UT_hash_handle hh;
+};
+
+/* Accesses to a word that aren't superseded: one actor's, or those of some lanes of a warp. */
+struct oracle_rec {
+	uint32_t actor; /* lane 0's when mask != 0 */
+	uint32_t mask;
+	uint32_t epoch;
+	uint32_t site;
+	uint32_t pos;  /* strong writes: the first lane's; the others follow */
+	uint8_t bytes; /* mask of the word's bytes */
+	int8_t offset; /* of the access's first byte, from the word; -128: a range */
+	struct oracle_chain *chain;
+};
+
+/* Lists of a word's accesses. */
+enum oracle_class { ORACLE_WRITES /* weak */, ORACLE_READS /* weak */, ORACLE_STRONG };
+#define ORACLE_CLASSES 3
+
+struct oracle_list {
+	BASE_VEC(struct oracle_rec) recs;
+	uint32_t compact_at;
+	/* A clock that all recs are generic and behind of; dropped when one is added. */
+	struct oracle_clock *behind;
+};
+
+struct oracle_ext {
+	struct oracle_list list[ORACLE_CLASSES];
+	struct oracle_write *from[4]; /* where each byte's value comes from; NULL: a weak write */
+	uint64_t all_fences[4];	      /* trees: before accesses of each byte, for ORACLE_FORCED */
+	uint64_t write_fences[4];     /* ... before the last write of it */
+	/* All strong recs are of gpu or sys scope, generic, of one device and access these same
+	 * bytes: morally strong with another such one. 0 bytes: not so. */
+	uint64_t same_address;
+	uint32_t same_bytes;
+	uint32_t same_device;
+};
+
+/* A word of memory. Plain weak generic accesses of whole words are here, the rest in ext. */
+struct oracle_cell {
+	uint32_t w_actor, w_epoch, w_site;
+	uint32_t r_actor, r_epoch, r_site;
+	struct oracle_ext *ext;
+};
+_Static_assert(sizeof(struct oracle_cell) == 32, "32 bytes a touched word");
+
+#define ORACLE_PAGE_SHIFT 12
+#define ORACLE_PAGE_WORDS (1u << (ORACLE_PAGE_SHIFT - 2))
+
+struct oracle_page {
+	uint64_t key;
+	UT_hash_handle hh;
+	struct oracle_cell cell[ORACLE_PAGE_WORDS];
+};
+
+/* ---- barriers, operations ----------------------------------------------------------------------- */
+
+struct oracle_part {
+	uint32_t warp, mask, epoch;
+};
+
+struct oracle_bar {
+	struct {
+		uint64_t key, generation;
+	} key;
+	struct oracle_clock *clock; /* NULL: nothing released yet */
+	BASE_VEC(struct oracle_part) parts;
+	uint32_t max_epoch;
+	uint32_t expected;
+	uint64_t leaving; /* lanes that will leave */
+	bool is_final;
+	const void *inst;
+	uint32_t actor;
+	UT_hash_handle hh;
+};
+
+struct oracle_phase {
+	uint64_t phase;
+	struct oracle_release release;
+};
+
+#define ORACLE_PHASES 4
+
+struct oracle_mbar {
+	uint64_t address;
+	struct oracle_phase phase[ORACLE_PHASES];
+	uint32_t n;
+	UT_hash_handle hh;
+};
+
+struct oracle_opn {
+	uint64_t key;
+	struct oracle_clock *start, *end;
+	BASE_VEC(uint64_t) after; /* operations that end before it starts */
+	uint32_t actor;		  /* or ORACLE_NO_ACTOR: not started */
+	bool is_ended;
+	UT_hash_handle hh;
+};
+
+struct oracle_freed {
+	uint64_t address, bytes;
+	struct oracle_clock *clock;
+};
+
+struct oracle_pair {
+	struct {
+		const void *a, *b;
+		uint64_t kind;
+	} key;
+	size_t index;
+	UT_hash_handle hh;
+};
+
+struct oracle {
+	struct oracle_options opt;
+	struct oracle_pool pool;
+	BASE_VEC(struct oracle_group *) groups; /* by first */
+	struct oracle_group *last;		/* found last */
+	struct oracle_group *misc;		/* with room for more */
+	uint32_t nactors;
+	bool is_full;
+	struct oracle_clock *zero;
+	BASE_VEC(struct oracle_site *) sites;
+	struct oracle_site *site_table, *last_site;
+	struct oracle_page *pages, *last_page;
+	struct oracle_write *named;
+	struct oracle_sc_log *sc_logs;
+	struct oracle_sc_sum *sc_sums;
+	struct oracle_bar *bars;
+	struct oracle_mbar *mbars;
+	struct oracle_opn *ops;
+	BASE_VEC(struct oracle_freed) freed;
+	BASE_VEC(struct oracle_finding) findings;
+	struct oracle_pair *pairs;
+	void (*record)(void *arg, const struct oracle_event *e);
+	void *record_arg;
+	void (*on_race)(void *arg, const struct oracle_finding *f);
+	void *race_arg;
+	struct oracle_stats stats;
+	uint64_t nchains;
+};
+
+/* oracle.c */
+struct oracle_group *oracle_group_of(struct oracle *o, uint32_t actor);
+struct oracle_thread *oracle_thread_of(struct oracle *o, uint32_t actor);
+/* NULL when the thread's block has ended. */
+uint32_t oracle_misc_new(struct oracle *o, enum oracle_misc_kind kind, uint32_t issuer,
+			 struct oracle_clock *clock);
+/* NULL: no pseudo-thread, host thread or copy. */
+struct oracle_misc *oracle_misc_of(struct oracle *o, uint32_t actor);
+bool oracle_is_pseudo(struct oracle *o, uint32_t actor);
+/* The lanes of a warp that its block has no threads for. */
+uint32_t oracle_absent_lanes(struct oracle *o, uint32_t warp);
+void oracle_block_free(struct oracle *o, struct oracle_group *g, uint32_t index);
+/* The narrowest scope that holds both; equal actors: CTA. */
+enum race_scope oracle_level(struct oracle *o, uint32_t a, uint32_t b);
+uint32_t oracle_site(struct oracle *o, const struct oracle_acc *acc);
+void oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_side *first,
+		  const struct oracle_side *second, uint64_t address);
+
+/* oracle_order.c */
+struct oracle_pub oracle_publish(struct oracle_thread *t, uint32_t actor);
+void oracle_learn(struct oracle *o, struct oracle_clock **c, const struct oracle_pub *pub);
+void oracle_release_add(struct oracle *o, struct oracle_release *r, uint8_t scope,
+			const struct oracle_pub *pub);
+void oracle_release_copy(struct oracle *o, struct oracle_release *to,
+			 const struct oracle_release *from);
+void oracle_release_free(struct oracle *o, struct oracle_release *r);
+/* Thread t takes what of r its scope reaches now. */
+void oracle_acquire(struct oracle *o, struct oracle_thread *t, uint32_t actor,
+		    const struct oracle_release *r, uint8_t scope);
+/* ... or keeps it for an acquire that may follow; `taken`: the scope acquired already, or 0. */
+void oracle_acquire_later(struct oracle *o, struct oracle_thread *t, uint32_t actor,
+			  const struct oracle_release *r, uint64_t address, uint64_t bytes,
+			  uint8_t taken);
+void oracle_acquire_at(struct oracle *o, struct oracle_thread *t, uint64_t address, uint64_t bytes,
+		       uint8_t scope);
+/* t has released by an operation on these bytes; takes over pub. */
+void oracle_release_at(struct oracle *o, struct oracle_thread *t, uint64_t address, uint64_t bytes,
+		       uint8_t scope, struct oracle_pub pub);
+/* All that a strong write of t to these bytes releases, besides itself. */
+void oracle_release_pending(struct oracle *o, struct oracle_thread *t, uint64_t address,
+			    uint64_t bytes, struct oracle_release *out);
+void oracle_pends_free(struct oracle *o, struct oracle_pends *p);
+
+/* oracle_write.c */
+void oracle_chain_unref(struct oracle_chain *c);
+void oracle_write_unref(struct oracle *o, struct oracle_write *w);
+/* The strong write that a read of these bytes reads, or NULL. */
+struct oracle_write *oracle_reads(struct oracle *o, uint64_t address, uint32_t bytes);
+struct oracle_write *oracle_named(struct oracle *o, uint64_t id, uint64_t address, uint32_t bytes);
+bool oracle_write_is_strong_with(struct oracle *o, const struct oracle_write *w, uint32_t actor,
+				 const struct oracle_acc *acc, uint64_t address);
+void oracle_chain_see(struct oracle_chain *c, uint32_t pos, uint32_t actor, uint32_t epoch,
+		      bool is_write);
+/* Is an access of the actor behind an observation? By the tree `read` if a read made it, else by
+ * `rmw`. */
+bool oracle_chain_is_seen(const struct oracle_chain *c, uint32_t pos, uint32_t actor, uint64_t read,
+			  uint64_t rmw);
+/* Is each observer of `a` (closed) one of `b` too, at least as early? */
+bool oracle_chain_covers(const struct oracle_chain *b, uint32_t bpos, const struct oracle_chain *a,
+			 uint32_t apos);
+/* An access beyond the plain ones, at all its steps. */
+void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_acc *acc,
+			  uint64_t address);
+
+/* oracle_shadow.c */
+struct oracle_cell *oracle_cell_at(struct oracle *o, uint64_t address, bool is_made);
+/* Checks and keeps one access, word by word. chain: of a strong write. */
+void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t actor,
+			  const struct oracle_acc *acc, uint64_t address, uint64_t bytes,
+			  struct oracle_chain *chain, uint32_t pos);
+/* Weak accesses of a warp of a grid; t: lane 0's thread. */
+void oracle_shadow_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp, uint32_t mask,
+			const struct oracle_acc *acc, const uint64_t *addresses);
+struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64_t word);
+void oracle_ext_free(struct oracle *o, struct oracle_cell *c);
+/* oracle_forget.c */
+void oracle_shadow_forget(struct oracle *o, uint64_t address, uint64_t bytes);
+void oracle_shadow_free(struct oracle *o);
+void oracle_sync_free(struct oracle *o);
+
+#define ORACLE_EACH(l, mask)                                                                       \
+	for (uint32_t l##_m = (mask), l; l##_m && (l = (uint32_t)__builtin_ctz(l##_m), 1);         \
+	     l##_m &= l##_m - 1)
+
+#endif

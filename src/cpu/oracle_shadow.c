@@ -1,0 +1,833 @@
+/*
+ * oracle_shadow.c - the accesses to each word, and the check of a new one against them.
+ *
+ * A word that only plain accesses (weak, generic, all four bytes) of one writer and one reader
+ * touched is 32 bytes in a page of cells. Else it has three lists: weak writes, weak reads, strong
+ * accesses. A new access is compared with each kept one that conflicts; a weak one that is ordered
+ * behind a kept one and covers it (a write covers all, a read the reads) takes its place: who
+ * races with the superseded one later, races with the new one too.
+ *
+ * Long lists are not walked: each remembers a clock that all of it is behind of; strong accesses
+ * that are all of the same bytes, device and scope from gpu on can't race with one more. Reads of a
+ * warp's lanes in one epoch are one record, as are RMWs of a warp in a row.
+ */
+#include "cpu/oracle_impl.h"
+
+#define PLAIN_BYTES 0xfu
+#define OFF_RANGE   (-128)
+
+/* The access being checked. */
+struct now {
+	struct oracle *o;
+	struct oracle_thread *t;
+	const struct oracle_clock *clock;
+	uint32_t actor;
+	const struct oracle_acc *acc;
+	uint32_t site;
+	uint64_t address, bytes; /* of all of the access */
+	uint64_t word;		 /* the word being checked */
+	uint32_t mask;		 /* its bytes */
+	uint32_t device;	 /* of strong ones */
+	struct oracle_chain *chain;
+	uint32_t pos;
+	bool is_range, is_pseudo;
+};
+
+enum order { UNORDERED, UNCROSSED, ORDERED };
+
+struct oracle_cell *oracle_cell_at(struct oracle *o, uint64_t address, bool is_made)
+{
+	uint64_t key = address >> ORACLE_PAGE_SHIFT;
+	struct oracle_page *p = o->last_page;
+
+	if (!p || p->key != key) {
+		HASH_FIND(hh, o->pages, &key, sizeof(key), p);
+		if (!p && is_made) {
+			p = calloc(1, sizeof(*p));
+			if (!p)
+				abort();
+			p->key = key;
+			HASH_ADD(hh, o->pages, key, sizeof(p->key), p);
+			o->stats.shadow_bytes += sizeof(*p);
+		}
+		if (!p)
+			return NULL;
+		o->last_page = p;
+	}
+	return &p->cell[address >> 2 & (ORACLE_PAGE_WORDS - 1)];
+}
+
+static const struct oracle_site *site_at(const struct oracle *o, uint32_t site)
+{
+	return o->sites.v[site];
+}
+
+/* ---- records -------------------------------------------------------------------------------- */
+
+static enum oracle_class class_of(const struct oracle_site *s)
+{
+	if (s->a.strength != RACE_WEAK)
+		return ORACLE_STRONG;
+	return s->a.kind & RACE_OP_WRITE ? ORACLE_WRITES : ORACLE_READS;
+}
+
+static void list_touch(struct oracle *o, struct oracle_list *l)
+{
+	oracle_clock_unref(&o->pool, l->behind);
+	l->behind = NULL;
+}
+
+static void rec_drop(struct oracle_rec *r)
+{
+	oracle_chain_unref(r->chain);
+	r->chain = NULL;
+}
+
+static void push(struct oracle *o, struct oracle_ext *e, const struct oracle_rec *r)
+{
+	struct oracle_list *l = &e->list[class_of(site_at(o, r->site))];
+
+	list_touch(o, l);
+	base_vec_push(&l->recs, *r);
+}
+
+/* The offset that a plain record has lost: accesses are aligned. */
+static int8_t offset_in(const struct oracle *o, uint32_t site, uint64_t word)
+{
+	uint32_t bytes = site_at(o, site)->a.bytes;
+
+	if (bytes > 64 || !bytes || (bytes & (bytes - 1)))
+		return OFF_RANGE;
+	return (int8_t) - (int)(word & (bytes - 1));
+}
+
+struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64_t word)
+{
+	struct oracle_rec r = {.bytes = PLAIN_BYTES};
+
+	if (c->ext)
+		return c->ext;
+	c->ext = calloc(1, sizeof(*c->ext));
+	if (!c->ext)
+		abort();
+	o->stats.shadow_bytes += sizeof(*c->ext);
+	if (c->w_epoch) {
+		r.actor = c->w_actor;
+		r.epoch = c->w_epoch;
+		r.site = c->w_site;
+		r.offset = offset_in(o, r.site, word);
+		push(o, c->ext, &r);
+	}
+	if (c->r_epoch) {
+		r.actor = c->r_actor;
+		r.epoch = c->r_epoch;
+		r.site = c->r_site;
+		r.offset = offset_in(o, r.site, word);
+		push(o, c->ext, &r);
+	}
+	c->w_epoch = c->r_epoch = 0;
+	return c->ext;
+}
+
+void oracle_ext_free(struct oracle *o, struct oracle_cell *c)
+{
+	struct oracle_ext *e = c->ext;
+
+	if (!e)
+		return;
+	for (unsigned k = 0; k < ORACLE_CLASSES; k++) {
+		for (size_t i = 0; i < e->list[k].recs.n; i++)
+			rec_drop(&e->list[k].recs.v[i]);
+		base_vec_free(&e->list[k].recs);
+		list_touch(o, &e->list[k]);
+	}
+	for (unsigned b = 0; b < 4; b++) {
+		oracle_write_unref(o, e->from[b]);
+		oracle_tree_unref(&o->pool, e->all_fences[b]);
+		oracle_tree_unref(&o->pool, e->write_fences[b]);
+	}
+	free(e);
+	c->ext = NULL;
+	o->stats.shadow_bytes -= sizeof(*e);
+}
+
+/* Back to the plain form where one plain write is all that is left. */
+static void shrink(struct oracle *o, struct oracle_cell *c)
+{
+	struct oracle_ext *e = c->ext;
+	const struct oracle_rec *r = e->list[ORACLE_WRITES].recs.v;
+
+	if (e->list[ORACLE_WRITES].recs.n != 1 || e->list[ORACLE_READS].recs.n ||
+	    e->list[ORACLE_STRONG].recs.n || r->bytes != PLAIN_BYTES || r->mask ||
+	    site_at(o, r->site)->a.proxy != RACE_PROXY_GENERIC)
+		return;
+	for (unsigned b = 0; b < 4; b++)
+		if (e->from[b] || e->all_fences[b])
+			return;
+	c->w_actor = r->actor;
+	c->w_epoch = r->epoch;
+	c->w_site = r->site;
+	oracle_ext_free(o, c);
+}
+
+/* ---- order ------------------------------------------------------------------------------------- */
+
+static unsigned cross_of(const struct now *n, const struct oracle_site *x)
+{
+	if (x->a.proxy == RACE_PROXY_TENSORMAP || n->acc->proxy == RACE_PROXY_TENSORMAP)
+		return 2;
+	return n->acc->flags & ORACLE_SHARED ? 1 : 0;
+}
+
+static enum order order_of(const struct now *n, uint32_t actor, uint32_t epoch,
+			   const struct oracle_site *x)
+{
+	if (actor == n->actor)
+		return ORDERED;
+	if (oracle_tree_get(n->clock->root[ORACLE_HB], actor) < epoch)
+		return UNORDERED;
+	if (x->a.proxy == n->acc->proxy && (x->a.proxy == RACE_PROXY_GENERIC ||
+					    oracle_level(n->o, actor, n->actor) == RACE_SCOPE_CTA))
+		return ORDERED;
+	if (x->a.kind == RACE_OP_READ)
+		return ORDERED;
+	return oracle_tree_get(n->clock->root[ORACLE_CROSS + cross_of(n, x)], actor) >= epoch
+		       ? ORDERED
+		       : UNCROSSED;
+}
+
+static bool is_same_grid(struct oracle *o, uint32_t a, uint32_t b)
+{
+	uint64_t g = oracle_place(o, a).grid;
+
+	return g && g == oracle_place(o, b).grid;
+}
+
+/* A read-only load and a write, which is never right within one grid. */
+static bool is_nc_pair(const struct now *n, const struct oracle_site *x, uint32_t actor)
+{
+	bool is_nc = ((x->a.flags & ORACLE_NC) && (n->acc->kind & RACE_OP_WRITE)) ||
+		     ((n->acc->flags & ORACLE_NC) && (x->a.kind & RACE_OP_WRITE));
+
+	return is_nc && is_same_grid(n->o, actor, n->actor);
+}
+
+/* ---- findings ------------------------------------------------------------------------------------- */
+
+static struct oracle_side side_of(struct oracle *o, const struct oracle_site *s, uint32_t actor,
+				  uint64_t address)
+{
+	return (struct oracle_side){.inst = s->a.inst,
+				    .actor = actor,
+				    .place = oracle_place(o, actor),
+				    .address = address,
+				    .bytes = s->a.bytes,
+				    .kind = s->a.kind,
+				    .strength = s->a.strength,
+				    .scope = s->a.scope,
+				    .proxy = s->a.proxy,
+				    .flags = s->a.flags};
+}
+
+static void found(const struct now *n, enum oracle_kind kind, const struct oracle_rec *r,
+		  uint32_t actor)
+{
+	const struct oracle_site *x = site_at(n->o, r->site);
+	uint64_t at = r->offset == OFF_RANGE ? n->word : n->word + (uint64_t)(int64_t)r->offset;
+	struct oracle_side first = side_of(n->o, x, actor, at);
+	struct oracle_side second = side_of(n->o, site_at(n->o, n->site), n->actor, n->address);
+
+	oracle_found(n->o, kind, &first, &second,
+		     n->word + (uint64_t)__builtin_ctz(n->mask & r->bytes));
+}
+
+/* What a pair that isn't ordered is. Returns false when it is none: both morally strong. */
+static bool judge(const struct now *n, const struct oracle_site *x, const struct oracle_rec *r,
+		  uint32_t actor, enum order order, enum oracle_kind *kind)
+{
+	bool is_same =
+		n->word + (uint64_t)(int64_t)r->offset == n->address && x->a.bytes == n->acc->bytes;
+	uint8_t level;
+
+	*kind = order == UNCROSSED ? ORACLE_RACE_PROXY : ORACLE_RACE;
+	if (x->a.strength == RACE_WEAK || n->acc->strength == RACE_WEAK)
+		return true;
+	level = (uint8_t)oracle_level(n->o, actor, n->actor);
+	if (level > x->a.scope || level > n->acc->scope)
+		*kind = ORACLE_RACE_SCOPE;
+	else if (!is_same)
+		*kind = ORACLE_RACE_SIZE;
+	else if (x->a.proxy == n->acc->proxy)
+		return false;
+	return true;
+}
+
+/* ---- one record against the access ------------------------------------------------------------------- */
+
+/* Is the access behind a read that observed this write? (R7 between that read and the access.) */
+static bool is_seen(const struct now *n, const struct oracle_chain *chain, uint32_t pos)
+{
+	const struct oracle_site generic = {.a = {.proxy = RACE_PROXY_GENERIC}};
+	const uint64_t *root = n->clock->root;
+	uint64_t hb = root[ORACLE_HB], cross = root[ORACLE_CROSS + cross_of(n, &generic)];
+
+	if (n->acc->proxy == RACE_PROXY_GENERIC)
+		return oracle_chain_is_seen(chain, pos, n->actor, hb, hb);
+	return oracle_chain_is_seen(chain, pos, n->actor, n->acc->kind & RACE_OP_WRITE ? hb : cross,
+				    cross);
+}
+
+/* Tells of a race with one lane's access. Returns: is it ordered before this one, and not told? */
+static bool check_one(const struct now *n, const struct oracle_rec *r, uint32_t actor, uint32_t pos)
+{
+	const struct oracle_site *x = site_at(n->o, r->site);
+	bool is_conflict = (x->a.kind | n->acc->kind) & RACE_OP_WRITE;
+	enum order order = order_of(n, actor, r->epoch, x);
+	enum oracle_kind kind;
+
+	if (is_conflict && is_nc_pair(n, x, actor)) {
+		found(n, ORACLE_RACE_NC, r, actor);
+		return false;
+	}
+	if (order == ORDERED)
+		return true;
+	if (!is_conflict)
+		return false;
+	/* Behind another proxy's access that was let through as a write after a read, a read isn't. */
+	if (r->chain && is_seen(n, r->chain, pos))
+		return n->acc->proxy == RACE_PROXY_GENERIC;
+	if (judge(n, x, r, actor, order, &kind))
+		found(n, kind, r, actor);
+	return false;
+}
+
+/* The lanes that are ordered before the access and without a finding; 1 for a single one. */
+static uint32_t check_rec(const struct now *n, const struct oracle_rec *r)
+{
+	uint32_t ordered = 0, pos = r->pos;
+
+	if (!r->mask)
+		return check_one(n, r, r->actor, r->pos);
+	ORACLE_EACH(l, r->mask)
+	{
+		if (check_one(n, r, r->actor + l, pos++))
+			ordered |= 1u << l;
+	}
+	return ordered;
+}
+
+/* A read-only load stays for the writes of its grid while that runs. */
+static bool is_nc_kept(struct oracle *o, const struct oracle_site *x, uint32_t actor)
+{
+	struct oracle_group *g = x->a.flags & ORACLE_NC ? oracle_group_of(o, actor) : NULL;
+
+	return g && g->is_grid && !g->is_ended;
+}
+
+/*
+ * May this access take the place of an ordered one? Who knows of it must know of the other: so a
+ * copy, whose completion carries the copy alone, takes only its own accesses' place. One
+ * read-only load does for its grid.
+ */
+static bool supersedes(const struct now *n, const struct oracle_site *x, uint32_t actor)
+{
+	if (n->acc->strength != RACE_WEAK || (n->is_pseudo && actor != n->actor))
+		return false;
+	if (n->acc->kind == RACE_OP_READ && x->a.kind != RACE_OP_READ)
+		return false;
+	return !is_nc_kept(n->o, x, actor) ||
+	       ((n->acc->flags & ORACLE_NC) && is_same_grid(n->o, actor, n->actor));
+}
+
+/* Takes the lanes and bytes out of a record that are superseded; false: nothing is left. */
+static bool trim(const struct now *n, struct oracle_rec *r, uint32_t ordered)
+{
+	if ((r->bytes & ~n->mask) == 0) {
+		if (ordered == (r->mask ? r->mask : 1u))
+			return false;
+		/* RMWs in a row keep their lanes: positions count them. */
+		if (ordered && !r->chain)
+			r->mask &= ~ordered;
+	} else if (ordered == (r->mask ? r->mask : 1u)) {
+		r->bytes = (uint8_t)(r->bytes & ~n->mask);
+	}
+	return true;
+}
+
+/* ---- lists ------------------------------------------------------------------------------------------ */
+
+static bool is_behind(const struct now *n, const struct oracle_list *l)
+{
+	return l->behind && l->behind == n->clock && n->acc->proxy == RACE_PROXY_GENERIC &&
+	       !(n->acc->flags & ORACLE_NC);
+}
+
+/* Is each lane of the record known to the clock alone, without a thought of proxies? */
+static bool is_known(const struct now *n, const struct oracle_rec *r)
+{
+	const struct oracle_site *x = site_at(n->o, r->site);
+	uint32_t value;
+	const uint32_t *leaf = oracle_tree_leaf(n->clock->root[ORACLE_HB], r->actor, &value);
+
+	if (x->a.proxy != RACE_PROXY_GENERIC || (x->a.flags & ORACLE_NC))
+		return false;
+	if (!leaf)
+		return value >= r->epoch;
+	if (!r->mask)
+		return leaf[r->actor & 31] >= r->epoch;
+	ORACLE_EACH(l, r->mask)
+	{
+		if (leaf[l] < r->epoch)
+			return false;
+	}
+	return true;
+}
+
+static void check_list(const struct now *n, struct oracle_list *l)
+{
+	bool is_all_known = n->acc->proxy == RACE_PROXY_GENERIC;
+	size_t kept = 0;
+
+	if (!l->recs.n || (is_behind(n, l) && n->acc->strength != RACE_WEAK))
+		return;
+	if (is_behind(n, l) && !(n->acc->kind & RACE_OP_WRITE))
+		return;
+	for (size_t i = 0; i < l->recs.n; i++) {
+		struct oracle_rec *r = &l->recs.v[i];
+		const struct oracle_site *x = site_at(n->o, r->site);
+		if (r->bytes & n->mask) {
+			uint32_t ordered = check_rec(n, r);
+			if (ordered && supersedes(n, x, r->actor) && !trim(n, r, ordered)) {
+				rec_drop(r);
+				continue;
+			}
+		}
+		is_all_known = is_all_known && is_known(n, r);
+		l->recs.v[kept++] = *r;
+	}
+	l->recs.n = kept;
+	if (is_all_known && kept && l->behind != n->clock) {
+		list_touch(n->o, l);
+		l->behind = oracle_clock_ref(n->t->clock);
+	}
+}
+
+#define COMPACT_FROM 16u
+#define LIST_MAX     (1u << 20) /* beyond, the oldest half of a word's records is dropped, counted */
+
+static int by_warp(const void *a, const void *b)
+{
+	const struct oracle_rec *x = a, *y = b;
+	uint32_t v = x->actor & ~31u, w = y->actor & ~31u;
+
+	if (v != w)
+		return v < w ? -1 : 1;
+	return x->epoch > y->epoch ? -1 : x->epoch < y->epoch;
+}
+
+/* The lanes of its warp that a record is of. */
+static uint32_t lanes_of(const struct oracle_rec *r)
+{
+	return r->mask ? r->mask : 1u << (r->actor & 31);
+}
+
+/*
+ * Of a thread's weak reads of all the word the last one is enough, and none that is ordered before
+ * the access that has just been added. Done each time a list has doubled.
+ */
+static void compact_reads(const struct now *n, struct oracle_list *l)
+{
+	uint32_t covered = 0, warp = 0;
+	size_t kept = 0;
+
+	if (l->recs.n < COMPACT_FROM || l->recs.n < l->compact_at)
+		return;
+	list_touch(n->o, l);
+	qsort(l->recs.v, l->recs.n, sizeof(l->recs.v[0]), by_warp);
+	for (size_t i = 0; i < l->recs.n; i++) {
+		struct oracle_rec *r = &l->recs.v[i];
+		const struct oracle_site *x = site_at(n->o, r->site);
+		bool is_plain = !(x->a.flags & ~ORACLE_SHARED) && x->a.proxy == RACE_PROXY_GENERIC;
+		if (!i || warp != (r->actor & ~31u))
+			covered = 0;
+		warp = r->actor & ~31u;
+		if (is_plain && !(lanes_of(r) & ~covered))
+			continue;
+		if (is_plain && r->bytes == PLAIN_BYTES)
+			covered |= lanes_of(r);
+		if (is_plain && n->mask == PLAIN_BYTES && !n->is_pseudo &&
+		    n->acc->proxy == RACE_PROXY_GENERIC && n->acc->strength == RACE_WEAK &&
+		    is_known(n, r) &&
+		    !(lanes_of(r) >> (n->actor & 31) & 1 && warp == (n->actor & ~31u)))
+			continue;
+		l->recs.v[kept++] = *r;
+	}
+	l->recs.n = kept;
+	l->compact_at = (uint32_t)kept * 2;
+}
+
+static int by_chain(const void *a, const void *b)
+{
+	const struct oracle_rec *x = a, *y = b;
+	uint64_t c = x->chain ? x->chain->serial : 0, d = y->chain ? y->chain->serial : 0;
+	int order =
+		(x->actor & ~31u) < (y->actor & ~31u) ? -1 : (x->actor & ~31u) > (y->actor & ~31u);
+
+	if (order)
+		return order;
+	if (c != d)
+		return c < d ? -1 : 1;
+	if (x->epoch != y->epoch)
+		return x->epoch > y->epoch ? -1 : 1;
+	return x->pos > y->pos ? -1 : x->pos < y->pos;
+}
+
+/* Are two strong accesses morally strong with the same others? */
+static bool is_alike(const struct oracle *o, const struct oracle_rec *a, const struct oracle_rec *b)
+{
+	const struct oracle_site *x = site_at(o, a->site), *y = site_at(o, b->site);
+
+	return a->bytes == b->bytes && a->offset == b->offset && a->chain == b->chain &&
+	       x->a.bytes == y->a.bytes && x->a.scope == y->a.scope && x->a.proxy == y->a.proxy &&
+	       x->a.flags == y->a.flags &&
+	       (x->a.kind == RACE_OP_READ) == (y->a.kind == RACE_OP_READ);
+}
+
+/* Of a thread's RMWs in one chain, and of its strong reads, the last one is enough. */
+static void compact_strong(const struct now *n, struct oracle_list *l)
+{
+	uint32_t covered = 0;
+	size_t kept = 0;
+
+	if (l->recs.n < COMPACT_FROM || l->recs.n < l->compact_at)
+		return;
+	list_touch(n->o, l);
+	qsort(l->recs.v, l->recs.n, sizeof(l->recs.v[0]), by_chain);
+	for (size_t i = 0; i < l->recs.n; i++) {
+		struct oracle_rec *r = &l->recs.v[i], *prev = kept ? &l->recs.v[kept - 1] : NULL;
+		if (!prev || (prev->actor & ~31u) != (r->actor & ~31u) || !is_alike(n->o, prev, r))
+			covered = 0;
+		if (!(lanes_of(r) & ~covered)) {
+			rec_drop(r);
+			continue;
+		}
+		covered |= lanes_of(r);
+		l->recs.v[kept++] = *r;
+	}
+	l->recs.n = kept;
+	l->compact_at = (uint32_t)kept * 2;
+}
+
+/* Joins the new access to the last record, if it is its warp's and like it. */
+static bool merge(const struct now *n, struct oracle_list *l)
+{
+	struct oracle_rec *r = l->recs.n ? &l->recs.v[l->recs.n - 1] : NULL;
+	uint32_t bit = 1u << (n->actor & 31);
+
+	if (!r || r->site != n->site || r->epoch != n->t->own || r->bytes != n->mask ||
+	    (r->actor & ~31u) != (n->actor & ~31u))
+		return false;
+	if (r->offset == OFF_RANGE
+		    ? !n->is_range
+		    : n->is_range || n->word + (uint64_t)(int64_t)r->offset != n->address)
+		return false;
+	uint32_t lanes = lanes_of(r);
+	if (n->chain) {
+		/* Positions go with the lanes. */
+		if (r->chain != n->chain || (bit - 1) < lanes ||
+		    n->pos != r->pos + (uint32_t)__builtin_popcount(lanes))
+			return false;
+	} else if (r->chain) {
+		return false;
+	}
+	r->mask = lanes | bit;
+	r->actor &= ~31u;
+	return true;
+}
+
+static int8_t offset_of(const struct now *n)
+{
+	return n->is_range ? OFF_RANGE : (int8_t)(int64_t)(n->address - n->word);
+}
+
+static struct oracle_rec rec_now(const struct now *n)
+{
+	return (struct oracle_rec){.actor = n->actor,
+				   .epoch = n->t->own,
+				   .site = n->site,
+				   .pos = n->pos,
+				   .bytes = (uint8_t)n->mask,
+				   .offset = offset_of(n),
+				   .chain = n->chain};
+}
+
+#define LOOK_BEHIND 64u
+
+/* Is x, by the same actor and as strong, no longer needed beside the new strong access? */
+static bool is_replaced(const struct now *n, const struct oracle_rec *r, struct oracle_rec **closed)
+{
+	if (r->mask || r->actor != n->actor || r->bytes != n->mask || r->offset != offset_of(n))
+		return false;
+	const struct oracle_site *x = site_at(n->o, r->site), *y = site_at(n->o, n->site);
+	if (x->a.bytes != y->a.bytes || x->a.scope != y->a.scope || x->a.proxy != y->a.proxy ||
+	    x->a.flags & ORACLE_NC)
+		return false;
+	/* Who has seen a write is behind it, not behind a read before it. */
+	if (x->a.kind == RACE_OP_READ)
+		return !n->chain;
+	if (!n->chain)
+		return false;
+	if (r->chain == n->chain)
+		return true;
+	if (r->chain->live)
+		return false;
+	/* Neither can be read any more: the later one stands for an earlier one if whoever
+	 * has seen it has seen the other. */
+	struct oracle_rec *later = *closed;
+	if (later && oracle_chain_covers(r->chain, r->pos, later->chain, later->pos))
+		return true;
+	*closed = (struct oracle_rec *)(uintptr_t)r;
+	return false;
+}
+
+static void prune_strong(const struct now *n, struct oracle_list *l)
+{
+	size_t low = l->recs.n > LOOK_BEHIND ? l->recs.n - LOOK_BEHIND : 0;
+	struct oracle_rec *closed = NULL;
+
+	for (size_t i = l->recs.n; i-- > low;) {
+		struct oracle_rec *r = &l->recs.v[i];
+		if (!is_replaced(n, r, &closed))
+			continue;
+		rec_drop(r);
+		memmove(r, r + 1, (l->recs.n - i - 1) * sizeof(*r));
+		l->recs.n--;
+		if (closed)
+			closed--;
+	}
+}
+
+static bool is_uniform_strong(const struct now *n, const struct oracle_ext *e)
+{
+	return e->same_bytes == n->acc->bytes && e->same_address == n->address &&
+	       e->same_device == n->device && n->acc->strength != RACE_WEAK &&
+	       n->acc->scope >= RACE_SCOPE_GPU && n->acc->proxy == RACE_PROXY_GENERIC &&
+	       !(n->acc->flags & ORACLE_NC);
+}
+
+static void add_strong(const struct now *n, struct oracle_ext *e)
+{
+	struct oracle_list *l = &e->list[ORACLE_STRONG];
+	bool is_like = n->acc->scope >= RACE_SCOPE_GPU && n->acc->proxy == RACE_PROXY_GENERIC &&
+		       !(n->acc->flags & ORACLE_NC);
+
+	prune_strong(n, l);
+	if (!l->recs.n && is_like) {
+		e->same_bytes = n->acc->bytes;
+		e->same_address = n->address;
+		e->same_device = n->device;
+	} else if (!is_uniform_strong(n, e)) {
+		e->same_bytes = 0;
+	}
+}
+
+static void limit(const struct now *n, struct oracle_list *l)
+{
+	size_t half = l->recs.n / 2;
+
+	if (l->recs.n < LIST_MAX)
+		return;
+	for (size_t i = 0; i < half; i++)
+		rec_drop(&l->recs.v[i]);
+	memmove(l->recs.v, l->recs.v + half, (l->recs.n - half) * sizeof(l->recs.v[0]));
+	l->recs.n -= half;
+	n->o->stats.dropped += half;
+}
+
+static void add(const struct now *n, struct oracle_ext *e)
+{
+	struct oracle_list *l = &e->list[class_of(site_at(n->o, n->site))];
+	struct oracle_rec r = rec_now(n);
+
+	list_touch(n->o, l);
+	if (l == &e->list[ORACLE_STRONG])
+		add_strong(n, e);
+	limit(n, l);
+	if (merge(n, l))
+		return;
+	if (r.chain)
+		r.chain->refs++;
+	base_vec_push(&l->recs, r);
+	if (l == &e->list[ORACLE_READS])
+		compact_reads(n, l);
+	else if (l == &e->list[ORACLE_STRONG])
+		compact_strong(n, l);
+}
+
+/* ---- words -------------------------------------------------------------------------------------------- */
+
+/* fence.sc in program order: what communicates with this access is behind the fences before it. */
+static void communicate(const struct now *n, struct oracle_ext *e)
+{
+	struct oracle_pool *p = &n->o->pool;
+	bool is_write = n->acc->kind & RACE_OP_WRITE;
+
+	ORACLE_EACH(b, n->mask)
+	{
+		uint64_t before = is_write ? e->all_fences[b] : e->write_fences[b];
+		if (before) {
+			uint64_t r = oracle_tree_ref(n->t->clock->root[ORACLE_FORCED]);
+			oracle_tree_join(p, &r, before);
+			if (r != n->t->clock->root[ORACLE_FORCED]) {
+				uint64_t *to =
+					&oracle_clock_own(p, &n->t->clock)->root[ORACLE_FORCED];
+				oracle_tree_unref(p, *to);
+				*to = r;
+			} else {
+				oracle_tree_unref(p, r);
+			}
+		}
+		oracle_tree_join(p, &e->all_fences[b], n->t->clock->root[ORACLE_FENCES]);
+		/* A read behind this write is behind all before it. */
+		if (is_write) {
+			oracle_tree_unref(p, e->write_fences[b]);
+			e->write_fences[b] = oracle_tree_ref(e->all_fences[b]);
+		}
+	}
+}
+
+static bool has_fences(const struct oracle_ext *e)
+{
+	return e->all_fences[0] || e->all_fences[1] || e->all_fences[2] || e->all_fences[3];
+}
+
+static void word_full(struct now *n, struct oracle_cell *c)
+{
+	struct oracle_ext *e = oracle_ext_of(n->o, c, n->word);
+	bool is_strong = n->acc->strength != RACE_WEAK;
+
+	check_list(n, &e->list[ORACLE_WRITES]);
+	/* Reads are compared with writes only, and superseded when the list has grown. */
+	if (n->acc->kind & RACE_OP_WRITE)
+		check_list(n, &e->list[ORACLE_READS]);
+	if (!is_strong || !is_uniform_strong(n, e))
+		check_list(n, &e->list[ORACLE_STRONG]);
+	add(n, e);
+	if (n->o->opt.sc == ORACLE_SC_PROGRAM &&
+	    (has_fences(e) || n->t->clock->root[ORACLE_FENCES])) {
+		communicate(n, e);
+		n->clock = n->t->clock;
+	}
+	if ((n->acc->kind & RACE_OP_WRITE) && !is_strong) {
+		ORACLE_EACH(b, n->mask)
+		{
+			oracle_write_unref(n->o, e->from[b]);
+			e->from[b] = NULL;
+		}
+		shrink(n->o, c);
+	}
+}
+
+/* Is the word's last plain access of a kind before the new one, or of the same thread, or none? */
+static bool is_free(const struct now *n, uint32_t actor, uint32_t epoch)
+{
+	return !epoch || actor == n->actor ||
+	       oracle_tree_get(n->clock->root[ORACLE_HB], actor) >= epoch;
+}
+
+/* The common case: a plain access to a word with plain ones only, and no race. */
+static bool word_plain(const struct now *n, struct oracle_cell *c)
+{
+	const struct oracle_site *w = site_at(n->o, c->w_site), *r = site_at(n->o, c->r_site);
+	bool is_nc = n->acc->flags & ORACLE_NC;
+
+	if (c->ext || n->is_pseudo ||
+	    (n->o->opt.sc == ORACLE_SC_PROGRAM && n->t->clock->root[ORACLE_FENCES]))
+		return false;
+	if (!is_free(n, c->w_actor, c->w_epoch) || !is_free(n, c->r_actor, c->r_epoch))
+		return false;
+	if (c->w_epoch && is_nc && is_nc_pair(n, w, c->w_actor))
+		return false;
+	if (n->acc->kind == RACE_OP_READ) {
+		if (c->r_epoch && (r->a.flags & ORACLE_NC) &&
+		    (!is_nc || !is_same_grid(n->o, c->r_actor, n->actor)))
+			return false;
+		c->r_actor = n->actor;
+		c->r_epoch = n->t->own;
+		c->r_site = n->site;
+		return true;
+	}
+	if (c->r_epoch && is_nc_kept(n->o, r, c->r_actor))
+		return false;
+	c->w_actor = n->actor;
+	c->w_epoch = n->t->own;
+	c->w_site = n->site;
+	c->r_epoch = 0;
+	return true;
+}
+
+static void access_words(struct now *n, bool is_plain)
+{
+	uint64_t end = n->address + n->bytes;
+
+	for (uint64_t a = n->address & ~3ull; a < end; a += 4) {
+		struct oracle_cell *c = oracle_cell_at(n->o, a, true);
+		n->word = a;
+		n->mask = PLAIN_BYTES;
+		if (a < n->address)
+			n->mask &= PLAIN_BYTES << (n->address - a);
+		if (end - a < 4)
+			n->mask &= (1u << (end - a)) - 1;
+		if (!is_plain || n->mask != PLAIN_BYTES || !word_plain(n, c))
+			word_full(n, c);
+	}
+}
+
+static bool is_plain_access(const struct oracle_acc *acc)
+{
+	return acc->strength == RACE_WEAK && acc->proxy == RACE_PROXY_GENERIC &&
+	       acc->kind != RACE_OP_RMW &&
+	       !(acc->flags & ~(ORACLE_NC | ORACLE_SHARED | ORACLE_SAW));
+}
+
+void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t actor,
+			  const struct oracle_acc *acc, uint64_t address, uint64_t bytes,
+			  struct oracle_chain *chain, uint32_t pos)
+{
+	struct now n = {.o = o,
+			.t = t,
+			.clock = t->clock,
+			.actor = actor,
+			.acc = acc,
+			.site = oracle_site(o, acc),
+			.address = address,
+			.bytes = bytes,
+			.chain = chain,
+			.pos = pos,
+			.is_range = bytes != acc->bytes || bytes > 64};
+
+	n.is_pseudo = oracle_is_pseudo(o, actor);
+	if (acc->strength != RACE_WEAK)
+		n.device = oracle_place(o, actor).device;
+	access_words(&n, is_plain_access(acc));
+}
+
+void oracle_shadow_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp, uint32_t mask,
+			const struct oracle_acc *acc, const uint64_t *addresses)
+{
+	struct now n = {.o = o,
+			.acc = acc,
+			.site = oracle_site(o, acc),
+			.bytes = acc->bytes,
+			.is_range = acc->bytes > 64};
+	bool is_plain = is_plain_access(acc);
+
+	ORACLE_EACH(l, mask)
+	{
+		n.t = &t[l];
+		n.clock = t[l].clock;
+		n.actor = warp + l;
+		n.address = addresses[l];
+		access_words(&n, is_plain);
+	}
+}

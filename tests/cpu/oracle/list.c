@@ -1,0 +1,248 @@
+/*
+ * list.c - lists of events: to the oracle, compared, made small (list.h).
+ *
+ * The oracle gives numbers to actors itself; a table leads from the list's to its and back. An
+ * event of the list is its own `inst`, so that findings name events.
+ */
+#include "list.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct span {
+	uint32_t from, to, count; /* list's first, oracle's first */
+};
+
+struct feeder {
+	const struct list *l;
+	struct span spans[NAIVE_EVENTS];
+	uint32_t nspans;
+	struct list_verdict *out;
+};
+
+void list_init(struct list *l)
+{
+	memset(l, 0, sizeof(*l));
+}
+
+struct oracle_event *list_add(struct list *l, enum oracle_type type)
+{
+	struct oracle_event *e = &l->e[l->n];
+
+	if (l->n == NAIVE_EVENTS)
+		return NULL;
+	memset(e, 0, sizeof(*e));
+	l->labels[l->n][0] = 0;
+	e->type = (uint8_t)type;
+	l->n++;
+	return e;
+}
+
+/* Will the arrival's lanes leave, too? */
+static bool will_leave(const struct list *l, size_t i)
+{
+	const struct oracle_event *a = &l->e[i];
+
+	for (size_t k = i + 1; k < l->n; k++) {
+		const struct oracle_event *b = &l->e[k];
+
+		if (b->type == ORACLE_LEAVE && b->key == a->key && b->key2 == a->key2 &&
+		    b->actor == a->actor)
+			return true;
+	}
+	return false;
+}
+
+void list_fix(struct list *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		struct oracle_event *e = &l->e[i];
+
+		if (e->type == ORACLE_GRID)
+			e->grid = &l->grids[e->other / LIST_GRID - 1];
+		if (e->type == ORACLE_ARRIVE)
+			e->flags = (uint8_t)((e->flags & ORACLE_BAR_RELEASE) |
+					     (will_leave(l, i) ? ORACLE_BAR_LEAVES : 0));
+		e->addresses = e->type == ORACLE_ACCESS && e->mask ? l->addresses[i] : NULL;
+		e->inst = e;
+	}
+}
+
+void list_remove(struct list *l, size_t i)
+{
+	size_t rest = l->n - i - 1;
+
+	memmove(&l->e[i], &l->e[i + 1], rest * sizeof(l->e[0]));
+	memmove(&l->addresses[i], &l->addresses[i + 1], rest * sizeof(l->addresses[0]));
+	memmove(&l->labels[i], &l->labels[i + 1], rest * sizeof(l->labels[0]));
+	l->n--;
+	list_fix(l);
+}
+
+/* ---- the oracle's verdict ----------------------------------------------------- */
+
+static uint32_t to_oracle(const struct feeder *f, uint32_t actor)
+{
+	for (uint32_t i = 0; i < f->nspans; i++)
+		if (actor - f->spans[i].from < f->spans[i].count)
+			return f->spans[i].to + (actor - f->spans[i].from);
+	return ORACLE_NO_ACTOR;
+}
+
+static uint32_t from_oracle(const struct feeder *f, uint32_t actor)
+{
+	for (uint32_t i = 0; i < f->nspans; i++)
+		if (actor - f->spans[i].to < f->spans[i].count)
+			return f->spans[i].from + (actor - f->spans[i].to);
+	return ORACLE_NO_ACTOR;
+}
+
+static void on_race(void *arg, const struct oracle_finding *r)
+{
+	struct feeder *f = (struct feeder *)arg;
+	const struct oracle_event *a = (const struct oracle_event *)r->first.inst;
+	const struct oracle_event *b = (const struct oracle_event *)r->second.inst;
+	struct list_verdict *v = f->out;
+
+	if (r->kind == ORACLE_BAR_COUNT)
+		return;
+	if (a < f->l->e || a >= f->l->e + f->l->n || b < f->l->e || b >= f->l->e + f->l->n) {
+		v->is_broken = true;
+		return;
+	}
+	if (v->npairs == sizeof(v->pairs) / sizeof(v->pairs[0]))
+		return;
+	v->pairs[v->npairs++] = (struct naive_pair){
+		(uint16_t)(a - f->l->e), (uint16_t)(b - f->l->e), from_oracle(f, r->first.actor),
+		from_oracle(f, r->second.actor), r->kind == ORACLE_RACE_NC};
+}
+
+static void feed(struct feeder *f, struct oracle *o, const struct oracle_event *e)
+{
+	struct oracle_event x = *e;
+	uint32_t made, name = e->type == ORACLE_HOST ? e->actor : e->other;
+	bool is_made = e->type == ORACLE_GRID || e->type == ORACLE_FORK || e->type == ORACLE_HOST ||
+		       (e->type == ORACLE_START && e->other);
+
+	x.actor = to_oracle(f, e->actor);
+	x.other = e->type == ORACLE_JOIN ? to_oracle(f, e->other) : 0;
+	made = oracle_feed(o, &x);
+	if (is_made)
+		f->spans[f->nspans++] = (struct span){
+			name, made,
+			e->type == ORACLE_GRID
+				? e->grid->blocks * oracle_stride(e->grid->block_threads)
+				: 1};
+}
+
+void list_judge(const struct list *l, enum oracle_sc sc, struct list_verdict *out)
+{
+	struct oracle_options opt = {.sc = sc};
+	struct oracle *o = oracle_new(&opt);
+	struct feeder f = {.l = l, .out = out};
+
+	out->npairs = 0;
+	out->is_broken = !o;
+	if (!o)
+		return;
+	oracle_on_race(o, on_race, &f);
+	for (size_t i = 0; i < l->n; i++)
+		feed(&f, o, &l->e[i]);
+	if (oracle_is_full(o) || oracle_get_stats(o).dropped)
+		out->is_broken = true;
+	oracle_free(o);
+}
+
+/* ---- comparison --------------------------------------------------------------- */
+
+static bool has_pair(const struct naive_pair *list, uint32_t n, const struct naive_pair *p)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (list[i].first == p->first && list[i].second == p->second &&
+		    list[i].first_actor == p->first_actor &&
+		    list[i].second_actor == p->second_actor && list[i].is_nc == p->is_nc)
+			return true;
+	return false;
+}
+
+static bool has_second(const struct naive_pair *list, uint32_t n, const struct naive_pair *p)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (list[i].second == p->second && list[i].second_actor == p->second_actor)
+			return true;
+	return false;
+}
+
+const char *list_compare(const struct list *l, enum oracle_sc sc)
+{
+	static struct naive_result want;
+	static struct list_verdict got;
+	static char text[160];
+
+	naive_judge(l->e, l->n, sc, &want);
+	if (want.is_too_long)
+		return NULL;
+	list_judge(l, sc, &got);
+	if (got.is_broken)
+		return "the oracle gave up, or names an unknown instruction";
+	for (uint32_t i = 0; i < got.npairs; i++) {
+		const struct naive_pair *p = &got.pairs[i];
+
+		if (has_pair(want.pairs, want.npairs, p))
+			continue;
+		snprintf(text, sizeof(text),
+			 "only the oracle has lines %u (actor %u) and %u (actor %u)%s",
+			 p->first + 1u, p->first_actor, p->second + 1u, p->second_actor,
+			 p->is_nc ? " as a read-only load" : "");
+		return text;
+	}
+	/* Each racing access has its finding, with one of those that it races with: others may be
+	 * superseded. */
+	for (uint32_t i = 0; i < want.npairs; i++) {
+		const struct naive_pair *p = &want.pairs[i];
+
+		if (has_second(got.pairs, got.npairs, p))
+			continue;
+		snprintf(text, sizeof(text),
+			 "only the manual has lines %u (actor %u) and %u (actor %u)%s",
+			 p->first + 1u, p->first_actor, p->second + 1u, p->second_actor,
+			 p->is_nc ? " as a read-only load" : "");
+		return text;
+	}
+	return NULL;
+}
+
+static bool try_list(struct list *l, const struct list *t, enum oracle_sc sc)
+{
+	if (!list_compare(t, sc))
+		return false;
+	*l = *t;
+	list_fix(l);
+	return true;
+}
+
+void list_shrink(struct list *l, enum oracle_sc sc)
+{
+	static struct list t;
+	bool is_smaller = true;
+
+	while (is_smaller) {
+		is_smaller = false;
+		for (size_t i = l->n; i-- > 0;) {
+			t = *l;
+			list_remove(&t, i);
+			if (try_list(l, &t, sc)) {
+				is_smaller = true;
+				continue;
+			}
+			for (uint32_t lane = 0; l->e[i].mask && lane < ORACLE_LANES; lane++) {
+				t = *l;
+				list_fix(&t);
+				t.e[i].mask &= ~(1u << lane);
+				if (t.e[i].mask && t.e[i].mask != l->e[i].mask &&
+				    try_list(l, &t, sc))
+					is_smaller = true;
+			}
+		}
+	}
+}

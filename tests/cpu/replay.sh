@@ -1,0 +1,29 @@
+#!/bin/bash
+# replay.sh - the same seed gives the same output and report, byte for byte: replay.sh COLLIDER ROOT
+#
+# A program with a race in one stream, and one with several streams and events.
+set -eu
+collider=$(readlink -f "$1")
+root=$(readlink -f "$2")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+unset COLLIDER_OPTIONS COLLIDER_CPU COLLIDER_CUDART
+"$collider" nvcc -O3 -arch=sm_90 "$root/examples/reduction.cu" -o reduction
+"$collider" nvcc -O3 -arch=sm_90 -I"$root/examples" "$root/tests/gpu/racefree/streams_events.cu" -o streams
+
+one() { # one PROGRAM SEED FILE
+	"$collider" run --device=cpu --seed="$2" --json="$3.json" -- ./"$1" >"$3" 2>&1 || true
+	# The process number is the system's.
+	sed -i 's/"pid":[0-9]*/"pid":0/g' "$3.json"
+}
+for p in reduction streams; do
+	one $p 3 first
+	one $p 3 second
+	cmp first second || { echo "FAILED: $p: two runs with seed 3 differ"; exit 1; }
+	cmp first.json second.json || { echo "FAILED: $p: two reports with seed 3 differ"; exit 1; }
+done
+one reduction 3 first
+one reduction 4 second
+! cmp -s first second || { echo "FAILED: seeds 3 and 4 gave the same"; exit 1; }
+echo "ok"
