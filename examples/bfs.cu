@@ -3,6 +3,8 @@
 // detector: collide
 // expect collide: clobbered-read|lost-update|intra-warp|intra-warp-same at count
 // expect collide: clobbered-read at visited
+// expect oracle: unordered at count
+// expect oracle: unordered at visited
 // may: mark
 // may: push
 // never: edge

@@ -2,6 +2,7 @@
 // most of the increments are lost.
 // detector: collide
 // expect collide: clobbered-read|lost-update|intra-warp|intra-warp-same at increment
+// expect oracle: unordered at increment
 // twin: counter.fixed.cu
 
 #include "example.h"

@@ -2,6 +2,7 @@
 // tile and refilling it is missing: a fast warp refills what a slow warp still reads.
 // detector: collide
 // expect collide: clobbered-read at use
+// expect oracle: unordered at use
 // may: refill
 // never: first
 // twin: double_buffer.fixed.cu

@@ -3,6 +3,7 @@
 // large one they never meet, and only a changed order of blocks shows it.
 // detector: collide
 // expect collide: lost-update at store
+// expect oracle: unordered at store
 // twin: first_last.fixed.cu
 
 #include "example.h"

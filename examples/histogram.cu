@@ -2,6 +2,7 @@
 // of the two new counts is lost.
 // detector: collide
 // expect collide: clobbered-read|lost-update|intra-warp|intra-warp-same at bin
+// expect oracle: unordered at bin
 // never: value
 // twin: histogram.fixed.cu
 

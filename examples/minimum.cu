@@ -2,6 +2,8 @@
 // load races with the atomics of the other threads.
 // detector: collide
 // expect collide: clobbered-read at look
+// expect oracle: unordered at look
+// may: atomic
 // never: value
 // twin: minimum.fixed.cu
 
@@ -17,7 +19,7 @@ __global__ void minimum(const unsigned *in, unsigned *best, int n)
 		unsigned v = in[i]; // quiet: value
 
 		if (v < *best) // race: look
-			atomicMin(best, v);
+			atomicMin(best, v); // race: atomic
 	}
 }
 

@@ -2,6 +2,7 @@
 // A warp of the next level reads partial sums that another warp has not written yet.
 // detector: collide
 // expect collide: clobbered-read at level
+// expect oracle: unordered at level
 // never: fill
 // never: out
 // twin: reduction.fixed.cu

@@ -2,6 +2,7 @@
 // old sum, but only one of the two barriers is there: the neighbour may have added already.
 // detector: collide
 // expect collide: clobbered-read at add
+// expect oracle: unordered at add
 // never: fill
 // never: out
 // twin: scan.fixed.cu

@@ -2,6 +2,7 @@
 // It seems harmless, but it is a race: the compiler may assume that only one thread does it.
 // detector: collide
 // expect collide: intra-warp-same|intra-warp at init
+// expect oracle: unordered at init
 // never: result
 // twin: shared_init.fixed.cu
 

@@ -2,6 +2,7 @@
 // No barrier could help inside one launch, as the neighbours belong to other blocks too.
 // detector: collide
 // expect collide: clobbered-read at update
+// expect oracle: unordered at update
 // twin: stencil.fixed.cu
 
 #include "example.h"

@@ -2,6 +2,7 @@
 // the diagonal: the element it overwrites may not have been read yet.
 // detector: collide
 // expect collide: clobbered-read at copy
+// expect oracle: unordered at copy
 // twin: transpose.fixed.cu
 
 #include "example.h"

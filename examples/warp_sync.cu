@@ -3,6 +3,7 @@
 // missing.
 // detector: collide
 // expect collide: clobbered-read at sum_takes|product_takes
+// expect oracle: unordered at sum_takes|product_takes
 // may: sum_gives
 // may: product_gives
 // twin: warp_sync.fixed.cu

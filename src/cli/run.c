@@ -135,6 +135,34 @@ static void write_json(const struct race_results *r, const struct option_set *se
 	base_arena_free(&a);
 }
 
+#define VERIFY_SHOWN 20
+
+/* --verify: does the oracle confirm all that collide has told? */
+static bool verify(const struct race_results *r)
+{
+	size_t which[VERIFY_SHOWN];
+	size_t n = race_unconfirmed(r, which, VERIFY_SHOWN), told = 0;
+
+	if (!r->has_oracle) {
+		base_say("error: --verify: the oracle has judged nothing (see the report)");
+		return false;
+	}
+	for (size_t i = 0; i < r->findings.n; i++)
+		told += r->findings.v[i].kind < RACE_KIND_UNORDERED;
+	if (!n) {
+		base_say("--verify: the oracle confirms all of collide's findings (%zu)", told);
+		return true;
+	}
+	base_say("error: --verify: the oracle does NOT confirm %zu of collide's %zu findings:", n,
+		 told);
+	for (size_t i = 0; i < n && i < VERIFY_SHOWN; i++) {
+		const struct race_finding *f = &r->findings.v[which[i]];
+		base_say("  %s in %s at %s:%u: %s", race_kind_name(f->kind), f->func_shown,
+			 *f->file ? f->file : "?", f->line, f->nsites ? f->sites[0].text : "");
+	}
+	return false;
+}
+
 /* The shared file into reports. Returns the exit code of the whole. */
 static int report_run(struct option_set *set, const struct cli_view *view,
 		      const struct spawn_result *res, bool is_cpu)
@@ -157,10 +185,17 @@ static int report_run(struct option_set *set, const struct cli_view *view,
 	}
 	write_json(&r, set, OPTION_JSON, &view->ignore, res->pid);
 	write_json(&r, set, OPTION_SAVE, NULL, res->pid);
-	if (option_int(set, OPTION_ERROR_EXITCODE) && rep_exit_races(&r, &view->opt))
+	if (option_flag(set, OPTION_VERIFY) && !verify(&r))
+		exit_code = BASE_EXIT_UNCONFIRMED;
+	else if (option_int(set, OPTION_ERROR_EXITCODE) && rep_exit_races(&r, &view->opt))
 		exit_code = (int)option_int(set, OPTION_ERROR_EXITCODE);
 	race_results_free(&r);
 	return exit_code;
+}
+
+static bool wants_oracle(const struct option_set *set)
+{
+	return option_is(set, OPTION_DETECTOR, "oracle") || option_flag(set, OPTION_VERIFY);
 }
 
 /* What forbids starting the program. Returns 0 or an exit code. */
@@ -174,13 +209,24 @@ static int check_device(const struct option_set *set)
 		base_say("error: --device=gpu: no CUDA driver on this machine (libcuda.so.1)");
 		return BASE_EXIT_ENV;
 	}
+	if (!wants_oracle(set))
+		return 0;
+	if (option_is(set, OPTION_DEVICE, "gpu")) {
+		base_say("error: the oracle works on the CPU device, not with --device=gpu");
+		return BASE_EXIT_USAGE;
+	}
+	if (!option_is(set, OPTION_MEMORY_MODEL, "sc")) {
+		base_say("error: the oracle goes with --memory-model=sc only: in the others it is "
+			 "not known which write a load saw");
+		return BASE_EXIT_USAGE;
+	}
 	return 0;
 }
 
 /* --device=auto is the GPU where there is one. */
 static bool takes_cpu(const struct option_set *set)
 {
-	return option_is(set, OPTION_DEVICE, "cpu") ||
+	return option_is(set, OPTION_DEVICE, "cpu") || wants_oracle(set) ||
 	       (option_is(set, OPTION_DEVICE, "auto") && !spawn_has_gpu());
 }
 
@@ -188,15 +234,21 @@ static bool takes_cpu(const struct option_set *set)
 static const char *cpu_options(struct option_set *set)
 {
 	long long threads = (long long)option_int(set, OPTION_THREADS);
+	const char *oracle = wants_oracle(set) ? option_text(set, OPTION_ORACLE) : "off";
+
+	if (threads > 1 && wants_oracle(set)) {
+		base_say("the oracle needs one schedule: --threads=%lld is not used", threads);
+		threads = 1;
+	}
 
 	if (threads > 1 && option_source(set, OPTION_SEED) != OPTION_FROM_DEFAULT) {
 		base_say("--seed asks for a replay: --threads=%lld is not used", threads);
 		threads = 1;
 	}
-	return base_printf(&set->arena, "seed=%lld,threads=%lld,devices=%lld,model=%s",
+	return base_printf(&set->arena, "seed=%lld,threads=%lld,devices=%lld,model=%s,oracle=%s",
 			   (long long)option_int(set, OPTION_SEED), threads,
 			   (long long)option_int(set, OPTION_CPU_DEVICES),
-			   option_text(set, OPTION_MEMORY_MODEL));
+			   option_text(set, OPTION_MEMORY_MODEL), oracle);
 }
 
 int cli_run(struct option_set *set)
@@ -222,6 +274,9 @@ int cli_run(struct option_set *set)
 		.flags = option_flag(set, OPTION_VERBOSE) ? RACE_RUN_VERBOSE : 0,
 		.timeout_ms = (uint64_t)option_int(set, OPTION_TIMEOUT),
 	};
+	/* Checks that were put in are switched off while the oracle judges alone. */
+	if (option_is(set, OPTION_DETECTOR, "oracle") && !option_flag(set, OPTION_VERIFY))
+		req.sample = RACE_SAMPLE_NEVER;
 	if (takes_cpu(set)) {
 		req.cudart = spawn_find_cudart(&set->arena, &sink);
 		req.cpu_options = cpu_options(set);

@@ -81,6 +81,8 @@ struct cpu_bulk_part {
 	struct cpu_tensor_box box;
 };
 
+struct cpu_site;
+
 struct cpu_transfer {
 	struct cpu_transfer *prev, *next; /* of the same warp, in the order of issue */
 	struct cpu_warp *warp;		  /* of the issuers */
@@ -92,17 +94,27 @@ struct cpu_transfer {
 	uint32_t reading;		    /* lanes whose source is still to be read */
 	uint8_t kind, completion, op, type; /* enum ptx_type of a reduction's elements */
 	uint32_t group[CPU_WARP];	    /* of each lane's thread, for the two kinds of group */
+	const struct cpu_site *site;	    /* watch_async.c: NULL when nothing is judged */
+	uint32_t actor[CPU_WARP]; /* watch_async.c: the pseudo-thread of each lane's part */
 	union {
 		struct cpu_lane_parts lane;
 		struct cpu_bulk_part bulk;
 	};
 };
 
+/* watch_async.c: a part of a group that has ended. */
+struct cpu_watch_part {
+	uint32_t actor, group;
+	uint8_t lane, completion, kind;
+	bool has_arrived; /* on an mbarrier */
+};
+
 /* Per warp: its transfers and the groups of its threads. */
 struct cpu_async_warp {
 	struct cpu_transfer *first, *last;
-	uint32_t group[CPU_WARP];      /* the open group of cp.async */
-	uint32_t bulk_group[CPU_WARP]; /* the open bulk group */
+	uint32_t group[CPU_WARP];	       /* the open group of cp.async */
+	uint32_t bulk_group[CPU_WARP];	       /* the open bulk group */
+	BASE_VEC(struct cpu_watch_part) parts; /* watch_async.c: ended, not waited for */
 };
 
 struct cpu_async {

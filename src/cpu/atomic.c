@@ -11,6 +11,7 @@
  * Costs: 20 to 40 cycles a lane.
  */
 #include "cpu/model.h"
+#include "cpu/watch.h"
 
 #include <string.h>
 
@@ -35,7 +36,7 @@ struct atomic {
 	struct cpu_addr addr;
 	rmw_fn *fn;
 	uint8_t n;
-	bool has_dst;
+	bool has_dst, is_cas, is_packed;
 	uint32_t step;
 	uint32_t dst[MAX_VEC], b[MAX_VEC], c[MAX_VEC];
 };
@@ -346,6 +347,19 @@ static inline void put(struct cpu_warp *w, uint32_t slot, unsigned width, unsign
 	}
 }
 
+/* A compare-and-swap that failed is a read; packed halves are atomics of their own (8.2.2). */
+static void watch(struct cpu_warp *w, const struct cpu_inst *in, const struct atomic *a,
+		  unsigned lane, const uint8_t *host, unsigned width, const union value *b,
+		  const union value *old, enum cpu_place place)
+{
+	bool is_write = !a->is_cas || !memcmp(b, old, width);
+	unsigned part = a->is_packed ? width / 2 : width;
+
+	for (unsigned at = 0; at < width; at += part)
+		cpu_watch_atomic(w, in, &a->acc, lane, host + at, part, is_write, !a->has_dst,
+				 place == CPU_PLACE_SHARED);
+}
+
 static bool do_lane(struct cpu_warp *w, const struct cpu_inst *in, const struct atomic *a,
 		    unsigned lane, uint64_t addr)
 {
@@ -372,6 +386,8 @@ static bool do_lane(struct cpu_warp *w, const struct cpu_inst *in, const struct 
 		if (a->c[e] != CPU_NOSLOT)
 			get(w, a->c[e], width, lane, &c);
 		a->fn(p, &b, &c, &old, place == CPU_PLACE_GLOBAL);
+		if (cpu_watch_takes(w, in))
+			watch(w, in, a, lane, p, width, &b, &old, place);
 		if (a->has_dst && a->dst[e] != CPU_NOSLOT)
 			put(w, a->dst[e], width, lane, &old);
 	}
@@ -495,6 +511,8 @@ enum cpu_bound cpu_bind_atomic(struct cpu_dec *d, const struct ptx_stmt *s, stru
 	a->n = f->vec;
 	a->step = (uint32_t)f->width * f->vec;
 	a->has_dst = is_atom;
+	a->is_cas = is_cas;
+	a->is_packed = t == PTX_TYPE_F16X2 || t == PTX_TYPE_BF16X2;
 	a->addr = cpu_dec_addr(d, s, &s->ops[at]);
 	for (unsigned e = 0; e < f->vec; e++)
 		a->c[e] = CPU_NOSLOT;

@@ -18,6 +18,7 @@
  * A completion visits all warps of the block (or cluster).
  */
 #include "cpu/sched.h"
+#include "cpu/watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +105,8 @@ static void give_result(struct cpu_warp *w, struct cpu_split *s, const struct ba
 		cpu_warp_focus(w, was);
 }
 
-static void wake_warp(struct cpu_warp *w, uint64_t aux, const struct barrier *b, bool acquires)
+static void wake_warp(struct cpu_warp *w, uint64_t aux, const struct barrier *b,
+		      uint64_t generation)
 {
 	uint32_t used = cpu_wp(w)->used, passed = 0;
 
@@ -115,8 +117,8 @@ static void wake_warp(struct cpu_warp *w, uint64_t aux, const struct barrier *b,
 			continue;
 		if (b)
 			give_result(w, s, b);
-		if (acquires)
-			cpu_acquire(w, s->mask, b ? PTX_SCOPE_CTA : PTX_SCOPE_CLUSTER);
+		cpu_acquire(w, s->mask, b ? PTX_SCOPE_CTA : PTX_SCOPE_CLUSTER);
+		cpu_watch_leave(w, s->mask, b ? (uint32_t)aux : CPU_WATCH_CLUSTER, generation);
 		pass(w, s, &passed);
 	}
 	cpu_sched_wake(w);
@@ -131,7 +133,7 @@ static void complete(struct cpu_cta *cta, uint32_t id)
 
 	*b = (struct barrier){.generation = was.generation + 1};
 	for (uint32_t i = 0; i < cta->nwarps; i++)
-		wake_warp(&cta->warps[i], id, &was, true);
+		wake_warp(&cta->warps[i], id, &was, was.generation);
 }
 
 static bool is_complete(const struct cpu_cta *cta, const struct barrier *b)
@@ -224,6 +226,7 @@ static enum cpu_step exec_bar(struct cpu_warp *w, const struct cpu_inst *in, uin
 				 "%u threads have arrived at barrier %u, which expects %u",
 				 b->arrived, id, b->expected);
 	cpu_release(w, mask, PTX_SCOPE_CTA);
+	cpu_watch_arrive(w, in, mask, id, b->generation, b->expected, true, in->sub != MODE_ARRIVE);
 	if (in->sub == MODE_ARRIVE) {
 		s->pc++;
 	} else {
@@ -260,7 +263,7 @@ static void cluster_check(struct cpu_cluster *c)
 			if (!waits)
 				continue;
 			cta->barriers->cluster_arrived[i] &= ~waits;
-			wake_warp(w, AUX_CLUSTER, NULL, true);
+			wake_warp(w, AUX_CLUSTER, NULL, b->generation - 1);
 		}
 	}
 }
@@ -281,6 +284,7 @@ static enum cpu_step exec_cluster_arrive(struct cpu_warp *w, const struct cpu_in
 	*arrived |= mask;
 	*parity = (*parity & ~mask) | (b->generation & 1 ? mask : 0);
 	b->arrived += cpu_popcount(mask);
+	cpu_watch_arrive(w, in, mask, CPU_WATCH_CLUSTER, b->generation, 0, !in->sub, true);
 	w->cur->pc++;
 	cluster_check(w->cta->cluster);
 	return CPU_MOVED;
@@ -300,6 +304,7 @@ static enum cpu_step exec_cluster_wait(struct cpu_warp *w, const struct cpu_inst
 	if (!open) {
 		*arrived &= ~mask;
 		cpu_acquire(w, mask, PTX_SCOPE_CLUSTER);
+		cpu_watch_leave(w, mask, CPU_WATCH_CLUSTER, b->generation - 1);
 		return CPU_OK;
 	}
 	if (open != mask) {
@@ -317,11 +322,11 @@ enum cpu_step cpu_exec_warp_sync(struct cpu_warp *w, const struct cpu_inst *in, 
 {
 	const struct cpu_warp_priv *p = cpu_wp(w);
 
-	(void)in;
 	for (uint32_t i = 0; i < p->nparts; i++)
 		mask |= p->parts[i].split->mask;
 	cpu_release(w, mask, PTX_SCOPE_CTA);
 	cpu_acquire(w, mask, PTX_SCOPE_CTA);
+	cpu_watch_warp_sync(w, in, mask);
 	return CPU_OK;
 }
 
@@ -331,6 +336,7 @@ static enum cpu_step exec_grid_wait(struct cpu_warp *w, const struct cpu_inst *i
 	if (!cpu_engine_dependencies_done(w->grid))
 		return CPU_RETRY;
 	cpu_acquire(w, mask, PTX_SCOPE_GPU);
+	cpu_watch_grid_wait(w, mask);
 	return CPU_OK;
 }
 

@@ -13,6 +13,7 @@
  * tell.
  */
 #include "cpu/async.h"
+#include "cpu/watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,7 @@ static bool move_units(struct cpu_transfer *t, uint32_t first, uint32_t n, bool 
 					 bytes, 0, false);
 		if (!from)
 			return false;
+		cpu_watch_part(t, cpu_transfer_lane(t), false, from, bytes);
 	}
 	if (b->is_staged) {
 		if (is_read)
@@ -67,6 +69,11 @@ static bool move_units(struct cpu_transfer *t, uint32_t first, uint32_t n, bool 
 					bytes, 0, true);
 	if (!to)
 		return false;
+	if (b->byte_mask == 0xffff)
+		cpu_watch_part(t, cpu_transfer_lane(t), true, to, bytes);
+	for (uint32_t i = 0; b->byte_mask != 0xffff && i < bytes; i++)
+		if (b->byte_mask >> i % UNIT & 1)
+			cpu_watch_part(t, cpu_transfer_lane(t), true, to + i, 1);
 	if (t->op)
 		cpu_reduce(to, from, bytes, (enum cpu_red_op)t->op, (enum ptx_type)t->type);
 	else
@@ -103,6 +110,7 @@ static bool end(struct cpu_transfer *t)
 
 	if (t->completion == CPU_DONE_MBARRIER && !cpu_mbarrier_signal(t, lane, t->bulk.mbar, &c))
 		return false;
+	cpu_watch_done(t, lane);
 	t->left = 0;
 	return true;
 }

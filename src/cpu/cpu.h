@@ -35,6 +35,9 @@ struct cpu_op;
 
 enum cpu_model { CPU_MODEL_SC, CPU_MODEL_WEAK, CPU_MODEL_A1 };
 
+/* Is every access judged (watch.c), and how are fence.sc ordered? docs/soundness.md. */
+enum cpu_oracle { CPU_ORACLE_OFF, CPU_ORACLE_PROGRAM, CPU_ORACLE_EXECUTION };
+
 struct cpu_options {
 	uint64_t seed;
 	unsigned threads; /* host threads that execute blocks; 1: replayable */
@@ -43,6 +46,8 @@ struct cpu_options {
 	enum cpu_model model;
 	uint64_t memory;  /* bytes of each device; 0: the default (CPU_MEMORY) */
 	bool tells_stats; /* the caller is to print cpu_get_stats at the end */
+	enum cpu_oracle
+		oracle; /* not OFF: the model is SC and threads is 1, or there is no machine */
 };
 
 #define CPU_SMS		  16u
@@ -100,7 +105,7 @@ struct cpu_mem_info {
 
 /*
  * Allocates `bytes` (0 gives a distinct address, too), aligned to at least 256, zero only by
- * chance: fresh memory is filled with a pattern by seed unless the kind is MODULE. Returns NULL
+ * chance: fresh DEVICE memory is filled with a pattern by seed. Returns NULL
  * when the device's memory is exhausted. DEVICE memory may be touched by host code only through
  * copies: the pages are readable and writable, but the caller of the program's API enforces that.
  */
@@ -268,6 +273,26 @@ struct cpu_stats {
 void cpu_get_stats(struct cpu_machine *m, struct cpu_stats *out);
 /* FNV-1a over all decisions of the scheduler: equal for equal schedules. */
 uint64_t cpu_schedule_hash(struct cpu_machine *m);
+
+/* ---- the oracle's findings (watch_pair.c) ------------------------------------- */
+
+/*
+ * Two accesses that nothing orders, as the shared file has them (race/pair.h): `bytes` of struct
+ * race_pair with its strings behind it, for the first sighting of a pair of instructions. Returns
+ * where the pair's count is kept from now on (struct race_pair.count, updated by plain stores), or
+ * NULL. Called by the thread that executes, with locks of the machine held.
+ */
+struct race_pair;
+typedef uint64_t *cpu_pair_fn(void *arg, const struct race_pair *pair, size_t bytes);
+void cpu_on_pair(struct cpu_machine *m, cpu_pair_fn *fn, void *arg);
+
+struct cpu_oracle_stats {
+	uint64_t accesses, words, shadow_bytes, clock_bytes, dropped;
+	uint32_t actors;
+	bool is_full; /* too many threads, or no memory: what came later was not judged */
+};
+/* All zero when there is no oracle. */
+void cpu_get_oracle_stats(struct cpu_machine *m, struct cpu_oracle_stats *out);
 
 /* ---- tensor maps (tensormap.c) -------------------------------------------------- */
 

@@ -98,6 +98,11 @@ struct cpu_func *cpu_dec_func(struct cpu_dec *d)
 	return &d->lf->f;
 }
 
+bool cpu_dec_is_watched(struct cpu_dec *d, const struct cpu_inst *in)
+{
+	return d->mod->m->watch && !(in->flags & CPU_I_INSERTED);
+}
+
 static bool is_marked(const struct cpu_dec *d, uint32_t reg)
 {
 	return reg < d->f->nregs && (d->inserted[reg >> 6] >> (reg & 63) & 1);

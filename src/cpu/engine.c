@@ -18,6 +18,7 @@
  * wake a thread at a barrier.
  */
 #include "cpu/sched.h"
+#include "cpu/watch.h"
 
 #include <sched.h>
 
@@ -87,6 +88,7 @@ void cpu_op_put(struct cpu_op *op)
 		return;
 	base_vec_free(&op->after);
 	base_vec_free(&op->before);
+	base_vec_free(&op->watch_before);
 	free(op->copy);
 	free(op);
 }
@@ -100,6 +102,7 @@ void cpu_op_end(struct cpu_op *op)
 {
 	struct cpu_engine *e = op->m->engine;
 
+	cpu_watch_end(op);
 	atomic_store(&op->time, e->workers[0].clock + 1);
 	atomic_store(&op->state, CPU_OP_ENDED);
 	for (size_t i = 0; i < op->after.n; i++)
@@ -296,6 +299,7 @@ static void start_kernel(struct cpu_engine *e, struct cpu_op *op)
 		return;
 	}
 	op->grid->id = atomic_fetch_add(&e->m->grids, 1) + 1;
+	cpu_watch_start(op);
 	op->grid->started = e->workers[0].clock;
 	while (*at)
 		at = &(*at)->priv->next;
@@ -327,10 +331,12 @@ static void start(struct cpu_engine *e, struct cpu_op *op)
 	case CPU_WORK_COPY:
 	case CPU_WORK_FILL:
 	case CPU_WORK_WRITE_VALUE:
+		cpu_watch_start(op);
 		op->actor.kind = CPU_ACTOR_OP;
 		cpu_sched_push(&e->workers[0], &op->actor);
 		break;
 	case CPU_WORK_HOST:
+		cpu_watch_start(op);
 		start_host(e, op);
 		break;
 	case CPU_WORK_WAIT_VALUE:
@@ -360,7 +366,10 @@ static bool poll_values(struct cpu_engine *e)
 
 	for (size_t i = 0; i < n; i++) {
 		struct cpu_op *op = e->polls.v[i];
-		if (is_faulted(e, op->work.device) || cpu_value_holds(op))
+		bool holds = cpu_value_holds(op);
+		if (holds)
+			cpu_watch_op_value(op, false);
+		if (is_faulted(e, op->work.device) || holds)
 			cpu_op_end(op);
 		else
 			e->polls.v[kept++] = op;
@@ -561,6 +570,7 @@ struct cpu_op *cpu_submit(struct cpu_machine *m, const struct cpu_work *work,
 	op->id = ++e->ids;
 	e->nops++;
 	e->devices[work->device].nops++;
+	cpu_watch_submit(op, deps, n);
 	for (size_t i = 0; i < n; i++)
 		depend(op, deps[i]);
 	if (!op->npending && work->kind == CPU_WORK_EMPTY)
@@ -580,8 +590,10 @@ bool cpu_op_query(struct cpu_op *op)
 {
 	struct cpu_engine *e = op->m->engine;
 
-	if (is_ended(op))
+	if (is_ended(op)) {
+		cpu_watch_waited(op);
 		return true;
+	}
 	lock(e);
 	if (!e->is_working) {
 		e->is_working = true;
@@ -590,18 +602,22 @@ bool cpu_op_query(struct cpu_op *op)
 		stop_working(e);
 	}
 	unlock(e);
-	return is_ended(op);
+	if (!is_ended(op))
+		return false;
+	cpu_watch_waited(op);
+	return true;
 }
 
 void cpu_op_wait(struct cpu_op *op)
 {
 	struct cpu_engine *e = op->m->engine;
 
-	if (is_ended(op))
-		return;
-	lock(e);
-	wait_until(e, op_is_done, op);
-	unlock(e);
+	if (!is_ended(op)) {
+		lock(e);
+		wait_until(e, op_is_done, op);
+		unlock(e);
+	}
+	cpu_watch_waited(op);
 }
 
 void cpu_op_finish(struct cpu_op *op)
@@ -627,6 +643,7 @@ void cpu_wait_idle(struct cpu_machine *m, unsigned device)
 	lock(m->engine);
 	wait_until(m->engine, device_is_idle, &device);
 	unlock(m->engine);
+	cpu_watch_idle(m, device);
 }
 
 /* ---- programmatic launches --------------------------------------------------------------------- */

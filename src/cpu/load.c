@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "cpu/load.h"
+#include "cpu/watch.h"
 
 void load_error(struct cpu_module *mod, const struct load_part *part, uint32_t line, uint32_t col,
 		const char *fmt, ...)
@@ -355,6 +356,7 @@ void cpu_module_unload(struct cpu_module *mod)
 {
 	if (!mod)
 		return;
+	cpu_site_unload(mod);
 	for (size_t i = 0; i < BASE_COUNTOF(mod->blocks); i++)
 		if (mod->blocks[i])
 			cpu_mem_free(mod->m, mod->blocks[i]);

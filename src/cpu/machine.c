@@ -2,6 +2,7 @@
  * machine.c - a machine's beginning and end, and what it tells about itself.
  */
 #include "cpu/sched.h"
+#include "cpu/watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -108,7 +109,7 @@ struct cpu_machine *cpu_machine_new(const struct cpu_options *opt)
 		m->opt.sms = CPU_SMS;
 	if (!m->opt.memory)
 		m->opt.memory = CPU_MEMORY;
-	if (cpu_space_init(m) && cpu_engine_init(m))
+	if (cpu_space_init(m) && cpu_engine_init(m) && cpu_watch_init(m))
 		return m;
 	cpu_engine_free(m);
 	cpu_space_free(m);
@@ -137,6 +138,7 @@ void cpu_machine_free(struct cpu_machine *m)
 	if (is_used)
 		return;
 	cpu_engine_free(m);
+	cpu_watch_free(m);
 	cpu_space_free(m);
 	free(m);
 }

@@ -134,6 +134,8 @@ struct cpu_func {
 	 */
 	uint32_t args, rets, own; /* byte offsets where the three parts start */
 	uint64_t address;	  /* in CPU_WIN_CODE */
+	struct cpu_site *
+		*sites; /* watch_site.c: of each instruction; NULL: none has accessed yet */
 	uint32_t max_depth_hint;
 };
 
@@ -220,6 +222,8 @@ const struct cpu_call *cpu_dec_call(struct cpu_dec *d, const struct ptx_stmt *s,
 /* Makes the instruction one that faults with this reason; returns CPU_BAD. */
 enum cpu_bound cpu_dec_unsupported(struct cpu_dec *d, struct cpu_inst *in, const char *why);
 struct cpu_func *cpu_dec_func(struct cpu_dec *d);
+/* Are its accesses judged (watch.h)? */
+bool cpu_dec_is_watched(struct cpu_dec *d, const struct cpu_inst *in);
 /* Does the instruction fault as cpu_dec_unsupported made it? (Statistics, tests.) */
 bool cpu_dec_is_unsupported(const struct cpu_inst *in);
 
@@ -280,6 +284,7 @@ struct cpu_grid {
 	uint32_t shared_static, shared_dyn;
 	uint64_t nblocks, started, ended;
 	bool is_cooperative, has_cluster;
+	uint32_t actor, actor_stride; /* watch.c: of its first thread; between blocks */
 	uint64_t workspace; /* cooperative: CPU_GRID_WORKSPACE bytes of device memory, from 0 */
 	struct cpu_grid_priv *priv; /* engine.c's own */
 };
@@ -300,6 +305,7 @@ struct cpu_cta {
 	uint32_t rank;		     /* in the cluster */
 	uint32_t id[3];
 	uint64_t linear; /* ctaid.x + ... */
+	uint32_t actor;	 /* watch.c: of its first thread */
 	uint32_t sm;
 	uint8_t *shared; /* what address CPU_SHARED_BASE is; shared_bytes long */
 	uint32_t shared_bytes;
@@ -359,6 +365,7 @@ struct cpu_warp {
 	uint32_t sp[CPU_WARP];	  /* local address of the next free byte */
 	uint8_t *local;		  /* 32 stacks of local_stride bytes; pages come when touched */
 	uint32_t local_stride;
+	uint32_t fenced; /* watch.c: lanes that have executed a fence that releases */
 	struct cpu_store_buffer *stores; /* weak model: of each lane; NULL otherwise */
 	void *priv;			 /* warp.c's own */
 };
@@ -402,6 +409,7 @@ struct cpu_machine {
 	struct cpu_space *space;   /* space.c */
 	struct cpu_engine *engine; /* engine.c */
 	struct cpu_heap *heap;	   /* syscalls.c: device malloc */
+	struct cpu_watch *watch;   /* watch.c: the oracle's side; NULL: no access is judged */
 	_Atomic uint64_t grids;	   /* the last %gridid */
 	/* Of the map of memory (space.c): odd while it is being changed. */
 	_Atomic uint64_t space_version;

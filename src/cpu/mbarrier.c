@@ -16,6 +16,7 @@
  * Misses: use of a word as mbarrier whose top two bits happen to be 10.
  */
 #include "cpu/async.h"
+#include "cpu/watch.h"
 
 #define COUNT_BITS 20
 #define COUNT_MAX  ((1u << COUNT_BITS) - 1)
@@ -114,6 +115,7 @@ static enum cpu_step exec_init(struct cpu_warp *w, const struct cpu_inst *in, ui
 		cpu_model_bypass(w, l, p, 8);
 		uint64_t word = pack((struct state){.pending = count[l], .expected = count[l]});
 		__atomic_store_n((uint64_t *)(void *)p, word, __ATOMIC_RELEASE);
+		cpu_watch_mbarrier(w, in, l, p, CPU_MBAR_INIT, 0, 0, false);
 	}
 	return CPU_OK;
 }
@@ -132,8 +134,17 @@ static enum cpu_step exec_inval(struct cpu_warp *w, const struct cpu_inst *in, u
 		uint64_t was = __atomic_exchange_n((uint64_t *)(void *)p, 0, __ATOMIC_ACQ_REL);
 		if (!is_alive(was))
 			return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL, "%s", not_alive);
+		cpu_watch_mbarrier(w, in, l, p, CPU_MBAR_OTHER, 0, 0, false);
 	}
 	return CPU_OK;
+}
+
+/* Did the change after state `was` end the phase? One thread executes when anybody asks. */
+static bool has_ended(const uint8_t *at, uint64_t was)
+{
+	uint64_t now = __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_RELAXED);
+
+	return unpack(now).parity != unpack(was).parity;
 }
 
 /* arrive, arrive_drop, with and without expect_tx. */
@@ -167,6 +178,8 @@ static enum cpu_step exec_arrive(struct cpu_warp *w, const struct cpu_inst *in, 
 		const char *why = cpu_mbarrier_apply(p, &c, &was);
 		if (why)
 			return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL, "%s", why);
+		cpu_watch_mbarrier(w, in, l, p, CPU_MBAR_ARRIVE, b->sem, b->scope,
+				   has_ended(p, was));
 		if (state)
 			state[l] = was;
 	}
@@ -191,9 +204,12 @@ static enum cpu_step exec_tx(struct cpu_warp *w, const struct cpu_inst *in, uint
 					 "tx-count %u is out of range (at most %u)", count[l],
 					 COUNT_MAX);
 		struct cpu_mbar_change c = {.tx = b->tx_sign * (int32_t)count[l]};
-		const char *why = cpu_mbarrier_apply(p, &c, NULL);
+		uint64_t was;
+		const char *why = cpu_mbarrier_apply(p, &c, &was);
 		if (why)
 			return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL, "%s", why);
+		cpu_watch_mbarrier(w, in, l, p, CPU_MBAR_OTHER, b->sem, b->scope,
+				   has_ended(p, was));
 	}
 	return CPU_OK;
 }
@@ -203,6 +219,21 @@ static bool is_over(const struct bar *b, uint64_t now, uint64_t asked)
 	uint32_t parity = b->is_parity ? (uint32_t)asked & 1 : unpack(asked).parity;
 
 	return unpack(now).parity != parity;
+}
+
+static void watch_wait(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask, uint32_t done,
+		       const uint64_t *addr)
+{
+	const struct bar *b = in->aux;
+
+	CPU_EACH_LANE(l, mask)
+	{
+		const uint8_t *p = locate(w, in, l, addr[l]);
+		if (p)
+			cpu_watch_mbarrier(w, in, l, p,
+					   done >> l & 1 ? CPU_MBAR_WAIT : CPU_MBAR_OTHER, b->sem,
+					   b->scope, false);
+	}
 }
 
 static enum cpu_step exec_wait(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
@@ -227,6 +258,8 @@ static enum cpu_step exec_wait(struct cpu_warp *w, const struct cpu_inst *in, ui
 	}
 	if (!done && b->is_try && cpu_random_below(w->worker, TRY_TURNS))
 		return CPU_RETRY;
+	if (cpu_watch_takes(w, in))
+		watch_wait(w, in, mask, done, addr);
 	if (done && b->sem != PTX_SEM_RELAXED)
 		cpu_acquire(w, done, (enum ptx_scope)b->scope);
 	cpu_set_pred(w, in->dst[0], done, mask);
@@ -328,7 +361,10 @@ bool cpu_mbarrier_signal(struct cpu_transfer *t, unsigned lane, uint32_t mbar,
 		cpu_resolve_async(t->warp->cta, t->in, PTX_SPACE_SHARED_CLUSTER, mbar, 8, 8, true);
 	if (!p)
 		return false;
-	const char *why = cpu_mbarrier_apply(p, c, NULL);
+	uint64_t was = 0;
+	const char *why = cpu_mbarrier_apply(p, c, &was);
+	if (!why)
+		cpu_watch_complete(t, lane, p, has_ended(p, was));
 	if (why)
 		cpu_fault(t->warp, t->in, lane, CPU_FAULT_ILLEGAL,
 			  "%s, when a copy completes on it", why);

@@ -5,6 +5,7 @@
  * all of them. Prefetches, priorities and discards do nothing.
  */
 #include "cpu/resolve.h"
+#include "cpu/watch.h"
 
 #include <string.h>
 
@@ -39,6 +40,12 @@ static enum cpu_step exec_st_bulk(struct cpu_warp *w, const struct cpu_inst *in,
 			return CPU_FAULTED;
 		if (cpu_model_is_on(w))
 			cpu_model_bypass(w, l, host, size[l]);
+		if (cpu_watch_takes(w, in) && size[l] && size[l] <= UINT32_MAX) {
+			struct cpu_acc acc = {.kind = CPU_ACC_STORE,
+					      .space = (uint8_t)b->space,
+					      .sem = PTX_SEM_WEAK};
+			cpu_watch_access(w, in, &acc, 1u << l, addr, (uint32_t)size[l]);
+		}
 		memset(host, 0, size[l]);
 	}
 	return CPU_OK;
@@ -61,6 +68,8 @@ static enum cpu_step exec_fence(struct cpu_warp *w, const struct cpu_inst *in, u
 		if (in->src[1])
 			cpu_acquire(w, mask, (enum ptx_scope)in->imm);
 	}
+	if (cpu_watch_takes(w, in))
+		cpu_watch_fence(w, in, mask, in->aux);
 	atomic_thread_fence(memory_order_seq_cst);
 	return CPU_OK;
 }
@@ -75,6 +84,8 @@ enum cpu_step cpu_access(struct cpu_warp *w, const struct cpu_inst *in, const st
 
 	if (is_model && is_write && acc->sem == PTX_SEM_RELEASE)
 		cpu_release(w, mask, (enum ptx_scope)acc->scope);
+	if (cpu_watch_takes(w, in))
+		cpu_watch_access(w, in, acc, mask, addr, bytes);
 	CPU_EACH_LANE(l, mask)
 	{
 		uint8_t *host =
@@ -116,6 +127,7 @@ static enum cpu_bound bind_fence(struct cpu_dec *d, const struct ptx_stmt *s, st
 	in->fn = exec_fence;
 	in->flags |= CPU_I_MEMORY;
 	in->imm = f->scope ? f->scope : PTX_SCOPE_SYS;
+	in->aux = f;
 	/* The other proxies work on memory itself. */
 	if (is_proxy)
 		in->imm = PTX_SCOPE_SYS;

@@ -12,6 +12,7 @@
  * Costs: a vector of n elements is n passes over the lanes.
  */
 #include "cpu/resolve.h"
+#include "cpu/watch.h"
 
 #include <string.h>
 
@@ -378,6 +379,17 @@ static enum cpu_step exec_st(struct cpu_warp *w, const struct cpu_inst *in, uint
 	return CPU_OK;
 }
 
+/* Chosen by the binder when accesses are judged. */
+static enum cpu_step exec_watched(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	const struct mem *m = in->aux;
+	uint64_t addr[CPU_WARP];
+
+	cpu_addr_lanes(w, &m->addr, addr);
+	cpu_watch_access(w, in, &m->acc, mask, addr, m->step);
+	return m->acc.kind == CPU_ACC_STORE ? exec_st(w, in, mask) : exec_ld(w, in, mask);
+}
+
 /* ---- decoding ----------------------------------------------------------------------------------- */
 
 static bool is_signed(enum ptx_type t)
@@ -437,7 +449,7 @@ static struct mem *new_mem(struct cpu_dec *d, const struct ptx_stmt *s, struct c
 				  .sem = f->sem,
 				  .scope = f->scope,
 				  .proxy = f->proxy,
-				  .is_nc = ptx_form_has(f, PTX_MOD_NC),
+				  .is_nc = ptx_form_has(f, PTX_MOD_NC) || f->op == PTX_OP_LDU,
 				  .width = f->width,
 				  .vec = f->vec};
 	m->addr = cpu_dec_addr(d, s, address);
@@ -462,6 +474,8 @@ static enum cpu_bound bind_ld_st(struct cpu_dec *d, const struct ptx_stmt *s, st
 		return cpu_dec_unsupported(d, in, "no such type or operands");
 	struct mem *m = new_mem(d, s, in, &s->ops[is_store ? 0 : 1], is_store);
 	in->fn = is_store ? exec_st : exec_ld;
+	if (cpu_dec_is_watched(d, in) && in->sub)
+		in->fn = exec_watched;
 	return bind_elements(d, in, m, &s->ops[is_store ? 1 : 0], (enum ptx_type)f->types[0]);
 }
 

@@ -503,6 +503,7 @@ void oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_s
 	bool is_turned = (uintptr_t)first->inst > (uintptr_t)second->inst;
 	struct oracle_pair *p, probe;
 
+	o->races++;
 	if (o->on_race)
 		o->on_race(o->race_arg, &f);
 	memset(&probe, 0, sizeof(probe));

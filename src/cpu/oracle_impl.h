@@ -233,9 +233,10 @@ struct oracle_rec {
 	uint32_t mask;
 	uint32_t epoch;
 	uint32_t site;
-	uint32_t pos;  /* strong writes: the first lane's; the others follow */
-	uint8_t bytes; /* mask of the word's bytes */
-	int8_t offset; /* of the access's first byte, from the word; -128: a range */
+	uint32_t pos;	/* strong writes: the first lane's; the others follow */
+	uint8_t bytes;	/* mask of the word's bytes */
+	int8_t offset;	/* of the access's first byte, from the word; -128: a range */
+	uint16_t raced; /* races told of it */
 	struct oracle_chain *chain;
 };
 
@@ -338,6 +339,7 @@ struct oracle_pair {
 };
 
 struct oracle {
+	uint64_t races; /* told, each sighting */
 	struct oracle_options opt;
 	struct oracle_pool pool;
 	BASE_VEC(struct oracle_group *) groups; /* by first */

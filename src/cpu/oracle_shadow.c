@@ -383,6 +383,12 @@ static bool is_known(const struct now *n, const struct oracle_rec *r)
 	return true;
 }
 
+/*
+ * A record that has raced so often is forgotten: all of a hot word's accesses race with each other,
+ * which would take the square of their number.
+ */
+#define RACED_MAX 256u
+
 static void check_list(const struct now *n, struct oracle_list *l)
 {
 	bool is_all_known = n->acc->proxy == RACE_PROXY_GENERIC;
@@ -396,7 +402,14 @@ static void check_list(const struct now *n, struct oracle_list *l)
 		struct oracle_rec *r = &l->recs.v[i];
 		const struct oracle_site *x = site_at(n->o, r->site);
 		if (r->bytes & n->mask) {
+			uint64_t races = n->o->races;
 			uint32_t ordered = check_rec(n, r);
+			races = n->o->races - races + r->raced;
+			r->raced = (uint16_t)(races < RACED_MAX ? races : RACED_MAX);
+			if (r->raced == RACED_MAX) {
+				rec_drop(r);
+				continue;
+			}
 			if (ordered && supersedes(n, x, r->actor) && !trim(n, r, ordered)) {
 				rec_drop(r);
 				continue;

@@ -233,9 +233,13 @@ struct cpu_op {
 	uint64_t done[3];      /* transfers: byte or element, row, slice */
 	_Atomic uint64_t time; /* of its end */
 	void *copy;	       /* parameters or immediate bytes, owned */
-	bool has_triggered;    /* its programmatic dependents have been let go */
-	bool is_finishing;     /* a kernel that is done, but came early */
-	bool is_finished;      /* cpu_op_finish has been called */
+	uint32_t watch_actor;  /* watch.c: who copies or fills */
+	BASE_VEC(uint64_t)
+	watch_before;	    /* watch.c: ids of what a programmatic launch came before */
+	bool is_watched;    /* watch.c: has been started */
+	bool has_triggered; /* its programmatic dependents have been let go */
+	bool is_finishing;  /* a kernel that is done, but came early */
+	bool is_finished;   /* cpu_op_finish has been called */
 };
 
 struct cpu_engine {

@@ -9,12 +9,14 @@
  * ranges stay in the map, as freed, until SPACE_KEEP others were freed after them or the range
  * runs out; their whole pages go back at once.
  *
- * Fresh memory up to SPACE_FILL bytes is filled with a byte drawn by seed, never 0; the rest of a
- * larger allocation reads as 0, because filling it would touch all its pages.
+ * Managed and pinned memory is zero at first, as the system's pages are. Fresh device memory up
+ * to SPACE_FILL bytes is filled with a byte drawn by seed, never 0; the rest of a larger
+ * allocation reads as 0, because filling it would touch all its pages.
  * Misses: an overrun by more than the gap that lands in another allocation.
  * Costs: a look-up is a binary search; an allocation moves the array's tail (48 bytes each).
  */
 #include "cpu/space.h"
+#include "cpu/watch.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -198,7 +200,7 @@ static void fill(struct cpu_machine *m, const struct range *r)
 	uint64_t bytes = r->end - r->base;
 	unsigned char value = 0;
 
-	if (r->kind != CPU_MEM_MODULE) {
+	if (r->kind == CPU_MEM_DEVICE) {
 		uint64_t z = (m->opt.seed ^ r->generation * 0x9e3779b97f4a7c15ull);
 		z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
 		value = (unsigned char)(0x80u | (z >> 40 & 0x7fu));
@@ -347,7 +349,11 @@ static bool release(struct cpu_machine *m, uint64_t base, bool is_heap, uint64_t
 
 void *cpu_mem_alloc(struct cpu_machine *m, unsigned device, uint64_t bytes, enum cpu_mem_kind kind)
 {
-	return allocate(m, (struct range){.kind = (uint8_t)kind, .device = device}, bytes);
+	void *p = allocate(m, (struct range){.kind = (uint8_t)kind, .device = device}, bytes);
+
+	if (p)
+		cpu_watch_forget(m, (uint64_t)(uintptr_t)p, bytes);
+	return p;
 }
 
 bool cpu_mem_free(struct cpu_machine *m, void *p)
@@ -378,6 +384,8 @@ bool cpu_mem_register(struct cpu_machine *m, void *p, uint64_t bytes)
 		insert(s, &r);
 	}
 	end_change(s);
+	if (is_free)
+		cpu_watch_forget(m, base, bytes);
 	return is_free;
 }
 

@@ -11,6 +11,7 @@
  * each malloc.
  */
 #include "cpu/space.h"
+#include "cpu/watch.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -410,8 +411,10 @@ static enum cpu_step do_malloc(struct cpu_warp *w, const struct cpu_inst *in, ui
 	(void)in;
 	CPU_EACH_LANE(l, mask)
 	{
-		ret64(params, stride, l, 8,
-		      heap_take(w->grid->m, w->grid->device, arg64(params, stride, l, 0)));
+		uint64_t bytes = arg64(params, stride, l, 0);
+		uint64_t at = heap_take(w->grid->m, w->grid->device, bytes);
+		cpu_watch_heap(w, l, false, at, bytes);
+		ret64(params, stride, l, 8, at);
 	}
 	order(w, mask);
 	return CPU_OK;
@@ -427,8 +430,10 @@ static enum cpu_step do_aligned_malloc(struct cpu_warp *w, const struct cpu_inst
 		if (align > CPU_SPACE_ALIGN)
 			return cpu_fault(w, in, l, CPU_FAULT_UNSUPPORTED,
 					 "malloc with an alignment of %" PRIu64, align);
-		ret64(params, stride, l, 16,
-		      heap_take(w->grid->m, w->grid->device, arg64(params, stride, l, 0)));
+		uint64_t bytes = arg64(params, stride, l, 0);
+		uint64_t at = heap_take(w->grid->m, w->grid->device, bytes);
+		cpu_watch_heap(w, l, false, at, bytes);
+		ret64(params, stride, l, 16, at);
 	}
 	order(w, mask);
 	return CPU_OK;
@@ -455,8 +460,10 @@ static enum cpu_step do_free(struct cpu_warp *w, const struct cpu_inst *in, uint
 		if (is_ok)
 			h->used[device] -= cost(bytes);
 		pthread_mutex_unlock(&h->lock);
-		if (is_ok)
+		if (is_ok) {
+			cpu_watch_heap(w, l, true, addr, bytes);
 			continue;
+		}
 		cpu_space_explain(m, device, addr, 1, why, sizeof(why));
 		return cpu_fault(w, in, l, CPU_FAULT_ADDRESS,
 				 "free of 0x%" PRIx64 ", which is nothing that malloc gave: %s",

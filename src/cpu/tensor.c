@@ -13,6 +13,7 @@
  * packed 4 and 6 bit types, swizzles with atoms of more than 16 bytes.
  */
 #include "cpu/async.h"
+#include "cpu/watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -111,6 +112,7 @@ static bool load_row(struct cpu_transfer *t, const struct row *r, uint8_t *plain
 					       r->upto - r->from, 0, false);
 	if (!src)
 		return false;
+	cpu_watch_part(t, cpu_transfer_lane(t), false, src, r->upto - r->from);
 	memcpy(plain + r->from, src, r->upto - r->from);
 	if (b->type == 10 || b->type == 12) /* FLOAT32_FTZ, TFLOAT32_FTZ */
 		flush_subnormals(plain + r->from, r->upto - r->from);
@@ -125,6 +127,7 @@ static bool store_row(struct cpu_transfer *t, const struct row *r, const uint8_t
 					 r->upto - r->from, 0, true);
 	if (!dst)
 		return false;
+	cpu_watch_part(t, cpu_transfer_lane(t), true, dst, r->upto - r->from);
 	if (t->op)
 		cpu_reduce(dst, plain + r->from, r->upto - r->from, (enum cpu_red_op)t->op,
 			   (enum ptx_type)t->type);
@@ -140,6 +143,8 @@ static bool shared_row(struct cpu_transfer *t, uint32_t index, uint8_t *plain)
 	uint8_t *shared = cpu_resolve_async(t->warp->cta, t->in, PTX_SPACE_SHARED_CLUSTER, at,
 					    b->box.pitch, 0, !b->is_store);
 
+	if (shared)
+		cpu_watch_part(t, cpu_transfer_lane(t), !b->is_store, shared, b->box.pitch);
 	if (shared)
 		swizzle_row(&b->box, at, shared, plain, b->is_store);
 	return shared != NULL;

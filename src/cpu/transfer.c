@@ -8,6 +8,7 @@
  * sees it. The caller of the program's API has checked that the ranges exist.
  */
 #include "cpu/sched.h"
+#include "cpu/watch.h"
 
 #include <string.h>
 
@@ -42,6 +43,9 @@ static bool step_copy(struct cpu_op *op, uint64_t piece)
 
 		if (n > piece)
 			n = piece;
+		if (!op->copy)
+			cpu_watch_op_range(op, false, from + op->done[0], n);
+		cpu_watch_op_range(op, true, to + op->done[0], n);
 		memmove((uint8_t *)(uintptr_t)to + op->done[0], src + op->done[0], n);
 		piece -= n;
 		is_end = advance(op, n, c->width, c->height, c->depth);
@@ -72,6 +76,7 @@ static bool step_fill(struct cpu_op *op, uint64_t piece)
 
 		if (n > piece)
 			n = piece;
+		cpu_watch_op_range(op, true, to + op->done[0] * f->size, n * f->size);
 		fill_some(to + op->done[0] * f->size, f->value, f->size, n);
 		piece -= n;
 		is_end = advance(op, n, f->width, f->height, f->depth);
@@ -125,6 +130,7 @@ bool cpu_transfer_step(struct cpu_worker *k, struct cpu_op *op)
 		k->clock += 1 + piece / 1024;
 		return step_fill(op, piece);
 	case CPU_WORK_WRITE_VALUE:
+		cpu_watch_op_value(op, true);
 		cpu_value_write(op);
 		return true;
 	default:

@@ -41,11 +41,13 @@ void rt_capture_forget_stream(struct rt_stream *s)
 
 	if (!c)
 		return;
-	rt_capture_spoil(c);
 	for (size_t i = 0; i < c->streams.n; i++) {
 		if (c->streams.v[i] == s)
 			c->streams.v[i--] = c->streams.v[--c->streams.n];
 	}
+	for (size_t i = 0; i < s->front.n; i++)
+		base_vec_push(&c->left, s->front.v[i]);
+	s->front.n = 0;
 	s->capture = NULL;
 	if (c->origin == s)
 		rt_capture_drop(c);
@@ -266,6 +268,7 @@ void rt_capture_drop(struct rt_capture *c)
 	if (c->is_own_graph)
 		rt_graph_free(c->graph);
 	base_vec_free(&c->streams);
+	base_vec_free(&c->left);
 	free(c);
 }
 
@@ -286,7 +289,7 @@ static void mark_ancestors(struct rt_node *n)
 	base_vec_free(&todo);
 }
 
-/* Has the origin waited for all that the other streams captured? */
+/* Has the origin waited for all that the other streams captured, those that are gone included? */
 static bool is_joined(const struct rt_capture *c)
 {
 	for (size_t i = 0; i < c->graph->nodes.n; i++)
@@ -299,6 +302,10 @@ static bool is_joined(const struct rt_capture *c)
 			if (!s->front.v[k]->mark)
 				return false;
 		}
+	}
+	for (size_t i = 0; i < c->left.n; i++) {
+		if (!c->left.v[i]->mark)
+			return false;
 	}
 	return true;
 }

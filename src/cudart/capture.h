@@ -20,6 +20,7 @@ struct rt_capture {
 	enum cudaStreamCaptureMode mode;
 	struct rt_thread *thread; /* that began it */
 	BASE_VEC(struct rt_stream *) streams;
+	BASE_VEC(struct rt_node *) left; /* fronts of streams destroyed meanwhile */
 	struct rt_capture *next;
 };
 
@@ -40,7 +41,7 @@ void rt_capture_spoil(struct rt_capture *c);
 cudaError_t rt_capture_refuse(struct rt_capture *c);
 /* It is over: streams leave it, and a graph that is still its own is freed. */
 void rt_capture_drop(struct rt_capture *c);
-/* A stream that goes away spoils its capture. */
+/* A stream goes away: with the origin its capture ends, what others captured has to be joined. */
 void rt_capture_forget_stream(struct rt_stream *s);
 /* Is this still the capture that had this id? */
 bool rt_capture_is_alive(const struct rt_capture *c, uint64_t id);

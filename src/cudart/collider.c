@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "cudart/collider.h"
+#include "race/pair.h"
 #include "race/race.h"
 #include "race/shm_write.h"
 #include "race/site.h"
@@ -42,6 +43,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* the innermost one */
 static struct context contexts[RT_DEVICES];
 static bool is_open;
 static pid_t owner;
+static struct race_oracle *oracle; /* in the shared file; NULL: there is none */
 
 static uint64_t now_ns(void)
 {
@@ -49,6 +51,53 @@ static uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- the oracle ------------------------------------------------------------------- */
+
+/* The count lies first in a pair. */
+_Static_assert(offsetof(struct race_pair, count) == 0, "where the count is");
+
+static uint64_t *write_pair(void *arg, const struct race_pair *pair, size_t bytes)
+{
+	static bool is_full;
+	void *at = race_shm_chunk(RACE_CHUNK_PAIR, 0, pair, bytes, NULL, 0);
+
+	(void)arg;
+	if (!at && !is_full)
+		race_shm_note("the shared file is full; more races were found than are shown");
+	is_full = is_full || !at;
+	return at;
+}
+
+static void start_oracle(void)
+{
+	struct race_oracle o = {.is_execution = rt.options.oracle == CPU_ORACLE_EXECUTION};
+
+	if (rt.options.oracle == CPU_ORACLE_OFF)
+		return;
+	oracle = race_shm_chunk(RACE_CHUNK_ORACLE, 0, &o, sizeof(o), NULL, 0);
+	cpu_on_pair(rt.m, write_pair, NULL);
+}
+
+/* Lock held. */
+static void update_oracle(void)
+{
+	struct cpu_oracle_stats s;
+
+	if (!oracle)
+		return;
+	cpu_get_oracle_stats(rt.m, &s);
+	oracle->accesses = s.accesses;
+	oracle->words = s.words;
+	oracle->shadow_bytes = s.shadow_bytes;
+	oracle->clock_bytes = s.clock_bytes;
+	oracle->dropped = s.dropped;
+	oracle->actors = s.actors;
+	if (s.is_full && !oracle->is_full)
+		race_shm_note("the oracle is full: too many threads or no memory; what the program "
+			      "did after that was not judged");
+	oracle->is_full = s.is_full;
 }
 
 /* ---- setting up ------------------------------------------------------------------- */
@@ -164,6 +213,8 @@ void rt_collider_launched(unsigned device, struct rt_kern *k)
 	pthread_mutex_lock(&lock);
 	struct context *c = context_of(device);
 	atomic_fetch_add(&c->launches, 1);
+	if (oracle)
+		oracle->launches++;
 	if (c->region) {
 		__atomic_fetch_add(&c->region->host_launches, 1, __ATOMIC_RELAXED);
 		if (!k || !k->image->is_instrumented)
@@ -237,11 +288,15 @@ static void bring_up_to_date(unsigned device, uint64_t deadline)
 	uint64_t launches = atomic_load(&c->launches);
 	struct cpu_fault f;
 
+	pthread_mutex_lock(&lock);
+	update_oracle();
+	pthread_mutex_unlock(&lock);
 	if (!c->rt || (launches == c->exact_at && c->region->exact))
 		return;
 	bool is_exact = is_idle(device, deadline);
 	cpu_fault_get(rt.m, device, &f);
 	pthread_mutex_lock(&lock);
+	update_oracle();
 	snapshot(c);
 	if (f.kind != CPU_FAULT_NONE && !c->region->error)
 		c->region->error = (uint32_t)rt_fault_error(f.kind);
@@ -278,7 +333,7 @@ static void own_report(const struct race_shm *shm)
 	int status = 0;
 
 	for (unsigned d = 0; d < RT_DEVICES; d++)
-		is_used |= contexts[d].region && contexts[d].region->modules;
+		is_used |= oracle || (contexts[d].region && contexts[d].region->modules);
 	if (!is_used)
 		return; /* nothing was instrumented: the program is just run */
 	pid_t pid = fork();
@@ -316,6 +371,7 @@ void rt_collider_start(void)
 	owner = getpid();
 	__atomic_fetch_add(&race_shm_get()->nprocesses, 1, __ATOMIC_RELAXED);
 	race_shm_state(RACE_AGENT_ATTACHED);
+	start_oracle();
 	if (atexit(at_exit) != 0)
 		race_shm_note("no exit handler; counts may be incomplete");
 	pthread_atfork(NULL, NULL, after_fork_child);

@@ -89,6 +89,21 @@ static bool parse_model(const char *s, size_t n, enum cpu_model *out)
 	return false;
 }
 
+static bool parse_oracle(const char *s, size_t n, enum cpu_oracle *out)
+{
+	static const char *const names[] = {[CPU_ORACLE_OFF] = "off",
+					    [CPU_ORACLE_PROGRAM] = "program",
+					    [CPU_ORACLE_EXECUTION] = "execution"};
+
+	for (size_t i = 0; i < BASE_COUNTOF(names); i++) {
+		if (strlen(names[i]) == n && memcmp(names[i], s, n) == 0) {
+			*out = (enum cpu_oracle)i;
+			return true;
+		}
+	}
+	return false;
+}
+
 static bool is_key(const char *s, size_t n, const char *key)
 {
 	return strlen(key) == n && memcmp(s, key, n) == 0;
@@ -107,6 +122,9 @@ static const char *parse_option(const char *s, size_t n, struct cpu_options *opt
 
 	if (is_key(s, nkey, "model"))
 		return parse_model(v, nv, &opt->model) ? NULL : "model=sc, weak or a1";
+	if (is_key(s, nkey, "oracle"))
+		return parse_oracle(v, nv, &opt->oracle) ? NULL
+							 : "oracle=off, program or execution";
 
 	uint64_t x = 0;
 	bool is_number = parse_number(v, nv, &x);
@@ -135,7 +153,7 @@ static const char *parse_option(const char *s, size_t n, struct cpu_options *opt
 			return "stats=0 or 1";
 		opt->tells_stats = x;
 	} else {
-		return "one of seed, threads, devices, sms, memory, model, stats";
+		return "one of seed, threads, devices, sms, memory, model, stats, oracle";
 	}
 	return NULL;
 }
@@ -236,6 +254,11 @@ static void start(void)
 
 	if (!cudart_parse_options(text, &rt.options, why, sizeof(why)))
 		rt_say("%s: %s; the default is used", CUDART_OPTIONS_ENV, why);
+	if (rt.options.oracle && (rt.options.model != CPU_MODEL_SC || rt.options.threads != 1)) {
+		rt_say("%s: the oracle goes with model=sc and threads=1 only; it is not used",
+		       CUDART_OPTIONS_ENV);
+		rt.options.oracle = CPU_ORACLE_OFF;
+	}
 	pthread_key_create(&thread_key, thread_end);
 	struct cpu_machine *m = cpu_machine_new(&rt.options);
 	if (!m) {

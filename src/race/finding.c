@@ -16,6 +16,12 @@ static const char *const kind_names[RACE_KIND_COUNT] = {
 	[RACE_KIND_INTRA_WARP_SAME] = "intra-warp-same",
 	[RACE_KIND_NC_READ] = "nc-read",
 	[RACE_KIND_SPECULATED_READ] = "speculated-read",
+	[RACE_KIND_UNORDERED] = "unordered",
+	[RACE_KIND_SCOPE] = "scope-too-small",
+	[RACE_KIND_MIXED_SIZE] = "mixed-size",
+	[RACE_KIND_PROXY] = "no-proxy-fence",
+	[RACE_KIND_READ_ONLY] = "read-only-written",
+	[RACE_KIND_BARRIER_COUNT] = "barrier-count",
 };
 static const char *const class_names[RACE_CLASS_COUNT] = {
 	[RACE_CLASS_RACE] = "data-race",
@@ -131,7 +137,7 @@ unsigned race_agent_parse(const char *name)
 
 enum race_class race_classify(unsigned kind, unsigned record_flags, unsigned site_flags)
 {
-	if (kind == RACE_KIND_NC_READ)
+	if (kind == RACE_KIND_NC_READ || kind == RACE_KIND_READ_ONLY)
 		return RACE_CLASS_READ_ONLY;
 	/* A load that nvcc moved above its condition reads what the source never read; only a
 	 * value that was used makes it the program's own read. */

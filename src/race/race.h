@@ -11,7 +11,9 @@
 #define COLLIDER_RACE_H
 
 #include "base/base.h"
+#include "race/pair.h"
 #include "race/record.h"
+#include "race/rules.h"
 #include "race/shm.h"
 #include "race/site.h"
 
@@ -81,6 +83,27 @@ struct race_first {
 	bool is_generic; /* the address is generic, else one of the site's space */
 };
 
+/* One access of a pair that raced: what the oracle knows of it. */
+struct race_side {
+	const char *func, *func_shown; /* as in a finding */
+	const char *kernel; /* the launched kernel, demangled; "" = an operation of the host */
+	const char *file;
+	uint32_t line, col;
+	struct race_inlined *inlined;
+	size_t ninlined;
+	enum race_access access;
+	enum race_space space;
+	uint32_t width, vec, bytes; /* bytes of all of it, 0: more than 2^32 */
+	const char *text;	    /* PTX, or what the host's operation is */
+	uint32_t ptx_line;
+	uint32_t thread[3], block[3];
+	uint64_t address, grid;
+	enum race_strength strength;
+	enum race_scope scope;
+	enum race_proxy proxy;
+	unsigned flags; /* RACE_SIDE_* */
+};
+
 struct race_finding {
 	enum race_kind kind;
 	enum race_class cls;
@@ -99,6 +122,8 @@ struct race_finding {
 	struct race_first first;
 	uint64_t count;
 	bool is_muted; /* the true count is `count` or more */
+	/* Kinds from RACE_KIND_UNORDERED on: both accesses, the finding's own place first. */
+	struct race_side *sides; /* NULL or 2 */
 	struct race_finding_site *sites;
 	size_t nsites;
 	struct race_context *seen;
@@ -145,6 +170,10 @@ struct race_results {
 	bool is_inexact; /* the counters are lower bounds */
 	enum race_agent_state agent_state;
 	uint32_t rdelay, wdelay, dense, sample, seed;
+	/* Of the oracle (docs/soundness.md), summed over processes. */
+	bool has_oracle, is_oracle_full, is_sc_execution;
+	uint64_t judged, judged_launches; /* accesses, launches */
+	uint64_t shadow_bytes, clock_bytes, shadow_words, dropped, actors;
 	const char *command; /* what ran, for the header; NULL or "" = unknown */
 	uint32_t runs;	     /* reports merged; 0 counts as 1 */
 };
@@ -195,6 +224,21 @@ bool race_sites_get_frame(const struct race_sites *t, uint32_t index, struct rac
 bool race_sites_get_unchecked(const struct race_sites *t, uint32_t i, struct race_unchecked *out);
 /* NUL-terminated; "" for an offset outside the table. */
 const char *race_sites_text(const struct race_sites *t, uint32_t offset);
+
+/* ---- pair_read.c --------------------------------------------------------- */
+
+/* Adds a chunk RACE_CHUNK_PAIR or RACE_CHUNK_ORACLE. False: it contradicts itself. */
+bool race_pair_read(struct race_results *out, const void *payload, size_t n);
+bool race_oracle_read(struct race_results *out, const void *payload, size_t n);
+
+/* ---- verify.c ------------------------------------------------------------ */
+
+/*
+ * The findings of `collide` that no pair of the oracle confirms: none has a side in the same place
+ * (file and line; without lines the same function and PTX). Possible races need no confirmation.
+ * Returns how many; the indexes of the first `max` go to `out`.
+ */
+size_t race_unconfirmed(const struct race_results *r, size_t *out, size_t max);
 
 /* ---- shm_read.c ---------------------------------------------------------- */
 

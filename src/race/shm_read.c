@@ -138,6 +138,10 @@ static void heap_read(struct reader *rd, const struct race_shm *head)
 			race_note_add(rd->out, (const char *)payload, c.bytes);
 		else if (c.bytes && c.kind == RACE_CHUNK_PLAIN)
 			race_plain_add(rd->out, (const char *)payload, c.bytes);
+		else if (c.bytes && c.kind == RACE_CHUNK_PAIR)
+			rd->out->damaged += !race_pair_read(rd->out, payload, c.bytes);
+		else if (c.bytes && c.kind == RACE_CHUNK_ORACLE)
+			rd->out->damaged += !race_oracle_read(rd->out, payload, c.bytes);
 		at += c.room;
 	}
 }
@@ -241,7 +245,7 @@ static void record_take(struct reader *rd, const struct race_record *rec, uint64
 {
 	uint64_t count = rec->count > counted ? rec->count : counted;
 
-	if (rec->kind == RACE_KIND_NONE || rec->kind >= RACE_KIND_COUNT) {
+	if (rec->kind == RACE_KIND_NONE || rec->kind >= RACE_KIND_UNORDERED) {
 		rd->out->damaged++;
 		return;
 	}

@@ -18,10 +18,12 @@ static const char *plural(uint64_t n)
 
 static const char *accesses(struct rep_view *v)
 {
-	uint64_t n = v->r->checked + v->r->warp_checked;
+	const struct race_results *r = v->r;
+	uint64_t n = r->has_oracle ? r->judged : r->checked + r->warp_checked;
 
-	return base_printf(&v->arena, "%s%s checked access%s", v->r->is_inexact ? "at least " : "",
-			   rep_number(&v->arena, n), n == 1 ? "" : "es");
+	return base_printf(
+		&v->arena, "%s%s %s access%s", r->is_inexact && !r->has_oracle ? "at least " : "",
+		rep_number(&v->arena, n), r->has_oracle ? "judged" : "checked", n == 1 ? "" : "es");
 }
 
 const char *rep_result_sentence(struct rep_view *v)
@@ -97,6 +99,35 @@ static void checked_put(struct base_buf *out, struct rep_view *v)
 				   "seen\n");
 }
 
+/* What the oracle's verdict rests on. */
+static void judged_put(struct base_buf *out, struct rep_view *v)
+{
+	const struct race_results *r = v->r;
+	struct base_arena *a = &v->arena;
+
+	base_buf_puts(out, "What was judged, access by access, by the PTX memory model:\n");
+	base_buf_printf(
+		out, "  %s kernel launch%s, %s access%s by %s threads, copies and operations\n",
+		rep_number(a, r->judged_launches), r->judged_launches == 1 ? "" : "es",
+		rep_number(a, r->judged), r->judged == 1 ? "" : "es", rep_number(a, r->actors));
+	base_buf_printf(out, "  shadow: %s bytes for %s words, clocks: %s bytes\n",
+			rep_number(a, r->shadow_bytes), rep_number(a, r->shadow_words),
+			rep_number(a, r->clock_bytes));
+	base_buf_puts(out, r->is_sc_execution
+				   ? "  fence.sc: ordered as they ran (--oracle=execution)\n"
+				   : "  fence.sc: ordered where the program forces it\n");
+	base_buf_puts(out, "  not seen: loads and stores of host code, textures, private memory\n");
+	if (r->dropped)
+		base_buf_printf(out, "  %s accesses were forgotten: races with them are NOT seen\n",
+				rep_number(a, r->dropped));
+	if (r->is_oracle_full)
+		base_buf_puts(out, "  THE ORACLE WAS FULL: a part of the run was NOT judged\n");
+	if (v->verdict == REP_VERDICT_CLEAN)
+		base_buf_puts(out,
+			      "  no proof: another input or another way through the program may "
+			      "race\n");
+}
+
 /* Sum of the instructions skipped for a reason that hides nothing. */
 static uint64_t skip_sum(const struct race_results *r, enum race_unchecked_why why)
 {
@@ -169,20 +200,20 @@ static void unchecked_put(struct base_buf *out, struct rep_view *v)
 	}
 	for (size_t i = 0; i < r->kernels.n; i++) {
 		const struct race_kernel *k = &r->kernels.v[i];
-		if (!k->is_instrumented)
+		if (!k->is_instrumented && !r->has_oracle)
 			unchecked_line(out, &has_head,
 				       base_printf(a, "kernel %s, %s launch%s: not instrumented",
 						   k->name_shown, rep_number(a, k->launches),
 						   k->launches == 1 ? "" : "es"));
 	}
-	for (size_t i = 0; i < r->plain.n; i++)
+	for (size_t i = 0; i < r->plain.n && !r->has_oracle; i++)
 		unchecked_line(out, &has_head,
 			       base_printf(a, "%s: not instrumented", r->plain.v[i]));
-	if (r->host_launches_plain && !r->kernels.n)
+	if (r->host_launches_plain && !r->kernels.n && !r->has_oracle)
 		unchecked_line(out, &has_head,
 			       base_printf(a, "%s launches of kernels without instrumentation",
 					   rep_number(a, r->host_launches_plain)));
-	if (r->plain_modules && !r->plain.n)
+	if (r->plain_modules && !r->plain.n && !r->has_oracle)
 		unchecked_line(out, &has_head,
 			       base_printf(a, "%s module%s without instrumentation",
 					   rep_number(a, r->plain_modules),
@@ -244,10 +275,17 @@ static void trouble_put(struct base_buf *out, struct rep_view *v)
 
 void rep_text_footer(struct base_buf *out, struct rep_view *v)
 {
-	if (v->verdict != REP_VERDICT_NOTHING || v->r->launches)
+	bool is_judged_only = v->r->has_oracle && v->r->sample == RACE_SAMPLE_NEVER;
+
+	if (v->r->has_oracle)
+		judged_put(out, v);
+	if ((v->verdict != REP_VERDICT_NOTHING || v->r->launches) && !is_judged_only &&
+	    (!v->r->has_oracle || v->r->launches))
 		checked_put(out, v);
-	skips_put(out, v);
-	unchecked_put(out, v);
+	if (!is_judged_only) {
+		skips_put(out, v);
+		unchecked_put(out, v);
+	}
 	ignored_put(out, v);
 	trouble_put(out, v);
 }

@@ -23,7 +23,7 @@ struct group {
 /* Widest first: what the memory system really moved for this line. */
 static void facts_widen(struct race_finding *into, const struct race_finding *f)
 {
-	if (into->width * into->vec >= f->width * f->vec)
+	if (into->sides || into->width * into->vec >= f->width * f->vec)
 		return;
 	into->access = f->access;
 	into->space = f->space;
@@ -64,10 +64,16 @@ static const char *group_key(struct base_arena *a, const struct race_finding *f,
 			     enum race_ignored ignored)
 {
 	const struct race_finding_site *s = !f->line && f->nsites ? f->sites : NULL;
+	const char *second = "";
 
-	return base_printf(a, "%u %u %u %u %llx.%u %s|%s", (unsigned)ignored, (unsigned)f->cls,
+	if (f->sides) {
+		const struct race_side *o = &f->sides[1];
+		second = base_printf(a, "%u %s|%s|%s", o->line, o->file, o->func,
+				     o->line ? "" : o->text);
+	}
+	return base_printf(a, "%u %u %u %u %llx.%u %s|%s|%s", (unsigned)ignored, (unsigned)f->cls,
 			   (unsigned)f->kind, f->line, s ? (unsigned long long)s->table : 0,
-			   s ? s->site : 0, f->file, f->func);
+			   s ? s->site : 0, f->file, f->func, second);
 }
 
 static int entry_compare(const void *pa, const void *pb)
@@ -122,6 +128,8 @@ static const char *nothing_reason(const struct race_results *r)
 	case RACE_AGENT_ATTACHED:
 		break;
 	}
+	if (r->has_oracle)
+		return "no kernel ran that accesses memory";
 	if (!r->modules && !r->tables && !r->launches)
 		return "no GPU code of the program was built with `collider nvcc`";
 	if (!r->launches && r->is_inexact)
@@ -155,7 +163,7 @@ static void view_conclude(struct rep_view *v)
 		v->verdict = REP_VERDICT_RACES;
 	else if (v->others || r->overflow)
 		v->verdict = REP_VERDICT_OTHER;
-	else if (r->checked || r->warp_checked || v->entries.n)
+	else if (r->checked || r->warp_checked || r->judged || v->entries.n)
 		v->verdict = REP_VERDICT_CLEAN;
 	else
 		v->verdict = REP_VERDICT_NOTHING;

@@ -47,6 +47,19 @@ const char *rep_access(struct base_arena *a, const struct race_finding *f);
 /* "read 3 (0x3), found 7 (0x7)", "" where the record has no values */
 const char *rep_values(struct base_arena *a, const struct race_finding *f);
 
+/* pair.c: the same for findings with two sides. */
+const char *rep_pair_title(const struct race_finding *f);
+const char *rep_pair_sentence(const struct race_finding *f);
+const char *rep_pair_fix(const struct race_finding *f);
+/* "relaxed, scope gpu" */
+const char *rep_side_order(struct base_arena *a, const struct race_side *s);
+const char *rep_scope_name(enum race_scope s);
+const char *rep_strength_name(enum race_strength s);
+const char *rep_proxy_name(enum race_proxy p);
+/* "load of 4 bytes, shared memory", words.c */
+const char *rep_access_text(struct base_arena *a, enum race_access access, enum race_space space,
+			    uint32_t width, uint32_t vec);
+
 /* source.c: the source line with its neighbours and a caret; nothing when there is no source. */
 void rep_source(struct base_buf *out, const struct rep_options *opt, const char *file,
 		uint32_t line, uint32_t col, const char *indent);

@@ -123,6 +123,46 @@ static void sites_put(cJSON *parent, const struct race_finding *f)
 	}
 }
 
+static void inlined_put(cJSON *o, const struct race_inlined *in, size_t n)
+{
+	cJSON *chain = cJSON_AddArrayToObject(o, "inlined_at");
+
+	for (size_t i = 0; i < n; i++) {
+		cJSON *c = cJSON_CreateObject();
+		place_put(c, in[i].func, in[i].func_shown, in[i].file, in[i].line, in[i].col);
+		cJSON_AddItemToArray(chain, c);
+	}
+}
+
+static void side_put(cJSON *parent, const char *key, const struct race_side *s)
+{
+	cJSON *o = cJSON_AddObjectToObject(parent, key);
+
+	place_put(o, s->func, s->func_shown, s->file, s->line, s->col);
+	inlined_put(o, s->inlined, s->ninlined);
+	cJSON_AddStringToObject(o, "kernel", s->kernel);
+	cJSON_AddStringToObject(o, "access", race_access_name(s->access));
+	cJSON_AddStringToObject(o, "space", race_space_name(s->space));
+	count_put(o, "width", s->width);
+	count_put(o, "vector", s->vec);
+	count_put(o, "bytes", s->bytes);
+	cJSON_AddStringToObject(o, "strength", rep_strength_name(s->strength));
+	cJSON_AddStringToObject(o, "scope", rep_scope_name(s->scope));
+	cJSON_AddStringToObject(o, "proxy", rep_proxy_name(s->proxy));
+	cJSON_AddBoolToObject(o, "reads", (s->flags & RACE_SIDE_READS) != 0);
+	cJSON_AddBoolToObject(o, "writes", (s->flags & RACE_SIDE_WRITES) != 0);
+	cJSON_AddBoolToObject(o, "volatile", (s->flags & RACE_SIDE_VOLATILE) != 0);
+	cJSON_AddBoolToObject(o, "async", (s->flags & RACE_SIDE_ASYNC) != 0);
+	cJSON_AddBoolToObject(o, "host", (s->flags & RACE_SIDE_HOST) != 0);
+	cJSON_AddBoolToObject(o, "mbarrier", (s->flags & RACE_SIDE_MBARRIER) != 0);
+	dim_put(o, "thread", s->thread);
+	dim_put(o, "block", s->block);
+	hex_put(o, "address", 0, s->address);
+	count_put(o, "grid", s->grid);
+	cJSON_AddStringToObject(o, "ptx", s->text);
+	count_put(o, "ptx_line", s->ptx_line);
+}
+
 static void finding_put(struct base_buf *out, const struct rep_entry *e)
 {
 	const struct race_finding *f = &e->f;
@@ -133,13 +173,7 @@ static void finding_put(struct base_buf *out, const struct rep_entry *e)
 	cJSON_AddBoolToObject(o, "counts", f->cls == RACE_CLASS_RACE && !e->ignored);
 	cJSON_AddStringToObject(o, "ignored", race_ignored_name(e->ignored));
 	place_put(o, f->func, f->func_shown, f->file, f->line, f->col);
-	cJSON *chain = cJSON_AddArrayToObject(o, "inlined_at");
-	for (size_t i = 0; i < f->ninlined; i++) {
-		const struct race_inlined *in = &f->inlined[i];
-		cJSON *c = cJSON_CreateObject();
-		place_put(c, in->func, in->func_shown, in->file, in->line, in->col);
-		cJSON_AddItemToArray(chain, c);
-	}
+	inlined_put(o, f->inlined, f->ninlined);
 	cJSON_AddStringToObject(o, "access", race_access_name(f->access));
 	cJSON_AddStringToObject(o, "space", race_space_name(f->space));
 	count_put(o, "width", f->width);
@@ -150,6 +184,10 @@ static void finding_put(struct base_buf *out, const struct rep_entry *e)
 	count_put(o, "count", f->count);
 	cJSON_AddBoolToObject(o, "count_is_lower_bound", f->is_muted);
 	first_put(o, f);
+	if (f->sides) {
+		side_put(o, "side", &f->sides[0]);
+		side_put(o, "second", &f->sides[1]);
+	}
 	sites_put(o, f);
 	contexts_put(o, "seen", f->seen, f->nseen);
 	line_put(out, o);
@@ -206,6 +244,21 @@ static void lists_put(struct base_buf *out, const struct race_results *r)
 	}
 }
 
+static void oracle_put(cJSON *parent, const struct race_results *r)
+{
+	cJSON *o = cJSON_AddObjectToObject(parent, "oracle");
+
+	count_put(o, "judged", r->judged);
+	count_put(o, "launches", r->judged_launches);
+	count_put(o, "actors", r->actors);
+	count_put(o, "shadow_words", r->shadow_words);
+	count_put(o, "shadow_bytes", r->shadow_bytes);
+	count_put(o, "clock_bytes", r->clock_bytes);
+	count_put(o, "forgotten", r->dropped);
+	cJSON_AddBoolToObject(o, "full", r->is_oracle_full);
+	cJSON_AddStringToObject(o, "fence_sc", r->is_sc_execution ? "execution" : "program");
+}
+
 static void summary_put(struct base_buf *out, struct rep_view *v)
 {
 	static const char *const verdicts[] = {
@@ -238,6 +291,8 @@ static void summary_put(struct base_buf *out, struct rep_view *v)
 	count_put(o, "contexts_lost", r->lost_contexts);
 	count_put(o, "damaged", r->damaged);
 	count_put(o, "cuda_error", r->cuda_error);
+	if (r->has_oracle)
+		oracle_put(o, r);
 	cJSON *unused = cJSON_AddArrayToObject(o, "unused_suppressions");
 	const struct race_ignore *ig = v->opt->ignore;
 	for (size_t i = 0; ig && i < ig->rules.n; i++)

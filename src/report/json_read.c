@@ -118,21 +118,86 @@ static void first_get(const cJSON *o, struct race_first *f)
 	f->sm = small_get(o, "sm");
 }
 
-static void inlined_get(struct saved *s, const cJSON *list, struct race_finding *f)
+/* Returns the chain; its length goes to *count. */
+static struct race_inlined *inlined_get(struct saved *s, const cJSON *list, size_t *count)
 {
 	int n = cJSON_GetArraySize(list);
+	struct race_inlined *all = BASE_NEWN(&s->r->arena, struct race_inlined, n);
 	const cJSON *o;
 
-	f->inlined = BASE_NEWN(&s->r->arena, struct race_inlined, n);
+	*count = 0;
 	cJSON_ArrayForEach(o, list)
 	{
-		struct race_inlined *in = &f->inlined[f->ninlined++];
+		struct race_inlined *in = &all[(*count)++];
 		in->func = str_get(s, o, "function_mangled");
 		in->func_shown = str_get(s, o, "function");
 		in->file = str_get(s, o, "file");
 		in->line = small_get(o, "line");
 		in->col = small_get(o, "column");
 	}
+	return all;
+}
+
+/* The number of a name that `name_of` gives; 0 for others. */
+static unsigned name_get(struct saved *s, const cJSON *o, const char *key,
+			 const char *(*name_of)(unsigned), unsigned n)
+{
+	const char *name = str_get(s, o, key);
+
+	for (unsigned i = 0; i < n; i++)
+		if (!strcmp(name, name_of(i)))
+			return i;
+	return 0;
+}
+
+static const char *strength_name(unsigned i)
+{
+	return rep_strength_name((enum race_strength)i);
+}
+
+static const char *scope_name(unsigned i)
+{
+	return rep_scope_name((enum race_scope)i);
+}
+
+static const char *proxy_name(unsigned i)
+{
+	return rep_proxy_name((enum race_proxy)i);
+}
+
+static void side_get(struct saved *s, const cJSON *o, struct race_side *d)
+{
+	static const struct {
+		const char *key;
+		unsigned flag;
+	} flags[] = {{"reads", RACE_SIDE_READS},       {"writes", RACE_SIDE_WRITES},
+		     {"volatile", RACE_SIDE_VOLATILE}, {"async", RACE_SIDE_ASYNC},
+		     {"host", RACE_SIDE_HOST},	       {"mbarrier", RACE_SIDE_MBARRIER}};
+
+	d->func = str_get(s, o, "function_mangled");
+	d->func_shown = str_get(s, o, "function");
+	d->file = str_get(s, o, "file");
+	d->line = small_get(o, "line");
+	d->col = small_get(o, "column");
+	d->inlined =
+		inlined_get(s, cJSON_GetObjectItemCaseSensitive(o, "inlined_at"), &d->ninlined);
+	d->kernel = str_get(s, o, "kernel");
+	d->access = (enum race_access)race_access_parse(str_get(s, o, "access"));
+	d->space = (enum race_space)race_space_parse(str_get(s, o, "space"));
+	d->width = small_get(o, "width");
+	d->vec = small_get(o, "vector");
+	d->bytes = small_get(o, "bytes");
+	d->strength = (enum race_strength)name_get(s, o, "strength", strength_name, RACE_SC + 1u);
+	d->scope = (enum race_scope)name_get(s, o, "scope", scope_name, RACE_SCOPE_SYS + 1u);
+	d->proxy = (enum race_proxy)name_get(s, o, "proxy", proxy_name, RACE_PROXY_TEXTURE + 1u);
+	for (size_t i = 0; i < BASE_COUNTOF(flags); i++)
+		d->flags |= bool_get(o, flags[i].key) ? flags[i].flag : 0;
+	dim_get(o, "thread", d->thread);
+	dim_get(o, "block", d->block);
+	d->address = hex_get64(o, "address");
+	d->grid = count_get(o, "grid");
+	d->text = str_get(s, o, "ptx");
+	d->ptx_line = small_get(o, "ptx_line");
 }
 
 static bool finding_get(struct saved *s, const cJSON *o)
@@ -154,7 +219,7 @@ static bool finding_get(struct saved *s, const cJSON *o)
 	f.file = str_get(s, o, "file");
 	f.line = small_get(o, "line");
 	f.col = small_get(o, "column");
-	inlined_get(s, cJSON_GetObjectItemCaseSensitive(o, "inlined_at"), &f);
+	f.inlined = inlined_get(s, cJSON_GetObjectItemCaseSensitive(o, "inlined_at"), &f.ninlined);
 	f.access = (enum race_access)race_access_parse(str_get(s, o, "access"));
 	f.space = (enum race_space)race_space_parse(str_get(s, o, "space"));
 	f.width = small_get(o, "width");
@@ -165,6 +230,11 @@ static bool finding_get(struct saved *s, const cJSON *o)
 	f.count = count_get(o, "count");
 	f.is_muted = bool_get(o, "count_is_lower_bound");
 	first_get(cJSON_GetObjectItemCaseSensitive(o, "first"), &f.first);
+	if (f.kind >= RACE_KIND_UNORDERED) {
+		f.sides = BASE_NEWN(&s->r->arena, struct race_side, 2);
+		side_get(s, cJSON_GetObjectItemCaseSensitive(o, "side"), &f.sides[0]);
+		side_get(s, cJSON_GetObjectItemCaseSensitive(o, "second"), &f.sides[1]);
+	}
 	cJSON_ArrayForEach(e, cJSON_GetObjectItemCaseSensitive(o, "sites"))
 	{
 		struct race_finding_site site = {.table = hex_get64(e, "table"),
@@ -254,9 +324,29 @@ static void skip_get(struct saved *s, const cJSON *o)
 	race_skip_add(s->r, &skip);
 }
 
+static void oracle_get(struct race_results *r, const cJSON *o)
+{
+	if (!cJSON_IsObject(o))
+		return;
+	r->has_oracle = true;
+	r->judged += count_get(o, "judged");
+	r->judged_launches += count_get(o, "launches");
+	r->actors += count_get(o, "actors");
+	r->shadow_words += count_get(o, "shadow_words");
+	r->shadow_bytes += count_get(o, "shadow_bytes");
+	r->clock_bytes += count_get(o, "clock_bytes");
+	r->dropped += count_get(o, "forgotten");
+	r->is_oracle_full = r->is_oracle_full || bool_get(o, "full");
+	const cJSON *sc = cJSON_GetObjectItemCaseSensitive(o, "fence_sc");
+	r->is_sc_execution =
+		r->is_sc_execution || (cJSON_IsString(sc) && !strcmp(sc->valuestring, "execution"));
+}
+
 static void summary_get(struct saved *s, const cJSON *o)
 {
 	struct race_results *r = s->r;
+
+	oracle_get(r, cJSON_GetObjectItemCaseSensitive(o, "oracle"));
 
 	r->checked += count_get(o, "checked");
 	r->warp_checked += count_get(o, "warp_checked");

@@ -104,6 +104,57 @@ static void verbose_put(struct base_buf *out, struct rep_view *v, const struct r
 		base_buf_printf(out, INDENT "Module       : %s %s\n", f->module, f->target);
 }
 
+/* One access of a pair. */
+static void side_put(struct base_buf *out, struct rep_view *v, const struct race_side *s)
+{
+	struct base_arena *a = &v->arena;
+	struct race_finding f = {.func = s->func,
+				 .func_shown = s->func_shown,
+				 .file = s->file,
+				 .line = s->line,
+				 .col = s->col,
+				 .inlined = s->inlined,
+				 .ninlined = s->ninlined};
+
+	if (s->flags & RACE_SIDE_HOST) {
+		base_buf_printf(out, INDENT "in an operation of the host: %s\n", s->text);
+		base_buf_printf(out, INDENT "Access       : %s, Address 0x%llx\n",
+				s->flags & RACE_SIDE_WRITES ? "writes" : "reads",
+				(unsigned long long)s->address);
+		return;
+	}
+	place_put(out, v, &f);
+	base_buf_printf(out, INDENT "Access       : %s (%s)\n",
+			rep_access_text(a, s->access, s->space, s->width, s->vec),
+			rep_side_order(a, s));
+	base_buf_printf(out,
+			INDENT
+			"By           : Thread (%u,%u,%u), Block (%u,%u,%u)%s, Address 0x%llx\n",
+			s->thread[0], s->thread[1], s->thread[2], s->block[0], s->block[1],
+			s->block[2], s->flags & RACE_SIDE_ASYNC ? ", its asynchronous copy" : "",
+			(unsigned long long)s->address);
+	if (v->opt->verbose || !s->line)
+		base_buf_printf(out, INDENT "PTX          : %s  (line %u)\n",
+				*s->text ? s->text : "unknown", s->ptx_line);
+	if (v->opt->verbose)
+		base_buf_printf(out, INDENT "Grid         : %llu, kernel %s\n",
+				(unsigned long long)s->grid, s->kernel);
+}
+
+static void pair_put(struct base_buf *out, struct rep_view *v, const struct race_finding *f)
+{
+	side_put(out, v, &f->sides[0]);
+	base_buf_puts(out, INDENT "RACES WITH\n");
+	side_put(out, v, &f->sides[1]);
+	if (f->sides[0].grid != f->sides[1].grid &&
+	    !((f->sides[0].flags | f->sides[1].flags) & RACE_SIDE_HOST))
+		base_buf_printf(out, INDENT "Launches     : %llu (%s) and %llu (%s)\n",
+				(unsigned long long)f->sides[0].grid, f->sides[0].kernel,
+				(unsigned long long)f->sides[1].grid, f->sides[1].kernel);
+	base_buf_printf(out, INDENT "Occurrences  : %s%s\n", rep_number(&v->arena, f->count),
+			f->count > 1 ? " (possibly by other threads at other addresses)" : "");
+}
+
 static void finding_put(struct base_buf *out, struct rep_view *v, const struct race_finding *f,
 			size_t number)
 {
@@ -112,13 +163,18 @@ static void finding_put(struct base_buf *out, struct rep_view *v, const struct r
 	base_buf_printf(out, "%s%zu. %s: %s%s\n", color(v, tint), number, rep_class_title(f->cls),
 			rep_kind_title(f), color(v, COLOR_OFF));
 	lines_put(out, INDENT, rep_kind_sentence(f));
-	place_put(out, v, f);
-	if (f->access)
-		base_buf_printf(out, INDENT "Access       : %s%s\n", rep_access(&v->arena, f),
-				f->is_volatile ? ", volatile" : "");
-	first_put(out, v, f);
-	if (v->opt->verbose)
-		verbose_put(out, v, f);
+	if (f->sides) {
+		pair_put(out, v, f);
+	} else {
+		place_put(out, v, f);
+		if (f->access)
+			base_buf_printf(out, INDENT "Access       : %s%s\n",
+					rep_access(&v->arena, f),
+					f->is_volatile ? ", volatile" : "");
+		first_put(out, v, f);
+		if (v->opt->verbose)
+			verbose_put(out, v, f);
+	}
 	base_buf_puts(out, INDENT "What usually helps:\n");
 	lines_put(out, INDENT "  ", rep_kind_fix(f));
 	base_buf_puts(out, "\n");

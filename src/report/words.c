@@ -37,6 +37,8 @@ const char *rep_class_title(enum race_class cls)
 
 const char *rep_kind_title(const struct race_finding *f)
 {
+	if (f->sides)
+		return rep_pair_title(f);
 	switch (kind_shown(f)) {
 	case RACE_KIND_CLOBBERED_READ:
 		return "clobbered read";
@@ -50,8 +52,7 @@ const char *rep_kind_title(const struct race_finding *f)
 		return "clobbered read-only load";
 	case RACE_KIND_SPECULATED_READ:
 		return "clobbered read of a load that the compiler may have invented";
-	case RACE_KIND_NONE:
-	case RACE_KIND_COUNT:
+	default:
 		break;
 	}
 	return "unknown kind";
@@ -89,10 +90,10 @@ static const char *copy_fix(const struct race_finding *f)
 
 const char *rep_kind_sentence(const struct race_finding *f)
 {
-	const char *copy = copy_sentence(f);
-
-	if (copy)
-		return copy;
+	if (f->sides)
+		return rep_pair_sentence(f);
+	if (copy_sentence(f))
+		return copy_sentence(f);
 	switch (kind_shown(f)) {
 	case RACE_KIND_CLOBBERED_READ:
 		return "This thread READ a value, and another thread changed it before this "
@@ -115,8 +116,7 @@ const char *rep_kind_sentence(const struct race_finding *f)
 	case RACE_KIND_SPECULATED_READ:
 		return "The memory changed between two reads, but the program may never use this\n"
 		       "value: the compiler may have moved the load above its condition.";
-	case RACE_KIND_NONE:
-	case RACE_KIND_COUNT:
+	default:
 		break;
 	}
 	return "This version of Collider doesn't know the kind.";
@@ -129,10 +129,10 @@ static bool space_is_shared(const struct race_finding *f)
 
 const char *rep_kind_fix(const struct race_finding *f)
 {
-	const char *copy = copy_fix(f);
-
-	if (copy)
-		return copy;
+	if (f->sides)
+		return rep_pair_fix(f);
+	if (copy_fix(f))
+		return copy_fix(f);
 	if (f->cls == RACE_CLASS_VOLATILE)
 		return "volatile orders nothing: use cuda::atomic_ref on both sides, with acquire\n"
 		       "and release where other data depends on it.";
@@ -165,8 +165,7 @@ const char *rep_kind_fix(const struct race_finding *f)
 	case RACE_KIND_SPECULATED_READ:
 		return "look whether the value is used on some path; building with\n"
 		       "`collider nvcc --keep-races` removes invented loads.";
-	case RACE_KIND_NONE:
-	case RACE_KIND_COUNT:
+	default:
 		break;
 	}
 	return "update Collider.";
@@ -240,14 +239,22 @@ static const char *space_title(enum race_space space)
 	return "memory";
 }
 
-const char *rep_access(struct base_arena *a, const struct race_finding *f)
+const char *rep_access_text(struct base_arena *a, enum race_access access, enum race_space space,
+			    uint32_t width, uint32_t vec)
 {
 	const char *many = "";
 
-	if (f->vec > 1)
-		many = base_printf(a, "%u x ", f->vec);
-	return base_printf(a, "%s of %s%u byte%s, %s", access_title(f->access), many, f->width,
-			   f->width == 1 && f->vec <= 1 ? "" : "s", space_title(f->space));
+	if (!width)
+		return base_printf(a, "%s, %s", access_title(access), space_title(space));
+	if (vec > 1)
+		many = base_printf(a, "%u x ", vec);
+	return base_printf(a, "%s of %s%u byte%s, %s", access_title(access), many, width,
+			   width == 1 && vec <= 1 ? "" : "s", space_title(space));
+}
+
+const char *rep_access(struct base_arena *a, const struct race_finding *f)
+{
+	return rep_access_text(a, f->access, f->space, f->width, f->vec);
 }
 
 /* ---- values --------------------------------------------------------------------- */

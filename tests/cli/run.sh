@@ -106,13 +106,13 @@ delays 5000 1 --speed=balanced
 delays 5000 5000 --speed=thorough
 delays 7 1 --speed=fast --rdelay=7
 delays 7 9 --wdelay=9 --rdelay=7
-export COLLIDER_OPTIONS=rdelay=20:wdelay=30
+export COLLIDER_OPTIONS=rdelay=20:wdelay=30:device=gpu
 delays 20 30
 delays 1 1 --speed=fast
 delays 20 8 --wdelay=8
-export COLLIDER_OPTIONS=rdelay=20:speed=thorough
+export COLLIDER_OPTIONS=rdelay=20:speed=thorough:device=gpu
 delays 20 5000
-unset COLLIDER_OPTIONS
+export COLLIDER_OPTIONS=device=gpu
 
 # Files: --log-file with the process number, --json, --save.
 try 0 "$collider" run --log-file="$T/log.%p.%%p" "$fake" race

@@ -2,6 +2,7 @@
  * cpu_run.c - runs a PTX file on the CPU device and checks what its comments expect.
  *
  *   cpu_run FILE.ptx...          every file with all its seeds and models
+ *   cpu_run --oracle FILE.ptx... also prints what the oracle tells of each run (model sc only)
  *   cpu_run --dump FILE.ptx      prints the buffers after the first run instead of checking
  *
  * Lines of the PTX file that start with one of these comments, in their order:
@@ -30,6 +31,7 @@
 #include <string.h>
 
 #include "cpu/cpu.h"
+#include "race/pair.h"
 
 #define MAX_NAMED 32
 #define MAX_LINES 256
@@ -74,6 +76,19 @@ struct test {
 };
 
 static struct base_buf printed;
+static bool is_judged;
+
+/* Prints each new pair. */
+static uint64_t *pair_found(void *arg, const struct race_pair *p, size_t bytes)
+{
+	const struct test *t = arg;
+	const char *s = (const char *)(p + 1) + p->nframes * sizeof(struct race_frame);
+
+	(void)bytes;
+	printf("%s: race of kind %u: PTX line %u: %s | PTX line %u: %s\n", t->file, p->kind,
+	       p->side[0].ptx_line, s + p->side[0].text, p->side[1].ptx_line, s + p->side[1].text);
+	return NULL;
+}
 
 static _Noreturn void bad(const struct test *t, unsigned line, const char *what, const char *found)
 {
@@ -450,9 +465,15 @@ static uint64_t run_once(struct test *t, struct ptx_module *ptx, enum cpu_model 
 {
 	struct cpu_options opt = {
 		.seed = seed, .threads = t->threads, .devices = 1, .model = model};
+	if (is_judged && model == CPU_MODEL_SC) {
+		opt.oracle = CPU_ORACLE_PROGRAM;
+		opt.threads = 1;
+	}
 	struct cpu_machine *m = cpu_machine_new(&opt);
 	struct base_sink sink = {0};
 	struct cpu_fault refused = {0};
+	if (m)
+		cpu_on_pair(m, pair_found, t);
 	struct cpu_module *mod = m ? cpu_module_load(m, 0, &ptx, 1, &sink) : NULL;
 
 	base_sink_print(&sink, stderr);
@@ -546,7 +567,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: cpu_run [--dump] FILE.ptx...\n");
 		return 2;
 	}
-	for (int i = is_dump ? 2 : 1; i < argc; i++)
+	is_judged = !strcmp(argv[1], "--oracle");
+	for (int i = is_dump || is_judged ? 2 : 1; i < argc; i++)
 		failures += run_file(argv[i], is_dump);
 	base_buf_free(&printed);
 	return failures ? 1 : 0;

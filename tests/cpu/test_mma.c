@@ -255,9 +255,10 @@ static struct fixture {
 	uint64_t *cells; /* [a, b, c, d][REGS][LANES] */
 } fix;
 
+static struct base_buf text; /* as long as the module */
+
 static int set_up(void **state)
 {
-	struct base_buf text = {0};
 	struct cpu_options opt = {.seed = 3, .threads = 1, .devices = 1};
 	struct base_sink sink = {0};
 
@@ -280,6 +281,7 @@ static int tear_down(void **state)
 	cpu_module_unload(fix.mod);
 	cpu_machine_free(fix.m);
 	base_arena_free(&fix.arena);
+	base_buf_free(&text);
 	return 0;
 }
 

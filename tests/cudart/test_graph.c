@@ -122,6 +122,23 @@ static void test_capture_errors(cudaStream_t s, cudaStream_t t)
 	OK(cudaStreamWaitEvent(t, e, 0));
 	OK(cudaLaunchHostFunc(t, put, LETTER('x')));
 	CHECK_IS(cudaStreamEndCapture(s, &g), cudaErrorStreamCaptureUnjoined);
+	/* A stream may be destroyed meanwhile, joined or not. */
+	for (int is_joined = 0; is_joined < 2; is_joined++) {
+		cudaStream_t u;
+		OK(cudaStreamCreateWithFlags(&u, cudaStreamNonBlocking));
+		OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+		OK(cudaEventRecord(e, s));
+		OK(cudaStreamWaitEvent(u, e, 0));
+		OK(cudaLaunchHostFunc(u, put, LETTER('x')));
+		OK(cudaEventRecord(e, u));
+		if (is_joined)
+			OK(cudaStreamWaitEvent(s, e, 0));
+		OK(cudaStreamDestroy(u));
+		CHECK_IS(cudaStreamEndCapture(s, &g),
+			 is_joined ? cudaSuccess : cudaErrorStreamCaptureUnjoined);
+		if (is_joined)
+			OK(cudaGraphDestroy(g));
+	}
 	/* Waiting and allocating are unsafe; relaxed they aren't. */
 	OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
 	CHECK_IS(cudaStreamSynchronize(s), cudaErrorStreamCaptureUnsupported);

@@ -14,6 +14,20 @@ __global__ void kernel(char a, double b, three t, int *p)
 }
 __global__ void __launch_bounds__(128) bounded(int *p) { *p = 1; }
 
+/* 200 values live at once: what the assembler would spill, an estimate must not refuse. */
+__global__ void __launch_bounds__(1024) crowded(const volatile int *in, int *out)
+{
+	int v[200], sum = 0;
+
+#pragma unroll
+	for (int i = 0; i < 200; i++)
+		v[i] = in[i];
+#pragma unroll
+	for (int i = 199; i >= 0; i--)
+		sum = sum * 3 + v[i];
+	out[threadIdx.x] = sum;
+}
+
 int main()
 {
 	cudaFuncAttributes a;
@@ -33,6 +47,12 @@ int main()
 	OK(cudaFuncGetAttributes(&a, bounded));
 	THAT(a.maxThreadsPerBlock == 128);
 	EXPECT(cudaFuncGetAttributes(&a, main), cudaErrorInvalidResourceHandle);
+	OK(cudaFuncGetAttributes(&a, crowded));
+	THAT(a.numRegs <= 64 && a.maxThreadsPerBlock == 1024);
+	int *many;
+	OK(cudaMalloc(&many, 2048 * sizeof(int)));
+	crowded<<<1, 1024>>>(many, many + 1024);
+	OK(cudaDeviceSynchronize());
 	EXPECT(cudaFuncSetAttribute((void *)main, cudaFuncAttributePreferredSharedMemoryCarveout, 1),
 	       cudaErrorInvalidResourceHandle);
 	EXPECT(cudaFuncGetName(&name, (void *)main), cudaErrorInvalidResourceHandle);

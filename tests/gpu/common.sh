@@ -1,7 +1,10 @@
-# common.sh - what run_races.sh and run_racefree.sh share. Sourced; plain bash, grep and sed.
+# common.sh - what run_races.sh, run_racefree.sh and tests/hadron share. Sourced; plain bash, grep,
+# sed.
 
 # DEVICE=cpu runs all of it on Collider's CPU device, seed by seed, in place of a GPU.
 device=${DEVICE:-gpu}
+# DETECTOR=oracle (with DEVICE=cpu) judges every access of the plain programs.
+detector=${DETECTOR:-collide}
 
 # Marked lines of a source as numbers, joined by blanks: lines_of FILE race|quiet TAG
 lines_of() {
@@ -14,12 +17,29 @@ json_get() {
 		sed 's/^[^:]*:[[:space:]]*//; s/^"//; s/"$//'
 }
 
-# Findings of a report as lines "kind|class|file|line": findings_of FILE
+# Where one side stands, as "file|line": place_of JSON. Code of a header counts where it was called.
+place_of() {
+	local file line rest
+	file=$(json_get "$1" file)
+	line=$(json_get "$1" line)
+	rest=${1#*\"inlined_at\":[}
+	case ${file##*/} in
+	*.cu) ;;
+	*) case $rest in
+		{*) file=$(json_get "$rest" file) line=$(json_get "$rest" line) ;;
+		esac ;;
+	esac
+	echo "${file##*/}|$line"
+}
+
+# Findings of a report as lines "kind|class|file|line", one for each side: findings_of FILE
 findings_of() {
-	local l file
+	local l second head
 	grep '"type"[[:space:]]*:[[:space:]]*"finding"' "$1" 2>/dev/null | while IFS= read -r l; do
-		file=$(json_get "$l" file)
-		echo "$(json_get "$l" kind)|$(json_get "$l" class)|${file##*/}|$(json_get "$l" line)"
+		head="$(json_get "$l" kind)|$(json_get "$l" class)"
+		echo "$head|$(place_of "$l")"
+		second=${l#*\"second\":}
+		[ "$second" = "$l" ] || echo "$head|$(place_of "$second")"
 	done
 }
 
@@ -29,6 +49,7 @@ run_collider() {
 	shift 5
 	rm -f "$report"
 	timeout "$limit" "$collider" run --device="$device" --seed="$seed" --json="$report" \
+		--detector="$detector" \
 		--rdelay="$rdelay" --wdelay="$wdelay" -- "$@" >"$report.out" 2>"$report.err"
 }
 
@@ -41,6 +62,47 @@ run_plain() {
 	else
 		timeout "$limit" "$@"
 	fi
+}
+
+# Lines where a race may be reported: all tags of expect and may.
+allowed_lines() {
+	local src=$1 tag
+	for tag in $(sed -n "s,^// expect $detector: .* at ,,p; s,^// may: ,,p" "$src" | tr '|' ' '); do
+		lines_of "$src" race "$tag"
+	done
+}
+
+# Checks the report of a racy program: check_racy SOURCE REPORT. Prints nothing when all is well,
+# else "missed TAG", "false positive ..." or "reported never: ...".
+check_racy() {
+	local src=$1 report=$2 spec kinds tags tag lines found kind class file line ok allowed never
+	findings_of "$report" >"$report.found"
+	sed -n "s,^// expect $detector: ,,p" "$src" >"$report.want"
+	while IFS= read -r spec; do
+		kinds=$(echo "${spec% at *}" | tr '|' ' ')
+		lines=
+		for tag in $(echo "${spec##* at }" | tr '|' ' '); do
+			lines="$lines $(lines_of "$src" race "$tag")"
+		done
+		ok=0
+		while IFS='|' read -r kind class file line; do
+			has_word "$kind" "$kinds" && has_word "$line" "$lines" && ok=1
+		done <"$report.found"
+		[ $ok -eq 1 ] || echo "missed ${spec##* at }"
+	done <"$report.want"
+	allowed=$(allowed_lines "$src")
+	while IFS='|' read -r kind class file line; do
+		[ "$file" = "$(basename "$src")" ] && has_word "$line" "$allowed" && continue
+		case $class in
+		possible*) never= ;;
+		*) never="false positive $kind at $file:$line" ;;
+		esac
+		for tag in $(sed -n 's,^// never: ,,p' "$src"); do
+			has_word "$line" "$(lines_of "$src" quiet "$tag")" &&
+				never="reported never:$tag ($kind, $class)"
+		done
+		[ -z "$never" ] || echo "$never"
+	done <"$report.found"
 }
 
 # What a program printed on a GPU (outputs.tsv): gpu_output NAME; nothing when it isn't known

@@ -9,6 +9,11 @@
 # data race, and its output is that of the plain build. Exit code 1: a miss, a false
 # positive or a wrong output.
 #
+# With DETECTOR=oracle (and DEVICE=cpu) the plain programs are judged: what stands behind
+# `expect oracle:` is required, lines are those of either side, every run of a racy program must be
+# as the header says (one of them, with `// detector: oracle seldom`), and nothing may be reported
+# of fixed twins in any of them. RUNS is 5 (20 for seldom ones).
+#
 # With DEVICE=cpu run k has seed k, RUNS is the most (20), and a racy program passes with the first
 # run that is as it must be; the output of fixed twins must be the GPU's, too.
 set -u
@@ -30,50 +35,12 @@ while getopts k:d: o; do
 done
 shift $((OPTIND - 1))
 . "$dir/common.sh"
+all=$runs
+[ $detector != oracle ] || [ $OPTIND -gt 1 ] || all=5
 
 tmp=$(mktemp -d) || exit 2
 trap 'rm -rf "$tmp"' EXIT
 bad=0
-
-# Lines where a race may be reported: all tags of expect and may.
-allowed_lines() {
-	local src=$1 tag
-	for tag in $(sed -n 's,^// expect collide: .* at ,,p; s,^// may: ,,p' "$src" | tr '|' ' '); do
-		lines_of "$src" race "$tag"
-	done
-}
-
-# Checks one report. Prints nothing when all is well, else why not.
-check_racy() {
-	local src=$1 report=$2 spec kinds tags tag lines found kind class file line ok allowed never
-	findings_of "$report" >"$report.found"
-	sed -n 's,^// expect collide: ,,p' "$src" >"$report.want"
-	while IFS= read -r spec; do
-		kinds=$(echo "${spec% at *}" | tr '|' ' ')
-		lines=
-		for tag in $(echo "${spec##* at }" | tr '|' ' '); do
-			lines="$lines $(lines_of "$src" race "$tag")"
-		done
-		ok=0
-		while IFS='|' read -r kind class file line; do
-			has_word "$kind" "$kinds" && has_word "$line" "$lines" && ok=1
-		done <"$report.found"
-		[ $ok -eq 1 ] || echo "missed ${spec##* at }"
-	done <"$report.want"
-	allowed=$(allowed_lines "$src")
-	while IFS='|' read -r kind class file line; do
-		[ "$file" = "$(basename "$src")" ] && has_word "$line" "$allowed" && continue
-		case $class in
-		possible*) never= ;;
-		*) never="false positive $kind at $file:$line" ;;
-		esac
-		for tag in $(sed -n 's,^// never: ,,p' "$src"); do
-			has_word "$line" "$(lines_of "$src" quiet "$tag")" &&
-				never="reported never:$tag ($kind, $class)"
-		done
-		[ -z "$never" ] || echo "$never"
-	done <"$report.found"
-}
 
 check_fixed() {
 	local report=$1 name=$2 kind class file line
@@ -90,7 +57,7 @@ check_fixed() {
 	esac
 }
 
-echo "delays $delays ns, $runs runs each"
+echo "delays $delays ns, $all runs each"
 printf '%-20s %-34s %-10s %s\n' program expected "as it must" verdict
 names=("$@")
 if [ ${#names[@]} -eq 0 ]; then
@@ -101,8 +68,15 @@ fi
 for name in "${names[@]}"; do
 	src=$dir/src/examples/$name.cu
 	bin=$dir/collide/$name
+	[ $detector = collide ] || bin=$dir/plain/$name
 	why=
 	good=0
+	runs=$all
+	seldom=0
+	if [ $detector = oracle ] && grep -q '^// detector: oracle seldom' "$src"; then
+		seldom=1
+		runs=20
+	fi
 	required=1
 	expected=nothing
 	if [ ! -x "$bin" ] || [ ! -f "$src" ]; then
@@ -111,8 +85,8 @@ for name in "${names[@]}"; do
 		continue
 	fi
 	if ! grep -q '^// expect: nothing' "$src"; then
-		expected=$(sed -n 's,^// expect collide: .* at ,,p' "$src" | tr '\n' ' ')
-		if grep -q '^// detector: later' "$src"; then
+		expected=$(sed -n "s,^// expect $detector: .* at ,,p" "$src" | tr '\n' ' ')
+		if [ $detector = collide ] && grep -q '^// detector: later' "$src"; then
 			required=0
 			expected="(later detectors)"
 		fi
@@ -139,12 +113,14 @@ for name in "${names[@]}"; do
 		if [ -z "$problem" ]; then
 			good=$((good + 1))
 			# Other seeds need not show it once more.
-			if [ "$device" = cpu ] && [ "$expected" != nothing ]; then
+			if [ "$device" = cpu ] && [ "$expected" != nothing ] &&
+				{ [ $detector = collide ] || [ $seldom -eq 1 ]; }; then
 				k=$((k + 1))
 				break
 			fi
-			[ "$device" = gpu ] || [ $k -lt 2 ] || { k=$((k + 1)) && break; }
-		elif [ "$device" = cpu ] && ! echo "$problem" | grep -qv '^missed'; then
+			[ "$device" = gpu ] || [ $detector = oracle ] || [ $k -lt 2 ] || { k=$((k + 1)) && break; }
+		elif [ "$device" = cpu ] && { [ $detector = collide ] || [ $seldom -eq 1 ]; } &&
+			! echo "$problem" | grep -qv '^missed'; then
 			continue
 		else
 			why="$why $(echo "$problem" | sort -u | head -2 | tr '\n' ';')"

@@ -1,0 +1,324 @@
+/*
+ * watch.c - the machine's side of the oracle: its beginning and end, grids, operations of the host.
+ *
+ * Operations are told by their number. Host threads are one actor: joins and locks between them
+ * are not seen, so telling them apart would invent races; in return a race between two of them is
+ * only seen where the device makes it. A host function's end is known to all host code, for the
+ * same reason. A programmatic launch depends on its predecessor only from griddepcontrol.wait on;
+ * what depends on such a launch depends on that predecessor, too.
+ *
+ * Host memory that the device doesn't know (pageable memory of copies) is not judged: its
+ * owner may reuse it at any time. Loads and stores of host code are not seen at all.
+ * Costs: a lock and an unlock for each event; 96 bytes for each launch of the run.
+ */
+#include "cpu/watch_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the machine ------------------------------------------------------------------------- */
+
+bool cpu_watch_init(struct cpu_machine *m)
+{
+	struct oracle_options opt = {.sc = m->opt.oracle == CPU_ORACLE_EXECUTION
+						   ? ORACLE_SC_EXECUTION
+						   : ORACLE_SC_PROGRAM};
+	struct cpu_watch *x;
+
+	if (m->opt.oracle == CPU_ORACLE_OFF)
+		return true;
+	/* Which write a load saw is only known where it is the last one. */
+	if (m->opt.model != CPU_MODEL_SC || m->opt.threads > 1)
+		return false;
+	x = calloc(1, sizeof(*x));
+	if (!x)
+		return false;
+	x->o = oracle_new(&opt);
+	if (!x->o) {
+		free(x);
+		return false;
+	}
+	pthread_mutex_init(&x->lock, NULL);
+	x->m = m;
+	x->host = oracle_host(x->o);
+	oracle_on_race(x->o, watch_on_race, x);
+	m->watch = x;
+	return true;
+}
+
+void cpu_watch_free(struct cpu_machine *m)
+{
+	struct cpu_watch *x = m->watch;
+	struct watch_mbar *b, *next_b;
+	struct watch_pair *p, *next_p;
+
+	if (!x)
+		return;
+	oracle_free(x->o);
+	HASH_ITER(hh, x->mbars, b, next_b)
+	{
+		HASH_DEL(x->mbars, b);
+		free(b);
+	}
+	HASH_ITER(hh, x->pairs, p, next_p)
+	{
+		HASH_DEL(x->pairs, p);
+		free(p);
+	}
+	HASH_CLEAR(hh, x->op_sites);
+	base_vec_free(&x->grids);
+	base_vec_free(&x->ended);
+	base_vec_free(&x->ended_device);
+	base_arena_free(&x->arena);
+	pthread_mutex_destroy(&x->lock);
+	free(x);
+	m->watch = NULL;
+}
+
+void cpu_on_pair(struct cpu_machine *m, cpu_pair_fn *fn, void *arg)
+{
+	if (!m->watch)
+		return;
+	watch_lock(m->watch);
+	m->watch->fn = fn;
+	m->watch->arg = arg;
+	watch_unlock(m->watch);
+}
+
+void cpu_get_oracle_stats(struct cpu_machine *m, struct cpu_oracle_stats *out)
+{
+	memset(out, 0, sizeof(*out));
+	if (!m->watch)
+		return;
+	watch_lock(m->watch);
+	struct oracle_stats s = oracle_get_stats(m->watch->o);
+	*out = (struct cpu_oracle_stats){.accesses = s.accesses,
+					 .words = s.words,
+					 .shadow_bytes = s.shadow_bytes,
+					 .clock_bytes = s.clock_bytes,
+					 .dropped = s.dropped,
+					 .actors = s.actors,
+					 .is_full = oracle_is_full(m->watch->o)};
+	watch_unlock(m->watch);
+}
+
+/* ---- grids and blocks ------------------------------------------------------------------------ */
+
+static void start_grid(struct cpu_watch *x, struct cpu_op *op)
+{
+	struct cpu_grid *g = op->grid;
+	struct watch_grid info = {.id = g->id};
+	struct oracle_grid og = {.grid = g->id,
+				 .device = g->device,
+				 .blocks = (uint32_t)g->nblocks,
+				 .block_threads = g->nthreads,
+				 .cluster_blocks = g->cluster[0] * g->cluster[1] * g->cluster[2]};
+
+	info.kernel = base_strdup(&x->arena, g->func->name);
+	memcpy(info.grid, g->grid, sizeof(info.grid));
+	memcpy(info.block, g->block, sizeof(info.block));
+	memcpy(info.cluster, g->cluster, sizeof(info.cluster));
+	base_vec_push(&x->grids, info);
+	g->actor = oracle_grid(x->o, &og);
+	g->actor_stride = oracle_stride(g->nthreads);
+	oracle_op_start(x->o, op->id, g->actor);
+}
+
+void cpu_watch_block_start(struct cpu_cta *cta, uint64_t number)
+{
+	struct cpu_watch *x = cta->grid->m->watch;
+
+	if (!x)
+		return;
+	cta->actor = cta->grid->actor + (uint32_t)number * cta->grid->actor_stride;
+	if (!cta->shared_bytes)
+		return;
+	watch_lock(x);
+	oracle_forget(x->o, (uint64_t)(uintptr_t)cta->shared, cta->shared_bytes);
+	watch_unlock(x);
+}
+
+void cpu_watch_block_end(struct cpu_cta *cta)
+{
+	struct cpu_watch *x = cta->grid->m->watch;
+
+	if (!x)
+		return;
+	watch_lock(x);
+	oracle_block_end(x->o, cta->actor);
+	watch_unlock(x);
+}
+
+void cpu_watch_grid_wait(struct cpu_warp *w, uint32_t mask)
+{
+	struct cpu_watch *x = cpu_watch_of(w);
+	const struct cpu_op *op = w->grid->op;
+
+	if (!x)
+		return;
+	watch_lock(x);
+	for (size_t i = 0; i < op->watch_before.n; i++)
+		CPU_EACH_LANE(l, mask)
+		{
+			oracle_host_wait(x->o, watch_actor(w) + l, op->watch_before.v[i]);
+		}
+	watch_unlock(x);
+}
+
+/* ---- operations ----------------------------------------------------------------------------------- */
+
+static bool is_programmatic_edge(const struct cpu_op *op, const struct cpu_op *dep)
+{
+	return op->work.kind == CPU_WORK_KERNEL && op->work.launch.is_programmatic &&
+	       dep->work.kind == CPU_WORK_KERNEL;
+}
+
+void cpu_watch_submit(struct cpu_op *op, struct cpu_op *const *deps, size_t n)
+{
+	struct cpu_watch *x = op->m->watch;
+
+	if (!x)
+		return;
+	watch_lock(x);
+	oracle_op_submit(x->o, x->host, op->id);
+	for (size_t i = 0; i < n; i++) {
+		const struct cpu_op *dep = deps[i];
+		if (!dep)
+			continue;
+		if (is_programmatic_edge(op, dep)) {
+			base_vec_push(&op->watch_before, dep->id);
+			for (size_t j = 0; j < dep->watch_before.n; j++)
+				base_vec_push(&op->watch_before, dep->watch_before.v[j]);
+			continue;
+		}
+		oracle_op_depend(x->o, op->id, dep->id);
+		for (size_t j = 0; j < dep->watch_before.n; j++)
+			oracle_op_depend(x->o, op->id, dep->watch_before.v[j]);
+	}
+	watch_unlock(x);
+}
+
+void cpu_watch_start(struct cpu_op *op)
+{
+	struct cpu_watch *x = op->m->watch;
+
+	if (!x || op->is_watched)
+		return;
+	watch_lock(x);
+	op->is_watched = true;
+	if (op->grid)
+		start_grid(x, op);
+	else
+		op->watch_actor = oracle_op_start(x->o, op->id, ORACLE_NO_ACTOR);
+	watch_unlock(x);
+}
+
+void cpu_watch_end(struct cpu_op *op)
+{
+	struct cpu_watch *x = op->m->watch;
+
+	if (!x)
+		return;
+	cpu_watch_start(op); /* empty, or refused because of a fault */
+	watch_lock(x);
+	oracle_op_end(x->o, op->id);
+	if (op->work.kind == CPU_WORK_HOST) {
+		oracle_host_wait(x->o, x->host, op->id);
+	} else {
+		base_vec_push(&x->ended, op->id);
+		base_vec_push(&x->ended_device, op->work.device);
+	}
+	watch_unlock(x);
+}
+
+void cpu_watch_waited(struct cpu_op *op)
+{
+	struct cpu_watch *x = op->m->watch;
+
+	if (!x)
+		return;
+	watch_lock(x);
+	oracle_host_wait(x->o, x->host, op->id);
+	for (size_t i = 0; i < op->watch_before.n; i++)
+		oracle_host_wait(x->o, x->host, op->watch_before.v[i]);
+	watch_unlock(x);
+}
+
+void cpu_watch_idle(struct cpu_machine *m, unsigned device)
+{
+	struct cpu_watch *x = m->watch;
+	size_t kept = 0;
+
+	if (!x)
+		return;
+	watch_lock(x);
+	for (size_t i = 0; i < x->ended.n; i++) {
+		if (device >= m->opt.devices || x->ended_device.v[i] == device) {
+			oracle_host_wait(x->o, x->host, x->ended.v[i]);
+			continue;
+		}
+		x->ended.v[kept] = x->ended.v[i];
+		x->ended_device.v[kept++] = x->ended_device.v[i];
+	}
+	x->ended.n = x->ended_device.n = kept;
+	watch_unlock(x);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------ */
+
+void cpu_watch_forget(struct cpu_machine *m, uint64_t address, uint64_t bytes)
+{
+	struct cpu_watch *x = m->watch;
+
+	if (!x || !bytes)
+		return;
+	watch_lock(x);
+	oracle_forget(x->o, address, bytes);
+	watch_unlock(x);
+}
+
+void cpu_watch_heap(struct cpu_warp *w, unsigned lane, bool is_free, uint64_t address,
+		    uint64_t bytes)
+{
+	struct cpu_watch *x = cpu_watch_of(w);
+
+	if (!x || !address)
+		return;
+	watch_lock(x);
+	if (is_free)
+		oracle_heap_free(x->o, watch_actor(w) + lane, address, bytes);
+	else
+		oracle_heap_alloc(x->o, watch_actor(w) + lane, address, bytes);
+	watch_unlock(x);
+}
+
+void cpu_watch_op_range(struct cpu_op *op, bool is_write, uint64_t address, uint64_t bytes)
+{
+	struct cpu_watch *x = op->m->watch;
+	struct cpu_mem_info info;
+
+	if (!x || !cpu_mem_find(op->m, address, &info))
+		return;
+	watch_lock(x);
+	oracle_access_range(x->o, op->watch_actor, cpu_site_of_op(x, op),
+			    is_write ? RACE_OP_WRITE : RACE_OP_READ, address, bytes);
+	watch_unlock(x);
+}
+
+/* The stream's wait acquires, its write releases, for the whole system. */
+void cpu_watch_op_value(struct cpu_op *op, bool is_write)
+{
+	struct cpu_watch *x = op->m->watch;
+
+	if (!x)
+		return;
+	cpu_watch_start(op);
+	watch_lock(x);
+	struct oracle_acc acc = {.inst = cpu_site_of_op(x, op),
+				 .kind = is_write ? RACE_OP_WRITE : RACE_OP_READ,
+				 .strength = is_write ? RACE_RELEASE : RACE_ACQUIRE,
+				 .scope = RACE_SCOPE_SYS,
+				 .bytes = op->work.value.size};
+	oracle_access(x->o, op->watch_actor, &acc, op->work.value.addr);
+	watch_unlock(x);
+}

@@ -1,0 +1,120 @@
+/*
+ * watch.h - inside src/cpu: what the machine tells the oracle (oracle.h).
+ *
+ * The files that execute call these where something happens that orders memory
+ * or touches it. machine.watch is NULL when nothing is judged: then the binders of
+ * ld and st choose handlers that know nothing of this, and all others ask
+ * cpu_watch_of first. Every call takes the watch's lock, the innermost one; the
+ * order of the calls is the order of events.
+ *
+ * Instructions with CPU_I_INSERTED make no event.
+ */
+#ifndef COLLIDER_CPU_WATCH_H
+#define COLLIDER_CPU_WATCH_H
+
+#include "cpu/machine.h"
+#include "cpu/oracle.h"
+
+struct cpu_watch;
+struct cpu_async_warp;
+struct cpu_transfer;
+
+static inline struct cpu_watch *cpu_watch_of(const struct cpu_warp *w)
+{
+	return w->grid->m->watch;
+}
+
+/* ---- watch.c: the machine, grids, operations of the host ------------------------------ */
+
+/* False: no memory, or options that the oracle doesn't go with. */
+bool cpu_watch_init(struct cpu_machine *m);
+void cpu_watch_free(struct cpu_machine *m);
+
+/* All below: nothing happens when m->watch is NULL. Operations are named by their id. */
+void cpu_watch_submit(struct cpu_op *op, struct cpu_op *const *deps, size_t n);
+/* The operation starts (a kernel: its grid has been made and numbered). */
+void cpu_watch_start(struct cpu_op *op);
+void cpu_watch_end(struct cpu_op *op);
+/* Host code knows that it has ended; that all of the device's (UINT_MAX: of all) have. */
+void cpu_watch_waited(struct cpu_op *op);
+void cpu_watch_idle(struct cpu_machine *m, unsigned device);
+/* griddepcontrol.wait has succeeded. */
+void cpu_watch_grid_wait(struct cpu_warp *w, uint32_t mask);
+/* `number` of the block in its grid, clusters being contiguous. */
+void cpu_watch_block_start(struct cpu_cta *cta, uint64_t number);
+void cpu_watch_block_end(struct cpu_cta *cta);
+/* Memory that begins to be used for something new. */
+void cpu_watch_forget(struct cpu_machine *m, uint64_t address, uint64_t bytes);
+void cpu_watch_heap(struct cpu_warp *w, unsigned lane, bool is_free, uint64_t address,
+		    uint64_t bytes);
+/* A piece of a copy or fill; a stream's read or write of a value. */
+void cpu_watch_op_range(struct cpu_op *op, bool is_write, uint64_t address, uint64_t bytes);
+void cpu_watch_op_value(struct cpu_op *op, bool is_write);
+
+/* ---- watch_access.c: accesses and fences ------------------------------------------------- */
+
+/* Is the instruction one of those that are judged? */
+static inline bool cpu_watch_takes(const struct cpu_warp *w, const struct cpu_inst *in)
+{
+	return __builtin_expect(w->grid->m->watch != NULL, 0) && !(in->flags & CPU_I_INSERTED);
+}
+
+/* What lanes access, before it happens: `addr` in acc's space. Lanes whose memory is private, or
+ * none at all, make no event. */
+void cpu_watch_access(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+		      uint32_t mask, const uint64_t addr[CPU_WARP], uint32_t bytes);
+/* One element of an atomic at its place on the host. `is_red`: nothing is returned. */
+void cpu_watch_atomic(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+		      unsigned lane, const uint8_t *host, uint32_t bytes, bool is_write,
+		      bool is_red, bool is_shared);
+void cpu_watch_fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
+		     const struct ptx_form *f);
+void cpu_watch_warp_sync(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask);
+
+/* Barriers: the block's (id below CPU_BARRIERS) or the cluster's. */
+#define CPU_WATCH_CLUSTER CPU_BARRIERS
+void cpu_watch_arrive(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask, uint32_t id,
+		      uint64_t generation, uint32_t expected, bool releases, bool leaves);
+void cpu_watch_leave(struct cpu_warp *w, uint32_t mask, uint32_t id, uint64_t generation);
+
+/* ---- watch_async.c: mbarriers and asynchronous copies ---------------------------------------- */
+
+enum cpu_mbar_event {
+	CPU_MBAR_INIT,
+	CPU_MBAR_ARRIVE, /* counts for the phase that is open */
+	CPU_MBAR_OTHER,	 /* expect_tx, complete_tx, inval, a wait that failed */
+	CPU_MBAR_WAIT	 /* saw the phase before the open one complete */
+};
+/* `ended`: the change ended the open phase. */
+void cpu_watch_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
+			const uint8_t *host, enum cpu_mbar_event what, uint8_t sem, uint8_t scope,
+			bool ended);
+
+void cpu_watch_issue(struct cpu_transfer *t);
+/* A part of the copy of `lane` touches memory. */
+void cpu_watch_part(struct cpu_transfer *t, unsigned lane, bool is_write, const uint8_t *host,
+		    uint64_t bytes);
+/* The lane's part (or lanes' arrival) completes on an mbarrier. */
+void cpu_watch_complete(struct cpu_transfer *t, unsigned lane, const uint8_t *host, bool ended);
+/* The lane's part has ended and waits for a wait of its thread. */
+void cpu_watch_done(struct cpu_transfer *t, unsigned lane);
+/* A wait has succeeded: joined are parts of lanes in mask with `completion` (enum cpu_completion)
+ * whose group is older than the newest `keep` of open[lane]; is_all: all copies. */
+void cpu_watch_group_wait(struct cpu_warp *w, uint32_t mask, uint8_t completion,
+			  const uint32_t *open, uint32_t keep, bool is_read, bool is_all);
+/* The warp's block ends. */
+void cpu_watch_async_free(struct cpu_async_warp *aw);
+
+/* ---- watch_site.c: who accessed, as words -------------------------------------------------------- */
+
+struct cpu_site;
+
+/* Of the instruction that the warp's current split executes; lives as long as the machine. Lock
+ * held. */
+struct cpu_site *cpu_site_of(struct cpu_warp *w, const struct cpu_inst *in);
+/* Of copies, fills and values of a stream. */
+struct cpu_site *cpu_site_of_op(struct cpu_watch *x, const struct cpu_op *op);
+/* The functions' code goes away: what their sites need of it is copied. */
+void cpu_site_unload(struct cpu_module *mod);
+
+#endif

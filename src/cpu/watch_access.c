@@ -1,0 +1,246 @@
+/*
+ * watch_access.c - loads, stores, atomics, fences and barriers as the oracle's events.
+ *
+ * Addresses are those on the host, so that shared memory, generic addresses and the cluster's
+ * windows need no distinction. A vector is one access if it is weak; strong ones are told element by
+ * element, packed types half by half, as the memory model has them (PTX ISA 8.2.1, 8.2.2).
+ *
+ * An access is told before it is executed; nothing comes between in the one thread that executes.
+ * An atomic is told after, since only then a failed compare-and-swap is known as a read.
+ */
+#include "cpu/resolve.h"
+#include "cpu/watch_impl.h"
+
+enum race_strength watch_strength(uint8_t sem)
+{
+	switch (sem) {
+	case PTX_SEM_RELAXED:
+	case PTX_SEM_VOLATILE:
+	case PTX_SEM_MMIO:
+		return RACE_RELAXED;
+	case PTX_SEM_ACQUIRE:
+		return RACE_ACQUIRE;
+	case PTX_SEM_RELEASE:
+		return RACE_RELEASE;
+	case PTX_SEM_ACQ_REL:
+		return RACE_ACQ_REL;
+	case PTX_SEM_SC:
+		return RACE_SC;
+	default:
+		return RACE_WEAK;
+	}
+}
+
+enum race_scope watch_scope(uint8_t sem, uint8_t scope)
+{
+	if (sem == PTX_SEM_VOLATILE || sem == PTX_SEM_MMIO)
+		return RACE_SCOPE_SYS;
+	if (sem == PTX_SEM_WEAK || sem == PTX_SEM_NONE)
+		return RACE_SCOPE_NONE;
+	switch (scope) {
+	case PTX_SCOPE_CTA:
+		return RACE_SCOPE_CTA;
+	case PTX_SCOPE_CLUSTER:
+		return RACE_SCOPE_CLUSTER;
+	case PTX_SCOPE_GPU:
+		return RACE_SCOPE_GPU;
+	case PTX_SCOPE_SYS:
+		return RACE_SCOPE_SYS;
+	default:
+		return RACE_SCOPE_GPU;
+	}
+}
+
+/* ---- loads and stores ----------------------------------------------------------------------- */
+
+/* The lanes of `mask` on the host, by place; those that are private or wrong are in neither. */
+struct lanes {
+	uint32_t shared, global;
+	uint64_t at[CPU_WARP];
+};
+
+static void locate(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_space space,
+		   uint32_t mask, const uint64_t *addr, uint32_t bytes, bool is_write,
+		   struct lanes *out)
+{
+	uint64_t lo = UINT64_MAX, hi = 0;
+	struct cpu_window win;
+
+	out->shared = out->global = 0;
+	CPU_EACH_LANE(l, mask)
+	{
+		lo = addr[l] < lo ? addr[l] : lo;
+		hi = addr[l] > hi ? addr[l] : hi;
+	}
+	if (hi <= UINT64_MAX - bytes &&
+	    cpu_window_find(w, in, space, lo, hi - lo + bytes, is_write, &win)) {
+		if (win.place == CPU_PLACE_PRIVATE)
+			return;
+		*(win.place == CPU_PLACE_SHARED ? &out->shared : &out->global) = mask;
+		for (unsigned l = 0; l < CPU_WARP; l++)
+			out->at[l] = addr[l] + win.delta;
+		return;
+	}
+	CPU_EACH_LANE(l, mask)
+	{
+		if (!cpu_window_find(w, in, space, addr[l], bytes, is_write, &win) ||
+		    win.place == CPU_PLACE_PRIVATE)
+			continue;
+		*(win.place == CPU_PLACE_SHARED ? &out->shared : &out->global) |= 1u << l;
+		out->at[l] = addr[l] + win.delta;
+	}
+}
+
+static void tell(struct cpu_watch *x, struct cpu_warp *w, uint32_t mask, struct oracle_acc *acc,
+		 unsigned n, uint64_t *at)
+{
+	if (!mask)
+		return;
+	for (unsigned e = 0; e < n; e++) {
+		oracle_access_warp(x->o, watch_actor(w), mask, acc, at);
+		for (unsigned l = 0; e + 1 < n && l < CPU_WARP; l++)
+			at[l] += acc->bytes;
+	}
+}
+
+void cpu_watch_access(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+		      uint32_t mask, const uint64_t addr[CPU_WARP], uint32_t bytes)
+{
+	struct cpu_watch *x = cpu_watch_of(w);
+	bool is_write = acc->kind == CPU_ACC_STORE;
+	struct lanes where;
+
+	locate(w, in, (enum ptx_space)acc->space, mask, addr, bytes, is_write, &where);
+	if (!(where.shared | where.global))
+		return;
+	watch_lock(x);
+	struct oracle_acc a = {.inst = cpu_site_of(w, in),
+			       .kind = is_write ? RACE_OP_WRITE : RACE_OP_READ,
+			       .strength = (uint8_t)watch_strength(acc->sem),
+			       .scope = (uint8_t)watch_scope(acc->sem, acc->scope),
+			       .bytes = bytes};
+	unsigned n = 1;
+	if (acc->sem == PTX_SEM_VOLATILE)
+		a.flags |= ORACLE_VOLATILE;
+	if (acc->is_nc)
+		a.flags |= ORACLE_NC;
+	if (a.strength != RACE_WEAK && acc->vec > 1 && acc->width * acc->vec == bytes) {
+		n = acc->vec;
+		a.bytes = acc->width;
+	}
+	tell(x, w, where.global, &a, n, where.at);
+	a.flags |= ORACLE_SHARED;
+	tell(x, w, where.shared, &a, n, where.at);
+	watch_unlock(x);
+}
+
+void cpu_watch_atomic(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+		      unsigned lane, const uint8_t *host, uint32_t bytes, bool is_write,
+		      bool is_red, bool is_shared)
+{
+	struct cpu_watch *x = cpu_watch_of(w);
+
+	watch_lock(x);
+	struct oracle_acc a = {
+		.inst = cpu_site_of(w, in),
+		.kind = is_write ? RACE_OP_RMW : RACE_OP_READ,
+		.strength = (uint8_t)watch_strength(acc->sem),
+		.scope = (uint8_t)watch_scope(acc->sem, acc->scope),
+		.flags = (uint8_t)((is_red ? ORACLE_RED : 0) | (is_shared ? ORACLE_SHARED : 0)),
+		.bytes = bytes};
+	if (a.strength == RACE_WEAK) {
+		a.strength = RACE_RELAXED;
+		a.scope = RACE_SCOPE_GPU;
+	}
+	oracle_access(x->o, watch_actor(w) + lane, &a, (uint64_t)(uintptr_t)host);
+	watch_unlock(x);
+}
+
+/* ---- fences and barriers --------------------------------------------------------------------- */
+
+static uint8_t proxy_kinds(const struct ptx_form *f)
+{
+	if (f->proxy == PTX_PROXY_TENSORMAP)
+		return ORACLE_PROXY_TMAP;
+	if (f->proxy != PTX_PROXY_ASYNC)
+		return 0; /* .alias: virtual aliases, which the machine doesn't have */
+	if (f->space == PTX_SPACE_GLOBAL)
+		return ORACLE_PROXY_GLOBAL;
+	if (f->space == PTX_SPACE_SHARED || f->space == PTX_SPACE_SHARED_CLUSTER)
+		return ORACLE_PROXY_SHARED;
+	return ORACLE_PROXY_GLOBAL | ORACLE_PROXY_SHARED;
+}
+
+void cpu_watch_fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
+		     const struct ptx_form *f)
+{
+	struct cpu_watch *x = cpu_watch_of(w);
+	bool is_proxy = f->op == PTX_OP_FENCE_PROXY || f->op == PTX_OP_MEMBAR_PROXY;
+	uint8_t sem = f->sem;
+
+	(void)in;
+	watch_lock(x);
+	if (is_proxy && proxy_kinds(f))
+		oracle_proxy_fence(x->o, watch_actor(w), mask, proxy_kinds(f));
+	/* fence.proxy.tensormap::generic.release.gpu is a fence, too. */
+	if (sem != PTX_SEM_NONE)
+		oracle_fence(x->o, watch_actor(w), mask, (uint8_t)watch_strength(sem),
+			     (uint8_t)watch_scope(sem, f->scope ? f->scope : PTX_SCOPE_SYS));
+	w->fenced |= race_is_release(watch_strength(sem)) ? mask : 0;
+	watch_unlock(x);
+}
+
+void cpu_watch_warp_sync(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	struct cpu_watch *x = cpu_watch_of(w);
+
+	if (!cpu_watch_takes(w, in))
+		return;
+	watch_lock(x);
+	oracle_warp_sync(x->o, watch_actor(w), mask);
+	watch_unlock(x);
+}
+
+static uint64_t barrier_key(const struct cpu_warp *w, uint32_t id)
+{
+	const struct cpu_cta *owner = id == CPU_WATCH_CLUSTER ? w->cta->cluster->ctas[0] : w->cta;
+
+	return (uint64_t)owner->actor << 8 | id;
+}
+
+void cpu_watch_arrive(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask, uint32_t id,
+		      uint64_t generation, uint32_t expected, bool releases, bool leaves)
+{
+	struct cpu_watch *x = cpu_watch_of(w);
+
+	if (!cpu_watch_takes(w, in))
+		return;
+	watch_lock(x);
+	/* A fence before a relaxed arrival makes it release; which of the thread's accesses stand
+	 * behind the fence is not kept: they are released, too. */
+	for (unsigned part = 0; part < 2; part++) {
+		uint32_t lanes = part ? mask & ~w->fenced : mask & w->fenced;
+		uint8_t flags = leaves ? ORACLE_BAR_LEAVES : 0;
+		if (releases) {
+			lanes = part ? 0 : mask;
+			flags |= ORACLE_BAR_RELEASE;
+		} else if (!part) {
+			flags |= ORACLE_BAR_RELEASE;
+		}
+		if (lanes)
+			oracle_arrive(x->o, watch_actor(w), lanes, barrier_key(w, id), generation,
+				      expected, flags, cpu_site_of(w, in));
+	}
+	watch_unlock(x);
+}
+
+void cpu_watch_leave(struct cpu_warp *w, uint32_t mask, uint32_t id, uint64_t generation)
+{
+	struct cpu_watch *x = cpu_watch_of(w);
+
+	if (!x)
+		return;
+	watch_lock(x);
+	oracle_leave(x->o, watch_actor(w), mask, barrier_key(w, id), generation);
+	watch_unlock(x);
+}

@@ -1,0 +1,104 @@
+/*
+ * watch_impl.h - what watch*.c share.
+ */
+#ifndef COLLIDER_CPU_WATCH_IMPL_H
+#define COLLIDER_CPU_WATCH_IMPL_H
+
+#include <pthread.h>
+#include <uthash.h>
+
+#include "cpu/sched.h"
+#include "cpu/watch.h"
+#include "race/pair.h"
+
+/* What findings need of a launch, kept for good: the other side of a race may have ended. */
+struct watch_grid {
+	uint64_t id;
+	const char *kernel;
+	uint32_t grid[3], block[3], cluster[3];
+};
+
+/* An mbarrier in use: the number of its open phase. */
+struct watch_mbar {
+	uint64_t address;
+	uint64_t phase;
+	UT_hash_handle hh;
+};
+
+struct watch_pair {
+	struct {
+		const struct cpu_site *site[2];
+		uint64_t kind;
+	} key;
+	uint64_t *count; /* in the shared file, or own_count */
+	uint64_t own_count;
+	UT_hash_handle hh;
+};
+
+struct cpu_site {
+	const struct cpu_func *func; /* NULL: unloaded, or an operation; the words are there then */
+	uint32_t pc;
+	bool is_ready; /* the words are there */
+	bool is_host;
+	uint8_t access; /* enum race_access */
+	uint8_t width, vec;
+	const char *name, *file, *text;
+	uint32_t line, col, ptx_line;
+	struct race_inlined_site *frames; /* innermost first */
+	uint32_t nframes;
+};
+
+struct race_inlined_site {
+	const char *func, *file;
+	uint32_t line, col;
+};
+
+struct watch_op_site {
+	uint64_t key; /* kind and stream */
+	struct cpu_site site;
+	UT_hash_handle hh;
+};
+
+struct cpu_watch {
+	struct cpu_machine *m;
+	struct oracle *o;
+	pthread_mutex_t lock;
+	struct base_arena arena;
+	/* All host threads are one actor: what orders them (joins, locks) is not seen, and must not
+	 * become a race that is none. */
+	uint32_t host;
+	BASE_VEC(struct watch_grid) grids; /* by id, rising */
+	BASE_VEC(uint64_t) ended;	   /* operations that no host code knows of yet, and */
+	BASE_VEC(unsigned) ended_device;   /* their devices */
+	struct watch_mbar *mbars;
+	struct watch_pair *pairs;
+	struct watch_op_site *op_sites;
+	cpu_pair_fn *fn;
+	void *arg;
+};
+
+static inline void watch_lock(struct cpu_watch *x)
+{
+	pthread_mutex_lock(&x->lock);
+}
+
+static inline void watch_unlock(struct cpu_watch *x)
+{
+	pthread_mutex_unlock(&x->lock);
+}
+
+/* Actor of lane 0 of a warp. */
+static inline uint32_t watch_actor(const struct cpu_warp *w)
+{
+	return w->cta->actor + w->index * CPU_WARP;
+}
+
+enum race_strength watch_strength(uint8_t sem);
+enum race_scope watch_scope(uint8_t sem, uint8_t scope);
+
+/* watch_site.c: told of every racing pair (oracle_on_race). */
+void watch_on_race(void *arg, const struct oracle_finding *f);
+/* Fills the words of a site. */
+void watch_site_fill(struct cpu_watch *x, struct cpu_site *s);
+
+#endif

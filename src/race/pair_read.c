@@ -1,0 +1,159 @@
+/*
+ * pair_read.c - the oracle's pairs from the shared file into findings.
+ *
+ * Nothing in a chunk is trusted: offsets are checked, strings end within the chunk. A pair becomes
+ * one finding whose place is that of its first side.
+ */
+#include "race/race.h"
+
+#include <string.h>
+
+struct source {
+	struct race_results *out;
+	struct race_pair p;
+	const unsigned char *frames;
+	const char *strings;
+};
+
+static const char *text_at(struct source *s, uint32_t at)
+{
+	if (at >= s->p.strings)
+		return "";
+	return race_text(&s->out->arena, s->strings + at, s->p.strings - at);
+}
+
+static void inlined_fill(struct source *s, const struct race_pair_side *from, struct race_side *o)
+{
+	struct base_arena *a = &s->out->arena;
+	uint32_t n = from->nframes;
+
+	if (from->frame > s->p.nframes || n > s->p.nframes - from->frame)
+		return;
+	o->inlined = base_zalloc(a, (n ? n : 1) * sizeof(*o->inlined));
+	o->ninlined = n;
+	for (uint32_t i = 0; i < n; i++) {
+		struct race_frame fr;
+		memcpy(&fr, s->frames + (from->frame + i) * sizeof(fr), sizeof(fr));
+		o->inlined[i] = (struct race_inlined){
+			.func = text_at(s, fr.func),
+			.file = text_at(s, fr.file),
+			.line = fr.line,
+			.col = fr.col,
+		};
+		o->inlined[i].func_shown = race_demangle(a, o->inlined[i].func);
+	}
+}
+
+static void side_fill(struct source *s, const struct race_pair_side *from, struct race_side *o)
+{
+	struct base_arena *a = &s->out->arena;
+
+	*o = (struct race_side){
+		.func = text_at(s, from->func),
+		.kernel = race_demangle(a, text_at(s, from->kernel)),
+		.file = text_at(s, from->file),
+		.line = from->line,
+		.col = from->col,
+		.access = (enum race_access)from->access,
+		.space = (enum race_space)from->space,
+		.width = from->width,
+		.vec = from->vec,
+		.bytes = from->bytes,
+		.text = text_at(s, from->text),
+		.ptx_line = from->ptx_line,
+		.address = from->address,
+		.grid = from->grid,
+		.strength = (enum race_strength)from->strength,
+		.scope = (enum race_scope)from->scope,
+		.proxy = (enum race_proxy)from->proxy,
+		.flags = from->flags,
+	};
+	memcpy(o->thread, from->thread, sizeof(o->thread));
+	memcpy(o->block, from->block, sizeof(o->block));
+	o->func_shown = race_demangle(a, o->func);
+	inlined_fill(s, from, o);
+}
+
+/* A conflict of two volatile accesses is strong to PTX; here one side at least is too small, of
+ * another size or weak: volatile on both sides is told as such. */
+static enum race_class pair_class(const struct race_finding *f)
+{
+	if (f->sides[0].flags & f->sides[1].flags & RACE_SIDE_VOLATILE)
+		return RACE_CLASS_VOLATILE;
+	return race_classify(f->kind, 0, 0);
+}
+
+static void finding_add(struct source *s)
+{
+	struct base_arena *a = &s->out->arena;
+	struct race_finding f = {.kind = (enum race_kind)s->p.kind, .module = "", .target = ""};
+	struct race_finding_site fs = {.count = s->p.count};
+	struct race_side *o;
+
+	f.sides = BASE_NEWN(a, struct race_side, 2);
+	side_fill(s, &s->p.side[0], &f.sides[0]);
+	side_fill(s, &s->p.side[1], &f.sides[1]);
+	o = &f.sides[0];
+	f.cls = pair_class(&f);
+	f.func = o->func;
+	f.func_shown = o->func_shown;
+	f.file = o->file;
+	f.line = o->line;
+	f.col = o->col;
+	f.inlined = o->inlined;
+	f.ninlined = o->ninlined;
+	f.access = o->access;
+	f.space = o->space;
+	f.width = o->width;
+	f.vec = o->vec;
+	f.is_volatile = (o->flags & RACE_SIDE_VOLATILE) != 0;
+	f.count = s->p.count;
+	memcpy(f.first.thread, o->thread, sizeof(o->thread));
+	memcpy(f.first.block, o->block, sizeof(o->block));
+	f.first.address = s->p.address;
+	f.first.grid = o->grid;
+	f.first.is_generic = true;
+	fs.text = o->text;
+	fs.ptx_line = o->ptx_line;
+	fs.site = (uint32_t)s->out->findings.n;
+	race_site_count(a, &f, &fs);
+	base_vec_push(&s->out->findings, f);
+}
+
+bool race_pair_read(struct race_results *out, const void *payload, size_t n)
+{
+	struct source s = {.out = out};
+	uint64_t frames;
+
+	if (n < sizeof(s.p))
+		return false;
+	memcpy(&s.p, payload, sizeof(s.p));
+	frames = (uint64_t)s.p.nframes * sizeof(struct race_frame);
+	if (s.p.kind < RACE_KIND_UNORDERED || s.p.kind >= RACE_KIND_COUNT ||
+	    frames > n - sizeof(s.p) || s.p.strings > n - sizeof(s.p) - frames)
+		return false;
+	s.frames = (const unsigned char *)payload + sizeof(s.p);
+	s.strings = (const char *)s.frames + frames;
+	finding_add(&s);
+	return true;
+}
+
+bool race_oracle_read(struct race_results *out, const void *payload, size_t n)
+{
+	struct race_oracle o;
+
+	if (n < sizeof(o))
+		return false;
+	memcpy(&o, payload, sizeof(o));
+	out->has_oracle = true;
+	out->is_oracle_full = out->is_oracle_full || o.is_full;
+	out->is_sc_execution = out->is_sc_execution || o.is_execution;
+	out->judged += o.accesses;
+	out->judged_launches += o.launches;
+	out->shadow_words += o.words;
+	out->shadow_bytes += o.shadow_bytes;
+	out->clock_bytes += o.clock_bytes;
+	out->dropped += o.dropped;
+	out->actors += o.actors;
+	return true;
+}

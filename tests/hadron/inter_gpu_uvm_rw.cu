@@ -1,0 +1,66 @@
+// inter_gpu_uvm_rw.cu - one GPU reads managed memory that another GPU is still writing.
+// scenario: Inter-GPU UVM RW
+// table 3: race, found
+// devices: 2
+// detector: collide
+// expect collide: clobbered-read at takes
+// may: gives
+// twin: inter_gpu_uvm_rw.fixed.cu
+
+#include "hadron.h"
+
+static const int BLOCKS = 8;
+static const int THREADS = 64;
+static const int N = BLOCKS * THREADS;
+static const int ROUNDS = 64;
+
+__global__ void produce(const unsigned *in, unsigned *data)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	for (int r = 0; r < ROUNDS; r++)
+		data[r * N + i] = in[r * N + i] * 3 + 1; // race: gives
+}
+
+__global__ void consume(const unsigned *data, unsigned *out)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	unsigned acc = 0;
+
+	for (int r = ROUNDS - 1; r >= 0; r--)
+		acc = acc * 31 + data[r * N + i]; // race: takes
+	out[i] = acc;
+}
+
+int main()
+{
+	hadron_need_devices(2);
+	std::vector<unsigned> in = hadron_numbers(ROUNDS * N, 18), want(N), got;
+
+	for (size_t i = 0; i < want.size(); i++)
+		for (size_t r = ROUNDS; r--;)
+			want[i] = want[i] * 31 + in[r * N + i] * 3 + 1;
+	unsigned *data = hadron_managed(in.size());
+	CHECK(cudaSetDevice(1));
+	unsigned *d_out = example_upload(want);
+	cudaStream_t second = hadron_stream();
+	CHECK(cudaDeviceSynchronize());
+	CHECK(cudaSetDevice(0));
+	unsigned *d_in = example_upload(in);
+	cudaStream_t first = hadron_stream();
+	CHECK(cudaDeviceSynchronize());
+	produce<<<BLOCKS, THREADS, 0, first>>>(d_in, data);
+	CHECK(cudaGetLastError());
+	CHECK(cudaSetDevice(1));
+	consume<<<BLOCKS, THREADS, 0, second>>>(data, d_out);
+	CHECK(cudaGetLastError());
+	CHECK(cudaStreamSynchronize(first));
+	CHECK(cudaStreamSynchronize(second));
+	got = example_download(d_out, want.size());
+	CHECK(cudaStreamDestroy(first));
+	CHECK(cudaStreamDestroy(second));
+	CHECK(cudaFree(d_in));
+	CHECK(cudaFree(data));
+	CHECK(cudaFree(d_out));
+	return example_finish(got == want, example_checksum(got));
+}
