@@ -67,6 +67,8 @@ void cpu_watch_free(struct cpu_machine *m)
 	}
 	HASH_CLEAR(hh, x->op_sites);
 	base_vec_free(&x->grids);
+	base_vec_free(&x->blocks);
+	base_vec_free(&x->modules);
 	base_vec_free(&x->ended);
 	base_vec_free(&x->ended_device);
 	base_arena_free(&x->arena);
@@ -134,6 +136,7 @@ void cpu_watch_block_start(struct cpu_cta *cta, uint64_t number)
 	if (!cta->shared_bytes)
 		return;
 	watch_lock(x);
+	watch_block_add(x, cta, number);
 	oracle_forget(x->o, (uint64_t)(uintptr_t)cta->shared, cta->shared_bytes);
 	watch_unlock(x);
 }
@@ -145,6 +148,7 @@ void cpu_watch_block_end(struct cpu_cta *cta)
 	if (!x)
 		return;
 	watch_lock(x);
+	watch_block_remove(x, cta);
 	oracle_block_end(x->o, cta->actor);
 	watch_unlock(x);
 }

@@ -105,6 +105,11 @@ void cpu_watch_group_wait(struct cpu_warp *w, uint32_t mask, uint8_t completion,
 /* The warp's block ends. */
 void cpu_watch_async_free(struct cpu_async_warp *aw);
 
+/* ---- watch_place.c ------------------------------------------------------------------------------ */
+
+/* The module is complete: its variables have names from now on. */
+void cpu_watch_module(struct cpu_module *mod);
+
 /* ---- watch_site.c: who accessed, as words -------------------------------------------------------- */
 
 struct cpu_site;

@@ -25,6 +25,23 @@ struct watch_mbar {
 	UT_hash_handle hh;
 };
 
+/* A running block's shared memory. */
+struct watch_block {
+	uint64_t base;
+	uint32_t bytes, number;
+	const struct cpu_grid *grid;
+};
+
+/* What lies at an address. */
+struct watch_memory {
+	enum race_memory kind;
+	const char *name; /* the variable's, mangled, or "" */
+	uint64_t base, bytes;
+	uint64_t shift; /* from the host's address to the one shown */
+	uint64_t grid;	/* shared memory: whose */
+	uint32_t block;
+};
+
 struct watch_pair {
 	struct {
 		const struct cpu_site *site[2];
@@ -42,6 +59,7 @@ struct cpu_site {
 	bool is_host;
 	uint8_t access; /* enum race_access */
 	uint8_t width, vec;
+	uint8_t update; /* enum race_update */
 	const char *name, *file, *text;
 	uint32_t line, col, ptx_line;
 	struct race_inlined_site *frames; /* innermost first */
@@ -70,6 +88,8 @@ struct cpu_watch {
 	BASE_VEC(struct watch_grid) grids; /* by id, rising */
 	BASE_VEC(uint64_t) ended;	   /* operations that no host code knows of yet, and */
 	BASE_VEC(unsigned) ended_device;   /* their devices */
+	BASE_VEC(struct watch_block) blocks;
+	BASE_VEC(struct cpu_module *) modules;
 	struct watch_mbar *mbars;
 	struct watch_pair *pairs;
 	struct watch_op_site *op_sites;
@@ -95,6 +115,15 @@ static inline uint32_t watch_actor(const struct cpu_warp *w)
 
 enum race_strength watch_strength(uint8_t sem);
 enum race_scope watch_scope(uint8_t sem, uint8_t scope);
+
+/* watch_place.c, with the lock held */
+void watch_block_add(struct cpu_watch *x, const struct cpu_cta *cta, uint64_t number);
+void watch_block_remove(struct cpu_watch *x, const struct cpu_cta *cta);
+void watch_module_remove(struct cpu_watch *x, const struct cpu_module *mod);
+void watch_memory_at(const struct cpu_watch *x, uint64_t host, struct watch_memory *out);
+
+/* watch_update.c: enum race_update of a load or store */
+uint8_t watch_update_of(const struct ptx_stmt *s);
 
 /* watch_site.c: told of every racing pair (oracle_on_race). */
 void watch_on_race(void *arg, const struct oracle_finding *f);
