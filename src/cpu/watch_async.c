@@ -61,10 +61,12 @@ void cpu_watch_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned 
 	struct cpu_watch *x = cpu_watch_of(w);
 	uint64_t address = (uint64_t)(uintptr_t)host;
 	uint32_t actor = watch_actor(w) + lane;
-	/* A wait of .cta scope is how everybody waits for copies that other blocks have issued. */
-	uint8_t rscope = scope == PTX_SCOPE_GPU || scope == PTX_SCOPE_SYS
+	/* A wait of .cta scope is how everybody waits for copies that other blocks have issued. Nobody
+	 * outside of the cluster reaches the object, so device scope says the same as the cluster's,
+	 * and the oracle joins releases of that scope as they come, not at each wait. */
+	uint8_t rscope = scope == PTX_SCOPE_SYS
 				 ? (uint8_t)watch_scope(PTX_SEM_RELAXED, scope)
-				 : RACE_SCOPE_CLUSTER;
+				 : RACE_SCOPE_GPU;
 
 	if (!cpu_watch_takes(w, in))
 		return;
@@ -149,7 +151,7 @@ static void arrive_copies(struct cpu_watch *x, struct cpu_transfer *t, unsigned 
 		if (p->lane != lane || p->kind != CPU_TR_COPY)
 			continue;
 		oracle_mbarrier_arrive(x->o, p->actor, address, phase, RACE_RELEASE,
-				       RACE_SCOPE_CLUSTER);
+				       RACE_SCOPE_GPU);
 		p->has_arrived = true;
 	}
 }
@@ -168,7 +170,7 @@ void cpu_watch_complete(struct cpu_transfer *t, unsigned lane, const uint8_t *ho
 		arrive_copies(x, t, lane, address, b->phase);
 	else
 		oracle_mbarrier_arrive(x->o, t->actor[lane], address, b->phase, RACE_RELEASE,
-				       RACE_SCOPE_CLUSTER);
+				       RACE_SCOPE_GPU);
 	b->phase += ended;
 	watch_unlock(x);
 }
