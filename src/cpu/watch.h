@@ -82,7 +82,8 @@ void cpu_watch_leave(struct cpu_warp *w, uint32_t mask, uint32_t id, uint64_t ge
 enum cpu_mbar_event {
 	CPU_MBAR_INIT,
 	CPU_MBAR_ARRIVE, /* counts for the phase that is open */
-	CPU_MBAR_OTHER,	 /* expect_tx, complete_tx, inval, a wait that failed */
+	CPU_MBAR_OTHER,	 /* expect_tx, complete_tx, inval */
+	CPU_MBAR_TEST,	 /* a wait that failed */
 	CPU_MBAR_WAIT	 /* saw the phase before the open one complete */
 };
 /* `ended`: the change ended the open phase. */

@@ -42,6 +42,20 @@ struct watch_memory {
 	uint32_t block;
 };
 
+/*
+ * Polling: a strong read that is repeated while its thread does nothing but read, and nobody
+ * writes there, is one event to the oracle: it would read from the same write, in the same epoch.
+ * Threads and lines of memory are hashed; what another one has taken is told once more.
+ */
+#define WATCH_POLLS 65536u
+#define WATCH_LINES 4096u
+
+struct watch_poll {
+	const struct cpu_inst *inst;
+	uint64_t address, version; /* version: of the line's writes */
+	uint32_t actor, told;
+};
+
 struct watch_pair {
 	struct {
 		const struct cpu_site *site[2];
@@ -90,6 +104,10 @@ struct cpu_watch {
 	BASE_VEC(unsigned) ended_device;   /* their devices */
 	BASE_VEC(struct watch_block) blocks;
 	BASE_VEC(struct cpu_module *) modules;
+	struct watch_poll polls[WATCH_POLLS];
+	uint64_t written[WATCH_LINES]; /* writes to lines of this hash */
+	uint64_t written_all;	       /* writes of unknown place */
+	uint64_t repeated;	       /* reads that were not told again */
 	struct watch_mbar *mbars;
 	struct watch_pair *pairs;
 	struct watch_op_site *op_sites;
@@ -112,6 +130,21 @@ static inline uint32_t watch_actor(const struct cpu_warp *w)
 {
 	return w->cta->actor + w->index * CPU_WARP;
 }
+
+/* Somebody writes to these bytes (at most 64, aligned to their number), or anywhere. */
+static inline void watch_wrote(struct cpu_watch *x, uint64_t address)
+{
+	x->written[(address >> 6) % WATCH_LINES]++;
+}
+
+static inline void watch_wrote_all(struct cpu_watch *x)
+{
+	x->written_all++;
+}
+
+/* Is the strong read of the lane a repetition? */
+bool watch_is_repeated(struct cpu_watch *x, const struct cpu_warp *w, const struct cpu_inst *in,
+		       unsigned lane, uint64_t address);
 
 enum race_strength watch_strength(uint8_t sem);
 enum race_scope watch_scope(uint8_t sem, uint8_t scope);
