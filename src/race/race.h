@@ -251,7 +251,8 @@ bool race_oracle_read(struct race_results *out, const void *payload, size_t n);
 
 /*
  * The findings of `collide` that no pair of the oracle confirms: none has a side in the same place
- * (file and line; without lines the same function and PTX). Possible races need no confirmation.
+ * (file and line; without lines the same function) that is the same instruction, or one of the same
+ * direction in the same object that stands for it. Possible races need no confirmation.
  * Returns how many; the indexes of the first `max` go to `out`.
  */
 size_t race_unconfirmed(const struct race_results *r, size_t *out, size_t max);

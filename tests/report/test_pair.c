@@ -471,43 +471,93 @@ static void damaged_pairs(void **state)
 	race_results_free(&r);
 }
 
-/* A finding of collide is confirmed by a pair with a side on its line, on either side. */
-static void verify_lines(void **state)
+/* The finding of the store in line 11 beside one pair, whose second side is in line 11, too. Is it
+ * confirmed? */
+static bool confirms(const struct chunk *c, const char *text, uint32_t site)
 {
 	struct race_results r;
 	struct fake f;
 	size_t which;
 
-	(void)state;
 	fake_open(&f);
 	uint64_t h = fake_table(&f, NULL, NULL);
-	struct race_region *g = fake_region(&f, 0);
-	struct chunk c = pair_of(RACE_KIND_UNORDERED);
-	fake_record(g, 0, h, SITE_STORE, RACE_KIND_LOST_UPDATE, 1);
+	fake_record(fake_region(&f, 0), 0, h, site, RACE_KIND_LOST_UPDATE, 1);
+	put(&f, c);
 	fake_read(&f, &r);
-	assert_int_equal(race_unconfirmed(&r, &which, 1), 1);
-	assert_int_equal(which, 0);
-	race_results_free(&r);
-	put(&f, &c);
-	fake_read(&f, &r);
-	for (size_t i = 0; i < r.findings.n; i++) /* the table has the file's name its own way */
-		if (!r.findings.v[i].sides)
-			r.findings.v[i].file = "src/sum.cu";
-	assert_int_equal(race_unconfirmed(&r, &which, 1), 0);
-	for (size_t i = 0; i < r.findings.n; i++)
-		if (!r.findings.v[i].sides)
-			r.findings.v[i].line = 12;
-	assert_int_equal(race_unconfirmed(&r, &which, 1), 1);
+	for (size_t i = 0; i < r.findings.n; i++) {
+		struct race_finding *o = &r.findings.v[i];
+		if (o->sides)
+			o->sides[1].text = text;
+		else if (*o->file) /* the table has the file's name its own way */
+			o->file = "src/sum.cu";
+	}
+	bool is_confirmed = !race_unconfirmed(&r, &which, 1);
 	race_results_free(&r);
 	fake_close(&f);
+	return is_confirmed;
+}
+
+#define OF_TABLE "st.global.u32 [%rd1], %r3;"
+#define OTHER	 "st.global.u32 [%rd2], %r4;"
+#define AT	 0x7bd5949ea0f0u /* fake_record's address */
+
+/* Two accesses share a line, and only one races: the other one is not confirmed. */
+static void verify_instructions(void **state)
+{
+	struct chunk c = pair_of(RACE_KIND_UNORDERED);
+
+	(void)state;
+	assert_true(confirms(&c, OF_TABLE, SITE_STORE));
+	assert_true(confirms(&c, OF_TABLE "\n", SITE_STORE));
+	assert_false(confirms(&c, OTHER, SITE_STORE));
+	/* Another line. */
+	c.pair.side[1].line = 12;
+	assert_false(confirms(&c, OF_TABLE, SITE_STORE));
+}
+
+/* An access that the oracle keeps in place of the finding's: same line, direction and object. */
+static void verify_by_object(void **state)
+{
+	struct chunk c = pair_of(RACE_KIND_UNORDERED);
+
+	(void)state;
+	c.pair.base = AT - 0xf0;
+	c.pair.bytes = 0xf0;
+	assert_false(confirms(&c, OTHER, SITE_STORE));
+	c.pair.bytes = 0xf1;
+	assert_true(confirms(&c, OTHER, SITE_STORE));
+	c.pair.side[1].flags = RACE_SIDE_READS;
+	assert_false(confirms(&c, OTHER, SITE_STORE));
+	c.pair.side[1].flags = RACE_SIDE_WRITES;
+	c.pair.memory = RACE_MEMORY_UNKNOWN;
+	assert_true(confirms(&c, OTHER, SITE_STORE));
+	c.pair.memory = RACE_MEMORY_DEVICE;
+	/* An access without text is known by its line alone. */
+	c.pair.bytes = 1;
+	assert_true(confirms(&c, "", SITE_STORE));
+}
+
+/* Without lines: function and instruction. */
+static void verify_without_lines(void **state)
+{
+	struct chunk c = pair_of(RACE_KIND_UNORDERED);
+
+	(void)state;
+	c.pair.side[1].line = 0;
+	assert_false(confirms(&c, "st.b128 [%rd7], %q1;", SITE_NO_LINE));
+	memcpy(c.strings + HELPER, "bare", 5);
+	c.pair.side[1].func = HELPER;
+	assert_true(confirms(&c, "st.b128 [%rd7], %q1;", SITE_NO_LINE));
+	assert_false(confirms(&c, "st.b128 [%rd7+16], %q1;", SITE_NO_LINE));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pairs_as_text),    cmocka_unit_test(pairs_survive_saving),
-		cmocka_unit_test(judged_and_clean), cmocka_unit_test(damaged_pairs),
-		cmocka_unit_test(verify_lines),	    cmocka_unit_test(advice_fits),
+		cmocka_unit_test(pairs_as_text),	cmocka_unit_test(pairs_survive_saving),
+		cmocka_unit_test(judged_and_clean),	cmocka_unit_test(damaged_pairs),
+		cmocka_unit_test(verify_instructions),	cmocka_unit_test(verify_by_object),
+		cmocka_unit_test(verify_without_lines), cmocka_unit_test(advice_fits),
 		cmocka_unit_test(objects_in_words),
 	};
 
