@@ -107,6 +107,7 @@ void watch_site_fill(struct cpu_watch *x, struct cpu_site *s)
 	s->access = (uint8_t)access_of(st->form);
 	s->width = st->form->width;
 	s->vec = st->form->vec;
+	s->update = watch_update_of(st);
 	fill_text(x, s, st);
 	if (!st->loc)
 		return;
@@ -178,6 +179,7 @@ void cpu_site_unload(struct cpu_module *mod)
 	if (!x)
 		return;
 	watch_lock(x);
+	watch_module_remove(x, mod);
 	for (size_t i = 0; i < mod->funcs.n; i++) {
 		struct cpu_func *f = &mod->funcs.v[i]->f;
 		for (uint32_t pc = 0; f->sites && pc < f->ninsts; pc++) {
@@ -196,6 +198,7 @@ void cpu_site_unload(struct cpu_module *mod)
 struct writer {
 	struct cpu_watch *x;
 	struct race_pair pair;
+	struct watch_memory memory;
 	struct base_buf frames, strings;
 };
 
@@ -257,7 +260,7 @@ static void put_side(struct writer *wr, struct race_pair_side *out, const struct
 	const struct watch_grid *g = grid_of(wr->x, o->place.grid);
 
 	*out = (struct race_pair_side){
-		.address = o->address,
+		.address = o->address + wr->memory.shift,
 		.grid = o->place.grid,
 		.func = string(wr, s->name),
 		.file = string(wr, s->file),
@@ -276,6 +279,10 @@ static void put_side(struct writer *wr, struct race_pair_side *out, const struct
 		.scope = o->scope,
 		.proxy = o->proxy,
 		.flags = side_flags(o, s),
+		.device = (int32_t)o->place.device, /* RACE_HOST: -1 */
+		.cluster = o->place.cluster,
+		.warp = o->place.warp,
+		.update = s->update,
 	};
 	if (g) {
 		out->kernel = string(wr, g->kernel);
@@ -288,6 +295,21 @@ static void put_side(struct writer *wr, struct race_pair_side *out, const struct
 					.col = s->frames[i].col};
 		base_buf_put(&wr->frames, &fr, sizeof(fr));
 	}
+}
+
+static void put_memory(struct writer *wr)
+{
+	const struct watch_memory *o = &wr->memory;
+	const struct watch_grid *g = grid_of(wr->x, o->grid);
+	struct race_place p = {.cta = o->block};
+	uint32_t thread[3];
+
+	wr->pair.memory = o->kind;
+	wr->pair.base = o->base;
+	wr->pair.bytes = o->bytes;
+	wr->pair.name = string(wr, o->name);
+	if (g)
+		coordinates(g, &p, wr->pair.owner, thread);
 }
 
 static enum race_kind kind_of(enum oracle_kind k)
@@ -317,10 +339,12 @@ static uint64_t *tell(struct cpu_watch *x, const struct oracle_finding *f,
 	uint64_t *count;
 
 	base_buf_put(&wr.strings, "", 1);
+	watch_memory_at(x, f->address, &wr.memory);
 	wr.pair = (struct race_pair){.count = 1,
-				     .address = f->address,
+				     .address = f->address + wr.memory.shift,
 				     .kind = kind_of(f->kind),
 				     .device = (int32_t)f->second.place.device};
+	put_memory(&wr);
 	put_side(&wr, &wr.pair.side[0], a);
 	put_side(&wr, &wr.pair.side[1], b);
 	wr.pair.nframes = (uint32_t)(wr.frames.n / sizeof(struct race_frame));

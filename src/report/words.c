@@ -127,10 +127,10 @@ static bool space_is_shared(const struct race_finding *f)
 	return f->space == RACE_SPACE_SHARED || f->space == RACE_SPACE_SHARED_CLUSTER;
 }
 
-const char *rep_kind_fix(const struct race_finding *f)
+const char *rep_kind_fix(struct base_arena *a, const struct race_finding *f)
 {
 	if (f->sides)
-		return rep_pair_fix(f);
+		return rep_pair_fix(a, f);
 	if (copy_fix(f))
 		return copy_fix(f);
 	if (f->cls == RACE_CLASS_VOLATILE)
