@@ -5,8 +5,8 @@
  * identity, and a module may be unloaded before its race is found. Its words (file, line, PTX,
  * inlined calls) are made when a pair is told, or at the latest when the module goes.
  *
- * A pair of sites is told once, in an order that doesn't depend on the schedule: the access that
- * reads first, else the one that comes first in the source. Further sightings are counted.
+ * A pair of sites is told once, in an order that doesn't depend on the schedule: a kernel's before
+ * the host's, then the access that reads, else the one that comes first in the source. Further sightings are counted.
  */
 #include "cpu/load.h"
 #include "cpu/watch_impl.h"
@@ -385,10 +385,11 @@ static bool is_first(const struct oracle_side *a, const struct oracle_side *b)
 	bool reads_a = a->kind == RACE_OP_READ, reads_b = b->kind == RACE_OP_READ;
 	int c;
 
-	if (reads_a != reads_b)
-		return reads_a;
+	/* An operation of the host has no place in the source. */
 	if (s->is_host != t->is_host)
 		return t->is_host;
+	if (reads_a != reads_b)
+		return reads_a;
 	c = strcmp(s->file, t->file);
 	c = c ? c : strcmp(s->name, t->name);
 	if (c)
