@@ -73,7 +73,8 @@ struct cpu_site {
 	bool is_host;
 	uint8_t access; /* enum race_access */
 	uint8_t width, vec;
-	uint8_t update; /* enum race_update */
+	uint8_t update;	  /* enum race_update */
+	uint8_t invented; /* elements of a load that may be read by no thread of the source */
 	const char *name, *file, *text;
 	uint32_t line, col, ptx_line;
 	struct race_inlined_site *frames; /* innermost first */
@@ -157,6 +158,9 @@ void watch_memory_at(const struct cpu_watch *x, uint64_t host, struct watch_memo
 
 /* watch_update.c: enum race_update of a load or store */
 uint8_t watch_update_of(const struct ptx_stmt *s);
+
+/* watch_invented.c: the elements of a load (bit by bit) that the compiler may have invented */
+uint8_t watch_invented_of(const struct cpu_func *f, const struct ptx_stmt *s);
 
 /* watch_site.c: told of every racing pair (oracle_on_race). */
 void watch_on_race(void *arg, const struct oracle_finding *f);

@@ -5,8 +5,8 @@
  * identity, and a module may be unloaded before its race is found. Its words (file, line, PTX,
  * inlined calls) are made when a pair is told, or at the latest when the module goes.
  *
- * A pair of sites is told once, in an order that doesn't depend on the schedule: the access that
- * reads first, else the one that comes first in the source. Further sightings are counted.
+ * A pair of sites is told once, in an order that doesn't depend on the schedule: a kernel's before
+ * the host's, then the access that reads, else the one that comes first in the source. Further sightings are counted.
  */
 #include "cpu/load.h"
 #include "cpu/watch_impl.h"
@@ -108,6 +108,7 @@ void watch_site_fill(struct cpu_watch *x, struct cpu_site *s)
 	s->width = st->form->width;
 	s->vec = st->form->vec;
 	s->update = watch_update_of(st);
+	s->invented = watch_invented_of(s->func, st);
 	fill_text(x, s, st);
 	if (!st->loc)
 		return;
@@ -331,8 +332,24 @@ static enum race_kind kind_of(enum oracle_kind k)
 	return RACE_KIND_UNORDERED;
 }
 
+/* Does some element that both access belong to the source? */
+static bool is_written_down(const struct oracle_side *a, const struct oracle_side *b)
+{
+	const struct cpu_site *s = a->inst;
+	uint64_t from = b->address, to = b->address + b->bytes;
+
+	if (!s->invented || !s->width || !b->bytes)
+		return !s->invented;
+	for (unsigned i = 0; i < s->vec || i == 0; i++) {
+		uint64_t at = a->address + i * (uint64_t)s->width;
+		if (!(s->invented >> i & 1) && at < to && from < at + s->width)
+			return true;
+	}
+	return false;
+}
+
 static uint64_t *tell(struct cpu_watch *x, const struct oracle_finding *f,
-		      const struct oracle_side *a, const struct oracle_side *b)
+		      const struct oracle_side *a, const struct oracle_side *b, bool is_possible)
 {
 	struct writer wr = {.x = x};
 	struct base_buf all = {0};
@@ -343,6 +360,7 @@ static uint64_t *tell(struct cpu_watch *x, const struct oracle_finding *f,
 	wr.pair = (struct race_pair){.count = 1,
 				     .address = f->address + wr.memory.shift,
 				     .kind = kind_of(f->kind),
+				     .is_possible = is_possible,
 				     .device = (int32_t)f->second.place.device};
 	put_memory(&wr);
 	put_side(&wr, &wr.pair.side[0], a);
@@ -367,10 +385,11 @@ static bool is_first(const struct oracle_side *a, const struct oracle_side *b)
 	bool reads_a = a->kind == RACE_OP_READ, reads_b = b->kind == RACE_OP_READ;
 	int c;
 
-	if (reads_a != reads_b)
-		return reads_a;
+	/* An operation of the host has no place in the source. */
 	if (s->is_host != t->is_host)
 		return t->is_host;
+	if (reads_a != reads_b)
+		return reads_a;
 	c = strcmp(s->file, t->file);
 	c = c ? c : strcmp(s->name, t->name);
 	if (c)
@@ -389,11 +408,15 @@ void watch_on_race(void *arg, const struct oracle_finding *f)
 
 	if (!x->fn || !a->inst || !b->inst)
 		return;
+	/* Sites are only read here as words: that they are const to the oracle is no promise. */
+	watch_site_fill(x, (struct cpu_site *)(uintptr_t)a->inst);
+	watch_site_fill(x, (struct cpu_site *)(uintptr_t)b->inst);
+	bool is_possible = !is_written_down(a, b) || !is_written_down(b, a);
 	/* Either order finds the same pair: the lower address first. */
 	bool is_swapped = (uintptr_t)a->inst > (uintptr_t)b->inst;
 	key.key.site[0] = is_swapped ? b->inst : a->inst;
 	key.key.site[1] = is_swapped ? a->inst : b->inst;
-	key.key.kind = f->kind;
+	key.key.kind = (uint64_t)f->kind << 1 | is_possible;
 	HASH_FIND(hh, x->pairs, &key.key, sizeof(key.key), p);
 	if (p) {
 		++*p->count;
@@ -403,15 +426,12 @@ void watch_on_race(void *arg, const struct oracle_finding *f)
 	if (!p)
 		return;
 	p->key = key.key;
-	/* Sites are only read here as words: that they are const to the oracle is no promise. */
-	watch_site_fill(x, (struct cpu_site *)(uintptr_t)a->inst);
-	watch_site_fill(x, (struct cpu_site *)(uintptr_t)b->inst);
 	if (!is_first(a, b)) {
 		const struct oracle_side *other = a;
 		a = b;
 		b = other;
 	}
-	p->count = tell(x, f, a, b);
+	p->count = tell(x, f, a, b, is_possible);
 	if (!p->count)
 		p->count = &p->own_count;
 	HASH_ADD(hh, x->pairs, key, sizeof(p->key), p);

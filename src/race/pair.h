@@ -69,9 +69,9 @@ struct race_pair {
 	uint32_t owner[3];    /* shared memory: its block */
 	uint32_t kind;	      /* enum race_kind */
 	int32_t device;
-	uint32_t nframes; /* struct race_frame behind this; their `next` is not used */
-	uint32_t strings; /* bytes of strings behind the frames */
-	uint32_t reserved;
+	uint32_t nframes;     /* struct race_frame behind this; their `next` is not used */
+	uint32_t strings;     /* bytes of strings behind the frames */
+	uint32_t is_possible; /* the compiler may have invented one of the two */
 	struct race_pair_side side[2];
 };
 

@@ -99,7 +99,7 @@ static void finding_add(struct source *s)
 	side_fill(s, &s->p.side[0], &f.sides[0]);
 	side_fill(s, &s->p.side[1], &f.sides[1]);
 	o = &f.sides[0];
-	f.cls = pair_class(&f);
+	f.cls = s->p.is_possible ? RACE_CLASS_POSSIBLE : pair_class(&f);
 	f.func = o->func;
 	f.func_shown = o->func_shown;
 	f.file = o->file;

@@ -281,6 +281,9 @@ static const char *unordered_fix(struct base_arena *a, const struct race_finding
 
 const char *rep_pair_fix(struct base_arena *a, const struct race_finding *f)
 {
+	if (f->cls == RACE_CLASS_POSSIBLE)
+		return "look whether the value is used on some path; building with\n"
+		       "`collider nvcc --keep-races` removes invented loads.";
 	switch (f->kind) {
 	case RACE_KIND_SCOPE:
 		return scope_fix(a, f);

@@ -63,6 +63,11 @@ const char *rep_pair_title(const struct race_finding *f)
 
 const char *rep_pair_sentence(const struct race_finding *f)
 {
+	if (f->cls == RACE_CLASS_POSSIBLE)
+		return "Nothing orders these two accesses, but the program may never use the value "
+		       "that is\n"
+		       "read: the compiler may have moved the load above its condition, or widened "
+		       "it.";
 	switch (f->kind) {
 	case RACE_KIND_SCOPE:
 		return "Both accesses are strong, but the scope of one doesn't include the other's "

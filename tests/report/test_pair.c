@@ -103,6 +103,10 @@ static void all_pairs(struct fake *f)
 	c.pair.side[0].access = RACE_ACCESS_NC_LOAD;
 	put(f, &c);
 	c = pair_of(RACE_KIND_UNORDERED);
+	c.pair.is_possible = 1;
+	c.pair.side[0].line = 12;
+	put(f, &c);
+	c = pair_of(RACE_KIND_UNORDERED);
 	c.pair.side[1] = (struct race_pair_side){.address = 0x7f0000001000,
 						 .text = HOST_TEXT,
 						 .access = RACE_ACCESS_COPY,
