@@ -173,8 +173,8 @@ static void name_host_code(struct race_results *r, const struct option_set *set)
 	size_t n = filter ? host_filter_findings(r, filter) : 0;
 	if (n) {
 		char text[96];
-		snprintf(text, sizeof(text),
-			 "findings in host code left out by --host-filter: %zu", n);
+		snprintf(text, sizeof(text), "findings in host code left out by --host-filter: %zu",
+			 n);
 		race_note_add(r, text, strlen(text));
 	}
 }

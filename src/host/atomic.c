@@ -30,7 +30,8 @@
 		return F(__ATOMIC_SEQ_CST);                                                        \
 	}
 
-#define LOAD_ACQUIRE(o) ((o) == __ATOMIC_RELEASE || (o) == __ATOMIC_ACQ_REL ? __ATOMIC_SEQ_CST : (o))
+#define LOAD_ACQUIRE(o)                                                                            \
+	((o) == __ATOMIC_RELEASE || (o) == __ATOMIC_ACQ_REL ? __ATOMIC_SEQ_CST : (o))
 #define STORE_RELEASE(o)                                                                           \
 	((o) == __ATOMIC_ACQUIRE || (o) == __ATOMIC_ACQ_REL ? __ATOMIC_SEQ_CST : (o))
 
@@ -70,26 +71,15 @@ static inline int both(int success, int failure)
 #define CAS(o) __atomic_compare_exchange_n(p, expected, v, false, o, ON_FAILURE(o))
 
 #define ATOMICS(bits, T)                                                                           \
-	HOOK T __tsan_atomic##bits##_load(const volatile T *p, int order)                          \
-	{                                                                                          \
-		BY_ORDER(order, LOAD)                                                              \
-	}                                                                                          \
-	HOOK void __tsan_atomic##bits##_store(volatile T *p, T v, int order)                       \
-	{                                                                                          \
-		BY_ORDER(order, STORE)                                                             \
-	}                                                                                          \
-	MODIFY(bits, T, exchange, EXCHANGE)                                                        \
-	MODIFY(bits, T, fetch_add, ADD)                                                            \
-	MODIFY(bits, T, fetch_sub, SUB)                                                            \
-	MODIFY(bits, T, fetch_and, AND)                                                            \
-	MODIFY(bits, T, fetch_or, OR)                                                              \
-	MODIFY(bits, T, fetch_xor, XOR)                                                            \
-	MODIFY(bits, T, fetch_nand, NAND)                                                          \
-	static int cas##bits(volatile T *p, T *expected, T v, int order)                           \
-	{                                                                                          \
-		BY_ORDER(order, CAS)                                                               \
-	}                                                                                          \
-	COMPARES(bits, T)
+	HOOK T __tsan_atomic##bits##_load(const volatile T *p, int order){                         \
+		BY_ORDER(order, LOAD)} HOOK void __tsan_atomic##bits##_store(volatile T *p, T v,   \
+									     int order){BY_ORDER(  \
+		order, STORE)} MODIFY(bits, T, exchange, EXCHANGE) MODIFY(bits, T, fetch_add, ADD) \
+		MODIFY(bits, T, fetch_sub, SUB) MODIFY(bits, T, fetch_and, AND)                    \
+			MODIFY(bits, T, fetch_or, OR) MODIFY(bits, T, fetch_xor, XOR)              \
+				MODIFY(bits, T, fetch_nand, NAND) static int cas##bits(            \
+					volatile T *p, T *expected, T v,                           \
+					int order){BY_ORDER(order, CAS)} COMPARES(bits, T)
 
 #define COMPARES(bits, T)                                                                          \
 	HOOK int __tsan_atomic##bits##_compare_exchange_strong(volatile T *p, T *expected, T v,    \
@@ -148,7 +138,7 @@ MODIFY128(fetch_sub, old - v)
 MODIFY128(fetch_and, old &v)
 MODIFY128(fetch_or, old | v)
 MODIFY128(fetch_xor, old ^ v)
-MODIFY128(fetch_nand, ~(old & v))
+MODIFY128(fetch_nand, ~(old &v))
 COMPARES(128, wide)
 
 HOOK void __tsan_atomic128_store(volatile wide *p, wide v, int order)
@@ -159,10 +149,7 @@ HOOK void __tsan_atomic128_store(volatile wide *p, wide v, int order)
 
 #define FENCE(o) __atomic_thread_fence(o)
 
-HOOK void __tsan_atomic_thread_fence(int order)
-{
-	BY_ORDER(order, FENCE)
-}
+HOOK void __tsan_atomic_thread_fence(int order){BY_ORDER(order, FENCE)}
 
 HOOK void __tsan_atomic_signal_fence(int order)
 {

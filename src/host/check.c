@@ -21,7 +21,9 @@
 #endif
 #include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "host/runtime.h"
 
@@ -38,6 +40,7 @@ struct pace {
 
 struct thread {
 	uint64_t random;
+	uint32_t number; /* 0: the main thread */
 	bool is_inside;
 	struct pace pace[SITES];
 };
@@ -48,8 +51,10 @@ static uint32_t nthreads;
 static uint32_t draw(struct thread *t)
 {
 	if (!t->random) {
-		uint32_t n = __atomic_add_fetch(&nthreads, 1, __ATOMIC_RELAXED);
-		t->random = (((uint64_t)host_state.seed << 32) | n) * 0x9e3779b97f4a7c15ull | 1;
+		if (syscall(SYS_gettid) != getpid())
+			t->number = __atomic_add_fetch(&nthreads, 1, __ATOMIC_RELAXED);
+		t->random = (((uint64_t)host_state.seed << 32) + t->number) * 0x9e3779b97f4a7c15ull;
+		t->random |= 1;
 	}
 	t->random = t->random * 6364136223846793005ull + 1442695040888963407ull;
 	return (uint32_t)(t->random >> 32);
@@ -187,12 +192,13 @@ static void check(struct thread *t, const volatile void *p, size_t n, unsigned h
 	at = differs(was, now, n);
 	if (at == n)
 		return;
-	struct host_sighting s = {
-		.pc = pc,
-		.kind = how & HOST_WRITE ? RACE_KIND_LOST_UPDATE : RACE_KIND_CLOBBERED_READ,
-		.bytes = bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes,
-		.space = (uint32_t)range.space,
-		.is_volatile = (how & HOST_VOLATILE) != 0};
+	struct host_sighting s = {.pc = pc,
+				  .kind = how & HOST_WRITE ? RACE_KIND_LOST_UPDATE
+							   : RACE_KIND_CLOBBERED_READ,
+				  .bytes = bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes,
+				  .space = (uint32_t)range.space,
+				  .thread = t->number,
+				  .is_volatile = (how & HOST_VOLATILE) != 0};
 	tell(p, n, at, was, now, &s);
 }
 

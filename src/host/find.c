@@ -13,7 +13,6 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "host/runtime.h"
@@ -62,7 +61,7 @@ static struct race_host_find *record(const struct host_sighting *s)
 		.bytes = s->bytes,
 		.space = s->space,
 		.is_volatile = s->is_volatile,
-		.thread = (uint32_t)syscall(SYS_gettid),
+		.thread = s->thread,
 	};
 	char path[PATH_MAX] = "";
 	size_t n = 1;

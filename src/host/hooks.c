@@ -76,9 +76,13 @@ HOOK void __tsan_func_entry(void *pc)
 	(void)pc;
 }
 
-HOOK void __tsan_func_exit(void) {}
+HOOK void __tsan_func_exit(void)
+{
+}
 
-HOOK void __tsan_init(void) {}
+HOOK void __tsan_init(void)
+{
+}
 
 /* ---- memory functions ---------------------------------------------------------- */
 
@@ -98,7 +102,7 @@ void *__real_memset(void *to, int value, size_t n);
 	HOOK void *name(void *to, int value, size_t n)                                             \
 	{                                                                                          \
 		range(to, n, HOST_WRITE, PC);                                                      \
-		return __real_memset(to, value, n);                                                       \
+		return __real_memset(to, value, n);                                                \
 	}
 
 COPY(__tsan_memcpy, __real_memcpy)

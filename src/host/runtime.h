@@ -61,7 +61,7 @@ void host_check(const volatile void *p, size_t n, unsigned how, const void *pc);
 struct host_sighting {
 	const void *pc;
 	uint64_t address, was[2], now[2];
-	uint32_t kind, width, bytes, space;
+	uint32_t kind, width, bytes, space, thread;
 	bool is_volatile;
 };
 void host_find(const struct host_sighting *s);

@@ -86,9 +86,8 @@ static const char *symbol_at(const struct object *o, uint64_t address)
 		data = elf_getdata(scn, NULL);
 		for (size_t i = 0; data && i < sh.sh_size / sh.sh_entsize; i++) {
 			GElf_Sym s;
-			if (gelf_getsym(data, (int)i, &s) &&
-			    GELF_ST_TYPE(s.st_info) == STT_FUNC && s.st_value <= address &&
-			    address < s.st_value + s.st_size)
+			if (gelf_getsym(data, (int)i, &s) && GELF_ST_TYPE(s.st_info) == STT_FUNC &&
+			    s.st_value <= address && address < s.st_value + s.st_size)
 				best = elf_strptr(o->elf, sh.sh_link, s.st_name);
 		}
 	}
@@ -153,8 +152,7 @@ static void function_fill(struct race_results *r, struct race_finding *f, Dwarf_
 		struct race_inlined *in = &chain[n++];
 		in->func = copy(r, name_of(&scopes[i]));
 		in->func_shown = race_demangle(&r->arena, in->func);
-		in->file =
-			copy(r, file < nfiles ? dwarf_filesrc(files, file, NULL, NULL) : NULL);
+		in->file = copy(r, file < nfiles ? dwarf_filesrc(files, file, NULL, NULL) : NULL);
 		in->line = number_of(&scopes[i], DW_AT_call_line);
 		in->col = number_of(&scopes[i], DW_AT_call_column);
 	}

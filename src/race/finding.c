@@ -35,12 +35,9 @@ static const char *const access_names[] = {
 	[RACE_ACCESS_COPY] = "copy",
 };
 static const char *const space_names[] = {
-	[RACE_SPACE_GENERIC] = "generic",
-	[RACE_SPACE_GLOBAL] = "global",
-	[RACE_SPACE_SHARED] = "shared",
-	[RACE_SPACE_SHARED_CLUSTER] = "shared-cluster",
-	[RACE_SPACE_MANAGED] = "managed",
-	[RACE_SPACE_PINNED] = "pinned",
+	[RACE_SPACE_GENERIC] = "generic", [RACE_SPACE_GLOBAL] = "global",
+	[RACE_SPACE_SHARED] = "shared",	  [RACE_SPACE_SHARED_CLUSTER] = "shared-cluster",
+	[RACE_SPACE_MANAGED] = "managed", [RACE_SPACE_PINNED] = "pinned",
 	[RACE_SPACE_SYSTEM] = "system",
 };
 static const char *const why_names[] = {

@@ -56,7 +56,7 @@ struct race_host_find {
 	uint32_t bytes; /* bytes of the whole access */
 	uint32_t space; /* enum race_space */
 	uint32_t is_volatile;
-	uint32_t thread; /* the system's number */
+	uint32_t thread; /* 0: the main one; others in the order of their first check */
 };
 
 RACE_STATIC_ASSERT(sizeof(struct race_host_range) == 24, "range layout");

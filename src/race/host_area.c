@@ -144,8 +144,7 @@ void race_host_add(uint64_t base, uint64_t bytes, unsigned space)
 	if (a->nranges == RACE_HOST_RANGES) {
 		a->nlost++;
 	} else {
-		memmove(&a->ranges[i + 1], &a->ranges[i],
-			(a->nranges - i) * sizeof(a->ranges[0]));
+		memmove(&a->ranges[i + 1], &a->ranges[i], (a->nranges - i) * sizeof(a->ranges[0]));
 		a->ranges[i] = (struct race_host_range){base, base + bytes, space};
 		a->nranges++;
 	}

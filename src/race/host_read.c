@@ -50,12 +50,11 @@ bool race_host_find_read(struct race_results *out, const void *payload, size_t n
 	memcpy(f.first.now, h.now, sizeof(h.now));
 	f.first.width = h.width;
 	f.count = h.count ? h.count : 1;
-	struct race_finding_site fs = {.table = base_hash(f.object, strlen(f.object),
-							  BASE_FNV_INIT),
-				       .site = (uint32_t)h.offset,
-				       .text = base_printf(a, "%s+0x%llx", f.object,
-							   (unsigned long long)h.offset),
-				       .count = f.count};
+	struct race_finding_site fs = {
+		.table = base_hash(f.object, strlen(f.object), BASE_FNV_INIT),
+		.site = (uint32_t)h.offset,
+		.text = base_printf(a, "%s+0x%llx", f.object, (unsigned long long)h.offset),
+		.count = f.count};
 	race_site_count(a, &f, &fs);
 	base_vec_push(&out->findings, f);
 	return true;

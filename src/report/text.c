@@ -73,9 +73,10 @@ static void first_put(struct base_buf *out, struct rep_view *v, const struct rac
 	const char *values = rep_values(&v->arena, f);
 
 	if (race_space_is_host(f->space))
-		base_buf_printf(out,
-				INDENT "First noticed: thread %u of the host, Address 0x%llx\n",
-				o->thread[0], (unsigned long long)o->address);
+		base_buf_printf(out, INDENT "First noticed: %s of the host, Address 0x%llx\n",
+				o->thread[0] ? base_printf(&v->arena, "thread %u", o->thread[0])
+					     : "the main thread",
+				(unsigned long long)o->address);
 	else
 		base_buf_printf(out,
 				INDENT "First noticed: Thread (%u,%u,%u), Block (%u,%u,%u), "

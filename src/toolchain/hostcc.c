@@ -126,14 +126,10 @@ static char *host_folder(struct base_arena *a)
 /* Lets the compiler put in its calls. */
 static void add_compile(struct tool_strings *out, const struct compiler *c)
 {
-	static char *const clang[] = {"-Xclang",
-				      "-fsanitize=thread",
-				      "-mllvm",
-				      "-tsan-distinguish-volatile=1",
-				      "-mllvm",
-				      "-tsan-instrument-func-entry-exit=0",
-				      "-mllvm",
-				      "-tsan-instrument-atomics=0"};
+	static char *const clang[] = {"-Xclang", "-fsanitize=thread",
+				      "-mllvm",	 "-tsan-distinguish-volatile=1",
+				      "-mllvm",	 "-tsan-instrument-func-entry-exit=0",
+				      "-mllvm",	 "-tsan-instrument-atomics=0"};
 	static char *const gcc[] = {"-fsanitize=thread", "-U__SANITIZE_THREAD__"};
 	static char *const gcc11[] = {"--param=tsan-distinguish-volatile=1",
 				      "--param=tsan-instrument-func-entry-exit=0"};
@@ -177,7 +173,8 @@ static bool list_has(const char *patterns, const char *file, struct base_arena *
 /* The same as strstr would for " c cc cpp ...". */
 static bool is_source(const char *arg)
 {
-	static const char *const ends[] = {"c", "i", "cc", "ii", "cp", "cxx", "cpp", "CPP", "c++", "C"};
+	static const char *const ends[] = {"c",	  "i",	 "cc",	"ii",  "cp",
+					   "cxx", "cpp", "CPP", "c++", "C"};
 	const char *dot = strrchr(arg, '.');
 
 	for (size_t i = 0; *arg != '-' && dot && i < BASE_COUNTOF(ends); i++)
@@ -190,7 +187,7 @@ static bool is_source(const char *arg)
 
 static int host_tool(const char *env, const char *preset, int argc, char **argv)
 {
-	static struct base_arena a;	 /* lives until the exec */
+	static struct base_arena a;	/* lives until the exec */
 	static struct tool_strings out; /* likewise */
 	const char *command = getenv(env), *only = NULL, *folder = NULL;
 	bool has_debug = false, is_wanted = false;

@@ -83,12 +83,9 @@ tool_main *tool_by_name(const char *argv0)
 		const char *name;
 		tool_main *run;
 	} tools[] = {
-		{"collider-nvcc", tool_nvcc},
-		{"collider-cc", tool_cc},
-		{"collider-c++", tool_cxx},
-		{"cicc", tool_cicc},
-		{"ptxas", tool_ptxas},
-		{"collider-ptxas", tool_ptxas},
+		{"collider-nvcc", tool_nvcc}, {"collider-cc", tool_cc},
+		{"collider-c++", tool_cxx},   {"cicc", tool_cicc},
+		{"ptxas", tool_ptxas},	      {"collider-ptxas", tool_ptxas},
 	};
 	const char *slash = strrchr(argv0, '/');
 	const char *name = slash ? slash + 1 : argv0;
