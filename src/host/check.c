@@ -20,21 +20,24 @@
 #define _GNU_SOURCE
 #endif
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "host/runtime.h"
 
-#define SITES	      256u
-#define DENSE_FACTOR  4u /* host threads are few: they may be checked more often than the GPU's */
-#define HOST_SPARSEST 1024u
+#define SITES	      256u /* as many as site_of gives */
+#define DENSE_FACTOR  4u   /* host threads are few: they may be checked more often than the GPU's */
+#define HOST_SPARSEST 4096u
 #define LONG_FACTOR   32u
 #define WINDOW	      64u
 
 struct pace {
-	uint32_t seen, skip; /* accesses; how many of the next ones are not checked */
+	uint64_t seen; /* accesses, those included that are not checked next ... */
+	uint32_t skip; /* ... which are so many */
 	uint32_t checks;
 };
 
@@ -45,17 +48,49 @@ struct thread {
 	struct pace pace[SITES];
 };
 
-static __thread struct thread thread;
+/* What a thread begins with: nothing is to be skipped, so the table is asked for and made. Only a
+ * pointer is thread-local, in the cheapest model, for which a loaded library has little room. */
+static struct thread nobody;
+static __thread struct thread *thread __attribute__((tls_model("initial-exec"))) = &nobody;
+static pthread_key_t at_exit_key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 static uint32_t nthreads;
+
+/* A thread ends. */
+static void thread_free(void *p)
+{
+	thread = &nobody;
+	munmap(p, sizeof(struct thread));
+}
+
+static void key_make(void)
+{
+	if (pthread_key_create(&at_exit_key, thread_free))
+		host_stop();
+}
+
+/* This thread's table, NULL: no memory. */
+static struct thread *thread_make(void)
+{
+	struct thread *t =
+		mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	pthread_once(&once, key_make);
+	if (t == MAP_FAILED || pthread_setspecific(at_exit_key, t))
+		return NULL;
+	if (syscall(SYS_gettid) != getpid())
+		t->number = __atomic_add_fetch(&nthreads, 1, __ATOMIC_RELAXED);
+	t->random = (((uint64_t)host_state.seed << 32) + t->number) * 0x9e3779b97f4a7c15ull | 1;
+	return thread = t;
+}
+
+static size_t site_of(const void *pc)
+{
+	return (uint64_t)(uintptr_t)pc * 0x9e3779b97f4a7c15ull >> 56;
+}
 
 static uint32_t draw(struct thread *t)
 {
-	if (!t->random) {
-		if (syscall(SYS_gettid) != getpid())
-			t->number = __atomic_add_fetch(&nthreads, 1, __ATOMIC_RELAXED);
-		t->random = (((uint64_t)host_state.seed << 32) + t->number) * 0x9e3779b97f4a7c15ull;
-		t->random |= 1;
-	}
 	t->random = t->random * 6364136223846793005ull + 1442695040888963407ull;
 	return (uint32_t)(t->random >> 32);
 }
@@ -202,27 +237,39 @@ static void check(struct thread *t, const volatile void *p, size_t n, unsigned h
 	tell(p, n, at, was, now, &s);
 }
 
-/* ------------------------------------------------------------------------ */
-
-void host_check(const volatile void *p, size_t n, unsigned how, const void *pc)
+/* The site's turn has come. Apart from host_check, so that that saves no registers. */
+__attribute__((noinline, cold)) static void check_now(const volatile void *p, size_t n,
+						      unsigned how, const void *pc)
 {
-	struct thread *t = &thread;
-	uint64_t site = (uint64_t)(uintptr_t)pc * 0x9e3779b97f4a7c15ull >> 56;
-	struct pace *pace = &t->pace[site % SITES];
+	int err = errno;
+	struct thread *t = thread;
 
 	if (!n || !race_host_on_page(host_filter, (uint64_t)(uintptr_t)p) || t->is_inside ||
 	    !host_state.area)
 		return;
-	if (pace->seen < UINT32_MAX)
-		pace->seen++;
-	if (pace->skip) {
+	if (t == &nobody && !(t = thread_make())) {
+		errno = err;
+		return;
+	}
+	struct pace *pace = &t->pace[site_of(pc)];
+	t->is_inside = true;
+	check(t, p, n, how, pc, ++pace->checks);
+	pace->seen++;
+	pace->skip = next_skip(t, pace);
+	pace->seen += pace->skip;
+	t->is_inside = false;
+	errno = err;
+}
+
+/* ------------------------------------------------------------------------ */
+
+void host_check(const volatile void *p, size_t n, unsigned how, const void *pc)
+{
+	struct pace *pace = &thread->pace[site_of(pc)];
+
+	if (__builtin_expect(pace->skip != 0, 1)) {
 		pace->skip--;
 		return;
 	}
-	int err = errno;
-	t->is_inside = true;
-	check(t, p, n, how, pc, pace->checks++);
-	pace->skip = next_skip(t, pace);
-	t->is_inside = false;
-	errno = err;
+	check_now(p, n, how, pc);
 }
