@@ -397,6 +397,19 @@ void rt_modules_reset(unsigned device)
 
 /* ---- the report: there is none --------------------------------------------------------------- */
 
+void rt_host_memory(uint64_t base, uint64_t bytes, enum cpu_mem_kind kind)
+{
+	(void)base, (void)bytes, (void)kind;
+}
+
+void rt_host_memory_gone(uint64_t base)
+{
+	(void)base, (void)bytes, (void)kind;
+void rt_host_submitted(unsigned device)
+{
+	(void)device;
+}
+
 void rt_collider_start(void)
 {
 }
