@@ -404,7 +404,9 @@ void rt_host_memory(uint64_t base, uint64_t bytes, enum cpu_mem_kind kind)
 
 void rt_host_memory_gone(uint64_t base)
 {
-	(void)base, (void)bytes, (void)kind;
+	(void)base;
+}
+
 void rt_host_submitted(unsigned device)
 {
 	(void)device;
