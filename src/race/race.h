@@ -11,6 +11,7 @@
 #define COLLIDER_RACE_H
 
 #include "base/base.h"
+#include "race/host.h"
 #include "race/pair.h"
 #include "race/record.h"
 #include "race/rules.h"
@@ -135,6 +136,9 @@ struct race_finding {
 	const char *module; /* source's name, "" = unknown */
 	const char *target; /* "sm_90a" */
 	struct race_first first;
+	/* Of host code: the program or library that it stands in, and where. NULL: GPU code. */
+	const char *object;
+	uint64_t offset; /* of the instruction behind the access */
 	uint64_t count;
 	bool is_muted; /* the true count is `count` or more */
 	/* Kinds from RACE_KIND_UNORDERED on: both accesses, the finding's own place first. */
@@ -190,6 +194,9 @@ struct race_results {
 	bool has_oracle, is_oracle_full, is_sc_execution;
 	uint64_t judged, judged_launches; /* accesses, launches */
 	uint64_t shadow_bytes, clock_bytes, shadow_words, dropped, actors;
+	/* Of host code (collider cc): accesses read again, findings lost, shared memory not known */
+	bool has_host;
+	uint64_t host_checked, host_lost, host_ranges_lost;
 	const char *command; /* what ran, for the header; NULL or "" = unknown */
 	uint32_t runs;	     /* reports merged; 0 counts as 1 */
 };
@@ -247,12 +254,20 @@ const char *race_sites_text(const struct race_sites *t, uint32_t offset);
 bool race_pair_read(struct race_results *out, const void *payload, size_t n);
 bool race_oracle_read(struct race_results *out, const void *payload, size_t n);
 
+/* ---- host_read.c --------------------------------------------------------- */
+
+/* Adds a chunk RACE_CHUNK_HOST_AREA or RACE_CHUNK_HOST_FIND. False: it contradicts itself. A
+ * finding has its object and offset, and no line: src/host/symbol.c finds that. */
+bool race_host_area_read(struct race_results *out, const void *payload, size_t n);
+bool race_host_find_read(struct race_results *out, const void *payload, size_t n);
+
 /* ---- verify.c ------------------------------------------------------------ */
 
 /*
  * The findings of `collide` that no pair of the oracle confirms: none has a side in the same place
  * (file and line; without lines the same function) that is the same instruction, or one of the same
- * direction in the same object that stands for it. Possible races need no confirmation.
+ * direction in the same object that stands for it. Possible races need no confirmation;
+ * the oracle does not see host code.
  * Returns how many; the indexes of the first `max` go to `out`.
  */
 size_t race_unconfirmed(const struct race_results *r, size_t *out, size_t max);

@@ -142,6 +142,10 @@ static void heap_read(struct reader *rd, const struct race_shm *head)
 			rd->out->damaged += !race_pair_read(rd->out, payload, c.bytes);
 		else if (c.bytes && c.kind == RACE_CHUNK_ORACLE)
 			rd->out->damaged += !race_oracle_read(rd->out, payload, c.bytes);
+		else if (c.bytes && c.kind == RACE_CHUNK_HOST_AREA)
+			rd->out->damaged += !race_host_area_read(rd->out, payload, c.bytes);
+		else if (c.bytes && c.kind == RACE_CHUNK_HOST_FIND)
+			rd->out->damaged += !race_host_find_read(rd->out, payload, c.bytes);
 		at += c.room;
 	}
 }

@@ -96,7 +96,8 @@ size_t race_unconfirmed(const struct race_results *r, size_t *out, size_t max)
 
 	for (size_t i = 0; i < r->findings.n; i++) {
 		const struct race_finding *f = &r->findings.v[i];
-		if (f->sides || f->cls == RACE_CLASS_POSSIBLE || is_confirmed(r, f))
+		if (f->sides || f->cls == RACE_CLASS_POSSIBLE || race_space_is_host(f->space) ||
+		    is_confirmed(r, f))
 			continue;
 		if (n < max)
 			out[n] = i;

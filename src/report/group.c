@@ -166,7 +166,7 @@ static void view_conclude(struct rep_view *v)
 		v->verdict = REP_VERDICT_RACES;
 	else if (v->others || r->overflow)
 		v->verdict = REP_VERDICT_OTHER;
-	else if (r->checked || r->warp_checked || r->judged || v->entries.n)
+	else if (r->checked || r->warp_checked || r->judged || r->host_checked || v->entries.n)
 		v->verdict = REP_VERDICT_CLEAN;
 	else
 		v->verdict = REP_VERDICT_NOTHING;

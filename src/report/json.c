@@ -296,6 +296,8 @@ static void summary_put(struct base_buf *out, struct rep_view *v)
 	cJSON_AddBoolToObject(o, "counters_exact", !r->is_inexact);
 	count_put(o, "checked", r->checked);
 	count_put(o, "warp_checked", r->warp_checked);
+	if (r->has_host)
+		count_put(o, "host_checked", r->host_checked);
 	count_put(o, "launches", r->launches);
 	count_put(o, "host_launches", r->host_launches);
 	count_put(o, "host_launches_plain", r->host_launches_plain);

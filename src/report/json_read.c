@@ -365,6 +365,8 @@ static void summary_get(struct saved *s, const cJSON *o)
 
 	r->checked += count_get(o, "checked");
 	r->warp_checked += count_get(o, "warp_checked");
+	r->has_host = r->has_host || cJSON_HasObjectItem(o, "host_checked");
+	r->host_checked += count_get(o, "host_checked");
 	r->launches += count_get(o, "launches");
 	r->host_launches += count_get(o, "host_launches");
 	r->host_launches_plain += count_get(o, "host_launches_plain");

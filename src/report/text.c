@@ -49,7 +49,11 @@ static void place_put(struct base_buf *out, struct rep_view *v, const struct rac
 
 	if (*func)
 		base_buf_printf(out, INDENT "in function %s\n", func);
-	base_buf_printf(out, INDENT "at %s\n", place_text(a, f->file, f->line, f->col));
+	if (f->object && !*f->file)
+		base_buf_printf(out, INDENT "at %s+0x%llx (build it with -g)\n", f->object,
+				(unsigned long long)f->offset);
+	else
+		base_buf_printf(out, INDENT "at %s\n", place_text(a, f->file, f->line, f->col));
 	rep_source(out, v->opt, f->file, f->line, f->col, INDENT);
 	for (size_t i = 0; i < f->ninlined; i++) {
 		const struct race_inlined *in = &f->inlined[i];
@@ -68,12 +72,18 @@ static void first_put(struct base_buf *out, struct rep_view *v, const struct rac
 	const struct race_first *o = &f->first;
 	const char *values = rep_values(&v->arena, f);
 
-	base_buf_printf(out,
-			INDENT "First noticed: Thread (%u,%u,%u), Block (%u,%u,%u), "
-			       "Address 0x%llx%s\n",
-			o->thread[0], o->thread[1], o->thread[2], o->block[0], o->block[1],
-			o->block[2], (unsigned long long)o->address,
-			o->is_generic ? " (generic)" : "");
+	if (race_space_is_host(f->space))
+		base_buf_printf(out, INDENT "First noticed: %s of the host, Address 0x%llx\n",
+				o->thread[0] ? base_printf(&v->arena, "thread %u", o->thread[0])
+					     : "the main thread",
+				(unsigned long long)o->address);
+	else
+		base_buf_printf(out,
+				INDENT "First noticed: Thread (%u,%u,%u), Block (%u,%u,%u), "
+				       "Address 0x%llx%s\n",
+				o->thread[0], o->thread[1], o->thread[2], o->block[0], o->block[1],
+				o->block[2], (unsigned long long)o->address,
+				o->is_generic ? " (generic)" : "");
 	if (*values)
 		base_buf_printf(out, INDENT "Values       : %s\n", values);
 	if (o->lanes)
@@ -89,13 +99,19 @@ static void verbose_put(struct base_buf *out, struct rep_view *v, const struct r
 {
 	for (size_t i = 0; i < f->nsites; i++) {
 		const struct race_finding_site *s = &f->sites[i];
+		if (race_space_is_host(f->space)) {
+			base_buf_printf(out, INDENT "Code         : %s  (%s times)\n", s->text,
+					rep_number(&v->arena, s->count));
+			continue;
+		}
 		base_buf_printf(
 			out, INDENT "PTX          : %s  (line %u, %s times, site %u of %016llx)\n",
 			*s->text ? s->text : "unknown", s->ptx_line,
 			rep_number(&v->arena, s->count), s->site, (unsigned long long)s->table);
 	}
-	base_buf_printf(out, INDENT "Grid         : %llu, on SM %u\n",
-			(unsigned long long)f->first.grid, f->first.sm);
+	if (!race_space_is_host(f->space))
+		base_buf_printf(out, INDENT "Grid         : %llu, on SM %u\n",
+				(unsigned long long)f->first.grid, f->first.sm);
 	for (size_t i = 0; i < f->nseen; i++)
 		base_buf_printf(out, INDENT "Seen         : process %u, context %u, device %d %s\n",
 				f->seen[i].pid, f->seen[i].context, f->seen[i].device,

@@ -43,14 +43,19 @@ unset COLLIDER_OPTIONS
 
 # ---- building --------------------------------------------------------------------------
 
+header() { # header SOURCE KEY: the value of a line `// KEY: VALUE`
+	sed -n "s,^// $2: ,,p" "$1"
+}
+
 # build_one SOURCE: into bin/, with its log in log/
 build_one() {
 	local name bin
 	name=$(basename "$1" .cu)
 	bin=$dir/bin/$name
 	[ "$bin" -nt "$1" ] && [ "$bin" -nt "$here/hadron.h" ] && [ "$bin" -nt "$collider" ] && return
-	"$collider" nvcc -O3 -lineinfo -arch="${ARCH:-sm_90}" -I"$here/../../examples" -I"$here" \
-		-Xlinker -rpath '-Xlinker=$ORIGIN/../lib' "$1" -o "$bin" >"$dir/log/$name" 2>&1 && return
+	# shellcheck disable=SC2046
+	"$collider" nvcc $(header "$1" flags) -O3 -lineinfo -arch="${ARCH:-sm_90}" \
+		-I"$here/../../examples" -I"$here" -Xlinker -rpath '-Xlinker=$ORIGIN/../lib' "$1" -o "$bin" >"$dir/log/$name" 2>&1 && return
 	echo "FAIL: $name can't be built, see $dir/log/$name" >&2
 	rm -f "$bin"
 	return 1
@@ -88,10 +93,6 @@ later='^later '
 tmp=$(mktemp -d) || exit 2
 trap 'rm -rf "$tmp"' EXIT
 bad=0
-
-header() { # header SOURCE KEY: the value of a line `// KEY: VALUE`
-	sed -n "s,^// $2: ,,p" "$1"
-}
 
 # Runs one program `runs` times. Sets good (runs as they must be), why (what is a failure), codes
 # (exit codes seen) and skipped (why it can't run here).
