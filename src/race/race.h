@@ -11,6 +11,7 @@
 #define COLLIDER_RACE_H
 
 #include "base/base.h"
+#include "race/host.h"
 #include "race/pair.h"
 #include "race/record.h"
 #include "race/rules.h"
@@ -104,6 +105,16 @@ struct race_side {
 	unsigned flags; /* RACE_SIDE_* */
 };
 
+/* What raced was a copy or fill that the host asked for; no thread did it. */
+struct race_host_op {
+	const char *api;    /* "cudaMemcpyAsync", "" = unknown */
+	const char *module; /* the file that called it, and where in it; "" = unknown */
+	uint64_t offset;
+	uint64_t stream, bytes; /* of the whole operation */
+	uint64_t at;		/* where in it, in bytes */
+	uint32_t origin;
+};
+
 struct race_finding {
 	enum race_kind kind;
 	enum race_class cls;
@@ -123,7 +134,8 @@ struct race_finding {
 	uint64_t count;
 	bool is_muted; /* the true count is `count` or more */
 	/* Kinds from RACE_KIND_UNORDERED on: both accesses, the finding's own place first. */
-	struct race_side *sides; /* NULL or 2 */
+	struct race_side *sides;   /* NULL or 2 */
+	struct race_host_op *host; /* NULL, or with RACE_ACCESS_HOST */
 	struct race_finding_site *sites;
 	size_t nsites;
 	struct race_context *seen;
@@ -174,8 +186,9 @@ struct race_results {
 	bool has_oracle, is_oracle_full, is_sc_execution;
 	uint64_t judged, judged_launches; /* accesses, launches */
 	uint64_t shadow_bytes, clock_bytes, shadow_words, dropped, actors;
-	const char *command; /* what ran, for the header; NULL or "" = unknown */
-	uint32_t runs;	     /* reports merged; 0 counts as 1 */
+	struct race_host_counts host; /* copies of the host, summed over processes */
+	const char *command;	      /* what ran, for the header; NULL or "" = unknown */
+	uint32_t runs;		      /* reports merged; 0 counts as 1 */
 };
 
 void race_results_free(struct race_results *r);
@@ -230,6 +243,25 @@ const char *race_sites_text(const struct race_sites *t, uint32_t offset);
 /* Adds a chunk RACE_CHUNK_PAIR or RACE_CHUNK_ORACLE. False: it contradicts itself. */
 bool race_pair_read(struct race_results *out, const void *payload, size_t n);
 bool race_oracle_read(struct race_results *out, const void *payload, size_t n);
+
+/* ---- host_read.c, host_line.c --------------------------------------------- */
+
+/* Adds a chunk RACE_CHUNK_HOST (of process `pid`) or RACE_CHUNK_HOST_COUNTS. False: it contradicts
+ * itself. Reads the program's files for lines. */
+bool race_host_read(struct race_results *out, const void *payload, size_t n, uint32_t pid);
+bool race_host_counts_read(struct race_results *out, const void *payload, size_t n);
+void race_host_counts_add(struct race_host_counts *to, const struct race_host_counts *from);
+/* "captured", for JSON; and the class of a finding about an operation of so many bytes. */
+const char *race_host_skip_name(unsigned why);
+enum race_class race_host_class(uint64_t bytes);
+
+struct race_line {
+	const char *func; /* mangled; "" = unknown, as the file */
+	const char *file;
+	uint32_t line;
+};
+/* Function and source line of the code at `offset` from where the ELF file `path` is loaded. */
+void race_line_find(struct base_arena *a, const char *path, uint64_t offset, struct race_line *out);
 
 /* ---- verify.c ------------------------------------------------------------ */
 

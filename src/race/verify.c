@@ -4,7 +4,8 @@
  * A detector's finding is one access; a pair of the oracle confirms it when one of its sides is
  * that access. Both come from one schedule, but the instruction has two names: the site table
  * counts lines of the PTX before instrumentation, the oracle those of the text that ran. So places
- * are compared by source line, and without lines by function and PTX.
+ * are compared by source line, and without lines by function and PTX; operations of the host by
+ * the number of the place that asked for them.
  *
  * Misses: a wrong report on a line that holds a real race of another access.
  */
@@ -14,6 +15,9 @@
 
 static bool is_there(const struct race_finding *f, const struct race_side *s)
 {
+	if (f->host || s->flags & RACE_SIDE_HOST)
+		return f->host && s->flags & RACE_SIDE_HOST && f->host->origin &&
+		       f->host->origin == s->ptx_line;
 	if (f->line || s->line)
 		return f->line == s->line && !strcmp(f->file, s->file);
 	if (strcmp(f->func, s->func))

@@ -68,12 +68,15 @@ static void first_put(struct base_buf *out, struct rep_view *v, const struct rac
 	const struct race_first *o = &f->first;
 	const char *values = rep_values(&v->arena, f);
 
-	base_buf_printf(out,
-			INDENT "First noticed: Thread (%u,%u,%u), Block (%u,%u,%u), "
-			       "Address 0x%llx%s\n",
-			o->thread[0], o->thread[1], o->thread[2], o->block[0], o->block[1],
-			o->block[2], (unsigned long long)o->address,
-			o->is_generic ? " (generic)" : "");
+	if (f->host)
+		rep_host_first(out, v, f, INDENT);
+	else
+		base_buf_printf(out,
+				INDENT "First noticed: Thread (%u,%u,%u), Block (%u,%u,%u), "
+				       "Address 0x%llx%s\n",
+				o->thread[0], o->thread[1], o->thread[2], o->block[0], o->block[1],
+				o->block[2], (unsigned long long)o->address,
+				o->is_generic ? " (generic)" : "");
 	if (*values)
 		base_buf_printf(out, INDENT "Values       : %s\n", values);
 	if (o->lanes)
@@ -81,21 +84,25 @@ static void first_put(struct base_buf *out, struct rep_view *v, const struct rac
 				rep_lanes(&v->arena, o->lanes) + strlen("lanes "));
 	base_buf_printf(out, INDENT "Occurrences  : %s%s", rep_number(&v->arena, f->count),
 			f->is_muted ? " or more" : "");
-	base_buf_puts(out,
-		      f->count > 1 ? " (possibly by other threads at other addresses)\n" : "\n");
+	base_buf_puts(out, f->host	  ? "\n"
+			   : f->count > 1 ? " (possibly by other threads at other addresses)\n"
+					  : "\n");
 }
 
 static void verbose_put(struct base_buf *out, struct rep_view *v, const struct race_finding *f)
 {
 	for (size_t i = 0; i < f->nsites; i++) {
 		const struct race_finding_site *s = &f->sites[i];
+		if (f->host)
+			break;
 		base_buf_printf(
 			out, INDENT "PTX          : %s  (line %u, %s times, site %u of %016llx)\n",
 			*s->text ? s->text : "unknown", s->ptx_line,
 			rep_number(&v->arena, s->count), s->site, (unsigned long long)s->table);
 	}
-	base_buf_printf(out, INDENT "Grid         : %llu, on SM %u\n",
-			(unsigned long long)f->first.grid, f->first.sm);
+	if (!f->host)
+		base_buf_printf(out, INDENT "Grid         : %llu, on SM %u\n",
+				(unsigned long long)f->first.grid, f->first.sm);
 	for (size_t i = 0; i < f->nseen; i++)
 		base_buf_printf(out, INDENT "Seen         : process %u, context %u, device %d %s\n",
 				f->seen[i].pid, f->seen[i].context, f->seen[i].device,
@@ -167,7 +174,10 @@ static void finding_put(struct base_buf *out, struct rep_view *v, const struct r
 		pair_put(out, v, f);
 	} else {
 		place_put(out, v, f);
-		if (f->access)
+		if (f->host)
+			base_buf_printf(out, INDENT "Access       : %s\n",
+					f->nsites ? f->sites[0].text : f->host->api);
+		else if (f->access)
 			base_buf_printf(out, INDENT "Access       : %s%s\n",
 					rep_access(&v->arena, f),
 					f->is_volatile ? ", volatile" : "");

@@ -48,7 +48,7 @@ build_one() {
 	name=$(basename "$1" .cu)
 	bin=$dir/bin/$name
 	[ "$bin" -nt "$1" ] && [ "$bin" -nt "$here/hadron.h" ] && [ "$bin" -nt "$collider" ] && return
-	"$collider" nvcc -O3 -lineinfo -arch="${ARCH:-sm_90}" -I"$here/../../examples" -I"$here" \
+	"$collider" nvcc -O3 -g -lineinfo -arch="${ARCH:-sm_90}" -I"$here/../../examples" -I"$here" \
 		-Xlinker -rpath '-Xlinker=$ORIGIN/../lib' "$1" -o "$bin" >"$dir/log/$name" 2>&1 && return
 	echo "FAIL: $name can't be built, see $dir/log/$name" >&2
 	rm -f "$bin"
