@@ -22,7 +22,7 @@
 #include <uthash.h>
 
 #include "cudart/collider.h"
-#include "race/host.h"
+#include "race/transfer.h"
 #include "race/race.h"
 #include "race/shm_write.h"
 
@@ -41,7 +41,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* an innermost one, as
 static struct origin *origins;
 static BASE_VEC(struct origin *) by_number; /* [number - 1] */
 static struct origin unknown;
-static struct race_host_counts *counts; /* in the shared file; NULL: nothing is checked */
+static struct race_transfer_counts *counts; /* in the shared file; NULL: nothing is checked */
 
 uint32_t rt_origin(void)
 {
@@ -69,8 +69,8 @@ uint32_t rt_origin(void)
 /* ---- telling ---------------------------------------------------------------------------- */
 
 struct writer {
-	struct race_host h;
-	struct race_host_frame frames[RACE_HOST_FRAMES];
+	struct race_transfer h;
+	struct race_transfer_frame frames[RACE_TRANSFER_FRAMES];
 	size_t n; /* bytes of strings */
 	char strings[8192];
 };
@@ -102,7 +102,7 @@ static void put_frames(struct writer *wr, const struct origin *o)
 	char path[4096];
 
 	dladdr(&lock, &ours);
-	for (int i = 0; i < o->n && wr->h.nframes < RACE_HOST_FRAMES; i++) {
+	for (int i = 0; i < o->n && wr->h.nframes < RACE_TRANSFER_FRAMES; i++) {
 		if (!dladdr(o->pcs[i], &info) || !info.dli_fname)
 			continue;
 		if (info.dli_fbase == ours.dli_fbase) {
@@ -112,7 +112,7 @@ static void put_frames(struct writer *wr, const struct origin *o)
 					put_string(wr, info.dli_sname, name_length(info.dli_sname));
 			continue;
 		}
-		struct race_host_frame *fr = &wr->frames[wr->h.nframes++];
+		struct race_transfer_frame *fr = &wr->frames[wr->h.nframes++];
 		const char *module = realpath(info.dli_fname, path) ? path : info.dli_fname;
 		fr->offset = (uint64_t)((char *)o->pcs[i] - (char *)info.dli_fbase);
 		fr->module = put_string(wr, module, strlen(module));
@@ -125,30 +125,30 @@ static uint64_t *tell(const struct origin *o, const struct cpu_change *c)
 {
 	static struct writer wr; /* under the lock */
 	struct {
-		struct race_host h;
-		struct race_host_frame frames[RACE_HOST_FRAMES];
+		struct race_transfer h;
+		struct race_transfer_frame frames[RACE_TRANSFER_FRAMES];
 	} head;
 
 	memset(&wr, 0, sizeof(wr));
 	wr.n = 1;
-	wr.h = (struct race_host){.count = 1,
-				  .address = c->address,
-				  .at = c->at,
-				  .bytes = c->bytes,
-				  .stream = c->stream,
-				  .was = c->was,
-				  .now = c->now,
-				  .width = c->width,
-				  .kind = c->is_source ? RACE_KIND_CLOBBERED_READ
-						       : RACE_KIND_LOST_UPDATE,
-				  .origin = c->origin,
-				  .context = rt_collider_number(c->device),
-				  .device = (int32_t)c->device};
+	wr.h = (struct race_transfer){.count = 1,
+				      .address = c->address,
+				      .at = c->at,
+				      .bytes = c->bytes,
+				      .stream = c->stream,
+				      .was = c->was,
+				      .now = c->now,
+				      .width = c->width,
+				      .kind = c->is_source ? RACE_KIND_CLOBBERED_READ
+							   : RACE_KIND_LOST_UPDATE,
+				      .origin = c->origin,
+				      .context = rt_collider_number(c->device),
+				      .device = (int32_t)c->device};
 	put_frames(&wr, o);
 	wr.h.strings = (uint32_t)wr.n;
 	head.h = wr.h;
 	memcpy(head.frames, wr.frames, sizeof(wr.frames));
-	return race_shm_chunk(RACE_CHUNK_HOST, 0, &head,
+	return race_shm_chunk(RACE_CHUNK_TRANSFER, 0, &head,
 			      sizeof(head.h) + wr.h.nframes * sizeof(wr.frames[0]), wr.strings,
 			      wr.n);
 }
@@ -177,11 +177,11 @@ static void on_change(void *arg, const struct cpu_change *c)
 void rt_origin_start(void)
 {
 	const struct race_shm *shm = race_shm_get();
-	struct race_host_counts zero = {0};
+	struct race_transfer_counts zero = {0};
 
 	if (shm->sample == RACE_SAMPLE_NEVER)
 		return;
-	counts = race_shm_chunk(RACE_CHUNK_HOST_COUNTS, 0, &zero, sizeof(zero), NULL, 0);
+	counts = race_shm_chunk(RACE_CHUNK_TRANSFERS, 0, &zero, sizeof(zero), NULL, 0);
 	if (counts)
 		cpu_check_copies(rt.m, shm->rdelay, shm->sample, on_change, NULL);
 }
@@ -195,7 +195,7 @@ void rt_origin_update(void)
 	s = cpu_get_copy_stats(rt.m);
 	counts->checked = s.checked;
 	counts->bytes = s.bytes;
-	counts->skipped[RACE_HOST_SAMPLED] = s.sampled;
+	counts->skipped[RACE_TRANSFER_SAMPLED] = s.sampled;
 }
 
 void rt_origin_forked(void)

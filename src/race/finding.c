@@ -32,7 +32,7 @@ static const char *const class_names[RACE_CLASS_COUNT] = {
 static const char *const access_names[] = {
 	[RACE_ACCESS_LOAD] = "load",	   [RACE_ACCESS_STORE] = "store",
 	[RACE_ACCESS_NC_LOAD] = "nc-load", [RACE_ACCESS_ATOMIC] = "atomic",
-	[RACE_ACCESS_COPY] = "copy",	   [RACE_ACCESS_HOST] = "host-copy",
+	[RACE_ACCESS_COPY] = "copy",	   [RACE_ACCESS_TRANSFER] = "host-copy",
 };
 static const char *const space_names[] = {
 	[RACE_SPACE_GENERIC] = "generic",
@@ -53,7 +53,7 @@ static const char *const agent_names[] = {
 	[RACE_AGENT_NO_CUPTI] = "no-cupti", [RACE_AGENT_BUSY] = "busy",
 	[RACE_AGENT_FAILED] = "failed",
 };
-RACE_STATIC_ASSERT(BASE_COUNTOF(access_names) == RACE_ACCESS_HOST + 1, "a name per access");
+RACE_STATIC_ASSERT(BASE_COUNTOF(access_names) == RACE_ACCESS_TRANSFER + 1, "a name per access");
 RACE_STATIC_ASSERT(BASE_COUNTOF(space_names) == RACE_SPACE_SHARED_CLUSTER + 1, "per space");
 RACE_STATIC_ASSERT(BASE_COUNTOF(why_names) == RACE_WHY_STRONG + 1, "a name per reason");
 RACE_STATIC_ASSERT(BASE_COUNTOF(agent_names) == RACE_AGENT_FAILED + 1, "a name per state");

@@ -11,7 +11,7 @@
 #define COLLIDER_RACE_H
 
 #include "base/base.h"
-#include "race/host.h"
+#include "race/transfer.h"
 #include "race/pair.h"
 #include "race/record.h"
 #include "race/rules.h"
@@ -106,7 +106,7 @@ struct race_side {
 };
 
 /* What raced was a copy or fill that the host asked for; no thread did it. */
-struct race_host_op {
+struct race_transfer_op {
 	const char *api;    /* "cudaMemcpyAsync", "" = unknown */
 	const char *module; /* the file that called it, and where in it; "" = unknown */
 	uint64_t offset;
@@ -134,8 +134,8 @@ struct race_finding {
 	uint64_t count;
 	bool is_muted; /* the true count is `count` or more */
 	/* Kinds from RACE_KIND_UNORDERED on: both accesses, the finding's own place first. */
-	struct race_side *sides;   /* NULL or 2 */
-	struct race_host_op *host; /* NULL, or with RACE_ACCESS_HOST */
+	struct race_side *sides;	   /* NULL or 2 */
+	struct race_transfer_op *transfer; /* NULL, or with RACE_ACCESS_TRANSFER */
 	struct race_finding_site *sites;
 	size_t nsites;
 	struct race_context *seen;
@@ -186,9 +186,9 @@ struct race_results {
 	bool has_oracle, is_oracle_full, is_sc_execution;
 	uint64_t judged, judged_launches; /* accesses, launches */
 	uint64_t shadow_bytes, clock_bytes, shadow_words, dropped, actors;
-	struct race_host_counts host; /* copies of the host, summed over processes */
-	const char *command;	      /* what ran, for the header; NULL or "" = unknown */
-	uint32_t runs;		      /* reports merged; 0 counts as 1 */
+	struct race_transfer_counts transfers; /* copies of the host, summed over processes */
+	const char *command;		       /* what ran, for the header; NULL or "" = unknown */
+	uint32_t runs;			       /* reports merged; 0 counts as 1 */
 };
 
 void race_results_free(struct race_results *r);
@@ -244,16 +244,17 @@ const char *race_sites_text(const struct race_sites *t, uint32_t offset);
 bool race_pair_read(struct race_results *out, const void *payload, size_t n);
 bool race_oracle_read(struct race_results *out, const void *payload, size_t n);
 
-/* ---- host_read.c, host_line.c --------------------------------------------- */
+/* ---- transfer_read.c, line.c --------------------------------------------- */
 
-/* Adds a chunk RACE_CHUNK_HOST (of process `pid`) or RACE_CHUNK_HOST_COUNTS. False: it contradicts
+/* Adds a chunk RACE_CHUNK_TRANSFER (of process `pid`) or RACE_CHUNK_TRANSFERS. False: it contradicts
  * itself. Reads the program's files for lines. */
-bool race_host_read(struct race_results *out, const void *payload, size_t n, uint32_t pid);
-bool race_host_counts_read(struct race_results *out, const void *payload, size_t n);
-void race_host_counts_add(struct race_host_counts *to, const struct race_host_counts *from);
+bool race_transfer_read(struct race_results *out, const void *payload, size_t n, uint32_t pid);
+bool race_transfer_counts_read(struct race_results *out, const void *payload, size_t n);
+void race_transfer_counts_add(struct race_transfer_counts *to,
+			      const struct race_transfer_counts *from);
 /* "captured", for JSON; and the class of a finding about an operation of so many bytes. */
-const char *race_host_skip_name(unsigned why);
-enum race_class race_host_class(uint64_t bytes);
+const char *race_transfer_skip_name(unsigned why);
+enum race_class race_transfer_class(uint64_t bytes);
 
 struct race_line {
 	const char *func; /* mangled; "" = unknown, as the file */

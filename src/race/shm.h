@@ -48,11 +48,12 @@ enum race_chunk_kind {
 	RACE_CHUNK_NOTE = 2,  /* a line of text for the report ("another CUPTI subscriber ...") */
 	RACE_CHUNK_KERNEL =
 		3, /* launch count of one kernel: u64 count, u32 instrumented, u32 0, name */
-	RACE_CHUNK_PLAIN = 4,	   /* name or description of an uninstrumented module or kernel */
-	RACE_CHUNK_PAIR = 5,	   /* two accesses that raced: struct race_pair (pair.h) */
-	RACE_CHUNK_ORACLE = 6,	   /* what the oracle of one process judged: struct race_oracle */
-	RACE_CHUNK_HOST = 7,	   /* a copy of the host that raced: struct race_host (host.h) */
-	RACE_CHUNK_HOST_COUNTS = 8 /* of one process: struct race_host_counts */
+	RACE_CHUNK_PLAIN = 4,  /* name or description of an uninstrumented module or kernel */
+	RACE_CHUNK_PAIR = 5,   /* two accesses that raced: struct race_pair (pair.h) */
+	RACE_CHUNK_ORACLE = 6, /* what the oracle of one process judged: struct race_oracle */
+	RACE_CHUNK_TRANSFER =
+		9, /* a copy of the host that raced: struct race_transfer (transfer.h) */
+	RACE_CHUNK_TRANSFERS = 10 /* of one process: struct race_transfer_counts */
 };
 
 struct race_chunk {

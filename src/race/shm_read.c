@@ -118,7 +118,7 @@ static void chunk_take(struct reader *rd, const struct race_chunk *c, const unsi
 {
 	struct race_results *out = rd->out;
 
-	if (!c->bytes || is_last != (c->kind == RACE_CHUNK_HOST))
+	if (!c->bytes || is_last != (c->kind == RACE_CHUNK_TRANSFER))
 		return;
 	switch (c->kind) {
 	case RACE_CHUNK_SITES:
@@ -139,11 +139,11 @@ static void chunk_take(struct reader *rd, const struct race_chunk *c, const unsi
 	case RACE_CHUNK_ORACLE:
 		out->damaged += !race_oracle_read(out, payload, c->bytes);
 		break;
-	case RACE_CHUNK_HOST:
-		out->damaged += !race_host_read(out, payload, c->bytes, c->pid);
+	case RACE_CHUNK_TRANSFER:
+		out->damaged += !race_transfer_read(out, payload, c->bytes, c->pid);
 		break;
-	case RACE_CHUNK_HOST_COUNTS:
-		out->damaged += !race_host_counts_read(out, payload, c->bytes);
+	case RACE_CHUNK_TRANSFERS:
+		out->damaged += !race_transfer_counts_read(out, payload, c->bytes);
 		break;
 	default:
 		break;

@@ -15,9 +15,9 @@
 
 static bool is_there(const struct race_finding *f, const struct race_side *s)
 {
-	if (f->host || s->flags & RACE_SIDE_HOST)
-		return f->host && s->flags & RACE_SIDE_HOST && f->host->origin &&
-		       f->host->origin == s->ptx_line;
+	if (f->transfer || s->flags & RACE_SIDE_HOST)
+		return f->transfer && s->flags & RACE_SIDE_HOST && f->transfer->origin &&
+		       f->transfer->origin == s->ptx_line;
 	if (f->line || s->line)
 		return f->line == s->line && !strcmp(f->file, s->file);
 	if (strcmp(f->func, s->func))

@@ -60,15 +60,15 @@ const char *rep_proxy_name(enum race_proxy p);
 const char *rep_access_text(struct base_arena *a, enum race_access access, enum race_space space,
 			    uint32_t width, uint32_t vec);
 
-/* host.c: the same for copies and fills of the host. */
-const char *rep_host_title(const struct race_finding *f);
-const char *rep_host_sentence(const struct race_finding *f);
-const char *rep_host_fix(const struct race_finding *f);
-void rep_host_first(struct base_buf *out, struct rep_view *v, const struct race_finding *f,
-		    const char *indent);
-void rep_host_checked(struct base_buf *out, struct rep_view *v);
-/* NULL: none was left out for this reason (enum race_host_skip). */
-const char *rep_host_unchecked(struct rep_view *v, unsigned why);
+/* transfer.c: the same for copies and fills of the host. */
+const char *rep_transfer_title(const struct race_finding *f);
+const char *rep_transfer_sentence(const struct race_finding *f);
+const char *rep_transfer_fix(const struct race_finding *f);
+void rep_transfer_first(struct base_buf *out, struct rep_view *v, const struct race_finding *f,
+			const char *indent);
+void rep_transfer_checked(struct base_buf *out, struct rep_view *v);
+/* NULL: none was left out for this reason (enum race_transfer_skip). */
+const char *rep_transfer_unchecked(struct rep_view *v, unsigned why);
 
 /* source.c: the source line with its neighbours and a caret; nothing when there is no source. */
 void rep_source(struct base_buf *out, const struct rep_options *opt, const char *file,

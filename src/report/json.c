@@ -163,9 +163,9 @@ static void side_put(cJSON *parent, const char *key, const struct race_side *s)
 	count_put(o, "ptx_line", s->ptx_line);
 }
 
-static void host_put(cJSON *parent, const struct race_host_op *h)
+static void transfer_put(cJSON *parent, const struct race_transfer_op *h)
 {
-	cJSON *o = cJSON_AddObjectToObject(parent, "host");
+	cJSON *o = cJSON_AddObjectToObject(parent, "transfer");
 
 	cJSON_AddStringToObject(o, "api", h->api);
 	cJSON_AddStringToObject(o, "module", h->module);
@@ -176,19 +176,19 @@ static void host_put(cJSON *parent, const struct race_host_op *h)
 	count_put(o, "origin", h->origin);
 }
 
-static void host_counts_put(cJSON *parent, const struct race_host_counts *c)
+static void transfers_put(cJSON *parent, const struct race_transfer_counts *c)
 {
 	uint64_t any = c->checked | c->lost;
 
-	for (unsigned i = 0; i < RACE_HOST_SKIPS; i++)
+	for (unsigned i = 0; i < RACE_TRANSFER_SKIPS; i++)
 		any |= c->skipped[i];
 	if (!any)
 		return;
-	cJSON *o = cJSON_AddObjectToObject(parent, "host_copies");
+	cJSON *o = cJSON_AddObjectToObject(parent, "transfers");
 	count_put(o, "checked", c->checked);
 	count_put(o, "bytes", c->bytes);
-	for (unsigned i = 0; i < RACE_HOST_SKIPS; i++)
-		count_put(o, race_host_skip_name(i), c->skipped[i]);
+	for (unsigned i = 0; i < RACE_TRANSFER_SKIPS; i++)
+		count_put(o, race_transfer_skip_name(i), c->skipped[i]);
 	count_put(o, "lost", c->lost);
 }
 
@@ -217,8 +217,8 @@ static void finding_put(struct base_buf *out, const struct rep_entry *e)
 		side_put(o, "side", &f->sides[0]);
 		side_put(o, "second", &f->sides[1]);
 	}
-	if (f->host)
-		host_put(o, f->host);
+	if (f->transfer)
+		transfer_put(o, f->transfer);
 	sites_put(o, f);
 	contexts_put(o, "seen", f->seen, f->nseen);
 	line_put(out, o);
@@ -322,7 +322,7 @@ static void summary_put(struct base_buf *out, struct rep_view *v)
 	count_put(o, "contexts_lost", r->lost_contexts);
 	count_put(o, "damaged", r->damaged);
 	count_put(o, "cuda_error", r->cuda_error);
-	host_counts_put(o, &r->host);
+	transfers_put(o, &r->transfers);
 	if (r->has_oracle)
 		oracle_put(o, r);
 	cJSON *unused = cJSON_AddArrayToObject(o, "unused_suppressions");

@@ -68,8 +68,8 @@ static void first_put(struct base_buf *out, struct rep_view *v, const struct rac
 	const struct race_first *o = &f->first;
 	const char *values = rep_values(&v->arena, f);
 
-	if (f->host)
-		rep_host_first(out, v, f, INDENT);
+	if (f->transfer)
+		rep_transfer_first(out, v, f, INDENT);
 	else
 		base_buf_printf(out,
 				INDENT "First noticed: Thread (%u,%u,%u), Block (%u,%u,%u), "
@@ -84,7 +84,7 @@ static void first_put(struct base_buf *out, struct rep_view *v, const struct rac
 				rep_lanes(&v->arena, o->lanes) + strlen("lanes "));
 	base_buf_printf(out, INDENT "Occurrences  : %s%s", rep_number(&v->arena, f->count),
 			f->is_muted ? " or more" : "");
-	base_buf_puts(out, f->host	  ? "\n"
+	base_buf_puts(out, f->transfer	  ? "\n"
 			   : f->count > 1 ? " (possibly by other threads at other addresses)\n"
 					  : "\n");
 }
@@ -93,14 +93,14 @@ static void verbose_put(struct base_buf *out, struct rep_view *v, const struct r
 {
 	for (size_t i = 0; i < f->nsites; i++) {
 		const struct race_finding_site *s = &f->sites[i];
-		if (f->host)
+		if (f->transfer)
 			break;
 		base_buf_printf(
 			out, INDENT "PTX          : %s  (line %u, %s times, site %u of %016llx)\n",
 			*s->text ? s->text : "unknown", s->ptx_line,
 			rep_number(&v->arena, s->count), s->site, (unsigned long long)s->table);
 	}
-	if (!f->host)
+	if (!f->transfer)
 		base_buf_printf(out, INDENT "Grid         : %llu, on SM %u\n",
 				(unsigned long long)f->first.grid, f->first.sm);
 	for (size_t i = 0; i < f->nseen; i++)
@@ -174,9 +174,9 @@ static void finding_put(struct base_buf *out, struct rep_view *v, const struct r
 		pair_put(out, v, f);
 	} else {
 		place_put(out, v, f);
-		if (f->host)
+		if (f->transfer)
 			base_buf_printf(out, INDENT "Access       : %s\n",
-					f->nsites ? f->sites[0].text : f->host->api);
+					f->nsites ? f->sites[0].text : f->transfer->api);
 		else if (f->access)
 			base_buf_printf(out, INDENT "Access       : %s%s\n",
 					rep_access(&v->arena, f),

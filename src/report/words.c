@@ -39,8 +39,8 @@ const char *rep_kind_title(const struct race_finding *f)
 {
 	if (f->sides)
 		return rep_pair_title(f);
-	if (f->host)
-		return rep_host_title(f);
+	if (f->transfer)
+		return rep_transfer_title(f);
 	switch (kind_shown(f)) {
 	case RACE_KIND_CLOBBERED_READ:
 		return "clobbered read";
@@ -64,8 +64,8 @@ const char *rep_kind_sentence(const struct race_finding *f)
 {
 	if (f->sides)
 		return rep_pair_sentence(f);
-	if (f->host)
-		return rep_host_sentence(f);
+	if (f->transfer)
+		return rep_transfer_sentence(f);
 	switch (kind_shown(f)) {
 	case RACE_KIND_CLOBBERED_READ:
 		return "This thread READ a value, and another thread changed it before this "
@@ -103,8 +103,8 @@ const char *rep_kind_fix(const struct race_finding *f)
 {
 	if (f->sides)
 		return rep_pair_fix(f);
-	if (f->host)
-		return rep_host_fix(f);
+	if (f->transfer)
+		return rep_transfer_fix(f);
 	if (f->cls == RACE_CLASS_VOLATILE)
 		return "volatile orders nothing: use cuda::atomic_ref on both sides, with acquire\n"
 		       "and release where other data depends on it.";
@@ -192,7 +192,7 @@ static const char *access_title(enum race_access access)
 		return "atomic";
 	case RACE_ACCESS_COPY:
 		return "asynchronous copy";
-	case RACE_ACCESS_HOST:
+	case RACE_ACCESS_TRANSFER:
 		return "operation of the host";
 	}
 	return "access";

@@ -1,5 +1,5 @@
 /*
- * host_line.c - from an address in the program's host code to function and source line.
+ * line.c - from an address in the program's host code to function and source line.
  *
  * The function is looked up in the symbol tables, the line in .debug_line (DWARF 2 to 5, section
  * 6.2), whose programs are run one after the other until a row covers the address: no other debug

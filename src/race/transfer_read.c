@@ -1,5 +1,5 @@
 /*
- * host_read.c - the host's copies that raced, from the shared file into findings.
+ * transfer_read.c - the host's copies that raced, from the shared file into findings.
  *
  * The call stands in the first frame that has a source line; without debug information in the
  * first that is no part of a CUDA library, which may be linked into the program itself. Nothing
@@ -11,7 +11,7 @@
 
 struct source {
 	struct race_results *out;
-	struct race_host h;
+	struct race_transfer h;
 	const unsigned char *frames;
 	const char *strings;
 };
@@ -43,7 +43,7 @@ static void place_fill(struct source *s, struct race_finding *f)
 	bool has_place = false;
 
 	for (uint32_t i = 0; i < s->h.nframes && !f->line; i++) {
-		struct race_host_frame fr;
+		struct race_transfer_frame fr;
 		struct race_line l;
 		memcpy(&fr, s->frames + i * sizeof(fr), sizeof(fr));
 		const char *module = text_at(s, fr.module);
@@ -56,14 +56,14 @@ static void place_fill(struct source *s, struct race_finding *f)
 		f->func = func;
 		f->file = l.file;
 		f->line = l.line;
-		f->host->module = module;
-		f->host->offset = fr.offset;
+		f->transfer->module = module;
+		f->transfer->offset = fr.offset;
 	}
 	f->func_shown = race_demangle(a, f->func);
 }
 
 /* The name that the program called, when only that of the driver's function is known. */
-static const char *describe(struct source *s, const struct race_host_op *op)
+static const char *describe(struct source *s, const struct race_transfer_op *op)
 {
 	return base_printf(&s->out->arena, "%s of %llu bytes on stream 0x%llx",
 			   *op->api ? op->api : "copy", (unsigned long long)op->bytes,
@@ -74,12 +74,12 @@ static void finding_add(struct source *s, uint32_t pid)
 {
 	struct base_arena *a = &s->out->arena;
 	struct race_finding f = {.kind = (enum race_kind)s->h.kind,
-				 .cls = race_host_class(s->h.bytes),
+				 .cls = race_transfer_class(s->h.bytes),
 				 .func = "",
 				 .file = "",
 				 .module = "",
 				 .target = "",
-				 .access = RACE_ACCESS_HOST,
+				 .access = RACE_ACCESS_TRANSFER,
 				 .space = RACE_SPACE_GLOBAL,
 				 .width = s->h.width,
 				 .vec = 1,
@@ -87,13 +87,13 @@ static void finding_add(struct source *s, uint32_t pid)
 	struct race_context c = {
 		.pid = pid, .context = s->h.context, .device = s->h.device, .device_name = ""};
 
-	f.host = BASE_NEW(a, struct race_host_op);
-	*f.host = (struct race_host_op){.api = text_at(s, s->h.api),
-					.module = "",
-					.stream = s->h.stream,
-					.bytes = s->h.bytes,
-					.at = s->h.at,
-					.origin = s->h.origin};
+	f.transfer = BASE_NEW(a, struct race_transfer_op);
+	*f.transfer = (struct race_transfer_op){.api = text_at(s, s->h.api),
+						.module = "",
+						.stream = s->h.stream,
+						.bytes = s->h.bytes,
+						.at = s->h.at,
+						.origin = s->h.origin};
 	place_fill(s, &f);
 	f.first.address = s->h.address;
 	f.first.width = s->h.width;
@@ -101,9 +101,9 @@ static void finding_add(struct source *s, uint32_t pid)
 	f.first.now[0] = s->h.now;
 	f.first.is_generic = true;
 	struct race_finding_site fs = {
-		.table = base_hash(f.host->module, strlen(f.host->module), BASE_FNV_INIT),
-		.site = (uint32_t)f.host->offset,
-		.text = describe(s, f.host),
+		.table = base_hash(f.transfer->module, strlen(f.transfer->module), BASE_FNV_INIT),
+		.site = (uint32_t)f.transfer->offset,
+		.text = describe(s, f.transfer),
 		.count = s->h.count};
 	race_site_count(a, &f, &fs);
 	for (size_t i = 0; i < s->out->contexts.n; i++) {
@@ -117,7 +117,7 @@ static void finding_add(struct source *s, uint32_t pid)
 
 /* ---- entry ---------------------------------------------------------------------------------- */
 
-bool race_host_read(struct race_results *out, const void *payload, size_t n, uint32_t pid)
+bool race_transfer_read(struct race_results *out, const void *payload, size_t n, uint32_t pid)
 {
 	struct source s = {.out = out};
 	uint64_t frames;
@@ -125,9 +125,9 @@ bool race_host_read(struct race_results *out, const void *payload, size_t n, uin
 	if (n < sizeof(s.h))
 		return false;
 	memcpy(&s.h, payload, sizeof(s.h));
-	frames = (uint64_t)s.h.nframes * sizeof(struct race_host_frame);
+	frames = (uint64_t)s.h.nframes * sizeof(struct race_transfer_frame);
 	if ((s.h.kind != RACE_KIND_CLOBBERED_READ && s.h.kind != RACE_KIND_LOST_UPDATE) ||
-	    s.h.nframes > RACE_HOST_FRAMES || frames > n - sizeof(s.h) ||
+	    s.h.nframes > RACE_TRANSFER_FRAMES || frames > n - sizeof(s.h) ||
 	    s.h.strings > n - sizeof(s.h) - frames || s.h.width > 8 || !s.h.count)
 		return false;
 	s.frames = (const unsigned char *)payload + sizeof(s.h);
@@ -136,42 +136,43 @@ bool race_host_read(struct race_results *out, const void *payload, size_t n, uin
 	return true;
 }
 
-bool race_host_counts_read(struct race_results *out, const void *payload, size_t n)
+bool race_transfer_counts_read(struct race_results *out, const void *payload, size_t n)
 {
-	struct race_host_counts c;
+	struct race_transfer_counts c;
 
 	if (n < sizeof(c))
 		return false;
 	memcpy(&c, payload, sizeof(c));
-	race_host_counts_add(&out->host, &c);
+	race_transfer_counts_add(&out->transfers, &c);
 	return true;
 }
 
-void race_host_counts_add(struct race_host_counts *to, const struct race_host_counts *from)
+void race_transfer_counts_add(struct race_transfer_counts *to,
+			      const struct race_transfer_counts *from)
 {
 	to->checked += from->checked;
 	to->bytes += from->bytes;
-	for (unsigned i = 0; i < RACE_HOST_SKIPS; i++)
+	for (unsigned i = 0; i < RACE_TRANSFER_SKIPS; i++)
 		to->skipped[i] += from->skipped[i];
 	to->lost += from->lost;
 }
 
-const char *race_host_skip_name(unsigned why)
+const char *race_transfer_skip_name(unsigned why)
 {
-	static const char *const names[RACE_HOST_SKIPS] = {
-		[RACE_HOST_CAPTURED] = "captured",
-		[RACE_HOST_NULL_STREAM] = "null-stream",
-		[RACE_HOST_PAGEABLE] = "pageable",
-		[RACE_HOST_SHAPE] = "shape",
-		[RACE_HOST_BUSY] = "busy",
-		[RACE_HOST_SAMPLED] = "sampled",
-		[RACE_HOST_UNFINISHED] = "unfinished",
+	static const char *const names[RACE_TRANSFER_SKIPS] = {
+		[RACE_TRANSFER_CAPTURED] = "captured",
+		[RACE_TRANSFER_NULL_STREAM] = "null-stream",
+		[RACE_TRANSFER_PAGEABLE] = "pageable",
+		[RACE_TRANSFER_SHAPE] = "shape",
+		[RACE_TRANSFER_BUSY] = "busy",
+		[RACE_TRANSFER_SAMPLED] = "sampled",
+		[RACE_TRANSFER_UNFINISHED] = "unfinished",
 	};
 
-	return why < RACE_HOST_SKIPS ? names[why] : "unknown";
+	return why < RACE_TRANSFER_SKIPS ? names[why] : "unknown";
 }
 
-enum race_class race_host_class(uint64_t bytes)
+enum race_class race_transfer_class(uint64_t bytes)
 {
-	return bytes <= RACE_HOST_FLAG_BYTES ? RACE_CLASS_POSSIBLE : RACE_CLASS_RACE;
+	return bytes <= RACE_TRANSFER_FLAG_BYTES ? RACE_CLASS_POSSIBLE : RACE_CLASS_RACE;
 }

@@ -1,5 +1,5 @@
 /*
- * host.c - the words for copies and fills of the host: those that raced, and which were checked.
+ * transfer.c - the words for copies and fills of the host: those that raced, and which were checked.
  *
  * Such a finding has no thread: it tells the call, its stream and the place in the copied bytes.
  */
@@ -12,13 +12,13 @@ static bool is_source(const struct race_finding *f)
 	return f->kind == RACE_KIND_CLOBBERED_READ;
 }
 
-const char *rep_host_title(const struct race_finding *f)
+const char *rep_transfer_title(const struct race_finding *f)
 {
 	return is_source(f) ? "memory changed while the host's copy read it"
 			    : "memory changed while the host's copy wrote it";
 }
 
-const char *rep_host_sentence(const struct race_finding *f)
+const char *rep_transfer_sentence(const struct race_finding *f)
 {
 	if (f->cls == RACE_CLASS_POSSIBLE)
 		return "The memory of this small copy or fill changed directly behind it. It may "
@@ -35,7 +35,7 @@ const char *rep_host_sentence(const struct race_finding *f)
 	       "stream or process) wrote to its destination meanwhile: nothing orders the two.";
 }
 
-const char *rep_host_fix(const struct race_finding *f)
+const char *rep_transfer_fix(const struct race_finding *f)
 {
 	(void)f;
 	return "order the copy behind the kernel: put both into one stream, or let the copy's "
@@ -46,10 +46,10 @@ const char *rep_host_fix(const struct race_finding *f)
 }
 
 /* What stands in place of thread and block. */
-void rep_host_first(struct base_buf *out, struct rep_view *v, const struct race_finding *f,
-		    const char *indent)
+void rep_transfer_first(struct base_buf *out, struct rep_view *v, const struct race_finding *f,
+			const char *indent)
 {
-	const struct race_host_op *o = f->host;
+	const struct race_transfer_op *o = f->transfer;
 	struct base_arena *a = &v->arena;
 
 	if (*o->module)
@@ -61,9 +61,9 @@ void rep_host_first(struct base_buf *out, struct rep_view *v, const struct race_
 			(unsigned long long)f->first.address);
 }
 
-void rep_host_checked(struct base_buf *out, struct rep_view *v)
+void rep_transfer_checked(struct base_buf *out, struct rep_view *v)
 {
-	const struct race_host_counts *c = &v->r->host;
+	const struct race_transfer_counts *c = &v->r->transfers;
 	struct base_arena *a = &v->arena;
 
 	if (c->checked)
@@ -75,18 +75,18 @@ void rep_host_checked(struct base_buf *out, struct rep_view *v)
 			rep_number(a, c->bytes));
 }
 
-const char *rep_host_unchecked(struct rep_view *v, unsigned why)
+const char *rep_transfer_unchecked(struct rep_view *v, unsigned why)
 {
-	static const char *const reasons[RACE_HOST_SKIPS] = {
-		[RACE_HOST_CAPTURED] = "written into a graph",
-		[RACE_HOST_NULL_STREAM] = "on the legacy default stream, which others wait for",
-		[RACE_HOST_PAGEABLE] = "to or from pageable memory",
-		[RACE_HOST_SHAPE] = "of rows, slices or arrays, or of another context",
-		[RACE_HOST_BUSY] = "while no buffer of Collider's was free",
-		[RACE_HOST_SAMPLED] = "not drawn (--sample)",
-		[RACE_HOST_UNFINISHED] = "not complete when the program ended",
+	static const char *const reasons[RACE_TRANSFER_SKIPS] = {
+		[RACE_TRANSFER_CAPTURED] = "written into a graph",
+		[RACE_TRANSFER_NULL_STREAM] = "on the legacy default stream, which others wait for",
+		[RACE_TRANSFER_PAGEABLE] = "to or from pageable memory",
+		[RACE_TRANSFER_SHAPE] = "of rows, slices or arrays, or of another context",
+		[RACE_TRANSFER_BUSY] = "while no buffer of Collider's was free",
+		[RACE_TRANSFER_SAMPLED] = "not drawn (--sample)",
+		[RACE_TRANSFER_UNFINISHED] = "not complete when the program ended",
 	};
-	uint64_t n = v->r->host.skipped[why];
+	uint64_t n = v->r->transfers.skipped[why];
 
 	if (!n)
 		return NULL;

@@ -1,30 +1,30 @@
 /*
- * host.h - copies and fills that the host asked for: those that raced, and what was checked.
+ * transfer.h - copies and fills that the host asked for: those that raced, and what was checked.
  *
- * Written by the agent and the CPU device into the shared file. A chunk RACE_CHUNK_HOST holds one
- * struct race_host, its frames and its strings (offsets from the start of the strings,
+ * Written by the agent and the CPU device into the shared file. A chunk RACE_CHUNK_TRANSFER holds one
+ * struct race_transfer, its frames and its strings (offsets from the start of the strings,
  * NUL-terminated, offset 0 being ""). `count` lies first and is kept up to date in the file. A
- * chunk RACE_CHUNK_HOST_COUNTS holds the struct race_host_counts of one process, kept up to date.
+ * chunk RACE_CHUNK_TRANSFERS holds the struct race_transfer_counts of one process, kept up to date.
  */
-#ifndef COLLIDER_RACE_HOST_H
-#define COLLIDER_RACE_HOST_H
+#ifndef COLLIDER_RACE_TRANSFER_H
+#define COLLIDER_RACE_TRANSFER_H
 
 #include "race/record.h"
 
-#define RACE_HOST_FRAMES 12u
+#define RACE_TRANSFER_FRAMES 12u
 
 /* A copy of so few bytes may be a flag that a running kernel and the host pass to each other, which
  * is outside the memory model, but no accident: told as possible only. */
-#define RACE_HOST_FLAG_BYTES 8u
+#define RACE_TRANSFER_FLAG_BYTES 8u
 
 /* A return address in the program, the innermost first. */
-struct race_host_frame {
+struct race_transfer_frame {
 	uint64_t offset; /* from where the module was loaded */
 	uint32_t module; /* string: its path */
 	uint32_t symbol; /* string: the exported function, "" = unknown */
 };
 
-struct race_host {
+struct race_transfer {
 	uint64_t count;	   /* sightings */
 	uint64_t address;  /* of the first byte that changed, in the first sighting */
 	uint64_t at;	   /* the same, from the start of what was copied */
@@ -37,30 +37,30 @@ struct race_host {
 	uint32_t context; /* as in race_region */
 	int32_t device;
 	uint32_t api;	  /* string: "cudaMemcpyAsync" */
-	uint32_t nframes; /* struct race_host_frame behind this */
+	uint32_t nframes; /* struct race_transfer_frame behind this */
 	uint32_t strings; /* bytes of strings behind the frames */
 };
 
 /* Why an operation was not checked. */
-enum race_host_skip {
-	RACE_HOST_CAPTURED,    /* only written into a graph */
-	RACE_HOST_NULL_STREAM, /* the legacy stream, which all others wait for */
-	RACE_HOST_PAGEABLE,    /* waits for itself, so nothing can be put behind it */
-	RACE_HOST_SHAPE,       /* rows, slices, arrays, other contexts */
-	RACE_HOST_BUSY,	       /* no buffer was free */
-	RACE_HOST_SAMPLED,     /* not drawn */
-	RACE_HOST_UNFINISHED,  /* begun, but not complete when the program ended */
-	RACE_HOST_SKIPS
+enum race_transfer_skip {
+	RACE_TRANSFER_CAPTURED,	   /* only written into a graph */
+	RACE_TRANSFER_NULL_STREAM, /* the legacy stream, which all others wait for */
+	RACE_TRANSFER_PAGEABLE,	   /* waits for itself, so nothing can be put behind it */
+	RACE_TRANSFER_SHAPE,	   /* rows, slices, arrays, other contexts */
+	RACE_TRANSFER_BUSY,	   /* no buffer was free */
+	RACE_TRANSFER_SAMPLED,	   /* not drawn */
+	RACE_TRANSFER_UNFINISHED,  /* begun, but not complete when the program ended */
+	RACE_TRANSFER_SKIPS
 };
 
-struct race_host_counts {
+struct race_transfer_counts {
 	uint64_t checked, bytes; /* operations, bytes that were read again */
-	uint64_t skipped[RACE_HOST_SKIPS];
+	uint64_t skipped[RACE_TRANSFER_SKIPS];
 	uint64_t lost; /* findings that the shared file had no room for */
 };
 
-RACE_STATIC_ASSERT(sizeof(struct race_host_frame) == 16, "frame layout");
-RACE_STATIC_ASSERT(sizeof(struct race_host) == 88, "host layout");
-RACE_STATIC_ASSERT(sizeof(struct race_host_counts) == 80, "counts layout");
+RACE_STATIC_ASSERT(sizeof(struct race_transfer_frame) == 16, "frame layout");
+RACE_STATIC_ASSERT(sizeof(struct race_transfer) == 88, "host layout");
+RACE_STATIC_ASSERT(sizeof(struct race_transfer_counts) == 80, "counts layout");
 
 #endif
