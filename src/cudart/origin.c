@@ -11,7 +11,6 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include <dlfcn.h>
 #include <execinfo.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -68,89 +67,22 @@ uint32_t rt_origin(void)
 
 /* ---- telling ---------------------------------------------------------------------------- */
 
-struct writer {
-	struct race_transfer h;
-	struct race_transfer_frame frames[RACE_TRANSFER_FRAMES];
-	size_t n; /* bytes of strings */
-	char strings[8192];
-};
-
-static uint32_t put_string(struct writer *wr, const char *s, size_t n)
-{
-	uint32_t at = (uint32_t)wr->n;
-
-	if (!n || n >= sizeof(wr->strings) - wr->n)
-		return 0;
-	memcpy(wr->strings + wr->n, s, n);
-	wr->strings[wr->n + n] = 0;
-	wr->n += n + 1;
-	return at;
-}
-
-static size_t name_length(const char *name)
-{
-	size_t n = strlen(name);
-
-	/* The same call with a default stream for each thread. */
-	return n > 5 && (!strcmp(name + n - 5, "_ptsz") || !strcmp(name + n - 5, "_ptds")) ? n - 5
-											   : n;
-}
-
-static void put_frames(struct writer *wr, const struct origin *o)
-{
-	Dl_info ours = {0}, info;
-	char path[4096];
-
-	dladdr(&lock, &ours);
-	for (int i = 0; i < o->n && wr->h.nframes < RACE_TRANSFER_FRAMES; i++) {
-		if (!dladdr(o->pcs[i], &info) || !info.dli_fname)
-			continue;
-		if (info.dli_fbase == ours.dli_fbase) {
-			/* The last of ours is what the program called. */
-			if (!wr->h.nframes && info.dli_sname)
-				wr->h.api =
-					put_string(wr, info.dli_sname, name_length(info.dli_sname));
-			continue;
-		}
-		struct race_transfer_frame *fr = &wr->frames[wr->h.nframes++];
-		const char *module = realpath(info.dli_fname, path) ? path : info.dli_fname;
-		fr->offset = (uint64_t)((char *)o->pcs[i] - (char *)info.dli_fbase);
-		fr->module = put_string(wr, module, strlen(module));
-		fr->symbol =
-			info.dli_sname ? put_string(wr, info.dli_sname, strlen(info.dli_sname)) : 0;
-	}
-}
-
 static uint64_t *tell(const struct origin *o, const struct cpu_change *c)
 {
-	static struct writer wr; /* under the lock */
-	struct {
-		struct race_transfer h;
-		struct race_transfer_frame frames[RACE_TRANSFER_FRAMES];
-	} head;
+	const struct race_transfer t = {
+		.address = c->address,
+		.at = c->at,
+		.bytes = c->bytes,
+		.stream = c->stream,
+		.was = c->was,
+		.now = c->now,
+		.width = c->width,
+		.kind = c->is_source ? RACE_KIND_CLOBBERED_READ : RACE_KIND_LOST_UPDATE,
+		.origin = c->origin,
+		.context = rt_collider_number(c->device),
+		.device = (int32_t)c->device};
 
-	memset(&wr, 0, sizeof(wr));
-	wr.n = 1;
-	wr.h = (struct race_transfer){.count = 1,
-				      .address = c->address,
-				      .at = c->at,
-				      .bytes = c->bytes,
-				      .stream = c->stream,
-				      .was = c->was,
-				      .now = c->now,
-				      .width = c->width,
-				      .kind = c->is_source ? RACE_KIND_CLOBBERED_READ
-							   : RACE_KIND_LOST_UPDATE,
-				      .origin = c->origin,
-				      .context = rt_collider_number(c->device),
-				      .device = (int32_t)c->device};
-	put_frames(&wr, o);
-	wr.h.strings = (uint32_t)wr.n;
-	head.h = wr.h;
-	memcpy(head.frames, wr.frames, sizeof(wr.frames));
-	return race_shm_chunk(RACE_CHUNK_TRANSFER, 0, &head,
-			      sizeof(head.h) + wr.h.nframes * sizeof(wr.frames[0]), wr.strings,
-			      wr.n);
+	return race_transfer_tell(&t, NULL, o->pcs, o->n);
 }
 
 static void on_change(void *arg, const struct cpu_change *c)
@@ -177,11 +109,10 @@ static void on_change(void *arg, const struct cpu_change *c)
 void rt_origin_start(void)
 {
 	const struct race_shm *shm = race_shm_get();
-	struct race_transfer_counts zero = {0};
 
 	if (shm->sample == RACE_SAMPLE_NEVER)
 		return;
-	counts = race_shm_chunk(RACE_CHUNK_TRANSFERS, 0, &zero, sizeof(zero), NULL, 0);
+	counts = race_transfer_counts_new();
 	if (counts)
 		cpu_check_copies(rt.m, shm->rdelay, shm->sample, on_change, NULL);
 }

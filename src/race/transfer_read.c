@@ -11,19 +11,19 @@
 
 struct source {
 	struct race_results *out;
-	struct race_transfer h;
+	struct race_transfer t;
 	const unsigned char *frames;
 	const char *strings;
 };
 
 static const char *text_at(const struct source *s, uint32_t at)
 {
-	if (at >= s->h.strings)
+	if (at >= s->t.strings)
 		return "";
-	return race_text(&s->out->arena, s->strings + at, s->h.strings - at);
+	return race_text(&s->out->arena, s->strings + at, s->t.strings - at);
 }
 
-/* Is this code of the CUDA runtime or driver, by the function's name or its file's? */
+/* Is this code of the CUDA runtime, by the file's name or (linked into the program) its own? */
 static bool is_cuda(const char *module, const char *func)
 {
 	const char *name = strrchr(module, '/');
@@ -31,18 +31,31 @@ static bool is_cuda(const char *module, const char *func)
 	name = name ? name + 1 : module;
 	while (*func == '_')
 		func++;
-	return !strncmp(name, "libcuda", 7) || !strncmp(name, "libcupti", 8) ||
-	       !strncmp(name, "libcollider", 11) || !strncmp(func, "cuda", 4) ||
+	return !strncmp(name, "libcuda", 7) || !strncmp(func, "cuda", 4) ||
 	       !strncmp(func, "libcudart_", 10) || !strncmp(func, "cudart", 6);
 }
 
-/* Where the program called: fills in the place, returns the frame or NULL. */
+/* "cudaMemcpyAsync", from the name with what default streams and versions add. */
+static const char *api_of(struct base_arena *a, const char *func)
+{
+	static const char *const ends[] = {"_ptsz", "_ptds", "_v2"};
+	size_t n = strlen(func);
+
+	for (size_t i = 0; i < BASE_COUNTOF(ends); i++) {
+		size_t m = strlen(ends[i]);
+		if (n > m && !strcmp(func + n - m, ends[i]))
+			func = base_strndup(a, func, n -= m);
+	}
+	return func;
+}
+
+/* The place of the call: the first frame with a source line, else the first that is not CUDA's. */
 static void place_fill(struct source *s, struct race_finding *f)
 {
 	struct base_arena *a = &s->out->arena;
 	bool has_place = false;
 
-	for (uint32_t i = 0; i < s->h.nframes && !f->line; i++) {
+	for (uint32_t i = 0; i < s->t.nframes && !f->line; i++) {
 		struct race_transfer_frame fr;
 		struct race_line l;
 		memcpy(&fr, s->frames + i * sizeof(fr), sizeof(fr));
@@ -50,7 +63,10 @@ static void place_fill(struct source *s, struct race_finding *f)
 		/* A return address: the call is before it. */
 		race_line_find(a, module, fr.offset - 1, &l);
 		const char *func = *l.func ? l.func : text_at(s, fr.symbol);
-		if (!l.line && (has_place || is_cuda(module, func)))
+		bool is_cudas = is_cuda(module, func);
+		if (is_cudas && !strncmp(func, "cuda", 4))
+			f->transfer->api = api_of(a, func);
+		if (is_cudas || (!l.line && has_place))
 			continue;
 		has_place = true;
 		f->func = func;
@@ -60,9 +76,9 @@ static void place_fill(struct source *s, struct race_finding *f)
 		f->transfer->offset = fr.offset;
 	}
 	f->func_shown = race_demangle(a, f->func);
+	f->transfer->api = api_of(a, f->transfer->api);
 }
 
-/* The name that the program called, when only that of the driver's function is known. */
 static const char *describe(struct source *s, const struct race_transfer_op *op)
 {
 	return base_printf(&s->out->arena, "%s of %llu bytes on stream 0x%llx",
@@ -73,38 +89,38 @@ static const char *describe(struct source *s, const struct race_transfer_op *op)
 static void finding_add(struct source *s, uint32_t pid)
 {
 	struct base_arena *a = &s->out->arena;
-	struct race_finding f = {.kind = (enum race_kind)s->h.kind,
-				 .cls = race_transfer_class(s->h.bytes),
+	struct race_finding f = {.kind = (enum race_kind)s->t.kind,
+				 .cls = race_transfer_class(s->t.bytes),
 				 .func = "",
 				 .file = "",
 				 .module = "",
 				 .target = "",
 				 .access = RACE_ACCESS_TRANSFER,
 				 .space = RACE_SPACE_GLOBAL,
-				 .width = s->h.width,
+				 .width = s->t.width,
 				 .vec = 1,
-				 .count = s->h.count};
+				 .count = s->t.count};
 	struct race_context c = {
-		.pid = pid, .context = s->h.context, .device = s->h.device, .device_name = ""};
+		.pid = pid, .context = s->t.context, .device = s->t.device, .device_name = ""};
 
 	f.transfer = BASE_NEW(a, struct race_transfer_op);
-	*f.transfer = (struct race_transfer_op){.api = text_at(s, s->h.api),
+	*f.transfer = (struct race_transfer_op){.api = text_at(s, s->t.api),
 						.module = "",
-						.stream = s->h.stream,
-						.bytes = s->h.bytes,
-						.at = s->h.at,
-						.origin = s->h.origin};
+						.stream = s->t.stream,
+						.bytes = s->t.bytes,
+						.at = s->t.at,
+						.origin = s->t.origin};
 	place_fill(s, &f);
-	f.first.address = s->h.address;
-	f.first.width = s->h.width;
-	f.first.was[0] = s->h.was;
-	f.first.now[0] = s->h.now;
+	f.first.address = s->t.address;
+	f.first.width = s->t.width;
+	f.first.was[0] = s->t.was;
+	f.first.now[0] = s->t.now;
 	f.first.is_generic = true;
 	struct race_finding_site fs = {
 		.table = base_hash(f.transfer->module, strlen(f.transfer->module), BASE_FNV_INIT),
 		.site = (uint32_t)f.transfer->offset,
 		.text = describe(s, f.transfer),
-		.count = s->h.count};
+		.count = s->t.count};
 	race_site_count(a, &f, &fs);
 	for (size_t i = 0; i < s->out->contexts.n; i++) {
 		const struct race_context *o = &s->out->contexts.v[i];
@@ -122,15 +138,15 @@ bool race_transfer_read(struct race_results *out, const void *payload, size_t n,
 	struct source s = {.out = out};
 	uint64_t frames;
 
-	if (n < sizeof(s.h))
+	if (n < sizeof(s.t))
 		return false;
-	memcpy(&s.h, payload, sizeof(s.h));
-	frames = (uint64_t)s.h.nframes * sizeof(struct race_transfer_frame);
-	if ((s.h.kind != RACE_KIND_CLOBBERED_READ && s.h.kind != RACE_KIND_LOST_UPDATE) ||
-	    s.h.nframes > RACE_TRANSFER_FRAMES || frames > n - sizeof(s.h) ||
-	    s.h.strings > n - sizeof(s.h) - frames || s.h.width > 8 || !s.h.count)
+	memcpy(&s.t, payload, sizeof(s.t));
+	frames = (uint64_t)s.t.nframes * sizeof(struct race_transfer_frame);
+	if ((s.t.kind != RACE_KIND_CLOBBERED_READ && s.t.kind != RACE_KIND_LOST_UPDATE) ||
+	    s.t.nframes > RACE_TRANSFER_FRAMES || frames > n - sizeof(s.t) ||
+	    s.t.strings > n - sizeof(s.t) - frames || s.t.width > 8 || !s.t.count)
 		return false;
-	s.frames = (const unsigned char *)payload + sizeof(s.h);
+	s.frames = (const unsigned char *)payload + sizeof(s.t);
 	s.strings = (const char *)s.frames + frames;
 	finding_add(&s, pid);
 	return true;
