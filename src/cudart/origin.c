@@ -69,18 +69,18 @@ uint32_t rt_origin(void)
 
 static uint64_t *tell(const struct origin *o, const struct cpu_change *c)
 {
-	const struct race_transfer t = {
-		.address = c->address,
-		.at = c->at,
-		.bytes = c->bytes,
-		.stream = c->stream,
-		.was = c->was,
-		.now = c->now,
-		.width = c->width,
-		.kind = c->is_source ? RACE_KIND_CLOBBERED_READ : RACE_KIND_LOST_UPDATE,
-		.origin = c->origin,
-		.context = rt_collider_number(c->device),
-		.device = (int32_t)c->device};
+	const struct race_transfer t = {.address = c->address,
+					.at = c->at,
+					.bytes = c->bytes,
+					.stream = c->stream,
+					.was = c->was,
+					.now = c->now,
+					.width = c->width,
+					.kind = c->is_source ? RACE_KIND_CLOBBERED_READ
+							     : RACE_KIND_LOST_UPDATE,
+					.origin = c->origin,
+					.context = rt_collider_number(c->device),
+					.device = (int32_t)c->device};
 
 	return race_transfer_tell(&t, NULL, o->pcs, o->n);
 }

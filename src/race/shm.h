@@ -89,7 +89,8 @@ struct race_shm {
 	uint32_t reserved[14];
 };
 
-#define RACE_RUN_VERBOSE 1u
+#define RACE_RUN_VERBOSE      1u
+#define RACE_RUN_WHOLE_COPIES 4u /* copies of the host are read again from end to end */
 
 /* Offsets in the file. */
 #define RACE_SHM_REGION0    4096ull

@@ -56,8 +56,8 @@ static void put_frames(struct writer *wr, void *const *pcs, int n)
 		if (!dladdr(pcs[i], &info) || !info.dli_fname || is_plumbing(info.dli_fname))
 			continue;
 		if (strcmp(last, info.dli_fname) != 0)
-			module = put_string(wr, realpath(info.dli_fname, path) ? path
-									       : info.dli_fname);
+			module = put_string(wr,
+					    realpath(info.dli_fname, path) ? path : info.dli_fname);
 		last = info.dli_fname;
 		wr->frames[wr->t.nframes++] = (struct race_transfer_frame){
 			.offset = (uint64_t)((char *)pcs[i] - (char *)info.dli_fbase),
