@@ -16,6 +16,7 @@
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
+scenarios=${SCENARIOS:-$here}
 usage="usage: $0 WORKDIR COLLIDER [-b | -n] [-r] [-k RUNS] [-d RDELAY/WDELAY] [NAME...]"
 [ $# -ge 2 ] || { echo "$usage" >&2; exit 2; }
 mkdir -p "$1" || exit 2
@@ -61,12 +62,12 @@ if [ "${BUILD_ONE:-}" ]; then
 fi
 if [ $build -eq 1 ]; then
 	mkdir -p "$dir/bin" "$dir/log" "$dir/src" "$dir/lib" || exit 2
-	cp "$here"/*.cu "$here/hadron.h" "$here/../gpu/common.sh" "$dir/src/" || exit 2
-	sources=("$here"/*.cu)
+	cp "$scenarios"/*.cu "$here/hadron.h" "$here/../gpu/common.sh" "$dir/src/" || exit 2
+	sources=("$scenarios"/*.cu)
 	if [ $# -gt 0 ]; then
 		sources=()
 		for n in "$@"; do
-			sources+=("$here/$n".*)
+			sources+=("$scenarios/$n".*)
 		done
 	fi
 	printf '%s\n' "${sources[@]}" |
