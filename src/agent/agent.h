@@ -92,6 +92,7 @@ struct agent {
 	pthread_cond_t changed; /* a context or module left its transient state */
 	int pid;		/* 0: not running (in a forked child too) */
 	uint32_t captures;	/* streams being captured; atomic */
+	int is_counted;		/* in race_shm.nprocesses; atomic */
 };
 extern struct agent agent;
 
@@ -102,6 +103,8 @@ bool agent_wait(const struct timespec *deadline);
 /* Now + seconds, for agent_wait. */
 struct timespec agent_deadline(int seconds);
 uint64_t agent_now_ns(void);
+/* This process uses CUDA: counted once. */
+void agent_count_process(void);
 
 /* ---- sites.c ------------------------------------------------------------ */
 

@@ -133,6 +133,7 @@ static enum agent_ctx_state set_up(struct agent_context *c)
 	const char *what = "";
 	CUresult r;
 
+	agent_count_process();
 	c->copy = malloc(sizeof(*c->copy));
 	if (!c->region || !c->copy) {
 		race_shm_note(

@@ -19,7 +19,9 @@
 #define RACE_SHM_MAGIC	 0x4d48534352444c43ull /* "CLDRCSHM" */
 #define RACE_SHM_VERSION 1u
 #define RACE_SHM_ENV	 "COLLIDER_SHM_FD"
-#define RACE_REGIONS	 64u
+/* The same file by name, for processes that were started without the descriptor. */
+#define RACE_SHM_PATH_ENV "COLLIDER_SHM_PATH"
+#define RACE_REGIONS	  64u
 
 /* What the agent of one context keeps up to date. */
 struct race_region {

@@ -13,6 +13,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -34,6 +35,7 @@ static char out[65536], err[65536];
 static int status;
 static uint64_t heap_bytes = RACE_SHM_HEAP_BYTES;
 static uint32_t sample = 32;
+static bool unset_path;
 
 static void slurp(int fd, char *text, size_t room)
 {
@@ -47,14 +49,17 @@ static void slurp(int fd, char *text, size_t room)
 
 static void child(const char *name, int file, int out_fd, int err_fd, const char *env)
 {
-	char number[16];
+	char number[16], path[64];
 
 	snprintf(number, sizeof(number), "%d", file);
-	if (file >= 0)
-		setenv(RACE_SHM_ENV, number, 1);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getppid(), file);
+	if (file >= 0 && (setenv(RACE_SHM_ENV, number, 1) || setenv(RACE_SHM_PATH_ENV, path, 1)))
+		_exit(127);
 	setenv("CUDA_INJECTION64_PATH", args[2], 1);
 	setenv("COLLIDER_CUPTI", args[3], 1);
 	setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* entries of contexts stay on purpose */
+	if (unset_path)
+		unsetenv(RACE_SHM_PATH_ENV);
 	if (env)
 		putenv((char *)(uintptr_t)env);
 	dup2(out_fd, STDOUT_FILENO);
@@ -407,7 +412,9 @@ static void refused_registration_is_told(void **state)
 static void wrong_descriptor_is_told(void **state)
 {
 	(void)state;
+	unset_path = true; /* or it would be found all the same */
 	start("races", RACE_SHM_ENV "=999", 1);
+	unset_path = false;
 	assert_int_equal(shm->agent_state, RACE_AGENT_NONE);
 	assert_non_null(strstr(err, "is not a file made by"));
 	assert_int_equal(lines(err), 1);
@@ -447,6 +454,31 @@ static void full_heap_is_survived(void **state)
 	expect_races(0, 4, 1);
 	assert_true(shm->heap_used <= 64);
 	assert_non_null(strstr(err, "the shared file is full"));
+}
+
+/* Each process has regions of its own, all in one file. */
+static void expect_two_programs(void)
+{
+	assert_int_equal(shm->nprocesses, 2);
+	assert_int_equal(shm->nregions, 2);
+	assert_int_not_equal(region(0)->pid, region(1)->pid);
+	expect_races(0, 1, 1);
+	expect_races(1, 4, 1);
+	assert_string_equal(err, "");
+}
+
+static void another_program_reports_into_the_same_file(void **state)
+{
+	(void)state;
+	play("two_programs");
+	expect_two_programs();
+}
+
+static void even_without_the_descriptor(void **state)
+{
+	(void)state;
+	play("two_programs_closed");
+	expect_two_programs();
 }
 
 /* ---- copies of the host ---- */
@@ -592,6 +624,8 @@ int main(int argc, char **argv)
 		TEST(wrong_descriptor_is_told),
 		TEST(without_collider_run_the_agent_reports_itself),
 		TEST(full_heap_is_survived),
+		TEST(another_program_reports_into_the_same_file),
+		TEST(even_without_the_descriptor),
 		TEST(clean_copies_are_checked),
 		TEST(memory_that_changes_behind_a_copy_is_told),
 		TEST(nothing_is_put_where_it_could_be_seen),

@@ -8,6 +8,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -309,6 +310,38 @@ static void handle_again(void)
 	module("plain");
 }
 
+/* ---- processes ---- */
+
+/* A program that starts another one, as a shell or Python's subprocess would. */
+static void start_program(const char *name, int closes_all)
+{
+	int status = 0;
+	pid_t child = fork();
+
+	if (child == 0) {
+		dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
+		for (int fd = 3; closes_all && fd < 1024; fd++)
+			close(fd);
+		execl("/proc/self/exe", "agent_scenario", name, folder, (char *)NULL);
+		_exit(127);
+	}
+	waitpid(child, &status, 0);
+	if (status)
+		_exit(7);
+}
+
+static void two_programs(void)
+{
+	simple("instrumented", "race", 1);
+	start_program("races", 0);
+}
+
+static void two_programs_closed(void)
+{
+	simple("instrumented", "race", 1);
+	start_program("races", 1);
+}
+
 /* ---- copies ---- */
 
 #define COPY 4096u
@@ -436,6 +469,8 @@ static const struct scenario {
 	{"first_use_in_capture", first_use_in_capture},
 	{"many_contexts", many_contexts},
 	{"handle_again", handle_again},
+	{"two_programs", two_programs},
+	{"two_programs_closed", two_programs_closed},
 	{"copies_clean", copies_clean},
 	{"copies_racy", copies_racy},
 	{"copies_skipped", copies_skipped},
