@@ -456,6 +456,18 @@ static void full_heap_is_survived(void **state)
 	assert_non_null(strstr(err, "the shared file is full"));
 }
 
+static void devices_have_their_own_regions(void **state)
+{
+	(void)state;
+	play("two_devices");
+	assert_int_equal(shm->nregions, 2);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(region(i)->device, i);
+		assert_int_equal(region(i)->context, i);
+		expect_races(i, 1, 1);
+	}
+}
+
 /* Each process has regions of its own, all in one file. */
 static void expect_two_programs(void)
 {
@@ -624,6 +636,7 @@ int main(int argc, char **argv)
 		TEST(wrong_descriptor_is_told),
 		TEST(without_collider_run_the_agent_reports_itself),
 		TEST(full_heap_is_survived),
+		TEST(devices_have_their_own_regions),
 		TEST(another_program_reports_into_the_same_file),
 		TEST(even_without_the_descriptor),
 		TEST(clean_copies_are_checked),

@@ -39,6 +39,7 @@ struct CUctx_st {
 	CUresult error;
 	bool is_alive;
 	int number;
+	CUdevice device;
 };
 
 struct CUmod_st {
@@ -202,7 +203,7 @@ CUresult cuInit(unsigned flags)
 	return init() ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
 }
 
-static CUcontext new_ctx(void)
+static CUcontext new_ctx(CUdevice dev)
 {
 	CUcontext c = NULL;
 
@@ -216,6 +217,7 @@ static CUcontext new_ctx(void)
 		abort();
 	c->error = CUDA_SUCCESS;
 	c->is_alive = true;
+	c->device = dev;
 	c->number = (int)(c - ctxs);
 	pthread_mutex_unlock(&driver_lock);
 	resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, c, NULL, true);
@@ -230,9 +232,8 @@ static void end_ctx(CUcontext c)
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice dev)
 {
-	(void)dev;
 	if (!primary)
-		primary = new_ctx();
+		primary = new_ctx(dev);
 	*c = primary;
 	return CUDA_SUCCESS;
 }
@@ -254,8 +255,7 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
 CUresult cuCtxCreate(CUcontext *c, unsigned flags, CUdevice dev)
 {
 	(void)flags;
-	(void)dev;
-	*c = new_ctx();
+	*c = new_ctx(dev);
 	stack[depth++] = *c;
 	return CUDA_SUCCESS;
 }
@@ -298,8 +298,10 @@ CUresult cuCtxPopCurrent_v2(CUcontext *ctx)
 
 CUresult cuCtxGetDevice(CUdevice *dev)
 {
-	*dev = 0;
-	return check(true);
+	CUresult r = check(true);
+
+	*dev = top() ? top()->device : 0;
+	return r;
 }
 
 CUresult cuDeviceGetName(char *name, int n, CUdevice dev)

@@ -310,7 +310,17 @@ static void handle_again(void)
 	module("plain");
 }
 
-/* ---- processes ---- */
+/* ---- devices, processes ---- */
+
+static void two_devices(void)
+{
+	CUcontext c;
+
+	for (int dev = 0; dev < 2; dev++) {
+		MUST(cuCtxCreate(&c, 0, dev));
+		MUST(launch(function(module("instrumented"), "race"), NULL));
+	}
+}
 
 /* A program that starts another one, as a shell or Python's subprocess would. */
 static void start_program(const char *name, int closes_all)
@@ -469,6 +479,7 @@ static const struct scenario {
 	{"first_use_in_capture", first_use_in_capture},
 	{"many_contexts", many_contexts},
 	{"handle_again", handle_again},
+	{"two_devices", two_devices},
 	{"two_programs", two_programs},
 	{"two_programs_closed", two_programs_closed},
 	{"copies_clean", copies_clean},
