@@ -155,7 +155,8 @@ static const char *op_name(enum cpu_work_kind kind)
 
 struct cpu_site *cpu_site_of_op(struct cpu_watch *x, const struct cpu_op *op)
 {
-	uint64_t key = (uint64_t)op->work.kind << 32 | op->work.stream;
+	uint64_t key = ((uint64_t)op->work.kind << 56) ^ ((uint64_t)op->work.origin << 24) ^
+		       op->work.stream;
 	struct watch_op_site *s;
 
 	HASH_FIND(hh, x->op_sites, &key, sizeof(key), s);
@@ -166,6 +167,7 @@ struct cpu_site *cpu_site_of_op(struct cpu_watch *x, const struct cpu_op *op)
 	s->site.is_ready = s->site.is_host = true;
 	s->site.file = "";
 	s->site.access = RACE_ACCESS_COPY;
+	s->site.ptx_line = op->work.origin;
 	s->site.name = "";
 	s->site.text =
 		base_printf(&x->arena, "%s on stream %u", op_name(op->work.kind), op->work.stream);

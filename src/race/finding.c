@@ -32,7 +32,7 @@ static const char *const class_names[RACE_CLASS_COUNT] = {
 static const char *const access_names[] = {
 	[RACE_ACCESS_LOAD] = "load",	   [RACE_ACCESS_STORE] = "store",
 	[RACE_ACCESS_NC_LOAD] = "nc-load", [RACE_ACCESS_ATOMIC] = "atomic",
-	[RACE_ACCESS_COPY] = "copy",
+	[RACE_ACCESS_COPY] = "copy",	   [RACE_ACCESS_TRANSFER] = "host-copy",
 };
 static const char *const space_names[] = {
 	[RACE_SPACE_GENERIC] = "generic", [RACE_SPACE_GLOBAL] = "global",
@@ -66,7 +66,7 @@ static const char *const update_names[] = {
 };
 RACE_STATIC_ASSERT(BASE_COUNTOF(memory_names) == RACE_MEMORY_HEAP + 1, "a name per memory");
 RACE_STATIC_ASSERT(BASE_COUNTOF(update_names) == RACE_UPDATE_OTHER + 1, "a name per update");
-RACE_STATIC_ASSERT(BASE_COUNTOF(access_names) == RACE_ACCESS_COPY + 1, "a name per access");
+RACE_STATIC_ASSERT(BASE_COUNTOF(access_names) == RACE_ACCESS_TRANSFER + 1, "a name per access");
 RACE_STATIC_ASSERT(BASE_COUNTOF(space_names) == RACE_SPACE_SYSTEM + 1, "per space");
 RACE_STATIC_ASSERT(BASE_COUNTOF(why_names) == RACE_WHY_STRONG + 1, "a name per reason");
 RACE_STATIC_ASSERT(BASE_COUNTOF(agent_names) == RACE_AGENT_FAILED + 1, "a name per state");

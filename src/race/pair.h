@@ -47,8 +47,9 @@ enum race_update {
 struct race_pair_side {
 	uint64_t address, grid;		   /* address: in the window, if it is shared memory */
 	uint32_t func, file, text, kernel; /* strings */
-	uint32_t line, col, ptx_line;
-	uint32_t bytes; /* of the whole access */
+	uint32_t line, col;
+	uint32_t ptx_line; /* RACE_SIDE_HOST: race_transfer.origin */
+	uint32_t bytes;	   /* of the whole access */
 	uint32_t thread[3], block[3];
 	uint32_t frame, nframes;	/* inlined calls, innermost first: first and number */
 	uint8_t access, space;		/* enum race_access, race_space */

@@ -5,7 +5,8 @@
  * that access. Both come from one schedule, but the instruction has two names: the site table
  * counts lines of the PTX before instrumentation, the oracle those of the text that ran. What
  * instrumentation keeps is the source line and the text of the user's statement, and both must be
- * equal where they are known.
+ * equal where they are known. Operations of the host are compared by the number of the place that
+ * asked for them.
  *
  * Of two accesses of one thread to a location the oracle keeps the later one, which stands for
  * both. So an access that it doesn't name is confirmed by another one of the same line and
@@ -19,6 +20,9 @@
 
 static bool is_place(const struct race_finding *f, const struct race_side *s)
 {
+	if (f->transfer || s->flags & RACE_SIDE_HOST)
+		return f->transfer && s->flags & RACE_SIDE_HOST && f->transfer->origin &&
+		       f->transfer->origin == s->ptx_line;
 	if (f->line || s->line)
 		return f->line == s->line && !strcmp(f->file, s->file);
 	return !strcmp(f->func, s->func);

@@ -74,6 +74,16 @@ enum rep_distance {
 };
 enum rep_distance rep_pair_distance(const struct race_finding *f);
 
+/* transfer.c: the same for copies and fills of the host. */
+const char *rep_transfer_title(const struct race_finding *f);
+const char *rep_transfer_sentence(const struct race_finding *f);
+const char *rep_transfer_fix(const struct race_finding *f);
+void rep_transfer_first(struct base_buf *out, struct rep_view *v, const struct race_finding *f,
+			const char *indent);
+void rep_transfer_checked(struct base_buf *out, struct rep_view *v);
+/* NULL: none was left out for this reason (enum race_transfer_skip). */
+const char *rep_transfer_unchecked(struct rep_view *v, unsigned why);
+
 /* source.c: the source line with its neighbours and a caret; nothing when there is no source. */
 void rep_source(struct base_buf *out, const struct rep_options *opt, const char *file,
 		uint32_t line, uint32_t col, const char *indent);

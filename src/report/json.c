@@ -178,6 +178,35 @@ static void object_put(cJSON *parent, const struct race_finding *f)
 	dim_put(o, "block", f->object.owner);
 }
 
+static void transfer_put(cJSON *parent, const struct race_transfer_op *h)
+{
+	cJSON *o = cJSON_AddObjectToObject(parent, "transfer");
+
+	cJSON_AddStringToObject(o, "api", h->api);
+	cJSON_AddStringToObject(o, "module", h->module);
+	hex_put(o, "offset", 0, h->offset);
+	hex_put(o, "stream", 0, h->stream);
+	count_put(o, "bytes", h->bytes);
+	count_put(o, "at", h->at);
+	count_put(o, "origin", h->origin);
+}
+
+static void transfers_put(cJSON *parent, const struct race_transfer_counts *c)
+{
+	uint64_t any = c->checked | c->lost;
+
+	for (unsigned i = 0; i < RACE_TRANSFER_SKIPS; i++)
+		any |= c->skipped[i];
+	if (!any)
+		return;
+	cJSON *o = cJSON_AddObjectToObject(parent, "transfers");
+	count_put(o, "checked", c->checked);
+	count_put(o, "bytes", c->bytes);
+	for (unsigned i = 0; i < RACE_TRANSFER_SKIPS; i++)
+		count_put(o, race_transfer_skip_name(i), c->skipped[i]);
+	count_put(o, "lost", c->lost);
+}
+
 static void finding_put(struct base_buf *out, const struct rep_entry *e)
 {
 	const struct race_finding *f = &e->f;
@@ -204,6 +233,8 @@ static void finding_put(struct base_buf *out, const struct rep_entry *e)
 		side_put(o, "side", &f->sides[0]);
 		side_put(o, "second", &f->sides[1]);
 	}
+	if (f->transfer)
+		transfer_put(o, f->transfer);
 	sites_put(o, f);
 	contexts_put(o, "seen", f->seen, f->nseen);
 	line_put(out, o);
@@ -309,6 +340,7 @@ static void summary_put(struct base_buf *out, struct rep_view *v)
 	count_put(o, "contexts_lost", r->lost_contexts);
 	count_put(o, "damaged", r->damaged);
 	count_put(o, "cuda_error", r->cuda_error);
+	transfers_put(o, &r->transfers);
 	if (r->has_oracle)
 		oracle_put(o, r);
 	cJSON *unused = cJSON_AddArrayToObject(o, "unused_suppressions");

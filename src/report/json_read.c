@@ -214,6 +214,23 @@ static void object_get(struct saved *s, const cJSON *o, struct race_object *d)
 	dim_get(o, "block", d->owner);
 }
 
+static struct race_transfer_op *transfer_get(struct saved *s, const cJSON *o)
+{
+	struct race_transfer_op *h;
+
+	if (!cJSON_IsObject(o))
+		return NULL;
+	h = BASE_NEW(&s->r->arena, struct race_transfer_op);
+	h->api = str_get(s, o, "api");
+	h->module = str_get(s, o, "module");
+	h->offset = hex_get64(o, "offset");
+	h->stream = hex_get64(o, "stream");
+	h->bytes = count_get(o, "bytes");
+	h->at = count_get(o, "at");
+	h->origin = small_get(o, "origin");
+	return h;
+}
+
 static bool finding_get(struct saved *s, const cJSON *o)
 {
 	struct race_finding f = {0};
@@ -250,6 +267,7 @@ static bool finding_get(struct saved *s, const cJSON *o)
 		side_get(s, cJSON_GetObjectItemCaseSensitive(o, "side"), &f.sides[0]);
 		side_get(s, cJSON_GetObjectItemCaseSensitive(o, "second"), &f.sides[1]);
 	}
+	f.transfer = transfer_get(s, cJSON_GetObjectItemCaseSensitive(o, "transfer"));
 	cJSON_ArrayForEach(e, cJSON_GetObjectItemCaseSensitive(o, "sites"))
 	{
 		struct race_finding_site site = {.table = hex_get64(e, "table"),
@@ -357,11 +375,23 @@ static void oracle_get(struct race_results *r, const cJSON *o)
 		r->is_sc_execution || (cJSON_IsString(sc) && !strcmp(sc->valuestring, "execution"));
 }
 
+static void transfers_get(struct race_results *r, const cJSON *o)
+{
+	struct race_transfer_counts c = {.checked = count_get(o, "checked"),
+					 .bytes = count_get(o, "bytes"),
+					 .lost = count_get(o, "lost")};
+
+	for (unsigned i = 0; i < RACE_TRANSFER_SKIPS; i++)
+		c.skipped[i] = count_get(o, race_transfer_skip_name(i));
+	race_transfer_counts_add(&r->transfers, &c);
+}
+
 static void summary_get(struct saved *s, const cJSON *o)
 {
 	struct race_results *r = s->r;
 
 	oracle_get(r, cJSON_GetObjectItemCaseSensitive(o, "oracle"));
+	transfers_get(r, cJSON_GetObjectItemCaseSensitive(o, "transfers"));
 
 	r->checked += count_get(o, "checked");
 	r->warp_checked += count_get(o, "warp_checked");

@@ -421,6 +421,11 @@ void rt_collider_launched(unsigned device, struct rt_kern *k)
 	(void)device, (void)k;
 }
 
+uint32_t rt_origin(void)
+{
+	return 0;
+}
+
 void rt_collider_synced(unsigned device)
 {
 	(void)device;
