@@ -90,8 +90,7 @@ struct oracle_page *oracle_page_at(struct oracle *o, uint64_t address, bool is_m
 
 	if (!r)
 		return NULL;
-	struct oracle_page **p =
-		&r->page[address >> ORACLE_PAGE_SHIFT & (ORACLE_REGION_PAGES - 1)];
+	struct oracle_page **p = &r->page[address >> ORACLE_PAGE_SHIFT & (ORACLE_REGION_PAGES - 1)];
 	if (!*p && is_made)
 		*p = page_new(o);
 	return *p;
@@ -101,8 +100,7 @@ struct oracle_page *oracle_page_at(struct oracle *o, uint64_t address, bool is_m
 void oracle_page_free(struct oracle *o, uint64_t address)
 {
 	struct oracle_region *r = region_at(o, address, false);
-	struct oracle_page **p =
-		&r->page[address >> ORACLE_PAGE_SHIFT & (ORACLE_REGION_PAGES - 1)];
+	struct oracle_page **p = &r->page[address >> ORACLE_PAGE_SHIFT & (ORACLE_REGION_PAGES - 1)];
 
 	memcpy(*p, &o->mem.free[PAGE_CLASS], sizeof(void *));
 	o->mem.free[PAGE_CLASS] = *p;

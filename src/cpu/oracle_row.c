@@ -278,7 +278,7 @@ static void set_compact(struct oracle_now *n, struct oracle_readers *s, uint32_t
 				 s->v[i].site))
 			s->v[kept++] = s->v[i];
 	s->n = kept;
-	if (s->n < SORT_FROM)
+	if (s->n < (n->o->opt.is_tiny ? 2 : SORT_FROM))
 		return;
 	qsort(s->v, s->n, sizeof(s->v[0]), by_actor);
 	kept = 0;
@@ -296,7 +296,9 @@ static void set_compact(struct oracle_now *n, struct oracle_readers *s, uint32_t
 static struct oracle_reader *set_find(const struct oracle_now *n, struct oracle_readers *s,
 				      const struct oracle_reader *r, uint32_t word, uint32_t len)
 {
-	for (uint32_t i = s->n; i-- > 0 && s->n - i <= LOOK_BEHIND;) {
+	uint32_t last = n->o->opt.is_tiny ? 1 : LOOK_BEHIND;
+
+	for (uint32_t i = s->n; i-- > 0 && s->n - i <= last;) {
 		struct oracle_reader *x = &s->v[i];
 		if (x->is_mask && r->is_mask && x->actor == r->actor && x->epoch == r->epoch &&
 		    x->site == r->site)

@@ -13,7 +13,7 @@
  */
 #include "cpu/oracle_shadow.h"
 
-#define OFF_RANGE   (-128)
+#define OFF_RANGE (-128)
 
 enum order { UNORDERED, UNCROSSED, ORDERED };
 
@@ -208,15 +208,17 @@ static void found(const struct oracle_now *n, enum oracle_kind kind, const struc
 	const struct oracle_site *x = oracle_site_at(n->o, r->site);
 	uint64_t at = r->offset == OFF_RANGE ? n->word : n->word + (uint64_t)(int64_t)r->offset;
 	struct oracle_side first = side_of(n->o, x, actor, at);
-	struct oracle_side second = side_of(n->o, oracle_site_at(n->o, n->site), n->actor, n->address);
+	struct oracle_side second =
+		side_of(n->o, oracle_site_at(n->o, n->site), n->actor, n->address);
 
 	oracle_found(n->o, kind, &first, &second,
 		     n->word + (uint64_t)__builtin_ctz(n->mask & r->bytes));
 }
 
 /* What a pair that isn't ordered is. Returns false when it is none: both morally strong. */
-static bool judge(const struct oracle_now *n, const struct oracle_site *x, const struct oracle_rec *r,
-		  uint32_t actor, enum order order, enum oracle_kind *kind)
+static bool judge(const struct oracle_now *n, const struct oracle_site *x,
+		  const struct oracle_rec *r, uint32_t actor, enum order order,
+		  enum oracle_kind *kind)
 {
 	bool is_same =
 		n->word + (uint64_t)(int64_t)r->offset == n->address && x->a.bytes == n->acc->bytes;
@@ -251,7 +253,8 @@ static bool is_seen(const struct oracle_now *n, const struct oracle_chain *chain
 }
 
 /* Tells of a race with one lane's access. Returns: is it ordered before this one, and not told? */
-static bool check_one(const struct oracle_now *n, const struct oracle_rec *r, uint32_t actor, uint32_t pos)
+static bool check_one(const struct oracle_now *n, const struct oracle_rec *r, uint32_t actor,
+		      uint32_t pos)
 {
 	const struct oracle_site *x = oracle_site_at(n->o, r->site);
 	bool is_conflict = (x->a.kind | n->acc->kind) & RACE_OP_WRITE;
@@ -424,7 +427,7 @@ static void compact_reads(const struct oracle_now *n, struct oracle_list *l)
 	uint32_t covered = 0, warp = 0;
 	size_t kept = 0;
 
-	if (l->recs.n < COMPACT_FROM || l->recs.n < l->compact_at)
+	if (l->recs.n < (n->o->opt.is_tiny ? 3 : COMPACT_FROM) || l->recs.n < l->compact_at)
 		return;
 	list_touch(n->o, l);
 	qsort(l->recs.v, l->recs.n, sizeof(l->recs.v[0]), by_warp);
@@ -483,7 +486,7 @@ static void compact_strong(const struct oracle_now *n, struct oracle_list *l)
 	uint32_t covered = 0;
 	size_t kept = 0;
 
-	if (l->recs.n < COMPACT_FROM || l->recs.n < l->compact_at)
+	if (l->recs.n < (n->o->opt.is_tiny ? 3 : COMPACT_FROM) || l->recs.n < l->compact_at)
 		return;
 	list_touch(n->o, l);
 	qsort(l->recs.v, l->recs.n, sizeof(l->recs.v[0]), by_chain);
@@ -548,11 +551,13 @@ static struct oracle_rec rec_now(const struct oracle_now *n)
 #define LOOK_BEHIND 64u
 
 /* Is x, by the same actor and as strong, no longer needed beside the new strong access? */
-static bool is_replaced(const struct oracle_now *n, const struct oracle_rec *r, struct oracle_rec **closed)
+static bool is_replaced(const struct oracle_now *n, const struct oracle_rec *r,
+			struct oracle_rec **closed)
 {
 	if (r->mask || r->actor != n->actor || r->bytes != n->mask || r->offset != offset_of(n))
 		return false;
-	const struct oracle_site *x = oracle_site_at(n->o, r->site), *y = oracle_site_at(n->o, n->site);
+	const struct oracle_site *x = oracle_site_at(n->o, r->site),
+				 *y = oracle_site_at(n->o, n->site);
 	if (x->a.bytes != y->a.bytes || x->a.scope != y->a.scope || x->a.proxy != y->a.proxy ||
 	    x->a.flags & ORACLE_NC)
 		return false;
@@ -785,8 +790,8 @@ static uint32_t row_lanes(const struct oracle_thread *t, uint32_t mask, uint32_t
 	uint32_t n = 1;
 
 	while (l + n < ORACLE_LANES && mask >> (l + n) & 1 &&
-	       addresses[l + n] == addresses[l + n - 1] + bytes &&
-	       t[l + n].clock == t[l].clock && t[l + n].own == t[l].own)
+	       addresses[l + n] == addresses[l + n - 1] + bytes && t[l + n].clock == t[l].clock &&
+	       t[l + n].own == t[l].own)
 		n++;
 	return n;
 }

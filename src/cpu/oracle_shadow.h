@@ -35,8 +35,8 @@ struct oracle_row {
 	uint32_t actor;		 /* of the first word; is_mask: of lane 0 */
 	uint32_t own;		 /* the epoch of all */
 	const struct oracle_clock *clock;
-	uint32_t lanes;		 /* is_mask: all of these access all of the words */
-	uint32_t shift;		 /* log2 of the words of a lane; ORACLE_ONE_ACTOR */
+	uint32_t lanes; /* is_mask: all of these access all of the words */
+	uint32_t shift; /* log2 of the words of a lane; ORACLE_ONE_ACTOR */
 	uint32_t nwords;
 	uint64_t address, start; /* of the first word; of the access of its actor */
 	bool is_mask;
