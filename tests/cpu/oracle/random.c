@@ -612,6 +612,7 @@ struct rows {
 	uint32_t lanes, first;	   /* lanes that act, from `first` on */
 	uint64_t generation;
 	bool has_loops; /* few instructions, each executed often */
+	bool is_same;	/* lanes mostly access the same words */
 };
 
 static uint32_t draw_mask(struct rows *r)
@@ -625,7 +626,7 @@ static uint32_t draw_mask(struct rows *r)
 static void draw_addresses(struct rows *r, struct oracle_event *e, uint64_t *at)
 {
 	static const uint8_t sizes[] = {4, 4, 4, 4, 8, 8, 16, 2};
-	uint32_t how = roll(&r->w, 10), skew;
+	uint32_t how = r->is_same && is_lucky(&r->w, 70) ? 7 : roll(&r->w, 10), skew;
 
 	e->bytes = sizes[roll(&r->w, 8)];
 	skew = is_lucky(&r->w, 60) ? 0 : roll(&r->w, 4);
@@ -665,11 +666,14 @@ static void add_row(struct rows *r, uint32_t warp)
 		e->kind = RACE_OP_RMW;
 }
 
+/* Not always of all lanes. */
 static void add_row_barrier(struct rows *r)
 {
-	uint32_t all = ((1u << r->lanes) - 1) << r->first;
+	uint32_t masks[ROW_WARPS];
 
 	r->generation++;
+	for (uint32_t i = 0; i < r->nbarrier; i++)
+		masks[i] = draw_mask(r) | 1u << (r->first + roll(&r->w, r->lanes));
 	for (uint32_t i = 0; i < 2 * r->nbarrier; i++) {
 		struct oracle_event *e =
 			list_add(r->w.l, i < r->nbarrier ? ORACLE_ARRIVE : ORACLE_LEAVE);
@@ -677,7 +681,7 @@ static void add_row_barrier(struct rows *r)
 		if (!e)
 			return;
 		e->actor = r->warps[i % r->nbarrier];
-		e->mask = all;
+		e->mask = masks[i % r->nbarrier];
 		e->key = 7;
 		e->key2 = r->generation;
 		e->flags = i < r->nbarrier ? ORACLE_BAR_RELEASE : 0;
@@ -691,7 +695,7 @@ static void add_row_sync(struct rows *r, uint32_t warp)
 	if (!e)
 		return;
 	e->actor = warp;
-	e->mask = draw_mask(r) | 1u << r->first;
+	e->mask = draw_mask(r) | 1u << (r->first + roll(&r->w, r->lanes));
 }
 
 /* One lane alone releases or acquires, so that its clock is no longer its neighbours'. */
@@ -723,6 +727,7 @@ static void draw_rows(struct list *l, uint64_t seed)
 	w->has_sc = is_lucky(w, 20);
 	w->wide = 50;
 	r.has_loops = is_lucky(w, 40);
+	r.is_same = is_lucky(w, 40);
 	r.nwarps = 2 + roll(w, ROW_WARPS - 1);
 	r.nbarrier = is_lucky(w, 50) ? r.nwarps : r.nwarps - 1;
 	r.lanes = 3 + roll(w, 6);
