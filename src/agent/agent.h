@@ -102,6 +102,8 @@ uint64_t agent_now_ns(void);
 
 /* Copies the site tables of a loaded cubin to the file, each once. No driver calls. */
 void agent_sites_collect(const void *image, size_t size);
+/* May the blocks of the images with this order table be shuffled? (the strictest of all seen) */
+enum race_order_verdict agent_order_of(uint32_t id);
 
 /* ---- context.c ---------------------------------------------------------- */
 
