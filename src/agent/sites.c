@@ -61,8 +61,8 @@ static void note_verdict(uint32_t id, enum race_order_verdict verdict)
 	agent_unlock();
 }
 
-typedef void symbol_fn(struct image *im, const GElf_Sym *sym, const char *name,
-		       const char *bytes, size_t room, void *arg);
+typedef void symbol_fn(struct image *im, const GElf_Sym *sym, const char *name, const char *bytes,
+		       size_t room, void *arg);
 
 /* The id that a table's name carries: 8 hexadecimal digits, then its flags. */
 static uint32_t id_in(const char *name)

@@ -30,7 +30,7 @@
 
 #define SHM_FD_MIN  200	 /* shells and programs use the low numbers by hand */
 #define GRACE_MS    2000 /* between SIGTERM and SIGKILL */
-#define STOP_MS     1000 /* between the flag for loops that wait and SIGTERM */
+#define STOP_MS	    1000 /* between the flag for loops that wait and SIGTERM */
 #define NS_PER_MS   1000000ull
 #define AGENT_FILE  "libcollider_agent.so"
 #define CUDART_FILE "cpu/libcudart.so.13"

@@ -166,7 +166,8 @@ static void look_at_symbol(const char *name, uint64_t addr, uint64_t bytes, void
 }
 
 /* Does all of the image follow the order of blocks that the knobs ask for? */
-static enum race_order_verdict judge_order(const struct rt_image *im, struct race_order_image *order)
+static enum race_order_verdict judge_order(const struct rt_image *im,
+					   struct race_order_image *order)
 {
 	for (size_t i = 0; i < im->parts.n; i++) {
 		ptx_each_item(im->parts.v[i], it)

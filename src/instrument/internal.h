@@ -98,8 +98,8 @@ struct inst_ctx {
 	uint32_t func_name; /* string in the site table */
 	struct flow *fl;
 	bool call_free;
-	uint32_t rng, cnt; /* registers */
-	bool waits;	   /* one of its loops waits for another block */
+	uint32_t rng, cnt;		   /* registers */
+	bool waits;			   /* one of its loops waits for another block */
 	BASE_VEC(struct ptx_stmt *) polls; /* the heads of those loops */
 };
 

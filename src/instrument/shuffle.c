@@ -128,8 +128,7 @@ bool inst_order_begin(struct inst_ctx *cx)
 {
 	uint64_t id = BASE_FNV_INIT;
 
-	cx->order_ts =
-		ptx_templates_read(cx->m, "shuffle.ptxt", inst_shuffle_templates, cx->sink);
+	cx->order_ts = ptx_templates_read(cx->m, "shuffle.ptxt", inst_shuffle_templates, cx->sink);
 	ptx_each_item(cx->m, it)
 	{
 		if (it->kind != PTX_ITEM_FUNC || it->func->is_proto)
@@ -206,16 +205,14 @@ static void compute(struct inst_ctx *cx, struct ids *ids, struct ptx_stmt *at)
 	if (ids->has[1])
 		emit(cx, at, "cluster_ids", NT,
 		     H(ids->cluster[0], ids->cluster[1], ids->cluster[2]));
-	emit(cx, at, "gate",
-	     T(cx->k, cx->waits ? KNOB(order_waiting) : KNOB(order), KNOB(order_b)),
+	emit(cx, at, "gate", T(cx->k, cx->waits ? KNOB(order_waiting) : KNOB(order), KNOB(order_b)),
 	     H(order, g, ptx_opnd_label(skip)));
 	memcpy(c, b, sizeof(c));
 	emit(cx, at, "sizes", NT, H(n[0], n[1], n[2]));
 	if (has_clusters) {
 		fresh3(cx, c);
 		emit(cx, at, "take", NT, H(c[0], c[1], c[2], b[0], b[1], b[2]));
-		emit(cx, at, "cluster_sizes", NT,
-		     H(explicit, c[0], c[1], c[2], n[0], n[1], n[2]));
+		emit(cx, at, "cluster_sizes", NT, H(explicit, c[0], c[1], c[2], n[0], n[1], n[2]));
 	}
 	emit(cx, at, "permute", T(cx->k, KNOB(order_a)),
 	     H(c[0], c[1], c[2], order, g, n[0], n[1], n[2]));

@@ -20,11 +20,11 @@
 struct loop_walk {
 	struct inst_ctx *cx;
 	uint32_t head;
-	bool *in;      /* by block */
-	bool *wanted;  /* by register: its value decides */
+	bool *in;	/* by block */
+	bool *wanted;	/* by register: its value decides */
 	uint32_t *todo; /* registers, a stack */
 	uint32_t ntodo;
-	bool has_pause;	/* a fence or a sleep */
+	bool has_pause; /* a fence or a sleep */
 	bool has_wait;	/* something that waits_on, wherever its value goes */
 	bool is_lost;	/* what decides went through memory */
 };
@@ -239,8 +239,8 @@ static bool loop_waits(struct loop_walk *w)
 		want_exits(w, &fl->blocks[b]);
 		for (const struct ptx_stmt *s = fl->blocks[b].first;; s = s->next) {
 			if (is_inst(s)) {
-				w->has_pause |= (s->form->effects &
-						 (PTX_EFF_FENCE | PTX_EFF_SLEEP)) != 0;
+				w->has_pause |=
+					(s->form->effects & (PTX_EFF_FENCE | PTX_EFF_SLEEP)) != 0;
 				w->has_wait |= s->form->sem != PTX_SEM_WEAK && waits_on(w, s);
 				if (s->form->effects & PTX_EFF_CALL)
 					waits |= call_waits(w, s);

@@ -56,14 +56,14 @@ struct race_record {
 	uint32_t width;	  /* bytes of the element compared */
 	uint32_t thread[3];
 	uint32_t block[3]; /* %ctaid, as the hardware numbers them */
-	uint64_t count; /* occurrences, updated at each power of two */
-	uint64_t grid;	/* %gridid */
+	uint64_t count;	   /* occurrences, updated at each power of two */
+	uint64_t grid;	   /* %gridid */
 	/* What turns block[], the hardware's number, into the program's (order.h). */
 	uint32_t grid_x, grid_yz; /* %nctaid; y in the low half */
 	uint32_t cluster;	  /* %cluster_nctaid: x | y << 8 | z << 16 */
 	uint32_t order;		  /* enum race_order | that of waiting kernels << 8 */
-	uint32_t sm;	/* %smid */
-	uint32_t valid; /* RACE_RECORD_VALID */
+	uint32_t sm;		  /* %smid */
+	uint32_t valid;		  /* RACE_RECORD_VALID */
 };
 
 /* One slot of the device table. key 0 is free. */

@@ -276,9 +276,11 @@ void race_shm_order(struct race_knobs *k, enum race_order_verdict verdict)
 	if (verdict == RACE_ORDER_KEEP)
 		k->order = k->order_waiting = RACE_ORDER_PLAIN;
 	if (order && verdict == RACE_ORDER_KEEP)
-		race_shm_note("the blocks of a module keep their order: not all of its code was "
-			      "instrumented, or it reads block ids in a way that can't be replaced");
+		race_shm_note(
+			"the blocks of a module keep their order: not all of its code was "
+			"instrumented, or it reads block ids in a way that can't be replaced");
 	else if (order && !waiting && verdict == RACE_ORDER_WAITING)
-		race_shm_note("the blocks of a module keep their order: its kernels share functions "
-			      "with one that waits for other blocks (--shuffle=all)");
+		race_shm_note(
+			"the blocks of a module keep their order: its kernels share functions "
+			"with one that waits for other blocks (--shuffle=all)");
 }
