@@ -1,59 +1,26 @@
 /*
- * soundness.c - are collide's reports true? Random kernels, judged by the oracle.
+ * soundness.c - are collide's and the oracle's words true? Random programs that say what they are.
  *
- *   soundness KERNELS [FIRST]      kernels FIRST, FIRST+1, ...; every second one is racy
+ *   soundness KERNELS [FIRST]    programs FIRST, FIRST+1, ...; every second one is racy
+ *   soundness --self-test        are failures found, and reduced?
+ *   soundness --kept FILE...     programs that failed once (kept/)
+ *   soundness --print NUMBER     one of the random programs, as a file
  *
- * Each kernel is instrumented in this process and runs on the CPU device in all memory models. A
- * race-free one must compute what generate.c says, without a report of collide or, in the sc
- * model, of the oracle. Of a racy one each report of collide in the sc model must stand on the
- * source line (each access has its own) of a pair that the oracle found in the same run. The
- * oracle knows the sc model alone: racy kernels run in that one only.
- *
- * A failing kernel is reduced: statements are taken out while it still fails in the same way.
+ * docs/soundness.md says what is demanded. A failing program is reduced and written to
+ * soundness-NUMBER.ptx in the current folder.
  */
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "cpu/cpu.h"
-#include "generate.h"
-#include "instrument/instrument.h"
-#include "race/pair.h"
-#include "race/race.h"
+#include "reduce.h"
 
-#define LINES	 256u
-#define SEEDS	 2u
-#define DELAY_NS 3000u
-
-enum verdict { FINE, FAULT, WRONG_RESULT, FALSE_REPORT, FALSE_PAIR, UNCONFIRMED, NOT_JUDGED };
-
-static const char *const verdict_names[] = {
-	"fine",
-	"a fault",
-	"a wrong result",
-	"collide reports a race in a race-free kernel",
-	"the oracle finds a race in a race-free kernel",
-	"the oracle doesn't confirm a report of collide",
-	"the oracle has not judged all",
-};
-static const char *const model_names[] = {"sc", "weak", "a1"};
-
-struct run {
-	struct race_rt *rt;
-	struct race_record *records;
-	struct race_sites sites;
-	bool has_sites;
-	struct race_knobs *knobs;
-	bool pairs[LINES]; /* source lines of the oracle's pairs */
-	unsigned npairs, nreports;
-	uint64_t count; /* where pairs are counted: nobody asks */
-	char text[256]; /* what failed */
-};
-
-static struct {
-	uint64_t runs, reports, pairs, racy_runs, racy_reported;
-} total;
+#define SEEDS	 2u  /* of each program and model */
+#define FAILURES 5u  /* then it stops */
+#define SECONDS	 120 /* for one program: the longest take less than one */
 
 static _Noreturn void die(const char *what)
 {
@@ -61,264 +28,383 @@ static _Noreturn void die(const char *what)
 	exit(2);
 }
 
-static uint64_t *on_pair(void *arg, const struct race_pair *pair, size_t bytes)
-{
-	struct run *r = arg;
+/* ---- counts ------------------------------------------------------------------------------ */
 
-	(void)bytes;
+/* Plants of one kind: in how many runs they stood, were told by the oracle, seen by collide. */
+struct tally {
+	char what[32];
+	uint64_t runs, told, seen;
+};
+
+static struct {
+	uint64_t programs[2], runs[2]; /* race-free, racy */
+	uint64_t judged[2];	       /* runs with an oracle */
+	uint64_t reports, reported;    /* of collide; runs with some */
+	uint64_t pairs, paired;	       /* of the oracle */
+	uint64_t hidden, hidden_told;  /* racy runs without a plant that must be told */
+	uint64_t stmts[GEN_KINDS];     /* of race-free programs */
+	struct tally tally[80];
+	unsigned ntally;
+} total;
+
+static struct tally *tally_of(const char *what)
+{
+	for (unsigned i = 0; i < total.ntally; i++)
+		if (!strcmp(total.tally[i].what, what))
+			return &total.tally[i];
+	if (total.ntally == sizeof(total.tally) / sizeof(*total.tally))
+		die("too many kinds of plants");
+	struct tally *t = &total.tally[total.ntally++];
+	memcpy(t->what, what, sizeof(t->what));
+	return t;
+}
+
+static void count(const struct program *p, const struct run_config *c, const struct run_result *r)
+{
+	bool is_judged = run_has_oracle(c->model);
+
+	total.runs[p->is_racy]++;
+	total.judged[p->is_racy] += is_judged;
+	total.reports += r->reports;
+	total.reported += r->reports > 0;
+	total.pairs += r->pairs;
+	total.paired += r->pairs > 0;
+	if (!p->is_racy || !is_judged || c->is_plain)
+		return;
+	total.hidden += !p->nplants;
+	total.hidden_told += !p->nplants && r->pairs;
+	for (unsigned i = 0; i < p->nplants; i++) {
+		struct tally *t = tally_of(p->plant[i].what);
+		t->runs++;
+		t->told += r->told >> i & 1;
+		t->seen += r->seen >> i & 1;
+	}
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct tally *)a)->what, ((const struct tally *)b)->what);
+}
+
+static void print_counts(void)
+{
 	for (unsigned i = 0; i < 2; i++)
-		if (pair->side[i].line < LINES)
-			r->pairs[pair->side[i].line] = true;
-	if (!r->npairs++)
-		snprintf(r->text, sizeof(r->text), "lines %u and %u", pair->side[0].line,
-			 pair->side[1].line);
-	return &r->count;
+		printf("%s: %" PRIu64 " programs, %" PRIu64 " runs, %" PRIu64
+		       " of them judged by the oracle\n",
+		       i ? "racy" : "race-free", total.programs[i], total.runs[i], total.judged[i]);
+	printf("reports of collide: %" PRIu64 " in %" PRIu64 " runs; pairs of the oracle: %" PRIu64
+	       " in %" PRIu64 " runs\n",
+	       total.reports, total.reported, total.pairs, total.paired);
+	printf("racy runs without a race that no schedule hides: %" PRIu64
+	       ", the oracle told %" PRIu64 "\n",
+	       total.hidden, total.hidden_told);
+	printf("statements of race-free programs:");
+	for (unsigned i = 0; i < GEN_KINDS; i++)
+		printf(" %s %" PRIu64, gen_kind_names[i], total.stmts[i]);
+	printf("\nplanted races: kind/way, instrumented runs, told by the oracle, seen by "
+	       "collide\n");
+	qsort(total.tally, total.ntally, sizeof(*total.tally), by_name);
+	for (unsigned i = 0; i < total.ntally; i++)
+		printf("  %-14s %6" PRIu64 " %6" PRIu64 " %6" PRIu64 "\n", total.tally[i].what,
+		       total.tally[i].runs, total.tally[i].told, total.tally[i].seen);
 }
 
-static void on_symbol(const char *name, uint64_t addr, uint64_t bytes, void *arg)
+/* ---- failures ---------------------------------------------------------------------------- */
+
+static void print_failure(const char *name, const struct program *p, const struct run_config *c,
+			  const struct run_result *r)
 {
-	struct run *r = arg;
-	void *p = (void *)(uintptr_t)addr;
-
-	if (!strcmp(name, RACE_KNOBS_SYMBOL))
-		r->knobs = p;
-	else if (!strncmp(name, RACE_SITES_PREFIX, strlen(RACE_SITES_PREFIX)))
-		r->has_sites = !race_sites_decode(p, bytes, &r->sites);
+	printf("FAILED: %s (%s), %s, model %s, seed %" PRIu64 ": %s: %s\n", name,
+	       p->is_racy ? "racy" : "race-free", c->is_plain ? "plain" : "instrumented",
+	       run_model_names[c->model], c->seed, run_verdict_names[r->verdict], r->text);
 }
 
-static void *pages(size_t bytes)
-{
-	bytes = (bytes + 4095) & ~(size_t)4095;
-	void *p = aligned_alloc(4096, bytes);
-
-	if (!p)
-		die("no memory");
-	memset(p, 0, bytes);
-	return p;
-}
-
-static void set_up(struct run *r, struct cpu_machine *m, struct cpu_module *mod, uint64_t seed)
-{
-	size_t nrecords = sizeof(struct race_record) * RACE_SLOTS;
-
-	cpu_module_each_symbol(mod, on_symbol, r);
-	if (!r->knobs || !r->has_sites)
-		die("the instrumented module has no knobs or no site table");
-	r->rt = pages(sizeof(*r->rt));
-	r->records = pages(nrecords);
-	if (!cpu_mem_register(m, r->rt, sizeof(*r->rt)) ||
-	    !cpu_mem_register(m, r->records, nrecords))
-		die("memory for reports was refused");
-	r->rt->records = (uint64_t)(uintptr_t)r->records;
-	r->knobs->rt = (uint64_t)(uintptr_t)r->rt;
-	r->knobs->rsleep = r->knobs->wsleep = DELAY_NS;
-	r->knobs->sample = 1;
-	r->knobs->seed = (uint32_t)seed;
-	r->knobs->dense = RACE_DENSE_ALL;
-	r->knobs->sparse = UINT32_MAX;
-}
-
-static void launch(struct cpu_machine *m, struct cpu_module *mod, const struct gen_kernel *k,
-		   void *mem)
-{
-	struct cpu_work w = {.kind = CPU_WORK_KERNEL};
-	struct cpu_fault refused = {0};
-
-	w.launch.kernel = cpu_module_kernel(mod, "k");
-	w.launch.grid[0] = k->blocks;
-	w.launch.block[0] = k->threads;
-	w.launch.grid[1] = w.launch.grid[2] = w.launch.block[1] = w.launch.block[2] = 1;
-	w.launch.params = &mem;
-	struct cpu_op *op = cpu_submit(m, &w, NULL, 0, &refused);
-	if (!op)
-		die(refused.text);
-	cpu_op_wait(op);
-	cpu_op_put(op);
-}
-
-/* Counts collide's reports; false: one of them has no pair of the oracle (r->text says which). */
-static bool look_at_reports(struct run *r)
-{
-	bool is_confirmed = true;
-
-	for (unsigned i = 0; i < RACE_SLOTS; i++) {
-		const struct race_record *c = &r->records[i];
-		struct race_site s = {0};
-		if (c->valid != RACE_RECORD_VALID)
-			continue;
-		if (!race_sites_get(&r->sites, c->site, &s))
-			die("a report names no site");
-		r->nreports++;
-		if (s.line < LINES && r->pairs[s.line])
-			continue;
-		is_confirmed = false;
-		snprintf(r->text, sizeof(r->text), "%s at line %u: %s", race_kind_name(c->kind),
-			 s.line, race_sites_text(&r->sites, s.text));
-	}
-	return is_confirmed;
-}
-
-static enum verdict judge(struct run *r, struct cpu_machine *m, const struct gen_kernel *k,
-			  bool is_racy, bool has_oracle, const unsigned char *mem)
-{
-	static unsigned char expected[GEN_BYTES];
-	struct cpu_oracle_stats st;
-	struct cpu_fault f;
-
-	cpu_fault_get(m, 0, &f);
-	if (f.kind != CPU_FAULT_NONE) {
-		snprintf(r->text, sizeof(r->text), "%.250s", f.text);
-		return FAULT;
-	}
-	cpu_get_oracle_stats(m, &st);
-	if (has_oracle && (st.is_full || st.dropped || !st.accesses))
-		return NOT_JUDGED;
-	if (!is_racy && r->npairs)
-		return FALSE_PAIR;
-	bool is_confirmed = look_at_reports(r);
-	if (r->rt->overflow)
-		die("too many reports");
-	if (is_racy)
-		return is_confirmed ? FINE : UNCONFIRMED;
-	if (r->nreports)
-		return FALSE_REPORT;
-	gen_initial(expected);
-	gen_expect(k, expected);
-	for (unsigned i = 0; i < 8 * k->blocks * k->threads; i++)
-		if (mem[GEN_OUT + i] != expected[GEN_OUT + i])
-			snprintf(r->text, sizeof(r->text), "in the result of thread %u", i / 8);
-	return memcmp(mem, expected, GEN_BYTES) ? WRONG_RESULT : FINE;
-}
-
-static enum verdict run_model(const struct gen_kernel *k, struct ptx_module *ptx, bool is_racy,
-			      enum cpu_model model, uint64_t seed, char *text)
-{
-	bool has_oracle = model == CPU_MODEL_SC;
-	struct cpu_options opt = {.seed = seed,
-				  .threads = 1,
-				  .devices = 1,
-				  .sms = 4,
-				  .model = model,
-				  .memory = 64 << 20,
-				  .oracle = has_oracle ? CPU_ORACLE_PROGRAM : CPU_ORACLE_OFF};
-	struct cpu_machine *m = cpu_machine_new(&opt);
-	struct base_sink sink = {0};
-	struct run r = {0};
-	struct cpu_module *mod = m ? cpu_module_load(m, 0, &ptx, 1, &sink) : NULL;
-
-	if (!mod)
-		die("the module was not loaded");
-	if (has_oracle)
-		cpu_on_pair(m, on_pair, &r);
-	set_up(&r, m, mod, seed);
-	unsigned char *mem = cpu_mem_alloc(m, 0, GEN_BYTES, CPU_MEM_DEVICE);
-	if (!mem)
-		die("no device memory");
-	gen_initial(mem);
-	launch(m, mod, k, mem);
-	enum verdict v = judge(&r, m, k, is_racy, has_oracle, mem);
-	total.runs++;
-	total.reports += r.nreports;
-	total.pairs += r.npairs;
-	total.racy_runs += is_racy;
-	total.racy_reported += is_racy && r.nreports;
-	memcpy(text, r.text, sizeof(r.text));
-	race_sites_close(&r.sites);
-	cpu_module_unload(mod);
-	cpu_machine_free(m);
-	free(r.rt);
-	free(r.records);
-	base_sink_free(&sink);
-	return v;
-}
-
-static enum verdict try_kernel(const struct gen_kernel *k, bool is_racy, enum cpu_model model,
-			       uint64_t seed, char *text)
-{
-	struct inst_options opt = {.sanitize = INST_SANITIZE_COLLIDE};
-	struct base_buf plain = {0}, checked = {0};
-	struct base_arena arena = {0};
-	struct inst_stats stats = {0};
-	struct base_sink sink = {0};
-
-	gen_print(k, &plain);
-	int rc = inst_text("random.ptx", plain.p, plain.n, &opt, &checked, &stats, &sink);
-	struct ptx_module *ptx =
-		rc ? NULL : ptx_parse(&arena, "checked.ptx", checked.p, checked.n, &sink);
-	base_sink_print(&sink, stderr);
-	if (!ptx) {
-		fwrite(plain.p, 1, plain.n, stdout);
-		die("the kernel was not instrumented");
-	}
-	enum verdict v = run_model(k, ptx, is_racy, model, seed, text);
-	base_arena_free(&arena);
-	base_sink_free(&sink);
-	base_buf_free(&plain);
-	base_buf_free(&checked);
-	return v;
-}
-
-/* Takes out what can go, prints the rest. */
-static void tell(struct gen_kernel *k, uint64_t number, enum verdict v, bool is_racy,
-		 enum cpu_model model, uint64_t seed)
+static void write_file(const char *path, const struct gen_program *k, uint64_t seed)
 {
 	struct base_buf out = {0};
-	char text[256] = "";
+	struct program p = {.seed = seed};
+	FILE *f = fopen(path, "w");
 
-	for (unsigned i = 0; i < k->n; i++) {
-		k->stmt[i].is_removed = true;
-		if (try_kernel(k, is_racy, model, seed, text) != v)
-			k->stmt[i].is_removed = false;
-	}
-	try_kernel(k, is_racy, model, seed, text);
-	gen_print(k, &out);
-	printf("FAILED: kernel %" PRIu64 " (%s), model %s, seed %" PRIu64 ": %s: %s\n", number,
-	       is_racy ? "racy" : "race-free", model_names[model], seed, verdict_names[v], text);
-	fwrite(out.p, 1, out.n, stdout);
+	gen_print(k, &p);
+	program_print(&p, &out);
+	if (!f || fwrite(out.p, 1, out.n, f) != out.n || fclose(f))
+		die("the reduced program cannot be written");
 	base_buf_free(&out);
+	program_free(&p);
 }
 
-static bool check(uint64_t number)
+static void tell(struct gen_program *k, uint64_t number, struct run_config *c,
+		 const struct run_result *r)
 {
-	bool is_racy = number & 1;
-	struct gen_kernel k;
-	char text[256];
+	struct program p = {.is_racy = k->is_racy};
+	char name[64];
+	unsigned was = reduce_size(k);
 
-	gen_draw(&k, number, is_racy);
-	for (enum cpu_model model = CPU_MODEL_SC; model <= CPU_MODEL_A1; model++) {
-		for (uint64_t i = 0; i < SEEDS; i++) {
-			uint64_t seed = number * SEEDS + i + 1;
-			enum verdict v = try_kernel(&k, is_racy, model, seed, text);
-			if (v == FINE)
-				continue;
-			tell(&k, number, v, is_racy, model, seed);
-			return false;
-		}
-		if (is_racy)
-			break;
+	snprintf(name, sizeof(name), "program %" PRIu64, number);
+	print_failure(name, &p, c, r);
+	reduce_program(k, c, r->verdict);
+	struct run_result now = reduce_run(k, c);
+	snprintf(name, sizeof(name), "soundness-%" PRIu64 ".ptx", number);
+	write_file(name, k, c->seed);
+	printf("reduced from %u statements to %u, seed %" PRIu64 ": %s: %s\n"
+	       "see %s; mend what is wrong, then keep it as a test:\n"
+	       "  cp %s tests/cpu/soundness/kept/\n",
+	       was, reduce_size(k), c->seed, run_verdict_names[now.verdict], now.text, name, name);
+}
+
+/* A program that says it hangs, rather than a time limit of the whole test. */
+static char current[64];
+
+static void on_alarm(int signal)
+{
+	static const char text[] = ": no end after two minutes\n";
+
+	(void)signal;
+	if (write(STDOUT_FILENO, current, strlen(current)) < 0 ||
+	    write(STDOUT_FILENO, text, sizeof(text) - 1) < 0)
+		_exit(3);
+	_exit(1);
+}
+
+static struct run_result check(const struct gen_program *k, uint64_t number, enum run_damage damage,
+			       struct run_config *c, bool is_counted)
+{
+	struct program p = {0};
+	unsigned char *expected = NULL;
+
+	snprintf(current, sizeof(current), "FAILED: program %" PRIu64, number);
+	alarm(SECONDS);
+	gen_print(k, &p);
+	if (!k->is_racy) {
+		expected = malloc(program_memory(&p));
+		if (!expected)
+			die("no memory");
+		program_initial(&p, expected);
+		gen_expect(k, &p, expected);
 	}
-	return true;
+	struct run_result r = reduce_check(&p, number * SEEDS + 1, SEEDS, damage, expected, c,
+					   is_counted ? count : NULL);
+	free(expected);
+	program_free(&p);
+	alarm(0);
+	return r;
+}
+
+static int run_numbers(uint64_t first, uint64_t n)
+{
+	unsigned failures = 0;
+
+	for (uint64_t i = first; i < first + n && failures < FAILURES; i++) {
+		struct gen_program k;
+		struct run_config c;
+		gen_draw(&k, i, i & 1);
+		struct run_result r = check(&k, i, RUN_WHOLE, &c, true);
+		total.programs[i & 1]++;
+		for (unsigned j = 0; j < k.n && !k.is_racy; j++)
+			total.stmts[k.stmt[j].kind]++;
+		if (r.verdict != RUN_FINE)
+			tell(&k, i, &c, &r);
+		failures += r.verdict != RUN_FINE;
+	}
+	print_counts();
+	printf("%u failures\n", failures);
+	if (n >= 100 && (!total.reports || !total.pairs || !total.ntally)) {
+		printf("FAILED: no report, pair or plant in so many programs: nothing was "
+		       "tested\n");
+		return 1;
+	}
+	return failures ? 1 : 0;
+}
+
+/* ---- kept ones --------------------------------------------------------------------------- */
+
+static void read_kept(const char *path, struct program *p)
+{
+	struct base_buf text = {0};
+	FILE *f = fopen(path, "r");
+	char part[4096];
+	size_t n;
+
+	while (f && (n = fread(part, 1, sizeof(part), f)) > 0)
+		base_buf_put(&text, part, n);
+	if (!f || fclose(f))
+		die("the file cannot be read");
+	base_buf_puts(&text, "");
+	const char *why = program_read(text.p, text.n, p);
+	base_buf_free(&text);
+	if (why)
+		die(why);
+}
+
+/* What a race-free one computes is what it computes without instrumentation. */
+static int run_kept(const char *path)
+{
+	struct program p = {0};
+	struct run_config c;
+	struct run_result r;
+
+	read_kept(path, &p);
+	r = reduce_check(&p, 1, 8, RUN_WHOLE, NULL, &c, NULL);
+	if (r.verdict == RUN_FINE && p.seed)
+		r = reduce_check(&p, p.seed, 1, RUN_WHOLE, NULL, &c, NULL);
+	if (r.verdict != RUN_FINE)
+		print_failure(path, &p, &c, &r);
+	program_free(&p);
+	return r.verdict != RUN_FINE;
+}
+
+/* ---- the self-test ----------------------------------------------------------------------- */
+
+struct hook {
+	const char *name;
+	bool is_racy, drops, claims; /* what is drawn, and what is done to it */
+	enum run_damage damage;
+	enum run_verdict verdicts[2]; /* one of them must come out */
+	unsigned most;		      /* statements that may be left */
+};
+
+static const struct hook hooks[] = {
+	{"a race-free program without one of its orders",
+	 false,
+	 true,
+	 false,
+	 RUN_WHOLE,
+	 {RUN_FALSE_PAIR, RUN_FALSE_PAIR},
+	 1},
+	{"a planted race that isn't there",
+	 true,
+	 false,
+	 true,
+	 RUN_WHOLE,
+	 {RUN_MISSED, RUN_MISSED},
+	 1},
+	{"a re-read beside the access, race-free",
+	 false,
+	 false,
+	 false,
+	 RUN_REREAD,
+	 {RUN_FALSE_REPORT, RUN_FALSE_REPORT},
+	 1},
+	{"a re-read beside the access, racy",
+	 true,
+	 false,
+	 false,
+	 RUN_REREAD,
+	 {RUN_UNCONFIRMED, RUN_UNCONFIRMED},
+	 1},
+	{"instrumentation that changes a value",
+	 false,
+	 false,
+	 false,
+	 RUN_VALUE,
+	 {RUN_DIFFERENT, RUN_DIFFERENT},
+	 1},
+};
+
+/* The reduced program, read back from its file, fails in the same way. */
+static bool fails_as_file(const char *path, const struct run_config *c, enum run_verdict verdict)
+{
+	struct program p = {0};
+	struct run_config plain = {.seed = c->seed, .is_plain = true};
+
+	read_kept(path, &p);
+	unsigned char *mem = malloc(program_memory(&p));
+	if (!mem)
+		die("no memory");
+	run_program(&p, &plain, NULL, mem);
+	struct run_result r = run_program(&p, c, mem, NULL);
+	free(mem);
+	program_free(&p);
+	return r.verdict == verdict;
+}
+
+/* 0: failed and was reduced as it should; 1: not; -1: nothing of this program can be broken. */
+static int try_hook(const struct hook *h, uint64_t number)
+{
+	struct gen_program k;
+	struct run_config c;
+	uint64_t random = number;
+	char path[64];
+
+	gen_draw(&k, number, h->is_racy);
+	if (check(&k, number, RUN_WHOLE, &c, false).verdict != RUN_FINE) {
+		printf("FAILED: program %" PRIu64 " fails as it is\n", number);
+		return 1;
+	}
+	if (h->drops && !gen_break(&k, &random))
+		return -1;
+	k.claims = h->claims;
+	struct run_result r = check(&k, number, h->damage, &c, false);
+	if (r.verdict == RUN_FINE && h->is_racy)
+		return -1; /* its races aren't certain, or all its lines race */
+	if (r.verdict != h->verdicts[0] && r.verdict != h->verdicts[1]) {
+		printf("FAILED: %s, program %" PRIu64 ": %s: %s\n", h->name, number,
+		       run_verdict_names[r.verdict], r.text);
+		return 1;
+	}
+	unsigned was = reduce_size(&k);
+	reduce_program(&k, &c, r.verdict);
+	snprintf(path, sizeof(path), "selftest-%td-%" PRIu64 ".ptx", h - hooks, number);
+	write_file(path, &k, c.seed);
+	bool is_ok = reduce_size(&k) < was && reduce_size(&k) <= h->most;
+	if (!is_ok)
+		printf("FAILED: %s, program %" PRIu64 ": reduced from %u to %u statements\n",
+		       h->name, number, was, reduce_size(&k));
+	if (!fails_as_file(path, &c, r.verdict)) {
+		printf("FAILED: %s: %s doesn't fail as program %" PRIu64 " did\n", h->name, path,
+		       number);
+		is_ok = false;
+	}
+	if (is_ok)
+		printf("%s: program %" PRIu64 ": %s; %u statements, then %u\n", h->name, number,
+		       run_verdict_names[r.verdict], was, reduce_size(&k));
+	return !is_ok;
+}
+
+static int self_test(void)
+{
+	int failures = 0;
+
+	for (size_t i = 0; i < sizeof(hooks) / sizeof(*hooks); i++) {
+		unsigned tried = 0;
+		for (uint64_t n = 0; n < 40 && tried < 6; n++) {
+			int r = try_hook(&hooks[i], 100000 + 2 * n + hooks[i].is_racy);
+			tried += r >= 0;
+			failures += r > 0;
+		}
+		if (tried < 6) {
+			printf("FAILED: %s: tried with %u programs only\n", hooks[i].name, tried);
+			failures++;
+		}
+	}
+	return failures != 0;
 }
 
 int main(int argc, char **argv)
 {
 	uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
 	uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
-	unsigned failures = 0;
+	int failures = 0;
 
+	signal(SIGALRM, on_alarm);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc == 2 && !strcmp(argv[1], "--self-test"))
+		return self_test();
+	if (argc > 2 && !strcmp(argv[1], "--kept")) {
+		for (int i = 2; i < argc; i++)
+			failures |= run_kept(argv[i]);
+		return failures;
+	}
+	if (argc == 3 && !strcmp(argv[1], "--print")) {
+		struct gen_program k;
+		gen_draw(&k, first, first & 1);
+		write_file("/dev/stdout", &k, 0);
+		return 0;
+	}
 	if (!n) {
-		fprintf(stderr, "usage: soundness KERNELS [FIRST]\n");
+		fprintf(stderr, "usage: soundness KERNELS [FIRST] | --self-test | --kept FILE... | "
+				"--print NUMBER\n");
 		return 2;
 	}
-	for (uint64_t i = first; i < first + n && failures < 5; i++)
-		failures += !check(i);
-	printf("%" PRIu64 " runs: %" PRIu64 " reports of collide, in %" PRIu64 " of %" PRIu64
-	       " racy runs; %" PRIu64 " pairs of the oracle; %u failures\n",
-	       total.runs, total.reports, total.racy_reported, total.racy_runs, total.pairs,
-	       failures);
-	if (n >= 100 && (!total.reports || !total.pairs)) {
-		printf("FAILED: no report or no pair in so many kernels: nothing was tested\n");
-		return 1;
-	}
-	return failures ? 1 : 0;
+	return run_numbers(first, n);
 }
