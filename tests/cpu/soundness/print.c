@@ -566,7 +566,7 @@ static void print_head(struct writer *w, unsigned number)
 	base_buf_printf(&w->out->text,
 			".visible .entry k%u(.param .u64 p, .param .u64 common)\n{\n"
 			"\t.shared .align 16 .b8 slots[1536];\n\t.shared .align 8 .b8 mbars[%u];\n"
-			"\t.shared .align 16 .b8 objects[%u];\n\t.shared .align 4 .b8 flag[4];\n"
+			"\t.shared .align 16 .b8 objects[%u];\n\t.shared .align 4 .b8 flag[32];\n"
 			"\t.reg .b64 %%acc, %%g, %%c, %%own, %%gb, %%s, %%sown, %%sg, %%sgown;\n"
 			"\t.reg .b64 %%at, %%d<4>, %%q<4>;\n\t.reg .b128 %%h;\n"
 			"\t.reg .b32 %%t, %%b, %%gid, %%r<5>;\n\t.reg .b16 %%h1;\n"

@@ -56,7 +56,7 @@ size_t program_differs(const struct program *p, const unsigned char *a, const un
 
 /* As a file: comments, PTX. */
 void program_print(const struct program *p, struct base_buf *out);
-/* Returns NULL, or what is wrong with the text. */
+/* Returns NULL, or what is wrong with the text, which ends with a NUL behind n. */
 const char *program_read(const char *text, size_t n, struct program *out);
 
 #endif

@@ -122,10 +122,14 @@ static void set_up_collide(struct run *x)
 
 /* ---- PTX --------------------------------------------------------------------------------- */
 
-/* The first ']' of a line, or NULL. */
-static const char *bracket_of(const char *line, const char *end)
+/* The first ']' of a line that reads again, or NULL. */
+static const char *reread_of(const char *line, const char *end)
 {
-	return memchr(line, ']', (size_t)(end - line));
+	static const char reread[] = "\tld.relaxed.sys";
+	const char *at = memchr(line, ']', (size_t)(end - line));
+	const char *ours = strstr(line, "%collider_");
+
+	return at && ours && ours < at && !strncmp(line, reread, strlen(reread)) ? at : NULL;
 }
 
 /*
@@ -134,16 +138,17 @@ static const char *bracket_of(const char *line, const char *end)
  */
 static void damage(struct base_buf *text, enum run_damage how)
 {
-	static const char reread[] = "\tld.relaxed.sys", result[] = "\tst.global.u64 [%at+16384]";
+	static const char result[] = "\tst.global.u64 [%at+16384]";
 	struct base_buf out = {0};
 
+	base_buf_put(text, "", 1);
 	for (const char *p = text->p, *end; *p; p = end) {
 		end = strchr(p, '\n');
 		end = end ? end + 1 : p + strlen(p);
-		const char *at = bracket_of(p, end);
+		const char *at = reread_of(p, end);
 		if (how == RUN_VALUE && !strncmp(p, result, strlen(result)))
 			base_buf_puts(&out, "\tadd.u64 %acc, %acc, 1;\n");
-		if (how != RUN_REREAD || strncmp(p, reread, strlen(reread)) != 0 || !at) {
+		if (how != RUN_REREAD || !at) {
 			base_buf_put(&out, p, (size_t)(end - p));
 			continue;
 		}
