@@ -101,6 +101,8 @@ struct cpu_mem_info {
 	enum cpu_mem_kind kind;
 	unsigned device;
 	uint64_t generation; /* of the allocation; never reused */
+	bool is_registered;  /* the program's own memory */
+	bool is_heap;	     /* by malloc of a kernel */
 };
 
 /*

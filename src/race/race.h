@@ -37,6 +37,10 @@ const char *race_access_name(unsigned access);
 const char *race_space_name(unsigned space);
 const char *race_why_name(unsigned why);
 const char *race_agent_name(unsigned agent_state);
+const char *race_memory_name(unsigned memory);
+const char *race_update_name(unsigned update);
+unsigned race_memory_parse(const char *name);
+unsigned race_update_parse(const char *name);
 unsigned race_kind_parse(const char *name);
 unsigned race_class_parse(const char *name);
 unsigned race_access_parse(const char *name);
@@ -102,6 +106,17 @@ struct race_side {
 	enum race_scope scope;
 	enum race_proxy proxy;
 	unsigned flags; /* RACE_SIDE_* */
+	int device;	/* -1: the host */
+	uint32_t cluster, warp;
+	enum race_update update;
+};
+
+/* Where two accesses met. */
+struct race_object {
+	enum race_memory memory;
+	const char *name; /* the variable, demangled; "" = none, or unknown */
+	uint64_t base, bytes;
+	uint32_t owner[3]; /* shared memory: its block */
 };
 
 struct race_finding {
@@ -124,6 +139,7 @@ struct race_finding {
 	bool is_muted; /* the true count is `count` or more */
 	/* Kinds from RACE_KIND_UNORDERED on: both accesses, the finding's own place first. */
 	struct race_side *sides; /* NULL or 2 */
+	struct race_object object;
 	struct race_finding_site *sites;
 	size_t nsites;
 	struct race_context *seen;
@@ -235,7 +251,8 @@ bool race_oracle_read(struct race_results *out, const void *payload, size_t n);
 
 /*
  * The findings of `collide` that no pair of the oracle confirms: none has a side in the same place
- * (file and line; without lines the same function and PTX). Possible races need no confirmation.
+ * (file and line; without lines the same function) that is the same instruction, or one of the same
+ * direction in the same object that stands for it. Possible races need no confirmation.
  * Returns how many; the indexes of the first `max` go to `out`.
  */
 size_t race_unconfirmed(const struct race_results *r, size_t *out, size_t max);

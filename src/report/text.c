@@ -143,9 +143,13 @@ static void side_put(struct base_buf *out, struct rep_view *v, const struct race
 
 static void pair_put(struct base_buf *out, struct rep_view *v, const struct race_finding *f)
 {
+	const char *object = rep_object(&v->arena, f, v->opt->verbose);
+
 	side_put(out, v, &f->sides[0]);
 	base_buf_puts(out, INDENT "RACES WITH\n");
 	side_put(out, v, &f->sides[1]);
+	if (*object)
+		base_buf_printf(out, INDENT "Memory       : %s\n", object);
 	if (f->sides[0].grid != f->sides[1].grid &&
 	    !((f->sides[0].flags | f->sides[1].flags) & RACE_SIDE_HOST))
 		base_buf_printf(out, INDENT "Launches     : %llu (%s) and %llu (%s)\n",
@@ -176,7 +180,7 @@ static void finding_put(struct base_buf *out, struct rep_view *v, const struct r
 			verbose_put(out, v, f);
 	}
 	base_buf_puts(out, INDENT "What usually helps:\n");
-	lines_put(out, INDENT "  ", rep_kind_fix(f));
+	lines_put(out, INDENT "  ", rep_kind_fix(&v->arena, f));
 	base_buf_puts(out, "\n");
 }
 

@@ -3,6 +3,7 @@
 // table 3: race, missed
 // detector: later (copies of the host are not checked yet, the kernel's stores stay as they are)
 // expect collide: clobbered-read at copy
+// expect oracle: unordered at gives
 // may: gives
 // twin: memcpy_dtoh_rw.fixed.cu
 
