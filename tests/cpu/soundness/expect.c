@@ -85,7 +85,7 @@ static void first_half(struct state *x, const struct gen_stmt *s, unsigned i, un
 {
 	unsigned char *own = x->mem + GEN_OWN + 16 * (size_t)t;
 	unsigned char *slot = s->is_shared ? x->shared[t] : own;
-	unsigned char *spread = x->mem + GEN_SPREAD + 4096 * (size_t)i;
+	unsigned char *spread = x->mem + GEN_SPREAD + GEN_STRIDE * (size_t)i;
 	size_t block = t / x->l->threads, lane = t % x->l->threads;
 	struct gen_stmt packed = *s;
 
@@ -154,7 +154,7 @@ static void message(struct state *x, const struct gen_stmt *s, unsigned i, size_
 	take(bytes, &m, &x->acc[to * threads + threads - 1]);
 	if (s->is_shared && !s->scope)
 		return;
-	unsigned char *object = x->mem + GEN_SPREAD + 4096 * (size_t)i + 64 * from;
+	unsigned char *object = x->mem + GEN_SPREAD + GEN_STRIDE * (size_t)i + 64 * from;
 	memcpy(object + 16, bytes + 16, s->width * s->vec);
 	add(object, 1, 4);
 	if (s->distance % 2)
@@ -163,7 +163,7 @@ static void message(struct state *x, const struct gen_stmt *s, unsigned i, size_
 
 static void once(struct state *x, const struct gen_stmt *s, unsigned i)
 {
-	unsigned char *spread = x->mem + GEN_SPREAD + 4096 * (size_t)i;
+	unsigned char *spread = x->mem + GEN_SPREAD + GEN_STRIDE * (size_t)i;
 	unsigned blocks = x->l->blocks;
 
 	if (s->kind == GEN_LAST || s->kind == GEN_GRID)
@@ -206,7 +206,7 @@ static void second_half(struct state *x, const struct gen_stmt *s, unsigned i, u
 	case GEN_GRID:
 		other = (t + s->distance) % n;
 		uint64_t v;
-		memcpy(&v, x->mem + GEN_SPREAD + 4096 * (size_t)i + 8 * (size_t)other, 8);
+		memcpy(&v, x->mem + GEN_SPREAD + GEN_STRIDE * (size_t)i + 8 * (size_t)other, 8);
 		x->acc[t] = x->acc[t] * 31 + v;
 		return;
 	default:

@@ -20,8 +20,9 @@
 #define GEN_SPARE  20480u /* where copies put that */
 #define GEN_COUNT  24576u /* 64 bytes of each statement */
 #define GEN_LOOSE  28672u /* the same: what ends up there depends on the schedule */
-#define GEN_SPREAD 32768u /* 4096 bytes of each statement */
-#define GEN_BYTES  (GEN_SPREAD + 4096u * GEN_STMTS)
+#define GEN_SPREAD 32768u /* GEN_STRIDE bytes of each statement */
+#define GEN_STRIDE 5120u  /* 16 bytes of each thread, and some */
+#define GEN_BYTES  (GEN_SPREAD + GEN_STRIDE * GEN_STMTS)
 
 enum gen_kind {
 	GEN_STORE,     /* a thread's own bytes */

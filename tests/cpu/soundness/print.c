@@ -2,7 +2,7 @@
  * print.c - programs as PTX: kernels, and statements that need no hand-made synchronisation.
  *
  * The registers are those of print_kernel; statements keep all but %acc and the scratch ones
- * (%r, %q, %d, %p). Object memory of a statement: in global memory its 4096 bytes of GEN_SPREAD,
+ * (%r, %q, %d, %p). Object memory of a statement: in global memory its GEN_STRIDE bytes of GEN_SPREAD,
  * in shared memory 32 bytes of `objects`.
  */
 #include "print.h"
@@ -151,7 +151,7 @@ void put_object(struct writer *w, const struct gen_stmt *s, unsigned i, const ch
 	}
 	put_inst(w, "mul.wide.u32 %s, %%b, %u", reg, is_of_block ? 64 : 0);
 	put_inst(w, "add.u64 %s, %s, %%g", reg, reg);
-	put_inst(w, "add.u64 %s, %s, %u", reg, reg, GEN_SPREAD + 4096 * i);
+	put_inst(w, "add.u64 %s, %s, %u", reg, reg, GEN_SPREAD + GEN_STRIDE * i);
 }
 
 /* %at: the 16 bytes of the thread of this block whose number is in %r1. */
@@ -206,7 +206,7 @@ static void packed(struct writer *w, const struct gen_stmt *s, unsigned i)
 		put_inst(w, "mov.u32 %%r1, %%gid");
 	put_inst(w, "mul.wide.u32 %%at, %%r1, %u", s->width * s->vec);
 	put_inst(w, "add.u64 %%at, %%at, %%g");
-	put_inst(w, "add.u64 %%at, %%at, %u", GEN_SPREAD + 4096 * i);
+	put_inst(w, "add.u64 %%at, %%at, %u", GEN_SPREAD + GEN_STRIDE * i);
 	unsigned line = put_store(w, &x, "%at");
 	put_plant_pair(w, s, line, line);
 	put_load(w, &x, "%at");

@@ -130,7 +130,7 @@ static unsigned put_result(struct writer *w, unsigned i)
 {
 	put_inst(w, "mul.wide.u32 %%at, %%gid, 8");
 	put_inst(w, "add.u64 %%at, %%at, %%g");
-	return put_mem(w, "st.global.u64 [%%at+%u], %%acc", GEN_SPREAD + 4096 * i);
+	return put_mem(w, "st.global.u64 [%%at+%u], %%acc", GEN_SPREAD + GEN_STRIDE * i);
 }
 
 /* As threadFenceReduction does. */
@@ -167,7 +167,7 @@ void put_last(struct writer *w, const struct gen_stmt *s, unsigned i)
 	reads[0] = w->line + 1;
 	for (unsigned b = 0; b < w->l->blocks; b++) {
 		reads[1] = put_mem(w, "ld.global.u64 %%q0, [%%d1+%u]",
-				   GEN_SPREAD + 4096 * i + 8 * b * w->l->threads);
+				   GEN_SPREAD + GEN_STRIDE * i + 8 * b * w->l->threads);
 		put_mem(w, "red.relaxed.gpu.global.add.u64 [%%g+%u], %%q0", GEN_COUNT + 64 * i + 8);
 	}
 	put_label(w, "behind", i);
@@ -201,7 +201,7 @@ void put_grid(struct writer *w, const struct gen_stmt *s, unsigned i)
 	put_inst(w, "rem.u32 %%r1, %%r1, %u", n);
 	put_inst(w, "mul.wide.u32 %%at, %%r1, 8");
 	put_inst(w, "add.u64 %%at, %%at, %%g");
-	read = put_mem(w, "ld.global.u64 %%q0, [%%at+%u]", GEN_SPREAD + 4096 * i);
+	read = put_mem(w, "ld.global.u64 %%q0, [%%at+%u]", GEN_SPREAD + GEN_STRIDE * i);
 	put_inst(w, "mad.lo.u64 %%acc, %%acc, 31, %%q0");
 	put_plant_pair(w, s, line, read);
 }
@@ -346,10 +346,10 @@ void put_dekker(struct writer *w, const struct gen_stmt *s, unsigned i)
 	put_inst(w, "selp.b64 %%d2, 64, 0, %%p");
 	put_inst(w, "add.u64 %%d1, %%d1, %%g");
 	put_inst(w, "add.u64 %%d2, %%d2, %%g");
-	put_mem(w, "st.relaxed.%s.global.u32 [%%d1+%u], 1", scope, GEN_SPREAD + 4096 * i);
+	put_mem(w, "st.relaxed.%s.global.u32 [%%d1+%u], 1", scope, GEN_SPREAD + GEN_STRIDE * i);
 	put_inst(w, "fence.%s.%s", fence, scope);
 	put_mem(w, "ld.%s%s.global.u32 %%r1, [%%d2+%u]", s->form % 2 ? "volatile" : "relaxed.",
-		s->form % 2 ? "" : scope, GEN_SPREAD + 4096 * i);
+		s->form % 2 ? "" : scope, GEN_SPREAD + GEN_STRIDE * i);
 	put_inst(w, "setp.ne.u32 %%p, %%r1, 0");
 	put_inst(w, "@%%p bra out%u", i);
 	put_mem(w, "st.global.u64 [%%g+%u], %%acc", GEN_LOOSE + 64 * i);
