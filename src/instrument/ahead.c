@@ -55,7 +55,7 @@ static struct inst_access *new_access(struct inst_ctx *cx, struct ptx_stmt *s,
 	return a;
 }
 
-static void add(struct inst_ctx *cx, struct inst_group *g, struct inst_access *a)
+void inst_append_access(struct inst_ctx *cx, struct inst_group *g, struct inst_access *a)
 {
 	if (g->last)
 		g->last->next = a;
@@ -95,8 +95,9 @@ static struct inst_group *plan_rows(struct inst_ctx *cx, struct ptx_stmt *s)
 	if (!matrices(s->form) || !addr || !addr->nsub)
 		return NULL;
 	struct inst_group *g = new_group(cx, INST_AHEAD_ROWS);
-	add(cx, g,
-	    new_access(cx, s, addr, RACE_ACCESS_LOAD, (enum ptx_space)s->form->space, ROW / WORD));
+	inst_append_access(cx, g,
+			   new_access(cx, s, addr, RACE_ACCESS_LOAD, (enum ptx_space)s->form->space,
+				      ROW / WORD));
 	return g;
 }
 
@@ -132,7 +133,8 @@ static struct inst_group *plan_tile(struct inst_ctx *cx, struct ptx_stmt *s)
 	struct inst_group *g = new_group(cx, INST_AHEAD_TILE);
 	g->has_load = false;
 	for (unsigned i = 0; i < matrices(s->form); i++)
-		add(cx, g, new_access(cx, s, addr, RACE_ACCESS_STORE, PTX_SPACE_SHARED, 1));
+		inst_append_access(cx, g,
+				   new_access(cx, s, addr, RACE_ACCESS_STORE, PTX_SPACE_SHARED, 1));
 	return g;
 }
 
@@ -168,7 +170,7 @@ static struct inst_group *plan_copy(struct inst_ctx *cx, struct ptx_stmt *s)
 	struct inst_access *a =
 		new_access(cx, s, &s->ops[src], RACE_ACCESS_LOAD, PTX_SPACE_GLOBAL, words);
 	a->is_copy = true;
-	add(cx, g, a);
+	inst_append_access(cx, g, a);
 	if (cut && !is_predicate(cx, cut)) {
 		uint32_t site = a->site;
 		a->vec = 1;
@@ -182,7 +184,7 @@ static struct inst_group *plan_copy(struct inst_ctx *cx, struct ptx_stmt *s)
 	}
 	a = new_access(cx, s, &s->ops[dst], RACE_ACCESS_STORE, PTX_SPACE_SHARED, words);
 	a->is_copy = true;
-	add(cx, g, a);
+	inst_append_access(cx, g, a);
 	return g;
 }
 
@@ -199,6 +201,9 @@ struct inst_group *inst_plan_ahead(struct inst_ctx *cx, struct ptx_stmt *s)
 		return plan_tile(cx, s);
 	case PTX_OP_CP_ASYNC:
 		return plan_copy(cx, s);
+	case PTX_OP_CP_ASYNC_BULK:
+	case PTX_OP_CP_REDUCE_ASYNC_BULK:
+		return inst_plan_bulk(cx, s);
 	default:
 		return NULL;
 	}

@@ -373,6 +373,16 @@ static void check_warp(struct inst_ctx *cx, const struct inst_group *g, struct i
 		inst_emit_label(cx, at, rows);
 }
 
+static void check_bulk(struct inst_ctx *cx, struct inst_group *g)
+{
+	struct ptx_label *skip = ptx_new_label(cx->m, cx->f);
+
+	inst_emit(cx, g->flush, "draw", T(cx->k, KNOB(sample)),
+		  H(inst_reg(cx, cx->rng), ptx_opnd_label(skip)));
+	inst_emit_bulk(cx, g, g->flush, skip);
+	inst_emit_label(cx, g->flush, skip);
+}
+
 static void check_group(struct inst_ctx *cx, struct inst_group *g)
 {
 	struct ptx_label *skip = ptx_new_label(cx->m, cx->f);
@@ -483,7 +493,10 @@ void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
 			g->flush = falls_off ? end : last;
 		for (struct inst_access *a = g->first; a && !g->ahead; a = a->next)
 			capture(cx, a, top, g->flush);
-		check_group(cx, g);
+		if (g->ahead == INST_AHEAD_BULK)
+			check_bulk(cx, g);
+		else
+			check_group(cx, g);
 		cx->stats->groups++;
 	}
 	/* Behind the checks that go before the same ret: they count too. */

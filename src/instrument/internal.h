@@ -58,7 +58,8 @@ enum inst_ahead {
 	INST_AHEAD_NOT,	 /* they are the user's */
 	INST_AHEAD_ROWS, /* ours, the same bytes as the warp-wide load behind the check */
 	INST_AHEAD_TILE, /* ours, the same words as the warp-wide store behind the check */
-	INST_AHEAD_COPY	 /* ours, the same as the asynchronous copy behind the check */
+	INST_AHEAD_COPY, /* ours, the same as the asynchronous copy behind the check */
+	INST_AHEAD_BULK	 /* ours, a window of the bulk copy behind the check */
 };
 
 struct inst_group {
@@ -117,6 +118,13 @@ struct inst_group *inst_plan_ahead(struct inst_ctx *cx, struct ptx_stmt *s);
 void inst_emit_together(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at);
 void inst_emit_ahead(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at);
 void inst_emit_dirty(struct inst_ctx *cx, const struct inst_group *g, struct ptx_stmt *at);
+/* Adds an access to the end of a group, with its site. */
+void inst_append_access(struct inst_ctx *cx, struct inst_group *g, struct inst_access *a);
+
+/* bulk.c: cp.async.bulk and cp.reduce.async.bulk, the same. */
+struct inst_group *inst_plan_bulk(struct inst_ctx *cx, struct ptx_stmt *s);
+void inst_emit_bulk(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at,
+		    struct ptx_label *skip);
 
 /* site.c */
 void inst_read_files(struct inst_ctx *cx);

@@ -98,13 +98,15 @@ struct race_knobs {
 	uint32_t dense; /* a thread's first `dense` checks are all delayed, then dense of n ... */
 	uint32_t shuffle_a[3], shuffle_b[3]; /* block shuffling, later */
 	uint32_t sparse;		     /* ... with n counted up to `sparse` only */
-	uint32_t reserved;
+	uint32_t window; /* bytes of a bulk copy that are checked at most, a multiple of 16 */
 };
 
 #define RACE_KNOB_TRAP	  1u /* brkpt when there is no agent */
 #define RACE_SAMPLE_NEVER 0xffffffffu
 #define RACE_DENSE_ALL	  0xffffffffu /* every check is delayed */
 #define RACE_SPARSEST	  64u	      /* never fewer than one delay in so many checks */
+#define RACE_WINDOW	  1024u	      /* what is checked of a bulk copy */
+#define RACE_WINDOW_ALL	  0xfffffff0u
 
 #define RACE_KNOBS_SYMBOL "__collider_knobs"
 #define RACE_SITES_PREFIX "__collider_sites_" /* + 16 hex digits of the table's hash */

@@ -81,9 +81,10 @@ struct race_shm {
 	uint32_t nprocesses;
 	/* What `collider run` asked for; the agent obeys. */
 	uint32_t rdelay, wdelay, sample, seed;
-	uint32_t flags; /* RACE_RUN_* */
-	uint32_t dense; /* checks of a thread that are all delayed; 0: all its checks */
-	uint32_t reserved[14];
+	uint32_t flags;	 /* RACE_RUN_* */
+	uint32_t dense;	 /* checks of a thread that are all delayed; 0: all its checks */
+	uint32_t window; /* bytes checked of a bulk copy at most; 0: whole copies */
+	uint32_t reserved[13];
 };
 
 #define RACE_RUN_VERBOSE 1u

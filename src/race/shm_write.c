@@ -260,4 +260,5 @@ void race_shm_knobs(struct race_knobs *k, uint64_t rt)
 	k->sparse = shm->dense && shm->dense < UINT32_MAX / RACE_SPARSEST
 			    ? shm->dense * RACE_SPARSEST
 			    : UINT32_MAX;
+	k->window = shm->window ? shm->window & RACE_WINDOW_ALL : RACE_WINDOW_ALL;
 }
