@@ -118,11 +118,6 @@ struct bulk {
 	struct ptx_opnd addr, was, now; /* what is reported */
 };
 
-static struct ptx_opnd fresh(struct inst_ctx *cx, enum ptx_type t)
-{
-	return inst_reg(cx, ptx_new_reg(cx->m, cx->f, t));
-}
-
 static struct ptx_str space_of(const struct inst_access *a)
 {
 	if (a->space == PTX_SPACE_GLOBAL)
@@ -135,14 +130,14 @@ static struct ptx_str space_of(const struct inst_access *a)
 static struct ptx_opnd window_address(struct inst_ctx *cx, const struct bulk *b,
 				      const struct inst_access *a)
 {
-	struct ptx_opnd base = a->where->sub[0], r = fresh(cx, PTX_TYPE_B64);
+	struct ptx_opnd base = a->where->sub[0], r = inst_fresh(cx, PTX_TYPE_B64);
 
 	if (base.kind != PTX_OPND_REG) {
-		struct ptx_opnd sym = fresh(cx, PTX_TYPE_B64);
+		struct ptx_opnd sym = inst_fresh(cx, PTX_TYPE_B64);
 		inst_emit(cx, b->at, "symbol", NT, H(sym, base));
 		base = sym;
 	} else if (ptx_type_bytes((enum ptx_type)cx->f->reg_type[base.reg]) == 4) {
-		struct ptx_opnd wide = fresh(cx, PTX_TYPE_B64);
+		struct ptx_opnd wide = inst_fresh(cx, PTX_TYPE_B64);
 		inst_emit(cx, b->at, "widen", T(PTX_STR("64"), PTX_STR("32")), H(wide, base));
 		base = wide;
 	}
@@ -184,7 +179,7 @@ static void emit_glance(struct inst_ctx *cx, struct bulk *b)
 	struct ptx_opnd w[WORDS];
 
 	for (int i = 0; i < WORDS; i++)
-		w[i] = fresh(cx, PTX_TYPE_B64);
+		w[i] = inst_fresh(cx, PTX_TYPE_B64);
 	inst_emit(cx, b->at, "bulk_glance", T(space_of(b->from)),
 		  H(b->src, b->n, w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]));
 	emit_sleep(cx, b->at);
@@ -197,7 +192,7 @@ static void emit_glance(struct inst_ctx *cx, struct bulk *b)
 static struct ptx_opnd either64(struct inst_ctx *cx, const struct bulk *b, struct ptx_opnd source,
 				struct ptx_opnd destination)
 {
-	struct ptx_opnd r = fresh(cx, PTX_TYPE_B64);
+	struct ptx_opnd r = inst_fresh(cx, PTX_TYPE_B64);
 
 	inst_emit(cx, b->at, "either", T(PTX_STR("b64")), H(r, source, destination, b->is_source));
 	return r;
@@ -206,7 +201,7 @@ static struct ptx_opnd either64(struct inst_ctx *cx, const struct bulk *b, struc
 static struct ptx_opnd either32(struct inst_ctx *cx, const struct bulk *b, int64_t source,
 				int64_t destination)
 {
-	struct ptx_opnd r = fresh(cx, PTX_TYPE_B32);
+	struct ptx_opnd r = inst_fresh(cx, PTX_TYPE_B32);
 
 	inst_emit(cx, b->at, "either", T(PTX_STR("b32")),
 		  H(r, inst_int(cx, source), inst_int(cx, destination), b->is_source));
@@ -246,10 +241,10 @@ static void emit_cold(struct inst_ctx *cx, struct bulk *b)
 	struct ptx_label *same = ptx_new_label(cx->m, cx->f);
 
 	inst_emit(cx, b->at, "branch_if", NT, H(inst_sense(b->hit, false), ptx_opnd_label(same)));
-	b->is_source = fresh(cx, PTX_TYPE_PRED);
-	b->addr = fresh(cx, PTX_TYPE_B64);
-	b->was = fresh(cx, PTX_TYPE_B64);
-	b->now = fresh(cx, PTX_TYPE_B64);
+	b->is_source = inst_fresh(cx, PTX_TYPE_PRED);
+	b->addr = inst_fresh(cx, PTX_TYPE_B64);
+	b->was = inst_fresh(cx, PTX_TYPE_B64);
+	b->now = inst_fresh(cx, PTX_TYPE_B64);
 	if (b->to)
 		inst_emit(cx, b->at, "differ_first", T(PTX_STR("32")),
 			  H(b->is_source, b->sum, b->again));
@@ -268,16 +263,16 @@ void inst_emit_bulk(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *
 {
 	struct ptx_stmt *s = g->first->stmt;
 	struct bulk b = {.from = g->first, .to = g->first->next, .at = at};
-	struct ptx_opnd size = fresh(cx, PTX_TYPE_B32);
+	struct ptx_opnd size = inst_fresh(cx, PTX_TYPE_B32);
 
-	b.n = fresh(cx, PTX_TYPE_B32);
-	b.off = fresh(cx, PTX_TYPE_B32);
-	b.sum = fresh(cx, PTX_TYPE_B32);
-	b.again = fresh(cx, PTX_TYPE_B32);
-	b.hit = fresh(cx, PTX_TYPE_PRED);
-	b.place = fresh(cx, PTX_TYPE_B32);
-	b.here = fresh(cx, PTX_TYPE_B64);
-	b.there = fresh(cx, PTX_TYPE_B64);
+	b.n = inst_fresh(cx, PTX_TYPE_B32);
+	b.off = inst_fresh(cx, PTX_TYPE_B32);
+	b.sum = inst_fresh(cx, PTX_TYPE_B32);
+	b.again = inst_fresh(cx, PTX_TYPE_B32);
+	b.hit = inst_fresh(cx, PTX_TYPE_PRED);
+	b.place = inst_fresh(cx, PTX_TYPE_B32);
+	b.here = inst_fresh(cx, PTX_TYPE_B64);
+	b.there = inst_fresh(cx, PTX_TYPE_B64);
 	if (s->pred != PTX_NO_REG)
 		inst_emit(
 			cx, at, "branch_if", NT,

@@ -413,7 +413,7 @@ static void check_group(struct inst_ctx *cx, struct inst_group *g)
 	for (struct inst_access *a = g->first; a; a = a->next)
 		if (a->kind == RACE_ACCESS_STORE)
 			check_warp(cx, g, a, at);
-	if (g->ahead == INST_AHEAD_COPY)
+	if (g->ahead == INST_AHEAD_COPY || g->ahead == INST_AHEAD_STORE)
 		inst_emit_dirty(cx, g, at);
 	inst_emit_label(cx, at, skip);
 }
