@@ -1,5 +1,5 @@
-// matrix_rows.cu - tiles that one warp fills and the next reads with ldmatrix, in turns. -DRACY: the
-// barrier between filling and reading is missing.
+// matrix_rows.cu - tiles that one warp fills and the next reads with ldmatrix, in turns. -DRACY:
+// without barriers, so that the warps drift apart.
 // expect: clobbered-read at rows
 
 #include "example.h"
@@ -38,7 +38,9 @@ __global__ void turn(const unsigned *in, unsigned *out)
 		LDMATRIX4(a, b, c, d, row);		    // race: rows
 		LDMATRIX1(e, first);			    // race: rows
 		acc = acc * 31 + (a ^ b * 3 ^ c * 5 ^ d * 7 ^ e * 11);
+#ifndef RACY
 		__syncthreads();
+#endif
 	}
 	out[blockIdx.x * blockDim.x + threadIdx.x] = acc;
 }
