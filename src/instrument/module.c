@@ -60,10 +60,10 @@ static void add_knobs(struct inst_ctx *cx, struct ptx_item *at)
 	char *s = base_printf(
 		cx->m->arena,
 		".weak .%.*s .align 16 .b32 %s[16] = {0, 0, %u, %u, %u, 0, %u, %u, 0, 0, "
-		"0, 0, 0, 0, %u, %u};",
+		"0, 0, 0, %u, %u, 0};",
 		(int)cx->k.n, cx->k.p, RACE_KNOBS_SYMBOL, DEFAULT_RSLEEP, DEFAULT_WSLEEP,
 		trap ? 1u : RACE_SAMPLE_NEVER, trap ? RACE_KNOB_TRAP : 0u, RACE_DENSE_ALL,
-		RACE_DENSE_ALL, RACE_WINDOW);
+		RACE_WINDOW, RACE_DENSE_ALL);
 
 	_Static_assert(offsetof(struct race_knobs, rsleep) == 8, "initialiser above");
 	_Static_assert(offsetof(struct race_knobs, wsleep) == 12, "initialiser above");
@@ -71,7 +71,7 @@ static void add_knobs(struct inst_ctx *cx, struct ptx_item *at)
 	_Static_assert(offsetof(struct race_knobs, flags) == 24, "initialiser above");
 	_Static_assert(offsetof(struct race_knobs, dense) == 28, "initialiser above");
 	_Static_assert(offsetof(struct race_knobs, sparse) == 56, "initialiser above");
-	_Static_assert(offsetof(struct race_knobs, window) == 60, "initialiser above");
+	_Static_assert(offsetof(struct race_knobs, window) == 52, "initialiser above");
 	add_raw(cx, at, s, strlen(s));
 }
 

@@ -96,9 +96,10 @@ struct race_knobs {
 	uint32_t seed;
 	uint32_t flags; /* RACE_KNOB_* */
 	uint32_t dense; /* a thread's first `dense` checks are all delayed, then dense of n ... */
-	uint32_t shuffle_a[3], shuffle_b[3]; /* block shuffling, later */
-	uint32_t sparse;		     /* ... with n counted up to `sparse` only */
+	uint32_t shuffle_a[3], shuffle_b[2]; /* block shuffling, later */
 	uint32_t window; /* bytes of a bulk copy that are checked at most, a multiple of 16 */
+	uint32_t sparse;		     /* ... with n counted up to `sparse` only */
+	uint32_t reserved;
 };
 
 #define RACE_KNOB_TRAP	  1u /* brkpt when there is no agent */
