@@ -122,9 +122,11 @@ static void set_up(struct context *c, unsigned device)
 	if (r) {
 		memset(r, 0, sizeof(*r));
 		r->records = (uint64_t)(uintptr_t)c->region->records;
+		r->maps = (uint64_t)(uintptr_t)&c->region->maps;
 	}
 	if (!r || !cpu_mem_register(rt.m, r, sizeof(*r)) ||
-	    !cpu_mem_register(rt.m, c->region->records, sizeof(c->region->records))) {
+	    !cpu_mem_register(rt.m, c->region->records,
+			      sizeof(c->region->records) + sizeof(c->region->maps))) {
 		race_shm_note("no memory for the reports of device %u; races in it go unchecked",
 			      device);
 		free(r);
@@ -242,6 +244,7 @@ static void snapshot(struct context *c)
 	region->warp_checked = warp;
 	region->launches = launches;
 	region->overflow = __atomic_load_n(&c->rt->overflow, __ATOMIC_RELAXED);
+	region->unboxed = __atomic_load_n(&c->rt->unboxed, __ATOMIC_RELAXED);
 	for (unsigned i = 0; i < RACE_SLOTS; i++)
 		region->counts[i] = __atomic_load_n(&c->rt->slots[i].count, __ATOMIC_RELAXED);
 }

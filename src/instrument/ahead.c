@@ -249,6 +249,9 @@ struct inst_group *inst_plan_ahead(struct inst_ctx *cx, struct ptx_stmt *s)
 	case PTX_OP_CP_ASYNC_BULK:
 	case PTX_OP_CP_REDUCE_ASYNC_BULK:
 		return inst_plan_bulk(cx, s);
+	case PTX_OP_CP_ASYNC_BULK_TENSOR:
+	case PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR:
+		return inst_plan_tensor(cx, s);
 	default:
 		return NULL;
 	}

@@ -50,13 +50,13 @@ static bool is_direction_known(const struct ptx_form *fm)
 	       (fm->space == PTX_SPACE_GLOBAL && fm->space2 == PTX_SPACE_SHARED);
 }
 
-static void add_side(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *s, int op,
-		     enum race_access kind, uint8_t space)
+void inst_add_side(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *s,
+		   const struct ptx_opnd *where, enum race_access kind, uint8_t space)
 {
 	struct inst_access *a = BASE_NEW(&cx->scratch, struct inst_access);
 
 	a->stmt = s;
-	a->where = &s->ops[op];
+	a->where = where;
 	a->kind = kind;
 	a->space = (enum ptx_space)space;
 	a->is_copy = true;
@@ -66,7 +66,7 @@ static void add_side(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt 
 }
 
 /* Counts the side that is left alone. */
-static void count_destination(struct inst_ctx *cx, const struct ptx_form *fm)
+void inst_count_destination(struct inst_ctx *cx, const struct ptx_form *fm)
 {
 	const char *what =
 		base_printf(cx->m->arena, "%.*s (destination)", (int)fm->text.n, fm->text.p);
@@ -95,11 +95,11 @@ struct inst_group *inst_plan_bulk(struct inst_ctx *cx, struct ptx_stmt *s)
 	struct inst_group *g = BASE_NEW(&cx->scratch, struct inst_group);
 	g->ahead = INST_AHEAD_BULK;
 	g->has_load = true;
-	add_side(cx, g, s, src, RACE_ACCESS_LOAD, fm->space2);
+	inst_add_side(cx, g, s, &s->ops[src], RACE_ACCESS_LOAD, fm->space2);
 	if (is_source_only)
-		count_destination(cx, fm);
+		inst_count_destination(cx, fm);
 	else
-		add_side(cx, g, s, dst, RACE_ACCESS_STORE, fm->space);
+		inst_add_side(cx, g, s, &s->ops[dst], RACE_ACCESS_STORE, fm->space);
 	return g;
 }
 

@@ -379,7 +379,10 @@ static void check_bulk(struct inst_ctx *cx, struct inst_group *g)
 
 	inst_emit(cx, g->flush, "draw", T(cx->k, KNOB(sample)),
 		  H(inst_reg(cx, cx->rng), ptx_opnd_label(skip)));
-	inst_emit_bulk(cx, g, g->flush, skip);
+	if (g->ahead == INST_AHEAD_TENSOR)
+		inst_emit_tensor(cx, g, g->flush, skip);
+	else
+		inst_emit_bulk(cx, g, g->flush, skip);
 	inst_emit_label(cx, g->flush, skip);
 }
 
@@ -458,6 +461,14 @@ static struct ptx_stmt *body_start(struct ptx_func *f)
 	return s;
 }
 
+static bool has_tensor(const struct inst_plan *plan)
+{
+	for (const struct inst_group *g = plan->first; g; g = g->next)
+		if (g->ahead == INST_AHEAD_TENSOR)
+			return true;
+	return false;
+}
+
 /* needs: plan.  keeps: the user's instructions.  breaks: flow. */
 void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
 {
@@ -479,6 +490,8 @@ void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
 	struct ptx_stmt *top = body_start(f);
 	if (!cx->call_free)
 		inst_emit(cx, top, "params", NT, NH);
+	if (has_tensor(plan))
+		inst_emit(cx, top, "params_tensor", NT, NH);
 	inst_emit(cx, top, "seed", T(cx->k, KNOB(seed)),
 		  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt)));
 	if (f->is_entry)
@@ -493,7 +506,7 @@ void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
 			g->flush = falls_off ? end : last;
 		for (struct inst_access *a = g->first; a && !g->ahead; a = a->next)
 			capture(cx, a, top, g->flush);
-		if (g->ahead == INST_AHEAD_BULK)
+		if (g->ahead == INST_AHEAD_BULK || g->ahead == INST_AHEAD_TENSOR)
 			check_bulk(cx, g);
 		else
 			check_group(cx, g);

@@ -61,6 +61,7 @@ enum inst_ahead {
 	INST_AHEAD_COPY,   /* ours, the same as the asynchronous copy behind the check */
 	INST_AHEAD_STORE,  /* ours, the same as the asynchronous store behind the check */
 	INST_AHEAD_MATRIX, /* ours, the bytes of the matrix that is loaded behind the check */
+	INST_AHEAD_TENSOR, /* the same for a tensor copy, by call */
 	INST_AHEAD_BULK	   /* ours, a window of the bulk copy behind the check */
 };
 
@@ -141,6 +142,15 @@ void inst_emit_matrix(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt
 struct inst_group *inst_plan_bulk(struct inst_ctx *cx, struct ptx_stmt *s);
 void inst_emit_bulk(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at,
 		    struct ptx_label *skip);
+/* One side of such a copy, and the word in the footer for one that isn't checked. */
+void inst_add_side(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *s,
+		   const struct ptx_opnd *where, enum race_access kind, uint8_t space);
+void inst_count_destination(struct inst_ctx *cx, const struct ptx_form *fm);
+
+/* tensor.c: cp.async.bulk.tensor and cp.reduce.async.bulk.tensor. */
+struct inst_group *inst_plan_tensor(struct inst_ctx *cx, struct ptx_stmt *s);
+void inst_emit_tensor(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at,
+		      struct ptx_label *skip);
 
 /* site.c */
 void inst_read_files(struct inst_ctx *cx);

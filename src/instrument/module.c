@@ -75,11 +75,10 @@ static void add_knobs(struct inst_ctx *cx, struct ptx_item *at)
 	add_raw(cx, at, s, strlen(s));
 }
 
-/* The report functions' PTX, as the build made it; their items move into the module. */
-static bool add_report(struct inst_ctx *cx, struct ptx_item *at)
+/* Functions' PTX, as the build made it; the items move into the module. */
+static bool add_functions(struct inst_ctx *cx, struct ptx_item *at, const char *ptx, size_t size)
 {
-	char *text = base_strndup(cx->m->arena, race_device_ptx, race_device_ptx_size);
-	size_t size = race_device_ptx_size;
+	char *text = base_strndup(cx->m->arena, ptx, size);
 
 	/* "ld.const.u64 x, [knobs]" becomes "ld.global.u64": one character more each time. */
 	if (ptx_str_is(cx->k, "global")) {
@@ -96,18 +95,37 @@ static bool add_report(struct inst_ctx *cx, struct ptx_item *at)
 		size = b.n;
 		base_buf_free(&b);
 	}
-	struct ptx_module *d = ptx_parse(cx->m->arena, "device/report.ptx", text, size, cx->sink);
+	struct ptx_module *d = ptx_parse(cx->m->arena, "device.ptx", text, size, cx->sink);
 	if (!d)
 		return false;
 	for (struct ptx_item *it = d->first, *next; it; it = next) {
 		next = it->next;
 		if (it->kind != PTX_ITEM_FUNC && it->kind != PTX_ITEM_VAR)
 			continue;
+		if (it->kind == PTX_ITEM_FUNC && it->func->is_proto)
+			continue;
 		it->prev = it->next = NULL;
 		it->inserted = true;
 		ptx_insert_item(cx->m, at, it);
 	}
 	return true;
+}
+
+static bool has_tensor_copies(const struct ptx_module *m)
+{
+	ptx_each_item(m, it)
+	{
+		if (it->kind != PTX_ITEM_FUNC || it->func->is_proto)
+			continue;
+		ptx_each_stmt(it->func, s)
+		{
+			if (s->kind == PTX_STMT_INST &&
+			    (s->form->op == PTX_OP_CP_ASYNC_BULK_TENSOR ||
+			     s->form->op == PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR))
+				return true;
+		}
+	}
+	return false;
 }
 
 bool inst_add_runtime(struct inst_ctx *cx)
@@ -118,7 +136,10 @@ bool inst_add_runtime(struct inst_ctx *cx)
 			? PTX_STR("const")
 			: PTX_STR("global");
 	add_knobs(cx, at);
-	return add_report(cx, at);
+	bool has_tensor = has_tensor_copies(cx->m);
+	if (!add_functions(cx, at, race_device_report, race_device_report_size))
+		return false;
+	return !has_tensor || add_functions(cx, at, race_device_tensor, race_device_tensor_size);
 }
 
 struct ptx_opnd inst_late_opnd(struct inst_ctx *cx, enum inst_late_kind kind, uint32_t site,

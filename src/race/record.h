@@ -81,7 +81,9 @@ struct race_counters {
 struct race_rt {
 	uint64_t records;  /* device address of the mapped struct race_record[RACE_SLOTS] */
 	uint64_t overflow; /* reports lost because no slot was free */
-	uint64_t reserved[6];
+	uint64_t maps;	   /* device address of struct race_maps (box.h), or 0 */
+	uint64_t unboxed;  /* tensor copies that went unchecked: map not known, box clipped */
+	uint64_t reserved[4];
 	struct race_counters counters[RACE_COUNTERS];
 	struct race_slot slots[RACE_SLOTS];
 };
@@ -98,7 +100,7 @@ struct race_knobs {
 	uint32_t dense; /* a thread's first `dense` checks are all delayed, then dense of n ... */
 	uint32_t shuffle_a[3], shuffle_b[2]; /* block shuffling, later */
 	uint32_t window; /* bytes of a bulk copy that are checked at most, a multiple of 16 */
-	uint32_t sparse;		     /* ... with n counted up to `sparse` only */
+	uint32_t sparse; /* ... with n counted up to `sparse` only */
 	uint32_t reserved;
 };
 

@@ -14,10 +14,13 @@
 #ifndef COLLIDER_RACE_SHM_H
 #define COLLIDER_RACE_SHM_H
 
+#include <stddef.h>
+
+#include "race/box.h"
 #include "race/record.h"
 
 #define RACE_SHM_MAGIC	 0x4d48534352444c43ull /* "CLDRCSHM" */
-#define RACE_SHM_VERSION 1u
+#define RACE_SHM_VERSION 2u
 #define RACE_SHM_ENV	 "COLLIDER_SHM_FD"
 #define RACE_REGIONS	 64u
 
@@ -29,7 +32,7 @@ struct race_region {
 	int32_t device;	  /* CUDA device ordinal */
 	char device_name[64];
 	/* Snapshot of the device counters, summed; `exact` is 1 when taken after the last kernel. */
-	uint64_t checked, warp_checked, launches, overflow;
+	uint64_t checked, warp_checked, launches, overflow, unboxed;
 	uint32_t exact;
 	uint32_t modules;	      /* instrumented modules patched in this context */
 	uint32_t plain_modules;	      /* modules without Collider's marker */
@@ -38,6 +41,7 @@ struct race_region {
 	uint64_t host_launches_plain; /* of those: kernels of modules without instrumentation */
 	uint64_t counts[RACE_SLOTS];  /* exact count of each slot, from the last snapshot */
 	struct race_record records[RACE_SLOTS] __attribute__((aligned(4096)));
+	struct race_maps maps; /* behind the records: registered with them */
 };
 
 enum race_region_state { RACE_REGION_FREE, RACE_REGION_OPEN, RACE_REGION_CLOSED };
@@ -96,6 +100,10 @@ struct race_shm {
 #define RACE_SHM_BYTES	    (RACE_SHM_HEAP + RACE_SHM_HEAP_BYTES)
 
 RACE_STATIC_ASSERT(sizeof(struct race_region) % 4096 == 0, "records are registered by page");
+RACE_STATIC_ASSERT(offsetof(struct race_region, maps) ==
+			   offsetof(struct race_region, records) +
+				   RACE_SLOTS * sizeof(struct race_record),
+		   "registered at once");
 RACE_STATIC_ASSERT(sizeof(struct race_chunk) == 32, "chunk");
 
 #endif

@@ -21,6 +21,8 @@
 #include "base/base.h"
 
 #include "race/shm_write.h"
+
+#include "race/maps.h"
 #include "race/site.h"
 
 /* Defaults without `collider run`: the balanced setting. */
@@ -138,6 +140,7 @@ struct race_region *race_shm_region(uint32_t number)
 	r = (struct race_region *)(void *)((char *)shm + RACE_SHM_REGION0) + i;
 	r->pid = (uint32_t)getpid();
 	r->context = number;
+	race_maps_attach(r);
 	__atomic_store_n(&r->state, RACE_REGION_OPEN, __ATOMIC_RELEASE);
 	return r;
 }
