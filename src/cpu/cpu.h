@@ -316,8 +316,8 @@ struct cpu_copy_stats cpu_get_copy_stats(const struct cpu_machine *m);
 /*
  * Two accesses that nothing orders, as the shared file has them (race/pair.h): `bytes` of struct
  * race_pair with its strings behind it, for the first sighting of a pair of instructions. Returns
- * where the pair's count is kept from now on (struct race_pair.count, updated by plain stores), or
- * NULL. Called by the thread that executes, with locks of the machine held.
+ * where the pair is kept from now on, by its first member (struct race_pair.count; that and
+ * .is_possible are updated by plain stores), or NULL. Called by the thread that executes, with locks of the machine held.
  */
 struct race_pair;
 typedef uint64_t *cpu_pair_fn(void *arg, const struct race_pair *pair, size_t bytes);

@@ -55,6 +55,7 @@ void cpu_watch_free(struct cpu_machine *m)
 	if (!x)
 		return;
 	oracle_free(x->o);
+	watch_invented_free(x);
 	HASH_ITER(hh, x->mbars, b, next_b)
 	{
 		HASH_DEL(x->mbars, b);

@@ -58,12 +58,16 @@ struct watch_poll {
 	uint32_t actor, told;
 };
 
+struct watch_note;
+struct watch_pending;
+
 struct watch_pair {
 	struct {
 		const struct cpu_site *site[2];
 		uint64_t kind;
 	} key;
 	uint64_t *count; /* in the shared file, or own_count */
+	bool is_possible;
 	uint64_t own_count;
 	UT_hash_handle hh;
 };
@@ -77,6 +81,7 @@ struct cpu_site {
 	uint8_t width, vec;
 	uint8_t update;	  /* enum race_update */
 	uint8_t invented; /* elements of a load that may be read by no thread of the source */
+	bool is_noted;	  /* ... and its uses are watched */
 	const char *name, *file, *text;
 	uint32_t line, col, ptx_line;
 	struct race_inlined_site *frames; /* innermost first */
@@ -111,6 +116,8 @@ struct cpu_watch {
 	uint64_t written[WATCH_LINES]; /* writes to lines of this hash */
 	uint64_t written_all;	       /* writes of unknown place */
 	uint64_t repeated;	       /* reads that were not told again */
+	struct watch_note *notes;      /* watch_invented.c */
+	struct watch_pending *pending;
 	struct watch_mbar *mbars;
 	struct watch_pair *pairs;
 	struct watch_op_site *op_sites;
@@ -161,8 +168,17 @@ void watch_memory_at(const struct cpu_watch *x, uint64_t host, struct watch_memo
 /* watch_update.c: enum race_update of a load or store */
 uint8_t watch_update_of(const struct ptx_stmt *s);
 
-/* watch_invented.c: the elements of a load (bit by bit) that the compiler may have invented */
-uint8_t watch_invented_of(const struct cpu_func *f, const struct ptx_stmt *s);
+/* watch_invented.c: the elements of a load (bit by bit) that the compiler may have invented; their
+ * uses are watched from then on. */
+uint8_t watch_invented_of(struct cpu_watch *x, struct cpu_site *site, const struct ptx_stmt *s);
+/* Has the actor used what it loaded there last? If not, the pair is made sure when it does. */
+bool watch_is_used(struct cpu_watch *x, const struct cpu_site *s, uint32_t actor,
+		   struct watch_pair *pair);
+/* The function's code goes away. */
+void watch_notes_drop(struct cpu_watch *x, const struct cpu_func *f);
+void watch_invented_free(struct cpu_watch *x);
+/* watch_site.c: the load of a possible pair was used. */
+void watch_pair_sure(struct watch_pair *p);
 
 /* watch_site.c: told of every racing pair (oracle_on_race). */
 void watch_on_race(void *arg, const struct oracle_finding *f);

@@ -3,16 +3,22 @@
  *
  * nvcc moves loads above their condition, makes selects of them and widens neighbours to a vector:
  * such a load may race by the letter of the model although no thread of the source reads there. An
- * element counts as read only if every path from the load really uses its value (flow_demand); a
- * race of any other one is only possible. A load whose value the source takes on some paths only is
- * told so, too.
+ * element counts as read if every path from the load really uses its value (flow_demand), or if the
+ * thread comes to such a use before it loads again; a race of any other one is only possible.
+ *
+ * To see uses, the load and the statements that use it get another handler when the load is found
+ * in a race for the first time; a use before that is not seen. Uses under a predicate (selp), by
+ * branches and warp operations, and those of vectors are not watched: their races stay possible.
  *
  * In an instrumented function the answer is that of the function without what was put in: those
  * statements are taken out of the list of instructions while it is asked.
- * Costs: the flow analysis of a function for each of its loads that races, once.
+ * Costs: the flow analysis of a function for each of its loads that races, once; a look-up for each
+ * execution of such a load and its uses, a bit for each thread.
  */
 #include "cpu/watch_impl.h"
 #include "flow/flow.h"
+
+#include <stdlib.h>
 
 struct hidden {
 	BASE_VEC(struct ptx_stmt *) stmts;
@@ -42,10 +48,198 @@ static bool is_weak_load(const struct ptx_stmt *s)
 	       (s->form->sem == PTX_SEM_WEAK || s->form->sem == PTX_SEM_NONE) && s->nops;
 }
 
-uint8_t watch_invented_of(const struct cpu_func *f, const struct ptx_stmt *s)
+/* ---- uses ------------------------------------------------------------------------------------ */
+
+/* An instruction with our handler: a load, or a use of some. */
+struct watch_note {
+	const struct cpu_inst *in;
+	cpu_exec *fn;			  /* its own handler */
+	struct cpu_site *load;		  /* NULL: none */
+	BASE_VEC(struct cpu_site *) uses; /* loads whose value it uses */
+	uint64_t *used;			  /* a load: bits by actor, since it last loaded */
+	size_t words;
+	UT_hash_handle hh;
+};
+
+/* A race of a load that its thread may use yet. */
+struct watch_pending {
+	struct {
+		uint64_t actor;
+		const struct cpu_site *load;
+	} key;
+	struct watch_pair *pair;
+	UT_hash_handle hh;
+};
+
+static struct watch_note *note_of(struct cpu_watch *x, const struct cpu_inst *in)
 {
+	struct watch_note *n;
+
+	HASH_FIND_PTR(x->notes, &in, n);
+	return n;
+}
+
+static struct watch_pending *pending_of(struct cpu_watch *x, const struct cpu_site *load,
+					uint32_t actor)
+{
+	struct watch_pending key = {.key = {actor, load}}, *p;
+
+	HASH_FIND(hh, x->pending, &key.key, sizeof(key.key), p);
+	return p;
+}
+
+static void pending_drop(struct cpu_watch *x, struct watch_pending *p)
+{
+	HASH_DEL(x->pending, p);
+	free(p);
+}
+
+static void has_loaded(struct cpu_watch *x, struct watch_note *n, uint32_t actor)
+{
+	struct watch_pending *p = pending_of(x, n->load, actor);
+
+	if (actor / 64 < n->words)
+		n->used[actor / 64] &= ~(1ull << actor % 64);
+	if (p)
+		pending_drop(x, p);
+}
+
+static void has_used(struct cpu_watch *x, struct cpu_site *load, uint32_t actor)
+{
+	struct watch_note *n = note_of(x, &load->func->code[load->pc]);
+	struct watch_pending *p = pending_of(x, load, actor);
+
+	if (n && actor / 64 >= n->words) {
+		size_t words = actor / 64 + 64;
+		uint64_t *bits = realloc(n->used, words * sizeof(*bits));
+		if (!bits)
+			return;
+		memset(bits + n->words, 0, (words - n->words) * sizeof(*bits));
+		n->used = bits;
+		n->words = words;
+	}
+	if (n)
+		n->used[actor / 64] |= 1ull << actor % 64;
+	if (p) {
+		watch_pair_sure(p->pair);
+		pending_drop(x, p);
+	}
+}
+
+static enum cpu_step exec_noted(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	struct cpu_watch *x = cpu_watch_of(w);
+
+	watch_lock(x);
+	struct watch_note *n = note_of(x, in);
+	CPU_EACH_LANE(l, mask)
+	{
+		for (size_t i = 0; i < n->uses.n; i++)
+			has_used(x, n->uses.v[i], watch_actor(w) + l);
+		if (n->load)
+			has_loaded(x, n, watch_actor(w) + l);
+	}
+	cpu_exec *fn = n->fn;
+	watch_unlock(x);
+	return fn(w, in, mask);
+}
+
+static struct watch_note *note_add(struct cpu_watch *x, struct cpu_inst *in)
+{
+	struct watch_note *n = note_of(x, in);
+
+	if (n)
+		return n;
+	n = calloc(1, sizeof(*n));
+	if (!n)
+		abort();
+	n->in = in;
+	n->fn = in->fn;
+	in->fn = exec_noted;
+	HASH_ADD_PTR(x->notes, in, n);
+	return n;
+}
+
+/* The engine knows some instructions by their handlers: those keep them. */
+static bool can_be_noted(const struct ptx_stmt *s)
+{
+	const uint32_t known = PTX_EFF_BRANCH | PTX_EFF_CALL | PTX_EFF_EXIT | PTX_EFF_CONVERGENT |
+			       PTX_EFF_WARP_SYNC | PTX_EFF_BARRIER;
+
+	return !(s->form->effects & known);
+}
+
+static void watch_uses(struct cpu_watch *x, struct cpu_site *s, const struct flow_demand_info *info)
+{
+	const struct cpu_func *f = s->func;
+
+	note_add(x, &f->code[s->pc])->load = s;
+	for (uint32_t i = 0; i < info->nuses; i++)
+		for (uint32_t pc = 0; pc < f->ninsts; pc++) {
+			if (f->stmts[pc] != info->uses[i] || !can_be_noted(info->uses[i]))
+				continue;
+			base_vec_push(&note_add(x, &f->code[pc])->uses, s);
+			break;
+		}
+	s->is_noted = true;
+}
+
+bool watch_is_used(struct cpu_watch *x, const struct cpu_site *s, uint32_t actor,
+		   struct watch_pair *pair)
+{
+	struct watch_note *n = s->is_noted && s->func ? note_of(x, &s->func->code[s->pc]) : NULL;
+	struct watch_pending *p;
+
+	if (!n)
+		return false;
+	if (actor / 64 < n->words && n->used[actor / 64] >> actor % 64 & 1)
+		return true;
+	p = pending_of(x, s, actor);
+	if (!p) {
+		p = calloc(1, sizeof(*p));
+		if (!p)
+			return false;
+		p->key.actor = actor;
+		p->key.load = s;
+		HASH_ADD(hh, x->pending, key, sizeof(p->key), p);
+	}
+	p->pair = pair;
+	return false;
+}
+
+void watch_notes_drop(struct cpu_watch *x, const struct cpu_func *f)
+{
+	struct watch_note *n, *next;
+
+	HASH_ITER(hh, x->notes, n, next)
+	{
+		if (f && (n->in < f->code || n->in >= f->code + f->ninsts))
+			continue;
+		HASH_DEL(x->notes, n);
+		base_vec_free(&n->uses);
+		free(n->used);
+		free(n);
+	}
+}
+
+void watch_invented_free(struct cpu_watch *x)
+{
+	struct watch_pending *p, *next;
+
+	watch_notes_drop(x, NULL);
+	HASH_ITER(hh, x->pending, p, next)
+	{
+		pending_drop(x, p);
+	}
+}
+
+/* ---- the load ------------------------------------------------------------------------------------ */
+
+uint8_t watch_invented_of(struct cpu_watch *x, struct cpu_site *site, const struct ptx_stmt *s)
+{
+	const struct cpu_func *f = site->func;
 	struct base_arena arena = {0};
-	struct flow_demand_info info;
+	struct flow_demand_info info = {0};
 	struct hidden h = {0};
 	uint8_t mask = 0;
 
@@ -63,6 +257,8 @@ uint8_t watch_invented_of(const struct cpu_func *f, const struct ptx_stmt *s)
 		mask |= (uint8_t)((info.demand != FLOW_DEMAND_SURE) << i);
 	}
 	show_hidden(&h);
+	if (n == 1 && mask)
+		watch_uses(x, site, &info);
 	base_arena_free(&arena);
 	return mask;
 }

@@ -108,7 +108,7 @@ void watch_site_fill(struct cpu_watch *x, struct cpu_site *s)
 	s->width = st->form->width;
 	s->vec = st->form->vec;
 	s->update = watch_update_of(st);
-	s->invented = watch_invented_of(s->func, st);
+	s->invented = watch_invented_of(x, s, st);
 	fill_text(x, s, st);
 	if (!st->loc)
 		return;
@@ -191,6 +191,7 @@ void cpu_site_unload(struct cpu_module *mod)
 			watch_site_fill(x, f->sites[pc]);
 			f->sites[pc]->func = NULL;
 		}
+		watch_notes_drop(x, f);
 	}
 	watch_unlock(x);
 }
@@ -402,6 +403,24 @@ static bool is_first(const struct oracle_side *a, const struct oracle_side *b)
 	return s->ptx_line <= t->ptx_line;
 }
 
+void watch_pair_sure(struct watch_pair *p)
+{
+	/* The count is the first member of the pair in the shared file. */
+	if (p->is_possible && p->count != &p->own_count)
+		((struct race_pair *)(void *)p->count)->is_possible = 0;
+	p->is_possible = false;
+}
+
+/* Another sighting of a possible pair: has that thread used what it loaded? */
+static void ask_for_use(struct cpu_watch *x, struct watch_pair *p, const struct oracle_side *a,
+			const struct oracle_side *b)
+{
+	const struct oracle_side *load = is_written_down(a, b) ? b : a;
+
+	if (p->is_possible && watch_is_used(x, load->inst, load->actor, p))
+		watch_pair_sure(p);
+}
+
 /* Called with the lock held, by the oracle. */
 void watch_on_race(void *arg, const struct oracle_finding *f)
 {
@@ -423,6 +442,7 @@ void watch_on_race(void *arg, const struct oracle_finding *f)
 	HASH_FIND(hh, x->pairs, &key.key, sizeof(key.key), p);
 	if (p) {
 		++*p->count;
+		ask_for_use(x, p, a, b);
 		return;
 	}
 	p = calloc(1, sizeof(*p));
@@ -437,5 +457,7 @@ void watch_on_race(void *arg, const struct oracle_finding *f)
 	p->count = tell(x, f, a, b, is_possible);
 	if (!p->count)
 		p->count = &p->own_count;
+	p->is_possible = is_possible;
+	ask_for_use(x, p, a, b);
 	HASH_ADD(hh, x->pairs, key, sizeof(p->key), p);
 }
