@@ -168,16 +168,17 @@ void watch_memory_at(const struct cpu_watch *x, uint64_t host, struct watch_memo
 /* watch_update.c: enum race_update of a load or store */
 uint8_t watch_update_of(const struct ptx_stmt *s);
 
-/* watch_invented.c: the elements of a load (bit by bit) that the compiler may have invented; their
- * uses are watched from then on. */
-uint8_t watch_invented_of(struct cpu_watch *x, struct cpu_site *site, const struct ptx_stmt *s);
+/* watch_invented.c: makes the sites of the loads that the compiler may have invented. */
+void watch_invented_find(struct cpu_watch *x, struct cpu_func *f);
 /* Has the actor used what it loaded there last? If not, the pair is made sure when it does. */
 bool watch_is_used(struct cpu_watch *x, const struct cpu_site *s, uint32_t actor,
 		   struct watch_pair *pair);
 /* The function's code goes away. */
 void watch_notes_drop(struct cpu_watch *x, const struct cpu_func *f);
 void watch_invented_free(struct cpu_watch *x);
-/* watch_site.c: the load of a possible pair was used. */
+/* watch_site.c */
+struct cpu_site *watch_site_new(struct cpu_watch *x, struct cpu_func *f, uint32_t pc);
+/* The load of a possible pair was used. */
 void watch_pair_sure(struct watch_pair *p);
 
 /* watch_site.c: told of every racing pair (oracle_on_race). */

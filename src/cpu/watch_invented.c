@@ -6,14 +6,14 @@
  * element counts as read if every path from the load really uses its value (flow_demand), or if the
  * thread comes to such a use before it loads again; a race of any other one is only possible.
  *
- * To see uses, the load and the statements that use it get another handler when the load is found
- * in a race for the first time; a use before that is not seen. Uses under a predicate (selp), by
- * branches and warp operations, and those of vectors are not watched: their races stay possible.
+ * To see uses, the load and the statements that use it have another handler. Uses under a predicate
+ * (selp), by branches and warp operations, and those of vectors are not watched: their races stay
+ * possible.
  *
  * In an instrumented function the answer is that of the function without what was put in: those
  * statements are taken out of the list of instructions while it is asked.
- * Costs: the flow analysis of a function for each of its loads that races, once; a look-up for each
- * execution of such a load and its uses, a bit for each thread.
+ * Costs: one flow analysis of each function that is judged; a look-up for each execution of such a
+ * load and its uses, a bit for each thread.
  */
 #include "cpu/watch_impl.h"
 #include "flow/flow.h"
@@ -45,6 +45,8 @@ static void show_hidden(struct hidden *h)
 static bool is_weak_load(const struct ptx_stmt *s)
 {
 	return (s->form->op == PTX_OP_LD || s->form->op == PTX_OP_LDU) &&
+	       s->form->space != PTX_SPACE_PARAM && s->form->space != PTX_SPACE_CONST &&
+	       s->form->space != PTX_SPACE_LOCAL &&
 	       (s->form->sem == PTX_SEM_WEAK || s->form->sem == PTX_SEM_NONE) && s->nops;
 }
 
@@ -235,30 +237,45 @@ void watch_invented_free(struct cpu_watch *x)
 
 /* ---- the load ------------------------------------------------------------------------------------ */
 
-uint8_t watch_invented_of(struct cpu_watch *x, struct cpu_site *site, const struct ptx_stmt *s)
+static uint8_t invented_of(struct flow *fl, const struct ptx_stmt *s, struct flow_demand_info *info)
 {
-	const struct cpu_func *f = site->func;
-	struct base_arena arena = {0};
-	struct flow_demand_info info = {0};
-	struct hidden h = {0};
-	uint8_t mask = 0;
-
-	if (!is_weak_load(s))
-		return 0;
 	const struct ptx_opnd *to = &s->ops[0];
 	const struct ptx_opnd *elem = to->kind == PTX_OPND_VEC ? to->sub : to;
 	unsigned n = to->kind == PTX_OPND_VEC ? to->nsub : 1;
+	uint8_t mask = 0;
+
+	for (unsigned i = 0; i < n && i < 8; i++) {
+		info->demand = FLOW_DEMAND_DEAD; /* the element goes to _ */
+		if (elem[i].kind == PTX_OPND_REG)
+			flow_demand(fl, s, elem[i].reg, info);
+		mask |= (uint8_t)((info->demand != FLOW_DEMAND_SURE) << i);
+	}
+	if (n > 1)
+		info->nuses = 0;
+	return mask;
+}
+
+void watch_invented_find(struct cpu_watch *x, struct cpu_func *f)
+{
+	struct base_arena arena = {0};
+	struct hidden h = {0};
+
 	hide_inserted(f, &h);
 	struct flow *fl = flow_build(&arena, f->part, f->ptx);
-	for (unsigned i = 0; i < n && i < 8; i++) {
-		info.demand = FLOW_DEMAND_DEAD; /* the element goes to _ */
-		if (elem[i].kind == PTX_OPND_REG)
-			flow_demand(fl, s, elem[i].reg, &info);
-		mask |= (uint8_t)((info.demand != FLOW_DEMAND_SURE) << i);
+	for (uint32_t pc = 0; pc < f->ninsts; pc++) {
+		const struct ptx_stmt *s = f->stmts[pc];
+		struct flow_demand_info info = {0};
+		if (!s || s->kind != PTX_STMT_INST || !is_weak_load(s) ||
+		    (pc && f->stmts[pc - 1] == s))
+			continue;
+		uint8_t mask = invented_of(fl, s, &info);
+		if (!mask)
+			continue;
+		struct cpu_site *site = watch_site_new(x, f, pc);
+		site->invented = mask;
+		if (info.nuses)
+			watch_uses(x, site, &info);
 	}
 	show_hidden(&h);
-	if (n == 1 && mask)
-		watch_uses(x, site, &info);
 	base_arena_free(&arena);
-	return mask;
 }

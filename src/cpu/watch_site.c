@@ -108,7 +108,6 @@ void watch_site_fill(struct cpu_watch *x, struct cpu_site *s)
 	s->width = st->form->width;
 	s->vec = st->form->vec;
 	s->update = watch_update_of(st);
-	s->invented = watch_invented_of(x, s, st);
 	fill_text(x, s, st);
 	if (!st->loc)
 		return;
@@ -120,21 +119,27 @@ void watch_site_fill(struct cpu_watch *x, struct cpu_site *s)
 
 /* ---- sites ------------------------------------------------------------------------------------ */
 
+struct cpu_site *watch_site_new(struct cpu_watch *x, struct cpu_func *f, uint32_t pc)
+{
+	struct cpu_site *s = BASE_NEW(&x->arena, struct cpu_site);
+
+	s->func = f;
+	s->pc = pc;
+	f->sites[pc] = s;
+	return s;
+}
+
 struct cpu_site *cpu_site_of(struct cpu_warp *w, const struct cpu_inst *in)
 {
 	struct cpu_func *f = w->cur->func;
 	struct cpu_watch *x = cpu_watch_of(w);
 	uint32_t pc = (uint32_t)(in - f->code);
 
-	if (!f->sites)
+	if (!f->sites) {
 		f->sites = base_zalloc(&x->arena, f->ninsts * sizeof(struct cpu_site *));
-	if (!f->sites[pc]) {
-		struct cpu_site *s = BASE_NEW(&x->arena, struct cpu_site);
-		s->func = f;
-		s->pc = pc;
-		f->sites[pc] = s;
+		watch_invented_find(x, f);
 	}
-	return f->sites[pc];
+	return f->sites[pc] ? f->sites[pc] : watch_site_new(x, f, pc);
 }
 
 static const char *op_name(enum cpu_work_kind kind)
