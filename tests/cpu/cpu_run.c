@@ -19,6 +19,7 @@
  *   // expect-print TEXT                   the program's printf output holds TEXT (\n for a newline)
  *   // expect-race KIND TAG TAG            the oracle tells this pair in every run; TAG: the statement
  *                                          whose line ends with `// race: TAG`; no other pair is told
+ *   // expect-possible KIND TAG TAG        the same of a race that is only possible
  *   // expect-no-race                      the oracle tells none
  *   // tensormap NAME BUFFER W,H W,H       a buffer with a tensor map: 32-bit elements, of all, of a box
  *   // seeds N                             runs per model (default 3)
@@ -64,7 +65,9 @@ struct race {
 	const char *kind, *tags[2];
 	uint32_t lines[2];
 	unsigned line;
-	bool is_told; /* in this run */
+	bool is_possible; /* is expected to be no more than that */
+	bool is_told;	  /* in this run, as `pair` */
+	struct race_pair pair;
 };
 
 struct tensormap {
@@ -121,10 +124,12 @@ static uint64_t *pair_found(void *arg, const struct race_pair *p, size_t bytes)
 	struct race *r = find_race(t, kind, p->side[0].ptx_line, p->side[1].ptx_line);
 
 	(void)bytes;
+	if (r && (!r->is_told || r->pair.is_possible))
+		r->pair = *p;
 	if (r)
 		r->is_told = true;
 	if (!is_judged && (r || !t->has_verdict))
-		return NULL;
+		return r ? &r->pair.count : NULL;
 	t->failures += t->has_verdict && !r;
 	printf("%s: %s%s: PTX line %u: %s | PTX line %u: %s\n", t->file,
 	       t->has_verdict && !r ? "unexpected race, " : "", kind, p->side[0].ptx_line,
@@ -281,12 +286,13 @@ static void parse_expect(struct test *t, unsigned line, enum expect_kind kind, c
 		bad(t, line, "no values", s);
 }
 
-static void parse_race(struct test *t, unsigned line, char *s)
+static void parse_race(struct test *t, unsigned line, char *s, bool is_possible)
 {
 	struct race *r = &t->races[t->nraces++];
 	char *save;
 
 	r->line = line;
+	r->is_possible = is_possible;
 	r->kind = strtok_r(s, " \t", &save);
 	for (unsigned i = 0; i < 2; i++)
 		r->tags[i] = strtok_r(NULL, " \t", &save);
@@ -383,7 +389,9 @@ static void parse_line(struct test *t, unsigned line, char *s)
 		t->fault_kind = base_strndup(&t->arena, rest, k);
 		t->fault_text = base_strdup(&t->arena, rest + k + strspn(rest + k, " \t"));
 	} else if (n == 11 && !strncmp(s, "expect-race", n)) {
-		parse_race(t, line, rest);
+		parse_race(t, line, rest, false);
+	} else if (n == 15 && !strncmp(s, "expect-possible", n)) {
+		parse_race(t, line, rest, true);
 	} else if (n == 14 && !strncmp(s, "expect-no-race", n)) {
 		t->has_verdict = true;
 	} else if (n == 9 && !strncmp(s, "tensormap", n)) {
@@ -549,6 +557,10 @@ static void check_run(struct test *t, struct cpu_machine *m, const struct cpu_fa
 			fail(t, t->races[i].line, model, seed);
 			printf(" the oracle does not tell of %s %s\n", t->races[i].tags[0],
 			       t->races[i].tags[1]);
+		} else if (t->races[i].pair.is_possible != t->races[i].is_possible) {
+			fail(t, t->races[i].line, model, seed);
+			printf(" the race of %s and %s is told as %s\n", t->races[i].tags[0],
+			       t->races[i].tags[1], t->races[i].is_possible ? "one" : "possible");
 		}
 		t->races[i].is_told = false;
 	}
