@@ -231,7 +231,8 @@ void inst_report_side(struct inst_ctx *cx, const struct inst_found *f)
 	struct ptx_opnd slot = either_late(cx, f, INST_LATE_SLOT);
 	struct ptx_opnd record = either_late(cx, f, INST_LATE_RECORD);
 	inst_emit(cx, f->at, "report_inline",
-		  T(cx->k, KNOB(rt), inst_num((int64_t)offsetof(struct race_rt, overflow))),
+		  T(cx->k, KNOB(rt), inst_num((int64_t)offsetof(struct race_rt, overflow)),
+		    KNOB(order)),
 		  H(f->hit, cx->hash, site, kind, f->addr, f->was, zero, f->now, zero, zero,
 		    inst_int(cx, REPORT_WORD), key, slot, record));
 }

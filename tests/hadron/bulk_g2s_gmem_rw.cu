@@ -3,6 +3,8 @@
 // table 3: race, missed
 // detector: collide
 // expect collide: clobbered-read at copy
+// expect oracle: unordered at copy
+// expect oracle: unordered at replace
 // may: replace
 // twin: bulk_g2s_gmem_rw.fixed.cu
 

@@ -4,6 +4,8 @@
 // table 3: race, found
 // detector: collide
 // expect collide: clobbered-read at copy
+// expect oracle: unordered at copy
+// expect oracle: unordered at replace
 // may: replace
 // twin: cp_async_gmem_rw.fixed.cu
 
