@@ -91,6 +91,7 @@ void cpu_op_put(struct cpu_op *op)
 	base_vec_free(&op->before);
 	base_vec_free(&op->watch_before);
 	free(op->copy);
+	free(op->recheck);
 	free(op);
 }
 
@@ -333,6 +334,7 @@ static void start(struct cpu_engine *e, struct cpu_op *op)
 	case CPU_WORK_FILL:
 	case CPU_WORK_WRITE_VALUE:
 		cpu_watch_start(op);
+		cpu_recheck_start(&e->workers[0], op);
 		op->actor.kind = CPU_ACTOR_OP;
 		cpu_sched_push(&e->workers[0], &op->actor);
 		break;

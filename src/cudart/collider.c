@@ -134,6 +134,13 @@ static void set_up(struct context *c, unsigned device)
 	c->rt = r;
 }
 
+uint32_t rt_collider_number(unsigned device)
+{
+	const struct race_region *r = contexts[device].region;
+
+	return r ? r->context : 0;
+}
+
 /* The device's context, set up on first use. Lock held. */
 static struct context *context_of(unsigned device)
 {
@@ -290,6 +297,7 @@ static void bring_up_to_date(unsigned device, uint64_t deadline)
 
 	pthread_mutex_lock(&lock);
 	update_oracle();
+	rt_origin_update();
 	pthread_mutex_unlock(&lock);
 	if (!c->rt || (launches == c->exact_at && c->region->exact))
 		return;
@@ -297,6 +305,7 @@ static void bring_up_to_date(unsigned device, uint64_t deadline)
 	cpu_fault_get(rt.m, device, &f);
 	pthread_mutex_lock(&lock);
 	update_oracle();
+	rt_origin_update();
 	snapshot(c);
 	if (f.kind != CPU_FAULT_NONE && !c->region->error)
 		c->region->error = (uint32_t)rt_fault_error(f.kind);
@@ -363,6 +372,7 @@ static void after_fork_child(void)
 	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	race_shm_disown();
 	race_host_forget();
+	rt_origin_forked();
 	is_open = false; /* CUDA does not work in the child */
 }
 
@@ -375,6 +385,7 @@ void rt_collider_start(void)
 	__atomic_fetch_add(&race_shm_get()->nprocesses, 1, __ATOMIC_RELAXED);
 	race_shm_state(RACE_AGENT_ATTACHED);
 	start_oracle();
+	rt_origin_start();
 	if (atexit(at_exit) != 0)
 		race_shm_note("no exit handler; counts may be incomplete");
 	pthread_atfork(NULL, NULL, after_fork_child);

@@ -55,6 +55,18 @@ struct race_kernel_count *race_shm_kernel(const char *name, bool is_instrumented
  * struct race_rt. What the instrumenter put there and the run has no say about, stays. */
 void race_shm_knobs(struct race_knobs *k, uint64_t rt);
 
+struct race_transfer;
+struct race_transfer_counts;
+/*
+ * Appends a copy or fill that raced (transfer.h), called with the stack `pcs`, the innermost of n
+ * frames first; `api` is the function's name, NULL = unknown. Returns where its count is kept from
+ * now on, NULL: the heap is full.
+ */
+uint64_t *race_transfer_tell(const struct race_transfer *t, const char *api, void *const *pcs,
+			     int n);
+/* Appends the counters of this process, NULL: the heap is full. */
+struct race_transfer_counts *race_transfer_counts_new(void);
+
 /* A line on stderr with "collider: " before it; base_say would allocate. */
 void race_shm_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* A note for the report and a line on stderr. */

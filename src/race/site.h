@@ -30,8 +30,9 @@ enum race_access {
 	RACE_ACCESS_LOAD = 1,
 	RACE_ACCESS_STORE = 2,
 	RACE_ACCESS_NC_LOAD = 3,
-	RACE_ACCESS_ATOMIC = 4, /* later detectors */
-	RACE_ACCESS_COPY = 5	/* a side of an asynchronous copy; its space tells which */
+	RACE_ACCESS_ATOMIC = 4,	 /* later detectors */
+	RACE_ACCESS_COPY = 5,	 /* a side of an asynchronous copy; its space tells which */
+	RACE_ACCESS_TRANSFER = 6 /* a copy or fill that the host asked for (transfer.h) */
 };
 
 enum race_space {

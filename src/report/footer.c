@@ -72,6 +72,7 @@ static void checked_put(struct base_buf *out, struct rep_view *v)
 				r->host_launches == 1 ? "" : "es");
 	base_buf_printf(out, "\n  %s%s access%s read again after a delay\n", least,
 			rep_number(a, r->checked), r->checked == 1 ? "" : "es");
+	rep_transfer_checked(out, v);
 	if (r->warp_checked)
 		base_buf_printf(out, "  %s%s store%s compared within their warp\n", least,
 				rep_number(a, r->warp_checked), plural(r->warp_checked));
@@ -221,6 +222,11 @@ static void unchecked_put(struct base_buf *out, struct rep_view *v)
 			       base_printf(a, "%s module%s without instrumentation",
 					   rep_number(a, r->plain_modules),
 					   plural(r->plain_modules)));
+	for (unsigned why = 0; why < RACE_TRANSFER_SKIPS; why++) {
+		const char *text = rep_transfer_unchecked(v, why);
+		if (text)
+			unchecked_line(out, &has_head, text);
+	}
 	if (r->lost_contexts)
 		unchecked_line(out, &has_head,
 			       base_printf(a, "%s CUDA contexts: only %u fit",
@@ -274,6 +280,9 @@ static void trouble_put(struct base_buf *out, struct rep_view *v)
 		base_buf_printf(out,
 				"NOT checked in host code: %s allocations, only %u at a time fit\n",
 				rep_number(a, r->host_ranges_lost), RACE_HOST_RANGES);
+	if (r->transfers.lost)
+		base_buf_printf(out, "Reports LOST: %s about copies of the host, no room\n",
+				rep_number(a, r->transfers.lost));
 	if (r->damaged)
 		base_buf_printf(out, "Damaged: %s records or tables could not be read\n",
 				rep_number(a, r->damaged));

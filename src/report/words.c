@@ -42,6 +42,8 @@ const char *rep_kind_title(const struct race_finding *f)
 	if (race_space_is_host(f->space))
 		return f->kind == RACE_KIND_LOST_UPDATE ? "lost update in host code"
 							: "clobbered read in host code";
+	if (f->transfer)
+		return rep_transfer_title(f);
 	switch (kind_shown(f)) {
 	case RACE_KIND_CLOBBERED_READ:
 		return "clobbered read";
@@ -108,6 +110,8 @@ const char *rep_kind_sentence(const struct race_finding *f)
 		return rep_pair_sentence(f);
 	if (race_space_is_host(f->space))
 		return host_sentence(f);
+	if (f->transfer)
+		return rep_transfer_sentence(f);
 	if (copy_sentence(f))
 		return copy_sentence(f);
 	switch (kind_shown(f)) {
@@ -143,10 +147,12 @@ static bool space_is_shared(const struct race_finding *f)
 	return f->space == RACE_SPACE_SHARED || f->space == RACE_SPACE_SHARED_CLUSTER;
 }
 
-const char *rep_kind_fix(const struct race_finding *f)
+const char *rep_kind_fix(struct base_arena *a, const struct race_finding *f)
 {
 	if (f->sides)
-		return rep_pair_fix(f);
+		return rep_pair_fix(a, f);
+	if (f->transfer)
+		return rep_transfer_fix(f);
 	if (copy_fix(f))
 		return copy_fix(f);
 	if (f->cls == RACE_CLASS_VOLATILE)
@@ -240,6 +246,8 @@ static const char *access_title(enum race_access access)
 		return "atomic";
 	case RACE_ACCESS_COPY:
 		return "asynchronous copy";
+	case RACE_ACCESS_TRANSFER:
+		return "operation of the host";
 	}
 	return "access";
 }

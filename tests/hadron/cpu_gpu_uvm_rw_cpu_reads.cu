@@ -3,6 +3,8 @@
 // table 3: race, missed
 // detector: collide
 // flags: --host
+// detector: oracle later (loads and stores of host code are not seen)
+// expect oracle: unordered at gives
 // expect collide: clobbered-read at takes
 // may: gives
 // twin: cpu_gpu_uvm_rw_cpu_reads.fixed.cu
