@@ -22,6 +22,8 @@
 #include "base/base.h"
 
 #include "race/shm_write.h"
+
+#include "race/maps.h"
 #include "race/site.h"
 
 /* Defaults without `collider run`: the balanced setting. */
@@ -153,6 +155,7 @@ struct race_region *race_shm_region(uint32_t number)
 	r = (struct race_region *)(void *)((char *)shm + RACE_SHM_REGION0) + i;
 	r->pid = (uint32_t)getpid();
 	r->context = number;
+	race_maps_attach(r);
 	__atomic_store_n(&r->state, RACE_REGION_OPEN, __ATOMIC_RELEASE);
 	return r;
 }
@@ -282,4 +285,28 @@ void race_shm_knobs(struct race_knobs *k, uint64_t rt)
 	k->sparse = shm->dense && shm->dense < UINT32_MAX / RACE_SPARSEST
 			    ? shm->dense * RACE_SPARSEST
 			    : UINT32_MAX;
+	k->window = shm->window ? shm->window & RACE_WINDOW_ALL : RACE_WINDOW_ALL;
+}
+
+void race_shm_order(struct race_knobs *k, enum race_order_verdict verdict)
+{
+	uint32_t order = shm->order & ~(uint32_t)RACE_ORDER_ALL;
+	uint32_t waiting = shm->order & RACE_ORDER_ALL ? order : RACE_ORDER_PLAIN;
+	struct race_order_keys keys = race_order_keys(shm->seed);
+
+	k->order_a[0] = keys.a[0];
+	k->order_a[1] = keys.a[1];
+	k->order_b = keys.b;
+	k->order = verdict == RACE_ORDER_SHUFFLE ? order : waiting;
+	k->order_waiting = waiting;
+	if (verdict == RACE_ORDER_KEEP)
+		k->order = k->order_waiting = RACE_ORDER_PLAIN;
+	if (order && verdict == RACE_ORDER_KEEP)
+		race_shm_note(
+			"the blocks of a module keep their order: not all of its code was "
+			"instrumented, or it reads block ids in a way that can't be replaced");
+	else if (order && !waiting && verdict == RACE_ORDER_WAITING)
+		race_shm_note(
+			"the blocks of a module keep their order: its kernels share functions "
+			"with one that waits for other blocks (--shuffle=all)");
 }
