@@ -110,6 +110,8 @@ static bool change_launch(struct gen_launch *l, unsigned n)
 		l->after = GEN_AFTER_NONE;
 	else
 		l->order = l->order ? GEN_ORDER_DIRECT : GEN_ORDER_NONE;
+	if (l->cluster)
+		l->cluster = l->blocks;
 	if (n == 2)
 		l->wide = l->threads;
 	if (l->broken == 2 && l->after == GEN_AFTER_NONE)

@@ -198,6 +198,7 @@ static struct cpu_work work_of(struct run *x, const struct program_op *o, void *
 		for (unsigned i = 0; i < 3; i++) {
 			w.launch.grid[i] = i < 2 ? o->grid[i] : 1;
 			w.launch.block[i] = i < 2 ? o->block[i] : 1;
+			w.launch.cluster[i] = o->cluster ? i ? 1 : o->cluster : 0;
 		}
 		break;
 	case PROGRAM_COPY:
