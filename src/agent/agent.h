@@ -219,6 +219,16 @@ void agent_copies_reset(void);
 /* Finds CUPTI and subscribes; returns what became of it. */
 enum race_agent_state agent_subscribe(void);
 
+/* ---- hosthalf.c: for checks in host code (race/host.h) -------------------- */
+
+/* Calls `enable` for each driver function that must be seen; none without the host half. */
+typedef void agent_enable_fn(void *arg, uint32_t id);
+void agent_host_enable(agent_enable_fn *enable, void *arg);
+/* At entry and exit of driver functions; the data is CUPTI's CUpti_CallbackData. */
+void agent_host_call(uint32_t id, const void *data);
+/* After fork, in the child; the lock is held. */
+void agent_host_forget(void);
+
 /* ---- own_report.c -------------------------------------------------------- */
 
 /* Tells what is in a file that nobody else will read (no `collider run`). */

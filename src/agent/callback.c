@@ -465,10 +465,12 @@ static void CUPTIAPI on_callback(void *user, CUpti_CallbackDomain domain, CUpti_
 	(void)user;
 	if (!agent.pid)
 		return;
-	if (domain == CUPTI_CB_DOMAIN_RESOURCE)
+	if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
 		on_resource(id, data);
-	else if (domain == CUPTI_CB_DOMAIN_DRIVER_API && !agent_is_inside())
+	} else if (domain == CUPTI_CB_DOMAIN_DRIVER_API && !agent_is_inside()) {
 		on_driver(id, data);
+		agent_host_call(id, data);
+	}
 }
 
 /* ---- finding CUPTI ------------------------------------------------------ */
@@ -514,6 +516,18 @@ static bool find_functions(void *lib, struct cupti *cupti)
 	return subscribe && unsubscribe && enable;
 }
 
+struct enabling {
+	const struct cupti *cupti;
+	CUpti_SubscriberHandle sub;
+};
+
+static void enable_one(void *arg, uint32_t id)
+{
+	const struct enabling *e = arg;
+
+	e->cupti->enable_callback(1, e->sub, CUPTI_CB_DOMAIN_DRIVER_API, id);
+}
+
 /* Without launches or modules there is nothing to check; the other functions may be missing. */
 static bool enable_all(const struct cupti *cupti, CUpti_SubscriberHandle sub)
 {
@@ -535,6 +549,7 @@ static bool enable_all(const struct cupti *cupti, CUpti_SubscriberHandle sub)
 		if (rows[i].id == ID(cuLaunchKernel) || rows[i].id == ID(cuModuleLoadData))
 			is_good = is_good && r == CUPTI_SUCCESS;
 	}
+	agent_host_enable(enable_one, &(struct enabling){cupti, sub});
 	return is_good;
 }
 

@@ -101,6 +101,8 @@ struct cpu_mem_info {
 	enum cpu_mem_kind kind;
 	unsigned device;
 	uint64_t generation; /* of the allocation; never reused */
+	bool is_registered;  /* the program's own memory */
+	bool is_heap;	     /* by malloc of a kernel */
 };
 
 /*
@@ -255,6 +257,9 @@ struct cpu_op *cpu_op_get(struct cpu_op *op);
 void cpu_op_put(struct cpu_op *op);
 /* Has it ended (well or not)? Does a bounded amount of the machine's work if it hasn't. */
 bool cpu_op_query(struct cpu_op *op);
+/* Works for `ns` of the machine's clock, or until there is nothing to do. False: another thread is
+ * at it. */
+bool cpu_run_for(struct cpu_machine *m, uint64_t ns);
 /* Waits for its end, working on the machine meanwhile. */
 void cpu_op_wait(struct cpu_op *op);
 /* Ends a CPU_WORK_EXTERNAL. */

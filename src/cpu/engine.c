@@ -627,6 +627,25 @@ bool cpu_op_query(struct cpu_op *op)
 	return true;
 }
 
+bool cpu_run_for(struct cpu_machine *m, uint64_t ns)
+{
+	struct cpu_engine *e = m->engine;
+	bool is_mine;
+	fenv_t own;
+
+	lock(e);
+	is_mine = !e->is_working;
+	if (is_mine && e->nops) {
+		uint64_t end = e->workers[0].clock + ns;
+		start_working(e, &own);
+		while (e->workers[0].clock < end && work(e))
+			breathe(e);
+		stop_working(e, &own);
+	}
+	unlock(e);
+	return is_mine;
+}
+
 void cpu_op_wait(struct cpu_op *op)
 {
 	struct cpu_engine *e = op->m->engine;

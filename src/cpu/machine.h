@@ -366,6 +366,7 @@ struct cpu_warp {
 	uint8_t *local;		  /* 32 stacks of local_stride bytes; pages come when touched */
 	uint32_t local_stride;
 	uint32_t fenced; /* watch.c: lanes that have executed a fence that releases */
+	uint32_t told;	 /* watch.c: events that were more than a read */
 	struct cpu_store_buffer *stores; /* weak model: of each lane; NULL otherwise */
 	void *priv;			 /* warp.c's own */
 };

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "cudart/collider.h"
+#include "race/host.h"
 #include "race/pair.h"
 #include "race/race.h"
 #include "race/shm_write.h"
@@ -271,8 +272,7 @@ static size_t last_ops(unsigned device, struct cpu_op ***ops)
 	return found.n;
 }
 
-/* Have all streams come to their end? Until `deadline` (0: don't wait). */
-static bool is_idle(unsigned device, uint64_t deadline)
+bool rt_collider_is_idle(unsigned device, uint64_t deadline)
 {
 	bool is_all = true;
 	struct cpu_op **ops;
@@ -301,7 +301,7 @@ static void bring_up_to_date(unsigned device, uint64_t deadline)
 	pthread_mutex_unlock(&lock);
 	if (!c->rt || (launches == c->exact_at && c->region->exact))
 		return;
-	bool is_exact = is_idle(device, deadline);
+	bool is_exact = rt_collider_is_idle(device, deadline);
 	cpu_fault_get(rt.m, device, &f);
 	pthread_mutex_lock(&lock);
 	update_oracle();
@@ -318,8 +318,10 @@ static void bring_up_to_date(unsigned device, uint64_t deadline)
 
 void rt_collider_synced(unsigned device)
 {
-	if (is_open && owner == getpid())
-		bring_up_to_date(device, 0);
+	if (!is_open || owner != getpid())
+		return;
+	bring_up_to_date(device, 0);
+	rt_host_synced(device);
 }
 
 /* ---- start and end -------------------------------------------------------------------------- */
@@ -369,6 +371,7 @@ static void after_fork_child(void)
 {
 	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	race_shm_disown();
+	race_host_forget();
 	rt_origin_forked();
 	is_open = false; /* CUDA does not work in the child */
 }

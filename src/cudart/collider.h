@@ -12,6 +12,9 @@ void rt_collider_start(void);
 bool rt_collider_module(unsigned device, struct cpu_module *mod);
 /* Makes the kernel's counter before its first launch. The images' lock is held. */
 void rt_collider_kernel(struct rt_kern *k);
+/* Have all streams of the device come to their end? Works on it until `deadline` (0: doesn't). The
+ * lock is not held. */
+bool rt_collider_is_idle(unsigned device, uint64_t deadline);
 
 /* The number of a device's region among those of the process (race_region.context). */
 uint32_t rt_collider_number(unsigned device);

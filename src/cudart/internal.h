@@ -291,6 +291,16 @@ uint32_t rt_origin(void);
 void rt_collider_launched(unsigned device, struct rt_kern *k);
 void rt_collider_synced(unsigned device);
 
+/* ---- hosthalf.c: what the host half of the checks is told (race/host.h) ------------ */
+
+/* Memory that host code and kernels share comes and goes; other kinds are passed over. The lock
+ * may be held. */
+void rt_host_memory(uint64_t base, uint64_t bytes, enum cpu_mem_kind kind);
+void rt_host_memory_gone(uint64_t base);
+/* Work was submitted; the lock may be held. Something was waited for; the lock is not held. */
+void rt_host_submitted(unsigned device);
+void rt_host_synced(unsigned device);
+
 /* ---- refuse.c ------------------------------------------------------------------------ */
 
 /* "collider: NAME is not available on the CPU device", once per name; cudaErrorNotSupported. */

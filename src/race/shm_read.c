@@ -139,6 +139,12 @@ static void chunk_take(struct reader *rd, const struct race_chunk *c, const unsi
 	case RACE_CHUNK_ORACLE:
 		out->damaged += !race_oracle_read(out, payload, c->bytes);
 		break;
+	case RACE_CHUNK_HOST_AREA:
+		out->damaged += !race_host_area_read(out, payload, c->bytes);
+		break;
+	case RACE_CHUNK_HOST_FIND:
+		out->damaged += !race_host_find_read(out, payload, c->bytes);
+		break;
 	case RACE_CHUNK_TRANSFER:
 		out->damaged += !race_transfer_read(out, payload, c->bytes, c->pid);
 		break;

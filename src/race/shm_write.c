@@ -183,7 +183,7 @@ void *race_shm_chunk(enum race_chunk_kind kind, uint64_t hash, const void *data,
 	return payload;
 }
 
-bool race_shm_has(enum race_chunk_kind kind, uint64_t hash)
+void *race_shm_find(enum race_chunk_kind kind, uint64_t hash, size_t *bytes)
 {
 	uint64_t used = __atomic_load_n(&shm->heap_used, __ATOMIC_RELAXED);
 	uint64_t at = 0;
@@ -193,13 +193,20 @@ bool race_shm_has(enum race_chunk_kind kind, uint64_t hash)
 		uint32_t room = __atomic_load_n(&c->room, __ATOMIC_ACQUIRE);
 
 		if (room == 0) /* claimed this moment by another process: look no further */
-			return false;
-		if (__atomic_load_n(&c->bytes, __ATOMIC_ACQUIRE) && c->kind == kind &&
-		    c->hash == hash)
-			return true;
+			return NULL;
+		*bytes = __atomic_load_n(&c->bytes, __ATOMIC_ACQUIRE);
+		if (*bytes && c->kind == kind && c->hash == hash)
+			return c + 1;
 		at += room;
 	}
-	return false;
+	return NULL;
+}
+
+bool race_shm_has(enum race_chunk_kind kind, uint64_t hash)
+{
+	size_t bytes;
+
+	return race_shm_find(kind, hash, &bytes) != NULL;
 }
 
 void race_shm_say(const char *fmt, ...)

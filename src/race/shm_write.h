@@ -30,6 +30,8 @@ struct race_region *race_shm_region(uint32_t number);
  */
 void *race_shm_chunk(enum race_chunk_kind kind, uint64_t hash, const void *data, size_t n,
 		     const void *more, size_t m);
+/* The payload of the first such chunk, of any process, and its size; NULL: there is none. */
+void *race_shm_find(enum race_chunk_kind kind, uint64_t hash, size_t *bytes);
 /* Is there such a chunk, of any process? */
 bool race_shm_has(enum race_chunk_kind kind, uint64_t hash);
 

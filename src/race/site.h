@@ -39,7 +39,11 @@ enum race_space {
 	RACE_SPACE_GENERIC = 0,
 	RACE_SPACE_GLOBAL = 1,
 	RACE_SPACE_SHARED = 2,
-	RACE_SPACE_SHARED_CLUSTER = 3
+	RACE_SPACE_SHARED_CLUSTER = 3,
+	/* Of host code's accesses only, from here on: */
+	RACE_SPACE_MANAGED = 4,
+	RACE_SPACE_PINNED = 5, /* cudaHostAlloc, cudaHostRegister */
+	RACE_SPACE_SYSTEM = 6  /* any other memory of the process */
 };
 
 /* race_site.flags */

@@ -49,7 +49,11 @@ static void place_put(struct base_buf *out, struct rep_view *v, const struct rac
 
 	if (*func)
 		base_buf_printf(out, INDENT "in function %s\n", func);
-	base_buf_printf(out, INDENT "at %s\n", place_text(a, f->file, f->line, f->col));
+	if (f->object && !*f->file)
+		base_buf_printf(out, INDENT "at %s+0x%llx (build it with -g)\n", f->object,
+				(unsigned long long)f->offset);
+	else
+		base_buf_printf(out, INDENT "at %s\n", place_text(a, f->file, f->line, f->col));
 	rep_source(out, v->opt, f->file, f->line, f->col, INDENT);
 	for (size_t i = 0; i < f->ninlined; i++) {
 		const struct race_inlined *in = &f->inlined[i];
@@ -70,6 +74,11 @@ static void first_put(struct base_buf *out, struct rep_view *v, const struct rac
 
 	if (f->transfer)
 		rep_transfer_first(out, v, f, INDENT);
+	else if (race_space_is_host(f->space))
+		base_buf_printf(out, INDENT "First noticed: %s of the host, Address 0x%llx\n",
+				o->thread[0] ? base_printf(&v->arena, "thread %u", o->thread[0])
+					     : "the main thread",
+				(unsigned long long)o->address);
 	else
 		base_buf_printf(out,
 				INDENT "First noticed: Thread (%u,%u,%u), Block (%u,%u,%u), "
@@ -95,12 +104,17 @@ static void verbose_put(struct base_buf *out, struct rep_view *v, const struct r
 		const struct race_finding_site *s = &f->sites[i];
 		if (f->transfer)
 			break;
+		if (race_space_is_host(f->space)) {
+			base_buf_printf(out, INDENT "Code         : %s  (%s times)\n", s->text,
+					rep_number(&v->arena, s->count));
+			continue;
+		}
 		base_buf_printf(
 			out, INDENT "PTX          : %s  (line %u, %s times, site %u of %016llx)\n",
 			*s->text ? s->text : "unknown", s->ptx_line,
 			rep_number(&v->arena, s->count), s->site, (unsigned long long)s->table);
 	}
-	if (!f->transfer)
+	if (!race_space_is_host(f->space) && !f->transfer)
 		base_buf_printf(out, INDENT "Grid         : %llu, on SM %u\n",
 				(unsigned long long)f->first.grid, f->first.sm);
 	for (size_t i = 0; i < f->nseen; i++)
@@ -150,9 +164,13 @@ static void side_put(struct base_buf *out, struct rep_view *v, const struct race
 
 static void pair_put(struct base_buf *out, struct rep_view *v, const struct race_finding *f)
 {
+	const char *object = rep_object(&v->arena, f, v->opt->verbose);
+
 	side_put(out, v, &f->sides[0]);
 	base_buf_puts(out, INDENT "RACES WITH\n");
 	side_put(out, v, &f->sides[1]);
+	if (*object)
+		base_buf_printf(out, INDENT "Memory       : %s\n", object);
 	if (f->sides[0].grid != f->sides[1].grid &&
 	    !((f->sides[0].flags | f->sides[1].flags) & RACE_SIDE_HOST))
 		base_buf_printf(out, INDENT "Launches     : %llu (%s) and %llu (%s)\n",
@@ -186,7 +204,7 @@ static void finding_put(struct base_buf *out, struct rep_view *v, const struct r
 			verbose_put(out, v, f);
 	}
 	base_buf_puts(out, INDENT "What usually helps:\n");
-	lines_put(out, INDENT "  ", rep_kind_fix(f));
+	lines_put(out, INDENT "  ", rep_kind_fix(&v->arena, f));
 	base_buf_puts(out, "\n");
 }
 

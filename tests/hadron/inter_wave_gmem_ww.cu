@@ -5,6 +5,7 @@
 // table 3: race, found (with block shuffling, by chance)
 // detector: later (the order of blocks is not shuffled yet)
 // expect collide: lost-update at store
+// expect oracle: unordered at store
 // twin: inter_wave_gmem_ww.fixed.cu
 
 #include "hadron.h"

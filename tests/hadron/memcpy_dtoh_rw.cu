@@ -3,6 +3,7 @@
 // table 3: race, missed
 // detector: collide
 // expect collide: clobbered-read at copy
+// expect oracle: unordered at gives
 // may: gives
 // twin: memcpy_dtoh_rw.fixed.cu
 

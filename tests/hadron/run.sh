@@ -44,14 +44,19 @@ unset COLLIDER_OPTIONS
 
 # ---- building --------------------------------------------------------------------------
 
+header() { # header SOURCE KEY: the value of a line `// KEY: VALUE`
+	sed -n "s,^// $2: ,,p" "$1"
+}
+
 # build_one SOURCE: into bin/, with its log in log/
 build_one() {
 	local name bin
 	name=$(basename "$1" .cu)
 	bin=$dir/bin/$name
 	[ "$bin" -nt "$1" ] && [ "$bin" -nt "$here/hadron.h" ] && [ "$bin" -nt "$collider" ] && return
-	"$collider" nvcc -O3 -g -lineinfo -arch="${ARCH:-sm_90}" -I"$here/../../examples" -I"$here" \
-		-Xlinker -rpath '-Xlinker=$ORIGIN/../lib' "$1" -o "$bin" >"$dir/log/$name" 2>&1 && return
+	# shellcheck disable=SC2046
+	"$collider" nvcc $(header "$1" flags) -O3 -g -lineinfo -arch="${ARCH:-sm_90}" \
+		-I"$here/../../examples" -I"$here" -Xlinker -rpath '-Xlinker=$ORIGIN/../lib' "$1" -o "$bin" >"$dir/log/$name" 2>&1 && return
 	echo "FAIL: $name can't be built, see $dir/log/$name" >&2
 	rm -f "$bin"
 	return 1
@@ -84,14 +89,11 @@ fi
 # ---- running ------------------------------------------------------------------------------
 
 . "$dir/src/common.sh"
-[ "$detector" = collide ] || { echo "$0: only for collide, not $detector" >&2; exit 2; }
+later='^later '
+[ "$detector" = collide ] || later="^$detector later "
 tmp=$(mktemp -d) || exit 2
 trap 'rm -rf "$tmp"' EXIT
 bad=0
-
-header() { # header SOURCE KEY: the value of a line `// KEY: VALUE`
-	sed -n "s,^// $2: ,,p" "$1"
-}
 
 # Runs one program `runs` times. Sets good (runs as they must be), why (what is a failure), codes
 # (exit codes seen) and skipped (why it can't run here).
@@ -138,6 +140,8 @@ judge_racy() {
 		verdict="NOT RUN: $skipped"
 	elif [ "$why" ]; then
 		verdict="FAIL:$why"
+	elif [ "$detector" = oracle ] && [ -z "$reason" ] && [ "$good" -lt "$runs" ]; then
+		verdict="FAIL: missed in $((runs - good)) runs"
 	elif [ $((good * 10)) -ge $((runs * 9)) ]; then
 		verdict=ok
 		[ -z "$reason" ] || verdict="found, though: later $reason"
@@ -177,7 +181,7 @@ for name in "${names[@]}"; do
 		bad=1
 		continue
 	fi
-	reason=$(header "$src" detector | sed -n 's/^later //p')
+	reason=$(header "$src" detector | sed -n "s/$later//p")
 	expected=$(header "$dir/src/$name.cu" 'table 3' | sed 's/ (.*//')
 	if [ "$reason" ] && [ $all -eq 0 ]; then
 		good=-
