@@ -317,10 +317,10 @@ void agent_copies_after(struct agent_copies *p, CUcontext context, const struct 
 	bool is_source;
 
 	agent_copies_poll(p);
-	if (!p || (!op->bytes && !op->is_odd))
+	if (!p || (!op->bytes && !op->is_odd && !op->is_node))
 		return;
-	if (op->is_odd) {
-		count(RACE_TRANSFER_SHAPE);
+	if (op->is_odd || op->is_node) {
+		count(op->is_node ? RACE_TRANSFER_CAPTURED : RACE_TRANSFER_SHAPE);
 	} else if (!op->stream || op->stream == CU_STREAM_LEGACY) {
 		count(RACE_TRANSFER_NULL_STREAM);
 	} else if (!is_drawn()) {

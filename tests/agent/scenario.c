@@ -421,6 +421,7 @@ static void copies_skipped(void)
 {
 	struct memory m = memory_of_context();
 	unsigned char *pageable = malloc(COPY);
+	CUgraphNode node = NULL;
 	CUgraph g;
 
 	fake_unruly(m.device);
@@ -431,6 +432,7 @@ static void copies_skipped(void)
 	MUST(cuStreamBeginCapture(m.stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
 	MUST(cuMemcpyDtoHAsync_v2(m.pinned, m.device, COPY, m.stream));
 	MUST(cuStreamEndCapture(m.stream, &g));
+	MUST(cuGraphAddMemsetNode(&node, g, NULL, 0, NULL, NULL));
 	if (fake_reads() != 3)
 		_exit(4);
 }
