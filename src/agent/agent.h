@@ -110,6 +110,8 @@ void agent_count_process(void);
 
 /* Copies the site tables of a loaded cubin to the file, each once. No driver calls. */
 void agent_sites_collect(const void *image, size_t size);
+/* May the blocks of the images with this order table be shuffled? (the strictest of all seen) */
+enum race_order_verdict agent_order_of(uint32_t id);
 
 /* ---- context.c ---------------------------------------------------------- */
 

@@ -116,7 +116,7 @@ static CUresult build(struct agent_context *c, const char **what)
 	TRY(stream_create(&c->stream, CU_STREAM_NON_BLOCKING));
 	TRY(mem_alloc(&rt, sizeof(struct race_rt)));
 	TRY(memset_d8_async(rt, 0, sizeof(struct race_rt), c->stream));
-	TRY(mem_host_register(region->records, sizeof(region->records),
+	TRY(mem_host_register(region->records, RACE_REGION_MAPPED,
 			      CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_PORTABLE));
 	TRY(mem_host_get_device_pointer(&records, region->records, 0));
 	memset(&head, 0, sizeof(head.records) + sizeof(head.overflow));

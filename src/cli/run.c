@@ -45,6 +45,19 @@ static struct delays choose_delays(const struct option_set *set)
 	return d;
 }
 
+/* --shuffle as struct race_shm has it. */
+static uint32_t choose_order(const struct option_set *set)
+{
+	if (option_is(set, OPTION_SHUFFLE, "affine"))
+		return RACE_ORDER_AFFINE;
+	if (option_is(set, OPTION_SHUFFLE, "fold"))
+		return RACE_ORDER_FOLD;
+	if (option_is(set, OPTION_SHUFFLE, "auto"))
+		return RACE_ORDER_AUTO;
+	return option_is(set, OPTION_SHUFFLE, "all") ? RACE_ORDER_AUTO | RACE_ORDER_ALL
+						     : RACE_ORDER_PLAIN;
+}
+
 /* %p is the program's process number. */
 static const char *expand_path(struct base_arena *a, const char *pattern, pid_t pid)
 {
@@ -71,8 +84,11 @@ static void add_notes(struct race_results *r, const struct option_set *set,
 	struct base_buf b = {0};
 
 	if (res->is_timed_out)
-		base_buf_printf(&b, "the program was ended by --timeout=%s\n",
-				option_text(set, OPTION_TIMEOUT));
+		base_buf_printf(&b, "the program was ended by --timeout=%s%s\n",
+				option_text(set, OPTION_TIMEOUT),
+				option_is(set, OPTION_SHUFFLE, "all")
+					? "; kernels that waited for other blocks were stopped"
+					: "");
 	else if (res->signal)
 		base_buf_printf(&b, "the program was killed by signal %d (%s)\n", res->signal,
 				strsignal(res->signal));
@@ -290,6 +306,7 @@ int cli_run(struct option_set *set)
 		.seed = (uint32_t)option_int(set, OPTION_SEED),
 		.flags = (option_flag(set, OPTION_VERBOSE) ? RACE_RUN_VERBOSE : 0) |
 			 (option_is(set, OPTION_HOST_MEMORY, "all") ? RACE_RUN_HOST_ALL : 0),
+		.order = choose_order(set),
 		.timeout_ms = (uint64_t)option_int(set, OPTION_TIMEOUT),
 	};
 	/* Checks that were put in are switched off while the oracle judges alone. */

@@ -23,6 +23,7 @@
 
 #include "base/base.h"
 #include "ptx/ptx.h"
+#include "race/order.h"
 
 struct cpu_machine;
 struct cpu_module;
@@ -193,6 +194,9 @@ struct cpu_launch {
 	const void *params; /* cpu_kernel_param_bytes bytes; copied by cpu_submit */
 	bool is_cooperative;
 	bool is_programmatic; /* may start at griddepcontrol.launch_dependents of its predecessor */
+	/* How the kernel's code turns block ids into logical ones, for the oracle's reports. */
+	uint32_t order; /* enum race_order */
+	struct race_order_keys order_keys;
 };
 
 /* Up to three dimensions; a 1D copy has height = depth = 1. Pitches in bytes. */

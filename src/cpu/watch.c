@@ -120,6 +120,8 @@ static void start_grid(struct cpu_watch *x, struct cpu_op *op)
 	memcpy(info.grid, g->grid, sizeof(info.grid));
 	memcpy(info.block, g->block, sizeof(info.block));
 	memcpy(info.cluster, g->cluster, sizeof(info.cluster));
+	info.order = op->work.launch.order;
+	info.order_keys = op->work.launch.order_keys;
 	base_vec_push(&x->grids, info);
 	g->actor = oracle_grid(x->o, &og);
 	g->actor_stride = oracle_stride(g->nthreads);

@@ -16,6 +16,8 @@ struct watch_grid {
 	uint64_t id;
 	const char *kernel;
 	uint32_t grid[3], block[3], cluster[3];
+	uint32_t order; /* of struct cpu_launch */
+	struct race_order_keys order_keys;
 };
 
 /* An mbarrier in use: the number of its open phase. */

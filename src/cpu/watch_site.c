@@ -242,6 +242,7 @@ static void coordinates(const struct watch_grid *g, const struct race_place *p, 
 		unit /= n;
 		rank /= g->cluster[i];
 	}
+	race_order_block(g->order, &g->order_keys, g->id, g->grid, g->cluster, block);
 	thread[0] = t % g->block[0];
 	thread[1] = t / g->block[0] % g->block[1];
 	thread[2] = t / g->block[0] / g->block[1];

@@ -174,7 +174,7 @@ cudaError_t rt_image_load(struct rt_image *im, unsigned device, struct cpu_modul
 				say_no_ptx(im);
 			im->error = cudaErrorInvalidPtx;
 		} else {
-			im->is_instrumented = rt_collider_module(device, mod);
+			im->is_instrumented = rt_collider_module(device, im, mod);
 			bind_managed(im, device, mod);
 		}
 		base_sink_free(&sink);

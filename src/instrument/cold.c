@@ -24,6 +24,8 @@ _Static_assert(offsetof(struct race_record, thread) == 64, "report_inline");
 _Static_assert(offsetof(struct race_record, block) == 76, "report_inline");
 _Static_assert(offsetof(struct race_record, count) == 88, "report_inline");
 _Static_assert(offsetof(struct race_record, grid) == 96, "report_inline");
+_Static_assert(offsetof(struct race_record, grid_x) == 104, "report_inline");
+_Static_assert(offsetof(struct race_record, order) == 116, "report_inline");
 _Static_assert(offsetof(struct race_record, sm) == 120, "report_inline");
 _Static_assert(offsetof(struct race_record, valid) == 124, "report_inline");
 _Static_assert(offsetof(struct race_rt, records) == 0, "report_inline");
@@ -206,7 +208,8 @@ static void send_inline(struct inst_ctx *cx, const struct inst_access *a, const 
 {
 	inst_put_stop(cx, r->hit, at);
 	inst_emit(cx, at, "report_inline",
-		  T(cx->k, KNOB(rt), inst_num((int64_t)offsetof(struct race_rt, overflow))),
+		  T(cx->k, KNOB(rt), inst_num((int64_t)offsetof(struct race_rt, overflow)),
+		    KNOB(order)),
 		  H(r->hit, cx->hash, inst_int(cx, a->site), inst_int(cx, r->race), r->addr, r->wl,
 		    r->wh, r->nl, r->nh, r->lanes, inst_int(cx, a->width),
 		    inst_late_opnd(cx, INST_LATE_KEY, a->site, r->race),

@@ -437,8 +437,7 @@ static bool leaves(const struct ptx_stmt *s)
 	       (s->form->op == PTX_OP_RET || s->form->op == PTX_OP_EXIT);
 }
 
-/* The first statement of the body that is not a declaration. */
-static struct ptx_stmt *body_start(struct ptx_func *f)
+struct ptx_stmt *inst_body_start(struct ptx_func *f)
 {
 	struct ptx_stmt *s = f->first;
 
@@ -466,7 +465,7 @@ void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
 	if (falls_off)
 		ptx_insert_before(f, NULL, end);
 	struct ptx_stmt *last = f->last;
-	struct ptx_stmt *top = body_start(f);
+	struct ptx_stmt *top = inst_body_start(f);
 	if (!cx->call_free)
 		inst_emit(cx, top, "params", NT, NH);
 	inst_emit(cx, top, "seed", T(cx->k, KNOB(seed)),

@@ -11,6 +11,8 @@
 
 #include "flow/flow.h"
 #include "instrument/instrument.h"
+#include "race/order.h"
+#include "race/shm.h"
 #include "race/site.h"
 #include "race/site_build.h"
 
@@ -99,13 +101,18 @@ struct inst_ctx {
 	struct inst_loc_index *locs;	/* for the inlined-at chains of one function */
 	BASE_VEC(struct inst_late) late;
 	struct ptx_opnd hash; /* operand with a late text */
+	struct ptx_templates *order_ts;
+	uint32_t order_flags, order_id; /* race/order.h */
+	BASE_VEC(uint64_t) order_names;
 
 	/* The function at work. */
 	struct ptx_func *f;
 	uint32_t func_name; /* string in the site table */
 	struct flow *fl;
 	bool call_free;
-	uint32_t rng, cnt; /* registers */
+	uint32_t rng, cnt;		   /* registers */
+	bool waits;			   /* one of its loops waits for another block */
+	BASE_VEC(struct ptx_stmt *) polls; /* the heads of those loops */
 };
 
 /* plan.c: decides what is checked together; counts in the footer what is not checked. */
@@ -126,10 +133,27 @@ uint32_t inst_add_site(struct inst_ctx *cx, const struct inst_access *a);
 void inst_unchecked(struct inst_ctx *cx, struct ptx_str what, enum race_unchecked_why why,
 		    bool name_function);
 
+/* waits.c: fills cx->polls with the heads of loops that wait for another block; true: there are
+ * some. needs: flow.  Keeps everything, but for cx->order_flags. */
+bool inst_find_waits(struct inst_ctx *cx);
+/* May a loop wait by calling this function? */
+bool inst_is_strong_function(const struct ptx_func *f);
+
+/* shuffle.c: looks at the whole module, before anything is changed; false: our bug. */
+bool inst_order_begin(struct inst_ctx *cx);
+void inst_shuffle_function(struct inst_ctx *cx);
+/* Where a record is written, %nsmid stands for the shape of clusters: puts in how the target
+ * finds it. is_ours: the whole function is Collider's. Sets cx->f. */
+void inst_fill_clusters(struct inst_ctx *cx, struct ptx_func *f, bool is_ours);
+/* The declaration of the object's order table. */
+char *inst_order_table(struct inst_ctx *cx);
+
 /* collide.c: the fast path. */
 /* p or !p as a guard; and as a register of its own, where PTX takes no negated predicate. */
 struct ptx_opnd inst_sense(struct ptx_opnd p, bool positive);
 uint32_t inst_condition(struct inst_ctx *cx, uint32_t pred, bool positive, struct ptx_stmt *at);
+/* The first statement of the body that is not a declaration. */
+struct ptx_stmt *inst_body_start(struct ptx_func *f);
 void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan);
 
 /* cold.c: what runs when something changed. Inserts before `at`. */

@@ -60,10 +60,10 @@ static void add_knobs(struct inst_ctx *cx, struct ptx_item *at)
 	char *s = base_printf(
 		cx->m->arena,
 		".weak .%.*s .align 16 .b32 %s[16] = {0, 0, %u, %u, %u, 0, %u, %u, 0, 0, "
-		"0, 0, 0, 0, %u, 0};",
+		"0, 0, 0, 0, %u, %u};",
 		(int)cx->k.n, cx->k.p, RACE_KNOBS_SYMBOL, DEFAULT_RSLEEP, DEFAULT_WSLEEP,
 		trap ? 1u : RACE_SAMPLE_NEVER, trap ? RACE_KNOB_TRAP : 0u, RACE_DENSE_ALL,
-		RACE_DENSE_ALL);
+		RACE_DENSE_ALL, cx->order_id);
 
 	_Static_assert(offsetof(struct race_knobs, rsleep) == 8, "initialiser above");
 	_Static_assert(offsetof(struct race_knobs, wsleep) == 12, "initialiser above");
@@ -71,6 +71,7 @@ static void add_knobs(struct inst_ctx *cx, struct ptx_item *at)
 	_Static_assert(offsetof(struct race_knobs, flags) == 24, "initialiser above");
 	_Static_assert(offsetof(struct race_knobs, dense) == 28, "initialiser above");
 	_Static_assert(offsetof(struct race_knobs, sparse) == 56, "initialiser above");
+	_Static_assert(offsetof(struct race_knobs, order_id) == 60, "initialiser above");
 	add_raw(cx, at, s, strlen(s));
 }
 
@@ -105,6 +106,8 @@ static bool add_report(struct inst_ctx *cx, struct ptx_item *at)
 		it->prev = it->next = NULL;
 		it->inserted = true;
 		ptx_insert_item(cx->m, at, it);
+		if (it->kind == PTX_ITEM_FUNC && !it->func->is_proto)
+			inst_fill_clusters(cx, it->func, true);
 	}
 	return true;
 }
@@ -205,5 +208,7 @@ bool inst_add_sites(struct inst_ctx *cx)
 	free(blob);
 	fill_late(cx, hash);
 	add_raw(cx, first_code(cx->m), text, n);
+	char *order = inst_order_table(cx);
+	add_raw(cx, first_code(cx->m), order, strlen(order));
 	return true;
 }

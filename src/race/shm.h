@@ -14,6 +14,9 @@
 #ifndef COLLIDER_RACE_SHM_H
 #define COLLIDER_RACE_SHM_H
 
+#include <stddef.h>
+
+#include "race/order.h"
 #include "race/record.h"
 
 #define RACE_SHM_MAGIC	 0x4d48534352444c43ull /* "CLDRCSHM" */
@@ -40,7 +43,14 @@ struct race_region {
 	uint64_t host_launches_plain; /* of those: kernels of modules without instrumentation */
 	uint64_t counts[RACE_SLOTS];  /* exact count of each slot, from the last snapshot */
 	struct race_record records[RACE_SLOTS] __attribute__((aligned(4096)));
+	/* Not 0: loops that wait are to end their kernel (--timeout under --shuffle=all). The device
+	 * sees this page behind the records. */
+	uint32_t stop __attribute__((aligned(4096)));
 };
+
+/* What the device has to see of a region: its records and `stop`. */
+#define RACE_REGION_MAPPED (sizeof(struct race_region) - offsetof(struct race_region, records))
+#define RACE_REGION_STOP   (sizeof(struct race_record) * RACE_SLOTS) /* behind the records */
 
 enum race_region_state { RACE_REGION_FREE, RACE_REGION_OPEN, RACE_REGION_CLOSED };
 
@@ -90,7 +100,8 @@ struct race_shm {
 	uint32_t rdelay, wdelay, sample, seed;
 	uint32_t flags; /* RACE_RUN_* */
 	uint32_t dense; /* checks of a thread that are all delayed; 0: all its checks */
-	uint32_t reserved[14];
+	uint32_t order; /* enum race_order | RACE_ORDER_ALL: --shuffle */
+	uint32_t reserved[13];
 };
 
 #define RACE_RUN_VERBOSE  1u
@@ -105,6 +116,9 @@ struct race_shm {
 #define RACE_SHM_BYTES	    (RACE_SHM_HEAP + RACE_SHM_HEAP_BYTES)
 
 RACE_STATIC_ASSERT(sizeof(struct race_region) % 4096 == 0, "records are registered by page");
+RACE_STATIC_ASSERT(offsetof(struct race_region, stop) ==
+			   offsetof(struct race_region, records) + RACE_REGION_STOP,
+		   "one range to map");
 RACE_STATIC_ASSERT(sizeof(struct race_chunk) == 32, "chunk");
 
 #endif

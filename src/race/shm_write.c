@@ -283,3 +283,26 @@ void race_shm_knobs(struct race_knobs *k, uint64_t rt)
 			    ? shm->dense * RACE_SPARSEST
 			    : UINT32_MAX;
 }
+
+void race_shm_order(struct race_knobs *k, enum race_order_verdict verdict)
+{
+	uint32_t order = shm->order & ~(uint32_t)RACE_ORDER_ALL;
+	uint32_t waiting = shm->order & RACE_ORDER_ALL ? order : RACE_ORDER_PLAIN;
+	struct race_order_keys keys = race_order_keys(shm->seed);
+
+	k->order_a[0] = keys.a[0];
+	k->order_a[1] = keys.a[1];
+	k->order_b = keys.b;
+	k->order = verdict == RACE_ORDER_SHUFFLE ? order : waiting;
+	k->order_waiting = waiting;
+	if (verdict == RACE_ORDER_KEEP)
+		k->order = k->order_waiting = RACE_ORDER_PLAIN;
+	if (order && verdict == RACE_ORDER_KEEP)
+		race_shm_note(
+			"the blocks of a module keep their order: not all of its code was "
+			"instrumented, or it reads block ids in a way that can't be replaced");
+	else if (order && !waiting && verdict == RACE_ORDER_WAITING)
+		race_shm_note(
+			"the blocks of a module keep their order: its kernels share functions "
+			"with one that waits for other blocks (--shuffle=all)");
+}

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "race/order_image.h"
 #include "race/shm.h"
 
 /* Maps the file of `collider run`, or makes an own one. False (said): there is none. */
@@ -54,6 +55,8 @@ struct race_kernel_count *race_shm_kernel(const char *name, bool is_instrumented
 /* Sets what `collider run` asked for in the knobs of one module; `rt` is the address of its
  * struct race_rt. What the instrumenter put there and the run has no say about, stays. */
 void race_shm_knobs(struct race_knobs *k, uint64_t rt);
+/* The order of blocks (--shuffle) in the knobs of an image of which `verdict` was found. */
+void race_shm_order(struct race_knobs *k, enum race_order_verdict verdict);
 
 struct race_transfer;
 struct race_transfer_counts;

@@ -49,6 +49,7 @@ enum race_space {
 /* race_site.flags */
 #define RACE_SITE_SPECULATED 1u /* nvcc may have invented this load */
 #define RACE_SITE_VOLATILE   2u
+#define RACE_SITE_WAITS	     4u /* of a kernel or function with a loop that waits (order.h) */
 
 struct race_site {
 	uint32_t func; /* string: mangled name of the PTX function it stands in */
@@ -89,7 +90,10 @@ enum race_unchecked_why {
 	RACE_WHY_PRIVATE = 3,	       /* proven to be the thread's own memory: nothing to check */
 	RACE_WHY_DEAD = 4,	       /* value never used */
 	RACE_WHY_KERNEL_AS_IT_WAS = 5, /* a kernel that could not be instrumented, named in func */
-	RACE_WHY_STRONG = 6	       /* volatile, atomic, ...: not weak, so not for collide */
+	RACE_WHY_STRONG = 6,	       /* volatile, atomic, ...: not weak, so not for collide */
+	/* About the order of blocks, not about checks: told when it was asked for. */
+	RACE_WHY_WAITS = 100,	   /* func: a loop waits for another block */
+	RACE_WHY_FIXED_ORDER = 101 /* the module reads block ids in a way that isn't replaced */
 };
 
 struct race_site_header {

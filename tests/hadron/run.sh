@@ -9,7 +9,8 @@
 # program reported anything. DEVICE=gpu (the default) or cpu, as in tests/gpu.
 #   -b  only build      -n  don't build: WORKDIR was built elsewhere (it holds all that is needed)
 #   -r  only what is required; the others are listed with their reason
-# A scenario with `// detector: collide` is required: found in 9 of 10 runs. One with
+# A scenario with `// detector: collide` is required: found in 9 of 10 runs. What it needs of options
+# stands in `// options: KEY=VALUE:...` and `// delays: RDELAY/WDELAY`; its twin gets the same. One with
 # `// detector: later (REASON)` is run and shown, and nothing is demanded of it. Whatever is said of
 # a race-free program, or of a line that is not marked, is a false positive. Exit code 1: a required
 # race missed, a false positive, a wrong output or a crash; 2: wrong usage, or it can't be built.
@@ -98,16 +99,20 @@ bad=0
 # Runs one program `runs` times. Sets good (runs as they must be), why (what is a failure), codes
 # (exit codes seen) and skipped (why it can't run here).
 run_program() {
-	local name=$1 src=$dir/src/$1.cu k report rc problem devices kind class file line
+	local name=$1 src=$dir/src/$1.cu k report rc problem devices kind class file line options own
 	good=0
 	why=
 	codes=
 	skipped=
 	devices=$(header "$src" devices)
+	# The twin runs under the same options.
+	options=$(header "$dir/src/${name%.fixed}.cu" options)
+	own=$(header "$dir/src/${name%.fixed}.cu" delays)
+	own=${own:-$delays}
 	for ((k = 1; k <= runs; k++)); do
 		report=$tmp/$name.$k
-		COLLIDER_OPTIONS=cpu-devices=${devices:-1} \
-			run_collider 120 "$report" $k "${delays%/*}" "${delays#*/}" "$dir/bin/$name"
+		COLLIDER_OPTIONS=cpu-devices=${devices:-1}${options:+:$options} \
+			run_collider 120 "$report" $k "${own%/*}" "${own#*/}" "$dir/bin/$name"
 		rc=$?
 		has_word $rc "$codes" || codes="$codes $rc"
 		if [ $rc -eq 77 ]; then
