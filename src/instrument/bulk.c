@@ -230,6 +230,7 @@ static void emit_report(struct inst_ctx *cx, const struct bulk *b)
 	struct ptx_opnd kind = either32(cx, b, RACE_KIND_CLOBBERED_READ, RACE_KIND_LOST_UPDATE);
 	struct ptx_opnd key = LATE(INST_LATE_KEY, b), slot = LATE(INST_LATE_SLOT, b);
 	struct ptx_opnd record = LATE(INST_LATE_RECORD, b);
+	inst_put_stop(cx, b->hit, b->at);
 	inst_emit(cx, b->at, "report_inline",
 		  T(cx->k, KNOB(rt), inst_num((int64_t)offsetof(struct race_rt, overflow))),
 		  H(b->hit, cx->hash, site, kind, b->addr, b->was, zero, b->now, zero, zero,

@@ -449,6 +449,18 @@ static void copies_late(void)
 	MUST(cuMemcpyHtoDAsync_v2(m.device, m.pinned, COPY, m.stream)); /* room again */
 }
 
+#define LARGE (700u << 10)
+
+static void copies_large(void)
+{
+	struct memory m = memory_of_context();
+	CUdeviceptr p;
+
+	MUST(cuMemAlloc_v2(&p, LARGE));
+	fake_unruly(p + LARGE - 1);
+	MUST(cuMemsetD8Async(p, 1, LARGE, m.stream));
+}
+
 static void copies_unfinished(void)
 {
 	struct memory m = memory_of_context();
@@ -488,6 +500,7 @@ static const struct scenario {
 	{"copies_racy", copies_racy},
 	{"copies_skipped", copies_skipped},
 	{"copies_late", copies_late},
+	{"copies_large", copies_large},
 	{"copies_unfinished", copies_unfinished},
 };
 
