@@ -334,9 +334,8 @@ static void on_copy(enum action a, const CUpti_CallbackData *d)
 	struct agent_context *c = current(d);
 	const cuMemcpyDtoDAsync_v2_params *copy = d->functionParams;
 	const cuMemsetD32Async_params *fill = d->functionParams;
-	struct agent_operation op = {.api = d->functionName,
-				     .is_odd = a == ON_COPY_ODD,
-				     .is_node = a == ON_COPY_NODE};
+	struct agent_operation op = {
+		.api = d->functionName, .is_odd = a == ON_COPY_ODD, .is_node = a == ON_COPY_NODE};
 	const struct race_region *region;
 
 	if (!c || !(region = agent_context_region(c)))
