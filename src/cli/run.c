@@ -245,10 +245,12 @@ static const char *cpu_options(struct option_set *set)
 		base_say("--seed asks for a replay: --threads=%lld is not used", threads);
 		threads = 1;
 	}
-	return base_printf(&set->arena, "seed=%lld,threads=%lld,devices=%lld,model=%s,oracle=%s",
+	return base_printf(&set->arena,
+			   "seed=%lld,threads=%lld,devices=%lld,model=%s,oracle=%s,host-threads=%s",
 			   (long long)option_int(set, OPTION_SEED), threads,
 			   (long long)option_int(set, OPTION_CPU_DEVICES),
-			   option_text(set, OPTION_MEMORY_MODEL), oracle);
+			   option_text(set, OPTION_MEMORY_MODEL), oracle,
+			   option_text(set, OPTION_HOST_THREADS));
 }
 
 int cli_run(struct option_set *set)

@@ -47,7 +47,8 @@ struct cpu_options {
 	uint64_t memory;  /* bytes of each device; 0: the default (CPU_MEMORY) */
 	bool tells_stats; /* the caller is to print cpu_get_stats at the end */
 	enum cpu_oracle
-		oracle; /* not OFF: the model is SC and threads is 1, or there is no machine */
+		oracle;	    /* not OFF: the model is SC and threads is 1, or there is no machine */
+	bool is_host_apart; /* the oracle takes each host thread for itself: watch_host.c */
 };
 
 #define CPU_SMS		  16u
@@ -285,6 +286,17 @@ uint64_t cpu_schedule_hash(struct cpu_machine *m);
 struct race_pair;
 typedef uint64_t *cpu_pair_fn(void *arg, const struct race_pair *pair, size_t bytes);
 void cpu_on_pair(struct cpu_machine *m, cpu_pair_fn *fn, void *arg);
+
+/*
+ * What orders host threads, for a machine with is_host_apart (else these do nothing). `object`: any
+ * number that names a lock, a condition or whatever else; addresses of host memory do. release: who
+ * acquires the object later comes behind what the calling thread has done; is_whole: nobody needs
+ * what was released there earlier, as the thread has acquired it (a mutex).
+ */
+void cpu_host_release(struct cpu_machine *m, uint64_t object, bool is_whole);
+void cpu_host_acquire(struct cpu_machine *m, uint64_t object);
+/* The calling thread has joined this one (pthread_self of it): it comes behind all that it did. */
+void cpu_host_joined(struct cpu_machine *m, uint64_t thread);
 
 struct cpu_oracle_stats {
 	uint64_t accesses, words, shadow_bytes, clock_bytes, dropped;

@@ -248,6 +248,7 @@ static void *host_main(void *arg)
 	struct cpu_op *op = arg;
 	struct cpu_engine *e = op->m->engine;
 
+	cpu_watch_host(op);
 	op->work.host.fn(op->work.host.arg);
 	lock(e);
 	e->nhost--;

@@ -1,11 +1,10 @@
 /*
  * watch.c - the machine's side of the oracle: its beginning and end, grids, operations of the host.
  *
- * Operations are told by their number. Host threads are one actor: joins and locks between them
- * are not seen, so telling them apart would invent races; in return a race between two of them is
- * only seen where the device makes it. A host function's end is known to all host code, for the
- * same reason. A programmatic launch depends on its predecessor only from griddepcontrol.wait on;
- * what depends on such a launch depends on that predecessor, too.
+ * Operations are told by their number; what host threads know of them: watch_host.c. A host function
+ * is two operations: one that ends when the function begins, which its thread has waited for, and one
+ * that its thread submits when it has ended. A programmatic launch depends on its predecessor only
+ * from griddepcontrol.wait on; what depends on such a launch depends on that predecessor, too.
  *
  * Host memory that the device doesn't know (pageable memory of copies) is not judged: its
  * owner may reuse it at any time. Loads and stores of host code are not seen at all.
@@ -40,7 +39,12 @@ bool cpu_watch_init(struct cpu_machine *m)
 	}
 	pthread_mutex_init(&x->lock, NULL);
 	x->m = m;
-	x->host = oracle_host(x->o);
+	if (!watch_host_init(x)) {
+		pthread_mutex_destroy(&x->lock);
+		oracle_free(x->o);
+		free(x);
+		return false;
+	}
 	oracle_on_race(x->o, watch_on_race, x);
 	m->watch = x;
 	return true;
@@ -67,8 +71,7 @@ void cpu_watch_free(struct cpu_machine *m)
 	}
 	HASH_CLEAR(hh, x->op_sites);
 	base_vec_free(&x->grids);
-	base_vec_free(&x->ended);
-	base_vec_free(&x->ended_device);
+	watch_host_free(x);
 	base_arena_free(&x->arena);
 	pthread_mutex_destroy(&x->lock);
 	free(x);
@@ -176,11 +179,12 @@ static bool is_programmatic_edge(const struct cpu_op *op, const struct cpu_op *d
 void cpu_watch_submit(struct cpu_op *op, struct cpu_op *const *deps, size_t n)
 {
 	struct cpu_watch *x = op->m->watch;
+	uint64_t key = op->id | (op->work.kind == CPU_WORK_HOST ? WATCH_KEY_FN : 0);
 
 	if (!x)
 		return;
 	watch_lock(x);
-	oracle_op_submit(x->o, x->host, op->id);
+	oracle_op_submit(x->o, watch_self(x), key);
 	for (size_t i = 0; i < n; i++) {
 		const struct cpu_op *dep = deps[i];
 		if (!dep)
@@ -191,9 +195,9 @@ void cpu_watch_submit(struct cpu_op *op, struct cpu_op *const *deps, size_t n)
 				base_vec_push(&op->watch_before, dep->watch_before.v[j]);
 			continue;
 		}
-		oracle_op_depend(x->o, op->id, dep->id);
+		oracle_op_depend(x->o, key, dep->id);
 		for (size_t j = 0; j < dep->watch_before.n; j++)
-			oracle_op_depend(x->o, op->id, dep->watch_before.v[j]);
+			oracle_op_depend(x->o, key, dep->watch_before.v[j]);
 	}
 	watch_unlock(x);
 }
@@ -206,10 +210,25 @@ void cpu_watch_start(struct cpu_op *op)
 		return;
 	watch_lock(x);
 	op->is_watched = true;
-	if (op->grid)
+	if (op->work.kind == CPU_WORK_HOST) {
+		oracle_op_start(x->o, op->id | WATCH_KEY_FN, ORACLE_NO_ACTOR);
+		oracle_op_end(x->o, op->id | WATCH_KEY_FN);
+	} else if (op->grid) {
 		start_grid(x, op);
-	else
+	} else {
 		op->watch_actor = oracle_op_start(x->o, op->id, ORACLE_NO_ACTOR);
+	}
+	watch_unlock(x);
+}
+
+void cpu_watch_host(struct cpu_op *op)
+{
+	struct cpu_watch *x = op->m->watch;
+
+	if (!x)
+		return;
+	watch_lock(x);
+	oracle_host_wait(x->o, watch_self(x), op->id | WATCH_KEY_FN);
 	watch_unlock(x);
 }
 
@@ -221,13 +240,13 @@ void cpu_watch_end(struct cpu_op *op)
 		return;
 	cpu_watch_start(op); /* empty, or refused because of a fault */
 	watch_lock(x);
-	oracle_op_end(x->o, op->id);
 	if (op->work.kind == CPU_WORK_HOST) {
-		oracle_host_wait(x->o, x->host, op->id);
-	} else {
-		base_vec_push(&x->ended, op->id);
-		base_vec_push(&x->ended_device, op->work.device);
+		/* Refused because of a fault: the thread that says so did nothing. */
+		oracle_op_submit(x->o, watch_self(x), op->id);
+		oracle_op_start(x->o, op->id, ORACLE_NO_ACTOR);
 	}
+	oracle_op_end(x->o, op->id);
+	watch_ended(x, op->work.device, op->id);
 	watch_unlock(x);
 }
 
@@ -238,29 +257,10 @@ void cpu_watch_waited(struct cpu_op *op)
 	if (!x)
 		return;
 	watch_lock(x);
-	oracle_host_wait(x->o, x->host, op->id);
+	uint32_t self = watch_self(x);
+	oracle_host_wait(x->o, self, op->id);
 	for (size_t i = 0; i < op->watch_before.n; i++)
-		oracle_host_wait(x->o, x->host, op->watch_before.v[i]);
-	watch_unlock(x);
-}
-
-void cpu_watch_idle(struct cpu_machine *m, unsigned device)
-{
-	struct cpu_watch *x = m->watch;
-	size_t kept = 0;
-
-	if (!x)
-		return;
-	watch_lock(x);
-	for (size_t i = 0; i < x->ended.n; i++) {
-		if (device >= m->opt.devices || x->ended_device.v[i] == device) {
-			oracle_host_wait(x->o, x->host, x->ended.v[i]);
-			continue;
-		}
-		x->ended.v[kept] = x->ended.v[i];
-		x->ended_device.v[kept++] = x->ended_device.v[i];
-	}
-	x->ended.n = x->ended_device.n = kept;
+		oracle_host_wait(x->o, self, op->watch_before.v[i]);
 	watch_unlock(x);
 }
 

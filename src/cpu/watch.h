@@ -34,8 +34,10 @@ void cpu_watch_free(struct cpu_machine *m);
 void cpu_watch_submit(struct cpu_op *op, struct cpu_op *const *deps, size_t n);
 /* The operation starts (a kernel: its grid has been made and numbered). */
 void cpu_watch_start(struct cpu_op *op);
+/* The calling thread begins to run a host function. */
+void cpu_watch_host(struct cpu_op *op);
 void cpu_watch_end(struct cpu_op *op);
-/* Host code knows that it has ended; that all of the device's (UINT_MAX: of all) have. */
+/* The calling thread knows that it has ended; that all of the device's (UINT_MAX: of all) have. */
 void cpu_watch_waited(struct cpu_op *op);
 void cpu_watch_idle(struct cpu_machine *m, unsigned device);
 /* griddepcontrol.wait has succeeded. */

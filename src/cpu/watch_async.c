@@ -25,7 +25,7 @@
 
 /* ---- mbarriers ------------------------------------------------------------------------------- */
 
-static struct watch_mbar *mbar_at(struct cpu_watch *x, uint64_t address)
+struct watch_mbar *watch_mbar_at(struct cpu_watch *x, uint64_t address)
 {
 	struct watch_mbar *b;
 
@@ -69,7 +69,7 @@ void cpu_watch_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned 
 	if (!cpu_watch_takes(w, in))
 		return;
 	watch_lock(x);
-	struct watch_mbar *b = mbar_at(x, address);
+	struct watch_mbar *b = watch_mbar_at(x, address);
 	touch(x, actor, cpu_site_of(w, in), address, what == CPU_MBAR_INIT);
 	if (what == CPU_MBAR_INIT) {
 		b->phase += 2; /* phases before are another object's */
@@ -162,7 +162,7 @@ void cpu_watch_complete(struct cpu_transfer *t, unsigned lane, const uint8_t *ho
 	if (!t->site)
 		return;
 	watch_lock(x);
-	struct watch_mbar *b = mbar_at(x, address);
+	struct watch_mbar *b = watch_mbar_at(x, address);
 	touch(x, t->actor[lane], t->site, address, false);
 	if (t->kind == CPU_TR_ARRIVE)
 		arrive_copies(x, t, lane, address, b->phase);

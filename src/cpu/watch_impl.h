@@ -25,6 +25,23 @@ struct watch_mbar {
 	UT_hash_handle hh;
 };
 
+/* A host thread that is an actor of its own. */
+struct watch_thread {
+	uint64_t self; /* pthread_self */
+	uint32_t actor;
+	UT_hash_handle hh;
+};
+
+/* What of a device's operations has ended, for threads that wait for all of them. */
+struct watch_idle {
+	BASE_VEC(uint64_t) ended; /* since `all` */
+	uint64_t all;		  /* an operation behind those that ended before; 0: none */
+};
+
+/* Operations of the oracle that are none of the machine's. */
+#define WATCH_KEY_FN   (1ull << 63) /* | id: what a host function starts behind */
+#define WATCH_KEY_IDLE (1ull << 62) /* | number: watch_idle.all */
+
 struct watch_pair {
 	struct {
 		const struct cpu_site *site[2];
@@ -64,12 +81,13 @@ struct cpu_watch {
 	struct oracle *o;
 	pthread_mutex_t lock;
 	struct base_arena arena;
-	/* All host threads are one actor: what orders them (joins, locks) is not seen, and must not
-	 * become a race that is none. */
+	/* watch_host.c. All host threads, or those that have none of their own. */
 	uint32_t host;
+	uint64_t serial;	      /* of this watch: a thread keeps its actor by it */
+	struct watch_thread *threads; /* host threads that are actors of their own */
+	struct watch_idle *idle;      /* by device */
+	uint64_t nidle;
 	BASE_VEC(struct watch_grid) grids; /* by id, rising */
-	BASE_VEC(uint64_t) ended;	   /* operations that no host code knows of yet, and */
-	BASE_VEC(unsigned) ended_device;   /* their devices */
 	struct watch_mbar *mbars;
 	struct watch_pair *pairs;
 	struct watch_op_site *op_sites;
@@ -95,6 +113,17 @@ static inline uint32_t watch_actor(const struct cpu_warp *w)
 
 enum race_strength watch_strength(uint8_t sem);
 enum race_scope watch_scope(uint8_t sem, uint8_t scope);
+
+/* watch_async.c: the mbarrier at an address, made when it is new. Lock held. */
+struct watch_mbar *watch_mbar_at(struct cpu_watch *x, uint64_t address);
+
+/* watch_host.c, lock held. */
+bool watch_host_init(struct cpu_watch *x);
+void watch_host_free(struct cpu_watch *x);
+/* Who the calling host thread is. */
+uint32_t watch_self(struct cpu_watch *x);
+/* An operation of the device has ended. */
+void watch_ended(struct cpu_watch *x, unsigned device, uint64_t id);
 
 /* watch_site.c: told of every racing pair (oracle_on_race). */
 void watch_on_race(void *arg, const struct oracle_finding *f);

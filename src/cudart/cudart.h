@@ -25,6 +25,7 @@
  *   stats=1    the end tells on stderr what was executed (bench/cpu)
  *   oracle=off|program|execution  judge every access (docs/soundness.md); with model=sc and
  *              threads=1 (default off)
+ *   host-threads=one|separate  are host threads one actor to the oracle (default one)
  * What is wrong is told once on stderr and left at its default.
  */
 #define CUDART_OPTIONS_ENV "COLLIDER_CPU"
