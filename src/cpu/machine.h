@@ -372,7 +372,7 @@ struct cpu_warp {
 
 /* The allocation that an instruction used last; true while the map of memory has that version. */
 struct cpu_hit {
-	uint64_t base, bytes, version;
+	uint64_t base, bytes, version, delta;
 	uint32_t device;
 };
 #define CPU_HITS 16
@@ -413,6 +413,9 @@ struct cpu_machine {
 	_Atomic uint64_t grids;	   /* the last %gridid */
 	/* Of the map of memory (space.c): odd while it is being changed. */
 	_Atomic uint64_t space_version;
+	/* Added to the address of memory that host code may access (space.c: mapped twice) it is where
+	 * the machine accesses it; 0: there is no such memory. */
+	uint64_t alias;
 };
 
 /* ---- slots ------------------------------------------------------------------------ */

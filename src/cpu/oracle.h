@@ -254,6 +254,8 @@ uint32_t oracle_op_start(struct oracle *o, uint64_t key, uint32_t first);
  * of theirs. */
 void oracle_op_end(struct oracle *o, uint64_t key);
 void oracle_host_wait(struct oracle *o, uint32_t host, uint64_t key);
+/* Has it ended, and is all that it did before what the host thread does now? */
+bool oracle_host_knows(struct oracle *o, uint32_t host, uint64_t key);
 
 /* ---- findings ---------------------------------------------------------------------------------------- */
 

@@ -10,6 +10,8 @@
  * owner may reuse it at any time. Loads and stores of host code are not seen at all.
  * Costs: a lock and an unlock for each event; 96 bytes for each launch of the run.
  */
+#include "cpu/host_access.h"
+#include "cpu/space.h"
 #include "cpu/watch_impl.h"
 
 #include <stdlib.h>
@@ -47,6 +49,9 @@ bool cpu_watch_init(struct cpu_machine *m)
 	}
 	oracle_on_race(x->o, watch_on_race, x);
 	m->watch = x;
+	if (m->alias && !cpu_host_start(m))
+		m->alias = 0;
+	watch_mem_init(x);
 	return true;
 }
 
@@ -58,6 +63,7 @@ void cpu_watch_free(struct cpu_machine *m)
 
 	if (!x)
 		return;
+	cpu_host_stop(m);
 	oracle_free(x->o);
 	HASH_ITER(hh, x->mbars, b, next_b)
 	{
@@ -70,6 +76,7 @@ void cpu_watch_free(struct cpu_machine *m)
 		free(p);
 	}
 	HASH_CLEAR(hh, x->op_sites);
+	HASH_CLEAR(hh, x->host_sites);
 	base_vec_free(&x->grids);
 	watch_host_free(x);
 	base_arena_free(&x->arena);
@@ -100,7 +107,10 @@ void cpu_get_oracle_stats(struct cpu_machine *m, struct cpu_oracle_stats *out)
 					 .shadow_bytes = s.shadow_bytes,
 					 .clock_bytes = s.clock_bytes,
 					 .dropped = s.dropped,
+					 .host_accesses = m->watch->nhost_accesses,
 					 .actors = s.actors,
+					 .sees_host = m->alias && !m->watch->is_blind,
+					 .has_shared = m->watch->has_shared,
 					 .is_full = oracle_is_full(m->watch->o)};
 	watch_unlock(m->watch);
 }
@@ -184,6 +194,7 @@ void cpu_watch_submit(struct cpu_op *op, struct cpu_op *const *deps, size_t n)
 	if (!x)
 		return;
 	watch_lock(x);
+	watch_mem_submitted(x);
 	oracle_op_submit(x->o, watch_self(x), key);
 	for (size_t i = 0; i < n; i++) {
 		const struct cpu_op *dep = deps[i];
@@ -247,6 +258,7 @@ void cpu_watch_end(struct cpu_op *op)
 	}
 	oracle_op_end(x->o, op->id);
 	watch_ended(x, op->work.device, op->id);
+	x->inflight--;
 	watch_unlock(x);
 }
 
@@ -261,10 +273,17 @@ void cpu_watch_waited(struct cpu_op *op)
 	oracle_host_wait(x->o, self, op->id);
 	for (size_t i = 0; i < op->watch_before.n; i++)
 		oracle_host_wait(x->o, self, op->watch_before.v[i]);
+	watch_mem_settle(x);
 	watch_unlock(x);
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------ */
+
+void cpu_watch_shared(struct cpu_machine *m)
+{
+	if (m->watch)
+		m->watch->has_shared = true;
+}
 
 void cpu_watch_forget(struct cpu_machine *m, uint64_t address, uint64_t bytes)
 {
@@ -297,7 +316,7 @@ void cpu_watch_op_range(struct cpu_op *op, bool is_write, uint64_t address, uint
 	struct cpu_watch *x = op->m->watch;
 	struct cpu_mem_info info;
 
-	if (!x || !cpu_mem_find(op->m, address, &info))
+	if (!x || !cpu_mem_find(op->m, cpu_space_program(op->m, address), &info))
 		return;
 	watch_lock(x);
 	oracle_access_range(x->o, op->watch_actor, cpu_site_of_op(x, op),
@@ -319,6 +338,6 @@ void cpu_watch_op_value(struct cpu_op *op, bool is_write)
 				 .strength = is_write ? RACE_RELEASE : RACE_ACQUIRE,
 				 .scope = RACE_SCOPE_SYS,
 				 .bytes = op->work.value.size};
-	oracle_access(x->o, op->watch_actor, &acc, op->work.value.addr);
+	oracle_access(x->o, op->watch_actor, &acc, cpu_space_machine(op->m, op->work.value.addr));
 	watch_unlock(x);
 }

@@ -45,6 +45,8 @@ void cpu_watch_grid_wait(struct cpu_warp *w, uint32_t mask);
 /* `number` of the block in its grid, clusters being contiguous. */
 void cpu_watch_block_start(struct cpu_cta *cta, uint64_t number);
 void cpu_watch_block_end(struct cpu_cta *cta);
+/* There is memory that host code may access. */
+void cpu_watch_shared(struct cpu_machine *m);
 /* Memory that begins to be used for something new. */
 void cpu_watch_forget(struct cpu_machine *m, uint64_t address, uint64_t bytes);
 void cpu_watch_heap(struct cpu_warp *w, unsigned lane, bool is_free, uint64_t address,

@@ -108,6 +108,7 @@ void cpu_watch_idle(struct cpu_machine *m, unsigned device)
 	for (unsigned d = 0; d < m->opt.devices; d++)
 		if (device >= m->opt.devices || d == device)
 			wait_for_all(x, &x->idle[d]);
+	watch_mem_settle(x);
 	watch_unlock(x);
 }
 

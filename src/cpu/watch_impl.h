@@ -57,7 +57,8 @@ struct cpu_site {
 	uint32_t pc;
 	bool is_ready; /* the words are there */
 	bool is_host;
-	uint8_t access; /* enum race_access */
+	bool is_host_code; /* a load or store of host code: watch_host_site */
+	uint8_t access;	   /* enum race_access */
 	uint8_t width, vec;
 	const char *name, *file, *text;
 	uint32_t line, col, ptx_line;
@@ -76,6 +77,13 @@ struct watch_op_site {
 	UT_hash_handle hh;
 };
 
+/* An instruction of host code. */
+struct watch_host_site {
+	uint64_t key; /* pc << 2 | enum race_op_kind */
+	struct cpu_site site;
+	UT_hash_handle hh;
+};
+
 struct cpu_watch {
 	struct cpu_machine *m;
 	struct oracle *o;
@@ -87,6 +95,13 @@ struct cpu_watch {
 	struct watch_thread *threads; /* host threads that are actors of their own */
 	struct watch_idle *idle;      /* by device */
 	uint64_t nidle;
+	/* host_access.c */
+	struct watch_host_site *host_sites;
+	uint64_t inflight; /* operations that have not ended */
+	uint64_t nhost_accesses;
+	bool is_armed;	 /* memory is protected */
+	bool is_blind;	 /* something was missed: nothing of host code is told any more */
+	bool has_shared; /* there was memory that host code may access */
 	BASE_VEC(struct watch_grid) grids; /* by id, rising */
 	struct watch_mbar *mbars;
 	struct watch_pair *pairs;
@@ -124,6 +139,16 @@ void watch_host_free(struct cpu_watch *x);
 uint32_t watch_self(struct cpu_watch *x);
 /* An operation of the device has ended. */
 void watch_ended(struct cpu_watch *x, unsigned device, uint64_t id);
+
+/* host_access.c, lock held. */
+void watch_mem_init(struct cpu_watch *x);
+/* An operation has been submitted; a host thread has learnt that something has ended. */
+void watch_mem_submitted(struct cpu_watch *x);
+void watch_mem_settle(struct cpu_watch *x);
+/* Fills the words of a site of host code. */
+void watch_host_fill(struct cpu_watch *x, struct cpu_site *s);
+/* elf_symbol.c: the function of a file at an offset, "" if it isn't known. */
+const char *cpu_elf_symbol(struct base_arena *a, const char *file, uint64_t offset);
 
 /* watch_site.c: told of every racing pair (oracle_on_race). */
 void watch_on_race(void *arg, const struct oracle_finding *f);

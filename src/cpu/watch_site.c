@@ -9,6 +9,7 @@
  * reads first, else the one that comes first in the source. Further sightings are counted.
  */
 #include "cpu/load.h"
+#include "cpu/space.h"
 #include "cpu/watch_impl.h"
 #include "race/record.h"
 
@@ -97,6 +98,10 @@ void watch_site_fill(struct cpu_watch *x, struct cpu_site *s)
 {
 	if (s->is_ready)
 		return;
+	if (s->is_host_code) {
+		watch_host_fill(x, s);
+		return;
+	}
 	const struct ptx_stmt *st = s->func->stmts[s->pc];
 	s->is_ready = true;
 	s->name = base_strdup(&x->arena, s->func->name);
@@ -257,7 +262,7 @@ static void put_side(struct writer *wr, struct race_pair_side *out, const struct
 	const struct watch_grid *g = grid_of(wr->x, o->place.grid);
 
 	*out = (struct race_pair_side){
-		.address = o->address,
+		.address = cpu_space_program(wr->x->m, o->address),
 		.grid = o->place.grid,
 		.func = string(wr, s->name),
 		.file = string(wr, s->file),
@@ -318,7 +323,7 @@ static uint64_t *tell(struct cpu_watch *x, const struct oracle_finding *f,
 
 	base_buf_put(&wr.strings, "", 1);
 	wr.pair = (struct race_pair){.count = 1,
-				     .address = f->address,
+				     .address = cpu_space_program(x->m, f->address),
 				     .kind = kind_of(f->kind),
 				     .device = (int32_t)f->second.place.device};
 	put_side(&wr, &wr.pair.side[0], a);
@@ -356,6 +361,15 @@ static bool is_first(const struct oracle_side *a, const struct oracle_side *b)
 	return s->ptx_line <= t->ptx_line;
 }
 
+/* What of host code is told: host_access.c. */
+static bool is_told(const struct cpu_watch *x, const struct oracle_finding *f,
+		    const struct cpu_site *s, const struct cpu_site *t)
+{
+	if (!s->is_host_code && !t->is_host_code)
+		return true;
+	return s->is_host_code != t->is_host_code && !x->is_blind && f->kind != ORACLE_RACE_SIZE;
+}
+
 /* Called with the lock held, by the oracle. */
 void watch_on_race(void *arg, const struct oracle_finding *f)
 {
@@ -363,7 +377,7 @@ void watch_on_race(void *arg, const struct oracle_finding *f)
 	struct watch_pair key = {0}, *p;
 	const struct oracle_side *a = &f->second, *b = &f->first;
 
-	if (!x->fn || !a->inst || !b->inst)
+	if (!x->fn || !a->inst || !b->inst || !is_told(x, f, a->inst, b->inst))
 		return;
 	/* Either order finds the same pair: the lower address first. */
 	bool is_swapped = (uintptr_t)a->inst > (uintptr_t)b->inst;

@@ -26,6 +26,7 @@
  *   oracle=off|program|execution  judge every access (docs/soundness.md); with model=sc and
  *              threads=1 (default off)
  *   host-threads=one|separate  are host threads one actor to the oracle (default one)
+ *   host-accesses=1  the oracle sees loads and stores of host code to managed and pinned memory
  * What is wrong is told once on stderr and left at its default.
  */
 #define CUDART_OPTIONS_ENV "COLLIDER_CPU"

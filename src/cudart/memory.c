@@ -232,6 +232,7 @@ cudaError_t cudaHostRegister(void *ptr, size_t size, unsigned int flags)
 			b->is_registered = true;
 			b->flags = flags | cudaHostRegisterMapped;
 		}
+		cpu_host_unseen(rt.m);
 	}
 	rt_unlock();
 	return rt_fail(e);

@@ -155,13 +155,17 @@ static const char *parse_option(const char *s, size_t n, struct cpu_options *opt
 		if (!is_number || x < 1 << 20)
 			return "memory=BYTES, at least 1M";
 		opt->memory = x;
+	} else if (is_key(s, nkey, "host-accesses")) {
+		if (!is_number || x > 1)
+			return "host-accesses=0 or 1";
+		opt->sees_host = x;
 	} else if (is_key(s, nkey, "stats")) {
 		if (!is_number || x > 1)
 			return "stats=0 or 1";
 		opt->tells_stats = x;
 	} else {
 		return "one of seed, threads, devices, sms, memory, model, stats, oracle, "
-		       "host-threads";
+		       "host-threads, host-accesses";
 	}
 	return NULL;
 }

@@ -29,21 +29,12 @@
 
 static struct cpu_machine *_Atomic machine; /* NULL: nothing is told */
 
-extern const char begin_of_library[] __asm__("__ehdr_start") __attribute__((visibility("hidden")));
-extern const char end_of_code[] __asm__("etext") __attribute__((visibility("hidden")));
-
-static bool is_ours(const void *caller)
-{
-	return (uintptr_t)caller >= (uintptr_t)begin_of_library &&
-	       (uintptr_t)caller < (uintptr_t)end_of_code;
-}
-
 void rt_threads_start(struct cpu_machine *m)
 {
 	atomic_store(&machine, m);
 }
 
-static void *look_up(const char *name)
+void *rt_look_up(const char *name)
 {
 	void *fn = NULL;
 
@@ -78,19 +69,6 @@ static void acquire(const void *object)
 	if (m)
 		cpu_host_acquire(m, (uint64_t)(uintptr_t)object);
 }
-
-#define EXPORT __attribute__((visibility("default")))
-
-/* The real function of this name. */
-#define REAL(name)                                                                                 \
-	static __typeof__(name) *_Atomic real_;                                                    \
-	__typeof__(name) *real = atomic_load_explicit(&real_, memory_order_relaxed);               \
-	if (__builtin_expect(!real, 0)) {                                                          \
-		real = (__typeof__(name) *)(uintptr_t)look_up(#name);                              \
-		atomic_store_explicit(&real_, real, memory_order_relaxed);                         \
-	}
-
-#define IS_OURS() is_ours(__builtin_return_address(0))
 
 /* name(PARAMETERS) calls the real one with ARGUMENTS, releases `rel` before and acquires `acq` behind it
  * if it has succeeded. */
@@ -317,6 +295,8 @@ static struct birth *give_birth(void *(*fn)(void *), thrd_start_t c11, void *arg
 EXPORT int pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
 {
 	REAL(pthread_create)
+	if (!IS_OURS())
+		cpu_host_thread();
 	struct birth *b = IS_OURS() ? NULL : give_birth(fn, NULL, arg);
 	int rc = b ? real(t, attr, begin, b) : real(t, attr, fn, arg);
 
@@ -328,6 +308,8 @@ EXPORT int pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*fn)(
 EXPORT int thrd_create(thrd_t *t, thrd_start_t fn, void *arg)
 {
 	REAL(thrd_create)
+	if (!IS_OURS())
+		cpu_host_thread();
 	struct birth *b = IS_OURS() ? NULL : give_birth(NULL, fn, arg);
 	int rc = b ? real(t, begin_c11, b) : real(t, fn, arg);
 

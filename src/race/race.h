@@ -174,6 +174,9 @@ struct race_results {
 	bool has_oracle, is_oracle_full, is_sc_execution;
 	uint64_t judged, judged_launches; /* accesses, launches */
 	uint64_t shadow_bytes, clock_bytes, shadow_words, dropped, actors;
+	uint64_t host_accesses; /* of host code, judged too */
+	bool is_host_seen;
+	bool is_host_unseen; /* host code may have accessed memory of kernels, and was not seen */
 	const char *command; /* what ran, for the header; NULL or "" = unknown */
 	uint32_t runs;	     /* reports merged; 0 counts as 1 */
 };

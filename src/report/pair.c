@@ -18,6 +18,14 @@ static bool is_host(const struct race_finding *f)
 	return (f->sides[0].flags | f->sides[1].flags) & RACE_SIDE_HOST;
 }
 
+static bool is_host_code(const struct race_finding *f)
+{
+	for (unsigned i = 0; i < 2; i++)
+		if (f->sides[i].flags & RACE_SIDE_HOST && f->sides[i].access != RACE_ACCESS_COPY)
+			return true;
+	return false;
+}
+
 static bool is_same_grid(const struct race_finding *f)
 {
 	return f->sides[0].grid == f->sides[1].grid;
@@ -136,6 +144,12 @@ static const char *unordered_fix(const struct race_finding *f)
 		       "the\n"
 		       "thread that issued it, and then __syncthreads() before others use the "
 		       "data.";
+	if (is_host_code(f))
+		return "wait for the launch with cudaStreamSynchronize() or an event before host "
+		       "code uses\n"
+		       "the memory, or launch after it has; flags between the two need "
+		       "cuda::atomic_ref of\n"
+		       "system scope.";
 	if (is_host(f))
 		return "put the copy into the same stream, or wait with cudaStreamSynchronize() "
 		       "or\n"
