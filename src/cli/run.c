@@ -76,9 +76,9 @@ static void add_notes(struct race_results *r, const struct option_set *set,
 		base_buf_printf(&b, "the program was killed by signal %d (%s)\n", res->signal,
 				strsignal(res->signal));
 	if (r->agent_state == RACE_AGENT_NONE && is_cpu)
-		base_buf_puts(&b, "the program has not called the shared CUDA runtime "
-				  "(libcudart.so.13): link it with -cudart shared, as collider "
-				  "nvcc does\n");
+		base_buf_puts(&b, "no CUDA call came from the program: either it ended before its "
+				  "first one, or the static CUDA runtime is in it (link it with "
+				  "-cudart shared, as collider nvcc does)\n");
 	else if (r->agent_state == RACE_AGENT_NONE && !spawn_has_driver())
 		base_buf_puts(&b, "no CUDA driver on this machine (libcuda.so.1)\n");
 	if (r->agent_state == RACE_AGENT_ATTACHED && res->is_eager)

@@ -644,7 +644,7 @@ void cpu_space_explain(struct cpu_machine *m, unsigned device, uint64_t addr, ui
 {
 	static const char *const kinds[] = {"device", "managed", "pinned host", "module"};
 	struct cpu_space *s = m->space;
-	struct range r, next;
+	struct range r = {0}, next;
 	unsigned char in_core;
 	bool has = around(s, addr, &r, &next);
 

@@ -31,7 +31,7 @@ enum race_access {
 	RACE_ACCESS_STORE = 2,
 	RACE_ACCESS_NC_LOAD = 3,
 	RACE_ACCESS_ATOMIC = 4, /* later detectors */
-	RACE_ACCESS_COPY = 5	/* later: asynchronous copies */
+	RACE_ACCESS_COPY = 5	/* a side of an asynchronous copy; its space tells which */
 };
 
 enum race_space {

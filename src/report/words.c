@@ -58,10 +58,42 @@ const char *rep_kind_title(const struct race_finding *f)
 	return "unknown kind";
 }
 
+/* The two sides of an asynchronous copy; NULL: not one of them. */
+static const char *copy_sentence(const struct race_finding *f)
+{
+	if (f->access != RACE_ACCESS_COPY)
+		return NULL;
+	if (f->kind == RACE_KIND_CLOBBERED_READ)
+		return "This asynchronous copy READ its source, and another thread changed it "
+		       "meanwhile:\n"
+		       "nothing orders the copy and that write.";
+	if (f->kind == RACE_KIND_LOST_UPDATE)
+		return "This asynchronous copy WROTE to its destination, and something else wrote\n"
+		       "there at the same time: nothing orders the two.";
+	return NULL;
+}
+
+static const char *copy_fix(const struct race_finding *f)
+{
+	if (f->access != RACE_ACCESS_COPY)
+		return NULL;
+	if (f->kind == RACE_KIND_CLOBBERED_READ)
+		return "write the source before a barrier (__syncthreads(), a kernel's end) that "
+		       "the\n"
+		       "copy comes behind, and again only when the copy has been waited for.";
+	if (f->kind == RACE_KIND_LOST_UPDATE)
+		return "wait for each copy (cp.async.wait_group, consumer_wait()) and pass a "
+		       "barrier\n"
+		       "before its destination is written again; give each thread its own.";
+	return NULL;
+}
+
 const char *rep_kind_sentence(const struct race_finding *f)
 {
 	if (f->sides)
 		return rep_pair_sentence(f);
+	if (copy_sentence(f))
+		return copy_sentence(f);
 	switch (kind_shown(f)) {
 	case RACE_KIND_CLOBBERED_READ:
 		return "This thread READ a value, and another thread changed it before this "
@@ -99,6 +131,8 @@ const char *rep_kind_fix(const struct race_finding *f)
 {
 	if (f->sides)
 		return rep_pair_fix(f);
+	if (copy_fix(f))
+		return copy_fix(f);
 	if (f->cls == RACE_CLASS_VOLATILE)
 		return "volatile orders nothing: use cuda::atomic_ref on both sides, with acquire\n"
 		       "and release where other data depends on it.";

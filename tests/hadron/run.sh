@@ -23,7 +23,8 @@ dir=$(cd "$1" && pwd)
 collider=$2
 shift 2
 runs=10
-delays=5000/1
+# Stores need a window, too: with a wdelay of 1 ns two writers on a GPU seldom meet.
+delays=5000/5000
 build=1
 run=1
 all=1
