@@ -219,11 +219,6 @@ static int check_device(const struct option_set *set)
 		base_say("error: the oracle works on the CPU device, not with --device=gpu");
 		return BASE_EXIT_USAGE;
 	}
-	if (!option_is(set, OPTION_MEMORY_MODEL, "sc")) {
-		base_say("error: the oracle goes with --memory-model=sc only: in the others it is "
-			 "not known which write a load saw");
-		return BASE_EXIT_USAGE;
-	}
 	return 0;
 }
 

@@ -44,10 +44,9 @@ struct cpu_options {
 	unsigned devices; /* virtual devices, at least 1 */
 	unsigned sms;	  /* multiprocessors of each; 0: the default (CPU_SMS) */
 	enum cpu_model model;
-	uint64_t memory;  /* bytes of each device; 0: the default (CPU_MEMORY) */
-	bool tells_stats; /* the caller is to print cpu_get_stats at the end */
-	enum cpu_oracle
-		oracle;	    /* not OFF: the model is SC and threads is 1, or there is no machine */
+	uint64_t memory;	/* bytes of each device; 0: the default (CPU_MEMORY) */
+	bool tells_stats;	/* the caller is to print cpu_get_stats at the end */
+	enum cpu_oracle oracle; /* not OFF: threads is 1, or there is no machine */
 	bool sees_host;	    /* the oracle is to see loads and stores of host code: host_access.c */
 	bool is_host_apart; /* the oracle takes each host thread for itself: watch_host.c */
 };

@@ -137,7 +137,7 @@ void cpu_watch_host_access(struct cpu_machine *m, uint64_t addr, uint32_t bytes,
 								     : RACE_ACQ_REL,
 				 .scope = RACE_SCOPE_SYS,
 				 .bytes = bytes ? bytes : 1};
-	oracle_access(x->o, watch_self(x), &acc, cpu_space_machine(m, addr));
+	watch_direct(x, watch_self(x), &acc, cpu_space_machine(m, addr));
 	x->nhost_accesses++;
 	watch_unlock(x);
 }
@@ -156,6 +156,9 @@ void cpu_watch_host_range(struct cpu_machine *m, uint64_t addr, uint64_t bytes, 
 			    cpu_space_machine(m, addr), n < bytes ? n : bytes);
 	x->nhost_accesses++;
 	watch_unlock(x);
+	if (x->ids && is_write)
+		cpu_ids_mark(x, (const uint8_t *)(uintptr_t)cpu_space_machine(m, addr),
+			     n < bytes ? n : bytes, 0);
 }
 
 /* ---- words ------------------------------------------------------------------------------------ */

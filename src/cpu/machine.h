@@ -366,8 +366,7 @@ struct cpu_warp {
 	uint8_t *local;		  /* 32 stacks of local_stride bytes; pages come when touched */
 	uint32_t local_stride;
 	uint32_t fenced; /* watch.c: lanes that have executed a fence that releases */
-	struct cpu_store_buffer *stores; /* weak model: of each lane; NULL otherwise */
-	void *priv;			 /* warp.c's own */
+	void *priv;	 /* warp.c's own */
 };
 
 /* The allocation that an instruction used last; true while the map of memory has that version. */

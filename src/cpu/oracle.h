@@ -106,7 +106,8 @@ enum {
 	ORACLE_VOLATILE = 1 << 3, /* for the finding's text; pass RACE_RELAXED, RACE_SCOPE_SYS */
 	ORACLE_SAW = 1 << 4,	  /* a read that names what it saw: `saw`, 0: no strong write */
 	ORACLE_SHARED = 1 << 5,	  /* the bytes are of shared memory (for proxy fences) */
-	ORACLE_MBARRIER = 1 << 6  /* for the finding's text: init, arrive ... of an mbarrier */
+	ORACLE_MBARRIER = 1 << 6, /* for the finding's text: init, arrive ... of an mbarrier */
+	ORACLE_SAW_LAST = 1 << 7  /* no later event says it saw this `saw` (oracle_drop_id) */
 };
 
 enum {

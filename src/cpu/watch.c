@@ -28,8 +28,8 @@ bool cpu_watch_init(struct cpu_machine *m)
 
 	if (m->opt.oracle == CPU_ORACLE_OFF)
 		return true;
-	/* Which write a load saw is only known where it is the last one. */
-	if (m->opt.model != CPU_MODEL_SC || m->opt.threads > 1)
+	/* Events have one order. */
+	if (m->opt.threads > 1)
 		return false;
 	x = calloc(1, sizeof(*x));
 	if (!x)
@@ -41,7 +41,8 @@ bool cpu_watch_init(struct cpu_machine *m)
 	}
 	pthread_mutex_init(&x->lock, NULL);
 	x->m = m;
-	if (!watch_host_init(x)) {
+	if (!watch_host_init(x) || !watch_ids_init(x)) {
+		free(x->idle);
 		pthread_mutex_destroy(&x->lock);
 		oracle_free(x->o);
 		free(x);
@@ -79,6 +80,7 @@ void cpu_watch_free(struct cpu_machine *m)
 	HASH_CLEAR(hh, x->host_sites);
 	base_vec_free(&x->grids);
 	watch_host_free(x);
+	watch_ids_free(x);
 	base_arena_free(&x->arena);
 	pthread_mutex_destroy(&x->lock);
 	free(x);
@@ -149,6 +151,8 @@ void cpu_watch_block_start(struct cpu_cta *cta, uint64_t number)
 	watch_lock(x);
 	oracle_forget(x->o, (uint64_t)(uintptr_t)cta->shared, cta->shared_bytes);
 	watch_unlock(x);
+	if (x->ids)
+		cpu_ids_mark(x, cta->shared, cta->shared_bytes, 0);
 }
 
 void cpu_watch_block_end(struct cpu_cta *cta)
@@ -294,6 +298,15 @@ void cpu_watch_forget(struct cpu_machine *m, uint64_t address, uint64_t bytes)
 	watch_lock(x);
 	oracle_forget(x->o, address, bytes);
 	watch_unlock(x);
+	if (!x->ids)
+		return;
+	/* Called by host threads, too, while the machine works. */
+	bool is_held = cpu_engine_is_held(m);
+	if (!is_held)
+		cpu_engine_hold(m);
+	cpu_ids_mark(x, (const uint8_t *)(uintptr_t)address, bytes, 0);
+	if (!is_held)
+		cpu_engine_let_go(m);
 }
 
 void cpu_watch_heap(struct cpu_warp *w, unsigned lane, bool is_free, uint64_t address,
@@ -322,6 +335,8 @@ void cpu_watch_op_range(struct cpu_op *op, bool is_write, uint64_t address, uint
 	oracle_access_range(x->o, op->watch_actor, cpu_site_of_op(x, op),
 			    is_write ? RACE_OP_WRITE : RACE_OP_READ, address, bytes);
 	watch_unlock(x);
+	if (x->ids && is_write)
+		cpu_ids_mark(x, (const uint8_t *)(uintptr_t)address, bytes, 0);
 }
 
 /* The stream's wait acquires, its write releases, for the whole system. */
@@ -338,6 +353,6 @@ void cpu_watch_op_value(struct cpu_op *op, bool is_write)
 				 .strength = is_write ? RACE_RELEASE : RACE_ACQUIRE,
 				 .scope = RACE_SCOPE_SYS,
 				 .bytes = op->work.value.size};
-	oracle_access(x->o, op->watch_actor, &acc, cpu_space_machine(op->m, op->work.value.addr));
+	watch_direct(x, op->watch_actor, &acc, cpu_space_machine(op->m, op->work.value.addr));
 	watch_unlock(x);
 }

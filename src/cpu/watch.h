@@ -67,10 +67,16 @@ static inline bool cpu_watch_takes(const struct cpu_warp *w, const struct cpu_in
  * none at all, make no event. */
 void cpu_watch_access(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
 		      uint32_t mask, const uint64_t addr[CPU_WARP], uint32_t bytes);
-/* One element of an atomic at its place on the host. `is_red`: nothing is returned. */
+/* One element of an atomic at its place on the host. `is_red`: nothing is returned. `ids`, `id` in
+ * the weak model, else NULL: the numbers of its bytes, and its own. */
 void cpu_watch_atomic(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
 		      unsigned lane, const uint8_t *host, uint32_t bytes, bool is_write,
-		      bool is_red, bool is_shared);
+		      bool is_red, bool is_shared, const uint32_t *ids, uint32_t *id);
+/* A strong ld or st of a lane in the weak model, one element. `ids`: the numbers that its bytes have (read);
+ * returns that of a write, which its bytes get then. */
+uint32_t cpu_watch_strong(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+			  unsigned lane, const uint8_t *host, uint32_t bytes, bool is_shared,
+			  const uint32_t *ids);
 void cpu_watch_fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
 		     const struct ptx_form *f);
 void cpu_watch_warp_sync(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask);
@@ -108,6 +114,19 @@ void cpu_watch_group_wait(struct cpu_warp *w, uint32_t mask, uint8_t completion,
 			  const uint32_t *open, uint32_t keep, bool is_read, bool is_all);
 /* The warp's block ends. */
 void cpu_watch_async_free(struct cpu_async_warp *aw);
+
+/* ---- watch_ids.c: numbers of strong writes, by byte -------------------------------------------- */
+
+/* Does the weak model keep them? */
+bool cpu_ids_are_on(const struct cpu_watch *x);
+/* Of n bytes of memory; `ids` has n. mark: all get one number; 0: a weak write. */
+void cpu_ids_get(struct cpu_watch *x, const uint8_t *host, uint32_t n, uint32_t *ids);
+void cpu_ids_put(struct cpu_watch *x, const uint8_t *host, uint32_t n, const uint32_t *ids);
+void cpu_ids_mark(struct cpu_watch *x, const uint8_t *host, uint64_t n, uint32_t id);
+/* Of a copy of bytes: gives them numbers (NULL: none). */
+void cpu_ids_assign(struct cpu_watch *x, uint32_t *ids, uint32_t n, const uint32_t *from);
+/* The number that all n have, or 0. */
+uint32_t cpu_ids_same(const uint32_t *ids, uint32_t n);
 
 /* ---- watch_site.c: who accessed, as words -------------------------------------------------------- */
 

@@ -110,6 +110,9 @@ void cpu_watch_access(struct cpu_warp *w, const struct cpu_inst *in, const struc
 	bool is_write = acc->kind == CPU_ACC_STORE;
 	struct lanes where;
 
+	/* These are told by the model, one by one, with the write that they see. */
+	if (x->ids && cpu_model_is_on(w) && watch_strength(acc->sem) != RACE_WEAK)
+		return;
 	locate(w, in, (enum ptx_space)acc->space, mask, addr, bytes, is_write, &where);
 	if (!(where.shared | where.global))
 		return;
@@ -134,9 +137,31 @@ void cpu_watch_access(struct cpu_warp *w, const struct cpu_inst *in, const struc
 	watch_unlock(x);
 }
 
+uint32_t cpu_watch_strong(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+			  unsigned lane, const uint8_t *host, uint32_t bytes, bool is_shared,
+			  const uint32_t *ids)
+{
+	struct cpu_watch *x = cpu_watch_of(w);
+	bool is_write = acc->kind == CPU_ACC_STORE;
+	uint32_t id = is_write ? watch_id_new(x) : 0;
+
+	watch_lock(x);
+	struct oracle_acc a = {
+		.inst = cpu_site_of(w, in),
+		.kind = is_write ? RACE_OP_WRITE : RACE_OP_READ,
+		.strength = (uint8_t)watch_strength(acc->sem),
+		.scope = (uint8_t)watch_scope(acc->sem, acc->scope),
+		.flags = (uint8_t)((is_shared ? ORACLE_SHARED : 0) |
+				   (acc->sem == PTX_SEM_VOLATILE ? ORACLE_VOLATILE : 0)),
+		.bytes = bytes};
+	watch_strong(x, watch_actor(w) + lane, &a, (uint64_t)(uintptr_t)host, ids, id);
+	watch_unlock(x);
+	return id;
+}
+
 void cpu_watch_atomic(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
 		      unsigned lane, const uint8_t *host, uint32_t bytes, bool is_write,
-		      bool is_red, bool is_shared)
+		      bool is_red, bool is_shared, const uint32_t *ids, uint32_t *id)
 {
 	struct cpu_watch *x = cpu_watch_of(w);
 
@@ -152,7 +177,12 @@ void cpu_watch_atomic(struct cpu_warp *w, const struct cpu_inst *in, const struc
 		a.strength = RACE_RELAXED;
 		a.scope = RACE_SCOPE_GPU;
 	}
-	oracle_access(x->o, watch_actor(w) + lane, &a, (uint64_t)(uintptr_t)host);
+	if (ids) {
+		*id = is_write ? watch_id_new(x) : 0;
+		watch_strong(x, watch_actor(w) + lane, &a, (uint64_t)(uintptr_t)host, ids, *id);
+	} else {
+		oracle_access(x->o, watch_actor(w) + lane, &a, (uint64_t)(uintptr_t)host);
+	}
 	watch_unlock(x);
 }
 

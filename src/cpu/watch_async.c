@@ -51,7 +51,7 @@ static void touch(struct cpu_watch *x, uint32_t actor, const struct cpu_site *si
 			       .flags = ORACLE_MBARRIER | ORACLE_SHARED,
 			       .bytes = 8};
 
-	oracle_access(x->o, actor, &a, address);
+	watch_direct(x, actor, &a, address);
 }
 
 void cpu_watch_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
@@ -131,9 +131,9 @@ void cpu_watch_part(struct cpu_transfer *t, unsigned lane, bool is_write, const 
 		a.flags |= ORACLE_RED;
 		a.bytes = n ? n : (uint32_t)bytes;
 		for (uint64_t at = 0; at + a.bytes <= bytes; at += a.bytes)
-			oracle_access(x->o, t->actor[lane], &a, (uint64_t)(uintptr_t)host + at);
+			watch_direct(x, t->actor[lane], &a, (uint64_t)(uintptr_t)host + at);
 	} else {
-		oracle_access(x->o, t->actor[lane], &a, (uint64_t)(uintptr_t)host);
+		watch_direct(x, t->actor[lane], &a, (uint64_t)(uintptr_t)host);
 	}
 	watch_unlock(x);
 }

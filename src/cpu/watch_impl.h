@@ -103,6 +103,7 @@ struct cpu_watch {
 	bool is_blind;	 /* something was missed: nothing of host code is told any more */
 	bool has_shared; /* there was memory that host code may access */
 	BASE_VEC(struct watch_grid) grids; /* by id, rising */
+	struct watch_ids *ids;		   /* watch_ids.c; NULL: not the weak model */
 	struct watch_mbar *mbars;
 	struct watch_pair *pairs;
 	struct watch_op_site *op_sites;
@@ -149,6 +150,18 @@ void watch_mem_settle(struct cpu_watch *x);
 void watch_host_fill(struct cpu_watch *x, struct cpu_site *s);
 /* elf_symbol.c: the function of a file at an offset, "" if it isn't known. */
 const char *cpu_elf_symbol(struct base_arena *a, const char *file, uint64_t offset);
+
+/* watch_ids.c. */
+bool watch_ids_init(struct cpu_watch *x);
+void watch_ids_free(struct cpu_watch *x);
+/* A number for a strong write, to be given to bytes at once. */
+uint32_t watch_id_new(struct cpu_watch *x);
+/* Tells a strong access in the weak model, lock held: its bytes have the numbers `ids` before it; `id`: its
+ * own, if it writes. */
+void watch_strong(struct cpu_watch *x, uint32_t actor, struct oracle_acc *acc, uint64_t address,
+		  const uint32_t *ids, uint32_t id);
+/* Tells an access that goes to memory itself, in any model; lock held, and let go in between. */
+void watch_direct(struct cpu_watch *x, uint32_t actor, struct oracle_acc *acc, uint64_t address);
 
 /* watch_site.c: told of every racing pair (oracle_on_race). */
 void watch_on_race(void *arg, const struct oracle_finding *f);

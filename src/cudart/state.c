@@ -266,8 +266,8 @@ static void start(void)
 
 	if (!cudart_parse_options(text, &rt.options, why, sizeof(why)))
 		rt_say("%s: %s; the default is used", CUDART_OPTIONS_ENV, why);
-	if (rt.options.oracle && (rt.options.model != CPU_MODEL_SC || rt.options.threads != 1)) {
-		rt_say("%s: the oracle goes with model=sc and threads=1 only; it is not used",
+	if (rt.options.oracle && rt.options.threads != 1) {
+		rt_say("%s: the oracle goes with threads=1 only; it is not used",
 		       CUDART_OPTIONS_ENV);
 		rt.options.oracle = CPU_ORACLE_OFF;
 	}
