@@ -152,6 +152,7 @@ void cpu_watch_host_range(struct cpu_machine *m, uint64_t addr, uint64_t bytes, 
 	if (!n || !bytes)
 		return;
 	watch_lock(x);
+	watch_wrote_all(x);
 	oracle_access_range(x->o, watch_self(x), site_at(x, pc, 0, kind), kind,
 			    cpu_space_machine(m, addr), n < bytes ? n : bytes);
 	x->nhost_accesses++;

@@ -92,7 +92,8 @@ void cpu_watch_leave(struct cpu_warp *w, uint32_t mask, uint32_t id, uint64_t ge
 enum cpu_mbar_event {
 	CPU_MBAR_INIT,
 	CPU_MBAR_ARRIVE, /* counts for the phase that is open */
-	CPU_MBAR_OTHER,	 /* expect_tx, complete_tx, inval, a wait that failed */
+	CPU_MBAR_OTHER,	 /* expect_tx, complete_tx, inval */
+	CPU_MBAR_TEST,	 /* a wait that failed */
 	CPU_MBAR_WAIT	 /* saw the phase before the open one complete */
 };
 /* `ended`: the change ended the open phase. */
@@ -127,6 +128,10 @@ void cpu_ids_mark(struct cpu_watch *x, const uint8_t *host, uint64_t n, uint32_t
 void cpu_ids_assign(struct cpu_watch *x, uint32_t *ids, uint32_t n, const uint32_t *from);
 /* The number that all n have, or 0. */
 uint32_t cpu_ids_same(const uint32_t *ids, uint32_t n);
+/* ---- watch_place.c ------------------------------------------------------------------------------ */
+
+/* The module is complete: its variables have names from now on. */
+void cpu_watch_module(struct cpu_module *mod);
 
 /* ---- watch_site.c: who accessed, as words -------------------------------------------------------- */
 

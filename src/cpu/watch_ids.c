@@ -208,6 +208,10 @@ void watch_direct(struct cpu_watch *x, uint32_t actor, struct oracle_acc *acc, u
 	bool is_strong = acc->strength != RACE_WEAK && acc->bytes <= BYTES_MAX;
 	uint32_t ids[BYTES_MAX], id = 0;
 
+	if (acc->kind & RACE_OP_WRITE && acc->bytes <= 64)
+		watch_wrote(x, address);
+	else if (acc->kind & RACE_OP_WRITE)
+		watch_wrote_all(x);
 	if (!x->ids || !is_strong) {
 		oracle_access(x->o, actor, acc, address);
 	} else {
