@@ -153,8 +153,8 @@ struct race_finding {
 	uint64_t count;
 	bool is_muted; /* the true count is `count` or more */
 	/* Kinds from RACE_KIND_UNORDERED on: both accesses, the finding's own place first. */
-	struct race_side *sides; /* NULL or 2 */
-	struct race_object met; /* what both accessed */
+	struct race_side *sides;	   /* NULL or 2 */
+	struct race_object met;		   /* what both accessed */
 	struct race_transfer_op *transfer; /* NULL, or with RACE_ACCESS_TRANSFER */
 	struct race_finding_site *sites;
 	size_t nsites;
@@ -207,6 +207,9 @@ struct race_results {
 	bool has_oracle, is_oracle_full, is_sc_execution;
 	uint64_t judged, judged_launches; /* accesses, launches */
 	uint64_t shadow_bytes, clock_bytes, shadow_words, dropped, actors;
+	uint64_t host_accesses; /* of host code, judged too */
+	bool is_host_seen;
+	bool is_host_unseen; /* host code may have accessed memory of kernels, and was not seen */
 	/* Of host code (collider cc): accesses read again, findings lost, shared memory not known */
 	bool has_host;
 	uint64_t host_checked, host_lost, host_ranges_lost;

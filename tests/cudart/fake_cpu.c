@@ -233,7 +233,8 @@ static struct block *enter(struct cpu_machine *m, void *p, uint64_t bytes, enum 
 {
 	struct block *b = calloc(1, sizeof(*b));
 
-	b->info = (struct cpu_mem_info){(uintptr_t)p, bytes, kind, device, ++m->generation, false, false};
+	b->info = (struct cpu_mem_info){(uintptr_t)p,	 bytes, kind, device,
+					++m->generation, false, false};
 	b->next = m->blocks;
 	m->blocks = b;
 	m->used[device] += bytes;
@@ -435,4 +436,15 @@ void cpu_get_stats(struct cpu_machine *m, struct cpu_stats *out)
 {
 	(void)m;
 	*out = (struct cpu_stats){.is_replayable = true};
+}
+
+void cpu_host_unseen(struct cpu_machine *m)
+{
+	(void)m;
+}
+
+/* Host threads are no actors here. */
+void rt_threads_start(struct cpu_machine *m)
+{
+	(void)m;
 }
