@@ -143,6 +143,10 @@ static bool break_launch(struct gen_program *k, uint64_t *r)
 		return false;
 	l->region = l[-1].region;
 	l->broken = 1;
+	/* A fill would come between the two: the oracle tells one race of an access, not all. */
+	for (unsigned i = 0; i < 2; i++)
+		if (l[-(int)i].after == GEN_AFTER_FILL)
+			l[-(int)i].after = GEN_AFTER_COPY;
 	return true;
 }
 
