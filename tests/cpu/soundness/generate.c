@@ -86,6 +86,15 @@ static void draw_launch(struct gen_program *k, unsigned i, uint64_t *r)
 		l->order = GEN_ORDER_DIRECT;
 }
 
+unsigned gen_counter(const struct gen_program *k, unsigned i)
+{
+	unsigned n = 0;
+
+	for (unsigned j = 0; j < i; j++)
+		n += k->stmt[j].launch == k->stmt[i].launch;
+	return n;
+}
+
 /* ---- broken ones --------------------------------------------------------------------- */
 
 static bool is_certain_store(const struct gen_stmt *s)
