@@ -52,8 +52,9 @@ struct race_region {
 
 /* What the device has to see of a region: its records, `stop` and `maps`; and where these two lie. */
 #define RACE_REGION_MAPPED (sizeof(struct race_region) - offsetof(struct race_region, records))
-#define RACE_REGION_MAPS   (offsetof(struct race_region, maps) - offsetof(struct race_region, records))
-#define RACE_REGION_STOP   (sizeof(struct race_record) * RACE_SLOTS) /* behind the records */
+#define RACE_REGION_MAPS                                                                           \
+	(offsetof(struct race_region, maps) - offsetof(struct race_region, records))
+#define RACE_REGION_STOP (sizeof(struct race_record) * RACE_SLOTS) /* behind the records */
 
 enum race_region_state { RACE_REGION_FREE, RACE_REGION_OPEN, RACE_REGION_CLOSED };
 
