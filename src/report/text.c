@@ -138,7 +138,12 @@ static void side_put(struct base_buf *out, struct rep_view *v, const struct race
 				 .ninlined = s->ninlined};
 
 	if (s->flags & RACE_SIDE_HOST) {
-		base_buf_printf(out, INDENT "in an operation of the host: %s\n", s->text);
+		if (s->access == RACE_ACCESS_COPY)
+			base_buf_printf(out, INDENT "in an operation of the host: %s\n", s->text);
+		else
+			base_buf_printf(out, INDENT "in host code: %s (%s)\n",
+					*s->func_shown ? s->func_shown : "unknown function",
+					s->text);
 		base_buf_printf(out, INDENT "Access       : %s, Address 0x%llx\n",
 				s->flags & RACE_SIDE_WRITES ? "writes" : "reads",
 				(unsigned long long)s->address);
