@@ -218,11 +218,12 @@ static int set_cpu(const struct spawn_request *req)
 __attribute__((noreturn)) static void become_app(const struct spawn_request *req, int shm_fd,
 						 int error_pipe, const sigset_t *old_mask)
 {
-	char number[16];
+	char number[16], path[64];
 
 	snprintf(number, sizeof(number), "%d", shm_fd);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getppid(), shm_fd);
 	if (fcntl(shm_fd, F_SETFD, 0) < 0 || setenv(RACE_SHM_ENV, number, 1) ||
-	    (req->cudart ? set_cpu(req) : set_gpu(req)))
+	    setenv(RACE_SHM_PATH_ENV, path, 1) || (req->cudart ? set_cpu(req) : set_gpu(req)))
 		goto fail;
 	sigprocmask(SIG_SETMASK, old_mask, NULL);
 	execvp(req->argv[0], req->argv);
@@ -412,11 +413,11 @@ int spawn_app(const struct spawn_request *req, struct spawn_result *res, struct 
 	sigprocmask(SIG_BLOCK, &set, &old_mask);
 	uint64_t start = now_ns();
 	int rc = start_app(req, fd, &old_mask, &res->pid, sink);
-	close(fd);
 	if (!rc && wait_app(res->pid, &set, req, shm, res) < 0) {
 		say_error(sink, "waiting for the program", strerror(errno));
 		rc = BASE_EXIT_ENV;
 	}
+	close(fd); /* kept until here for children without it: RACE_SHM_PATH_ENV */
 	res->wall_ns = now_ns() - start;
 	/* One more Ctrl-C that came too late for the program must not end us before the report. */
 	struct timespec none = {0};

@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/view.h"
 #include "agent/spawn.h"
+#include "host/host.h"
 
 #include <errno.h>
 #include <string.h>
@@ -179,6 +180,21 @@ static bool verify(const struct race_results *r)
 	return false;
 }
 
+/* Lines of host code, and --host-filter. */
+static void name_host_code(struct race_results *r, const struct option_set *set)
+{
+	const char *filter = option_text(set, OPTION_HOST_FILTER);
+
+	host_symbolise(r);
+	size_t n = filter ? host_filter_findings(r, filter) : 0;
+	if (n) {
+		char text[96];
+		snprintf(text, sizeof(text), "findings in host code left out by --host-filter: %zu",
+			 n);
+		race_note_add(r, text, strlen(text));
+	}
+}
+
 /* The shared file into reports. Returns the exit code of the whole. */
 static int report_run(struct option_set *set, const struct cli_view *view,
 		      const struct spawn_result *res, bool is_cpu)
@@ -189,6 +205,7 @@ static int report_run(struct option_set *set, const struct cli_view *view,
 
 	if (race_shm_read(res->shm, RACE_SHM_BYTES, &r))
 		base_say("error: the program has overwritten the shared file of findings");
+	name_host_code(&r, set);
 	add_command(&r, set->args.v);
 	add_notes(&r, set, res, is_cpu);
 	bool is_silent = option_flag(set, OPTION_QUIET) &&
@@ -287,8 +304,9 @@ int cli_run(struct option_set *set)
 		.dense = delays.dense,
 		.sample = (uint32_t)option_int(set, OPTION_SAMPLE),
 		.seed = (uint32_t)option_int(set, OPTION_SEED),
-		.flags = option_flag(set, OPTION_VERBOSE) ? RACE_RUN_VERBOSE : 0,
 		.order = choose_order(set),
+		.flags = (option_flag(set, OPTION_VERBOSE) ? RACE_RUN_VERBOSE : 0) |
+			 (option_is(set, OPTION_HOST_MEMORY, "all") ? RACE_RUN_HOST_ALL : 0),
 		.timeout_ms = (uint64_t)option_int(set, OPTION_TIMEOUT),
 	};
 	/* Checks that were put in are switched off while the oracle judges alone. */

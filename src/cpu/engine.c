@@ -91,6 +91,7 @@ void cpu_op_put(struct cpu_op *op)
 	base_vec_free(&op->before);
 	base_vec_free(&op->watch_before);
 	free(op->copy);
+	free(op->recheck);
 	free(op);
 }
 
@@ -333,6 +334,7 @@ static void start(struct cpu_engine *e, struct cpu_op *op)
 	case CPU_WORK_FILL:
 	case CPU_WORK_WRITE_VALUE:
 		cpu_watch_start(op);
+		cpu_recheck_start(&e->workers[0], op);
 		op->actor.kind = CPU_ACTOR_OP;
 		cpu_sched_push(&e->workers[0], &op->actor);
 		break;
@@ -623,6 +625,25 @@ bool cpu_op_query(struct cpu_op *op)
 		return false;
 	cpu_watch_waited(op);
 	return true;
+}
+
+bool cpu_run_for(struct cpu_machine *m, uint64_t ns)
+{
+	struct cpu_engine *e = m->engine;
+	bool is_mine;
+	fenv_t own;
+
+	lock(e);
+	is_mine = !e->is_working;
+	if (is_mine && e->nops) {
+		uint64_t end = e->workers[0].clock + ns;
+		start_working(e, &own);
+		while (e->workers[0].clock < end && work(e))
+			breathe(e);
+		stop_working(e, &own);
+	}
+	unlock(e);
+	return is_mine;
 }
 
 void cpu_op_wait(struct cpu_op *op)

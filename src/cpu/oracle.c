@@ -13,7 +13,8 @@
  */
 #include "cpu/oracle_impl.h"
 
-#define MISC_GROUP 1024u
+#define MISC_GROUP  1024u
+#define MAX_RECORDS (1u << 20)
 
 static struct oracle_block gone; /* of blocks that have ended */
 
@@ -25,6 +26,8 @@ struct oracle *oracle_new(const struct oracle_options *opt)
 		return NULL;
 	if (opt)
 		o->opt = *opt;
+	if (!o->opt.max_records)
+		o->opt.max_records = MAX_RECORDS;
 	o->zero = oracle_clock_new();
 	return o;
 }
@@ -545,7 +548,7 @@ struct oracle_stats oracle_get_stats(const struct oracle *o)
 {
 	struct oracle_stats s = o->stats;
 
-	s.words = (uint64_t)HASH_COUNT(o->pages) * ORACLE_PAGE_WORDS;
+	s.words = o->words > s.words ? o->words : s.words;
 	s.clock_bytes = o->pool.bytes;
 	return s;
 }

@@ -64,6 +64,8 @@ enum oracle_sc { ORACLE_SC_PROGRAM, ORACLE_SC_EXECUTION };
 
 struct oracle_options {
 	enum oracle_sc sc;
+	uint32_t max_records; /* of a word, then its oldest are dropped, counted; 0: 2^20 */
+	bool is_tiny;	      /* tests: few records of a word are treated as if they were many */
 };
 
 /* NULL: out of memory. */

@@ -8,14 +8,18 @@
 
 static void cell_forget(struct oracle *o, struct oracle_cell *c)
 {
-	oracle_ext_free(o, c);
-	memset(c, 0, sizeof(*c));
+	if (oracle_cell_ext(c)) {
+		oracle_ext_free(o, c);
+		o->words--;
+	} else {
+		oracle_cell_clear(o, c);
+	}
 }
 
 /* Some bytes of a word are new. */
 static void bytes_forget(struct oracle *o, struct oracle_cell *c, uint64_t word, uint32_t mask)
 {
-	if (!c->ext && !c->w_epoch && !c->r_epoch)
+	if (!c->w && !c->r)
 		return;
 	struct oracle_ext *e = oracle_ext_of(o, c, word);
 	for (unsigned k = 0; k < ORACLE_CLASSES; k++) {
@@ -40,32 +44,31 @@ static void bytes_forget(struct oracle *o, struct oracle_cell *c, uint64_t word,
 	}
 }
 
-static void page_free(struct oracle *o, struct oracle_page *p)
+static void page_forget(struct oracle *o, struct oracle_page *p)
 {
 	for (uint32_t i = 0; i < ORACLE_PAGE_WORDS; i++)
-		oracle_ext_free(o, &p->cell[i]);
-	HASH_DEL(o->pages, p);
-	if (o->last_page == p)
-		o->last_page = NULL;
-	o->stats.shadow_bytes -= sizeof(*p);
-	free(p);
+		if (p->cell[i].w | p->cell[i].r)
+			cell_forget(o, &p->cell[i]);
 }
 
 void oracle_shadow_forget(struct oracle *o, uint64_t address, uint64_t bytes)
 {
+	const uint64_t low = (1ull << ORACLE_PAGE_SHIFT) - 1;
 	uint64_t end = address + bytes, next;
 
+	oracle_words_peak(o);
 	for (uint64_t a = address; a < end; a = next) {
-		struct oracle_cell *c = oracle_cell_at(o, a, false);
-		next = c ? (a | 3) + 1 : (a | ((1ull << ORACLE_PAGE_SHIFT) - 1)) + 1;
-		if (!c)
+		struct oracle_page *p = oracle_page_at(o, a, false);
+		next = (p ? a | 3 : a | low) + 1;
+		if (!p)
 			continue;
-		if (!(a & ((1ull << ORACLE_PAGE_SHIFT) - 1)) &&
-		    end - a >= 1ull << ORACLE_PAGE_SHIFT) {
-			next = a + (1ull << ORACLE_PAGE_SHIFT);
-			page_free(o, o->last_page);
+		if (!(a & low) && end - a > low) {
+			next = a + low + 1;
+			page_forget(o, p);
+			oracle_page_free(o, a);
 			continue;
 		}
+		struct oracle_cell *c = &p->cell[(a & low) >> 2];
 		uint64_t stop = next < end ? next : end;
 		if (stop - a == 4)
 			cell_forget(o, c);
@@ -76,8 +79,13 @@ void oracle_shadow_forget(struct oracle *o, uint64_t address, uint64_t bytes)
 
 void oracle_shadow_free(struct oracle *o)
 {
-	struct oracle_page *p, *tmp;
+	struct oracle_region *r, *tmp;
 
-	HASH_ITER(hh, o->pages, p, tmp)
-	page_free(o, p);
+	HASH_ITER(hh, o->regions, r, tmp)
+	{
+		for (uint32_t i = 0; i < ORACLE_REGION_PAGES; i++)
+			if (r->page[i])
+				page_forget(o, r->page[i]);
+	}
+	oracle_cells_free(o);
 }

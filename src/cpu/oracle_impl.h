@@ -4,6 +4,7 @@
  *   oracle_clock.c   persistent tries and clocks      oracle_order.c   releases, acquires, fences
  *   oracle_shadow.c  accesses by word, race checks    oracle_write.c   reads-from, strong writes
  *   oracle_sync.c    barriers, copies, operations     oracle.c         actors, events, findings
+ *   oracle_row.c     plain accesses of a warp   oracle_cell.c    where words are, their memory
  *   oracle_forget.c  memory that is new
  *
  * Epochs. A thread counts its publications: an access has the epoch of its thread, each
@@ -263,21 +264,96 @@ struct oracle_ext {
 	uint32_t same_device;
 };
 
-/* A word of memory. Plain weak generic accesses of whole words are here, the rest in ext. */
+/*
+ * A word of memory. Plain accesses (weak, generic, of the whole word) are here: `w` is the last write:
+ * 0: none, odd: a packed access, else a pointer to the word's oracle_ext plus 2; `r` are the reads
+ * behind it: 0, packed, or a pointer to readers that words share.
+ */
 struct oracle_cell {
-	uint32_t w_actor, w_epoch, w_site;
-	uint32_t r_actor, r_epoch, r_site;
-	struct oracle_ext *ext;
+	uint64_t w, r;
 };
-_Static_assert(sizeof(struct oracle_cell) == 32, "32 bytes a touched word");
 
-#define ORACLE_PAGE_SHIFT 12
-#define ORACLE_PAGE_WORDS (1u << (ORACLE_PAGE_SHIFT - 2))
+/* A packed access, from the top: actor, epoch, site, 1. */
+#define ORACLE_SITE_BITS   15
+#define ORACLE_EPOCH_BITS  18
+#define ORACLE_EPOCH_SHIFT (1 + ORACLE_SITE_BITS)
+#define ORACLE_ACTOR_SHIFT (1 + ORACLE_SITE_BITS + ORACLE_EPOCH_BITS)
+_Static_assert(ORACLE_MAX_ACTORS <= 1ull << (64 - ORACLE_ACTOR_SHIFT), "an actor fits");
+
+static inline bool oracle_can_pack(uint32_t epoch, uint32_t site)
+{
+	return epoch >> ORACLE_EPOCH_BITS == 0 && site >> ORACLE_SITE_BITS == 0;
+}
+
+static inline uint64_t oracle_pack(uint32_t actor, uint32_t epoch, uint32_t site)
+{
+	return (uint64_t)actor << ORACLE_ACTOR_SHIFT | (uint64_t)epoch << ORACLE_EPOCH_SHIFT |
+	       (uint64_t)site << 1 | 1;
+}
+
+static inline uint32_t oracle_packed_actor(uint64_t p)
+{
+	return (uint32_t)(p >> ORACLE_ACTOR_SHIFT);
+}
+
+static inline uint32_t oracle_packed_epoch(uint64_t p)
+{
+	return (uint32_t)(p >> ORACLE_EPOCH_SHIFT) & ((1u << ORACLE_EPOCH_BITS) - 1);
+}
+
+static inline uint32_t oracle_packed_site(uint64_t p)
+{
+	return (uint32_t)(p >> 1) & ((1u << ORACLE_SITE_BITS) - 1);
+}
+
+static inline struct oracle_ext *oracle_cell_ext(const struct oracle_cell *c)
+{
+	return (c->w & 3) == 2 ? (struct oracle_ext *)(uintptr_t)(c->w - 2) : NULL;
+}
+
+/*
+ * Reads of the words that share the set. is_mask: by the lanes in `at` of the warp that starts at
+ * actor; else word w (number of the word, 32 bits) by actor + ((w - at) >> shift).
+ */
+struct oracle_reader {
+	uint32_t actor, epoch, at;
+	uint32_t site : 26;
+	uint32_t shift : 5; /* ORACLE_ONE_ACTOR: one for all words */
+	uint32_t is_mask : 1;
+};
+
+#define ORACLE_ONE_ACTOR 31u
+
+struct oracle_readers {
+	uint32_t refs; /* words */
+	uint32_t n, cap;
+	uint32_t has_nc;
+	struct oracle_reader v[];
+};
+
+#define ORACLE_PAGE_SHIFT   10
+#define ORACLE_PAGE_WORDS   (1u << (ORACLE_PAGE_SHIFT - 2))
+#define ORACLE_REGION_SHIFT 16
+#define ORACLE_REGION_PAGES (1u << (ORACLE_REGION_SHIFT - ORACLE_PAGE_SHIFT))
+#define ORACLE_REGION_CACHE 16u
 
 struct oracle_page {
+	struct oracle_cell cell[ORACLE_PAGE_WORDS];
+};
+
+struct oracle_region {
 	uint64_t key;
 	UT_hash_handle hh;
-	struct oracle_cell cell[ORACLE_PAGE_WORDS];
+	struct oracle_page *page[ORACLE_REGION_PAGES];
+};
+
+/* Memory by size, in steps of 16 bytes; what is freed is kept for the next of its size. */
+#define ORACLE_MEM_STEP	   16u
+#define ORACLE_MEM_CLASSES 65u
+
+struct oracle_mem {
+	void *free[ORACLE_MEM_CLASSES];
+	struct base_arena arena;
 };
 
 /* ---- barriers, operations ----------------------------------------------------------------------- */
@@ -350,7 +426,10 @@ struct oracle {
 	struct oracle_clock *zero;
 	BASE_VEC(struct oracle_site *) sites;
 	struct oracle_site *site_table, *last_site;
-	struct oracle_page *pages, *last_page;
+	struct oracle_region *regions;
+	struct oracle_region *region_cache[ORACLE_REGION_CACHE];
+	struct oracle_mem mem;
+	uint64_t words; /* that have a shadow now */
 	struct oracle_write *named;
 	struct oracle_sc_log *sc_logs;
 	struct oracle_sc_sum *sc_sums;
@@ -432,8 +511,19 @@ bool oracle_chain_covers(const struct oracle_chain *b, uint32_t bpos, const stru
 void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_acc *acc,
 			  uint64_t address);
 
-/* oracle_shadow.c */
+/* oracle_cell.c */
+/* Zeroed; counted in stats.shadow_bytes for good. */
+void *oracle_mem_new(struct oracle *o, size_t bytes);
+void oracle_mem_free(struct oracle *o, void *p, size_t bytes);
 struct oracle_cell *oracle_cell_at(struct oracle *o, uint64_t address, bool is_made);
+struct oracle_page *oracle_page_at(struct oracle *o, uint64_t address, bool is_made);
+/* The cell's plain accesses are dropped; it isn't an ext. */
+void oracle_cell_clear(struct oracle *o, struct oracle_cell *c);
+void oracle_readers_unref(struct oracle *o, struct oracle_readers *s, uint32_t words);
+void oracle_page_free(struct oracle *o, uint64_t address);
+void oracle_cells_free(struct oracle *o);
+
+/* oracle_shadow.c */
 /* Checks and keeps one access, word by word. chain: of a strong write. */
 void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 			  const struct oracle_acc *acc, uint64_t address, uint64_t bytes,
@@ -443,6 +533,12 @@ void oracle_shadow_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp
 			const struct oracle_acc *acc, const uint64_t *addresses);
 struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64_t word);
 void oracle_ext_free(struct oracle *o, struct oracle_cell *c);
+static inline void oracle_words_peak(struct oracle *o)
+{
+	if (o->words > o->stats.words)
+		o->stats.words = o->words;
+}
+
 /* oracle_forget.c */
 void oracle_shadow_forget(struct oracle *o, uint64_t address, uint64_t bytes);
 void oracle_shadow_free(struct oracle *o);

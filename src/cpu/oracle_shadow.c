@@ -11,56 +11,11 @@
  * that are all of the same bytes, device and scope from gpu on can't race with one more. Reads of a
  * warp's lanes in one epoch are one record, as are RMWs of a warp in a row.
  */
-#include "cpu/oracle_impl.h"
+#include "cpu/oracle_shadow.h"
 
-#define PLAIN_BYTES 0xfu
-#define OFF_RANGE   (-128)
-
-/* The access being checked. */
-struct now {
-	struct oracle *o;
-	struct oracle_thread *t;
-	const struct oracle_clock *clock;
-	uint32_t actor;
-	const struct oracle_acc *acc;
-	uint32_t site;
-	uint64_t address, bytes; /* of all of the access */
-	uint64_t word;		 /* the word being checked */
-	uint32_t mask;		 /* its bytes */
-	uint32_t device;	 /* of strong ones */
-	struct oracle_chain *chain;
-	uint32_t pos;
-	bool is_range, is_pseudo;
-};
+#define OFF_RANGE (-128)
 
 enum order { UNORDERED, UNCROSSED, ORDERED };
-
-struct oracle_cell *oracle_cell_at(struct oracle *o, uint64_t address, bool is_made)
-{
-	uint64_t key = address >> ORACLE_PAGE_SHIFT;
-	struct oracle_page *p = o->last_page;
-
-	if (!p || p->key != key) {
-		HASH_FIND(hh, o->pages, &key, sizeof(key), p);
-		if (!p && is_made) {
-			p = calloc(1, sizeof(*p));
-			if (!p)
-				abort();
-			p->key = key;
-			HASH_ADD(hh, o->pages, key, sizeof(p->key), p);
-			o->stats.shadow_bytes += sizeof(*p);
-		}
-		if (!p)
-			return NULL;
-		o->last_page = p;
-	}
-	return &p->cell[address >> 2 & (ORACLE_PAGE_WORDS - 1)];
-}
-
-static const struct oracle_site *site_at(const struct oracle *o, uint32_t site)
-{
-	return o->sites.v[site];
-}
 
 /* ---- records -------------------------------------------------------------------------------- */
 
@@ -85,7 +40,7 @@ static void rec_drop(struct oracle_rec *r)
 
 static void push(struct oracle *o, struct oracle_ext *e, const struct oracle_rec *r)
 {
-	struct oracle_list *l = &e->list[class_of(site_at(o, r->site))];
+	struct oracle_list *l = &e->list[class_of(oracle_site_at(o, r->site))];
 
 	list_touch(o, l);
 	base_vec_push(&l->recs, *r);
@@ -94,44 +49,63 @@ static void push(struct oracle *o, struct oracle_ext *e, const struct oracle_rec
 /* The offset that a plain record has lost: accesses are aligned. */
 static int8_t offset_in(const struct oracle *o, uint32_t site, uint64_t word)
 {
-	uint32_t bytes = site_at(o, site)->a.bytes;
+	uint32_t bytes = oracle_site_at(o, site)->a.bytes;
 
 	if (bytes > 64 || !bytes || (bytes & (bytes - 1)))
 		return OFF_RANGE;
 	return (int8_t) - (int)(word & (bytes - 1));
 }
 
+static void push_packed(struct oracle *o, struct oracle_ext *e, uint64_t p, uint64_t word)
+{
+	struct oracle_rec r = {.bytes = ORACLE_PLAIN_BYTES,
+			       .actor = oracle_packed_actor(p),
+			       .epoch = oracle_packed_epoch(p),
+			       .site = oracle_packed_site(p)};
+
+	r.offset = offset_in(o, r.site, word);
+	push(o, e, &r);
+}
+
+static void push_readers(struct oracle *o, struct oracle_ext *e, const struct oracle_readers *s,
+			 uint64_t word)
+{
+	for (uint32_t i = 0; i < s->n; i++) {
+		const struct oracle_reader *x = &s->v[i];
+		struct oracle_rec r = {.bytes = ORACLE_PLAIN_BYTES,
+				       .actor = x->actor,
+				       .mask = x->is_mask ? x->at : 0,
+				       .epoch = x->epoch,
+				       .site = x->site};
+		if (!x->is_mask)
+			r.actor += ((uint32_t)(word >> 2) - x->at) >> x->shift;
+		r.offset = offset_in(o, r.site, word);
+		push(o, e, &r);
+	}
+}
+
 struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64_t word)
 {
-	struct oracle_rec r = {.bytes = PLAIN_BYTES};
+	struct oracle_ext *e = oracle_cell_ext(c);
 
-	if (c->ext)
-		return c->ext;
-	c->ext = calloc(1, sizeof(*c->ext));
-	if (!c->ext)
-		abort();
-	o->stats.shadow_bytes += sizeof(*c->ext);
-	if (c->w_epoch) {
-		r.actor = c->w_actor;
-		r.epoch = c->w_epoch;
-		r.site = c->w_site;
-		r.offset = offset_in(o, r.site, word);
-		push(o, c->ext, &r);
-	}
-	if (c->r_epoch) {
-		r.actor = c->r_actor;
-		r.epoch = c->r_epoch;
-		r.site = c->r_site;
-		r.offset = offset_in(o, r.site, word);
-		push(o, c->ext, &r);
-	}
-	c->w_epoch = c->r_epoch = 0;
-	return c->ext;
+	if (e)
+		return e;
+	e = oracle_mem_new(o, sizeof(*e));
+	if (c->w)
+		push_packed(o, e, c->w, word);
+	if (c->r & 1)
+		push_packed(o, e, c->r, word);
+	else if (c->r)
+		push_readers(o, e, (const struct oracle_readers *)(uintptr_t)c->r, word);
+	oracle_cell_clear(o, c);
+	o->words++;
+	c->w = (uintptr_t)e | 2;
+	return e;
 }
 
 void oracle_ext_free(struct oracle *o, struct oracle_cell *c)
 {
-	struct oracle_ext *e = c->ext;
+	struct oracle_ext *e = oracle_cell_ext(c);
 
 	if (!e)
 		return;
@@ -146,40 +120,39 @@ void oracle_ext_free(struct oracle *o, struct oracle_cell *c)
 		oracle_tree_unref(&o->pool, e->all_fences[b]);
 		oracle_tree_unref(&o->pool, e->write_fences[b]);
 	}
-	free(e);
-	c->ext = NULL;
-	o->stats.shadow_bytes -= sizeof(*e);
+	oracle_mem_free(o, e, sizeof(*e));
+	c->w = c->r = 0;
 }
 
 /* Back to the plain form where one plain write is all that is left. */
 static void shrink(struct oracle *o, struct oracle_cell *c)
 {
-	struct oracle_ext *e = c->ext;
+	struct oracle_ext *e = oracle_cell_ext(c);
 	const struct oracle_rec *r = e->list[ORACLE_WRITES].recs.v;
 
 	if (e->list[ORACLE_WRITES].recs.n != 1 || e->list[ORACLE_READS].recs.n ||
-	    e->list[ORACLE_STRONG].recs.n || r->bytes != PLAIN_BYTES || r->mask ||
-	    site_at(o, r->site)->a.proxy != RACE_PROXY_GENERIC)
+	    e->list[ORACLE_STRONG].recs.n || r->bytes != ORACLE_PLAIN_BYTES || r->mask ||
+	    oracle_site_at(o, r->site)->a.proxy != RACE_PROXY_GENERIC ||
+	    !oracle_can_pack(r->epoch, r->site))
 		return;
 	for (unsigned b = 0; b < 4; b++)
 		if (e->from[b] || e->all_fences[b])
 			return;
-	c->w_actor = r->actor;
-	c->w_epoch = r->epoch;
-	c->w_site = r->site;
+	uint64_t w = oracle_pack(r->actor, r->epoch, r->site);
 	oracle_ext_free(o, c);
+	c->w = w;
 }
 
 /* ---- order ------------------------------------------------------------------------------------- */
 
-static unsigned cross_of(const struct now *n, const struct oracle_site *x)
+static unsigned cross_of(const struct oracle_now *n, const struct oracle_site *x)
 {
 	if (x->a.proxy == RACE_PROXY_TENSORMAP || n->acc->proxy == RACE_PROXY_TENSORMAP)
 		return 2;
 	return n->acc->flags & ORACLE_SHARED ? 1 : 0;
 }
 
-static enum order order_of(const struct now *n, uint32_t actor, uint32_t epoch,
+static enum order order_of(const struct oracle_now *n, uint32_t actor, uint32_t epoch,
 			   const struct oracle_site *x)
 {
 	if (actor == n->actor)
@@ -204,7 +177,7 @@ static bool is_same_grid(struct oracle *o, uint32_t a, uint32_t b)
 }
 
 /* A read-only load and a write, which is never right within one grid. */
-static bool is_nc_pair(const struct now *n, const struct oracle_site *x, uint32_t actor)
+static bool is_nc_pair(const struct oracle_now *n, const struct oracle_site *x, uint32_t actor)
 {
 	bool is_nc = ((x->a.flags & ORACLE_NC) && (n->acc->kind & RACE_OP_WRITE)) ||
 		     ((n->acc->flags & ORACLE_NC) && (x->a.kind & RACE_OP_WRITE));
@@ -229,21 +202,23 @@ static struct oracle_side side_of(struct oracle *o, const struct oracle_site *s,
 				    .flags = s->a.flags};
 }
 
-static void found(const struct now *n, enum oracle_kind kind, const struct oracle_rec *r,
+static void found(const struct oracle_now *n, enum oracle_kind kind, const struct oracle_rec *r,
 		  uint32_t actor)
 {
-	const struct oracle_site *x = site_at(n->o, r->site);
+	const struct oracle_site *x = oracle_site_at(n->o, r->site);
 	uint64_t at = r->offset == OFF_RANGE ? n->word : n->word + (uint64_t)(int64_t)r->offset;
 	struct oracle_side first = side_of(n->o, x, actor, at);
-	struct oracle_side second = side_of(n->o, site_at(n->o, n->site), n->actor, n->address);
+	struct oracle_side second =
+		side_of(n->o, oracle_site_at(n->o, n->site), n->actor, n->address);
 
 	oracle_found(n->o, kind, &first, &second,
 		     n->word + (uint64_t)__builtin_ctz(n->mask & r->bytes));
 }
 
 /* What a pair that isn't ordered is. Returns false when it is none: both morally strong. */
-static bool judge(const struct now *n, const struct oracle_site *x, const struct oracle_rec *r,
-		  uint32_t actor, enum order order, enum oracle_kind *kind)
+static bool judge(const struct oracle_now *n, const struct oracle_site *x,
+		  const struct oracle_rec *r, uint32_t actor, enum order order,
+		  enum oracle_kind *kind)
 {
 	bool is_same =
 		n->word + (uint64_t)(int64_t)r->offset == n->address && x->a.bytes == n->acc->bytes;
@@ -265,7 +240,7 @@ static bool judge(const struct now *n, const struct oracle_site *x, const struct
 /* ---- one record against the access ------------------------------------------------------------------- */
 
 /* Is the access behind a read that observed this write? (R7 between that read and the access.) */
-static bool is_seen(const struct now *n, const struct oracle_chain *chain, uint32_t pos)
+static bool is_seen(const struct oracle_now *n, const struct oracle_chain *chain, uint32_t pos)
 {
 	const struct oracle_site generic = {.a = {.proxy = RACE_PROXY_GENERIC}};
 	const uint64_t *root = n->clock->root;
@@ -278,9 +253,10 @@ static bool is_seen(const struct now *n, const struct oracle_chain *chain, uint3
 }
 
 /* Tells of a race with one lane's access. Returns: is it ordered before this one, and not told? */
-static bool check_one(const struct now *n, const struct oracle_rec *r, uint32_t actor, uint32_t pos)
+static bool check_one(const struct oracle_now *n, const struct oracle_rec *r, uint32_t actor,
+		      uint32_t pos)
 {
-	const struct oracle_site *x = site_at(n->o, r->site);
+	const struct oracle_site *x = oracle_site_at(n->o, r->site);
 	bool is_conflict = (x->a.kind | n->acc->kind) & RACE_OP_WRITE;
 	enum order order = order_of(n, actor, r->epoch, x);
 	enum oracle_kind kind;
@@ -302,7 +278,7 @@ static bool check_one(const struct now *n, const struct oracle_rec *r, uint32_t 
 }
 
 /* The lanes that are ordered before the access and without a finding; 1 for a single one. */
-static uint32_t check_rec(const struct now *n, const struct oracle_rec *r)
+static uint32_t check_rec(const struct oracle_now *n, const struct oracle_rec *r)
 {
 	uint32_t ordered = 0, pos = r->pos;
 
@@ -316,8 +292,7 @@ static uint32_t check_rec(const struct now *n, const struct oracle_rec *r)
 	return ordered;
 }
 
-/* A read-only load stays for the writes of its grid while that runs. */
-static bool is_nc_kept(struct oracle *o, const struct oracle_site *x, uint32_t actor)
+bool oracle_is_nc_kept(struct oracle *o, const struct oracle_site *x, uint32_t actor)
 {
 	struct oracle_group *g = x->a.flags & ORACLE_NC ? oracle_group_of(o, actor) : NULL;
 
@@ -329,18 +304,18 @@ static bool is_nc_kept(struct oracle *o, const struct oracle_site *x, uint32_t a
  * copy, whose completion carries the copy alone, takes only its own accesses' place. One
  * read-only load does for its grid.
  */
-static bool supersedes(const struct now *n, const struct oracle_site *x, uint32_t actor)
+static bool supersedes(const struct oracle_now *n, const struct oracle_site *x, uint32_t actor)
 {
 	if (n->acc->strength != RACE_WEAK || (n->is_pseudo && actor != n->actor))
 		return false;
 	if (n->acc->kind == RACE_OP_READ && x->a.kind != RACE_OP_READ)
 		return false;
-	return !is_nc_kept(n->o, x, actor) ||
+	return !oracle_is_nc_kept(n->o, x, actor) ||
 	       ((n->acc->flags & ORACLE_NC) && is_same_grid(n->o, actor, n->actor));
 }
 
 /* Takes the lanes and bytes out of a record that are superseded; false: nothing is left. */
-static bool trim(const struct now *n, struct oracle_rec *r, uint32_t ordered)
+static bool trim(const struct oracle_now *n, struct oracle_rec *r, uint32_t ordered)
 {
 	if ((r->bytes & ~n->mask) == 0) {
 		if (ordered == (r->mask ? r->mask : 1u))
@@ -356,16 +331,16 @@ static bool trim(const struct now *n, struct oracle_rec *r, uint32_t ordered)
 
 /* ---- lists ------------------------------------------------------------------------------------------ */
 
-static bool is_behind(const struct now *n, const struct oracle_list *l)
+static bool is_behind(const struct oracle_now *n, const struct oracle_list *l)
 {
 	return l->behind && l->behind == n->clock && n->acc->proxy == RACE_PROXY_GENERIC &&
 	       !(n->acc->flags & ORACLE_NC);
 }
 
 /* Is each lane of the record known to the clock alone, without a thought of proxies? */
-static bool is_known(const struct now *n, const struct oracle_rec *r)
+static bool is_known(const struct oracle_now *n, const struct oracle_rec *r)
 {
-	const struct oracle_site *x = site_at(n->o, r->site);
+	const struct oracle_site *x = oracle_site_at(n->o, r->site);
 	uint32_t value;
 	const uint32_t *leaf = oracle_tree_leaf(n->clock->root[ORACLE_HB], r->actor, &value);
 
@@ -389,7 +364,7 @@ static bool is_known(const struct now *n, const struct oracle_rec *r)
  */
 #define RACED_MAX 256u
 
-static void check_list(const struct now *n, struct oracle_list *l)
+static void check_list(const struct oracle_now *n, struct oracle_list *l)
 {
 	bool is_all_known = n->acc->proxy == RACE_PROXY_GENERIC;
 	size_t kept = 0;
@@ -400,7 +375,7 @@ static void check_list(const struct now *n, struct oracle_list *l)
 		return;
 	for (size_t i = 0; i < l->recs.n; i++) {
 		struct oracle_rec *r = &l->recs.v[i];
-		const struct oracle_site *x = site_at(n->o, r->site);
+		const struct oracle_site *x = oracle_site_at(n->o, r->site);
 		if (r->bytes & n->mask) {
 			uint64_t races = n->o->races;
 			uint32_t ordered = check_rec(n, r);
@@ -426,7 +401,6 @@ static void check_list(const struct now *n, struct oracle_list *l)
 }
 
 #define COMPACT_FROM 16u
-#define LIST_MAX     (1u << 20) /* beyond, the oldest half of a word's records is dropped, counted */
 
 static int by_warp(const void *a, const void *b)
 {
@@ -448,27 +422,27 @@ static uint32_t lanes_of(const struct oracle_rec *r)
  * Of a thread's weak reads of all the word the last one is enough, and none that is ordered before
  * the access that has just been added. Done each time a list has doubled.
  */
-static void compact_reads(const struct now *n, struct oracle_list *l)
+static void compact_reads(const struct oracle_now *n, struct oracle_list *l)
 {
 	uint32_t covered = 0, warp = 0;
 	size_t kept = 0;
 
-	if (l->recs.n < COMPACT_FROM || l->recs.n < l->compact_at)
+	if (l->recs.n < (n->o->opt.is_tiny ? 3 : COMPACT_FROM) || l->recs.n < l->compact_at)
 		return;
 	list_touch(n->o, l);
 	qsort(l->recs.v, l->recs.n, sizeof(l->recs.v[0]), by_warp);
 	for (size_t i = 0; i < l->recs.n; i++) {
 		struct oracle_rec *r = &l->recs.v[i];
-		const struct oracle_site *x = site_at(n->o, r->site);
+		const struct oracle_site *x = oracle_site_at(n->o, r->site);
 		bool is_plain = !(x->a.flags & ~ORACLE_SHARED) && x->a.proxy == RACE_PROXY_GENERIC;
 		if (!i || warp != (r->actor & ~31u))
 			covered = 0;
 		warp = r->actor & ~31u;
 		if (is_plain && !(lanes_of(r) & ~covered))
 			continue;
-		if (is_plain && r->bytes == PLAIN_BYTES)
+		if (is_plain && r->bytes == ORACLE_PLAIN_BYTES)
 			covered |= lanes_of(r);
-		if (is_plain && n->mask == PLAIN_BYTES && !n->is_pseudo &&
+		if (is_plain && n->mask == ORACLE_PLAIN_BYTES && !n->is_pseudo &&
 		    n->acc->proxy == RACE_PROXY_GENERIC && n->acc->strength == RACE_WEAK &&
 		    is_known(n, r) &&
 		    !(lanes_of(r) >> (n->actor & 31) & 1 && warp == (n->actor & ~31u)))
@@ -498,7 +472,7 @@ static int by_chain(const void *a, const void *b)
 /* Are two strong accesses morally strong with the same others? */
 static bool is_alike(const struct oracle *o, const struct oracle_rec *a, const struct oracle_rec *b)
 {
-	const struct oracle_site *x = site_at(o, a->site), *y = site_at(o, b->site);
+	const struct oracle_site *x = oracle_site_at(o, a->site), *y = oracle_site_at(o, b->site);
 
 	return a->bytes == b->bytes && a->offset == b->offset && a->chain == b->chain &&
 	       x->a.bytes == y->a.bytes && x->a.scope == y->a.scope && x->a.proxy == y->a.proxy &&
@@ -507,12 +481,12 @@ static bool is_alike(const struct oracle *o, const struct oracle_rec *a, const s
 }
 
 /* Of a thread's RMWs in one chain, and of its strong reads, the last one is enough. */
-static void compact_strong(const struct now *n, struct oracle_list *l)
+static void compact_strong(const struct oracle_now *n, struct oracle_list *l)
 {
 	uint32_t covered = 0;
 	size_t kept = 0;
 
-	if (l->recs.n < COMPACT_FROM || l->recs.n < l->compact_at)
+	if (l->recs.n < (n->o->opt.is_tiny ? 3 : COMPACT_FROM) || l->recs.n < l->compact_at)
 		return;
 	list_touch(n->o, l);
 	qsort(l->recs.v, l->recs.n, sizeof(l->recs.v[0]), by_chain);
@@ -532,7 +506,7 @@ static void compact_strong(const struct now *n, struct oracle_list *l)
 }
 
 /* Joins the new access to the last record, if it is its warp's and like it. */
-static bool merge(const struct now *n, struct oracle_list *l)
+static bool merge(const struct oracle_now *n, struct oracle_list *l)
 {
 	struct oracle_rec *r = l->recs.n ? &l->recs.v[l->recs.n - 1] : NULL;
 	uint32_t bit = 1u << (n->actor & 31);
@@ -558,12 +532,12 @@ static bool merge(const struct now *n, struct oracle_list *l)
 	return true;
 }
 
-static int8_t offset_of(const struct now *n)
+static int8_t offset_of(const struct oracle_now *n)
 {
 	return n->is_range ? OFF_RANGE : (int8_t)(int64_t)(n->address - n->word);
 }
 
-static struct oracle_rec rec_now(const struct now *n)
+static struct oracle_rec rec_now(const struct oracle_now *n)
 {
 	return (struct oracle_rec){.actor = n->actor,
 				   .epoch = n->t->own,
@@ -577,11 +551,13 @@ static struct oracle_rec rec_now(const struct now *n)
 #define LOOK_BEHIND 64u
 
 /* Is x, by the same actor and as strong, no longer needed beside the new strong access? */
-static bool is_replaced(const struct now *n, const struct oracle_rec *r, struct oracle_rec **closed)
+static bool is_replaced(const struct oracle_now *n, const struct oracle_rec *r,
+			struct oracle_rec **closed)
 {
 	if (r->mask || r->actor != n->actor || r->bytes != n->mask || r->offset != offset_of(n))
 		return false;
-	const struct oracle_site *x = site_at(n->o, r->site), *y = site_at(n->o, n->site);
+	const struct oracle_site *x = oracle_site_at(n->o, r->site),
+				 *y = oracle_site_at(n->o, n->site);
 	if (x->a.bytes != y->a.bytes || x->a.scope != y->a.scope || x->a.proxy != y->a.proxy ||
 	    x->a.flags & ORACLE_NC)
 		return false;
@@ -603,7 +579,7 @@ static bool is_replaced(const struct now *n, const struct oracle_rec *r, struct 
 	return false;
 }
 
-static void prune_strong(const struct now *n, struct oracle_list *l)
+static void prune_strong(const struct oracle_now *n, struct oracle_list *l)
 {
 	size_t low = l->recs.n > LOOK_BEHIND ? l->recs.n - LOOK_BEHIND : 0;
 	struct oracle_rec *closed = NULL;
@@ -620,7 +596,7 @@ static void prune_strong(const struct now *n, struct oracle_list *l)
 	}
 }
 
-static bool is_uniform_strong(const struct now *n, const struct oracle_ext *e)
+static bool is_uniform_strong(const struct oracle_now *n, const struct oracle_ext *e)
 {
 	return e->same_bytes == n->acc->bytes && e->same_address == n->address &&
 	       e->same_device == n->device && n->acc->strength != RACE_WEAK &&
@@ -628,7 +604,7 @@ static bool is_uniform_strong(const struct now *n, const struct oracle_ext *e)
 	       !(n->acc->flags & ORACLE_NC);
 }
 
-static void add_strong(const struct now *n, struct oracle_ext *e)
+static void add_strong(const struct oracle_now *n, struct oracle_ext *e)
 {
 	struct oracle_list *l = &e->list[ORACLE_STRONG];
 	bool is_like = n->acc->scope >= RACE_SCOPE_GPU && n->acc->proxy == RACE_PROXY_GENERIC &&
@@ -644,11 +620,12 @@ static void add_strong(const struct now *n, struct oracle_ext *e)
 	}
 }
 
-static void limit(const struct now *n, struct oracle_list *l)
+/* Of too many, the oldest half is dropped, counted. */
+static void limit(const struct oracle_now *n, struct oracle_list *l)
 {
 	size_t half = l->recs.n / 2;
 
-	if (l->recs.n < LIST_MAX)
+	if (l->recs.n < n->o->opt.max_records)
 		return;
 	for (size_t i = 0; i < half; i++)
 		rec_drop(&l->recs.v[i]);
@@ -657,9 +634,9 @@ static void limit(const struct now *n, struct oracle_list *l)
 	n->o->stats.dropped += half;
 }
 
-static void add(const struct now *n, struct oracle_ext *e)
+static void add(const struct oracle_now *n, struct oracle_ext *e)
 {
-	struct oracle_list *l = &e->list[class_of(site_at(n->o, n->site))];
+	struct oracle_list *l = &e->list[class_of(oracle_site_at(n->o, n->site))];
 	struct oracle_rec r = rec_now(n);
 
 	list_touch(n->o, l);
@@ -680,7 +657,7 @@ static void add(const struct now *n, struct oracle_ext *e)
 /* ---- words -------------------------------------------------------------------------------------------- */
 
 /* fence.sc in program order: what communicates with this access is behind the fences before it. */
-static void communicate(const struct now *n, struct oracle_ext *e)
+static void communicate(const struct oracle_now *n, struct oracle_ext *e)
 {
 	struct oracle_pool *p = &n->o->pool;
 	bool is_write = n->acc->kind & RACE_OP_WRITE;
@@ -714,7 +691,7 @@ static bool has_fences(const struct oracle_ext *e)
 	return e->all_fences[0] || e->all_fences[1] || e->all_fences[2] || e->all_fences[3];
 }
 
-static void word_full(struct now *n, struct oracle_cell *c)
+void oracle_word_full(struct oracle_now *n, struct oracle_cell *c)
 {
 	struct oracle_ext *e = oracle_ext_of(n->o, c, n->word);
 	bool is_strong = n->acc->strength != RACE_WEAK;
@@ -741,106 +718,155 @@ static void word_full(struct now *n, struct oracle_cell *c)
 	}
 }
 
-/* Is the word's last plain access of a kind before the new one, or of the same thread, or none? */
-static bool is_free(const struct now *n, uint32_t actor, uint32_t epoch)
+/* Bytes from `from` up to `to` of the access, word by word. */
+static void access_words(struct oracle_now *n, uint64_t from, uint64_t to)
 {
-	return !epoch || actor == n->actor ||
-	       oracle_tree_get(n->clock->root[ORACLE_HB], actor) >= epoch;
-}
-
-/* The common case: a plain access to a word with plain ones only, and no race. */
-static bool word_plain(const struct now *n, struct oracle_cell *c)
-{
-	const struct oracle_site *w = site_at(n->o, c->w_site), *r = site_at(n->o, c->r_site);
-	bool is_nc = n->acc->flags & ORACLE_NC;
-
-	if (c->ext || n->is_pseudo ||
-	    (n->o->opt.sc == ORACLE_SC_PROGRAM && n->t->clock->root[ORACLE_FENCES]))
-		return false;
-	if (!is_free(n, c->w_actor, c->w_epoch) || !is_free(n, c->r_actor, c->r_epoch))
-		return false;
-	if (c->w_epoch && is_nc && is_nc_pair(n, w, c->w_actor))
-		return false;
-	if (n->acc->kind == RACE_OP_READ) {
-		if (c->r_epoch && (r->a.flags & ORACLE_NC) &&
-		    (!is_nc || !is_same_grid(n->o, c->r_actor, n->actor)))
-			return false;
-		c->r_actor = n->actor;
-		c->r_epoch = n->t->own;
-		c->r_site = n->site;
-		return true;
-	}
-	if (c->r_epoch && is_nc_kept(n->o, r, c->r_actor))
-		return false;
-	c->w_actor = n->actor;
-	c->w_epoch = n->t->own;
-	c->w_site = n->site;
-	c->r_epoch = 0;
-	return true;
-}
-
-static void access_words(struct now *n, bool is_plain)
-{
-	uint64_t end = n->address + n->bytes;
-
-	for (uint64_t a = n->address & ~3ull; a < end; a += 4) {
-		struct oracle_cell *c = oracle_cell_at(n->o, a, true);
+	for (uint64_t a = from & ~3ull; a < to; a += 4) {
 		n->word = a;
-		n->mask = PLAIN_BYTES;
-		if (a < n->address)
-			n->mask &= PLAIN_BYTES << (n->address - a);
-		if (end - a < 4)
-			n->mask &= (1u << (end - a)) - 1;
-		if (!is_plain || n->mask != PLAIN_BYTES || !word_plain(n, c))
-			word_full(n, c);
+		n->mask = ORACLE_PLAIN_BYTES;
+		if (a < from)
+			n->mask &= ORACLE_PLAIN_BYTES << (from - a);
+		if (to - a < 4)
+			n->mask &= (1u << (to - a)) - 1;
+		oracle_word_full(n, oracle_cell_at(n->o, a, true));
 	}
 }
 
-static bool is_plain_access(const struct oracle_acc *acc)
+#define ROW_BYTES (1ull << 30) /* of one actor */
+
+/* A plain access of one actor: whole words as rows, the bytes around them alone. */
+static void access_plain(struct oracle_now *n)
 {
-	return acc->strength == RACE_WEAK && acc->proxy == RACE_PROXY_GENERIC &&
-	       acc->kind != RACE_OP_RMW &&
-	       !(acc->flags & ~(ORACLE_NC | ORACLE_SHARED | ORACLE_SAW));
+	struct oracle_row row = {.shift = ORACLE_ONE_ACTOR,
+				 .t = n->t,
+				 .actor = n->actor,
+				 .own = n->t->own,
+				 .clock = n->t->clock,
+				 .start = n->address};
+	uint64_t end = n->address + n->bytes, from = (n->address + 3) & ~3ull, to = end & ~3ull;
+
+	if (from >= to) {
+		access_words(n, n->address, end);
+		return;
+	}
+	access_words(n, n->address, from);
+	for (uint64_t a = from; a < to; a += ROW_BYTES) {
+		row.address = a;
+		row.nwords = (uint32_t)((to - a < ROW_BYTES ? to - a : ROW_BYTES) / 4);
+		oracle_row_access(n, &row);
+	}
+	access_words(n, to, end);
 }
 
 void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 			  const struct oracle_acc *acc, uint64_t address, uint64_t bytes,
 			  struct oracle_chain *chain, uint32_t pos)
 {
-	struct now n = {.o = o,
-			.t = t,
-			.clock = t->clock,
-			.actor = actor,
-			.acc = acc,
-			.site = oracle_site(o, acc),
-			.address = address,
-			.bytes = bytes,
-			.chain = chain,
-			.pos = pos,
-			.is_range = bytes != acc->bytes || bytes > 64};
+	struct oracle_now n = {.o = o,
+			       .t = t,
+			       .clock = t->clock,
+			       .actor = actor,
+			       .acc = acc,
+			       .site = oracle_site(o, acc),
+			       .address = address,
+			       .bytes = bytes,
+			       .chain = chain,
+			       .pos = pos,
+			       .is_range = bytes != acc->bytes || bytes > 64};
 
 	n.is_pseudo = oracle_is_pseudo(o, actor);
 	if (acc->strength != RACE_WEAK)
 		n.device = oracle_place(o, actor).device;
-	access_words(&n, is_plain_access(acc));
+	if (oracle_is_plain(&n))
+		access_plain(&n);
+	else
+		access_words(&n, address, address + bytes);
+}
+
+/* The lanes from l on that access neighbouring words and know the same. */
+static uint32_t row_lanes(const struct oracle_thread *t, uint32_t mask, uint32_t l,
+			  const uint64_t *addresses, uint32_t bytes)
+{
+	uint32_t n = 1;
+
+	while (l + n < ORACLE_LANES && mask >> (l + n) & 1 &&
+	       addresses[l + n] == addresses[l + n - 1] + bytes && t[l + n].clock == t[l].clock &&
+	       t[l + n].own == t[l].own)
+		n++;
+	return n;
+}
+
+/* ... that access the same words as l. */
+static uint32_t same_lanes(const struct oracle_thread *t, uint32_t mask, uint32_t l,
+			   const uint64_t *addresses)
+{
+	uint32_t same = 0;
+
+	ORACLE_EACH(i, mask)
+	{
+		if (addresses[i] == addresses[l] && t[i].clock == t[l].clock &&
+		    t[i].own == t[l].own)
+			same |= 1u << i;
+	}
+	return same;
+}
+
+static void access_rows(struct oracle_now *n, struct oracle_thread *t, uint32_t warp, uint32_t mask,
+			const uint64_t *addresses)
+{
+	uint32_t bytes = n->acc->bytes, words = bytes / 4;
+
+	while (mask) {
+		uint32_t l = (uint32_t)__builtin_ctz(mask);
+		uint32_t lanes = row_lanes(t, mask, l, addresses, bytes), took;
+		struct oracle_row row = {.t = &t[l],
+					 .actor = warp + l,
+					 .own = t[l].own,
+					 .clock = t[l].clock,
+					 .shift = (uint32_t)__builtin_ctz(words),
+					 .nwords = lanes * words,
+					 .address = addresses[l],
+					 .start = addresses[l]};
+
+		took = (lanes == ORACLE_LANES ? UINT32_MAX : (1u << lanes) - 1) << l;
+		if (lanes == 1 && n->acc->kind == RACE_OP_READ && mask != took) {
+			took = same_lanes(t, mask, l, addresses);
+			if (took & (took - 1)) {
+				row.is_mask = true;
+				row.lanes = took;
+				row.actor = warp;
+				row.t = t;
+			}
+		}
+		oracle_row_access(n, &row);
+		mask &= ~took;
+	}
 }
 
 void oracle_shadow_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp, uint32_t mask,
 			const struct oracle_acc *acc, const uint64_t *addresses)
 {
-	struct now n = {.o = o,
-			.acc = acc,
-			.site = oracle_site(o, acc),
-			.bytes = acc->bytes,
-			.is_range = acc->bytes > 64};
-	bool is_plain = is_plain_access(acc);
+	struct oracle_now n = {.o = o,
+			       .acc = acc,
+			       .site = oracle_site(o, acc),
+			       .bytes = acc->bytes,
+			       .is_range = acc->bytes > 64};
+	uint64_t all = acc->bytes == 4 || acc->bytes == 8 || acc->bytes == 16 ? 0 : 3;
 
+	ORACLE_EACH(i, mask)
+	{
+		all |= addresses[i];
+	}
+	if (!(all & 3) && oracle_is_plain(&n)) {
+		access_rows(&n, t, warp, mask, addresses);
+		return;
+	}
 	ORACLE_EACH(l, mask)
 	{
 		n.t = &t[l];
 		n.clock = t[l].clock;
 		n.actor = warp + l;
 		n.address = addresses[l];
-		access_words(&n, is_plain);
+		access_words(&n, n.address, n.address + n.bytes);
 	}
 }

@@ -56,7 +56,8 @@ struct oracle_write *oracle_reads(struct oracle *o, uint64_t address, uint32_t b
 	for (uint64_t a = address; a < address + bytes; a++) {
 		if (!c || !(a & 3))
 			c = oracle_cell_at(o, a, false);
-		struct oracle_write *from = c && c->ext ? c->ext->from[a & 3] : NULL;
+		struct oracle_ext *e = c ? oracle_cell_ext(c) : NULL;
+		struct oracle_write *from = e ? e->from[a & 3] : NULL;
 		if (!from || (w && from != w))
 			return NULL;
 		w = from;

@@ -417,7 +417,9 @@ bool cpu_mem_find(struct cpu_machine *m, uint64_t addr, struct cpu_mem_info *out
 				     .bytes = r.end - r.base,
 				     .kind = (enum cpu_mem_kind)r.kind,
 				     .device = r.device,
-				     .generation = r.generation};
+				     .generation = r.generation,
+				     .is_registered = r.is_registered,
+				     .is_heap = r.is_heap};
 	return true;
 }
 

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "cudart/collider.h"
+#include "race/host.h"
 #include "race/pair.h"
 #include "race/race.h"
 #include "race/shm_write.h"
@@ -131,6 +132,13 @@ static void set_up(struct context *c, unsigned device)
 		return;
 	}
 	c->rt = r;
+}
+
+uint32_t rt_collider_number(unsigned device)
+{
+	const struct race_region *r = contexts[device].region;
+
+	return r ? r->context : 0;
 }
 
 /* The device's context, set up on first use. Lock held. */
@@ -331,8 +339,7 @@ static size_t last_ops(unsigned device, struct cpu_op ***ops)
 	return found.n;
 }
 
-/* Have all streams come to their end? Until `deadline` (0: don't wait). */
-static bool is_idle(unsigned device, uint64_t deadline)
+bool rt_collider_is_idle(unsigned device, uint64_t deadline)
 {
 	bool is_all = true;
 	struct cpu_op **ops;
@@ -357,13 +364,15 @@ static void bring_up_to_date(unsigned device, uint64_t deadline)
 
 	pthread_mutex_lock(&lock);
 	update_oracle();
+	rt_origin_update();
 	pthread_mutex_unlock(&lock);
 	if (!c->rt || (launches == c->exact_at && c->region->exact))
 		return;
-	bool is_exact = is_idle(device, deadline);
+	bool is_exact = rt_collider_is_idle(device, deadline);
 	cpu_fault_get(rt.m, device, &f);
 	pthread_mutex_lock(&lock);
 	update_oracle();
+	rt_origin_update();
 	snapshot(c);
 	if (f.kind != CPU_FAULT_NONE && !c->region->error)
 		c->region->error = (uint32_t)rt_fault_error(f.kind);
@@ -376,8 +385,10 @@ static void bring_up_to_date(unsigned device, uint64_t deadline)
 
 void rt_collider_synced(unsigned device)
 {
-	if (is_open && owner == getpid())
-		bring_up_to_date(device, 0);
+	if (!is_open || owner != getpid())
+		return;
+	bring_up_to_date(device, 0);
+	rt_host_synced(device);
 }
 
 /* ---- start and end -------------------------------------------------------------------------- */
@@ -427,6 +438,8 @@ static void after_fork_child(void)
 {
 	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	race_shm_disown();
+	race_host_forget();
+	rt_origin_forked();
 	is_open = false; /* CUDA does not work in the child */
 }
 
@@ -439,6 +452,7 @@ void rt_collider_start(void)
 	__atomic_fetch_add(&race_shm_get()->nprocesses, 1, __ATOMIC_RELAXED);
 	race_shm_state(RACE_AGENT_ATTACHED);
 	start_oracle();
+	rt_origin_start();
 	if (atexit(at_exit) != 0)
 		race_shm_note("no exit handler; counts may be incomplete");
 	pthread_atfork(NULL, NULL, after_fork_child);

@@ -151,8 +151,10 @@ static void bind_managed(struct rt_image *im, unsigned device, struct cpu_module
 		}
 	}
 	for (struct rt_var *v = im->vars; v; v = v->next) {
-		if (v->managed && cpu_module_symbol(mod, v->name, &addr, &bytes))
+		if (v->managed && cpu_module_symbol(mod, v->name, &addr, &bytes)) {
 			*v->managed = (void *)(uintptr_t)addr;
+			rt_host_memory(addr, bytes, CPU_MEM_MANAGED);
+		}
 	}
 }
 

@@ -3,7 +3,8 @@
  *
  * inst_plan_function decides (nothing is changed), inst_collide_function does.
  * An access is one weak load or store; a group is the accesses of one basic
- * block that are re-read together after one delay.
+ * block that are re-read together after one delay. Warp-wide loads and asynchronous
+ * copies have a group of their own, checked before the instruction (ahead.c).
  */
 #ifndef COLLIDER_INST_INTERNAL_H
 #define COLLIDER_INST_INTERNAL_H
@@ -34,9 +35,11 @@ struct inst_elem {
 
 struct inst_access {
 	struct ptx_stmt *stmt;
-	struct inst_access *next; /* in its group */
+	const struct ptx_opnd *where; /* its address operand */
+	struct inst_access *next;     /* in its group */
 	enum race_access kind;
 	enum ptx_space space;
+	bool is_copy;		 /* one side of an asynchronous copy */
 	bool needs_private_test; /* generic, origin not known */
 	bool base_changed;	 /* its base register is written before the check */
 	bool guard_changed;	 /* its guard, the same */
@@ -52,6 +55,14 @@ struct inst_access {
 	struct ptx_opnd low;   /* store with a register base: the low word of it */
 };
 
+/* How the accesses of a group come about. */
+enum inst_ahead {
+	INST_AHEAD_NOT,	 /* they are the user's */
+	INST_AHEAD_ROWS, /* ours, the same bytes as the warp-wide load behind the check */
+	INST_AHEAD_TILE, /* ours, the same words as the warp-wide store behind the check */
+	INST_AHEAD_COPY	 /* ours, the same as the asynchronous copy behind the check */
+};
+
 struct inst_group {
 	struct inst_group *next;
 	struct inst_access *first, *last;
@@ -59,6 +70,7 @@ struct inst_group {
 	uint32_t n, bytes;
 	uint32_t depth; /* nesting of { } at the flush */
 	bool has_load;
+	enum inst_ahead ahead;
 };
 
 struct inst_plan {
@@ -106,6 +118,13 @@ struct inst_ctx {
 /* plan.c: decides what is checked together; counts in the footer what is not checked. */
 void inst_plan_function(struct inst_ctx *cx, struct inst_plan *plan);
 
+/* ahead.c: ldmatrix, stmatrix and cp.async, checked before they run. */
+struct inst_group *inst_plan_ahead(struct inst_ctx *cx, struct ptx_stmt *s);
+/* What all lanes must do together, before the draw. */
+void inst_emit_together(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at);
+void inst_emit_ahead(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at);
+void inst_emit_dirty(struct inst_ctx *cx, const struct inst_group *g, struct ptx_stmt *at);
+
 /* site.c */
 void inst_read_files(struct inst_ctx *cx);
 void inst_read_locs(struct inst_ctx *cx);
@@ -130,6 +149,9 @@ void inst_fill_clusters(struct inst_ctx *cx, struct ptx_func *f, bool is_ours);
 char *inst_order_table(struct inst_ctx *cx);
 
 /* collide.c: the fast path. */
+/* p or !p as a guard; and as a register of its own, where PTX takes no negated predicate. */
+struct ptx_opnd inst_sense(struct ptx_opnd p, bool positive);
+uint32_t inst_condition(struct inst_ctx *cx, uint32_t pred, bool positive, struct ptx_stmt *at);
 /* The first statement of the body that is not a declaration. */
 struct ptx_stmt *inst_body_start(struct ptx_func *f);
 void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan);

@@ -22,7 +22,9 @@
 #define RACE_SHM_MAGIC	 0x4d48534352444c43ull /* "CLDRCSHM" */
 #define RACE_SHM_VERSION 1u
 #define RACE_SHM_ENV	 "COLLIDER_SHM_FD"
-#define RACE_REGIONS	 64u
+/* The same file by name, for processes that were started without the descriptor. */
+#define RACE_SHM_PATH_ENV "COLLIDER_SHM_PATH"
+#define RACE_REGIONS	  64u
 
 /* What the agent of one context keeps up to date. */
 struct race_region {
@@ -58,9 +60,14 @@ enum race_chunk_kind {
 	RACE_CHUNK_NOTE = 2,  /* a line of text for the report ("another CUPTI subscriber ...") */
 	RACE_CHUNK_KERNEL =
 		3, /* launch count of one kernel: u64 count, u32 instrumented, u32 0, name */
-	RACE_CHUNK_PLAIN = 4, /* name or description of an uninstrumented module or kernel */
-	RACE_CHUNK_PAIR = 5,  /* two accesses that raced: struct race_pair (pair.h) */
-	RACE_CHUNK_ORACLE = 6 /* what the oracle of one process judged: struct race_oracle */
+	RACE_CHUNK_PLAIN = 4,	  /* name or description of an uninstrumented module or kernel */
+	RACE_CHUNK_PAIR = 5,	  /* two accesses that raced: struct race_pair (pair.h) */
+	RACE_CHUNK_ORACLE = 6,	  /* what the oracle of one process judged: struct race_oracle */
+	RACE_CHUNK_HOST_AREA = 7, /* struct race_host_area (host.h); `hash` = the process */
+	RACE_CHUNK_HOST_FIND = 8, /* a race seen by host code: struct race_host_find, path */
+	RACE_CHUNK_TRANSFER =
+		9, /* a copy of the host that raced: struct race_transfer (transfer.h) */
+	RACE_CHUNK_TRANSFERS = 10 /* of one process: struct race_transfer_counts */
 };
 
 struct race_chunk {
@@ -97,7 +104,10 @@ struct race_shm {
 	uint32_t reserved[13];
 };
 
-#define RACE_RUN_VERBOSE 1u
+#define RACE_RUN_VERBOSE  1u
+#define RACE_RUN_HOST_ALL 2u /* host code: all memory is checked, not only what the GPU shares */
+#define RACE_RUN_VERBOSE      1u
+#define RACE_RUN_WHOLE_COPIES 4u /* copies of the host are read again from end to end */
 
 /* Offsets in the file. */
 #define RACE_SHM_REGION0    4096ull

@@ -134,7 +134,52 @@ static void chunk_take_kernel(struct reader *rd, const struct race_chunk *c,
 	race_kernel_add(rd->out, &out);
 }
 
-static void heap_read(struct reader *rd, const struct race_shm *head)
+/* One chunk; those of the host's copies come in a round of their own (`is_last`), when the contexts
+ * are known. */
+static void chunk_take(struct reader *rd, const struct race_chunk *c, const unsigned char *payload,
+		       bool is_last)
+{
+	struct race_results *out = rd->out;
+
+	if (!c->bytes || is_last != (c->kind == RACE_CHUNK_TRANSFER))
+		return;
+	switch (c->kind) {
+	case RACE_CHUNK_SITES:
+		chunk_take_sites(rd, c, payload);
+		break;
+	case RACE_CHUNK_KERNEL:
+		chunk_take_kernel(rd, c, payload);
+		break;
+	case RACE_CHUNK_NOTE:
+		race_note_add(out, (const char *)payload, c->bytes);
+		break;
+	case RACE_CHUNK_PLAIN:
+		race_plain_add(out, (const char *)payload, c->bytes);
+		break;
+	case RACE_CHUNK_PAIR:
+		out->damaged += !race_pair_read(out, payload, c->bytes);
+		break;
+	case RACE_CHUNK_ORACLE:
+		out->damaged += !race_oracle_read(out, payload, c->bytes);
+		break;
+	case RACE_CHUNK_HOST_AREA:
+		out->damaged += !race_host_area_read(out, payload, c->bytes);
+		break;
+	case RACE_CHUNK_HOST_FIND:
+		out->damaged += !race_host_find_read(out, payload, c->bytes);
+		break;
+	case RACE_CHUNK_TRANSFER:
+		out->damaged += !race_transfer_read(out, payload, c->bytes, c->pid);
+		break;
+	case RACE_CHUNK_TRANSFERS:
+		out->damaged += !race_transfer_counts_read(out, payload, c->bytes);
+		break;
+	default:
+		break;
+	}
+}
+
+static void heap_read(struct reader *rd, const struct race_shm *head, bool is_last)
 {
 	if (rd->bytes <= RACE_SHM_HEAP)
 		return;
@@ -149,22 +194,10 @@ static void heap_read(struct reader *rd, const struct race_shm *head)
 		/* A room of 0 was claimed but never filled in: what follows can't be found. */
 		if (c.room < sizeof(c) || c.room % 16 || c.room > end - at ||
 		    c.bytes > c.room - sizeof(c)) {
-			rd->out->damaged++;
+			rd->out->damaged += !is_last;
 			return;
 		}
-		const unsigned char *payload = heap + at + sizeof(c);
-		if (c.bytes && c.kind == RACE_CHUNK_SITES)
-			chunk_take_sites(rd, &c, payload);
-		else if (c.bytes && c.kind == RACE_CHUNK_KERNEL)
-			chunk_take_kernel(rd, &c, payload);
-		else if (c.bytes && c.kind == RACE_CHUNK_NOTE)
-			race_note_add(rd->out, (const char *)payload, c.bytes);
-		else if (c.bytes && c.kind == RACE_CHUNK_PLAIN)
-			race_plain_add(rd->out, (const char *)payload, c.bytes);
-		else if (c.bytes && c.kind == RACE_CHUNK_PAIR)
-			rd->out->damaged += !race_pair_read(rd->out, payload, c.bytes);
-		else if (c.bytes && c.kind == RACE_CHUNK_ORACLE)
-			rd->out->damaged += !race_oracle_read(rd->out, payload, c.bytes);
+		chunk_take(rd, &c, heap + at + sizeof(c), is_last);
 		at += c.room;
 	}
 }
@@ -383,8 +416,9 @@ int race_shm_read(const void *map, size_t bytes, struct race_results *out)
 	out->runs++;
 	rd.order = head.order;
 	rd.keys = race_order_keys(head.seed);
-	heap_read(&rd, &head); /* tables first: records are explained by them */
+	heap_read(&rd, &head, false); /* tables first: records are explained by them */
 	regions_read(&rd, &head);
+	heap_read(&rd, &head, true);
 
 	struct table *t, *next;
 	HASH_ITER(hh, rd.tables, t, next)

@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #endif
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,27 +44,41 @@ static bool map_file(int fd, uint64_t size)
 	return true;
 }
 
-static bool open_given(const char *number)
+/* Maps the file if it is one of ours: NULL, or what is wrong with it. */
+static const char *try_file(int fd)
 {
-	char *end;
-	long fd = strtol(number, &end, 10);
 	struct stat st;
 
-	if (end == number || *end || fd < 0 || fd > 1 << 20 || fstat((int)fd, &st) != 0 ||
-	    st.st_size < (off_t)RACE_SHM_HEAP) {
-		race_shm_say("%s=%s is not a file made by `collider run`; races go unchecked",
-			     RACE_SHM_ENV, number);
-		return false;
-	}
-	if (!map_file((int)fd, (uint64_t)st.st_size))
-		return false;
+	if (fd < 0 || fstat(fd, &st) != 0 || st.st_size < (off_t)RACE_SHM_HEAP)
+		return "is not a file made by `collider run`";
+	if (!map_file(fd, (uint64_t)st.st_size))
+		return "cannot be mapped";
 	if (shm->magic == RACE_SHM_MAGIC && shm->version == RACE_SHM_VERSION &&
 	    shm->heap_limit <= (uint64_t)st.st_size - RACE_SHM_HEAP)
-		return true;
-	race_shm_say("%s=%s was made by another version of Collider; races go unchecked",
-		     RACE_SHM_ENV, number);
+		return NULL;
 	munmap(shm, (size_t)st.st_size);
 	shm = NULL;
+	return "was made by another version of Collider";
+}
+
+/* The inherited descriptor; whoever starts processes may close it (Python's subprocess does), then
+ * the launcher's own through /proc. */
+static bool open_given(const char *number)
+{
+	const char *path = getenv(RACE_SHM_PATH_ENV), *why, *why_not = "";
+	char *end;
+	long fd = strtol(number, &end, 10);
+
+	why = try_file(end == number || *end || fd < 0 || fd > 1 << 20 ? -1 : (int)fd);
+	if (why && path) {
+		int other = open(path, O_RDWR | O_CLOEXEC);
+		why_not = try_file(other);
+		if (other >= 0)
+			close(other);
+	}
+	if (!why || !why_not)
+		return true;
+	race_shm_say("%s=%s %s; races go unchecked", RACE_SHM_ENV, number, why);
 	return false;
 }
 
@@ -168,7 +183,7 @@ void *race_shm_chunk(enum race_chunk_kind kind, uint64_t hash, const void *data,
 	return payload;
 }
 
-bool race_shm_has(enum race_chunk_kind kind, uint64_t hash)
+void *race_shm_find(enum race_chunk_kind kind, uint64_t hash, size_t *bytes)
 {
 	uint64_t used = __atomic_load_n(&shm->heap_used, __ATOMIC_RELAXED);
 	uint64_t at = 0;
@@ -178,13 +193,20 @@ bool race_shm_has(enum race_chunk_kind kind, uint64_t hash)
 		uint32_t room = __atomic_load_n(&c->room, __ATOMIC_ACQUIRE);
 
 		if (room == 0) /* claimed this moment by another process: look no further */
-			return false;
-		if (__atomic_load_n(&c->bytes, __ATOMIC_ACQUIRE) && c->kind == kind &&
-		    c->hash == hash)
-			return true;
+			return NULL;
+		*bytes = __atomic_load_n(&c->bytes, __ATOMIC_ACQUIRE);
+		if (*bytes && c->kind == kind && c->hash == hash)
+			return c + 1;
 		at += room;
 	}
-	return false;
+	return NULL;
+}
+
+bool race_shm_has(enum race_chunk_kind kind, uint64_t hash)
+{
+	size_t bytes;
+
+	return race_shm_find(kind, hash, &bytes) != NULL;
 }
 
 void race_shm_say(const char *fmt, ...)

@@ -30,15 +30,20 @@ enum race_access {
 	RACE_ACCESS_LOAD = 1,
 	RACE_ACCESS_STORE = 2,
 	RACE_ACCESS_NC_LOAD = 3,
-	RACE_ACCESS_ATOMIC = 4, /* later detectors */
-	RACE_ACCESS_COPY = 5	/* later: asynchronous copies */
+	RACE_ACCESS_ATOMIC = 4,	 /* later detectors */
+	RACE_ACCESS_COPY = 5,	 /* a side of an asynchronous copy; its space tells which */
+	RACE_ACCESS_TRANSFER = 6 /* a copy or fill that the host asked for (transfer.h) */
 };
 
 enum race_space {
 	RACE_SPACE_GENERIC = 0,
 	RACE_SPACE_GLOBAL = 1,
 	RACE_SPACE_SHARED = 2,
-	RACE_SPACE_SHARED_CLUSTER = 3
+	RACE_SPACE_SHARED_CLUSTER = 3,
+	/* Of host code's accesses only, from here on: */
+	RACE_SPACE_MANAGED = 4,
+	RACE_SPACE_PINNED = 5, /* cudaHostAlloc, cudaHostRegister */
+	RACE_SPACE_SYSTEM = 6  /* any other memory of the process */
 };
 
 /* race_site.flags */

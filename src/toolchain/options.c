@@ -25,6 +25,7 @@ const char tool_nvcc_usage[] =
 	"  --no-lineinfo         don't add -lineinfo\n"
 	"  --gpu-only            link the static CUDA runtime and add no PTX: not for the CPU "
 	"device\n"
+	"  --host                check host code, too (when linking as well)\n"
 	"  --strict              fail where code can't be instrumented\n"
 	"  --collider-verbose    say what was instrumented\n";
 
@@ -44,6 +45,7 @@ static const struct {
 	SWITCH("no-fit", no_fit),
 	SWITCH("no-lineinfo", no_lineinfo),
 	SWITCH("gpu-only", gpu_only),
+	SWITCH("host", host),
 	SWITCH("strict", strict),
 	SWITCH("collider-verbose", verbose),
 #undef SWITCH

@@ -39,7 +39,9 @@ findings_of() {
 		head="$(json_get "$l" kind)|$(json_get "$l" class)"
 		echo "$head|$(place_of "$l")"
 		second=${l#*\"second\":}
-		[ "$second" = "$l" ] || echo "$head|$(place_of "$second")"
+		# An operation of the host has no line.
+		[ "$second" = "$l" ] || [ "$(json_get "$second" host)" = true ] ||
+			echo "$head|$(place_of "$second")"
 	done
 }
 

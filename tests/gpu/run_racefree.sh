@@ -7,6 +7,9 @@
 # delays. Fails on any data race, on output that differs from the plain build's, and on a run
 # that checked nothing. The fixed twins of the examples are part of it. The sum of the checked
 # accesses is that of the reports, i.e. counted by the tool on the device. DEVICE=cpu: common.sh.
+#
+# With DETECTOR=oracle (and DEVICE=cpu) the plain programs are judged, with seeds 1 to RUNS and the
+# arguments of their `// small:` line: loops, and how many times smaller a large one is to be.
 set -u
 
 usage="usage: $0 DIR COLLIDER [-k RUNS] [-d 'RDELAY/WDELAY ...'] [-n LOOPS] [NAME...]"
@@ -27,6 +30,7 @@ while getopts k:d:n: o; do
 done
 shift $((OPTIND - 1))
 . "$dir/common.sh"
+[ $detector = collide ] || delays=1/1
 
 tmp=$(mktemp -d) || exit 2
 trap 'rm -rf "$tmp"' EXIT
@@ -37,7 +41,7 @@ grand=0
 checked_of() {
 	local l
 	l=$(grep '"type"[[:space:]]*:[[:space:]]*"summary"' "$1" 2>/dev/null | tail -1)
-	l=$(json_get "$l" checked)
+	[ $detector = collide ] && l=$(json_get "$l" checked) || l=$(json_get "$l" judged)
 	echo "${l:-0}"
 }
 
@@ -64,6 +68,10 @@ fi
 printf '%-22s %-10s %14s %6s %9s  %s\n' program delays checked quiet possible verdict
 for name in "${names[@]}"; do
 	bin=$dir/collide/$name
+	if [ $detector = oracle ]; then
+		bin=$dir/plain/$name
+		loops=$(sed -n 's,^// small: ,,p' "$dir/src/racefree/$name.cu" 2>/dev/null)
+	fi
 	if [ ! -x "$bin" ] || [ ! -x "$dir/plain/$name" ]; then
 		echo "$name: FAIL: not built"
 		bad=1

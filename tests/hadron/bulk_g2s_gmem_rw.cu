@@ -3,6 +3,8 @@
 // table 3: race, missed
 // detector: later (cp.async.bulk is not checked yet, and its source is touched by nothing else)
 // expect collide: clobbered-read at copy
+// expect oracle: unordered at copy
+// expect oracle: unordered at replace
 // may: replace
 // twin: bulk_g2s_gmem_rw.fixed.cu
 

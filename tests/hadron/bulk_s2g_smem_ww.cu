@@ -4,6 +4,7 @@
 // table 3: race, found
 // detector: later (cp.async.bulk is not checked yet, and nothing else touches the destination)
 // expect collide: lost-update|clobbered-read at copy
+// expect oracle: unordered at copy
 // twin: bulk_s2g_smem_ww.fixed.cu
 
 #include "hadron.h"

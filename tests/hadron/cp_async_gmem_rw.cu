@@ -4,6 +4,8 @@
 // table 3: race, found
 // detector: later (cp.async is not checked yet, and its source is touched by nothing else)
 // expect collide: clobbered-read at copy
+// expect oracle: unordered at copy
+// expect oracle: unordered at replace
 // may: replace
 // twin: cp_async_gmem_rw.fixed.cu
 

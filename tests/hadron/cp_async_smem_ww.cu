@@ -3,6 +3,7 @@
 // table 3: race, found
 // detector: later (cp.async is not checked yet, and nothing else writes or reads meanwhile)
 // expect collide: lost-update at copy
+// expect oracle: unordered at copy
 // twin: cp_async_smem_ww.fixed.cu
 
 #include "hadron.h"

@@ -7,6 +7,7 @@
 // options: shuffle=fold
 // delays: 5000/1000000
 // expect collide: lost-update at store
+// expect oracle: unordered at store
 // twin: inter_wave_gmem_ww.fixed.cu
 
 #include "hadron.h"

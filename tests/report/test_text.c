@@ -79,6 +79,27 @@ static void every_kind(void **state)
 	fake_close(&f);
 }
 
+/* Either side of an asynchronous copy has its own words. */
+static void sides_of_a_copy(void **state)
+{
+	struct rep_options opt = {.no_source = true};
+	struct race_results r;
+	struct fake f;
+
+	(void)state;
+	fake_open(&f);
+	uint64_t h = fake_table(&f, NULL, NULL);
+	struct race_region *g = fake_region(&f, 0);
+	fake_record(g, 0, h, SITE_COPY_FROM, RACE_KIND_CLOBBERED_READ, 3);
+	fake_record(g, 1, h, SITE_COPY_TO, RACE_KIND_LOST_UPDATE, 4)->address = 0x40;
+	fake_record(g, 2, h, SITE_COPY_TO, RACE_KIND_INTRA_WARP, 5)->lanes = 3;
+	fake_read(&f, &r);
+	r.command = "./copy";
+	golden(&r, &opt, "copies.txt");
+	race_results_free(&r);
+	fake_close(&f);
+}
+
 static void options_change_the_text(void **state)
 {
 	static const char rules[] = "# ours\nrace:bare\nrace:never\n";
@@ -252,6 +273,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_kind),
+		cmocka_unit_test(sides_of_a_copy),
 		cmocka_unit_test(options_change_the_text),
 		cmocka_unit_test(results_are_distinct),
 		cmocka_unit_test(lost_reports_are_no_clean_run),

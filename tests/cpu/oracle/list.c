@@ -53,6 +53,16 @@ static bool will_leave(const struct list *l, size_t i)
 	return false;
 }
 
+/* The first access that is of the same instruction: of the same key, 0 being none. */
+static size_t first_of(const struct list *l, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (l->e[i].type == ORACLE_ACCESS && l->e[i].key && l->e[k].type == ORACLE_ACCESS &&
+		    l->e[k].key == l->e[i].key)
+			return k;
+	return i;
+}
+
 void list_fix(struct list *l)
 {
 	for (size_t i = 0; i < l->n; i++) {
@@ -64,7 +74,7 @@ void list_fix(struct list *l)
 			e->flags = (uint8_t)((e->flags & ORACLE_BAR_RELEASE) |
 					     (will_leave(l, i) ? ORACLE_BAR_LEAVES : 0));
 		e->addresses = e->type == ORACLE_ACCESS && e->mask ? l->addresses[i] : NULL;
-		e->inst = e;
+		e->inst = &l->e[first_of(l, i)];
 	}
 }
 
@@ -135,9 +145,9 @@ static void feed(struct feeder *f, struct oracle *o, const struct oracle_event *
 				: 1};
 }
 
-void list_judge(const struct list *l, enum oracle_sc sc, struct list_verdict *out)
+void list_judge(const struct list *l, enum oracle_sc sc, bool is_tiny, struct list_verdict *out)
 {
-	struct oracle_options opt = {.sc = sc};
+	struct oracle_options opt = {.sc = sc, .is_tiny = is_tiny};
 	struct oracle *o = oracle_new(&opt);
 	struct feeder f = {.l = l, .out = out};
 
@@ -173,43 +183,49 @@ static bool has_second(const struct naive_pair *list, uint32_t n, const struct n
 	return false;
 }
 
+static const char *tell(const char *who, const struct naive_pair *p)
+{
+	static char text[160];
+
+	snprintf(text, sizeof(text), "only %s has lines %u (actor %u) and %u (actor %u)%s", who,
+		 p->first + 1u, p->first_actor, p->second + 1u, p->second_actor,
+		 p->is_nc ? " as a read-only load" : "");
+	return text;
+}
+
+static const char *compare(const struct naive_result *want, const struct list_verdict *got)
+{
+	if (got->is_broken)
+		return "the oracle gave up, or names an unknown instruction";
+	for (uint32_t i = 0; i < got->npairs; i++)
+		if (!has_pair(want->pairs, want->npairs, &got->pairs[i]))
+			return tell("the oracle", &got->pairs[i]);
+	/* Each racing access has its finding, with one of those that it races with: others may be
+	 * superseded. */
+	for (uint32_t i = 0; i < want->npairs; i++)
+		if (!has_second(got->pairs, got->npairs, &want->pairs[i]))
+			return tell("the manual", &want->pairs[i]);
+	return NULL;
+}
+
 const char *list_compare(const struct list *l, enum oracle_sc sc)
 {
 	static struct naive_result want;
 	static struct list_verdict got;
-	static char text[160];
+	const char *diff = NULL;
 
 	naive_judge(l->e, l->n, sc, &want);
 	if (want.is_too_long)
 		return NULL;
-	list_judge(l, sc, &got);
-	if (got.is_broken)
-		return "the oracle gave up, or names an unknown instruction";
-	for (uint32_t i = 0; i < got.npairs; i++) {
-		const struct naive_pair *p = &got.pairs[i];
-
-		if (has_pair(want.pairs, want.npairs, p))
-			continue;
-		snprintf(text, sizeof(text),
-			 "only the oracle has lines %u (actor %u) and %u (actor %u)%s",
-			 p->first + 1u, p->first_actor, p->second + 1u, p->second_actor,
-			 p->is_nc ? " as a read-only load" : "");
-		return text;
-	}
-	/* Each racing access has its finding, with one of those that it races with: others may be
-	 * superseded. */
 	for (uint32_t i = 0; i < want.npairs; i++) {
-		const struct naive_pair *p = &want.pairs[i];
-
-		if (has_second(got.pairs, got.npairs, p))
-			continue;
-		snprintf(text, sizeof(text),
-			 "only the manual has lines %u (actor %u) and %u (actor %u)%s",
-			 p->first + 1u, p->first_actor, p->second + 1u, p->second_actor,
-			 p->is_nc ? " as a read-only load" : "");
-		return text;
+		want.pairs[i].first = (uint16_t)first_of(l, want.pairs[i].first);
+		want.pairs[i].second = (uint16_t)first_of(l, want.pairs[i].second);
 	}
-	return NULL;
+	for (unsigned is_tiny = 0; is_tiny < 2 && !diff; is_tiny++) {
+		list_judge(l, sc, is_tiny, &got);
+		diff = compare(&want, &got);
+	}
+	return diff;
 }
 
 static bool try_list(struct list *l, const struct list *t, enum oracle_sc sc)

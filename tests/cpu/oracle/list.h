@@ -18,6 +18,8 @@
 #define LIST_SPACING 64u
 #define LIST_LABEL   16
 
+/* Accesses of one `key` are executions of one instruction, and findings name the first of them;
+ * 0: an instruction of its own. */
 struct list {
 	size_t n;
 	struct oracle_event e[NAIVE_EVENTS];
@@ -40,9 +42,9 @@ struct oracle_event *list_add(struct list *l, enum oracle_type type);
 void list_fix(struct list *l);
 void list_remove(struct list *l, size_t i);
 
-/* Feeds the list to a new oracle. */
-void list_judge(const struct list *l, enum oracle_sc sc, struct list_verdict *out);
-/* NULL: oracle and naive agree (or naive has no verdict); else what they differ in, static. */
+/* Feeds the list to a new oracle; is_tiny as in its options. */
+void list_judge(const struct list *l, enum oracle_sc sc, bool is_tiny, struct list_verdict *out);
+/* NULL: oracle, tiny and not, and naive agree (or naive has no verdict); else what they differ in, static. */
 const char *list_compare(const struct list *l, enum oracle_sc sc);
 /* Removes what isn't needed for a difference. */
 void list_shrink(struct list *l, enum oracle_sc sc);

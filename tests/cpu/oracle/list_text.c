@@ -47,7 +47,7 @@ static const struct word proxies[] = {
 	{"tmap", RACE_PROXY_TENSORMAP},
 	{"tex", RACE_PROXY_TEXTURE},
 };
-static const struct word sizes[] = {{"b8", 1}, {"b16", 2}, {"b32", 4}, {"b64", 8}};
+static const struct word sizes[] = {{"b8", 1}, {"b16", 2}, {"b32", 4}, {"b64", 8}, {"b128", 16}};
 static const struct word flags[] = {
 	{"volatile", ORACLE_VOLATILE}, {"nc", ORACLE_NC},	 {"shared", ORACLE_SHARED},
 	{"mbar", ORACLE_MBARRIER},     {"ins", ORACLE_INSERTED},

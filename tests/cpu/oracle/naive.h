@@ -11,7 +11,7 @@
 
 #include "cpu/oracle.h"
 
-#define NAIVE_OPS    192u /* an event of a warp is one operation per lane */
+#define NAIVE_OPS    320u /* an event of a warp is one operation per lane */
 #define NAIVE_EVENTS 128u
 
 /* One pair; `first` acted earlier. Events count from 0. */

@@ -9,6 +9,11 @@
  * naive.c says why). Every execution is judged with both orders of fence.sc.
  * Where the two verdicts differ the execution is made small and printed as a litmus test.
  *
+ * A third of the executions are of rows: a few lanes of two to four warps access neighbouring, equal or
+ * scattered words, mostly plainly, with barriers between, so that the oracle keeps what
+ * they did by the row (oracle_row.c). In some of these, events are executions of one instruction: the
+ * verdicts are then compared by instruction.
+ *
  * The mix is meant to synchronise: few locations, mostly strong accesses to two of them. The counts
  * at the end say how much of each verdict was seen; a run in which nothing raced, or everything,
  * fails.
@@ -596,6 +601,180 @@ static void draw_execution(struct list *l, uint64_t seed)
 	list_fix(l);
 }
 
+/* ---- rows ----------------------------------------------------------------------- */
+
+#define ROW_WARPS 4
+
+struct rows {
+	struct world w;
+	uint32_t warps[ROW_WARPS]; /* lane 0's actor; the last one may be of another block */
+	uint32_t nwarps, nbarrier; /* these stand at the barrier */
+	uint32_t lanes, first;	   /* lanes that act, from `first` on */
+	uint64_t generation;
+	bool has_loops; /* few instructions, each executed often */
+	bool is_same;	/* lanes mostly access the same words */
+};
+
+static uint32_t draw_mask(struct rows *r)
+{
+	uint32_t all = ((1u << r->lanes) - 1) << r->first;
+
+	return is_lucky(&r->w, 70) ? all : all & (uint32_t)next(&r->w);
+}
+
+/* Where the lanes of a row are: one after the other, all the same, backwards, anywhere. */
+static void draw_addresses(struct rows *r, struct oracle_event *e, uint64_t *at)
+{
+	static const uint8_t sizes[] = {4, 4, 4, 4, 8, 8, 16, 2};
+	uint32_t how = r->is_same && is_lucky(&r->w, 70) ? 7 : roll(&r->w, 10), skew;
+
+	e->bytes = sizes[roll(&r->w, 8)];
+	skew = is_lucky(&r->w, 60) ? 0 : roll(&r->w, 4);
+	if (skew * 4 % e->bytes)
+		skew = 0;
+	for (uint32_t l = 0, i = 0; l < ORACLE_LANES; l++) {
+		uint64_t step = how < 6 ? i : how < 8 ? 0 : how < 9 ? 7 - i : roll(&r->w, 8);
+
+		i += e->mask >> l & 1;
+		at[l] = LIST_MEMORY + skew * 4 + step % 8 * e->bytes +
+			(how == 6 || how == 9 ? roll(&r->w, 2) * 16 : 0) % 32 / e->bytes * e->bytes;
+		if (how == 6) /* all lanes the same */
+			at[l] = l ? at[l - 1] : at[0];
+	}
+}
+
+static void add_row(struct rows *r, uint32_t warp)
+{
+	struct world *w = &r->w;
+	uint32_t mask = draw_mask(r);
+	struct oracle_event *e = mask ? list_add(w->l, ORACLE_ACCESS) : NULL;
+
+	if (!e)
+		return;
+	e->actor = warp;
+	e->mask = mask;
+	e->kind = is_lucky(w, 70) ? RACE_OP_READ : RACE_OP_WRITE;
+	e->key = r->has_loops ? 1 + roll(w, 3) + 4 * e->kind : 0;
+	draw_addresses(r, e, w->l->addresses[w->l->n - 1]);
+	if (e->kind == RACE_OP_READ && w->has_nc && is_lucky(w, 50))
+		e->flags = ORACLE_NC;
+	if (w->is_calm || !is_lucky(w, 8))
+		return;
+	e->strength = RACE_RELAXED;
+	e->scope = draw_scope(w);
+	if (is_lucky(w, 30) && e->kind == RACE_OP_WRITE)
+		e->kind = RACE_OP_RMW;
+}
+
+/* Not always of all lanes. */
+static void add_row_barrier(struct rows *r)
+{
+	uint32_t masks[ROW_WARPS];
+
+	r->generation++;
+	for (uint32_t i = 0; i < r->nbarrier; i++)
+		masks[i] = draw_mask(r) | 1u << (r->first + roll(&r->w, r->lanes));
+	for (uint32_t i = 0; i < 2 * r->nbarrier; i++) {
+		struct oracle_event *e =
+			list_add(r->w.l, i < r->nbarrier ? ORACLE_ARRIVE : ORACLE_LEAVE);
+
+		if (!e)
+			return;
+		e->actor = r->warps[i % r->nbarrier];
+		e->mask = masks[i % r->nbarrier];
+		e->key = 7;
+		e->key2 = r->generation;
+		e->flags = i < r->nbarrier ? ORACLE_BAR_RELEASE : 0;
+	}
+}
+
+static void add_row_sync(struct rows *r, uint32_t warp)
+{
+	struct oracle_event *e = list_add(r->w.l, ORACLE_WARP_SYNC);
+
+	if (!e)
+		return;
+	e->actor = warp;
+	e->mask = draw_mask(r) | 1u << (r->first + roll(&r->w, r->lanes));
+}
+
+/* One lane alone releases or acquires, so that its clock is no longer its neighbours'. */
+static void add_row_flag(struct rows *r, uint32_t warp)
+{
+	struct oracle_event *e = list_add(r->w.l, ORACLE_ACCESS);
+
+	if (!e)
+		return;
+	e->actor = warp + r->first + roll(&r->w, r->lanes);
+	e->kind = is_lucky(&r->w, 50) ? RACE_OP_READ : RACE_OP_WRITE;
+	e->strength = e->kind == RACE_OP_READ ? RACE_ACQUIRE : RACE_RELEASE;
+	e->scope = RACE_SCOPE_GPU;
+	e->address = LIST_MEMORY + LIST_SPACING * 8;
+	e->bytes = 4;
+}
+
+static void draw_rows(struct list *l, uint64_t seed)
+{
+	struct rows r = {.w = {.l = l, .rng = seed}};
+	struct world *w = &r.w;
+	uint32_t length = 4 + roll(w, 14);
+	bool has_host = is_lucky(w, 50);
+	struct oracle_event *e;
+
+	list_init(l);
+	w->is_calm = is_lucky(w, 60);
+	w->has_nc = is_lucky(w, 15);
+	w->has_sc = is_lucky(w, 20);
+	w->wide = 50;
+	r.has_loops = is_lucky(w, 40);
+	r.is_same = is_lucky(w, 40);
+	r.nwarps = 2 + roll(w, ROW_WARPS - 1);
+	r.nbarrier = is_lucky(w, 50) ? r.nwarps : r.nwarps - 1;
+	r.lanes = 3 + roll(w, 6);
+	r.first = is_lucky(w, 60) ? 0 : roll(w, 24);
+	if (has_host) {
+		e = list_add(l, ORACLE_HOST);
+		e->actor = FIRST_HOST;
+		add_host_copy(w, 2);
+	}
+	add_grid(w, 1, 0);
+	l->grids[0].block_threads = 128;
+	start_grid(w, 1, 3, has_host);
+	for (uint32_t i = 0; i < r.nwarps; i++)
+		r.warps[i] =
+			LIST_GRID + i * 32 + (i == r.nwarps - 1 && r.nbarrier < r.nwarps ? 128 : 0);
+	for (uint32_t i = 0; i < length; i++) {
+		uint32_t dice = roll(w, 100), warp = r.warps[roll(w, r.nwarps)];
+
+		if (dice < 20) {
+			add_row_barrier(&r);
+		} else if (dice < 28) {
+			add_row_sync(&r, warp);
+		} else if (dice < 34) {
+			add_row_flag(&r, warp);
+		} else if (dice < 38 && w->has_sc && (e = list_add(l, ORACLE_FENCE))) {
+			e->actor = warp + r.first + roll(w, r.lanes);
+			e->strength = RACE_SC;
+			e->scope = draw_scope(w);
+		} else {
+			add_row(&r, warp);
+		}
+	}
+	if (has_host) {
+		add_host(w, ORACLE_END, 3);
+		add_host_copy(w, 4);
+	}
+	list_fix(l);
+}
+
+static void draw(struct list *l, uint64_t seed, uint64_t number)
+{
+	if (number % 3 == 2)
+		draw_rows(l, (seed << 32) + number);
+	else
+		draw_execution(l, (seed << 32) + number);
+}
+
 /* ---- the comparison ----------------------------------------------------------- */
 
 static struct {
@@ -636,9 +815,9 @@ int main(int argc, char **argv)
 	bool is_mixed;
 
 	for (uint64_t i = first; i < first + n && counts.failed < 5; i++) {
-		draw_execution(&l, (seed << 32) + i);
+		draw(&l, seed, i);
 		compare(&l, ORACLE_SC_EXECUTION, seed, i);
-		draw_execution(&l, (seed << 32) + i);
+		draw(&l, seed, i);
 		compare(&l, ORACLE_SC_PROGRAM, seed, i);
 	}
 	printf("%u verdicts, %u with races (%u pairs), %u too long, %u wrong\n", counts.run,
