@@ -118,13 +118,13 @@ static void finding_add(struct source *s)
 	f.first.address = s->p.address;
 	f.first.grid = o->grid;
 	f.first.is_generic = true;
-	f.object = (struct race_object){.memory = s->p.memory <= RACE_MEMORY_HEAP
-							  ? (enum race_memory)s->p.memory
-							  : RACE_MEMORY_UNKNOWN,
-					.name = race_demangle(a, text_at(s, s->p.name)),
-					.base = s->p.base,
-					.bytes = s->p.bytes};
-	memcpy(f.object.owner, s->p.owner, sizeof(f.object.owner));
+	f.met = (struct race_object){.memory = s->p.memory <= RACE_MEMORY_HEAP
+						       ? (enum race_memory)s->p.memory
+						       : RACE_MEMORY_UNKNOWN,
+				     .name = race_demangle(a, text_at(s, s->p.name)),
+				     .base = s->p.base,
+				     .bytes = s->p.bytes};
+	memcpy(f.met.owner, s->p.owner, sizeof(f.met.owner));
 	fs.text = o->text;
 	fs.ptx_line = o->ptx_line;
 	fs.site = (uint32_t)s->out->findings.n;

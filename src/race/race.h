@@ -154,7 +154,7 @@ struct race_finding {
 	bool is_muted; /* the true count is `count` or more */
 	/* Kinds from RACE_KIND_UNORDERED on: both accesses, the finding's own place first. */
 	struct race_side *sides; /* NULL or 2 */
-	struct race_object object;
+	struct race_object met; /* what both accessed */
 	struct race_transfer_op *transfer; /* NULL, or with RACE_ACCESS_TRANSFER */
 	struct race_finding_site *sites;
 	size_t nsites;

@@ -81,7 +81,7 @@ static bool is_there(const struct race_finding *f, const struct race_finding *pa
 		return true;
 	if (!f->line && !s->line)
 		return false;
-	return !is_known(f) || !*s->text || (s->flags & way && is_object(f, &pair->object));
+	return !is_known(f) || !*s->text || (s->flags & way && is_object(f, &pair->met));
 }
 
 static bool is_confirmed(const struct race_results *r, const struct race_finding *f)

@@ -171,11 +171,11 @@ static void object_put(cJSON *parent, const struct race_finding *f)
 {
 	cJSON *o = cJSON_AddObjectToObject(parent, "memory");
 
-	cJSON_AddStringToObject(o, "kind", race_memory_name(f->object.memory));
-	cJSON_AddStringToObject(o, "name", f->object.name);
-	hex_put(o, "base", 0, f->object.base);
-	count_put(o, "bytes", f->object.bytes);
-	dim_put(o, "block", f->object.owner);
+	cJSON_AddStringToObject(o, "kind", race_memory_name(f->met.memory));
+	cJSON_AddStringToObject(o, "name", f->met.name);
+	hex_put(o, "base", 0, f->met.base);
+	count_put(o, "bytes", f->met.bytes);
+	dim_put(o, "block", f->met.owner);
 }
 
 static void transfer_put(cJSON *parent, const struct race_transfer_op *h)

@@ -263,7 +263,7 @@ static bool finding_get(struct saved *s, const cJSON *o)
 	first_get(cJSON_GetObjectItemCaseSensitive(o, "first"), &f.first);
 	if (f.kind >= RACE_KIND_UNORDERED) {
 		f.sides = BASE_NEWN(&s->r->arena, struct race_side, 2);
-		object_get(s, cJSON_GetObjectItemCaseSensitive(o, "memory"), &f.object);
+		object_get(s, cJSON_GetObjectItemCaseSensitive(o, "memory"), &f.met);
 		side_get(s, cJSON_GetObjectItemCaseSensitive(o, "side"), &f.sides[0]);
 		side_get(s, cJSON_GetObjectItemCaseSensitive(o, "second"), &f.sides[1]);
 	}

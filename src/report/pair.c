@@ -141,7 +141,7 @@ const char *rep_object(struct base_arena *a, const struct race_finding *f, bool 
 		[RACE_MEMORY_REGISTERED] = "known by cudaHostRegister",
 		[RACE_MEMORY_HEAP] = "from malloc in a kernel",
 	};
-	const struct race_object *o = &f->object;
+	const struct race_object *o = &f->met;
 	const char *name = is_long ? o->name : short_name(o->name);
 	unsigned long long at = f->first.address - o->base, bytes = o->bytes;
 

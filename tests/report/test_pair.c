@@ -402,7 +402,7 @@ static void objects_in_words(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < BASE_COUNTOF(cases); i++) {
-		struct race_finding f = {.object = cases[i].object, .first.address = 0x500};
+		struct race_finding f = {.met = cases[i].object, .first.address = 0x500};
 		assert_string_equal(rep_object(&a, &f, false), cases[i].want);
 	}
 	base_arena_free(&a);
