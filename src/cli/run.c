@@ -304,9 +304,9 @@ int cli_run(struct option_set *set)
 		.dense = delays.dense,
 		.sample = (uint32_t)option_int(set, OPTION_SAMPLE),
 		.seed = (uint32_t)option_int(set, OPTION_SEED),
-		.order = choose_order(set),
 		.flags = (option_flag(set, OPTION_VERBOSE) ? RACE_RUN_VERBOSE : 0) |
 			 (option_is(set, OPTION_HOST_MEMORY, "all") ? RACE_RUN_HOST_ALL : 0),
+		.order = choose_order(set),
 		.timeout_ms = (uint64_t)option_int(set, OPTION_TIMEOUT),
 	};
 	/* Checks that were put in are switched off while the oracle judges alone. */
