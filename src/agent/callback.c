@@ -23,6 +23,7 @@
 #include <cupti.h>
 
 #include "agent/agent.h"
+#include "race/maps.h"
 
 enum action {
 	ON_MODULE_LOAD,
@@ -49,7 +50,8 @@ enum action {
 	ON_FILL32,
 	ON_COPY_ODD, /* rows, slices, arrays, peers, batches */
 	ON_CTX_DESTROY,
-	ON_DEVICE_RESET
+	ON_DEVICE_RESET,
+	ON_TENSOR_MAP
 };
 
 struct row {
@@ -139,6 +141,7 @@ static const struct row rows[] = {
 	ROW(cuDevicePrimaryCtxReset_v2, ON_DEVICE_RESET),
 	ROW(cuDevicePrimaryCtxRelease, ON_DEVICE_RESET),
 	ROW(cuDevicePrimaryCtxRelease_v2, ON_DEVICE_RESET),
+	ROW(cuTensorMapEncodeTiled, ON_TENSOR_MAP),
 };
 
 static unsigned char action_of[CUPTI_DRIVER_TRACE_CBID_SIZE]; /* action + 1, 0: none */
@@ -364,6 +367,25 @@ static void on_capture(enum action a, const CUpti_CallbackData *d)
 		;
 }
 
+/* No context is needed for this. */
+static void on_tensor_map(const CUpti_CallbackData *d)
+{
+	const cuTensorMapEncodeTiled_params *p = d->functionParams;
+	struct race_map_request q = {
+		.address = (uint64_t)(uintptr_t)p->globalAddress,
+		.type = (uint32_t)p->tensorDataType,
+		.rank = p->tensorRank,
+		.interleave = (uint32_t)p->interleave,
+		.swizzle = (uint32_t)p->swizzle,
+		.dims = p->globalDim,
+		.strides = p->globalStrides,
+		.box = p->boxDim,
+		.element_strides = p->elementStrides,
+	};
+
+	race_map_record(p->tensorMap, &q);
+}
+
 static void on_enter_only(enum action a, const CUpti_CallbackData *d)
 {
 	const void *p = d->functionParams;
@@ -430,6 +452,10 @@ static void on_driver(CUpti_CallbackId id, const CUpti_CallbackData *d)
 	case ON_CAPTURE_END:
 		if (d->callbackSite == CUPTI_API_EXIT)
 			on_capture(a, d);
+		break;
+	case ON_TENSOR_MAP:
+		if (d->callbackSite == CUPTI_API_EXIT && result_of(d) == CUDA_SUCCESS)
+			on_tensor_map(d);
 		break;
 	default:
 		if (d->callbackSite == CUPTI_API_EXIT && result_of(d) == CUDA_SUCCESS)

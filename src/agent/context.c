@@ -119,9 +119,10 @@ static CUresult build(struct agent_context *c, const char **what)
 	TRY(mem_host_register(region->records, RACE_REGION_MAPPED,
 			      CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_PORTABLE));
 	TRY(mem_host_get_device_pointer(&records, region->records, 0));
-	memset(&head, 0, sizeof(head.records) + sizeof(head.overflow));
+	memset(&head, 0, offsetof(struct race_rt, counters));
 	head.records = records;
-	TRY(memcpy_htod_async(rt, &head.records, sizeof(head.records), c->stream));
+	head.maps = records + RACE_REGION_MAPS;
+	TRY(memcpy_htod_async(rt, &head, offsetof(struct race_rt, counters), c->stream));
 	TRY(stream_synchronize(c->stream));
 	c->rt = rt;
 	return CUDA_SUCCESS;
@@ -177,6 +178,7 @@ static CUresult copy_counters(struct agent_context *c)
 	region->warp_checked = warp;
 	region->launches = launches;
 	region->overflow = c->copy->overflow;
+	region->unboxed = c->copy->unboxed;
 	for (unsigned i = 0; i < RACE_SLOTS; i++)
 		region->counts[i] = c->copy->slots[i].count;
 	return CUDA_SUCCESS;

@@ -164,6 +164,7 @@ static int make_shm(const struct spawn_request *req, struct race_shm **shm)
 	s->rdelay = req->rdelay;
 	s->wdelay = req->wdelay;
 	s->dense = req->dense;
+	s->window = req->window;
 	s->sample = req->sample;
 	s->seed = req->seed;
 	s->flags = req->flags;

@@ -302,6 +302,7 @@ int cli_run(struct option_set *set)
 		.rdelay = delays.rdelay,
 		.wdelay = delays.wdelay,
 		.dense = delays.dense,
+		.window = (uint32_t)option_int(set, OPTION_COPY_WINDOW),
 		.sample = (uint32_t)option_int(set, OPTION_SAMPLE),
 		.seed = (uint32_t)option_int(set, OPTION_SEED),
 		.flags = (option_flag(set, OPTION_VERBOSE) ? RACE_RUN_VERBOSE : 0) |

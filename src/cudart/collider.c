@@ -123,6 +123,7 @@ static void set_up(struct context *c, unsigned device)
 	if (r) {
 		memset(r, 0, sizeof(*r));
 		r->records = (uint64_t)(uintptr_t)c->region->records;
+		r->maps = (uint64_t)(uintptr_t)&c->region->maps;
 	}
 	if (!r || !cpu_mem_register(rt.m, r, sizeof(*r)) ||
 	    !cpu_mem_register(rt.m, c->region->records, RACE_REGION_MAPPED)) {
@@ -317,6 +318,7 @@ static void snapshot(struct context *c)
 	region->warp_checked = warp;
 	region->launches = launches;
 	region->overflow = __atomic_load_n(&c->rt->overflow, __ATOMIC_RELAXED);
+	region->unboxed = __atomic_load_n(&c->rt->unboxed, __ATOMIC_RELAXED);
 	for (unsigned i = 0; i < RACE_SLOTS; i++)
 		region->counts[i] = __atomic_load_n(&c->rt->slots[i].count, __ATOMIC_RELAXED);
 }

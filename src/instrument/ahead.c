@@ -1,5 +1,5 @@
 /*
- * ahead.c - ldmatrix, stmatrix and cp.async, checked by accesses of ours before they run.
+ * ahead.c - ldmatrix, stmatrix, cp.async and st.async, checked by accesses of ours before they run.
  *
  * SuperCollider section 3.4, theorem A.5. cp.async: load the source, store to
  * the destination, delay, re-read both, make the destination dirty, then the
@@ -9,6 +9,8 @@
  * ignore-src zeroes), so no completed copy leaves one. All of it comes before the
  * original is issued and only what is issued later is unordered with a copy.
  *
+ * st.async: the same, with registers for a source and fence.proxy.async before the original.
+ *
  * ldmatrix: each lane whose address is taken loads its row of 16 bytes, and re-reads
  * it. Behind the original a lane that ran ahead could write to a row of another's;
  * ahead of it all lanes still wait for this one. stmatrix: each lane stores the words
@@ -16,7 +18,7 @@
  * rows' addresses come by shuffles, for which all lanes meet as they do for the original.
  *
  * Misses: a src-size that is no multiple of 4 (the lane goes without a check);
- * matrices of 8-bit elements and wmma.load, wmma.store (counted).
+ * matrices of 8-bit elements and wmma.store, whose words are nowhere told (counted).
  * Costs: ldmatrix two instructions more than a group of loads, cp.async six to twenty,
  * stmatrix eight for each matrix, whether drawn or not.
  */
@@ -32,9 +34,9 @@
 
 /* ---- plan --------------------------------------------------------------------- */
 
-static struct inst_access *new_access(struct inst_ctx *cx, struct ptx_stmt *s,
-				      const struct ptx_opnd *where, enum race_access kind,
-				      enum ptx_space space, unsigned words)
+struct inst_access *inst_new_access(struct inst_ctx *cx, struct ptx_stmt *s,
+				    const struct ptx_opnd *where, enum race_access kind,
+				    enum ptx_space space, unsigned words)
 {
 	struct inst_access *a = BASE_NEW(&cx->scratch, struct inst_access);
 
@@ -55,7 +57,7 @@ static struct inst_access *new_access(struct inst_ctx *cx, struct ptx_stmt *s,
 	return a;
 }
 
-static void add(struct inst_ctx *cx, struct inst_group *g, struct inst_access *a)
+void inst_append_access(struct inst_ctx *cx, struct inst_group *g, struct inst_access *a)
 {
 	if (g->last)
 		g->last->next = a;
@@ -67,7 +69,7 @@ static void add(struct inst_ctx *cx, struct inst_group *g, struct inst_access *a
 	cx->stats->sites++;
 }
 
-static struct inst_group *new_group(struct inst_ctx *cx, enum inst_ahead ahead)
+struct inst_group *inst_new_ahead(struct inst_ctx *cx, enum inst_ahead ahead)
 {
 	struct inst_group *g = BASE_NEW(&cx->scratch, struct inst_group);
 
@@ -94,16 +96,21 @@ static struct inst_group *plan_rows(struct inst_ctx *cx, struct ptx_stmt *s)
 
 	if (!matrices(s->form) || !addr || !addr->nsub)
 		return NULL;
-	struct inst_group *g = new_group(cx, INST_AHEAD_ROWS);
-	add(cx, g,
-	    new_access(cx, s, addr, RACE_ACCESS_LOAD, (enum ptx_space)s->form->space, ROW / WORD));
+	struct inst_group *g = inst_new_ahead(cx, INST_AHEAD_ROWS);
+	inst_append_access(cx, g,
+			   inst_new_access(cx, s, addr, RACE_ACCESS_LOAD,
+					   (enum ptx_space)s->form->space, ROW / WORD));
 	return g;
+}
+
+static unsigned reg_bytes(const struct inst_ctx *cx, const struct ptx_opnd *op)
+{
+	return op->comp ? 0 : ptx_type_bytes((enum ptx_type)cx->f->reg_type[op->reg]);
 }
 
 static bool is_word_register(const struct inst_ctx *cx, const struct ptx_opnd *op)
 {
-	return op->kind == PTX_OPND_REG && !op->comp &&
-	       ptx_type_bytes((enum ptx_type)cx->f->reg_type[op->reg]) == WORD;
+	return op->kind == PTX_OPND_REG && reg_bytes(cx, op) == WORD;
 }
 
 /* The registers that stmatrix stores, one for each matrix; NULL: it isn't spelled so. */
@@ -129,10 +136,12 @@ static struct inst_group *plan_tile(struct inst_ctx *cx, struct ptx_stmt *s)
 		return NULL;
 	if (addr->sub[0].kind != PTX_OPND_REG && (addr->sub[0].kind != PTX_OPND_SYM || is_generic))
 		return NULL;
-	struct inst_group *g = new_group(cx, INST_AHEAD_TILE);
+	struct inst_group *g = inst_new_ahead(cx, INST_AHEAD_TILE);
 	g->has_load = false;
 	for (unsigned i = 0; i < matrices(s->form); i++)
-		add(cx, g, new_access(cx, s, addr, RACE_ACCESS_STORE, PTX_SPACE_SHARED, 1));
+		inst_append_access(
+			cx, g,
+			inst_new_access(cx, s, addr, RACE_ACCESS_STORE, PTX_SPACE_SHARED, 1));
 	return g;
 }
 
@@ -164,25 +173,59 @@ static struct inst_group *plan_copy(struct inst_ctx *cx, struct ptx_stmt *s)
 	if (cut && cut->kind != PTX_OPND_REG && cut->kind != PTX_OPND_INT)
 		return NULL;
 	unsigned words = (unsigned)size->imm / WORD;
-	struct inst_group *g = new_group(cx, INST_AHEAD_COPY);
+	struct inst_group *g = inst_new_ahead(cx, INST_AHEAD_COPY);
 	struct inst_access *a =
-		new_access(cx, s, &s->ops[src], RACE_ACCESS_LOAD, PTX_SPACE_GLOBAL, words);
+		inst_new_access(cx, s, &s->ops[src], RACE_ACCESS_LOAD, PTX_SPACE_GLOBAL, words);
 	a->is_copy = true;
-	add(cx, g, a);
+	inst_append_access(cx, g, a);
 	if (cut && !is_predicate(cx, cut)) {
 		uint32_t site = a->site;
 		a->vec = 1;
 		for (unsigned i = 1; i < words; i++) {
-			a = new_access(cx, s, &s->ops[src], RACE_ACCESS_LOAD, PTX_SPACE_GLOBAL, 1);
+			a = inst_new_access(cx, s, &s->ops[src], RACE_ACCESS_LOAD, PTX_SPACE_GLOBAL,
+					    1);
 			a->site = site;
 			g->last->next = a;
 			g->last = a;
 			g->n++;
 		}
 	}
-	a = new_access(cx, s, &s->ops[dst], RACE_ACCESS_STORE, PTX_SPACE_SHARED, words);
+	a = inst_new_access(cx, s, &s->ops[dst], RACE_ACCESS_STORE, PTX_SPACE_SHARED, words);
 	a->is_copy = true;
-	add(cx, g, a);
+	inst_append_access(cx, g, a);
+	return g;
+}
+
+/* st.async to the cluster's shared memory: a value, or a vector of them. */
+static struct inst_group *plan_store(struct inst_ctx *cx, struct ptx_stmt *s)
+{
+	const struct ptx_form *fm = s->form;
+	int data = ptx_find_role(s, PTX_ROLE_SRC);
+	const struct ptx_opnd *addr = ptx_address(s), *op;
+
+	if (!addr || !addr->nsub || data < 0 || !fm->ntypes ||
+	    fm->space != PTX_SPACE_SHARED_CLUSTER ||
+	    !ptx_form_has(fm, PTX_MOD_MBARRIER_COMPLETE_TX_BYTES))
+		return NULL;
+	op = &s->ops[data];
+	unsigned n = op->kind == PTX_OPND_VEC ? op->nsub : 1;
+	unsigned bytes = ptx_type_bytes((enum ptx_type)fm->types[0]);
+	if ((bytes != 4 && bytes != 8) || n * bytes > MAX_CP || n == 3)
+		return NULL;
+	struct inst_group *g = inst_new_ahead(cx, INST_AHEAD_STORE);
+	struct inst_access *a =
+		inst_new_access(cx, s, addr, RACE_ACCESS_STORE, PTX_SPACE_SHARED_CLUSTER, n);
+	g->has_load = false;
+	a->is_copy = true;
+	a->width = (uint8_t)bytes;
+	a->bits = (uint8_t)(8 * bytes);
+	a->type = bytes == 4 ? PTX_TYPE_B32 : PTX_TYPE_B64;
+	for (unsigned i = 0; i < n; i++) {
+		a->elem[i].op = op->kind == PTX_OPND_VEC ? op->sub[i] : *op;
+		if (a->elem[i].op.kind == PTX_OPND_REG && reg_bytes(cx, &a->elem[i].op) != bytes)
+			return NULL;
+	}
+	inst_append_access(cx, g, a);
 	return g;
 }
 
@@ -199,6 +242,16 @@ struct inst_group *inst_plan_ahead(struct inst_ctx *cx, struct ptx_stmt *s)
 		return plan_tile(cx, s);
 	case PTX_OP_CP_ASYNC:
 		return plan_copy(cx, s);
+	case PTX_OP_ST_ASYNC:
+		return plan_store(cx, s);
+	case PTX_OP_WMMA_LOAD:
+		return inst_plan_matrix(cx, s);
+	case PTX_OP_CP_ASYNC_BULK:
+	case PTX_OP_CP_REDUCE_ASYNC_BULK:
+		return inst_plan_bulk(cx, s);
+	case PTX_OP_CP_ASYNC_BULK_TENSOR:
+	case PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR:
+		return inst_plan_tensor(cx, s);
 	default:
 		return NULL;
 	}
@@ -206,13 +259,8 @@ struct inst_group *inst_plan_ahead(struct inst_ctx *cx, struct ptx_stmt *s)
 
 /* ---- code ------------------------------------------------------------------------ */
 
-static struct ptx_opnd fresh(struct inst_ctx *cx, enum ptx_type t)
-{
-	return inst_reg(cx, ptx_new_reg(cx->m, cx->f, t));
-}
-
 /* The registers with the words of an access, as one operand. */
-static struct ptx_opnd values(struct inst_ctx *cx, const struct ptx_opnd *words, unsigned n)
+struct ptx_opnd inst_values(struct inst_ctx *cx, const struct ptx_opnd *words, unsigned n)
 {
 	struct ptx_opnd v = {.kind = PTX_OPND_VEC, .nsub = (uint8_t)n};
 
@@ -223,7 +271,7 @@ static struct ptx_opnd values(struct inst_ctx *cx, const struct ptx_opnd *words,
 	return v;
 }
 
-static struct ptx_str vec_of(unsigned n)
+struct ptx_str inst_vec_of(unsigned n)
 {
 	return n == 4 ? PTX_STR(".v4") : n == 2 ? PTX_STR(".v2") : PTX_STR("");
 }
@@ -241,8 +289,8 @@ static struct ptx_opnd address_at(const struct inst_access *a, unsigned more)
 }
 
 /* The statement's guard, or that and another predicate. */
-static struct ptx_opnd guard_and(struct inst_ctx *cx, const struct ptx_stmt *s, struct ptx_opnd p,
-				 struct ptx_stmt *at)
+struct ptx_opnd inst_guard_and(struct inst_ctx *cx, const struct ptx_stmt *s, struct ptx_opnd p,
+			       struct ptx_stmt *at)
 {
 	struct ptx_opnd g, both;
 
@@ -252,7 +300,7 @@ static struct ptx_opnd guard_and(struct inst_ctx *cx, const struct ptx_stmt *s, 
 	if (p.kind == PTX_OPND_SINK)
 		return g;
 	g = inst_reg(cx, inst_condition(cx, s->pred, !s->is_pred_not, at));
-	both = fresh(cx, PTX_TYPE_PRED);
+	both = inst_fresh(cx, PTX_TYPE_PRED);
 	inst_emit(cx, at, "and", NT, H(both, g, p));
 	return both;
 }
@@ -264,24 +312,24 @@ static void emit_rows(struct inst_ctx *cx, struct inst_access *a, struct ptx_stm
 	struct ptx_str space = a->space == PTX_SPACE_SHARED ? PTX_STR(".shared") : PTX_STR("");
 
 	if (lanes < WARP) {
-		ok = fresh(cx, PTX_TYPE_PRED);
+		ok = inst_fresh(cx, PTX_TYPE_PRED);
 		inst_emit(cx, at, "lane_below", T(inst_num(lanes)), H(ok));
 	}
 	a->addr = address_at(a, 0);
-	a->guard = guard_and(cx, a->stmt, ok, at);
+	a->guard = inst_guard_and(cx, a->stmt, ok, at);
 	for (unsigned i = 0; i < a->vec; i++) {
-		w[i] = fresh(cx, PTX_TYPE_B32);
+		w[i] = inst_fresh(cx, PTX_TYPE_B32);
 		a->elem[i].was = w[i].reg;
 	}
-	inst_emit(cx, at, "ahead_load", T(space, vec_of(a->vec)),
-		  H(values(cx, w, a->vec), a->addr, a->guard));
+	inst_emit(cx, at, "ahead_load", T(space, inst_vec_of(a->vec)),
+		  H(inst_values(cx, w, a->vec), a->addr, a->guard));
 }
 
 /* The address operand's value as a 32-bit register in the shared window. */
 static struct ptx_opnd shared_low(struct inst_ctx *cx, const struct inst_access *a,
 				  struct ptx_stmt *at)
 {
-	struct ptx_opnd base = a->where->sub[0], low = fresh(cx, PTX_TYPE_B32);
+	struct ptx_opnd base = a->where->sub[0], low = inst_fresh(cx, PTX_TYPE_B32);
 
 	if (base.kind != PTX_OPND_REG) {
 		inst_emit(cx, at, "shared_symbol", NT, H(low, base));
@@ -289,7 +337,7 @@ static struct ptx_opnd shared_low(struct inst_ctx *cx, const struct inst_access 
 		return base;
 	} else {
 		if (a->stmt->form->space == PTX_SPACE_GENERIC) {
-			struct ptx_opnd in = fresh(cx, PTX_TYPE_B64);
+			struct ptx_opnd in = inst_fresh(cx, PTX_TYPE_B64);
 			inst_emit(cx, at, "to_shared", NT, H(in, base));
 			base = in;
 		}
@@ -303,15 +351,15 @@ void inst_emit_together(struct inst_ctx *cx, struct inst_group *g, struct ptx_st
 {
 	const struct ptx_stmt *s = g->first->stmt;
 	const struct ptx_opnd *from = tile_registers(cx, s);
-	struct ptx_opnd guard = guard_and(cx, s, inst_none(), at);
+	struct ptx_opnd guard = inst_guard_and(cx, s, inst_none(), at);
 	struct ptx_opnd row = shared_low(cx, g->first, at);
 	int64_t matrix = 0;
 
 	for (struct inst_access *a = g->first; a; a = a->next, matrix++) {
 		struct ptx_opnd *place = BASE_NEW(cx->m->arena, struct ptx_opnd);
-		struct ptx_opnd word = fresh(cx, PTX_TYPE_B32);
+		struct ptx_opnd word = inst_fresh(cx, PTX_TYPE_B32);
 
-		*place = fresh(cx, PTX_TYPE_B32);
+		*place = inst_fresh(cx, PTX_TYPE_B32);
 		inst_emit(cx, at, "row_word", T(inst_num(matrix * LANES)), H(*place, row, guard));
 		a->addr = address_at(a, 0);
 		a->addr.sub = place;
@@ -336,14 +384,14 @@ static struct ptx_opnd load_cut(struct inst_ctx *cx, struct inst_group *g,
 				const struct ptx_opnd *size, const struct ptx_opnd *w,
 				struct ptx_stmt *at)
 {
-	struct ptx_opnd n = fresh(cx, PTX_TYPE_B32), whole = fresh(cx, PTX_TYPE_PRED);
+	struct ptx_opnd n = inst_fresh(cx, PTX_TYPE_B32), whole = inst_fresh(cx, PTX_TYPE_PRED);
 	struct inst_access *a = g->first;
 
 	inst_emit(cx, at, "copy", T(PTX_STR("b32")), H(n, *size));
 	inst_emit(cx, at, "whole_words", T(inst_num((int64_t)g->last->vec * WORD)), H(whole, n));
-	whole = guard_and(cx, a->stmt, whole, at);
+	whole = inst_guard_and(cx, a->stmt, whole, at);
 	for (unsigned i = 0; a != g->last; a = a->next, i++) {
-		struct ptx_opnd in = fresh(cx, PTX_TYPE_PRED);
+		struct ptx_opnd in = inst_fresh(cx, PTX_TYPE_PRED);
 		inst_emit(cx, at, "reaches", T(inst_num((int64_t)(i + 1) * WORD)), H(in, n, whole));
 		inst_emit(cx, at, "zero", NT, H(w[i]));
 		a->addr = address_at(a, i * WORD);
@@ -360,22 +408,22 @@ static struct ptx_opnd load_whole(struct inst_ctx *cx, struct inst_group *g,
 				  struct ptx_stmt *at)
 {
 	struct inst_access *a = g->first;
-	struct ptx_opnd guard = guard_and(cx, a->stmt, inst_none(), at);
+	struct ptx_opnd guard = inst_guard_and(cx, a->stmt, inst_none(), at);
 
 	a->guard = guard;
 	a->addr = address_at(a, 0);
 	if (ignore) {
 		bool is_not = ignore->flags & PTX_OPND_NOT;
 		struct ptx_opnd in = inst_reg(cx, inst_condition(cx, ignore->reg, is_not, at));
-		a->guard = guard_and(cx, a->stmt, in, at);
+		a->guard = inst_guard_and(cx, a->stmt, in, at);
 	}
 	for (unsigned i = 0; i < a->vec; i++) {
 		a->elem[i].was = w[i].reg;
 		if (ignore)
 			inst_emit(cx, at, "zero", NT, H(w[i]));
 	}
-	inst_emit(cx, at, "ahead_load", T(PTX_STR(".global"), vec_of(a->vec)),
-		  H(values(cx, w, a->vec), a->addr, a->guard));
+	inst_emit(cx, at, "ahead_load", T(PTX_STR(".global"), inst_vec_of(a->vec)),
+		  H(inst_values(cx, w, a->vec), a->addr, a->guard));
 	return guard;
 }
 
@@ -386,14 +434,30 @@ static void emit_copy(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt
 	struct ptx_opnd w[MAX_CP / WORD];
 
 	for (unsigned i = 0; i < to->vec; i++) {
-		w[i] = fresh(cx, PTX_TYPE_B32);
+		w[i] = inst_fresh(cx, PTX_TYPE_B32);
 		to->elem[i].was = w[i].reg;
 	}
 	to->addr = address_at(to, 0);
 	to->guard = cut && !is_predicate(cx, cut) ? load_cut(cx, g, cut, w, at)
 						  : load_whole(cx, g, cut, w, at);
-	inst_emit(cx, at, "ahead_store", T(vec_of(to->vec)),
-		  H(to->addr, values(cx, w, to->vec), to->guard));
+	inst_emit(cx, at, "ahead_store", T(inst_vec_of(to->vec)),
+		  H(to->addr, inst_values(cx, w, to->vec), to->guard));
+}
+
+static void emit_store(struct inst_ctx *cx, struct inst_access *a, struct ptx_stmt *at)
+{
+	struct ptx_opnd w[INST_MAX_VEC];
+
+	a->addr = address_at(a, 0);
+	a->guard = inst_guard_and(cx, a->stmt, inst_none(), at);
+	for (unsigned i = 0; i < a->vec; i++) {
+		w[i] = inst_fresh(cx, a->type);
+		a->elem[i].was = w[i].reg;
+		inst_emit(cx, at, "copy", T(a->bits == 32 ? PTX_STR("b32") : PTX_STR("b64")),
+			  H(w[i], a->elem[i].op));
+	}
+	inst_emit(cx, at, "async_store", T(inst_vec_of(a->vec), inst_num(a->bits)),
+		  H(a->addr, inst_values(cx, w, a->vec), a->guard));
 }
 
 /* What comes before the delay: our own accesses, whose values are compared. */
@@ -403,6 +467,10 @@ void inst_emit_ahead(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt 
 		emit_rows(cx, g->first, at);
 	else if (g->ahead == INST_AHEAD_TILE)
 		emit_tile(cx, g, at);
+	else if (g->ahead == INST_AHEAD_MATRIX)
+		inst_emit_matrix(cx, g, at);
+	else if (g->ahead == INST_AHEAD_STORE)
+		emit_store(cx, g->first, at);
 	else
 		emit_copy(cx, g, at);
 }
@@ -411,12 +479,18 @@ void inst_emit_ahead(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt 
 void inst_emit_dirty(struct inst_ctx *cx, const struct inst_group *g, struct ptx_stmt *at)
 {
 	const struct inst_access *to = g->last;
+	bool is_word = to->width == WORD;
+	struct ptx_str space = g->ahead == INST_AHEAD_COPY ? PTX_STR("") : PTX_STR("::cluster");
 	struct ptx_opnd d[MAX_CP / WORD];
 
 	for (unsigned i = 0; i < to->vec; i++) {
-		d[i] = fresh(cx, PTX_TYPE_B32);
-		inst_emit(cx, at, "dirty_word", NT, H(d[i], inst_reg(cx, to->elem[i].was)));
+		d[i] = inst_fresh(cx, to->type);
+		inst_emit(cx, at, is_word ? "dirty_word" : "dirty_double", NT,
+			  H(d[i], inst_reg(cx, to->elem[i].was)));
 	}
-	inst_emit(cx, at, "dirty", T(vec_of(to->vec)),
-		  H(to->addr, values(cx, d, to->vec), to->guard));
+	inst_emit(cx, at, "dirty", T(space, inst_vec_of(to->vec), inst_num(to->bits)),
+		  H(to->addr, inst_values(cx, d, to->vec), to->guard));
+	/* The counter has counted this check, so that it isn't zero. */
+	if (g->ahead == INST_AHEAD_STORE)
+		inst_emit(cx, at, "bulk_fence", T(PTX_STR("")), H(inst_reg(cx, cx->cnt)));
 }

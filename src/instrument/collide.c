@@ -373,6 +373,19 @@ static void check_warp(struct inst_ctx *cx, const struct inst_group *g, struct i
 		inst_emit_label(cx, at, rows);
 }
 
+static void check_bulk(struct inst_ctx *cx, struct inst_group *g)
+{
+	struct ptx_label *skip = ptx_new_label(cx->m, cx->f);
+
+	inst_emit(cx, g->flush, "draw", T(cx->k, KNOB(sample)),
+		  H(inst_reg(cx, cx->rng), ptx_opnd_label(skip)));
+	if (g->ahead == INST_AHEAD_TENSOR)
+		inst_emit_tensor(cx, g, g->flush, skip);
+	else
+		inst_emit_bulk(cx, g, g->flush, skip);
+	inst_emit_label(cx, g->flush, skip);
+}
+
 static void check_group(struct inst_ctx *cx, struct inst_group *g)
 {
 	struct ptx_label *skip = ptx_new_label(cx->m, cx->f);
@@ -403,7 +416,7 @@ static void check_group(struct inst_ctx *cx, struct inst_group *g)
 	for (struct inst_access *a = g->first; a; a = a->next)
 		if (a->kind == RACE_ACCESS_STORE)
 			check_warp(cx, g, a, at);
-	if (g->ahead == INST_AHEAD_COPY)
+	if (g->ahead == INST_AHEAD_COPY || g->ahead == INST_AHEAD_STORE)
 		inst_emit_dirty(cx, g, at);
 	inst_emit_label(cx, at, skip);
 }
@@ -447,6 +460,14 @@ struct ptx_stmt *inst_body_start(struct ptx_func *f)
 	return s;
 }
 
+static bool has_tensor(const struct inst_plan *plan)
+{
+	for (const struct inst_group *g = plan->first; g; g = g->next)
+		if (g->ahead == INST_AHEAD_TENSOR)
+			return true;
+	return false;
+}
+
 /* needs: plan.  keeps: the user's instructions.  breaks: flow. */
 void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
 {
@@ -468,6 +489,8 @@ void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
 	struct ptx_stmt *top = inst_body_start(f);
 	if (!cx->call_free)
 		inst_emit(cx, top, "params", NT, NH);
+	if (has_tensor(plan))
+		inst_emit(cx, top, "params_tensor", NT, NH);
 	inst_emit(cx, top, "seed", T(cx->k, KNOB(seed)),
 		  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt)));
 	if (f->is_entry)
@@ -482,7 +505,10 @@ void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
 			g->flush = falls_off ? end : last;
 		for (struct inst_access *a = g->first; a && !g->ahead; a = a->next)
 			capture(cx, a, top, g->flush);
-		check_group(cx, g);
+		if (g->ahead == INST_AHEAD_BULK || g->ahead == INST_AHEAD_TENSOR)
+			check_bulk(cx, g);
+		else
+			check_group(cx, g);
 		cx->stats->groups++;
 	}
 	/* Behind the checks that go before the same ret: they count too. */

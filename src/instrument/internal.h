@@ -57,10 +57,14 @@ struct inst_access {
 
 /* How the accesses of a group come about. */
 enum inst_ahead {
-	INST_AHEAD_NOT,	 /* they are the user's */
-	INST_AHEAD_ROWS, /* ours, the same bytes as the warp-wide load behind the check */
-	INST_AHEAD_TILE, /* ours, the same words as the warp-wide store behind the check */
-	INST_AHEAD_COPY	 /* ours, the same as the asynchronous copy behind the check */
+	INST_AHEAD_NOT,	   /* they are the user's */
+	INST_AHEAD_ROWS,   /* ours, the same bytes as the warp-wide load behind the check */
+	INST_AHEAD_TILE,   /* ours, the same words as the warp-wide store behind the check */
+	INST_AHEAD_COPY,   /* ours, the same as the asynchronous copy behind the check */
+	INST_AHEAD_STORE,  /* ours, the same as the asynchronous store behind the check */
+	INST_AHEAD_MATRIX, /* ours, the bytes of the matrix that is loaded behind the check */
+	INST_AHEAD_TENSOR, /* the same for a tensor copy, by call */
+	INST_AHEAD_BULK	   /* ours, a window of the bulk copy behind the check */
 };
 
 struct inst_group {
@@ -118,12 +122,42 @@ struct inst_ctx {
 /* plan.c: decides what is checked together; counts in the footer what is not checked. */
 void inst_plan_function(struct inst_ctx *cx, struct inst_plan *plan);
 
-/* ahead.c: ldmatrix, stmatrix and cp.async, checked before they run. */
+/* ahead.c: ldmatrix, stmatrix, cp.async and st.async, checked before they run. */
 struct inst_group *inst_plan_ahead(struct inst_ctx *cx, struct ptx_stmt *s);
 /* What all lanes must do together, before the draw. */
 void inst_emit_together(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at);
 void inst_emit_ahead(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at);
 void inst_emit_dirty(struct inst_ctx *cx, const struct inst_group *g, struct ptx_stmt *at);
+/* Parts of them, for the files below. An access of words that are all compared; a group for it; its
+ * place in the group, with its site; registers as one operand, and the suffix for so many; the
+ * statement's guard, or that and another predicate. */
+struct inst_access *inst_new_access(struct inst_ctx *cx, struct ptx_stmt *s,
+				    const struct ptx_opnd *where, enum race_access kind,
+				    enum ptx_space space, unsigned words);
+struct inst_group *inst_new_ahead(struct inst_ctx *cx, enum inst_ahead ahead);
+struct ptx_opnd inst_values(struct inst_ctx *cx, const struct ptx_opnd *words, unsigned n);
+struct ptx_str inst_vec_of(unsigned n);
+struct ptx_opnd inst_guard_and(struct inst_ctx *cx, const struct ptx_stmt *s, struct ptx_opnd p,
+			       struct ptx_stmt *at);
+void inst_append_access(struct inst_ctx *cx, struct inst_group *g, struct inst_access *a);
+
+/* matrix.c: wmma.load, the same. */
+struct inst_group *inst_plan_matrix(struct inst_ctx *cx, struct ptx_stmt *s);
+void inst_emit_matrix(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at);
+
+/* bulk.c: cp.async.bulk and cp.reduce.async.bulk, the same. */
+struct inst_group *inst_plan_bulk(struct inst_ctx *cx, struct ptx_stmt *s);
+void inst_emit_bulk(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at,
+		    struct ptx_label *skip);
+/* One side of such a copy, and the word in the footer for one that isn't checked. */
+void inst_add_side(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *s,
+		   const struct ptx_opnd *where, enum race_access kind, uint8_t space);
+void inst_count_destination(struct inst_ctx *cx, const struct ptx_form *fm);
+
+/* tensor.c: cp.async.bulk.tensor and cp.reduce.async.bulk.tensor. */
+struct inst_group *inst_plan_tensor(struct inst_ctx *cx, struct ptx_stmt *s);
+void inst_emit_tensor(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at,
+		      struct ptx_label *skip);
 
 /* site.c */
 void inst_read_files(struct inst_ctx *cx);
@@ -174,6 +208,8 @@ struct ptx_str inst_num(int64_t n); /* valid until 16 more calls */
 /* The offset of a knob, as a template's text. */
 #define KNOB(field) inst_num((int64_t)offsetof(struct race_knobs, field))
 struct ptx_opnd inst_reg(const struct inst_ctx *cx, uint32_t reg);
+/* A new register of that type. */
+struct ptx_opnd inst_fresh(struct inst_ctx *cx, enum ptx_type t);
 struct ptx_opnd inst_int(const struct inst_ctx *cx, int64_t v);
 struct ptx_opnd inst_none(void); /* no guard */
 void inst_emit(struct inst_ctx *cx, struct ptx_stmt *at, const char *name, unsigned ntexts,

@@ -11,8 +11,8 @@
  *
  * ldmatrix and cp.async close the group too and get one of their own (ahead.c).
  *
- * Misses: what isa.def knows as memory but `collide` has no check for (bulk copies,
- * wmma.load, ...), counted by opcode for the report's footer.
+ * Misses: what isa.def knows as memory but `collide` has no check for (tensor copies,
+ * tcgen05.ld, ...), counted by opcode for the report's footer.
  */
 #include "instrument/internal.h"
 
@@ -265,7 +265,8 @@ static void count_unchecked(struct inst_ctx *cx, const struct ptx_form *fm)
 	} else if (is_memory(fm) && is_checked_space(fm->space) && fm->sem != PTX_SEM_WEAK) {
 		cx->stats->strong++;
 		inst_unchecked(cx, fm->text, RACE_WHY_STRONG, false);
-	} else if (is_memory(fm) && (is_checked_space(fm->space) || is_checked_space(fm->space2))) {
+	} else if (is_memory(fm) && (is_checked_space(fm->space) || is_checked_space(fm->space2) ||
+				     fm->space == PTX_SPACE_TMEM)) {
 		cx->stats->unsupported++;
 		inst_unchecked(cx, fm->text, RACE_WHY_UNSUPPORTED, false);
 	}

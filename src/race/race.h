@@ -192,6 +192,7 @@ struct race_results {
 	uint64_t warp_checked; /* stores whose warp was compared */
 	uint64_t launches;     /* grids of instrumented kernels, counted on the GPU */
 	uint64_t overflow;     /* reports lost: the table on the GPU was full */
+	uint64_t unboxed;      /* tensor copies that went unchecked: map not known, box clipped */
 	uint64_t host_launches, host_launches_plain;
 	uint64_t modules, plain_modules;
 	uint64_t tables;	/* site tables read: instrumented modules that were seen */

@@ -84,7 +84,9 @@ struct race_counters {
 struct race_rt {
 	uint64_t records;  /* device address of the mapped struct race_record[RACE_SLOTS] */
 	uint64_t overflow; /* reports lost because no slot was free */
-	uint64_t reserved[6];
+	uint64_t maps;	   /* device address of struct race_maps (box.h), or 0 */
+	uint64_t unboxed;  /* tensor copies that went unchecked: map not known, box clipped */
+	uint64_t reserved[4];
 	struct race_counters counters[RACE_COUNTERS];
 	struct race_slot slots[RACE_SLOTS];
 };
@@ -102,7 +104,7 @@ struct race_knobs {
 	/* Block shuffling (order.h): enum race_order of kernels, and of kernels that wait. */
 	uint32_t order, order_waiting;
 	uint32_t order_a[2], order_b;
-	uint32_t reserved;
+	uint32_t window;   /* bytes of a bulk copy that are checked at most, a multiple of 16 */
 	uint32_t sparse;   /* `dense` of n, with n counted up to `sparse` only */
 	uint32_t order_id; /* of the module, as its order table says; the run leaves it */
 };
@@ -111,6 +113,8 @@ struct race_knobs {
 #define RACE_SAMPLE_NEVER 0xffffffffu
 #define RACE_DENSE_ALL	  0xffffffffu /* every check is delayed */
 #define RACE_SPARSEST	  64u	      /* never fewer than one delay in so many checks */
+#define RACE_WINDOW	  1024u	      /* what is checked of a bulk copy */
+#define RACE_WINDOW_ALL	  0xfffffff0u
 
 #define RACE_KNOBS_SYMBOL "__collider_knobs"
 #define RACE_ORDER_PREFIX "__collider_order_" /* + hex digits; order.h */

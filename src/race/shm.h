@@ -16,11 +16,12 @@
 
 #include <stddef.h>
 
+#include "race/box.h"
 #include "race/order.h"
 #include "race/record.h"
 
 #define RACE_SHM_MAGIC	 0x4d48534352444c43ull /* "CLDRCSHM" */
-#define RACE_SHM_VERSION 1u
+#define RACE_SHM_VERSION 2u
 #define RACE_SHM_ENV	 "COLLIDER_SHM_FD"
 /* The same file by name, for processes that were started without the descriptor. */
 #define RACE_SHM_PATH_ENV "COLLIDER_SHM_PATH"
@@ -34,7 +35,7 @@ struct race_region {
 	int32_t device;	  /* CUDA device ordinal */
 	char device_name[64];
 	/* Snapshot of the device counters, summed; `exact` is 1 when taken after the last kernel. */
-	uint64_t checked, warp_checked, launches, overflow;
+	uint64_t checked, warp_checked, launches, overflow, unboxed;
 	uint32_t exact;
 	uint32_t modules;	      /* instrumented modules patched in this context */
 	uint32_t plain_modules;	      /* modules without Collider's marker */
@@ -46,10 +47,12 @@ struct race_region {
 	/* Not 0: loops that wait are to end their kernel (--timeout under --shuffle=all). The device
 	 * sees this page behind the records. */
 	uint32_t stop __attribute__((aligned(4096)));
+	struct race_maps maps __attribute__((aligned(4096))); /* seen by the device, too */
 };
 
-/* What the device has to see of a region: its records and `stop`. */
+/* What the device has to see of a region: its records, `stop` and `maps`; and where these two lie. */
 #define RACE_REGION_MAPPED (sizeof(struct race_region) - offsetof(struct race_region, records))
+#define RACE_REGION_MAPS   (offsetof(struct race_region, maps) - offsetof(struct race_region, records))
 #define RACE_REGION_STOP   (sizeof(struct race_record) * RACE_SLOTS) /* behind the records */
 
 enum race_region_state { RACE_REGION_FREE, RACE_REGION_OPEN, RACE_REGION_CLOSED };
@@ -98,10 +101,11 @@ struct race_shm {
 	uint32_t nprocesses;
 	/* What `collider run` asked for; the agent obeys. */
 	uint32_t rdelay, wdelay, sample, seed;
-	uint32_t flags; /* RACE_RUN_* */
-	uint32_t dense; /* checks of a thread that are all delayed; 0: all its checks */
-	uint32_t order; /* enum race_order | RACE_ORDER_ALL: --shuffle */
-	uint32_t reserved[13];
+	uint32_t flags;	 /* RACE_RUN_* */
+	uint32_t dense;	 /* checks of a thread that are all delayed; 0: all its checks */
+	uint32_t order;	 /* enum race_order | RACE_ORDER_ALL: --shuffle */
+	uint32_t window; /* bytes checked of a bulk copy at most; 0: whole copies */
+	uint32_t reserved[12];
 };
 
 #define RACE_RUN_VERBOSE      1u

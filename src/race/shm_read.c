@@ -353,6 +353,7 @@ static void region_read(struct reader *rd, const unsigned char *at)
 	out->warp_checked += head.warp_checked;
 	out->launches += head.launches;
 	out->overflow += head.overflow;
+	out->unboxed += head.unboxed;
 	out->modules += head.modules;
 	out->plain_modules += head.plain_modules;
 	out->host_launches += head.host_launches;

@@ -22,6 +22,8 @@
 #include "base/base.h"
 
 #include "race/shm_write.h"
+
+#include "race/maps.h"
 #include "race/site.h"
 
 /* Defaults without `collider run`: the balanced setting. */
@@ -153,6 +155,7 @@ struct race_region *race_shm_region(uint32_t number)
 	r = (struct race_region *)(void *)((char *)shm + RACE_SHM_REGION0) + i;
 	r->pid = (uint32_t)getpid();
 	r->context = number;
+	race_maps_attach(r);
 	__atomic_store_n(&r->state, RACE_REGION_OPEN, __ATOMIC_RELEASE);
 	return r;
 }
@@ -282,6 +285,7 @@ void race_shm_knobs(struct race_knobs *k, uint64_t rt)
 	k->sparse = shm->dense && shm->dense < UINT32_MAX / RACE_SPARSEST
 			    ? shm->dense * RACE_SPARSEST
 			    : UINT32_MAX;
+	k->window = shm->window ? shm->window & RACE_WINDOW_ALL : RACE_WINDOW_ALL;
 }
 
 void race_shm_order(struct race_knobs *k, enum race_order_verdict verdict)

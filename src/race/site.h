@@ -59,7 +59,7 @@ struct race_site {
 	uint8_t access;	   /* enum race_access */
 	uint8_t space;	   /* enum race_space */
 	uint8_t width;	   /* bytes of one element */
-	uint8_t vec;	   /* elements */
+	uint8_t vec;	   /* elements; 0: a copy of any size */
 	uint16_t flags;	   /* RACE_SITE_* */
 	uint32_t frame;	   /* index + 1 of the innermost inlined call, 0 = not inlined */
 	uint32_t text;	   /* string: the PTX instruction */

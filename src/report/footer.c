@@ -202,6 +202,13 @@ static void unchecked_put(struct base_buf *out, struct rep_view *v)
 					   skip_reason(s->why));
 		unchecked_line(out, &has_head, text);
 	}
+	if (r->unboxed)
+		unchecked_line(out, &has_head,
+			       base_printf(a,
+					   "%s tensor cop%s (executed): the map is not known, was "
+					   "changed on the device, or the box reaches over an edge",
+					   rep_number(a, r->unboxed),
+					   r->unboxed == 1 ? "y" : "ies"));
 	for (size_t i = 0; i < r->kernels.n; i++) {
 		const struct race_kernel *k = &r->kernels.v[i];
 		if (!k->is_instrumented && !r->has_oracle)

@@ -337,6 +337,8 @@ static void summary_put(struct base_buf *out, struct rep_view *v)
 	count_put(o, "tables", r->tables);
 	count_put(o, "processes", r->processes);
 	count_put(o, "reports_lost", r->overflow);
+	if (r->unboxed)
+		count_put(o, "tensor_copies_unchecked", r->unboxed);
 	count_put(o, "contexts_lost", r->lost_contexts);
 	count_put(o, "damaged", r->damaged);
 	count_put(o, "cuda_error", r->cuda_error);

@@ -405,6 +405,7 @@ static void summary_get(struct saved *s, const cJSON *o)
 	r->tables += count_get(o, "tables");
 	r->processes += small_get(o, "processes");
 	r->overflow += count_get(o, "reports_lost");
+	r->unboxed += count_get(o, "tensor_copies_unchecked");
 	r->lost_contexts += count_get(o, "contexts_lost");
 	r->damaged += count_get(o, "damaged");
 	r->is_inexact = r->is_inexact || !bool_get(o, "counters_exact");

@@ -278,6 +278,8 @@ const char *rep_access_text(struct base_arena *a, enum race_access access, enum 
 {
 	const char *many = "";
 
+	if (access == RACE_ACCESS_COPY && !vec)
+		return base_printf(a, "asynchronous bulk copy, %s", space_title(space));
 	if (!width)
 		return base_printf(a, "%s, %s", access_title(access), space_title(space));
 	if (vec > 1)
