@@ -12,8 +12,8 @@
 
 #define LOOPS(F)                                                                                   \
 	F(saxpy)                                                                                   \
-	F(dot) F(stencil) F(matmul) F(histogram) F(prefix) F(transpose) F(filter) F(reduce_bytes)  \
-		F(sort)
+	F(dot)                                                                                     \
+	F(stencil) F(matmul) F(histogram) F(prefix) F(transpose) F(filter) F(reduce_bytes) F(sort)
 #define CHASES(F) F(list) F(tree) F(hash) F(graph) F(heap) F(trie)
 
 #define BENCH_N (1u << 16) /* elements */

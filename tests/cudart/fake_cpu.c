@@ -233,7 +233,8 @@ static struct block *enter(struct cpu_machine *m, void *p, uint64_t bytes, enum 
 {
 	struct block *b = calloc(1, sizeof(*b));
 
-	b->info = (struct cpu_mem_info){(uintptr_t)p, bytes, kind, device, ++m->generation, false, false};
+	b->info = (struct cpu_mem_info){(uintptr_t)p,	 bytes, kind, device,
+					++m->generation, false, false};
 	b->next = m->blocks;
 	m->blocks = b;
 	m->used[device] += bytes;
