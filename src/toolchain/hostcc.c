@@ -170,11 +170,10 @@ static bool list_has(const char *patterns, const char *file, struct base_arena *
 	return false;
 }
 
-/* The same as strstr would for " c cc cpp ...". */
 static bool is_source(const char *arg)
 {
-	static const char *const ends[] = {"c",	  "i",	 "cc",	"ii",  "cp",
-					   "cxx", "cpp", "CPP", "c++", "C"};
+	static const char *const ends[] = {"c",	  "i",	 "cc",	"ii", "cp", "cxx",
+					   "cpp", "CPP", "c++", "C",  "cu"};
 	const char *dot = strrchr(arg, '.');
 
 	for (size_t i = 0; *arg != '-' && dot && i < BASE_COUNTOF(ends); i++)
@@ -183,13 +182,22 @@ static bool is_source(const char *arg)
 	return false;
 }
 
-#define ONLY "--host-only="
+/* Is one of the source files wanted? Without a filter: always. */
+static bool is_filtered(char *const *args, size_t n, const char *filter, struct base_arena *a)
+{
+	for (size_t i = 1; filter && i < n; i++)
+		if (is_source(args[i]) && list_has(filter, args[i], a))
+			return true;
+	return !filter;
+}
+
+#define FILTER "--host-filter="
 
 static int host_tool(const char *env, const char *preset, int argc, char **argv)
 {
 	static struct base_arena a;	/* lives until the exec */
 	static struct tool_strings out; /* likewise */
-	const char *command = getenv(env), *only = NULL, *folder = NULL;
+	const char *command = getenv(env), *filter = NULL, *folder = NULL;
 	bool has_debug = false, is_wanted = false;
 	struct compiler c;
 	int rc = compiler_find(&c, command && *command ? command : preset, &a);
@@ -199,12 +207,11 @@ static int host_tool(const char *env, const char *preset, int argc, char **argv)
 	for (size_t i = 0; i < c.words.n; i++)
 		base_vec_push(&out, c.words.v[i]);
 	for (int i = 1; i < argc; i++) {
-		if (!strncmp(argv[i], ONLY, strlen(ONLY)))
-			only = argv[i] + strlen(ONLY);
+		if (!strncmp(argv[i], FILTER, strlen(FILTER)))
+			filter = argv[i] + strlen(FILTER);
 		has_debug |= is_debug(argv[i]);
 	}
-	for (int i = 1; i < argc; i++)
-		is_wanted |= !only || (is_source(argv[i]) && list_has(only, argv[i], &a));
+	is_wanted = is_filtered(argv, (size_t)argc, filter, &a);
 	bool is_on = !tool_is_disabled() && argc > 1;
 	if (is_on && !(folder = host_folder(&a)))
 		return BASE_EXIT_ENV;
@@ -220,7 +227,7 @@ static int host_tool(const char *env, const char *preset, int argc, char **argv)
 	if (is_quiet)
 		base_vec_push(&out, base_strdup(&a, "--end-no-unused-arguments"));
 	for (int i = 1; i < argc; i++)
-		if (strncmp(argv[i], ONLY, strlen(ONLY)) != 0)
+		if (strncmp(argv[i], FILTER, strlen(FILTER)) != 0)
 			base_vec_push(&out, argv[i]);
 	if (is_quiet)
 		base_vec_push(&out, base_strdup(&a, "--start-no-unused-arguments"));
@@ -268,7 +275,7 @@ static const char *nvcc_compiler(const struct tool_strings *args, struct base_ar
 	return access(inside, X_OK) == 0 ? inside : found;
 }
 
-int tool_host_nvcc(struct tool_strings *args, struct base_arena *a)
+int tool_host_nvcc(struct tool_strings *args, const char *filter, struct base_arena *a)
 {
 	struct tool_strings words = {0};
 	struct compiler c;
@@ -280,9 +287,11 @@ int tool_host_nvcc(struct tool_strings *args, struct base_arena *a)
 		return rc;
 	for (size_t i = 1; i < args->n; i++)
 		has_debug |= !strcmp(args->v[i], "-g") || !strcmp(args->v[i], "--debug");
-	add_compile(&words, &c);
-	if (!has_debug)
-		base_vec_push(&words, base_strdup(a, "-g1"));
+	if (is_filtered(args->v, args->n, filter, a)) {
+		add_compile(&words, &c);
+		if (!has_debug)
+			base_vec_push(&words, base_strdup(a, "-g1"));
+	}
 	if (!c.is_clang)
 		base_vec_push(&words, base_printf(a, "-B%s/", folder));
 	for (size_t i = 0; i < words.n; i++) {

@@ -20,6 +20,7 @@ struct tool_options {
 	bool strict;
 	bool verbose;
 	bool no_lineinfo, gpu_only, host; /* for nvcc only */
+	const char *host_filter;	  /* likewise; NULL: all files */
 	char *root;			  /* the real toolkit, or NULL: look for it */
 };
 
@@ -78,7 +79,7 @@ void tool_any_device(struct tool_strings *args, const struct tool_kit *kit, stru
 
 /* hostcc.c: adds to nvcc's arguments what makes the host compiler put in checks. Returns 0 or a
  * base_exit code (said). */
-int tool_host_nvcc(struct tool_strings *args, struct base_arena *a);
+int tool_host_nvcc(struct tool_strings *args, const char *filter, struct base_arena *a);
 
 /* ---- process.c ---------------------------------------------------------- */
 

@@ -70,7 +70,7 @@ int tool_nvcc(int argc, char **argv)
 	if (!tool_is_disabled() && !opt.gpu_only && line.args.n > 1)
 		tool_any_device(&out, &kit, &arena);
 	if (!tool_is_disabled() && opt.host && line.args.n > 1)
-		rc = tool_host_nvcc(&out, &arena);
+		rc = tool_host_nvcc(&out, opt.host_filter, &arena);
 	if (rc)
 		return rc;
 	base_vec_push(&out, NULL);

@@ -29,7 +29,7 @@ int tool_ptxas(int argc, char **argv);
 
 /*
  * The C and C++ compilers (COLLIDER_CC, COLLIDER_CXX; cc and c++), gcc or clang, with checks in host
- * code: same arguments, plus --host-only=PATTERN,... COLLIDER_DISABLE=1 as above.
+ * code: same arguments, plus --host-filter=PATTERN,... COLLIDER_DISABLE=1 as above.
  */
 int tool_cc(int argc, char **argv);
 int tool_cxx(int argc, char **argv);

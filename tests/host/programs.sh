@@ -21,11 +21,11 @@ fail() {
 	bad=1
 }
 
-# run NAME MODE HOW SEED: the report in $work/report.jsonl
+# run NAME MODE HOW SEED [OPTION]: the report in $work/report.jsonl
 run() {
 	rm -f report.jsonl
-	timeout 120 "$collider" run --device=cpu --seed="$4" --json=report.jsonl -- "./$1" "$2" "$3" \
-		>out 2>err
+	timeout 120 "$collider" run --device=cpu --seed="$4" --json=report.jsonl ${5:-} -- "./$1" "$2" \
+		"$3" >out 2>err
 	rc=$?
 	[ $rc -eq 0 ] && [ -s report.jsonl ] || fail "$1 $2 $3, seed $4: exit code $rc, $(tail -1 err)"
 }
@@ -95,6 +95,18 @@ for cc in gcc clang; do
 	done
 	silent reader_$cc atomic race 5
 	silent reader_$plus read wait 5
+
+	# --host-filter: checks in other files only; findings in other places only.
+	COLLIDER_CC=$cc "$collider" cc -O2 -I"$cuda/include" --host-filter='other*.c,*.cpp' \
+		-c "$here/reader.c" -o none.o
+	nm none.o | grep -q __tsan && fail "$cc: --host-filter has let checks in"
+	for filter in sum '*/reader.c' 'rea*.c,x'; do
+		run reader_$cc read race 1 --host-filter="$filter"
+		[ "$(host_findings)" ] || fail "$cc: --host-filter=$filter left the race out"
+	done
+	run reader_$cc read race 1 --host-filter='su,reader'
+	[ -z "$(host_findings)" ] || fail "$cc: --host-filter=su,reader let the race in"
+	grep -q 'left out by --host-filter: 1' err || fail "$cc: --host-filter was not told"
 
 	# Without CUDA: the same output and exit code as without checks, under collider run and alone.
 	$plus -O2 -pthread "$here/plain.cpp" -o plain &&

@@ -110,6 +110,9 @@ static void first_half(struct state *x, const struct gen_stmt *s, unsigned i, un
 	case GEN_WARP:
 		put(slot, s, x->acc[t]);
 		break;
+	case GEN_CLUSTER:
+		put(x->shared[t], s, x->acc[t]);
+		break;
 	case GEN_SPLIT:
 		if (lane < 32 && x->l->threads >= 64)
 			put(slot, s, x->acc[t]);
@@ -186,7 +189,7 @@ static void second_half(struct state *x, const struct gen_stmt *s, unsigned i, u
 {
 	unsigned threads = x->l->threads, n = x->l->blocks * threads;
 	unsigned first = t - t % threads, lane = t % threads, other;
-	bool is_shared = s->is_shared || s->kind == GEN_COPY;
+	bool is_shared = s->is_shared || s->kind == GEN_COPY || s->kind == GEN_CLUSTER;
 
 	switch (s->kind) {
 	case GEN_EXCHANGE:
@@ -194,6 +197,10 @@ static void second_half(struct state *x, const struct gen_stmt *s, unsigned i, u
 		break;
 	case GEN_WARP:
 		other = lane ^ (s->form % 2 ? s->distance : s->distance & ~1u);
+		break;
+	case GEN_CLUSTER:
+		other = (lane + s->distance) % threads;
+		first = x->l->cluster ? (first + threads) % n : first;
 		break;
 	case GEN_SPLIT:
 		if (threads < 64 || lane < 32 || lane >= 64)

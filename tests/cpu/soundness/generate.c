@@ -8,7 +8,7 @@
  * or use different memory, or only meet in a counter. A racy program is the same with the order
  * taken out of one or two places.
  *
- * Misses: clusters, bulk copies and the async proxy, tensor maps, recursion, device malloc, managed
+ * Misses: bulk copies and the async proxy, tensor maps, recursion, device malloc, managed
  * memory, several devices.
  */
 #include "generate.h"
@@ -16,13 +16,15 @@
 #include <string.h>
 
 const char *const gen_kind_names[GEN_KINDS] = {
-	"store",  "load",   "packed", "read-only", "exchange", "warp",	  "split", "atomic",
-	"common", "strong", "last",   "grid",	   "lock",     "message", "copy",  "dekker"};
+	"store", "load",    "packed",  "read-only", "exchange", "warp",
+	"split", "cluster", "atomic",  "common",    "strong",	"last",
+	"grid",	 "lock",    "message", "copy",	    "dekker"};
 
 const unsigned gen_breaks[GEN_KINDS] = {
-	[GEN_STORE] = 3, [GEN_LOAD] = 2,   [GEN_PACKED] = 1,  [GEN_EXCHANGE] = 2, [GEN_WARP] = 3,
-	[GEN_SPLIT] = 2, [GEN_ATOMIC] = 4, [GEN_COMMON] = 2,  [GEN_STRONG] = 4,	  [GEN_LAST] = 4,
-	[GEN_GRID] = 4,	 [GEN_LOCK] = 4,   [GEN_MESSAGE] = 4, [GEN_COPY] = 4,	  [GEN_DEKKER] = 1,
+	[GEN_STORE] = 3,  [GEN_LOAD] = 2,    [GEN_PACKED] = 1,	[GEN_EXCHANGE] = 2,
+	[GEN_WARP] = 3,	  [GEN_SPLIT] = 2,   [GEN_CLUSTER] = 3, [GEN_ATOMIC] = 4,
+	[GEN_COMMON] = 2, [GEN_STRONG] = 4,  [GEN_LAST] = 4,	[GEN_GRID] = 4,
+	[GEN_LOCK] = 4,	  [GEN_MESSAGE] = 4, [GEN_COPY] = 4,	[GEN_DEKKER] = 1,
 };
 
 uint64_t gen_random(uint64_t *state)
@@ -63,6 +65,7 @@ static void draw_stmt(struct gen_stmt *s, uint64_t *r)
 	s->fence = draw(r, 4);
 	s->is_shared = draw(r, 2);
 	s->is_generic = !draw(r, 3);
+	s->is_cluster = !draw(r, 3);
 }
 
 static void draw_launch(struct gen_program *k, unsigned i, uint64_t *r)
@@ -73,6 +76,7 @@ static void draw_launch(struct gen_program *k, unsigned i, uint64_t *r)
 	l->blocks = 1 + draw(r, 3);
 	l->threads = 32 * (1 + draw(r, 3));
 	l->wide = draw(r, 3) ? l->threads : draw(r, 2) ? 16 : 8;
+	l->cluster = draw(r, 3) ? 0 : l->blocks;
 	l->region = draw(r, i + 1);
 	l->order = (enum gen_order)draw(r, 4);
 	l->after = draw(r, 2) ? (enum gen_after)draw(r, 3) : GEN_AFTER_NONE;
@@ -99,6 +103,8 @@ static bool is_certain_store(const struct gen_stmt *s)
 bool gen_is_certain(const struct gen_program *k, const struct gen_stmt *s)
 {
 	const struct gen_launch *l = &k->launch[s->launch];
+	/* Is .cta, or what stands for it, too small between blocks? */
+	bool is_small = l->blocks > 1 && !(l->cluster && s->is_cluster);
 
 	switch (s->kind) {
 	case GEN_STORE:
@@ -107,14 +113,15 @@ bool gen_is_certain(const struct gen_program *k, const struct gen_stmt *s)
 	case GEN_SPLIT:
 		return l->threads >= 64;
 	case GEN_LAST:
+		return l->blocks > 1 && (s->broken != 3 || is_small);
 	case GEN_GRID:
-		return l->blocks > 1;
+		return l->blocks > 1 && (s->broken != 4 || is_small);
 	case GEN_ATOMIC:
 	case GEN_STRONG:
 	case GEN_LOCK:
 	case GEN_MESSAGE:
 		/* the third way is a scope that is too small: .cta between blocks */
-		return s->broken != 3 || (l->blocks > 1 && s->scope > 0);
+		return s->broken != 3 || (is_small && s->scope > 0);
 	case GEN_DEKKER:
 		return false;
 	default:

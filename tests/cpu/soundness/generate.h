@@ -32,6 +32,7 @@ enum gen_kind {
 	GEN_EXCHANGE,  /* store, barrier, load another thread's, barrier */
 	GEN_WARP,      /* the same within a warp, or each half of it, with bar.warp.sync */
 	GEN_SPLIT,     /* one warp stores and arrives, another waits and loads */
+	GEN_CLUSTER,   /* the same with the next block of the cluster */
 	GEN_ATOMIC,    /* all threads to one counter, or one of each block */
 	GEN_COMMON,    /* all threads of all launches to one counter */
 	GEN_STRONG,    /* strong stores and loads of one location, unordered */
@@ -51,10 +52,10 @@ struct gen_stmt {
 	unsigned width, vec, offset;
 	char type; /* of loads and stores: u, s, b, f */
 	unsigned distance, guard, trips;
-	unsigned scope;	      /* 0 cta, 1 gpu, 2 sys */
+	unsigned scope;	      /* 0 cta or cluster, 1 gpu, 2 sys */
 	unsigned form, form2; /* ways to say the same; print.c */
 	unsigned fence;
-	bool is_shared, is_generic, is_removed;
+	bool is_shared, is_generic, is_cluster, is_removed;
 };
 
 /* How a launch comes after the one before it that uses its region. */
@@ -63,7 +64,8 @@ enum gen_after { GEN_AFTER_NONE, GEN_AFTER_COPY, GEN_AFTER_FILL };
 
 struct gen_launch {
 	unsigned blocks, threads;
-	unsigned wide; /* x size of a block: threads, or less; y is the rest */
+	unsigned wide;	  /* x size of a block: threads, or less; y is the rest */
+	unsigned cluster; /* 0, or the blocks: all are of one */
 	unsigned region;
 	enum gen_order order;
 	enum gen_after after; /* a copy of its results, and a fill of what was copied */

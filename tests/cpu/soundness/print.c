@@ -66,11 +66,11 @@ const char *space_of(const struct gen_stmt *s)
 	return s->is_generic ? "" : s->is_shared ? ".shared" : ".global";
 }
 
-const char *scope_name(unsigned scope)
+const char *scope_name(const struct gen_stmt *s, unsigned scope)
 {
 	static const char *const names[] = {"cta", "gpu", "sys"};
 
-	return names[scope];
+	return scope == 0 && s->is_cluster ? "cluster" : names[scope];
 }
 
 static const char *own_of(const struct gen_stmt *s)
@@ -133,10 +133,10 @@ void put_fence(struct writer *w, const struct gen_stmt *s, unsigned scope)
 {
 	static const char *const membars[] = {"cta", "gl", "sys"};
 
-	if (s->fence == 0)
+	if (s->fence == 0 && (scope || !s->is_cluster))
 		put_inst(w, "membar.%s", membars[scope]);
 	else
-		put_inst(w, "fence.%s.%s", s->fence == 1 ? "sc" : "acq_rel", scope_name(scope));
+		put_inst(w, "fence.%s.%s", s->fence == 1 ? "sc" : "acq_rel", scope_name(s, scope));
 }
 
 void put_object(struct writer *w, const struct gen_stmt *s, unsigned i, const char *reg,
@@ -335,6 +335,35 @@ static void split(struct writer *w, const struct gen_stmt *s, unsigned i)
 	put_plant_pair(w, s, st, ld);
 }
 
+/* As exchange, with a thread of the next block of the cluster. */
+static void cluster(struct writer *w, const struct gen_stmt *s)
+{
+	unsigned st, ld;
+	struct gen_stmt x = *s;
+
+	x.is_shared = true;
+	st = put_store(w, &x, own_of(&x));
+	if (is_out(w, s, 2))
+		put_inst(w, "barrier.cluster.arrive.relaxed");
+	else if (!is_out(w, s, 1))
+		put_inst(w, "barrier.cluster.arrive%s", s->form % 2 ? ".release" : "");
+	if (!is_out(w, s, 1))
+		put_inst(w, "barrier.cluster.wait%s", s->form2 % 2 ? ".acquire" : "");
+	put_inst(w, "add.u32 %%r1, %%t, %u", s->distance);
+	put_inst(w, "rem.u32 %%r1, %%r1, %u", w->l->threads);
+	put_slot(w, &x);
+	put_inst(w, "mov.u32 %%r1, %%cluster_ctarank");
+	put_inst(w, "add.u32 %%r1, %%r1, 1");
+	put_inst(w, "rem.u32 %%r1, %%r1, %u", w->l->cluster ? w->l->cluster : 1);
+	put_inst(w, "mapa%s.u64 %%at, %%at, %%r1", s->is_generic ? "" : ".shared::cluster");
+	ld = load(w, &x, s->is_generic ? "" : ".shared::cluster", "%at");
+	if (is_out(w, s, 3))
+		st = put_store(w, &x, own_of(&x));
+	put_inst(w, "barrier.cluster.arrive");
+	put_inst(w, "barrier.cluster.wait");
+	put_plant_pair(w, s, st, ld);
+}
+
 static const char *const sems[] = {"relaxed", "acquire", "release", "acq_rel"};
 
 /* A counter: of a block at .cta scope, else the grid's. */
@@ -345,7 +374,7 @@ static void atomic(struct writer *w, const struct gen_stmt *s, unsigned i)
 	struct gen_stmt x = *s;
 	unsigned bits = s->width == 4 ? 32 : 64;
 	bool is_red = s->form2 < 3;
-	const char *scope = scope_name(is_out(w, s, 3) ? 0 : s->scope);
+	const char *scope = scope_name(s, is_out(w, s, 3) ? 0 : s->scope);
 	unsigned one, other;
 
 	x.is_shared = s->is_shared && !s->scope;
@@ -399,7 +428,7 @@ static void common(struct writer *w, const struct gen_stmt *s)
 static void strong(struct writer *w, const struct gen_stmt *s, unsigned i)
 {
 	bool is_cta = s->scope == 0 || is_out(w, s, 3);
-	const char *scope = scope_name(is_out(w, s, 3) ? 0 : s->scope);
+	const char *scope = scope_name(s, is_out(w, s, 3) ? 0 : s->scope);
 	const char *space = s->is_generic ? "" : ".global";
 	char st[32], ld[32];
 	unsigned one, other;
@@ -470,18 +499,23 @@ static void copy(struct writer *w, const struct gen_stmt *s, unsigned i)
 	struct gen_stmt x = *s, y = *s;
 	unsigned bytes = s->broken || s->form % 3 == 0 ? 16 : s->form % 3 == 1 ? 8 : 4;
 	unsigned cp, other;
+	/* The mbarrier tells of copies alone: what others have stored there before, or beside, needs
+	 * a barrier. */
+	bool is_block_wide = !s->broken && s->form2 % 4 == 3 && bytes == 16;
 	bool is_others = (s->guard & 1 && s->broken != 1) || s->broken == 2 || s->broken == 4;
 
 	x.is_shared = true;
 	y.is_shared = false;
 	put_inst(w, "mov.u32 %%r3, %u", bytes / 2);
+	if (is_block_wide)
+		put_inst(w, "bar.sync 0");
 	cp = put_copy(w, s, bytes);
 	other = cp;
 	if (is_out(w, s, 3))
 		other = put_store(w, &y, own_of(&y));
 	if (!is_out(w, s, 1) && !is_out(w, s, 4))
 		wait_copies(w, s, i);
-	if (is_others && !is_out(w, s, 2) && (s->broken || s->form2 % 4 != 3))
+	if (is_others && !is_out(w, s, 2) && !is_block_wide)
 		put_inst(w, "bar.sync 0");
 	put_inst(w, "add.u32 %%r1, %%t, %u", is_others ? s->distance : 0);
 	put_inst(w, "rem.u32 %%r1, %%r1, %u", w->l->threads);
@@ -520,6 +554,9 @@ static void print_stmt(struct writer *w, const struct gen_stmt *s, unsigned i)
 		break;
 	case GEN_SPLIT:
 		split(w, s, i);
+		break;
+	case GEN_CLUSTER:
+		cluster(w, s);
 		break;
 	case GEN_ATOMIC:
 		atomic(w, s, i);
@@ -654,6 +691,7 @@ static void add_ops(struct writer *w, unsigned number, unsigned line, const unsi
 	o.grid[1] = 1;
 	o.block[0] = l->wide;
 	o.block[1] = l->threads / l->wide;
+	o.cluster = l->cluster;
 	o.how = l->order == GEN_ORDER_EVENT  ? PROGRAM_EVENT
 		: l->order == GEN_ORDER_HOST ? PROGRAM_HOST_WAITS
 					     : PROGRAM_DEPENDS;

@@ -25,7 +25,7 @@ void put_plant(struct writer *w, const struct gen_stmt *s, const unsigned a[2],
 void put_plant_pair(struct writer *w, const struct gen_stmt *s, unsigned a, unsigned b);
 
 const char *space_of(const struct gen_stmt *s);
-const char *scope_name(unsigned scope);
+const char *scope_name(const struct gen_stmt *s, unsigned scope);
 /* The statement's access of [base+offset]: from %acc, to %acc. Returns its line. */
 unsigned put_store(struct writer *w, const struct gen_stmt *s, const char *base);
 unsigned put_load(struct writer *w, const struct gen_stmt *s, const char *base);

@@ -3,7 +3,7 @@
  *
  *   //! racy                                  or race-free
  *   //! memory regions=2 bytes=98304 pattern=8192+4608 loose=28672+1024
- *   //! op kernel=k0 grid=2,1 block=64,1 region=0 after=0 how=0
+ *   //! op kernel=k0 grid=2,1 block=64,1 cluster=0 region=0 after=0 how=0
  *   //! op copy=20480 from=16384 bytes=512 region=0 after=1 how=0
  *   //! op fill=16384 value=7 bytes=256 region=0 after=2 how=0
  *   //! seed 17                               of the run that once failed
@@ -59,8 +59,9 @@ void program_print(const struct program *p, struct base_buf *out)
 	for (unsigned i = 0; i < p->nops; i++) {
 		const struct program_op *o = &p->op[i];
 		if (o->kind == PROGRAM_KERNEL)
-			base_buf_printf(out, "//! op kernel=%s grid=%u,%u block=%u,%u", o->kernel,
-					o->grid[0], o->grid[1], o->block[0], o->block[1]);
+			base_buf_printf(out, "//! op kernel=%s grid=%u,%u block=%u,%u cluster=%u",
+					o->kernel, o->grid[0], o->grid[1], o->block[0], o->block[1],
+					o->cluster);
 		else if (o->kind == PROGRAM_COPY)
 			base_buf_printf(out, "//! op copy=%u from=%u bytes=%u", o->dst, o->src,
 					o->bytes);
@@ -86,9 +87,11 @@ static const char *read_op(const char *line, struct program *p)
 
 	if (p->nops == PROGRAM_OPS)
 		return "too many operations";
-	if (sscanf(line, "//! op kernel=%15[^ ] grid=%u,%u block=%u,%u region=%u after=%u how=%u",
-		   o.kernel, &o.grid[0], &o.grid[1], &o.block[0], &o.block[1], &o.region, &o.after,
-		   &how) == 8)
+	if (sscanf(line,
+		   "//! op kernel=%15[^ ] grid=%u,%u block=%u,%u cluster=%u region=%u "
+		   "after=%u how=%u",
+		   o.kernel, &o.grid[0], &o.grid[1], &o.block[0], &o.block[1], &o.cluster,
+		   &o.region, &o.after, &how) == 9)
 		o.kind = PROGRAM_KERNEL;
 	else if (sscanf(line, "//! op copy=%u from=%u bytes=%u region=%u after=%u how=%u", &o.dst,
 			&o.src, &o.bytes, &o.region, &o.after, &how) == 6)

@@ -21,7 +21,7 @@ enum program_how { PROGRAM_DEPENDS, PROGRAM_EVENT, PROGRAM_HOST_WAITS };
 struct program_op {
 	enum program_op_kind kind;
 	char kernel[16];
-	unsigned grid[2], block[2];
+	unsigned grid[2], block[2], cluster; /* 0: none asked for */
 	unsigned region;		 /* kernels get its address, and that of the common bytes */
 	unsigned dst, src, bytes, value; /* of copies and fills; offsets in the region */
 	unsigned after;			 /* bit i: operation i comes before */

@@ -26,46 +26,61 @@ static unsigned char *expect(const struct gen_program *k, const struct program *
 	return mem;
 }
 
-struct run_result reduce_run(const struct gen_program *k, const struct run_config *c)
+struct run_result reduce_rerun(const struct program *p, const struct reduce_case *c,
+			       const unsigned char *expected)
+{
+	struct run_config run = {.model = c->model, .seed = c->seed};
+	struct base_buf text = {0};
+
+	if (!c->is_plain) {
+		run_instrument(p, c->damage, &text);
+		run.checked = &text;
+	}
+	struct run_result r = run_program(p, &run, expected, NULL);
+	base_buf_free(&text);
+	return r;
+}
+
+struct run_result reduce_run(const struct gen_program *k, const struct reduce_case *c)
 {
 	struct program p = {0};
 
 	gen_print(k, &p);
 	unsigned char *expected = expect(k, &p);
-	struct run_result r = run_program(&p, c, expected, NULL);
+	struct run_result r = reduce_rerun(&p, c, expected);
 	free(expected);
 	program_free(&p);
 	return r;
 }
 
-struct run_result reduce_check(const struct program *p, uint64_t seed, unsigned seeds,
-			       enum run_damage damage, const unsigned char *expected,
-			       struct run_config *c,
-			       void (*done)(const struct program *p, const struct run_config *c,
-					    const struct run_result *r))
+struct run_result reduce_check(const struct program *p, const struct reduce_case *start,
+			       unsigned seeds, const unsigned char *expected, struct reduce_case *c,
+			       reduce_done_fn *done)
 {
+	struct run_config run = {.seed = start->seed};
 	unsigned char *plain = malloc(program_memory(p));
+	struct base_buf text = {0};
 	struct run_result r;
 
 	if (!plain)
 		abort();
-	*c = (struct run_config){.seed = seed, .is_plain = true};
-	r = run_program(p, c, expected, plain);
+	r = run_program(p, &run, expected, plain);
 	if (done)
-		done(p, c, &r);
-	if (r.verdict != RUN_FINE)
-		goto out;
-	for (enum cpu_model model = CPU_MODEL_SC; model <= CPU_MODEL_A1; model++)
-		for (unsigned i = 0; i < seeds; i++) {
-			*c = (struct run_config){
-				.model = model, .seed = seed + i, .damage = damage};
-			r = run_program(p, c, p->is_racy ? NULL : plain, NULL);
-			if (done)
-				done(p, c, &r);
-			if (r.verdict != RUN_FINE)
-				goto out;
-		}
-out:
+		done(p, &run, &r);
+	run_instrument(p, start->damage, &text);
+	for (unsigned i = 0; i < seeds * (CPU_MODEL_A1 + 1) && r.verdict == RUN_FINE; i++) {
+		run = (struct run_config){.model = (enum cpu_model)(i / seeds),
+					  .seed = start->seed + i % seeds,
+					  .checked = &text};
+		r = run_program(p, &run, p->is_racy ? NULL : plain, NULL);
+		if (done)
+			done(p, &run, &r);
+	}
+	*c = (struct reduce_case){.model = run.model,
+				  .seed = run.seed,
+				  .damage = start->damage,
+				  .is_plain = !run.checked};
+	base_buf_free(&text);
 	free(plain);
 	return r;
 }
@@ -81,9 +96,9 @@ unsigned reduce_size(const struct gen_program *k)
 	return n;
 }
 
-static bool fails(const struct gen_program *k, struct run_config *c, enum run_verdict verdict)
+static bool fails(const struct gen_program *k, struct reduce_case *c, enum run_verdict verdict)
 {
-	struct run_config x = *c;
+	struct reduce_case x = *c;
 
 	for (unsigned i = 0; i < SEEDS; i++) {
 		x.seed = c->seed + i;
@@ -110,6 +125,8 @@ static bool change_launch(struct gen_launch *l, unsigned n)
 		l->after = GEN_AFTER_NONE;
 	else
 		l->order = l->order ? GEN_ORDER_DIRECT : GEN_ORDER_NONE;
+	if (l->cluster)
+		l->cluster = l->blocks;
 	if (n == 2)
 		l->wide = l->threads;
 	if (l->broken == 2 && l->after == GEN_AFTER_NONE)
@@ -142,7 +159,7 @@ static bool change_stmt(struct gen_stmt *s, unsigned n)
 	       s->offset != was.offset;
 }
 
-static bool try_launch(struct gen_program *k, unsigned i, unsigned n, struct run_config *c,
+static bool try_launch(struct gen_program *k, unsigned i, unsigned n, struct reduce_case *c,
 		       enum run_verdict verdict)
 {
 	struct gen_program x = *k;
@@ -158,7 +175,7 @@ static bool try_launch(struct gen_program *k, unsigned i, unsigned n, struct run
 	return true;
 }
 
-static bool try_stmt(struct gen_program *k, unsigned i, unsigned n, struct run_config *c,
+static bool try_stmt(struct gen_program *k, unsigned i, unsigned n, struct reduce_case *c,
 		     enum run_verdict verdict)
 {
 	struct gen_program x = *k;
@@ -170,7 +187,7 @@ static bool try_stmt(struct gen_program *k, unsigned i, unsigned n, struct run_c
 	return true;
 }
 
-void reduce_program(struct gen_program *k, struct run_config *c, enum run_verdict verdict)
+void reduce_program(struct gen_program *k, struct reduce_case *c, enum run_verdict verdict)
 {
 	bool is_smaller = true;
 

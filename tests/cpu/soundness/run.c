@@ -162,20 +162,19 @@ static void damage(struct base_buf *text, enum run_damage how)
 	*text = out;
 }
 
-static struct ptx_module *prepare(struct run *x, struct base_arena *arena, struct base_buf *text,
-				  struct base_sink *sink)
+void run_instrument(const struct program *p, enum run_damage how, struct base_buf *out)
 {
 	struct inst_options opt = {.sanitize = INST_SANITIZE_COLLIDE};
-	const struct base_buf *plain = &x->p->text;
 	struct inst_stats stats = {0};
+	struct base_sink sink = {0};
 
-	if (x->c->is_plain)
-		return ptx_parse(arena, "random.ptx", plain->p, plain->n, sink);
-	if (inst_text("random.ptx", plain->p, plain->n, &opt, text, &stats, sink))
-		return NULL;
-	if (x->c->damage != RUN_WHOLE)
-		damage(text, x->c->damage);
-	return ptx_parse(arena, "checked.ptx", text->p, text->n, sink);
+	if (inst_text("random.ptx", p->text.p, p->text.n, &opt, out, &stats, &sink)) {
+		base_sink_print(&sink, stderr);
+		die("the program was not instrumented");
+	}
+	if (how != RUN_WHOLE)
+		damage(out, how);
+	base_sink_free(&sink);
 }
 
 /* ---- operations ---------------------------------------------------------------------------- */
@@ -198,6 +197,7 @@ static struct cpu_work work_of(struct run *x, const struct program_op *o, void *
 		for (unsigned i = 0; i < 3; i++) {
 			w.launch.grid[i] = i < 2 ? o->grid[i] : 1;
 			w.launch.block[i] = i < 2 ? o->block[i] : 1;
+			w.launch.cluster[i] = o->cluster ? i ? 1 : o->cluster : 0;
 		}
 		break;
 	case PROGRAM_COPY:
@@ -328,7 +328,7 @@ static enum run_verdict judge_memory(struct run *x, const unsigned char *expecte
 		return RUN_FINE;
 	snprintf(x->r.text, sizeof(x->r.text), "byte %zu of region %zu: %u, not %u",
 		 at % x->p->bytes, at / x->p->bytes, x->mem[at], expected[at]);
-	return x->c->is_plain ? RUN_WRONG : RUN_DIFFERENT;
+	return x->c->checked ? RUN_DIFFERENT : RUN_WRONG;
 }
 
 static enum run_verdict judge(struct run *x, bool has_oracle, const unsigned char *expected)
@@ -346,7 +346,7 @@ static enum run_verdict judge(struct run *x, bool has_oracle, const unsigned cha
 		return RUN_NOT_JUDGED;
 	if (!x->p->is_racy && x->r.pairs)
 		return RUN_FALSE_PAIR;
-	bool is_confirmed = x->c->is_plain || look_at_reports(x);
+	bool is_confirmed = !x->c->checked || look_at_reports(x);
 	if (!x->p->is_racy && x->r.reports)
 		return RUN_FALSE_REPORT;
 	if (!x->p->is_racy)
@@ -390,11 +390,11 @@ struct run_result run_program(const struct program *p, const struct run_config *
 			      const unsigned char *expected, unsigned char *mem)
 {
 	bool has_oracle = run_has_oracle(c->model);
-	struct base_buf text = {0};
+	const struct base_buf *text = c->checked ? c->checked : &p->text;
 	struct base_arena arena = {0};
 	struct base_sink sink = {0};
 	struct run x = {.p = p, .c = c, .m = machine(c->model, c->seed, has_oracle)};
-	struct ptx_module *ptx = prepare(&x, &arena, &text, &sink);
+	struct ptx_module *ptx = ptx_parse(&arena, "random.ptx", text->p, text->n, &sink);
 
 	x.mod = ptx && x.m ? cpu_module_load(x.m, 0, &ptx, 1, &sink) : NULL;
 	base_sink_print(&sink, stderr);
@@ -404,7 +404,7 @@ struct run_result run_program(const struct program *p, const struct run_config *
 	}
 	if (has_oracle)
 		cpu_on_pair(x.m, on_pair, &x);
-	if (!c->is_plain)
+	if (c->checked)
 		set_up_collide(&x);
 	x.mem = cpu_mem_alloc(x.m, 0, program_memory(p), CPU_MEM_DEVICE);
 	if (!x.mem)
@@ -414,7 +414,7 @@ struct run_result run_program(const struct program *p, const struct run_config *
 	x.r.verdict = judge(&x, has_oracle, expected);
 	if (mem)
 		memcpy(mem, x.mem, program_memory(p));
-	if (!c->is_plain)
+	if (c->checked)
 		race_sites_close(&x.sites);
 	cpu_module_unload(x.mod);
 	cpu_machine_free(x.m);
@@ -422,6 +422,5 @@ struct run_result run_program(const struct program *p, const struct run_config *
 	free(x.records);
 	base_arena_free(&arena);
 	base_sink_free(&sink);
-	base_buf_free(&text);
 	return x.r;
 }

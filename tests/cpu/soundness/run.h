@@ -28,8 +28,7 @@ enum run_damage { RUN_WHOLE, RUN_REREAD, RUN_VALUE };
 struct run_config {
 	enum cpu_model model;
 	uint64_t seed;
-	enum run_damage damage;
-	bool is_plain; /* as it is, without collide */
+	const struct base_buf *checked; /* the text with collide in it; NULL: as it is */
 };
 
 struct run_result {
@@ -39,6 +38,8 @@ struct run_result {
 	unsigned told, seen; /* bit i: the oracle told plant i, collide reported a line of it */
 };
 
+/* The program's text with collide in it, and damaged. */
+void run_instrument(const struct program *p, enum run_damage how, struct base_buf *out);
 /* Does the oracle judge this model? */
 bool run_has_oracle(enum cpu_model model);
 /*

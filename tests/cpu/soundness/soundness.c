@@ -69,7 +69,7 @@ static void count(const struct program *p, const struct run_config *c, const str
 	total.reported += r->reports > 0;
 	total.pairs += r->pairs;
 	total.paired += r->pairs > 0;
-	if (!p->is_racy || !is_judged || c->is_plain)
+	if (!p->is_racy || !is_judged || !c->checked)
 		return;
 	total.hidden += !p->nplants;
 	total.hidden_told += !p->nplants && r->pairs;
@@ -111,7 +111,7 @@ static void print_counts(void)
 
 /* ---- failures ---------------------------------------------------------------------------- */
 
-static void print_failure(const char *name, const struct program *p, const struct run_config *c,
+static void print_failure(const char *name, const struct program *p, const struct reduce_case *c,
 			  const struct run_result *r)
 {
 	printf("FAILED: %s (%s), %s, model %s, seed %" PRIu64 ": %s: %s\n", name,
@@ -133,7 +133,7 @@ static void write_file(const char *path, const struct gen_program *k, uint64_t s
 	program_free(&p);
 }
 
-static void tell(struct gen_program *k, uint64_t number, struct run_config *c,
+static void tell(struct gen_program *k, uint64_t number, struct reduce_case *c,
 		 const struct run_result *r)
 {
 	struct program p = {.is_racy = k->is_racy};
@@ -167,7 +167,7 @@ static void on_alarm(int signal)
 }
 
 static struct run_result check(const struct gen_program *k, uint64_t number, enum run_damage damage,
-			       struct run_config *c, bool is_counted)
+			       struct reduce_case *c, bool is_counted)
 {
 	struct program p = {0};
 	unsigned char *expected = NULL;
@@ -182,8 +182,9 @@ static struct run_result check(const struct gen_program *k, uint64_t number, enu
 		program_initial(&p, expected);
 		gen_expect(k, &p, expected);
 	}
-	struct run_result r = reduce_check(&p, number * SEEDS + 1, SEEDS, damage, expected, c,
-					   is_counted ? count : NULL);
+	struct reduce_case start = {.seed = number * SEEDS + 1, .damage = damage};
+	struct run_result r =
+		reduce_check(&p, &start, SEEDS, expected, c, is_counted ? count : NULL);
 	free(expected);
 	program_free(&p);
 	alarm(0);
@@ -196,7 +197,7 @@ static int run_numbers(uint64_t first, uint64_t n)
 
 	for (uint64_t i = first; i < first + n && failures < FAILURES; i++) {
 		struct gen_program k;
-		struct run_config c;
+		struct reduce_case c;
 		gen_draw(&k, i, i & 1);
 		struct run_result r = check(&k, i, RUN_WHOLE, &c, true);
 		total.programs[i & 1]++;
@@ -240,13 +241,13 @@ static void read_kept(const char *path, struct program *p)
 static int run_kept(const char *path)
 {
 	struct program p = {0};
-	struct run_config c;
+	struct reduce_case c;
 	struct run_result r;
 
 	read_kept(path, &p);
-	r = reduce_check(&p, 1, 8, RUN_WHOLE, NULL, &c, NULL);
+	r = reduce_check(&p, &(struct reduce_case){.seed = 1}, 8, NULL, &c, NULL);
 	if (r.verdict == RUN_FINE && p.seed)
-		r = reduce_check(&p, p.seed, 1, RUN_WHOLE, NULL, &c, NULL);
+		r = reduce_check(&p, &(struct reduce_case){.seed = p.seed}, 1, NULL, &c, NULL);
 	if (r.verdict != RUN_FINE)
 		print_failure(path, &p, &c, &r);
 	program_free(&p);
@@ -304,17 +305,17 @@ static const struct hook hooks[] = {
 };
 
 /* The reduced program, read back from its file, fails in the same way. */
-static bool fails_as_file(const char *path, const struct run_config *c, enum run_verdict verdict)
+static bool fails_as_file(const char *path, const struct reduce_case *c, enum run_verdict verdict)
 {
 	struct program p = {0};
-	struct run_config plain = {.seed = c->seed, .is_plain = true};
+	struct run_config plain = {.seed = c->seed};
 
 	read_kept(path, &p);
 	unsigned char *mem = malloc(program_memory(&p));
 	if (!mem)
 		die("no memory");
 	run_program(&p, &plain, NULL, mem);
-	struct run_result r = run_program(&p, c, mem, NULL);
+	struct run_result r = reduce_rerun(&p, c, mem);
 	free(mem);
 	program_free(&p);
 	return r.verdict == verdict;
@@ -324,7 +325,7 @@ static bool fails_as_file(const char *path, const struct run_config *c, enum run
 static int try_hook(const struct hook *h, uint64_t number)
 {
 	struct gen_program k;
-	struct run_config c;
+	struct reduce_case c;
 	uint64_t random = number;
 	char path[64];
 

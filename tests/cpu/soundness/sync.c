@@ -18,7 +18,7 @@ struct release {
 
 static unsigned release(struct writer *w, const struct gen_stmt *s, const struct release *x)
 {
-	const char *space = space_of(s), *scope = scope_name(x->scope);
+	const char *space = space_of(s), *scope = scope_name(s, x->scope);
 	unsigned form = x->is_rmw ? 3 + s->form % 4 : s->form;
 
 	if (x->is_weak) {
@@ -88,7 +88,7 @@ static void spin(struct writer *w, const struct gen_stmt *s, bool is_rmw, const 
 static unsigned acquire(struct writer *w, const struct gen_stmt *s, const struct release *x,
 			const char *label, unsigned i)
 {
-	const char *space = space_of(s), *scope = scope_name(x->scope);
+	const char *space = space_of(s), *scope = scope_name(s, x->scope);
 	unsigned line, form = x->is_out ? 1 : s->form2 % 6;
 
 	bound(w, s);
@@ -137,7 +137,7 @@ static unsigned put_result(struct writer *w, unsigned i)
 void put_last(struct writer *w, const struct gen_stmt *s, unsigned i)
 {
 	unsigned scope = wide_scope(w, s, 3), line, reads[2];
-	const char *name = scope_name(s->scope == 2 ? 2 : 1);
+	const char *name = scope_name(s, s->scope == 2 ? 2 : 1);
 
 	line = put_result(w, i);
 	if (!is_out(w, s, 1))
@@ -211,7 +211,7 @@ void put_grid(struct writer *w, const struct gen_stmt *s, unsigned i)
 /* %at: the lock at +0, or the tickets at +4 and who is served at +0; the data at +16. */
 static void enter(struct writer *w, const struct gen_stmt *s, unsigned i, struct release *r)
 {
-	const char *scope = scope_name(r->scope), *space = space_of(s);
+	const char *scope = scope_name(s, r->scope), *space = space_of(s);
 	bool is_out_here = is_out(w, s, 1);
 
 	if (s->distance % 2) {
@@ -336,7 +336,7 @@ void put_dekker(struct writer *w, const struct gen_stmt *s, unsigned i)
 {
 	unsigned last = w->l->blocks * w->l->threads - 1;
 	const char *fence = is_out(w, s, 1) ? "acq_rel" : "sc";
-	const char *scope = scope_name(s->scope == 2 ? 2 : 1);
+	const char *scope = scope_name(s, s->scope == 2 ? 2 : 1);
 
 	put_inst(w, "setp.eq.u32 %%p, %%gid, 0");
 	put_inst(w, "setp.eq.or.u32 %%p, %%gid, %u, %%p", last);
