@@ -313,8 +313,8 @@ void race_line_find(struct base_arena *a, const char *path, uint64_t offset, str
 /*
  * The findings of `collide` that no pair of the oracle confirms: none has a side in the same place
  * (file and line; without lines the same function) that is the same instruction, or one of the same
- * direction in the same object that stands for it. Possible races need no confirmation;
- * the oracle does not see host code.
+ * direction in the same object that stands for it. Possible races need no confirmation,
+ * nor do findings in host code, whose lines the oracle does not know.
  * Returns how many; the indexes of the first `max` go to `out`.
  */
 size_t race_unconfirmed(const struct race_results *r, size_t *out, size_t max);
