@@ -21,12 +21,7 @@
 
 #include "base/base.h"
 
-#include "race/race.h"
-#include "race/sample.h"
 #include "race/shm_write.h"
-
-#include "race/maps.h"
-#include "race/site.h"
 
 /* Defaults without `collider run`: the balanced setting. */
 #define OWN_RDELAY 5000u
@@ -34,7 +29,6 @@
 #define OWN_DENSE  64
 
 static struct race_shm *shm;
-static struct race_sample sample; /* --sample: the tables of this process */
 static bool is_own;
 
 static bool map_file(int fd, uint64_t size)
@@ -149,21 +143,6 @@ void race_shm_state(enum race_agent_state state)
 		;
 }
 
-struct race_region *race_shm_region(uint32_t number)
-{
-	uint32_t i = __atomic_fetch_add(&shm->nregions, 1, __ATOMIC_RELAXED);
-	struct race_region *r;
-
-	if (i >= RACE_REGIONS)
-		return NULL;
-	r = (struct race_region *)(void *)((char *)shm + RACE_SHM_REGION0) + i;
-	r->pid = (uint32_t)getpid();
-	r->context = number;
-	race_maps_attach(r);
-	__atomic_store_n(&r->state, RACE_REGION_OPEN, __ATOMIC_RELEASE);
-	return r;
-}
-
 void *race_shm_chunk(enum race_chunk_kind kind, uint64_t hash, const void *data, size_t n,
 		     const void *more, size_t m)
 {
@@ -243,119 +222,4 @@ void race_shm_note(const char *fmt, ...)
 	if (shm)
 		race_shm_chunk(RACE_CHUNK_NOTE, base_hash(line, strlen(line), BASE_FNV_INIT), line,
 			       strlen(line) + 1, NULL, 0);
-}
-
-/* Its groups take part in the choice of --sample. */
-static void sample_table(const char *bytes, size_t n)
-{
-	struct race_sites t;
-	struct race_site s;
-	unsigned char *leads;
-
-	if (race_sites_decode(bytes, n, &t))
-		return;
-	leads = calloc(t.h.nsites + 1u, 1);
-	for (uint32_t i = 0; leads && race_sites_get(&t, i, &s); i++)
-		leads[i] = i == 0 || (s.flags & RACE_SITE_LEADS);
-	if (leads)
-		race_sample_add(&sample, t.h.hash, leads, t.h.nsites, shm->seed);
-	free(leads);
-	race_sites_close(&t);
-}
-
-/* The knob of a module, whose tables are known. */
-static uint32_t sample_knob(void)
-{
-	uint32_t limit, used;
-
-	if (!shm->sites || shm->sample == RACE_SAMPLE_NEVER)
-		return shm->sample;
-	limit = race_sample_limit(&sample, shm->sites);
-	if (shm->sites_limit && shm->sites_limit < limit)
-		limit = shm->sites_limit;
-	used = __atomic_load_n(&shm->sites_limit_used, __ATOMIC_RELAXED);
-	while (limit > used && !__atomic_compare_exchange_n(&shm->sites_limit_used, &used, limit, 0,
-							    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		;
-	return RACE_SAMPLE_SITES | limit;
-}
-
-void race_shm_sites(const char *name, const char *bytes, size_t room)
-{
-	static uint64_t seen[64]; /* tables sampled lately: an image is loaded for each context */
-	static unsigned nseen;
-
-	struct race_site_blob blob;
-
-	if (room < sizeof(blob))
-		return;
-	memcpy(&blob, bytes, sizeof(blob));
-	if (blob.magic != RACE_SITE_MAGIC || blob.stored_bytes > room - sizeof(blob)) {
-		race_shm_note("%.64s is damaged; its races will be shown without lines", name);
-		return;
-	}
-	bool is_new = true;
-	for (unsigned i = 0; i < 64 && i < nseen; i++)
-		is_new = is_new && seen[i] != blob.hash;
-	if (shm->sites && is_new) {
-		seen[nseen++ % 64] = blob.hash;
-		sample_table(bytes, sizeof(blob) + blob.stored_bytes);
-	}
-	if (!race_shm_has(RACE_CHUNK_SITES, blob.hash) &&
-	    !race_shm_chunk(RACE_CHUNK_SITES, blob.hash, bytes, sizeof(blob) + blob.stored_bytes,
-			    NULL, 0))
-		race_shm_note("the shared file is full; races of %.64s will be shown without lines",
-			      name);
-}
-
-struct race_kernel_count *race_shm_kernel(const char *name, bool is_instrumented)
-{
-	struct race_kernel_count count = {.instrumented = is_instrumented};
-	size_t n = strlen(name);
-
-	return race_shm_chunk(RACE_CHUNK_KERNEL, base_hash(name, n, BASE_FNV_INIT), &count,
-			      sizeof(count), name, n + 1);
-}
-
-/* nanosleep sleeps up to twice its argument. */
-static uint32_t half(uint32_t ns)
-{
-	return ns / 2 + (ns & 1);
-}
-
-void race_shm_knobs(struct race_knobs *k, uint64_t rt)
-{
-	k->rt = rt;
-	k->rsleep = half(shm->rdelay);
-	k->wsleep = half(shm->wdelay);
-	k->sample = sample_knob();
-	k->seed = shm->seed;
-	k->dense = shm->dense ? shm->dense : RACE_DENSE_ALL;
-	k->sparse = shm->dense && shm->dense < UINT32_MAX / RACE_SPARSEST
-			    ? shm->dense * RACE_SPARSEST
-			    : UINT32_MAX;
-	k->window = shm->window ? shm->window & RACE_WINDOW_ALL : RACE_WINDOW_ALL;
-}
-
-void race_shm_order(struct race_knobs *k, enum race_order_verdict verdict)
-{
-	uint32_t order = shm->order & ~(uint32_t)RACE_ORDER_ALL;
-	uint32_t waiting = shm->order & RACE_ORDER_ALL ? order : RACE_ORDER_PLAIN;
-	struct race_order_keys keys = race_order_keys(shm->seed);
-
-	k->order_a[0] = keys.a[0];
-	k->order_a[1] = keys.a[1];
-	k->order_b = keys.b;
-	k->order = verdict == RACE_ORDER_SHUFFLE ? order : waiting;
-	k->order_waiting = waiting;
-	if (verdict == RACE_ORDER_KEEP)
-		k->order = k->order_waiting = RACE_ORDER_PLAIN;
-	if (order && verdict == RACE_ORDER_KEEP)
-		race_shm_note(
-			"the blocks of a module keep their order: not all of its code was "
-			"instrumented, or it reads block ids in a way that can't be replaced");
-	else if (order && !waiting && verdict == RACE_ORDER_WAITING)
-		race_shm_note(
-			"the blocks of a module keep their order: its kernels share functions "
-			"with one that waits for other blocks (--shuffle=all)");
 }
