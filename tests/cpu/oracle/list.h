@@ -31,7 +31,7 @@ struct list {
 /* What the oracle said; second of each pair acted later. */
 struct list_verdict {
 	uint32_t npairs;
-	struct naive_pair pairs[NAIVE_OPS * 16];
+	struct naive_pair pairs[NAIVE_OPS * 64];
 	bool is_broken; /* full, dropped, or a finding of no known event */
 };
 
