@@ -98,8 +98,10 @@ void oracle_free(struct oracle *o)
 		group_free(o, o->groups.v[i]);
 	base_vec_free(&o->groups);
 	HASH_CLEAR(hh, o->site_table);
-	for (size_t i = 0; i < o->sites.n; i++)
+	for (size_t i = 0; i < o->sites.n; i++) {
+		oracle_tree_unref(&o->pool, o->sites.v[i]->a.fences);
 		free(o->sites.v[i]);
+	}
 	base_vec_free(&o->sites);
 	base_vec_free(&o->findings);
 	oracle_clock_unref(&o->pool, o->zero);
@@ -390,9 +392,13 @@ enum race_scope oracle_level(struct oracle *o, uint32_t a, uint32_t b)
 
 /* ---- accesses -------------------------------------------------------------------------------- */
 
-uint32_t oracle_site(struct oracle *o, const struct oracle_acc *acc)
+/* The others must have numbers that can be packed. */
+#define FENCED_MAX ((1u << ORACLE_SITE_BITS) - (1u << 14))
+
+uint32_t oracle_site(struct oracle *o, const struct oracle_acc *acc, uint64_t fences)
 {
-	struct oracle_site probe, *s = o->last_site;
+	struct oracle_site probe, *s = o->last_site[fences != 0];
+	uint32_t plain = ORACLE_NO_SITE;
 
 	memset(&probe, 0, sizeof(probe));
 	probe.a.inst = acc->inst;
@@ -402,19 +408,28 @@ uint32_t oracle_site(struct oracle *o, const struct oracle_acc *acc)
 	probe.a.scope = acc->scope;
 	probe.a.proxy = acc->proxy;
 	probe.a.flags = acc->flags & (uint8_t)~ORACLE_SAW;
+	probe.a.fences = fences;
 	if (s && !memcmp(&s->a, &probe.a, sizeof(probe.a)))
 		return s->index;
 	HASH_FIND(hh, o->site_table, &probe.a, sizeof(probe.a), s);
+	if (!s && fences) {
+		plain = oracle_site(o, acc, 0);
+		if (o->nfenced == FENCED_MAX)
+			return ORACLE_NO_SITE;
+		o->nfenced++;
+	}
 	if (!s) {
 		s = calloc(1, sizeof(*s));
 		if (!s)
 			abort();
 		s->a = probe.a;
+		oracle_tree_ref(fences);
 		s->index = (uint32_t)o->sites.n;
+		s->plain = fences ? plain : s->index;
 		HASH_ADD(hh, o->site_table, a, sizeof(s->a), s);
 		base_vec_push(&o->sites, s);
 	}
-	o->last_site = s;
+	o->last_site[fences != 0] = s;
 	return s->index;
 }
 

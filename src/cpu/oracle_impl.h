@@ -215,6 +215,8 @@ struct oracle_write {
 	UT_hash_handle hh; /* named ones */
 };
 
+#define ORACLE_NO_SITE UINT32_MAX
+
 /* ---- shadow ----------------------------------------------------------------------------------- */
 
 /* What accesses have in common, interned. */
@@ -223,8 +225,9 @@ struct oracle_site {
 		const void *inst;
 		uint32_t bytes;
 		uint8_t kind, strength, scope, proxy, flags, pad[3];
+		uint64_t fences; /* tree, held: ORACLE_FENCES before it; of plain ones */
 	} a;
-	uint32_t index;
+	uint32_t index, plain; /* plain: of the same without fences */
 	UT_hash_handle hh;
 };
 
@@ -274,8 +277,8 @@ struct oracle_cell {
 };
 
 /* A packed access, from the top: actor, epoch, site, 1. */
-#define ORACLE_SITE_BITS   15
-#define ORACLE_EPOCH_BITS  18
+#define ORACLE_SITE_BITS   17
+#define ORACLE_EPOCH_BITS  16
 #define ORACLE_EPOCH_SHIFT (1 + ORACLE_SITE_BITS)
 #define ORACLE_ACTOR_SHIFT (1 + ORACLE_SITE_BITS + ORACLE_EPOCH_BITS)
 _Static_assert(ORACLE_MAX_ACTORS <= 1ull << (64 - ORACLE_ACTOR_SHIFT), "an actor fits");
@@ -425,7 +428,8 @@ struct oracle {
 	bool is_full;
 	struct oracle_clock *zero;
 	BASE_VEC(struct oracle_site *) sites;
-	struct oracle_site *site_table, *last_site;
+	struct oracle_site *site_table, *last_site[2] /* without fences, with */;
+	uint32_t nfenced;
 	struct oracle_region *regions;
 	struct oracle_region *region_cache[ORACLE_REGION_CACHE];
 	struct oracle_mem mem;
@@ -461,7 +465,9 @@ uint32_t oracle_absent_lanes(struct oracle *o, uint32_t warp);
 void oracle_block_free(struct oracle *o, struct oracle_group *g, uint32_t index);
 /* The narrowest scope that holds both; equal actors: CTA. */
 enum race_scope oracle_level(struct oracle *o, uint32_t a, uint32_t b);
-uint32_t oracle_site(struct oracle *o, const struct oracle_acc *acc);
+/* The number of what the access has in common with others; `fences`: that came before it, a tree.
+ * ORACLE_NO_SITE: too many with fences. */
+uint32_t oracle_site(struct oracle *o, const struct oracle_acc *acc, uint64_t fences);
 void oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_side *first,
 		  const struct oracle_side *second, uint64_t address);
 

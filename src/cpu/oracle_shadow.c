@@ -56,15 +56,29 @@ static int8_t offset_in(const struct oracle *o, uint32_t site, uint64_t word)
 	return (int8_t) - (int)(word & (bytes - 1));
 }
 
+/* Fences before a plain access come before all that follows on the word. */
+static void push_fences(struct oracle *o, struct oracle_ext *e, uint64_t fences, bool is_write)
+{
+	if (!fences)
+		return;
+	for (unsigned b = 0; b < 4; b++) {
+		oracle_tree_join(&o->pool, &e->all_fences[b], fences);
+		if (is_write)
+			oracle_tree_join(&o->pool, &e->write_fences[b], fences);
+	}
+}
+
 static void push_packed(struct oracle *o, struct oracle_ext *e, uint64_t p, uint64_t word)
 {
+	const struct oracle_site *x = oracle_site_at(o, oracle_packed_site(p));
 	struct oracle_rec r = {.bytes = ORACLE_PLAIN_BYTES,
 			       .actor = oracle_packed_actor(p),
 			       .epoch = oracle_packed_epoch(p),
-			       .site = oracle_packed_site(p)};
+			       .site = x->plain};
 
 	r.offset = offset_in(o, r.site, word);
 	push(o, e, &r);
+	push_fences(o, e, x->a.fences, x->a.kind & RACE_OP_WRITE);
 }
 
 static void push_readers(struct oracle *o, struct oracle_ext *e, const struct oracle_readers *s,
@@ -72,15 +86,17 @@ static void push_readers(struct oracle *o, struct oracle_ext *e, const struct or
 {
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct oracle_reader *x = &s->v[i];
+		const struct oracle_site *site = oracle_site_at(o, x->site);
 		struct oracle_rec r = {.bytes = ORACLE_PLAIN_BYTES,
 				       .actor = x->actor,
 				       .mask = x->is_mask ? x->at : 0,
 				       .epoch = x->epoch,
-				       .site = x->site};
+				       .site = site->plain};
 		if (!x->is_mask)
 			r.actor += ((uint32_t)(word >> 2) - x->at) >> x->shift;
 		r.offset = offset_in(o, r.site, word);
 		push(o, e, &r);
+		push_fences(o, e, site->a.fences, false);
 	}
 }
 
@@ -124,22 +140,28 @@ void oracle_ext_free(struct oracle *o, struct oracle_cell *c)
 	c->w = c->r = 0;
 }
 
-/* Back to the plain form where one plain write is all that is left. */
-static void shrink(struct oracle *o, struct oracle_cell *c)
+/* Back to the plain form where the plain write n, which has just been made, is all that is left. */
+static void shrink(const struct oracle_now *n, struct oracle_cell *c)
 {
 	struct oracle_ext *e = oracle_cell_ext(c);
 	const struct oracle_rec *r = e->list[ORACLE_WRITES].recs.v;
+	uint64_t fences = n->o->opt.sc == ORACLE_SC_PROGRAM ? n->clock->root[ORACLE_FENCES] : 0;
+	uint32_t site;
 
 	if (e->list[ORACLE_WRITES].recs.n != 1 || e->list[ORACLE_READS].recs.n ||
 	    e->list[ORACLE_STRONG].recs.n || r->bytes != ORACLE_PLAIN_BYTES || r->mask ||
-	    oracle_site_at(o, r->site)->a.proxy != RACE_PROXY_GENERIC ||
-	    !oracle_can_pack(r->epoch, r->site))
+	    r->actor != n->actor || r->epoch != n->t->own || r->site != n->site || n->is_pseudo ||
+	    n->acc->proxy != RACE_PROXY_GENERIC)
 		return;
+	/* The fences of others would be lost. */
 	for (unsigned b = 0; b < 4; b++)
-		if (e->from[b] || e->all_fences[b])
+		if (e->from[b] || e->all_fences[b] != fences)
 			return;
-	uint64_t w = oracle_pack(r->actor, r->epoch, r->site);
-	oracle_ext_free(o, c);
+	site = oracle_site(n->o, n->acc, fences);
+	if (!oracle_can_pack(r->epoch, site))
+		return;
+	uint64_t w = oracle_pack(r->actor, r->epoch, site);
+	oracle_ext_free(n->o, c);
 	c->w = w;
 }
 
@@ -656,34 +678,56 @@ static void add(const struct oracle_now *n, struct oracle_ext *e)
 
 /* ---- words -------------------------------------------------------------------------------------------- */
 
-/* fence.sc in program order: what communicates with this access is behind the fences before it. */
+/* The fences that an access is behind by communication are forced before what follows it. */
+static void take_forced(const struct oracle_now *n, uint64_t before)
+{
+	struct oracle_pool *p = &n->o->pool;
+	uint64_t r;
+
+	if (!before)
+		return;
+	r = oracle_tree_ref(n->t->clock->root[ORACLE_FORCED]);
+	oracle_tree_join(p, &r, before);
+	if (r == n->t->clock->root[ORACLE_FORCED]) {
+		oracle_tree_unref(p, r);
+		return;
+	}
+	uint64_t *to = &oracle_clock_own(p, &n->t->clock)->root[ORACLE_FORCED];
+	oracle_tree_unref(p, *to);
+	*to = r;
+}
+
+/*
+ * fence.sc in program order: what communicates with this access is behind the fences before it. Bytes
+ * mostly have the same fences; those like the first one get its new ones.
+ */
 static void communicate(const struct oracle_now *n, struct oracle_ext *e)
 {
 	struct oracle_pool *p = &n->o->pool;
 	bool is_write = n->acc->kind & RACE_OP_WRITE;
+	unsigned first = (unsigned)__builtin_ctz(n->mask);
+	uint64_t all = oracle_tree_ref(e->all_fences[first]), new_all = 0;
+	uint64_t write = oracle_tree_ref(e->write_fences[first]);
 
 	ORACLE_EACH(b, n->mask)
 	{
-		uint64_t before = is_write ? e->all_fences[b] : e->write_fences[b];
-		if (before) {
-			uint64_t r = oracle_tree_ref(n->t->clock->root[ORACLE_FORCED]);
-			oracle_tree_join(p, &r, before);
-			if (r != n->t->clock->root[ORACLE_FORCED]) {
-				uint64_t *to =
-					&oracle_clock_own(p, &n->t->clock)->root[ORACLE_FORCED];
-				oracle_tree_unref(p, *to);
-				*to = r;
-			} else {
-				oracle_tree_unref(p, r);
-			}
+		if (b != first && e->all_fences[b] == all && e->write_fences[b] == write) {
+			oracle_tree_unref(p, e->all_fences[b]);
+			e->all_fences[b] = oracle_tree_ref(new_all);
+		} else {
+			take_forced(n, is_write ? e->all_fences[b] : e->write_fences[b]);
+			oracle_tree_join(p, &e->all_fences[b], n->t->clock->root[ORACLE_FENCES]);
 		}
-		oracle_tree_join(p, &e->all_fences[b], n->t->clock->root[ORACLE_FENCES]);
+		if (b == first)
+			new_all = e->all_fences[b];
 		/* A read behind this write is behind all before it. */
 		if (is_write) {
 			oracle_tree_unref(p, e->write_fences[b]);
 			e->write_fences[b] = oracle_tree_ref(e->all_fences[b]);
 		}
 	}
+	oracle_tree_unref(p, all);
+	oracle_tree_unref(p, write);
 }
 
 static bool has_fences(const struct oracle_ext *e)
@@ -714,7 +758,7 @@ void oracle_word_full(struct oracle_now *n, struct oracle_cell *c)
 			oracle_write_unref(n->o, e->from[b]);
 			e->from[b] = NULL;
 		}
-		shrink(n->o, c);
+		shrink(n, c);
 	}
 }
 
@@ -767,7 +811,7 @@ void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t ac
 			       .clock = t->clock,
 			       .actor = actor,
 			       .acc = acc,
-			       .site = oracle_site(o, acc),
+			       .site = oracle_site(o, acc, 0),
 			       .address = address,
 			       .bytes = bytes,
 			       .chain = chain,
@@ -848,7 +892,7 @@ void oracle_shadow_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp
 {
 	struct oracle_now n = {.o = o,
 			       .acc = acc,
-			       .site = oracle_site(o, acc),
+			       .site = oracle_site(o, acc, 0),
 			       .bytes = acc->bytes,
 			       .is_range = acc->bytes > 64};
 	uint64_t all = acc->bytes == 4 || acc->bytes == 8 || acc->bytes == 16 ? 0 : 3;

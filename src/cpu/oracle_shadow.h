@@ -34,6 +34,7 @@ struct oracle_row {
 	struct oracle_thread *t; /* of the actor */
 	uint32_t actor;		 /* of the first word; is_mask: of lane 0 */
 	uint32_t own;		 /* the epoch of all */
+	uint32_t site;		 /* with the fences before it; made by oracle_row_access */
 	const struct oracle_clock *clock;
 	uint32_t lanes; /* is_mask: all of these access all of the words */
 	uint32_t shift; /* log2 of the words of a lane; ORACLE_ONE_ACTOR */
@@ -55,6 +56,6 @@ void oracle_word_full(struct oracle_now *n, struct oracle_cell *c);
 /* oracle_row.c: may the access stay in cells? */
 bool oracle_is_plain(const struct oracle_now *n);
 /* Checks and keeps a plain access of whole words. */
-void oracle_row_access(struct oracle_now *n, const struct oracle_row *row);
+void oracle_row_access(struct oracle_now *n, struct oracle_row *row);
 
 #endif
