@@ -85,12 +85,12 @@ static void tables_free(struct oracle *o)
 
 void oracle_free(struct oracle *o)
 {
-	struct oracle_write *w, *tmp;
+	struct oracle_name *x, *tmp;
 
 	if (!o)
 		return;
-	HASH_ITER(hh, o->named, w, tmp)
-	oracle_drop_id(o, w->id);
+	HASH_ITER(hh, o->named, x, tmp)
+	oracle_drop_id(o, x->id);
 	oracle_shadow_free(o);
 	oracle_sync_free(o);
 	tables_free(o);

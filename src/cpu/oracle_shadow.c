@@ -28,22 +28,55 @@ static enum oracle_class class_of(const struct oracle_site *s)
 
 static void list_touch(struct oracle *o, struct oracle_list *l)
 {
+	if (!l)
+		return;
 	oracle_clock_unref(&o->pool, l->behind);
 	l->behind = NULL;
 }
 
-static void rec_drop(struct oracle_rec *r)
+static void rec_drop(struct oracle *o, struct oracle_rec *r)
 {
-	oracle_chain_unref(r->chain);
+	oracle_chain_unref(o, r->chain);
 	r->chain = NULL;
+}
+
+static size_t list_bytes(uint32_t cap)
+{
+	return sizeof(struct oracle_list) + cap * sizeof(struct oracle_rec);
+}
+
+static void list_push(struct oracle *o, struct oracle_list **at, const struct oracle_rec *r)
+{
+	struct oracle_list *old = *at, *l = old;
+
+	if (!old || old->n == old->cap) {
+		uint32_t cap = !old ? 1 : old->cap + (old->cap < 8 ? 2 : old->cap / 2);
+		l = *at = oracle_mem_new(o, list_bytes(cap));
+		if (old) {
+			memcpy(l, old, list_bytes(old->n));
+			oracle_mem_free(o, old, list_bytes(old->cap));
+		}
+		l->cap = cap;
+	}
+	l->v[l->n++] = *r;
+}
+
+static void list_free(struct oracle *o, struct oracle_list *l)
+{
+	if (!l)
+		return;
+	for (uint32_t i = 0; i < l->n; i++)
+		rec_drop(o, &l->v[i]);
+	list_touch(o, l);
+	oracle_mem_free(o, l, list_bytes(l->cap));
 }
 
 static void push(struct oracle *o, struct oracle_ext *e, const struct oracle_rec *r)
 {
-	struct oracle_list *l = &e->list[class_of(oracle_site_at(o, r->site))];
+	struct oracle_list **at = &e->list[class_of(oracle_site_at(o, r->site))];
 
-	list_touch(o, l);
-	base_vec_push(&l->recs, *r);
+	list_touch(o, *at);
+	list_push(o, at, r);
 }
 
 /* The offset that a plain record has lost: accesses are aligned. */
@@ -61,10 +94,11 @@ static void push_fences(struct oracle *o, struct oracle_ext *e, uint64_t fences,
 {
 	if (!fences)
 		return;
+	struct oracle_bytes *x = oracle_ext_bytes(o, e);
 	for (unsigned b = 0; b < 4; b++) {
-		oracle_tree_join(&o->pool, &e->all_fences[b], fences);
+		oracle_tree_join(&o->pool, &x->all_fences[b], fences);
 		if (is_write)
-			oracle_tree_join(&o->pool, &e->write_fences[b], fences);
+			oracle_tree_join(&o->pool, &x->write_fences[b], fences);
 	}
 }
 
@@ -119,43 +153,79 @@ struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64
 	return e;
 }
 
+struct oracle_bytes *oracle_ext_bytes(struct oracle *o, struct oracle_ext *e)
+{
+	if (e->bytes)
+		return e->bytes;
+	e->bytes = oracle_mem_new(o, sizeof(*e->bytes));
+	for (unsigned b = 0; b < 4; b++)
+		e->bytes->from[b] = e->from;
+	e->from = NULL;
+	return e->bytes;
+}
+
+void oracle_ext_from(struct oracle *o, struct oracle_ext *e, uint32_t mask, struct oracle_write *w)
+{
+	if (w)
+		w->refs += (unsigned)__builtin_popcount(mask);
+	if (!e->bytes && mask == ORACLE_PLAIN_BYTES) {
+		for (unsigned b = 0; e->from && b < 4; b++)
+			oracle_write_unref(o, e->from);
+		e->from = w;
+		return;
+	}
+	if (!e->bytes && e->from == w && !w)
+		return;
+	struct oracle_bytes *x = oracle_ext_bytes(o, e);
+	ORACLE_EACH(b, mask)
+	{
+		oracle_write_unref(o, x->from[b]);
+		x->from[b] = w;
+	}
+}
+
 void oracle_ext_free(struct oracle *o, struct oracle_cell *c)
 {
 	struct oracle_ext *e = oracle_cell_ext(c);
 
 	if (!e)
 		return;
-	for (unsigned k = 0; k < ORACLE_CLASSES; k++) {
-		for (size_t i = 0; i < e->list[k].recs.n; i++)
-			rec_drop(&e->list[k].recs.v[i]);
-		base_vec_free(&e->list[k].recs);
-		list_touch(o, &e->list[k]);
+	for (unsigned k = 0; k < ORACLE_CLASSES; k++)
+		list_free(o, e->list[k]);
+	oracle_ext_from(o, e, ORACLE_PLAIN_BYTES, NULL);
+	for (unsigned b = 0; e->bytes && b < 4; b++) {
+		oracle_tree_unref(&o->pool, e->bytes->all_fences[b]);
+		oracle_tree_unref(&o->pool, e->bytes->write_fences[b]);
 	}
-	for (unsigned b = 0; b < 4; b++) {
-		oracle_write_unref(o, e->from[b]);
-		oracle_tree_unref(&o->pool, e->all_fences[b]);
-		oracle_tree_unref(&o->pool, e->write_fences[b]);
-	}
+	oracle_mem_free(o, e->bytes, sizeof(*e->bytes));
 	oracle_mem_free(o, e, sizeof(*e));
 	c->w = c->r = 0;
+}
+
+static bool is_empty(const struct oracle_list *l)
+{
+	return !l || !l->n;
 }
 
 /* Back to the plain form where the plain write n, which has just been made, is all that is left. */
 static void shrink(const struct oracle_now *n, struct oracle_cell *c)
 {
 	struct oracle_ext *e = oracle_cell_ext(c);
-	const struct oracle_rec *r = e->list[ORACLE_WRITES].recs.v;
+	const struct oracle_list *l = e->list[ORACLE_WRITES];
 	uint64_t fences = n->o->opt.sc == ORACLE_SC_PROGRAM ? n->clock->root[ORACLE_FENCES] : 0;
 	uint32_t site;
 
-	if (e->list[ORACLE_WRITES].recs.n != 1 || e->list[ORACLE_READS].recs.n ||
-	    e->list[ORACLE_STRONG].recs.n || r->bytes != ORACLE_PLAIN_BYTES || r->mask ||
+	if (is_empty(l) || l->n != 1 || !is_empty(e->list[ORACLE_READS]) ||
+	    !is_empty(e->list[ORACLE_STRONG]))
+		return;
+	const struct oracle_rec *r = &l->v[0];
+	if (r->bytes != ORACLE_PLAIN_BYTES || r->mask ||
 	    r->actor != n->actor || r->epoch != n->t->own || r->site != n->site || n->is_pseudo ||
 	    n->acc->proxy != RACE_PROXY_GENERIC)
 		return;
 	/* The fences of others would be lost. */
 	for (unsigned b = 0; b < 4; b++)
-		if (e->from[b] || e->all_fences[b] != fences)
+		if (oracle_ext_source(e, b) || (e->bytes ? e->bytes->all_fences[b] : 0) != fences)
 			return;
 	site = oracle_site(n->o, n->acc, fences);
 	if (!oracle_can_pack(r->epoch, site))
@@ -389,14 +459,14 @@ static bool is_known(const struct oracle_now *n, const struct oracle_rec *r)
 static void check_list(const struct oracle_now *n, struct oracle_list *l)
 {
 	bool is_all_known = n->acc->proxy == RACE_PROXY_GENERIC;
-	size_t kept = 0;
+	uint32_t kept = 0;
 
-	if (!l->recs.n || (is_behind(n, l) && n->acc->strength != RACE_WEAK))
+	if (!l || !l->n || (is_behind(n, l) && n->acc->strength != RACE_WEAK))
 		return;
 	if (is_behind(n, l) && !(n->acc->kind & RACE_OP_WRITE))
 		return;
-	for (size_t i = 0; i < l->recs.n; i++) {
-		struct oracle_rec *r = &l->recs.v[i];
+	for (uint32_t i = 0; i < l->n; i++) {
+		struct oracle_rec *r = &l->v[i];
 		const struct oracle_site *x = oracle_site_at(n->o, r->site);
 		if (r->bytes & n->mask) {
 			uint64_t races = n->o->races;
@@ -404,18 +474,18 @@ static void check_list(const struct oracle_now *n, struct oracle_list *l)
 			races = n->o->races - races + r->raced;
 			r->raced = (uint16_t)(races < RACED_MAX ? races : RACED_MAX);
 			if (r->raced == RACED_MAX) {
-				rec_drop(r);
+				rec_drop(n->o, r);
 				continue;
 			}
 			if (ordered && supersedes(n, x, r->actor) && !trim(n, r, ordered)) {
-				rec_drop(r);
+				rec_drop(n->o, r);
 				continue;
 			}
 		}
 		is_all_known = is_all_known && is_known(n, r);
-		l->recs.v[kept++] = *r;
+		l->v[kept++] = *r;
 	}
-	l->recs.n = kept;
+	l->n = kept;
 	if (is_all_known && kept && l->behind != n->clock) {
 		list_touch(n->o, l);
 		l->behind = oracle_clock_ref(n->t->clock);
@@ -447,14 +517,14 @@ static uint32_t lanes_of(const struct oracle_rec *r)
 static void compact_reads(const struct oracle_now *n, struct oracle_list *l)
 {
 	uint32_t covered = 0, warp = 0;
-	size_t kept = 0;
+	uint32_t kept = 0;
 
-	if (l->recs.n < (n->o->opt.is_tiny ? 3 : COMPACT_FROM) || l->recs.n < l->compact_at)
+	if (l->n < (n->o->opt.is_tiny ? 3 : COMPACT_FROM) || l->n < l->compact_at)
 		return;
 	list_touch(n->o, l);
-	qsort(l->recs.v, l->recs.n, sizeof(l->recs.v[0]), by_warp);
-	for (size_t i = 0; i < l->recs.n; i++) {
-		struct oracle_rec *r = &l->recs.v[i];
+	qsort(l->v, l->n, sizeof(struct oracle_rec), by_warp);
+	for (uint32_t i = 0; i < l->n; i++) {
+		struct oracle_rec *r = &l->v[i];
 		const struct oracle_site *x = oracle_site_at(n->o, r->site);
 		bool is_plain = !(x->a.flags & ~ORACLE_SHARED) && x->a.proxy == RACE_PROXY_GENERIC;
 		if (!i || warp != (r->actor & ~31u))
@@ -469,10 +539,10 @@ static void compact_reads(const struct oracle_now *n, struct oracle_list *l)
 		    is_known(n, r) &&
 		    !(lanes_of(r) >> (n->actor & 31) & 1 && warp == (n->actor & ~31u)))
 			continue;
-		l->recs.v[kept++] = *r;
+		l->v[kept++] = *r;
 	}
-	l->recs.n = kept;
-	l->compact_at = (uint32_t)kept * 2;
+	l->n = kept;
+	l->compact_at = kept * 2;
 }
 
 static int by_chain(const void *a, const void *b)
@@ -506,31 +576,31 @@ static bool is_alike(const struct oracle *o, const struct oracle_rec *a, const s
 static void compact_strong(const struct oracle_now *n, struct oracle_list *l)
 {
 	uint32_t covered = 0;
-	size_t kept = 0;
+	uint32_t kept = 0;
 
-	if (l->recs.n < (n->o->opt.is_tiny ? 3 : COMPACT_FROM) || l->recs.n < l->compact_at)
+	if (l->n < (n->o->opt.is_tiny ? 3 : COMPACT_FROM) || l->n < l->compact_at)
 		return;
 	list_touch(n->o, l);
-	qsort(l->recs.v, l->recs.n, sizeof(l->recs.v[0]), by_chain);
-	for (size_t i = 0; i < l->recs.n; i++) {
-		struct oracle_rec *r = &l->recs.v[i], *prev = kept ? &l->recs.v[kept - 1] : NULL;
+	qsort(l->v, l->n, sizeof(struct oracle_rec), by_chain);
+	for (uint32_t i = 0; i < l->n; i++) {
+		struct oracle_rec *r = &l->v[i], *prev = kept ? &l->v[kept - 1] : NULL;
 		if (!prev || (prev->actor & ~31u) != (r->actor & ~31u) || !is_alike(n->o, prev, r))
 			covered = 0;
 		if (!(lanes_of(r) & ~covered)) {
-			rec_drop(r);
+			rec_drop(n->o, r);
 			continue;
 		}
 		covered |= lanes_of(r);
-		l->recs.v[kept++] = *r;
+		l->v[kept++] = *r;
 	}
-	l->recs.n = kept;
-	l->compact_at = (uint32_t)kept * 2;
+	l->n = kept;
+	l->compact_at = kept * 2;
 }
 
 /* Joins the new access to the last record, if it is its warp's and like it. */
 static bool merge(const struct oracle_now *n, struct oracle_list *l)
 {
-	struct oracle_rec *r = l->recs.n ? &l->recs.v[l->recs.n - 1] : NULL;
+	struct oracle_rec *r = l && l->n ? &l->v[l->n - 1] : NULL;
 	uint32_t bit = 1u << (n->actor & 31);
 
 	if (!r || r->site != n->site || r->epoch != n->t->own || r->bytes != n->mask ||
@@ -603,16 +673,16 @@ static bool is_replaced(const struct oracle_now *n, const struct oracle_rec *r,
 
 static void prune_strong(const struct oracle_now *n, struct oracle_list *l)
 {
-	size_t low = l->recs.n > LOOK_BEHIND ? l->recs.n - LOOK_BEHIND : 0;
+	uint32_t low = l->n > LOOK_BEHIND ? l->n - LOOK_BEHIND : 0;
 	struct oracle_rec *closed = NULL;
 
-	for (size_t i = l->recs.n; i-- > low;) {
-		struct oracle_rec *r = &l->recs.v[i];
+	for (uint32_t i = l->n; i-- > low;) {
+		struct oracle_rec *r = &l->v[i];
 		if (!is_replaced(n, r, &closed))
 			continue;
-		rec_drop(r);
-		memmove(r, r + 1, (l->recs.n - i - 1) * sizeof(*r));
-		l->recs.n--;
+		rec_drop(n->o, r);
+		memmove(r, r + 1, (l->n - i - 1) * sizeof(*r));
+		l->n--;
 		if (closed)
 			closed--;
 	}
@@ -628,12 +698,13 @@ static bool is_uniform_strong(const struct oracle_now *n, const struct oracle_ex
 
 static void add_strong(const struct oracle_now *n, struct oracle_ext *e)
 {
-	struct oracle_list *l = &e->list[ORACLE_STRONG];
+	struct oracle_list *l = e->list[ORACLE_STRONG];
 	bool is_like = n->acc->scope >= RACE_SCOPE_GPU && n->acc->proxy == RACE_PROXY_GENERIC &&
 		       !(n->acc->flags & ORACLE_NC);
 
-	prune_strong(n, l);
-	if (!l->recs.n && is_like) {
+	if (l)
+		prune_strong(n, l);
+	if (is_empty(l) && is_like) {
 		e->same_bytes = n->acc->bytes;
 		e->same_address = n->address;
 		e->same_device = n->device;
@@ -645,35 +716,35 @@ static void add_strong(const struct oracle_now *n, struct oracle_ext *e)
 /* Of too many, the oldest half is dropped, counted. */
 static void limit(const struct oracle_now *n, struct oracle_list *l)
 {
-	size_t half = l->recs.n / 2;
+	uint32_t half = l ? l->n / 2 : 0;
 
-	if (l->recs.n < n->o->opt.max_records)
+	if (!l || l->n < n->o->opt.max_records)
 		return;
-	for (size_t i = 0; i < half; i++)
-		rec_drop(&l->recs.v[i]);
-	memmove(l->recs.v, l->recs.v + half, (l->recs.n - half) * sizeof(l->recs.v[0]));
-	l->recs.n -= half;
+	for (uint32_t i = 0; i < half; i++)
+		rec_drop(n->o, &l->v[i]);
+	memmove(l->v, l->v + half, (l->n - half) * sizeof(struct oracle_rec));
+	l->n -= half;
 	n->o->stats.dropped += half;
 }
 
 static void add(const struct oracle_now *n, struct oracle_ext *e)
 {
-	struct oracle_list *l = &e->list[class_of(oracle_site_at(n->o, n->site))];
+	struct oracle_list **at = &e->list[class_of(oracle_site_at(n->o, n->site))];
 	struct oracle_rec r = rec_now(n);
 
-	list_touch(n->o, l);
-	if (l == &e->list[ORACLE_STRONG])
+	list_touch(n->o, *at);
+	if (at == &e->list[ORACLE_STRONG])
 		add_strong(n, e);
-	limit(n, l);
-	if (merge(n, l))
+	limit(n, *at);
+	if (merge(n, *at))
 		return;
 	if (r.chain)
 		r.chain->refs++;
-	base_vec_push(&l->recs, r);
-	if (l == &e->list[ORACLE_READS])
-		compact_reads(n, l);
-	else if (l == &e->list[ORACLE_STRONG])
-		compact_strong(n, l);
+	list_push(n->o, at, &r);
+	if (at == &e->list[ORACLE_READS])
+		compact_reads(n, *at);
+	else if (at == &e->list[ORACLE_STRONG])
+		compact_strong(n, *at);
 }
 
 /* ---- words -------------------------------------------------------------------------------------------- */
@@ -704,26 +775,27 @@ static void take_forced(const struct oracle_now *n, uint64_t before)
 static void communicate(const struct oracle_now *n, struct oracle_ext *e)
 {
 	struct oracle_pool *p = &n->o->pool;
+	struct oracle_bytes *x = oracle_ext_bytes(n->o, e);
 	bool is_write = n->acc->kind & RACE_OP_WRITE;
 	unsigned first = (unsigned)__builtin_ctz(n->mask);
-	uint64_t all = oracle_tree_ref(e->all_fences[first]), new_all = 0;
-	uint64_t write = oracle_tree_ref(e->write_fences[first]);
+	uint64_t all = oracle_tree_ref(x->all_fences[first]), new_all = 0;
+	uint64_t write = oracle_tree_ref(x->write_fences[first]);
 
 	ORACLE_EACH(b, n->mask)
 	{
-		if (b != first && e->all_fences[b] == all && e->write_fences[b] == write) {
-			oracle_tree_unref(p, e->all_fences[b]);
-			e->all_fences[b] = oracle_tree_ref(new_all);
+		if (b != first && x->all_fences[b] == all && x->write_fences[b] == write) {
+			oracle_tree_unref(p, x->all_fences[b]);
+			x->all_fences[b] = oracle_tree_ref(new_all);
 		} else {
-			take_forced(n, is_write ? e->all_fences[b] : e->write_fences[b]);
-			oracle_tree_join(p, &e->all_fences[b], n->t->clock->root[ORACLE_FENCES]);
+			take_forced(n, is_write ? x->all_fences[b] : x->write_fences[b]);
+			oracle_tree_join(p, &x->all_fences[b], n->t->clock->root[ORACLE_FENCES]);
 		}
 		if (b == first)
-			new_all = e->all_fences[b];
+			new_all = x->all_fences[b];
 		/* A read behind this write is behind all before it. */
 		if (is_write) {
-			oracle_tree_unref(p, e->write_fences[b]);
-			e->write_fences[b] = oracle_tree_ref(e->all_fences[b]);
+			oracle_tree_unref(p, x->write_fences[b]);
+			x->write_fences[b] = oracle_tree_ref(x->all_fences[b]);
 		}
 	}
 	oracle_tree_unref(p, all);
@@ -732,7 +804,9 @@ static void communicate(const struct oracle_now *n, struct oracle_ext *e)
 
 static bool has_fences(const struct oracle_ext *e)
 {
-	return e->all_fences[0] || e->all_fences[1] || e->all_fences[2] || e->all_fences[3];
+	const struct oracle_bytes *x = e->bytes;
+
+	return x && (x->all_fences[0] || x->all_fences[1] || x->all_fences[2] || x->all_fences[3]);
 }
 
 void oracle_word_full(struct oracle_now *n, struct oracle_cell *c)
@@ -740,12 +814,12 @@ void oracle_word_full(struct oracle_now *n, struct oracle_cell *c)
 	struct oracle_ext *e = oracle_ext_of(n->o, c, n->word);
 	bool is_strong = n->acc->strength != RACE_WEAK;
 
-	check_list(n, &e->list[ORACLE_WRITES]);
+	check_list(n, e->list[ORACLE_WRITES]);
 	/* Reads are compared with writes only, and superseded when the list has grown. */
 	if (n->acc->kind & RACE_OP_WRITE)
-		check_list(n, &e->list[ORACLE_READS]);
+		check_list(n, e->list[ORACLE_READS]);
 	if (!is_strong || !is_uniform_strong(n, e))
-		check_list(n, &e->list[ORACLE_STRONG]);
+		check_list(n, e->list[ORACLE_STRONG]);
 	add(n, e);
 	if (n->o->opt.sc == ORACLE_SC_PROGRAM &&
 	    (has_fences(e) || n->t->clock->root[ORACLE_FENCES])) {
@@ -753,11 +827,7 @@ void oracle_word_full(struct oracle_now *n, struct oracle_cell *c)
 		n->clock = n->t->clock;
 	}
 	if ((n->acc->kind & RACE_OP_WRITE) && !is_strong) {
-		ORACLE_EACH(b, n->mask)
-		{
-			oracle_write_unref(n->o, e->from[b]);
-			e->from[b] = NULL;
-		}
+		oracle_ext_from(n->o, e, n->mask, NULL);
 		shrink(n, c);
 	}
 }
