@@ -48,6 +48,7 @@ struct cpu_options {
 	bool tells_stats; /* the caller is to print cpu_get_stats at the end */
 	enum cpu_oracle
 		oracle; /* not OFF: the model is SC and threads is 1, or there is no machine */
+	uint32_t oracle_actors, oracle_records; /* limits, for tests; 0: those of oracle.h */
 };
 
 #define CPU_SMS		  16u
@@ -287,7 +288,8 @@ typedef uint64_t *cpu_pair_fn(void *arg, const struct race_pair *pair, size_t by
 void cpu_on_pair(struct cpu_machine *m, cpu_pair_fn *fn, void *arg);
 
 struct cpu_oracle_stats {
-	uint64_t accesses, words, shadow_bytes, clock_bytes, dropped;
+	uint64_t accesses, words, shadow_bytes, clock_bytes;
+	uint64_t dropped, raced_out; /* as in struct oracle_stats */
 	uint32_t actors;
 	bool is_full; /* too many threads, or no memory: what came later was not judged */
 };

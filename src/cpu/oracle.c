@@ -26,6 +26,8 @@ struct oracle *oracle_new(const struct oracle_options *opt)
 		return NULL;
 	if (opt)
 		o->opt = *opt;
+	if (!o->opt.max_actors || o->opt.max_actors > ORACLE_MAX_ACTORS)
+		o->opt.max_actors = ORACLE_MAX_ACTORS;
 	if (!o->opt.max_records)
 		o->opt.max_records = MAX_RECORDS;
 	o->zero = oracle_clock_new();
@@ -247,7 +249,7 @@ static struct oracle_group *group_new(struct oracle *o, uint64_t n, uint32_t ali
 	uint64_t first = ((uint64_t)o->nactors + align - 1) / align * align;
 	struct oracle_group *g;
 
-	if (first + n > ORACLE_MAX_ACTORS || !(g = calloc(1, sizeof(*g)))) {
+	if (first + n > o->opt.max_actors || !(g = calloc(1, sizeof(*g)))) {
 		o->is_full = true;
 		return NULL;
 	}
@@ -477,7 +479,7 @@ static void access_one(struct oracle *o, uint32_t actor, const struct oracle_acc
 void oracle_access(struct oracle *o, uint32_t actor, const struct oracle_acc *acc, uint64_t address)
 {
 	record_access(o, actor, 0, acc, NULL, address, acc->bytes);
-	if (!(acc->flags & ORACLE_INSERTED))
+	if (!(acc->flags & ORACLE_INSERTED) && !o->is_full)
 		access_one(o, actor, acc, address, acc->bytes);
 }
 
@@ -485,7 +487,7 @@ void oracle_access_warp(struct oracle *o, uint32_t warp, uint32_t mask,
 			const struct oracle_acc *acc, const uint64_t *addresses)
 {
 	record_access(o, warp, mask, acc, addresses, 0, acc->bytes);
-	if (acc->flags & ORACLE_INSERTED)
+	if ((acc->flags & ORACLE_INSERTED) || o->is_full)
 		return;
 	struct oracle_thread *t = oracle_thread_of(o, warp);
 	if (t && acc->strength == RACE_WEAK && acc->bytes && o->last->is_grid) {
@@ -504,7 +506,8 @@ void oracle_access_range(struct oracle *o, uint32_t actor, const void *inst, uin
 		.inst = inst, .kind = kind, .bytes = bytes > UINT32_MAX ? 0 : (uint32_t)bytes};
 
 	record_access(o, actor, 0, &acc, NULL, address, bytes);
-	access_one(o, actor, &acc, address, bytes);
+	if (!o->is_full)
+		access_one(o, actor, &acc, address, bytes);
 }
 
 /* ---- findings ---------------------------------------------------------------------------------- */

@@ -474,6 +474,7 @@ static void check_list(const struct oracle_now *n, struct oracle_list *l)
 			races = n->o->races - races + r->raced;
 			r->raced = (uint16_t)(races < RACED_MAX ? races : RACED_MAX);
 			if (r->raced == RACED_MAX) {
+				n->o->stats.raced_out++;
 				rec_drop(n->o, r);
 				continue;
 			}

@@ -93,6 +93,7 @@ static void update_oracle(void)
 	oracle->shadow_bytes = s.shadow_bytes;
 	oracle->clock_bytes = s.clock_bytes;
 	oracle->dropped = s.dropped;
+	oracle->raced_out = s.raced_out;
 	oracle->actors = s.actors;
 	if (s.is_full && !oracle->is_full)
 		race_shm_note("the oracle is full: too many threads or no memory; what the program "

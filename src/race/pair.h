@@ -43,7 +43,7 @@ struct race_pair {
 };
 
 struct race_oracle {
-	uint64_t accesses, words, shadow_bytes, clock_bytes, dropped;
+	uint64_t accesses, words, shadow_bytes, clock_bytes, dropped, raced_out;
 	uint32_t actors;
 	uint32_t is_execution; /* --oracle=execution */
 	uint32_t is_full;
@@ -52,6 +52,6 @@ struct race_oracle {
 
 RACE_STATIC_ASSERT(sizeof(struct race_pair_side) == 88, "side layout");
 RACE_STATIC_ASSERT(sizeof(struct race_pair) == 32 + 2 * 88, "pair layout");
-RACE_STATIC_ASSERT(sizeof(struct race_oracle) == 56, "oracle layout");
+RACE_STATIC_ASSERT(sizeof(struct race_oracle) == 64, "oracle layout");
 
 #endif

@@ -154,6 +154,7 @@ bool race_oracle_read(struct race_results *out, const void *payload, size_t n)
 	out->shadow_bytes += o.shadow_bytes;
 	out->clock_bytes += o.clock_bytes;
 	out->dropped += o.dropped;
+	out->raced_out += o.raced_out;
 	out->actors += o.actors;
 	return true;
 }

@@ -173,7 +173,8 @@ struct race_results {
 	/* Of the oracle (docs/soundness.md), summed over processes. */
 	bool has_oracle, is_oracle_full, is_sc_execution;
 	uint64_t judged, judged_launches; /* accesses, launches */
-	uint64_t shadow_bytes, clock_bytes, shadow_words, dropped, actors;
+	uint64_t shadow_bytes, clock_bytes, shadow_words, actors;
+	uint64_t dropped, raced_out; /* accesses: forgotten; whose later races are not told */
 	const char *command; /* what ran, for the header; NULL or "" = unknown */
 	uint32_t runs;	     /* reports merged; 0 counts as 1 */
 };

@@ -255,6 +255,7 @@ static void oracle_put(cJSON *parent, const struct race_results *r)
 	count_put(o, "shadow_bytes", r->shadow_bytes);
 	count_put(o, "clock_bytes", r->clock_bytes);
 	count_put(o, "forgotten", r->dropped);
+	count_put(o, "raced_out", r->raced_out);
 	cJSON_AddBoolToObject(o, "full", r->is_oracle_full);
 	cJSON_AddStringToObject(o, "fence_sc", r->is_sc_execution ? "execution" : "program");
 }

@@ -336,6 +336,7 @@ static void oracle_get(struct race_results *r, const cJSON *o)
 	r->shadow_bytes += count_get(o, "shadow_bytes");
 	r->clock_bytes += count_get(o, "clock_bytes");
 	r->dropped += count_get(o, "forgotten");
+	r->raced_out += count_get(o, "raced_out");
 	r->is_oracle_full = r->is_oracle_full || bool_get(o, "full");
 	const cJSON *sc = cJSON_GetObjectItemCaseSensitive(o, "fence_sc");
 	r->is_sc_execution =
