@@ -8,6 +8,7 @@
 // may: mark
 // may: push
 // never: edge
+// seeds: 4
 // twin: bfs.fixed.cu
 
 #include "example.h"

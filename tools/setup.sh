@@ -55,6 +55,7 @@ list_missing() {
 	need libzstd-dev pkg-config --exists libzstd
 	need liblz4-dev pkg-config --exists liblz4
 	need libelf-dev pkg-config --exists libelf
+	need libdw-dev pkg-config --exists libdw
 	need libcjson-dev pkg-config --exists libcjson
 	need libcmocka-dev pkg-config --exists cmocka
 	need uthash-dev header uthash.h

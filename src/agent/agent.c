@@ -64,9 +64,11 @@ static void after_fork_child(void)
 	agent_context_forget_all();
 	agent_module_reset();
 	agent_launch_reset();
+	agent_host_forget();
+	agent_copies_reset();
 	race_shm_disown();
-	init_clock(); /* threads that waited do not exist here */
-	__atomic_fetch_add(&race_shm_get()->nprocesses, 1, __ATOMIC_RELAXED);
+	init_clock();	      /* threads that waited do not exist here */
+	agent.is_counted = 0; /* until it makes a context: most children only exec */
 	agent_unlock();
 }
 
@@ -104,6 +106,12 @@ uint64_t agent_now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+void agent_count_process(void)
+{
+	if (!__atomic_exchange_n(&agent.is_counted, 1, __ATOMIC_RELAXED))
+		__atomic_fetch_add(&race_shm_get()->nprocesses, 1, __ATOMIC_RELAXED);
+}
+
 /*
  * Called by the driver once, inside cuInit. Always returns 1: whatever fails here must not make
  * the program's cuInit fail.
@@ -115,7 +123,7 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 	if (agent.pid || !race_shm_open())
 		return 1;
 	init_clock();
-	__atomic_fetch_add(&race_shm_get()->nprocesses, 1, __ATOMIC_RELAXED);
+	agent_count_process();
 	state = agent_subscribe();
 	race_shm_state(state);
 	if (state != RACE_AGENT_ATTACHED)

@@ -61,6 +61,11 @@ struct agent_driver {
 	CUresult (*graph_kernel_params)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS *); /* 12.0 */
 	CUresult (*func_get_name)(const char **, CUfunction);			 /* 12.3 */
 	CUresult (*kernel_get_name)(const char **, CUkernel);			 /* 12.3 */
+	/* For copies.c, in all drivers served; without them copies go unchecked. */
+	CUresult (*event_record)(CUevent, CUstream);
+	CUresult (*stream_get_ctx)(CUstream, CUcontext *);
+	CUresult (*pointer_get_attribute)(void *, CUpointer_attribute, CUdeviceptr);
+	CUresult (*mem_host_alloc)(void **, size_t, unsigned);
 };
 
 extern struct agent_driver agent_driver;
@@ -87,6 +92,7 @@ struct agent {
 	pthread_cond_t changed; /* a context or module left its transient state */
 	int pid;		/* 0: not running (in a forked child too) */
 	uint32_t captures;	/* streams being captured; atomic */
+	int is_counted;		/* in race_shm.nprocesses; atomic */
 };
 extern struct agent agent;
 
@@ -97,11 +103,15 @@ bool agent_wait(const struct timespec *deadline);
 /* Now + seconds, for agent_wait. */
 struct timespec agent_deadline(int seconds);
 uint64_t agent_now_ns(void);
+/* This process uses CUDA: counted once. */
+void agent_count_process(void);
 
 /* ---- sites.c ------------------------------------------------------------ */
 
 /* Copies the site tables of a loaded cubin to the file, each once. No driver calls. */
 void agent_sites_collect(const void *image, size_t size);
+/* May the blocks of the images with this order table be shuffled? (the strictest of all seen) */
+enum race_order_verdict agent_order_of(uint32_t id);
 
 /* ---- context.c ---------------------------------------------------------- */
 
@@ -125,6 +135,7 @@ void agent_context_forget_all(void);
 uint64_t agent_context_rt(const struct agent_context *c); /* 0: could not be set up */
 struct race_region *agent_context_region(const struct agent_context *c);
 CUstream agent_context_stream(const struct agent_context *c);
+struct agent_copies *agent_context_copies(const struct agent_context *c); /* NULL: none */
 /* How many library loads this context has caught up with; module.c keeps it, under the lock. */
 uint64_t *agent_context_libraries(struct agent_context *c);
 /* A launch begins (kernels > 0 or graph): the last snapshot is not exact any more. */
@@ -178,10 +189,47 @@ void agent_graph_instantiated(struct agent_context *c, CUgraphExec exec, CUgraph
 void agent_graph_launched(struct agent_context *c, CUgraphExec exec);
 void agent_graph_forget(CUgraphExec exec);
 
+/* ---- copies.c ------------------------------------------------------------ */
+
+/* An asynchronous copy or fill that the program has enqueued. */
+struct agent_operation {
+	const char *api; /* the driver's name of the function */
+	CUdeviceptr dst, src;
+	size_t bytes;
+	CUstream stream;
+	bool is_fill;
+	bool is_odd;	 /* rows, arrays, another context: only counted; the rest is not set */
+	uint32_t number; /* of the context, and its device */
+	int32_t device;
+};
+
+struct agent_copies; /* the buffers of one context; never freed */
+
+/* Context current, inside a guard. NULL: copies are not checked in it. */
+struct agent_copies *agent_copies_new(void);
+/* Reads again behind the operation, before its call returns; its context is current. */
+void agent_copies_after(struct agent_copies *p, CUcontext context,
+			const struct agent_operation *op);
+/* Compares what is complete. */
+void agent_copies_poll(struct agent_copies *p);
+bool agent_copies_pending(const struct agent_copies *p);
+/* After fork, in the child; the lock is held. */
+void agent_copies_reset(void);
+
 /* ---- callback.c ---------------------------------------------------------- */
 
 /* Finds CUPTI and subscribes; returns what became of it. */
 enum race_agent_state agent_subscribe(void);
+
+/* ---- hosthalf.c: for checks in host code (race/host.h) -------------------- */
+
+/* Calls `enable` for each driver function that must be seen; none without the host half. */
+typedef void agent_enable_fn(void *arg, uint32_t id);
+void agent_host_enable(agent_enable_fn *enable, void *arg);
+/* At entry and exit of driver functions; the data is CUPTI's CUpti_CallbackData. */
+void agent_host_call(uint32_t id, const void *data);
+/* After fork, in the child; the lock is held. */
+void agent_host_forget(void);
 
 /* ---- own_report.c -------------------------------------------------------- */
 

@@ -17,11 +17,13 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cupti.h>
 
 #include "agent/agent.h"
+#include "race/maps.h"
 
 enum action {
 	ON_MODULE_LOAD,
@@ -42,8 +44,14 @@ enum action {
 	ON_CAPTURE_BEGIN,
 	ON_CAPTURE_END,
 	ON_SYNC,
+	ON_COPY,
+	ON_FILL8,
+	ON_FILL16,
+	ON_FILL32,
+	ON_COPY_ODD, /* rows, slices, arrays, peers, batches */
 	ON_CTX_DESTROY,
-	ON_DEVICE_RESET
+	ON_DEVICE_RESET,
+	ON_TENSOR_MAP
 };
 
 struct row {
@@ -103,12 +111,37 @@ static const struct row rows[] = {
 	ROW(cuMemcpy_ptds, ON_SYNC),
 	ROW(cuMemcpyDtoH_v2, ON_SYNC),
 	ROW(cuMemcpyDtoH_v2_ptds, ON_SYNC),
+	BOTH(cuMemcpyAsync, ON_COPY),
+	BOTH(cuMemcpyHtoDAsync_v2, ON_COPY),
+	BOTH(cuMemcpyDtoHAsync_v2, ON_COPY),
+	BOTH(cuMemcpyDtoDAsync_v2, ON_COPY),
+	BOTH(cuMemsetD8Async, ON_FILL8),
+	BOTH(cuMemsetD16Async, ON_FILL16),
+	BOTH(cuMemsetD32Async, ON_FILL32),
+	BOTH(cuMemcpy2DAsync_v2, ON_COPY_ODD),
+	BOTH(cuMemcpy3DAsync_v2, ON_COPY_ODD),
+	BOTH(cuMemcpyHtoAAsync_v2, ON_COPY_ODD),
+	BOTH(cuMemcpyAtoHAsync_v2, ON_COPY_ODD),
+	BOTH(cuMemcpyPeerAsync, ON_COPY_ODD),
+	BOTH(cuMemcpy3DPeerAsync, ON_COPY_ODD),
+	BOTH(cuMemsetD2D8Async, ON_COPY_ODD),
+	BOTH(cuMemsetD2D16Async, ON_COPY_ODD),
+	BOTH(cuMemsetD2D32Async, ON_COPY_ODD),
+#if CUDA_VERSION >= 12080
+	BOTH(cuMemcpyBatchAsync, ON_COPY_ODD),
+	BOTH(cuMemcpy3DBatchAsync, ON_COPY_ODD),
+#endif
+#if CUDA_VERSION >= 13000
+	BOTH(cuMemcpyBatchAsync_v2, ON_COPY_ODD),
+	BOTH(cuMemcpy3DBatchAsync_v2, ON_COPY_ODD),
+#endif
 	ROW(cuCtxDestroy, ON_CTX_DESTROY),
 	ROW(cuCtxDestroy_v2, ON_CTX_DESTROY),
 	ROW(cuDevicePrimaryCtxReset, ON_DEVICE_RESET),
 	ROW(cuDevicePrimaryCtxReset_v2, ON_DEVICE_RESET),
 	ROW(cuDevicePrimaryCtxRelease, ON_DEVICE_RESET),
 	ROW(cuDevicePrimaryCtxRelease_v2, ON_DEVICE_RESET),
+	ROW(cuTensorMapEncodeTiled, ON_TENSOR_MAP),
 };
 
 static unsigned char action_of[CUPTI_DRIVER_TRACE_CBID_SIZE]; /* action + 1, 0: none */
@@ -283,6 +316,44 @@ static void on_sync(CUpti_CallbackId id, const CUpti_CallbackData *d)
 		agent_context_synced(c, result_of(d), *d->correlationData);
 }
 
+/* Is the default stream of this function's name that of the calling thread? */
+static bool is_per_thread(const char *name)
+{
+	size_t n = name ? strlen(name) : 0;
+
+	return n > 5 && strcmp(name + n - 5, "_ptsz") == 0;
+}
+
+/* A copy or fill was enqueued: the copies' parameters are the same in all four functions, and so
+ * are those of the fills, but for the value's width. */
+static void on_copy(enum action a, const CUpti_CallbackData *d)
+{
+	struct agent_context *c = current(d);
+	const cuMemcpyDtoDAsync_v2_params *copy = d->functionParams;
+	const cuMemsetD32Async_params *fill = d->functionParams;
+	struct agent_operation op = {.api = d->functionName, .is_odd = a == ON_COPY_ODD};
+	const struct race_region *region;
+
+	if (!c || !(region = agent_context_region(c)))
+		return;
+	op.number = region->context;
+	op.device = region->device;
+	if (a == ON_COPY) {
+		op.dst = copy->dstDevice;
+		op.src = copy->srcDevice;
+		op.bytes = copy->ByteCount;
+		op.stream = copy->hStream;
+	} else if (!op.is_odd) {
+		op.is_fill = true;
+		op.dst = fill->dstDevice;
+		op.bytes = fill->N * (a == ON_FILL8 ? 1 : a == ON_FILL16 ? 2 : 4);
+		op.stream = fill->hStream;
+	}
+	if (!op.stream && is_per_thread(d->functionName))
+		op.stream = CU_STREAM_PER_THREAD;
+	agent_copies_after(agent_context_copies(c), d->context, &op);
+}
+
 static void on_capture(enum action a, const CUpti_CallbackData *d)
 {
 	/* Failing to end one has ended it too, unless there was none: never below zero. */
@@ -294,6 +365,25 @@ static void on_capture(enum action a, const CUpti_CallbackData *d)
 	       !__atomic_compare_exchange_n(&agent.captures, &n, n - 1, 0, __ATOMIC_RELAXED,
 					    __ATOMIC_RELAXED))
 		;
+}
+
+/* No context is needed for this. */
+static void on_tensor_map(const CUpti_CallbackData *d)
+{
+	const cuTensorMapEncodeTiled_params *p = d->functionParams;
+	struct race_map_request q = {
+		.address = (uint64_t)(uintptr_t)p->globalAddress,
+		.type = (uint32_t)p->tensorDataType,
+		.rank = p->tensorRank,
+		.interleave = (uint32_t)p->interleave,
+		.swizzle = (uint32_t)p->swizzle,
+		.dims = p->globalDim,
+		.strides = p->globalStrides,
+		.box = p->boxDim,
+		.element_strides = p->elementStrides,
+	};
+
+	race_map_record(p->tensorMap, &q);
 }
 
 static void on_enter_only(enum action a, const CUpti_CallbackData *d)
@@ -338,6 +428,14 @@ static void on_driver(CUpti_CallbackId id, const CUpti_CallbackData *d)
 	case ON_SYNC:
 		on_sync(id, d);
 		break;
+	case ON_COPY:
+	case ON_FILL8:
+	case ON_FILL16:
+	case ON_FILL32:
+	case ON_COPY_ODD:
+		if (d->callbackSite == CUPTI_API_EXIT && result_of(d) == CUDA_SUCCESS)
+			on_copy(a, d);
+		break;
 	case ON_GRAPH_INSTANTIATE:
 	case ON_GRAPH_LAUNCH:
 	case ON_GRAPH_DESTROY:
@@ -354,6 +452,10 @@ static void on_driver(CUpti_CallbackId id, const CUpti_CallbackData *d)
 	case ON_CAPTURE_END:
 		if (d->callbackSite == CUPTI_API_EXIT)
 			on_capture(a, d);
+		break;
+	case ON_TENSOR_MAP:
+		if (d->callbackSite == CUPTI_API_EXIT && result_of(d) == CUDA_SUCCESS)
+			on_tensor_map(d);
 		break;
 	default:
 		if (d->callbackSite == CUPTI_API_EXIT && result_of(d) == CUDA_SUCCESS)
@@ -389,10 +491,12 @@ static void CUPTIAPI on_callback(void *user, CUpti_CallbackDomain domain, CUpti_
 	(void)user;
 	if (!agent.pid)
 		return;
-	if (domain == CUPTI_CB_DOMAIN_RESOURCE)
+	if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
 		on_resource(id, data);
-	else if (domain == CUPTI_CB_DOMAIN_DRIVER_API && !agent_is_inside())
+	} else if (domain == CUPTI_CB_DOMAIN_DRIVER_API && !agent_is_inside()) {
 		on_driver(id, data);
+		agent_host_call(id, data);
+	}
 }
 
 /* ---- finding CUPTI ------------------------------------------------------ */
@@ -438,6 +542,18 @@ static bool find_functions(void *lib, struct cupti *cupti)
 	return subscribe && unsubscribe && enable;
 }
 
+struct enabling {
+	const struct cupti *cupti;
+	CUpti_SubscriberHandle sub;
+};
+
+static void enable_one(void *arg, uint32_t id)
+{
+	const struct enabling *e = arg;
+
+	e->cupti->enable_callback(1, e->sub, CUPTI_CB_DOMAIN_DRIVER_API, id);
+}
+
 /* Without launches or modules there is nothing to check; the other functions may be missing. */
 static bool enable_all(const struct cupti *cupti, CUpti_SubscriberHandle sub)
 {
@@ -459,6 +575,7 @@ static bool enable_all(const struct cupti *cupti, CUpti_SubscriberHandle sub)
 		if (rows[i].id == ID(cuLaunchKernel) || rows[i].id == ID(cuModuleLoadData))
 			is_good = is_good && r == CUPTI_SUCCESS;
 	}
+	agent_host_enable(enable_one, &(struct enabling){cupti, sub});
 	return is_good;
 }
 

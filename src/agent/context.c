@@ -46,6 +46,7 @@ struct agent_context {
 	int is_snapping;    /* atomic: one snapshot at a time */
 	int is_dead;	    /* atomic: sticky error */
 	struct race_rt *copy;
+	struct agent_copies *copies; /* NULL: the host's copies are not checked */
 	UT_hash_handle hh;
 };
 
@@ -115,12 +116,13 @@ static CUresult build(struct agent_context *c, const char **what)
 	TRY(stream_create(&c->stream, CU_STREAM_NON_BLOCKING));
 	TRY(mem_alloc(&rt, sizeof(struct race_rt)));
 	TRY(memset_d8_async(rt, 0, sizeof(struct race_rt), c->stream));
-	TRY(mem_host_register(region->records, sizeof(region->records),
+	TRY(mem_host_register(region->records, RACE_REGION_MAPPED,
 			      CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_PORTABLE));
 	TRY(mem_host_get_device_pointer(&records, region->records, 0));
-	memset(&head, 0, sizeof(head.records) + sizeof(head.overflow));
+	memset(&head, 0, offsetof(struct race_rt, counters));
 	head.records = records;
-	TRY(memcpy_htod_async(rt, &head.records, sizeof(head.records), c->stream));
+	head.maps = records + RACE_REGION_MAPS;
+	TRY(memcpy_htod_async(rt, &head, offsetof(struct race_rt, counters), c->stream));
 	TRY(stream_synchronize(c->stream));
 	c->rt = rt;
 	return CUDA_SUCCESS;
@@ -132,6 +134,7 @@ static enum agent_ctx_state set_up(struct agent_context *c)
 	const char *what = "";
 	CUresult r;
 
+	agent_count_process();
 	c->copy = malloc(sizeof(*c->copy));
 	if (!c->region || !c->copy) {
 		race_shm_note(
@@ -142,6 +145,8 @@ static enum agent_ctx_state set_up(struct agent_context *c)
 	}
 	agent_enter(&g);
 	r = build(c, &what);
+	if (r == CUDA_SUCCESS)
+		c->copies = agent_copies_new();
 	agent_leave(&g);
 	if (r == CUDA_SUCCESS)
 		return AGENT_CTX_READY;
@@ -173,6 +178,7 @@ static CUresult copy_counters(struct agent_context *c)
 	region->warp_checked = warp;
 	region->launches = launches;
 	region->overflow = c->copy->overflow;
+	region->unboxed = c->copy->unboxed;
 	for (unsigned i = 0; i < RACE_SLOTS; i++)
 		region->counts[i] = c->copy->slots[i].count;
 	return CUDA_SUCCESS;
@@ -235,14 +241,17 @@ static void finish(struct agent_context *c)
 	struct agent_guard g;
 	CUcontext old;
 
-	if (c->state != AGENT_CTX_READY || is_exact(c) || c->finished == seq ||
-	    __atomic_load_n(&c->is_dead, __ATOMIC_RELAXED))
+	if (c->state != AGENT_CTX_READY || __atomic_load_n(&c->is_dead, __ATOMIC_RELAXED))
+		return;
+	agent_copies_poll(c->copies);
+	if ((is_exact(c) || c->finished == seq) && !agent_copies_pending(c->copies))
 		return;
 	c->finished = seq;
 	agent_enter(&g);
 	if (agent_driver.ctx_push_current(c->handle) == CUDA_SUCCESS) {
 		bool is_idle = wait_idle(c->handle);
 
+		agent_copies_poll(c->copies);
 		snapshot(c, is_idle ? seq : UINT64_MAX);
 		agent_driver.ctx_pop_current(&old);
 	}
@@ -386,6 +395,11 @@ CUstream agent_context_stream(const struct agent_context *c)
 	return c->stream;
 }
 
+struct agent_copies *agent_context_copies(const struct agent_context *c)
+{
+	return c->state == AGENT_CTX_READY ? c->copies : NULL;
+}
+
 void agent_context_launch(struct agent_context *c)
 {
 	__atomic_fetch_add(&c->seq, 1, __ATOMIC_SEQ_CST);
@@ -406,6 +420,8 @@ void agent_context_synced(struct agent_context *c, CUresult result, uint64_t seq
 		mark_dead(c, result);
 		return;
 	}
+	if (result == CUDA_SUCCESS && c->state == AGENT_CTX_READY)
+		agent_copies_poll(c->copies);
 	if (result != CUDA_SUCCESS || !c->region || is_exact(c))
 		return;
 	taken = __atomic_load_n(&c->taken, __ATOMIC_RELAXED);

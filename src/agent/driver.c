@@ -52,6 +52,10 @@ static const char *load_all(void)
 	SET(graph_kernel_params, "cuGraphKernelNodeGetParams_v2");
 	SET(func_get_name, "cuFuncGetName");
 	SET(kernel_get_name, "cuKernelGetName");
+	SET(event_record, "cuEventRecord");
+	SET(stream_get_ctx, "cuStreamGetCtx");
+	SET(pointer_get_attribute, "cuPointerGetAttribute");
+	SET(mem_host_alloc, "cuMemHostAlloc");
 	return missing;
 }
 

@@ -115,6 +115,7 @@ static CUresult write_knobs(struct agent_context *c, CUdeviceptr at)
 	if (r != CUDA_SUCCESS)
 		return r;
 	race_shm_knobs(&k, agent_context_rt(c));
+	race_shm_order(&k, agent_order_of(k.order_id));
 	r = agent_driver.memcpy_htod_async(at, &k, sizeof(k), stream);
 	return r == CUDA_SUCCESS ? agent_driver.stream_synchronize(stream) : r;
 }

@@ -1,5 +1,6 @@
 /*
- * sites.c - copies the site tables of loaded modules to the shared file.
+ * sites.c - copies the site tables of loaded modules to the shared file, and judges from the order
+ * tables and the functions of each image whether its blocks may be shuffled (race/order.h).
  *
  * CUPTI hands over the final cubin of each module, whatever it was loaded or
  * linked from. Each symbol __collider_sites_<hash> in it is one table (several
@@ -15,45 +16,146 @@
 
 #include <gelf.h>
 #include <libelf.h>
+#include <stdlib.h>
+
+/* Out of memory: nothing is found later, and the order stays. */
+#define uthash_nonfatal_oom(e) ((void)(e))
+#include <uthash.h>
 
 #include "base/base.h"
 
 #include "agent/agent.h"
 
-static void copy_symbol(Elf *elf, const GElf_Sym *sym, const char *name)
+/* What was found of the images that carry an order table with this id. */
+struct verdict {
+	uint32_t id;
+	enum race_order_verdict verdict;
+	UT_hash_handle hh;
+};
+
+static struct verdict *verdicts; /* under the lock */
+
+struct image {
+	Elf *elf;
+	struct race_order_image order;
+};
+
+static bool has_prefix(const char *name, const char *prefix)
+{
+	return strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
+static void note_verdict(uint32_t id, enum race_order_verdict verdict)
+{
+	struct verdict *v;
+
+	agent_lock();
+	HASH_FIND(hh, verdicts, &id, sizeof(id), v);
+	if (v && verdict < v->verdict)
+		v->verdict = verdict;
+	if (!v && (v = calloc(1, sizeof(*v)))) {
+		v->id = id;
+		v->verdict = verdict;
+		HASH_ADD(hh, verdicts, id, sizeof(id), v);
+	}
+	agent_unlock();
+}
+
+typedef void symbol_fn(struct image *im, const GElf_Sym *sym, const char *name, const char *bytes,
+		       size_t room, void *arg);
+
+/* The id that a table's name carries: 8 hexadecimal digits, then its flags. */
+static uint32_t id_in(const char *name)
+{
+	char digits[9] = {0};
+
+	memcpy(digits, name + strlen(RACE_ORDER_PREFIX),
+	       strnlen(name + strlen(RACE_ORDER_PREFIX), sizeof(digits) - 1));
+	return (uint32_t)strtoul(digits, NULL, 16);
+}
+
+static void take_tables(struct image *im, const GElf_Sym *sym, const char *name, const char *bytes,
+			size_t room, void *arg)
+{
+	(void)arg;
+	if (!bytes)
+		return;
+	if (has_prefix(name, RACE_SITES_PREFIX)) {
+		agent_lock(); /* two threads that load the same module */
+		race_shm_sites(name, bytes, room);
+		agent_unlock();
+	} else if (has_prefix(name, RACE_ORDER_PREFIX)) {
+		race_order_table(&im->order, bytes, sym->st_size < room ? sym->st_size : room);
+	}
+}
+
+static void take_function(struct image *im, const GElf_Sym *sym, const char *name,
+			  const char *bytes, size_t room, void *arg)
+{
+	(void)bytes;
+	(void)room;
+	(void)arg;
+	if (GELF_ST_TYPE(sym->st_info) == STT_FUNC)
+		race_order_function(&im->order, name, strlen(name));
+}
+
+static void tell_verdict(struct image *im, const GElf_Sym *sym, const char *name, const char *bytes,
+			 size_t room, void *arg)
+{
+	(void)im;
+	(void)sym;
+	(void)bytes;
+	(void)room;
+	if (has_prefix(name, RACE_ORDER_PREFIX))
+		note_verdict(id_in(name), *(const enum race_order_verdict *)arg);
+}
+
+static const char *bytes_of(Elf *elf, const GElf_Sym *sym, size_t *room)
 {
 	Elf_Scn *scn = elf_getscn(elf, sym->st_shndx);
 	Elf_Data *data = scn ? elf_rawdata(scn, NULL) : NULL;
 
+	*room = 0;
 	if (!data || !data->d_buf || sym->st_value > data->d_size)
-		return;
-	agent_lock(); /* two threads that load the same module */
-	race_shm_sites(name, (const char *)data->d_buf + sym->st_value,
-		       data->d_size - sym->st_value);
-	agent_unlock();
+		return NULL;
+	*room = data->d_size - sym->st_value;
+	return (const char *)data->d_buf + sym->st_value;
 }
 
-static void copy_tables(Elf *elf)
+/* All symbols that the image defines. */
+static void each_symbol(struct image *im, symbol_fn *fn, void *arg)
 {
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 	GElf_Sym sym;
 
-	while ((scn = elf_nextscn(elf, scn))) {
+	while ((scn = elf_nextscn(im->elf, scn))) {
 		Elf_Data *data;
 
 		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_SYMTAB)
 			continue;
 		data = elf_getdata(scn, NULL);
 		for (int i = 0; data && gelf_getsym(data, i, &sym); i++) {
-			const char *name = elf_strptr(elf, sh.sh_link, sym.st_name);
+			const char *name = elf_strptr(im->elf, sh.sh_link, sym.st_name), *bytes;
+			size_t room;
 
-			if (name &&
-			    strncmp(name, RACE_SITES_PREFIX, strlen(RACE_SITES_PREFIX)) == 0 &&
-			    sym.st_shndx != SHN_UNDEF)
-				copy_symbol(elf, &sym, name);
+			if (!name || sym.st_shndx == SHN_UNDEF)
+				continue;
+			bytes = bytes_of(im->elf, &sym, &room);
+			fn(im, &sym, name, bytes, room, arg);
 		}
 	}
+}
+
+static void read_image(Elf *elf)
+{
+	struct image im = {.elf = elf};
+	enum race_order_verdict verdict;
+
+	each_symbol(&im, take_tables, NULL);
+	each_symbol(&im, take_function, NULL);
+	verdict = race_order_judge(&im.order);
+	each_symbol(&im, tell_verdict, &verdict);
 }
 
 /* ------------------------------------------------------------------------ */
@@ -77,6 +179,19 @@ void agent_sites_collect(const void *image, size_t size)
 			elf_errmsg(-1));
 		return;
 	}
-	copy_tables(elf);
+	read_image(elf);
 	elf_end(elf);
+}
+
+enum race_order_verdict agent_order_of(uint32_t id)
+{
+	enum race_order_verdict verdict = RACE_ORDER_KEEP;
+	struct verdict *v;
+
+	agent_lock();
+	HASH_FIND(hh, verdicts, &id, sizeof(id), v);
+	if (v)
+		verdict = v->verdict;
+	agent_unlock();
+	return verdict;
 }

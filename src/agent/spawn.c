@@ -30,6 +30,7 @@
 
 #define SHM_FD_MIN  200	 /* shells and programs use the low numbers by hand */
 #define GRACE_MS    2000 /* between SIGTERM and SIGKILL */
+#define STOP_MS	    1000 /* between the flag for loops that wait and SIGTERM */
 #define NS_PER_MS   1000000ull
 #define AGENT_FILE  "libcollider_agent.so"
 #define CUDART_FILE "cpu/libcudart.so.13"
@@ -163,9 +164,11 @@ static int make_shm(const struct spawn_request *req, struct race_shm **shm)
 	s->rdelay = req->rdelay;
 	s->wdelay = req->wdelay;
 	s->dense = req->dense;
+	s->window = req->window;
 	s->sample = req->sample;
 	s->seed = req->seed;
 	s->flags = req->flags;
+	s->order = req->order;
 	s->magic = RACE_SHM_MAGIC;
 	*shm = s;
 	return fd;
@@ -216,11 +219,12 @@ static int set_cpu(const struct spawn_request *req)
 __attribute__((noreturn)) static void become_app(const struct spawn_request *req, int shm_fd,
 						 int error_pipe, const sigset_t *old_mask)
 {
-	char number[16];
+	char number[16], path[64];
 
 	snprintf(number, sizeof(number), "%d", shm_fd);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getppid(), shm_fd);
 	if (fcntl(shm_fd, F_SETFD, 0) < 0 || setenv(RACE_SHM_ENV, number, 1) ||
-	    (req->cudart ? set_cpu(req) : set_gpu(req)))
+	    setenv(RACE_SHM_PATH_ENV, path, 1) || (req->cudart ? set_cpu(req) : set_gpu(req)))
 		goto fail;
 	sigprocmask(SIG_SETMASK, old_mask, NULL);
 	execvp(req->argv[0], req->argv);
@@ -295,11 +299,29 @@ static void kill_children(void)
 /* The time limit: what to do next, and when. */
 struct deadline {
 	uint64_t at; /* ns, 0: none */
-	bool is_term_sent;
+	bool is_term_sent, is_passed;
+	struct race_shm *shm; /* kernels are asked to stop there; NULL: none would hear it */
 };
+
+/* Tells the loops that wait, in all contexts. */
+static void stop_kernels(struct race_shm *shm)
+{
+	struct race_region *r = (struct race_region *)(void *)((char *)shm + RACE_SHM_REGION0);
+
+	for (unsigned i = 0; i < RACE_REGIONS; i++)
+		if (__atomic_load_n(&r[i].state, __ATOMIC_ACQUIRE) != RACE_REGION_FREE)
+			__atomic_store_n(&r[i].stop, 1, __ATOMIC_RELAXED);
+}
 
 static void pass_deadline(struct deadline *d, pid_t pid)
 {
+	d->is_passed = true;
+	if (d->shm) {
+		stop_kernels(d->shm);
+		d->shm = NULL;
+		d->at = now_ns() + STOP_MS * NS_PER_MS;
+		return;
+	}
 	if (!d->is_term_sent) {
 		kill(pid, SIGTERM);
 		kill(pid, SIGCONT);
@@ -328,9 +350,11 @@ static int wait_signal(const sigset_t *set, const struct deadline *d, siginfo_t 
 	return sig;
 }
 
-static int wait_app(pid_t pid, const sigset_t *set, uint64_t timeout_ms, struct spawn_result *res)
+static int wait_app(pid_t pid, const sigset_t *set, const struct spawn_request *req,
+		    struct race_shm *shm, struct spawn_result *res)
 {
-	struct deadline d = {.at = timeout_ms ? now_ns() + timeout_ms * NS_PER_MS : 0};
+	struct deadline d = {.at = req->timeout_ms ? now_ns() + req->timeout_ms * NS_PER_MS : 0,
+			     .shm = req->order & RACE_ORDER_ALL ? shm : NULL};
 	int status = 0;
 
 	for (;;) {
@@ -349,8 +373,8 @@ static int wait_app(pid_t pid, const sigset_t *set, uint64_t timeout_ms, struct 
 		else if (sig != SIGCHLD && info.si_code != SI_KERNEL)
 			kill(pid, sig);
 	}
-	res->is_timed_out = d.is_term_sent;
-	if (d.is_term_sent)
+	res->is_timed_out = d.is_passed;
+	if (d.is_passed)
 		kill_children();
 	if (WIFSIGNALED(status)) {
 		res->signal = WTERMSIG(status);
@@ -390,11 +414,11 @@ int spawn_app(const struct spawn_request *req, struct spawn_result *res, struct 
 	sigprocmask(SIG_BLOCK, &set, &old_mask);
 	uint64_t start = now_ns();
 	int rc = start_app(req, fd, &old_mask, &res->pid, sink);
-	close(fd);
-	if (!rc && wait_app(res->pid, &set, req->timeout_ms, res) < 0) {
+	if (!rc && wait_app(res->pid, &set, req, shm, res) < 0) {
 		say_error(sink, "waiting for the program", strerror(errno));
 		rc = BASE_EXIT_ENV;
 	}
+	close(fd); /* kept until here for children without it: RACE_SHM_PATH_ENV */
 	res->wall_ns = now_ns() - start;
 	/* One more Ctrl-C that came too late for the program must not end us before the report. */
 	struct timespec none = {0};

@@ -17,9 +17,10 @@
 struct spawn_request {
 	char *const *argv; /* the program and its arguments, NULL at the end */
 	const char *agent; /* path of libcollider_agent.so; copied nowhere, outlives the call */
-	uint32_t rdelay, wdelay, dense, sample, seed; /* as in struct race_shm */
-	uint32_t flags;				      /* RACE_RUN_* */
-	uint64_t timeout_ms;			      /* 0: none */
+	uint32_t rdelay, wdelay, dense, window, sample, seed; /* as in struct race_shm */
+	uint32_t flags;					      /* RACE_RUN_* */
+	uint32_t order;					      /* as in struct race_shm */
+	uint64_t timeout_ms;				      /* 0: none */
 	/* The CPU device: its runtime library, put before the program's own, and its options
 	 * (COLLIDER_CPU). NULL: the program runs on the GPU, with the agent. */
 	const char *cudart, *cpu_options;
@@ -39,7 +40,8 @@ struct spawn_result {
 /*
  * Runs the program to its end. SIGINT, SIGTERM, SIGHUP and SIGQUIT that are sent to this process
  * are passed on (what the terminal sends, the program has got already). At the time limit the
- * program gets SIGTERM and, 2 s later, it and all it started get SIGKILL.
+ * program gets SIGTERM and, 2 s later, it and all it started get SIGKILL. Where loops that wait
+ * were shuffled (RACE_ORDER_ALL) these are stopped first, 1 s before SIGTERM.
  *
  * Returns 0 with *res filled (spawn_free it), or an exit code with one line in `sink`: 127 and
  * 126 when the program can't be found or started, BASE_EXIT_ENV when the shared file can't be

@@ -153,12 +153,3 @@ int base_write_file(const char *path, const void *data, size_t size)
 	base_buf_free(&tmp);
 	return err;
 }
-
-uint64_t base_hash(const void *data, size_t n, uint64_t h)
-{
-	const unsigned char *p = data;
-
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ p[i]) * 0x100000001b3ull;
-	return h;
-}

@@ -110,6 +110,10 @@ static int dispatch(int argc, char **argv)
 		return unknown_command(word);
 	if (cmd == OPTION_CMD_NVCC)
 		return tool_nvcc(argc - 1, argv + 1);
+	if (cmd == OPTION_CMD_CC)
+		return tool_cc(argc - 1, argv + 1);
+	if (cmd == OPTION_CMD_CXX)
+		return tool_cxx(argc - 1, argv + 1);
 	if (cmd == OPTION_CMD_PTXAS)
 		return tool_ptxas(argc - 1, argv + 1);
 	return run_command((enum option_cmd)cmd, argc - 2, argv + 2);

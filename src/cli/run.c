@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/view.h"
 #include "agent/spawn.h"
+#include "host/host.h"
 
 #include <errno.h>
 #include <string.h>
@@ -44,6 +45,19 @@ static struct delays choose_delays(const struct option_set *set)
 	return d;
 }
 
+/* --shuffle as struct race_shm has it. */
+static uint32_t choose_order(const struct option_set *set)
+{
+	if (option_is(set, OPTION_SHUFFLE, "affine"))
+		return RACE_ORDER_AFFINE;
+	if (option_is(set, OPTION_SHUFFLE, "fold"))
+		return RACE_ORDER_FOLD;
+	if (option_is(set, OPTION_SHUFFLE, "auto"))
+		return RACE_ORDER_AUTO;
+	return option_is(set, OPTION_SHUFFLE, "all") ? RACE_ORDER_AUTO | RACE_ORDER_ALL
+						     : RACE_ORDER_PLAIN;
+}
+
 /* %p is the program's process number. */
 static const char *expand_path(struct base_arena *a, const char *pattern, pid_t pid)
 {
@@ -70,15 +84,18 @@ static void add_notes(struct race_results *r, const struct option_set *set,
 	struct base_buf b = {0};
 
 	if (res->is_timed_out)
-		base_buf_printf(&b, "the program was ended by --timeout=%s\n",
-				option_text(set, OPTION_TIMEOUT));
+		base_buf_printf(&b, "the program was ended by --timeout=%s%s\n",
+				option_text(set, OPTION_TIMEOUT),
+				option_is(set, OPTION_SHUFFLE, "all")
+					? "; kernels that waited for other blocks were stopped"
+					: "");
 	else if (res->signal)
 		base_buf_printf(&b, "the program was killed by signal %d (%s)\n", res->signal,
 				strsignal(res->signal));
 	if (r->agent_state == RACE_AGENT_NONE && is_cpu)
-		base_buf_puts(&b, "the program has not called the shared CUDA runtime "
-				  "(libcudart.so.13): link it with -cudart shared, as collider "
-				  "nvcc does\n");
+		base_buf_puts(&b, "no CUDA call came from the program: either it ended before its "
+				  "first one, or the static CUDA runtime is in it (link it with "
+				  "-cudart shared, as collider nvcc does)\n");
 	else if (r->agent_state == RACE_AGENT_NONE && !spawn_has_driver())
 		base_buf_puts(&b, "no CUDA driver on this machine (libcuda.so.1)\n");
 	if (r->agent_state == RACE_AGENT_ATTACHED && res->is_eager)
@@ -163,6 +180,21 @@ static bool verify(const struct race_results *r)
 	return false;
 }
 
+/* Lines of host code, and --host-filter. */
+static void name_host_code(struct race_results *r, const struct option_set *set)
+{
+	const char *filter = option_text(set, OPTION_HOST_FILTER);
+
+	host_symbolise(r);
+	size_t n = filter ? host_filter_findings(r, filter) : 0;
+	if (n) {
+		char text[96];
+		snprintf(text, sizeof(text), "findings in host code left out by --host-filter: %zu",
+			 n);
+		race_note_add(r, text, strlen(text));
+	}
+}
+
 /* The shared file into reports. Returns the exit code of the whole. */
 static int report_run(struct option_set *set, const struct cli_view *view,
 		      const struct spawn_result *res, bool is_cpu)
@@ -173,6 +205,7 @@ static int report_run(struct option_set *set, const struct cli_view *view,
 
 	if (race_shm_read(res->shm, RACE_SHM_BYTES, &r))
 		base_say("error: the program has overwritten the shared file of findings");
+	name_host_code(&r, set);
 	add_command(&r, set->args.v);
 	add_notes(&r, set, res, is_cpu);
 	bool is_silent = option_flag(set, OPTION_QUIET) &&
@@ -274,9 +307,12 @@ int cli_run(struct option_set *set)
 		.rdelay = delays.rdelay,
 		.wdelay = delays.wdelay,
 		.dense = delays.dense,
+		.window = (uint32_t)option_int(set, OPTION_COPY_WINDOW),
 		.sample = (uint32_t)option_int(set, OPTION_SAMPLE),
 		.seed = (uint32_t)option_int(set, OPTION_SEED),
-		.flags = option_flag(set, OPTION_VERBOSE) ? RACE_RUN_VERBOSE : 0,
+		.flags = (option_flag(set, OPTION_VERBOSE) ? RACE_RUN_VERBOSE : 0) |
+			 (option_is(set, OPTION_HOST_MEMORY, "all") ? RACE_RUN_HOST_ALL : 0),
+		.order = choose_order(set),
 		.timeout_ms = (uint64_t)option_int(set, OPTION_TIMEOUT),
 	};
 	/* Checks that were put in are switched off while the oracle judges alone. */

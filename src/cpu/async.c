@@ -596,7 +596,9 @@ void cpu_async_free(struct cpu_cta *cta)
 		return;
 	while (as->n) {
 		struct cpu_transfer *t = as->all[as->n - 1];
-		if (is_seen_outside(t, cta))
+		/* The oracle has to see what nobody has waited for, too. */
+		bool is_judged = cta->grid->m->watch && t->kind != CPU_TR_ARRIVE;
+		if (is_seen_outside(t, cta) || is_judged)
 			advance(NULL, t);
 		else
 			finish(t);

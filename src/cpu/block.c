@@ -328,6 +328,7 @@ static bool block_start(struct cpu_worker *k, struct cpu_unit *u, uint32_t rank,
 		struct cpu_warp *w = &cta->warps[i];
 		w->worker = k;
 		w->fenced = 0;
+		w->told = 0;
 		if (!cpu_stack_init(w))
 			return false;
 		cpu_warp_start(w, g->func);

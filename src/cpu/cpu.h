@@ -23,6 +23,7 @@
 
 #include "base/base.h"
 #include "ptx/ptx.h"
+#include "race/order.h"
 
 struct cpu_machine;
 struct cpu_module;
@@ -102,6 +103,8 @@ struct cpu_mem_info {
 	enum cpu_mem_kind kind;
 	unsigned device;
 	uint64_t generation; /* of the allocation; never reused */
+	bool is_registered;  /* the program's own memory */
+	bool is_heap;	     /* by malloc of a kernel */
 };
 
 /*
@@ -192,6 +195,9 @@ struct cpu_launch {
 	const void *params; /* cpu_kernel_param_bytes bytes; copied by cpu_submit */
 	bool is_cooperative;
 	bool is_programmatic; /* may start at griddepcontrol.launch_dependents of its predecessor */
+	/* How the kernel's code turns block ids into logical ones, for the oracle's reports. */
+	uint32_t order; /* enum race_order */
+	struct race_order_keys order_keys;
 };
 
 /* Up to three dimensions; a 1D copy has height = depth = 1. Pitches in bytes. */
@@ -226,6 +232,7 @@ struct cpu_work {
 	enum cpu_work_kind kind;
 	unsigned device;
 	uint32_t stream; /* the caller's number of the stream, for reports and %gridid's order */
+	uint32_t origin; /* the caller's number of the place that asked for it; 0: unknown */
 	int priority;	 /* lower is more urgent; the scheduler only leans on it */
 	union {
 		struct cpu_launch launch;
@@ -255,6 +262,9 @@ struct cpu_op *cpu_op_get(struct cpu_op *op);
 void cpu_op_put(struct cpu_op *op);
 /* Has it ended (well or not)? Does a bounded amount of the machine's work if it hasn't. */
 bool cpu_op_query(struct cpu_op *op);
+/* Works for `ns` of the machine's clock, or until there is nothing to do. False: another thread is
+ * at it. */
+bool cpu_run_for(struct cpu_machine *m, uint64_t ns);
 /* Waits for its end, working on the machine meanwhile. */
 void cpu_op_wait(struct cpu_op *op);
 /* Ends a CPU_WORK_EXTERNAL. */
@@ -274,6 +284,33 @@ struct cpu_stats {
 void cpu_get_stats(struct cpu_machine *m, struct cpu_stats *out);
 /* FNV-1a over all decisions of the scheduler: equal for equal schedules. */
 uint64_t cpu_schedule_hash(struct cpu_machine *m);
+
+/* ---- copies and fills that read again (recheck.c) ------------------------------- */
+
+/* Device memory of a copy or fill changed before the operation was over. */
+struct cpu_change {
+	unsigned device;
+	uint32_t stream, origin; /* of struct cpu_work */
+	bool is_source;		 /* else its destination */
+	uint32_t width;		 /* bytes of was and now, at most 4 */
+	uint64_t address, at;	 /* of the first change; from the operation's first byte */
+	uint64_t bytes;		 /* of the operation */
+	uint64_t was, now;
+};
+/* Called by the thread that executes, with locks of the machine held; once for an operation's
+ * source and once for its destination. */
+typedef void cpu_change_fn(void *arg, const struct cpu_change *c);
+
+/* From now on copies and fills compare, after a delay of up to `delay` ns of the machine's clock;
+ * one in `sample` does (0, 1: all). Before the first work. */
+void cpu_check_copies(struct cpu_machine *m, uint32_t delay, uint32_t sample, cpu_change_fn *fn,
+		      void *arg);
+
+struct cpu_copy_stats {
+	uint64_t checked, sampled; /* operations that compared, and that were not drawn */
+	uint64_t bytes;
+};
+struct cpu_copy_stats cpu_get_copy_stats(const struct cpu_machine *m);
 
 /* ---- the oracle's findings (watch_pair.c) ------------------------------------- */
 

@@ -20,6 +20,7 @@
 #include "cpu/sched.h"
 #include "cpu/watch.h"
 
+#include <fenv.h>
 #include <sched.h>
 
 #include <stdlib.h>
@@ -90,6 +91,7 @@ void cpu_op_put(struct cpu_op *op)
 	base_vec_free(&op->before);
 	base_vec_free(&op->watch_before);
 	free(op->copy);
+	free(op->recheck);
 	free(op);
 }
 
@@ -332,6 +334,7 @@ static void start(struct cpu_engine *e, struct cpu_op *op)
 	case CPU_WORK_FILL:
 	case CPU_WORK_WRITE_VALUE:
 		cpu_watch_start(op);
+		cpu_recheck_start(&e->workers[0], op);
 		op->actor.kind = CPU_ACTOR_OP;
 		cpu_sched_push(&e->workers[0], &op->actor);
 		break;
@@ -435,8 +438,20 @@ static bool work(struct cpu_engine *e)
 
 typedef bool done_fn(struct cpu_engine *e, const void *arg);
 
-static void stop_working(struct cpu_engine *e)
+/*
+ * The host's thread works with the rounding and flushing of a fresh thread; its own, which a host
+ * built with -ffast-math or a call of fesetround has changed, come back in `own`.
+ */
+static void start_working(struct cpu_engine *e, fenv_t *own)
 {
+	e->is_working = true;
+	fegetenv(own);
+	fesetenv(FE_DFL_ENV);
+}
+
+static void stop_working(struct cpu_engine *e, const fenv_t *own)
+{
+	fesetenv(own);
 	e->is_working = false;
 	e->last_worked = now_ms();
 	pthread_cond_broadcast(&e->changed);
@@ -444,16 +459,18 @@ static void stop_working(struct cpu_engine *e)
 
 static void wait_until(struct cpu_engine *e, done_fn *is_done, const void *arg)
 {
+	fenv_t own;
+
 	while (!is_done(e, arg)) {
 		if (e->is_working) {
 			cpu_engine_wait(e, 1000);
 			continue;
 		}
 		bool did = true;
-		e->is_working = true;
+		start_working(e, &own);
 		while (!is_done(e, arg) && (did = work(e)))
 			breathe(e);
-		stop_working(e);
+		stop_working(e, &own);
 		if (!is_done(e, arg) && !did)
 			cpu_engine_wait(e, e->polls.n ? POLL_MS : 1000);
 	}
@@ -475,6 +492,7 @@ static bool device_is_idle(struct cpu_engine *e, const void *arg)
 static void *background_main(void *arg)
 {
 	struct cpu_engine *e = arg;
+	fenv_t own;
 
 	pthread_mutex_lock(&e->lock);
 	while (!e->is_closing) {
@@ -482,13 +500,13 @@ static void *background_main(void *arg)
 			cpu_engine_wait(e, e->nops ? CPU_GRACE_MS / 4 : 10000);
 			continue;
 		}
-		e->is_working = true;
+		start_working(e, &own);
 		if (work(e)) {
 			e->is_replayable = false;
 			while (!e->is_closing && work(e))
 				breathe(e);
 		}
-		stop_working(e);
+		stop_working(e, &own);
 		cpu_engine_wait(e, e->polls.n ? POLL_MS : CPU_GRACE_MS / 4);
 	}
 	pthread_mutex_unlock(&e->lock);
@@ -589,6 +607,7 @@ struct cpu_op *cpu_submit(struct cpu_machine *m, const struct cpu_work *work,
 bool cpu_op_query(struct cpu_op *op)
 {
 	struct cpu_engine *e = op->m->engine;
+	fenv_t own;
 
 	if (is_ended(op)) {
 		cpu_watch_waited(op);
@@ -596,16 +615,35 @@ bool cpu_op_query(struct cpu_op *op)
 	}
 	lock(e);
 	if (!e->is_working) {
-		e->is_working = true;
+		start_working(e, &own);
 		for (unsigned i = 0; i < QUERY_STEPS && !is_ended(op) && work(e); i++)
 			breathe(e);
-		stop_working(e);
+		stop_working(e, &own);
 	}
 	unlock(e);
 	if (!is_ended(op))
 		return false;
 	cpu_watch_waited(op);
 	return true;
+}
+
+bool cpu_run_for(struct cpu_machine *m, uint64_t ns)
+{
+	struct cpu_engine *e = m->engine;
+	bool is_mine;
+	fenv_t own;
+
+	lock(e);
+	is_mine = !e->is_working;
+	if (is_mine && e->nops) {
+		uint64_t end = e->workers[0].clock + ns;
+		start_working(e, &own);
+		while (e->workers[0].clock < end && work(e))
+			breathe(e);
+		stop_working(e, &own);
+	}
+	unlock(e);
+	return is_mine;
 }
 
 void cpu_op_wait(struct cpu_op *op)

@@ -345,6 +345,7 @@ struct cpu_module *cpu_module_load(struct cpu_machine *m, unsigned device,
 		/* initialisers first: they say which functions are called by address */
 		if (load_place_globals(mod) && load_place_shared(mod)) {
 			mod->sink = NULL;
+			cpu_watch_module(mod);
 			return mod;
 		}
 	}

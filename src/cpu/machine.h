@@ -366,6 +366,7 @@ struct cpu_warp {
 	uint8_t *local;		  /* 32 stacks of local_stride bytes; pages come when touched */
 	uint32_t local_stride;
 	uint32_t fenced; /* watch.c: lanes that have executed a fence that releases */
+	uint32_t told;	 /* watch.c: events that were more than a read */
 	struct cpu_store_buffer *stores; /* weak model: of each lane; NULL otherwise */
 	void *priv;			 /* warp.c's own */
 };
@@ -404,6 +405,14 @@ static inline uint32_t cpu_random_below(struct cpu_worker *k, uint32_t n)
 	return (uint32_t)(((cpu_random(k) >> 32) * n) >> 32);
 }
 
+/* recheck.c: how copies compare; fn NULL: they don't. */
+struct cpu_copies {
+	cpu_change_fn *fn;
+	void *arg;
+	uint32_t delay, sample;
+	struct cpu_copy_stats stats;
+};
+
 struct cpu_machine {
 	struct cpu_options opt;
 	struct cpu_space *space;   /* space.c */
@@ -411,6 +420,7 @@ struct cpu_machine {
 	struct cpu_heap *heap;	   /* syscalls.c: device malloc */
 	struct cpu_watch *watch;   /* watch.c: the oracle's side; NULL: no access is judged */
 	_Atomic uint64_t grids;	   /* the last %gridid */
+	struct cpu_copies copies;
 	/* Of the map of memory (space.c): odd while it is being changed. */
 	_Atomic uint64_t space_version;
 };

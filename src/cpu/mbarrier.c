@@ -231,7 +231,7 @@ static void watch_wait(struct cpu_warp *w, const struct cpu_inst *in, uint32_t m
 		const uint8_t *p = locate(w, in, l, addr[l]);
 		if (p)
 			cpu_watch_mbarrier(w, in, l, p,
-					   done >> l & 1 ? CPU_MBAR_WAIT : CPU_MBAR_OTHER, b->sem,
+					   done >> l & 1 ? CPU_MBAR_WAIT : CPU_MBAR_TEST, b->sem,
 					   b->scope, false);
 	}
 }

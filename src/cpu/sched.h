@@ -230,10 +230,11 @@ struct cpu_op {
 	BASE_VEC(struct cpu_op *)
 	before; /* what a programmatic launch came early for; references */
 	struct cpu_grid *grid;
-	uint64_t done[3];      /* transfers: byte or element, row, slice */
-	_Atomic uint64_t time; /* of its end */
-	void *copy;	       /* parameters or immediate bytes, owned */
-	uint32_t watch_actor;  /* watch.c: who copies or fills */
+	uint64_t done[3];	     /* transfers: byte or element, row, slice */
+	_Atomic uint64_t time;	     /* of its end */
+	void *copy;		     /* parameters or immediate bytes, owned */
+	struct cpu_recheck *recheck; /* recheck.c; NULL: it compares nothing */
+	uint32_t watch_actor;	     /* watch.c: who copies or fills */
 	BASE_VEC(uint64_t)
 	watch_before;	    /* watch.c: ids of what a programmatic launch came before */
 	bool is_watched;    /* watch.c: has been started */
@@ -296,6 +297,12 @@ void cpu_engine_wait(struct cpu_engine *e, uint64_t ms);
 
 /* transfer.c: does a piece; true: the transfer is complete. */
 bool cpu_transfer_step(struct cpu_worker *k, struct cpu_op *op);
+/* recheck.c: a copy or fill starts; what it did (`at` of its bytes); does it end now, or compare
+ * first? A turn of the comparison; false: there is none to be made. */
+void cpu_recheck_start(struct cpu_worker *k, struct cpu_op *op);
+void cpu_recheck_keep(struct cpu_op *op, uint64_t src, uint64_t dst, uint64_t at, uint64_t n);
+bool cpu_recheck_wait(struct cpu_worker *k, struct cpu_op *op, bool is_end);
+bool cpu_recheck_step(struct cpu_worker *k, struct cpu_op *op, bool *is_end);
 bool cpu_value_holds(const struct cpu_op *op);
 void cpu_value_write(const struct cpu_op *op);
 

@@ -417,7 +417,9 @@ bool cpu_mem_find(struct cpu_machine *m, uint64_t addr, struct cpu_mem_info *out
 				     .bytes = r.end - r.base,
 				     .kind = (enum cpu_mem_kind)r.kind,
 				     .device = r.device,
-				     .generation = r.generation};
+				     .generation = r.generation,
+				     .is_registered = r.is_registered,
+				     .is_heap = r.is_heap};
 	return true;
 }
 
@@ -491,7 +493,7 @@ void cpu_space_explain(struct cpu_machine *m, unsigned device, uint64_t addr, ui
 {
 	static const char *const kinds[] = {"device", "managed", "pinned host", "module"};
 	struct cpu_space *s = m->space;
-	struct range r, next;
+	struct range r = {0}, next;
 	unsigned char in_core;
 	bool has = around(s, addr, &r, &next);
 

@@ -30,6 +30,12 @@ static bool advance(struct cpu_op *op, uint64_t n, uint64_t width, uint64_t heig
 	return ++op->done[2] >= depth;
 }
 
+/* Of the operation's bytes: where this piece is. */
+static uint64_t offset_of(const struct cpu_op *op, uint64_t width, uint64_t height)
+{
+	return (op->done[2] * height + op->done[1]) * width + op->done[0];
+}
+
 static bool step_copy(struct cpu_op *op, uint64_t piece)
 {
 	const struct cpu_copy *c = &op->work.copy;
@@ -47,6 +53,8 @@ static bool step_copy(struct cpu_op *op, uint64_t piece)
 			cpu_watch_op_range(op, false, from + op->done[0], n);
 		cpu_watch_op_range(op, true, to + op->done[0], n);
 		memmove((uint8_t *)(uintptr_t)to + op->done[0], src + op->done[0], n);
+		cpu_recheck_keep(op, from + op->done[0], to + op->done[0],
+				 offset_of(op, c->width, c->height), n);
 		piece -= n;
 		is_end = advance(op, n, c->width, c->height, c->depth);
 	}
@@ -78,6 +86,8 @@ static bool step_fill(struct cpu_op *op, uint64_t piece)
 			n = piece;
 		cpu_watch_op_range(op, true, to + op->done[0] * f->size, n * f->size);
 		fill_some(to + op->done[0] * f->size, f->value, f->size, n);
+		cpu_recheck_keep(op, 0, to + op->done[0] * f->size,
+				 offset_of(op, f->width, f->height) * f->size, n * f->size);
 		piece -= n;
 		is_end = advance(op, n, f->width, f->height, f->depth);
 	}
@@ -120,15 +130,18 @@ bool cpu_value_holds(const struct cpu_op *op)
 
 bool cpu_transfer_step(struct cpu_worker *k, struct cpu_op *op)
 {
-	uint64_t piece = draw_piece(k);
+	bool is_end;
 
+	if (cpu_recheck_step(k, op, &is_end))
+		return is_end;
+	uint64_t piece = draw_piece(k);
 	switch (op->work.kind) {
 	case CPU_WORK_COPY:
 		k->clock += 1 + piece / 512;
-		return step_copy(op, piece);
+		return cpu_recheck_wait(k, op, step_copy(op, piece));
 	case CPU_WORK_FILL:
 		k->clock += 1 + piece / 1024;
-		return step_fill(op, piece);
+		return cpu_recheck_wait(k, op, step_fill(op, piece));
 	case CPU_WORK_WRITE_VALUE:
 		cpu_watch_op_value(op, true);
 		cpu_value_write(op);

@@ -69,6 +69,8 @@ void cpu_watch_free(struct cpu_machine *m)
 	}
 	HASH_CLEAR(hh, x->op_sites);
 	base_vec_free(&x->grids);
+	base_vec_free(&x->blocks);
+	base_vec_free(&x->modules);
 	base_vec_free(&x->ended);
 	base_vec_free(&x->ended_device);
 	base_arena_free(&x->arena);
@@ -94,7 +96,7 @@ void cpu_get_oracle_stats(struct cpu_machine *m, struct cpu_oracle_stats *out)
 		return;
 	watch_lock(m->watch);
 	struct oracle_stats s = oracle_get_stats(m->watch->o);
-	*out = (struct cpu_oracle_stats){.accesses = s.accesses,
+	*out = (struct cpu_oracle_stats){.accesses = s.accesses + m->watch->repeated,
 					 .words = s.words,
 					 .shadow_bytes = s.shadow_bytes,
 					 .clock_bytes = s.clock_bytes,
@@ -121,6 +123,8 @@ static void start_grid(struct cpu_watch *x, struct cpu_op *op)
 	memcpy(info.grid, g->grid, sizeof(info.grid));
 	memcpy(info.block, g->block, sizeof(info.block));
 	memcpy(info.cluster, g->cluster, sizeof(info.cluster));
+	info.order = op->work.launch.order;
+	info.order_keys = op->work.launch.order_keys;
 	base_vec_push(&x->grids, info);
 	g->actor = oracle_grid(x->o, &og);
 	g->actor_stride = oracle_stride(g->nthreads);
@@ -137,6 +141,8 @@ void cpu_watch_block_start(struct cpu_cta *cta, uint64_t number)
 	if (!cta->shared_bytes)
 		return;
 	watch_lock(x);
+	watch_block_add(x, cta, number);
+	watch_wrote_all(x);
 	oracle_forget(x->o, (uint64_t)(uintptr_t)cta->shared, cta->shared_bytes);
 	watch_unlock(x);
 }
@@ -148,6 +154,7 @@ void cpu_watch_block_end(struct cpu_cta *cta)
 	if (!x)
 		return;
 	watch_lock(x);
+	watch_block_remove(x, cta);
 	oracle_block_end(x->o, cta->actor);
 	watch_unlock(x);
 }
@@ -160,6 +167,7 @@ void cpu_watch_grid_wait(struct cpu_warp *w, uint32_t mask)
 	if (!x)
 		return;
 	watch_lock(x);
+	w->told++;
 	for (size_t i = 0; i < op->watch_before.n; i++)
 		CPU_EACH_LANE(l, mask)
 		{
@@ -282,6 +290,7 @@ void cpu_watch_forget(struct cpu_machine *m, uint64_t address, uint64_t bytes)
 	if (!x || !bytes)
 		return;
 	watch_lock(x);
+	watch_wrote_all(x);
 	oracle_forget(x->o, address, bytes);
 	watch_unlock(x);
 }
@@ -294,6 +303,8 @@ void cpu_watch_heap(struct cpu_warp *w, unsigned lane, bool is_free, uint64_t ad
 	if (!x || !address)
 		return;
 	watch_lock(x);
+	w->told++;
+	watch_wrote_all(x);
 	if (is_free)
 		oracle_heap_free(x->o, watch_actor(w) + lane, address, bytes);
 	else
@@ -309,6 +320,7 @@ void cpu_watch_op_range(struct cpu_op *op, bool is_write, uint64_t address, uint
 	if (!x || !cpu_mem_find(op->m, address, &info))
 		return;
 	watch_lock(x);
+	watch_wrote_all(x);
 	oracle_access_range(x->o, op->watch_actor, cpu_site_of_op(x, op),
 			    is_write ? RACE_OP_WRITE : RACE_OP_READ, address, bytes);
 	watch_unlock(x);
@@ -328,6 +340,7 @@ void cpu_watch_op_value(struct cpu_op *op, bool is_write)
 				 .strength = is_write ? RACE_RELEASE : RACE_ACQUIRE,
 				 .scope = RACE_SCOPE_SYS,
 				 .bytes = op->work.value.size};
+	watch_wrote_all(x);
 	oracle_access(x->o, op->watch_actor, &acc, op->work.value.addr);
 	watch_unlock(x);
 }

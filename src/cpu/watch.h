@@ -82,7 +82,8 @@ void cpu_watch_leave(struct cpu_warp *w, uint32_t mask, uint32_t id, uint64_t ge
 enum cpu_mbar_event {
 	CPU_MBAR_INIT,
 	CPU_MBAR_ARRIVE, /* counts for the phase that is open */
-	CPU_MBAR_OTHER,	 /* expect_tx, complete_tx, inval, a wait that failed */
+	CPU_MBAR_OTHER,	 /* expect_tx, complete_tx, inval */
+	CPU_MBAR_TEST,	 /* a wait that failed */
 	CPU_MBAR_WAIT	 /* saw the phase before the open one complete */
 };
 /* `ended`: the change ended the open phase. */
@@ -104,6 +105,11 @@ void cpu_watch_group_wait(struct cpu_warp *w, uint32_t mask, uint8_t completion,
 			  const uint32_t *open, uint32_t keep, bool is_read, bool is_all);
 /* The warp's block ends. */
 void cpu_watch_async_free(struct cpu_async_warp *aw);
+
+/* ---- watch_place.c ------------------------------------------------------------------------------ */
+
+/* The module is complete: its variables have names from now on. */
+void cpu_watch_module(struct cpu_module *mod);
 
 /* ---- watch_site.c: who accessed, as words -------------------------------------------------------- */
 

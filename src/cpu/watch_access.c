@@ -91,11 +91,52 @@ static void locate(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_space
 	}
 }
 
+bool watch_is_repeated(struct cpu_watch *x, const struct cpu_warp *w, const struct cpu_inst *in,
+		       unsigned lane, uint64_t address)
+{
+	uint32_t actor = watch_actor(w) + lane;
+	struct watch_poll *p = &x->polls[actor % WATCH_POLLS];
+	struct watch_poll now = {
+		.inst = in,
+		.address = address,
+		/* Neither number falls: the sum is the same when both are. */
+		.version = x->written[(address >> 6) % WATCH_LINES] + x->written_all,
+		.actor = actor,
+		.told = w->told,
+	};
+
+	if (p->inst == now.inst && p->address == now.address && p->version == now.version &&
+	    p->actor == now.actor && p->told == now.told) {
+		x->repeated++;
+		return true;
+	}
+	*p = now;
+	return false;
+}
+
+static uint32_t without_repeated(struct cpu_watch *x, struct cpu_warp *w, const struct cpu_inst *in,
+				 uint32_t mask, const uint64_t *at)
+{
+	uint32_t left = mask;
+
+	CPU_EACH_LANE(l, mask)
+	if (watch_is_repeated(x, w, in, l, at[l]))
+		left &= ~(1u << l);
+	return left;
+}
+
 static void tell(struct cpu_watch *x, struct cpu_warp *w, uint32_t mask, struct oracle_acc *acc,
 		 unsigned n, uint64_t *at)
 {
 	if (!mask)
 		return;
+	if (acc->kind & RACE_OP_WRITE && acc->bytes * n > 64)
+		watch_wrote_all(x);
+	else if (acc->kind & RACE_OP_WRITE)
+		CPU_EACH_LANE(l, mask)
+		{
+			watch_wrote(x, at[l]);
+		}
 	for (unsigned e = 0; e < n; e++) {
 		oracle_access_warp(x->o, watch_actor(w), mask, acc, at);
 		for (unsigned l = 0; e + 1 < n && l < CPU_WARP; l++)
@@ -128,6 +169,12 @@ void cpu_watch_access(struct cpu_warp *w, const struct cpu_inst *in, const struc
 		n = acc->vec;
 		a.bytes = acc->width;
 	}
+	if (is_write) {
+		w->told++;
+	} else if (a.strength != RACE_WEAK) {
+		where.global = without_repeated(x, w, in, where.global, where.at);
+		where.shared = without_repeated(x, w, in, where.shared, where.at);
+	}
 	tell(x, w, where.global, &a, n, where.at);
 	a.flags |= ORACLE_SHARED;
 	tell(x, w, where.shared, &a, n, where.at);
@@ -152,7 +199,12 @@ void cpu_watch_atomic(struct cpu_warp *w, const struct cpu_inst *in, const struc
 		a.strength = RACE_RELAXED;
 		a.scope = RACE_SCOPE_GPU;
 	}
-	oracle_access(x->o, watch_actor(w) + lane, &a, (uint64_t)(uintptr_t)host);
+	if (is_write) {
+		w->told++;
+		watch_wrote(x, (uint64_t)(uintptr_t)host);
+	}
+	if (is_write || !watch_is_repeated(x, w, in, lane, (uint64_t)(uintptr_t)host))
+		oracle_access(x->o, watch_actor(w) + lane, &a, (uint64_t)(uintptr_t)host);
 	watch_unlock(x);
 }
 
@@ -180,6 +232,7 @@ void cpu_watch_fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mas
 
 	(void)in;
 	watch_lock(x);
+	w->told++;
 	if (is_proxy && proxy_kinds(f))
 		oracle_proxy_fence(x->o, watch_actor(w), mask, proxy_kinds(f));
 	/* fence.proxy.tensormap::generic.release.gpu is a fence, too. */
@@ -197,6 +250,7 @@ void cpu_watch_warp_sync(struct cpu_warp *w, const struct cpu_inst *in, uint32_t
 	if (!cpu_watch_takes(w, in))
 		return;
 	watch_lock(x);
+	w->told++;
 	oracle_warp_sync(x->o, watch_actor(w), mask);
 	watch_unlock(x);
 }
@@ -216,6 +270,7 @@ void cpu_watch_arrive(struct cpu_warp *w, const struct cpu_inst *in, uint32_t ma
 	if (!cpu_watch_takes(w, in))
 		return;
 	watch_lock(x);
+	w->told++;
 	/* A fence before a relaxed arrival makes it release; which of the thread's accesses stand
 	 * behind the fence is not kept: they are released, too. */
 	for (unsigned part = 0; part < 2; part++) {
@@ -241,6 +296,7 @@ void cpu_watch_leave(struct cpu_warp *w, uint32_t mask, uint32_t id, uint64_t ge
 	if (!x)
 		return;
 	watch_lock(x);
+	w->told++;
 	oracle_leave(x->o, watch_actor(w), mask, barrier_key(w, id), generation);
 	watch_unlock(x);
 }

@@ -8,7 +8,8 @@
  *
  * The number of an mbarrier's open phase is kept here, since the object itself holds its parity
  * only. A successful wait saw the phase before the open one complete (the ISA lets a thread ask for
- * no older one). All operations on the object are relaxed and in the generic proxy, init a weak write: a copy
+ * no older one). All operations on the object are relaxed and in the generic proxy, init a weak
+ * write, waits reads, all others read-modify-writes: a copy
  * that completes on an object whose init it cannot know of is a race.
  *
  * Misses: .relaxed waits are taken as acquiring (the fence behind them is not looked for), so a
@@ -42,15 +43,17 @@ static struct watch_mbar *mbar_at(struct cpu_watch *x, uint64_t address)
 }
 
 static void touch(struct cpu_watch *x, uint32_t actor, const struct cpu_site *site,
-		  uint64_t address, bool is_init)
+		  uint64_t address, enum race_op_kind kind, bool is_init)
 {
 	struct oracle_acc a = {.inst = site,
-			       .kind = is_init ? RACE_OP_WRITE : RACE_OP_RMW,
+			       .kind = (uint8_t)kind,
 			       .strength = is_init ? RACE_WEAK : RACE_RELAXED,
 			       .scope = is_init ? RACE_SCOPE_NONE : RACE_SCOPE_SYS,
 			       .flags = ORACLE_MBARRIER | ORACLE_SHARED,
 			       .bytes = 8};
 
+	if (kind & RACE_OP_WRITE)
+		watch_wrote(x, address);
 	oracle_access(x->o, actor, &a, address);
 }
 
@@ -61,16 +64,26 @@ void cpu_watch_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned 
 	struct cpu_watch *x = cpu_watch_of(w);
 	uint64_t address = (uint64_t)(uintptr_t)host;
 	uint32_t actor = watch_actor(w) + lane;
-	/* A wait of .cta scope is how everybody waits for copies that other blocks have issued. */
-	uint8_t rscope = scope == PTX_SCOPE_GPU || scope == PTX_SCOPE_SYS
-				 ? (uint8_t)watch_scope(PTX_SEM_RELAXED, scope)
-				 : RACE_SCOPE_CLUSTER;
+	/* A wait of .cta scope is how everybody waits for copies that other blocks have issued. Nobody
+	 * outside of the cluster reaches the object, so device scope says the same as the cluster's,
+	 * and the oracle joins releases of that scope as they come, not at each wait. */
+	uint8_t rscope = scope == PTX_SCOPE_SYS ? (uint8_t)watch_scope(PTX_SEM_RELAXED, scope)
+						: RACE_SCOPE_GPU;
 
 	if (!cpu_watch_takes(w, in))
 		return;
 	watch_lock(x);
+	if (what == CPU_MBAR_TEST && watch_is_repeated(x, w, in, lane, address)) {
+		watch_unlock(x);
+		return;
+	}
+	w->told += what != CPU_MBAR_TEST;
 	struct watch_mbar *b = mbar_at(x, address);
-	touch(x, actor, cpu_site_of(w, in), address, what == CPU_MBAR_INIT);
+	touch(x, actor, cpu_site_of(w, in), address,
+	      what == CPU_MBAR_INIT			       ? RACE_OP_WRITE
+	      : what == CPU_MBAR_TEST || what == CPU_MBAR_WAIT ? RACE_OP_READ
+							       : RACE_OP_RMW,
+	      what == CPU_MBAR_INIT);
 	if (what == CPU_MBAR_INIT) {
 		b->phase += 2; /* phases before are another object's */
 	} else if (what == CPU_MBAR_ARRIVE) {
@@ -96,6 +109,7 @@ void cpu_watch_issue(struct cpu_transfer *t)
 	if (!cpu_watch_takes(w, t->in))
 		return;
 	watch_lock(x);
+	w->told++;
 	t->site = cpu_site_of(w, t->in);
 	CPU_EACH_LANE(l, lanes)
 	t->actor[l] = oracle_fork(x->o, watch_actor(w) + l);
@@ -122,6 +136,8 @@ void cpu_watch_part(struct cpu_transfer *t, unsigned lane, bool is_write, const 
 		.bytes = (uint32_t)bytes,
 	};
 	watch_lock(x);
+	if (is_write)
+		watch_wrote_all(x);
 	if (is_write && t->op && bytes) {
 		/* A reduction is made of relaxed atomics of gpu scope (PTX ISA 9.7.9.25). */
 		uint32_t n = ptx_type_bytes((enum ptx_type)t->type);
@@ -149,7 +165,7 @@ static void arrive_copies(struct cpu_watch *x, struct cpu_transfer *t, unsigned 
 		if (p->lane != lane || p->kind != CPU_TR_COPY)
 			continue;
 		oracle_mbarrier_arrive(x->o, p->actor, address, phase, RACE_RELEASE,
-				       RACE_SCOPE_CLUSTER);
+				       RACE_SCOPE_GPU);
 		p->has_arrived = true;
 	}
 }
@@ -163,12 +179,12 @@ void cpu_watch_complete(struct cpu_transfer *t, unsigned lane, const uint8_t *ho
 		return;
 	watch_lock(x);
 	struct watch_mbar *b = mbar_at(x, address);
-	touch(x, t->actor[lane], t->site, address, false);
+	touch(x, t->actor[lane], t->site, address, RACE_OP_RMW, false);
 	if (t->kind == CPU_TR_ARRIVE)
 		arrive_copies(x, t, lane, address, b->phase);
 	else
 		oracle_mbarrier_arrive(x->o, t->actor[lane], address, b->phase, RACE_RELEASE,
-				       RACE_SCOPE_CLUSTER);
+				       RACE_SCOPE_GPU);
 	b->phase += ended;
 	watch_unlock(x);
 }
@@ -211,6 +227,7 @@ void cpu_watch_group_wait(struct cpu_warp *w, uint32_t mask, uint8_t completion,
 		return;
 	aw = &w->cta->async->warps[w->index];
 	watch_lock(x);
+	w->told++;
 	for (size_t i = 0; i < aw->parts.n; i++) {
 		struct cpu_watch_part p = aw->parts.v[i];
 		bool is_joined = mask >> p.lane & 1 && p.completion == completion &&

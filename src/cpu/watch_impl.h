@@ -16,6 +16,8 @@ struct watch_grid {
 	uint64_t id;
 	const char *kernel;
 	uint32_t grid[3], block[3], cluster[3];
+	uint32_t order; /* of struct cpu_launch */
+	struct race_order_keys order_keys;
 };
 
 /* An mbarrier in use: the number of its open phase. */
@@ -23,6 +25,37 @@ struct watch_mbar {
 	uint64_t address;
 	uint64_t phase;
 	UT_hash_handle hh;
+};
+
+/* A running block's shared memory. */
+struct watch_block {
+	uint64_t base;
+	uint32_t bytes, number;
+	const struct cpu_grid *grid;
+};
+
+/* What lies at an address. */
+struct watch_memory {
+	enum race_memory kind;
+	const char *name; /* the variable's, mangled, or "" */
+	uint64_t base, bytes;
+	uint64_t shift; /* from the host's address to the one shown */
+	uint64_t grid;	/* shared memory: whose */
+	uint32_t block;
+};
+
+/*
+ * Polling: a strong read that is repeated while its thread does nothing but read, and nobody
+ * writes there, is one event to the oracle: it would read from the same write, in the same epoch.
+ * Threads and lines of memory are hashed; what another one has taken is told once more.
+ */
+#define WATCH_POLLS 65536u
+#define WATCH_LINES 4096u
+
+struct watch_poll {
+	const struct cpu_inst *inst;
+	uint64_t address, version; /* version: of the line's writes */
+	uint32_t actor, told;
 };
 
 struct watch_pair {
@@ -42,6 +75,8 @@ struct cpu_site {
 	bool is_host;
 	uint8_t access; /* enum race_access */
 	uint8_t width, vec;
+	uint8_t update;	  /* enum race_update */
+	uint8_t invented; /* elements of a load that may be read by no thread of the source */
 	const char *name, *file, *text;
 	uint32_t line, col, ptx_line;
 	struct race_inlined_site *frames; /* innermost first */
@@ -70,6 +105,12 @@ struct cpu_watch {
 	BASE_VEC(struct watch_grid) grids; /* by id, rising */
 	BASE_VEC(uint64_t) ended;	   /* operations that no host code knows of yet, and */
 	BASE_VEC(unsigned) ended_device;   /* their devices */
+	BASE_VEC(struct watch_block) blocks;
+	BASE_VEC(struct cpu_module *) modules;
+	struct watch_poll polls[WATCH_POLLS];
+	uint64_t written[WATCH_LINES]; /* writes to lines of this hash */
+	uint64_t written_all;	       /* writes of unknown place */
+	uint64_t repeated;	       /* reads that were not told again */
 	struct watch_mbar *mbars;
 	struct watch_pair *pairs;
 	struct watch_op_site *op_sites;
@@ -93,8 +134,35 @@ static inline uint32_t watch_actor(const struct cpu_warp *w)
 	return w->cta->actor + w->index * CPU_WARP;
 }
 
+/* Somebody writes to these bytes (at most 64, aligned to their number), or anywhere. */
+static inline void watch_wrote(struct cpu_watch *x, uint64_t address)
+{
+	x->written[(address >> 6) % WATCH_LINES]++;
+}
+
+static inline void watch_wrote_all(struct cpu_watch *x)
+{
+	x->written_all++;
+}
+
+/* Is the strong read of the lane a repetition? */
+bool watch_is_repeated(struct cpu_watch *x, const struct cpu_warp *w, const struct cpu_inst *in,
+		       unsigned lane, uint64_t address);
+
 enum race_strength watch_strength(uint8_t sem);
 enum race_scope watch_scope(uint8_t sem, uint8_t scope);
+
+/* watch_place.c, with the lock held */
+void watch_block_add(struct cpu_watch *x, const struct cpu_cta *cta, uint64_t number);
+void watch_block_remove(struct cpu_watch *x, const struct cpu_cta *cta);
+void watch_module_remove(struct cpu_watch *x, const struct cpu_module *mod);
+void watch_memory_at(const struct cpu_watch *x, uint64_t host, struct watch_memory *out);
+
+/* watch_update.c: enum race_update of a load or store */
+uint8_t watch_update_of(const struct ptx_stmt *s);
+
+/* watch_invented.c: the elements of a load (bit by bit) that the compiler may have invented */
+uint8_t watch_invented_of(const struct cpu_func *f, const struct ptx_stmt *s);
 
 /* watch_site.c: told of every racing pair (oracle_on_race). */
 void watch_on_race(void *arg, const struct oracle_finding *f);

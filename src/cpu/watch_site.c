@@ -5,8 +5,8 @@
  * identity, and a module may be unloaded before its race is found. Its words (file, line, PTX,
  * inlined calls) are made when a pair is told, or at the latest when the module goes.
  *
- * A pair of sites is told once, in an order that doesn't depend on the schedule: the access that
- * reads first, else the one that comes first in the source. Further sightings are counted.
+ * A pair of sites is told once, in an order that doesn't depend on the schedule: a kernel's before
+ * the host's, then the access that reads, else the one that comes first in the source. Further sightings are counted.
  */
 #include "cpu/load.h"
 #include "cpu/watch_impl.h"
@@ -107,6 +107,8 @@ void watch_site_fill(struct cpu_watch *x, struct cpu_site *s)
 	s->access = (uint8_t)access_of(st->form);
 	s->width = st->form->width;
 	s->vec = st->form->vec;
+	s->update = watch_update_of(st);
+	s->invented = watch_invented_of(s->func, st);
 	fill_text(x, s, st);
 	if (!st->loc)
 		return;
@@ -153,7 +155,8 @@ static const char *op_name(enum cpu_work_kind kind)
 
 struct cpu_site *cpu_site_of_op(struct cpu_watch *x, const struct cpu_op *op)
 {
-	uint64_t key = (uint64_t)op->work.kind << 32 | op->work.stream;
+	uint64_t key = ((uint64_t)op->work.kind << 56) ^ ((uint64_t)op->work.origin << 24) ^
+		       op->work.stream;
 	struct watch_op_site *s;
 
 	HASH_FIND(hh, x->op_sites, &key, sizeof(key), s);
@@ -164,6 +167,7 @@ struct cpu_site *cpu_site_of_op(struct cpu_watch *x, const struct cpu_op *op)
 	s->site.is_ready = s->site.is_host = true;
 	s->site.file = "";
 	s->site.access = RACE_ACCESS_COPY;
+	s->site.ptx_line = op->work.origin;
 	s->site.name = "";
 	s->site.text =
 		base_printf(&x->arena, "%s on stream %u", op_name(op->work.kind), op->work.stream);
@@ -178,6 +182,7 @@ void cpu_site_unload(struct cpu_module *mod)
 	if (!x)
 		return;
 	watch_lock(x);
+	watch_module_remove(x, mod);
 	for (size_t i = 0; i < mod->funcs.n; i++) {
 		struct cpu_func *f = &mod->funcs.v[i]->f;
 		for (uint32_t pc = 0; f->sites && pc < f->ninsts; pc++) {
@@ -196,6 +201,7 @@ void cpu_site_unload(struct cpu_module *mod)
 struct writer {
 	struct cpu_watch *x;
 	struct race_pair pair;
+	struct watch_memory memory;
 	struct base_buf frames, strings;
 };
 
@@ -236,6 +242,7 @@ static void coordinates(const struct watch_grid *g, const struct race_place *p, 
 		unit /= n;
 		rank /= g->cluster[i];
 	}
+	race_order_block(g->order, &g->order_keys, g->id, g->grid, g->cluster, block);
 	thread[0] = t % g->block[0];
 	thread[1] = t / g->block[0] % g->block[1];
 	thread[2] = t / g->block[0] / g->block[1];
@@ -257,7 +264,7 @@ static void put_side(struct writer *wr, struct race_pair_side *out, const struct
 	const struct watch_grid *g = grid_of(wr->x, o->place.grid);
 
 	*out = (struct race_pair_side){
-		.address = o->address,
+		.address = o->address + wr->memory.shift,
 		.grid = o->place.grid,
 		.func = string(wr, s->name),
 		.file = string(wr, s->file),
@@ -276,6 +283,10 @@ static void put_side(struct writer *wr, struct race_pair_side *out, const struct
 		.scope = o->scope,
 		.proxy = o->proxy,
 		.flags = side_flags(o, s),
+		.device = (int32_t)o->place.device, /* RACE_HOST: -1 */
+		.cluster = o->place.cluster,
+		.warp = o->place.warp,
+		.update = s->update,
 	};
 	if (g) {
 		out->kernel = string(wr, g->kernel);
@@ -288,6 +299,21 @@ static void put_side(struct writer *wr, struct race_pair_side *out, const struct
 					.col = s->frames[i].col};
 		base_buf_put(&wr->frames, &fr, sizeof(fr));
 	}
+}
+
+static void put_memory(struct writer *wr)
+{
+	const struct watch_memory *o = &wr->memory;
+	const struct watch_grid *g = grid_of(wr->x, o->grid);
+	struct race_place p = {.cta = o->block};
+	uint32_t thread[3];
+
+	wr->pair.memory = o->kind;
+	wr->pair.base = o->base;
+	wr->pair.bytes = o->bytes;
+	wr->pair.name = string(wr, o->name);
+	if (g)
+		coordinates(g, &p, wr->pair.owner, thread);
 }
 
 static enum race_kind kind_of(enum oracle_kind k)
@@ -309,18 +335,37 @@ static enum race_kind kind_of(enum oracle_kind k)
 	return RACE_KIND_UNORDERED;
 }
 
+/* Does some element that both access belong to the source? */
+static bool is_written_down(const struct oracle_side *a, const struct oracle_side *b)
+{
+	const struct cpu_site *s = a->inst;
+	uint64_t from = b->address, to = b->address + b->bytes;
+
+	if (!s->invented || !s->width || !b->bytes)
+		return !s->invented;
+	for (unsigned i = 0; i < s->vec || i == 0; i++) {
+		uint64_t at = a->address + i * (uint64_t)s->width;
+		if (!(s->invented >> i & 1) && at < to && from < at + s->width)
+			return true;
+	}
+	return false;
+}
+
 static uint64_t *tell(struct cpu_watch *x, const struct oracle_finding *f,
-		      const struct oracle_side *a, const struct oracle_side *b)
+		      const struct oracle_side *a, const struct oracle_side *b, bool is_possible)
 {
 	struct writer wr = {.x = x};
 	struct base_buf all = {0};
 	uint64_t *count;
 
 	base_buf_put(&wr.strings, "", 1);
+	watch_memory_at(x, f->address, &wr.memory);
 	wr.pair = (struct race_pair){.count = 1,
-				     .address = f->address,
+				     .address = f->address + wr.memory.shift,
 				     .kind = kind_of(f->kind),
+				     .is_possible = is_possible,
 				     .device = (int32_t)f->second.place.device};
+	put_memory(&wr);
 	put_side(&wr, &wr.pair.side[0], a);
 	put_side(&wr, &wr.pair.side[1], b);
 	wr.pair.nframes = (uint32_t)(wr.frames.n / sizeof(struct race_frame));
@@ -343,10 +388,11 @@ static bool is_first(const struct oracle_side *a, const struct oracle_side *b)
 	bool reads_a = a->kind == RACE_OP_READ, reads_b = b->kind == RACE_OP_READ;
 	int c;
 
-	if (reads_a != reads_b)
-		return reads_a;
+	/* An operation of the host has no place in the source. */
 	if (s->is_host != t->is_host)
 		return t->is_host;
+	if (reads_a != reads_b)
+		return reads_a;
 	c = strcmp(s->file, t->file);
 	c = c ? c : strcmp(s->name, t->name);
 	if (c)
@@ -365,11 +411,15 @@ void watch_on_race(void *arg, const struct oracle_finding *f)
 
 	if (!x->fn || !a->inst || !b->inst)
 		return;
+	/* Sites are only read here as words: that they are const to the oracle is no promise. */
+	watch_site_fill(x, (struct cpu_site *)(uintptr_t)a->inst);
+	watch_site_fill(x, (struct cpu_site *)(uintptr_t)b->inst);
+	bool is_possible = !is_written_down(a, b) || !is_written_down(b, a);
 	/* Either order finds the same pair: the lower address first. */
 	bool is_swapped = (uintptr_t)a->inst > (uintptr_t)b->inst;
 	key.key.site[0] = is_swapped ? b->inst : a->inst;
 	key.key.site[1] = is_swapped ? a->inst : b->inst;
-	key.key.kind = f->kind;
+	key.key.kind = (uint64_t)f->kind << 1 | is_possible;
 	HASH_FIND(hh, x->pairs, &key.key, sizeof(key.key), p);
 	if (p) {
 		++*p->count;
@@ -379,15 +429,12 @@ void watch_on_race(void *arg, const struct oracle_finding *f)
 	if (!p)
 		return;
 	p->key = key.key;
-	/* Sites are only read here as words: that they are const to the oracle is no promise. */
-	watch_site_fill(x, (struct cpu_site *)(uintptr_t)a->inst);
-	watch_site_fill(x, (struct cpu_site *)(uintptr_t)b->inst);
 	if (!is_first(a, b)) {
 		const struct oracle_side *other = a;
 		a = b;
 		b = other;
 	}
-	p->count = tell(x, f, a, b);
+	p->count = tell(x, f, a, b, is_possible);
 	if (!p->count)
 		p->count = &p->own_count;
 	HASH_ADD(hh, x->pairs, key, sizeof(p->key), p);

@@ -13,6 +13,7 @@
  */
 #include "cpu/sched.h"
 
+#include <fenv.h>
 #include <stdlib.h>
 
 #define BATCH	64
@@ -62,6 +63,7 @@ static void *worker_main(void *arg)
 	struct cpu_worker *k = arg;
 	struct cpu_engine *e = k->m->engine;
 
+	fesetenv(FE_DFL_ENV); /* a new thread has its creator's */
 	pthread_mutex_lock(&e->lock);
 	while (!e->is_closing) {
 		if (!e->is_working || !has_work(e, k) || atomic_load(&e->is_pausing) ||

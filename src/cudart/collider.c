@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "cudart/collider.h"
+#include "race/host.h"
 #include "race/pair.h"
 #include "race/race.h"
 #include "race/shm_write.h"
@@ -123,15 +124,23 @@ static void set_up(struct context *c, unsigned device)
 	if (r) {
 		memset(r, 0, sizeof(*r));
 		r->records = (uint64_t)(uintptr_t)c->region->records;
+		r->maps = (uint64_t)(uintptr_t)&c->region->maps;
 	}
 	if (!r || !cpu_mem_register(rt.m, r, sizeof(*r)) ||
-	    !cpu_mem_register(rt.m, c->region->records, sizeof(c->region->records))) {
+	    !cpu_mem_register(rt.m, c->region->records, RACE_REGION_MAPPED)) {
 		race_shm_note("no memory for the reports of device %u; races in it go unchecked",
 			      device);
 		free(r);
 		return;
 	}
 	c->rt = r;
+}
+
+uint32_t rt_collider_number(unsigned device)
+{
+	const struct race_region *r = contexts[device].region;
+
+	return r ? r->context : 0;
 }
 
 /* The device's context, set up on first use. Lock held. */
@@ -149,6 +158,7 @@ static struct context *context_of(unsigned device)
 struct found {
 	uint64_t knobs;
 	uint64_t knobs_bytes;
+	struct race_order_image order;
 };
 
 static void look_at_symbol(const char *name, uint64_t addr, uint64_t bytes, void *arg)
@@ -158,12 +168,28 @@ static void look_at_symbol(const char *name, uint64_t addr, uint64_t bytes, void
 	if (strcmp(name, RACE_KNOBS_SYMBOL) == 0) {
 		f->knobs = addr;
 		f->knobs_bytes = bytes;
+	} else if (strncmp(name, RACE_ORDER_PREFIX, strlen(RACE_ORDER_PREFIX)) == 0) {
+		race_order_table(&f->order, (const void *)(uintptr_t)addr, (size_t)bytes);
 	} else if (is_open && strncmp(name, RACE_SITES_PREFIX, strlen(RACE_SITES_PREFIX)) == 0) {
 		race_shm_sites(name, (const char *)(uintptr_t)addr, (size_t)bytes);
 	}
 }
 
-bool rt_collider_module(unsigned device, struct cpu_module *mod)
+/* Does all of the image follow the order of blocks that the knobs ask for? */
+static enum race_order_verdict judge_order(const struct rt_image *im,
+					   struct race_order_image *order)
+{
+	for (size_t i = 0; i < im->parts.n; i++) {
+		ptx_each_item(im->parts.v[i], it)
+		{
+			if (it->kind == PTX_ITEM_FUNC && !it->func->is_proto)
+				race_order_function(order, it->func->name.p, it->func->name.n);
+		}
+	}
+	return race_order_judge(order);
+}
+
+bool rt_collider_module(unsigned device, const struct rt_image *im, struct cpu_module *mod)
 {
 	struct found f = {0};
 	bool is_patched = false;
@@ -175,14 +201,64 @@ bool rt_collider_module(unsigned device, struct cpu_module *mod)
 		race_shm_note("a module was instrumented by another version of Collider; races in "
 			      "it go unchecked");
 	} else if (f.knobs && c->rt) {
-		race_shm_knobs((struct race_knobs *)(uintptr_t)f.knobs, (uint64_t)(uintptr_t)c->rt);
+		struct race_knobs *knobs = (struct race_knobs *)(uintptr_t)f.knobs;
+		race_shm_knobs(knobs, (uint64_t)(uintptr_t)c->rt);
+		race_shm_order(knobs, judge_order(im, &f.order));
 		is_patched = true;
 	}
+	race_order_judge(&f.order);
 	if (c->region)
 		__atomic_fetch_add(f.knobs ? &c->region->modules : &c->region->plain_modules, 1,
 				   __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&lock);
 	return is_patched;
+}
+
+/* ---- the order of blocks --------------------------------------------------------------- */
+
+static bool reads_knob(const struct ptx_func *f, size_t offset)
+{
+	ptx_each_stmt(f, s)
+	{
+		const struct ptx_opnd *a = s->kind == PTX_STMT_INST ? ptx_address(s) : NULL;
+		if (a && a->nsub && a->sub[0].kind == PTX_OPND_SYM && a->off == (int64_t)offset &&
+		    ptx_str_is(a->sub[0].text, RACE_KNOBS_SYMBOL))
+			return true;
+	}
+	return false;
+}
+
+/* Kernels whose loops wait read another knob than the others. */
+static bool is_waiting(const struct rt_kern *k)
+{
+	for (size_t i = 0; i < k->image->parts.n; i++) {
+		ptx_each_item(k->image->parts.v[i], it)
+		{
+			if (it->kind == PTX_ITEM_FUNC && !it->func->is_proto &&
+			    ptx_str_is(it->func->name, k->name))
+				return reads_knob(it->func,
+						  offsetof(struct race_knobs, order_waiting));
+		}
+	}
+	return false;
+}
+
+void rt_collider_order(struct rt_kern *k, unsigned device, struct cpu_launch *launch)
+{
+	uint64_t at, bytes;
+	struct race_knobs knobs;
+
+	if (!k->image->is_instrumented || !race_shm_get()->order || !k->image->on[device] ||
+	    !cpu_module_symbol(k->image->on[device], RACE_KNOBS_SYMBOL, &at, &bytes) ||
+	    bytes < sizeof(knobs))
+		return;
+	memcpy(&knobs, (const void *)(uintptr_t)at, sizeof(knobs));
+	if (k->order == RT_ORDER_UNKNOWN)
+		k->order = is_waiting(k) ? RT_ORDER_WAITING : RT_ORDER_PLAIN;
+	launch->order = k->order == RT_ORDER_WAITING ? knobs.order_waiting : knobs.order;
+	launch->order_keys.a[0] = knobs.order_a[0];
+	launch->order_keys.a[1] = knobs.order_a[1];
+	launch->order_keys.b = knobs.order_b;
 }
 
 /* ---- launches ------------------------------------------------------------------------- */
@@ -243,6 +319,7 @@ static void snapshot(struct context *c)
 	region->warp_checked = warp;
 	region->launches = launches;
 	region->overflow = __atomic_load_n(&c->rt->overflow, __ATOMIC_RELAXED);
+	region->unboxed = __atomic_load_n(&c->rt->unboxed, __ATOMIC_RELAXED);
 	for (unsigned i = 0; i < RACE_SLOTS; i++)
 		region->counts[i] = __atomic_load_n(&c->rt->slots[i].count, __ATOMIC_RELAXED);
 }
@@ -265,8 +342,7 @@ static size_t last_ops(unsigned device, struct cpu_op ***ops)
 	return found.n;
 }
 
-/* Have all streams come to their end? Until `deadline` (0: don't wait). */
-static bool is_idle(unsigned device, uint64_t deadline)
+bool rt_collider_is_idle(unsigned device, uint64_t deadline)
 {
 	bool is_all = true;
 	struct cpu_op **ops;
@@ -291,13 +367,15 @@ static void bring_up_to_date(unsigned device, uint64_t deadline)
 
 	pthread_mutex_lock(&lock);
 	update_oracle();
+	rt_origin_update();
 	pthread_mutex_unlock(&lock);
 	if (!c->rt || (launches == c->exact_at && c->region->exact))
 		return;
-	bool is_exact = is_idle(device, deadline);
+	bool is_exact = rt_collider_is_idle(device, deadline);
 	cpu_fault_get(rt.m, device, &f);
 	pthread_mutex_lock(&lock);
 	update_oracle();
+	rt_origin_update();
 	snapshot(c);
 	if (f.kind != CPU_FAULT_NONE && !c->region->error)
 		c->region->error = (uint32_t)rt_fault_error(f.kind);
@@ -310,8 +388,10 @@ static void bring_up_to_date(unsigned device, uint64_t deadline)
 
 void rt_collider_synced(unsigned device)
 {
-	if (is_open && owner == getpid())
-		bring_up_to_date(device, 0);
+	if (!is_open || owner != getpid())
+		return;
+	bring_up_to_date(device, 0);
+	rt_host_synced(device);
 }
 
 /* ---- start and end -------------------------------------------------------------------------- */
@@ -361,6 +441,8 @@ static void after_fork_child(void)
 {
 	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	race_shm_disown();
+	race_host_forget();
+	rt_origin_forked();
 	is_open = false; /* CUDA does not work in the child */
 }
 
@@ -373,6 +455,7 @@ void rt_collider_start(void)
 	__atomic_fetch_add(&race_shm_get()->nprocesses, 1, __ATOMIC_RELAXED);
 	race_shm_state(RACE_AGENT_ATTACHED);
 	start_oracle();
+	rt_origin_start();
 	if (atexit(at_exit) != 0)
 		race_shm_note("no exit handler; counts may be incomplete");
 	pthread_atfork(NULL, NULL, after_fork_child);

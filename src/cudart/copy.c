@@ -213,6 +213,7 @@ cudaError_t rt_copy_submit(struct rt_work *w, struct rt_call call)
 		return e;
 	if (!c->width || !c->height || !c->depth)
 		return cudaSuccess;
+	w->cpu.origin = rt_origin();
 	e = rt_copy_check(w, &dst, &src);
 	if (e != cudaSuccess)
 		return e;
@@ -241,6 +242,7 @@ cudaError_t rt_fill_submit(struct rt_work *w, struct rt_call call)
 	e = rt_fill_check(w, &dst);
 	if (e != cudaSuccess)
 		return e;
+	w->cpu.origin = rt_origin();
 	return submit(w, call, !call.is_async && dst != RT_END_DEVICE);
 }
 

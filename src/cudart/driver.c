@@ -15,6 +15,7 @@
 #pragma GCC visibility pop
 
 #include "cudart/link.h"
+#include "race/maps.h"
 
 #define DRIVER_VERSION 13000
 
@@ -66,7 +67,21 @@ CUresult CUDAAPI cuTensorMapEncodeTiled(
 	d.l2 = (uint32_t)l2Promotion;
 	d.fill = (uint32_t)oobFill;
 	memcpy(d.box, boxDim, tensorRank * sizeof(*boxDim));
-	return encode(&d, tensorMap);
+	CUresult r = encode(&d, tensorMap);
+	struct race_map_request q = {
+		.address = d.address,
+		.type = d.type,
+		.rank = d.rank,
+		.interleave = d.interleave,
+		.swizzle = d.swizzle,
+		.dims = d.dims,
+		.strides = d.strides,
+		.box = boxDim,
+		.element_strides = elementStrides,
+	};
+	if (r == CUDA_SUCCESS)
+		race_map_record(tensorMap, &q);
+	return r;
 }
 
 CUresult CUDAAPI cuTensorMapEncodeIm2col(

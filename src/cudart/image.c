@@ -151,8 +151,10 @@ static void bind_managed(struct rt_image *im, unsigned device, struct cpu_module
 		}
 	}
 	for (struct rt_var *v = im->vars; v; v = v->next) {
-		if (v->managed && cpu_module_symbol(mod, v->name, &addr, &bytes))
+		if (v->managed && cpu_module_symbol(mod, v->name, &addr, &bytes)) {
 			*v->managed = (void *)(uintptr_t)addr;
+			rt_host_memory(addr, bytes, CPU_MEM_MANAGED);
+		}
 	}
 }
 
@@ -172,7 +174,7 @@ cudaError_t rt_image_load(struct rt_image *im, unsigned device, struct cpu_modul
 				say_no_ptx(im);
 			im->error = cudaErrorInvalidPtx;
 		} else {
-			im->is_instrumented = rt_collider_module(device, mod);
+			im->is_instrumented = rt_collider_module(device, im, mod);
 			bind_managed(im, device, mod);
 		}
 		base_sink_free(&sink);

@@ -283,10 +283,23 @@ cudaError_t rt_launch_prepare(const void *func, unsigned device, dim3 grid, dim3
 cudaError_t rt_symbol_find(const void *symbol, unsigned device, uint64_t *addr, uint64_t *bytes);
 /* cudaDeviceReset: modules of the device are loaded anew at their next use. */
 void rt_modules_reset(unsigned device);
+/* The number of the call that the program made, from any depth below its entry point (origin.c);
+ * 0 when nothing is checked. */
+uint32_t rt_origin(void);
 /* A kernel was submitted / something of the device was waited for: the shared file of findings is
  * brought up to date (collider.c). launched: the lock may be held; synced: not. */
 void rt_collider_launched(unsigned device, struct rt_kern *k);
 void rt_collider_synced(unsigned device);
+
+/* ---- hosthalf.c: what the host half of the checks is told (race/host.h) ------------ */
+
+/* Memory that host code and kernels share comes and goes; other kinds are passed over. The lock
+ * may be held. */
+void rt_host_memory(uint64_t base, uint64_t bytes, enum cpu_mem_kind kind);
+void rt_host_memory_gone(uint64_t base);
+/* Work was submitted; the lock may be held. Something was waited for; the lock is not held. */
+void rt_host_submitted(unsigned device);
+void rt_host_synced(unsigned device);
 
 /* ---- refuse.c ------------------------------------------------------------------------ */
 

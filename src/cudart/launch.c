@@ -258,6 +258,9 @@ static cudaError_t prepare(const void *func, unsigned device, dim3 grid, dim3 bl
 		.is_cooperative = shape->is_cooperative,
 		.is_programmatic = shape->is_programmatic,
 	};
+	rt_images_lock();
+	rt_collider_order(k, device, &out->cpu.launch);
+	rt_images_unlock();
 	return make_params(kernel, args, extra, out);
 }
 

@@ -41,6 +41,8 @@ struct rt_kern {
 	struct rt_kern_attr attr[RT_DEVICES];
 	struct race_kernel_count *count; /* collider.c */
 	bool is_counted, is_told;
+	/* Which order of blocks its code follows; collider.c. */
+	enum { RT_ORDER_UNKNOWN, RT_ORDER_PLAIN, RT_ORDER_WAITING } order;
 	UT_hash_handle hh; /* by host */
 };
 

@@ -40,6 +40,7 @@ static struct rt_block *enter(uint64_t base, uint64_t bytes)
 void rt_block_free(struct rt_block *b)
 {
 	HASH_DEL(blocks, b);
+	rt_host_memory_gone(b->base);
 	if (b->pool) {
 		b->pool->used -= b->bytes;
 		if (b->pool->is_destroyed && b->pool->used == 0)
@@ -74,6 +75,7 @@ cudaError_t rt_block_new(unsigned device, uint64_t bytes, enum cpu_mem_kind kind
 			pool->used += bytes;
 		if (pool && pool->used > pool->used_high)
 			pool->used_high = pool->used;
+		rt_host_memory(b->base, bytes, kind);
 	}
 	rt_unlock();
 	if (!b) {
@@ -231,6 +233,7 @@ cudaError_t cudaHostRegister(void *ptr, size_t size, unsigned int flags)
 			b->kind = CPU_MEM_HOST;
 			b->is_registered = true;
 			b->flags = flags | cudaHostRegisterMapped;
+			rt_host_memory(b->base, size, CPU_MEM_HOST);
 		}
 	}
 	rt_unlock();

@@ -207,9 +207,11 @@ struct cpu_op *rt_op_submit(struct rt_stream *s, unsigned device, const struct r
 	if (!op) {
 		free(h);
 		*e = refused(&f);
-	} else if (c.kind == CPU_WORK_KERNEL) {
-		rt_collider_launched(device, w->kern);
+		return NULL;
 	}
+	rt_host_submitted(device);
+	if (c.kind == CPU_WORK_KERNEL)
+		rt_collider_launched(device, w->kern);
 	return op;
 }
 

@@ -1,7 +1,7 @@
 /*
  * device.h - the front header of src/device: the GPU side, as PTX text.
  *
- * Made at build time from report.cu. The text holds two functions that
+ * Made at build time from report.cu and tensor.cu. The first text holds two functions that
  * src/instrument pastes into a module (their bodies only; .version, .target and
  * .address_size are those of the module):
  *
@@ -29,8 +29,11 @@
 
 #include <stddef.h>
 
-/* NUL-terminated; the size is without the NUL. */
-extern const char race_device_ptx[];
-extern const size_t race_device_ptx_size;
+/* NUL-terminated; the sizes are without the NUL. */
+extern const char race_device_report[];
+extern const size_t race_device_report_size;
+/* __collider_tensor (tensor.cu), for modules with tensor copies; it calls __collider_changed. */
+extern const char race_device_tensor[];
+extern const size_t race_device_tensor_size;
 
 #endif

@@ -82,6 +82,7 @@ DEV_FN uint32_t dev_is_leader(uint32_t peers)
 #define DEV_GRID()		dev_grid()
 #define DEV_SM()		dev_sm()
 #define DEV_WHERE(at)		dev_where(at)
+#define DEV_ORDER(at)		dev_order(at)
 
 DEV_FN uint64_t dev_grid(void)
 {
@@ -115,6 +116,26 @@ DEV_FN void dev_where(uint64_t at)
 	DEV_STORE32(at + 16, v);
 	DEV_SREG32(v, "%ctaid.z");
 	DEV_STORE32(at + 20, v);
+}
+
+/* What makes the block's number a logical one: the grid, its clusters, the order (race/order.h). */
+DEV_FN void dev_order(uint64_t at)
+{
+	uint32_t v, w;
+
+	DEV_SREG32(v, "%nctaid.x");
+	DEV_STORE32(at, v);
+	DEV_SREG32(v, "%nctaid.y");
+	DEV_SREG32(w, "%nctaid.z");
+	DEV_STORE32(at + 4, v | w << 16);
+	/* src/instrument puts the shape of clusters in the place of %nsmid, as the target has it. */
+	DEV_SREG32(v, "%nsmid");
+	DEV_STORE32(at + 8, v);
+	RACE_STATIC_ASSERT(offsetof(struct race_knobs, order) == 32, "read below");
+	RACE_STATIC_ASSERT(offsetof(struct race_knobs, order_waiting) == 36, "read below");
+	asm volatile("ld.const.u32 %0, [__collider_knobs+32];" : "=r"(v));
+	asm volatile("ld.const.u32 %0, [__collider_knobs+36];" : "=r"(w));
+	DEV_STORE32(at + 12, v | w << 8);
 }
 
 #include "report_core.h"

@@ -15,6 +15,7 @@
  *   DEV_IS_LEADER(peers)          lowest lane of that set
  *   DEV_POPC(peers)
  *   DEV_WHERE(addr)               stores thread[3], block[3] at addr
+ *   DEV_ORDER(addr)               stores grid_x, grid_yz, cluster, order at addr
  *   DEV_GRID(), DEV_SM()
  *   DEV_FN, DEV_NO_UNROLL         function specifiers, loop pragma
  *
@@ -48,6 +49,8 @@ RACE_STATIC_ASSERT(offsetof(struct race_record, lanes) == 56, "record layout");
 RACE_STATIC_ASSERT(offsetof(struct race_record, thread) == 64, "record layout");
 RACE_STATIC_ASSERT(offsetof(struct race_record, count) == 88, "record layout");
 RACE_STATIC_ASSERT(offsetof(struct race_record, grid) == 96, "record layout");
+RACE_STATIC_ASSERT(offsetof(struct race_record, grid_x) == 104, "record layout");
+RACE_STATIC_ASSERT(offsetof(struct race_record, order) == 116, "record layout");
 RACE_STATIC_ASSERT(offsetof(struct race_record, sm) == 120, "record layout");
 RACE_STATIC_ASSERT(offsetof(struct race_record, valid) == 124, "record layout");
 
@@ -112,6 +115,7 @@ DEV_FN void dev_report(uint64_t table, uint32_t site, uint32_t kind_flags, uint6
 		DEV_STORE64(record + 56, (uint64_t)width << 32 | lanes);
 		DEV_WHERE(record + 64);
 		DEV_STORE64(record + 96, DEV_GRID());
+		DEV_ORDER(record + 104);
 		DEV_STORE32(record + 120, DEV_SM());
 		DEV_STORE32(record + 124, RACE_RECORD_VALID);
 	}

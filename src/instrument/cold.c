@@ -24,15 +24,12 @@ _Static_assert(offsetof(struct race_record, thread) == 64, "report_inline");
 _Static_assert(offsetof(struct race_record, block) == 76, "report_inline");
 _Static_assert(offsetof(struct race_record, count) == 88, "report_inline");
 _Static_assert(offsetof(struct race_record, grid) == 96, "report_inline");
+_Static_assert(offsetof(struct race_record, grid_x) == 104, "report_inline");
+_Static_assert(offsetof(struct race_record, order) == 116, "report_inline");
 _Static_assert(offsetof(struct race_record, sm) == 120, "report_inline");
 _Static_assert(offsetof(struct race_record, valid) == 124, "report_inline");
 _Static_assert(offsetof(struct race_rt, records) == 0, "report_inline");
 _Static_assert(offsetof(struct race_slot, count) == 8, "report_inline");
-
-static struct ptx_opnd fresh(struct inst_ctx *cx, enum ptx_type t)
-{
-	return inst_reg(cx, ptx_new_reg(cx->m, cx->f, t));
-}
 
 static void put_loc(struct inst_ctx *cx, const struct inst_access *a, struct ptx_stmt *at)
 {
@@ -70,14 +67,14 @@ static struct ptx_opnd address(struct inst_ctx *cx, const struct inst_access *a,
 	int64_t off = a->addr.off + more;
 
 	if (r.kind != PTX_OPND_REG) {
-		r = fresh(cx, PTX_TYPE_B64);
+		r = inst_fresh(cx, PTX_TYPE_B64);
 		inst_emit(cx, at, "symbol", NT, H(r, a->addr.sub[0]));
 	} else if (ptx_type_bytes((enum ptx_type)cx->f->reg_type[r.reg]) == 4) {
-		r = fresh(cx, PTX_TYPE_B64);
+		r = inst_fresh(cx, PTX_TYPE_B64);
 		inst_emit(cx, at, "widen", T(PTX_STR("64"), PTX_STR("32")), H(r, a->addr.sub[0]));
 	}
 	if (off) {
-		struct ptx_opnd sum = fresh(cx, PTX_TYPE_B64);
+		struct ptx_opnd sum = inst_fresh(cx, PTX_TYPE_B64);
 		inst_emit(cx, at, "add_offset", NT, H(sum, r, inst_int(cx, off)));
 		r = sum;
 	}
@@ -89,7 +86,7 @@ static struct ptx_opnd widen64(struct inst_ctx *cx, const struct inst_access *a,
 {
 	if (a->bits == 64)
 		return inst_reg(cx, reg);
-	struct ptx_opnd r = fresh(cx, PTX_TYPE_B64);
+	struct ptx_opnd r = inst_fresh(cx, PTX_TYPE_B64);
 	inst_emit(cx, at, "widen", T(PTX_STR("64"), inst_num(a->bits)), H(r, inst_reg(cx, reg)));
 	return r;
 }
@@ -108,8 +105,8 @@ static void call_element(struct inst_ctx *cx, const struct inst_access *a, unsig
 		inst_emit(cx, at, "changed", NT, H(cx->hash, what, addr, was, now));
 		return;
 	}
-	struct ptx_opnd was[2] = {fresh(cx, PTX_TYPE_B64), fresh(cx, PTX_TYPE_B64)};
-	struct ptx_opnd now[2] = {fresh(cx, PTX_TYPE_B64), fresh(cx, PTX_TYPE_B64)};
+	struct ptx_opnd was[2] = {inst_fresh(cx, PTX_TYPE_B64), inst_fresh(cx, PTX_TYPE_B64)};
+	struct ptx_opnd now[2] = {inst_fresh(cx, PTX_TYPE_B64), inst_fresh(cx, PTX_TYPE_B64)};
 	inst_emit(cx, at, "split128", NT, H(was[0], was[1], inst_reg(cx, e->was)));
 	inst_emit(cx, at, "split128", NT, H(now[0], now[1], inst_reg(cx, e->now)));
 	what = inst_int(cx, race_what(a->site, kind_of(a), 8, false));
@@ -128,12 +125,13 @@ static struct ptx_opnd warp_value(struct inst_ctx *cx, const struct inst_access 
 	if (!e->checked)
 		return inst_int(cx, 0);
 	if (a->bits == 128) {
-		struct ptx_opnd lo = fresh(cx, PTX_TYPE_B64), hi = fresh(cx, PTX_TYPE_B64);
+		struct ptx_opnd lo = inst_fresh(cx, PTX_TYPE_B64),
+				hi = inst_fresh(cx, PTX_TYPE_B64);
 		inst_emit(cx, at, "split128", NT, H(lo, hi, inst_reg(cx, e->was)));
 		return lo;
 	}
 	if (a->bits == 32 && a->vec > 1 && e[1].checked) {
-		struct ptx_opnd both = fresh(cx, PTX_TYPE_B64);
+		struct ptx_opnd both = inst_fresh(cx, PTX_TYPE_B64);
 		inst_emit(cx, at, "join32", NT,
 			  H(both, inst_reg(cx, e[0].was), inst_reg(cx, e[1].was)));
 		return both;
@@ -145,11 +143,12 @@ static struct ptx_opnd warp_value(struct inst_ctx *cx, const struct inst_access 
 static struct ptx_opnd warp_fold(struct inst_ctx *cx, const struct inst_access *a,
 				 struct ptx_stmt *at)
 {
-	struct ptx_opnd fold = fresh(cx, PTX_TYPE_B32);
+	struct ptx_opnd fold = inst_fresh(cx, PTX_TYPE_B32);
 
 	inst_emit(cx, at, "copy", T(PTX_STR("b32")), H(fold, inst_int(cx, 0)));
 	if (a->bits == 128 && a->elem[0].checked) {
-		struct ptx_opnd lo = fresh(cx, PTX_TYPE_B64), hi = fresh(cx, PTX_TYPE_B64);
+		struct ptx_opnd lo = inst_fresh(cx, PTX_TYPE_B64),
+				hi = inst_fresh(cx, PTX_TYPE_B64);
 		inst_emit(cx, at, "split128", NT, H(lo, hi, inst_reg(cx, a->elem[0].was)));
 		inst_emit(cx, at, "fold_double", NT, H(fold, hi));
 		return fold;
@@ -159,7 +158,7 @@ static struct ptx_opnd warp_fold(struct inst_ctx *cx, const struct inst_access *
 			continue;
 		struct ptx_opnd was = inst_reg(cx, a->elem[i].was);
 		if (a->bits == 16) {
-			struct ptx_opnd w = fresh(cx, PTX_TYPE_B32);
+			struct ptx_opnd w = inst_fresh(cx, PTX_TYPE_B32);
 			inst_emit(cx, at, "widen", T(PTX_STR("32"), PTX_STR("16")), H(w, was));
 			was = w;
 		}
@@ -180,12 +179,12 @@ struct report {
 static struct report new_report(struct inst_ctx *cx, enum race_kind kind, struct ptx_stmt *at)
 {
 	struct report r = {
-		.hit = fresh(cx, PTX_TYPE_PRED),
-		.addr = fresh(cx, PTX_TYPE_B64),
-		.wl = fresh(cx, PTX_TYPE_B64),
-		.wh = fresh(cx, PTX_TYPE_B64),
-		.nl = fresh(cx, PTX_TYPE_B64),
-		.nh = fresh(cx, PTX_TYPE_B64),
+		.hit = inst_fresh(cx, PTX_TYPE_PRED),
+		.addr = inst_fresh(cx, PTX_TYPE_B64),
+		.wl = inst_fresh(cx, PTX_TYPE_B64),
+		.wh = inst_fresh(cx, PTX_TYPE_B64),
+		.nl = inst_fresh(cx, PTX_TYPE_B64),
+		.nh = inst_fresh(cx, PTX_TYPE_B64),
 		.lanes = inst_int(cx, 0),
 		.race = kind,
 	};
@@ -198,7 +197,8 @@ static void send_inline(struct inst_ctx *cx, const struct inst_access *a, const 
 			struct ptx_stmt *at)
 {
 	inst_emit(cx, at, "report_inline",
-		  T(cx->k, KNOB(rt), inst_num((int64_t)offsetof(struct race_rt, overflow))),
+		  T(cx->k, KNOB(rt), inst_num((int64_t)offsetof(struct race_rt, overflow)),
+		    KNOB(order)),
 		  H(r->hit, cx->hash, inst_int(cx, a->site), inst_int(cx, r->race), r->addr, r->wl,
 		    r->wh, r->nl, r->nh, r->lanes, inst_int(cx, a->width),
 		    inst_late_opnd(cx, INST_LATE_KEY, a->site, r->race),
@@ -261,7 +261,7 @@ static void cold_speculated(struct inst_ctx *cx, const struct inst_access *a, un
 		hit = r.hit;
 	} else {
 		struct ptx_label *equal = ptx_new_label(cx->m, cx->f);
-		hit = fresh(cx, PTX_TYPE_PRED);
+		hit = inst_fresh(cx, PTX_TYPE_PRED);
 		if (a->bits == 128) {
 			inst_emit(cx, at, "clear", NT, H(hit));
 			inst_emit(cx, at, "differ128", NT,
@@ -281,7 +281,7 @@ static void cold_speculated(struct inst_ctx *cx, const struct inst_access *a, un
 	struct ptx_opnd spec = inst_reg(cx, e->spec);
 	inst_emit(cx, at, "or", NT, H(spec, spec, hit));
 	if (e->early != PTX_NO_REG) {
-		struct ptx_opnd both = fresh(cx, PTX_TYPE_PRED);
+		struct ptx_opnd both = inst_fresh(cx, PTX_TYPE_PRED);
 		inst_emit(cx, at, "and", NT, H(both, hit, inst_reg(cx, e->early)));
 		inst_cold_used(cx, a, both.reg, at);
 	}
@@ -344,9 +344,10 @@ static void warp_values(struct inst_ctx *cx, const struct inst_access *a, struct
 static void warp_inline(struct inst_ctx *cx, const struct inst_access *a, struct ptx_opnd mask,
 			struct ptx_stmt *at)
 {
-	struct ptx_opnd distinct = fresh(cx, PTX_TYPE_PRED), equal = fresh(cx, PTX_TYPE_PRED);
-	struct ptx_opnd leader = fresh(cx, PTX_TYPE_PRED), bad = fresh(cx, PTX_TYPE_PRED);
-	struct ptx_opnd same = fresh(cx, PTX_TYPE_B32), addr = address(cx, a, 0, at);
+	struct ptx_opnd distinct = inst_fresh(cx, PTX_TYPE_PRED),
+			equal = inst_fresh(cx, PTX_TYPE_PRED);
+	struct ptx_opnd leader = inst_fresh(cx, PTX_TYPE_PRED), bad = inst_fresh(cx, PTX_TYPE_PRED);
+	struct ptx_opnd same = inst_fresh(cx, PTX_TYPE_B32), addr = address(cx, a, 0, at);
 	struct ptx_label *none = ptx_new_label(cx->m, cx->f);
 
 	inst_emit(cx, at, "warp_match", T(PTX_STR("64")), H(same, mask, addr, bad, a->guard));
@@ -378,7 +379,7 @@ void inst_cold_warp(struct inst_ctx *cx, const struct inst_access *a, struct ptx
 
 	put_loc(cx, a, at);
 	if (a->addr.sub[0].kind == PTX_OPND_REG) {
-		struct ptx_opnd shares = fresh(cx, PTX_TYPE_PRED);
+		struct ptx_opnd shares = inst_fresh(cx, PTX_TYPE_PRED);
 		inst_emit(cx, at, "warp_shares", NT, H(mask, a->low, shares, a->guard));
 		shares.flags ^= PTX_OPND_NOT;
 		inst_emit(cx, at, "branch_if", NT, H(shares, ptx_opnd_label(done)));

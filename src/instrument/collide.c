@@ -51,7 +51,7 @@ static uint32_t new_reg(struct inst_ctx *cx, enum ptx_type t)
 
 static void capture_address(struct inst_ctx *cx, struct inst_access *a)
 {
-	struct ptx_opnd *addr = ptx_address(a->stmt);
+	const struct ptx_opnd *addr = a->where;
 
 	a->addr = *addr;
 	a->addr.text = (struct ptx_str){"", 0};
@@ -67,7 +67,7 @@ static void capture_address(struct inst_ctx *cx, struct inst_access *a)
 		  H(inst_reg(cx, base), addr->sub[0]));
 }
 
-static struct ptx_opnd sense(struct ptx_opnd p, bool positive)
+struct ptx_opnd inst_sense(struct ptx_opnd p, bool positive)
 {
 	if (!positive)
 		p.flags ^= PTX_OPND_NOT;
@@ -75,7 +75,7 @@ static struct ptx_opnd sense(struct ptx_opnd p, bool positive)
 }
 
 /* ok = p, or !p: PTX has no negated predicate sources in and.pred. */
-static uint32_t condition(struct inst_ctx *cx, uint32_t pred, bool positive, struct ptx_stmt *at)
+uint32_t inst_condition(struct inst_ctx *cx, uint32_t pred, bool positive, struct ptx_stmt *at)
 {
 	uint32_t r = new_reg(cx, PTX_TYPE_PRED);
 
@@ -94,10 +94,10 @@ static void capture_guard(struct inst_ctx *cx, struct inst_access *a)
 		return;
 	struct ptx_opnd from = inst_reg(cx, a->stmt->pred);
 	if (!a->guard_changed) {
-		a->guard = sense(from, !a->stmt->is_pred_not);
+		a->guard = inst_sense(from, !a->stmt->is_pred_not);
 		return;
 	}
-	a->guard = inst_reg(cx, condition(cx, a->stmt->pred, !a->stmt->is_pred_not, a->stmt));
+	a->guard = inst_reg(cx, inst_condition(cx, a->stmt->pred, !a->stmt->is_pred_not, a->stmt));
 }
 
 static bool is_integer_reg(const struct inst_ctx *cx, uint32_t reg)
@@ -150,7 +150,7 @@ static void capture_use(struct inst_ctx *cx, struct inst_access *a, struct inst_
 			struct ptx_stmt *use, uint32_t pred, bool positive,
 			const struct ptx_stmt *flush)
 {
-	uint32_t cond = pred == PTX_NO_REG ? PTX_NO_REG : condition(cx, pred, positive, use);
+	uint32_t cond = pred == PTX_NO_REG ? PTX_NO_REG : inst_condition(cx, pred, positive, use);
 
 	if (stands_before(a->stmt, use, flush)) {
 		if (e->early == PTX_NO_REG) {
@@ -231,7 +231,7 @@ static void test_private(struct inst_ctx *cx, struct inst_access *a, struct ptx_
 	if (a->guard.kind == PTX_OPND_SINK) {
 		inst_emit(cx, at, "not_private", NT, H(ok, addr));
 	} else if (a->guard.flags & PTX_OPND_NOT) {
-		struct ptx_opnd g = inst_reg(cx, condition(cx, a->guard.reg, false, at));
+		struct ptx_opnd g = inst_reg(cx, inst_condition(cx, a->guard.reg, false, at));
 		inst_emit(cx, at, "not_private_and", NT, H(ok, addr, g));
 	} else {
 		inst_emit(cx, at, "not_private_and", NT, H(ok, addr, a->guard));
@@ -373,15 +373,32 @@ static void check_warp(struct inst_ctx *cx, const struct inst_group *g, struct i
 		inst_emit_label(cx, at, rows);
 }
 
-static void check_group(struct inst_ctx *cx, const struct inst_group *g)
+static void check_bulk(struct inst_ctx *cx, struct inst_group *g)
+{
+	struct ptx_label *skip = ptx_new_label(cx->m, cx->f);
+
+	inst_emit(cx, g->flush, "draw", T(cx->k, KNOB(sample)),
+		  H(inst_reg(cx, cx->rng), ptx_opnd_label(skip)));
+	if (g->ahead == INST_AHEAD_TENSOR)
+		inst_emit_tensor(cx, g, g->flush, skip);
+	else
+		inst_emit_bulk(cx, g, g->flush, skip);
+	inst_emit_label(cx, g->flush, skip);
+}
+
+static void check_group(struct inst_ctx *cx, struct inst_group *g)
 {
 	struct ptx_label *skip = ptx_new_label(cx->m, cx->f);
 	struct ptx_stmt *at = g->flush;
 	uint32_t q = new_reg(cx, PTX_TYPE_PRED);
 	bool first = true;
 
+	if (g->ahead == INST_AHEAD_TILE)
+		inst_emit_together(cx, g, at);
 	inst_emit(cx, at, "draw", T(cx->k, KNOB(sample)),
 		  H(inst_reg(cx, cx->rng), ptx_opnd_label(skip)));
+	if (g->ahead)
+		inst_emit_ahead(cx, g, at);
 	if (g->has_load)
 		inst_emit(cx, at, "sleep", T(cx->k, KNOB(rsleep), KNOB(dense), KNOB(sparse)),
 			  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt)));
@@ -399,6 +416,8 @@ static void check_group(struct inst_ctx *cx, const struct inst_group *g)
 	for (struct inst_access *a = g->first; a; a = a->next)
 		if (a->kind == RACE_ACCESS_STORE)
 			check_warp(cx, g, a, at);
+	if (g->ahead == INST_AHEAD_COPY || g->ahead == INST_AHEAD_STORE)
+		inst_emit_dirty(cx, g, at);
 	inst_emit_label(cx, at, skip);
 }
 
@@ -414,7 +433,7 @@ static void flush_counts(struct inst_ctx *cx, struct ptx_stmt *at)
 	_Static_assert(offsetof(struct race_counters, checked) == 0, "flush adds to the first");
 	_Static_assert((RACE_COUNTERS & (RACE_COUNTERS - 1)) == 0, "masked by and");
 	if (at && at->pred != PTX_NO_REG) { /* a guarded ret: only the lanes that leave */
-		struct ptx_opnd p = sense(inst_reg(cx, at->pred), at->is_pred_not);
+		struct ptx_opnd p = inst_sense(inst_reg(cx, at->pred), at->is_pred_not);
 		over = ptx_new_label(cx->m, cx->f);
 		inst_emit(cx, at, "branch_if", NT, H(p, ptx_opnd_label(over)));
 	}
@@ -431,8 +450,7 @@ static bool leaves(const struct ptx_stmt *s)
 	       (s->form->op == PTX_OP_RET || s->form->op == PTX_OP_EXIT);
 }
 
-/* The first statement of the body that is not a declaration. */
-static struct ptx_stmt *body_start(struct ptx_func *f)
+struct ptx_stmt *inst_body_start(struct ptx_func *f)
 {
 	struct ptx_stmt *s = f->first;
 
@@ -440,6 +458,14 @@ static struct ptx_stmt *body_start(struct ptx_func *f)
 		     s->kind == PTX_STMT_LOC || s->kind == PTX_STMT_PRAGMA))
 		s = s->next;
 	return s;
+}
+
+static bool has_tensor(const struct inst_plan *plan)
+{
+	for (const struct inst_group *g = plan->first; g; g = g->next)
+		if (g->ahead == INST_AHEAD_TENSOR)
+			return true;
+	return false;
 }
 
 /* needs: plan.  keeps: the user's instructions.  breaks: flow. */
@@ -460,9 +486,11 @@ void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
 	if (falls_off)
 		ptx_insert_before(f, NULL, end);
 	struct ptx_stmt *last = f->last;
-	struct ptx_stmt *top = body_start(f);
+	struct ptx_stmt *top = inst_body_start(f);
 	if (!cx->call_free)
 		inst_emit(cx, top, "params", NT, NH);
+	if (has_tensor(plan))
+		inst_emit(cx, top, "params_tensor", NT, NH);
 	inst_emit(cx, top, "seed", T(cx->k, KNOB(seed)),
 		  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt)));
 	if (f->is_entry)
@@ -475,9 +503,12 @@ void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
 		/* Code that would go to the end of the body goes before the last ret. */
 		if (!g->flush)
 			g->flush = falls_off ? end : last;
-		for (struct inst_access *a = g->first; a; a = a->next)
+		for (struct inst_access *a = g->first; a && !g->ahead; a = a->next)
 			capture(cx, a, top, g->flush);
-		check_group(cx, g);
+		if (g->ahead == INST_AHEAD_BULK || g->ahead == INST_AHEAD_TENSOR)
+			check_bulk(cx, g);
+		else
+			check_group(cx, g);
 		cx->stats->groups++;
 	}
 	/* Behind the checks that go before the same ret: they count too. */

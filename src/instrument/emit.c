@@ -24,6 +24,11 @@ struct ptx_opnd inst_reg(const struct inst_ctx *cx, uint32_t reg)
 	return ptx_opnd_reg(cx->f, reg);
 }
 
+struct ptx_opnd inst_fresh(struct inst_ctx *cx, enum ptx_type t)
+{
+	return inst_reg(cx, ptx_new_reg(cx->m, cx->f, t));
+}
+
 struct ptx_opnd inst_int(const struct inst_ctx *cx, int64_t v)
 {
 	return ptx_opnd_int(cx->m, v);

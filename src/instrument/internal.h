@@ -3,13 +3,16 @@
  *
  * inst_plan_function decides (nothing is changed), inst_collide_function does.
  * An access is one weak load or store; a group is the accesses of one basic
- * block that are re-read together after one delay.
+ * block that are re-read together after one delay. Warp-wide loads and asynchronous
+ * copies have a group of their own, checked before the instruction (ahead.c).
  */
 #ifndef COLLIDER_INST_INTERNAL_H
 #define COLLIDER_INST_INTERNAL_H
 
 #include "flow/flow.h"
 #include "instrument/instrument.h"
+#include "race/order.h"
+#include "race/shm.h"
 #include "race/site.h"
 #include "race/site_build.h"
 
@@ -32,9 +35,11 @@ struct inst_elem {
 
 struct inst_access {
 	struct ptx_stmt *stmt;
-	struct inst_access *next; /* in its group */
+	const struct ptx_opnd *where; /* its address operand */
+	struct inst_access *next;     /* in its group */
 	enum race_access kind;
 	enum ptx_space space;
+	bool is_copy;		 /* one side of an asynchronous copy */
 	bool needs_private_test; /* generic, origin not known */
 	bool base_changed;	 /* its base register is written before the check */
 	bool guard_changed;	 /* its guard, the same */
@@ -50,6 +55,18 @@ struct inst_access {
 	struct ptx_opnd low;   /* store with a register base: the low word of it */
 };
 
+/* How the accesses of a group come about. */
+enum inst_ahead {
+	INST_AHEAD_NOT,	   /* they are the user's */
+	INST_AHEAD_ROWS,   /* ours, the same bytes as the warp-wide load behind the check */
+	INST_AHEAD_TILE,   /* ours, the same words as the warp-wide store behind the check */
+	INST_AHEAD_COPY,   /* ours, the same as the asynchronous copy behind the check */
+	INST_AHEAD_STORE,  /* ours, the same as the asynchronous store behind the check */
+	INST_AHEAD_MATRIX, /* ours, the bytes of the matrix that is loaded behind the check */
+	INST_AHEAD_TENSOR, /* the same for a tensor copy, by call */
+	INST_AHEAD_BULK	   /* ours, a window of the bulk copy behind the check */
+};
+
 struct inst_group {
 	struct inst_group *next;
 	struct inst_access *first, *last;
@@ -57,6 +74,7 @@ struct inst_group {
 	uint32_t n, bytes;
 	uint32_t depth; /* nesting of { } at the flush */
 	bool has_load;
+	enum inst_ahead ahead;
 };
 
 struct inst_plan {
@@ -87,17 +105,59 @@ struct inst_ctx {
 	struct inst_loc_index *locs;	/* for the inlined-at chains of one function */
 	BASE_VEC(struct inst_late) late;
 	struct ptx_opnd hash; /* operand with a late text */
+	struct ptx_templates *order_ts;
+	uint32_t order_flags, order_id; /* race/order.h */
+	BASE_VEC(uint64_t) order_names;
 
 	/* The function at work. */
 	struct ptx_func *f;
 	uint32_t func_name; /* string in the site table */
 	struct flow *fl;
 	bool call_free;
-	uint32_t rng, cnt; /* registers */
+	uint32_t rng, cnt;		   /* registers */
+	bool waits;			   /* one of its loops waits for another block */
+	BASE_VEC(struct ptx_stmt *) polls; /* the heads of those loops */
 };
 
 /* plan.c: decides what is checked together; counts in the footer what is not checked. */
 void inst_plan_function(struct inst_ctx *cx, struct inst_plan *plan);
+
+/* ahead.c: ldmatrix, stmatrix, cp.async and st.async, checked before they run. */
+struct inst_group *inst_plan_ahead(struct inst_ctx *cx, struct ptx_stmt *s);
+/* What all lanes must do together, before the draw. */
+void inst_emit_together(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at);
+void inst_emit_ahead(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at);
+void inst_emit_dirty(struct inst_ctx *cx, const struct inst_group *g, struct ptx_stmt *at);
+/* Parts of them, for the files below. An access of words that are all compared; a group for it; its
+ * place in the group, with its site; registers as one operand, and the suffix for so many; the
+ * statement's guard, or that and another predicate. */
+struct inst_access *inst_new_access(struct inst_ctx *cx, struct ptx_stmt *s,
+				    const struct ptx_opnd *where, enum race_access kind,
+				    enum ptx_space space, unsigned words);
+struct inst_group *inst_new_ahead(struct inst_ctx *cx, enum inst_ahead ahead);
+struct ptx_opnd inst_values(struct inst_ctx *cx, const struct ptx_opnd *words, unsigned n);
+struct ptx_str inst_vec_of(unsigned n);
+struct ptx_opnd inst_guard_and(struct inst_ctx *cx, const struct ptx_stmt *s, struct ptx_opnd p,
+			       struct ptx_stmt *at);
+void inst_append_access(struct inst_ctx *cx, struct inst_group *g, struct inst_access *a);
+
+/* matrix.c: wmma.load, the same. */
+struct inst_group *inst_plan_matrix(struct inst_ctx *cx, struct ptx_stmt *s);
+void inst_emit_matrix(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at);
+
+/* bulk.c: cp.async.bulk and cp.reduce.async.bulk, the same. */
+struct inst_group *inst_plan_bulk(struct inst_ctx *cx, struct ptx_stmt *s);
+void inst_emit_bulk(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at,
+		    struct ptx_label *skip);
+/* One side of such a copy, and the word in the footer for one that isn't checked. */
+void inst_add_side(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *s,
+		   const struct ptx_opnd *where, enum race_access kind, uint8_t space);
+void inst_count_destination(struct inst_ctx *cx, const struct ptx_form *fm);
+
+/* tensor.c: cp.async.bulk.tensor and cp.reduce.async.bulk.tensor. */
+struct inst_group *inst_plan_tensor(struct inst_ctx *cx, struct ptx_stmt *s);
+void inst_emit_tensor(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at,
+		      struct ptx_label *skip);
 
 /* site.c */
 void inst_read_files(struct inst_ctx *cx);
@@ -107,7 +167,27 @@ uint32_t inst_add_site(struct inst_ctx *cx, const struct inst_access *a);
 void inst_unchecked(struct inst_ctx *cx, struct ptx_str what, enum race_unchecked_why why,
 		    bool name_function);
 
+/* waits.c: fills cx->polls with the heads of loops that wait for another block; true: there are
+ * some. needs: flow.  Keeps everything, but for cx->order_flags. */
+bool inst_find_waits(struct inst_ctx *cx);
+/* May a loop wait by calling this function? */
+bool inst_is_strong_function(const struct ptx_func *f);
+
+/* shuffle.c: looks at the whole module, before anything is changed; false: our bug. */
+bool inst_order_begin(struct inst_ctx *cx);
+void inst_shuffle_function(struct inst_ctx *cx);
+/* Where a record is written, %nsmid stands for the shape of clusters: puts in how the target
+ * finds it. is_ours: the whole function is Collider's. Sets cx->f. */
+void inst_fill_clusters(struct inst_ctx *cx, struct ptx_func *f, bool is_ours);
+/* The declaration of the object's order table. */
+char *inst_order_table(struct inst_ctx *cx);
+
 /* collide.c: the fast path. */
+/* p or !p as a guard; and as a register of its own, where PTX takes no negated predicate. */
+struct ptx_opnd inst_sense(struct ptx_opnd p, bool positive);
+uint32_t inst_condition(struct inst_ctx *cx, uint32_t pred, bool positive, struct ptx_stmt *at);
+/* The first statement of the body that is not a declaration. */
+struct ptx_stmt *inst_body_start(struct ptx_func *f);
 void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan);
 
 /* cold.c: what runs when something changed. Inserts before `at`. */
@@ -128,6 +208,8 @@ struct ptx_str inst_num(int64_t n); /* valid until 16 more calls */
 /* The offset of a knob, as a template's text. */
 #define KNOB(field) inst_num((int64_t)offsetof(struct race_knobs, field))
 struct ptx_opnd inst_reg(const struct inst_ctx *cx, uint32_t reg);
+/* A new register of that type. */
+struct ptx_opnd inst_fresh(struct inst_ctx *cx, enum ptx_type t);
 struct ptx_opnd inst_int(const struct inst_ctx *cx, int64_t v);
 struct ptx_opnd inst_none(void); /* no guard */
 void inst_emit(struct inst_ctx *cx, struct ptx_stmt *at, const char *name, unsigned ntexts,

@@ -60,10 +60,10 @@ static void add_knobs(struct inst_ctx *cx, struct ptx_item *at)
 	char *s = base_printf(
 		cx->m->arena,
 		".weak .%.*s .align 16 .b32 %s[16] = {0, 0, %u, %u, %u, 0, %u, %u, 0, 0, "
-		"0, 0, 0, 0, %u, 0};",
+		"0, 0, 0, %u, %u, %u};",
 		(int)cx->k.n, cx->k.p, RACE_KNOBS_SYMBOL, DEFAULT_RSLEEP, DEFAULT_WSLEEP,
 		trap ? 1u : RACE_SAMPLE_NEVER, trap ? RACE_KNOB_TRAP : 0u, RACE_DENSE_ALL,
-		RACE_DENSE_ALL);
+		RACE_WINDOW, RACE_DENSE_ALL, cx->order_id);
 
 	_Static_assert(offsetof(struct race_knobs, rsleep) == 8, "initialiser above");
 	_Static_assert(offsetof(struct race_knobs, wsleep) == 12, "initialiser above");
@@ -71,14 +71,15 @@ static void add_knobs(struct inst_ctx *cx, struct ptx_item *at)
 	_Static_assert(offsetof(struct race_knobs, flags) == 24, "initialiser above");
 	_Static_assert(offsetof(struct race_knobs, dense) == 28, "initialiser above");
 	_Static_assert(offsetof(struct race_knobs, sparse) == 56, "initialiser above");
+	_Static_assert(offsetof(struct race_knobs, order_id) == 60, "initialiser above");
+	_Static_assert(offsetof(struct race_knobs, window) == 52, "initialiser above");
 	add_raw(cx, at, s, strlen(s));
 }
 
-/* The report functions' PTX, as the build made it; their items move into the module. */
-static bool add_report(struct inst_ctx *cx, struct ptx_item *at)
+/* Functions' PTX, as the build made it; the items move into the module. */
+static bool add_functions(struct inst_ctx *cx, struct ptx_item *at, const char *ptx, size_t size)
 {
-	char *text = base_strndup(cx->m->arena, race_device_ptx, race_device_ptx_size);
-	size_t size = race_device_ptx_size;
+	char *text = base_strndup(cx->m->arena, ptx, size);
 
 	/* "ld.const.u64 x, [knobs]" becomes "ld.global.u64": one character more each time. */
 	if (ptx_str_is(cx->k, "global")) {
@@ -95,18 +96,39 @@ static bool add_report(struct inst_ctx *cx, struct ptx_item *at)
 		size = b.n;
 		base_buf_free(&b);
 	}
-	struct ptx_module *d = ptx_parse(cx->m->arena, "device/report.ptx", text, size, cx->sink);
+	struct ptx_module *d = ptx_parse(cx->m->arena, "device.ptx", text, size, cx->sink);
 	if (!d)
 		return false;
 	for (struct ptx_item *it = d->first, *next; it; it = next) {
 		next = it->next;
 		if (it->kind != PTX_ITEM_FUNC && it->kind != PTX_ITEM_VAR)
 			continue;
+		if (it->kind == PTX_ITEM_FUNC && it->func->is_proto)
+			continue;
 		it->prev = it->next = NULL;
 		it->inserted = true;
 		ptx_insert_item(cx->m, at, it);
+		if (it->kind == PTX_ITEM_FUNC && !it->func->is_proto)
+			inst_fill_clusters(cx, it->func, true);
 	}
 	return true;
+}
+
+static bool has_tensor_copies(const struct ptx_module *m)
+{
+	ptx_each_item(m, it)
+	{
+		if (it->kind != PTX_ITEM_FUNC || it->func->is_proto)
+			continue;
+		ptx_each_stmt(it->func, s)
+		{
+			if (s->kind == PTX_STMT_INST &&
+			    (s->form->op == PTX_OP_CP_ASYNC_BULK_TENSOR ||
+			     s->form->op == PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR))
+				return true;
+		}
+	}
+	return false;
 }
 
 bool inst_add_runtime(struct inst_ctx *cx)
@@ -117,7 +139,10 @@ bool inst_add_runtime(struct inst_ctx *cx)
 			? PTX_STR("const")
 			: PTX_STR("global");
 	add_knobs(cx, at);
-	return add_report(cx, at);
+	bool has_tensor = has_tensor_copies(cx->m);
+	if (!add_functions(cx, at, race_device_report, race_device_report_size))
+		return false;
+	return !has_tensor || add_functions(cx, at, race_device_tensor, race_device_tensor_size);
 }
 
 struct ptx_opnd inst_late_opnd(struct inst_ctx *cx, enum inst_late_kind kind, uint32_t site,
@@ -205,5 +230,7 @@ bool inst_add_sites(struct inst_ctx *cx)
 	free(blob);
 	fill_late(cx, hash);
 	add_raw(cx, first_code(cx->m), text, n);
+	char *order = inst_order_table(cx);
+	add_raw(cx, first_code(cx->m), order, strlen(order));
 	return true;
 }

@@ -12,6 +12,10 @@
 #define MIN_PTX_MAJOR 6
 #define MIN_PTX_MINOR 3 /* nanosleep */
 
+#define CLUSTER_SM	  90 /* the registers about clusters */
+#define CLUSTER_PTX_MAJOR 7
+#define CLUSTER_PTX_MINOR 8
+
 static bool has_marker(const struct ptx_module *m)
 {
 	ptx_each_item(m, it)
@@ -51,14 +55,19 @@ static void one_function(struct inst_ctx *cx, struct ptx_func *f)
 	if (lim && lim->skip) {
 		struct ptx_str why = {lim->why, (uint32_t)strlen(lim->why)};
 		inst_unchecked(cx, why, RACE_WHY_KERNEL_AS_IT_WAS, true);
+		cx->order_flags |= RACE_ORDER_SKIPPED;
 		return;
 	}
 	cx->call_free = cx->opt->call_free || (lim && lim->call_free);
 	cx->fl = flow_build(&cx->scratch, cx->m, f);
 	inst_read_locs(cx);
+	cx->waits = inst_find_waits(cx);
 	inst_plan_function(cx, &plan);
 	inst_collide_function(cx, &plan);
 	inst_forget_locs(cx);
+	if (!f->is_entry && plan.ngroups)
+		cx->order_flags |= RACE_ORDER_FOLLOWER;
+	inst_shuffle_function(cx);
 	if (lim && lim->maxnreg)
 		f->extra_attrs =
 			(struct ptx_str){base_printf(cx->m->arena, ".maxnreg %u", lim->maxnreg), 0};
@@ -98,6 +107,8 @@ static int collide(struct inst_ctx *cx)
 	cx->ts = ptx_templates_read(m, "collide.ptxt", inst_collide_templates, cx->sink);
 	if (!cx->ts)
 		return BASE_EXIT_INTERNAL;
+	if (!inst_order_begin(cx))
+		return BASE_EXIT_INTERNAL;
 	struct ptx_item *last =
 		m->last; /* the report function comes before, but isn't ours to do */
 	if (!inst_add_runtime(cx))
@@ -113,6 +124,8 @@ static int collide(struct inst_ctx *cx)
 	}
 	dump(cx, "collide");
 	ptx_raise_version(m, MIN_PTX_MAJOR, MIN_PTX_MINOR);
+	if (m->sm >= CLUSTER_SM)
+		ptx_raise_version(m, CLUSTER_PTX_MAJOR, CLUSTER_PTX_MINOR);
 	return inst_add_sites(cx) ? 0 : BASE_EXIT_INTERNAL;
 }
 
@@ -138,6 +151,8 @@ int inst_run(struct ptx_module *m, const struct inst_options *opt, struct inst_s
 	race_sites_free(cx.sites);
 	base_vec_free(&cx.files);
 	base_vec_free(&cx.late);
+	base_vec_free(&cx.order_names);
+	base_vec_free(&cx.polls);
 	base_arena_free(&cx.scratch);
 	return rc;
 }

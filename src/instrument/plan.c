@@ -9,8 +9,10 @@
  * touch a byte of the group. It is also closed when it holds 8 accesses or 128
  * bytes of values.
  *
- * Misses: what isa.def knows as memory but `collide` has no check for (cp.async,
- * ldmatrix, ...), counted by opcode for the report's footer.
+ * ldmatrix and cp.async close the group too and get one of their own (ahead.c).
+ *
+ * Misses: what isa.def knows as memory but `collide` has no check for (tensor copies,
+ * tcgen05.ld, ...), counted by opcode for the report's footer.
  */
 #include "instrument/internal.h"
 
@@ -32,12 +34,8 @@ struct planner {
 	bool declares[MAX_DEPTH]; /* by depth: the scope has registers or variables of its own */
 };
 
-static void close_group(struct planner *p, struct ptx_stmt *at)
+static void add_group(struct planner *p, struct inst_group *g, struct ptx_stmt *at)
 {
-	struct inst_group *g = p->open;
-
-	if (!g)
-		return;
 	g->flush = at;
 	g->depth = p->depth;
 	if (p->plan->last)
@@ -46,6 +44,15 @@ static void close_group(struct planner *p, struct ptx_stmt *at)
 		p->plan->first = g;
 	p->plan->last = g;
 	p->plan->ngroups++;
+}
+
+static void close_group(struct planner *p, struct ptx_stmt *at)
+{
+	struct inst_group *g = p->open;
+
+	if (!g)
+		return;
+	add_group(p, g, at);
 	p->open = NULL;
 }
 
@@ -215,6 +222,7 @@ static struct inst_access *make_access(struct planner *p, struct ptx_stmt *s)
 	}
 	struct inst_access *a = BASE_NEW(&cx->scratch, struct inst_access);
 	a->stmt = s;
+	a->where = addr;
 	a->kind = access_kind(fm);
 	a->space = (enum ptx_space)fm->space;
 	a->vec = fm->vec;
@@ -257,7 +265,8 @@ static void count_unchecked(struct inst_ctx *cx, const struct ptx_form *fm)
 	} else if (is_memory(fm) && is_checked_space(fm->space) && fm->sem != PTX_SEM_WEAK) {
 		cx->stats->strong++;
 		inst_unchecked(cx, fm->text, RACE_WHY_STRONG, false);
-	} else if (is_memory(fm) && (is_checked_space(fm->space) || is_checked_space(fm->space2))) {
+	} else if (is_memory(fm) && (is_checked_space(fm->space) || is_checked_space(fm->space2) ||
+				     fm->space == PTX_SPACE_TMEM)) {
 		cx->stats->unsupported++;
 		inst_unchecked(cx, fm->text, RACE_WHY_UNSUPPORTED, false);
 	}
@@ -312,7 +321,7 @@ static void note_write(uint32_t reg, bool is_write, void *arg)
 	if (!is_write)
 		return;
 	for (struct inst_access *a = w->g->first; a; a = a->next) {
-		const struct ptx_opnd *base = &ptx_address(a->stmt)->sub[0];
+		const struct ptx_opnd *base = &a->where->sub[0];
 
 		if (base->kind == PTX_OPND_REG && base->reg == reg)
 			a->base_changed = true;
@@ -352,10 +361,11 @@ static void plan_inst(struct planner *p, struct ptx_stmt *s)
 	bool plain = is_plain(fm), memory = is_memory(fm);
 	bool mine = plain && fm->sem == PTX_SEM_WEAK && is_checked_space(fm->space);
 	struct inst_access *a = NULL;
+	struct inst_group *ahead = plain ? NULL : inst_plan_ahead(p->cx, s);
 
 	if (mine)
 		a = make_access(p, s);
-	else
+	else if (!ahead)
 		count_unchecked(p->cx, fm);
 	bool closes =
 		(fm->effects & CLOSES) || (memory && !plain) || (plain && fm->sem != PTX_SEM_WEAK);
@@ -366,6 +376,8 @@ static void plan_inst(struct planner *p, struct ptx_stmt *s)
 		close_group(p, s);
 	if (p->open && mine && (fm->effects & PTX_EFF_WRITE) && group_may_alias(p, s))
 		close_group(p, s);
+	if (ahead)
+		add_group(p, ahead, s);
 	if (a)
 		add_access(p, a);
 	if (p->open) {

@@ -128,7 +128,7 @@ uint32_t inst_add_site(struct inst_ctx *cx, const struct inst_access *a)
 	const struct ptx_stmt *s = a->stmt;
 	struct race_site site = {
 		.func = cx->func_name,
-		.access = (uint8_t)a->kind,
+		.access = (uint8_t)(a->is_copy ? RACE_ACCESS_COPY : a->kind),
 		.space = (uint8_t)site_space(a->space),
 		.width = a->width,
 		.vec = a->vec,
@@ -138,6 +138,8 @@ uint32_t inst_add_site(struct inst_ctx *cx, const struct inst_access *a)
 	for (unsigned i = 0; i < a->vec; i++)
 		if (a->elem[i].speculated)
 			site.flags |= RACE_SITE_SPECULATED;
+	if (cx->waits)
+		site.flags |= RACE_SITE_WAITS;
 	if (s->loc) {
 		site.file = file_string(cx, s->loc->file);
 		site.line = s->loc->line;

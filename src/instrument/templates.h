@@ -5,5 +5,6 @@
 #define COLLIDER_INST_TEMPLATES_H
 
 extern const char inst_collide_templates[];
+extern const char inst_shuffle_templates[];
 
 #endif

@@ -91,7 +91,7 @@ static bool str_contains(struct ptx_str s, const char *what)
 
 static bool parse_decl_word(struct ptx_parser *ps, struct decl *d)
 {
-	struct ptx_str w = ptx_lex_dotword(&ps->l), inside;
+	struct ptx_str w = ptx_lex_dotword(&ps->l), inside = {0};
 	enum ptx_space sp = space_of(w);
 
 	if (w.n == 0)

@@ -32,13 +32,13 @@ static const char *const class_names[RACE_CLASS_COUNT] = {
 static const char *const access_names[] = {
 	[RACE_ACCESS_LOAD] = "load",	   [RACE_ACCESS_STORE] = "store",
 	[RACE_ACCESS_NC_LOAD] = "nc-load", [RACE_ACCESS_ATOMIC] = "atomic",
-	[RACE_ACCESS_COPY] = "copy",
+	[RACE_ACCESS_COPY] = "copy",	   [RACE_ACCESS_TRANSFER] = "host-copy",
 };
 static const char *const space_names[] = {
-	[RACE_SPACE_GENERIC] = "generic",
-	[RACE_SPACE_GLOBAL] = "global",
-	[RACE_SPACE_SHARED] = "shared",
-	[RACE_SPACE_SHARED_CLUSTER] = "shared-cluster",
+	[RACE_SPACE_GENERIC] = "generic", [RACE_SPACE_GLOBAL] = "global",
+	[RACE_SPACE_SHARED] = "shared",	  [RACE_SPACE_SHARED_CLUSTER] = "shared-cluster",
+	[RACE_SPACE_MANAGED] = "managed", [RACE_SPACE_PINNED] = "pinned",
+	[RACE_SPACE_SYSTEM] = "system",
 };
 static const char *const why_names[] = {
 	[RACE_WHY_UNKNOWN_OPCODE] = "unknown-opcode",
@@ -53,8 +53,21 @@ static const char *const agent_names[] = {
 	[RACE_AGENT_NO_CUPTI] = "no-cupti", [RACE_AGENT_BUSY] = "busy",
 	[RACE_AGENT_FAILED] = "failed",
 };
-RACE_STATIC_ASSERT(BASE_COUNTOF(access_names) == RACE_ACCESS_COPY + 1, "a name per access");
-RACE_STATIC_ASSERT(BASE_COUNTOF(space_names) == RACE_SPACE_SHARED_CLUSTER + 1, "per space");
+static const char *const memory_names[] = {
+	[RACE_MEMORY_UNKNOWN] = "unknown",	 [RACE_MEMORY_SHARED] = "shared",
+	[RACE_MEMORY_VARIABLE] = "variable",	 [RACE_MEMORY_DEVICE] = "device",
+	[RACE_MEMORY_MANAGED] = "managed",	 [RACE_MEMORY_HOST] = "host",
+	[RACE_MEMORY_REGISTERED] = "registered", [RACE_MEMORY_HEAP] = "heap",
+};
+static const char *const update_names[] = {
+	[RACE_UPDATE_NONE] = "none", [RACE_UPDATE_ADD] = "add",	    [RACE_UPDATE_MIN] = "min",
+	[RACE_UPDATE_MAX] = "max",   [RACE_UPDATE_AND] = "and",	    [RACE_UPDATE_OR] = "or",
+	[RACE_UPDATE_XOR] = "xor",   [RACE_UPDATE_OTHER] = "other",
+};
+RACE_STATIC_ASSERT(BASE_COUNTOF(memory_names) == RACE_MEMORY_HEAP + 1, "a name per memory");
+RACE_STATIC_ASSERT(BASE_COUNTOF(update_names) == RACE_UPDATE_OTHER + 1, "a name per update");
+RACE_STATIC_ASSERT(BASE_COUNTOF(access_names) == RACE_ACCESS_TRANSFER + 1, "a name per access");
+RACE_STATIC_ASSERT(BASE_COUNTOF(space_names) == RACE_SPACE_SYSTEM + 1, "per space");
 RACE_STATIC_ASSERT(BASE_COUNTOF(why_names) == RACE_WHY_STRONG + 1, "a name per reason");
 RACE_STATIC_ASSERT(BASE_COUNTOF(agent_names) == RACE_AGENT_FAILED + 1, "a name per state");
 
@@ -101,6 +114,26 @@ const char *race_why_name(unsigned why)
 const char *race_agent_name(unsigned agent_state)
 {
 	return name_of(agent_names, BASE_COUNTOF(agent_names), agent_state);
+}
+
+const char *race_memory_name(unsigned memory)
+{
+	return name_of(memory_names, BASE_COUNTOF(memory_names), memory);
+}
+
+const char *race_update_name(unsigned update)
+{
+	return name_of(update_names, BASE_COUNTOF(update_names), update);
+}
+
+unsigned race_memory_parse(const char *name)
+{
+	return name_find(memory_names, BASE_COUNTOF(memory_names), name);
+}
+
+unsigned race_update_parse(const char *name)
+{
+	return name_find(update_names, BASE_COUNTOF(update_names), name);
 }
 
 unsigned race_kind_parse(const char *name)

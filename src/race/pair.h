@@ -19,26 +19,60 @@
 #define RACE_SIDE_WRITES   16u
 #define RACE_SIDE_MBARRIER 32u /* an operation on an mbarrier object */
 
+/* What lies at the address. */
+enum race_memory {
+	RACE_MEMORY_UNKNOWN,
+	RACE_MEMORY_SHARED,	/* of block `owner`; base is its address in the shared window */
+	RACE_MEMORY_VARIABLE,	/* of a module */
+	RACE_MEMORY_DEVICE,	/* cudaMalloc and the like */
+	RACE_MEMORY_MANAGED,	/* cudaMallocManaged */
+	RACE_MEMORY_HOST,	/* cudaMallocHost */
+	RACE_MEMORY_REGISTERED, /* cudaHostRegister */
+	RACE_MEMORY_HEAP	/* malloc in a kernel */
+};
+
+/* A load and a store of one location in one thread, what is stored being made from what was
+ * loaded: `x += 1`. Which function would do it in one atomic step. */
+enum race_update {
+	RACE_UPDATE_NONE,
+	RACE_UPDATE_ADD,
+	RACE_UPDATE_MIN,
+	RACE_UPDATE_MAX,
+	RACE_UPDATE_AND,
+	RACE_UPDATE_OR,
+	RACE_UPDATE_XOR,
+	RACE_UPDATE_OTHER
+};
+
 struct race_pair_side {
-	uint64_t address, grid;
+	uint64_t address, grid;		   /* address: in the window, if it is shared memory */
 	uint32_t func, file, text, kernel; /* strings */
-	uint32_t line, col, ptx_line;
-	uint32_t bytes; /* of the whole access */
+	uint32_t line, col;
+	uint32_t ptx_line; /* RACE_SIDE_HOST: race_transfer.origin */
+	uint32_t bytes;	   /* of the whole access */
 	uint32_t thread[3], block[3];
 	uint32_t frame, nframes;	/* inlined calls, innermost first: first and number */
 	uint8_t access, space;		/* enum race_access, race_space */
 	uint8_t width, vec;		/* bytes of an element, elements */
 	uint8_t strength, scope, proxy; /* race/rules.h */
 	uint8_t flags;			/* RACE_SIDE_* */
+	int32_t device;			/* -1: the host */
+	uint32_t cluster, warp;		/* numbers in the grid, in the block */
+	uint32_t update;		/* enum race_update */
 };
 
 struct race_pair {
 	uint64_t count;	  /* sightings */
-	uint64_t address; /* the first common byte of the first sighting */
-	uint32_t kind;	  /* enum race_kind */
+	uint64_t address; /* the first common byte of the first sighting, as the sides' addresses */
+	uint64_t base, bytes; /* of the object that holds it */
+	uint32_t memory;      /* enum race_memory */
+	uint32_t name;	      /* string: the variable's name, mangled */
+	uint32_t owner[3];    /* shared memory: its block */
+	uint32_t kind;	      /* enum race_kind */
 	int32_t device;
-	uint32_t nframes; /* struct race_frame behind this; their `next` is not used */
-	uint32_t strings; /* bytes of strings behind the frames */
+	uint32_t nframes;     /* struct race_frame behind this; their `next` is not used */
+	uint32_t strings;     /* bytes of strings behind the frames */
+	uint32_t is_possible; /* the compiler may have invented one of the two */
 	struct race_pair_side side[2];
 };
 
@@ -50,8 +84,8 @@ struct race_oracle {
 	uint32_t launches;
 };
 
-RACE_STATIC_ASSERT(sizeof(struct race_pair_side) == 88, "side layout");
-RACE_STATIC_ASSERT(sizeof(struct race_pair) == 32 + 2 * 88, "pair layout");
+RACE_STATIC_ASSERT(sizeof(struct race_pair_side) == 104, "side layout");
+RACE_STATIC_ASSERT(sizeof(struct race_pair) == 72 + 2 * 104, "pair layout");
 RACE_STATIC_ASSERT(sizeof(struct race_oracle) == 64, "oracle layout");
 
 #endif

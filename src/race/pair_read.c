@@ -67,6 +67,11 @@ static void side_fill(struct source *s, const struct race_pair_side *from, struc
 		.scope = (enum race_scope)from->scope,
 		.proxy = (enum race_proxy)from->proxy,
 		.flags = from->flags,
+		.device = from->device,
+		.cluster = from->cluster,
+		.warp = from->warp,
+		.update = from->update <= RACE_UPDATE_OTHER ? (enum race_update)from->update
+							    : RACE_UPDATE_OTHER,
 	};
 	memcpy(o->thread, from->thread, sizeof(o->thread));
 	memcpy(o->block, from->block, sizeof(o->block));
@@ -94,7 +99,7 @@ static void finding_add(struct source *s)
 	side_fill(s, &s->p.side[0], &f.sides[0]);
 	side_fill(s, &s->p.side[1], &f.sides[1]);
 	o = &f.sides[0];
-	f.cls = pair_class(&f);
+	f.cls = s->p.is_possible ? RACE_CLASS_POSSIBLE : pair_class(&f);
 	f.func = o->func;
 	f.func_shown = o->func_shown;
 	f.file = o->file;
@@ -113,6 +118,13 @@ static void finding_add(struct source *s)
 	f.first.address = s->p.address;
 	f.first.grid = o->grid;
 	f.first.is_generic = true;
+	f.met = (struct race_object){.memory = s->p.memory <= RACE_MEMORY_HEAP
+						       ? (enum race_memory)s->p.memory
+						       : RACE_MEMORY_UNKNOWN,
+				     .name = race_demangle(a, text_at(s, s->p.name)),
+				     .base = s->p.base,
+				     .bytes = s->p.bytes};
+	memcpy(f.met.owner, s->p.owner, sizeof(f.met.owner));
 	fs.text = o->text;
 	fs.ptx_line = o->ptx_line;
 	fs.site = (uint32_t)s->out->findings.n;

@@ -11,9 +11,11 @@
 #define COLLIDER_RACE_H
 
 #include "base/base.h"
+#include "race/host.h"
 #include "race/pair.h"
 #include "race/record.h"
 #include "race/rules.h"
+#include "race/transfer.h"
 #include "race/shm.h"
 #include "race/site.h"
 
@@ -37,6 +39,10 @@ const char *race_access_name(unsigned access);
 const char *race_space_name(unsigned space);
 const char *race_why_name(unsigned why);
 const char *race_agent_name(unsigned agent_state);
+const char *race_memory_name(unsigned memory);
+const char *race_update_name(unsigned update);
+unsigned race_memory_parse(const char *name);
+unsigned race_update_parse(const char *name);
 unsigned race_kind_parse(const char *name);
 unsigned race_class_parse(const char *name);
 unsigned race_access_parse(const char *name);
@@ -102,6 +108,27 @@ struct race_side {
 	enum race_scope scope;
 	enum race_proxy proxy;
 	unsigned flags; /* RACE_SIDE_* */
+	int device;	/* -1: the host */
+	uint32_t cluster, warp;
+	enum race_update update;
+};
+
+/* Where two accesses met. */
+struct race_object {
+	enum race_memory memory;
+	const char *name; /* the variable, demangled; "" = none, or unknown */
+	uint64_t base, bytes;
+	uint32_t owner[3]; /* shared memory: its block */
+};
+
+/* What raced was a copy or fill that the host asked for; no thread did it. */
+struct race_transfer_op {
+	const char *api;    /* "cudaMemcpyAsync", "" = unknown */
+	const char *module; /* the file that called it, and where in it; "" = unknown */
+	uint64_t offset;
+	uint64_t stream, bytes; /* of the whole operation */
+	uint64_t at;		/* where in it, in bytes */
+	uint32_t origin;
 };
 
 struct race_finding {
@@ -120,10 +147,15 @@ struct race_finding {
 	const char *module; /* source's name, "" = unknown */
 	const char *target; /* "sm_90a" */
 	struct race_first first;
+	/* Of host code: the program or library that it stands in, and where. NULL: GPU code. */
+	const char *object;
+	uint64_t offset; /* of the instruction behind the access */
 	uint64_t count;
 	bool is_muted; /* the true count is `count` or more */
 	/* Kinds from RACE_KIND_UNORDERED on: both accesses, the finding's own place first. */
-	struct race_side *sides; /* NULL or 2 */
+	struct race_side *sides;	   /* NULL or 2 */
+	struct race_object met;		   /* what both accessed */
+	struct race_transfer_op *transfer; /* NULL, or with RACE_ACCESS_TRANSFER */
 	struct race_finding_site *sites;
 	size_t nsites;
 	struct race_context *seen;
@@ -160,6 +192,7 @@ struct race_results {
 	uint64_t warp_checked; /* stores whose warp was compared */
 	uint64_t launches;     /* grids of instrumented kernels, counted on the GPU */
 	uint64_t overflow;     /* reports lost: the table on the GPU was full */
+	uint64_t unboxed;      /* tensor copies that went unchecked: map not known, box clipped */
 	uint64_t host_launches, host_launches_plain;
 	uint64_t modules, plain_modules;
 	uint64_t tables;	/* site tables read: instrumented modules that were seen */
@@ -175,8 +208,12 @@ struct race_results {
 	uint64_t judged, judged_launches; /* accesses, launches */
 	uint64_t shadow_bytes, clock_bytes, shadow_words, actors;
 	uint64_t dropped, raced_out; /* accesses: forgotten; whose later races are not told */
-	const char *command; /* what ran, for the header; NULL or "" = unknown */
-	uint32_t runs;	     /* reports merged; 0 counts as 1 */
+	/* Of host code (collider cc): accesses read again, findings lost, shared memory not known */
+	bool has_host;
+	uint64_t host_checked, host_lost, host_ranges_lost;
+	struct race_transfer_counts transfers; /* copies of the host, summed over processes */
+	const char *command;		       /* what ran, for the header; NULL or "" = unknown */
+	uint32_t runs;			       /* reports merged; 0 counts as 1 */
 };
 
 void race_results_free(struct race_results *r);
@@ -232,11 +269,40 @@ const char *race_sites_text(const struct race_sites *t, uint32_t offset);
 bool race_pair_read(struct race_results *out, const void *payload, size_t n);
 bool race_oracle_read(struct race_results *out, const void *payload, size_t n);
 
+/* ---- host_read.c --------------------------------------------------------- */
+
+/* Adds a chunk RACE_CHUNK_HOST_AREA or RACE_CHUNK_HOST_FIND. False: it contradicts itself. A
+ * finding has its object and offset, and no line: src/host/symbol.c finds that. */
+bool race_host_area_read(struct race_results *out, const void *payload, size_t n);
+bool race_host_find_read(struct race_results *out, const void *payload, size_t n);
+
+/* ---- transfer_read.c, line.c --------------------------------------------- */
+
+/* Adds a chunk RACE_CHUNK_TRANSFER (of process `pid`) or RACE_CHUNK_TRANSFERS. False: it contradicts
+ * itself. Reads the program's files for lines. */
+bool race_transfer_read(struct race_results *out, const void *payload, size_t n, uint32_t pid);
+bool race_transfer_counts_read(struct race_results *out, const void *payload, size_t n);
+void race_transfer_counts_add(struct race_transfer_counts *to,
+			      const struct race_transfer_counts *from);
+/* "captured", for JSON; and the class of a finding about an operation of so many bytes. */
+const char *race_transfer_skip_name(unsigned why);
+enum race_class race_transfer_class(uint64_t bytes);
+
+struct race_line {
+	const char *func; /* mangled; "" = unknown, as the file */
+	const char *file;
+	uint32_t line;
+};
+/* Function and source line of the code at `offset` from where the ELF file `path` is loaded. */
+void race_line_find(struct base_arena *a, const char *path, uint64_t offset, struct race_line *out);
+
 /* ---- verify.c ------------------------------------------------------------ */
 
 /*
  * The findings of `collide` that no pair of the oracle confirms: none has a side in the same place
- * (file and line; without lines the same function and PTX). Possible races need no confirmation.
+ * (file and line; without lines the same function) that is the same instruction, or one of the same
+ * direction in the same object that stands for it. Possible races need no confirmation;
+ * the oracle does not see host code.
  * Returns how many; the indexes of the first `max` go to `out`.
  */
 size_t race_unconfirmed(const struct race_results *r, size_t *out, size_t max);

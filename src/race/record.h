@@ -55,12 +55,15 @@ struct race_record {
 	uint32_t lanes;	  /* intra-warp: the lanes that share the address, else 0 */
 	uint32_t width;	  /* bytes of the element compared */
 	uint32_t thread[3];
-	uint32_t block[3];
-	uint64_t count; /* occurrences, updated at each power of two */
-	uint64_t grid;	/* %gridid */
-	uint64_t reserved[2];
-	uint32_t sm;	/* %smid */
-	uint32_t valid; /* RACE_RECORD_VALID */
+	uint32_t block[3]; /* %ctaid, as the hardware numbers them */
+	uint64_t count;	   /* occurrences, updated at each power of two */
+	uint64_t grid;	   /* %gridid */
+	/* What turns block[], the hardware's number, into the program's (order.h). */
+	uint32_t grid_x, grid_yz; /* %nctaid; y in the low half */
+	uint32_t cluster;	  /* %cluster_nctaid: x | y << 8 | z << 16 */
+	uint32_t order;		  /* enum race_order | that of waiting kernels << 8 */
+	uint32_t sm;		  /* %smid */
+	uint32_t valid;		  /* RACE_RECORD_VALID */
 };
 
 /* One slot of the device table. key 0 is free. */
@@ -81,7 +84,9 @@ struct race_counters {
 struct race_rt {
 	uint64_t records;  /* device address of the mapped struct race_record[RACE_SLOTS] */
 	uint64_t overflow; /* reports lost because no slot was free */
-	uint64_t reserved[6];
+	uint64_t maps;	   /* device address of struct race_maps (box.h), or 0 */
+	uint64_t unboxed;  /* tensor copies that went unchecked: map not known, box clipped */
+	uint64_t reserved[4];
 	struct race_counters counters[RACE_COUNTERS];
 	struct race_slot slots[RACE_SLOTS];
 };
@@ -96,17 +101,23 @@ struct race_knobs {
 	uint32_t seed;
 	uint32_t flags; /* RACE_KNOB_* */
 	uint32_t dense; /* a thread's first `dense` checks are all delayed, then dense of n ... */
-	uint32_t shuffle_a[3], shuffle_b[3]; /* block shuffling, later */
-	uint32_t sparse;		     /* ... with n counted up to `sparse` only */
-	uint32_t reserved;
+	/* Block shuffling (order.h): enum race_order of kernels, and of kernels that wait. */
+	uint32_t order, order_waiting;
+	uint32_t order_a[2], order_b;
+	uint32_t window;   /* bytes of a bulk copy that are checked at most, a multiple of 16 */
+	uint32_t sparse;   /* `dense` of n, with n counted up to `sparse` only */
+	uint32_t order_id; /* of the module, as its order table says; the run leaves it */
 };
 
 #define RACE_KNOB_TRAP	  1u /* brkpt when there is no agent */
 #define RACE_SAMPLE_NEVER 0xffffffffu
 #define RACE_DENSE_ALL	  0xffffffffu /* every check is delayed */
 #define RACE_SPARSEST	  64u	      /* never fewer than one delay in so many checks */
+#define RACE_WINDOW	  1024u	      /* what is checked of a bulk copy */
+#define RACE_WINDOW_ALL	  0xfffffff0u
 
 #define RACE_KNOBS_SYMBOL "__collider_knobs"
+#define RACE_ORDER_PREFIX "__collider_order_" /* + hex digits; order.h */
 #define RACE_SITES_PREFIX "__collider_sites_" /* + 16 hex digits of the table's hash */
 #define RACE_REG_PREFIX	  "%collider_"	      /* registers and labels that instrumentation adds */
 

@@ -14,12 +14,18 @@
 #ifndef COLLIDER_RACE_SHM_H
 #define COLLIDER_RACE_SHM_H
 
+#include <stddef.h>
+
+#include "race/box.h"
+#include "race/order.h"
 #include "race/record.h"
 
 #define RACE_SHM_MAGIC	 0x4d48534352444c43ull /* "CLDRCSHM" */
-#define RACE_SHM_VERSION 1u
+#define RACE_SHM_VERSION 2u
 #define RACE_SHM_ENV	 "COLLIDER_SHM_FD"
-#define RACE_REGIONS	 64u
+/* The same file by name, for processes that were started without the descriptor. */
+#define RACE_SHM_PATH_ENV "COLLIDER_SHM_PATH"
+#define RACE_REGIONS	  64u
 
 /* What the agent of one context keeps up to date. */
 struct race_region {
@@ -29,7 +35,7 @@ struct race_region {
 	int32_t device;	  /* CUDA device ordinal */
 	char device_name[64];
 	/* Snapshot of the device counters, summed; `exact` is 1 when taken after the last kernel. */
-	uint64_t checked, warp_checked, launches, overflow;
+	uint64_t checked, warp_checked, launches, overflow, unboxed;
 	uint32_t exact;
 	uint32_t modules;	      /* instrumented modules patched in this context */
 	uint32_t plain_modules;	      /* modules without Collider's marker */
@@ -38,7 +44,16 @@ struct race_region {
 	uint64_t host_launches_plain; /* of those: kernels of modules without instrumentation */
 	uint64_t counts[RACE_SLOTS];  /* exact count of each slot, from the last snapshot */
 	struct race_record records[RACE_SLOTS] __attribute__((aligned(4096)));
+	/* Not 0: loops that wait are to end their kernel (--timeout under --shuffle=all). The device
+	 * sees this page behind the records. */
+	uint32_t stop __attribute__((aligned(4096)));
+	struct race_maps maps __attribute__((aligned(4096))); /* seen by the device, too */
 };
+
+/* What the device has to see of a region: its records, `stop` and `maps`; and where these two lie. */
+#define RACE_REGION_MAPPED (sizeof(struct race_region) - offsetof(struct race_region, records))
+#define RACE_REGION_MAPS   (offsetof(struct race_region, maps) - offsetof(struct race_region, records))
+#define RACE_REGION_STOP   (sizeof(struct race_record) * RACE_SLOTS) /* behind the records */
 
 enum race_region_state { RACE_REGION_FREE, RACE_REGION_OPEN, RACE_REGION_CLOSED };
 
@@ -48,9 +63,14 @@ enum race_chunk_kind {
 	RACE_CHUNK_NOTE = 2,  /* a line of text for the report ("another CUPTI subscriber ...") */
 	RACE_CHUNK_KERNEL =
 		3, /* launch count of one kernel: u64 count, u32 instrumented, u32 0, name */
-	RACE_CHUNK_PLAIN = 4, /* name or description of an uninstrumented module or kernel */
-	RACE_CHUNK_PAIR = 5,  /* two accesses that raced: struct race_pair (pair.h) */
-	RACE_CHUNK_ORACLE = 6 /* what the oracle of one process judged: struct race_oracle */
+	RACE_CHUNK_PLAIN = 4,	  /* name or description of an uninstrumented module or kernel */
+	RACE_CHUNK_PAIR = 5,	  /* two accesses that raced: struct race_pair (pair.h) */
+	RACE_CHUNK_ORACLE = 6,	  /* what the oracle of one process judged: struct race_oracle */
+	RACE_CHUNK_HOST_AREA = 7, /* struct race_host_area (host.h); `hash` = the process */
+	RACE_CHUNK_HOST_FIND = 8, /* a race seen by host code: struct race_host_find, path */
+	RACE_CHUNK_TRANSFER =
+		9, /* a copy of the host that raced: struct race_transfer (transfer.h) */
+	RACE_CHUNK_TRANSFERS = 10 /* of one process: struct race_transfer_counts */
 };
 
 struct race_chunk {
@@ -81,12 +101,16 @@ struct race_shm {
 	uint32_t nprocesses;
 	/* What `collider run` asked for; the agent obeys. */
 	uint32_t rdelay, wdelay, sample, seed;
-	uint32_t flags; /* RACE_RUN_* */
-	uint32_t dense; /* checks of a thread that are all delayed; 0: all its checks */
-	uint32_t reserved[14];
+	uint32_t flags;	 /* RACE_RUN_* */
+	uint32_t dense;	 /* checks of a thread that are all delayed; 0: all its checks */
+	uint32_t order;	 /* enum race_order | RACE_ORDER_ALL: --shuffle */
+	uint32_t window; /* bytes checked of a bulk copy at most; 0: whole copies */
+	uint32_t reserved[12];
 };
 
-#define RACE_RUN_VERBOSE 1u
+#define RACE_RUN_VERBOSE      1u
+#define RACE_RUN_HOST_ALL     2u /* host code: all memory, not only what the GPU shares */
+#define RACE_RUN_WHOLE_COPIES 4u /* copies of the host are read again from end to end */
 
 /* Offsets in the file. */
 #define RACE_SHM_REGION0    4096ull
@@ -95,6 +119,9 @@ struct race_shm {
 #define RACE_SHM_BYTES	    (RACE_SHM_HEAP + RACE_SHM_HEAP_BYTES)
 
 RACE_STATIC_ASSERT(sizeof(struct race_region) % 4096 == 0, "records are registered by page");
+RACE_STATIC_ASSERT(offsetof(struct race_region, stop) ==
+			   offsetof(struct race_region, records) + RACE_REGION_STOP,
+		   "one range to map");
 RACE_STATIC_ASSERT(sizeof(struct race_chunk) == 32, "chunk");
 
 #endif

@@ -44,6 +44,8 @@ struct reader {
 	struct base_arena nodes; /* of the two hash tables */
 	struct table *tables;
 	struct finding_entry *known;
+	uint32_t order; /* of struct race_shm */
+	struct race_order_keys keys;
 };
 
 /* ---- heap chunks ------------------------------------------------------------ */
@@ -53,11 +55,32 @@ static const char *text_copy(struct reader *rd, const char *s)
 	return race_text(&rd->out->arena, s, strlen(s));
 }
 
+/* Which kernels were not shuffled: no news unless it was asked for. */
+static void order_note(struct reader *rd, const char *func, unsigned why)
+{
+	if (!(rd->order & ~(uint32_t)RACE_ORDER_ALL) ||
+	    (why == RACE_WHY_WAITS && (rd->order & RACE_ORDER_ALL)))
+		return;
+	const char *text =
+		why == RACE_WHY_WAITS
+			? base_printf(&rd->out->arena,
+				      "the blocks of %s keep their order: one of its loops waits "
+				      "for other blocks (--shuffle=all)",
+				      race_demangle(&rd->out->arena, func))
+			: "the blocks of a module keep their order: it reads their ids in a way "
+			  "that can't be replaced";
+	race_note_add(rd->out, text, strlen(text));
+}
+
 static void skips_take(struct reader *rd, const struct race_sites *t)
 {
 	struct race_unchecked u;
 
 	for (uint32_t i = 0; race_sites_get_unchecked(t, i, &u); i++) {
+		if (u.why == RACE_WHY_WAITS || u.why == RACE_WHY_FIXED_ORDER) {
+			order_note(rd, race_sites_text(t, u.func), u.why);
+			continue;
+		}
 		struct race_skip s = {.what = text_copy(rd, race_sites_text(t, u.what)),
 				      .func = text_copy(rd, race_sites_text(t, u.func)),
 				      .why = (enum race_unchecked_why)u.why,
@@ -111,7 +134,52 @@ static void chunk_take_kernel(struct reader *rd, const struct race_chunk *c,
 	race_kernel_add(rd->out, &out);
 }
 
-static void heap_read(struct reader *rd, const struct race_shm *head)
+/* One chunk; those of the host's copies come in a round of their own (`is_last`), when the contexts
+ * are known. */
+static void chunk_take(struct reader *rd, const struct race_chunk *c, const unsigned char *payload,
+		       bool is_last)
+{
+	struct race_results *out = rd->out;
+
+	if (!c->bytes || is_last != (c->kind == RACE_CHUNK_TRANSFER))
+		return;
+	switch (c->kind) {
+	case RACE_CHUNK_SITES:
+		chunk_take_sites(rd, c, payload);
+		break;
+	case RACE_CHUNK_KERNEL:
+		chunk_take_kernel(rd, c, payload);
+		break;
+	case RACE_CHUNK_NOTE:
+		race_note_add(out, (const char *)payload, c->bytes);
+		break;
+	case RACE_CHUNK_PLAIN:
+		race_plain_add(out, (const char *)payload, c->bytes);
+		break;
+	case RACE_CHUNK_PAIR:
+		out->damaged += !race_pair_read(out, payload, c->bytes);
+		break;
+	case RACE_CHUNK_ORACLE:
+		out->damaged += !race_oracle_read(out, payload, c->bytes);
+		break;
+	case RACE_CHUNK_HOST_AREA:
+		out->damaged += !race_host_area_read(out, payload, c->bytes);
+		break;
+	case RACE_CHUNK_HOST_FIND:
+		out->damaged += !race_host_find_read(out, payload, c->bytes);
+		break;
+	case RACE_CHUNK_TRANSFER:
+		out->damaged += !race_transfer_read(out, payload, c->bytes, c->pid);
+		break;
+	case RACE_CHUNK_TRANSFERS:
+		out->damaged += !race_transfer_counts_read(out, payload, c->bytes);
+		break;
+	default:
+		break;
+	}
+}
+
+static void heap_read(struct reader *rd, const struct race_shm *head, bool is_last)
 {
 	if (rd->bytes <= RACE_SHM_HEAP)
 		return;
@@ -126,22 +194,10 @@ static void heap_read(struct reader *rd, const struct race_shm *head)
 		/* A room of 0 was claimed but never filled in: what follows can't be found. */
 		if (c.room < sizeof(c) || c.room % 16 || c.room > end - at ||
 		    c.bytes > c.room - sizeof(c)) {
-			rd->out->damaged++;
+			rd->out->damaged += !is_last;
 			return;
 		}
-		const unsigned char *payload = heap + at + sizeof(c);
-		if (c.bytes && c.kind == RACE_CHUNK_SITES)
-			chunk_take_sites(rd, &c, payload);
-		else if (c.bytes && c.kind == RACE_CHUNK_KERNEL)
-			chunk_take_kernel(rd, &c, payload);
-		else if (c.bytes && c.kind == RACE_CHUNK_NOTE)
-			race_note_add(rd->out, (const char *)payload, c.bytes);
-		else if (c.bytes && c.kind == RACE_CHUNK_PLAIN)
-			race_plain_add(rd->out, (const char *)payload, c.bytes);
-		else if (c.bytes && c.kind == RACE_CHUNK_PAIR)
-			rd->out->damaged += !race_pair_read(rd->out, payload, c.bytes);
-		else if (c.bytes && c.kind == RACE_CHUNK_ORACLE)
-			rd->out->damaged += !race_oracle_read(rd->out, payload, c.bytes);
+		chunk_take(rd, &c, heap + at + sizeof(c), is_last);
 		at += c.room;
 	}
 }
@@ -203,10 +259,27 @@ static void site_fill(struct reader *rd, const struct race_record *rec, struct r
 	inlined_fill(rd, &t->sites, s.frame, f);
 }
 
-static void first_fill(const struct race_record *rec, struct race_first *o)
+/* The block that the program took itself for. */
+static void block_fill(struct reader *rd, const struct race_record *rec, uint32_t block[3])
+{
+	const uint32_t size[3] = {rec->grid_x, rec->grid_yz & 0xffff, rec->grid_yz >> 16};
+	const uint32_t cluster[3] = {rec->cluster & 0xff, rec->cluster >> 8 & 0xff,
+				     rec->cluster >> 16};
+	struct race_site s = {0};
+	struct table *t;
+
+	memcpy(block, rec->block, sizeof(rec->block));
+	HASH_FIND(hh, rd->tables, &rec->table, sizeof(uint64_t), t);
+	if (!t || !race_sites_get(&t->sites, rec->site, &s))
+		return;
+	race_order_block(s.flags & RACE_SITE_WAITS ? rec->order >> 8 : rec->order & 0xff, &rd->keys,
+			 rec->grid, size, cluster, block);
+}
+
+static void first_fill(struct reader *rd, const struct race_record *rec, struct race_first *o)
 {
 	memcpy(o->thread, rec->thread, sizeof(o->thread));
-	memcpy(o->block, rec->block, sizeof(o->block));
+	block_fill(rd, rec, o->block);
 	memcpy(o->was, rec->was, sizeof(o->was));
 	memcpy(o->now, rec->now, sizeof(o->now));
 	o->address = rec->address;
@@ -230,7 +303,7 @@ static struct race_finding *finding_get(struct reader *rd, const struct race_rec
 	struct race_finding f = {.kind = (enum race_kind)rec->kind};
 	struct race_finding_site fs = {.table = rec->table, .site = rec->site};
 	site_fill(rd, rec, &f, &fs);
-	first_fill(rec, &f.first);
+	first_fill(rd, rec, &f.first);
 	race_site_count(&out->arena, &f, &fs);
 	e = BASE_NEW(&rd->nodes, struct finding_entry);
 	e->key = key;
@@ -280,6 +353,7 @@ static void region_read(struct reader *rd, const unsigned char *at)
 	out->warp_checked += head.warp_checked;
 	out->launches += head.launches;
 	out->overflow += head.overflow;
+	out->unboxed += head.unboxed;
 	out->modules += head.modules;
 	out->plain_modules += head.plain_modules;
 	out->host_launches += head.host_launches;
@@ -341,8 +415,11 @@ int race_shm_read(const void *map, size_t bytes, struct race_results *out)
 	out->seed = head.seed;
 	out->dense = head.dense;
 	out->runs++;
-	heap_read(&rd, &head); /* tables first: records are explained by them */
+	rd.order = head.order;
+	rd.keys = race_order_keys(head.seed);
+	heap_read(&rd, &head, false); /* tables first: records are explained by them */
 	regions_read(&rd, &head);
+	heap_read(&rd, &head, true);
 
 	struct table *t, *next;
 	HASH_ITER(hh, rd.tables, t, next)

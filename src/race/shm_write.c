@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #endif
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,8 @@
 #include "base/base.h"
 
 #include "race/shm_write.h"
+
+#include "race/maps.h"
 #include "race/site.h"
 
 /* Defaults without `collider run`: the balanced setting. */
@@ -43,27 +46,41 @@ static bool map_file(int fd, uint64_t size)
 	return true;
 }
 
-static bool open_given(const char *number)
+/* Maps the file if it is one of ours: NULL, or what is wrong with it. */
+static const char *try_file(int fd)
 {
-	char *end;
-	long fd = strtol(number, &end, 10);
 	struct stat st;
 
-	if (end == number || *end || fd < 0 || fd > 1 << 20 || fstat((int)fd, &st) != 0 ||
-	    st.st_size < (off_t)RACE_SHM_HEAP) {
-		race_shm_say("%s=%s is not a file made by `collider run`; races go unchecked",
-			     RACE_SHM_ENV, number);
-		return false;
-	}
-	if (!map_file((int)fd, (uint64_t)st.st_size))
-		return false;
+	if (fd < 0 || fstat(fd, &st) != 0 || st.st_size < (off_t)RACE_SHM_HEAP)
+		return "is not a file made by `collider run`";
+	if (!map_file(fd, (uint64_t)st.st_size))
+		return "cannot be mapped";
 	if (shm->magic == RACE_SHM_MAGIC && shm->version == RACE_SHM_VERSION &&
 	    shm->heap_limit <= (uint64_t)st.st_size - RACE_SHM_HEAP)
-		return true;
-	race_shm_say("%s=%s was made by another version of Collider; races go unchecked",
-		     RACE_SHM_ENV, number);
+		return NULL;
 	munmap(shm, (size_t)st.st_size);
 	shm = NULL;
+	return "was made by another version of Collider";
+}
+
+/* The inherited descriptor; whoever starts processes may close it (Python's subprocess does), then
+ * the launcher's own through /proc. */
+static bool open_given(const char *number)
+{
+	const char *path = getenv(RACE_SHM_PATH_ENV), *why, *why_not = "";
+	char *end;
+	long fd = strtol(number, &end, 10);
+
+	why = try_file(end == number || *end || fd < 0 || fd > 1 << 20 ? -1 : (int)fd);
+	if (why && path) {
+		int other = open(path, O_RDWR | O_CLOEXEC);
+		why_not = try_file(other);
+		if (other >= 0)
+			close(other);
+	}
+	if (!why || !why_not)
+		return true;
+	race_shm_say("%s=%s %s; races go unchecked", RACE_SHM_ENV, number, why);
 	return false;
 }
 
@@ -138,6 +155,7 @@ struct race_region *race_shm_region(uint32_t number)
 	r = (struct race_region *)(void *)((char *)shm + RACE_SHM_REGION0) + i;
 	r->pid = (uint32_t)getpid();
 	r->context = number;
+	race_maps_attach(r);
 	__atomic_store_n(&r->state, RACE_REGION_OPEN, __ATOMIC_RELEASE);
 	return r;
 }
@@ -168,7 +186,7 @@ void *race_shm_chunk(enum race_chunk_kind kind, uint64_t hash, const void *data,
 	return payload;
 }
 
-bool race_shm_has(enum race_chunk_kind kind, uint64_t hash)
+void *race_shm_find(enum race_chunk_kind kind, uint64_t hash, size_t *bytes)
 {
 	uint64_t used = __atomic_load_n(&shm->heap_used, __ATOMIC_RELAXED);
 	uint64_t at = 0;
@@ -178,13 +196,20 @@ bool race_shm_has(enum race_chunk_kind kind, uint64_t hash)
 		uint32_t room = __atomic_load_n(&c->room, __ATOMIC_ACQUIRE);
 
 		if (room == 0) /* claimed this moment by another process: look no further */
-			return false;
-		if (__atomic_load_n(&c->bytes, __ATOMIC_ACQUIRE) && c->kind == kind &&
-		    c->hash == hash)
-			return true;
+			return NULL;
+		*bytes = __atomic_load_n(&c->bytes, __ATOMIC_ACQUIRE);
+		if (*bytes && c->kind == kind && c->hash == hash)
+			return c + 1;
 		at += room;
 	}
-	return false;
+	return NULL;
+}
+
+bool race_shm_has(enum race_chunk_kind kind, uint64_t hash)
+{
+	size_t bytes;
+
+	return race_shm_find(kind, hash, &bytes) != NULL;
 }
 
 void race_shm_say(const char *fmt, ...)
@@ -260,4 +285,28 @@ void race_shm_knobs(struct race_knobs *k, uint64_t rt)
 	k->sparse = shm->dense && shm->dense < UINT32_MAX / RACE_SPARSEST
 			    ? shm->dense * RACE_SPARSEST
 			    : UINT32_MAX;
+	k->window = shm->window ? shm->window & RACE_WINDOW_ALL : RACE_WINDOW_ALL;
+}
+
+void race_shm_order(struct race_knobs *k, enum race_order_verdict verdict)
+{
+	uint32_t order = shm->order & ~(uint32_t)RACE_ORDER_ALL;
+	uint32_t waiting = shm->order & RACE_ORDER_ALL ? order : RACE_ORDER_PLAIN;
+	struct race_order_keys keys = race_order_keys(shm->seed);
+
+	k->order_a[0] = keys.a[0];
+	k->order_a[1] = keys.a[1];
+	k->order_b = keys.b;
+	k->order = verdict == RACE_ORDER_SHUFFLE ? order : waiting;
+	k->order_waiting = waiting;
+	if (verdict == RACE_ORDER_KEEP)
+		k->order = k->order_waiting = RACE_ORDER_PLAIN;
+	if (order && verdict == RACE_ORDER_KEEP)
+		race_shm_note(
+			"the blocks of a module keep their order: not all of its code was "
+			"instrumented, or it reads block ids in a way that can't be replaced");
+	else if (order && !waiting && verdict == RACE_ORDER_WAITING)
+		race_shm_note(
+			"the blocks of a module keep their order: its kernels share functions "
+			"with one that waits for other blocks (--shuffle=all)");
 }

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "race/order_image.h"
 #include "race/shm.h"
 
 /* Maps the file of `collider run`, or makes an own one. False (said): there is none. */
@@ -30,6 +31,8 @@ struct race_region *race_shm_region(uint32_t number);
  */
 void *race_shm_chunk(enum race_chunk_kind kind, uint64_t hash, const void *data, size_t n,
 		     const void *more, size_t m);
+/* The payload of the first such chunk, of any process, and its size; NULL: there is none. */
+void *race_shm_find(enum race_chunk_kind kind, uint64_t hash, size_t *bytes);
 /* Is there such a chunk, of any process? */
 bool race_shm_has(enum race_chunk_kind kind, uint64_t hash);
 
@@ -52,6 +55,20 @@ struct race_kernel_count *race_shm_kernel(const char *name, bool is_instrumented
 /* Sets what `collider run` asked for in the knobs of one module; `rt` is the address of its
  * struct race_rt. What the instrumenter put there and the run has no say about, stays. */
 void race_shm_knobs(struct race_knobs *k, uint64_t rt);
+/* The order of blocks (--shuffle) in the knobs of an image of which `verdict` was found. */
+void race_shm_order(struct race_knobs *k, enum race_order_verdict verdict);
+
+struct race_transfer;
+struct race_transfer_counts;
+/*
+ * Appends a copy or fill that raced (transfer.h), called with the stack `pcs`, the innermost of n
+ * frames first; `api` is the function's name, NULL = unknown. Returns where its count is kept from
+ * now on, NULL: the heap is full.
+ */
+uint64_t *race_transfer_tell(const struct race_transfer *t, const char *api, void *const *pcs,
+			     int n);
+/* Appends the counters of this process, NULL: the heap is full. */
+struct race_transfer_counts *race_transfer_counts_new(void);
 
 /* A line on stderr with "collider: " before it; base_say would allocate. */
 void race_shm_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

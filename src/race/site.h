@@ -30,20 +30,26 @@ enum race_access {
 	RACE_ACCESS_LOAD = 1,
 	RACE_ACCESS_STORE = 2,
 	RACE_ACCESS_NC_LOAD = 3,
-	RACE_ACCESS_ATOMIC = 4, /* later detectors */
-	RACE_ACCESS_COPY = 5	/* later: asynchronous copies */
+	RACE_ACCESS_ATOMIC = 4,	 /* later detectors */
+	RACE_ACCESS_COPY = 5,	 /* a side of an asynchronous copy; its space tells which */
+	RACE_ACCESS_TRANSFER = 6 /* a copy or fill that the host asked for (transfer.h) */
 };
 
 enum race_space {
 	RACE_SPACE_GENERIC = 0,
 	RACE_SPACE_GLOBAL = 1,
 	RACE_SPACE_SHARED = 2,
-	RACE_SPACE_SHARED_CLUSTER = 3
+	RACE_SPACE_SHARED_CLUSTER = 3,
+	/* Of host code's accesses only, from here on: */
+	RACE_SPACE_MANAGED = 4,
+	RACE_SPACE_PINNED = 5, /* cudaHostAlloc, cudaHostRegister */
+	RACE_SPACE_SYSTEM = 6  /* any other memory of the process */
 };
 
 /* race_site.flags */
 #define RACE_SITE_SPECULATED 1u /* nvcc may have invented this load */
 #define RACE_SITE_VOLATILE   2u
+#define RACE_SITE_WAITS	     4u /* of a kernel or function with a loop that waits (order.h) */
 
 struct race_site {
 	uint32_t func; /* string: mangled name of the PTX function it stands in */
@@ -53,7 +59,7 @@ struct race_site {
 	uint8_t access;	   /* enum race_access */
 	uint8_t space;	   /* enum race_space */
 	uint8_t width;	   /* bytes of one element */
-	uint8_t vec;	   /* elements */
+	uint8_t vec;	   /* elements; 0: a copy of any size */
 	uint16_t flags;	   /* RACE_SITE_* */
 	uint32_t frame;	   /* index + 1 of the innermost inlined call, 0 = not inlined */
 	uint32_t text;	   /* string: the PTX instruction */
@@ -84,7 +90,10 @@ enum race_unchecked_why {
 	RACE_WHY_PRIVATE = 3,	       /* proven to be the thread's own memory: nothing to check */
 	RACE_WHY_DEAD = 4,	       /* value never used */
 	RACE_WHY_KERNEL_AS_IT_WAS = 5, /* a kernel that could not be instrumented, named in func */
-	RACE_WHY_STRONG = 6	       /* volatile, atomic, ...: not weak, so not for collide */
+	RACE_WHY_STRONG = 6,	       /* volatile, atomic, ...: not weak, so not for collide */
+	/* About the order of blocks, not about checks: told when it was asked for. */
+	RACE_WHY_WAITS = 100,	   /* func: a loop waits for another block */
+	RACE_WHY_FIXED_ORDER = 101 /* the module reads block ids in a way that isn't replaced */
 };
 
 struct race_site_header {

@@ -3,32 +3,92 @@
  *
  * A detector's finding is one access; a pair of the oracle confirms it when one of its sides is
  * that access. Both come from one schedule, but the instruction has two names: the site table
- * counts lines of the PTX before instrumentation, the oracle those of the text that ran. So places
- * are compared by source line, and without lines by function and PTX.
+ * counts lines of the PTX before instrumentation, the oracle those of the text that ran. What
+ * instrumentation keeps is the source line and the text of the user's statement, and both must be
+ * equal where they are known. Operations of the host are compared by the number of the place that
+ * asked for them.
  *
- * Misses: a wrong report on a line that holds a real race of another access.
+ * Of two accesses of one thread to a location the oracle keeps the later one, which stands for
+ * both. So an access that it doesn't name is confirmed by another one of the same line and
+ * direction, if that has met the other thread in the same object (variable or allocation).
+ *
+ * Misses: a wrong report beside a real race of another access to the same object on its line.
  */
 #include "race/race.h"
 
 #include <string.h>
 
-static bool is_there(const struct race_finding *f, const struct race_side *s)
+static bool is_place(const struct race_finding *f, const struct race_side *s)
 {
+	if (f->transfer || s->flags & RACE_SIDE_HOST)
+		return f->transfer && s->flags & RACE_SIDE_HOST && f->transfer->origin &&
+		       f->transfer->origin == s->ptx_line;
 	if (f->line || s->line)
 		return f->line == s->line && !strcmp(f->file, s->file);
-	if (strcmp(f->func, s->func))
-		return false;
+	return !strcmp(f->func, s->func);
+}
+
+/* Texts without what printers put behind them. */
+static bool is_text(const char *a, const char *b)
+{
+	size_t n = strlen(a), m = strlen(b);
+
+	while (n && strchr(" \t\n", a[n - 1]))
+		n--;
+	while (m && strchr(" \t\n", b[m - 1]))
+		m--;
+	return n && n == m && !memcmp(a, b, n);
+}
+
+static bool is_instruction(const struct race_finding *f, const struct race_side *s)
+{
 	for (size_t i = 0; i < f->nsites; i++)
-		if (!strcmp(f->sites[i].text, s->text))
+		if (is_text(f->sites[i].text, s->text))
 			return true;
 	return false;
+}
+
+static bool is_known(const struct race_finding *f)
+{
+	for (size_t i = 0; i < f->nsites; i++)
+		if (*f->sites[i].text)
+			return true;
+	return false;
+}
+
+/* Has the finding's first sighting been in the pair's object? A generic address of shared memory
+ * is not compared: which block's it is would have to be known. */
+static bool is_object(const struct race_finding *f, const struct race_object *o)
+{
+	uint64_t at = f->first.address;
+
+	if (o->memory == RACE_MEMORY_UNKNOWN ||
+	    (o->memory == RACE_MEMORY_SHARED && f->first.is_generic))
+		return true;
+	return at >= o->base && at - o->base < o->bytes;
+}
+
+static bool is_there(const struct race_finding *f, const struct race_finding *pair, unsigned i)
+{
+	const struct race_side *s = &pair->sides[i];
+	bool is_read = f->kind == RACE_KIND_CLOBBERED_READ || f->kind == RACE_KIND_NC_READ ||
+		       f->kind == RACE_KIND_SPECULATED_READ;
+	unsigned way = is_read ? RACE_SIDE_READS : RACE_SIDE_WRITES;
+
+	if (!is_place(f, s))
+		return false;
+	if (is_instruction(f, s))
+		return true;
+	if (!f->line && !s->line)
+		return false;
+	return !is_known(f) || !*s->text || (s->flags & way && is_object(f, &pair->met));
 }
 
 static bool is_confirmed(const struct race_results *r, const struct race_finding *f)
 {
 	for (size_t i = 0; i < r->findings.n; i++) {
 		const struct race_finding *o = &r->findings.v[i];
-		if (o->sides && (is_there(f, &o->sides[0]) || is_there(f, &o->sides[1])))
+		if (o->sides && (is_there(f, o, 0) || is_there(f, o, 1)))
 			return true;
 	}
 	return false;
@@ -40,7 +100,8 @@ size_t race_unconfirmed(const struct race_results *r, size_t *out, size_t max)
 
 	for (size_t i = 0; i < r->findings.n; i++) {
 		const struct race_finding *f = &r->findings.v[i];
-		if (f->sides || f->cls == RACE_CLASS_POSSIBLE || is_confirmed(r, f))
+		if (f->sides || f->cls == RACE_CLASS_POSSIBLE || race_space_is_host(f->space) ||
+		    is_confirmed(r, f))
 			continue;
 		if (n < max)
 			out[n] = i;

@@ -19,7 +19,7 @@ static const char *plural(uint64_t n)
 static const char *accesses(struct rep_view *v)
 {
 	const struct race_results *r = v->r;
-	uint64_t n = r->has_oracle ? r->judged : r->checked + r->warp_checked;
+	uint64_t n = r->has_oracle ? r->judged : r->checked + r->warp_checked + r->host_checked;
 
 	return base_printf(
 		&v->arena, "%s%s %s access%s", r->is_inexact && !r->has_oracle ? "at least " : "",
@@ -72,9 +72,13 @@ static void checked_put(struct base_buf *out, struct rep_view *v)
 				r->host_launches == 1 ? "" : "es");
 	base_buf_printf(out, "\n  %s%s access%s read again after a delay\n", least,
 			rep_number(a, r->checked), r->checked == 1 ? "" : "es");
+	rep_transfer_checked(out, v);
 	if (r->warp_checked)
 		base_buf_printf(out, "  %s%s store%s compared within their warp\n", least,
 				rep_number(a, r->warp_checked), plural(r->warp_checked));
+	if (r->has_host)
+		base_buf_printf(out, "  %s access%s of host code to shared memory read again\n",
+				rep_number(a, r->host_checked), r->host_checked == 1 ? "" : "es");
 	if (r->is_inexact)
 		base_buf_puts(out, "  these counters are LOWER BOUNDS: the program or a context "
 				   "ended before they were read for the last time\n");
@@ -204,6 +208,13 @@ static void unchecked_put(struct base_buf *out, struct rep_view *v)
 					   skip_reason(s->why));
 		unchecked_line(out, &has_head, text);
 	}
+	if (r->unboxed)
+		unchecked_line(out, &has_head,
+			       base_printf(a,
+					   "%s tensor cop%s (executed): the map is not known, was "
+					   "changed on the device, or the box reaches over an edge",
+					   rep_number(a, r->unboxed),
+					   r->unboxed == 1 ? "y" : "ies"));
 	for (size_t i = 0; i < r->kernels.n; i++) {
 		const struct race_kernel *k = &r->kernels.v[i];
 		if (!k->is_instrumented && !r->has_oracle)
@@ -224,6 +235,11 @@ static void unchecked_put(struct base_buf *out, struct rep_view *v)
 			       base_printf(a, "%s module%s without instrumentation",
 					   rep_number(a, r->plain_modules),
 					   plural(r->plain_modules)));
+	for (unsigned why = 0; why < RACE_TRANSFER_SKIPS; why++) {
+		const char *text = rep_transfer_unchecked(v, why);
+		if (text)
+			unchecked_line(out, &has_head, text);
+	}
 	if (r->lost_contexts)
 		unchecked_line(out, &has_head,
 			       base_printf(a, "%s CUDA contexts: only %u fit",
@@ -270,6 +286,16 @@ static void trouble_put(struct base_buf *out, struct rep_view *v)
 				"Reports LOST: %s, the table on the GPU holds %u places (there are "
 				"more findings than shown)\n",
 				rep_number(a, r->overflow), RACE_SLOTS);
+	if (r->host_lost)
+		base_buf_printf(out, "Reports LOST: %s of host code (there may be more findings)\n",
+				rep_number(a, r->host_lost));
+	if (r->host_ranges_lost)
+		base_buf_printf(out,
+				"NOT checked in host code: %s allocations, only %u at a time fit\n",
+				rep_number(a, r->host_ranges_lost), RACE_HOST_RANGES);
+	if (r->transfers.lost)
+		base_buf_printf(out, "Reports LOST: %s about copies of the host, no room\n",
+				rep_number(a, r->transfers.lost));
 	if (r->damaged)
 		base_buf_printf(out, "Damaged: %s records or tables could not be read\n",
 				rep_number(a, r->damaged));

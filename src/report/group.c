@@ -68,8 +68,11 @@ static const char *group_key(struct base_arena *a, const struct race_finding *f,
 
 	if (f->sides) {
 		const struct race_side *o = &f->sides[1];
-		second = base_printf(a, "%u %s|%s|%s", o->line, o->file, o->func,
-				     o->line ? "" : o->text);
+		/* Copies of many streams are one: "copy on stream 3". */
+		const char *text = o->line ? "" : o->text;
+		const char *end = o->flags & RACE_SIDE_HOST ? strstr(text, " on stream ") : NULL;
+		second = base_printf(a, "%u %s|%s|%.*s", o->line, o->file, o->func,
+				     end ? (int)(end - text) : (int)strlen(text), text);
 	}
 	return base_printf(a, "%u %u %u %u %llx.%u %s|%s|%s", (unsigned)ignored, (unsigned)f->cls,
 			   (unsigned)f->kind, f->line, s ? (unsigned long long)s->table : 0,
@@ -167,7 +170,7 @@ static void view_conclude(struct rep_view *v)
 		v->verdict = REP_VERDICT_OTHER;
 	else if (r->is_oracle_full)
 		v->verdict = REP_VERDICT_NOTHING;
-	else if (r->checked || r->warp_checked || r->judged || v->entries.n)
+	else if (r->checked || r->warp_checked || r->judged || r->host_checked || v->entries.n)
 		v->verdict = REP_VERDICT_CLEAN;
 	else
 		v->verdict = REP_VERDICT_NOTHING;

@@ -36,7 +36,7 @@ void rep_view_free(struct rep_view *v);
 /* words.c: the phrases of the text report. */
 const char *rep_kind_title(const struct race_finding *f);
 const char *rep_kind_sentence(const struct race_finding *f);
-const char *rep_kind_fix(const struct race_finding *f);
+const char *rep_kind_fix(struct base_arena *a, const struct race_finding *f);
 const char *rep_class_title(enum race_class cls);
 /* "1,048,576" */
 const char *rep_number(struct base_arena *a, uint64_t n);
@@ -50,7 +50,8 @@ const char *rep_values(struct base_arena *a, const struct race_finding *f);
 /* pair.c: the same for findings with two sides. */
 const char *rep_pair_title(const struct race_finding *f);
 const char *rep_pair_sentence(const struct race_finding *f);
-const char *rep_pair_fix(const struct race_finding *f);
+/* "byte 12 of bins, 1024 bytes, __device__", "" when the machine doesn't know. */
+const char *rep_object(struct base_arena *a, const struct race_finding *f, bool is_long);
 /* "relaxed, scope gpu" */
 const char *rep_side_order(struct base_arena *a, const struct race_side *s);
 const char *rep_scope_name(enum race_scope s);
@@ -59,6 +60,29 @@ const char *rep_proxy_name(enum race_proxy p);
 /* "load of 4 bytes, shared memory", words.c */
 const char *rep_access_text(struct base_arena *a, enum race_access access, enum race_space space,
 			    uint32_t width, uint32_t vec);
+
+/* advice.c */
+const char *rep_pair_fix(struct base_arena *a, const struct race_finding *f);
+/* How far apart the two threads of a pair are. */
+enum rep_distance {
+	REP_WARP,
+	REP_BLOCK,
+	REP_CLUSTER,
+	REP_GRID,
+	REP_DEVICE, /* other launches */
+	REP_FAR	    /* other devices, or the host */
+};
+enum rep_distance rep_pair_distance(const struct race_finding *f);
+
+/* transfer.c: the same for copies and fills of the host. */
+const char *rep_transfer_title(const struct race_finding *f);
+const char *rep_transfer_sentence(const struct race_finding *f);
+const char *rep_transfer_fix(const struct race_finding *f);
+void rep_transfer_first(struct base_buf *out, struct rep_view *v, const struct race_finding *f,
+			const char *indent);
+void rep_transfer_checked(struct base_buf *out, struct rep_view *v);
+/* NULL: none was left out for this reason (enum race_transfer_skip). */
+const char *rep_transfer_unchecked(struct rep_view *v, unsigned why);
 
 /* source.c: the source line with its neighbours and a caret; nothing when there is no source. */
 void rep_source(struct base_buf *out, const struct rep_options *opt, const char *file,

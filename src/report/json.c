@@ -158,9 +158,53 @@ static void side_put(cJSON *parent, const char *key, const struct race_side *s)
 	dim_put(o, "thread", s->thread);
 	dim_put(o, "block", s->block);
 	hex_put(o, "address", 0, s->address);
+	cJSON_AddNumberToObject(o, "device", s->device);
 	count_put(o, "grid", s->grid);
+	count_put(o, "cluster", s->cluster);
+	count_put(o, "warp", s->warp);
+	cJSON_AddStringToObject(o, "update", race_update_name(s->update));
 	cJSON_AddStringToObject(o, "ptx", s->text);
 	count_put(o, "ptx_line", s->ptx_line);
+}
+
+static void object_put(cJSON *parent, const struct race_finding *f)
+{
+	cJSON *o = cJSON_AddObjectToObject(parent, "memory");
+
+	cJSON_AddStringToObject(o, "kind", race_memory_name(f->met.memory));
+	cJSON_AddStringToObject(o, "name", f->met.name);
+	hex_put(o, "base", 0, f->met.base);
+	count_put(o, "bytes", f->met.bytes);
+	dim_put(o, "block", f->met.owner);
+}
+
+static void transfer_put(cJSON *parent, const struct race_transfer_op *h)
+{
+	cJSON *o = cJSON_AddObjectToObject(parent, "transfer");
+
+	cJSON_AddStringToObject(o, "api", h->api);
+	cJSON_AddStringToObject(o, "module", h->module);
+	hex_put(o, "offset", 0, h->offset);
+	hex_put(o, "stream", 0, h->stream);
+	count_put(o, "bytes", h->bytes);
+	count_put(o, "at", h->at);
+	count_put(o, "origin", h->origin);
+}
+
+static void transfers_put(cJSON *parent, const struct race_transfer_counts *c)
+{
+	uint64_t any = c->checked | c->lost;
+
+	for (unsigned i = 0; i < RACE_TRANSFER_SKIPS; i++)
+		any |= c->skipped[i];
+	if (!any)
+		return;
+	cJSON *o = cJSON_AddObjectToObject(parent, "transfers");
+	count_put(o, "checked", c->checked);
+	count_put(o, "bytes", c->bytes);
+	for (unsigned i = 0; i < RACE_TRANSFER_SKIPS; i++)
+		count_put(o, race_transfer_skip_name(i), c->skipped[i]);
+	count_put(o, "lost", c->lost);
 }
 
 static void finding_put(struct base_buf *out, const struct rep_entry *e)
@@ -185,9 +229,12 @@ static void finding_put(struct base_buf *out, const struct rep_entry *e)
 	cJSON_AddBoolToObject(o, "count_is_lower_bound", f->is_muted);
 	first_put(o, f);
 	if (f->sides) {
+		object_put(o, f);
 		side_put(o, "side", &f->sides[0]);
 		side_put(o, "second", &f->sides[1]);
 	}
+	if (f->transfer)
+		transfer_put(o, f->transfer);
 	sites_put(o, f);
 	contexts_put(o, "seen", f->seen, f->nseen);
 	line_put(out, o);
@@ -281,6 +328,8 @@ static void summary_put(struct base_buf *out, struct rep_view *v)
 	cJSON_AddBoolToObject(o, "counters_exact", !r->is_inexact);
 	count_put(o, "checked", r->checked);
 	count_put(o, "warp_checked", r->warp_checked);
+	if (r->has_host)
+		count_put(o, "host_checked", r->host_checked);
 	count_put(o, "launches", r->launches);
 	count_put(o, "host_launches", r->host_launches);
 	count_put(o, "host_launches_plain", r->host_launches_plain);
@@ -289,9 +338,12 @@ static void summary_put(struct base_buf *out, struct rep_view *v)
 	count_put(o, "tables", r->tables);
 	count_put(o, "processes", r->processes);
 	count_put(o, "reports_lost", r->overflow);
+	if (r->unboxed)
+		count_put(o, "tensor_copies_unchecked", r->unboxed);
 	count_put(o, "contexts_lost", r->lost_contexts);
 	count_put(o, "damaged", r->damaged);
 	count_put(o, "cuda_error", r->cuda_error);
+	transfers_put(o, &r->transfers);
 	if (r->has_oracle)
 		oracle_put(o, r);
 	cJSON *unused = cJSON_AddArrayToObject(o, "unused_suppressions");

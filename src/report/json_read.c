@@ -173,6 +173,7 @@ static void side_get(struct saved *s, const cJSON *o, struct race_side *d)
 	} flags[] = {{"reads", RACE_SIDE_READS},       {"writes", RACE_SIDE_WRITES},
 		     {"volatile", RACE_SIDE_VOLATILE}, {"async", RACE_SIDE_ASYNC},
 		     {"host", RACE_SIDE_HOST},	       {"mbarrier", RACE_SIDE_MBARRIER}};
+	const cJSON *device = cJSON_GetObjectItemCaseSensitive(o, "device");
 
 	d->func = str_get(s, o, "function_mangled");
 	d->func_shown = str_get(s, o, "function");
@@ -195,9 +196,39 @@ static void side_get(struct saved *s, const cJSON *o, struct race_side *d)
 	dim_get(o, "thread", d->thread);
 	dim_get(o, "block", d->block);
 	d->address = hex_get64(o, "address");
+	d->device = cJSON_IsNumber(device) ? device->valueint : 0;
 	d->grid = count_get(o, "grid");
+	d->cluster = small_get(o, "cluster");
+	d->warp = small_get(o, "warp");
+	d->update = (enum race_update)race_update_parse(str_get(s, o, "update"));
 	d->text = str_get(s, o, "ptx");
 	d->ptx_line = small_get(o, "ptx_line");
+}
+
+static void object_get(struct saved *s, const cJSON *o, struct race_object *d)
+{
+	d->memory = (enum race_memory)race_memory_parse(str_get(s, o, "kind"));
+	d->name = str_get(s, o, "name");
+	d->base = hex_get64(o, "base");
+	d->bytes = count_get(o, "bytes");
+	dim_get(o, "block", d->owner);
+}
+
+static struct race_transfer_op *transfer_get(struct saved *s, const cJSON *o)
+{
+	struct race_transfer_op *h;
+
+	if (!cJSON_IsObject(o))
+		return NULL;
+	h = BASE_NEW(&s->r->arena, struct race_transfer_op);
+	h->api = str_get(s, o, "api");
+	h->module = str_get(s, o, "module");
+	h->offset = hex_get64(o, "offset");
+	h->stream = hex_get64(o, "stream");
+	h->bytes = count_get(o, "bytes");
+	h->at = count_get(o, "at");
+	h->origin = small_get(o, "origin");
+	return h;
 }
 
 static bool finding_get(struct saved *s, const cJSON *o)
@@ -232,9 +263,11 @@ static bool finding_get(struct saved *s, const cJSON *o)
 	first_get(cJSON_GetObjectItemCaseSensitive(o, "first"), &f.first);
 	if (f.kind >= RACE_KIND_UNORDERED) {
 		f.sides = BASE_NEWN(&s->r->arena, struct race_side, 2);
+		object_get(s, cJSON_GetObjectItemCaseSensitive(o, "memory"), &f.met);
 		side_get(s, cJSON_GetObjectItemCaseSensitive(o, "side"), &f.sides[0]);
 		side_get(s, cJSON_GetObjectItemCaseSensitive(o, "second"), &f.sides[1]);
 	}
+	f.transfer = transfer_get(s, cJSON_GetObjectItemCaseSensitive(o, "transfer"));
 	cJSON_ArrayForEach(e, cJSON_GetObjectItemCaseSensitive(o, "sites"))
 	{
 		struct race_finding_site site = {.table = hex_get64(e, "table"),
@@ -343,14 +376,28 @@ static void oracle_get(struct race_results *r, const cJSON *o)
 		r->is_sc_execution || (cJSON_IsString(sc) && !strcmp(sc->valuestring, "execution"));
 }
 
+static void transfers_get(struct race_results *r, const cJSON *o)
+{
+	struct race_transfer_counts c = {.checked = count_get(o, "checked"),
+					 .bytes = count_get(o, "bytes"),
+					 .lost = count_get(o, "lost")};
+
+	for (unsigned i = 0; i < RACE_TRANSFER_SKIPS; i++)
+		c.skipped[i] = count_get(o, race_transfer_skip_name(i));
+	race_transfer_counts_add(&r->transfers, &c);
+}
+
 static void summary_get(struct saved *s, const cJSON *o)
 {
 	struct race_results *r = s->r;
 
 	oracle_get(r, cJSON_GetObjectItemCaseSensitive(o, "oracle"));
+	transfers_get(r, cJSON_GetObjectItemCaseSensitive(o, "transfers"));
 
 	r->checked += count_get(o, "checked");
 	r->warp_checked += count_get(o, "warp_checked");
+	r->has_host = r->has_host || cJSON_HasObjectItem(o, "host_checked");
+	r->host_checked += count_get(o, "host_checked");
 	r->launches += count_get(o, "launches");
 	r->host_launches += count_get(o, "host_launches");
 	r->host_launches_plain += count_get(o, "host_launches_plain");
@@ -359,6 +406,7 @@ static void summary_get(struct saved *s, const cJSON *o)
 	r->tables += count_get(o, "tables");
 	r->processes += small_get(o, "processes");
 	r->overflow += count_get(o, "reports_lost");
+	r->unboxed += count_get(o, "tensor_copies_unchecked");
 	r->lost_contexts += count_get(o, "contexts_lost");
 	r->damaged += count_get(o, "damaged");
 	r->is_inexact = r->is_inexact || !bool_get(o, "counters_exact");

@@ -1,8 +1,8 @@
 /*
  * pair.c - the phrases for two accesses that raced, as the oracle tells them.
  *
- * What was seen, why it is a race, and what usually helps, by kind, space, distance of the two
- * threads and what the accesses are.
+ * What was seen and why it is a race, by kind, space and what the accesses are; where the two met.
+ * What usually helps is in advice.c.
  */
 #include "report/internal.h"
 
@@ -13,28 +13,9 @@ static bool is_async(const struct race_finding *f)
 	return (f->sides[0].flags | f->sides[1].flags) & RACE_SIDE_ASYNC;
 }
 
-static bool is_host(const struct race_finding *f)
-{
-	return (f->sides[0].flags | f->sides[1].flags) & RACE_SIDE_HOST;
-}
-
 static bool is_same_grid(const struct race_finding *f)
 {
 	return f->sides[0].grid == f->sides[1].grid;
-}
-
-static bool is_same_block(const struct race_finding *f)
-{
-	return is_same_grid(f) &&
-	       !memcmp(f->sides[0].block, f->sides[1].block, sizeof(f->sides[0].block));
-}
-
-/* The two threads lie in one warp, as far as the block's shape along x tells. */
-static bool is_same_warp(const struct race_finding *f)
-{
-	const uint32_t *a = f->sides[0].thread, *b = f->sides[1].thread;
-
-	return is_same_block(f) && a[0] / 32 == b[0] / 32 && a[1] == b[1] && a[2] == b[2];
 }
 
 const char *rep_scope_name(enum race_scope s)
@@ -82,6 +63,11 @@ const char *rep_pair_title(const struct race_finding *f)
 
 const char *rep_pair_sentence(const struct race_finding *f)
 {
+	if (f->cls == RACE_CLASS_POSSIBLE)
+		return "Nothing orders these two accesses, but the program may never use the value "
+		       "that is\n"
+		       "read: the compiler may have moved the load above its condition, or widened "
+		       "it.";
 	switch (f->kind) {
 	case RACE_KIND_SCOPE:
 		return "Both accesses are strong, but the scope of one doesn't include the other's "
@@ -113,68 +99,12 @@ const char *rep_pair_sentence(const struct race_finding *f)
 			       "nothing\n"
 			       "(stream order, event, synchronisation) lets one wait for the "
 			       "other.";
+		if (f->sides[0].update && f->sides[1].update)
+			return "Two threads load this element, change it and store it back, and "
+			       "nothing orders\n"
+			       "them: what one stores in between is lost.";
 		return "Nothing orders these two accesses to the same memory: in another schedule\n"
 		       "each of them may come first, or the compiler may tear or move them.";
-	}
-}
-
-static const char *scope_fix(const struct race_finding *f)
-{
-	if (!is_same_grid(f))
-		return "use .sys scope (cuda::thread_scope_system, atomicAdd_system) on both "
-		       "sides.";
-	return "use device scope on both sides: atomicAdd() instead of atomicAdd_block(),\n"
-	       "cuda::thread_scope_device, __threadfence() instead of __threadfence_block().";
-}
-
-static const char *unordered_fix(const struct race_finding *f)
-{
-	bool is_shared = f->space == RACE_SPACE_SHARED || f->space == RACE_SPACE_SHARED_CLUSTER;
-
-	if (is_async(f))
-		return "wait for the copy (cp.async.wait_group, cuda::pipeline, barrier.wait) in "
-		       "the\n"
-		       "thread that issued it, and then __syncthreads() before others use the "
-		       "data.";
-	if (is_host(f))
-		return "put the copy into the same stream, or wait with cudaStreamSynchronize() "
-		       "or\n"
-		       "an event before the memory is used again.";
-	if (!is_same_grid(f))
-		return "launch both into one stream, or let one stream wait for the other with\n"
-		       "cudaEventRecord() and cudaStreamWaitEvent().";
-	if (is_same_warp(f))
-		return "__syncwarp() between the two (lanes of a warp are not in lockstep);\n"
-		       "shuffles and votes order no memory.";
-	if (is_same_block(f))
-		return "__syncthreads() between the two; if one of them is an atomic, make both "
-		       "atomic.";
-	if (is_shared)
-		return "cluster.sync() between the two.";
-	return "between blocks: a flag is raised with __threadfence() before it and read with\n"
-	       "__threadfence() behind it (or cuda::atomic_ref with release and acquire); else\n"
-	       "split the kernel in two, or make both accesses atomic.";
-}
-
-const char *rep_pair_fix(const struct race_finding *f)
-{
-	switch (f->kind) {
-	case RACE_KIND_SCOPE:
-		return scope_fix(f);
-	case RACE_KIND_MIXED_SIZE:
-		return "access the location with one size everywhere, or order the accesses.";
-	case RACE_KIND_PROXY:
-		return "fence.proxy.async (cuda::ptx::fence_proxy_async) between the ordinary "
-		       "access "
-		       "and the\n"
-		       "bulk or tensor copy, in the thread that made the ordinary access.";
-	case RACE_KIND_READ_ONLY:
-		return "take __restrict__ or __ldg() off memory that is written while the kernel\n"
-		       "runs, then order the accesses as usual.";
-	case RACE_KIND_BARRIER_COUNT:
-		return "give one thread count per barrier and use, the same in all threads.";
-	default:
-		return unordered_fix(f);
 	}
 }
 
@@ -189,4 +119,41 @@ const char *rep_side_order(struct base_arena *a, const struct race_side *s)
 		return base_printf(a, "weak%s", proxy);
 	return base_printf(a, "%s%s, scope %s%s", s->flags & RACE_SIDE_VOLATILE ? "volatile: " : "",
 			   rep_strength_name(s->strength), rep_scope_name(s->scope), proxy);
+}
+
+/* "tile" of "sum(float*, int)::tile". */
+static const char *short_name(const char *name)
+{
+	const char *last = name;
+
+	for (const char *p = strstr(name, "::"); p; p = strstr(p + 2, "::"))
+		last = p + 2;
+	return strpbrk(last, ")>") ? name : last;
+}
+
+const char *rep_object(struct base_arena *a, const struct race_finding *f, bool is_long)
+{
+	static const char *const from[] = {
+		[RACE_MEMORY_VARIABLE] = "of the module's variables",
+		[RACE_MEMORY_DEVICE] = "from cudaMalloc",
+		[RACE_MEMORY_MANAGED] = "from cudaMallocManaged",
+		[RACE_MEMORY_HOST] = "from cudaMallocHost",
+		[RACE_MEMORY_REGISTERED] = "known by cudaHostRegister",
+		[RACE_MEMORY_HEAP] = "from malloc in a kernel",
+	};
+	const struct race_object *o = &f->met;
+	const char *name = is_long ? o->name : short_name(o->name);
+	unsigned long long at = f->first.address - o->base, bytes = o->bytes;
+
+	if (o->memory == RACE_MEMORY_UNKNOWN || o->memory > RACE_MEMORY_HEAP)
+		return "";
+	if (o->memory == RACE_MEMORY_SHARED)
+		return base_printf(a, "byte %llu of %s%llu bytes%s, __shared__ of Block (%u,%u,%u)",
+				   at, *name ? base_printf(a, "%s (", name) : "", bytes,
+				   *name ? ")" : "", o->owner[0], o->owner[1], o->owner[2]);
+	if (*name)
+		return base_printf(a, "byte %llu of %s (%llu bytes), %s", at, name, bytes,
+				   o->memory == RACE_MEMORY_MANAGED ? "__managed__" : "__device__");
+	return base_printf(a, "byte %llu of %llu bytes %s at 0x%llx", at, bytes, from[o->memory],
+			   (unsigned long long)o->base);
 }

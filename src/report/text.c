@@ -49,7 +49,11 @@ static void place_put(struct base_buf *out, struct rep_view *v, const struct rac
 
 	if (*func)
 		base_buf_printf(out, INDENT "in function %s\n", func);
-	base_buf_printf(out, INDENT "at %s\n", place_text(a, f->file, f->line, f->col));
+	if (f->object && !*f->file)
+		base_buf_printf(out, INDENT "at %s+0x%llx (build it with -g)\n", f->object,
+				(unsigned long long)f->offset);
+	else
+		base_buf_printf(out, INDENT "at %s\n", place_text(a, f->file, f->line, f->col));
 	rep_source(out, v->opt, f->file, f->line, f->col, INDENT);
 	for (size_t i = 0; i < f->ninlined; i++) {
 		const struct race_inlined *in = &f->inlined[i];
@@ -68,12 +72,20 @@ static void first_put(struct base_buf *out, struct rep_view *v, const struct rac
 	const struct race_first *o = &f->first;
 	const char *values = rep_values(&v->arena, f);
 
-	base_buf_printf(out,
-			INDENT "First noticed: Thread (%u,%u,%u), Block (%u,%u,%u), "
-			       "Address 0x%llx%s\n",
-			o->thread[0], o->thread[1], o->thread[2], o->block[0], o->block[1],
-			o->block[2], (unsigned long long)o->address,
-			o->is_generic ? " (generic)" : "");
+	if (f->transfer)
+		rep_transfer_first(out, v, f, INDENT);
+	else if (race_space_is_host(f->space))
+		base_buf_printf(out, INDENT "First noticed: %s of the host, Address 0x%llx\n",
+				o->thread[0] ? base_printf(&v->arena, "thread %u", o->thread[0])
+					     : "the main thread",
+				(unsigned long long)o->address);
+	else
+		base_buf_printf(out,
+				INDENT "First noticed: Thread (%u,%u,%u), Block (%u,%u,%u), "
+				       "Address 0x%llx%s\n",
+				o->thread[0], o->thread[1], o->thread[2], o->block[0], o->block[1],
+				o->block[2], (unsigned long long)o->address,
+				o->is_generic ? " (generic)" : "");
 	if (*values)
 		base_buf_printf(out, INDENT "Values       : %s\n", values);
 	if (o->lanes)
@@ -81,21 +93,30 @@ static void first_put(struct base_buf *out, struct rep_view *v, const struct rac
 				rep_lanes(&v->arena, o->lanes) + strlen("lanes "));
 	base_buf_printf(out, INDENT "Occurrences  : %s%s", rep_number(&v->arena, f->count),
 			f->is_muted ? " or more" : "");
-	base_buf_puts(out,
-		      f->count > 1 ? " (possibly by other threads at other addresses)\n" : "\n");
+	base_buf_puts(out, f->transfer	  ? "\n"
+			   : f->count > 1 ? " (possibly by other threads at other addresses)\n"
+					  : "\n");
 }
 
 static void verbose_put(struct base_buf *out, struct rep_view *v, const struct race_finding *f)
 {
 	for (size_t i = 0; i < f->nsites; i++) {
 		const struct race_finding_site *s = &f->sites[i];
+		if (f->transfer)
+			break;
+		if (race_space_is_host(f->space)) {
+			base_buf_printf(out, INDENT "Code         : %s  (%s times)\n", s->text,
+					rep_number(&v->arena, s->count));
+			continue;
+		}
 		base_buf_printf(
 			out, INDENT "PTX          : %s  (line %u, %s times, site %u of %016llx)\n",
 			*s->text ? s->text : "unknown", s->ptx_line,
 			rep_number(&v->arena, s->count), s->site, (unsigned long long)s->table);
 	}
-	base_buf_printf(out, INDENT "Grid         : %llu, on SM %u\n",
-			(unsigned long long)f->first.grid, f->first.sm);
+	if (!race_space_is_host(f->space) && !f->transfer)
+		base_buf_printf(out, INDENT "Grid         : %llu, on SM %u\n",
+				(unsigned long long)f->first.grid, f->first.sm);
 	for (size_t i = 0; i < f->nseen; i++)
 		base_buf_printf(out, INDENT "Seen         : process %u, context %u, device %d %s\n",
 				f->seen[i].pid, f->seen[i].context, f->seen[i].device,
@@ -143,9 +164,13 @@ static void side_put(struct base_buf *out, struct rep_view *v, const struct race
 
 static void pair_put(struct base_buf *out, struct rep_view *v, const struct race_finding *f)
 {
+	const char *object = rep_object(&v->arena, f, v->opt->verbose);
+
 	side_put(out, v, &f->sides[0]);
 	base_buf_puts(out, INDENT "RACES WITH\n");
 	side_put(out, v, &f->sides[1]);
+	if (*object)
+		base_buf_printf(out, INDENT "Memory       : %s\n", object);
 	if (f->sides[0].grid != f->sides[1].grid &&
 	    !((f->sides[0].flags | f->sides[1].flags) & RACE_SIDE_HOST))
 		base_buf_printf(out, INDENT "Launches     : %llu (%s) and %llu (%s)\n",
@@ -167,7 +192,10 @@ static void finding_put(struct base_buf *out, struct rep_view *v, const struct r
 		pair_put(out, v, f);
 	} else {
 		place_put(out, v, f);
-		if (f->access)
+		if (f->transfer)
+			base_buf_printf(out, INDENT "Access       : %s\n",
+					f->nsites ? f->sites[0].text : f->transfer->api);
+		else if (f->access)
 			base_buf_printf(out, INDENT "Access       : %s%s\n",
 					rep_access(&v->arena, f),
 					f->is_volatile ? ", volatile" : "");
@@ -176,7 +204,7 @@ static void finding_put(struct base_buf *out, struct rep_view *v, const struct r
 			verbose_put(out, v, f);
 	}
 	base_buf_puts(out, INDENT "What usually helps:\n");
-	lines_put(out, INDENT "  ", rep_kind_fix(f));
+	lines_put(out, INDENT "  ", rep_kind_fix(&v->arena, f));
 	base_buf_puts(out, "\n");
 }
 

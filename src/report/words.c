@@ -39,6 +39,11 @@ const char *rep_kind_title(const struct race_finding *f)
 {
 	if (f->sides)
 		return rep_pair_title(f);
+	if (race_space_is_host(f->space))
+		return f->kind == RACE_KIND_LOST_UPDATE ? "lost update in host code"
+							: "clobbered read in host code";
+	if (f->transfer)
+		return rep_transfer_title(f);
 	switch (kind_shown(f)) {
 	case RACE_KIND_CLOBBERED_READ:
 		return "clobbered read";
@@ -58,10 +63,57 @@ const char *rep_kind_title(const struct race_finding *f)
 	return "unknown kind";
 }
 
+static const char *host_sentence(const struct race_finding *f)
+{
+	if (f->kind == RACE_KIND_LOST_UPDATE)
+		return "Host code was about to WRITE, and the GPU or another thread of the host "
+		       "wrote\n"
+		       "there at the same time: nothing orders the two writes, so either may stay.";
+	return "Host code READ a value, and the GPU or another thread of the host changed it "
+	       "at\n"
+	       "the same time: nothing orders the read and that write.";
+}
+
+/* The two sides of an asynchronous copy; NULL: not one of them. */
+static const char *copy_sentence(const struct race_finding *f)
+{
+	if (f->access != RACE_ACCESS_COPY)
+		return NULL;
+	if (f->kind == RACE_KIND_CLOBBERED_READ)
+		return "This asynchronous copy READ its source, and another thread changed it "
+		       "meanwhile:\n"
+		       "nothing orders the copy and that write.";
+	if (f->kind == RACE_KIND_LOST_UPDATE)
+		return "This asynchronous copy WROTE to its destination, and something else wrote\n"
+		       "there at the same time: nothing orders the two.";
+	return NULL;
+}
+
+static const char *copy_fix(const struct race_finding *f)
+{
+	if (f->access != RACE_ACCESS_COPY)
+		return NULL;
+	if (f->kind == RACE_KIND_CLOBBERED_READ)
+		return "write the source before a barrier (__syncthreads(), a kernel's end) that "
+		       "the\n"
+		       "copy comes behind, and again only when the copy has been waited for.";
+	if (f->kind == RACE_KIND_LOST_UPDATE)
+		return "wait for each copy (cp.async.wait_group, consumer_wait()) and pass a "
+		       "barrier\n"
+		       "before its destination is written again; give each thread its own.";
+	return NULL;
+}
+
 const char *rep_kind_sentence(const struct race_finding *f)
 {
 	if (f->sides)
 		return rep_pair_sentence(f);
+	if (race_space_is_host(f->space))
+		return host_sentence(f);
+	if (f->transfer)
+		return rep_transfer_sentence(f);
+	if (copy_sentence(f))
+		return copy_sentence(f);
 	switch (kind_shown(f)) {
 	case RACE_KIND_CLOBBERED_READ:
 		return "This thread READ a value, and another thread changed it before this "
@@ -95,13 +147,21 @@ static bool space_is_shared(const struct race_finding *f)
 	return f->space == RACE_SPACE_SHARED || f->space == RACE_SPACE_SHARED_CLUSTER;
 }
 
-const char *rep_kind_fix(const struct race_finding *f)
+const char *rep_kind_fix(struct base_arena *a, const struct race_finding *f)
 {
 	if (f->sides)
-		return rep_pair_fix(f);
+		return rep_pair_fix(a, f);
+	if (f->transfer)
+		return rep_transfer_fix(f);
+	if (copy_fix(f))
+		return copy_fix(f);
 	if (f->cls == RACE_CLASS_VOLATILE)
 		return "volatile orders nothing: use cuda::atomic_ref on both sides, with acquire\n"
 		       "and release where other data depends on it.";
+	if (race_space_is_host(f->space))
+		return "wait for the GPU before this line: cudaStreamSynchronize() or\n"
+		       "cudaEventSynchronize() behind the kernel or copy. For a flag that both\n"
+		       "sides use meanwhile: cuda::atomic_ref with thread_scope_system on both.";
 	switch (kind_shown(f)) {
 	case RACE_KIND_CLOBBERED_READ:
 		if (f->space == RACE_SPACE_SHARED_CLUSTER)
@@ -186,6 +246,8 @@ static const char *access_title(enum race_access access)
 		return "atomic";
 	case RACE_ACCESS_COPY:
 		return "asynchronous copy";
+	case RACE_ACCESS_TRANSFER:
+		return "operation of the host";
 	}
 	return "access";
 }
@@ -201,6 +263,12 @@ static const char *space_title(enum race_space space)
 		return "shared memory";
 	case RACE_SPACE_SHARED_CLUSTER:
 		return "shared memory of the cluster";
+	case RACE_SPACE_MANAGED:
+		return "managed memory";
+	case RACE_SPACE_PINNED:
+		return "pinned memory";
+	case RACE_SPACE_SYSTEM:
+		return "memory of the host";
 	}
 	return "memory";
 }
@@ -210,6 +278,8 @@ const char *rep_access_text(struct base_arena *a, enum race_access access, enum 
 {
 	const char *many = "";
 
+	if (access == RACE_ACCESS_COPY && !vec)
+		return base_printf(a, "asynchronous bulk copy, %s", space_title(space));
 	if (!width)
 		return base_printf(a, "%s, %s", access_title(access), space_title(space));
 	if (vec > 1)
@@ -278,6 +348,8 @@ const char *rep_values(struct base_arena *a, const struct race_finding *f)
 						   : "u",
 				       width * 8);
 
+	if (race_space_is_host(f->space) && f->kind == RACE_KIND_LOST_UPDATE)
+		return base_printf(a, "before the write found %s, then %s, as %s", was, now, type);
 	switch (kind_shown(f)) {
 	case RACE_KIND_LOST_UPDATE:
 		return base_printf(a, "wrote %s, found %s, as %s", was, now, type);

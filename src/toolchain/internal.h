@@ -19,8 +19,9 @@ struct tool_options {
 	bool no_fit;
 	bool strict;
 	bool verbose;
-	bool no_lineinfo, gpu_only; /* for nvcc only */
-	char *root;		    /* the real toolkit, or NULL: look for it */
+	bool no_lineinfo, gpu_only, host; /* for nvcc only */
+	const char *host_filter;	  /* likewise; NULL: all files */
+	char *root;			  /* the real toolkit, or NULL: look for it */
 };
 
 #define TOOL_ENV_OPTIONS "COLLIDER_TOOL_OPTIONS"
@@ -75,6 +76,10 @@ char *tool_self(struct base_arena *a);
 /* anydevice.c: adds what the CPU device needs of the program (shared cudart, PTX) to the arguments
  * for nvcc, as far as the user has not said otherwise. */
 void tool_any_device(struct tool_strings *args, const struct tool_kit *kit, struct base_arena *a);
+
+/* hostcc.c: adds to nvcc's arguments what makes the host compiler put in checks. Returns 0 or a
+ * base_exit code (said). */
+int tool_host_nvcc(struct tool_strings *args, const char *filter, struct base_arena *a);
 
 /* ---- process.c ---------------------------------------------------------- */
 

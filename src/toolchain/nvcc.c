@@ -69,6 +69,10 @@ int tool_nvcc(int argc, char **argv)
 		base_vec_push(&out, line.args.v[i]);
 	if (!tool_is_disabled() && !opt.gpu_only && line.args.n > 1)
 		tool_any_device(&out, &kit, &arena);
+	if (!tool_is_disabled() && opt.host && line.args.n > 1)
+		rc = tool_host_nvcc(&out, opt.host_filter, &arena);
+	if (rc)
+		return rc;
 	base_vec_push(&out, NULL);
 	return tool_exec(nvcc, out.v);
 }
@@ -79,10 +83,9 @@ tool_main *tool_by_name(const char *argv0)
 		const char *name;
 		tool_main *run;
 	} tools[] = {
-		{"collider-nvcc", tool_nvcc},
-		{"cicc", tool_cicc},
-		{"ptxas", tool_ptxas},
-		{"collider-ptxas", tool_ptxas},
+		{"collider-nvcc", tool_nvcc}, {"collider-cc", tool_cc},
+		{"collider-c++", tool_cxx},   {"cicc", tool_cicc},
+		{"ptxas", tool_ptxas},	      {"collider-ptxas", tool_ptxas},
 	};
 	const char *slash = strrchr(argv0, '/');
 	const char *name = slash ? slash + 1 : argv0;

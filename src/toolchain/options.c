@@ -25,6 +25,8 @@ const char tool_nvcc_usage[] =
 	"  --no-lineinfo         don't add -lineinfo\n"
 	"  --gpu-only            link the static CUDA runtime and add no PTX: not for the CPU "
 	"device\n"
+	"  --host                check host code, too (when linking as well)\n"
+	"  --host-filter=LIST    ... in source files that match one of these patterns only\n"
 	"  --strict              fail where code can't be instrumented\n"
 	"  --collider-verbose    say what was instrumented\n";
 
@@ -44,6 +46,7 @@ static const struct {
 	SWITCH("no-fit", no_fit),
 	SWITCH("no-lineinfo", no_lineinfo),
 	SWITCH("gpu-only", gpu_only),
+	SWITCH("host", host),
 	SWITCH("strict", strict),
 	SWITCH("collider-verbose", verbose),
 #undef SWITCH
@@ -121,6 +124,10 @@ int tool_options_take(struct tool_options *o, const char *arg)
 	arg += 2;
 	if (!strncmp(arg, "sanitize=", 9))
 		return take_list(o, arg + 9);
+	if (!strncmp(arg, "host-filter=", 12)) {
+		o->host_filter = arg + 12;
+		return 1;
+	}
 	return take_switch(o, arg);
 }
 

@@ -6,6 +6,9 @@
  * nvcc then calls tool_cicc, which rewrites the PTX that the real cicc wrote, and tool_ptxas,
  * which rewrites PTX that nobody has instrumented yet.
  *
+ * tool_cc and tool_cxx are apart from that: the host's compilers with their -fsanitize=thread, and
+ * src/host behind it.
+ *
  * The executable must dispatch by the last part of argv[0]: see tool_by_name.
  */
 #ifndef COLLIDER_TOOLCHAIN_H
@@ -24,10 +27,17 @@ int tool_nvcc(int argc, char **argv);
 int tool_cicc(int argc, char **argv);
 int tool_ptxas(int argc, char **argv);
 
+/*
+ * The C and C++ compilers (COLLIDER_CC, COLLIDER_CXX; cc and c++), gcc or clang, with checks in host
+ * code: same arguments, plus --host-filter=PATTERN,... COLLIDER_DISABLE=1 as above.
+ */
+int tool_cc(int argc, char **argv);
+int tool_cxx(int argc, char **argv);
+
 typedef int tool_main(int argc, char **argv);
 
-/* The tool that a program called `argv0` stands in for: its last part is collider-nvcc, cicc,
- * ptxas or collider-ptxas. NULL for any other name (the program is `collider` itself). */
+/* The tool that a program called `argv0` stands in for: its last part is collider-nvcc,
+ * collider-cc, collider-c++, cicc, ptxas or collider-ptxas. NULL for any other name (the program is `collider` itself). */
 tool_main *tool_by_name(const char *argv0);
 
 /* Collider's own options on the nvcc line, a line of text each, for `collider nvcc --help`. */

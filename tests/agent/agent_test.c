@@ -13,6 +13,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,12 +27,15 @@
 
 #include "race/shm.h"
 #include "race/site.h"
+#include "race/transfer.h"
 
 static char **args;
 static struct race_shm *shm;
 static char out[65536], err[65536];
 static int status;
 static uint64_t heap_bytes = RACE_SHM_HEAP_BYTES;
+static uint32_t sample = 32;
+static bool unset_path;
 
 static void slurp(int fd, char *text, size_t room)
 {
@@ -45,14 +49,17 @@ static void slurp(int fd, char *text, size_t room)
 
 static void child(const char *name, int file, int out_fd, int err_fd, const char *env)
 {
-	char number[16];
+	char number[16], path[64];
 
 	snprintf(number, sizeof(number), "%d", file);
-	if (file >= 0)
-		setenv(RACE_SHM_ENV, number, 1);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getppid(), file);
+	if (file >= 0 && (setenv(RACE_SHM_ENV, number, 1) || setenv(RACE_SHM_PATH_ENV, path, 1)))
+		_exit(127);
 	setenv("CUDA_INJECTION64_PATH", args[2], 1);
 	setenv("COLLIDER_CUPTI", args[3], 1);
 	setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* entries of contexts stay on purpose */
+	if (unset_path)
+		unsetenv(RACE_SHM_PATH_ENV);
 	if (env)
 		putenv((char *)(uintptr_t)env);
 	dup2(out_fd, STDOUT_FILENO);
@@ -77,7 +84,7 @@ static void start(const char *name, const char *env, int has_file)
 	shm->heap_limit = heap_bytes;
 	shm->rdelay = 5001;
 	shm->wdelay = 1;
-	shm->sample = 32;
+	shm->sample = sample;
 	shm->seed = 7;
 	pid = fork();
 	assert_true(pid >= 0);
@@ -405,7 +412,9 @@ static void refused_registration_is_told(void **state)
 static void wrong_descriptor_is_told(void **state)
 {
 	(void)state;
+	unset_path = true; /* or it would be found all the same */
 	start("races", RACE_SHM_ENV "=999", 1);
+	unset_path = false;
 	assert_int_equal(shm->agent_state, RACE_AGENT_NONE);
 	assert_non_null(strstr(err, "is not a file made by"));
 	assert_int_equal(lines(err), 1);
@@ -447,6 +456,158 @@ static void full_heap_is_survived(void **state)
 	assert_non_null(strstr(err, "the shared file is full"));
 }
 
+static void devices_have_their_own_regions(void **state)
+{
+	(void)state;
+	play("two_devices");
+	assert_int_equal(shm->nregions, 2);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(region(i)->device, i);
+		assert_int_equal(region(i)->context, i);
+		expect_races(i, 1, 1);
+	}
+}
+
+/* Each process has regions of its own, all in one file. */
+static void expect_two_programs(void)
+{
+	assert_int_equal(shm->nprocesses, 2);
+	assert_int_equal(shm->nregions, 2);
+	assert_int_not_equal(region(0)->pid, region(1)->pid);
+	expect_races(0, 1, 1);
+	expect_races(1, 4, 1);
+	assert_string_equal(err, "");
+}
+
+static void another_program_reports_into_the_same_file(void **state)
+{
+	(void)state;
+	play("two_programs");
+	expect_two_programs();
+}
+
+static void even_without_the_descriptor(void **state)
+{
+	(void)state;
+	play("two_programs_closed");
+	expect_two_programs();
+}
+
+/* ---- copies of the host ---- */
+
+static void play_copies(const char *name)
+{
+	sample = 1;
+	play(name);
+	sample = 32;
+}
+
+static struct race_transfer_counts counts(void)
+{
+	struct race_chunk *c = chunk(RACE_CHUNK_TRANSFERS, 0);
+	struct race_transfer_counts t;
+
+	assert_non_null(c);
+	assert_null(chunk(RACE_CHUNK_TRANSFERS, 1));
+	assert_int_equal(c->bytes, sizeof(t));
+	memcpy(&t, c + 1, sizeof(t));
+	return t;
+}
+
+static void clean_copies_are_checked(void **state)
+{
+	struct race_transfer_counts t;
+
+	(void)state;
+	play_copies("copies_clean");
+	t = counts();
+	assert_int_equal(t.checked, 4);
+	assert_int_equal(t.bytes, 4 * 4096);
+	for (unsigned i = 0; i < RACE_TRANSFER_SKIPS; i++)
+		assert_int_equal(t.skipped[i], 0);
+	assert_null(chunk(RACE_CHUNK_TRANSFER, 0));
+	assert_string_equal(err, "");
+}
+
+static void expect_transfer(unsigned n, uint32_t kind, uint64_t count, const char *api)
+{
+	struct race_chunk *c = chunk(RACE_CHUNK_TRANSFER, n);
+	const char *strings;
+	struct race_transfer t;
+
+	assert_non_null(c);
+	memcpy(&t, c + 1, sizeof(t));
+	strings =
+		(const char *)(c + 1) + sizeof(t) + t.nframes * sizeof(struct race_transfer_frame);
+	assert_int_equal(t.kind, kind);
+	assert_int_equal(t.count, count);
+	assert_int_equal(t.at, 1000); /* 1001, where 4 bytes begin */
+	assert_int_equal(t.bytes, 4096);
+	assert_int_equal(t.width, 4);
+	assert_int_equal(t.now - t.was, 1 << 8); /* the second of these bytes */
+	assert_true(t.nframes > 0);
+	assert_string_equal(strings + t.api, api);
+}
+
+static void memory_that_changes_behind_a_copy_is_told(void **state)
+{
+	(void)state;
+	play_copies("copies_racy");
+	expect_transfer(0, RACE_KIND_LOST_UPDATE, 1, "cuMemcpyHtoDAsync_v2");
+	expect_transfer(1, RACE_KIND_CLOBBERED_READ, 1, "cuMemcpyDtoHAsync_v2");
+	expect_transfer(2, RACE_KIND_LOST_UPDATE, 5, "cuMemsetD8Async");
+	assert_null(chunk(RACE_CHUNK_TRANSFER, 3));
+	assert_int_equal(counts().checked, 8);
+}
+
+static void nothing_is_put_where_it_could_be_seen(void **state)
+{
+	struct race_transfer_counts t;
+
+	(void)state;
+	play_copies("copies_skipped");
+	t = counts();
+	assert_int_equal(t.checked, 0);
+	assert_int_equal(t.skipped[RACE_TRANSFER_NULL_STREAM], 2);
+	assert_int_equal(t.skipped[RACE_TRANSFER_PAGEABLE], 1);
+	assert_int_equal(t.skipped[RACE_TRANSFER_SHAPE], 1);
+	assert_int_equal(t.skipped[RACE_TRANSFER_CAPTURED], 1);
+	assert_null(chunk(RACE_CHUNK_TRANSFER, 0));
+}
+
+static void buffers_are_used_again(void **state)
+{
+	struct race_transfer_counts t;
+
+	(void)state;
+	play_copies("copies_late");
+	t = counts();
+	assert_int_equal(t.checked + t.skipped[RACE_TRANSFER_BUSY], 21);
+	assert_true(t.checked >= 2 && t.skipped[RACE_TRANSFER_BUSY] > 0);
+	assert_int_equal(t.skipped[RACE_TRANSFER_UNFINISHED], 0);
+}
+
+static void unfinished_copies_are_counted(void **state)
+{
+	struct race_transfer_counts t;
+
+	(void)state;
+	play_copies("copies_unfinished");
+	t = counts();
+	assert_int_equal(t.checked, 0);
+	assert_int_equal(t.skipped[RACE_TRANSFER_UNFINISHED], 1);
+}
+
+static void copies_are_sampled_like_accesses(void **state)
+{
+	(void)state;
+	sample = RACE_SAMPLE_NEVER;
+	play("copies_racy");
+	sample = 32;
+	assert_null(chunk(RACE_CHUNK_TRANSFERS, 0));
+	assert_null(chunk(RACE_CHUNK_TRANSFER, 0));
+}
+
 #define TEST(f) cmocka_unit_test_teardown(f, teardown)
 
 int main(int argc, char **argv)
@@ -475,6 +636,15 @@ int main(int argc, char **argv)
 		TEST(wrong_descriptor_is_told),
 		TEST(without_collider_run_the_agent_reports_itself),
 		TEST(full_heap_is_survived),
+		TEST(devices_have_their_own_regions),
+		TEST(another_program_reports_into_the_same_file),
+		TEST(even_without_the_descriptor),
+		TEST(clean_copies_are_checked),
+		TEST(memory_that_changes_behind_a_copy_is_told),
+		TEST(nothing_is_put_where_it_could_be_seen),
+		TEST(buffers_are_used_again),
+		TEST(unfinished_copies_are_counted),
+		TEST(copies_are_sampled_like_accesses),
 	};
 
 	if (argc != 5)

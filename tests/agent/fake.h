@@ -19,4 +19,11 @@ struct fake_subscriber {
 /* Owned by the stand-in driver. */
 struct fake_subscriber *fake_subscriber(void);
 
+/* The byte at p changes after each copy to the host that reads it. */
+void fake_unruly(CUdeviceptr p);
+/* Events are complete only when somebody has waited. */
+void fake_late(void);
+/* Copies to the host so far, whoever asked for them. */
+unsigned fake_reads(void);
+
 #endif

@@ -14,6 +14,9 @@
  *   - a dead context answers every call with its error;
  *   - handles of unloaded modules are used again at once.
  * FAKE_NO_REGISTER=1: cuMemHostRegister fails.
+ * Memory can be unruly (fake_unruly): a byte of it changes whenever a copy to the host has read it,
+ * as if a kernel of another stream wrote there all the time. Events can be late (fake_late): they
+ * are complete only when somebody has waited.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -36,6 +39,7 @@ struct CUctx_st {
 	CUresult error;
 	bool is_alive;
 	int number;
+	CUdevice device;
 };
 
 struct CUmod_st {
@@ -66,6 +70,12 @@ struct CUlib_st {
 
 struct CUstream_st {
 	CUgraph capture;
+	CUcontext context;
+};
+
+struct CUevent_st {
+	bool is_complete;
+	struct CUevent_st *next;
 };
 
 struct CUgraph_st {
@@ -79,6 +89,15 @@ static int nctx;
 static CUcontext primary;
 static struct CUmod_st mods[256];
 static int captures;
+static unsigned char *unruly;
+static unsigned reads; /* copies to the host, the agent's included */
+static bool is_late;
+static CUevent events;
+static struct {
+	uintptr_t base, end;
+	unsigned type;
+} memory[256]; /* that the driver gave out */
+static int nmemory;
 static bool is_capture_broken;
 static pthread_mutex_t driver_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -184,7 +203,7 @@ CUresult cuInit(unsigned flags)
 	return init() ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
 }
 
-static CUcontext new_ctx(void)
+static CUcontext new_ctx(CUdevice dev)
 {
 	CUcontext c = NULL;
 
@@ -198,6 +217,7 @@ static CUcontext new_ctx(void)
 		abort();
 	c->error = CUDA_SUCCESS;
 	c->is_alive = true;
+	c->device = dev;
 	c->number = (int)(c - ctxs);
 	pthread_mutex_unlock(&driver_lock);
 	resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, c, NULL, true);
@@ -212,9 +232,8 @@ static void end_ctx(CUcontext c)
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice dev)
 {
-	(void)dev;
 	if (!primary)
-		primary = new_ctx();
+		primary = new_ctx(dev);
 	*c = primary;
 	return CUDA_SUCCESS;
 }
@@ -236,8 +255,7 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
 CUresult cuCtxCreate(CUcontext *c, unsigned flags, CUdevice dev)
 {
 	(void)flags;
-	(void)dev;
-	*c = new_ctx();
+	*c = new_ctx(dev);
 	stack[depth++] = *c;
 	return CUDA_SUCCESS;
 }
@@ -280,8 +298,10 @@ CUresult cuCtxPopCurrent_v2(CUcontext *ctx)
 
 CUresult cuCtxGetDevice(CUdevice *dev)
 {
-	*dev = 0;
-	return check(true);
+	CUresult r = check(true);
+
+	*dev = top() ? top()->device : 0;
+	return r;
 }
 
 CUresult cuDeviceGetName(char *name, int n, CUdevice dev)
@@ -291,11 +311,19 @@ CUresult cuDeviceGetName(char *name, int n, CUdevice dev)
 	return check(false);
 }
 
+/* Somebody has waited. */
+static void complete_events(void)
+{
+	for (CUevent e = events; e; e = e->next)
+		e->is_complete = true;
+}
+
 CUresult cuCtxSynchronize(void)
 {
 	struct call c;
 
 	begin(&c, ID(cuCtxSynchronize), NULL, NULL);
+	complete_events();
 	return end(&c, check(true));
 }
 
@@ -312,44 +340,138 @@ static CUresult check_unsafe(void)
 	return r;
 }
 
+static void *give_memory(size_t n, unsigned type)
+{
+	void *p = malloc(n);
+
+	pthread_mutex_lock(&driver_lock);
+	if (p && nmemory < 256) {
+		memory[nmemory].base = (uintptr_t)p;
+		memory[nmemory].end = (uintptr_t)p + n;
+		memory[nmemory++].type = type;
+	}
+	pthread_mutex_unlock(&driver_lock);
+	return p;
+}
+
 CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t n)
 {
 	CUresult r = check_unsafe();
 
 	if (r != CUDA_SUCCESS)
 		return r;
-	*p = (CUdeviceptr)(uintptr_t)malloc(n);
+	*p = (CUdeviceptr)(uintptr_t)give_memory(n, CU_MEMORYTYPE_DEVICE);
 	return *p ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-CUresult cuMemsetD8Async(CUdeviceptr p, unsigned char v, size_t n, CUstream s)
+CUresult cuMemHostAlloc(void **p, size_t n, unsigned flags)
+{
+	CUresult r = check_unsafe();
+
+	(void)flags;
+	if (r != CUDA_SUCCESS)
+		return r;
+	*p = give_memory(n, CU_MEMORYTYPE_HOST);
+	return *p ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuPointerGetAttribute(void *value, CUpointer_attribute what, CUdeviceptr p)
+{
+	if (what != CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	for (int i = 0; i < nmemory; i++) {
+		if (p < memory[i].base || p >= memory[i].end)
+			continue;
+		*(unsigned *)value = memory[i].type;
+		return check(false);
+	}
+	return CUDA_ERROR_INVALID_VALUE;
+}
+
+void fake_unruly(CUdeviceptr p)
+{
+	unruly = (unsigned char *)(uintptr_t)p;
+}
+
+void fake_late(void)
+{
+	is_late = true;
+}
+
+unsigned fake_reads(void)
+{
+	return reads;
+}
+
+/* What all copies do, unless they are captured. */
+static CUresult copy(void *to, const void *from, size_t n, CUstream s, bool is_read)
 {
 	CUresult r = check(true);
 
-	(void)s;
-	if (r == CUDA_SUCCESS)
-		memset((void *)(uintptr_t)p, v, n);
+	if (r != CUDA_SUCCESS || (s && s > CU_STREAM_PER_THREAD && s->capture))
+		return r;
+	memcpy(to, from, n);
+	reads += is_read;
+	if (is_read && unruly && (uintptr_t)unruly - (uintptr_t)from < n)
+		++*unruly;
 	return r;
+}
+
+#define AT(p) ((void *)(uintptr_t)(p))
+
+CUresult cuMemsetD8Async(CUdeviceptr p, unsigned char v, size_t n, CUstream s)
+{
+	cuMemsetD8Async_params params = {p, v, n, s};
+	struct call c;
+	CUresult r;
+
+	begin(&c, ID(cuMemsetD8Async), &params, NULL);
+	c.data.functionName = "cuMemsetD8Async";
+	r = check(true);
+	if (r == CUDA_SUCCESS)
+		memset(AT(p), v, n);
+	return end(&c, r);
 }
 
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t n, CUstream s)
 {
-	CUresult r = check(true);
+	cuMemcpyHtoDAsync_v2_params params = {to, from, n, s};
+	struct call c;
 
-	(void)s;
-	if (r == CUDA_SUCCESS)
-		memcpy((void *)(uintptr_t)to, from, n);
-	return r;
+	begin(&c, ID(cuMemcpyHtoDAsync_v2), &params, NULL);
+	c.data.functionName = "cuMemcpyHtoDAsync_v2";
+	return end(&c, copy(AT(to), from, n, s, false));
 }
 
 CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t n, CUstream s)
 {
-	CUresult r = check(true);
+	cuMemcpyDtoHAsync_v2_params params = {to, from, n, s};
+	struct call c;
 
-	(void)s;
-	if (r == CUDA_SUCCESS)
-		memcpy(to, (const void *)(uintptr_t)from, n);
-	return r;
+	begin(&c, ID(cuMemcpyDtoHAsync_v2), &params, NULL);
+	c.data.functionName = "cuMemcpyDtoHAsync_v2";
+	return end(&c, copy(to, AT(from), n, s, true));
+}
+
+CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s)
+{
+	cuMemcpyDtoDAsync_v2_params params = {to, from, n, s};
+	struct call c;
+
+	begin(&c, ID(cuMemcpyDtoDAsync_v2), &params, NULL);
+	c.data.functionName = "cuMemcpyDtoDAsync_v2";
+	return end(&c, copy(AT(to), AT(from), n, s, false));
+}
+
+CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_ctx, CUdeviceptr from, CUcontext from_ctx,
+			   size_t n, CUstream s)
+{
+	cuMemcpyPeerAsync_params params = {to, to_ctx, from, from_ctx, n, s};
+	struct call c;
+
+	begin(&c, ID(cuMemcpyPeerAsync), &params, NULL);
+	c.data.functionName = "cuMemcpyPeerAsync";
+	return end(&c, copy(AT(to), AT(from), n, s, false));
 }
 
 CUresult cuMemHostRegister_v2(void *p, size_t n, unsigned flags)
@@ -373,7 +495,14 @@ CUresult cuStreamCreate(CUstream *s, unsigned flags)
 {
 	(void)flags;
 	*s = calloc(1, sizeof(**s));
+	(*s)->context = top();
 	return check(true);
+}
+
+CUresult cuStreamGetCtx(CUstream s, CUcontext *c)
+{
+	*c = s > CU_STREAM_PER_THREAD ? s->context : top();
+	return check(false);
 }
 
 CUresult cuStreamSynchronize(CUstream s)
@@ -382,6 +511,7 @@ CUresult cuStreamSynchronize(CUstream s)
 	struct call c;
 
 	begin(&c, ID(cuStreamSynchronize), &p, NULL);
+	complete_events();
 	return end(&c, check(true));
 }
 
@@ -397,20 +527,33 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 CUresult cuEventCreate(CUevent *e, unsigned flags)
 {
 	(void)flags;
-	*e = NULL;
+	*e = calloc(1, sizeof(**e));
+	pthread_mutex_lock(&driver_lock);
+	(*e)->next = events;
+	events = *e;
+	pthread_mutex_unlock(&driver_lock);
 	return check(true);
 }
 
 CUresult cuCtxRecordEvent(CUcontext ctx, CUevent e)
 {
-	(void)e;
+	complete_events(); /* a wait for this one is a wait for all */
+	e->is_complete = true;
 	return ctx->error;
+}
+
+CUresult cuEventRecord(CUevent e, CUstream s)
+{
+	(void)s;
+	e->is_complete = !is_late;
+	return check(true);
 }
 
 CUresult cuEventQuery(CUevent e)
 {
-	(void)e;
-	return check(true);
+	CUresult r = check(true);
+
+	return r == CUDA_SUCCESS && !e->is_complete ? CUDA_ERROR_NOT_READY : r;
 }
 
 /* ---- modules, libraries --------------------------------------------------- */
@@ -621,7 +764,8 @@ CUresult cuStreamEndCapture(CUstream s, CUgraph *g)
 
 CUresult cuStreamIsCapturing(CUstream s, CUstreamCaptureStatus *status)
 {
-	*status = s->capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+	*status = s > CU_STREAM_PER_THREAD && s->capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE
+							 : CU_STREAM_CAPTURE_STATUS_NONE;
 	return check(true);
 }
 

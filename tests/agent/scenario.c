@@ -8,6 +8,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -20,6 +21,8 @@
 #include <cuda.h>
 #undef cuCtxCreate
 CUresult cuCtxCreate(CUcontext *c, unsigned flags, CUdevice dev); /* the stand-in's */
+
+#include "fake.h"
 
 static const char *folder;
 
@@ -307,6 +310,154 @@ static void handle_again(void)
 	module("plain");
 }
 
+/* ---- devices, processes ---- */
+
+static void two_devices(void)
+{
+	CUcontext c;
+
+	for (int dev = 0; dev < 2; dev++) {
+		MUST(cuCtxCreate(&c, 0, dev));
+		MUST(launch(function(module("instrumented"), "race"), NULL));
+	}
+}
+
+/* A program that starts another one, as a shell or Python's subprocess would. */
+static void start_program(const char *name, int closes_all)
+{
+	int status = 0;
+	pid_t child = fork();
+
+	if (child == 0) {
+		dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
+		for (int fd = 3; closes_all && fd < 1024; fd++)
+			close(fd);
+		execl("/proc/self/exe", "agent_scenario", name, folder, (char *)NULL);
+		_exit(127);
+	}
+	waitpid(child, &status, 0);
+	if (status)
+		_exit(7);
+}
+
+static void two_programs(void)
+{
+	simple("instrumented", "race", 1);
+	start_program("races", 0);
+}
+
+static void two_programs_closed(void)
+{
+	simple("instrumented", "race", 1);
+	start_program("races", 1);
+}
+
+/* ---- copies ---- */
+
+#define COPY 4096u
+
+struct memory {
+	CUstream stream;
+	CUdeviceptr device, other;
+	unsigned char *pinned;
+};
+
+static struct memory memory_of_context(void)
+{
+	struct memory m;
+	void *p;
+
+	context();
+	MUST(cuStreamCreate(&m.stream, CU_STREAM_NON_BLOCKING));
+	MUST(cuMemAlloc_v2(&m.device, COPY));
+	MUST(cuMemAlloc_v2(&m.other, COPY));
+	MUST(cuMemHostAlloc(&p, COPY, 0));
+	m.pinned = p;
+	memset(p, 7, COPY);
+	return m;
+}
+
+/* The program's own results are those without the agent. */
+static void expect_byte(const void *p, unsigned char want)
+{
+	if (*(const unsigned char *)p != want)
+		_exit(4);
+}
+
+static void copy_all_ways(struct memory *m)
+{
+	MUST(cuMemcpyHtoDAsync_v2(m->device, m->pinned, COPY, m->stream));
+	expect_byte((const void *)(uintptr_t)(m->device + 99), 7);
+	MUST(cuMemsetD8Async(m->device, 9, COPY, m->stream));
+	MUST(cuMemcpyDtoHAsync_v2(m->pinned, m->device, COPY, m->stream));
+	expect_byte(m->pinned + 99, 9);
+	MUST(cuMemcpyDtoDAsync_v2(m->other, m->device, COPY, m->stream));
+	expect_byte((const void *)(uintptr_t)(m->other + 99), 9);
+	MUST(cuCtxSynchronize());
+}
+
+static void copies_clean(void)
+{
+	struct memory m = memory_of_context();
+
+	copy_all_ways(&m);
+}
+
+static void copies_racy(void)
+{
+	struct memory m = memory_of_context();
+
+	fake_unruly(m.device + 1001);
+	MUST(cuMemcpyHtoDAsync_v2(m.device, m.pinned, COPY, m.stream));
+	MUST(cuMemcpyDtoHAsync_v2(m.pinned, m.device, COPY, m.stream));
+	for (int i = 0; i < 5; i++) /* one place */
+		MUST(cuMemsetD8Async(m.device, 9, COPY, m.stream));
+	MUST(cuMemsetD8Async(m.device, 0, 1001, m.stream)); /* ends before that byte */
+	MUST(cuStreamSynchronize(m.stream));
+}
+
+/* None of these may get anything put behind it. */
+static void copies_skipped(void)
+{
+	struct memory m = memory_of_context();
+	unsigned char *pageable = malloc(COPY);
+	CUgraph g;
+
+	fake_unruly(m.device);
+	MUST(cuMemcpyDtoHAsync_v2(m.pinned, m.device, COPY, NULL));
+	MUST(cuMemcpyDtoHAsync_v2(m.pinned, m.device, COPY, CU_STREAM_LEGACY));
+	MUST(cuMemcpyDtoHAsync_v2(pageable, m.device, COPY, m.stream));
+	MUST(cuMemcpyPeerAsync(m.device, NULL, m.other, NULL, COPY, m.stream));
+	MUST(cuStreamBeginCapture(m.stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	MUST(cuMemcpyDtoHAsync_v2(m.pinned, m.device, COPY, m.stream));
+	MUST(cuStreamEndCapture(m.stream, &g));
+	if (fake_reads() != 3)
+		_exit(4);
+}
+
+/* More copies than buffers, none of them complete before the wait. */
+static void copies_late(void)
+{
+	struct memory m = memory_of_context();
+
+	fake_late();
+	for (int i = 0; i < 20; i++)
+		MUST(cuMemcpyHtoDAsync_v2(m.device, m.pinned, COPY, m.stream));
+	MUST(cuStreamSynchronize(m.stream));
+	MUST(cuMemcpyHtoDAsync_v2(m.device, m.pinned, COPY, m.stream)); /* room again */
+}
+
+static void copies_unfinished(void)
+{
+	struct memory m = memory_of_context();
+
+	fake_late();
+	MUST(cuMemcpyHtoDAsync_v2(m.device, m.pinned, COPY, m.stream));
+	puts("ok");
+	fflush(stdout);
+	_exit(0);
+}
+
 static const struct scenario {
 	const char *name;
 	void (*run)(void);
@@ -328,6 +479,14 @@ static const struct scenario {
 	{"first_use_in_capture", first_use_in_capture},
 	{"many_contexts", many_contexts},
 	{"handle_again", handle_again},
+	{"two_devices", two_devices},
+	{"two_programs", two_programs},
+	{"two_programs_closed", two_programs_closed},
+	{"copies_clean", copies_clean},
+	{"copies_racy", copies_racy},
+	{"copies_skipped", copies_skipped},
+	{"copies_late", copies_late},
+	{"copies_unfinished", copies_unfinished},
 };
 
 int main(int argc, char **argv)

@@ -17,6 +17,10 @@
  *   // expect-all-or NAME[I] = VALUES or VALUES   one of the two lists, in every run
  *   // expect-fault KIND [TEXT]            the run ends with this fault, its message holds TEXT
  *   // expect-print TEXT                   the program's printf output holds TEXT (\n for a newline)
+ *   // expect-race KIND TAG TAG            the oracle tells this pair in every run; TAG: the statement
+ *                                          whose line ends with `// race: TAG`; no other pair is told
+ *   // expect-no-race                      the oracle tells none
+ *   // tensormap NAME BUFFER W,H W,H       a buffer with a tensor map: 32-bit elements, of all, of a box
  *   // seeds N                             runs per model (default 3)
  *   // models sc weak a1                   default: all three
  *   // threads N                           default 1
@@ -32,6 +36,7 @@
 
 #include "cpu/cpu.h"
 #include "race/pair.h"
+#include "race/race.h"
 
 #define MAX_NAMED 32
 #define MAX_LINES 256
@@ -54,6 +59,19 @@ struct expect {
 	bool seen;
 };
 
+/* A pair that the oracle is to tell: its kind and the lines of both statements. */
+struct race {
+	const char *kind, *tags[2];
+	uint32_t lines[2];
+	unsigned line;
+	bool is_told; /* in this run */
+};
+
+struct tensormap {
+	struct buffer *map, *of;
+	uint32_t size[2], box[2];
+};
+
 struct launch {
 	char kernel[96];
 	uint32_t grid[3], block[3], cluster[3];
@@ -69,6 +87,10 @@ struct test {
 	struct buffer buffers[MAX_NAMED];
 	struct launch launches[MAX_NAMED];
 	struct expect expects[MAX_LINES];
+	struct race races[MAX_NAMED];
+	struct tensormap maps[MAX_NAMED];
+	unsigned nraces, nmaps;
+	bool has_verdict; /* the oracle's is expected */
 	unsigned nbuffers, nlaunches, nexpects, nseeds, threads;
 	unsigned models; /* bit set of enum cpu_model */
 	const char *fault_kind, *fault_text;
@@ -78,15 +100,35 @@ struct test {
 static struct base_buf printed;
 static bool is_judged;
 
-/* Prints each new pair. */
+static struct race *find_race(struct test *t, const char *kind, uint32_t a, uint32_t b)
+{
+	for (unsigned i = 0; i < t->nraces; i++) {
+		struct race *r = &t->races[i];
+		bool is_pair = (r->lines[0] == a && r->lines[1] == b) ||
+			       (r->lines[0] == b && r->lines[1] == a);
+		if (is_pair && !strcmp(r->kind, kind))
+			return r;
+	}
+	return NULL;
+}
+
+/* Each new pair: printed, or one that is expected. */
 static uint64_t *pair_found(void *arg, const struct race_pair *p, size_t bytes)
 {
-	const struct test *t = arg;
+	struct test *t = arg;
 	const char *s = (const char *)(p + 1) + p->nframes * sizeof(struct race_frame);
+	const char *kind = race_kind_name(p->kind);
+	struct race *r = find_race(t, kind, p->side[0].ptx_line, p->side[1].ptx_line);
 
 	(void)bytes;
-	printf("%s: race of kind %u: PTX line %u: %s | PTX line %u: %s\n", t->file, p->kind,
-	       p->side[0].ptx_line, s + p->side[0].text, p->side[1].ptx_line, s + p->side[1].text);
+	if (r)
+		r->is_told = true;
+	if (!is_judged && (r || !t->has_verdict))
+		return NULL;
+	t->failures += t->has_verdict && !r;
+	printf("%s: %s%s: PTX line %u: %s | PTX line %u: %s\n", t->file,
+	       t->has_verdict && !r ? "unexpected race, " : "", kind, p->side[0].ptx_line,
+	       s + p->side[0].text, p->side[1].ptx_line, s + p->side[1].text);
 	return NULL;
 }
 
@@ -239,6 +281,69 @@ static void parse_expect(struct test *t, unsigned line, enum expect_kind kind, c
 		bad(t, line, "no values", s);
 }
 
+static void parse_race(struct test *t, unsigned line, char *s)
+{
+	struct race *r = &t->races[t->nraces++];
+	char *save;
+
+	r->line = line;
+	r->kind = strtok_r(s, " \t", &save);
+	for (unsigned i = 0; i < 2; i++)
+		r->tags[i] = strtok_r(NULL, " \t", &save);
+	if (!r->kind || !race_kind_parse(r->kind) || !r->tags[0] || !r->tags[1])
+		bad(t, line, "expected: KIND TAG TAG", s);
+	t->has_verdict = true;
+}
+
+/* A statement's `// race: TAG`. */
+static void parse_tag(struct test *t, unsigned line, const char *s, size_t n)
+{
+	static const char mark[] = "// race: ";
+
+	for (size_t i = 0; i + sizeof(mark) - 1 < n; i++) {
+		if (strncmp(s + i, mark, sizeof(mark) - 1) != 0)
+			continue;
+		const char *tag =
+			base_strndup(&t->arena, s + i + sizeof(mark) - 1, n - i - sizeof(mark) + 1);
+		for (unsigned k = 0; k < 2 * t->nraces; k++)
+			if (!strcmp(t->races[k / 2].tags[k % 2], tag))
+				t->races[k / 2].lines[k % 2] = line;
+	}
+}
+
+static void parse_tensormap(struct test *t, unsigned line, char *s)
+{
+	struct tensormap *m = &t->maps[t->nmaps++];
+	char of[32];
+
+	m->map = &t->buffers[t->nbuffers++];
+	if (sscanf(s, "%31s %31s %" SCNu32 ",%" SCNu32 " %" SCNu32 ",%" SCNu32, m->map->name, of,
+		   &m->size[0], &m->size[1], &m->box[0], &m->box[1]) != 6)
+		bad(t, line, "expected: tensormap NAME BUFFER W,H W,H", s);
+	m->of = find_buffer(t, of, strlen(of));
+	if (!m->of)
+		bad(t, line, "no such buffer", of);
+	strcpy(m->map->type, "x32");
+	m->map->count = 32;
+	m->map->size = 128;
+	m->map->init = base_zalloc(&t->arena, 128);
+}
+
+static void fill_tensormap(const struct test *t, const struct tensormap *m)
+{
+	struct cpu_tensormap_desc d = {.type = 2 /* UINT32 */,
+				       .rank = 2,
+				       .address = (uint64_t)(uintptr_t)m->of->mem,
+				       .dims = {m->size[0], m->size[1]},
+				       .strides = {m->size[0] * 4u},
+				       .box = {m->box[0], m->box[1]},
+				       .element_strides = {1, 1}};
+	const char *wrong = cpu_tensormap_encode(&d, m->map->mem);
+
+	if (wrong)
+		bad(t, 1, "tensormap", wrong);
+}
+
 static char *unescape(struct base_arena *a, const char *s)
 {
 	char *r = base_strdup(a, s), *to = r;
@@ -277,6 +382,12 @@ static void parse_line(struct test *t, unsigned line, char *s)
 		size_t k = strcspn(rest, " \t");
 		t->fault_kind = base_strndup(&t->arena, rest, k);
 		t->fault_text = base_strdup(&t->arena, rest + k + strspn(rest + k, " \t"));
+	} else if (n == 11 && !strncmp(s, "expect-race", n)) {
+		parse_race(t, line, rest);
+	} else if (n == 14 && !strncmp(s, "expect-no-race", n)) {
+		t->has_verdict = true;
+	} else if (n == 9 && !strncmp(s, "tensormap", n)) {
+		parse_tensormap(t, line, rest);
 	} else if (n == 5 && !strncmp(s, "seeds", n)) {
 		t->nseeds = (unsigned)strtoul(rest, NULL, 0);
 	} else if (n == 7 && !strncmp(s, "threads", n)) {
@@ -298,6 +409,8 @@ static void parse_comments(struct test *t, const char *text)
 		if (n > 3 && !strncmp(p, "// ", 3)) {
 			char *s = base_strndup(&t->arena, p + 3, n - 3);
 			parse_line(t, line, s);
+		} else {
+			parse_tag(t, line, p, n);
 		}
 		p += n + (p[n] == '\n');
 	}
@@ -431,6 +544,14 @@ static void check_run(struct test *t, struct cpu_machine *m, const struct cpu_fa
 	}
 	for (unsigned i = 0; i < t->nexpects; i++)
 		check_one(t, &t->expects[i], model, seed);
+	for (unsigned i = 0; i < t->nraces && model == CPU_MODEL_SC; i++) {
+		if (!t->races[i].is_told) {
+			fail(t, t->races[i].line, model, seed);
+			printf(" the oracle does not tell of %s %s\n", t->races[i].tags[0],
+			       t->races[i].tags[1]);
+		}
+		t->races[i].is_told = false;
+	}
 }
 
 static void dump(const struct test *t, struct cpu_machine *m)
@@ -465,7 +586,7 @@ static uint64_t run_once(struct test *t, struct ptx_module *ptx, enum cpu_model 
 {
 	struct cpu_options opt = {
 		.seed = seed, .threads = t->threads, .devices = 1, .model = model};
-	if (is_judged && model == CPU_MODEL_SC) {
+	if ((is_judged || t->has_verdict) && model == CPU_MODEL_SC) {
 		opt.oracle = CPU_ORACLE_PROGRAM;
 		opt.threads = 1;
 	}
@@ -491,6 +612,8 @@ static uint64_t run_once(struct test *t, struct ptx_module *ptx, enum cpu_model 
 		b->mem = cpu_mem_alloc(m, 0, b->size, CPU_MEM_DEVICE);
 		memcpy(b->mem, b->init, b->size);
 	}
+	for (unsigned i = 0; i < t->nmaps; i++)
+		fill_tensormap(t, &t->maps[i]);
 	for (unsigned i = 0; i < t->nlaunches; i++)
 		run_launch(t, &t->launches[i], m, mod, &refused);
 	t->runs++;
@@ -548,7 +671,7 @@ static unsigned run_file(const char *file, bool is_dump)
 	base_sink_free(&sink);
 	if (!ptx)
 		return 1;
-	if (!t.nlaunches || (!t.nexpects && !t.fault_kind && !is_dump))
+	if (!t.nlaunches || (!t.nexpects && !t.fault_kind && !t.has_verdict && !is_dump))
 		bad(&t, 1, "nothing is launched or expected", file);
 	run_all(&t, ptx, is_dump);
 	printf("%s: %u runs, %u failures\n", file, t.runs, t.failures);

@@ -1,9 +1,11 @@
 #!/bin/bash
-# oracle.sh - the oracle on the examples, and --verify.
+# oracle.sh - the oracle on the examples or the race-free programs, and --verify.
 #
 #   oracle.sh COLLIDER WORKDIR [-k SEEDS]
+#   SETS=racefree oracle.sh COLLIDER WORKDIR [-k SEEDS]
 #
-# Every racy example is told in every seed (5), every fixed one is clean in all of them. Then
+# Every racy example is told in every seed (20; those with `// detector: oracle seldom` in one of 20),
+# every fixed one is clean in all of them, as are the race-free programs of tests/gpu. Then
 # --verify on instrumented programs: what collide tells is confirmed (exit code that of the
 # program), and its refusals: no GPU, no weak memory model.
 set -eu
@@ -13,6 +15,12 @@ work=$2
 shift 2
 mkdir -p "$work"
 unset COLLIDER_OPTIONS COLLIDER_CUDART COLLIDER_CPU
+if [ "${SETS:-examples}" = racefree ]; then
+	[ $# -gt 0 ] || set -- -k 20
+	HOWS=plain "$root/tests/gpu/build.sh" "$work" "$collider"
+	DETECTOR=oracle DEVICE=cpu "$root/tests/gpu/run_racefree.sh" "$work" "$collider" "$@"
+	exit
+fi
 SETS=examples "$root/tests/gpu/build.sh" "$work" "$collider"
 DETECTOR=oracle DEVICE=cpu "$root/tests/gpu/run_races.sh" "$work" "$collider" "$@"
 

@@ -233,7 +233,8 @@ static struct block *enter(struct cpu_machine *m, void *p, uint64_t bytes, enum 
 {
 	struct block *b = calloc(1, sizeof(*b));
 
-	b->info = (struct cpu_mem_info){(uintptr_t)p, bytes, kind, device, ++m->generation};
+	b->info = (struct cpu_mem_info){(uintptr_t)p,	 bytes, kind, device,
+					++m->generation, false, false};
 	b->next = m->blocks;
 	m->blocks = b;
 	m->used[device] += bytes;
@@ -397,6 +398,21 @@ void rt_modules_reset(unsigned device)
 
 /* ---- the report: there is none --------------------------------------------------------------- */
 
+void rt_host_memory(uint64_t base, uint64_t bytes, enum cpu_mem_kind kind)
+{
+	(void)base, (void)bytes, (void)kind;
+}
+
+void rt_host_memory_gone(uint64_t base)
+{
+	(void)base;
+}
+
+void rt_host_submitted(unsigned device)
+{
+	(void)device;
+}
+
 void rt_collider_start(void)
 {
 }
@@ -404,6 +420,11 @@ void rt_collider_start(void)
 void rt_collider_launched(unsigned device, struct rt_kern *k)
 {
 	(void)device, (void)k;
+}
+
+uint32_t rt_origin(void)
+{
+	return 0;
 }
 
 void rt_collider_synced(unsigned device)

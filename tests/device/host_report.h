@@ -30,6 +30,12 @@ static inline void host_where(uint64_t at)
 	}
 }
 
+static inline void host_order(uint64_t at)
+{
+	for (uint32_t i = 0; i < 4; i++)
+		__atomic_store_n(HOST_P32(at + 4 * i), 50 + i, __ATOMIC_RELAXED);
+}
+
 #define DEV_FN static inline
 #define DEV_NO_UNROLL
 #define DEV_LOAD64(at)		__atomic_load_n(HOST_P64(at), __ATOMIC_RELAXED)
@@ -42,6 +48,7 @@ static inline void host_where(uint64_t at)
 #define DEV_IS_LEADER(peers)	((peers)&1u)
 #define DEV_POPC(peers)		((uint64_t)__builtin_popcount(peers))
 #define DEV_WHERE(at)		host_where(at)
+#define DEV_ORDER(at)		host_order(at)
 #define DEV_GRID()		33
 #define DEV_SM()		44
 

@@ -4,8 +4,8 @@
 #   tests/gpu/build.sh OUTDIR [COLLIDER]
 #
 # Every program of examples/ and tests/gpu/racefree/, and bench/overhead, is built twice, by plain nvcc into
-# OUTDIR/plain and by `collider nvcc` into OUTDIR/collide, for $ARCH (sm_90); SETS=examples leaves
-# it at these. The shared
+# OUTDIR/plain and by `collider nvcc` into OUTDIR/collide, for $ARCH (sm_90); SETS=examples and
+# SETS=racefree leave it at these, HOWS=plain at the first way. The shared
 # cudart is linked (CUDART=static: the other way, 0.7 MB a program) and packed once, so the GPU
 # machine needs only a driver. COLLIDER is the binary
 # (default: build/bin/collider of this repository); without one only the plain half is built
@@ -72,13 +72,15 @@ if [ "${BUILD_ONE:-}" ]; then
 	exit
 fi
 
-sources=("$root"/examples/*.cu)
-[ "${SETS:-all}" = examples ] ||
-	sources+=("$here"/racefree/*.cu "$root/bench/overhead/overhead.cu")
+case ${SETS:-all} in
+examples) sources=("$root"/examples/*.cu) ;;
+racefree) sources=("$here"/racefree/*.cu) ;;
+*) sources=("$root"/examples/*.cu "$here"/racefree/*.cu "$root/bench/overhead/overhead.cu") ;;
+esac
 failed=0
 hows=plain
 if [ -x "$collider" ]; then
-	hows="plain collide"
+	hows=${HOWS:-plain collide}
 else
 	echo "no collider binary at $collider: plain programs only" >&2
 fi

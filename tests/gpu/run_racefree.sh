@@ -7,6 +7,10 @@
 # delays. Fails on any data race, on output that differs from the plain build's, and on a run
 # that checked nothing. The fixed twins of the examples are part of it. The sum of the checked
 # accesses is that of the reports, i.e. counted by the tool on the device. DEVICE=cpu: common.sh.
+#
+# With DETECTOR=oracle (and DEVICE=cpu) the plain programs are judged, with seeds 1 to RUNS and the
+# arguments of their `// small:` line: loops, and how many times smaller a large one is to be.
+# A `// seeds:` line limits RUNS.
 set -u
 
 usage="usage: $0 DIR COLLIDER [-k RUNS] [-d 'RDELAY/WDELAY ...'] [-n LOOPS] [NAME...]"
@@ -14,12 +18,12 @@ usage="usage: $0 DIR COLLIDER [-k RUNS] [-d 'RDELAY/WDELAY ...'] [-n LOOPS] [NAM
 dir=$(cd "$1" && pwd) || exit 2
 collider=$2
 shift 2
-runs=1
+all=1
 delays="1/1 5000/1 5000/5000"
 loops=
 while getopts k:d:n: o; do
 	case $o in
-	k) runs=$OPTARG ;;
+	k) all=$OPTARG ;;
 	d) delays=$OPTARG ;;
 	n) loops=$OPTARG ;;
 	*) echo "$usage" >&2; exit 2 ;;
@@ -27,6 +31,7 @@ while getopts k:d:n: o; do
 done
 shift $((OPTIND - 1))
 . "$dir/common.sh"
+[ $detector = collide ] || delays=1/1
 
 tmp=$(mktemp -d) || exit 2
 trap 'rm -rf "$tmp"' EXIT
@@ -37,7 +42,7 @@ grand=0
 checked_of() {
 	local l
 	l=$(grep '"type"[[:space:]]*:[[:space:]]*"summary"' "$1" 2>/dev/null | tail -1)
-	l=$(json_get "$l" checked)
+	[ $detector = collide ] && l=$(json_get "$l" checked) || l=$(json_get "$l" judged)
 	echo "${l:-0}"
 }
 
@@ -57,13 +62,21 @@ check_run() {
 
 names=("$@")
 if [ ${#names[@]} -eq 0 ]; then
+	# Of the examples the oracle is asked by run_races.sh.
 	for f in "$dir"/src/racefree/*.cu "$dir"/src/examples/*.fixed.cu; do
+		[ $detector = collide ] || [ "${f%/examples/*}" = "$f" ] || continue
 		names+=("$(basename "$f" .cu)")
 	done
 fi
 printf '%-22s %-10s %14s %6s %9s  %s\n' program delays checked quiet possible verdict
 for name in "${names[@]}"; do
 	bin=$dir/collide/$name
+	runs=$all
+	if [ $detector = oracle ]; then
+		bin=$dir/plain/$name
+		runs=$(seeds_of "$dir/src/racefree/$name.cu" "$all")
+		loops=$(sed -n 's,^// small: ,,p' "$dir/src/racefree/$name.cu" 2>/dev/null)
+	fi
 	if [ ! -x "$bin" ] || [ ! -x "$dir/plain/$name" ]; then
 		echo "$name: FAIL: not built"
 		bad=1
@@ -103,6 +116,6 @@ for name in "${names[@]}"; do
 			"$possible" "$verdict"
 	done
 done
-echo "$grand accesses checked, delays $delays, $runs runs each:" \
+echo "$grand accesses checked, delays $delays, $all runs each:" \
 	"$([ $bad -eq 0 ] && echo "no data race reported, all output as plain" || echo FAILED)"
 exit $bad

@@ -12,7 +12,7 @@
 # With DETECTOR=oracle (and DEVICE=cpu) the plain programs are judged: what stands behind
 # `expect oracle:` is required, lines are those of either side, every run of a racy program must be
 # as the header says (one of them, with `// detector: oracle seldom`), and nothing may be reported
-# of fixed twins in any of them. RUNS is 5 (20 for seldom ones).
+# of fixed twins in any of them. RUNS is 20, less for programs with a `// seeds:` line.
 #
 # With DEVICE=cpu run k has seed k, RUNS is the most (20), and a racy program passes with the first
 # run that is as it must be; the output of fixed twins must be the GPU's, too.
@@ -36,7 +36,6 @@ done
 shift $((OPTIND - 1))
 . "$dir/common.sh"
 all=$runs
-[ $detector != oracle ] || [ $OPTIND -gt 1 ] || all=5
 
 tmp=$(mktemp -d) || exit 2
 trap 'rm -rf "$tmp"' EXIT
@@ -73,6 +72,7 @@ for name in "${names[@]}"; do
 	good=0
 	runs=$all
 	seldom=0
+	[ $detector = collide ] || runs=$(seeds_of "$src" "$all")
 	if [ $detector = oracle ] && grep -q '^// detector: oracle seldom' "$src"; then
 		seldom=1
 		runs=20

@@ -1,8 +1,10 @@
 // bulk_g2s_gmem_rw.cu - a bulk copy reads global memory while threads store there.
 // scenario: cp.async.bulk (global->shared) GMEM RW
 // table 3: race, missed
-// detector: later (cp.async.bulk is not checked yet, and its source is touched by nothing else)
+// detector: collide
 // expect collide: clobbered-read at copy
+// expect oracle: unordered at copy
+// expect oracle: unordered at replace
 // may: replace
 // twin: bulk_g2s_gmem_rw.fixed.cu
 

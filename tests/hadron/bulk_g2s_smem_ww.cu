@@ -3,6 +3,8 @@
 // table 3: race, found
 // detector: collide
 // expect collide: lost-update at patch
+// expect oracle: unordered at copy
+// expect oracle: unordered at patch
 // may: copy
 // twin: bulk_g2s_smem_ww.fixed.cu
 

@@ -2,8 +2,10 @@
 // before the copy has read it.
 // scenario: cp.async.bulk (shared->global) SMEM RW
 // table 3: race, found
-// detector: later (cp.async.bulk is not checked yet, and its source is touched by nothing else)
+// detector: collide
 // expect collide: clobbered-read at copy
+// expect oracle: unordered at fill
+// expect oracle: unordered at copy
 // may: fill
 // twin: bulk_s2g_smem_rw.fixed.cu
 

@@ -2,8 +2,9 @@
 // addresses.
 // scenario: cp.async.bulk (shared->global) SMEM WW
 // table 3: race, found
-// detector: later (cp.async.bulk is not checked yet, and nothing else touches the destination)
+// detector: collide
 // expect collide: lost-update|clobbered-read at copy
+// expect oracle: unordered at copy
 // twin: bulk_s2g_smem_ww.fixed.cu
 
 #include "hadron.h"

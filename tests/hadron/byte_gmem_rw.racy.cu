@@ -2,6 +2,8 @@
 // scenario: Byte granularity GMEM RW
 // detector: collide
 // expect collide: clobbered-read at takes
+// expect oracle: unordered at gives
+// expect oracle: unordered at takes
 // may: gives
 // twin: byte_gmem_rw.cu
 

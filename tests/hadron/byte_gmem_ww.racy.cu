@@ -2,6 +2,8 @@
 // scenario: Byte granularity GMEM WW
 // detector: collide
 // expect collide: lost-update at first|second
+// expect oracle: unordered at first
+// expect oracle: unordered at second
 // twin: byte_gmem_ww.cu
 
 #include "hadron.h"

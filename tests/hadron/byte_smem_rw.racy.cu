@@ -2,6 +2,8 @@
 // scenario: Byte granularity SMEM RW
 // detector: collide
 // expect collide: clobbered-read at takes
+// expect oracle: unordered at gives
+// expect oracle: unordered at takes
 // may: gives
 // twin: byte_smem_rw.cu
 

@@ -2,8 +2,10 @@
 // replaces what is copied at the same time.
 // scenario: cp.async GMEM RW
 // table 3: race, found
-// detector: later (cp.async is not checked yet, and its source is touched by nothing else)
+// detector: collide
 // expect collide: clobbered-read at copy
+// expect oracle: unordered at copy
+// expect oracle: unordered at replace
 // may: replace
 // twin: cp_async_gmem_rw.fixed.cu
 

@@ -4,6 +4,8 @@
 // table 3: race, found
 // detector: collide
 // expect collide: clobbered-read at use
+// expect oracle: unordered at copy
+// expect oracle: unordered at use
 // may: copy
 // twin: cp_async_smem_rw.fixed.cu
 

@@ -1,8 +1,9 @@
 // cp_async_smem_ww.cu - two warps copy different numbers into the same tile with cp.async.
 // scenario: cp.async SMEM WW
 // table 3: race, found
-// detector: later (cp.async is not checked yet, and nothing else writes or reads meanwhile)
+// detector: collide
 // expect collide: lost-update at copy
+// expect oracle: unordered at copy
 // twin: cp_async_smem_ww.fixed.cu
 
 #include "hadron.h"

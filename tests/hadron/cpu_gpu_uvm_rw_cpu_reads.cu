@@ -1,7 +1,10 @@
 // cpu_gpu_uvm_rw_cpu_reads.cu - the host reads managed memory that a kernel is still writing.
 // scenario: CPU-GPU UVM RW (the CPU reads)
 // table 3: race, missed
-// detector: later (host code is not checked yet, and only the host could see a change)
+// detector: collide
+// flags: --host
+// detector: oracle later (loads and stores of host code are not seen)
+// expect oracle: unordered at gives
 // expect collide: clobbered-read at takes
 // may: gives
 // twin: cpu_gpu_uvm_rw_cpu_reads.fixed.cu

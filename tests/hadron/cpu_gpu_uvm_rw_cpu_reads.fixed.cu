@@ -1,5 +1,6 @@
 // cpu_gpu_uvm_rw_cpu_reads.fixed.cu - the same with a wait for the kernel.
 // scenario: CPU-GPU UVM RW (the CPU reads)
+// flags: --host
 // expect: nothing
 // twin: cpu_gpu_uvm_rw_cpu_reads.cu
 

@@ -2,6 +2,8 @@
 // scenario: CPU-GPU UVM RW (the GPU reads)
 // table 3: race, found
 // detector: collide
+// detector: oracle later (loads and stores of host code are not seen)
+// expect oracle: unordered at takes
 // expect collide: clobbered-read at takes
 // may: gives
 // twin: cpu_gpu_uvm_rw_gpu_reads.fixed.cu

@@ -2,6 +2,8 @@
 // scenario: CPU-GPU UVM WW
 // table 3: race, found
 // detector: collide
+// detector: oracle later (loads and stores of host code are not seen)
+// expect oracle: unordered at fill
 // expect collide: lost-update at fill
 // may: host
 // twin: cpu_gpu_uvm_ww.fixed.cu

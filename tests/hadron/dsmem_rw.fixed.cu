@@ -9,25 +9,28 @@
 
 static const int BLOCKS = 8;
 static const int THREADS = 64;
+static const int PASSES = 4;
 static const int ROUNDS = 32;
 
 __global__ void __cluster_dims__(2, 1, 1) exchange(const unsigned *in, unsigned *out)
 {
-	__shared__ unsigned box[ROUNDS][THREADS];
+	__shared__ unsigned box[PASSES * ROUNDS][THREADS];
 	cooperative_groups::cluster_group cluster = cooperative_groups::this_cluster();
 	int t = threadIdx.x;
 	unsigned acc = 0, x = in[blockIdx.x * THREADS + t];
 
-	for (int r = 0; r < ROUNDS; r++)
+	for (int r = 0; r < PASSES * ROUNDS; r++)
 		box[r][t] = 0;
 	cluster.sync();
 	unsigned *theirs = cluster.map_shared_rank(&box[0][0], cluster.block_rank() ^ 1);
-	for (int r = 0; r < ROUNDS; r++)
-		box[r][t] = x + r;
-	cluster.sync();
-	for (int r = ROUNDS - 1; r >= 0; r--)
-		acc = acc * 31 + theirs[r * THREADS + t];
-	cluster.sync();
+	for (int p = 0; p < PASSES; p++) {
+		for (int r = p * ROUNDS; r < (p + 1) * ROUNDS; r++)
+			box[r][t] = x + r;
+		cluster.sync();
+		for (int r = (p + 1) * ROUNDS - 1; r >= p * ROUNDS; r--)
+			acc = acc * 31 + theirs[r * THREADS + t];
+		cluster.sync();
+	}
 	out[blockIdx.x * THREADS + t] = acc;
 }
 
@@ -36,8 +39,9 @@ int main()
 	std::vector<unsigned> in = hadron_numbers(BLOCKS * THREADS, 12), want(in.size()), got;
 
 	for (size_t i = 0; i < want.size(); i++)
-		for (int r = ROUNDS - 1; r >= 0; r--)
-			want[i] = want[i] * 31 + in[i ^ THREADS] + r;
+		for (int p = 0; p < PASSES; p++)
+			for (int r = (p + 1) * ROUNDS - 1; r >= p * ROUNDS; r--)
+				want[i] = want[i] * 31 + in[i ^ THREADS] + r;
 	unsigned *d_in = example_upload(in);
 	unsigned *d_out = example_upload(want);
 	exchange<<<BLOCKS, THREADS>>>(d_in, d_out);

@@ -3,6 +3,7 @@
 // table 3: race, found
 // detector: collide
 // expect collide: lost-update at fill
+// expect oracle: unordered at fill
 // twin: dsmem_ww.fixed.cu
 
 #include "hadron.h"

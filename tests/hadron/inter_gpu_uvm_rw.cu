@@ -4,6 +4,8 @@
 // devices: 2
 // detector: collide
 // expect collide: clobbered-read at takes
+// expect oracle: unordered at gives
+// expect oracle: unordered at takes
 // may: gives
 // twin: inter_gpu_uvm_rw.fixed.cu
 

@@ -4,6 +4,7 @@
 // devices: 2
 // detector: collide
 // expect collide: lost-update at fill
+// expect oracle: unordered at fill
 // twin: inter_gpu_uvm_ww.fixed.cu
 
 #include "hadron.h"

@@ -4,6 +4,8 @@
 // table 3: race, found
 // detector: collide
 // expect collide: clobbered-read at takes
+// expect oracle: unordered at gives
+// expect oracle: unordered at takes
 // may: gives
 // twin: inter_kernel_gmem_rw.fixed.cu
 

@@ -4,6 +4,7 @@
 // table 3: race, found
 // detector: collide
 // expect collide: lost-update at fill
+// expect oracle: unordered at fill
 // twin: inter_kernel_gmem_ww.fixed.cu
 
 #include "hadron.h"

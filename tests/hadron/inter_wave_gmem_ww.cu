@@ -3,8 +3,11 @@
 // the same time in the order in which the device starts blocks.
 // scenario: Inter-wave GMEM WW
 // table 3: race, found (with block shuffling, by chance)
-// detector: later (the order of blocks is not shuffled yet)
+// detector: collide
+// options: shuffle=fold
+// delays: 5000/1000000
 // expect collide: lost-update at store
+// expect oracle: unordered at store
 // twin: inter_wave_gmem_ww.fixed.cu
 
 #include "hadron.h"

@@ -1,8 +1,9 @@
 // memcpy_dtoh_rw.cu - cudaMemcpyAsync takes away what a kernel in another stream is still writing.
 // scenario: cudaMemcpyAsync (DtoH) RW
 // table 3: race, missed
-// detector: later (copies of the host are not checked yet, the kernel's stores stay as they are)
+// detector: collide
 // expect collide: clobbered-read at copy
+// expect oracle: unordered at gives
 // may: gives
 // twin: memcpy_dtoh_rw.fixed.cu
 

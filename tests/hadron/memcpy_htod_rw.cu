@@ -3,6 +3,7 @@
 // table 3: race, found
 // detector: collide
 // expect collide: clobbered-read at takes
+// expect oracle: unordered at takes
 // twin: memcpy_htod_rw.fixed.cu
 
 #include "hadron.h"

@@ -4,6 +4,8 @@
 // table 3: race, found
 // detector: collide
 // expect collide: lost-update at lower|upper
+// expect oracle: unordered at lower
+// expect oracle: unordered at upper
 // twin: subwarp_smem_ww.fixed.cu
 
 #include "hadron.h"

@@ -20,13 +20,13 @@ static const char *base_name(const char *path)
 
 static void print_site(const struct race_sites *t, const struct race_site *s)
 {
-	static const char *const access[] = {"?", "load", "store", "nc-load"};
+	static const char *const access[] = {"?", "load", "store", "nc-load", "atomic", "copy"};
 	static const char *const space[] = {"generic", "global", "shared", "cluster"};
 	struct race_frame fr;
 
 	printf("%s %s:%u %s %s %ux%u%s: %s", race_sites_text(t, s->func),
-	       base_name(race_sites_text(t, s->file)), s->line, access[s->access & 3],
-	       space[s->space & 3], s->width, s->vec,
+	       base_name(race_sites_text(t, s->file)), s->line,
+	       access[s->access < 6 ? s->access : 0], space[s->space & 3], s->width, s->vec,
 	       s->flags & RACE_SITE_SPECULATED ? " speculated" : "", race_sites_text(t, s->text));
 	for (uint32_t f = s->frame; f && race_sites_get_frame(t, f - 1, &fr); f = fr.next)
 		printf(" | in %s at %s:%u", race_sites_text(t, fr.func),

@@ -74,6 +74,8 @@ uint64_t fake_table(struct fake *f, void **blob, size_t *n)
 		[SITE_NC] = "ld.global.nc.u8 %rs1, [%rd6];",
 		[SITE_NO_LINE] = "st.b128 [%rd7], %q1;",
 		[SITE_VOLATILE] = "st.volatile.u16 [%rd8], %rs2;",
+		[SITE_COPY_FROM] = "cp.async.cg.shared.global [%r1], [%rd1], 16;",
+		[SITE_COPY_TO] = "cp.async.cg.shared.global [%r1], [%rd1], 16;",
 	};
 	struct race_site_builder *b = race_sites_new();
 	uint32_t kernel = str(b, "_Z3sumPfPKfi"), file = str(b, "src/sum.cu");
@@ -96,6 +98,10 @@ uint64_t fake_table(struct fake *f, void **blob, size_t *n)
 				  0, 80},
 		[SITE_VOLATILE] = {kernel, file, 14, 2, RACE_ACCESS_STORE, RACE_SPACE_GLOBAL, 2, 1,
 				   RACE_SITE_VOLATILE, 0, 0, 90},
+		[SITE_COPY_FROM] = {kernel, file, 11, 2, RACE_ACCESS_COPY, RACE_SPACE_GLOBAL, 4, 4,
+				    0, 0, 0, 95},
+		[SITE_COPY_TO] = {kernel, file, 11, 2, RACE_ACCESS_COPY, RACE_SPACE_SHARED, 4, 4, 0,
+				  0, 0, 95},
 	};
 	uint64_t hash;
 	size_t size;

@@ -31,6 +31,8 @@ enum {
 	SITE_NC,	  /* line 15 */
 	SITE_NO_LINE,	  /* without -lineinfo */
 	SITE_VOLATILE,	  /* line 16 */
+	SITE_COPY_FROM,	  /* line 11: the source of an asynchronous copy */
+	SITE_COPY_TO,	  /* and its destination */
 	SITE_COUNT
 };
 

@@ -6,12 +6,14 @@
 #include "fake.h"
 
 #include "race/pair.h"
+#include "report/internal.h"
 
 #include <stdlib.h>
 
 static const char words[] =
-	"\0_Z3sumPfPKfi\0src/sum.cu\0st.global.f32 [%rd1], %f1;\0copy on stream 3\0_Z6helperi";
-enum { FUNC = 1, FILE_NAME = 14, TEXT = 25, HOST_TEXT = 52, HELPER = 69 };
+	"\0_Z3sumPfPKfi\0src/sum.cu\0st.global.f32 [%rd1], %f1;\0copy on stream 3\0_Z6helperi\0"
+	"_ZZ3sumPfPKfiE4tile";
+enum { FUNC = 1, FILE_NAME = 14, TEXT = 25, HOST_TEXT = 52, HELPER = 69, TILE = 81 };
 
 struct chunk {
 	struct race_pair pair;
@@ -24,6 +26,9 @@ static struct chunk pair_of(uint32_t kind)
 	struct chunk c = {.pair = {.count = 7,
 				   .address = 0x7f0000001000,
 				   .kind = kind,
+				   .memory = RACE_MEMORY_DEVICE,
+				   .base = 0x7f0000000c00,
+				   .bytes = 4096,
 				   .nframes = 1,
 				   .strings = sizeof(words)}};
 
@@ -40,6 +45,7 @@ static struct chunk pair_of(uint32_t kind)
 						.ptx_line = 40 + i,
 						.bytes = 4,
 						.thread = {32 * i, 0, 0},
+						.warp = i,
 						.block = {2, 0, 0},
 						.access = i ? RACE_ACCESS_STORE : RACE_ACCESS_LOAD,
 						.space = RACE_SPACE_GLOBAL,
@@ -77,18 +83,28 @@ static void all_pairs(struct fake *f)
 	c.pair.side[0].strength = c.pair.side[1].strength = RACE_RELAXED;
 	c.pair.side[0].scope = RACE_SCOPE_CTA;
 	c.pair.side[1].scope = RACE_SCOPE_GPU;
-	c.pair.side[1].block[0] = 3;
+	c.pair.side[1].block[0] = c.pair.side[1].cluster = 3;
 	put(f, &c);
 	put(f, &(struct chunk){0});
 	c = pair_of(RACE_KIND_MIXED_SIZE);
 	put(f, &c);
 	c = pair_of(RACE_KIND_PROXY);
+	c.pair.memory = RACE_MEMORY_SHARED;
+	c.pair.name = TILE;
+	c.pair.address = c.pair.side[0].address = c.pair.side[1].address = 0x410;
+	c.pair.base = 0x400;
+	c.pair.bytes = 1028;
+	c.pair.owner[0] = 2;
 	c.pair.side[1].access = RACE_ACCESS_COPY;
 	c.pair.side[1].proxy = RACE_PROXY_ASYNC;
 	c.pair.side[1].flags |= RACE_SIDE_ASYNC;
 	put(f, &c);
 	c = pair_of(RACE_KIND_READ_ONLY);
 	c.pair.side[0].access = RACE_ACCESS_NC_LOAD;
+	put(f, &c);
+	c = pair_of(RACE_KIND_UNORDERED);
+	c.pair.is_possible = 1;
+	c.pair.side[0].line = 12;
 	put(f, &c);
 	c = pair_of(RACE_KIND_UNORDERED);
 	c.pair.side[1] = (struct race_pair_side){.address = 0x7f0000001000,
@@ -99,10 +115,10 @@ static void all_pairs(struct fake *f)
 	put(f, &c);
 }
 
-static void golden(const struct race_results *r, const struct rep_options *opt, const char *name)
+static void compare(const char *got, const char *name)
 {
 	char path[512];
-	char *want = NULL, *got = fake_render(r, opt);
+	char *want = NULL;
 	size_t n;
 
 	snprintf(path, sizeof(path), "%s/%s", GOLDEN_DIR, name);
@@ -110,8 +126,15 @@ static void golden(const struct race_results *r, const struct rep_options *opt, 
 		assert_int_equal(base_write_file(path, got, strlen(got)), 0);
 	assert_int_equal(base_read_file(path, &want, &n), 0);
 	if (strcmp(want, got))
-		fail_msg("%s differs; the report is now:\n%s", name, got);
+		fail_msg("%s differs; it is now:\n%s", name, got);
 	free(want);
+}
+
+static void golden(const struct race_results *r, const struct rep_options *opt, const char *name)
+{
+	char *got = fake_render(r, opt);
+
+	compare(got, name);
 	free(got);
 }
 
@@ -131,6 +154,258 @@ static void pairs_as_text(void **state)
 	golden(&r, &opt, "pairs.jsonl");
 	race_results_free(&r);
 	fake_close(&f);
+}
+
+/* ---- what helps, case by case ---------------------------------------------------------- */
+
+/* Side 0 reads unless it says otherwise, in thread 0; side 1 is a store elsewhere. */
+struct advice {
+	const char *name;
+	enum race_kind kind;
+	enum rep_distance distance;
+	bool is_shared, is_write; /* is_write: side 0 writes as well */
+	unsigned flags[2];
+	const char *text; /* PTX of side 1 */
+	uint8_t proxy, strength[2], scope[2];
+	enum race_update update[2];
+	uint32_t bytes[2], line;
+};
+
+static const struct advice advices[] = {
+	{.name = "one element counted by a block",
+	 .kind = RACE_KIND_UNORDERED,
+	 .distance = REP_BLOCK,
+	 .is_shared = true,
+	 .update = {RACE_UPDATE_ADD, RACE_UPDATE_ADD}},
+	{.name = "one element counted by blocks",
+	 .kind = RACE_KIND_UNORDERED,
+	 .distance = REP_GRID,
+	 .update = {RACE_UPDATE_ADD, RACE_UPDATE_ADD}},
+	{.name = "smallest of all",
+	 .kind = RACE_KIND_UNORDERED,
+	 .distance = REP_GRID,
+	 .update = {RACE_UPDATE_MIN, RACE_UPDATE_MIN}},
+	{.name = "an update that no atomic does",
+	 .kind = RACE_KIND_UNORDERED,
+	 .distance = REP_GRID,
+	 .update = {RACE_UPDATE_OTHER, RACE_UPDATE_OTHER}},
+	{.name = "read after write in a warp",
+	 .kind = RACE_KIND_UNORDERED,
+	 .distance = REP_WARP,
+	 .is_shared = true},
+	{.name = "read after write in a block",
+	 .kind = RACE_KIND_UNORDERED,
+	 .distance = REP_BLOCK,
+	 .is_shared = true},
+	{.name = "read after write in a block, half of it an update",
+	 .kind = RACE_KIND_UNORDERED,
+	 .distance = REP_BLOCK,
+	 .is_shared = true,
+	 .update = {RACE_UPDATE_NONE, RACE_UPDATE_ADD}},
+	{.name = "shared memory of the cluster",
+	 .kind = RACE_KIND_UNORDERED,
+	 .distance = REP_CLUSTER,
+	 .is_shared = true},
+	{.name = "read after write between blocks",
+	 .kind = RACE_KIND_UNORDERED,
+	 .distance = REP_GRID},
+	{.name = "two blocks write, different lines",
+	 .kind = RACE_KIND_UNORDERED,
+	 .distance = REP_GRID,
+	 .is_write = true},
+	{.name = "one line writes in a block",
+	 .kind = RACE_KIND_UNORDERED,
+	 .distance = REP_WARP,
+	 .is_shared = true,
+	 .is_write = true,
+	 .line = 9},
+	{.name = "one line writes in two blocks",
+	 .kind = RACE_KIND_UNORDERED,
+	 .distance = REP_GRID,
+	 .is_write = true,
+	 .line = 9},
+	{.name = "plain load beside an atomic",
+	 .kind = RACE_KIND_UNORDERED,
+	 .distance = REP_GRID,
+	 .strength = {RACE_WEAK, RACE_RELAXED},
+	 .scope = {0, RACE_SCOPE_GPU}},
+	{.name = "plain store beside an atomic",
+	 .kind = RACE_KIND_UNORDERED,
+	 .distance = REP_BLOCK,
+	 .is_shared = true,
+	 .is_write = true,
+	 .strength = {RACE_WEAK, RACE_RELAXED},
+	 .scope = {0, RACE_SCOPE_GPU}},
+	{.name = "mbarrier used before its init is seen",
+	 .kind = RACE_KIND_UNORDERED,
+	 .distance = REP_BLOCK,
+	 .is_shared = true,
+	 .is_write = true,
+	 .flags = {RACE_SIDE_MBARRIER, RACE_SIDE_MBARRIER},
+	 .strength = {RACE_WEAK, RACE_RELAXED},
+	 .scope = {0, RACE_SCOPE_SYS}},
+	{.name = "cp.async not waited for",
+	 .kind = RACE_KIND_UNORDERED,
+	 .distance = REP_WARP,
+	 .is_shared = true,
+	 .flags = {0, RACE_SIDE_ASYNC},
+	 .text = "cp.async.ca.shared.global [%r1], [%rd1], 4;"},
+	{.name = "bulk copy to shared memory, mbarrier not waited for",
+	 .kind = RACE_KIND_UNORDERED,
+	 .distance = REP_BLOCK,
+	 .is_shared = true,
+	 .flags = {0, RACE_SIDE_ASYNC},
+	 .proxy = RACE_PROXY_ASYNC,
+	 .text = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], ...;"},
+	{.name = "bulk copy to global memory, group not waited for",
+	 .kind = RACE_KIND_UNORDERED,
+	 .distance = REP_BLOCK,
+	 .flags = {0, RACE_SIDE_ASYNC},
+	 .proxy = RACE_PROXY_ASYNC,
+	 .text = "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r1], %r2;"},
+	{.name = "source of a bulk copy written again",
+	 .kind = RACE_KIND_UNORDERED,
+	 .distance = REP_BLOCK,
+	 .is_shared = true,
+	 .is_write = true,
+	 .flags = {0, RACE_SIDE_ASYNC | RACE_SIDE_READS},
+	 .proxy = RACE_PROXY_ASYNC,
+	 .text = "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r1], %r2;"},
+	{.name = "kernel and copy of the host",
+	 .kind = RACE_KIND_UNORDERED,
+	 .distance = REP_FAR,
+	 .flags = {0, RACE_SIDE_HOST},
+	 .text = "copy on stream 3"},
+	{.name = "two launches of one device", .kind = RACE_KIND_UNORDERED, .distance = REP_DEVICE},
+	{.name = "two devices", .kind = RACE_KIND_UNORDERED, .distance = REP_FAR},
+	{.name = "scope cta, other block",
+	 .kind = RACE_KIND_SCOPE,
+	 .distance = REP_GRID,
+	 .strength = {RACE_RELAXED, RACE_RELAXED},
+	 .scope = {RACE_SCOPE_CTA, RACE_SCOPE_GPU}},
+	{.name = "scope cta, other block of the cluster",
+	 .kind = RACE_KIND_SCOPE,
+	 .distance = REP_CLUSTER,
+	 .strength = {RACE_RELAXED, RACE_RELAXED},
+	 .scope = {RACE_SCOPE_GPU, RACE_SCOPE_CTA}},
+	{.name = "scope cta on both sides",
+	 .kind = RACE_KIND_SCOPE,
+	 .distance = REP_GRID,
+	 .strength = {RACE_RELAXED, RACE_RELAXED},
+	 .scope = {RACE_SCOPE_CTA, RACE_SCOPE_CTA}},
+	{.name = "scope cta, other launch",
+	 .kind = RACE_KIND_SCOPE,
+	 .distance = REP_DEVICE,
+	 .strength = {RACE_RELAXED, RACE_RELAXED},
+	 .scope = {RACE_SCOPE_CTA, RACE_SCOPE_GPU}},
+	{.name = "scope gpu, other device",
+	 .kind = RACE_KIND_SCOPE,
+	 .distance = REP_FAR,
+	 .strength = {RACE_RELAXED, RACE_RELAXED},
+	 .scope = {RACE_SCOPE_GPU, RACE_SCOPE_GPU}},
+	{.name = "4 and 8 bytes",
+	 .kind = RACE_KIND_MIXED_SIZE,
+	 .distance = REP_GRID,
+	 .strength = {RACE_RELAXED, RACE_RELAXED},
+	 .bytes = {4, 8}},
+	{.name = "no fence.proxy.async",
+	 .kind = RACE_KIND_PROXY,
+	 .distance = REP_BLOCK,
+	 .is_shared = true,
+	 .flags = {0, RACE_SIDE_ASYNC},
+	 .proxy = RACE_PROXY_ASYNC},
+	{.name = "no fence.proxy.tensormap",
+	 .kind = RACE_KIND_PROXY,
+	 .distance = REP_BLOCK,
+	 .flags = {0, RACE_SIDE_ASYNC},
+	 .proxy = RACE_PROXY_TENSORMAP},
+	{.name = "read-only load", .kind = RACE_KIND_READ_ONLY, .distance = REP_GRID},
+	{.name = "barrier counts",
+	 .kind = RACE_KIND_BARRIER_COUNT,
+	 .distance = REP_BLOCK,
+	 .is_shared = true},
+};
+
+static void advice_side(struct race_side *o, const struct advice *c, unsigned i)
+{
+	enum rep_distance d = i ? c->distance : REP_WARP;
+	unsigned def = i ? RACE_SIDE_WRITES : c->is_write ? RACE_SIDE_WRITES : RACE_SIDE_READS;
+
+	if (c->flags[i] & (RACE_SIDE_READS | RACE_SIDE_WRITES))
+		def = 0;
+	*o = (struct race_side){.func = "f",
+				.file = "f.cu",
+				.line = c->line ? c->line : 9 + i,
+				.space = c->is_shared ? RACE_SPACE_SHARED : RACE_SPACE_GLOBAL,
+				.bytes = c->bytes[i] ? c->bytes[i] : 4,
+				.text = i && c->text ? c->text : "",
+				.warp = d == REP_BLOCK,
+				.block = {d == REP_CLUSTER || d == REP_GRID, 0, 0},
+				.cluster = d == REP_GRID,
+				.grid = d >= REP_DEVICE,
+				.device = d == REP_FAR,
+				.strength = (enum race_strength)c->strength[i],
+				.scope = (enum race_scope)c->scope[i],
+				.proxy = i ? (enum race_proxy)c->proxy : RACE_PROXY_GENERIC,
+				.update = c->update[i],
+				.flags = def | c->flags[i]};
+}
+
+static void advice_fits(void **state)
+{
+	struct base_arena a = {0};
+	struct base_buf out = {0};
+
+	(void)state;
+	for (size_t i = 0; i < BASE_COUNTOF(advices); i++) {
+		struct race_side sides[2];
+		struct race_finding f = {.kind = advices[i].kind, .sides = sides};
+		advice_side(&sides[0], &advices[i], 0);
+		advice_side(&sides[1], &advices[i], 1);
+		base_buf_printf(&out, "== %s\n%s\n%s\n-> %s\n\n", advices[i].name,
+				rep_pair_title(&f), rep_pair_sentence(&f), rep_pair_fix(&a, &f));
+	}
+	compare(out.p, "advice.txt");
+	base_buf_free(&out);
+	base_arena_free(&a);
+}
+
+/* The object that holds the address, in words. */
+static void objects_in_words(void **state)
+{
+	static const struct {
+		struct race_object object;
+		const char *want;
+	} cases[] = {
+		{{.memory = RACE_MEMORY_UNKNOWN, .name = ""}, ""},
+		{{.memory = RACE_MEMORY_SHARED,
+		  .name = "sum(float*)::tile",
+		  .base = 0x400,
+		  .bytes = 1028,
+		  .owner = {2, 1, 0}},
+		 "byte 256 of tile (1028 bytes), __shared__ of Block (2,1,0)"},
+		{{.memory = RACE_MEMORY_SHARED, .name = "", .base = 0x400, .bytes = 2048},
+		 "byte 256 of 2048 bytes, __shared__ of Block (0,0,0)"},
+		{{.memory = RACE_MEMORY_VARIABLE,
+		  .name = "(anonymous namespace)::bins",
+		  .base = 0x4f0,
+		  .bytes = 64},
+		 "byte 16 of bins (64 bytes), __device__"},
+		{{.memory = RACE_MEMORY_MANAGED, .name = "bins", .base = 0x500, .bytes = 4},
+		 "byte 0 of bins (4 bytes), __managed__"},
+		{{.memory = RACE_MEMORY_DEVICE, .name = "", .base = 0x400, .bytes = 4096},
+		 "byte 256 of 4096 bytes from cudaMalloc at 0x400"},
+		{{.memory = RACE_MEMORY_HEAP, .name = "", .base = 0x500, .bytes = 8},
+		 "byte 0 of 8 bytes from malloc in a kernel at 0x500"},
+	};
+	struct base_arena a = {0};
+
+	(void)state;
+	for (size_t i = 0; i < BASE_COUNTOF(cases); i++) {
+		struct race_finding f = {.met = cases[i].object, .first.address = 0x500};
+		assert_string_equal(rep_object(&a, &f, false), cases[i].want);
+	}
+	base_arena_free(&a);
 }
 
 /* Read back, a saved report gives the same report. */
@@ -200,43 +475,94 @@ static void damaged_pairs(void **state)
 	race_results_free(&r);
 }
 
-/* A finding of collide is confirmed by a pair with a side on its line, on either side. */
-static void verify_lines(void **state)
+/* The finding of the store in line 11 beside one pair, whose second side is in line 11, too. Is it
+ * confirmed? */
+static bool confirms(const struct chunk *c, const char *text, uint32_t site)
 {
 	struct race_results r;
 	struct fake f;
 	size_t which;
 
-	(void)state;
 	fake_open(&f);
 	uint64_t h = fake_table(&f, NULL, NULL);
-	struct race_region *g = fake_region(&f, 0);
-	struct chunk c = pair_of(RACE_KIND_UNORDERED);
-	fake_record(g, 0, h, SITE_STORE, RACE_KIND_LOST_UPDATE, 1);
+	fake_record(fake_region(&f, 0), 0, h, site, RACE_KIND_LOST_UPDATE, 1);
+	put(&f, c);
 	fake_read(&f, &r);
-	assert_int_equal(race_unconfirmed(&r, &which, 1), 1);
-	assert_int_equal(which, 0);
-	race_results_free(&r);
-	put(&f, &c);
-	fake_read(&f, &r);
-	for (size_t i = 0; i < r.findings.n; i++) /* the table has the file's name its own way */
-		if (!r.findings.v[i].sides)
-			r.findings.v[i].file = "src/sum.cu";
-	assert_int_equal(race_unconfirmed(&r, &which, 1), 0);
-	for (size_t i = 0; i < r.findings.n; i++)
-		if (!r.findings.v[i].sides)
-			r.findings.v[i].line = 12;
-	assert_int_equal(race_unconfirmed(&r, &which, 1), 1);
+	for (size_t i = 0; i < r.findings.n; i++) {
+		struct race_finding *o = &r.findings.v[i];
+		if (o->sides)
+			o->sides[1].text = text;
+		else if (*o->file) /* the table has the file's name its own way */
+			o->file = "src/sum.cu";
+	}
+	bool is_confirmed = !race_unconfirmed(&r, &which, 1);
 	race_results_free(&r);
 	fake_close(&f);
+	return is_confirmed;
+}
+
+#define OF_TABLE "st.global.u32 [%rd1], %r3;"
+#define OTHER	 "st.global.u32 [%rd2], %r4;"
+#define AT	 0x7bd5949ea0f0u /* fake_record's address */
+
+/* Two accesses share a line, and only one races: the other one is not confirmed. */
+static void verify_instructions(void **state)
+{
+	struct chunk c = pair_of(RACE_KIND_UNORDERED);
+
+	(void)state;
+	assert_true(confirms(&c, OF_TABLE, SITE_STORE));
+	assert_true(confirms(&c, OF_TABLE "\n", SITE_STORE));
+	assert_false(confirms(&c, OTHER, SITE_STORE));
+	/* Another line. */
+	c.pair.side[1].line = 12;
+	assert_false(confirms(&c, OF_TABLE, SITE_STORE));
+}
+
+/* An access that the oracle keeps in place of the finding's: same line, direction and object. */
+static void verify_by_object(void **state)
+{
+	struct chunk c = pair_of(RACE_KIND_UNORDERED);
+
+	(void)state;
+	c.pair.base = AT - 0xf0;
+	c.pair.bytes = 0xf0;
+	assert_false(confirms(&c, OTHER, SITE_STORE));
+	c.pair.bytes = 0xf1;
+	assert_true(confirms(&c, OTHER, SITE_STORE));
+	c.pair.side[1].flags = RACE_SIDE_READS;
+	assert_false(confirms(&c, OTHER, SITE_STORE));
+	c.pair.side[1].flags = RACE_SIDE_WRITES;
+	c.pair.memory = RACE_MEMORY_UNKNOWN;
+	assert_true(confirms(&c, OTHER, SITE_STORE));
+	c.pair.memory = RACE_MEMORY_DEVICE;
+	/* An access without text is known by its line alone. */
+	c.pair.bytes = 1;
+	assert_true(confirms(&c, "", SITE_STORE));
+}
+
+/* Without lines: function and instruction. */
+static void verify_without_lines(void **state)
+{
+	struct chunk c = pair_of(RACE_KIND_UNORDERED);
+
+	(void)state;
+	c.pair.side[1].line = 0;
+	assert_false(confirms(&c, "st.b128 [%rd7], %q1;", SITE_NO_LINE));
+	memcpy(c.strings + HELPER, "bare", 5);
+	c.pair.side[1].func = HELPER;
+	assert_true(confirms(&c, "st.b128 [%rd7], %q1;", SITE_NO_LINE));
+	assert_false(confirms(&c, "st.b128 [%rd7+16], %q1;", SITE_NO_LINE));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pairs_as_text),    cmocka_unit_test(pairs_survive_saving),
-		cmocka_unit_test(judged_and_clean), cmocka_unit_test(damaged_pairs),
-		cmocka_unit_test(verify_lines),
+		cmocka_unit_test(pairs_as_text),	cmocka_unit_test(pairs_survive_saving),
+		cmocka_unit_test(judged_and_clean),	cmocka_unit_test(damaged_pairs),
+		cmocka_unit_test(verify_instructions),	cmocka_unit_test(verify_by_object),
+		cmocka_unit_test(verify_without_lines), cmocka_unit_test(advice_fits),
+		cmocka_unit_test(objects_in_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

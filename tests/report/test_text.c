@@ -79,6 +79,83 @@ static void every_kind(void **state)
 	fake_close(&f);
 }
 
+/* Either side of an asynchronous copy has its own words. */
+static void sides_of_a_copy(void **state)
+{
+	struct rep_options opt = {.no_source = true};
+	struct race_results r;
+	struct fake f;
+
+	(void)state;
+	fake_open(&f);
+	uint64_t h = fake_table(&f, NULL, NULL);
+	struct race_region *g = fake_region(&f, 0);
+	fake_record(g, 0, h, SITE_COPY_FROM, RACE_KIND_CLOBBERED_READ, 3);
+	fake_record(g, 1, h, SITE_COPY_TO, RACE_KIND_LOST_UPDATE, 4)->address = 0x40;
+	fake_record(g, 2, h, SITE_COPY_TO, RACE_KIND_INTRA_WARP, 5)->lanes = 3;
+	fake_read(&f, &r);
+	r.command = "./copy";
+	golden(&r, &opt, "copies.txt");
+	race_results_free(&r);
+	fake_close(&f);
+}
+
+static void put_host_find(struct fake *f, uint32_t kind, uint32_t space, uint64_t offset,
+			  uint32_t is_volatile)
+{
+	struct {
+		struct race_host_find find;
+		char path[16];
+	} c = {{.count = 3,
+		.offset = offset,
+		.address = 0x200000001000,
+		.was = {0},
+		.now = {42},
+		.kind = kind,
+		.width = 4,
+		.bytes = 4,
+		.space = space,
+		.is_volatile = is_volatile,
+		.thread = space == RACE_SPACE_PINNED},
+	       "/opt/app"};
+
+	fake_chunk(f, RACE_CHUNK_HOST_FIND, &c, sizeof(c));
+}
+
+/* Host code: with and without a line, read, write, volatile; what contradicts itself is counted. */
+static void host_code(void **state)
+{
+	static struct race_host_area area = {.checked = 1234, .skipped = 1, .nlost = 2};
+	struct rep_options opt = {.no_source = true, .verbose = true};
+	struct race_results r;
+	struct fake f;
+
+	(void)state;
+	fake_open(&f);
+	fake_chunk(&f, RACE_CHUNK_HOST_AREA, &area, sizeof(area));
+	put_host_find(&f, RACE_KIND_CLOBBERED_READ, RACE_SPACE_MANAGED, 0x1234, 0);
+	put_host_find(&f, RACE_KIND_LOST_UPDATE, RACE_SPACE_PINNED, 0x1300, 0);
+	put_host_find(&f, RACE_KIND_CLOBBERED_READ, RACE_SPACE_SYSTEM, 0x1400, 1);
+	put_host_find(&f, RACE_KIND_NC_READ, RACE_SPACE_MANAGED, 0x1500, 0);
+	put_host_find(&f, RACE_KIND_LOST_UPDATE, RACE_SPACE_GLOBAL, 0x1600, 0);
+	fake_chunk(&f, RACE_CHUNK_HOST_FIND, "short", 5);
+	fake_read(&f, &r);
+	assert_int_equal(r.damaged, 3);
+	r.command = "./app";
+	/* As host_symbolise would. */
+	r.findings.v[0].func = r.findings.v[0].func_shown = "main";
+	r.findings.v[0].file = "src/app.c";
+	r.findings.v[0].line = 9;
+	golden(&r, &opt, "host.txt");
+	opt.format = REP_JSON;
+	golden(&r, &opt, "host.jsonl");
+	assert_int_equal(rep_get_verdict(&r, &opt), REP_VERDICT_RACES);
+	r.findings.n = 0;
+	assert_int_equal(rep_get_verdict(&r, &opt), REP_VERDICT_CLEAN);
+	race_results_free(&r);
+	fake_close(&f);
+}
+
 static void options_change_the_text(void **state)
 {
 	static const char rules[] = "# ours\nrace:bare\nrace:never\n";
@@ -252,6 +329,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_kind),
+		cmocka_unit_test(sides_of_a_copy),
+		cmocka_unit_test(host_code),
 		cmocka_unit_test(options_change_the_text),
 		cmocka_unit_test(results_are_distinct),
 		cmocka_unit_test(lost_reports_are_no_clean_run),

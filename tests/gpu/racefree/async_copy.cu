@@ -1,12 +1,12 @@
 // async_copy.cu - tiles come through cuda::pipeline and memcpy_async, two stages ahead of use.
 // expect: nothing
+// small: 6 32
 
 #include "racefree.h"
 #include <cooperative_groups.h>
 #include <cuda/pipeline>
 
 static const int THREADS = 128;
-static const int BLOCKS = 264;
 static const int STAGES = 2;
 
 #pragma nv_diag_suppress static_var_with_dynamic_init
@@ -36,14 +36,14 @@ __global__ void fold(const unsigned *in, unsigned *out, int tiles)
 
 int main(int argc, char **argv)
 {
-	int tiles = racefree_loops(argc, argv, 64);
-	std::vector<unsigned> in((size_t)tiles * BLOCKS * THREADS), want(BLOCKS * THREADS), got;
+	int tiles = racefree_loops(argc, argv, 64), blocks = racefree_part(argc, argv, 264);
+	std::vector<unsigned> in((size_t)tiles * blocks * THREADS), want((size_t)blocks * THREADS), got;
 	uint32_t seed = 1;
 
 	for (unsigned &x : in)
 		x = example_random(&seed);
 	unsigned *d_in = example_upload(in), *d_out = example_upload(want);
-	RUN(fold<<<BLOCKS, THREADS>>>(d_in, d_out, tiles));
+	RUN(fold<<<blocks, THREADS>>>(d_in, d_out, tiles));
 	for (size_t i = 0; i < want.size(); i++)
 		for (size_t k = 0; k < (size_t)tiles; k++)
 			want[i] =

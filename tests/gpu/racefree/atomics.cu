@@ -1,11 +1,11 @@
 // atomics.cu - counters, bins and slots that are only touched by atomics while others do so,
 // and by plain loads after a barrier or after the kernel.
 // expect: nothing
+// small: 1 64
 
 #include "racefree.h"
 
 static const int THREADS = 256;
-static const int BLOCKS = 264;
 static const int BINS = 64;
 
 __global__ void bins(const unsigned char *in, unsigned *total, unsigned *slots, unsigned *nslots,
@@ -31,7 +31,8 @@ __global__ void bins(const unsigned char *in, unsigned *total, unsigned *slots, 
 
 int main(int argc, char **argv)
 {
-	int loops = racefree_loops(argc, argv, 8), n = THREADS * BLOCKS * 64;
+	int loops = racefree_loops(argc, argv, 8), blocks = racefree_part(argc, argv, 264);
+	int n = THREADS * blocks * 64;
 	std::vector<unsigned char> in((size_t)n);
 	std::vector<unsigned> want(BINS), zero(BINS), one(1), got, slots((size_t)n);
 	unsigned nslots = 0, slot_sum = 0, got_sum = 0;
@@ -50,7 +51,7 @@ int main(int argc, char **argv)
 	for (int k = 0; k < loops; k++) {
 		CHECK(cudaMemset(d_total, 0, BINS * sizeof(unsigned)));
 		CHECK(cudaMemset(d_nslots, 0, sizeof(unsigned)));
-		RUN(bins<<<BLOCKS, THREADS>>>(d_in, d_total, d_slots, d_nslots, n));
+		RUN(bins<<<blocks, THREADS>>>(d_in, d_total, d_slots, d_nslots, n));
 		got = example_download(d_total, BINS);
 		is_right = is_right && got == want && example_download(d_nslots, 1)[0] == nslots;
 	}

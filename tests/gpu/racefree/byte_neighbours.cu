@@ -3,6 +3,7 @@
 // Every thread only touches its own bytes; its neighbours in the same word belong to others, of
 // its warp, of other warps and of other blocks. A check must compare the access's bytes alone.
 // expect: nothing
+// small: 1
 
 #include "racefree.h"
 

@@ -1,5 +1,6 @@
 // cluster.cu - blocks of a cluster read each other's shared memory between cluster barriers.
 // expect: nothing
+// small: 1
 
 #include "racefree.h"
 #include <cooperative_groups.h>

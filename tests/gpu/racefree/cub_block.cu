@@ -1,5 +1,6 @@
 // cub_block.cu - CUB's block-wide sort, scan and reduction, which reuse one piece of shared memory.
 // expect: nothing
+// small: 1 32
 
 #include "racefree.h"
 #include <algorithm>
@@ -9,7 +10,6 @@
 
 static const int THREADS = 128;
 static const int ITEMS = 4;
-static const int BLOCKS = 264;
 static const int TILE = THREADS * ITEMS;
 
 typedef cub::BlockRadixSort<unsigned, THREADS, ITEMS> Sort;
@@ -44,13 +44,14 @@ __global__ void all_three(const unsigned *in, unsigned *out, unsigned *sums, int
 int main(int argc, char **argv)
 {
 	int loops = racefree_loops(argc, argv, 10);
-	std::vector<unsigned> in(BLOCKS * TILE), want, got, sums(BLOCKS), want_sums(BLOCKS);
+	size_t blocks = racefree_part(argc, argv, 264);
+	std::vector<unsigned> in(blocks * TILE), want, got, sums(blocks), want_sums(blocks);
 	uint32_t seed = 1;
 
 	for (unsigned &x : in)
 		x = example_random(&seed);
 	want = in;
-	for (size_t b = 0; b < BLOCKS; b++) {
+	for (size_t b = 0; b < blocks; b++) {
 		unsigned *w = &want[b * TILE], sum = 0;
 
 		std::sort(w, w + TILE);
@@ -61,9 +62,9 @@ int main(int argc, char **argv)
 	}
 	unsigned *d_in = example_upload(in), *d_out = example_upload(in);
 	unsigned *d_sums = example_upload(sums);
-	RUN(all_three<<<BLOCKS, THREADS>>>(d_in, d_out, d_sums, loops));
+	RUN(all_three<<<(unsigned)blocks, THREADS>>>(d_in, d_out, d_sums, loops));
 	got = example_download(d_out, want.size());
-	sums = example_download(d_sums, BLOCKS);
+	sums = example_download(d_sums, blocks);
 	CHECK(cudaFree(d_in));
 	CHECK(cudaFree(d_out));
 	CHECK(cudaFree(d_sums));

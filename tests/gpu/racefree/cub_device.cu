@@ -2,6 +2,7 @@
 //
 // Their tiles look back at each other through status words and plain payloads behind fences.
 // expect: nothing
+// small: 1 128
 
 #include "racefree.h"
 #include <algorithm>
@@ -11,7 +12,7 @@
 
 int main(int argc, char **argv)
 {
-	int loops = racefree_loops(argc, argv, 4), n = 1 << 20;
+	int loops = racefree_loops(argc, argv, 4), n = racefree_part(argc, argv, 1 << 20);
 	std::vector<unsigned> in((size_t)n), scan((size_t)n), sorted, got;
 	unsigned sum = 0, *d_in, *d_out, *d_sum;
 	size_t bytes = 0, need = 0;

@@ -3,6 +3,7 @@
 // The words `flag` and `device_flag` are only read under a condition that is false while
 // thread 0 stores to them; the optimiser reads them before the loop, whatever the condition.
 // expect: nothing
+// small: 1
 // ptx: ld\.global\.u32[^;]*\[device_flag];[^}]*selp\.b32
 
 #include "racefree.h"

@@ -4,6 +4,7 @@
 // condition: the source reads nothing, the machine code reads a word that is being written and
 // throws it away. After a barrier the same `if` is taken, so the compiler can't drop it.
 // expect: nothing
+// small: 1
 // ptx: ld\.shared\.u32[^;]*flag];[^}]*selp\.b32
 
 #include "racefree.h"

@@ -4,6 +4,7 @@
 // coordinates, the other half writes the marks: different words, no race. The vector load
 // covers the mark and drops it.
 // expect: nothing
+// small: 1
 // ptx: ld\.global\.v4\.u32
 
 #include "racefree.h"

@@ -1,11 +1,11 @@
 // last_block.cu - each block leaves a partial sum; the block that finds itself the last one by an
 // atomic counter adds them up, with fences around the counter.
 // expect: nothing
+// small: 2 32
 
 #include "racefree.h"
 
 static const int THREADS = 256;
-static const int BLOCKS = 264;
 
 __device__ unsigned arrived;
 
@@ -53,8 +53,9 @@ __global__ void sum_all(const unsigned *in, unsigned *partial, unsigned *total, 
 
 int main(int argc, char **argv)
 {
-	int loops = racefree_loops(argc, argv, 20), n = THREADS * BLOCKS * 32;
-	std::vector<unsigned> in((size_t)n), partial(BLOCKS), total(1), got;
+	int loops = racefree_loops(argc, argv, 20), blocks = racefree_part(argc, argv, 264);
+	int n = THREADS * blocks * 32;
+	std::vector<unsigned> in((size_t)n), partial(blocks), total(1), got;
 	unsigned want = 0;
 	uint32_t seed = 1;
 	bool is_right = true;
@@ -65,7 +66,7 @@ int main(int argc, char **argv)
 	unsigned *d_total = example_upload(total);
 	for (int k = 0; k < loops; k++) {
 		CHECK(cudaMemset(d_total, 0, sizeof(unsigned)));
-		RUN(sum_all<<<BLOCKS, THREADS>>>(d_in, d_partial, d_total, n));
+		RUN(sum_all<<<blocks, THREADS>>>(d_in, d_partial, d_total, n));
 		got = example_download(d_total, 1);
 		is_right = is_right && got[0] == want;
 	}

@@ -1,5 +1,6 @@
 // local_generic.cu - generic pointers to the thread's own stack: the same address in every thread.
 // expect: nothing
+// small: 1
 
 #include "racefree.h"
 

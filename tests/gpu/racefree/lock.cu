@@ -1,5 +1,6 @@
 // lock.cu - plain accesses in critical sections, under a spin lock with fences on both sides.
 // expect: nothing
+// small: 1
 
 #include "racefree.h"
 

@@ -1,5 +1,6 @@
 // named_barriers.cu - half of a block fills, half empties, with named barriers for each direction.
 // expect: nothing
+// small: 1
 
 #include "racefree.h"
 

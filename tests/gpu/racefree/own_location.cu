@@ -3,6 +3,7 @@
 // Groups of accesses to one address: a store that a later store of the same thread replaces
 // isn't lost, and a load before an own store isn't clobbered.
 // expect: nothing
+// small: 1
 
 #include "racefree.h"
 

@@ -2,33 +2,33 @@
 //
 // The bulk of the checked accesses: eight a point, 2 million points, many steps.
 // expect: nothing
+// small: 2 4
 
 #include "racefree.h"
 
-static const int N = 128;
 
-__global__ void step(const unsigned *from, unsigned *to)
+__global__ void step(const unsigned *from, unsigned *to, int n)
 {
 	int x = blockIdx.x * blockDim.x + threadIdx.x;
 	int y = blockIdx.y * blockDim.y + threadIdx.y;
 
-	for (int z = 0; z < N; z++) {
-		int i = (z * N + y) * N + x;
+	for (int z = 0; z < n; z++) {
+		int i = (z * n + y) * n + x;
 		unsigned v = 2 * from[i];
 
-		v += from[x > 0 ? i - 1 : i] + from[x < N - 1 ? i + 1 : i];
-		v += from[y > 0 ? i - N : i] + from[y < N - 1 ? i + N : i];
-		v += from[z > 0 ? i - N * N : i] + from[z < N - 1 ? i + N * N : i];
+		v += from[x > 0 ? i - 1 : i] + from[x < n - 1 ? i + 1 : i];
+		v += from[y > 0 ? i - n : i] + from[y < n - 1 ? i + n : i];
+		v += from[z > 0 ? i - n * n : i] + from[z < n - 1 ? i + n * n : i];
 		to[i] = v;
 	}
 }
 
 /* A sum that doesn't depend on the order, and can be foretold: each step keeps sum times 8. */
-__global__ void total(const unsigned *a, unsigned *sum)
+__global__ void total(const unsigned *a, unsigned *sum, int n)
 {
 	unsigned v = 0;
 
-	for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < N * N * N;
+	for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n * n * n;
 	     i += gridDim.x * blockDim.x)
 		v += a[i];
 	atomicAdd(sum, v);
@@ -37,7 +37,9 @@ __global__ void total(const unsigned *a, unsigned *sum)
 int main(int argc, char **argv)
 {
 	int steps = racefree_loops(argc, argv, 100);
-	std::vector<unsigned> a((size_t)N * N * N), got;
+	/* A multiple of a block's 32. */
+	int n = (racefree_part(argc, argv, 128) + 31) / 32 * 32;
+	std::vector<unsigned> a((size_t)n * n * n), got;
 	unsigned want = 0;
 	uint32_t seed = 1;
 
@@ -46,7 +48,7 @@ int main(int argc, char **argv)
 	unsigned *d_a = example_upload(a), *d_b = example_upload(a);
 	unsigned *d_sum = example_upload(std::vector<unsigned>(1));
 	for (int s = 0; s < steps; s++) {
-		RUN(step<<<dim3(N / 32, N / 4), dim3(32, 4)>>>(d_a, d_b));
+		RUN(step<<<dim3(n / 32, n / 4), dim3(32, 4)>>>(d_a, d_b, n));
 		std::swap(d_a, d_b);
 		/* Every point gives 2 to itself and 1 to each of 6 neighbours (or to itself). */
 		want *= 8;
@@ -61,7 +63,7 @@ int main(int argc, char **argv)
 					 cudaMemcpyHostToDevice));
 		}
 	}
-	RUN(total<<<264, 256>>>(d_a, d_sum));
+	RUN(total<<<264, 256>>>(d_a, d_sum, n));
 	unsigned sum = example_download(d_sum, 1)[0];
 	got = example_download(d_a, a.size());
 	CHECK(cudaFree(d_a));

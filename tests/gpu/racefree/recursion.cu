@@ -3,6 +3,7 @@
 // Without optimisation every local variable lives in memory, at the same address in all threads.
 // flags: -G
 // expect: nothing
+// small: 1
 
 #include "racefree.h"
 

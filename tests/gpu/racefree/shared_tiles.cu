@@ -1,10 +1,10 @@
 // shared_tiles.cu - matrix product with double-buffered tiles in shared memory, one barrier a step.
 // expect: nothing
+// small: 1 8
 
 #include "racefree.h"
 
 static const int TILE = 16;
-static const int N = 512;
 
 __global__ void product(const unsigned *a, const unsigned *b, unsigned *c, int n)
 {
@@ -26,7 +26,8 @@ __global__ void product(const unsigned *a, const unsigned *b, unsigned *c, int n
 int main(int argc, char **argv)
 {
 	int loops = racefree_loops(argc, argv, 4);
-	std::vector<unsigned> a(N * N), b(N * N), zero(N * N), got, want;
+	const size_t n = racefree_part(argc, argv, 32) * TILE;
+	std::vector<unsigned> a(n * n), b(n * n), zero(n * n), got, want;
 	uint32_t seed = 1;
 	bool is_right = true;
 
@@ -36,15 +37,15 @@ int main(int argc, char **argv)
 	}
 	unsigned *d_a = example_upload(a), *d_b = example_upload(b), *d_c = example_upload(zero);
 	for (int k = 0; k < loops; k++) {
-		RUN(product<<<dim3(N / TILE, N / TILE), dim3(TILE, TILE)>>>(d_a, d_b, d_c, N));
+		RUN(product<<<dim3(n / TILE, n / TILE), dim3(TILE, TILE)>>>(d_a, d_b, d_c, (int)n));
 		got = example_download(d_c, zero.size());
-		for (size_t row = 3; row < N; row += 61)
-			for (size_t col = 0; col < N; col++) {
+		for (size_t row = 3; row < n; row += 61)
+			for (size_t col = 0; col < n; col++) {
 				unsigned sum = 0;
 
-				for (size_t i = 0; i < N; i++)
-					sum += a[row * N + i] * b[i * N + col];
-				is_right = is_right && got[row * N + col] == sum;
+				for (size_t i = 0; i < n; i++)
+					sum += a[row * n + i] * b[i * n + col];
+				is_right = is_right && got[row * n + col] == sum;
 			}
 	}
 	CHECK(cudaFree(d_a));

@@ -2,11 +2,11 @@
 //
 // Volatile accesses are strong in PTX (a race in C++): never checked as weak ones.
 // expect: nothing
+// small: 2 32
 
 #include "racefree.h"
 
 static const int WARPS = 8;
-static const int BLOCKS = 264;
 
 __global__ void relay(unsigned *out, int rounds)
 {
@@ -37,11 +37,11 @@ __global__ void relay(unsigned *out, int rounds)
 
 int main(int argc, char **argv)
 {
-	int rounds = racefree_loops(argc, argv, 40);
-	std::vector<unsigned> want(BLOCKS * 32), got;
+	int rounds = racefree_loops(argc, argv, 40), blocks = racefree_part(argc, argv, 264);
+	std::vector<unsigned> want((size_t)blocks * 32), got;
 
 	unsigned *d_out = example_upload(want);
-	RUN(relay<<<BLOCKS, WARPS * 32>>>(d_out, rounds));
+	RUN(relay<<<blocks, WARPS * 32>>>(d_out, rounds));
 	for (size_t i = 0; i < want.size(); i++) {
 		unsigned v = (unsigned)(i / 32 + i % 32);
 

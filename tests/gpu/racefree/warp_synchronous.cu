@@ -1,5 +1,6 @@
 // warp_synchronous.cu - warps that exchange values through shared memory with __syncwarp().
 // expect: nothing
+// small: 1
 
 #include "racefree.h"
 

@@ -1,0 +1,27 @@
+/*
+ * host.h - the front header of src/host, the half of the checks that runs in host code.
+ *
+ * The runtime itself (libcollider_host.a) has no interface but the compilers' hooks; it talks to
+ * the devices and to `collider run` through race/host.h. Here is what `collider run` needs after
+ * the program's end.
+ */
+#ifndef COLLIDER_HOST_H
+#define COLLIDER_HOST_H
+
+#include "race/race.h"
+
+/*
+ * Gives findings of host code their function, file, line and inlined calls, from the debug
+ * information of the program's and its libraries' files (symbol.c). What can't be read stays as it
+ * is: the report shows file and offset.
+ */
+void host_symbolise(struct race_results *r);
+
+/*
+ * --host-filter: removes findings of host code whose function (shown or mangled) or source file
+ * matches none of the comma-separated patterns (`*` stands for any text; a pattern matches the
+ * whole name, or a file's last part). Returns how many. After host_symbolise.
+ */
+size_t host_filter_findings(struct race_results *r, const char *patterns);
+
+#endif

@@ -1,0 +1,72 @@
+/*
+ * runtime.h - inside src/host: what the files of the runtime share.
+ *
+ * The runtime is linked into the user's program in place of ThreadSanitizer's. The compiler calls
+ * it before each access (hooks.c); one that may race is read twice (check.c). Rules: nothing here
+ * allocates, exits, prints or changes errno; nothing is called of which the program may have a
+ * version of its own that is instrumented, too.
+ */
+#ifndef COLLIDER_HOST_RUNTIME_H
+#define COLLIDER_HOST_RUNTIME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "race/host.h"
+
+/* What kind of access a hook stands for. */
+enum host_how {
+	HOST_READ = 0,
+	HOST_WRITE = 1,
+	HOST_VOLATILE = 2 /* added to one of them */
+};
+
+/* Points to zeroes until the program runs under `collider run`. */
+extern const struct race_host_area *host_filter;
+
+/* The same with its counters; NULL: nothing is checked. */
+struct host_state {
+	struct race_host_area *area;
+	uint32_t rdelay, dense, sample, seed;
+	/* The CPU device works while it is asked to: for `ns` of its own time, in this thread.
+	 * False: another thread does it now. NULL: the program runs on a GPU. */
+	bool (*yield)(uint64_t ns);
+};
+extern struct host_state host_state;
+
+/* Is the address outside of all that could race now? The one test that every access pays for. */
+static inline bool host_is_outside(const volatile void *p)
+{
+	const struct race_host_area *a = host_filter;
+
+	return (uint64_t)(uintptr_t)p - __atomic_load_n(&a->lo, __ATOMIC_RELAXED) >=
+	       __atomic_load_n(&a->span, __ATOMIC_RELAXED);
+}
+
+/* The same for `n` bytes. */
+static inline bool host_range_is_outside(const volatile void *p, size_t n)
+{
+	const struct race_host_area *a = host_filter;
+	uint64_t at = (uint64_t)(uintptr_t)p, lo = __atomic_load_n(&a->lo, __ATOMIC_RELAXED);
+	uint64_t span = __atomic_load_n(&a->span, __ATOMIC_RELAXED);
+
+	return !span || at + n <= lo || at >= lo + span;
+}
+
+/* check.c: an access of `n` bytes that comes next, from the code that returns to `pc`. */
+void host_check(const volatile void *p, size_t n, unsigned how, const void *pc);
+
+/* find.c: tells a race; `space` is an enum race_space. */
+struct host_sighting {
+	const void *pc;
+	uint64_t address, was[2], now[2];
+	uint32_t kind, width, bytes, space, thread;
+	bool is_volatile;
+};
+void host_find(const struct host_sighting *s);
+
+/* The filter off, in a forked child. */
+void host_stop(void);
+
+#endif

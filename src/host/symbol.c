@@ -1,0 +1,262 @@
+/*
+ * symbol.c - from a place in a program's file to function, file and line.
+ *
+ * libdw reads the DWARF that the compiler left (collider cc adds -g1). The compilation unit is
+ * found by asking each one whether it holds the address, since clang writes no .debug_aranges;
+ * findings are few. Without DWARF the function still comes from the symbol table.
+ *
+ * The address is that behind a call, so one less is looked up. Offsets count from the lowest
+ * mapped segment. Misses: debug information in other files (-gsplit-dwarf, .gnu_debuglink).
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/host.h"
+
+#define INLINE_MAX 64
+
+/* One object file, kept open from one finding to the next. */
+struct object {
+	const char *path;
+	int fd;
+	Elf *elf;
+	Dwarf *dwarf;
+	uint64_t base; /* of the lowest segment */
+};
+
+static void object_close(struct object *o)
+{
+	if (o->dwarf)
+		dwarf_end(o->dwarf);
+	if (o->elf)
+		elf_end(o->elf);
+	if (o->fd >= 0)
+		close(o->fd);
+	*o = (struct object){.fd = -1};
+}
+
+static void object_open(struct object *o, const char *path)
+{
+	size_t n = 0;
+
+	object_close(o);
+	o->path = path;
+	elf_version(EV_CURRENT);
+	o->fd = open(path, O_RDONLY | O_CLOEXEC);
+	o->elf = o->fd >= 0 ? elf_begin(o->fd, ELF_C_READ, NULL) : NULL;
+	if (!o->elf || elf_kind(o->elf) != ELF_K_ELF || elf_getphdrnum(o->elf, &n))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		GElf_Phdr ph;
+		if (!gelf_getphdr(o->elf, (int)i, &ph) || ph.p_type != PT_LOAD)
+			continue;
+		o->base = ph.p_vaddr & ~(ph.p_align ? ph.p_align - 1 : 0);
+		break;
+	}
+	o->dwarf = dwarf_begin_elf(o->elf, DWARF_C_READ, NULL);
+}
+
+static const char *copy(struct race_results *r, const char *s)
+{
+	return s ? race_text(&r->arena, s, strlen(s)) : "";
+}
+
+/* ---- function from the symbol table -------------------------------------------- */
+
+static const char *symbol_at(const struct object *o, uint64_t address)
+{
+	Elf_Scn *scn = NULL;
+	const char *best = NULL;
+
+	while (o->elf && (scn = elf_nextscn(o->elf, scn))) {
+		GElf_Shdr sh;
+		Elf_Data *data;
+		if (!gelf_getshdr(scn, &sh) ||
+		    (sh.sh_type != SHT_SYMTAB && sh.sh_type != SHT_DYNSYM) || !sh.sh_entsize)
+			continue;
+		data = elf_getdata(scn, NULL);
+		for (size_t i = 0; data && i < sh.sh_size / sh.sh_entsize; i++) {
+			GElf_Sym s;
+			if (gelf_getsym(data, (int)i, &s) && GELF_ST_TYPE(s.st_info) == STT_FUNC &&
+			    s.st_value <= address && address < s.st_value + s.st_size)
+				best = elf_strptr(o->elf, sh.sh_link, s.st_name);
+		}
+	}
+	return best;
+}
+
+/* ---- DWARF ------------------------------------------------------------------------ */
+
+static bool unit_find(const struct object *o, uint64_t address, Dwarf_Die *unit)
+{
+	Dwarf_Off at = 0, next;
+	size_t header;
+
+	while (o->dwarf && !dwarf_nextcu(o->dwarf, at, &next, &header, NULL, NULL, NULL)) {
+		if (dwarf_offdie(o->dwarf, at + header, unit) && dwarf_haspc(unit, address) > 0)
+			return true;
+		at = next;
+	}
+	return false;
+}
+
+static const char *name_of(Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+	const char *linkage =
+		dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attr));
+
+	return linkage ? linkage : dwarf_diename(die);
+}
+
+static uint32_t number_of(Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word v = 0;
+
+	if (dwarf_formudata(dwarf_attr(die, name, &attr), &v))
+		return 0;
+	return (uint32_t)v;
+}
+
+/* The function and the chain of inlined calls around the address. */
+static void function_fill(struct race_results *r, struct race_finding *f, Dwarf_Die *unit,
+			  uint64_t address)
+{
+	struct race_inlined chain[INLINE_MAX];
+	Dwarf_Die *scopes = NULL;
+	Dwarf_Files *files = NULL;
+	size_t n = 0, nfiles = 0;
+	int count = dwarf_getscopes(unit, address, &scopes);
+
+	if (dwarf_getsrcfiles(unit, &files, &nfiles))
+		nfiles = 0;
+	for (int i = 0; i < count; i++) {
+		int tag = dwarf_tag(&scopes[i]);
+		if (tag == DW_TAG_subprogram) {
+			f->func = copy(r, name_of(&scopes[i]));
+			break;
+		}
+		if (tag != DW_TAG_inlined_subroutine || n == INLINE_MAX)
+			continue;
+		uint32_t file = number_of(&scopes[i], DW_AT_call_file);
+		struct race_inlined *in = &chain[n++];
+		in->func = copy(r, name_of(&scopes[i]));
+		in->func_shown = race_demangle(&r->arena, in->func);
+		in->file = copy(r, file < nfiles ? dwarf_filesrc(files, file, NULL, NULL) : NULL);
+		in->line = number_of(&scopes[i], DW_AT_call_line);
+		in->col = number_of(&scopes[i], DW_AT_call_column);
+	}
+	free(scopes);
+	f->inlined = base_alloc(&r->arena, n * sizeof(*chain));
+	memcpy(f->inlined, chain, n * sizeof(*chain));
+	f->ninlined = n;
+}
+
+static void finding_fill(struct race_results *r, struct race_finding *f, const struct object *o)
+{
+	uint64_t address = f->offset - 1 + o->base;
+	Dwarf_Die unit;
+
+	if (unit_find(o, address, &unit)) {
+		Dwarf_Line *line = dwarf_getsrc_die(&unit, address);
+		int number = 0, col = 0;
+		function_fill(r, f, &unit, address);
+		f->file = copy(r, line ? dwarf_linesrc(line, NULL, NULL) : NULL);
+		if (line && !dwarf_lineno(line, &number) && number > 0)
+			f->line = (uint32_t)number;
+		if (line && !dwarf_linecol(line, &col) && col > 0)
+			f->col = (uint32_t)col;
+	}
+	if (!*f->func)
+		f->func = copy(r, symbol_at(o, address));
+	f->func_shown = race_demangle(&r->arena, f->func);
+}
+
+/* ---------------------------------------------------------------------------------- */
+
+void host_symbolise(struct race_results *r)
+{
+	struct object o = {.fd = -1};
+
+	for (size_t i = 0; i < r->findings.n; i++) {
+		struct race_finding *f = &r->findings.v[i];
+		if (!f->object || !*f->object)
+			continue;
+		if (!o.path || strcmp(o.path, f->object) != 0)
+			object_open(&o, f->object);
+		finding_fill(r, f, &o);
+	}
+	object_close(&o);
+}
+
+/* ---- --host-filter ------------------------------------------------------------------ */
+
+static bool is_match(const char *pattern, const char *name)
+{
+	return *name && fnmatch(pattern, name, 0) == 0;
+}
+
+/* Also by the name without its parameters: "f(int)" is f. */
+static bool function_is_match(const char *pattern, const char *shown)
+{
+	char plain[512];
+	size_t n = strcspn(shown, "(");
+
+	if (n < sizeof(plain) && shown[n]) {
+		memcpy(plain, shown, n);
+		plain[n] = 0;
+		if (is_match(pattern, plain))
+			return true;
+	}
+	return is_match(pattern, shown);
+}
+
+static bool finding_is_match(const char *pattern, const struct race_finding *f)
+{
+	const char *slash = strrchr(f->file, '/');
+
+	if (is_match(pattern, f->func) || function_is_match(pattern, f->func_shown) ||
+	    is_match(pattern, f->file) || (slash && is_match(pattern, slash + 1)))
+		return true;
+	for (size_t i = 0; i < f->ninlined; i++)
+		if (is_match(pattern, f->inlined[i].func) ||
+		    function_is_match(pattern, f->inlined[i].func_shown))
+			return true;
+	return false;
+}
+
+size_t host_filter_findings(struct race_results *r, const char *patterns)
+{
+	size_t kept = 0, n = r->findings.n;
+	struct base_arena a = {0};
+	BASE_VEC(const char *) list = {0};
+
+	for (const char *p = patterns; *p;) {
+		size_t len = strcspn(p, ",");
+		if (len)
+			base_vec_push(&list, base_strndup(&a, p, len));
+		p += len + (p[len] == ',');
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct race_finding *f = &r->findings.v[i];
+		bool is_wanted = !race_space_is_host(f->space);
+		for (size_t j = 0; j < list.n && !is_wanted; j++)
+			is_wanted = finding_is_match(list.v[j], f);
+		if (is_wanted)
+			r->findings.v[kept++] = *f;
+	}
+	r->findings.n = kept;
+	base_vec_free(&list);
+	base_arena_free(&a);
+	return n - kept;
+}

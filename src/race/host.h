@@ -1,0 +1,95 @@
+/*
+ * host.h - what the host half (src/host) and the two devices tell each other.
+ *
+ * The host half is linked into the program; it makes one area in the shared file for each process
+ * (a chunk RACE_CHUNK_HOST_AREA). The agent and the CPU device find it there, enter the memory
+ * that host and device share, and say whether device work is in flight. An access of host code
+ * compares its address with `lo` and `span`; span is 0 while nothing could race, so that this is
+ * the whole cost then. What the host half finds are chunks RACE_CHUNK_HOST_FIND.
+ *
+ * One writer of the ranges (race_host_* below, under a lock), any number of readers, which watch
+ * `seq`. A process that has no host half has no area: the functions do nothing then.
+ */
+#ifndef COLLIDER_RACE_HOST_H
+#define COLLIDER_RACE_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "race/site.h"
+
+#define RACE_HOST_RANGES 4096u
+#define RACE_HOST_PAGE	 21u	/* the map has a bit for each 2 MiB of the address, ... */
+#define RACE_HOST_PAGES	 32768u /* ... modulo this */
+
+struct race_host_range {
+	uint64_t base, end;
+	uint64_t space; /* enum race_space */
+};
+
+struct race_host_area {
+	/* The filter: an access may race when address - lo < span. */
+	uint64_t lo, span;
+	uint64_t padding[14]; /* what follows is written often, by other threads */
+	uint64_t checked;     /* accesses that were read again */
+	uint64_t skipped;     /* findings that got no place */
+	uint64_t padding2[14];
+	uint64_t all_lo, all_span; /* the filter while work is in flight */
+	uint32_t busy;		   /* devices with work in flight, a bit each */
+	uint32_t is_all;	   /* every address is checked: the ranges only name the memory */
+	uint32_t seq;		   /* odd while the ranges change */
+	uint32_t nranges;	   /* sorted, without overlap */
+	uint32_t nlost;		   /* ranges that found no place */
+	uint32_t reserved[3];
+	uint64_t map[RACE_HOST_PAGES / 64];
+	struct race_host_range ranges[RACE_HOST_RANGES];
+};
+
+/* Behind it lies the path of the program or library, NUL-terminated. */
+struct race_host_find {
+	uint64_t count;	 /* sightings; kept up to date in the file */
+	uint64_t offset; /* of the instruction behind the check, from the start of the object */
+	uint64_t address;
+	uint64_t was[2], now[2];
+	uint32_t kind;	/* RACE_KIND_CLOBBERED_READ or RACE_KIND_LOST_UPDATE */
+	uint32_t width; /* bytes compared */
+	uint32_t bytes; /* bytes of the whole access */
+	uint32_t space; /* enum race_space */
+	uint32_t is_volatile;
+	uint32_t thread; /* 0: the main one; others in the order of their first check */
+};
+
+RACE_STATIC_ASSERT(sizeof(struct race_host_range) == 24, "range layout");
+RACE_STATIC_ASSERT(sizeof(struct race_host_find) == 80, "find layout");
+
+static inline bool race_space_is_host(unsigned space)
+{
+	return space >= RACE_SPACE_MANAGED && space <= RACE_SPACE_SYSTEM;
+}
+
+/* ---- host_area.c; needs race_shm_open ------------------------------------- */
+
+/* This process's area, made if there is none (for the host half). NULL: no file, or no room. */
+struct race_host_area *race_host_make(void);
+/* The same, for the devices: NULL when the program has no host half. Found once, then cheap. */
+struct race_host_area *race_host_get(void);
+/* Memory that host and device share comes and goes. `space` is an enum race_space. */
+void race_host_add(uint64_t base, uint64_t bytes, unsigned space);
+void race_host_remove(uint64_t base);
+/* Is work of this device (a bit number below 32) in flight? */
+void race_host_busy(unsigned device, bool is_busy);
+/* After fork, in the child: the area is the parent's. */
+void race_host_forget(void);
+
+/* The range of the address, false: none. Any thread. */
+bool race_host_lookup(const struct race_host_area *a, uint64_t address,
+		      struct race_host_range *out);
+
+static inline bool race_host_on_page(const struct race_host_area *a, uint64_t address)
+{
+	uint64_t page = address >> RACE_HOST_PAGE & (RACE_HOST_PAGES - 1);
+
+	return __atomic_load_n(&a->map[page / 64], __ATOMIC_RELAXED) >> (page % 64) & 1;
+}
+
+#endif

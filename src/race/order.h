@@ -1,0 +1,143 @@
+/*
+ * order.h - block shuffling: in which order the blocks of a grid run, and who may be shuffled.
+ *
+ * The hardware starts blocks by rising number. An instrumented kernel takes the number that it
+ * reads in %ctaid as a place in that order only, and works as another block: the *logical* one,
+ * which a bijection of the whole grid (x, y and z as one number; of clusters where there are
+ * some) gives. Freestanding C: the host turns the numbers of a record into logical ones by the
+ * same arithmetic as src/instrument/shuffle.ptxt. Source: SuperCollider 3.5.2, for one dimension.
+ *
+ * Each object carries a table that says what its code can do, so that a program that was linked
+ * from objects with and without Collider's marker is left as it was.
+ */
+#ifndef COLLIDER_RACE_ORDER_H
+#define COLLIDER_RACE_ORDER_H
+
+#include "race/record.h"
+
+enum race_order {
+	RACE_ORDER_PLAIN = 0,  /* block i is block i */
+	RACE_ORDER_AFFINE = 1, /* a * i + b mod N */
+	RACE_ORDER_FOLD = 2,   /* 0, N-1, 1, N-2, ... */
+	RACE_ORDER_AUTO = 3,   /* by launch: plain, a prime a, fold, a = 1 */
+	RACE_ORDER_ALL = 4     /* race_shm.order: kernels whose loops wait, too */
+};
+
+/* The knobs that a seed stands for. */
+struct race_order_keys {
+	uint32_t a[2], b;
+};
+
+RACE_FN uint32_t race_order_mix(uint32_t x)
+{
+	x ^= x >> 16;
+	x *= 0x7feb352du;
+	x ^= x >> 15;
+	x *= 0x846ca68bu;
+	return x ^ x >> 16;
+}
+
+RACE_FN int race_order_is_prime(uint32_t x)
+{
+	for (uint32_t d = 3; d < 65536; d += 2)
+		if (x % d == 0)
+			return 0;
+	return 1;
+}
+
+/*
+ * a[0] is a prime above 2^31. It divides no grid: %nctaid.x is below 2^31 and y and z are below
+ * 2^16, so no prime factor of N is that large, and a and N are coprime whatever N is. a[1] is 1:
+ * a rotation, which keeps neighbours together and brings the last block beside the first.
+ */
+RACE_FN struct race_order_keys race_order_keys(uint32_t seed)
+{
+	uint32_t a = 0x80000001u | race_order_mix(seed + 0x9e3779b9u);
+	struct race_order_keys k;
+
+	if (a > 0xfffff000u) /* 4294967291 is a prime, but the search must not wrap */
+		a -= 0x10000u;
+	while (!race_order_is_prime(a))
+		a += 2;
+	k.a[0] = a;
+	k.a[1] = 1;
+	k.b = race_order_mix(seed ^ 0x85ebca6bu);
+	return k;
+}
+
+/* The logical number of block i of n, for a grid with number `grid` (%gridid). i < n < 2^63. */
+RACE_FN uint64_t race_order_linear(uint32_t order, const struct race_order_keys *k, uint64_t grid,
+				   uint64_t i, uint64_t n)
+{
+	uint32_t g = (uint32_t)grid + k->b, a = k->a[g >> 1 & 1], b = g * 0x9e3779b1u;
+	uint64_t v = 0;
+
+	if (order == RACE_ORDER_AUTO)
+		order = g & 3;
+	if (order == RACE_ORDER_PLAIN)
+		return i;
+	if (order == RACE_ORDER_FOLD)
+		return i & 1 ? n - 1 - i / 2 : i / 2;
+	if (n >> 32 == 0)
+		return (i * a + b) % n;
+	/* The product has more than 64 bits: by doubling. b is below n. */
+	for (int bit = 31; bit >= 0; bit--) {
+		v += v;
+		v -= v >= n ? n : 0;
+		v += a >> bit & 1 ? i : 0;
+		v -= v >= n ? n : 0;
+	}
+	v += b;
+	return v >= n ? v - n : v;
+}
+
+/* block[]: the hardware's number, becomes the logical one. cluster[]: 1, 1, 1 without clusters. */
+RACE_FN void race_order_block(uint32_t order, const struct race_order_keys *k, uint64_t grid,
+			      const uint32_t size[3], const uint32_t cluster[3], uint32_t block[3])
+{
+	uint64_t n[3], c[3], v;
+
+	for (int d = 0; d < 3; d++) {
+		if (!cluster[d] || !size[d] || size[d] % cluster[d])
+			return; /* a damaged record */
+		n[d] = size[d] / cluster[d];
+		c[d] = block[d] / cluster[d];
+	}
+	v = race_order_linear(order, k, grid, c[0] + n[0] * (c[1] + n[1] * c[2]),
+			      n[0] * n[1] * n[2]);
+	c[0] = v % n[0];
+	c[1] = v / n[0] % n[1];
+	c[2] = v / n[0] / n[1];
+	for (int d = 0; d < 3; d++)
+		block[d] = (uint32_t)c[d] * cluster[d] + block[d] % cluster[d];
+}
+
+/* ---- what an object's code can do ------------------------------------------------- */
+
+/*
+ * `.weak .global .b64 __collider_order_<id><flags>[n + 1]`: the flags below, then the FNV-1a hash
+ * of the name of each function of the object. A linked image is shuffled when every function in
+ * it stands in one of its tables.
+ */
+#define RACE_ORDER_FIXED    1u	/* it can't follow: a way to read %ctaid that isn't replaced */
+#define RACE_ORDER_FOLLOWER 2u	/* a function beside the kernels that reads %ctaid or has checks */
+#define RACE_ORDER_WAITS    4u	/* a kernel or function whose loop waits for another block */
+#define RACE_ORDER_CALLS    8u	/* a loop that calls a function of another object */
+#define RACE_ORDER_STRONG   16u /* a function that may be what such a loop waits for */
+#define RACE_ORDER_SKIPPED  32u /* a kernel that was left as it was */
+
+/*
+ * What the tables of one image come to, its flags or-ed together: may it be shuffled? *all: its
+ * kernels count as waiting ones, whatever each of them is, because functions that they share
+ * can't tell which kernel they run in.
+ */
+RACE_FN int race_order_allowed(uint64_t flags, int *all)
+{
+	*all = ((flags & RACE_ORDER_WAITS) && (flags & RACE_ORDER_FOLLOWER)) ||
+	       ((flags & RACE_ORDER_CALLS) && (flags & RACE_ORDER_STRONG));
+	if (flags & RACE_ORDER_FIXED)
+		return 0;
+	return !((flags & RACE_ORDER_SKIPPED) && (flags & RACE_ORDER_FOLLOWER));
+}
+
+#endif

@@ -1,0 +1,194 @@
+/*
+ * transfer_read.c - the host's copies that raced, from the shared file into findings.
+ *
+ * The call stands in the first frame that has a source line; without debug information in the
+ * first that is no part of a CUDA library, which may be linked into the program itself. Nothing
+ * in a chunk is trusted: offsets are checked, strings end within the chunk.
+ */
+#include "race/race.h"
+
+#include <string.h>
+
+struct source {
+	struct race_results *out;
+	struct race_transfer t;
+	const unsigned char *frames;
+	const char *strings;
+};
+
+static const char *text_at(const struct source *s, uint32_t at)
+{
+	if (at >= s->t.strings)
+		return "";
+	return race_text(&s->out->arena, s->strings + at, s->t.strings - at);
+}
+
+/* Is this code of the CUDA runtime, by the file's name or (linked into the program) its own? */
+static bool is_cuda(const char *module, const char *func)
+{
+	const char *name = strrchr(module, '/');
+
+	name = name ? name + 1 : module;
+	while (*func == '_')
+		func++;
+	return !strncmp(name, "libcuda", 7) || !strncmp(func, "cuda", 4) ||
+	       !strncmp(func, "libcudart_", 10) || !strncmp(func, "cudart", 6);
+}
+
+/* "cudaMemcpyAsync", from the name with what default streams and versions add. */
+static const char *api_of(struct base_arena *a, const char *func)
+{
+	static const char *const ends[] = {"_ptsz", "_ptds", "_v2"};
+	size_t n = strlen(func);
+
+	for (size_t i = 0; i < BASE_COUNTOF(ends); i++) {
+		size_t m = strlen(ends[i]);
+		if (n > m && !strcmp(func + n - m, ends[i]))
+			func = base_strndup(a, func, n -= m);
+	}
+	return func;
+}
+
+/* The place of the call: the first frame with a source line, else the first that is not CUDA's. */
+static void place_fill(struct source *s, struct race_finding *f)
+{
+	struct base_arena *a = &s->out->arena;
+	bool has_place = false;
+
+	for (uint32_t i = 0; i < s->t.nframes && !f->line; i++) {
+		struct race_transfer_frame fr;
+		struct race_line l;
+		memcpy(&fr, s->frames + i * sizeof(fr), sizeof(fr));
+		const char *module = text_at(s, fr.module);
+		/* A return address: the call is before it. */
+		race_line_find(a, module, fr.offset - 1, &l);
+		const char *func = *l.func ? l.func : text_at(s, fr.symbol);
+		bool is_cudas = is_cuda(module, func);
+		if (is_cudas && !strncmp(func, "cuda", 4))
+			f->transfer->api = api_of(a, func);
+		if (is_cudas || (!l.line && has_place))
+			continue;
+		has_place = true;
+		f->func = func;
+		f->file = l.file;
+		f->line = l.line;
+		f->transfer->module = module;
+		f->transfer->offset = fr.offset;
+	}
+	f->func_shown = race_demangle(a, f->func);
+	f->transfer->api = api_of(a, f->transfer->api);
+}
+
+static const char *describe(struct source *s, const struct race_transfer_op *op)
+{
+	return base_printf(&s->out->arena, "%s of %llu bytes on stream 0x%llx",
+			   *op->api ? op->api : "copy", (unsigned long long)op->bytes,
+			   (unsigned long long)op->stream);
+}
+
+static void finding_add(struct source *s, uint32_t pid)
+{
+	struct base_arena *a = &s->out->arena;
+	struct race_finding f = {.kind = (enum race_kind)s->t.kind,
+				 .cls = race_transfer_class(s->t.bytes),
+				 .func = "",
+				 .file = "",
+				 .module = "",
+				 .target = "",
+				 .access = RACE_ACCESS_TRANSFER,
+				 .space = RACE_SPACE_GLOBAL,
+				 .width = s->t.width,
+				 .vec = 1,
+				 .count = s->t.count};
+	struct race_context c = {
+		.pid = pid, .context = s->t.context, .device = s->t.device, .device_name = ""};
+
+	f.transfer = BASE_NEW(a, struct race_transfer_op);
+	*f.transfer = (struct race_transfer_op){.api = text_at(s, s->t.api),
+						.module = "",
+						.stream = s->t.stream,
+						.bytes = s->t.bytes,
+						.at = s->t.at,
+						.origin = s->t.origin};
+	place_fill(s, &f);
+	f.first.address = s->t.address;
+	f.first.width = s->t.width;
+	f.first.was[0] = s->t.was;
+	f.first.now[0] = s->t.now;
+	f.first.is_generic = true;
+	struct race_finding_site fs = {
+		.table = base_hash(f.transfer->module, strlen(f.transfer->module), BASE_FNV_INIT),
+		.site = (uint32_t)f.transfer->offset,
+		.text = describe(s, f.transfer),
+		.count = s->t.count};
+	race_site_count(a, &f, &fs);
+	for (size_t i = 0; i < s->out->contexts.n; i++) {
+		const struct race_context *o = &s->out->contexts.v[i];
+		if (o->pid == pid && o->context == c.context)
+			c = *o;
+	}
+	race_seen_add(a, &f, &c);
+	base_vec_push(&s->out->findings, f);
+}
+
+/* ---- entry ---------------------------------------------------------------------------------- */
+
+bool race_transfer_read(struct race_results *out, const void *payload, size_t n, uint32_t pid)
+{
+	struct source s = {.out = out};
+	uint64_t frames;
+
+	if (n < sizeof(s.t))
+		return false;
+	memcpy(&s.t, payload, sizeof(s.t));
+	frames = (uint64_t)s.t.nframes * sizeof(struct race_transfer_frame);
+	if ((s.t.kind != RACE_KIND_CLOBBERED_READ && s.t.kind != RACE_KIND_LOST_UPDATE) ||
+	    s.t.nframes > RACE_TRANSFER_FRAMES || frames > n - sizeof(s.t) ||
+	    s.t.strings > n - sizeof(s.t) - frames || s.t.width > 8 || !s.t.count)
+		return false;
+	s.frames = (const unsigned char *)payload + sizeof(s.t);
+	s.strings = (const char *)s.frames + frames;
+	finding_add(&s, pid);
+	return true;
+}
+
+bool race_transfer_counts_read(struct race_results *out, const void *payload, size_t n)
+{
+	struct race_transfer_counts c;
+
+	if (n < sizeof(c))
+		return false;
+	memcpy(&c, payload, sizeof(c));
+	race_transfer_counts_add(&out->transfers, &c);
+	return true;
+}
+
+void race_transfer_counts_add(struct race_transfer_counts *to,
+			      const struct race_transfer_counts *from)
+{
+	to->checked += from->checked;
+	to->bytes += from->bytes;
+	for (unsigned i = 0; i < RACE_TRANSFER_SKIPS; i++)
+		to->skipped[i] += from->skipped[i];
+	to->lost += from->lost;
+}
+
+const char *race_transfer_skip_name(unsigned why)
+{
+	static const char *const names[RACE_TRANSFER_SKIPS] = {
+		[RACE_TRANSFER_CAPTURED] = "captured",
+		[RACE_TRANSFER_NULL_STREAM] = "null-stream",
+		[RACE_TRANSFER_PAGEABLE] = "pageable",
+		[RACE_TRANSFER_SHAPE] = "shape",
+		[RACE_TRANSFER_BUSY] = "busy",
+		[RACE_TRANSFER_SAMPLED] = "sampled",
+		[RACE_TRANSFER_UNFINISHED] = "unfinished",
+	};
+
+	return why < RACE_TRANSFER_SKIPS ? names[why] : "unknown";
+}
+
+enum race_class race_transfer_class(uint64_t bytes)
+{
+	return bytes <= RACE_TRANSFER_FLAG_BYTES ? RACE_CLASS_POSSIBLE : RACE_CLASS_RACE;
+}

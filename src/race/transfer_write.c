@@ -1,0 +1,101 @@
+/*
+ * transfer_write.c - a copy or fill that raced, from the program's process into the shared file.
+ *
+ * The stack is kept as files and offsets; which of the frames is the program's own call is seen by
+ * the reader, who has the symbol tables. Collider's own frames and those of CUPTI and the driver
+ * are left out. Nothing here allocates; callers hold a lock of theirs.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "race/shm_write.h"
+#include "race/transfer.h"
+
+struct writer {
+	struct race_transfer t;
+	struct race_transfer_frame frames[RACE_TRANSFER_FRAMES];
+	size_t n; /* bytes of strings */
+	char strings[8192];
+};
+
+static uint32_t put_string(struct writer *wr, const char *s)
+{
+	size_t n = s ? strlen(s) : 0;
+	uint32_t at = (uint32_t)wr->n;
+
+	if (!n || n >= sizeof(wr->strings) - wr->n)
+		return 0;
+	memcpy(wr->strings + wr->n, s, n + 1);
+	wr->n += n + 1;
+	return at;
+}
+
+/* Innermost frames that tell nothing. */
+static bool is_plumbing(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	name = name ? name + 1 : path;
+	return !strncmp(name, "libcuda.so", 10) || !strncmp(name, "libcupti", 8) ||
+	       !strncmp(name, "libcollider", 11);
+}
+
+static void put_frames(struct writer *wr, void *const *pcs, int n)
+{
+	const char *last = "";
+	uint32_t module = 0;
+	char path[PATH_MAX];
+	Dl_info info;
+
+	for (int i = 0; i < n && wr->t.nframes < RACE_TRANSFER_FRAMES; i++) {
+		if (!dladdr(pcs[i], &info) || !info.dli_fname || is_plumbing(info.dli_fname))
+			continue;
+		if (strcmp(last, info.dli_fname) != 0)
+			module = put_string(wr,
+					    realpath(info.dli_fname, path) ? path : info.dli_fname);
+		last = info.dli_fname;
+		wr->frames[wr->t.nframes++] = (struct race_transfer_frame){
+			.offset = (uint64_t)((char *)pcs[i] - (char *)info.dli_fbase),
+			.module = module,
+			.symbol = put_string(wr, info.dli_sname)};
+	}
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+uint64_t *race_transfer_tell(const struct race_transfer *t, const char *api, void *const *pcs,
+			     int n)
+{
+	struct {
+		struct race_transfer t;
+		struct race_transfer_frame frames[RACE_TRANSFER_FRAMES];
+	} head;
+	struct writer wr;
+
+	memset(&wr, 0, sizeof(wr));
+	wr.n = 1;
+	wr.t = *t;
+	wr.t.count = 1;
+	wr.t.nframes = 0;
+	wr.t.api = put_string(&wr, api);
+	put_frames(&wr, pcs, n);
+	wr.t.strings = (uint32_t)wr.n;
+	head.t = wr.t;
+	memcpy(head.frames, wr.frames, sizeof(head.frames));
+	return race_shm_chunk(RACE_CHUNK_TRANSFER, 0, &head,
+			      sizeof(head.t) + wr.t.nframes * sizeof(head.frames[0]), wr.strings,
+			      wr.n);
+}
+
+struct race_transfer_counts *race_transfer_counts_new(void)
+{
+	struct race_transfer_counts zero;
+
+	memset(&zero, 0, sizeof(zero));
+	return race_shm_chunk(RACE_CHUNK_TRANSFERS, 0, &zero, sizeof(zero), NULL, 0);
+}

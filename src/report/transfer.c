@@ -1,0 +1,96 @@
+/*
+ * transfer.c - the words for copies and fills of the host: those that raced, and which were checked.
+ *
+ * Such a finding has no thread: it tells the call, its stream and the place in the copied bytes.
+ */
+#include "report/internal.h"
+
+#include <string.h>
+
+static bool is_source(const struct race_finding *f)
+{
+	return f->kind == RACE_KIND_CLOBBERED_READ;
+}
+
+const char *rep_transfer_title(const struct race_finding *f)
+{
+	return is_source(f) ? "memory changed while the host's copy read it"
+			    : "memory changed while the host's copy wrote it";
+}
+
+const char *rep_transfer_sentence(const struct race_finding *f)
+{
+	if (f->cls == RACE_CLASS_POSSIBLE)
+		return "The memory of this small copy or fill changed directly behind it. It may "
+		       "be a "
+		       "flag\n"
+		       "that a running kernel is meant to change; else nothing orders the two.";
+	if (is_source(f))
+		return "The host asked for this copy, and something else (a kernel, a copy of "
+		       "another "
+		       "stream\n"
+		       "or process) changed its source meanwhile: nothing orders the two.";
+	return "The host asked for this copy or fill, and something else (a kernel, a copy of "
+	       "another\n"
+	       "stream or process) wrote to its destination meanwhile: nothing orders the two.";
+}
+
+const char *rep_transfer_fix(const struct race_finding *f)
+{
+	(void)f;
+	return "order the copy behind the kernel: put both into one stream, or let the copy's "
+	       "stream\n"
+	       "wait with cudaEventRecord() and cudaStreamWaitEvent(); between processes an event "
+	       "of\n"
+	       "cudaIpcGetEventHandle() does it.";
+}
+
+/* What stands in place of thread and block. */
+void rep_transfer_first(struct base_buf *out, struct rep_view *v, const struct race_finding *f,
+			const char *indent)
+{
+	const struct race_transfer_op *o = f->transfer;
+	struct base_arena *a = &v->arena;
+
+	if (*o->module)
+		base_buf_printf(out, "%sCalled from  : %s+0x%llx%s\n", indent, o->module,
+				(unsigned long long)o->offset,
+				f->line ? "" : " (build the host code with -g to see its line)");
+	base_buf_printf(out, "%sFirst noticed: byte %s of %s, Address 0x%llx\n", indent,
+			rep_number(a, o->at), rep_number(a, o->bytes),
+			(unsigned long long)f->first.address);
+}
+
+void rep_transfer_checked(struct base_buf *out, struct rep_view *v)
+{
+	const struct race_transfer_counts *c = &v->r->transfers;
+	struct base_arena *a = &v->arena;
+
+	if (c->checked)
+		base_buf_printf(
+			out,
+			"  %s asynchronous cop%s and fills of the host, %s bytes of them read "
+			"again\n",
+			rep_number(a, c->checked), c->checked == 1 ? "y" : "ies",
+			rep_number(a, c->bytes));
+}
+
+const char *rep_transfer_unchecked(struct rep_view *v, unsigned why)
+{
+	static const char *const reasons[RACE_TRANSFER_SKIPS] = {
+		[RACE_TRANSFER_CAPTURED] = "written into a graph",
+		[RACE_TRANSFER_NULL_STREAM] = "on the legacy default stream, which others wait for",
+		[RACE_TRANSFER_PAGEABLE] = "to or from pageable memory",
+		[RACE_TRANSFER_SHAPE] = "of rows, slices or arrays, or of another context",
+		[RACE_TRANSFER_BUSY] = "while no buffer of Collider's was free",
+		[RACE_TRANSFER_SAMPLED] = "not drawn (--sample)",
+		[RACE_TRANSFER_UNFINISHED] = "not complete when the program ended",
+	};
+	uint64_t n = v->r->transfers.skipped[why];
+
+	if (!n)
+		return NULL;
+	return base_printf(&v->arena, "%s cop%s or fill%s of the host: %s",
+			   rep_number(&v->arena, n), n == 1 ? "y" : "ies", n == 1 ? "" : "s",
+			   reasons[why]);
+}

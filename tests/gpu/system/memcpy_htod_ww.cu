@@ -1,0 +1,50 @@
+// memcpy_htod_ww.cu - cudaMemcpyAsync brings what a kernel in another stream is writing over.
+// scenario: memcpy_htod_ww
+// table 3: race, not in it
+// detector: collide
+// expect collide: lost-update at copy
+// may: gives
+// twin: memcpy_htod_ww.fixed.cu
+
+#include "hadron.h"
+
+static const int BLOCKS = 16;
+static const int THREADS = 64;
+static const int N = BLOCKS * THREADS;
+static const int ROUNDS = 64;
+static const size_t TOTAL = (size_t)ROUNDS * N;
+static const size_t BYTES = TOTAL * sizeof(unsigned);
+static const int COPIES = 8;
+
+__global__ void produce(const unsigned *in, unsigned *data)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	for (int r = ROUNDS - 1; r >= 0; r--)
+		data[r * N + i] = in[r * N + i] * 3; // race: gives
+}
+
+int main()
+{
+	std::vector<unsigned> in = hadron_numbers(TOTAL, 17), zeros(TOTAL), want(in), got;
+	unsigned *host = nullptr;
+
+	CHECK(cudaMallocHost(&host, BYTES));
+	for (size_t i = 0; i < TOTAL; i++)
+		host[i] = want[i] = (unsigned)i;
+	unsigned *d_in = example_upload(in), *d_data = example_upload(zeros);
+	cudaStream_t first = hadron_stream(), second = hadron_stream();
+	CHECK(cudaDeviceSynchronize());
+	produce<<<BLOCKS, THREADS, 0, first>>>(d_in, d_data);
+	CHECK(cudaGetLastError());
+	for (int i = 0; i < COPIES; i++)
+		CHECK(cudaMemcpyAsync(d_data, host, BYTES, cudaMemcpyHostToDevice, second)); // race: copy
+	CHECK(cudaDeviceSynchronize());
+	got = example_download(d_data, TOTAL);
+	CHECK(cudaStreamDestroy(first));
+	CHECK(cudaStreamDestroy(second));
+	CHECK(cudaFreeHost(host));
+	CHECK(cudaFree(d_in));
+	CHECK(cudaFree(d_data));
+	return example_finish(got == want, example_checksum(got));
+}

@@ -1,0 +1,140 @@
+// multi_process.cu - a process reads memory of another's that its kernel is still writing.
+// scenario: multi_process
+// table 3: race, not in it
+// detector: collide
+// expect collide: clobbered-read|speculated-read at takes
+// may: gives
+// twin: multi_process.fixed.cu
+
+#include "hadron.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const int BLOCKS = 8;
+static const int THREADS = 64;
+static const int N = BLOCKS * THREADS;
+static const int ROUNDS = 64;
+static const int REPEATS = 512; /* long enough that both processes get the GPU in between */
+static const bool IS_ORDERED = false;
+
+__global__ void produce(const unsigned *in, unsigned *data)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	for (int k = REPEATS; k > 0; k--)
+		for (int r = 0; r < ROUNDS; r++)
+			data[r * N + i] = in[r * N + i] * k; // race: gives
+}
+
+__global__ void consume(const unsigned *data, unsigned *out)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	unsigned acc = 0;
+
+	for (int k = 0; k < REPEATS; k++)
+		for (int r = ROUNDS - 1; r >= 0; r--)
+			acc = acc * 31 + data[r * N + i]; // race: takes
+	out[i] = acc;
+}
+
+/* What the processes tell each other. CUDA is started in each of them, behind the fork. */
+struct message {
+	cudaIpcMemHandle_t handle;
+	int is_good;
+};
+
+static void put(int fd, const void *p, size_t n)
+{
+	if (write(fd, p, n) != (ssize_t)n)
+		exit(3);
+}
+
+static void get(int fd, void *p, size_t n)
+{
+	for (char *c = (char *)p; n;) {
+		ssize_t k = read(fd, c, n);
+		if (k <= 0)
+			exit(3);
+		c += k;
+		n -= (size_t)k;
+	}
+}
+
+static int consumer(int in, int out)
+{
+	std::vector<unsigned> result(N);
+	unsigned *data = nullptr;
+	message m;
+
+	get(in, &m, sizeof(m));
+	if (!m.is_good)
+		return 0;
+	CHECK(cudaIpcOpenMemHandle((void **)&data, m.handle, cudaIpcMemLazyEnablePeerAccess));
+	unsigned *d_out = example_upload(result);
+	CHECK(cudaDeviceSynchronize());
+	put(out, &m, 1); /* ready */
+	get(in, &m, 1);	 /* go */
+	consume<<<BLOCKS, THREADS>>>(data, d_out);
+	CHECK(cudaGetLastError());
+	CHECK(cudaDeviceSynchronize());
+	result = example_download(d_out, result.size());
+	put(out, result.data(), N * sizeof(result[0]));
+	CHECK(cudaIpcCloseMemHandle(data));
+	CHECK(cudaFree(d_out));
+	return 0;
+}
+
+static int producer(int in, int out)
+{
+	std::vector<unsigned> numbers = hadron_numbers(ROUNDS * N, 23), want(N), got(N);
+	message m = {};
+	char c = 0;
+
+	for (size_t i = 0; i < want.size(); i++)
+		for (int k = 0; k < REPEATS; k++)
+			for (size_t r = ROUNDS; r--;)
+				want[i] = want[i] * 31 + numbers[r * N + i];
+	std::vector<unsigned> zeros(numbers.size());
+	unsigned *d_in = example_upload(numbers), *d_data = example_upload(zeros);
+	m.is_good = cudaIpcGetMemHandle(&m.handle, d_data) == cudaSuccess;
+	CHECK(cudaDeviceSynchronize());
+	put(out, &m, sizeof(m));
+	if (!m.is_good) {
+		printf("skip: no memory can be shared between processes here\n");
+		return HADRON_SKIP;
+	}
+	get(in, &c, 1);
+	if (!IS_ORDERED)
+		put(out, &c, 1);
+	produce<<<BLOCKS, THREADS>>>(d_in, d_data);
+	CHECK(cudaGetLastError());
+	CHECK(cudaDeviceSynchronize());
+	if (IS_ORDERED)
+		put(out, &c, 1);
+	get(in, got.data(), N * sizeof(got[0]));
+	CHECK(cudaFree(d_in));
+	CHECK(cudaFree(d_data));
+	return example_finish(got == want, example_checksum(got));
+}
+
+int main()
+{
+	int there[2], back[2], status = 0, rc;
+
+	if (pipe(there) || pipe(back))
+		return 3;
+	pid_t child = fork();
+	if (child < 0)
+		return 3;
+	if (child == 0) {
+		close(there[1]);
+		close(back[0]);
+		exit(consumer(there[0], back[1]));
+	}
+	close(there[0]);
+	close(back[1]);
+	rc = producer(back[0], there[1]);
+	waitpid(child, &status, 0);
+	return rc ? rc : status ? 4 : 0;
+}

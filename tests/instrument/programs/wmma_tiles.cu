@@ -1,0 +1,73 @@
+// wmma_tiles.cu - tiles that one warp fills and the next loads with wmma.load, from shared and global
+// memory, by rows and by columns, with lines of 32 and 64 bytes. -DRACY: the barrier between filling and
+// loading is missing.
+// expect: clobbered-read at load
+
+#include "example.h"
+
+#include <mma.h>
+
+using namespace nvcuda;
+
+static const int BLOCKS = 3;
+static const int WARPS = 4;
+static const int ROUNDS = 12;
+static const int N = 16;
+
+__global__ void tiles(const half *in, const half *eye, const float *bias, float *out)
+{
+	__shared__ __align__(32) half tile[WARPS][N * (N + 8)];
+	__shared__ __align__(32) float sums[WARPS][N * N];
+	int lane = threadIdx.x % 32, warp = threadIdx.x / 32, from = (warp + 1) % WARPS;
+
+	for (int r = 0; r < ROUNDS; r++) {
+		wmma::fragment<wmma::matrix_a, N, N, N, half, wmma::row_major> a;
+		wmma::fragment<wmma::matrix_b, N, N, N, half, wmma::col_major> b;
+		wmma::fragment<wmma::accumulator, N, N, N, float> c;
+
+		for (int i = lane; i < N * N; i += 32) {
+			tile[warp][i / N * (N + 8) + i % N] =
+				in[((blockIdx.x * ROUNDS + r) * WARPS + warp) * N * N + i];
+			sums[warp][i] = bias[i] + (float)r;
+		}
+#ifndef RACY
+		__syncthreads();
+#endif
+		wmma::load_matrix_sync(a, tile[from], N + 8); // race: load
+		wmma::load_matrix_sync(b, eye, N);
+		wmma::load_matrix_sync(c, sums[from], N, wmma::mem_row_major); // race: load
+		wmma::mma_sync(c, a, b, c);
+		wmma::store_matrix_sync(out + ((blockIdx.x * ROUNDS + r) * WARPS + warp) * N * N, c, N,
+					wmma::mem_row_major);
+		__syncthreads();
+	}
+}
+
+
+int main()
+{
+	std::vector<half> in(BLOCKS * ROUNDS * WARPS * N * N), eye(N * N);
+	std::vector<float> bias(N * N), want(in.size()), got;
+	std::vector<unsigned> bits(in.size());
+	uint32_t seed = 21;
+
+	for (half &x : in)
+		x = __float2half((float)(example_random(&seed) % 2048));
+	for (int i = 0; i < N * N; i++) {
+		eye[i] = __float2half(i / N == i % N ? 1.0f : 0.0f);
+		bias[i] = (float)(example_random(&seed) % 1024);
+	}
+	for (int i = 0; i < (int)want.size(); i++) {
+		int t = i / (N * N), from = t / WARPS * WARPS + (t + 1) % WARPS;
+		want[i] = __half2float(in[from * N * N + i % (N * N)]) + bias[i % (N * N)] +
+			  (float)(t / WARPS % ROUNDS);
+	}
+	half *d_in = example_upload(in), *d_eye = example_upload(eye);
+	float *d_bias = example_upload(bias), *d_out = example_upload(want);
+	tiles<<<BLOCKS, WARPS * 32>>>(d_in, d_eye, d_bias, d_out);
+	CHECK(cudaGetLastError());
+	got = example_download(d_out, want.size());
+	for (size_t i = 0; i < got.size(); i++)
+		bits[i] = (unsigned)got[i];
+	return example_finish(got == want, example_checksum(bits));
+}

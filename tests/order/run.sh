@@ -1,0 +1,157 @@
+#!/bin/bash
+# run.sh COLLIDER WHAT - block shuffling on the CPU device. WHAT is one of
+#   grids     each block of many grids works once in every order, clusters hold together; the first
+#             blocks of a grid of 7.5e10 are those that the arithmetic of race/order.h says
+#   waves     the race of SuperCollider 3.5.2: not seen in the usual order, in 9 of 10 runs with fold,
+#             in half of them with affine; nothing is said of the race-free twin
+#   waits     look-back scans end in every order, or by --timeout; kernels that wait are not shuffled
+#             unless asked for
+#   objects   a program linked with an object that was not instrumented keeps its order
+# The programs are built in the current folder.
+set -u
+collider=$1
+what=$2
+here=$(cd "$(dirname "$0")" && pwd)
+T=$(mktemp -d)
+trap 'rm -rf "$T"' EXIT
+unset COLLIDER_OPTIONS
+bad=0
+fail() {
+	echo "FAIL: $*" | head -40 >&2
+	bad=1
+}
+
+build() { # build NAME SOURCE FLAGS...
+	local name=$1 src=$here/$2
+	shift 2
+	[ "$name" -nt "$src" ] && [ "$name" -nt "$collider" ] && return
+	"$collider" nvcc -O3 -std=c++17 -arch=sm_90 "$@" "$src" -o "$name" || exit 2
+}
+
+# run SEED ORDER PROGRAM ARGUMENTS...: output in $T/out, report in $T/report, more options in $more
+more=
+run() {
+	local seed=$1 order=$2
+	shift 2
+	# shellcheck disable=SC2086
+	timeout 120 "$collider" run --device=cpu --seed="$seed" --shuffle="$order" $more \
+		--log-file="$T/report" -- "$@" >"$T/out" 2>"$T/err"
+}
+races() { grep -c 'DATA RACE' "$T/report"; }
+
+case $what in
+grids)
+	build grids grids.cu -I"$here/../../src"
+	for order in off affine fold auto all; do
+		for seed in 1 2 3; do
+			run $seed $order ./grids $seed || fail "$order $seed: $(cat "$T/out" "$T/err")"
+			grep -q '^ok' "$T/out" || fail "$order $seed: $(cat "$T/out")"
+			[ "$(races)" = 0 ] || fail "$order $seed: $(cat "$T/report")"
+		done
+	done
+	for seed in 1 2 3 4; do
+		run $seed affine ./grids $seed huge
+		[ "$(cat "$T/out")" = ok ] || fail "huge, seed $seed: $(cat "$T/out" "$T/err")"
+	done
+	;;
+waves)
+	build waves waves.cu
+	build waves_fixed waves.cu -DFIXED
+	# On the virtual clock the blocks of a wave start far apart, so a store is watched for long.
+	more="--wdelay=1000000"
+	for order in off fold affine; do
+		found=0
+		runs=10
+		[ $order = affine ] && runs=20
+		for ((seed = 1; seed <= runs; seed++)); do
+			waves=3
+			[ $order = affine ] && waves=$((2 + seed % 3))
+			run $seed $order ./waves $waves || fail "$order: exit code $?"
+			if [ "$(races)" != 0 ]; then
+				found=$((found + 1))
+				grep -q 'waves.cu:16' "$T/report" || fail "another line: $(cat "$T/report")"
+				grep -Eq 'Block \((0|[1-9][0-9]*),0,0\)' "$T/report" || fail "no block"
+				last=$((waves * 512 - 1))
+				grep -Eq "Block \((0|$last),0,0\)" "$T/report" ||
+					fail "not a logical block: $(grep Block "$T/report")"
+			fi
+			run $seed $order ./waves_fixed $waves || fail "$order: twin: exit code $?"
+			[ "$(races)" = 0 ] || fail "$order: twin: $(cat "$T/report")"
+		done
+		echo "$order: $found of $runs"
+		case $order in
+		off) [ $found = 0 ] || fail "the race shows without shuffling" ;;
+		fold) [ $found -ge 9 ] || fail "fold: found in $found of 10 runs" ;;
+		affine) [ $found -ge 10 ] || fail "affine: found in $found of 20 runs" ;;
+		esac
+	done
+	more="--wdelay=1000000 --verify"
+	run 1 fold ./waves 3 || fail "the oracle: exit code $?: $(cat "$T/err")"
+	grep -q '(1535,0,0)' "$T/report" || fail "the oracle shows no logical block: $(cat "$T/report")"
+	;;
+waits)
+	build lookback lookback.cu
+	for how in ticket cub block; do
+		for order in fold auto; do
+			run 3 $order ./lookback $how || fail "$how, $order: $? $(cat "$T/out")"
+			[ "$(cat "$T/out")" = ok ] || fail "$how, $order: $(cat "$T/out")"
+			[ "$(races)" = 0 ] || fail "$how, $order: $(cat "$T/report")"
+			grep -q 'keep their order: one of its loops waits' "$T/report" ||
+				fail "$how, $order: not said: $(cat "$T/report")"
+		done
+	done
+	run 3 off ./lookback block || fail "block, off: $?"
+	grep -q 'keep their order' "$T/report" && fail "said without being asked"
+	more="--timeout=60"
+	for seed in 1 2 3 4; do
+		run $seed all ./lookback ticket
+		[ "$(cat "$T/out")" = ok ] || fail "ticket, all: $(cat "$T/out" "$T/report")"
+		grep -q 'keep their order' "$T/report" && fail "ticket, all: $(cat "$T/report")"
+	done
+	# One of these orders leaves no place for the first tile: the flag ends the kernel.
+	more="--timeout=3"
+	stopped=0
+	for seed in 1 2 3 4; do
+		run $seed all ./lookback block
+		if grep -q 'ended by --timeout=3; kernels that waited' "$T/report"; then
+			stopped=$((stopped + 1))
+			grep -q 'launch failure\|illegal instruction' "$T/out" ||
+				fail "block, all: the kernel did not end: $(cat "$T/out" "$T/err")"
+		else
+			[ "$(cat "$T/out")" = ok ] || fail "block, all: $(cat "$T/out")"
+		fi
+	done
+	echo "stopped: $stopped of 4"
+	[ $stopped -ge 1 ] || fail "no order made the kernel wait for ever"
+	;;
+objects)
+	nvcc=${NVCC:-nvcc}
+	flags="-O3 -arch=sm_90 -rdc=true"
+	ptx="-O3 -rdc=true -gencode arch=compute_90,code=compute_90"
+	# shellcheck disable=SC2086
+	{
+		"$collider" nvcc $flags -c "$here/objects_a.cu" -o a.o &&
+		"$collider" nvcc $flags -c "$here/objects_b.cu" -o b.o &&
+		"$nvcc" $ptx -c "$here/objects_b.cu" -o plain_b.o &&
+		"$collider" nvcc $flags a.o b.o -o both &&
+		"$collider" nvcc $flags a.o plain_b.o -o mixed
+	} || exit 2
+	for p in both mixed; do
+		for seed in 1 2 3; do
+			run $seed fold ./$p || fail "$p: $? $(cat "$T/out" "$T/err")"
+			[ "$(cat "$T/out")" = ok ] || fail "$p: $(cat "$T/out")"
+			if [ $p = both ]; then
+				grep -q 'keep their order' "$T/report" && fail "both: $(cat "$T/report")"
+			else
+				grep -q 'keep their order: not all of its code' "$T/report" ||
+					fail "mixed: not said: $(cat "$T/report")"
+			fi
+		done
+	done
+	;;
+*)
+	echo "usage: $0 COLLIDER grids|waves|waits|objects" >&2
+	exit 2
+	;;
+esac
+exit $bad
