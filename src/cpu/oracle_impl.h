@@ -347,11 +347,11 @@ struct oracle_readers {
 	struct oracle_reader v[];
 };
 
-#define ORACLE_PAGE_SHIFT   10
+#define ORACLE_PAGE_SHIFT   8
 #define ORACLE_PAGE_WORDS   (1u << (ORACLE_PAGE_SHIFT - 2))
-#define ORACLE_REGION_SHIFT 16
+#define ORACLE_REGION_SHIFT 14
 #define ORACLE_REGION_PAGES (1u << (ORACLE_REGION_SHIFT - ORACLE_PAGE_SHIFT))
-#define ORACLE_REGION_CACHE 16u
+#define ORACLE_REGION_CACHE 64u
 
 struct oracle_page {
 	struct oracle_cell cell[ORACLE_PAGE_WORDS];
