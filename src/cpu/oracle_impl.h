@@ -4,6 +4,7 @@
  *   oracle_clock.c   persistent tries and clocks      oracle_order.c   releases, acquires, fences
  *   oracle_shadow.c  accesses by word, race checks    oracle_write.c   reads-from, strong writes
  *   oracle_sync.c    barriers, copies, operations     oracle.c         actors, events, findings
+ *   oracle_ext.c     records of other words
  *   oracle_row.c     plain accesses of a warp   oracle_cell.c    where words are, their memory
  *   oracle_forget.c  memory that is new
  *

@@ -1,11 +1,10 @@
 /*
- * oracle_shadow.c - the accesses to each word, and the check of a new one against them.
+ * oracle_shadow.c - the check of an access to a word against those before it, in general.
  *
- * A word that only plain accesses (weak, generic, all four bytes) of one writer and one reader
- * touched is 32 bytes in a page of cells. Else it has three lists: weak writes, weak reads, strong
- * accesses. A new access is compared with each kept one that conflicts; a weak one that is ordered
- * behind a kept one and covers it (a write covers all, a read the reads) takes its place: who
- * races with the superseded one later, races with the new one too.
+ * What isn't plain, or races, or whose order isn't simple (oracle_row.c does the rest): a word has three
+ * lists: weak writes, weak reads, strong accesses. A new access is compared with each kept one that
+ * conflicts; a weak one that is ordered behind a kept one and covers it (a write covers all, a read
+ * the reads) takes its place: who races with the superseded one later, races with the new one too.
  *
  * Long lists are not walked: each remembers a clock that all of it is behind of; strong accesses
  * that are all of the same bytes, device and scope from gpu on can't race with one more. Reads of a
@@ -13,194 +12,8 @@
  */
 #include "cpu/oracle_shadow.h"
 
-#define OFF_RANGE (-128)
 
 enum order { UNORDERED, UNCROSSED, ORDERED };
-
-/* ---- records -------------------------------------------------------------------------------- */
-
-static enum oracle_class class_of(const struct oracle_site *s)
-{
-	if (s->a.strength != RACE_WEAK)
-		return ORACLE_STRONG;
-	return s->a.kind & RACE_OP_WRITE ? ORACLE_WRITES : ORACLE_READS;
-}
-
-static void list_touch(struct oracle *o, struct oracle_list *l)
-{
-	if (!l)
-		return;
-	oracle_clock_unref(&o->pool, l->behind);
-	l->behind = NULL;
-}
-
-static void rec_drop(struct oracle *o, struct oracle_rec *r)
-{
-	oracle_chain_unref(o, r->chain);
-	r->chain = NULL;
-}
-
-static size_t list_bytes(uint32_t cap)
-{
-	return sizeof(struct oracle_list) + cap * sizeof(struct oracle_rec);
-}
-
-static void list_push(struct oracle *o, struct oracle_list **at, const struct oracle_rec *r)
-{
-	struct oracle_list *old = *at, *l = old;
-
-	if (!old || old->n == old->cap) {
-		uint32_t cap = !old ? 1 : old->cap + (old->cap < 8 ? 2 : old->cap / 2);
-		l = *at = oracle_mem_new(o, list_bytes(cap));
-		if (old) {
-			memcpy(l, old, list_bytes(old->n));
-			oracle_mem_free(o, old, list_bytes(old->cap));
-		}
-		l->cap = cap;
-	}
-	l->v[l->n++] = *r;
-}
-
-static void list_free(struct oracle *o, struct oracle_list *l)
-{
-	if (!l)
-		return;
-	for (uint32_t i = 0; i < l->n; i++)
-		rec_drop(o, &l->v[i]);
-	list_touch(o, l);
-	oracle_mem_free(o, l, list_bytes(l->cap));
-}
-
-static void push(struct oracle *o, struct oracle_ext *e, const struct oracle_rec *r)
-{
-	struct oracle_list **at = &e->list[class_of(oracle_site_at(o, r->site))];
-
-	list_touch(o, *at);
-	list_push(o, at, r);
-}
-
-/* The offset that a plain record has lost: accesses are aligned. */
-static int8_t offset_in(const struct oracle *o, uint32_t site, uint64_t word)
-{
-	uint32_t bytes = oracle_site_at(o, site)->a.bytes;
-
-	if (bytes > 64 || !bytes || (bytes & (bytes - 1)))
-		return OFF_RANGE;
-	return (int8_t) - (int)(word & (bytes - 1));
-}
-
-/* Fences before a plain access come before all that follows on the word. */
-static void push_fences(struct oracle *o, struct oracle_ext *e, uint64_t fences, bool is_write)
-{
-	if (!fences)
-		return;
-	struct oracle_bytes *x = oracle_ext_bytes(o, e);
-	for (unsigned b = 0; b < 4; b++) {
-		oracle_tree_join(&o->pool, &x->all_fences[b], fences);
-		if (is_write)
-			oracle_tree_join(&o->pool, &x->write_fences[b], fences);
-	}
-}
-
-static void push_packed(struct oracle *o, struct oracle_ext *e, uint64_t p, uint64_t word)
-{
-	const struct oracle_site *x = oracle_site_at(o, oracle_packed_site(p));
-	struct oracle_rec r = {.bytes = ORACLE_PLAIN_BYTES,
-			       .actor = oracle_packed_actor(p),
-			       .epoch = oracle_packed_epoch(p),
-			       .site = x->plain};
-
-	r.offset = offset_in(o, r.site, word);
-	push(o, e, &r);
-	push_fences(o, e, x->a.fences, x->a.kind & RACE_OP_WRITE);
-}
-
-static void push_readers(struct oracle *o, struct oracle_ext *e, const struct oracle_readers *s,
-			 uint64_t word)
-{
-	for (uint32_t i = 0; i < s->n; i++) {
-		const struct oracle_reader *x = &s->v[i];
-		const struct oracle_site *site = oracle_site_at(o, x->site);
-		struct oracle_rec r = {.bytes = ORACLE_PLAIN_BYTES,
-				       .actor = x->actor,
-				       .mask = x->is_mask ? x->at : 0,
-				       .epoch = x->epoch,
-				       .site = site->plain};
-		if (!x->is_mask)
-			r.actor += ((uint32_t)(word >> 2) - x->at) >> x->shift;
-		r.offset = offset_in(o, r.site, word);
-		push(o, e, &r);
-		push_fences(o, e, site->a.fences, false);
-	}
-}
-
-struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64_t word)
-{
-	struct oracle_ext *e = oracle_cell_ext(c);
-
-	if (e)
-		return e;
-	e = oracle_mem_new(o, sizeof(*e));
-	if (c->w)
-		push_packed(o, e, c->w, word);
-	if (c->r & 1)
-		push_packed(o, e, c->r, word);
-	else if (c->r)
-		push_readers(o, e, (const struct oracle_readers *)(uintptr_t)c->r, word);
-	oracle_cell_clear(o, c);
-	o->words++;
-	c->w = (uintptr_t)e | 2;
-	return e;
-}
-
-struct oracle_bytes *oracle_ext_bytes(struct oracle *o, struct oracle_ext *e)
-{
-	if (e->bytes)
-		return e->bytes;
-	e->bytes = oracle_mem_new(o, sizeof(*e->bytes));
-	for (unsigned b = 0; b < 4; b++)
-		e->bytes->from[b] = e->from;
-	e->from = NULL;
-	return e->bytes;
-}
-
-void oracle_ext_from(struct oracle *o, struct oracle_ext *e, uint32_t mask, struct oracle_write *w)
-{
-	if (w)
-		w->refs += (unsigned)__builtin_popcount(mask);
-	if (!e->bytes && mask == ORACLE_PLAIN_BYTES) {
-		for (unsigned b = 0; e->from && b < 4; b++)
-			oracle_write_unref(o, e->from);
-		e->from = w;
-		return;
-	}
-	if (!e->bytes && e->from == w && !w)
-		return;
-	struct oracle_bytes *x = oracle_ext_bytes(o, e);
-	ORACLE_EACH(b, mask)
-	{
-		oracle_write_unref(o, x->from[b]);
-		x->from[b] = w;
-	}
-}
-
-void oracle_ext_free(struct oracle *o, struct oracle_cell *c)
-{
-	struct oracle_ext *e = oracle_cell_ext(c);
-
-	if (!e)
-		return;
-	for (unsigned k = 0; k < ORACLE_CLASSES; k++)
-		list_free(o, e->list[k]);
-	oracle_ext_from(o, e, ORACLE_PLAIN_BYTES, NULL);
-	for (unsigned b = 0; e->bytes && b < 4; b++) {
-		oracle_tree_unref(&o->pool, e->bytes->all_fences[b]);
-		oracle_tree_unref(&o->pool, e->bytes->write_fences[b]);
-	}
-	oracle_mem_free(o, e->bytes, sizeof(*e->bytes));
-	oracle_mem_free(o, e, sizeof(*e));
-	c->w = c->r = 0;
-}
 
 static bool is_empty(const struct oracle_list *l)
 {
@@ -298,7 +111,7 @@ static void found(const struct oracle_now *n, enum oracle_kind kind, const struc
 		  uint32_t actor)
 {
 	const struct oracle_site *x = oracle_site_at(n->o, r->site);
-	uint64_t at = r->offset == OFF_RANGE ? n->word : n->word + (uint64_t)(int64_t)r->offset;
+	uint64_t at = r->offset == ORACLE_OFF_RANGE ? n->word : n->word + (uint64_t)(int64_t)r->offset;
 	struct oracle_side first = side_of(n->o, x, actor, at);
 	struct oracle_side second =
 		side_of(n->o, oracle_site_at(n->o, n->site), n->actor, n->address);
@@ -475,11 +288,11 @@ static void check_list(const struct oracle_now *n, struct oracle_list *l)
 			r->raced = (uint16_t)(races < RACED_MAX ? races : RACED_MAX);
 			if (r->raced == RACED_MAX) {
 				n->o->stats.raced_out++;
-				rec_drop(n->o, r);
+				oracle_rec_drop(n->o, r);
 				continue;
 			}
 			if (ordered && supersedes(n, x, r->actor) && !trim(n, r, ordered)) {
-				rec_drop(n->o, r);
+				oracle_rec_drop(n->o, r);
 				continue;
 			}
 		}
@@ -488,7 +301,7 @@ static void check_list(const struct oracle_now *n, struct oracle_list *l)
 	}
 	l->n = kept;
 	if (is_all_known && kept && l->behind != n->clock) {
-		list_touch(n->o, l);
+		oracle_list_touch(n->o, l);
 		l->behind = oracle_clock_ref(n->t->clock);
 	}
 }
@@ -522,7 +335,7 @@ static void compact_reads(const struct oracle_now *n, struct oracle_list *l)
 
 	if (l->n < (n->o->opt.is_tiny ? 3 : COMPACT_FROM) || l->n < l->compact_at)
 		return;
-	list_touch(n->o, l);
+	oracle_list_touch(n->o, l);
 	qsort(l->v, l->n, sizeof(struct oracle_rec), by_warp);
 	for (uint32_t i = 0; i < l->n; i++) {
 		struct oracle_rec *r = &l->v[i];
@@ -581,14 +394,14 @@ static void compact_strong(const struct oracle_now *n, struct oracle_list *l)
 
 	if (l->n < (n->o->opt.is_tiny ? 3 : COMPACT_FROM) || l->n < l->compact_at)
 		return;
-	list_touch(n->o, l);
+	oracle_list_touch(n->o, l);
 	qsort(l->v, l->n, sizeof(struct oracle_rec), by_chain);
 	for (uint32_t i = 0; i < l->n; i++) {
 		struct oracle_rec *r = &l->v[i], *prev = kept ? &l->v[kept - 1] : NULL;
 		if (!prev || (prev->actor & ~31u) != (r->actor & ~31u) || !is_alike(n->o, prev, r))
 			covered = 0;
 		if (!(lanes_of(r) & ~covered)) {
-			rec_drop(n->o, r);
+			oracle_rec_drop(n->o, r);
 			continue;
 		}
 		covered |= lanes_of(r);
@@ -607,7 +420,7 @@ static bool merge(const struct oracle_now *n, struct oracle_list *l)
 	if (!r || r->site != n->site || r->epoch != n->t->own || r->bytes != n->mask ||
 	    (r->actor & ~31u) != (n->actor & ~31u))
 		return false;
-	if (r->offset == OFF_RANGE
+	if (r->offset == ORACLE_OFF_RANGE
 		    ? !n->is_range
 		    : n->is_range || n->word + (uint64_t)(int64_t)r->offset != n->address)
 		return false;
@@ -627,7 +440,7 @@ static bool merge(const struct oracle_now *n, struct oracle_list *l)
 
 static int8_t offset_of(const struct oracle_now *n)
 {
-	return n->is_range ? OFF_RANGE : (int8_t)(int64_t)(n->address - n->word);
+	return n->is_range ? ORACLE_OFF_RANGE : (int8_t)(int64_t)(n->address - n->word);
 }
 
 static struct oracle_rec rec_now(const struct oracle_now *n)
@@ -681,7 +494,7 @@ static void prune_strong(const struct oracle_now *n, struct oracle_list *l)
 		struct oracle_rec *r = &l->v[i];
 		if (!is_replaced(n, r, &closed))
 			continue;
-		rec_drop(n->o, r);
+		oracle_rec_drop(n->o, r);
 		memmove(r, r + 1, (l->n - i - 1) * sizeof(*r));
 		l->n--;
 		if (closed)
@@ -722,7 +535,7 @@ static void limit(const struct oracle_now *n, struct oracle_list *l)
 	if (!l || l->n < n->o->opt.max_records)
 		return;
 	for (uint32_t i = 0; i < half; i++)
-		rec_drop(n->o, &l->v[i]);
+		oracle_rec_drop(n->o, &l->v[i]);
 	memmove(l->v, l->v + half, (l->n - half) * sizeof(struct oracle_rec));
 	l->n -= half;
 	n->o->stats.dropped += half;
@@ -730,10 +543,10 @@ static void limit(const struct oracle_now *n, struct oracle_list *l)
 
 static void add(const struct oracle_now *n, struct oracle_ext *e)
 {
-	struct oracle_list **at = &e->list[class_of(oracle_site_at(n->o, n->site))];
+	struct oracle_list **at = &e->list[oracle_class_of(oracle_site_at(n->o, n->site))];
 	struct oracle_rec r = rec_now(n);
 
-	list_touch(n->o, *at);
+	oracle_list_touch(n->o, *at);
 	if (at == &e->list[ORACLE_STRONG])
 		add_strong(n, e);
 	limit(n, *at);
@@ -741,7 +554,7 @@ static void add(const struct oracle_now *n, struct oracle_ext *e)
 		return;
 	if (r.chain)
 		r.chain->refs++;
-	list_push(n->o, at, &r);
+	oracle_list_push(n->o, at, &r);
 	if (at == &e->list[ORACLE_READS])
 		compact_reads(n, *at);
 	else if (at == &e->list[ORACLE_STRONG])

@@ -48,6 +48,14 @@ static inline const struct oracle_site *oracle_site_at(const struct oracle *o, u
 	return o->sites.v[site];
 }
 
+#define ORACLE_OFF_RANGE (-128)
+
+/* oracle_ext.c: records by class. */
+enum oracle_class oracle_class_of(const struct oracle_site *s);
+void oracle_rec_drop(struct oracle *o, struct oracle_rec *r);
+void oracle_list_push(struct oracle *o, struct oracle_list **at, const struct oracle_rec *r);
+/* The list (or NULL) changes: what it remembered of its order doesn't hold. */
+void oracle_list_touch(struct oracle *o, struct oracle_list *l);
 /* A read-only load stays for the writes of its grid while that runs. */
 bool oracle_is_nc_kept(struct oracle *o, const struct oracle_site *x, uint32_t actor);
 /* A word's check and keeping in general; n->word and n->mask are set. */

@@ -48,10 +48,10 @@ limited() { # limited KEY=NUMBER: exit code in $rc, report in limits.txt
 		env COLLIDER_CPU="seed=1,oracle=program,$1" "$work/plain/scan.fixed" \
 		>/dev/null 2>"$work/limits.err" || rc=$?
 }
-limited oracle-actors=20000
+limited oracle-actors=10000
 [ $rc -eq 72 ] && grep -q 'the oracle is full' "$work/limits.err" &&
 	! grep -q 'no race seen' "$work/limits.txt" || {
-	echo "20000 actors: exit code $rc, expected 72 and a line"
+	echo "10000 actors: exit code $rc, expected 72 and a line"
 	cat "$work/limits.err" "$work/limits.txt"
 	exit 1
 }
