@@ -219,8 +219,9 @@ static int report_run(struct option_set *set, const struct cli_view *view,
 	write_json(&r, set, OPTION_JSON, &view->ignore, res->pid);
 	write_json(&r, set, OPTION_SAVE, NULL, res->pid);
 	if (r.is_oracle_full)
-		base_say("error: the oracle is full: too many threads, copies and operations, or no "
-			 "memory; the run was stopped and is not judged");
+		base_say(
+			"error: the oracle is full: too many threads, copies and operations, or no "
+			"memory; the run was stopped and is not judged");
 	if (r.is_oracle_full)
 		exit_code = BASE_EXIT_UNJUDGED;
 	else if (option_flag(set, OPTION_VERIFY) && !verify(&r))

@@ -272,7 +272,7 @@ struct oracle_bytes {
 
 struct oracle_ext {
 	struct oracle_list *list[ORACLE_CLASSES]; /* NULL: empty */
-	struct oracle_write *from; /* where the bytes' values come from; NULL: a weak write */
+	struct oracle_write *from;  /* where the bytes' values come from; NULL: a weak write */
 	struct oracle_bytes *bytes; /* NULL: all bytes are from `from`, and no fences */
 	/* All strong recs are of gpu or sys scope, generic, of one device and access these same
 	 * bytes: morally strong with another such one. 0 bytes: not so. */
@@ -518,8 +518,8 @@ struct oracle_write *oracle_reads(struct oracle *o, uint64_t address, uint32_t b
 struct oracle_write *oracle_named(struct oracle *o, uint64_t id, uint64_t address, uint32_t bytes);
 bool oracle_write_is_strong_with(struct oracle *o, const struct oracle_write *w, uint32_t actor,
 				 const struct oracle_acc *acc, uint64_t address);
-void oracle_chain_see(struct oracle *o, struct oracle_chain *c, uint32_t pos, uint32_t actor, uint32_t epoch,
-		      bool is_write);
+void oracle_chain_see(struct oracle *o, struct oracle_chain *c, uint32_t pos, uint32_t actor,
+		      uint32_t epoch, bool is_write);
 /* Is an access of the actor behind an observation? By the tree `read` if a read made it, else by
  * `rmw`. */
 bool oracle_chain_is_seen(const struct oracle_chain *c, uint32_t pos, uint32_t actor, uint64_t read,

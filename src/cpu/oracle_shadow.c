@@ -12,7 +12,6 @@
  */
 #include "cpu/oracle_shadow.h"
 
-
 enum order { UNORDERED, UNCROSSED, ORDERED };
 
 static bool is_empty(const struct oracle_list *l)
@@ -32,8 +31,8 @@ static void shrink(const struct oracle_now *n, struct oracle_cell *c)
 	    !is_empty(e->list[ORACLE_STRONG]))
 		return;
 	const struct oracle_rec *r = &l->v[0];
-	if (r->bytes != ORACLE_PLAIN_BYTES || r->mask ||
-	    r->actor != n->actor || r->epoch != n->t->own || r->site != n->site || n->is_pseudo ||
+	if (r->bytes != ORACLE_PLAIN_BYTES || r->mask || r->actor != n->actor ||
+	    r->epoch != n->t->own || r->site != n->site || n->is_pseudo ||
 	    n->acc->proxy != RACE_PROXY_GENERIC)
 		return;
 	/* The fences of others would be lost. */
@@ -111,7 +110,8 @@ static void found(const struct oracle_now *n, enum oracle_kind kind, const struc
 		  uint32_t actor)
 {
 	const struct oracle_site *x = oracle_site_at(n->o, r->site);
-	uint64_t at = r->offset == ORACLE_OFF_RANGE ? n->word : n->word + (uint64_t)(int64_t)r->offset;
+	uint64_t at =
+		r->offset == ORACLE_OFF_RANGE ? n->word : n->word + (uint64_t)(int64_t)r->offset;
 	struct oracle_side first = side_of(n->o, x, actor, at);
 	struct oracle_side second =
 		side_of(n->o, oracle_site_at(n->o, n->site), n->actor, n->address);
