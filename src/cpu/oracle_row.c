@@ -23,7 +23,7 @@ bool oracle_is_plain(const struct oracle_now *n)
 
 	return acc->strength == RACE_WEAK && acc->proxy == RACE_PROXY_GENERIC &&
 	       acc->kind != RACE_OP_RMW && !n->is_pseudo &&
-	       !(acc->flags & ~(ORACLE_NC | ORACLE_SHARED | ORACLE_SAW));
+	       !(acc->flags & ~(ORACLE_NC | ORACLE_SHARED | ORACLE_SAW | ORACLE_SAW_LAST));
 }
 
 /* ---- what the clock knows ------------------------------------------------------------------ */

@@ -102,6 +102,7 @@ void oracle_drop_id(struct oracle *o, uint64_t id)
 	if (!x)
 		return;
 	HASH_DEL(o->named, x);
+	x->write->id = 0;
 	oracle_write_unref(o, x->write);
 	oracle_mem_free(o, x, sizeof(*x));
 }
@@ -285,6 +286,8 @@ void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_
 		w = NULL;
 	if (w)
 		w->refs++;
+	if (acc->flags & ORACLE_SAW_LAST)
+		oracle_drop_id(o, acc->saw);
 	if (w && is_read)
 		take(o, t, actor, acc, w);
 	if (is_strong && is_read && race_is_acquire((enum race_strength)acc->strength))

@@ -43,9 +43,6 @@ struct copy {
 	bool is_store;
 };
 
-extern "C" __device__ void __collider_changed(uint64_t table, uint32_t what, uint64_t address,
-					       uint64_t was, uint64_t now);
-
 #define KNOB32(v, at) asm volatile("ld.const.u32 %0, [__collider_knobs+" #at "];" : "=r"(v))
 
 RACE_STATIC_ASSERT(offsetof(struct race_knobs, rsleep) == 8, "read below");
@@ -295,8 +292,7 @@ DEV_FN void delay(uint32_t rng, uint32_t count)
 }
 
 /* The half of the 8 bytes that differs. Of a changed source the destination has what it was. */
-DEV_FN void tell(uint64_t table, uint32_t what, const struct found *f, const struct copy *x,
-		 bool is_source)
+DEV_FN void tell(struct race_tensor *r, const struct found *f, const struct copy *x, bool is_source)
 {
 	uint64_t was = is_source ? f->destination : f->source;
 	uint64_t now = is_source ? f->source : f->destination;
@@ -309,7 +305,10 @@ DEV_FN void tell(uint64_t table, uint32_t what, const struct found *f, const str
 		now >>= 32;
 		at += 4;
 	}
-	__collider_changed(table, what, at, (uint32_t)was, (uint32_t)now);
+	r->head |= RACE_TENSOR_FOUND | (is_source ? RACE_TENSOR_IN_SOURCE : 0);
+	r->address = at;
+	r->was = (uint32_t)was;
+	r->now = (uint32_t)now;
 }
 
 /* A source that is only read: FLIGHT words of it, twice. */
@@ -341,29 +340,29 @@ DEV_FN struct race_rt *runtime(void)
 }
 
 /*
- * `source`, `destination`: race_what of the sides; `map`: generic address of the tensor map;
- * `shared`: address of the box in the cluster's shared memory; c0 to c4: its coordinates, 0 above
- * the rank; `flags`: RACE_TENSOR_*; `rng`, `count`: the caller's. Returns how many sides were checked.
+ * `map`: generic address of the tensor map; `shared`: address of the box in the cluster's shared
+ * memory; c0 to c4: its coordinates, 0 above the rank; `flags`: RACE_TENSOR_*; `rng`, `count`: the
+ * caller's. Calls nothing and ends in one place, so that it can be spliced into its caller.
  */
-extern "C" __device__ __noinline__ __attribute__((weak)) uint32_t
-__collider_tensor(uint64_t table, uint32_t source, uint32_t destination, uint64_t map,
-		  uint32_t shared, int32_t c0, int32_t c1, int32_t c2, int32_t c3, int32_t c4,
-		  uint32_t flags, uint32_t rng, uint32_t count)
+extern "C" __device__ __noinline__ __attribute__((weak)) struct race_tensor
+__collider_tensor(uint64_t map, uint32_t shared, int32_t c0, int32_t c1, int32_t c2, int32_t c3,
+		  int32_t c4, uint32_t flags, uint32_t rng, uint32_t count)
 {
 	const int32_t at[5] = {c0, c1, c2, c3, c4};
 	bool is_glance = flags & RACE_TENSOR_SOURCE, is_source = true;
+	struct race_tensor r = {0};
 	struct race_rt *rt = runtime();
 	struct found f = {0};
 	struct copy x;
 	uint32_t most;
 
 	if (!rt || !rt->maps)
-		return 0;
+		return r;
 	const struct race_map *m =
 		find_map((const uint64_t *)map, (const struct race_maps *)rt->maps);
 	if (!m || m->box.rank != RACE_TENSOR_RANK(flags) || !take_box(&x, &m->box, at, shared)) {
 		asm volatile("red.relaxed.gpu.global.add.u64 [%0], 1;" ::"l"(&rt->unboxed));
-		return 0;
+		return r;
 	}
 	x.is_store = flags & RACE_TENSOR_STORE;
 	x.window = shared_window(shared);
@@ -377,9 +376,14 @@ __collider_tensor(uint64_t table, uint32_t source, uint32_t destination, uint64_
 		uint32_t sum = emulate(&x);
 		delay(rng, count);
 		is_source = compare(&x, &f) != sum;
-		asm volatile("fence.proxy.async;" ::: "memory");
+		/* Its guard, always true, marks it as ours. */
+		asm volatile("{\n\t.reg .pred p;\n\t"
+			     "setp.ne.u32 p, %0, 0;\n\t"
+			     "@p fence.proxy.async;\n\t}" ::"r"(x.inner)
+			     : "memory");
 	}
+	r.head = is_glance ? 1 : 2;
 	if (f.at_source)
-		tell(table, is_source ? source : destination, &f, &x, is_source);
-	return is_glance ? 1 : 2;
+		tell(&r, &f, &x, is_source);
+	return r;
 }

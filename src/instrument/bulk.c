@@ -109,13 +109,11 @@ struct inst_group *inst_plan_bulk(struct inst_ctx *cx, struct ptx_stmt *s)
 struct bulk {
 	const struct inst_access *from, *to; /* to: NULL for a source that is only read */
 	struct ptx_stmt *at;
-	struct ptx_opnd n, off;		/* bytes of the window, where it begins */
-	struct ptx_opnd src, dst;	/* 64-bit addresses of its ends */
-	struct ptx_opnd sum, again;	/* of the source */
-	struct ptx_opnd hit, place;	/* something differs, at this byte of the window */
-	struct ptx_opnd here, there;	/* source and destination (or: now and before) */
-	struct ptx_opnd is_source;	/* predicate: it was the source */
-	struct ptx_opnd addr, was, now; /* what is reported */
+	struct ptx_opnd n, off;	     /* bytes of the window, where it begins */
+	struct ptx_opnd src, dst;    /* 64-bit addresses of its ends */
+	struct ptx_opnd sum, again;  /* of the source */
+	struct ptx_opnd hit, place;  /* something differs, at this byte of the window */
+	struct ptx_opnd here, there; /* source and destination (or: now and before) */
 };
 
 static struct ptx_str space_of(const struct inst_access *a)
@@ -189,71 +187,81 @@ static void emit_glance(struct inst_ctx *cx, struct bulk *b)
 	inst_emit(cx, b->at, "count", T(PTX_STR("1")), H(inst_reg(cx, cx->cnt), inst_none()));
 }
 
-static struct ptx_opnd either64(struct inst_ctx *cx, const struct bulk *b, struct ptx_opnd source,
-				struct ptx_opnd destination)
+static struct ptx_opnd either(struct inst_ctx *cx, const struct inst_found *f,
+			      struct ptx_opnd source, struct ptx_opnd destination, enum ptx_type t)
 {
-	struct ptx_opnd r = inst_fresh(cx, PTX_TYPE_B64);
+	struct ptx_opnd r = inst_fresh(cx, t);
 
-	inst_emit(cx, b->at, "either", T(PTX_STR("b64")), H(r, source, destination, b->is_source));
+	inst_emit(cx, f->at, "either", T(t == PTX_TYPE_B64 ? PTX_STR("b64") : PTX_STR("b32")),
+		  H(r, source, destination, f->is_source));
 	return r;
 }
 
-static struct ptx_opnd either32(struct inst_ctx *cx, const struct bulk *b, int64_t source,
-				int64_t destination)
+static struct ptx_opnd either_number(struct inst_ctx *cx, const struct inst_found *f,
+				     int64_t source, int64_t destination)
 {
-	struct ptx_opnd r = inst_fresh(cx, PTX_TYPE_B32);
-
-	inst_emit(cx, b->at, "either", T(PTX_STR("b32")),
-		  H(r, inst_int(cx, source), inst_int(cx, destination), b->is_source));
-	return r;
+	return either(cx, f, inst_int(cx, source), inst_int(cx, destination), PTX_TYPE_B32);
 }
 
-#define LATE(kind, b)                                                                              \
-	either64(cx, b, inst_late_opnd(cx, kind, (b)->from->site, RACE_KIND_CLOBBERED_READ),       \
-		 inst_late_opnd(cx, kind, to->site, RACE_KIND_LOST_UPDATE))
+static struct ptx_opnd either_late(struct inst_ctx *cx, const struct inst_found *f,
+				   enum inst_late_kind kind)
+{
+	return either(cx, f, inst_late_opnd(cx, kind, f->source_site, RACE_KIND_CLOBBERED_READ),
+		      inst_late_opnd(cx, kind, f->destination_site, RACE_KIND_LOST_UPDATE),
+		      PTX_TYPE_B64);
+}
 
 /* By call, or without. */
-static void emit_report(struct inst_ctx *cx, const struct bulk *b)
+void inst_report_side(struct inst_ctx *cx, const struct inst_found *f)
 {
-	const struct inst_access *to = b->to ? b->to : b->from;
 	struct ptx_opnd zero = inst_int(cx, 0);
+	uint32_t source = f->source_site, destination = f->destination_site;
 
 	if (!cx->call_free) {
-		struct ptx_opnd what = either32(
-			cx, b,
-			race_what(b->from->site, RACE_KIND_CLOBBERED_READ, REPORT_WORD, false),
-			race_what(to->site, RACE_KIND_LOST_UPDATE, REPORT_WORD, false));
-		inst_emit(cx, b->at, "changed", NT, H(cx->hash, what, b->addr, b->was, b->now));
+		struct ptx_opnd what = either_number(
+			cx, f, race_what(source, RACE_KIND_CLOBBERED_READ, REPORT_WORD, false),
+			race_what(destination, RACE_KIND_LOST_UPDATE, REPORT_WORD, false));
+		inst_emit(cx, f->at, "changed", NT, H(cx->hash, what, f->addr, f->was, f->now));
 		return;
 	}
-	struct ptx_opnd site = either32(cx, b, b->from->site, to->site);
-	struct ptx_opnd kind = either32(cx, b, RACE_KIND_CLOBBERED_READ, RACE_KIND_LOST_UPDATE);
-	struct ptx_opnd key = LATE(INST_LATE_KEY, b), slot = LATE(INST_LATE_SLOT, b);
-	struct ptx_opnd record = LATE(INST_LATE_RECORD, b);
-	inst_emit(cx, b->at, "report_inline",
-		  T(cx->k, KNOB(rt), inst_num((int64_t)offsetof(struct race_rt, overflow))),
-		  H(b->hit, cx->hash, site, kind, b->addr, b->was, zero, b->now, zero, zero,
+	struct ptx_opnd site = either_number(cx, f, source, destination);
+	struct ptx_opnd kind =
+		either_number(cx, f, RACE_KIND_CLOBBERED_READ, RACE_KIND_LOST_UPDATE);
+	struct ptx_opnd key = either_late(cx, f, INST_LATE_KEY);
+	struct ptx_opnd slot = either_late(cx, f, INST_LATE_SLOT);
+	struct ptx_opnd record = either_late(cx, f, INST_LATE_RECORD);
+	inst_put_stop(cx, f->hit, f->at);
+	inst_emit(cx, f->at, "report_inline",
+		  T(cx->k, KNOB(rt), inst_num((int64_t)offsetof(struct race_rt, overflow)),
+		    KNOB(order)),
+		  H(f->hit, cx->hash, site, kind, f->addr, f->was, zero, f->now, zero, zero,
 		    inst_int(cx, REPORT_WORD), key, slot, record));
 }
 
-static void emit_cold(struct inst_ctx *cx, struct bulk *b)
+static void emit_cold(struct inst_ctx *cx, const struct bulk *b)
 {
 	struct ptx_label *same = ptx_new_label(cx->m, cx->f);
+	struct inst_found f = {
+		.at = b->at,
+		.source_site = b->from->site,
+		.destination_site = b->to ? b->to->site : b->from->site,
+		.hit = b->hit,
+		.is_source = inst_fresh(cx, PTX_TYPE_PRED),
+		.addr = inst_fresh(cx, PTX_TYPE_B64),
+		.was = inst_fresh(cx, PTX_TYPE_B64),
+		.now = inst_fresh(cx, PTX_TYPE_B64),
+	};
 
 	inst_emit(cx, b->at, "branch_if", NT, H(inst_sense(b->hit, false), ptx_opnd_label(same)));
-	b->is_source = inst_fresh(cx, PTX_TYPE_PRED);
-	b->addr = inst_fresh(cx, PTX_TYPE_B64);
-	b->was = inst_fresh(cx, PTX_TYPE_B64);
-	b->now = inst_fresh(cx, PTX_TYPE_B64);
 	if (b->to)
 		inst_emit(cx, b->at, "differ_first", T(PTX_STR("32")),
-			  H(b->is_source, b->sum, b->again));
+			  H(f.is_source, b->sum, b->again));
 	else
-		inst_emit(cx, b->at, "set", NT, H(b->is_source));
-	inst_emit(cx, b->at, "bulk_found", NT,
-		  H(b->addr, b->was, b->now, b->src, b->dst, b->place, b->here, b->there,
-		    b->is_source));
-	emit_report(cx, b);
+		inst_emit(cx, b->at, "set", NT, H(f.is_source));
+	inst_emit(
+		cx, b->at, "bulk_found", NT,
+		H(f.addr, f.was, f.now, b->src, b->dst, b->place, b->here, b->there, f.is_source));
+	inst_report_side(cx, &f);
 	inst_emit_label(cx, b->at, same);
 }
 

@@ -104,7 +104,8 @@ struct inst_ctx {
 	BASE_VEC(struct ptx_str) files; /* by .file number */
 	struct inst_loc_index *locs;	/* for the inlined-at chains of one function */
 	BASE_VEC(struct inst_late) late;
-	struct ptx_opnd hash; /* operand with a late text */
+	struct ptx_opnd hash;	       /* operand with a late text */
+	const struct ptx_func *tensor; /* __collider_tensor, in modules with tensor copies */
 	struct ptx_templates *order_ts;
 	uint32_t order_flags, order_id; /* race/order.h */
 	BASE_VEC(uint64_t) order_names;
@@ -149,6 +150,14 @@ void inst_emit_matrix(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt
 struct inst_group *inst_plan_bulk(struct inst_ctx *cx, struct ptx_stmt *s);
 void inst_emit_bulk(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at,
 		    struct ptx_label *skip);
+/* What is told of such a copy, by call or without: registers, but for the sites. */
+struct inst_found {
+	struct ptx_stmt *at;
+	uint32_t source_site, destination_site;
+	struct ptx_opnd hit, is_source; /* predicates */
+	struct ptx_opnd addr, was, now;
+};
+void inst_report_side(struct inst_ctx *cx, const struct inst_found *f);
 /* One side of such a copy, and the word in the footer for one that isn't checked. */
 void inst_add_side(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *s,
 		   const struct ptx_opnd *where, enum race_access kind, uint8_t space);
@@ -158,6 +167,11 @@ void inst_count_destination(struct inst_ctx *cx, const struct ptx_form *fm);
 struct inst_group *inst_plan_tensor(struct inst_ctx *cx, struct ptx_stmt *s);
 void inst_emit_tensor(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at,
 		      struct ptx_label *skip);
+
+/* splice.c: a function of our own in place of a call of it. Parameters are taken from `args`, what
+ * it returns is left in `outs` (registers, 8 bytes each). It calls nothing. */
+void inst_splice(struct inst_ctx *cx, const struct ptx_func *callee, struct ptx_stmt *at,
+		 const struct ptx_opnd *args, const struct ptx_opnd *outs);
 
 /* site.c */
 void inst_read_files(struct inst_ctx *cx);
@@ -194,6 +208,8 @@ void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan);
 void inst_cold_group(struct inst_ctx *cx, const struct inst_group *g, struct ptx_stmt *at);
 void inst_cold_warp(struct inst_ctx *cx, const struct inst_access *a, struct ptx_opnd mask,
 		    struct ptx_stmt *at);
+/* Under --trap, before a call-free report: stops where `hit` is true and there is no agent. */
+void inst_put_stop(struct inst_ctx *cx, struct ptx_opnd hit, struct ptx_stmt *at);
 void inst_cold_used(struct inst_ctx *cx, const struct inst_access *a, uint32_t hit,
 		    struct ptx_stmt *at);
 

@@ -76,9 +76,11 @@ static void add_knobs(struct inst_ctx *cx, struct ptx_item *at)
 	add_raw(cx, at, s, strlen(s));
 }
 
-/* Functions' PTX, as the build made it; the items move into the module. */
-static bool add_functions(struct inst_ctx *cx, struct ptx_item *at, const char *ptx, size_t size)
+/* Functions' PTX, as the build made it; the items move into the module. The last one, or NULL. */
+static const struct ptx_func *add_functions(struct inst_ctx *cx, struct ptx_item *at,
+					    const char *ptx, size_t size)
 {
+	const struct ptx_func *last = NULL;
 	char *text = base_strndup(cx->m->arena, ptx, size);
 
 	/* "ld.const.u64 x, [knobs]" becomes "ld.global.u64": one character more each time. */
@@ -98,7 +100,7 @@ static bool add_functions(struct inst_ctx *cx, struct ptx_item *at, const char *
 	}
 	struct ptx_module *d = ptx_parse(cx->m->arena, "device.ptx", text, size, cx->sink);
 	if (!d)
-		return false;
+		return NULL;
 	for (struct ptx_item *it = d->first, *next; it; it = next) {
 		next = it->next;
 		if (it->kind != PTX_ITEM_FUNC && it->kind != PTX_ITEM_VAR)
@@ -108,10 +110,12 @@ static bool add_functions(struct inst_ctx *cx, struct ptx_item *at, const char *
 		it->prev = it->next = NULL;
 		it->inserted = true;
 		ptx_insert_item(cx->m, at, it);
-		if (it->kind == PTX_ITEM_FUNC && !it->func->is_proto)
-			inst_fill_clusters(cx, it->func, true);
+		if (it->kind != PTX_ITEM_FUNC)
+			continue;
+		inst_fill_clusters(cx, it->func, true);
+		last = it->func;
 	}
-	return true;
+	return last;
 }
 
 static bool has_tensor_copies(const struct ptx_module *m)
@@ -142,7 +146,9 @@ bool inst_add_runtime(struct inst_ctx *cx)
 	bool has_tensor = has_tensor_copies(cx->m);
 	if (!add_functions(cx, at, race_device_report, race_device_report_size))
 		return false;
-	return !has_tensor || add_functions(cx, at, race_device_tensor, race_device_tensor_size);
+	if (has_tensor)
+		cx->tensor = add_functions(cx, at, race_device_tensor, race_device_tensor_size);
+	return !has_tensor || cx->tensor;
 }
 
 struct ptx_opnd inst_late_opnd(struct inst_ctx *cx, enum inst_late_kind kind, uint32_t site,

@@ -6,10 +6,11 @@
  * by cuTensorMapEncodeTiled and has not been changed since. Reductions and multicasts have their
  * source read twice, their destination is left alone and counted.
  *
- * Misses: im2col, gather, scatter, .cta_group and kernels that must not call (counted by opcode);
- * at run time what tensor.cu says (counted by execution).
+ * Misses: im2col, gather, scatter and .cta_group (counted by opcode); at run time what tensor.cu says
+ * (counted by execution).
  * Costs: 25 instructions for the call; one copy of the function, 760 instructions and 71 registers
- * (ptxas 13.0, sm_90; fewer where the kernel is capped), in modules with tensor copies.
+ * (ptxas 13.0, sm_90; fewer where the kernel is capped), in modules with tensor copies. Where nothing may be
+ * called (warp-specialised kernels with setmaxnreg) the function stands in place of each call.
  */
 #include "instrument/internal.h"
 
@@ -81,8 +82,7 @@ struct inst_group *inst_plan_tensor(struct inst_ctx *cx, struct ptx_stmt *s)
 			      ptx_form_has(fm, PTX_MOD_MULTICAST_CLUSTER);
 	unsigned rank = rank_of(fm), map = is_store ? 0 : 1, shared = is_store ? 1 : 0;
 
-	if (cx->call_free || !rank || s->nops < 2 || !is_plain_tile(fm) ||
-	    !is_map(cx, &s->ops[map], rank) ||
+	if (!rank || s->nops < 2 || !is_plain_tile(fm) || !is_map(cx, &s->ops[map], rank) ||
 	    !is_shared(cx, &s->ops[shared], is_store ? fm->space2 : fm->space))
 		return NULL;
 	struct inst_group *g = BASE_NEW(&cx->scratch, struct inst_group);
@@ -115,35 +115,63 @@ static struct ptx_opnd address_of(struct inst_ctx *cx, const struct ptx_opnd *op
 	return r;
 }
 
+static void emit_cold(struct inst_ctx *cx, const struct inst_access *from,
+		      const struct ptx_opnd *outs, struct ptx_stmt *at)
+{
+	struct ptx_label *same = ptx_new_label(cx->m, cx->f);
+	struct inst_found f = {
+		.at = at,
+		.source_site = from->site,
+		.destination_site = from->next ? from->next->site : from->site,
+		.hit = inst_fresh(cx, PTX_TYPE_PRED),
+		.is_source = inst_fresh(cx, PTX_TYPE_PRED),
+		.addr = outs[1],
+		.was = outs[2],
+		.now = outs[3],
+	};
+
+	inst_emit(cx, at, "tensor_found",
+		  T(inst_num(RACE_TENSOR_SIDES), inst_num(RACE_TENSOR_FOUND),
+		    inst_num(RACE_TENSOR_IN_SOURCE)),
+		  H(f.hit, f.is_source, outs[0], inst_reg(cx, cx->cnt)));
+	inst_emit(cx, at, "branch_if", NT, H(inst_sense(f.hit, false), ptx_opnd_label(same)));
+	inst_report_side(cx, &f);
+	inst_emit_label(cx, at, same);
+}
+
 /* needs: draw.  Lanes with nothing to check go to `skip`. */
 void inst_emit_tensor(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at,
 		      struct ptx_label *skip)
 {
-	const struct inst_access *from = g->first, *to = g->first->next;
-	const struct ptx_stmt *s = from->stmt;
+	const struct ptx_stmt *s = g->first->stmt;
 	bool is_store = ptx_form_has(s->form, PTX_MOD_BULK_GROUP);
-	const struct ptx_opnd *map = &s->ops[is_store ? 0 : 1];
-	struct ptx_opnd c[5], sides = inst_fresh(cx, PTX_TYPE_B32);
-	unsigned rank = rank_of(s->form);
-	int64_t flags = rank | (is_store ? RACE_TENSOR_STORE : 0) | (to ? 0 : RACE_TENSOR_SOURCE);
+	const struct ptx_opnd *map = &s->ops[is_store ? 0 : 1], *c = &map->sub[1];
+	unsigned rank = rank_of(s->form), n = 0;
+	int64_t flags = rank | (is_store ? RACE_TENSOR_STORE : 0) |
+			(g->first->next ? 0 : RACE_TENSOR_SOURCE);
+	struct ptx_opnd args[10], outs[4], shared = inst_fresh(cx, PTX_TYPE_B32);
 
-	for (unsigned i = 0; i < 5; i++) {
-		if (i >= rank)
-			c[i] = inst_int(cx, 0);
-		else
-			c[i] = map->sub[1].kind == PTX_OPND_VEC ? map->sub[1].sub[i] : map->sub[1];
-	}
+	_Static_assert(sizeof(struct race_tensor) == 8 * BASE_COUNTOF(outs), "what it returns");
 	if (s->pred != PTX_NO_REG)
 		inst_emit(
 			cx, at, "branch_if", NT,
 			H(inst_sense(inst_reg(cx, s->pred), s->is_pred_not), ptx_opnd_label(skip)));
-	struct ptx_opnd source =
-		inst_int(cx, race_what(from->site, RACE_KIND_CLOBBERED_READ, from->width, false));
-	struct ptx_opnd destination =
-		to ? inst_int(cx, race_what(to->site, RACE_KIND_LOST_UPDATE, to->width, false))
-		   : inst_int(cx, 0);
-	inst_emit(cx, at, "tensor", NT,
-		  H(sides, cx->hash, source, destination, address_of(cx, map, at),
-		    address_of(cx, &s->ops[is_store ? 1 : 0], at), c[0], c[1], c[2], c[3], c[4],
-		    inst_int(cx, flags), inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt)));
+	args[n++] = address_of(cx, map, at);
+	inst_emit(cx, at, "widen", T(PTX_STR("32"), PTX_STR("64")),
+		  H(shared, address_of(cx, &s->ops[is_store ? 1 : 0], at)));
+	args[n++] = shared;
+	for (unsigned i = 0; i < 5; i++)
+		args[n++] = i >= rank ? inst_int(cx, 0) : c->kind == PTX_OPND_VEC ? c->sub[i] : *c;
+	args[n++] = inst_int(cx, flags);
+	args[n++] = inst_reg(cx, cx->rng);
+	args[n++] = inst_reg(cx, cx->cnt);
+	for (unsigned i = 0; i < BASE_COUNTOF(outs); i++)
+		outs[i] = inst_fresh(cx, PTX_TYPE_B64);
+	if (cx->call_free)
+		inst_splice(cx, cx->tensor, at, args, outs);
+	else
+		inst_emit(cx, at, "tensor_call", NT,
+			  H(outs[0], outs[1], outs[2], outs[3], args[0], args[1], args[2], args[3],
+			    args[4], args[5], args[6], args[7], args[8], args[9]));
+	emit_cold(cx, g->first, outs, at);
 }

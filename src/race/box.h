@@ -45,6 +45,15 @@ struct race_maps {
 #define RACE_TENSOR_STORE	8u  /* from shared to global memory */
 #define RACE_TENSOR_SOURCE	16u /* the destination is left alone */
 
+/* What it returns. head: the number of sides that were checked, and the flags; the rest is for
+ * RACE_TENSOR_FOUND: the place that differs (four bytes) and its values. */
+struct race_tensor {
+	uint64_t head, address, was, now;
+};
+#define RACE_TENSOR_SIDES     3u
+#define RACE_TENSOR_FOUND     4u
+#define RACE_TENSOR_IN_SOURCE 8u /* else in the destination */
+
 /* The key of a map: race_map_mix over its words from 0, then race_map_key. */
 RACE_FN uint64_t race_map_mix(uint64_t h, uint64_t word)
 {

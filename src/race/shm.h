@@ -52,8 +52,9 @@ struct race_region {
 
 /* What the device has to see of a region: its records, `stop` and `maps`; and where these two lie. */
 #define RACE_REGION_MAPPED (sizeof(struct race_region) - offsetof(struct race_region, records))
-#define RACE_REGION_MAPS   (offsetof(struct race_region, maps) - offsetof(struct race_region, records))
-#define RACE_REGION_STOP   (sizeof(struct race_record) * RACE_SLOTS) /* behind the records */
+#define RACE_REGION_MAPS                                                                           \
+	(offsetof(struct race_region, maps) - offsetof(struct race_region, records))
+#define RACE_REGION_STOP (sizeof(struct race_record) * RACE_SLOTS) /* behind the records */
 
 enum race_region_state { RACE_REGION_FREE, RACE_REGION_OPEN, RACE_REGION_CLOSED };
 
@@ -108,9 +109,8 @@ struct race_shm {
 	uint32_t reserved[12];
 };
 
-#define RACE_RUN_VERBOSE      1u
-#define RACE_RUN_HOST_ALL     2u /* host code: all memory, not only what the GPU shares */
-#define RACE_RUN_WHOLE_COPIES 4u /* copies of the host are read again from end to end */
+#define RACE_RUN_VERBOSE  1u
+#define RACE_RUN_HOST_ALL 2u /* host code: all memory, not only what the GPU shares */
 
 /* Offsets in the file. */
 #define RACE_SHM_REGION0    4096ull

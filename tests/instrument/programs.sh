@@ -4,6 +4,7 @@
 #   // expect: KIND at TAG     TAG: lines that end in "// race: TAG"; other tags may be reported
 #   // told: TEXT              in the report of the race-free program
 #   // also: OPTION            both once more with this option of collider run
+#   // also built: OPTION      both once more, built with this option of collider nvcc
 collider=$1 src=$2
 name=$(basename "$src" .cu)
 . "$(dirname "$0")/lib.sh"
@@ -68,10 +69,18 @@ for seed in $(seq 10); do
 	good=$((good + hit))
 done
 [ $good -ge 9 ] || fail "racy variant found in $good of 10 runs: $kind at $(tr '\n' ' ' <"$T/lines")"
-option=$(sed -n 's,^// also: ,,p' "$src")
-if [ -n "$option" ]; then
-	run_fixed 21
-	run_racy 21
+once() { # both once, with seed $1
+	run_fixed "$1"
+	run_racy "$1"
 	[ $hit -eq 1 ] || fail "racy variant not found with $option"
+}
+option=$(sed -n 's,^// also: ,,p' "$src")
+[ -z "$option" ] || once 21
+flags=$(sed -n 's,^// also built: ,,p' "$src")
+if [ -n "$flags" ]; then
+	option=
+	build "$T/fixed" "$flags"
+	build "$T/racy" "$flags" -DRACY
+	once 22
 fi
 exit $bad

@@ -5,6 +5,7 @@
 // expect: clobbered-read at copy
 // told: 1 x cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 (destination)
 // also: --copy-window=0
+// also built: --call-free
 
 #include "example.h"
 

@@ -5,6 +5,7 @@
 // told: 8 tensor copies (executed): the map is not known
 // told: 1 x cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group (destination)
 // also: --copy-window=0
+// also built: --call-free
 
 #include "example.h"
 
