@@ -164,7 +164,8 @@ static CUresult copy_counters(struct agent_context *c)
 	uint64_t checked = 0, warp = 0, launches = 0;
 	CUresult r;
 
-	r = agent_driver.memcpy_dtoh_async(c->copy, c->rt, sizeof(*c->copy), c->stream);
+	r = agent_driver.memcpy_dtoh_async(c->copy, c->rt, offsetof(struct race_rt, cover),
+					   c->stream);
 	if (r == CUDA_SUCCESS)
 		r = agent_driver.stream_synchronize(c->stream);
 	if (r != CUDA_SUCCESS)

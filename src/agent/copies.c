@@ -15,7 +15,7 @@
  * long as it likes must not hold up its copies.
  *
  * Misses: changes that end before the first of our reads or begin behind the last.
- * Costs: SLOTS buffers of pinned memory for each context (none with --sample never), three calls and
+ * Costs: SLOTS buffers of pinned memory for each context (none without checks), three calls and
  * a walk of the stack for each operation that is checked.
  */
 #ifndef _GNU_SOURCE

@@ -169,6 +169,8 @@ static int make_shm(const struct spawn_request *req, struct race_shm **shm)
 	s->seed = req->seed;
 	s->flags = req->flags;
 	s->order = req->order;
+	s->sites = req->sites;
+	s->sites_limit = req->sites_limit;
 	s->magic = RACE_SHM_MAGIC;
 	*shm = s;
 	return fd;

@@ -7,6 +7,24 @@
 #include <string.h>
 #include <unistd.h>
 
+/* report --coverage=FILE */
+static int show_coverage(const char *path)
+{
+	struct rep_coverage coverage = {0};
+	struct base_sink sink = {0};
+	struct base_buf text = {0};
+	int rc = rep_coverage_read(&coverage, path, &sink);
+
+	cli_flush(&sink);
+	if (!rc) {
+		rep_coverage_say(&coverage, true, &text);
+		rc = cli_print(&text);
+	}
+	base_buf_free(&text);
+	rep_coverage_free(&coverage);
+	return rc;
+}
+
 int cli_report(struct option_set *set)
 {
 	struct race_results results = {0};
@@ -14,6 +32,8 @@ int cli_report(struct option_set *set)
 	struct base_buf text = {0};
 	struct cli_view view;
 
+	if (set->args.n == 0 && option_text(set, OPTION_COVERAGE))
+		return show_coverage(option_text(set, OPTION_COVERAGE));
 	if (set->args.n == 0) {
 		base_say("error: report needs at least one file that collider run --save wrote");
 		return BASE_EXIT_USAGE;

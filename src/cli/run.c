@@ -199,9 +199,52 @@ static void name_host_code(struct race_results *r, const struct option_set *set)
 	}
 }
 
+/* --sample and --coverage: which sites. Returns 0 or an exit code. */
+static int choose_sites(const struct option_set *set, struct spawn_request *req,
+			struct rep_coverage *coverage, struct base_sink *sink)
+{
+	const char *path = option_text(set, OPTION_COVERAGE);
+	uint32_t sites = (uint32_t)option_int(set, OPTION_SAMPLE);
+	int rc = path ? rep_coverage_read(coverage, path, sink) : 0;
+
+	req->sites = sites ? sites : path ? UINT32_MAX : 0;
+	if (sites)
+		req->sites_limit = rep_coverage_limit(coverage, sites, req->seed);
+	return rc;
+}
+
+/* What --sample and --coverage have to say, as notes; the file is written anew. */
+static void note_coverage(struct race_results *r, const struct option_set *set,
+			  struct rep_coverage *coverage)
+{
+	const char *path = option_text(set, OPTION_COVERAGE);
+	struct base_buf b = {0};
+	int err;
+
+	if (option_int(set, OPTION_SAMPLE)) {
+		base_buf_printf(&b,
+				"only %lld of the program's sites were chosen to be checked "
+				"(--sample); another --seed chooses others",
+				(long long)option_int(set, OPTION_SAMPLE));
+		race_note_add(r, b.p, b.n);
+		b.n = 0;
+	}
+	if (path) {
+		rep_coverage_add(coverage, r);
+		err = rep_coverage_write(coverage, path);
+		if (err)
+			base_say("error: the coverage was not written to %s: %s", path,
+				 strerror(err));
+		base_buf_printf(&b, "%s: ", path);
+		rep_coverage_say(coverage, false, &b);
+		race_note_add(r, b.p, b.n - 1);
+	}
+	base_buf_free(&b);
+}
+
 /* The shared file into reports. Returns the exit code of the whole. */
 static int report_run(struct option_set *set, const struct cli_view *view,
-		      const struct spawn_result *res, bool is_cpu)
+		      const struct spawn_result *res, bool is_cpu, struct rep_coverage *coverage)
 {
 	const char *log = option_text(set, OPTION_LOG_FILE);
 	struct race_results r = {0};
@@ -212,6 +255,7 @@ static int report_run(struct option_set *set, const struct cli_view *view,
 	name_host_code(&r, set);
 	add_command(&r, set->args.v);
 	add_notes(&r, set, res, is_cpu);
+	note_coverage(&r, set, coverage);
 	bool is_silent = option_flag(set, OPTION_QUIET) &&
 			 rep_get_verdict(&r, &view->opt) == REP_VERDICT_CLEAN;
 	if (!is_silent) {
@@ -297,6 +341,7 @@ int cli_run(struct option_set *set)
 {
 	bool is_stderr = !option_text(set, OPTION_LOG_FILE);
 	struct base_sink sink = {0};
+	struct rep_coverage coverage = {0};
 	struct spawn_result res;
 	struct cli_view view;
 	int rc = check_device(set);
@@ -312,7 +357,7 @@ int cli_run(struct option_set *set)
 		.wdelay = delays.wdelay,
 		.dense = delays.dense,
 		.window = (uint32_t)option_int(set, OPTION_COPY_WINDOW),
-		.sample = (uint32_t)option_int(set, OPTION_SAMPLE),
+		.sample = (uint32_t)option_int(set, OPTION_RATE),
 		.seed = (uint32_t)option_int(set, OPTION_SEED),
 		.flags = (option_flag(set, OPTION_VERBOSE) ? RACE_RUN_VERBOSE : 0) |
 			 (option_is(set, OPTION_HOST_MEMORY, "all") ? RACE_RUN_HOST_ALL : 0),
@@ -322,6 +367,9 @@ int cli_run(struct option_set *set)
 	/* Checks that were put in are switched off while the oracle judges alone. */
 	if (option_is(set, OPTION_DETECTOR, "oracle") && !option_flag(set, OPTION_VERIFY))
 		req.sample = RACE_SAMPLE_NEVER;
+	rc = choose_sites(set, &req, &coverage, &sink);
+	if (rc)
+		goto out;
 	if (takes_cpu(set)) {
 		req.cudart = spawn_find_cudart(&set->arena, &sink);
 		req.cpu_options = cpu_options(set);
@@ -329,11 +377,13 @@ int cli_run(struct option_set *set)
 		req.agent = spawn_find_agent(&set->arena, &sink);
 	}
 	rc = req.agent || req.cudart ? spawn_app(&req, &res, &sink) : BASE_EXIT_ENV;
+out:
 	cli_flush(&sink);
 	if (!rc) {
-		rc = report_run(set, &view, &res, req.cudart != NULL);
+		rc = report_run(set, &view, &res, req.cudart != NULL, &coverage);
 		spawn_free(&res);
 	}
+	rep_coverage_free(&coverage);
 	cli_view_close(&view);
 	return rc;
 }

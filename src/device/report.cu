@@ -14,6 +14,8 @@
  * see tests/device for the budget.
  */
 #include "race/record.h"
+#include "race/sample.h"
+#include "race/shm.h"
 
 #define DEV_FN static __device__ __forceinline__
 
@@ -173,6 +175,33 @@ __collider_changed(uint64_t table, uint32_t what, uint64_t address, uint64_t was
 	dev_report(table, RACE_WHAT_SITE(what),
 		   RACE_WHAT_KIND(what) | (what & RACE_WHAT_USED ? RACE_REC_USED << 16 : 0),
 		   address, was, 0, now, 0, 0, RACE_WHAT_WIDTH(what), rt);
+}
+
+/* Under --sample: is the group with this key to be checked (race/sample.h)? Marks its place then. */
+extern "C" __device__ __noinline__ __attribute__((weak)) uint32_t __collider_sampled(uint64_t key)
+{
+	uint32_t sample, seed, seen;
+	uint64_t rt, at;
+
+	RACE_STATIC_ASSERT(offsetof(struct race_knobs, sample) == 16, "read below");
+	RACE_STATIC_ASSERT(offsetof(struct race_knobs, seed) == 20, "read below");
+	asm volatile("ld.const.u32 %0, [__collider_knobs+16];" : "=r"(sample));
+	if (sample < RACE_SAMPLE_SITES || sample == RACE_SAMPLE_NEVER)
+		return 0;
+	asm volatile("ld.const.u32 %0, [__collider_knobs+20];" : "=r"(seed));
+	if (race_sample_number(key, seed) >= (sample & ~RACE_SAMPLE_SITES))
+		return 0;
+	rt = dev_rt();
+	if (rt == 0)
+		return 1;
+	at = rt + offsetof(struct race_rt, cover) + race_sample_place(key);
+	asm volatile("ld.relaxed.gpu.global.u8 %0, [%1];" : "=r"(seen) : "l"(at));
+	if (seen)
+		return 1;
+	asm volatile("st.relaxed.gpu.global.u8 [%0], %1;" ::"l"(at), "r"(1));
+	at = dev_load64(rt) + RACE_REGION_COVER + race_sample_place(key);
+	asm volatile("st.relaxed.sys.global.u8 [%0], %1;" ::"l"(at), "r"(1));
+	return 1;
 }
 
 DEV_FN uint32_t dev_match64(uint64_t v, uint32_t mask)

@@ -65,6 +65,7 @@ void inst_append_access(struct inst_ctx *cx, struct inst_group *g, struct inst_a
 		g->first = a;
 	g->last = a;
 	g->n++;
+	a->leads = g->n == 1;
 	a->site = inst_add_site(cx, a);
 	cx->stats->sites++;
 }

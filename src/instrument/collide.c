@@ -14,6 +14,8 @@
 
 #include <string.h>
 
+#define RT(field) inst_num((int64_t)offsetof(struct race_rt, field))
+
 static struct ptx_str bits_suffix(unsigned bits)
 {
 	switch (bits) {
@@ -373,30 +375,73 @@ static void check_warp(struct inst_ctx *cx, const struct inst_group *g, struct i
 		inst_emit_label(cx, at, rows);
 }
 
-static void check_bulk(struct inst_ctx *cx, struct inst_group *g)
+/*
+ * Is this execution checked? What the draw passes over goes to a place of its own, where --sample is
+ * looked at: behind the body, or (labels of an inner scope) where end_draw is.
+ */
+struct draw {
+	struct ptx_label *skip, *sampled, *go;
+};
+
+static void emit_sampled(struct inst_ctx *cx, const struct inst_group *g, const struct draw *d,
+			 struct ptx_stmt *at)
 {
-	struct ptx_label *skip = ptx_new_label(cx->m, cx->f);
+	struct ptx_opnd key = inst_late_opnd(cx, INST_LATE_KEY, g->first->site, RACE_KIND_NONE);
+
+	inst_emit_label(cx, at, d->sampled);
+	if (cx->call_free)
+		inst_emit(cx, at, "sampled",
+			  T(cx->k, KNOB(sample), KNOB(seed), KNOB(rt), RT(cover),
+			    inst_num((int64_t)RACE_REGION_COVER), inst_num(RACE_COVER - 1)),
+			  H(key, ptx_opnd_label(d->go), ptx_opnd_label(d->skip)));
+	else
+		inst_emit(cx, at, "sampled_call", NT,
+			  H(key, ptx_opnd_label(d->go), ptx_opnd_label(d->skip)));
+}
+
+static struct draw begin_draw(struct inst_ctx *cx, const struct inst_group *g)
+{
+	struct draw d = {ptx_new_label(cx->m, cx->f), ptx_new_label(cx->m, cx->f),
+			 ptx_new_label(cx->m, cx->f)};
 
 	inst_emit(cx, g->flush, "draw", T(cx->k, KNOB(sample)),
-		  H(inst_reg(cx, cx->rng), ptx_opnd_label(skip)));
+		  H(inst_reg(cx, cx->rng), ptx_opnd_label(d.sampled)));
+	inst_emit_label(cx, g->flush, d.go);
+	if (!cold_place(g, g->flush))
+		emit_sampled(cx, g, &d, NULL);
+	return d;
+}
+
+static void end_draw(struct inst_ctx *cx, const struct inst_group *g, const struct draw *d)
+{
+	if (cold_place(g, g->flush)) {
+		inst_emit(cx, g->flush, "branch", NT, H(ptx_opnd_label(d->skip)));
+		emit_sampled(cx, g, d, g->flush);
+	}
+	inst_emit_label(cx, g->flush, d->skip);
+}
+
+static void check_bulk(struct inst_ctx *cx, struct inst_group *g)
+{
+	struct draw d = begin_draw(cx, g);
+	struct ptx_label *skip = d.skip;
+
 	if (g->ahead == INST_AHEAD_TENSOR)
 		inst_emit_tensor(cx, g, g->flush, skip);
 	else
 		inst_emit_bulk(cx, g, g->flush, skip);
-	inst_emit_label(cx, g->flush, skip);
+	end_draw(cx, g, &d);
 }
 
 static void check_group(struct inst_ctx *cx, struct inst_group *g)
 {
-	struct ptx_label *skip = ptx_new_label(cx->m, cx->f);
 	struct ptx_stmt *at = g->flush;
 	uint32_t q = new_reg(cx, PTX_TYPE_PRED);
 	bool first = true;
 
 	if (g->ahead == INST_AHEAD_TILE)
 		inst_emit_together(cx, g, at);
-	inst_emit(cx, at, "draw", T(cx->k, KNOB(sample)),
-		  H(inst_reg(cx, cx->rng), ptx_opnd_label(skip)));
+	struct draw d = begin_draw(cx, g);
 	if (g->ahead)
 		inst_emit_ahead(cx, g, at);
 	if (g->has_load)
@@ -418,12 +463,10 @@ static void check_group(struct inst_ctx *cx, struct inst_group *g)
 			check_warp(cx, g, a, at);
 	if (g->ahead == INST_AHEAD_COPY || g->ahead == INST_AHEAD_STORE)
 		inst_emit_dirty(cx, g, at);
-	inst_emit_label(cx, at, skip);
+	end_draw(cx, g, &d);
 }
 
 /* ---- the function's ends ------------------------------------------------------ */
-
-#define RT(field) inst_num((int64_t)offsetof(struct race_rt, field))
 
 static void flush_counts(struct inst_ctx *cx, struct ptx_stmt *at)
 {

@@ -49,6 +49,7 @@ struct inst_access {
 	enum ptx_type type;	 /* of the re-read */
 	struct inst_elem *elem;	 /* vec of them */
 	uint32_t site;
+	bool leads; /* the first of its group */
 	/* Made when the code is emitted: */
 	struct ptx_opnd addr;  /* for the re-read; its base is a copy */
 	struct ptx_opnd guard; /* copy of the guard, or SINK */

@@ -305,6 +305,7 @@ static void add_access(struct planner *p, struct inst_access *a)
 			cx->stats->speculated++;
 			break;
 		}
+	a->leads = g->n == 1;
 	a->site = inst_add_site(cx, a);
 }
 

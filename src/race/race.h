@@ -180,6 +180,15 @@ struct race_kernel {
 
 /* Everything one run (or several, merged) left behind. Zero-initialised is valid and empty;
  * all strings and arrays behind findings live in `arena`. */
+/* Which sites of one table were ever checked. */
+struct race_coverage {
+	uint64_t table;
+	const char *module, *target; /* source's name, "sm_90"; "" = unknown */
+	uint32_t nsites;
+	unsigned char *leads;	/* by site: 1, the first of its group */
+	unsigned char *checked; /* by site: 1 */
+};
+
 struct race_results {
 	struct base_arena arena;
 	BASE_VEC(struct race_finding) findings; /* one per (table, site, kind), or read from JSON */
@@ -188,11 +197,12 @@ struct race_results {
 	BASE_VEC(const char *) plain; /* modules and kernels without instrumentation */
 	BASE_VEC(const char *) notes;
 	BASE_VEC(struct race_context) contexts;
-	uint64_t checked;      /* dynamic accesses that were re-read */
-	uint64_t warp_checked; /* stores whose warp was compared */
-	uint64_t launches;     /* grids of instrumented kernels, counted on the GPU */
-	uint64_t overflow;     /* reports lost: the table on the GPU was full */
-	uint64_t unboxed;      /* tensor copies that went unchecked: map not known, box clipped */
+	BASE_VEC(struct race_coverage) coverage; /* of runs that noted it, see race/sample.h */
+	uint64_t checked;			 /* dynamic accesses that were re-read */
+	uint64_t warp_checked;			 /* stores whose warp was compared */
+	uint64_t launches; /* grids of instrumented kernels, counted on the GPU */
+	uint64_t overflow; /* reports lost: the table on the GPU was full */
+	uint64_t unboxed;  /* tensor copies that went unchecked: map not known, box clipped */
 	uint64_t host_launches, host_launches_plain;
 	uint64_t modules, plain_modules;
 	uint64_t tables;	/* site tables read: instrumented modules that were seen */

@@ -37,6 +37,7 @@ enum race_kind {
 #define RACE_SLOTS	  4096u	       /* (site, kind) pairs per context */
 #define RACE_MUTE_COUNT	  (1ull << 20) /* a slot stops counting here */
 #define RACE_COUNTERS	  256u	       /* spread of the hot counters, by SM */
+#define RACE_COVER	  (1u << 17)   /* places of groups in a coverage map */
 #define RACE_RECORD_VALID 0x52414345u  /* "RACE", written last */
 
 /* race_record.flags */
@@ -89,6 +90,7 @@ struct race_rt {
 	uint64_t reserved[4];
 	struct race_counters counters[RACE_COUNTERS];
 	struct race_slot slots[RACE_SLOTS];
+	uint8_t cover[RACE_COVER]; /* sample.h: 1 where a group was checked */
 };
 
 /* Knobs of one instrumented module: the symbol RACE_KNOBS_SYMBOL, .const (or .global when
@@ -97,7 +99,8 @@ struct race_knobs {
 	uint64_t rt;	 /* device address of struct race_rt; 0: no agent */
 	uint32_t rsleep; /* nanosleep argument bound for groups with a load (ns) */
 	uint32_t wsleep; /* the same for groups of stores only */
-	uint32_t sample; /* check one group execution in `sample` per warp; 0 or 1: all */
+	uint32_t sample; /* check one group execution in `sample` per warp; 0 or 1: all. From
+			  * RACE_SAMPLE_SITES on: see sample.h */
 	uint32_t seed;
 	uint32_t flags; /* RACE_KNOB_* */
 	uint32_t dense; /* a thread's first `dense` checks are all delayed, then dense of n ... */
@@ -111,6 +114,7 @@ struct race_knobs {
 
 #define RACE_KNOB_TRAP	  1u /* brkpt when there is no agent */
 #define RACE_SAMPLE_NEVER 0xffffffffu
+#define RACE_SAMPLE_SITES 0x80000000u /* + limit: groups are chosen, not executions */
 #define RACE_DENSE_ALL	  0xffffffffu /* every check is delayed */
 #define RACE_SPARSEST	  64u	      /* never fewer than one delay in so many checks */
 #define RACE_WINDOW	  1024u	      /* what is checked of a bulk copy */

@@ -47,6 +47,8 @@ struct race_region {
 	/* Not 0: loops that wait are to end their kernel (--timeout under --shuffle=all). The device
 	 * sees this page behind the records. */
 	uint32_t stop __attribute__((aligned(4096)));
+	/* The coverage map (sample.h), as race_rt.cover; here it survives any death. */
+	uint8_t cover[RACE_COVER] __attribute__((aligned(4096)));
 	struct race_maps maps __attribute__((aligned(4096))); /* seen by the device, too */
 };
 
@@ -54,7 +56,8 @@ struct race_region {
 #define RACE_REGION_MAPPED (sizeof(struct race_region) - offsetof(struct race_region, records))
 #define RACE_REGION_MAPS                                                                           \
 	(offsetof(struct race_region, maps) - offsetof(struct race_region, records))
-#define RACE_REGION_STOP (sizeof(struct race_record) * RACE_SLOTS) /* behind the records */
+#define RACE_REGION_STOP  (sizeof(struct race_record) * RACE_SLOTS) /* behind the records */
+#define RACE_REGION_COVER (RACE_REGION_STOP + 4096u)
 
 enum race_region_state { RACE_REGION_FREE, RACE_REGION_OPEN, RACE_REGION_CLOSED };
 
@@ -106,7 +109,11 @@ struct race_shm {
 	uint32_t dense;	 /* checks of a thread that are all delayed; 0: all its checks */
 	uint32_t order;	 /* enum race_order | RACE_ORDER_ALL: --shuffle */
 	uint32_t window; /* bytes checked of a bulk copy at most; 0: whole copies */
-	uint32_t reserved[12];
+	uint32_t sites;	 /* --sample: check so many sites only, and note which; 0: all, not noted */
+	/* Groups below this number are checked, as far as earlier runs' coverage tells; 0: it
+	 * doesn't. And the highest that a module got, by the agents; atomic. */
+	uint32_t sites_limit, sites_limit_used;
+	uint32_t reserved[9];
 };
 
 #define RACE_RUN_VERBOSE  1u
@@ -121,6 +128,9 @@ struct race_shm {
 RACE_STATIC_ASSERT(sizeof(struct race_region) % 4096 == 0, "records are registered by page");
 RACE_STATIC_ASSERT(offsetof(struct race_region, stop) ==
 			   offsetof(struct race_region, records) + RACE_REGION_STOP,
+		   "one range to map");
+RACE_STATIC_ASSERT(offsetof(struct race_region, cover) ==
+			   offsetof(struct race_region, records) + RACE_REGION_COVER,
 		   "one range to map");
 RACE_STATIC_ASSERT(sizeof(struct race_chunk) == 32, "chunk");
 

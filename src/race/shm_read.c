@@ -12,6 +12,7 @@
  * a slot (record and last snapshot) the larger is taken.
  */
 #include "race/race.h"
+#include "race/sample.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -396,6 +397,84 @@ static void regions_read(struct reader *rd, const struct race_shm *head)
 	}
 }
 
+/* ---- which sites were checked (sample.h) ---------------------------------------- */
+
+struct cover {
+	unsigned char *seen; /* by place: marked in some context */
+	unsigned char *uses; /* by place: groups that could have marked it, 2 for more */
+	uint32_t limit, seed;
+};
+
+static bool is_leader(const struct race_sites *t, uint32_t i)
+{
+	struct race_site s;
+
+	return race_sites_get(t, i, &s) && (i == 0 || (s.flags & RACE_SITE_LEADS));
+}
+
+static void cover_count(struct cover *c, const struct race_sites *t)
+{
+	for (uint32_t i = 0; i < t->h.nsites; i++) {
+		uint64_t key = race_sample_key(t->h.hash, i);
+		unsigned char *n = &c->uses[race_sample_place(key)];
+		if (is_leader(t, i) && race_sample_number(key, c->seed) < c->limit && *n < 2)
+			(*n)++;
+	}
+}
+
+static void cover_take(struct reader *rd, const struct cover *c, const struct race_sites *t)
+{
+	uint32_t n = t->h.nsites;
+	bool is_checked = false;
+	struct race_coverage out = {
+		.table = t->h.hash,
+		.module = text_copy(rd, race_sites_text(t, t->h.module_name)),
+		.target = text_copy(rd, race_sites_text(t, t->h.target)),
+		.nsites = n,
+		.leads = base_alloc(&rd->out->arena, n + 1u),
+		.checked = base_alloc(&rd->out->arena, n + 1u),
+	};
+
+	for (uint32_t i = 0; i < n; i++) {
+		out.leads[i] = is_leader(t, i);
+		if (out.leads[i]) {
+			uint64_t key = race_sample_key(t->h.hash, i);
+			uint32_t place = race_sample_place(key);
+			/* Two groups that share a place can't be told apart. */
+			is_checked = race_sample_number(key, c->seed) < c->limit &&
+				     c->seen[place] && c->uses[place] == 1;
+		}
+		out.checked[i] = is_checked;
+	}
+	base_vec_push(&rd->out->coverage, out);
+}
+
+static void cover_read(struct reader *rd, const struct race_shm *head)
+{
+	uint32_t regions = head->nregions < RACE_REGIONS ? head->nregions : RACE_REGIONS;
+	struct cover c = {.limit = head->sites_limit_used, .seed = head->seed};
+	struct table *t, *next;
+
+	if (!head->sites)
+		return;
+	c.seen = base_alloc(&rd->nodes, RACE_COVER);
+	c.uses = base_alloc(&rd->nodes, RACE_COVER);
+	memset(c.seen, 0, RACE_COVER);
+	memset(c.uses, 0, RACE_COVER);
+	for (uint32_t r = 0; r < regions; r++) {
+		size_t at = RACE_SHM_REGION0 + (size_t)r * sizeof(struct race_region);
+		if (at + sizeof(struct race_region) > rd->bytes)
+			break;
+		const unsigned char *map = rd->map + at + offsetof(struct race_region, cover);
+		for (uint32_t i = 0; i < RACE_COVER; i++)
+			c.seen[i] |= map[i] != 0;
+	}
+	HASH_ITER(hh, rd->tables, t, next)
+	cover_count(&c, &t->sites);
+	HASH_ITER(hh, rd->tables, t, next)
+	cover_take(rd, &c, &t->sites);
+}
+
 int race_shm_read(const void *map, size_t bytes, struct race_results *out)
 {
 	struct reader rd = {.map = map, .bytes = bytes, .out = out};
@@ -420,6 +499,7 @@ int race_shm_read(const void *map, size_t bytes, struct race_results *out)
 	heap_read(&rd, &head, false); /* tables first: records are explained by them */
 	regions_read(&rd, &head);
 	heap_read(&rd, &head, true);
+	cover_read(&rd, &head);
 
 	struct table *t, *next;
 	HASH_ITER(hh, rd.tables, t, next)

@@ -21,6 +21,8 @@
 
 #include "base/base.h"
 
+#include "race/race.h"
+#include "race/sample.h"
 #include "race/shm_write.h"
 
 #include "race/maps.h"
@@ -32,6 +34,7 @@
 #define OWN_DENSE  64
 
 static struct race_shm *shm;
+static struct race_sample sample; /* --sample: the tables of this process */
 static bool is_own;
 
 static bool map_file(int fd, uint64_t size)
@@ -242,8 +245,46 @@ void race_shm_note(const char *fmt, ...)
 			       strlen(line) + 1, NULL, 0);
 }
 
+/* Its groups take part in the choice of --sample. */
+static void sample_table(const char *bytes, size_t n)
+{
+	struct race_sites t;
+	struct race_site s;
+	unsigned char *leads;
+
+	if (race_sites_decode(bytes, n, &t))
+		return;
+	leads = calloc(t.h.nsites + 1u, 1);
+	for (uint32_t i = 0; leads && race_sites_get(&t, i, &s); i++)
+		leads[i] = i == 0 || (s.flags & RACE_SITE_LEADS);
+	if (leads)
+		race_sample_add(&sample, t.h.hash, leads, t.h.nsites, shm->seed);
+	free(leads);
+	race_sites_close(&t);
+}
+
+/* The knob of a module, whose tables are known. */
+static uint32_t sample_knob(void)
+{
+	uint32_t limit, used;
+
+	if (!shm->sites || shm->sample == RACE_SAMPLE_NEVER)
+		return shm->sample;
+	limit = race_sample_limit(&sample, shm->sites);
+	if (shm->sites_limit && shm->sites_limit < limit)
+		limit = shm->sites_limit;
+	used = __atomic_load_n(&shm->sites_limit_used, __ATOMIC_RELAXED);
+	while (limit > used && !__atomic_compare_exchange_n(&shm->sites_limit_used, &used, limit, 0,
+							    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+	return RACE_SAMPLE_SITES | limit;
+}
+
 void race_shm_sites(const char *name, const char *bytes, size_t room)
 {
+	static uint64_t seen[64]; /* tables sampled lately: an image is loaded for each context */
+	static unsigned nseen;
+
 	struct race_site_blob blob;
 
 	if (room < sizeof(blob))
@@ -252,6 +293,13 @@ void race_shm_sites(const char *name, const char *bytes, size_t room)
 	if (blob.magic != RACE_SITE_MAGIC || blob.stored_bytes > room - sizeof(blob)) {
 		race_shm_note("%.64s is damaged; its races will be shown without lines", name);
 		return;
+	}
+	bool is_new = true;
+	for (unsigned i = 0; i < 64 && i < nseen; i++)
+		is_new = is_new && seen[i] != blob.hash;
+	if (shm->sites && is_new) {
+		seen[nseen++ % 64] = blob.hash;
+		sample_table(bytes, sizeof(blob) + blob.stored_bytes);
 	}
 	if (!race_shm_has(RACE_CHUNK_SITES, blob.hash) &&
 	    !race_shm_chunk(RACE_CHUNK_SITES, blob.hash, bytes, sizeof(blob) + blob.stored_bytes,
@@ -280,7 +328,7 @@ void race_shm_knobs(struct race_knobs *k, uint64_t rt)
 	k->rt = rt;
 	k->rsleep = half(shm->rdelay);
 	k->wsleep = half(shm->wdelay);
-	k->sample = shm->sample;
+	k->sample = sample_knob();
 	k->seed = shm->seed;
 	k->dense = shm->dense ? shm->dense : RACE_DENSE_ALL;
 	k->sparse = shm->dense && shm->dense < UINT32_MAX / RACE_SPARSEST

@@ -61,4 +61,26 @@ int rep_json_read(const char *path, struct race_results *r, struct base_sink *si
 int rep_json_parse(const char *path, const char *text, size_t n, struct race_results *r,
 		   struct base_sink *sink);
 
+/* ---- coverage.c ---------------------------------------------------------- */
+
+/* Which sites were ever checked, over runs. Zeroed at the start. */
+struct rep_coverage {
+	struct base_arena arena;
+	BASE_VEC(struct race_coverage) tables;
+	uint32_t runs;
+};
+
+/* Adds a file that --coverage wrote; one that doesn't exist is empty. Returns 0, or
+ * BASE_EXIT_INPUT with one line in the sink. */
+int rep_coverage_read(struct rep_coverage *c, const char *path, struct base_sink *sink);
+/* Adds a run, whose results must outlive c. */
+void rep_coverage_add(struct rep_coverage *c, const struct race_results *r);
+/* Returns 0, or an errno value. */
+int rep_coverage_write(const struct rep_coverage *c, const char *path);
+/* "checked 3 of 12 sites in 2 runs", after a line per module if asked. */
+void rep_coverage_say(const struct rep_coverage *c, bool has_modules, struct base_buf *out);
+/* The limit (race/sample.h) that takes `sites` of the known sites; 0: none is known. */
+uint32_t rep_coverage_limit(const struct rep_coverage *c, uint32_t sites, uint32_t seed);
+void rep_coverage_free(struct rep_coverage *c);
+
 #endif

@@ -83,7 +83,7 @@ const char *rep_transfer_unchecked(struct rep_view *v, unsigned why)
 		[RACE_TRANSFER_PAGEABLE] = "to or from pageable memory",
 		[RACE_TRANSFER_SHAPE] = "of rows, slices or arrays, or of another context",
 		[RACE_TRANSFER_BUSY] = "while no buffer of Collider's was free",
-		[RACE_TRANSFER_SAMPLED] = "not drawn (--sample)",
+		[RACE_TRANSFER_SAMPLED] = "not drawn (--rate)",
 		[RACE_TRANSFER_UNFINISHED] = "not complete when the program ended",
 	};
 	uint64_t n = v->r->transfers.skipped[why];

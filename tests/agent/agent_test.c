@@ -516,6 +516,13 @@ static struct race_transfer_counts counts(void)
 	return t;
 }
 
+static void host_code_is_told(void **state)
+{
+	(void)state;
+	play("host_half");
+	assert_string_equal(err, "");
+}
+
 static void clean_copies_are_checked(void **state)
 {
 	struct race_transfer_counts t;
@@ -660,6 +667,7 @@ int main(int argc, char **argv)
 		TEST(devices_have_their_own_regions),
 		TEST(another_program_reports_into_the_same_file),
 		TEST(even_without_the_descriptor),
+		TEST(host_code_is_told),
 		TEST(clean_copies_are_checked),
 		TEST(memory_that_changes_behind_a_copy_is_told),
 		TEST(nothing_is_put_where_it_could_be_seen),

@@ -366,13 +366,47 @@ CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t n)
 
 CUresult cuMemHostAlloc(void **p, size_t n, unsigned flags)
 {
+	cuMemHostAlloc_params params = {p, n, flags};
 	CUresult r = check_unsafe();
+	struct call c;
 
-	(void)flags;
-	if (r != CUDA_SUCCESS)
-		return r;
-	*p = give_memory(n, CU_MEMORYTYPE_HOST);
-	return *p ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+	begin(&c, ID(cuMemHostAlloc), &params, NULL);
+	if (r == CUDA_SUCCESS)
+		*p = give_memory(n, CU_MEMORYTYPE_HOST);
+	if (r == CUDA_SUCCESS && !*p)
+		r = CUDA_ERROR_OUT_OF_MEMORY;
+	return end(&c, r);
+}
+
+CUresult cuMemAllocManaged(CUdeviceptr *p, size_t n, unsigned flags)
+{
+	cuMemAllocManaged_params params = {p, n, flags};
+	CUresult r = check_unsafe();
+	struct call c;
+
+	begin(&c, ID(cuMemAllocManaged), &params, NULL);
+	if (r == CUDA_SUCCESS)
+		*p = (CUdeviceptr)(uintptr_t)give_memory(n, CU_MEMORYTYPE_UNIFIED);
+	return end(&c, r);
+}
+
+/* Memory stays: only who is told matters. */
+CUresult cuMemFree_v2(CUdeviceptr p)
+{
+	cuMemFree_v2_params params = {p};
+	struct call c;
+
+	begin(&c, ID(cuMemFree_v2), &params, NULL);
+	return end(&c, check(true));
+}
+
+CUresult cuMemFreeHost(void *p)
+{
+	cuMemFreeHost_params params = {p};
+	struct call c;
+
+	begin(&c, ID(cuMemFreeHost), &params, NULL);
+	return end(&c, check(true));
 }
 
 CUresult cuPointerGetAttribute(void *value, CUpointer_attribute what, CUdeviceptr p)
@@ -476,12 +510,14 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_ctx, CUdeviceptr from, C
 
 CUresult cuMemHostRegister_v2(void *p, size_t n, unsigned flags)
 {
+	cuMemHostRegister_v2_params params = {p, n, flags};
 	CUresult r = check_unsafe();
+	struct call c;
 
-	(void)flags;
+	begin(&c, ID(cuMemHostRegister_v2), &params, NULL);
 	if (r == CUDA_SUCCESS && ((uintptr_t)p % 4096 || n % 4096 || getenv("FAKE_NO_REGISTER")))
-		return CUDA_ERROR_NOT_SUPPORTED;
-	return r;
+		r = CUDA_ERROR_NOT_SUPPORTED;
+	return end(&c, r);
 }
 
 CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *d, void *p, unsigned flags)

@@ -23,6 +23,8 @@
 CUresult cuCtxCreate(CUcontext *c, unsigned flags, CUdevice dev); /* the stand-in's */
 
 #include "fake.h"
+#include "race/host.h"
+#include "race/shm_write.h"
 
 static const char *folder;
 
@@ -472,6 +474,73 @@ static void copies_unfinished(void)
 	_exit(0);
 }
 
+/* ---- a program with the host half --------------------------------------------------- */
+
+static struct race_host_area *area;
+
+static void expect(bool is_good, const char *what)
+{
+	if (is_good)
+		return;
+	printf("expected: %s\n", what);
+	fflush(stdout);
+	_exit(9);
+}
+
+static bool knows(const void *p, unsigned space)
+{
+	struct race_host_range r;
+
+	return race_host_lookup(area, (uint64_t)(uintptr_t)p, &r) && r.space == space;
+}
+
+/* What the agent tells host code: which memory it shares with the GPU, and when work is in
+ * flight. The area is there before CUDA starts, as the runtime of the host half makes it. */
+static void host_half(void)
+{
+	static char registered[8192] __attribute__((aligned(4096)));
+	CUstream one, two;
+	CUdeviceptr managed, device;
+	void *pinned;
+	CUfunction f;
+
+	context();
+	f = function(module("instrumented"), "clean");
+	MUST(cuMemAllocManaged(&managed, 100, CU_MEM_ATTACH_GLOBAL));
+	MUST(cuMemHostAlloc(&pinned, 100, 0));
+	MUST(cuMemHostRegister(registered, 4096, 0));
+	MUST(cuMemAlloc(&device, 100));
+	expect(knows((void *)(uintptr_t)managed, RACE_SPACE_MANAGED), "managed memory is known");
+	expect(knows((char *)pinned + 99, RACE_SPACE_PINNED), "pinned memory is known");
+	expect(knows(registered, RACE_SPACE_PINNED), "registered memory is known");
+	expect(!knows(registered + 4096, RACE_SPACE_PINNED), "no more than was registered");
+	expect(area->nranges == 3, "device memory is not host code's");
+	expect(area->span == 0, "nothing is in flight yet");
+
+	MUST(cuStreamCreate(&one, CU_STREAM_NON_BLOCKING));
+	MUST(cuStreamCreate(&two, CU_STREAM_NON_BLOCKING));
+	MUST(launch(f, one));
+	expect(area->span != 0, "a launch is in flight");
+	MUST(cuMemcpyDtoHAsync(pinned, device, 100, two));
+	MUST(cuStreamSynchronize(one));
+	expect(area->span != 0, "the copy is in flight");
+	MUST(launch(f, two));
+	MUST(cuStreamSynchronize(two));
+	expect(area->span == 0, "both streams were waited for");
+	MUST(cuMemsetD8Async(device, 0, 100, one));
+	MUST(cuStreamSynchronize(one));
+	expect(area->span != 0, "a fill's stream is not followed");
+	MUST(launch(f, NULL));
+	MUST(cuCtxSynchronize());
+	expect(area->span == 0, "the context was waited for");
+
+	MUST(launch(f, one));
+	MUST(cuMemFree(managed));
+	MUST(cuMemFreeHost(pinned));
+	expect(!knows(pinned, RACE_SPACE_PINNED), "freed memory is forgotten");
+	expect(area->nranges == 1, "and the registered is left");
+}
+
 static const struct scenario {
 	const char *name;
 	void (*run)(void);
@@ -502,6 +571,7 @@ static const struct scenario {
 	{"copies_late", copies_late},
 	{"copies_large", copies_large},
 	{"copies_unfinished", copies_unfinished},
+	{"host_half", host_half},
 };
 
 int main(int argc, char **argv)
@@ -509,6 +579,8 @@ int main(int argc, char **argv)
 	if (argc != 3)
 		return 2;
 	folder = argv[2];
+	if (!strcmp(argv[1], "host_half") && race_shm_open())
+		area = race_host_make();
 	MUST(cuInit(0));
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
 		if (strcmp(scenarios[i].name, argv[1]) != 0)

@@ -129,9 +129,9 @@ static void test_numbers(void **state)
 	struct base_sink sink;
 
 	(void)state;
-	assert_int_equal(parse(&s, &sink, OPTION_CMD_RUN, NULL, "--seed=0xff --sample=010"), 0);
+	assert_int_equal(parse(&s, &sink, OPTION_CMD_RUN, NULL, "--seed=0xff --rate=010"), 0);
 	assert_int_equal(option_int(&s, OPTION_SEED), 255);
-	assert_int_equal(option_int(&s, OPTION_SAMPLE), 10);
+	assert_int_equal(option_int(&s, OPTION_RATE), 10);
 	drop(&s, &sink);
 	assert_int_equal(parse(&s, &sink, OPTION_CMD_RUN, NULL, "--rdelay=1000000 --wdelay=0"), 0);
 	drop(&s, &sink);
@@ -139,8 +139,8 @@ static void test_numbers(void **state)
 	       "--rdelay: found '1000001', expected a whole number from 0 to 1000000");
 	refuse(OPTION_CMD_RUN, NULL, "--rdelay=-1",
 	       "--rdelay: found '-1', expected a whole number from 0 to 1000000");
-	refuse(OPTION_CMD_RUN, NULL, "--sample=0",
-	       "--sample: found '0', expected a whole number from 1 to 4294967294");
+	refuse(OPTION_CMD_RUN, NULL, "--rate=0",
+	       "--rate: found '0', expected a whole number from 1 to 2147483647");
 	refuse(OPTION_CMD_RUN, NULL, "--seed=5x",
 	       "--seed: found '5x', expected a whole number from 0 to 4294967295");
 	refuse(OPTION_CMD_RUN, NULL,

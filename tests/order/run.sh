@@ -6,6 +6,7 @@
 #             in half of them with affine; nothing is said of the race-free twin
 #   waits     look-back scans end in every order, or by --timeout; kernels that wait are not shuffled
 #             unless asked for
+#   sites     --sample=N checks a few sites a run, in the end all that run; --coverage notes them
 #   objects   a program linked with an object that was not instrumented keeps its order
 # The programs are built in the current folder.
 set -u
@@ -124,6 +125,48 @@ waits)
 	echo "stopped: $stopped of 4"
 	[ $stopped -ge 1 ] || fail "no order made the kernel wait for ever"
 	;;
+sites)
+	build sites sites.cu
+	rm -f "$T/cov"
+	number() { sed -n "s/^Note: .*checked \([0-9]*\) of \([0-9]*\) sites in \([0-9]*\) runs*\$/\\$1/p" "$T/report"; }
+	# All sites: what is never reached is never covered. Found and counted as without --coverage.
+	more="--wdelay=5000"
+	run 1 off ./sites || fail "exit code $?"
+	want=$(grep 'read again' "$T/report")
+	more="--wdelay=5000 --coverage=$T/all"
+	run 1 off ./sites || fail "exit code $?"
+	[ "$(grep 'read again' "$T/report")" = "$want" ] || fail "--coverage checks something else"
+	[ "$(races)" != 0 ] || fail "no race with --coverage: $(cat "$T/report")"
+	reached=$(number 1)
+	all=$(number 2)
+	[ "$reached" -gt 0 ] && [ "$reached" -lt "$all" ] || fail "covered $reached of $all"
+	# A few a run: at most N and the rest of a group; none outside of what can be reached.
+	before=0
+	found=
+	for seed in $(seq 1 40); do
+		more="--wdelay=5000 --sample=2 --coverage=$T/cov"
+		run $seed off ./sites || fail "exit code $?"
+		now=$(number 1)
+		[ "$now" -ge $before ] && [ "$now" -le $((before + 9)) ] || fail "from $before to $now"
+		[ "$(number 3)" = $seed ] || fail "run $seed: $(number 3) runs"
+		before=$now
+		found="$found $(sed -n 's/^    at .*sites.cu:\([0-9]*\).*/\1/p' "$T/report" | tr '\n' ' ')"
+	done
+	[ $before = "$reached" ] || fail "covered $before of $reached in 40 runs"
+	echo "covered $before of $all; lines:" $(printf '%s\n' $found | sort | uniq -c)
+	[ "$(printf '%s\n' $found | sort -u | wc -l)" -ge 2 ] || fail "races at: $found"
+	"$collider" report --coverage="$T/cov" >"$T/out" || fail "report: $?"
+	grep -q "^checked $reached of $all sites in 40 runs" "$T/out" || fail "$(cat "$T/out")"
+	# A damaged file is told before the program starts, and stays as it is.
+	echo '{"runs": 1, "tables": [{"table": "zz", "leads": "1", "checked": "1"}]}' >"$T/cov"
+	cp "$T/cov" "$T/was"
+	run 1 off ./sites && fail "a damaged coverage file was taken"
+	cmp -s "$T/cov" "$T/was" || fail "a damaged coverage file was written over"
+	# No site at all is left out without being said.
+	more="--sample=1"
+	run 1 off ./sites
+	grep -q 'only 1 of the program' "$T/report" || fail "--sample is not told"
+	;;
 objects)
 	nvcc=${NVCC:-nvcc}
 	flags="-O3 -arch=sm_90 -rdc=true"
@@ -150,7 +193,7 @@ objects)
 	done
 	;;
 *)
-	echo "usage: $0 COLLIDER grids|waves|waits|objects" >&2
+	echo "usage: $0 COLLIDER grids|waves|waits|sites|objects" >&2
 	exit 2
 	;;
 esac

@@ -8,6 +8,7 @@
 struct state {
 	const struct gen_launch *l;
 	unsigned char *mem; /* of the launch's region */
+	const struct gen_program *k;
 	unsigned char *common;
 	unsigned char shared[GEN_THREADS][16]; /* of each thread of the grid */
 	uint64_t acc[GEN_THREADS];
@@ -122,7 +123,7 @@ static void first_half(struct state *x, const struct gen_stmt *s, unsigned i, un
 			count(spread + (s->scope ? 0 : 64 * block), s, x->acc[t]);
 		break;
 	case GEN_COMMON:
-		add(x->common, x->acc[t], 8);
+		add(x->common + 8 * gen_counter(x->k, i), x->acc[t], 8);
 		break;
 	case GEN_LAST:
 		add(x->mem + GEN_COUNT + 64 * (size_t)i + 8, x->acc[t], 8);
@@ -253,6 +254,7 @@ void gen_expect(const struct gen_program *k, const struct program *p, unsigned c
 	static struct state x;
 
 	for (unsigned i = 0; i < k->nlaunches; i++) {
+		x.k = k;
 		x.l = &k->launch[i];
 		x.mem = mem + (size_t)x.l->region * p->bytes;
 		x.common = mem + (size_t)p->regions * p->bytes;

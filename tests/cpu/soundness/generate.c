@@ -86,6 +86,15 @@ static void draw_launch(struct gen_program *k, unsigned i, uint64_t *r)
 		l->order = GEN_ORDER_DIRECT;
 }
 
+unsigned gen_counter(const struct gen_program *k, unsigned i)
+{
+	unsigned n = 0;
+
+	for (unsigned j = 0; j < i; j++)
+		n += k->stmt[j].launch == k->stmt[i].launch;
+	return n;
+}
+
 /* ---- broken ones --------------------------------------------------------------------- */
 
 static bool is_certain_store(const struct gen_stmt *s)
@@ -143,6 +152,10 @@ static bool break_launch(struct gen_program *k, uint64_t *r)
 		return false;
 	l->region = l[-1].region;
 	l->broken = 1;
+	/* A fill would come between the two: the oracle tells one race of an access, not all. */
+	for (unsigned i = 0; i < 2; i++)
+		if (l[-(int)i].after == GEN_AFTER_FILL)
+			l[-(int)i].after = GEN_AFTER_COPY;
 	return true;
 }
 

@@ -90,6 +90,8 @@ uint64_t gen_random(uint64_t *state);
 void gen_draw(struct gen_program *k, uint64_t seed, bool is_racy);
 /* Breaks one statement or launch, in a way that no schedule hides. False: none can be. */
 bool gen_break(struct gen_program *k, uint64_t *random);
+/* Which of the common counters the statement i adds to: no two of a launch share one. */
+unsigned gen_counter(const struct gen_program *k, unsigned i);
 /* Is there a pair of accesses that no schedule orders? (docs/soundness.md) */
 bool gen_is_certain(const struct gen_program *k, const struct gen_stmt *s);
 /* PTX with its operations and, for racy programs, what the oracle must tell. Each memory

@@ -407,20 +407,21 @@ static void atomic(struct writer *w, const struct gen_stmt *s, unsigned i)
 	put_plant_pair(w, s, one, other);
 }
 
-static void common(struct writer *w, const struct gen_stmt *s)
+static void common(struct writer *w, const struct gen_stmt *s, unsigned i)
 {
+	unsigned at = 8 * gen_counter(w->k, i);
 	unsigned one, other = 0;
 
 	if (s->form % 2)
-		one = put_mem(w, "red.%s.%s.global.add.u64 [%%c], %%acc", sems[s->fence & 2],
-			      s->scope == 2 ? "sys" : "gpu");
+		one = put_mem(w, "red.%s.%s.global.add.u64 [%%c+%u], %%acc", sems[s->fence & 2],
+			      s->scope == 2 ? "sys" : "gpu", at);
 	else
-		one = put_mem(w, "atom.%s.%s.global.add.u64 %%q0, [%%c], %%acc", sems[s->fence],
-			      s->scope == 2 ? "sys" : "gpu");
+		one = put_mem(w, "atom.%s.%s.global.add.u64 %%q0, [%%c+%u], %%acc", sems[s->fence],
+			      s->scope == 2 ? "sys" : "gpu", at);
 	if (is_out(w, s, 1))
-		other = put_mem(w, "ld.global.u64 %%acc, [%%c]");
+		other = put_mem(w, "ld.global.u64 %%acc, [%%c+%u]", at);
 	else if (is_out(w, s, 2))
-		other = put_mem(w, "st.global.u64 [%%c], %%acc");
+		other = put_mem(w, "st.global.u64 [%%c+%u], %%acc", at);
 	put_plant_pair(w, s, one, other);
 }
 
@@ -562,7 +563,7 @@ static void print_stmt(struct writer *w, const struct gen_stmt *s, unsigned i)
 		atomic(w, s, i);
 		break;
 	case GEN_COMMON:
-		common(w, s);
+		common(w, s, i);
 		break;
 	case GEN_STRONG:
 		strong(w, s, i);
