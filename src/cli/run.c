@@ -266,7 +266,13 @@ static int report_run(struct option_set *set, const struct cli_view *view,
 	}
 	write_json(&r, set, OPTION_JSON, &view->ignore, res->pid);
 	write_json(&r, set, OPTION_SAVE, NULL, res->pid);
-	if (option_flag(set, OPTION_VERIFY) && !verify(&r))
+	if (r.is_oracle_full)
+		base_say(
+			"error: the oracle is full: too many threads, copies and operations, or no "
+			"memory; the run was stopped and is not judged");
+	if (r.is_oracle_full)
+		exit_code = BASE_EXIT_UNJUDGED;
+	else if (option_flag(set, OPTION_VERIFY) && !verify(&r))
 		exit_code = BASE_EXIT_UNCONFIRMED;
 	else if (option_int(set, OPTION_ERROR_EXITCODE) && rep_exit_races(&r, &view->opt))
 		exit_code = (int)option_int(set, OPTION_ERROR_EXITCODE);

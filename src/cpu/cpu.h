@@ -50,6 +50,7 @@ struct cpu_options {
 	enum cpu_oracle oracle; /* not OFF: threads is 1, or there is no machine */
 	bool sees_host;	    /* the oracle is to see loads and stores of host code: host_access.c */
 	bool is_host_apart; /* the oracle takes each host thread for itself: watch_host.c */
+	uint32_t oracle_actors, oracle_records; /* limits, for tests; 0: those of oracle.h */
 };
 
 #define CPU_SMS		  16u
@@ -354,7 +355,8 @@ void cpu_host_acquire(struct cpu_machine *m, uint64_t object);
 void cpu_host_joined(struct cpu_machine *m, uint64_t thread);
 
 struct cpu_oracle_stats {
-	uint64_t accesses, words, shadow_bytes, clock_bytes, dropped;
+	uint64_t accesses, words, shadow_bytes, clock_bytes;
+	uint64_t dropped, raced_out; /* as in struct oracle_stats */
 	uint64_t host_accesses; /* of host code */
 	uint32_t actors;
 	bool sees_host;	 /* accesses of host code are judged, all that there were so far */

@@ -64,6 +64,7 @@ enum oracle_sc { ORACLE_SC_PROGRAM, ORACLE_SC_EXECUTION };
 
 struct oracle_options {
 	enum oracle_sc sc;
+	uint32_t max_actors;  /* 0: ORACLE_MAX_ACTORS */
 	uint32_t max_records; /* of a word, then its oldest are dropped, counted; 0: 2^20 */
 	bool is_tiny;	      /* tests: few records of a word are treated as if they were many */
 };
@@ -296,9 +297,12 @@ void oracle_on_race(struct oracle *o, void (*fn)(void *arg, const struct oracle_
 		    void *arg);
 
 struct oracle_stats {
-	uint64_t events, accesses, words /* with a shadow */, shadow_bytes, clock_bytes;
-	uint64_t
-		dropped; /* accesses forgotten because a word had too many; 0: the verdict is whole */
+	/* words, shadow_bytes: the most that had a shadow at a time, and what was taken for them,
+	 * chains and releases of strong writes included. */
+	uint64_t events, accesses, words, shadow_bytes, clock_bytes;
+	/* 0: the verdict is whole. Accesses forgotten because a word had too many; those that have
+	 * raced so often that their later races are not told. */
+	uint64_t dropped, raced_out;
 	uint32_t actors;
 };
 struct oracle_stats oracle_get_stats(const struct oracle *o);

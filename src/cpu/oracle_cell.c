@@ -1,7 +1,7 @@
 /*
  * oracle_cell.c - where the words of memory are, and the memory of their shadow.
  *
- * A region of 64 KiB holds pages of 1 KiB, made when touched: 16 bytes a word. What words need beyond
+ * A region of 16 KiB holds pages of 256 bytes, made when touched: 16 bytes a word. What words need beyond
  * that comes from one arena, by size. Nothing is given back to the system before the end, so
  * stats.shadow_bytes is the most there was. Costs: a look-up in a small cache of regions; a block
  * whose shared memory is begun anew frees its pages, for the next one to take.

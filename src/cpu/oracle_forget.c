@@ -23,24 +23,27 @@ static void bytes_forget(struct oracle *o, struct oracle_cell *c, uint64_t word,
 		return;
 	struct oracle_ext *e = oracle_ext_of(o, c, word);
 	for (unsigned k = 0; k < ORACLE_CLASSES; k++) {
-		size_t kept = 0;
-		for (size_t i = 0; i < e->list[k].recs.n; i++) {
-			struct oracle_rec *r = &e->list[k].recs.v[i];
+		struct oracle_list *l = e->list[k];
+		uint32_t kept = 0;
+		for (uint32_t i = 0; l && i < l->n; i++) {
+			struct oracle_rec *r = &l->v[i];
 			r->bytes = (uint8_t)(r->bytes & ~mask);
 			if (r->bytes)
-				e->list[k].recs.v[kept++] = *r;
+				l->v[kept++] = *r;
 			else
-				oracle_chain_unref(r->chain);
+				oracle_chain_unref(o, r->chain);
 		}
-		e->list[k].recs.n = kept;
+		if (l)
+			l->n = kept;
 	}
+	oracle_ext_from(o, e, mask, NULL);
+	if (!e->bytes)
+		return;
 	ORACLE_EACH(b, mask)
 	{
-		oracle_write_unref(o, e->from[b]);
-		oracle_tree_unref(&o->pool, e->all_fences[b]);
-		oracle_tree_unref(&o->pool, e->write_fences[b]);
-		e->from[b] = NULL;
-		e->all_fences[b] = e->write_fences[b] = 0;
+		oracle_tree_unref(&o->pool, e->bytes->all_fences[b]);
+		oracle_tree_unref(&o->pool, e->bytes->write_fences[b]);
+		e->bytes->all_fences[b] = e->bytes->write_fences[b] = 0;
 	}
 }
 

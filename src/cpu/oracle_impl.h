@@ -4,6 +4,7 @@
  *   oracle_clock.c   persistent tries and clocks      oracle_order.c   releases, acquires, fences
  *   oracle_shadow.c  accesses by word, race checks    oracle_write.c   reads-from, strong writes
  *   oracle_sync.c    barriers, copies, operations     oracle.c         actors, events, findings
+ *   oracle_ext.c     records of other words
  *   oracle_row.c     plain accesses of a warp   oracle_cell.c    where words are, their memory
  *   oracle_forget.c  memory that is new
  *
@@ -200,7 +201,8 @@ struct oracle_seen {
 struct oracle_chain {
 	uint64_t serial;
 	uint32_t refs, live; /* live: writes of it that may still be read */
-	BASE_VEC(struct oracle_seen) seen;
+	struct oracle_seen *seen;
+	uint32_t nseen, cap;
 };
 
 /* A strong write that may still be read. */
@@ -211,9 +213,16 @@ struct oracle_write {
 	uint32_t bytes;
 	uint64_t address, id;
 	struct oracle_chain *chain;
-	struct oracle_release release;
-	UT_hash_handle hh; /* named ones */
+	struct oracle_release *release; /* NULL: nothing */
 };
+
+struct oracle_name {
+	uint64_t id;
+	struct oracle_write *write;
+	UT_hash_handle hh;
+};
+
+#define ORACLE_NO_SITE UINT32_MAX
 
 /* ---- shadow ----------------------------------------------------------------------------------- */
 
@@ -223,8 +232,9 @@ struct oracle_site {
 		const void *inst;
 		uint32_t bytes;
 		uint8_t kind, strength, scope, proxy, flags, pad[3];
+		uint64_t fences; /* tree, held: ORACLE_FENCES before it; of plain ones */
 	} a;
-	uint32_t index;
+	uint32_t index, plain; /* plain: of the same without fences */
 	UT_hash_handle hh;
 };
 
@@ -246,17 +256,24 @@ enum oracle_class { ORACLE_WRITES /* weak */, ORACLE_READS /* weak */, ORACLE_ST
 #define ORACLE_CLASSES 3
 
 struct oracle_list {
-	BASE_VEC(struct oracle_rec) recs;
+	uint32_t n, cap;
 	uint32_t compact_at;
-	/* A clock that all recs are generic and behind of; dropped when one is added. */
+	/* A clock that all are generic and behind of; dropped when one is added. */
 	struct oracle_clock *behind;
+	struct oracle_rec v[];
+};
+
+/* What differs between a word's bytes, or is rare. */
+struct oracle_bytes {
+	struct oracle_write *from[4];
+	uint64_t all_fences[4];	  /* trees: before accesses of each byte, for ORACLE_FORCED */
+	uint64_t write_fences[4]; /* ... before the last write of it */
 };
 
 struct oracle_ext {
-	struct oracle_list list[ORACLE_CLASSES];
-	struct oracle_write *from[4]; /* where each byte's value comes from; NULL: a weak write */
-	uint64_t all_fences[4];	      /* trees: before accesses of each byte, for ORACLE_FORCED */
-	uint64_t write_fences[4];     /* ... before the last write of it */
+	struct oracle_list *list[ORACLE_CLASSES]; /* NULL: empty */
+	struct oracle_write *from;  /* where the bytes' values come from; NULL: a weak write */
+	struct oracle_bytes *bytes; /* NULL: all bytes are from `from`, and no fences */
 	/* All strong recs are of gpu or sys scope, generic, of one device and access these same
 	 * bytes: morally strong with another such one. 0 bytes: not so. */
 	uint64_t same_address;
@@ -274,8 +291,8 @@ struct oracle_cell {
 };
 
 /* A packed access, from the top: actor, epoch, site, 1. */
-#define ORACLE_SITE_BITS   15
-#define ORACLE_EPOCH_BITS  18
+#define ORACLE_SITE_BITS   17
+#define ORACLE_EPOCH_BITS  16
 #define ORACLE_EPOCH_SHIFT (1 + ORACLE_SITE_BITS)
 #define ORACLE_ACTOR_SHIFT (1 + ORACLE_SITE_BITS + ORACLE_EPOCH_BITS)
 _Static_assert(ORACLE_MAX_ACTORS <= 1ull << (64 - ORACLE_ACTOR_SHIFT), "an actor fits");
@@ -331,11 +348,11 @@ struct oracle_readers {
 	struct oracle_reader v[];
 };
 
-#define ORACLE_PAGE_SHIFT   10
+#define ORACLE_PAGE_SHIFT   8
 #define ORACLE_PAGE_WORDS   (1u << (ORACLE_PAGE_SHIFT - 2))
-#define ORACLE_REGION_SHIFT 16
+#define ORACLE_REGION_SHIFT 14
 #define ORACLE_REGION_PAGES (1u << (ORACLE_REGION_SHIFT - ORACLE_PAGE_SHIFT))
-#define ORACLE_REGION_CACHE 16u
+#define ORACLE_REGION_CACHE 64u
 
 struct oracle_page {
 	struct oracle_cell cell[ORACLE_PAGE_WORDS];
@@ -425,12 +442,13 @@ struct oracle {
 	bool is_full;
 	struct oracle_clock *zero;
 	BASE_VEC(struct oracle_site *) sites;
-	struct oracle_site *site_table, *last_site;
+	struct oracle_site *site_table, *last_site[2] /* without fences, with */;
+	uint32_t nfenced;
 	struct oracle_region *regions;
 	struct oracle_region *region_cache[ORACLE_REGION_CACHE];
 	struct oracle_mem mem;
 	uint64_t words; /* that have a shadow now */
-	struct oracle_write *named;
+	struct oracle_name *named;
 	struct oracle_sc_log *sc_logs;
 	struct oracle_sc_sum *sc_sums;
 	struct oracle_bar *bars;
@@ -461,7 +479,9 @@ uint32_t oracle_absent_lanes(struct oracle *o, uint32_t warp);
 void oracle_block_free(struct oracle *o, struct oracle_group *g, uint32_t index);
 /* The narrowest scope that holds both; equal actors: CTA. */
 enum race_scope oracle_level(struct oracle *o, uint32_t a, uint32_t b);
-uint32_t oracle_site(struct oracle *o, const struct oracle_acc *acc);
+/* The number of what the access has in common with others; `fences`: that came before it, a tree.
+ * ORACLE_NO_SITE: too many with fences. */
+uint32_t oracle_site(struct oracle *o, const struct oracle_acc *acc, uint64_t fences);
 void oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_side *first,
 		  const struct oracle_side *second, uint64_t address);
 
@@ -491,15 +511,15 @@ void oracle_release_pending(struct oracle *o, struct oracle_thread *t, uint64_t 
 void oracle_pends_free(struct oracle *o, struct oracle_pends *p);
 
 /* oracle_write.c */
-void oracle_chain_unref(struct oracle_chain *c);
+void oracle_chain_unref(struct oracle *o, struct oracle_chain *c);
 void oracle_write_unref(struct oracle *o, struct oracle_write *w);
 /* The strong write that a read of these bytes reads, or NULL. */
 struct oracle_write *oracle_reads(struct oracle *o, uint64_t address, uint32_t bytes);
 struct oracle_write *oracle_named(struct oracle *o, uint64_t id, uint64_t address, uint32_t bytes);
 bool oracle_write_is_strong_with(struct oracle *o, const struct oracle_write *w, uint32_t actor,
 				 const struct oracle_acc *acc, uint64_t address);
-void oracle_chain_see(struct oracle_chain *c, uint32_t pos, uint32_t actor, uint32_t epoch,
-		      bool is_write);
+void oracle_chain_see(struct oracle *o, struct oracle_chain *c, uint32_t pos, uint32_t actor,
+		      uint32_t epoch, bool is_write);
 /* Is an access of the actor behind an observation? By the tree `read` if a read made it, else by
  * `rmw`. */
 bool oracle_chain_is_seen(const struct oracle_chain *c, uint32_t pos, uint32_t actor, uint64_t read,
@@ -533,6 +553,15 @@ void oracle_shadow_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp
 			const struct oracle_acc *acc, const uint64_t *addresses);
 struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64_t word);
 void oracle_ext_free(struct oracle *o, struct oracle_cell *c);
+/* The bytes in mask come from w (NULL: a weak write) now. Each byte holds it. */
+void oracle_ext_from(struct oracle *o, struct oracle_ext *e, uint32_t mask, struct oracle_write *w);
+struct oracle_bytes *oracle_ext_bytes(struct oracle *o, struct oracle_ext *e);
+
+static inline struct oracle_write *oracle_ext_source(const struct oracle_ext *e, unsigned byte)
+{
+	return e->bytes ? e->bytes->from[byte] : e->from;
+}
+
 static inline void oracle_words_peak(struct oracle *o)
 {
 	if (o->words > o->stats.words)

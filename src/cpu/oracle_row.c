@@ -8,9 +8,10 @@
  * races or isn't known so simply goes the general way (oracle_shadow.c), alone.
  *
  * A read takes the place of reads before it, a write that of all: who races with these later, races
- * with it, too. Fences need no care here: communication with an access that comes before tells
- * nothing that causality doesn't. Costs: a comparison for each word, a look-up in the
- * clock for each warp met.
+ * with it, too. Of fence.sc, an access's site tells which came before it, for the day when the
+ * word is no longer plain: communication with an access that is ordered before tells nothing that
+ * causality doesn't (the clock that knows the access knows its fences). Costs: a comparison for
+ * each word, a look-up in the clock for each warp met.
  */
 #include "cpu/oracle_shadow.h"
 
@@ -22,8 +23,7 @@ bool oracle_is_plain(const struct oracle_now *n)
 
 	return acc->strength == RACE_WEAK && acc->proxy == RACE_PROXY_GENERIC &&
 	       acc->kind != RACE_OP_RMW && !n->is_pseudo &&
-	       !(acc->flags & ~(ORACLE_NC | ORACLE_SHARED | ORACLE_SAW)) &&
-	       n->site >> ORACLE_SITE_BITS == 0;
+	       !(acc->flags & ~(ORACLE_NC | ORACLE_SHARED | ORACLE_SAW | ORACLE_SAW_LAST));
 }
 
 /* ---- what the clock knows ------------------------------------------------------------------ */
@@ -188,13 +188,12 @@ static struct oracle_readers *set_own(struct oracle *o, struct oracle_cell *c, u
 	return s;
 }
 
-static struct oracle_reader reader_of(const struct oracle_now *n, const struct oracle_row *row,
-				      uint32_t word)
+static struct oracle_reader reader_of(const struct oracle_row *row, uint32_t word)
 {
 	struct oracle_reader r = {.actor = row->actor,
 				  .epoch = row->own,
 				  .at = row->lanes,
-				  .site = n->site & ((1u << 26) - 1),
+				  .site = row->site & ((1u << 26) - 1),
 				  .is_mask = row->is_mask};
 
 	if (row->is_mask)
@@ -339,7 +338,7 @@ static struct oracle_readers *set_limit(struct oracle_now *n, struct oracle_read
 static void set_add(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
 		    uint32_t word, uint32_t len)
 {
-	struct oracle_reader r = reader_of(n, row, word);
+	struct oracle_reader r = reader_of(row, word);
 	struct oracle_readers *s = set_of(c->r);
 	struct oracle_reader *x = set_find(n, s, &r, word, len);
 
@@ -425,9 +424,9 @@ static void go_full(struct oracle_now *n, const struct oracle_row *row, struct o
 	forget_leaf(n);
 }
 
-static uint64_t packed_at(const struct oracle_now *n, const struct oracle_row *row, uint32_t word)
+static uint64_t packed_at(const struct oracle_row *row, uint32_t word)
 {
-	return oracle_pack(actor_at(row, word), row->own, n->site);
+	return oracle_pack(actor_at(row, word), row->own, row->site);
 }
 
 static void row_write(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
@@ -446,7 +445,7 @@ static void row_write(struct oracle_now *n, const struct oracle_row *row, struct
 		if (c->r && !(c->r & 1))
 			oracle_readers_unref(n->o, set_of(c->r), 1);
 		n->o->words += !(c->w | c->r);
-		c->w = packed_at(n, row, w);
+		c->w = packed_at(row, w);
 		c->r = 0;
 	}
 }
@@ -489,7 +488,7 @@ static uint32_t read_packed(struct oracle_now *n, const struct oracle_row *row,
 
 	n->o->words += !(c->w | c->r);
 	if (is_alone && !row->is_mask) {
-		c->r = packed_at(n, row, word);
+		c->r = packed_at(row, word);
 		return 1;
 	}
 	struct oracle_reader old = {0};
@@ -508,7 +507,7 @@ static uint32_t read_packed(struct oracle_now *n, const struct oracle_row *row,
 		s->v[s->n++] = old;
 	}
 	s->has_nc |= (n->acc->flags & ORACLE_NC) != 0;
-	s->v[s->n++] = reader_of(n, row, word);
+	s->v[s->n++] = reader_of(row, word);
 	set_give(c, run, s);
 	return run;
 }
@@ -530,12 +529,14 @@ static void row_read(struct oracle_now *n, const struct oracle_row *row, struct 
 	}
 }
 
-void oracle_row_access(struct oracle_now *n, const struct oracle_row *row)
+void oracle_row_access(struct oracle_now *n, struct oracle_row *row)
 {
 	uint64_t end = row->address + (uint64_t)row->nwords * 4;
-	bool can_pack = oracle_can_pack(row->own, n->site) &&
-			(n->o->opt.sc != ORACLE_SC_PROGRAM || !row->clock->root[ORACLE_FENCES]);
+	uint64_t fences = row->clock->root[ORACLE_FENCES];
+	bool can_pack;
 
+	row->site = fences ? oracle_site(n->o, n->acc, fences) : n->site;
+	can_pack = oracle_can_pack(row->own, row->site);
 	n->t = row->t;
 	n->actor = row->actor;
 	use_clock(n, row->clock);

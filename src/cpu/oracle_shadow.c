@@ -1,11 +1,10 @@
 /*
- * oracle_shadow.c - the accesses to each word, and the check of a new one against them.
+ * oracle_shadow.c - the check of an access to a word against those before it, in general.
  *
- * A word that only plain accesses (weak, generic, all four bytes) of one writer and one reader
- * touched is 32 bytes in a page of cells. Else it has three lists: weak writes, weak reads, strong
- * accesses. A new access is compared with each kept one that conflicts; a weak one that is ordered
- * behind a kept one and covers it (a write covers all, a read the reads) takes its place: who
- * races with the superseded one later, races with the new one too.
+ * What isn't plain, or races, or whose order isn't simple (oracle_row.c does the rest): a word has three
+ * lists: weak writes, weak reads, strong accesses. A new access is compared with each kept one that
+ * conflicts; a weak one that is ordered behind a kept one and covers it (a write covers all, a read
+ * the reads) takes its place: who races with the superseded one later, races with the new one too.
  *
  * Long lists are not walked: each remembers a clock that all of it is behind of; strong accesses
  * that are all of the same bytes, device and scope from gpu on can't race with one more. Reads of a
@@ -13,133 +12,38 @@
  */
 #include "cpu/oracle_shadow.h"
 
-#define OFF_RANGE (-128)
-
 enum order { UNORDERED, UNCROSSED, ORDERED };
 
-/* ---- records -------------------------------------------------------------------------------- */
-
-static enum oracle_class class_of(const struct oracle_site *s)
+static bool is_empty(const struct oracle_list *l)
 {
-	if (s->a.strength != RACE_WEAK)
-		return ORACLE_STRONG;
-	return s->a.kind & RACE_OP_WRITE ? ORACLE_WRITES : ORACLE_READS;
+	return !l || !l->n;
 }
 
-static void list_touch(struct oracle *o, struct oracle_list *l)
-{
-	oracle_clock_unref(&o->pool, l->behind);
-	l->behind = NULL;
-}
-
-static void rec_drop(struct oracle_rec *r)
-{
-	oracle_chain_unref(r->chain);
-	r->chain = NULL;
-}
-
-static void push(struct oracle *o, struct oracle_ext *e, const struct oracle_rec *r)
-{
-	struct oracle_list *l = &e->list[class_of(oracle_site_at(o, r->site))];
-
-	list_touch(o, l);
-	base_vec_push(&l->recs, *r);
-}
-
-/* The offset that a plain record has lost: accesses are aligned. */
-static int8_t offset_in(const struct oracle *o, uint32_t site, uint64_t word)
-{
-	uint32_t bytes = oracle_site_at(o, site)->a.bytes;
-
-	if (bytes > 64 || !bytes || (bytes & (bytes - 1)))
-		return OFF_RANGE;
-	return (int8_t) - (int)(word & (bytes - 1));
-}
-
-static void push_packed(struct oracle *o, struct oracle_ext *e, uint64_t p, uint64_t word)
-{
-	struct oracle_rec r = {.bytes = ORACLE_PLAIN_BYTES,
-			       .actor = oracle_packed_actor(p),
-			       .epoch = oracle_packed_epoch(p),
-			       .site = oracle_packed_site(p)};
-
-	r.offset = offset_in(o, r.site, word);
-	push(o, e, &r);
-}
-
-static void push_readers(struct oracle *o, struct oracle_ext *e, const struct oracle_readers *s,
-			 uint64_t word)
-{
-	for (uint32_t i = 0; i < s->n; i++) {
-		const struct oracle_reader *x = &s->v[i];
-		struct oracle_rec r = {.bytes = ORACLE_PLAIN_BYTES,
-				       .actor = x->actor,
-				       .mask = x->is_mask ? x->at : 0,
-				       .epoch = x->epoch,
-				       .site = x->site};
-		if (!x->is_mask)
-			r.actor += ((uint32_t)(word >> 2) - x->at) >> x->shift;
-		r.offset = offset_in(o, r.site, word);
-		push(o, e, &r);
-	}
-}
-
-struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64_t word)
+/* Back to the plain form where the plain write n, which has just been made, is all that is left. */
+static void shrink(const struct oracle_now *n, struct oracle_cell *c)
 {
 	struct oracle_ext *e = oracle_cell_ext(c);
+	const struct oracle_list *l = e->list[ORACLE_WRITES];
+	uint64_t fences = n->o->opt.sc == ORACLE_SC_PROGRAM ? n->clock->root[ORACLE_FENCES] : 0;
+	uint32_t site;
 
-	if (e)
-		return e;
-	e = oracle_mem_new(o, sizeof(*e));
-	if (c->w)
-		push_packed(o, e, c->w, word);
-	if (c->r & 1)
-		push_packed(o, e, c->r, word);
-	else if (c->r)
-		push_readers(o, e, (const struct oracle_readers *)(uintptr_t)c->r, word);
-	oracle_cell_clear(o, c);
-	o->words++;
-	c->w = (uintptr_t)e | 2;
-	return e;
-}
-
-void oracle_ext_free(struct oracle *o, struct oracle_cell *c)
-{
-	struct oracle_ext *e = oracle_cell_ext(c);
-
-	if (!e)
+	if (is_empty(l) || l->n != 1 || !is_empty(e->list[ORACLE_READS]) ||
+	    !is_empty(e->list[ORACLE_STRONG]))
 		return;
-	for (unsigned k = 0; k < ORACLE_CLASSES; k++) {
-		for (size_t i = 0; i < e->list[k].recs.n; i++)
-			rec_drop(&e->list[k].recs.v[i]);
-		base_vec_free(&e->list[k].recs);
-		list_touch(o, &e->list[k]);
-	}
-	for (unsigned b = 0; b < 4; b++) {
-		oracle_write_unref(o, e->from[b]);
-		oracle_tree_unref(&o->pool, e->all_fences[b]);
-		oracle_tree_unref(&o->pool, e->write_fences[b]);
-	}
-	oracle_mem_free(o, e, sizeof(*e));
-	c->w = c->r = 0;
-}
-
-/* Back to the plain form where one plain write is all that is left. */
-static void shrink(struct oracle *o, struct oracle_cell *c)
-{
-	struct oracle_ext *e = oracle_cell_ext(c);
-	const struct oracle_rec *r = e->list[ORACLE_WRITES].recs.v;
-
-	if (e->list[ORACLE_WRITES].recs.n != 1 || e->list[ORACLE_READS].recs.n ||
-	    e->list[ORACLE_STRONG].recs.n || r->bytes != ORACLE_PLAIN_BYTES || r->mask ||
-	    oracle_site_at(o, r->site)->a.proxy != RACE_PROXY_GENERIC ||
-	    !oracle_can_pack(r->epoch, r->site))
+	const struct oracle_rec *r = &l->v[0];
+	if (r->bytes != ORACLE_PLAIN_BYTES || r->mask || r->actor != n->actor ||
+	    r->epoch != n->t->own || r->site != n->site || n->is_pseudo ||
+	    n->acc->proxy != RACE_PROXY_GENERIC)
 		return;
+	/* The fences of others would be lost. */
 	for (unsigned b = 0; b < 4; b++)
-		if (e->from[b] || e->all_fences[b])
+		if (oracle_ext_source(e, b) || (e->bytes ? e->bytes->all_fences[b] : 0) != fences)
 			return;
-	uint64_t w = oracle_pack(r->actor, r->epoch, r->site);
-	oracle_ext_free(o, c);
+	site = oracle_site(n->o, n->acc, fences);
+	if (!oracle_can_pack(r->epoch, site))
+		return;
+	uint64_t w = oracle_pack(r->actor, r->epoch, site);
+	oracle_ext_free(n->o, c);
 	c->w = w;
 }
 
@@ -206,7 +110,8 @@ static void found(const struct oracle_now *n, enum oracle_kind kind, const struc
 		  uint32_t actor)
 {
 	const struct oracle_site *x = oracle_site_at(n->o, r->site);
-	uint64_t at = r->offset == OFF_RANGE ? n->word : n->word + (uint64_t)(int64_t)r->offset;
+	uint64_t at =
+		r->offset == ORACLE_OFF_RANGE ? n->word : n->word + (uint64_t)(int64_t)r->offset;
 	struct oracle_side first = side_of(n->o, x, actor, at);
 	struct oracle_side second =
 		side_of(n->o, oracle_site_at(n->o, n->site), n->actor, n->address);
@@ -367,14 +272,14 @@ static bool is_known(const struct oracle_now *n, const struct oracle_rec *r)
 static void check_list(const struct oracle_now *n, struct oracle_list *l)
 {
 	bool is_all_known = n->acc->proxy == RACE_PROXY_GENERIC;
-	size_t kept = 0;
+	uint32_t kept = 0;
 
-	if (!l->recs.n || (is_behind(n, l) && n->acc->strength != RACE_WEAK))
+	if (!l || !l->n || (is_behind(n, l) && n->acc->strength != RACE_WEAK))
 		return;
 	if (is_behind(n, l) && !(n->acc->kind & RACE_OP_WRITE))
 		return;
-	for (size_t i = 0; i < l->recs.n; i++) {
-		struct oracle_rec *r = &l->recs.v[i];
+	for (uint32_t i = 0; i < l->n; i++) {
+		struct oracle_rec *r = &l->v[i];
 		const struct oracle_site *x = oracle_site_at(n->o, r->site);
 		if (r->bytes & n->mask) {
 			uint64_t races = n->o->races;
@@ -382,20 +287,21 @@ static void check_list(const struct oracle_now *n, struct oracle_list *l)
 			races = n->o->races - races + r->raced;
 			r->raced = (uint16_t)(races < RACED_MAX ? races : RACED_MAX);
 			if (r->raced == RACED_MAX) {
-				rec_drop(r);
+				n->o->stats.raced_out++;
+				oracle_rec_drop(n->o, r);
 				continue;
 			}
 			if (ordered && supersedes(n, x, r->actor) && !trim(n, r, ordered)) {
-				rec_drop(r);
+				oracle_rec_drop(n->o, r);
 				continue;
 			}
 		}
 		is_all_known = is_all_known && is_known(n, r);
-		l->recs.v[kept++] = *r;
+		l->v[kept++] = *r;
 	}
-	l->recs.n = kept;
+	l->n = kept;
 	if (is_all_known && kept && l->behind != n->clock) {
-		list_touch(n->o, l);
+		oracle_list_touch(n->o, l);
 		l->behind = oracle_clock_ref(n->t->clock);
 	}
 }
@@ -425,14 +331,14 @@ static uint32_t lanes_of(const struct oracle_rec *r)
 static void compact_reads(const struct oracle_now *n, struct oracle_list *l)
 {
 	uint32_t covered = 0, warp = 0;
-	size_t kept = 0;
+	uint32_t kept = 0;
 
-	if (l->recs.n < (n->o->opt.is_tiny ? 3 : COMPACT_FROM) || l->recs.n < l->compact_at)
+	if (l->n < (n->o->opt.is_tiny ? 3 : COMPACT_FROM) || l->n < l->compact_at)
 		return;
-	list_touch(n->o, l);
-	qsort(l->recs.v, l->recs.n, sizeof(l->recs.v[0]), by_warp);
-	for (size_t i = 0; i < l->recs.n; i++) {
-		struct oracle_rec *r = &l->recs.v[i];
+	oracle_list_touch(n->o, l);
+	qsort(l->v, l->n, sizeof(struct oracle_rec), by_warp);
+	for (uint32_t i = 0; i < l->n; i++) {
+		struct oracle_rec *r = &l->v[i];
 		const struct oracle_site *x = oracle_site_at(n->o, r->site);
 		bool is_plain = !(x->a.flags & ~ORACLE_SHARED) && x->a.proxy == RACE_PROXY_GENERIC;
 		if (!i || warp != (r->actor & ~31u))
@@ -447,10 +353,10 @@ static void compact_reads(const struct oracle_now *n, struct oracle_list *l)
 		    is_known(n, r) &&
 		    !(lanes_of(r) >> (n->actor & 31) & 1 && warp == (n->actor & ~31u)))
 			continue;
-		l->recs.v[kept++] = *r;
+		l->v[kept++] = *r;
 	}
-	l->recs.n = kept;
-	l->compact_at = (uint32_t)kept * 2;
+	l->n = kept;
+	l->compact_at = kept * 2;
 }
 
 static int by_chain(const void *a, const void *b)
@@ -484,37 +390,37 @@ static bool is_alike(const struct oracle *o, const struct oracle_rec *a, const s
 static void compact_strong(const struct oracle_now *n, struct oracle_list *l)
 {
 	uint32_t covered = 0;
-	size_t kept = 0;
+	uint32_t kept = 0;
 
-	if (l->recs.n < (n->o->opt.is_tiny ? 3 : COMPACT_FROM) || l->recs.n < l->compact_at)
+	if (l->n < (n->o->opt.is_tiny ? 3 : COMPACT_FROM) || l->n < l->compact_at)
 		return;
-	list_touch(n->o, l);
-	qsort(l->recs.v, l->recs.n, sizeof(l->recs.v[0]), by_chain);
-	for (size_t i = 0; i < l->recs.n; i++) {
-		struct oracle_rec *r = &l->recs.v[i], *prev = kept ? &l->recs.v[kept - 1] : NULL;
+	oracle_list_touch(n->o, l);
+	qsort(l->v, l->n, sizeof(struct oracle_rec), by_chain);
+	for (uint32_t i = 0; i < l->n; i++) {
+		struct oracle_rec *r = &l->v[i], *prev = kept ? &l->v[kept - 1] : NULL;
 		if (!prev || (prev->actor & ~31u) != (r->actor & ~31u) || !is_alike(n->o, prev, r))
 			covered = 0;
 		if (!(lanes_of(r) & ~covered)) {
-			rec_drop(r);
+			oracle_rec_drop(n->o, r);
 			continue;
 		}
 		covered |= lanes_of(r);
-		l->recs.v[kept++] = *r;
+		l->v[kept++] = *r;
 	}
-	l->recs.n = kept;
-	l->compact_at = (uint32_t)kept * 2;
+	l->n = kept;
+	l->compact_at = kept * 2;
 }
 
 /* Joins the new access to the last record, if it is its warp's and like it. */
 static bool merge(const struct oracle_now *n, struct oracle_list *l)
 {
-	struct oracle_rec *r = l->recs.n ? &l->recs.v[l->recs.n - 1] : NULL;
+	struct oracle_rec *r = l && l->n ? &l->v[l->n - 1] : NULL;
 	uint32_t bit = 1u << (n->actor & 31);
 
 	if (!r || r->site != n->site || r->epoch != n->t->own || r->bytes != n->mask ||
 	    (r->actor & ~31u) != (n->actor & ~31u))
 		return false;
-	if (r->offset == OFF_RANGE
+	if (r->offset == ORACLE_OFF_RANGE
 		    ? !n->is_range
 		    : n->is_range || n->word + (uint64_t)(int64_t)r->offset != n->address)
 		return false;
@@ -534,7 +440,7 @@ static bool merge(const struct oracle_now *n, struct oracle_list *l)
 
 static int8_t offset_of(const struct oracle_now *n)
 {
-	return n->is_range ? OFF_RANGE : (int8_t)(int64_t)(n->address - n->word);
+	return n->is_range ? ORACLE_OFF_RANGE : (int8_t)(int64_t)(n->address - n->word);
 }
 
 static struct oracle_rec rec_now(const struct oracle_now *n)
@@ -581,16 +487,16 @@ static bool is_replaced(const struct oracle_now *n, const struct oracle_rec *r,
 
 static void prune_strong(const struct oracle_now *n, struct oracle_list *l)
 {
-	size_t low = l->recs.n > LOOK_BEHIND ? l->recs.n - LOOK_BEHIND : 0;
+	uint32_t low = l->n > LOOK_BEHIND ? l->n - LOOK_BEHIND : 0;
 	struct oracle_rec *closed = NULL;
 
-	for (size_t i = l->recs.n; i-- > low;) {
-		struct oracle_rec *r = &l->recs.v[i];
+	for (uint32_t i = l->n; i-- > low;) {
+		struct oracle_rec *r = &l->v[i];
 		if (!is_replaced(n, r, &closed))
 			continue;
-		rec_drop(r);
-		memmove(r, r + 1, (l->recs.n - i - 1) * sizeof(*r));
-		l->recs.n--;
+		oracle_rec_drop(n->o, r);
+		memmove(r, r + 1, (l->n - i - 1) * sizeof(*r));
+		l->n--;
 		if (closed)
 			closed--;
 	}
@@ -606,12 +512,13 @@ static bool is_uniform_strong(const struct oracle_now *n, const struct oracle_ex
 
 static void add_strong(const struct oracle_now *n, struct oracle_ext *e)
 {
-	struct oracle_list *l = &e->list[ORACLE_STRONG];
+	struct oracle_list *l = e->list[ORACLE_STRONG];
 	bool is_like = n->acc->scope >= RACE_SCOPE_GPU && n->acc->proxy == RACE_PROXY_GENERIC &&
 		       !(n->acc->flags & ORACLE_NC);
 
-	prune_strong(n, l);
-	if (!l->recs.n && is_like) {
+	if (l)
+		prune_strong(n, l);
+	if (is_empty(l) && is_like) {
 		e->same_bytes = n->acc->bytes;
 		e->same_address = n->address;
 		e->same_device = n->device;
@@ -623,72 +530,97 @@ static void add_strong(const struct oracle_now *n, struct oracle_ext *e)
 /* Of too many, the oldest half is dropped, counted. */
 static void limit(const struct oracle_now *n, struct oracle_list *l)
 {
-	size_t half = l->recs.n / 2;
+	uint32_t half = l ? l->n / 2 : 0;
 
-	if (l->recs.n < n->o->opt.max_records)
+	if (!l || l->n < n->o->opt.max_records)
 		return;
-	for (size_t i = 0; i < half; i++)
-		rec_drop(&l->recs.v[i]);
-	memmove(l->recs.v, l->recs.v + half, (l->recs.n - half) * sizeof(l->recs.v[0]));
-	l->recs.n -= half;
+	for (uint32_t i = 0; i < half; i++)
+		oracle_rec_drop(n->o, &l->v[i]);
+	memmove(l->v, l->v + half, (l->n - half) * sizeof(struct oracle_rec));
+	l->n -= half;
 	n->o->stats.dropped += half;
 }
 
 static void add(const struct oracle_now *n, struct oracle_ext *e)
 {
-	struct oracle_list *l = &e->list[class_of(oracle_site_at(n->o, n->site))];
+	struct oracle_list **at = &e->list[oracle_class_of(oracle_site_at(n->o, n->site))];
 	struct oracle_rec r = rec_now(n);
 
-	list_touch(n->o, l);
-	if (l == &e->list[ORACLE_STRONG])
+	oracle_list_touch(n->o, *at);
+	if (at == &e->list[ORACLE_STRONG])
 		add_strong(n, e);
-	limit(n, l);
-	if (merge(n, l))
+	limit(n, *at);
+	if (merge(n, *at))
 		return;
 	if (r.chain)
 		r.chain->refs++;
-	base_vec_push(&l->recs, r);
-	if (l == &e->list[ORACLE_READS])
-		compact_reads(n, l);
-	else if (l == &e->list[ORACLE_STRONG])
-		compact_strong(n, l);
+	oracle_list_push(n->o, at, &r);
+	if (at == &e->list[ORACLE_READS])
+		compact_reads(n, *at);
+	else if (at == &e->list[ORACLE_STRONG])
+		compact_strong(n, *at);
 }
 
 /* ---- words -------------------------------------------------------------------------------------------- */
 
-/* fence.sc in program order: what communicates with this access is behind the fences before it. */
+/* The fences that an access is behind by communication are forced before what follows it. */
+static void take_forced(const struct oracle_now *n, uint64_t before)
+{
+	struct oracle_pool *p = &n->o->pool;
+	uint64_t r;
+
+	if (!before)
+		return;
+	r = oracle_tree_ref(n->t->clock->root[ORACLE_FORCED]);
+	oracle_tree_join(p, &r, before);
+	if (r == n->t->clock->root[ORACLE_FORCED]) {
+		oracle_tree_unref(p, r);
+		return;
+	}
+	uint64_t *to = &oracle_clock_own(p, &n->t->clock)->root[ORACLE_FORCED];
+	oracle_tree_unref(p, *to);
+	*to = r;
+}
+
+/*
+ * fence.sc in program order: what communicates with this access is behind the fences before it. Bytes
+ * mostly have the same fences; those like the first one get its new ones.
+ */
 static void communicate(const struct oracle_now *n, struct oracle_ext *e)
 {
 	struct oracle_pool *p = &n->o->pool;
+	struct oracle_bytes *x = oracle_ext_bytes(n->o, e);
 	bool is_write = n->acc->kind & RACE_OP_WRITE;
+	unsigned first = (unsigned)__builtin_ctz(n->mask);
+	uint64_t all = oracle_tree_ref(x->all_fences[first]), new_all = 0;
+	uint64_t write = oracle_tree_ref(x->write_fences[first]);
 
 	ORACLE_EACH(b, n->mask)
 	{
-		uint64_t before = is_write ? e->all_fences[b] : e->write_fences[b];
-		if (before) {
-			uint64_t r = oracle_tree_ref(n->t->clock->root[ORACLE_FORCED]);
-			oracle_tree_join(p, &r, before);
-			if (r != n->t->clock->root[ORACLE_FORCED]) {
-				uint64_t *to =
-					&oracle_clock_own(p, &n->t->clock)->root[ORACLE_FORCED];
-				oracle_tree_unref(p, *to);
-				*to = r;
-			} else {
-				oracle_tree_unref(p, r);
-			}
+		if (b != first && x->all_fences[b] == all && x->write_fences[b] == write) {
+			oracle_tree_unref(p, x->all_fences[b]);
+			x->all_fences[b] = oracle_tree_ref(new_all);
+		} else {
+			take_forced(n, is_write ? x->all_fences[b] : x->write_fences[b]);
+			oracle_tree_join(p, &x->all_fences[b], n->t->clock->root[ORACLE_FENCES]);
 		}
-		oracle_tree_join(p, &e->all_fences[b], n->t->clock->root[ORACLE_FENCES]);
+		if (b == first)
+			new_all = x->all_fences[b];
 		/* A read behind this write is behind all before it. */
 		if (is_write) {
-			oracle_tree_unref(p, e->write_fences[b]);
-			e->write_fences[b] = oracle_tree_ref(e->all_fences[b]);
+			oracle_tree_unref(p, x->write_fences[b]);
+			x->write_fences[b] = oracle_tree_ref(x->all_fences[b]);
 		}
 	}
+	oracle_tree_unref(p, all);
+	oracle_tree_unref(p, write);
 }
 
 static bool has_fences(const struct oracle_ext *e)
 {
-	return e->all_fences[0] || e->all_fences[1] || e->all_fences[2] || e->all_fences[3];
+	const struct oracle_bytes *x = e->bytes;
+
+	return x && (x->all_fences[0] || x->all_fences[1] || x->all_fences[2] || x->all_fences[3]);
 }
 
 void oracle_word_full(struct oracle_now *n, struct oracle_cell *c)
@@ -696,12 +628,12 @@ void oracle_word_full(struct oracle_now *n, struct oracle_cell *c)
 	struct oracle_ext *e = oracle_ext_of(n->o, c, n->word);
 	bool is_strong = n->acc->strength != RACE_WEAK;
 
-	check_list(n, &e->list[ORACLE_WRITES]);
+	check_list(n, e->list[ORACLE_WRITES]);
 	/* Reads are compared with writes only, and superseded when the list has grown. */
 	if (n->acc->kind & RACE_OP_WRITE)
-		check_list(n, &e->list[ORACLE_READS]);
+		check_list(n, e->list[ORACLE_READS]);
 	if (!is_strong || !is_uniform_strong(n, e))
-		check_list(n, &e->list[ORACLE_STRONG]);
+		check_list(n, e->list[ORACLE_STRONG]);
 	add(n, e);
 	if (n->o->opt.sc == ORACLE_SC_PROGRAM &&
 	    (has_fences(e) || n->t->clock->root[ORACLE_FENCES])) {
@@ -709,12 +641,8 @@ void oracle_word_full(struct oracle_now *n, struct oracle_cell *c)
 		n->clock = n->t->clock;
 	}
 	if ((n->acc->kind & RACE_OP_WRITE) && !is_strong) {
-		ORACLE_EACH(b, n->mask)
-		{
-			oracle_write_unref(n->o, e->from[b]);
-			e->from[b] = NULL;
-		}
-		shrink(n->o, c);
+		oracle_ext_from(n->o, e, n->mask, NULL);
+		shrink(n, c);
 	}
 }
 
@@ -767,7 +695,7 @@ void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t ac
 			       .clock = t->clock,
 			       .actor = actor,
 			       .acc = acc,
-			       .site = oracle_site(o, acc),
+			       .site = oracle_site(o, acc, 0),
 			       .address = address,
 			       .bytes = bytes,
 			       .chain = chain,
@@ -848,7 +776,7 @@ void oracle_shadow_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp
 {
 	struct oracle_now n = {.o = o,
 			       .acc = acc,
-			       .site = oracle_site(o, acc),
+			       .site = oracle_site(o, acc, 0),
 			       .bytes = acc->bytes,
 			       .is_range = acc->bytes > 64};
 	uint64_t all = acc->bytes == 4 || acc->bytes == 8 || acc->bytes == 16 ? 0 : 3;

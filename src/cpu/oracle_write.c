@@ -9,12 +9,21 @@
  */
 #include "cpu/oracle_impl.h"
 
-void oracle_chain_unref(struct oracle_chain *c)
+void oracle_chain_unref(struct oracle *o, struct oracle_chain *c)
 {
 	if (!c || --c->refs)
 		return;
-	base_vec_free(&c->seen);
-	free(c);
+	oracle_mem_free(o, c->seen, c->cap * sizeof(c->seen[0]));
+	oracle_mem_free(o, c, sizeof(*c));
+}
+
+static void release_free(struct oracle *o, struct oracle_write *w)
+{
+	if (!w->release)
+		return;
+	oracle_release_free(o, w->release);
+	oracle_mem_free(o, w->release, sizeof(*w->release));
+	w->release = NULL;
 }
 
 void oracle_write_unref(struct oracle *o, struct oracle_write *w)
@@ -22,18 +31,17 @@ void oracle_write_unref(struct oracle *o, struct oracle_write *w)
 	if (!w || --w->refs)
 		return;
 	w->chain->live--;
-	oracle_chain_unref(w->chain);
-	oracle_release_free(o, &w->release);
-	free(w);
+	oracle_chain_unref(o, w->chain);
+	release_free(o, w);
+	oracle_mem_free(o, w, sizeof(*w));
 }
 
-static struct oracle_write *write_new(uint32_t actor, const struct oracle_acc *acc,
-				      uint64_t address, struct oracle_chain *chain, uint32_t pos)
+static struct oracle_write *write_new(struct oracle *o, uint32_t actor,
+				      const struct oracle_acc *acc, uint64_t address,
+				      struct oracle_chain *chain, uint32_t pos)
 {
-	struct oracle_write *w = calloc(1, sizeof(*w));
+	struct oracle_write *w = oracle_mem_new(o, sizeof(*w));
 
-	if (!w)
-		abort();
 	w->refs = 1;
 	w->actor = actor;
 	w->pos = pos;
@@ -57,7 +65,7 @@ struct oracle_write *oracle_reads(struct oracle *o, uint64_t address, uint32_t b
 		if (!c || !(a & 3))
 			c = oracle_cell_at(o, a, false);
 		struct oracle_ext *e = c ? oracle_cell_ext(c) : NULL;
-		struct oracle_write *from = e ? e->from[a & 3] : NULL;
+		struct oracle_write *from = e ? oracle_ext_source(e, a & 3) : NULL;
 		if (!from || (w && from != w))
 			return NULL;
 		w = from;
@@ -67,23 +75,36 @@ struct oracle_write *oracle_reads(struct oracle *o, uint64_t address, uint32_t b
 
 struct oracle_write *oracle_named(struct oracle *o, uint64_t id, uint64_t address, uint32_t bytes)
 {
-	struct oracle_write *w = NULL;
+	struct oracle_name *x = NULL;
 
 	if (id)
-		HASH_FIND(hh, o->named, &id, sizeof(id), w);
-	return w && w->address == address && w->bytes == bytes ? w : NULL;
+		HASH_FIND(hh, o->named, &id, sizeof(id), x);
+	return x && x->write->address == address && x->write->bytes == bytes ? x->write : NULL;
+}
+
+static void name_add(struct oracle *o, struct oracle_write *w)
+{
+	struct oracle_name *x;
+
+	oracle_drop_id(o, w->id);
+	x = oracle_mem_new(o, sizeof(*x));
+	x->id = w->id;
+	x->write = w;
+	HASH_ADD(hh, o->named, id, sizeof(x->id), x);
+	w->refs++;
 }
 
 void oracle_drop_id(struct oracle *o, uint64_t id)
 {
-	struct oracle_write *w;
+	struct oracle_name *x;
 
-	HASH_FIND(hh, o->named, &id, sizeof(id), w);
-	if (!w)
+	HASH_FIND(hh, o->named, &id, sizeof(id), x);
+	if (!x)
 		return;
-	HASH_DEL(o->named, w);
-	w->id = 0;
-	oracle_write_unref(o, w);
+	HASH_DEL(o->named, x);
+	x->write->id = 0;
+	oracle_write_unref(o, x->write);
+	oracle_mem_free(o, x, sizeof(*x));
 }
 
 bool oracle_write_is_strong_with(struct oracle *o, const struct oracle_write *w, uint32_t actor,
@@ -103,27 +124,36 @@ bool oracle_write_is_strong_with(struct oracle *o, const struct oracle_write *w,
 
 #define LOOK_BEHIND 4u
 
-void oracle_chain_see(struct oracle_chain *c, uint32_t pos, uint32_t actor, uint32_t epoch,
-		      bool is_write)
+void oracle_chain_see(struct oracle *o, struct oracle_chain *c, uint32_t pos, uint32_t actor,
+		      uint32_t epoch, bool is_write)
 {
 	struct oracle_seen s = {actor, epoch, pos & (uint32_t)INT32_MAX, is_write};
 
-	for (size_t i = c->seen.n; i-- > 0 && c->seen.n - i <= LOOK_BEHIND;) {
-		struct oracle_seen *old = &c->seen.v[i];
+	for (uint32_t i = c->nseen; i-- > 0 && c->nseen - i <= LOOK_BEHIND;) {
+		struct oracle_seen *old = &c->seen[i];
 		if (old->actor == actor && old->epoch == epoch && old->is_write == is_write) {
 			if (old->pos < s.pos)
 				old->pos = s.pos;
 			return;
 		}
 	}
-	base_vec_push(&c->seen, s);
+	if (c->nseen == c->cap) {
+		uint32_t cap = c->cap + (c->cap < 8 ? 4 : c->cap / 2);
+		struct oracle_seen *to = oracle_mem_new(o, cap * sizeof(s));
+		if (c->cap)
+			memcpy(to, c->seen, c->cap * sizeof(s));
+		oracle_mem_free(o, c->seen, c->cap * sizeof(s));
+		c->seen = to;
+		c->cap = cap;
+	}
+	c->seen[c->nseen++] = s;
 }
 
 bool oracle_chain_is_seen(const struct oracle_chain *c, uint32_t pos, uint32_t actor, uint64_t read,
 			  uint64_t rmw)
 {
-	for (size_t i = 0; i < c->seen.n; i++) {
-		const struct oracle_seen *s = &c->seen.v[i];
+	for (uint32_t i = 0; i < c->nseen; i++) {
+		const struct oracle_seen *s = &c->seen[i];
 		if (s->pos < pos)
 			continue;
 		if (s->actor == actor ||
@@ -138,15 +168,15 @@ bool oracle_chain_is_seen(const struct oracle_chain *c, uint32_t pos, uint32_t a
 bool oracle_chain_covers(const struct oracle_chain *b, uint32_t bpos, const struct oracle_chain *a,
 			 uint32_t apos)
 {
-	if (a->seen.n > COVER_MAX || b->seen.n > COVER_MAX)
+	if (a->nseen > COVER_MAX || b->nseen > COVER_MAX)
 		return false;
-	for (size_t i = 0; i < a->seen.n; i++) {
-		const struct oracle_seen *s = &a->seen.v[i];
+	for (uint32_t i = 0; i < a->nseen; i++) {
+		const struct oracle_seen *s = &a->seen[i];
 		bool is_found = s->pos < apos;
-		for (size_t k = 0; k < b->seen.n && !is_found; k++)
-			is_found = b->seen.v[k].actor == s->actor &&
-				   b->seen.v[k].is_write == s->is_write &&
-				   b->seen.v[k].epoch <= s->epoch && b->seen.v[k].pos >= bpos;
+		for (uint32_t k = 0; k < b->nseen && !is_found; k++)
+			is_found = b->seen[k].actor == s->actor &&
+				   b->seen[k].is_write == s->is_write &&
+				   b->seen[k].epoch <= s->epoch && b->seen[k].pos >= bpos;
 		if (!is_found)
 			return false;
 	}
@@ -161,44 +191,48 @@ static void take(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 {
 	bool is_acquire = race_is_acquire((enum race_strength)acc->strength);
 
+	if (!w->release)
+		return;
 	if (is_acquire)
-		oracle_acquire(o, t, actor, &w->release, acc->scope);
-	oracle_acquire_later(o, t, actor, &w->release, w->address, w->bytes,
+		oracle_acquire(o, t, actor, w->release, acc->scope);
+	oracle_acquire_later(o, t, actor, w->release, w->address, w->bytes,
 			     is_acquire ? acc->scope : (uint8_t)RACE_SCOPE_NONE);
 }
 
 static void install(struct oracle *o, struct oracle_write *w)
 {
-	struct oracle_cell *c = NULL;
+	uint64_t end = w->address + w->bytes, next;
 
-	for (uint64_t a = w->address; a < w->address + w->bytes; a++) {
-		if (!c || !(a & 3))
-			c = oracle_cell_at(o, a, true);
-		struct oracle_write **from = &oracle_ext_of(o, c, a & ~3ull)->from[a & 3];
-		oracle_write_unref(o, *from);
-		*from = w;
-		w->refs++;
+	for (uint64_t a = w->address; a < end; a = next) {
+		next = (a | 3) + 1 < end ? (a | 3) + 1 : end;
+		struct oracle_cell *c = oracle_cell_at(o, a, true);
+		oracle_ext_from(o, oracle_ext_of(o, c, a & ~3ull),
+				((1u << (next - a)) - 1) << (a & 3), w);
 	}
-	if (w->id) {
-		oracle_drop_id(o, w->id);
-		HASH_ADD(hh, o->named, id, sizeof(w->id), w);
-		w->refs++;
-	}
+	if (w->id)
+		name_add(o, w);
 	oracle_write_unref(o, w);
+}
+
+static struct oracle_release *release_of(struct oracle *o, struct oracle_write *w)
+{
+	if (!w->release)
+		w->release = oracle_mem_new(o, sizeof(*w->release));
+	return w->release;
 }
 
 /* before: the write whose release patterns go on through this RMW, or NULL; held by the caller. */
 static void hand_on(struct oracle *o, struct oracle_write *before, struct oracle_write *w)
 {
-	if (!before)
+	if (!before || !before->release)
 		return;
 	/* Nothing else will read it: all that refer to it are the bytes that we overwrite. */
 	if (before->refs == before->bytes + 1 && !before->id) {
 		w->release = before->release;
-		memset(&before->release, 0, sizeof(before->release));
+		before->release = NULL;
 		return;
 	}
-	oracle_release_copy(o, &w->release, &before->release);
+	oracle_release_copy(o, release_of(o, w), before->release);
 }
 
 static bool releases(const struct oracle_acc *acc)
@@ -211,13 +245,14 @@ static void keep(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 		 const struct oracle_acc *acc, uint64_t address, struct oracle_write *before,
 		 struct oracle_chain *chain, uint32_t pos)
 {
-	struct oracle_write *w = write_new(actor, acc, address, chain, pos);
+	struct oracle_write *w = write_new(o, actor, acc, address, chain, pos);
 
 	hand_on(o, before, w);
-	oracle_release_pending(o, t, address, acc->bytes, &w->release);
+	if (t->pends)
+		oracle_release_pending(o, t, address, acc->bytes, release_of(o, w));
 	if (releases(acc)) {
 		struct oracle_pub pub = oracle_publish(t, actor);
-		oracle_release_add(o, &w->release, acc->scope, &pub);
+		oracle_release_add(o, release_of(o, w), acc->scope, &pub);
 		oracle_release_at(o, t, address, acc->bytes, acc->scope, pub);
 	}
 	install(o, w);
@@ -225,10 +260,8 @@ static void keep(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 
 static struct oracle_chain *chain_new(struct oracle *o)
 {
-	struct oracle_chain *c = calloc(1, sizeof(*c));
+	struct oracle_chain *c = oracle_mem_new(o, sizeof(*c));
 
-	if (!c)
-		abort();
 	c->serial = ++o->nchains;
 	return c;
 }
@@ -266,9 +299,9 @@ void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_
 	}
 	oracle_shadow_access(o, t, actor, acc, address, acc->bytes, chain, pos);
 	if (w && is_read)
-		oracle_chain_see(w->chain, w->pos, actor, t->own, is_write);
+		oracle_chain_see(o, w->chain, w->pos, actor, t->own, is_write);
 	if (chain)
 		keep(o, t, actor, acc, address, w, chain, pos);
-	oracle_chain_unref(chain);
+	oracle_chain_unref(o, chain);
 	oracle_write_unref(o, w);
 }

@@ -23,7 +23,9 @@ bool cpu_watch_init(struct cpu_machine *m)
 {
 	struct oracle_options opt = {.sc = m->opt.oracle == CPU_ORACLE_EXECUTION
 						   ? ORACLE_SC_EXECUTION
-						   : ORACLE_SC_PROGRAM};
+						   : ORACLE_SC_PROGRAM,
+				     .max_actors = m->opt.oracle_actors,
+				     .max_records = m->opt.oracle_records};
 	struct cpu_watch *x;
 
 	if (m->opt.oracle == CPU_ORACLE_OFF)
@@ -112,6 +114,7 @@ void cpu_get_oracle_stats(struct cpu_machine *m, struct cpu_oracle_stats *out)
 					 .shadow_bytes = s.shadow_bytes,
 					 .clock_bytes = s.clock_bytes,
 					 .dropped = s.dropped,
+					 .raced_out = s.raced_out,
 					 .host_accesses = m->watch->nhost_accesses,
 					 .actors = s.actors,
 					 .sees_host = m->alias && !m->watch->is_blind,
@@ -242,7 +245,13 @@ void cpu_watch_start(struct cpu_op *op)
 	} else {
 		op->watch_actor = oracle_op_start(x->o, op->id, ORACLE_NO_ACTOR);
 	}
+	bool is_full = oracle_is_full(x->o);
 	watch_unlock(x);
+	/* Nothing more is executed that can't be judged. */
+	if (is_full)
+		cpu_fault_op(x->m, op->work.device, op, CPU_FAULT_RESOURCES,
+			     "the oracle is full: it can tell no more threads, copies and "
+			     "operations from each other");
 }
 
 void cpu_watch_host(struct cpu_op *op)

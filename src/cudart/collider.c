@@ -95,6 +95,7 @@ static void update_oracle(void)
 	oracle->shadow_bytes = s.shadow_bytes;
 	oracle->clock_bytes = s.clock_bytes;
 	oracle->dropped = s.dropped;
+	oracle->raced_out = s.raced_out;
 	oracle->actors = s.actors;
 	oracle->host_accesses = s.host_accesses;
 	oracle->has_shared = s.has_shared;

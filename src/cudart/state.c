@@ -163,6 +163,14 @@ static const char *parse_option(const char *s, size_t n, struct cpu_options *opt
 		if (!is_number || x > 1)
 			return "stats=0 or 1";
 		opt->tells_stats = x;
+	} else if (is_key(s, nkey, "oracle-actors")) {
+		if (!is_number || x < 1 || x > UINT32_MAX)
+			return "oracle-actors=NUMBER";
+		opt->oracle_actors = (uint32_t)x;
+	} else if (is_key(s, nkey, "oracle-records")) {
+		if (!is_number || x < 2 || x > UINT32_MAX)
+			return "oracle-records=NUMBER, at least 2";
+		opt->oracle_records = (uint32_t)x;
 	} else {
 		return "one of seed, threads, devices, sms, memory, model, stats, oracle, "
 		       "host-threads, host-accesses";

@@ -77,7 +77,7 @@ struct race_pair {
 };
 
 struct race_oracle {
-	uint64_t accesses, words, shadow_bytes, clock_bytes, dropped;
+	uint64_t accesses, words, shadow_bytes, clock_bytes, dropped, raced_out;
 	uint32_t actors;
 	uint32_t is_execution; /* --oracle=execution */
 	uint32_t is_full;
@@ -89,6 +89,6 @@ struct race_oracle {
 
 RACE_STATIC_ASSERT(sizeof(struct race_pair_side) == 104, "side layout");
 RACE_STATIC_ASSERT(sizeof(struct race_pair) == 72 + 2 * 104, "pair layout");
-RACE_STATIC_ASSERT(sizeof(struct race_oracle) == 72, "oracle layout");
+RACE_STATIC_ASSERT(sizeof(struct race_oracle) == 80, "oracle layout");
 
 #endif

@@ -166,6 +166,7 @@ bool race_oracle_read(struct race_results *out, const void *payload, size_t n)
 	out->shadow_bytes += o.shadow_bytes;
 	out->clock_bytes += o.clock_bytes;
 	out->dropped += o.dropped;
+	out->raced_out += o.raced_out;
 	out->actors += o.actors;
 	out->host_accesses += o.host_accesses;
 	out->is_host_seen = out->is_host_seen || o.sees_host;

@@ -128,8 +128,14 @@ static void judged_put(struct base_buf *out, struct rep_view *v)
 				   : "  not seen: loads and stores of host code, textures, private "
 				     "memory\n");
 	if (r->dropped)
-		base_buf_printf(out, "  %s accesses were forgotten: races with them are NOT seen\n",
+		base_buf_printf(out,
+				"  NOT judged: races with %s accesses that were forgotten, their "
+				"words having too many\n",
 				rep_number(a, r->dropped));
+	if (r->raced_out)
+		base_buf_printf(out,
+				"  NOT told: later races of %s accesses that had raced 256 times\n",
+				rep_number(a, r->raced_out));
 	if (r->is_oracle_full)
 		base_buf_puts(out, "  THE ORACLE WAS FULL: a part of the run was NOT judged\n");
 	if (v->verdict == REP_VERDICT_CLEAN)

@@ -131,6 +131,8 @@ static const char *nothing_reason(const struct race_results *r)
 	case RACE_AGENT_ATTACHED:
 		break;
 	}
+	if (r->is_oracle_full)
+		return "the oracle was full, and judges a run as a whole or not at all";
 	if (r->has_oracle)
 		return "no kernel ran that accesses memory";
 	if (!r->modules && !r->tables && !r->launches)
@@ -166,6 +168,8 @@ static void view_conclude(struct rep_view *v)
 		v->verdict = REP_VERDICT_RACES;
 	else if (v->others || r->overflow)
 		v->verdict = REP_VERDICT_OTHER;
+	else if (r->is_oracle_full)
+		v->verdict = REP_VERDICT_NOTHING;
 	else if (r->checked || r->warp_checked || r->judged || r->host_checked || v->entries.n)
 		v->verdict = REP_VERDICT_CLEAN;
 	else

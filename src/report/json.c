@@ -302,6 +302,7 @@ static void oracle_put(cJSON *parent, const struct race_results *r)
 	count_put(o, "shadow_bytes", r->shadow_bytes);
 	count_put(o, "clock_bytes", r->clock_bytes);
 	count_put(o, "forgotten", r->dropped);
+	count_put(o, "raced_out", r->raced_out);
 	cJSON_AddBoolToObject(o, "full", r->is_oracle_full);
 	count_put(o, "host_accesses", r->host_accesses);
 	cJSON_AddBoolToObject(o, "host_seen", r->is_host_seen);

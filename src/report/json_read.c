@@ -369,6 +369,7 @@ static void oracle_get(struct race_results *r, const cJSON *o)
 	r->shadow_bytes += count_get(o, "shadow_bytes");
 	r->clock_bytes += count_get(o, "clock_bytes");
 	r->dropped += count_get(o, "forgotten");
+	r->raced_out += count_get(o, "raced_out");
 	r->is_oracle_full = r->is_oracle_full || bool_get(o, "full");
 	r->host_accesses += count_get(o, "host_accesses");
 	r->is_host_seen = r->is_host_seen || bool_get(o, "host_seen");

@@ -46,4 +46,28 @@ for model in weak a1; do
 		"$root/tests/gpu/run_races.sh" "$work" "$collider" -k 1 \
 		counter scan histogram warp_sync reduction
 done
+# Limits, made low: what isn't judged is told; a run that doesn't fit is refused. The twins fit.
+limited() { # limited KEY=NUMBER: exit code in $rc, report in limits.txt
+	rc=0
+	"$collider" run --detector=oracle --log-file="$work/limits.txt" -- \
+		env COLLIDER_CPU="seed=1,oracle=program,$1" "$work/plain/scan.fixed" \
+		>/dev/null 2>"$work/limits.err" || rc=$?
+}
+limited oracle-actors=10000
+[ $rc -eq 72 ] && grep -q 'the oracle is full' "$work/limits.err" &&
+	! grep -q 'no race seen' "$work/limits.txt" || {
+	echo "10000 actors: exit code $rc, expected 72 and a line"
+	cat "$work/limits.err" "$work/limits.txt"
+	exit 1
+}
+limited oracle-actors=1000000
+[ $rc -eq 0 ] && grep -q 'no race seen' "$work/limits.txt" || { echo "10^6 actors: $rc"; exit 1; }
+rc=0
+"$collider" run --detector=oracle --log-file="$work/limits.txt" -- \
+	env COLLIDER_CPU=seed=1,oracle=program,oracle-records=4 "$work/plain/counter.fixed" >/dev/null || rc=$?
+[ $rc -eq 0 ] && grep -q 'NOT judged: races with' "$work/limits.txt" || {
+	echo "4 records: exit code $rc"
+	cat "$work/limits.txt"
+	exit 1
+}
 echo "verified"

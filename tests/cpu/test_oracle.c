@@ -702,6 +702,61 @@ static void test_full(void **state)
 	oracle_free(w.o);
 }
 
+/* What is full judges nothing more, rather than something wrong. */
+static void test_full_is_silent(void **state)
+{
+	struct oracle_options opt = {.max_actors = 8192};
+	struct oracle_grid g = {.grid = 1, .blocks = 4, .block_threads = 64};
+
+	(void)state;
+	for (unsigned is_full = 0; is_full < 2; is_full++) {
+		struct world w = {.o = oracle_new(&opt)};
+		w.a = oracle_grid(w.o, &g);
+		oracle_op_start(w.o, 1, w.a);
+		g.blocks = is_full ? 1024 : 4;
+		assert_int_equal(oracle_grid(w.o, &g) == ORACLE_NO_ACTOR, is_full);
+		assert_int_equal(oracle_is_full(w.o), is_full);
+		g.blocks = 4;
+		store(&w, w.a, X);
+		store(&w, w.a + 33, X);
+		expect(&w, is_full ? 0 : 1, ORACLE_RACE);
+	}
+}
+
+/* Readers of one word beyond the limit are forgotten, and counted; below it none is. */
+static void test_forgotten(void **state)
+{
+	(void)state;
+	for (uint32_t limit = 4; limit < 20; limit += 12) {
+		for (unsigned is_strong = 0; is_strong < 2; is_strong++) {
+			struct oracle_options opt = {.max_records = limit};
+			struct world w = {.o = oracle_new(&opt)};
+			w.a = add_grid(&w, 1, 16, 32);
+			for (uint32_t i = 0; i < 10; i++)
+				if (is_strong)
+					get(&w, w.a + i * 32, X, RACE_RELAXED, RACE_SCOPE_GPU);
+				else
+					load(&w, w.a + i * 32, X);
+			assert_int_equal(oracle_get_stats(w.o).dropped != 0, limit < 10);
+			oracle_free(w.o);
+		}
+	}
+}
+
+/* An access that has raced 256 times is let go, and counted. */
+static void test_raced_out(void **state)
+{
+	(void)state;
+	for (unsigned n = 255; n < 260; n += 4) {
+		struct world w = world();
+		store(&w, w.a, X);
+		for (unsigned i = 0; i < n; i++)
+			load(&w, w.far, X);
+		assert_int_equal(oracle_get_stats(w.o).raced_out, n > 255);
+		expect(&w, n > 255 ? 256 : n, ORACLE_RACE);
+	}
+}
+
 /* A barrier keeps a block's threads on one clock: memory doesn't grow with their number of uses. */
 static void test_barrier_memory(void **state)
 {
@@ -762,6 +817,9 @@ int main(void)
 		cmocka_unit_test(test_inserted),
 		cmocka_unit_test(test_findings),
 		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_full_is_silent),
+		cmocka_unit_test(test_forgotten),
+		cmocka_unit_test(test_raced_out),
 		cmocka_unit_test(test_barrier_memory),
 	};
 

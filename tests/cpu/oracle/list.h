@@ -31,7 +31,8 @@ struct list {
 /* What the oracle said; second of each pair acted later. */
 struct list_verdict {
 	uint32_t npairs;
-	struct naive_pair pairs[NAIVE_OPS * 16];
+	struct naive_pair pairs[NAIVE_OPS * 64];
+	bool is_part;	/* an access has raced too often, its later races may be missing */
 	bool is_broken; /* full, dropped, or a finding of no known event */
 };
 

@@ -628,6 +628,8 @@ static void draw_addresses(struct rows *r, struct oracle_event *e, uint64_t *at)
 	static const uint8_t sizes[] = {4, 4, 4, 4, 8, 8, 16, 2};
 	uint32_t how = r->is_same && is_lucky(&r->w, 70) ? 7 : roll(&r->w, 10), skew;
 
+	if (how >= 6 && how < 8 && e->kind == RACE_OP_WRITE && is_lucky(&r->w, 90))
+		e->mask &= ~e->mask + 1; /* one lane, or they would race with each other */
 	e->bytes = sizes[roll(&r->w, 8)];
 	skew = is_lucky(&r->w, 60) ? 0 : roll(&r->w, 4);
 	if (skew * 4 % e->bytes)
