@@ -94,6 +94,7 @@ void base_vec_free_(void **v);
 
 /* ---- text.c: a growing byte buffer ------------------------------------- */
 
+/* Behind what was put in last stands a NUL that doesn't count: the text can be parsed. */
 struct base_buf {
 	char *p;
 	size_t n, cap;

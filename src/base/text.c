@@ -21,10 +21,11 @@ void base_buf_room(struct base_buf *b, size_t extra)
 
 void base_buf_put(struct base_buf *b, const void *s, size_t n)
 {
-	base_buf_room(b, n);
+	base_buf_room(b, n + 1);
 	if (n)
 		memcpy(b->p + b->n, s, n);
 	b->n += n;
+	b->p[b->n] = '\0';
 }
 
 void base_buf_puts(struct base_buf *b, const char *s)

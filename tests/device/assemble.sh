@@ -12,9 +12,9 @@ if grep -nE 'fence|membar|bar\.|barrier|\.acquire|\.release|acq_rel' "$text"; th
 	echo "orders memory"
 	exit 1
 fi
-# Parameters are read with ld.param, knobs with ld.const; every other access says .relaxed.
+# Parameters are read with ld.param, results given with st.param, knobs with ld.const; every other access says .relaxed.
 if grep -E '^[[:space:]]*(@%p[0-9]+ )?(ld|st|atom|red)\.' "$text" |
-	grep -vE 'ld\.param|ld\.const|\.relaxed\.(gpu|sys)\.global'; then
+	grep -vE 'ld\.param|st\.param|ld\.const|\.relaxed\.(gpu|sys)\.global'; then
 	echo "an access that is not .relaxed on .global"
 	exit 1
 fi
