@@ -199,6 +199,7 @@ struct agent_operation {
 	CUstream stream;
 	bool is_fill;
 	bool is_odd;	 /* rows, arrays, another context: only counted; the rest is not set */
+	bool is_node;	 /* of a graph: the same */
 	uint32_t number; /* of the context, and its device */
 	int32_t device;
 };

@@ -48,7 +48,8 @@ enum action {
 	ON_FILL8,
 	ON_FILL16,
 	ON_FILL32,
-	ON_COPY_ODD, /* rows, slices, arrays, peers, batches */
+	ON_COPY_ODD,  /* rows, slices, arrays, peers, batches */
+	ON_COPY_NODE, /* put into a graph by hand */
 	ON_CTX_DESTROY,
 	ON_DEVICE_RESET,
 	ON_TENSOR_MAP
@@ -127,6 +128,8 @@ static const struct row rows[] = {
 	BOTH(cuMemsetD2D8Async, ON_COPY_ODD),
 	BOTH(cuMemsetD2D16Async, ON_COPY_ODD),
 	BOTH(cuMemsetD2D32Async, ON_COPY_ODD),
+	ROW(cuGraphAddMemcpyNode, ON_COPY_NODE),
+	ROW(cuGraphAddMemsetNode, ON_COPY_NODE),
 #if CUDA_VERSION >= 12080
 	BOTH(cuMemcpyBatchAsync, ON_COPY_ODD),
 	BOTH(cuMemcpy3DBatchAsync, ON_COPY_ODD),
@@ -331,7 +334,8 @@ static void on_copy(enum action a, const CUpti_CallbackData *d)
 	struct agent_context *c = current(d);
 	const cuMemcpyDtoDAsync_v2_params *copy = d->functionParams;
 	const cuMemsetD32Async_params *fill = d->functionParams;
-	struct agent_operation op = {.api = d->functionName, .is_odd = a == ON_COPY_ODD};
+	struct agent_operation op = {
+		.api = d->functionName, .is_odd = a == ON_COPY_ODD, .is_node = a == ON_COPY_NODE};
 	const struct race_region *region;
 
 	if (!c || !(region = agent_context_region(c)))
@@ -343,7 +347,7 @@ static void on_copy(enum action a, const CUpti_CallbackData *d)
 		op.src = copy->srcDevice;
 		op.bytes = copy->ByteCount;
 		op.stream = copy->hStream;
-	} else if (!op.is_odd) {
+	} else if (!op.is_odd && !op.is_node) {
 		op.is_fill = true;
 		op.dst = fill->dstDevice;
 		op.bytes = fill->N * (a == ON_FILL8 ? 1 : a == ON_FILL16 ? 2 : 4);
@@ -433,6 +437,7 @@ static void on_driver(CUpti_CallbackId id, const CUpti_CallbackData *d)
 	case ON_FILL16:
 	case ON_FILL32:
 	case ON_COPY_ODD:
+	case ON_COPY_NODE:
 		if (d->callbackSite == CUPTI_API_EXIT && result_of(d) == CUDA_SUCCESS)
 			on_copy(a, d);
 		break;

@@ -290,7 +290,7 @@ static bool check(struct agent_copies *p, const struct agent_operation *op, bool
 
 static void check_all(struct agent_copies *p, const struct agent_operation *op, bool is_source)
 {
-	bool is_whole = race_shm_get()->flags & RACE_RUN_WHOLE_COPIES;
+	bool is_whole = !race_shm_get()->window;
 	size_t n = op->bytes < WINDOW ? op->bytes : WINDOW;
 	uint64_t room = op->bytes - n + 1, at = draw() % room;
 
@@ -317,10 +317,10 @@ void agent_copies_after(struct agent_copies *p, CUcontext context, const struct 
 	bool is_source;
 
 	agent_copies_poll(p);
-	if (!p || (!op->bytes && !op->is_odd))
+	if (!p || (!op->bytes && !op->is_odd && !op->is_node))
 		return;
-	if (op->is_odd) {
-		count(RACE_TRANSFER_SHAPE);
+	if (op->is_odd || op->is_node) {
+		count(op->is_node ? RACE_TRANSFER_CAPTURED : RACE_TRANSFER_SHAPE);
 	} else if (!op->stream || op->stream == CU_STREAM_LEGACY) {
 		count(RACE_TRANSFER_NULL_STREAM);
 	} else if (!is_drawn()) {
@@ -339,7 +339,7 @@ void agent_copies_after(struct agent_copies *p, CUcontext context, const struct 
 
 struct agent_copies *agent_copies_new(void)
 {
-	unsigned n = race_shm_get()->flags & RACE_RUN_WHOLE_COPIES ? SLOTS_WHOLE : SLOTS;
+	unsigned n = race_shm_get()->window ? SLOTS : SLOTS_WHOLE;
 	struct agent_copies *p;
 	void *pcs[1], *memory = NULL;
 

@@ -349,15 +349,27 @@ static inline void put(struct cpu_warp *w, uint32_t slot, unsigned width, unsign
 
 /* A compare-and-swap that failed is a read; packed halves are atomics of their own (8.2.2). */
 static void watch(struct cpu_warp *w, const struct cpu_inst *in, const struct atomic *a,
-		  unsigned lane, const uint8_t *host, unsigned width, const union value *b,
+		  unsigned lane, const uint8_t *p, const uint8_t *host, const union value *b,
 		  const union value *old, enum cpu_place place)
 {
+	unsigned width = a->acc.width;
+	uint32_t ids[16], id = 0;
+
 	bool is_write = !a->is_cas || !memcmp(b, old, width);
 	unsigned part = a->is_packed ? width / 2 : width;
 
-	for (unsigned at = 0; at < width; at += part)
+	for (unsigned at = 0; at < width; at += part) {
+		if (!cpu_model_has_ids(w)) {
+			cpu_watch_atomic(w, in, &a->acc, lane, host + at, part, is_write,
+					 !a->has_dst, place == CPU_PLACE_SHARED, NULL, NULL);
+			continue;
+		}
+		cpu_model_ids(w, p + at, host + at, part, ids);
 		cpu_watch_atomic(w, in, &a->acc, lane, host + at, part, is_write, !a->has_dst,
-				 place == CPU_PLACE_SHARED);
+				 place == CPU_PLACE_SHARED, ids, &id);
+		if (is_write)
+			cpu_model_mark(w, p + at, host + at, part, id);
+	}
 }
 
 static bool do_lane(struct cpu_warp *w, const struct cpu_inst *in, const struct atomic *a,
@@ -387,7 +399,7 @@ static bool do_lane(struct cpu_warp *w, const struct cpu_inst *in, const struct 
 			get(w, a->c[e], width, lane, &c);
 		a->fn(p, &b, &c, &old, place == CPU_PLACE_GLOBAL);
 		if (cpu_watch_takes(w, in))
-			watch(w, in, a, lane, p, width, &b, &old, place);
+			watch(w, in, a, lane, p, host + e * width, &b, &old, place);
 		if (a->has_dst && a->dst[e] != CPU_NOSLOT)
 			put(w, a->dst[e], width, lane, &old);
 	}

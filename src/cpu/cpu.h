@@ -45,10 +45,11 @@ struct cpu_options {
 	unsigned devices; /* virtual devices, at least 1 */
 	unsigned sms;	  /* multiprocessors of each; 0: the default (CPU_SMS) */
 	enum cpu_model model;
-	uint64_t memory;  /* bytes of each device; 0: the default (CPU_MEMORY) */
-	bool tells_stats; /* the caller is to print cpu_get_stats at the end */
-	enum cpu_oracle
-		oracle; /* not OFF: the model is SC and threads is 1, or there is no machine */
+	uint64_t memory;	/* bytes of each device; 0: the default (CPU_MEMORY) */
+	bool tells_stats;	/* the caller is to print cpu_get_stats at the end */
+	enum cpu_oracle oracle; /* not OFF: threads is 1, or there is no machine */
+	bool sees_host;	    /* the oracle is to see loads and stores of host code: host_access.c */
+	bool is_host_apart; /* the oracle takes each host thread for itself: watch_host.c */
 };
 
 #define CPU_SMS		  16u
@@ -323,10 +324,42 @@ struct race_pair;
 typedef uint64_t *cpu_pair_fn(void *arg, const struct race_pair *pair, size_t bytes);
 void cpu_on_pair(struct cpu_machine *m, cpu_pair_fn *fn, void *arg);
 
+/*
+ * Loads and stores of host code (sees_host). Memory that both sides may use is read- and write-protected
+ * while work is under way; host_signal.c takes the faults. What the program does about those
+ * signals goes through these; what the C library's functions would do is what they do.
+ */
+struct sigaction;
+/* Is the signal ours? Then *old and the program's own action are exchanged, else nothing is done. */
+bool cpu_host_sigaction(int sig, const struct sigaction *act, struct sigaction *old);
+/* Is it one that no thread may block? */
+bool cpu_host_needs_signal(int sig);
+/* Where a system call finds the program's bytes at p; p itself if they are not protected. */
+void *cpu_host_pointer(const void *p);
+/* The program lets the device use memory of its own, which can't be protected: what host code does
+ * there isn't seen, so no access of host code is judged from now on. */
+void cpu_host_unseen(struct cpu_machine *m);
+/* The program has started a thread. */
+void cpu_host_thread(void);
+
+/*
+ * What orders host threads, for a machine with is_host_apart (else these do nothing). `object`: any
+ * number that names a lock, a condition or whatever else; addresses of host memory do. release: who
+ * acquires the object later comes behind what the calling thread has done; is_whole: nobody needs
+ * what was released there earlier, as the thread has acquired it (a mutex).
+ */
+void cpu_host_release(struct cpu_machine *m, uint64_t object, bool is_whole);
+void cpu_host_acquire(struct cpu_machine *m, uint64_t object);
+/* The calling thread has joined this one (pthread_self of it): it comes behind all that it did. */
+void cpu_host_joined(struct cpu_machine *m, uint64_t thread);
+
 struct cpu_oracle_stats {
 	uint64_t accesses, words, shadow_bytes, clock_bytes, dropped;
+	uint64_t host_accesses; /* of host code */
 	uint32_t actors;
-	bool is_full; /* too many threads, or no memory: what came later was not judged */
+	bool sees_host;	 /* accesses of host code are judged, all that there were so far */
+	bool has_shared; /* there is memory that host code and kernels can access */
+	bool is_full;	 /* too many threads, or no memory: what came later was not judged */
 };
 /* All zero when there is no oracle. */
 void cpu_get_oracle_stats(struct cpu_machine *m, struct cpu_oracle_stats *out);

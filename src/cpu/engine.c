@@ -41,16 +41,42 @@ static uint64_t now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
+/* Has the calling thread the lock (of whichever machine)? */
+static _Thread_local bool holds_lock;
+
+static void take_lock(struct cpu_engine *e)
+{
+	pthread_mutex_lock(&e->lock);
+	holds_lock = true;
+}
+
 static void lock(struct cpu_engine *e)
 {
 	atomic_fetch_add(&e->wanted, 1);
-	pthread_mutex_lock(&e->lock);
+	take_lock(e);
 	atomic_fetch_sub(&e->wanted, 1);
 }
 
 static void unlock(struct cpu_engine *e)
 {
+	holds_lock = false;
 	pthread_mutex_unlock(&e->lock);
+}
+
+void cpu_engine_hold(struct cpu_machine *m)
+{
+	lock(m->engine);
+}
+
+void cpu_engine_let_go(struct cpu_machine *m)
+{
+	unlock(m->engine);
+}
+
+bool cpu_engine_is_held(const struct cpu_machine *m)
+{
+	(void)m;
+	return holds_lock;
 }
 
 /* While working: lets others have the lock who want it. */
@@ -61,7 +87,7 @@ static void breathe(struct cpu_engine *e)
 	unlock(e);
 	for (unsigned i = 0; i < 1000 && atomic_load(&e->wanted); i++)
 		sched_yield();
-	pthread_mutex_lock(&e->lock);
+	take_lock(e);
 }
 
 void cpu_engine_wait(struct cpu_engine *e, uint64_t ms)
@@ -250,6 +276,7 @@ static void *host_main(void *arg)
 	struct cpu_op *op = arg;
 	struct cpu_engine *e = op->m->engine;
 
+	cpu_watch_host(op);
 	op->work.host.fn(op->work.host.arg);
 	lock(e);
 	e->nhost--;
@@ -266,6 +293,7 @@ static void start_host(struct cpu_engine *e, struct cpu_op *op)
 	uint64_t until = now_ms() + CPU_GRACE_MS;
 
 	e->nhost++;
+	cpu_host_thread();
 	cpu_op_get(op);
 	cpu_op_get(op);
 	pthread_attr_init(&attr);
@@ -273,7 +301,7 @@ static void start_host(struct cpu_engine *e, struct cpu_op *op)
 	if (pthread_create(&t, &attr, host_main, op)) {
 		unlock(e); /* no thread to be had: here, then */
 		host_main(op);
-		pthread_mutex_lock(&e->lock);
+		take_lock(e);
 	}
 	pthread_attr_destroy(&attr);
 	while (!is_ended(op)) {
@@ -494,7 +522,7 @@ static void *background_main(void *arg)
 	struct cpu_engine *e = arg;
 	fenv_t own;
 
-	pthread_mutex_lock(&e->lock);
+	take_lock(e);
 	while (!e->is_closing) {
 		if (!e->nops || e->is_working || now_ms() < e->last_worked + CPU_GRACE_MS) {
 			cpu_engine_wait(e, e->nops ? CPU_GRACE_MS / 4 : 10000);
@@ -509,7 +537,7 @@ static void *background_main(void *arg)
 		stop_working(e, &own);
 		cpu_engine_wait(e, e->polls.n ? POLL_MS : CPU_GRACE_MS / 4);
 	}
-	pthread_mutex_unlock(&e->lock);
+	unlock(e);
 	return NULL;
 }
 

@@ -109,6 +109,7 @@ struct cpu_machine *cpu_machine_new(const struct cpu_options *opt)
 		m->opt.sms = CPU_SMS;
 	if (!m->opt.memory)
 		m->opt.memory = CPU_MEMORY;
+	m->opt.sees_host = m->opt.sees_host && m->opt.oracle != CPU_ORACLE_OFF;
 	if (cpu_space_init(m) && cpu_engine_init(m) && cpu_watch_init(m))
 		return m;
 	cpu_engine_free(m);

@@ -367,13 +367,12 @@ struct cpu_warp {
 	uint32_t local_stride;
 	uint32_t fenced; /* watch.c: lanes that have executed a fence that releases */
 	uint32_t told;	 /* watch.c: events that were more than a read */
-	struct cpu_store_buffer *stores; /* weak model: of each lane; NULL otherwise */
-	void *priv;			 /* warp.c's own */
+	void *priv;	 /* warp.c's own */
 };
 
 /* The allocation that an instruction used last; true while the map of memory has that version. */
 struct cpu_hit {
-	uint64_t base, bytes, version;
+	uint64_t base, bytes, version, delta;
 	uint32_t device;
 };
 #define CPU_HITS 16
@@ -423,6 +422,9 @@ struct cpu_machine {
 	struct cpu_copies copies;
 	/* Of the map of memory (space.c): odd while it is being changed. */
 	_Atomic uint64_t space_version;
+	/* Added to the address of memory that host code may access (space.c: mapped twice) it is where
+	 * the machine accesses it; 0: there is no such memory. */
+	uint64_t alias;
 };
 
 /* ---- slots ------------------------------------------------------------------------ */

@@ -47,6 +47,8 @@ static enum cpu_step exec_st_bulk(struct cpu_warp *w, const struct cpu_inst *in,
 			cpu_watch_access(w, in, &acc, 1u << l, addr, (uint32_t)size[l]);
 		}
 		memset(host, 0, size[l]);
+		if (cpu_model_has_ids(w))
+			cpu_ids_mark(w->grid->m->watch, host, size[l], 0);
 	}
 	return CPU_OK;
 }
@@ -104,7 +106,8 @@ enum cpu_step cpu_access(struct cpu_warp *w, const struct cpu_inst *in, const st
 			n = 16 - (uint32_t)((uintptr_t)(host + at) & 15);
 			n = n < bytes - at ? n : bytes - at;
 			if (is_write)
-				cpu_model_store(w, l, acc, place, host + at, n, d + l * bytes + at);
+				cpu_model_store(w, in, l, acc, place, host + at, n,
+						d + l * bytes + at);
 			else
 				cpu_model_load(w, in, l, acc, place, host + at, n,
 					       d + l * bytes + at);

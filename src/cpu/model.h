@@ -27,11 +27,20 @@ uint8_t *cpu_resolve_place(struct cpu_warp *w, const struct cpu_inst *in, unsign
 void cpu_model_load(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
 		    const struct cpu_acc *acc, enum cpu_place place, const uint8_t *host,
 		    uint32_t bytes, void *out);
-void cpu_model_store(struct cpu_warp *w, unsigned lane, const struct cpu_acc *acc,
-		     enum cpu_place place, uint8_t *host, uint32_t bytes, const void *data);
+void cpu_model_store(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
+		     const struct cpu_acc *acc, enum cpu_place place, uint8_t *host, uint32_t bytes,
+		     const void *data);
 /* Where an atomic of that scope works: the memory itself, or the block's copy of it. */
 uint8_t *cpu_model_atomic(struct cpu_warp *w, unsigned lane, enum ptx_scope scope,
 			  enum cpu_place place, uint8_t *host, uint32_t bytes);
+/* Does the model keep which strong write each byte comes from (watch_ids.c)? Then for an atomic that
+ * works at `at` (of cpu_model_atomic) in the place of `host`: the numbers of these bytes, and their new
+ * one. */
+bool cpu_model_has_ids(const struct cpu_warp *w);
+void cpu_model_ids(struct cpu_warp *w, const uint8_t *at, const uint8_t *host, uint32_t bytes,
+		   uint32_t *ids);
+void cpu_model_mark(struct cpu_warp *w, const uint8_t *at, const uint8_t *host, uint32_t bytes,
+		    uint32_t id);
 /* The same as cpu_model_bypass for a copy that has no warp any more. */
 void cpu_model_bypass_cta(struct cpu_cta *cta, uint8_t *host, uint64_t bytes);
 
@@ -67,6 +76,10 @@ struct cpu_l1 {
 	uint32_t nsectors, cap;
 	uint32_t ndirty; /* sectors[0..ndirty-1] hold bytes that memory doesn't have */
 	uint64_t rng;	 /* for copies, which belong to no worker */
+	/* weak, when accesses are judged (NULL: not): numbers of strong writes go with the bytes. */
+	struct cpu_watch *watch;
+	uint32_t ids[16]; /* of what a strong load has just seen */
+	uint32_t id;	  /* of the strong store under way */
 };
 
 static inline struct cpu_lane_state *cpu_lane_state(const struct cpu_warp *w, unsigned lane)
@@ -94,6 +107,11 @@ void cpu_weak_store(struct cpu_warp *w, unsigned lane, const struct cpu_acc *acc
 		    enum cpu_place place, uint8_t *host, uint32_t bytes, const void *data);
 uint8_t *cpu_weak_atomic(struct cpu_warp *w, unsigned lane, enum ptx_scope scope,
 			 enum cpu_place place, uint8_t *host, uint32_t bytes);
+/* The numbers of bytes: in the cache if is_cached, else in memory. */
+void cpu_weak_ids(struct cpu_l1 *l1, bool is_cached, const uint8_t *host, uint32_t bytes,
+		  uint32_t *ids);
+void cpu_weak_mark(struct cpu_l1 *l1, bool is_cached, const uint8_t *host, uint32_t bytes,
+		   uint32_t id);
 void cpu_weak_release(struct cpu_warp *w, uint32_t mask, enum ptx_scope scope);
 void cpu_weak_acquire(struct cpu_warp *w, enum ptx_scope scope);
 void cpu_weak_bypass(struct cpu_warp *w, unsigned lane, uint8_t *host, uint64_t bytes);

@@ -13,10 +13,13 @@
  * Why race-free programs see nothing of it: a write that happens before a read of another block
  * has been released beyond its block (all dirty bytes go, the lane's or what others released to
  * it), and the reader's block has dropped its copies since; within a block the cache is common.
+ * When accesses are judged, the number of the strong write that a byte comes from goes with it
+ * (watch_ids.c).
  * Misses: reordering of loads; stores to another block's shared memory are never delayed.
  * Costs: about 1 us for an access of a warp; 100 bytes a sector, at most 512 a block.
  */
 #include "cpu/model.h"
+#include "cpu/watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +36,7 @@ struct cpu_sector {
 	uint64_t epoch;	       /* clean bytes are good while it is the cache's */
 	uint32_t valid, dirty; /* a bit per byte; dirty ones are valid */
 	uint32_t index;	       /* in l1->sectors */
+	uint32_t *ids;	       /* numbers of strong writes, or NULL: there are none */
 	UT_hash_handle hh;
 };
 
@@ -88,13 +92,26 @@ static void write_back(struct cpu_l1 *l1, struct cpu_sector *s, uint32_t which)
 				break;
 		if (which >> at & 1u)
 			cpu_copy_out(host + at, s->data + at, n);
+		if (l1->watch && which >> at & 1u && s->ids)
+			cpu_ids_put(l1->watch, host + at, n, s->ids + at);
+		else if (l1->watch && which >> at & 1u)
+			cpu_ids_mark(l1->watch, host + at, n, 0);
 	}
 	set_dirty(l1, s, s->dirty & ~which);
+}
+
+static void free_ids(struct cpu_l1 *l1, struct cpu_sector *s)
+{
+	if (s->ids)
+		cpu_ids_assign(l1->watch, s->ids, SECTOR, NULL);
+	free(s->ids);
+	s->ids = NULL;
 }
 
 static void drop(struct cpu_l1 *l1, struct cpu_sector *s)
 {
 	write_back(l1, s, UINT32_MAX);
+	free_ids(l1, s);
 	swap_places(l1, s->index, l1->nsectors - 1);
 	l1->nsectors--;
 	HASH_DEL(l1->table, s);
@@ -139,9 +156,36 @@ static struct cpu_sector *get(struct cpu_l1 *l1, const uint8_t *host)
 	return s;
 }
 
+/* The numbers of the bytes of a sector; made where there are none. */
+static uint32_t *ids_of(struct cpu_sector *s)
+{
+	if (!s->ids)
+		s->ids = calloc(SECTOR, sizeof(*s->ids));
+	if (!s->ids)
+		abort();
+	return s->ids;
+}
+
+/* With bytes from memory come their numbers. */
+static void fill_ids(struct cpu_l1 *l1, struct cpu_sector *s)
+{
+	uint32_t ids[SECTOR];
+	uint32_t any = 0;
+
+	cpu_ids_get(l1->watch, (const uint8_t *)(uintptr_t)s->host, SECTOR, ids);
+	for (uint32_t i = 0; i < SECTOR; i++)
+		any |= ids[i];
+	if (!any && !s->ids)
+		return;
+	for (uint32_t i = 0; i < SECTOR; i++)
+		if (!(s->valid >> i & 1u))
+			cpu_ids_assign(l1->watch, &ids_of(s)[i], 1, &ids[i]);
+}
+
 /* Bytes that aren't valid come from memory, all of them if one of `need` is missing. A sector never
  * crosses a page, so reading around the access is harmless, though not to AddressSanitizer. */
-__attribute__((no_sanitize("address"))) static void fill(struct cpu_sector *s, uint32_t need)
+__attribute__((no_sanitize("address"))) static void fill(struct cpu_l1 *l1, struct cpu_sector *s,
+							 uint32_t need)
 {
 	const uint64_t *host = (const uint64_t *)(uintptr_t)s->host;
 
@@ -153,6 +197,8 @@ __attribute__((no_sanitize("address"))) static void fill(struct cpu_sector *s, u
 			if (!(s->valid >> (i * 8 + b) & 1u))
 				s->data[i * 8 + b] = (uint8_t)(v >> b * 8);
 	}
+	if (l1->watch)
+		fill_ids(l1, s);
 	s->valid = UINT32_MAX;
 }
 
@@ -195,18 +241,49 @@ void cpu_weak_free(struct cpu_l1 *l1)
 {
 	cpu_weak_flush(l1);
 	HASH_CLEAR(hh, l1->table);
-	for (uint32_t i = 0; i < l1->nsectors; i++)
+	for (uint32_t i = 0; i < l1->nsectors; i++) {
+		free_ids(l1, l1->sectors[i]);
 		free(l1->sectors[i]);
+	}
 	free(l1->sectors);
 }
 
 /* ---- the block's level ---------------------------------------------------------------- */
 
+void cpu_weak_ids(struct cpu_l1 *l1, bool is_cached, const uint8_t *host, uint32_t bytes,
+		  uint32_t *ids)
+{
+	struct cpu_sector *s = is_cached ? find(l1, host) : NULL;
+
+	if (!s)
+		cpu_ids_get(l1->watch, host, bytes, ids);
+	else if (s->ids)
+		memcpy(ids, s->ids + (uintptr_t)host % SECTOR, bytes * sizeof(*ids));
+	else
+		memset(ids, 0, bytes * sizeof(*ids));
+}
+
+void cpu_weak_mark(struct cpu_l1 *l1, bool is_cached, const uint8_t *host, uint32_t bytes,
+		   uint32_t id)
+{
+	struct cpu_sector *s = is_cached ? find(l1, host) : NULL;
+
+	if (!s) {
+		cpu_ids_mark(l1->watch, host, bytes, id);
+		return;
+	}
+	for (uint32_t i = 0; (id || s->ids) && i < bytes; i++)
+		cpu_ids_assign(l1->watch, &ids_of(s)[(uintptr_t)host % SECTOR + i], 1, &id);
+}
+
+/* `id`: the number of a strong write, or 0. */
 static void write_block(struct cpu_l1 *l1, enum cpu_place place, uint8_t *host, uint32_t bytes,
-			const void *data)
+			const void *data, uint32_t id)
 {
 	struct cpu_sector *s = place == CPU_PLACE_GLOBAL ? get(l1, host) : NULL;
 
+	if (l1->watch)
+		cpu_weak_mark(l1, s != NULL, host, bytes, id);
 	if (!s) {
 		cpu_copy_out(host, data, bytes);
 		return;
@@ -225,7 +302,7 @@ static void read_block(struct cpu_l1 *l1, enum cpu_place place, const uint8_t *h
 		cpu_copy_in(out, host, bytes);
 		return;
 	}
-	fill(s, bits(host, bytes));
+	fill(l1, s, bits(host, bytes));
 	memcpy(out, s->data + (uintptr_t)host % SECTOR, bytes);
 }
 
@@ -236,7 +313,7 @@ static void drain(struct cpu_warp *w, unsigned lane, uint32_t i)
 	struct cpu_pending p = cpu_lane_state(w, lane)->e[i];
 
 	cpu_pending_remove(w, lane, i);
-	write_block(w->cta->l1, (enum cpu_place)p.place, p.host, p.bytes, p.data);
+	write_block(w->cta->l1, (enum cpu_place)p.place, p.host, p.bytes, p.data, 0);
 }
 
 static void drain_overlapping(struct cpu_warp *w, unsigned lane, const uint8_t *host,
@@ -276,9 +353,13 @@ void cpu_weak_load(struct cpu_warp *w, bool is_inserted, unsigned lane, const st
 		/* A re-read of the instrumentation leaves what the user's loads will find. */
 		cpu_weak_clean(l1, host, bytes, !is_inserted);
 		cpu_copy_in(out, host, bytes);
+		if (l1->watch)
+			cpu_ids_get(l1->watch, host, bytes, l1->ids);
 		return;
 	}
 	read_block(l1, place, host, bytes, out);
+	if (l1->watch)
+		cpu_weak_ids(l1, place == CPU_PLACE_GLOBAL, host, bytes, l1->ids);
 }
 
 /* Whether the bytes are of the block's own shared memory: another block's may end before. */
@@ -312,9 +393,11 @@ void cpu_weak_store(struct cpu_warp *w, unsigned lane, const struct cpu_acc *acc
 	if (place == CPU_PLACE_GLOBAL && is_wide((enum ptx_scope)acc->scope)) {
 		cpu_weak_clean(l1, host, bytes, true);
 		cpu_copy_out(host, data, bytes);
+		if (l1->watch)
+			cpu_ids_mark(l1->watch, host, bytes, l1->id);
 		return;
 	}
-	write_block(l1, place, host, bytes, data);
+	write_block(l1, place, host, bytes, data, l1->id);
 }
 
 uint8_t *cpu_weak_atomic(struct cpu_warp *w, unsigned lane, enum ptx_scope scope,
@@ -331,7 +414,7 @@ uint8_t *cpu_weak_atomic(struct cpu_warp *w, unsigned lane, enum ptx_scope scope
 		return host;
 	}
 	/* An atomic of the block's scope is one among its threads only. */
-	fill(s, bits(host, bytes));
+	fill(l1, s, bits(host, bytes));
 	set_dirty(l1, s, s->dirty | bits(host, bytes));
 	return s->data + (uintptr_t)host % SECTOR;
 }

@@ -301,7 +301,7 @@ static enum cpu_step store_slow(struct cpu_warp *w, const struct cpu_inst *in, c
 			continue;
 		}
 		for (unsigned e = 0; e < m->n; e++)
-			cpu_model_store(w, l, &m->acc, place[l], host[l] + e * m->acc.width,
+			cpu_model_store(w, in, l, &m->acc, place[l], host[l] + e * m->acc.width,
 					m->acc.width, data[l] + e * m->acc.width);
 	}
 	return CPU_OK;

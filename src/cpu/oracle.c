@@ -401,7 +401,7 @@ uint32_t oracle_site(struct oracle *o, const struct oracle_acc *acc)
 	probe.a.strength = acc->strength;
 	probe.a.scope = acc->scope;
 	probe.a.proxy = acc->proxy;
-	probe.a.flags = acc->flags & (uint8_t)~ORACLE_SAW;
+	probe.a.flags = acc->flags & (uint8_t) ~(ORACLE_SAW | ORACLE_SAW_LAST);
 	if (s && !memcmp(&s->a, &probe.a, sizeof(probe.a)))
 		return s->index;
 	HASH_FIND(hh, o->site_table, &probe.a, sizeof(probe.a), s);

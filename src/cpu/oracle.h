@@ -108,7 +108,8 @@ enum {
 	ORACLE_VOLATILE = 1 << 3, /* for the finding's text; pass RACE_RELAXED, RACE_SCOPE_SYS */
 	ORACLE_SAW = 1 << 4,	  /* a read that names what it saw: `saw`, 0: no strong write */
 	ORACLE_SHARED = 1 << 5,	  /* the bytes are of shared memory (for proxy fences) */
-	ORACLE_MBARRIER = 1 << 6  /* for the finding's text: init, arrive ... of an mbarrier */
+	ORACLE_MBARRIER = 1 << 6, /* for the finding's text: init, arrive ... of an mbarrier */
+	ORACLE_SAW_LAST = 1 << 7  /* no later event says it saw this `saw` (oracle_drop_id) */
 };
 
 enum {
@@ -256,6 +257,8 @@ uint32_t oracle_op_start(struct oracle *o, uint64_t key, uint32_t first);
  * of theirs. */
 void oracle_op_end(struct oracle *o, uint64_t key);
 void oracle_host_wait(struct oracle *o, uint32_t host, uint64_t key);
+/* Has it ended, and is all that it did before what the host thread does now? */
+bool oracle_host_knows(struct oracle *o, uint32_t host, uint64_t key);
 
 /* ---- findings ---------------------------------------------------------------------------------------- */
 

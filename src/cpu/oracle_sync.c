@@ -491,6 +491,32 @@ void oracle_host_wait(struct oracle *o, uint32_t host, uint64_t key)
 		oracle_clock_join(&o->pool, &t->clock, p->end);
 }
 
+struct unknown {
+	uint32_t host;
+	bool is_any;
+};
+
+static void see_unknown(void *arg, uint32_t key, uint32_t value)
+{
+	struct unknown *u = arg;
+
+	(void)value;
+	/* What the host thread did itself isn't in its clock. */
+	u->is_any |= key != u->host;
+}
+
+bool oracle_host_knows(struct oracle *o, uint32_t host, uint64_t key)
+{
+	struct oracle_opn *p = op_at(o, key, false);
+	struct oracle_thread *t = oracle_thread_of(o, host);
+	struct unknown u = {.host = host};
+
+	if (!p || !p->is_ended || !t)
+		return false;
+	oracle_tree_above(p->end->root[ORACLE_HB], t->clock->root[ORACLE_HB], see_unknown, &u);
+	return !u.is_any;
+}
+
 /* ---- memory that is new, or freed --------------------------------------------------------------------- */
 
 static void forget(struct oracle *o, uint64_t address, uint64_t bytes)

@@ -82,6 +82,7 @@ void oracle_drop_id(struct oracle *o, uint64_t id)
 	if (!w)
 		return;
 	HASH_DEL(o->named, w);
+	w->id = 0;
 	oracle_write_unref(o, w);
 }
 
@@ -252,6 +253,8 @@ void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_
 		w = NULL;
 	if (w)
 		w->refs++;
+	if (acc->flags & ORACLE_SAW_LAST)
+		oracle_drop_id(o, acc->saw);
 	if (w && is_read)
 		take(o, t, actor, acc, w);
 	if (is_strong && is_read && race_is_acquire((enum race_strength)acc->strength))

@@ -20,7 +20,7 @@
 
 /* Not inlined: the hit missed. */
 __attribute__((noinline)) static bool global_miss(struct cpu_warp *w, struct cpu_hit *h,
-						  uint64_t addr, uint64_t bytes)
+						  uint64_t addr, uint64_t bytes, uint64_t *delta)
 {
 	struct cpu_machine *m = w->grid->m;
 	uint64_t version = atomic_load(&m->space_version), base, end;
@@ -28,21 +28,24 @@ __attribute__((noinline)) static bool global_miss(struct cpu_warp *w, struct cpu
 	if (!cpu_space_range(m, w->grid->device, addr, &base, &end))
 		return false;
 	/* Odd: a change was under way, and what was found may be old soon. */
-	*h = (struct cpu_hit){base, end - base, version | (version & 1 ? UINT64_MAX : 0),
+	*delta = cpu_space_machine(m, addr) - addr;
+	*h = (struct cpu_hit){base, end - base, version | (version & 1 ? UINT64_MAX : 0), *delta,
 			      w->grid->device};
 	return bytes <= end - addr;
 }
 
 static bool global_window(struct cpu_warp *w, const struct cpu_inst *in, uint64_t addr,
-			  uint64_t bytes)
+			  uint64_t bytes, uint64_t *delta)
 {
 	struct cpu_hit *h = &w->worker->hits[(uintptr_t)in / sizeof(*in) % CPU_HITS];
 	uint64_t version = atomic_load_explicit(&w->grid->m->space_version, memory_order_acquire);
 
 	if (h->version == version && h->device == w->grid->device && addr - h->base < h->bytes &&
-	    bytes <= h->bytes - (addr - h->base))
+	    bytes <= h->bytes - (addr - h->base)) {
+		*delta = h->delta;
 		return true;
-	return global_miss(w, h, addr, bytes);
+	}
+	return global_miss(w, h, addr, bytes, delta);
 }
 
 /* The block whose shared memory holds a 32-bit shared address, which becomes its offset there. */
@@ -110,7 +113,7 @@ bool cpu_window_find(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_spa
 	case PTX_SPACE_GENERIC:
 		if (addr < CPU_WIN_SHARED) {
 			out->place = CPU_PLACE_GLOBAL;
-			return global_window(w, in, addr, bytes);
+			return global_window(w, in, addr, bytes, &out->delta);
 		}
 		if (addr < CPU_WIN_SHARED + CPU_WIN_SIZE) {
 			out->place = CPU_PLACE_SHARED;
@@ -130,9 +133,9 @@ bool cpu_window_find(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_spa
 		return is_found;
 	case PTX_SPACE_GLOBAL:
 		out->place = CPU_PLACE_GLOBAL;
-		return global_window(w, in, addr, bytes);
+		return global_window(w, in, addr, bytes, &out->delta);
 	case PTX_SPACE_CONST:
-		return !is_write && global_window(w, in, addr, bytes);
+		return !is_write && global_window(w, in, addr, bytes, &out->delta);
 	case PTX_SPACE_SHARED:
 	case PTX_SPACE_SHARED_CLUSTER:
 		out->place = CPU_PLACE_SHARED;
@@ -278,6 +281,8 @@ uint8_t *cpu_resolve_async(struct cpu_cta *cta, const struct cpu_inst *in, enum 
 		fault_async(cta, in, CPU_FAULT_ADDRESS, what, bytes, addr, why);
 		return NULL;
 	}
+	if (is_ok && (s == PTX_SPACE_GLOBAL || s == PTX_SPACE_CONST))
+		at = cpu_space_machine(cta->grid->m, at);
 	uint8_t *host = (uint8_t *)(uintptr_t)(at + delta);
 	/* The block may have filled copies of these bytes since the copy was issued. */
 	if (s == PTX_SPACE_GLOBAL && cta->l1)

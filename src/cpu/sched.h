@@ -281,6 +281,12 @@ void cpu_grid_triggered(struct cpu_grid *g);
 /* All blocks of the launch have triggered or ended. */
 void cpu_op_trigger(struct cpu_op *op);
 
+/* For faults of host code: stops the machine between two instructions of its threads; may not be
+ * called by a thread that holds the lock. */
+void cpu_engine_hold(struct cpu_machine *m);
+void cpu_engine_let_go(struct cpu_machine *m);
+/* Does the calling thread hold the lock? */
+bool cpu_engine_is_held(const struct cpu_machine *m);
 /* Takes the lock if workers execute without it. */
 void cpu_engine_enter(struct cpu_engine *e);
 void cpu_engine_leave(struct cpu_engine *e);

@@ -12,9 +12,15 @@
  * Managed and pinned memory is zero at first, as the system's pages are. Fresh device memory up
  * to SPACE_FILL bytes is filled with a byte drawn by seed, never 0; the rest of a larger
  * allocation reads as 0, because filling it would touch all its pages.
+ * With sees_host, managed and pinned memory is mapped twice, in whole pages of its own: at the
+ * program's address, which can be protected, and at a fixed distance from it, in a second
+ * reserved range, for the machine.
  * Misses: an overrun by more than the gap that lands in another allocation.
  * Costs: a look-up is a binary search; an allocation moves the array's tail (48 bytes each).
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* mremap */
+#endif
 #include "cpu/space.h"
 #include "cpu/watch.h"
 
@@ -56,6 +62,7 @@ struct cpu_space {
 	uint64_t region, region_end, top; /* top: nothing was allocated above it yet */
 	uint64_t generation, freed, nkept;
 	unsigned ndevices;
+	bool is_protected; /* what is mapped twice */
 	uint64_t *used;
 	uint64_t total;
 	_Atomic uint8_t *peer; /* [device * ndevices + peer] */
@@ -217,6 +224,118 @@ static void fill(struct cpu_machine *m, const struct range *r)
 	memset((void *)(uintptr_t)r->base, value, bytes);
 }
 
+/* ---- mapped twice ----------------------------------------------------------- */
+
+static bool is_twice(const struct cpu_machine *m, const struct range *r)
+{
+	return m->alias && !r->is_registered &&
+	       (r->kind == CPU_MEM_MANAGED || r->kind == CPU_MEM_HOST);
+}
+
+static uint64_t pages(uint64_t bytes)
+{
+	return bytes ? (bytes + SPACE_PAGE - 1) & ~(SPACE_PAGE - 1) : SPACE_PAGE;
+}
+
+static void *at(uint64_t addr)
+{
+	return (void *)(uintptr_t)addr;
+}
+
+static bool map_twice(struct cpu_machine *m, const struct range *r)
+{
+	uint64_t n = pages(r->end - r->base);
+	void *p = mmap(at(r->base), n, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED)
+		return false;
+	(void)madvise(p, n, MADV_DONTDUMP);
+	if (mremap(p, 0, n, MREMAP_MAYMOVE | MREMAP_FIXED, at(r->base + m->alias)) == MAP_FAILED)
+		return false;
+	return !m->space->is_protected || !mprotect(p, n, PROT_NONE);
+}
+
+static void map_once(struct cpu_machine *m, const struct range *r)
+{
+	uint64_t n = pages(r->end - r->base);
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
+
+	(void)!mmap(at(r->base), n, PROT_READ | PROT_WRITE, flags, -1, 0);
+	(void)!mmap(at(r->base + m->alias), n, PROT_NONE, flags, -1, 0);
+}
+
+uint64_t cpu_space_twice(struct cpu_machine *m, uint64_t addr)
+{
+	struct range r;
+
+	return m->alias && find(m->space, addr, &r) && is_twice(m, &r) ? r.end - addr : 0;
+}
+
+uint64_t cpu_space_machine(struct cpu_machine *m, uint64_t addr)
+{
+	return cpu_space_twice(m, addr) ? addr + m->alias : addr;
+}
+
+uint64_t cpu_space_program(const struct cpu_machine *m, uint64_t addr)
+{
+	const struct cpu_space *s = m->space;
+	bool is_there = m->alias && addr - m->alias - s->region < s->region_end - s->region;
+
+	return is_there ? addr - m->alias : addr;
+}
+
+void cpu_space_region(const struct cpu_machine *m, uint64_t *first, uint64_t *last)
+{
+	*first = m->space->region;
+	*last = m->space->region_end - 1;
+}
+
+void cpu_space_protect(struct cpu_machine *m, bool is_on)
+{
+	struct cpu_space *s = m->space;
+
+	pthread_mutex_lock(&s->lock);
+	uint32_t n = atomic_load(&s->n);
+	for (uint32_t i = 0; i < n && s->is_protected != is_on; i++)
+		if (s->map[i].state == LIVE && is_twice(m, &s->map[i]))
+			(void)mprotect(at(s->map[i].base), pages(s->map[i].end - s->map[i].base),
+				       is_on ? PROT_NONE : PROT_READ | PROT_WRITE);
+	s->is_protected = is_on;
+	pthread_mutex_unlock(&s->lock);
+}
+
+bool cpu_space_protect_page(struct cpu_machine *m, uint64_t addr, bool is_on)
+{
+	struct cpu_space *s = m->space;
+	uint64_t page = addr & ~(SPACE_PAGE - 1);
+
+	pthread_mutex_lock(&s->lock);
+	bool is_ok = cpu_space_twice(m, page) != 0;
+	if (is_ok && (!is_on || s->is_protected))
+		is_ok = !mprotect(at(page), SPACE_PAGE, is_on ? PROT_NONE : PROT_READ | PROT_WRITE);
+	pthread_mutex_unlock(&s->lock);
+	return is_ok;
+}
+
+/* In a forked child the program's memory is its own again. */
+static void part_twice(struct cpu_machine *m)
+{
+	struct cpu_space *s = m->space;
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
+
+	for (uint32_t i = 0; m->alias && i < atomic_load(&s->n); i++) {
+		const struct range *r = &s->map[i];
+		uint64_t n = pages(r->end - r->base);
+		if (r->state != LIVE || !is_twice(m, r))
+			continue;
+		void *p = mmap(at(r->base), n, PROT_READ | PROT_WRITE, flags, -1, 0);
+		if (p != MAP_FAILED)
+			memcpy(p, at(r->base + m->alias), n);
+	}
+	m->alias = 0;
+}
+
 static bool is_counted(const struct range *r)
 {
 	return r->kind != CPU_MEM_HOST && !r->is_heap;
@@ -252,6 +371,19 @@ static bool reserve(struct cpu_space *s)
 	return false;
 }
 
+/* The second range; without it nothing is mapped twice. */
+static void reserve_twice(struct cpu_machine *m)
+{
+	struct cpu_space *s = m->space;
+	uint64_t n = s->region_end - s->region;
+	void *p = mmap(NULL, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED)
+		return;
+	(void)madvise(p, n, MADV_DONTDUMP);
+	m->alias = (uint64_t)(uintptr_t)p - s->region;
+}
+
 bool cpu_space_init(struct cpu_machine *m)
 {
 	struct cpu_space *s = calloc(1, sizeof(*s));
@@ -269,8 +401,11 @@ bool cpu_space_init(struct cpu_machine *m)
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (s->map == MAP_FAILED)
 		s->map = NULL;
-	if (s->used && s->peer && s->map && reserve(s))
+	if (s->used && s->peer && s->map && reserve(s)) {
+		if (m->opt.sees_host)
+			reserve_twice(m);
 		return true;
+	}
 	cpu_space_free(m);
 	return false;
 }
@@ -284,6 +419,8 @@ void cpu_space_free(struct cpu_machine *m)
 		return;
 	if (s->region)
 		munmap((void *)(uintptr_t)s->region, s->region_end - s->region);
+	if (m->alias)
+		munmap((void *)(uintptr_t)(s->region + m->alias), s->region_end - s->region);
 	if (s->map)
 		munmap(s->map, SPACE_MAX * sizeof(*s->map));
 	pthread_mutex_destroy(&s->lock);
@@ -303,6 +440,8 @@ static void *allocate(struct cpu_machine *m, struct range r, uint64_t bytes)
 		return NULL;
 	uint64_t size =
 		(bytes + SPACE_GAP + CPU_SPACE_ALIGN - 1) & ~(uint64_t)(CPU_SPACE_ALIGN - 1);
+	if (is_twice(m, &r))
+		size = pages(bytes) + 2 * SPACE_PAGE;
 	uint64_t *used = &s->used[r.device];
 	begin_change(s);
 	bool is_over = is_counted(&r) && (bytes > s->total || *used > s->total - bytes);
@@ -310,12 +449,20 @@ static void *allocate(struct cpu_machine *m, struct range r, uint64_t bytes)
 		end_change(s);
 		return NULL;
 	}
-	r.end = r.base + bytes;
 	r.limit = r.base + size;
+	if (is_twice(m, &r))
+		r.base = pages(r.base);
+	r.end = r.base + bytes;
+	if (is_twice(m, &r) && !map_twice(m, &r)) {
+		map_once(m, &r);
+		end_change(s);
+		return NULL;
+	}
 	r.generation = ++s->generation;
 	if (is_counted(&r))
 		*used += bytes;
-	fill(m, &r);
+	if (!is_twice(m, &r))
+		fill(m, &r);
 	insert(s, &r);
 	end_change(s);
 	return (void *)(uintptr_t)r.base;
@@ -338,7 +485,10 @@ static bool release(struct cpu_machine *m, uint64_t base, bool is_heap, uint64_t
 		s->nkept++;
 		if (is_counted(r))
 			s->used[r->device] -= *bytes;
-		drop_pages(r->base, r->limit);
+		if (is_twice(m, r))
+			map_once(m, r);
+		else
+			drop_pages(r->base, r->limit);
 		/* Half at once, so that the array is not searched at every free. */
 		if (s->nkept > 2 * SPACE_KEEP)
 			forget(s, s->freed > SPACE_KEEP ? s->freed - SPACE_KEEP : 0);
@@ -352,7 +502,9 @@ void *cpu_mem_alloc(struct cpu_machine *m, unsigned device, uint64_t bytes, enum
 	void *p = allocate(m, (struct range){.kind = (uint8_t)kind, .device = device}, bytes);
 
 	if (p)
-		cpu_watch_forget(m, (uint64_t)(uintptr_t)p, bytes);
+		cpu_watch_forget(m, cpu_space_machine(m, (uint64_t)(uintptr_t)p), bytes);
+	if (p && (kind == CPU_MEM_MANAGED || kind == CPU_MEM_HOST))
+		cpu_watch_shared(m);
 	return p;
 }
 
@@ -451,6 +603,7 @@ void cpu_space_forked(struct cpu_machine *m)
 	pthread_mutex_init(&s->lock, NULL);
 	if (atomic_load(s->version) & 1)
 		atomic_fetch_add(s->version, 1);
+	part_twice(m);
 	cpu_heap_forked(m);
 }
 

@@ -8,6 +8,7 @@
  * sees it. The caller of the program's API has checked that the ranges exist.
  */
 #include "cpu/sched.h"
+#include "cpu/space.h"
 #include "cpu/watch.h"
 
 #include <string.h>
@@ -45,8 +46,10 @@ static bool step_copy(struct cpu_op *op, uint64_t piece)
 		uint64_t n = c->width - op->done[0];
 		uint64_t to = c->dst + op->done[2] * c->dst_slice + op->done[1] * c->dst_pitch;
 		uint64_t from = c->src + op->done[2] * c->src_slice + op->done[1] * c->src_pitch;
-		const uint8_t *src = op->copy ? op->copy : (const uint8_t *)(uintptr_t)from;
 
+		to = cpu_space_machine(op->m, to);
+		from = op->copy ? from : cpu_space_machine(op->m, from);
+		const uint8_t *src = op->copy ? op->copy : (const uint8_t *)(uintptr_t)from;
 		if (n > piece)
 			n = piece;
 		if (!op->copy)
@@ -82,6 +85,7 @@ static bool step_fill(struct cpu_op *op, uint64_t piece)
 		uint64_t n = f->width - op->done[0];
 		uint64_t to = f->dst + op->done[2] * f->slice + op->done[1] * f->pitch;
 
+		to = cpu_space_machine(op->m, to);
 		if (n > piece)
 			n = piece;
 		cpu_watch_op_range(op, true, to + op->done[0] * f->size, n * f->size);
@@ -96,7 +100,7 @@ static bool step_fill(struct cpu_op *op, uint64_t piece)
 
 void cpu_value_write(const struct cpu_op *op)
 {
-	void *p = (void *)(uintptr_t)op->work.value.addr;
+	void *p = (void *)(uintptr_t)cpu_space_machine(op->m, op->work.value.addr);
 
 	if (op->work.value.size == 8)
 		__atomic_store_n((uint64_t *)p, op->work.value.value, __ATOMIC_RELEASE);
@@ -107,7 +111,7 @@ void cpu_value_write(const struct cpu_op *op)
 /* The comparisons are cyclic, as the driver API's. */
 bool cpu_value_holds(const struct cpu_op *op)
 {
-	const void *p = (const void *)(uintptr_t)op->work.value.addr;
+	const void *p = (const void *)(uintptr_t)cpu_space_machine(op->m, op->work.value.addr);
 	uint64_t want = op->work.value.value, got;
 	bool is_wide = op->work.value.size == 8;
 

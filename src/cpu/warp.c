@@ -554,7 +554,7 @@ bool cpu_warp_run(struct cpu_worker *k, struct cpu_warp *w, uint32_t budget)
 	p->insts++;
 	if (p->ready)
 		run_split(k, w, choose_split(k, w), (int32_t)budget);
-	if (w->stores)
+	if (w->cta->l1)
 		cpu_model_tick(w);
 	if (p->joining && p->join_wake <= p->insts)
 		join_expire(w);

@@ -1,16 +1,17 @@
 /*
  * watch.c - the machine's side of the oracle: its beginning and end, grids, operations of the host.
  *
- * Operations are told by their number. Host threads are one actor: joins and locks between them
- * are not seen, so telling them apart would invent races; in return a race between two of them is
- * only seen where the device makes it. A host function's end is known to all host code, for the
- * same reason. A programmatic launch depends on its predecessor only from griddepcontrol.wait on;
- * what depends on such a launch depends on that predecessor, too.
+ * Operations are told by their number; what host threads know of them: watch_host.c. A host function
+ * is two operations: one that ends when the function begins, which its thread has waited for, and one
+ * that its thread submits when it has ended. A programmatic launch depends on its predecessor only
+ * from griddepcontrol.wait on; what depends on such a launch depends on that predecessor, too.
  *
  * Host memory that the device doesn't know (pageable memory of copies) is not judged: its
  * owner may reuse it at any time. Loads and stores of host code are not seen at all.
  * Costs: a lock and an unlock for each event; 96 bytes for each launch of the run.
  */
+#include "cpu/host_access.h"
+#include "cpu/space.h"
 #include "cpu/watch_impl.h"
 
 #include <stdlib.h>
@@ -27,8 +28,8 @@ bool cpu_watch_init(struct cpu_machine *m)
 
 	if (m->opt.oracle == CPU_ORACLE_OFF)
 		return true;
-	/* Which write a load saw is only known where it is the last one. */
-	if (m->opt.model != CPU_MODEL_SC || m->opt.threads > 1)
+	/* Events have one order. */
+	if (m->opt.threads > 1)
 		return false;
 	x = calloc(1, sizeof(*x));
 	if (!x)
@@ -40,9 +41,18 @@ bool cpu_watch_init(struct cpu_machine *m)
 	}
 	pthread_mutex_init(&x->lock, NULL);
 	x->m = m;
-	x->host = oracle_host(x->o);
+	if (!watch_host_init(x) || !watch_ids_init(x)) {
+		free(x->idle);
+		pthread_mutex_destroy(&x->lock);
+		oracle_free(x->o);
+		free(x);
+		return false;
+	}
 	oracle_on_race(x->o, watch_on_race, x);
 	m->watch = x;
+	if (m->alias && !cpu_host_start(m))
+		m->alias = 0;
+	watch_mem_init(x);
 	return true;
 }
 
@@ -54,6 +64,7 @@ void cpu_watch_free(struct cpu_machine *m)
 
 	if (!x)
 		return;
+	cpu_host_stop(m);
 	oracle_free(x->o);
 	HASH_ITER(hh, x->mbars, b, next_b)
 	{
@@ -66,11 +77,12 @@ void cpu_watch_free(struct cpu_machine *m)
 		free(p);
 	}
 	HASH_CLEAR(hh, x->op_sites);
+	HASH_CLEAR(hh, x->host_sites);
 	base_vec_free(&x->grids);
+	watch_host_free(x);
+	watch_ids_free(x);
 	base_vec_free(&x->blocks);
 	base_vec_free(&x->modules);
-	base_vec_free(&x->ended);
-	base_vec_free(&x->ended_device);
 	base_arena_free(&x->arena);
 	pthread_mutex_destroy(&x->lock);
 	free(x);
@@ -99,7 +111,10 @@ void cpu_get_oracle_stats(struct cpu_machine *m, struct cpu_oracle_stats *out)
 					 .shadow_bytes = s.shadow_bytes,
 					 .clock_bytes = s.clock_bytes,
 					 .dropped = s.dropped,
+					 .host_accesses = m->watch->nhost_accesses,
 					 .actors = s.actors,
+					 .sees_host = m->alias && !m->watch->is_blind,
+					 .has_shared = m->watch->has_shared,
 					 .is_full = oracle_is_full(m->watch->o)};
 	watch_unlock(m->watch);
 }
@@ -142,6 +157,8 @@ void cpu_watch_block_start(struct cpu_cta *cta, uint64_t number)
 	watch_wrote_all(x);
 	oracle_forget(x->o, (uint64_t)(uintptr_t)cta->shared, cta->shared_bytes);
 	watch_unlock(x);
+	if (x->ids)
+		cpu_ids_mark(x, cta->shared, cta->shared_bytes, 0);
 }
 
 void cpu_watch_block_end(struct cpu_cta *cta)
@@ -184,11 +201,13 @@ static bool is_programmatic_edge(const struct cpu_op *op, const struct cpu_op *d
 void cpu_watch_submit(struct cpu_op *op, struct cpu_op *const *deps, size_t n)
 {
 	struct cpu_watch *x = op->m->watch;
+	uint64_t key = op->id | (op->work.kind == CPU_WORK_HOST ? WATCH_KEY_FN : 0);
 
 	if (!x)
 		return;
 	watch_lock(x);
-	oracle_op_submit(x->o, x->host, op->id);
+	watch_mem_submitted(x);
+	oracle_op_submit(x->o, watch_self(x), key);
 	for (size_t i = 0; i < n; i++) {
 		const struct cpu_op *dep = deps[i];
 		if (!dep)
@@ -199,9 +218,9 @@ void cpu_watch_submit(struct cpu_op *op, struct cpu_op *const *deps, size_t n)
 				base_vec_push(&op->watch_before, dep->watch_before.v[j]);
 			continue;
 		}
-		oracle_op_depend(x->o, op->id, dep->id);
+		oracle_op_depend(x->o, key, dep->id);
 		for (size_t j = 0; j < dep->watch_before.n; j++)
-			oracle_op_depend(x->o, op->id, dep->watch_before.v[j]);
+			oracle_op_depend(x->o, key, dep->watch_before.v[j]);
 	}
 	watch_unlock(x);
 }
@@ -214,10 +233,25 @@ void cpu_watch_start(struct cpu_op *op)
 		return;
 	watch_lock(x);
 	op->is_watched = true;
-	if (op->grid)
+	if (op->work.kind == CPU_WORK_HOST) {
+		oracle_op_start(x->o, op->id | WATCH_KEY_FN, ORACLE_NO_ACTOR);
+		oracle_op_end(x->o, op->id | WATCH_KEY_FN);
+	} else if (op->grid) {
 		start_grid(x, op);
-	else
+	} else {
 		op->watch_actor = oracle_op_start(x->o, op->id, ORACLE_NO_ACTOR);
+	}
+	watch_unlock(x);
+}
+
+void cpu_watch_host(struct cpu_op *op)
+{
+	struct cpu_watch *x = op->m->watch;
+
+	if (!x)
+		return;
+	watch_lock(x);
+	oracle_host_wait(x->o, watch_self(x), op->id | WATCH_KEY_FN);
 	watch_unlock(x);
 }
 
@@ -229,13 +263,14 @@ void cpu_watch_end(struct cpu_op *op)
 		return;
 	cpu_watch_start(op); /* empty, or refused because of a fault */
 	watch_lock(x);
-	oracle_op_end(x->o, op->id);
 	if (op->work.kind == CPU_WORK_HOST) {
-		oracle_host_wait(x->o, x->host, op->id);
-	} else {
-		base_vec_push(&x->ended, op->id);
-		base_vec_push(&x->ended_device, op->work.device);
+		/* Refused because of a fault: the thread that says so did nothing. */
+		oracle_op_submit(x->o, watch_self(x), op->id);
+		oracle_op_start(x->o, op->id, ORACLE_NO_ACTOR);
 	}
+	oracle_op_end(x->o, op->id);
+	watch_ended(x, op->work.device, op->id);
+	x->inflight--;
 	watch_unlock(x);
 }
 
@@ -246,33 +281,21 @@ void cpu_watch_waited(struct cpu_op *op)
 	if (!x)
 		return;
 	watch_lock(x);
-	oracle_host_wait(x->o, x->host, op->id);
+	uint32_t self = watch_self(x);
+	oracle_host_wait(x->o, self, op->id);
 	for (size_t i = 0; i < op->watch_before.n; i++)
-		oracle_host_wait(x->o, x->host, op->watch_before.v[i]);
-	watch_unlock(x);
-}
-
-void cpu_watch_idle(struct cpu_machine *m, unsigned device)
-{
-	struct cpu_watch *x = m->watch;
-	size_t kept = 0;
-
-	if (!x)
-		return;
-	watch_lock(x);
-	for (size_t i = 0; i < x->ended.n; i++) {
-		if (device >= m->opt.devices || x->ended_device.v[i] == device) {
-			oracle_host_wait(x->o, x->host, x->ended.v[i]);
-			continue;
-		}
-		x->ended.v[kept] = x->ended.v[i];
-		x->ended_device.v[kept++] = x->ended_device.v[i];
-	}
-	x->ended.n = x->ended_device.n = kept;
+		oracle_host_wait(x->o, self, op->watch_before.v[i]);
+	watch_mem_settle(x);
 	watch_unlock(x);
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------ */
+
+void cpu_watch_shared(struct cpu_machine *m)
+{
+	if (m->watch)
+		m->watch->has_shared = true;
+}
 
 void cpu_watch_forget(struct cpu_machine *m, uint64_t address, uint64_t bytes)
 {
@@ -284,6 +307,15 @@ void cpu_watch_forget(struct cpu_machine *m, uint64_t address, uint64_t bytes)
 	watch_wrote_all(x);
 	oracle_forget(x->o, address, bytes);
 	watch_unlock(x);
+	if (!x->ids)
+		return;
+	/* Called by host threads, too, while the machine works. */
+	bool is_held = cpu_engine_is_held(m);
+	if (!is_held)
+		cpu_engine_hold(m);
+	cpu_ids_mark(x, (const uint8_t *)(uintptr_t)address, bytes, 0);
+	if (!is_held)
+		cpu_engine_let_go(m);
 }
 
 void cpu_watch_heap(struct cpu_warp *w, unsigned lane, bool is_free, uint64_t address,
@@ -308,13 +340,15 @@ void cpu_watch_op_range(struct cpu_op *op, bool is_write, uint64_t address, uint
 	struct cpu_watch *x = op->m->watch;
 	struct cpu_mem_info info;
 
-	if (!x || !cpu_mem_find(op->m, address, &info))
+	if (!x || !cpu_mem_find(op->m, cpu_space_program(op->m, address), &info))
 		return;
 	watch_lock(x);
 	watch_wrote_all(x);
 	oracle_access_range(x->o, op->watch_actor, cpu_site_of_op(x, op),
 			    is_write ? RACE_OP_WRITE : RACE_OP_READ, address, bytes);
 	watch_unlock(x);
+	if (x->ids && is_write)
+		cpu_ids_mark(x, (const uint8_t *)(uintptr_t)address, bytes, 0);
 }
 
 /* The stream's wait acquires, its write releases, for the whole system. */
@@ -331,7 +365,6 @@ void cpu_watch_op_value(struct cpu_op *op, bool is_write)
 				 .strength = is_write ? RACE_RELEASE : RACE_ACQUIRE,
 				 .scope = RACE_SCOPE_SYS,
 				 .bytes = op->work.value.size};
-	watch_wrote_all(x);
-	oracle_access(x->o, op->watch_actor, &acc, op->work.value.addr);
+	watch_direct(x, op->watch_actor, &acc, cpu_space_machine(op->m, op->work.value.addr));
 	watch_unlock(x);
 }

@@ -34,8 +34,10 @@ void cpu_watch_free(struct cpu_machine *m);
 void cpu_watch_submit(struct cpu_op *op, struct cpu_op *const *deps, size_t n);
 /* The operation starts (a kernel: its grid has been made and numbered). */
 void cpu_watch_start(struct cpu_op *op);
+/* The calling thread begins to run a host function. */
+void cpu_watch_host(struct cpu_op *op);
 void cpu_watch_end(struct cpu_op *op);
-/* Host code knows that it has ended; that all of the device's (UINT_MAX: of all) have. */
+/* The calling thread knows that it has ended; that all of the device's (UINT_MAX: of all) have. */
 void cpu_watch_waited(struct cpu_op *op);
 void cpu_watch_idle(struct cpu_machine *m, unsigned device);
 /* griddepcontrol.wait has succeeded. */
@@ -43,6 +45,8 @@ void cpu_watch_grid_wait(struct cpu_warp *w, uint32_t mask);
 /* `number` of the block in its grid, clusters being contiguous. */
 void cpu_watch_block_start(struct cpu_cta *cta, uint64_t number);
 void cpu_watch_block_end(struct cpu_cta *cta);
+/* There is memory that host code may access. */
+void cpu_watch_shared(struct cpu_machine *m);
 /* Memory that begins to be used for something new. */
 void cpu_watch_forget(struct cpu_machine *m, uint64_t address, uint64_t bytes);
 void cpu_watch_heap(struct cpu_warp *w, unsigned lane, bool is_free, uint64_t address,
@@ -63,10 +67,16 @@ static inline bool cpu_watch_takes(const struct cpu_warp *w, const struct cpu_in
  * none at all, make no event. */
 void cpu_watch_access(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
 		      uint32_t mask, const uint64_t addr[CPU_WARP], uint32_t bytes);
-/* One element of an atomic at its place on the host. `is_red`: nothing is returned. */
+/* One element of an atomic at its place on the host. `is_red`: nothing is returned. `ids`, `id` in
+ * the weak model, else NULL: the numbers of its bytes, and its own. */
 void cpu_watch_atomic(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
 		      unsigned lane, const uint8_t *host, uint32_t bytes, bool is_write,
-		      bool is_red, bool is_shared);
+		      bool is_red, bool is_shared, const uint32_t *ids, uint32_t *id);
+/* A strong ld or st of a lane in the weak model, one element. `ids`: the numbers that its bytes have (read);
+ * returns that of a write, which its bytes get then. */
+uint32_t cpu_watch_strong(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+			  unsigned lane, const uint8_t *host, uint32_t bytes, bool is_shared,
+			  const uint32_t *ids);
 void cpu_watch_fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
 		     const struct ptx_form *f);
 void cpu_watch_warp_sync(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask);
@@ -106,6 +116,18 @@ void cpu_watch_group_wait(struct cpu_warp *w, uint32_t mask, uint8_t completion,
 /* The warp's block ends. */
 void cpu_watch_async_free(struct cpu_async_warp *aw);
 
+/* ---- watch_ids.c: numbers of strong writes, by byte -------------------------------------------- */
+
+/* Does the weak model keep them? */
+bool cpu_ids_are_on(const struct cpu_watch *x);
+/* Of n bytes of memory; `ids` has n. mark: all get one number; 0: a weak write. */
+void cpu_ids_get(struct cpu_watch *x, const uint8_t *host, uint32_t n, uint32_t *ids);
+void cpu_ids_put(struct cpu_watch *x, const uint8_t *host, uint32_t n, const uint32_t *ids);
+void cpu_ids_mark(struct cpu_watch *x, const uint8_t *host, uint64_t n, uint32_t id);
+/* Of a copy of bytes: gives them numbers (NULL: none). */
+void cpu_ids_assign(struct cpu_watch *x, uint32_t *ids, uint32_t n, const uint32_t *from);
+/* The number that all n have, or 0. */
+uint32_t cpu_ids_same(const uint32_t *ids, uint32_t n);
 /* ---- watch_place.c ------------------------------------------------------------------------------ */
 
 /* The module is complete: its variables have names from now on. */

@@ -92,7 +92,7 @@ static void locate(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_space
 }
 
 bool watch_is_repeated(struct cpu_watch *x, const struct cpu_warp *w, const struct cpu_inst *in,
-		       unsigned lane, uint64_t address)
+		       unsigned lane, uint64_t address, uint32_t saw)
 {
 	uint32_t actor = watch_actor(w) + lane;
 	struct watch_poll *p = &x->polls[actor % WATCH_POLLS];
@@ -103,10 +103,11 @@ bool watch_is_repeated(struct cpu_watch *x, const struct cpu_warp *w, const stru
 		.version = x->written[(address >> 6) % WATCH_LINES] + x->written_all,
 		.actor = actor,
 		.told = w->told,
+		.saw = saw,
 	};
 
 	if (p->inst == now.inst && p->address == now.address && p->version == now.version &&
-	    p->actor == now.actor && p->told == now.told) {
+	    p->actor == now.actor && p->told == now.told && p->saw == now.saw) {
 		x->repeated++;
 		return true;
 	}
@@ -120,7 +121,7 @@ static uint32_t without_repeated(struct cpu_watch *x, struct cpu_warp *w, const 
 	uint32_t left = mask;
 
 	CPU_EACH_LANE(l, mask)
-	if (watch_is_repeated(x, w, in, l, at[l]))
+	if (watch_is_repeated(x, w, in, l, at[l], 0))
 		left &= ~(1u << l);
 	return left;
 }
@@ -151,6 +152,9 @@ void cpu_watch_access(struct cpu_warp *w, const struct cpu_inst *in, const struc
 	bool is_write = acc->kind == CPU_ACC_STORE;
 	struct lanes where;
 
+	/* These are told by the model, one by one, with the write that they see. */
+	if (x->ids && cpu_model_is_on(w) && watch_strength(acc->sem) != RACE_WEAK)
+		return;
 	locate(w, in, (enum ptx_space)acc->space, mask, addr, bytes, is_write, &where);
 	if (!(where.shared | where.global))
 		return;
@@ -181,9 +185,37 @@ void cpu_watch_access(struct cpu_warp *w, const struct cpu_inst *in, const struc
 	watch_unlock(x);
 }
 
+uint32_t cpu_watch_strong(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+			  unsigned lane, const uint8_t *host, uint32_t bytes, bool is_shared,
+			  const uint32_t *ids)
+{
+	struct cpu_watch *x = cpu_watch_of(w);
+	bool is_write = acc->kind == CPU_ACC_STORE;
+	uint32_t id = is_write ? watch_id_new(x) : 0;
+
+	watch_lock(x);
+	struct oracle_acc a = {
+		.inst = cpu_site_of(w, in),
+		.kind = is_write ? RACE_OP_WRITE : RACE_OP_READ,
+		.strength = (uint8_t)watch_strength(acc->sem),
+		.scope = (uint8_t)watch_scope(acc->sem, acc->scope),
+		.flags = (uint8_t)((is_shared ? ORACLE_SHARED : 0) |
+				   (acc->sem == PTX_SEM_VOLATILE ? ORACLE_VOLATILE : 0)),
+		.bytes = bytes};
+	uint64_t address = (uint64_t)(uintptr_t)host;
+	if (is_write) {
+		w->told++;
+		watch_wrote(x, address);
+	}
+	if (is_write || !watch_is_repeated(x, w, in, lane, address, cpu_ids_same(ids, bytes)))
+		watch_strong(x, watch_actor(w) + lane, &a, address, ids, id);
+	watch_unlock(x);
+	return id;
+}
+
 void cpu_watch_atomic(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
 		      unsigned lane, const uint8_t *host, uint32_t bytes, bool is_write,
-		      bool is_red, bool is_shared)
+		      bool is_red, bool is_shared, const uint32_t *ids, uint32_t *id)
 {
 	struct cpu_watch *x = cpu_watch_of(w);
 
@@ -203,8 +235,15 @@ void cpu_watch_atomic(struct cpu_warp *w, const struct cpu_inst *in, const struc
 		w->told++;
 		watch_wrote(x, (uint64_t)(uintptr_t)host);
 	}
-	if (is_write || !watch_is_repeated(x, w, in, lane, (uint64_t)(uintptr_t)host))
+	if (ids) {
+		*id = is_write ? watch_id_new(x) : 0;
+		if (is_write || !watch_is_repeated(x, w, in, lane, (uint64_t)(uintptr_t)host,
+						   cpu_ids_same(ids, bytes)))
+			watch_strong(x, watch_actor(w) + lane, &a, (uint64_t)(uintptr_t)host, ids,
+				     *id);
+	} else if (is_write || !watch_is_repeated(x, w, in, lane, (uint64_t)(uintptr_t)host, 0)) {
 		oracle_access(x->o, watch_actor(w) + lane, &a, (uint64_t)(uintptr_t)host);
+	}
 	watch_unlock(x);
 }
 

@@ -26,7 +26,7 @@
 
 /* ---- mbarriers ------------------------------------------------------------------------------- */
 
-static struct watch_mbar *mbar_at(struct cpu_watch *x, uint64_t address)
+struct watch_mbar *watch_mbar_at(struct cpu_watch *x, uint64_t address)
 {
 	struct watch_mbar *b;
 
@@ -52,9 +52,7 @@ static void touch(struct cpu_watch *x, uint32_t actor, const struct cpu_site *si
 			       .flags = ORACLE_MBARRIER | ORACLE_SHARED,
 			       .bytes = 8};
 
-	if (kind & RACE_OP_WRITE)
-		watch_wrote(x, address);
-	oracle_access(x->o, actor, &a, address);
+	watch_direct(x, actor, &a, address);
 }
 
 void cpu_watch_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
@@ -73,12 +71,12 @@ void cpu_watch_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned 
 	if (!cpu_watch_takes(w, in))
 		return;
 	watch_lock(x);
-	if (what == CPU_MBAR_TEST && watch_is_repeated(x, w, in, lane, address)) {
+	if (what == CPU_MBAR_TEST && watch_is_repeated(x, w, in, lane, address, 0)) {
 		watch_unlock(x);
 		return;
 	}
 	w->told += what != CPU_MBAR_TEST;
-	struct watch_mbar *b = mbar_at(x, address);
+	struct watch_mbar *b = watch_mbar_at(x, address);
 	touch(x, actor, cpu_site_of(w, in), address,
 	      what == CPU_MBAR_INIT			       ? RACE_OP_WRITE
 	      : what == CPU_MBAR_TEST || what == CPU_MBAR_WAIT ? RACE_OP_READ
@@ -147,9 +145,9 @@ void cpu_watch_part(struct cpu_transfer *t, unsigned lane, bool is_write, const 
 		a.flags |= ORACLE_RED;
 		a.bytes = n ? n : (uint32_t)bytes;
 		for (uint64_t at = 0; at + a.bytes <= bytes; at += a.bytes)
-			oracle_access(x->o, t->actor[lane], &a, (uint64_t)(uintptr_t)host + at);
+			watch_direct(x, t->actor[lane], &a, (uint64_t)(uintptr_t)host + at);
 	} else {
-		oracle_access(x->o, t->actor[lane], &a, (uint64_t)(uintptr_t)host);
+		watch_direct(x, t->actor[lane], &a, (uint64_t)(uintptr_t)host);
 	}
 	watch_unlock(x);
 }
@@ -178,7 +176,7 @@ void cpu_watch_complete(struct cpu_transfer *t, unsigned lane, const uint8_t *ho
 	if (!t->site)
 		return;
 	watch_lock(x);
-	struct watch_mbar *b = mbar_at(x, address);
+	struct watch_mbar *b = watch_mbar_at(x, address);
 	touch(x, t->actor[lane], t->site, address, RACE_OP_RMW, false);
 	if (t->kind == CPU_TR_ARRIVE)
 		arrive_copies(x, t, lane, address, b->phase);

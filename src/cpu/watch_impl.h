@@ -27,6 +27,22 @@ struct watch_mbar {
 	UT_hash_handle hh;
 };
 
+/* A host thread that is an actor of its own. */
+struct watch_thread {
+	uint64_t self; /* pthread_self */
+	uint32_t actor;
+	UT_hash_handle hh;
+};
+
+/* What of a device's operations has ended, for threads that wait for all of them. */
+struct watch_idle {
+	BASE_VEC(uint64_t) ended; /* since `all` */
+	uint64_t all;		  /* an operation behind those that ended before; 0: none */
+};
+
+/* Operations of the oracle that are none of the machine's. */
+#define WATCH_KEY_FN   (1ull << 63) /* | id: what a host function starts behind */
+#define WATCH_KEY_IDLE (1ull << 62) /* | number: watch_idle.all */
 /* A running block's shared memory. */
 struct watch_block {
 	uint64_t base;
@@ -56,6 +72,7 @@ struct watch_poll {
 	const struct cpu_inst *inst;
 	uint64_t address, version; /* version: of the line's writes */
 	uint32_t actor, told;
+	uint32_t saw; /* weak model: the number that it read */
 };
 
 struct watch_pair {
@@ -73,7 +90,8 @@ struct cpu_site {
 	uint32_t pc;
 	bool is_ready; /* the words are there */
 	bool is_host;
-	uint8_t access; /* enum race_access */
+	bool is_host_code; /* a load or store of host code: watch_host_site */
+	uint8_t access;	   /* enum race_access */
 	uint8_t width, vec;
 	uint8_t update;	  /* enum race_update */
 	uint8_t invented; /* elements of a load that may be read by no thread of the source */
@@ -94,17 +112,33 @@ struct watch_op_site {
 	UT_hash_handle hh;
 };
 
+/* An instruction of host code. */
+struct watch_host_site {
+	uint64_t key; /* pc << 2 | enum race_op_kind */
+	struct cpu_site site;
+	UT_hash_handle hh;
+};
+
 struct cpu_watch {
 	struct cpu_machine *m;
 	struct oracle *o;
 	pthread_mutex_t lock;
 	struct base_arena arena;
-	/* All host threads are one actor: what orders them (joins, locks) is not seen, and must not
-	 * become a race that is none. */
+	/* watch_host.c. All host threads, or those that have none of their own. */
 	uint32_t host;
+	uint64_t serial;	      /* of this watch: a thread keeps its actor by it */
+	struct watch_thread *threads; /* host threads that are actors of their own */
+	struct watch_idle *idle;      /* by device */
+	uint64_t nidle;
+	/* host_access.c */
+	struct watch_host_site *host_sites;
+	uint64_t inflight; /* operations that have not ended */
+	uint64_t nhost_accesses;
+	bool is_armed;	 /* memory is protected */
+	bool is_blind;	 /* something was missed: nothing of host code is told any more */
+	bool has_shared; /* there was memory that host code may access */
 	BASE_VEC(struct watch_grid) grids; /* by id, rising */
-	BASE_VEC(uint64_t) ended;	   /* operations that no host code knows of yet, and */
-	BASE_VEC(unsigned) ended_device;   /* their devices */
+	struct watch_ids *ids;		   /* watch_ids.c; NULL: not the weak model */
 	BASE_VEC(struct watch_block) blocks;
 	BASE_VEC(struct cpu_module *) modules;
 	struct watch_poll polls[WATCH_POLLS];
@@ -147,11 +181,43 @@ static inline void watch_wrote_all(struct cpu_watch *x)
 
 /* Is the strong read of the lane a repetition? */
 bool watch_is_repeated(struct cpu_watch *x, const struct cpu_warp *w, const struct cpu_inst *in,
-		       unsigned lane, uint64_t address);
+		       unsigned lane, uint64_t address, uint32_t saw);
 
 enum race_strength watch_strength(uint8_t sem);
 enum race_scope watch_scope(uint8_t sem, uint8_t scope);
 
+/* watch_async.c: the mbarrier at an address, made when it is new. Lock held. */
+struct watch_mbar *watch_mbar_at(struct cpu_watch *x, uint64_t address);
+
+/* watch_host.c, lock held. */
+bool watch_host_init(struct cpu_watch *x);
+void watch_host_free(struct cpu_watch *x);
+/* Who the calling host thread is. */
+uint32_t watch_self(struct cpu_watch *x);
+/* An operation of the device has ended. */
+void watch_ended(struct cpu_watch *x, unsigned device, uint64_t id);
+
+/* host_access.c, lock held. */
+void watch_mem_init(struct cpu_watch *x);
+/* An operation has been submitted; a host thread has learnt that something has ended. */
+void watch_mem_submitted(struct cpu_watch *x);
+void watch_mem_settle(struct cpu_watch *x);
+/* Fills the words of a site of host code. */
+void watch_host_fill(struct cpu_watch *x, struct cpu_site *s);
+/* elf_symbol.c: the function of a file at an offset, "" if it isn't known. */
+const char *cpu_elf_symbol(struct base_arena *a, const char *file, uint64_t offset);
+
+/* watch_ids.c. */
+bool watch_ids_init(struct cpu_watch *x);
+void watch_ids_free(struct cpu_watch *x);
+/* A number for a strong write, to be given to bytes at once. */
+uint32_t watch_id_new(struct cpu_watch *x);
+/* Tells a strong access in the weak model, lock held: its bytes have the numbers `ids` before it; `id`: its
+ * own, if it writes. */
+void watch_strong(struct cpu_watch *x, uint32_t actor, struct oracle_acc *acc, uint64_t address,
+		  const uint32_t *ids, uint32_t id);
+/* Tells an access that goes to memory itself, in any model; lock held, and let go in between. */
+void watch_direct(struct cpu_watch *x, uint32_t actor, struct oracle_acc *acc, uint64_t address);
 /* watch_place.c, with the lock held */
 void watch_block_add(struct cpu_watch *x, const struct cpu_cta *cta, uint64_t number);
 void watch_block_remove(struct cpu_watch *x, const struct cpu_cta *cta);

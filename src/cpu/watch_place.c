@@ -9,6 +9,7 @@
  * Costs: 32 bytes for each running block, a walk over those of the machine when one ends.
  */
 #include "cpu/load.h"
+#include "cpu/space.h"
 #include "cpu/watch_impl.h"
 
 #include <string.h>
@@ -120,7 +121,11 @@ void watch_memory_at(const struct cpu_watch *x, uint64_t host, struct watch_memo
 	struct cpu_mem_info info;
 
 	*out = (struct watch_memory){.name = ""};
-	if (find_shared(x, host, out) || !cpu_mem_find(x->m, host, &info))
+	if (find_shared(x, host, out))
+		return;
+	uint64_t at = cpu_space_program(x->m, host);
+	out->shift = at - host;
+	if (!cpu_mem_find(x->m, at, &info))
 		return;
 	out->base = info.base;
 	out->bytes = info.bytes;
@@ -137,5 +142,5 @@ void watch_memory_at(const struct cpu_watch *x, uint64_t host, struct watch_memo
 	case CPU_MEM_MODULE:
 		break;
 	}
-	name_variable(x, host, out);
+	name_variable(x, at, out);
 }

@@ -9,6 +9,7 @@
  * the host's, then the access that reads, else the one that comes first in the source. Further sightings are counted.
  */
 #include "cpu/load.h"
+#include "cpu/space.h"
 #include "cpu/watch_impl.h"
 #include "race/record.h"
 
@@ -97,6 +98,10 @@ void watch_site_fill(struct cpu_watch *x, struct cpu_site *s)
 {
 	if (s->is_ready)
 		return;
+	if (s->is_host_code) {
+		watch_host_fill(x, s);
+		return;
+	}
 	const struct ptx_stmt *st = s->func->stmts[s->pc];
 	s->is_ready = true;
 	s->name = base_strdup(&x->arena, s->func->name);
@@ -402,6 +407,15 @@ static bool is_first(const struct oracle_side *a, const struct oracle_side *b)
 	return s->ptx_line <= t->ptx_line;
 }
 
+/* What of host code is told: host_access.c. */
+static bool is_told(const struct cpu_watch *x, const struct oracle_finding *f,
+		    const struct cpu_site *s, const struct cpu_site *t)
+{
+	if (!s->is_host_code && !t->is_host_code)
+		return true;
+	return s->is_host_code != t->is_host_code && !x->is_blind && f->kind != ORACLE_RACE_SIZE;
+}
+
 /* Called with the lock held, by the oracle. */
 void watch_on_race(void *arg, const struct oracle_finding *f)
 {
@@ -409,7 +423,7 @@ void watch_on_race(void *arg, const struct oracle_finding *f)
 	struct watch_pair key = {0}, *p;
 	const struct oracle_side *a = &f->second, *b = &f->first;
 
-	if (!x->fn || !a->inst || !b->inst)
+	if (!x->fn || !a->inst || !b->inst || !is_told(x, f, a->inst, b->inst))
 		return;
 	/* Sites are only read here as words: that they are const to the oracle is no promise. */
 	watch_site_fill(x, (struct cpu_site *)(uintptr_t)a->inst);

@@ -84,6 +84,7 @@ static void start_oracle(void)
 /* Lock held. */
 static void update_oracle(void)
 {
+	static bool is_blind;
 	struct cpu_oracle_stats s;
 
 	if (!oracle)
@@ -95,6 +96,14 @@ static void update_oracle(void)
 	oracle->clock_bytes = s.clock_bytes;
 	oracle->dropped = s.dropped;
 	oracle->actors = s.actors;
+	oracle->host_accesses = s.host_accesses;
+	oracle->has_shared = s.has_shared;
+	if (rt.options.sees_host && !s.sees_host && !is_blind)
+		race_shm_note(
+			"host code could not be watched, or not in full (docs/soundness.md): its "
+			"loads and stores were not judged");
+	is_blind = is_blind || !s.sees_host;
+	oracle->sees_host = s.sees_host;
 	if (s.is_full && !oracle->is_full)
 		race_shm_note("the oracle is full: too many threads or no memory; what the program "
 			      "did after that was not judged");

@@ -23,8 +23,10 @@
  *   memory=N   bytes of each device, with suffix K, M, G (default CPU_MEMORY)
  *   model=sc|weak|a1  memory model (default sc)
  *   stats=1    the end tells on stderr what was executed (bench/cpu)
- *   oracle=off|program|execution  judge every access (docs/soundness.md); with model=sc and
- *              threads=1 (default off)
+ *   oracle=off|program|execution  judge every access (docs/soundness.md); with threads=1
+ *              (default off)
+ *   host-threads=one|separate  are host threads one actor to the oracle (default one)
+ *   host-accesses=1  the oracle sees loads and stores of host code to managed and pinned memory
  * What is wrong is told once on stderr and left at its default.
  */
 #define CUDART_OPTIONS_ENV "COLLIDER_CPU"

@@ -226,8 +226,12 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
 	} else {
 		ta = cpu_op_time(a->op);
 		tb = cpu_op_time(b->op);
-		if (!ta || !tb)
+		if (!ta || !tb) {
 			e = cudaErrorNotReady;
+		} else { /* as good as asking whether they have ended */
+			(void)cpu_op_query(a->op);
+			(void)cpu_op_query(b->op);
+		}
 	}
 	rt_unlock();
 	if (e == cudaSuccess)

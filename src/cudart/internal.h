@@ -5,6 +5,7 @@
  *   device.c   devices, attributes, limits         error.c    names and texts of errors
  *   memory.c   allocations       copy.c, pt_copy.c copies and fills
  *   stream.c, pt_stream.c, event.c                 capture.c, graph*.c
+ *   threads.c  what orders host threads
  *   refuse.c   what is not there                   (link's) fatbin, modules, launch, attributes
  *
  * Every stream-like thing is expressed by the dependencies given to cpu_submit; the machine knows

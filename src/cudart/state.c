@@ -18,6 +18,7 @@
 #include "cudart/capture.h"
 #include "cudart/collider.h"
 #include "cudart/internal.h"
+#include "cudart/threads.h"
 
 struct rt_state rt = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -126,6 +127,12 @@ static const char *parse_option(const char *s, size_t n, struct cpu_options *opt
 		return parse_oracle(v, nv, &opt->oracle) ? NULL
 							 : "oracle=off, program or execution";
 
+	if (is_key(s, nkey, "host-threads")) {
+		opt->is_host_apart = is_key(v, nv, "separate");
+		return opt->is_host_apart || is_key(v, nv, "one") ? NULL
+								  : "host-threads=one or separate";
+	}
+
 	uint64_t x = 0;
 	bool is_number = parse_number(v, nv, &x);
 	if (is_key(s, nkey, "seed")) {
@@ -148,12 +155,17 @@ static const char *parse_option(const char *s, size_t n, struct cpu_options *opt
 		if (!is_number || x < 1 << 20)
 			return "memory=BYTES, at least 1M";
 		opt->memory = x;
+	} else if (is_key(s, nkey, "host-accesses")) {
+		if (!is_number || x > 1)
+			return "host-accesses=0 or 1";
+		opt->sees_host = x;
 	} else if (is_key(s, nkey, "stats")) {
 		if (!is_number || x > 1)
 			return "stats=0 or 1";
 		opt->tells_stats = x;
 	} else {
-		return "one of seed, threads, devices, sms, memory, model, stats, oracle";
+		return "one of seed, threads, devices, sms, memory, model, stats, oracle, "
+		       "host-threads, host-accesses";
 	}
 	return NULL;
 }
@@ -254,8 +266,8 @@ static void start(void)
 
 	if (!cudart_parse_options(text, &rt.options, why, sizeof(why)))
 		rt_say("%s: %s; the default is used", CUDART_OPTIONS_ENV, why);
-	if (rt.options.oracle && (rt.options.model != CPU_MODEL_SC || rt.options.threads != 1)) {
-		rt_say("%s: the oracle goes with model=sc and threads=1 only; it is not used",
+	if (rt.options.oracle && rt.options.threads != 1) {
+		rt_say("%s: the oracle goes with threads=1 only; it is not used",
 		       CUDART_OPTIONS_ENV);
 		rt.options.oracle = CPU_ORACLE_OFF;
 	}
@@ -269,6 +281,8 @@ static void start(void)
 	for (unsigned d = 0; d < rt.ndevices; d++)
 		rt_device_init(d);
 	rt.m = m;
+	if (rt.options.oracle && rt.options.is_host_apart)
+		rt_threads_start(m);
 	if (rt.options.tells_stats)
 		atexit(tell_stats);
 	atexit(tell_faults); /* runs after the handler that waits for the last work */

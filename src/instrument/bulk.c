@@ -230,6 +230,7 @@ void inst_report_side(struct inst_ctx *cx, const struct inst_found *f)
 	struct ptx_opnd key = either_late(cx, f, INST_LATE_KEY);
 	struct ptx_opnd slot = either_late(cx, f, INST_LATE_SLOT);
 	struct ptx_opnd record = either_late(cx, f, INST_LATE_RECORD);
+	inst_put_stop(cx, f->hit, f->at);
 	inst_emit(cx, f->at, "report_inline",
 		  T(cx->k, KNOB(rt), inst_num((int64_t)offsetof(struct race_rt, overflow)),
 		    KNOB(order)),

@@ -193,9 +193,17 @@ static struct report new_report(struct inst_ctx *cx, enum race_kind kind, struct
 	return r;
 }
 
+void inst_put_stop(struct inst_ctx *cx, struct ptx_opnd hit, struct ptx_stmt *at)
+{
+	_Static_assert(RACE_KNOB_TRAP == 1, "stop");
+	if (cx->opt->trap)
+		inst_emit(cx, at, "stop", T(cx->k, KNOB(rt), KNOB(flags)), H(hit));
+}
+
 static void send_inline(struct inst_ctx *cx, const struct inst_access *a, const struct report *r,
 			struct ptx_stmt *at)
 {
+	inst_put_stop(cx, r->hit, at);
 	inst_emit(cx, at, "report_inline",
 		  T(cx->k, KNOB(rt), inst_num((int64_t)offsetof(struct race_rt, overflow)),
 		    KNOB(order)),

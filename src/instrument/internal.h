@@ -208,6 +208,8 @@ void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan);
 void inst_cold_group(struct inst_ctx *cx, const struct inst_group *g, struct ptx_stmt *at);
 void inst_cold_warp(struct inst_ctx *cx, const struct inst_access *a, struct ptx_opnd mask,
 		    struct ptx_stmt *at);
+/* Under --trap, before a call-free report: stops where `hit` is true and there is no agent. */
+void inst_put_stop(struct inst_ctx *cx, struct ptx_opnd hit, struct ptx_stmt *at);
 void inst_cold_used(struct inst_ctx *cx, const struct inst_access *a, uint32_t hit,
 		    struct ptx_stmt *at);
 

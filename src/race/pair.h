@@ -14,7 +14,7 @@
 /* race_pair_side.flags */
 #define RACE_SIDE_VOLATILE 1u
 #define RACE_SIDE_ASYNC	   2u /* an asynchronous copy of this thread */
-#define RACE_SIDE_HOST	   4u /* an operation of the host: a copy, a fill; no thread */
+#define RACE_SIDE_HOST	   4u /* no thread: a copy or fill; a load, store or atomic of host code */
 #define RACE_SIDE_READS	   8u
 #define RACE_SIDE_WRITES   16u
 #define RACE_SIDE_MBARRIER 32u /* an operation on an mbarrier object */
@@ -82,10 +82,13 @@ struct race_oracle {
 	uint32_t is_execution; /* --oracle=execution */
 	uint32_t is_full;
 	uint32_t launches;
+	uint64_t host_accesses; /* of host code */
+	uint32_t sees_host;	/* accesses of host code are judged */
+	uint32_t has_shared;	/* there is memory that host code and kernels can access */
 };
 
 RACE_STATIC_ASSERT(sizeof(struct race_pair_side) == 104, "side layout");
 RACE_STATIC_ASSERT(sizeof(struct race_pair) == 72 + 2 * 104, "pair layout");
-RACE_STATIC_ASSERT(sizeof(struct race_oracle) == 56, "oracle layout");
+RACE_STATIC_ASSERT(sizeof(struct race_oracle) == 72, "oracle layout");
 
 #endif

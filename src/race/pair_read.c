@@ -167,5 +167,8 @@ bool race_oracle_read(struct race_results *out, const void *payload, size_t n)
 	out->clock_bytes += o.clock_bytes;
 	out->dropped += o.dropped;
 	out->actors += o.actors;
+	out->host_accesses += o.host_accesses;
+	out->is_host_seen = out->is_host_seen || o.sees_host;
+	out->is_host_unseen = out->is_host_unseen || (o.has_shared && !o.sees_host);
 	return true;
 }

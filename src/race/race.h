@@ -207,6 +207,9 @@ struct race_results {
 	bool has_oracle, is_oracle_full, is_sc_execution;
 	uint64_t judged, judged_launches; /* accesses, launches */
 	uint64_t shadow_bytes, clock_bytes, shadow_words, dropped, actors;
+	uint64_t host_accesses; /* of host code, judged too */
+	bool is_host_seen;
+	bool is_host_unseen; /* host code may have accessed memory of kernels, and was not seen */
 	/* Of host code (collider cc): accesses read again, findings lost, shared memory not known */
 	bool has_host;
 	uint64_t host_checked, host_lost, host_ranges_lost;

@@ -109,9 +109,8 @@ struct race_shm {
 	uint32_t reserved[12];
 };
 
-#define RACE_RUN_VERBOSE      1u
-#define RACE_RUN_HOST_ALL     2u /* host code: all memory, not only what the GPU shares */
-#define RACE_RUN_WHOLE_COPIES 4u /* copies of the host are read again from end to end */
+#define RACE_RUN_VERBOSE  1u
+#define RACE_RUN_HOST_ALL 2u /* host code: all memory, not only what the GPU shares */
 
 /* Offsets in the file. */
 #define RACE_SHM_REGION0    4096ull

@@ -100,6 +100,7 @@ static bool open_own(void)
 	shm->rdelay = OWN_RDELAY;
 	shm->wdelay = OWN_WDELAY;
 	shm->dense = OWN_DENSE;
+	shm->window = RACE_WINDOW;
 	shm->magic = RACE_SHM_MAGIC;
 	is_own = true;
 	return true;

@@ -77,6 +77,8 @@ static bool is_there(const struct race_finding *f, const struct race_finding *pa
 
 	if (!is_place(f, s))
 		return false;
+	if (f->transfer)
+		return s->flags & way && is_object(f, &pair->met);
 	if (is_instruction(f, s))
 		return true;
 	if (!f->line && !s->line)

@@ -260,12 +260,26 @@ static const char *order_fix(const struct race_finding *f)
 	       "__threadfence().";
 }
 
+static bool is_host_code(const struct race_finding *f)
+{
+	for (unsigned i = 0; i < 2; i++)
+		if (f->sides[i].flags & RACE_SIDE_HOST && f->sides[i].access != RACE_ACCESS_COPY)
+			return true;
+	return false;
+}
+
 static const char *unordered_fix(struct base_arena *a, const struct race_finding *f)
 {
 	const struct race_side *s = f->sides;
 
 	if (flags_of(f) & RACE_SIDE_ASYNC)
 		return async_fix(f);
+	if (is_host_code(f))
+		return "wait for the launch with cudaStreamSynchronize() or an event before host "
+		       "code uses\n"
+		       "the memory, or launch after it has; flags between the two need "
+		       "cuda::atomic_ref of\n"
+		       "system scope.";
 	if (flags_of(f) & RACE_SIDE_HOST)
 		return host_fix(f);
 	if (s[0].grid != s[1].grid)

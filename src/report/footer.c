@@ -120,7 +120,13 @@ static void judged_put(struct base_buf *out, struct rep_view *v)
 	base_buf_puts(out, r->is_sc_execution
 				   ? "  fence.sc: ordered as they ran (--oracle=execution)\n"
 				   : "  fence.sc: ordered where the program forces it\n");
-	base_buf_puts(out, "  not seen: loads and stores of host code, textures, private memory\n");
+	if (r->is_host_seen)
+		base_buf_printf(out, "  %s of them are loads and stores of host code\n",
+				rep_number(a, r->host_accesses));
+	base_buf_puts(out, r->is_host_seen && !r->is_host_unseen
+				   ? "  not seen: textures, private memory\n"
+				   : "  not seen: loads and stores of host code, textures, private "
+				     "memory\n");
 	if (r->dropped)
 		base_buf_printf(out, "  %s accesses were forgotten: races with them are NOT seen\n",
 				rep_number(a, r->dropped));

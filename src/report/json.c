@@ -303,6 +303,9 @@ static void oracle_put(cJSON *parent, const struct race_results *r)
 	count_put(o, "clock_bytes", r->clock_bytes);
 	count_put(o, "forgotten", r->dropped);
 	cJSON_AddBoolToObject(o, "full", r->is_oracle_full);
+	count_put(o, "host_accesses", r->host_accesses);
+	cJSON_AddBoolToObject(o, "host_seen", r->is_host_seen);
+	cJSON_AddBoolToObject(o, "host_unseen", r->is_host_unseen);
 	cJSON_AddStringToObject(o, "fence_sc", r->is_sc_execution ? "execution" : "program");
 }
 

@@ -370,6 +370,9 @@ static void oracle_get(struct race_results *r, const cJSON *o)
 	r->clock_bytes += count_get(o, "clock_bytes");
 	r->dropped += count_get(o, "forgotten");
 	r->is_oracle_full = r->is_oracle_full || bool_get(o, "full");
+	r->host_accesses += count_get(o, "host_accesses");
+	r->is_host_seen = r->is_host_seen || bool_get(o, "host_seen");
+	r->is_host_unseen = r->is_host_unseen || bool_get(o, "host_unseen");
 	const cJSON *sc = cJSON_GetObjectItemCaseSensitive(o, "fence_sc");
 	r->is_sc_execution =
 		r->is_sc_execution || (cJSON_IsString(sc) && !strcmp(sc->valuestring, "execution"));

@@ -52,7 +52,7 @@ static void place_put(struct base_buf *out, struct rep_view *v, const struct rac
 	if (f->object && !*f->file)
 		base_buf_printf(out, INDENT "at %s+0x%llx (build it with -g)\n", f->object,
 				(unsigned long long)f->offset);
-	else
+	else if (*f->file || !f->transfer) /* rep_transfer_first tells the address of the call */
 		base_buf_printf(out, INDENT "at %s\n", place_text(a, f->file, f->line, f->col));
 	rep_source(out, v->opt, f->file, f->line, f->col, INDENT);
 	for (size_t i = 0; i < f->ninlined; i++) {
@@ -138,7 +138,12 @@ static void side_put(struct base_buf *out, struct rep_view *v, const struct race
 				 .ninlined = s->ninlined};
 
 	if (s->flags & RACE_SIDE_HOST) {
-		base_buf_printf(out, INDENT "in an operation of the host: %s\n", s->text);
+		if (s->access == RACE_ACCESS_COPY)
+			base_buf_printf(out, INDENT "in an operation of the host: %s\n", s->text);
+		else
+			base_buf_printf(out, INDENT "in host code: %s (%s)\n",
+					*s->func_shown ? s->func_shown : "unknown function",
+					s->text);
 		base_buf_printf(out, INDENT "Access       : %s, Address 0x%llx\n",
 				s->flags & RACE_SIDE_WRITES ? "writes" : "reads",
 				(unsigned long long)s->address);

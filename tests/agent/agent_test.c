@@ -36,6 +36,7 @@ static int status;
 static uint64_t heap_bytes = RACE_SHM_HEAP_BYTES;
 static uint32_t sample = 32;
 static bool unset_path;
+static uint32_t window = 1024;
 
 static void slurp(int fd, char *text, size_t room)
 {
@@ -86,6 +87,7 @@ static void start(const char *name, const char *env, int has_file)
 	shm->wdelay = 1;
 	shm->sample = sample;
 	shm->seed = 7;
+	shm->window = window;
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0)
@@ -571,7 +573,7 @@ static void nothing_is_put_where_it_could_be_seen(void **state)
 	assert_int_equal(t.skipped[RACE_TRANSFER_NULL_STREAM], 2);
 	assert_int_equal(t.skipped[RACE_TRANSFER_PAGEABLE], 1);
 	assert_int_equal(t.skipped[RACE_TRANSFER_SHAPE], 1);
-	assert_int_equal(t.skipped[RACE_TRANSFER_CAPTURED], 1);
+	assert_int_equal(t.skipped[RACE_TRANSFER_CAPTURED], 2);
 	assert_null(chunk(RACE_CHUNK_TRANSFER, 0));
 }
 
@@ -585,6 +587,25 @@ static void buffers_are_used_again(void **state)
 	assert_int_equal(t.checked + t.skipped[RACE_TRANSFER_BUSY], 21);
 	assert_true(t.checked >= 2 && t.skipped[RACE_TRANSFER_BUSY] > 0);
 	assert_int_equal(t.skipped[RACE_TRANSFER_UNFINISHED], 0);
+}
+
+static void copies_are_read_to_the_end_if_asked_for(void **state)
+{
+	struct race_transfer_counts t;
+
+	(void)state;
+	play_copies("copies_large");
+	t = counts();
+	assert_int_equal(t.checked, 1);
+	assert_int_equal(t.bytes, 256 << 10);
+	teardown(NULL);
+	window = 0;
+	play_copies("copies_large");
+	window = 1024;
+	t = counts();
+	assert_int_equal(t.checked, 3);
+	assert_int_equal(t.bytes, 700 << 10);
+	assert_non_null(chunk(RACE_CHUNK_TRANSFER, 0));
 }
 
 static void unfinished_copies_are_counted(void **state)
@@ -643,6 +664,7 @@ int main(int argc, char **argv)
 		TEST(memory_that_changes_behind_a_copy_is_told),
 		TEST(nothing_is_put_where_it_could_be_seen),
 		TEST(buffers_are_used_again),
+		TEST(copies_are_read_to_the_end_if_asked_for),
 		TEST(unfinished_copies_are_counted),
 		TEST(copies_are_sampled_like_accesses),
 	};

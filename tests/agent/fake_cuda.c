@@ -769,6 +769,17 @@ CUresult cuStreamIsCapturing(CUstream s, CUstreamCaptureStatus *status)
 	return check(true);
 }
 
+#undef cuGraphAddMemsetNode
+CUresult cuGraphAddMemsetNode(CUgraphNode *node, CUgraph g, const CUgraphNode *deps, size_t n,
+			      const CUDA_MEMSET_NODE_PARAMS *what, CUcontext ctx)
+{
+	cuGraphAddMemsetNode_params p = {node, g, deps, n, what, ctx};
+	struct call c;
+
+	begin(&c, ID(cuGraphAddMemsetNode), &p, NULL);
+	return end(&c, check(true));
+}
+
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph g, unsigned long long flags)
 {
 	cuGraphInstantiateWithFlags_params p = {exec, g, flags};

@@ -421,6 +421,7 @@ static void copies_skipped(void)
 {
 	struct memory m = memory_of_context();
 	unsigned char *pageable = malloc(COPY);
+	CUgraphNode node = NULL;
 	CUgraph g;
 
 	fake_unruly(m.device);
@@ -431,6 +432,7 @@ static void copies_skipped(void)
 	MUST(cuStreamBeginCapture(m.stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
 	MUST(cuMemcpyDtoHAsync_v2(m.pinned, m.device, COPY, m.stream));
 	MUST(cuStreamEndCapture(m.stream, &g));
+	MUST(cuGraphAddMemsetNode(&node, g, NULL, 0, NULL, NULL));
 	if (fake_reads() != 3)
 		_exit(4);
 }
@@ -445,6 +447,18 @@ static void copies_late(void)
 		MUST(cuMemcpyHtoDAsync_v2(m.device, m.pinned, COPY, m.stream));
 	MUST(cuStreamSynchronize(m.stream));
 	MUST(cuMemcpyHtoDAsync_v2(m.device, m.pinned, COPY, m.stream)); /* room again */
+}
+
+#define LARGE (700u << 10)
+
+static void copies_large(void)
+{
+	struct memory m = memory_of_context();
+	CUdeviceptr p;
+
+	MUST(cuMemAlloc_v2(&p, LARGE));
+	fake_unruly(p + LARGE - 1);
+	MUST(cuMemsetD8Async(p, 1, LARGE, m.stream));
 }
 
 static void copies_unfinished(void)
@@ -486,6 +500,7 @@ static const struct scenario {
 	{"copies_racy", copies_racy},
 	{"copies_skipped", copies_skipped},
 	{"copies_late", copies_late},
+	{"copies_large", copies_large},
 	{"copies_unfinished", copies_unfinished},
 };
 

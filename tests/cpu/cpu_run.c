@@ -2,7 +2,7 @@
  * cpu_run.c - runs a PTX file on the CPU device and checks what its comments expect.
  *
  *   cpu_run FILE.ptx...          every file with all its seeds and models
- *   cpu_run --oracle FILE.ptx... also prints what the oracle tells of each run (model sc only)
+ *   cpu_run --oracle FILE.ptx... also prints what the oracle tells of each run
  *   cpu_run --dump FILE.ptx      prints the buffers after the first run instead of checking
  *
  * Lines of the PTX file that start with one of these comments, in their order:
@@ -16,6 +16,7 @@
  *   // expect-some NAME[I] = VALUES        in at least one of the runs
  *   // expect-all-or NAME[I] = VALUES or VALUES   one of the two lists, in every run
  *   // expect-fault KIND [TEXT]            the run ends with this fault, its message holds TEXT
+ *   // judge clean|racy|some               the oracle tells no race in any run; one in each; in one of them
  *   // expect-print TEXT                   the program's printf output holds TEXT (\n for a newline)
  *   // expect-race KIND TAG TAG            the oracle tells this pair in every run; TAG: the statement
  *                                          whose line ends with `// race: TAG`; no other pair is told
@@ -94,7 +95,8 @@ struct test {
 	unsigned nbuffers, nlaunches, nexpects, nseeds, threads;
 	unsigned models; /* bit set of enum cpu_model */
 	const char *fault_kind, *fault_text;
-	unsigned failures, runs;
+	enum { JUDGE_NOT, JUDGE_CLEAN, JUDGE_RACY, JUDGE_SOME } judge;
+	unsigned failures, runs, ntold /* of this run */, racy_runs;
 };
 
 static struct base_buf printed;
@@ -121,9 +123,10 @@ static uint64_t *pair_found(void *arg, const struct race_pair *p, size_t bytes)
 	struct race *r = find_race(t, kind, p->side[0].ptx_line, p->side[1].ptx_line);
 
 	(void)bytes;
+	t->ntold++;
 	if (r)
 		r->is_told = true;
-	if (!is_judged && (r || !t->has_verdict))
+	if (!is_judged && (r || !t->has_verdict) && t->judge != JUDGE_CLEAN)
 		return NULL;
 	t->failures += t->has_verdict && !r;
 	printf("%s: %s%s: PTX line %u: %s | PTX line %u: %s\n", t->file,
@@ -382,6 +385,10 @@ static void parse_line(struct test *t, unsigned line, char *s)
 		size_t k = strcspn(rest, " \t");
 		t->fault_kind = base_strndup(&t->arena, rest, k);
 		t->fault_text = base_strdup(&t->arena, rest + k + strspn(rest + k, " \t"));
+	} else if (n == 5 && !strncmp(s, "judge", n)) {
+		t->judge = !strncmp(rest, "clean", 5)  ? JUDGE_CLEAN
+			   : !strncmp(rest, "racy", 4) ? JUDGE_RACY
+						       : JUDGE_SOME;
 	} else if (n == 11 && !strncmp(s, "expect-race", n)) {
 		parse_race(t, line, rest);
 	} else if (n == 14 && !strncmp(s, "expect-no-race", n)) {
@@ -586,7 +593,7 @@ static uint64_t run_once(struct test *t, struct ptx_module *ptx, enum cpu_model 
 {
 	struct cpu_options opt = {
 		.seed = seed, .threads = t->threads, .devices = 1, .model = model};
-	if ((is_judged || t->has_verdict) && model == CPU_MODEL_SC) {
+	if (is_judged || t->judge || t->has_verdict) {
 		opt.oracle = CPU_ORACLE_PROGRAM;
 		opt.threads = 1;
 	}
@@ -621,6 +628,12 @@ static uint64_t run_once(struct test *t, struct ptx_module *ptx, enum cpu_model 
 		dump(t, m);
 	else
 		check_run(t, m, &refused, model, seed);
+	t->racy_runs += t->ntold != 0;
+	if ((t->judge == JUDGE_CLEAN && t->ntold) || (t->judge == JUDGE_RACY && !t->ntold)) {
+		fail(t, 1, model, seed);
+		printf(" the oracle tells %u races\n", t->ntold);
+	}
+	t->ntold = 0;
 	uint64_t hash = cpu_schedule_hash(m);
 	cpu_module_unload(mod);
 	cpu_machine_free(m);
@@ -651,6 +664,10 @@ static void run_all(struct test *t, struct ptx_module *ptx, bool is_dump)
 			       t->runs);
 		}
 	}
+	if (t->judge == JUDGE_SOME && !t->racy_runs) {
+		t->failures++;
+		printf("%s: the oracle tells a race in none of %u runs\n", t->file, t->runs);
+	}
 }
 
 static unsigned run_file(const char *file, bool is_dump)
@@ -671,7 +688,8 @@ static unsigned run_file(const char *file, bool is_dump)
 	base_sink_free(&sink);
 	if (!ptx)
 		return 1;
-	if (!t.nlaunches || (!t.nexpects && !t.fault_kind && !t.has_verdict && !is_dump))
+	if (!t.nlaunches ||
+	    (!t.nexpects && !t.fault_kind && !t.judge && !t.has_verdict && !is_dump))
 		bad(&t, 1, "nothing is launched or expected", file);
 	run_all(&t, ptx, is_dump);
 	printf("%s: %u runs, %u failures\n", file, t.runs, t.failures);

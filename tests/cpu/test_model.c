@@ -103,7 +103,7 @@ static void touch(struct world *x, uint32_t group, enum cpu_place place)
 	case 3:
 	case 4:
 	case 5:
-		cpu_model_store(w, lane, &acc, place, p, bytes, &v);
+		cpu_model_store(w, &in, lane, &acc, place, p, bytes, &v);
 		memcpy(x->plain + at, &v, bytes);
 		return;
 	case 6:

@@ -437,3 +437,14 @@ void cpu_get_stats(struct cpu_machine *m, struct cpu_stats *out)
 	(void)m;
 	*out = (struct cpu_stats){.is_replayable = true};
 }
+
+void cpu_host_unseen(struct cpu_machine *m)
+{
+	(void)m;
+}
+
+/* Host threads are no actors here. */
+void rt_threads_start(struct cpu_machine *m)
+{
+	(void)m;
+}

@@ -164,6 +164,7 @@ struct advice {
 	enum race_kind kind;
 	enum rep_distance distance;
 	bool is_shared, is_write; /* is_write: side 0 writes as well */
+	bool is_code;		  /* a side of the host is a load of its code */
 	unsigned flags[2];
 	const char *text; /* PTX of side 1 */
 	uint8_t proxy, strength[2], scope[2];
@@ -276,6 +277,13 @@ static const struct advice advices[] = {
 	 .distance = REP_FAR,
 	 .flags = {0, RACE_SIDE_HOST},
 	 .text = "copy on stream 3"},
+	{.name = "kernel and host code",
+	 .kind = RACE_KIND_UNORDERED,
+	 .distance = REP_FAR,
+	 .flags = {0, RACE_SIDE_HOST | RACE_SIDE_READS},
+	 .is_code = true,
+	 .is_write = true,
+	 .text = "load at app+0x1234"},
 	{.name = "two launches of one device", .kind = RACE_KIND_UNORDERED, .distance = REP_DEVICE},
 	{.name = "two devices", .kind = RACE_KIND_UNORDERED, .distance = REP_FAR},
 	{.name = "scope cta, other block",
@@ -337,6 +345,9 @@ static void advice_side(struct race_side *o, const struct advice *c, unsigned i)
 				.file = "f.cu",
 				.line = c->line ? c->line : 9 + i,
 				.space = c->is_shared ? RACE_SPACE_SHARED : RACE_SPACE_GLOBAL,
+				.access = c->flags[i] & RACE_SIDE_HOST
+						  ? c->is_code ? RACE_ACCESS_LOAD : RACE_ACCESS_COPY
+						  : (enum race_access)0,
 				.bytes = c->bytes[i] ? c->bytes[i] : 4,
 				.text = i && c->text ? c->text : "",
 				.warp = d == REP_BLOCK,

@@ -1,0 +1,193 @@
+/*
+ * host_access.c - loads and stores of host code as the oracle's events, and when they are looked at.
+ *
+ * A mov may be a plain access or an atomic with any order: the processor makes no difference. So that
+ * no report is wrong, each is taken as strong, acquiring or releasing, of scope .sys: with a
+ * strong access of a kernel it never races (but for too small a scope of the kernel's), with a weak one it
+ * does. Two accesses of host code are never a pair, nor are strong ones of different sizes.
+ *
+ * With one actor for all host threads memory is protected only while something is under way, or has
+ * ended without any host thread knowing it: otherwise all that ran is before, and all that will
+ * run is behind what host code does. With is_host_apart it always is.
+ *
+ * Misses: memory that the program has registered (what it does there is not seen, and might order
+ * what is; so from then on nothing of host code is told); writes by system calls that
+ * take a list of buffers. Costs: a signal for each access, see host_signal.c.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "cpu/host_access.h"
+#include "cpu/space.h"
+#include "cpu/watch_impl.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <string.h>
+
+/* Lock held. */
+static void arm(struct cpu_watch *x, bool is_on)
+{
+	if (!x->m->alias || x->is_armed == is_on)
+		return;
+	x->is_armed = is_on;
+	cpu_space_protect(x->m, is_on);
+}
+
+void watch_mem_init(struct cpu_watch *x)
+{
+	if (x->m->alias && x->m->opt.is_host_apart)
+		arm(x, true);
+}
+
+void watch_mem_submitted(struct cpu_watch *x)
+{
+	x->inflight++;
+	arm(x, true);
+}
+
+/* Has the host's only actor waited for all that ended? */
+static bool knows_all(struct cpu_watch *x)
+{
+	bool is_all = true;
+
+	for (unsigned d = 0; d < x->m->opt.devices; d++) {
+		struct watch_idle *i = &x->idle[d];
+		size_t kept = 0;
+		for (size_t k = 0; k < i->ended.n; k++)
+			if (!oracle_host_knows(x->o, x->host, i->ended.v[k]))
+				i->ended.v[kept++] = i->ended.v[k];
+		i->ended.n = kept;
+		is_all = is_all && !kept;
+	}
+	return is_all;
+}
+
+void watch_mem_settle(struct cpu_watch *x)
+{
+	if (x->is_armed && !x->inflight && !x->m->opt.is_host_apart && knows_all(x))
+		arm(x, false);
+}
+
+bool cpu_watch_is_armed(struct cpu_machine *m)
+{
+	bool is;
+
+	watch_lock(m->watch);
+	is = m->watch->is_armed;
+	watch_unlock(m->watch);
+	return is;
+}
+
+void cpu_watch_host_blind(struct cpu_machine *m)
+{
+	struct cpu_watch *x = m->watch;
+
+	if (!x)
+		return;
+	watch_lock(x);
+	x->is_blind = true;
+	watch_unlock(x);
+}
+
+void cpu_host_unseen(struct cpu_machine *m)
+{
+	struct cpu_watch *x = m->watch;
+
+	if (!x)
+		return;
+	watch_lock(x);
+	x->is_blind = x->has_shared = true;
+	watch_unlock(x);
+}
+
+/* ---- events ------------------------------------------------------------------------------- */
+
+static struct cpu_site *site_at(struct cpu_watch *x, uint64_t pc, uint32_t bytes, uint8_t kind)
+{
+	struct watch_host_site *s;
+	uint64_t key = pc << 2 | kind;
+
+	HASH_FIND(hh, x->host_sites, &key, sizeof(key), s);
+	if (s)
+		return &s->site;
+	s = BASE_NEW(&x->arena, struct watch_host_site);
+	s->key = key;
+	s->site.is_host = s->site.is_host_code = true;
+	s->site.access = kind == RACE_OP_READ	 ? RACE_ACCESS_LOAD
+			 : kind == RACE_OP_WRITE ? RACE_ACCESS_STORE
+						 : RACE_ACCESS_ATOMIC;
+	s->site.pc = bytes;
+	HASH_ADD(hh, x->host_sites, key, sizeof(key), s);
+	return &s->site;
+}
+
+void cpu_watch_host_access(struct cpu_machine *m, uint64_t addr, uint32_t bytes, uint8_t kind,
+			   uint64_t pc)
+{
+	struct cpu_watch *x = m->watch;
+
+	if (!cpu_space_twice(m, addr))
+		return; /* behind the end of an allocation, on its last page */
+	watch_lock(x);
+	struct oracle_acc acc = {.inst = site_at(x, pc, bytes, kind),
+				 .kind = kind,
+				 .strength = kind == RACE_OP_READ    ? RACE_ACQUIRE
+					     : kind == RACE_OP_WRITE ? RACE_RELEASE
+								     : RACE_ACQ_REL,
+				 .scope = RACE_SCOPE_SYS,
+				 .bytes = bytes ? bytes : 1};
+	watch_direct(x, watch_self(x), &acc, cpu_space_machine(m, addr));
+	x->nhost_accesses++;
+	watch_unlock(x);
+}
+
+void cpu_watch_host_range(struct cpu_machine *m, uint64_t addr, uint64_t bytes, bool is_write,
+			  uint64_t pc)
+{
+	struct cpu_watch *x = m->watch;
+	uint64_t n = cpu_space_twice(m, addr);
+	uint8_t kind = is_write ? RACE_OP_WRITE : RACE_OP_READ;
+
+	if (!n || !bytes)
+		return;
+	watch_lock(x);
+	watch_wrote_all(x);
+	oracle_access_range(x->o, watch_self(x), site_at(x, pc, 0, kind), kind,
+			    cpu_space_machine(m, addr), n < bytes ? n : bytes);
+	x->nhost_accesses++;
+	watch_unlock(x);
+	if (x->ids && is_write)
+		cpu_ids_mark(x, (const uint8_t *)(uintptr_t)cpu_space_machine(m, addr),
+			     n < bytes ? n : bytes, 0);
+}
+
+/* ---- words ------------------------------------------------------------------------------------ */
+
+void watch_host_fill(struct cpu_watch *x, struct cpu_site *s)
+{
+	const struct watch_host_site *h =
+		(const struct watch_host_site *)(const void *)((const char *)s -
+							       offsetof(struct watch_host_site,
+									site));
+	uint64_t pc = h->key >> 2;
+	const char *what = s->access == RACE_ACCESS_LOAD    ? "load"
+			   : s->access == RACE_ACCESS_STORE ? "store"
+							    : "atomic";
+	const char *module = "?", *slash;
+	uint64_t off = pc;
+	Dl_info info;
+
+	s->is_ready = true;
+	s->name = s->file = "";
+	if (dladdr((void *)(uintptr_t)pc, &info) && info.dli_fname) {
+		slash = strrchr(info.dli_fname, '/');
+		module = slash ? slash + 1 : info.dli_fname;
+		off = pc - (uint64_t)(uintptr_t)info.dli_fbase;
+		if (info.dli_sname)
+			s->name = base_strdup(&x->arena, info.dli_sname);
+		else
+			s->name = cpu_elf_symbol(&x->arena, info.dli_fname, off);
+	}
+	s->text = base_printf(&x->arena, "%s at %s+0x%llx", what, module, (unsigned long long)off);
+}

@@ -1,0 +1,261 @@
+// host_accesses.cu - loads and stores of host code beside a kernel: each case by its name, which is
+// the argument. All print "ok" whatever is told of them. host_accesses.sh says what must be told.
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cuda/atomic>
+
+#include "expect.h"
+
+#define N 2048
+
+static int *mem;
+static cuda::atomic<int, cuda::thread_scope_system> *flag;
+__managed__ int variable[N];
+
+__global__ void fill(int *p)
+{
+	for (int i = threadIdx.x; i < N; i += blockDim.x)
+		p[i] = i + 1;
+}
+
+// Waits for the flag, then reads what the host wrote before it.
+__global__ void wait_and_sum(int *p, cuda::atomic<int, cuda::thread_scope_system> *f, int is_acquire)
+{
+	if (threadIdx.x)
+		return;
+	while (!f->load(is_acquire ? cuda::memory_order_acquire : cuda::memory_order_relaxed))
+		;
+	p[1] = p[0] + 1;
+}
+
+// Writes, then raises the flag.
+__global__ void write_and_tell(int *p, cuda::atomic<int, cuda::thread_scope_system> *f)
+{
+	if (threadIdx.x)
+		return;
+	p[0] = 41;
+	f->store(1, cuda::memory_order_release);
+}
+
+static void join()
+{
+	OK(cudaDeviceSynchronize());
+}
+
+static void read_beside()
+{
+	fill<<<1, 64>>>(mem);
+	int volatile sum = 0;
+	for (int i = 0; i < N; i++)
+		sum += mem[i];
+	join();
+	THAT(mem[N - 1] == N);
+}
+
+static void write_beside()
+{
+	fill<<<1, 64>>>(mem);
+	mem[N / 2] = 5;
+	join();
+	THAT(mem[N - 1] == N);
+}
+
+static void read_behind()
+{
+	fill<<<1, 64>>>(mem);
+	join();
+	long sum = 0;
+	for (int i = 0; i < N; i++)
+		sum += mem[i];
+	THAT(sum == (long)N * (N + 1) / 2);
+}
+
+static void write_before()
+{
+	memset(mem, 0, N * sizeof(int));
+	fill<<<1, 64>>>(mem);
+	join();
+	mem[0] = 3;
+	fill<<<1, 64>>>(mem);
+	join();
+	THAT(mem[0] == 1);
+}
+
+// The memory beside what the kernel uses, on the same page.
+static void other_bytes()
+{
+	fill<<<1, 64>>>(mem);
+	for (int i = 0; i < 100; i++)
+		mem[N + i] = i;
+	join();
+	THAT(mem[N + 99] == 99 && mem[N - 1] == N);
+}
+
+static void by_variable()
+{
+	fill<<<1, 64>>>(variable);
+	variable[3] = 9;
+	join();
+	THAT(variable[N - 1] == N);
+}
+
+static void to_kernel(int is_acquire)
+{
+	*flag = 0;
+	wait_and_sum<<<1, 32>>>(mem, flag, is_acquire);
+	mem[0] = 41;
+	flag->store(1, cuda::memory_order_release);
+	join();
+	THAT(mem[1] == 42);
+}
+
+static void from_kernel()
+{
+	*flag = 0;
+	write_and_tell<<<1, 32>>>(mem, flag);
+	while (!flag->load(cuda::memory_order_acquire))
+		;
+	THAT(mem[0] == 41);
+	join();
+}
+
+// System calls into memory of a kernel that is under way.
+static void calls()
+{
+	char *text = (char *)(mem + N);
+	struct iovec v[2] = {{text, 10}, {text + 20, 10}};
+	int ends[2];
+
+	fill<<<1, 64>>>(mem);
+	int fd = open("/dev/zero", O_RDONLY);
+	memset(text, 1, 4096);
+	THAT(read(fd, text, 100) == 100 && !text[0] && !text[99] && text[100] == 1);
+	memset(text, 1, 4096);
+	THAT(readv(fd, v, 2) == 20 && !text[9] && text[10] == 1 && !text[29] && text[30] == 1);
+	close(fd);
+	FILE *f = fopen("/dev/zero", "rb");
+	memset(text, 1, 10000);
+	THAT(fread(text, 1, 9000, f) == 9000 && !text[8999] && text[9000] == 1);
+	fclose(f);
+	strcpy(text, "hello");
+	THAT(!pipe(ends) && write(ends[1], text, 6) == 6);
+	THAT(read(ends[0], text + 100, 6) == 6 && !strcmp(text + 100, "hello"));
+	// What isn't there isn't there.
+	char *volatile nowhere = (char *)8;
+	THAT(write(ends[1], text, 1) == 1 && read(ends[0], nowhere, 1) == -1);
+	join();
+	THAT(mem[N - 1] == N);
+}
+
+static sigjmp_buf back;
+static void on_fault(int sig)
+{
+	siglongjmp(back, sig);
+}
+
+// The program's own handler gets what isn't about this memory, and is what sigaction tells.
+static void handler()
+{
+	struct sigaction a = {}, old;
+	sigset_t all;
+
+	a.sa_handler = on_fault;
+	OK((cudaError_t)sigaction(SIGSEGV, &a, NULL));
+	OK((cudaError_t)sigaction(SIGSEGV, NULL, &old));
+	THAT(old.sa_handler == on_fault);
+	sigfillset(&all);
+	OK((cudaError_t)pthread_sigmask(SIG_BLOCK, &all, NULL));
+	fill<<<1, 64>>>(mem);
+	mem[N] = 7;
+	if (!sigsetjmp(back, 1))
+		*(volatile int *)8 = 1;
+	THAT(mem[N] == 7);
+	join();
+}
+
+static void *touch(void *p)
+{
+	for (int i = 0; i < 200; i++)
+		((int *)p)[i]++;
+	return NULL;
+}
+
+static void threads()
+{
+	pthread_t t[2];
+
+	memset(mem + N, 0, 4000);
+	fill<<<1, 64>>>(mem);
+	for (int i = 0; i < 2; i++)
+		OK((cudaError_t)pthread_create(&t[i], NULL, touch, mem + N + 200 * i));
+	join();
+	for (int i = 0; i < 2; i++)
+		OK((cudaError_t)pthread_join(t[i], NULL));
+	THAT(mem[N] == 1 && mem[N + 399] == 1 && mem[N - 1] == N);
+}
+
+static void child()
+{
+	int status = 0;
+
+	mem[N] = 4;
+	fill<<<1, 64>>>(mem);
+	pid_t pid = fork();
+	if (!pid) {
+		mem[N]++;
+		_exit(mem[N]);
+	}
+	THAT(waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 5);
+	THAT(mem[N] == 4);
+	THAT(!system("test $(echo x | cat) = x"));
+	join();
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "";
+	void *p;
+
+	OK(cudaMallocManaged(&mem, 10 * N * sizeof(int)));
+	OK(cudaMallocHost(&p, sizeof(*flag)));
+	flag = new (p) cuda::atomic<int, cuda::thread_scope_system>(0);
+	if (!strcmp(how, "read_beside"))
+		read_beside();
+	else if (!strcmp(how, "write_beside"))
+		write_beside();
+	else if (!strcmp(how, "read_behind"))
+		read_behind();
+	else if (!strcmp(how, "write_before"))
+		write_before();
+	else if (!strcmp(how, "other_bytes"))
+		other_bytes();
+	else if (!strcmp(how, "variable"))
+		by_variable();
+	else if (!strcmp(how, "to_kernel"))
+		to_kernel(1);
+	else if (!strcmp(how, "to_kernel_relaxed"))
+		to_kernel(0);
+	else if (!strcmp(how, "from_kernel"))
+		from_kernel();
+	else if (!strcmp(how, "calls"))
+		calls();
+	else if (!strcmp(how, "handler"))
+		handler();
+	else if (!strcmp(how, "threads"))
+		threads();
+	else if (!strcmp(how, "child"))
+		child();
+	else
+		return 2;
+	OK(cudaFreeHost(flag));
+	OK(cudaFree(mem));
+	puts("ok");
+	return 0;
+}

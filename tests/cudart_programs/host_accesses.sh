@@ -1,0 +1,45 @@
+#!/bin/sh
+# host_accesses.sh COLLIDER PROGRAM - --host-accesses: races of host code with kernels are told, with the
+# function of the host; what is ordered isn't, and no program does anything else than without.
+set -eu
+collider=$1
+program=$2
+out=$(mktemp)
+trap 'rm -f "$out"' EXIT
+[ "$(uname -m)" = x86_64 ] || exit 0 # there is no such option elsewhere
+
+# judge CASE TEXT...: the report holds the texts; "no race seen" excludes all races
+judge() {
+	how=$1
+	shift
+	for seed in 1 2 3; do
+		rc=0
+		timeout 120 "$collider" run --detector=oracle $options --seed=$seed -- "$program" $how \
+			>"$out" 2>&1 || rc=$?
+		if [ $rc != 0 ] || ! grep -q "^ok$" "$out"; then
+			cat "$out"
+			echo "$how, seed $seed: exit code $rc, expected ok" >&2
+			exit 1
+		fi
+		for t in "$@"; do
+			grep -qF -- "$t" "$out" && continue
+			cat "$out"
+			echo "$how, seed $seed: expected: $t" >&2
+			exit 1
+		done
+	done
+}
+clean="no race seen"
+for apart in one separate; do
+	options="--host-accesses --host-threads=$apart"
+	judge read_beside "DATA RACE: unordered" "in host code: read_beside"
+	judge write_beside "DATA RACE: unordered" "in host code: write_beside"
+	judge variable "DATA RACE: unordered" "in host code: by_variable"
+	judge to_kernel_relaxed "DATA RACE: unordered" "in host code: to_kernel"
+	for how in read_behind write_before other_bytes to_kernel from_kernel calls handler threads child; do
+		judge $how "$clean" "loads and stores of host code"
+	done
+done
+# Without the option nothing is seen of it, and the report says so.
+options=
+judge write_beside "$clean" "not seen: loads and stores of host code"
