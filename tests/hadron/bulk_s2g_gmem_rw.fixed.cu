@@ -6,25 +6,28 @@
 #include "hadron.h"
 
 static const int BLOCKS = 8;
-static const int TILE = 256;
+static const int TILE = 8192; /* takes longer than the way through a barrier */
 static const unsigned BYTES = TILE * sizeof(unsigned);
 static const int THREADS = 64;
-static const int ROUNDS = 8;
+static const int ROUNDS = 4;
 
 __global__ void out_and_back(const unsigned *in, unsigned *data, unsigned *out)
 {
-	__shared__ alignas(128) unsigned tile[ROUNDS][TILE];
+	__shared__ alignas(128) unsigned tile[TILE];
 	unsigned acc = 0;
 
 	for (int r = 0; r < ROUNDS; r++) {
 		int at = (blockIdx.x * ROUNDS + r) * TILE;
 
+		if (threadIdx.x == 0)
+			BULK_WAIT_READ();
+		__syncthreads();
 		for (int i = threadIdx.x; i < TILE; i += THREADS)
-			tile[r][i] = in[at + i];
+			tile[i] = in[at + i];
 		FENCE_ASYNC();
 		__syncthreads();
 		if (threadIdx.x == 0) {
-			BULK_TO_GLOBAL(&data[at], tile[r], BYTES);
+			BULK_TO_GLOBAL(&data[at], tile, BYTES);
 			BULK_COMMIT();
 			BULK_WAIT();
 		}

@@ -8,6 +8,7 @@
 static const int BLOCKS = 16;
 static const int THREADS = 64;
 static const int N = BLOCKS * THREADS;
+static const int PASSES = 8; /* until the copy has come */
 static const int ROUNDS = 64;
 static const size_t TOTAL = (size_t)2 << 20; /* words */
 static const size_t STRIDE = TOTAL / ROUNDS;
@@ -18,8 +19,9 @@ __global__ void consume(const unsigned *data, unsigned *out)
 	int i = blockIdx.x * blockDim.x + threadIdx.x;
 	unsigned acc = 0;
 
-	for (int r = ROUNDS - 1; r >= 0; r--)
-		acc = acc * 31 + data[r * STRIDE + i];
+	for (int p = 0; p < PASSES; p++)
+		for (int r = ROUNDS - 1; r >= 0; r--)
+			acc = acc * 31 + data[r * STRIDE + i];
 	out[i] = acc;
 }
 
@@ -32,8 +34,8 @@ int main()
 	for (size_t i = 0; i < TOTAL; i++)
 		host[i] = (unsigned)i * 2654435761u | 1;
 	for (size_t i = 0; i < want.size(); i++)
-		for (size_t r = ROUNDS; r--;)
-			want[i] = want[i] * 31 + host[r * STRIDE + i];
+		for (size_t r = PASSES * ROUNDS; r--;)
+			want[i] = want[i] * 31 + host[r % ROUNDS * STRIDE + i];
 	CHECK(cudaMalloc(&d_data, TOTAL * sizeof(*d_data)));
 	CHECK(cudaMemset(d_data, 0, TOTAL * sizeof(*d_data)));
 	unsigned *d_out = example_upload(want);
