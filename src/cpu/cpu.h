@@ -318,11 +318,11 @@ struct cpu_copy_stats cpu_get_copy_stats(const struct cpu_machine *m);
 /*
  * Two accesses that nothing orders, as the shared file has them (race/pair.h): `bytes` of struct
  * race_pair with its strings behind it, for the first sighting of a pair of instructions. Returns
- * where the pair is kept from now on, by its first member (struct race_pair.count; that and
- * .is_possible are updated by plain stores), or NULL. Called by the thread that executes, with locks of the machine held.
+ * where the pair is kept from now on (its count and is_possible are updated by plain stores), or
+ * NULL. Called by the thread that executes, with locks of the machine held.
  */
 struct race_pair;
-typedef uint64_t *cpu_pair_fn(void *arg, const struct race_pair *pair, size_t bytes);
+typedef struct race_pair *cpu_pair_fn(void *arg, const struct race_pair *pair, size_t bytes);
 void cpu_on_pair(struct cpu_machine *m, cpu_pair_fn *fn, void *arg);
 
 /*
@@ -357,7 +357,7 @@ void cpu_host_joined(struct cpu_machine *m, uint64_t thread);
 struct cpu_oracle_stats {
 	uint64_t accesses, words, shadow_bytes, clock_bytes;
 	uint64_t dropped, raced_out; /* as in struct oracle_stats */
-	uint64_t host_accesses; /* of host code */
+	uint64_t host_accesses;	     /* of host code */
 	uint32_t actors;
 	bool sees_host;	 /* accesses of host code are judged, all that there were so far */
 	bool has_shared; /* there is memory that host code and kernels can access */

@@ -83,9 +83,8 @@ struct watch_pair {
 		const struct cpu_site *site[2];
 		uint64_t kind;
 	} key;
-	uint64_t *count; /* in the shared file, or own_count */
+	struct race_pair *kept; /* in the shared file; NULL: there was no room */
 	bool is_possible;
-	uint64_t own_count;
 	UT_hash_handle hh;
 };
 

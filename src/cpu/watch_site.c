@@ -362,12 +362,13 @@ static bool is_written_down(const struct oracle_side *a, const struct oracle_sid
 	return false;
 }
 
-static uint64_t *tell(struct cpu_watch *x, const struct oracle_finding *f,
-		      const struct oracle_side *a, const struct oracle_side *b, bool is_possible)
+static struct race_pair *tell(struct cpu_watch *x, const struct oracle_finding *f,
+			      const struct oracle_side *a, const struct oracle_side *b,
+			      bool is_possible)
 {
 	struct writer wr = {.x = x};
 	struct base_buf all = {0};
-	uint64_t *count;
+	struct race_pair *kept;
 
 	base_buf_put(&wr.strings, "", 1);
 	watch_memory_at(x, f->address, &wr.memory);
@@ -385,11 +386,11 @@ static uint64_t *tell(struct cpu_watch *x, const struct oracle_finding *f,
 	if (wr.frames.n)
 		base_buf_put(&all, wr.frames.p, wr.frames.n);
 	base_buf_put(&all, wr.strings.p, wr.strings.n);
-	count = x->fn(x->arg, (const struct race_pair *)(const void *)all.p, all.n);
+	kept = x->fn(x->arg, (const struct race_pair *)(const void *)all.p, all.n);
 	base_buf_free(&all);
 	base_buf_free(&wr.frames);
 	base_buf_free(&wr.strings);
-	return count;
+	return kept;
 }
 
 /* Does a come before b in a report? */
@@ -415,9 +416,8 @@ static bool is_first(const struct oracle_side *a, const struct oracle_side *b)
 
 void watch_pair_sure(struct watch_pair *p)
 {
-	/* The count is the first member of the pair in the shared file. */
-	if (p->is_possible && p->count != &p->own_count)
-		((struct race_pair *)(void *)p->count)->is_possible = 0;
+	if (p->is_possible && p->kept)
+		p->kept->is_possible = 0;
 	p->is_possible = false;
 }
 
@@ -460,7 +460,8 @@ void watch_on_race(void *arg, const struct oracle_finding *f)
 	key.key.kind = (uint64_t)f->kind << 1 | is_possible;
 	HASH_FIND(hh, x->pairs, &key.key, sizeof(key.key), p);
 	if (p) {
-		++*p->count;
+		if (p->kept)
+			p->kept->count++;
 		ask_for_use(x, p, a, b);
 		return;
 	}
@@ -473,9 +474,7 @@ void watch_on_race(void *arg, const struct oracle_finding *f)
 		a = b;
 		b = other;
 	}
-	p->count = tell(x, f, a, b, is_possible);
-	if (!p->count)
-		p->count = &p->own_count;
+	p->kept = tell(x, f, a, b, is_possible);
 	p->is_possible = is_possible;
 	ask_for_use(x, p, a, b);
 	HASH_ADD(hh, x->pairs, key, sizeof(p->key), p);

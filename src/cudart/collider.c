@@ -59,7 +59,7 @@ static uint64_t now_ns(void)
 /* The count lies first in a pair. */
 _Static_assert(offsetof(struct race_pair, count) == 0, "where the count is");
 
-static uint64_t *write_pair(void *arg, const struct race_pair *pair, size_t bytes)
+static struct race_pair *write_pair(void *arg, const struct race_pair *pair, size_t bytes)
 {
 	static bool is_full;
 	void *at = race_shm_chunk(RACE_CHUNK_PAIR, 0, pair, bytes, NULL, 0);

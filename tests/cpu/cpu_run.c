@@ -118,7 +118,7 @@ static struct race *find_race(struct test *t, const char *kind, uint32_t a, uint
 }
 
 /* Each new pair: printed, or one that is expected. */
-static uint64_t *pair_found(void *arg, const struct race_pair *p, size_t bytes)
+static struct race_pair *pair_found(void *arg, const struct race_pair *p, size_t bytes)
 {
 	struct test *t = arg;
 	const char *s = (const char *)(p + 1) + p->nframes * sizeof(struct race_frame);
@@ -132,7 +132,7 @@ static uint64_t *pair_found(void *arg, const struct race_pair *p, size_t bytes)
 	if (r)
 		r->is_told = true;
 	if (!is_judged && (r || !t->has_verdict) && t->judge != JUDGE_CLEAN)
-		return r ? &r->pair.count : NULL;
+		return r ? &r->pair : NULL;
 	t->failures += t->has_verdict && !r;
 	printf("%s: %s%s: PTX line %u: %s | PTX line %u: %s\n", t->file,
 	       t->has_verdict && !r ? "unexpected race, " : "", kind, p->side[0].ptx_line,

@@ -3,7 +3,7 @@
 // scenario: Distributed SMEM RW
 // table 3: race, found
 // detector: collide
-// delays: 20000/20000
+// delays: 100000/20000
 // expect collide: clobbered-read at takes
 // expect oracle: unordered at gives
 // expect oracle: unordered at takes

@@ -161,7 +161,8 @@ void list_judge(const struct list *l, enum oracle_sc sc, bool is_tiny, struct li
 		feed(&f, o, &l->e[i]);
 	if (oracle_is_full(o) || oracle_get_stats(o).dropped)
 		out->is_broken = true;
-	out->is_part = oracle_get_stats(o).raced_out || out->npairs == sizeof(out->pairs) / sizeof(out->pairs[0]);
+	out->is_part = oracle_get_stats(o).raced_out ||
+		       out->npairs == sizeof(out->pairs) / sizeof(out->pairs[0]);
 	oracle_free(o);
 }
 

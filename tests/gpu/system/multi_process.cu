@@ -2,7 +2,7 @@
 // scenario: multi_process
 // table 3: race, not in it
 // detector: collide
-// delays: 1000000/1000000
+// delays: 1000000/1
 // expect collide: clobbered-read|speculated-read at takes
 // may: gives
 // twin: multi_process.fixed.cu
