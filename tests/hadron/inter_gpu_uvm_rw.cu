@@ -3,6 +3,7 @@
 // table 3: race, found
 // devices: 2
 // detector: collide
+// delays: 100000/100000
 // expect collide: clobbered-read at takes
 // expect oracle: unordered at gives
 // expect oracle: unordered at takes

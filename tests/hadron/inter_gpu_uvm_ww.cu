@@ -3,6 +3,7 @@
 // table 3: race, found
 // devices: 2
 // detector: collide
+// delays: 1000000/1000000
 // expect collide: lost-update at fill
 // expect oracle: unordered at fill
 // twin: inter_gpu_uvm_ww.fixed.cu
