@@ -90,7 +90,7 @@ static __device__ void fetch(const maps *m, int kind, unsigned *tile, unsigned l
 		LOAD("2d", tile, &m->swizzled[1], bar, "%3, %4", "r"(i % 4 * 8), "r"(i / 4 * 32)); // race: load
 		break;
 	case 7: // over the edge: the rest is zero
-		LOAD("2d", tile, &m->plain[1], bar, "%3, %4", "r"(24), "r"(i * 16 - 8)); // race: load
+		LOAD("2d", tile, &m->plain[1], bar, "%3, %4", "r"(24), "r"(i * 16)); // race: load
 		break;
 	}
 }
@@ -120,7 +120,7 @@ static __device__ void put(const maps *m, int kind, unsigned *tile, int i)
 		STORE("2d", &m->out_swizzled[1], tile, "%2, %3", "r"(i % 4 * 8), "r"(i / 4 * 32)); // race: copy
 		break;
 	case 7:
-		STORE("2d", &m->out_edge, tile, "%2, %3", "r"(24), "r"(i * 16 - 8)); // race: copy
+		STORE("2d", &m->out_edge, tile, "%2, %3", "r"(24), "r"(i * 16)); // race: copy
 		break;
 	}
 }
