@@ -58,7 +58,8 @@ static void one_function(struct inst_ctx *cx, struct ptx_func *f)
 		cx->order_flags |= RACE_ORDER_SKIPPED;
 		return;
 	}
-	cx->call_free = cx->opt->call_free || (lim && lim->call_free);
+	/* A debugger that stops in the kernel shows line and variables without unwinding a call. */
+	cx->call_free = cx->opt->call_free || cx->opt->trap || (lim && lim->call_free);
 	cx->fl = flow_build(&cx->scratch, cx->m, f);
 	inst_read_locs(cx);
 	cx->waits = inst_find_waits(cx);
