@@ -36,8 +36,10 @@ static void shrink(const struct oracle_now *n, struct oracle_cell *c)
 	    n->acc->proxy != RACE_PROXY_GENERIC)
 		return;
 	/* The fences of others would be lost. */
+	if (!oracle_fenced_is(e, n->t, n->actor))
+		return;
 	for (unsigned b = 0; b < 4; b++)
-		if (oracle_ext_source(e, b) || (e->bytes ? e->bytes->all_fences[b] : 0) != fences)
+		if (oracle_ext_source(e, b))
 			return;
 	site = oracle_site(n->o, n->acc, fences);
 	if (!oracle_can_pack(r->epoch, site))
@@ -563,66 +565,6 @@ static void add(const struct oracle_now *n, struct oracle_ext *e)
 
 /* ---- words -------------------------------------------------------------------------------------------- */
 
-/* The fences that an access is behind by communication are forced before what follows it. */
-static void take_forced(const struct oracle_now *n, uint64_t before)
-{
-	struct oracle_pool *p = &n->o->pool;
-	uint64_t r;
-
-	if (!before)
-		return;
-	r = oracle_tree_ref(n->t->clock->root[ORACLE_FORCED]);
-	oracle_tree_join(p, &r, before);
-	if (r == n->t->clock->root[ORACLE_FORCED]) {
-		oracle_tree_unref(p, r);
-		return;
-	}
-	uint64_t *to = &oracle_clock_own(p, &n->t->clock)->root[ORACLE_FORCED];
-	oracle_tree_unref(p, *to);
-	*to = r;
-}
-
-/*
- * fence.sc in program order: what communicates with this access is behind the fences before it. Bytes
- * mostly have the same fences; those like the first one get its new ones.
- */
-static void communicate(const struct oracle_now *n, struct oracle_ext *e)
-{
-	struct oracle_pool *p = &n->o->pool;
-	struct oracle_bytes *x = oracle_ext_bytes(n->o, e);
-	bool is_write = n->acc->kind & RACE_OP_WRITE;
-	unsigned first = (unsigned)__builtin_ctz(n->mask);
-	uint64_t all = oracle_tree_ref(x->all_fences[first]), new_all = 0;
-	uint64_t write = oracle_tree_ref(x->write_fences[first]);
-
-	ORACLE_EACH(b, n->mask)
-	{
-		if (b != first && x->all_fences[b] == all && x->write_fences[b] == write) {
-			oracle_tree_unref(p, x->all_fences[b]);
-			x->all_fences[b] = oracle_tree_ref(new_all);
-		} else {
-			take_forced(n, is_write ? x->all_fences[b] : x->write_fences[b]);
-			oracle_tree_join(p, &x->all_fences[b], n->t->clock->root[ORACLE_FENCES]);
-		}
-		if (b == first)
-			new_all = x->all_fences[b];
-		/* A read behind this write is behind all before it. */
-		if (is_write) {
-			oracle_tree_unref(p, x->write_fences[b]);
-			x->write_fences[b] = oracle_tree_ref(x->all_fences[b]);
-		}
-	}
-	oracle_tree_unref(p, all);
-	oracle_tree_unref(p, write);
-}
-
-static bool has_fences(const struct oracle_ext *e)
-{
-	const struct oracle_bytes *x = e->bytes;
-
-	return x && (x->all_fences[0] || x->all_fences[1] || x->all_fences[2] || x->all_fences[3]);
-}
-
 void oracle_word_full(struct oracle_now *n, struct oracle_cell *c)
 {
 	struct oracle_ext *e = oracle_ext_of(n->o, c, n->word);
@@ -636,8 +578,8 @@ void oracle_word_full(struct oracle_now *n, struct oracle_cell *c)
 		check_list(n, e->list[ORACLE_STRONG]);
 	add(n, e);
 	if (n->o->opt.sc == ORACLE_SC_PROGRAM &&
-	    (has_fences(e) || n->t->clock->root[ORACLE_FENCES])) {
-		communicate(n, e);
+	    (oracle_has_fences(e) || n->t->clock->root[ORACLE_FENCES] || n->t->fence)) {
+		oracle_communicate(n->o, n->t, n->actor, n->acc->kind & RACE_OP_WRITE, e, n->mask);
 		n->clock = n->t->clock;
 	}
 	if ((n->acc->kind & RACE_OP_WRITE) && !is_strong) {
