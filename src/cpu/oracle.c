@@ -358,6 +358,22 @@ struct race_place oracle_place(const struct oracle *oc, uint32_t actor)
 				   .lane = in & 31};
 }
 
+uint32_t oracle_device(struct oracle *o, uint32_t actor)
+{
+	const struct oracle_group *g = place_group(o, &actor);
+
+	return g && g->is_grid ? g->grid.device : RACE_HOST;
+}
+
+uint32_t oracle_place_key(struct oracle *o, uint32_t actor, uint8_t scope)
+{
+	const struct oracle_group *g = place_group(o, &actor);
+
+	if (scope < RACE_SCOPE_GPU)
+		return g && g->is_grid ? ORACLE_PLACE_BLOCK | (actor >> g->shift << g->shift) : 0;
+	return (g && g->is_grid ? g->grid.device + 1 : ORACLE_PLACE_BLOCK - 1);
+}
+
 enum race_scope oracle_level(struct oracle *o, uint32_t a, uint32_t b)
 {
 	const struct oracle_group *g = place_group(o, &a), *h = place_group(o, &b);

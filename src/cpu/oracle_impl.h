@@ -290,11 +290,11 @@ struct oracle_ext {
 	struct oracle_list *list[ORACLE_CLASSES]; /* NULL: empty */
 	struct oracle_write *from;  /* where the bytes' values come from; NULL: a weak write */
 	struct oracle_bytes *bytes; /* NULL: all bytes are from `from`, and no fences */
-	/* All strong recs are of gpu or sys scope, generic, of one device and access these same
-	 * bytes: morally strong with another such one. 0 bytes: not so. */
+	/* All strong recs are generic, access these same bytes, and either are of gpu or sys scope
+	 * and one device, or of one block: morally strong with another such one. 0 bytes: not so. */
 	uint64_t same_address;
 	uint32_t same_bytes;
-	uint32_t same_device;
+	uint32_t same_place; /* oracle_place_key */
 };
 
 /*
@@ -495,6 +495,10 @@ uint32_t oracle_absent_lanes(struct oracle *o, uint32_t warp);
 void oracle_block_free(struct oracle *o, struct oracle_group *g, uint32_t index);
 /* The narrowest scope that holds both; equal actors: CTA. */
 enum race_scope oracle_level(struct oracle *o, uint32_t a, uint32_t b);
+uint32_t oracle_device(struct oracle *o, uint32_t actor); /* of its place */
+/* Accesses with one key, not 0, reach each other: from gpu scope on the device's, else the block's. */
+uint32_t oracle_place_key(struct oracle *o, uint32_t actor, uint8_t scope);
+#define ORACLE_PLACE_BLOCK (1u << 30)
 /* The number of what the access has in common with others; `fences`: that came before it, a tree.
  * ORACLE_NO_SITE: too many with fences. */
 uint32_t oracle_site(struct oracle *o, const struct oracle_acc *acc, uint64_t fences);
@@ -564,7 +568,8 @@ struct oracle_write *oracle_reads(struct oracle *o, uint64_t address, uint32_t b
 struct oracle_write *oracle_named(struct oracle *o, uint64_t id, uint64_t address, uint32_t bytes);
 bool oracle_write_is_strong_with(struct oracle *o, const struct oracle_write *w, uint32_t actor,
 				 const struct oracle_acc *acc, uint64_t address);
-void oracle_chain_see(struct oracle *o, struct oracle_chain *c, uint32_t pos, uint32_t actor,
+/* The actor has read w, in that epoch; is_write: by an RMW. */
+void oracle_chain_see(struct oracle *o, const struct oracle_write *w, uint32_t actor,
 		      uint32_t epoch, bool is_write);
 /* Is an access of the actor behind an observation? By the tree `read` if a read made it, else by
  * `rmw`. */

@@ -47,12 +47,13 @@ void oracle_learn(struct oracle *o, struct oracle_clock **c, const struct oracle
 
 /* ---- what a write releases --------------------------------------------------------------- */
 
-#define SUM_FROM    5u /* entries, below which none is kept */
-#define LOOK_BEHIND 8u
+#define SUM_FROM     5u /* entries, below which none is kept */
+#define LOOK_BEHIND  8u
+#define COMPACT_FROM 8u
 
 static void sum_add(struct oracle *o, struct oracle_release *r, const struct oracle_pub *pub)
 {
-	uint32_t device = oracle_place(o, pub->actor).device;
+	uint32_t device = oracle_device(o, pub->actor);
 
 	if (!r->wide.n)
 		r->device = device;
@@ -69,16 +70,44 @@ static void sum_add(struct oracle *o, struct oracle_release *r, const struct ora
 	}
 }
 
+/*
+ * Drops the entries that a new one stands for: of its block, so that it reaches whom they reach, and
+ * known to it. A lock's holders follow each other so. Done each time the list has doubled.
+ */
+static size_t compact(struct oracle *o, struct oracle_entry *v, size_t n,
+		      const struct oracle_entry *new)
+{
+	uint64_t known = new->pub.clock->root[ORACLE_HB];
+	size_t kept = 0;
+
+	if (n < (o->opt.is_tiny ? 1 : COMPACT_FROM) || (n & (n - 1)))
+		return n;
+	for (size_t i = 0; i < n; i++) {
+		struct oracle_pub *p = &v[i].pub;
+		bool is_known = p->actor == new->pub.actor
+					? p->epoch <= new->pub.epoch
+					: oracle_tree_get(known, p->actor) >= p->epoch;
+		if (is_known &&
+		    v[i].scope <= new->scope &&oracle_level(o, p->actor, new->pub.actor) ==
+			    RACE_SCOPE_CTA)
+			pub_drop(o, p);
+		else
+			v[kept++] = v[i];
+	}
+	return kept;
+}
+
 void oracle_release_add(struct oracle *o, struct oracle_release *r, uint8_t scope,
 			const struct oracle_pub *pub)
 {
 	bool is_wide = scope >= RACE_SCOPE_GPU;
-	size_t n = is_wide ? r->wide.n : r->narrow.n;
+	size_t *count = is_wide ? &r->wide.n : &r->narrow.n, n;
 	struct oracle_entry *v = is_wide ? r->wide.v : r->narrow.v;
-	struct oracle_entry e = {.scope = scope};
+	struct oracle_entry e = {*pub, scope};
 
 	if (is_wide)
 		sum_add(o, r, pub);
+	n = *count = compact(o, v, *count, &e);
 	for (size_t i = n; i-- > 0 && n - i <= LOOK_BEHIND;) {
 		if (v[i].pub.actor != pub->actor || v[i].scope != scope)
 			continue;
@@ -88,7 +117,7 @@ void oracle_release_add(struct oracle *o, struct oracle_release *r, uint8_t scop
 		}
 		return;
 	}
-	e.pub = pub_ref(pub);
+	pub_ref(pub);
 	if (is_wide)
 		base_vec_push(&r->wide, e);
 	else
@@ -126,7 +155,7 @@ static bool is_reached(struct oracle *o, uint32_t actor, const struct oracle_ent
 
 static bool has_sum_for(struct oracle *o, const struct oracle_release *r, uint32_t actor)
 {
-	return r->sum && oracle_place(o, actor).device == r->device;
+	return r->sum && oracle_device(o, actor) == r->device;
 }
 
 void oracle_acquire(struct oracle *o, struct oracle_thread *t, uint32_t actor,

@@ -7,7 +7,8 @@
  * the reads) takes its place: who races with the superseded one later, races with the new one too.
  *
  * Long lists are not walked: each remembers a clock that all of it is behind of; strong accesses
- * that are all of the same bytes, device and scope from gpu on can't race with one more. Reads of a
+ * that are all of the same bytes, and of one device (scope gpu and wider) or block, can't race with one
+ * more such. Reads of a
  * warp's lanes in one epoch are one record, as are RMWs of a warp in a row.
  */
 #include "cpu/oracle_shadow.h"
@@ -174,13 +175,13 @@ static bool check_one(const struct oracle_now *n, const struct oracle_rec *r, ui
 	}
 	if (order == ORDERED)
 		return true;
-	if (!is_conflict)
+	/* Two that are morally strong don't race, and neither takes the other's place. */
+	if (!is_conflict || !judge(n, x, r, actor, order, &kind))
 		return false;
 	/* Behind another proxy's access that was let through as a write after a read, a read isn't. */
 	if (r->chain && is_seen(n, r->chain, pos))
 		return n->acc->proxy == RACE_PROXY_GENERIC;
-	if (judge(n, x, r, actor, order, &kind))
-		found(n, kind, r, actor);
+	found(n, kind, r, actor);
 	return false;
 }
 
@@ -504,26 +505,32 @@ static void prune_strong(const struct oracle_now *n, struct oracle_list *l)
 	}
 }
 
+/* May the access be one of a list that is told by where its accesses are from? */
+static bool is_of_place(const struct oracle_now *n)
+{
+	return n->acc->strength != RACE_WEAK && n->acc->proxy == RACE_PROXY_GENERIC &&
+	       !(n->acc->flags & ORACLE_NC);
+}
+
 static bool is_uniform_strong(const struct oracle_now *n, const struct oracle_ext *e)
 {
-	return e->same_bytes == n->acc->bytes && e->same_address == n->address &&
-	       e->same_device == n->device && n->acc->strength != RACE_WEAK &&
-	       n->acc->scope >= RACE_SCOPE_GPU && n->acc->proxy == RACE_PROXY_GENERIC &&
-	       !(n->acc->flags & ORACLE_NC);
+	if (e->same_bytes != n->acc->bytes || e->same_address != n->address || !is_of_place(n))
+		return false;
+	if (e->same_place & ORACLE_PLACE_BLOCK)
+		return e->same_place == oracle_place_key(n->o, n->actor, RACE_SCOPE_CTA);
+	return n->acc->scope >= RACE_SCOPE_GPU && e->same_place == n->place;
 }
 
 static void add_strong(const struct oracle_now *n, struct oracle_ext *e)
 {
 	struct oracle_list *l = e->list[ORACLE_STRONG];
-	bool is_like = n->acc->scope >= RACE_SCOPE_GPU && n->acc->proxy == RACE_PROXY_GENERIC &&
-		       !(n->acc->flags & ORACLE_NC);
 
 	if (l)
 		prune_strong(n, l);
-	if (is_empty(l) && is_like) {
+	if (is_empty(l) && is_of_place(n) && n->place) {
 		e->same_bytes = n->acc->bytes;
 		e->same_address = n->address;
-		e->same_device = n->device;
+		e->same_place = n->place;
 	} else if (!is_uniform_strong(n, e)) {
 		e->same_bytes = 0;
 	}
@@ -646,7 +653,7 @@ void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t ac
 
 	n.is_pseudo = oracle_is_pseudo(o, actor);
 	if (acc->strength != RACE_WEAK)
-		n.device = oracle_place(o, actor).device;
+		n.place = oracle_place_key(o, actor, acc->scope);
 	if (oracle_is_plain(&n))
 		access_plain(&n);
 	else
