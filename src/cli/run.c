@@ -170,11 +170,11 @@ static bool verify(const struct race_results *r)
 		base_say("--verify: the oracle confirms all of collide's findings (%zu)", told);
 		return true;
 	}
-	base_say(r->is_host_unseen ? "--verify: the oracle does not confirm %zu of collide's %zu "
-				     "findings; the "
+	base_say(r->is_host_unseen ? "--verify: the oracle does not confirm all of collide's "
+				     "findings (%zu of %zu); the "
 				     "other side may be host code, which was not seen: not judged:"
-				   : "error: --verify: the oracle does NOT confirm %zu of "
-				     "collide's %zu findings:",
+				   : "error: --verify: the oracle does NOT confirm all of "
+				     "collide's findings (%zu of %zu):",
 		 n, told);
 	for (size_t i = 0; i < n && i < VERIFY_SHOWN; i++) {
 		const struct race_finding *f = &r->findings.v[which[i]];
@@ -223,7 +223,7 @@ static void note_coverage(struct race_results *r, const struct option_set *set,
 
 	if (option_int(set, OPTION_SAMPLE)) {
 		base_buf_printf(&b,
-				"only %lld of the program's sites were chosen to be checked "
+				"chosen to be checked: only %lld of the program's sites "
 				"(--sample); another --seed chooses others",
 				(long long)option_int(set, OPTION_SAMPLE));
 		race_note_add(r, b.p, b.n);
