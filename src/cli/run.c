@@ -360,7 +360,8 @@ int cli_run(struct option_set *set)
 		.sample = (uint32_t)option_int(set, OPTION_RATE),
 		.seed = (uint32_t)option_int(set, OPTION_SEED),
 		.flags = (option_flag(set, OPTION_VERBOSE) ? RACE_RUN_VERBOSE : 0) |
-			 (option_is(set, OPTION_HOST_MEMORY, "all") ? RACE_RUN_HOST_ALL : 0),
+			 (option_is(set, OPTION_HOST_MEMORY, "all") ? RACE_RUN_HOST_ALL : 0) |
+			 (option_flag(set, OPTION_SHUFFLE_STREAMS) ? RACE_RUN_STREAMS : 0),
 		.order = choose_order(set),
 		.timeout_ms = (uint64_t)option_int(set, OPTION_TIMEOUT),
 	};

@@ -91,6 +91,7 @@ static void checked_put(struct base_buf *out, struct rep_view *v)
 			out,
 			"  delays thin out: a thread's first %s, then %u of n (--dense=0: all)\n",
 			rep_count(a, r->dense, "check"), r->dense);
+	rep_holds(out, v);
 	if (v->verdict == REP_VERDICT_CLEAN)
 		base_buf_puts(out, "  no proof: only what ran, in the order in which it ran, was "
 				   "seen\n");
@@ -130,6 +131,8 @@ static void judged_put(struct base_buf *out, struct rep_view *v)
 				rep_count(a, r->raced_out, "access"));
 	if (r->is_oracle_full)
 		base_buf_puts(out, "  THE ORACLE WAS FULL: a part of the run was NOT judged\n");
+	if (!r->launches)
+		rep_holds(out, v);
 	if (v->verdict == REP_VERDICT_CLEAN)
 		base_buf_puts(out,
 			      "  no proof: another input or another way through the program may "

@@ -88,6 +88,9 @@ void rep_transfer_checked(struct base_buf *out, struct rep_view *v);
 /* NULL: none was left out for this reason (enum race_transfer_skip). */
 const char *rep_transfer_unchecked(struct rep_view *v, unsigned why);
 
+/* holds.c: what --shuffle-streams did */
+void rep_holds(struct base_buf *out, struct rep_view *v);
+
 /* source.c: the source line with its neighbours and a caret; nothing when there is no source. */
 void rep_source(struct base_buf *out, const struct rep_options *opt, const char *file,
 		uint32_t line, uint32_t col, const char *indent);

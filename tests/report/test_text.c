@@ -366,6 +366,8 @@ static void one_is_not_many(void **state)
 		"1 CUDA context: ",
 		"1 allocation, only",
 		"1 record or table could",
+		"1 launch held back",
+		"1 launch never held back",
 		"1 copy or fill of the host: on the legacy"};
 	static const char *const two[] = {
 		"2 kernel launches with instrumentation (2 launches in all)",
@@ -380,6 +382,8 @@ static void one_is_not_many(void **state)
 		"2 CUDA contexts: ",
 		"2 allocations, only",
 		"2 records or tables could",
+		"2 launches held back",
+		"2 launches never held back",
 		"2 copies or fills of the host: on the legacy"};
 	struct rep_options opt = {.no_source = true};
 
@@ -400,7 +404,8 @@ static void one_is_not_many(void **state)
 					 .host_ranges_lost = n,
 					 .transfers = {.checked = n,
 						       .bytes = n,
-						       .skipped[RACE_TRANSFER_NULL_STREAM] = n}};
+						       .skipped[RACE_TRANSFER_NULL_STREAM] = n},
+					 .holds = {.held = n, .skipped[RACE_HOLD_CAPTURED] = n}};
 		char *text = fake_render(&r, &opt);
 
 		for (size_t i = 0; i < BASE_COUNTOF(one); i++)
