@@ -72,7 +72,7 @@ waves)
 			run $seed $order ./waves $waves || fail "$order: exit code $?"
 			if [ "$(races)" != 0 ]; then
 				found=$((found + 1))
-				grep -q 'waves.cu:16' "$T/report" || fail "another line: $(cat "$T/report")"
+				grep -q 'waves.cu:17' "$T/report" || fail "another line: $(cat "$T/report")"
 				grep -Eq 'Block \((0|[1-9][0-9]*),0,0\)' "$T/report" || fail "no block"
 				last=$((waves * 512 - 1))
 				grep -Eq "Block \((0|$last),0,0\)" "$T/report" ||
