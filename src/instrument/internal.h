@@ -157,6 +157,7 @@ struct inst_found {
 	uint32_t source_site, destination_site;
 	struct ptx_opnd hit, is_source; /* predicates */
 	struct ptx_opnd addr, was, now;
+	uint32_t width; /* of was and now */
 };
 void inst_report_side(struct inst_ctx *cx, const struct inst_found *f);
 /* One side of such a copy, and the word in the footer for one that isn't checked. */
