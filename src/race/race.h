@@ -81,7 +81,7 @@ struct race_context {
 struct race_first {
 	uint32_t thread[3], block[3];
 	uint64_t address;
-	uint64_t was[2], now[2]; /* low and high 64 bits */
+	uint64_t was[2], now[2]; /* low and high 64 bits; of more than 16 bytes: FNV-1a sums */
 	uint32_t width;		 /* bytes that were compared */
 	uint32_t lanes;		 /* intra-warp: lanes that share the address */
 	uint64_t grid;
