@@ -48,6 +48,11 @@
  *  R8 X is ordered before Y: same actor; or X -> Y by R7; or X obs Z and (Z -> Y, or same actor).
  *  R9 Race: overlap, different actors, one writes, not ordered, not morally strong.
  *
+ *  R10 An ORACLE_NC read and a write of its grid are a finding in any order. So is a read of the texture
+ *     proxy behind a write of its grid (CUDA programming guide, textures and surfaces: what the
+ *     same launch wrote there is undefined); a write behind it is judged by R9. No proxy fence helps
+ *     the texture proxy (R7).
+ *
  * Of the races of an access with earlier ones at least one is told (of each byte's class), never one
  * that is none: an access that a weak, covering, ordered one superseded is forgotten.
  */
@@ -110,7 +115,7 @@ enum oracle_type {
 
 enum {
 	ORACLE_RED = 1 << 0,	  /* RMW that returns nothing */
-	ORACLE_NC = 1 << 1,	  /* ld.nc, texture: memory that must not change in this grid */
+	ORACLE_NC = 1 << 1,	  /* ld.nc: memory that must not change in this grid */
 	ORACLE_INSERTED = 1 << 2, /* of the instrumentation: ignored */
 	ORACLE_VOLATILE = 1 << 3, /* for the finding's text; pass RACE_RELAXED, RACE_SCOPE_SYS */
 	ORACLE_SAW = 1 << 4,	  /* a read that names what it saw: `saw`, 0: no strong write */

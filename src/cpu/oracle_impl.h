@@ -68,8 +68,10 @@ enum oracle_root {
 	ORACLE_HB,     /* epochs: base causality */
 	ORACLE_FENCES, /* number of the last fence.sc of each actor in the past */
 	ORACLE_FORCED, /* ... that an access in the past has communicated behind */
-	ORACLE_CROSS,  /* epochs with a proxy fence behind them: global, shared, tensormap */
-	ORACLE_ROOTS = ORACLE_CROSS + 3
+	ORACLE_CROSS,  /* epochs with a proxy fence behind them: global, shared, tensormap, and
+			* what the end of a launch or copy is alone: texture */
+	ORACLE_CROSS_TEXTURE = ORACLE_CROSS + 3,
+	ORACLE_ROOTS
 };
 
 /* Immutable once shared. */

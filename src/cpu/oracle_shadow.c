@@ -51,6 +51,8 @@ static void shrink(const struct oracle_now *n, struct oracle_cell *c)
 
 static unsigned cross_of(const struct oracle_now *n, const struct oracle_site *x)
 {
+	if (x->a.proxy == RACE_PROXY_TEXTURE || n->acc->proxy == RACE_PROXY_TEXTURE)
+		return ORACLE_CROSS_TEXTURE - ORACLE_CROSS;
 	if (x->a.proxy == RACE_PROXY_TENSORMAP || n->acc->proxy == RACE_PROXY_TENSORMAP)
 		return 2;
 	return n->acc->flags & ORACLE_SHARED ? 1 : 0;
@@ -80,13 +82,16 @@ static bool is_same_grid(struct oracle *o, uint32_t a, uint32_t b)
 	return g && g == oracle_place(o, b).grid;
 }
 
-/* A read-only load and a write, which is never right within one grid. */
+/* A read-only load and a write, which is never right within one grid; or a texture's read behind a
+ * write. */
 static bool is_nc_pair(const struct oracle_now *n, const struct oracle_site *x, uint32_t actor)
 {
 	bool is_nc = ((x->a.flags & ORACLE_NC) && (n->acc->kind & RACE_OP_WRITE)) ||
 		     ((n->acc->flags & ORACLE_NC) && (x->a.kind & RACE_OP_WRITE));
+	bool is_texture = n->acc->proxy == RACE_PROXY_TEXTURE && n->acc->kind == RACE_OP_READ &&
+			  (x->a.kind & RACE_OP_WRITE);
 
-	return is_nc && is_same_grid(n->o, actor, n->actor);
+	return (is_nc || is_texture) && is_same_grid(n->o, actor, n->actor);
 }
 
 /* ---- findings ------------------------------------------------------------------------------------- */

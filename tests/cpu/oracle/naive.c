@@ -5,8 +5,7 @@
  * each a loop over all pairs. Where the manual leaves room, the rule R1 to R9 of cpu/oracle.h
  * that fills it is named. Nothing here is shared with the oracle, src/race/rules.c included.
  *
- * Costs: matrices of bits, closure by Warshall; about 50 us for 40 events. Misses: texture proxy
- * fences; SAW reads in the communication order of fence.sc take the write that they name, which
+ * Costs: matrices of bits, closure by Warshall; about 50 us for 40 events. Misses: SAW reads in the communication order of fence.sc take the write that they name, which
  * an on-line reading can't always.
  */
 #include "naive.h"
@@ -776,11 +775,13 @@ static bool is_race(uint32_t x, uint32_t y)
 }
 
 /* ld.nc is outside of the model (8.1): the grid must not write what it reads so, in no order, the
- * same thread included. */
+ * same thread included; nor before a texture or surface reads it (R10). y acts later. */
 static bool is_nc_conflict(uint32_t x, uint32_t y)
 {
-	return ((ops[x].e->flags | ops[y].e->flags) & ORACLE_NC) && ops[x].place.grid &&
-	       ops[x].place.grid == ops[y].place.grid;
+	bool is_nc = (ops[x].e->flags | ops[y].e->flags) & ORACLE_NC;
+	bool is_texture = ops[y].e->proxy == RACE_PROXY_TEXTURE && !is_write(y);
+
+	return (is_nc || is_texture) && ops[x].place.grid && ops[x].place.grid == ops[y].place.grid;
 }
 
 static void find_races(struct naive_result *out)

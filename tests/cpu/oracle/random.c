@@ -149,8 +149,11 @@ static void draw_access(struct world *w, struct oracle_event *e)
 			if (e->strength >= RACE_ACQUIRE)
 				e->strength = is_lucky(w, 50) ? RACE_RELAXED : RACE_RELEASE;
 		}
-	} else if (e->kind == RACE_OP_READ && w->has_nc && is_lucky(w, 15)) {
-		e->flags |= ORACLE_NC;
+	} else if (e->kind == RACE_OP_READ && w->has_nc && is_lucky(w, 30)) {
+		if (is_lucky(w, 50))
+			e->flags |= ORACLE_NC;
+		else
+			e->proxy = RACE_PROXY_TEXTURE;
 	}
 }
 
