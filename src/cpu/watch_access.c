@@ -163,6 +163,8 @@ void cpu_watch_access(struct cpu_warp *w, const struct cpu_inst *in, const struc
 			       .kind = is_write ? RACE_OP_WRITE : RACE_OP_READ,
 			       .strength = (uint8_t)watch_strength(acc->sem),
 			       .scope = (uint8_t)watch_scope(acc->sem, acc->scope),
+			       .proxy = acc->proxy == PTX_PROXY_TEX ? RACE_PROXY_TEXTURE
+								    : RACE_PROXY_GENERIC,
 			       .bytes = bytes};
 	unsigned n = 1;
 	if (acc->sem == PTX_SEM_VOLATILE)

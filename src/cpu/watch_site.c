@@ -299,6 +299,11 @@ static void put_side(struct writer *wr, struct race_pair_side *out, const struct
 		.warp = o->place.warp,
 		.update = s->update,
 	};
+	/* A fetch's vector is what it returns, not what it reads. */
+	if (o->proxy == RACE_PROXY_TEXTURE) {
+		out->width = (uint8_t)o->bytes;
+		out->vec = 1;
+	}
 	if (g) {
 		out->kernel = string(wr, g->kernel);
 		coordinates(g, &o->place, out->block, out->thread);

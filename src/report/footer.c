@@ -124,9 +124,8 @@ static void judged_put(struct base_buf *out, struct rep_view *v)
 		base_buf_printf(out, "  %s of them are loads and stores of host code\n",
 				rep_number(a, r->host_accesses));
 	base_buf_puts(out, r->is_host_seen && !r->is_host_unseen
-				   ? "  not seen: textures, private memory\n"
-				   : "  not seen: loads and stores of host code, textures, private "
-				     "memory\n");
+				   ? "  not seen: private memory\n"
+				   : "  not seen: loads and stores of host code, private memory\n");
 	if (r->dropped)
 		base_buf_printf(out,
 				"  NOT judged: races with %s accesses that were forgotten, their "
