@@ -43,10 +43,11 @@
  *  R7 Proxies: X -> Y orders X before Y if both are generic; or both have the same other proxy and
  *     the same block (an operation's or pseudo-thread's block is its issuer's); or X only reads and
  *     Y writes (what was read stays read); or a proxy fence of a kind that fits stands along the
- *     path: X -> fence -> Y. (An actor accesses memory by one proxy.) Completions (ORACLE_JOIN_*, mbarrier, ends and starts of operations)
+ *     path: X -> fence -> Y, which the tensormap proxy has in halves: X -> release -> acquire -> Y.
+ *     This holds for X and Y of one actor, too. Completions (ORACLE_JOIN_*, mbarrier, ends and starts of operations)
  *     count as proxy fences of all kinds for what the completed copy did.
- *  R8 X is ordered before Y: same actor; or X -> Y by R7; or X obs Z and (Z -> Y, or same actor).
- *  R9 Race: overlap, different actors, one writes, not ordered, not morally strong.
+ *  R8 X is ordered before Y: same actor and proxy; or X -> Y by R7; or X obs Z and (Z -> Y, or same actor).
+ *  R9 Race: overlap, different actors or proxies, one writes, not ordered, not morally strong.
  *
  *  R10 An ORACLE_NC read and a write of its grid are a finding in any order. So is a read of the texture
  *     proxy behind a write of its grid (CUDA programming guide, textures and surfaces: what the
@@ -127,8 +128,9 @@ enum {
 enum {
 	ORACLE_PROXY_GLOBAL = 1 << 0, /* generic - async, global memory */
 	ORACLE_PROXY_SHARED = 1 << 1, /* generic - async, shared memory */
-	ORACLE_PROXY_TMAP = 1 << 2,   /* generic - tensormap */
-	ORACLE_PROXY_ALL = 7
+	ORACLE_PROXY_TMAP = 1 << 2,   /* generic - tensormap, the acquiring half */
+	ORACLE_PROXY_TMAP_RELEASE = 1 << 3,
+	ORACLE_PROXY_ALL = 15
 };
 
 enum {

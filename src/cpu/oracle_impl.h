@@ -70,7 +70,9 @@ enum oracle_root {
 	ORACLE_FORCED, /* ... that an access in the past has communicated behind */
 	ORACLE_CROSS,  /* epochs with a proxy fence behind them: global, shared, tensormap, and
 			* what the end of a launch or copy is alone: texture */
-	ORACLE_CROSS_TEXTURE = ORACLE_CROSS + 3,
+	ORACLE_CROSS_TMAP = ORACLE_CROSS + 2,
+	ORACLE_CROSS_TEXTURE,
+	ORACLE_TMAP_RELEASED, /* ... and the tensormap proxy's releasing fence alone */
 	ORACLE_ROOTS
 };
 

@@ -54,16 +54,16 @@ static unsigned cross_of(const struct oracle_now *n, const struct oracle_site *x
 	if (x->a.proxy == RACE_PROXY_TEXTURE || n->acc->proxy == RACE_PROXY_TEXTURE)
 		return ORACLE_CROSS_TEXTURE - ORACLE_CROSS;
 	if (x->a.proxy == RACE_PROXY_TENSORMAP || n->acc->proxy == RACE_PROXY_TENSORMAP)
-		return 2;
+		return ORACLE_CROSS_TMAP - ORACLE_CROSS;
 	return n->acc->flags & ORACLE_SHARED ? 1 : 0;
 }
 
 static enum order order_of(const struct oracle_now *n, uint32_t actor, uint32_t epoch,
 			   const struct oracle_site *x)
 {
-	if (actor == n->actor)
+	if (actor == n->actor && x->a.proxy == n->acc->proxy)
 		return ORDERED;
-	if (oracle_tree_get(n->clock->root[ORACLE_HB], actor) < epoch)
+	if (actor != n->actor && oracle_tree_get(n->clock->root[ORACLE_HB], actor) < epoch)
 		return UNORDERED;
 	if (x->a.proxy == n->acc->proxy && (x->a.proxy == RACE_PROXY_GENERIC ||
 					    oracle_level(n->o, actor, n->actor) == RACE_SCOPE_CTA))
@@ -158,8 +158,10 @@ static bool is_seen(const struct oracle_now *n, const struct oracle_chain *chain
 
 	if (n->acc->proxy == RACE_PROXY_GENERIC)
 		return oracle_chain_is_seen(chain, pos, n->actor, hb, hb);
-	return oracle_chain_is_seen(chain, pos, n->actor, n->acc->kind & RACE_OP_WRITE ? hb : cross,
-				    cross);
+	/* What the thread itself has read, it has read through the generic proxy. */
+	if (n->acc->kind == RACE_OP_READ)
+		return oracle_chain_is_seen(chain, pos, ORACLE_NO_ACTOR, cross, cross);
+	return oracle_chain_is_seen(chain, pos, n->actor, hb, cross);
 }
 
 /* Tells of a race with one lane's access. Returns: is it ordered before this one, and not told? */
