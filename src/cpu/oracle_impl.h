@@ -72,8 +72,12 @@ enum oracle_root {
 	ORACLE_FENCES, /* epoch of the last fence.sc of each other actor in the past */
 	ORACLE_FORCED, /* ... that an access in the past has communicated behind; not those in
 			  ORACLE_FENCES only */
-	ORACLE_CROSS,  /* epochs with a proxy fence behind them: global, shared, tensormap */
-	ORACLE_ROOTS = ORACLE_CROSS + 3
+	ORACLE_CROSS,  /* epochs with a proxy fence behind them: global, shared, tensormap, and
+			* what the end of a launch or copy is alone: texture */
+	ORACLE_CROSS_TMAP = ORACLE_CROSS + 2,
+	ORACLE_CROSS_TEXTURE,
+	ORACLE_TMAP_RELEASED, /* ... and the tensormap proxy's releasing fence alone */
+	ORACLE_ROOTS
 };
 
 /* Immutable once shared. */

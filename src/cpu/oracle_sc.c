@@ -371,13 +371,20 @@ void oracle_proxy_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t 
 		if (!t)
 			continue;
 		struct oracle_clock *c = oracle_clock_own(&o->pool, &t->clock);
-		for (unsigned k = 0; k < 3; k++) {
-			if (!(kinds >> k & 1))
+		static const uint8_t roots[] = {ORACLE_CROSS, ORACLE_CROSS + 1,
+						ORACLE_TMAP_RELEASED};
+		static const uint8_t bits[] = {ORACLE_PROXY_GLOBAL, ORACLE_PROXY_SHARED,
+					       ORACLE_PROXY_TMAP_RELEASE};
+		for (unsigned k = 0; k < sizeof(bits); k++) {
+			if (!(kinds & bits[k]))
 				continue;
-			uint64_t *x = &c->root[ORACLE_CROSS + k];
+			uint64_t *x = &c->root[roots[k]];
 			oracle_tree_join(&o->pool, x, c->root[ORACLE_HB]);
 			oracle_tree_raise(&o->pool, x, base + l, t->own);
 		}
+		if (kinds & ORACLE_PROXY_TMAP)
+			oracle_tree_join(&o->pool, &c->root[ORACLE_CROSS_TMAP],
+					 c->root[ORACLE_TMAP_RELEASED]);
 		t->own++;
 	}
 }

@@ -54,17 +54,19 @@ static void shrink(const struct oracle_now *n, struct oracle_cell *c)
 
 static unsigned cross_of(const struct oracle_now *n, const struct oracle_site *x)
 {
+	if (x->a.proxy == RACE_PROXY_TEXTURE || n->acc->proxy == RACE_PROXY_TEXTURE)
+		return ORACLE_CROSS_TEXTURE - ORACLE_CROSS;
 	if (x->a.proxy == RACE_PROXY_TENSORMAP || n->acc->proxy == RACE_PROXY_TENSORMAP)
-		return 2;
+		return ORACLE_CROSS_TMAP - ORACLE_CROSS;
 	return n->acc->flags & ORACLE_SHARED ? 1 : 0;
 }
 
 static enum order order_of(const struct oracle_now *n, uint32_t actor, uint32_t epoch,
 			   const struct oracle_site *x)
 {
-	if (actor == n->actor)
+	if (actor == n->actor && x->a.proxy == n->acc->proxy)
 		return ORDERED;
-	if (oracle_tree_get(n->clock->root[ORACLE_HB], actor) < epoch)
+	if (actor != n->actor && oracle_tree_get(n->clock->root[ORACLE_HB], actor) < epoch)
 		return UNORDERED;
 	if (x->a.proxy == n->acc->proxy && (x->a.proxy == RACE_PROXY_GENERIC ||
 					    oracle_level(n->o, actor, n->actor) == RACE_SCOPE_CTA))
@@ -83,13 +85,16 @@ static bool is_same_grid(struct oracle *o, uint32_t a, uint32_t b)
 	return g && g == oracle_place(o, b).grid;
 }
 
-/* A read-only load and a write, which is never right within one grid. */
+/* A read-only load and a write, which is never right within one grid; or a texture's read behind a
+ * write. */
 static bool is_nc_pair(const struct oracle_now *n, const struct oracle_site *x, uint32_t actor)
 {
 	bool is_nc = ((x->a.flags & ORACLE_NC) && (n->acc->kind & RACE_OP_WRITE)) ||
 		     ((n->acc->flags & ORACLE_NC) && (x->a.kind & RACE_OP_WRITE));
+	bool is_texture = n->acc->proxy == RACE_PROXY_TEXTURE && n->acc->kind == RACE_OP_READ &&
+			  (x->a.kind & RACE_OP_WRITE);
 
-	return is_nc && is_same_grid(n->o, actor, n->actor);
+	return (is_nc || is_texture) && is_same_grid(n->o, actor, n->actor);
 }
 
 /* ---- findings ------------------------------------------------------------------------------------- */
@@ -156,8 +161,10 @@ static bool is_seen(const struct oracle_now *n, const struct oracle_chain *chain
 
 	if (n->acc->proxy == RACE_PROXY_GENERIC)
 		return oracle_chain_is_seen(chain, pos, n->actor, hb, hb);
-	return oracle_chain_is_seen(chain, pos, n->actor, n->acc->kind & RACE_OP_WRITE ? hb : cross,
-				    cross);
+	/* What the thread itself has read, it has read through the generic proxy. */
+	if (n->acc->kind == RACE_OP_READ)
+		return oracle_chain_is_seen(chain, pos, ORACLE_NO_ACTOR, cross, cross);
+	return oracle_chain_is_seen(chain, pos, n->actor, hb, cross);
 }
 
 /* Tells of a race with one lane's access. Returns: is it ordered before this one, and not told? */

@@ -63,8 +63,9 @@ struct world {
 	struct copy copies[PSEUDOS];
 	uint32_t ncopies;
 	uint32_t phase, arrivals; /* of the one mbarrier, location m */
-	bool is_calm; /* strong flags of one size and wide scope, few weak accesses: fewer races */
-	bool is_bare; /* order by fence.sc alone: relaxed flags, half of the rest fences */
+	bool is_calm;  /* strong flags of one size and wide scope, few weak accesses: fewer races */
+	bool is_bare;  /* order by fence.sc alone: relaxed flags, half of the rest fences */
+	bool has_maps; /* tensor maps, read and changed */
 	bool is_objects; /* mostly what mbarriers do: inits, their fences, relaxed arrivals and waits */
 	bool is_stale, has_sc, has_async, has_mbarrier, has_barriers, has_nc, has_warps;
 	uint8_t wide;	 /* odds of wide scopes */
@@ -149,8 +150,13 @@ static void draw_access(struct world *w, struct oracle_event *e)
 			if (e->strength >= RACE_ACQUIRE)
 				e->strength = is_lucky(w, 50) ? RACE_RELAXED : RACE_RELEASE;
 		}
-	} else if (e->kind == RACE_OP_READ && w->has_nc && is_lucky(w, 15)) {
-		e->flags |= ORACLE_NC;
+	} else if (e->kind == RACE_OP_READ && w->has_maps && is_lucky(w, 50)) {
+		e->proxy = RACE_PROXY_TENSORMAP;
+	} else if (e->kind == RACE_OP_READ && w->has_nc && is_lucky(w, 30)) {
+		if (is_lucky(w, 50))
+			e->flags |= ORACLE_NC;
+		else
+			e->proxy = RACE_PROXY_TEXTURE;
 	}
 }
 
@@ -235,6 +241,8 @@ static void act_proxy_fence(struct world *w, const struct actor *a)
 	e->actor = a->number;
 	e->proxy_kinds = (uint8_t)(is_lucky(w, 70) ? ORACLE_PROXY_GLOBAL | ORACLE_PROXY_SHARED
 						   : 1 + roll(w, 3));
+	if (w->has_maps && is_lucky(w, 80))
+		e->proxy_kinds = (uint8_t)(4 * (1 + roll(w, 3)));
 }
 
 static void act_warp_sync(struct world *w, const struct actor *a)
@@ -612,6 +620,7 @@ static void draw_execution(struct list *l, uint64_t seed)
 	w.is_bare = w.has_sc && is_lucky(&w, 50);
 	w.has_async = is_lucky(&w, 30);
 	w.has_mbarrier = is_lucky(&w, 30);
+	w.has_maps = w.has_async && is_lucky(&w, 50);
 	w.is_objects = w.has_mbarrier && is_lucky(&w, 40);
 	w.has_barriers = is_lucky(&w, 40);
 	w.has_warps = is_lucky(&w, 40);
