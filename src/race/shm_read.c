@@ -285,6 +285,11 @@ static void first_fill(struct reader *rd, const struct race_record *rec, struct 
 	memcpy(o->now, rec->now, sizeof(o->now));
 	o->address = rec->address;
 	o->width = rec->width;
+	if (rec->width == RACE_WIDTH_SUM) {
+		o->width = (uint32_t)(rec->was[0] >> 32);
+		o->was[0] = (uint32_t)rec->was[0];
+		o->now[0] = (uint32_t)rec->now[0];
+	}
 	o->lanes = rec->lanes;
 	o->grid = rec->grid;
 	o->sm = rec->sm;

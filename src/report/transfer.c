@@ -53,9 +53,11 @@ void rep_transfer_first(struct base_buf *out, struct rep_view *v, const struct r
 	struct base_arena *a = &v->arena;
 
 	if (*o->module)
-		base_buf_printf(out, "%sCalled from  : %s+0x%llx%s\n", indent, o->module,
-				(unsigned long long)o->offset,
-				f->line ? "" : " (build the host code with -g to see its line)");
+		base_buf_printf(
+			out, "%sCalled from  : %s+0x%llx%s\n", indent, o->module,
+			(unsigned long long)o->offset,
+			f->line ? ""
+				: " (for its line: host code built with -g, and collider run)");
 	base_buf_printf(out, "%sFirst noticed: byte %s of %s, Address 0x%llx\n", indent,
 			rep_number(a, o->at), rep_number(a, o->bytes),
 			(unsigned long long)f->first.address);

@@ -353,8 +353,11 @@ const char *rep_values(struct base_arena *a, const struct race_finding *f)
 	const struct race_first *o = &f->first;
 	uint32_t width = o->width;
 
-	if (!width || width > 16)
+	if (!width)
 		return "";
+	if (width > 16)
+		return base_printf(a, "FNV-1a sum of %u bytes was 0x%08llx, then 0x%08llx", width,
+				   (unsigned long long)o->was[0], (unsigned long long)o->now[0]);
 	/* The PTX type is not in the record; both values decide together, zero is neutral. */
 	bool as_float = (width == 4 || width == 8) && (o->was[0] || o->now[0]) &&
 			float_is_likely(value_float(o->was[0], width)) &&
