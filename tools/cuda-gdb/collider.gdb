@@ -5,18 +5,16 @@
 #   (cuda-gdb) collider-race        shows where: who, the call chain, the source
 #   (cuda-gdb) continue             to the next one
 #
-# docs/cuda-gdb.md explains the rest.
+# docs/cuda-gdb.md explains the rest. Plain gdb loads it too (tests/toolchain/gdb_script.sh).
 set pagination off
-set cuda break_on_launch none
 
 define collider-race
   echo \n== the thread that saw the race ==\n
   cuda kernel block thread
-  echo \n== how it came there: frame 1 is the access ==\n
+  echo \n== how it came there: frame 1 is the access (frame 0 in call-free code) ==\n
   backtrace
-  up
-  list
-  down
+  echo \n== the source, where it is known ==\n
+  frame apply 2 -s list *$pc
 end
 document collider-race
 Shows the thread that stopped in Collider's report function, its call chain and source.
