@@ -81,7 +81,7 @@ struct race_context {
 struct race_first {
 	uint32_t thread[3], block[3];
 	uint64_t address;
-	uint64_t was[2], now[2]; /* low and high 64 bits */
+	uint64_t was[2], now[2]; /* low and high 64 bits; of more than 16 bytes: FNV-1a sums */
 	uint32_t width;		 /* bytes that were compared */
 	uint32_t lanes;		 /* intra-warp: lanes that share the address */
 	uint64_t grid;
@@ -243,6 +243,7 @@ struct race_results {
 	bool has_host;
 	uint64_t host_checked, host_lost, host_ranges_lost;
 	struct race_transfer_counts transfers; /* copies of the host, summed over processes */
+	struct race_holds holds;	       /* launches held back, summed over contexts */
 	const char *command;		       /* what ran, for the header; NULL or "" = unknown */
 	uint32_t runs;			       /* reports merged; 0 counts as 1 */
 };
@@ -320,6 +321,10 @@ void race_transfer_counts_add(struct race_transfer_counts *to,
 /* "captured", for JSON; and the class of a finding about an operation of so many bytes. */
 const char *race_transfer_skip_name(unsigned why);
 enum race_class race_transfer_class(uint64_t bytes);
+
+void race_holds_add(struct race_holds *to, const struct race_holds *from);
+/* "captured", for JSON */
+const char *race_hold_skip_name(unsigned why);
 
 /* ---- verify.c ------------------------------------------------------------ */
 

@@ -206,3 +206,23 @@ enum race_class race_transfer_class(uint64_t bytes)
 {
 	return bytes <= RACE_TRANSFER_FLAG_BYTES ? RACE_CLASS_POSSIBLE : RACE_CLASS_RACE;
 }
+
+void race_holds_add(struct race_holds *to, const struct race_holds *from)
+{
+	to->held += from->held;
+	to->passed += from->passed;
+	for (unsigned i = 0; i < RACE_HOLD_SKIPS; i++)
+		to->skipped[i] += from->skipped[i];
+}
+
+const char *race_hold_skip_name(unsigned why)
+{
+	static const char *const names[RACE_HOLD_SKIPS] = {
+		[RACE_HOLD_NULL_STREAM] = "null-stream",
+		[RACE_HOLD_CAPTURED] = "captured",
+		[RACE_HOLD_PROGRAMMATIC] = "programmatic",
+		[RACE_HOLD_REFUSED] = "refused",
+	};
+
+	return why < RACE_HOLD_SKIPS ? names[why] : "unknown";
+}
