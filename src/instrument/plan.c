@@ -12,7 +12,7 @@
  * ldmatrix and cp.async close the group too and get one of their own (ahead.c).
  *
  * Misses: what isa.def knows as memory but `collide` has no check for (tensor copies,
- * tcgen05.ld, ...), counted by opcode for the report's footer.
+ * tcgen05.mma, ...), counted by opcode for the report's footer.
  */
 #include "instrument/internal.h"
 
