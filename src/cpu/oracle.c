@@ -60,24 +60,8 @@ static void group_free(struct oracle *o, struct oracle_group *g)
 
 static void tables_free(struct oracle *o)
 {
-	struct oracle_sc_log *log, *ltmp;
-	struct oracle_sc_sum *sum, *stmp;
 	struct oracle_pair *pair, *ptmp;
 
-	HASH_ITER(hh, o->sc_logs, log, ltmp)
-	{
-		HASH_DEL(o->sc_logs, log);
-		for (size_t i = 0; i < log->v.n; i++)
-			oracle_clock_unref(&o->pool, log->v.v[i].pub.clock);
-		base_vec_free(&log->v);
-		free(log);
-	}
-	HASH_ITER(hh, o->sc_sums, sum, stmp)
-	{
-		HASH_DEL(o->sc_sums, sum);
-		oracle_clock_unref(&o->pool, sum->clock);
-		free(sum);
-	}
 	HASH_ITER(hh, o->pairs, pair, ptmp)
 	{
 		HASH_DEL(o->pairs, pair);
@@ -95,6 +79,7 @@ void oracle_free(struct oracle *o)
 	oracle_drop_id(o, x->id);
 	oracle_shadow_free(o);
 	oracle_sync_free(o);
+	oracle_sc_free(o);
 	tables_free(o);
 	for (size_t i = 0; i < o->groups.n; i++)
 		group_free(o, o->groups.v[i]);
@@ -202,6 +187,7 @@ void oracle_block_free(struct oracle *o, struct oracle_group *g, uint32_t index)
 			oracle_clock_join(&o->pool, &g->end, b->thread[i].clock);
 		last = b->thread[i].clock;
 	}
+	oracle_sc_block_end(o, g->first + (index << g->shift), 1u << g->shift);
 	for (uint32_t i = 0; i < 1u << g->shift; i++)
 		thread_free(o, &b->thread[i]);
 	free(b);
@@ -335,16 +321,21 @@ uint32_t oracle_misc_new(struct oracle *o, enum oracle_misc_kind kind, uint32_t 
 	m->thread.clock = clock;
 	m->thread.own = 1;
 	uint32_t actor = g->first + g->n++;
-	if (kind == ORACLE_MISC_PSEUDO)
+	if (kind == ORACLE_MISC_PSEUDO || kind == ORACLE_MISC_INIT)
 		note_pseudo(o, issuer, actor);
 	return actor;
+}
+
+static bool has_issuer(const struct oracle_misc *m)
+{
+	return m->kind == ORACLE_MISC_PSEUDO || m->kind == ORACLE_MISC_INIT;
 }
 
 static const struct oracle_group *place_group(struct oracle *o, uint32_t *actor)
 {
 	const struct oracle_group *g = oracle_group_of(o, *actor);
 
-	while (g && !g->is_grid && g->misc[*actor - g->first].kind == ORACLE_MISC_PSEUDO) {
+	while (g && !g->is_grid && has_issuer(&g->misc[*actor - g->first])) {
 		*actor = g->misc[*actor - g->first].issuer;
 		g = oracle_group_of(o, *actor);
 	}
@@ -370,6 +361,22 @@ struct race_place oracle_place(const struct oracle *oc, uint32_t actor)
 				   .cluster = cluster_of(g, at >> g->shift),
 				   .warp = in >> 5,
 				   .lane = in & 31};
+}
+
+uint32_t oracle_device(struct oracle *o, uint32_t actor)
+{
+	const struct oracle_group *g = place_group(o, &actor);
+
+	return g && g->is_grid ? g->grid.device : RACE_HOST;
+}
+
+uint32_t oracle_place_key(struct oracle *o, uint32_t actor, uint8_t scope)
+{
+	const struct oracle_group *g = place_group(o, &actor);
+
+	if (scope < RACE_SCOPE_GPU)
+		return g && g->is_grid ? ORACLE_PLACE_BLOCK | (actor >> g->shift << g->shift) : 0;
+	return (g && g->is_grid ? g->grid.device + 1 : ORACLE_PLACE_BLOCK - 1);
 }
 
 enum race_scope oracle_level(struct oracle *o, uint32_t a, uint32_t b)
@@ -459,6 +466,34 @@ static void record_access(struct oracle *o, uint32_t actor, uint32_t mask,
 		o->record(o->record_arg, &e);
 }
 
+static bool is_init(const struct oracle_acc *acc)
+{
+	return (acc->flags & ORACLE_MBARRIER) && acc->strength == RACE_WEAK &&
+	       acc->kind == RACE_OP_WRITE;
+}
+
+/* A pseudo-thread makes the access, between what its thread did before and does after it. */
+static void init_one(struct oracle *o, struct oracle_thread *t, uint32_t actor,
+		     const struct oracle_acc *acc, uint64_t address)
+{
+	struct oracle_pub pub = oracle_publish(t, actor);
+	struct oracle_clock *c = NULL;
+
+	oracle_learn(o, &c, &pub);
+	oracle_clock_unref(&o->pool, pub.clock);
+	uint32_t init = oracle_misc_new(o, ORACLE_MISC_INIT, actor, c);
+	struct oracle_misc *m = oracle_misc_of(o, init);
+	if (!m)
+		return;
+	oracle_shadow_access(o, &m->thread, init, acc, address, acc->bytes, NULL, 0);
+	oracle_clock_join(&o->pool, &t->clock, m->thread.clock);
+	oracle_tree_raise(&o->pool, &oracle_clock_own(&o->pool, &t->clock)->root[ORACLE_HB], init,
+			  1);
+	oracle_clock_unref(&o->pool, m->thread.clock);
+	m->thread.clock = NULL;
+	oracle_init_done(o, t, init);
+}
+
 static void access_one(struct oracle *o, uint32_t actor, const struct oracle_acc *acc,
 		       uint64_t address, uint64_t bytes)
 {
@@ -467,6 +502,10 @@ static void access_one(struct oracle *o, uint32_t actor, const struct oracle_acc
 	if (!t || !bytes)
 		return;
 	o->stats.accesses++;
+	if (is_init(acc) && !oracle_misc_of(o, actor)) {
+		init_one(o, t, actor, acc, address);
+		return;
+	}
 	/* The reads of a copy can be waited for alone. */
 	if (oracle_is_pseudo(o, actor))
 		t->own = acc->kind == RACE_OP_READ ? 1 : 2;
@@ -490,7 +529,7 @@ void oracle_access_warp(struct oracle *o, uint32_t warp, uint32_t mask,
 	if ((acc->flags & ORACLE_INSERTED) || o->is_full)
 		return;
 	struct oracle_thread *t = oracle_thread_of(o, warp);
-	if (t && acc->strength == RACE_WEAK && acc->bytes && o->last->is_grid) {
+	if (t && acc->strength == RACE_WEAK && acc->bytes && o->last->is_grid && !is_init(acc)) {
 		o->stats.accesses += (unsigned)__builtin_popcount(mask);
 		oracle_shadow_warp(o, t, warp, mask, acc, addresses);
 		return;
@@ -512,6 +551,13 @@ void oracle_access_range(struct oracle *o, uint32_t actor, const void *inst, uin
 
 /* ---- findings ---------------------------------------------------------------------------------- */
 
+static uint32_t thread_of_init(struct oracle *o, uint32_t actor)
+{
+	struct oracle_misc *m = oracle_misc_of(o, actor);
+
+	return m && m->kind == ORACLE_MISC_INIT ? m->issuer : actor;
+}
+
 void oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_side *first,
 		  const struct oracle_side *second, uint64_t address)
 {
@@ -521,6 +567,8 @@ void oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_s
 				   .address = address,
 				   .count = 1,
 				   .event = o->stats.events};
+	f.first.actor = thread_of_init(o, first->actor);
+	f.second.actor = thread_of_init(o, second->actor);
 	bool is_turned = (uintptr_t)first->inst > (uintptr_t)second->inst;
 	struct oracle_pair *p, probe;
 
@@ -637,6 +685,10 @@ uint32_t oracle_feed(struct oracle *o, const struct oracle_event *e)
 		feed_access(o, e);
 		break;
 	case ORACLE_FENCE:
+		if (e->flags & ORACLE_MBARRIER) {
+			oracle_init_fence(o, e->actor, e->mask, e->scope);
+			break;
+		}
 		oracle_fence(o, e->actor, e->mask, e->strength, e->scope);
 		break;
 	case ORACLE_PROXY:

@@ -364,6 +364,7 @@ static void region_read(struct reader *rd, const unsigned char *at)
 	out->plain_modules += head.plain_modules;
 	out->host_launches += head.host_launches;
 	out->host_launches_plain += head.host_launches_plain;
+	race_holds_add(&out->holds, &head.holds);
 	out->is_inexact = out->is_inexact || head.exact != 1;
 	if (!out->cuda_error)
 		out->cuda_error = head.error;

@@ -201,6 +201,25 @@ const char *rep_kind_fix(struct base_arena *a, const struct race_finding *f)
 	return "update Collider.";
 }
 
+const char *rep_noun(struct base_arena *a, uint64_t n, const char *noun)
+{
+	size_t len = strlen(noun);
+	char last = noun[len - 1], before = len > 1 ? noun[len - 2] : ' ';
+
+	if (n == 1)
+		return noun;
+	if (last == 'y' && !strchr("aeiou", before))
+		return base_printf(a, "%.*sies", (int)(len - 1), noun);
+	if (strchr("sxz", last) || (last == 'h' && strchr("cs", before)))
+		return base_printf(a, "%ses", noun);
+	return base_printf(a, "%ss", noun);
+}
+
+const char *rep_count(struct base_arena *a, uint64_t n, const char *noun)
+{
+	return base_printf(a, "%s %s", rep_number(a, n), rep_noun(a, n, noun));
+}
+
 const char *rep_number(struct base_arena *a, uint64_t n)
 {
 	char out[32];
