@@ -90,7 +90,7 @@ static CUcontext primary;
 static struct CUmod_st mods[256];
 static int captures;
 static unsigned char *unruly;
-static unsigned reads; /* copies to the host, the agent's included */
+static unsigned reads;	/* copies to the host, the agent's included */
 static unsigned pinned; /* calls for pinned memory, the same */
 static bool is_late;
 static CUevent events;
