@@ -364,15 +364,6 @@ struct oracle_region {
 	struct oracle_page *page[ORACLE_REGION_PAGES];
 };
 
-/* Memory by size, in steps of 16 bytes; what is freed is kept for the next of its size. */
-#define ORACLE_MEM_STEP	   16u
-#define ORACLE_MEM_CLASSES 65u
-
-struct oracle_mem {
-	void *free[ORACLE_MEM_CLASSES];
-	struct base_arena arena;
-};
-
 /* ---- barriers, operations ----------------------------------------------------------------------- */
 
 struct oracle_part {
@@ -446,7 +437,7 @@ struct oracle {
 	uint32_t nfenced;
 	struct oracle_region *regions;
 	struct oracle_region *region_cache[ORACLE_REGION_CACHE];
-	struct oracle_mem mem;
+	uint64_t shadow_live; /* bytes of shadow now */
 	uint64_t words; /* that have a shadow now */
 	struct oracle_name *named;
 	struct oracle_sc_log *sc_logs;
@@ -532,8 +523,10 @@ void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_
 			  uint64_t address);
 
 /* oracle_cell.c */
-/* Zeroed; counted in stats.shadow_bytes for good. */
+/* Zeroed; counted in stats.shadow_bytes, as what the C library takes for it. */
 void *oracle_mem_new(struct oracle *o, size_t bytes);
+/* realloc; what is new isn't zeroed. */
+void *oracle_mem_resize(struct oracle *o, void *p, size_t from, size_t to);
 void oracle_mem_free(struct oracle *o, void *p, size_t bytes);
 struct oracle_cell *oracle_cell_at(struct oracle *o, uint64_t address, bool is_made);
 struct oracle_page *oracle_page_at(struct oracle *o, uint64_t address, bool is_made);
