@@ -112,13 +112,6 @@ struct oracle_cell *oracle_cell_at(struct oracle *o, uint64_t address, bool is_m
 
 /* ---- cells --------------------------------------------------------------------------------- */
 
-void oracle_readers_unref(struct oracle *o, struct oracle_readers *s, uint32_t words)
-{
-	s->refs -= words;
-	if (!s->refs)
-		oracle_mem_free(o, s, sizeof(*s) + s->cap * sizeof(s->v[0]));
-}
-
 void oracle_cell_clear(struct oracle *o, struct oracle_cell *c)
 {
 	if (c->r && !(c->r & 1))

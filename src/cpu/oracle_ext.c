@@ -90,6 +90,16 @@ static void push_fences(struct oracle *o, struct oracle_ext *e, uint64_t fences,
 	}
 }
 
+/* Of each of the lanes that share the word from the first one on, its bytes. */
+static void push_narrow(struct oracle *o, struct oracle_ext *e, struct oracle_rec r, uint32_t bytes)
+{
+	for (uint32_t i = 0; i < 4; i += bytes, r.actor++) {
+		r.bytes = (uint8_t)(((1u << bytes) - 1) << i);
+		r.offset = (int8_t)i;
+		push(o, e, &r);
+	}
+}
+
 static void push_packed(struct oracle *o, struct oracle_ext *e, uint64_t p, uint64_t word)
 {
 	const struct oracle_site *x = oracle_site_at(o, oracle_packed_site(p));
@@ -99,27 +109,46 @@ static void push_packed(struct oracle *o, struct oracle_ext *e, uint64_t p, uint
 			       .site = x->plain};
 
 	r.offset = offset_in(o, r.site, word);
-	push(o, e, &r);
+	if (p & ORACLE_PACKED_FORM && x->a.bytes < 4) {
+		push_narrow(o, e, r, x->a.bytes);
+	} else {
+		if (p & ORACLE_PACKED_FORM) {
+			r.mask = oracle_node_lanes(r.actor & 31);
+			r.actor &= ~31u;
+		}
+		push(o, e, &r);
+	}
 	push_fences(o, e, x->a.fences, x->a.kind & RACE_OP_WRITE);
+}
+
+static void push_reader(struct oracle *o, struct oracle_ext *e, const struct oracle_reader *x,
+			uint64_t word)
+{
+	const struct oracle_site *site = oracle_site_at(o, x->site);
+	struct oracle_rec r = {.bytes = ORACLE_PLAIN_BYTES,
+			       .actor = x->actor,
+			       .mask = x->is_mask ? x->at : 0,
+			       .epoch = x->epoch,
+			       .site = site->plain};
+
+	r.offset = offset_in(o, r.site, word);
+	for (uint32_t w = 0; x->is_mask && w <= x->warps; w++, r.actor += 32)
+		push(o, e, &r);
+	if (!x->is_mask) {
+		r.actor += oracle_actor_after(x->shift, (uint32_t)(word >> 2) - x->at);
+		if (oracle_is_narrow(x->shift))
+			push_narrow(o, e, r, site->a.bytes);
+		else
+			push(o, e, &r);
+	}
+	push_fences(o, e, site->a.fences, false);
 }
 
 static void push_readers(struct oracle *o, struct oracle_ext *e, const struct oracle_readers *s,
 			 uint64_t word)
 {
-	for (uint32_t i = 0; i < s->n; i++) {
-		const struct oracle_reader *x = &s->v[i];
-		const struct oracle_site *site = oracle_site_at(o, x->site);
-		struct oracle_rec r = {.bytes = ORACLE_PLAIN_BYTES,
-				       .actor = x->actor,
-				       .mask = x->is_mask ? x->at : 0,
-				       .epoch = x->epoch,
-				       .site = site->plain};
-		if (!x->is_mask)
-			r.actor += ((uint32_t)(word >> 2) - x->at) >> x->shift;
-		r.offset = offset_in(o, r.site, word);
-		push(o, e, &r);
-		push_fences(o, e, site->a.fences, false);
-	}
+	for (uint32_t i = 0; i < s->n; i++)
+		push_reader(o, e, &s->v[i], word);
 }
 
 struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64_t word)

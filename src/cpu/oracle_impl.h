@@ -4,8 +4,9 @@
  *   oracle_clock.c   persistent tries and clocks      oracle_order.c   releases, acquires, fences
  *   oracle_shadow.c  accesses by word, race checks    oracle_write.c   reads-from, strong writes
  *   oracle_sync.c    barriers, copies, operations     oracle.c         actors, events, findings
- *   oracle_ext.c     records of other words
- *   oracle_row.c     plain accesses of a warp   oracle_cell.c    where words are, their memory
+ *   oracle_split.c   an access, in parts      oracle_ext.c     records of other words
+ *   oracle_row.c     plain accesses by row    oracle_readers.c sets of readers
+ *   oracle_cell.c    where words are, their memory
  *   oracle_forget.c  memory that is new
  *
  * Epochs. A thread counts its publications: an access has the epoch of its thread, each
@@ -290,11 +291,19 @@ struct oracle_cell {
 	uint64_t w, r;
 };
 
-/* A packed access, from the top: actor, epoch, site, 1. */
-#define ORACLE_SITE_BITS   17
+/*
+ * A packed access, from the top: actor, epoch, site, form, 1. Without a form the actor accesses all of the
+ * word. With one: where the site's accesses are of 1 or 2 bytes, the word's bytes (halves) are of
+ * four (two) neighbouring lanes, actor being the first; else all of some lanes of a warp
+ * read all of it, and the actor's lane is the node of a binary tree over the lanes: 1 is all of
+ * them, 2 the lower half, 3 the upper one ...
+ */
+#define ORACLE_SITE_BITS   16
 #define ORACLE_EPOCH_BITS  16
-#define ORACLE_EPOCH_SHIFT (1 + ORACLE_SITE_BITS)
-#define ORACLE_ACTOR_SHIFT (1 + ORACLE_SITE_BITS + ORACLE_EPOCH_BITS)
+#define ORACLE_PACKED_FORM 2u
+#define ORACLE_SITE_SHIFT  2
+#define ORACLE_EPOCH_SHIFT (ORACLE_SITE_SHIFT + ORACLE_SITE_BITS)
+#define ORACLE_ACTOR_SHIFT (ORACLE_EPOCH_SHIFT + ORACLE_EPOCH_BITS)
 _Static_assert(ORACLE_MAX_ACTORS <= 1ull << (64 - ORACLE_ACTOR_SHIFT), "an actor fits");
 
 static inline bool oracle_can_pack(uint32_t epoch, uint32_t site)
@@ -305,7 +314,7 @@ static inline bool oracle_can_pack(uint32_t epoch, uint32_t site)
 static inline uint64_t oracle_pack(uint32_t actor, uint32_t epoch, uint32_t site)
 {
 	return (uint64_t)actor << ORACLE_ACTOR_SHIFT | (uint64_t)epoch << ORACLE_EPOCH_SHIFT |
-	       (uint64_t)site << 1 | 1;
+	       (uint64_t)site << ORACLE_SITE_SHIFT | 1;
 }
 
 static inline uint32_t oracle_packed_actor(uint64_t p)
@@ -320,7 +329,23 @@ static inline uint32_t oracle_packed_epoch(uint64_t p)
 
 static inline uint32_t oracle_packed_site(uint64_t p)
 {
-	return (uint32_t)(p >> 1) & ((1u << ORACLE_SITE_BITS) - 1);
+	return (uint32_t)(p >> ORACLE_SITE_SHIFT) & ((1u << ORACLE_SITE_BITS) - 1);
+}
+
+/* The lanes of a node, and the node of these lanes or 0. */
+static inline uint32_t oracle_node_lanes(uint32_t node)
+{
+	uint32_t level = 31 - (uint32_t)__builtin_clz(node), n = 32u >> level;
+
+	return (uint32_t)((1ull << n) - 1) << (node - (1u << level)) * n;
+}
+
+static inline uint32_t oracle_lanes_node(uint32_t lanes)
+{
+	uint32_t n = (uint32_t)__builtin_popcount(lanes), first = (uint32_t)__builtin_ctz(lanes);
+	uint32_t node = 32 / n + first / n;
+
+	return n > 1 && !(n & (n - 1)) && oracle_node_lanes(node) == lanes ? node : 0;
 }
 
 static inline struct oracle_ext *oracle_cell_ext(const struct oracle_cell *c)
@@ -329,17 +354,45 @@ static inline struct oracle_ext *oracle_cell_ext(const struct oracle_cell *c)
 }
 
 /*
- * Reads of the words that share the set. is_mask: by the lanes in `at` of the warp that starts at
- * actor; else word w (number of the word, 32 bits) by actor + ((w - at) >> shift).
+ * Reads of the words that share the set. is_mask: by the lanes in `at` of each of the 1 + warps warps from
+ * actor on; else word w (number of the word, 32 bits) by actor + ((w - at) >> shift), or by
+ * several lanes from actor + ((w - at) << 1 or 2) on.
  */
 struct oracle_reader {
 	uint32_t actor, epoch, at;
-	uint32_t site : 26;
-	uint32_t shift : 5; /* ORACLE_ONE_ACTOR: one for all words */
+	uint32_t site : ORACLE_SITE_BITS;
+	uint32_t warps : 10;
+	uint32_t shift : 5;
 	uint32_t is_mask : 1;
 };
 
-#define ORACLE_ONE_ACTOR 31u
+/* Shifts that are none. */
+#define ORACLE_ONE_ACTOR 31u /* one for all words */
+#define ORACLE_BYTES	 30u /* four lanes a word */
+#define ORACLE_HALVES	 29u /* two */
+
+static inline bool oracle_is_narrow(uint32_t shift)
+{
+	return shift == ORACLE_BYTES || shift == ORACLE_HALVES;
+}
+
+/* log2 of the lanes that share a word. */
+static inline uint32_t oracle_narrowness(uint32_t shift)
+{
+	return shift == ORACLE_BYTES ? 2 : shift == ORACLE_HALVES ? 1 : 0;
+}
+
+/* How many actors after the first of a row the (first) one of a word is, which is `at` words behind. */
+static inline uint32_t oracle_actor_after(uint32_t shift, uint32_t at)
+{
+	return oracle_is_narrow(shift) ? at << oracle_narrowness(shift) : at >> shift;
+}
+
+/* Which lanes of the warp of a word's first actor access it. */
+static inline uint32_t oracle_lanes_of(uint32_t shift, uint32_t first)
+{
+	return ((1u << (1u << oracle_narrowness(shift))) - 1) << (first & 31);
+}
 
 struct oracle_readers {
 	uint32_t refs; /* words */
