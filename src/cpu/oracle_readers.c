@@ -162,7 +162,7 @@ static void set_compact(struct oracle_now *n, struct oracle_readers *s, uint32_t
 
 /* ---- readers of several lanes and warps --------------------------------------------------------- */
 
-#define LOOK_BEHIND 16u
+#define LOOK_BEHIND 8u
 #define WARPS_MAX   1024u
 
 static bool is_next_to(const struct oracle_reader *a, const struct oracle_reader *b)
@@ -206,7 +206,7 @@ static void set_close(const struct oracle_now *n, struct oracle_readers *s, uint
 {
 	if (!s->v[at].is_mask)
 		return;
-	for (uint32_t i = s->n; i-- > first_looked_at(n, s);) {
+	for (uint32_t i = s->n, first = first_looked_at(n, s); i-- > first;) {
 		if (i == at || !can_join(&s->v[at], &s->v[i]))
 			continue;
 		join(&s->v[at], &s->v[i]);
@@ -216,13 +216,19 @@ static void set_close(const struct oracle_now *n, struct oracle_readers *s, uint
 	}
 }
 
-/* The reader whose place the row's may take, or that it may join. */
+/* The reader whose place the row's may take, or that it may join. Most are neither. */
 static struct oracle_reader *set_find(const struct oracle_now *n, struct oracle_readers *s,
 				      const struct oracle_reader *r, uint32_t word, uint32_t len)
 {
-	for (uint32_t i = s->n; i-- > first_looked_at(n, s);) {
+	uint32_t first = first_looked_at(n, s);
+
+	for (uint32_t i = s->n; i-- > first;) {
 		struct oracle_reader *x = &s->v[i];
-		if (can_join(x, r) || (is_covered(r, x, word, len) && is_alike_nc(n, r, x)))
+		if (x->is_mask != r->is_mask ||
+		    (!r->is_mask && oracle_reader_actor(x, word) != r->actor))
+			continue;
+		if ((r->is_mask && can_join(x, r)) ||
+		    (is_covered(r, x, word, len) && is_alike_nc(n, r, x)))
 			return x;
 	}
 	return NULL;
@@ -280,7 +286,7 @@ void oracle_set_add(struct oracle_now *n, const struct oracle_row *row, struct o
 		set_compact(n, s, word, len);
 	set_limit(n, s);
 	if (s->n == s->cap)
-		s = set_own(n->o, c, len, s->cap + (s->cap < 16 ? 1 : s->cap / 8));
+		s = set_own(n->o, c, len, s->cap + (s->cap < 8 ? 2 : s->cap / 4));
 	s->has_nc |= n->acc->flags & ORACLE_NC;
 	s->v[s->n++] = r;
 	set_close(n, s, s->n - 1);
