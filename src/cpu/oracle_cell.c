@@ -118,5 +118,7 @@ void oracle_cell_clear(struct oracle *o, struct oracle_cell *c)
 		oracle_readers_unref(o, (struct oracle_readers *)(uintptr_t)c->r, 1);
 	if (c->w | c->r)
 		o->words--;
+	if (oracle_cell_log(c))
+		oracle_log_free(o, c);
 	c->w = c->r = 0;
 }

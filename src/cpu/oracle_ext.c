@@ -158,12 +158,19 @@ struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64
 	if (e)
 		return e;
 	e = oracle_mem_new(o, sizeof(*e));
-	if (c->w)
-		push_packed(o, e, c->w, word);
+	uint64_t w = c->w;
+	if (c->w | c->r)
+		o->words--;
+	if (oracle_cell_log(c))
+		w = oracle_log_expand(o, c, e, word);
+	c->w = 0;
+	if (w)
+		push_packed(o, e, w, word);
 	if (c->r & 1)
 		push_packed(o, e, c->r, word);
 	else if (c->r)
 		push_readers(o, e, (const struct oracle_readers *)(uintptr_t)c->r, word);
+	o->words += c->r != 0; /* clear counts it */
 	oracle_cell_clear(o, c);
 	o->words++;
 	c->w = (uintptr_t)e | 2;

@@ -6,7 +6,7 @@
  *   oracle_sync.c    barriers, copies, operations     oracle.c         actors, events, findings
  *   oracle_split.c   an access, in parts      oracle_ext.c     records of other words
  *   oracle_row.c     plain accesses by row    oracle_readers.c sets of readers
- *   oracle_cell.c    where words are, their memory
+ *   oracle_cell.c    where words are, their memory   oracle_log.c  words with atomics
  *   oracle_forget.c  memory that is new
  *
  * Epochs. A thread counts its publications: an access has the epoch of its thread, each
@@ -284,8 +284,9 @@ struct oracle_ext {
 
 /*
  * A word of memory. Plain accesses (weak, generic, of the whole word) are here: `w` is the last write:
- * 0: none, odd: a packed access, else a pointer to the word's oracle_ext plus 2; `r` are the reads
- * behind it: 0, packed, or a pointer to readers that words share.
+ * 0: none, odd: a packed access, a pointer to a log of atomic accesses (oracle_log.c) behind it, or a
+ * pointer to the word's oracle_ext plus 2; `r` are reads that no write has taken the place of: 0,
+ * packed, or a pointer to readers that words share.
  */
 struct oracle_cell {
 	uint64_t w, r;
@@ -351,6 +352,11 @@ static inline uint32_t oracle_lanes_node(uint32_t lanes)
 static inline struct oracle_ext *oracle_cell_ext(const struct oracle_cell *c)
 {
 	return (c->w & 3) == 2 ? (struct oracle_ext *)(uintptr_t)(c->w - 2) : NULL;
+}
+
+static inline struct oracle_log *oracle_cell_log(const struct oracle_cell *c)
+{
+	return c->w & 3 ? NULL : (struct oracle_log *)(uintptr_t)c->w;
 }
 
 /*
@@ -475,6 +481,16 @@ struct oracle_pair {
 	UT_hash_handle hh;
 };
 
+/* A long log that all who have this clock are behind of, as it was then. */
+struct oracle_known_log {
+	const struct oracle_log *log;
+	struct oracle_clock *clock;
+	uint32_t n, count;
+	bool is_write; /* its reads, too */
+};
+
+#define ORACLE_KNOWN_LOGS 64u
+
 struct oracle {
 	uint64_t races; /* told, each sighting */
 	struct oracle_options opt;
@@ -492,6 +508,7 @@ struct oracle {
 	struct oracle_region *region_cache[ORACLE_REGION_CACHE];
 	uint64_t shadow_live; /* bytes of shadow now */
 	uint64_t words; /* that have a shadow now */
+	struct oracle_known_log known_logs[ORACLE_KNOWN_LOGS];
 	struct oracle_name *named;
 	struct oracle_sc_log *sc_logs;
 	struct oracle_sc_sum *sc_sums;
@@ -555,6 +572,11 @@ void oracle_release_pending(struct oracle *o, struct oracle_thread *t, uint64_t 
 void oracle_pends_free(struct oracle *o, struct oracle_pends *p);
 
 /* oracle_write.c */
+struct oracle_chain *oracle_chain_new(struct oracle *o);
+/* A strong write that may be read; the caller holds it. */
+struct oracle_write *oracle_write_new(struct oracle *o, uint32_t actor,
+				      const struct oracle_acc *acc, uint64_t address,
+				      struct oracle_chain *chain, uint32_t pos);
 void oracle_chain_unref(struct oracle *o, struct oracle_chain *c);
 void oracle_write_unref(struct oracle *o, struct oracle_write *w);
 /* The strong write that a read of these bytes reads, or NULL. */
@@ -588,6 +610,16 @@ void oracle_cell_clear(struct oracle *o, struct oracle_cell *c);
 void oracle_readers_unref(struct oracle *o, struct oracle_readers *s, uint32_t words);
 void oracle_page_free(struct oracle *o, uint64_t address);
 void oracle_cells_free(struct oracle *o);
+
+/* oracle_log.c */
+/* Checks and keeps an access if a log can; false: nothing is done. */
+bool oracle_log_access(struct oracle *o, struct oracle_thread *t, uint32_t actor,
+		       const struct oracle_acc *acc, uint64_t address);
+/* The log's accesses become e's, which is empty; returns the packed write before them, or 0. */
+uint64_t oracle_log_expand(struct oracle *o, struct oracle_cell *c, struct oracle_ext *e,
+			   uint64_t word);
+void oracle_log_free(struct oracle *o, struct oracle_cell *c);
+void oracle_known_logs_free(struct oracle *o);
 
 /* oracle_shadow.c */
 /* Checks and keeps one access, word by word. chain: of a strong write. */

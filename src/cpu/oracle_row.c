@@ -139,17 +139,23 @@ static inline bool is_before(struct oracle_now *n, const struct oracle_row *row,
 	return oracle_row_knows(n, actor, oracle_packed_epoch(p));
 }
 
-static bool is_write_before(struct oracle_now *n, const struct oracle_row *row, uint64_t w,
-			    uint32_t word)
+bool oracle_row_is_behind(struct oracle_now *n, const struct oracle_row *row, uint64_t w,
+			  uint32_t word)
 {
-	if (!w)
-		return true;
-	if (!(w & 1))
-		return false;
 	if ((n->acc->flags & ORACLE_NC) && is_same_grid(n, oracle_packed_actor(w)))
 		return false;
 	return w & ORACLE_PACKED_FORM ? are_before(n, row, word, w, false)
 				      : is_before(n, row, word, w);
+}
+
+static bool is_write_before(struct oracle_now *n, const struct oracle_row *row,
+			    const struct oracle_cell *c, uint32_t word)
+{
+	if (!c->w)
+		return true;
+	if (c->w & 1)
+		return oracle_row_is_behind(n, row, c->w, word);
+	return oracle_cell_log(c) && oracle_log_is_before(n, row, c, word);
 }
 
 /* May the row's access take a packed read's place? A set's lane counts as its own. */
@@ -165,6 +171,15 @@ static bool is_read_done(struct oracle_now *n, const struct oracle_row *row, uin
 	if (row->is_mask && row->actor == (actor & ~31u) && row->lanes >> (actor & 31) & 1)
 		return true;
 	return is_before(n, row, word, r);
+}
+
+bool oracle_row_reads_behind(struct oracle_now *n, const struct oracle_row *row, uint64_t r,
+			     uint32_t word)
+{
+	if (!r)
+		return true;
+	return r & 1 ? is_read_done(n, row, r, word)
+		     : oracle_set_is_before(n, row, oracle_set_of(r), word);
 }
 
 /* The reader that a packed read at `word` stands for, with those of the words behind it. */
@@ -265,17 +280,16 @@ static void row_write(struct oracle_now *n, const struct oracle_row *row, struct
 {
 	for (uint32_t i = 0; i < len; i++, c++, word += 4) {
 		uint32_t w = oracle_word_number(word);
-		bool is_done = is_write_before(n, row, c->w, w);
-		if (is_done && c->r)
-			is_done = c->r & 1 ? is_read_done(n, row, c->r, w)
-					   : oracle_set_is_before(n, row, oracle_set_of(c->r), w);
-		if (!is_done) {
+		if (!is_write_before(n, row, c, w) ||
+		    !oracle_row_reads_behind(n, row, c->r, w)) {
 			go_full(n, row, c, word);
 			continue;
 		}
 		if (c->r && !(c->r & 1))
 			oracle_readers_unref(n->o, oracle_set_of(c->r), 1);
 		n->o->words += !(c->w | c->r);
+		if (oracle_cell_log(c))
+			oracle_log_free(n->o, c);
 		c->w = packed_at(row, w);
 		c->r = 0;
 	}
@@ -287,7 +301,7 @@ static uint32_t shared_run(struct oracle_now *n, const struct oracle_row *row,
 {
 	uint32_t i = 1;
 
-	while (i < len && c[i].r == c->r && is_write_before(n, row, c[i].w, word + i))
+	while (i < len && c[i].r == c->r && is_write_before(n, row, &c[i], word + i))
 		i++;
 	return i;
 }
@@ -305,7 +319,7 @@ static uint32_t packed_run(struct oracle_now *n, const struct oracle_row *row,
 		if (actor >> 5 != r->actor >> 5 ||
 		    c[i].r != (r->is_mask ? c->r : oracle_pack(actor, r->epoch, r->site) | form) ||
 		    is_read_done(n, row, c[i].r, word + i) ||
-		    !is_write_before(n, row, c[i].w, word + i))
+		    !is_write_before(n, row, &c[i], word + i))
 			break;
 	}
 	return i;
@@ -322,7 +336,7 @@ static uint32_t read_alone(struct oracle_now *n, const struct oracle_row *row,
 		c->r = lanes ? lanes : packed_at(row, word);
 		return 1;
 	}
-	while (run < len && c[run].r == c->r && is_write_before(n, row, c[run].w, word + run)) {
+	while (run < len && c[run].r == c->r && is_write_before(n, row, &c[run], word + run)) {
 		n->o->words += !(c[run].w | c[run].r);
 		run++;
 	}
@@ -352,7 +366,7 @@ static void row_read(struct oracle_now *n, const struct oracle_row *row, struct 
 	for (uint32_t i = 0, run = 1; i < len; i += run) {
 		uint32_t w = oracle_word_number(word) + i;
 		run = 1;
-		if (!is_write_before(n, row, c[i].w, w)) {
+		if (!is_write_before(n, row, &c[i], w)) {
 			go_full(n, row, &c[i], word + i * 4);
 		} else if (c[i].r && !(c[i].r & 1)) {
 			run = shared_run(n, row, &c[i], w, len - i);

@@ -104,6 +104,17 @@ uint32_t oracle_row_others(const struct oracle_row *row, uint32_t word, uint32_t
 /* May the access take the place of a read that is ordered before it? */
 bool oracle_row_may_replace(const struct oracle_now *n, uint32_t actor, uint32_t site);
 
+/* Is a packed write the row's at this word, or before it? */
+bool oracle_row_is_behind(struct oracle_now *n, const struct oracle_row *row, uint64_t w,
+			  uint32_t word);
+/* Are all reads in `r` of a cell before the row's access? */
+bool oracle_row_reads_behind(struct oracle_now *n, const struct oracle_row *row, uint64_t r,
+			     uint32_t word);
+
+/* oracle_log.c: is all of the word's log before the row's access? */
+bool oracle_log_is_before(struct oracle_now *n, const struct oracle_row *row,
+			  const struct oracle_cell *c, uint32_t word);
+
 /* oracle_readers.c: sets of readers that words share. */
 static inline struct oracle_readers *oracle_set_of(uint64_t r)
 {

@@ -36,7 +36,7 @@ void oracle_write_unref(struct oracle *o, struct oracle_write *w)
 	oracle_mem_free(o, w, sizeof(*w));
 }
 
-static struct oracle_write *write_new(struct oracle *o, uint32_t actor,
+struct oracle_write *oracle_write_new(struct oracle *o, uint32_t actor,
 				      const struct oracle_acc *acc, uint64_t address,
 				      struct oracle_chain *chain, uint32_t pos)
 {
@@ -245,7 +245,7 @@ static void keep(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 		 const struct oracle_acc *acc, uint64_t address, struct oracle_write *before,
 		 struct oracle_chain *chain, uint32_t pos)
 {
-	struct oracle_write *w = write_new(o, actor, acc, address, chain, pos);
+	struct oracle_write *w = oracle_write_new(o, actor, acc, address, chain, pos);
 
 	hand_on(o, before, w);
 	if (t->pends)
@@ -258,12 +258,22 @@ static void keep(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 	install(o, w);
 }
 
-static struct oracle_chain *chain_new(struct oracle *o)
+struct oracle_chain *oracle_chain_new(struct oracle *o)
 {
 	struct oracle_chain *c = oracle_mem_new(o, sizeof(*c));
 
 	c->serial = ++o->nchains;
 	return c;
+}
+
+/* Logs of these bytes become records. */
+static void expand_logs(struct oracle *o, uint64_t address, uint32_t bytes)
+{
+	for (uint64_t a = address & ~3ull; a < address + bytes; a += 4) {
+		struct oracle_cell *c = oracle_cell_at(o, a, false);
+		if (c && oracle_cell_log(c))
+			oracle_ext_of(o, c, a);
+	}
 }
 
 void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_acc *acc,
@@ -277,8 +287,9 @@ void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_
 	struct oracle_chain *chain = NULL;
 	uint32_t pos = 0;
 
-	if (!t)
+	if (!t || oracle_log_access(o, t, actor, acc, address))
 		return;
+	expand_logs(o, address, acc->bytes);
 	if (is_strong && (acc->kind & RACE_OP_READ))
 		w = acc->flags & ORACLE_SAW ? oracle_named(o, acc->saw, address, acc->bytes)
 					    : oracle_reads(o, address, acc->bytes);
@@ -293,7 +304,7 @@ void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_
 	if (is_strong && is_read && race_is_acquire((enum race_strength)acc->strength))
 		oracle_acquire_at(o, t, address, acc->bytes, acc->scope);
 	if (is_strong && is_write) {
-		chain = w ? w->chain : chain_new(o);
+		chain = w ? w->chain : oracle_chain_new(o);
 		pos = w ? w->pos + 1 : 0;
 		chain->refs++;
 	}
