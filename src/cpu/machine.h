@@ -365,9 +365,8 @@ struct cpu_warp {
 	uint32_t sp[CPU_WARP];	  /* local address of the next free byte */
 	uint8_t *local;		  /* 32 stacks of local_stride bytes; pages come when touched */
 	uint32_t local_stride;
-	uint32_t fenced; /* watch.c: lanes that have executed a fence that releases */
-	uint32_t told;	 /* watch.c: events that were more than a read */
-	void *priv;	 /* warp.c's own */
+	uint32_t told; /* watch.c: events that were more than a read */
+	void *priv;    /* warp.c's own */
 };
 
 /* The allocation that an instruction used last; true while the map of memory has that version. */

@@ -26,7 +26,13 @@
  *  R4 X synchronises with Y: a write of X obs a read of Y, and the scopes of X's first and Y's last
  *     operation include each other's threads. X's first operation and all before it -> all behind
  *     Y's last operation and that operation itself.
- *  R5 Barriers: every arrival that releases -> every leaving that acquires of its generation.
+ *  R5 Barriers: every arrival that releases -> every leaving that acquires of its generation. A relaxed
+ *     arrival is a strong write to the barrier: it ends the release patterns that a fence before it has
+ *     begun (scope: the fence's). An mbarrier's arrivals and waits are strong writes and reads of
+ *     it, and those of one phase that are morally strong observe each other: patterns (1) to (3) of R3,
+ *     both ways. fence.mbarrier_init begins a release pattern for the weak writes of its
+ *     thread with ORACLE_MBARRIER before it (mbarrier.init), and for nothing else: not for what came
+ *     before these. (Orders by such a pattern force no fence.sc.)
  *  R6 fence.sc, ORACLE_SC_EXECUTION: a fence -> every later morally strong one. ORACLE_SC_PROGRAM:
  *     F1 -> F2 if morally strong and F1 -> A, B -> F2 (or A, B in program order with them) for some
  *     accesses A, B (actors may differ from F1's and F2's) of a common byte where A communicates
@@ -216,6 +222,8 @@ void oracle_heap_alloc(struct oracle *o, uint32_t actor, uint64_t address, uint6
 
 /* strength: RACE_ACQUIRE, RELEASE, ACQ_REL or SC. */
 void oracle_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t strength, uint8_t scope);
+/* fence.mbarrier_init: an event FENCE with ORACLE_MBARRIER. Releases the thread's earlier inits alone. */
+void oracle_init_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t scope);
 void oracle_proxy_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t kinds);
 /*
  * Barriers (bar, barrier, barrier.cluster): key names the barrier object for good (block and number,
@@ -231,9 +239,10 @@ void oracle_leave(struct oracle *o, uint32_t warp, uint32_t mask, uint64_t key,
 void oracle_warp_sync(struct oracle *o, uint32_t warp, uint32_t mask);
 /*
  * mbarriers: arrivals count for phase `phase` of the object at `address`; strength RACE_RELEASE
- * releases, RACE_RELAXED gives nothing. An arrival of a pseudo-thread (complete_tx,
+ * releases, RACE_RELAXED gives what fences before it released. An arrival of a pseudo-thread (complete_tx,
  * cp.async.mbarrier.arrive) carries that copy alone: its reads and writes. A wait that succeeded
- * acquires (RACE_ACQUIRE) what arrived in the phase that it saw complete. The object's own eight
+ * acquires (RACE_ACQUIRE; RACE_RELAXED: at the next acquiring fence, or wait for the object) what
+ * arrived in the phase that it saw complete. The object's own eight
  * bytes are accessed by separate oracle_access calls: init a weak write, all else a
  * relaxed.sys RMW with ORACLE_MBARRIER. oracle_forget of the address forgets the phases.
  */

@@ -109,8 +109,18 @@ struct oracle_pend {
 	struct oracle_clock *acquire[ORACLE_SCOPES]; /* by the scope that the end needs */
 };
 
+/* mbarrier.init of a thread: each is a pseudo-thread's, so that fence.mbarrier_init can release them
+ * alone. */
+struct oracle_inits {
+	struct oracle_clock *clock; /* NULL: none yet */
+	uint32_t last;		    /* the pseudo-thread of the last one */
+	struct oracle_pub fenced;   /* what such a fence released, */
+	uint8_t scope;		    /* ... and its scope */
+};
+
 struct oracle_pends {
 	struct oracle_pend fence;
+	struct oracle_inits inits;
 	BASE_VEC(struct oracle_pend) at;
 };
 
@@ -141,7 +151,12 @@ struct oracle_group {
 	struct oracle_misc *misc;	     /* others */
 };
 
-enum oracle_misc_kind { ORACLE_MISC_PSEUDO, ORACLE_MISC_HOST, ORACLE_MISC_OP };
+enum oracle_misc_kind {
+	ORACLE_MISC_PSEUDO,
+	ORACLE_MISC_HOST,
+	ORACLE_MISC_OP,
+	ORACLE_MISC_INIT /* one mbarrier.init: findings name its thread */
+};
 
 struct oracle_misc {
 	struct oracle_thread thread;
@@ -435,6 +450,8 @@ struct oracle_bar {
 	} key;
 	struct oracle_clock *clock; /* NULL: nothing released yet */
 	BASE_VEC(struct oracle_part) parts;
+	/* What fences before relaxed arrivals released. */
+	struct oracle_release fenced;
 	uint32_t max_epoch;
 	uint32_t expected;
 	uint64_t leaving; /* lanes that will leave */
@@ -570,6 +587,8 @@ void oracle_release_at(struct oracle *o, struct oracle_thread *t, uint64_t addre
 void oracle_release_pending(struct oracle *o, struct oracle_thread *t, uint64_t address,
 			    uint64_t bytes, struct oracle_release *out);
 void oracle_pends_free(struct oracle *o, struct oracle_pends *p);
+/* t's access by mbarrier.init has been made by the pseudo-thread `init`. */
+void oracle_init_done(struct oracle *o, struct oracle_thread *t, uint32_t init);
 
 /* oracle_write.c */
 struct oracle_chain *oracle_chain_new(struct oracle *o);

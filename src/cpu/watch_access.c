@@ -272,13 +272,17 @@ void cpu_watch_fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mas
 	(void)in;
 	watch_lock(x);
 	w->told++;
+	if (f->op == PTX_OP_FENCE_MBARRIER_INIT) {
+		oracle_init_fence(x->o, watch_actor(w), mask, (uint8_t)watch_scope(sem, f->scope));
+		watch_unlock(x);
+		return;
+	}
 	if (is_proxy && proxy_kinds(f))
 		oracle_proxy_fence(x->o, watch_actor(w), mask, proxy_kinds(f));
 	/* fence.proxy.tensormap::generic.release.gpu is a fence, too. */
 	if (sem != PTX_SEM_NONE)
 		oracle_fence(x->o, watch_actor(w), mask, (uint8_t)watch_strength(sem),
 			     (uint8_t)watch_scope(sem, f->scope ? f->scope : PTX_SCOPE_SYS));
-	w->fenced |= race_is_release(watch_strength(sem)) ? mask : 0;
 	watch_unlock(x);
 }
 
@@ -310,21 +314,10 @@ void cpu_watch_arrive(struct cpu_warp *w, const struct cpu_inst *in, uint32_t ma
 		return;
 	watch_lock(x);
 	w->told++;
-	/* A fence before a relaxed arrival makes it release; which of the thread's accesses stand
-	 * behind the fence is not kept: they are released, too. */
-	for (unsigned part = 0; part < 2; part++) {
-		uint32_t lanes = part ? mask & ~w->fenced : mask & w->fenced;
-		uint8_t flags = leaves ? ORACLE_BAR_LEAVES : 0;
-		if (releases) {
-			lanes = part ? 0 : mask;
-			flags |= ORACLE_BAR_RELEASE;
-		} else if (!part) {
-			flags |= ORACLE_BAR_RELEASE;
-		}
-		if (lanes)
-			oracle_arrive(x->o, watch_actor(w), lanes, barrier_key(w, id), generation,
-				      expected, flags, cpu_site_of(w, in));
-	}
+	uint8_t flags =
+		(uint8_t)((leaves ? ORACLE_BAR_LEAVES : 0) | (releases ? ORACLE_BAR_RELEASE : 0));
+	oracle_arrive(x->o, watch_actor(w), mask, barrier_key(w, id), generation, expected, flags,
+		      cpu_site_of(w, in));
 	watch_unlock(x);
 }
 

@@ -65,6 +65,7 @@ struct world {
 	uint32_t phase, arrivals; /* of the one mbarrier, location m */
 	bool is_calm; /* strong flags of one size and wide scope, few weak accesses: fewer races */
 	bool is_bare; /* order by fence.sc alone: relaxed flags, half of the rest fences */
+	bool is_objects; /* mostly what mbarriers do: inits, their fences, relaxed arrivals and waits */
 	bool is_stale, has_sc, has_async, has_mbarrier, has_barriers, has_nc, has_warps;
 	uint8_t wide;	 /* odds of wide scopes */
 	uint64_t shared; /* by location: shared memory */
@@ -214,6 +215,12 @@ static void act_fence(struct world *w, const struct actor *a)
 	if (!e)
 		return;
 	e->actor = a->number;
+	e->strength = RACE_RELEASE;
+	e->scope = RACE_SCOPE_CLUSTER;
+	if (w->has_mbarrier && is_lucky(w, w->is_objects ? 60 : 25)) {
+		e->flags = ORACLE_MBARRIER; /* fence.mbarrier_init */
+		return;
+	}
 	e->strength =
 		w->has_sc && is_lucky(w, w->is_bare ? 100 : 60) ? RACE_SC : strengths[roll(w, 4)];
 	e->scope = draw_scope(w);
@@ -274,7 +281,7 @@ static void arrive(struct world *w, struct actor *a, uint32_t i)
 	e->actor = a->number;
 	e->key = (uint64_t)a->barrier;
 	e->key2 = b->generation;
-	e->flags = is_lucky(w, 90) ? ORACLE_BAR_RELEASE : 0;
+	e->flags = is_lucky(w, w->has_mbarrier ? 60 : 90) ? ORACLE_BAR_RELEASE : 0;
 	b->waiting &= ~(1u << i);
 	if (a->will_leave) {
 		a->state = ARRIVED;
@@ -327,6 +334,25 @@ static void add_object_access(struct world *w, uint32_t actor)
 	e->bytes = 8;
 }
 
+/* mbarrier.init of another object, or a use of that. */
+static void add_init(struct world *w, uint32_t actor)
+{
+	struct oracle_event *e = list_add(w->l, ORACLE_ACCESS);
+
+	if (!e)
+		return;
+	e->actor = actor;
+	e->kind = is_lucky(w, 50) ? RACE_OP_WRITE : RACE_OP_RMW;
+	e->flags = ORACLE_MBARRIER;
+	if (e->kind == RACE_OP_RMW) {
+		e->strength = RACE_RELAXED;
+		e->scope = RACE_SCOPE_SYS;
+	}
+	e->address = LIST_MEMORY + ('n' + roll(w, 2) - 'a') * LIST_SPACING;
+	e->bytes = 8;
+	e->id = e->kind == RACE_OP_WRITE ? w->l->n : 0;
+}
+
 static void add_mbarrier(struct world *w, uint32_t actor, bool is_wait)
 {
 	struct oracle_event *e;
@@ -338,7 +364,7 @@ static void add_mbarrier(struct world *w, uint32_t actor, bool is_wait)
 		return;
 	e->actor = actor;
 	e->address = LIST_MEMORY + ('m' - 'a') * LIST_SPACING;
-	e->strength = is_lucky(w, 20) ? RACE_RELAXED : is_wait ? RACE_ACQUIRE : RACE_RELEASE;
+	e->strength = is_lucky(w, 35) ? RACE_RELAXED : is_wait ? RACE_ACQUIRE : RACE_RELEASE;
 	e->scope = is_lucky(w, 50) ? RACE_SCOPE_CLUSTER : RACE_SCOPE_CTA;
 	e->key2 = is_wait ? w->phase - 1 : w->phase;
 	if (!is_wait && ++w->arrivals == 2) {
@@ -411,6 +437,19 @@ static void act_join(struct world *w, const struct actor *a)
 	}
 }
 
+/* Relaxed arrivals and waits with fences about them; inits, their fence and uses. */
+static void act_object(struct world *w, const struct actor *a)
+{
+	uint32_t dice = roll(w, 100);
+
+	if (dice < 20)
+		add_init(w, a->number);
+	else if (dice < 50)
+		act_fence(w, a);
+	else
+		add_mbarrier(w, a->number, w->phase && is_lucky(w, 60));
+}
+
 /* ---- an execution --------------------------------------------------------------- */
 
 static void act(struct world *w, uint32_t i)
@@ -422,6 +461,10 @@ static void act(struct world *w, uint32_t i)
 		return;
 	if (a->barrier >= 0 && is_lucky(w, 60)) {
 		arrive(w, a, i);
+		return;
+	}
+	if (w->is_objects && is_lucky(w, 50)) {
+		act_object(w, a);
 		return;
 	}
 	if (a->barrier >= 0 && dice >= 78)
@@ -439,7 +482,9 @@ static void act(struct world *w, uint32_t i)
 		if (w->has_warps)
 			act_warp_sync(w, a);
 	} else if (dice < 90) {
-		if (w->has_mbarrier)
+		if (w->has_mbarrier && is_lucky(w, 30))
+			add_init(w, a->number);
+		else if (w->has_mbarrier)
 			add_mbarrier(w, a->number, w->phase && is_lucky(w, 60));
 	} else if (w->has_async) {
 		if (dice < 94)
@@ -567,6 +612,7 @@ static void draw_execution(struct list *l, uint64_t seed)
 	w.is_bare = w.has_sc && is_lucky(&w, 50);
 	w.has_async = is_lucky(&w, 30);
 	w.has_mbarrier = is_lucky(&w, 30);
+	w.is_objects = w.has_mbarrier && is_lucky(&w, 40);
 	w.has_barriers = is_lucky(&w, 40);
 	w.has_warps = is_lucky(&w, 40);
 	w.has_nc = is_lucky(&w, 15);
