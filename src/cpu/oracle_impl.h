@@ -524,7 +524,7 @@ struct oracle {
 	struct oracle_region *regions;
 	struct oracle_region *region_cache[ORACLE_REGION_CACHE];
 	uint64_t shadow_live; /* bytes of shadow now */
-	uint64_t words; /* that have a shadow now */
+	uint64_t words;	      /* that have a shadow now */
 	struct oracle_known_log known_logs[ORACLE_KNOWN_LOGS];
 	struct oracle_name *named;
 	struct oracle_sc_log *sc_logs;

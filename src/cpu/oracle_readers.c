@@ -110,9 +110,9 @@ static bool is_covered(const struct oracle_reader *a, const struct oracle_reader
 		return a->shift == b->shift &&
 		       oracle_reader_actor(a, word) == oracle_reader_actor(b, word);
 	return oracle_reader_actor(a, word) == oracle_reader_actor(b, word) &&
-	       (len == 1 || (a->shift == b->shift &&
-			     oracle_reader_actor(a, word + len - 1) ==
-				     oracle_reader_actor(b, word + len - 1)));
+	       (len == 1 ||
+		(a->shift == b->shift &&
+		 oracle_reader_actor(a, word + len - 1) == oracle_reader_actor(b, word + len - 1)));
 }
 
 static bool is_alike_nc(const struct oracle_now *n, const struct oracle_reader *a,
@@ -143,8 +143,7 @@ static void set_compact(struct oracle_now *n, struct oracle_readers *s, uint32_t
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct oracle_reader *r = &s->v[i];
 		uint32_t actor = r->is_mask ? r->actor : oracle_reader_actor(r, word);
-		if (!is_reader_known(n, r, word, len) ||
-		    !oracle_row_may_replace(n, actor, r->site))
+		if (!is_reader_known(n, r, word, len) || !oracle_row_may_replace(n, actor, r->site))
 			s->v[kept++] = *r;
 	}
 	s->n = kept;

@@ -238,8 +238,8 @@ static void go_full(struct oracle_now *n, const struct oracle_row *row, struct o
 		    uint64_t word)
 {
 	uint32_t lanes = row->is_mask ? row->lanes : 1;
-	uint32_t actor = row->is_mask ? row->actor
-				      : oracle_row_actor(row, oracle_word_number(word));
+	uint32_t actor =
+		row->is_mask ? row->actor : oracle_row_actor(row, oracle_word_number(word));
 	uint64_t bytes = 4ull << row->shift;
 
 	if (oracle_is_narrow(row->shift)) {
@@ -280,8 +280,7 @@ static void row_write(struct oracle_now *n, const struct oracle_row *row, struct
 {
 	for (uint32_t i = 0; i < len; i++, c++, word += 4) {
 		uint32_t w = oracle_word_number(word);
-		if (!is_write_before(n, row, c, w) ||
-		    !oracle_row_reads_behind(n, row, c->r, w)) {
+		if (!is_write_before(n, row, c, w) || !oracle_row_reads_behind(n, row, c->r, w)) {
 			go_full(n, row, c, word);
 			continue;
 		}

@@ -73,8 +73,7 @@ static inline uint32_t oracle_word_number(uint64_t address)
 /* The (first) actor of a word. */
 static inline uint32_t oracle_row_actor(const struct oracle_row *row, uint32_t word)
 {
-	return row->actor +
-	       oracle_actor_after(row->shift, word - oracle_word_number(row->address));
+	return row->actor + oracle_actor_after(row->shift, word - oracle_word_number(row->address));
 }
 
 static inline uint32_t oracle_reader_actor(const struct oracle_reader *r, uint32_t word)
