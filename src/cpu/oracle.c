@@ -60,24 +60,8 @@ static void group_free(struct oracle *o, struct oracle_group *g)
 
 static void tables_free(struct oracle *o)
 {
-	struct oracle_sc_log *log, *ltmp;
-	struct oracle_sc_sum *sum, *stmp;
 	struct oracle_pair *pair, *ptmp;
 
-	HASH_ITER(hh, o->sc_logs, log, ltmp)
-	{
-		HASH_DEL(o->sc_logs, log);
-		for (size_t i = 0; i < log->v.n; i++)
-			oracle_clock_unref(&o->pool, log->v.v[i].pub.clock);
-		base_vec_free(&log->v);
-		free(log);
-	}
-	HASH_ITER(hh, o->sc_sums, sum, stmp)
-	{
-		HASH_DEL(o->sc_sums, sum);
-		oracle_clock_unref(&o->pool, sum->clock);
-		free(sum);
-	}
 	HASH_ITER(hh, o->pairs, pair, ptmp)
 	{
 		HASH_DEL(o->pairs, pair);
@@ -96,6 +80,7 @@ void oracle_free(struct oracle *o)
 	oracle_shadow_free(o);
 	oracle_known_logs_free(o);
 	oracle_sync_free(o);
+	oracle_sc_free(o);
 	tables_free(o);
 	for (size_t i = 0; i < o->groups.n; i++)
 		group_free(o, o->groups.v[i]);
@@ -203,6 +188,7 @@ void oracle_block_free(struct oracle *o, struct oracle_group *g, uint32_t index)
 			oracle_clock_join(&o->pool, &g->end, b->thread[i].clock);
 		last = b->thread[i].clock;
 	}
+	oracle_sc_block_end(o, g->first + (index << g->shift), 1u << g->shift);
 	for (uint32_t i = 0; i < 1u << g->shift; i++)
 		thread_free(o, &b->thread[i]);
 	free(b);
@@ -376,6 +362,22 @@ struct race_place oracle_place(const struct oracle *oc, uint32_t actor)
 				   .cluster = cluster_of(g, at >> g->shift),
 				   .warp = in >> 5,
 				   .lane = in & 31};
+}
+
+uint32_t oracle_device(struct oracle *o, uint32_t actor)
+{
+	const struct oracle_group *g = place_group(o, &actor);
+
+	return g && g->is_grid ? g->grid.device : RACE_HOST;
+}
+
+uint32_t oracle_place_key(struct oracle *o, uint32_t actor, uint8_t scope)
+{
+	const struct oracle_group *g = place_group(o, &actor);
+
+	if (scope < RACE_SCOPE_GPU)
+		return g && g->is_grid ? ORACLE_PLACE_BLOCK | (actor >> g->shift << g->shift) : 0;
+	return (g && g->is_grid ? g->grid.device + 1 : ORACLE_PLACE_BLOCK - 1);
 }
 
 enum race_scope oracle_level(struct oracle *o, uint32_t a, uint32_t b)

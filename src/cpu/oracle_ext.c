@@ -77,26 +77,39 @@ static int8_t offset_in(const struct oracle *o, uint32_t site, uint64_t word)
 	return (int8_t) - (int)(word & (bytes - 1));
 }
 
-/* Fences before a plain access come before all that follows on the word. */
-static void push_fences(struct oracle *o, struct oracle_ext *e, uint64_t fences, bool is_write)
+/* Fences before a plain access come before all that follows on the word: those in the tree and
+ * the actors' own. */
+static void push_fences(struct oracle *o, struct oracle_ext *e, uint64_t fences,
+			const struct oracle_rec *r, bool is_write)
 {
-	if (!fences)
+	uint32_t lanes = r->mask ? r->mask : 1;
+
+	if (!o->sc_logs)
 		return;
-	struct oracle_bytes *x = oracle_ext_bytes(o, e);
-	for (unsigned b = 0; b < 4; b++) {
-		oracle_tree_join(&o->pool, &x->all_fences[b], fences);
-		if (is_write)
-			oracle_tree_join(&o->pool, &x->write_fences[b], fences);
+	ORACLE_EACH(l, lanes)
+	{
+		uint32_t fence = oracle_fence_before(o, r->actor + l, r->epoch);
+		if (fences || fence)
+			oracle_fenced_add(o, e, r->bytes, fences, r->actor + l, fence, is_write);
 	}
 }
 
-/* Of each of the lanes that share the word from the first one on, its bytes. */
-static void push_narrow(struct oracle *o, struct oracle_ext *e, struct oracle_rec r, uint32_t bytes)
+/* An access, and the fences before it. */
+static void push_fenced(struct oracle *o, struct oracle_ext *e, const struct oracle_rec *r,
+			const struct oracle_site *x)
 {
-	for (uint32_t i = 0; i < 4; i += bytes, r.actor++) {
-		r.bytes = (uint8_t)(((1u << bytes) - 1) << i);
+	push(o, e, r);
+	push_fences(o, e, x->a.fences, r, x->a.kind & RACE_OP_WRITE);
+}
+
+/* Of each of the lanes that share the word from the first one on, its bytes. */
+static void push_narrow(struct oracle *o, struct oracle_ext *e, struct oracle_rec r,
+			const struct oracle_site *x)
+{
+	for (uint32_t i = 0; i < 4; i += x->a.bytes, r.actor++) {
+		r.bytes = (uint8_t)(((1u << x->a.bytes) - 1) << i);
 		r.offset = (int8_t)i;
-		push(o, e, &r);
+		push_fenced(o, e, &r, x);
 	}
 }
 
@@ -110,15 +123,14 @@ static void push_packed(struct oracle *o, struct oracle_ext *e, uint64_t p, uint
 
 	r.offset = offset_in(o, r.site, word);
 	if (p & ORACLE_PACKED_FORM && x->a.bytes < 4) {
-		push_narrow(o, e, r, x->a.bytes);
-	} else {
-		if (p & ORACLE_PACKED_FORM) {
-			r.mask = oracle_node_lanes(r.actor & 31);
-			r.actor &= ~31u;
-		}
-		push(o, e, &r);
+		push_narrow(o, e, r, x);
+		return;
 	}
-	push_fences(o, e, x->a.fences, x->a.kind & RACE_OP_WRITE);
+	if (p & ORACLE_PACKED_FORM) {
+		r.mask = oracle_node_lanes(r.actor & 31);
+		r.actor &= ~31u;
+	}
+	push_fenced(o, e, &r, x);
 }
 
 static void push_reader(struct oracle *o, struct oracle_ext *e, const struct oracle_reader *x,
@@ -133,15 +145,14 @@ static void push_reader(struct oracle *o, struct oracle_ext *e, const struct ora
 
 	r.offset = offset_in(o, r.site, word);
 	for (uint32_t w = 0; x->is_mask && w <= x->warps; w++, r.actor += 32)
-		push(o, e, &r);
-	if (!x->is_mask) {
-		r.actor += oracle_actor_after(x->shift, (uint32_t)(word >> 2) - x->at);
-		if (oracle_is_narrow(x->shift))
-			push_narrow(o, e, r, site->a.bytes);
-		else
-			push(o, e, &r);
-	}
-	push_fences(o, e, site->a.fences, false);
+		push_fenced(o, e, &r, site);
+	if (x->is_mask)
+		return;
+	r.actor += oracle_actor_after(x->shift, (uint32_t)(word >> 2) - x->at);
+	if (oracle_is_narrow(x->shift))
+		push_narrow(o, e, r, site);
+	else
+		push_fenced(o, e, &r, site);
 }
 
 static void push_readers(struct oracle *o, struct oracle_ext *e, const struct oracle_readers *s,
@@ -217,10 +228,8 @@ void oracle_ext_free(struct oracle *o, struct oracle_cell *c)
 	for (unsigned k = 0; k < ORACLE_CLASSES; k++)
 		list_free(o, e->list[k]);
 	oracle_ext_from(o, e, ORACLE_PLAIN_BYTES, NULL);
-	for (unsigned b = 0; e->bytes && b < 4; b++) {
-		oracle_tree_unref(&o->pool, e->bytes->all_fences[b]);
-		oracle_tree_unref(&o->pool, e->bytes->write_fences[b]);
-	}
+	if (e->bytes)
+		oracle_fenced_drop(o, e->bytes, ORACLE_PLAIN_BYTES);
 	oracle_mem_free(o, e->bytes, sizeof(*e->bytes));
 	oracle_mem_free(o, e, sizeof(*e));
 	c->w = c->r = 0;

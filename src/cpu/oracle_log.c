@@ -336,7 +336,7 @@ static bool is_loggable(struct oracle *o, const struct oracle_thread *t, uint32_
 	    acc->kind == RACE_OP_WRITE || t->pends ||
 	    acc->flags & ~(ORACLE_RED | ORACLE_SHARED | ORACLE_VOLATILE))
 		return false;
-	if (o->opt.sc == ORACLE_SC_PROGRAM && (t->nfences || t->clock->root[ORACLE_FENCES]))
+	if (o->opt.sc == ORACLE_SC_PROGRAM && (t->fence || t->clock->root[ORACLE_FENCES]))
 		return false;
 	return !oracle_misc_of(o, actor);
 }
@@ -370,7 +370,7 @@ bool oracle_log_access(struct oracle *o, struct oracle_thread *t, uint32_t actor
 		return false;
 	uint32_t site = oracle_site(o, acc, 0);
 	struct oracle_cell *c = oracle_cell_at(o, address, true);
-	device = oracle_place(o, actor).device;
+	device = oracle_device(o, actor);
 	if (oracle_cell_ext(c) || !oracle_can_pack(t->own, site) || device > UINT8_MAX)
 		return false;
 	if (is_log(c) && (log_of(c)->device != device || log_of(c)->n >= o->opt.max_records))
@@ -436,11 +436,11 @@ uint64_t oracle_log_expand(struct oracle *o, struct oracle_cell *c, struct oracl
 
 	e->same_address = word;
 	e->same_bytes = 4;
-	e->same_device = log_of(c)->device;
+	e->same_place = log_of(c)->device + 1u;
 	for (struct walk w = walk_from(log_of(c)); walk_next(&w);) {
 		bool is_write = !is_read(o, w.site);
 		if (pos && !is_red(o, w.site))
-			oracle_chain_see(o, chain, pos - 1, w.actor, w.epoch, is_write);
+			oracle_chain_add(o, chain, pos - 1, w.actor, w.epoch, is_write);
 		if (is_write && !chain) {
 			chain = oracle_chain_new(o);
 			chain->refs++;

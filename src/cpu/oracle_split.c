@@ -65,7 +65,7 @@ void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t ac
 
 	n.is_pseudo = oracle_is_pseudo(o, actor);
 	if (acc->strength != RACE_WEAK)
-		n.device = oracle_place(o, actor).device;
+		n.place = oracle_place_key(o, actor, acc->scope);
 	if (oracle_is_plain(&n))
 		access_plain(&n);
 	else

@@ -711,9 +711,28 @@ static void make_atomic(struct rows *r, struct oracle_event *e)
 		e->flags |= ORACLE_RED;
 }
 
+/* Another warp does what the last one did, at the same instruction. */
+static bool add_row_again(struct rows *r, uint32_t warp)
+{
+	struct list *l = r->w.l;
+	struct oracle_event *e, *last = &l->e[l->n - 1];
+	size_t i = l->n - 1;
+
+	if (last->type != ORACLE_ACCESS || !last->mask || last->actor == warp ||
+	    !(e = list_add(l, ORACLE_ACCESS)))
+		return false;
+	*e = l->e[i];
+	e->actor = warp;
+	memcpy(l->addresses[i + 1], l->addresses[i], sizeof(l->addresses[i]));
+	return true;
+}
+
 static void add_row(struct rows *r, uint32_t warp)
 {
 	struct world *w = &r->w;
+
+	if (r->has_loops && is_lucky(w, 50) && add_row_again(r, warp))
+		return;
 	uint32_t mask = draw_mask(r);
 	struct oracle_event *e = mask ? list_add(w->l, ORACLE_ACCESS) : NULL;
 
