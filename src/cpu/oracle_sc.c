@@ -172,13 +172,13 @@ static void fenced_add(struct oracle_pool *pool, struct oracle_fenced *f, uint64
 		past_copy(pool, &f->write, &f->all);
 }
 
-void oracle_fenced_add(struct oracle *o, struct oracle_ext *e, uint64_t tree, uint32_t actor,
-		       uint32_t fence, bool is_write)
+void oracle_fenced_add(struct oracle *o, struct oracle_ext *e, uint32_t mask, uint64_t tree,
+		       uint32_t actor, uint32_t fence, bool is_write)
 {
 	struct oracle_bytes *x = oracle_ext_bytes(o, e);
 	uint32_t same;
 
-	for (uint32_t left = 0xf; left; left &= ~same)
+	for (uint32_t left = mask; left; left &= ~same)
 		fenced_add(&o->pool, fenced_own(o, x, left, &same), tree, actor, fence, is_write);
 }
 
