@@ -92,6 +92,7 @@ void oracle_free(struct oracle *o)
 	base_vec_free(&o->sites);
 	base_vec_free(&o->findings);
 	oracle_clock_unref(&o->pool, o->zero);
+	oracle_memos_free(&o->pool);
 	base_arena_free(&o->pool.arena);
 	free(o);
 }

@@ -4,7 +4,9 @@
  * A block's stride is a power of two, so blocks and warps are aligned subtrees, and a subtree whose
  * actors have one value is one word. Joining stops where two subtrees are the same node and
  * gives back one of its two sides when that side has it all, so clocks that went through the
- * same barriers keep sharing. Costs: 272 bytes an inner node, 136 a leaf; a change copies the
+ * same barriers keep sharing. A clock has a name, mostly: the publication that carried it, so
+ * that whoever knows that need not look further; and what the lanes of a warp learn alike is
+ * remembered, so that they go on sharing one clock. Costs: 272 bytes an inner node, 136 a leaf; a change copies the
  * path to one leaf, or nothing when nobody else holds it.
  */
 #include "cpu/oracle_impl.h"
@@ -455,13 +457,23 @@ void oracle_clock_unref(struct oracle_pool *p, struct oracle_clock *c)
 	free(c);
 }
 
+void oracle_clock_name(struct oracle_clock *c, uint32_t actor, uint32_t epoch)
+{
+	if (c->epoch || c->span)
+		return;
+	c->actor = actor;
+	c->epoch = epoch;
+}
+
 struct oracle_clock *oracle_clock_own(struct oracle_pool *p, struct oracle_clock **c)
 {
-	struct oracle_clock *n;
+	struct oracle_clock *n = *c;
 
 	(void)p;
-	if ((*c)->refs == 1)
-		return *c;
+	if (n->refs == 1) {
+		n->epoch = n->span = 0;
+		return n;
+	}
 	n = oracle_clock_new();
 	for (unsigned i = 0; i < ORACLE_ROOTS; i++)
 		n->root[i] = oracle_tree_ref((*c)->root[i]);
@@ -469,13 +481,27 @@ struct oracle_clock *oracle_clock_own(struct oracle_pool *p, struct oracle_clock
 	return *c = n;
 }
 
-void oracle_clock_join(struct oracle_pool *p, struct oracle_clock **c, struct oracle_clock *with)
+/* Is all that x knows known to y, by its name? */
+static bool is_below(const struct oracle_clock *x, const struct oracle_clock *y)
+{
+	if (x->span)
+		return y->epoch && y->actor - x->actor < x->span;
+	if (!x->epoch)
+		return false;
+	return oracle_tree_get(y->root[ORACLE_HB], x->actor) >= x->epoch;
+}
+
+static void adopt(struct oracle_pool *p, struct oracle_clock **c, struct oracle_clock *with)
+{
+	oracle_clock_unref(p, *c);
+	*c = oracle_clock_ref(with);
+}
+
+static void join_roots(struct oracle_pool *p, struct oracle_clock **c, struct oracle_clock *with)
 {
 	uint64_t r[ORACLE_ROOTS];
 	bool is_a = true, is_b = true;
 
-	if (*c == with || !with)
-		return;
 	for (unsigned i = 0; i < ORACLE_ROOTS; i++) {
 		r[i] = oracle_tree_ref((*c)->root[i]);
 		oracle_tree_join(p, &r[i], with->root[i]);
@@ -485,10 +511,8 @@ void oracle_clock_join(struct oracle_pool *p, struct oracle_clock **c, struct or
 	if (is_a || is_b) {
 		for (unsigned i = 0; i < ORACLE_ROOTS; i++)
 			oracle_tree_unref(p, r[i]);
-		if (!is_a) {
-			oracle_clock_unref(p, *c);
-			*c = oracle_clock_ref(with);
-		}
+		if (!is_a)
+			adopt(p, c, with);
 		return;
 	}
 	struct oracle_clock *n = oracle_clock_own(p, c);
@@ -496,4 +520,80 @@ void oracle_clock_join(struct oracle_pool *p, struct oracle_clock **c, struct or
 		oracle_tree_unref(p, n->root[i]);
 		n->root[i] = r[i];
 	}
+}
+
+void oracle_clock_join(struct oracle_pool *p, struct oracle_clock **c, struct oracle_clock *with)
+{
+	if (*c == with || !with || is_below(with, *c))
+		return;
+	if (is_below(*c, with)) {
+		adopt(p, c, with);
+		return;
+	}
+	if ((*c)->refs == 1) {
+		join_roots(p, c, with);
+		return;
+	}
+	struct oracle_memo m = {.from = *c, .with = (uintptr_t)with, .kind = ORACLE_MEMO_JOIN};
+	if (oracle_memo_get(p, c, &m))
+		return;
+	oracle_clock_ref(m.from);
+	join_roots(p, c, with);
+	m.to = *c;
+	oracle_memo_put(p, &m);
+	oracle_clock_unref(p, m.from);
+}
+
+/* ---- what was done before ------------------------------------------------------------------ */
+
+static struct oracle_memo *memo_at(struct oracle_pool *p, const struct oracle_memo *m)
+{
+	uint64_t h = (uintptr_t)m->from * 3 + m->with * 5 + m->actor * 7ull + m->number * 11ull;
+
+	return &p->memo[(h * 0x9e3779b97f4a7c15ull) >> 32 & (ORACLE_MEMOS - 1)];
+}
+
+bool oracle_memo_get(struct oracle_pool *p, struct oracle_clock **c, const struct oracle_memo *m)
+{
+	struct oracle_memo *at = memo_at(p, m);
+
+	if (!at->to || at->kind != m->kind || at->from != m->from || at->with != m->with ||
+	    at->actor != m->actor || at->number != m->number)
+		return false;
+	oracle_clock_ref(at->to);
+	oracle_clock_unref(p, *c);
+	*c = at->to;
+	return true;
+}
+
+static void memo_drop(struct oracle_pool *p, struct oracle_memo *m)
+{
+	oracle_clock_unref(p, m->from);
+	oracle_clock_unref(p, m->to);
+	if (m->kind == ORACLE_MEMO_FORCED)
+		oracle_tree_unref(p, m->with);
+	else
+		oracle_clock_unref(p, (struct oracle_clock *)(uintptr_t)m->with);
+	memset(m, 0, sizeof(*m));
+}
+
+void oracle_memo_put(struct oracle_pool *p, const struct oracle_memo *m)
+{
+	struct oracle_memo *at = memo_at(p, m);
+
+	if (m->from)
+		oracle_clock_ref(m->from);
+	oracle_clock_ref(m->to);
+	if (m->kind == ORACLE_MEMO_FORCED)
+		oracle_tree_ref(m->with);
+	else
+		oracle_clock_ref((struct oracle_clock *)(uintptr_t)m->with);
+	memo_drop(p, at);
+	*at = *m;
+}
+
+void oracle_memos_free(struct oracle_pool *p)
+{
+	for (unsigned i = 0; i < ORACLE_MEMOS; i++)
+		memo_drop(p, &p->memo[i]);
 }

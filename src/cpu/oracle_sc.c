@@ -201,18 +201,33 @@ bool oracle_fenced_is(const struct oracle_ext *e, const struct oracle_thread *t,
 static void take_forced(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 			const struct oracle_past *p)
 {
+	struct oracle_pool *pool = &o->pool;
 	uint64_t known = t->clock->root[ORACLE_FENCES], forced = t->clock->root[ORACLE_FORCED];
+	bool is_one = p->fence && p->actor != actor &&
+		      oracle_tree_get(known, p->actor) < p->fence &&
+		      oracle_tree_get(forced, p->actor) < p->fence;
+	bool is_tree = !oracle_tree_covers(known, p->tree) && !oracle_tree_covers(forced, p->tree);
+	struct oracle_memo m = {.from = t->clock,
+				.with = is_tree ? p->tree : 0,
+				.actor = is_one ? p->actor : 0,
+				.number = is_one ? p->fence : 0,
+				.kind = ORACLE_MEMO_FORCED};
 
-	if (p->fence && p->actor != actor && oracle_tree_get(known, p->actor) < p->fence &&
-	    oracle_tree_get(forced, p->actor) < p->fence)
-		oracle_tree_raise(&o->pool,
-				  &oracle_clock_own(&o->pool, &t->clock)->root[ORACLE_FORCED],
-				  p->actor, p->fence);
-	if (oracle_tree_covers(known, p->tree) ||
-	    oracle_tree_covers(t->clock->root[ORACLE_FORCED], p->tree))
+	if ((!is_one && !is_tree) || (m.from->refs > 1 && oracle_memo_get(pool, &t->clock, &m)))
 		return;
-	oracle_tree_join(&o->pool, &oracle_clock_own(&o->pool, &t->clock)->root[ORACLE_FORCED],
-			 p->tree);
+	bool is_shared = m.from->refs > 1;
+	if (is_shared)
+		oracle_clock_ref(m.from);
+	uint64_t *to = &oracle_clock_own(pool, &t->clock)->root[ORACLE_FORCED];
+	if (is_tree)
+		oracle_tree_join(pool, to, p->tree);
+	if (is_one)
+		oracle_tree_raise(pool, to, p->actor, p->fence);
+	if (!is_shared)
+		return;
+	m.to = t->clock;
+	oracle_memo_put(pool, &m);
+	oracle_clock_unref(pool, m.from);
 }
 
 void oracle_communicate(struct oracle *o, struct oracle_thread *t, uint32_t actor, bool is_write,
@@ -328,7 +343,7 @@ static void fence_one(struct oracle *o, uint32_t actor, uint8_t strength, uint8_
 		g->has_fences = true;
 	}
 	if (race_is_release((enum race_strength)strength)) {
-		struct oracle_pub pub = oracle_publish(t, actor);
+		struct oracle_pub pub = oracle_publish(o, t, actor);
 		if (is_sc && !is_execution)
 			log_fence(o, actor, scope, &pub);
 		for (uint8_t l = RACE_SCOPE_CTA; is_sc && is_execution && l <= scope; l++)
