@@ -241,22 +241,44 @@ void oracle_tree_raise_range(struct oracle_pool *p, uint64_t *root, uint32_t fir
 
 static uint64_t join(struct oracle_pool *p, uint64_t a, uint64_t b, uint32_t level, bool is_root);
 
+typedef int32_t lanes4 __attribute__((vector_size(16)));
+
+/* A leaf's values, four at a time (they are no more than INT32_MAX); u: of a uniform one. */
+static inline lanes4 values_of(uint64_t t, unsigned at, const lanes4 *u)
+{
+	lanes4 v;
+
+	if (is_uniform(t))
+		return *u;
+	memcpy(&v, &node_of(t)->u.value[at], sizeof(v));
+	return v;
+}
+
+static inline lanes4 all_of(uint64_t t)
+{
+	return (lanes4){0} + (is_uniform(t) ? (int32_t)uniform_of(t) : 0);
+}
+
+static bool has_any(lanes4 v)
+{
+	return v[0] | v[1] | v[2] | v[3];
+}
+
 /* Of two leaves, or a leaf and a uniform one. Takes over a. */
 static uint64_t join_leaf(struct oracle_pool *p, uint64_t a, uint64_t b)
 {
-	bool is_a = true, is_b = true;
-	uint32_t v[32];
+	lanes4 above_a = {0}, above_b = {0}, ua = all_of(a), ub = all_of(b), v[8];
 
-	for (unsigned i = 0; i < 32; i++) {
-		uint32_t x = is_uniform(a) ? uniform_of(a) : node_of(a)->u.value[i];
-		uint32_t y = is_uniform(b) ? uniform_of(b) : node_of(b)->u.value[i];
-		is_a &= x >= y;
-		is_b &= y >= x;
-		v[i] = x > y ? x : y;
+	for (unsigned i = 0; i < 8; i++) {
+		lanes4 x = values_of(a, i * 4, &ua), y = values_of(b, i * 4, &ub);
+		lanes4 is_x = x > y;
+		above_b |= is_x;
+		above_a |= y > x;
+		v[i] = (x & is_x) | (y & ~is_x);
 	}
-	if (is_a)
+	if (!has_any(above_a))
 		return a;
-	if (is_b) {
+	if (!has_any(above_b)) {
 		oracle_tree_unref(p, a);
 		return oracle_tree_ref(b);
 	}
@@ -270,30 +292,45 @@ static inline uint64_t child_of(uint64_t t, unsigned i)
 	return is_uniform(t) ? t : node_of(t)->u.child[i];
 }
 
+/* The children that have been joined are held, the others are one side's. */
 static uint64_t join_inner(struct oracle_pool *p, uint64_t a, uint64_t b, uint32_t level,
 			   bool is_root)
 {
-	bool is_a = true, is_b = true;
+	uint32_t not_a = 0, not_b = 0, held = 0;
 	uint64_t v[32];
 
 	for (unsigned i = 0; i < 32; i++) {
 		uint64_t x = child_of(a, i), y = child_of(b, i);
-		v[i] = join(p, oracle_tree_ref(x), y, level - 1, false);
-		is_a &= v[i] == x;
-		is_b &= v[i] == y;
+		v[i] = x;
+		if (x == y)
+			continue;
+		if (is_uniform(x) && is_uniform(y)) {
+			v[i] = x > y ? x : y;
+		} else if (!x) {
+			v[i] = y;
+		} else if (y) {
+			v[i] = join(p, oracle_tree_ref(x), y, level - 1, false);
+			held |= 1u << i;
+		}
+		not_a |= (uint32_t)(v[i] != x) << i;
+		not_b |= (uint32_t)(v[i] != y) << i;
 	}
-	if (is_a || is_b) {
-		for (unsigned i = 0; i < 32; i++)
-			oracle_tree_unref(p, v[i]);
-		if (is_a)
+	if (!not_a || !not_b) {
+		ORACLE_EACH(k, held)
+		oracle_tree_unref(p, v[k]);
+		if (!not_a)
 			return a;
 		oracle_tree_unref(p, a);
 		return oracle_tree_ref(b);
 	}
+	/* Before a is let go, which may hold them alone. */
+	ORACLE_EACH(m, not_a & ~held)
+	oracle_tree_ref(v[m]);
 	struct oracle_node *n = node_own(p, a, level);
-	for (unsigned i = 0; i < 32; i++) {
-		oracle_tree_unref(p, n->u.child[i]);
-		n->u.child[i] = v[i];
+	ORACLE_EACH(l, not_a | held)
+	{
+		oracle_tree_unref(p, n->u.child[l]);
+		n->u.child[l] = v[l];
 	}
 	return is_root ? tree_of(n) : collapse(p, n);
 }
@@ -572,7 +609,7 @@ static void memo_drop(struct oracle_pool *p, struct oracle_memo *m)
 	oracle_clock_unref(p, m->to);
 	if (m->kind == ORACLE_MEMO_FORCED)
 		oracle_tree_unref(p, m->with);
-	else
+	else if (m->with)
 		oracle_clock_unref(p, (struct oracle_clock *)(uintptr_t)m->with);
 	memset(m, 0, sizeof(*m));
 }
@@ -586,7 +623,7 @@ void oracle_memo_put(struct oracle_pool *p, const struct oracle_memo *m)
 	oracle_clock_ref(m->to);
 	if (m->kind == ORACLE_MEMO_FORCED)
 		oracle_tree_ref(m->with);
-	else
+	else if (m->with)
 		oracle_clock_ref((struct oracle_clock *)(uintptr_t)m->with);
 	memo_drop(p, at);
 	*at = *m;

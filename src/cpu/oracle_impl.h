@@ -45,12 +45,17 @@ struct oracle_node {
 
 struct oracle_clock;
 
-enum oracle_memo_kind { ORACLE_MEMO_JOIN, ORACLE_MEMO_LEARN, ORACLE_MEMO_FORCED };
+enum oracle_memo_kind {
+	ORACLE_MEMO_JOIN,
+	ORACLE_MEMO_LEARN,
+	ORACLE_MEMO_FORCED, /* by communication */
+	ORACLE_MEMO_FENCE   /* a fence.sc of a warp, of a scope */
+};
 
 /* What became of a clock that many have: the lanes of a warp often learn the same. All are held. */
 struct oracle_memo {
 	struct oracle_clock *from, *to; /* from: NULL for none */
-	uint64_t with;			/* a clock; FORCED: a tree */
+	uint64_t with;			/* JOIN, LEARN: a clock; FORCED: a tree */
 	uint32_t actor, number;
 	enum oracle_memo_kind kind;
 };

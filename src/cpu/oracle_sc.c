@@ -249,6 +249,7 @@ struct force {
 	struct oracle *o;
 	uint32_t actor;
 	uint8_t scope;
+	bool is_own;			  /* a fence of the actor's warp counts: its lanes differ */
 	BASE_VEC(struct oracle_pub) pubs; /* borrowed from the logs */
 };
 
@@ -259,6 +260,7 @@ static void force_one(void *arg, uint32_t key, uint32_t epoch)
 	struct oracle_sc_log *log;
 	uint8_t level = (uint8_t)oracle_level(f->o, f->actor, key);
 
+	f->is_own |= key >> 5 == f->actor >> 5;
 	if (key == f->actor || level > f->scope || !(log = log_of(f->o, key)))
 		return;
 	for (size_t i = log_upto(log, epoch); i-- > 0;)
@@ -268,23 +270,49 @@ static void force_one(void *arg, uint32_t key, uint32_t epoch)
 		}
 }
 
+/* Comes behind what is forced. What causality tells by then needn't be kept as forced. */
+static void force_all(struct oracle *o, struct oracle_thread *t, const struct force *f)
+{
+	uint64_t *root;
+
+	for (size_t i = 0; i < f->pubs.n; i++) {
+		oracle_clock_own(&o->pool, &t->clock);
+		oracle_learn(o, &t->clock, &f->pubs.v[i]);
+	}
+	root = t->clock->root;
+	if (!oracle_tree_covers(root[ORACLE_FENCES], root[ORACLE_FORCED]))
+		return;
+	root = oracle_clock_own(&o->pool, &t->clock)->root;
+	oracle_tree_unref(&o->pool, root[ORACLE_FORCED]);
+	root[ORACLE_FORCED] = 0;
+}
+
 static void force(struct oracle *o, struct oracle_thread *t, uint32_t actor, uint8_t scope)
 {
 	struct force f = {.o = o, .actor = actor, .scope = scope};
+	struct oracle_memo m = {.from = t->clock,
+				.actor = actor & ~31u,
+				.number = scope,
+				.kind = ORACLE_MEMO_FENCE};
 	const struct oracle_group *g = oracle_group_of(o, actor);
-	uint64_t forced = t->clock->root[ORACLE_FORCED], end = UINT64_MAX;
+	uint64_t end = UINT64_MAX;
 	uint32_t first = 0;
 
-	if (!forced)
+	if (!t->clock->root[ORACLE_FORCED] || oracle_memo_get(&o->pool, &t->clock, &m))
 		return;
 	if (scope == RACE_SCOPE_CTA && g && g->is_grid) {
 		first = g->first + ((actor - g->first) >> g->shift << g->shift);
 		end = (uint64_t)first + (1u << g->shift);
 	}
-	oracle_tree_above(forced, t->clock->root[ORACLE_FENCES], first, end, force_one, &f);
-	for (size_t i = 0; i < f.pubs.n; i++)
-		oracle_learn(o, &t->clock, &f.pubs.v[i]);
+	oracle_clock_ref(m.from);
+	oracle_tree_above(t->clock->root[ORACLE_FORCED], t->clock->root[ORACLE_FENCES], first, end,
+			  force_one, &f);
+	force_all(o, t, &f);
 	base_vec_free(&f.pubs);
+	m.to = t->clock;
+	if (!f.is_own)
+		oracle_memo_put(&o->pool, &m);
+	oracle_clock_unref(&o->pool, m.from);
 }
 
 static struct oracle_sc_sum *sc_sum(struct oracle *o, uint32_t actor, uint8_t scope, uint8_t level,
