@@ -260,7 +260,8 @@ bool cpu_dec_is_unsupported(const struct cpu_inst *in);
 	B(special)    /* special.c: mov from a special register */                                 \
 	B(async)      /* async.c: cp.async, bulk, tensor copies, st.async, red.async, groups */    \
 	B(mbarrier)   /* mbarrier.c */                                                             \
-	B(matrix)     /* matrix.c: ldmatrix, stmatrix, movmatrix, mma, wmma */
+	B(matrix)     /* matrix.c: ldmatrix, stmatrix, movmatrix, mma, wmma */                     \
+	B(texture)    /* texture_op.c: tex, tld4, suld, sust */
 
 /* ---- the grid ------------------------------------------------------------------- */
 
@@ -416,8 +417,9 @@ struct cpu_machine {
 	struct cpu_space *space;   /* space.c */
 	struct cpu_engine *engine; /* engine.c */
 	struct cpu_heap *heap;	   /* syscalls.c: device malloc */
-	struct cpu_watch *watch;   /* watch.c: the oracle's side; NULL: no access is judged */
-	_Atomic uint64_t grids;	   /* the last %gridid */
+	struct cpu_textures *textures;
+	struct cpu_watch *watch; /* watch.c: the oracle's side; NULL: no access is judged */
+	_Atomic uint64_t grids;	 /* the last %gridid */
 	struct cpu_copies copies;
 	/* Of the map of memory (space.c): odd while it is being changed. */
 	_Atomic uint64_t space_version;

@@ -78,6 +78,7 @@ void oracle_free(struct oracle *o)
 	HASH_ITER(hh, o->named, x, tmp)
 	oracle_drop_id(o, x->id);
 	oracle_shadow_free(o);
+	oracle_known_logs_free(o);
 	oracle_sync_free(o);
 	oracle_sc_free(o);
 	tables_free(o);

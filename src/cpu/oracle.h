@@ -43,10 +43,16 @@
  *  R7 Proxies: X -> Y orders X before Y if both are generic; or both have the same other proxy and
  *     the same block (an operation's or pseudo-thread's block is its issuer's); or X only reads and
  *     Y writes (what was read stays read); or a proxy fence of a kind that fits stands along the
- *     path: X -> fence -> Y. (An actor accesses memory by one proxy.) Completions (ORACLE_JOIN_*, mbarrier, ends and starts of operations)
+ *     path: X -> fence -> Y, which the tensormap proxy has in halves: X -> release -> acquire -> Y.
+ *     This holds for X and Y of one actor, too. Completions (ORACLE_JOIN_*, mbarrier, ends and starts of operations)
  *     count as proxy fences of all kinds for what the completed copy did.
- *  R8 X is ordered before Y: same actor; or X -> Y by R7; or X obs Z and (Z -> Y, or same actor).
- *  R9 Race: overlap, different actors, one writes, not ordered, not morally strong.
+ *  R8 X is ordered before Y: same actor and proxy; or X -> Y by R7; or X obs Z and (Z -> Y, or same actor).
+ *  R9 Race: overlap, different actors or proxies, one writes, not ordered, not morally strong.
+ *
+ *  R10 An ORACLE_NC read and a write of its grid are a finding in any order. So is a read of the texture
+ *     proxy behind a write of its grid (CUDA programming guide, textures and surfaces: what the
+ *     same launch wrote there is undefined); a write behind it is judged by R9. No proxy fence helps
+ *     the texture proxy (R7).
  *
  * Of the races of an access with earlier ones at least one is told (of each byte's class), never one
  * that is none: an access that a weak, covering, ordered one superseded is forgotten.
@@ -110,7 +116,7 @@ enum oracle_type {
 
 enum {
 	ORACLE_RED = 1 << 0,	  /* RMW that returns nothing */
-	ORACLE_NC = 1 << 1,	  /* ld.nc, texture: memory that must not change in this grid */
+	ORACLE_NC = 1 << 1,	  /* ld.nc: memory that must not change in this grid */
 	ORACLE_INSERTED = 1 << 2, /* of the instrumentation: ignored */
 	ORACLE_VOLATILE = 1 << 3, /* for the finding's text; pass RACE_RELAXED, RACE_SCOPE_SYS */
 	ORACLE_SAW = 1 << 4,	  /* a read that names what it saw: `saw`, 0: no strong write */
@@ -122,8 +128,9 @@ enum {
 enum {
 	ORACLE_PROXY_GLOBAL = 1 << 0, /* generic - async, global memory */
 	ORACLE_PROXY_SHARED = 1 << 1, /* generic - async, shared memory */
-	ORACLE_PROXY_TMAP = 1 << 2,   /* generic - tensormap */
-	ORACLE_PROXY_ALL = 7
+	ORACLE_PROXY_TMAP = 1 << 2,   /* generic - tensormap, the acquiring half */
+	ORACLE_PROXY_TMAP_RELEASE = 1 << 3,
+	ORACLE_PROXY_ALL = 15
 };
 
 enum {
@@ -306,7 +313,7 @@ void oracle_on_race(struct oracle *o, void (*fn)(void *arg, const struct oracle_
 		    void *arg);
 
 struct oracle_stats {
-	/* words, shadow_bytes: the most that had a shadow at a time, and what was taken for them,
+	/* words, shadow_bytes: the most that had a shadow at a time, and the most held for them,
 	 * chains and releases of strong writes included. */
 	uint64_t events, accesses, words, shadow_bytes, clock_bytes;
 	/* 0: the verdict is whole. Accesses forgotten because a word had too many; those that have

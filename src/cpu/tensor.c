@@ -171,6 +171,20 @@ bool cpu_tensor_rows(struct cpu_transfer *t, uint32_t row, uint32_t n, bool is_r
 
 /* ---- issue --------------------------------------------------------------------------- */
 
+/* The reading of the map is the issuing thread's own, in a proxy of its own: hardware reads it some
+ * time before the copy is over. */
+static void watch_map(struct cpu_warp *w, const struct cpu_inst *in, unsigned l, uint64_t addr)
+{
+	struct cpu_acc acc = {.kind = CPU_ACC_LOAD,
+			      .space = PTX_SPACE_GENERIC,
+			      .sem = PTX_SEM_WEAK,
+			      .proxy = PTX_PROXY_TENSORMAP};
+	uint64_t at[CPU_WARP] = {0};
+
+	at[l] = addr;
+	cpu_watch_access(w, in, &acc, 1u << l, at, sizeof(struct cpu_tensormap));
+}
+
 /* Copies the map of lane l; false: no map, fault raised. */
 static bool read_map(struct cpu_warp *w, const struct cpu_inst *in, unsigned l, uint64_t addr,
 		     struct cpu_tensormap *tm)
@@ -180,6 +194,8 @@ static bool read_map(struct cpu_warp *w, const struct cpu_inst *in, unsigned l, 
 
 	if (!p)
 		return false;
+	if (cpu_watch_takes(w, in))
+		watch_map(w, in, l, addr);
 	memcpy(tm, p, sizeof(*tm));
 	const char *why = cpu_tensormap_check(tm);
 	if (why)

@@ -51,6 +51,14 @@ enum race_scope watch_scope(uint8_t sem, uint8_t scope)
 	}
 }
 
+/* Of ld and its like; copies of the async proxy are actors of their own. */
+static enum race_proxy watch_proxy(uint8_t proxy)
+{
+	return proxy == PTX_PROXY_TEX	      ? RACE_PROXY_TEXTURE
+	       : proxy == PTX_PROXY_TENSORMAP ? RACE_PROXY_TENSORMAP
+					      : RACE_PROXY_GENERIC;
+}
+
 /* ---- loads and stores ----------------------------------------------------------------------- */
 
 /* The lanes of `mask` on the host, by place; those that are private or wrong are in neither. */
@@ -163,6 +171,7 @@ void cpu_watch_access(struct cpu_warp *w, const struct cpu_inst *in, const struc
 			       .kind = is_write ? RACE_OP_WRITE : RACE_OP_READ,
 			       .strength = (uint8_t)watch_strength(acc->sem),
 			       .scope = (uint8_t)watch_scope(acc->sem, acc->scope),
+			       .proxy = (uint8_t)watch_proxy(acc->proxy),
 			       .bytes = bytes};
 	unsigned n = 1;
 	if (acc->sem == PTX_SEM_VOLATILE)
@@ -252,7 +261,9 @@ void cpu_watch_atomic(struct cpu_warp *w, const struct cpu_inst *in, const struc
 static uint8_t proxy_kinds(const struct ptx_form *f)
 {
 	if (f->proxy == PTX_PROXY_TENSORMAP)
-		return ORACLE_PROXY_TMAP;
+		return f->sem == PTX_SEM_ACQUIRE   ? ORACLE_PROXY_TMAP
+		       : f->sem == PTX_SEM_RELEASE ? ORACLE_PROXY_TMAP_RELEASE
+						   : ORACLE_PROXY_TMAP | ORACLE_PROXY_TMAP_RELEASE;
 	if (f->proxy != PTX_PROXY_ASYNC)
 		return 0; /* .alias: virtual aliases, which the machine doesn't have */
 	if (f->space == PTX_SPACE_GLOBAL)
@@ -266,7 +277,8 @@ void cpu_watch_fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mas
 		     const struct ptx_form *f)
 {
 	struct cpu_watch *x = cpu_watch_of(w);
-	bool is_proxy = f->op == PTX_OP_FENCE_PROXY || f->op == PTX_OP_MEMBAR_PROXY;
+	bool is_proxy = f->op == PTX_OP_FENCE_PROXY || f->op == PTX_OP_MEMBAR_PROXY ||
+			f->op == PTX_OP_TENSORMAP_CP_FENCEPROXY;
 	uint8_t sem = f->sem;
 
 	(void)in;

@@ -12,7 +12,7 @@
  * write, waits reads, all others read-modify-writes: a copy
  * that completes on an object whose init it cannot know of is a race.
  *
- * Misses: scopes of .cta (below). Tensor maps are not judged.
+ * Misses: scopes of .cta (below).
  * Costs: 24 bytes for a part of a group that nobody has waited for, PARTS_MAX of them in a warp;
  * beyond, those that completed on an mbarrier are forgotten first.
  */

@@ -4,6 +4,7 @@
  *   state.c    start, options, errors, faults      handle.c   which handles are alive
  *   device.c   devices, attributes, limits         error.c    names and texts of errors
  *   memory.c   allocations       copy.c, pt_copy.c copies and fills
+ *   array.c, pt_array.c          texture.c  texture and surface objects
  *   stream.c, pt_stream.c, event.c                 capture.c, graph*.c
  *   threads.c  what orders host threads
  *   refuse.c   what is not there                   (link's) fatbin, modules, launch, attributes
@@ -144,7 +145,8 @@ enum rt_handle {
 	RT_POOL,
 	RT_USER_OBJECT,
 	RT_LIBRARY, /* link's */
-	RT_KERNEL   /* link's */
+	RT_KERNEL,  /* link's */
+	RT_ARRAY
 };
 /* All with the lock held. */
 void rt_handle_add(const void *p, enum rt_handle kind);

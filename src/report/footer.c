@@ -119,9 +119,8 @@ static void judged_put(struct base_buf *out, struct rep_view *v)
 				r->host_accesses == 1 ? "is a load or store of host code"
 						      : "are loads and stores of host code");
 	base_buf_puts(out, r->is_host_seen && !r->is_host_unseen
-				   ? "  not seen: textures, private memory\n"
-				   : "  not seen: loads and stores of host code, textures, private "
-				     "memory\n");
+				   ? "  not seen: private memory\n"
+				   : "  not seen: loads and stores of host code, private memory\n");
 	if (r->dropped)
 		base_buf_printf(out, "  NOT judged: races with %s that no longer had room in %s\n",
 				rep_count(a, r->dropped, "access"),

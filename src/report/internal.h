@@ -61,6 +61,8 @@ const char *rep_side_order(struct base_arena *a, const struct race_side *s);
 const char *rep_scope_name(enum race_scope s);
 const char *rep_strength_name(enum race_strength s);
 const char *rep_proxy_name(enum race_proxy p);
+/* Does a side go through a texture or surface? */
+bool rep_is_texture(const struct race_finding *f);
 /* "load of 4 bytes, shared memory", words.c */
 const char *rep_access_text(struct base_arena *a, enum race_access access, enum race_space space,
 			    uint32_t width, uint32_t vec);

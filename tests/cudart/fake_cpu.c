@@ -36,7 +36,7 @@ struct cpu_machine {
 	struct cpu_op *ops; /* that have not ended, in order of submission */
 	struct block *blocks;
 	struct cpu_fault fault[RT_DEVICES];
-	uint64_t clock, rng, used[RT_DEVICES], generation;
+	uint64_t textures, clock, rng, used[RT_DEVICES], generation;
 };
 
 /* ---- operations --------------------------------------------------------------- */
@@ -460,4 +460,16 @@ void cpu_host_unseen(struct cpu_machine *m)
 void rt_threads_start(struct cpu_machine *m)
 {
 	(void)m;
+}
+
+/* Numbers, and nothing behind them. */
+uint64_t cpu_texture_new(struct cpu_machine *m, const struct cpu_texture *t)
+{
+	(void)t;
+	return ++m->textures;
+}
+
+bool cpu_texture_free(struct cpu_machine *m, uint64_t handle)
+{
+	return handle && handle <= m->textures;
 }

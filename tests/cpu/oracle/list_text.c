@@ -55,6 +55,7 @@ static const struct word flags[] = {
 static const struct word kinds[] = {{"global", ORACLE_PROXY_GLOBAL},
 				    {"shared", ORACLE_PROXY_SHARED},
 				    {"tmap", ORACLE_PROXY_TMAP},
+				    {"tmaprel", ORACLE_PROXY_TMAP_RELEASE},
 				    {"all", ORACLE_PROXY_ALL}};
 static const struct word accesses[] = {
 	{"ld", RACE_OP_READ}, {"st", RACE_OP_WRITE}, {"atom", RACE_OP_RMW}, {"red", RACE_OP_RMW}};
@@ -491,7 +492,7 @@ static void print_words(const struct list *l, const struct oracle_event *e, FILE
 		return;
 	case ORACLE_PROXY:
 		fputs("proxy", f);
-		for (unsigned i = 0; i < 3; i++)
+		for (unsigned i = 0; i < 4; i++)
 			if (e->proxy_kinds & kinds[i].value)
 				fprintf(f, ".%s", kinds[i].text);
 		return;

@@ -5,8 +5,7 @@
  * each a loop over all pairs. Where the manual leaves room, the rule R1 to R9 of cpu/oracle.h
  * that fills it is named. Nothing here is shared with the oracle, src/race/rules.c included.
  *
- * Costs: matrices of bits, closure by Warshall; about 50 us for 40 events. Misses: texture proxy
- * fences; SAW reads in the communication order of fence.sc take the write that they name, which
+ * Costs: matrices of bits, closure by Warshall; about 50 us for 40 events. Misses: SAW reads in the communication order of fence.sc take the write that they name, which
  * an on-line reading can't always.
  */
 #include "naive.h"
@@ -709,11 +708,28 @@ static uint8_t fence_kinds(uint32_t x, uint32_t y)
 								   : ORACLE_PROXY_GLOBAL;
 }
 
+/* The tensormap proxy's fences are halves (9.7.13.5): release, then acquire. */
+static bool has_halves(uint32_t x, uint32_t y)
+{
+	for (uint32_t f = 0; f < nops; f++)
+		for (uint32_t g = 0; g < nops; g++)
+			if (ops[f].type == ORACLE_PROXY && ops[g].type == ORACLE_PROXY &&
+			    (ops[f].e->proxy_kinds & ORACLE_PROXY_TMAP_RELEASE) &&
+			    (ops[g].e->proxy_kinds & ORACLE_PROXY_TMAP) && get(&base, x, f) &&
+			    (f == g || get(&base, f, g)) && get(&base, g, y))
+				return true;
+	return false;
+}
+
 /* Is there a proxy fence on the way from x to y, or what counts as one? */
 static bool is_fenced(uint32_t x, uint32_t y)
 {
 	uint8_t kinds = fence_kinds(x, y);
 
+	if (kinds == ORACLE_PROXY_TMAP && has_halves(x, y))
+		return true;
+	if (kinds == ORACLE_PROXY_TMAP)
+		kinds = 0;
 	for (uint32_t f = 0; f < nops; f++) {
 		bool is_behind = get(&base, x, f) && get(&base, f, y);
 		uint8_t t = ops[f].type;
@@ -756,7 +772,9 @@ static void make_causality_order(void)
 	clear(&preserved);
 	for (uint32_t x = 0; x < nops; x++)
 		for (uint32_t y = 0; is_access(x) && y < nops; y++)
-			if (is_access(y) && (get(&po, x, y) || is_preserved(x, y)))
+			if (is_access(y) &&
+			    ((get(&po, x, y) && ops[x].e->proxy == ops[y].e->proxy) ||
+			     is_preserved(x, y)))
 				set(&preserved, x, y);
 	join(&causes, &preserved);
 	for (uint32_t x = 0; x < nops; x++)
@@ -771,16 +789,19 @@ static void make_causality_order(void)
 /* 8.7.1 Conflict and data races. */
 static bool is_race(uint32_t x, uint32_t y)
 {
-	return ops[x].actor != ops[y].actor && !get(&causes, x, y) && !get(&causes, y, x) &&
-	       !is_morally_strong(x, y);
+	bool is_one = ops[x].actor == ops[y].actor && ops[x].e->proxy == ops[y].e->proxy;
+
+	return !is_one && !get(&causes, x, y) && !get(&causes, y, x) && !is_morally_strong(x, y);
 }
 
 /* ld.nc is outside of the model (8.1): the grid must not write what it reads so, in no order, the
- * same thread included. */
+ * same thread included; nor before a texture or surface reads it (R10). y acts later. */
 static bool is_nc_conflict(uint32_t x, uint32_t y)
 {
-	return ((ops[x].e->flags | ops[y].e->flags) & ORACLE_NC) && ops[x].place.grid &&
-	       ops[x].place.grid == ops[y].place.grid;
+	bool is_nc = (ops[x].e->flags | ops[y].e->flags) & ORACLE_NC;
+	bool is_texture = ops[y].e->proxy == RACE_PROXY_TEXTURE && !is_write(y);
+
+	return (is_nc || is_texture) && ops[x].place.grid && ops[x].place.grid == ops[y].place.grid;
 }
 
 static void find_races(struct naive_result *out)
