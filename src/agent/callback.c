@@ -233,6 +233,46 @@ static bool is_captured(CUstream stream)
 	return r == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
+/* Is the default stream of this function's name that of the calling thread? */
+static bool is_per_thread(const char *name)
+{
+	size_t n = name ? strlen(name) : 0;
+
+	return n > 5 && strcmp(name + n - 5, "_ptsz") == 0;
+}
+
+/* May this launch begin before its predecessor in the stream has ended? */
+static bool is_programmatic(enum action a, const void *params)
+{
+	const CUlaunchConfig *config = ((const cuLaunchKernelEx_params *)params)->config;
+
+	for (unsigned i = 0; a == ON_LAUNCH_EX && config && i < config->numAttrs; i++) {
+		const CUlaunchAttribute *at = &config->attrs[i];
+		if (at->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
+		    at->value.programmaticStreamSerializationAllowed)
+			return true;
+	}
+	return false;
+}
+
+/* --shuffle-streams: before a launch. */
+static void hold(struct agent_context *c, CUstream stream, bool has_early_start,
+		 const CUpti_CallbackData *d)
+{
+	enum race_hold_skip why = RACE_HOLD_SKIPS;
+	struct agent_holds *h = agent_context_holds(c);
+
+	if (!h)
+		return;
+	if (!stream && is_per_thread(d->functionName))
+		stream = CU_STREAM_PER_THREAD;
+	if (has_early_start)
+		why = RACE_HOLD_PROGRAMMATIC;
+	else if (is_captured(stream))
+		why = RACE_HOLD_CAPTURED;
+	agent_hold(h, stream, why);
+}
+
 static void on_launch(enum action a, CUpti_CallbackId id, const CUpti_CallbackData *d)
 {
 	struct agent_context *c = current(d);
@@ -247,6 +287,8 @@ static void on_launch(enum action a, CUpti_CallbackId id, const CUpti_CallbackDa
 		k = agent_launch_prepare(c, f, d->symbolName);
 		*d->correlationData = (uint64_t)(uintptr_t)k;
 		agent_context_launch(c);
+		hold(c, stream_of(a, id, d->functionParams), is_programmatic(a, d->functionParams),
+		     d);
 	} else if (result_of(d) == CUDA_SUCCESS &&
 		   !is_captured(stream_of(a, id, d->functionParams))) {
 		k = (struct agent_kernel *)(uintptr_t)*d->correlationData;
@@ -286,6 +328,7 @@ static void on_graph(enum action a, const CUpti_CallbackData *d)
 	} else if (a == ON_GRAPH_LAUNCH && is_enter) {
 		agent_library_patch_all(c);
 		agent_context_launch(c);
+		hold(c, PARAMS(cuGraphLaunch)->hStream, false, d);
 	} else if (!is_enter && result_of(d) == CUDA_SUCCESS) {
 		if (a == ON_GRAPH_LAUNCH)
 			agent_graph_launched(c, exec);
@@ -317,14 +360,6 @@ static void on_sync(CUpti_CallbackId id, const CUpti_CallbackData *d)
 		*d->correlationData = is_whole(id, d) ? agent_context_seq(c) : UINT64_MAX;
 	else
 		agent_context_synced(c, result_of(d), *d->correlationData);
-}
-
-/* Is the default stream of this function's name that of the calling thread? */
-static bool is_per_thread(const char *name)
-{
-	size_t n = name ? strlen(name) : 0;
-
-	return n > 5 && strcmp(name + n - 5, "_ptsz") == 0;
 }
 
 /* A copy or fill was enqueued: the copies' parameters are the same in all four functions, and so

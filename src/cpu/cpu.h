@@ -235,6 +235,7 @@ struct cpu_work {
 	uint32_t stream; /* the caller's number of the stream, for reports and %gridid's order */
 	uint32_t origin; /* the caller's number of the place that asked for it; 0: unknown */
 	int priority;	 /* lower is more urgent; the scheduler only leans on it */
+	uint64_t hold;	 /* ns that a kernel waits for when all it depends on has ended */
 	union {
 		struct cpu_launch launch;
 		struct cpu_copy copy;

@@ -89,6 +89,7 @@ void cpu_engine_free(struct cpu_machine *m)
 	}
 	base_vec_free(&e->startable);
 	base_vec_free(&e->polls);
+	base_vec_free(&e->held);
 	free(e->workers);
 	free(e->devices);
 	free(e);
@@ -157,7 +158,7 @@ void cpu_machine_forked(struct cpu_machine *m)
 	cpu_load_forked();
 	e->is_working = e->has_background = false;
 	e->nhost = e->nops = e->nbusy = e->nthreads = 0;
-	e->startable.n = e->polls.n = 0;
+	e->startable.n = e->polls.n = e->held.n = 0;
 	atomic_store(&e->is_pausing, false);
 	atomic_store(&e->has_fault, false);
 	for (uint32_t i = 0; i < e->nworkers; i++) {

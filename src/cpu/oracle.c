@@ -60,24 +60,8 @@ static void group_free(struct oracle *o, struct oracle_group *g)
 
 static void tables_free(struct oracle *o)
 {
-	struct oracle_sc_log *log, *ltmp;
-	struct oracle_sc_sum *sum, *stmp;
 	struct oracle_pair *pair, *ptmp;
 
-	HASH_ITER(hh, o->sc_logs, log, ltmp)
-	{
-		HASH_DEL(o->sc_logs, log);
-		for (size_t i = 0; i < log->v.n; i++)
-			oracle_clock_unref(&o->pool, log->v.v[i].pub.clock);
-		base_vec_free(&log->v);
-		free(log);
-	}
-	HASH_ITER(hh, o->sc_sums, sum, stmp)
-	{
-		HASH_DEL(o->sc_sums, sum);
-		oracle_clock_unref(&o->pool, sum->clock);
-		free(sum);
-	}
 	HASH_ITER(hh, o->pairs, pair, ptmp)
 	{
 		HASH_DEL(o->pairs, pair);
@@ -95,6 +79,7 @@ void oracle_free(struct oracle *o)
 	oracle_drop_id(o, x->id);
 	oracle_shadow_free(o);
 	oracle_sync_free(o);
+	oracle_sc_free(o);
 	tables_free(o);
 	for (size_t i = 0; i < o->groups.n; i++)
 		group_free(o, o->groups.v[i]);
@@ -202,6 +187,7 @@ void oracle_block_free(struct oracle *o, struct oracle_group *g, uint32_t index)
 			oracle_clock_join(&o->pool, &g->end, b->thread[i].clock);
 		last = b->thread[i].clock;
 	}
+	oracle_sc_block_end(o, g->first + (index << g->shift), 1u << g->shift);
 	for (uint32_t i = 0; i < 1u << g->shift; i++)
 		thread_free(o, &b->thread[i]);
 	free(b);
@@ -377,6 +363,22 @@ struct race_place oracle_place(const struct oracle *oc, uint32_t actor)
 				   .lane = in & 31};
 }
 
+uint32_t oracle_device(struct oracle *o, uint32_t actor)
+{
+	const struct oracle_group *g = place_group(o, &actor);
+
+	return g && g->is_grid ? g->grid.device : RACE_HOST;
+}
+
+uint32_t oracle_place_key(struct oracle *o, uint32_t actor, uint8_t scope)
+{
+	const struct oracle_group *g = place_group(o, &actor);
+
+	if (scope < RACE_SCOPE_GPU)
+		return g && g->is_grid ? ORACLE_PLACE_BLOCK | (actor >> g->shift << g->shift) : 0;
+	return (g && g->is_grid ? g->grid.device + 1 : ORACLE_PLACE_BLOCK - 1);
+}
+
 enum race_scope oracle_level(struct oracle *o, uint32_t a, uint32_t b)
 {
 	const struct oracle_group *g = place_group(o, &a), *h = place_group(o, &b);
@@ -484,9 +486,9 @@ static void init_one(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 	if (!m)
 		return;
 	oracle_shadow_access(o, &m->thread, init, acc, address, acc->bytes, NULL, 0);
-	oracle_clock_join(&o->pool, &t->clock, m->thread.clock);
-	oracle_tree_raise(&o->pool, &oracle_clock_own(&o->pool, &t->clock)->root[ORACLE_HB], init,
-			  1);
+	c = oracle_clock_own(&o->pool, &t->clock);
+	oracle_tree_raise(&o->pool, &c->root[ORACLE_HB], init, 1);
+	oracle_tree_join(&o->pool, &c->root[ORACLE_FORCED], m->thread.clock->root[ORACLE_FORCED]);
 	oracle_clock_unref(&o->pool, m->thread.clock);
 	m->thread.clock = NULL;
 	oracle_init_done(o, t, init);

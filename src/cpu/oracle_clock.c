@@ -337,45 +337,101 @@ void oracle_tree_join(struct oracle_pool *p, uint64_t *root, uint64_t with)
 	n->u.child[0] = join(p, n->u.child[0], with, level, false);
 }
 
-static void above(uint64_t a, uint64_t b, uint32_t level, uint32_t at,
-		  void (*fn)(void *arg, uint32_t key, uint32_t value), void *arg)
+/* Two trees side by side, from the level of the higher one on. */
+struct pair {
+	uint64_t t[2];
+	uint32_t level;
+	struct oracle_node top[8]; /* roots of its own for the lower one */
+};
+
+static void pair_init(struct pair *p, uint64_t a, uint64_t b)
 {
-	if (a == b || !a)
-		return;
-	for (unsigned i = 0; i < 32; i++) {
-		uint32_t key = at + (i << 5 * level);
-		if (level) {
-			above(child_of(a, i), child_of(b, i), level - 1, key, fn, arg);
-			continue;
-		}
-		uint32_t x = is_uniform(a) ? uniform_of(a) : node_of(a)->u.value[i];
-		uint32_t y = is_uniform(b) ? uniform_of(b) : node_of(b)->u.value[i];
-		if (x > y)
-			fn(arg, key, x);
+	uint32_t x = a ? node_of(a)->level : 0, y = b ? node_of(b)->level : 0;
+	unsigned low = x > y;
+	uint32_t from = low ? y : x;
+
+	p->t[0] = a;
+	p->t[1] = b;
+	p->level = low ? x : y;
+	for (unsigned i = 0; p->t[low] && from < p->level; i++) {
+		struct oracle_node *n = &p->top[i];
+		memset(n, 0, sizeof(*n));
+		n->level = ++from;
+		n->u.child[0] = p->t[low];
+		p->t[low] = tree_of(n);
 	}
 }
 
-void oracle_tree_above(uint64_t a, uint64_t b, void (*fn)(void *arg, uint32_t key, uint32_t value),
-		       void *arg)
+struct above {
+	uint64_t first, end;
+	void (*fn)(void *arg, uint32_t key, uint32_t value);
+	void *arg;
+};
+
+static void above(const struct above *x, uint64_t a, uint64_t b, uint32_t level, uint64_t at)
 {
-	struct oracle_node top[2][8];
-	uint64_t t[2] = {a, b};
+	uint64_t step = 1ull << 5 * level;
+
+	if (a == b || !a)
+		return;
+	for (unsigned i = 0; i < 32; i++, at += step) {
+		if (at >= x->end || at + step <= x->first)
+			continue;
+		if (level) {
+			above(x, child_of(a, i), child_of(b, i), level - 1, at);
+			continue;
+		}
+		uint32_t v = is_uniform(a) ? uniform_of(a) : node_of(a)->u.value[i];
+		uint32_t w = is_uniform(b) ? uniform_of(b) : node_of(b)->u.value[i];
+		if (v > w)
+			x->fn(x->arg, (uint32_t)at, v);
+	}
+}
+
+void oracle_tree_above(uint64_t a, uint64_t b, uint32_t first, uint64_t end,
+		       void (*fn)(void *arg, uint32_t key, uint32_t value), void *arg)
+{
+	const struct above x = {first, end, fn, arg};
+	struct pair p;
 
 	if (!a || a == b)
 		return;
-	if (!b) {
-		above(a, 0, node_of(a)->level, 0, fn, arg);
-		return;
+	pair_init(&p, a, b);
+	above(&x, p.t[0], p.t[1], p.level, 0);
+}
+
+static bool covers(uint64_t a, uint64_t b, uint32_t level)
+{
+	if (a == b || !b)
+		return true;
+	if (!a || (is_uniform(a) && is_uniform(b)))
+		return a >= b && a;
+	for (unsigned i = 0; i < 32; i++) {
+		if (level) {
+			if (!covers(child_of(a, i), child_of(b, i), level - 1))
+				return false;
+			continue;
+		}
+		uint32_t v = is_uniform(a) ? uniform_of(a) : node_of(a)->u.value[i];
+		uint32_t w = is_uniform(b) ? uniform_of(b) : node_of(b)->u.value[i];
+		if (w > v)
+			return false;
 	}
-	/* The lower one gets roots of its own above it. */
-	unsigned low = node_of(a)->level > node_of(b)->level;
-	for (unsigned i = 0; node_of(t[low])->level < node_of(t[!low])->level; i++) {
-		memset(&top[low][i], 0, sizeof(top[low][i]));
-		top[low][i].level = node_of(t[low])->level + 1;
-		top[low][i].u.child[0] = t[low];
-		t[low] = tree_of(&top[low][i]);
-	}
-	above(t[0], t[1], node_of(t[0])->level, 0, fn, arg);
+	return true;
+}
+
+bool oracle_tree_covers(uint64_t a, uint64_t b)
+{
+	struct pair p;
+
+	if (a == b || !b)
+		return true;
+	if (!a)
+		return false;
+	if (node_of(a)->level == node_of(b)->level)
+		return covers(a, b, node_of(a)->level);
+	pair_init(&p, a, b);
+	return covers(p.t[0], p.t[1], p.level);
 }
 
 /* ---- clocks ------------------------------------------------------------------------------ */

@@ -77,16 +77,20 @@ static int8_t offset_in(const struct oracle *o, uint32_t site, uint64_t word)
 	return (int8_t) - (int)(word & (bytes - 1));
 }
 
-/* Fences before a plain access come before all that follows on the word. */
-static void push_fences(struct oracle *o, struct oracle_ext *e, uint64_t fences, bool is_write)
+/* Fences before a plain access come before all that follows on the word: those in the tree and
+ * the actors' own. */
+static void push_fences(struct oracle *o, struct oracle_ext *e, uint64_t fences,
+			const struct oracle_rec *r, bool is_write)
 {
-	if (!fences)
+	uint32_t lanes = r->mask ? r->mask : 1;
+
+	if (!o->sc_logs)
 		return;
-	struct oracle_bytes *x = oracle_ext_bytes(o, e);
-	for (unsigned b = 0; b < 4; b++) {
-		oracle_tree_join(&o->pool, &x->all_fences[b], fences);
-		if (is_write)
-			oracle_tree_join(&o->pool, &x->write_fences[b], fences);
+	ORACLE_EACH(l, lanes)
+	{
+		uint32_t fence = oracle_fence_before(o, r->actor + l, r->epoch);
+		if (fences || fence)
+			oracle_fenced_add(o, e, fences, r->actor + l, fence, is_write);
 	}
 }
 
@@ -100,7 +104,7 @@ static void push_packed(struct oracle *o, struct oracle_ext *e, uint64_t p, uint
 
 	r.offset = offset_in(o, r.site, word);
 	push(o, e, &r);
-	push_fences(o, e, x->a.fences, x->a.kind & RACE_OP_WRITE);
+	push_fences(o, e, x->a.fences, &r, x->a.kind & RACE_OP_WRITE);
 }
 
 static void push_readers(struct oracle *o, struct oracle_ext *e, const struct oracle_readers *s,
@@ -118,7 +122,7 @@ static void push_readers(struct oracle *o, struct oracle_ext *e, const struct or
 			r.actor += ((uint32_t)(word >> 2) - x->at) >> x->shift;
 		r.offset = offset_in(o, r.site, word);
 		push(o, e, &r);
-		push_fences(o, e, site->a.fences, false);
+		push_fences(o, e, site->a.fences, &r, false);
 	}
 }
 
@@ -181,10 +185,8 @@ void oracle_ext_free(struct oracle *o, struct oracle_cell *c)
 	for (unsigned k = 0; k < ORACLE_CLASSES; k++)
 		list_free(o, e->list[k]);
 	oracle_ext_from(o, e, ORACLE_PLAIN_BYTES, NULL);
-	for (unsigned b = 0; e->bytes && b < 4; b++) {
-		oracle_tree_unref(&o->pool, e->bytes->all_fences[b]);
-		oracle_tree_unref(&o->pool, e->bytes->write_fences[b]);
-	}
+	if (e->bytes)
+		oracle_fenced_drop(o, e->bytes, ORACLE_PLAIN_BYTES);
 	oracle_mem_free(o, e->bytes, sizeof(*e->bytes));
 	oracle_mem_free(o, e, sizeof(*e));
 	c->w = c->r = 0;

@@ -37,14 +37,8 @@ static void bytes_forget(struct oracle *o, struct oracle_cell *c, uint64_t word,
 			l->n = kept;
 	}
 	oracle_ext_from(o, e, mask, NULL);
-	if (!e->bytes)
-		return;
-	ORACLE_EACH(b, mask)
-	{
-		oracle_tree_unref(&o->pool, e->bytes->all_fences[b]);
-		oracle_tree_unref(&o->pool, e->bytes->write_fences[b]);
-		e->bytes->all_fences[b] = e->bytes->write_fences[b] = 0;
-	}
+	if (e->bytes)
+		oracle_fenced_drop(o, e->bytes, mask);
 }
 
 static void page_forget(struct oracle *o, struct oracle_page *p)

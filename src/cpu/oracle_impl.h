@@ -1,7 +1,8 @@
 /*
  * oracle_impl.h - inside the oracle: what its files share.
  *
- *   oracle_clock.c   persistent tries and clocks      oracle_order.c   releases, acquires, fences
+ *   oracle_clock.c   persistent tries and clocks      oracle_order.c   releases, acquires
+ *   oracle_sc.c      fences, the order of fence.sc
  *   oracle_shadow.c  accesses by word, race checks    oracle_write.c   reads-from, strong writes
  *   oracle_sync.c    barriers, copies, operations     oracle.c         actors, events, findings
  *   oracle_ext.c     records of other words
@@ -10,9 +11,9 @@
  *
  * Epochs. A thread counts its publications: an access has the epoch of its thread, each
  * publication (release, arrival, fork ...) hands out the clock with that epoch and starts the next.
- * X -> Y iff X's epoch <= the clock of Y's thread at X's actor. A thread's own component
- * is kept beside its clock (struct oracle_thread.own), so that threads behind one barrier
- * share one clock.
+ * X -> Y iff X's epoch <= the clock of Y's thread at X's actor. A thread's own components
+ * are kept beside its clock (struct oracle_thread: own, fence), so that threads behind one barrier
+ * share one clock, also while each of them executes fences.
  */
 #ifndef COLLIDER_CPU_ORACLE_IMPL_H
 #define COLLIDER_CPU_ORACLE_IMPL_H
@@ -60,14 +61,17 @@ void oracle_tree_raise_range(struct oracle_pool *p, uint64_t *root, uint32_t fir
 void oracle_tree_join(struct oracle_pool *p, uint64_t *root, uint64_t with);
 uint64_t oracle_tree_ref(uint64_t root);
 void oracle_tree_unref(struct oracle_pool *p, uint64_t root);
-/* Calls fn for each key whose value in a is above that in b. */
-void oracle_tree_above(uint64_t a, uint64_t b, void (*fn)(void *arg, uint32_t key, uint32_t value),
-		       void *arg);
+/* Calls fn for each key from `first` on and below `end` whose value in a is above that in b. */
+void oracle_tree_above(uint64_t a, uint64_t b, uint32_t first, uint64_t end,
+		       void (*fn)(void *arg, uint32_t key, uint32_t value), void *arg);
+/* Is no value in b above that in a? */
+bool oracle_tree_covers(uint64_t a, uint64_t b);
 
 enum oracle_root {
 	ORACLE_HB,     /* epochs: base causality */
-	ORACLE_FENCES, /* number of the last fence.sc of each actor in the past */
-	ORACLE_FORCED, /* ... that an access in the past has communicated behind */
+	ORACLE_FENCES, /* epoch of the last fence.sc of each other actor in the past */
+	ORACLE_FORCED, /* ... that an access in the past has communicated behind; not those in
+			  ORACLE_FENCES only */
 	ORACLE_CROSS,  /* epochs with a proxy fence behind them: global, shared, tensormap, and
 			* what the end of a launch or copy is alone: texture */
 	ORACLE_CROSS_TMAP = ORACLE_CROSS + 2,
@@ -96,10 +100,11 @@ void oracle_clock_join(struct oracle_pool *p, struct oracle_clock **c, struct or
 
 /* ---- threads -------------------------------------------------------------------------------- */
 
-/* A publication: the clock at that time, where `actor` has `epoch`. */
+/* A publication: the clock at that time, where `actor` has `epoch` and `fence`. */
 struct oracle_pub {
 	struct oracle_clock *clock; /* NULL: none */
 	uint32_t actor, epoch;
+	uint32_t fence; /* epoch of the actor's last fence.sc, 0: none */
 };
 
 #define ORACLE_SCOPES 5 /* enum race_scope */
@@ -130,8 +135,8 @@ struct oracle_pends {
 struct oracle_thread {
 	struct oracle_clock *clock;
 	struct oracle_pends *pends;
-	uint32_t own;	  /* epoch, from 1 */
-	uint32_t nfences; /* fence.sc so far */
+	uint32_t own;	/* epoch, from 1 */
+	uint32_t fence; /* epoch that the last fence.sc published; 0: none */
 };
 
 struct oracle_run {
@@ -146,7 +151,7 @@ struct oracle_block {
 struct oracle_group {
 	uint32_t first, n;
 	uint32_t shift; /* log2 of the stride; grids */
-	bool is_grid, is_ended;
+	bool is_grid, is_ended, has_fences /* some thread has executed fence.sc */;
 	struct oracle_grid grid; /* cluster_of: ours */
 	struct oracle_clock *start, *end;
 	struct oracle_block **blocks;
@@ -169,9 +174,8 @@ struct oracle_misc {
 
 /* A fence.sc, for those that will be forced behind it. */
 struct oracle_sc_fence {
-	uint32_t number;
-	uint8_t scope;
 	struct oracle_pub pub;
+	uint8_t scope;
 };
 
 struct oracle_sc_log {
@@ -282,22 +286,34 @@ struct oracle_list {
 	struct oracle_rec v[];
 };
 
+/* Epochs of fence.sc's by actor: a tree, and that of one actor beside it (fence 0: none). */
+struct oracle_past {
+	uint64_t tree;
+	uint32_t actor, fence;
+};
+
+/* Which fence.sc's came before accesses of some bytes, for ORACLE_FORCED. */
+struct oracle_fenced {
+	uint32_t refs;		  /* bytes */
+	struct oracle_past all;	  /* before any access */
+	struct oracle_past write; /* before the last write, or an access before that */
+};
+
 /* What differs between a word's bytes, or is rare. */
 struct oracle_bytes {
 	struct oracle_write *from[4];
-	uint64_t all_fences[4];	  /* trees: before accesses of each byte, for ORACLE_FORCED */
-	uint64_t write_fences[4]; /* ... before the last write of it */
+	struct oracle_fenced *fences[4]; /* NULL: none */
 };
 
 struct oracle_ext {
 	struct oracle_list *list[ORACLE_CLASSES]; /* NULL: empty */
 	struct oracle_write *from;  /* where the bytes' values come from; NULL: a weak write */
 	struct oracle_bytes *bytes; /* NULL: all bytes are from `from`, and no fences */
-	/* All strong recs are of gpu or sys scope, generic, of one device and access these same
-	 * bytes: morally strong with another such one. 0 bytes: not so. */
+	/* All strong recs are generic, access these same bytes, and either are of gpu or sys scope
+	 * and one device, or of one block: morally strong with another such one. 0 bytes: not so. */
 	uint64_t same_address;
 	uint32_t same_bytes;
-	uint32_t same_device;
+	uint32_t same_place; /* oracle_place_key */
 };
 
 /*
@@ -395,7 +411,7 @@ struct oracle_mem {
 /* ---- barriers, operations ----------------------------------------------------------------------- */
 
 struct oracle_part {
-	uint32_t warp, mask, epoch;
+	uint32_t warp, mask, epoch, fence;
 };
 
 struct oracle_bar {
@@ -500,6 +516,10 @@ uint32_t oracle_absent_lanes(struct oracle *o, uint32_t warp);
 void oracle_block_free(struct oracle *o, struct oracle_group *g, uint32_t index);
 /* The narrowest scope that holds both; equal actors: CTA. */
 enum race_scope oracle_level(struct oracle *o, uint32_t a, uint32_t b);
+uint32_t oracle_device(struct oracle *o, uint32_t actor); /* of its place */
+/* Accesses with one key, not 0, reach each other: from gpu scope on the device's, else the block's. */
+uint32_t oracle_place_key(struct oracle *o, uint32_t actor, uint8_t scope);
+#define ORACLE_PLACE_BLOCK (1u << 30)
 /* The number of what the access has in common with others; `fences`: that came before it, a tree.
  * ORACLE_NO_SITE: too many with fences. */
 uint32_t oracle_site(struct oracle *o, const struct oracle_acc *acc, uint64_t fences);
@@ -532,6 +552,36 @@ void oracle_release_pending(struct oracle *o, struct oracle_thread *t, uint64_t 
 void oracle_pends_free(struct oracle *o, struct oracle_pends *p);
 /* t's access by mbarrier.init has been made by the pseudo-thread `init`. */
 void oracle_init_done(struct oracle *o, struct oracle_thread *t, uint32_t init);
+/* What an acquiring fence takes, and what it and a releasing one leave to be completed. */
+void oracle_fence_acquire(struct oracle *o, struct oracle_thread *t, uint8_t scope);
+void oracle_fence_release(struct oracle *o, struct oracle_thread *t, uint8_t scope,
+			  const struct oracle_pub *pub);
+void oracle_fence_prune(struct oracle *o, struct oracle_thread *t, uint8_t strength, uint8_t scope);
+
+/* oracle_sc.c */
+/* The epoch of the actor's last fence.sc before that epoch; 0: none. */
+uint32_t oracle_fence_before(struct oracle *o, uint32_t actor, uint32_t epoch);
+/* The block's threads have ended. */
+void oracle_sc_block_end(struct oracle *o, uint32_t first, uint32_t n);
+/* An access of thread t to the bytes in mask: what it communicates with is forced before what follows,
+ * and the fences before it are kept. */
+void oracle_communicate(struct oracle *o, struct oracle_thread *t, uint32_t actor, bool is_write,
+			struct oracle_ext *e, uint32_t mask);
+/* Accesses to all of the word, with the fences in the tree and those of the actor before it. */
+void oracle_fenced_add(struct oracle *o, struct oracle_ext *e, uint64_t tree, uint32_t actor,
+		       uint32_t fence, bool is_write);
+/* Are a word's fences just those before this thread's last write? */
+bool oracle_fenced_is(const struct oracle_ext *e, const struct oracle_thread *t, uint32_t actor);
+/* These bytes have no past. */
+void oracle_fenced_drop(struct oracle *o, struct oracle_bytes *x, uint32_t mask);
+void oracle_sc_free(struct oracle *o);
+
+static inline bool oracle_has_fences(const struct oracle_ext *e)
+{
+	const struct oracle_bytes *x = e->bytes;
+
+	return x && (x->fences[0] || x->fences[1] || x->fences[2] || x->fences[3]);
+}
 
 /* oracle_write.c */
 void oracle_chain_unref(struct oracle *o, struct oracle_chain *c);
@@ -541,7 +591,8 @@ struct oracle_write *oracle_reads(struct oracle *o, uint64_t address, uint32_t b
 struct oracle_write *oracle_named(struct oracle *o, uint64_t id, uint64_t address, uint32_t bytes);
 bool oracle_write_is_strong_with(struct oracle *o, const struct oracle_write *w, uint32_t actor,
 				 const struct oracle_acc *acc, uint64_t address);
-void oracle_chain_see(struct oracle *o, struct oracle_chain *c, uint32_t pos, uint32_t actor,
+/* The actor has read w, in that epoch; is_write: by an RMW. */
+void oracle_chain_see(struct oracle *o, const struct oracle_write *w, uint32_t actor,
 		      uint32_t epoch, bool is_write);
 /* Is an access of the actor behind an observation? By the tree `read` if a read made it, else by
  * `rmw`. */

@@ -1,5 +1,5 @@
 /*
- * oracle_order.c - release and acquire patterns, and fences.
+ * oracle_order.c - release and acquire patterns.
  *
  * A publication is a clock and one epoch more. A strong write carries the publications of the release
  * patterns that end in it or in a write before it in its chain; a read that acquires takes those
@@ -7,16 +7,13 @@
  * thread: its release fences (any later strong write), its releasing operations by place (a later
  * strong write there), what its strong reads saw released (a later acquiring fence, or operation
  * there), each until a fence of at least that scope takes its part over.
- *
- * fence.sc, program order: a word keeps which fences stood before its accesses (oracle_shadow.c); who
- * accesses it later takes them as forced, hands them on along base causality, and at its next
- * fence.sc comes behind them. Costs: nothing for words and threads that no fence.sc came before.
+ * Costs: a join of clocks for each pattern that is completed and tells something new.
  */
 #include "cpu/oracle_impl.h"
 
 struct oracle_pub oracle_publish(struct oracle_thread *t, uint32_t actor)
 {
-	return (struct oracle_pub){oracle_clock_ref(t->clock), actor, t->own++};
+	return (struct oracle_pub){oracle_clock_ref(t->clock), actor, t->own++, t->fence};
 }
 
 static void pub_drop(struct oracle *o, struct oracle_pub *p)
@@ -43,16 +40,20 @@ void oracle_learn(struct oracle *o, struct oracle_clock **c, const struct oracle
 	if (oracle_tree_get((*c)->root[ORACLE_HB], pub->actor) < pub->epoch)
 		oracle_tree_raise(&o->pool, &oracle_clock_own(&o->pool, c)->root[ORACLE_HB],
 				  pub->actor, pub->epoch);
+	if (oracle_tree_get((*c)->root[ORACLE_FENCES], pub->actor) < pub->fence)
+		oracle_tree_raise(&o->pool, &oracle_clock_own(&o->pool, c)->root[ORACLE_FENCES],
+				  pub->actor, pub->fence);
 }
 
 /* ---- what a write releases --------------------------------------------------------------- */
 
-#define SUM_FROM    5u /* entries, below which none is kept */
-#define LOOK_BEHIND 8u
+#define SUM_FROM     5u /* entries, below which none is kept */
+#define LOOK_BEHIND  8u
+#define COMPACT_FROM 8u
 
 static void sum_add(struct oracle *o, struct oracle_release *r, const struct oracle_pub *pub)
 {
-	uint32_t device = oracle_place(o, pub->actor).device;
+	uint32_t device = oracle_device(o, pub->actor);
 
 	if (!r->wide.n)
 		r->device = device;
@@ -69,16 +70,44 @@ static void sum_add(struct oracle *o, struct oracle_release *r, const struct ora
 	}
 }
 
+/*
+ * Drops the entries that a new one stands for: of its block, so that it reaches whom they reach, and
+ * known to it. A lock's holders follow each other so. Done each time the list has doubled.
+ */
+static size_t compact(struct oracle *o, struct oracle_entry *v, size_t n,
+		      const struct oracle_entry *new)
+{
+	uint64_t known = new->pub.clock->root[ORACLE_HB];
+	size_t kept = 0;
+
+	if (n < (o->opt.is_tiny ? 1 : COMPACT_FROM) || (n & (n - 1)))
+		return n;
+	for (size_t i = 0; i < n; i++) {
+		struct oracle_pub *p = &v[i].pub;
+		bool is_known = p->actor == new->pub.actor
+					? p->epoch <= new->pub.epoch
+					: oracle_tree_get(known, p->actor) >= p->epoch;
+		if (is_known &&
+		    v[i].scope <= new->scope &&oracle_level(o, p->actor, new->pub.actor) ==
+			    RACE_SCOPE_CTA)
+			pub_drop(o, p);
+		else
+			v[kept++] = v[i];
+	}
+	return kept;
+}
+
 void oracle_release_add(struct oracle *o, struct oracle_release *r, uint8_t scope,
 			const struct oracle_pub *pub)
 {
 	bool is_wide = scope >= RACE_SCOPE_GPU;
-	size_t n = is_wide ? r->wide.n : r->narrow.n;
+	size_t *count = is_wide ? &r->wide.n : &r->narrow.n, n;
 	struct oracle_entry *v = is_wide ? r->wide.v : r->narrow.v;
-	struct oracle_entry e = {.scope = scope};
+	struct oracle_entry e = {*pub, scope};
 
 	if (is_wide)
 		sum_add(o, r, pub);
+	n = *count = compact(o, v, *count, &e);
 	for (size_t i = n; i-- > 0 && n - i <= LOOK_BEHIND;) {
 		if (v[i].pub.actor != pub->actor || v[i].scope != scope)
 			continue;
@@ -88,7 +117,7 @@ void oracle_release_add(struct oracle *o, struct oracle_release *r, uint8_t scop
 		}
 		return;
 	}
-	e.pub = pub_ref(pub);
+	pub_ref(pub);
 	if (is_wide)
 		base_vec_push(&r->wide, e);
 	else
@@ -126,7 +155,7 @@ static bool is_reached(struct oracle *o, uint32_t actor, const struct oracle_ent
 
 static bool has_sum_for(struct oracle *o, const struct oracle_release *r, uint32_t actor)
 {
-	return r->sum && oracle_place(o, actor).device == r->device;
+	return r->sum && oracle_device(o, actor) == r->device;
 }
 
 void oracle_acquire(struct oracle *o, struct oracle_thread *t, uint32_t actor,
@@ -294,12 +323,24 @@ static bool is_empty(const struct oracle_pend *p)
 	return true;
 }
 
+void oracle_fence_acquire(struct oracle *o, struct oracle_thread *t, uint8_t scope)
+{
+	if (t->pends)
+		take_acquire(o, t, &t->pends->fence, scope, true);
+}
+
+void oracle_fence_release(struct oracle *o, struct oracle_thread *t, uint8_t scope,
+			  const struct oracle_pub *pub)
+{
+	put_release(o, &pends_of(t)->fence, scope, pub);
+}
+
 /* A fence took over what it covers of the records by place. */
-static void prune(struct oracle *o, struct oracle_thread *t, uint8_t strength, uint8_t scope)
+void oracle_fence_prune(struct oracle *o, struct oracle_thread *t, uint8_t strength, uint8_t scope)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < t->pends->at.n; i++) {
+	for (size_t i = 0; t->pends && i < t->pends->at.n; i++) {
 		struct oracle_pend *p = &t->pends->at.v[i];
 		if (race_is_acquire((enum race_strength)strength))
 			take_acquire(o, t, p, scope, false);
@@ -308,123 +349,8 @@ static void prune(struct oracle *o, struct oracle_thread *t, uint8_t strength, u
 		if (!is_empty(p))
 			t->pends->at.v[n++] = *p;
 	}
-	t->pends->at.n = n;
-}
-
-/* ---- fence.sc ------------------------------------------------------------------------------------- */
-
-struct force {
-	struct oracle *o;
-	struct oracle_thread *t;
-	uint32_t actor;
-	uint8_t scope;
-	BASE_VEC(struct oracle_pub) pubs; /* borrowed from the logs */
-};
-
-/* The last fence.sc of `key` up to `number` that is morally strong with this one. */
-static void force_one(void *arg, uint32_t key, uint32_t number)
-{
-	struct force *f = arg;
-	struct oracle_sc_log *log;
-	uint8_t level = (uint8_t)oracle_level(f->o, f->actor, key);
-
-	if (key == f->actor || level > f->scope)
-		return;
-	HASH_FIND(hh, f->o->sc_logs, &key, sizeof(key), log);
-	for (size_t i = log ? log->v.n : 0; i-- > 0;)
-		if (log->v.v[i].number <= number && log->v.v[i].scope >= level) {
-			base_vec_push(&f->pubs, log->v.v[i].pub);
-			return;
-		}
-}
-
-static void force(struct oracle *o, struct oracle_thread *t, uint32_t actor, uint8_t scope)
-{
-	struct force f = {.o = o, .t = t, .actor = actor, .scope = scope};
-
-	oracle_tree_above(t->clock->root[ORACLE_FORCED], t->clock->root[ORACLE_FENCES], force_one,
-			  &f);
-	for (size_t i = 0; i < f.pubs.n; i++)
-		oracle_learn(o, &t->clock, &f.pubs.v[i]);
-	base_vec_free(&f.pubs);
-}
-
-static void log_fence(struct oracle *o, struct oracle_thread *t, uint32_t actor, uint8_t scope,
-		      const struct oracle_pub *pub)
-{
-	struct oracle_sc_log *log;
-	struct oracle_sc_fence e = {t->nfences, scope, pub_ref(pub)};
-
-	HASH_FIND(hh, o->sc_logs, &actor, sizeof(actor), log);
-	if (!log) {
-		log = calloc(1, sizeof(*log));
-		if (!log)
-			abort();
-		log->actor = actor;
-		HASH_ADD(hh, o->sc_logs, actor, sizeof(log->actor), log);
-	}
-	base_vec_push(&log->v, e);
-}
-
-static struct oracle_sc_sum *sc_sum(struct oracle *o, uint32_t actor, uint8_t scope, uint8_t level,
-				    bool is_made)
-{
-	struct race_place p = oracle_place(o, actor);
-	struct oracle_sc_sum *s, probe = {.key = {scope, level, 0, 0}};
-
-	if (level == RACE_SCOPE_GPU) {
-		probe.key.a = p.device;
-	} else if (level < RACE_SCOPE_GPU) {
-		probe.key.a = p.grid;
-		probe.key.b = level == RACE_SCOPE_CTA ? p.cta : p.cluster;
-	}
-	HASH_FIND(hh, o->sc_sums, &probe.key, sizeof(probe.key), s);
-	if (s || !is_made)
-		return s;
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		abort();
-	s->key = probe.key;
-	HASH_ADD(hh, o->sc_sums, key, sizeof(s->key), s);
-	return s;
-}
-
-static uint8_t narrower(uint8_t a, uint8_t b)
-{
-	return a < b ? a : b;
-}
-
-static void fence_one(struct oracle *o, uint32_t actor, uint8_t strength, uint8_t scope)
-{
-	struct oracle_thread *t = oracle_thread_of(o, actor);
-	bool is_sc = strength == RACE_SC, is_execution = o->opt.sc == ORACLE_SC_EXECUTION;
-	struct oracle_sc_sum *s;
-
-	if (!t)
-		return;
-	if (race_is_acquire((enum race_strength)strength) && t->pends)
-		take_acquire(o, t, &t->pends->fence, scope, true);
-	if (is_sc && is_execution)
-		for (uint8_t s1 = RACE_SCOPE_CTA; s1 <= RACE_SCOPE_SYS; s1++)
-			if ((s = sc_sum(o, actor, s1, narrower(s1, scope), false)))
-				oracle_clock_join(&o->pool, &t->clock, s->clock);
-	if (is_sc && !is_execution) {
-		force(o, t, actor, scope);
-		t->nfences++;
-		oracle_tree_raise(&o->pool,
-				  &oracle_clock_own(&o->pool, &t->clock)->root[ORACLE_FENCES],
-				  actor, t->nfences);
-	}
-	if (race_is_release((enum race_strength)strength)) {
-		struct oracle_pub pub = oracle_publish(t, actor);
-		if (is_sc && !is_execution)
-			log_fence(o, t, actor, scope, &pub);
-		for (uint8_t l = RACE_SCOPE_CTA; is_sc && is_execution && l <= scope; l++)
-			oracle_learn(o, &sc_sum(o, actor, scope, l, true)->clock, &pub);
-		put_release(o, &pends_of(t)->fence, scope, &pub);
-	}
 	if (t->pends)
-		prune(o, t, strength, scope);
+		t->pends->at.n = n;
 }
 
 /* ---- mbarrier.init ------------------------------------------------------------------------ */
@@ -461,60 +387,7 @@ void oracle_init_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t s
 		if (!n || !n->clock)
 			continue;
 		pub_drop(o, &n->fenced);
-		n->fenced = (struct oracle_pub){oracle_clock_ref(n->clock), n->last, 1};
+		n->fenced = (struct oracle_pub){oracle_clock_ref(n->clock), n->last, 1, 0};
 		n->scope = scope;
-	}
-}
-
-/* ---- fences --------------------------------------------------------------------------------- */
-
-void oracle_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t strength, uint8_t scope)
-{
-	o->stats.events++;
-	if (o->record) {
-		struct oracle_event e = {.type = ORACLE_FENCE,
-					 .actor = warp,
-					 .mask = mask,
-					 .strength = strength,
-					 .scope = scope};
-		o->record(o->record_arg, &e);
-	}
-	if (!mask)
-		fence_one(o, warp, strength, scope);
-	ORACLE_EACH(l, mask)
-	fence_one(o, warp + l, strength, scope);
-}
-
-void oracle_proxy_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t kinds)
-{
-	uint32_t base = mask ? warp : warp & ~31u, lanes = mask ? mask : 1u << (warp & 31);
-
-	o->stats.events++;
-	if (o->record) {
-		struct oracle_event e = {
-			.type = ORACLE_PROXY, .actor = warp, .mask = mask, .proxy_kinds = kinds};
-		o->record(o->record_arg, &e);
-	}
-	ORACLE_EACH(l, lanes)
-	{
-		struct oracle_thread *t = oracle_thread_of(o, base + l);
-		if (!t)
-			continue;
-		struct oracle_clock *c = oracle_clock_own(&o->pool, &t->clock);
-		static const uint8_t roots[] = {ORACLE_CROSS, ORACLE_CROSS + 1,
-						ORACLE_TMAP_RELEASED};
-		static const uint8_t bits[] = {ORACLE_PROXY_GLOBAL, ORACLE_PROXY_SHARED,
-					       ORACLE_PROXY_TMAP_RELEASE};
-		for (unsigned k = 0; k < sizeof(bits); k++) {
-			if (!(kinds & bits[k]))
-				continue;
-			uint64_t *x = &c->root[roots[k]];
-			oracle_tree_join(&o->pool, x, c->root[ORACLE_HB]);
-			oracle_tree_raise(&o->pool, x, base + l, t->own);
-		}
-		if (kinds & ORACLE_PROXY_TMAP)
-			oracle_tree_join(&o->pool, &c->root[ORACLE_CROSS_TMAP],
-					 c->root[ORACLE_TMAP_RELEASED]);
-		t->own++;
 	}
 }

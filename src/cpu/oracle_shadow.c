@@ -7,7 +7,8 @@
  * the reads) takes its place: who races with the superseded one later, races with the new one too.
  *
  * Long lists are not walked: each remembers a clock that all of it is behind of; strong accesses
- * that are all of the same bytes, device and scope from gpu on can't race with one more. Reads of a
+ * that are all of the same bytes, and of one device (scope gpu and wider) or block, can't race with one
+ * more such. Reads of a
  * warp's lanes in one epoch are one record, as are RMWs of a warp in a row.
  */
 #include "cpu/oracle_shadow.h"
@@ -36,8 +37,10 @@ static void shrink(const struct oracle_now *n, struct oracle_cell *c)
 	    n->acc->proxy != RACE_PROXY_GENERIC)
 		return;
 	/* The fences of others would be lost. */
+	if (!oracle_fenced_is(e, n->t, n->actor))
+		return;
 	for (unsigned b = 0; b < 4; b++)
-		if (oracle_ext_source(e, b) || (e->bytes ? e->bytes->all_fences[b] : 0) != fences)
+		if (oracle_ext_source(e, b))
 			return;
 	site = oracle_site(n->o, n->acc, fences);
 	if (!oracle_can_pack(r->epoch, site))
@@ -179,13 +182,13 @@ static bool check_one(const struct oracle_now *n, const struct oracle_rec *r, ui
 	}
 	if (order == ORDERED)
 		return true;
-	if (!is_conflict)
+	/* Two that are morally strong don't race, and neither takes the other's place. */
+	if (!is_conflict || !judge(n, x, r, actor, order, &kind))
 		return false;
 	/* Behind another proxy's access that was let through as a write after a read, a read isn't. */
 	if (r->chain && is_seen(n, r->chain, pos))
 		return n->acc->proxy == RACE_PROXY_GENERIC;
-	if (judge(n, x, r, actor, order, &kind))
-		found(n, kind, r, actor);
+	found(n, kind, r, actor);
 	return false;
 }
 
@@ -509,26 +512,32 @@ static void prune_strong(const struct oracle_now *n, struct oracle_list *l)
 	}
 }
 
+/* May the access be one of a list that is told by where its accesses are from? */
+static bool is_of_place(const struct oracle_now *n)
+{
+	return n->acc->strength != RACE_WEAK && n->acc->proxy == RACE_PROXY_GENERIC &&
+	       !(n->acc->flags & ORACLE_NC);
+}
+
 static bool is_uniform_strong(const struct oracle_now *n, const struct oracle_ext *e)
 {
-	return e->same_bytes == n->acc->bytes && e->same_address == n->address &&
-	       e->same_device == n->device && n->acc->strength != RACE_WEAK &&
-	       n->acc->scope >= RACE_SCOPE_GPU && n->acc->proxy == RACE_PROXY_GENERIC &&
-	       !(n->acc->flags & ORACLE_NC);
+	if (e->same_bytes != n->acc->bytes || e->same_address != n->address || !is_of_place(n))
+		return false;
+	if (e->same_place & ORACLE_PLACE_BLOCK)
+		return e->same_place == oracle_place_key(n->o, n->actor, RACE_SCOPE_CTA);
+	return n->acc->scope >= RACE_SCOPE_GPU && e->same_place == n->place;
 }
 
 static void add_strong(const struct oracle_now *n, struct oracle_ext *e)
 {
 	struct oracle_list *l = e->list[ORACLE_STRONG];
-	bool is_like = n->acc->scope >= RACE_SCOPE_GPU && n->acc->proxy == RACE_PROXY_GENERIC &&
-		       !(n->acc->flags & ORACLE_NC);
 
 	if (l)
 		prune_strong(n, l);
-	if (is_empty(l) && is_like) {
+	if (is_empty(l) && is_of_place(n) && n->place) {
 		e->same_bytes = n->acc->bytes;
 		e->same_address = n->address;
-		e->same_device = n->device;
+		e->same_place = n->place;
 	} else if (!is_uniform_strong(n, e)) {
 		e->same_bytes = 0;
 	}
@@ -570,66 +579,6 @@ static void add(const struct oracle_now *n, struct oracle_ext *e)
 
 /* ---- words -------------------------------------------------------------------------------------------- */
 
-/* The fences that an access is behind by communication are forced before what follows it. */
-static void take_forced(const struct oracle_now *n, uint64_t before)
-{
-	struct oracle_pool *p = &n->o->pool;
-	uint64_t r;
-
-	if (!before)
-		return;
-	r = oracle_tree_ref(n->t->clock->root[ORACLE_FORCED]);
-	oracle_tree_join(p, &r, before);
-	if (r == n->t->clock->root[ORACLE_FORCED]) {
-		oracle_tree_unref(p, r);
-		return;
-	}
-	uint64_t *to = &oracle_clock_own(p, &n->t->clock)->root[ORACLE_FORCED];
-	oracle_tree_unref(p, *to);
-	*to = r;
-}
-
-/*
- * fence.sc in program order: what communicates with this access is behind the fences before it. Bytes
- * mostly have the same fences; those like the first one get its new ones.
- */
-static void communicate(const struct oracle_now *n, struct oracle_ext *e)
-{
-	struct oracle_pool *p = &n->o->pool;
-	struct oracle_bytes *x = oracle_ext_bytes(n->o, e);
-	bool is_write = n->acc->kind & RACE_OP_WRITE;
-	unsigned first = (unsigned)__builtin_ctz(n->mask);
-	uint64_t all = oracle_tree_ref(x->all_fences[first]), new_all = 0;
-	uint64_t write = oracle_tree_ref(x->write_fences[first]);
-
-	ORACLE_EACH(b, n->mask)
-	{
-		if (b != first && x->all_fences[b] == all && x->write_fences[b] == write) {
-			oracle_tree_unref(p, x->all_fences[b]);
-			x->all_fences[b] = oracle_tree_ref(new_all);
-		} else {
-			take_forced(n, is_write ? x->all_fences[b] : x->write_fences[b]);
-			oracle_tree_join(p, &x->all_fences[b], n->t->clock->root[ORACLE_FENCES]);
-		}
-		if (b == first)
-			new_all = x->all_fences[b];
-		/* A read behind this write is behind all before it. */
-		if (is_write) {
-			oracle_tree_unref(p, x->write_fences[b]);
-			x->write_fences[b] = oracle_tree_ref(x->all_fences[b]);
-		}
-	}
-	oracle_tree_unref(p, all);
-	oracle_tree_unref(p, write);
-}
-
-static bool has_fences(const struct oracle_ext *e)
-{
-	const struct oracle_bytes *x = e->bytes;
-
-	return x && (x->all_fences[0] || x->all_fences[1] || x->all_fences[2] || x->all_fences[3]);
-}
-
 void oracle_word_full(struct oracle_now *n, struct oracle_cell *c)
 {
 	struct oracle_ext *e = oracle_ext_of(n->o, c, n->word);
@@ -643,8 +592,8 @@ void oracle_word_full(struct oracle_now *n, struct oracle_cell *c)
 		check_list(n, e->list[ORACLE_STRONG]);
 	add(n, e);
 	if (n->o->opt.sc == ORACLE_SC_PROGRAM &&
-	    (has_fences(e) || n->t->clock->root[ORACLE_FENCES])) {
-		communicate(n, e);
+	    (oracle_has_fences(e) || n->t->clock->root[ORACLE_FENCES] || n->t->fence)) {
+		oracle_communicate(n->o, n->t, n->actor, n->acc->kind & RACE_OP_WRITE, e, n->mask);
 		n->clock = n->t->clock;
 	}
 	if ((n->acc->kind & RACE_OP_WRITE) && !is_strong) {
@@ -711,7 +660,7 @@ void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t ac
 
 	n.is_pseudo = oracle_is_pseudo(o, actor);
 	if (acc->strength != RACE_WEAK)
-		n.device = oracle_place(o, actor).device;
+		n.place = oracle_place_key(o, actor, acc->scope);
 	if (oracle_is_plain(&n))
 		access_plain(&n);
 	else

@@ -18,7 +18,7 @@ struct oracle_now {
 	uint64_t address, bytes; /* of all of the access */
 	uint64_t word;		 /* the word being checked */
 	uint32_t mask;		 /* its bytes */
-	uint32_t device;	 /* of strong ones */
+	uint32_t place;		 /* oracle_place_key of strong ones */
 	struct oracle_chain *chain;
 	uint32_t pos;
 	bool is_range, is_pseudo;

@@ -28,23 +28,33 @@ static void lanes_from(uint32_t *warp, uint32_t *mask)
 
 /* ---- barriers ------------------------------------------------------------------------------ */
 
-/* Calls push for each run of lanes with one epoch. Lanes without threads join a whole warp, so
+/* The lanes that have the same epochs as the first one. Lanes without threads join a whole warp, so
  * that it is one value. */
-static uint32_t same_epoch(struct oracle *o, uint32_t warp, uint32_t lanes, uint32_t *epoch)
+static struct oracle_part same_epoch(struct oracle *o, uint32_t warp, uint32_t lanes)
 {
-	uint32_t same = 0, absent = oracle_absent_lanes(o, warp);
+	struct oracle_part p = {.warp = warp};
 
-	*epoch = 0;
 	ORACLE_EACH(l, lanes)
 	{
 		struct oracle_thread *t = oracle_thread_of(o, warp + l);
-		uint32_t own = t ? t->own : 0;
-		if (!same)
-			*epoch = own;
-		if (own == *epoch)
-			same |= 1u << l;
+		uint32_t own = t ? t->own : 0, fence = t ? t->fence : 0;
+		if (!p.mask) {
+			p.epoch = own;
+			p.fence = fence;
+		}
+		if (own == p.epoch && fence == p.fence)
+			p.mask |= 1u << l;
 	}
-	return (same | absent) == UINT32_MAX ? UINT32_MAX : same;
+	if ((p.mask | oracle_absent_lanes(o, warp)) == UINT32_MAX)
+		p.mask = UINT32_MAX;
+	return p;
+}
+
+/* The epochs of a part come into a clock of the caller's own. */
+static void raise_part(struct oracle *o, struct oracle_clock *c, const struct oracle_part *p)
+{
+	oracle_tree_raise_mask(&o->pool, &c->root[ORACLE_HB], p->warp, p->mask, p->epoch);
+	oracle_tree_raise_mask(&o->pool, &c->root[ORACLE_FENCES], p->warp, p->mask, p->fence);
 }
 
 static void bar_free(struct oracle *o, struct oracle_bar *b)
@@ -135,12 +145,12 @@ void oracle_arrive(struct oracle *o, uint32_t warp, uint32_t mask, uint64_t key,
 	}
 	if (!b->clock)
 		b->clock = oracle_clock_ref(o->zero);
-	for (uint32_t left = mask, same; left; left &= ~same) {
-		struct oracle_part p = {.warp = warp};
-		same = p.mask = same_epoch(o, warp, left, &p.epoch);
+	for (uint32_t left = mask; left;) {
+		struct oracle_part p = same_epoch(o, warp, left);
 		if (p.epoch > b->max_epoch)
 			b->max_epoch = p.epoch;
 		base_vec_push(&b->parts, p);
+		left &= ~p.mask;
 	}
 	ORACLE_EACH(l, mask)
 	{
@@ -164,8 +174,7 @@ static void bar_close(struct oracle *o, struct oracle_bar *b)
 		return;
 	struct oracle_clock *c = oracle_clock_own(&o->pool, &b->clock);
 	for (size_t i = 0; i < b->parts.n; i++)
-		oracle_tree_raise_mask(&o->pool, &c->root[ORACLE_HB], b->parts.v[i].warp,
-				       b->parts.v[i].mask, b->parts.v[i].epoch);
+		raise_part(o, c, &b->parts.v[i]);
 	base_vec_free(&b->parts);
 }
 
@@ -242,12 +251,11 @@ void oracle_warp_sync(struct oracle *o, uint32_t warp, uint32_t mask)
 			oracle_clock_join(&o->pool, &c, last = t->clock);
 	}
 	for (uint32_t left = mask; left; left &= ~part[n++].mask) {
-		part[n].mask = same_epoch(o, warp, left, &part[n].epoch);
+		part[n] = same_epoch(o, warp, left);
 		max = part[n].epoch > max ? part[n].epoch : max;
 	}
 	for (uint32_t i = 0; i < n; i++)
-		oracle_tree_raise_mask(&o->pool, &oracle_clock_own(&o->pool, &c)->root[ORACLE_HB],
-				       warp, part[i].mask, part[i].epoch);
+		raise_part(o, oracle_clock_own(&o->pool, &c), &part[i]);
 	lanes_join(o, warp, mask, c, max + 1);
 	oracle_clock_unref(&o->pool, c);
 }
@@ -337,7 +345,7 @@ void oracle_mbarrier_arrive(struct oracle *o, uint32_t actor, uint64_t address, 
 	bool is_release = race_is_release((enum race_strength)strength);
 	bool is_pseudo = oracle_is_pseudo(o, actor);
 	if (is_pseudo && is_release) {
-		pub = (struct oracle_pub){copy_alone(o, actor, PSEUDO_WRITE), actor, PSEUDO_WRITE};
+		pub = (struct oracle_pub){copy_alone(o, actor, PSEUDO_WRITE), actor, PSEUDO_WRITE, 0};
 		oracle_release_add(o, &phase_at(o, address, phase, true)->release, scope, &pub);
 		oracle_clock_unref(&o->pool, pub.clock);
 	}
@@ -527,6 +535,9 @@ static struct oracle_clock *grid_end(struct oracle *o, struct oracle_group *g)
 		oracle_block_free(o, g, b);
 	struct oracle_clock *c = oracle_clock_own(&o->pool, &g->end);
 	oracle_tree_raise_range(&o->pool, &c->root[ORACLE_HB], g->first, g->n, INT32_MAX);
+	if (g->has_fences)
+		oracle_tree_raise_range(&o->pool, &c->root[ORACLE_FENCES], g->first, g->n,
+					INT32_MAX);
 	for (size_t i = 0; i < g->pseudos.n; i++)
 		oracle_tree_raise_range(&o->pool, &c->root[ORACLE_HB], g->pseudos.v[i].first,
 					g->pseudos.v[i].n, PSEUDO_WRITE);
@@ -592,7 +603,8 @@ bool oracle_host_knows(struct oracle *o, uint32_t host, uint64_t key)
 
 	if (!p || !p->is_ended || !t)
 		return false;
-	oracle_tree_above(p->end->root[ORACLE_HB], t->clock->root[ORACLE_HB], see_unknown, &u);
+	oracle_tree_above(p->end->root[ORACLE_HB], t->clock->root[ORACLE_HB], 0, UINT64_MAX,
+			  see_unknown, &u);
 	return !u.is_any;
 }
 

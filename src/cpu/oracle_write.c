@@ -56,16 +56,26 @@ static struct oracle_write *write_new(struct oracle *o, uint32_t actor,
 	return w;
 }
 
+/* The write that n of a word's bytes come from, or NULL: several. */
+static struct oracle_write *source_of(const struct oracle_ext *e, uint64_t first, uint64_t n)
+{
+	if (!e->bytes)
+		return e->from;
+	for (uint64_t b = first + 1; b < first + n; b++)
+		if (e->bytes->from[b] != e->bytes->from[first])
+			return NULL;
+	return e->bytes->from[first];
+}
+
 struct oracle_write *oracle_reads(struct oracle *o, uint64_t address, uint32_t bytes)
 {
 	struct oracle_write *w = NULL;
-	struct oracle_cell *c = NULL;
 
-	for (uint64_t a = address; a < address + bytes; a++) {
-		if (!c || !(a & 3))
-			c = oracle_cell_at(o, a, false);
+	for (uint64_t a = address, next; a < address + bytes; a = next) {
+		struct oracle_cell *c = oracle_cell_at(o, a, false);
 		struct oracle_ext *e = c ? oracle_cell_ext(c) : NULL;
-		struct oracle_write *from = e ? oracle_ext_source(e, a & 3) : NULL;
+		next = (a | 3) + 1 < address + bytes ? (a | 3) + 1 : address + bytes;
+		struct oracle_write *from = e ? source_of(e, a & 3, next - a) : NULL;
 		if (!from || (w && from != w))
 			return NULL;
 		w = from;
@@ -122,12 +132,104 @@ bool oracle_write_is_strong_with(struct oracle *o, const struct oracle_write *w,
 	return level <= w->scope && level <= acc->scope;
 }
 
-#define LOOK_BEHIND 4u
+/* ---- chains ------------------------------------------------------------------------------------ */
 
-void oracle_chain_see(struct oracle *o, struct oracle_chain *c, uint32_t pos, uint32_t actor,
+#define LOOK_BEHIND 4u
+#define PRUNE_FROM  16u
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int by_observer(const void *a, const void *b)
+{
+	const struct oracle_seen *x = a, *y = b;
+	const uint32_t v[2][4] = {{x->actor, x->is_write, x->pos, x->epoch},
+				  {y->actor, y->is_write, y->pos, y->epoch}};
+
+	for (unsigned i = 0; i < 4; i++)
+		if (v[0][i] != v[1][i])
+			return v[0][i] < v[1][i] ? -1 : 1;
+	return 0;
+}
+
+static bool is_same(const struct oracle_seen *a, const struct oracle_seen *b)
+{
+	return a->actor == b->actor && a->is_write == b->is_write;
+}
+
+struct positions {
+	BASE_VEC(uint32_t) v;
+};
+
+/* The positions of the chain that a later access may ask about: of records kept. */
+static void positions_get(struct oracle *o, const struct oracle_write *w, struct positions *p)
+{
+	for (uint64_t a = w->address & ~3ull; a < w->address + w->bytes; a += 4) {
+		struct oracle_cell *c = oracle_cell_at(o, a, false);
+		struct oracle_ext *e = c ? oracle_cell_ext(c) : NULL;
+		const struct oracle_list *l = e ? e->list[ORACLE_STRONG] : NULL;
+		for (uint32_t i = 0; l && i < l->n; i++) {
+			const struct oracle_rec *r = &l->v[i];
+			int lanes = r->mask ? __builtin_popcount(r->mask) : 1;
+			for (int k = 0; r->chain == w->chain && k < lanes; k++)
+				base_vec_push(&p->v, r->pos + (uint32_t)k);
+		}
+	}
+	if (p->v.n)
+		qsort(p->v.v, p->v.n, sizeof(p->v.v[0]), by_number);
+}
+
+/* Is one of them above `low` (or any, for UINT32_MAX) and up to `high`? */
+static bool positions_has(const struct positions *p, uint32_t low, uint32_t high)
+{
+	size_t from = 0, to = p->v.n;
+
+	while (from < to) {
+		size_t mid = (from + to) / 2;
+		if (low == UINT32_MAX || p->v.v[mid] > low)
+			to = mid;
+		else
+			from = mid + 1;
+	}
+	return from < p->v.n && p->v.v[from] <= high;
+}
+
+/*
+ * Of a thread's observations one tells all that is asked of later ones, but of writes that came since:
+ * a poll's last RMW is kept for each of the others, not every one.
+ */
+static void chain_prune(struct oracle *o, const struct oracle_write *w)
+{
+	struct oracle_chain *c = w->chain;
+	struct oracle_seen *s = c->seen;
+	struct positions p = {0};
+	uint32_t low = c->nseen, kept = 0;
+
+	positions_get(o, w, &p);
+	qsort(s, c->nseen, sizeof(*s), by_observer);
+	/* Not those that saw less at a later time, ... */
+	for (uint32_t i = c->nseen; i-- > 0;)
+		if (low == c->nseen || !is_same(&s[i], &s[low]) || s[i].epoch < s[low].epoch)
+			s[--low] = s[i];
+	/* ... nor what an earlier one tells. */
+	for (uint32_t i = low; i < c->nseen; i++) {
+		bool is_first = !kept || !is_same(&s[i], &s[kept - 1]);
+		if (positions_has(&p, is_first ? UINT32_MAX : s[kept - 1].pos, s[i].pos))
+			s[kept++] = s[i];
+	}
+	c->nseen = kept;
+	base_vec_free(&p.v);
+}
+
+void oracle_chain_see(struct oracle *o, const struct oracle_write *w, uint32_t actor,
 		      uint32_t epoch, bool is_write)
 {
-	struct oracle_seen s = {actor, epoch, pos & (uint32_t)INT32_MAX, is_write};
+	struct oracle_chain *c = w->chain;
+	struct oracle_seen s = {actor, epoch, w->pos & (uint32_t)INT32_MAX, is_write};
 
 	for (uint32_t i = c->nseen; i-- > 0 && c->nseen - i <= LOOK_BEHIND;) {
 		struct oracle_seen *old = &c->seen[i];
@@ -137,7 +239,12 @@ void oracle_chain_see(struct oracle *o, struct oracle_chain *c, uint32_t pos, ui
 			return;
 		}
 	}
-	if (c->nseen == c->cap) {
+	bool is_full = c->nseen == c->cap;
+	if (is_full && c->cap >= (o->opt.is_tiny ? 4 : PRUNE_FROM)) {
+		chain_prune(o, w);
+		is_full = c->nseen > c->cap - c->cap / 4;
+	}
+	if (is_full) {
 		uint32_t cap = c->cap + (c->cap < 8 ? 4 : c->cap / 2);
 		struct oracle_seen *to = oracle_mem_new(o, cap * sizeof(s));
 		if (c->cap)
@@ -221,18 +328,10 @@ static struct oracle_release *release_of(struct oracle *o, struct oracle_write *
 	return w->release;
 }
 
-/* before: the write whose release patterns go on through this RMW, or NULL; held by the caller. */
-static void hand_on(struct oracle *o, struct oracle_write *before, struct oracle_write *w)
+/* Will nothing else read it: are all that refer to it the bytes that its reader overwrites? */
+static bool is_over(const struct oracle_write *before)
 {
-	if (!before || !before->release)
-		return;
-	/* Nothing else will read it: all that refer to it are the bytes that we overwrite. */
-	if (before->refs == before->bytes + 1 && !before->id) {
-		w->release = before->release;
-		before->release = NULL;
-		return;
-	}
-	oracle_release_copy(o, release_of(o, w), before->release);
+	return before->refs == before->bytes + 1 && !before->id;
 }
 
 static bool releases(const struct oracle_acc *acc)
@@ -240,14 +339,25 @@ static bool releases(const struct oracle_acc *acc)
 	return race_is_release((enum race_strength)acc->strength);
 }
 
-/* Keeps a strong write: what it releases, and as the source of its bytes. */
+/* Keeps a strong write: what it releases, and as the source of its bytes. before: the write that an
+ * RMW read, or NULL; held by the caller. */
 static void keep(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 		 const struct oracle_acc *acc, uint64_t address, struct oracle_write *before,
 		 struct oracle_chain *chain, uint32_t pos)
 {
-	struct oracle_write *w = write_new(o, actor, acc, address, chain, pos);
+	bool is_in_place = before && is_over(before) && !acc->id;
+	struct oracle_write *w = before;
 
-	hand_on(o, before, w);
+	/* What an RMW reads goes on with it. */
+	if (is_in_place) {
+		w->actor = actor;
+		w->pos = pos;
+		w->scope = acc->scope;
+	} else {
+		w = write_new(o, actor, acc, address, chain, pos);
+		if (before && before->release)
+			oracle_release_copy(o, release_of(o, w), before->release);
+	}
 	if (t->pends)
 		oracle_release_pending(o, t, address, acc->bytes, release_of(o, w));
 	if (releases(acc)) {
@@ -255,7 +365,8 @@ static void keep(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 		oracle_release_add(o, release_of(o, w), acc->scope, &pub);
 		oracle_release_at(o, t, address, acc->bytes, acc->scope, pub);
 	}
-	install(o, w);
+	if (!is_in_place)
+		install(o, w);
 }
 
 static struct oracle_chain *chain_new(struct oracle *o)
@@ -299,7 +410,7 @@ void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_
 	}
 	oracle_shadow_access(o, t, actor, acc, address, acc->bytes, chain, pos);
 	if (w && is_read)
-		oracle_chain_see(o, w->chain, w->pos, actor, t->own, is_write);
+		oracle_chain_see(o, w, actor, t->own, is_write);
 	if (chain)
 		keep(o, t, actor, acc, address, w, chain, pos);
 	oracle_chain_unref(o, chain);

@@ -158,7 +158,8 @@ bool rt_handle_is(const void *p, enum rt_handle kind);
 struct rt_stream {
 	struct rt_stream *next; /* of the device */
 	unsigned device;
-	uint32_t id; /* cpu_work.stream; the legacy stream of device d is d + 1 */
+	uint32_t id;	   /* cpu_work.stream; the legacy stream of device d is d + 1 */
+	uint64_t launches; /* of kernels, for --shuffle-streams */
 	unsigned flags;
 	int priority;
 	bool is_legacy, is_per_thread;
@@ -292,6 +293,11 @@ uint32_t rt_origin(void);
 /* A kernel was submitted / something of the device was waited for: the shared file of findings is
  * brought up to date (collider.c). launched: the lock may be held; synced: not. */
 void rt_collider_launched(unsigned device, struct rt_kern *k);
+/* How long a kernel on this stream is to be held back, in ns (--shuffle-streams), and counted. The
+ * lock is held. */
+uint64_t rt_collider_hold(struct rt_stream *s, unsigned device, bool is_programmatic);
+/* A launch was written into a graph: counted as one that is not held back. */
+void rt_collider_captured(unsigned device);
 void rt_collider_synced(unsigned device);
 
 /* ---- hosthalf.c: what the host half of the checks is told (race/host.h) ------------ */

@@ -260,8 +260,7 @@ static void reread(struct inst_ctx *cx, struct inst_access *a, struct ptx_stmt *
 	static const struct ptx_str vec[] = {
 		[1] = {"", 0}, [2] = {".v2", 3}, [4] = {".v4", 3}, [8] = {".v8", 3}};
 	struct ptx_opnd now = {.kind = PTX_OPND_VEC, .nsub = a->vec};
-	const char *tname = ptx_type_name(a->type);
-	struct ptx_str type = {tname, (uint32_t)strlen(tname)};
+	struct ptx_str type = inst_type_of(a->type);
 
 	now.sub = BASE_NEWN(cx->m->arena, struct ptx_opnd, a->vec);
 	for (unsigned i = 0; i < a->vec; i++) {
@@ -441,6 +440,8 @@ static void check_group(struct inst_ctx *cx, struct inst_group *g)
 
 	if (g->ahead == INST_AHEAD_TILE)
 		inst_emit_together(cx, g, at);
+	else if (g->ahead == INST_AHEAD_FRAGMENT)
+		inst_emit_numbers(cx, g, at);
 	struct draw d = begin_draw(cx, g);
 	if (g->ahead)
 		inst_emit_ahead(cx, g, at);
@@ -459,7 +460,7 @@ static void check_group(struct inst_ctx *cx, struct inst_group *g)
 		differ(cx, a, q, &first, at);
 	branch_cold(cx, g, inst_reg(cx, q), at, NULL, inst_none());
 	for (struct inst_access *a = g->first; a; a = a->next)
-		if (a->kind == RACE_ACCESS_STORE)
+		if (a->kind == RACE_ACCESS_STORE && g->ahead != INST_AHEAD_FRAGMENT)
 			check_warp(cx, g, a, at);
 	if (g->ahead == INST_AHEAD_COPY || g->ahead == INST_AHEAD_STORE)
 		inst_emit_dirty(cx, g, at);

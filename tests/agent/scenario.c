@@ -474,6 +474,49 @@ static void copies_unfinished(void)
 	_exit(0);
 }
 
+/* ---- streams ---- */
+
+#define LAUNCHES 40
+
+/* Two streams, and everything that is never held back. */
+static void streams(void)
+{
+	CUfunction f = simple("instrumented", "clean", 1);
+	unsigned long long want = 0;
+	CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+				   .value.programmaticStreamSerializationAllowed = 1};
+	CUlaunchConfig config = {.attrs = &early, .numAttrs = 1};
+	CUstream one, two;
+	CUgraphExec exec;
+	CUgraph g;
+
+	MUST(cuStreamCreate(&one, CU_STREAM_NON_BLOCKING));
+	MUST(cuStreamCreate(&two, 0));
+	for (unsigned i = 0; i < LAUNCHES; i++) {
+		MUST(launch(f, one));
+		MUST(launch(f, two));
+		want += race_hold_ns(7, 0, i) + race_hold_ns(7, 1, i);
+	}
+	MUST(launch(f, NULL));
+	MUST(launch(f, CU_STREAM_LEGACY));
+	config.hStream = two;
+	MUST(cuLaunchKernelEx(&config, f, NULL, NULL));
+	MUST(cuStreamBeginCapture(one, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	for (unsigned i = 0; i < 8; i++)
+		MUST(launch(f, one));
+	MUST(cuStreamEndCapture(one, &g));
+	MUST(cuGraphInstantiateWithFlags(&exec, g, 0));
+	MUST(cuGraphLaunch(exec, one)); /* as one */
+	if (fake_held())
+		want += race_hold_ns(7, 0, LAUNCHES);
+	else
+		want = 0;
+	if (fake_held_ns() != want) {
+		printf("held back for %llu ns, expected %llu\n", fake_held_ns(), want);
+		_exit(9);
+	}
+}
+
 /* ---- a program with the host half --------------------------------------------------- */
 
 static struct race_host_area *area;
@@ -571,6 +614,7 @@ static const struct scenario {
 	{"copies_late", copies_late},
 	{"copies_large", copies_large},
 	{"copies_unfinished", copies_unfinished},
+	{"streams", streams},
 	{"host_half", host_half},
 };
 

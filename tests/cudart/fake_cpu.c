@@ -417,6 +417,19 @@ void rt_collider_start(void)
 {
 }
 
+uint64_t rt_collider_hold(struct rt_stream *s, unsigned device, bool is_programmatic)
+{
+	(void)s;
+	(void)device;
+	(void)is_programmatic;
+	return 0;
+}
+
+void rt_collider_captured(unsigned device)
+{
+	(void)device;
+}
+
 void rt_collider_launched(unsigned device, struct rt_kern *k)
 {
 	(void)device, (void)k;
