@@ -345,7 +345,8 @@ void oracle_mbarrier_arrive(struct oracle *o, uint32_t actor, uint64_t address, 
 	bool is_release = race_is_release((enum race_strength)strength);
 	bool is_pseudo = oracle_is_pseudo(o, actor);
 	if (is_pseudo && is_release) {
-		pub = (struct oracle_pub){copy_alone(o, actor, PSEUDO_WRITE), actor, PSEUDO_WRITE, 0};
+		pub = (struct oracle_pub){copy_alone(o, actor, PSEUDO_WRITE), actor, PSEUDO_WRITE,
+					  0};
 		oracle_release_add(o, &phase_at(o, address, phase, true)->release, scope, &pub);
 		oracle_clock_unref(&o->pool, pub.clock);
 	}
