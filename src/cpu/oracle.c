@@ -488,9 +488,9 @@ static void init_one(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 	if (!m)
 		return;
 	oracle_shadow_access(o, &m->thread, init, acc, address, acc->bytes, NULL, 0);
-	oracle_clock_join(&o->pool, &t->clock, m->thread.clock);
-	oracle_tree_raise(&o->pool, &oracle_clock_own(&o->pool, &t->clock)->root[ORACLE_HB], init,
-			  1);
+	c = oracle_clock_own(&o->pool, &t->clock);
+	oracle_tree_raise(&o->pool, &c->root[ORACLE_HB], init, 1);
+	oracle_tree_join(&o->pool, &c->root[ORACLE_FORCED], m->thread.clock->root[ORACLE_FORCED]);
 	oracle_clock_unref(&o->pool, m->thread.clock);
 	m->thread.clock = NULL;
 	oracle_init_done(o, t, init);

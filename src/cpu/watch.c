@@ -116,6 +116,8 @@ void cpu_get_oracle_stats(struct cpu_machine *m, struct cpu_oracle_stats *out)
 					 .dropped = s.dropped,
 					 .raced_out = s.raced_out,
 					 .host_accesses = m->watch->nhost_accesses,
+					 .registered = m->watch->nregistered,
+					 .registered_bytes = m->watch->registered_bytes,
 					 .actors = s.actors,
 					 .sees_host = m->alias && !m->watch->is_blind,
 					 .has_shared = m->watch->has_shared,
