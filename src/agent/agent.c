@@ -66,6 +66,7 @@ static void after_fork_child(void)
 	agent_launch_reset();
 	agent_host_forget();
 	agent_copies_reset();
+	agent_holds_reset();
 	race_shm_disown();
 	init_clock();	      /* threads that waited do not exist here */
 	agent.is_counted = 0; /* until it makes a context: most children only exec */

@@ -66,6 +66,11 @@ struct agent_driver {
 	CUresult (*stream_get_ctx)(CUstream, CUcontext *);
 	CUresult (*pointer_get_attribute)(void *, CUpointer_attribute, CUdeviceptr);
 	CUresult (*mem_host_alloc)(void **, size_t, unsigned);
+	/* For hold.c, in all drivers served; without them streams keep their order. */
+	CUresult (*module_load_data)(CUmodule *, const void *);
+	CUresult (*module_get_function)(CUfunction *, CUmodule, const char *);
+	CUresult (*launch_kernel)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned,
+				  unsigned, unsigned, CUstream, void **, void **);
 };
 
 extern struct agent_driver agent_driver;
@@ -136,6 +141,7 @@ uint64_t agent_context_rt(const struct agent_context *c); /* 0: could not be set
 struct race_region *agent_context_region(const struct agent_context *c);
 CUstream agent_context_stream(const struct agent_context *c);
 struct agent_copies *agent_context_copies(const struct agent_context *c); /* NULL: none */
+struct agent_holds *agent_context_holds(const struct agent_context *c);	  /* NULL: none */
 /* How many library loads this context has caught up with; module.c keeps it, under the lock. */
 uint64_t *agent_context_libraries(struct agent_context *c);
 /* A launch begins (kernels > 0 or graph): the last snapshot is not exact any more. */
@@ -206,8 +212,9 @@ struct agent_operation {
 
 struct agent_copies; /* the buffers of one context; never freed */
 
-/* Context current, inside a guard. NULL: copies are not checked in it. */
-struct agent_copies *agent_copies_new(void);
+/* Context current, inside a guard; `stream` is the agent's own, `from` device memory of 64 bytes that can
+ * be read. NULL: copies are not checked in it. */
+struct agent_copies *agent_copies_new(CUdeviceptr from, CUstream stream);
 /* Reads again behind the operation, before its call returns; its context is current. */
 void agent_copies_after(struct agent_copies *p, CUcontext context,
 			const struct agent_operation *op);
@@ -216,6 +223,20 @@ void agent_copies_poll(struct agent_copies *p);
 bool agent_copies_pending(const struct agent_copies *p);
 /* After fork, in the child; the lock is held. */
 void agent_copies_reset(void);
+
+/* ---- hold.c: --shuffle-streams --------------------------------------------- */
+
+struct agent_holds; /* of one context; never freed */
+
+extern const char agent_hold_ptx[]; /* hold.ptx */
+
+/* Context current, inside a guard. NULL: not asked for, or it can't be (noted). */
+struct agent_holds *agent_holds_new(struct race_region *region);
+/* Before a launch on `stream`, its context current: may put a wait before it. `why` it may not, or
+ * RACE_HOLD_SKIPS. */
+void agent_hold(struct agent_holds *h, CUstream stream, enum race_hold_skip why);
+/* After fork, in the child; the lock is held. */
+void agent_holds_reset(void);
 
 /* ---- callback.c ---------------------------------------------------------- */
 

@@ -52,7 +52,8 @@ enum action {
 	ON_COPY_NODE, /* put into a graph by hand */
 	ON_CTX_DESTROY,
 	ON_DEVICE_RESET,
-	ON_TENSOR_MAP
+	ON_TENSOR_MAP,
+	ON_EARLY /* comes before there is anything to race in: the context is set up now */
 };
 
 struct row {
@@ -145,11 +146,18 @@ static const struct row rows[] = {
 	ROW(cuDevicePrimaryCtxRelease, ON_DEVICE_RESET),
 	ROW(cuDevicePrimaryCtxRelease_v2, ON_DEVICE_RESET),
 	ROW(cuTensorMapEncodeTiled, ON_TENSOR_MAP),
+	ROW(cuStreamCreate, ON_EARLY),
+	ROW(cuStreamCreateWithPriority, ON_EARLY),
+	ROW(cuMemAlloc_v2, ON_EARLY),
+	BOTH(cuMemAllocAsync, ON_EARLY),
+	ROW(cuMemAllocManaged, ON_EARLY),
 };
 
 static unsigned char action_of[CUPTI_DRIVER_TRACE_CBID_SIZE]; /* action + 1, 0: none */
 
-/* The context is set up as late as here: where its functions are used. */
+/* The context is set up as late as here: where its functions are used. Setting up takes milliseconds;
+ * behind an asynchronous copy they would hide the program's race with it, so that the first stream
+ * or memory (ON_EARLY) does it as well. */
 static struct agent_context *current(const CUpti_CallbackData *d)
 {
 	return agent_context_get(d->context);
@@ -233,6 +241,46 @@ static bool is_captured(CUstream stream)
 	return r == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
+/* Is the default stream of this function's name that of the calling thread? */
+static bool is_per_thread(const char *name)
+{
+	size_t n = name ? strlen(name) : 0;
+
+	return n > 5 && strcmp(name + n - 5, "_ptsz") == 0;
+}
+
+/* May this launch begin before its predecessor in the stream has ended? */
+static bool is_programmatic(enum action a, const void *params)
+{
+	const CUlaunchConfig *config = ((const cuLaunchKernelEx_params *)params)->config;
+
+	for (unsigned i = 0; a == ON_LAUNCH_EX && config && i < config->numAttrs; i++) {
+		const CUlaunchAttribute *at = &config->attrs[i];
+		if (at->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
+		    at->value.programmaticStreamSerializationAllowed)
+			return true;
+	}
+	return false;
+}
+
+/* --shuffle-streams: before a launch. */
+static void hold(struct agent_context *c, CUstream stream, bool has_early_start,
+		 const CUpti_CallbackData *d)
+{
+	enum race_hold_skip why = RACE_HOLD_SKIPS;
+	struct agent_holds *h = agent_context_holds(c);
+
+	if (!h)
+		return;
+	if (!stream && is_per_thread(d->functionName))
+		stream = CU_STREAM_PER_THREAD;
+	if (has_early_start)
+		why = RACE_HOLD_PROGRAMMATIC;
+	else if (is_captured(stream))
+		why = RACE_HOLD_CAPTURED;
+	agent_hold(h, stream, why);
+}
+
 static void on_launch(enum action a, CUpti_CallbackId id, const CUpti_CallbackData *d)
 {
 	struct agent_context *c = current(d);
@@ -247,6 +295,8 @@ static void on_launch(enum action a, CUpti_CallbackId id, const CUpti_CallbackDa
 		k = agent_launch_prepare(c, f, d->symbolName);
 		*d->correlationData = (uint64_t)(uintptr_t)k;
 		agent_context_launch(c);
+		hold(c, stream_of(a, id, d->functionParams), is_programmatic(a, d->functionParams),
+		     d);
 	} else if (result_of(d) == CUDA_SUCCESS &&
 		   !is_captured(stream_of(a, id, d->functionParams))) {
 		k = (struct agent_kernel *)(uintptr_t)*d->correlationData;
@@ -286,6 +336,7 @@ static void on_graph(enum action a, const CUpti_CallbackData *d)
 	} else if (a == ON_GRAPH_LAUNCH && is_enter) {
 		agent_library_patch_all(c);
 		agent_context_launch(c);
+		hold(c, PARAMS(cuGraphLaunch)->hStream, false, d);
 	} else if (!is_enter && result_of(d) == CUDA_SUCCESS) {
 		if (a == ON_GRAPH_LAUNCH)
 			agent_graph_launched(c, exec);
@@ -317,14 +368,6 @@ static void on_sync(CUpti_CallbackId id, const CUpti_CallbackData *d)
 		*d->correlationData = is_whole(id, d) ? agent_context_seq(c) : UINT64_MAX;
 	else
 		agent_context_synced(c, result_of(d), *d->correlationData);
-}
-
-/* Is the default stream of this function's name that of the calling thread? */
-static bool is_per_thread(const char *name)
-{
-	size_t n = name ? strlen(name) : 0;
-
-	return n > 5 && strcmp(name + n - 5, "_ptsz") == 0;
 }
 
 /* A copy or fill was enqueued: the copies' parameters are the same in all four functions, and so
@@ -461,6 +504,10 @@ static void on_driver(CUpti_CallbackId id, const CUpti_CallbackData *d)
 	case ON_TENSOR_MAP:
 		if (d->callbackSite == CUPTI_API_EXIT && result_of(d) == CUDA_SUCCESS)
 			on_tensor_map(d);
+		break;
+	case ON_EARLY:
+		if (d->callbackSite == CUPTI_API_EXIT && result_of(d) == CUDA_SUCCESS)
+			current(d);
 		break;
 	default:
 		if (d->callbackSite == CUPTI_API_EXIT && result_of(d) == CUDA_SUCCESS)

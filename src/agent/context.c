@@ -47,6 +47,7 @@ struct agent_context {
 	int is_dead;	    /* atomic: sticky error */
 	struct race_rt *copy;
 	struct agent_copies *copies; /* NULL: the host's copies are not checked */
+	struct agent_holds *holds;   /* NULL: streams keep their order */
 	UT_hash_handle hh;
 };
 
@@ -145,8 +146,10 @@ static enum agent_ctx_state set_up(struct agent_context *c)
 	}
 	agent_enter(&g);
 	r = build(c, &what);
-	if (r == CUDA_SUCCESS)
-		c->copies = agent_copies_new();
+	if (r == CUDA_SUCCESS) {
+		c->copies = agent_copies_new(c->rt, c->stream);
+		c->holds = agent_holds_new(c->region);
+	}
 	agent_leave(&g);
 	if (r == CUDA_SUCCESS)
 		return AGENT_CTX_READY;
@@ -399,6 +402,11 @@ CUstream agent_context_stream(const struct agent_context *c)
 struct agent_copies *agent_context_copies(const struct agent_context *c)
 {
 	return c->state == AGENT_CTX_READY ? c->copies : NULL;
+}
+
+struct agent_holds *agent_context_holds(const struct agent_context *c)
+{
+	return c->state == AGENT_CTX_READY ? c->holds : NULL;
 }
 
 void agent_context_launch(struct agent_context *c)

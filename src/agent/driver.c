@@ -56,6 +56,9 @@ static const char *load_all(void)
 	SET(stream_get_ctx, "cuStreamGetCtx");
 	SET(pointer_get_attribute, "cuPointerGetAttribute");
 	SET(mem_host_alloc, "cuMemHostAlloc");
+	SET(module_load_data, "cuModuleLoadData");
+	SET(module_get_function, "cuModuleGetFunction");
+	SET(launch_kernel, "cuLaunchKernel");
 	return missing;
 }
 

@@ -170,11 +170,11 @@ static bool verify(const struct race_results *r)
 		base_say("--verify: the oracle confirms all of collide's findings (%zu)", told);
 		return true;
 	}
-	base_say(r->is_host_unseen ? "--verify: the oracle does not confirm %zu of collide's %zu "
-				     "findings; the "
+	base_say(r->is_host_unseen ? "--verify: the oracle does not confirm all of collide's "
+				     "findings (%zu of %zu); the "
 				     "other side may be host code, which was not seen: not judged:"
-				   : "error: --verify: the oracle does NOT confirm %zu of "
-				     "collide's %zu findings:",
+				   : "error: --verify: the oracle does NOT confirm all of "
+				     "collide's findings (%zu of %zu):",
 		 n, told);
 	for (size_t i = 0; i < n && i < VERIFY_SHOWN; i++) {
 		const struct race_finding *f = &r->findings.v[which[i]];
@@ -223,7 +223,7 @@ static void note_coverage(struct race_results *r, const struct option_set *set,
 
 	if (option_int(set, OPTION_SAMPLE)) {
 		base_buf_printf(&b,
-				"only %lld of the program's sites were chosen to be checked "
+				"chosen to be checked: only %lld of the program's sites "
 				"(--sample); another --seed chooses others",
 				(long long)option_int(set, OPTION_SAMPLE));
 		race_note_add(r, b.p, b.n);
@@ -360,7 +360,8 @@ int cli_run(struct option_set *set)
 		.sample = (uint32_t)option_int(set, OPTION_RATE),
 		.seed = (uint32_t)option_int(set, OPTION_SEED),
 		.flags = (option_flag(set, OPTION_VERBOSE) ? RACE_RUN_VERBOSE : 0) |
-			 (option_is(set, OPTION_HOST_MEMORY, "all") ? RACE_RUN_HOST_ALL : 0),
+			 (option_is(set, OPTION_HOST_MEMORY, "all") ? RACE_RUN_HOST_ALL : 0) |
+			 (option_flag(set, OPTION_SHUFFLE_STREAMS) ? RACE_RUN_STREAMS : 0),
 		.order = choose_order(set),
 		.timeout_ms = (uint64_t)option_int(set, OPTION_TIMEOUT),
 	};

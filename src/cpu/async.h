@@ -160,6 +160,7 @@ bool cpu_tensor_rows(struct cpu_transfer *t, uint32_t row, uint32_t n, bool is_r
 
 /* ---- reduce.c ------------------------------------------------------------------- */
 
+float cpu_half_to_float(uint16_t h);
 /* The operation and type of a form; false: not one that PTX has. */
 bool cpu_reduce_find(const struct ptx_form *f, enum cpu_red_op *op, enum ptx_type *type);
 /* Combines `bytes` of src into dst (both on the host), element by element, each at once. */

@@ -327,7 +327,6 @@ static bool block_start(struct cpu_worker *k, struct cpu_unit *u, uint32_t rank,
 	for (uint32_t i = 0; i < cta->nwarps; i++) {
 		struct cpu_warp *w = &cta->warps[i];
 		w->worker = k;
-		w->fenced = 0;
 		w->told = 0;
 		if (!cpu_stack_init(w))
 			return false;

@@ -235,6 +235,7 @@ struct cpu_work {
 	uint32_t stream; /* the caller's number of the stream, for reports and %gridid's order */
 	uint32_t origin; /* the caller's number of the place that asked for it; 0: unknown */
 	int priority;	 /* lower is more urgent; the scheduler only leans on it */
+	uint64_t hold;	 /* ns that a kernel waits for when all it depends on has ended */
 	union {
 		struct cpu_launch launch;
 		struct cpu_copy copy;
@@ -365,6 +366,32 @@ struct cpu_oracle_stats {
 };
 /* All zero when there is no oracle. */
 void cpu_get_oracle_stats(struct cpu_machine *m, struct cpu_oracle_stats *out);
+
+/* ---- textures and surfaces (texture.c) ------------------------------------------------ */
+
+/* Numbered as CUDA's address modes. */
+enum cpu_tex_mode { CPU_TEX_WRAP, CPU_TEX_CLAMP, CPU_TEX_MIRROR, CPU_TEX_BORDER };
+enum cpu_tex_type { CPU_TEX_SIGNED, CPU_TEX_UNSIGNED, CPU_TEX_FLOAT };
+
+/* Texels row by row in device memory. */
+struct cpu_texture {
+	uint64_t address;
+	uint64_t width, height, depth; /* texels; 0: no such dimension; depth: or layers */
+	uint64_t pitch, slice;	       /* bytes from row to row, from slice (layer) to slice */
+	uint8_t channels, bits, type;  /* 1, 2 or 4; 8, 16 or 32 of each; enum cpu_tex_type */
+	uint8_t mode[3];	       /* enum cpu_tex_mode, by dimension */
+	bool is_surface, is_layered;
+	bool is_array;	    /* else memory of the program's: `tex.1d` takes whole numbers only */
+	bool is_filtered;   /* linearly */
+	bool is_normalized; /* coordinates are of [0, 1) */
+	bool is_unit;	    /* integers are read as floats of [0, 1] or [-1, 1] */
+	float border[4];
+};
+
+/* The number by which kernels know it; 0: no memory, or too many. The memory is not looked at. */
+uint64_t cpu_texture_new(struct cpu_machine *m, const struct cpu_texture *t);
+/* False: no such object. */
+bool cpu_texture_free(struct cpu_machine *m, uint64_t handle);
 
 /* ---- tensor maps (tensormap.c) -------------------------------------------------- */
 

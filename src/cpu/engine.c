@@ -378,13 +378,51 @@ static void start(struct cpu_engine *e, struct cpu_op *op)
 	}
 }
 
+/* The clock of what is held back: several workers have no common one, and no replay. */
+static uint64_t hold_clock(const struct cpu_engine *e)
+{
+	return e->nworkers == 1 ? e->workers[0].clock : now_ms() * 1000000;
+}
+
+/* Starts what has waited long enough; `is_idle`: nothing else can be done, so time is skipped.
+ * False: nothing started. */
+static bool start_held(struct cpu_engine *e, bool is_idle)
+{
+	size_t kept = 0, n = e->held.n, first = 0;
+	uint64_t now = hold_clock(e);
+
+	for (size_t i = 1; i < n; i++)
+		if (e->held.v[i]->due < e->held.v[first]->due)
+			first = i;
+	if (is_idle && n && e->held.v[first]->due > now) {
+		now = e->held.v[first]->due;
+		if (e->nworkers == 1)
+			e->workers[0].clock = now;
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct cpu_op *op = e->held.v[i];
+		if (op->due <= now || is_faulted(e, op->work.device))
+			start(e, op);
+		else
+			e->held.v[kept++] = op;
+	}
+	e->held.n = kept;
+	return kept != n;
+}
+
 /* True: something started. */
 static bool start_all(struct cpu_engine *e)
 {
 	bool any = false;
 
 	for (size_t i = 0; i < e->startable.n; i++) {
-		start(e, e->startable.v[i]);
+		struct cpu_op *op = e->startable.v[i];
+		if (op->work.hold && !op->is_finishing) {
+			op->due = hold_clock(e) + op->work.hold;
+			base_vec_push(&e->held, op);
+		} else {
+			start(e, op);
+		}
 		any = true;
 	}
 	e->startable.n = 0;
@@ -448,6 +486,8 @@ static bool work(struct cpu_engine *e)
 {
 	bool did = start_all(e);
 
+	if (e->held.n && start_held(e, false))
+		did = true;
 	if (atomic_load_explicit(&e->has_fault, memory_order_relaxed)) {
 		act_on_faults(e);
 		did = true;
@@ -457,6 +497,8 @@ static bool work(struct cpu_engine *e)
 		if (e->polls.n && !(++e->npolled & 3))
 			poll_values(e);
 	} else if (e->polls.n && poll_values(e)) {
+		did = true;
+	} else if (!did && e->held.n && start_held(e, true)) {
 		did = true;
 	} else if (!did && !e->startable.n && find_deadlock(e)) {
 		did = true;

@@ -1,6 +1,7 @@
 /*
  * machine.c - a machine's beginning and end, and what it tells about itself.
  */
+#include "cpu/texture.h"
 #include "cpu/sched.h"
 #include "cpu/watch.h"
 
@@ -88,6 +89,7 @@ void cpu_engine_free(struct cpu_machine *m)
 	}
 	base_vec_free(&e->startable);
 	base_vec_free(&e->polls);
+	base_vec_free(&e->held);
 	free(e->workers);
 	free(e->devices);
 	free(e);
@@ -110,9 +112,10 @@ struct cpu_machine *cpu_machine_new(const struct cpu_options *opt)
 	if (!m->opt.memory)
 		m->opt.memory = CPU_MEMORY;
 	m->opt.sees_host = m->opt.sees_host && m->opt.oracle != CPU_ORACLE_OFF;
-	if (cpu_space_init(m) && cpu_engine_init(m) && cpu_watch_init(m))
+	if (cpu_space_init(m) && cpu_textures_init(m) && cpu_engine_init(m) && cpu_watch_init(m))
 		return m;
 	cpu_engine_free(m);
+	cpu_textures_free(m);
 	cpu_space_free(m);
 	free(m);
 	return NULL;
@@ -140,6 +143,7 @@ void cpu_machine_free(struct cpu_machine *m)
 		return;
 	cpu_engine_free(m);
 	cpu_watch_free(m);
+	cpu_textures_free(m);
 	cpu_space_free(m);
 	free(m);
 }
@@ -154,7 +158,7 @@ void cpu_machine_forked(struct cpu_machine *m)
 	cpu_load_forked();
 	e->is_working = e->has_background = false;
 	e->nhost = e->nops = e->nbusy = e->nthreads = 0;
-	e->startable.n = e->polls.n = 0;
+	e->startable.n = e->polls.n = e->held.n = 0;
 	atomic_store(&e->is_pausing, false);
 	atomic_store(&e->has_fault, false);
 	for (uint32_t i = 0; i < e->nworkers; i++) {

@@ -260,7 +260,8 @@ bool cpu_dec_is_unsupported(const struct cpu_inst *in);
 	B(special)    /* special.c: mov from a special register */                                 \
 	B(async)      /* async.c: cp.async, bulk, tensor copies, st.async, red.async, groups */    \
 	B(mbarrier)   /* mbarrier.c */                                                             \
-	B(matrix)     /* matrix.c: ldmatrix, stmatrix, movmatrix, mma, wmma */
+	B(matrix)     /* matrix.c: ldmatrix, stmatrix, movmatrix, mma, wmma */                     \
+	B(texture)    /* texture_op.c: tex, tld4, suld, sust */
 
 /* ---- the grid ------------------------------------------------------------------- */
 
@@ -365,9 +366,8 @@ struct cpu_warp {
 	uint32_t sp[CPU_WARP];	  /* local address of the next free byte */
 	uint8_t *local;		  /* 32 stacks of local_stride bytes; pages come when touched */
 	uint32_t local_stride;
-	uint32_t fenced; /* watch.c: lanes that have executed a fence that releases */
-	uint32_t told;	 /* watch.c: events that were more than a read */
-	void *priv;	 /* warp.c's own */
+	uint32_t told; /* watch.c: events that were more than a read */
+	void *priv;    /* warp.c's own */
 };
 
 /* The allocation that an instruction used last; true while the map of memory has that version. */
@@ -417,8 +417,9 @@ struct cpu_machine {
 	struct cpu_space *space;   /* space.c */
 	struct cpu_engine *engine; /* engine.c */
 	struct cpu_heap *heap;	   /* syscalls.c: device malloc */
-	struct cpu_watch *watch;   /* watch.c: the oracle's side; NULL: no access is judged */
-	_Atomic uint64_t grids;	   /* the last %gridid */
+	struct cpu_textures *textures;
+	struct cpu_watch *watch; /* watch.c: the oracle's side; NULL: no access is judged */
+	_Atomic uint64_t grids;	 /* the last %gridid */
 	struct cpu_copies copies;
 	/* Of the map of memory (space.c): odd while it is being changed. */
 	_Atomic uint64_t space_version;

@@ -134,7 +134,8 @@ static enum cpu_bound bind_fence(struct cpu_dec *d, const struct ptx_stmt *s, st
 	/* The other proxies work on memory itself. */
 	if (is_proxy)
 		in->imm = PTX_SCOPE_SYS;
-	in->src[0] = f->sem != PTX_SEM_ACQUIRE;
+	/* What mbarrier.init wrote is in memory already, and nothing else is released. */
+	in->src[0] = f->sem != PTX_SEM_ACQUIRE && f->op != PTX_OP_FENCE_MBARRIER_INIT;
 	in->src[1] = f->sem != PTX_SEM_RELEASE;
 	return CPU_BOUND;
 }

@@ -91,6 +91,7 @@ void oracle_free(struct oracle *o)
 	HASH_ITER(hh, o->named, x, tmp)
 	oracle_drop_id(o, x->id);
 	oracle_shadow_free(o);
+	oracle_known_logs_free(o);
 	oracle_sync_free(o);
 	oracle_sc_free(o);
 	tables_free(o);
@@ -331,16 +332,21 @@ uint32_t oracle_misc_new(struct oracle *o, enum oracle_misc_kind kind, uint32_t 
 	m->thread.clock = clock;
 	m->thread.own = 1;
 	uint32_t actor = g->first + g->n++;
-	if (kind == ORACLE_MISC_PSEUDO)
+	if (kind == ORACLE_MISC_PSEUDO || kind == ORACLE_MISC_INIT)
 		note_pseudo(o, issuer, actor);
 	return actor;
+}
+
+static bool has_issuer(const struct oracle_misc *m)
+{
+	return m->kind == ORACLE_MISC_PSEUDO || m->kind == ORACLE_MISC_INIT;
 }
 
 static const struct oracle_group *place_group(struct oracle *o, uint32_t *actor)
 {
 	const struct oracle_group *g = oracle_group_of(o, *actor);
 
-	while (g && !g->is_grid && g->misc[*actor - g->first].kind == ORACLE_MISC_PSEUDO) {
+	while (g && !g->is_grid && has_issuer(&g->misc[*actor - g->first])) {
 		*actor = g->misc[*actor - g->first].issuer;
 		g = oracle_group_of(o, *actor);
 	}
@@ -471,6 +477,34 @@ static void record_access(struct oracle *o, uint32_t actor, uint32_t mask,
 		o->record(o->record_arg, &e);
 }
 
+static bool is_init(const struct oracle_acc *acc)
+{
+	return (acc->flags & ORACLE_MBARRIER) && acc->strength == RACE_WEAK &&
+	       acc->kind == RACE_OP_WRITE;
+}
+
+/* A pseudo-thread makes the access, between what its thread did before and does after it. */
+static void init_one(struct oracle *o, struct oracle_thread *t, uint32_t actor,
+		     const struct oracle_acc *acc, uint64_t address)
+{
+	struct oracle_pub pub = oracle_publish(o, t, actor);
+	struct oracle_clock *c = NULL;
+
+	oracle_learn(o, &c, &pub);
+	oracle_clock_unref(&o->pool, pub.clock);
+	uint32_t init = oracle_misc_new(o, ORACLE_MISC_INIT, actor, c);
+	struct oracle_misc *m = oracle_misc_of(o, init);
+	if (!m)
+		return;
+	oracle_shadow_access(o, &m->thread, init, acc, address, acc->bytes, NULL, 0);
+	oracle_clock_join(&o->pool, &t->clock, m->thread.clock);
+	oracle_tree_raise(&o->pool, &oracle_clock_own(&o->pool, &t->clock)->root[ORACLE_HB], init,
+			  1);
+	oracle_clock_unref(&o->pool, m->thread.clock);
+	m->thread.clock = NULL;
+	oracle_init_done(o, t, init);
+}
+
 static void access_one(struct oracle *o, uint32_t actor, const struct oracle_acc *acc,
 		       uint64_t address, uint64_t bytes)
 {
@@ -479,6 +513,10 @@ static void access_one(struct oracle *o, uint32_t actor, const struct oracle_acc
 	if (!t || !bytes)
 		return;
 	o->stats.accesses++;
+	if (is_init(acc) && !oracle_misc_of(o, actor)) {
+		init_one(o, t, actor, acc, address);
+		return;
+	}
 	/* The reads of a copy can be waited for alone. */
 	if (oracle_is_pseudo(o, actor))
 		t->own = acc->kind == RACE_OP_READ ? 1 : 2;
@@ -502,7 +540,7 @@ void oracle_access_warp(struct oracle *o, uint32_t warp, uint32_t mask,
 	if ((acc->flags & ORACLE_INSERTED) || o->is_full)
 		return;
 	struct oracle_thread *t = oracle_thread_of(o, warp);
-	if (t && acc->strength == RACE_WEAK && acc->bytes && o->last->is_grid) {
+	if (t && acc->strength == RACE_WEAK && acc->bytes && o->last->is_grid && !is_init(acc)) {
 		o->stats.accesses += (unsigned)__builtin_popcount(mask);
 		oracle_shadow_warp(o, t, warp, mask, acc, addresses);
 		return;
@@ -524,6 +562,13 @@ void oracle_access_range(struct oracle *o, uint32_t actor, const void *inst, uin
 
 /* ---- findings ---------------------------------------------------------------------------------- */
 
+static uint32_t thread_of_init(struct oracle *o, uint32_t actor)
+{
+	struct oracle_misc *m = oracle_misc_of(o, actor);
+
+	return m && m->kind == ORACLE_MISC_INIT ? m->issuer : actor;
+}
+
 void oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_side *first,
 		  const struct oracle_side *second, uint64_t address)
 {
@@ -533,6 +578,8 @@ void oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_s
 				   .address = address,
 				   .count = 1,
 				   .event = o->stats.events};
+	f.first.actor = thread_of_init(o, first->actor);
+	f.second.actor = thread_of_init(o, second->actor);
 	bool is_turned = (uintptr_t)first->inst > (uintptr_t)second->inst;
 	struct oracle_pair *p, probe;
 
@@ -580,8 +627,6 @@ struct oracle_stats oracle_get_stats(const struct oracle *o)
 
 	s.words = o->words > s.words ? o->words : s.words;
 	s.clock_bytes = o->pool.bytes > o->clock_peak ? o->pool.bytes : o->clock_peak;
-	if (s.shadow_bytes < o->shadow_peak)
-		s.shadow_bytes = o->shadow_peak;
 	return s;
 }
 
@@ -651,6 +696,10 @@ uint32_t oracle_feed(struct oracle *o, const struct oracle_event *e)
 		feed_access(o, e);
 		break;
 	case ORACLE_FENCE:
+		if (e->flags & ORACLE_MBARRIER) {
+			oracle_init_fence(o, e->actor, e->mask, e->scope);
+			break;
+		}
 		oracle_fence(o, e->actor, e->mask, e->strength, e->scope);
 		break;
 	case ORACLE_PROXY:

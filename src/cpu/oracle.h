@@ -26,7 +26,13 @@
  *  R4 X synchronises with Y: a write of X obs a read of Y, and the scopes of X's first and Y's last
  *     operation include each other's threads. X's first operation and all before it -> all behind
  *     Y's last operation and that operation itself.
- *  R5 Barriers: every arrival that releases -> every leaving that acquires of its generation.
+ *  R5 Barriers: every arrival that releases -> every leaving that acquires of its generation. A relaxed
+ *     arrival is a strong write to the barrier: it ends the release patterns that a fence before it has
+ *     begun (scope: the fence's). An mbarrier's arrivals and waits are strong writes and reads of
+ *     it, and those of one phase that are morally strong observe each other: patterns (1) to (3) of R3,
+ *     both ways. fence.mbarrier_init begins a release pattern for the weak writes of its
+ *     thread with ORACLE_MBARRIER before it (mbarrier.init), and for nothing else: not for what came
+ *     before these. (Orders by such a pattern force no fence.sc.)
  *  R6 fence.sc, ORACLE_SC_EXECUTION: a fence -> every later morally strong one. ORACLE_SC_PROGRAM:
  *     F1 -> F2 if morally strong and F1 -> A, B -> F2 (or A, B in program order with them) for some
  *     accesses A, B (actors may differ from F1's and F2's) of a common byte where A communicates
@@ -37,10 +43,16 @@
  *  R7 Proxies: X -> Y orders X before Y if both are generic; or both have the same other proxy and
  *     the same block (an operation's or pseudo-thread's block is its issuer's); or X only reads and
  *     Y writes (what was read stays read); or a proxy fence of a kind that fits stands along the
- *     path: X -> fence -> Y. (An actor accesses memory by one proxy.) Completions (ORACLE_JOIN_*, mbarrier, ends and starts of operations)
+ *     path: X -> fence -> Y, which the tensormap proxy has in halves: X -> release -> acquire -> Y.
+ *     This holds for X and Y of one actor, too. Completions (ORACLE_JOIN_*, mbarrier, ends and starts of operations)
  *     count as proxy fences of all kinds for what the completed copy did.
- *  R8 X is ordered before Y: same actor; or X -> Y by R7; or X obs Z and (Z -> Y, or same actor).
- *  R9 Race: overlap, different actors, one writes, not ordered, not morally strong.
+ *  R8 X is ordered before Y: same actor and proxy; or X -> Y by R7; or X obs Z and (Z -> Y, or same actor).
+ *  R9 Race: overlap, different actors or proxies, one writes, not ordered, not morally strong.
+ *
+ *  R10 An ORACLE_NC read and a write of its grid are a finding in any order. So is a read of the texture
+ *     proxy behind a write of its grid (CUDA programming guide, textures and surfaces: what the
+ *     same launch wrote there is undefined); a write behind it is judged by R9. No proxy fence helps
+ *     the texture proxy (R7).
  *
  * Of the races of an access with earlier ones at least one is told (of each byte's class), never one
  * that is none: an access that a weak, covering, ordered one superseded is forgotten.
@@ -106,7 +118,7 @@ enum oracle_type {
 
 enum {
 	ORACLE_RED = 1 << 0,	  /* RMW that returns nothing */
-	ORACLE_NC = 1 << 1,	  /* ld.nc, texture: memory that must not change in this grid */
+	ORACLE_NC = 1 << 1,	  /* ld.nc: memory that must not change in this grid */
 	ORACLE_INSERTED = 1 << 2, /* of the instrumentation: ignored */
 	ORACLE_VOLATILE = 1 << 3, /* for the finding's text; pass RACE_RELAXED, RACE_SCOPE_SYS */
 	ORACLE_SAW = 1 << 4,	  /* a read that names what it saw: `saw`, 0: no strong write */
@@ -118,8 +130,9 @@ enum {
 enum {
 	ORACLE_PROXY_GLOBAL = 1 << 0, /* generic - async, global memory */
 	ORACLE_PROXY_SHARED = 1 << 1, /* generic - async, shared memory */
-	ORACLE_PROXY_TMAP = 1 << 2,   /* generic - tensormap */
-	ORACLE_PROXY_ALL = 7
+	ORACLE_PROXY_TMAP = 1 << 2,   /* generic - tensormap, the acquiring half */
+	ORACLE_PROXY_TMAP_RELEASE = 1 << 3,
+	ORACLE_PROXY_ALL = 15
 };
 
 enum {
@@ -218,6 +231,8 @@ void oracle_heap_alloc(struct oracle *o, uint32_t actor, uint64_t address, uint6
 
 /* strength: RACE_ACQUIRE, RELEASE, ACQ_REL or SC. */
 void oracle_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t strength, uint8_t scope);
+/* fence.mbarrier_init: an event FENCE with ORACLE_MBARRIER. Releases the thread's earlier inits alone. */
+void oracle_init_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t scope);
 void oracle_proxy_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t kinds);
 /*
  * Barriers (bar, barrier, barrier.cluster): key names the barrier object for good (block and number,
@@ -233,9 +248,10 @@ void oracle_leave(struct oracle *o, uint32_t warp, uint32_t mask, uint64_t key,
 void oracle_warp_sync(struct oracle *o, uint32_t warp, uint32_t mask);
 /*
  * mbarriers: arrivals count for phase `phase` of the object at `address`; strength RACE_RELEASE
- * releases, RACE_RELAXED gives nothing. An arrival of a pseudo-thread (complete_tx,
+ * releases, RACE_RELAXED gives what fences before it released. An arrival of a pseudo-thread (complete_tx,
  * cp.async.mbarrier.arrive) carries that copy alone: its reads and writes. A wait that succeeded
- * acquires (RACE_ACQUIRE) what arrived in the phase that it saw complete. The object's own eight
+ * acquires (RACE_ACQUIRE; RACE_RELAXED: at the next acquiring fence, or wait for the object) what
+ * arrived in the phase that it saw complete. The object's own eight
  * bytes are accessed by separate oracle_access calls: init a weak write, all else a
  * relaxed.sys RMW with ORACLE_MBARRIER. oracle_forget of the address forgets the phases.
  */
@@ -299,7 +315,7 @@ void oracle_on_race(struct oracle *o, void (*fn)(void *arg, const struct oracle_
 		    void *arg);
 
 struct oracle_stats {
-	/* words, shadow_bytes: the most that had a shadow at a time, and what was taken for them,
+	/* words, shadow_bytes: the most that had a shadow at a time, and the most held for them,
 	 * chains and releases of strong writes included. */
 	uint64_t events, accesses, words, shadow_bytes, clock_bytes;
 	/* 0: the verdict is whole. Accesses forgotten because a word had too many; those that have

@@ -79,8 +79,6 @@ void oracle_shadow_retire(struct oracle *o)
 	struct oracle_region *r, *tmp;
 
 	oracle_words_peak(o);
-	if (o->stats.shadow_bytes > o->shadow_peak)
-		o->shadow_peak = o->stats.shadow_bytes;
 	HASH_ITER(hh, o->regions, r, tmp)
 	{
 		for (uint32_t i = 0; i < ORACLE_REGION_PAGES; i++) {
@@ -101,8 +99,10 @@ void oracle_shadow_free(struct oracle *o)
 	HASH_ITER(hh, o->regions, r, tmp)
 	{
 		for (uint32_t i = 0; i < ORACLE_REGION_PAGES; i++)
-			if (r->page[i])
+			if (r->page[i]) {
 				page_forget(o, r->page[i]);
+				oracle_mem_free(o, r->page[i], sizeof(*r->page[i]));
+			}
 	}
 	oracle_cells_free(o);
 }

@@ -318,6 +318,8 @@ void oracle_release_pending(struct oracle *o, struct oracle_thread *t, uint64_t 
 		for (uint8_t s = RACE_SCOPE_CTA; p[i] && s <= RACE_SCOPE_SYS; s++)
 			if (p[i]->release[s].clock)
 				oracle_release_add(o, out, s, &p[i]->release[s]);
+	if (t->pends && t->pends->inits.fenced.clock)
+		oracle_release_add(o, out, t->pends->inits.scope, &t->pends->inits.fenced);
 }
 
 static void pend_clear(struct oracle *o, struct oracle_pend *p)
@@ -336,6 +338,8 @@ void oracle_pends_free(struct oracle *o, struct oracle_pends *p)
 	pend_clear(o, &p->fence);
 	for (size_t i = 0; i < p->at.n; i++)
 		pend_clear(o, &p->at.v[i]);
+	oracle_clock_unref(&o->pool, p->inits.clock);
+	pub_drop(o, &p->inits.fenced);
 	base_vec_free(&p->at);
 	free(p);
 }
@@ -376,4 +380,43 @@ void oracle_fence_prune(struct oracle *o, struct oracle_thread *t, uint8_t stren
 	}
 	if (t->pends)
 		t->pends->at.n = n;
+}
+
+/* ---- mbarrier.init ------------------------------------------------------------------------ */
+
+void oracle_init_done(struct oracle *o, struct oracle_thread *t, uint32_t init)
+{
+	struct oracle_inits *n = &pends_of(t)->inits;
+
+	if (!n->clock)
+		n->clock = oracle_clock_new();
+	oracle_tree_raise(&o->pool, &oracle_clock_own(&o->pool, &n->clock)->root[ORACLE_HB], init,
+			  1);
+	n->last = init;
+}
+
+void oracle_init_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t scope)
+{
+	uint32_t base = mask ? warp : warp & ~31u, lanes = mask ? mask : 1u << (warp & 31);
+
+	o->stats.events++;
+	if (o->record) {
+		struct oracle_event e = {.type = ORACLE_FENCE,
+					 .actor = warp,
+					 .mask = mask,
+					 .strength = RACE_RELEASE,
+					 .flags = ORACLE_MBARRIER,
+					 .scope = scope};
+		o->record(o->record_arg, &e);
+	}
+	ORACLE_EACH(l, lanes)
+	{
+		struct oracle_thread *t = oracle_thread_of(o, base + l);
+		struct oracle_inits *n = t && t->pends ? &t->pends->inits : NULL;
+		if (!n || !n->clock)
+			continue;
+		pub_drop(o, &n->fenced);
+		n->fenced = (struct oracle_pub){oracle_clock_ref(n->clock), n->last, 1, 0};
+		n->scope = scope;
+	}
 }

@@ -29,7 +29,8 @@ static bool is_all_ended(struct oracle *o, const struct oracle_clock *host)
 		if (g->is_grid && !g->is_ended)
 			return false;
 		for (uint32_t k = 0; !g->is_grid && k < g->n; k++)
-			if (g->misc[k].kind == ORACLE_MISC_PSEUDO &&
+			if ((g->misc[k].kind == ORACLE_MISC_PSEUDO ||
+			     g->misc[k].kind == ORACLE_MISC_INIT) &&
 			    oracle_tree_get(host->root[ORACLE_HB], g->first + k) <
 				    ORACLE_PSEUDO_WRITE)
 				return false;
@@ -40,23 +41,23 @@ static bool is_all_ended(struct oracle *o, const struct oracle_clock *host)
 /* Of actors that are no grid's the host thread stays, and their group while it has room. */
 static bool is_kept(struct oracle *o, struct oracle_group *g)
 {
-	bool is_host = false;
+	bool has_host = false;
 
 	if (g->is_grid)
 		return false;
 	for (uint32_t k = 0; k < g->n; k++) {
-		struct oracle_thread *t = &g->misc[k].thread;
-		if (g->misc[k].kind == ORACLE_MISC_HOST) {
-			is_host = true;
-			oracle_pends_free(o, t->pends);
-			t->pends = NULL;
-		}
-		if (!t->clock)
-			continue;
-		oracle_clock_unref(&o->pool, t->clock);
-		t->clock = g->misc[k].kind == ORACLE_MISC_HOST ? oracle_clock_ref(o->zero) : NULL;
+		struct oracle_misc *m = &g->misc[k];
+		bool is_host = m->kind == ORACLE_MISC_HOST;
+		oracle_clock_unref(&o->pool, m->thread.clock);
+		oracle_pends_free(o, m->thread.pends);
+		m->thread.clock = is_host ? oracle_clock_ref(o->zero) : NULL;
+		m->thread.pends = NULL;
+		/* No copy that some operation's end must tell. */
+		if (!is_host)
+			m->kind = ORACLE_MISC_OP;
+		has_host |= is_host;
 	}
-	return is_host || g == o->misc;
+	return has_host || g == o->misc;
 }
 
 static void groups_retire(struct oracle *o)
@@ -90,5 +91,6 @@ void oracle_retire(struct oracle *o, uint32_t host)
 	oracle_sc_free(o);
 	oracle_sites_free(o);
 	oracle_memos_free(&o->pool);
+	oracle_known_logs_free(o);
 	groups_retire(o);
 }

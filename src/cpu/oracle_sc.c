@@ -172,13 +172,13 @@ static void fenced_add(struct oracle_pool *pool, struct oracle_fenced *f, uint64
 		past_copy(pool, &f->write, &f->all);
 }
 
-void oracle_fenced_add(struct oracle *o, struct oracle_ext *e, uint64_t tree, uint32_t actor,
-		       uint32_t fence, bool is_write)
+void oracle_fenced_add(struct oracle *o, struct oracle_ext *e, uint32_t mask, uint64_t tree,
+		       uint32_t actor, uint32_t fence, bool is_write)
 {
 	struct oracle_bytes *x = oracle_ext_bytes(o, e);
 	uint32_t same;
 
-	for (uint32_t left = 0xf; left; left &= ~same)
+	for (uint32_t left = mask; left; left &= ~same)
 		fenced_add(&o->pool, fenced_own(o, x, left, &same), tree, actor, fence, is_write);
 }
 
@@ -414,13 +414,20 @@ void oracle_proxy_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t 
 		if (!t)
 			continue;
 		struct oracle_clock *c = oracle_clock_own(&o->pool, &t->clock);
-		for (unsigned k = 0; k < 3; k++) {
-			if (!(kinds >> k & 1))
+		static const uint8_t roots[] = {ORACLE_CROSS, ORACLE_CROSS + 1,
+						ORACLE_TMAP_RELEASED};
+		static const uint8_t bits[] = {ORACLE_PROXY_GLOBAL, ORACLE_PROXY_SHARED,
+					       ORACLE_PROXY_TMAP_RELEASE};
+		for (unsigned k = 0; k < sizeof(bits); k++) {
+			if (!(kinds & bits[k]))
 				continue;
-			uint64_t *x = &c->root[ORACLE_CROSS + k];
+			uint64_t *x = &c->root[roots[k]];
 			oracle_tree_join(&o->pool, x, c->root[ORACLE_HB]);
 			oracle_tree_raise(&o->pool, x, base + l, t->own);
 		}
+		if (kinds & ORACLE_PROXY_TMAP)
+			oracle_tree_join(&o->pool, &c->root[ORACLE_CROSS_TMAP],
+					 c->root[ORACLE_TMAP_RELEASED]);
 		t->own++;
 	}
 }

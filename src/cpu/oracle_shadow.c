@@ -54,17 +54,19 @@ static void shrink(const struct oracle_now *n, struct oracle_cell *c)
 
 static unsigned cross_of(const struct oracle_now *n, const struct oracle_site *x)
 {
+	if (x->a.proxy == RACE_PROXY_TEXTURE || n->acc->proxy == RACE_PROXY_TEXTURE)
+		return ORACLE_CROSS_TEXTURE - ORACLE_CROSS;
 	if (x->a.proxy == RACE_PROXY_TENSORMAP || n->acc->proxy == RACE_PROXY_TENSORMAP)
-		return 2;
+		return ORACLE_CROSS_TMAP - ORACLE_CROSS;
 	return n->acc->flags & ORACLE_SHARED ? 1 : 0;
 }
 
 static enum order order_of(const struct oracle_now *n, uint32_t actor, uint32_t epoch,
 			   const struct oracle_site *x)
 {
-	if (actor == n->actor)
+	if (actor == n->actor && x->a.proxy == n->acc->proxy)
 		return ORDERED;
-	if (oracle_tree_get(n->clock->root[ORACLE_HB], actor) < epoch)
+	if (actor != n->actor && oracle_tree_get(n->clock->root[ORACLE_HB], actor) < epoch)
 		return UNORDERED;
 	if (x->a.proxy == n->acc->proxy && (x->a.proxy == RACE_PROXY_GENERIC ||
 					    oracle_level(n->o, actor, n->actor) == RACE_SCOPE_CTA))
@@ -83,13 +85,16 @@ static bool is_same_grid(struct oracle *o, uint32_t a, uint32_t b)
 	return g && g == oracle_place(o, b).grid;
 }
 
-/* A read-only load and a write, which is never right within one grid. */
+/* A read-only load and a write, which is never right within one grid; or a texture's read behind a
+ * write. */
 static bool is_nc_pair(const struct oracle_now *n, const struct oracle_site *x, uint32_t actor)
 {
 	bool is_nc = ((x->a.flags & ORACLE_NC) && (n->acc->kind & RACE_OP_WRITE)) ||
 		     ((n->acc->flags & ORACLE_NC) && (x->a.kind & RACE_OP_WRITE));
+	bool is_texture = n->acc->proxy == RACE_PROXY_TEXTURE && n->acc->kind == RACE_OP_READ &&
+			  (x->a.kind & RACE_OP_WRITE);
 
-	return is_nc && is_same_grid(n->o, actor, n->actor);
+	return (is_nc || is_texture) && is_same_grid(n->o, actor, n->actor);
 }
 
 /* ---- findings ------------------------------------------------------------------------------------- */
@@ -156,8 +161,10 @@ static bool is_seen(const struct oracle_now *n, const struct oracle_chain *chain
 
 	if (n->acc->proxy == RACE_PROXY_GENERIC)
 		return oracle_chain_is_seen(chain, pos, n->actor, hb, hb);
-	return oracle_chain_is_seen(chain, pos, n->actor, n->acc->kind & RACE_OP_WRITE ? hb : cross,
-				    cross);
+	/* What the thread itself has read, it has read through the generic proxy. */
+	if (n->acc->kind == RACE_OP_READ)
+		return oracle_chain_is_seen(chain, pos, ORACLE_NO_ACTOR, cross, cross);
+	return oracle_chain_is_seen(chain, pos, n->actor, hb, cross);
 }
 
 /* Tells of a race with one lane's access. Returns: is it ordered before this one, and not told? */
@@ -592,158 +599,5 @@ void oracle_word_full(struct oracle_now *n, struct oracle_cell *c)
 	if ((n->acc->kind & RACE_OP_WRITE) && !is_strong) {
 		oracle_ext_from(n->o, e, n->mask, NULL);
 		shrink(n, c);
-	}
-}
-
-/* Bytes from `from` up to `to` of the access, word by word. */
-static void access_words(struct oracle_now *n, uint64_t from, uint64_t to)
-{
-	for (uint64_t a = from & ~3ull; a < to; a += 4) {
-		n->word = a;
-		n->mask = ORACLE_PLAIN_BYTES;
-		if (a < from)
-			n->mask &= ORACLE_PLAIN_BYTES << (from - a);
-		if (to - a < 4)
-			n->mask &= (1u << (to - a)) - 1;
-		oracle_word_full(n, oracle_cell_at(n->o, a, true));
-	}
-}
-
-#define ROW_BYTES (1ull << 30) /* of one actor */
-
-/* A plain access of one actor: whole words as rows, the bytes around them alone. */
-static void access_plain(struct oracle_now *n)
-{
-	struct oracle_row row = {.shift = ORACLE_ONE_ACTOR,
-				 .t = n->t,
-				 .actor = n->actor,
-				 .own = n->t->own,
-				 .clock = n->t->clock,
-				 .start = n->address};
-	uint64_t end = n->address + n->bytes, from = (n->address + 3) & ~3ull, to = end & ~3ull;
-
-	if (from >= to) {
-		access_words(n, n->address, end);
-		return;
-	}
-	access_words(n, n->address, from);
-	for (uint64_t a = from; a < to; a += ROW_BYTES) {
-		row.address = a;
-		row.nwords = (uint32_t)((to - a < ROW_BYTES ? to - a : ROW_BYTES) / 4);
-		oracle_row_access(n, &row);
-	}
-	access_words(n, to, end);
-}
-
-void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t actor,
-			  const struct oracle_acc *acc, uint64_t address, uint64_t bytes,
-			  struct oracle_chain *chain, uint32_t pos)
-{
-	struct oracle_now n = {.o = o,
-			       .t = t,
-			       .clock = t->clock,
-			       .actor = actor,
-			       .acc = acc,
-			       .site = oracle_site(o, acc, 0),
-			       .address = address,
-			       .bytes = bytes,
-			       .chain = chain,
-			       .pos = pos,
-			       .is_range = bytes != acc->bytes || bytes > 64};
-
-	n.is_pseudo = oracle_is_pseudo(o, actor);
-	if (acc->strength != RACE_WEAK)
-		n.place = oracle_place_key(o, actor, acc->scope);
-	if (oracle_is_plain(&n))
-		access_plain(&n);
-	else
-		access_words(&n, address, address + bytes);
-}
-
-/* The lanes from l on that access neighbouring words and know the same. */
-static uint32_t row_lanes(const struct oracle_thread *t, uint32_t mask, uint32_t l,
-			  const uint64_t *addresses, uint32_t bytes)
-{
-	uint32_t n = 1;
-
-	while (l + n < ORACLE_LANES && mask >> (l + n) & 1 &&
-	       addresses[l + n] == addresses[l + n - 1] + bytes && t[l + n].clock == t[l].clock &&
-	       t[l + n].own == t[l].own)
-		n++;
-	return n;
-}
-
-/* ... that access the same words as l. */
-static uint32_t same_lanes(const struct oracle_thread *t, uint32_t mask, uint32_t l,
-			   const uint64_t *addresses)
-{
-	uint32_t same = 0;
-
-	ORACLE_EACH(i, mask)
-	{
-		if (addresses[i] == addresses[l] && t[i].clock == t[l].clock &&
-		    t[i].own == t[l].own)
-			same |= 1u << i;
-	}
-	return same;
-}
-
-static void access_rows(struct oracle_now *n, struct oracle_thread *t, uint32_t warp, uint32_t mask,
-			const uint64_t *addresses)
-{
-	uint32_t bytes = n->acc->bytes, words = bytes / 4;
-
-	while (mask) {
-		uint32_t l = (uint32_t)__builtin_ctz(mask);
-		uint32_t lanes = row_lanes(t, mask, l, addresses, bytes), took;
-		struct oracle_row row = {.t = &t[l],
-					 .actor = warp + l,
-					 .own = t[l].own,
-					 .clock = t[l].clock,
-					 .shift = (uint32_t)__builtin_ctz(words),
-					 .nwords = lanes * words,
-					 .address = addresses[l],
-					 .start = addresses[l]};
-
-		took = (lanes == ORACLE_LANES ? UINT32_MAX : (1u << lanes) - 1) << l;
-		if (lanes == 1 && n->acc->kind == RACE_OP_READ && mask != took) {
-			took = same_lanes(t, mask, l, addresses);
-			if (took & (took - 1)) {
-				row.is_mask = true;
-				row.lanes = took;
-				row.actor = warp;
-				row.t = t;
-			}
-		}
-		oracle_row_access(n, &row);
-		mask &= ~took;
-	}
-}
-
-void oracle_shadow_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp, uint32_t mask,
-			const struct oracle_acc *acc, const uint64_t *addresses)
-{
-	struct oracle_now n = {.o = o,
-			       .acc = acc,
-			       .site = oracle_site(o, acc, 0),
-			       .bytes = acc->bytes,
-			       .is_range = acc->bytes > 64};
-	uint64_t all = acc->bytes == 4 || acc->bytes == 8 || acc->bytes == 16 ? 0 : 3;
-
-	ORACLE_EACH(i, mask)
-	{
-		all |= addresses[i];
-	}
-	if (!(all & 3) && oracle_is_plain(&n)) {
-		access_rows(&n, t, warp, mask, addresses);
-		return;
-	}
-	ORACLE_EACH(l, mask)
-	{
-		n.t = &t[l];
-		n.clock = t[l].clock;
-		n.actor = warp + l;
-		n.address = addresses[l];
-		access_words(&n, n.address, n.address + n.bytes);
 	}
 }

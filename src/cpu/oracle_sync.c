@@ -54,6 +54,15 @@ static void raise_part(struct oracle *o, struct oracle_clock *c, const struct or
 	oracle_tree_raise_mask(&o->pool, &c->root[ORACLE_FENCES], p->warp, p->mask, p->fence);
 }
 
+static void bar_free(struct oracle *o, struct oracle_bar *b)
+{
+	HASH_DEL(o->bars, b);
+	oracle_clock_unref(&o->pool, b->clock);
+	oracle_release_free(o, &b->fenced);
+	base_vec_free(&b->parts);
+	free(b);
+}
+
 static struct oracle_bar *bar_at(struct oracle *o, uint64_t key, uint64_t generation, bool is_made)
 {
 	struct oracle_bar *b, *old, probe = {.key = {key, generation}};
@@ -64,12 +73,8 @@ static struct oracle_bar *bar_at(struct oracle *o, uint64_t key, uint64_t genera
 	/* One that nobody waits at. */
 	probe.key.generation--;
 	HASH_FIND(hh, o->bars, &probe.key, sizeof(probe.key), old);
-	if (old && !old->leaving) {
-		HASH_DEL(o->bars, old);
-		oracle_clock_unref(&o->pool, old->clock);
-		base_vec_free(&old->parts);
-		free(old);
-	}
+	if (old && !old->leaving)
+		bar_free(o, old);
 	b = calloc(1, sizeof(*b));
 	if (!b)
 		abort();
@@ -101,6 +106,17 @@ static void bar_count(struct oracle *o, struct oracle_bar *b, uint32_t actor, ui
 	oracle_found(o, ORACLE_BAR_COUNT, &first, &second, 0);
 }
 
+/* A relaxed arrival ends the release patterns that the thread's fences have begun. */
+static void fenced_arrive(struct oracle *o, struct oracle_bar *b, uint32_t warp, uint32_t mask)
+{
+	ORACLE_EACH(l, mask)
+	{
+		struct oracle_thread *t = oracle_thread_of(o, warp + l);
+		if (t && t->pends)
+			oracle_release_pending(o, t, 0, 0, &b->fenced);
+	}
+}
+
 void oracle_arrive(struct oracle *o, uint32_t warp, uint32_t mask, uint64_t key,
 		   uint64_t generation, uint32_t expected, uint8_t flags, const void *inst)
 {
@@ -120,8 +136,10 @@ void oracle_arrive(struct oracle *o, uint32_t warp, uint32_t mask, uint64_t key,
 	bar_count(o, b, warp + (uint32_t)__builtin_ctz(mask), expected, inst);
 	if (flags & ORACLE_BAR_LEAVES)
 		b->leaving += (unsigned)__builtin_popcount(mask);
-	if (!(flags & ORACLE_BAR_RELEASE))
+	if (!(flags & ORACLE_BAR_RELEASE)) {
+		fenced_arrive(o, b, warp, mask);
 		return;
+	}
 	if (!b->clock)
 		b->clock = oracle_clock_ref(o->zero);
 	for (uint32_t left = mask; left;) {
@@ -183,6 +201,16 @@ static void lanes_join(struct oracle *o, uint32_t warp, uint32_t mask, struct or
 	oracle_clock_unref(&o->pool, from);
 }
 
+static void fenced_leave(struct oracle *o, const struct oracle_bar *b, uint32_t warp, uint32_t mask)
+{
+	ORACLE_EACH(l, mask)
+	{
+		struct oracle_thread *t = oracle_thread_of(o, warp + l);
+		if (t)
+			oracle_acquire(o, t, warp + l, &b->fenced, RACE_SCOPE_SYS);
+	}
+}
+
 void oracle_leave(struct oracle *o, uint32_t warp, uint32_t mask, uint64_t key, uint64_t generation)
 {
 	struct oracle_event e = {
@@ -196,13 +224,12 @@ void oracle_leave(struct oracle *o, uint32_t warp, uint32_t mask, uint64_t key, 
 	bar_close(o, b);
 	if (b->clock)
 		lanes_join(o, warp, mask, b->clock, b->max_epoch + 1);
+	if (b->fenced.wide.n || b->fenced.narrow.n)
+		fenced_leave(o, b, warp, mask);
 	uint64_t n = (unsigned)__builtin_popcount(mask);
 	b->leaving -= n < b->leaving ? n : b->leaving;
-	if (b->leaving)
-		return;
-	HASH_DEL(o->bars, b);
-	oracle_clock_unref(&o->pool, b->clock);
-	free(b);
+	if (!b->leaving)
+		bar_free(o, b);
 }
 
 void oracle_warp_sync(struct oracle *o, uint32_t warp, uint32_t mask)
@@ -280,6 +307,25 @@ static struct oracle_clock *copy_alone(struct oracle *o, uint32_t pseudo, uint32
 	return c;
 }
 
+/* Patterns of a thread that end at an mbarrier are kept by its address and this size, which no access
+ * has. */
+#define OBJECT UINT64_MAX
+
+/* The arrival ends the release patterns that fences, and releasing arrivals here, have begun. */
+static void relaxed_arrive(struct oracle *o, struct oracle_thread *t, uint64_t address,
+			   uint64_t phase, uint8_t scope)
+{
+	struct oracle_release begun = {0}, *to = &phase_at(o, address, phase, true)->release;
+
+	oracle_release_pending(o, t, address, OBJECT, &begun);
+	for (unsigned k = 0; k < 2; k++)
+		for (size_t i = 0; i < (k ? begun.wide.n : begun.narrow.n); i++) {
+			const struct oracle_entry *e = k ? &begun.wide.v[i] : &begun.narrow.v[i];
+			oracle_release_add(o, to, e->scope < scope ? e->scope : scope, &e->pub);
+		}
+	oracle_release_free(o, &begun);
+}
+
 void oracle_mbarrier_arrive(struct oracle *o, uint32_t actor, uint64_t address, uint64_t phase,
 			    uint8_t strength, uint8_t scope)
 {
@@ -293,17 +339,41 @@ void oracle_mbarrier_arrive(struct oracle *o, uint32_t actor, uint64_t address, 
 	struct oracle_pub pub;
 
 	record(o, &e);
-	if (!race_is_release((enum race_strength)strength))
-		return;
-	if (oracle_is_pseudo(o, actor))
+	bool is_release = race_is_release((enum race_strength)strength);
+	bool is_pseudo = oracle_is_pseudo(o, actor);
+	if (is_pseudo && is_release) {
 		pub = (struct oracle_pub){copy_alone(o, actor, ORACLE_PSEUDO_WRITE), actor,
 					  ORACLE_PSEUDO_WRITE, 0};
-	else if ((t = oracle_thread_of(o, actor)))
-		pub = oracle_publish(o, t, actor);
-	else
+		oracle_release_add(o, &phase_at(o, address, phase, true)->release, scope, &pub);
+		oracle_clock_unref(&o->pool, pub.clock);
+	}
+	if (is_pseudo || !(t = oracle_thread_of(o, actor)))
 		return;
+	if (!is_release) {
+		if (t->pends)
+			relaxed_arrive(o, t, address, phase, scope);
+		return;
+	}
+	pub = oracle_publish(o, t, actor);
 	oracle_release_add(o, &phase_at(o, address, phase, true)->release, scope, &pub);
-	oracle_clock_unref(&o->pool, pub.clock);
+	oracle_release_at(o, t, address, OBJECT, scope, pub);
+}
+
+/* What of r its scope reaches, for a later acquire. */
+static void relaxed_wait(struct oracle *o, struct oracle_thread *t, uint32_t actor,
+			 uint64_t address, const struct oracle_release *r, uint8_t scope,
+			 uint8_t taken)
+{
+	struct oracle_release near = {0};
+
+	for (unsigned k = 0; k < 2; k++)
+		for (size_t i = 0; i < (k ? r->wide.n : r->narrow.n); i++) {
+			const struct oracle_entry *e = k ? &r->wide.v[i] : &r->narrow.v[i];
+			if (oracle_level(o, actor, e->pub.actor) <= (enum race_scope)scope)
+				oracle_release_add(o, &near, e->scope, &e->pub);
+		}
+	oracle_acquire_later(o, t, actor, &near, address, OBJECT, taken);
+	oracle_release_free(o, &near);
 }
 
 void oracle_mbarrier_wait(struct oracle *o, uint32_t actor, uint64_t address, uint64_t phase,
@@ -319,8 +389,17 @@ void oracle_mbarrier_wait(struct oracle *o, uint32_t actor, uint64_t address, ui
 	record(o, &e);
 	struct oracle_phase *p = phase_at(o, address, phase, false);
 	struct oracle_thread *t = oracle_thread_of(o, actor);
-	if (p && t && race_is_acquire((enum race_strength)strength))
+	bool is_acquire = race_is_acquire((enum race_strength)strength);
+	if (t && is_acquire)
+		oracle_acquire_at(o, t, address, OBJECT, scope);
+	if (!p || !t)
+		return;
+	if (is_acquire)
 		oracle_acquire(o, t, actor, &p->release, scope);
+	/* Who waits for an object in shared memory is of the device of those that arrive. */
+	if (!is_acquire || scope < RACE_SCOPE_GPU)
+		relaxed_wait(o, t, actor, address, &p->release, scope,
+			     is_acquire ? scope : (uint8_t)RACE_SCOPE_NONE);
 }
 
 static void mbar_free(struct oracle *o, struct oracle_mbar *m)
@@ -602,12 +681,7 @@ void oracle_sync_free(struct oracle *o)
 	struct oracle_opn *p, *ptmp;
 
 	HASH_ITER(hh, o->bars, b, btmp)
-	{
-		HASH_DEL(o->bars, b);
-		oracle_clock_unref(&o->pool, b->clock);
-		base_vec_free(&b->parts);
-		free(b);
-	}
+	bar_free(o, b);
 	HASH_ITER(hh, o->mbars, m, mtmp)
 	mbar_free(o, m);
 	HASH_ITER(hh, o->ops, p, ptmp)

@@ -15,7 +15,7 @@
 
 /* ---- half precision ------------------------------------------------------------ */
 
-static float half_to_float(uint16_t h)
+float cpu_half_to_float(uint16_t h)
 {
 	uint32_t sign = (uint32_t)(h & 0x8000) << 16, e = h >> 10 & 31, m = h & 1023, bits;
 	float f;
@@ -127,8 +127,8 @@ static uint64_t combine(uint64_t a, uint64_t b, enum cpu_red_op op, enum ptx_typ
 
 	switch (type) {
 	case PTX_TYPE_F16:
-		return float_to_half((float)combine_float(half_to_float((uint16_t)a),
-							  half_to_float((uint16_t)b), op));
+		return float_to_half((float)combine_float(cpu_half_to_float((uint16_t)a),
+							  cpu_half_to_float((uint16_t)b), op));
 	case PTX_TYPE_BF16:
 		return float_to_bfloat((float)combine_float(bfloat_to_float((uint16_t)a),
 							    bfloat_to_float((uint16_t)b), op));

@@ -232,6 +232,7 @@ struct cpu_op {
 	struct cpu_grid *grid;
 	uint64_t done[3];	     /* transfers: byte or element, row, slice */
 	_Atomic uint64_t time;	     /* of its end */
+	uint64_t due;		     /* held back until then */
 	void *copy;		     /* parameters or immediate bytes, owned */
 	struct cpu_recheck *recheck; /* recheck.c; NULL: it compares nothing */
 	uint32_t watch_actor;	     /* watch.c: who copies or fills */
@@ -261,6 +262,7 @@ struct cpu_engine {
 	uint32_t sms;
 	BASE_VEC(struct cpu_op *) startable;
 	BASE_VEC(struct cpu_op *) polls; /* wait for a value in memory */
+	BASE_VEC(struct cpu_op *) held;	 /* kernels that could start, but wait (work.hold) */
 	uint64_t nhost;			 /* host functions that run */
 	uint64_t npolled;
 	uint64_t nops; /* not ended */

@@ -11,6 +11,9 @@
  * The whole box counts for the mbarrier, parts out of bounds included. Not
  * there, refused by name: im2col, gather and scatter, interleaved layouts,
  * packed 4 and 6 bit types, swizzles with atoms of more than 16 bytes.
+ *
+ * A store or reduction may reach over the far edges, and may not start before the near ones (CUDA
+ * programming guide, tensor memory access; an H200 ends it as an illegal instruction).
  */
 #include "cpu/async.h"
 #include "cpu/watch.h"
@@ -168,6 +171,20 @@ bool cpu_tensor_rows(struct cpu_transfer *t, uint32_t row, uint32_t n, bool is_r
 
 /* ---- issue --------------------------------------------------------------------------- */
 
+/* The reading of the map is the issuing thread's own, in a proxy of its own: hardware reads it some
+ * time before the copy is over. */
+static void watch_map(struct cpu_warp *w, const struct cpu_inst *in, unsigned l, uint64_t addr)
+{
+	struct cpu_acc acc = {.kind = CPU_ACC_LOAD,
+			      .space = PTX_SPACE_GENERIC,
+			      .sem = PTX_SEM_WEAK,
+			      .proxy = PTX_PROXY_TENSORMAP};
+	uint64_t at[CPU_WARP] = {0};
+
+	at[l] = addr;
+	cpu_watch_access(w, in, &acc, 1u << l, at, sizeof(struct cpu_tensormap));
+}
+
 /* Copies the map of lane l; false: no map, fault raised. */
 static bool read_map(struct cpu_warp *w, const struct cpu_inst *in, unsigned l, uint64_t addr,
 		     struct cpu_tensormap *tm)
@@ -177,6 +194,8 @@ static bool read_map(struct cpu_warp *w, const struct cpu_inst *in, unsigned l, 
 
 	if (!p)
 		return false;
+	if (cpu_watch_takes(w, in))
+		watch_map(w, in, l, addr);
 	memcpy(tm, p, sizeof(*tm));
 	const char *why = cpu_tensormap_check(tm);
 	if (why)
@@ -282,6 +301,21 @@ static bool start(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
 	return true;
 }
 
+/* Loads may start before the tensor, stores may not. */
+static bool is_storable(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
+			const struct cpu_tensor_box *b)
+{
+	for (unsigned i = 0; i < MAX_RANK; i++) {
+		if (b->at[i] >= 0)
+			continue;
+		cpu_fault(w, in, l, CPU_FAULT_ILLEGAL,
+			  "a tensor store to coordinate %lld of dimension %u, which is negative",
+			  (long long)b->at[i], i);
+		return false;
+	}
+	return true;
+}
+
 static bool issue_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned l, uint64_t map,
 		       uint64_t shared, uint64_t mbar)
 {
@@ -295,6 +329,8 @@ static bool issue_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned l
 	make_box(b, &tm);
 	for (unsigned i = 0; i < x->rank; i++)
 		b->at[i] = (int32_t)cpu_u32(w, x->at[i])[l];
+	if (x->is_store && !is_storable(w, in, l, b))
+		return false;
 	part.units = b->count[1] * b->count[2] * b->count[3] * b->count[4];
 	part.unit = b->inner;
 	uint8_t *p = cpu_resolve(w, in, l, (enum ptx_space)x->shared_space, shared,

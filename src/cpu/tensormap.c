@@ -11,6 +11,8 @@
  * Misses: the hardware's restrictions that no manual states.
  */
 #include "cpu/async.h"
+#include "cpu/resolve.h"
+#include "cpu/watch.h"
 
 #include <string.h>
 
@@ -273,6 +275,15 @@ static bool set_field(struct cpu_tensormap *tm, const struct replace *r, uint64_
 	}
 }
 
+static void watch(struct cpu_warp *w, const struct cpu_inst *in, unsigned l, enum cpu_acc_kind kind,
+		  uint8_t space, const uint64_t addr[CPU_WARP])
+{
+	struct cpu_acc acc = {.kind = (uint8_t)kind, .space = space, .sem = PTX_SEM_WEAK};
+
+	if (cpu_watch_takes(w, in))
+		cpu_watch_access(w, in, &acc, 1u << l, addr, sizeof(struct cpu_tensormap));
+}
+
 static enum cpu_step exec_replace(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	const struct replace *r = in->aux;
@@ -287,6 +298,8 @@ static enum cpu_step exec_replace(struct cpu_warp *w, const struct cpu_inst *in,
 		uint64_t v = r->is_wide ? cpu_u64(w, r->value)[l] : cpu_u32(w, r->value)[l];
 		if (!p)
 			return CPU_FAULTED;
+		/* One weak access to the whole map (PTX ISA 9.7.9.29). */
+		watch(w, in, l, CPU_ACC_STORE, r->space, addr);
 		cpu_model_bypass(w, l, p, sizeof(tm));
 		memcpy(&tm, p, sizeof(tm));
 		if (tm.magic != MAGIC)
@@ -296,6 +309,8 @@ static enum cpu_step exec_replace(struct cpu_warp *w, const struct cpu_inst *in,
 					 "%llu is out of range for this field",
 					 (unsigned long long)v);
 		memcpy(p, &tm, sizeof(tm));
+		if (cpu_model_has_ids(w))
+			cpu_ids_mark(w->grid->m->watch, p, sizeof(tm), 0);
 	}
 	return CPU_OK;
 }
@@ -346,6 +361,7 @@ static enum cpu_bound bind_replace(struct cpu_dec *d, const struct ptx_stmt *s, 
 struct fenceproxy {
 	struct cpu_addr dst, src;
 	uint8_t dst_space, src_space, scope;
+	const struct ptx_form *form;
 };
 
 static enum cpu_step exec_fenceproxy(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
@@ -357,6 +373,8 @@ static enum cpu_step exec_fenceproxy(struct cpu_warp *w, const struct cpu_inst *
 	cpu_addresses(w, &x->dst, mask, dst);
 	cpu_addresses(w, &x->src, mask, src);
 	cpu_release(w, mask, (enum ptx_scope)x->scope);
+	/* .sync counts as bar.warp.sync: which lane made the copy is nowhere said. */
+	cpu_watch_warp_sync(w, in, mask);
 	/* All lanes name the same two places: the warp makes one copy. */
 	uint8_t *to = cpu_resolve(w, in, l, (enum ptx_space)x->dst_space, dst[l], 128, 128, true);
 	uint8_t *from =
@@ -364,8 +382,15 @@ static enum cpu_step exec_fenceproxy(struct cpu_warp *w, const struct cpu_inst *
 		   : NULL;
 	if (!from)
 		return CPU_FAULTED;
+	watch(w, in, l, CPU_ACC_LOAD, x->src_space, src);
+	watch(w, in, l, CPU_ACC_STORE, x->dst_space, dst);
 	cpu_model_bypass(w, l, to, 128);
 	memmove(to, from, 128);
+	if (cpu_model_has_ids(w))
+		cpu_ids_mark(w->grid->m->watch, to, 128, 0);
+	cpu_watch_warp_sync(w, in, mask);
+	if (cpu_watch_takes(w, in))
+		cpu_watch_fence(w, in, mask, x->form);
 	return CPU_OK;
 }
 
@@ -381,6 +406,7 @@ static enum cpu_bound bind_fenceproxy(struct cpu_dec *d, const struct ptx_stmt *
 	x->dst_space = s->form->space;
 	x->src_space = s->form->space2;
 	x->scope = s->form->scope;
+	x->form = s->form;
 	in->aux = x;
 	in->flags |= CPU_I_MEMORY | CPU_I_GATHER;
 	in->gather = 0xff;

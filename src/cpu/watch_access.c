@@ -51,6 +51,14 @@ enum race_scope watch_scope(uint8_t sem, uint8_t scope)
 	}
 }
 
+/* Of ld and its like; copies of the async proxy are actors of their own. */
+static enum race_proxy watch_proxy(uint8_t proxy)
+{
+	return proxy == PTX_PROXY_TEX	      ? RACE_PROXY_TEXTURE
+	       : proxy == PTX_PROXY_TENSORMAP ? RACE_PROXY_TENSORMAP
+					      : RACE_PROXY_GENERIC;
+}
+
 /* ---- loads and stores ----------------------------------------------------------------------- */
 
 /* The lanes of `mask` on the host, by place; those that are private or wrong are in neither. */
@@ -163,6 +171,7 @@ void cpu_watch_access(struct cpu_warp *w, const struct cpu_inst *in, const struc
 			       .kind = is_write ? RACE_OP_WRITE : RACE_OP_READ,
 			       .strength = (uint8_t)watch_strength(acc->sem),
 			       .scope = (uint8_t)watch_scope(acc->sem, acc->scope),
+			       .proxy = (uint8_t)watch_proxy(acc->proxy),
 			       .bytes = bytes};
 	unsigned n = 1;
 	if (acc->sem == PTX_SEM_VOLATILE)
@@ -252,7 +261,9 @@ void cpu_watch_atomic(struct cpu_warp *w, const struct cpu_inst *in, const struc
 static uint8_t proxy_kinds(const struct ptx_form *f)
 {
 	if (f->proxy == PTX_PROXY_TENSORMAP)
-		return ORACLE_PROXY_TMAP;
+		return f->sem == PTX_SEM_ACQUIRE   ? ORACLE_PROXY_TMAP
+		       : f->sem == PTX_SEM_RELEASE ? ORACLE_PROXY_TMAP_RELEASE
+						   : ORACLE_PROXY_TMAP | ORACLE_PROXY_TMAP_RELEASE;
 	if (f->proxy != PTX_PROXY_ASYNC)
 		return 0; /* .alias: virtual aliases, which the machine doesn't have */
 	if (f->space == PTX_SPACE_GLOBAL)
@@ -266,19 +277,24 @@ void cpu_watch_fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mas
 		     const struct ptx_form *f)
 {
 	struct cpu_watch *x = cpu_watch_of(w);
-	bool is_proxy = f->op == PTX_OP_FENCE_PROXY || f->op == PTX_OP_MEMBAR_PROXY;
+	bool is_proxy = f->op == PTX_OP_FENCE_PROXY || f->op == PTX_OP_MEMBAR_PROXY ||
+			f->op == PTX_OP_TENSORMAP_CP_FENCEPROXY;
 	uint8_t sem = f->sem;
 
 	(void)in;
 	watch_lock(x);
 	w->told++;
+	if (f->op == PTX_OP_FENCE_MBARRIER_INIT) {
+		oracle_init_fence(x->o, watch_actor(w), mask, (uint8_t)watch_scope(sem, f->scope));
+		watch_unlock(x);
+		return;
+	}
 	if (is_proxy && proxy_kinds(f))
 		oracle_proxy_fence(x->o, watch_actor(w), mask, proxy_kinds(f));
 	/* fence.proxy.tensormap::generic.release.gpu is a fence, too. */
 	if (sem != PTX_SEM_NONE)
 		oracle_fence(x->o, watch_actor(w), mask, (uint8_t)watch_strength(sem),
 			     (uint8_t)watch_scope(sem, f->scope ? f->scope : PTX_SCOPE_SYS));
-	w->fenced |= race_is_release(watch_strength(sem)) ? mask : 0;
 	watch_unlock(x);
 }
 
@@ -310,21 +326,10 @@ void cpu_watch_arrive(struct cpu_warp *w, const struct cpu_inst *in, uint32_t ma
 		return;
 	watch_lock(x);
 	w->told++;
-	/* A fence before a relaxed arrival makes it release; which of the thread's accesses stand
-	 * behind the fence is not kept: they are released, too. */
-	for (unsigned part = 0; part < 2; part++) {
-		uint32_t lanes = part ? mask & ~w->fenced : mask & w->fenced;
-		uint8_t flags = leaves ? ORACLE_BAR_LEAVES : 0;
-		if (releases) {
-			lanes = part ? 0 : mask;
-			flags |= ORACLE_BAR_RELEASE;
-		} else if (!part) {
-			flags |= ORACLE_BAR_RELEASE;
-		}
-		if (lanes)
-			oracle_arrive(x->o, watch_actor(w), lanes, barrier_key(w, id), generation,
-				      expected, flags, cpu_site_of(w, in));
-	}
+	uint8_t flags =
+		(uint8_t)((leaves ? ORACLE_BAR_LEAVES : 0) | (releases ? ORACLE_BAR_RELEASE : 0));
+	oracle_arrive(x->o, watch_actor(w), mask, barrier_key(w, id), generation, expected, flags,
+		      cpu_site_of(w, in));
 	watch_unlock(x);
 }
 

@@ -12,8 +12,7 @@
  * write, waits reads, all others read-modify-writes: a copy
  * that completes on an object whose init it cannot know of is a race.
  *
- * Misses: .relaxed waits are taken as acquiring (the fence behind them is not looked for), so a
- * race that only such a missing fence makes is not seen. Tensor maps are not judged.
+ * Misses: scopes of .cta (below).
  * Costs: 24 bytes for a part of a group that nobody has waited for, PARTS_MAX of them in a warp;
  * beyond, those that completed on an mbarrier are forgotten first.
  */
@@ -68,6 +67,8 @@ void cpu_watch_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned 
 	uint8_t rscope = scope == PTX_SCOPE_SYS ? (uint8_t)watch_scope(PTX_SEM_RELAXED, scope)
 						: RACE_SCOPE_GPU;
 
+	bool is_relaxed = sem == PTX_SEM_RELAXED;
+
 	if (!cpu_watch_takes(w, in))
 		return;
 	watch_lock(x);
@@ -85,11 +86,13 @@ void cpu_watch_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned 
 	if (what == CPU_MBAR_INIT) {
 		b->phase += 2; /* phases before are another object's */
 	} else if (what == CPU_MBAR_ARRIVE) {
-		bool releases = sem != PTX_SEM_RELAXED || w->fenced >> lane & 1;
 		oracle_mbarrier_arrive(x->o, actor, address, b->phase,
-				       releases ? RACE_RELEASE : RACE_RELAXED, rscope);
-	} else if (what == CPU_MBAR_WAIT) {
-		oracle_mbarrier_wait(x->o, actor, address, b->phase - 1, RACE_ACQUIRE, rscope);
+				       is_relaxed ? RACE_RELAXED : RACE_RELEASE, rscope);
+	} else if (what == CPU_MBAR_WAIT || (what == CPU_MBAR_TEST && !is_relaxed)) {
+		/* One that failed has acquired what relaxed waits have seen before. */
+		oracle_mbarrier_wait(x->o, actor, address,
+				     what == CPU_MBAR_WAIT ? b->phase - 1 : UINT64_MAX,
+				     is_relaxed ? RACE_RELAXED : RACE_ACQUIRE, rscope);
 	}
 	b->phase += ended;
 	watch_unlock(x);

@@ -264,7 +264,10 @@ static uint8_t side_flags(const struct oracle_side *o, const struct cpu_site *s)
 	return (uint8_t)((o->flags & ORACLE_VOLATILE ? RACE_SIDE_VOLATILE : 0) |
 			 (o->flags & ORACLE_MBARRIER ? RACE_SIDE_MBARRIER : 0) |
 			 (s->is_host ? RACE_SIDE_HOST : 0) |
-			 (!s->is_host && s->access == RACE_ACCESS_COPY ? RACE_SIDE_ASYNC : 0) |
+			 (!s->is_host && s->access == RACE_ACCESS_COPY &&
+					  o->proxy != RACE_PROXY_TENSORMAP
+				  ? RACE_SIDE_ASYNC
+				  : 0) |
 			 (o->kind & RACE_OP_READ ? RACE_SIDE_READS : 0) |
 			 (o->kind & RACE_OP_WRITE ? RACE_SIDE_WRITES : 0));
 }
@@ -299,6 +302,11 @@ static void put_side(struct writer *wr, struct race_pair_side *out, const struct
 		.warp = o->place.warp,
 		.update = s->update,
 	};
+	/* A fetch's vector is what it returns, not what it reads. */
+	if (o->proxy == RACE_PROXY_TEXTURE) {
+		out->width = (uint8_t)o->bytes;
+		out->vec = 1;
+	}
 	if (g) {
 		out->kernel = string(wr, g->kernel);
 		coordinates(g, &o->place, out->block, out->thread);

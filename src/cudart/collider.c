@@ -310,6 +310,47 @@ void rt_collider_launched(unsigned device, struct rt_kern *k)
 	pthread_mutex_unlock(&lock);
 }
 
+/* ---- the order of streams ------------------------------------------------------------------- */
+
+static void count_hold(unsigned device, size_t offset)
+{
+	pthread_mutex_lock(&lock);
+	struct race_region *region = context_of(device)->region;
+	if (region)
+		__atomic_fetch_add((uint64_t *)(void *)((char *)&region->holds + offset), 1,
+				   __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&lock);
+}
+
+static bool shuffles_streams(void)
+{
+	return is_open && (race_shm_get()->flags & RACE_RUN_STREAMS);
+}
+
+uint64_t rt_collider_hold(struct rt_stream *s, unsigned device, bool is_programmatic)
+{
+	uint64_t ns = 0;
+
+	if (!shuffles_streams())
+		return 0;
+	if (s->is_legacy || is_programmatic) {
+		count_hold(device, offsetof(struct race_holds,
+					    skipped[s->is_legacy ? RACE_HOLD_NULL_STREAM
+								 : RACE_HOLD_PROGRAMMATIC]));
+		return 0;
+	}
+	ns = race_hold_ns(race_shm_get()->seed, s->id, s->launches++);
+	count_hold(device,
+		   ns ? offsetof(struct race_holds, held) : offsetof(struct race_holds, passed));
+	return ns;
+}
+
+void rt_collider_captured(unsigned device)
+{
+	if (shuffles_streams())
+		count_hold(device, offsetof(struct race_holds, skipped[RACE_HOLD_CAPTURED]));
+}
+
 /* ---- counts ---------------------------------------------------------------------------- */
 
 /* Copies the counters. Kernels may run meanwhile. Lock held. */

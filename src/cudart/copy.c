@@ -14,6 +14,7 @@
  */
 #include <string.h>
 
+#include "cudart/array.h"
 #include "cudart/capture.h"
 #include "cudart/copy.h"
 
@@ -65,10 +66,50 @@ static uint64_t position(const struct cudaPitchedPtr *p, const struct cudaPos *a
 	return (uintptr_t)p->ptr + (at->z * p->ysize + at->y) * p->pitch + at->x;
 }
 
+/* An array as the memory that it is; its positions are in texels, and so is the extent. */
+static cudaError_t as_memory(cudaArray_t array, struct cudaPitchedPtr *p, struct cudaPos *pos,
+			     const struct cudaExtent *extent)
+{
+	const struct rt_array *a = rt_array_find(array);
+
+	if (!a)
+		return cudaErrorInvalidResourceHandle;
+	size_t rows = a->extent.height ? a->extent.height : 1;
+	size_t slices = a->extent.depth ? a->extent.depth : 1;
+	if (pos->x > a->extent.width || extent->width > a->extent.width - pos->x || pos->y > rows ||
+	    extent->height > rows - pos->y || pos->z > slices || extent->depth > slices - pos->z)
+		return cudaErrorInvalidValue;
+	*p = (struct cudaPitchedPtr){(void *)(uintptr_t)a->base, a->pitch, a->pitch, rows};
+	pos->x *= a->elem;
+	return cudaSuccess;
+}
+
+static cudaError_t without_arrays(const struct cudaMemcpy3DParms *p, struct cudaMemcpy3DParms *q)
+{
+	const struct rt_array *a = rt_array_find(p->srcArray ? p->srcArray : p->dstArray);
+	cudaError_t e = a ? cudaSuccess : cudaErrorInvalidResourceHandle;
+
+	*q = *p;
+	q->srcArray = q->dstArray = NULL;
+	if (e == cudaSuccess && p->srcArray)
+		e = as_memory(p->srcArray, &q->srcPtr, &q->srcPos, &p->extent);
+	if (e == cudaSuccess && p->dstArray)
+		e = as_memory(p->dstArray, &q->dstPtr, &q->dstPos, &p->extent);
+	if (e == cudaSuccess)
+		q->extent.width *= a->elem;
+	return e;
+}
+
 cudaError_t rt_copy_make_3d(struct rt_work *w, const struct cudaMemcpy3DParms *p)
 {
-	if (p->srcArray || p->dstArray)
-		return rt_refuse_use("cudaMemcpy3D", "a CUDA array");
+	struct cudaMemcpy3DParms q;
+
+	if (p->srcArray || p->dstArray) {
+		cudaError_t bad = without_arrays(p, &q);
+		if (bad != cudaSuccess)
+			return bad;
+		p = &q;
+	}
 	if (!p->srcPtr.ptr || !p->dstPtr.ptr)
 		return cudaErrorInvalidValue;
 	size_t width = p->extent.width;

@@ -4,6 +4,7 @@
  *   state.c    start, options, errors, faults      handle.c   which handles are alive
  *   device.c   devices, attributes, limits         error.c    names and texts of errors
  *   memory.c   allocations       copy.c, pt_copy.c copies and fills
+ *   array.c, pt_array.c          texture.c  texture and surface objects
  *   stream.c, pt_stream.c, event.c                 capture.c, graph*.c
  *   threads.c  what orders host threads
  *   refuse.c   what is not there                   (link's) fatbin, modules, launch, attributes
@@ -144,7 +145,8 @@ enum rt_handle {
 	RT_POOL,
 	RT_USER_OBJECT,
 	RT_LIBRARY, /* link's */
-	RT_KERNEL   /* link's */
+	RT_KERNEL,  /* link's */
+	RT_ARRAY
 };
 /* All with the lock held. */
 void rt_handle_add(const void *p, enum rt_handle kind);
@@ -156,7 +158,8 @@ bool rt_handle_is(const void *p, enum rt_handle kind);
 struct rt_stream {
 	struct rt_stream *next; /* of the device */
 	unsigned device;
-	uint32_t id; /* cpu_work.stream; the legacy stream of device d is d + 1 */
+	uint32_t id;	   /* cpu_work.stream; the legacy stream of device d is d + 1 */
+	uint64_t launches; /* of kernels, for --shuffle-streams */
 	unsigned flags;
 	int priority;
 	bool is_legacy, is_per_thread;
@@ -290,6 +293,11 @@ uint32_t rt_origin(void);
 /* A kernel was submitted / something of the device was waited for: the shared file of findings is
  * brought up to date (collider.c). launched: the lock may be held; synced: not. */
 void rt_collider_launched(unsigned device, struct rt_kern *k);
+/* How long a kernel on this stream is to be held back, in ns (--shuffle-streams), and counted. The
+ * lock is held. */
+uint64_t rt_collider_hold(struct rt_stream *s, unsigned device, bool is_programmatic);
+/* A launch was written into a graph: counted as one that is not held back. */
+void rt_collider_captured(unsigned device);
 void rt_collider_synced(unsigned device);
 
 /* ---- hosthalf.c: what the host half of the checks is told (race/host.h) ------------ */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cudart/array.h"
 #include "cudart/memory.h"
 
 #define PITCH 512u
@@ -97,6 +98,7 @@ void rt_memory_reset(unsigned device)
 			rt_block_free(b);
 	}
 	rt_graph_memory_reset(device);
+	rt_arrays_reset(device);
 	rt_unlock();
 }
 

@@ -17,7 +17,7 @@ cudaError_t cudaProfilerStop(void)
 	return cudaSuccess;
 }
 
-/* Returns a struct, so it can't be refused like the rest of textures; it needs no device. */
+/* Needs no device. */
 struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
 						   enum cudaChannelFormatKind f)
 {

@@ -193,6 +193,8 @@ struct cpu_op *rt_op_submit(struct rt_stream *s, unsigned device, const struct r
 	c.device = device;
 	c.stream = s->id;
 	c.priority = s->priority;
+	if (c.kind == CPU_WORK_KERNEL)
+		c.hold = rt_collider_hold(s, device, c.launch.is_programmatic);
 	if (c.kind == CPU_WORK_HOST) {
 		h = malloc(sizeof(*h));
 		if (!h) {
@@ -253,6 +255,8 @@ cudaError_t rt_stream_submit(cudaStream_t stream, bool is_per_thread, const stru
 		e = rt_capture_add(s, w);
 	else if (s->is_legacy)
 		e = rt_capture_check_legacy(s->device);
+	if (e == cudaSuccess && s->capture && w->cpu.kind == CPU_WORK_KERNEL)
+		rt_collider_captured(s->device);
 	if (e == cudaSuccess && !s->capture)
 		op = rt_stream_push(s, w, NULL, &e);
 	rt_unlock();

@@ -150,17 +150,10 @@ DEV_FN void dev_order(uint64_t at)
 DEV_FN uint64_t dev_rt(void)
 {
 	uint64_t rt;
-	uint32_t flags;
 
 	RACE_STATIC_ASSERT(offsetof(struct race_knobs, rt) == 0, "read below");
-	RACE_STATIC_ASSERT(offsetof(struct race_knobs, flags) == 24, "read below");
 	asm volatile("ld.const.u64 %0, [__collider_knobs];" : "=l"(rt));
-	if (rt)
-		return rt;
-	asm volatile("ld.const.u32 %0, [__collider_knobs+24];" : "=r"(flags));
-	if (flags & RACE_KNOB_TRAP)
-		asm volatile("brkpt;");
-	return 0;
+	return rt;
 }
 
 /* A location that changed between an access and its re-read; `what` by race_what. Returns at

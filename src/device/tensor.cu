@@ -311,23 +311,53 @@ DEV_FN void tell(struct race_tensor *r, const struct found *f, const struct copy
 	r->now = (uint32_t)now;
 }
 
-/* A source that is only read: FLIGHT words of it, twice. */
-DEV_FN void glance(const struct copy *x, struct found *f, uint32_t rng, uint32_t count)
+/* FNV-1a of the source's window, by words of 8 bytes, folded: one word that changes, changes it. */
+DEV_FN uint32_t sum_source(const struct copy *x)
 {
 	struct place p = x->from;
-	struct word w[FLIGHT];
 	struct turn t;
+	uint64_t h = 0xcbf29ce484222325ull;
 
-	next_turn(&t, &p, x, 0);
+#pragma unroll 1
+	for (uint32_t i = 0; i < x->words; i += t.n) {
+		struct word w[FLIGHT];
+
+		next_turn(&t, &p, x, i);
 #pragma unroll
-	for (uint32_t k = 0; k < FLIGHT; k++)
-		if (k < t.n)
-			w[k] = load(t.from[k]);
-	delay(rng, count);
+		for (uint32_t k = 0; k < FLIGHT; k++)
+			if (k < t.n)
+				w[k] = load(t.from[k]);
 #pragma unroll
-	for (uint32_t k = 0; k < FLIGHT; k++)
-		if (k < t.n)
-			differ(f, load(t.from[k]), w[k], t.from[k], t.to[k]);
+		for (uint32_t k = 0; k < FLIGHT; k++)
+			if (k < t.n) {
+				h = (h ^ w[k].a) * 0x100000001b3ull;
+				h = (h ^ w[k].b) * 0x100000001b3ull;
+			}
+	}
+	return (uint32_t)(h ^ h >> 32);
+}
+
+/* A source that is only read: its sums, before and after. */
+DEV_FN void sum_twice(struct race_tensor *r, const struct copy *x, uint32_t rng, uint32_t count)
+{
+	uint32_t was, now = 0;
+
+#pragma unroll 1 /* one copy of the code */
+	for (uint32_t i = 0; i < 2; i++) {
+		was = now;
+		now = sum_source(x);
+		if (i == 0)
+			delay(rng, count);
+	}
+	r->head = 1;
+	if (was == now)
+		return;
+	r->head |= RACE_TENSOR_FOUND | RACE_TENSOR_IN_SOURCE;
+	r->address = x->from.row + x->from.col;
+	if (x->is_store) /* the first word's place: the swizzle may have moved it */
+		r->address = x->shared + x->first * WORD;
+	r->was = (uint64_t)x->words * WORD << 32 | was;
+	r->now = (uint64_t)x->words * WORD << 32 | now;
 }
 
 DEV_FN struct race_rt *runtime(void)
@@ -349,7 +379,7 @@ __collider_tensor(uint64_t map, uint32_t shared, int32_t c0, int32_t c1, int32_t
 		  int32_t c4, uint32_t flags, uint32_t rng, uint32_t count)
 {
 	const int32_t at[5] = {c0, c1, c2, c3, c4};
-	bool is_glance = flags & RACE_TENSOR_SOURCE, is_source = true;
+	bool is_source = true;
 	struct race_tensor r = {0};
 	struct race_rt *rt = runtime();
 	struct found f = {0};
@@ -368,10 +398,10 @@ __collider_tensor(uint64_t map, uint32_t shared, int32_t c0, int32_t c1, int32_t
 	x.window = shared_window(shared);
 	KNOB32(most, 52);
 	rng = NEXT(rng);
-	take_window(&x, is_glance ? FLIGHT : most / WORD, rng);
+	take_window(&x, most / WORD, rng);
 	rng = NEXT(rng);
-	if (is_glance) {
-		glance(&x, &f, rng, count);
+	if (flags & RACE_TENSOR_SOURCE) {
+		sum_twice(&r, &x, rng, count);
 	} else {
 		uint32_t sum = emulate(&x);
 		delay(rng, count);
@@ -381,9 +411,9 @@ __collider_tensor(uint64_t map, uint32_t shared, int32_t c0, int32_t c1, int32_t
 			     "setp.ne.u32 p, %0, 0;\n\t"
 			     "@p fence.proxy.async;\n\t}" ::"r"(x.inner)
 			     : "memory");
+		r.head = 2;
+		if (f.at_source)
+			tell(&r, &f, &x, is_source);
 	}
-	r.head = is_glance ? 1 : 2;
-	if (f.at_source)
-		tell(&r, &f, &x, is_source);
 	return r;
 }

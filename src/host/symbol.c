@@ -1,12 +1,15 @@
 /*
  * symbol.c - from a place in a program's file to function, file and line.
  *
- * libdw reads the DWARF that the compiler left (collider cc adds -g1). The compilation unit is
- * found by asking each one whether it holds the address, since clang writes no .debug_aranges;
- * findings are few. Without DWARF the function still comes from the symbol table.
+ * The one reader of host code's line tables: for accesses of host code, and for the calls that
+ * asked for a copy (GPU code brings its lines along in the site tables). libdw reads the DWARF that
+ * the compiler left (collider cc adds -g1). The compilation unit is found by asking each one whether
+ * it holds the address, since clang writes no .debug_aranges; findings are few. Without DWARF the
+ * function still comes from the symbol table.
  *
- * The address is that behind a call, so one less is looked up. Offsets count from the lowest
- * mapped segment. Misses: debug information in other files (-gsplit-dwarf, .gnu_debuglink).
+ * Addresses are those behind a call, so one less is looked up. Offsets count from where the loader
+ * put the file's first page. Misses: debug information in other files (-gsplit-dwarf,
+ * .gnu_debuglink). Costs: a file is opened once and kept until all is looked up.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -18,40 +21,37 @@
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "host/host.h"
 
 #define INLINE_MAX 64
 
-/* One object file, kept open from one finding to the next. */
 struct object {
 	const char *path;
 	int fd;
 	Elf *elf;
 	Dwarf *dwarf;
-	uint64_t base; /* of the lowest segment */
+	uint64_t base; /* the first segment's address in the file, from the start of its page */
 };
 
-static void object_close(struct object *o)
-{
-	if (o->dwarf)
-		dwarf_end(o->dwarf);
-	if (o->elf)
-		elf_end(o->elf);
-	if (o->fd >= 0)
-		close(o->fd);
-	*o = (struct object){.fd = -1};
-}
+struct objects {
+	struct race_results *r;
+	BASE_VEC(struct object) v;
+};
 
-static void object_open(struct object *o, const char *path)
+static void object_open(struct object *o)
 {
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	struct stat st;
 	size_t n = 0;
 
-	object_close(o);
-	o->path = path;
+	/* Names like linux-vdso.so.1 are no files; a pipe would not let go. */
+	if (*o->path != '/' || stat(o->path, &st) || !S_ISREG(st.st_mode))
+		return;
 	elf_version(EV_CURRENT);
-	o->fd = open(path, O_RDONLY | O_CLOEXEC);
+	o->fd = open(o->path, O_RDONLY | O_CLOEXEC);
 	o->elf = o->fd >= 0 ? elf_begin(o->fd, ELF_C_READ, NULL) : NULL;
 	if (!o->elf || elf_kind(o->elf) != ELF_K_ELF || elf_getphdrnum(o->elf, &n))
 		return;
@@ -59,10 +59,36 @@ static void object_open(struct object *o, const char *path)
 		GElf_Phdr ph;
 		if (!gelf_getphdr(o->elf, (int)i, &ph) || ph.p_type != PT_LOAD)
 			continue;
-		o->base = ph.p_vaddr & ~(ph.p_align ? ph.p_align - 1 : 0);
+		o->base = ph.p_vaddr & ~(page - 1);
 		break;
 	}
 	o->dwarf = dwarf_begin_elf(o->elf, DWARF_C_READ, NULL);
+}
+
+static const struct object *object_get(struct objects *all, const char *path)
+{
+	struct object o = {.path = path, .fd = -1};
+
+	for (size_t i = 0; i < all->v.n; i++)
+		if (!strcmp(all->v.v[i].path, path))
+			return &all->v.v[i];
+	object_open(&o);
+	base_vec_push(&all->v, o);
+	return &all->v.v[all->v.n - 1];
+}
+
+static void objects_close(struct objects *all)
+{
+	for (size_t i = 0; i < all->v.n; i++) {
+		struct object *o = &all->v.v[i];
+		if (o->dwarf)
+			dwarf_end(o->dwarf);
+		if (o->elf)
+			elf_end(o->elf);
+		if (o->fd >= 0)
+			close(o->fd);
+	}
+	base_vec_free(&all->v);
 }
 
 static const char *copy(struct race_results *r, const char *s)
@@ -129,7 +155,7 @@ static uint32_t number_of(Dwarf_Die *die, unsigned name)
 }
 
 /* The function and the chain of inlined calls around the address. */
-static void function_fill(struct race_results *r, struct race_finding *f, Dwarf_Die *unit,
+static void function_fill(struct race_results *r, struct race_line *out, Dwarf_Die *unit,
 			  uint64_t address)
 {
 	struct race_inlined chain[INLINE_MAX];
@@ -143,7 +169,7 @@ static void function_fill(struct race_results *r, struct race_finding *f, Dwarf_
 	for (int i = 0; i < count; i++) {
 		int tag = dwarf_tag(&scopes[i]);
 		if (tag == DW_TAG_subprogram) {
-			f->func = copy(r, name_of(&scopes[i]));
+			out->func = copy(r, name_of(&scopes[i]));
 			break;
 		}
 		if (tag != DW_TAG_inlined_subroutine || n == INLINE_MAX)
@@ -157,46 +183,74 @@ static void function_fill(struct race_results *r, struct race_finding *f, Dwarf_
 		in->col = number_of(&scopes[i], DW_AT_call_column);
 	}
 	free(scopes);
-	f->inlined = base_alloc(&r->arena, n * sizeof(*chain));
-	memcpy(f->inlined, chain, n * sizeof(*chain));
-	f->ninlined = n;
+	out->inlined = base_alloc(&r->arena, n * sizeof(*chain));
+	memcpy(out->inlined, chain, n * sizeof(*chain));
+	out->ninlined = n;
 }
 
-static void finding_fill(struct race_results *r, struct race_finding *f, const struct object *o)
+/* What is known of the code before the address `offset`. */
+static struct race_line line_find(struct objects *all, const char *path, uint64_t offset)
 {
-	uint64_t address = f->offset - 1 + o->base;
+	struct race_line out = {.func = "", .file = ""};
+	const struct object *o = object_get(all, path);
+	uint64_t address = offset - 1 + o->base;
+	struct race_results *r = all->r;
 	Dwarf_Die unit;
 
 	if (unit_find(o, address, &unit)) {
 		Dwarf_Line *line = dwarf_getsrc_die(&unit, address);
 		int number = 0, col = 0;
-		function_fill(r, f, &unit, address);
-		f->file = copy(r, line ? dwarf_linesrc(line, NULL, NULL) : NULL);
+		function_fill(r, &out, &unit, address);
+		out.file = copy(r, line ? dwarf_linesrc(line, NULL, NULL) : NULL);
 		if (line && !dwarf_lineno(line, &number) && number > 0)
-			f->line = (uint32_t)number;
+			out.line = (uint32_t)number;
 		if (line && !dwarf_linecol(line, &col) && col > 0)
-			f->col = (uint32_t)col;
+			out.col = (uint32_t)col;
 	}
-	if (!*f->func)
-		f->func = copy(r, symbol_at(o, address));
-	f->func_shown = race_demangle(&r->arena, f->func);
+	if (!*out.func)
+		out.func = copy(r, symbol_at(o, address));
+	return out;
+}
+
+static void access_fill(struct objects *all, struct race_finding *f)
+{
+	struct race_line l = line_find(all, f->object, f->offset);
+
+	f->func = l.func;
+	f->func_shown = race_demangle(&all->r->arena, f->func);
+	f->file = l.file;
+	f->line = l.line;
+	f->col = l.col;
+	f->inlined = l.inlined;
+	f->ninlined = l.ninlined;
+}
+
+static void transfer_fill(struct objects *all, struct race_finding *f)
+{
+	for (size_t i = 0; i < f->transfer->ncalls; i++) {
+		struct race_call *c = &f->transfer->calls[i];
+		struct race_line l = line_find(all, c->module, c->offset);
+		if (!*l.func)
+			l.func = c->at.func;
+		c->at = l;
+	}
+	race_transfer_place(&all->r->arena, f);
 }
 
 /* ---------------------------------------------------------------------------------- */
 
 void host_symbolise(struct race_results *r)
 {
-	struct object o = {.fd = -1};
+	struct objects all = {.r = r};
 
 	for (size_t i = 0; i < r->findings.n; i++) {
 		struct race_finding *f = &r->findings.v[i];
-		if (!f->object || !*f->object)
-			continue;
-		if (!o.path || strcmp(o.path, f->object) != 0)
-			object_open(&o, f->object);
-		finding_fill(r, f, &o);
+		if (f->transfer)
+			transfer_fill(&all, f);
+		else if (f->object && *f->object)
+			access_fill(&all, f);
 	}
-	object_close(&o);
+	objects_close(&all);
 }
 
 /* ---- --host-filter ------------------------------------------------------------------ */

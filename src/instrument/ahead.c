@@ -18,7 +18,7 @@
  * rows' addresses come by shuffles, for which all lanes meet as they do for the original.
  *
  * Misses: a src-size that is no multiple of 4 (the lane goes without a check);
- * matrices of 8-bit elements and wmma.store, whose words are nowhere told (counted).
+ * matrices of 8-bit elements (counted).
  * Costs: ldmatrix two instructions more than a group of loads, cp.async six to twenty,
  * stmatrix eight for each matrix, whether drawn or not.
  */
@@ -247,6 +247,11 @@ struct inst_group *inst_plan_ahead(struct inst_ctx *cx, struct ptx_stmt *s)
 		return plan_store(cx, s);
 	case PTX_OP_WMMA_LOAD:
 		return inst_plan_matrix(cx, s);
+	case PTX_OP_WMMA_STORE:
+		return inst_plan_fragment(cx, s);
+	case PTX_OP_TCGEN05_LD:
+	case PTX_OP_TCGEN05_ST:
+		return inst_plan_tmem(cx, s);
 	case PTX_OP_CP_ASYNC_BULK:
 	case PTX_OP_CP_REDUCE_ASYNC_BULK:
 		return inst_plan_bulk(cx, s);
@@ -470,6 +475,8 @@ void inst_emit_ahead(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt 
 		emit_tile(cx, g, at);
 	else if (g->ahead == INST_AHEAD_MATRIX)
 		inst_emit_matrix(cx, g, at);
+	else if (g->ahead == INST_AHEAD_FRAGMENT)
+		inst_emit_fragment(cx, g, at);
 	else if (g->ahead == INST_AHEAD_STORE)
 		emit_store(cx, g->first, at);
 	else

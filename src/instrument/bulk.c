@@ -8,8 +8,9 @@
  * the window takes no registers; two checksums of the source tell which side has changed. All of
  * our accesses are relaxed: behind a copy the block's cache may be stale.
  *
- * Where the destination may not be touched (a reduction, a multicast, a byte mask) 64 bytes of the
- * source are kept in registers and read again, and the destination is counted as not checked.
+ * Where the destination may not be touched (a reduction, a multicast, a byte mask) there is no place
+ * for the window's values: the FNV-1a sum of the source is taken twice, and the destination is counted
+ * as not checked. A report has the sums, for the window as a whole.
  *
  * Misses: a change outside the window; source and destination that overlap (in the block's own
  * shared memory: repeating the copy would change it); lanes that share a destination are not
@@ -20,9 +21,7 @@
 
 #include <string.h>
 
-#define GLANCE	    64 /* bytes of a source that is only read */
-#define WORDS	    8  /* of 8 bytes: one turn of the loops */
-#define REPORT_WORD 4  /* bytes of what is reported */
+#define REPORT_WORD 4 /* bytes of what is reported */
 
 /* ---- plan --------------------------------------------------------------------- */
 
@@ -113,7 +112,7 @@ struct bulk {
 	struct ptx_opnd src, dst;    /* 64-bit addresses of its ends */
 	struct ptx_opnd sum, again;  /* of the source */
 	struct ptx_opnd hit, place;  /* something differs, at this byte of the window */
-	struct ptx_opnd here, there; /* source and destination (or: now and before) */
+	struct ptx_opnd here, there; /* source and destination */
 };
 
 static struct ptx_str space_of(const struct inst_access *a)
@@ -171,19 +170,13 @@ static void emit_window(struct inst_ctx *cx, struct bulk *b, struct ptx_opnd siz
 	inst_emit(cx, b->at, "count", T(PTX_STR("2")), H(inst_reg(cx, cx->cnt), inst_none()));
 }
 
-/* A source that is only read: the same words twice. */
-static void emit_glance(struct inst_ctx *cx, struct bulk *b)
+/* A source that is only read: its sum twice. */
+static void emit_sums(struct inst_ctx *cx, struct bulk *b)
 {
-	struct ptx_opnd w[WORDS];
-
-	for (int i = 0; i < WORDS; i++)
-		w[i] = inst_fresh(cx, PTX_TYPE_B64);
-	inst_emit(cx, b->at, "bulk_glance", T(space_of(b->from)),
-		  H(b->src, b->n, w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]));
+	inst_emit(cx, b->at, "bulk_sum", T(space_of(b->from)), H(b->src, b->n, b->sum));
 	emit_sleep(cx, b->at);
-	inst_emit(cx, b->at, "bulk_again", T(space_of(b->from)),
-		  H(b->src, b->n, b->hit, b->place, b->here, b->there, w[0], w[1], w[2], w[3], w[4],
-		    w[5], w[6], w[7]));
+	inst_emit(cx, b->at, "bulk_sum", T(space_of(b->from)), H(b->src, b->n, b->again));
+	inst_emit(cx, b->at, "differ_first", T(PTX_STR("32")), H(b->hit, b->sum, b->again));
 	inst_emit(cx, b->at, "count", T(PTX_STR("1")), H(inst_reg(cx, cx->cnt), inst_none()));
 }
 
@@ -219,8 +212,8 @@ void inst_report_side(struct inst_ctx *cx, const struct inst_found *f)
 
 	if (!cx->call_free) {
 		struct ptx_opnd what = either_number(
-			cx, f, race_what(source, RACE_KIND_CLOBBERED_READ, REPORT_WORD, false),
-			race_what(destination, RACE_KIND_LOST_UPDATE, REPORT_WORD, false));
+			cx, f, race_what(source, RACE_KIND_CLOBBERED_READ, f->width, false),
+			race_what(destination, RACE_KIND_LOST_UPDATE, f->width, false));
 		inst_emit(cx, f->at, "changed", NT, H(cx->hash, what, f->addr, f->was, f->now));
 		return;
 	}
@@ -235,7 +228,7 @@ void inst_report_side(struct inst_ctx *cx, const struct inst_found *f)
 		  T(cx->k, KNOB(rt), inst_num((int64_t)offsetof(struct race_rt, overflow)),
 		    KNOB(order)),
 		  H(f->hit, cx->hash, site, kind, f->addr, f->was, zero, f->now, zero, zero,
-		    inst_int(cx, REPORT_WORD), key, slot, record));
+		    inst_int(cx, f->width), key, slot, record));
 }
 
 static void emit_cold(struct inst_ctx *cx, const struct bulk *b)
@@ -250,17 +243,22 @@ static void emit_cold(struct inst_ctx *cx, const struct bulk *b)
 		.addr = inst_fresh(cx, PTX_TYPE_B64),
 		.was = inst_fresh(cx, PTX_TYPE_B64),
 		.now = inst_fresh(cx, PTX_TYPE_B64),
+		.width = b->to ? REPORT_WORD : RACE_WIDTH_SUM,
 	};
 
 	inst_emit(cx, b->at, "branch_if", NT, H(inst_sense(b->hit, false), ptx_opnd_label(same)));
-	if (b->to)
+	if (b->to) {
 		inst_emit(cx, b->at, "differ_first", T(PTX_STR("32")),
 			  H(f.is_source, b->sum, b->again));
-	else
+		inst_emit(cx, b->at, "bulk_found", NT,
+			  H(f.addr, f.was, f.now, b->src, b->dst, b->place, b->here, b->there,
+			    f.is_source));
+	} else {
+		f.addr = b->src;
 		inst_emit(cx, b->at, "set", NT, H(f.is_source));
-	inst_emit(
-		cx, b->at, "bulk_found", NT,
-		H(f.addr, f.was, f.now, b->src, b->dst, b->place, b->here, b->there, f.is_source));
+		inst_emit(cx, b->at, "join32", NT, H(f.was, b->sum, b->n));
+		inst_emit(cx, b->at, "join32", NT, H(f.now, b->again, b->n));
+	}
 	inst_report_side(cx, &f);
 	inst_emit_label(cx, b->at, same);
 }
@@ -286,14 +284,13 @@ void inst_emit_bulk(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *
 			cx, at, "branch_if", NT,
 			H(inst_sense(inst_reg(cx, s->pred), s->is_pred_not), ptx_opnd_label(skip)));
 	inst_emit(cx, at, "copy", T(PTX_STR("b32")), H(size, s->ops[2]));
-	inst_emit(cx, at, "bulk_window",
-		  T(cx->k, KNOB(window), b.to ? PTX_STR("0xfffffff0") : inst_num(GLANCE)),
+	inst_emit(cx, at, "bulk_window", T(cx->k, KNOB(window)),
 		  H(inst_reg(cx, cx->rng), size, b.n, b.off, ptx_opnd_label(skip)));
 	b.src = window_address(cx, &b, b.from);
 	b.dst = b.to ? window_address(cx, &b, b.to) : b.src;
 	if (b.to)
 		emit_window(cx, &b, size, skip);
 	else
-		emit_glance(cx, &b);
+		emit_sums(cx, &b);
 	emit_cold(cx, &b);
 }

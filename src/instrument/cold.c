@@ -97,7 +97,7 @@ static void call_element(struct inst_ctx *cx, const struct inst_access *a, unsig
 			 struct ptx_opnd what, struct ptx_stmt *at)
 {
 	const struct inst_elem *e = &a->elem[i];
-	int64_t off = (int64_t)i * a->width;
+	int64_t off = (int64_t)i * (a->step ? a->step : a->width);
 
 	if (a->bits < 128) {
 		struct ptx_opnd addr = address(cx, a, off, at);
@@ -203,7 +203,9 @@ void inst_put_stop(struct inst_ctx *cx, struct ptx_opnd hit, struct ptx_stmt *at
 static void send_inline(struct inst_ctx *cx, const struct inst_access *a, const struct report *r,
 			struct ptx_stmt *at)
 {
-	inst_put_stop(cx, r->hit, at);
+	/* What the compiler reads early is no race before its use: inst_cold_used stops then. */
+	if (r->race != RACE_KIND_SPECULATED_READ)
+		inst_put_stop(cx, r->hit, at);
 	inst_emit(cx, at, "report_inline",
 		  T(cx->k, KNOB(rt), inst_num((int64_t)offsetof(struct race_rt, overflow)),
 		    KNOB(order)),
@@ -219,7 +221,7 @@ static void pick(struct inst_ctx *cx, const struct inst_access *a, unsigned i, s
 {
 	const struct inst_elem *e = &a->elem[i];
 	struct ptx_opnd was = inst_reg(cx, e->was), now = inst_reg(cx, e->now);
-	struct ptx_str off = inst_num((int64_t)i * a->width);
+	struct ptx_str off = inst_num((int64_t)i * (a->step ? a->step : a->width));
 
 	if (a->bits == 128)
 		inst_emit(cx, at, "pick128", T(off),
@@ -242,6 +244,7 @@ void inst_cold_used(struct inst_ctx *cx, const struct inst_access *a, uint32_t h
 	enum race_kind kind = RACE_KIND_SPECULATED_READ;
 
 	if (cx->call_free) {
+		inst_put_stop(cx, p, at);
 		inst_emit(cx, at, "used_inline", T(cx->k, KNOB(rt)),
 			  H(p, inst_late_opnd(cx, INST_LATE_KEY, a->site, kind),
 			    inst_late_opnd(cx, INST_LATE_SLOT, a->site, kind),

@@ -3,6 +3,8 @@
  */
 #include "instrument/internal.h"
 
+#include <string.h>
+
 struct ptx_str inst_num(int64_t n)
 {
 	static _Thread_local char ring[16][24];
@@ -22,6 +24,13 @@ struct ptx_str inst_num(int64_t n)
 struct ptx_opnd inst_reg(const struct inst_ctx *cx, uint32_t reg)
 {
 	return ptx_opnd_reg(cx->f, reg);
+}
+
+struct ptx_str inst_type_of(enum ptx_type t)
+{
+	const char *name = ptx_type_name(t);
+
+	return (struct ptx_str){name, (uint32_t)strlen(name)};
 }
 
 struct ptx_opnd inst_fresh(struct inst_ctx *cx, enum ptx_type t)

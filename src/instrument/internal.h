@@ -45,6 +45,7 @@ struct inst_access {
 	bool guard_changed;	 /* its guard, the same */
 	bool rises_with_lane;	 /* store: affine in tid.x with a stride of at least its width */
 	uint8_t vec, width;	 /* elements, bytes of one */
+	uint8_t step;		 /* from an element's address to the next one's; 0: the width */
 	uint8_t bits;		 /* size in which elements are compared: 16, 32, 64, 128 */
 	enum ptx_type type;	 /* of the re-read */
 	struct inst_elem *elem;	 /* vec of them */
@@ -58,12 +59,14 @@ struct inst_access {
 
 /* How the accesses of a group come about. */
 enum inst_ahead {
-	INST_AHEAD_NOT,	   /* they are the user's */
-	INST_AHEAD_ROWS,   /* ours, the same bytes as the warp-wide load behind the check */
-	INST_AHEAD_TILE,   /* ours, the same words as the warp-wide store behind the check */
-	INST_AHEAD_COPY,   /* ours, the same as the asynchronous copy behind the check */
-	INST_AHEAD_STORE,  /* ours, the same as the asynchronous store behind the check */
-	INST_AHEAD_MATRIX, /* ours, the bytes of the matrix that is loaded behind the check */
+	INST_AHEAD_NOT,	     /* they are the user's */
+	INST_AHEAD_ROWS,     /* ours, the same bytes as the warp-wide load behind the check */
+	INST_AHEAD_TILE,     /* ours, the same words as the warp-wide store behind the check */
+	INST_AHEAD_COPY,     /* ours, the same as the asynchronous copy behind the check */
+	INST_AHEAD_STORE,    /* ours, the same as the asynchronous store behind the check */
+	INST_AHEAD_MATRIX,   /* ours, the bytes of the matrix that is loaded behind the check */
+	INST_AHEAD_FRAGMENT, /* ours, the same elements as the wmma.store behind the check */
+	INST_AHEAD_TMEM,   /* ours, a part of the tensor memory that is accessed behind the check */
 	INST_AHEAD_TENSOR, /* the same for a tensor copy, by call */
 	INST_AHEAD_BULK	   /* ours, a window of the bulk copy behind the check */
 };
@@ -146,6 +149,22 @@ void inst_append_access(struct inst_ctx *cx, struct inst_group *g, struct inst_a
 /* matrix.c: wmma.load, the same. */
 struct inst_group *inst_plan_matrix(struct inst_ctx *cx, struct ptx_stmt *s);
 void inst_emit_matrix(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at);
+/* For fragment.c: the m, n and k of a form, and how it spells them ("m16n8k16"); the matrix's address as
+ * 64 bits; the suffix of its space; the logarithm of a power of two. */
+bool inst_find_shape(const struct ptx_form *fm, unsigned mnk[3], struct ptx_str *spelled);
+struct ptx_opnd inst_matrix_base(struct inst_ctx *cx, const struct inst_access *a,
+				 struct ptx_stmt *at);
+struct ptx_str inst_space_of(enum ptx_space s);
+unsigned inst_log2(unsigned n);
+
+/* fragment.c: wmma.store. First what all lanes do together, then each lane's own. */
+struct inst_group *inst_plan_fragment(struct inst_ctx *cx, struct ptx_stmt *s);
+void inst_emit_numbers(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at);
+void inst_emit_fragment(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at);
+/* The tables of numbers that a module's stores need, by bytes of an element (bits of a set), and one. */
+unsigned inst_fragment_tables(const struct ptx_module *m);
+char *inst_fragment_table(struct inst_ctx *cx, unsigned bytes);
+#define INST_NUMBERS_SYMBOL "__collider_numbers"
 
 /* bulk.c: cp.async.bulk and cp.reduce.async.bulk, the same. */
 struct inst_group *inst_plan_bulk(struct inst_ctx *cx, struct ptx_stmt *s);
@@ -157,6 +176,7 @@ struct inst_found {
 	uint32_t source_site, destination_site;
 	struct ptx_opnd hit, is_source; /* predicates */
 	struct ptx_opnd addr, was, now;
+	uint32_t width; /* of was and now */
 };
 void inst_report_side(struct inst_ctx *cx, const struct inst_found *f);
 /* One side of such a copy, and the word in the footer for one that isn't checked. */
@@ -168,6 +188,11 @@ void inst_count_destination(struct inst_ctx *cx, const struct ptx_form *fm);
 struct inst_group *inst_plan_tensor(struct inst_ctx *cx, struct ptx_stmt *s);
 void inst_emit_tensor(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at,
 		      struct ptx_label *skip);
+
+/* tmem.c: tcgen05.ld and .st. All lanes are here, and `draw` is the same in them. */
+struct inst_group *inst_plan_tmem(struct inst_ctx *cx, struct ptx_stmt *s);
+void inst_emit_tmem(struct inst_ctx *cx, struct inst_group *g, struct ptx_opnd draw,
+		    struct ptx_stmt *at);
 
 /* splice.c: a function of our own in place of a call of it. Parameters are taken from `args`, what
  * it returns is left in `outs` (registers, 8 bytes each). It calls nothing. */
@@ -225,6 +250,8 @@ struct ptx_str inst_num(int64_t n); /* valid until 16 more calls */
 /* The offset of a knob, as a template's text. */
 #define KNOB(field) inst_num((int64_t)offsetof(struct race_knobs, field))
 struct ptx_opnd inst_reg(const struct inst_ctx *cx, uint32_t reg);
+/* A type's name as a template's text. */
+struct ptx_str inst_type_of(enum ptx_type t);
 /* A new register of that type. */
 struct ptx_opnd inst_fresh(struct inst_ctx *cx, enum ptx_type t);
 struct ptx_opnd inst_int(const struct inst_ctx *cx, int64_t v);

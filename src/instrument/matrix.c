@@ -7,7 +7,7 @@
  * ahead of the original, for which all lanes wait for this one.
  *
  * Misses: elements below a byte; lines that don't begin at a multiple of a piece (left out at run
- * time); wmma.store (counted), as nobody knows a lane's words.
+ * time).
  * Costs: 14 instructions more than a group of loads, once or twice.
  */
 #include "instrument/internal.h"
@@ -26,17 +26,20 @@ struct lines {
 	unsigned pieces;
 };
 
-/* Numbers of m, n and k in the form's spelling: ".m16n8k16". */
-static bool find_shape(const struct ptx_form *fm, unsigned mnk[3])
+bool inst_find_shape(const struct ptx_form *fm, unsigned mnk[3], struct ptx_str *spelled)
 {
+	int end;
+
 	for (uint32_t i = 0; i + 5 < fm->text.n; i++) {
 		char part[20];
 		uint32_t n = fm->text.n - i < sizeof(part) - 1 ? fm->text.n - i
 							       : (uint32_t)sizeof(part) - 1;
 		memcpy(part, fm->text.p + i, n);
 		part[n] = 0;
-		if (sscanf(part, ".m%3un%3uk%3u", &mnk[0], &mnk[1], &mnk[2]) == 3)
+		if (sscanf(part, ".m%3un%3uk%3u%n", &mnk[0], &mnk[1], &mnk[2], &end) == 3) {
+			*spelled = (struct ptx_str){fm->text.p + i + 1, (uint32_t)end - 1};
 			return mnk[0] && mnk[1] && mnk[2];
+		}
 	}
 	return false;
 }
@@ -45,9 +48,11 @@ static bool find_lines(const struct ptx_form *fm, struct lines *x)
 {
 	bool is_a = ptx_form_has(fm, PTX_MOD_A), is_b = ptx_form_has(fm, PTX_MOD_B);
 	bool is_col = ptx_form_has(fm, PTX_MOD_COL);
+	struct ptx_str spelled;
 	unsigned mnk[3];
 
-	if (!fm->ntypes || !find_shape(fm, mnk) || (!is_col && !ptx_form_has(fm, PTX_MOD_ROW)))
+	if (!fm->ntypes || !inst_find_shape(fm, mnk, &spelled) ||
+	    (!is_col && !ptx_form_has(fm, PTX_MOD_ROW)))
 		return false;
 	unsigned rows = is_b ? mnk[2] : mnk[0], cols = is_a ? mnk[2] : mnk[1];
 	enum ptx_type type = (enum ptx_type)fm->types[0];
@@ -84,7 +89,7 @@ struct inst_group *inst_plan_matrix(struct inst_ctx *cx, struct ptx_stmt *s)
 	return g;
 }
 
-static unsigned log2_of(unsigned n)
+unsigned inst_log2(unsigned n)
 {
 	unsigned l = 0;
 
@@ -93,7 +98,7 @@ static unsigned log2_of(unsigned n)
 	return l;
 }
 
-static struct ptx_str space_of(enum ptx_space s)
+struct ptx_str inst_space_of(enum ptx_space s)
 {
 	if (s == PTX_SPACE_GLOBAL)
 		return PTX_STR(".global");
@@ -101,8 +106,8 @@ static struct ptx_str space_of(enum ptx_space s)
 }
 
 /* The matrix's address as 64 bits, for all spaces, its offset included. */
-static struct ptx_opnd base_of(struct inst_ctx *cx, const struct inst_access *a,
-			       struct ptx_stmt *at)
+struct ptx_opnd inst_matrix_base(struct inst_ctx *cx, const struct inst_access *a,
+				 struct ptx_stmt *at)
 {
 	struct ptx_opnd base = a->where->sub[0], r = inst_fresh(cx, PTX_TYPE_B64);
 
@@ -121,7 +126,8 @@ static struct ptx_opnd base_of(struct inst_ctx *cx, const struct inst_access *a,
 void inst_emit_matrix(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at)
 {
 	const struct ptx_stmt *s = g->first->stmt;
-	struct ptx_opnd base = base_of(cx, g->first, at), stride = inst_fresh(cx, PTX_TYPE_B32);
+	struct ptx_opnd base = inst_matrix_base(cx, g->first, at),
+			stride = inst_fresh(cx, PTX_TYPE_B32);
 	struct lines x;
 	unsigned first = 0;
 
@@ -135,9 +141,9 @@ void inst_emit_matrix(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt
 
 		*piece = inst_fresh(cx, PTX_TYPE_B64);
 		inst_emit(cx, at, "matrix_piece",
-			  T(inst_num(first), inst_num(x.pieces), inst_num(log2_of(line)),
+			  T(inst_num(first), inst_num(x.pieces), inst_num(inst_log2(line)),
 			    inst_num(line - 1), inst_num(x.piece), inst_num(x.piece - 1),
-			    inst_num(log2_of(x.elem))),
+			    inst_num(inst_log2(x.elem))),
 			  H(*piece, ok, base, stride));
 		a->addr = (struct ptx_opnd){.kind = PTX_OPND_ADDR, .nsub = 1, .sub = piece};
 		a->guard = inst_guard_and(cx, s, ok, at);
@@ -145,7 +151,7 @@ void inst_emit_matrix(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt
 			w[i] = inst_fresh(cx, PTX_TYPE_B32);
 			a->elem[i].was = w[i].reg;
 		}
-		inst_emit(cx, at, "ahead_load", T(space_of(a->space), inst_vec_of(a->vec)),
+		inst_emit(cx, at, "ahead_load", T(inst_space_of(a->space), inst_vec_of(a->vec)),
 			  H(inst_values(cx, w, a->vec), a->addr, a->guard));
 	}
 }

@@ -144,6 +144,12 @@ bool inst_add_runtime(struct inst_ctx *cx)
 			: PTX_STR("global");
 	add_knobs(cx, at);
 	bool has_tensor = has_tensor_copies(cx->m);
+	unsigned tables = inst_fragment_tables(cx->m);
+	for (unsigned bytes = 2; bytes <= 8; bytes *= 2)
+		if (tables & 1u << bytes) {
+			char *table = inst_fragment_table(cx, bytes);
+			add_raw(cx, at, table, strlen(table));
+		}
 	if (!add_functions(cx, at, race_device_report, race_device_report_size))
 		return false;
 	if (has_tensor)

@@ -45,6 +45,65 @@ static void dump(const struct inst_ctx *cx, const char *pass)
 	base_buf_free(&b);
 }
 
+static bool is_named(const struct ptx_stmt *s, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return s->kind == PTX_STMT_LABEL && s->label->name.n >= n &&
+	       memcmp(s->label->name.p, prefix, n) == 0;
+}
+
+static bool is_used(const struct ptx_opnd *ops, uint32_t n, const struct ptx_label *l)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (ops[i].kind == PTX_OPND_LABEL && ops[i].label == l)
+			return true;
+	return false;
+}
+
+static bool is_target(const struct ptx_func *f, const struct ptx_label *l)
+{
+	for (const struct ptx_stmt *s = f->first; s; s = s->next)
+		if ((s->kind == PTX_STMT_INST && is_used(s->ops, s->nops, l)) ||
+		    (s->kind == PTX_STMT_TARGETS && is_used(s->targets, s->ntargets, l)))
+			return true;
+	return false;
+}
+
+/*
+ * The compiler's debug sections name the body by a label on each side. They go round all that was
+ * put in: a debugger takes no line, and no variable, of code outside, and drops a line table that
+ * begins before the function. Nothing branches to these labels; one that something does branch to
+ * stays.
+ */
+static void widen_debug_range(struct ptx_func *f)
+{
+	struct ptx_stmt *begin = NULL, *end = NULL;
+	int depth = 0;
+
+	for (struct ptx_stmt *s = f->first; s; s = s->next) {
+		depth += (s->kind == PTX_STMT_OPEN) - (s->kind == PTX_STMT_CLOSE);
+		if (depth == 0 && !begin && is_named(s, "$L__func_begin"))
+			begin = s;
+		if (depth == 0 && is_named(s, "$L__func_end"))
+			end = s;
+	}
+	if (!begin || !end || is_target(f, begin->label) || is_target(f, end->label))
+		return;
+	ptx_remove(f, begin);
+	ptx_insert_before(f, inst_body_start(f), begin);
+	/* The outermost block of variables ends there, too. */
+	while (end->prev && end->prev->kind == PTX_STMT_LABEL && !is_target(f, end->prev->label))
+		end = end->prev;
+	for (struct ptx_stmt *next; end && end->kind == PTX_STMT_LABEL; end = next) {
+		next = end->next;
+		ptx_remove(f, end);
+		ptx_insert_before(f, NULL, end);
+		if (is_named(end, "$L__func_end"))
+			break;
+	}
+}
+
 static void one_function(struct inst_ctx *cx, struct ptx_func *f)
 {
 	const struct inst_limit *lim = find_limit(cx->opt, f);
@@ -58,7 +117,8 @@ static void one_function(struct inst_ctx *cx, struct ptx_func *f)
 		cx->order_flags |= RACE_ORDER_SKIPPED;
 		return;
 	}
-	cx->call_free = cx->opt->call_free || (lim && lim->call_free);
+	/* A debugger that stops in the kernel shows line and variables without unwinding a call. */
+	cx->call_free = cx->opt->call_free || cx->opt->trap || (lim && lim->call_free);
 	cx->fl = flow_build(&cx->scratch, cx->m, f);
 	inst_read_locs(cx);
 	cx->waits = inst_find_waits(cx);
@@ -68,6 +128,7 @@ static void one_function(struct inst_ctx *cx, struct ptx_func *f)
 	if (!f->is_entry && plan.ngroups)
 		cx->order_flags |= RACE_ORDER_FOLLOWER;
 	inst_shuffle_function(cx);
+	widen_debug_range(f);
 	if (lim && lim->maxnreg)
 		f->extra_attrs =
 			(struct ptx_str){base_printf(cx->m->arena, ".maxnreg %u", lim->maxnreg), 0};

@@ -81,7 +81,7 @@ struct race_context {
 struct race_first {
 	uint32_t thread[3], block[3];
 	uint64_t address;
-	uint64_t was[2], now[2]; /* low and high 64 bits */
+	uint64_t was[2], now[2]; /* low and high 64 bits; of more than 16 bytes: FNV-1a sums */
 	uint32_t width;		 /* bytes that were compared */
 	uint32_t lanes;		 /* intra-warp: lanes that share the address */
 	uint64_t grid;
@@ -121,6 +121,22 @@ struct race_object {
 	uint32_t owner[3]; /* shared memory: its block */
 };
 
+/* A place in host code. Strings are "" and numbers 0 where nothing is known. */
+struct race_line {
+	const char *func; /* mangled */
+	const char *file;
+	uint32_t line, col;
+	struct race_inlined *inlined; /* from the innermost out */
+	size_t ninlined;
+};
+
+/* A call on the way to an operation of the host. */
+struct race_call {
+	const char *module; /* file, and the address behind the call from where that was loaded */
+	uint64_t offset;
+	struct race_line at;
+};
+
 /* What raced was a copy or fill that the host asked for; no thread did it. */
 struct race_transfer_op {
 	const char *api;    /* "cudaMemcpyAsync", "" = unknown */
@@ -129,6 +145,8 @@ struct race_transfer_op {
 	uint64_t stream, bytes; /* of the whole operation */
 	uint64_t at;		/* where in it, in bytes */
 	uint32_t origin;
+	struct race_call *calls; /* how the program came there; none when read from JSON */
+	size_t ncalls;
 };
 
 struct race_finding {
@@ -225,6 +243,7 @@ struct race_results {
 	bool has_host;
 	uint64_t host_checked, host_lost, host_ranges_lost;
 	struct race_transfer_counts transfers; /* copies of the host, summed over processes */
+	struct race_holds holds;	       /* launches held back, summed over contexts */
 	const char *command;		       /* what ran, for the header; NULL or "" = unknown */
 	uint32_t runs;			       /* reports merged; 0 counts as 1 */
 };
@@ -289,25 +308,23 @@ bool race_oracle_read(struct race_results *out, const void *payload, size_t n);
 bool race_host_area_read(struct race_results *out, const void *payload, size_t n);
 bool race_host_find_read(struct race_results *out, const void *payload, size_t n);
 
-/* ---- transfer_read.c, line.c --------------------------------------------- */
+/* ---- transfer_read.c ----------------------------------------------------- */
 
 /* Adds a chunk RACE_CHUNK_TRANSFER (of process `pid`) or RACE_CHUNK_TRANSFERS. False: it contradicts
- * itself. Reads the program's files for lines. */
+ * itself. The calls have no lines, which src/host/symbol.c finds. */
 bool race_transfer_read(struct race_results *out, const void *payload, size_t n, uint32_t pid);
 bool race_transfer_counts_read(struct race_results *out, const void *payload, size_t n);
+/* The place of a finding with calls, again after those got their functions and lines. */
+void race_transfer_place(struct base_arena *a, struct race_finding *f);
 void race_transfer_counts_add(struct race_transfer_counts *to,
 			      const struct race_transfer_counts *from);
 /* "captured", for JSON; and the class of a finding about an operation of so many bytes. */
 const char *race_transfer_skip_name(unsigned why);
 enum race_class race_transfer_class(uint64_t bytes);
 
-struct race_line {
-	const char *func; /* mangled; "" = unknown, as the file */
-	const char *file;
-	uint32_t line;
-};
-/* Function and source line of the code at `offset` from where the ELF file `path` is loaded. */
-void race_line_find(struct base_arena *a, const char *path, uint64_t offset, struct race_line *out);
+void race_holds_add(struct race_holds *to, const struct race_holds *from);
+/* "captured", for JSON */
+const char *race_hold_skip_name(unsigned why);
 
 /* ---- verify.c ------------------------------------------------------------ */
 

@@ -54,7 +54,7 @@ struct race_record {
 	uint64_t was[2];  /* value loaded or stored (low, high 64 bits) */
 	uint64_t now[2];  /* value found by the re-read */
 	uint32_t lanes;	  /* intra-warp: the lanes that share the address, else 0 */
-	uint32_t width;	  /* bytes of the element compared */
+	uint32_t width;	  /* bytes of the element compared, or RACE_WIDTH_SUM */
 	uint32_t thread[3];
 	uint32_t block[3]; /* %ctaid, as the hardware numbers them */
 	uint64_t count;	   /* occurrences, updated at each power of two */
@@ -156,6 +156,10 @@ RACE_FN uint32_t race_slot_index(uint64_t key)
 
 #define RACE_PROBES 16u
 
+/* A width: was and now are a number of bytes << 32 | the FNV-1a sum of so many (by words of 8, its
+ * halves folded), for more than fits in registers. */
+#define RACE_WIDTH_SUM 128u
+
 /*
  * What a check tells __collider_changed and __collider_warp in one word: site, kind, width of
  * the element, and whether a speculated value was used (RACE_REC_USED).
@@ -170,7 +174,7 @@ RACE_FN uint32_t race_what(uint32_t site, uint32_t kind, uint32_t width, uint32_
 {
 	uint32_t log2 = 0;
 
-	while (log2 < 5 && (1u << log2) < width)
+	while (log2 < 7 && (1u << log2) < width)
 		log2++;
 	return site | kind << 24 | log2 << 28 | (used ? RACE_WHAT_USED : 0);
 }

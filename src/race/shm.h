@@ -17,11 +17,12 @@
 #include <stddef.h>
 
 #include "race/box.h"
+#include "race/hold.h"
 #include "race/order.h"
 #include "race/record.h"
 
 #define RACE_SHM_MAGIC	 0x4d48534352444c43ull /* "CLDRCSHM" */
-#define RACE_SHM_VERSION 2u
+#define RACE_SHM_VERSION 3u
 #define RACE_SHM_ENV	 "COLLIDER_SHM_FD"
 /* The same file by name, for processes that were started without the descriptor. */
 #define RACE_SHM_PATH_ENV "COLLIDER_SHM_PATH"
@@ -42,6 +43,7 @@ struct race_region {
 	uint32_t error;		      /* CUresult that killed the context, 0 = none */
 	uint64_t host_launches;	      /* kernel launches seen by the agent (all kernels) */
 	uint64_t host_launches_plain; /* of those: kernels of modules without instrumentation */
+	struct race_holds holds;      /* --shuffle-streams; atomic */
 	uint64_t counts[RACE_SLOTS];  /* exact count of each slot, from the last snapshot */
 	struct race_record records[RACE_SLOTS] __attribute__((aligned(4096)));
 	/* Not 0: loops that wait are to end their kernel (--timeout under --shuffle=all). The device
@@ -118,6 +120,7 @@ struct race_shm {
 
 #define RACE_RUN_VERBOSE  1u
 #define RACE_RUN_HOST_ALL 2u /* host code: all memory, not only what the GPU shares */
+#define RACE_RUN_STREAMS  4u /* --shuffle-streams */
 
 /* Offsets in the file. */
 #define RACE_SHM_REGION0    4096ull

@@ -285,6 +285,11 @@ static void first_fill(struct reader *rd, const struct race_record *rec, struct 
 	memcpy(o->now, rec->now, sizeof(o->now));
 	o->address = rec->address;
 	o->width = rec->width;
+	if (rec->width == RACE_WIDTH_SUM) {
+		o->width = (uint32_t)(rec->was[0] >> 32);
+		o->was[0] = (uint32_t)rec->was[0];
+		o->now[0] = (uint32_t)rec->now[0];
+	}
 	o->lanes = rec->lanes;
 	o->grid = rec->grid;
 	o->sm = rec->sm;
@@ -359,6 +364,7 @@ static void region_read(struct reader *rd, const unsigned char *at)
 	out->plain_modules += head.plain_modules;
 	out->host_launches += head.host_launches;
 	out->host_launches_plain += head.host_launches_plain;
+	race_holds_add(&out->holds, &head.holds);
 	out->is_inexact = out->is_inexact || head.exact != 1;
 	if (!out->cuda_error)
 		out->cuda_error = head.error;

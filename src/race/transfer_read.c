@@ -2,8 +2,10 @@
  * transfer_read.c - the host's copies that raced, from the shared file into findings.
  *
  * The call stands in the first frame that has a source line; without debug information in the
- * first that is no part of a CUDA library, which may be linked into the program itself. Nothing
- * in a chunk is trusted: offsets are checked, strings end within the chunk.
+ * first that is no part of a CUDA library, which may be linked into the program itself. Lines are
+ * not looked up here: this is linked into the agent, too, and libdw is not to come into the user's
+ * process. src/host/symbol.c adds them and asks for the place again. Nothing in a chunk is trusted:
+ * offsets are checked, strings end within the chunk.
  */
 #include "race/race.h"
 
@@ -49,41 +51,25 @@ static const char *api_of(struct base_arena *a, const char *func)
 	return func;
 }
 
-/* The place of the call: the first frame with a source line, else the first that is not CUDA's. */
-static void place_fill(struct source *s, struct race_finding *f)
+static const char *describe(struct base_arena *a, const struct race_transfer_op *op)
 {
-	struct base_arena *a = &s->out->arena;
-	bool has_place = false;
-
-	for (uint32_t i = 0; i < s->t.nframes && !f->line; i++) {
-		struct race_transfer_frame fr;
-		struct race_line l;
-		memcpy(&fr, s->frames + i * sizeof(fr), sizeof(fr));
-		const char *module = text_at(s, fr.module);
-		/* A return address: the call is before it. */
-		race_line_find(a, module, fr.offset - 1, &l);
-		const char *func = *l.func ? l.func : text_at(s, fr.symbol);
-		bool is_cudas = is_cuda(module, func);
-		if (is_cudas && !strncmp(func, "cuda", 4))
-			f->transfer->api = api_of(a, func);
-		if (is_cudas || (!l.line && has_place))
-			continue;
-		has_place = true;
-		f->func = func;
-		f->file = l.file;
-		f->line = l.line;
-		f->transfer->module = module;
-		f->transfer->offset = fr.offset;
-	}
-	f->func_shown = race_demangle(a, f->func);
-	f->transfer->api = api_of(a, f->transfer->api);
+	return base_printf(a, "%s of %llu bytes on stream 0x%llx", *op->api ? op->api : "copy",
+			   (unsigned long long)op->bytes, (unsigned long long)op->stream);
 }
 
-static const char *describe(struct source *s, const struct race_transfer_op *op)
+/* Return addresses, the innermost first; only exported functions are known by name. */
+static void calls_fill(struct source *s, struct race_transfer_op *op)
 {
-	return base_printf(&s->out->arena, "%s of %llu bytes on stream 0x%llx",
-			   *op->api ? op->api : "copy", (unsigned long long)op->bytes,
-			   (unsigned long long)op->stream);
+	op->ncalls = s->t.nframes;
+	op->calls = base_alloc(&s->out->arena, op->ncalls * sizeof(*op->calls));
+	for (size_t i = 0; i < op->ncalls; i++) {
+		struct race_transfer_frame fr;
+		memcpy(&fr, s->frames + i * sizeof(fr), sizeof(fr));
+		op->calls[i] =
+			(struct race_call){.module = text_at(s, fr.module),
+					   .offset = fr.offset,
+					   .at = {.func = text_at(s, fr.symbol), .file = ""}};
+	}
 }
 
 static void finding_add(struct source *s, uint32_t pid)
@@ -110,18 +96,16 @@ static void finding_add(struct source *s, uint32_t pid)
 						.bytes = s->t.bytes,
 						.at = s->t.at,
 						.origin = s->t.origin};
-	place_fill(s, &f);
+	calls_fill(s, f.transfer);
+	f.nsites = 1;
+	f.sites = BASE_NEW(a, struct race_finding_site);
+	f.sites->count = s->t.count;
+	race_transfer_place(a, &f);
 	f.first.address = s->t.address;
 	f.first.width = s->t.width;
 	f.first.was[0] = s->t.was;
 	f.first.now[0] = s->t.now;
 	f.first.is_generic = true;
-	struct race_finding_site fs = {
-		.table = base_hash(f.transfer->module, strlen(f.transfer->module), BASE_FNV_INIT),
-		.site = (uint32_t)f.transfer->offset,
-		.text = describe(s, f.transfer),
-		.count = s->t.count};
-	race_site_count(a, &f, &fs);
 	for (size_t i = 0; i < s->out->contexts.n; i++) {
 		const struct race_context *o = &s->out->contexts.v[i];
 		if (o->pid == pid && o->context == c.context)
@@ -150,6 +134,36 @@ bool race_transfer_read(struct race_results *out, const void *payload, size_t n,
 	s.strings = (const char *)s.frames + frames;
 	finding_add(&s, pid);
 	return true;
+}
+
+void race_transfer_place(struct base_arena *a, struct race_finding *f)
+{
+	struct race_transfer_op *op = f->transfer;
+	const struct race_call *place = NULL;
+
+	for (size_t i = 0; i < op->ncalls && !(place && place->at.line); i++) {
+		const struct race_call *c = &op->calls[i];
+		bool is_cudas = is_cuda(c->module, c->at.func);
+		if (is_cudas && !strncmp(c->at.func, "cuda", 4))
+			op->api = c->at.func;
+		if (!is_cudas && (!place || c->at.line))
+			place = c;
+	}
+	op->api = api_of(a, op->api);
+	if (place) {
+		op->module = place->module;
+		op->offset = place->offset;
+		f->func = place->at.func;
+		f->file = place->at.file;
+		f->line = place->at.line;
+		f->col = place->at.col;
+		f->inlined = place->at.inlined;
+		f->ninlined = place->at.ninlined;
+	}
+	f->func_shown = race_demangle(a, f->func);
+	f->sites->table = base_hash(op->module, strlen(op->module), BASE_FNV_INIT);
+	f->sites->site = (uint32_t)op->offset;
+	f->sites->text = describe(a, op);
 }
 
 bool race_transfer_counts_read(struct race_results *out, const void *payload, size_t n)
@@ -191,4 +205,24 @@ const char *race_transfer_skip_name(unsigned why)
 enum race_class race_transfer_class(uint64_t bytes)
 {
 	return bytes <= RACE_TRANSFER_FLAG_BYTES ? RACE_CLASS_POSSIBLE : RACE_CLASS_RACE;
+}
+
+void race_holds_add(struct race_holds *to, const struct race_holds *from)
+{
+	to->held += from->held;
+	to->passed += from->passed;
+	for (unsigned i = 0; i < RACE_HOLD_SKIPS; i++)
+		to->skipped[i] += from->skipped[i];
+}
+
+const char *race_hold_skip_name(unsigned why)
+{
+	static const char *const names[RACE_HOLD_SKIPS] = {
+		[RACE_HOLD_NULL_STREAM] = "null-stream",
+		[RACE_HOLD_CAPTURED] = "captured",
+		[RACE_HOLD_PROGRAMMATIC] = "programmatic",
+		[RACE_HOLD_REFUSED] = "refused",
+	};
+
+	return why < RACE_HOLD_SKIPS ? names[why] : "unknown";
 }

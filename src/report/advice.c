@@ -306,6 +306,10 @@ const char *rep_pair_fix(struct base_arena *a, const struct race_finding *f)
 	case RACE_KIND_PROXY:
 		return proxy_fix(f);
 	case RACE_KIND_READ_ONLY:
+		if (rep_is_texture(f))
+			return "read it with a plain load, or write it in an earlier launch; a "
+			       "barrier or fence\n"
+			       "within the launch doesn't help.";
 		return "take __restrict__ or __ldg() off memory that is written while the kernel\n"
 		       "runs, then order the accesses as usual; or write into another array.";
 	case RACE_KIND_BARRIER_COUNT:

@@ -155,8 +155,10 @@ void rep_coverage_say(const struct rep_coverage *c, bool has_modules, struct bas
 			base_buf_printf(out, "  %u of %u in %s (%s)\n", n, t->nsites,
 					*t->module ? t->module : "?", t->target);
 	}
-	base_buf_printf(out, "checked %" PRIu64 " of %" PRIu64 " sites in %u run%s\n", checked, all,
-			c->runs, c->runs == 1 ? "" : "s");
+	struct base_arena a = {0};
+	base_buf_printf(out, "checked %" PRIu64 " of %" PRIu64 " %s in %" PRIu32 " %s\n", checked,
+			all, rep_noun(&a, all, "site"), c->runs, rep_noun(&a, c->runs, "run"));
+	base_arena_free(&a);
 }
 
 uint32_t rep_coverage_limit(const struct rep_coverage *c, uint32_t sites, uint32_t seed)

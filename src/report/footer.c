@@ -11,19 +11,14 @@
 
 #include <string.h>
 
-static const char *plural(uint64_t n)
-{
-	return n == 1 ? "" : "s";
-}
-
 static const char *accesses(struct rep_view *v)
 {
 	const struct race_results *r = v->r;
 	uint64_t n = r->has_oracle ? r->judged : r->checked + r->warp_checked + r->host_checked;
 
 	return base_printf(
-		&v->arena, "%s%s %s access%s", r->is_inexact && !r->has_oracle ? "at least " : "",
-		rep_number(&v->arena, n), r->has_oracle ? "judged" : "checked", n == 1 ? "" : "es");
+		&v->arena, "%s%s", r->is_inexact && !r->has_oracle ? "at least " : "",
+		rep_count(&v->arena, n, r->has_oracle ? "judged access" : "checked access"));
 }
 
 const char *rep_result_sentence(struct rep_view *v)
@@ -34,21 +29,20 @@ const char *rep_result_sentence(struct rep_view *v)
 	switch (v->verdict) {
 	case REP_VERDICT_RACES:
 		if (v->others)
-			return base_printf(a, "%s data race%s found, and %s other finding%s",
-					   rep_number(a, v->races), plural(v->races),
-					   rep_number(a, v->others), plural(v->others));
-		return base_printf(a, "%s data race%s found", rep_number(a, v->races),
-				   plural(v->races));
+			return base_printf(a, "%s found, and %s",
+					   rep_count(a, v->races, "data race"),
+					   rep_count(a, v->others, "other finding"));
+		return base_printf(a, "%s found", rep_count(a, v->races, "data race"));
 	case REP_VERDICT_OTHER:
 		if (!v->others)
-			return base_printf(a, "%s report%s lost: the table on the GPU was full",
-					   rep_number(a, v->r->overflow), plural(v->r->overflow));
-		return base_printf(a, "no data race, but %s finding%s to look at in %s",
-				   rep_number(a, v->others), plural(v->others), accesses(v));
+			return base_printf(a, "%s lost: the table on the GPU was full",
+					   rep_count(a, v->r->overflow, "report"));
+		return base_printf(a, "no data race, but %s to look at in %s",
+				   rep_count(a, v->others, "finding"), accesses(v));
 	case REP_VERDICT_CLEAN:
 		if (ignored)
-			return base_printf(a, "no race seen in %s, besides %s finding%s left out",
-					   accesses(v), rep_number(a, ignored), plural(ignored));
+			return base_printf(a, "no race seen in %s, besides %s left out",
+					   accesses(v), rep_count(a, ignored, "finding"));
 		return base_printf(a, "no race seen in %s", accesses(v));
 	case REP_VERDICT_NOTHING:
 		return base_printf(a, "NOTHING WAS CHECKED: %s", v->reason);
@@ -65,20 +59,20 @@ static void checked_put(struct base_buf *out, struct rep_view *v)
 	const char *least = r->is_inexact ? "at least " : "";
 
 	base_buf_puts(out, "What was checked:\n");
-	base_buf_printf(out, "  %s%s kernel launch%s with instrumentation", least,
-			rep_number(a, r->launches), r->launches == 1 ? "" : "es");
+	base_buf_printf(out, "  %s%s with instrumentation", least,
+			rep_count(a, r->launches, "kernel launch"));
 	if (r->host_launches)
-		base_buf_printf(out, " (%s launch%s in all)", rep_number(a, r->host_launches),
-				r->host_launches == 1 ? "" : "es");
-	base_buf_printf(out, "\n  %s%s access%s read again after a delay\n", least,
-			rep_number(a, r->checked), r->checked == 1 ? "" : "es");
+		base_buf_printf(out, " (%s in all)", rep_count(a, r->host_launches, "launch"));
+	base_buf_printf(out, "\n  %s%s read again after a delay\n", least,
+			rep_count(a, r->checked, "access"));
 	rep_transfer_checked(out, v);
 	if (r->warp_checked)
-		base_buf_printf(out, "  %s%s store%s compared within their warp\n", least,
-				rep_number(a, r->warp_checked), plural(r->warp_checked));
+		base_buf_printf(out, "  %s%s compared within %s warp\n", least,
+				rep_count(a, r->warp_checked, "store"),
+				r->warp_checked == 1 ? "its" : "their");
 	if (r->has_host)
-		base_buf_printf(out, "  %s access%s of host code to shared memory read again\n",
-				rep_number(a, r->host_checked), r->host_checked == 1 ? "" : "es");
+		base_buf_printf(out, "  %s of host code to shared memory read again\n",
+				rep_count(a, r->host_checked, "access"));
 	if (r->is_inexact)
 		base_buf_puts(out, "  these counters are LOWER BOUNDS: the program or a context "
 				   "ended before they were read for the last time\n");
@@ -95,9 +89,9 @@ static void checked_put(struct base_buf *out, struct rep_view *v)
 	if (r->launches && r->dense)
 		base_buf_printf(
 			out,
-			"  delays thin out: all of a thread's first %u checks, then %u of n "
-			"(--dense=0: all)\n",
-			r->dense, r->dense);
+			"  delays thin out: a thread's first %s, then %u of n (--dense=0: all)\n",
+			rep_count(a, r->dense, "check"), r->dense);
+	rep_holds(out, v);
 	if (v->verdict == REP_VERDICT_CLEAN)
 		base_buf_puts(out, "  no proof: only what ran, in the order in which it ran, was "
 				   "seen\n");
@@ -110,34 +104,34 @@ static void judged_put(struct base_buf *out, struct rep_view *v)
 	struct base_arena *a = &v->arena;
 
 	base_buf_puts(out, "What was judged, access by access, by the PTX memory model:\n");
+	base_buf_printf(out, "  %s, %s by %s, %s\n",
+			rep_count(a, r->judged_launches, "kernel launch"),
+			rep_count(a, r->judged, "access"), rep_count(a, r->actors, "thread"),
+			r->actors == 1 ? "copy or operation" : "copies and operations");
 	base_buf_printf(
-		out, "  %s kernel launch%s, %s access%s by %s threads, copies and operations\n",
-		rep_number(a, r->judged_launches), r->judged_launches == 1 ? "" : "es",
-		rep_number(a, r->judged), r->judged == 1 ? "" : "es", rep_number(a, r->actors));
-	base_buf_printf(out, "  shadow: %s bytes for %s words, clocks: %s bytes\n",
-			rep_number(a, r->shadow_bytes), rep_number(a, r->shadow_words),
-			rep_number(a, r->clock_bytes));
+		out, "  shadow: %s for %s, clocks: %s\n", rep_count(a, r->shadow_bytes, "byte"),
+		rep_count(a, r->shadow_words, "word"), rep_count(a, r->clock_bytes, "byte"));
 	base_buf_puts(out, r->is_sc_execution
 				   ? "  fence.sc: ordered as they ran (--oracle=execution)\n"
 				   : "  fence.sc: ordered where the program forces it\n");
 	if (r->is_host_seen)
-		base_buf_printf(out, "  %s of them are loads and stores of host code\n",
-				rep_number(a, r->host_accesses));
+		base_buf_printf(out, "  %s of them %s\n", rep_number(a, r->host_accesses),
+				r->host_accesses == 1 ? "is a load or store of host code"
+						      : "are loads and stores of host code");
 	base_buf_puts(out, r->is_host_seen && !r->is_host_unseen
-				   ? "  not seen: textures, private memory\n"
-				   : "  not seen: loads and stores of host code, textures, private "
-				     "memory\n");
+				   ? "  not seen: private memory\n"
+				   : "  not seen: loads and stores of host code, private memory\n");
 	if (r->dropped)
-		base_buf_printf(out,
-				"  NOT judged: races with %s accesses that were forgotten, their "
-				"words having too many\n",
-				rep_number(a, r->dropped));
+		base_buf_printf(out, "  NOT judged: races with %s that no longer had room in %s\n",
+				rep_count(a, r->dropped, "access"),
+				rep_noun(a, r->dropped, "word"));
 	if (r->raced_out)
-		base_buf_printf(out,
-				"  NOT told: later races of %s accesses that had raced 256 times\n",
-				rep_number(a, r->raced_out));
+		base_buf_printf(out, "  NOT told: later races of %s that had raced 256 times\n",
+				rep_count(a, r->raced_out, "access"));
 	if (r->is_oracle_full)
 		base_buf_puts(out, "  THE ORACLE WAS FULL: a part of the run was NOT judged\n");
+	if (!r->launches)
+		rep_holds(out, v);
 	if (v->verdict == REP_VERDICT_CLEAN)
 		base_buf_puts(out,
 			      "  no proof: another input or another way through the program may "
@@ -215,32 +209,31 @@ static void unchecked_put(struct base_buf *out, struct rep_view *v)
 		unchecked_line(out, &has_head, text);
 	}
 	if (r->unboxed)
-		unchecked_line(out, &has_head,
-			       base_printf(a,
-					   "%s tensor cop%s (executed): the map is not known, was "
-					   "changed on the device, or the box reaches over an edge",
-					   rep_number(a, r->unboxed),
-					   r->unboxed == 1 ? "y" : "ies"));
+		unchecked_line(
+			out, &has_head,
+			base_printf(a,
+				    "%s (executed): the map is not known, was changed on the "
+				    "device, or the box reaches over an edge",
+				    rep_count(a, r->unboxed, "tensor copy")));
 	for (size_t i = 0; i < r->kernels.n; i++) {
 		const struct race_kernel *k = &r->kernels.v[i];
 		if (!k->is_instrumented && !r->has_oracle)
 			unchecked_line(out, &has_head,
-				       base_printf(a, "kernel %s, %s launch%s: not instrumented",
-						   k->name_shown, rep_number(a, k->launches),
-						   k->launches == 1 ? "" : "es"));
+				       base_printf(a, "kernel %s, %s: not instrumented",
+						   k->name_shown,
+						   rep_count(a, k->launches, "launch")));
 	}
 	for (size_t i = 0; i < r->plain.n && !r->has_oracle; i++)
 		unchecked_line(out, &has_head,
 			       base_printf(a, "%s: not instrumented", r->plain.v[i]));
 	if (r->host_launches_plain && !r->kernels.n && !r->has_oracle)
 		unchecked_line(out, &has_head,
-			       base_printf(a, "%s launches of kernels without instrumentation",
-					   rep_number(a, r->host_launches_plain)));
+			       base_printf(a, "%s of kernels without instrumentation",
+					   rep_count(a, r->host_launches_plain, "launch")));
 	if (r->plain_modules && !r->plain.n && !r->has_oracle)
 		unchecked_line(out, &has_head,
-			       base_printf(a, "%s module%s without instrumentation",
-					   rep_number(a, r->plain_modules),
-					   plural(r->plain_modules)));
+			       base_printf(a, "%s without instrumentation",
+					   rep_count(a, r->plain_modules, "module")));
 	for (unsigned why = 0; why < RACE_TRANSFER_SKIPS; why++) {
 		const char *text = rep_transfer_unchecked(v, why);
 		if (text)
@@ -248,8 +241,9 @@ static void unchecked_put(struct base_buf *out, struct rep_view *v)
 	}
 	if (r->lost_contexts)
 		unchecked_line(out, &has_head,
-			       base_printf(a, "%s CUDA contexts: only %u fit",
-					   rep_number(a, r->lost_contexts), RACE_REGIONS));
+			       base_printf(a, "%s: only %u fit",
+					   rep_count(a, r->lost_contexts, "CUDA context"),
+					   RACE_REGIONS));
 }
 
 /* ---- what was left out ----------------------------------------------------------- */
@@ -296,15 +290,15 @@ static void trouble_put(struct base_buf *out, struct rep_view *v)
 		base_buf_printf(out, "Reports LOST: %s of host code (there may be more findings)\n",
 				rep_number(a, r->host_lost));
 	if (r->host_ranges_lost)
-		base_buf_printf(out,
-				"NOT checked in host code: %s allocations, only %u at a time fit\n",
-				rep_number(a, r->host_ranges_lost), RACE_HOST_RANGES);
+		base_buf_printf(out, "NOT checked in host code: %s, only %u at a time fit\n",
+				rep_count(a, r->host_ranges_lost, "allocation"), RACE_HOST_RANGES);
 	if (r->transfers.lost)
 		base_buf_printf(out, "Reports LOST: %s about copies of the host, no room\n",
 				rep_number(a, r->transfers.lost));
 	if (r->damaged)
-		base_buf_printf(out, "Damaged: %s records or tables could not be read\n",
-				rep_number(a, r->damaged));
+		base_buf_printf(out, "Damaged: %s or %s could not be read\n",
+				rep_count(a, r->damaged, "record"),
+				rep_noun(a, r->damaged, "table"));
 	if (r->cuda_error)
 		base_buf_printf(out, "A CUDA context died with CUDA error %u\n", r->cuda_error);
 	for (size_t i = 0; i < r->notes.n; i++)

@@ -40,6 +40,10 @@ const char *rep_kind_fix(struct base_arena *a, const struct race_finding *f);
 const char *rep_class_title(enum race_class cls);
 /* "1,048,576" */
 const char *rep_number(struct base_arena *a, uint64_t n);
+/* "copy" for n = 1, else "copies"; the noun's last word is the one that changes. */
+const char *rep_noun(struct base_arena *a, uint64_t n, const char *noun);
+/* "1 asynchronous copy", "1,024 asynchronous copies" */
+const char *rep_count(struct base_arena *a, uint64_t n, const char *noun);
 /* "lanes 0-3, 7" */
 const char *rep_lanes(struct base_arena *a, uint32_t lanes);
 /* "load of 4 bytes from shared memory" */
@@ -57,6 +61,8 @@ const char *rep_side_order(struct base_arena *a, const struct race_side *s);
 const char *rep_scope_name(enum race_scope s);
 const char *rep_strength_name(enum race_strength s);
 const char *rep_proxy_name(enum race_proxy p);
+/* Does a side go through a texture or surface? */
+bool rep_is_texture(const struct race_finding *f);
 /* "load of 4 bytes, shared memory", words.c */
 const char *rep_access_text(struct base_arena *a, enum race_access access, enum race_space space,
 			    uint32_t width, uint32_t vec);
@@ -83,6 +89,9 @@ void rep_transfer_first(struct base_buf *out, struct rep_view *v, const struct r
 void rep_transfer_checked(struct base_buf *out, struct rep_view *v);
 /* NULL: none was left out for this reason (enum race_transfer_skip). */
 const char *rep_transfer_unchecked(struct rep_view *v, unsigned why);
+
+/* holds.c: what --shuffle-streams did */
+void rep_holds(struct base_buf *out, struct rep_view *v);
 
 /* source.c: the source line with its neighbours and a caret; nothing when there is no source. */
 void rep_source(struct base_buf *out, const struct rep_options *opt, const char *file,

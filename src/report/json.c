@@ -207,6 +207,21 @@ static void transfers_put(cJSON *parent, const struct race_transfer_counts *c)
 	count_put(o, "lost", c->lost);
 }
 
+static void holds_put(cJSON *parent, const struct race_holds *h)
+{
+	uint64_t any = h->held | h->passed;
+
+	for (unsigned i = 0; i < RACE_HOLD_SKIPS; i++)
+		any |= h->skipped[i];
+	if (!any)
+		return;
+	cJSON *o = cJSON_AddObjectToObject(parent, "streams");
+	count_put(o, "held", h->held);
+	count_put(o, "passed", h->passed);
+	for (unsigned i = 0; i < RACE_HOLD_SKIPS; i++)
+		count_put(o, race_hold_skip_name(i), h->skipped[i]);
+}
+
 static void finding_put(struct base_buf *out, const struct rep_entry *e)
 {
 	const struct race_finding *f = &e->f;
@@ -347,6 +362,7 @@ static void summary_put(struct base_buf *out, struct rep_view *v)
 	count_put(o, "damaged", r->damaged);
 	count_put(o, "cuda_error", r->cuda_error);
 	transfers_put(o, &r->transfers);
+	holds_put(o, &r->holds);
 	if (r->has_oracle)
 		oracle_put(o, r);
 	cJSON *unused = cJSON_AddArrayToObject(o, "unused_suppressions");

@@ -390,12 +390,22 @@ static void transfers_get(struct race_results *r, const cJSON *o)
 	race_transfer_counts_add(&r->transfers, &c);
 }
 
+static void holds_get(struct race_results *r, const cJSON *o)
+{
+	struct race_holds h = {.held = count_get(o, "held"), .passed = count_get(o, "passed")};
+
+	for (unsigned i = 0; i < RACE_HOLD_SKIPS; i++)
+		h.skipped[i] = count_get(o, race_hold_skip_name(i));
+	race_holds_add(&r->holds, &h);
+}
+
 static void summary_get(struct saved *s, const cJSON *o)
 {
 	struct race_results *r = s->r;
 
 	oracle_get(r, cJSON_GetObjectItemCaseSensitive(o, "oracle"));
 	transfers_get(r, cJSON_GetObjectItemCaseSensitive(o, "transfers"));
+	holds_get(r, cJSON_GetObjectItemCaseSensitive(o, "streams"));
 
 	r->checked += count_get(o, "checked");
 	r->warp_checked += count_get(o, "warp_checked");

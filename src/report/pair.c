@@ -18,6 +18,11 @@ static bool is_same_grid(const struct race_finding *f)
 	return f->sides[0].grid == f->sides[1].grid;
 }
 
+bool rep_is_texture(const struct race_finding *f)
+{
+	return f->sides[0].proxy == RACE_PROXY_TEXTURE || f->sides[1].proxy == RACE_PROXY_TEXTURE;
+}
+
 const char *rep_scope_name(enum race_scope s)
 {
 	static const char *const names[] = {"none", "cta", "cluster", "gpu", "sys"};
@@ -50,7 +55,9 @@ const char *rep_pair_title(const struct race_finding *f)
 	case RACE_KIND_PROXY:
 		return "no proxy fence between the two";
 	case RACE_KIND_READ_ONLY:
-		return "read-only load of memory that the same launch writes";
+		return rep_is_texture(f)
+			       ? "texture or surface read of memory that the same launch writes"
+			       : "read-only load of memory that the same launch writes";
 	case RACE_KIND_BARRIER_COUNT:
 		return "different counts at one barrier";
 	default:
@@ -82,6 +89,10 @@ const char *rep_pair_sentence(const struct race_finding *f)
 		       "(proxies):\n"
 		       "without a proxy fence the later one may miss what the earlier one did.";
 	case RACE_KIND_READ_ONLY:
+		if (rep_is_texture(f))
+			return "This thread READ through a texture or surface what the same launch "
+			       "had WRITTEN:\n"
+			       "its path to memory is not kept coherent within a launch.";
 		return "This thread READ through the read-only path (ld.global.nc: __ldg, const\n"
 		       "__restrict__), and a thread of the same launch WRITES the same memory.";
 	case RACE_KIND_BARRIER_COUNT:

@@ -105,14 +105,15 @@ static void verbose_put(struct base_buf *out, struct rep_view *v, const struct r
 		if (f->transfer)
 			break;
 		if (race_space_is_host(f->space)) {
-			base_buf_printf(out, INDENT "Code         : %s  (%s times)\n", s->text,
-					rep_number(&v->arena, s->count));
+			base_buf_printf(out, INDENT "Code         : %s  (%s)\n", s->text,
+					rep_count(&v->arena, s->count, "time"));
 			continue;
 		}
-		base_buf_printf(
-			out, INDENT "PTX          : %s  (line %u, %s times, site %u of %016llx)\n",
-			*s->text ? s->text : "unknown", s->ptx_line,
-			rep_number(&v->arena, s->count), s->site, (unsigned long long)s->table);
+		base_buf_printf(out,
+				INDENT "PTX          : %s  (line %u, %s, site %u of %016llx)\n",
+				*s->text ? s->text : "unknown", s->ptx_line,
+				rep_count(&v->arena, s->count, "time"), s->site,
+				(unsigned long long)s->table);
 	}
 	if (!race_space_is_host(f->space) && !f->transfer)
 		base_buf_printf(out, INDENT "Grid         : %llu, on SM %u\n",
@@ -250,8 +251,9 @@ void rep_text(struct base_buf *out, struct rep_view *v)
 	for (size_t i = 0; i < limit; i++)
 		finding_put(out, v, &v->entries.v[i].f, i + 1);
 	if (limit < v->nshown)
-		base_buf_printf(out, "%zu more findings not shown (--print-limit=%u)\n\n",
-				v->nshown - limit, v->opt->print_limit);
+		base_buf_printf(out, "%s not shown (--print-limit=%u)\n\n",
+				rep_count(&v->arena, v->nshown - limit, "more finding"),
+				v->opt->print_limit);
 	rep_text_footer(out, v);
 	base_buf_printf(out, "%s======== %s%s\n", color(v, COLOR_HEAD), rep_result_sentence(v),
 			color(v, COLOR_OFF));

@@ -53,9 +53,11 @@ void rep_transfer_first(struct base_buf *out, struct rep_view *v, const struct r
 	struct base_arena *a = &v->arena;
 
 	if (*o->module)
-		base_buf_printf(out, "%sCalled from  : %s+0x%llx%s\n", indent, o->module,
-				(unsigned long long)o->offset,
-				f->line ? "" : " (build the host code with -g to see its line)");
+		base_buf_printf(
+			out, "%sCalled from  : %s+0x%llx%s\n", indent, o->module,
+			(unsigned long long)o->offset,
+			f->line ? ""
+				: " (for its line: host code built with -g, and collider run)");
 	base_buf_printf(out, "%sFirst noticed: byte %s of %s, Address 0x%llx\n", indent,
 			rep_number(a, o->at), rep_number(a, o->bytes),
 			(unsigned long long)f->first.address);
@@ -67,12 +69,10 @@ void rep_transfer_checked(struct base_buf *out, struct rep_view *v)
 	struct base_arena *a = &v->arena;
 
 	if (c->checked)
-		base_buf_printf(
-			out,
-			"  %s asynchronous cop%s and fills of the host, %s bytes of them read "
-			"again\n",
-			rep_number(a, c->checked), c->checked == 1 ? "y" : "ies",
-			rep_number(a, c->bytes));
+		base_buf_printf(out, "  %s %s %s of the host, %s of %s read again\n",
+				rep_count(a, c->checked, "asynchronous copy"),
+				c->checked == 1 ? "or" : "and", rep_noun(a, c->checked, "fill"),
+				rep_count(a, c->bytes, "byte"), c->checked == 1 ? "it" : "them");
 }
 
 const char *rep_transfer_unchecked(struct rep_view *v, unsigned why)
@@ -90,7 +90,6 @@ const char *rep_transfer_unchecked(struct rep_view *v, unsigned why)
 
 	if (!n)
 		return NULL;
-	return base_printf(&v->arena, "%s cop%s or fill%s of the host: %s",
-			   rep_number(&v->arena, n), n == 1 ? "y" : "ies", n == 1 ? "" : "s",
-			   reasons[why]);
+	return base_printf(&v->arena, "%s or %s of the host: %s", rep_count(&v->arena, n, "copy"),
+			   rep_noun(&v->arena, n, "fill"), reasons[why]);
 }

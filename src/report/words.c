@@ -162,6 +162,10 @@ const char *rep_kind_fix(struct base_arena *a, const struct race_finding *f)
 		return "wait for the GPU before this line: cudaStreamSynchronize() or\n"
 		       "cudaEventSynchronize() behind the kernel or copy. For a flag that both\n"
 		       "sides use meanwhile: cuda::atomic_ref with thread_scope_system on both.";
+	if (f->space == RACE_SPACE_TENSOR)
+		return "wait for the operation on the other side: tcgen05.wait::st or ::ld and a\n"
+		       "barrier between warps, with tcgen05.fence::before_thread_sync and\n"
+		       "::after_thread_sync around it; tcgen05.commit and its mbarrier behind mma.";
 	switch (kind_shown(f)) {
 	case RACE_KIND_CLOBBERED_READ:
 		if (f->space == RACE_SPACE_SHARED_CLUSTER)
@@ -195,6 +199,25 @@ const char *rep_kind_fix(struct base_arena *a, const struct race_finding *f)
 		break;
 	}
 	return "update Collider.";
+}
+
+const char *rep_noun(struct base_arena *a, uint64_t n, const char *noun)
+{
+	size_t len = strlen(noun);
+	char last = noun[len - 1], before = len > 1 ? noun[len - 2] : ' ';
+
+	if (n == 1)
+		return noun;
+	if (last == 'y' && !strchr("aeiou", before))
+		return base_printf(a, "%.*sies", (int)(len - 1), noun);
+	if (strchr("sxz", last) || (last == 'h' && strchr("cs", before)))
+		return base_printf(a, "%ses", noun);
+	return base_printf(a, "%ss", noun);
+}
+
+const char *rep_count(struct base_arena *a, uint64_t n, const char *noun)
+{
+	return base_printf(a, "%s %s", rep_number(a, n), rep_noun(a, n, noun));
 }
 
 const char *rep_number(struct base_arena *a, uint64_t n)
@@ -269,6 +292,8 @@ static const char *space_title(enum race_space space)
 		return "pinned memory";
 	case RACE_SPACE_SYSTEM:
 		return "memory of the host";
+	case RACE_SPACE_TENSOR:
+		return "tensor memory";
 	}
 	return "memory";
 }
@@ -334,8 +359,11 @@ const char *rep_values(struct base_arena *a, const struct race_finding *f)
 	const struct race_first *o = &f->first;
 	uint32_t width = o->width;
 
-	if (!width || width > 16)
+	if (!width)
 		return "";
+	if (width > 16)
+		return base_printf(a, "FNV-1a sum of %u bytes was 0x%08llx, then 0x%08llx", width,
+				   (unsigned long long)o->was[0], (unsigned long long)o->now[0]);
 	/* The PTX type is not in the record; both values decide together, zero is neutral. */
 	bool as_float = (width == 4 || width == 8) && (o->was[0] || o->now[0]) &&
 			float_is_likely(value_float(o->was[0], width)) &&

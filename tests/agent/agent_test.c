@@ -37,6 +37,7 @@ static uint64_t heap_bytes = RACE_SHM_HEAP_BYTES;
 static uint32_t sample = 32;
 static bool unset_path;
 static uint32_t window = 1024;
+static uint32_t run_flags;
 
 static void slurp(int fd, char *text, size_t room)
 {
@@ -88,6 +89,7 @@ static void start(const char *name, const char *env, int has_file)
 	shm->sample = sample;
 	shm->seed = 7;
 	shm->window = window;
+	shm->flags = run_flags;
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0)
@@ -538,6 +540,13 @@ static void clean_copies_are_checked(void **state)
 	assert_string_equal(err, "");
 }
 
+static void the_first_copy_finds_all_ready(void **state)
+{
+	(void)state;
+	play_copies("copies_first");
+	assert_int_equal(counts().checked, 1);
+}
+
 static void expect_transfer(unsigned n, uint32_t kind, uint64_t count, const char *api)
 {
 	struct race_chunk *c = chunk(RACE_CHUNK_TRANSFER, n);
@@ -636,6 +645,37 @@ static void copies_are_sampled_like_accesses(void **state)
 	assert_null(chunk(RACE_CHUNK_TRANSFER, 0));
 }
 
+/* ---- the order of streams ---- */
+
+static void launches_are_held_back_by_seed(void **state)
+{
+	struct race_holds h;
+
+	(void)state;
+	run_flags = RACE_RUN_STREAMS;
+	play("streams");
+	run_flags = 0;
+	h = region(0)->holds;
+	assert_true(h.held > 20 && h.passed > 20);
+	assert_int_equal(h.held + h.passed, 2 * 40 + 1);
+	assert_int_equal(h.skipped[RACE_HOLD_NULL_STREAM], 3);
+	assert_int_equal(h.skipped[RACE_HOLD_PROGRAMMATIC], 1);
+	assert_int_equal(h.skipped[RACE_HOLD_CAPTURED], 8);
+	assert_int_equal(h.skipped[RACE_HOLD_REFUSED], 0);
+	assert_int_equal(region(0)->host_launches, 3 + 80 + 1 + 8); /* ours are not counted */
+	assert_int_equal(region(0)->plain_modules, 0);
+	assert_string_equal(err, "");
+}
+
+static void streams_are_left_alone_unless_asked(void **state)
+{
+	static const struct race_holds none;
+
+	(void)state;
+	play("streams");
+	assert_memory_equal(&region(0)->holds, &none, sizeof(none));
+}
+
 #define TEST(f) cmocka_unit_test_teardown(f, teardown)
 
 int main(int argc, char **argv)
@@ -669,12 +709,15 @@ int main(int argc, char **argv)
 		TEST(even_without_the_descriptor),
 		TEST(host_code_is_told),
 		TEST(clean_copies_are_checked),
+		TEST(the_first_copy_finds_all_ready),
 		TEST(memory_that_changes_behind_a_copy_is_told),
 		TEST(nothing_is_put_where_it_could_be_seen),
 		TEST(buffers_are_used_again),
 		TEST(copies_are_read_to_the_end_if_asked_for),
 		TEST(unfinished_copies_are_counted),
 		TEST(copies_are_sampled_like_accesses),
+		TEST(launches_are_held_back_by_seed),
+		TEST(streams_are_left_alone_unless_asked),
 	};
 
 	if (argc != 5)

@@ -23,7 +23,12 @@ struct fake_subscriber *fake_subscriber(void);
 void fake_unruly(CUdeviceptr p);
 /* Events are complete only when somebody has waited. */
 void fake_late(void);
+/* How long streams were held back by the agent's kernel so far, in ns; how often. */
+unsigned long long fake_held_ns(void);
+unsigned fake_held(void);
 /* Copies to the host so far, whoever asked for them. */
 unsigned fake_reads(void);
+/* How often pinned memory was asked for, by the agent as well. */
+unsigned fake_pinned(void);
 
 #endif

@@ -405,6 +405,19 @@ static void copies_clean(void)
 	copy_all_ways(&m);
 }
 
+/* What takes long was done before the program's first copy. */
+static void copies_first(void)
+{
+	struct memory m = memory_of_context();
+	unsigned before = fake_pinned();
+
+	if (before != 2) /* the program's and the agent's */
+		_exit(4);
+	MUST(cuMemcpyHtoDAsync_v2(m.device, m.pinned, COPY, m.stream));
+	if (fake_pinned() != before)
+		_exit(5);
+}
+
 static void copies_racy(void)
 {
 	struct memory m = memory_of_context();
@@ -435,7 +448,7 @@ static void copies_skipped(void)
 	MUST(cuMemcpyDtoHAsync_v2(m.pinned, m.device, COPY, m.stream));
 	MUST(cuStreamEndCapture(m.stream, &g));
 	MUST(cuGraphAddMemsetNode(&node, g, NULL, 0, NULL, NULL));
-	if (fake_reads() != 3)
+	if (fake_reads() != 4) /* and the agent's first, when it was set up */
 		_exit(4);
 }
 
@@ -472,6 +485,49 @@ static void copies_unfinished(void)
 	puts("ok");
 	fflush(stdout);
 	_exit(0);
+}
+
+/* ---- streams ---- */
+
+#define LAUNCHES 40
+
+/* Two streams, and everything that is never held back. */
+static void streams(void)
+{
+	CUfunction f = simple("instrumented", "clean", 1);
+	unsigned long long want = 0;
+	CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+				   .value.programmaticStreamSerializationAllowed = 1};
+	CUlaunchConfig config = {.attrs = &early, .numAttrs = 1};
+	CUstream one, two;
+	CUgraphExec exec;
+	CUgraph g;
+
+	MUST(cuStreamCreate(&one, CU_STREAM_NON_BLOCKING));
+	MUST(cuStreamCreate(&two, 0));
+	for (unsigned i = 0; i < LAUNCHES; i++) {
+		MUST(launch(f, one));
+		MUST(launch(f, two));
+		want += race_hold_ns(7, 0, i) + race_hold_ns(7, 1, i);
+	}
+	MUST(launch(f, NULL));
+	MUST(launch(f, CU_STREAM_LEGACY));
+	config.hStream = two;
+	MUST(cuLaunchKernelEx(&config, f, NULL, NULL));
+	MUST(cuStreamBeginCapture(one, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	for (unsigned i = 0; i < 8; i++)
+		MUST(launch(f, one));
+	MUST(cuStreamEndCapture(one, &g));
+	MUST(cuGraphInstantiateWithFlags(&exec, g, 0));
+	MUST(cuGraphLaunch(exec, one)); /* as one */
+	if (fake_held())
+		want += race_hold_ns(7, 0, LAUNCHES);
+	else
+		want = 0;
+	if (fake_held_ns() != want) {
+		printf("held back for %llu ns, expected %llu\n", fake_held_ns(), want);
+		_exit(9);
+	}
 }
 
 /* ---- a program with the host half --------------------------------------------------- */
@@ -566,11 +622,13 @@ static const struct scenario {
 	{"two_programs", two_programs},
 	{"two_programs_closed", two_programs_closed},
 	{"copies_clean", copies_clean},
+	{"copies_first", copies_first},
 	{"copies_racy", copies_racy},
 	{"copies_skipped", copies_skipped},
 	{"copies_late", copies_late},
 	{"copies_large", copies_large},
 	{"copies_unfinished", copies_unfinished},
+	{"streams", streams},
 	{"host_half", host_half},
 };
 

@@ -23,6 +23,8 @@
  *   // expect-possible KIND TAG TAG        the same of a race that is only possible
  *   // expect-no-race                      the oracle tells none
  *   // tensormap NAME BUFFER W,H W,H       a buffer with a tensor map: 32-bit elements, of all, of a box
+ *   // texture NAME BUFFER W,H             a 2D texture object (surface: a surface object) of a buffer's
+ *                                          32-bit unsigned texels, clamped; as an argument: its number
  *   // seeds N                             runs per model (default 3)
  *   // models sc weak a1                   default: all three
  *   // threads N                           default 1
@@ -76,6 +78,13 @@ struct tensormap {
 	uint32_t size[2], box[2];
 };
 
+struct texture {
+	struct buffer *self, *of;
+	uint32_t size[2];
+	bool is_surface;
+	uint64_t handle; /* in this run */
+};
+
 struct launch {
 	char kernel[96];
 	uint32_t grid[3], block[3], cluster[3];
@@ -93,7 +102,8 @@ struct test {
 	struct expect expects[MAX_LINES];
 	struct race races[MAX_NAMED];
 	struct tensormap maps[MAX_NAMED];
-	unsigned nraces, nmaps;
+	struct texture textures[MAX_NAMED];
+	unsigned nraces, nmaps, ntextures;
 	bool has_verdict; /* the oracle's is expected */
 	unsigned nbuffers, nlaunches, nexpects, nseeds, threads;
 	unsigned models; /* bit set of enum cpu_model */
@@ -353,6 +363,50 @@ static void fill_tensormap(const struct test *t, const struct tensormap *m)
 		bad(t, 1, "tensormap", wrong);
 }
 
+static void parse_texture(struct test *t, unsigned line, char *s, bool is_surface)
+{
+	struct texture *x = &t->textures[t->ntextures++];
+	char of[32];
+
+	x->is_surface = is_surface;
+	x->self = &t->buffers[t->nbuffers++];
+	if (sscanf(s, "%31s %31s %" SCNu32 ",%" SCNu32, x->self->name, of, &x->size[0],
+		   &x->size[1]) != 4)
+		bad(t, line, "expected: texture NAME BUFFER W,H", s);
+	x->of = find_buffer(t, of, strlen(of));
+	if (!x->of)
+		bad(t, line, "no such buffer", of);
+	strcpy(x->self->type, "x64");
+	x->self->count = 1;
+	x->self->size = 8;
+	x->self->init = base_zalloc(&t->arena, 8);
+}
+
+static void make_texture(struct cpu_machine *m, struct texture *x)
+{
+	struct cpu_texture d = {.address = (uint64_t)(uintptr_t)x->of->mem,
+				.width = x->size[0],
+				.height = x->size[1],
+				.pitch = x->size[0] * 4u,
+				.channels = 1,
+				.bits = 32,
+				.type = CPU_TEX_UNSIGNED,
+				.mode = {CPU_TEX_CLAMP, CPU_TEX_CLAMP, CPU_TEX_CLAMP},
+				.is_surface = x->is_surface,
+				.is_array = true};
+
+	x->handle = cpu_texture_new(m, &d);
+}
+
+/* What a buffer is as an argument: its address, or the number of a texture. */
+static uint64_t value_of(const struct test *t, const struct buffer *b)
+{
+	for (unsigned i = 0; i < t->ntextures; i++)
+		if (t->textures[i].self == b)
+			return t->textures[i].handle;
+	return (uint64_t)(uintptr_t)b->mem;
+}
+
 static char *unescape(struct base_arena *a, const char *s)
 {
 	char *r = base_strdup(a, s), *to = r;
@@ -401,6 +455,8 @@ static void parse_line(struct test *t, unsigned line, char *s)
 		parse_race(t, line, rest, true);
 	} else if (n == 14 && !strncmp(s, "expect-no-race", n)) {
 		t->has_verdict = true;
+	} else if (n == 7 && (!strncmp(s, "texture", n) || !strncmp(s, "surface", n))) {
+		parse_texture(t, line, rest, s[0] == 's');
 	} else if (n == 9 && !strncmp(s, "tensormap", n)) {
 		parse_tensormap(t, line, rest);
 	} else if (n == 5 && !strncmp(s, "seeds", n)) {
@@ -447,7 +503,7 @@ static void fill_args(struct test *t, const struct launch *l, struct cpu_kernel 
 		if (!cpu_kernel_param(k, i, &off, &bytes))
 			bad(t, l->line, "the kernel has fewer parameters", l->args[i]);
 		if (b) {
-			uint64_t a = (uint64_t)(uintptr_t)b->mem;
+			uint64_t a = value_of(t, b);
 			a += plus ? strtoull(plus + 1, NULL, 0) : 0;
 			memcpy(params + off, &a, bytes < 8 ? bytes : 8);
 		} else if (colon && type_size(colon + 1) && type_size(colon + 1) <= bytes) {
@@ -633,6 +689,8 @@ static uint64_t run_once(struct test *t, struct ptx_module *ptx, enum cpu_model 
 	}
 	for (unsigned i = 0; i < t->nmaps; i++)
 		fill_tensormap(t, &t->maps[i]);
+	for (unsigned i = 0; i < t->ntextures; i++)
+		make_texture(m, &t->textures[i]);
 	for (unsigned i = 0; i < t->nlaunches; i++)
 		run_launch(t, &t->launches[i], m, mod, &refused);
 	t->runs++;

@@ -36,7 +36,7 @@ struct cpu_machine {
 	struct cpu_op *ops; /* that have not ended, in order of submission */
 	struct block *blocks;
 	struct cpu_fault fault[RT_DEVICES];
-	uint64_t clock, rng, used[RT_DEVICES], generation;
+	uint64_t textures, clock, rng, used[RT_DEVICES], generation;
 };
 
 /* ---- operations --------------------------------------------------------------- */
@@ -417,6 +417,19 @@ void rt_collider_start(void)
 {
 }
 
+uint64_t rt_collider_hold(struct rt_stream *s, unsigned device, bool is_programmatic)
+{
+	(void)s;
+	(void)device;
+	(void)is_programmatic;
+	return 0;
+}
+
+void rt_collider_captured(unsigned device)
+{
+	(void)device;
+}
+
 void rt_collider_launched(unsigned device, struct rt_kern *k)
 {
 	(void)device, (void)k;
@@ -447,4 +460,16 @@ void cpu_host_unseen(struct cpu_machine *m)
 void rt_threads_start(struct cpu_machine *m)
 {
 	(void)m;
+}
+
+/* Numbers, and nothing behind them. */
+uint64_t cpu_texture_new(struct cpu_machine *m, const struct cpu_texture *t)
+{
+	(void)t;
+	return ++m->textures;
+}
+
+bool cpu_texture_free(struct cpu_machine *m, uint64_t handle)
+{
+	return handle && handle <= m->textures;
 }

@@ -115,17 +115,20 @@ static void test_refusals(void)
 	cudaIpcMemHandle_t h;
 	char text[256] = "";
 	int fd[2], old = dup(2);
-	cudaArray_t a;
+	cudaMipmappedArray_t a;
 	struct cudaChannelFormatDesc c = cudaCreateChannelDesc(8, 0, 0, 0, 0);
+	struct cudaExtent size = {4, 4, 0};
 
 	CHECK(pipe(fd) == 0 && dup2(fd[1], 2) == 2);
 	CHECK_IS(cudaIpcGetMemHandle(&h, &h), cudaErrorNotSupported);
 	CHECK_IS(cudaIpcGetMemHandle(&h, &h), cudaErrorNotSupported);
-	CHECK_IS(cudaMallocArray(&a, &c, 4, 4, 0), cudaErrorNotSupported);
+	CHECK_IS(cudaMallocMipmappedArray(&a, &c, size, 2, 0), cudaErrorNotSupported);
 	dup2(old, 2);
 	CHECK(read(fd[0], text, sizeof(text) - 1) > 0);
-	CHECK(strcmp(text, "collider: cudaIpcGetMemHandle is not available on the CPU device\n"
-			   "collider: cudaMallocArray is not available on the CPU device\n") == 0);
+	CHECK(strcmp(text,
+		     "collider: cudaIpcGetMemHandle is not available on the CPU device\n"
+		     "collider: cudaMallocMipmappedArray is not available on the CPU device\n") ==
+	      0);
 	CHECK_IS(cudaGetLastError(), cudaErrorNotSupported);
 }
 

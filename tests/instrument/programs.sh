@@ -1,86 +1,124 @@
-# programs.sh COLLIDER PROGRAM.cu - a program and its racy variant (-DRACY) on the CPU device: the
-# first must give its result and no report with any of 20 seeds, the other what its header expects,
-# in at least 9 of 10 runs, and no data race on a line without a mark:
-#   // expect: KIND at TAG     TAG: lines that end in "// race: TAG"; other tags may be reported
+# programs.sh COLLIDER PROGRAM.cu [DIR] - a program and its races, on the CPU device: without an argument
+# it must give its result and no report with any of 20 seeds; each race that its header names must be
+# found in at least 9 of 10 runs, and no data race on a line without a mark:
+#   // expect: KIND at TAG     of the racy variant (-DRACY); TAG: lines that end in "// race: TAG"
+#   // expect N: KIND at TAG   of the same program run with argument N; TAG|TAG: either of them
 #   // told: TEXT              in the report of the race-free program
-#   // also: OPTION            both once more with this option of collider run
-#   // also built: OPTION      both once more, built with this option of collider nvcc
+#   // also: OPTION            all once more with this option of collider run
+#   // also built: OPTION      all once more, built with this option of collider nvcc
+# DEVICE=gpu: the same on a GPU (tests/gpu/run_copies.sh), 10 runs of each and nothing "also". DIR keeps
+# the binaries; BUILD=only builds them, BUILD=no takes them as they are. Ends with one line for each race:
+# race, found, runs of the race-free program without a report.
 collider=$1 src=$2
 name=$(basename "$src" .cu)
 . "$(dirname "$0")/lib.sh"
-command -v nvcc >/dev/null || { echo "no nvcc"; exit 77; }
 unset COLLIDER_OPTIONS
+device=${DEVICE:-cpu}
+dir=${3:-$T}
+runs=${RUNS:-10}
 arch=$(sed -n 's,^// arch: ,,p' "$src")
 
 build() { # build OUTPUT FLAGS
 	out=$1
 	shift
+	[ "${BUILD:-}" != no ] || return 0
 	"$collider" nvcc -O3 -lineinfo -arch="${arch:-sm_90}" -cudart shared "$@" \
+		-Xlinker -rpath '-Xlinker=$ORIGIN/../lib' \
 		-I"$(dirname "$0")/../../examples" "$src" -o "$out" >"$T/log" 2>&1 ||
 		{ fail "can't be built: $(head -3 "$T/log")"; exit 1; }
 }
-# run PROGRAM SEED: its findings that are data races as "kind line" in $T/found
+# run SEED PROGRAM [ARGUMENT]: its findings that are data races as "kind line" in $T/found
 run() {
+	seed=$1
+	shift
 	rm -f "$T/json"
 	# shellcheck disable=SC2086
-	timeout 60 "$collider" run --device=cpu --seed="$2" --json="$T/json" --rdelay=5000 \
-		--wdelay=5000 $option -- "$1" >"$T/stdout" 2>"$T/stderr"
+	timeout 60 "$collider" run --device="$device" --seed="$seed" --json="$T/json" --rdelay=5000 \
+		--wdelay=5000 $option -- "$@" >"$T/stdout" 2>"$T/stderr"
 	rc=$?
 	grep -q '"verdict":"\(races\|no-race-seen\)"' "$T/json" ||
-		fail "seed $2: no report: $(tail -1 "$T/stderr")"
+		fail "seed $seed: no report: $(tail -1 "$T/stderr")"
 	grep '"type":"finding"' "$T/json" | grep '"counts":true' |
 		sed 's/.*"kind":"\([^"]*\)".*"line":\([0-9]*\),"column".*/\1 \2/' >"$T/found"
 }
 
-# A run of the race-free program; of the racy one, which sets hit.
+# A run of the race-free program; of a racy one, which sets hit.
 run_fixed() {
-	run "$T/fixed" "$1"
-	[ $rc -eq 0 ] || fail "seed $1 $option: exit code $rc: $(tail -1 "$T/stdout")"
-	[ -s "$T/found" ] && fail "seed $1 $option: false positive: $(cat "$T/found")"
+	run "$1" "$dir/$name"
+	quiet=0
+	[ $rc -eq 0 ] || { fail "seed $1 $option: exit code $rc: $(tail -1 "$T/stdout")"; return; }
+	[ -s "$T/found" ] && { fail "seed $1 $option: false positive: $(cat "$T/found")"; return; }
+	quiet=1
 }
+# run_racy SEED N KIND TAGS
 run_racy() {
-	run "$T/racy" "$1"
+	want=$3 tags=$4
+	if [ -n "$2" ]; then
+		run "$1" "$dir/$name" "$2"
+	else
+		run "$1" "$dir/$name.racy"
+	fi
+	[ $rc -le 1 ] || fail "seed $1 race $2 $option: exit code $rc: $(tail -1 "$T/stderr")"
 	hit=0
 	while read -r k line; do
-		if [ "$k" = "$kind" ] && grep -qx "$line" "$T/lines"; then
+		if [ "$k" = "$want" ] && sed -n "${line}p" "$src" | grep -Eq "// race: ($tags)\$"; then
 			hit=1
 		elif ! sed -n "${line}p" "$src" | grep -q '// race: '; then
-			fail "seed $1 $option: false positive $k at line $line"
+			fail "seed $1 race $2 $option: false positive $k at line $line"
 		fi
 	done <"$T/found"
 }
 
+sed -n 's,^// expect\( [0-9]*\)*: \(.*\) at \(.*\),\1/\2/\3,p' "$src" >"$T/races"
+both() { # builds: FLAGS
+	build "$dir/$name" "$@"
+	if grep -q '^/' "$T/races"; then
+		build "$dir/$name.racy" "$@" -DRACY
+	fi
+}
+once() { # all of them once, with seed $1
+	run_fixed "$1"
+	while IFS=/ read -r n kind tag; do
+		run_racy "$1" "${n# }" "$kind" "$tag"
+		[ $hit -eq 1 ] || run_racy $((100 + $1)) "${n# }" "$kind" "$tag"
+		[ $hit -eq 1 ] || fail "race$n: $kind at $tag not found with $option"
+	done <"$T/races"
+}
+
+if [ "${BUILD:-}" != no ]; then
+	command -v nvcc >/dev/null || { echo "no nvcc"; exit 77; }
+fi
 option=
-build "$T/fixed"
-build "$T/racy" -DRACY
-for seed in $(seq 20); do
+both
+[ "${BUILD:-}" != only ] || exit $bad
+silent=0
+twins=$runs
+[ "$device" = gpu ] || twins=20
+for seed in $(seq $twins); do
 	run_fixed "$seed"
+	silent=$((silent + quiet))
 done
 sed -n 's,^// told: ,,p' "$src" >"$T/told"
 while IFS= read -r want; do
 	grep -Fq "$want" "$T/stderr" || fail "not told: $want"
 done <"$T/told"
-kind=$(sed -n 's,^// expect: \(.*\) at .*,\1,p' "$src")
-tag=$(sed -n 's,^// expect: .* at ,,p' "$src")
-grep -n "// race: $tag\$" "$src" | cut -d: -f1 >"$T/lines"
-good=0
-for seed in $(seq 10); do
-	run_racy "$seed"
-	good=$((good + hit))
-done
-[ $good -ge 9 ] || fail "racy variant found in $good of 10 runs: $kind at $(tr '\n' ' ' <"$T/lines")"
-once() { # both once, with seed $1
-	run_fixed "$1"
-	run_racy "$1"
-	[ $hit -eq 1 ] || fail "racy variant not found with $option"
-}
+while IFS=/ read -r n kind tag; do
+	good=0
+	for seed in $(seq "$runs"); do
+		run_racy "$seed" "${n# }" "$kind" "$tag"
+		good=$((good + hit))
+	done
+	[ $((good * 10)) -ge $((runs * 9)) ] ||
+		fail "race$n found in $good of $runs runs: $kind at $tag"
+	printf '%-18s %-32s %-9s %s\n' "$name${n:+ $n}" "$kind at $tag" "$good/$runs" "$silent/$twins"
+done <"$T/races"
+[ "$device" = cpu ] || exit $bad
 option=$(sed -n 's,^// also: ,,p' "$src")
 [ -z "$option" ] || once 21
 flags=$(sed -n 's,^// also built: ,,p' "$src")
 if [ -n "$flags" ]; then
 	option=
-	build "$T/fixed" "$flags"
-	build "$T/racy" "$flags" -DRACY
-	once 22
+	both "$flags"
+	option= once 22
 fi
 exit $bad

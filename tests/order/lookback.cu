@@ -34,8 +34,13 @@ static __global__ void scan(const int *in, int *out, volatile int *sums, int *ti
 
 int main(int argc, char **argv)
 {
-	const int tiles = 700, n = tiles * 64;
 	const char *how = argc > 1 ? argv[1] : "ticket";
+	int sms = 0, blocks = 0;
+
+	// More tiles than have a place at one time.
+	cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0);
+	cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, scan, 64, 0);
+	const int tiles = sms * blocks * 11 / 8, n = tiles * 64;
 	int *in, *out, *sums, *ticket, wrong = 0, sum = 0;
 
 	cudaMallocManaged(&in, n * sizeof(int));

@@ -7,6 +7,8 @@
 #   waits     look-back scans end in every order, or by --timeout; kernels that wait are not shuffled
 #             unless asked for
 #   sites     --sample=N checks a few sites a run, in the end all that run; --coverage notes them
+#   streams   a race that only another order of two streams shows is found with --shuffle-streams,
+#             not without; nothing is said of its twin; what is never held back is counted
 #   objects   a program linked with an object that was not instrumented keeps its order
 # The programs are built in the current folder.
 set -u
@@ -70,7 +72,7 @@ waves)
 			run $seed $order ./waves $waves || fail "$order: exit code $?"
 			if [ "$(races)" != 0 ]; then
 				found=$((found + 1))
-				grep -q 'waves.cu:16' "$T/report" || fail "another line: $(cat "$T/report")"
+				grep -q 'waves.cu:17' "$T/report" || fail "another line: $(cat "$T/report")"
 				grep -Eq 'Block \((0|[1-9][0-9]*),0,0\)' "$T/report" || fail "no block"
 				last=$((waves * 512 - 1))
 				grep -Eq "Block \((0|$last),0,0\)" "$T/report" ||
@@ -167,6 +169,42 @@ sites)
 	run 1 off ./sites
 	grep -q 'only 1 of the program' "$T/report" || fail "--sample is not told"
 	;;
+streams)
+	dir=../gpu/system
+	for p in stream_order stream_order.fixed; do
+		build $p $dir/$p.cu -I"$here/../hadron" -I"$here/../../examples"
+	done
+	for seed in 1 2 3 4 5 6; do
+		more="--dense=0"
+		run $seed off ./stream_order || fail "off: exit code $?: $(cat "$T/out" "$T/err")"
+		[ "$(races)" = 0 ] || fail "seen without another order: $(cat "$T/report")"
+		grep -q 'held back' "$T/report" && fail "told without being asked"
+		more="--dense=0 --shuffle-streams"
+		run $seed off ./stream_order.fixed || fail "twin: exit code $?"
+		[ "$(races)" = 0 ] || fail "twin: $(cat "$T/report")"
+		grep -q 'launches held back for another order of streams' "$T/report" ||
+			fail "not told: $(cat "$T/report")"
+	done
+	found=0
+	for seed in 1 2 3; do
+		run $seed off ./stream_order
+		[ "$(races)" = 0 ] || found=$((found + 1))
+	done
+	echo "found: $found of 3"
+	[ $found -ge 1 ] || fail "no order of three shows the race"
+	# The same seed is the same run.
+	cp "$T/out" "$T/first"
+	run 3 off ./stream_order
+	cmp -s "$T/out" "$T/first" || fail "the same seed, another run"
+	build graphs ../cudart_programs/graphs.cu -I"$here/../cudart_programs"
+	more="--shuffle-streams"
+	run 1 off ./graphs || fail "graphs: exit code $?: $(cat "$T/out" "$T/err")"
+	grep -q 'never held back: written into a graph' "$T/report" || fail "$(cat "$T/report")"
+	build waves waves.cu
+	run 1 off ./waves 1 || fail "waves: exit code $?"
+	grep -q '1 launch never held back: on the legacy default stream' "$T/report" ||
+		fail "$(cat "$T/report")"
+	;;
 objects)
 	nvcc=${NVCC:-nvcc}
 	flags="-O3 -arch=sm_90 -rdc=true"
@@ -193,7 +231,7 @@ objects)
 	done
 	;;
 *)
-	echo "usage: $0 COLLIDER grids|waves|waits|sites|objects" >&2
+	echo "usage: $0 COLLIDER grids|waves|waits|sites|streams|objects" >&2
 	exit 2
 	;;
 esac

@@ -1,6 +1,7 @@
 /*
  * test_order.c - race/order.h: a bijection for every grid, the same with and without 64 bits.
  */
+#include "race/hold.h"
 #include "race/order.h"
 #include "race/order_image.h"
 
@@ -180,12 +181,46 @@ static void test_images(void **state)
 	assert_int_equal(race_order_judge(&none), RACE_ORDER_KEEP);
 }
 
+/* --shuffle-streams: half of a stream's first launches wait, later ever fewer, for all lengths. */
+static void test_hold(void **state)
+{
+	unsigned octaves[RACE_HOLD_OCTAVES] = {0}, first = 0, late = 0, differ = 0;
+
+	(void)state;
+	for (uint32_t seed = 0; seed < 100; seed++) {
+		for (uint64_t launch = 0; launch < 64; launch++) {
+			uint64_t ns = race_hold_ns(seed, 3, launch);
+			unsigned octave = 0;
+
+			assert_int_equal(ns, race_hold_ns(seed, 3, launch));
+			differ += ns != race_hold_ns(seed, 4, launch);
+			if (!ns)
+				continue;
+			first++;
+			assert_true(ns >= RACE_HOLD_SHORT);
+			while (ns >> octave >= 2 * RACE_HOLD_SHORT)
+				octave++;
+			assert_true(octave < RACE_HOLD_OCTAVES);
+			octaves[octave]++;
+		}
+		for (uint64_t launch = 6400; launch < 12800; launch++)
+			late += race_hold_ns(seed, 3, launch) != 0;
+		assert_int_equal(race_hold_ns(seed, 3, UINT64_MAX), 0);
+	}
+	assert_in_range(first, 3000, 3400); /* of 6,400 */
+	assert_in_range(late, 2000, 2450);  /* 100 * 32 * ln 2 = 2,218 */
+	assert_true(differ > 4000);
+	for (unsigned i = 0; i < RACE_HOLD_OCTAVES; i++)
+		assert_in_range(octaves[i], 200, 400);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bijection), cmocka_unit_test(test_clusters),
 		cmocka_unit_test(test_huge),	  cmocka_unit_test(test_fold),
 		cmocka_unit_test(test_auto),	  cmocka_unit_test(test_images),
+		cmocka_unit_test(test_hold),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

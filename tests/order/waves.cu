@@ -2,6 +2,7 @@
 // element. With -DFIXED it doesn't. The grid has as many waves as the argument says.
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
 __global__ void add(const float *a, const float *b, float *c, int n)
 {
@@ -23,19 +24,21 @@ int main(int argc, char **argv)
 	cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0);
 	cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, add, 64, 0);
 	int grid = waves * sms * blocks, n = grid * 64, wrong = 0;
+	size_t bytes = n * sizeof(float);
+	std::vector<float> numbers(n), ones(n, 1.0f);
 	float *a, *b, *c;
-	cudaMallocManaged(&a, n * sizeof(float));
-	cudaMallocManaged(&b, n * sizeof(float));
-	cudaMallocManaged(&c, n * sizeof(float));
-	for (int i = 0; i < n; i++) {
-		a[i] = (float)i;
-		b[i] = 1;
-	}
+	cudaMalloc(&a, bytes);
+	cudaMalloc(&b, bytes);
+	cudaMalloc(&c, bytes);
+	for (int i = 0; i < n; i++)
+		numbers[i] = (float)i;
+	cudaMemcpy(a, numbers.data(), bytes, cudaMemcpyHostToDevice);
+	cudaMemcpy(b, ones.data(), bytes, cudaMemcpyHostToDevice);
 	add<<<grid, 64>>>(a, b, c, n);
-	if (cudaDeviceSynchronize() != cudaSuccess)
+	if (cudaMemcpy(numbers.data(), c, bytes, cudaMemcpyDeviceToHost) != cudaSuccess)
 		return 1;
 	for (int i = 1; i < n - 1; i++)
-		wrong += c[i] != (float)i + 1;
+		wrong += numbers[i] != (float)i + 1;
 	puts(wrong ? "wrong" : "ok");
 	return wrong != 0;
 }

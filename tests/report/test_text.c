@@ -5,6 +5,7 @@
  * you commit it. Beside them: the four results can't be taken for each other.
  */
 #include "fake.h"
+#include "report/internal.h"
 
 #include <stdlib.h>
 
@@ -325,9 +326,101 @@ static void color_only_when_told(void **state)
 	fake_close(&f);
 }
 
+/* One of anything is in the singular. */
+static void counts_have_their_number(void **state)
+{
+	static const char *const words[][3] = {
+		{"copy", "1 copy", "2 copies"},
+		{"asynchronous copy", "1 asynchronous copy", "2 asynchronous copies"},
+		{"fill", "1 fill", "2 fills"},
+		{"access", "1 access", "2 accesses"},
+		{"launch", "1 launch", "2 launches"},
+		{"delay", "1 delay", "2 delays"},
+		{"byte", "1 byte", "2 bytes"},
+	};
+	struct base_arena a = {0};
+
+	(void)state;
+	for (size_t i = 0; i < BASE_COUNTOF(words); i++) {
+		assert_string_equal(rep_count(&a, 1, words[i][0]), words[i][1]);
+		assert_string_equal(rep_count(&a, 2, words[i][0]), words[i][2]);
+	}
+	assert_string_equal(rep_count(&a, 0, "copy"), "0 copies");
+	assert_string_equal(rep_count(&a, 1024, "byte"), "1,024 bytes");
+	base_arena_free(&a);
+}
+
+/* Every count of a report, once as one and once as two. */
+static void one_is_not_many(void **state)
+{
+	static const char *const one[] = {
+		"1 kernel launch with instrumentation (1 launch in all)",
+		"1 access read again",
+		"1 asynchronous copy or fill of the host, 1 byte of it read",
+		"1 store compared within its",
+		"1 access of host code",
+		"a thread's first 1 check,",
+		"1 tensor copy (",
+		"1 launch of kernels",
+		"1 module without",
+		"1 CUDA context: ",
+		"1 allocation, only",
+		"1 record or table could",
+		"1 launch held back",
+		"1 launch never held back",
+		"1 copy or fill of the host: on the legacy"};
+	static const char *const two[] = {
+		"2 kernel launches with instrumentation (2 launches in all)",
+		"2 accesses read again",
+		"2 asynchronous copies and fills of the host, 2 bytes of them read",
+		"2 stores compared within their",
+		"2 accesses of host code",
+		"a thread's first 2 checks,",
+		"2 tensor copies (",
+		"2 launches of kernels",
+		"2 modules without",
+		"2 CUDA contexts: ",
+		"2 allocations, only",
+		"2 records or tables could",
+		"2 launches held back",
+		"2 launches never held back",
+		"2 copies or fills of the host: on the legacy"};
+	struct rep_options opt = {.no_source = true};
+
+	(void)state;
+	for (uint64_t n = 1; n <= 2; n++) {
+		struct race_results r = {.checked = n,
+					 .warp_checked = n,
+					 .launches = n,
+					 .host_launches = n,
+					 .host_launches_plain = n,
+					 .plain_modules = n,
+					 .unboxed = n,
+					 .damaged = n,
+					 .lost_contexts = n,
+					 .dense = (uint32_t)n,
+					 .has_host = true,
+					 .host_checked = n,
+					 .host_ranges_lost = n,
+					 .transfers = {.checked = n,
+						       .bytes = n,
+						       .skipped[RACE_TRANSFER_NULL_STREAM] = n},
+					 .holds = {.held = n, .skipped[RACE_HOLD_CAPTURED] = n}};
+		char *text = fake_render(&r, &opt);
+
+		for (size_t i = 0; i < BASE_COUNTOF(one); i++)
+			if (!strstr(text, n == 1 ? one[i] : two[i]))
+				fail_msg("no '%s' in\n%s", n == 1 ? one[i] : two[i], text);
+		assert_true(n == 2 || !strstr(text, " 1 accesses"));
+		free(text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(counts_have_their_number),
+		cmocka_unit_test(one_is_not_many),
 		cmocka_unit_test(every_kind),
 		cmocka_unit_test(sides_of_a_copy),
 		cmocka_unit_test(host_code),

@@ -1,6 +1,5 @@
 /*
- * test_transfer.c - copies of the host that raced: from the file's chunk to the report, and the
- * lines of host code.
+ * test_transfer.c - copies of the host that raced: from the file's chunk to the report.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -143,43 +142,6 @@ static void both_formats_tell_it_and_json_comes_back(void **state)
 	race_results_free(&back);
 }
 
-extern char __executable_start; /* of the linker */
-
-__attribute__((noinline)) static uint64_t here(void)
-{
-	return (uint64_t)((char *)__builtin_return_address(0) - &__executable_start);
-}
-
-static void lines_of_host_code_are_found(void **state)
-{
-	struct base_arena a = {0};
-	char path[4096];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	struct race_line l;
-	uint64_t at;
-	uint32_t line;
-
-	(void)state;
-	assert_true(n > 0);
-	path[n] = 0;
-	line = __LINE__ + 1;
-	at = here();
-	race_line_find(&a, path, at - 1, &l);
-	assert_string_equal(l.func, "lines_of_host_code_are_found");
-	assert_int_equal(l.line, line);
-	assert_non_null(strstr(l.file, "test_transfer.c"));
-	race_line_find(&a, path, UINT64_MAX - 9, &l);
-	assert_string_equal(l.func, "");
-	assert_int_equal(l.line, 0);
-	race_line_find(&a, "/nowhere/app", 1, &l);
-	assert_int_equal(l.line, 0);
-	race_line_find(&a, "/dev/null", 1, &l);
-	assert_int_equal(l.line, 0);
-	race_line_find(&a, "/etc/passwd", 1, &l);
-	assert_int_equal(l.line, 0);
-	base_arena_free(&a);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -187,7 +149,6 @@ int main(void)
 		cmocka_unit_test(small_ones_are_only_possible),
 		cmocka_unit_test(damaged_chunks_are_refused),
 		cmocka_unit_test(both_formats_tell_it_and_json_comes_back),
-		cmocka_unit_test(lines_of_host_code_are_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

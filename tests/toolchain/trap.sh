@@ -30,36 +30,34 @@ file=$(basename "$source")
 
 # ---- what is in the files --------------------------------------------------------------
 
-# The functions' bodies hold the breakpoint, and each call of theirs stands at a racy line.
-look_at() { # look_at CUBIN
-	local functions name call line
-	nvdisasm -g -c "$1" >sass || { fail "nvdisasm"; return; }
-	functions=$(cuobjdump -elf "$1" | grep 'FUNC .*__collider_changed' | grep -o '[^ ]*__collider_changed$')
-	[ "$functions" ] || fail "$1: no function named __collider_changed"
-	for name in $functions; do
-		sed -n "/^.*$(printf %s "$name" | sed 's/[$.]/\\&/g'):$/,/\.size\|^\.section/p" sass |
-			grep -q 'BPT' || fail "$1: no breakpoint in $name"
-	done
-	# "LINE|" for every call: the last line information before it
-	awk '/## File .*line [0-9]+/ { match($0, /line [0-9]+/); line = substr($0, RSTART + 5, RLENGTH - 5) }
-	     /CALL.*__collider_changed/ { print line }' sass | sort -u >called
-	[ -s called ] || fail "$1: nothing calls __collider_changed"
-	for line in $(cat called); do
-		case " $lines " in
-		*" $line "*) ;;
-		*) fail "$1: a call at $file:$line, which is no racy line ($lines)" ;;
-		esac
-	done
-	cuobjdump -elf "$1" | grep -q 'debug_frame' || fail "$1: no unwind table"
+# The lines that hold a breakpoint: the last line information before each.
+stops_in() { # stops_in CUBIN
+	nvdisasm -g -c "$1" |
+		awk '/## File .*line [0-9]+/ { match($0, /line [0-9]+/); line = substr($0, RSTART + 5, RLENGTH - 5) }
+		     /BPT/ { print line }' | sort -u
 }
 
-build lineinfo.cubin --trap -lineinfo -cubin
-look_at lineinfo.cubin
-build debug.cubin --trap -G -cubin
-nvdisasm -c debug.cubin >sass
-grep -q 'CALL.ABS.*(__collider_changed)' sass || fail "-G: no plain call of __collider_changed"
-build callfree.cubin --trap --call-free -lineinfo -cubin
-nvdisasm -c callfree.cubin | grep -q BPT || fail "--call-free: no breakpoint"
+# Each breakpoint stands in the kernel, at a racy line: a debugger needs no unwinding to show it.
+look_at() { # look_at CUBIN TWIN: the twin is built without --trap; ptxas -G has breakpoints of its own
+	local line
+	nvdisasm -c "$1" | grep -q 'CALL.*__collider' && fail "$1: a report function is called"
+	stops_in "$2" >own
+	stops_in "$1" | grep -vxFf own >stops
+	[ -s stops ] || fail "$1: no breakpoint"
+	for line in $(cat stops); do
+		case " $lines " in
+		*" $line "*) ;;
+		*) fail "$1: a breakpoint at $file:$line, which is no racy line ($lines)" ;;
+		esac
+	done
+}
+
+for how in -lineinfo -G; do
+	build "with$how.cubin" --trap "$how" -cubin
+	build "without$how.cubin" "$how" -cubin
+	look_at "with$how.cubin" "without$how.cubin"
+done
+[ "$(stops_in without-lineinfo.cubin)" ] && fail "a breakpoint without --trap"
 
 # ---- does it stop? --------------------------------------------------------------------
 
@@ -75,12 +73,18 @@ stops() {
 		fail "$1 does not tell of a breakpoint: $(head -3 "$1.err")"
 }
 
+at_a_racy_line() {
+	local line
+	for line in $lines; do
+		grep -q "$file:$line" "$1.err" && return
+	done
+	fail "$1 stops elsewhere: $(head -3 "$1.err")"
+}
+
 stops with_trap --trap -lineinfo
-stops with_trap_callfree --trap --call-free -lineinfo
-for line in $lines; do
-	grep -q "$file:$line" with_trap_callfree.err && line= && break
-done
-[ -z "$line" ] || fail "--call-free stops elsewhere: $(head -3 with_trap_callfree.err)"
+at_a_racy_line with_trap
+stops with_trap_debug --trap -G
+at_a_racy_line with_trap_debug
 build without -lineinfo
 run without
 grep -q 'breakpoint' without.err && fail "a build without --trap stops"

@@ -5,29 +5,17 @@
 #   (cuda-gdb) collider-race        shows where: who, the call chain, the source
 #   (cuda-gdb) continue             to the next one
 #
-# docs/cuda-gdb.md explains the rest.
+# docs/cuda-gdb.md explains the rest. Plain gdb loads it too (tests/toolchain/gdb_script.sh).
 set pagination off
-set cuda break_on_launch none
 
 define collider-race
   echo \n== the thread that saw the race ==\n
   cuda kernel block thread
-  echo \n== how it came there: frame 1 is the access ==\n
+  echo \n== where: frame 0 is the access ==\n
   backtrace
-  up
-  list
-  down
+  echo \n== the source ==\n
+  list *$pc
 end
 document collider-race
-Shows the thread that stopped in Collider's report function, its call chain and source.
-end
-
-# The knobs are 32-bit words of the constant __collider_knobs (src/race/record.h): 4 is the sampling
-# (1: every check), 6 the flags (1: stop at a race).
-define collider-on
-  set {@constant unsigned int} ((unsigned long)&__collider_knobs + 16) = 1
-  set {@constant unsigned int} ((unsigned long)&__collider_knobs + 24) = 1
-end
-document collider-on
-Switches checks and stops on in a module that was built without --trap. While a kernel is stopped.
+Shows the thread that stopped at a race, its call chain and the source around the access.
 end

@@ -7,7 +7,7 @@
  *	W: B ld.b16 y+2				a label; .b8 to .b64, b32 if none
  *	B ld.relaxed.gpu x saw W		the write that a stale read saw; `saw 0`: an older one
  *	A/5 st x x+4				lanes 0 and 2 of A's warp (hexadecimal), their addresses
- *	A fence.sc.gpu;  A proxy.shared;  A/3 syncwarp
+ *	A fence.sc.gpu;  A proxy.shared;  A/3 syncwarp;  A fence.release.cluster.mbar (mbarrier_init)
  *	A,B,C bar 0				all arrive, then all leave
  *	A arrive 0 [GENERATION] [relaxed];  A leave 0 [GENERATION]
  *	A mbarrive.release.cta m 0;  B mbwait.acquire.cta m 0	object, phase
@@ -55,6 +55,7 @@ static const struct word flags[] = {
 static const struct word kinds[] = {{"global", ORACLE_PROXY_GLOBAL},
 				    {"shared", ORACLE_PROXY_SHARED},
 				    {"tmap", ORACLE_PROXY_TMAP},
+				    {"tmaprel", ORACLE_PROXY_TMAP_RELEASE},
 				    {"all", ORACLE_PROXY_ALL}};
 static const struct word accesses[] = {
 	{"ld", RACE_OP_READ}, {"st", RACE_OP_WRITE}, {"atom", RACE_OP_RMW}, {"red", RACE_OP_RMW}};
@@ -486,11 +487,12 @@ static void print_words(const struct list *l, const struct oracle_event *e, FILE
 		print_actor(l, e->other, f);
 		return;
 	case ORACLE_FENCE:
-		fprintf(f, "fence.%s.%s", NAME(semantics, e->strength), NAME(scopes, e->scope));
+		fprintf(f, "fence.%s.%s%s", NAME(semantics, e->strength), NAME(scopes, e->scope),
+			e->flags & ORACLE_MBARRIER ? ".mbar" : "");
 		return;
 	case ORACLE_PROXY:
 		fputs("proxy", f);
-		for (unsigned i = 0; i < 3; i++)
+		for (unsigned i = 0; i < 4; i++)
 			if (e->proxy_kinds & kinds[i].value)
 				fprintf(f, ".%s", kinds[i].text);
 		return;

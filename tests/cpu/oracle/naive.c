@@ -5,8 +5,7 @@
  * each a loop over all pairs. Where the manual leaves room, the rule R1 to R9 of cpu/oracle.h
  * that fills it is named. Nothing here is shared with the oracle, src/race/rules.c included.
  *
- * Costs: matrices of bits, closure by Warshall; about 50 us for 40 events. Misses: texture proxy
- * fences; SAW reads in the communication order of fence.sc take the write that they name, which
+ * Costs: matrices of bits, closure by Warshall; about 50 us for 40 events. Misses: SAW reads in the communication order of fence.sc take the write that they name, which
  * an on-line reading can't always.
  */
 #include "naive.h"
@@ -45,7 +44,7 @@ static uint32_t nops;
 static struct party parties[NAIVE_EVENTS];
 static uint32_t nparties;
 
-static struct relation po, observes, sync_edges, completes, fence_sc, communicates;
+static struct relation po, observes, sync_edges, init_edges, completes, fence_sc, communicates;
 static struct relation base, preserved, causes;
 
 static bool get(const struct relation *r, uint32_t x, uint32_t y)
@@ -235,6 +234,18 @@ static bool is_strong(uint32_t x)
 	return is_mbarrier || ((is_access(x) || is_fence(x)) && ops[x].e->strength != RACE_WEAK);
 }
 
+/* fence.mbarrier_init (9.7.13.4): of its synchronisation only mbarrier.init partakes. */
+static bool is_init_fence(uint32_t x)
+{
+	return is_fence(x) && (ops[x].e->flags & ORACLE_MBARRIER);
+}
+
+static bool is_init(uint32_t x)
+{
+	return is_write(x) && ops[x].e->strength == RACE_WEAK &&
+	       (ops[x].e->flags & ORACLE_MBARRIER);
+}
+
 static bool is_release(uint32_t x)
 {
 	uint8_t s = ops[x].e->strength;
@@ -404,6 +415,12 @@ static bool is_acquire_pattern(uint32_t r, uint32_t last)
 	return is_read(last) && overlaps_completely(r, last);
 }
 
+/* x synchronises with y. */
+static void add_sync_edge(uint32_t x, uint32_t y)
+{
+	set(is_init_fence(x) ? &init_edges : &sync_edges, x, y);
+}
+
 /* 8.9.4: release pattern (x, w) synchronises with acquire pattern (r, y) where w precedes r in
  * observation order, and x and y are morally strong. All quadruples. */
 static void add_pattern_edges(void)
@@ -416,12 +433,55 @@ static void add_pattern_edges(void)
 				for (uint32_t y = r; y < nops; y++)
 					if (is_release_pattern(x, w) && is_acquire_pattern(r, y) &&
 					    is_morally_strong(x, y))
-						set(&sync_edges, x, y);
+						add_sync_edge(x, y);
 		}
 }
 
-/* 8.9.4: barriers (R5); mbarrier (9.7.13.15: an arrival with release, a wait with acquire). A wait
- * that a pseudo-thread's arrival completes counts as a proxy fence for it (R7). */
+/* 8.8 on an mbarrier: `first` begins and w is an arrival of a release pattern. */
+static bool is_arrival_pattern(uint32_t first, uint32_t w)
+{
+	if (first == w)
+		return is_release(w);
+	return get(&po, first, w) && is_release(first) && !party_of(ops[w].actor)->is_pseudo &&
+	       (is_fence(first) || (ops[first].type == ORACLE_MB_ARRIVE &&
+				    ops[first].e->address == ops[w].e->address));
+}
+
+/* ... r is a wait of and `last` ends an acquire pattern. */
+static bool is_wait_pattern(uint32_t r, uint32_t last)
+{
+	if (r == last)
+		return is_acquire(r);
+	return get(&po, r, last) && is_acquire(last) &&
+	       (is_fence(last) ||
+		(ops[last].type == ORACLE_MB_WAIT && ops[last].e->address == ops[r].e->address));
+}
+
+/* 9.7.13.15: arrival w and wait r of one phase. Waiting for what a pseudo-thread completed counts as
+ * a proxy fence for that (R7). */
+static void add_mbarrier_edges(uint32_t w, uint32_t r)
+{
+	for (uint32_t x = 0; x <= w; x++)
+		for (uint32_t y = r; y < nops; y++) {
+			if (!is_arrival_pattern(x, w) || !is_wait_pattern(r, y) ||
+			    !scopes_match(x, y))
+				continue;
+			add_sync_edge(x, y);
+			if (party_of(ops[x].actor)->is_pseudo)
+				set(&completes, x, y);
+		}
+}
+
+/* R5: a relaxed arrival behind a fence. */
+static void add_fenced_edges(uint32_t arrival, uint32_t leaving)
+{
+	for (uint32_t f = 0; f < arrival; f++)
+		if (is_fence(f) && is_release(f) && get(&po, f, arrival) &&
+		    scope_includes(f, leaving))
+			add_sync_edge(f, leaving);
+}
+
+/* 8.9.4: barriers (R5); mbarrier. */
 static void add_barrier_edges(void)
 {
 	for (uint32_t x = 0; x < nops; x++)
@@ -433,16 +493,16 @@ static void add_barrier_edges(void)
 			if (ops[x].type == ORACLE_ARRIVE && ops[y].type == ORACLE_LEAVE) {
 				if (ops[x].is_warp != ops[y].is_warp)
 					continue;
-				if (ops[x].is_warp ? a == b
-						   : a->key == b->key && a->key2 == b->key2 &&
-							     (a->flags & ORACLE_BAR_RELEASE))
+				bool is_one = ops[x].is_warp
+						      ? a == b
+						      : a->key == b->key && a->key2 == b->key2;
+				if (is_one && !ops[x].is_warp && !(a->flags & ORACLE_BAR_RELEASE))
+					add_fenced_edges(x, y);
+				else if (is_one)
 					set(&sync_edges, x, y);
 			} else if (is_mb && a->address == b->address && a->key2 == b->key2 &&
-				   is_same_memory(x, y, a->address) && scopes_match(x, y) &&
-				   is_release(x) && is_acquire(y)) {
-				set(&sync_edges, x, y);
-				if (party_of(ops[x].actor)->is_pseudo)
-					set(&completes, x, y);
+				   is_same_memory(x, y, a->address) && scopes_match(x, y)) {
+				add_mbarrier_edges(x, y);
 			}
 		}
 }
@@ -620,6 +680,21 @@ static void make_fence_sc_order(enum oracle_sc sc)
 	}
 }
 
+/* fence.mbarrier_init: the thread's inits before it, and nothing before them, come before what it
+ * synchronises with and all behind that. */
+static void add_init_edges(void)
+{
+	for (uint32_t f = 0; f < nops; f++)
+		for (uint32_t y = 0; y < nops; y++)
+			for (uint32_t i = 0; get(&init_edges, f, y) && i < f; i++) {
+				if (!is_init(i) || !get(&po, i, f))
+					continue;
+				set(&base, i, y);
+				for (uint32_t w = 0; w < WORDS; w++)
+					base.row[i][w] |= base.row[y][w];
+			}
+}
+
 /* R7: which proxy fence x and y need between them; 0: there is none that helps. */
 static uint8_t fence_kinds(uint32_t x, uint32_t y)
 {
@@ -633,11 +708,28 @@ static uint8_t fence_kinds(uint32_t x, uint32_t y)
 								   : ORACLE_PROXY_GLOBAL;
 }
 
+/* The tensormap proxy's fences are halves (9.7.13.5): release, then acquire. */
+static bool has_halves(uint32_t x, uint32_t y)
+{
+	for (uint32_t f = 0; f < nops; f++)
+		for (uint32_t g = 0; g < nops; g++)
+			if (ops[f].type == ORACLE_PROXY && ops[g].type == ORACLE_PROXY &&
+			    (ops[f].e->proxy_kinds & ORACLE_PROXY_TMAP_RELEASE) &&
+			    (ops[g].e->proxy_kinds & ORACLE_PROXY_TMAP) && get(&base, x, f) &&
+			    (f == g || get(&base, f, g)) && get(&base, g, y))
+				return true;
+	return false;
+}
+
 /* Is there a proxy fence on the way from x to y, or what counts as one? */
 static bool is_fenced(uint32_t x, uint32_t y)
 {
 	uint8_t kinds = fence_kinds(x, y);
 
+	if (kinds == ORACLE_PROXY_TMAP && has_halves(x, y))
+		return true;
+	if (kinds == ORACLE_PROXY_TMAP)
+		kinds = 0;
 	for (uint32_t f = 0; f < nops; f++) {
 		bool is_behind = get(&base, x, f) && get(&base, f, y);
 		uint8_t t = ops[f].type;
@@ -680,7 +772,9 @@ static void make_causality_order(void)
 	clear(&preserved);
 	for (uint32_t x = 0; x < nops; x++)
 		for (uint32_t y = 0; is_access(x) && y < nops; y++)
-			if (is_access(y) && (get(&po, x, y) || is_preserved(x, y)))
+			if (is_access(y) &&
+			    ((get(&po, x, y) && ops[x].e->proxy == ops[y].e->proxy) ||
+			     is_preserved(x, y)))
 				set(&preserved, x, y);
 	join(&causes, &preserved);
 	for (uint32_t x = 0; x < nops; x++)
@@ -695,16 +789,19 @@ static void make_causality_order(void)
 /* 8.7.1 Conflict and data races. */
 static bool is_race(uint32_t x, uint32_t y)
 {
-	return ops[x].actor != ops[y].actor && !get(&causes, x, y) && !get(&causes, y, x) &&
-	       !is_morally_strong(x, y);
+	bool is_one = ops[x].actor == ops[y].actor && ops[x].e->proxy == ops[y].e->proxy;
+
+	return !is_one && !get(&causes, x, y) && !get(&causes, y, x) && !is_morally_strong(x, y);
 }
 
 /* ld.nc is outside of the model (8.1): the grid must not write what it reads so, in no order, the
- * same thread included. */
+ * same thread included; nor before a texture or surface reads it (R10). y acts later. */
 static bool is_nc_conflict(uint32_t x, uint32_t y)
 {
-	return ((ops[x].e->flags | ops[y].e->flags) & ORACLE_NC) && ops[x].place.grid &&
-	       ops[x].place.grid == ops[y].place.grid;
+	bool is_nc = (ops[x].e->flags | ops[y].e->flags) & ORACLE_NC;
+	bool is_texture = ops[y].e->proxy == RACE_PROXY_TEXTURE && !is_write(y);
+
+	return (is_nc || is_texture) && ops[x].place.grid && ops[x].place.grid == ops[y].place.grid;
 }
 
 static void find_races(struct naive_result *out)
@@ -740,12 +837,14 @@ void naive_judge(const struct oracle_event *e, size_t n, enum oracle_sc sc,
 	make_program_order();
 	make_observation_order();
 	clear(&sync_edges);
+	clear(&init_edges);
 	clear(&completes);
 	add_pattern_edges();
 	add_barrier_edges();
 	add_copy_edges();
 	add_api_edges(e, n);
 	make_fence_sc_order(sc);
+	add_init_edges();
 	make_causality_order();
 	find_races(out);
 }

@@ -63,8 +63,10 @@ struct world {
 	struct copy copies[PSEUDOS];
 	uint32_t ncopies;
 	uint32_t phase, arrivals; /* of the one mbarrier, location m */
-	bool is_calm; /* strong flags of one size and wide scope, few weak accesses: fewer races */
-	bool is_bare; /* order by fence.sc alone: relaxed flags, half of the rest fences */
+	bool is_calm;  /* strong flags of one size and wide scope, few weak accesses: fewer races */
+	bool is_bare;  /* order by fence.sc alone: relaxed flags, half of the rest fences */
+	bool has_maps; /* tensor maps, read and changed */
+	bool is_objects; /* mostly what mbarriers do: inits, their fences, relaxed arrivals and waits */
 	bool is_stale, has_sc, has_async, has_mbarrier, has_barriers, has_nc, has_warps;
 	uint8_t wide;	 /* odds of wide scopes */
 	uint64_t shared; /* by location: shared memory */
@@ -148,8 +150,13 @@ static void draw_access(struct world *w, struct oracle_event *e)
 			if (e->strength >= RACE_ACQUIRE)
 				e->strength = is_lucky(w, 50) ? RACE_RELAXED : RACE_RELEASE;
 		}
-	} else if (e->kind == RACE_OP_READ && w->has_nc && is_lucky(w, 15)) {
-		e->flags |= ORACLE_NC;
+	} else if (e->kind == RACE_OP_READ && w->has_maps && is_lucky(w, 50)) {
+		e->proxy = RACE_PROXY_TENSORMAP;
+	} else if (e->kind == RACE_OP_READ && w->has_nc && is_lucky(w, 30)) {
+		if (is_lucky(w, 50))
+			e->flags |= ORACLE_NC;
+		else
+			e->proxy = RACE_PROXY_TEXTURE;
 	}
 }
 
@@ -214,6 +221,12 @@ static void act_fence(struct world *w, const struct actor *a)
 	if (!e)
 		return;
 	e->actor = a->number;
+	e->strength = RACE_RELEASE;
+	e->scope = RACE_SCOPE_CLUSTER;
+	if (w->has_mbarrier && is_lucky(w, w->is_objects ? 60 : 25)) {
+		e->flags = ORACLE_MBARRIER; /* fence.mbarrier_init */
+		return;
+	}
 	e->strength =
 		w->has_sc && is_lucky(w, w->is_bare ? 100 : 60) ? RACE_SC : strengths[roll(w, 4)];
 	e->scope = draw_scope(w);
@@ -228,6 +241,8 @@ static void act_proxy_fence(struct world *w, const struct actor *a)
 	e->actor = a->number;
 	e->proxy_kinds = (uint8_t)(is_lucky(w, 70) ? ORACLE_PROXY_GLOBAL | ORACLE_PROXY_SHARED
 						   : 1 + roll(w, 3));
+	if (w->has_maps && is_lucky(w, 80))
+		e->proxy_kinds = (uint8_t)(4 * (1 + roll(w, 3)));
 }
 
 static void act_warp_sync(struct world *w, const struct actor *a)
@@ -274,7 +289,7 @@ static void arrive(struct world *w, struct actor *a, uint32_t i)
 	e->actor = a->number;
 	e->key = (uint64_t)a->barrier;
 	e->key2 = b->generation;
-	e->flags = is_lucky(w, 90) ? ORACLE_BAR_RELEASE : 0;
+	e->flags = is_lucky(w, w->has_mbarrier ? 60 : 90) ? ORACLE_BAR_RELEASE : 0;
 	b->waiting &= ~(1u << i);
 	if (a->will_leave) {
 		a->state = ARRIVED;
@@ -327,6 +342,25 @@ static void add_object_access(struct world *w, uint32_t actor)
 	e->bytes = 8;
 }
 
+/* mbarrier.init of another object, or a use of that. */
+static void add_init(struct world *w, uint32_t actor)
+{
+	struct oracle_event *e = list_add(w->l, ORACLE_ACCESS);
+
+	if (!e)
+		return;
+	e->actor = actor;
+	e->kind = is_lucky(w, 50) ? RACE_OP_WRITE : RACE_OP_RMW;
+	e->flags = ORACLE_MBARRIER;
+	if (e->kind == RACE_OP_RMW) {
+		e->strength = RACE_RELAXED;
+		e->scope = RACE_SCOPE_SYS;
+	}
+	e->address = LIST_MEMORY + ('n' + roll(w, 2) - 'a') * LIST_SPACING;
+	e->bytes = 8;
+	e->id = e->kind == RACE_OP_WRITE ? w->l->n : 0;
+}
+
 static void add_mbarrier(struct world *w, uint32_t actor, bool is_wait)
 {
 	struct oracle_event *e;
@@ -338,7 +372,7 @@ static void add_mbarrier(struct world *w, uint32_t actor, bool is_wait)
 		return;
 	e->actor = actor;
 	e->address = LIST_MEMORY + ('m' - 'a') * LIST_SPACING;
-	e->strength = is_lucky(w, 20) ? RACE_RELAXED : is_wait ? RACE_ACQUIRE : RACE_RELEASE;
+	e->strength = is_lucky(w, 35) ? RACE_RELAXED : is_wait ? RACE_ACQUIRE : RACE_RELEASE;
 	e->scope = is_lucky(w, 50) ? RACE_SCOPE_CLUSTER : RACE_SCOPE_CTA;
 	e->key2 = is_wait ? w->phase - 1 : w->phase;
 	if (!is_wait && ++w->arrivals == 2) {
@@ -411,6 +445,19 @@ static void act_join(struct world *w, const struct actor *a)
 	}
 }
 
+/* Relaxed arrivals and waits with fences about them; inits, their fence and uses. */
+static void act_object(struct world *w, const struct actor *a)
+{
+	uint32_t dice = roll(w, 100);
+
+	if (dice < 20)
+		add_init(w, a->number);
+	else if (dice < 50)
+		act_fence(w, a);
+	else
+		add_mbarrier(w, a->number, w->phase && is_lucky(w, 60));
+}
+
 /* ---- an execution --------------------------------------------------------------- */
 
 static void act(struct world *w, uint32_t i)
@@ -422,6 +469,10 @@ static void act(struct world *w, uint32_t i)
 		return;
 	if (a->barrier >= 0 && is_lucky(w, 60)) {
 		arrive(w, a, i);
+		return;
+	}
+	if (w->is_objects && is_lucky(w, 50)) {
+		act_object(w, a);
 		return;
 	}
 	if (a->barrier >= 0 && dice >= 78)
@@ -439,7 +490,9 @@ static void act(struct world *w, uint32_t i)
 		if (w->has_warps)
 			act_warp_sync(w, a);
 	} else if (dice < 90) {
-		if (w->has_mbarrier)
+		if (w->has_mbarrier && is_lucky(w, 30))
+			add_init(w, a->number);
+		else if (w->has_mbarrier)
 			add_mbarrier(w, a->number, w->phase && is_lucky(w, 60));
 	} else if (w->has_async) {
 		if (dice < 94)
@@ -567,6 +620,8 @@ static void draw_execution(struct list *l, uint64_t seed)
 	w.is_bare = w.has_sc && is_lucky(&w, 50);
 	w.has_async = is_lucky(&w, 30);
 	w.has_mbarrier = is_lucky(&w, 30);
+	w.has_maps = w.has_async && is_lucky(&w, 50);
+	w.is_objects = w.has_mbarrier && is_lucky(&w, 40);
 	w.has_barriers = is_lucky(&w, 40);
 	w.has_warps = is_lucky(&w, 40);
 	w.has_nc = is_lucky(&w, 15);
@@ -613,6 +668,8 @@ struct rows {
 	uint64_t generation;
 	bool has_loops; /* few instructions, each executed often */
 	bool is_same;	/* lanes mostly access the same words */
+	bool is_narrow; /* mostly bytes and halves of words */
+	bool has_atomics;
 };
 
 static uint32_t draw_mask(struct rows *r)
@@ -625,29 +682,66 @@ static uint32_t draw_mask(struct rows *r)
 /* Where the lanes of a row are: one after the other, all the same, backwards, anywhere. */
 static void draw_addresses(struct rows *r, struct oracle_event *e, uint64_t *at)
 {
-	static const uint8_t sizes[] = {4, 4, 4, 4, 8, 8, 16, 2};
+	static const uint8_t sizes[2][8] = {{4, 4, 4, 4, 8, 8, 16, 2}, {1, 1, 1, 2, 2, 2, 4, 4}};
 	uint32_t how = r->is_same && is_lucky(&r->w, 70) ? 7 : roll(&r->w, 10), skew;
 
 	if (how >= 6 && how < 8 && e->kind == RACE_OP_WRITE && is_lucky(&r->w, 90))
 		e->mask &= ~e->mask + 1; /* one lane, or they would race with each other */
-	e->bytes = sizes[roll(&r->w, 8)];
-	skew = is_lucky(&r->w, 60) ? 0 : roll(&r->w, 4);
-	if (skew * 4 % e->bytes)
+	e->bytes = sizes[r->is_narrow][roll(&r->w, r->has_atomics ? 5 : 8)];
+	skew = (is_lucky(&r->w, 60) ? 0 : roll(&r->w, 4)) * 4;
+	if (r->is_narrow && is_lucky(&r->w, 30))
+		skew += (uint32_t)e->bytes;
+	if (skew % e->bytes)
 		skew = 0;
 	for (uint32_t l = 0, i = 0; l < ORACLE_LANES; l++) {
 		uint64_t step = how < 6 ? i : how < 8 ? 0 : how < 9 ? 7 - i : roll(&r->w, 8);
 
 		i += e->mask >> l & 1;
-		at[l] = LIST_MEMORY + skew * 4 + step % 8 * e->bytes +
+		at[l] = LIST_MEMORY + skew + step % 8 * e->bytes +
 			(how == 6 || how == 9 ? roll(&r->w, 2) * 16 : 0) % 32 / e->bytes * e->bytes;
 		if (how == 6) /* all lanes the same */
 			at[l] = l ? at[l - 1] : at[0];
 	}
 }
 
+static void make_atomic(struct rows *r, struct oracle_event *e)
+{
+	struct world *w = &r->w;
+
+	if (e->flags || is_lucky(w, 35))
+		return;
+	e->strength = is_lucky(w, 95) ? RACE_RELAXED : RACE_ACQUIRE;
+	e->scope = is_lucky(w, 90) ? RACE_SCOPE_GPU : draw_scope(w);
+	if (e->kind == RACE_OP_WRITE || is_lucky(w, 40))
+		e->kind = is_lucky(w, 95) ? RACE_OP_RMW : RACE_OP_WRITE;
+	if (e->kind == RACE_OP_WRITE)
+		e->strength = RACE_RELAXED;
+	if (e->kind == RACE_OP_RMW && e->strength == RACE_RELAXED && is_lucky(w, 30))
+		e->flags |= ORACLE_RED;
+}
+
+/* Another warp does what the last one did, at the same instruction. */
+static bool add_row_again(struct rows *r, uint32_t warp)
+{
+	struct list *l = r->w.l;
+	struct oracle_event *e, *last = &l->e[l->n - 1];
+	size_t i = l->n - 1;
+
+	if (last->type != ORACLE_ACCESS || !last->mask || last->actor == warp ||
+	    !(e = list_add(l, ORACLE_ACCESS)))
+		return false;
+	*e = l->e[i];
+	e->actor = warp;
+	memcpy(l->addresses[i + 1], l->addresses[i], sizeof(l->addresses[i]));
+	return true;
+}
+
 static void add_row(struct rows *r, uint32_t warp)
 {
 	struct world *w = &r->w;
+
+	if (r->has_loops && is_lucky(w, 50) && add_row_again(r, warp))
+		return;
 	uint32_t mask = draw_mask(r);
 	struct oracle_event *e = mask ? list_add(w->l, ORACLE_ACCESS) : NULL;
 
@@ -660,7 +754,9 @@ static void add_row(struct rows *r, uint32_t warp)
 	draw_addresses(r, e, w->l->addresses[w->l->n - 1]);
 	if (e->kind == RACE_OP_READ && w->has_nc && is_lucky(w, 50))
 		e->flags = ORACLE_NC;
-	if (w->is_calm || !is_lucky(w, 8))
+	if (r->has_atomics)
+		make_atomic(r, e);
+	if (w->is_calm || r->has_atomics || !is_lucky(w, 8))
 		return;
 	e->strength = RACE_RELAXED;
 	e->scope = draw_scope(w);
@@ -715,9 +811,9 @@ static void add_row_flag(struct rows *r, uint32_t warp)
 	e->bytes = 4;
 }
 
-static void draw_rows(struct list *l, uint64_t seed)
+static void draw_rows(struct list *l, uint64_t seed, bool has_atomics)
 {
-	struct rows r = {.w = {.l = l, .rng = seed}};
+	struct rows r = {.w = {.l = l, .rng = seed}, .has_atomics = has_atomics};
 	struct world *w = &r.w;
 	uint32_t length = 4 + roll(w, 14);
 	bool has_host = is_lucky(w, 50);
@@ -730,6 +826,7 @@ static void draw_rows(struct list *l, uint64_t seed)
 	w->wide = 50;
 	r.has_loops = is_lucky(w, 40);
 	r.is_same = is_lucky(w, 40);
+	r.is_narrow = is_lucky(w, has_atomics ? 10 : 30);
 	r.nwarps = 2 + roll(w, ROW_WARPS - 1);
 	r.nbarrier = is_lucky(w, 50) ? r.nwarps : r.nwarps - 1;
 	r.lanes = 3 + roll(w, 6);
@@ -772,7 +869,7 @@ static void draw_rows(struct list *l, uint64_t seed)
 static void draw(struct list *l, uint64_t seed, uint64_t number)
 {
 	if (number % 3 == 2)
-		draw_rows(l, (seed << 32) + number);
+		draw_rows(l, (seed << 32) + number, number % 6 == 5);
 	else
 		draw_execution(l, (seed << 32) + number);
 }

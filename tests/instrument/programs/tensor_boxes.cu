@@ -1,6 +1,6 @@
 // tensor_boxes.cu - tensor copies in both directions, of 1 to 5 dimensions, with and without swizzle,
 // also over the tensor's edge; a reduction and a multicast. Each word that was copied is compared, so a
-// dirty value that stayed would show. -DRACY: other threads refill the tile while it is copied out.
+// dirty value that stayed would show. -DRACY: another warp refills the tile while it is copied out.
 // expect: clobbered-read at copy
 // told: 8 tensor copies (executed): the map is not known
 // told: 1 x cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group (destination)
@@ -8,6 +8,7 @@
 // also built: --call-free
 
 #include "example.h"
+#include "told.h"
 
 #include <cuda.h>
 #include <string.h>
@@ -16,7 +17,6 @@ static const int BLOCKS = 4; // two clusters
 static const int THREADS = 64;
 static const unsigned TILE = 16 * 16; // words of each box
 
-#define SMEM(p) ((unsigned)__cvta_generic_to_shared(p))
 #define FENCE() asm volatile("fence.proxy.async;" ::: "memory")
 #define CLUSTER_SYNC()                                                                             \
 	asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory")
@@ -129,12 +129,15 @@ __global__ void __cluster_dims__(2) boxes(const __grid_constant__ maps m, unsign
 {
 	__shared__ alignas(1024) unsigned tile[TILE], both[TILE];
 	__shared__ unsigned long long bar[2];
+	__shared__ unsigned flag;
 	int t = threadIdx.x, b = blockIdx.x, rank = b % 2;
 
 	if (t == 0)
 		for (int k = 0; k < 2; k++)
 			asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(SMEM(&bar[k]))
 				     : "memory");
+	if (t == 0)
+		flag = 0;
 	FENCE();
 	CLUSTER_SYNC();
 	for (int kind = 0; kind < KINDS; kind++) {
@@ -156,6 +159,7 @@ __global__ void __cluster_dims__(2) boxes(const __grid_constant__ maps m, unsign
 			if (kind == 1)
 				REDUCE(&m.sum, tile, b % 2 * 16, b / 2 * 16); // race: copy
 			asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+			tell(SMEM(&flag), kind + 1);
 			if (rank == 0)
 				LOAD_BOTH(both, &m.plain[1], &bar[1], 0, b / 2 * 16); // race: load
 #ifndef RACY
@@ -163,8 +167,10 @@ __global__ void __cluster_dims__(2) boxes(const __grid_constant__ maps m, unsign
 #endif
 		}
 #ifdef RACY
-		for (unsigned i = t; i < TILE && t >= 32; i += THREADS)
-			tile[i] = kind; // race: fill
+		if (t >= 32)
+			UNTIL_TOLD(pass, SMEM(&flag), kind + 1)
+				for (unsigned i = t - 32; i < TILE; i += 32)
+					tile[i] = pass; // race: fill
 #endif
 		wait(&bar[1], kind % 2);
 		for (unsigned i = t; i < TILE; i += THREADS)
