@@ -22,7 +22,8 @@
 struct world {
 	struct oracle *o;
 	uint32_t first, stranger;
-	unsigned races;
+	unsigned races, told; /* told: of races with `watched` */
+	uint32_t watched;
 	enum oracle_kind last;
 };
 
@@ -31,6 +32,7 @@ static void on_race(void *arg, const struct oracle_finding *f)
 	struct world *w = arg;
 
 	w->races++;
+	w->told += f->first.actor == w->watched;
 	w->last = f->kind;
 }
 
@@ -167,6 +169,31 @@ static void test_observed(void **state)
 	}
 }
 
+/* What an atomic has observed holds for those who know of it, also when its thread makes others later, in
+ * another epoch, that they don't know. */
+static void test_epochs(void **state)
+{
+	(void)state;
+	for (unsigned is_behind = 0; is_behind < 2; is_behind++) {
+		struct world w;
+		begin(&w, true);
+		uint32_t a = w.first, b = w.first + 32, c = w.first + 64;
+		w.watched = b;
+		one(&w, b, RACE_OP_RMW, RACE_RELAXED, 0, X, 4);
+		one(&w, a, RACE_OP_RMW, RACE_RELAXED, 0, X, 4);
+		oracle_arrive(w.o, a, 1, 7, 1, 2, ORACLE_BAR_RELEASE | ORACLE_BAR_LEAVES, &w);
+		oracle_arrive(w.o, c, 1, 7, 1, 2, ORACLE_BAR_RELEASE | ORACLE_BAR_LEAVES, &w);
+		oracle_leave(w.o, a, 1, 7, 1);
+		if (is_behind)
+			oracle_leave(w.o, c, 1, 7, 1);
+		for (uint32_t i = 0; i < 20; i++)
+			one(&w, a, RACE_OP_RMW, RACE_RELAXED, 0, X, 4);
+		one(&w, c, RACE_OP_READ, RACE_WEAK, 0, X, 4);
+		assert_int_equal(w.told, !is_behind);
+		expect(&w, true); /* with the later ones */
+	}
+}
+
 /* Failed compare-and-swaps race with writes, not with reads, and see what came before. */
 static void test_failed(void **state)
 {
@@ -218,8 +245,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_readers),	   cmocka_unit_test(test_narrow),
 		cmocka_unit_test(test_reductions), cmocka_unit_test(test_observed),
-		cmocka_unit_test(test_failed),	   cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_epochs),	   cmocka_unit_test(test_failed),
+		cmocka_unit_test(test_sizes),	   cmocka_unit_test(test_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
