@@ -44,7 +44,27 @@ struct oracle_node {
 	} u;
 };
 
+struct oracle_clock;
+
+enum oracle_memo_kind {
+	ORACLE_MEMO_JOIN,
+	ORACLE_MEMO_LEARN,
+	ORACLE_MEMO_FORCED, /* by communication */
+	ORACLE_MEMO_FENCE   /* a fence.sc of a warp, of a scope */
+};
+
+/* What became of a clock that many have: the lanes of a warp often learn the same. All are held. */
+struct oracle_memo {
+	struct oracle_clock *from, *to; /* from: NULL for none */
+	uint64_t with;			/* JOIN, LEARN: a clock; FORCED: a tree */
+	uint32_t actor, number;
+	enum oracle_memo_kind kind;
+};
+
+#define ORACLE_MEMOS 64u
+
 struct oracle_pool {
+	struct oracle_memo memo[ORACLE_MEMOS];
 	struct oracle_node *free_inner, *free_leaf;
 	struct base_arena arena;
 	uint64_t bytes; /* in use */
@@ -81,9 +101,13 @@ enum oracle_root {
 	ORACLE_ROOTS
 };
 
-/* Immutable once shared. */
+/*
+ * Immutable once shared. It may have a name: who knows this epoch of the actor knows all of the
+ * clock. span, with epoch 0: who is behind any of as many actors from this one on does.
+ */
 struct oracle_clock {
 	uint32_t refs;
+	uint32_t actor, epoch, span; /* epoch and span 0: no name */
 	uint64_t root[ORACLE_ROOTS];
 };
 
@@ -95,9 +119,16 @@ static inline struct oracle_clock *oracle_clock_ref(struct oracle_clock *c)
 
 struct oracle_clock *oracle_clock_new(void);
 void oracle_clock_unref(struct oracle_pool *p, struct oracle_clock *c);
-/* Makes *c one's own, to be changed. */
+/* Gives it the name, if it has none. */
+void oracle_clock_name(struct oracle_clock *c, uint32_t actor, uint32_t epoch);
+/* Makes *c one's own, without a name, to be changed. */
 struct oracle_clock *oracle_clock_own(struct oracle_pool *p, struct oracle_clock **c);
 void oracle_clock_join(struct oracle_pool *p, struct oracle_clock **c, struct oracle_clock *with);
+/* Has the same been done to *c before? Then *c is what came out. */
+bool oracle_memo_get(struct oracle_pool *p, struct oracle_clock **c, const struct oracle_memo *m);
+/* It was done to m->from: m->to came out. Holds what it needs. */
+void oracle_memo_put(struct oracle_pool *p, const struct oracle_memo *m);
+void oracle_memos_free(struct oracle_pool *p);
 
 /* ---- threads -------------------------------------------------------------------------------- */
 
@@ -588,7 +619,7 @@ void oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_s
 		  const struct oracle_side *second, uint64_t address);
 
 /* oracle_order.c */
-struct oracle_pub oracle_publish(struct oracle_thread *t, uint32_t actor);
+struct oracle_pub oracle_publish(struct oracle *o, struct oracle_thread *t, uint32_t actor);
 void oracle_learn(struct oracle *o, struct oracle_clock **c, const struct oracle_pub *pub);
 void oracle_release_add(struct oracle *o, struct oracle_release *r, uint8_t scope,
 			const struct oracle_pub *pub);

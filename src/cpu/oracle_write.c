@@ -370,7 +370,7 @@ static void keep(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 	if (t->pends)
 		oracle_release_pending(o, t, address, acc->bytes, release_of(o, w));
 	if (releases(acc)) {
-		struct oracle_pub pub = oracle_publish(t, actor);
+		struct oracle_pub pub = oracle_publish(o, t, actor);
 		oracle_release_add(o, release_of(o, w), acc->scope, &pub);
 		oracle_release_at(o, t, address, acc->bytes, acc->scope, pub);
 	}
