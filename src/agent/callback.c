@@ -52,7 +52,8 @@ enum action {
 	ON_COPY_NODE, /* put into a graph by hand */
 	ON_CTX_DESTROY,
 	ON_DEVICE_RESET,
-	ON_TENSOR_MAP
+	ON_TENSOR_MAP,
+	ON_EARLY /* comes before there is anything to race in: the context is set up now */
 };
 
 struct row {
@@ -145,11 +146,18 @@ static const struct row rows[] = {
 	ROW(cuDevicePrimaryCtxRelease, ON_DEVICE_RESET),
 	ROW(cuDevicePrimaryCtxRelease_v2, ON_DEVICE_RESET),
 	ROW(cuTensorMapEncodeTiled, ON_TENSOR_MAP),
+	ROW(cuStreamCreate, ON_EARLY),
+	ROW(cuStreamCreateWithPriority, ON_EARLY),
+	ROW(cuMemAlloc_v2, ON_EARLY),
+	BOTH(cuMemAllocAsync, ON_EARLY),
+	ROW(cuMemAllocManaged, ON_EARLY),
 };
 
 static unsigned char action_of[CUPTI_DRIVER_TRACE_CBID_SIZE]; /* action + 1, 0: none */
 
-/* The context is set up as late as here: where its functions are used. */
+/* The context is set up as late as here: where its functions are used. Setting up takes milliseconds;
+ * behind an asynchronous copy they would hide the program's race with it, so that the first stream
+ * or memory (ON_EARLY) does it as well. */
 static struct agent_context *current(const CUpti_CallbackData *d)
 {
 	return agent_context_get(d->context);
@@ -496,6 +504,10 @@ static void on_driver(CUpti_CallbackId id, const CUpti_CallbackData *d)
 	case ON_TENSOR_MAP:
 		if (d->callbackSite == CUPTI_API_EXIT && result_of(d) == CUDA_SUCCESS)
 			on_tensor_map(d);
+		break;
+	case ON_EARLY:
+		if (d->callbackSite == CUPTI_API_EXIT && result_of(d) == CUDA_SUCCESS)
+			current(d);
 		break;
 	default:
 		if (d->callbackSite == CUPTI_API_EXIT && result_of(d) == CUDA_SUCCESS)

@@ -147,7 +147,7 @@ static enum agent_ctx_state set_up(struct agent_context *c)
 	agent_enter(&g);
 	r = build(c, &what);
 	if (r == CUDA_SUCCESS) {
-		c->copies = agent_copies_new();
+		c->copies = agent_copies_new(c->rt, c->stream);
 		c->holds = agent_holds_new(c->region);
 	}
 	agent_leave(&g);

@@ -14,7 +14,8 @@
  * Only copy engines are used, no kernel: one that the program keeps on all multiprocessors for as
  * long as it likes must not hold up its copies.
  *
- * Misses: changes that end before the first of our reads or begin behind the last.
+ * Misses: changes that end before the first of our reads or begin behind the last; the first copy of
+ * a context for which nothing was allocated and no stream was made before (context.c sets up then).
  * Costs: SLOTS buffers of pinned memory for each context (none without checks), three calls and
  * a walk of the stack for each operation that is checked.
  */
@@ -337,7 +338,18 @@ void agent_copies_after(struct agent_copies *p, CUcontext context, const struct 
 
 /* ---- start and end ----------------------------------------------------------------------- */
 
-struct agent_copies *agent_copies_new(void)
+/* The first of our reads would take longer than any later one: the driver makes its way ready. */
+static void warm_up(const struct agent_copies *p, CUdeviceptr from, CUstream stream)
+{
+	const struct slot *s = &p->slots[0];
+
+	if (p->nslots &&
+	    agent_driver.memcpy_dtoh_async(s->reads, from, 64, stream) == CUDA_SUCCESS &&
+	    agent_driver.event_record(s->event, stream) == CUDA_SUCCESS)
+		agent_driver.stream_synchronize(stream);
+}
+
+struct agent_copies *agent_copies_new(CUdeviceptr from, CUstream stream)
 {
 	unsigned n = race_shm_get()->window ? SLOTS : SLOTS_WHOLE;
 	struct agent_copies *p;
@@ -362,6 +374,7 @@ struct agent_copies *agent_copies_new(void)
 		if (agent_driver.event_create(&s->event, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS)
 			p->nslots++;
 	}
+	warm_up(p, from, stream);
 	agent_lock();
 	if (!counts)
 		__atomic_store_n(&counts, race_transfer_counts_new(), __ATOMIC_RELEASE);

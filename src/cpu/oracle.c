@@ -78,6 +78,7 @@ void oracle_free(struct oracle *o)
 	HASH_ITER(hh, o->named, x, tmp)
 	oracle_drop_id(o, x->id);
 	oracle_shadow_free(o);
+	oracle_known_logs_free(o);
 	oracle_sync_free(o);
 	oracle_sc_free(o);
 	tables_free(o);
@@ -92,6 +93,7 @@ void oracle_free(struct oracle *o)
 	base_vec_free(&o->sites);
 	base_vec_free(&o->findings);
 	oracle_clock_unref(&o->pool, o->zero);
+	oracle_memos_free(&o->pool);
 	base_arena_free(&o->pool.arena);
 	free(o);
 }
@@ -476,7 +478,7 @@ static bool is_init(const struct oracle_acc *acc)
 static void init_one(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 		     const struct oracle_acc *acc, uint64_t address)
 {
-	struct oracle_pub pub = oracle_publish(t, actor);
+	struct oracle_pub pub = oracle_publish(o, t, actor);
 	struct oracle_clock *c = NULL;
 
 	oracle_learn(o, &c, &pub);

@@ -313,7 +313,7 @@ void oracle_on_race(struct oracle *o, void (*fn)(void *arg, const struct oracle_
 		    void *arg);
 
 struct oracle_stats {
-	/* words, shadow_bytes: the most that had a shadow at a time, and what was taken for them,
+	/* words, shadow_bytes: the most that had a shadow at a time, and the most held for them,
 	 * chains and releases of strong writes included. */
 	uint64_t events, accesses, words, shadow_bytes, clock_bytes;
 	/* 0: the verdict is whole. Accesses forgotten because a word had too many; those that have

@@ -1,55 +1,56 @@
 /*
  * oracle_cell.c - where the words of memory are, and the memory of their shadow.
  *
- * A region of 16 KiB holds pages of 256 bytes, made when touched: 16 bytes a word. What words need beyond
- * that comes from one arena, by size. Nothing is given back to the system before the end, so
- * stats.shadow_bytes is the most there was. Costs: a look-up in a small cache of regions; a block
- * whose shared memory is begun anew frees its pages, for the next one to take.
+ * A region of 16 KiB holds pages of 256 bytes, made when touched: 16 bytes a word. All comes from
+ * the C library and goes back as soon as it isn't needed: the shared memory of a block that has
+ * ended, records that were superseded. stats.shadow_bytes is the most that was held at a time, with
+ * what the library itself takes for each piece. Costs: a look-up in a small cache of regions.
  */
 #include "cpu/oracle_impl.h"
 
-static size_t class_of(size_t bytes)
+/* What the C library takes for this: a header of 8 bytes, in steps of 16. */
+static size_t taken_for(size_t bytes)
 {
-	return (bytes + ORACLE_MEM_STEP - 1) / ORACLE_MEM_STEP;
+	return bytes <= 24 ? 32 : (bytes + 8 + 15) & ~(size_t)15;
+}
+
+static void count_taken(struct oracle *o, size_t bytes)
+{
+	o->shadow_live += taken_for(bytes);
+	if (o->shadow_live > o->stats.shadow_bytes)
+		o->stats.shadow_bytes = o->shadow_live;
 }
 
 void *oracle_mem_new(struct oracle *o, size_t bytes)
 {
-	size_t k = class_of(bytes);
-	void *p;
+	void *p = calloc(1, bytes);
 
-	if (k < ORACLE_MEM_CLASSES && o->mem.free[k]) {
-		p = o->mem.free[k];
-		memcpy(&o->mem.free[k], p, sizeof(p));
-		return memset(p, 0, k * ORACLE_MEM_STEP);
-	}
-	o->stats.shadow_bytes += k * ORACLE_MEM_STEP;
-	if (k < ORACLE_MEM_CLASSES)
-		return base_zalloc(&o->mem.arena, k * ORACLE_MEM_STEP);
-	p = calloc(k, ORACLE_MEM_STEP);
 	if (!p)
 		abort();
+	count_taken(o, bytes);
+	return p;
+}
+
+void *oracle_mem_resize(struct oracle *o, void *p, size_t from, size_t to)
+{
+	if (p)
+		o->shadow_live -= taken_for(from);
+	p = realloc(p, to);
+	if (!p)
+		abort();
+	count_taken(o, to);
 	return p;
 }
 
 void oracle_mem_free(struct oracle *o, void *p, size_t bytes)
 {
-	size_t k = class_of(bytes);
-
 	if (!p)
 		return;
-	if (k < ORACLE_MEM_CLASSES) {
-		memcpy(p, &o->mem.free[k], sizeof(p));
-		o->mem.free[k] = p;
-		return;
-	}
-	o->stats.shadow_bytes -= k * ORACLE_MEM_STEP;
+	o->shadow_live -= taken_for(bytes);
 	free(p);
 }
 
 /* ---- pages ---------------------------------------------------------------------------------- */
-
-#define PAGE_CLASS 0u /* its list of free ones: nothing else has no bytes */
 
 static struct oracle_region *region_at(struct oracle *o, uint64_t address, bool is_made)
 {
@@ -60,28 +61,13 @@ static struct oracle_region *region_at(struct oracle *o, uint64_t address, bool 
 		return r;
 	HASH_FIND(hh, o->regions, &key, sizeof(key), r);
 	if (!r && is_made) {
-		r = calloc(1, sizeof(*r));
-		if (!r)
-			abort();
+		r = oracle_mem_new(o, sizeof(*r));
 		r->key = key;
 		HASH_ADD(hh, o->regions, key, sizeof(r->key), r);
-		o->stats.shadow_bytes += sizeof(*r);
 	}
 	if (r)
 		*at = r;
 	return r;
-}
-
-static struct oracle_page *page_new(struct oracle *o)
-{
-	void *p = o->mem.free[PAGE_CLASS];
-
-	if (p) {
-		memcpy(&o->mem.free[PAGE_CLASS], p, sizeof(p));
-		return memset(p, 0, sizeof(struct oracle_page));
-	}
-	o->stats.shadow_bytes += sizeof(struct oracle_page);
-	return base_zalloc(&o->mem.arena, sizeof(struct oracle_page));
 }
 
 struct oracle_page *oracle_page_at(struct oracle *o, uint64_t address, bool is_made)
@@ -92,7 +78,7 @@ struct oracle_page *oracle_page_at(struct oracle *o, uint64_t address, bool is_m
 		return NULL;
 	struct oracle_page **p = &r->page[address >> ORACLE_PAGE_SHIFT & (ORACLE_REGION_PAGES - 1)];
 	if (!*p && is_made)
-		*p = page_new(o);
+		*p = oracle_mem_new(o, sizeof(struct oracle_page));
 	return *p;
 }
 
@@ -102,8 +88,7 @@ void oracle_page_free(struct oracle *o, uint64_t address)
 	struct oracle_region *r = region_at(o, address, false);
 	struct oracle_page **p = &r->page[address >> ORACLE_PAGE_SHIFT & (ORACLE_REGION_PAGES - 1)];
 
-	memcpy(*p, &o->mem.free[PAGE_CLASS], sizeof(void *));
-	o->mem.free[PAGE_CLASS] = *p;
+	oracle_mem_free(o, *p, sizeof(struct oracle_page));
 	*p = NULL;
 }
 
@@ -114,9 +99,8 @@ void oracle_cells_free(struct oracle *o)
 	HASH_ITER(hh, o->regions, r, tmp)
 	{
 		HASH_DEL(o->regions, r);
-		free(r);
+		oracle_mem_free(o, r, sizeof(*r));
 	}
-	base_arena_free(&o->mem.arena);
 }
 
 struct oracle_cell *oracle_cell_at(struct oracle *o, uint64_t address, bool is_made)
@@ -128,18 +112,13 @@ struct oracle_cell *oracle_cell_at(struct oracle *o, uint64_t address, bool is_m
 
 /* ---- cells --------------------------------------------------------------------------------- */
 
-void oracle_readers_unref(struct oracle *o, struct oracle_readers *s, uint32_t words)
-{
-	s->refs -= words;
-	if (!s->refs)
-		oracle_mem_free(o, s, sizeof(*s) + s->cap * sizeof(s->v[0]));
-}
-
 void oracle_cell_clear(struct oracle *o, struct oracle_cell *c)
 {
 	if (c->r && !(c->r & 1))
 		oracle_readers_unref(o, (struct oracle_readers *)(uintptr_t)c->r, 1);
 	if (c->w | c->r)
 		o->words--;
+	if (oracle_cell_log(c))
+		oracle_log_free(o, c);
 	c->w = c->r = 0;
 }

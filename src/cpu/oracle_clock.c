@@ -4,7 +4,9 @@
  * A block's stride is a power of two, so blocks and warps are aligned subtrees, and a subtree whose
  * actors have one value is one word. Joining stops where two subtrees are the same node and
  * gives back one of its two sides when that side has it all, so clocks that went through the
- * same barriers keep sharing. Costs: 272 bytes an inner node, 136 a leaf; a change copies the
+ * same barriers keep sharing. A clock has a name, mostly: the publication that carried it, so
+ * that whoever knows that need not look further; and what the lanes of a warp learn alike is
+ * remembered, so that they go on sharing one clock. Costs: 272 bytes an inner node, 136 a leaf; a change copies the
  * path to one leaf, or nothing when nobody else holds it.
  */
 #include "cpu/oracle_impl.h"
@@ -239,22 +241,44 @@ void oracle_tree_raise_range(struct oracle_pool *p, uint64_t *root, uint32_t fir
 
 static uint64_t join(struct oracle_pool *p, uint64_t a, uint64_t b, uint32_t level, bool is_root);
 
+typedef int32_t lanes4 __attribute__((vector_size(16)));
+
+/* A leaf's values, four at a time (they are no more than INT32_MAX); u: of a uniform one. */
+static inline lanes4 values_of(uint64_t t, unsigned at, const lanes4 *u)
+{
+	lanes4 v;
+
+	if (is_uniform(t))
+		return *u;
+	memcpy(&v, &node_of(t)->u.value[at], sizeof(v));
+	return v;
+}
+
+static inline lanes4 all_of(uint64_t t)
+{
+	return (lanes4){0} + (is_uniform(t) ? (int32_t)uniform_of(t) : 0);
+}
+
+static bool has_any(lanes4 v)
+{
+	return v[0] | v[1] | v[2] | v[3];
+}
+
 /* Of two leaves, or a leaf and a uniform one. Takes over a. */
 static uint64_t join_leaf(struct oracle_pool *p, uint64_t a, uint64_t b)
 {
-	bool is_a = true, is_b = true;
-	uint32_t v[32];
+	lanes4 above_a = {0}, above_b = {0}, ua = all_of(a), ub = all_of(b), v[8];
 
-	for (unsigned i = 0; i < 32; i++) {
-		uint32_t x = is_uniform(a) ? uniform_of(a) : node_of(a)->u.value[i];
-		uint32_t y = is_uniform(b) ? uniform_of(b) : node_of(b)->u.value[i];
-		is_a &= x >= y;
-		is_b &= y >= x;
-		v[i] = x > y ? x : y;
+	for (unsigned i = 0; i < 8; i++) {
+		lanes4 x = values_of(a, i * 4, &ua), y = values_of(b, i * 4, &ub);
+		lanes4 is_x = x > y;
+		above_b |= is_x;
+		above_a |= y > x;
+		v[i] = (x & is_x) | (y & ~is_x);
 	}
-	if (is_a)
+	if (!has_any(above_a))
 		return a;
-	if (is_b) {
+	if (!has_any(above_b)) {
 		oracle_tree_unref(p, a);
 		return oracle_tree_ref(b);
 	}
@@ -268,30 +292,45 @@ static inline uint64_t child_of(uint64_t t, unsigned i)
 	return is_uniform(t) ? t : node_of(t)->u.child[i];
 }
 
+/* The children that have been joined are held, the others are one side's. */
 static uint64_t join_inner(struct oracle_pool *p, uint64_t a, uint64_t b, uint32_t level,
 			   bool is_root)
 {
-	bool is_a = true, is_b = true;
+	uint32_t not_a = 0, not_b = 0, held = 0;
 	uint64_t v[32];
 
 	for (unsigned i = 0; i < 32; i++) {
 		uint64_t x = child_of(a, i), y = child_of(b, i);
-		v[i] = join(p, oracle_tree_ref(x), y, level - 1, false);
-		is_a &= v[i] == x;
-		is_b &= v[i] == y;
+		v[i] = x;
+		if (x == y)
+			continue;
+		if (is_uniform(x) && is_uniform(y)) {
+			v[i] = x > y ? x : y;
+		} else if (!x) {
+			v[i] = y;
+		} else if (y) {
+			v[i] = join(p, oracle_tree_ref(x), y, level - 1, false);
+			held |= 1u << i;
+		}
+		not_a |= (uint32_t)(v[i] != x) << i;
+		not_b |= (uint32_t)(v[i] != y) << i;
 	}
-	if (is_a || is_b) {
-		for (unsigned i = 0; i < 32; i++)
-			oracle_tree_unref(p, v[i]);
-		if (is_a)
+	if (!not_a || !not_b) {
+		ORACLE_EACH(k, held)
+		oracle_tree_unref(p, v[k]);
+		if (!not_a)
 			return a;
 		oracle_tree_unref(p, a);
 		return oracle_tree_ref(b);
 	}
+	/* Before a is let go, which may hold them alone. */
+	ORACLE_EACH(m, not_a & ~held)
+	oracle_tree_ref(v[m]);
 	struct oracle_node *n = node_own(p, a, level);
-	for (unsigned i = 0; i < 32; i++) {
-		oracle_tree_unref(p, n->u.child[i]);
-		n->u.child[i] = v[i];
+	ORACLE_EACH(l, not_a | held)
+	{
+		oracle_tree_unref(p, n->u.child[l]);
+		n->u.child[l] = v[l];
 	}
 	return is_root ? tree_of(n) : collapse(p, n);
 }
@@ -455,13 +494,23 @@ void oracle_clock_unref(struct oracle_pool *p, struct oracle_clock *c)
 	free(c);
 }
 
+void oracle_clock_name(struct oracle_clock *c, uint32_t actor, uint32_t epoch)
+{
+	if (c->epoch || c->span)
+		return;
+	c->actor = actor;
+	c->epoch = epoch;
+}
+
 struct oracle_clock *oracle_clock_own(struct oracle_pool *p, struct oracle_clock **c)
 {
-	struct oracle_clock *n;
+	struct oracle_clock *n = *c;
 
 	(void)p;
-	if ((*c)->refs == 1)
-		return *c;
+	if (n->refs == 1) {
+		n->epoch = n->span = 0;
+		return n;
+	}
 	n = oracle_clock_new();
 	for (unsigned i = 0; i < ORACLE_ROOTS; i++)
 		n->root[i] = oracle_tree_ref((*c)->root[i]);
@@ -469,13 +518,27 @@ struct oracle_clock *oracle_clock_own(struct oracle_pool *p, struct oracle_clock
 	return *c = n;
 }
 
-void oracle_clock_join(struct oracle_pool *p, struct oracle_clock **c, struct oracle_clock *with)
+/* Is all that x knows known to y, by its name? */
+static bool is_below(const struct oracle_clock *x, const struct oracle_clock *y)
+{
+	if (x->span)
+		return y->epoch && y->actor - x->actor < x->span;
+	if (!x->epoch)
+		return false;
+	return oracle_tree_get(y->root[ORACLE_HB], x->actor) >= x->epoch;
+}
+
+static void adopt(struct oracle_pool *p, struct oracle_clock **c, struct oracle_clock *with)
+{
+	oracle_clock_unref(p, *c);
+	*c = oracle_clock_ref(with);
+}
+
+static void join_roots(struct oracle_pool *p, struct oracle_clock **c, struct oracle_clock *with)
 {
 	uint64_t r[ORACLE_ROOTS];
 	bool is_a = true, is_b = true;
 
-	if (*c == with || !with)
-		return;
 	for (unsigned i = 0; i < ORACLE_ROOTS; i++) {
 		r[i] = oracle_tree_ref((*c)->root[i]);
 		oracle_tree_join(p, &r[i], with->root[i]);
@@ -485,10 +548,8 @@ void oracle_clock_join(struct oracle_pool *p, struct oracle_clock **c, struct or
 	if (is_a || is_b) {
 		for (unsigned i = 0; i < ORACLE_ROOTS; i++)
 			oracle_tree_unref(p, r[i]);
-		if (!is_a) {
-			oracle_clock_unref(p, *c);
-			*c = oracle_clock_ref(with);
-		}
+		if (!is_a)
+			adopt(p, c, with);
 		return;
 	}
 	struct oracle_clock *n = oracle_clock_own(p, c);
@@ -496,4 +557,80 @@ void oracle_clock_join(struct oracle_pool *p, struct oracle_clock **c, struct or
 		oracle_tree_unref(p, n->root[i]);
 		n->root[i] = r[i];
 	}
+}
+
+void oracle_clock_join(struct oracle_pool *p, struct oracle_clock **c, struct oracle_clock *with)
+{
+	if (*c == with || !with || is_below(with, *c))
+		return;
+	if (is_below(*c, with)) {
+		adopt(p, c, with);
+		return;
+	}
+	if ((*c)->refs == 1) {
+		join_roots(p, c, with);
+		return;
+	}
+	struct oracle_memo m = {.from = *c, .with = (uintptr_t)with, .kind = ORACLE_MEMO_JOIN};
+	if (oracle_memo_get(p, c, &m))
+		return;
+	oracle_clock_ref(m.from);
+	join_roots(p, c, with);
+	m.to = *c;
+	oracle_memo_put(p, &m);
+	oracle_clock_unref(p, m.from);
+}
+
+/* ---- what was done before ------------------------------------------------------------------ */
+
+static struct oracle_memo *memo_at(struct oracle_pool *p, const struct oracle_memo *m)
+{
+	uint64_t h = (uintptr_t)m->from * 3 + m->with * 5 + m->actor * 7ull + m->number * 11ull;
+
+	return &p->memo[(h * 0x9e3779b97f4a7c15ull) >> 32 & (ORACLE_MEMOS - 1)];
+}
+
+bool oracle_memo_get(struct oracle_pool *p, struct oracle_clock **c, const struct oracle_memo *m)
+{
+	struct oracle_memo *at = memo_at(p, m);
+
+	if (!at->to || at->kind != m->kind || at->from != m->from || at->with != m->with ||
+	    at->actor != m->actor || at->number != m->number)
+		return false;
+	oracle_clock_ref(at->to);
+	oracle_clock_unref(p, *c);
+	*c = at->to;
+	return true;
+}
+
+static void memo_drop(struct oracle_pool *p, struct oracle_memo *m)
+{
+	oracle_clock_unref(p, m->from);
+	oracle_clock_unref(p, m->to);
+	if (m->kind == ORACLE_MEMO_FORCED)
+		oracle_tree_unref(p, m->with);
+	else if (m->with)
+		oracle_clock_unref(p, (struct oracle_clock *)(uintptr_t)m->with);
+	memset(m, 0, sizeof(*m));
+}
+
+void oracle_memo_put(struct oracle_pool *p, const struct oracle_memo *m)
+{
+	struct oracle_memo *at = memo_at(p, m);
+
+	if (m->from)
+		oracle_clock_ref(m->from);
+	oracle_clock_ref(m->to);
+	if (m->kind == ORACLE_MEMO_FORCED)
+		oracle_tree_ref(m->with);
+	else if (m->with)
+		oracle_clock_ref((struct oracle_clock *)(uintptr_t)m->with);
+	memo_drop(p, at);
+	*at = *m;
+}
+
+void oracle_memos_free(struct oracle_pool *p)
+{
+	for (unsigned i = 0; i < ORACLE_MEMOS; i++)
+		memo_drop(p, &p->memo[i]);
 }

@@ -90,7 +90,26 @@ static void push_fences(struct oracle *o, struct oracle_ext *e, uint64_t fences,
 	{
 		uint32_t fence = oracle_fence_before(o, r->actor + l, r->epoch);
 		if (fences || fence)
-			oracle_fenced_add(o, e, fences, r->actor + l, fence, is_write);
+			oracle_fenced_add(o, e, r->bytes, fences, r->actor + l, fence, is_write);
+	}
+}
+
+/* An access, and the fences before it. */
+static void push_fenced(struct oracle *o, struct oracle_ext *e, const struct oracle_rec *r,
+			const struct oracle_site *x)
+{
+	push(o, e, r);
+	push_fences(o, e, x->a.fences, r, x->a.kind & RACE_OP_WRITE);
+}
+
+/* Of each of the lanes that share the word from the first one on, its bytes. */
+static void push_narrow(struct oracle *o, struct oracle_ext *e, struct oracle_rec r,
+			const struct oracle_site *x)
+{
+	for (uint32_t i = 0; i < 4; i += x->a.bytes, r.actor++) {
+		r.bytes = (uint8_t)(((1u << x->a.bytes) - 1) << i);
+		r.offset = (int8_t)i;
+		push_fenced(o, e, &r, x);
 	}
 }
 
@@ -103,27 +122,44 @@ static void push_packed(struct oracle *o, struct oracle_ext *e, uint64_t p, uint
 			       .site = x->plain};
 
 	r.offset = offset_in(o, r.site, word);
-	push(o, e, &r);
-	push_fences(o, e, x->a.fences, &r, x->a.kind & RACE_OP_WRITE);
+	if (p & ORACLE_PACKED_FORM && x->a.bytes < 4) {
+		push_narrow(o, e, r, x);
+		return;
+	}
+	if (p & ORACLE_PACKED_FORM) {
+		r.mask = oracle_node_lanes(r.actor & 31);
+		r.actor &= ~31u;
+	}
+	push_fenced(o, e, &r, x);
+}
+
+static void push_reader(struct oracle *o, struct oracle_ext *e, const struct oracle_reader *x,
+			uint64_t word)
+{
+	const struct oracle_site *site = oracle_site_at(o, x->site);
+	struct oracle_rec r = {.bytes = ORACLE_PLAIN_BYTES,
+			       .actor = x->actor,
+			       .mask = x->is_mask ? x->at : 0,
+			       .epoch = x->epoch,
+			       .site = site->plain};
+
+	r.offset = offset_in(o, r.site, word);
+	for (uint32_t w = 0; x->is_mask && w <= x->warps; w++, r.actor += 32)
+		push_fenced(o, e, &r, site);
+	if (x->is_mask)
+		return;
+	r.actor += oracle_actor_after(x->shift, (uint32_t)(word >> 2) - x->at);
+	if (oracle_is_narrow(x->shift))
+		push_narrow(o, e, r, site);
+	else
+		push_fenced(o, e, &r, site);
 }
 
 static void push_readers(struct oracle *o, struct oracle_ext *e, const struct oracle_readers *s,
 			 uint64_t word)
 {
-	for (uint32_t i = 0; i < s->n; i++) {
-		const struct oracle_reader *x = &s->v[i];
-		const struct oracle_site *site = oracle_site_at(o, x->site);
-		struct oracle_rec r = {.bytes = ORACLE_PLAIN_BYTES,
-				       .actor = x->actor,
-				       .mask = x->is_mask ? x->at : 0,
-				       .epoch = x->epoch,
-				       .site = site->plain};
-		if (!x->is_mask)
-			r.actor += ((uint32_t)(word >> 2) - x->at) >> x->shift;
-		r.offset = offset_in(o, r.site, word);
-		push(o, e, &r);
-		push_fences(o, e, site->a.fences, &r, false);
-	}
+	for (uint32_t i = 0; i < s->n; i++)
+		push_reader(o, e, &s->v[i], word);
 }
 
 struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64_t word)
@@ -133,12 +169,19 @@ struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64
 	if (e)
 		return e;
 	e = oracle_mem_new(o, sizeof(*e));
-	if (c->w)
-		push_packed(o, e, c->w, word);
+	uint64_t w = c->w;
+	if (c->w | c->r)
+		o->words--;
+	if (oracle_cell_log(c))
+		w = oracle_log_expand(o, c, e, word);
+	c->w = 0;
+	if (w)
+		push_packed(o, e, w, word);
 	if (c->r & 1)
 		push_packed(o, e, c->r, word);
 	else if (c->r)
 		push_readers(o, e, (const struct oracle_readers *)(uintptr_t)c->r, word);
+	o->words += c->r != 0; /* clear counts it */
 	oracle_cell_clear(o, c);
 	o->words++;
 	c->w = (uintptr_t)e | 2;

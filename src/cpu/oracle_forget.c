@@ -81,8 +81,10 @@ void oracle_shadow_free(struct oracle *o)
 	HASH_ITER(hh, o->regions, r, tmp)
 	{
 		for (uint32_t i = 0; i < ORACLE_REGION_PAGES; i++)
-			if (r->page[i])
+			if (r->page[i]) {
 				page_forget(o, r->page[i]);
+				oracle_mem_free(o, r->page[i], sizeof(*r->page[i]));
+			}
 	}
 	oracle_cells_free(o);
 }

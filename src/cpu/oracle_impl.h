@@ -5,8 +5,9 @@
  *   oracle_sc.c      fences, the order of fence.sc
  *   oracle_shadow.c  accesses by word, race checks    oracle_write.c   reads-from, strong writes
  *   oracle_sync.c    barriers, copies, operations     oracle.c         actors, events, findings
- *   oracle_ext.c     records of other words
- *   oracle_row.c     plain accesses of a warp   oracle_cell.c    where words are, their memory
+ *   oracle_split.c   an access, in parts      oracle_ext.c     records of other words
+ *   oracle_row.c     plain accesses by row    oracle_readers.c sets of readers
+ *   oracle_cell.c    where words are, their memory   oracle_log.c  words with atomics
  *   oracle_forget.c  memory that is new
  *
  * Epochs. A thread counts its publications: an access has the epoch of its thread, each
@@ -43,7 +44,27 @@ struct oracle_node {
 	} u;
 };
 
+struct oracle_clock;
+
+enum oracle_memo_kind {
+	ORACLE_MEMO_JOIN,
+	ORACLE_MEMO_LEARN,
+	ORACLE_MEMO_FORCED, /* by communication */
+	ORACLE_MEMO_FENCE   /* a fence.sc of a warp, of a scope */
+};
+
+/* What became of a clock that many have: the lanes of a warp often learn the same. All are held. */
+struct oracle_memo {
+	struct oracle_clock *from, *to; /* from: NULL for none */
+	uint64_t with;			/* JOIN, LEARN: a clock; FORCED: a tree */
+	uint32_t actor, number;
+	enum oracle_memo_kind kind;
+};
+
+#define ORACLE_MEMOS 64u
+
 struct oracle_pool {
+	struct oracle_memo memo[ORACLE_MEMOS];
 	struct oracle_node *free_inner, *free_leaf;
 	struct base_arena arena;
 	uint64_t bytes; /* in use */
@@ -80,9 +101,13 @@ enum oracle_root {
 	ORACLE_ROOTS
 };
 
-/* Immutable once shared. */
+/*
+ * Immutable once shared. It may have a name: who knows this epoch of the actor knows all of the
+ * clock. span, with epoch 0: who is behind any of as many actors from this one on does.
+ */
 struct oracle_clock {
 	uint32_t refs;
+	uint32_t actor, epoch, span; /* epoch and span 0: no name */
 	uint64_t root[ORACLE_ROOTS];
 };
 
@@ -94,9 +119,16 @@ static inline struct oracle_clock *oracle_clock_ref(struct oracle_clock *c)
 
 struct oracle_clock *oracle_clock_new(void);
 void oracle_clock_unref(struct oracle_pool *p, struct oracle_clock *c);
-/* Makes *c one's own, to be changed. */
+/* Gives it the name, if it has none. */
+void oracle_clock_name(struct oracle_clock *c, uint32_t actor, uint32_t epoch);
+/* Makes *c one's own, without a name, to be changed. */
 struct oracle_clock *oracle_clock_own(struct oracle_pool *p, struct oracle_clock **c);
 void oracle_clock_join(struct oracle_pool *p, struct oracle_clock **c, struct oracle_clock *with);
+/* Has the same been done to *c before? Then *c is what came out. */
+bool oracle_memo_get(struct oracle_pool *p, struct oracle_clock **c, const struct oracle_memo *m);
+/* It was done to m->from: m->to came out. Holds what it needs. */
+void oracle_memo_put(struct oracle_pool *p, const struct oracle_memo *m);
+void oracle_memos_free(struct oracle_pool *p);
 
 /* ---- threads -------------------------------------------------------------------------------- */
 
@@ -318,18 +350,27 @@ struct oracle_ext {
 
 /*
  * A word of memory. Plain accesses (weak, generic, of the whole word) are here: `w` is the last write:
- * 0: none, odd: a packed access, else a pointer to the word's oracle_ext plus 2; `r` are the reads
- * behind it: 0, packed, or a pointer to readers that words share.
+ * 0: none, odd: a packed access, a pointer to a log of atomic accesses (oracle_log.c) behind it, or a
+ * pointer to the word's oracle_ext plus 2; `r` are reads that no write has taken the place of: 0,
+ * packed, or a pointer to readers that words share.
  */
 struct oracle_cell {
 	uint64_t w, r;
 };
 
-/* A packed access, from the top: actor, epoch, site, 1. */
-#define ORACLE_SITE_BITS   17
+/*
+ * A packed access, from the top: actor, epoch, site, form, 1. Without a form the actor accesses all of the
+ * word. With one: where the site's accesses are of 1 or 2 bytes, the word's bytes (halves) are of
+ * four (two) neighbouring lanes, actor being the first; else all of some lanes of a warp
+ * read all of it, and the actor's lane is the node of a binary tree over the lanes: 1 is all of
+ * them, 2 the lower half, 3 the upper one ...
+ */
+#define ORACLE_SITE_BITS   16
 #define ORACLE_EPOCH_BITS  16
-#define ORACLE_EPOCH_SHIFT (1 + ORACLE_SITE_BITS)
-#define ORACLE_ACTOR_SHIFT (1 + ORACLE_SITE_BITS + ORACLE_EPOCH_BITS)
+#define ORACLE_PACKED_FORM 2u
+#define ORACLE_SITE_SHIFT  2
+#define ORACLE_EPOCH_SHIFT (ORACLE_SITE_SHIFT + ORACLE_SITE_BITS)
+#define ORACLE_ACTOR_SHIFT (ORACLE_EPOCH_SHIFT + ORACLE_EPOCH_BITS)
 _Static_assert(ORACLE_MAX_ACTORS <= 1ull << (64 - ORACLE_ACTOR_SHIFT), "an actor fits");
 
 static inline bool oracle_can_pack(uint32_t epoch, uint32_t site)
@@ -340,7 +381,7 @@ static inline bool oracle_can_pack(uint32_t epoch, uint32_t site)
 static inline uint64_t oracle_pack(uint32_t actor, uint32_t epoch, uint32_t site)
 {
 	return (uint64_t)actor << ORACLE_ACTOR_SHIFT | (uint64_t)epoch << ORACLE_EPOCH_SHIFT |
-	       (uint64_t)site << 1 | 1;
+	       (uint64_t)site << ORACLE_SITE_SHIFT | 1;
 }
 
 static inline uint32_t oracle_packed_actor(uint64_t p)
@@ -355,7 +396,23 @@ static inline uint32_t oracle_packed_epoch(uint64_t p)
 
 static inline uint32_t oracle_packed_site(uint64_t p)
 {
-	return (uint32_t)(p >> 1) & ((1u << ORACLE_SITE_BITS) - 1);
+	return (uint32_t)(p >> ORACLE_SITE_SHIFT) & ((1u << ORACLE_SITE_BITS) - 1);
+}
+
+/* The lanes of a node, and the node of these lanes or 0. */
+static inline uint32_t oracle_node_lanes(uint32_t node)
+{
+	uint32_t level = 31 - (uint32_t)__builtin_clz(node), n = 32u >> level;
+
+	return (uint32_t)((1ull << n) - 1) << (node - (1u << level)) * n;
+}
+
+static inline uint32_t oracle_lanes_node(uint32_t lanes)
+{
+	uint32_t n = (uint32_t)__builtin_popcount(lanes), first = (uint32_t)__builtin_ctz(lanes);
+	uint32_t node = 32 / n + first / n;
+
+	return n > 1 && !(n & (n - 1)) && oracle_node_lanes(node) == lanes ? node : 0;
 }
 
 static inline struct oracle_ext *oracle_cell_ext(const struct oracle_cell *c)
@@ -363,18 +420,51 @@ static inline struct oracle_ext *oracle_cell_ext(const struct oracle_cell *c)
 	return (c->w & 3) == 2 ? (struct oracle_ext *)(uintptr_t)(c->w - 2) : NULL;
 }
 
+static inline struct oracle_log *oracle_cell_log(const struct oracle_cell *c)
+{
+	return c->w & 3 ? NULL : (struct oracle_log *)(uintptr_t)c->w;
+}
+
 /*
- * Reads of the words that share the set. is_mask: by the lanes in `at` of the warp that starts at
- * actor; else word w (number of the word, 32 bits) by actor + ((w - at) >> shift).
+ * Reads of the words that share the set. is_mask: by the lanes in `at` of each of the 1 + warps warps from
+ * actor on; else word w (number of the word, 32 bits) by actor + ((w - at) >> shift), or by
+ * several lanes from actor + ((w - at) << 1 or 2) on.
  */
 struct oracle_reader {
 	uint32_t actor, epoch, at;
-	uint32_t site : 26;
-	uint32_t shift : 5; /* ORACLE_ONE_ACTOR: one for all words */
+	uint32_t site : ORACLE_SITE_BITS;
+	uint32_t warps : 10;
+	uint32_t shift : 5;
 	uint32_t is_mask : 1;
 };
 
-#define ORACLE_ONE_ACTOR 31u
+/* Shifts that are none. */
+#define ORACLE_ONE_ACTOR 31u /* one for all words */
+#define ORACLE_BYTES	 30u /* four lanes a word */
+#define ORACLE_HALVES	 29u /* two */
+
+static inline bool oracle_is_narrow(uint32_t shift)
+{
+	return shift == ORACLE_BYTES || shift == ORACLE_HALVES;
+}
+
+/* log2 of the lanes that share a word. */
+static inline uint32_t oracle_narrowness(uint32_t shift)
+{
+	return shift == ORACLE_BYTES ? 2 : shift == ORACLE_HALVES ? 1 : 0;
+}
+
+/* How many actors after the first of a row the (first) one of a word is, which is `at` words behind. */
+static inline uint32_t oracle_actor_after(uint32_t shift, uint32_t at)
+{
+	return oracle_is_narrow(shift) ? at << oracle_narrowness(shift) : at >> shift;
+}
+
+/* Which lanes of the warp of a word's first actor access it. */
+static inline uint32_t oracle_lanes_of(uint32_t shift, uint32_t first)
+{
+	return ((1u << (1u << oracle_narrowness(shift))) - 1) << (first & 31);
+}
 
 struct oracle_readers {
 	uint32_t refs; /* words */
@@ -397,15 +487,6 @@ struct oracle_region {
 	uint64_t key;
 	UT_hash_handle hh;
 	struct oracle_page *page[ORACLE_REGION_PAGES];
-};
-
-/* Memory by size, in steps of 16 bytes; what is freed is kept for the next of its size. */
-#define ORACLE_MEM_STEP	   16u
-#define ORACLE_MEM_CLASSES 65u
-
-struct oracle_mem {
-	void *free[ORACLE_MEM_CLASSES];
-	struct base_arena arena;
 };
 
 /* ---- barriers, operations ----------------------------------------------------------------------- */
@@ -468,6 +549,16 @@ struct oracle_pair {
 	UT_hash_handle hh;
 };
 
+/* A long log that all who have this clock are behind of, as it was then. */
+struct oracle_known_log {
+	const struct oracle_log *log;
+	struct oracle_clock *clock;
+	uint32_t n, count;
+	bool is_write; /* its reads, too */
+};
+
+#define ORACLE_KNOWN_LOGS 64u
+
 struct oracle {
 	uint64_t races; /* told, each sighting */
 	struct oracle_options opt;
@@ -483,8 +574,9 @@ struct oracle {
 	uint32_t nfenced;
 	struct oracle_region *regions;
 	struct oracle_region *region_cache[ORACLE_REGION_CACHE];
-	struct oracle_mem mem;
-	uint64_t words; /* that have a shadow now */
+	uint64_t shadow_live; /* bytes of shadow now */
+	uint64_t words;	      /* that have a shadow now */
+	struct oracle_known_log known_logs[ORACLE_KNOWN_LOGS];
 	struct oracle_name *named;
 	struct oracle_sc_log *sc_logs;
 	struct oracle_sc_sum *sc_sums;
@@ -527,7 +619,7 @@ void oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_s
 		  const struct oracle_side *second, uint64_t address);
 
 /* oracle_order.c */
-struct oracle_pub oracle_publish(struct oracle_thread *t, uint32_t actor);
+struct oracle_pub oracle_publish(struct oracle *o, struct oracle_thread *t, uint32_t actor);
 void oracle_learn(struct oracle *o, struct oracle_clock **c, const struct oracle_pub *pub);
 void oracle_release_add(struct oracle *o, struct oracle_release *r, uint8_t scope,
 			const struct oracle_pub *pub);
@@ -567,9 +659,9 @@ void oracle_sc_block_end(struct oracle *o, uint32_t first, uint32_t n);
  * and the fences before it are kept. */
 void oracle_communicate(struct oracle *o, struct oracle_thread *t, uint32_t actor, bool is_write,
 			struct oracle_ext *e, uint32_t mask);
-/* Accesses to all of the word, with the fences in the tree and those of the actor before it. */
-void oracle_fenced_add(struct oracle *o, struct oracle_ext *e, uint64_t tree, uint32_t actor,
-		       uint32_t fence, bool is_write);
+/* An access to the bytes in mask, with the fences in the tree and those of the actor before it. */
+void oracle_fenced_add(struct oracle *o, struct oracle_ext *e, uint32_t mask, uint64_t tree,
+		       uint32_t actor, uint32_t fence, bool is_write);
 /* Are a word's fences just those before this thread's last write? */
 bool oracle_fenced_is(const struct oracle_ext *e, const struct oracle_thread *t, uint32_t actor);
 /* These bytes have no past. */
@@ -584,6 +676,11 @@ static inline bool oracle_has_fences(const struct oracle_ext *e)
 }
 
 /* oracle_write.c */
+struct oracle_chain *oracle_chain_new(struct oracle *o);
+/* A strong write that may be read; the caller holds it. */
+struct oracle_write *oracle_write_new(struct oracle *o, uint32_t actor,
+				      const struct oracle_acc *acc, uint64_t address,
+				      struct oracle_chain *chain, uint32_t pos);
 void oracle_chain_unref(struct oracle *o, struct oracle_chain *c);
 void oracle_write_unref(struct oracle *o, struct oracle_write *w);
 /* The strong write that a read of these bytes reads, or NULL. */
@@ -593,6 +690,9 @@ bool oracle_write_is_strong_with(struct oracle *o, const struct oracle_write *w,
 				 const struct oracle_acc *acc, uint64_t address);
 /* The actor has read w, in that epoch; is_write: by an RMW. */
 void oracle_chain_see(struct oracle *o, const struct oracle_write *w, uint32_t actor,
+		      uint32_t epoch, bool is_write);
+/* An observation of the write at `pos`, as it is. */
+void oracle_chain_add(struct oracle *o, struct oracle_chain *c, uint32_t pos, uint32_t actor,
 		      uint32_t epoch, bool is_write);
 /* Is an access of the actor behind an observation? By the tree `read` if a read made it, else by
  * `rmw`. */
@@ -606,8 +706,10 @@ void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_
 			  uint64_t address);
 
 /* oracle_cell.c */
-/* Zeroed; counted in stats.shadow_bytes for good. */
+/* Zeroed; counted in stats.shadow_bytes, as what the C library takes for it. */
 void *oracle_mem_new(struct oracle *o, size_t bytes);
+/* realloc; what is new isn't zeroed. */
+void *oracle_mem_resize(struct oracle *o, void *p, size_t from, size_t to);
 void oracle_mem_free(struct oracle *o, void *p, size_t bytes);
 struct oracle_cell *oracle_cell_at(struct oracle *o, uint64_t address, bool is_made);
 struct oracle_page *oracle_page_at(struct oracle *o, uint64_t address, bool is_made);
@@ -616,6 +718,16 @@ void oracle_cell_clear(struct oracle *o, struct oracle_cell *c);
 void oracle_readers_unref(struct oracle *o, struct oracle_readers *s, uint32_t words);
 void oracle_page_free(struct oracle *o, uint64_t address);
 void oracle_cells_free(struct oracle *o);
+
+/* oracle_log.c */
+/* Checks and keeps an access if a log can; false: nothing is done. */
+bool oracle_log_access(struct oracle *o, struct oracle_thread *t, uint32_t actor,
+		       const struct oracle_acc *acc, uint64_t address);
+/* The log's accesses become e's, which is empty; returns the packed write before them, or 0. */
+uint64_t oracle_log_expand(struct oracle *o, struct oracle_cell *c, struct oracle_ext *e,
+			   uint64_t word);
+void oracle_log_free(struct oracle *o, struct oracle_cell *c);
+void oracle_known_logs_free(struct oracle *o);
 
 /* oracle_shadow.c */
 /* Checks and keeps one access, word by word. chain: of a strong write. */

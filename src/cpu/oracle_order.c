@@ -11,8 +11,11 @@
  */
 #include "cpu/oracle_impl.h"
 
-struct oracle_pub oracle_publish(struct oracle_thread *t, uint32_t actor)
+struct oracle_pub oracle_publish(struct oracle *o, struct oracle_thread *t, uint32_t actor)
 {
+	/* What a copy's completion hands on isn't what the copy knows. */
+	if (!t->clock->epoch && !oracle_is_pseudo(o, actor))
+		oracle_clock_name(t->clock, actor, t->own);
 	return (struct oracle_pub){oracle_clock_ref(t->clock), actor, t->own++, t->fence};
 }
 
@@ -28,21 +31,47 @@ static struct oracle_pub pub_ref(const struct oracle_pub *p)
 	return *p;
 }
 
-void oracle_learn(struct oracle *o, struct oracle_clock **c, const struct oracle_pub *pub)
+/* Takes the publication's own epochs over, beyond its clock. */
+static void learn_epochs(struct oracle *o, struct oracle_clock **c, const struct oracle_pub *pub)
 {
-	if (!*c)
-		*c = oracle_clock_ref(pub->clock);
-	/* Who knows this epoch of the actor knows what the actor knew then. */
-	else if (oracle_tree_get((*c)->root[ORACLE_HB], pub->actor) >= pub->epoch)
-		return;
-	else
-		oracle_clock_join(&o->pool, c, pub->clock);
+	bool is_whole = *c == pub->clock;
+
 	if (oracle_tree_get((*c)->root[ORACLE_HB], pub->actor) < pub->epoch)
 		oracle_tree_raise(&o->pool, &oracle_clock_own(&o->pool, c)->root[ORACLE_HB],
 				  pub->actor, pub->epoch);
 	if (oracle_tree_get((*c)->root[ORACLE_FENCES], pub->actor) < pub->fence)
 		oracle_tree_raise(&o->pool, &oracle_clock_own(&o->pool, c)->root[ORACLE_FENCES],
 				  pub->actor, pub->fence);
+	if (is_whole && !oracle_is_pseudo(o, pub->actor))
+		oracle_clock_name(*c, pub->actor, pub->epoch);
+}
+
+void oracle_learn(struct oracle *o, struct oracle_clock **c, const struct oracle_pub *pub)
+{
+	struct oracle_memo m = {.from = *c,
+				.with = (uintptr_t)pub->clock,
+				.actor = pub->actor,
+				.number = pub->epoch,
+				.kind = ORACLE_MEMO_LEARN};
+	bool is_shared = !*c || (*c)->refs > 1;
+
+	/* Who knows this epoch of the actor knows what the actor knew then. */
+	if (*c && oracle_tree_get((*c)->root[ORACLE_HB], pub->actor) >= pub->epoch)
+		return;
+	if (is_shared && oracle_memo_get(&o->pool, c, &m))
+		return;
+	if (is_shared && m.from)
+		oracle_clock_ref(m.from);
+	if (*c)
+		oracle_clock_join(&o->pool, c, pub->clock);
+	else
+		*c = oracle_clock_ref(pub->clock);
+	learn_epochs(o, c, pub);
+	if (!is_shared)
+		return;
+	m.to = *c;
+	oracle_memo_put(&o->pool, &m);
+	oracle_clock_unref(&o->pool, m.from);
 }
 
 /* ---- what a write releases --------------------------------------------------------------- */

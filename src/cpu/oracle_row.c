@@ -15,8 +15,6 @@
  */
 #include "cpu/oracle_shadow.h"
 
-#define NO_WARP UINT32_MAX
-
 bool oracle_is_plain(const struct oracle_now *n)
 {
 	const struct oracle_acc *acc = n->acc;
@@ -30,7 +28,7 @@ bool oracle_is_plain(const struct oracle_now *n)
 
 static void forget_leaf(struct oracle_now *n)
 {
-	n->leaf_warp = NO_WARP;
+	n->leaf_warp = ORACLE_NO_WARP;
 	n->known = NULL;
 }
 
@@ -43,24 +41,9 @@ static void use_clock(struct oracle_now *n, const struct oracle_clock *clock)
 	forget_leaf(n);
 }
 
-static inline void look_up(struct oracle_now *n, uint32_t actor)
+bool oracle_row_knows_lanes(struct oracle_now *n, uint32_t warp, uint32_t lanes, uint32_t epoch)
 {
-	if (n->leaf_warp == actor >> 5)
-		return;
-	n->leaf_warp = actor >> 5;
-	n->leaf = oracle_tree_leaf(n->clock->root[ORACLE_HB], actor, &n->leaf_value);
-}
-
-static inline bool is_known(struct oracle_now *n, uint32_t actor, uint32_t epoch)
-{
-	look_up(n, actor);
-	return (n->leaf ? n->leaf[actor & 31] : n->leaf_value) >= epoch;
-}
-
-/* ... of all these lanes of a warp. */
-static bool are_known(struct oracle_now *n, uint32_t warp, uint32_t lanes, uint32_t epoch)
-{
-	look_up(n, warp);
+	oracle_look_up(n, warp);
 	if (!n->leaf)
 		return n->leaf_value >= epoch;
 	ORACLE_EACH(l, lanes)
@@ -69,6 +52,17 @@ static bool are_known(struct oracle_now *n, uint32_t warp, uint32_t lanes, uint3
 			return false;
 	}
 	return true;
+}
+
+uint32_t oracle_row_others(const struct oracle_row *row, uint32_t word, uint32_t warp,
+			   uint32_t lanes)
+{
+	uint32_t me;
+
+	if (row->is_mask || oracle_is_narrow(row->shift))
+		return lanes;
+	me = oracle_row_actor(row, word);
+	return (me & ~31u) == warp ? lanes & ~(1u << (me & 31)) : lanes;
 }
 
 /* ---- read-only loads ------------------------------------------------------------------------ */
@@ -87,7 +81,7 @@ static bool is_same_grid(const struct oracle_now *n, uint32_t actor)
 }
 
 /* May the access take the place of a read that is ordered before it? */
-static bool may_replace(const struct oracle_now *n, uint32_t actor, uint32_t site)
+bool oracle_row_may_replace(const struct oracle_now *n, uint32_t actor, uint32_t site)
 {
 	if (!is_nc_site(n, site))
 		return true;
@@ -95,113 +89,97 @@ static bool may_replace(const struct oracle_now *n, uint32_t actor, uint32_t sit
 	       ((n->acc->flags & ORACLE_NC) && is_same_grid(n, actor));
 }
 
-/* ---- who accesses a word ---------------------------------------------------------------------- */
+/* ---- what is before the row --------------------------------------------------------------------- */
 
-static inline uint32_t word_number(uint64_t address)
+/* Who made a packed access that has a form. */
+struct lanes {
+	uint32_t warp, mask;
+	uint32_t shift; /* ORACLE_BYTES, ORACLE_HALVES, or 0 for lanes that all read all of it */
+};
+
+static struct lanes lanes_of(const struct oracle_now *n, uint64_t p)
 {
-	return (uint32_t)(address >> 2);
+	uint32_t actor = oracle_packed_actor(p);
+	uint32_t bytes = oracle_site_at(n->o, oracle_packed_site(p))->a.bytes;
+	struct lanes x = {.warp = actor & ~31u};
+
+	if (bytes >= 4) {
+		x.mask = oracle_node_lanes(actor & 31);
+	} else {
+		x.shift = bytes == 1 ? ORACLE_BYTES : ORACLE_HALVES;
+		x.mask = oracle_lanes_of(x.shift, actor);
+	}
+	return x;
 }
 
-static inline uint32_t actor_at(const struct oracle_row *row, uint32_t word)
+/* One that has a form: is it the row's at that word, byte by byte, or before it? */
+static bool are_before(struct oracle_now *n, const struct oracle_row *row, uint32_t word,
+		       uint64_t p, bool are_reads)
 {
-	return row->actor + ((word - word_number(row->address)) >> row->shift);
+	struct lanes x = lanes_of(n, p);
+	uint32_t mask;
+
+	if (x.shift && x.shift == row->shift &&
+	    oracle_packed_actor(p) == oracle_row_actor(row, word))
+		return true;
+	mask = oracle_row_others(row, word, x.warp, x.mask);
+	if (are_reads && row->is_mask && row->actor == x.warp)
+		mask &= ~row->lanes;
+	return !mask || oracle_row_knows_lanes(n, x.warp, mask, oracle_packed_epoch(p));
 }
 
-static inline uint32_t reader_at(const struct oracle_reader *r, uint32_t word)
-{
-	return r->actor + ((word - r->at) >> r->shift);
-}
-
-/* Is an access by this actor the row's at that word, or before it? */
+/* A single actor's. */
 static inline bool is_before(struct oracle_now *n, const struct oracle_row *row, uint32_t word,
-			     uint32_t actor, uint32_t epoch)
+			     uint64_t p)
 {
-	if (row->is_mask ? row->actor == (actor & ~31u) && row->lanes == 1u << (actor & 31)
-			 : actor_at(row, word) == actor)
+	uint32_t actor = oracle_packed_actor(p);
+
+	if (!row->is_mask && !oracle_is_narrow(row->shift) && oracle_row_actor(row, word) == actor)
 		return true;
-	return is_known(n, actor, epoch);
+	return oracle_row_knows(n, actor, oracle_packed_epoch(p));
 }
 
-static bool is_write_before(struct oracle_now *n, const struct oracle_row *row, uint64_t w,
-			    uint32_t word)
+bool oracle_row_is_behind(struct oracle_now *n, const struct oracle_row *row, uint64_t w,
+			  uint32_t word)
 {
-	if (!w)
-		return true;
-	if (!(w & 1))
-		return false;
 	if ((n->acc->flags & ORACLE_NC) && is_same_grid(n, oracle_packed_actor(w)))
 		return false;
-	return is_before(n, row, word, oracle_packed_actor(w), oracle_packed_epoch(w));
+	return w & ORACLE_PACKED_FORM ? are_before(n, row, word, w, false)
+				      : is_before(n, row, word, w);
 }
 
-/* May a packed read go for the row's access? A set's lane counts as its own. */
+static bool is_write_before(struct oracle_now *n, const struct oracle_row *row,
+			    const struct oracle_cell *c, uint32_t word)
+{
+	if (!c->w)
+		return true;
+	if (c->w & 1)
+		return oracle_row_is_behind(n, row, c->w, word);
+	return oracle_cell_log(c) && oracle_log_is_before(n, row, c, word);
+}
+
+/* May the row's access take a packed read's place? A set's lane counts as its own. */
 static bool is_read_done(struct oracle_now *n, const struct oracle_row *row, uint64_t r,
 			 uint32_t word)
 {
 	uint32_t actor = oracle_packed_actor(r);
 
-	if (!may_replace(n, actor, oracle_packed_site(r)))
+	if (!oracle_row_may_replace(n, actor, oracle_packed_site(r)))
 		return false;
+	if (r & ORACLE_PACKED_FORM)
+		return are_before(n, row, word, r, true);
 	if (row->is_mask && row->actor == (actor & ~31u) && row->lanes >> (actor & 31) & 1)
 		return true;
-	return is_before(n, row, word, actor, oracle_packed_epoch(r));
+	return is_before(n, row, word, r);
 }
 
-/* ---- sets of readers --------------------------------------------------------------------------- */
-
-static struct oracle_readers *set_of(uint64_t r)
+bool oracle_row_reads_behind(struct oracle_now *n, const struct oracle_row *row, uint64_t r,
+			     uint32_t word)
 {
-	return (struct oracle_readers *)(uintptr_t)r;
-}
-
-static size_t set_bytes(uint32_t cap)
-{
-	return sizeof(struct oracle_readers) + cap * sizeof(struct oracle_reader);
-}
-
-static struct oracle_readers *set_new(struct oracle *o, uint32_t cap, uint32_t refs)
-{
-	struct oracle_readers *s = oracle_mem_new(o, set_bytes(cap));
-
-	s->cap = cap;
-	s->refs = refs;
-	return s;
-}
-
-static void set_give(struct oracle_cell *c, uint32_t len, const struct oracle_readers *s)
-{
-	for (uint32_t i = 0; i < len; i++)
-		c[i].r = (uintptr_t)s;
-}
-
-/* The same set with room for `cap`, of these words alone. */
-static struct oracle_readers *set_own(struct oracle *o, struct oracle_cell *c, uint32_t len,
-				      uint32_t cap)
-{
-	struct oracle_readers *old = set_of(c->r), *s = set_new(o, cap, len);
-
-	s->n = old->n;
-	s->has_nc = old->has_nc;
-	memcpy(s->v, old->v, old->n * sizeof(s->v[0]));
-	oracle_readers_unref(o, old, len);
-	set_give(c, len, s);
-	return s;
-}
-
-static struct oracle_reader reader_of(const struct oracle_row *row, uint32_t word)
-{
-	struct oracle_reader r = {.actor = row->actor,
-				  .epoch = row->own,
-				  .at = row->lanes,
-				  .site = row->site & ((1u << 26) - 1),
-				  .is_mask = row->is_mask};
-
-	if (row->is_mask)
-		return r;
-	r.actor = actor_at(row, word);
-	r.at = word - ((word - word_number(row->address)) & ((1u << row->shift) - 1));
-	r.shift = row->shift & 31;
-	return r;
+	if (!r)
+		return true;
+	return r & 1 ? is_read_done(n, row, r, word)
+		     : oracle_set_is_before(n, row, oracle_set_of(r), word);
 }
 
 /* The reader that a packed read at `word` stands for, with those of the words behind it. */
@@ -210,202 +188,64 @@ static struct oracle_reader reader_packed(const struct oracle_now *n, uint64_t p
 	struct oracle_reader r = {.actor = oracle_packed_actor(p),
 				  .epoch = oracle_packed_epoch(p),
 				  .at = word,
-				  .site = oracle_packed_site(p) & ((1u << 26) - 1),
+				  .site = oracle_packed_site(p) & ((1u << ORACLE_SITE_BITS) - 1),
 				  .shift = ORACLE_ONE_ACTOR};
 	uint32_t bytes = oracle_site_at(n->o, r.site)->a.bytes;
 
-	if (bytes == 4 || bytes == 8 || bytes == 16) {
+	if (p & ORACLE_PACKED_FORM) {
+		struct lanes x = lanes_of(n, p);
+		r.is_mask = !x.shift;
+		r.actor = x.shift ? r.actor : x.warp;
+		r.at = x.shift ? word : x.mask;
+		r.shift = x.shift & 31;
+	} else if (bytes == 4 || bytes == 8 || bytes == 16) {
 		r.shift = (uint32_t)__builtin_ctz(bytes / 4) & 31;
 		r.at = word & (UINT32_MAX << r.shift);
 	}
 	return r;
 }
 
-static bool is_reader_known(struct oracle_now *n, const struct oracle_reader *r, uint32_t word,
-			    uint32_t len)
-{
-	if (r->is_mask)
-		return are_known(n, r->actor, r->at, r->epoch);
-	for (uint32_t i = 0; i < len; i++) {
-		if (!is_known(n, reader_at(r, word + i), r->epoch))
-			return false;
-		if (!n->leaf) /* all lanes alike, and a reader is of one warp */
-			return true;
-	}
-	return true;
-}
-
-/* Do both read each of the words by the same actors (for sets: b's among a's)? */
-static bool is_covered(const struct oracle_reader *a, const struct oracle_reader *b, uint32_t word,
-		       uint32_t len)
-{
-	if (a->is_mask)
-		return b->is_mask && a->actor == b->actor && !(b->at & ~a->at);
-	return !b->is_mask && reader_at(a, word) == reader_at(b, word) &&
-	       (len == 1 || (a->shift == b->shift &&
-			     reader_at(a, word + len - 1) == reader_at(b, word + len - 1)));
-}
-
-static bool is_alike_nc(const struct oracle_now *n, const struct oracle_reader *a,
-			const struct oracle_reader *b)
-{
-	return is_nc_site(n, a->site) == is_nc_site(n, b->site);
-}
-
-#define SORT_FROM 16u
-
-static int by_actor(const void *a, const void *b)
-{
-	const struct oracle_reader *x = a, *y = b;
-	const uint32_t v[2][5] = {{x->actor, x->is_mask, x->at, x->shift, x->epoch},
-				  {y->actor, y->is_mask, y->at, y->shift, y->epoch}};
-
-	for (unsigned i = 0; i < 5; i++)
-		if (v[0][i] != v[1][i])
-			return v[0][i] < v[1][i] ? -1 : 1;
-	return 0;
-}
-
-/* Drops the readers that the row's access, or a later one of the same actors, stands for. */
-static void set_compact(struct oracle_now *n, struct oracle_readers *s, uint32_t word, uint32_t len)
-{
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < s->n; i++)
-		if (!is_reader_known(n, &s->v[i], word, len) ||
-		    !may_replace(n, s->v[i].is_mask ? s->v[i].actor : reader_at(&s->v[i], word),
-				 s->v[i].site))
-			s->v[kept++] = s->v[i];
-	s->n = kept;
-	if (s->n < (n->o->opt.is_tiny ? 2 : SORT_FROM))
-		return;
-	qsort(s->v, s->n, sizeof(s->v[0]), by_actor);
-	kept = 0;
-	for (uint32_t i = 0; i < s->n; i++)
-		if (i + 1 == s->n || s->v[i + 1].epoch < s->v[i].epoch ||
-		    !is_covered(&s->v[i + 1], &s->v[i], word, len) ||
-		    !is_alike_nc(n, &s->v[i], &s->v[i + 1]))
-			s->v[kept++] = s->v[i];
-	s->n = kept;
-}
-
-#define LOOK_BEHIND 8u
-
-/* The reader whose place the row's may take; with_lanes: or that it may join. */
-static struct oracle_reader *set_find(const struct oracle_now *n, struct oracle_readers *s,
-				      const struct oracle_reader *r, uint32_t word, uint32_t len)
-{
-	uint32_t last = n->o->opt.is_tiny ? 1 : LOOK_BEHIND;
-
-	for (uint32_t i = s->n; i-- > 0 && s->n - i <= last;) {
-		struct oracle_reader *x = &s->v[i];
-		if (x->is_mask && r->is_mask && x->actor == r->actor && x->epoch == r->epoch &&
-		    x->site == r->site)
-			return x;
-		if (is_covered(r, x, word, len) && is_alike_nc(n, r, x))
-			return x;
-	}
-	return NULL;
-}
-
-static bool set_has(const struct oracle_reader *x, const struct oracle_reader *r)
-{
-	return x->epoch == r->epoch && x->site == r->site && (!r->is_mask || !(r->at & ~x->at));
-}
-
-static void set_put(struct oracle_reader *x, const struct oracle_reader *r)
-{
-	uint32_t lanes = x->is_mask && x->epoch == r->epoch && x->site == r->site ? x->at : 0;
-
-	*x = *r;
-	if (r->is_mask)
-		x->at |= lanes;
-}
-
-static struct oracle_readers *set_limit(struct oracle_now *n, struct oracle_readers *s)
-{
-	uint32_t half = s->n / 2;
-
-	if (s->n < n->o->opt.max_records)
-		return s;
-	memmove(s->v, s->v + half, (s->n - half) * sizeof(s->v[0]));
-	s->n -= half;
-	n->o->stats.dropped += half;
-	return s;
-}
-
-/* The row reads `len` words from `word` on that share a set. */
-static void set_add(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
-		    uint32_t word, uint32_t len)
-{
-	struct oracle_reader r = reader_of(row, word);
-	struct oracle_readers *s = set_of(c->r);
-	struct oracle_reader *x = set_find(n, s, &r, word, len);
-
-	if (x && set_has(x, &r))
-		return;
-	if (s == n->known)
-		n->known = NULL;
-	if (s->refs != len) {
-		size_t at = x ? (size_t)(x - s->v) : 0;
-		s = set_own(n->o, c, len, x ? s->n : s->n + 1);
-		x = x ? &s->v[at] : NULL;
-	}
-	if (x) {
-		set_put(x, &r);
-		return;
-	}
-	if (s->n == s->cap)
-		set_compact(n, s, word, len);
-	s = set_limit(n, s);
-	if (s->n == s->cap)
-		s = set_own(n->o, c, len, s->cap + (s->cap < 8 ? 2 : s->cap / 2));
-	s->has_nc |= n->acc->flags & ORACLE_NC;
-	s->v[s->n++] = r;
-}
-
-/* Are all readers of the set before the row's access to a word? */
-static bool is_set_before(struct oracle_now *n, const struct oracle_row *row,
-			  struct oracle_readers *s, uint32_t word)
-{
-	bool is_simple = true;
-
-	if (s == n->known)
-		return true;
-	for (uint32_t i = 0; i < s->n; i++) {
-		const struct oracle_reader *r = &s->v[i];
-		uint32_t actor = r->is_mask ? r->actor : reader_at(r, word);
-		if (s->has_nc && !may_replace(n, actor, r->site))
-			return false;
-		if (!r->is_mask) {
-			if (!is_before(n, row, word, actor, r->epoch))
-				return false;
-			look_up(n, actor);
-			is_simple &= !n->leaf && n->leaf_value >= r->epoch;
-			continue;
-		}
-		uint32_t me = actor_at(row, word), lanes = r->at;
-		if ((me & ~31u) == actor)
-			lanes &= ~(1u << (me & 31));
-		if (!are_known(n, actor, lanes, r->epoch))
-			return false;
-		is_simple &= !n->leaf;
-	}
-	if (is_simple)
-		n->known = s;
-	return true;
-}
-
 /* ---- rows ------------------------------------------------------------------------------------------ */
+
+/* Clocks may have changed in place. */
+static void back_to_row(struct oracle_now *n, const struct oracle_row *row)
+{
+	n->actor = row->actor;
+	n->clock = n->leaf_clock = row->clock;
+	forget_leaf(n);
+}
+
+/* A word of several lanes from `actor` on goes the general way. */
+static void narrow_full(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
+			uint64_t word, uint32_t actor)
+{
+	uint32_t bytes = 4u >> oracle_narrowness(row->shift);
+
+	n->word = word;
+	for (uint32_t i = 0; i < 4; i += bytes) {
+		n->mask = ((1u << bytes) - 1) << i;
+		n->address = word + i;
+		n->actor = actor++;
+		n->t = row->t + (n->actor - row->actor);
+		n->clock = n->t->clock;
+		oracle_word_full(n, c);
+	}
+	back_to_row(n, row);
+}
 
 /* One word goes the general way, lane after lane. */
 static void go_full(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
 		    uint64_t word)
 {
 	uint32_t lanes = row->is_mask ? row->lanes : 1;
-	uint32_t actor = row->is_mask ? row->actor : actor_at(row, word_number(word));
+	uint32_t actor =
+		row->is_mask ? row->actor : oracle_row_actor(row, oracle_word_number(word));
 	uint64_t bytes = 4ull << row->shift;
 
+	if (oracle_is_narrow(row->shift)) {
+		narrow_full(n, row, c, word, actor);
+		return;
+	}
 	n->word = word;
 	n->mask = ORACLE_PLAIN_BYTES;
 	n->address = row->start;
@@ -418,33 +258,37 @@ static void go_full(struct oracle_now *n, const struct oracle_row *row, struct o
 		n->clock = n->t->clock;
 		oracle_word_full(n, c);
 	}
-	/* Clocks may have changed in place. */
-	n->actor = row->actor;
-	n->clock = n->leaf_clock = row->clock;
-	forget_leaf(n);
+	back_to_row(n, row);
 }
 
 static uint64_t packed_at(const struct oracle_row *row, uint32_t word)
 {
-	return oracle_pack(actor_at(row, word), row->own, row->site);
+	return oracle_pack(oracle_row_actor(row, word), row->own, row->site) |
+	       (oracle_is_narrow(row->shift) ? ORACLE_PACKED_FORM : 0);
+}
+
+/* Lanes that all read the words, or 0 if they can't be packed. */
+static uint64_t packed_lanes(const struct oracle_row *row)
+{
+	uint32_t node = oracle_lanes_node(row->lanes);
+
+	return node ? oracle_pack(row->actor + node, row->own, row->site) | ORACLE_PACKED_FORM : 0;
 }
 
 static void row_write(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
 		      uint64_t word, uint32_t len)
 {
 	for (uint32_t i = 0; i < len; i++, c++, word += 4) {
-		uint32_t w = word_number(word);
-		bool is_done = is_write_before(n, row, c->w, w);
-		if (is_done && c->r)
-			is_done = c->r & 1 ? is_read_done(n, row, c->r, w)
-					   : is_set_before(n, row, set_of(c->r), w);
-		if (!is_done) {
+		uint32_t w = oracle_word_number(word);
+		if (!is_write_before(n, row, c, w) || !oracle_row_reads_behind(n, row, c->r, w)) {
 			go_full(n, row, c, word);
 			continue;
 		}
 		if (c->r && !(c->r & 1))
-			oracle_readers_unref(n->o, set_of(c->r), 1);
+			oracle_readers_unref(n->o, oracle_set_of(c->r), 1);
 		n->o->words += !(c->w | c->r);
+		if (oracle_cell_log(c))
+			oracle_log_free(n->o, c);
 		c->w = packed_at(row, w);
 		c->r = 0;
 	}
@@ -456,7 +300,7 @@ static uint32_t shared_run(struct oracle_now *n, const struct oracle_row *row,
 {
 	uint32_t i = 1;
 
-	while (i < len && c[i].r == c->r && is_write_before(n, row, c[i].w, word + i))
+	while (i < len && c[i].r == c->r && is_write_before(n, row, &c[i], word + i))
 		i++;
 	return i;
 }
@@ -466,49 +310,52 @@ static uint32_t packed_run(struct oracle_now *n, const struct oracle_row *row,
 			   const struct oracle_reader *r, const struct oracle_cell *c,
 			   uint32_t word, uint32_t len)
 {
+	uint64_t form = c->r & ORACLE_PACKED_FORM;
 	uint32_t i = 1;
 
 	for (; i < len; i++) {
-		uint32_t actor = reader_at(r, word + i);
+		uint32_t actor = r->is_mask ? r->actor : oracle_reader_actor(r, word + i);
 		if (actor >> 5 != r->actor >> 5 ||
-		    c[i].r != oracle_pack(actor, r->epoch, r->site) ||
+		    c[i].r != (r->is_mask ? c->r : oracle_pack(actor, r->epoch, r->site) | form) ||
 		    is_read_done(n, row, c[i].r, word + i) ||
-		    !is_write_before(n, row, c[i].w, word + i))
+		    !is_write_before(n, row, &c[i], word + i))
 			break;
 	}
 	return i;
+}
+
+/* Words whose reads the row's takes the place of. */
+static uint32_t read_alone(struct oracle_now *n, const struct oracle_row *row,
+			   struct oracle_cell *c, uint32_t word, uint32_t len)
+{
+	uint64_t lanes = row->is_mask ? packed_lanes(row) : 0;
+	uint32_t run = 1;
+
+	if (!row->is_mask || lanes) {
+		c->r = lanes ? lanes : packed_at(row, word);
+		return 1;
+	}
+	while (run < len && c[run].r == c->r && is_write_before(n, row, &c[run], word + run)) {
+		n->o->words += !(c[run].w | c[run].r);
+		run++;
+	}
+	oracle_set_make(n, row, c, word, run, NULL);
+	return run;
 }
 
 /* Words without a shared set: the row's read alone, or beside the packed one. */
 static uint32_t read_packed(struct oracle_now *n, const struct oracle_row *row,
 			    struct oracle_cell *c, uint32_t word, uint32_t len)
 {
-	bool is_alone = !c->r || is_read_done(n, row, c->r, word);
-	uint32_t run = 1;
+	struct oracle_reader old;
+	uint32_t run;
 
 	n->o->words += !(c->w | c->r);
-	if (is_alone && !row->is_mask) {
-		c->r = packed_at(row, word);
-		return 1;
-	}
-	struct oracle_reader old = {0};
-	while (is_alone && run < len && c[run].r == c->r &&
-	       is_write_before(n, row, c[run].w, word + run)) {
-		n->o->words += !(c[run].w | c[run].r);
-		run++;
-	}
-	if (!is_alone) {
-		old = reader_packed(n, c->r, word);
-		run = packed_run(n, row, &old, c, word, len);
-	}
-	struct oracle_readers *s = set_new(n->o, is_alone ? 1 : 2, run);
-	if (!is_alone) {
-		s->has_nc |= is_nc_site(n, old.site);
-		s->v[s->n++] = old;
-	}
-	s->has_nc |= (n->acc->flags & ORACLE_NC) != 0;
-	s->v[s->n++] = reader_of(row, word);
-	set_give(c, run, s);
+	if (!c->r || is_read_done(n, row, c->r, word))
+		return read_alone(n, row, c, word, len);
+	old = reader_packed(n, c->r, word);
+	run = packed_run(n, row, &old, c, word, len);
+	oracle_set_make(n, row, c, word, run, &old);
 	return run;
 }
 
@@ -516,13 +363,13 @@ static void row_read(struct oracle_now *n, const struct oracle_row *row, struct 
 		     uint64_t word, uint32_t len)
 {
 	for (uint32_t i = 0, run = 1; i < len; i += run) {
-		uint32_t w = word_number(word) + i;
+		uint32_t w = oracle_word_number(word) + i;
 		run = 1;
-		if (!is_write_before(n, row, c[i].w, w)) {
+		if (!is_write_before(n, row, &c[i], w)) {
 			go_full(n, row, &c[i], word + i * 4);
 		} else if (c[i].r && !(c[i].r & 1)) {
 			run = shared_run(n, row, &c[i], w, len - i);
-			set_add(n, row, &c[i], w, run);
+			oracle_set_add(n, row, &c[i], w, run);
 		} else {
 			run = read_packed(n, row, &c[i], w, len - i);
 		}

@@ -172,13 +172,13 @@ static void fenced_add(struct oracle_pool *pool, struct oracle_fenced *f, uint64
 		past_copy(pool, &f->write, &f->all);
 }
 
-void oracle_fenced_add(struct oracle *o, struct oracle_ext *e, uint64_t tree, uint32_t actor,
-		       uint32_t fence, bool is_write)
+void oracle_fenced_add(struct oracle *o, struct oracle_ext *e, uint32_t mask, uint64_t tree,
+		       uint32_t actor, uint32_t fence, bool is_write)
 {
 	struct oracle_bytes *x = oracle_ext_bytes(o, e);
 	uint32_t same;
 
-	for (uint32_t left = 0xf; left; left &= ~same)
+	for (uint32_t left = mask; left; left &= ~same)
 		fenced_add(&o->pool, fenced_own(o, x, left, &same), tree, actor, fence, is_write);
 }
 
@@ -201,18 +201,33 @@ bool oracle_fenced_is(const struct oracle_ext *e, const struct oracle_thread *t,
 static void take_forced(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 			const struct oracle_past *p)
 {
+	struct oracle_pool *pool = &o->pool;
 	uint64_t known = t->clock->root[ORACLE_FENCES], forced = t->clock->root[ORACLE_FORCED];
+	bool is_one = p->fence && p->actor != actor &&
+		      oracle_tree_get(known, p->actor) < p->fence &&
+		      oracle_tree_get(forced, p->actor) < p->fence;
+	bool is_tree = !oracle_tree_covers(known, p->tree) && !oracle_tree_covers(forced, p->tree);
+	struct oracle_memo m = {.from = t->clock,
+				.with = is_tree ? p->tree : 0,
+				.actor = is_one ? p->actor : 0,
+				.number = is_one ? p->fence : 0,
+				.kind = ORACLE_MEMO_FORCED};
 
-	if (p->fence && p->actor != actor && oracle_tree_get(known, p->actor) < p->fence &&
-	    oracle_tree_get(forced, p->actor) < p->fence)
-		oracle_tree_raise(&o->pool,
-				  &oracle_clock_own(&o->pool, &t->clock)->root[ORACLE_FORCED],
-				  p->actor, p->fence);
-	if (oracle_tree_covers(known, p->tree) ||
-	    oracle_tree_covers(t->clock->root[ORACLE_FORCED], p->tree))
+	if ((!is_one && !is_tree) || (m.from->refs > 1 && oracle_memo_get(pool, &t->clock, &m)))
 		return;
-	oracle_tree_join(&o->pool, &oracle_clock_own(&o->pool, &t->clock)->root[ORACLE_FORCED],
-			 p->tree);
+	bool is_shared = m.from->refs > 1;
+	if (is_shared)
+		oracle_clock_ref(m.from);
+	uint64_t *to = &oracle_clock_own(pool, &t->clock)->root[ORACLE_FORCED];
+	if (is_tree)
+		oracle_tree_join(pool, to, p->tree);
+	if (is_one)
+		oracle_tree_raise(pool, to, p->actor, p->fence);
+	if (!is_shared)
+		return;
+	m.to = t->clock;
+	oracle_memo_put(pool, &m);
+	oracle_clock_unref(pool, m.from);
 }
 
 void oracle_communicate(struct oracle *o, struct oracle_thread *t, uint32_t actor, bool is_write,
@@ -234,6 +249,7 @@ struct force {
 	struct oracle *o;
 	uint32_t actor;
 	uint8_t scope;
+	bool is_own;			  /* a fence of the actor's warp counts: its lanes differ */
 	BASE_VEC(struct oracle_pub) pubs; /* borrowed from the logs */
 };
 
@@ -244,6 +260,7 @@ static void force_one(void *arg, uint32_t key, uint32_t epoch)
 	struct oracle_sc_log *log;
 	uint8_t level = (uint8_t)oracle_level(f->o, f->actor, key);
 
+	f->is_own |= key >> 5 == f->actor >> 5;
 	if (key == f->actor || level > f->scope || !(log = log_of(f->o, key)))
 		return;
 	for (size_t i = log_upto(log, epoch); i-- > 0;)
@@ -253,23 +270,49 @@ static void force_one(void *arg, uint32_t key, uint32_t epoch)
 		}
 }
 
+/* Comes behind what is forced. What causality tells by then needn't be kept as forced. */
+static void force_all(struct oracle *o, struct oracle_thread *t, const struct force *f)
+{
+	uint64_t *root;
+
+	for (size_t i = 0; i < f->pubs.n; i++) {
+		oracle_clock_own(&o->pool, &t->clock);
+		oracle_learn(o, &t->clock, &f->pubs.v[i]);
+	}
+	root = t->clock->root;
+	if (!oracle_tree_covers(root[ORACLE_FENCES], root[ORACLE_FORCED]))
+		return;
+	root = oracle_clock_own(&o->pool, &t->clock)->root;
+	oracle_tree_unref(&o->pool, root[ORACLE_FORCED]);
+	root[ORACLE_FORCED] = 0;
+}
+
 static void force(struct oracle *o, struct oracle_thread *t, uint32_t actor, uint8_t scope)
 {
 	struct force f = {.o = o, .actor = actor, .scope = scope};
+	struct oracle_memo m = {.from = t->clock,
+				.actor = actor & ~31u,
+				.number = scope,
+				.kind = ORACLE_MEMO_FENCE};
 	const struct oracle_group *g = oracle_group_of(o, actor);
-	uint64_t forced = t->clock->root[ORACLE_FORCED], end = UINT64_MAX;
+	uint64_t end = UINT64_MAX;
 	uint32_t first = 0;
 
-	if (!forced)
+	if (!t->clock->root[ORACLE_FORCED] || oracle_memo_get(&o->pool, &t->clock, &m))
 		return;
 	if (scope == RACE_SCOPE_CTA && g && g->is_grid) {
 		first = g->first + ((actor - g->first) >> g->shift << g->shift);
 		end = (uint64_t)first + (1u << g->shift);
 	}
-	oracle_tree_above(forced, t->clock->root[ORACLE_FENCES], first, end, force_one, &f);
-	for (size_t i = 0; i < f.pubs.n; i++)
-		oracle_learn(o, &t->clock, &f.pubs.v[i]);
+	oracle_clock_ref(m.from);
+	oracle_tree_above(t->clock->root[ORACLE_FORCED], t->clock->root[ORACLE_FENCES], first, end,
+			  force_one, &f);
+	force_all(o, t, &f);
 	base_vec_free(&f.pubs);
+	m.to = t->clock;
+	if (!f.is_own)
+		oracle_memo_put(&o->pool, &m);
+	oracle_clock_unref(&o->pool, m.from);
 }
 
 static struct oracle_sc_sum *sc_sum(struct oracle *o, uint32_t actor, uint8_t scope, uint8_t level,
@@ -328,7 +371,7 @@ static void fence_one(struct oracle *o, uint32_t actor, uint8_t strength, uint8_
 		g->has_fences = true;
 	}
 	if (race_is_release((enum race_strength)strength)) {
-		struct oracle_pub pub = oracle_publish(t, actor);
+		struct oracle_pub pub = oracle_publish(o, t, actor);
 		if (is_sc && !is_execution)
 			log_fence(o, actor, scope, &pub);
 		for (uint8_t l = RACE_SCOPE_CTA; is_sc && is_execution && l <= scope; l++)

@@ -357,7 +357,7 @@ void oracle_mbarrier_arrive(struct oracle *o, uint32_t actor, uint64_t address, 
 			relaxed_arrive(o, t, address, phase, scope);
 		return;
 	}
-	pub = oracle_publish(t, actor);
+	pub = oracle_publish(o, t, actor);
 	oracle_release_add(o, &phase_at(o, address, phase, true)->release, scope, &pub);
 	oracle_release_at(o, t, address, OBJECT, scope, pub);
 }
@@ -424,7 +424,7 @@ uint32_t oracle_fork(struct oracle *o, uint32_t issuer)
 	record(o, &e);
 	if (!t)
 		return ORACLE_NO_ACTOR;
-	struct oracle_pub pub = oracle_publish(t, issuer);
+	struct oracle_pub pub = oracle_publish(o, t, issuer);
 	oracle_learn(o, &c, &pub);
 	oracle_clock_unref(&o->pool, pub.clock);
 	return oracle_misc_new(o, ORACLE_MISC_PSEUDO, issuer, c);
@@ -487,7 +487,7 @@ void oracle_op_submit(struct oracle *o, uint32_t host, uint64_t key)
 	struct oracle_opn *p = op_at(o, key, true);
 	if (!t)
 		return;
-	struct oracle_pub pub = oracle_publish(t, host);
+	struct oracle_pub pub = oracle_publish(o, t, host);
 	oracle_learn(o, &p->start, &pub);
 	oracle_clock_unref(&o->pool, pub.clock);
 }
@@ -522,6 +522,10 @@ uint32_t oracle_op_start(struct oracle *o, uint64_t key, uint32_t first)
 	if (g && g->is_grid) {
 		oracle_clock_unref(&o->pool, g->start);
 		oracle_clock_unref(&o->pool, g->end);
+		/* Not changed again: all its threads know it. */
+		p->start->actor = g->first;
+		p->start->epoch = 0;
+		p->start->span = g->n;
 		g->start = oracle_clock_ref(p->start);
 		g->end = oracle_clock_ref(p->start);
 	}
@@ -564,7 +568,7 @@ void oracle_op_end(struct oracle *o, uint64_t key)
 	}
 	p->end = oracle_clock_ref(p->start);
 	if (t) {
-		struct oracle_pub pub = oracle_publish(t, p->actor);
+		struct oracle_pub pub = oracle_publish(o, t, p->actor);
 		oracle_learn(o, &p->end, &pub);
 		oracle_clock_unref(&o->pool, pub.clock);
 	}
@@ -642,7 +646,7 @@ void oracle_heap_free(struct oracle *o, uint32_t actor, uint64_t address, uint64
 	forget(o, address, bytes);
 	if (!t)
 		return;
-	struct oracle_pub pub = oracle_publish(t, actor);
+	struct oracle_pub pub = oracle_publish(o, t, actor);
 	oracle_learn(o, &f.clock, &pub);
 	oracle_clock_unref(&o->pool, pub.clock);
 	base_vec_push(&o->freed, f);

@@ -36,7 +36,7 @@ void oracle_write_unref(struct oracle *o, struct oracle_write *w)
 	oracle_mem_free(o, w, sizeof(*w));
 }
 
-static struct oracle_write *write_new(struct oracle *o, uint32_t actor,
+struct oracle_write *oracle_write_new(struct oracle *o, uint32_t actor,
 				      const struct oracle_acc *acc, uint64_t address,
 				      struct oracle_chain *chain, uint32_t pos)
 {
@@ -225,35 +225,44 @@ static void chain_prune(struct oracle *o, const struct oracle_write *w)
 	base_vec_free(&p.v);
 }
 
+void oracle_chain_add(struct oracle *o, struct oracle_chain *c, uint32_t pos, uint32_t actor,
+		      uint32_t epoch, bool is_write)
+{
+	struct oracle_seen s = {actor, epoch, pos & (uint32_t)INT32_MAX, is_write};
+
+	if (c->nseen == c->cap) {
+		uint32_t cap = c->cap + (c->cap < 8 ? 4 : c->cap / 2);
+		c->seen = oracle_mem_resize(o, c->seen, c->cap * sizeof(s), cap * sizeof(s));
+		c->cap = cap;
+	}
+	c->seen[c->nseen++] = s;
+}
+
 void oracle_chain_see(struct oracle *o, const struct oracle_write *w, uint32_t actor,
 		      uint32_t epoch, bool is_write)
 {
 	struct oracle_chain *c = w->chain;
-	struct oracle_seen s = {actor, epoch, w->pos & (uint32_t)INT32_MAX, is_write};
+	uint32_t pos = w->pos;
 
 	for (uint32_t i = c->nseen; i-- > 0 && c->nseen - i <= LOOK_BEHIND;) {
 		struct oracle_seen *old = &c->seen[i];
 		if (old->actor == actor && old->epoch == epoch && old->is_write == is_write) {
-			if (old->pos < s.pos)
-				old->pos = s.pos;
+			if (old->pos < pos)
+				old->pos = pos & (uint32_t)INT32_MAX;
 			return;
 		}
 	}
-	bool is_full = c->nseen == c->cap;
-	if (is_full && c->cap >= (o->opt.is_tiny ? 4 : PRUNE_FROM)) {
+	if (c->nseen == c->cap && c->cap >= (o->opt.is_tiny ? 4 : PRUNE_FROM)) {
 		chain_prune(o, w);
-		is_full = c->nseen > c->cap - c->cap / 4;
+		/* What is nearly full would be gone through again at once. */
+		if (c->nseen > c->cap - c->cap / 4 && c->nseen < c->cap) {
+			uint32_t cap = c->cap + c->cap / 2;
+			c->seen = oracle_mem_resize(o, c->seen, c->cap * sizeof(c->seen[0]),
+						    cap * sizeof(c->seen[0]));
+			c->cap = cap;
+		}
 	}
-	if (is_full) {
-		uint32_t cap = c->cap + (c->cap < 8 ? 4 : c->cap / 2);
-		struct oracle_seen *to = oracle_mem_new(o, cap * sizeof(s));
-		if (c->cap)
-			memcpy(to, c->seen, c->cap * sizeof(s));
-		oracle_mem_free(o, c->seen, c->cap * sizeof(s));
-		c->seen = to;
-		c->cap = cap;
-	}
-	c->seen[c->nseen++] = s;
+	oracle_chain_add(o, c, pos, actor, epoch, is_write);
 }
 
 bool oracle_chain_is_seen(const struct oracle_chain *c, uint32_t pos, uint32_t actor, uint64_t read,
@@ -354,14 +363,14 @@ static void keep(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 		w->pos = pos;
 		w->scope = acc->scope;
 	} else {
-		w = write_new(o, actor, acc, address, chain, pos);
+		w = oracle_write_new(o, actor, acc, address, chain, pos);
 		if (before && before->release)
 			oracle_release_copy(o, release_of(o, w), before->release);
 	}
 	if (t->pends)
 		oracle_release_pending(o, t, address, acc->bytes, release_of(o, w));
 	if (releases(acc)) {
-		struct oracle_pub pub = oracle_publish(t, actor);
+		struct oracle_pub pub = oracle_publish(o, t, actor);
 		oracle_release_add(o, release_of(o, w), acc->scope, &pub);
 		oracle_release_at(o, t, address, acc->bytes, acc->scope, pub);
 	}
@@ -369,12 +378,22 @@ static void keep(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 		install(o, w);
 }
 
-static struct oracle_chain *chain_new(struct oracle *o)
+struct oracle_chain *oracle_chain_new(struct oracle *o)
 {
 	struct oracle_chain *c = oracle_mem_new(o, sizeof(*c));
 
 	c->serial = ++o->nchains;
 	return c;
+}
+
+/* Logs of these bytes become records. */
+static void expand_logs(struct oracle *o, uint64_t address, uint32_t bytes)
+{
+	for (uint64_t a = address & ~3ull; a < address + bytes; a += 4) {
+		struct oracle_cell *c = oracle_cell_at(o, a, false);
+		if (c && oracle_cell_log(c))
+			oracle_ext_of(o, c, a);
+	}
 }
 
 void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_acc *acc,
@@ -388,8 +407,9 @@ void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_
 	struct oracle_chain *chain = NULL;
 	uint32_t pos = 0;
 
-	if (!t)
+	if (!t || oracle_log_access(o, t, actor, acc, address))
 		return;
+	expand_logs(o, address, acc->bytes);
 	if (is_strong && (acc->kind & RACE_OP_READ))
 		w = acc->flags & ORACLE_SAW ? oracle_named(o, acc->saw, address, acc->bytes)
 					    : oracle_reads(o, address, acc->bytes);
@@ -404,7 +424,7 @@ void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_
 	if (is_strong && is_read && race_is_acquire((enum race_strength)acc->strength))
 		oracle_acquire_at(o, t, address, acc->bytes, acc->scope);
 	if (is_strong && is_write) {
-		chain = w ? w->chain : chain_new(o);
+		chain = w ? w->chain : oracle_chain_new(o);
 		pos = w ? w->pos + 1 : 0;
 		chain->refs++;
 	}

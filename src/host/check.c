@@ -6,9 +6,9 @@
  * comes next: this thread does nothing in between that could order them. That holds for a read
  * (its value depends on the moment) and for a write (one of the two is lost).
  *
- * Who gets a delay: each site (place in the code, by a hash of 8 bits) and thread counts for
- * itself. Its first `dense` accesses to memory that may race are all checked, after that dense of
- * n, at least one in HOST_SPARSEST; what is not checked costs two tests and a counter. The 1st,
+ * Who gets a delay: each site (place in the code) and thread counts for itself. Its first `dense`
+ * accesses to memory that may race are all checked, after that dense of n, at least one in
+ * HOST_SPARSEST; what is not checked costs two tests and a counter (hooks.c). The 1st,
  * 2nd, 4th, 8th... check of a site waits 32 to 64 times longer: a missing wait for a kernel shows
  * when the delay covers its end. An access of more than 16 bytes is checked in one window of at
  * most 64, at random.
@@ -29,29 +29,27 @@
 
 #include "host/runtime.h"
 
-#define SITES	      256u /* as many as site_of gives */
-#define DENSE_FACTOR  4u   /* host threads are few: they may be checked more often than the GPU's */
-#define HOST_SPARSEST 4096u
+#define DENSE_FACTOR  4u /* host threads are few: they may be checked more often than the GPU's */
+#define HOST_SPARSEST 8192u
 #define LONG_FACTOR   32u
 #define WINDOW	      64u
 
-struct pace {
-	uint64_t seen; /* accesses, those included that are not checked next ... */
-	uint32_t skip; /* ... which are so many */
+struct site {
+	uint64_t seen; /* accesses, those included that are passed over next */
 	uint32_t checks;
 };
 
 struct thread {
+	struct host_pace pace; /* first: this is what host_pace points to */
+	struct site sites[HOST_SITES];
 	uint64_t random;
 	uint32_t number; /* 0: the main thread */
 	bool is_inside;
-	struct pace pace[SITES];
 };
 
-/* What a thread begins with: nothing is to be skipped, so the table is asked for and made. Only a
- * pointer is thread-local, in the cheapest model, for which a loaded library has little room. */
-static struct thread nobody;
-static __thread struct thread *thread __attribute__((tls_model("initial-exec"))) = &nobody;
+/* What a thread begins with: nothing is to be passed over, so the table is asked for and made. */
+static struct host_pace nobody;
+__thread struct host_pace *host_pace __attribute__((tls_model("initial-exec"))) = &nobody;
 static pthread_key_t at_exit_key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static uint32_t nthreads;
@@ -59,7 +57,7 @@ static uint32_t nthreads;
 /* A thread ends. */
 static void thread_free(void *p)
 {
-	thread = &nobody;
+	host_pace = &nobody;
 	munmap(p, sizeof(struct thread));
 }
 
@@ -81,12 +79,8 @@ static struct thread *thread_make(void)
 	if (syscall(SYS_gettid) != getpid())
 		t->number = __atomic_add_fetch(&nthreads, 1, __ATOMIC_RELAXED);
 	t->random = (((uint64_t)host_state.seed << 32) + t->number) * 0x9e3779b97f4a7c15ull | 1;
-	return thread = t;
-}
-
-static size_t site_of(const void *pc)
-{
-	return (uint64_t)(uintptr_t)pc * 0x9e3779b97f4a7c15ull >> 56;
+	host_pace = &t->pace;
+	return t;
 }
 
 static uint32_t draw(struct thread *t)
@@ -138,10 +132,10 @@ static void delay(struct thread *t, uint32_t checks)
 }
 
 /* How many accesses go by before the next check. */
-static uint32_t next_skip(struct thread *t, const struct pace *p)
+static uint32_t next_skip(struct thread *t, const struct site *s)
 {
 	uint64_t dense = (uint64_t)host_state.dense * DENSE_FACTOR;
-	uint64_t gap = dense && p->seen > dense ? p->seen / dense : 1;
+	uint64_t gap = dense && s->seen > dense ? s->seen / dense : 1;
 
 	if (gap > HOST_SPARSEST)
 		gap = HOST_SPARSEST;
@@ -237,39 +231,31 @@ static void check(struct thread *t, const volatile void *p, size_t n, unsigned h
 	tell(p, n, at, was, now, &s);
 }
 
-/* The site's turn has come. Apart from host_check, so that that saves no registers. */
-__attribute__((noinline, cold)) static void check_now(const volatile void *p, size_t n,
-						      unsigned how, const void *pc)
+/* Apart from host_check_now, so that that saves no registers. */
+__attribute__((noinline, cold)) static void check_shared(const volatile void *p, size_t n,
+							 unsigned how, const void *pc)
 {
 	int err = errno;
-	struct thread *t = thread;
+	struct thread *t = host_pace == &nobody ? thread_make() : (struct thread *)host_pace;
+	size_t place = host_place(pc);
 
-	if (!n || !race_host_on_page(host_filter, (uint64_t)(uintptr_t)p) || t->is_inside ||
-	    !host_state.area)
-		return;
-	if (t == &nobody && !(t = thread_make())) {
-		errno = err;
-		return;
+	if (t && !t->is_inside && n && host_state.area) {
+		struct site *s = &t->sites[place];
+		t->is_inside = true;
+		check(t, p, n, how, pc, ++s->checks);
+		s->seen++;
+		t->pace.skip[place] = next_skip(t, s);
+		s->seen += t->pace.skip[place];
+		t->is_inside = false;
 	}
-	struct pace *pace = &t->pace[site_of(pc)];
-	t->is_inside = true;
-	check(t, p, n, how, pc, ++pace->checks);
-	pace->seen++;
-	pace->skip = next_skip(t, pace);
-	pace->seen += pace->skip;
-	t->is_inside = false;
 	errno = err;
 }
 
 /* ------------------------------------------------------------------------ */
 
-void host_check(const volatile void *p, size_t n, unsigned how, const void *pc)
+/* Memory that lies between shared memory comes here at each access, and is to go soon. */
+void host_check_now(const volatile void *p, size_t n, unsigned how, const void *pc)
 {
-	struct pace *pace = &thread->pace[site_of(pc)];
-
-	if (__builtin_expect(pace->skip != 0, 1)) {
-		pace->skip--;
-		return;
-	}
-	check_now(p, n, how, pc);
+	if (__builtin_expect(race_host_on_page(host_filter, (uint64_t)(uintptr_t)p), 0))
+		check_shared(p, n, how, pc);
 }

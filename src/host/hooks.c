@@ -3,8 +3,11 @@
  *
  * Every access to memory that others might see: __tsan_read4(p) and the like before it. Names and
  * meaning are those of the compilers (gcc/sanitizer.def, LLVM's ThreadSanitizer pass); they are
- * only called, never declared in a header. A hook costs a call, two loads and a branch while
- * nothing can race.
+ * only called, never declared in a header.
+ *
+ * On x86-64 a hook is 6 instructions (20 bytes) while nothing can race, 16 (62 bytes, one line of
+ * the cache) when the access may race and is passed over: no frame, no call, no PLT. The order
+ * favours the first: its branch is not taken.
  *
  * memcpy, memmove and memset come here by clang's __tsan_mem*, or by the linker's --wrap where the
  * compiler calls the library's (gcc): calls from libraries that were not linked so are not seen.

@@ -22,8 +22,29 @@ enum host_how {
 	HOST_VOLATILE = 2 /* added to one of them */
 };
 
+/* Without this the compiler asks the loader's table where they are. */
+#define HOST_HIDDEN __attribute__((visibility("hidden")))
+
 /* Points to zeroes until the program runs under `collider run`. */
-extern const struct race_host_area *host_filter;
+extern const struct race_host_area *host_filter HOST_HIDDEN;
+
+/* A place in the code is known by the lower bits of its address: the same ones in every run, and
+ * no two places in a page of code share a count. */
+#define HOST_SITES 4096u
+
+static inline size_t host_place(const void *pc)
+{
+	return (uintptr_t)pc % HOST_SITES;
+}
+
+/* What a hook needs of its thread: how many accesses of a place go by before its next check. Only
+ * a pointer is thread-local, in the cheapest model, for which a loaded library has little room. A
+ * thread begins with zeroes that nobody writes. */
+struct host_pace {
+	uint32_t skip[HOST_SITES];
+};
+extern __thread struct host_pace *host_pace
+	__attribute__((visibility("hidden"), tls_model("initial-exec")));
 
 /* The same with its counters; NULL: nothing is checked. */
 struct host_state {
@@ -33,15 +54,18 @@ struct host_state {
 	 * False: another thread does it now. NULL: the program runs on a GPU. */
 	bool (*yield)(uint64_t ns);
 };
-extern struct host_state host_state;
+extern struct host_state host_state HOST_HIDDEN;
 
-/* Is the address outside of all that could race now? The one test that every access pays for. */
+/*
+ * Is the address outside of all that could race now? The one test that every access pays for. The
+ * two words are read plainly, since the compiler folds atomic loads into no instruction: each is
+ * whole anyway, and one that is old lets an access go, or through to tests that look again.
+ */
 static inline bool host_is_outside(const volatile void *p)
 {
 	const struct race_host_area *a = host_filter;
 
-	return (uint64_t)(uintptr_t)p - __atomic_load_n(&a->lo, __ATOMIC_RELAXED) >=
-	       __atomic_load_n(&a->span, __ATOMIC_RELAXED);
+	return (uint64_t)(uintptr_t)p - a->lo >= a->span;
 }
 
 /* The same for `n` bytes. */
@@ -54,8 +78,20 @@ static inline bool host_range_is_outside(const volatile void *p, size_t n)
 	return !span || at + n <= lo || at >= lo + span;
 }
 
-/* check.c: an access of `n` bytes that comes next, from the code that returns to `pc`. */
-void host_check(const volatile void *p, size_t n, unsigned how, const void *pc);
+/* check.c: reads `n` bytes that are accessed next, from the code that returns to `pc`, twice. */
+void host_check_now(const volatile void *p, size_t n, unsigned how, const void *pc) HOST_HIDDEN;
+
+/* An access to memory that may race. Most are passed over. */
+static inline void host_check(const volatile void *p, size_t n, unsigned how, const void *pc)
+{
+	uint32_t *skip = &host_pace->skip[host_place(pc)], k = *skip;
+
+	if (__builtin_expect(k != 0, 1)) {
+		*skip = k - 1;
+		return;
+	}
+	host_check_now(p, n, how, pc);
+}
 
 /* find.c: tells a race; `space` is an enum race_space. */
 struct host_sighting {

@@ -97,7 +97,7 @@ static void call_element(struct inst_ctx *cx, const struct inst_access *a, unsig
 			 struct ptx_opnd what, struct ptx_stmt *at)
 {
 	const struct inst_elem *e = &a->elem[i];
-	int64_t off = (int64_t)i * a->width;
+	int64_t off = (int64_t)i * (a->step ? a->step : a->width);
 
 	if (a->bits < 128) {
 		struct ptx_opnd addr = address(cx, a, off, at);
@@ -221,7 +221,7 @@ static void pick(struct inst_ctx *cx, const struct inst_access *a, unsigned i, s
 {
 	const struct inst_elem *e = &a->elem[i];
 	struct ptx_opnd was = inst_reg(cx, e->was), now = inst_reg(cx, e->now);
-	struct ptx_str off = inst_num((int64_t)i * a->width);
+	struct ptx_str off = inst_num((int64_t)i * (a->step ? a->step : a->width));
 
 	if (a->bits == 128)
 		inst_emit(cx, at, "pick128", T(off),

@@ -432,6 +432,30 @@ static void check_bulk(struct inst_ctx *cx, struct inst_group *g)
 	end_draw(cx, g, &d);
 }
 
+/* All lanes take part in accesses to tensor memory: one draw, and a number, for all of them. */
+static void check_tmem(struct inst_ctx *cx, struct inst_group *g)
+{
+	struct ptx_opnd drawn = inst_fresh(cx, PTX_TYPE_PRED),
+			number = inst_fresh(cx, PTX_TYPE_B32);
+	struct ptx_label *over = ptx_new_label(cx->m, cx->f);
+	struct ptx_stmt *at = g->flush;
+	uint32_t q = new_reg(cx, PTX_TYPE_PRED);
+	bool first = true;
+
+	inst_emit(cx, at, "clear", NT, H(drawn));
+	struct draw d = begin_draw(cx, g);
+	inst_emit(cx, at, "set", NT, H(drawn));
+	end_draw(cx, g, &d);
+	inst_emit(cx, at, "tmem_draw", NT,
+		  H(drawn, number, inst_reg(cx, cx->rng), ptx_opnd_label(over)));
+	inst_emit_tmem(cx, g, number, at);
+	count(cx, g, at);
+	for (struct inst_access *a = g->first; a; a = a->next)
+		differ(cx, a, q, &first, at);
+	branch_cold(cx, g, inst_reg(cx, q), at, NULL, inst_none());
+	inst_emit_label(cx, at, over);
+}
+
 static void check_group(struct inst_ctx *cx, struct inst_group *g)
 {
 	struct ptx_stmt *at = g->flush;
@@ -551,6 +575,8 @@ void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
 			capture(cx, a, top, g->flush);
 		if (g->ahead == INST_AHEAD_BULK || g->ahead == INST_AHEAD_TENSOR)
 			check_bulk(cx, g);
+		else if (g->ahead == INST_AHEAD_TMEM)
+			check_tmem(cx, g);
 		else
 			check_group(cx, g);
 		cx->stats->groups++;

@@ -45,6 +45,7 @@ struct inst_access {
 	bool guard_changed;	 /* its guard, the same */
 	bool rises_with_lane;	 /* store: affine in tid.x with a stride of at least its width */
 	uint8_t vec, width;	 /* elements, bytes of one */
+	uint8_t step;		 /* from an element's address to the next one's; 0: the width */
 	uint8_t bits;		 /* size in which elements are compared: 16, 32, 64, 128 */
 	enum ptx_type type;	 /* of the re-read */
 	struct inst_elem *elem;	 /* vec of them */
@@ -65,8 +66,9 @@ enum inst_ahead {
 	INST_AHEAD_STORE,    /* ours, the same as the asynchronous store behind the check */
 	INST_AHEAD_MATRIX,   /* ours, the bytes of the matrix that is loaded behind the check */
 	INST_AHEAD_FRAGMENT, /* ours, the same elements as the wmma.store behind the check */
-	INST_AHEAD_TENSOR,   /* the same for a tensor copy, by call */
-	INST_AHEAD_BULK	     /* ours, a window of the bulk copy behind the check */
+	INST_AHEAD_TMEM,   /* ours, a part of the tensor memory that is accessed behind the check */
+	INST_AHEAD_TENSOR, /* the same for a tensor copy, by call */
+	INST_AHEAD_BULK	   /* ours, a window of the bulk copy behind the check */
 };
 
 struct inst_group {
@@ -186,6 +188,11 @@ void inst_count_destination(struct inst_ctx *cx, const struct ptx_form *fm);
 struct inst_group *inst_plan_tensor(struct inst_ctx *cx, struct ptx_stmt *s);
 void inst_emit_tensor(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at,
 		      struct ptx_label *skip);
+
+/* tmem.c: tcgen05.ld and .st. All lanes are here, and `draw` is the same in them. */
+struct inst_group *inst_plan_tmem(struct inst_ctx *cx, struct ptx_stmt *s);
+void inst_emit_tmem(struct inst_ctx *cx, struct inst_group *g, struct ptx_opnd draw,
+		    struct ptx_stmt *at);
 
 /* splice.c: a function of our own in place of a call of it. Parameters are taken from `args`, what
  * it returns is left in `outs` (registers, 8 bytes each). It calls nothing. */

@@ -12,7 +12,7 @@
  * ldmatrix and cp.async close the group too and get one of their own (ahead.c).
  *
  * Misses: what isa.def knows as memory but `collide` has no check for (tensor copies,
- * tcgen05.ld, ...), counted by opcode for the report's footer.
+ * tcgen05.mma, ...), counted by opcode for the report's footer.
  */
 #include "instrument/internal.h"
 
@@ -262,7 +262,8 @@ static void count_unchecked(struct inst_ctx *cx, const struct ptx_form *fm)
 	if (fm->effects & PTX_EFF_UNKNOWN) {
 		cx->stats->unknown++;
 		inst_unchecked(cx, fm->text, RACE_WHY_UNKNOWN_OPCODE, false);
-	} else if (is_memory(fm) && is_checked_space(fm->space) && fm->sem != PTX_SEM_WEAK) {
+	} else if (is_memory(fm) && is_checked_space(fm->space) && fm->sem != PTX_SEM_WEAK &&
+		   !is_checked_space(fm->space2)) { /* a reduction's source is read weakly */
 		cx->stats->strong++;
 		inst_unchecked(cx, fm->text, RACE_WHY_STRONG, false);
 	} else if (is_memory(fm) && (is_checked_space(fm->space) || is_checked_space(fm->space2) ||

@@ -117,6 +117,8 @@ static enum race_space site_space(enum ptx_space s)
 		return RACE_SPACE_SHARED;
 	case PTX_SPACE_SHARED_CLUSTER:
 		return RACE_SPACE_SHARED_CLUSTER;
+	case PTX_SPACE_TMEM:
+		return RACE_SPACE_TENSOR;
 	default:
 		return RACE_SPACE_GENERIC;
 	}

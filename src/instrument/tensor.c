@@ -6,7 +6,7 @@
  * by cuTensorMapEncodeTiled and has not been changed since. Of reductions and multicasts the window's
  * source is summed twice, their destination is left alone and counted.
  *
- * Misses: im2col, gather, scatter and .cta_group (counted by opcode); at run time what tensor.cu says
+ * Misses: im2col, gather and scatter (counted by opcode); at run time what tensor.cu says
  * (counted by execution).
  * Costs: 25 instructions for the call; one copy of the function, 1,000 instructions and 94 registers
  * (ptxas 13.0, sm_90; fewer where the kernel is capped), in modules with tensor copies. Where nothing may be
@@ -30,12 +30,12 @@ static unsigned rank_of(const struct ptx_form *fm)
 	return 0;
 }
 
+/* (.cta_group tells whose mbarrier is signalled, nothing of the data.) */
 static bool is_plain_tile(const struct ptx_form *fm)
 {
 	static const enum ptx_mod others[] = {
 		PTX_MOD_IM2COL,	      PTX_MOD_IM2COL_NO_OFFS, PTX_MOD_IM2COL_W,
 		PTX_MOD_IM2COL_W_128, PTX_MOD_TILE_GATHER4,   PTX_MOD_TILE_SCATTER4,
-		PTX_MOD_CTA_GROUP_1,  PTX_MOD_CTA_GROUP_2,
 	};
 
 	for (unsigned i = 0; i < BASE_COUNTOF(others); i++)

@@ -38,7 +38,7 @@ static const char *const space_names[] = {
 	[RACE_SPACE_GENERIC] = "generic", [RACE_SPACE_GLOBAL] = "global",
 	[RACE_SPACE_SHARED] = "shared",	  [RACE_SPACE_SHARED_CLUSTER] = "shared-cluster",
 	[RACE_SPACE_MANAGED] = "managed", [RACE_SPACE_PINNED] = "pinned",
-	[RACE_SPACE_SYSTEM] = "system",
+	[RACE_SPACE_SYSTEM] = "system",	  [RACE_SPACE_TENSOR] = "tensor",
 };
 static const char *const why_names[] = {
 	[RACE_WHY_UNKNOWN_OPCODE] = "unknown-opcode",
@@ -67,7 +67,7 @@ static const char *const update_names[] = {
 RACE_STATIC_ASSERT(BASE_COUNTOF(memory_names) == RACE_MEMORY_HEAP + 1, "a name per memory");
 RACE_STATIC_ASSERT(BASE_COUNTOF(update_names) == RACE_UPDATE_OTHER + 1, "a name per update");
 RACE_STATIC_ASSERT(BASE_COUNTOF(access_names) == RACE_ACCESS_TRANSFER + 1, "a name per access");
-RACE_STATIC_ASSERT(BASE_COUNTOF(space_names) == RACE_SPACE_SYSTEM + 1, "per space");
+RACE_STATIC_ASSERT(BASE_COUNTOF(space_names) == RACE_SPACE_TENSOR + 1, "per space");
 RACE_STATIC_ASSERT(BASE_COUNTOF(why_names) == RACE_WHY_STRONG + 1, "a name per reason");
 RACE_STATIC_ASSERT(BASE_COUNTOF(agent_names) == RACE_AGENT_FAILED + 1, "a name per state");
 

@@ -40,10 +40,12 @@ enum race_space {
 	RACE_SPACE_GLOBAL = 1,
 	RACE_SPACE_SHARED = 2,
 	RACE_SPACE_SHARED_CLUSTER = 3,
-	/* Of host code's accesses only, from here on: */
+	/* Of host code's accesses only: */
 	RACE_SPACE_MANAGED = 4,
 	RACE_SPACE_PINNED = 5, /* cudaHostAlloc, cudaHostRegister */
-	RACE_SPACE_SYSTEM = 6  /* any other memory of the process */
+	RACE_SPACE_SYSTEM = 6, /* any other memory of the process */
+	/* Of a block: addresses are a lane << 16 | a column. */
+	RACE_SPACE_TENSOR = 7
 };
 
 /* race_site.flags */

@@ -162,6 +162,10 @@ const char *rep_kind_fix(struct base_arena *a, const struct race_finding *f)
 		return "wait for the GPU before this line: cudaStreamSynchronize() or\n"
 		       "cudaEventSynchronize() behind the kernel or copy. For a flag that both\n"
 		       "sides use meanwhile: cuda::atomic_ref with thread_scope_system on both.";
+	if (f->space == RACE_SPACE_TENSOR)
+		return "wait for the operation on the other side: tcgen05.wait::st or ::ld and a\n"
+		       "barrier between warps, with tcgen05.fence::before_thread_sync and\n"
+		       "::after_thread_sync around it; tcgen05.commit and its mbarrier behind mma.";
 	switch (kind_shown(f)) {
 	case RACE_KIND_CLOBBERED_READ:
 		if (f->space == RACE_SPACE_SHARED_CLUSTER)
@@ -288,6 +292,8 @@ static const char *space_title(enum race_space space)
 		return "pinned memory";
 	case RACE_SPACE_SYSTEM:
 		return "memory of the host";
+	case RACE_SPACE_TENSOR:
+		return "tensor memory";
 	}
 	return "memory";
 }

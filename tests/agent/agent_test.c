@@ -540,6 +540,13 @@ static void clean_copies_are_checked(void **state)
 	assert_string_equal(err, "");
 }
 
+static void the_first_copy_finds_all_ready(void **state)
+{
+	(void)state;
+	play_copies("copies_first");
+	assert_int_equal(counts().checked, 1);
+}
+
 static void expect_transfer(unsigned n, uint32_t kind, uint64_t count, const char *api)
 {
 	struct race_chunk *c = chunk(RACE_CHUNK_TRANSFER, n);
@@ -702,6 +709,7 @@ int main(int argc, char **argv)
 		TEST(even_without_the_descriptor),
 		TEST(host_code_is_told),
 		TEST(clean_copies_are_checked),
+		TEST(the_first_copy_finds_all_ready),
 		TEST(memory_that_changes_behind_a_copy_is_told),
 		TEST(nothing_is_put_where_it_could_be_seen),
 		TEST(buffers_are_used_again),

@@ -28,5 +28,7 @@ unsigned long long fake_held_ns(void);
 unsigned fake_held(void);
 /* Copies to the host so far, whoever asked for them. */
 unsigned fake_reads(void);
+/* How often pinned memory was asked for, by the agent as well. */
+unsigned fake_pinned(void);
 
 #endif

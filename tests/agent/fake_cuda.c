@@ -90,7 +90,8 @@ static CUcontext primary;
 static struct CUmod_st mods[256];
 static int captures;
 static unsigned char *unruly;
-static unsigned reads; /* copies to the host, the agent's included */
+static unsigned reads;	/* copies to the host, the agent's included */
+static unsigned pinned; /* calls for pinned memory, the same */
 static bool is_late;
 static CUevent events;
 static struct {
@@ -370,6 +371,7 @@ CUresult cuMemHostAlloc(void **p, size_t n, unsigned flags)
 	CUresult r = check_unsafe();
 	struct call c;
 
+	pinned++;
 	begin(&c, ID(cuMemHostAlloc), &params, NULL);
 	if (r == CUDA_SUCCESS)
 		*p = give_memory(n, CU_MEMORYTYPE_HOST);
@@ -430,6 +432,11 @@ void fake_unruly(CUdeviceptr p)
 void fake_late(void)
 {
 	is_late = true;
+}
+
+unsigned fake_pinned(void)
+{
+	return pinned;
 }
 
 unsigned fake_reads(void)
@@ -529,10 +536,14 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *d, void *p, unsigned flags)
 
 CUresult cuStreamCreate(CUstream *s, unsigned flags)
 {
-	(void)flags;
+	cuStreamCreate_params params = {s, flags};
+	CUresult r = check(true);
+	struct call c;
+
+	begin(&c, ID(cuStreamCreate), &params, NULL);
 	*s = calloc(1, sizeof(**s));
 	(*s)->context = top();
-	return check(true);
+	return end(&c, r);
 }
 
 CUresult cuStreamGetCtx(CUstream s, CUcontext *c)

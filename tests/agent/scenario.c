@@ -405,6 +405,19 @@ static void copies_clean(void)
 	copy_all_ways(&m);
 }
 
+/* What takes long was done before the program's first copy. */
+static void copies_first(void)
+{
+	struct memory m = memory_of_context();
+	unsigned before = fake_pinned();
+
+	if (before != 2) /* the program's and the agent's */
+		_exit(4);
+	MUST(cuMemcpyHtoDAsync_v2(m.device, m.pinned, COPY, m.stream));
+	if (fake_pinned() != before)
+		_exit(5);
+}
+
 static void copies_racy(void)
 {
 	struct memory m = memory_of_context();
@@ -435,7 +448,7 @@ static void copies_skipped(void)
 	MUST(cuMemcpyDtoHAsync_v2(m.pinned, m.device, COPY, m.stream));
 	MUST(cuStreamEndCapture(m.stream, &g));
 	MUST(cuGraphAddMemsetNode(&node, g, NULL, 0, NULL, NULL));
-	if (fake_reads() != 3)
+	if (fake_reads() != 4) /* and the agent's first, when it was set up */
 		_exit(4);
 }
 
@@ -609,6 +622,7 @@ static const struct scenario {
 	{"two_programs", two_programs},
 	{"two_programs_closed", two_programs_closed},
 	{"copies_clean", copies_clean},
+	{"copies_first", copies_first},
 	{"copies_racy", copies_racy},
 	{"copies_skipped", copies_skipped},
 	{"copies_late", copies_late},

@@ -211,6 +211,53 @@ static void streams_run_side_by_side(void **state)
 	close_machine(&f);
 }
 
+static struct cpu_op *launch_held(struct fixture *f, uint64_t ns, struct cpu_op *after)
+{
+	char params[16];
+	struct cpu_work w = kernel(f, "add", 1, 1, params, 1);
+
+	w.hold = ns;
+	struct cpu_op *op = cpu_submit(f->m, &w, &after, 1, NULL);
+	assert_non_null(op);
+	return op;
+}
+
+/* A kernel that is held back starts later than others, and starts: whoever waits for it by spinning
+ * gets it, an idle device skips the time, its successors wait. */
+static void held_kernels_come_later(void **state)
+{
+	(void)state;
+	for (unsigned threads = 1; threads <= 3; threads += 2) {
+		struct fixture f;
+		open_machine(&f, 3, threads);
+		struct cpu_op *held = launch_held(&f, 20000000, NULL);
+		struct cpu_op *other = launch(&f, "await", 1, 1, 1, NULL);
+		cpu_op_wait(other);
+		assert_int_equal(f.p[1], 2);
+		cpu_op_wait(held);
+		cpu_op_put(held);
+		cpu_op_put(other);
+
+		held = launch_held(&f, 20000000, NULL);
+		struct cpu_op *next = launch(&f, "add", 1, 1, 1, held);
+		other = launch(&f, "add", 1, 1, 0, NULL);
+		cpu_op_wait(other);
+		if (threads == 1) /* several have the host's clock */
+			assert_false(cpu_op_time(held));
+		cpu_op_wait(next);
+		assert_true(cpu_op_time(held) <= cpu_op_time(next));
+		assert_int_equal(f.p[0], 3);
+		cpu_op_put(held);
+		cpu_op_put(next);
+		cpu_op_put(other);
+
+		/* Nobody waits: what is held goes with the machine. */
+		cpu_op_put(launch_held(&f, 1000000000000, NULL));
+		expect_fault(&f, CPU_FAULT_NONE);
+		close_machine(&f);
+	}
+}
+
 static void values_and_externals(void **state)
 {
 	struct fixture f;
@@ -348,6 +395,7 @@ int main(void)
 		cmocka_unit_test(chain_runs_in_order),
 		cmocka_unit_test(same_seed_same_schedule),
 		cmocka_unit_test(streams_run_side_by_side),
+		cmocka_unit_test(held_kernels_come_later),
 		cmocka_unit_test(values_and_externals),
 		cmocka_unit_test(faults_are_sticky),
 		cmocka_unit_test(cooperative_grids_are_resident),

@@ -37,7 +37,7 @@ for apart in one separate; do
 	judge variable "DATA RACE: unordered" "in host code: by_variable"
 	judge to_kernel_relaxed "DATA RACE: unordered" "in host code: to_kernel"
 	for how in read_behind write_before other_bytes to_kernel from_kernel calls handler threads child; do
-		judge $how "$clean" "loads and stores of host code"
+		judge $how "$clean" " of them "
 	done
 done
 judge registered "$clean" "bytes of memory that the program registered (cudaHostRegister," \

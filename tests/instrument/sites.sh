@@ -14,7 +14,13 @@ grep -q "^kernel inlined.cu:$(line 'the store') store global 4x1: st.global.* | 
 # What is not checked is told by name.
 "$collider" instrument "$src/cases/untouched.ptx" -o "$T/out.ptx" || fail "instrument"
 "$dump" "$T/out.ptx" >"$T/sites" || fail "the table doesn't decode"
-grep -q '^unchecked 1 wmma.store' "$T/sites" || fail "wmma.store: $(cat "$T/sites")"
+grep -q '^unchecked 1 wmma.load.*s4' "$T/sites" || fail "wmma.load of 4 bits: $(cat "$T/sites")"
+"$collider" instrument "$src/cases/tensor_forms.ptx" -o "$T/out.ptx" || fail "instrument"
+"$dump" "$T/out.ptx" >"$T/sites" || fail "the table doesn't decode"
+for want in 'tensor.4d.*\.im2col\.' 'tensor.3d.*\.im2col::w\.' 'async.bulk.tensor.3d.*\.im2col_no_offs' \
+	'tensor.2d.*gather4' 'tensor.2d.*scatter4' 'reduce.async.bulk.tensor.3d.*im2col_no_offs'; do
+	grep -q "^unchecked 1 cp\..*$want" "$T/sites" || fail "no $want: $(cat "$T/sites")"
+done
 "$collider" instrument "$src/cases/cp_async.ptx" -o "$T/out.ptx" || fail "instrument"
 "$dump" "$T/out.ptx" >"$T/sites" || fail "the table doesn't decode"
 for want in 'copy global 4x4: cp.async.cg' 'copy shared 4x4: cp.async.cg' 'copy global 4x2: .* %r2;$' \

@@ -5,9 +5,8 @@
 #   (cuda-gdb) collider-race        shows where: who, the call chain, the source
 #   (cuda-gdb) continue             to the next one
 #
-# docs/cuda-gdb.md explains the rest.
+# docs/cuda-gdb.md explains the rest. Plain gdb loads it too (tests/toolchain/gdb_script.sh).
 set pagination off
-set cuda break_on_launch none
 
 define collider-race
   echo \n== the thread that saw the race ==\n

@@ -668,6 +668,8 @@ struct rows {
 	uint64_t generation;
 	bool has_loops; /* few instructions, each executed often */
 	bool is_same;	/* lanes mostly access the same words */
+	bool is_narrow; /* mostly bytes and halves of words */
+	bool has_atomics;
 };
 
 static uint32_t draw_mask(struct rows *r)
@@ -680,29 +682,66 @@ static uint32_t draw_mask(struct rows *r)
 /* Where the lanes of a row are: one after the other, all the same, backwards, anywhere. */
 static void draw_addresses(struct rows *r, struct oracle_event *e, uint64_t *at)
 {
-	static const uint8_t sizes[] = {4, 4, 4, 4, 8, 8, 16, 2};
+	static const uint8_t sizes[2][8] = {{4, 4, 4, 4, 8, 8, 16, 2}, {1, 1, 1, 2, 2, 2, 4, 4}};
 	uint32_t how = r->is_same && is_lucky(&r->w, 70) ? 7 : roll(&r->w, 10), skew;
 
 	if (how >= 6 && how < 8 && e->kind == RACE_OP_WRITE && is_lucky(&r->w, 90))
 		e->mask &= ~e->mask + 1; /* one lane, or they would race with each other */
-	e->bytes = sizes[roll(&r->w, 8)];
-	skew = is_lucky(&r->w, 60) ? 0 : roll(&r->w, 4);
-	if (skew * 4 % e->bytes)
+	e->bytes = sizes[r->is_narrow][roll(&r->w, r->has_atomics ? 5 : 8)];
+	skew = (is_lucky(&r->w, 60) ? 0 : roll(&r->w, 4)) * 4;
+	if (r->is_narrow && is_lucky(&r->w, 30))
+		skew += (uint32_t)e->bytes;
+	if (skew % e->bytes)
 		skew = 0;
 	for (uint32_t l = 0, i = 0; l < ORACLE_LANES; l++) {
 		uint64_t step = how < 6 ? i : how < 8 ? 0 : how < 9 ? 7 - i : roll(&r->w, 8);
 
 		i += e->mask >> l & 1;
-		at[l] = LIST_MEMORY + skew * 4 + step % 8 * e->bytes +
+		at[l] = LIST_MEMORY + skew + step % 8 * e->bytes +
 			(how == 6 || how == 9 ? roll(&r->w, 2) * 16 : 0) % 32 / e->bytes * e->bytes;
 		if (how == 6) /* all lanes the same */
 			at[l] = l ? at[l - 1] : at[0];
 	}
 }
 
+static void make_atomic(struct rows *r, struct oracle_event *e)
+{
+	struct world *w = &r->w;
+
+	if (e->flags || is_lucky(w, 35))
+		return;
+	e->strength = is_lucky(w, 95) ? RACE_RELAXED : RACE_ACQUIRE;
+	e->scope = is_lucky(w, 90) ? RACE_SCOPE_GPU : draw_scope(w);
+	if (e->kind == RACE_OP_WRITE || is_lucky(w, 40))
+		e->kind = is_lucky(w, 95) ? RACE_OP_RMW : RACE_OP_WRITE;
+	if (e->kind == RACE_OP_WRITE)
+		e->strength = RACE_RELAXED;
+	if (e->kind == RACE_OP_RMW && e->strength == RACE_RELAXED && is_lucky(w, 30))
+		e->flags |= ORACLE_RED;
+}
+
+/* Another warp does what the last one did, at the same instruction. */
+static bool add_row_again(struct rows *r, uint32_t warp)
+{
+	struct list *l = r->w.l;
+	struct oracle_event *e, *last = &l->e[l->n - 1];
+	size_t i = l->n - 1;
+
+	if (last->type != ORACLE_ACCESS || !last->mask || last->actor == warp ||
+	    !(e = list_add(l, ORACLE_ACCESS)))
+		return false;
+	*e = l->e[i];
+	e->actor = warp;
+	memcpy(l->addresses[i + 1], l->addresses[i], sizeof(l->addresses[i]));
+	return true;
+}
+
 static void add_row(struct rows *r, uint32_t warp)
 {
 	struct world *w = &r->w;
+
+	if (r->has_loops && is_lucky(w, 50) && add_row_again(r, warp))
+		return;
 	uint32_t mask = draw_mask(r);
 	struct oracle_event *e = mask ? list_add(w->l, ORACLE_ACCESS) : NULL;
 
@@ -715,7 +754,9 @@ static void add_row(struct rows *r, uint32_t warp)
 	draw_addresses(r, e, w->l->addresses[w->l->n - 1]);
 	if (e->kind == RACE_OP_READ && w->has_nc && is_lucky(w, 50))
 		e->flags = ORACLE_NC;
-	if (w->is_calm || !is_lucky(w, 8))
+	if (r->has_atomics)
+		make_atomic(r, e);
+	if (w->is_calm || r->has_atomics || !is_lucky(w, 8))
 		return;
 	e->strength = RACE_RELAXED;
 	e->scope = draw_scope(w);
@@ -770,9 +811,9 @@ static void add_row_flag(struct rows *r, uint32_t warp)
 	e->bytes = 4;
 }
 
-static void draw_rows(struct list *l, uint64_t seed)
+static void draw_rows(struct list *l, uint64_t seed, bool has_atomics)
 {
-	struct rows r = {.w = {.l = l, .rng = seed}};
+	struct rows r = {.w = {.l = l, .rng = seed}, .has_atomics = has_atomics};
 	struct world *w = &r.w;
 	uint32_t length = 4 + roll(w, 14);
 	bool has_host = is_lucky(w, 50);
@@ -785,6 +826,7 @@ static void draw_rows(struct list *l, uint64_t seed)
 	w->wide = 50;
 	r.has_loops = is_lucky(w, 40);
 	r.is_same = is_lucky(w, 40);
+	r.is_narrow = is_lucky(w, has_atomics ? 10 : 30);
 	r.nwarps = 2 + roll(w, ROW_WARPS - 1);
 	r.nbarrier = is_lucky(w, 50) ? r.nwarps : r.nwarps - 1;
 	r.lanes = 3 + roll(w, 6);
@@ -827,7 +869,7 @@ static void draw_rows(struct list *l, uint64_t seed)
 static void draw(struct list *l, uint64_t seed, uint64_t number)
 {
 	if (number % 3 == 2)
-		draw_rows(l, (seed << 32) + number);
+		draw_rows(l, (seed << 32) + number, number % 6 == 5);
 	else
 		draw_execution(l, (seed << 32) + number);
 }
