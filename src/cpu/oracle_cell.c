@@ -92,6 +92,16 @@ void oracle_page_free(struct oracle *o, uint64_t address)
 	*p = NULL;
 }
 
+void oracle_region_free(struct oracle *o, struct oracle_region *r)
+{
+	struct oracle_region **at = &o->region_cache[r->key % ORACLE_REGION_CACHE];
+
+	if (*at == r)
+		*at = NULL;
+	HASH_DEL(o->regions, r);
+	oracle_mem_free(o, r, sizeof(*r));
+}
+
 void oracle_cells_free(struct oracle *o)
 {
 	struct oracle_region *r, *tmp;

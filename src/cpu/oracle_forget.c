@@ -74,6 +74,24 @@ void oracle_shadow_forget(struct oracle *o, uint64_t address, uint64_t bytes)
 	}
 }
 
+void oracle_shadow_retire(struct oracle *o)
+{
+	struct oracle_region *r, *tmp;
+
+	oracle_words_peak(o);
+	HASH_ITER(hh, o->regions, r, tmp)
+	{
+		for (uint32_t i = 0; i < ORACLE_REGION_PAGES; i++) {
+			if (!r->page[i])
+				continue;
+			page_forget(o, r->page[i]);
+			oracle_page_free(o, (r->key << ORACLE_REGION_SHIFT) +
+						    ((uint64_t)i << ORACLE_PAGE_SHIFT));
+		}
+		oracle_region_free(o, r);
+	}
+}
+
 void oracle_shadow_free(struct oracle *o)
 {
 	struct oracle_region *r, *tmp;

@@ -24,6 +24,7 @@ bool cpu_watch_init(struct cpu_machine *m)
 	struct oracle_options opt = {.sc = m->opt.oracle == CPU_ORACLE_EXECUTION
 						   ? ORACLE_SC_EXECUTION
 						   : ORACLE_SC_PROGRAM,
+				     .is_one_host = !m->opt.is_host_apart,
 				     .max_actors = m->opt.oracle_actors,
 				     .max_records = m->opt.oracle_records};
 	struct cpu_watch *x;

@@ -190,7 +190,8 @@ static void act_access(struct world *w, const struct actor *a)
 	e->actor = a->number;
 	draw_access(w, e);
 	draw_location(w, e, &e->address);
-	e->id = e->kind & RACE_OP_WRITE ? i + 1 : 0;
+	/* Without names atomics are logs (oracle_log.c). */
+	e->id = e->kind & RACE_OP_WRITE && (w->is_stale || is_lucky(w, 30)) ? i + 1 : 0;
 	if (w->is_stale && e->kind == RACE_OP_READ && is_lucky(w, 40))
 		make_stale(w, e);
 	if (!w->has_warps || !is_lucky(w, 30) || (e->flags & ORACLE_SAW))
