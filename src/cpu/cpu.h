@@ -339,8 +339,8 @@ bool cpu_host_needs_signal(int sig);
 /* Where a system call finds the program's bytes at p; p itself if they are not protected. */
 void *cpu_host_pointer(const void *p);
 /* The program lets the device use memory of its own, which can't be protected: what host code does
- * there isn't seen, so no access of host code is judged from now on. */
-void cpu_host_unseen(struct cpu_machine *m);
+ * there isn't seen, so no access of host code is judged from now on. bytes: of it, for the report. */
+void cpu_host_unseen(struct cpu_machine *m, uint64_t bytes);
 /* The program has started a thread. */
 void cpu_host_thread(void);
 
@@ -357,8 +357,9 @@ void cpu_host_joined(struct cpu_machine *m, uint64_t thread);
 
 struct cpu_oracle_stats {
 	uint64_t accesses, words, shadow_bytes, clock_bytes;
-	uint64_t dropped, raced_out; /* as in struct oracle_stats */
-	uint64_t host_accesses;	     /* of host code */
+	uint64_t dropped, raced_out;	       /* as in struct oracle_stats */
+	uint64_t host_accesses;		       /* of host code */
+	uint64_t registered, registered_bytes; /* calls of cpu_host_unseen, and their sum */
 	uint32_t actors;
 	bool sees_host;	 /* accesses of host code are judged, all that there were so far */
 	bool has_shared; /* there is memory that host code and kernels can access */

@@ -10,8 +10,10 @@
  * ended without any host thread knowing it: otherwise all that ran is before, and all that will
  * run is behind what host code does. With is_host_apart it always is.
  *
- * Misses: memory that the program has registered (what it does there is not seen, and might order
- * what is; so from then on nothing of host code is told); writes by system calls that
+ * Misses: memory that the program has registered, which the report counts: it is the program's own, with
+ * neighbours on its pages that system calls reach by any address, and it may be given back without a word, so
+ * it can't be mapped twice. What host code does there might order what it does elsewhere, so from
+ * then on nothing of host code is told; writes by system calls that
  * take a list of buffers. Costs: a signal for each access, see host_signal.c.
  */
 #ifndef _GNU_SOURCE
@@ -90,7 +92,7 @@ void cpu_watch_host_blind(struct cpu_machine *m)
 	watch_unlock(x);
 }
 
-void cpu_host_unseen(struct cpu_machine *m)
+void cpu_host_unseen(struct cpu_machine *m, uint64_t bytes)
 {
 	struct cpu_watch *x = m->watch;
 
@@ -98,6 +100,8 @@ void cpu_host_unseen(struct cpu_machine *m)
 		return;
 	watch_lock(x);
 	x->is_blind = x->has_shared = true;
+	x->nregistered++;
+	x->registered_bytes += bytes;
 	watch_unlock(x);
 }
 

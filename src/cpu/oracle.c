@@ -42,10 +42,10 @@ static void thread_free(struct oracle *o, struct oracle_thread *t)
 	memset(t, 0, sizeof(*t));
 }
 
-static void group_free(struct oracle *o, struct oracle_group *g)
+void oracle_group_free(struct oracle *o, struct oracle_group *g)
 {
 	if (g->is_grid)
-		for (uint32_t b = 0; b < g->grid.blocks; b++)
+		for (uint32_t b = 0; g->blocks && b < g->grid.blocks; b++)
 			oracle_block_free(o, g, b);
 	else
 		for (uint32_t i = 0; i < g->n; i++)
@@ -70,6 +70,19 @@ static void tables_free(struct oracle *o)
 	}
 }
 
+/* None is in use. */
+void oracle_sites_free(struct oracle *o)
+{
+	HASH_CLEAR(hh, o->site_table);
+	for (size_t i = 0; i < o->sites.n; i++) {
+		oracle_tree_unref(&o->pool, o->sites.v[i]->a.fences);
+		free(o->sites.v[i]);
+	}
+	base_vec_free(&o->sites);
+	o->last_site[0] = o->last_site[1] = NULL;
+	o->nfenced = 0;
+}
+
 void oracle_free(struct oracle *o)
 {
 	struct oracle_name *x, *tmp;
@@ -84,14 +97,9 @@ void oracle_free(struct oracle *o)
 	oracle_sc_free(o);
 	tables_free(o);
 	for (size_t i = 0; i < o->groups.n; i++)
-		group_free(o, o->groups.v[i]);
+		oracle_group_free(o, o->groups.v[i]);
 	base_vec_free(&o->groups);
-	HASH_CLEAR(hh, o->site_table);
-	for (size_t i = 0; i < o->sites.n; i++) {
-		oracle_tree_unref(&o->pool, o->sites.v[i]->a.fences);
-		free(o->sites.v[i]);
-	}
-	base_vec_free(&o->sites);
+	oracle_sites_free(o);
 	base_vec_free(&o->findings);
 	oracle_clock_unref(&o->pool, o->zero);
 	oracle_memos_free(&o->pool);
@@ -171,7 +179,7 @@ struct oracle_thread *oracle_thread_of(struct oracle *o, uint32_t actor)
 		return t->clock ? t : NULL;
 	}
 	uint32_t at = actor - g->first, index = at >> g->shift;
-	struct oracle_block *b = g->blocks[index];
+	struct oracle_block *b = g->blocks ? g->blocks[index] : &gone;
 	if (!b)
 		b = block_new(o, g, index);
 	return b == &gone ? NULL : &b->thread[at & ((1u << g->shift) - 1)];
@@ -179,10 +187,11 @@ struct oracle_thread *oracle_thread_of(struct oracle *o, uint32_t actor)
 
 void oracle_block_free(struct oracle *o, struct oracle_group *g, uint32_t index)
 {
-	struct oracle_block *b = g->blocks[index];
+	struct oracle_block *b = g->blocks ? g->blocks[index] : NULL;
 	struct oracle_clock *last = NULL;
 
-	g->blocks[index] = &gone;
+	if (g->blocks)
+		g->blocks[index] = &gone;
 	if (!b || b == &gone)
 		return;
 	for (uint32_t i = 0; i < 1u << g->shift; i++) {
@@ -489,9 +498,9 @@ static void init_one(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 	if (!m)
 		return;
 	oracle_shadow_access(o, &m->thread, init, acc, address, acc->bytes, NULL, 0);
-	oracle_clock_join(&o->pool, &t->clock, m->thread.clock);
-	oracle_tree_raise(&o->pool, &oracle_clock_own(&o->pool, &t->clock)->root[ORACLE_HB], init,
-			  1);
+	c = oracle_clock_own(&o->pool, &t->clock);
+	oracle_tree_raise(&o->pool, &c->root[ORACLE_HB], init, 1);
+	oracle_tree_join(&o->pool, &c->root[ORACLE_FORCED], m->thread.clock->root[ORACLE_FORCED]);
 	oracle_clock_unref(&o->pool, m->thread.clock);
 	m->thread.clock = NULL;
 	oracle_init_done(o, t, init);
@@ -618,7 +627,7 @@ struct oracle_stats oracle_get_stats(const struct oracle *o)
 	struct oracle_stats s = o->stats;
 
 	s.words = o->words > s.words ? o->words : s.words;
-	s.clock_bytes = o->pool.bytes;
+	s.clock_bytes = o->pool.bytes > o->clock_peak ? o->pool.bytes : o->clock_peak;
 	return s;
 }
 

@@ -78,6 +78,8 @@ struct oracle_options {
 	enum oracle_sc sc;
 	uint32_t max_actors;  /* 0: ORACLE_MAX_ACTORS */
 	uint32_t max_records; /* of a word, then its oldest are dropped, counted; 0: 2^20 */
+	bool is_one_host;     /* one host thread, which submits every operation before it starts:
+				 what it has seen the end of can be forgotten */
 	bool is_tiny;	      /* tests: few records of a word are treated as if they were many */
 };
 

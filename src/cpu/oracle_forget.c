@@ -91,3 +91,9 @@ void oracle_shadow_free(struct oracle *o)
 		}
 	}
 }
+
+void oracle_shadow_retire(struct oracle *o)
+{
+	oracle_words_peak(o);
+	oracle_shadow_free(o);
+}

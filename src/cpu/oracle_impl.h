@@ -8,7 +8,7 @@
  *   oracle_split.c   an access, in parts      oracle_ext.c     records of other words
  *   oracle_row.c     plain accesses by row    oracle_readers.c sets of readers
  *   oracle_cell.c    where words are, their memory   oracle_log.c  words with atomics
- *   oracle_forget.c  memory that is new
+ *   oracle_forget.c  memory that is new             oracle_retire.c  what can't race any more
  *
  * Epochs. A thread counts its publications: an access has the epoch of its thread, each
  * publication (release, arrival, fork ...) hands out the clock with that epoch and starts the next.
@@ -492,6 +492,10 @@ struct oracle_region {
 	UT_hash_handle hh;
 };
 
+/* Epochs of a copy. */
+#define ORACLE_PSEUDO_READ  1u
+#define ORACLE_PSEUDO_WRITE 2u
+
 /* ---- barriers, operations ----------------------------------------------------------------------- */
 
 struct oracle_part {
@@ -595,6 +599,12 @@ struct oracle {
 	void *race_arg;
 	struct oracle_stats stats;
 	uint64_t nchains;
+	/* oracle_retire.c: the host threads; operations that haven't ended; the first whose end the
+	 * host thread may not know, NULL: ask all. */
+	uint32_t nhosts;
+	uint64_t nopen;
+	struct oracle_opn *unknown;
+	uint64_t clock_peak; /* of the stats, before the last time */
 };
 
 /* oracle.c */
@@ -609,6 +619,8 @@ bool oracle_is_pseudo(struct oracle *o, uint32_t actor);
 /* The lanes of a warp that its block has no threads for. */
 uint32_t oracle_absent_lanes(struct oracle *o, uint32_t warp);
 void oracle_block_free(struct oracle *o, struct oracle_group *g, uint32_t index);
+void oracle_group_free(struct oracle *o, struct oracle_group *g);
+void oracle_sites_free(struct oracle *o);
 /* The narrowest scope that holds both; equal actors: CTA. */
 enum race_scope oracle_level(struct oracle *o, uint32_t a, uint32_t b);
 uint32_t oracle_device(struct oracle *o, uint32_t actor); /* of its place */
@@ -759,7 +771,12 @@ static inline void oracle_words_peak(struct oracle *o)
 		o->stats.words = o->words;
 }
 
+/* oracle_retire.c */
+/* The host thread has learned something: if nothing can race any more with what was, it goes. */
+void oracle_retire(struct oracle *o, uint32_t host);
+
 /* oracle_forget.c */
+void oracle_shadow_retire(struct oracle *o); /* all of memory is new */
 void oracle_shadow_forget(struct oracle *o, uint64_t address, uint64_t bytes);
 void oracle_shadow_free(struct oracle *o);
 void oracle_sync_free(struct oracle *o);

@@ -400,6 +400,9 @@ void oracle_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t streng
 
 void oracle_proxy_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t kinds)
 {
+	static const uint8_t roots[] = {ORACLE_CROSS, ORACLE_CROSS + 1, ORACLE_TMAP_RELEASED};
+	static const uint8_t bits[] = {ORACLE_PROXY_GLOBAL, ORACLE_PROXY_SHARED,
+				       ORACLE_PROXY_TMAP_RELEASE};
 	uint32_t base = mask ? warp : warp & ~31u, lanes = mask ? mask : 1u << (warp & 31);
 
 	o->stats.events++;
@@ -414,10 +417,6 @@ void oracle_proxy_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t 
 		if (!t)
 			continue;
 		struct oracle_clock *c = oracle_clock_own(&o->pool, &t->clock);
-		static const uint8_t roots[] = {ORACLE_CROSS, ORACLE_CROSS + 1,
-						ORACLE_TMAP_RELEASED};
-		static const uint8_t bits[] = {ORACLE_PROXY_GLOBAL, ORACLE_PROXY_SHARED,
-					       ORACLE_PROXY_TMAP_RELEASE};
 		for (unsigned k = 0; k < sizeof(bits); k++) {
 			if (!(kinds & bits[k]))
 				continue;

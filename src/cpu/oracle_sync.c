@@ -8,9 +8,6 @@
  */
 #include "cpu/oracle_impl.h"
 
-#define PSEUDO_READ  1u
-#define PSEUDO_WRITE 2u
-
 static void record(struct oracle *o, const struct oracle_event *e)
 {
 	o->stats.events++;
@@ -345,8 +342,8 @@ void oracle_mbarrier_arrive(struct oracle *o, uint32_t actor, uint64_t address, 
 	bool is_release = race_is_release((enum race_strength)strength);
 	bool is_pseudo = oracle_is_pseudo(o, actor);
 	if (is_pseudo && is_release) {
-		pub = (struct oracle_pub){copy_alone(o, actor, PSEUDO_WRITE), actor, PSEUDO_WRITE,
-					  0};
+		pub = (struct oracle_pub){copy_alone(o, actor, ORACLE_PSEUDO_WRITE), actor,
+					  ORACLE_PSEUDO_WRITE, 0};
 		oracle_release_add(o, &phase_at(o, address, phase, true)->release, scope, &pub);
 		oracle_clock_unref(&o->pool, pub.clock);
 	}
@@ -436,7 +433,7 @@ void oracle_join(struct oracle *o, uint32_t actor, uint32_t pseudo, enum oracle_
 		.type = ORACLE_JOIN, .actor = actor, .other = pseudo, .join = (uint8_t)what};
 	struct oracle_thread *t = oracle_thread_of(o, actor);
 	struct oracle_misc *m = oracle_misc_of(o, pseudo);
-	uint32_t epoch = what == ORACLE_JOIN_READ ? PSEUDO_READ : PSEUDO_WRITE;
+	uint32_t epoch = what == ORACLE_JOIN_READ ? ORACLE_PSEUDO_READ : ORACLE_PSEUDO_WRITE;
 
 	record(o, &e);
 	if (!t || !m)
@@ -466,6 +463,7 @@ static struct oracle_opn *op_at(struct oracle *o, uint64_t key, bool is_made)
 	p->key = key;
 	p->actor = ORACLE_NO_ACTOR;
 	p->start = oracle_clock_ref(o->zero);
+	o->nopen++;
 	HASH_ADD(hh, o->ops, key, sizeof(p->key), p);
 	return p;
 }
@@ -475,6 +473,7 @@ uint32_t oracle_host(struct oracle *o)
 	struct oracle_event e = {.type = ORACLE_HOST};
 
 	record(o, &e);
+	o->nhosts++;
 	return oracle_misc_new(o, ORACLE_MISC_HOST, ORACLE_NO_ACTOR, oracle_clock_ref(o->zero));
 }
 
@@ -545,9 +544,13 @@ static struct oracle_clock *grid_end(struct oracle *o, struct oracle_group *g)
 					INT32_MAX);
 	for (size_t i = 0; i < g->pseudos.n; i++)
 		oracle_tree_raise_range(&o->pool, &c->root[ORACLE_HB], g->pseudos.v[i].first,
-					g->pseudos.v[i].n, PSEUDO_WRITE);
+					g->pseudos.v[i].n, ORACLE_PSEUDO_WRITE);
 	base_vec_free(&g->pseudos);
 	cross_all(o, c);
+	free(g->blocks);
+	g->blocks = NULL;
+	oracle_clock_unref(&o->pool, g->start);
+	g->start = NULL;
 	return oracle_clock_ref(c);
 }
 
@@ -560,13 +563,17 @@ void oracle_op_end(struct oracle *o, uint64_t key)
 	if (p->is_ended)
 		return;
 	p->is_ended = true;
+	o->nopen--;
 	struct oracle_group *g = p->actor == ORACLE_NO_ACTOR ? NULL : oracle_group_of(o, p->actor);
 	struct oracle_thread *t = g && !g->is_grid ? oracle_thread_of(o, p->actor) : NULL;
 	if (g && g->is_grid) {
 		p->end = grid_end(o, g);
+		oracle_clock_unref(&o->pool, p->start);
+		p->start = NULL;
 		return;
 	}
-	p->end = oracle_clock_ref(p->start);
+	p->end = p->start;
+	p->start = NULL;
 	if (t) {
 		struct oracle_pub pub = oracle_publish(o, t, p->actor);
 		oracle_learn(o, &p->end, &pub);
@@ -582,35 +589,27 @@ void oracle_host_wait(struct oracle *o, uint32_t host, uint64_t key)
 	record(o, &e);
 	struct oracle_opn *p = op_at(o, key, false);
 	struct oracle_thread *t = oracle_thread_of(o, host);
-	if (p && p->is_ended && t)
-		oracle_clock_join(&o->pool, &t->clock, p->end);
-}
-
-struct unknown {
-	uint32_t host;
-	bool is_any;
-};
-
-static void see_unknown(void *arg, uint32_t key, uint32_t value)
-{
-	struct unknown *u = arg;
-
-	(void)value;
-	/* What the host thread did itself isn't in its clock. */
-	u->is_any |= key != u->host;
+	if (!p || !p->is_ended || !t)
+		return;
+	oracle_clock_join(&o->pool, &t->clock, p->end);
+	oracle_retire(o, host);
 }
 
 bool oracle_host_knows(struct oracle *o, uint32_t host, uint64_t key)
 {
 	struct oracle_opn *p = op_at(o, key, false);
 	struct oracle_thread *t = oracle_thread_of(o, host);
-	struct unknown u = {.host = host};
+	uint64_t known;
+	bool is_known;
 
 	if (!p || !p->is_ended || !t)
 		return false;
-	oracle_tree_above(p->end->root[ORACLE_HB], t->clock->root[ORACLE_HB], 0, UINT64_MAX,
-			  see_unknown, &u);
-	return !u.is_any;
+	/* What the host thread did itself isn't in its clock. */
+	known = oracle_tree_ref(t->clock->root[ORACLE_HB]);
+	oracle_tree_raise(&o->pool, &known, host, INT32_MAX);
+	is_known = oracle_tree_covers(known, p->end->root[ORACLE_HB]);
+	oracle_tree_unref(&o->pool, known);
+	return is_known;
 }
 
 /* ---- memory that is new, or freed --------------------------------------------------------------------- */
@@ -693,6 +692,8 @@ void oracle_sync_free(struct oracle *o)
 		base_vec_free(&p->after);
 		free(p);
 	}
+	o->unknown = NULL;
+	o->nopen = 0;
 	for (size_t i = 0; i < o->freed.n; i++)
 		oracle_clock_unref(&o->pool, o->freed.v[i].clock);
 	base_vec_free(&o->freed);

@@ -24,6 +24,7 @@ bool cpu_watch_init(struct cpu_machine *m)
 	struct oracle_options opt = {.sc = m->opt.oracle == CPU_ORACLE_EXECUTION
 						   ? ORACLE_SC_EXECUTION
 						   : ORACLE_SC_PROGRAM,
+				     .is_one_host = !m->opt.is_host_apart,
 				     .max_actors = m->opt.oracle_actors,
 				     .max_records = m->opt.oracle_records};
 	struct cpu_watch *x;
@@ -116,6 +117,8 @@ void cpu_get_oracle_stats(struct cpu_machine *m, struct cpu_oracle_stats *out)
 					 .dropped = s.dropped,
 					 .raced_out = s.raced_out,
 					 .host_accesses = m->watch->nhost_accesses,
+					 .registered = m->watch->nregistered,
+					 .registered_bytes = m->watch->registered_bytes,
 					 .actors = s.actors,
 					 .sees_host = m->alias && !m->watch->is_blind,
 					 .has_shared = m->watch->has_shared,

@@ -138,7 +138,8 @@ struct cpu_watch {
 	struct watch_host_site *host_sites;
 	uint64_t inflight; /* operations that have not ended */
 	uint64_t nhost_accesses;
-	bool is_armed;	 /* memory is protected */
+	uint64_t nregistered, registered_bytes; /* memory of the program's that isn't watched */
+	bool is_armed;				/* memory is protected */
 	bool is_blind;	 /* something was missed: nothing of host code is told any more */
 	bool has_shared; /* there was memory that host code may access */
 	BASE_VEC(struct watch_grid) grids; /* by id, rising */

@@ -99,6 +99,10 @@ static void update_oracle(void)
 	oracle->actors = s.actors;
 	oracle->host_accesses = s.host_accesses;
 	oracle->has_shared = s.has_shared;
+	if (rt.options.sees_host) {
+		oracle->registered = s.registered;
+		oracle->registered_bytes = s.registered_bytes;
+	}
 	if (rt.options.sees_host && !s.sees_host && !is_blind)
 		race_shm_note(
 			"host code could not be watched, or not in full (docs/soundness.md): its "

@@ -96,6 +96,37 @@ static void fill_limits(struct cudaDeviceProp *p, unsigned d)
 	p->memoryBusWidth = attr(cudaDevAttrGlobalMemoryBusWidth, d);
 }
 
+static void fill_textures(struct cudaDeviceProp *p, unsigned d)
+{
+	p->maxTexture1D = attr(cudaDevAttrMaxTexture1DWidth, d);
+	p->maxTexture2D[0] = attr(cudaDevAttrMaxTexture2DWidth, d);
+	p->maxTexture2D[1] = attr(cudaDevAttrMaxTexture2DHeight, d);
+	p->maxTexture2DLinear[0] = attr(cudaDevAttrMaxTexture2DLinearWidth, d);
+	p->maxTexture2DLinear[1] = attr(cudaDevAttrMaxTexture2DLinearHeight, d);
+	p->maxTexture2DLinear[2] = attr(cudaDevAttrMaxTexture2DLinearPitch, d);
+	p->maxTexture2DGather[0] = attr(cudaDevAttrMaxTexture2DGatherWidth, d);
+	p->maxTexture2DGather[1] = attr(cudaDevAttrMaxTexture2DGatherHeight, d);
+	p->maxTexture3D[0] = attr(cudaDevAttrMaxTexture3DWidth, d);
+	p->maxTexture3D[1] = attr(cudaDevAttrMaxTexture3DHeight, d);
+	p->maxTexture3D[2] = attr(cudaDevAttrMaxTexture3DDepth, d);
+	p->maxTexture1DLayered[0] = attr(cudaDevAttrMaxTexture1DLayeredWidth, d);
+	p->maxTexture1DLayered[1] = attr(cudaDevAttrMaxTexture1DLayeredLayers, d);
+	p->maxTexture2DLayered[0] = attr(cudaDevAttrMaxTexture2DLayeredWidth, d);
+	p->maxTexture2DLayered[1] = attr(cudaDevAttrMaxTexture2DLayeredHeight, d);
+	p->maxTexture2DLayered[2] = attr(cudaDevAttrMaxTexture2DLayeredLayers, d);
+	p->maxSurface1D = attr(cudaDevAttrMaxSurface1DWidth, d);
+	p->maxSurface2D[0] = attr(cudaDevAttrMaxSurface2DWidth, d);
+	p->maxSurface2D[1] = attr(cudaDevAttrMaxSurface2DHeight, d);
+	p->maxSurface3D[0] = attr(cudaDevAttrMaxSurface3DWidth, d);
+	p->maxSurface3D[1] = attr(cudaDevAttrMaxSurface3DHeight, d);
+	p->maxSurface3D[2] = attr(cudaDevAttrMaxSurface3DDepth, d);
+	p->maxSurface1DLayered[0] = attr(cudaDevAttrMaxSurface1DLayeredWidth, d);
+	p->maxSurface1DLayered[1] = attr(cudaDevAttrMaxSurface1DLayeredLayers, d);
+	p->maxSurface2DLayered[0] = attr(cudaDevAttrMaxSurface2DLayeredWidth, d);
+	p->maxSurface2DLayered[1] = attr(cudaDevAttrMaxSurface2DLayeredHeight, d);
+	p->maxSurface2DLayered[2] = attr(cudaDevAttrMaxSurface2DLayeredLayers, d);
+}
+
 static void fill_abilities(struct cudaDeviceProp *p, unsigned d)
 {
 	p->integrated = attr(cudaDevAttrIntegrated, d);
@@ -144,6 +175,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 	prop->totalGlobalMem = total;
 	fill_limits(prop, d);
 	fill_abilities(prop, d);
+	fill_textures(prop, d);
 	return cudaSuccess;
 }
 

@@ -237,7 +237,7 @@ cudaError_t cudaHostRegister(void *ptr, size_t size, unsigned int flags)
 			b->flags = flags | cudaHostRegisterMapped;
 			rt_host_memory(b->base, size, CPU_MEM_HOST);
 		}
-		cpu_host_unseen(rt.m);
+		cpu_host_unseen(rt.m, size);
 	}
 	rt_unlock();
 	return rt_fail(e);

@@ -171,7 +171,9 @@ static cudaError_t set_sampling(const struct cudaTextureDesc *d, struct cpu_text
 		if (!t->is_normalized && t->mode[i] != CPU_TEX_BORDER)
 			t->mode[i] = CPU_TEX_CLAMP;
 	}
-	memcpy(t->border, d->borderColor, sizeof(t->border));
+	/* Beyond its end a line of memory reads as 0. */
+	if (!is_line)
+		memcpy(t->border, d->borderColor, sizeof(t->border));
 	return cudaSuccess;
 }
 

@@ -246,7 +246,8 @@ struct inst_group *inst_plan_ahead(struct inst_ctx *cx, struct ptx_stmt *s)
 	case PTX_OP_ST_ASYNC:
 		return plan_store(cx, s);
 	case PTX_OP_WMMA_LOAD:
-		return inst_plan_matrix(cx, s);
+		return ptx_form_has(s->form, PTX_MOD_C) ? inst_plan_fragment(cx, s)
+							: inst_plan_matrix(cx, s);
 	case PTX_OP_WMMA_STORE:
 		return inst_plan_fragment(cx, s);
 	case PTX_OP_TCGEN05_LD:

@@ -1,11 +1,12 @@
 /*
- * fragment.c - wmma.store, checked by stores of ours before it runs.
+ * fragment.c - wmma.store and wmma.load.c, checked by accesses of ours before they run.
  *
  * Which lane stores which elements is nowhere told, but wmma.load.c puts the elements into the same
  * registers of the same lanes: the fragments of C and D are one. So a matrix whose elements are their
- * own numbers is loaded (a table of the module's), and each lane knows where its elements go. They
+ * own numbers is loaded (a table of the module's), and each lane knows where its elements are. They
  * are stored one by one, delayed and read again, as with stmatrix; the original stores the same again.
- * No lane looks at another's bytes, which only the program could order.
+ * For wmma.load.c they are loaded and read again. No lane looks at another's bytes: a warp may store a
+ * matrix and load it again with nothing in between, which orders each lane's own elements only.
  *
  * Misses: lanes of one store that share an address (a stride below the width of the matrix).
  * Costs: the load of the table, up to 1 KiB, for each store, whether drawn or not (all lanes must take
@@ -29,10 +30,15 @@ struct fragment {
 	unsigned nregs;
 };
 
+static bool is_load(const struct ptx_stmt *s)
+{
+	return s->form->op == PTX_OP_WMMA_LOAD;
+}
+
 static bool find_fragment(const struct inst_ctx *cx, const struct ptx_stmt *s, struct fragment *x)
 {
 	const struct ptx_form *fm = s->form;
-	int data = ptx_find_role(s, PTX_ROLE_SRC);
+	int data = ptx_find_role(s, is_load(s) ? PTX_ROLE_DST : PTX_ROLE_SRC);
 	unsigned mnk[3];
 
 	if (data < 0 || s->ops[data].kind != PTX_OPND_VEC || !fm->ntypes ||
@@ -57,7 +63,7 @@ static bool find_fragment(const struct inst_ctx *cx, const struct ptx_stmt *s, s
 	return true;
 }
 
-/* The group of a wmma.store, or NULL: its matrix is not known. */
+/* The group of a wmma.store or wmma.load.c, or NULL: its matrix is not known. */
 struct inst_group *inst_plan_fragment(struct inst_ctx *cx, struct ptx_stmt *s)
 {
 	static const enum ptx_type types[] = {
@@ -71,10 +77,11 @@ struct inst_group *inst_plan_fragment(struct inst_ctx *cx, struct ptx_stmt *s)
 	    (addr->sub[0].kind != PTX_OPND_SYM || s->form->space == PTX_SPACE_GENERIC))
 		return NULL;
 	struct inst_group *g = inst_new_ahead(cx, INST_AHEAD_FRAGMENT);
-	g->has_load = false;
+	g->has_load = is_load(s);
 	for (unsigned i = 0; i < x.elems; i++) {
-		struct inst_access *a = inst_new_access(cx, s, addr, RACE_ACCESS_STORE,
-							(enum ptx_space)s->form->space, 1);
+		struct inst_access *a = inst_new_access(
+			cx, s, addr, is_load(s) ? RACE_ACCESS_LOAD : RACE_ACCESS_STORE,
+			(enum ptx_space)s->form->space, 1);
 		a->width = (uint8_t)x.elem;
 		a->bits = (uint8_t)(8 * x.elem);
 		a->type = types[x.elem];
@@ -160,7 +167,8 @@ void inst_emit_fragment(struct inst_ctx *cx, struct inst_group *g, struct ptx_st
 	find_fragment(cx, s, &x);
 	inst_emit(cx, at, "copy", T(PTX_STR("b32")),
 		  H(stride, s->nops > 2 ? s->ops[2] : inst_int(cx, is_col ? x.rows : x.cols)));
-	take_values(cx, &x, g->first, at);
+	if (!is_load(s))
+		take_values(cx, &x, g->first, at);
 	for (struct inst_access *a = g->first; a; a = a->next) {
 		struct ptx_opnd *place = BASE_NEW(cx->m->arena, struct ptx_opnd);
 
@@ -171,7 +179,10 @@ void inst_emit_fragment(struct inst_ctx *cx, struct inst_group *g, struct ptx_st
 			  H(*place, inst_reg(cx, a->elem[0].now), base, stride));
 		a->addr = (struct ptx_opnd){.kind = PTX_OPND_ADDR, .nsub = 1, .sub = place};
 		a->guard = guard;
-		inst_emit(cx, at, "fragment_store", T(inst_space_of(a->space), inst_num(a->bits)),
+		if (is_load(s))
+			a->elem[0].was = inst_fresh(cx, a->type).reg;
+		inst_emit(cx, at, is_load(s) ? "fragment_load" : "fragment_store",
+			  T(inst_space_of(a->space), inst_num(a->bits)),
 			  H(a->addr, inst_reg(cx, a->elem[0].was), guard));
 	}
 }
@@ -194,7 +205,7 @@ char *inst_fragment_table(struct inst_ctx *cx, unsigned bytes)
 	return text;
 }
 
-/* Which tables the module's stores need: bit `bytes`. */
+/* Which tables the module needs: bit `bytes`. */
 unsigned inst_fragment_tables(const struct ptx_module *m)
 {
 	unsigned set = 0;
@@ -205,8 +216,9 @@ unsigned inst_fragment_tables(const struct ptx_module *m)
 			continue;
 		ptx_each_stmt(it->func, s)
 		{
-			if (s->kind == PTX_STMT_INST && s->form->op == PTX_OP_WMMA_STORE &&
-			    s->form->ntypes)
+			if (s->kind == PTX_STMT_INST && s->form->ntypes &&
+			    (s->form->op == PTX_OP_WMMA_STORE ||
+			     (s->form->op == PTX_OP_WMMA_LOAD && ptx_form_has(s->form, PTX_MOD_C))))
 				set |= 1u << ptx_type_bytes((enum ptx_type)s->form->types[0]);
 		}
 	}

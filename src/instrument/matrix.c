@@ -1,5 +1,5 @@
 /*
- * matrix.c - wmma.load, checked by loads of ours before it runs.
+ * matrix.c - wmma.load.a and .b, checked by loads of ours before it runs.
  *
  * Which lane gets which element of a fragment is nowhere told, but the bytes of the matrix are: lines
  * (rows or columns) of a known length, a stride apart. Each lane loads pieces of 16 bytes of them (8

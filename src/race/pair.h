@@ -85,10 +85,12 @@ struct race_oracle {
 	uint64_t host_accesses; /* of host code */
 	uint32_t sees_host;	/* accesses of host code are judged */
 	uint32_t has_shared;	/* there is memory that host code and kernels can access */
+	/* --host-accesses: memory that the program registered, where host code isn't seen */
+	uint64_t registered, registered_bytes;
 };
 
 RACE_STATIC_ASSERT(sizeof(struct race_pair_side) == 104, "side layout");
 RACE_STATIC_ASSERT(sizeof(struct race_pair) == 72 + 2 * 104, "pair layout");
-RACE_STATIC_ASSERT(sizeof(struct race_oracle) == 80, "oracle layout");
+RACE_STATIC_ASSERT(sizeof(struct race_oracle) == 96, "oracle layout");
 
 #endif

@@ -169,6 +169,8 @@ bool race_oracle_read(struct race_results *out, const void *payload, size_t n)
 	out->raced_out += o.raced_out;
 	out->actors += o.actors;
 	out->host_accesses += o.host_accesses;
+	out->host_registered += o.registered;
+	out->host_registered_bytes += o.registered_bytes;
 	out->is_host_seen = out->is_host_seen || o.sees_host;
 	out->is_host_unseen = out->is_host_unseen || (o.has_shared && !o.sees_host);
 	return true;

@@ -237,6 +237,8 @@ struct race_results {
 	uint64_t shadow_bytes, clock_bytes, shadow_words, actors;
 	uint64_t dropped, raced_out; /* accesses: forgotten; whose later races are not told */
 	uint64_t host_accesses;	     /* of host code, judged too */
+	uint64_t host_registered,
+		host_registered_bytes; /* places where it isn't seen, their size */
 	bool is_host_seen;
 	bool is_host_unseen; /* host code may have accessed memory of kernels, and was not seen */
 	/* Of host code (collider cc): accesses read again, findings lost, shared memory not known */

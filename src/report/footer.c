@@ -121,6 +121,14 @@ static void judged_put(struct base_buf *out, struct rep_view *v)
 	base_buf_puts(out, r->is_host_seen && !r->is_host_unseen
 				   ? "  not seen: private memory\n"
 				   : "  not seen: loads and stores of host code, private memory\n");
+	if (r->host_registered)
+		base_buf_printf(
+			out,
+			"  NOT seen: host code in %s bytes of memory that the program "
+			"registered (cudaHostRegister,\n    %s call%s); from the first on none "
+			"of its loads and stores was judged\n",
+			rep_number(a, r->host_registered_bytes), rep_number(a, r->host_registered),
+			r->host_registered == 1 ? "" : "s");
 	if (r->dropped)
 		base_buf_printf(out, "  NOT judged: races with %s that no longer had room in %s\n",
 				rep_count(a, r->dropped, "access"),

@@ -320,6 +320,8 @@ static void oracle_put(cJSON *parent, const struct race_results *r)
 	count_put(o, "raced_out", r->raced_out);
 	cJSON_AddBoolToObject(o, "full", r->is_oracle_full);
 	count_put(o, "host_accesses", r->host_accesses);
+	count_put(o, "host_registered", r->host_registered);
+	count_put(o, "host_registered_bytes", r->host_registered_bytes);
 	cJSON_AddBoolToObject(o, "host_seen", r->is_host_seen);
 	cJSON_AddBoolToObject(o, "host_unseen", r->is_host_unseen);
 	cJSON_AddStringToObject(o, "fence_sc", r->is_sc_execution ? "execution" : "program");

@@ -372,6 +372,8 @@ static void oracle_get(struct race_results *r, const cJSON *o)
 	r->raced_out += count_get(o, "raced_out");
 	r->is_oracle_full = r->is_oracle_full || bool_get(o, "full");
 	r->host_accesses += count_get(o, "host_accesses");
+	r->host_registered += count_get(o, "host_registered");
+	r->host_registered_bytes += count_get(o, "host_registered_bytes");
 	r->is_host_seen = r->is_host_seen || bool_get(o, "host_seen");
 	r->is_host_unseen = r->is_host_unseen || bool_get(o, "host_unseen");
 	const cJSON *sc = cJSON_GetObjectItemCaseSensitive(o, "fence_sc");

@@ -49,7 +49,7 @@ static uint32_t add_grid(struct world *w, uint64_t key, uint32_t blocks, uint32_
 
 static struct world world_in(enum oracle_sc sc)
 {
-	struct oracle_options opt = {.sc = sc};
+	struct oracle_options opt = {.sc = sc, .is_one_host = true};
 	struct world w = {.o = oracle_new(&opt)};
 
 	w.host = oracle_host(w.o);
@@ -787,6 +787,56 @@ static void test_barrier_memory(void **state)
 	oracle_free(w.o);
 }
 
+/* A launch: its threads store, count and synchronise; ended, and waited for. */
+static void launch_whole(struct world *w, uint64_t key)
+{
+	uint32_t t = add_grid(w, key, 2, 64);
+
+	for (uint32_t i = 0; i < 64; i++) {
+		store(w, t + i, X + i * 4);
+		rmw(w, t + i, Y, RACE_ACQ_REL, RACE_SCOPE_GPU);
+		oracle_fence(w->o, t + i, 0, RACE_SC, RACE_SCOPE_GPU);
+		rmw(w, t + i, Y + 4, RACE_RELAXED, RACE_SCOPE_GPU);
+	}
+	oracle_op_end(w->o, key);
+	oracle_host_wait(w->o, w->host, key);
+}
+
+/* Launches that the host has waited for leave nothing behind. */
+static void test_waited_launches(void **state)
+{
+	struct world w = world();
+	struct oracle_stats at_start, s;
+
+	(void)state;
+	oracle_op_end(w.o, 1);
+	oracle_host_wait(w.o, w.host, 1);
+	for (uint64_t key = 2; key < 100; key++)
+		launch_whole(&w, key);
+	at_start = oracle_get_stats(w.o);
+	for (uint64_t key = 100; key < 2000; key++)
+		launch_whole(&w, key);
+	s = oracle_get_stats(w.o);
+	assert_true(s.clock_bytes <= at_start.clock_bytes * 2);
+	assert_int_equal(s.shadow_bytes, at_start.shadow_bytes);
+	/* Those that nobody has waited for race as ever. */
+	store(&w, add_grid(&w, 2000, 1, 32), X);
+	oracle_op_end(w.o, 2000);
+	load(&w, add_grid(&w, 2001, 1, 32), X);
+	expect(&w, 1, ORACLE_RACE);
+}
+
+/* ... but not while another that may have met them goes on. */
+static void test_waited_beside(void **state)
+{
+	struct world w = world();
+
+	(void)state;
+	launch_whole(&w, 2);
+	load(&w, w.a, X);
+	expect(&w, 1, ORACLE_RACE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -823,6 +873,8 @@ int main(void)
 		cmocka_unit_test(test_forgotten),
 		cmocka_unit_test(test_raced_out),
 		cmocka_unit_test(test_barrier_memory),
+		cmocka_unit_test(test_waited_launches),
+		cmocka_unit_test(test_waited_beside),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -451,9 +451,9 @@ void cpu_get_stats(struct cpu_machine *m, struct cpu_stats *out)
 	*out = (struct cpu_stats){.is_replayable = true};
 }
 
-void cpu_host_unseen(struct cpu_machine *m)
+void cpu_host_unseen(struct cpu_machine *m, uint64_t bytes)
 {
-	(void)m;
+	(void)m, (void)bytes;
 }
 
 /* Host threads are no actors here. */

@@ -106,6 +106,23 @@ static void by_variable()
 	THAT(variable[N - 1] == N);
 }
 
+/* A race, which is not seen: the report must say so. */
+static void registered()
+{
+	int *own = (int *)malloc(2 * N * sizeof(int));
+
+	OK(cudaHostRegister(own, N * sizeof(int), cudaHostRegisterMapped));
+	OK(cudaHostRegister(own + N, N * sizeof(int), cudaHostRegisterMapped));
+	fill<<<1, 64>>>(own);
+	own[N / 2] = 5;
+	mem[0] = 7;
+	join();
+	THAT(own[N - 1] == N);
+	OK(cudaHostUnregister(own));
+	OK(cudaHostUnregister(own + N));
+	free(own);
+}
+
 static void to_kernel(int is_acquire)
 {
 	*flag = 0;
@@ -238,6 +255,8 @@ int main(int argc, char **argv)
 		other_bytes();
 	else if (!strcmp(how, "variable"))
 		by_variable();
+	else if (!strcmp(how, "registered"))
+		registered();
 	else if (!strcmp(how, "to_kernel"))
 		to_kernel(1);
 	else if (!strcmp(how, "to_kernel_relaxed"))

@@ -40,6 +40,9 @@ for apart in one separate; do
 		judge $how "$clean" " of them "
 	done
 done
+judge registered "$clean" "bytes of memory that the program registered (cudaHostRegister," \
+	"    2 calls); from the first on none of its loads and stores was judged" \
+	"host code could not be watched, or not in full"
 # Without the option nothing is seen of it, and the report says so.
 options=
 judge write_beside "$clean" "not seen: loads and stores of host code"

@@ -150,7 +150,9 @@ static void formats()
 		vectors[i] = make_float4(i, -i, i * .5f, 1e10f * i);
 	}
 	int *di = device(ints), *oi = device(std::vector<int>(N + 8, 77));
-	cudaTextureObject_t t = make(line(di, cudaCreateChannelDesc<int>(), N * 4), how());
+	cudaTextureDesc coloured = how();
+	coloured.borderColor[0] = 8; /* has no say here */
+	cudaTextureObject_t t = make(line(di, cudaCreateChannelDesc<int>(), N * 4), coloured);
 	fetch_line<int><<<1, 128>>>(t, oi, -4, N + 8);
 	auto ri = host(oi, N + 8);
 	for (int i = -4; i < N + 4; i++) /* beyond the memory: 0 */

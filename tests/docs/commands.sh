@@ -4,6 +4,10 @@
 # Runs each ```sh block of the .md files that follows a line `<!-- run -->`, in a scratch copy of
 # examples/ with collider and nvcc on PATH; `<!-- run: N -->` expects exit code N. After a block
 # an optional `<!-- says: REGEX -->` is looked for in its output. Nothing here needs a GPU.
+#
+# Indented commands of ours that nobody runs are errors unless `<!-- not run: REASON -->` stands
+# before them (options.md has summaries and examples out of the option table); so are options that
+# no command has.
 set -u
 collider=$1 root=$2 cuda=$3
 PATH=$(dirname "$collider"):$cuda:$PATH
@@ -22,6 +26,10 @@ split() {
 	inside && /^```$/ { inside = 0; next }
 	inside { print > (file ".sh") }
 	/^<!-- says: .* -->$/ { sub(/^<!-- says: /, ""); sub(/ -->$/, ""); print > (file ".says") }
+	/^<!-- not run: .+ -->$/ { excused = 1 }
+	FILENAME !~ /options\.md$/ && /^    (collider|nvcc|cuda-gdb|cmake|gcc|clang) / && !inside && !excused {
+		print FILENAME ":" NR ": a command that no test runs" > (out ".bad") }
+	/^[^ <]/ { excused = 0 }
 	END { if (inside || armed) print FILENAME ": a block has no end" > (out ".bad") }' "$1"
 }
 
@@ -47,5 +55,18 @@ while IFS= read -r doc; do
 		sed 's/^/  /' "$script" "$block.out"
 	done
 done < <(cd "$root" && ls README.md CONTRIBUTING.md docs/*.md examples/*.md)
+
+# What `help` and the options of the wrappers name; --args is the debuggers'.
+{
+	cat "$root/docs/options.md"
+	for command in nvcc ptxas cc; do collider help $command; done
+	echo --args
+} >"$work/known"
+while IFS=: read -r doc line option; do
+	grep -qwF -e "$option" "$work/known" && continue
+	echo "FAIL $doc:$line: $option: no command has this option"
+	failed=1
+done < <(cd "$root" && grep -noE -e '[ `(]--[a-z][a-z-]+' README.md CONTRIBUTING.md docs/*.md examples/*.md |
+	sed -E 's/:[ `(]--/:--/')
 echo "$blocks blocks run"
 [ $blocks -gt 0 ] && [ $failed -eq 0 ]

@@ -145,12 +145,28 @@ static void feed(struct feeder *f, struct oracle *o, const struct oracle_event *
 				: 1};
 }
 
+/* Does one host thread submit every operation before it starts? */
+static bool has_one_host(const struct list *l)
+{
+	uint32_t nhosts = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		bool is_submitted = l->e[i].type != ORACLE_START;
+		nhosts += l->e[i].type == ORACLE_HOST;
+		for (size_t k = 0; k < i && !is_submitted; k++)
+			is_submitted = l->e[k].type == ORACLE_SUBMIT && l->e[k].key == l->e[i].key;
+		if (!is_submitted)
+			return false;
+	}
+	return nhosts == 1;
+}
+
 void list_judge(const struct list *l, enum oracle_sc sc, bool is_tiny, struct list_verdict *out)
 {
 	struct oracle_options opt = {.sc = sc, .is_tiny = is_tiny};
-	struct oracle *o = oracle_new(&opt);
 	struct feeder f = {.l = l, .out = out};
-
+	opt.is_one_host = has_one_host(l);
+	struct oracle *o = oracle_new(&opt);
 	out->npairs = 0;
 	out->is_part = false;
 	out->is_broken = !o;

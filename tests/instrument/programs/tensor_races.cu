@@ -1,12 +1,16 @@
-// tensor_races.cu - a tile comes by a tensor load, is changed, and leaves by a tensor store. With an argument
-// there is a race: 1 another warp writes the load's source, 2 its destination, 3 reads that without having
-// waited; 4 writes the store's source, 5 its destination, 6 reads that without having waited.
+// tensor_races.cu - a tile comes by a tensor load, is changed, and leaves by a tensor store and a reduction. With
+// an argument there is a race: 1 another warp writes the load's source, 2 its destination, 3 reads that without
+// having waited; 4 writes the store's source, 5 its destination, 6 reads that without having waited; 7 writes
+// the reduction's source.
 // expect 1: clobbered-read at load
 // expect 2: lost-update at load|patch
 // expect 3: clobbered-read at early
 // expect 4: clobbered-read at store
 // expect 5: lost-update at store|patch_out
 // expect 6: clobbered-read at look
+// expect 7: clobbered-read at reduce
+// never 1: lost-update at load
+// never 4: lost-update at store
 // also: --copy-window=0
 // also built: --call-free
 
@@ -44,7 +48,14 @@ static __device__ void wait(unsigned long long *bar, unsigned parity)
 		     "r"(SMEM(from)), "r"(0), "r"(y)                                               \
 		     : "memory")
 
+#define REDUCE(map, from, y)                                                                       \
+	asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group "      \
+		     "[%0, {%2, %3}], [%1];" ::"l"(map),                                           \
+		     "r"(SMEM(from)), "r"(0), "r"(y)                                               \
+		     : "memory")
+
 __global__ void tiles(const __grid_constant__ CUtensorMap m_in, const __grid_constant__ CUtensorMap m_out,
+		      const __grid_constant__ CUtensorMap m_total,
 		      unsigned *in, unsigned *out, unsigned *sums, int race)
 {
 	__shared__ alignas(128) unsigned tile[TILE];
@@ -69,18 +80,18 @@ __global__ void tiles(const __grid_constant__ CUtensorMap m_in, const __grid_con
 				     "r"(TILE * 4)
 				     : "memory");
 			LOAD(tile, &m_in, &bar, box * SIDE); // race: load
-			tell(told, 2 * r + 1);
+			tell(told, 3 * r + 1);
 		}
 		if (race == 1 && is_racing)
-			UNTIL_TOLD(pass, told, 2 * r + 1)
+			UNTIL_TOLD(pass, told, 3 * r + 1)
 				for (unsigned i = lane; i < TILE; i += 32)
 					in[box * TILE + i] = pass; // race: patch_in
 		if (race == 2 && is_racing)
-			UNTIL_TOLD(pass, told, 2 * r + 1)
+			UNTIL_TOLD(pass, told, 3 * r + 1)
 				for (unsigned i = lane; i < TILE; i += 32)
 					tile[i] = pass; // race: patch
 		if (race == 3 && is_racing)
-			UNTIL_TOLD(pass, told, 2 * r + 1)
+			UNTIL_TOLD(pass, told, 3 * r + 1)
 				for (unsigned i = lane; i < TILE; i += 32)
 					mine[0] += tile[i]; // race: early
 		wait(&bar, r % 2);
@@ -90,21 +101,27 @@ __global__ void tiles(const __grid_constant__ CUtensorMap m_in, const __grid_con
 		__syncthreads();
 		if (t == 0) {
 			STORE(&m_out, tile, box * SIDE); // race: store
+			tell(told, 3 * r + 2);
+			REDUCE(&m_total, tile, box * SIDE); // race: reduce
 			asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-			tell(told, 2 * r + 2);
+			tell(told, 3 * r + 3);
 		}
 		if (race == 4 && is_racing)
-			UNTIL_TOLD(pass, told, 2 * r + 2)
+			UNTIL_TOLD(pass, told, 3 * r + 2)
 				for (unsigned i = lane; i < TILE; i += 32)
 					tile[i] = pass; // race: refill
 		if (race == 5 && is_racing)
-			UNTIL_TOLD(pass, told, 2 * r + 2)
+			UNTIL_TOLD(pass, told, 3 * r + 2)
 				for (unsigned i = lane; i < TILE; i += 32)
 					out[box * TILE + i] = pass; // race: patch_out
 		if (race == 6 && is_racing)
-			UNTIL_TOLD(pass, told, 2 * r + 2)
+			UNTIL_TOLD(pass, told, 3 * r + 2)
 				for (unsigned i = lane; i < TILE; i += 32)
 					mine[0] += out[box * TILE + i]; // race: look
+		if (race == 7 && is_racing)
+			UNTIL_TOLD(pass, told, 3 * r + 3)
+				for (unsigned i = lane; i < TILE; i += 32)
+					tile[i] = pass; // race: refill
 		if (t == 0)
 			asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 		__syncthreads();
@@ -135,17 +152,19 @@ static CUtensorMap encode(unsigned *p)
 int main(int argc, char **argv)
 {
 	std::vector<unsigned> in(TILE * BLOCKS * ROUNDS), want(in.size()), sums(32 * BLOCKS), got;
+	std::vector<unsigned> total(in.size());
 	uint32_t seed = 19;
 
 	for (unsigned &x : in)
 		x = example_random(&seed);
 	unsigned *d_in = example_upload(in), *d_out = example_upload(want);
-	unsigned *d_sums = example_upload(sums);
+	unsigned *d_total = example_upload(total), *d_sums = example_upload(sums);
 	for (size_t i = 0; i < in.size(); i++)
 		want[i] = in[i] * 3 + 1;
-	tiles<<<BLOCKS, THREADS>>>(encode(d_in), encode(d_out), d_in, d_out, d_sums,
+	tiles<<<BLOCKS, THREADS>>>(encode(d_in), encode(d_out), encode(d_total), d_in, d_out, d_sums,
 				   race_of(argc, argv));
 	CHECK(cudaGetLastError());
 	got = example_download(d_out, want.size());
-	return example_finish(got == want, example_checksum(got));
+	total = example_download(d_total, total.size());
+	return example_finish(got == want && total == want, example_checksum(got));
 }
