@@ -76,7 +76,7 @@ void oracle_shadow_forget(struct oracle *o, uint64_t address, uint64_t bytes)
 	}
 }
 
-static void forget_all(struct oracle *o)
+void oracle_shadow_free(struct oracle *o)
 {
 	struct oracle_region *r, *tmp;
 
@@ -95,10 +95,5 @@ static void forget_all(struct oracle *o)
 void oracle_shadow_retire(struct oracle *o)
 {
 	oracle_words_peak(o);
-	forget_all(o);
-}
-
-void oracle_shadow_free(struct oracle *o)
-{
-	forget_all(o);
+	oracle_shadow_free(o);
 }
