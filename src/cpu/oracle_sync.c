@@ -253,7 +253,17 @@ void oracle_warp_sync(struct oracle *o, uint32_t warp, uint32_t mask)
 	}
 	for (uint32_t i = 0; i < n; i++)
 		raise_part(o, oracle_clock_own(&o->pool, &c), &part[i]);
-	lanes_join(o, warp, mask, c, max + 1);
+	/* It has all that any of them knew. */
+	ORACLE_EACH(k, mask)
+	{
+		struct oracle_thread *t = oracle_thread_of(o, warp + k);
+		if (!t)
+			continue;
+		oracle_clock_unref(&o->pool, t->clock);
+		t->clock = oracle_clock_ref(c);
+		if (t->own <= max)
+			t->own = max + 1;
+	}
 	oracle_clock_unref(&o->pool, c);
 }
 
