@@ -43,7 +43,7 @@ static void bytes_forget(struct oracle *o, struct oracle_cell *c, uint64_t word,
 
 static void page_forget(struct oracle *o, struct oracle_page *p)
 {
-	for (uint32_t i = 0; i < ORACLE_PAGE_WORDS; i++)
+	for (uint32_t i = 0; i < oracle_page_cells(p); i++)
 		if (p->cell[i].w | p->cell[i].r)
 			cell_forget(o, &p->cell[i]);
 }
@@ -55,7 +55,7 @@ void oracle_shadow_forget(struct oracle *o, uint64_t address, uint64_t bytes)
 
 	oracle_words_peak(o);
 	for (uint64_t a = address; a < end; a = next) {
-		struct oracle_page *p = oracle_page_at(o, a, false);
+		struct oracle_page *p = oracle_page_at(o, a);
 		next = (p ? a | 3 : a | low) + 1;
 		if (!p)
 			continue;
@@ -65,7 +65,9 @@ void oracle_shadow_forget(struct oracle *o, uint64_t address, uint64_t bytes)
 			oracle_page_free(o, a);
 			continue;
 		}
-		struct oracle_cell *c = &p->cell[(a & low) >> 2];
+		struct oracle_cell *c = oracle_cell_at(o, a, false);
+		if (!c)
+			continue;
 		uint64_t stop = next < end ? next : end;
 		if (stop - a == 4)
 			cell_forget(o, c);
@@ -74,35 +76,29 @@ void oracle_shadow_forget(struct oracle *o, uint64_t address, uint64_t bytes)
 	}
 }
 
-void oracle_shadow_retire(struct oracle *o)
+static void forget_all(struct oracle *o)
 {
 	struct oracle_region *r, *tmp;
 
-	oracle_words_peak(o);
+	/* The last page takes its region with it. */
 	HASH_ITER(hh, o->regions, r, tmp)
 	{
-		for (uint32_t i = 0; i < ORACLE_REGION_PAGES; i++) {
-			if (!r->page[i])
-				continue;
-			page_forget(o, r->page[i]);
-			oracle_page_free(o, (r->key << ORACLE_REGION_SHIFT) +
-						    ((uint64_t)i << ORACLE_PAGE_SHIFT));
+		for (uint64_t left = r->pages; left; left &= left - 1) {
+			uint64_t bit = (uint64_t)__builtin_ctzll(left);
+			uint64_t a = r->key << ORACLE_REGION_SHIFT | bit << ORACLE_PAGE_SHIFT;
+			page_forget(o, oracle_page_at(o, a));
+			oracle_page_free(o, a);
 		}
-		oracle_region_free(o, r);
 	}
+}
+
+void oracle_shadow_retire(struct oracle *o)
+{
+	oracle_words_peak(o);
+	forget_all(o);
 }
 
 void oracle_shadow_free(struct oracle *o)
 {
-	struct oracle_region *r, *tmp;
-
-	HASH_ITER(hh, o->regions, r, tmp)
-	{
-		for (uint32_t i = 0; i < ORACLE_REGION_PAGES; i++)
-			if (r->page[i]) {
-				page_forget(o, r->page[i]);
-				oracle_mem_free(o, r->page[i], sizeof(*r->page[i]));
-			}
-	}
-	oracle_cells_free(o);
+	forget_all(o);
 }

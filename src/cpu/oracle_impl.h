@@ -482,14 +482,17 @@ struct oracle_readers {
 #define ORACLE_REGION_PAGES (1u << (ORACLE_REGION_SHIFT - ORACLE_PAGE_SHIFT))
 #define ORACLE_REGION_CACHE 64u
 
+/* The cells of the words that were touched, in a row; of more than half of the words: of all. */
 struct oracle_page {
-	struct oracle_cell cell[ORACLE_PAGE_WORDS];
+	uint64_t words; /* bits */
+	struct oracle_cell cell[];
 };
 
 struct oracle_region {
 	uint64_t key;
+	uint64_t pages; /* bits: those that are there, in a row */
+	struct oracle_page **page;
 	UT_hash_handle hh;
-	struct oracle_page *page[ORACLE_REGION_PAGES];
 };
 
 /* Epochs of a copy. */
@@ -730,13 +733,14 @@ void *oracle_mem_new(struct oracle *o, size_t bytes);
 void *oracle_mem_resize(struct oracle *o, void *p, size_t from, size_t to);
 void oracle_mem_free(struct oracle *o, void *p, size_t bytes);
 struct oracle_cell *oracle_cell_at(struct oracle *o, uint64_t address, bool is_made);
-struct oracle_page *oracle_page_at(struct oracle *o, uint64_t address, bool is_made);
+/* The cells of n words of one page; they stay where they are until others of the page are made. */
+struct oracle_cell *oracle_cells_at(struct oracle *o, uint64_t address, uint32_t n);
+struct oracle_page *oracle_page_at(struct oracle *o, uint64_t address);
+uint32_t oracle_page_cells(const struct oracle_page *p); /* how many there are */
 /* The cell's plain accesses are dropped; it isn't an ext. */
 void oracle_cell_clear(struct oracle *o, struct oracle_cell *c);
 void oracle_readers_unref(struct oracle *o, struct oracle_readers *s, uint32_t words);
 void oracle_page_free(struct oracle *o, uint64_t address);
-void oracle_region_free(struct oracle *o, struct oracle_region *r); /* without pages */
-void oracle_cells_free(struct oracle *o);
 
 /* oracle_log.c */
 /* Checks and keeps an access if a log can; false: nothing is done. */

@@ -390,8 +390,8 @@ void oracle_row_access(struct oracle_now *n, struct oracle_row *row)
 	for (uint64_t a = row->address, next; a < end; a = next) {
 		next = (a | ((1ull << ORACLE_PAGE_SHIFT) - 1)) + 1;
 		next = next < end ? next : end;
-		struct oracle_cell *c = oracle_cell_at(n->o, a, true);
 		uint32_t len = (uint32_t)((next - a) / 4);
+		struct oracle_cell *c = oracle_cells_at(n->o, a, len);
 		if (!can_pack)
 			for (uint32_t i = 0; i < len; i++)
 				go_full(n, row, &c[i], a + i * 4);

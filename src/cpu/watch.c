@@ -176,9 +176,11 @@ void cpu_watch_block_end(struct cpu_cta *cta)
 		return;
 	watch_lock(x);
 	watch_block_remove(x, cta);
-	/* Its copies have ended, too: nobody comes for it any more. */
+	/* Its copies have ended, too: nobody comes for it any more. Whole pages of shadow; the memory is
+	 * that long (block.c). */
 	if (cta->shared_bytes)
-		oracle_forget(x->o, (uint64_t)(uintptr_t)cta->shared, cta->shared_bytes);
+		oracle_forget(x->o, (uint64_t)(uintptr_t)cta->shared,
+			      (cta->shared_bytes + 255u) & ~255ull);
 	oracle_block_end(x->o, cta->actor);
 	watch_unlock(x);
 }

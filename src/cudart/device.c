@@ -175,7 +175,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 	prop->totalGlobalMem = total;
 	fill_limits(prop, d);
 	fill_abilities(prop, d);
-	fill_textures(prop, (unsigned)device);
+	fill_textures(prop, d);
 	return cudaSuccess;
 }
 

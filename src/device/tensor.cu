@@ -194,9 +194,9 @@ DEV_FN void next_turn(struct turn *t, struct place *p, const struct copy *x, uin
 
 DEV_FN uint32_t fold(uint32_t sum, struct word w)
 {
-	uint64_t v = w.a ^ w.b;
+	uint64_t v = w.a + w.b; /* xor would cancel equal words */
 
-	return sum * 16777619u + ((uint32_t)v ^ (uint32_t)(v >> 32));
+	return (sum * 16777619u + (uint32_t)v) * 16777619u + (uint32_t)(v >> 32);
 }
 
 /* Copies the window. Returns the source's sum. */

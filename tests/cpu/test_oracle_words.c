@@ -110,6 +110,21 @@ static void test_readers(void **state)
 	}
 }
 
+/* Warps of which not the same lanes read don't become one reader. */
+static void test_other_lanes(void **state)
+{
+	(void)state;
+	for (uint32_t but = 0; but < 64; but++) {
+		struct world w;
+		begin(&w, false);
+		lanes(&w, 0, 0xf, RACE_OP_READ, 4, 0);
+		lanes(&w, 1, 0xff, RACE_OP_READ, 4, 0);
+		come_behind(&w, 64, 1, but);
+		one(&w, w.stranger, RACE_OP_WRITE, RACE_WEAK, 0, X, 4);
+		expect(&w, but < 4 || (but >= 32 && but < 40));
+	}
+}
+
 /* Bytes and halves of one word, read or written by neighbouring lanes, once or twice. */
 static void test_narrow(void **state)
 {
@@ -243,10 +258,11 @@ static void test_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_readers),	   cmocka_unit_test(test_narrow),
-		cmocka_unit_test(test_reductions), cmocka_unit_test(test_observed),
-		cmocka_unit_test(test_epochs),	   cmocka_unit_test(test_failed),
-		cmocka_unit_test(test_sizes),	   cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_readers),	 cmocka_unit_test(test_other_lanes),
+		cmocka_unit_test(test_narrow),	 cmocka_unit_test(test_reductions),
+		cmocka_unit_test(test_observed), cmocka_unit_test(test_epochs),
+		cmocka_unit_test(test_failed),	 cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 # found in at least 9 of 10 runs, and no data race on a line without a mark:
 #   // expect: KIND at TAG     of the racy variant (-DRACY); TAG: lines that end in "// race: TAG"
 #   // expect N: KIND at TAG   of the same program run with argument N; TAG|TAG: either of them
+#   // never N: KIND at TAG    not told of that race: the other side of it was left alone
 #   // told: TEXT              in the report of the race-free program
 #   // also: OPTION            all once more with this option of collider run
 #   // also built: OPTION      all once more, built with this option of collider nvcc
@@ -63,6 +64,10 @@ run_racy() {
 	while read -r k line; do
 		if [ "$k" = "$want" ] && sed -n "${line}p" "$src" | grep -Eq "// race: ($tags)\$"; then
 			hit=1
+		elif sed -n "s,^// never $2: $k at ,,p" "$src" | grep -q . &&
+			sed -n "${line}p" "$src" |
+			grep -Eq "// race: ($(sed -n "s,^// never $2: $k at ,,p" "$src"))\$"; then
+			fail "seed $1 race $2 $option: the wrong side, $k at line $line"
 		elif ! sed -n "${line}p" "$src" | grep -q '// race: '; then
 			fail "seed $1 race $2 $option: false positive $k at line $line"
 		fi

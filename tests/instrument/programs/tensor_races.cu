@@ -9,6 +9,8 @@
 // expect 5: lost-update at store|patch_out
 // expect 6: clobbered-read at look
 // expect 7: clobbered-read at reduce
+// never 1: lost-update at load
+// never 4: lost-update at store
 // also: --copy-window=0
 // also built: --call-free
 
