@@ -42,6 +42,12 @@ static void thread_free(struct oracle *o, struct oracle_thread *t)
 	memset(t, 0, sizeof(*t));
 }
 
+static void misc_free(struct oracle *o, struct oracle_misc *m)
+{
+	thread_free(o, &m->thread);
+	oracle_forced_drop(o, m);
+}
+
 void oracle_group_free(struct oracle *o, struct oracle_group *g)
 {
 	if (g->is_grid)
@@ -49,7 +55,7 @@ void oracle_group_free(struct oracle *o, struct oracle_group *g)
 			oracle_block_free(o, g, b);
 	else
 		for (uint32_t i = 0; i < g->n; i++)
-			thread_free(o, &g->misc[i].thread);
+			misc_free(o, &g->misc[i]);
 	oracle_clock_unref(&o->pool, g->start);
 	oracle_clock_unref(&o->pool, g->end);
 	base_vec_free(&g->pseudos);

@@ -559,11 +559,20 @@ static void join_roots(struct oracle_pool *p, struct oracle_clock **c, struct or
 	}
 }
 
+static bool is_zero(const struct oracle_clock *c)
+{
+	uint64_t any = 0;
+
+	for (unsigned i = 0; i < ORACLE_ROOTS; i++)
+		any |= c->root[i];
+	return !any;
+}
+
 void oracle_clock_join(struct oracle_pool *p, struct oracle_clock **c, struct oracle_clock *with)
 {
 	if (*c == with || !with || is_below(with, *c))
 		return;
-	if (is_below(*c, with)) {
+	if (is_zero(*c) || is_below(*c, with)) {
 		adopt(p, c, with);
 		return;
 	}

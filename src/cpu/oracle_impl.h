@@ -200,6 +200,9 @@ enum oracle_misc_kind {
 
 struct oracle_misc {
 	struct oracle_thread thread;
+	/* Of a pseudo-thread: fence.sc's (trees) that its reads, and all its accesses, have communicated
+	 * behind: who waits for it has, too, unlike what its issuer had. */
+	uint64_t read_forced, all_forced;
 	uint32_t issuer; /* whose place a pseudo-thread has */
 	uint8_t kind;
 };
@@ -682,6 +685,9 @@ bool oracle_fenced_is(const struct oracle_ext *e, const struct oracle_thread *t,
 /* These bytes have no past. */
 void oracle_fenced_drop(struct oracle *o, struct oracle_bytes *x, uint32_t mask);
 void oracle_sc_free(struct oracle *o);
+/* The clock takes over what a pseudo-thread has communicated behind; is_read: by its reads. */
+void oracle_forced_by(struct oracle *o, struct oracle_clock **c, uint32_t pseudo, bool is_read);
+void oracle_forced_drop(struct oracle *o, struct oracle_misc *m);
 
 static inline bool oracle_has_fences(const struct oracle_ext *e)
 {

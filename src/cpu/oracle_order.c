@@ -392,6 +392,7 @@ void oracle_init_done(struct oracle *o, struct oracle_thread *t, uint32_t init)
 		n->clock = oracle_clock_new();
 	oracle_tree_raise(&o->pool, &oracle_clock_own(&o->pool, &n->clock)->root[ORACLE_HB], init,
 			  1);
+	oracle_forced_by(o, &n->clock, init, false);
 	n->last = init;
 }
 

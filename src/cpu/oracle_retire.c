@@ -50,6 +50,7 @@ static bool is_kept(struct oracle *o, struct oracle_group *g)
 		bool is_host = m->kind == ORACLE_MISC_HOST;
 		oracle_clock_unref(&o->pool, m->thread.clock);
 		oracle_pends_free(o, m->thread.pends);
+		oracle_forced_drop(o, m);
 		m->thread.clock = is_host ? oracle_clock_ref(o->zero) : NULL;
 		m->thread.pends = NULL;
 		/* No copy that some operation's end must tell. */

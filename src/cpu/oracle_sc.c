@@ -230,15 +230,45 @@ static void take_forced(struct oracle *o, struct oracle_thread *t, uint32_t acto
 	oracle_clock_unref(pool, m.from);
 }
 
+static void misc_forced(struct oracle_pool *pool, uint64_t *to, const struct oracle_past *p)
+{
+	oracle_tree_join(pool, to, p->tree);
+	if (p->fence)
+		oracle_tree_raise(pool, to, p->actor, p->fence);
+}
+
+void oracle_forced_by(struct oracle *o, struct oracle_clock **c, uint32_t pseudo, bool is_read)
+{
+	const struct oracle_misc *m = oracle_misc_of(o, pseudo);
+	uint64_t forced = !m ? 0 : is_read ? m->read_forced : m->all_forced;
+
+	if (forced && !oracle_tree_covers((*c)->root[ORACLE_FORCED], forced))
+		oracle_tree_join(&o->pool, &oracle_clock_own(&o->pool, c)->root[ORACLE_FORCED],
+				 forced);
+}
+
+void oracle_forced_drop(struct oracle *o, struct oracle_misc *m)
+{
+	oracle_tree_unref(&o->pool, m->read_forced);
+	oracle_tree_unref(&o->pool, m->all_forced);
+	m->read_forced = m->all_forced = 0;
+}
+
 void oracle_communicate(struct oracle *o, struct oracle_thread *t, uint32_t actor, bool is_write,
 			struct oracle_ext *e, uint32_t mask)
 {
 	struct oracle_bytes *x = oracle_ext_bytes(o, e);
+	struct oracle_misc *m = oracle_misc_of(o, actor);
 	uint32_t same;
 
 	for (uint32_t left = mask; left; left &= ~same) {
 		struct oracle_fenced *f = fenced_own(o, x, left, &same);
-		take_forced(o, t, actor, is_write ? &f->all : &f->write);
+		const struct oracle_past *before = is_write ? &f->all : &f->write;
+		take_forced(o, t, actor, before);
+		if (m && m->kind != ORACLE_MISC_HOST)
+			misc_forced(&o->pool, &m->all_forced, before);
+		if (m && m->kind != ORACLE_MISC_HOST && !is_write)
+			misc_forced(&o->pool, &m->read_forced, before);
 		fenced_add(&o->pool, f, t->clock->root[ORACLE_FENCES], actor, t->fence, is_write);
 	}
 }

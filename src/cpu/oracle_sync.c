@@ -253,7 +253,17 @@ void oracle_warp_sync(struct oracle *o, uint32_t warp, uint32_t mask)
 	}
 	for (uint32_t i = 0; i < n; i++)
 		raise_part(o, oracle_clock_own(&o->pool, &c), &part[i]);
-	lanes_join(o, warp, mask, c, max + 1);
+	/* It has all that any of them knew. */
+	ORACLE_EACH(k, mask)
+	{
+		struct oracle_thread *t = oracle_thread_of(o, warp + k);
+		if (!t)
+			continue;
+		oracle_clock_unref(&o->pool, t->clock);
+		t->clock = oracle_clock_ref(c);
+		if (t->own <= max)
+			t->own = max + 1;
+	}
 	oracle_clock_unref(&o->pool, c);
 }
 
@@ -304,6 +314,7 @@ static struct oracle_clock *copy_alone(struct oracle *o, uint32_t pseudo, uint32
 
 	oracle_tree_raise(&o->pool, &c->root[ORACLE_HB], pseudo, epoch);
 	cross_all(o, c);
+	oracle_forced_by(o, &c, pseudo, false);
 	return c;
 }
 
@@ -442,6 +453,7 @@ void oracle_join(struct oracle *o, uint32_t actor, uint32_t pseudo, enum oracle_
 	oracle_tree_raise(&o->pool, &c->root[ORACLE_HB], pseudo, epoch);
 	for (unsigned k = ORACLE_CROSS; k < ORACLE_ROOTS; k++)
 		oracle_tree_raise(&o->pool, &c->root[k], pseudo, epoch);
+	oracle_forced_by(o, &t->clock, pseudo, what == ORACLE_JOIN_READ);
 	if (what == ORACLE_JOIN_ALL) {
 		oracle_clock_unref(&o->pool, m->thread.clock);
 		m->thread.clock = NULL;
@@ -537,6 +549,9 @@ static struct oracle_clock *grid_end(struct oracle *o, struct oracle_group *g)
 	g->is_ended = true;
 	for (uint32_t b = 0; b < g->grid.blocks; b++)
 		oracle_block_free(o, g, b);
+	for (size_t i = 0; o->sc_logs && i < g->pseudos.n; i++)
+		for (uint32_t k = 0; k < g->pseudos.v[i].n; k++)
+			oracle_forced_by(o, &g->end, g->pseudos.v[i].first + k, false);
 	struct oracle_clock *c = oracle_clock_own(&o->pool, &g->end);
 	oracle_tree_raise_range(&o->pool, &c->root[ORACLE_HB], g->first, g->n, INT32_MAX);
 	if (g->has_fences)

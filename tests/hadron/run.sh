@@ -4,7 +4,7 @@
 #   run.sh WORKDIR COLLIDER [-b | -n] [-r] [-k RUNS] [-t TWIN_RUNS] [-d RDELAY/WDELAY] [NAME...]
 #
 # Builds every scenario and its twin into WORKDIR (COLLIDER nvcc; what is newer than its source
-# stays), runs each RUNS (10) times with seeds 1 to RUNS, twins TWIN_RUNS (RUNS) times, and prints one line for each scenario:
+# stays), runs each RUNS (10) times with seeds 1 to RUNS, its twin TWIN_RUNS (RUNS) times, and prints one line:
 # what it must be, in how many runs it was found on its marked lines, how many runs of the race-free
 # program reported anything. DEVICE=gpu (the default) or cpu, as in tests/gpu.
 #   -b  only build      -n  don't build: WORKDIR was built elsewhere (it holds all that is needed)
