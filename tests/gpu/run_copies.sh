@@ -59,6 +59,8 @@ if [ "$how" != -n ]; then
 	if [ "$scenarios" ]; then
 		# shellcheck disable=SC2086
 		bash "$root/tests/hadron/run.sh" "$dir/hadron" "$collider" -b $scenarios || exit 2
+		# Device code keeps its lines; the host's are of no use here, and half of the size.
+		strip --strip-debug "$dir"/hadron/bin/* "$dir"/bin/*
 	fi
 	[ "$how" != -b ] || exit 0
 fi

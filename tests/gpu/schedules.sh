@@ -17,7 +17,7 @@
 #   grid sync  a cooperative launch, shuffled with --shuffle=all: the right result
 #   clusters   each block once, those of a cluster together
 #   sites      --sample=N: other sites by seed, all that run in the end, as --coverage tells
-#   streams    a race that only another order of two streams shows
+#   streams    a race that only another order of two streams shows, in about half of the runs
 # Exit code 1: something else was seen; 2: wrong usage, or it can't be built.
 set -u
 
@@ -224,7 +224,8 @@ for order in "" --shuffle-streams; do
 		problem=$(problem_of ok $?)
 		[ -z "$problem" ] && clean=$((clean + 1)) || why="twin $problem"
 	done
-	[ -z "$order" ] || [ $((found * 10)) -ge $((runs * 9)) ] || why="FAIL: missed too often"
+	# Which of two streams is held is chance, as the order of blocks is under affine.
+	[ -z "$order" ] || [ $((found * 10)) -gt $((runs * 3)) ] || why="FAIL: missed too often"
 	row streams "${order:-no option}" "found $found/$runs, twin clean $clean/$runs" "$why"
 done
 [ $bad -eq 0 ] && echo "all as expected" || echo "NOT as expected"

@@ -1,10 +1,10 @@
 #!/bin/bash
 # run.sh - the scenarios of the SuperCollider paper's Table 3 under collider: which are found?
 #
-#   run.sh WORKDIR COLLIDER [-b | -n] [-r] [-k RUNS] [-d RDELAY/WDELAY] [NAME...]
+#   run.sh WORKDIR COLLIDER [-b | -n] [-r] [-k RUNS] [-t TWIN_RUNS] [-d RDELAY/WDELAY] [NAME...]
 #
 # Builds every scenario and its twin into WORKDIR (COLLIDER nvcc; what is newer than its source
-# stays), runs each RUNS (10) times with seeds 1 to RUNS and prints one line for each scenario:
+# stays), runs each RUNS (10) times with seeds 1 to RUNS, twins TWIN_RUNS (RUNS) times, and prints one line for each scenario:
 # what it must be, in how many runs it was found on its marked lines, how many runs of the race-free
 # program reported anything. DEVICE=gpu (the default) or cpu, as in tests/gpu.
 #   -b  only build      -n  don't build: WORKDIR was built elsewhere (it holds all that is needed)
@@ -18,29 +18,32 @@ set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
 scenarios=${SCENARIOS:-$here}
-usage="usage: $0 WORKDIR COLLIDER [-b | -n] [-r] [-k RUNS] [-d RDELAY/WDELAY] [NAME...]"
+usage="usage: $0 WORKDIR COLLIDER [-b | -n] [-r] [-k RUNS] [-t TWIN_RUNS] [-d RDELAY/WDELAY] [NAME...]"
 [ $# -ge 2 ] || { echo "$usage" >&2; exit 2; }
 mkdir -p "$1" || exit 2
 dir=$(cd "$1" && pwd)
 collider=$2
 shift 2
 runs=10
+twin_runs=
 # Stores need a window, too: with a wdelay of 1 ns two writers on a GPU seldom meet.
 delays=5000/5000
 build=1
 run=1
 all=1
-while getopts bnrk:d: o; do
+while getopts bnrk:t:d: o; do
 	case $o in
 	b) run=0 ;;
 	n) build=0 ;;
 	r) all=0 ;;
 	k) runs=$OPTARG ;;
+	t) twin_runs=$OPTARG ;;
 	d) delays=$OPTARG ;;
 	*) echo "$usage" >&2; exit 2 ;;
 	esac
 done
 shift $((OPTIND - 1))
+twin_runs=${twin_runs:-$runs}
 unset COLLIDER_OPTIONS
 
 # ---- building --------------------------------------------------------------------------
@@ -96,10 +99,10 @@ tmp=$(mktemp -d) || exit 2
 trap 'rm -rf "$tmp"' EXIT
 bad=0
 
-# Runs one program `runs` times. Sets good (runs as they must be), why (what is a failure), codes
+# run_program NAME RUNS. Sets good (runs as they must be), why (what is a failure), codes
 # (exit codes seen) and skipped (why it can't run here).
 run_program() {
-	local name=$1 src=$dir/src/$1.cu k report rc problem devices kind class file line options own
+	local name=$1 runs=$2 src=$dir/src/$1.cu k report rc problem devices kind class file line options own
 	good=0
 	why=
 	codes=
@@ -171,7 +174,7 @@ required=0
 listed=0
 notrun=0
 skipped=
-echo "device $device, delays $delays ns, $runs runs each"
+echo "device $device, delays $delays ns, $runs runs of each, $twin_runs of each twin"
 printf '%-26s %-16s %-7s %-5s %-7s %-5s %s\n' scenario 'table 3' found exit clean exit verdict
 for name in "${names[@]}"; do
 	racy=$name
@@ -193,7 +196,7 @@ for name in "${names[@]}"; do
 		codes=' -'
 		verdict="not run: later $reason"
 	else
-		run_program "$racy"
+		run_program "$racy" $runs
 		judge_racy "$reason"
 		[ "$skipped" ] && good=-
 	fi
@@ -207,7 +210,7 @@ for name in "${names[@]}"; do
 	esac
 	[ "$reason" ] || required=$((required + 1))
 	if [ -z "$skipped" ]; then
-		run_program "$clean"
+		run_program "$clean" $twin_runs
 		if [ "$why" ]; then
 			verdict="$verdict; twin FAIL:$why"
 			bad=1
@@ -215,7 +218,7 @@ for name in "${names[@]}"; do
 	fi
 	[ "$skipped" ] && good=-
 	printf '%-26s %-16s %-7s %-5s %-7s %-5s %s\n' "$name" "$expected" "$shown" "${racy_codes# }" \
-		"$good/$runs" "${codes# }" "$verdict"
+		"$good/$twin_runs" "${codes# }" "$verdict"
 	skipped=
 done
 echo "${#names[@]} scenarios: $found found, $required required, $listed left for later," \
