@@ -160,7 +160,7 @@ static void draw_access(struct world *w, struct oracle_event *e)
 	}
 }
 
-/* A read that sees an older write to its bytes, or one from before all. */
+/* A read that sees an older write to its bytes, or one from before all, in memory's present life. */
 static void make_stale(struct world *w, struct oracle_event *e)
 {
 	const struct list *l = w->l;
@@ -170,6 +170,9 @@ static void make_stale(struct world *w, struct oracle_event *e)
 	for (size_t i = l->n - 1; i-- > 0;) {
 		const struct oracle_event *x = &l->e[i];
 
+		if (x->type == ORACLE_FORGET && x->address < e->address + e->bytes &&
+		    e->address < x->address + x->bytes)
+			return;
 		if (x->type != ORACLE_ACCESS || x->mask || !(x->kind & RACE_OP_WRITE) ||
 		    x->address != e->address || x->bytes != e->bytes)
 			continue;
