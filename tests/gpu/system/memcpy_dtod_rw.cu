@@ -2,6 +2,7 @@
 // scenario: memcpy_dtod_rw
 // table 3: race, not in it
 // detector: collide
+// delays: 50000/50000
 // expect collide: clobbered-read at copy
 // may: gives
 // twin: memcpy_dtod_rw.fixed.cu

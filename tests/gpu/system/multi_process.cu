@@ -1,7 +1,7 @@
 // multi_process.cu - a process reads memory of another's that its kernel is still writing.
 // scenario: multi_process
 // table 3: race, not in it
-// detector: later (two processes have a GPU in turns; not measured since each pass reads anew)
+// detector: collide
 // options: dense=0
 // delays: 1000000/1
 // expect collide: clobbered-read|speculated-read at takes

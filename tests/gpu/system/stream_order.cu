@@ -3,7 +3,7 @@
 // but only another order of the streams shows it.
 // scenario: stream_order
 // table 3: race, not in it
-// detector: collide
+// detector: later (which stream is held is chance; tests/gpu/schedules.sh counts it)
 // options: shuffle-streams:dense=0
 // delays: 5000/1
 // expect collide: clobbered-read|speculated-read at takes
