@@ -64,6 +64,29 @@ bool cpu_engine_init(struct cpu_machine *m)
 	return true;
 }
 
+/* Operations that haven't begun, and all that waits for them alone. */
+static void drop_waiting(struct cpu_engine *e)
+{
+	for (size_t i = 0; i < e->held.n; i++)
+		base_vec_push(&e->startable, e->held.v[i]);
+	for (size_t i = 0; i < e->polls.n; i++)
+		base_vec_push(&e->startable, e->polls.v[i]);
+	while (e->startable.n) {
+		struct cpu_op *op = e->startable.v[--e->startable.n];
+
+		for (size_t i = 0; i < op->after.n; i++)
+			if (!--op->after.v[i]->npending)
+				base_vec_push(&e->startable, op->after.v[i]);
+		for (size_t i = 0; i < op->before.n; i++)
+			cpu_op_put(op->before.v[i]);
+		op->before.n = 0;
+		cpu_op_put(op);
+	}
+	base_vec_free(&e->startable);
+	base_vec_free(&e->polls);
+	base_vec_free(&e->held);
+}
+
 void cpu_engine_free(struct cpu_machine *m)
 {
 	struct cpu_engine *e = m->engine;
@@ -87,9 +110,7 @@ void cpu_engine_free(struct cpu_machine *m)
 		base_vec_free(&p->ended);
 		free(p);
 	}
-	base_vec_free(&e->startable);
-	base_vec_free(&e->polls);
-	base_vec_free(&e->held);
+	drop_waiting(e);
 	free(e->workers);
 	free(e->devices);
 	free(e);
