@@ -35,8 +35,10 @@ __global__ void tiles(const unsigned *in, unsigned *out)
 #endif
 		unsigned row = (unsigned)__cvta_generic_to_shared(tile[to][lane]);
 		STMATRIX4(row, v[0], v[1], v[2], v[3]);	  // race: tile
-		if (r % 2)				  // the upper half once more, transposed
+		if (r % 2) { // the upper half once more, transposed: from other lanes
+			__syncwarp();
 			STMATRIX2_TRANS(row, v[4], v[5]); // race: tile
+		}
 		__syncthreads();
 		for (int k = 0; k < 4; k++)
 			out[((blockIdx.x * ROUNDS + r) * WARPS + warp) * 128 + k * 32 + lane] =
