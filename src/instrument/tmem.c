@@ -151,15 +151,13 @@ static void look(struct inst_ctx *cx, const struct inst_group *g, const struct t
 	unsigned n = part_of(x);
 	struct ptx_opnd values = vector_of(cx, words, n), addr = g->first->addr;
 	struct ptx_str num = inst_num(n / x->unit);
+	struct ptx_str pack = x->pack.n ? PTX_STR(".pack::16b") : PTX_STR("");
 
 	if (x->split)
-		inst_emit(cx, at, "tmem_load_split",
-			  T(x->shape, num, x->pack.n ? PTX_STR(".pack::16b") : PTX_STR("")),
+		inst_emit(cx, at, "tmem_load_split", T(x->shape, num, pack),
 			  H(values, addr, *x->split));
 	else
-		inst_emit(cx, at, "tmem_load",
-			  T(x->shape, num, x->pack.n ? PTX_STR(".pack::16b") : PTX_STR("")),
-			  H(values, addr));
+		inst_emit(cx, at, "tmem_load", T(x->shape, num, pack), H(values, addr));
 }
 
 static void put(struct inst_ctx *cx, const struct inst_group *g, const struct tmem *x,
@@ -168,15 +166,13 @@ static void put(struct inst_ctx *cx, const struct inst_group *g, const struct tm
 	unsigned n = part_of(x);
 	struct ptx_opnd values = vector_of(cx, words, n), addr = g->first->addr;
 	struct ptx_str num = inst_num(n / x->unit);
+	struct ptx_str pack = x->pack.n ? PTX_STR(".unpack::16b") : PTX_STR("");
 
 	if (x->split)
-		inst_emit(cx, at, "tmem_store_split",
-			  T(x->shape, num, x->pack.n ? PTX_STR(".unpack::16b") : PTX_STR("")),
+		inst_emit(cx, at, "tmem_store_split", T(x->shape, num, pack),
 			  H(addr, *x->split, values));
 	else
-		inst_emit(cx, at, "tmem_store",
-			  T(x->shape, num, x->pack.n ? PTX_STR(".unpack::16b") : PTX_STR("")),
-			  H(addr, values));
+		inst_emit(cx, at, "tmem_store", T(x->shape, num, pack), H(addr, values));
 }
 
 /* Where the part begins: `draw` is the same in all lanes. Sets the accesses' addresses. */
