@@ -1,5 +1,5 @@
 /*
- * watch_update.c - is an access half of `x += 1`?
+ * update.c - is an access half of `x += 1`?
  *
  * A store and an earlier load of the same address (register, offset and space, as written) belong
  * together when the stored value is computed from the loaded one. Then what mends a race between
@@ -10,7 +10,7 @@
  * Misses: addresses that are computed twice, values carried round a loop, results of calls.
  * Costs: a walk over the function's text for each access that races, once.
  */
-#include "cpu/watch_impl.h"
+#include "flow/flow.h"
 
 #include <string.h>
 
@@ -76,7 +76,7 @@ static const struct ptx_stmt *definition(const struct ptx_stmt *use, uint32_t re
 }
 
 /* What the instruction does to operand i; NONE: it hands it on as it is. */
-static enum race_update step_of(const struct ptx_stmt *s, unsigned operand)
+static enum flow_update step_of(const struct ptx_stmt *s, unsigned operand)
 {
 	bool is_float = s->form->ntypes &&
 			ptx_type_class((enum ptx_type)s->form->types[0]) == PTX_CLASS_FLOAT;
@@ -86,60 +86,60 @@ static enum race_update step_of(const struct ptx_stmt *s, unsigned operand)
 	case PTX_OP_CVT:
 	case PTX_OP_SELP:
 	case PTX_OP_CVTA:
-		return RACE_UPDATE_NONE;
+		return FLOW_UPDATE_NONE;
 	case PTX_OP_ADD:
-		return RACE_UPDATE_ADD;
+		return FLOW_UPDATE_ADD;
 	case PTX_OP_SUB: /* what is subtracted from may be added to */
-		return operand == 1 ? RACE_UPDATE_ADD : RACE_UPDATE_OTHER;
+		return operand == 1 ? FLOW_UPDATE_ADD : FLOW_UPDATE_OTHER;
 	case PTX_OP_MAD:
 	case PTX_OP_FMA:
-		return operand == 3 ? RACE_UPDATE_ADD : RACE_UPDATE_OTHER;
+		return operand == 3 ? FLOW_UPDATE_ADD : FLOW_UPDATE_OTHER;
 	case PTX_OP_MIN:
-		return is_float ? RACE_UPDATE_OTHER : RACE_UPDATE_MIN;
+		return is_float ? FLOW_UPDATE_OTHER : FLOW_UPDATE_MIN;
 	case PTX_OP_MAX:
-		return is_float ? RACE_UPDATE_OTHER : RACE_UPDATE_MAX;
+		return is_float ? FLOW_UPDATE_OTHER : FLOW_UPDATE_MAX;
 	case PTX_OP_AND:
-		return RACE_UPDATE_AND;
+		return FLOW_UPDATE_AND;
 	case PTX_OP_OR:
-		return RACE_UPDATE_OR;
+		return FLOW_UPDATE_OR;
 	case PTX_OP_XOR:
-		return RACE_UPDATE_XOR;
+		return FLOW_UPDATE_XOR;
 	default:
-		return RACE_UPDATE_OTHER;
+		return FLOW_UPDATE_OTHER;
 	}
 }
 
-static enum race_update both(enum race_update a, enum race_update b)
+static enum flow_update both(enum flow_update a, enum flow_update b)
 {
 	if (!a || !b || a == b)
 		return a ? a : b;
-	return RACE_UPDATE_OTHER;
+	return FLOW_UPDATE_OTHER;
 }
 
 /* What was done to a load of the target on its way to `reg`, read by `use`; `done` after it. */
-static enum race_update follow(const struct target *t, const struct ptx_stmt *use, uint32_t reg,
-			       enum race_update done, unsigned depth)
+static enum flow_update follow(const struct target *t, const struct ptx_stmt *use, uint32_t reg,
+			       enum flow_update done, unsigned depth)
 {
 	const struct ptx_stmt *d = depth < CHAIN_MAX ? definition(use, reg) : NULL;
 
 	if (!d)
-		return RACE_UPDATE_NONE;
+		return FLOW_UPDATE_NONE;
 	if (is_plain(d, PTX_EFF_READ))
-		return is_same_address(t, d) ? done : RACE_UPDATE_NONE;
+		return is_same_address(t, d) ? done : FLOW_UPDATE_NONE;
 	if (d->form->effects & (PTX_EFF_READ | PTX_EFF_CALL | PTX_EFF_ATOMIC))
-		return RACE_UPDATE_NONE;
+		return FLOW_UPDATE_NONE;
 	for (unsigned i = 0; i < d->nops; i++) {
 		if (d->ops[i].kind != PTX_OPND_REG || ptx_stmt_role(d, i) != PTX_ROLE_SRC)
 			continue;
-		enum race_update u =
+		enum flow_update u =
 			follow(t, d, d->ops[i].reg, both(done, step_of(d, i)), depth + 1);
 		if (u)
 			return u;
 	}
-	return RACE_UPDATE_NONE;
+	return FLOW_UPDATE_NONE;
 }
 
-static enum race_update of_store(const struct ptx_stmt *s)
+static enum flow_update of_store(const struct ptx_stmt *s)
 {
 	struct target t = {s->form, address_of(s)};
 
@@ -148,27 +148,27 @@ static enum race_update of_store(const struct ptx_stmt *s)
 		const struct ptx_opnd *v = o->kind == PTX_OPND_VEC ? o->sub : o;
 		unsigned n = o->kind == PTX_OPND_VEC ? o->nsub : 1;
 		for (unsigned k = 0; k < n && o->kind != PTX_OPND_ADDR; k++) {
-			enum race_update u = v[k].kind == PTX_OPND_REG
-						     ? follow(&t, s, v[k].reg, RACE_UPDATE_NONE, 0)
-						     : RACE_UPDATE_NONE;
+			enum flow_update u = v[k].kind == PTX_OPND_REG
+						     ? follow(&t, s, v[k].reg, FLOW_UPDATE_NONE, 0)
+						     : FLOW_UPDATE_NONE;
 			if (u)
 				return u;
 		}
 	}
-	return RACE_UPDATE_NONE;
+	return FLOW_UPDATE_NONE;
 }
 
-uint8_t watch_update_of(const struct ptx_stmt *s)
+enum flow_update flow_update_of(const struct ptx_stmt *s)
 {
 	struct target t;
 
 	if (is_plain(s, PTX_EFF_WRITE))
-		return (uint8_t)of_store(s);
+		return of_store(s);
 	if (!is_plain(s, PTX_EFF_READ))
-		return RACE_UPDATE_NONE;
+		return FLOW_UPDATE_NONE;
 	t = (struct target){s->form, address_of(s)};
 	for (const struct ptx_stmt *o = s->next; o; o = o->next)
 		if (is_plain(o, PTX_EFF_WRITE) && is_same_address(&t, o) && of_store(o))
-			return (uint8_t)of_store(o);
-	return RACE_UPDATE_NONE;
+			return of_store(o);
+	return FLOW_UPDATE_NONE;
 }

@@ -1,5 +1,5 @@
 /*
- * oracle_cell.c - where the words of memory are, and the memory of their shadow.
+ * cell.c - where the words of memory are, and the memory of their shadow.
  *
  * A region of 16 KiB holds pages of 256 bytes, made when touched: 16 bytes a word that is touched, or
  * all of a page's words from half of them on. All comes from
@@ -7,7 +7,7 @@
  * ended, records that were superseded. stats.shadow_bytes is the most that was held at a time, with
  * what the library itself takes for each piece. Costs: a look-up in a small cache of regions.
  */
-#include "cpu/oracle_impl.h"
+#include "oracle/impl.h"
 
 /* What the C library takes for this: a header of 8 bytes, in steps of 16. */
 static size_t taken_for(size_t bytes)

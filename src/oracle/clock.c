@@ -1,5 +1,5 @@
 /*
- * oracle_clock.c - clocks as persistent tries over actors, 32 ways a level.
+ * clock.c - clocks as persistent tries over actors, 32 ways a level.
  *
  * A block's stride is a power of two, so blocks and warps are aligned subtrees, and a subtree whose
  * actors have one value is one word. Joining stops where two subtrees are the same node and
@@ -9,7 +9,7 @@
  * remembered, so that they go on sharing one clock. Costs: 272 bytes an inner node, 136 a leaf; a change copies the
  * path to one leaf, or nothing when nobody else holds it.
  */
-#include "cpu/oracle_impl.h"
+#include "oracle/impl.h"
 
 #define LEAF_BYTES (offsetof(struct oracle_node, u) + 32 * sizeof(uint32_t))
 

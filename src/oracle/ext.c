@@ -1,11 +1,11 @@
 /*
- * oracle_ext.c - words that not only plain accesses touched: their records, where bytes come from.
+ * ext.c - words that not only plain accesses touched: their records, where bytes come from.
  *
  * A word's record of accesses starts with what its cell has kept until then. Each part is there only
  * when needed: 64 bytes for the word, 32 a record, 64 and 32 for a strong write that may still be read
  * and its chain, 96 where bytes differ or fences came before.
  */
-#include "cpu/oracle_shadow.h"
+#include "oracle/shadow.h"
 
 enum oracle_class oracle_class_of(const struct oracle_site *s)
 {

@@ -1,10 +1,10 @@
 /*
- * oracle_forget.c - memory that is new: its words lose their past.
+ * forget.c - memory that is new: its words lose their past.
  *
  * Whole pages of cells are given back; of a word that only partly lies in the range, the records lose
  * these bytes. Costs: a look-up per page that was never touched.
  */
-#include "cpu/oracle_impl.h"
+#include "oracle/impl.h"
 
 static void cell_forget(struct oracle *o, struct oracle_cell *c)
 {

@@ -1,14 +1,14 @@
 /*
- * oracle_impl.h - inside the oracle: what its files share.
+ * impl.h - inside the oracle: what its files share.
  *
- *   oracle_clock.c   persistent tries and clocks      oracle_order.c   releases, acquires
- *   oracle_sc.c      fences, the order of fence.sc
- *   oracle_shadow.c  accesses by word, race checks    oracle_write.c   reads-from, strong writes
- *   oracle_sync.c    barriers, copies, operations     oracle.c         actors, events, findings
- *   oracle_split.c   an access, in parts      oracle_ext.c     records of other words
- *   oracle_row.c     plain accesses by row    oracle_readers.c sets of readers
- *   oracle_cell.c    where words are, their memory   oracle_log.c  words with atomics
- *   oracle_forget.c  memory that is new             oracle_retire.c  what can't race any more
+ *   clock.c   persistent tries and clocks      order.c   releases, acquires
+ *   sc.c      fences, the order of fence.sc
+ *   shadow.c  accesses by word, race checks    write.c   reads-from, strong writes
+ *   sync.c    barriers, copies, operations     oracle.c         actors, events, findings
+ *   split.c   an access, in parts      ext.c     records of other words
+ *   row.c     plain accesses by row    readers.c sets of readers
+ *   cell.c    where words are, their memory   log.c  words with atomics
+ *   forget.c  memory that is new             retire.c  what can't race any more
  *
  * Epochs. A thread counts its publications: an access has the epoch of its thread, each
  * publication (release, arrival, fork ...) hands out the clock with that epoch and starts the next.
@@ -16,10 +16,10 @@
  * are kept beside its clock (struct oracle_thread: own, fence), so that threads behind one barrier
  * share one clock, also while each of them executes fences.
  */
-#ifndef COLLIDER_CPU_ORACLE_IMPL_H
-#define COLLIDER_CPU_ORACLE_IMPL_H
+#ifndef COLLIDER_ORACLE_IMPL_H
+#define COLLIDER_ORACLE_IMPL_H
 
-#include "cpu/oracle.h"
+#include "oracle/oracle.h"
 #include "base/base.h"
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@
 #define uthash_fatal(msg) abort()
 #include <uthash.h>
 
-/* ---- oracle_clock.c ---------------------------------------------------------------------- */
+/* ---- clock.c ---------------------------------------------------------------------- */
 
 /*
  * A tree maps actors to numbers, absent ones to 0. It is a word: 0: empty; odd: all below have the
@@ -353,7 +353,7 @@ struct oracle_ext {
 
 /*
  * A word of memory. Plain accesses (weak, generic, of the whole word) are here: `w` is the last write:
- * 0: none, odd: a packed access, a pointer to a log of atomic accesses (oracle_log.c) behind it, or a
+ * 0: none, odd: a packed access, a pointer to a log of atomic accesses (log.c) behind it, or a
  * pointer to the word's oracle_ext plus 2; `r` are reads that no write has taken the place of: 0,
  * packed, or a pointer to readers that words share.
  */
@@ -602,7 +602,7 @@ struct oracle {
 	void *race_arg;
 	struct oracle_stats stats;
 	uint64_t nchains;
-	/* oracle_retire.c: the host threads; operations that haven't ended; the first whose end the
+	/* retire.c: the host threads; operations that haven't ended; the first whose end the
 	 * host thread may not know, NULL: ask all. */
 	uint32_t nhosts;
 	uint64_t nopen;
@@ -636,7 +636,7 @@ uint32_t oracle_site(struct oracle *o, const struct oracle_acc *acc, uint64_t fe
 void oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_side *first,
 		  const struct oracle_side *second, uint64_t address);
 
-/* oracle_order.c */
+/* order.c */
 struct oracle_pub oracle_publish(struct oracle *o, struct oracle_thread *t, uint32_t actor);
 void oracle_learn(struct oracle *o, struct oracle_clock **c, const struct oracle_pub *pub);
 void oracle_release_add(struct oracle *o, struct oracle_release *r, uint8_t scope,
@@ -668,7 +668,7 @@ void oracle_fence_release(struct oracle *o, struct oracle_thread *t, uint8_t sco
 			  const struct oracle_pub *pub);
 void oracle_fence_prune(struct oracle *o, struct oracle_thread *t, uint8_t strength, uint8_t scope);
 
-/* oracle_sc.c */
+/* sc.c */
 /* The epoch of the actor's last fence.sc before that epoch; 0: none. */
 uint32_t oracle_fence_before(struct oracle *o, uint32_t actor, uint32_t epoch);
 /* The block's threads have ended. */
@@ -696,7 +696,7 @@ static inline bool oracle_has_fences(const struct oracle_ext *e)
 	return x && (x->fences[0] || x->fences[1] || x->fences[2] || x->fences[3]);
 }
 
-/* oracle_write.c */
+/* write.c */
 struct oracle_chain *oracle_chain_new(struct oracle *o);
 /* A strong write that may be read; the caller holds it. */
 struct oracle_write *oracle_write_new(struct oracle *o, uint32_t actor,
@@ -726,7 +726,7 @@ bool oracle_chain_covers(const struct oracle_chain *b, uint32_t bpos, const stru
 void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_acc *acc,
 			  uint64_t address);
 
-/* oracle_cell.c */
+/* cell.c */
 /* Zeroed; counted in stats.shadow_bytes, as what the C library takes for it. */
 void *oracle_mem_new(struct oracle *o, size_t bytes);
 /* realloc; what is new isn't zeroed. */
@@ -742,7 +742,7 @@ void oracle_cell_clear(struct oracle *o, struct oracle_cell *c);
 void oracle_readers_unref(struct oracle *o, struct oracle_readers *s, uint32_t words);
 void oracle_page_free(struct oracle *o, uint64_t address);
 
-/* oracle_log.c */
+/* log.c */
 /* Checks and keeps an access if a log can; false: nothing is done. */
 bool oracle_log_access(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 		       const struct oracle_acc *acc, uint64_t address);
@@ -752,7 +752,7 @@ uint64_t oracle_log_expand(struct oracle *o, struct oracle_cell *c, struct oracl
 void oracle_log_free(struct oracle *o, struct oracle_cell *c);
 void oracle_known_logs_free(struct oracle *o);
 
-/* oracle_shadow.c */
+/* shadow.c */
 /* Checks and keeps one access, word by word. chain: of a strong write. */
 void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 			  const struct oracle_acc *acc, uint64_t address, uint64_t bytes,
@@ -777,11 +777,11 @@ static inline void oracle_words_peak(struct oracle *o)
 		o->stats.words = o->words;
 }
 
-/* oracle_retire.c */
+/* retire.c */
 /* The host thread has learned something: if nothing can race any more with what was, it goes. */
 void oracle_retire(struct oracle *o, uint32_t host);
 
-/* oracle_forget.c */
+/* forget.c */
 void oracle_shadow_retire(struct oracle *o); /* all of memory is new */
 void oracle_shadow_forget(struct oracle *o, uint64_t address, uint64_t bytes);
 void oracle_shadow_free(struct oracle *o);

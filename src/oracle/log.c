@@ -1,17 +1,17 @@
 /*
- * oracle_log.c - words that many access by relaxed atomics: who did, in the order in which they did.
+ * log.c - words that many access by relaxed atomics: who did, in the order in which they did.
  *
  * A word's strong accesses that are all morally strong with each other (32 bits, scope gpu or wider, one
  * device, generic proxy) and hand nothing on but what they observe (relaxed, no fence before) are a
- * log: what chains, positions and observers (oracle_write.c) would be follows from the order. Plain
+ * log: what chains, positions and observers (write.c) would be follows from the order. Plain
  * accesses behind all of it stay plain: reads beside it, a write in its place. Anything else makes
- * the log what it stands for (oracle_ext.c).
+ * the log what it stands for (ext.c).
  *
  * The log is a row of 16-bit numbers, in runs of one site and epoch: 8 bytes a run, 2 a thread, or
  * 2 for neighbouring threads one after the other. Of what one thread does in one epoch the last is
  * enough; the log is gone through for that each time it has doubled.
  */
-#include "cpu/oracle_shadow.h"
+#include "oracle/shadow.h"
 
 struct oracle_log {
 	uint64_t before; /* a weak write before all of it: packed, or 0 */

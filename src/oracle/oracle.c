@@ -12,7 +12,7 @@
  * word that plain accesses of one writer and one reader touched, 50 and 2 a thread for one with relaxed
  * atomics, 250 to 600 for one with others.
  */
-#include "cpu/oracle_impl.h"
+#include "oracle/impl.h"
 
 #define MISC_GROUP  1024u
 #define MAX_RECORDS (1u << 20)

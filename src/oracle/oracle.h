@@ -57,8 +57,8 @@
  * Of the races of an access with earlier ones at least one is told (of each byte's class), never one
  * that is none: an access that a weak, covering, ordered one superseded is forgotten.
  */
-#ifndef COLLIDER_CPU_ORACLE_H
-#define COLLIDER_CPU_ORACLE_H
+#ifndef COLLIDER_ORACLE_ORACLE_H
+#define COLLIDER_ORACLE_ORACLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

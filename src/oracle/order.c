@@ -1,5 +1,5 @@
 /*
- * oracle_order.c - release and acquire patterns.
+ * order.c - release and acquire patterns.
  *
  * A publication is a clock and one epoch more. A strong write carries the publications of the release
  * patterns that end in it or in a write before it in its chain; a read that acquires takes those
@@ -9,7 +9,7 @@
  * there), each until a fence of at least that scope takes its part over.
  * Costs: a join of clocks for each pattern that is completed and tells something new.
  */
-#include "cpu/oracle_impl.h"
+#include "oracle/impl.h"
 
 struct oracle_pub oracle_publish(struct oracle *o, struct oracle_thread *t, uint32_t actor)
 {

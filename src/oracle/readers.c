@@ -1,12 +1,12 @@
 /*
- * oracle_readers.c - sets of readers: reads of the words of a row that nothing orders.
+ * readers.c - sets of readers: reads of the words of a row that nothing orders.
  *
  * A reader says which lane had which word, so that words of one row share a set. Warps of a block
  * that read the same words at one instruction, in one epoch, become one reader. A set that grows
  * first drops the readers that a later one stands for. Costs: 16 bytes a reader, 24 a set; adding looks
  * at the last few readers.
  */
-#include "cpu/oracle_shadow.h"
+#include "oracle/shadow.h"
 
 static size_t set_bytes(uint32_t cap)
 {

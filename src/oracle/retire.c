@@ -1,5 +1,5 @@
 /*
- * oracle_retire.c - forgetting what nothing can race with any more.
+ * retire.c - forgetting what nothing can race with any more.
  *
  * Where the one host thread knows the end of every operation that it has submitted, all that was done
  * comes before all that will be: clocks, records, fences and operations start anew. So a program
@@ -8,7 +8,7 @@
  * Misses: nothing is forgotten while host threads are told apart, nor before a wait: a launch
  * costs about 2 KB until then. Costs: a look at the pages that were touched since the last time.
  */
-#include "cpu/oracle_impl.h"
+#include "oracle/impl.h"
 
 /* Does the host thread know the end of all operations? Those that it knew are not asked again. */
 static bool knows_all(struct oracle *o, uint32_t host)

@@ -1,11 +1,11 @@
 /*
- * oracle_row.c - plain accesses, by rows of words: the common case.
+ * row.c - plain accesses, by rows of words: the common case.
  *
  * Lanes of a warp that access neighbouring words with one clock are one row, and so is a copy. Where
  * each word is ordered behind what it was accessed by before, the row becomes its last access, 16
  * bytes a word. Reads of several that nothing orders are a set of readers that all words
  * of the row share: a reader says which lane had which word. A word where something
- * races or isn't known so simply goes the general way (oracle_shadow.c), alone.
+ * races or isn't known so simply goes the general way (shadow.c), alone.
  *
  * A read takes the place of reads before it, a write that of all: who races with these later, races
  * with it, too. Of fence.sc, an access's site tells which came before it, for the day when the
@@ -13,7 +13,7 @@
  * causality doesn't (the clock that knows the access knows its fences). Costs: a comparison for
  * each word, a look-up in the clock for each warp met.
  */
-#include "cpu/oracle_shadow.h"
+#include "oracle/shadow.h"
 
 bool oracle_is_plain(const struct oracle_now *n)
 {

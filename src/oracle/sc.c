@@ -1,5 +1,5 @@
 /*
- * oracle_sc.c - fences, and the order of fence.sc.
+ * sc.c - fences, and the order of fence.sc.
  *
  * In program order a word keeps which fence.sc stood before its accesses; who accesses it later takes
  * them as forced, hands them on along base causality, and at its next fence.sc comes behind them.
@@ -10,7 +10,7 @@
  * Costs: nothing for words and threads that no fence.sc came before; else 48 bytes a word, and 32 for
  * each fence of a thread until its block ends (wider ones: until the end).
  */
-#include "cpu/oracle_impl.h"
+#include "oracle/impl.h"
 
 /* ---- the fences of a thread ------------------------------------------------------------------ */
 

@@ -1,7 +1,7 @@
 /*
- * oracle_shadow.c - the check of an access to a word against those before it, in general.
+ * shadow.c - the check of an access to a word against those before it, in general.
  *
- * What isn't plain, or races, or whose order isn't simple (oracle_row.c does the rest): a word has three
+ * What isn't plain, or races, or whose order isn't simple (row.c does the rest): a word has three
  * lists: weak writes, weak reads, strong accesses. A new access is compared with each kept one that
  * conflicts; a weak one that is ordered behind a kept one and covers it (a write covers all, a read
  * the reads) takes its place: who races with the superseded one later, races with the new one too.
@@ -11,7 +11,7 @@
  * more such. Reads of a
  * warp's lanes in one epoch are one record, as are RMWs of a warp in a row.
  */
-#include "cpu/oracle_shadow.h"
+#include "oracle/shadow.h"
 
 enum order { UNORDERED, UNCROSSED, ORDERED };
 

@@ -1,10 +1,10 @@
 /*
- * oracle_shadow.h - what oracle_shadow.c and oracle_row.c share: the access being checked.
+ * shadow.h - what shadow.c and row.c share: the access being checked.
  */
-#ifndef COLLIDER_CPU_ORACLE_SHADOW_H
-#define COLLIDER_CPU_ORACLE_SHADOW_H
+#ifndef COLLIDER_ORACLE_SHADOW_H
+#define COLLIDER_ORACLE_SHADOW_H
 
-#include "cpu/oracle_impl.h"
+#include "oracle/impl.h"
 
 #define ORACLE_PLAIN_BYTES 0xfu
 
@@ -22,7 +22,7 @@ struct oracle_now {
 	struct oracle_chain *chain;
 	uint32_t pos;
 	bool is_range, is_pseudo;
-	/* What `clock` knows of the warp looked up last (oracle_row.c). */
+	/* What `clock` knows of the warp looked up last (row.c). */
 	const struct oracle_clock *leaf_clock;
 	uint32_t leaf_warp, leaf_value;
 	const uint32_t *leaf;
@@ -50,7 +50,7 @@ static inline const struct oracle_site *oracle_site_at(const struct oracle *o, u
 
 #define ORACLE_OFF_RANGE (-128)
 
-/* oracle_ext.c: records by class. */
+/* ext.c: records by class. */
 enum oracle_class oracle_class_of(const struct oracle_site *s);
 void oracle_rec_drop(struct oracle *o, struct oracle_rec *r);
 void oracle_list_push(struct oracle *o, struct oracle_list **at, const struct oracle_rec *r);
@@ -61,7 +61,7 @@ bool oracle_is_nc_kept(struct oracle *o, const struct oracle_site *x, uint32_t a
 /* A word's check and keeping in general; n->word and n->mask are set. */
 void oracle_word_full(struct oracle_now *n, struct oracle_cell *c);
 
-/* ---- oracle_row.c: who a row's words are accessed by, what its clock knows ---------------------- */
+/* ---- row.c: who a row's words are accessed by, what its clock knows ---------------------- */
 
 #define ORACLE_NO_WARP UINT32_MAX
 
@@ -110,11 +110,11 @@ bool oracle_row_is_behind(struct oracle_now *n, const struct oracle_row *row, ui
 bool oracle_row_reads_behind(struct oracle_now *n, const struct oracle_row *row, uint64_t r,
 			     uint32_t word);
 
-/* oracle_log.c: is all of the word's log before the row's access? */
+/* log.c: is all of the word's log before the row's access? */
 bool oracle_log_is_before(struct oracle_now *n, const struct oracle_row *row,
 			  const struct oracle_cell *c, uint32_t word);
 
-/* oracle_readers.c: sets of readers that words share. */
+/* readers.c: sets of readers that words share. */
 static inline struct oracle_readers *oracle_set_of(uint64_t r)
 {
 	return (struct oracle_readers *)(uintptr_t)r;
@@ -131,7 +131,7 @@ void oracle_set_add(struct oracle_now *n, const struct oracle_row *row, struct o
 bool oracle_set_is_before(struct oracle_now *n, const struct oracle_row *row,
 			  struct oracle_readers *s, uint32_t word);
 
-/* oracle_row.c: may the access stay in cells? */
+/* row.c: may the access stay in cells? */
 bool oracle_is_plain(const struct oracle_now *n);
 /* Checks and keeps a plain access of whole words. */
 void oracle_row_access(struct oracle_now *n, struct oracle_row *row);

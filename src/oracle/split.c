@@ -1,11 +1,11 @@
 /*
- * oracle_split.c - an access in parts: rows for oracle_row.c, words for oracle_shadow.c.
+ * split.c - an access in parts: rows for row.c, words for shadow.c.
  *
  * A row is what lanes of a warp access with one clock: neighbouring words one after the other, all of them
  * the same words, or bytes and halves of words side by side. Bytes at the ends of a row whose word
  * others have no part in go alone, and so does what isn't plain. Costs: a pass over the lanes.
  */
-#include "cpu/oracle_shadow.h"
+#include "oracle/shadow.h"
 
 /* Bytes from `from` up to `to` of the access, word by word. */
 static void access_words(struct oracle_now *n, uint64_t from, uint64_t to)

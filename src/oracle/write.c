@@ -1,5 +1,5 @@
 /*
- * oracle_write.c - strong writes: who reads them, what they hand on, who has seen them.
+ * write.c - strong writes: who reads them, what they hand on, who has seen them.
  *
  * Each byte of a word knows the strong write that it comes from, if it comes from one. A read of
  * exactly its bytes reads it. Writes and the RMWs that read them form a chain; a morally strong
@@ -7,7 +7,7 @@
  * later access that knows that epoch comes behind these writes (observation).
  * Costs: about 150 bytes a strong write that may still be read, 12 an observation.
  */
-#include "cpu/oracle_impl.h"
+#include "oracle/impl.h"
 
 void oracle_chain_unref(struct oracle *o, struct oracle_chain *c)
 {

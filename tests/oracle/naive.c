@@ -2,7 +2,7 @@
  * naive.c - the PTX memory model over a short list of events, by transitive closure (naive.h).
  *
  * Reads like PTX ISA 9.0 chapter 8: one function for each relation, its section named above it,
- * each a loop over all pairs. Where the manual leaves room, the rule R1 to R9 of cpu/oracle.h
+ * each a loop over all pairs. Where the manual leaves room, the rule R1 to R9 of oracle/oracle.h
  * that fills it is named. Nothing here is shared with the oracle, src/race/rules.c included.
  *
  * Costs: matrices of bits, closure by Warshall; about 50 us for 40 events. Misses: SAW reads in the communication order of fence.sc take the write that they name, which

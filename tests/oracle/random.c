@@ -11,7 +11,7 @@
  *
  * A third of the executions are of rows: a few lanes of two to four warps access neighbouring, equal or
  * scattered words, mostly plainly, with barriers between, so that the oracle keeps what
- * they did by the row (oracle_row.c). In some of these, events are executions of one instruction: the
+ * they did by the row (oracle/row.c). In some of these, events are executions of one instruction: the
  * verdicts are then compared by instruction.
  *
  * The mix is meant to synchronise: few locations, mostly strong accesses to two of them. The counts
@@ -193,7 +193,7 @@ static void act_access(struct world *w, const struct actor *a)
 	e->actor = a->number;
 	draw_access(w, e);
 	draw_location(w, e, &e->address);
-	/* Without names atomics are logs (oracle_log.c). */
+	/* Without names atomics are logs (oracle/log.c). */
 	e->id = e->kind & RACE_OP_WRITE && (w->is_stale || is_lucky(w, 30)) ? i + 1 : 0;
 	if (w->is_stale && e->kind == RACE_OP_READ && is_lucky(w, 40))
 		make_stale(w, e);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/oracle.h"
+#include "oracle/oracle.h"
 
 #define X 0x10000ull
 #define Y 0x10100ull

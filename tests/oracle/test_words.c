@@ -1,5 +1,5 @@
 /*
- * test_oracle_words.c - words that many threads access, as the oracle keeps them: sets of readers, lanes
+ * test_words.c - words that many threads access, as the oracle keeps them: sets of readers, lanes
  * of a word's bytes, logs of atomics.
  *
  * Each case: some threads access a word, a stranger comes behind all of them, or behind all but one, by
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "cpu/oracle.h"
+#include "oracle/oracle.h"
 
 #define X	0x10000ull
 #define FLAG	0x20000ull

@@ -1,5 +1,5 @@
 /*
- * alu.h - inside op_*.c: how integer handlers are made, and how their operands are bound.
+ * alu.h - inside cpu/alu: how integer handlers are made, and how their operands are bound.
  *
  * A handler is one loop over the lanes, from a macro that takes the types of its slots and an
  * expression in a, b, c (the lane's operands). The full warp has a loop without a test; else each

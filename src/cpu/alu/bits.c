@@ -1,5 +1,5 @@
 /*
- * op_bits.c - integer instructions on bits: popc, clz, brev, bfe, bfi, bfind, fns, szext, bmsk, and
+ * bits.c - integer instructions on bits: popc, clz, brev, bfe, bfi, bfind, fns, szext, bmsk, and
  * the byte and half-word dot products dp4a, dp2a. PTX ISA 9.7.1.
  *
  * Positions and lengths of bit fields may lie beyond the register; the ISA defines all of that bit
@@ -7,7 +7,7 @@
  * H100 does so for 32 bits only and takes all of them for 64.
  * Costs: fns is one lane at a time, popc and clz where the processor has them for scalars only.
  */
-#include "cpu/alu.h"
+#include "cpu/alu/alu.h"
 
 cpu_binder CPU_BINDER(bits);
 

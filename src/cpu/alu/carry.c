@@ -1,5 +1,5 @@
 /*
- * op_carry.c - extended precision: add.cc, addc, sub.cc, subc, mad.cc, madc. PTX ISA 9.7.2.
+ * carry.c - extended precision: add.cc, addc, sub.cc, subc, mad.cc, madc. PTX ISA 9.7.2.
  *
  * The carry flag of the 32 lanes is one word of the warp. A carry leaves the top bit of x + y
  * where both have it set, or one has and the sum has not. These bits are kept by lane and gathered
@@ -8,7 +8,7 @@
  * tell, and it gets what an H100 gives.
  * Costs: high halves of 64-bit products are one lane at a time.
  */
-#include "cpu/alu.h"
+#include "cpu/alu/alu.h"
 
 cpu_binder CPU_BINDER(carry);
 

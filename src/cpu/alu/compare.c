@@ -1,5 +1,5 @@
 /*
- * op_compare.c - setp, set, testp of integers, f32 and f64. PTX ISA 9.3.1, 9.7.3, 9.7.6.
+ * compare.c - setp, set, testp of integers, f32 and f64. PTX ISA 9.3.1, 9.7.3, 9.7.6.
  *
  * Every comparison is one of two primitives for integers (eq, lt) or five for floats (eq, lt, le,
  * ne of ordered values, ordered) with operands exchanged or the result inverted: that includes the
@@ -7,7 +7,7 @@
  * word; the combination with a third predicate and the second result are word operations then.
  * Costs: .ftz copies both operands first.
  */
-#include "cpu/alu.h"
+#include "cpu/alu/alu.h"
 
 cpu_binder CPU_BINDER(compare);
 

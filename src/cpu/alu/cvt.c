@@ -1,15 +1,15 @@
 /*
- * op_cvt.c - cvt between scalar types, cvt.pack, szext.
+ * cvt.c - cvt between scalar types, cvt.pack, szext.
  *
  * What compilers write often has a vector loop, found in the table of fast conversions; integers of
  * all widths share one (mask, xor, subtract extends a sign of any width). The rest, saturation and
- * directed rounding among it, goes value by value through op_fp_num.h at some 10 ns each.
+ * directed rounding among it, goes value by value through fp_num.h at some 10 ns each.
  * A source register may be wider than its type (the low bits count), a destination too (extended
  * as the destination type says). PTX ISA 9.7.9 cvt: out of range clamps; NaN becomes 0, or
  * 1 << (bits - 1) where the source is f64 or the destination has 64 bits.
- * Packed types are in op_cvt_pack.c; .rs (stochastic) is refused.
+ * Packed types are in cvt_pack.c; .rs (stochastic) is refused.
  */
-#include "cpu/op_fp_num.h"
+#include "cpu/alu/fp_num.h"
 
 cpu_binder CPU_BINDER(cvt);
 

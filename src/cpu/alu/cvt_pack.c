@@ -1,14 +1,14 @@
 /*
- * op_cvt_pack.c - cvt to and from packed types: f16x2, bf16x2, and the 8-, 6- and 4-bit floats.
+ * cvt_pack.c - cvt to and from packed types: f16x2, bf16x2, and the 8-, 6- and 4-bit floats.
  *
  * Of two source registers the first becomes the upper element. f32 pairs to f16x2 and bf16x2 to
- * nearest are vector loops, the rest goes through op_fp_num.h value by value. e2m1x2 has two
+ * nearest are vector loops, the rest goes through fp_num.h value by value. e2m1x2 has two
  * elements in a byte, the 6-bit types one in each byte's low bits.
  * ue8m0 is a power of two, exponent only: rounding goes towards zero or up in magnitude, the sign
  * is dropped, 0xff is NaN. Stochastic rounding (.rs, and with it the x4 types) is refused.
  * PTX ISA 9.7.9, cvt.
  */
-#include "cpu/op_fp_num.h"
+#include "cpu/alu/fp_num.h"
 
 cpu_binder CPU_BINDER(cvtpack);
 

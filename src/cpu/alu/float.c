@@ -1,15 +1,15 @@
 /*
- * op_float.c - f32 and f64 arithmetic: add sub mul mad fma div rcp sqrt abs neg min max copysign.
+ * float.c - f32 and f64 arithmetic: add sub mul mad fma div rcp sqrt abs neg min max copysign.
  *
  * Round-to-nearest forms are one vector loop each, made by macros for the four combinations of .ftz
  * and .sat. Directed roundings, and f32x2, go through arrays of 32 and the host's rounding direction
  * (fp_directed32): about 200 ns a warp instead of 10. fma is fused in both builds; the baseline has
  * no such instruction, so f32 takes a double rounded to odd and f64 calls libm.
  * Flushing looks at the rounded result (tininess after rounding).
- * min, max, abs, neg of integer types belong to op_int.c, those of f16 and bf16 to op_half.c,
- * .approx and .full to op_approx.c. PTX ISA 9.7.3.
+ * min, max, abs, neg of integer types belong to int.c, those of f16 and bf16 to half.c,
+ * .approx and .full to approx.c. PTX ISA 9.7.3.
  */
-#include "cpu/op_fp.h"
+#include "cpu/alu/fp.h"
 
 cpu_binder CPU_BINDER(float);
 

@@ -1,5 +1,5 @@
 /*
- * op_fp.h - what the floating-point files (op_float, op_approx, op_half, op_cvt*) share.
+ * fp.h - what the floating-point files (float, approx, half, cvt*) share.
  *
  * Values travel as bits (uint32_t, uint64_t) and are taken for floats only inside an expression,
  * so that slots keep one C type. Everything is plain IEEE arithmetic in round-to-nearest of which

@@ -1,5 +1,5 @@
 /*
- * op_fp_math.h - the approximated functions, each a branchless double expression.
+ * fp_math.h - the approximated functions, each a branchless double expression.
  *
  * Relative error below 2^-40 before the result is rounded to f32 or less, so results are correctly
  * rounded but for one in some 10^5: well inside PTX's bounds. Only + - * / and sqrt are used, in an
@@ -8,7 +8,7 @@
 #ifndef COLLIDER_CPU_OP_FP_MATH_H
 #define COLLIDER_CPU_OP_FP_MATH_H
 
-#include "cpu/op_fp.h"
+#include "cpu/alu/fp.h"
 
 /* Added and subtracted, rounds |x| < 2^51 to an integer; then the low bits are the integer. */
 #define FP_ROUNDER 0x1.8p52

@@ -1,5 +1,5 @@
 /*
- * op_fp_num.h - exact numbers between formats, for the conversions that have no vector loop.
+ * fp_num.h - exact numbers between formats, for the conversions that have no vector loop.
  *
  * Every value of every format with up to 64 bits is sign * sig * 2^exp; packing rounds it once. All
  * in integers, some 10 ns a value. Also what the tests measure the fast paths against.
@@ -7,7 +7,7 @@
 #ifndef COLLIDER_CPU_OP_FP_NUM_H
 #define COLLIDER_CPU_OP_FP_NUM_H
 
-#include "cpu/op_fp.h"
+#include "cpu/alu/fp.h"
 
 enum num_kind { NUM_FINITE, NUM_INF, NUM_NAN };
 

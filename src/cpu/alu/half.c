@@ -1,5 +1,5 @@
 /*
- * op_half.c - f16, bf16, f16x2, bf16x2: arithmetic, min, max, set, setp; mixed precision to f32.
+ * half.c - f16, bf16, f16x2, bf16x2: arithmetic, min, max, set, setp; mixed precision to f32.
  *
  * All 32 (packed: 64) elements become floats, one vector loop computes, the results are rounded
  * once more and the lanes of the mask are written. Two roundings give what one would: a product's
@@ -8,7 +8,7 @@
  * .oob: where an operand of the product is the marker that copies fill in out of bounds, the result
  * is zero. ex2 and tanh are within the bounds of PTX ISA 9.7.4. Costs about 30 ns a warp.
  */
-#include "cpu/op_fp_math.h"
+#include "cpu/alu/fp_math.h"
 
 cpu_binder CPU_BINDER(half);
 

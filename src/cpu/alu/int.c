@@ -1,5 +1,5 @@
 /*
- * op_int.c - integer arithmetic: add, sub, mul, mad, mul24, mad24, sad, div, rem, abs, neg, min,
+ * int.c - integer arithmetic: add, sub, mul, mad, mul24, mad24, sad, div, rem, abs, neg, min,
  * max of all integer types, packed ones included. PTX ISA 9.7.1.
  *
  * Signs matter only where a result or a carry into the high half does; add, sub and the low
@@ -11,7 +11,7 @@
  * gives itself, remainder 0; abs and neg of the least value give itself.
  * Costs: 64-bit division and high products are one lane at a time.
  */
-#include "cpu/alu.h"
+#include "cpu/alu/alu.h"
 
 cpu_binder CPU_BINDER(int);
 

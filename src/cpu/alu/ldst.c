@@ -1,5 +1,5 @@
 /*
- * op_ldst.c - ld, ldu and st for 32 lanes at once.
+ * ldst.c - ld, ldu and st for 32 lanes at once.
  *
  * In the sc model a warp's access is one of three shapes: lanes side by side
  * (one bounds check, one vector copy between memory and slots), all lanes at
@@ -11,8 +11,8 @@
  * hints are ignored: they change no value.
  * Costs: a vector of n elements is n passes over the lanes.
  */
-#include "cpu/resolve.h"
-#include "cpu/watch.h"
+#include "cpu/memory/resolve.h"
+#include "cpu/events.h"
 
 #include <string.h>
 
@@ -380,13 +380,13 @@ static enum cpu_step exec_st(struct cpu_warp *w, const struct cpu_inst *in, uint
 }
 
 /* Chosen by the binder when accesses are judged. */
-static enum cpu_step exec_watched(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+static enum cpu_step exec_judged(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	const struct mem *m = in->aux;
 	uint64_t addr[CPU_WARP];
 
 	cpu_addr_lanes(w, &m->addr, addr);
-	cpu_watch_access(w, in, &m->acc, mask, addr, m->step);
+	cpu_judge_access(w, in, &m->acc, mask, addr, m->step);
 	return m->acc.kind == CPU_ACC_STORE ? exec_st(w, in, mask) : exec_ld(w, in, mask);
 }
 
@@ -474,8 +474,8 @@ static enum cpu_bound bind_ld_st(struct cpu_dec *d, const struct ptx_stmt *s, st
 		return cpu_dec_unsupported(d, in, "no such type or operands");
 	struct mem *m = new_mem(d, s, in, &s->ops[is_store ? 0 : 1], is_store);
 	in->fn = is_store ? exec_st : exec_ld;
-	if (cpu_dec_is_watched(d, in) && in->sub)
-		in->fn = exec_watched;
+	if (cpu_dec_is_judged(d, in) && in->sub)
+		in->fn = exec_judged;
 	return bind_elements(d, in, m, &s->ops[is_store ? 1 : 0], (enum ptx_type)f->types[0]);
 }
 

@@ -1,11 +1,11 @@
 /*
- * op_logic.c - and, or, xor, not, cnot, shl, shr, lop3, shf, prmt. PTX ISA 9.7.8, 9.7.9.
+ * logic.c - and, or, xor, not, cnot, shl, shr, lop3, shf, prmt. PTX ISA 9.7.8, 9.7.9.
  *
  * Operations on predicates are one word for the 32 lanes. Shift amounts above the width count as
  * the width. lop3's table is applied as a tree of selections on its three inputs, so one handler
  * serves all 256 tables.
  */
-#include "cpu/alu.h"
+#include "cpu/alu/alu.h"
 
 cpu_binder CPU_BINDER(logic);
 

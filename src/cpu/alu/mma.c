@@ -1,5 +1,5 @@
 /*
- * op_mma.c - mma and wmma.mma: matrix products of a warp.
+ * mma.c - mma and wmma.mma: matrix products of a warp.
  *
  * Fragments are gathered into dense matrices by the tables of fragment.c, then
  * multiplied with plain loops over the columns, which become vector code, and
@@ -14,7 +14,7 @@
  * sparse forms, rounding other than .rn in f64. Registers of lanes that don't exist count as
  * they are. Costs: 0.5 to 1 us for m16n8k16.
  */
-#include "cpu/fragment.h"
+#include "cpu/load/fragment.h"
 
 #include <math.h>
 #include <string.h>

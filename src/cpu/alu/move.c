@@ -1,5 +1,5 @@
 /*
- * op_move.c - mov (packing and unpacking too), selp, slct, cvta, isspacep, mapa, getctarank,
+ * move.c - mov (packing and unpacking too), selp, slct, cvta, isspacep, mapa, getctarank,
  * createpolicy. PTX ISA 9.7.6, 9.7.9.
  *
  * mov from a special register is special.c's. The address of a variable is a constant, but in
@@ -7,7 +7,7 @@
  * or subtracts the window's start, without a test, as the hardware does.
  * A cache policy has no effect here: createpolicy gives 0.
  */
-#include "cpu/alu.h"
+#include "cpu/alu/alu.h"
 
 cpu_binder CPU_BINDER(move);
 

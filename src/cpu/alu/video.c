@@ -1,5 +1,5 @@
 /*
- * op_video.c - the video instructions: vadd, vsub, vabsdiff, vmin, vmax, vshl, vshr, vmad, vset,
+ * video.c - the video instructions: vadd, vsub, vabsdiff, vmin, vmax, vshl, vshr, vmad, vset,
  * and their forms on two half-words or four bytes, vavrg2 and vavrg4 too. PTX ISA 9.7.18.
  *
  * What an instruction does is data (struct video): which parts of a and b are taken and how they
@@ -12,7 +12,7 @@
  * Costs: one lane at a time, some tens of operations each; code that is generated today doesn't
  * use them in inner loops.
  */
-#include "cpu/alu.h"
+#include "cpu/alu/alu.h"
 
 cpu_binder CPU_BINDER(video);
 

@@ -15,8 +15,8 @@
  * by seed (once in TRY_TURNS), as a time limit in virtual time would. The hint is not read.
  * Misses: use of a word as mbarrier whose top two bits happen to be 10.
  */
-#include "cpu/async.h"
-#include "cpu/watch.h"
+#include "cpu/async/async.h"
+#include "cpu/events.h"
 
 #define COUNT_BITS 20
 #define COUNT_MAX  ((1u << COUNT_BITS) - 1)
@@ -115,7 +115,7 @@ static enum cpu_step exec_init(struct cpu_warp *w, const struct cpu_inst *in, ui
 		cpu_model_bypass(w, l, p, 8);
 		uint64_t word = pack((struct state){.pending = count[l], .expected = count[l]});
 		__atomic_store_n((uint64_t *)(void *)p, word, __ATOMIC_RELEASE);
-		cpu_watch_mbarrier(w, in, l, p, CPU_MBAR_INIT, 0, 0, false);
+		cpu_judge_mbarrier(w, in, l, p, CPU_MBAR_INIT, 0, 0, false);
 	}
 	return CPU_OK;
 }
@@ -134,7 +134,7 @@ static enum cpu_step exec_inval(struct cpu_warp *w, const struct cpu_inst *in, u
 		uint64_t was = __atomic_exchange_n((uint64_t *)(void *)p, 0, __ATOMIC_ACQ_REL);
 		if (!is_alive(was))
 			return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL, "%s", not_alive);
-		cpu_watch_mbarrier(w, in, l, p, CPU_MBAR_OTHER, 0, 0, false);
+		cpu_judge_mbarrier(w, in, l, p, CPU_MBAR_OTHER, 0, 0, false);
 	}
 	return CPU_OK;
 }
@@ -178,7 +178,7 @@ static enum cpu_step exec_arrive(struct cpu_warp *w, const struct cpu_inst *in, 
 		const char *why = cpu_mbarrier_apply(p, &c, &was);
 		if (why)
 			return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL, "%s", why);
-		cpu_watch_mbarrier(w, in, l, p, CPU_MBAR_ARRIVE, b->sem, b->scope,
+		cpu_judge_mbarrier(w, in, l, p, CPU_MBAR_ARRIVE, b->sem, b->scope,
 				   has_ended(p, was));
 		if (state)
 			state[l] = was;
@@ -208,7 +208,7 @@ static enum cpu_step exec_tx(struct cpu_warp *w, const struct cpu_inst *in, uint
 		const char *why = cpu_mbarrier_apply(p, &c, &was);
 		if (why)
 			return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL, "%s", why);
-		cpu_watch_mbarrier(w, in, l, p, CPU_MBAR_OTHER, b->sem, b->scope,
+		cpu_judge_mbarrier(w, in, l, p, CPU_MBAR_OTHER, b->sem, b->scope,
 				   has_ended(p, was));
 	}
 	return CPU_OK;
@@ -221,7 +221,7 @@ static bool is_over(const struct bar *b, uint64_t now, uint64_t asked)
 	return unpack(now).parity != parity;
 }
 
-static void watch_wait(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask, uint32_t done,
+static void judge_wait(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask, uint32_t done,
 		       const uint64_t *addr)
 {
 	const struct bar *b = in->aux;
@@ -230,7 +230,7 @@ static void watch_wait(struct cpu_warp *w, const struct cpu_inst *in, uint32_t m
 	{
 		const uint8_t *p = locate(w, in, l, addr[l]);
 		if (p)
-			cpu_watch_mbarrier(w, in, l, p,
+			cpu_judge_mbarrier(w, in, l, p,
 					   done >> l & 1 ? CPU_MBAR_WAIT : CPU_MBAR_TEST, b->sem,
 					   b->scope, false);
 	}
@@ -258,8 +258,8 @@ static enum cpu_step exec_wait(struct cpu_warp *w, const struct cpu_inst *in, ui
 	}
 	if (!done && b->is_try && cpu_random_below(w->worker, TRY_TURNS))
 		return CPU_RETRY;
-	if (cpu_watch_takes(w, in))
-		watch_wait(w, in, mask, done, addr);
+	if (cpu_judge_takes(w, in))
+		judge_wait(w, in, mask, done, addr);
 	if (done && b->sem != PTX_SEM_RELAXED)
 		cpu_acquire(w, done, (enum ptx_scope)b->scope);
 	cpu_set_pred(w, in->dst[0], done, mask);
@@ -364,7 +364,7 @@ bool cpu_mbarrier_signal(struct cpu_transfer *t, unsigned lane, uint32_t mbar,
 	uint64_t was = 0;
 	const char *why = cpu_mbarrier_apply(p, c, &was);
 	if (!why)
-		cpu_watch_complete(t, lane, p, has_ended(p, was));
+		cpu_judge_complete(t, lane, p, has_ended(p, was));
 	if (why)
 		cpu_fault(t->warp, t->in, lane, CPU_FAULT_ILLEGAL,
 			  "%s, when a copy completes on it", why);

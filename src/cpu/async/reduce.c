@@ -8,7 +8,7 @@
  * f32 addition flushes no subnormals: .ftz is what red does in global memory for
  * the scalar form only.
  */
-#include "cpu/async.h"
+#include "cpu/async/async.h"
 
 #include <math.h>
 #include <string.h>

@@ -15,8 +15,8 @@
  * A store or reduction may reach over the far edges, and may not start before the near ones (CUDA
  * programming guide, tensor memory access; an H200 ends it as an illegal instruction).
  */
-#include "cpu/async.h"
-#include "cpu/watch.h"
+#include "cpu/async/async.h"
+#include "cpu/events.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +115,7 @@ static bool load_row(struct cpu_transfer *t, const struct row *r, uint8_t *plain
 					       r->upto - r->from, 0, false);
 	if (!src)
 		return false;
-	cpu_watch_part(t, cpu_transfer_lane(t), false, src, r->upto - r->from);
+	cpu_judge_part(t, cpu_transfer_lane(t), false, src, r->upto - r->from);
 	memcpy(plain + r->from, src, r->upto - r->from);
 	if (b->type == 10 || b->type == 12) /* FLOAT32_FTZ, TFLOAT32_FTZ */
 		flush_subnormals(plain + r->from, r->upto - r->from);
@@ -130,7 +130,7 @@ static bool store_row(struct cpu_transfer *t, const struct row *r, const uint8_t
 					 r->upto - r->from, 0, true);
 	if (!dst)
 		return false;
-	cpu_watch_part(t, cpu_transfer_lane(t), true, dst, r->upto - r->from);
+	cpu_judge_part(t, cpu_transfer_lane(t), true, dst, r->upto - r->from);
 	if (t->op)
 		cpu_reduce(dst, plain + r->from, r->upto - r->from, (enum cpu_red_op)t->op,
 			   (enum ptx_type)t->type);
@@ -147,7 +147,7 @@ static bool shared_row(struct cpu_transfer *t, uint32_t index, uint8_t *plain)
 					    b->box.pitch, 0, !b->is_store);
 
 	if (shared)
-		cpu_watch_part(t, cpu_transfer_lane(t), !b->is_store, shared, b->box.pitch);
+		cpu_judge_part(t, cpu_transfer_lane(t), !b->is_store, shared, b->box.pitch);
 	if (shared)
 		swizzle_row(&b->box, at, shared, plain, b->is_store);
 	return shared != NULL;
@@ -173,7 +173,7 @@ bool cpu_tensor_rows(struct cpu_transfer *t, uint32_t row, uint32_t n, bool is_r
 
 /* The reading of the map is the issuing thread's own, in a proxy of its own: hardware reads it some
  * time before the copy is over. */
-static void watch_map(struct cpu_warp *w, const struct cpu_inst *in, unsigned l, uint64_t addr)
+static void judge_map(struct cpu_warp *w, const struct cpu_inst *in, unsigned l, uint64_t addr)
 {
 	struct cpu_acc acc = {.kind = CPU_ACC_LOAD,
 			      .space = PTX_SPACE_GENERIC,
@@ -182,7 +182,7 @@ static void watch_map(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
 	uint64_t at[CPU_WARP] = {0};
 
 	at[l] = addr;
-	cpu_watch_access(w, in, &acc, 1u << l, at, sizeof(struct cpu_tensormap));
+	cpu_judge_access(w, in, &acc, 1u << l, at, sizeof(struct cpu_tensormap));
 }
 
 /* Copies the map of lane l; false: no map, fault raised. */
@@ -194,8 +194,8 @@ static bool read_map(struct cpu_warp *w, const struct cpu_inst *in, unsigned l, 
 
 	if (!p)
 		return false;
-	if (cpu_watch_takes(w, in))
-		watch_map(w, in, l, addr);
+	if (cpu_judge_takes(w, in))
+		judge_map(w, in, l, addr);
 	memcpy(tm, p, sizeof(*tm));
 	const char *why = cpu_tensormap_check(tm);
 	if (why)

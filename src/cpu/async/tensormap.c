@@ -10,9 +10,9 @@
  *
  * Misses: the hardware's restrictions that no manual states.
  */
-#include "cpu/async.h"
-#include "cpu/resolve.h"
-#include "cpu/watch.h"
+#include "cpu/async/async.h"
+#include "cpu/memory/resolve.h"
+#include "cpu/events.h"
 
 #include <string.h>
 
@@ -280,8 +280,8 @@ static void watch(struct cpu_warp *w, const struct cpu_inst *in, unsigned l, enu
 {
 	struct cpu_acc acc = {.kind = (uint8_t)kind, .space = space, .sem = PTX_SEM_WEAK};
 
-	if (cpu_watch_takes(w, in))
-		cpu_watch_access(w, in, &acc, 1u << l, addr, sizeof(struct cpu_tensormap));
+	if (cpu_judge_takes(w, in))
+		cpu_judge_access(w, in, &acc, 1u << l, addr, sizeof(struct cpu_tensormap));
 }
 
 static enum cpu_step exec_replace(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
@@ -310,7 +310,7 @@ static enum cpu_step exec_replace(struct cpu_warp *w, const struct cpu_inst *in,
 					 (unsigned long long)v);
 		memcpy(p, &tm, sizeof(tm));
 		if (cpu_model_has_ids(w))
-			cpu_ids_mark(w->grid->m->watch, p, sizeof(tm), 0);
+			cpu_ids_mark(w->grid->m->judge, p, sizeof(tm), 0);
 	}
 	return CPU_OK;
 }
@@ -374,7 +374,7 @@ static enum cpu_step exec_fenceproxy(struct cpu_warp *w, const struct cpu_inst *
 	cpu_addresses(w, &x->src, mask, src);
 	cpu_release(w, mask, (enum ptx_scope)x->scope);
 	/* .sync counts as bar.warp.sync: which lane made the copy is nowhere said. */
-	cpu_watch_warp_sync(w, in, mask);
+	cpu_judge_warp_sync(w, in, mask);
 	/* All lanes name the same two places: the warp makes one copy. */
 	uint8_t *to = cpu_resolve(w, in, l, (enum ptx_space)x->dst_space, dst[l], 128, 128, true);
 	uint8_t *from =
@@ -387,10 +387,10 @@ static enum cpu_step exec_fenceproxy(struct cpu_warp *w, const struct cpu_inst *
 	cpu_model_bypass(w, l, to, 128);
 	memmove(to, from, 128);
 	if (cpu_model_has_ids(w))
-		cpu_ids_mark(w->grid->m->watch, to, 128, 0);
-	cpu_watch_warp_sync(w, in, mask);
-	if (cpu_watch_takes(w, in))
-		cpu_watch_fence(w, in, mask, x->form);
+		cpu_ids_mark(w->grid->m->judge, to, 128, 0);
+	cpu_judge_warp_sync(w, in, mask);
+	if (cpu_judge_takes(w, in))
+		cpu_judge_fence(w, in, mask, x->form);
 	return CPU_OK;
 }
 

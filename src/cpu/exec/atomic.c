@@ -10,8 +10,8 @@
  * against narrower ones.
  * Costs: 20 to 40 cycles a lane.
  */
-#include "cpu/model.h"
-#include "cpu/watch.h"
+#include "cpu/memory/model.h"
+#include "cpu/events.h"
 
 #include <string.h>
 
@@ -360,12 +360,12 @@ static void watch(struct cpu_warp *w, const struct cpu_inst *in, const struct at
 
 	for (unsigned at = 0; at < width; at += part) {
 		if (!cpu_model_has_ids(w)) {
-			cpu_watch_atomic(w, in, &a->acc, lane, host + at, part, is_write,
+			cpu_judge_atomic(w, in, &a->acc, lane, host + at, part, is_write,
 					 !a->has_dst, place == CPU_PLACE_SHARED, NULL, NULL);
 			continue;
 		}
 		cpu_model_ids(w, p + at, host + at, part, ids);
-		cpu_watch_atomic(w, in, &a->acc, lane, host + at, part, is_write, !a->has_dst,
+		cpu_judge_atomic(w, in, &a->acc, lane, host + at, part, is_write, !a->has_dst,
 				 place == CPU_PLACE_SHARED, ids, &id);
 		if (is_write)
 			cpu_model_mark(w, p + at, host + at, part, id);
@@ -398,7 +398,7 @@ static bool do_lane(struct cpu_warp *w, const struct cpu_inst *in, const struct 
 		if (a->c[e] != CPU_NOSLOT)
 			get(w, a->c[e], width, lane, &c);
 		a->fn(p, &b, &c, &old, place == CPU_PLACE_GLOBAL);
-		if (cpu_watch_takes(w, in))
+		if (cpu_judge_takes(w, in))
 			watch(w, in, a, lane, p, host + e * width, &b, &old, place);
 		if (a->has_dst && a->dst[e] != CPU_NOSLOT)
 			put(w, a->dst[e], width, lane, &old);

@@ -18,7 +18,7 @@
  * A completion visits all warps of the block (or cluster).
  */
 #include "cpu/sched.h"
-#include "cpu/watch.h"
+#include "cpu/events.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -118,7 +118,7 @@ static void wake_warp(struct cpu_warp *w, uint64_t aux, const struct barrier *b,
 		if (b)
 			give_result(w, s, b);
 		cpu_acquire(w, s->mask, b ? PTX_SCOPE_CTA : PTX_SCOPE_CLUSTER);
-		cpu_watch_leave(w, s->mask, b ? (uint32_t)aux : CPU_WATCH_CLUSTER, generation);
+		cpu_judge_leave(w, s->mask, b ? (uint32_t)aux : CPU_JUDGE_CLUSTER, generation);
 		pass(w, s, &passed);
 	}
 	cpu_sched_wake(w);
@@ -226,7 +226,7 @@ static enum cpu_step exec_bar(struct cpu_warp *w, const struct cpu_inst *in, uin
 				 "%u threads have arrived at barrier %u, which expects %u",
 				 b->arrived, id, b->expected);
 	cpu_release(w, mask, PTX_SCOPE_CTA);
-	cpu_watch_arrive(w, in, mask, id, b->generation, b->expected, true, in->sub != MODE_ARRIVE);
+	cpu_judge_arrive(w, in, mask, id, b->generation, b->expected, true, in->sub != MODE_ARRIVE);
 	if (in->sub == MODE_ARRIVE) {
 		s->pc++;
 	} else {
@@ -284,7 +284,7 @@ static enum cpu_step exec_cluster_arrive(struct cpu_warp *w, const struct cpu_in
 	*arrived |= mask;
 	*parity = (*parity & ~mask) | (b->generation & 1 ? mask : 0);
 	b->arrived += cpu_popcount(mask);
-	cpu_watch_arrive(w, in, mask, CPU_WATCH_CLUSTER, b->generation, 0, !in->sub, true);
+	cpu_judge_arrive(w, in, mask, CPU_JUDGE_CLUSTER, b->generation, 0, !in->sub, true);
 	w->cur->pc++;
 	cluster_check(w->cta->cluster);
 	return CPU_MOVED;
@@ -304,7 +304,7 @@ static enum cpu_step exec_cluster_wait(struct cpu_warp *w, const struct cpu_inst
 	if (!open) {
 		*arrived &= ~mask;
 		cpu_acquire(w, mask, PTX_SCOPE_CLUSTER);
-		cpu_watch_leave(w, mask, CPU_WATCH_CLUSTER, b->generation - 1);
+		cpu_judge_leave(w, mask, CPU_JUDGE_CLUSTER, b->generation - 1);
 		return CPU_OK;
 	}
 	if (open != mask) {
@@ -326,7 +326,7 @@ enum cpu_step cpu_exec_warp_sync(struct cpu_warp *w, const struct cpu_inst *in, 
 		mask |= p->parts[i].split->mask;
 	cpu_release(w, mask, PTX_SCOPE_CTA);
 	cpu_acquire(w, mask, PTX_SCOPE_CTA);
-	cpu_watch_warp_sync(w, in, mask);
+	cpu_judge_warp_sync(w, in, mask);
 	return CPU_OK;
 }
 
@@ -336,7 +336,7 @@ static enum cpu_step exec_grid_wait(struct cpu_warp *w, const struct cpu_inst *i
 	if (!cpu_engine_dependencies_done(w->grid))
 		return CPU_RETRY;
 	cpu_acquire(w, mask, PTX_SCOPE_GPU);
-	cpu_watch_grid_wait(w, mask);
+	cpu_judge_grid_wait(w, mask);
 	return CPU_OK;
 }
 

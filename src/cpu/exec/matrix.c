@@ -14,7 +14,7 @@
  *
  * Not there, refused by name: the b8 forms of sm_100.
  */
-#include "cpu/fragment.h"
+#include "cpu/load/fragment.h"
 
 #include <string.h>
 

@@ -10,8 +10,8 @@
  * Costs: one write of the printer for each warp's call; a search of the map for
  * each malloc.
  */
-#include "cpu/space.h"
-#include "cpu/watch.h"
+#include "cpu/memory/space.h"
+#include "cpu/events.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -413,7 +413,7 @@ static enum cpu_step do_malloc(struct cpu_warp *w, const struct cpu_inst *in, ui
 	{
 		uint64_t bytes = arg64(params, stride, l, 0);
 		uint64_t at = heap_take(w->grid->m, w->grid->device, bytes);
-		cpu_watch_heap(w, l, false, at, bytes);
+		cpu_judge_heap(w, l, false, at, bytes);
 		ret64(params, stride, l, 8, at);
 	}
 	order(w, mask);
@@ -432,7 +432,7 @@ static enum cpu_step do_aligned_malloc(struct cpu_warp *w, const struct cpu_inst
 					 "malloc with an alignment of %" PRIu64, align);
 		uint64_t bytes = arg64(params, stride, l, 0);
 		uint64_t at = heap_take(w->grid->m, w->grid->device, bytes);
-		cpu_watch_heap(w, l, false, at, bytes);
+		cpu_judge_heap(w, l, false, at, bytes);
 		ret64(params, stride, l, 16, at);
 	}
 	order(w, mask);
@@ -461,7 +461,7 @@ static enum cpu_step do_free(struct cpu_warp *w, const struct cpu_inst *in, uint
 			h->used[device] -= cost(bytes);
 		pthread_mutex_unlock(&h->lock);
 		if (is_ok) {
-			cpu_watch_heap(w, l, true, addr, bytes);
+			cpu_judge_heap(w, l, true, addr, bytes);
 			continue;
 		}
 		cpu_space_explain(m, device, addr, 1, why, sizeof(why));

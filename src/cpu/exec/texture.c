@@ -12,8 +12,8 @@
  * that was destroyed is told. Looking one up takes no lock.
  * Misses: mipmaps, cube maps, sRGB, views, anisotropy (cudart refuses them).
  */
-#include "cpu/async.h"
-#include "cpu/texture.h"
+#include "cpu/async/async.h"
+#include "cpu/exec/texture.h"
 
 #include <math.h>
 #include <pthread.h>

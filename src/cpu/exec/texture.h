@@ -8,8 +8,6 @@
 
 struct cpu_textures;
 
-bool cpu_textures_init(struct cpu_machine *m);
-void cpu_textures_free(struct cpu_machine *m);
 /* The object of a handle, or NULL: there is none, or no more. Any thread. */
 const struct cpu_texture *cpu_texture_find(struct cpu_machine *m, uint64_t handle);
 

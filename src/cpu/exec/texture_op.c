@@ -10,10 +10,10 @@
  * depth compare, sparse residence, packed half results; sust.p, sured, txq and suq.
  * .level and .grad choose among mipmaps; there is one level, so they change nothing.
  */
-#include "cpu/async.h"
-#include "cpu/resolve.h"
-#include "cpu/texture.h"
-#include "cpu/watch.h"
+#include "cpu/async/async.h"
+#include "cpu/memory/resolve.h"
+#include "cpu/exec/texture.h"
+#include "cpu/events.h"
 
 #include <string.h>
 
@@ -104,8 +104,8 @@ static bool load_corner(struct cpu_warp *w, const struct cpu_inst *in, const str
 			      .sem = PTX_SEM_WEAK,
 			      .proxy = PTX_PROXY_TEX};
 
-	if (c->mask && cpu_watch_takes(w, in))
-		cpu_watch_access(w, in, &acc, c->mask, c->addr, bytes);
+	if (c->mask && cpu_judge_takes(w, in))
+		cpu_judge_access(w, in, &acc, c->mask, c->addr, bytes);
 	CPU_EACH_LANE(l, mask)
 	{
 		const uint8_t *p = NULL;
@@ -269,8 +269,8 @@ static enum cpu_step exec_surface(struct cpu_warp *w, const struct cpu_inst *in,
 			there |= (uint32_t)(addr[l] != 0) << l;
 		}
 	}
-	if (there && cpu_watch_takes(w, in))
-		cpu_watch_access(w, in, &acc, there, addr, bytes);
+	if (there && cpu_judge_takes(w, in))
+		cpu_judge_access(w, in, &acc, there, addr, bytes);
 	CPU_EACH_LANE(l, mask)
 	{
 		uint8_t *p = NULL;
@@ -284,7 +284,7 @@ static enum cpu_step exec_surface(struct cpu_warp *w, const struct cpu_inst *in,
 		for (unsigned c = 0; c < x->nelems; c++)
 			move_element(w, x, c, l, p ? p + c * x->width : NULL);
 		if (p && x->is_store && cpu_model_has_ids(w))
-			cpu_ids_mark(w->grid->m->watch, p, bytes, 0);
+			cpu_ids_mark(w->grid->m->judge, p, bytes, 0);
 	}
 	return CPU_OK;
 }

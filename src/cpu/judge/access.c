@@ -1,5 +1,5 @@
 /*
- * watch_access.c - loads, stores, atomics, fences and barriers as the oracle's events.
+ * access.c - loads, stores, atomics, fences and barriers as the oracle's events.
  *
  * Addresses are those on the host, so that shared memory, generic addresses and the cluster's
  * windows need no distinction. A vector is one access if it is weak; strong ones are told element by
@@ -8,10 +8,10 @@
  * An access is told before it is executed; nothing comes between in the one thread that executes.
  * An atomic is told after, since only then a failed compare-and-swap is known as a read.
  */
-#include "cpu/resolve.h"
-#include "cpu/watch_impl.h"
+#include "cpu/memory/resolve.h"
+#include "cpu/judge/judge.h"
 
-enum race_strength watch_strength(uint8_t sem)
+enum race_strength judge_strength(uint8_t sem)
 {
 	switch (sem) {
 	case PTX_SEM_RELAXED:
@@ -31,7 +31,7 @@ enum race_strength watch_strength(uint8_t sem)
 	}
 }
 
-enum race_scope watch_scope(uint8_t sem, uint8_t scope)
+enum race_scope judge_scope(uint8_t sem, uint8_t scope)
 {
 	if (sem == PTX_SEM_VOLATILE || sem == PTX_SEM_MMIO)
 		return RACE_SCOPE_SYS;
@@ -52,7 +52,7 @@ enum race_scope watch_scope(uint8_t sem, uint8_t scope)
 }
 
 /* Of ld and its like; copies of the async proxy are actors of their own. */
-static enum race_proxy watch_proxy(uint8_t proxy)
+static enum race_proxy judge_proxy(uint8_t proxy)
 {
 	return proxy == PTX_PROXY_TEX	      ? RACE_PROXY_TEXTURE
 	       : proxy == PTX_PROXY_TENSORMAP ? RACE_PROXY_TENSORMAP
@@ -99,16 +99,16 @@ static void locate(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_space
 	}
 }
 
-bool watch_is_repeated(struct cpu_watch *x, const struct cpu_warp *w, const struct cpu_inst *in,
+bool judge_is_repeated(struct cpu_judge *x, const struct cpu_warp *w, const struct cpu_inst *in,
 		       unsigned lane, uint64_t address, uint32_t saw)
 {
-	uint32_t actor = watch_actor(w) + lane;
-	struct watch_poll *p = &x->polls[actor % WATCH_POLLS];
-	struct watch_poll now = {
+	uint32_t actor = judge_actor(w) + lane;
+	struct judge_poll *p = &x->polls[actor % JUDGE_POLLS];
+	struct judge_poll now = {
 		.inst = in,
 		.address = address,
 		/* Neither number falls: the sum is the same when both are. */
-		.version = x->written[(address >> 6) % WATCH_LINES] + x->written_all,
+		.version = x->written[(address >> 6) % JUDGE_LINES] + x->written_all,
 		.actor = actor,
 		.told = w->told,
 		.saw = saw,
@@ -123,55 +123,55 @@ bool watch_is_repeated(struct cpu_watch *x, const struct cpu_warp *w, const stru
 	return false;
 }
 
-static uint32_t without_repeated(struct cpu_watch *x, struct cpu_warp *w, const struct cpu_inst *in,
+static uint32_t without_repeated(struct cpu_judge *x, struct cpu_warp *w, const struct cpu_inst *in,
 				 uint32_t mask, const uint64_t *at)
 {
 	uint32_t left = mask;
 
 	CPU_EACH_LANE(l, mask)
-	if (watch_is_repeated(x, w, in, l, at[l], 0))
+	if (judge_is_repeated(x, w, in, l, at[l], 0))
 		left &= ~(1u << l);
 	return left;
 }
 
-static void tell(struct cpu_watch *x, struct cpu_warp *w, uint32_t mask, struct oracle_acc *acc,
+static void tell(struct cpu_judge *x, struct cpu_warp *w, uint32_t mask, struct oracle_acc *acc,
 		 unsigned n, uint64_t *at)
 {
 	if (!mask)
 		return;
 	if (acc->kind & RACE_OP_WRITE && acc->bytes * n > 64)
-		watch_wrote_all(x);
+		judge_wrote_all(x);
 	else if (acc->kind & RACE_OP_WRITE)
 		CPU_EACH_LANE(l, mask)
 		{
-			watch_wrote(x, at[l]);
+			judge_wrote(x, at[l]);
 		}
 	for (unsigned e = 0; e < n; e++) {
-		oracle_access_warp(x->o, watch_actor(w), mask, acc, at);
+		oracle_access_warp(x->o, judge_actor(w), mask, acc, at);
 		for (unsigned l = 0; e + 1 < n && l < CPU_WARP; l++)
 			at[l] += acc->bytes;
 	}
 }
 
-void cpu_watch_access(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+void cpu_judge_access(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
 		      uint32_t mask, const uint64_t addr[CPU_WARP], uint32_t bytes)
 {
-	struct cpu_watch *x = cpu_watch_of(w);
+	struct cpu_judge *x = cpu_judge_of(w);
 	bool is_write = acc->kind == CPU_ACC_STORE;
 	struct lanes where;
 
 	/* These are told by the model, one by one, with the write that they see. */
-	if (x->ids && cpu_model_is_on(w) && watch_strength(acc->sem) != RACE_WEAK)
+	if (x->ids && cpu_model_is_on(w) && judge_strength(acc->sem) != RACE_WEAK)
 		return;
 	locate(w, in, (enum ptx_space)acc->space, mask, addr, bytes, is_write, &where);
 	if (!(where.shared | where.global))
 		return;
-	watch_lock(x);
+	judge_lock(x);
 	struct oracle_acc a = {.inst = cpu_site_of(w, in),
 			       .kind = is_write ? RACE_OP_WRITE : RACE_OP_READ,
-			       .strength = (uint8_t)watch_strength(acc->sem),
-			       .scope = (uint8_t)watch_scope(acc->sem, acc->scope),
-			       .proxy = (uint8_t)watch_proxy(acc->proxy),
+			       .strength = (uint8_t)judge_strength(acc->sem),
+			       .scope = (uint8_t)judge_scope(acc->sem, acc->scope),
+			       .proxy = (uint8_t)judge_proxy(acc->proxy),
 			       .bytes = bytes};
 	unsigned n = 1;
 	if (acc->sem == PTX_SEM_VOLATILE)
@@ -191,49 +191,49 @@ void cpu_watch_access(struct cpu_warp *w, const struct cpu_inst *in, const struc
 	tell(x, w, where.global, &a, n, where.at);
 	a.flags |= ORACLE_SHARED;
 	tell(x, w, where.shared, &a, n, where.at);
-	watch_unlock(x);
+	judge_unlock(x);
 }
 
-uint32_t cpu_watch_strong(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+uint32_t cpu_judge_strong(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
 			  unsigned lane, const uint8_t *host, uint32_t bytes, bool is_shared,
 			  const uint32_t *ids)
 {
-	struct cpu_watch *x = cpu_watch_of(w);
+	struct cpu_judge *x = cpu_judge_of(w);
 	bool is_write = acc->kind == CPU_ACC_STORE;
-	uint32_t id = is_write ? watch_id_new(x) : 0;
+	uint32_t id = is_write ? judge_id_new(x) : 0;
 
-	watch_lock(x);
+	judge_lock(x);
 	struct oracle_acc a = {
 		.inst = cpu_site_of(w, in),
 		.kind = is_write ? RACE_OP_WRITE : RACE_OP_READ,
-		.strength = (uint8_t)watch_strength(acc->sem),
-		.scope = (uint8_t)watch_scope(acc->sem, acc->scope),
+		.strength = (uint8_t)judge_strength(acc->sem),
+		.scope = (uint8_t)judge_scope(acc->sem, acc->scope),
 		.flags = (uint8_t)((is_shared ? ORACLE_SHARED : 0) |
 				   (acc->sem == PTX_SEM_VOLATILE ? ORACLE_VOLATILE : 0)),
 		.bytes = bytes};
 	uint64_t address = (uint64_t)(uintptr_t)host;
 	if (is_write) {
 		w->told++;
-		watch_wrote(x, address);
+		judge_wrote(x, address);
 	}
-	if (is_write || !watch_is_repeated(x, w, in, lane, address, cpu_ids_same(ids, bytes)))
-		watch_strong(x, watch_actor(w) + lane, &a, address, ids, id);
-	watch_unlock(x);
+	if (is_write || !judge_is_repeated(x, w, in, lane, address, cpu_ids_same(ids, bytes)))
+		judge_strong(x, judge_actor(w) + lane, &a, address, ids, id);
+	judge_unlock(x);
 	return id;
 }
 
-void cpu_watch_atomic(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+void cpu_judge_atomic(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
 		      unsigned lane, const uint8_t *host, uint32_t bytes, bool is_write,
 		      bool is_red, bool is_shared, const uint32_t *ids, uint32_t *id)
 {
-	struct cpu_watch *x = cpu_watch_of(w);
+	struct cpu_judge *x = cpu_judge_of(w);
 
-	watch_lock(x);
+	judge_lock(x);
 	struct oracle_acc a = {
 		.inst = cpu_site_of(w, in),
 		.kind = is_write ? RACE_OP_RMW : RACE_OP_READ,
-		.strength = (uint8_t)watch_strength(acc->sem),
-		.scope = (uint8_t)watch_scope(acc->sem, acc->scope),
+		.strength = (uint8_t)judge_strength(acc->sem),
+		.scope = (uint8_t)judge_scope(acc->sem, acc->scope),
 		.flags = (uint8_t)((is_red ? ORACLE_RED : 0) | (is_shared ? ORACLE_SHARED : 0)),
 		.bytes = bytes};
 	if (a.strength == RACE_WEAK) {
@@ -242,18 +242,18 @@ void cpu_watch_atomic(struct cpu_warp *w, const struct cpu_inst *in, const struc
 	}
 	if (is_write) {
 		w->told++;
-		watch_wrote(x, (uint64_t)(uintptr_t)host);
+		judge_wrote(x, (uint64_t)(uintptr_t)host);
 	}
 	if (ids) {
-		*id = is_write ? watch_id_new(x) : 0;
-		if (is_write || !watch_is_repeated(x, w, in, lane, (uint64_t)(uintptr_t)host,
+		*id = is_write ? judge_id_new(x) : 0;
+		if (is_write || !judge_is_repeated(x, w, in, lane, (uint64_t)(uintptr_t)host,
 						   cpu_ids_same(ids, bytes)))
-			watch_strong(x, watch_actor(w) + lane, &a, (uint64_t)(uintptr_t)host, ids,
+			judge_strong(x, judge_actor(w) + lane, &a, (uint64_t)(uintptr_t)host, ids,
 				     *id);
-	} else if (is_write || !watch_is_repeated(x, w, in, lane, (uint64_t)(uintptr_t)host, 0)) {
-		oracle_access(x->o, watch_actor(w) + lane, &a, (uint64_t)(uintptr_t)host);
+	} else if (is_write || !judge_is_repeated(x, w, in, lane, (uint64_t)(uintptr_t)host, 0)) {
+		oracle_access(x->o, judge_actor(w) + lane, &a, (uint64_t)(uintptr_t)host);
 	}
-	watch_unlock(x);
+	judge_unlock(x);
 }
 
 /* ---- fences and barriers --------------------------------------------------------------------- */
@@ -273,74 +273,74 @@ static uint8_t proxy_kinds(const struct ptx_form *f)
 	return ORACLE_PROXY_GLOBAL | ORACLE_PROXY_SHARED;
 }
 
-void cpu_watch_fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
+void cpu_judge_fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
 		     const struct ptx_form *f)
 {
-	struct cpu_watch *x = cpu_watch_of(w);
+	struct cpu_judge *x = cpu_judge_of(w);
 	bool is_proxy = f->op == PTX_OP_FENCE_PROXY || f->op == PTX_OP_MEMBAR_PROXY ||
 			f->op == PTX_OP_TENSORMAP_CP_FENCEPROXY;
 	uint8_t sem = f->sem;
 
 	(void)in;
-	watch_lock(x);
+	judge_lock(x);
 	w->told++;
 	if (f->op == PTX_OP_FENCE_MBARRIER_INIT) {
-		oracle_init_fence(x->o, watch_actor(w), mask, (uint8_t)watch_scope(sem, f->scope));
-		watch_unlock(x);
+		oracle_init_fence(x->o, judge_actor(w), mask, (uint8_t)judge_scope(sem, f->scope));
+		judge_unlock(x);
 		return;
 	}
 	if (is_proxy && proxy_kinds(f))
-		oracle_proxy_fence(x->o, watch_actor(w), mask, proxy_kinds(f));
+		oracle_proxy_fence(x->o, judge_actor(w), mask, proxy_kinds(f));
 	/* fence.proxy.tensormap::generic.release.gpu is a fence, too. */
 	if (sem != PTX_SEM_NONE)
-		oracle_fence(x->o, watch_actor(w), mask, (uint8_t)watch_strength(sem),
-			     (uint8_t)watch_scope(sem, f->scope ? f->scope : PTX_SCOPE_SYS));
-	watch_unlock(x);
+		oracle_fence(x->o, judge_actor(w), mask, (uint8_t)judge_strength(sem),
+			     (uint8_t)judge_scope(sem, f->scope ? f->scope : PTX_SCOPE_SYS));
+	judge_unlock(x);
 }
 
-void cpu_watch_warp_sync(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+void cpu_judge_warp_sync(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
-	struct cpu_watch *x = cpu_watch_of(w);
+	struct cpu_judge *x = cpu_judge_of(w);
 
-	if (!cpu_watch_takes(w, in))
+	if (!cpu_judge_takes(w, in))
 		return;
-	watch_lock(x);
+	judge_lock(x);
 	w->told++;
-	oracle_warp_sync(x->o, watch_actor(w), mask);
-	watch_unlock(x);
+	oracle_warp_sync(x->o, judge_actor(w), mask);
+	judge_unlock(x);
 }
 
 static uint64_t barrier_key(const struct cpu_warp *w, uint32_t id)
 {
-	const struct cpu_cta *owner = id == CPU_WATCH_CLUSTER ? w->cta->cluster->ctas[0] : w->cta;
+	const struct cpu_cta *owner = id == CPU_JUDGE_CLUSTER ? w->cta->cluster->ctas[0] : w->cta;
 
 	return (uint64_t)owner->actor << 8 | id;
 }
 
-void cpu_watch_arrive(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask, uint32_t id,
+void cpu_judge_arrive(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask, uint32_t id,
 		      uint64_t generation, uint32_t expected, bool releases, bool leaves)
 {
-	struct cpu_watch *x = cpu_watch_of(w);
+	struct cpu_judge *x = cpu_judge_of(w);
 
-	if (!cpu_watch_takes(w, in))
+	if (!cpu_judge_takes(w, in))
 		return;
-	watch_lock(x);
+	judge_lock(x);
 	w->told++;
 	uint8_t flags =
 		(uint8_t)((leaves ? ORACLE_BAR_LEAVES : 0) | (releases ? ORACLE_BAR_RELEASE : 0));
-	oracle_arrive(x->o, watch_actor(w), mask, barrier_key(w, id), generation, expected, flags,
+	oracle_arrive(x->o, judge_actor(w), mask, barrier_key(w, id), generation, expected, flags,
 		      cpu_site_of(w, in));
-	watch_unlock(x);
+	judge_unlock(x);
 }
 
-void cpu_watch_leave(struct cpu_warp *w, uint32_t mask, uint32_t id, uint64_t generation)
+void cpu_judge_leave(struct cpu_warp *w, uint32_t mask, uint32_t id, uint64_t generation)
 {
-	struct cpu_watch *x = cpu_watch_of(w);
+	struct cpu_judge *x = cpu_judge_of(w);
 
 	if (!x)
 		return;
-	watch_lock(x);
+	judge_lock(x);
 	w->told++;
-	oracle_leave(x->o, watch_actor(w), mask, barrier_key(w, id), generation);
-	watch_unlock(x);
+	oracle_leave(x->o, judge_actor(w), mask, barrier_key(w, id), generation);
+	judge_unlock(x);
 }

@@ -1,5 +1,5 @@
 /*
- * watch_async.c - mbarriers and asynchronous copies as the oracle's events.
+ * async.c - mbarriers and asynchronous copies as the oracle's events.
  *
  * Each lane's part of a transfer is a pseudo-thread, forked when it is issued, in the async proxy
  * for bulk and tensor copies, st.async and red.async. A part that completes on an mbarrier arrives
@@ -16,8 +16,8 @@
  * Costs: 24 bytes for a part of a group that nobody has waited for, PARTS_MAX of them in a warp;
  * beyond, those that completed on an mbarrier are forgotten first.
  */
-#include "cpu/async.h"
-#include "cpu/watch_impl.h"
+#include "cpu/async/async.h"
+#include "cpu/judge/judge.h"
 
 #include <stdlib.h>
 
@@ -25,9 +25,9 @@
 
 /* ---- mbarriers ------------------------------------------------------------------------------- */
 
-struct watch_mbar *watch_mbar_at(struct cpu_watch *x, uint64_t address)
+struct judge_mbar *judge_mbar_at(struct cpu_judge *x, uint64_t address)
 {
-	struct watch_mbar *b;
+	struct judge_mbar *b;
 
 	HASH_FIND(hh, x->mbars, &address, sizeof(address), b);
 	if (b)
@@ -41,7 +41,7 @@ struct watch_mbar *watch_mbar_at(struct cpu_watch *x, uint64_t address)
 	return b;
 }
 
-static void touch(struct cpu_watch *x, uint32_t actor, const struct cpu_site *site,
+static void touch(struct cpu_judge *x, uint32_t actor, const struct cpu_site *site,
 		  uint64_t address, enum race_op_kind kind, bool is_init)
 {
 	struct oracle_acc a = {.inst = site,
@@ -51,33 +51,33 @@ static void touch(struct cpu_watch *x, uint32_t actor, const struct cpu_site *si
 			       .flags = ORACLE_MBARRIER | ORACLE_SHARED,
 			       .bytes = 8};
 
-	watch_direct(x, actor, &a, address);
+	judge_direct(x, actor, &a, address);
 }
 
-void cpu_watch_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
+void cpu_judge_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
 			const uint8_t *host, enum cpu_mbar_event what, uint8_t sem, uint8_t scope,
 			bool ended)
 {
-	struct cpu_watch *x = cpu_watch_of(w);
+	struct cpu_judge *x = cpu_judge_of(w);
 	uint64_t address = (uint64_t)(uintptr_t)host;
-	uint32_t actor = watch_actor(w) + lane;
+	uint32_t actor = judge_actor(w) + lane;
 	/* A wait of .cta scope is how everybody waits for copies that other blocks have issued. Nobody
 	 * outside of the cluster reaches the object, so device scope says the same as the cluster's,
 	 * and the oracle joins releases of that scope as they come, not at each wait. */
-	uint8_t rscope = scope == PTX_SCOPE_SYS ? (uint8_t)watch_scope(PTX_SEM_RELAXED, scope)
+	uint8_t rscope = scope == PTX_SCOPE_SYS ? (uint8_t)judge_scope(PTX_SEM_RELAXED, scope)
 						: RACE_SCOPE_GPU;
 
 	bool is_relaxed = sem == PTX_SEM_RELAXED;
 
-	if (!cpu_watch_takes(w, in))
+	if (!cpu_judge_takes(w, in))
 		return;
-	watch_lock(x);
-	if (what == CPU_MBAR_TEST && watch_is_repeated(x, w, in, lane, address, 0)) {
-		watch_unlock(x);
+	judge_lock(x);
+	if (what == CPU_MBAR_TEST && judge_is_repeated(x, w, in, lane, address, 0)) {
+		judge_unlock(x);
 		return;
 	}
 	w->told += what != CPU_MBAR_TEST;
-	struct watch_mbar *b = watch_mbar_at(x, address);
+	struct judge_mbar *b = judge_mbar_at(x, address);
 	touch(x, actor, cpu_site_of(w, in), address,
 	      what == CPU_MBAR_INIT			       ? RACE_OP_WRITE
 	      : what == CPU_MBAR_TEST || what == CPU_MBAR_WAIT ? RACE_OP_READ
@@ -95,32 +95,32 @@ void cpu_watch_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned 
 				     is_relaxed ? RACE_RELAXED : RACE_ACQUIRE, rscope);
 	}
 	b->phase += ended;
-	watch_unlock(x);
+	judge_unlock(x);
 }
 
 /* ---- transfers --------------------------------------------------------------------------------- */
 
-void cpu_watch_issue(struct cpu_transfer *t)
+void cpu_judge_issue(struct cpu_transfer *t)
 {
 	struct cpu_warp *w = t->warp;
-	struct cpu_watch *x = cpu_watch_of(w);
+	struct cpu_judge *x = cpu_judge_of(w);
 	uint32_t lanes = t->lanes;
 
 	t->site = NULL;
-	if (!cpu_watch_takes(w, t->in))
+	if (!cpu_judge_takes(w, t->in))
 		return;
-	watch_lock(x);
+	judge_lock(x);
 	w->told++;
 	t->site = cpu_site_of(w, t->in);
 	CPU_EACH_LANE(l, lanes)
-	t->actor[l] = oracle_fork(x->o, watch_actor(w) + l);
-	watch_unlock(x);
+	t->actor[l] = oracle_fork(x->o, judge_actor(w) + l);
+	judge_unlock(x);
 }
 
-void cpu_watch_part(struct cpu_transfer *t, unsigned lane, bool is_write, const uint8_t *host,
+void cpu_judge_part(struct cpu_transfer *t, unsigned lane, bool is_write, const uint8_t *host,
 		    uint64_t bytes)
 {
-	struct cpu_watch *x = cpu_watch_of(t->warp);
+	struct cpu_judge *x = cpu_judge_of(t->warp);
 	const struct cpu_cluster *c = t->warp->cta->cluster;
 	bool is_shared = false;
 
@@ -136,9 +136,9 @@ void cpu_watch_part(struct cpu_transfer *t, unsigned lane, bool is_write, const 
 		.flags = is_shared ? ORACLE_SHARED : 0,
 		.bytes = (uint32_t)bytes,
 	};
-	watch_lock(x);
+	judge_lock(x);
 	if (is_write)
-		watch_wrote_all(x);
+		judge_wrote_all(x);
 	if (is_write && t->op && bytes) {
 		/* A reduction is made of relaxed atomics of gpu scope (PTX ISA 9.7.9.25). */
 		uint32_t n = ptx_type_bytes((enum ptx_type)t->type);
@@ -148,21 +148,21 @@ void cpu_watch_part(struct cpu_transfer *t, unsigned lane, bool is_write, const 
 		a.flags |= ORACLE_RED;
 		a.bytes = n ? n : (uint32_t)bytes;
 		for (uint64_t at = 0; at + a.bytes <= bytes; at += a.bytes)
-			watch_direct(x, t->actor[lane], &a, (uint64_t)(uintptr_t)host + at);
+			judge_direct(x, t->actor[lane], &a, (uint64_t)(uintptr_t)host + at);
 	} else {
-		watch_direct(x, t->actor[lane], &a, (uint64_t)(uintptr_t)host);
+		judge_direct(x, t->actor[lane], &a, (uint64_t)(uintptr_t)host);
 	}
-	watch_unlock(x);
+	judge_unlock(x);
 }
 
 /* cp.async.mbarrier.arrive: each earlier copy of the lane arrives for itself. */
-static void arrive_copies(struct cpu_watch *x, struct cpu_transfer *t, unsigned lane,
+static void arrive_copies(struct cpu_judge *x, struct cpu_transfer *t, unsigned lane,
 			  uint64_t address, uint64_t phase)
 {
 	struct cpu_async_warp *aw = &t->warp->cta->async->warps[t->warp->index];
 
 	for (size_t i = 0; i < aw->parts.n; i++) {
-		struct cpu_watch_part *p = &aw->parts.v[i];
+		struct cpu_judge_part *p = &aw->parts.v[i];
 		if (p->lane != lane || p->kind != CPU_TR_COPY)
 			continue;
 		oracle_mbarrier_arrive(x->o, p->actor, address, phase, RACE_RELEASE,
@@ -171,15 +171,15 @@ static void arrive_copies(struct cpu_watch *x, struct cpu_transfer *t, unsigned 
 	}
 }
 
-void cpu_watch_complete(struct cpu_transfer *t, unsigned lane, const uint8_t *host, bool ended)
+void cpu_judge_complete(struct cpu_transfer *t, unsigned lane, const uint8_t *host, bool ended)
 {
-	struct cpu_watch *x = cpu_watch_of(t->warp);
+	struct cpu_judge *x = cpu_judge_of(t->warp);
 	uint64_t address = (uint64_t)(uintptr_t)host;
 
 	if (!t->site)
 		return;
-	watch_lock(x);
-	struct watch_mbar *b = watch_mbar_at(x, address);
+	judge_lock(x);
+	struct judge_mbar *b = judge_mbar_at(x, address);
 	touch(x, t->actor[lane], t->site, address, RACE_OP_RMW, false);
 	if (t->kind == CPU_TR_ARRIVE)
 		arrive_copies(x, t, lane, address, b->phase);
@@ -187,7 +187,7 @@ void cpu_watch_complete(struct cpu_transfer *t, unsigned lane, const uint8_t *ho
 		oracle_mbarrier_arrive(x->o, t->actor[lane], address, b->phase, RACE_RELEASE,
 				       RACE_SCOPE_GPU);
 	b->phase += ended;
-	watch_unlock(x);
+	judge_unlock(x);
 }
 
 /* Forgets parts that others wait for through an mbarrier. */
@@ -201,10 +201,10 @@ static void make_room(struct cpu_async_warp *aw)
 	aw->parts.n = kept;
 }
 
-void cpu_watch_done(struct cpu_transfer *t, unsigned lane)
+void cpu_judge_done(struct cpu_transfer *t, unsigned lane)
 {
 	struct cpu_async_warp *aw = &t->warp->cta->async->warps[t->warp->index];
-	struct cpu_watch_part p = {.actor = t->actor[lane],
+	struct cpu_judge_part p = {.actor = t->actor[lane],
 				   .group = t->group[lane],
 				   .lane = (uint8_t)lane,
 				   .completion = t->completion,
@@ -217,24 +217,24 @@ void cpu_watch_done(struct cpu_transfer *t, unsigned lane)
 	base_vec_push(&aw->parts, p);
 }
 
-void cpu_watch_group_wait(struct cpu_warp *w, uint32_t mask, uint8_t completion,
+void cpu_judge_group_wait(struct cpu_warp *w, uint32_t mask, uint8_t completion,
 			  const uint32_t *open, uint32_t keep, bool is_read, bool is_all)
 {
-	struct cpu_watch *x = cpu_watch_of(w);
+	struct cpu_judge *x = cpu_judge_of(w);
 	struct cpu_async_warp *aw;
 	size_t kept = 0;
 
 	if (!x || !w->cta->async)
 		return;
 	aw = &w->cta->async->warps[w->index];
-	watch_lock(x);
+	judge_lock(x);
 	w->told++;
 	for (size_t i = 0; i < aw->parts.n; i++) {
-		struct cpu_watch_part p = aw->parts.v[i];
+		struct cpu_judge_part p = aw->parts.v[i];
 		bool is_joined = mask >> p.lane & 1 && p.completion == completion &&
 				 (is_all || open[p.lane] - p.group > keep);
 		if (is_joined)
-			oracle_join(x->o, watch_actor(w) + p.lane, p.actor,
+			oracle_join(x->o, judge_actor(w) + p.lane, p.actor,
 				    is_read ? ORACLE_JOIN_READ : ORACLE_JOIN_ALL);
 		if (!is_joined || is_read)
 			aw->parts.v[kept++] = p;
@@ -247,12 +247,12 @@ void cpu_watch_group_wait(struct cpu_warp *w, uint32_t mask, uint8_t completion,
 			continue;
 		CPU_EACH_LANE(l, lanes)
 		if (open[l] - t->group[l] > keep)
-			oracle_join(x->o, watch_actor(w) + l, t->actor[l], ORACLE_JOIN_READ);
+			oracle_join(x->o, judge_actor(w) + l, t->actor[l], ORACLE_JOIN_READ);
 	}
-	watch_unlock(x);
+	judge_unlock(x);
 }
 
-void cpu_watch_async_free(struct cpu_async_warp *aw)
+void cpu_judge_async_free(struct cpu_async_warp *aw)
 {
 	base_vec_free(&aw->parts);
 }

@@ -4,7 +4,7 @@
  * The file's table of all symbols is searched, which a stripped one hasn't. Addresses are offsets from
  * where the file is loaded, so what is linked to a fixed address is taken by that address.
  */
-#include "cpu/watch_impl.h"
+#include "cpu/judge/judge.h"
 
 #include <elf.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * watch_host.c - host threads as actors, and what orders them.
+ * host.c - host threads as actors, and what orders them.
  *
  * By default all host threads are one actor. What orders them may be a lock, a join, an atomic or
  * a pipe; whatever it is, one actor can't race with itself, so no report is wrong, and races
@@ -13,7 +13,7 @@
  * operation of ours that is behind all that had ended there.
  * Costs: nothing in one actor; else a lock of ours at each of the program's.
  */
-#include "cpu/watch_impl.h"
+#include "cpu/judge/judge.h"
 
 #include <stdlib.h>
 
@@ -25,7 +25,7 @@ static _Thread_local struct {
 
 static _Atomic uint64_t serials;
 
-bool watch_host_init(struct cpu_watch *x)
+bool judge_host_init(struct cpu_judge *x)
 {
 	x->serial = atomic_fetch_add(&serials, 1) + 1;
 	x->host = oracle_host(x->o);
@@ -33,9 +33,9 @@ bool watch_host_init(struct cpu_watch *x)
 	return x->idle != NULL;
 }
 
-void watch_host_free(struct cpu_watch *x)
+void judge_host_free(struct cpu_judge *x)
 {
-	struct watch_thread *t, *next;
+	struct judge_thread *t, *next;
 
 	HASH_ITER(hh, x->threads, t, next)
 	{
@@ -47,9 +47,9 @@ void watch_host_free(struct cpu_watch *x)
 	free(x->idle);
 }
 
-static void keep_thread(struct cpu_watch *x, uint64_t thread, uint32_t actor)
+static void keep_thread(struct cpu_judge *x, uint64_t thread, uint32_t actor)
 {
-	struct watch_thread *t;
+	struct judge_thread *t;
 
 	HASH_FIND(hh, x->threads, &thread, sizeof(thread), t);
 	if (!t) {
@@ -62,7 +62,7 @@ static void keep_thread(struct cpu_watch *x, uint64_t thread, uint32_t actor)
 	t->actor = actor;
 }
 
-uint32_t watch_self(struct cpu_watch *x)
+uint32_t judge_self(struct cpu_judge *x)
 {
 	if (!x->m->opt.is_host_apart)
 		return x->host;
@@ -76,15 +76,15 @@ uint32_t watch_self(struct cpu_watch *x)
 
 /* ---- the end of everything ------------------------------------------------------------------ */
 
-void watch_ended(struct cpu_watch *x, unsigned device, uint64_t id)
+void judge_ended(struct cpu_judge *x, unsigned device, uint64_t id)
 {
 	base_vec_push(&x->idle[device].ended, id);
 }
 
-static void wait_for_all(struct cpu_watch *x, struct watch_idle *d)
+static void wait_for_all(struct cpu_judge *x, struct judge_idle *d)
 {
 	if (d->ended.n) {
-		uint64_t key = ++x->nidle | WATCH_KEY_IDLE;
+		uint64_t key = ++x->nidle | JUDGE_KEY_IDLE;
 		for (size_t i = 0; i < d->ended.n; i++)
 			oracle_op_depend(x->o, key, d->ended.v[i]);
 		if (d->all)
@@ -95,72 +95,72 @@ static void wait_for_all(struct cpu_watch *x, struct watch_idle *d)
 		d->ended.n = 0;
 	}
 	if (d->all)
-		oracle_host_wait(x->o, watch_self(x), d->all);
+		oracle_host_wait(x->o, judge_self(x), d->all);
 }
 
-void cpu_watch_idle(struct cpu_machine *m, unsigned device)
+void cpu_judge_idle(struct cpu_machine *m, unsigned device)
 {
-	struct cpu_watch *x = m->watch;
+	struct cpu_judge *x = m->judge;
 
 	if (!x)
 		return;
-	watch_lock(x);
+	judge_lock(x);
 	for (unsigned d = 0; d < m->opt.devices; d++)
 		if (device >= m->opt.devices || d == device)
 			wait_for_all(x, &x->idle[d]);
-	watch_mem_settle(x);
-	watch_unlock(x);
+	judge_mem_settle(x);
+	judge_unlock(x);
 }
 
 /* ---- between threads ---------------------------------------------------------------------------- */
 
 static bool is_apart(const struct cpu_machine *m)
 {
-	return m->watch && m->opt.is_host_apart;
+	return m->judge && m->opt.is_host_apart;
 }
 
 void cpu_host_release(struct cpu_machine *m, uint64_t object, bool is_whole)
 {
-	struct cpu_watch *x = m->watch;
+	struct cpu_judge *x = m->judge;
 
 	if (!is_apart(m))
 		return;
-	watch_lock(x);
-	struct watch_mbar *b = watch_mbar_at(x, object);
+	judge_lock(x);
+	struct judge_mbar *b = judge_mbar_at(x, object);
 	b->phase += is_whole;
-	oracle_mbarrier_arrive(x->o, watch_self(x), object, b->phase, RACE_RELEASE, RACE_SCOPE_SYS);
-	watch_unlock(x);
+	oracle_mbarrier_arrive(x->o, judge_self(x), object, b->phase, RACE_RELEASE, RACE_SCOPE_SYS);
+	judge_unlock(x);
 }
 
 void cpu_host_acquire(struct cpu_machine *m, uint64_t object)
 {
-	struct cpu_watch *x = m->watch;
+	struct cpu_judge *x = m->judge;
 
 	if (!is_apart(m))
 		return;
-	watch_lock(x);
-	oracle_mbarrier_wait(x->o, watch_self(x), object, watch_mbar_at(x, object)->phase,
+	judge_lock(x);
+	oracle_mbarrier_wait(x->o, judge_self(x), object, judge_mbar_at(x, object)->phase,
 			     RACE_ACQUIRE, RACE_SCOPE_SYS);
-	watch_unlock(x);
+	judge_unlock(x);
 }
 
 void cpu_host_joined(struct cpu_machine *m, uint64_t thread)
 {
-	struct cpu_watch *x = m->watch;
-	struct watch_thread *t;
+	struct cpu_judge *x = m->judge;
+	struct judge_thread *t;
 
 	if (!is_apart(m))
 		return;
-	watch_lock(x);
+	judge_lock(x);
 	HASH_FIND(hh, x->threads, &thread, sizeof(thread), t);
 	if (t) {
-		uint64_t key = ++x->nidle | WATCH_KEY_IDLE;
+		uint64_t key = ++x->nidle | JUDGE_KEY_IDLE;
 		oracle_op_submit(x->o, t->actor, key);
 		oracle_op_start(x->o, key, ORACLE_NO_ACTOR);
 		oracle_op_end(x->o, key);
-		oracle_host_wait(x->o, watch_self(x), key);
+		oracle_host_wait(x->o, judge_self(x), key);
 		HASH_DEL(x->threads, t);
 		free(t);
 	}
-	watch_unlock(x);
+	judge_unlock(x);
 }

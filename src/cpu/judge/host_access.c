@@ -19,16 +19,16 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "cpu/host_access.h"
-#include "cpu/space.h"
-#include "cpu/watch_impl.h"
+#include "cpu/judge/host_access.h"
+#include "cpu/memory/space.h"
+#include "cpu/judge/judge.h"
 
 #include <dlfcn.h>
 #include <stddef.h>
 #include <string.h>
 
 /* Lock held. */
-static void arm(struct cpu_watch *x, bool is_on)
+static void arm(struct cpu_judge *x, bool is_on)
 {
 	if (!x->m->alias || x->is_armed == is_on)
 		return;
@@ -36,25 +36,25 @@ static void arm(struct cpu_watch *x, bool is_on)
 	cpu_space_protect(x->m, is_on);
 }
 
-void watch_mem_init(struct cpu_watch *x)
+void judge_mem_init(struct cpu_judge *x)
 {
 	if (x->m->alias && x->m->opt.is_host_apart)
 		arm(x, true);
 }
 
-void watch_mem_submitted(struct cpu_watch *x)
+void judge_mem_submitted(struct cpu_judge *x)
 {
 	x->inflight++;
 	arm(x, true);
 }
 
 /* Has the host's only actor waited for all that ended? */
-static bool knows_all(struct cpu_watch *x)
+static bool knows_all(struct cpu_judge *x)
 {
 	bool is_all = true;
 
 	for (unsigned d = 0; d < x->m->opt.devices; d++) {
-		struct watch_idle *i = &x->idle[d];
+		struct judge_idle *i = &x->idle[d];
 		size_t kept = 0;
 		for (size_t k = 0; k < i->ended.n; k++)
 			if (!oracle_host_knows(x->o, x->host, i->ended.v[k]))
@@ -65,57 +65,57 @@ static bool knows_all(struct cpu_watch *x)
 	return is_all;
 }
 
-void watch_mem_settle(struct cpu_watch *x)
+void judge_mem_settle(struct cpu_judge *x)
 {
 	if (x->is_armed && !x->inflight && !x->m->opt.is_host_apart && knows_all(x))
 		arm(x, false);
 }
 
-bool cpu_watch_is_armed(struct cpu_machine *m)
+bool cpu_judge_is_armed(struct cpu_machine *m)
 {
 	bool is;
 
-	watch_lock(m->watch);
-	is = m->watch->is_armed;
-	watch_unlock(m->watch);
+	judge_lock(m->judge);
+	is = m->judge->is_armed;
+	judge_unlock(m->judge);
 	return is;
 }
 
-void cpu_watch_host_blind(struct cpu_machine *m)
+void cpu_judge_host_blind(struct cpu_machine *m)
 {
-	struct cpu_watch *x = m->watch;
+	struct cpu_judge *x = m->judge;
 
 	if (!x)
 		return;
-	watch_lock(x);
+	judge_lock(x);
 	x->is_blind = true;
-	watch_unlock(x);
+	judge_unlock(x);
 }
 
 void cpu_host_unseen(struct cpu_machine *m, uint64_t bytes)
 {
-	struct cpu_watch *x = m->watch;
+	struct cpu_judge *x = m->judge;
 
 	if (!x)
 		return;
-	watch_lock(x);
+	judge_lock(x);
 	x->is_blind = x->has_shared = true;
 	x->nregistered++;
 	x->registered_bytes += bytes;
-	watch_unlock(x);
+	judge_unlock(x);
 }
 
 /* ---- events ------------------------------------------------------------------------------- */
 
-static struct cpu_site *site_at(struct cpu_watch *x, uint64_t pc, uint32_t bytes, uint8_t kind)
+static struct cpu_site *site_at(struct cpu_judge *x, uint64_t pc, uint32_t bytes, uint8_t kind)
 {
-	struct watch_host_site *s;
+	struct judge_host_site *s;
 	uint64_t key = pc << 2 | kind;
 
 	HASH_FIND(hh, x->host_sites, &key, sizeof(key), s);
 	if (s)
 		return &s->site;
-	s = BASE_NEW(&x->arena, struct watch_host_site);
+	s = BASE_NEW(&x->arena, struct judge_host_site);
 	s->key = key;
 	s->site.is_host = s->site.is_host_code = true;
 	s->site.access = kind == RACE_OP_READ	 ? RACE_ACCESS_LOAD
@@ -126,14 +126,14 @@ static struct cpu_site *site_at(struct cpu_watch *x, uint64_t pc, uint32_t bytes
 	return &s->site;
 }
 
-void cpu_watch_host_access(struct cpu_machine *m, uint64_t addr, uint32_t bytes, uint8_t kind,
+void cpu_judge_host_access(struct cpu_machine *m, uint64_t addr, uint32_t bytes, uint8_t kind,
 			   uint64_t pc)
 {
-	struct cpu_watch *x = m->watch;
+	struct cpu_judge *x = m->judge;
 
 	if (!cpu_space_twice(m, addr))
 		return; /* behind the end of an allocation, on its last page */
-	watch_lock(x);
+	judge_lock(x);
 	struct oracle_acc acc = {.inst = site_at(x, pc, bytes, kind),
 				 .kind = kind,
 				 .strength = kind == RACE_OP_READ    ? RACE_ACQUIRE
@@ -141,26 +141,26 @@ void cpu_watch_host_access(struct cpu_machine *m, uint64_t addr, uint32_t bytes,
 								     : RACE_ACQ_REL,
 				 .scope = RACE_SCOPE_SYS,
 				 .bytes = bytes ? bytes : 1};
-	watch_direct(x, watch_self(x), &acc, cpu_space_machine(m, addr));
+	judge_direct(x, judge_self(x), &acc, cpu_space_machine(m, addr));
 	x->nhost_accesses++;
-	watch_unlock(x);
+	judge_unlock(x);
 }
 
-void cpu_watch_host_range(struct cpu_machine *m, uint64_t addr, uint64_t bytes, bool is_write,
+void cpu_judge_host_range(struct cpu_machine *m, uint64_t addr, uint64_t bytes, bool is_write,
 			  uint64_t pc)
 {
-	struct cpu_watch *x = m->watch;
+	struct cpu_judge *x = m->judge;
 	uint64_t n = cpu_space_twice(m, addr);
 	uint8_t kind = is_write ? RACE_OP_WRITE : RACE_OP_READ;
 
 	if (!n || !bytes)
 		return;
-	watch_lock(x);
-	watch_wrote_all(x);
-	oracle_access_range(x->o, watch_self(x), site_at(x, pc, 0, kind), kind,
+	judge_lock(x);
+	judge_wrote_all(x);
+	oracle_access_range(x->o, judge_self(x), site_at(x, pc, 0, kind), kind,
 			    cpu_space_machine(m, addr), n < bytes ? n : bytes);
 	x->nhost_accesses++;
-	watch_unlock(x);
+	judge_unlock(x);
 	if (x->ids && is_write)
 		cpu_ids_mark(x, (const uint8_t *)(uintptr_t)cpu_space_machine(m, addr),
 			     n < bytes ? n : bytes, 0);
@@ -168,11 +168,11 @@ void cpu_watch_host_range(struct cpu_machine *m, uint64_t addr, uint64_t bytes, 
 
 /* ---- words ------------------------------------------------------------------------------------ */
 
-void watch_host_fill(struct cpu_watch *x, struct cpu_site *s)
+void judge_host_fill(struct cpu_judge *x, struct cpu_site *s)
 {
-	const struct watch_host_site *h =
-		(const struct watch_host_site *)(const void *)((const char *)s -
-							       offsetof(struct watch_host_site,
+	const struct judge_host_site *h =
+		(const struct judge_host_site *)(const void *)((const char *)s -
+							       offsetof(struct judge_host_site,
 									site));
 	uint64_t pc = h->key >> 2;
 	const char *what = s->access == RACE_ACCESS_LOAD    ? "load"

@@ -21,10 +21,10 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "cpu/host_access.h"
+#include "cpu/judge/host_access.h"
 #include "cpu/sched.h"
-#include "cpu/space.h"
-#include "cpu/x86.h"
+#include "cpu/memory/space.h"
+#include "cpu/judge/x86.h"
 #include "race/rules.h"
 
 #include <signal.h>
@@ -144,7 +144,7 @@ static void open_page(struct cpu_machine *m, ucontext_t *u, uint64_t addr)
 {
 	cpu_space_protect_page(m, addr, false);
 	if (atomic_load(&has_threads))
-		cpu_watch_host_blind(m);
+		cpu_judge_host_blind(m);
 	if (!step.npages) {
 		step.mask = u->uc_sigmask;
 		sigfillset(&u->uc_sigmask);
@@ -184,11 +184,11 @@ static bool do_string(struct cpu_machine *m, ucontext_t *u, const struct x86_ins
 		fill((void *)(uintptr_t)cpu_space_machine(m, to), x86_string_value(u), in->bytes,
 		     n);
 	} else {
-		cpu_watch_host_range(m, from, n, false, x86_pc(u));
+		cpu_judge_host_range(m, from, n, false, x86_pc(u));
 		memmove((void *)(uintptr_t)cpu_space_machine(m, to),
 			(const void *)(uintptr_t)cpu_space_machine(m, from), n);
 	}
-	cpu_watch_host_range(m, to, n, true, x86_pc(u));
+	cpu_judge_host_range(m, to, n, true, x86_pc(u));
 	x86_string_done(u, in, n, n == left);
 	return true;
 }
@@ -208,7 +208,7 @@ static bool do_access(struct cpu_machine *m, ucontext_t *u, uint64_t addr, bool 
 	bool is_ours = is_whole && in.move != X86_OTHER && in.move != X86_STRING;
 	uint8_t kind = !is_write ? RACE_OP_READ : is_ours ? RACE_OP_WRITE : RACE_OP_RMW;
 	if (is_told)
-		cpu_watch_host_access(m, addr, is_whole ? in.bytes : 1, kind, x86_pc(u));
+		cpu_judge_host_access(m, addr, is_whole ? in.bytes : 1, kind, x86_pc(u));
 	return is_ours && is_load == !is_write &&
 	       x86_do(u, &in, (void *)(uintptr_t)cpu_space_machine(m, addr));
 }
@@ -231,7 +231,7 @@ static void on_segv(int sig, siginfo_t *info, void *context)
 	if (!is_inside)
 		cpu_engine_hold(m);
 	/* Meanwhile it may have been opened. */
-	bool is_done = (is_first && !is_inside && !cpu_watch_is_armed(m)) ||
+	bool is_done = (is_first && !is_inside && !cpu_judge_is_armed(m)) ||
 		       do_access(m, u, addr, !is_inside || !is_first);
 	if (!is_done && is_first)
 		step.is_held = !is_inside;
@@ -280,8 +280,8 @@ static void tell_call(struct cpu_machine *m, long nr, const uint64_t a[6], long 
 	if (rc <= 0 || !(is_write || is_read || nr == SYS_getrandom) || cpu_engine_is_held(m))
 		return;
 	cpu_engine_hold(m);
-	if (cpu_watch_is_armed(m))
-		cpu_watch_host_range(m, at, (uint64_t)rc, !is_read, pc);
+	if (cpu_judge_is_armed(m))
+		cpu_judge_host_range(m, at, (uint64_t)rc, !is_read, pc);
 	cpu_engine_let_go(m);
 }
 

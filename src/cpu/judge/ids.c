@@ -1,5 +1,5 @@
 /*
- * watch_ids.c - which strong write the bytes of memory come from, where that isn't the latest one told.
+ * ids.c - which strong write the bytes of memory come from, where that isn't the latest one told.
  *
  * In the weak model a store takes effect later than it is told of, and a block's cache keeps old
  * bytes: a strong read may see another write than the latest event. So each strong write has a number, which
@@ -11,7 +11,7 @@
  * Costs: 160 bytes for 32 of memory that hold a strong write, 4 a live write. Everything here is called with
  * the engine's lock held.
  */
-#include "cpu/watch_impl.h"
+#include "cpu/judge/judge.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,13 +25,13 @@ struct id_sector {
 	UT_hash_handle hh;
 };
 
-struct watch_ids {
+struct judge_ids {
 	struct id_sector *sectors;
 	BASE_VEC(uint32_t) refs; /* by number: bytes that have it, here and in caches */
 	BASE_VEC(uint32_t) free;
 };
 
-bool watch_ids_init(struct cpu_watch *x)
+bool judge_ids_init(struct cpu_judge *x)
 {
 	if (x->m->opt.model != CPU_MODEL_WEAK)
 		return true;
@@ -41,12 +41,12 @@ bool watch_ids_init(struct cpu_watch *x)
 	return x->ids != NULL;
 }
 
-bool cpu_ids_are_on(const struct cpu_watch *x)
+bool cpu_ids_are_on(const struct cpu_judge *x)
 {
 	return x && x->ids;
 }
 
-void watch_ids_free(struct cpu_watch *x)
+void judge_ids_free(struct cpu_judge *x)
 {
 	struct id_sector *s, *next;
 
@@ -64,9 +64,9 @@ void watch_ids_free(struct cpu_watch *x)
 
 /* ---- numbers ------------------------------------------------------------------------------ */
 
-uint32_t watch_id_new(struct cpu_watch *x)
+uint32_t judge_id_new(struct cpu_judge *x)
 {
-	struct watch_ids *d = x->ids;
+	struct judge_ids *d = x->ids;
 
 	if (d->free.n)
 		return d->free.v[--d->free.n];
@@ -75,9 +75,9 @@ uint32_t watch_id_new(struct cpu_watch *x)
 }
 
 /* A byte changes its number; the watch's lock isn't held. */
-static void change(struct cpu_watch *x, uint32_t *of, uint32_t id)
+static void change(struct cpu_judge *x, uint32_t *of, uint32_t id)
 {
-	struct watch_ids *d = x->ids;
+	struct judge_ids *d = x->ids;
 	uint32_t was = *of;
 
 	if (was == id)
@@ -87,13 +87,13 @@ static void change(struct cpu_watch *x, uint32_t *of, uint32_t id)
 		d->refs.v[id]++;
 	if (!was || --d->refs.v[was])
 		return;
-	watch_lock(x);
+	judge_lock(x);
 	oracle_drop_id(x->o, was);
-	watch_unlock(x);
+	judge_unlock(x);
 	base_vec_push(&d->free, was);
 }
 
-void cpu_ids_assign(struct cpu_watch *x, uint32_t *ids, uint32_t n, const uint32_t *from)
+void cpu_ids_assign(struct cpu_judge *x, uint32_t *ids, uint32_t n, const uint32_t *from)
 {
 	for (uint32_t i = 0; i < n; i++)
 		change(x, &ids[i], from ? from[i] : 0);
@@ -109,7 +109,7 @@ uint32_t cpu_ids_same(const uint32_t *ids, uint32_t n)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static struct id_sector *sector_of(struct watch_ids *d, uint64_t address, bool is_made)
+static struct id_sector *sector_of(struct judge_ids *d, uint64_t address, bool is_made)
 {
 	uint64_t key = address / SECTOR;
 	struct id_sector *s;
@@ -125,7 +125,7 @@ static struct id_sector *sector_of(struct watch_ids *d, uint64_t address, bool i
 	return s;
 }
 
-void cpu_ids_get(struct cpu_watch *x, const uint8_t *host, uint32_t n, uint32_t *out)
+void cpu_ids_get(struct cpu_judge *x, const uint8_t *host, uint32_t n, uint32_t *out)
 {
 	struct id_sector *s = NULL;
 
@@ -137,7 +137,7 @@ void cpu_ids_get(struct cpu_watch *x, const uint8_t *host, uint32_t n, uint32_t 
 	}
 }
 
-static void put(struct cpu_watch *x, uint64_t a, uint32_t id)
+static void put(struct cpu_judge *x, uint64_t a, uint32_t id)
 {
 	struct id_sector *s = sector_of(x->ids, a, id != 0);
 
@@ -153,13 +153,13 @@ static void put(struct cpu_watch *x, uint64_t a, uint32_t id)
 	free(s);
 }
 
-void cpu_ids_put(struct cpu_watch *x, const uint8_t *host, uint32_t n, const uint32_t *ids)
+void cpu_ids_put(struct cpu_judge *x, const uint8_t *host, uint32_t n, const uint32_t *ids)
 {
 	for (uint32_t i = 0; i < n; i++)
 		put(x, (uint64_t)(uintptr_t)host + i, ids[i]);
 }
 
-void cpu_ids_mark(struct cpu_watch *x, const uint8_t *host, uint64_t n, uint32_t id)
+void cpu_ids_mark(struct cpu_judge *x, const uint8_t *host, uint64_t n, uint32_t id)
 {
 	uint64_t a = (uint64_t)(uintptr_t)host;
 	struct id_sector *s, *next;
@@ -184,7 +184,7 @@ void cpu_ids_mark(struct cpu_watch *x, const uint8_t *host, uint64_t n, uint32_t
 
 /* ---- strong accesses ------------------------------------------------------------------------------ */
 
-void watch_strong(struct cpu_watch *x, uint32_t actor, struct oracle_acc *acc, uint64_t address,
+void judge_strong(struct cpu_judge *x, uint32_t actor, struct oracle_acc *acc, uint64_t address,
 		  const uint32_t *ids, uint32_t id)
 {
 	bool is_write = acc->kind & RACE_OP_WRITE;
@@ -202,27 +202,27 @@ void watch_strong(struct cpu_watch *x, uint32_t actor, struct oracle_acc *acc, u
 
 #define BYTES_MAX 32u
 
-void watch_direct(struct cpu_watch *x, uint32_t actor, struct oracle_acc *acc, uint64_t address)
+void judge_direct(struct cpu_judge *x, uint32_t actor, struct oracle_acc *acc, uint64_t address)
 {
 	const uint8_t *host = (const uint8_t *)(uintptr_t)address;
 	bool is_strong = acc->strength != RACE_WEAK && acc->bytes <= BYTES_MAX;
 	uint32_t ids[BYTES_MAX], id = 0;
 
 	if (acc->kind & RACE_OP_WRITE && acc->bytes <= 64)
-		watch_wrote(x, address);
+		judge_wrote(x, address);
 	else if (acc->kind & RACE_OP_WRITE)
-		watch_wrote_all(x);
+		judge_wrote_all(x);
 	if (!x->ids || !is_strong) {
 		oracle_access(x->o, actor, acc, address);
 	} else {
 		cpu_ids_get(x, host, acc->bytes, ids);
 		if (acc->kind & RACE_OP_WRITE)
-			id = watch_id_new(x);
-		watch_strong(x, actor, acc, address, ids, id);
+			id = judge_id_new(x);
+		judge_strong(x, actor, acc, address, ids, id);
 	}
 	if (!x->ids || !(acc->kind & RACE_OP_WRITE))
 		return;
-	watch_unlock(x);
+	judge_unlock(x);
 	cpu_ids_mark(x, host, acc->bytes, id);
-	watch_lock(x);
+	judge_lock(x);
 }

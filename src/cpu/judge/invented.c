@@ -1,5 +1,5 @@
 /*
- * watch_invented.c - has the programmer written this load?
+ * invented.c - has the programmer written this load?
  *
  * nvcc moves loads above their condition, makes selects of them and widens neighbours to a vector:
  * such a load may race by the letter of the model although no thread of the source reads there. An
@@ -15,7 +15,7 @@
  * Costs: one flow analysis of each function that is judged; a look-up for each execution of such a
  * load and its uses, a bit for each thread.
  */
-#include "cpu/watch_impl.h"
+#include "cpu/judge/judge.h"
 #include "flow/flow.h"
 
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static bool is_weak_load(const struct ptx_stmt *s)
 /* ---- uses ------------------------------------------------------------------------------------ */
 
 /* An instruction with our handler: a load, or a use of some. */
-struct watch_note {
+struct judge_note {
 	const struct cpu_inst *in;
 	cpu_exec *fn;			  /* its own handler */
 	struct cpu_site *load;		  /* NULL: none */
@@ -64,41 +64,41 @@ struct watch_note {
 };
 
 /* A race of a load that its thread may use yet. */
-struct watch_pending {
+struct judge_pending {
 	struct {
 		uint64_t actor;
 		const struct cpu_site *load;
 	} key;
-	struct watch_pair *pair;
+	struct judge_pair *pair;
 	UT_hash_handle hh;
 };
 
-static struct watch_note *note_of(struct cpu_watch *x, const struct cpu_inst *in)
+static struct judge_note *note_of(struct cpu_judge *x, const struct cpu_inst *in)
 {
-	struct watch_note *n;
+	struct judge_note *n;
 
 	HASH_FIND_PTR(x->notes, &in, n);
 	return n;
 }
 
-static struct watch_pending *pending_of(struct cpu_watch *x, const struct cpu_site *load,
+static struct judge_pending *pending_of(struct cpu_judge *x, const struct cpu_site *load,
 					uint32_t actor)
 {
-	struct watch_pending key = {.key = {actor, load}}, *p;
+	struct judge_pending key = {.key = {actor, load}}, *p;
 
 	HASH_FIND(hh, x->pending, &key.key, sizeof(key.key), p);
 	return p;
 }
 
-static void pending_drop(struct cpu_watch *x, struct watch_pending *p)
+static void pending_drop(struct cpu_judge *x, struct judge_pending *p)
 {
 	HASH_DEL(x->pending, p);
 	free(p);
 }
 
-static void has_loaded(struct cpu_watch *x, struct watch_note *n, uint32_t actor)
+static void has_loaded(struct cpu_judge *x, struct judge_note *n, uint32_t actor)
 {
-	struct watch_pending *p = pending_of(x, n->load, actor);
+	struct judge_pending *p = pending_of(x, n->load, actor);
 
 	if (actor / 64 < n->words)
 		n->used[actor / 64] &= ~(1ull << actor % 64);
@@ -106,10 +106,10 @@ static void has_loaded(struct cpu_watch *x, struct watch_note *n, uint32_t actor
 		pending_drop(x, p);
 }
 
-static void has_used(struct cpu_watch *x, struct cpu_site *load, uint32_t actor)
+static void has_used(struct cpu_judge *x, struct cpu_site *load, uint32_t actor)
 {
-	struct watch_note *n = note_of(x, &load->func->code[load->pc]);
-	struct watch_pending *p = pending_of(x, load, actor);
+	struct judge_note *n = note_of(x, &load->func->code[load->pc]);
+	struct judge_pending *p = pending_of(x, load, actor);
 
 	if (n && actor / 64 >= n->words) {
 		size_t words = actor / 64 + 64;
@@ -123,32 +123,32 @@ static void has_used(struct cpu_watch *x, struct cpu_site *load, uint32_t actor)
 	if (n)
 		n->used[actor / 64] |= 1ull << actor % 64;
 	if (p) {
-		watch_pair_sure(p->pair);
+		judge_pair_sure(p->pair);
 		pending_drop(x, p);
 	}
 }
 
 static enum cpu_step exec_noted(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
-	struct cpu_watch *x = cpu_watch_of(w);
+	struct cpu_judge *x = cpu_judge_of(w);
 
-	watch_lock(x);
-	struct watch_note *n = note_of(x, in);
+	judge_lock(x);
+	struct judge_note *n = note_of(x, in);
 	CPU_EACH_LANE(l, mask)
 	{
 		for (size_t i = 0; i < n->uses.n; i++)
-			has_used(x, n->uses.v[i], watch_actor(w) + l);
+			has_used(x, n->uses.v[i], judge_actor(w) + l);
 		if (n->load)
-			has_loaded(x, n, watch_actor(w) + l);
+			has_loaded(x, n, judge_actor(w) + l);
 	}
 	cpu_exec *fn = n->fn;
-	watch_unlock(x);
+	judge_unlock(x);
 	return fn(w, in, mask);
 }
 
-static struct watch_note *note_add(struct cpu_watch *x, struct cpu_inst *in)
+static struct judge_note *note_add(struct cpu_judge *x, struct cpu_inst *in)
 {
-	struct watch_note *n = note_of(x, in);
+	struct judge_note *n = note_of(x, in);
 
 	if (n)
 		return n;
@@ -171,7 +171,7 @@ static bool can_be_noted(const struct ptx_stmt *s)
 	return !(s->form->effects & known);
 }
 
-static void watch_uses(struct cpu_watch *x, struct cpu_site *s, const struct flow_demand_info *info)
+static void judge_uses(struct cpu_judge *x, struct cpu_site *s, const struct flow_demand_info *info)
 {
 	const struct cpu_func *f = s->func;
 
@@ -186,11 +186,11 @@ static void watch_uses(struct cpu_watch *x, struct cpu_site *s, const struct flo
 	s->is_noted = true;
 }
 
-bool watch_is_used(struct cpu_watch *x, const struct cpu_site *s, uint32_t actor,
-		   struct watch_pair *pair)
+bool judge_is_used(struct cpu_judge *x, const struct cpu_site *s, uint32_t actor,
+		   struct judge_pair *pair)
 {
-	struct watch_note *n = s->is_noted && s->func ? note_of(x, &s->func->code[s->pc]) : NULL;
-	struct watch_pending *p;
+	struct judge_note *n = s->is_noted && s->func ? note_of(x, &s->func->code[s->pc]) : NULL;
+	struct judge_pending *p;
 
 	if (!n)
 		return false;
@@ -209,9 +209,9 @@ bool watch_is_used(struct cpu_watch *x, const struct cpu_site *s, uint32_t actor
 	return false;
 }
 
-void watch_notes_drop(struct cpu_watch *x, const struct cpu_func *f)
+void judge_notes_drop(struct cpu_judge *x, const struct cpu_func *f)
 {
-	struct watch_note *n, *next;
+	struct judge_note *n, *next;
 
 	HASH_ITER(hh, x->notes, n, next)
 	{
@@ -224,11 +224,11 @@ void watch_notes_drop(struct cpu_watch *x, const struct cpu_func *f)
 	}
 }
 
-void watch_invented_free(struct cpu_watch *x)
+void judge_invented_free(struct cpu_judge *x)
 {
-	struct watch_pending *p, *next;
+	struct judge_pending *p, *next;
 
-	watch_notes_drop(x, NULL);
+	judge_notes_drop(x, NULL);
 	HASH_ITER(hh, x->pending, p, next)
 	{
 		pending_drop(x, p);
@@ -255,7 +255,7 @@ static uint8_t invented_of(struct flow *fl, const struct ptx_stmt *s, struct flo
 	return mask;
 }
 
-void watch_invented_find(struct cpu_watch *x, struct cpu_func *f)
+void judge_invented_find(struct cpu_judge *x, struct cpu_func *f)
 {
 	struct base_arena arena = {0};
 	struct hidden h = {0};
@@ -271,10 +271,10 @@ void watch_invented_find(struct cpu_watch *x, struct cpu_func *f)
 		uint8_t mask = invented_of(fl, s, &info);
 		if (!mask)
 			continue;
-		struct cpu_site *site = watch_site_new(x, f, pc);
+		struct cpu_site *site = judge_site_new(x, f, pc);
 		site->invented = mask;
 		if (info.nuses)
-			watch_uses(x, site, &info);
+			judge_uses(x, site, &info);
 	}
 	show_hidden(&h);
 	base_arena_free(&arena);

@@ -1,7 +1,7 @@
 /*
- * watch.c - the machine's side of the oracle: its beginning and end, grids, operations of the host.
+ * judge.c - the machine's side of the oracle: its beginning and end, grids, operations of the host.
  *
- * Operations are told by their number; what host threads know of them: watch_host.c. A host function
+ * Operations are told by their number; what host threads know of them: host.c. A host function
  * is two operations: one that ends when the function begins, which its thread has waited for, and one
  * that its thread submits when it has ended. A programmatic launch depends on its predecessor only
  * from griddepcontrol.wait on; what depends on such a launch depends on that predecessor, too.
@@ -10,16 +10,16 @@
  * owner may reuse it at any time. Loads and stores of host code are not seen at all.
  * Costs: a lock and an unlock for each event; 96 bytes for each launch of the run.
  */
-#include "cpu/host_access.h"
-#include "cpu/space.h"
-#include "cpu/watch_impl.h"
+#include "cpu/judge/host_access.h"
+#include "cpu/memory/space.h"
+#include "cpu/judge/judge.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- the machine ------------------------------------------------------------------------- */
 
-bool cpu_watch_init(struct cpu_machine *m)
+bool cpu_judge_init(struct cpu_machine *m)
 {
 	struct oracle_options opt = {.sc = m->opt.oracle == CPU_ORACLE_EXECUTION
 						   ? ORACLE_SC_EXECUTION
@@ -27,7 +27,7 @@ bool cpu_watch_init(struct cpu_machine *m)
 				     .is_one_host = !m->opt.is_host_apart,
 				     .max_actors = m->opt.oracle_actors,
 				     .max_records = m->opt.oracle_records};
-	struct cpu_watch *x;
+	struct cpu_judge *x;
 
 	if (m->opt.oracle == CPU_ORACLE_OFF)
 		return true;
@@ -44,32 +44,32 @@ bool cpu_watch_init(struct cpu_machine *m)
 	}
 	pthread_mutex_init(&x->lock, NULL);
 	x->m = m;
-	if (!watch_host_init(x) || !watch_ids_init(x)) {
+	if (!judge_host_init(x) || !judge_ids_init(x)) {
 		free(x->idle);
 		pthread_mutex_destroy(&x->lock);
 		oracle_free(x->o);
 		free(x);
 		return false;
 	}
-	oracle_on_race(x->o, watch_on_race, x);
-	m->watch = x;
+	oracle_on_race(x->o, judge_on_race, x);
+	m->judge = x;
 	if (m->alias && !cpu_host_start(m))
 		m->alias = 0;
-	watch_mem_init(x);
+	judge_mem_init(x);
 	return true;
 }
 
-void cpu_watch_free(struct cpu_machine *m)
+void cpu_judge_free(struct cpu_machine *m)
 {
-	struct cpu_watch *x = m->watch;
-	struct watch_mbar *b, *next_b;
-	struct watch_pair *p, *next_p;
+	struct cpu_judge *x = m->judge;
+	struct judge_mbar *b, *next_b;
+	struct judge_pair *p, *next_p;
 
 	if (!x)
 		return;
 	cpu_host_stop(m);
 	oracle_free(x->o);
-	watch_invented_free(x);
+	judge_invented_free(x);
 	HASH_ITER(hh, x->mbars, b, next_b)
 	{
 		HASH_DEL(x->mbars, b);
@@ -83,55 +83,55 @@ void cpu_watch_free(struct cpu_machine *m)
 	HASH_CLEAR(hh, x->op_sites);
 	HASH_CLEAR(hh, x->host_sites);
 	base_vec_free(&x->grids);
-	watch_host_free(x);
-	watch_ids_free(x);
+	judge_host_free(x);
+	judge_ids_free(x);
 	base_vec_free(&x->blocks);
 	base_vec_free(&x->modules);
 	base_arena_free(&x->arena);
 	pthread_mutex_destroy(&x->lock);
 	free(x);
-	m->watch = NULL;
+	m->judge = NULL;
 }
 
 void cpu_on_pair(struct cpu_machine *m, cpu_pair_fn *fn, void *arg)
 {
-	if (!m->watch)
+	if (!m->judge)
 		return;
-	watch_lock(m->watch);
-	m->watch->fn = fn;
-	m->watch->arg = arg;
-	watch_unlock(m->watch);
+	judge_lock(m->judge);
+	m->judge->fn = fn;
+	m->judge->arg = arg;
+	judge_unlock(m->judge);
 }
 
 void cpu_get_oracle_stats(struct cpu_machine *m, struct cpu_oracle_stats *out)
 {
 	memset(out, 0, sizeof(*out));
-	if (!m->watch)
+	if (!m->judge)
 		return;
-	watch_lock(m->watch);
-	struct oracle_stats s = oracle_get_stats(m->watch->o);
-	*out = (struct cpu_oracle_stats){.accesses = s.accesses + m->watch->repeated,
+	judge_lock(m->judge);
+	struct oracle_stats s = oracle_get_stats(m->judge->o);
+	*out = (struct cpu_oracle_stats){.accesses = s.accesses + m->judge->repeated,
 					 .words = s.words,
 					 .shadow_bytes = s.shadow_bytes,
 					 .clock_bytes = s.clock_bytes,
 					 .dropped = s.dropped,
 					 .raced_out = s.raced_out,
-					 .host_accesses = m->watch->nhost_accesses,
-					 .registered = m->watch->nregistered,
-					 .registered_bytes = m->watch->registered_bytes,
+					 .host_accesses = m->judge->nhost_accesses,
+					 .registered = m->judge->nregistered,
+					 .registered_bytes = m->judge->registered_bytes,
 					 .actors = s.actors,
-					 .sees_host = m->alias && !m->watch->is_blind,
-					 .has_shared = m->watch->has_shared,
-					 .is_full = oracle_is_full(m->watch->o)};
-	watch_unlock(m->watch);
+					 .sees_host = m->alias && !m->judge->is_blind,
+					 .has_shared = m->judge->has_shared,
+					 .is_full = oracle_is_full(m->judge->o)};
+	judge_unlock(m->judge);
 }
 
 /* ---- grids and blocks ------------------------------------------------------------------------ */
 
-static void start_grid(struct cpu_watch *x, struct cpu_op *op)
+static void start_grid(struct cpu_judge *x, struct cpu_op *op)
 {
 	struct cpu_grid *g = op->grid;
-	struct watch_grid info = {.id = g->id};
+	struct judge_grid info = {.id = g->id};
 	struct oracle_grid og = {.grid = g->id,
 				 .device = g->device,
 				 .blocks = (uint32_t)g->nblocks,
@@ -150,56 +150,56 @@ static void start_grid(struct cpu_watch *x, struct cpu_op *op)
 	oracle_op_start(x->o, op->id, g->actor);
 }
 
-void cpu_watch_block_start(struct cpu_cta *cta, uint64_t number)
+void cpu_judge_block_start(struct cpu_cta *cta, uint64_t number)
 {
-	struct cpu_watch *x = cta->grid->m->watch;
+	struct cpu_judge *x = cta->grid->m->judge;
 
 	if (!x)
 		return;
 	cta->actor = cta->grid->actor + (uint32_t)number * cta->grid->actor_stride;
 	if (!cta->shared_bytes)
 		return;
-	watch_lock(x);
-	watch_block_add(x, cta, number);
-	watch_wrote_all(x);
+	judge_lock(x);
+	judge_block_add(x, cta, number);
+	judge_wrote_all(x);
 	oracle_forget(x->o, (uint64_t)(uintptr_t)cta->shared, cta->shared_bytes);
-	watch_unlock(x);
+	judge_unlock(x);
 	if (x->ids)
 		cpu_ids_mark(x, cta->shared, cta->shared_bytes, 0);
 }
 
-void cpu_watch_block_end(struct cpu_cta *cta)
+void cpu_judge_block_end(struct cpu_cta *cta)
 {
-	struct cpu_watch *x = cta->grid->m->watch;
+	struct cpu_judge *x = cta->grid->m->judge;
 
 	if (!x)
 		return;
-	watch_lock(x);
-	watch_block_remove(x, cta);
+	judge_lock(x);
+	judge_block_remove(x, cta);
 	/* Its copies have ended, too: nobody comes for it any more. Whole pages of shadow; the memory is
 	 * that long (block.c). */
 	if (cta->shared_bytes)
 		oracle_forget(x->o, (uint64_t)(uintptr_t)cta->shared,
 			      (cta->shared_bytes + 255u) & ~255ull);
 	oracle_block_end(x->o, cta->actor);
-	watch_unlock(x);
+	judge_unlock(x);
 }
 
-void cpu_watch_grid_wait(struct cpu_warp *w, uint32_t mask)
+void cpu_judge_grid_wait(struct cpu_warp *w, uint32_t mask)
 {
-	struct cpu_watch *x = cpu_watch_of(w);
+	struct cpu_judge *x = cpu_judge_of(w);
 	const struct cpu_op *op = w->grid->op;
 
 	if (!x)
 		return;
-	watch_lock(x);
+	judge_lock(x);
 	w->told++;
-	for (size_t i = 0; i < op->watch_before.n; i++)
+	for (size_t i = 0; i < op->judge_before.n; i++)
 		CPU_EACH_LANE(l, mask)
 		{
-			oracle_host_wait(x->o, watch_actor(w) + l, op->watch_before.v[i]);
+			oracle_host_wait(x->o, judge_actor(w) + l, op->judge_before.v[i]);
 		}
-	watch_unlock(x);
+	judge_unlock(x);
 }
 
 /* ---- operations ----------------------------------------------------------------------------------- */
@@ -210,51 +210,51 @@ static bool is_programmatic_edge(const struct cpu_op *op, const struct cpu_op *d
 	       dep->work.kind == CPU_WORK_KERNEL;
 }
 
-void cpu_watch_submit(struct cpu_op *op, struct cpu_op *const *deps, size_t n)
+void cpu_judge_submit(struct cpu_op *op, struct cpu_op *const *deps, size_t n)
 {
-	struct cpu_watch *x = op->m->watch;
-	uint64_t key = op->id | (op->work.kind == CPU_WORK_HOST ? WATCH_KEY_FN : 0);
+	struct cpu_judge *x = op->m->judge;
+	uint64_t key = op->id | (op->work.kind == CPU_WORK_HOST ? JUDGE_KEY_FN : 0);
 
 	if (!x)
 		return;
-	watch_lock(x);
-	watch_mem_submitted(x);
-	oracle_op_submit(x->o, watch_self(x), key);
+	judge_lock(x);
+	judge_mem_submitted(x);
+	oracle_op_submit(x->o, judge_self(x), key);
 	for (size_t i = 0; i < n; i++) {
 		const struct cpu_op *dep = deps[i];
 		if (!dep)
 			continue;
 		if (is_programmatic_edge(op, dep)) {
-			base_vec_push(&op->watch_before, dep->id);
-			for (size_t j = 0; j < dep->watch_before.n; j++)
-				base_vec_push(&op->watch_before, dep->watch_before.v[j]);
+			base_vec_push(&op->judge_before, dep->id);
+			for (size_t j = 0; j < dep->judge_before.n; j++)
+				base_vec_push(&op->judge_before, dep->judge_before.v[j]);
 			continue;
 		}
 		oracle_op_depend(x->o, key, dep->id);
-		for (size_t j = 0; j < dep->watch_before.n; j++)
-			oracle_op_depend(x->o, key, dep->watch_before.v[j]);
+		for (size_t j = 0; j < dep->judge_before.n; j++)
+			oracle_op_depend(x->o, key, dep->judge_before.v[j]);
 	}
-	watch_unlock(x);
+	judge_unlock(x);
 }
 
-void cpu_watch_start(struct cpu_op *op)
+void cpu_judge_start(struct cpu_op *op)
 {
-	struct cpu_watch *x = op->m->watch;
+	struct cpu_judge *x = op->m->judge;
 
 	if (!x || op->is_watched)
 		return;
-	watch_lock(x);
+	judge_lock(x);
 	op->is_watched = true;
 	if (op->work.kind == CPU_WORK_HOST) {
-		oracle_op_start(x->o, op->id | WATCH_KEY_FN, ORACLE_NO_ACTOR);
-		oracle_op_end(x->o, op->id | WATCH_KEY_FN);
+		oracle_op_start(x->o, op->id | JUDGE_KEY_FN, ORACLE_NO_ACTOR);
+		oracle_op_end(x->o, op->id | JUDGE_KEY_FN);
 	} else if (op->grid) {
 		start_grid(x, op);
 	} else {
-		op->watch_actor = oracle_op_start(x->o, op->id, ORACLE_NO_ACTOR);
+		op->judge_actor = oracle_op_start(x->o, op->id, ORACLE_NO_ACTOR);
 	}
 	bool is_full = oracle_is_full(x->o);
-	watch_unlock(x);
+	judge_unlock(x);
 	/* Nothing more is executed that can't be judged. */
 	if (is_full)
 		cpu_fault_op(x->m, op->work.device, op, CPU_FAULT_RESOURCES,
@@ -262,69 +262,69 @@ void cpu_watch_start(struct cpu_op *op)
 			     "operations from each other");
 }
 
-void cpu_watch_host(struct cpu_op *op)
+void cpu_judge_host(struct cpu_op *op)
 {
-	struct cpu_watch *x = op->m->watch;
+	struct cpu_judge *x = op->m->judge;
 
 	if (!x)
 		return;
-	watch_lock(x);
-	oracle_host_wait(x->o, watch_self(x), op->id | WATCH_KEY_FN);
-	watch_unlock(x);
+	judge_lock(x);
+	oracle_host_wait(x->o, judge_self(x), op->id | JUDGE_KEY_FN);
+	judge_unlock(x);
 }
 
-void cpu_watch_end(struct cpu_op *op)
+void cpu_judge_end(struct cpu_op *op)
 {
-	struct cpu_watch *x = op->m->watch;
+	struct cpu_judge *x = op->m->judge;
 
 	if (!x)
 		return;
-	cpu_watch_start(op); /* empty, or refused because of a fault */
-	watch_lock(x);
+	cpu_judge_start(op); /* empty, or refused because of a fault */
+	judge_lock(x);
 	if (op->work.kind == CPU_WORK_HOST) {
 		/* Refused because of a fault: the thread that says so did nothing. */
-		oracle_op_submit(x->o, watch_self(x), op->id);
+		oracle_op_submit(x->o, judge_self(x), op->id);
 		oracle_op_start(x->o, op->id, ORACLE_NO_ACTOR);
 	}
 	oracle_op_end(x->o, op->id);
-	watch_ended(x, op->work.device, op->id);
+	judge_ended(x, op->work.device, op->id);
 	x->inflight--;
-	watch_unlock(x);
+	judge_unlock(x);
 }
 
-void cpu_watch_waited(struct cpu_op *op)
+void cpu_judge_waited(struct cpu_op *op)
 {
-	struct cpu_watch *x = op->m->watch;
+	struct cpu_judge *x = op->m->judge;
 
 	if (!x)
 		return;
-	watch_lock(x);
-	uint32_t self = watch_self(x);
+	judge_lock(x);
+	uint32_t self = judge_self(x);
 	oracle_host_wait(x->o, self, op->id);
-	for (size_t i = 0; i < op->watch_before.n; i++)
-		oracle_host_wait(x->o, self, op->watch_before.v[i]);
-	watch_mem_settle(x);
-	watch_unlock(x);
+	for (size_t i = 0; i < op->judge_before.n; i++)
+		oracle_host_wait(x->o, self, op->judge_before.v[i]);
+	judge_mem_settle(x);
+	judge_unlock(x);
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------ */
 
-void cpu_watch_shared(struct cpu_machine *m)
+void cpu_judge_shared(struct cpu_machine *m)
 {
-	if (m->watch)
-		m->watch->has_shared = true;
+	if (m->judge)
+		m->judge->has_shared = true;
 }
 
-void cpu_watch_forget(struct cpu_machine *m, uint64_t address, uint64_t bytes)
+void cpu_judge_forget(struct cpu_machine *m, uint64_t address, uint64_t bytes)
 {
-	struct cpu_watch *x = m->watch;
+	struct cpu_judge *x = m->judge;
 
 	if (!x || !bytes)
 		return;
-	watch_lock(x);
-	watch_wrote_all(x);
+	judge_lock(x);
+	judge_wrote_all(x);
 	oracle_forget(x->o, address, bytes);
-	watch_unlock(x);
+	judge_unlock(x);
 	if (!x->ids)
 		return;
 	/* Called by host threads, too, while the machine works. */
@@ -336,53 +336,53 @@ void cpu_watch_forget(struct cpu_machine *m, uint64_t address, uint64_t bytes)
 		cpu_engine_let_go(m);
 }
 
-void cpu_watch_heap(struct cpu_warp *w, unsigned lane, bool is_free, uint64_t address,
+void cpu_judge_heap(struct cpu_warp *w, unsigned lane, bool is_free, uint64_t address,
 		    uint64_t bytes)
 {
-	struct cpu_watch *x = cpu_watch_of(w);
+	struct cpu_judge *x = cpu_judge_of(w);
 
 	if (!x || !address)
 		return;
-	watch_lock(x);
+	judge_lock(x);
 	w->told++;
-	watch_wrote_all(x);
+	judge_wrote_all(x);
 	if (is_free)
-		oracle_heap_free(x->o, watch_actor(w) + lane, address, bytes);
+		oracle_heap_free(x->o, judge_actor(w) + lane, address, bytes);
 	else
-		oracle_heap_alloc(x->o, watch_actor(w) + lane, address, bytes);
-	watch_unlock(x);
+		oracle_heap_alloc(x->o, judge_actor(w) + lane, address, bytes);
+	judge_unlock(x);
 }
 
-void cpu_watch_op_range(struct cpu_op *op, bool is_write, uint64_t address, uint64_t bytes)
+void cpu_judge_op_range(struct cpu_op *op, bool is_write, uint64_t address, uint64_t bytes)
 {
-	struct cpu_watch *x = op->m->watch;
+	struct cpu_judge *x = op->m->judge;
 	struct cpu_mem_info info;
 
 	if (!x || !cpu_mem_find(op->m, cpu_space_program(op->m, address), &info))
 		return;
-	watch_lock(x);
-	watch_wrote_all(x);
-	oracle_access_range(x->o, op->watch_actor, cpu_site_of_op(x, op),
+	judge_lock(x);
+	judge_wrote_all(x);
+	oracle_access_range(x->o, op->judge_actor, cpu_site_of_op(x, op),
 			    is_write ? RACE_OP_WRITE : RACE_OP_READ, address, bytes);
-	watch_unlock(x);
+	judge_unlock(x);
 	if (x->ids && is_write)
 		cpu_ids_mark(x, (const uint8_t *)(uintptr_t)address, bytes, 0);
 }
 
 /* The stream's wait acquires, its write releases, for the whole system. */
-void cpu_watch_op_value(struct cpu_op *op, bool is_write)
+void cpu_judge_op_value(struct cpu_op *op, bool is_write)
 {
-	struct cpu_watch *x = op->m->watch;
+	struct cpu_judge *x = op->m->judge;
 
 	if (!x)
 		return;
-	cpu_watch_start(op);
-	watch_lock(x);
+	cpu_judge_start(op);
+	judge_lock(x);
 	struct oracle_acc acc = {.inst = cpu_site_of_op(x, op),
 				 .kind = is_write ? RACE_OP_WRITE : RACE_OP_READ,
 				 .strength = is_write ? RACE_RELEASE : RACE_ACQUIRE,
 				 .scope = RACE_SCOPE_SYS,
 				 .bytes = op->work.value.size};
-	watch_direct(x, op->watch_actor, &acc, cpu_space_machine(op->m, op->work.value.addr));
-	watch_unlock(x);
+	judge_direct(x, op->judge_actor, &acc, cpu_space_machine(op->m, op->work.value.addr));
+	judge_unlock(x);
 }

@@ -1,5 +1,5 @@
 /*
- * watch_place.c - what lies at an address, as a programmer knows it.
+ * place.c - what lies at an address, as a programmer knows it.
  *
  * Events carry addresses on the host. A report wants the block and its variable for shared memory,
  * the variable's name for a module's, and the allocation for the rest. Blocks that run and modules
@@ -8,15 +8,15 @@
  * Misses: pointers are not followed, so a part of a pool is told as the whole allocation.
  * Costs: 32 bytes for each running block, a walk over those of the machine when one ends.
  */
-#include "cpu/load.h"
-#include "cpu/space.h"
-#include "cpu/watch_impl.h"
+#include "cpu/load/load.h"
+#include "cpu/memory/space.h"
+#include "cpu/judge/judge.h"
 
 #include <string.h>
 
-void watch_block_add(struct cpu_watch *x, const struct cpu_cta *cta, uint64_t number)
+void judge_block_add(struct cpu_judge *x, const struct cpu_cta *cta, uint64_t number)
 {
-	struct watch_block b = {.base = (uint64_t)(uintptr_t)cta->shared,
+	struct judge_block b = {.base = (uint64_t)(uintptr_t)cta->shared,
 				.bytes = cta->shared_bytes,
 				.number = (uint32_t)number,
 				.grid = cta->grid};
@@ -24,7 +24,7 @@ void watch_block_add(struct cpu_watch *x, const struct cpu_cta *cta, uint64_t nu
 	base_vec_push(&x->blocks, b);
 }
 
-void watch_block_remove(struct cpu_watch *x, const struct cpu_cta *cta)
+void judge_block_remove(struct cpu_judge *x, const struct cpu_cta *cta)
 {
 	for (size_t i = 0; i < x->blocks.n; i++)
 		if (x->blocks.v[i].base == (uint64_t)(uintptr_t)cta->shared) {
@@ -33,18 +33,18 @@ void watch_block_remove(struct cpu_watch *x, const struct cpu_cta *cta)
 		}
 }
 
-void cpu_watch_module(struct cpu_module *mod)
+void cpu_judge_module(struct cpu_module *mod)
 {
-	struct cpu_watch *x = mod->m->watch;
+	struct cpu_judge *x = mod->m->judge;
 
 	if (!x)
 		return;
-	watch_lock(x);
+	judge_lock(x);
 	base_vec_push(&x->modules, mod);
-	watch_unlock(x);
+	judge_unlock(x);
 }
 
-void watch_module_remove(struct cpu_watch *x, const struct cpu_module *mod)
+void judge_module_remove(struct cpu_judge *x, const struct cpu_module *mod)
 {
 	for (size_t i = 0; i < x->modules.n; i++)
 		if (x->modules.v[i] == mod) {
@@ -62,7 +62,7 @@ static bool is_reached(const struct load_var *v, const struct cpu_kernel *k)
 }
 
 /* The __shared__ variable of the block's kernel at an address of the window. */
-static void name_shared(const struct watch_block *b, uint64_t at, struct watch_memory *out)
+static void name_shared(const struct judge_block *b, uint64_t at, struct judge_memory *out)
 {
 	const struct cpu_kernel *k = b->grid->kernel;
 
@@ -79,13 +79,13 @@ static void name_shared(const struct watch_block *b, uint64_t at, struct watch_m
 	}
 }
 
-static bool find_shared(const struct cpu_watch *x, uint64_t host, struct watch_memory *out)
+static bool find_shared(const struct cpu_judge *x, uint64_t host, struct judge_memory *out)
 {
 	for (size_t i = 0; i < x->blocks.n; i++) {
-		const struct watch_block *b = &x->blocks.v[i];
+		const struct judge_block *b = &x->blocks.v[i];
 		if (host < b->base || host - b->base >= b->bytes)
 			continue;
-		*out = (struct watch_memory){.kind = RACE_MEMORY_SHARED,
+		*out = (struct judge_memory){.kind = RACE_MEMORY_SHARED,
 					     .name = "",
 					     .base = CPU_SHARED_BASE,
 					     .bytes = b->bytes,
@@ -98,7 +98,7 @@ static bool find_shared(const struct cpu_watch *x, uint64_t host, struct watch_m
 	return false;
 }
 
-static void name_variable(const struct cpu_watch *x, uint64_t at, struct watch_memory *out)
+static void name_variable(const struct cpu_judge *x, uint64_t at, struct judge_memory *out)
 {
 	for (size_t i = 0; i < x->modules.n; i++) {
 		const struct cpu_module *mod = x->modules.v[i];
@@ -116,11 +116,11 @@ static void name_variable(const struct cpu_watch *x, uint64_t at, struct watch_m
 	}
 }
 
-void watch_memory_at(const struct cpu_watch *x, uint64_t host, struct watch_memory *out)
+void judge_memory_at(const struct cpu_judge *x, uint64_t host, struct judge_memory *out)
 {
 	struct cpu_mem_info info;
 
-	*out = (struct watch_memory){.name = ""};
+	*out = (struct judge_memory){.name = ""};
 	if (find_shared(x, host, out))
 		return;
 	uint64_t at = cpu_space_program(x->m, host);

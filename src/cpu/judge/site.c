@@ -1,5 +1,5 @@
 /*
- * watch_site.c - who accessed, as words; racing pairs on their way to the report.
+ * site.c - who accessed, as words; racing pairs on their way to the report.
  *
  * A site stands for one instruction for as long as the machine lives: the oracle keeps it as an
  * identity, and a module may be unloaded before its race is found. Its words (file, line, PTX,
@@ -8,9 +8,9 @@
  * A pair of sites is told once, in an order that doesn't depend on the schedule: a kernel's before
  * the host's, then the access that reads, else the one that comes first in the source. Further sightings are counted.
  */
-#include "cpu/load.h"
-#include "cpu/space.h"
-#include "cpu/watch_impl.h"
+#include "cpu/load/load.h"
+#include "cpu/memory/space.h"
+#include "cpu/judge/judge.h"
 #include "race/record.h"
 
 #include <stdlib.h>
@@ -18,14 +18,26 @@
 
 #define INLINE_MAX 32
 
+/* What flow calls an update is what a report calls one. */
+#define SAME_UPDATE(x)                                                                             \
+	_Static_assert((int)FLOW_UPDATE_##x == (int)RACE_UPDATE_##x, "flow.h, pair.h")
+SAME_UPDATE(NONE);
+SAME_UPDATE(ADD);
+SAME_UPDATE(MIN);
+SAME_UPDATE(MAX);
+SAME_UPDATE(AND);
+SAME_UPDATE(OR);
+SAME_UPDATE(XOR);
+SAME_UPDATE(OTHER);
+
 /* ---- words ---------------------------------------------------------------------------------- */
 
-static const char *copy_str(struct cpu_watch *x, struct ptx_str s)
+static const char *copy_str(struct cpu_judge *x, struct ptx_str s)
 {
 	return base_strndup(&x->arena, s.p ? s.p : "", s.n);
 }
 
-static const char *file_of(struct cpu_watch *x, const struct ptx_module *part, uint32_t id)
+static const char *file_of(struct cpu_judge *x, const struct ptx_module *part, uint32_t id)
 {
 	for (const struct ptx_item *it = part->first; it; it = it->next)
 		if (it->kind == PTX_ITEM_FILE && it->file_id == id)
@@ -50,7 +62,7 @@ static const struct ptx_loc *outer_of(const struct ptx_func *f, const struct ptx
 	return NULL;
 }
 
-static void fill_frames(struct cpu_watch *x, struct cpu_site *s, const struct ptx_loc *l)
+static void fill_frames(struct cpu_judge *x, struct cpu_site *s, const struct ptx_loc *l)
 {
 	struct race_inlined_site chain[INLINE_MAX];
 	uint32_t n = 0;
@@ -79,7 +91,7 @@ static enum race_access access_of(const struct ptx_form *f)
 								  : RACE_ACCESS_LOAD;
 }
 
-static void fill_text(struct cpu_watch *x, struct cpu_site *s, const struct ptx_stmt *st)
+static void fill_text(struct cpu_judge *x, struct cpu_site *s, const struct ptx_stmt *st)
 {
 	struct base_buf b = {0};
 	size_t from = 0, n;
@@ -94,12 +106,12 @@ static void fill_text(struct cpu_watch *x, struct cpu_site *s, const struct ptx_
 	base_buf_free(&b);
 }
 
-void watch_site_fill(struct cpu_watch *x, struct cpu_site *s)
+void judge_site_fill(struct cpu_judge *x, struct cpu_site *s)
 {
 	if (s->is_ready)
 		return;
 	if (s->is_host_code) {
-		watch_host_fill(x, s);
+		judge_host_fill(x, s);
 		return;
 	}
 	const struct ptx_stmt *st = s->func->stmts[s->pc];
@@ -112,7 +124,7 @@ void watch_site_fill(struct cpu_watch *x, struct cpu_site *s)
 	s->access = (uint8_t)access_of(st->form);
 	s->width = st->form->width;
 	s->vec = st->form->vec;
-	s->update = watch_update_of(st);
+	s->update = (uint8_t)flow_update_of(st);
 	fill_text(x, s, st);
 	if (!st->loc)
 		return;
@@ -124,7 +136,7 @@ void watch_site_fill(struct cpu_watch *x, struct cpu_site *s)
 
 /* ---- sites ------------------------------------------------------------------------------------ */
 
-struct cpu_site *watch_site_new(struct cpu_watch *x, struct cpu_func *f, uint32_t pc)
+struct cpu_site *judge_site_new(struct cpu_judge *x, struct cpu_func *f, uint32_t pc)
 {
 	struct cpu_site *s = BASE_NEW(&x->arena, struct cpu_site);
 
@@ -137,14 +149,14 @@ struct cpu_site *watch_site_new(struct cpu_watch *x, struct cpu_func *f, uint32_
 struct cpu_site *cpu_site_of(struct cpu_warp *w, const struct cpu_inst *in)
 {
 	struct cpu_func *f = w->cur->func;
-	struct cpu_watch *x = cpu_watch_of(w);
+	struct cpu_judge *x = cpu_judge_of(w);
 	uint32_t pc = (uint32_t)(in - f->code);
 
 	if (!f->sites) {
 		f->sites = base_zalloc(&x->arena, f->ninsts * sizeof(struct cpu_site *));
-		watch_invented_find(x, f);
+		judge_invented_find(x, f);
 	}
-	return f->sites[pc] ? f->sites[pc] : watch_site_new(x, f, pc);
+	return f->sites[pc] ? f->sites[pc] : judge_site_new(x, f, pc);
 }
 
 static const char *op_name(enum cpu_work_kind kind)
@@ -163,16 +175,16 @@ static const char *op_name(enum cpu_work_kind kind)
 	}
 }
 
-struct cpu_site *cpu_site_of_op(struct cpu_watch *x, const struct cpu_op *op)
+struct cpu_site *cpu_site_of_op(struct cpu_judge *x, const struct cpu_op *op)
 {
 	uint64_t key = ((uint64_t)op->work.kind << 56) ^ ((uint64_t)op->work.origin << 24) ^
 		       op->work.stream;
-	struct watch_op_site *s;
+	struct judge_op_site *s;
 
 	HASH_FIND(hh, x->op_sites, &key, sizeof(key), s);
 	if (s)
 		return &s->site;
-	s = BASE_NEW(&x->arena, struct watch_op_site);
+	s = BASE_NEW(&x->arena, struct judge_op_site);
 	s->key = key;
 	s->site.is_ready = s->site.is_host = true;
 	s->site.file = "";
@@ -187,32 +199,32 @@ struct cpu_site *cpu_site_of_op(struct cpu_watch *x, const struct cpu_op *op)
 
 void cpu_site_unload(struct cpu_module *mod)
 {
-	struct cpu_watch *x = mod->m->watch;
+	struct cpu_judge *x = mod->m->judge;
 
 	if (!x)
 		return;
-	watch_lock(x);
-	watch_module_remove(x, mod);
+	judge_lock(x);
+	judge_module_remove(x, mod);
 	for (size_t i = 0; i < mod->funcs.n; i++) {
 		struct cpu_func *f = &mod->funcs.v[i]->f;
 		for (uint32_t pc = 0; f->sites && pc < f->ninsts; pc++) {
 			if (!f->sites[pc])
 				continue;
-			watch_site_fill(x, f->sites[pc]);
+			judge_site_fill(x, f->sites[pc]);
 			f->sites[pc]->func = NULL;
 		}
-		watch_notes_drop(x, f);
+		judge_notes_drop(x, f);
 	}
-	watch_unlock(x);
+	judge_unlock(x);
 }
 
 /* ---- pairs ---------------------------------------------------------------------------------------- */
 
 /* The bytes of a pair being written. */
 struct writer {
-	struct cpu_watch *x;
+	struct cpu_judge *x;
 	struct race_pair pair;
-	struct watch_memory memory;
+	struct judge_memory memory;
 	struct base_buf frames, strings;
 };
 
@@ -225,7 +237,7 @@ static uint32_t string(struct writer *wr, const char *s)
 	return at;
 }
 
-static const struct watch_grid *grid_of(const struct cpu_watch *x, uint64_t id)
+static const struct judge_grid *grid_of(const struct cpu_judge *x, uint64_t id)
 {
 	size_t lo = 0, hi = x->grids.n;
 
@@ -240,7 +252,7 @@ static const struct watch_grid *grid_of(const struct cpu_watch *x, uint64_t id)
 }
 
 /* Coordinates of block `number` (clusters contiguous) and of a thread. */
-static void coordinates(const struct watch_grid *g, const struct race_place *p, uint32_t block[3],
+static void coordinates(const struct judge_grid *g, const struct race_place *p, uint32_t block[3],
 			uint32_t thread[3])
 {
 	uint32_t size = g->cluster[0] * g->cluster[1] * g->cluster[2];
@@ -275,7 +287,7 @@ static uint8_t side_flags(const struct oracle_side *o, const struct cpu_site *s)
 static void put_side(struct writer *wr, struct race_pair_side *out, const struct oracle_side *o)
 {
 	const struct cpu_site *s = o->inst;
-	const struct watch_grid *g = grid_of(wr->x, o->place.grid);
+	const struct judge_grid *g = grid_of(wr->x, o->place.grid);
 
 	*out = (struct race_pair_side){
 		.address = o->address + wr->memory.shift,
@@ -322,8 +334,8 @@ static void put_side(struct writer *wr, struct race_pair_side *out, const struct
 
 static void put_memory(struct writer *wr)
 {
-	const struct watch_memory *o = &wr->memory;
-	const struct watch_grid *g = grid_of(wr->x, o->grid);
+	const struct judge_memory *o = &wr->memory;
+	const struct judge_grid *g = grid_of(wr->x, o->grid);
 	struct race_place p = {.cta = o->block};
 	uint32_t thread[3];
 
@@ -370,7 +382,7 @@ static bool is_written_down(const struct oracle_side *a, const struct oracle_sid
 	return false;
 }
 
-static struct race_pair *tell(struct cpu_watch *x, const struct oracle_finding *f,
+static struct race_pair *tell(struct cpu_judge *x, const struct oracle_finding *f,
 			      const struct oracle_side *a, const struct oracle_side *b,
 			      bool is_possible)
 {
@@ -379,7 +391,7 @@ static struct race_pair *tell(struct cpu_watch *x, const struct oracle_finding *
 	struct race_pair *kept;
 
 	base_buf_put(&wr.strings, "", 1);
-	watch_memory_at(x, f->address, &wr.memory);
+	judge_memory_at(x, f->address, &wr.memory);
 	wr.pair = (struct race_pair){.count = 1,
 				     .address = f->address + wr.memory.shift,
 				     .kind = kind_of(f->kind),
@@ -422,7 +434,7 @@ static bool is_first(const struct oracle_side *a, const struct oracle_side *b)
 	return s->ptx_line <= t->ptx_line;
 }
 
-void watch_pair_sure(struct watch_pair *p)
+void judge_pair_sure(struct judge_pair *p)
 {
 	if (p->is_possible && p->kept)
 		p->kept->is_possible = 0;
@@ -430,17 +442,17 @@ void watch_pair_sure(struct watch_pair *p)
 }
 
 /* Another sighting of a possible pair: has that thread used what it loaded? */
-static void ask_for_use(struct cpu_watch *x, struct watch_pair *p, const struct oracle_side *a,
+static void ask_for_use(struct cpu_judge *x, struct judge_pair *p, const struct oracle_side *a,
 			const struct oracle_side *b)
 {
 	const struct oracle_side *load = is_written_down(a, b) ? b : a;
 
-	if (p->is_possible && watch_is_used(x, load->inst, load->actor, p))
-		watch_pair_sure(p);
+	if (p->is_possible && judge_is_used(x, load->inst, load->actor, p))
+		judge_pair_sure(p);
 }
 
 /* What of host code is told: host_access.c. */
-static bool is_told(const struct cpu_watch *x, const struct oracle_finding *f,
+static bool is_told(const struct cpu_judge *x, const struct oracle_finding *f,
 		    const struct cpu_site *s, const struct cpu_site *t)
 {
 	if (!s->is_host_code && !t->is_host_code)
@@ -449,17 +461,17 @@ static bool is_told(const struct cpu_watch *x, const struct oracle_finding *f,
 }
 
 /* Called with the lock held, by the oracle. */
-void watch_on_race(void *arg, const struct oracle_finding *f)
+void judge_on_race(void *arg, const struct oracle_finding *f)
 {
-	struct cpu_watch *x = arg;
-	struct watch_pair key = {0}, *p;
+	struct cpu_judge *x = arg;
+	struct judge_pair key = {0}, *p;
 	const struct oracle_side *a = &f->second, *b = &f->first;
 
 	if (!x->fn || !a->inst || !b->inst || !is_told(x, f, a->inst, b->inst))
 		return;
 	/* Sites are only read here as words: that they are const to the oracle is no promise. */
-	watch_site_fill(x, (struct cpu_site *)(uintptr_t)a->inst);
-	watch_site_fill(x, (struct cpu_site *)(uintptr_t)b->inst);
+	judge_site_fill(x, (struct cpu_site *)(uintptr_t)a->inst);
+	judge_site_fill(x, (struct cpu_site *)(uintptr_t)b->inst);
 	bool is_possible = !is_written_down(a, b) || !is_written_down(b, a);
 	/* Either order finds the same pair: the lower address first. */
 	bool is_swapped = (uintptr_t)a->inst > (uintptr_t)b->inst;

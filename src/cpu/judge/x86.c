@@ -10,7 +10,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "cpu/x86.h"
+#include "cpu/judge/x86.h"
 
 #include <string.h>
 

@@ -13,7 +13,7 @@
  * included. Slots are chosen before (slots.c), because the layout of frames
  * depends on all functions that can meet.
  */
-#include "cpu/decode.h"
+#include "cpu/load/decode.h"
 
 #include <string.h>
 
@@ -98,9 +98,9 @@ struct cpu_func *cpu_dec_func(struct cpu_dec *d)
 	return &d->lf->f;
 }
 
-bool cpu_dec_is_watched(struct cpu_dec *d, const struct cpu_inst *in)
+bool cpu_dec_is_judged(struct cpu_dec *d, const struct cpu_inst *in)
 {
-	return d->mod->m->watch && !(in->flags & CPU_I_INSERTED);
+	return d->mod->m->judge && !(in->flags & CPU_I_INSERTED);
 }
 
 static bool is_marked(const struct cpu_dec *d, uint32_t reg)

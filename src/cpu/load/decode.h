@@ -5,7 +5,7 @@
 #ifndef COLLIDER_CPU_DECODE_H
 #define COLLIDER_CPU_DECODE_H
 
-#include "cpu/load.h"
+#include "cpu/load/load.h"
 
 /* Temporary slots behind those of the registers, in every layout. */
 static const uint16_t dec_temps[CPU_CLASSES] = {8, 8, 16, 16, 2};

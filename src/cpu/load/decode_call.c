@@ -9,7 +9,7 @@
  * callee with .reg parameters loads them at its entry and stores its results
  * before each ret. So control.c copies bytes and nothing else.
  */
-#include "cpu/decode.h"
+#include "cpu/load/decode.h"
 
 #include <string.h>
 

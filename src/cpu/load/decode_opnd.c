@@ -8,7 +8,7 @@
  * An operand that can't be had (undefined name, too many temporaries) makes the
  * whole instruction one that faults when it is executed.
  */
-#include "cpu/decode.h"
+#include "cpu/load/decode.h"
 
 #include <string.h>
 

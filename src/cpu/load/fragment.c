@@ -10,7 +10,7 @@
  * repeat the first. The exception is m8n8k4 with f16: four products at the same
  * time, one for each quad pair (lanes q*4..q*4+3 and those 16 higher).
  */
-#include "cpu/fragment.h"
+#include "cpu/load/fragment.h"
 
 #include <string.h>
 
@@ -18,7 +18,7 @@ static unsigned type_bits(enum ptx_type t)
 {
 	switch (t) {
 	case PTX_TYPE_B1:
-		return 32; /* a register of bits is one element: see op_mma.c */
+		return 32; /* a register of bits is one element: see alu/mma.c */
 	case PTX_TYPE_S4:
 	case PTX_TYPE_U4:
 		return 4;

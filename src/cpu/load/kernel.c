@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "cpu/load.h"
+#include "cpu/load/load.h"
 
 #define REGS_FILE      65536u
 #define REGS_RESERVE   8u    /* addresses and temporaries that ptxas adds, roughly */

@@ -11,7 +11,7 @@
  */
 #include <string.h>
 
-#include "cpu/load.h"
+#include "cpu/load/load.h"
 
 #define DYNAMIC_ALIGN 16u
 #define SHARED_MAX    (CPU_RANK - CPU_SHARED_BASE)

@@ -5,7 +5,7 @@
  * are one name for all: a strong definition beats weak ones, of several weak
  * ones the first wins, common ones become the largest (PTX ISA 9.0, section
  * 5.4 and 11.6). A part's own names come first, then those of all, then the
- * device's system calls. Function bodies are only scanned here (load_scan.c);
+ * device's system calls. Function bodies are only scanned here (scan.c);
  * they are decoded when a kernel that needs them is launched (kernel.c).
  *
  * Costs: linear in the text of all parts.
@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/load.h"
-#include "cpu/watch.h"
+#include "cpu/load/load.h"
+#include "cpu/events.h"
 
 void load_error(struct cpu_module *mod, const struct load_part *part, uint32_t line, uint32_t col,
 		const char *fmt, ...)
@@ -345,7 +345,7 @@ struct cpu_module *cpu_module_load(struct cpu_machine *m, unsigned device,
 		/* initialisers first: they say which functions are called by address */
 		if (load_place_globals(mod) && load_place_shared(mod)) {
 			mod->sink = NULL;
-			cpu_watch_module(mod);
+			cpu_judge_module(mod);
 			return mod;
 		}
 	}

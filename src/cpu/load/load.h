@@ -127,7 +127,7 @@ uint32_t load_var_align(const struct ptx_var *v);
 void load_error(struct cpu_module *mod, const struct load_part *part, uint32_t line, uint32_t col,
 		const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
-/* load_scan.c: what each function calls and names, the size of its frames. False: an error. */
+/* scan.c: what each function calls and names, the size of its frames. False: an error. */
 bool load_scan(struct cpu_module *mod);
 
 /* layout.c */

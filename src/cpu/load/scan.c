@@ -1,12 +1,12 @@
 /*
- * load_scan.c - one look at every function: what it calls, which variables it
+ * scan.c - one look at every function: what it calls, which variables it
  * names, how large its frames are.
  *
  * An operand that names nothing is an error when it is called or declared as an
  * extern variable; a function that is declared and never used is none.
  */
-#include "cpu/decode.h"
-#include "cpu/load.h"
+#include "cpu/load/decode.h"
+#include "cpu/load/load.h"
 
 #define MAX_SCOPES    66
 #define LOCAL_MAX     (1u << 28)

@@ -15,7 +15,7 @@
  * across a loop it isn't used in). Cost: linear, but for one pass over the
  * live sets of all blocks.
  */
-#include "cpu/load.h"
+#include "cpu/load/load.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,8 +12,8 @@
  * chapter 8 is a release and an acquire here.
  * Costs: 330 bytes a thread, and a call for every element of every access.
  */
-#include "cpu/model.h"
-#include "cpu/watch.h"
+#include "cpu/memory/model.h"
+#include "cpu/events.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +112,7 @@ static bool is_told(const struct cpu_inst *in, const struct cpu_acc *acc)
 
 bool cpu_model_has_ids(const struct cpu_warp *w)
 {
-	return cpu_model_is_on(w) && w->cta->l1->watch;
+	return cpu_model_is_on(w) && w->cta->l1->judge;
 }
 
 void cpu_model_ids(struct cpu_warp *w, const uint8_t *at, const uint8_t *host, uint32_t bytes,
@@ -137,8 +137,8 @@ void cpu_model_load(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane
 		cpu_weak_load(w, is_inserted, lane, acc, place, host, bytes, out);
 	else
 		cpu_a1_load(w, is_inserted, lane, acc, place, host, bytes, out);
-	if (w->cta->l1->watch && is_told(in, acc))
-		(void)cpu_watch_strong(w, in, acc, lane, host, bytes, place == CPU_PLACE_SHARED,
+	if (w->cta->l1->judge && is_told(in, acc))
+		(void)cpu_judge_strong(w, in, acc, lane, host, bytes, place == CPU_PLACE_SHARED,
 				       w->cta->l1->ids);
 }
 
@@ -149,8 +149,8 @@ void cpu_model_store(struct cpu_warp *w, const struct cpu_inst *in, unsigned lan
 	struct cpu_l1 *l1 = w->cta->l1;
 
 	l1->id = 0;
-	if (l1->watch && is_told(in, acc))
-		l1->id = cpu_watch_strong(w, in, acc, lane, host, bytes, place == CPU_PLACE_SHARED,
+	if (l1->judge && is_told(in, acc))
+		l1->id = cpu_judge_strong(w, in, acc, lane, host, bytes, place == CPU_PLACE_SHARED,
 					  l1->ids);
 	if (is_weak(w))
 		cpu_weak_store(w, lane, acc, place, host, bytes, data);
@@ -237,8 +237,8 @@ void cpu_model_cta_init(struct cpu_cta *cta)
 	l1->lanes = calloc((size_t)l1->nwarps * CPU_WARP, sizeof(*l1->lanes));
 	l1->busy = calloc(l1->nwarps, sizeof(*l1->busy));
 	l1->rng = cta->grid->m->opt.seed ^ (cta->linear + 1) * 0x9e3779b97f4a7c15ull;
-	if (cpu_ids_are_on(cta->grid->m->watch))
-		l1->watch = cta->grid->m->watch;
+	if (cpu_ids_are_on(cta->grid->m->judge))
+		l1->judge = cta->grid->m->judge;
 	cta->l1 = l1;
 	/* Without memory for a model the block runs as sc, which every model allows. */
 	if (!l1->lanes || !l1->busy)

@@ -33,7 +33,7 @@ void cpu_model_store(struct cpu_warp *w, const struct cpu_inst *in, unsigned lan
 /* Where an atomic of that scope works: the memory itself, or the block's copy of it. */
 uint8_t *cpu_model_atomic(struct cpu_warp *w, unsigned lane, enum ptx_scope scope,
 			  enum cpu_place place, uint8_t *host, uint32_t bytes);
-/* Does the model keep which strong write each byte comes from (watch_ids.c)? Then for an atomic that
+/* Does the model keep which strong write each byte comes from (judge/ids.c)? Then for an atomic that
  * works at `at` (of cpu_model_atomic) in the place of `host`: the numbers of these bytes, and their new
  * one. */
 bool cpu_model_has_ids(const struct cpu_warp *w);
@@ -77,7 +77,7 @@ struct cpu_l1 {
 	uint32_t ndirty; /* sectors[0..ndirty-1] hold bytes that memory doesn't have */
 	uint64_t rng;	 /* for copies, which belong to no worker */
 	/* weak, when accesses are judged (NULL: not): numbers of strong writes go with the bytes. */
-	struct cpu_watch *watch;
+	struct cpu_judge *judge;
 	uint32_t ids[16]; /* of what a strong load has just seen */
 	uint32_t id;	  /* of the strong store under way */
 };

@@ -12,7 +12,7 @@
  * the program find what they would have found.
  * Misses: everything that needs a delayed store; a view older than its oldest entry.
  */
-#include "cpu/model.h"
+#include "cpu/memory/model.h"
 
 #include <string.h>
 

@@ -14,12 +14,12 @@
  * has been released beyond its block (all dirty bytes go, the lane's or what others released to
  * it), and the reader's block has dropped its copies since; within a block the cache is common.
  * When accesses are judged, the number of the strong write that a byte comes from goes with it
- * (watch_ids.c).
+ * (judge/ids.c).
  * Misses: reordering of loads; stores to another block's shared memory are never delayed.
  * Costs: about 1 us for an access of a warp; 100 bytes a sector, at most 512 a block.
  */
-#include "cpu/model.h"
-#include "cpu/watch.h"
+#include "cpu/memory/model.h"
+#include "cpu/events.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -92,10 +92,10 @@ static void write_back(struct cpu_l1 *l1, struct cpu_sector *s, uint32_t which)
 				break;
 		if (which >> at & 1u)
 			cpu_copy_out(host + at, s->data + at, n);
-		if (l1->watch && which >> at & 1u && s->ids)
-			cpu_ids_put(l1->watch, host + at, n, s->ids + at);
-		else if (l1->watch && which >> at & 1u)
-			cpu_ids_mark(l1->watch, host + at, n, 0);
+		if (l1->judge && which >> at & 1u && s->ids)
+			cpu_ids_put(l1->judge, host + at, n, s->ids + at);
+		else if (l1->judge && which >> at & 1u)
+			cpu_ids_mark(l1->judge, host + at, n, 0);
 	}
 	set_dirty(l1, s, s->dirty & ~which);
 }
@@ -103,7 +103,7 @@ static void write_back(struct cpu_l1 *l1, struct cpu_sector *s, uint32_t which)
 static void free_ids(struct cpu_l1 *l1, struct cpu_sector *s)
 {
 	if (s->ids)
-		cpu_ids_assign(l1->watch, s->ids, SECTOR, NULL);
+		cpu_ids_assign(l1->judge, s->ids, SECTOR, NULL);
 	free(s->ids);
 	s->ids = NULL;
 }
@@ -172,14 +172,14 @@ static void fill_ids(struct cpu_l1 *l1, struct cpu_sector *s)
 	uint32_t ids[SECTOR];
 	uint32_t any = 0;
 
-	cpu_ids_get(l1->watch, (const uint8_t *)(uintptr_t)s->host, SECTOR, ids);
+	cpu_ids_get(l1->judge, (const uint8_t *)(uintptr_t)s->host, SECTOR, ids);
 	for (uint32_t i = 0; i < SECTOR; i++)
 		any |= ids[i];
 	if (!any && !s->ids)
 		return;
 	for (uint32_t i = 0; i < SECTOR; i++)
 		if (!(s->valid >> i & 1u))
-			cpu_ids_assign(l1->watch, &ids_of(s)[i], 1, &ids[i]);
+			cpu_ids_assign(l1->judge, &ids_of(s)[i], 1, &ids[i]);
 }
 
 /* Bytes that aren't valid come from memory, all of them if one of `need` is missing. A sector never
@@ -197,7 +197,7 @@ __attribute__((no_sanitize("address"))) static void fill(struct cpu_l1 *l1, stru
 			if (!(s->valid >> (i * 8 + b) & 1u))
 				s->data[i * 8 + b] = (uint8_t)(v >> b * 8);
 	}
-	if (l1->watch)
+	if (l1->judge)
 		fill_ids(l1, s);
 	s->valid = UINT32_MAX;
 }
@@ -256,7 +256,7 @@ void cpu_weak_ids(struct cpu_l1 *l1, bool is_cached, const uint8_t *host, uint32
 	struct cpu_sector *s = is_cached ? find(l1, host) : NULL;
 
 	if (!s)
-		cpu_ids_get(l1->watch, host, bytes, ids);
+		cpu_ids_get(l1->judge, host, bytes, ids);
 	else if (s->ids)
 		memcpy(ids, s->ids + (uintptr_t)host % SECTOR, bytes * sizeof(*ids));
 	else
@@ -269,11 +269,11 @@ void cpu_weak_mark(struct cpu_l1 *l1, bool is_cached, const uint8_t *host, uint3
 	struct cpu_sector *s = is_cached ? find(l1, host) : NULL;
 
 	if (!s) {
-		cpu_ids_mark(l1->watch, host, bytes, id);
+		cpu_ids_mark(l1->judge, host, bytes, id);
 		return;
 	}
 	for (uint32_t i = 0; (id || s->ids) && i < bytes; i++)
-		cpu_ids_assign(l1->watch, &ids_of(s)[(uintptr_t)host % SECTOR + i], 1, &id);
+		cpu_ids_assign(l1->judge, &ids_of(s)[(uintptr_t)host % SECTOR + i], 1, &id);
 }
 
 /* `id`: the number of a strong write, or 0. */
@@ -282,7 +282,7 @@ static void write_block(struct cpu_l1 *l1, enum cpu_place place, uint8_t *host, 
 {
 	struct cpu_sector *s = place == CPU_PLACE_GLOBAL ? get(l1, host) : NULL;
 
-	if (l1->watch)
+	if (l1->judge)
 		cpu_weak_mark(l1, s != NULL, host, bytes, id);
 	if (!s) {
 		cpu_copy_out(host, data, bytes);
@@ -353,12 +353,12 @@ void cpu_weak_load(struct cpu_warp *w, bool is_inserted, unsigned lane, const st
 		/* A re-read of the instrumentation leaves what the user's loads will find. */
 		cpu_weak_clean(l1, host, bytes, !is_inserted);
 		cpu_copy_in(out, host, bytes);
-		if (l1->watch)
-			cpu_ids_get(l1->watch, host, bytes, l1->ids);
+		if (l1->judge)
+			cpu_ids_get(l1->judge, host, bytes, l1->ids);
 		return;
 	}
 	read_block(l1, place, host, bytes, out);
-	if (l1->watch)
+	if (l1->judge)
 		cpu_weak_ids(l1, place == CPU_PLACE_GLOBAL, host, bytes, l1->ids);
 }
 
@@ -393,8 +393,8 @@ void cpu_weak_store(struct cpu_warp *w, unsigned lane, const struct cpu_acc *acc
 	if (place == CPU_PLACE_GLOBAL && is_wide((enum ptx_scope)acc->scope)) {
 		cpu_weak_clean(l1, host, bytes, true);
 		cpu_copy_out(host, data, bytes);
-		if (l1->watch)
-			cpu_ids_mark(l1->watch, host, bytes, l1->id);
+		if (l1->judge)
+			cpu_ids_mark(l1->judge, host, bytes, l1->id);
 		return;
 	}
 	write_block(l1, place, host, bytes, data, l1->id);

@@ -10,8 +10,8 @@
  * Misses: an overrun inside of one allocation, one variable of the module or
  * the block's shared memory into another is no fault.
  */
-#include "cpu/resolve.h"
-#include "cpu/space.h"
+#include "cpu/memory/resolve.h"
+#include "cpu/memory/space.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #ifndef COLLIDER_CPU_RESOLVE_H
 #define COLLIDER_CPU_RESOLVE_H
 
-#include "cpu/model.h"
+#include "cpu/memory/model.h"
 
 /* Host address of lane l: address + delta + l * stride. */
 struct cpu_window {

@@ -21,8 +21,8 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* mremap */
 #endif
-#include "cpu/space.h"
-#include "cpu/watch.h"
+#include "cpu/memory/space.h"
+#include "cpu/events.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -502,9 +502,9 @@ void *cpu_mem_alloc(struct cpu_machine *m, unsigned device, uint64_t bytes, enum
 	void *p = allocate(m, (struct range){.kind = (uint8_t)kind, .device = device}, bytes);
 
 	if (p)
-		cpu_watch_forget(m, cpu_space_machine(m, (uint64_t)(uintptr_t)p), bytes);
+		cpu_judge_forget(m, cpu_space_machine(m, (uint64_t)(uintptr_t)p), bytes);
 	if (p && (kind == CPU_MEM_MANAGED || kind == CPU_MEM_HOST))
-		cpu_watch_shared(m);
+		cpu_judge_shared(m);
 	return p;
 }
 
@@ -537,7 +537,7 @@ bool cpu_mem_register(struct cpu_machine *m, void *p, uint64_t bytes)
 	}
 	end_change(s);
 	if (is_free)
-		cpu_watch_forget(m, base, bytes);
+		cpu_judge_forget(m, base, bytes);
 	return is_free;
 }
 

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "cudart/link.h"
+#include "cudart/state/link.h"
 
 #define REGISTERS	65536u /* of a multiprocessor, and a block */
 #define SHARED_RESERVED 1024u  /* of each block, by the system */

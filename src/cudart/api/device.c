@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cudart/internal.h"
+#include "cudart/state/internal.h"
 
 #define DEVICE_NAME "Collider CPU device"
 #define VERSION	    13000
@@ -31,7 +31,7 @@ bool rt_device_attr(enum cudaDeviceAttr attr, unsigned device, int *value)
 	case number:                                                                               \
 		*value = (int)(v);                                                                 \
 		return true;
-#include "cudart/attrs.def"
+#include "cudart/api/attrs.def"
 #undef N
 #undef A
 	}

@@ -14,7 +14,7 @@
 #include <cuda.h>
 #pragma GCC visibility pop
 
-#include "cudart/link.h"
+#include "cudart/state/link.h"
 #include "race/maps.h"
 
 #define DRIVER_VERSION 13000

@@ -18,8 +18,8 @@
 
 #include <cuda.h>
 
-#include "cudart/collider.h"
-#include "cudart/link.h"
+#include "cudart/state/collider.h"
+#include "cudart/state/link.h"
 
 #define CONFIG_DEPTH 64 /* arguments of a launch that are launches themselves */
 #define PARAM_MAX    32764u

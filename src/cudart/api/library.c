@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cudart/fatbin.h"
-#include "cudart/link.h"
+#include "cudart/state/fatbin.h"
+#include "cudart/state/link.h"
 
 static struct rt_image *library_of(cudaLibrary_t library)
 {

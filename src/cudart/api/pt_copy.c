@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "cudart/copy.h"
+#include "cudart/state/copy.h"
 
 /* The bodies: make the work, submit it on the stream (synchronous calls: the default one). */
 static struct rt_call sync_call(void)

@@ -2,8 +2,8 @@
  * pt_graph.c - entry points of stream capture and graph launches that know a
  * default stream of each thread; compiled twice (internal.h).
  */
-#include "cudart/capture.h"
-#include "cudart/graph.h"
+#include "cudart/state/capture.h"
+#include "cudart/graph/graph.h"
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
 {

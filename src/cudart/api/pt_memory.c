@@ -2,7 +2,7 @@
  * pt_memory.c - stream-ordered entry points of memory; compiled twice
  * (internal.h).
  */
-#include "cudart/memory.h"
+#include "cudart/state/memory.h"
 
 cudaError_t cudaMallocAsync(void **devPtr, size_t size, cudaStream_t hStream)
 {

@@ -4,8 +4,8 @@
  */
 #include <stdlib.h>
 
-#include "cudart/capture.h"
-#include "cudart/internal.h"
+#include "cudart/state/capture.h"
+#include "cudart/state/internal.h"
 
 /* ---- waiting ------------------------------------------------------------------ */
 

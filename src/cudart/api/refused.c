@@ -5,7 +5,7 @@
  * their arguments, so one shape serves all (the caller cleans up its own
  * arguments in every calling convention that CUDA supports on Linux).
  */
-#include "cudart/refuse.h"
+#include "cudart/state/refuse.h"
 
 #define R(name)                                                                                    \
 	__attribute__((visibility("default"))) int name(void);                                     \
@@ -13,5 +13,5 @@
 	{                                                                                          \
 		return rt_refuse_entry(#name);                                                     \
 	}
-#include "cudart/refused.def"
+#include "cudart/api/refused.def"
 #undef R

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cudart/fatbin.h"
-#include "cudart/link.h"
+#include "cudart/state/fatbin.h"
+#include "cudart/state/link.h"
 
 /* The handle of a fat binary is the address of a pointer to it, as the callers have it. */
 static struct rt_image *image_of(void **handle)

@@ -4,7 +4,7 @@
  * A copy to or from a symbol is a plain copy to its address after a check of
  * the range; streams, captures and waiting are copy.c's business.
  */
-#include "cudart/link.h"
+#include "cudart/state/link.h"
 
 cudaError_t cudaGetSymbolAddress(void **devPtr, const void *symbol)
 {

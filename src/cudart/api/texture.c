@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cudart/array.h"
+#include "cudart/state/array.h"
 #include <uthash.h>
 
 #define TEXTURE_ALIGN 512u /* as the attributes say */

@@ -9,8 +9,8 @@
  */
 #include <stdlib.h>
 
-#include "cudart/capture.h"
-#include "cudart/graph.h"
+#include "cudart/state/capture.h"
+#include "cudart/graph/graph.h"
 
 static struct rt_capture *captures;
 static uint64_t next_id = 1;

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cudart/capture.h"
-#include "cudart/graph.h"
+#include "cudart/state/capture.h"
+#include "cudart/graph/graph.h"
 
 struct rt_exec *rt_exec_find(cudaGraphExec_t e)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cudart/graph.h"
+#include "cudart/graph/graph.h"
 
 static uint64_t next_node = 1;
 

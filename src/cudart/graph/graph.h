@@ -10,7 +10,7 @@
 #ifndef COLLIDER_CUDART_GRAPH_H
 #define COLLIDER_CUDART_GRAPH_H
 
-#include "cudart/internal.h"
+#include "cudart/state/internal.h"
 
 struct rt_graph;
 struct rt_graph_memory;

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cudart/capture.h"
-#include "cudart/graph.h"
-#include "cudart/memory.h"
+#include "cudart/state/capture.h"
+#include "cudart/graph/graph.h"
+#include "cudart/state/memory.h"
 
 struct rt_graph_memory {
 	struct rt_graph_memory *next;

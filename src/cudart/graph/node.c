@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cudart/copy.h"
-#include "cudart/graph.h"
+#include "cudart/state/copy.h"
+#include "cudart/graph/graph.h"
 
 /* ---- payloads --------------------------------------------------------------------------- */
 

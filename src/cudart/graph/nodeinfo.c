@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cudart/graph.h"
-#include "cudart/link.h"
+#include "cudart/graph/graph.h"
+#include "cudart/state/link.h"
 
 /* Begins and ends an entry point: the node of that type, with the lock held, or an error. */
 #define FIND(handle, node_type, out)                                                               \

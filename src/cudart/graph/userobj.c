@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "cudart/graph.h"
+#include "cudart/graph/graph.h"
 
 static BASE_VEC(struct rt_user_object *) objects;
 

@@ -7,8 +7,8 @@
  */
 #include <stdlib.h>
 
-#include "cudart/array.h"
-#include "cudart/memory.h"
+#include "cudart/state/array.h"
+#include "cudart/state/memory.h"
 
 static struct rt_array *arrays;
 

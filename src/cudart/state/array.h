@@ -4,7 +4,7 @@
 #ifndef COLLIDER_CUDART_ARRAY_H
 #define COLLIDER_CUDART_ARRAY_H
 
-#include "cudart/copy.h"
+#include "cudart/state/copy.h"
 
 /* Texels row by row without gaps, in an allocation of its own. */
 struct rt_array {

@@ -7,7 +7,7 @@
 #ifndef COLLIDER_CUDART_CAPTURE_H
 #define COLLIDER_CUDART_CAPTURE_H
 
-#include "cudart/internal.h"
+#include "cudart/state/internal.h"
 
 struct rt_graph;
 

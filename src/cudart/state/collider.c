@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cudart/collider.h"
+#include "cudart/state/collider.h"
 #include "race/host.h"
 #include "race/pair.h"
 #include "race/race.h"

@@ -4,7 +4,7 @@
 #ifndef COLLIDER_CUDART_COLLIDER_H
 #define COLLIDER_CUDART_COLLIDER_H
 
-#include "cudart/link.h"
+#include "cudart/state/link.h"
 
 /* Opens the shared file and says that the CPU device is here; once, when the machine starts. */
 void rt_collider_start(void);

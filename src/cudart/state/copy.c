@@ -14,9 +14,9 @@
  */
 #include <string.h>
 
-#include "cudart/array.h"
-#include "cudart/capture.h"
-#include "cudart/copy.h"
+#include "cudart/state/array.h"
+#include "cudart/state/capture.h"
+#include "cudart/state/copy.h"
 
 #define STAGE_MAX (64ull << 20) /* more would double the memory of the copy */
 

@@ -4,7 +4,7 @@
 #ifndef COLLIDER_CUDART_COPY_H
 #define COLLIDER_CUDART_COPY_H
 
-#include "cudart/internal.h"
+#include "cudart/state/internal.h"
 
 /* How an entry point was called. */
 struct rt_call {

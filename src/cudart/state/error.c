@@ -7,7 +7,7 @@
  */
 #include <stddef.h>
 
-#include "cudart/internal.h"
+#include "cudart/state/internal.h"
 
 struct error_text {
 	cudaError_t code;
@@ -16,7 +16,7 @@ struct error_text {
 
 static const struct error_text texts[] = {
 #define E(code, text) {code, #code, text},
-#include "cudart/errors.def"
+#include "cudart/state/errors.def"
 #undef E
 };
 

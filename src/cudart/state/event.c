@@ -8,8 +8,8 @@
  */
 #include <stdlib.h>
 
-#include "cudart/capture.h"
-#include "cudart/internal.h"
+#include "cudart/state/capture.h"
+#include "cudart/state/internal.h"
 
 struct rt_event *rt_event_find(cudaEvent_t e)
 {

@@ -14,7 +14,7 @@
  * all PTX entries up to the device's version are unpacked to look at that
  * line; programs carry one or two.
  */
-#include "cudart/fatbin.h"
+#include "cudart/state/fatbin.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,7 @@
  */
 #include <stdlib.h>
 
-#include "cudart/internal.h"
+#include "cudart/state/internal.h"
 #include <uthash.h>
 
 struct handle {

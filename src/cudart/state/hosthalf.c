@@ -9,7 +9,7 @@
  * During a check's delay the host half lends its thread to the machine, which otherwise works only
  * while the program waits: so one seed gives one schedule here, too.
  */
-#include "cudart/collider.h"
+#include "cudart/state/collider.h"
 #include "race/host.h"
 #include "race/site.h"
 

@@ -19,9 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cudart/collider.h"
-#include "cudart/fatbin.h"
-#include "cudart/link.h"
+#include "cudart/state/collider.h"
+#include "cudart/state/fatbin.h"
+#include "cudart/state/link.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rt_image *images;

@@ -1,13 +1,14 @@
 /*
  * internal.h - inside src/cudart: the state of the process, shared by its files.
  *
+ * state/ (this folder), what a driver half would share:
  *   state.c    start, options, errors, faults      handle.c   which handles are alive
- *   device.c   devices, attributes, limits         error.c    names and texts of errors
- *   memory.c   allocations       copy.c, pt_copy.c copies and fills
- *   array.c, pt_array.c          texture.c  texture and surface objects
- *   stream.c, pt_stream.c, event.c                 capture.c, graph*.c
- *   threads.c  what orders host threads
- *   refuse.c   what is not there                   (link's) fatbin, modules, launch, attributes
+ *   error.c    names and texts of errors           refuse.c   what is not there
+ *   memory.c, pool.c, array.c  allocations         copy.c     copies and fills
+ *   stream.c, event.c          chains of work      threads.c  what orders host threads
+ *   fatbin.c, image.c          modules             collider.c the file of `collider run`
+ * graph/   graphs as data, nodes, executable graphs, capture
+ * api/     device.c, launch.c, attr.c, ...: entry points that only translate
  *
  * Every stream-like thing is expressed by the dependencies given to cpu_submit; the machine knows
  * neither streams nor events. One lock guards all tables; it is never held while something waits

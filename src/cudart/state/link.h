@@ -16,7 +16,7 @@
 
 #include <uthash.h>
 
-#include "cudart/internal.h"
+#include "cudart/state/internal.h"
 
 #define RT_API __attribute__((visibility("default")))
 

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cudart/array.h"
-#include "cudart/memory.h"
+#include "cudart/state/array.h"
+#include "cudart/state/memory.h"
 
 #define PITCH 512u
 

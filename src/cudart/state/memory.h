@@ -4,7 +4,7 @@
 #ifndef COLLIDER_CUDART_MEMORY_H
 #define COLLIDER_CUDART_MEMORY_H
 
-#include "cudart/internal.h"
+#include "cudart/state/internal.h"
 #include <uthash.h>
 
 struct rt_pool {

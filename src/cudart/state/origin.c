@@ -20,7 +20,7 @@
 #define uthash_nonfatal_oom(e) ((e)->number = 0)
 #include <uthash.h>
 
-#include "cudart/collider.h"
+#include "cudart/state/collider.h"
 #include "race/transfer.h"
 #include "race/race.h"
 #include "race/shm_write.h"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cudart/memory.h"
+#include "cudart/state/memory.h"
 
 struct rt_pool *rt_pool_find(cudaMemPool_t p)
 {

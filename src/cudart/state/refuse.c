@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cudart/internal.h"
-#include "cudart/refuse.h"
+#include "cudart/state/internal.h"
+#include "cudart/state/refuse.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static BASE_VEC(char *) told;

@@ -16,8 +16,8 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#include "cudart/internal.h"
-#include "cudart/threads.h"
+#include "cudart/state/internal.h"
+#include "cudart/state/threads.h"
 
 EXPORT int sigaction(int sig, const struct sigaction *act, struct sigaction *old)
 {

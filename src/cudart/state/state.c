@@ -15,10 +15,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "cudart/capture.h"
-#include "cudart/collider.h"
-#include "cudart/internal.h"
-#include "cudart/threads.h"
+#include "cudart/state/capture.h"
+#include "cudart/state/collider.h"
+#include "cudart/state/internal.h"
+#include "cudart/state/threads.h"
 
 struct rt_state rt = {.lock = PTHREAD_MUTEX_INITIALIZER};
 

@@ -24,8 +24,8 @@
 #include <string.h>
 #include <threads.h>
 
-#include "cudart/internal.h"
-#include "cudart/threads.h"
+#include "cudart/state/internal.h"
+#include "cudart/state/threads.h"
 
 static struct cpu_machine *_Atomic machine; /* NULL: nothing is told */
 

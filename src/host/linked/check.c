@@ -27,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "host/runtime.h"
+#include "host/linked/runtime.h"
 
 #define DENSE_FACTOR  4u /* host threads are few: they may be checked more often than the GPU's */
 #define HOST_SPARSEST 8192u

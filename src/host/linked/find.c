@@ -15,7 +15,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "host/runtime.h"
+#include "host/linked/runtime.h"
 #include "race/shm_write.h"
 
 #define HOST_FINDS 1024u

@@ -13,7 +13,7 @@
  * compiler calls the library's (gcc): calls from libraries that were not linked so are not seen.
  * Entry and exit of functions are of no use here; the compiler is told not to call for them.
  */
-#include "host/runtime.h"
+#include "host/linked/runtime.h"
 
 #define PC __builtin_return_address(0)
 

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/runtime.h"
+#include "host/linked/runtime.h"
 #include "race/shm_write.h"
 
 static const struct race_host_area nothing;
