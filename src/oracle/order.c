@@ -177,9 +177,7 @@ void oracle_release_free(struct oracle *o, struct oracle_release *r)
 /* Do a publication of this scope and an acquire of scope s reach each other's thread? */
 static bool is_reached(struct oracle *o, uint32_t actor, const struct oracle_entry *e, uint8_t s)
 {
-	uint8_t level = (uint8_t)oracle_level(o, actor, e->pub.actor);
-
-	return level <= e->scope && level <= s;
+	return race_scopes_meet(oracle_level(o, actor, e->pub.actor), e->scope, s);
 }
 
 static bool has_sum_for(struct oracle *o, const struct oracle_release *r, uint32_t actor)

@@ -135,18 +135,24 @@ static bool judge(const struct oracle_now *n, const struct oracle_site *x,
 {
 	bool is_same =
 		n->word + (uint64_t)(int64_t)r->offset == n->address && x->a.bytes == n->acc->bytes;
-	uint8_t level;
+	struct race_manner a = {x->a.strength, x->a.scope, x->a.proxy};
+	struct race_manner b = {n->acc->strength, n->acc->scope, n->acc->proxy};
+	bool is_weak = a.strength == RACE_WEAK || b.strength == RACE_WEAK; /* no need for a level */
 
 	*kind = order == UNCROSSED ? ORACLE_RACE_PROXY : ORACLE_RACE;
-	if (x->a.strength == RACE_WEAK || n->acc->strength == RACE_WEAK)
-		return true;
-	level = (uint8_t)oracle_level(n->o, actor, n->actor);
-	if (level > x->a.scope || level > n->acc->scope)
-		*kind = ORACLE_RACE_SCOPE;
-	else if (!is_same)
-		*kind = ORACLE_RACE_SIZE;
-	else if (x->a.proxy == n->acc->proxy)
+	switch (race_moral_of(a, b, is_weak ? RACE_SCOPE_SYS : oracle_level(n->o, actor, n->actor),
+			      is_same)) {
+	case RACE_MORALLY_STRONG:
 		return false;
+	case RACE_MORAL_SCOPE:
+		*kind = ORACLE_RACE_SCOPE;
+		break;
+	case RACE_MORAL_BYTES:
+		*kind = ORACLE_RACE_SIZE;
+		break;
+	default:
+		break;
+	}
 	return true;
 }
 
@@ -172,7 +178,7 @@ static bool check_one(const struct oracle_now *n, const struct oracle_rec *r, ui
 		      uint32_t pos)
 {
 	const struct oracle_site *x = oracle_site_at(n->o, r->site);
-	bool is_conflict = (x->a.kind | n->acc->kind) & RACE_OP_WRITE;
+	bool is_conflict = race_kinds_conflict(x->a.kind, n->acc->kind);
 	enum order order = order_of(n, actor, r->epoch, x);
 	enum oracle_kind kind;
 

@@ -120,16 +120,14 @@ void oracle_drop_id(struct oracle *o, uint64_t id)
 bool oracle_write_is_strong_with(struct oracle *o, const struct oracle_write *w, uint32_t actor,
 				 const struct oracle_acc *acc, uint64_t address)
 {
-	uint8_t level;
+	struct race_manner a = {RACE_RELAXED, w->scope, w->proxy};
+	struct race_manner b = {acc->strength, acc->scope, acc->proxy};
+	bool is_same = w->address == address && w->bytes == acc->bytes;
 
-	if (w->proxy != acc->proxy || w->address != address || w->bytes != acc->bytes)
+	if (!is_same || a.proxy != b.proxy)
 		return false;
-	if (w->actor == actor)
-		return true;
-	if (acc->strength == RACE_WEAK)
-		return false;
-	level = (uint8_t)oracle_level(o, actor, w->actor);
-	return level <= w->scope && level <= acc->scope;
+	return w->actor == actor || race_moral_of(a, b, oracle_level(o, actor, w->actor),
+						  is_same) == RACE_MORALLY_STRONG;
 }
 
 /* ---- chains ------------------------------------------------------------------------------------ */
