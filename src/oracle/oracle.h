@@ -180,12 +180,9 @@ struct oracle_event {
 };
 
 /* Does what the event says, through the calls below. For ORACLE_GRID, FORK, HOST and the actors of
- * START the numbers are given out in order of the calls: a replay gets those of the recording; the
+ * START the numbers are given out in order of the calls; the
  * return value is the first new actor, or ORACLE_NO_ACTOR. */
 uint32_t oracle_feed(struct oracle *o, const struct oracle_event *e);
-/* Told of every event fed or called, before it is done; NULL: nobody. */
-void oracle_record(struct oracle *o, void (*fn)(void *arg, const struct oracle_event *e),
-		   void *arg);
 
 /* ---- actors ------------------------------------------------------------------------------ */
 

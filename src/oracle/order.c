@@ -399,15 +399,6 @@ void oracle_init_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t s
 	uint32_t base = mask ? warp : warp & ~31u, lanes = mask ? mask : 1u << (warp & 31);
 
 	o->stats.events++;
-	if (o->record) {
-		struct oracle_event e = {.type = ORACLE_FENCE,
-					 .actor = warp,
-					 .mask = mask,
-					 .strength = RACE_RELEASE,
-					 .flags = ORACLE_MBARRIER,
-					 .scope = scope};
-		o->record(o->record_arg, &e);
-	}
 	ORACLE_EACH(l, lanes)
 	{
 		struct oracle_thread *t = oracle_thread_of(o, base + l);

@@ -414,14 +414,6 @@ static void fence_one(struct oracle *o, uint32_t actor, uint8_t strength, uint8_
 void oracle_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t strength, uint8_t scope)
 {
 	o->stats.events++;
-	if (o->record) {
-		struct oracle_event e = {.type = ORACLE_FENCE,
-					 .actor = warp,
-					 .mask = mask,
-					 .strength = strength,
-					 .scope = scope};
-		o->record(o->record_arg, &e);
-	}
 	if (!mask)
 		fence_one(o, warp, strength, scope);
 	ORACLE_EACH(l, mask)
@@ -436,11 +428,6 @@ void oracle_proxy_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t 
 	uint32_t base = mask ? warp : warp & ~31u, lanes = mask ? mask : 1u << (warp & 31);
 
 	o->stats.events++;
-	if (o->record) {
-		struct oracle_event e = {
-			.type = ORACLE_PROXY, .actor = warp, .mask = mask, .proxy_kinds = kinds};
-		o->record(o->record_arg, &e);
-	}
 	ORACLE_EACH(l, lanes)
 	{
 		struct oracle_thread *t = oracle_thread_of(o, base + l);
