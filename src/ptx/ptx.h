@@ -493,6 +493,7 @@ void ptx_insert_before(struct ptx_func *f, struct ptx_stmt *at, struct ptx_stmt 
 void ptx_insert_after(struct ptx_func *f, struct ptx_stmt *at, struct ptx_stmt *s);
 void ptx_remove(struct ptx_func *f, struct ptx_stmt *s);
 struct ptx_item *ptx_new_item(struct ptx_module *m, enum ptx_item_kind kind);
+void ptx_remove_item(struct ptx_module *m, struct ptx_item *it);
 /* Insert before `at` (NULL: at the end of the module). */
 void ptx_insert_item(struct ptx_module *m, struct ptx_item *at, struct ptx_item *it);
 

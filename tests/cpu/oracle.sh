@@ -50,7 +50,7 @@ done
 limited() { # limited KEY=NUMBER: exit code in $rc, report in limits.txt
 	rc=0
 	"$collider" run --detector=oracle --log-file="$work/limits.txt" -- \
-		env COLLIDER_CPU="seed=1,oracle=program,$1" "$work/plain/scan.fixed" \
+		env COLLIDER_CPU="seed=1:detector=oracle:$1" "$work/plain/scan.fixed" \
 		>/dev/null 2>"$work/limits.err" || rc=$?
 }
 limited oracle-actors=10000
@@ -64,7 +64,7 @@ limited oracle-actors=1000000
 [ $rc -eq 0 ] && grep -q 'no race seen' "$work/limits.txt" || { echo "10^6 actors: $rc"; exit 1; }
 rc=0
 "$collider" run --detector=oracle --log-file="$work/limits.txt" -- \
-	env COLLIDER_CPU=seed=1,oracle=program,oracle-records=4 "$work/plain/counter.fixed" >/dev/null || rc=$?
+	env COLLIDER_CPU=seed=1:detector=oracle:oracle-records=4 "$work/plain/counter.fixed" >/dev/null || rc=$?
 [ $rc -eq 0 ] && grep -q 'NOT judged: races with' "$work/limits.txt" || {
 	echo "4 records: exit code $rc"
 	cat "$work/limits.txt"

@@ -17,14 +17,11 @@
 
 #include <string.h>
 
-#include "race/record.h"
+#include "race/detector.h"
 
 #ifdef CPU_HAS_V3
 #include <cpuid.h>
 #endif
-
-#define INSERTED_FUNC  "__collider_"
-#define INSERTED_LABEL "$collider_"
 
 /* ---- binders ---------------------------------------------------------------------- */
 
@@ -442,19 +439,6 @@ static void keep(struct cpu_dec *d)
 }
 
 /* ======================================================================== */
-
-bool load_is_inserted_name(struct ptx_str name)
-{
-	static const char *const prefixes[] = {RACE_REG_PREFIX, INSERTED_LABEL, INSERTED_FUNC};
-
-	if (name.n < sizeof(INSERTED_LABEL) - 1)
-		return false;
-	for (size_t i = 0; i < BASE_COUNTOF(prefixes); i++)
-		if (name.n >= strlen(prefixes[i]) &&
-		    memcmp(name.p, prefixes[i], strlen(prefixes[i])) == 0)
-			return true;
-	return false;
-}
 
 void load_finish_layout(struct cpu_layout *l)
 {

@@ -13,6 +13,7 @@
 
 #include "cpu/machine.h"
 #include "flow/flow.h"
+#include "race/detector.h"
 
 #define LOAD_ALIGN(x, a) (((x) + ((a)-1)) & ~((a)-1))
 #define CPU_PARAM_MAX	 (1u << 20) /* bytes of a .param area */
@@ -143,7 +144,10 @@ void load_each_reached(struct cpu_module *mod, struct load_func *lf,
 		       void (*fn)(struct load_func *lf, void *arg), void *arg);
 
 /* decode.c */
-bool load_is_inserted_name(struct ptx_str name);
+static inline bool load_is_inserted_name(struct ptx_str name)
+{
+	return race_is_inserted_name(name.p, name.n);
+}
 /* Slots of `lf`, if it has none yet. */
 void load_need_slots(struct load_func *lf);
 /* Completes a layout from counts: starts and frame. */

@@ -65,6 +65,8 @@ struct rt_state {
 	unsigned ndevices;
 	struct rt_device dev[RT_DEVICES];
 	struct cpu_options options;
+	bool has_detectors; /* modules get the checks of `detectors`, no others */
+	unsigned detectors;
 	bool is_forked;		      /* the machine belongs to the parent process */
 	_Atomic uint32_t next_stream; /* ids */
 	_Atomic uint32_t captures;    /* under way, to skip the checks when there is none */
