@@ -93,6 +93,8 @@ static void add_notes(struct race_results *r, const struct option_set *set,
 	else if (res->signal)
 		base_buf_printf(&b, "the program was killed by signal %d (%s)\n", res->signal,
 				strsignal(res->signal));
+	if (!option_list(set, OPTION_DETECTOR))
+		base_buf_puts(&b, "no detector was asked for (--detector=none)\n");
 	if (r->agent_state == RACE_AGENT_NONE && is_cpu)
 		base_buf_puts(&b, "no CUDA call came from the program: either it ended before its "
 				  "first one, or the static CUDA runtime is in it (link it with "
