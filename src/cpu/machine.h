@@ -228,40 +228,14 @@ bool cpu_dec_is_judged(struct cpu_dec *d, const struct cpu_inst *in);
 bool cpu_dec_is_unsupported(const struct cpu_inst *in);
 
 /*
- * The binders, in the order in which they are asked. The files of alu/ are
- * compiled twice, for x86-64-v3 and for the baseline, and must name their binder by this macro.
+ * The binders and what each is asked about: cpu/units.def. The files of alu/ are compiled twice, for
+ * x86-64-v3 and for the baseline, and must name their binder by this macro.
  */
 #ifdef CPU_ISA_SUFFIX
 #define CPU_ISA_PASTE_(a, b) a##b
 #define CPU_ISA_PASTE(a, b)  CPU_ISA_PASTE_(a, b)
 #define CPU_BINDER(name)     CPU_ISA_PASTE(cpu_bind_##name, CPU_ISA_SUFFIX)
 #endif
-#define CPU_OP_BINDERS(B)                                                                          \
-	B(int)	   /* alu/int.c: integer arithmetic */                                             \
-	B(bits)	   /* alu/bits.c: bit fields, counts, dp4a, dp2a, szext, bmsk */                   \
-	B(carry)   /* alu/carry.c: extended precision */                                           \
-	B(logic)   /* alu/logic.c: logic, shifts, lop3, shf, prmt */                               \
-	B(move)	   /* alu/move.c: mov, selp, slct, cvta, isspacep, mapa */                         \
-	B(compare) /* alu/compare.c: setp, set, testp of integers and f32/f64, predicates */       \
-	B(video)   /* alu/video.c */                                                               \
-	B(float)   /* alu/float.c: f32, f64 arithmetic */                                          \
-	B(approx)  /* alu/approx.c: sin, cos, ex2, lg2, tanh, .approx, .full */                    \
-	B(half)	   /* alu/half.c: f16, bf16, packed, mixed precision, their setp/set/min/max */    \
-	B(cvt)	   /* alu/cvt.c: cvt of scalar types, cvt.pack, szext */                           \
-	B(cvtpack) /* alu/cvt_pack.c: cvt of packed types; after cvt */                            \
-	B(mma)	   /* alu/mma.c: mma, wmma.mma */                                                  \
-	B(ldst)	   /* alu/ldst.c: ld, ldu, st */
-#define CPU_BINDERS(B)                                                                             \
-	B(memory)  /* memory.c: fences, st.bulk, prefetch, discard, ... */                         \
-	B(atomic)  /* atomic.c: atom, red, multimem refused */                                     \
-	B(control) /* control.c: bra, brx, call, ret, exit, trap, brkpt, nanosleep, pmevent ... */ \
-	B(barrier) /* barrier.c: bar, barrier, barrier.cluster, bar.warp.sync, griddepcontrol */   \
-	B(collective) /* collective.c: shfl, vote, match, redux, elect, activemask */              \
-	B(special)    /* special.c: mov from a special register */                                 \
-	B(async)      /* async.c: cp.async, bulk, tensor copies, st.async, red.async, groups */    \
-	B(mbarrier)   /* mbarrier.c */                                                             \
-	B(matrix)     /* matrix.c: ldmatrix, stmatrix, movmatrix, mma, wmma */                     \
-	B(texture)    /* texture_op.c: tex, tld4, suld, sust */
 
 /* ---- the grid ------------------------------------------------------------------- */
 

@@ -46,7 +46,7 @@ struct cpu_dec {
 	struct cpu_module *mod;
 	const struct ptx_func *f;
 	const struct cpu_layout *layout;
-	cpu_binder *const *ops;	   /* the arithmetic binders for this processor */
+	cpu_binder *const *binders; /* by unit, in the build for this processor */
 	struct base_arena *arena;  /* of the code */
 	struct base_arena scratch; /* of the decoding */
 	struct flow *fl;
