@@ -621,7 +621,6 @@ struct cpu_kernel {
 
 /* The function behind an address taken in CPU_WIN_CODE; NULL: there is none. */
 struct cpu_func *cpu_func_at(struct cpu_module *mod, uint64_t address);
-unsigned cpu_module_device(const struct cpu_module *mod);
 /* Decodes the kernel and all functions that it can call, once; thread-safe. The engine calls it
  * before the first block of a grid. False: host memory is exhausted or the kernel is too large. */
 bool cpu_kernel_ready(struct cpu_kernel *k);

@@ -44,6 +44,10 @@ uint64_t x86_pc(const void *ucontext);
 bool x86_is_write(const void *ucontext);
 /* The processor stops behind the next instruction, or doesn't. */
 void x86_step(void *ucontext, bool is_on);
-#define X86_HAS (defined(__x86_64__) && defined(__linux__))
+#if defined(__x86_64__) && defined(__linux__)
+#define X86_HAS 1
+#else
+#define X86_HAS 0
+#endif
 
 #endif

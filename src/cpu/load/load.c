@@ -425,8 +425,3 @@ struct cpu_func *cpu_func_at(struct cpu_module *mod, uint64_t address)
 	struct load_func *lf = mod->funcs.v[off / LOAD_CODE_STEP];
 	return lf->is_ready && !lf->f.ptx->is_entry ? &lf->f : NULL;
 }
-
-unsigned cpu_module_device(const struct cpu_module *mod)
-{
-	return mod->device;
-}

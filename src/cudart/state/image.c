@@ -420,15 +420,6 @@ cudaError_t rt_kern_load(struct rt_kern *k, unsigned device, struct cpu_kernel *
 	return cudaErrorNoKernelImageForDevice;
 }
 
-cudaError_t rt_kernel_find(const void *func, unsigned device, struct cpu_kernel **out)
-{
-	rt_images_lock();
-	struct rt_kern *k = rt_kern_find(func);
-	cudaError_t e = k ? rt_kern_load(k, device, out) : cudaErrorInvalidResourceHandle;
-	rt_images_unlock();
-	return e;
-}
-
 cudaError_t rt_symbol_find(const void *symbol, unsigned device, uint64_t *addr, uint64_t *bytes)
 {
 	struct cpu_module *mod;

@@ -273,9 +273,6 @@ cudaError_t rt_capture_check(void);
 
 /* ---- link's: kernels and symbols -------------------------------------------------- */
 
-/* The kernel of a host function or cudaKernel_t on a device (modules are loaded there on first
- * use). cudaErrorInvalidResourceHandle: there is none. Lock not held. */
-cudaError_t rt_kernel_find(const void *func, unsigned device, struct cpu_kernel **out);
 /*
  * Fills *out for a launch of func after all checks that cudaLaunchKernelExC makes (limits,
  * dynamic shared memory against the function's attribute, cluster size, cooperative fit).
