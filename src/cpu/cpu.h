@@ -67,6 +67,8 @@ struct cpu_options {
 struct cpu_machine *cpu_machine_new(const struct cpu_options *opt);
 /* Waits for nothing: what still runs is dropped. */
 void cpu_machine_free(struct cpu_machine *m);
+/* Memory is short: nothing more is judged (base_reserve calls this, whatever locks are held). */
+void cpu_machine_short(struct cpu_machine *m);
 /* After fork, in the child: locks and threads of the parent are forgotten, nothing runs. */
 void cpu_machine_forked(struct cpu_machine *m);
 

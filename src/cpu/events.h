@@ -28,6 +28,8 @@ static inline struct cpu_judge *cpu_judge_of(const struct cpu_warp *w)
 /* False: no memory, or options that the oracle doesn't go with. */
 bool cpu_judge_init(struct cpu_machine *m);
 void cpu_judge_free(struct cpu_machine *m);
+/* From now on nothing is judged; only sets a flag. m->judge is there. */
+void cpu_judge_stop(struct cpu_machine *m);
 
 /* All below: nothing happens when m->judge is NULL. Operations are named by their id. */
 void cpu_judge_submit(struct cpu_op *op, struct cpu_op *const *deps, size_t n);

@@ -24,10 +24,8 @@ static void count_taken(struct oracle *o, size_t bytes)
 
 void *oracle_mem_new(struct oracle *o, size_t bytes)
 {
-	void *p = calloc(1, bytes);
+	void *p = base_calloc(1, bytes);
 
-	if (!p)
-		abort();
 	count_taken(o, bytes);
 	return p;
 }
@@ -36,9 +34,7 @@ void *oracle_mem_resize(struct oracle *o, void *p, size_t from, size_t to)
 {
 	if (p)
 		o->shadow_live -= taken_for(from);
-	p = realloc(p, to);
-	if (!p)
-		abort();
+	p = base_realloc(p, to);
 	count_taken(o, to);
 	return p;
 }

@@ -477,10 +477,8 @@ bool oracle_tree_covers(uint64_t a, uint64_t b)
 
 struct oracle_clock *oracle_clock_new(void)
 {
-	struct oracle_clock *c = calloc(1, sizeof(*c));
+	struct oracle_clock *c = base_calloc(1, sizeof(*c));
 
-	if (!c)
-		base_oom_handler ? base_oom_handler(sizeof(*c)) : abort();
 	c->refs = 1;
 	return c;
 }

@@ -21,8 +21,7 @@
 
 #include "oracle/clock.h"
 
-#define uthash_fatal(msg) abort()
-#include <uthash.h>
+#include "base/table.h"
 
 /* ---- threads -------------------------------------------------------------------------------- */
 

@@ -232,9 +232,7 @@ static void log_compact(struct oracle *o, struct oracle_cell *c)
 	for (struct walk w = walk_from(l); walk_next(&w); n++) {
 		if (n == cap) {
 			cap = cap ? cap * 2 : 64;
-			v = realloc(v, cap * sizeof(*v));
-			if (!v)
-				abort();
+			v = base_realloc(v, cap * sizeof(*v));
 		}
 		v[n] = (struct entry){.actor = w.actor,
 				      .order = n,

@@ -113,6 +113,11 @@ void oracle_free(struct oracle *o)
 	free(o);
 }
 
+void oracle_stop(struct oracle *o)
+{
+	o->is_full = true;
+}
+
 bool oracle_is_full(const struct oracle *o)
 {
 	return o->is_full;
@@ -141,10 +146,8 @@ struct oracle_group *oracle_group_of(struct oracle *o, uint32_t actor)
 static struct oracle_block *block_new(struct oracle *o, struct oracle_group *g, uint32_t index)
 {
 	uint32_t n = 1u << g->shift;
-	struct oracle_block *b = calloc(n, sizeof(struct oracle_thread));
+	struct oracle_block *b = base_calloc(n, sizeof(struct oracle_thread));
 
-	if (!b)
-		abort();
 	g->start->refs += n;
 	for (uint32_t i = 0; i < n; i++) {
 		b->thread[i].clock = g->start;
@@ -269,17 +272,13 @@ uint32_t oracle_grid(struct oracle *o, const struct oracle_grid *grid)
 	g->grid = *grid;
 	g->grid.cluster_of = NULL;
 	if (grid->cluster_of) {
-		uint32_t *copy = malloc(grid->blocks * sizeof(*copy));
-		if (!copy)
-			abort();
+		uint32_t *copy = base_malloc(grid->blocks * sizeof(*copy));
 		memcpy(copy, grid->cluster_of, grid->blocks * sizeof(*copy));
 		g->grid.cluster_of = copy;
 	}
 	if (!g->grid.cluster_blocks)
 		g->grid.cluster_blocks = 1;
-	g->blocks = calloc(grid->blocks, sizeof(struct oracle_block *));
-	if (!g->blocks)
-		abort();
+	g->blocks = base_calloc(grid->blocks, sizeof(struct oracle_block *));
 	g->start = oracle_clock_ref(o->zero);
 	g->end = oracle_clock_ref(o->zero);
 	return g->first;
@@ -315,9 +314,7 @@ uint32_t oracle_misc_new(struct oracle *o, enum oracle_misc_kind kind, uint32_t 
 			return ORACLE_NO_ACTOR;
 		}
 		g->n = 0;
-		g->misc = calloc(MISC_GROUP, sizeof(*g->misc));
-		if (!g->misc)
-			abort();
+		g->misc = base_calloc(MISC_GROUP, sizeof(*g->misc));
 		o->misc = g;
 	}
 	struct oracle_misc *m = &g->misc[g->n];
@@ -433,9 +430,7 @@ uint32_t oracle_site(struct oracle *o, const struct oracle_acc *acc, uint64_t fe
 		o->nfenced++;
 	}
 	if (!s) {
-		s = calloc(1, sizeof(*s));
-		if (!s)
-			abort();
+		s = base_calloc(1, sizeof(*s));
 		s->a = probe.a;
 		oracle_tree_ref(fences);
 		s->index = (uint32_t)o->sites.n;
@@ -565,9 +560,7 @@ void oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_s
 		o->findings.v[p->index].count++;
 		return;
 	}
-	p = calloc(1, sizeof(*p));
-	if (!p)
-		abort();
+	p = base_calloc(1, sizeof(*p));
 	p->key = probe.key;
 	p->index = o->findings.n;
 	HASH_ADD(hh, o->pairs, key, sizeof(p->key), p);

@@ -88,6 +88,8 @@ struct oracle *oracle_new(const struct oracle_options *opt);
 void oracle_free(struct oracle *o);
 /* Too many actors, or out of memory: the run is to be refused. */
 bool oracle_is_full(const struct oracle *o);
+/* Makes it full: there is no memory for more. Only sets a flag. */
+void oracle_stop(struct oracle *o);
 
 /* ---- events as data ------------------------------------------------------------------ */
 

@@ -205,9 +205,7 @@ void oracle_acquire(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 static struct oracle_pends *pends_of(struct oracle_thread *t)
 {
 	if (!t->pends)
-		t->pends = calloc(1, sizeof(*t->pends));
-	if (!t->pends)
-		abort();
+		t->pends = base_calloc(1, sizeof(*t->pends));
 	return t->pends;
 }
 

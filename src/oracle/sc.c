@@ -29,9 +29,7 @@ static void log_fence(struct oracle *o, uint32_t actor, uint8_t scope, const str
 
 	oracle_clock_ref(pub->clock);
 	if (!log) {
-		log = calloc(1, sizeof(*log));
-		if (!log)
-			abort();
+		log = base_calloc(1, sizeof(*log));
 		log->actor = actor;
 		HASH_ADD(hh, o->sc_logs, actor, sizeof(log->actor), log);
 	}
@@ -360,9 +358,7 @@ static struct oracle_sc_sum *sc_sum(struct oracle *o, uint32_t actor, uint8_t sc
 	HASH_FIND(hh, o->sc_sums, &probe.key, sizeof(probe.key), s);
 	if (s || !is_made)
 		return s;
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		abort();
+	s = base_calloc(1, sizeof(*s));
 	s->key = probe.key;
 	HASH_ADD(hh, o->sc_sums, key, sizeof(s->key), s);
 	return s;

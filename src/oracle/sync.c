@@ -68,9 +68,7 @@ static struct oracle_bar *bar_at(struct oracle *o, uint64_t key, uint64_t genera
 	HASH_FIND(hh, o->bars, &probe.key, sizeof(probe.key), old);
 	if (old && !old->leaving)
 		bar_free(o, old);
-	b = calloc(1, sizeof(*b));
-	if (!b)
-		abort();
+	b = base_calloc(1, sizeof(*b));
 	b->key.key = key;
 	b->key.generation = generation;
 	HASH_ADD(hh, o->bars, key, sizeof(b->key), b);
@@ -263,9 +261,7 @@ static struct oracle_phase *phase_at(struct oracle *o, uint64_t address, uint64_
 	if (!is_made)
 		return NULL;
 	if (!m) {
-		m = calloc(1, sizeof(*m));
-		if (!m)
-			abort();
+		m = base_calloc(1, sizeof(*m));
 		m->address = address;
 		HASH_ADD(hh, o->mbars, address, sizeof(m->address), m);
 	}
@@ -434,9 +430,7 @@ static struct oracle_opn *op_at(struct oracle *o, uint64_t key, bool is_made)
 	HASH_FIND(hh, o->ops, &key, sizeof(key), p);
 	if (p || !is_made)
 		return p;
-	p = calloc(1, sizeof(*p));
-	if (!p)
-		abort();
+	p = base_calloc(1, sizeof(*p));
 	p->key = key;
 	p->actor = ORACLE_NO_ACTOR;
 	p->start = oracle_clock_ref(o->zero);

@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
+#include "base/table.h"
 
 struct group {
 	UT_hash_handle hh;

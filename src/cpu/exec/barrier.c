@@ -348,9 +348,7 @@ void cpu_barriers_init(struct cpu_cta *cta)
 	size_t bytes = cta->nwarps * sizeof(uint32_t);
 
 	if (!b) {
-		b = calloc(1, sizeof(*b) + 2 * bytes);
-		if (!b)
-			base_oom_handler ? base_oom_handler(sizeof(*b)) : abort();
+		b = base_calloc(1, sizeof(*b) + 2 * bytes);
 		cta->barriers = b;
 		b->cluster_arrived = (uint32_t *)(void *)(b + 1);
 		b->cluster_parity = b->cluster_arrived + cta->nwarps;
@@ -369,9 +367,7 @@ void cpu_barriers_free(struct cpu_cta *cta)
 void cpu_cluster_barrier_init(struct cpu_cluster *c)
 {
 	if (!c->barrier)
-		c->barrier = malloc(sizeof(*c->barrier));
-	if (!c->barrier)
-		base_oom_handler ? base_oom_handler(sizeof(*c->barrier)) : abort();
+		c->barrier = base_malloc(sizeof(*c->barrier));
 	*c->barrier = (struct cpu_cluster_barrier){0};
 }
 

@@ -32,9 +32,7 @@ struct judge_mbar *judge_mbar_at(struct cpu_judge *x, uint64_t address)
 	HASH_FIND(hh, x->mbars, &address, sizeof(address), b);
 	if (b)
 		return b;
-	b = calloc(1, sizeof(*b));
-	if (!b)
-		abort();
+	b = base_calloc(1, sizeof(*b));
 	b->address = address;
 	b->phase = 1;
 	HASH_ADD(hh, x->mbars, address, sizeof(address), b);

@@ -53,9 +53,7 @@ static void keep_thread(struct cpu_judge *x, uint64_t thread, uint32_t actor)
 
 	HASH_FIND(hh, x->threads, &thread, sizeof(thread), t);
 	if (!t) {
-		t = calloc(1, sizeof(*t));
-		if (!t)
-			abort();
+		t = base_calloc(1, sizeof(*t));
 		t->self = thread;
 		HASH_ADD(hh, x->threads, self, sizeof(t->self), t);
 	}

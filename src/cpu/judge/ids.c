@@ -117,9 +117,7 @@ static struct id_sector *sector_of(struct judge_ids *d, uint64_t address, bool i
 	HASH_FIND(hh, d->sectors, &key, sizeof(key), s);
 	if (s || !is_made)
 		return s;
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		abort();
+	s = base_calloc(1, sizeof(*s));
 	s->key = key;
 	HASH_ADD(hh, d->sectors, key, sizeof(s->key), s);
 	return s;

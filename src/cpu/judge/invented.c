@@ -152,9 +152,7 @@ static struct judge_note *note_add(struct cpu_judge *x, struct cpu_inst *in)
 
 	if (n)
 		return n;
-	n = calloc(1, sizeof(*n));
-	if (!n)
-		abort();
+	n = base_calloc(1, sizeof(*n));
 	n->in = in;
 	n->fn = in->fn;
 	in->fn = exec_noted;

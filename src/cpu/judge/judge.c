@@ -59,6 +59,11 @@ bool cpu_judge_init(struct cpu_machine *m)
 	return true;
 }
 
+void cpu_judge_stop(struct cpu_machine *m)
+{
+	oracle_stop(m->judge->o);
+}
+
 void cpu_judge_free(struct cpu_machine *m)
 {
 	struct cpu_judge *x = m->judge;

@@ -5,7 +5,7 @@
 #define COLLIDER_CPU_JUDGE_H
 
 #include <pthread.h>
-#include <uthash.h>
+#include "base/table.h"
 
 #include "cpu/sched.h"
 #include "cpu/events.h"

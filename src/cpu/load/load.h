@@ -9,7 +9,7 @@
 #ifndef COLLIDER_CPU_LOAD_H
 #define COLLIDER_CPU_LOAD_H
 
-#include <uthash.h>
+#include "base/table.h"
 
 #include "cpu/machine.h"
 #include "flow/flow.h"

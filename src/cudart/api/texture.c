@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cudart/state/array.h"
-#include <uthash.h>
+#include "base/table.h"
 
 #define TEXTURE_ALIGN 512u /* as the attributes say */
 #define PITCH_ALIGN   32u

@@ -14,7 +14,7 @@
 #ifndef COLLIDER_CUDART_LINK_H
 #define COLLIDER_CUDART_LINK_H
 
-#include <uthash.h>
+#include "base/table.h"
 
 #include "cudart/state/internal.h"
 

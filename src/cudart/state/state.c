@@ -20,6 +20,7 @@
 #include "cudart/state/internal.h"
 #include "cudart/state/threads.h"
 #include "race/detector.h"
+#include "race/shm_write.h"
 
 struct rt_state rt = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -150,6 +151,33 @@ static void tell_faults(void)
 		(void)rt_device_error(d);
 }
 
+/* What is held back for the calls that are under way when memory ends. */
+#define RESERVE ((size_t)64 << 20)
+
+static void when_short(void)
+{
+	cpu_machine_short(rt.m);
+}
+
+/* Before anything allocates: programs register their fat binaries before main. */
+__attribute__((constructor)) static void hold_reserve(void)
+{
+	base_reserve(RESERVE, when_short);
+}
+
+/* Every call of the program passes here: with nothing left it starts nothing new. */
+static bool has_memory(void)
+{
+	static atomic_bool is_told;
+
+	if (!base_is_short())
+		return true;
+	if (!atomic_exchange(&is_told, true))
+		race_shm_note("the process ran out of memory: calls of CUDA failed, and what they "
+			      "would have started went unchecked");
+	return base_rearm();
+}
+
 static void start(void)
 {
 	struct cudart_options o = {0};
@@ -204,6 +232,8 @@ cudaError_t rt_enter_any(void)
 	if (rt.is_forked)
 		return cudaErrorInitializationError;
 	pthread_once(&once, start);
+	if (!has_memory())
+		return cudaErrorMemoryAllocation;
 	return rt.m ? cudaSuccess : cudaErrorInitializationError;
 }
 
