@@ -47,8 +47,8 @@ struct cpu_dec {
 	const struct ptx_func *f;
 	const struct cpu_layout *layout;
 	cpu_binder *const *binders; /* by unit, in the build for this processor */
-	struct base_arena *arena;  /* of the code */
-	struct base_arena scratch; /* of the decoding */
+	struct base_arena *arena;   /* of the code */
+	struct base_arena scratch;  /* of the decoding */
 	struct flow *fl;
 	BASE_VEC(struct cpu_inst) code;
 	BASE_VEC(struct ptx_stmt *) stmts;
