@@ -120,6 +120,7 @@ void cpu_get_oracle_stats(struct cpu_machine *m, struct cpu_oracle_stats *out)
 					 .registered = m->watch->nregistered,
 					 .registered_bytes = m->watch->registered_bytes,
 					 .actors = s.actors,
+					 .running = m->watch->inflight,
 					 .sees_host = m->alias && !m->watch->is_blind,
 					 .has_shared = m->watch->has_shared,
 					 .is_full = oracle_is_full(m->watch->o)};

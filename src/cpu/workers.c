@@ -127,6 +127,8 @@ static bool execute_locked(struct cpu_engine *e, struct cpu_worker *k)
 	}
 	if (p->ended.n && !atomic_load_explicit(&e->has_fault, memory_order_relaxed))
 		cpu_engine_reap(k);
+	if (e->m->listener.progress)
+		e->m->listener.progress(e->m->listener.arg);
 	return did;
 }
 

@@ -87,10 +87,21 @@ struct race_oracle {
 	uint32_t has_shared;	/* there is memory that host code and kernels can access */
 	/* --host-accesses: memory that the program registered, where host code isn't seen */
 	uint64_t registered, registered_bytes;
+	uint64_t running; /* operations that had not ended: the figures are lower bounds */
 };
 
+/* The first fault of a device: its text and the function's name follow, each with its NUL. A race
+ * of the same instruction explains it. */
+struct race_fault {
+	int32_t device;
+	uint32_t ptx_line; /* 0: no instruction did it */
+	uint32_t func;	   /* offset of the name (mangled) behind this struct */
+	uint32_t reserved;
+};
+
+RACE_STATIC_ASSERT(sizeof(struct race_fault) == 16, "fault layout");
 RACE_STATIC_ASSERT(sizeof(struct race_pair_side) == 104, "side layout");
 RACE_STATIC_ASSERT(sizeof(struct race_pair) == 72 + 2 * 104, "pair layout");
-RACE_STATIC_ASSERT(sizeof(struct race_oracle) == 96, "oracle layout");
+RACE_STATIC_ASSERT(sizeof(struct race_oracle) == 104, "oracle layout");
 
 #endif

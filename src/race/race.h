@@ -196,6 +196,14 @@ struct race_kernel {
 	bool is_instrumented;
 };
 
+/* What stopped a device. */
+struct race_stop {
+	const char *text;
+	const char *func; /* mangled; "" = no instruction did it */
+	uint32_t ptx_line;
+	int32_t device;
+};
+
 /* Everything one run (or several, merged) left behind. Zero-initialised is valid and empty;
  * all strings and arrays behind findings live in `arena`. */
 /* Which sites of one table were ever checked. */
@@ -214,6 +222,7 @@ struct race_results {
 	BASE_VEC(struct race_kernel) kernels;
 	BASE_VEC(const char *) plain; /* modules and kernels without instrumentation */
 	BASE_VEC(const char *) notes;
+	BASE_VEC(struct race_stop) stops;
 	BASE_VEC(struct race_context) contexts;
 	BASE_VEC(struct race_coverage) coverage; /* of runs that noted it, see race/sample.h */
 	uint64_t checked;			 /* dynamic accesses that were re-read */
@@ -233,6 +242,7 @@ struct race_results {
 	uint32_t rdelay, wdelay, dense, sample, seed;
 	/* Of the oracle (docs/soundness.md), summed over processes. */
 	bool has_oracle, is_oracle_full, is_sc_execution;
+	bool is_judged_inexact; /* the program ended while it judged: lower bounds */
 	uint64_t judged, judged_launches; /* accesses, launches */
 	uint64_t shadow_bytes, clock_bytes, shadow_words, actors;
 	uint64_t dropped, raced_out; /* accesses: forgotten; whose later races are not told */
@@ -302,6 +312,10 @@ const char *race_sites_text(const struct race_sites *t, uint32_t offset);
 /* Adds a chunk RACE_CHUNK_PAIR or RACE_CHUNK_ORACLE. False: it contradicts itself. */
 bool race_pair_read(struct race_results *out, const void *payload, size_t n);
 bool race_oracle_read(struct race_results *out, const void *payload, size_t n);
+/* The same for RACE_CHUNK_FAULT. */
+bool race_fault_read(struct race_results *out, const void *payload, size_t n);
+/* Is it a race of the instruction that stopped a device? */
+bool race_explains(const struct race_finding *f, const struct race_stop *stop);
 
 /* ---- host_read.c --------------------------------------------------------- */
 

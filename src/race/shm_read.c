@@ -163,6 +163,12 @@ static void chunk_take(struct reader *rd, const struct race_chunk *c, const unsi
 	case RACE_CHUNK_ORACLE:
 		out->damaged += !race_oracle_read(out, payload, c->bytes);
 		break;
+	case RACE_CHUNK_FAULT:
+		out->damaged += !race_fault_read(out, payload, c->bytes);
+		break;
+	case RACE_CHUNK_COMMAND:
+		out->command = race_text(&out->arena, (const char *)payload, c->bytes);
+		break;
 	case RACE_CHUNK_HOST_AREA:
 		out->damaged += !race_host_area_read(out, payload, c->bytes);
 		break;
@@ -343,6 +349,35 @@ static void record_take(struct reader *rd, const struct race_record *rec, uint64
 
 /* ---- regions -------------------------------------------------------------------- */
 
+/* Where the exact count of a slot is. */
+static const unsigned char *host_count(const unsigned char *at, size_t slot)
+{
+	return at + offsetof(struct race_region, counts) + slot * sizeof(uint64_t);
+}
+
+static const unsigned char *slot_count(const unsigned char *at, size_t slot)
+{
+	return at + offsetof(struct race_region, rt.slots) + slot * sizeof(struct race_slot) +
+	       offsetof(struct race_slot, count);
+}
+
+/* The counters that the device keeps in the file itself. */
+static void live_read(const unsigned char *at, struct race_region *head)
+{
+	const unsigned char *rt = at + offsetof(struct race_region, rt);
+	struct race_rt now;
+
+	memcpy(&now, rt, offsetof(struct race_rt, slots));
+	head->checked = head->warp_checked = head->launches = 0;
+	head->overflow = now.overflow;
+	head->unboxed = now.unboxed;
+	for (size_t i = 0; i < RACE_COUNTERS; i++) {
+		head->checked += now.counters[i].checked;
+		head->warp_checked += now.counters[i].warp;
+		head->launches += now.counters[i].launches;
+	}
+}
+
 static void region_read(struct reader *rd, const unsigned char *at)
 {
 	struct race_region head;
@@ -352,6 +387,8 @@ static void region_read(struct reader *rd, const unsigned char *at)
 	memcpy(&head, at, offsetof(struct race_region, counts));
 	if (head.state == RACE_REGION_FREE)
 		return;
+	if (head.is_live)
+		live_read(at, &head);
 	struct race_context c = {.pid = head.pid, .context = head.context, .device = head.device};
 	c.device_name = race_text(&out->arena, head.device_name, sizeof(head.device_name));
 	race_context_add(out, &c);
@@ -380,7 +417,7 @@ static void region_read(struct reader *rd, const unsigned char *at)
 		struct race_record rec;
 		uint64_t counted;
 		memcpy(&rec, p, sizeof(rec));
-		memcpy(&counted, at + offsetof(struct race_region, counts) + i * 8, 8);
+		memcpy(&counted, head.is_live ? slot_count(at, i) : host_count(at, i), 8);
 		record_take(rd, &rec, counted, &c);
 	}
 }

@@ -7,7 +7,8 @@
  * site and context stays listed. Findings without a line stay apart by site.
  *
  * Ignore rules are asked before grouping, so that no rule hides a finding that it
- * doesn't match. Order: class, kind, count falling; equal ones as they came.
+ * doesn't match. Order: what explains a device's fault, class, kind, count falling; equal ones as
+ * they came.
  */
 #include "report/internal.h"
 
@@ -85,6 +86,8 @@ static int entry_compare(const void *pa, const void *pb)
 
 	if ((a->ignored != 0) != (b->ignored != 0))
 		return a->ignored ? 1 : -1;
+	if (a->explains != b->explains)
+		return a->explains ? -1 : 1;
 	if (a->f.cls != b->f.cls)
 		return a->f.cls < b->f.cls ? -1 : 1;
 	if (a->f.kind != b->f.kind)
@@ -92,6 +95,14 @@ static int entry_compare(const void *pa, const void *pb)
 	if (a->f.count != b->f.count)
 		return a->f.count > b->f.count ? -1 : 1;
 	return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static bool explains_stop(const struct race_results *r, const struct race_finding *f)
+{
+	for (size_t i = 0; i < r->stops.n; i++)
+		if (f->cls == RACE_CLASS_RACE && race_explains(f, &r->stops.v[i]))
+			return true;
+	return false;
 }
 
 static void view_add(struct rep_view *v, struct group **groups, const struct race_finding *f)
@@ -103,9 +114,12 @@ static void view_add(struct rep_view *v, struct group **groups, const struct rac
 
 	HASH_FIND_STR(*groups, key, g);
 	if (g) {
-		finding_merge(&v->arena, &v->entries.v[g->index].f, f);
+		struct rep_entry *e = &v->entries.v[g->index];
+		finding_merge(&v->arena, &e->f, f);
+		e->explains = e->explains || explains_stop(v->r, f);
 	} else {
 		struct rep_entry e = {.ignored = ignored, .order = v->entries.n};
+		e.explains = explains_stop(v->r, f);
 		finding_own(&v->arena, &e.f, f);
 		g = BASE_NEW(&v->arena, struct group);
 		g->index = v->entries.n;
@@ -133,6 +147,8 @@ static const char *nothing_reason(const struct race_results *r)
 	}
 	if (r->is_oracle_full)
 		return "the oracle was full, and judges a run as a whole or not at all";
+	if (r->has_oracle && r->is_judged_inexact)
+		return "the program ended before a kernel or copy had accessed memory";
 	if (r->has_oracle)
 		return "no kernel ran that accesses memory";
 	if (!r->modules && !r->tables && !r->launches)

@@ -13,7 +13,8 @@
 struct rep_entry {
 	struct race_finding f;
 	enum race_ignored ignored;
-	size_t order; /* of arrival: keeps the sort stable */
+	bool explains; /* a device's fault: struct race_stop */
+	size_t order;  /* of arrival: keeps the sort stable */
 };
 
 struct rep_view {

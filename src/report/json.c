@@ -306,11 +306,26 @@ static void lists_put(struct base_buf *out, const struct race_results *r)
 	}
 }
 
+/* What stopped a device. */
+static void stops_put(struct base_buf *out, const struct race_results *r)
+{
+	for (size_t i = 0; i < r->stops.n; i++) {
+		const struct race_stop *s = &r->stops.v[i];
+		cJSON *o = line_new("fault");
+		cJSON_AddStringToObject(o, "text", s->text);
+		cJSON_AddStringToObject(o, "function_mangled", s->func);
+		count_put(o, "ptx_line", s->ptx_line);
+		cJSON_AddNumberToObject(o, "device", s->device);
+		line_put(out, o);
+	}
+}
+
 static void oracle_put(cJSON *parent, const struct race_results *r)
 {
 	cJSON *o = cJSON_AddObjectToObject(parent, "oracle");
 
 	count_put(o, "judged", r->judged);
+	cJSON_AddBoolToObject(o, "judged_exact", !r->is_judged_inexact);
 	count_put(o, "launches", r->judged_launches);
 	count_put(o, "actors", r->actors);
 	count_put(o, "shadow_words", r->shadow_words);
@@ -380,6 +395,7 @@ void rep_json(struct base_buf *out, struct rep_view *v)
 	header_put(out, v->r);
 	for (size_t i = 0; i < v->entries.n; i++)
 		finding_put(out, &v->entries.v[i]);
+	stops_put(out, v->r);
 	lists_put(out, v->r);
 	summary_put(out, v);
 }

@@ -363,6 +363,8 @@ static void oracle_get(struct race_results *r, const cJSON *o)
 		return;
 	r->has_oracle = true;
 	r->judged += count_get(o, "judged");
+	r->is_judged_inexact =
+		r->is_judged_inexact || cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(o, "judged_exact"));
 	r->judged_launches += count_get(o, "launches");
 	r->actors += count_get(o, "actors");
 	r->shadow_words += count_get(o, "shadow_words");
@@ -455,6 +457,13 @@ static bool line_get(struct saved *s, const cJSON *o)
 	} else if (!strcmp(type, "plain")) {
 		const char *name = str_get(s, o, "name");
 		race_plain_add(s->r, name, strlen(name));
+	} else if (!strcmp(type, "fault")) {
+		const cJSON *device = cJSON_GetObjectItemCaseSensitive(o, "device");
+		struct race_stop stop = {.text = str_get(s, o, "text"),
+					 .func = str_get(s, o, "function_mangled"),
+					 .ptx_line = small_get(o, "ptx_line"),
+					 .device = cJSON_IsNumber(device) ? device->valueint : 0};
+		base_vec_push(&s->r->stops, stop);
 	} else if (!strcmp(type, "note")) {
 		const char *text = str_get(s, o, "text");
 		race_note_add(s->r, text, strlen(text));

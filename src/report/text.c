@@ -214,6 +214,14 @@ static void finding_put(struct base_buf *out, struct rep_view *v, const struct r
 	base_buf_puts(out, "\n");
 }
 
+static bool is_explained(const struct rep_view *v, const struct race_stop *stop)
+{
+	for (size_t i = 0; i < v->nshown; i++)
+		if (v->entries.v[i].explains && race_explains(&v->entries.v[i].f, stop))
+			return true;
+	return false;
+}
+
 static void head_put(struct base_buf *out, struct rep_view *v)
 {
 	const struct race_results *r = v->r;
@@ -237,6 +245,11 @@ static void head_put(struct base_buf *out, struct rep_view *v)
 	const char *tint = v->verdict == REP_VERDICT_RACES   ? COLOR_BAD
 			   : v->verdict == REP_VERDICT_CLEAN ? COLOR_HEAD
 							     : COLOR_WARN;
+	for (size_t i = 0; i < r->stops.n; i++)
+		base_buf_printf(out, "Stopped : %s\n%s", r->stops.v[i].text,
+				is_explained(v, &r->stops.v[i])
+					? "          by the data race that is shown first\n"
+					: "");
 	base_buf_printf(out, "Result  : %s%s%s\n\n", color(v, tint), rep_result_sentence(v),
 			color(v, COLOR_OFF));
 }
