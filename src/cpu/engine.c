@@ -199,11 +199,6 @@ void cpu_engine_fault(struct cpu_machine *m, unsigned device, const struct cpu_f
 		m->listener.fault(m->listener.arg, device, f);
 }
 
-void cpu_listen(struct cpu_machine *m, cpu_progress_fn *progress, cpu_fault_fn *fault, void *arg)
-{
-	m->listener = (struct cpu_listener){progress, fault, arg};
-}
-
 void cpu_fault_get(struct cpu_machine *m, unsigned device, struct cpu_fault *out)
 {
 	struct cpu_engine *e = m->engine;

@@ -70,10 +70,11 @@ static void put_place(struct text *t, const struct cpu_func *f, const struct cpu
 
 	if (!s)
 		return;
-	if (s->loc)
-		name = file_name(f->part, s->loc->file);
+	const struct ptx_loc *loc = ptx_near_loc(s);
+	if (loc)
+		name = file_name(f->part, loc->file);
 	if (name.n)
-		put(t, ", %.*s:%u", (int)name.n, name.p, s->loc->line);
+		put(t, ", %.*s:%u", (int)name.n, name.p, loc->line);
 	else if (s->line)
 		put(t, ", %s:%u", f->part->file ? f->part->file : "PTX", s->line);
 	if (s->kind != PTX_STMT_INST)

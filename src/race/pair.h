@@ -17,7 +17,9 @@
 #define RACE_SIDE_HOST	   4u /* no thread: a copy or fill; a load, store or atomic of host code */
 #define RACE_SIDE_READS	   8u
 #define RACE_SIDE_WRITES   16u
-#define RACE_SIDE_MBARRIER 32u /* an operation on an mbarrier object */
+#define RACE_SIDE_MBARRIER 32u	/* an operation on an mbarrier object */
+#define RACE_SIDE_GRAPH	   64u	/* of a launch or operation that is a node of a CUDA graph */
+#define RACE_SIDE_FREES	   128u /* with _HOST: gives the memory up */
 
 /* What lies at the address. */
 enum race_memory {
@@ -58,7 +60,8 @@ struct race_pair_side {
 	uint8_t flags;			/* RACE_SIDE_* */
 	int32_t device;			/* -1: the host */
 	uint32_t cluster, warp;		/* numbers in the grid, in the block */
-	uint32_t update;		/* enum race_update */
+	uint16_t update;		/* enum race_update */
+	uint16_t is_near;		/* the line is that of a neighbour: it has none itself */
 };
 
 struct race_pair {

@@ -13,6 +13,7 @@ struct source {
 	struct race_pair p;
 	const unsigned char *frames;
 	const char *strings;
+	uint32_t pid;
 };
 
 static const char *text_at(struct source *s, uint32_t at)
@@ -70,6 +71,8 @@ static void side_fill(struct source *s, const struct race_pair_side *from, struc
 		.device = from->device,
 		.cluster = from->cluster,
 		.warp = from->warp,
+		.pid = s->pid,
+		.is_near = from->is_near != 0,
 		.update = from->update <= RACE_UPDATE_OTHER ? (enum race_update)from->update
 							    : RACE_UPDATE_OTHER,
 	};
@@ -132,9 +135,9 @@ static void finding_add(struct source *s)
 	base_vec_push(&s->out->findings, f);
 }
 
-bool race_pair_read(struct race_results *out, const void *payload, size_t n)
+bool race_pair_read(struct race_results *out, const void *payload, size_t n, uint32_t pid)
 {
-	struct source s = {.out = out};
+	struct source s = {.out = out, .pid = pid};
 	uint64_t frames;
 
 	if (n < sizeof(s.p))
@@ -200,8 +203,7 @@ bool race_explains(const struct race_finding *f, const struct race_stop *stop)
 {
 	for (unsigned i = 0; f->sides && stop->ptx_line && i < 2; i++)
 		if (f->sides[i].ptx_line == stop->ptx_line &&
-		    !(f->sides[i].flags & RACE_SIDE_HOST) &&
-		    !strcmp(f->sides[i].func, stop->func))
+		    !(f->sides[i].flags & RACE_SIDE_HOST) && !strcmp(f->sides[i].func, stop->func))
 			return true;
 	return false;
 }

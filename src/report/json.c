@@ -154,6 +154,8 @@ static void side_put(cJSON *parent, const char *key, const struct race_side *s)
 	cJSON_AddBoolToObject(o, "volatile", (s->flags & RACE_SIDE_VOLATILE) != 0);
 	cJSON_AddBoolToObject(o, "async", (s->flags & RACE_SIDE_ASYNC) != 0);
 	cJSON_AddBoolToObject(o, "host", (s->flags & RACE_SIDE_HOST) != 0);
+	cJSON_AddBoolToObject(o, "graph", (s->flags & RACE_SIDE_GRAPH) != 0);
+	cJSON_AddBoolToObject(o, "frees", (s->flags & RACE_SIDE_FREES) != 0);
 	cJSON_AddBoolToObject(o, "mbarrier", (s->flags & RACE_SIDE_MBARRIER) != 0);
 	dim_put(o, "thread", s->thread);
 	dim_put(o, "block", s->block);
@@ -163,6 +165,7 @@ static void side_put(cJSON *parent, const char *key, const struct race_side *s)
 	count_put(o, "cluster", s->cluster);
 	count_put(o, "warp", s->warp);
 	cJSON_AddStringToObject(o, "update", race_update_name(s->update));
+	cJSON_AddBoolToObject(o, "line_is_near", s->is_near);
 	cJSON_AddStringToObject(o, "ptx", s->text);
 	count_put(o, "ptx_line", s->ptx_line);
 }
@@ -238,6 +241,8 @@ static void finding_put(struct base_buf *out, const struct rep_entry *e)
 	count_put(o, "width", f->width);
 	count_put(o, "vector", f->vec);
 	cJSON_AddBoolToObject(o, "volatile", f->is_volatile);
+	cJSON_AddBoolToObject(o, "line_is_near", f->is_near);
+	cJSON_AddStringToObject(o, "update", race_update_name(f->update));
 	cJSON_AddStringToObject(o, "module", f->module);
 	cJSON_AddStringToObject(o, "target", f->target);
 	count_put(o, "count", f->count);

@@ -65,6 +65,10 @@ static struct race_pair *write_pair(void *arg, const struct race_pair *pair, siz
 	void *at = race_shm_chunk(RACE_CHUNK_PAIR, 0, pair, bytes, NULL, 0);
 
 	(void)arg;
+	for (unsigned i = 0; at && i < 2; i++)
+		if (pair->side[i].flags & RACE_SIDE_HOST &&
+		    pair->side[i].access == RACE_ACCESS_COPY)
+			rt_origin_tell(pair->side[i].ptx_line);
 	if (!at && !is_full)
 		race_shm_note("the shared file is full; more races were found than are shown");
 	is_full = is_full || !at;
@@ -124,6 +128,10 @@ static void on_progress(void *arg)
 	if (pthread_mutex_trylock(&lock))
 		return;
 	update_oracle();
+	for (unsigned d = 0; d < rt.ndevices; d++)
+		if (contexts[d].rt)
+			__atomic_store_n(&contexts[d].region->checked, cpu_get_checked(rt.m, d),
+					 __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -248,6 +256,15 @@ bool rt_collider_module(unsigned device, const struct rt_image *im, struct cpu_m
 				   __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&lock);
 	return is_patched;
+}
+
+void rt_collider_failed(const char *why)
+{
+	if (!is_open)
+		return;
+	__atomic_fetch_add(&race_shm_get()->failed_modules, 1, __ATOMIC_RELAXED);
+	race_shm_chunk(RACE_CHUNK_NOTE, base_hash(why, strlen(why), BASE_FNV_INIT), why,
+		       strlen(why) + 1, NULL, 0);
 }
 
 /* ---- the order of blocks --------------------------------------------------------------- */
