@@ -4,8 +4,8 @@
  * Their names, types and values are base/options.def's; the map below says which field each has.
  * They travel to the cicc and ptxas that nvcc starts as a list of the command TOOL.
  *
- * nvcc 13 has a --sanitize=NAME of its own (memcheck, threadsteer): a list without any of our
- * names is nvcc's and passes through.
+ * nvcc 13 has a --sanitize=NAME of its own (memcheck, threadsteer): a list of these names alone is
+ * nvcc's and passes through.
  */
 #include "toolchain/toolchain.h"
 #include "toolchain/internal.h"
@@ -49,22 +49,20 @@ static void take_given(struct tool_options *o, const struct option_set *s, struc
 		o->root = base_strdup(a, option_text(s, OPTION_ROOT));
 }
 
-/* Does a list for --sanitize hold no name of ours? */
-static bool is_nvccs_own(const char *list)
+/* Are all of a list's names those that nvcc has for its own --sanitize? */
+static bool is_nvccs(const char *list)
 {
-	size_t n = strcspn(list, ",");
+	static const char *const names[] = {"memcheck", "threadsteer"};
 
-	if (!*list)
-		return false;
-	for (;; n = strcspn(list, ",")) {
-		if (n == 4 && !memcmp(list, "none", n))
+	for (const char *p = list;; p++) {
+		size_t n = strcspn(p, ",");
+		bool is_one = false;
+		for (size_t i = 0; i < BASE_COUNTOF(names); i++)
+			is_one = is_one || (strlen(names[i]) == n && !memcmp(names[i], p, n));
+		if (!is_one)
 			return false;
-		for (unsigned i = 0; i < RACE_DETECTORS_PUT; i++)
-			if (strlen(race_detectors[i].name) == n &&
-			    !memcmp(race_detectors[i].name, list, n))
-				return false;
-		list += n;
-		if (!*list++)
+		p += n;
+		if (!*p)
 			return true;
 	}
 }
@@ -78,7 +76,7 @@ int tool_options_take(struct tool_options *o, const char *arg)
 	if (strncmp(arg, "--", 2) != 0)
 		return 0;
 	if (!strncmp(arg, sanitize, sizeof(sanitize) - 1) &&
-	    is_nvccs_own(arg + sizeof(sanitize) - 1))
+	    is_nvccs(arg + sizeof(sanitize) - 1))
 		return 0;
 	option_init(&s, OPTION_CMD_NVCC);
 	int took = option_take(&s, arg, &sink);

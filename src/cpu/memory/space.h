@@ -41,4 +41,7 @@ bool cpu_space_heap_free(struct cpu_machine *m, uint64_t addr, uint64_t *bytes);
 /* syscalls.c: after fork, in the child. */
 void cpu_heap_forked(struct cpu_machine *m);
 
+/* Is it memory that was freed, and not allocated since? */
+bool cpu_space_is_freed(struct cpu_machine *m, uint64_t addr);
+
 #endif
