@@ -415,8 +415,15 @@ uint8_t *cpu_weak_atomic(struct cpu_warp *w, unsigned lane, enum ptx_scope scope
 	}
 	/* An atomic of the block's scope is one among its threads only. */
 	fill(l1, s, bits(host, bytes));
-	set_dirty(l1, s, s->dirty | bits(host, bytes));
 	return s->data + (uintptr_t)host % SECTOR;
+}
+
+void cpu_weak_atomic_wrote(struct cpu_l1 *l1, const uint8_t *host, uint32_t bytes)
+{
+	struct cpu_sector *s = find(l1, host);
+
+	if (s)
+		set_dirty(l1, s, s->dirty | bits(host, bytes));
 }
 
 /* ---- synchronisation ---------------------------------------------------------------------- */
