@@ -18,7 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHARED_RESERVED 1024u /* the system's part of each block's shared memory */
+/* The system's part of each block's shared memory: from address 0 to the program's first. */
+#define SHARED_RESERVED CPU_SHARED_BASE
 
 /* ---- launches ---------------------------------------------------------------------- */
 
@@ -167,7 +168,8 @@ static void unit_free(struct cpu_unit *u)
 		if (cta->warps)
 			free(cta->warps[0].priv);
 		free(cta->warps);
-		free(cta->shared);
+		if (cta->shared)
+			free(cta->shared - SHARED_RESERVED);
 	}
 	cpu_cluster_barrier_free(c);
 	free(u->blocks);
@@ -178,11 +180,12 @@ static bool block_alloc(struct cpu_grid *g, struct cpu_cta *cta)
 {
 	size_t bytes = (size_t)g->shared_static + g->shared_dyn;
 	struct cpu_warp_priv *privs = calloc(g->nwarps, sizeof(*privs));
+	uint8_t *shared = aligned_alloc(1024, SHARED_RESERVED + ((bytes + 1023) & ~(size_t)1023));
 
 	cta->grid = g;
 	cta->nwarps = g->nwarps;
 	cta->shared_bytes = (uint32_t)bytes;
-	cta->shared = aligned_alloc(1024, (bytes + 1024) & ~(size_t)1023);
+	cta->shared = shared ? shared + SHARED_RESERVED : NULL;
 	cta->warps = calloc(g->nwarps, sizeof(*cta->warps));
 	if (!privs || !cta->shared || !cta->warps) {
 		free(privs);
@@ -321,7 +324,8 @@ static bool block_start(struct cpu_worker *k, struct cpu_unit *u, uint32_t rank,
 	cta->nlive = cta->nwarps;
 	cta->async = NULL;
 	b->has_triggered = false;
-	memset(cta->shared, (int)(k->m->opt.seed * 0x9d + 0x5b), cta->shared_bytes);
+	memset(cta->shared - SHARED_RESERVED, (int)(k->m->opt.seed * 0x9d + 0x5b),
+	       (size_t)cta->shared_bytes + SHARED_RESERVED);
 	cpu_watch_block_start(cta, u->index * u->cluster.size + rank);
 	cpu_barriers_init(cta);
 	for (uint32_t i = 0; i < cta->nwarps; i++) {
@@ -379,6 +383,7 @@ static bool unit_start(struct cpu_engine *e, struct cpu_worker *k, struct cpu_gr
 	p->started++;
 	((struct cpu_worker_priv *)k->priv)->nblocks += u->cluster.size;
 	cpu_cluster_barrier_init(&u->cluster);
+	u->cluster.uses_reserved = false;
 	for (uint32_t r = 0; r < u->cluster.size; r++)
 		if (!block_start(k, u, r, sm[r]))
 			return false;

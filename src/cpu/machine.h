@@ -296,6 +296,7 @@ struct cpu_cluster {
 	uint32_t id[3];
 	struct cpu_cta *ctas[CPU_CLUSTER_MAX];
 	struct cpu_cluster_barrier *barrier; /* barrier.c */
+	bool uses_reserved; /* a thread has read where the system's shared memory lies */
 };
 
 #define CPU_BARRIERS 16
@@ -308,7 +309,7 @@ struct cpu_cta {
 	uint64_t linear; /* ctaid.x + ... */
 	uint32_t actor;	 /* watch.c: of its first thread */
 	uint32_t sm;
-	uint8_t *shared; /* what address CPU_SHARED_BASE is; shared_bytes long */
+	uint8_t *shared; /* what address CPU_SHARED_BASE is; the system's part lies before it */
 	uint32_t shared_bytes;
 	struct cpu_warp *warps;
 	uint32_t nwarps, nlive;	       /* warps with a lane that has not exited */
@@ -317,6 +318,13 @@ struct cpu_cta {
 	struct cpu_l1 *l1;	       /* weak model: the block's cache; NULL otherwise */
 	uint32_t *local_top;	       /* nothing of ours: reserved */
 };
+
+/* Does a host address lie in the shared memory of this block, the system's part included? */
+static inline bool cpu_is_shared_of(const struct cpu_cta *cta, const uint8_t *host)
+{
+	return (uintptr_t)host - ((uintptr_t)cta->shared - CPU_SHARED_BASE) <
+	       (uint64_t)cta->shared_bytes + CPU_SHARED_BASE;
+}
 
 enum cpu_split_state {
 	CPU_SPLIT_FREE,

@@ -68,12 +68,18 @@ static bool shared_window(struct cpu_cta *cta, uint64_t addr, uint64_t bytes, bo
 {
 	uint64_t at = addr;
 	struct cpu_cta *owner = shared_owner(cta, &at, is_cluster);
+	uint64_t end = CPU_SHARED_BASE;
 
-	if (!owner || !owner->shared || at < CPU_SHARED_BASE ||
-	    at - CPU_SHARED_BASE > owner->shared_bytes ||
-	    bytes > owner->shared_bytes - (at - CPU_SHARED_BASE))
+	if (!owner || !owner->shared)
 		return false;
-	*delta = (uint64_t)(uintptr_t)owner->shared + (at - CPU_SHARED_BASE) - addr;
+	/* The system's part is another variable: no access reaches over its end. */
+	if (at >= CPU_SHARED_BASE)
+		end += owner->shared_bytes;
+	else if (!owner->cluster->uses_reserved)
+		return false;
+	if (at > end || bytes > end - at)
+		return false;
+	*delta = (uint64_t)(uintptr_t)owner->shared + at - CPU_SHARED_BASE - addr;
 	return true;
 }
 
