@@ -39,6 +39,10 @@ const char *cpu_block_refuses(struct cpu_engine *e, const struct cpu_launch *l)
 	uint64_t threads = 1, blocks = 1, size = 1;
 	uint32_t c[3];
 
+	const char *why = cpu_kernel_refused(l->kernel, NULL);
+
+	if (why)
+		return why;
 	cluster_dims(l, c);
 	for (unsigned i = 0; i < 3; i++) {
 		if (!l->grid[i] || l->grid[i] > grid_max[i])

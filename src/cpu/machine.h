@@ -596,6 +596,9 @@ void cpu_heap_free(struct cpu_machine *m);
  * __assertfail, cudaCGGetIntrinsicHandle... . NULL: not one. Arguments are at `args` in the .param area
  * of the callee's depth, results at `rets`. Called by control.c with the lanes that call it. */
 cpu_syscall *cpu_syscall_find(const char *name, uint32_t *args, uint32_t *rets);
+/* What a function of the toolkit's device runtime, which the CPU device lacks, is there for; NULL: the
+ * name is none of those. */
+const char *cpu_syscall_lacks(const char *name, size_t n);
 
 /* ---- warp.c, control.c, barrier.c: execution -------------------------------------------- */
 
@@ -649,6 +652,8 @@ struct cpu_kernel {
 
 /* The function behind an address taken in CPU_WIN_CODE; NULL: there is none. */
 struct cpu_func *cpu_func_at(struct cpu_module *mod, uint64_t address);
+/* Why a function without code has none. */
+const char *cpu_func_refused(const struct cpu_func *f);
 unsigned cpu_module_device(const struct cpu_module *mod);
 /* Decodes the kernel and all functions that it can call, once; thread-safe. The engine calls it
  * before the first block of a grid. False: host memory is exhausted or the kernel is too large. */

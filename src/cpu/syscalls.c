@@ -496,3 +496,26 @@ cpu_syscall *cpu_syscall_find(const char *name, uint32_t *args, uint32_t *rets)
 		}
 	return NULL;
 }
+
+/* Beginnings of names, the longer ones first. */
+static const struct {
+	const char *prefix, *feature;
+} lacking[] = {
+	{"cudaGraphSetConditional", "conditional graph nodes"},
+	{"cudaGraphKernelNode", "graphs that kernels change"},
+	{"cudaGraphLaunch", "graphs that kernels launch"},
+	{"cudaGetCurrentGraphExec", "graphs that kernels launch"},
+	{"__cudaCDP2", "dynamic parallelism"},
+	{"cudaGetParameterBuffer", "dynamic parallelism"},
+	{"cudaLaunchDevice", "dynamic parallelism"},
+};
+
+const char *cpu_syscall_lacks(const char *name, size_t n)
+{
+	for (size_t i = 0; i < BASE_COUNTOF(lacking); i++) {
+		size_t m = strlen(lacking[i].prefix);
+		if (n >= m && !strncmp(name, lacking[i].prefix, m))
+			return lacking[i].feature;
+	}
+	return NULL;
+}
