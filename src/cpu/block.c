@@ -20,6 +20,7 @@
 
 /* The system's part of each block's shared memory: from address 0 to the program's first. */
 #define SHARED_RESERVED CPU_SHARED_BASE
+#define SHARED_FILL(m)	(int)((m)->opt.seed * 0x9d + 0x5b)
 
 /* ---- launches ---------------------------------------------------------------------- */
 
@@ -328,8 +329,7 @@ static bool block_start(struct cpu_worker *k, struct cpu_unit *u, uint32_t rank,
 	cta->nlive = cta->nwarps;
 	cta->async = NULL;
 	b->has_triggered = false;
-	memset(cta->shared - SHARED_RESERVED, (int)(k->m->opt.seed * 0x9d + 0x5b),
-	       (size_t)cta->shared_bytes + SHARED_RESERVED);
+	memset(cta->shared, SHARED_FILL(k->m), cta->shared_bytes);
 	cpu_watch_block_start(cta, u->index * u->cluster.size + rank);
 	cpu_barriers_init(cta);
 	for (uint32_t i = 0; i < cta->nwarps; i++) {
@@ -342,6 +342,16 @@ static bool block_start(struct cpu_worker *k, struct cpu_unit *u, uint32_t rank,
 	}
 	cpu_model_cta_init(cta);
 	return true;
+}
+
+void cpu_block_use_reserved(struct cpu_cluster *c)
+{
+	if (c->uses_reserved)
+		return;
+	c->uses_reserved = true;
+	for (uint32_t r = 0; r < c->size; r++)
+		memset(c->ctas[r]->shared - SHARED_RESERVED, SHARED_FILL(c->grid->m),
+		       SHARED_RESERVED);
 }
 
 static uint64_t next_index(struct cpu_worker *k, struct cpu_grid_priv *p)

@@ -129,10 +129,13 @@ void cpu_mem_set_peer(struct cpu_machine *m, unsigned device, unsigned peer, boo
 
 /* ---- what kernels call (syscalls.c) ------------------------------------------ */
 
-/* Bytes of a device's heap for malloc in kernels; the default is CPU_HEAP. False: the heap is in
- * use already. Each device has its own. */
-bool cpu_heap_set_limit(struct cpu_machine *m, uint64_t bytes);
-uint64_t cpu_heap_limit(struct cpu_machine *m);
+/* Bytes of a device's heap for malloc in kernels, of which an allocation costs its size, rounded up to
+ * 16, and 16 more; the default is CPU_HEAP. False: a kernel that may call malloc or free has been
+ * launched on the device, so that its heap stays as it is. */
+bool cpu_heap_set_limit(struct cpu_machine *m, unsigned device, uint64_t bytes);
+uint64_t cpu_heap_limit(struct cpu_machine *m, unsigned device);
+/* Frees what kernels have allocated; the limit is the default again. No kernel runs on the device. */
+void cpu_heap_reset(struct cpu_machine *m, unsigned device);
 #define CPU_HEAP (8ull << 20)
 /* Where the text of printf goes (and of failed assertions: is_error), whole calls at once, in their
  * order; NULL: stdout and stderr. Called by the threads that execute blocks, one at a time. */

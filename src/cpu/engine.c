@@ -654,6 +654,8 @@ struct cpu_op *cpu_submit(struct cpu_machine *m, const struct cpu_work *work,
 	op = op_new(m, work);
 	if (!op)
 		return refuse(fault, CPU_FAULT_RESOURCES, "host memory is exhausted");
+	if (work->kind == CPU_WORK_KERNEL && cpu_kernel_uses_heap(work->launch.kernel))
+		cpu_heap_use(m, work->device);
 	lock(e);
 	op->id = ++e->ids;
 	e->nops++;

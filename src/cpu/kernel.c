@@ -212,6 +212,21 @@ const char *cpu_kernel_refused(struct cpu_kernel *k, bool *is_incomplete)
 	return bad ? bad->why : NULL;
 }
 
+static void note_heap(struct load_func *lf, void *arg)
+{
+	*(bool *)arg |= lf->calls_heap;
+}
+
+bool cpu_kernel_uses_heap(struct cpu_kernel *k)
+{
+	pthread_mutex_lock(&lock);
+	if (!k->is_heap_known)
+		load_each_reached(k->mod, (struct load_func *)k->func, note_heap, &k->uses_heap);
+	k->is_heap_known = true;
+	pthread_mutex_unlock(&lock);
+	return k->uses_heap;
+}
+
 bool cpu_kernel_ready(struct cpu_kernel *k)
 {
 	struct load_func *lf = (struct load_func *)k->func;

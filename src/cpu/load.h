@@ -73,6 +73,7 @@ struct load_func {
 	uint32_t hidden;  /* of them, from `own` on, for calls with operands in registers */
 	bool has_pointer; /* its address is taken */
 	bool calls_pointer, has_calls;
+	bool calls_heap;      /* malloc or free */
 	bool is_inserted;     /* all of it, by name */
 	bool is_instrumented; /* some of it */
 	bool is_ready;

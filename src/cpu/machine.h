@@ -591,6 +591,9 @@ void cpu_space_free(struct cpu_machine *m);
 void cpu_space_forked(struct cpu_machine *m);
 /* The device heap of malloc and free is made when it is first used; cpu_space_free calls this. */
 void cpu_heap_free(struct cpu_machine *m);
+/* A kernel that may call malloc or free is launched: the device's heap has its size for good. */
+void cpu_heap_use(struct cpu_machine *m, unsigned device);
+bool cpu_syscall_is_heap(cpu_syscall *fn);
 
 /* syscalls.c: functions that CUDA programs call without defining: vprintf, malloc, free,
  * __assertfail, cudaCGGetIntrinsicHandle... . NULL: not one. Arguments are at `args` in the .param area
@@ -648,6 +651,7 @@ struct cpu_kernel {
 	struct cpu_kernel_info info;
 	uint32_t nparam_bytes;
 	uint32_t *param_offset, *param_bytes;
+	bool is_heap_known, uses_heap; /* kernel.c */
 };
 
 /* The function behind an address taken in CPU_WIN_CODE; NULL: there is none. */
@@ -655,6 +659,8 @@ struct cpu_func *cpu_func_at(struct cpu_module *mod, uint64_t address);
 /* Why a function without code has none. */
 const char *cpu_func_refused(const struct cpu_func *f);
 unsigned cpu_module_device(const struct cpu_module *mod);
+/* May the kernel call malloc or free? */
+bool cpu_kernel_uses_heap(struct cpu_kernel *k);
 /* Decodes the kernel and all functions that it can call, once; thread-safe. The engine calls it
  * before the first block of a grid. False: host memory is exhausted or the kernel is too large. */
 bool cpu_kernel_ready(struct cpu_kernel *k);

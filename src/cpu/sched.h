@@ -211,6 +211,8 @@ struct cpu_grid *cpu_grid_new(struct cpu_op *op);
 void cpu_grid_free(struct cpu_grid *g);
 /* Starts as many blocks as fit on those of the device's multiprocessors that are the worker's. */
 void cpu_block_place(struct cpu_worker *k, unsigned device);
+/* A thread has read where the system's part of shared memory lies: it is there from now on. */
+void cpu_block_use_reserved(struct cpu_cluster *c);
 /* The unit's blocks have no live thread (or the grid is over). */
 void cpu_block_end(struct cpu_unit *u);
 

@@ -163,7 +163,7 @@ static uint64_t uniform(struct cpu_warp *w, enum special id, unsigned c)
 	case SPECIAL_RESERVED_SMEM_CAP:
 	case SPECIAL_RESERVED_SMEM_0:
 	case SPECIAL_RESERVED_SMEM_1:
-		cta->cluster->uses_reserved = true;
+		cpu_block_use_reserved(cta->cluster);
 		return reserved[id - SPECIAL_RESERVED_SMEM_BEGIN];
 	default:
 		return 0;
