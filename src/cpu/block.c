@@ -510,6 +510,7 @@ void cpu_block_end(struct cpu_unit *u)
 	struct cpu_engine *e = g->m->engine;
 	struct cpu_device *dev = &e->devices[g->device];
 
+	cpu_proof_end(u->worker);
 	for (uint32_t r = 0; r < u->cluster.size; r++) {
 		struct cpu_block *b = &u->blocks[r];
 		block_stop(u->worker, dev, b);

@@ -393,6 +393,7 @@ struct cpu_worker {
 	uint64_t warp_insts, thread_insts;
 	struct cpu_warp *warp; /* being executed */
 	void *priv;
+	struct cpu_proof *proof;       /* deadlock.c: one is being tried; NULL: none */
 	struct cpu_hit hits[CPU_HITS]; /* resolve.c, by instruction; zero at the start */
 };
 
@@ -637,6 +638,12 @@ void cpu_async_free(struct cpu_cta *cta);
 /* The table of textures and surfaces; false: no memory. */
 bool cpu_textures_init(struct cpu_machine *m);
 void cpu_textures_free(struct cpu_machine *m);
+
+/* ---- deadlock.c: while worker->proof isn't NULL ---------------------------------------------- */
+
+/* An instruction accesses shared or global memory; an atomic has changed memory. */
+void cpu_proof_read(struct cpu_warp *w, const struct cpu_inst *in, uint64_t addr, bool is_global);
+void cpu_proof_fail(struct cpu_worker *k);
 
 /* ---- engine.c ------------------------------------------------------------------------------ */
 

@@ -404,6 +404,8 @@ static bool do_lane(struct cpu_warp *w, const struct cpu_inst *in, const struct 
 			get(w, a->c[e], width, lane, &c);
 		a->fn(p, &b, &c, &old, place == CPU_PLACE_GLOBAL);
 		bool is_written = is_write(a, &b, &old);
+		if (w->worker->proof && memcmp(p, &old, width) != 0)
+			cpu_proof_fail(w->worker);
 		if (is_written && cpu_model_is_on(w))
 			cpu_model_atomic_wrote(w, p, host + e * width, width);
 		if (cpu_judge_takes(w, in))

@@ -237,6 +237,11 @@ static enum cpu_step exec_special(struct cpu_warp *w, const struct cpu_inst *in,
 	return CPU_OK;
 }
 
+bool cpu_exec_is_clock(const struct cpu_inst *in)
+{
+	return in->fn == exec_special && (in->sub == SPECIAL_CLOCK || in->sub == SPECIAL_CLOCK_HI);
+}
+
 /* ---- binding --------------------------------------------------------------------------- */
 
 /* Length of the name without ".x" and so on; its component in *c. */

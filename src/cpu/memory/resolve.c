@@ -108,8 +108,8 @@ static bool local_window(struct cpu_warp *w, uint64_t addr, uint64_t bytes, stru
 	return true;
 }
 
-bool cpu_window_find(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_space space,
-		     uint64_t addr, uint64_t bytes, bool is_write, struct cpu_window *out)
+static bool window_find(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_space space,
+			uint64_t addr, uint64_t bytes, bool is_write, struct cpu_window *out)
 {
 	bool is_found;
 
@@ -154,6 +154,17 @@ bool cpu_window_find(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_spa
 	default:
 		return false;
 	}
+}
+
+bool cpu_window_find(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_space space,
+		     uint64_t addr, uint64_t bytes, bool is_write, struct cpu_window *out)
+{
+	bool is_found = window_find(w, in, space, addr, bytes, is_write, out);
+
+	if (__builtin_expect(w->worker->proof != NULL, 0) && is_found &&
+	    out->place != CPU_PLACE_PRIVATE)
+		cpu_proof_read(w, in, addr, out->place == CPU_PLACE_GLOBAL);
+	return is_found;
 }
 
 /* ---- faults ------------------------------------------------------------------------ */
