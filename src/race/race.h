@@ -275,6 +275,47 @@ struct race_results {
 	uint32_t runs;		 /* reports merged; 0 counts as 1 */
 };
 
+/* ---- counter.c: counters and kinds as rows ---------------------------------- */
+
+enum race_counter_id {
+#define COUNTER(place, when, field, ...) RACE_COUNTER_##field,
+#define FLAG(place, field, json)	 RACE_COUNTER_##field,
+#define EXACT(place, field, ...)	 RACE_COUNTER_##field,
+#include "race/counters.def"
+	RACE_COUNTERS_COUNT
+};
+
+enum race_counter_place { RACE_IN_SUMMARY, RACE_IN_ORACLE, RACE_IN_HIDDEN };
+enum race_counter_when {
+	RACE_WHEN_ALWAYS,
+	RACE_WHEN_NONZERO,
+	RACE_WHEN_HOST, /* where has_host is set */
+	RACE_WHEN_FLAG,
+	RACE_WHEN_EXACT /* a flag, written as its opposite */
+};
+
+struct race_counter {
+	const char *json, *noun;
+	size_t at, bytes; /* in struct race_results */
+	enum race_counter_place place;
+	enum race_counter_when when;
+	bool missing; /* EXACT: the flag where JSON doesn't have it */
+};
+
+extern const struct race_counter race_counters[RACE_COUNTERS_COUNT];
+uint64_t race_counter_get(const struct race_results *r, enum race_counter_id id);
+/* Adds to a counter, or sets a flag if n isn't 0. */
+void race_counter_add(struct race_results *r, enum race_counter_id id, uint64_t n);
+
+/* What kinds.def says of a kind; texts are NULL where it says nothing. */
+struct race_kind_row {
+	const char *name;
+	enum race_class cls;
+	const char *title, *sentence, *fix, *fix_shared, *fix_cluster;
+};
+
+extern const struct race_kind_row race_kinds[RACE_KIND_COUNT]; /* number 0: none */
+
 void race_results_free(struct race_results *r);
 
 /* A cleaned copy in the arena: control characters become spaces, invalid UTF-8 '?'. */
