@@ -225,7 +225,7 @@ void option_doc_man(struct base_buf *out, const char *version)
 	base_buf_puts(out, ".fi\n.SH SEE ALSO\n.BR nvcc (1),\n.BR compute\\-sanitizer (1)\n");
 }
 
-/* ---- docs/options.md --------------------------------------------------------------------------- */
+/* ---- docs/options.md ------------------------------------------------------------------------- */
 
 void option_doc_markdown(struct base_buf *out)
 {

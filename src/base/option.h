@@ -14,8 +14,9 @@
 
 #include "base/base.h"
 
-/* One enumerator per CMD row: OPTION_CMD_RUN, ... Those without a name (OPTION_CMD_SHOWN and up) are
- * no commands of a user, but lists of options that travel from one of our programs to another. */
+/* One enumerator per CMD row: OPTION_CMD_RUN, ... Those without a name (OPTION_CMD_SHOWN and up)
+ * are no commands of a user, but lists of options that travel from one of our programs to
+ * another. */
 enum option_cmd {
 #define CMD(id, ...) OPTION_CMD_##id,
 #include "base/options.def"
@@ -101,8 +102,8 @@ void option_encode_one(struct base_buf *out, enum option_id id, const char *valu
 /* Sets one option as if the command line had it. Asserts that the value fits. */
 void option_put(struct option_set *s, enum option_id id, const char *value);
 
-/* Takes one word of a command line where values are joined by "=". 1: an option of the command, set;
- * 0: something else; -1: an option with a wrong value, in `sink`. */
+/* Takes one word of a command line where values are joined by "=". 1: an option of the command,
+ * set; 0: something else; -1: an option with a wrong value, in `sink`. */
 int option_take(struct option_set *s, const char *word, struct base_sink *sink);
 
 /*

@@ -1,8 +1,8 @@
 /*
  * cell.c - where the words of memory are, and the memory of their shadow.
  *
- * A region of 16 KiB holds pages of 256 bytes, made when touched: 16 bytes a word that is touched, or
- * all of a page's words from half of them on. All comes from
+ * A region of 16 KiB holds pages of 256 bytes, made when touched: 16 bytes a word that is touched,
+ * or all of a page's words from half of them on. All comes from
  * the C library and goes back as soon as it isn't needed: the shared memory of a block that has
  * ended, records that were superseded. stats.shadow_bytes is the most that was held at a time, with
  * what the library itself takes for each piece. Costs: a look-up in a small cache of regions.

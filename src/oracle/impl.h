@@ -42,8 +42,8 @@ struct oracle_pend {
 	struct oracle_clock *acquire[ORACLE_SCOPES]; /* by the scope that the end needs */
 };
 
-/* mbarrier.init of a thread: each is a pseudo-thread's, so that fence.mbarrier_init can release them
- * alone. */
+/* mbarrier.init of a thread: each is a pseudo-thread's, so that fence.mbarrier_init can release
+ * them alone. */
 struct oracle_inits {
 	struct oracle_clock *clock; /* NULL: none yet */
 	uint32_t last;		    /* the pseudo-thread of the last one */
@@ -93,8 +93,8 @@ enum oracle_misc_kind {
 
 struct oracle_misc {
 	struct oracle_thread thread;
-	/* Of a pseudo-thread: fence.sc's (trees) that its reads, and all its accesses, have communicated
-	 * behind: who waits for it has, too, unlike what its issuer had. */
+	/* Of a pseudo-thread: fence.sc's (trees) that its reads, and all its accesses, have
+	 * communicated behind: who waits for it has, too, unlike what its issuer had. */
 	uint64_t read_forced, all_forced;
 	uint32_t issuer; /* whose place a pseudo-thread has */
 	uint8_t kind;
@@ -140,7 +140,7 @@ struct oracle_release {
 	bool is_mixed; /* of several devices: no sum */
 };
 
-/* ---- writes ----------------------------------------------------------------------------------- */
+/* ---- writes ---------------------------------------------------------------------------------- */
 
 struct oracle_seen {
 	uint32_t actor, epoch;
@@ -175,7 +175,7 @@ struct oracle_name {
 
 #define ORACLE_NO_SITE UINT32_MAX
 
-/* ---- shadow ----------------------------------------------------------------------------------- */
+/* ---- shadow ---------------------------------------------------------------------------------- */
 
 /* What accesses have in common, interned. */
 struct oracle_site {
@@ -238,16 +238,17 @@ struct oracle_ext {
 	struct oracle_write *from;  /* where the bytes' values come from; NULL: a weak write */
 	struct oracle_bytes *bytes; /* NULL: all bytes are from `from`, and no fences */
 	/* All strong recs are generic, access these same bytes, and either are of gpu or sys scope
-	 * and one device, or of one block: morally strong with another such one. 0 bytes: not so. */
+	 * and one device, or of one block: morally strong with another such one. 0 bytes: not
+	 * so. */
 	uint64_t same_address;
 	uint32_t same_bytes;
 	uint32_t same_place; /* oracle_place_key */
 };
 
 /*
- * A word of memory. Plain accesses (weak, generic, of the whole word) are here: `w` is the last write:
- * 0: none, odd: a packed access, a pointer to a log of atomic accesses (log.c) behind it, or a
- * pointer to the word's oracle_ext plus 2; `r` are reads that no write has taken the place of: 0,
+ * A word of memory. Plain accesses (weak, generic, of the whole word) are here: `w` is the last
+ * write: 0: none, odd: a packed access, a pointer to a log of atomic accesses (log.c) behind it, or
+ * a pointer to the word's oracle_ext plus 2; `r` are reads that no write has taken the place of: 0,
  * packed, or a pointer to readers that words share.
  */
 struct oracle_cell {
@@ -255,9 +256,9 @@ struct oracle_cell {
 };
 
 /*
- * A packed access, from the top: actor, epoch, site, form, 1. Without a form the actor accesses all of the
- * word. With one: where the site's accesses are of 1 or 2 bytes, the word's bytes (halves) are of
- * four (two) neighbouring lanes, actor being the first; else all of some lanes of a warp
+ * A packed access, from the top: actor, epoch, site, form, 1. Without a form the actor accesses all
+ * of the word. With one: where the site's accesses are of 1 or 2 bytes, the word's bytes (halves)
+ * are of four (two) neighbouring lanes, actor being the first; else all of some lanes of a warp
  * read all of it, and the actor's lane is the node of a binary tree over the lanes: 1 is all of
  * them, 2 the lower half, 3 the upper one ...
  */
@@ -322,9 +323,9 @@ static inline struct oracle_log *oracle_cell_log(const struct oracle_cell *c)
 }
 
 /*
- * Reads of the words that share the set. is_mask: by the lanes in `at` of each of the 1 + warps warps from
- * actor on; else word w (number of the word, 32 bits) by actor + ((w - at) >> shift), or by
- * several lanes from actor + ((w - at) << 1 or 2) on.
+ * Reads of the words that share the set. is_mask: by the lanes in `at` of each of the 1 + warps
+ * warps from actor on; else word w (number of the word, 32 bits) by actor + ((w - at) >> shift), or
+ * by several lanes from actor + ((w - at) << 1 or 2) on.
  */
 struct oracle_reader {
 	uint32_t actor, epoch, at;
@@ -350,7 +351,8 @@ static inline uint32_t oracle_narrowness(uint32_t shift)
 	return shift == ORACLE_BYTES ? 2 : shift == ORACLE_HALVES ? 1 : 0;
 }
 
-/* How many actors after the first of a row the (first) one of a word is, which is `at` words behind. */
+/* How many actors after the first of a row the (first) one of a word is, which is `at` words
+ * behind. */
 static inline uint32_t oracle_actor_after(uint32_t shift, uint32_t at)
 {
 	return oracle_is_narrow(shift) ? at << oracle_narrowness(shift) : at >> shift;
@@ -392,7 +394,7 @@ struct oracle_region {
 #define ORACLE_PSEUDO_READ  1u
 #define ORACLE_PSEUDO_WRITE 2u
 
-/* ---- barriers, operations ----------------------------------------------------------------------- */
+/* ---- barriers, operations -------------------------------------------------------------------- */
 
 struct oracle_part {
 	uint32_t warp, mask, epoch, fence;
@@ -518,7 +520,8 @@ void oracle_sites_free(struct oracle *o);
 /* The narrowest scope that holds both; equal actors: CTA. */
 enum race_scope oracle_level(struct oracle *o, uint32_t a, uint32_t b);
 uint32_t oracle_device(struct oracle *o, uint32_t actor); /* of its place */
-/* Accesses with one key, not 0, reach each other: from gpu scope on the device's, else the block's. */
+/* Accesses with one key, not 0, reach each other: from gpu scope on the device's, else the
+ * block's. */
 uint32_t oracle_place_key(struct oracle *o, uint32_t actor, uint8_t scope);
 #define ORACLE_PLACE_BLOCK (1u << 30)
 /* The number of what the access has in common with others; `fences`: that came before it, a tree.
@@ -564,8 +567,8 @@ void oracle_fence_prune(struct oracle *o, struct oracle_thread *t, uint8_t stren
 uint32_t oracle_fence_before(struct oracle *o, uint32_t actor, uint32_t epoch);
 /* The block's threads have ended. */
 void oracle_sc_block_end(struct oracle *o, uint32_t first, uint32_t n);
-/* An access of thread t to the bytes in mask: what it communicates with is forced before what follows,
- * and the fences before it are kept. */
+/* An access of thread t to the bytes in mask: what it communicates with is forced before what
+ * follows, and the fences before it are kept. */
 void oracle_communicate(struct oracle *o, struct oracle_thread *t, uint32_t actor, bool is_write,
 			struct oracle_ext *e, uint32_t mask);
 /* An access to the bytes in mask, with the fences in the tree and those of the actor before it. */

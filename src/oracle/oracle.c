@@ -8,9 +8,9 @@
  *
  * Misses: what weak memory models let a strong read of a wider scope see late is taken from the
  * event (ORACLE_SAW); communication that forces a fence.sc is counted in the order of events.
- * Costs: 2 to 12 times plain emulation, 30 where many threads communicate behind fence.sc; 16 bytes a
- * word that plain accesses of one writer and one reader touched, 50 and 2 a thread for one with relaxed
- * atomics, 250 to 600 for one with others.
+ * Costs: 2 to 12 times plain emulation, 30 where many threads communicate behind fence.sc; 16 bytes
+ * a word that plain accesses of one writer and one reader touched, 50 and 2 a thread for one with
+ * relaxed atomics, 250 to 600 for one with others.
  */
 #include "oracle/impl.h"
 
@@ -510,8 +510,8 @@ void oracle_access_warp(struct oracle *o, uint32_t warp, uint32_t mask,
 		oracle_shadow_warp(o, t, warp, mask, acc, addresses);
 		return;
 	}
-	ORACLE_EACH(l, mask)
-	access_one(o, warp + l, acc, addresses[l], acc->bytes);
+	ORACLE_EACH (l, mask)
+		access_one(o, warp + l, acc, addresses[l], acc->bytes);
 }
 
 void oracle_access_range(struct oracle *o, uint32_t actor, const void *inst, uint8_t kind,
@@ -525,7 +525,7 @@ void oracle_access_range(struct oracle *o, uint32_t actor, const void *inst, uin
 		access_one(o, actor, &acc, address, bytes);
 }
 
-/* ---- findings ---------------------------------------------------------------------------------- */
+/* ---- findings -------------------------------------------------------------------------------- */
 
 static uint32_t thread_of_init(struct oracle *o, uint32_t actor)
 {

@@ -1,14 +1,15 @@
 /*
  * sc.c - fences, and the order of fence.sc.
  *
- * In program order a word keeps which fence.sc stood before its accesses; who accesses it later takes
- * them as forced, hands them on along base causality, and at its next fence.sc comes behind them.
- * Fences are named by the epoch that they published. A thread's own last one is kept beside
- * its clock, and beside a word's tree, so that the trees of threads that poll behind fences don't change
- * and are one for a block; what causality has told already isn't forced.
- * In the execution's order fences that reach each other come behind all earlier ones, summed up by scope.
- * Costs: nothing for words and threads that no fence.sc came before; else 48 bytes a word, and 32 for
- * each fence of a thread until its block ends (wider ones: until the end).
+ * In program order a word keeps which fence.sc stood before its accesses; who accesses it later
+ * takes them as forced, hands them on along base causality, and at its next fence.sc comes behind
+ * them. Fences are named by the epoch that they published. A thread's own last one is kept beside
+ * its clock, and beside a word's tree, so that the trees of threads that poll behind fences don't
+ * change and are one for a block; what causality has told already isn't forced.
+ * In the execution's order fences that reach each other come behind all earlier ones, summed up by
+ * scope.
+ * Costs: nothing for words and threads that no fence.sc came before; else 48 bytes a word, and 32
+ * for each fence of a thread until its block ends (wider ones: until the end).
  */
 #include "oracle/impl.h"
 
@@ -125,8 +126,7 @@ static void fenced_unref(struct oracle *o, struct oracle_fenced *f, uint32_t byt
 
 void oracle_fenced_drop(struct oracle *o, struct oracle_bytes *x, uint32_t mask)
 {
-	ORACLE_EACH(b, mask)
-	{
+	ORACLE_EACH (b, mask) {
 		fenced_unref(o, x->fences[b], 1);
 		x->fences[b] = NULL;
 	}
@@ -140,8 +140,7 @@ static struct oracle_fenced *fenced_own(struct oracle *o, struct oracle_bytes *x
 	uint32_t n = 0;
 
 	*same = 0;
-	ORACLE_EACH(b, mask)
-	{
+	ORACLE_EACH (b, mask) {
 		if (x->fences[b] != old)
 			continue;
 		*same |= 1u << b;
@@ -156,8 +155,8 @@ static struct oracle_fenced *fenced_own(struct oracle *o, struct oracle_bytes *x
 		old->refs -= n;
 	}
 	f->refs = n;
-	ORACLE_EACH(c, *same)
-	x->fences[c] = f;
+	ORACLE_EACH (c, *same)
+		x->fences[c] = f;
 	return f;
 }
 
@@ -271,7 +270,7 @@ void oracle_communicate(struct oracle *o, struct oracle_thread *t, uint32_t acto
 	}
 }
 
-/* ---- fences ----------------------------------------------------------------------------------- */
+/* ---- fences ---------------------------------------------------------------------------------- */
 
 struct force {
 	struct oracle *o;
@@ -412,8 +411,8 @@ void oracle_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t streng
 	o->stats.events++;
 	if (!mask)
 		fence_one(o, warp, strength, scope);
-	ORACLE_EACH(l, mask)
-	fence_one(o, warp + l, strength, scope);
+	ORACLE_EACH (l, mask)
+		fence_one(o, warp + l, strength, scope);
 }
 
 void oracle_proxy_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t kinds)
@@ -424,8 +423,7 @@ void oracle_proxy_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t 
 	uint32_t base = mask ? warp : warp & ~31u, lanes = mask ? mask : 1u << (warp & 31);
 
 	o->stats.events++;
-	ORACLE_EACH(l, lanes)
-	{
+	ORACLE_EACH (l, lanes) {
 		struct oracle_thread *t = oracle_thread_of(o, base + l);
 		if (!t)
 			continue;

@@ -7,8 +7,8 @@
  * the reads) takes its place: who races with the superseded one later, races with the new one too.
  *
  * Long lists are not walked: each remembers a clock that all of it is behind of; strong accesses
- * that are all of the same bytes, and of one device (scope gpu and wider) or block, can't race with one
- * more such. Reads of a
+ * that are all of the same bytes, and of one device (scope gpu and wider) or block, can't race with
+ * one more such. Reads of a
  * warp's lanes in one epoch are one record, as are RMWs of a warp in a row.
  */
 #include "oracle/shadow.h"
@@ -50,7 +50,7 @@ static void shrink(const struct oracle_now *n, struct oracle_cell *c)
 	c->w = w;
 }
 
-/* ---- order ------------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 static unsigned cross_of(const struct oracle_now *n, const struct oracle_site *x)
 {
@@ -97,7 +97,7 @@ static bool is_nc_pair(const struct oracle_now *n, const struct oracle_site *x, 
 	return (is_nc || is_texture) && is_same_grid(n->o, actor, n->actor);
 }
 
-/* ---- findings ------------------------------------------------------------------------------------- */
+/* ---- findings -------------------------------------------------------------------------------- */
 
 static struct oracle_side side_of(struct oracle *o, const struct oracle_site *s, uint32_t actor,
 				  uint64_t address)
@@ -156,7 +156,7 @@ static bool judge(const struct oracle_now *n, const struct oracle_site *x,
 	return true;
 }
 
-/* ---- one record against the access ------------------------------------------------------------------- */
+/* ---- one record against the access ----------------------------------------------------------- */
 
 /* Is the access behind a read that observed this write? (R7 between that read and the access.) */
 static bool is_seen(const struct oracle_now *n, const struct oracle_chain *chain, uint32_t pos)
@@ -191,7 +191,8 @@ static bool check_one(const struct oracle_now *n, const struct oracle_rec *r, ui
 	/* Two that are morally strong don't race, and neither takes the other's place. */
 	if (!is_conflict || !judge(n, x, r, actor, order, &kind))
 		return false;
-	/* Behind another proxy's access that was let through as a write after a read, a read isn't. */
+	/* Behind another proxy's access that was let through as a write after a read, a read
+	 * isn't. */
 	if (r->chain && is_seen(n, r->chain, pos))
 		return n->acc->proxy == RACE_PROXY_GENERIC;
 	found(n, kind, r, actor);
@@ -205,8 +206,7 @@ static uint32_t check_rec(const struct oracle_now *n, const struct oracle_rec *r
 
 	if (!r->mask)
 		return check_one(n, r, r->actor, r->pos);
-	ORACLE_EACH(l, r->mask)
-	{
+	ORACLE_EACH (l, r->mask) {
 		if (check_one(n, r, r->actor + l, pos++))
 			ordered |= 1u << l;
 	}
@@ -250,7 +250,7 @@ static bool trim(const struct oracle_now *n, struct oracle_rec *r, uint32_t orde
 	return true;
 }
 
-/* ---- lists ------------------------------------------------------------------------------------------ */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static bool is_behind(const struct oracle_now *n, const struct oracle_list *l)
 {
@@ -271,8 +271,7 @@ static bool is_known(const struct oracle_now *n, const struct oracle_rec *r)
 		return value >= r->epoch;
 	if (!r->mask)
 		return leaf[r->actor & 31] >= r->epoch;
-	ORACLE_EACH(l, r->mask)
-	{
+	ORACLE_EACH (l, r->mask) {
 		if (leaf[l] < r->epoch)
 			return false;
 	}
@@ -583,7 +582,7 @@ static void add(const struct oracle_now *n, struct oracle_ext *e)
 		compact_strong(n, *at);
 }
 
-/* ---- words -------------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 void oracle_word_full(struct oracle_now *n, struct oracle_cell *c)
 {

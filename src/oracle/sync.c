@@ -1,10 +1,10 @@
 /*
  * sync.c - barriers, asynchronous copies, operations of the host, the device's heap.
  *
- * A barrier generation joins the clocks that arrive (threads behind the same barrier before have the
- * same one, so this is a comparison of pointers) and raises the epochs of those that arrived: one
- * value for the block where all stand at the same epoch. All that leave get that one clock and one
- * next epoch, so they stay alike. A copy has two epochs: 1 for its reads, 2 for its writes.
+ * A barrier generation joins the clocks that arrive (threads behind the same barrier before have
+ * the same one, so this is a comparison of pointers) and raises the epochs of those that arrived:
+ * one value for the block where all stand at the same epoch. All that leave get that one clock and
+ * one next epoch, so they stay alike. A copy has two epochs: 1 for its reads, 2 for its writes.
  */
 #include "oracle/impl.h"
 
@@ -24,8 +24,7 @@ static struct oracle_part same_epoch(struct oracle *o, uint32_t warp, uint32_t l
 {
 	struct oracle_part p = {.warp = warp};
 
-	ORACLE_EACH(l, lanes)
-	{
+	ORACLE_EACH (l, lanes) {
 		struct oracle_thread *t = oracle_thread_of(o, warp + l);
 		uint32_t own = t ? t->own : 0, fence = t ? t->fence : 0;
 		if (!p.mask) {
@@ -100,8 +99,7 @@ static void bar_count(struct oracle *o, struct oracle_bar *b, uint32_t actor, ui
 /* A relaxed arrival ends the release patterns that the thread's fences have begun. */
 static void fenced_arrive(struct oracle *o, struct oracle_bar *b, uint32_t warp, uint32_t mask)
 {
-	ORACLE_EACH(l, mask)
-	{
+	ORACLE_EACH (l, mask) {
 		struct oracle_thread *t = oracle_thread_of(o, warp + l);
 		if (t && t->pends)
 			oracle_release_pending(o, t, 0, 0, &b->fenced);
@@ -132,8 +130,7 @@ void oracle_arrive(struct oracle *o, uint32_t warp, uint32_t mask, uint64_t key,
 		base_vec_push(&b->parts, p);
 		left &= ~p.mask;
 	}
-	ORACLE_EACH(l, mask)
-	{
+	ORACLE_EACH (l, mask) {
 		struct oracle_thread *t = oracle_thread_of(o, warp + l);
 		if (!t)
 			continue;
@@ -164,8 +161,7 @@ static void lanes_join(struct oracle *o, uint32_t warp, uint32_t mask, struct or
 {
 	struct oracle_clock *from = NULL, *to = NULL;
 
-	ORACLE_EACH(l, mask)
-	{
+	ORACLE_EACH (l, mask) {
 		struct oracle_thread *t = oracle_thread_of(o, warp + l);
 		if (!t)
 			continue;
@@ -186,8 +182,7 @@ static void lanes_join(struct oracle *o, uint32_t warp, uint32_t mask, struct or
 
 static void fenced_leave(struct oracle *o, const struct oracle_bar *b, uint32_t warp, uint32_t mask)
 {
-	ORACLE_EACH(l, mask)
-	{
+	ORACLE_EACH (l, mask) {
 		struct oracle_thread *t = oracle_thread_of(o, warp + l);
 		if (t)
 			oracle_acquire(o, t, warp + l, &b->fenced, RACE_SCOPE_SYS);
@@ -220,8 +215,7 @@ void oracle_warp_sync(struct oracle *o, uint32_t warp, uint32_t mask)
 
 	o->stats.events++;
 	lanes_from(&warp, &mask);
-	ORACLE_EACH(l, mask)
-	{
+	ORACLE_EACH (l, mask) {
 		struct oracle_thread *t = oracle_thread_of(o, warp + l);
 		if (t && t->clock != last)
 			oracle_clock_join(&o->pool, &c, last = t->clock);
@@ -233,8 +227,7 @@ void oracle_warp_sync(struct oracle *o, uint32_t warp, uint32_t mask)
 	for (uint32_t i = 0; i < n; i++)
 		raise_part(o, oracle_clock_own(&o->pool, &c), &part[i]);
 	/* It has all that any of them knew. */
-	ORACLE_EACH(k, mask)
-	{
+	ORACLE_EACH (k, mask) {
 		struct oracle_thread *t = oracle_thread_of(o, warp + k);
 		if (!t)
 			continue;
@@ -246,7 +239,7 @@ void oracle_warp_sync(struct oracle *o, uint32_t warp, uint32_t mask)
 	oracle_clock_unref(&o->pool, c);
 }
 
-/* ---- mbarriers --------------------------------------------------------------------------------- */
+/* ---- mbarriers ------------------------------------------------------------------------------- */
 
 static struct oracle_phase *phase_at(struct oracle *o, uint64_t address, uint64_t phase,
 				     bool is_made)
@@ -295,8 +288,8 @@ static struct oracle_clock *copy_alone(struct oracle *o, uint32_t pseudo, uint32
 	return c;
 }
 
-/* Patterns of a thread that end at an mbarrier are kept by its address and this size, which no access
- * has. */
+/* Patterns of a thread that end at an mbarrier are kept by its address and this size, which no
+ * access has. */
 #define OBJECT UINT64_MAX
 
 /* The arrival ends the release patterns that fences, and releasing arrivals here, have begun. */
@@ -385,7 +378,7 @@ static void mbar_free(struct oracle *o, struct oracle_mbar *m)
 	free(m);
 }
 
-/* ---- copies ---------------------------------------------------------------------------------------- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 uint32_t oracle_fork(struct oracle *o, uint32_t issuer)
 {
@@ -421,7 +414,7 @@ void oracle_join(struct oracle *o, uint32_t actor, uint32_t pseudo, enum oracle_
 	}
 }
 
-/* ---- operations ------------------------------------------------------------------------------------ */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static struct oracle_opn *op_at(struct oracle *o, uint64_t key, bool is_made)
 {
@@ -575,7 +568,7 @@ bool oracle_host_knows(struct oracle *o, uint32_t host, uint64_t key)
 	return is_known;
 }
 
-/* ---- memory that is new, or freed --------------------------------------------------------------------- */
+/* ---- memory that is new, or freed ------------------------------------------------------------ */
 
 static void forget(struct oracle *o, uint64_t address, uint64_t bytes)
 {

@@ -130,7 +130,7 @@ bool oracle_write_is_strong_with(struct oracle *o, const struct oracle_write *w,
 						  is_same) == RACE_MORALLY_STRONG;
 }
 
-/* ---- chains ------------------------------------------------------------------------------------ */
+/* ---- chains ---------------------------------------------------------------------------------- */
 
 #define LOOK_BEHIND 4u
 #define PRUNE_FROM  16u
@@ -197,8 +197,8 @@ static bool positions_has(const struct positions *p, uint32_t low, uint32_t high
 }
 
 /*
- * Of a thread's observations one tells all that is asked of later ones, but of writes that came since:
- * a poll's last RMW is kept for each of the others, not every one.
+ * Of a thread's observations one tells all that is asked of later ones, but of writes that came
+ * since: a poll's last RMW is kept for each of the others, not every one.
  */
 static void chain_prune(struct oracle *o, const struct oracle_write *w)
 {

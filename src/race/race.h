@@ -263,12 +263,14 @@ struct race_results {
 		host_registered_bytes; /* places where it isn't seen, their size */
 	bool is_host_seen;
 	bool is_host_unseen; /* host code may have accessed memory of kernels, and was not seen */
-	/* Of host code (collider cc): accesses read again, findings lost, shared memory not known */
+	/* Of host code (collider cc): accesses read again, findings lost, shared memory not
+	 * known */
 	bool has_host;
 	uint64_t host_checked, host_lost, host_ranges_lost;
 	struct race_transfer_counts transfers; /* copies of the host, summed over processes */
 	struct race_holds holds;	       /* launches held back, summed over contexts */
-	/* Why nothing was checked, as far as only the launcher knows; NULL: what is here says it. */
+	/* Why nothing was checked, as far as only the launcher knows; NULL: what is here says
+	 * it. */
 	const char *why_nothing;
 	uint64_t failed_modules; /* that could not be loaded */
 	const char *command;	 /* what ran, for the header; NULL or "" = unknown */
@@ -382,8 +384,8 @@ bool race_host_find_read(struct race_results *out, const void *payload, size_t n
 
 /* ---- transfer_read.c ----------------------------------------------------- */
 
-/* Adds a chunk RACE_CHUNK_TRANSFER (of process `pid`) or RACE_CHUNK_TRANSFERS. False: it contradicts
- * itself. The calls have no lines, which src/host/symbol.c finds. */
+/* Adds a chunk RACE_CHUNK_TRANSFER (of process `pid`) or RACE_CHUNK_TRANSFERS. False: it
+ * contradicts itself. The calls have no lines, which src/host/symbol.c finds. */
 bool race_transfer_read(struct race_results *out, const void *payload, size_t n, uint32_t pid);
 bool race_transfer_counts_read(struct race_results *out, const void *payload, size_t n);
 /* The same for RACE_CHUNK_ORIGIN. */

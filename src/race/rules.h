@@ -70,7 +70,8 @@ enum race_moral {
 	RACE_MORAL_PROXY  /* different proxies */
 };
 
-/* Does each of two scopes include the other's thread? `between`: race_scope_between of the threads. */
+/* Does each of two scopes include the other's thread? `between`: race_scope_between of the
+ * threads. */
 static inline bool race_scopes_meet(enum race_scope between, uint8_t a, uint8_t b)
 {
 	return between <= a && between <= b;

@@ -75,8 +75,7 @@ int tool_options_take(struct tool_options *o, const char *arg)
 
 	if (strncmp(arg, "--", 2) != 0)
 		return 0;
-	if (!strncmp(arg, sanitize, sizeof(sanitize) - 1) &&
-	    is_nvccs(arg + sizeof(sanitize) - 1))
+	if (!strncmp(arg, sanitize, sizeof(sanitize) - 1) && is_nvccs(arg + sizeof(sanitize) - 1))
 		return 0;
 	option_init(&s, OPTION_CMD_NVCC);
 	int took = option_take(&s, arg, &sink);

@@ -293,8 +293,7 @@ static enum cpu_step cvt_exec(struct cpu_warp *w, const struct cpu_inst *in, uin
 	const void *a = cpu_slot(w, in->src[0]);
 	void *d = cpu_slot(w, in->dst[0]);
 
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		uint64_t u = c->sbytes == 8   ? ((const uint64_t *)a)[l]
 			     : c->sbytes == 4 ? ((const uint32_t *)a)[l]
 					      : ((const uint16_t *)a)[l];
@@ -334,8 +333,7 @@ static enum cpu_step pack_exec(struct cpu_warp *w, const struct cpu_inst *in, ui
 	uint32_t *d = cpu_u32(w, in->dst[0]);
 	const uint32_t *a = cpu_u32(w, in->src[0]), *b = cpu_u32(w, in->src[1]);
 
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		uint32_t v = pack_clamp(p, a[l]) << p->bits | pack_clamp(p, b[l]);
 
 		if (in->src[2] != CPU_NOSLOT)
@@ -370,7 +368,7 @@ static enum cpu_bound bind_pack(struct cpu_dec *d, const struct ptx_stmt *s, str
 	return fp_bind(d, s, in, PTX_TYPE_B32, s->nops - 1u, pack_exec);
 }
 
-/* ---- the binder ------------------------------------------------------------------------------- */
+/* ---- the binder ------------------------------------------------------------------------------ */
 
 static enum num_round cvt_round(const struct ptx_form *f)
 {

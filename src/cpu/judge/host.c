@@ -110,7 +110,7 @@ void cpu_judge_idle(struct cpu_machine *m, unsigned device)
 	judge_unlock(x);
 }
 
-/* ---- between threads ---------------------------------------------------------------------------- */
+/* ---- between threads ------------------------------------------------------------------------- */
 
 static bool is_apart(const struct cpu_machine *m)
 {

@@ -2,9 +2,9 @@
  * x86.c - host instructions that touch protected memory: what they access, and doing it elsewhere.
  *
  * Zydis decodes them. Done in the handler of the fault are mov, movzx, movsx, the moves of SSE and
- * AVX (vectors of 16 and 32 bytes, scalars of 4 and 8), rep movs and rep stos. Other instructions with
- * a memory operand are executed in a single step by the processor, and so are those relative to fs and
- * gs and those of AVX-512. Nothing here allocates or locks: it runs in a signal handler.
+ * AVX (vectors of 16 and 32 bytes, scalars of 4 and 8), rep movs and rep stos. Other instructions
+ * with a memory operand are executed in a single step by the processor, and so are those relative
+ * to fs and gs and those of AVX-512. Nothing here allocates or locks: it runs in a signal handler.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -215,11 +215,13 @@ bool x86_decode(const void *ucontext, struct x86_inst *out)
 
 /* ---- doing it ------------------------------------------------------------------------------- */
 
-/* The vector register's lower and upper halves; false: the context has no place for what is needed. */
+/* The vector register's lower and upper halves; false: the context has no place for what is
+ * needed. */
 static bool vector_at(ucontext_t *u, const struct x86_inst *in, void **low, void **high)
 {
 	/* The frame as the kernel writes it: 512 bytes of fxsave, which end in what follows (struct
-	 * _fpx_sw_bytes), a header that tells which parts hold something, the upper halves at 576. */
+	 * _fpx_sw_bytes), a header that tells which parts hold something, the upper halves at
+	 * 576. */
 	uint8_t *fp = (uint8_t *)u->uc_mcontext.fpregs;
 	uint32_t magic;
 	uint64_t has, in_use;

@@ -132,8 +132,8 @@ uint32_t load_var_align(const struct ptx_var *v);
 void load_error(struct cpu_module *mod, const struct load_part *part, uint32_t line, uint32_t col,
 		const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
-/* The same of one function: the module is loaded, but what calls the function can't be launched. The
- * first reason stands. */
+/* The same of one function: the module is loaded, but what calls the function can't be launched.
+ * The first reason stands. */
 void load_refuse(struct cpu_module *mod, struct load_func *lf, uint32_t line, uint32_t col,
 		 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 

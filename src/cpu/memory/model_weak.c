@@ -426,8 +426,7 @@ void cpu_weak_release(struct cpu_warp *w, uint32_t mask, enum ptx_scope scope)
 {
 	uint32_t lanes = w->cta->l1->busy[w->index] & mask;
 
-	CPU_EACH_LANE(l, lanes)
-	{
+	CPU_EACH_LANE (l, lanes) {
 		while (cpu_lane_state(w, l)->n)
 			drain(w, l, 0);
 	}

@@ -1,8 +1,8 @@
 /*
  * texture.c - texture and surface objects: what the program describes becomes the machine's.
  *
- * Checked is what CUDA's manual states of resources and their descriptions. Refused by name: mipmaps,
- * cube maps, views, sRGB, anisotropy.
+ * Checked is what CUDA's manual states of resources and their descriptions. Refused by name:
+ * mipmaps, cube maps, views, sRGB, anisotropy.
  */
 #include <stdlib.h>
 #include <string.h>

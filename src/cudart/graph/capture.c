@@ -249,7 +249,7 @@ cudaError_t rt_capture_begin(cudaStream_t stream, bool is_per_thread, struct rt_
 	return rt_fail(e);
 }
 
-/* ---- ending ------------------------------------------------------------------------------------ */
+/* ---- ending ---------------------------------------------------------------------------------- */
 
 void rt_capture_drop(struct rt_capture *c)
 {
@@ -373,7 +373,7 @@ cudaError_t rt_capture_update(cudaStream_t stream, bool is_per_thread, cudaGraph
 	return rt_fail(e);
 }
 
-/* ---- public --------------------------------------------------------------------------------------- */
+/* ---- public ---------------------------------------------------------------------------------- */
 
 cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode)
 {

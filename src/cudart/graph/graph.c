@@ -339,7 +339,7 @@ cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t
 	return rt_fail(e);
 }
 
-/* ---- public: lists ---------------------------------------------------------------------------- */
+/* ---- public: lists --------------------------------------------------------------------------- */
 
 /* Gives out a list the way CUDA does: without `out` only the count; what is left over in it is
  * NULL, and *n is how many were written. */

@@ -87,8 +87,8 @@ static void name_image(struct rt_image *im)
 }
 
 /* The checks that the run asks for in place of those that the module has: parsed anew, since what
- * passes put in is text that only the parser knows. Without a sound result the module stays as it is,
- * and the report says so. */
+ * passes put in is text that only the parser knows. Without a sound result the module stays as it
+ * is, and the report says so. */
 static struct ptx_module *prepare(struct rt_image *im, const char *file, struct ptx_module *m)
 {
 	unsigned has = inst_detectors_of(m), wants = rt.detectors & RACE_DETECT_PUT;
