@@ -129,10 +129,13 @@ void cpu_mem_set_peer(struct cpu_machine *m, unsigned device, unsigned peer, boo
 
 /* ---- what kernels call (syscalls.c) ------------------------------------------ */
 
-/* Bytes of a device's heap for malloc in kernels; the default is CPU_HEAP. False: the heap is in
- * use already. Each device has its own. */
-bool cpu_heap_set_limit(struct cpu_machine *m, uint64_t bytes);
-uint64_t cpu_heap_limit(struct cpu_machine *m);
+/* Bytes of a device's heap for malloc in kernels, of which an allocation costs its size, rounded up to
+ * 16, and 16 more; the default is CPU_HEAP. False: a kernel that may call malloc or free has been
+ * launched on the device, so that its heap stays as it is. */
+bool cpu_heap_set_limit(struct cpu_machine *m, unsigned device, uint64_t bytes);
+uint64_t cpu_heap_limit(struct cpu_machine *m, unsigned device);
+/* Frees what kernels have allocated; the limit is the default again. No kernel runs on the device. */
+void cpu_heap_reset(struct cpu_machine *m, unsigned device);
 #define CPU_HEAP (8ull << 20)
 /* Where the text of printf goes (and of failed assertions: is_error), whole calls at once, in their
  * order; NULL: stdout and stderr. Called by the threads that execute blocks, one at a time. */
@@ -144,8 +147,9 @@ void cpu_set_printf(struct cpu_machine *m, cpu_print_fn *fn);
 /*
  * Links `n` parsed modules (one, or all objects of an -rdc program), lays out their variables in
  * the device's memory and decodes their functions. The parsed modules and their text must outlive
- * the result. An unsupported instruction is no error here: it faults when it is executed. Errors
- * (undefined symbol, doubly defined symbol, bad initialiser) go to `sink`; returns NULL then.
+ * the result. An unsupported instruction is no error here: it faults when it is executed; a symbol
+ * that a function names and no part defines refuses the kernels that call it (cpu_kernel_refused).
+ * Errors (doubly defined symbol, bad initialiser) go to `sink`; returns NULL then.
  */
 struct cpu_module *cpu_module_load(struct cpu_machine *m, unsigned device,
 				   struct ptx_module *const *parts, unsigned n,
@@ -179,6 +183,12 @@ struct cpu_kernel_info {
 	bool is_instrumented; /* contains inserted instructions */
 };
 void cpu_kernel_get_info(const struct cpu_kernel *k, struct cpu_kernel_info *out);
+/*
+ * Why the kernel can't be launched, in one line with its place (a function that it calls is not
+ * defined, variables that don't fit); NULL: it can. Lives as long as the module; cpu_submit refuses
+ * the launch with the same text. *is_incomplete (may be NULL): another object might have helped.
+ */
+const char *cpu_kernel_refused(struct cpu_kernel *k, bool *is_incomplete);
 /* Offset and size of parameter i in the parameter block; false: no such parameter. */
 bool cpu_kernel_param(const struct cpu_kernel *k, uint32_t i, uint32_t *offset, uint32_t *bytes);
 /* Whole size of the parameter block. */

@@ -127,8 +127,7 @@ void cpu_judge_part(struct cpu_transfer *t, unsigned lane, bool is_write, const 
 	if (!t->site || !bytes)
 		return;
 	for (uint32_t r = 0; r < c->size; r++)
-		is_shared = is_shared || (host >= c->ctas[r]->shared &&
-					  host < c->ctas[r]->shared + c->ctas[r]->shared_bytes);
+		is_shared = is_shared || cpu_is_shared_of(c->ctas[r], host);
 	struct oracle_acc a = {
 		.inst = t->site,
 		.kind = is_write ? RACE_OP_WRITE : RACE_OP_READ,

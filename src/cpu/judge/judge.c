@@ -157,14 +157,14 @@ void cpu_judge_block_start(struct cpu_cta *cta, uint64_t number)
 	if (!x)
 		return;
 	cta->actor = cta->grid->actor + (uint32_t)number * cta->grid->actor_stride;
-	if (!cta->shared_bytes)
-		return;
 	judge_lock(x);
 	judge_block_add(x, cta, number);
-	judge_wrote_all(x);
-	oracle_forget(x->o, (uint64_t)(uintptr_t)cta->shared, cta->shared_bytes);
+	if (cta->shared_bytes) {
+		judge_wrote_all(x);
+		oracle_forget(x->o, (uint64_t)(uintptr_t)cta->shared, cta->shared_bytes);
+	}
 	judge_unlock(x);
-	if (x->ids)
+	if (x->ids && cta->shared_bytes)
 		cpu_ids_mark(x, cta->shared, cta->shared_bytes, 0);
 }
 
@@ -181,8 +181,15 @@ void cpu_judge_block_end(struct cpu_cta *cta)
 	if (cta->shared_bytes)
 		oracle_forget(x->o, (uint64_t)(uintptr_t)cta->shared,
 			      (cta->shared_bytes + 255u) & ~255ull);
+	if (cta->cluster->uses_reserved) {
+		judge_wrote_all(x);
+		oracle_forget(x->o, (uint64_t)(uintptr_t)cta->shared - CPU_SHARED_BASE,
+			      CPU_SHARED_BASE);
+	}
 	oracle_block_end(x->o, cta->actor);
 	judge_unlock(x);
+	if (x->ids && cta->cluster->uses_reserved)
+		cpu_ids_mark(x, cta->shared - CPU_SHARED_BASE, CPU_SHARED_BASE, 0);
 }
 
 void cpu_judge_grid_wait(struct cpu_warp *w, uint32_t mask)

@@ -377,6 +377,20 @@ cudaError_t rt_kern_load(struct rt_kern *k, unsigned device, struct cpu_kernel *
 	return cudaErrorNoKernelImageForDevice;
 }
 
+bool rt_kern_is_refused(struct rt_kern *k, struct cpu_kernel *kernel)
+{
+	bool is_incomplete;
+	const char *why = cpu_kernel_refused(kernel, &is_incomplete);
+
+	if (why && !k->is_told) {
+		rt_say("kernel %s can't run on the CPU device: %s", k->name, why);
+		if (is_incomplete && k->image->has_code_only)
+			say_no_ptx(k->image);
+		k->is_told = true;
+	}
+	return why != NULL;
+}
+
 cudaError_t rt_kernel_find(const void *func, unsigned device, struct cpu_kernel **out)
 {
 	rt_images_lock();
