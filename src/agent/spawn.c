@@ -32,6 +32,7 @@
 #define GRACE_MS    2000 /* between SIGTERM and SIGKILL */
 #define STOP_MS	    1000 /* between the flag for loops that wait and SIGTERM */
 #define NS_PER_MS   1000000ull
+#define LIB_FOLDER  "lib/collider"
 #define AGENT_FILE  "libcollider_agent.so"
 #define CUDART_FILE "cpu/libcudart.so.13"
 #define INJECT_ENV  "CUDA_INJECTION64_PATH"
@@ -72,7 +73,7 @@ static const char *find_file(struct base_arena *a, const char *env, const char *
 			if (slash)
 				*slash = 0;
 		}
-		path = base_printf(a, "%s/lib/%s", exe, file);
+		path = base_printf(a, "%s/" LIB_FOLDER "/%s", exe, file);
 	} else if (*path != '/') {
 		/* The program may change its folder before CUDA starts. */
 		char *full = realpath(path, NULL);
