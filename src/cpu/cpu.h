@@ -89,11 +89,23 @@ enum cpu_fault_kind {
 struct cpu_fault {
 	enum cpu_fault_kind kind;
 	char text[512]; /* one line: what, thread, block, kernel, file:line, PTX text */
+	/* The instruction that did it, as a race's side names it; "" and 0 where there is none. */
+	char func[256];
+	uint32_t ptx_line;
 };
 
 /* The device's sticky fault (kind NONE if there is none). */
 void cpu_fault_get(struct cpu_machine *m, unsigned device, struct cpu_fault *out);
 void cpu_fault_clear(struct cpu_machine *m, unsigned device);
+
+/*
+ * News, before the first work: `progress` after each batch of work, `fault` at a device's first
+ * fault. Called by the thread that executes, with locks of the machine held: they may ask for
+ * cpu_get_oracle_stats and must not wait.
+ */
+typedef void cpu_progress_fn(void *arg);
+typedef void cpu_fault_fn(void *arg, unsigned device, const struct cpu_fault *f);
+void cpu_listen(struct cpu_machine *m, cpu_progress_fn *progress, cpu_fault_fn *fault, void *arg);
 
 /* ---- memory (space.c) ------------------------------------------------------ */
 
@@ -244,8 +256,11 @@ struct cpu_work {
 	unsigned device;
 	uint32_t stream; /* the caller's number of the stream, for reports and %gridid's order */
 	uint32_t origin; /* the caller's number of the place that asked for it; 0: unknown */
+	bool is_graph;	 /* a node of a graph asked for it */
 	int priority;	 /* lower is more urgent; the scheduler only leans on it */
-	uint64_t hold;	 /* ns that a kernel waits for when all it depends on has ended */
+	/* Memory that the operation gives up: nobody may use it beside or after it. 0: none. */
+	uint64_t frees, free_bytes;
+	uint64_t hold; /* ns that a kernel waits for when all it depends on has ended */
 	union {
 		struct cpu_launch launch;
 		struct cpu_copy copy;
@@ -294,6 +309,8 @@ struct cpu_stats {
 	bool is_replayable; /* no decision depended on the time of day */
 };
 void cpu_get_stats(struct cpu_machine *m, struct cpu_stats *out);
+/* Checks of instrumented kernels so far, those of threads that have not ended included. */
+uint64_t cpu_get_checked(const struct cpu_machine *m, unsigned device);
 /* FNV-1a over all decisions of the scheduler: equal for equal schedules. */
 uint64_t cpu_schedule_hash(struct cpu_machine *m);
 
@@ -371,9 +388,10 @@ struct cpu_oracle_stats {
 	uint64_t host_accesses;		       /* of host code */
 	uint64_t registered, registered_bytes; /* calls of cpu_host_unseen, and their sum */
 	uint32_t actors;
-	bool sees_host;	 /* accesses of host code are judged, all that there were so far */
-	bool has_shared; /* there is memory that host code and kernels can access */
-	bool is_full;	 /* too many threads, or no memory: what came later was not judged */
+	uint64_t running; /* operations that have not ended */
+	bool sees_host;	  /* accesses of host code are judged, all that there were so far */
+	bool has_shared;  /* there is memory that host code and kernels can access */
+	bool is_full;	  /* too many threads, or no memory: what came later was not judged */
 };
 /* All zero when there is no oracle. */
 void cpu_get_oracle_stats(struct cpu_machine *m, struct cpu_oracle_stats *out);

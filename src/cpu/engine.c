@@ -212,10 +212,13 @@ void cpu_engine_fault(struct cpu_machine *m, unsigned device, const struct cpu_f
 	struct cpu_engine *e = m->engine;
 
 	pthread_mutex_lock(&e->fault_lock);
-	if (e->devices[device].fault.kind == CPU_FAULT_NONE)
+	bool is_first = e->devices[device].fault.kind == CPU_FAULT_NONE;
+	if (is_first)
 		e->devices[device].fault = *f;
 	pthread_mutex_unlock(&e->fault_lock);
 	atomic_store(&e->has_fault, true);
+	if (is_first && m->listener.fault)
+		m->listener.fault(m->listener.arg, device, f);
 }
 
 void cpu_fault_get(struct cpu_machine *m, unsigned device, struct cpu_fault *out)

@@ -421,6 +421,13 @@ struct cpu_copies {
 	struct cpu_copy_stats stats;
 };
 
+/* Who is called for news, by the thread that executes; NULL: nobody. */
+struct cpu_listener {
+	cpu_progress_fn *progress;
+	cpu_fault_fn *fault;
+	void *arg;
+};
+
 struct cpu_machine {
 	struct cpu_options opt;
 	struct cpu_space *space;   /* space.c */
@@ -430,6 +437,8 @@ struct cpu_machine {
 	struct cpu_judge *judge; /* judge/judge.c: the oracle's side; NULL: no access is judged */
 	_Atomic uint64_t grids;	 /* the last %gridid */
 	struct cpu_copies copies;
+	struct cpu_listener listener;
+	_Atomic uint64_t *checked; /* by device: cpu_get_checked */
 	/* Of the map of memory (space.c): odd while it is being changed. */
 	_Atomic uint64_t space_version;
 	/* Added to the address of memory that host code may access (space.c: mapped twice) it is where

@@ -658,6 +658,13 @@ bool cpu_space_range(struct cpu_machine *m, unsigned device, uint64_t addr, uint
 	return true;
 }
 
+bool cpu_space_is_freed(struct cpu_machine *m, uint64_t addr)
+{
+	struct range r, next;
+
+	return around(m->space, addr, &r, &next) && addr < r.end && r.state == FREED;
+}
+
 void cpu_space_explain(struct cpu_machine *m, unsigned device, uint64_t addr, uint64_t bytes,
 		       char *out, size_t size)
 {

@@ -43,4 +43,7 @@ void cpu_space_heap_clear(struct cpu_machine *m, unsigned device);
 /* syscalls.c: after fork, in the child. */
 void cpu_heap_forked(struct cpu_machine *m);
 
+/* Is it memory that was freed, and not allocated since? */
+bool cpu_space_is_freed(struct cpu_machine *m, uint64_t addr);
+
 #endif
