@@ -36,6 +36,7 @@
 #define POLL_MS	    100
 #define COMMAND_MAX 65536
 #define NS_PER_MS   1000000ull
+#define LIB_FOLDER  "lib/collider"
 #define AGENT_FILE  "libcollider_agent.so"
 #define CUDART_FILE "cpu/libcudart.so.13"
 #define INJECT_ENV  "CUDA_INJECTION64_PATH"
@@ -76,7 +77,7 @@ static const char *find_file(struct base_arena *a, const char *env, const char *
 			if (slash)
 				*slash = 0;
 		}
-		path = base_printf(a, "%s/lib/%s", exe, file);
+		path = base_printf(a, "%s/" LIB_FOLDER "/%s", exe, file);
 	} else if (*path != '/') {
 		/* The program may change its folder before CUDA starts. */
 		char *full = realpath(path, NULL);

@@ -59,14 +59,14 @@ int spawn_app(const struct spawn_request *req, struct spawn_result *res, struct 
 void spawn_free(struct spawn_result *res);
 
 /*
- * The agent's file: $COLLIDER_AGENT, or lib/libcollider_agent.so beside the folder of this
+ * The agent's file: $COLLIDER_AGENT, or lib/collider/libcollider_agent.so beside the folder of this
  * executable. Returns a path in the arena, or NULL with one line in `sink`.
  */
 const char *spawn_find_agent(struct base_arena *a, struct base_sink *sink);
 
 /*
- * The CPU device's runtime library: $COLLIDER_CUDART, or lib/cpu/libcudart.so.13 beside the folder
- * of this executable. Returns a path in the arena, or NULL with one line in `sink`.
+ * The CPU device's runtime library: $COLLIDER_CUDART, or lib/collider/cpu/libcudart.so.13 beside
+ * the folder of this executable. Returns a path in the arena, or NULL with one line in `sink`.
  */
 const char *spawn_find_cudart(struct base_arena *a, struct base_sink *sink);
 

@@ -2,7 +2,7 @@
 collider=$1 src=$2 dump=$3
 name=sites
 . "$src/lib.sh"
-command -v nvcc >/dev/null || { echo "no nvcc"; exit 77; }
+needs nvcc
 line() { grep -n "// $1\$" "$src/inlined.cu" | cut -d: -f1; }
 
 nvcc -arch=sm_80 -lineinfo -ptx "$src/inlined.cu" -o "$T/in.ptx" || fail "nvcc"
