@@ -39,7 +39,7 @@ rc=0
 "$collider" run --detector=oracle --device=gpu -- "$programs/plain/scan" 2>/dev/null >&2 || rc=$?
 [ $rc -eq 2 ] || [ $rc -eq 3 ] || { echo "--device=gpu: exit code $rc, expected 2"; exit 1; }
 
-# Some in the other memory models; tests/cpu/oracle/ptx has more for them.
+# Some in the other memory models; tests/oracle/ptx has more for them.
 for model in weak a1; do
 	COLLIDER_OPTIONS=memory-model=$model DETECTOR=oracle DEVICE=cpu \
 		"$root/tests/gpu/run_races.sh" "$programs" "$collider" -k 1 \
