@@ -372,7 +372,7 @@ static void counters_get(struct race_results *r, const cJSON *o, enum race_count
 		if (c->place != place)
 			continue;
 		if (c->when == RACE_WHEN_EXACT)
-			n = c->missing ? !cJSON_IsTrue(v) : cJSON_IsFalse(v);
+			n = (c->missing && !cJSON_IsTrue(v)) || (!c->missing && cJSON_IsFalse(v));
 		else if (c->when == RACE_WHEN_FLAG)
 			n = bool_get(o, c->json);
 		else if (c->bytes == sizeof(uint32_t))
