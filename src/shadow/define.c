@@ -67,6 +67,38 @@ uint32_t shadow_history_ordered(const struct shadow_history *h, uint32_t thread,
 	       conflicting(h->block[thread / 4], access, SHADOW_BLOCK);
 }
 
+/* Does an access of kind a conflict with all that each of `kinds` conflicts with? */
+static bool conflicts_with_as_much(enum shadow_access a, uint32_t kinds)
+{
+	for (uint32_t k = 0; k < SHADOW_ACCESSES; k++)
+		for (uint32_t other = 0; other < SHADOW_ACCESSES * 2 && kinds & BIT(k); other++) {
+			enum shadow_access o = (enum shadow_access)(other / 2);
+
+			if (shadow_conflicts((enum shadow_access)k, o, other & 1) &&
+			    !shadow_conflicts(a, o, other & 1))
+				return false;
+		}
+	return true;
+}
+
+/* What is ordered for a group of threads races outside it only; the groups of others don't hold it. */
+bool shadow_history_covers(const struct shadow_history *h, uint32_t thread,
+			   enum shadow_access access)
+{
+	uint32_t inside = h->thread[thread] | h->warp[thread / 2] | h->block[thread / 4];
+
+	for (uint32_t t = 0; t < SHADOW_THREADS; t++)
+		if (t != thread && h->thread[t])
+			return false;
+	for (uint32_t w = 0; w < SHADOW_WARPS; w++)
+		if (w != thread / 2 && h->warp[w])
+			return false;
+	for (uint32_t b = 0; b < SHADOW_BLOCKS; b++)
+		if (b != thread / 4 && h->block[b])
+			return false;
+	return conflicts_with_as_much(access, inside);
+}
+
 void shadow_history_access(struct shadow_history *h, uint32_t thread, enum shadow_access access)
 {
 	h->thread[thread] |= (uint8_t)BIT(access);

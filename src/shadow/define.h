@@ -39,6 +39,12 @@ uint32_t shadow_history_races(const struct shadow_history *h, uint32_t thread,
  */
 uint32_t shadow_history_ordered(const struct shadow_history *h, uint32_t thread,
 				enum shadow_access access);
+/*
+ * Does an access by `thread`, which races with none of the history, cover all of it: whoever races with
+ * an older access, now or later, races with this one?
+ */
+bool shadow_history_covers(const struct shadow_history *h, uint32_t thread,
+			   enum shadow_access access);
 void shadow_history_access(struct shadow_history *h, uint32_t thread, enum shadow_access access);
 void shadow_history_sync_warp(struct shadow_history *h, uint32_t warp);
 void shadow_history_sync_block(struct shadow_history *h, uint32_t block);

@@ -31,6 +31,8 @@ struct node {
 };
 
 static uint8_t table[SHADOW_TABLE_SIZE];
+/* Entries of which some history isn't covered by the access. */
+static bool is_uncovered[SHADOW_TABLE_SIZE];
 /* The kinds of shadow_history_races() where the next state is RACE, else those of
  * shadow_history_ordered(): in every history of the entry, and in any. */
 static uint16_t all[SHADOW_TABLE_SIZE], any[SHADOW_TABLE_SIZE];
@@ -140,6 +142,7 @@ static void follow_access(const struct node *n, uint32_t thread, enum shadow_acc
 		next.state = (uint8_t)shadow_history_state(&h, thread, access);
 		next.h = seen_from(&h, thread);
 	}
+	bool is_covered = !races && shadow_history_covers(&n->h, thread, access);
 	for (uint32_t sync = 0; sync < SHADOW_SYNCS; sync++) {
 		bool is_seen = sync == n->sync;
 
@@ -147,8 +150,10 @@ static void follow_access(const struct node *n, uint32_t thread, enum shadow_acc
 			is_seen = true;
 		else if (rel == SHADOW_BLOCK)
 			is_seen = (sync == SHADOW_SYNC_B) == (n->sync == SHADOW_SYNC_B);
-		if (is_seen)
-			set(shadow_entry(n->state, access, sync, rel), next.state, why);
+		if (!is_seen)
+			continue;
+		set(shadow_entry(n->state, access, sync, rel), next.state, why);
+		is_uncovered[shadow_entry(n->state, access, sync, rel)] |= !is_covered;
 	}
 	if (!races)
 		push(&next);
@@ -229,6 +234,9 @@ int main(int argc, char **argv)
 		follow(queue[i]);
 	complete();
 	distinct = shadow_bisimulate(table);
+	for (uint32_t i = 0; i < SHADOW_TABLE_SIZE; i++)
+		if ((table[i] & SHADOW_NEXT) != SHADOW_RACE && !is_uncovered[i])
+			table[i] |= SHADOW_COVERS;
 	out = fopen(argv[1], "w");
 	if (!out) {
 		perror(argv[1]);

@@ -19,8 +19,14 @@ enum shadow_state {
 #include "shadow/states.def"
 #undef STATE
 	SHADOW_STATES,
-	/* Beyond the table, for warps that use partial masks: see lanes.h. */
-	SHADOW_MIXED = SHADOW_STATES
+	/* Beyond the table. For warps that use partial masks, see lanes.h: */
+	SHADOW_MIXED = SHADOW_STATES,
+	SHADOW_UNSURE,
+	/* READ, BATOM and GATOM behind a possible race, see update.h: */
+	SHADOW_READ_AFTER,
+	SHADOW_BATOM_AFTER,
+	SHADOW_GATOM_AFTER,
+	SHADOW_STATES_ALL
 };
 
 /* What the access does. The atomics are strong operations that may write, of scope .cta or wider. */
@@ -33,12 +39,13 @@ enum shadow_relation { SHADOW_SELF, SHADOW_WARP, SHADOW_BLOCK, SHADOW_GRID, SHAD
 #define SHADOW_TRANSITIONS (SHADOW_STATES * SHADOW_ACCESSES * SHADOW_SYNCS * SHADOW_RELATIONS)
 #define SHADOW_TABLE_SIZE  (SHADOW_STATES * 64u)
 
-/* An entry: the next state, and whether storing it can be left out. */
-#define SHADOW_NEXT 0x1fu
-#define SHADOW_KEEP 0x80u /* the word may stay as it is: no later verdict changes (generate.c) */
+/* An entry: the next state, and what the generator proved of the update. */
+#define SHADOW_NEXT   0x1fu
+#define SHADOW_COVERS 0x40u /* who races with an older access races with this one (release.h) */
+#define SHADOW_KEEP   0x80u /* the word may stay as it is: no later verdict changes */
 
 RACE_STATIC_ASSERT(SHADOW_STATES == 25 && SHADOW_TRANSITIONS == 1200, "as published");
-RACE_STATIC_ASSERT(SHADOW_MIXED <= SHADOW_NEXT, "a state has 5 bits");
+RACE_STATIC_ASSERT(SHADOW_STATES_ALL <= SHADOW_NEXT + 1u, "a state has 5 bits");
 
 RACE_FN uint32_t shadow_entry(uint32_t state, uint32_t access, uint32_t sync, uint32_t relation)
 {

@@ -27,7 +27,7 @@ extern const struct shadow_correction shadow_corrections[SHADOW_CORRECTIONS];
 
 /*
  * The table of SHADOW_TABLE_SIZE entries, indexed by shadow_entry(). The published one never has
- * SHADOW_KEEP: Algorithm 1 always stores.
+ * SHADOW_KEEP, since Algorithm 1 always stores, nor SHADOW_COVERS.
  */
 const uint8_t *shadow_table(enum shadow_variant variant);
 

@@ -14,10 +14,8 @@
  *
  * Costs, one core: length 6 half a second, 7 three seconds, 8 some twenty.
  */
+#include "frontier.h"
 #include "shadow/shadow.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define THREADS 8u
 #define LONGEST 9u
@@ -30,70 +28,8 @@ struct run {
 	uint8_t state, thread, word_block, word_warp;
 };
 
-struct level {
-	struct run *runs;
-	uint64_t *times; /* executions that lead to each */
-	size_t n, room, *slots, nslots;
-};
-
 static const uint8_t *table;
 static uint64_t alarms[LONGEST + 1], misses[LONGEST + 1];
-
-static size_t hash(const struct run *r)
-{
-	uint64_t w[3] = {0};
-
-	memcpy(w, r, sizeof(*r));
-	for (int i = 0; i < 3; i++) {
-		w[0] = (w[0] ^ w[0] >> 31) * 0x9e3779b97f4a7c15ull;
-		w[0] ^= i < 2 ? w[i + 1] : 0;
-	}
-	return (size_t)(w[0] ^ w[0] >> 29);
-}
-
-static void enlarge(struct level *l)
-{
-	l->nslots = l->nslots ? l->nslots * 2 : 1u << 12;
-	l->room = l->nslots / 2;
-	free(l->slots);
-	l->slots = calloc(l->nslots, sizeof(*l->slots));
-	l->runs = realloc(l->runs, l->room * sizeof(*l->runs));
-	l->times = realloc(l->times, l->room * sizeof(*l->times));
-	if (!l->slots || !l->runs || !l->times)
-		abort();
-	for (size_t i = 0; i < l->n; i++) {
-		size_t at = hash(&l->runs[i]) & (l->nslots - 1);
-
-		while (l->slots[at])
-			at = (at + 1) & (l->nslots - 1);
-		l->slots[at] = i + 1;
-	}
-}
-
-static void add(struct level *l, const struct run *r, uint64_t times)
-{
-	if (l->n >= l->room)
-		enlarge(l);
-	size_t at = hash(r) & (l->nslots - 1);
-	while (l->slots[at]) {
-		if (!memcmp(&l->runs[l->slots[at] - 1], r, sizeof(*r))) {
-			l->times[l->slots[at] - 1] += times;
-			return;
-		}
-		at = (at + 1) & (l->nslots - 1);
-	}
-	l->runs[l->n] = *r;
-	l->times[l->n++] = times;
-	l->slots[at] = l->n;
-}
-
-static void release(struct level *l)
-{
-	free(l->runs);
-	free(l->times);
-	free(l->slots);
-	*l = (struct level){0};
-}
 
 static unsigned age_of(const struct run *r, unsigned thread, unsigned kind)
 {
@@ -172,7 +108,7 @@ static void do_barrier(struct run *r, unsigned first, unsigned lanes, unsigned a
 		r->warp_clock[first / 2]++;
 }
 
-static void step(struct level *next, const struct run *r, uint64_t times, unsigned length)
+static void step(struct frontier *next, const struct run *r, uint64_t times, unsigned length)
 {
 	unsigned threads = length == 1 ? 1 : THREADS;
 
@@ -181,7 +117,7 @@ static void step(struct level *next, const struct run *r, uint64_t times, unsign
 
 		switch (do_access(&to, i / 4, i % 4)) {
 		case GOES_ON:
-			add(next, &to, times);
+			frontier_add(next, &to, times);
 			break;
 		case ALARM:
 			alarms[length] += times;
@@ -197,32 +133,33 @@ static void step(struct level *next, const struct run *r, uint64_t times, unsign
 		struct run to = *r;
 
 		do_barrier(&to, b * 4, 4, 3);
-		add(next, &to, times);
+		frontier_add(next, &to, times);
 	}
 	for (unsigned w = 0; w < 4 && length > 1; w++) {
 		struct run to = *r;
 
 		do_barrier(&to, w * 2, 2, 2);
-		add(next, &to, times);
+		frontier_add(next, &to, times);
 	}
 }
 
 static void explore(unsigned depth)
 {
-	struct level now = {0}, next = {0};
+	struct frontier now = {.size = sizeof(struct run)}, next = now;
 	struct run start = {0};
 
 	memset(alarms, 0, sizeof(alarms));
 	memset(misses, 0, sizeof(misses));
-	add(&now, &start, 1);
+	frontier_add(&now, &start, 1);
 	for (unsigned length = 1; length <= depth; length++) {
 		for (size_t i = 0; i < now.n; i++)
-			step(&next, &now.runs[i], now.times[i], length);
-		release(&now);
+			step(&next, (const struct run *)(const void *)now.items + i, now.times[i],
+			     length);
+		frontier_free(&now);
 		now = next;
-		next = (struct level){0};
+		next = (struct frontier){.size = now.size};
 	}
-	release(&now);
+	frontier_free(&now);
 }
 
 /* Runs "0 R, B, 2 BA: alarm". Returns the length when the last access, and no other, is judged so. */
