@@ -60,7 +60,8 @@ RACE_FN void shadow_lanes_begin(struct shadow_lanes *m, uint32_t clock)
  * caller sees to it that no lane of the warp reads the matrix meanwhile. Clocks stop above
  * SHADOW_WARP_LAST, where their lanes step aside.
  */
-RACE_FN void shadow_lanes_sync(struct shadow_lanes *m, uint32_t *clocks, uint32_t mask, uint32_t all)
+RACE_FN void shadow_lanes_sync(struct shadow_lanes *m, uint32_t *clocks, uint32_t mask,
+			       uint32_t all)
 {
 	uint8_t row[SHADOW_LANES];
 
@@ -112,15 +113,16 @@ RACE_FN bool shadow_is_of_lanes(uint32_t state)
 
 /* For an access in the word's warp, behind no full mask and no barrier since the word was written. */
 RACE_FN struct shadow_step shadow_lanes_step(const struct shadow_lanes *m, const uint8_t *table,
-					     uint32_t state, uint32_t access, enum shadow_order order,
-					     uint32_t lane, bool is_same_clock)
+					     uint32_t state, uint32_t access,
+					     enum shadow_order order, uint32_t lane,
+					     bool is_same_clock)
 {
 	struct shadow_step s = {0, false, false, false, false};
 	bool is_mine = order == SHADOW_MINE, is_blind = m->partial >> lane & 1;
 	bool is_beyond = state == SHADOW_MIXED || state == SHADOW_UNSURE;
 	uint32_t as = is_beyond ? SHADOW_WRITE : state;
-	uint32_t entry = table[shadow_entry(as, access, SHADOW_SYNC_U,
-					    is_mine ? SHADOW_SELF : SHADOW_WARP)];
+	uint32_t entry =
+		table[shadow_entry(as, access, SHADOW_SYNC_U, is_mine ? SHADOW_SELF : SHADOW_WARP)];
 
 	s.next = entry & SHADOW_NEXT;
 	s.is_covering = (entry & SHADOW_COVERS) != 0;

@@ -22,6 +22,7 @@
  *
  * Freestanding C, compiled by CUDA C too. The includer defines the two operations on L first:
  *
+ *	SHADOW_FN		specifiers of functions that use them
  *	SHADOW_LOAD32(p)	a relaxed load
  *	SHADOW_MAX32(p, v)	a relaxed atomic maximum, returns the number before
  */
@@ -59,14 +60,14 @@ RACE_FN void shadow_fence(struct shadow_stamps *t)
 }
 
 /* A strong write, before the program's. A releasing one calls shadow_release() first. */
-RACE_FN void shadow_strong_write(const struct shadow_stamps *t, uint32_t *l)
+SHADOW_FN void shadow_strong_write(const struct shadow_stamps *t, uint32_t *l)
 {
 	if (SHADOW_LOAD32(l) < t->released)
 		SHADOW_MAX32(l, t->released);
 }
 
 /* A strong read, behind the program's. An atomic calls shadow_strong_write(), too. */
-RACE_FN void shadow_strong_read(struct shadow_stamps *t, uint32_t *l, bool is_acquire)
+SHADOW_FN void shadow_strong_read(struct shadow_stamps *t, uint32_t *l, bool is_acquire)
 {
 	uint32_t v = SHADOW_LOAD32(l);
 

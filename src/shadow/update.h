@@ -32,14 +32,14 @@
 
 /* The accessing thread. Of shared memory, threads are numbered in their block: block_first is 0. */
 struct shadow_actor {
-	uint32_t thread;	  /* number in the grid, if it fits */
-	uint32_t block_first;	  /* that of its block's first thread */
-	uint32_t block_size;	  /* threads of the block */
-	uint32_t block_clock;	  /* __syncthreads of the block so far */
-	uint32_t warp_clock;	  /* __syncwarps of the thread since then */
-	uint32_t launch;	  /* 1 to SHADOW_LAUNCH_LAST */
-	uint32_t thread_bits;	  /* of the launch: shadow_thread_bits() */
-	bool is_beyond;		  /* its thread number doesn't fit */
+	uint32_t thread;      /* number in the grid, if it fits */
+	uint32_t block_first; /* that of its block's first thread */
+	uint32_t block_size;  /* threads of the block */
+	uint32_t block_clock; /* __syncthreads of the block so far */
+	uint32_t warp_clock;  /* __syncwarps of the thread since then */
+	uint32_t launch;      /* 1 to SHADOW_LAUNCH_LAST */
+	uint32_t thread_bits; /* of the launch: shadow_thread_bits() */
+	bool is_beyond;	      /* its thread number doesn't fit */
 	struct shadow_stamps stamps;
 	const struct shadow_lanes *lanes; /* its warp's, NULL: full masks only */
 };
@@ -65,9 +65,8 @@ RACE_FN uint32_t shadow_relation_of(const struct shadow_actor *me, uint32_t thre
 		return SHADOW_GRID;
 	if (thread == me->thread)
 		return SHADOW_SELF;
-	return place / SHADOW_LANES == (me->thread - me->block_first) / SHADOW_LANES
-		     ? SHADOW_WARP
-		     : SHADOW_BLOCK;
+	return place / SHADOW_LANES == (me->thread - me->block_first) / SHADOW_LANES ? SHADOW_WARP
+										     : SHADOW_BLOCK;
 }
 
 /* The state of the table that stands for one beyond it. */
@@ -142,8 +141,8 @@ RACE_FN bool shadow_is_group(uint32_t state)
 }
 
 /* The word of a location behind this access, and the verdict. Pure. */
-RACE_FN struct shadow_result shadow_judge(uint64_t old, const uint8_t *table,
-					  const struct shadow_actor *me, uint32_t access)
+SHADOW_FN struct shadow_result shadow_judge(uint64_t old, const uint8_t *table,
+					    const struct shadow_actor *me, uint32_t access)
 {
 	struct shadow_word w = shadow_decode(old, me->thread_bits);
 	struct shadow_result r = {old, SHADOW_NO_RACE};
@@ -158,10 +157,12 @@ RACE_FN struct shadow_result shadow_judge(uint64_t old, const uint8_t *table,
 	if (w.state == SHADOW_RACE)
 		return r;
 	s = shadow_step_of(me, table, &w, access);
-	if (s.can_keep && !is_foreign && stamp >= w.stamp)
+	/* Even with an earlier stamp: what is left out leaves a shorter history, judged as it is. */
+	if (s.can_keep && !is_foreign)
 		return r;
 	if (is_foreign)
-		w.stamp = 0; /* T of different launches can't be compared, but 0 has acquired nothing */
+		w.stamp =
+			0; /* T of different launches can't be compared, but 0 has acquired nothing */
 	if (s.is_race && !shadow_is_unordered(w.stamp, &me->stamps)) {
 		s.is_race = false;
 		s.is_possible = true;
@@ -196,9 +197,9 @@ RACE_FN struct shadow_result shadow_judge(uint64_t old, const uint8_t *table,
  * Algorithm 1: an access (enum shadow_access) of the location whose word is at `at`. `was` gets the word
  * that the verdict is about, which names the earlier side.
  */
-RACE_FN enum shadow_verdict shadow_update(uint64_t *at, const uint8_t *table,
-					  const struct shadow_actor *me, uint32_t access,
-					  uint64_t *was)
+SHADOW_FN enum shadow_verdict shadow_update(uint64_t *at, const uint8_t *table,
+					    const struct shadow_actor *me, uint32_t access,
+					    uint64_t *was)
 {
 	struct shadow_result r;
 

@@ -16,8 +16,8 @@ static inline uint32_t host_max32(uint32_t *p, uint32_t v)
 {
 	uint32_t old = __atomic_load_n(p, __ATOMIC_RELAXED);
 
-	while (old < v && !__atomic_compare_exchange_n(p, &old, v, 0, __ATOMIC_RELAXED,
-						       __ATOMIC_RELAXED))
+	while (old < v &&
+	       !__atomic_compare_exchange_n(p, &old, v, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
 	return old;
 }
@@ -25,6 +25,7 @@ static inline uint32_t host_max32(uint32_t *p, uint32_t v)
 /* Launches that may run beside the actor's: a test sets it. */
 extern uint32_t host_overlapping;
 
+#define SHADOW_FN		  static inline
 #define SHADOW_LOAD64(p)	  __atomic_load_n((p), __ATOMIC_RELAXED)
 #define SHADOW_CAS64(p, old, new) host_cas64((p), (old), (new))
 #define SHADOW_LOAD32(p)	  __atomic_load_n((p), __ATOMIC_RELAXED)

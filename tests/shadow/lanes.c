@@ -35,7 +35,8 @@ static const uint8_t masks[] = {0xf, 0x3, 0xc, 0x5};
 /* What is left of an execution. */
 struct run {
 	uint64_t word;
-	uint8_t before[THREADS][SHADOW_ACCESSES]; /* threads that the last such access is ordered before */
+	uint8_t before[THREADS]
+		      [SHADOW_ACCESSES]; /* threads that the last such access is ordered before */
 	uint8_t clocks[LANES], block_clock, has_matrix;
 	uint8_t seen[LANES][LANES], full[LANES], partial;
 	uint8_t pad[5];
@@ -134,7 +135,8 @@ static void sync_block(struct run *r)
 }
 
 /* Does the execution go on? */
-static bool do_access(struct run *r, unsigned thread, unsigned kind, unsigned length, uint64_t times)
+static bool do_access(struct run *r, unsigned thread, unsigned kind, unsigned length,
+		      uint64_t times)
 {
 	struct counts *c = &counts[length];
 	struct shadow_actor me;
@@ -229,7 +231,8 @@ int main(int argc, char **argv)
 		uint64_t a = (unsigned)argc > at ? strtoull(argv[at], NULL, 10) : 0;
 		uint64_t m = (unsigned)argc > at + 1 ? strtoull(argv[at + 1], NULL, 10) : 0;
 
-		printf("length %u: %llu races, %llu of them only possible; %llu possible that are none; "
+		printf("length %u: %llu races, %llu of them only possible; %llu possible that are "
+		       "none; "
 		       "%llu false alarms, %llu misses\n",
 		       l, (unsigned long long)c->races, (unsigned long long)c->possible_races,
 		       (unsigned long long)c->possible_others, (unsigned long long)c->alarms,

@@ -14,13 +14,13 @@ static struct row {
 
 /* What the published table gets wrong, and what is right. */
 static const struct row corrections[] = {
-	{"BA", "W", "S", "READ", "WSYNC-ATOM"},	  {"BA", "W", "W", "READ", "WSYNC-ATOM"},
-	{"GA", "W", "S", "READ", "WSYNC-ATOM"},	  {"GA", "W", "W", "READ", "WSYNC-ATOM"},
-	{"BA", "B", "S", "READ", "BSYNC-ATOM"},	  {"BA", "B", "W", "READ", "BSYNC-ATOM"},
-	{"BA", "B", "B", "READ", "BSYNC-ATOM"},	  {"GA", "B", "S", "READ", "BSYNC-ATOM"},
-	{"GA", "B", "W", "READ", "BSYNC-ATOM"},	  {"GA", "B", "B", "READ", "BSYNC-ATOM"},
-	{"BA", "B", "S", "BATOM-B", "BATOM"},	  {"BA", "B", "W", "BATOM-B", "BATOM"},
-	{"GA", "B", "S", "BATOM-B", "BATOM"},	  {"GA", "B", "W", "BATOM-B", "BATOM"},
+	{"BA", "W", "S", "READ", "WSYNC-ATOM"},		{"BA", "W", "W", "READ", "WSYNC-ATOM"},
+	{"GA", "W", "S", "READ", "WSYNC-ATOM"},		{"GA", "W", "W", "READ", "WSYNC-ATOM"},
+	{"BA", "B", "S", "READ", "BSYNC-ATOM"},		{"BA", "B", "W", "READ", "BSYNC-ATOM"},
+	{"BA", "B", "B", "READ", "BSYNC-ATOM"},		{"GA", "B", "S", "READ", "BSYNC-ATOM"},
+	{"GA", "B", "W", "READ", "BSYNC-ATOM"},		{"GA", "B", "B", "READ", "BSYNC-ATOM"},
+	{"BA", "B", "S", "BATOM-B", "BATOM"},		{"BA", "B", "W", "BATOM-B", "BATOM"},
+	{"GA", "B", "S", "BATOM-B", "BATOM"},		{"GA", "B", "W", "BATOM-B", "BATOM"},
 	{"GA", "U", "W", "WSYNC-ATOM", "WSYNC-ATOM-M"},
 };
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 struct plain_word {
-	const char *state; /* of the published table, NULL: INIT */
+	const char *state;	      /* of the published table, NULL: INIT */
 	uint64_t thread, block, warp; /* who accessed last */
 	uint64_t block_clock, warp_clock, launch;
 };

@@ -42,8 +42,8 @@ static void encodes_and_decodes(void **state)
 
 	(void)state;
 	for (uint32_t bits = SHADOW_THREAD_BITS_MIN; bits <= SHADOW_THREAD_BITS_MAX; bits++) {
-		struct shadow_word last = {31, 63, 63, 1023, (1u << bits) - 1u,
-					   shadow_block_last(bits)};
+		struct shadow_word last = {
+			31, 63, 63, 1023, (1u << bits) - 1u, shadow_block_last(bits)};
 
 		same_word(last, bits);
 		assert_true(shadow_encode(last, bits) == UINT64_MAX);
@@ -116,9 +116,9 @@ static enum shadow_verdict apart(uint32_t n, bool is_warp, uint32_t bits, uint32
 	return shadow_update(&word, table, &b, SHADOW_W, &was);
 }
 
-static const uint32_t counts[] = {1, 2, 62, 63, 64, 65, 126, 127, 128, 254, 255, 256, 257, 511,
-				  512, 1023, 1024, 65535, 65536, 65537, 131070, 131071, 131072,
-				  131073, 262144};
+static const uint32_t counts[] = {1,	 2,	62,	63,	64,	65,	126,   127,  128,
+				  254,	 255,	256,	257,	511,	512,	1023,  1024, 65535,
+				  65536, 65537, 131070, 131071, 131072, 131073, 262144};
 
 static void barriers_never_wrap(void **state)
 {
@@ -175,7 +175,8 @@ static void a_full_warp_clock_comes_back(void **state)
 
 static void thread_numbers_up_to_the_last(void **state)
 {
-	struct shadow_actor a = actor(0x7fffffc0u, 31), b = actor(0x7fffffffu, 31), c = actor(0, 31);
+	struct shadow_actor a = actor(0x7fffffc0u, 31), b = actor(0x7fffffffu, 31),
+			    c = actor(0, 31);
 	uint64_t word = 0, was;
 
 	(void)state;

@@ -1,0 +1,137 @@
+/*
+ * model.c - what HiRace's detector should find, by vector clocks and the whole history.
+ */
+#include "model.h"
+
+#include "shadow/machine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void join(struct model_clock *a, const struct model_clock *b)
+{
+	for (unsigned t = 0; t < MODEL_THREADS; t++)
+		if (a->of[t] < b->of[t])
+			a->of[t] = b->of[t];
+}
+
+void model_begin(struct model *m, unsigned threads, const uint32_t *block_of)
+{
+	memset(m, 0, sizeof(*m));
+	m->threads = threads;
+	for (unsigned t = 0; t < threads; t++) {
+		m->thread[t].block = block_of[t];
+		m->thread[t].bars.of[t] = m->thread[t].all.of[t] = 1;
+	}
+}
+
+void model_end(struct model *m)
+{
+	free(m->accesses);
+}
+
+void model_barrier(struct model *m, uint32_t set)
+{
+	struct model_clock bars = {0}, all = {0};
+
+	for (unsigned t = 0; t < m->threads; t++)
+		if (set >> t & 1) {
+			join(&bars, &m->thread[t].bars);
+			join(&all, &m->thread[t].all);
+		}
+	for (unsigned t = 0; t < m->threads; t++)
+		if (set >> t & 1) {
+			m->thread[t].bars = bars;
+			m->thread[t].all = all;
+			m->thread[t].bars.of[t]++;
+			m->thread[t].all.of[t]++;
+		}
+}
+
+void model_release(struct model *m, unsigned thread)
+{
+	m->thread[thread].released = m->thread[thread].all;
+	m->thread[thread].all.of[thread]++;
+}
+
+void model_fence(struct model *m, unsigned thread)
+{
+	join(&m->thread[thread].all, &m->thread[thread].seen);
+	model_release(m, thread);
+}
+
+void model_strong_write(struct model *m, unsigned thread, unsigned s, bool is_rmw)
+{
+	if (!is_rmw)
+		memset(&m->sync[s], 0, sizeof(m->sync[s]));
+	join(&m->sync[s], &m->thread[thread].released);
+}
+
+void model_strong_read(struct model *m, unsigned thread, unsigned s, bool is_acquire)
+{
+	join(is_acquire ? &m->thread[thread].all : &m->thread[thread].seen, &m->sync[s]);
+}
+
+bool model_conflicts(const struct model *m, const struct model_access *a, unsigned thread,
+		     unsigned kind)
+{
+	bool is_same_block = m->thread[a->thread].block == m->thread[thread].block;
+
+	if (a->thread == thread || (a->kind == SHADOW_R && kind == SHADOW_R))
+		return false;
+	if (a->kind < SHADOW_BA || kind < SHADOW_BA)
+		return true;
+	return !is_same_block && (a->kind == SHADOW_BA || kind == SHADOW_BA);
+}
+
+bool model_is_barred(const struct model *m, const struct model_access *a, unsigned thread)
+{
+	return a->bar_time <= m->thread[thread].bars.of[a->thread];
+}
+
+bool model_is_ordered(const struct model *m, const struct model_access *a, unsigned thread)
+{
+	return a->time <= m->thread[thread].all.of[a->thread];
+}
+
+bool model_races(const struct model *m, unsigned thread, unsigned location, unsigned kind)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		const struct model_access *a = &m->accesses[i];
+
+		if (a->location == location && model_conflicts(m, a, thread, kind) &&
+		    !model_is_ordered(m, a, thread))
+			return true;
+	}
+	return false;
+}
+
+bool model_is_unbarred(const struct model *m, unsigned thread, unsigned location, unsigned kind)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		const struct model_access *a = &m->accesses[i];
+
+		if (a->location == location && model_conflicts(m, a, thread, kind) &&
+		    !model_is_barred(m, a, thread))
+			return true;
+	}
+	return false;
+}
+
+struct model_access *model_add(struct model *m, unsigned thread, unsigned location, unsigned kind)
+{
+	struct model_thread *t = &m->thread[thread];
+
+	if (m->n == m->room) {
+		m->room = m->room ? m->room * 2 : 64;
+		m->accesses = realloc(m->accesses, m->room * sizeof(*m->accesses));
+		if (!m->accesses)
+			abort();
+	}
+	m->accesses[m->n] = (struct model_access){.thread = (uint8_t)thread,
+						  .kind = (uint8_t)kind,
+						  .location = (uint16_t)location,
+						  .bar_time = t->bars.of[thread],
+						  .time = t->all.of[thread]};
+	return &m->accesses[m->n++];
+}
