@@ -13,7 +13,7 @@
  * don't limit placing, only cooperative launches are checked against them.
  */
 #include "cpu/sched.h"
-#include "cpu/watch.h"
+#include "cpu/events.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -322,7 +322,7 @@ static bool block_start(struct cpu_worker *k, struct cpu_unit *u, uint32_t rank,
 	cta->async = NULL;
 	b->has_triggered = false;
 	memset(cta->shared, (int)(k->m->opt.seed * 0x9d + 0x5b), cta->shared_bytes);
-	cpu_watch_block_start(cta, u->index * u->cluster.size + rank);
+	cpu_judge_block_start(cta, u->index * u->cluster.size + rank);
 	cpu_barriers_init(cta);
 	for (uint32_t i = 0; i < cta->nwarps; i++) {
 		struct cpu_warp *w = &cta->warps[i];
@@ -478,7 +478,7 @@ static void block_stop(struct cpu_worker *k, struct cpu_device *dev, struct cpu_
 		cpu_sched_remove(k, &b->async);
 	cpu_async_free(cta);
 	cta->async = NULL;
-	cpu_watch_block_end(cta);
+	cpu_judge_block_end(cta);
 	cpu_model_cta_free(cta);
 	sm_give(&dev->sms[cta->sm], cta->grid);
 	((struct cpu_worker_priv *)k->priv)->nblocks--;

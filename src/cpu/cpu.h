@@ -36,7 +36,7 @@ struct cpu_op;
 
 enum cpu_model { CPU_MODEL_SC, CPU_MODEL_WEAK, CPU_MODEL_A1 };
 
-/* Is every access judged (watch.c), and how are fence.sc ordered? docs/soundness.md. */
+/* Is every access judged (judge/judge.c), and how are fence.sc ordered? docs/soundness.md. */
 enum cpu_oracle { CPU_ORACLE_OFF, CPU_ORACLE_PROGRAM, CPU_ORACLE_EXECUTION };
 
 struct cpu_options {
@@ -49,7 +49,7 @@ struct cpu_options {
 	bool tells_stats;	/* the caller is to print cpu_get_stats at the end */
 	enum cpu_oracle oracle; /* not OFF: threads is 1, or there is no machine */
 	bool sees_host;	    /* the oracle is to see loads and stores of host code: host_access.c */
-	bool is_host_apart; /* the oracle takes each host thread for itself: watch_host.c */
+	bool is_host_apart; /* the oracle takes each host thread for itself: judge/host.c */
 	uint32_t oracle_actors, oracle_records; /* limits, for tests; 0: those of oracle.h */
 };
 
@@ -314,7 +314,7 @@ struct cpu_copy_stats {
 };
 struct cpu_copy_stats cpu_get_copy_stats(const struct cpu_machine *m);
 
-/* ---- the oracle's findings (watch_pair.c) ------------------------------------- */
+/* ---- the oracle's findings (judge/site.c) ------------------------------------- */
 
 /*
  * Two accesses that nothing orders, as the shared file has them (race/pair.h): `bytes` of struct

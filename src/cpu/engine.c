@@ -18,7 +18,7 @@
  * wake a thread at a barrier.
  */
 #include "cpu/sched.h"
-#include "cpu/watch.h"
+#include "cpu/events.h"
 
 #include <fenv.h>
 #include <sched.h>
@@ -115,7 +115,7 @@ void cpu_op_put(struct cpu_op *op)
 		return;
 	base_vec_free(&op->after);
 	base_vec_free(&op->before);
-	base_vec_free(&op->watch_before);
+	base_vec_free(&op->judge_before);
 	free(op->copy);
 	free(op->recheck);
 	free(op);
@@ -130,7 +130,7 @@ void cpu_op_end(struct cpu_op *op)
 {
 	struct cpu_engine *e = op->m->engine;
 
-	cpu_watch_end(op);
+	cpu_judge_end(op);
 	atomic_store(&op->time, e->workers[0].clock + 1);
 	atomic_store(&op->state, CPU_OP_ENDED);
 	for (size_t i = 0; i < op->after.n; i++)
@@ -276,7 +276,7 @@ static void *host_main(void *arg)
 	struct cpu_op *op = arg;
 	struct cpu_engine *e = op->m->engine;
 
-	cpu_watch_host(op);
+	cpu_judge_host(op);
 	op->work.host.fn(op->work.host.arg);
 	lock(e);
 	e->nhost--;
@@ -329,7 +329,7 @@ static void start_kernel(struct cpu_engine *e, struct cpu_op *op)
 		return;
 	}
 	op->grid->id = atomic_fetch_add(&e->m->grids, 1) + 1;
-	cpu_watch_start(op);
+	cpu_judge_start(op);
 	op->grid->started = e->workers[0].clock;
 	while (*at)
 		at = &(*at)->priv->next;
@@ -361,13 +361,13 @@ static void start(struct cpu_engine *e, struct cpu_op *op)
 	case CPU_WORK_COPY:
 	case CPU_WORK_FILL:
 	case CPU_WORK_WRITE_VALUE:
-		cpu_watch_start(op);
+		cpu_judge_start(op);
 		cpu_recheck_start(&e->workers[0], op);
 		op->actor.kind = CPU_ACTOR_OP;
 		cpu_sched_push(&e->workers[0], &op->actor);
 		break;
 	case CPU_WORK_HOST:
-		cpu_watch_start(op);
+		cpu_judge_start(op);
 		start_host(e, op);
 		break;
 	case CPU_WORK_WAIT_VALUE:
@@ -437,7 +437,7 @@ static bool poll_values(struct cpu_engine *e)
 		struct cpu_op *op = e->polls.v[i];
 		bool holds = cpu_value_holds(op);
 		if (holds)
-			cpu_watch_op_value(op, false);
+			cpu_judge_op_value(op, false);
 		if (is_faulted(e, op->work.device) || holds)
 			cpu_op_end(op);
 		else
@@ -658,7 +658,7 @@ struct cpu_op *cpu_submit(struct cpu_machine *m, const struct cpu_work *work,
 	op->id = ++e->ids;
 	e->nops++;
 	e->devices[work->device].nops++;
-	cpu_watch_submit(op, deps, n);
+	cpu_judge_submit(op, deps, n);
 	for (size_t i = 0; i < n; i++)
 		depend(op, deps[i]);
 	if (!op->npending && work->kind == CPU_WORK_EMPTY)
@@ -680,7 +680,7 @@ bool cpu_op_query(struct cpu_op *op)
 	fenv_t own;
 
 	if (is_ended(op)) {
-		cpu_watch_waited(op);
+		cpu_judge_waited(op);
 		return true;
 	}
 	lock(e);
@@ -693,7 +693,7 @@ bool cpu_op_query(struct cpu_op *op)
 	unlock(e);
 	if (!is_ended(op))
 		return false;
-	cpu_watch_waited(op);
+	cpu_judge_waited(op);
 	return true;
 }
 
@@ -725,7 +725,7 @@ void cpu_op_wait(struct cpu_op *op)
 		wait_until(e, op_is_done, op);
 		unlock(e);
 	}
-	cpu_watch_waited(op);
+	cpu_judge_waited(op);
 }
 
 void cpu_op_finish(struct cpu_op *op)
@@ -751,7 +751,7 @@ void cpu_wait_idle(struct cpu_machine *m, unsigned device)
 	lock(m->engine);
 	wait_until(m->engine, device_is_idle, &device);
 	unlock(m->engine);
-	cpu_watch_idle(m, device);
+	cpu_judge_idle(m, device);
 }
 
 /* ---- programmatic launches --------------------------------------------------------------------- */

@@ -1,9 +1,8 @@
 /*
  * machine.c - a machine's beginning and end, and what it tells about itself.
  */
-#include "cpu/texture.h"
 #include "cpu/sched.h"
-#include "cpu/watch.h"
+#include "cpu/events.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -133,7 +132,7 @@ struct cpu_machine *cpu_machine_new(const struct cpu_options *opt)
 	if (!m->opt.memory)
 		m->opt.memory = CPU_MEMORY;
 	m->opt.sees_host = m->opt.sees_host && m->opt.oracle != CPU_ORACLE_OFF;
-	if (cpu_space_init(m) && cpu_textures_init(m) && cpu_engine_init(m) && cpu_watch_init(m))
+	if (cpu_space_init(m) && cpu_textures_init(m) && cpu_engine_init(m) && cpu_judge_init(m))
 		return m;
 	cpu_engine_free(m);
 	cpu_textures_free(m);
@@ -163,7 +162,7 @@ void cpu_machine_free(struct cpu_machine *m)
 	if (is_used)
 		return;
 	cpu_engine_free(m);
-	cpu_watch_free(m);
+	cpu_judge_free(m);
 	cpu_textures_free(m);
 	cpu_space_free(m);
 	free(m);

@@ -135,7 +135,7 @@ struct cpu_func {
 	uint32_t args, rets, own; /* byte offsets where the three parts start */
 	uint64_t address;	  /* in CPU_WIN_CODE */
 	struct cpu_site *
-		*sites; /* watch_site.c: of each instruction; NULL: none has accessed yet */
+		*sites; /* judge/site.c: of each instruction; NULL: none has accessed yet */
 	uint32_t max_depth_hint;
 };
 
@@ -222,13 +222,13 @@ const struct cpu_call *cpu_dec_call(struct cpu_dec *d, const struct ptx_stmt *s,
 /* Makes the instruction one that faults with this reason; returns CPU_BAD. */
 enum cpu_bound cpu_dec_unsupported(struct cpu_dec *d, struct cpu_inst *in, const char *why);
 struct cpu_func *cpu_dec_func(struct cpu_dec *d);
-/* Are its accesses judged (watch.h)? */
-bool cpu_dec_is_watched(struct cpu_dec *d, const struct cpu_inst *in);
+/* Are its accesses judged (events.h)? */
+bool cpu_dec_is_judged(struct cpu_dec *d, const struct cpu_inst *in);
 /* Does the instruction fault as cpu_dec_unsupported made it? (Statistics, tests.) */
 bool cpu_dec_is_unsupported(const struct cpu_inst *in);
 
 /*
- * The binders, in the order in which they are asked. Files whose name starts with op_ are
+ * The binders, in the order in which they are asked. The files of alu/ are
  * compiled twice, for x86-64-v3 and for the baseline, and must name their binder by this macro.
  */
 #ifdef CPU_ISA_SUFFIX
@@ -237,20 +237,20 @@ bool cpu_dec_is_unsupported(const struct cpu_inst *in);
 #define CPU_BINDER(name)     CPU_ISA_PASTE(cpu_bind_##name, CPU_ISA_SUFFIX)
 #endif
 #define CPU_OP_BINDERS(B)                                                                          \
-	B(int)	   /* op_int.c: integer arithmetic */                                              \
-	B(bits)	   /* op_bits.c: bit fields, counts, dp4a, dp2a, szext, bmsk */                    \
-	B(carry)   /* op_carry.c: extended precision */                                            \
-	B(logic)   /* op_logic.c: logic, shifts, lop3, shf, prmt */                                \
-	B(move)	   /* op_move.c: mov, selp, slct, cvta, isspacep, mapa */                          \
-	B(compare) /* op_compare.c: setp, set, testp of integers and f32/f64, predicates */        \
-	B(video)   /* op_video.c */                                                                \
-	B(float)   /* op_float.c: f32, f64 arithmetic */                                           \
-	B(approx)  /* op_approx.c: sin, cos, ex2, lg2, tanh, .approx, .full */                     \
-	B(half)	   /* op_half.c: f16, bf16, packed, mixed precision, their setp/set/min/max */     \
-	B(cvt)	   /* op_cvt.c: cvt of scalar types, cvt.pack, szext */                            \
-	B(cvtpack) /* op_cvt_pack.c: cvt of packed types; after cvt */                             \
-	B(mma)	   /* op_mma.c: mma, wmma.mma */                                                   \
-	B(ldst)	   /* op_ldst.c: ld, ldu, st */
+	B(int)	   /* alu/int.c: integer arithmetic */                                             \
+	B(bits)	   /* alu/bits.c: bit fields, counts, dp4a, dp2a, szext, bmsk */                   \
+	B(carry)   /* alu/carry.c: extended precision */                                           \
+	B(logic)   /* alu/logic.c: logic, shifts, lop3, shf, prmt */                               \
+	B(move)	   /* alu/move.c: mov, selp, slct, cvta, isspacep, mapa */                         \
+	B(compare) /* alu/compare.c: setp, set, testp of integers and f32/f64, predicates */       \
+	B(video)   /* alu/video.c */                                                               \
+	B(float)   /* alu/float.c: f32, f64 arithmetic */                                          \
+	B(approx)  /* alu/approx.c: sin, cos, ex2, lg2, tanh, .approx, .full */                    \
+	B(half)	   /* alu/half.c: f16, bf16, packed, mixed precision, their setp/set/min/max */    \
+	B(cvt)	   /* alu/cvt.c: cvt of scalar types, cvt.pack, szext */                           \
+	B(cvtpack) /* alu/cvt_pack.c: cvt of packed types; after cvt */                            \
+	B(mma)	   /* alu/mma.c: mma, wmma.mma */                                                  \
+	B(ldst)	   /* alu/ldst.c: ld, ldu, st */
 #define CPU_BINDERS(B)                                                                             \
 	B(memory)  /* memory.c: fences, st.bulk, prefetch, discard, ... */                         \
 	B(atomic)  /* atomic.c: atom, red, multimem refused */                                     \
@@ -285,7 +285,7 @@ struct cpu_grid {
 	uint32_t shared_static, shared_dyn;
 	uint64_t nblocks, started, ended;
 	bool is_cooperative, has_cluster;
-	uint32_t actor, actor_stride; /* watch.c: of its first thread; between blocks */
+	uint32_t actor, actor_stride; /* judge/judge.c: of its first thread; between blocks */
 	uint64_t workspace; /* cooperative: CPU_GRID_WORKSPACE bytes of device memory, from 0 */
 	struct cpu_grid_priv *priv; /* engine.c's own */
 };
@@ -306,7 +306,7 @@ struct cpu_cta {
 	uint32_t rank;		     /* in the cluster */
 	uint32_t id[3];
 	uint64_t linear; /* ctaid.x + ... */
-	uint32_t actor;	 /* watch.c: of its first thread */
+	uint32_t actor;	 /* judge/judge.c: of its first thread */
 	uint32_t sm;
 	uint8_t *shared; /* what address CPU_SHARED_BASE is; shared_bytes long */
 	uint32_t shared_bytes;
@@ -366,7 +366,7 @@ struct cpu_warp {
 	uint32_t sp[CPU_WARP];	  /* local address of the next free byte */
 	uint8_t *local;		  /* 32 stacks of local_stride bytes; pages come when touched */
 	uint32_t local_stride;
-	uint32_t told; /* watch.c: events that were more than a read */
+	uint32_t told; /* judge/judge.c: events that were more than a read */
 	void *priv;    /* warp.c's own */
 };
 
@@ -418,7 +418,7 @@ struct cpu_machine {
 	struct cpu_engine *engine; /* engine.c */
 	struct cpu_heap *heap;	   /* syscalls.c: device malloc */
 	struct cpu_textures *textures;
-	struct cpu_watch *watch; /* watch.c: the oracle's side; NULL: no access is judged */
+	struct cpu_judge *judge; /* judge/judge.c: the oracle's side; NULL: no access is judged */
 	_Atomic uint64_t grids;	 /* the last %gridid */
 	struct cpu_copies copies;
 	/* Of the map of memory (space.c): odd while it is being changed. */
@@ -617,6 +617,12 @@ bool cpu_async_pending(const struct cpu_cta *cta);
 bool cpu_async_step(struct cpu_worker *k, struct cpu_cta *cta);
 /* The block ends: its copies are finished first (global) or dropped (its own shared memory). */
 void cpu_async_free(struct cpu_cta *cta);
+
+/* ---- exec/texture.c ---------------------------------------------------------------------------- */
+
+/* The table of textures and surfaces; false: no memory. */
+bool cpu_textures_init(struct cpu_machine *m);
+void cpu_textures_free(struct cpu_machine *m);
 
 /* ---- engine.c ------------------------------------------------------------------------------ */
 

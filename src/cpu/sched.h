@@ -235,10 +235,10 @@ struct cpu_op {
 	uint64_t due;		     /* held back until then */
 	void *copy;		     /* parameters or immediate bytes, owned */
 	struct cpu_recheck *recheck; /* recheck.c; NULL: it compares nothing */
-	uint32_t watch_actor;	     /* watch.c: who copies or fills */
+	uint32_t judge_actor;	     /* judge/judge.c: who copies or fills */
 	BASE_VEC(uint64_t)
-	watch_before;	    /* watch.c: ids of what a programmatic launch came before */
-	bool is_watched;    /* watch.c: has been started */
+	judge_before;	    /* judge/judge.c: ids of what a programmatic launch came before */
+	bool is_watched;    /* judge/judge.c: has been started */
 	bool has_triggered; /* its programmatic dependents have been let go */
 	bool is_finishing;  /* a kernel that is done, but came early */
 	bool is_finished;   /* cpu_op_finish has been called */

@@ -4,7 +4,7 @@
  * Each rule has its twin: what links and what must not, what is shared and what
  * is apart. How code runs is what cases/decode_*.ptx say.
  */
-#include "cpu/load.h"
+#include "cpu/load/load.h"
 
 #include <setjmp.h>
 #include <stdlib.h>

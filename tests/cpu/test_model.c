@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/model.h"
+#include "cpu/memory/model.h"
 
 #define BLOCKS	2
 #define WARPS	2
