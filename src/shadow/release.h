@@ -11,6 +11,11 @@
  *    beside its location;
  *  - an acquiring read takes max(T, L) as T; a relaxed read keeps L for the thread's next fence.
  *
+ * Besides, a strong write that a strong read sees is ordered before what comes behind that read, even
+ * without a release (PTX: observation). Only the write itself is, so T must not rise. Instead a thread
+ * keeps which locations have been read strongly before it: a set of 32 bits by a hash of the location,
+ * joined wherever T is. A race at such a location is *possible*.
+ *
  * If an access a, made at T = s, happens before b by anything but barriers alone, a release stands
  * on the way: it raised T above s, its L was at least that, and so is T wherever it was acquired. So
  * s >= T at b proves that only barriers can order a before b (docs/soundness.md has the proof). Scopes are
@@ -25,6 +30,7 @@
  *	SHADOW_FN		specifiers of functions that use them
  *	SHADOW_LOAD32(p)	a relaxed load
  *	SHADOW_MAX32(p, v)	a relaxed atomic maximum, returns the number before
+ *	SHADOW_OR32(p, v)	a relaxed atomic or, returns the bits before
  */
 #ifndef COLLIDER_SHADOW_RELEASE_H
 #define COLLIDER_SHADOW_RELEASE_H
@@ -33,60 +39,74 @@
 
 #include "race/record.h"
 
-/* A thread's numbers; begin as 0. */
-struct shadow_stamps {
-	uint32_t now;	   /* T */
-	uint32_t released; /* T just after the last release was raised */
-	uint32_t seen;	   /* the highest L of relaxed reads, for the next fence */
+/* What travels along releases and acquires: T, and the locations that were read strongly. */
+struct shadow_stamp {
+	uint32_t now, read;
 };
 
-RACE_FN uint32_t shadow_later(uint32_t a, uint32_t b)
+/* A thread's; begins as 0. */
+struct shadow_stamps {
+	struct shadow_stamp own;
+	struct shadow_stamp released; /* own just after the last release was raised */
+	struct shadow_stamp seen;     /* what relaxed reads found, for the next fence */
+};
+
+RACE_FN void shadow_join(struct shadow_stamp *t, struct shadow_stamp other)
 {
-	return a > b ? a : b;
+	if (t->now < other.now)
+		t->now = other.now;
+	t->read |= other.read;
+}
+
+/* The bit of a location, here of the address of its word. */
+RACE_FN uint32_t shadow_read_bit(uint64_t address)
+{
+	return 1u << ((address >> 3) * 0x9e3779b97f4a7c15ull >> 59);
 }
 
 /* A releasing operation begins: before its write. */
 RACE_FN void shadow_release(struct shadow_stamps *t)
 {
-	t->now += t->now != 0xffffffffu;
-	t->released = t->now;
+	t->own.now += t->own.now != 0xffffffffu;
+	t->released = t->own;
 }
 
 /* A fence: it acquires what relaxed reads have seen, and releases. */
 RACE_FN void shadow_fence(struct shadow_stamps *t)
 {
-	t->now = shadow_later(t->now, t->seen);
+	shadow_join(&t->own, t->seen);
 	shadow_release(t);
 }
 
-/* A strong write, before the program's. A releasing one calls shadow_release() first. */
-SHADOW_FN void shadow_strong_write(const struct shadow_stamps *t, uint32_t *l)
+/* A strong write, before the program's; l is its location's. A releasing one calls shadow_release() first. */
+SHADOW_FN void shadow_strong_write(const struct shadow_stamps *t, struct shadow_stamp *l)
 {
-	if (SHADOW_LOAD32(l) < t->released)
-		SHADOW_MAX32(l, t->released);
+	if (SHADOW_LOAD32(&l->now) < t->released.now)
+		SHADOW_MAX32(&l->now, t->released.now);
+	if (t->released.read & ~SHADOW_LOAD32(&l->read))
+		SHADOW_OR32(&l->read, t->released.read);
 }
 
-/* A strong read, behind the program's. An atomic calls shadow_strong_write(), too. */
-SHADOW_FN void shadow_strong_read(struct shadow_stamps *t, uint32_t *l, bool is_acquire)
+/*
+ * A strong read, behind the program's, of the location with this bit. A read-modify-write calls
+ * shadow_strong_write(), too, and this only if its result is used.
+ */
+SHADOW_FN void shadow_strong_read(struct shadow_stamps *t, struct shadow_stamp *l, uint32_t bit,
+				  bool is_acquire)
 {
-	uint32_t v = SHADOW_LOAD32(l);
+	struct shadow_stamp found = {SHADOW_LOAD32(&l->now), SHADOW_LOAD32(&l->read)};
 
-	if (is_acquire)
-		t->now = shadow_later(t->now, v);
-	else
-		t->seen = shadow_later(t->seen, v);
+	t->own.read |= bit;
+	shadow_join(is_acquire ? &t->own : &t->seen, found);
 }
 
-/* A barrier: `others` is the maximum of T of all that take part. */
-RACE_FN void shadow_join(struct shadow_stamps *t, uint32_t others)
+/*
+ * Is a pair without a barrier certainly unordered? `stamp` is T of the earlier side, at most 63, `bit`
+ * that of the location.
+ */
+RACE_FN bool shadow_is_unordered(uint32_t stamp, uint32_t bit, const struct shadow_stamps *later)
 {
-	t->now = shadow_later(t->now, others);
-}
-
-/* Is a pair without a barrier certainly unordered? `stamp` is T of the earlier side, at most 63. */
-RACE_FN bool shadow_is_unordered(uint32_t stamp, const struct shadow_stamps *later)
-{
-	return stamp >= later->now;
+	return stamp >= later->own.now && !(later->own.read & bit);
 }
 
 #endif

@@ -140,14 +140,16 @@ RACE_FN bool shadow_is_group(uint32_t state)
 	       state == SHADOW_GATOM_B || state == SHADOW_GATOM_G;
 }
 
-/* The word of a location behind this access, and the verdict. Pure. */
+/* The word of a location behind this access, and the verdict. Pure; bit: shadow_read_bit(). */
 SHADOW_FN struct shadow_result shadow_judge(uint64_t old, const uint8_t *table,
-					    const struct shadow_actor *me, uint32_t access)
+					    const struct shadow_actor *me, uint32_t access,
+					    uint32_t bit)
 {
 	struct shadow_word w = shadow_decode(old, me->thread_bits);
 	struct shadow_result r = {old, SHADOW_NO_RACE};
 	bool is_foreign = w.launch != me->launch;
-	uint32_t stamp = me->stamps.now < SHADOW_STAMP_FULL ? me->stamps.now : SHADOW_STAMP_FULL;
+	uint32_t stamp =
+		me->stamps.own.now < SHADOW_STAMP_FULL ? me->stamps.own.now : SHADOW_STAMP_FULL;
 	struct shadow_step s;
 
 	if (is_foreign && !(w.launch && SHADOW_OVERLAPS(w.launch)))
@@ -163,7 +165,7 @@ SHADOW_FN struct shadow_result shadow_judge(uint64_t old, const uint8_t *table,
 	if (is_foreign)
 		w.stamp =
 			0; /* T of different launches can't be compared, but 0 has acquired nothing */
-	if (s.is_race && !shadow_is_unordered(w.stamp, &me->stamps)) {
+	if (s.is_race && !shadow_is_unordered(w.stamp, bit, &me->stamps)) {
 		s.is_race = false;
 		s.is_possible = true;
 		s.is_covering = true;
@@ -201,6 +203,7 @@ SHADOW_FN enum shadow_verdict shadow_update(uint64_t *at, const uint8_t *table,
 					    const struct shadow_actor *me, uint32_t access,
 					    uint64_t *was)
 {
+	uint32_t bit = shadow_read_bit((uint64_t)(uintptr_t)at);
 	struct shadow_result r;
 
 	if (me->is_beyond ||
@@ -208,27 +211,27 @@ SHADOW_FN enum shadow_verdict shadow_update(uint64_t *at, const uint8_t *table,
 		return SHADOW_ASIDE;
 	do {
 		*was = SHADOW_LOAD64(at);
-		r = shadow_judge(*was, table, me, access);
+		r = shadow_judge(*was, table, me, access, bit);
 	} while (r.word != *was && SHADOW_CAS64(at, *was, r.word) != *was);
 	return r.verdict;
 }
 
 /* ---- what synchronisation does to the actor ---------------------------------------- */
 
-/* A barrier of the whole block. `others`: the maximum of T of its threads. The matrix ends. */
-RACE_FN void shadow_on_block_barrier(struct shadow_actor *me, uint32_t others)
+/* A barrier of the whole block. `others`: the join of all its threads. The matrix ends. */
+RACE_FN void shadow_on_block_barrier(struct shadow_actor *me, struct shadow_stamp others)
 {
 	me->block_clock += me->block_clock != 0xffffffffu;
 	me->warp_clock = 0;
 	me->lanes = 0;
-	shadow_join(&me->stamps, others);
+	shadow_join(&me->stamps.own, others);
 }
 
 /* A full __syncwarp of a warp without a matrix. */
-RACE_FN void shadow_on_full_mask(struct shadow_actor *me, uint32_t others)
+RACE_FN void shadow_on_full_mask(struct shadow_actor *me, struct shadow_stamp others)
 {
 	me->warp_clock += me->warp_clock <= SHADOW_WARP_LAST;
-	shadow_join(&me->stamps, others);
+	shadow_join(&me->stamps.own, others);
 }
 
 #endif

@@ -30,8 +30,12 @@ extern uint32_t host_overlapping;
 #define SHADOW_CAS64(p, old, new) host_cas64((p), (old), (new))
 #define SHADOW_LOAD32(p)	  __atomic_load_n((p), __ATOMIC_RELAXED)
 #define SHADOW_MAX32(p, v)	  host_max32((p), (v))
+#define SHADOW_OR32(p, v)	  __atomic_fetch_or((p), (v), __ATOMIC_RELAXED)
 #define SHADOW_OVERLAPS(launch)	  ((launch) == host_overlapping)
 
 #include "shadow/update.h"
+
+/* No stamps: what barriers join where nothing is released. */
+static const struct shadow_stamp host_none;
 
 #endif

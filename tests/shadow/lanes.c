@@ -145,12 +145,12 @@ static bool do_access(struct run *r, unsigned thread, unsigned kind, unsigned le
 	bool is_racy = is_race(r, thread, kind);
 
 	set_actor(&me, &m, r, thread);
-	v = shadow_judge(r->word, shadow_table(SHADOW_CORRECTED), &me, kind);
+	v = shadow_judge(r->word, shadow_table(SHADOW_CORRECTED), &me, kind, 1);
 	if (way == TABLE && me.lanes) {
 		enum shadow_verdict with = v.verdict;
 
 		me.lanes = NULL;
-		v = shadow_judge(r->word, shadow_table(SHADOW_CORRECTED), &me, kind);
+		v = shadow_judge(r->word, shadow_table(SHADOW_CORRECTED), &me, kind, 1);
 		c->alarms += v.verdict != with ? times : 0;
 	}
 	if (v.verdict == SHADOW_IS_RACE && !is_racy)

@@ -13,6 +13,7 @@ static void join(struct model_clock *a, const struct model_clock *b)
 	for (unsigned t = 0; t < MODEL_THREADS; t++)
 		if (a->of[t] < b->of[t])
 			a->of[t] = b->of[t];
+	a->seen |= b->seen;
 }
 
 void model_begin(struct model *m, unsigned threads, const uint32_t *block_of)
@@ -72,6 +73,18 @@ void model_strong_read(struct model *m, unsigned thread, unsigned s, bool is_acq
 	join(is_acquire ? &m->thread[thread].all : &m->thread[thread].seen, &m->sync[s]);
 }
 
+void model_observe(struct model *m, unsigned thread, unsigned location)
+{
+	for (size_t i = 0; i < m->n && i < 64; i++) {
+		const struct model_access *a = &m->accesses[i];
+
+		/* Only where the two are morally strong. */
+		if (a->location == location && a->kind >= SHADOW_BA &&
+		    !model_conflicts(m, a, thread, SHADOW_GA))
+			m->thread[thread].all.seen |= 1ull << i;
+	}
+}
+
 bool model_conflicts(const struct model *m, const struct model_access *a, unsigned thread,
 		     unsigned kind)
 {
@@ -91,7 +104,10 @@ bool model_is_barred(const struct model *m, const struct model_access *a, unsign
 
 bool model_is_ordered(const struct model *m, const struct model_access *a, unsigned thread)
 {
-	return a->time <= m->thread[thread].all.of[a->thread];
+	size_t i = (size_t)(a - m->accesses);
+
+	return a->time <= m->thread[thread].all.of[a->thread] ||
+	       (i < 64 && m->thread[thread].all.seen >> i & 1);
 }
 
 bool model_races(const struct model *m, unsigned thread, unsigned location, unsigned kind)

@@ -7,7 +7,9 @@
  * order doesn't order them; it is *unbarred* if barriers alone don't.
  *
  * Synchronisation by memory: each sync location holds what its last write released. An acquire that reads
- * it (or a fence behind a relaxed read) joins that. A read-modify-write continues what it reads.
+ * it (or a fence behind a relaxed read) joins that. A read-modify-write continues what it reads. A strong
+ * write that a strong read of its own location has seen is ordered before what comes behind the read, but
+ * nothing that its thread did before is (PTX ISA 8.9: observation order, causality order).
  */
 #ifndef COLLIDER_TESTS_SHADOW_MODEL_H
 #define COLLIDER_TESTS_SHADOW_MODEL_H
@@ -19,8 +21,10 @@
 #define MODEL_THREADS 16u
 #define MODEL_SYNCS   4u
 
+/* `seen`: the strong writes (a bit for each of the first 64 accesses) that a strong read before has seen. */
 struct model_clock {
 	uint32_t of[MODEL_THREADS];
+	uint64_t seen;
 };
 
 struct model_access {
@@ -57,6 +61,9 @@ void model_release(struct model *m, unsigned thread);
 void model_fence(struct model *m, unsigned thread);
 void model_strong_write(struct model *m, unsigned thread, unsigned s, bool is_rmw);
 void model_strong_read(struct model *m, unsigned thread, unsigned s, bool is_acquire);
+
+/* A strong read of a location that the model's accesses are to: it sees all strong writes so far. */
+void model_observe(struct model *m, unsigned thread, unsigned location);
 
 /* Does `thread`, accessing now with this kind, conflict with a; is it ordered behind it? */
 bool model_conflicts(const struct model *m, const struct model_access *a, unsigned thread,

@@ -41,10 +41,19 @@ static __device__ __forceinline__ unsigned int max32(void *p, unsigned int v)
 	return old;
 }
 
+static __device__ __forceinline__ unsigned int or32(void *p, unsigned int v)
+{
+	unsigned int old;
+
+	asm volatile("atom.relaxed.gpu.global.or.b32 %0, [%1], %2;" : "=r"(old) : "l"(p), "r"(v));
+	return old;
+}
+
 #define SHADOW_LOAD64(p)	   load64(p)
 #define SHADOW_LOAD32(p)	   load32(p)
 #define SHADOW_CAS64(p, old, next) cas64(p, old, next)
 #define SHADOW_MAX32(p, v)	   max32(p, v)
+#define SHADOW_OR32(p, v)	   or32(p, v)
 
 #define SHADOW_FN static __device__ __forceinline__
 #include "shadow/update.h"
@@ -62,7 +71,7 @@ extern "C" __global__ void checked(uint64_t *words, const uint8_t *table, unsign
 	if (shadow_update(&words[i / 2], table, &actor, access, &was) == SHADOW_IS_RACE)
 		atomicAdd(found, 1u);
 	__syncthreads();
-	shadow_on_block_barrier(&actor, 0);
+	shadow_on_block_barrier(&actor, actor.stamps.own);
 	shadow_update(&words[i], table, &actor, access, &was);
 }
 
