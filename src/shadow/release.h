@@ -2,28 +2,31 @@
  * release.h - release stamps: which pairs a lock, flag, ticket or grid barrier may have ordered.
  *
  * The machine knows barriers of blocks and warps and no other order. So each thread has a number T that
- * grows along everything else that may order memory, and a pair that no barrier orders is a *data
- * race* only if T shows that nothing else did either; else it is *possible*. The rules:
+ * grows along everything else that may order memory, and A, the highest number that reached it so. A
+ * race of the machine between an access made at T = s and this thread is a *data race* only if s is at
+ * least A; else it is *possible*. The rules:
  *
- *  - T begins at 0; a barrier of a block or warp joins it: each takes the maximum of all;
+ *  - T and A begin at 0; a barrier of a block or warp joins both: each thread takes the maximum of all;
  *  - a releasing operation or a fence raises T by one, and the thread notes T as its *release*;
  *  - a strong write (relaxed ones and atomics, too) leaves max(L, the thread's release) in L, a number
  *    beside its location;
- *  - an acquiring read takes max(T, L) as T; a relaxed read keeps L for the thread's next fence.
+ *  - an acquiring read raises T and A to L; a relaxed read keeps L for the thread's next fence.
+ *
+ * If an access made at T = s happens before b by anything but barriers alone, a release stands on the
+ * way: it raised T above s, its L was at least that, and so was A wherever it was acquired, and behind
+ * all barriers that followed. So s >= A at b proves that only barriers can order the two
+ * (docs/soundness.md has the proof). What the thread itself releases raises T and not A: it doesn't
+ * blur what the thread sees. Scopes are not looked at, so a scope that is too small leaves a *possible*
+ * finding here.
  *
  * Besides, a strong write that a strong read sees is ordered before what comes behind that read, even
  * without a release (PTX: observation). Only the write itself is, so T must not rise. Instead a thread
  * keeps which locations have been read strongly before it: a set of 32 bits by a hash of the location,
  * joined wherever T is. A race at such a location is *possible*.
  *
- * If an access a, made at T = s, happens before b by anything but barriers alone, a release stands
- * on the way: it raised T above s, its L was at least that, and so is T wherever it was acquired. So
- * s >= T at b proves that only barriers can order a before b (docs/soundness.md has the proof). Scopes are
- * not looked at, so a scope that is too small leaves a *possible* finding here.
- *
  * L must be written before the program's write is visible, and read after the program's read: else an
  * acquire could see the value and not the number. How to see to that on a GPU is the instrumentation's
- * part. L and T have 32 bits and stop at the top.
+ * part. L, T and A have 32 bits and stop at the top.
  *
  * Freestanding C, compiled by CUDA C too. The includer defines the two operations on L first:
  *
@@ -39,9 +42,9 @@
 
 #include "race/record.h"
 
-/* What travels along releases and acquires: T, and the locations that were read strongly. */
+/* What a thread has: T, A, and the locations that were read strongly. */
 struct shadow_stamp {
-	uint32_t now, read;
+	uint32_t now, acquired, read;
 };
 
 /* A thread's; begins as 0. */
@@ -51,10 +54,17 @@ struct shadow_stamps {
 	struct shadow_stamp seen;     /* what relaxed reads found, for the next fence */
 };
 
+/* L of a location; begins as 0. */
+struct shadow_side {
+	uint32_t now, read;
+};
+
 RACE_FN void shadow_join(struct shadow_stamp *t, struct shadow_stamp other)
 {
 	if (t->now < other.now)
 		t->now = other.now;
+	if (t->acquired < other.acquired)
+		t->acquired = other.acquired;
 	t->read |= other.read;
 }
 
@@ -79,7 +89,7 @@ RACE_FN void shadow_fence(struct shadow_stamps *t)
 }
 
 /* A strong write, before the program's; l is its location's. A releasing one calls shadow_release() first. */
-SHADOW_FN void shadow_strong_write(const struct shadow_stamps *t, struct shadow_stamp *l)
+SHADOW_FN void shadow_strong_write(const struct shadow_stamps *t, struct shadow_side *l)
 {
 	if (SHADOW_LOAD32(&l->now) < t->released.now)
 		SHADOW_MAX32(&l->now, t->released.now);
@@ -91,10 +101,11 @@ SHADOW_FN void shadow_strong_write(const struct shadow_stamps *t, struct shadow_
  * A strong read, behind the program's, of the location with this bit. A read-modify-write calls
  * shadow_strong_write(), too, and this only if its result is used.
  */
-SHADOW_FN void shadow_strong_read(struct shadow_stamps *t, struct shadow_stamp *l, uint32_t bit,
+SHADOW_FN void shadow_strong_read(struct shadow_stamps *t, struct shadow_side *l, uint32_t bit,
 				  bool is_acquire)
 {
-	struct shadow_stamp found = {SHADOW_LOAD32(&l->now), SHADOW_LOAD32(&l->read)};
+	uint32_t now = SHADOW_LOAD32(&l->now);
+	struct shadow_stamp found = {now, now, SHADOW_LOAD32(&l->read)};
 
 	t->own.read |= bit;
 	shadow_join(is_acquire ? &t->own : &t->seen, found);
@@ -106,7 +117,7 @@ SHADOW_FN void shadow_strong_read(struct shadow_stamps *t, struct shadow_stamp *
  */
 RACE_FN bool shadow_is_unordered(uint32_t stamp, uint32_t bit, const struct shadow_stamps *later)
 {
-	return stamp >= later->own.now && !(later->own.read & bit);
+	return stamp >= later->own.acquired && !(later->own.read & bit);
 }
 
 #endif

@@ -163,8 +163,7 @@ SHADOW_FN struct shadow_result shadow_judge(uint64_t old, const uint8_t *table,
 	if (s.can_keep && !is_foreign)
 		return r;
 	if (is_foreign)
-		w.stamp =
-			0; /* T of different launches can't be compared, but 0 has acquired nothing */
+		w.stamp = 0; /* T begins anew in each launch; A = 0 has acquired nothing */
 	if (s.is_race && !shadow_is_unordered(w.stamp, bit, &me->stamps)) {
 		s.is_race = false;
 		s.is_possible = true;

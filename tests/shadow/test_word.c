@@ -245,7 +245,7 @@ static void overlapping_launches(void **state)
 	assert_int_equal(shadow_judge(word, table, &b, SHADOW_R, 1).verdict, SHADOW_IS_RACE);
 	b.block_clock = 3;
 	assert_int_equal(shadow_judge(word, table, &b, SHADOW_R, 1).verdict, SHADOW_IS_RACE);
-	b.stamps.own.now = 1;
+	b.stamps.own.acquired = 1;
 	assert_int_equal(shadow_judge(word, table, &b, SHADOW_R, 1).verdict, SHADOW_POSSIBLE);
 	host_overlapping = 0;
 	assert_int_equal(shadow_judge(word, table, &b, SHADOW_R, 1).verdict, SHADOW_NO_RACE);
@@ -263,7 +263,7 @@ static void full_stamps(void **state)
 			enum shadow_verdict v;
 
 			a.stamps.own.now = s;
-			b.stamps.own.now = t;
+			b.stamps.own.now = b.stamps.own.acquired = t;
 			word = 0;
 			shadow_update(&word, table, &a, SHADOW_W, &was);
 			v = shadow_update(&word, table, &b, SHADOW_W, &was);
