@@ -6,18 +6,19 @@
  * race of the machine between an access made at T = s and this thread is a *data race* only if s is at
  * least A; else it is *possible*. The rules:
  *
- *  - T and A begin at 0; a barrier of a block or warp joins both: each thread takes the maximum of all;
- *  - a releasing operation or a fence raises T by one, and the thread notes T as its *release*;
- *  - a strong write (relaxed ones and atomics, too) leaves max(L, the thread's release) in L, a number
- *    beside its location;
- *  - an acquiring read raises T and A to L; a relaxed read keeps L for the thread's next fence.
+ *  - all numbers begin at 0; a barrier of a block or warp joins them: each thread takes the maxima;
+ *  - a releasing operation or a fence raises T by one, and the thread keeps T as its *release*;
+ *  - a strong write (relaxed ones and atomics, too) leaves its thread's release in L, a number beside
+ *    the location; a strong read leaves it in B (both keep the maximum);
+ *  - an acquiring read raises T, A and the release to L; a relaxed read keeps L, and a strong write L
+ *    and B, for the thread's next fence, which raises T and A to what was kept.
  *
  * If an access made at T = s happens before b by anything but barriers alone, a release stands on the
- * way: it raised T above s, its L was at least that, and so was A wherever it was acquired, and behind
- * all barriers that followed. So s >= A at b proves that only barriers can order the two
- * (docs/soundness.md has the proof). What the thread itself releases raises T and not A: it doesn't
- * blur what the thread sees. Scopes are not looked at, so a scope that is too small leaves a *possible*
- * finding here.
+ * way: it raised T above s, and so was A wherever it arrived. So s >= A at b proves that only barriers
+ * can order the two (docs/soundness.md has the proof). What the thread itself releases raises T and not
+ * A: it doesn't blur what the thread sees. Every fence is taken for fence.sc, which orders more: across
+ * barriers, and where a write comes behind a read (B). Scopes are not looked at, so a scope that is too
+ * small leaves a *possible* finding here.
  *
  * Besides, a strong write that a strong read sees is ordered before what comes behind that read, even
  * without a release (PTX: observation). Only the write itself is, so T must not rise. Instead a thread
@@ -50,13 +51,14 @@ struct shadow_stamp {
 /* A thread's; begins as 0. */
 struct shadow_stamps {
 	struct shadow_stamp own;
-	struct shadow_stamp released; /* own just after the last release was raised */
-	struct shadow_stamp seen;     /* what relaxed reads found, for the next fence */
+	struct shadow_stamp released; /* what a strong write leaves */
+	struct shadow_stamp seen;     /* what the next fence acquires */
 };
 
-/* L of a location; begins as 0. */
+/* Of a location; begins as 0. */
 struct shadow_side {
-	uint32_t now, read;
+	uint32_t now, behind; /* L, B */
+	uint32_t read;
 };
 
 RACE_FN void shadow_join(struct shadow_stamp *t, struct shadow_stamp other)
@@ -68,47 +70,71 @@ RACE_FN void shadow_join(struct shadow_stamp *t, struct shadow_stamp other)
 	t->read |= other.read;
 }
 
+/* A barrier: `all` is the join of those that take part. */
+RACE_FN void shadow_join_all(struct shadow_stamps *t, const struct shadow_stamps *all)
+{
+	shadow_join(&t->own, all->own);
+	shadow_join(&t->released, all->released);
+	shadow_join(&t->seen, all->seen);
+}
+
 /* The bit of a location, here of the address of its word. */
 RACE_FN uint32_t shadow_read_bit(uint64_t address)
 {
 	return 1u << ((address >> 3) * 0x9e3779b97f4a7c15ull >> 59);
 }
 
-/* A releasing operation begins: before its write. */
+/* A releasing operation begins: before its write. What waits for a fence goes along. */
 RACE_FN void shadow_release(struct shadow_stamps *t)
 {
-	t->own.now += t->own.now != 0xffffffffu;
 	t->released = t->own;
+	shadow_join(&t->released, t->seen);
+	t->released.now += t->released.now != 0xffffffffu;
+	t->own.now = t->released.now;
 }
 
-/* A fence: it acquires what relaxed reads have seen, and releases. */
+/* A fence: it acquires what was seen, and releases. */
 RACE_FN void shadow_fence(struct shadow_stamps *t)
 {
 	shadow_join(&t->own, t->seen);
 	shadow_release(t);
 }
 
-/* A strong write, before the program's; l is its location's. A releasing one calls shadow_release() first. */
-SHADOW_FN void shadow_strong_write(const struct shadow_stamps *t, struct shadow_side *l)
+/*
+ * A strong write, before the program's; `side` is its location's. A releasing one calls shadow_release()
+ * first.
+ */
+SHADOW_FN void shadow_strong_write(struct shadow_stamps *t, struct shadow_side *side)
 {
-	if (SHADOW_LOAD32(&l->now) < t->released.now)
-		SHADOW_MAX32(&l->now, t->released.now);
-	if (t->released.read & ~SHADOW_LOAD32(&l->read))
-		SHADOW_OR32(&l->read, t->released.read);
+	uint32_t now = SHADOW_LOAD32(&side->now), behind = SHADOW_LOAD32(&side->behind);
+	uint32_t most = now > behind ? now : behind;
+	struct shadow_stamp found = {most, most, 0};
+
+	shadow_join(&t->seen, found);
+	if (now < t->released.now)
+		SHADOW_MAX32(&side->now, t->released.now);
+	if (t->released.read & ~SHADOW_LOAD32(&side->read))
+		SHADOW_OR32(&side->read, t->released.read);
 }
 
 /*
  * A strong read, behind the program's, of the location with this bit. A read-modify-write calls
  * shadow_strong_write(), too, and this only if its result is used.
  */
-SHADOW_FN void shadow_strong_read(struct shadow_stamps *t, struct shadow_side *l, uint32_t bit,
+SHADOW_FN void shadow_strong_read(struct shadow_stamps *t, struct shadow_side *side, uint32_t bit,
 				  bool is_acquire)
 {
-	uint32_t now = SHADOW_LOAD32(&l->now);
-	struct shadow_stamp found = {now, now, SHADOW_LOAD32(&l->read)};
+	uint32_t now = SHADOW_LOAD32(&side->now);
+	struct shadow_stamp found = {now, now, SHADOW_LOAD32(&side->read)};
 
 	t->own.read |= bit;
-	shadow_join(is_acquire ? &t->own : &t->seen, found);
+	if (SHADOW_LOAD32(&side->behind) < t->released.now)
+		SHADOW_MAX32(&side->behind, t->released.now);
+	shadow_join(&t->seen, found);
+	if (!is_acquire)
+		return;
+	shadow_join(&t->own, found);
+	shadow_join(&t->released, found);
 }
 
 /*

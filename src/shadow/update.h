@@ -217,20 +217,20 @@ SHADOW_FN enum shadow_verdict shadow_update(uint64_t *at, const uint8_t *table,
 
 /* ---- what synchronisation does to the actor ---------------------------------------- */
 
-/* A barrier of the whole block. `others`: the join of all its threads. The matrix ends. */
-RACE_FN void shadow_on_block_barrier(struct shadow_actor *me, struct shadow_stamp others)
+/* A barrier of the whole block. `all`: the join of its threads. The matrix ends. */
+RACE_FN void shadow_on_block_barrier(struct shadow_actor *me, const struct shadow_stamps *all)
 {
 	me->block_clock += me->block_clock != 0xffffffffu;
 	me->warp_clock = 0;
 	me->lanes = 0;
-	shadow_join(&me->stamps.own, others);
+	shadow_join_all(&me->stamps, all);
 }
 
 /* A full __syncwarp of a warp without a matrix. */
-RACE_FN void shadow_on_full_mask(struct shadow_actor *me, struct shadow_stamp others)
+RACE_FN void shadow_on_full_mask(struct shadow_actor *me, const struct shadow_stamps *all)
 {
 	me->warp_clock += me->warp_clock <= SHADOW_WARP_LAST;
-	shadow_join(&me->stamps.own, others);
+	shadow_join_all(&me->stamps, all);
 }
 
 #endif

@@ -36,6 +36,6 @@ extern uint32_t host_overlapping;
 #include "shadow/update.h"
 
 /* No stamps: what barriers join where nothing is released. */
-static const struct shadow_stamp host_none;
+static const struct shadow_stamps host_none;
 
 #endif

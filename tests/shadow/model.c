@@ -33,17 +33,21 @@ void model_end(struct model *m)
 
 void model_barrier(struct model *m, uint32_t set)
 {
-	struct model_clock bars = {0}, all = {0};
+	struct model_clock bars = {0}, all = {0}, fences = {0}, pending = {0};
 
 	for (unsigned t = 0; t < m->threads; t++)
 		if (set >> t & 1) {
 			join(&bars, &m->thread[t].bars);
 			join(&all, &m->thread[t].all);
+			join(&fences, &m->thread[t].fences);
+			join(&pending, &m->thread[t].pending);
 		}
 	for (unsigned t = 0; t < m->threads; t++)
 		if (set >> t & 1) {
 			m->thread[t].bars = bars;
 			m->thread[t].all = all;
+			m->thread[t].fences = fences;
+			m->thread[t].pending = pending;
 			m->thread[t].bars.of[t]++;
 			m->thread[t].all.of[t]++;
 		}
@@ -52,25 +56,46 @@ void model_barrier(struct model *m, uint32_t set)
 void model_release(struct model *m, unsigned thread)
 {
 	m->thread[thread].released = m->thread[thread].all;
+	m->thread[thread].let_go = m->thread[thread].pending;
 	m->thread[thread].all.of[thread]++;
 }
 
 void model_fence(struct model *m, unsigned thread)
 {
-	join(&m->thread[thread].all, &m->thread[thread].seen);
+	struct model_thread *t = &m->thread[thread];
+
+	join(&t->all, &t->seen);
+	join(&t->all, &t->pending);
 	model_release(m, thread);
+	join(&t->fences, &t->released);
 }
 
 void model_strong_write(struct model *m, unsigned thread, unsigned s, bool is_rmw)
 {
-	if (!is_rmw)
+	struct model_thread *t = &m->thread[thread];
+
+	join(&t->pending, &m->writers[s]);
+	join(&t->pending, &m->readers[s]);
+	join(&m->writers[s], &t->fences);
+	if (!is_rmw) {
 		memset(&m->sync[s], 0, sizeof(m->sync[s]));
-	join(&m->sync[s], &m->thread[thread].released);
+		memset(&m->passed[s], 0, sizeof(m->passed[s]));
+	}
+	join(&m->sync[s], &t->released);
+	join(&m->passed[s], &t->let_go);
 }
 
 void model_strong_read(struct model *m, unsigned thread, unsigned s, bool is_acquire)
 {
-	join(is_acquire ? &m->thread[thread].all : &m->thread[thread].seen, &m->sync[s]);
+	struct model_thread *t = &m->thread[thread];
+
+	join(&t->pending, &m->writers[s]);
+	join(&m->readers[s], &t->fences);
+	join(is_acquire ? &t->all : &t->seen, &m->sync[s]);
+	if (is_acquire) {
+		join(&t->fences, &m->writers[s]);
+		join(&t->pending, &m->passed[s]);
+	}
 }
 
 void model_observe(struct model *m, unsigned thread, unsigned location)

@@ -10,6 +10,10 @@
  * it (or a fence behind a relaxed read) joins that. A read-modify-write continues what it reads. A strong
  * write that a strong read of its own location has seen is ordered before what comes behind the read, but
  * nothing that its thread did before is (PTX ISA 8.9: observation order, causality order).
+ *
+ * Every fence is a fence.sc. Two are ordered where an access behind the one communicates (write to read,
+ * write to write, read to write) with an access before the other, causality taking the place of
+ * program order on either side: otherwise the accesses would contradict the order of the fences.
  */
 #ifndef COLLIDER_TESTS_SHADOW_MODEL_H
 #define COLLIDER_TESTS_SHADOW_MODEL_H
@@ -19,7 +23,7 @@
 #include <stdint.h>
 
 #define MODEL_THREADS 16u
-#define MODEL_SYNCS   4u
+#define MODEL_SYNCS   8u
 
 /* `seen`: the strong writes (a bit for each of the first 64 accesses) that a strong read before has seen. */
 struct model_clock {
@@ -37,8 +41,11 @@ struct model_access {
 struct model_thread {
 	struct model_clock bars, all;
 	struct model_clock
-		released;	 /* what its last release or fence lets go with a strong write */
-	struct model_clock seen; /* of relaxed reads, for the next fence */
+		released;	    /* what its last release or fence lets go with a strong write */
+	struct model_clock seen;    /* of relaxed reads, for the next fence */
+	struct model_clock fences;  /* what the fences before it have released */
+	struct model_clock pending; /* of fences that come before its next one */
+	struct model_clock let_go;  /* pending at its last release */
 	uint32_t block;
 };
 
@@ -46,6 +53,8 @@ struct model {
 	unsigned threads;
 	struct model_thread thread[MODEL_THREADS];
 	struct model_clock sync[MODEL_SYNCS];
+	/* fences of the threads that wrote and read it; pending of what was released through it */
+	struct model_clock writers[MODEL_SYNCS], readers[MODEL_SYNCS], passed[MODEL_SYNCS];
 	struct model_access *accesses; /* malloc'd */
 	size_t n, room;
 };

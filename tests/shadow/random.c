@@ -40,7 +40,7 @@ struct world {
 	struct shadow_actor actor[THREADS];
 	struct shadow_lanes lanes;
 	struct shadow_stamps raised[THREADS]; /* the other way to count */
-	struct shadow_side l[SYNCS], l_raised[SYNCS], l_data[LOCATIONS];
+	struct shadow_side l[SYNCS + LOCATIONS], l_raised[SYNCS + LOCATIONS];
 	uint64_t word[LOCATIONS];
 	bool is_found[LOCATIONS], is_raced[LOCATIONS];
 };
@@ -70,18 +70,18 @@ static void wrong(const char *what, uint64_t execution)
 
 static void do_barrier(struct world *w, uint32_t set, bool is_block)
 {
-	struct shadow_stamp now = {0, 0, 0}, raised = {0, 0, 0};
+	struct shadow_stamps now = host_none, raised = host_none;
 	uint32_t clocks[SHADOW_LANES] = {0};
 	bool is_partial =
 		!is_block && (set == 0x0f || !(set & ~0x0fu)) && (set != 0x0f || w->actor[0].lanes);
 
 	for (uint32_t t = 0; t < THREADS; t++)
 		if (set >> t & 1) {
-			shadow_join(&now, w->actor[t].stamps.own);
-			shadow_join(&raised, w->raised[t].own);
+			shadow_join_all(&now, &w->actor[t].stamps);
+			shadow_join_all(&raised, &w->raised[t]);
 		}
 	if (is_blind)
-		now = (struct shadow_stamp){0, 0, now.read};
+		now = host_none;
 	if (is_partial) {
 		for (uint32_t t = 0; t < 4; t++)
 			clocks[t] = w->actor[t].warp_clock;
@@ -99,12 +99,12 @@ static void do_barrier(struct world *w, uint32_t set, bool is_block)
 		if (!(set >> t & 1))
 			continue;
 		if (is_block)
-			shadow_on_block_barrier(a, now);
+			shadow_on_block_barrier(a, &now);
 		else if (is_partial)
-			shadow_join(&a->stamps.own, now);
+			shadow_join_all(&a->stamps, &now);
 		else
-			shadow_on_full_mask(a, now);
-		w->raised[t].own = raised;
+			shadow_on_full_mask(a, &now);
+		w->raised[t] = raised;
 		w->raised[t].own.now++;
 	}
 	model_barrier(&w->m, set);
@@ -169,10 +169,25 @@ static void check_pairs(struct world *w, uint32_t t, uint32_t location, uint32_t
 static void do_observe(struct world *w, uint32_t t, uint32_t location)
 {
 	uint32_t bit = shadow_read_bit((uint64_t)(uintptr_t)&w->word[location]);
+	uint32_t s = SYNCS + location;
 
 	model_observe(&w->m, t, location);
-	shadow_strong_read(&w->actor[t].stamps, &w->l_data[location], bit, false);
-	shadow_strong_read(&w->raised[t], &w->l_data[location], bit, false);
+	model_strong_read(&w->m, t, s, false);
+	shadow_strong_read(&w->actor[t].stamps, &w->l[s], bit, false);
+	shadow_strong_read(&w->raised[t], &w->l_raised[s], bit, false);
+}
+
+/* What an atomic access is besides. */
+static void do_atomic(struct world *w, uint32_t t, uint32_t location)
+{
+	uint32_t s = SYNCS + location;
+	bool is_used = draw(2);
+
+	if (is_used)
+		do_observe(w, t, location);
+	shadow_strong_write(&w->actor[t].stamps, &w->l[s]);
+	shadow_strong_write(&w->raised[t], &w->l_raised[s]);
+	model_strong_write(&w->m, t, s, true);
 }
 
 static void do_access(struct world *w, uint32_t t, uint64_t e)
@@ -202,8 +217,8 @@ static void do_access(struct world *w, uint32_t t, uint64_t e)
 	w->is_found[location] |= v != SHADOW_NO_RACE;
 	w->is_raced[location] |= v == SHADOW_IS_RACE;
 	model_add(&w->m, t, location, kind)->stamp = a->stamps.own.now | w->raised[t].own.now << 16;
-	if (has_releases && kind >= SHADOW_BA && draw(2))
-		do_observe(w, t, location);
+	if (has_releases && kind >= SHADOW_BA)
+		do_atomic(w, t, location);
 }
 
 static void do_step(struct world *w, uint64_t e)

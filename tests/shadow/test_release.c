@@ -32,7 +32,7 @@ static int setup(void **state)
 						  .launch = 1,
 						  .thread_bits = 20};
 	data[0] = data[1] = 0;
-	flag[0] = flag[1] = (struct shadow_side){0, 0};
+	flag[0] = flag[1] = (struct shadow_side){0, 0, 0};
 	return 0;
 }
 
@@ -45,12 +45,12 @@ static enum shadow_verdict access_data(uint32_t t, uint32_t d, uint32_t access)
 
 static void barrier(uint32_t block)
 {
-	struct shadow_stamp all = {0, 0, 0};
+	struct shadow_stamps all = host_none;
 
 	for (uint32_t t = block * BLOCK; t < (block + 1) * BLOCK; t++)
-		shadow_join(&all, thread[t].stamps.own);
+		shadow_join_all(&all, &thread[t].stamps);
 	for (uint32_t t = block * BLOCK; t < (block + 1) * BLOCK; t++)
-		shadow_on_block_barrier(&thread[t], all);
+		shadow_on_block_barrier(&thread[t], &all);
 }
 
 static void fence(uint32_t t)
@@ -231,6 +231,67 @@ static void three_threads(void **state)
 	assert_int_equal(access_data(2 * BLOCK, 0, R), SHADOW_POSSIBLE);
 }
 
+/* fence.sc orders more than release and acquire do: across a barrier, */
+static void fence_across_a_barrier(void **state)
+{
+	(void)state;
+	access_data(1, 0, W);
+	fence(1);
+	barrier(0);
+	store(0, 0);
+	load(BLOCK, 0);
+	fence(BLOCK);
+	assert_int_equal(access_data(BLOCK, 0, R), SHADOW_POSSIBLE);
+}
+
+/* through an acquire, */
+static void fence_through_an_acquire(void **state)
+{
+	(void)state;
+	access_data(0, 0, W);
+	fence(0);
+	store(0, 0);
+	load_acquire(BLOCK, 0);
+	store(BLOCK, 1);
+	load(2 * BLOCK, 1);
+	fence(2 * BLOCK);
+	assert_int_equal(access_data(2 * BLOCK, 0, R), SHADOW_POSSIBLE);
+}
+
+/* before a release, */
+static void fence_before_a_release(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3; i++) /* thread 0 is ahead of the others */
+		fence(0);
+	access_data(0, 0, W);
+	fence(0);
+	store(0, 0);
+	load(BLOCK, 0);
+	store_release(BLOCK, 1);
+	load_acquire(2 * BLOCK, 1);
+	fence(2 * BLOCK);
+	assert_int_equal(access_data(2 * BLOCK, 0, R), SHADOW_POSSIBLE);
+}
+
+/* and where a write comes behind a read: thread 0 read the flag before it was written. */
+static void fence_behind_a_read(void **state)
+{
+	(void)state;
+	access_data(0, 0, W);
+	fence(0);
+	load(0, 0);
+	store(BLOCK, 0);
+	fence(BLOCK);
+	assert_int_equal(access_data(BLOCK, 0, R), SHADOW_POSSIBLE);
+	setup(NULL);
+	access_data(0, 0, W);
+	load(0, 0);
+	store(BLOCK, 0);
+	fence(BLOCK);
+	assert_int_equal(access_data(BLOCK, 0, R), SHADOW_IS_RACE);
+}
+
 /* The consumer is acquired from, but the producer writes again: the missing way back. */
 static void missing_way_back(void **state)
 {
@@ -290,15 +351,15 @@ static void observed_counter(void **state)
  * block has acquired from T0 and reads: a word that kept the higher number would call it a race. */
 static void the_least_stamp_counts(void **state)
 {
-	struct shadow_stamp both = {0, 0, 0};
+	struct shadow_stamps both = host_none;
 
 	(void)state;
 	access_data(0, 0, W);
 	store_release(0, 0);
 	fence(0);
-	shadow_join(&both, thread[0].stamps.own);
+	shadow_join_all(&both, &thread[0].stamps);
 	for (uint32_t t = 0; t < 32; t++)
-		shadow_on_full_mask(&thread[t], both);
+		shadow_on_full_mask(&thread[t], &both);
 	assert_int_equal(access_data(1, 0, R), SHADOW_NO_RACE);
 	load_acquire(BLOCK, 0);
 	assert_int_equal(access_data(BLOCK, 0, R), SHADOW_POSSIBLE);
@@ -317,6 +378,10 @@ int main(void)
 		cmocka_unit_test_setup(last_block, setup),
 		cmocka_unit_test_setup(grid_barrier, setup),
 		cmocka_unit_test_setup(three_threads, setup),
+		cmocka_unit_test_setup(fence_across_a_barrier, setup),
+		cmocka_unit_test_setup(fence_through_an_acquire, setup),
+		cmocka_unit_test_setup(fence_before_a_release, setup),
+		cmocka_unit_test_setup(fence_behind_a_read, setup),
 		cmocka_unit_test_setup(missing_way_back, setup),
 		cmocka_unit_test_setup(one_of_two_consumers, setup),
 		cmocka_unit_test_setup(different_progress, setup),

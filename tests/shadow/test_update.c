@@ -68,10 +68,10 @@ static void sync_twins(struct twins *w, uint32_t thread, bool is_block)
 {
 	for (uint32_t t = 0; t < BLOCKS * SIZE; t++) {
 		if (is_block && w->thread[t].block == w->thread[thread].block) {
-			shadow_on_block_barrier(&w->actor[t], host_none);
+			shadow_on_block_barrier(&w->actor[t], &host_none);
 			w->thread[t].block_clock++;
 		} else if (!is_block && w->thread[t].warp == w->thread[thread].warp) {
-			shadow_on_full_mask(&w->actor[t], host_none);
+			shadow_on_full_mask(&w->actor[t], &host_none);
 			w->thread[t].warp_clock++;
 		}
 	}
@@ -150,7 +150,7 @@ static void *host_thread(void *arg)
 				__atomic_fetch_add(&reports[i], 1, __ATOMIC_RELAXED);
 		}
 		pthread_barrier_wait(&barrier);
-		shadow_on_block_barrier(&me, host_none);
+		shadow_on_block_barrier(&me, &host_none);
 	}
 	return NULL;
 }
@@ -202,7 +202,7 @@ static void open_barrier(const struct listing *l, uint32_t *pc, struct shadow_ac
 			return;
 	for (uint32_t t = first; t < last; t++) {
 		pc[t]++;
-		shadow_on_block_barrier(&a[t], host_none);
+		shadow_on_block_barrier(&a[t], &host_none);
 	}
 }
 

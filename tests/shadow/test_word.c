@@ -107,15 +107,15 @@ static enum shadow_verdict apart(uint32_t n, bool is_warp, uint32_t bits, uint32
 	uint64_t word = 0, was;
 
 	for (uint32_t i = 0; i < before; i++) {
-		is_warp ? shadow_on_full_mask(&a, host_none)
-			: shadow_on_block_barrier(&a, host_none);
-		is_warp ? shadow_on_full_mask(&b, host_none)
-			: shadow_on_block_barrier(&b, host_none);
+		is_warp ? shadow_on_full_mask(&a, &host_none)
+			: shadow_on_block_barrier(&a, &host_none);
+		is_warp ? shadow_on_full_mask(&b, &host_none)
+			: shadow_on_block_barrier(&b, &host_none);
 	}
 	shadow_update(&word, table, &a, SHADOW_W, &was);
 	for (uint32_t i = 0; i < n; i++)
-		is_warp ? shadow_on_full_mask(&b, host_none)
-			: shadow_on_block_barrier(&b, host_none);
+		is_warp ? shadow_on_full_mask(&b, &host_none)
+			: shadow_on_block_barrier(&b, &host_none);
 	return shadow_update(&word, table, &b, SHADOW_W, &was);
 }
 
@@ -165,13 +165,13 @@ static void a_full_warp_clock_comes_back(void **state)
 
 	(void)state;
 	for (int i = 0; i < 1000; i++) {
-		shadow_on_full_mask(&a, host_none);
-		shadow_on_full_mask(&b, host_none);
+		shadow_on_full_mask(&a, &host_none);
+		shadow_on_full_mask(&b, &host_none);
 	}
 	assert_int_equal(shadow_update(&word, table, &a, SHADOW_W, &was), SHADOW_ASIDE);
 	assert_int_equal(word, 0);
-	shadow_on_block_barrier(&a, host_none);
-	shadow_on_block_barrier(&b, host_none);
+	shadow_on_block_barrier(&a, &host_none);
+	shadow_on_block_barrier(&b, &host_none);
 	assert_int_equal(shadow_update(&word, table, &a, SHADOW_W, &was), SHADOW_NO_RACE);
 	assert_int_equal(shadow_update(&word, table, &b, SHADOW_W, &was), SHADOW_IS_RACE);
 }
@@ -246,6 +246,11 @@ static void overlapping_launches(void **state)
 	b.block_clock = 3;
 	assert_int_equal(shadow_judge(word, table, &b, SHADOW_R, 1).verdict, SHADOW_IS_RACE);
 	b.stamps.own.acquired = 1;
+	assert_int_equal(shadow_judge(word, table, &b, SHADOW_R, 1).verdict, SHADOW_POSSIBLE);
+	/* However late the earlier side was in its own launch. */
+	word = 0;
+	a.stamps.own.now = 40;
+	shadow_update(&word, table, &a, SHADOW_W, &was);
 	assert_int_equal(shadow_judge(word, table, &b, SHADOW_R, 1).verdict, SHADOW_POSSIBLE);
 	host_overlapping = 0;
 	assert_int_equal(shadow_judge(word, table, &b, SHADOW_R, 1).verdict, SHADOW_NO_RACE);

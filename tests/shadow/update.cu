@@ -71,7 +71,7 @@ extern "C" __global__ void checked(uint64_t *words, const uint8_t *table, unsign
 	if (shadow_update(&words[i / 2], table, &actor, access, &was) == SHADOW_IS_RACE)
 		atomicAdd(found, 1u);
 	__syncthreads();
-	shadow_on_block_barrier(&actor, actor.stamps.own);
+	shadow_on_block_barrier(&actor, &actor.stamps);
 	shadow_update(&words[i], table, &actor, access, &was);
 }
 
