@@ -1,8 +1,8 @@
 /*
  * shadow.h - the bits of a history word: the one place that knows where a field lies.
  *
- * A detector with a word for each location (HiRace, SC'24, Figure 2) keeps in 8 bytes who accessed it
- * last, when, and what state the history is in:
+ * A detector with a word for each location (HiRace, SC'24, Figure 2) keeps in 8 bytes who accessed
+ * it last, when, and what state the history is in:
  *
  *	bits  0 to  4	state		enum shadow_state of src/shadow/machine.h
  *	bits  5 to 10	stamp		release stamp of the access; 63 stands for 63 and more

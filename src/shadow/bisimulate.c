@@ -2,14 +2,15 @@
  * bisimulate.c - which updates of the shadow word can change no later verdict.
  *
  * Algorithm 1 stores the accessor's number at every access, so a word that all threads read is
- * written by all of them. But what a word of state BREAD makes of the future doesn't depend on which
- * reader of the block it names. Two words are *bisimilar* if every sequence of accesses and barriers
- * leads both into RACE, or neither. A word is a state, a thread and what has synchronised since; the
- * coarsest bisimulation of all words (two blocks of two warps of two lanes) is found by refining a
- * partition until nothing splits (Moore). An update from a word to a bisimilar one can be left out.
+ * written by all of them. But what a word of state BREAD makes of the future doesn't depend on
+ * which reader of the block it names. Two words are *bisimilar* if every sequence of accesses and
+ * barriers leads both into RACE, or neither. A word is a state, a thread and what has synchronised
+ * since; the coarsest bisimulation of all words (two blocks of two warps of two lanes) is found by
+ * refining a partition until nothing splits (Moore). An update from a word to a bisimilar one can
+ * be left out.
  *
- * Where clocks of different warps or blocks are compared, Algorithm 1 may find any label that they can
- * give, so all are followed. Costs: 600 words, some ten rounds, at build time only.
+ * Where clocks of different warps or blocks are compared, Algorithm 1 may find any label that they
+ * can give, so all are followed. Costs: 600 words, some ten rounds, at build time only.
  */
 #include "shadow/bisimulate.h"
 #include "shadow/define.h"

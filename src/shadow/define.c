@@ -1,10 +1,10 @@
 /*
  * define.c - what each state of HiRace's machine stands for, executable.
  *
- * The table isn't written by hand: generate.c runs through all histories of a small universe, asks here
- * for the state after each access, and finds that all histories of a state agree on the next one.
- * The names follow the published table, which keeps apart some states that no later verdict can
- * tell apart (BWSYNC from BSYNC, BSYNC-ATOM from BATOM).
+ * The table isn't written by hand: generate.c runs through all histories of a small universe, asks
+ * here for the state after each access, and finds that all histories of a state agree on the next
+ * one. The names follow the published table, which keeps apart some states that no later verdict
+ * can tell apart (BWSYNC from BSYNC, BSYNC-ATOM from BATOM).
  */
 #include "shadow/define.h"
 
@@ -13,7 +13,7 @@
 #define PLAIN	    (BIT(SHADOW_R) | BIT(SHADOW_W))
 #define ATOMICS	    (BIT(SHADOW_BA) | BIT(SHADOW_GA))
 
-/* Two reads never conflict; two atomics do if a scope doesn't reach the other thread (PTX 8.7.1). */
+/* Reads never conflict; two atomics do if a scope doesn't reach the other thread (PTX 8.7.1). */
 bool shadow_conflicts(enum shadow_access a, enum shadow_access b, bool is_same_block)
 {
 	if (a == SHADOW_R && b == SHADOW_R)
@@ -81,7 +81,7 @@ static bool conflicts_with_as_much(enum shadow_access a, uint32_t kinds)
 	return true;
 }
 
-/* What is ordered for a group of threads races outside it only; the groups of others don't hold it. */
+/* What is ordered for a group of threads races outside it only. */
 bool shadow_history_covers(const struct shadow_history *h, uint32_t thread,
 			   enum shadow_access access)
 {

@@ -1,8 +1,8 @@
 /*
  * define.h - what the states stand for, to be executed: histories of one location.
  *
- * A history holds, of all accesses so far, what later verdicts can depend on: which kinds of accesses
- * a thread has made that are ordered before nobody else, which are ordered for a warp, and
+ * A history holds, of all accesses so far, what later verdicts can depend on: which kinds of
+ * accesses a thread has made that are ordered before nobody else, which are ordered for a warp, and
  * which for a block. Synchronisation moves them from thread to warp to block. The universe has two
  * blocks of two warps of two lanes: enough to tell all relations of two threads and a third one.
  */
@@ -28,20 +28,20 @@ struct shadow_history {
 bool shadow_conflicts(enum shadow_access a, enum shadow_access b, bool is_same_block);
 
 /*
- * What an access would race with: four bits (the kinds) for each relation of enum shadow_relation, the
- * nearest lowest. 0: it is no race.
+ * What an access would race with: four bits (the kinds) for each relation of enum shadow_relation,
+ * the nearest lowest. 0: it is no race.
  */
 uint32_t shadow_history_races(const struct shadow_history *h, uint32_t thread,
 			      enum shadow_access access);
 /*
- * The other way round, four bits for each: which kinds would conflict with it, but are the thread's own
- * (lowest), ordered for its warp, ordered for its block.
+ * The other way round, four bits for each: which kinds would conflict with it, but are the thread's
+ * own (lowest), ordered for its warp, ordered for its block.
  */
 uint32_t shadow_history_ordered(const struct shadow_history *h, uint32_t thread,
 				enum shadow_access access);
 /*
- * Does an access by `thread`, which races with none of the history, cover all of it: whoever races with
- * an older access, now or later, races with this one?
+ * Does an access by `thread`, which races with none of the history, cover all of it: whoever races
+ * with an older access, now or later, races with this one?
  */
 bool shadow_history_covers(const struct shadow_history *h, uint32_t thread,
 			   enum shadow_access access);

@@ -1,8 +1,8 @@
 /*
  * describe.c - the tables as text: `collider hirace --table`.
  *
- * The reasons are the generator's: of all histories that a state stands for, it noted what the access
- * races with, and what would conflict but is ordered before it.
+ * The reasons are the generator's: of all histories that a state stands for, it noted what the
+ * access races with, and what would conflict but is ordered before it.
  */
 #include "shadow/shadow.h"
 

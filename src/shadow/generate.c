@@ -2,18 +2,19 @@
  * generate.c - writes the tables of HiRace's machine at build time: generate HEADER
  *
  * Runs through all histories of one location in a universe of two blocks of two warps of two lanes,
- * without a bound on their length: a history is kept as what later verdicts can depend on (define.h),
- * and there are finitely many of those. At every access it notes which transition Algorithm 1 would
- * look up, and which state the definition gives. Three things are proved on the way, and the build
- * fails if one doesn't hold:
+ * without a bound on their length: a history is kept as what later verdicts can depend on
+ * (define.h), and there are finitely many of those. At every access it notes which transition
+ * Algorithm 1 would look up, and which state the definition gives. Three things are proved on the
+ * way, and the build fails if one doesn't hold:
  *
  *  - all histories of a state agree on the next one, so the table is a function;
  *  - the next state is RACE if and only if the access races in exact happens-before;
  *  - each of the 1,200 entries is reached (those of RACE, which leads to itself, apart).
  *
- * Thread clocks of different warps, and block clocks of different blocks, are unrelated: there, every
- * label that a comparison may give is followed. Writes beside each entry with what the access races, or
- * what is ordered before it, for `collider hirace --table`. Costs: 80,000 histories, half a second.
+ * Thread clocks of different warps, and block clocks of different blocks, are unrelated: there,
+ * every label that a comparison may give is followed. Writes beside each entry with what the access
+ * races, or what is ordered before it, for `collider hirace --table`. Costs: 80,000 histories, half
+ * a second.
  */
 #include "shadow/bisimulate.h"
 #include "shadow/define.h"

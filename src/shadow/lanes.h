@@ -1,11 +1,11 @@
 /*
  * lanes.h - what partial __syncwarp masks order, and how the machine is asked then.
  *
- * The machine's label W says that a whole warp has synchronised. A mask that leaves lanes out orders
- * some lanes and not others, which one clock can't say. So a lane's warp clock counts the __syncwarps
- * that this lane took part in since its block's last barrier. While all masks were full, the lanes
- * agree, and it is the paper's clock. The first partial mask of a warp begins a matrix (struct
- * shadow_lanes, 2 KiB of scratch): what each lane has seen of each other's clock.
+ * The machine's label W says that a whole warp has synchronised. A mask that leaves lanes out
+ * orders some lanes and not others, which one clock can't say. So a lane's warp clock counts the
+ * __syncwarps that this lane took part in since its block's last barrier. While all masks were
+ * full, the lanes agree, and it is the paper's clock. The first partial mask of a warp begins a
+ * matrix (struct shadow_lanes, 2 KiB of scratch): what each lane has seen of each other's clock.
  *
  * An access by the lane in the word is then *behind a full mask* (label W, exact), or *mine* (the
  * lane's own, or ordered before this lane), or *other* (not ordered before this lane). From there:
@@ -19,11 +19,12 @@
  *    since the last full one, so that nothing of another lane is ordered before it. Else it is
  *    *possible*.
  *  - MIXED: accesses of this warp, all ordered before the last one, that conflict with whatever a
- *    write conflicts with. *Mine* is no race. *Other* is one for a write, else *possible*, as above.
+ *    write conflicts with. *Mine* is no race. *Other* is one for a write, else *possible*, as
+ *    above.
  *  - UNSURE: what a *possible* leaves, MIXED without the order.
  *
- * For other warps and blocks, and behind a full mask or a barrier of the block, MIXED and UNSURE are
- * WRITE. Freestanding C, compiled by CUDA C too.
+ * For other warps and blocks, and behind a full mask or a barrier of the block, MIXED and UNSURE
+ * are WRITE. Freestanding C, compiled by CUDA C too.
  */
 #ifndef COLLIDER_SHADOW_LANES_H
 #define COLLIDER_SHADOW_LANES_H
@@ -56,8 +57,8 @@ RACE_FN void shadow_lanes_begin(struct shadow_lanes *m, uint32_t clock)
 }
 
 /*
- * A __syncwarp(mask) of a warp whose lanes are `all`. clocks[] are the lanes' clocks, raised here. The
- * caller sees to it that no lane of the warp reads the matrix meanwhile. Clocks stop above
+ * A __syncwarp(mask) of a warp whose lanes are `all`. clocks[] are the lanes' clocks, raised here.
+ * The caller sees to it that no lane of the warp reads the matrix meanwhile. Clocks stop above
  * SHADOW_WARP_LAST, where their lanes step aside.
  */
 RACE_FN void shadow_lanes_sync(struct shadow_lanes *m, uint32_t *clocks, uint32_t mask,
@@ -111,7 +112,7 @@ RACE_FN bool shadow_is_of_lanes(uint32_t state)
 	       state == SHADOW_BSYNC_ATOM_W;
 }
 
-/* For an access in the word's warp, behind no full mask and no barrier since the word was written. */
+/* For an access in the word's warp, with no full mask and no barrier since the word was written. */
 RACE_FN struct shadow_step shadow_lanes_step(const struct shadow_lanes *m, const uint8_t *table,
 					     uint32_t state, uint32_t access,
 					     enum shadow_order order, uint32_t lane,

@@ -1,11 +1,12 @@
 /*
  * machine.h - HiRace's state machine as host and GPU see it: labels, and what an entry holds.
  *
- * A transition is looked up by the state in the shadow word, the access, what has synchronised since
- * the word was written, and how the accessing thread is related to the one in the word (SC'24, Figure
- * 4 and Algorithm 1, lines 15 to 19). The entries are made at build time (generate.c) from the
- * definition in define.c. A table is an array in global memory, not in .const: the lanes of a warp
- * look up different entries, and constant memory serves one address at a time.
+ * A transition is looked up by the state in the shadow word, the access, what has synchronised
+ * since the word was written, and how the accessing thread is related to the one in the word
+ * (SC'24, Figure 4 and Algorithm 1, lines 15 to 19). The entries are made at build time
+ * (generate.c) from the definition in define.c. A table is an array in global memory, not in
+ * .const: the lanes of a warp look up different entries, and constant memory serves one address at
+ * a time.
  *
  * Freestanding C, compiled by CUDA C too.
  */
@@ -29,7 +30,7 @@ enum shadow_state {
 	SHADOW_STATES_ALL
 };
 
-/* What the access does. The atomics are strong operations that may write, of scope .cta or wider. */
+/* What the access does. Atomics are strong operations that may write, of scope .cta or wider. */
 enum shadow_access { SHADOW_R, SHADOW_W, SHADOW_BA, SHADOW_GA, SHADOW_ACCESSES };
 /* Since the word was written: nothing; the word's warp; the word's block has synchronised. */
 enum shadow_sync { SHADOW_SYNC_U, SHADOW_SYNC_W, SHADOW_SYNC_B, SHADOW_SYNCS };

@@ -1,33 +1,33 @@
 /*
  * release.h - release stamps: which pairs a lock, flag, ticket or grid barrier may have ordered.
  *
- * The machine knows barriers of blocks and warps and no other order. So each thread has a number T that
- * grows along everything else that may order memory, and A, the highest number that reached it so. A
- * race of the machine between an access made at T = s and this thread is a *data race* only if s is at
- * least A; else it is *possible*. The rules:
+ * The machine knows barriers of blocks and warps and no other order. So each thread has a number T
+ * that grows along everything else that may order memory, and A, the highest number that reached it
+ * so. A race of the machine between an access made at T = s and this thread is a *data race* only
+ * if s is at least A; else it is *possible*. The rules:
  *
  *  - all numbers begin at 0; a barrier of a block or warp joins them: each thread takes the maxima;
  *  - a releasing operation or a fence raises T by one, and the thread keeps T as its *release*;
- *  - a strong write (relaxed ones and atomics, too) leaves its thread's release in L, a number beside
- *    the location; a strong read leaves it in B (both keep the maximum);
- *  - an acquiring read raises T, A and the release to L; a relaxed read keeps L, and a strong write L
- *    and B, for the thread's next fence, which raises T and A to what was kept.
+ *  - a strong write (relaxed ones and atomics, too) leaves its thread's release in L, a number
+ *    beside the location; a strong read leaves it in B (both keep the maximum);
+ *  - an acquiring read raises T, A and the release to L; a relaxed read keeps L, and a strong write
+ *    L and B, for the thread's next fence, which raises T and A to what was kept.
  *
- * If an access made at T = s happens before b by anything but barriers alone, a release stands on the
- * way: it raised T above s, and so was A wherever it arrived. So s >= A at b proves that only barriers
- * can order the two (docs/soundness.md has the proof). What the thread itself releases raises T and not
- * A: it doesn't blur what the thread sees. Every fence is taken for fence.sc, which orders more: across
- * barriers, and where a write comes behind a read (B). Scopes are not looked at, so a scope that is too
- * small leaves a *possible* finding here.
+ * If an access made at T = s happens before b by anything but barriers alone, a release stands on
+ * the way: it raised T above s, and so was A wherever it arrived. So s >= A at b proves that only
+ * barriers can order the two (docs/soundness.md has the proof). What the thread itself releases
+ * raises T and not A: it doesn't blur what the thread sees. Every fence is taken for fence.sc,
+ * which orders more: across barriers, and where a write comes behind a read (B). Scopes are not
+ * looked at, so a scope that is too small leaves a *possible* finding here.
  *
- * Besides, a strong write that a strong read sees is ordered before what comes behind that read, even
- * without a release (PTX: observation). Only the write itself is, so T must not rise. Instead a thread
- * keeps which locations have been read strongly before it: a set of 32 bits by a hash of the location,
- * joined wherever T is. A race at such a location is *possible*.
+ * Besides, a strong write that a strong read sees is ordered before what comes behind that read,
+ * even without a release (PTX: observation). Only the write itself is, so T must not rise. Instead
+ * a thread keeps which locations have been read strongly before it: a set of 32 bits by a hash of
+ * the location, joined wherever T is. A race at such a location is *possible*.
  *
- * L must be written before the program's write is visible, and read after the program's read: else an
- * acquire could see the value and not the number. How to see to that on a GPU is the instrumentation's
- * part. L, T and A have 32 bits and stop at the top.
+ * L must be written before the program's write is visible, and read after the program's read: else
+ * an acquire could see the value and not the number. How to see to that on a GPU is the
+ * instrumentation's part. L, T and A have 32 bits and stop at the top.
  *
  * Freestanding C, compiled by CUDA C too. The includer defines the two operations on L first:
  *
@@ -100,21 +100,27 @@ RACE_FN void shadow_fence(struct shadow_stamps *t)
 	shadow_release(t);
 }
 
+/* The locations read before a release stay beside the location. */
+SHADOW_FN void shadow_leave_read(const struct shadow_stamps *t, struct shadow_side *side)
+{
+	if (t->released.read & ~SHADOW_LOAD32(&side->read))
+		SHADOW_OR32(&side->read, t->released.read);
+}
+
 /*
- * A strong write, before the program's; `side` is its location's. A releasing one calls shadow_release()
- * first.
+ * A strong write, before the program's; `side` is its location's. A releasing one calls
+ * shadow_release() first.
  */
 SHADOW_FN void shadow_strong_write(struct shadow_stamps *t, struct shadow_side *side)
 {
 	uint32_t now = SHADOW_LOAD32(&side->now), behind = SHADOW_LOAD32(&side->behind);
 	uint32_t most = now > behind ? now : behind;
-	struct shadow_stamp found = {most, most, 0};
+	struct shadow_stamp found = {most, most, SHADOW_LOAD32(&side->read)};
 
 	shadow_join(&t->seen, found);
 	if (now < t->released.now)
 		SHADOW_MAX32(&side->now, t->released.now);
-	if (t->released.read & ~SHADOW_LOAD32(&side->read))
-		SHADOW_OR32(&side->read, t->released.read);
+	shadow_leave_read(t, side);
 }
 
 /*
@@ -130,6 +136,7 @@ SHADOW_FN void shadow_strong_read(struct shadow_stamps *t, struct shadow_side *s
 	t->own.read |= bit;
 	if (SHADOW_LOAD32(&side->behind) < t->released.now)
 		SHADOW_MAX32(&side->behind, t->released.now);
+	shadow_leave_read(t, side);
 	shadow_join(&t->seen, found);
 	if (!is_acquire)
 		return;
@@ -138,8 +145,8 @@ SHADOW_FN void shadow_strong_read(struct shadow_stamps *t, struct shadow_side *s
 }
 
 /*
- * Is a pair without a barrier certainly unordered? `stamp` is T of the earlier side, at most 63, `bit`
- * that of the location.
+ * Is a pair without a barrier certainly unordered? `stamp` is T of the earlier side, at most 63,
+ * `bit` that of the location.
  */
 RACE_FN bool shadow_is_unordered(uint32_t stamp, uint32_t bit, const struct shadow_stamps *later)
 {

@@ -12,16 +12,18 @@
  *
  * Differences from the paper: the word is read first, and written only where that changes a later
  * verdict (SHADOW_KEEP); a word of an older launch is INIT, so nothing is cleared between launches;
- * a race is certain only if no release can have ordered the two (release.h); partial masks (lanes.h); a
- * thread whose numbers don't fit steps aside (race/shadow.h).
+ * a race is certain only if no release can have ordered the two (release.h); partial masks
+ * (lanes.h); a thread whose numbers don't fit steps aside (race/shadow.h).
  *
- * Behind a *possible* race between accesses a and b the word goes on with b. Whoever is ordered behind b is
- * taken to be ordered behind a, too. Others may race with a: b's state is then READ_AFTER (or
- * BATOM_AFTER, GATOM_AFTER), which is judged as READ is, but leaves a second access that nothing orders
- * with b possible, even where the two don't conflict. A write covers a, so it needs no such state.
+ * Behind a *possible* race between accesses a and b the word goes on with b. Whoever is ordered
+ * behind b is taken to be ordered behind a, too. Others may race with a: b's state is then
+ * READ_AFTER (or BATOM_AFTER, GATOM_AFTER), which is judged as READ is, but leaves a second access
+ * that nothing orders with b possible, even where the two don't conflict. A write covers a, so it
+ * needs no such state.
  *
- * What it misses: of two grids that overlap, pairs where the later side has acquired anything are only
- * possible. Costs, where the word can stay: one load of 8 bytes, one of the table, some 25 operations.
+ * What it misses: of two grids that overlap, pairs where the later side has acquired anything are
+ * only possible. Costs, where the word can stay: one load of 8 bytes, one of the table, some 25
+ * operations.
  */
 #ifndef COLLIDER_SHADOW_UPDATE_H
 #define COLLIDER_SHADOW_UPDATE_H
@@ -132,7 +134,7 @@ RACE_FN struct shadow_step shadow_step_of(const struct shadow_actor *me, const u
 				 relation == SHADOW_SELF && w->warp_clock == me->warp_clock);
 }
 
-/* Of the states that follow READ, BATOM and GATOM: accesses that nothing orders among each other. */
+/* Of the states that follow READ, BATOM and GATOM: accesses that nothing orders. */
 RACE_FN bool shadow_is_group(uint32_t state)
 {
 	return state == SHADOW_WREAD || state == SHADOW_BREAD || state == SHADOW_GREAD ||
@@ -159,7 +161,7 @@ SHADOW_FN struct shadow_result shadow_judge(uint64_t old, const uint8_t *table,
 	if (w.state == SHADOW_RACE)
 		return r;
 	s = shadow_step_of(me, table, &w, access);
-	/* Even with an earlier stamp: what is left out leaves a shorter history, judged as it is. */
+	/* Whatever its stamp: what is left out leaves a shorter history, judged as it is. */
 	if (s.can_keep && !is_foreign)
 		return r;
 	if (is_foreign)
@@ -195,8 +197,8 @@ SHADOW_FN struct shadow_result shadow_judge(uint64_t old, const uint8_t *table,
 }
 
 /*
- * Algorithm 1: an access (enum shadow_access) of the location whose word is at `at`. `was` gets the word
- * that the verdict is about, which names the earlier side.
+ * Algorithm 1: an access (enum shadow_access) of the location whose word is at `at`. `was` gets the
+ * word that the verdict is about, which names the earlier side.
  */
 SHADOW_FN enum shadow_verdict shadow_update(uint64_t *at, const uint8_t *table,
 					    const struct shadow_actor *me, uint32_t access,
@@ -213,6 +215,29 @@ SHADOW_FN enum shadow_verdict shadow_update(uint64_t *at, const uint8_t *table,
 		r = shadow_judge(*was, table, me, access, bit);
 	} while (r.word != *was && SHADOW_CAS64(at, *was, r.word) != *was);
 	return r.verdict;
+}
+
+/*
+ * A strong load. The machine has no such access: as R it would race with atomics, as an atomic with
+ * reads. What it does race with, a weak write or an atomic whose scope is too small, races with
+ * both kinds, so where both race it is *possible*; no more, since a word may stand for a read and
+ * an atomic. Nothing is stored: a write behind the load that races with it is missed. `access` is
+ * SHADOW_BA or SHADOW_GA, by the load's scope.
+ */
+SHADOW_FN enum shadow_verdict shadow_check_strong_read(const uint64_t *at, const uint8_t *table,
+						       const struct shadow_actor *me,
+						       uint32_t access, uint64_t *was)
+{
+	uint32_t bit = shadow_read_bit((uint64_t)(uintptr_t)at);
+
+	if (me->is_beyond ||
+	    !shadow_can_track(me->thread, me->block_clock, me->warp_clock, me->thread_bits))
+		return SHADOW_ASIDE;
+	*was = SHADOW_LOAD64(at);
+	if (shadow_judge(*was, table, me, SHADOW_R, bit).verdict == SHADOW_NO_RACE ||
+	    shadow_judge(*was, table, me, access, bit).verdict == SHADOW_NO_RACE)
+		return SHADOW_NO_RACE;
+	return SHADOW_POSSIBLE;
 }
 
 /* ---- what synchronisation does to the actor ---------------------------------------- */

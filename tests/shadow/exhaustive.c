@@ -1,18 +1,19 @@
 /*
- * exhaustive.c - a table of HiRace's machine against exact happens-before, all executions up to a length.
+ * exhaustive.c - a table of HiRace's machine against exact happens-before, all executions up to a
+ * length.
  *
  *	exhaustive corrected|published|corrections DEPTH [ALARMS MISSES]...
  *
- * Executions are sequences of accesses (R, W, BA, GA by 8 threads: 2 blocks of 2 warps of 2 lanes) and
- * barriers of a block or a warp, that begin with an access of thread 0. One is followed until it
- * races or the table is wrong. Happens-before is computed from the accesses and clocks, and the table
- * is asked as Algorithm 1 asks it, clocks of other warps and blocks included; nothing is shared with
- * the generator. Executions that leave the same word and the same accesses behind, ordered alike, are
- * followed together, with their number. ALARMS and MISSES are those of each length that must come out, 0
- * where none are given. `corrections` puts each of corrections.def back alone: the counterexample
- * there must show it, and no shorter execution.
+ * Executions are sequences of accesses (R, W, BA, GA by 8 threads: 2 blocks of 2 warps of 2 lanes)
+ * and barriers of a block or a warp, that begin with an access of thread 0. One is followed until
+ * it races or the table is wrong. Happens-before is computed from the accesses and clocks, and the
+ * table is asked as Algorithm 1 asks it, clocks of other warps and blocks included; nothing is
+ * shared with the generator. Executions that leave the same word and the same accesses behind,
+ * ordered alike, are followed together, with their number. ALARMS and MISSES are those of each
+ * length that must come out, 0 where none are given. `corrections` puts each of corrections.def
+ * back alone: the counterexample there must show it, and no shorter execution.
  *
- * Costs, one core: length 6 half a second, 7 three seconds, 8 some twenty.
+ * Costs, one core: length 7 a second, 8 seven seconds.
  */
 #include "frontier.h"
 #include "shadow/shadow.h"
@@ -20,8 +21,8 @@
 #define THREADS 8u
 #define LONGEST 9u
 
-/* What is left of an execution. `age` has two bits for each thread and kind: none, no barrier since,
- * the warp's, the block's. Clocks count barriers; those in the word are the accessor's. */
+/* What is left of an execution. `age` has two bits for each thread and kind: none, no barrier
+ * since, the warp's, the block's. Clocks count barriers; those in the word are the accessor's. */
 struct run {
 	uint64_t age;
 	uint8_t block_clock[2], warp_clock[4];
@@ -162,7 +163,7 @@ static void explore(unsigned depth)
 	frontier_free(&now);
 }
 
-/* Runs "0 R, B, 2 BA: alarm". Returns the length when the last access, and no other, is judged so. */
+/* Runs "0 R, B, 2 BA: alarm". Returns the length if the last access, and no other, is judged so. */
 static unsigned replay(const char *text)
 {
 	struct run r = {0};

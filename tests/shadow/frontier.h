@@ -1,6 +1,7 @@
 /*
- * frontier.h - a set of equal-sized items, each with a number of times: the executions of one length
- * that an exhaustive test still follows. Items are compared as bytes, so they have no padding.
+ * frontier.h - a set of equal-sized items, each with a number of times: the executions of one
+ * length that an exhaustive test still follows. Items are compared as bytes, so they have no
+ * padding.
  */
 #ifndef COLLIDER_TESTS_SHADOW_FRONTIER_H
 #define COLLIDER_TESTS_SHADOW_FRONTIER_H

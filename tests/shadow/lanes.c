@@ -1,19 +1,20 @@
 /*
- * lanes.c - warps that use partial masks against exact happens-before, all executions up to a length.
+ * lanes.c - warps that use partial masks against exact happens-before, all executions up to a
+ * length.
  *
  *	lanes matrix|clocks|table DEPTH OTHERS KINDS [ALARMS MISSES]...
  *
- * Executions are accesses (the first KINDS of R, W, BA, GA) of the four lanes of a warp, and of OTHERS (0 to 2) threads: one
- * of another warp of the block, one of another block; __syncwarps of the masks f, 3, c and 5; and with
- * others the block's barrier. They begin with an access of lane 0. Exact order: for each access, the
- * set of threads that it is ordered before. Judged by
+ * Executions are accesses (the first KINDS of R, W, BA, GA) of the four lanes of a warp, and of
+ * OTHERS (0 to 2) threads: one of another warp of the block, one of another block; __syncwarps of
+ * the masks f, 3, c and 5; and with others the block's barrier. They begin with an access of lane
+ * 0. Exact order: for each access, the set of threads that it is ordered before. Judged by
  *
  *	matrix	lanes.h and update.h
  *	clocks	a clock for each lane and the corrected table, the published way: not enough
  *	table	full masks only, judged as if no matrix were there and with one: both must agree
  *
- * A false alarm is a data race where none is, a miss is a race that isn't even possible. A race is the end of
- * an execution. Possible findings are counted, on races and elsewhere.
+ * A false alarm is a data race where none is, a miss is a race that isn't even possible. A race is
+ * the end of an execution. Possible findings are counted, on races and elsewhere.
  *
  * Costs, one core: `matrix 6 0 4` half a second, `matrix 6 2 4` two.
  */

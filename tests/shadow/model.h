@@ -1,19 +1,21 @@
 /*
- * model.h - what HiRace's detector should find, defined by all that has happened: unbounded history.
+ * model.h - what HiRace's detector should find, defined by all that has happened: unbounded
+ * history.
  *
- * Every access of a run is kept, with the vector clocks of its thread. There are two orders: the one
- * that barriers of blocks and warps make (partial masks, too), which is HiRace's own, and the whole one
- * with releases and acquires. An access *races* with an earlier one if the two conflict and the whole
- * order doesn't order them; it is *unbarred* if barriers alone don't.
+ * Every access of a run is kept, with the vector clocks of its thread. There are two orders: the
+ * one that barriers of blocks and warps make (partial masks, too), which is HiRace's own, and the
+ * whole one with releases and acquires. An access *races* with an earlier one if the two conflict
+ * and the whole order doesn't order them; it is *unbarred* if barriers alone don't.
  *
- * Synchronisation by memory: each sync location holds what its last write released. An acquire that reads
- * it (or a fence behind a relaxed read) joins that. A read-modify-write continues what it reads. A strong
- * write that a strong read of its own location has seen is ordered before what comes behind the read, but
- * nothing that its thread did before is (PTX ISA 8.9: observation order, causality order).
+ * Synchronisation by memory: each sync location holds what its last write released. An acquire that
+ * reads it (or a fence behind a relaxed read) joins that. A read-modify-write continues what it
+ * reads. A strong write that a strong read of its own location has seen is ordered before what
+ * comes behind the read, but nothing that its thread did before is (PTX ISA 8.9: observation order,
+ * causality order).
  *
- * Every fence is a fence.sc. Two are ordered where an access behind the one communicates (write to read,
- * write to write, read to write) with an access before the other, causality taking the place of
- * program order on either side: otherwise the accesses would contradict the order of the fences.
+ * Every fence is a fence.sc. Two are ordered where an access behind the one communicates (write to
+ * read, write to write, read to write) with an access before the other, causality taking the place
+ * of program order on either side: otherwise the accesses would contradict the order of the fences.
  */
 #ifndef COLLIDER_TESTS_SHADOW_MODEL_H
 #define COLLIDER_TESTS_SHADOW_MODEL_H
@@ -25,7 +27,7 @@
 #define MODEL_THREADS 16u
 #define MODEL_SYNCS   8u
 
-/* `seen`: the strong writes (a bit for each of the first 64 accesses) that a strong read before has seen. */
+/* `seen`: which of the first 64 accesses are strong writes that a strong read before has seen. */
 struct model_clock {
 	uint32_t of[MODEL_THREADS];
 	uint64_t seen;
@@ -71,7 +73,7 @@ void model_fence(struct model *m, unsigned thread);
 void model_strong_write(struct model *m, unsigned thread, unsigned s, bool is_rmw);
 void model_strong_read(struct model *m, unsigned thread, unsigned s, bool is_acquire);
 
-/* A strong read of a location that the model's accesses are to: it sees all strong writes so far. */
+/* A strong read of a location of accesses: it sees all strong writes so far. */
 void model_observe(struct model *m, unsigned thread, unsigned location);
 
 /* Does `thread`, accessing now with this kind, conflict with a; is it ordered behind it? */

@@ -22,7 +22,7 @@ struct plain_thread {
 	uint64_t block_clock, warp_clock, launch;
 };
 
-/* Reads the published table, and corrects it if wanted. False, with a line on stderr, if it can't. */
+/* Reads the published table, and corrects it if wanted. Returns false, and says why, on errors. */
 bool plain_read_table(const char *csv, bool is_corrected);
 /* An access "R", "W", "BA" or "GA". Is it the one that makes the word's state RACE? */
 bool plain_update(struct plain_word *w, const struct plain_thread *t, const char *access);

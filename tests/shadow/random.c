@@ -3,8 +3,8 @@
  *
  *	random N SEED [masks] [releases] [blind]
  *
- * Eight threads (two blocks; one has a warp of four lanes and one of two) access three locations in a
- * random order, with barriers of blocks and warps; `masks` adds partial masks, `releases` strong
+ * Eight threads (two blocks; one has a warp of four lanes and one of two) access three locations in
+ * a random order, with barriers of blocks and warps; `masks` adds partial masks, `releases` strong
  * reads, writes and read-modify-writes of two sync locations and fences. Demanded:
  *
  *  - what is called a data race is one (model.h), in the whole order;
@@ -13,8 +13,9 @@
  *  - races that stay unseen because their location was possible before are less than one in 30;
  *  - of pairs: one that the whole order orders is never certain by its stamps.
  *
- * Counts are printed, those of the stamps in two ways: as in release.h, and with one number: T is raised at
- * barriers, too, and a pair is certain if the earlier T is at least the later. `blind` forgets to join at barriers: then false alarms must come, and the exit code is 1.
+ * Counts are printed, those of the stamps in two ways: as in release.h, and with one number: T is
+ * raised at barriers, too, and a pair is certain if the earlier T is at least the later. `blind`
+ * forgets to join at barriers: then false alarms must come, and the exit code is 1.
  */
 #include "host.h"
 #include "model.h"
@@ -49,7 +50,7 @@ static bool has_masks, has_releases, is_blind;
 static uint64_t rng;
 static struct {
 	uint64_t accesses, races, certain, possible, possible_others, pairs, pairs_certain,
-		pairs_raised, unseen;
+		pairs_raised, unseen, strong, strong_others;
 } count;
 static int failed;
 
@@ -165,7 +166,7 @@ static void check_pairs(struct world *w, uint32_t t, uint32_t location, uint32_t
 	}
 }
 
-/* A strong read of a location that is accessed otherwise, too, or an atomic whose result is used. */
+/* A strong read of a location of accesses, or an atomic whose result is used. */
 static void do_observe(struct world *w, uint32_t t, uint32_t location)
 {
 	uint32_t bit = shadow_read_bit((uint64_t)(uintptr_t)&w->word[location]);
@@ -175,6 +176,29 @@ static void do_observe(struct world *w, uint32_t t, uint32_t location)
 	model_strong_read(&w->m, t, s, false);
 	shadow_strong_read(&w->actor[t].stamps, &w->l[s], bit, false);
 	shadow_strong_read(&w->raised[t], &w->l_raised[s], bit, false);
+}
+
+/* A strong load of device scope: it races with weak writes, and with atomics of a block's scope. */
+static void do_strong_load(struct world *w, uint32_t t, uint32_t location, uint64_t e)
+{
+	enum shadow_verdict v;
+	bool is_race = false;
+	uint64_t was;
+
+	for (size_t i = 0; i < w->m.n; i++) {
+		const struct model_access *a = &w->m.accesses[i];
+
+		if (a->location == location && a->kind != SHADOW_R &&
+		    model_conflicts(&w->m, a, t, SHADOW_GA) && !model_is_ordered(&w->m, a, t))
+			is_race = true;
+	}
+	v = shadow_check_strong_read(&w->word[location], shadow_table(SHADOW_CORRECTED),
+				     &w->actor[t], SHADOW_GA, &was);
+	if (is_race && v == SHADOW_NO_RACE && !w->is_found[location])
+		wrong("a race of a strong load that isn't possible", e);
+	count.strong += is_race && v == SHADOW_POSSIBLE;
+	count.strong_others += !is_race && v == SHADOW_POSSIBLE;
+	do_observe(w, t, location);
 }
 
 /* What an atomic access is besides. */
@@ -234,7 +258,7 @@ static void do_step(struct world *w, uint64_t e)
 		if (set)
 			do_barrier(w, set, false);
 	} else if (what == 3 && has_releases) {
-		do_observe(w, t, draw(LOCATIONS));
+		do_strong_load(w, t, draw(LOCATIONS), e);
 	} else if (what < 9 && has_releases) {
 		do_sync(w, t);
 	} else {
@@ -286,6 +310,8 @@ int main(int argc, char **argv)
 	printf("%llu racy pairs, %llu certain; %llu with one number\n",
 	       (unsigned long long)count.pairs, (unsigned long long)count.pairs_certain,
 	       (unsigned long long)count.pairs_raised);
+	printf("%llu races of strong loads possible, %llu possible that are none\n",
+	       (unsigned long long)count.strong, (unsigned long long)count.strong_others);
 	if (count.unseen * 30 > count.races)
 		wrong("too many races unseen behind possible ones", n);
 	/* Nothing raced, or everything: nothing was tested. */

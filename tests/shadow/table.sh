@@ -12,7 +12,8 @@ fail() {
 
 # The published variant is the published file, row by row.
 "$collider" hirace --table --hirace=published --csv >"$T/published" || fail "exit code $?"
-cmp <(sort "$T/published") <(sort "$here/published.csv") || fail "the published variant is not the published table"
+cmp <(sort "$T/published") <(sort "$here/published.csv") ||
+	fail "the published variant is not the published table"
 # Ours differs from it in the corrections alone, and 1,200 transitions have their reasons.
 "$collider" hirace --table --csv >"$T/ours" || fail "exit code $?"
 differ=$(diff "$T/published" "$T/ours" | grep -c '^>')

@@ -1,6 +1,6 @@
 /*
- * test_release.c - release stamps on the usual ways to synchronise: what is ordered is never a data race, and
- * what is left out of it makes one.
+ * test_release.c - release stamps on the usual ways to synchronise: what is ordered is never a data
+ * race, and what is left out of it makes one.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -292,6 +292,22 @@ static void fence_behind_a_read(void **state)
 	assert_int_equal(access_data(BLOCK, 0, R), SHADOW_IS_RACE);
 }
 
+/* What a thread has observed goes the same ways, whatever the number of the observed write is. */
+static void observed_before_a_fence(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 5; i++)
+		fence(2 * BLOCK);
+	access_data(2 * BLOCK, 0, SHADOW_GA);
+	shadow_strong_read(&thread[0].stamps, &flag[1], shadow_read_bit((uintptr_t)&data[0]),
+			   false);
+	fence(0);
+	load(0, 0);
+	store(BLOCK, 0);
+	fence(BLOCK);
+	assert_int_equal(access_data(BLOCK, 0, R), SHADOW_POSSIBLE);
+}
+
 /* The consumer is acquired from, but the producer writes again: the missing way back. */
 static void missing_way_back(void **state)
 {
@@ -324,7 +340,7 @@ static void different_progress(void **state)
 	assert_int_equal(access_data(BLOCK, 0, R), SHADOW_IS_RACE);
 }
 
-/* A plain read of a counter whose last value the thread's own atomic returned: ordered by observation. */
+/* A plain read of a counter whose last value the thread's own atomic returned: observation. */
 static void observed_counter(void **state)
 {
 	uint32_t bit = shadow_read_bit((uintptr_t)&data[0]);
@@ -347,8 +363,8 @@ static void observed_counter(void **state)
 	assert_int_equal(access_data(BLOCK + 40, 0, R), SHADOW_POSSIBLE);
 }
 
-/* T0 writes, releases, and meets T1 in its warp; T1 reads with a higher number than the write's. Another
- * block has acquired from T0 and reads: a word that kept the higher number would call it a race. */
+/* T0 writes, releases, and meets T1 in its warp; T1 reads with a higher number than the write's.
+ * Another block has acquired from T0 and reads: a word with the higher number would call it a race. */
 static void the_least_stamp_counts(void **state)
 {
 	struct shadow_stamps both = host_none;
@@ -382,6 +398,7 @@ int main(void)
 		cmocka_unit_test_setup(fence_through_an_acquire, setup),
 		cmocka_unit_test_setup(fence_before_a_release, setup),
 		cmocka_unit_test_setup(fence_behind_a_read, setup),
+		cmocka_unit_test_setup(observed_before_a_fence, setup),
 		cmocka_unit_test_setup(missing_way_back, setup),
 		cmocka_unit_test_setup(one_of_two_consumers, setup),
 		cmocka_unit_test_setup(different_progress, setup),

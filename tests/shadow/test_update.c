@@ -1,6 +1,6 @@
 /*
- * test_update.c - Algorithm 1 as the GPU runs it: against the plain version, by threads, and on the paper's
- * listings.
+ * test_update.c - Algorithm 1 as the GPU runs it: against the plain version, by threads, and on the
+ * paper's listings.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -129,7 +129,7 @@ static uint64_t shared_word[LOCATIONS];
 static uint32_t reports[LOCATIONS];
 static pthread_barrier_t barrier;
 
-/* Location i mod 4: all read; all by atomics of device scope; one writes between barriers; two race. */
+/* Location i mod 4: all read; all use device atomics; one writes between barriers; two race. */
 static void *host_thread(void *arg)
 {
 	struct shadow_actor me = actor((uint32_t)(uintptr_t)arg, 64);
@@ -290,8 +290,8 @@ static void listing_2(void **state)
 	run_often(&l, true);
 }
 
-/* Listing 3, multiReadRace: read data[tid] and data[tid + 1], write data[tid + 1]. The paper: whoever
- * remembers a fixed number of readers misses it in some schedules. */
+/* Listing 3, multiReadRace: read data[tid] and data[tid + 1], write data[tid + 1]. The paper:
+ * whoever remembers a fixed number of readers misses it in some schedules. */
 static void listing_3(void **state)
 {
 	struct listing l = {.threads = 6, .block_size = 6};

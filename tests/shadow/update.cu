@@ -1,7 +1,7 @@
 // update.cu - Algorithm 1 as CUDA C: that it compiles, and what it costs in registers.
 //
-// A kernel with an access that is checked; cuda.sh compiles it. The operations are those that the GPU half
-// will use: relaxed, of scope .gpu, ordering nothing.
+// Kernels with accesses that are checked; cuda.sh compiles them. The operations are those of the GPU:
+// relaxed, of scope .gpu, ordering nothing.
 #include <stdint.h>
 
 #define SHADOW_OVERLAPS(launch) false
