@@ -100,6 +100,11 @@ void cpu_judge_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned 
 			const uint8_t *host, enum cpu_mbar_event what, uint8_t sem, uint8_t scope,
 			bool ended);
 
+/* The mbarrier there isn't initialised, and the lane uses it. False: the time in which somebody else
+ * might have done it is over. */
+bool cpu_judge_early(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
+		     const uint8_t *host);
+
 void cpu_judge_issue(struct cpu_transfer *t);
 /* A part of the copy of `lane` touches memory. */
 void cpu_judge_part(struct cpu_transfer *t, unsigned lane, bool is_write, const uint8_t *host,
@@ -140,7 +145,7 @@ struct cpu_site;
  * held. */
 struct cpu_site *cpu_site_of(struct cpu_warp *w, const struct cpu_inst *in);
 /* Of copies, fills and values of a stream. */
-struct cpu_site *cpu_site_of_op(struct cpu_judge *x, const struct cpu_op *op);
+struct cpu_site *cpu_site_of_op(struct cpu_judge *x, const struct cpu_op *op, bool is_write);
 /* The functions' code goes away: what their sites need of it is copied. */
 void cpu_site_unload(struct cpu_module *mod);
 

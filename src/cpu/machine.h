@@ -296,6 +296,7 @@ struct cpu_cluster {
 	uint32_t id[3];
 	struct cpu_cta *ctas[CPU_CLUSTER_MAX];
 	struct cpu_cluster_barrier *barrier; /* barrier.c */
+	bool uses_reserved; /* a thread has read where the system's shared memory lies */
 };
 
 #define CPU_BARRIERS 16
@@ -308,7 +309,7 @@ struct cpu_cta {
 	uint64_t linear; /* ctaid.x + ... */
 	uint32_t actor;	 /* judge/judge.c: of its first thread */
 	uint32_t sm;
-	uint8_t *shared; /* what address CPU_SHARED_BASE is; shared_bytes long */
+	uint8_t *shared; /* what address CPU_SHARED_BASE is; the system's part lies before it */
 	uint32_t shared_bytes;
 	struct cpu_warp *warps;
 	uint32_t nwarps, nlive;	       /* warps with a lane that has not exited */
@@ -317,6 +318,13 @@ struct cpu_cta {
 	struct cpu_l1 *l1;	       /* weak model: the block's cache; NULL otherwise */
 	uint32_t *local_top;	       /* nothing of ours: reserved */
 };
+
+/* Does a host address lie in the shared memory of this block, the system's part included? */
+static inline bool cpu_is_shared_of(const struct cpu_cta *cta, const uint8_t *host)
+{
+	return (uintptr_t)host - ((uintptr_t)cta->shared - CPU_SHARED_BASE) <
+	       (uint64_t)cta->shared_bytes + CPU_SHARED_BASE;
+}
 
 enum cpu_split_state {
 	CPU_SPLIT_FREE,
@@ -385,6 +393,7 @@ struct cpu_worker {
 	uint64_t warp_insts, thread_insts;
 	struct cpu_warp *warp; /* being executed */
 	void *priv;
+	struct cpu_proof *proof;       /* deadlock.c: one is being tried; NULL: none */
 	struct cpu_hit hits[CPU_HITS]; /* resolve.c, by instruction; zero at the start */
 };
 
@@ -412,6 +421,13 @@ struct cpu_copies {
 	struct cpu_copy_stats stats;
 };
 
+/* Who is called for news, by the thread that executes; NULL: nobody. */
+struct cpu_listener {
+	cpu_progress_fn *progress;
+	cpu_fault_fn *fault;
+	void *arg;
+};
+
 struct cpu_machine {
 	struct cpu_options opt;
 	struct cpu_space *space;   /* space.c */
@@ -421,6 +437,8 @@ struct cpu_machine {
 	struct cpu_judge *judge; /* judge/judge.c: the oracle's side; NULL: no access is judged */
 	_Atomic uint64_t grids;	 /* the last %gridid */
 	struct cpu_copies copies;
+	struct cpu_listener listener;
+	_Atomic uint64_t *checked; /* by device: cpu_get_checked */
 	/* Of the map of memory (space.c): odd while it is being changed. */
 	_Atomic uint64_t space_version;
 	/* Added to the address of memory that host code may access (space.c: mapped twice) it is where
@@ -583,11 +601,17 @@ void cpu_space_free(struct cpu_machine *m);
 void cpu_space_forked(struct cpu_machine *m);
 /* The device heap of malloc and free is made when it is first used; cpu_space_free calls this. */
 void cpu_heap_free(struct cpu_machine *m);
+/* A kernel that may call malloc or free is launched: the device's heap has its size for good. */
+void cpu_heap_use(struct cpu_machine *m, unsigned device);
+bool cpu_syscall_is_heap(cpu_syscall *fn);
 
 /* syscalls.c: functions that CUDA programs call without defining: vprintf, malloc, free,
  * __assertfail, cudaCGGetIntrinsicHandle... . NULL: not one. Arguments are at `args` in the .param area
  * of the callee's depth, results at `rets`. Called by control.c with the lanes that call it. */
 cpu_syscall *cpu_syscall_find(const char *name, uint32_t *args, uint32_t *rets);
+/* What a function of the toolkit's device runtime, which the CPU device lacks, is there for; NULL: the
+ * name is none of those. */
+const char *cpu_syscall_lacks(const char *name, size_t n);
 
 /* ---- warp.c, control.c, barrier.c: execution -------------------------------------------- */
 
@@ -624,6 +648,12 @@ void cpu_async_free(struct cpu_cta *cta);
 bool cpu_textures_init(struct cpu_machine *m);
 void cpu_textures_free(struct cpu_machine *m);
 
+/* ---- deadlock.c: while worker->proof isn't NULL ---------------------------------------------- */
+
+/* An instruction accesses shared or global memory; an atomic has changed memory. */
+void cpu_proof_read(struct cpu_warp *w, const struct cpu_inst *in, uint64_t addr, bool is_global);
+void cpu_proof_fail(struct cpu_worker *k);
+
 /* ---- engine.c ------------------------------------------------------------------------------ */
 
 bool cpu_engine_init(struct cpu_machine *m);
@@ -643,11 +673,16 @@ struct cpu_kernel {
 	struct cpu_kernel_info info;
 	uint32_t nparam_bytes;
 	uint32_t *param_offset, *param_bytes;
+	bool is_heap_known, uses_heap; /* kernel.c */
 };
 
 /* The function behind an address taken in CPU_WIN_CODE; NULL: there is none. */
 struct cpu_func *cpu_func_at(struct cpu_module *mod, uint64_t address);
+/* Why a function without code has none. */
+const char *cpu_func_refused(const struct cpu_func *f);
 unsigned cpu_module_device(const struct cpu_module *mod);
+/* May the kernel call malloc or free? */
+bool cpu_kernel_uses_heap(struct cpu_kernel *k);
 /* Decodes the kernel and all functions that it can call, once; thread-safe. The engine calls it
  * before the first block of a grid. False: host memory is exhausted or the kernel is too large. */
 bool cpu_kernel_ready(struct cpu_kernel *k);

@@ -14,6 +14,7 @@
 
 #include <string.h>
 
+#define LOOK_MAX  4096 /* statements from a load to its store */
 #define CHAIN_MAX 5
 
 struct target {
@@ -167,7 +168,8 @@ enum flow_update flow_update_of(const struct ptx_stmt *s)
 	if (!is_plain(s, PTX_EFF_READ))
 		return FLOW_UPDATE_NONE;
 	t = (struct target){s->form, address_of(s)};
-	for (const struct ptx_stmt *o = s->next; o; o = o->next)
+	unsigned n = 0;
+	for (const struct ptx_stmt *o = s->next; o && n < LOOK_MAX; o = o->next, n++)
 		if (is_plain(o, PTX_EFF_WRITE) && is_same_address(&t, o) && of_store(o))
 			return of_store(o);
 	return FLOW_UPDATE_NONE;

@@ -372,6 +372,30 @@ static cpu_exec *pick(const struct ptx_form *f, enum ptx_type t, unsigned *nsrc)
 	}
 }
 
+/* The instrumentation's count of a thread's checks (template count of collide.ptxt) reaches memory when the
+ * thread ends; here it is seen at once. */
+static enum cpu_step count_checks(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	uint32_t *d = cpu_slot(w, in->dst[0]);
+	const uint32_t *was = cpu_slot(w, in->src[0]), *n = cpu_slot(w, in->src[1]);
+	uint64_t sum = 0;
+
+	CPU_EACH_LANE(l, mask)
+	{
+		sum += n[l];
+		d[l] = was[l] + n[l];
+	}
+	atomic_fetch_add_explicit(&w->grid->m->checked[w->grid->device], sum, memory_order_relaxed);
+	return CPU_OK;
+}
+
+static bool counts_checks(const struct ptx_stmt *s, const struct cpu_inst *in, enum ptx_type t)
+{
+	return (in->flags & CPU_I_INSERTED) && s->form->op == PTX_OP_ADD && t == PTX_TYPE_S32 &&
+	       !s->form->nmods && s->ops[0].kind == PTX_OPND_REG &&
+	       s->ops[1].kind == PTX_OPND_REG && s->ops[0].reg == s->ops[1].reg;
+}
+
 enum cpu_bound CPU_BINDER(int)(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in)
 {
 	const struct ptx_form *f = s->form;
@@ -392,6 +416,8 @@ enum cpu_bound CPU_BINDER(int)(struct cpu_dec *d, const struct ptx_stmt *s, stru
 	case PTX_OP_MIN:
 	case PTX_OP_MAX:
 		fn = pick(f, t, &nsrc);
+		if (counts_checks(s, in, t))
+			fn = count_checks;
 		return alu_bind_same(d, s, in, fn, t, nsrc);
 	case PTX_OP_MUL:
 	case PTX_OP_MAD:

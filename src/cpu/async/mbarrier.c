@@ -96,6 +96,24 @@ static uint8_t *locate(struct cpu_warp *w, const struct cpu_inst *in, unsigned l
 	return cpu_resolve(w, in, lane, (enum ptx_space)b->space, addr, 8, 8, true);
 }
 
+/* The object isn't initialised (yet). For the oracle to see the init, too, the lanes wait for it for a
+ * while; then this is a race that it tells, else the fault that it is without the oracle. */
+static bool waits_for_init(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
+			   const uint64_t *addr)
+{
+	if (!cpu_judge_takes(w, in))
+		return false;
+	CPU_EACH_LANE(l, mask)
+	{
+		const uint8_t *p = locate(w, in, l, addr[l]);
+		if (!p)
+			return false;
+		if (!is_alive(__atomic_load_n((const uint64_t *)(const void *)p, __ATOMIC_RELAXED)))
+			return cpu_judge_early(w, in, l, p);
+	}
+	return false;
+}
+
 static enum cpu_step exec_init(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	const struct bar *b = in->aux;
@@ -154,11 +172,13 @@ static enum cpu_step exec_arrive(struct cpu_warp *w, const struct cpu_inst *in, 
 	const uint32_t *count = cpu_u32(w, in->src[0]);
 	uint64_t addr[CPU_WARP], *state = NULL;
 
+	cpu_addresses(w, &b->addr, mask, addr);
+	if (waits_for_init(w, in, mask, addr))
+		return CPU_RETRY;
 	if (b->sem != PTX_SEM_RELAXED)
 		cpu_release(w, mask, (enum ptx_scope)b->scope);
 	if (in->dst[0] != CPU_NOSLOT)
 		state = cpu_u64(w, in->dst[0]);
-	cpu_addresses(w, &b->addr, mask, addr);
 	CPU_EACH_LANE(l, mask)
 	{
 		uint8_t *p = locate(w, in, l, addr[l]);
@@ -194,6 +214,8 @@ static enum cpu_step exec_tx(struct cpu_warp *w, const struct cpu_inst *in, uint
 	uint64_t addr[CPU_WARP];
 
 	cpu_addresses(w, &b->addr, mask, addr);
+	if (waits_for_init(w, in, mask, addr))
+		return CPU_RETRY;
 	CPU_EACH_LANE(l, mask)
 	{
 		uint8_t *p = locate(w, in, l, addr[l]);
@@ -243,6 +265,8 @@ static enum cpu_step exec_wait(struct cpu_warp *w, const struct cpu_inst *in, ui
 	uint32_t done = 0;
 
 	cpu_addresses(w, &b->addr, mask, addr);
+	if (waits_for_init(w, in, mask, addr))
+		return CPU_RETRY;
 	CPU_EACH_LANE(l, mask)
 	{
 		uint8_t *p = locate(w, in, l, addr[l]);
@@ -290,6 +314,8 @@ static struct bar *new_bar(struct cpu_dec *d, const struct ptx_stmt *s, struct c
 	b->scope = f->scope == PTX_SCOPE_NONE ? PTX_SCOPE_CTA : f->scope;
 	in->aux = b;
 	in->flags |= CPU_I_MEMORY;
+	if (cpu_dec_is_judged(d, in))
+		in->flags |= CPU_I_PARTS; /* waits_for_init */
 	return b;
 }
 

@@ -347,27 +347,32 @@ static inline void put(struct cpu_warp *w, uint32_t slot, unsigned width, unsign
 	}
 }
 
-/* A compare-and-swap that failed is a read; packed halves are atomics of their own (8.2.2). */
+/* A compare-and-swap that failed is a read (8.2.2). */
+static bool is_write(const struct atomic *a, const union value *b, const union value *old)
+{
+	return !a->is_cas || !memcmp(b, old, a->acc.width);
+}
+
+/* Packed halves are atomics of their own (8.2.2). */
 static void watch(struct cpu_warp *w, const struct cpu_inst *in, const struct atomic *a,
-		  unsigned lane, const uint8_t *p, const uint8_t *host, const union value *b,
-		  const union value *old, enum cpu_place place)
+		  unsigned lane, const uint8_t *p, const uint8_t *host, bool is_written,
+		  enum cpu_place place)
 {
 	unsigned width = a->acc.width;
 	uint32_t ids[16], id = 0;
 
-	bool is_write = !a->is_cas || !memcmp(b, old, width);
 	unsigned part = a->is_packed ? width / 2 : width;
 
 	for (unsigned at = 0; at < width; at += part) {
 		if (!cpu_model_has_ids(w)) {
-			cpu_judge_atomic(w, in, &a->acc, lane, host + at, part, is_write,
+			cpu_judge_atomic(w, in, &a->acc, lane, host + at, part, is_written,
 					 !a->has_dst, place == CPU_PLACE_SHARED, NULL, NULL);
 			continue;
 		}
 		cpu_model_ids(w, p + at, host + at, part, ids);
-		cpu_judge_atomic(w, in, &a->acc, lane, host + at, part, is_write, !a->has_dst,
+		cpu_judge_atomic(w, in, &a->acc, lane, host + at, part, is_written, !a->has_dst,
 				 place == CPU_PLACE_SHARED, ids, &id);
-		if (is_write)
+		if (is_written)
 			cpu_model_mark(w, p + at, host + at, part, id);
 	}
 }
@@ -398,8 +403,13 @@ static bool do_lane(struct cpu_warp *w, const struct cpu_inst *in, const struct 
 		if (a->c[e] != CPU_NOSLOT)
 			get(w, a->c[e], width, lane, &c);
 		a->fn(p, &b, &c, &old, place == CPU_PLACE_GLOBAL);
+		bool is_written = is_write(a, &b, &old);
+		if (w->worker->proof && memcmp(p, &old, width) != 0)
+			cpu_proof_fail(w->worker);
+		if (is_written && cpu_model_is_on(w))
+			cpu_model_atomic_wrote(w, p, host + e * width, width);
 		if (cpu_judge_takes(w, in))
-			watch(w, in, a, lane, p, host + e * width, &b, &old, place);
+			watch(w, in, a, lane, p, host + e * width, is_written, place);
 		if (a->has_dst && a->dst[e] != CPU_NOSLOT)
 			put(w, a->dst[e], width, lane, &old);
 	}

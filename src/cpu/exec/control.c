@@ -151,13 +151,14 @@ static enum cpu_step exec_call(struct cpu_warp *w, const struct cpu_inst *in, ui
 			mask &= ~others;
 		}
 		f = cpu_func_at(w->grid->kernel->mod, to[lane]);
-		if (!f || !f->code)
+		if (!f)
 			return cpu_fault(w, in, lane, CPU_FAULT_ILLEGAL,
 					 "a call to address 0x%llx, where no function is",
 					 (unsigned long long)to[lane]);
 	}
 	if (!f->code)
-		return cpu_fault(w, in, lane, CPU_FAULT_ILLEGAL, "%s has no code", f->name);
+		return cpu_fault(w, in, lane, CPU_FAULT_UNSUPPORTED, "a call of %s: %s", f->name,
+				 cpu_func_refused(f));
 	if (!cpu_stack_local(w, mask, f->local + 16))
 		return cpu_fault(w, in, lane, CPU_FAULT_STACK,
 				 "the thread's local memory is exhausted by a call of %s", f->name);

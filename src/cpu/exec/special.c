@@ -42,7 +42,11 @@ enum special {
 	SPECIAL_CLOCK_HI,
 	SPECIAL_DYNAMIC_SMEM,
 	SPECIAL_TOTAL_SMEM,
+	SPECIAL_RESERVED_SMEM_BEGIN,
 	SPECIAL_RESERVED_SMEM_END,
+	SPECIAL_RESERVED_SMEM_CAP,
+	SPECIAL_RESERVED_SMEM_0,
+	SPECIAL_RESERVED_SMEM_1,
 	SPECIAL_WORKSPACE_HIGH,
 	SPECIAL_WORKSPACE_LOW,
 	SPECIAL_ZERO
@@ -84,18 +88,26 @@ static const struct {
 	{"%dynamic_smem_size", SPECIAL_DYNAMIC_SMEM, false},
 	{"%total_smem_size", SPECIAL_TOTAL_SMEM, false},
 	{"%aggr_smem_size", SPECIAL_TOTAL_SMEM, false},
-	{"%reserved_smem_offset_begin", SPECIAL_ZERO, false},
+	{"%reserved_smem_offset_begin", SPECIAL_RESERVED_SMEM_BEGIN, false},
 	{"%reserved_smem_offset_end", SPECIAL_RESERVED_SMEM_END, false},
-	{"%reserved_smem_offset_cap", SPECIAL_RESERVED_SMEM_END, false},
+	{"%reserved_smem_offset_cap", SPECIAL_RESERVED_SMEM_CAP, false},
+	{"%reserved_smem_offset_0", SPECIAL_RESERVED_SMEM_0, false},
+	{"%reserved_smem_offset_1", SPECIAL_RESERVED_SMEM_1, false},
 	{"%current_graph_exec", SPECIAL_ZERO, false},
 	{"%envreg1", SPECIAL_WORKSPACE_HIGH, false}, /* see CPU_GRID_WORKSPACE */
 	{"%envreg2", SPECIAL_WORKSPACE_LOW, false},
 	{"%envreg", SPECIAL_ZERO, true},
 	{"%pm", SPECIAL_ZERO, true},
-	{"%reserved_smem_offset_", SPECIAL_ZERO, true},
 };
 
 /* ---- values ------------------------------------------------------------------------- */
+
+/*
+ * %reserved_smem_offset_*: the system's part of shared memory, begin, end, size, and two places in
+ * it. Those are the driver's to choose; cooperative groups keeps the barriers and slots of tiles
+ * larger than a warp, up to 288 bytes, behind the second.
+ */
+static const uint32_t reserved[] = {0, CPU_SHARED_BASE, CPU_SHARED_BASE, 64, 512};
 
 static uint64_t uniform(struct cpu_warp *w, enum special id, unsigned c)
 {
@@ -146,8 +158,13 @@ static uint64_t uniform(struct cpu_warp *w, enum special id, unsigned c)
 	case SPECIAL_TOTAL_SMEM:
 		return CPU_SHARED_BASE +
 		       (((uint64_t)g->shared_static + g->shared_dyn + 127) & ~127ull);
+	case SPECIAL_RESERVED_SMEM_BEGIN:
 	case SPECIAL_RESERVED_SMEM_END:
-		return CPU_SHARED_BASE;
+	case SPECIAL_RESERVED_SMEM_CAP:
+	case SPECIAL_RESERVED_SMEM_0:
+	case SPECIAL_RESERVED_SMEM_1:
+		cpu_block_use_reserved(cta->cluster);
+		return reserved[id - SPECIAL_RESERVED_SMEM_BEGIN];
 	default:
 		return 0;
 	}
@@ -218,6 +235,11 @@ static enum cpu_step exec_special(struct cpu_warp *w, const struct cpu_inst *in,
 		CPU_LANES(l, mask, d[l] = (uint16_t)v[l]);
 	}
 	return CPU_OK;
+}
+
+bool cpu_exec_is_clock(const struct cpu_inst *in)
+{
+	return in->fn == exec_special && (in->sub == SPECIAL_CLOCK || in->sub == SPECIAL_CLOCK_HI);
 }
 
 /* ---- binding --------------------------------------------------------------------------- */

@@ -21,11 +21,14 @@
 #define HEAP_UNIT  16u	      /* what a malloc costs of the limit: a multiple, and one more */
 #define MAX_STRING (1u << 20) /* bytes of a format or %s */
 
+struct device_heap {
+	uint64_t limit, used;
+	bool is_in_use; /* a kernel that may call malloc or free has been launched */
+};
+
 struct cpu_heap {
 	pthread_mutex_t lock;
-	uint64_t limit;
-	uint64_t *used; /* by device */
-	bool is_used;
+	struct device_heap *on; /* by device */
 	pthread_mutex_t print_lock;
 	cpu_print_fn *print;
 };
@@ -37,20 +40,22 @@ static struct cpu_heap *heap_of(struct cpu_machine *m)
 	if (h)
 		return h;
 	h = calloc(1, sizeof(*h));
-	uint64_t *used = calloc(m->opt.devices ? m->opt.devices : 1, sizeof(*used));
-	if (!h || !used) {
+	unsigned n = m->opt.devices ? m->opt.devices : 1;
+	struct device_heap *on = calloc(n, sizeof(*on));
+	if (!h || !on) {
 		free(h);
-		free(used);
+		free(on);
 		return NULL;
 	}
-	h->used = used;
-	h->limit = CPU_HEAP;
+	h->on = on;
+	for (unsigned d = 0; d < n; d++)
+		on[d].limit = CPU_HEAP;
 	pthread_mutex_init(&h->lock, NULL);
 	pthread_mutex_init(&h->print_lock, NULL);
 	if (!__atomic_compare_exchange_n(&m->heap, &none, h, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_ACQUIRE)) {
 		free(h);
-		free(used);
+		free(on);
 		h = none;
 	}
 	return h;
@@ -64,7 +69,7 @@ void cpu_heap_free(struct cpu_machine *m)
 		return;
 	pthread_mutex_destroy(&h->lock);
 	pthread_mutex_destroy(&h->print_lock);
-	free(h->used);
+	free(h->on);
 	free(h);
 	m->heap = NULL;
 }
@@ -77,25 +82,54 @@ void cpu_heap_forked(struct cpu_machine *m)
 	pthread_mutex_init(&m->heap->print_lock, NULL);
 }
 
-bool cpu_heap_set_limit(struct cpu_machine *m, uint64_t bytes)
+bool cpu_heap_set_limit(struct cpu_machine *m, unsigned device, uint64_t bytes)
 {
 	struct cpu_heap *h = heap_of(m);
 
-	if (!h)
+	if (!h || device >= m->opt.devices)
 		return false;
 	pthread_mutex_lock(&h->lock);
-	bool is_ok = !h->is_used;
+	bool is_ok = !h->on[device].is_in_use;
 	if (is_ok)
-		h->limit = bytes;
+		h->on[device].limit = bytes;
 	pthread_mutex_unlock(&h->lock);
 	return is_ok;
 }
 
-uint64_t cpu_heap_limit(struct cpu_machine *m)
+uint64_t cpu_heap_limit(struct cpu_machine *m, unsigned device)
+{
+	struct cpu_heap *h = heap_of(m);
+	uint64_t bytes = 0;
+
+	if (!h || device >= m->opt.devices)
+		return 0;
+	pthread_mutex_lock(&h->lock);
+	bytes = h->on[device].limit;
+	pthread_mutex_unlock(&h->lock);
+	return bytes;
+}
+
+void cpu_heap_use(struct cpu_machine *m, unsigned device)
 {
 	struct cpu_heap *h = heap_of(m);
 
-	return h ? h->limit : 0;
+	if (!h)
+		return;
+	pthread_mutex_lock(&h->lock);
+	h->on[device].is_in_use = true;
+	pthread_mutex_unlock(&h->lock);
+}
+
+void cpu_heap_reset(struct cpu_machine *m, unsigned device)
+{
+	struct cpu_heap *h = heap_of(m);
+
+	if (!h || device >= m->opt.devices)
+		return;
+	pthread_mutex_lock(&h->lock);
+	cpu_space_heap_clear(m, device);
+	h->on[device] = (struct device_heap){.limit = CPU_HEAP};
+	pthread_mutex_unlock(&h->lock);
 }
 
 void cpu_set_printf(struct cpu_machine *m, cpu_print_fn *fn)
@@ -387,11 +421,12 @@ static uint64_t heap_take(struct cpu_machine *m, unsigned device, uint64_t bytes
 	if (!h || bytes > 1ull << 40)
 		return 0;
 	pthread_mutex_lock(&h->lock);
-	h->is_used = true;
-	if (cost(bytes) <= h->limit - h->used[device]) {
+	struct device_heap *on = &h->on[device];
+	on->is_in_use = true;
+	if (cost(bytes) <= on->limit - on->used) {
 		p = cpu_space_heap_alloc(m, device, bytes);
 		if (p)
-			h->used[device] += cost(bytes);
+			on->used += cost(bytes);
 	}
 	pthread_mutex_unlock(&h->lock);
 	return (uint64_t)(uintptr_t)p;
@@ -458,7 +493,7 @@ static enum cpu_step do_free(struct cpu_warp *w, const struct cpu_inst *in, uint
 		pthread_mutex_lock(&h->lock);
 		bool is_ok = cpu_space_heap_free(m, addr, &bytes);
 		if (is_ok)
-			h->used[device] -= cost(bytes);
+			h->on[device].used -= cost(bytes);
 		pthread_mutex_unlock(&h->lock);
 		if (is_ok) {
 			cpu_judge_heap(w, l, true, addr, bytes);
@@ -494,5 +529,33 @@ cpu_syscall *cpu_syscall_find(const char *name, uint32_t *args, uint32_t *rets)
 			*rets = calls[i].rets;
 			return calls[i].fn;
 		}
+	return NULL;
+}
+
+bool cpu_syscall_is_heap(cpu_syscall *fn)
+{
+	return fn == do_malloc || fn == do_aligned_malloc || fn == do_free;
+}
+
+/* Beginnings of names, the longer ones first. */
+static const struct {
+	const char *prefix, *feature;
+} lacking[] = {
+	{"cudaGraphSetConditional", "conditional graph nodes"},
+	{"cudaGraphKernelNode", "graphs that kernels change"},
+	{"cudaGraphLaunch", "graphs that kernels launch"},
+	{"cudaGetCurrentGraphExec", "graphs that kernels launch"},
+	{"__cudaCDP2", "dynamic parallelism"},
+	{"cudaGetParameterBuffer", "dynamic parallelism"},
+	{"cudaLaunchDevice", "dynamic parallelism"},
+};
+
+const char *cpu_syscall_lacks(const char *name, size_t n)
+{
+	for (size_t i = 0; i < BASE_COUNTOF(lacking); i++) {
+		size_t m = strlen(lacking[i].prefix);
+		if (n >= m && !strncmp(name, lacking[i].prefix, m))
+			return lacking[i].feature;
+	}
 	return NULL;
 }

@@ -9,6 +9,7 @@
  * An atomic is told after, since only then a failed compare-and-swap is known as a read.
  */
 #include "cpu/memory/resolve.h"
+#include "cpu/memory/space.h"
 #include "cpu/judge/judge.h"
 
 enum race_strength judge_strength(uint8_t sem)
@@ -91,6 +92,12 @@ static void locate(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_space
 	}
 	CPU_EACH_LANE(l, mask)
 	{
+		/* It will fault; a race with the operation that freed it is why. */
+		if (cpu_space_is_freed(w->grid->m, addr[l])) {
+			out->global |= 1u << l;
+			out->at[l] = addr[l];
+			continue;
+		}
 		if (!cpu_window_find(w, in, space, addr[l], bytes, is_write, &win) ||
 		    win.place == CPU_PLACE_PRIVATE)
 			continue;

@@ -22,6 +22,7 @@
 #include <stdlib.h>
 
 #define PARTS_MAX 65536
+#define EARLY_NS  100000u /* how long a use waits for the init of its mbarrier */
 
 /* ---- mbarriers ------------------------------------------------------------------------------- */
 
@@ -85,6 +86,7 @@ void cpu_judge_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned 
 	      what == CPU_MBAR_INIT);
 	if (what == CPU_MBAR_INIT) {
 		b->phase += 2; /* phases before are another object's */
+		b->early = 0;
 	} else if (what == CPU_MBAR_ARRIVE) {
 		oracle_mbarrier_arrive(x->o, actor, address, b->phase,
 				       is_relaxed ? RACE_RELAXED : RACE_RELEASE, rscope);
@@ -96,6 +98,24 @@ void cpu_judge_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned 
 	}
 	b->phase += ended;
 	judge_unlock(x);
+}
+
+bool cpu_judge_early(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
+		     const uint8_t *host)
+{
+	struct cpu_judge *x = cpu_judge_of(w);
+	uint64_t address = (uint64_t)(uintptr_t)host, now = w->worker->clock;
+
+	judge_lock(x);
+	struct judge_mbar *b = judge_mbar_at(x, address);
+	if (!b->early) {
+		b->early = now ? now : 1;
+		w->told++;
+		touch(x, judge_actor(w) + lane, cpu_site_of(w, in), address, RACE_OP_RMW, false);
+	}
+	bool is_patient = now - b->early < EARLY_NS;
+	judge_unlock(x);
+	return is_patient;
 }
 
 /* ---- transfers --------------------------------------------------------------------------------- */
@@ -127,8 +147,7 @@ void cpu_judge_part(struct cpu_transfer *t, unsigned lane, bool is_write, const 
 	if (!t->site || !bytes)
 		return;
 	for (uint32_t r = 0; r < c->size; r++)
-		is_shared = is_shared || (host >= c->ctas[r]->shared &&
-					  host < c->ctas[r]->shared + c->ctas[r]->shared_bytes);
+		is_shared = is_shared || cpu_is_shared_of(c->ctas[r], host);
 	struct oracle_acc a = {
 		.inst = t->site,
 		.kind = is_write ? RACE_OP_WRITE : RACE_OP_READ,

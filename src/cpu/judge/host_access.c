@@ -24,6 +24,8 @@
 #include "cpu/judge/judge.h"
 
 #include <dlfcn.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -178,15 +180,16 @@ void judge_host_fill(struct cpu_judge *x, struct cpu_site *s)
 	const char *what = s->access == RACE_ACCESS_LOAD    ? "load"
 			   : s->access == RACE_ACCESS_STORE ? "store"
 							    : "atomic";
-	const char *module = "?", *slash;
+	const char *module = "?";
 	uint64_t off = pc;
 	Dl_info info;
 
 	s->is_ready = true;
 	s->name = s->file = "";
 	if (dladdr((void *)(uintptr_t)pc, &info) && info.dli_fname) {
-		slash = strrchr(info.dli_fname, '/');
-		module = slash ? slash + 1 : info.dli_fname;
+		char path[PATH_MAX];
+		module = realpath(info.dli_fname, path) ? base_strdup(&x->arena, path)
+							: info.dli_fname;
 		off = pc - (uint64_t)(uintptr_t)info.dli_fbase;
 		if (info.dli_sname)
 			s->name = base_strdup(&x->arena, info.dli_sname);

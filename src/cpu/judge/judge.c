@@ -120,6 +120,7 @@ void cpu_get_oracle_stats(struct cpu_machine *m, struct cpu_oracle_stats *out)
 					 .registered = m->judge->nregistered,
 					 .registered_bytes = m->judge->registered_bytes,
 					 .actors = s.actors,
+					 .running = m->judge->inflight,
 					 .sees_host = m->alias && !m->judge->is_blind,
 					 .has_shared = m->judge->has_shared,
 					 .is_full = oracle_is_full(m->judge->o)};
@@ -142,6 +143,7 @@ static void start_grid(struct cpu_judge *x, struct cpu_op *op)
 	memcpy(info.grid, g->grid, sizeof(info.grid));
 	memcpy(info.block, g->block, sizeof(info.block));
 	memcpy(info.cluster, g->cluster, sizeof(info.cluster));
+	info.is_graph = op->work.is_graph;
 	info.order = op->work.launch.order;
 	info.order_keys = op->work.launch.order_keys;
 	base_vec_push(&x->grids, info);
@@ -157,14 +159,14 @@ void cpu_judge_block_start(struct cpu_cta *cta, uint64_t number)
 	if (!x)
 		return;
 	cta->actor = cta->grid->actor + (uint32_t)number * cta->grid->actor_stride;
-	if (!cta->shared_bytes)
-		return;
 	judge_lock(x);
 	judge_block_add(x, cta, number);
-	judge_wrote_all(x);
-	oracle_forget(x->o, (uint64_t)(uintptr_t)cta->shared, cta->shared_bytes);
+	if (cta->shared_bytes) {
+		judge_wrote_all(x);
+		oracle_forget(x->o, (uint64_t)(uintptr_t)cta->shared, cta->shared_bytes);
+	}
 	judge_unlock(x);
-	if (x->ids)
+	if (x->ids && cta->shared_bytes)
 		cpu_ids_mark(x, cta->shared, cta->shared_bytes, 0);
 }
 
@@ -181,8 +183,15 @@ void cpu_judge_block_end(struct cpu_cta *cta)
 	if (cta->shared_bytes)
 		oracle_forget(x->o, (uint64_t)(uintptr_t)cta->shared,
 			      (cta->shared_bytes + 255u) & ~255ull);
+	if (cta->cluster->uses_reserved) {
+		judge_wrote_all(x);
+		oracle_forget(x->o, (uint64_t)(uintptr_t)cta->shared - CPU_SHARED_BASE,
+			      CPU_SHARED_BASE);
+	}
 	oracle_block_end(x->o, cta->actor);
 	judge_unlock(x);
+	if (x->ids && cta->cluster->uses_reserved)
+		cpu_ids_mark(x, cta->shared - CPU_SHARED_BASE, CPU_SHARED_BASE, 0);
 }
 
 void cpu_judge_grid_wait(struct cpu_warp *w, uint32_t mask)
@@ -237,6 +246,14 @@ void cpu_judge_submit(struct cpu_op *op, struct cpu_op *const *deps, size_t n)
 	judge_unlock(x);
 }
 
+/* To give memory up is to write all of it: what uses it must be ordered. */
+static void free_range(struct cpu_judge *x, const struct cpu_op *op, uint32_t actor)
+{
+	judge_wrote_all(x);
+	oracle_access_range(x->o, actor, cpu_site_of_op(x, op, true), RACE_OP_WRITE,
+			    cpu_space_machine(x->m, op->work.frees), op->work.free_bytes);
+}
+
 void cpu_judge_start(struct cpu_op *op)
 {
 	struct cpu_judge *x = op->m->judge;
@@ -246,7 +263,9 @@ void cpu_judge_start(struct cpu_op *op)
 	judge_lock(x);
 	op->is_watched = true;
 	if (op->work.kind == CPU_WORK_HOST) {
-		oracle_op_start(x->o, op->id | JUDGE_KEY_FN, ORACLE_NO_ACTOR);
+		uint32_t actor = oracle_op_start(x->o, op->id | JUDGE_KEY_FN, ORACLE_NO_ACTOR);
+		if (op->work.frees)
+			free_range(x, op, actor);
 		oracle_op_end(x->o, op->id | JUDGE_KEY_FN);
 	} else if (op->grid) {
 		start_grid(x, op);
@@ -362,7 +381,7 @@ void cpu_judge_op_range(struct cpu_op *op, bool is_write, uint64_t address, uint
 		return;
 	judge_lock(x);
 	judge_wrote_all(x);
-	oracle_access_range(x->o, op->judge_actor, cpu_site_of_op(x, op),
+	oracle_access_range(x->o, op->judge_actor, cpu_site_of_op(x, op, is_write),
 			    is_write ? RACE_OP_WRITE : RACE_OP_READ, address, bytes);
 	judge_unlock(x);
 	if (x->ids && is_write)
@@ -378,7 +397,7 @@ void cpu_judge_op_value(struct cpu_op *op, bool is_write)
 		return;
 	cpu_judge_start(op);
 	judge_lock(x);
-	struct oracle_acc acc = {.inst = cpu_site_of_op(x, op),
+	struct oracle_acc acc = {.inst = cpu_site_of_op(x, op, is_write),
 				 .kind = is_write ? RACE_OP_WRITE : RACE_OP_READ,
 				 .strength = is_write ? RACE_RELEASE : RACE_ACQUIRE,
 				 .scope = RACE_SCOPE_SYS,

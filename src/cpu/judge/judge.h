@@ -18,6 +18,7 @@ struct judge_grid {
 	const char *kernel;
 	uint32_t grid[3], block[3], cluster[3];
 	uint32_t order; /* of struct cpu_launch */
+	bool is_graph;
 	struct race_order_keys order_keys;
 };
 
@@ -25,6 +26,7 @@ struct judge_grid {
 struct judge_mbar {
 	uint64_t address;
 	uint64_t phase;
+	uint64_t early; /* when it was first used without having been initialised; 0: it wasn't */
 	UT_hash_handle hh;
 };
 
@@ -94,6 +96,9 @@ struct cpu_site {
 	uint32_t pc;
 	bool is_ready; /* the words are there */
 	bool is_host;
+	bool is_near;	   /* the line is its neighbour's */
+	bool is_graph;	   /* of a node of a graph */
+	bool is_free;	   /* gives memory up */
 	bool is_host_code; /* a load or store of host code: judge_host_site */
 	uint8_t access;	   /* enum race_access */
 	uint8_t width, vec;

@@ -83,7 +83,7 @@ static bool find_shared(const struct cpu_judge *x, uint64_t host, struct judge_m
 {
 	for (size_t i = 0; i < x->blocks.n; i++) {
 		const struct judge_block *b = &x->blocks.v[i];
-		if (host < b->base || host - b->base >= b->bytes)
+		if (host - (b->base - CPU_SHARED_BASE) >= b->bytes + CPU_SHARED_BASE)
 			continue;
 		*out = (struct judge_memory){.kind = RACE_MEMORY_SHARED,
 					     .name = "",
@@ -92,6 +92,12 @@ static bool find_shared(const struct cpu_judge *x, uint64_t host, struct judge_m
 					     .shift = CPU_SHARED_BASE - b->base,
 					     .grid = b->grid->id,
 					     .block = b->number};
+		if (host < b->base) {
+			out->name = "(the system's part)";
+			out->base = 0;
+			out->bytes = CPU_SHARED_BASE;
+			return true;
+		}
 		name_shared(b, host + out->shift, out);
 		return true;
 	}

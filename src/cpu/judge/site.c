@@ -126,12 +126,14 @@ void judge_site_fill(struct cpu_judge *x, struct cpu_site *s)
 	s->vec = st->form->vec;
 	s->update = (uint8_t)flow_update_of(st);
 	fill_text(x, s, st);
-	if (!st->loc)
+	const struct ptx_loc *loc = ptx_near_loc(st);
+	if (!loc)
 		return;
-	s->file = file_of(x, s->func->part, st->loc->file);
-	s->line = st->loc->line;
-	s->col = st->loc->col;
-	fill_frames(x, s, st->loc);
+	s->is_near = loc != st->loc;
+	s->file = file_of(x, s->func->part, loc->file);
+	s->line = loc->line;
+	s->col = loc->col;
+	fill_frames(x, s, loc);
 }
 
 /* ---- sites ------------------------------------------------------------------------------------ */
@@ -175,9 +177,11 @@ static const char *op_name(enum cpu_work_kind kind)
 	}
 }
 
-struct cpu_site *cpu_site_of_op(struct cpu_judge *x, const struct cpu_op *op)
+struct cpu_site *cpu_site_of_op(struct cpu_judge *x, const struct cpu_op *op, bool is_write)
 {
-	uint64_t key = ((uint64_t)op->work.kind << 56) ^ ((uint64_t)op->work.origin << 24) ^
+	/* A copy's source and its destination are two sites. */
+	uint64_t key = ((uint64_t)op->work.kind << 58) ^ ((uint64_t)is_write << 57) ^
+		       ((uint64_t)op->work.is_graph << 56) ^ ((uint64_t)op->work.origin << 24) ^
 		       op->work.stream;
 	struct judge_op_site *s;
 
@@ -191,8 +195,11 @@ struct cpu_site *cpu_site_of_op(struct cpu_judge *x, const struct cpu_op *op)
 	s->site.access = RACE_ACCESS_COPY;
 	s->site.ptx_line = op->work.origin;
 	s->site.name = "";
-	s->site.text =
-		base_printf(&x->arena, "%s on stream %u", op_name(op->work.kind), op->work.stream);
+	s->site.is_graph = op->work.is_graph;
+	s->site.is_free = op->work.frees != 0;
+	s->site.text = base_printf(&x->arena, "%s on stream %u",
+				   op->work.frees ? "free of memory" : op_name(op->work.kind),
+				   op->work.stream);
 	HASH_ADD(hh, x->op_sites, key, sizeof(key), s);
 	return &s->site;
 }
@@ -275,7 +282,7 @@ static uint8_t side_flags(const struct oracle_side *o, const struct cpu_site *s)
 {
 	return (uint8_t)((o->flags & ORACLE_VOLATILE ? RACE_SIDE_VOLATILE : 0) |
 			 (o->flags & ORACLE_MBARRIER ? RACE_SIDE_MBARRIER : 0) |
-			 (s->is_host ? RACE_SIDE_HOST : 0) |
+			 (s->is_host ? RACE_SIDE_HOST : 0) | (s->is_free ? RACE_SIDE_FREES : 0) |
 			 (!s->is_host && s->access == RACE_ACCESS_COPY &&
 					  o->proxy != RACE_PROXY_TENSORMAP
 				  ? RACE_SIDE_ASYNC
@@ -313,12 +320,15 @@ static void put_side(struct writer *wr, struct race_pair_side *out, const struct
 		.cluster = o->place.cluster,
 		.warp = o->place.warp,
 		.update = s->update,
+		.is_near = s->is_near,
 	};
 	/* A fetch's vector is what it returns, not what it reads. */
 	if (o->proxy == RACE_PROXY_TEXTURE) {
 		out->width = (uint8_t)o->bytes;
 		out->vec = 1;
 	}
+	if (s->is_graph || (g && g->is_graph))
+		out->flags |= RACE_SIDE_GRAPH;
 	if (g) {
 		out->kernel = string(wr, g->kernel);
 		coordinates(g, &o->place, out->block, out->thread);

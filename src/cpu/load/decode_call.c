@@ -224,7 +224,9 @@ static void find_callee(struct cpu_dec *d, const struct ptx_opnd *op, struct cpu
 	}
 	if (op->kind == PTX_OPND_SYM)
 		nm = load_find(d->mod, d->lf->part, op->text);
-	if (nm && nm->func && !nm->func->f.ptx->is_entry) {
+	if (nm && nm->func && nm->func->why) {
+		d->bad = nm->func->why;
+	} else if (nm && nm->func && !nm->func->f.ptx->is_entry) {
 		c->callee = &nm->func->f;
 		args->params = c->callee->ptx->params;
 		rets->params = c->callee->ptx->rets;

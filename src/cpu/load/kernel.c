@@ -161,7 +161,7 @@ static void make_ready(struct load_func *lf, void *arg)
 	struct cpu_module *mod = lf->f.mod;
 
 	(void)arg;
-	if (lf->is_ready)
+	if (lf->is_ready || lf->why) /* a call of one that can't run is a fault */
 		return;
 	if (!lf->f.layout && lf->f.ptx->is_entry)
 		lay_out_kernel(mod, lf);
@@ -172,6 +172,60 @@ static void make_ready(struct load_func *lf, void *arg)
 }
 
 /* ======================================================================== */
+
+/* What is only called by address is left out: a kernel that never does so must not suffer. */
+static struct load_func *find_refused(struct cpu_module *mod, struct load_func *lf)
+{
+	BASE_VEC(struct load_func *) stack = {0};
+	struct load_func *found = NULL;
+	uint32_t stamp = ++mod->stamp;
+
+	lf->stamp = stamp;
+	base_vec_push(&stack, lf);
+	while (stack.n && !found) {
+		struct load_func *at = stack.v[--stack.n];
+		found = at->why ? at : NULL;
+		for (uint32_t i = 0; i < at->ncallees; i++) {
+			if (at->callees[i]->stamp == stamp)
+				continue;
+			at->callees[i]->stamp = stamp;
+			base_vec_push(&stack, at->callees[i]);
+		}
+	}
+	base_vec_free(&stack);
+	return found;
+}
+
+const char *cpu_kernel_refused(struct cpu_kernel *k, bool *is_incomplete)
+{
+	struct load_func *bad;
+
+	if (is_incomplete)
+		*is_incomplete = false;
+	if (!k->mod->has_refused)
+		return NULL;
+	pthread_mutex_lock(&lock);
+	bad = find_refused(k->mod, (struct load_func *)k->func);
+	pthread_mutex_unlock(&lock);
+	if (bad && is_incomplete)
+		*is_incomplete = bad->is_incomplete;
+	return bad ? bad->why : NULL;
+}
+
+static void note_heap(struct load_func *lf, void *arg)
+{
+	*(bool *)arg |= lf->calls_heap;
+}
+
+bool cpu_kernel_uses_heap(struct cpu_kernel *k)
+{
+	pthread_mutex_lock(&lock);
+	if (!k->is_heap_known)
+		load_each_reached(k->mod, (struct load_func *)k->func, note_heap, &k->uses_heap);
+	k->is_heap_known = true;
+	pthread_mutex_unlock(&lock);
+	return k->uses_heap;
+}
 
 bool cpu_kernel_ready(struct cpu_kernel *k)
 {

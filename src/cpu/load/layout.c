@@ -44,7 +44,8 @@ static void note_kernel(struct load_func *lf, void *arg)
 	}
 }
 
-static bool place_shared(struct cpu_module *mod, struct load_var *v, uint64_t *top)
+/* What doesn't fit refuses the kernels that reach it. */
+static void place_shared(struct cpu_module *mod, struct load_var *v, uint64_t *top)
 {
 	uint64_t at = CPU_SHARED_BASE;
 
@@ -53,15 +54,17 @@ static bool place_shared(struct cpu_module *mod, struct load_var *v, uint64_t *t
 			at = top[v->kernels[i]];
 	v->addr = LOAD_ALIGN(at, (uint64_t)v->align);
 	if (v->bytes > SHARED_MAX || v->addr + v->bytes > SHARED_MAX) {
-		load_error(mod, v->part, v->decl->line, v->decl->col,
-			   "found a .shared variable '%s' of %llu bytes, expected it to fit into "
-			   "%u",
-			   v->name, (unsigned long long)v->bytes, CPU_SHARED_OPTIN);
-		return false;
+		v->addr = CPU_SHARED_BASE;
+		for (uint32_t i = 0; i < v->nkernels; i++)
+			load_refuse(mod, (struct load_func *)mod->kernels.v[v->kernels[i]]->func,
+				    v->decl->line, v->decl->col,
+				    "found a .shared variable '%s' of %llu bytes, expected it to "
+				    "fit into %u",
+				    v->name, (unsigned long long)v->bytes, CPU_SHARED_OPTIN);
+		return;
 	}
 	for (uint32_t i = 0; i < v->nkernels; i++)
 		top[v->kernels[i]] = v->addr + v->bytes;
-	return true;
 }
 
 /* All dynamic variables of a kernel lie at one address, and each has one address in all. */
@@ -89,7 +92,7 @@ static void place_dynamic(struct cpu_module *mod, uint64_t *top)
 	}
 }
 
-bool load_place_shared(struct cpu_module *mod)
+void load_place_shared(struct cpu_module *mod)
 {
 	uint64_t *top = BASE_NEWN(&mod->arena, uint64_t, mod->kernels.n + 1);
 	struct reach r = {.mod = mod};
@@ -104,13 +107,12 @@ bool load_place_shared(struct cpu_module *mod)
 		for (size_t i = 0; i < mod->vars.n; i++) {
 			struct load_var *v = mod->vars.v[i];
 			if (v->decl->space == PTX_SPACE_SHARED && !v->is_dynamic &&
-			    (v->nkernels <= 1) == is_single && !place_shared(mod, v, top))
-				return false;
+			    (v->nkernels <= 1) == is_single)
+				place_shared(mod, v, top);
 		}
 	place_dynamic(mod, top);
 	for (size_t k = 0; k < mod->kernels.n; k++)
 		mod->kernels.v[k]->info.shared_static = (uint32_t)(top[k] - CPU_SHARED_BASE);
-	return true;
 }
 
 /* ---- .global and .const --------------------------------------------------------------- */

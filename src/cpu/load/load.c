@@ -32,6 +32,23 @@ void load_error(struct cpu_module *mod, const struct load_part *part, uint32_t l
 	mod->has_failed = true;
 }
 
+void load_refuse(struct cpu_module *mod, struct load_func *lf, uint32_t line, uint32_t col,
+		 const char *fmt, ...)
+{
+	struct base_buf text = {0};
+	va_list ap;
+
+	if (lf->why)
+		return;
+	va_start(ap, fmt);
+	base_buf_vprintf(&text, fmt, ap);
+	va_end(ap);
+	lf->why = base_printf(&mod->arena, "%s:%u:%u: %.*s", lf->part->m->file, line, col,
+			      (int)text.n, text.p);
+	base_buf_free(&text);
+	mod->has_refused = true;
+}
+
 static uint32_t sane_align(uint32_t align, uint32_t natural)
 {
 	if (align && (align & (align - 1)) == 0)
@@ -343,7 +360,8 @@ struct cpu_module *cpu_module_load(struct cpu_machine *m, unsigned device,
 	if (!mod->has_failed && load_scan(mod)) {
 		load_make_kernels(mod);
 		/* initialisers first: they say which functions are called by address */
-		if (load_place_globals(mod) && load_place_shared(mod)) {
+		if (load_place_globals(mod)) {
+			load_place_shared(mod);
 			mod->sink = NULL;
 			cpu_judge_module(mod);
 			return mod;
@@ -423,7 +441,14 @@ struct cpu_func *cpu_func_at(struct cpu_module *mod, uint64_t address)
 	if (address < mod->code || off % LOAD_CODE_STEP || off / LOAD_CODE_STEP >= mod->ncodes)
 		return NULL;
 	struct load_func *lf = mod->funcs.v[off / LOAD_CODE_STEP];
-	return lf->is_ready && !lf->f.ptx->is_entry ? &lf->f : NULL;
+	return (lf->is_ready || lf->why) && !lf->f.ptx->is_entry ? &lf->f : NULL;
+}
+
+const char *cpu_func_refused(const struct cpu_func *f)
+{
+	const char *why = ((const struct load_func *)(const void *)f)->why;
+
+	return why ? why : "it has no code";
 }
 
 unsigned cpu_module_device(const struct cpu_module *mod)

@@ -66,11 +66,14 @@ struct load_func {
 	struct cpu_slots *slots;
 	struct load_func **callees;
 	struct load_var **shared; /* variables of .shared space that it names */
+	const char *why;    /* no thread can execute it: one line, with its place; NULL: they can */
+	bool is_incomplete; /* because it names what another object might define */
 	uint32_t ncallees, nshared;
 	uint32_t area;	  /* bytes of its .param area */
 	uint32_t hidden;  /* of them, from `own` on, for calls with operands in registers */
 	bool has_pointer; /* its address is taken */
 	bool calls_pointer, has_calls;
+	bool calls_heap;      /* malloc or free */
 	bool is_inserted;     /* all of it, by name */
 	bool is_instrumented; /* some of it */
 	bool is_ready;
@@ -114,6 +117,7 @@ struct cpu_module {
 	uint64_t const_bytes;
 	uint32_t stamp;
 	bool has_failed;
+	bool has_refused; /* a function or kernel of it has a reason not to run */
 };
 
 #define LOAD_CODE_STEP 16u /* between the addresses of functions */
@@ -127,6 +131,11 @@ uint32_t load_var_align(const struct ptx_var *v);
 void load_error(struct cpu_module *mod, const struct load_part *part, uint32_t line, uint32_t col,
 		const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
+/* The same of one function: the module is loaded, but what calls the function can't be launched. The
+ * first reason stands. */
+void load_refuse(struct cpu_module *mod, struct load_func *lf, uint32_t line, uint32_t col,
+		 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
 /* scan.c: what each function calls and names, the size of its frames. False: an error. */
 bool load_scan(struct cpu_module *mod);
 
@@ -134,7 +143,7 @@ bool load_scan(struct cpu_module *mod);
 /* Gives variables of .global and .const space memory and their initial values. */
 bool load_place_globals(struct cpu_module *mod);
 /* Gives .shared variables their offsets, kernels their sizes of shared memory. */
-bool load_place_shared(struct cpu_module *mod);
+void load_place_shared(struct cpu_module *mod);
 
 /* kernel.c */
 void load_make_kernels(struct cpu_module *mod);

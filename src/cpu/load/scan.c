@@ -22,9 +22,17 @@ struct scan {
 static void undefined(struct scan *sc, const struct ptx_stmt *s, struct ptx_str name,
 		      const char *what)
 {
-	load_error(sc->mod, sc->lf->part, s->line, s->col,
-		   "found '%.*s' which no object defines, expected a %s", (int)name.n, name.p,
-		   what);
+	const char *feature = cpu_syscall_lacks(name.p, name.n);
+
+	if (feature)
+		load_refuse(sc->mod, sc->lf, s->line, s->col,
+			    "found '%.*s', expected no %s, which the CPU device doesn't have",
+			    (int)name.n, name.p, feature);
+	else
+		load_refuse(sc->mod, sc->lf, s->line, s->col,
+			    "found '%.*s' which no object defines, expected a %s", (int)name.n,
+			    name.p, what);
+	sc->lf->is_incomplete |= !feature;
 }
 
 static void name_var(struct scan *sc, const struct ptx_stmt *s, const struct ptx_opnd *o)
@@ -67,6 +75,7 @@ static void name_sym(struct scan *sc, const struct ptx_stmt *s, const struct ptx
 		return;
 	}
 	nm = load_find(sc->mod, sc->lf->part, o->text);
+	sc->lf->calls_heap |= nm && nm->syscall && cpu_syscall_is_heap(nm->syscall);
 	if (nm && nm->func && !is_callee) {
 		nm->func->has_pointer = true;
 	} else if (nm && nm->func && nm->func->stamp != sc->mod->stamp) {
@@ -156,10 +165,10 @@ static void measure(struct scan *sc)
 			if (!is_local && *at > max_own)
 				max_own = *at;
 			if (*at >= (is_local ? LOCAL_MAX : CPU_PARAM_MAX)) {
-				load_error(sc->mod, lf->part, s->line, s->col,
-					   "found more bytes of variables than a thread has, "
-					   "expected fewer than %u",
-					   is_local ? LOCAL_MAX : CPU_PARAM_MAX);
+				load_refuse(sc->mod, lf, s->line, s->col,
+					    "found more bytes of variables than a thread has, "
+					    "expected fewer than %u",
+					    is_local ? LOCAL_MAX : CPU_PARAM_MAX);
 				return;
 			}
 		}

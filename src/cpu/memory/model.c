@@ -167,6 +167,13 @@ uint8_t *cpu_model_atomic(struct cpu_warp *w, unsigned lane, enum ptx_scope scop
 	return host;
 }
 
+void cpu_model_atomic_wrote(struct cpu_warp *w, const uint8_t *at, const uint8_t *host,
+			    uint32_t bytes)
+{
+	if (at != host)
+		cpu_weak_atomic_wrote(w->cta->l1, host, bytes);
+}
+
 void cpu_model_bypass_cta(struct cpu_cta *cta, uint8_t *host, uint64_t bytes)
 {
 	if (cta->l1 && cta->l1->model == CPU_MODEL_WEAK)

@@ -33,6 +33,10 @@ void cpu_model_store(struct cpu_warp *w, const struct cpu_inst *in, unsigned lan
 /* Where an atomic of that scope works: the memory itself, or the block's copy of it. */
 uint8_t *cpu_model_atomic(struct cpu_warp *w, unsigned lane, enum ptx_scope scope,
 			  enum cpu_place place, uint8_t *host, uint32_t bytes);
+/* It has written the bytes at `at` (of cpu_model_atomic). A compare-and-swap that failed is a read
+ * and doesn't call this: the copy may be older than memory, and must not go there. */
+void cpu_model_atomic_wrote(struct cpu_warp *w, const uint8_t *at, const uint8_t *host,
+			    uint32_t bytes);
 /* Does the model keep which strong write each byte comes from (judge/ids.c)? Then for an atomic that
  * works at `at` (of cpu_model_atomic) in the place of `host`: the numbers of these bytes, and their new
  * one. */
@@ -107,6 +111,7 @@ void cpu_weak_store(struct cpu_warp *w, unsigned lane, const struct cpu_acc *acc
 		    enum cpu_place place, uint8_t *host, uint32_t bytes, const void *data);
 uint8_t *cpu_weak_atomic(struct cpu_warp *w, unsigned lane, enum ptx_scope scope,
 			 enum cpu_place place, uint8_t *host, uint32_t bytes);
+void cpu_weak_atomic_wrote(struct cpu_l1 *l1, const uint8_t *host, uint32_t bytes);
 /* The numbers of bytes: in the cache if is_cached, else in memory. */
 void cpu_weak_ids(struct cpu_l1 *l1, bool is_cached, const uint8_t *host, uint32_t bytes,
 		  uint32_t *ids);

@@ -365,10 +365,7 @@ void cpu_weak_load(struct cpu_warp *w, bool is_inserted, unsigned lane, const st
 /* Whether the bytes are of the block's own shared memory: another block's may end before. */
 static bool may_wait(const struct cpu_warp *w, enum cpu_place place, const uint8_t *host)
 {
-	const struct cpu_cta *cta = w->cta;
-
-	return place == CPU_PLACE_GLOBAL ||
-	       (host >= cta->shared && host < cta->shared + cta->shared_bytes);
+	return place == CPU_PLACE_GLOBAL || cpu_is_shared_of(w->cta, host);
 }
 
 void cpu_weak_store(struct cpu_warp *w, unsigned lane, const struct cpu_acc *acc,
@@ -415,8 +412,15 @@ uint8_t *cpu_weak_atomic(struct cpu_warp *w, unsigned lane, enum ptx_scope scope
 	}
 	/* An atomic of the block's scope is one among its threads only. */
 	fill(l1, s, bits(host, bytes));
-	set_dirty(l1, s, s->dirty | bits(host, bytes));
 	return s->data + (uintptr_t)host % SECTOR;
+}
+
+void cpu_weak_atomic_wrote(struct cpu_l1 *l1, const uint8_t *host, uint32_t bytes)
+{
+	struct cpu_sector *s = find(l1, host);
+
+	if (s)
+		set_dirty(l1, s, s->dirty | bits(host, bytes));
 }
 
 /* ---- synchronisation ---------------------------------------------------------------------- */

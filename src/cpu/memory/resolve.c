@@ -68,12 +68,18 @@ static bool shared_window(struct cpu_cta *cta, uint64_t addr, uint64_t bytes, bo
 {
 	uint64_t at = addr;
 	struct cpu_cta *owner = shared_owner(cta, &at, is_cluster);
+	uint64_t end = CPU_SHARED_BASE;
 
-	if (!owner || !owner->shared || at < CPU_SHARED_BASE ||
-	    at - CPU_SHARED_BASE > owner->shared_bytes ||
-	    bytes > owner->shared_bytes - (at - CPU_SHARED_BASE))
+	if (!owner || !owner->shared)
 		return false;
-	*delta = (uint64_t)(uintptr_t)owner->shared + (at - CPU_SHARED_BASE) - addr;
+	/* The system's part is another variable: no access reaches over its end. */
+	if (at >= CPU_SHARED_BASE)
+		end += owner->shared_bytes;
+	else if (!owner->cluster->uses_reserved)
+		return false;
+	if (at > end || bytes > end - at)
+		return false;
+	*delta = (uint64_t)(uintptr_t)owner->shared + at - CPU_SHARED_BASE - addr;
 	return true;
 }
 
@@ -102,8 +108,8 @@ static bool local_window(struct cpu_warp *w, uint64_t addr, uint64_t bytes, stru
 	return true;
 }
 
-bool cpu_window_find(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_space space,
-		     uint64_t addr, uint64_t bytes, bool is_write, struct cpu_window *out)
+static bool window_find(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_space space,
+			uint64_t addr, uint64_t bytes, bool is_write, struct cpu_window *out)
 {
 	bool is_found;
 
@@ -148,6 +154,17 @@ bool cpu_window_find(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_spa
 	default:
 		return false;
 	}
+}
+
+bool cpu_window_find(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_space space,
+		     uint64_t addr, uint64_t bytes, bool is_write, struct cpu_window *out)
+{
+	bool is_found = window_find(w, in, space, addr, bytes, is_write, out);
+
+	if (__builtin_expect(w->worker->proof != NULL, 0) && is_found &&
+	    out->place != CPU_PLACE_PRIVATE)
+		cpu_proof_read(w, in, addr, out->place == CPU_PLACE_GLOBAL);
+	return is_found;
 }
 
 /* ---- faults ------------------------------------------------------------------------ */

@@ -618,6 +618,23 @@ bool cpu_space_heap_free(struct cpu_machine *m, uint64_t addr, uint64_t *bytes)
 	return release(m, addr, true, bytes);
 }
 
+void cpu_space_heap_clear(struct cpu_machine *m, unsigned device)
+{
+	BASE_VEC(uint64_t) all = {0};
+	uint64_t bytes;
+
+	pthread_mutex_lock(&m->space->lock);
+	for (uint32_t i = 0; i < m->space->n; i++) {
+		const struct range *r = &m->space->map[i];
+		if (r->is_heap && r->state == LIVE && r->device == device)
+			base_vec_push(&all, r->base);
+	}
+	pthread_mutex_unlock(&m->space->lock);
+	for (size_t i = 0; i < all.n; i++)
+		release(m, all.v[i], true, &bytes);
+	base_vec_free(&all);
+}
+
 /* ---- space.h ----------------------------------------------------------------------- */
 
 static bool may_use(const struct cpu_space *s, unsigned device, const struct range *r)
@@ -639,6 +656,13 @@ bool cpu_space_range(struct cpu_machine *m, unsigned device, uint64_t addr, uint
 	*base = r.base;
 	*end = r.end;
 	return true;
+}
+
+bool cpu_space_is_freed(struct cpu_machine *m, uint64_t addr)
+{
+	struct range r, next;
+
+	return around(m->space, addr, &r, &next) && addr < r.end && r.state == FREED;
 }
 
 void cpu_space_explain(struct cpu_machine *m, unsigned device, uint64_t addr, uint64_t bytes,

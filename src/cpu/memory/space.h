@@ -37,8 +37,13 @@ void cpu_space_explain(struct cpu_machine *m, unsigned device, uint64_t addr, ui
  * cpu_space_heap_free, which gives its size; false: addr is no start of such a one. */
 void *cpu_space_heap_alloc(struct cpu_machine *m, unsigned device, uint64_t bytes);
 bool cpu_space_heap_free(struct cpu_machine *m, uint64_t addr, uint64_t *bytes);
+/* Frees all of them on a device. */
+void cpu_space_heap_clear(struct cpu_machine *m, unsigned device);
 
 /* syscalls.c: after fork, in the child. */
 void cpu_heap_forked(struct cpu_machine *m);
+
+/* Is it memory that was freed, and not allocated since? */
+bool cpu_space_is_freed(struct cpu_machine *m, uint64_t addr);
 
 #endif

@@ -2,9 +2,9 @@
  * device.c - devices: count, properties, attributes, limits, peers, reset.
  *
  * A fact about the device stands once, in attrs.def; cudaDeviceProp is filled
- * from there. Limits are kept and given back; the device's heap, stack and
- * printf buffer don't depend on them (a program that sets one and reads it
- * again sees its value). cudaDeviceReset drops the device's memory, streams'
+ * from there. The limit of the heap is the device's; the others are kept and
+ * given back, and the stack and printf buffer don't depend on them (a program
+ * that sets one and reads it again sees its value). cudaDeviceReset drops the device's memory, streams'
  * work and modules, and its sticky fault, with which a program can go on after
  * an error without a new process.
  */
@@ -38,13 +38,19 @@ bool rt_device_attr(enum cudaDeviceAttr attr, unsigned device, int *value)
 	return false;
 }
 
+static void limits_init(struct rt_device *d)
+{
+	d->stack_limit = 1024;
+	d->heap_limit = CPU_HEAP;
+	d->fifo_limit = 1 << 20;
+	d->l2_limit = d->fetch_limit = 0;
+}
+
 void rt_device_init(unsigned device)
 {
 	struct rt_device *d = &rt.dev[device];
 
-	d->stack_limit = 1024;
-	d->heap_limit = 8 << 20;
-	d->fifo_limit = 1 << 20;
+	limits_init(d);
 	d->legacy = rt_stream_new(device, cudaStreamDefault, 0);
 	d->legacy->is_legacy = true;
 	rt_pools_init(device);
@@ -305,7 +311,9 @@ cudaError_t cudaDeviceReset(void)
 	rt_streams_reset(d);
 	rt_modules_reset(d);
 	rt_memory_reset(d);
+	cpu_heap_reset(rt.m, d);
 	rt_lock();
+	limits_init(&rt.dev[d]);
 	cpu_fault_clear(rt.m, d);
 	rt.dev[d].is_fault_told = false;
 	for (unsigned p = 0; p < rt.ndevices; p++) {
@@ -345,6 +353,10 @@ cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
 	size_t *v = limit_of(&rt.dev[rt_thread()->device], limit);
 
 	if (!v)
+		return rt_fail(cudaErrorInvalidValue);
+	/* As the toolkit says: not after the launch of a kernel that uses malloc or free. */
+	if (limit == cudaLimitMallocHeapSize &&
+	    !cpu_heap_set_limit(rt.m, rt_thread()->device, value))
 		return rt_fail(cudaErrorInvalidValue);
 	*v = value;
 	return cudaSuccess;

@@ -219,6 +219,8 @@ static cudaError_t check(struct rt_kern *k, unsigned device, dim3 grid, dim3 blo
 		e = check_dims(grid, block);
 	if (e != cudaSuccess)
 		return e;
+	if (rt_kern_is_refused(k, *kernel))
+		return cudaErrorNotSupported;
 	cpu_kernel_get_info(*kernel, &info);
 	e = check_block(&info, block);
 	if (e == cudaSuccess && shared > rt_kern_dynamic_limit(k, device, &info))

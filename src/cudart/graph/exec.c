@@ -133,6 +133,7 @@ static struct cpu_op *launch_node(struct rt_stream *s, struct rt_node *n, struct
 
 	if (n->is_disabled)
 		return rt_op_submit(s, device, &empty, deps, e);
+	n->what.work.cpu.is_graph = true;
 	switch (n->what.type) {
 	case cudaGraphNodeTypeKernel:
 	case cudaGraphNodeTypeMemcpy:

@@ -35,6 +35,7 @@ static cudaError_t made_copy(struct rt_payload *p, cudaError_t e)
 
 	p->type = cudaGraphNodeTypeMemcpy;
 	p->work.cpu.device = rt_thread()->device;
+	p->work.cpu.origin = rt_origin();
 	if (e == cudaSuccess && c->width && c->height && c->depth)
 		e = rt_copy_check(&p->work, &dst, &src);
 	return e;
@@ -99,6 +100,7 @@ static cudaError_t make_fill(struct rt_payload *p, const struct cudaMemsetParams
 	cudaError_t e = rt_fill_make(&p->work, at, f->value, f->elementSize, extent);
 	p->type = cudaGraphNodeTypeMemset;
 	p->work.cpu.device = rt_thread()->device;
+	p->work.cpu.origin = rt_origin();
 	return e == cudaSuccess ? rt_fill_check(&p->work, &dst) : e;
 }
 

@@ -1,13 +1,13 @@
 /*
  * collider.c - the CPU device's side of the file shared with `collider run`.
  *
- * Each device that is used gets a region and a struct race_rt in host memory
- * that kernels may use. An instrumented module finds both through its knobs,
+ * Each device that is used gets a region, which kernels may use. An instrumented module finds both through its knobs,
  * written when it is loaded, before any kernel of it can run; its site tables
  * are copied from the module's memory then. Kernels write records into the
- * region themselves. Counts are copied there after each wait, at exit and at a
- * reset, 72 KiB at a time, so they lag only while a program runs without ever
- * waiting; they are told as exact when no stream had work left.
+ * region themselves, and count in a struct race_rt there; what the oracle has
+ * judged is written after each batch of work. So the figures in the file are those
+ * of this moment, however the program ends; they are exact when no stream has work
+ * left.
  *
  * At exit work that nobody waited for is given LAST_WAIT_S to end, as on the
  * GPU. Without `collider run` the report goes to stderr at exit, by a forked
@@ -34,7 +34,7 @@
 
 struct context {
 	struct race_region *region;
-	struct race_rt *rt; /* NULL: races on this device go unchecked */
+	struct race_rt *rt; /* in the region; NULL: races on this device go unchecked */
 	bool is_tried;
 	_Atomic uint64_t launches; /* submitted */
 	uint64_t exact_at;	   /* launches at the last exact snapshot */
@@ -65,6 +65,10 @@ static struct race_pair *write_pair(void *arg, const struct race_pair *pair, siz
 	void *at = race_shm_chunk(RACE_CHUNK_PAIR, 0, pair, bytes, NULL, 0);
 
 	(void)arg;
+	for (unsigned i = 0; at && i < 2; i++)
+		if (pair->side[i].flags & RACE_SIDE_HOST &&
+		    pair->side[i].access == RACE_ACCESS_COPY)
+			rt_origin_tell(pair->side[i].ptx_line);
 	if (!at && !is_full)
 		race_shm_note("the shared file is full; more races were found than are shown");
 	is_full = is_full || !at;
@@ -99,6 +103,7 @@ static void update_oracle(void)
 	oracle->actors = s.actors;
 	oracle->host_accesses = s.host_accesses;
 	oracle->has_shared = s.has_shared;
+	oracle->running = s.running;
 	if (rt.options.sees_host) {
 		oracle->registered = s.registered;
 		oracle->registered_bytes = s.registered_bytes;
@@ -113,6 +118,35 @@ static void update_oracle(void)
 		race_shm_note("the oracle is full: too many threads or no memory; what the program "
 			      "did after that was not judged");
 	oracle->is_full = s.is_full;
+}
+
+/* After each batch of the machine's work. Its locks are held, so this one is only tried: who has it
+ * brings the figures up to date himself. */
+static void on_progress(void *arg)
+{
+	(void)arg;
+	if (pthread_mutex_trylock(&lock))
+		return;
+	update_oracle();
+	for (unsigned d = 0; d < rt.ndevices; d++)
+		if (contexts[d].rt)
+			__atomic_store_n(&contexts[d].region->checked, cpu_get_checked(rt.m, d),
+					 __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&lock);
+}
+
+static void on_fault(void *arg, unsigned device, const struct cpu_fault *f)
+{
+	struct race_fault out = {.device = (int32_t)device,
+				 .ptx_line = f->ptx_line,
+				 .func = (uint32_t)strlen(f->text) + 1};
+	char text[sizeof(f->text) + sizeof(f->func)];
+	size_t n = strlen(f->func) + 1;
+
+	(void)arg;
+	memcpy(text, f->text, out.func);
+	memcpy(text + out.func, f->func, n);
+	race_shm_chunk(RACE_CHUNK_FAULT, 0, &out, sizeof(out), text, out.func + n);
 }
 
 /* ---- setting up ------------------------------------------------------------------- */
@@ -133,19 +167,16 @@ static void set_up(struct context *c, unsigned device)
 	c->region->device = (int32_t)device;
 	snprintf(c->region->device_name, sizeof(c->region->device_name), "%s",
 		 "Collider CPU device");
-	struct race_rt *r = aligned_alloc(4096, (sizeof(*r) + 4095) & ~(size_t)4095);
-	if (r) {
-		memset(r, 0, sizeof(*r));
-		r->records = (uint64_t)(uintptr_t)c->region->records;
-		r->maps = (uint64_t)(uintptr_t)&c->region->maps;
-	}
-	if (!r || !cpu_mem_register(rt.m, r, sizeof(*r)) ||
+	struct race_rt *r = &c->region->rt;
+	r->records = (uint64_t)(uintptr_t)c->region->records;
+	r->maps = (uint64_t)(uintptr_t)&c->region->maps;
+	if (!cpu_mem_register(rt.m, r, sizeof(*r)) ||
 	    !cpu_mem_register(rt.m, c->region->records, RACE_REGION_MAPPED)) {
 		race_shm_note("no memory for the reports of device %u; races in it go unchecked",
 			      device);
-		free(r);
 		return;
 	}
+	__atomic_store_n(&c->region->is_live, 1, __ATOMIC_RELEASE);
 	c->rt = r;
 }
 
@@ -225,6 +256,15 @@ bool rt_collider_module(unsigned device, const struct rt_image *im, struct cpu_m
 				   __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&lock);
 	return is_patched;
+}
+
+void rt_collider_failed(const char *why)
+{
+	if (!is_open)
+		return;
+	__atomic_fetch_add(&race_shm_get()->failed_modules, 1, __ATOMIC_RELAXED);
+	race_shm_chunk(RACE_CHUNK_NOTE, base_hash(why, strlen(why), BASE_FNV_INIT), why,
+		       strlen(why) + 1, NULL, 0);
 }
 
 /* ---- the order of blocks --------------------------------------------------------------- */
@@ -357,27 +397,6 @@ void rt_collider_captured(unsigned device)
 
 /* ---- counts ---------------------------------------------------------------------------- */
 
-/* Copies the counters. Kernels may run meanwhile. Lock held. */
-static void snapshot(struct context *c)
-{
-	uint64_t checked = 0, warp = 0, launches = 0;
-	struct race_region *region = c->region;
-
-	for (unsigned i = 0; i < RACE_COUNTERS; i++) {
-		const struct race_counters *k = &c->rt->counters[i];
-		checked += __atomic_load_n(&k->checked, __ATOMIC_RELAXED);
-		warp += __atomic_load_n(&k->warp, __ATOMIC_RELAXED);
-		launches += __atomic_load_n(&k->launches, __ATOMIC_RELAXED);
-	}
-	region->checked = checked;
-	region->warp_checked = warp;
-	region->launches = launches;
-	region->overflow = __atomic_load_n(&c->rt->overflow, __ATOMIC_RELAXED);
-	region->unboxed = __atomic_load_n(&c->rt->unboxed, __ATOMIC_RELAXED);
-	for (unsigned i = 0; i < RACE_SLOTS; i++)
-		region->counts[i] = __atomic_load_n(&c->rt->slots[i].count, __ATOMIC_RELAXED);
-}
-
 /* References to the newest operation of each stream. Returns how many; *ops is malloc'd. */
 static size_t last_ops(unsigned device, struct cpu_op ***ops)
 {
@@ -430,7 +449,6 @@ static void bring_up_to_date(unsigned device, uint64_t deadline)
 	pthread_mutex_lock(&lock);
 	update_oracle();
 	rt_origin_update();
-	snapshot(c);
 	if (f.kind != CPU_FAULT_NONE && !c->region->error)
 		c->region->error = (uint32_t)rt_fault_error(f.kind);
 	is_exact = is_exact && !c->region->error && launches == atomic_load(&c->launches);
@@ -509,6 +527,7 @@ void rt_collider_start(void)
 	__atomic_fetch_add(&race_shm_get()->nprocesses, 1, __ATOMIC_RELAXED);
 	race_shm_state(RACE_AGENT_ATTACHED);
 	start_oracle();
+	cpu_listen(rt.m, on_progress, on_fault, NULL);
 	rt_origin_start();
 	if (atexit(at_exit) != 0)
 		race_shm_note("no exit handler; counts may be incomplete");

@@ -18,9 +18,13 @@ void rt_collider_kernel(struct rt_kern *k);
  * lock is not held. */
 bool rt_collider_is_idle(unsigned device, uint64_t deadline);
 
+/* An image can't be used: `why` for the report. The images' lock is held. */
+void rt_collider_failed(const char *why);
 /* The number of a device's region among those of the process (race_region.context). */
 uint32_t rt_collider_number(unsigned device);
 
+/* origin.c: the call `number` is wanted in the report. */
+void rt_origin_tell(uint32_t number);
 /* origin.c: copies and fills are checked from now on; their counts go to the shared file; after
  * fork, in the child. */
 void rt_origin_start(void);

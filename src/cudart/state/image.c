@@ -40,11 +40,35 @@ void rt_images_unlock(void)
 
 /* ---- parsing -------------------------------------------------------------------- */
 
+/* Says on stderr and in the report why an image is of no use. */
+__attribute__((format(printf, 1, 2))) static void say_failed(const char *fmt, ...)
+{
+	char line[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	rt_say("%s", line);
+	rt_collider_failed(line);
+}
+
+/* The same for errors of its text, which stay on stderr. */
+static void print_failed(const struct rt_image *im, const struct base_sink *sink)
+{
+	char line[600];
+
+	base_sink_print(sink, stderr);
+	snprintf(line, sizeof(line), "%.300s: its GPU code could not be loaded%s%.200s", im->where,
+		 sink->diags.n ? ": " : "", sink->diags.n ? sink->diags.v[0].text : "");
+	rt_collider_failed(line);
+}
+
 static void say_no_ptx(const struct rt_image *im)
 {
-	rt_say("%s%s holds machine code only, which the CPU device cannot run; build it with "
-	       "`collider nvcc`, or embed PTX with -gencode arch=compute_90,code=compute_90",
-	       im->parts.n ? "an object linked into " : "", im->where);
+	say_failed("%s%s holds machine code only, which the CPU device cannot run; build it with "
+		   "`collider nvcc`, or embed PTX with -gencode arch=compute_90,code=compute_90",
+		   im->parts.n ? "an object linked into " : "", im->where);
 }
 
 /* The file that the image's data was loaded from. */
@@ -69,7 +93,7 @@ static cudaError_t parse_text(struct rt_image *im, char *text, size_t size, unsi
 	base_vec_push(&im->texts, text);
 	struct ptx_module *m = ptx_parse(&im->arena, file, text, size, &sink);
 	if (!m || sink.errors)
-		base_sink_print(&sink, stderr);
+		print_failed(im, &sink);
 	bool is_good = m && !sink.errors;
 	base_sink_free(&sink);
 	if (!is_good)
@@ -93,7 +117,7 @@ static cudaError_t parse_fatbin(struct rt_image *im, const void *data, size_t si
 	case FATBIN_DAMAGED:
 		break;
 	}
-	rt_say("%s: %s", im->where, why);
+	say_failed("%s: %s", im->where, why);
 	return cudaErrorInvalidKernelImage;
 }
 
@@ -169,7 +193,7 @@ cudaError_t rt_image_load(struct rt_image *im, unsigned device, struct cpu_modul
 		struct cpu_module *mod =
 			cpu_module_load(rt.m, device, im->parts.v, (unsigned)im->parts.n, &sink);
 		if (!mod) {
-			base_sink_print(&sink, stderr);
+			print_failed(im, &sink);
 			if (im->has_code_only)
 				say_no_ptx(im);
 			im->error = cudaErrorInvalidPtx;
@@ -375,6 +399,20 @@ cudaError_t rt_kern_load(struct rt_kern *k, unsigned device, struct cpu_kernel *
 		say_no_ptx(k->image);
 	k->is_told = true;
 	return cudaErrorNoKernelImageForDevice;
+}
+
+bool rt_kern_is_refused(struct rt_kern *k, struct cpu_kernel *kernel)
+{
+	bool is_incomplete;
+	const char *why = cpu_kernel_refused(kernel, &is_incomplete);
+
+	if (why && !k->is_told) {
+		rt_say("kernel %s can't run on the CPU device: %s", k->name, why);
+		if (is_incomplete && k->image->has_code_only)
+			say_no_ptx(k->image);
+		k->is_told = true;
+	}
+	return why != NULL;
 }
 
 cudaError_t rt_kernel_find(const void *func, unsigned device, struct cpu_kernel **out)

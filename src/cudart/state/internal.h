@@ -28,7 +28,9 @@
 /* The public functions keep default visibility in a library that hides all else. */
 #pragma GCC visibility push(default)
 #include <cuda_runtime_api.h>
-#include <cuda_profiler_api.h>
+/* Of <cuda_profiler_api.h>, which a toolkit made of wheels has not. */
+cudaError_t cudaProfilerStart(void);
+cudaError_t cudaProfilerStop(void);
 #pragma GCC visibility pop
 
 #include "cpu/cpu.h"

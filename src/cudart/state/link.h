@@ -102,6 +102,8 @@ struct rt_kern *rt_kern_find(const void *func);
 struct rt_var *rt_var_find(const void *symbol);
 /* Its kernel on a device. */
 cudaError_t rt_kern_load(struct rt_kern *k, unsigned device, struct cpu_kernel **out);
+/* Can the CPU device not run it? Says once why. Images' lock held. */
+bool rt_kern_is_refused(struct rt_kern *k, struct cpu_kernel *kernel);
 
 /* ---- attr.c --------------------------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
  * A call site is its return addresses, numbered as they come; the number travels with the work
  * (cpu_work.origin), into graphs, too. The machine tells what changed (cpu/recheck.c); the first
  * change of a site goes to the shared file with the addresses, further ones are counted there.
- * Copies that the program puts into graphs by hand have no site.
+ * The site of a graph's node is the call that added or last changed it.
  *
  * Costs: a walk of 16 frames and a look-up for each copy or fill, only while races are looked for.
  */
@@ -33,6 +33,7 @@ struct origin {
 	uint32_t number;
 	int n;
 	uint64_t *count[2]; /* in the shared file: destination, source */
+	bool is_told;	    /* as the call of a pair's operation */
 	UT_hash_handle hh;
 };
 
@@ -40,6 +41,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* an innermost one, as
 static struct origin *origins;
 static BASE_VEC(struct origin *) by_number; /* [number - 1] */
 static struct origin unknown;
+static bool is_on;			    /* copies are checked, or judged */
 static struct race_transfer_counts *counts; /* in the shared file; NULL: nothing is checked */
 
 uint32_t rt_origin(void)
@@ -47,7 +49,7 @@ uint32_t rt_origin(void)
 	struct origin key = {0}, *o;
 	uint32_t number = 0;
 
-	if (!counts)
+	if (!is_on)
 		return 0;
 	key.n = backtrace(key.pcs, DEPTH);
 	pthread_mutex_lock(&lock);
@@ -104,12 +106,24 @@ static void on_change(void *arg, const struct cpu_change *c)
 	pthread_mutex_unlock(&lock);
 }
 
+void rt_origin_tell(uint32_t number)
+{
+	pthread_mutex_lock(&lock);
+	struct origin *o = number && number <= by_number.n ? by_number.v[number - 1] : NULL;
+	if (o && !o->is_told) {
+		o->is_told = true;
+		race_origin_tell(number, o->pcs, o->n);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
 /* ---- start and counts ------------------------------------------------------------------------ */
 
 void rt_origin_start(void)
 {
 	const struct race_shm *shm = race_shm_get();
 
+	is_on = shm->sample != RACE_SAMPLE_NEVER || rt.options.oracle != CPU_ORACLE_OFF;
 	if (shm->sample == RACE_SAMPLE_NEVER)
 		return;
 	counts = race_transfer_counts_new();
@@ -131,6 +145,7 @@ void rt_origin_update(void)
 
 void rt_origin_forked(void)
 {
+	is_on = false;
 	counts = NULL;
 	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }

@@ -95,11 +95,16 @@ cudaError_t rt_pool_free(void *ptr, cudaStream_t s, bool is_per_thread)
 		e = cudaErrorInvalidValue;
 	else if (!is_graph)
 		b->is_freed = true;
+	uint64_t bytes = e == cudaSuccess && !is_graph ? b->bytes : 0;
 	rt_unlock();
 	if (e != cudaSuccess || is_graph)
 		return rt_fail(e);
 
-	struct rt_work w = {.cpu = {.kind = CPU_WORK_HOST, .host = {free_late, ptr}}};
+	struct rt_work w = {.cpu = {.kind = CPU_WORK_HOST,
+				    .origin = rt_origin(),
+				    .frees = (uintptr_t)ptr,
+				    .free_bytes = bytes,
+				    .host = {free_late, ptr}}};
 	e = rt_stream_submit(s, is_per_thread, &w, NULL);
 	if (e != cudaSuccess) {
 		rt_lock();
