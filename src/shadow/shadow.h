@@ -27,7 +27,8 @@ extern const struct shadow_correction shadow_corrections[SHADOW_CORRECTIONS];
 
 /*
  * The table of SHADOW_TABLE_SIZE entries, indexed by shadow_entry(). The published one never has
- * SHADOW_KEEP, since Algorithm 1 always stores, nor SHADOW_COVERS.
+ * SHADOW_KEEP, since Algorithm 1 always stores, nor SHADOW_COVERS; it is made on
+ * the first call, which threads must not share.
  */
 const uint8_t *shadow_table(enum shadow_variant variant);
 
