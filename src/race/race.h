@@ -277,7 +277,7 @@ struct race_results {
 	uint32_t runs;		 /* reports merged; 0 counts as 1 */
 };
 
-/* ---- counter.c: counters and kinds as rows ---------------------------------- */
+/* ---- tables.c: counters and kinds as rows ---------------------------------- */
 
 enum race_counter_id {
 #define COUNTER(place, when, field, ...) RACE_COUNTER_##field,
