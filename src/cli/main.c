@@ -66,15 +66,15 @@ static int run_command(enum option_cmd cmd, int argc, char **argv)
 
 static int unknown_command(const char *word)
 {
-	const char *names[OPTION_CMD_COUNT];
+	const char *names[OPTION_CMD_SHOWN];
 
 	if (!strcmp(word, "prove")) {
 		base_say("error: collider prove does not exist yet");
 		return BASE_EXIT_USAGE;
 	}
-	for (int i = 0; i < OPTION_CMD_COUNT; i++)
+	for (int i = 0; i < OPTION_CMD_SHOWN; i++)
 		names[i] = option_cmd_name((enum option_cmd)i);
-	const char *near = option_nearest(word, names, OPTION_CMD_COUNT);
+	const char *near = option_nearest(word, names, OPTION_CMD_SHOWN);
 	if (near)
 		base_say("error: there is no command '%s' (did you mean collider %s?)", word, near);
 	else

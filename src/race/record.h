@@ -18,19 +18,8 @@
 /* What a check saw. The order is the order of certainty in reports. */
 enum race_kind {
 	RACE_KIND_NONE = 0,
-	RACE_KIND_CLOBBERED_READ = 1, /* a weak load's location changed before the re-read */
-	RACE_KIND_LOST_UPDATE = 2,    /* a weak store's value was overwritten */
-	RACE_KIND_INTRA_WARP = 3, /* lanes of one store instruction, same address, other values */
-	RACE_KIND_INTRA_WARP_SAME = 4, /* the same, equal values */
-	RACE_KIND_NC_READ = 5,	       /* ld.nc of memory that changed: outside the memory model */
-	RACE_KIND_SPECULATED_READ = 6, /* clobbered read that nvcc may have invented: possible */
-	/* Of the oracle, with both sides (pair.h): */
-	RACE_KIND_UNORDERED = 7,      /* nothing orders two accesses, and one of them is weak */
-	RACE_KIND_SCOPE = 8,	      /* both strong, but a scope does not reach the other thread */
-	RACE_KIND_MIXED_SIZE = 9,     /* both strong, but not of the same bytes */
-	RACE_KIND_PROXY = 10,	      /* ordered, but in different proxies without a proxy fence */
-	RACE_KIND_READ_ONLY = 11,     /* read-only load of memory that the same launch writes */
-	RACE_KIND_BARRIER_COUNT = 12, /* threads expect different counts at one barrier */
+#define KIND(id, number, ...) RACE_KIND_##id = number,
+#include "race/kinds.def"
 	RACE_KIND_COUNT
 };
 
@@ -120,10 +109,12 @@ struct race_knobs {
 #define RACE_WINDOW	  1024u	      /* what is checked of a bulk copy */
 #define RACE_WINDOW_ALL	  0xfffffff0u
 
-#define RACE_KNOBS_SYMBOL "__collider_knobs"
-#define RACE_ORDER_PREFIX "__collider_order_" /* + hex digits; order.h */
-#define RACE_SITES_PREFIX "__collider_sites_" /* + 16 hex digits of the table's hash */
-#define RACE_REG_PREFIX	  "%collider_"	      /* registers and labels that instrumentation adds */
+#define RACE_KNOBS_SYMBOL  "__collider_knobs"
+#define RACE_ORDER_PREFIX  "__collider_order_" /* + hex digits; order.h */
+#define RACE_SITES_PREFIX  "__collider_sites_" /* + 16 hex digits of the table's hash */
+#define RACE_REG_PREFIX	   "%collider_"	       /* registers that instrumentation adds */
+#define RACE_LABEL_PREFIX  "$collider_"	       /* labels */
+#define RACE_SYMBOL_PREFIX "__collider_"       /* variables, functions, parameters */
 
 #ifdef __CUDACC__
 #define RACE_FN static __host__ __device__ __forceinline__

@@ -16,7 +16,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
+#include "base/table.h"
 
 /* Inlining is never this deep; a cycle in a damaged table ends here. */
 #define INLINE_MAX 64u
