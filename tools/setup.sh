@@ -58,6 +58,7 @@ list_missing() {
 	need libdw-dev pkg-config --exists libdw
 	need libcjson-dev pkg-config --exists libcjson
 	need libcmocka-dev pkg-config --exists cmocka
+	need libz3-dev pkg-config --exists z3
 	need uthash-dev header uthash.h
 	need python3 has python3
 	if [ -z "$build_only" ]; then
