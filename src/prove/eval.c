@@ -422,6 +422,15 @@ static void number_cells(struct ev *e)
 	}
 }
 
+/* Some instruction of the header that has a line. */
+static const struct ptx_stmt *place_of_loop(const struct ir *ir, const struct ir_block *h)
+{
+	for (uint32_t i = h->n; i-- > 0;)
+		if (ir->steps.v[h->first + i].at && ir->steps.v[h->first + i].at->loc)
+			return ir->steps.v[h->first + i].at;
+	return h->at;
+}
+
 static void make_loops(struct ev *e)
 {
 	struct ir *ir = e->ir;
@@ -431,7 +440,7 @@ static void make_loops(struct ev *e)
 	for (uint32_t l = 0; l < ir->nloops; l++) {
 		e->loops[l].ctr = ex_leaf(e->pool, EX_CTR, 64, l, EX_GRID, ex_full(64), 0, NULL);
 		e->loops[l].level = EX_GRID;
-		e->loops[l].at = ir->blocks.v[ir->loops[l].header].at;
+		e->loops[l].at = place_of_loop(ir, &ir->blocks.v[ir->loops[l].header]);
 	}
 }
 

@@ -19,6 +19,9 @@
 #define MAX_STEPS  (8u << 20)
 #define MAX_EVENTS 4096
 #define MAX_BARS   4096
+/* Of a search: blocks, and accesses of one thread. */
+#define SEARCH_CTAS   4
+#define SEARCH_EVENTS 64
 
 struct value {
 	uint64_t v;
@@ -35,10 +38,11 @@ struct event {
 
 struct thread {
 	struct event *events;
-	uint32_t nevents;
+	uint32_t nevents, max_events;
 	uint32_t bars[MAX_BARS];
 	uint32_t nbars;
 	bool is_lost, is_trapped, has_order;
+	bool is_vague; /* one of the two accesses had an address or guard that isn't known */
 };
 
 struct run {
@@ -141,7 +145,7 @@ static void note(struct run *r, struct thread *t, uint32_t step, uint64_t addr, 
 	ev.which = (r->a->index == step ? 1u : 0) | (r->b->index == step ? 2u : 0);
 	ev.is_warp_before = warp;
 	ev.is_order_ever = t->has_order;
-	if (ev.which && t->events && t->nevents < MAX_EVENTS)
+	if (ev.which && t->events && t->nevents < t->max_events)
 		t->events[t->nevents++] = ev;
 }
 
@@ -176,6 +180,8 @@ static void do_access(struct run *r, struct thread *t, uint32_t index, bool orde
 	}
 	if (o == IR_NONE && a.known && guard.known)
 		note(r, t, index, a.v, order, warp);
+	else if (index == r->a->index || index == r->b->index)
+		t->is_vague = true;
 }
 
 static void do_value(struct run *r, const struct ir_step *st, const uint32_t *tid,
@@ -330,7 +336,7 @@ static bool is_legal(const struct run *r)
 		threads *= m->ntid[d];
 		if (!m->ntid[d] || !m->nctaid[d] || m->ntid[d] > l->max[d] ||
 		    m->nctaid[d] > l->max[3 + d] ||
-		    (uint64_t)m->ntid[d] * m->nctaid[d] > UINT32_MAX)
+		    (uint64_t)m->ntid[d] * m->nctaid[d] > INT32_MAX)
 			return false;
 		for (unsigned t = 0; t < 2; t++)
 			if (m->tid[t][d] >= m->ntid[d] || m->ctaid[t][d] >= m->nctaid[d])
@@ -417,11 +423,36 @@ static enum replay_answer judge(struct run *r, bool same_cta, struct thread *con
 	return REPLAY_RACES;
 }
 
+static void open_run(struct run *r)
+{
+	const struct ir *ir = r->e->ir;
+
+	r->budget = MAX_STEPS;
+	r->reg = BASE_NEWN(&r->arena, struct value, ir->width.n + 1);
+	r->object_at = BASE_NEWN(&r->arena, uint64_t, ir->objects.n + 1);
+	for (size_t i = 0; i < ir->objects.n; i++) {
+		r->object_at[i] = r->mem_bytes;
+		if (ir->objects.v[i].kind == IR_OBJ_LOCAL)
+			r->mem_bytes += ir->objects.v[i].bytes;
+	}
+	r->mem = base_zalloc(&r->arena, r->mem_bytes + 16);
+	r->mem_known = base_zalloc(&r->arena, r->mem_bytes + 16);
+}
+
+static struct thread *new_thread(struct run *r, uint32_t max_events)
+{
+	struct thread *t = BASE_NEW(&r->arena, struct thread);
+
+	t->events = BASE_NEWN(&r->arena, struct event, max_events);
+	t->max_events = max_events;
+	return t;
+}
+
 enum replay_answer replay_run(struct ev *e, const struct smt_model *m, bool is_same_cta,
 			      const struct ev_access *a, const struct ev_access *b,
 			      struct replay_meeting *out)
 {
-	struct run r = {.e = e, .m = m, .a = a, .b = b, .budget = MAX_STEPS};
+	struct run r = {.e = e, .m = m, .a = a, .b = b};
 	struct thread *t[2];
 	enum replay_answer answer;
 
@@ -430,21 +461,132 @@ enum replay_answer replay_run(struct ev *e, const struct smt_model *m, bool is_s
 		out->why = "the solver's launch is outside CUDA's limits";
 		return REPLAY_DENIES;
 	}
-	r.reg = BASE_NEWN(&r.arena, struct value, e->ir->width.n + 1);
-	r.object_at = BASE_NEWN(&r.arena, uint64_t, e->ir->objects.n + 1);
-	for (size_t i = 0; i < e->ir->objects.n; i++) {
-		r.object_at[i] = r.mem_bytes;
-		if (e->ir->objects.v[i].kind == IR_OBJ_LOCAL)
-			r.mem_bytes += e->ir->objects.v[i].bytes;
-	}
-	r.mem = base_zalloc(&r.arena, r.mem_bytes + 16);
-	r.mem_known = base_zalloc(&r.arena, r.mem_bytes + 16);
+	open_run(&r);
 	for (unsigned i = 0; i < 2; i++) {
-		t[i] = BASE_NEW(&r.arena, struct thread);
-		t[i]->events = BASE_NEWN(&r.arena, struct event, MAX_EVENTS);
+		t[i] = new_thread(&r, MAX_EVENTS);
 		run_thread(&r, t[i], m->tid[i], m->ctaid[i], UINT32_MAX);
 	}
 	answer = judge(&r, is_same_cta, t, out);
 	base_arena_free(&r.arena);
 	return answer;
+}
+
+/* ---- searching a launch -------------------------------------------------------------- */
+
+/* An access of some thread of the launch, for sorting. */
+struct seen {
+	uint64_t addr;
+	uint32_t group, tid[3], ctaid[3]; /* group: CTA and phase, or 0 for the grid */
+	unsigned which;
+	bool is_ordered;
+};
+
+static int by_address(const void *x, const void *y)
+{
+	const struct seen *a = x, *b = y;
+
+	if (a->group != b->group)
+		return a->group < b->group ? -1 : 1;
+	if (a->is_ordered != b->is_ordered) /* what nothing may order comes first */
+		return a->is_ordered ? 1 : -1;
+	return a->addr < b->addr ? -1 : a->addr > b->addr;
+}
+
+struct search {
+	struct run r;
+	BASE_VEC(struct seen) seen;
+	bool is_same_cta;
+};
+
+static void search_thread(struct search *s, const uint32_t *tid, const uint32_t *ctaid, uint32_t cta)
+{
+	struct thread *t = new_thread(&s->r, SEARCH_EVENTS);
+
+	run_thread(&s->r, t, tid, ctaid, UINT32_MAX);
+	for (uint32_t i = 0; i < t->nevents; i++) {
+		struct seen x = {.addr = t->events[i].addr, .which = t->events[i].which};
+		memcpy(x.tid, tid, sizeof(x.tid));
+		memcpy(x.ctaid, ctaid, sizeof(x.ctaid));
+		x.group = s->is_same_cta ? cta << 16 | t->events[i].phase : 0;
+		x.is_ordered = s->is_same_cta ? t->events[i].is_order_before :
+						t->events[i].is_order_ever;
+		base_vec_push(&s->seen, x);
+	}
+}
+
+/* Each thread of at most SEARCH_CTAS blocks. */
+static void search_launch(struct search *s)
+{
+	const struct smt_model *m = s->r.m;
+	uint32_t tid[3], ctaid[3], ctas = 0;
+
+	for (ctaid[2] = 0; ctaid[2] < m->nctaid[2]; ctaid[2]++)
+		for (ctaid[1] = 0; ctaid[1] < m->nctaid[1]; ctaid[1]++)
+			for (ctaid[0] = 0; ctaid[0] < m->nctaid[0]; ctaid[0]++) {
+				if (++ctas > (s->is_same_cta ? 1 : SEARCH_CTAS))
+					return;
+				for (uint32_t i = 0; i < m->ntid[0] * m->ntid[1] * m->ntid[2]; i++) {
+					tid[0] = i % m->ntid[0];
+					tid[1] = i / m->ntid[0] % m->ntid[1];
+					tid[2] = i / m->ntid[0] / m->ntid[1];
+					search_thread(s, tid, ctaid, ctas);
+				}
+			}
+}
+
+static bool is_pair(const struct search *s, const struct seen *x, const struct seen *y)
+{
+	const struct run *r = &s->r;
+	bool same_cta = !memcmp(x->ctaid, y->ctaid, sizeof(x->ctaid));
+
+	if (!(x->which & 1) || !(y->which & 2) || same_cta != s->is_same_cta)
+		return false;
+	if (same_cta && !memcmp(x->tid, y->tid, sizeof(x->tid)))
+		return false;
+	return x->group == y->group && x->addr < y->addr + r->b->mem->bytes &&
+	       y->addr < x->addr + r->a->mem->bytes;
+}
+
+bool replay_search(struct ev *e, struct smt_model *m, bool is_same_cta, const struct ev_access *a,
+		   const struct ev_access *b, struct replay_meeting *out)
+{
+	struct search s = {.r = {.e = e, .m = m, .a = a, .b = b}, .is_same_cta = is_same_cta};
+	struct smt_model try = *m;
+	unsigned tries = 0;
+	bool found = false;
+
+	memset(out, 0, sizeof(*out));
+	memset(try.tid, 0, sizeof(try.tid));
+	memset(try.ctaid, 0, sizeof(try.ctaid));
+	s.r.m = &try;
+	if (!is_legal(&s.r))
+		return false;
+	open_run(&s.r);
+	search_launch(&s);
+	if (s.seen.n)
+		qsort(s.seen.v, s.seen.n, sizeof(*s.seen.v), by_address);
+	/* Equal or overlapping addresses are neighbours; widths are at most 16 bytes. */
+	for (size_t i = 0; i < s.seen.n && !found && tries < 8; i++) {
+		for (size_t k = i; k-- > 0 && i - k < 64 && !found && tries < 8;) {
+			const struct seen *x = &s.seen.v[i], *y = &s.seen.v[k];
+			if (!is_pair(&s, x, y)) {
+				const struct seen *t = x;
+				x = y;
+				y = t;
+			}
+			if (!is_pair(&s, x, y))
+				continue;
+			memcpy(try.tid[0], x->tid, sizeof(x->tid));
+			memcpy(try.tid[1], y->tid, sizeof(y->tid));
+			memcpy(try.ctaid[0], x->ctaid, sizeof(x->ctaid));
+			memcpy(try.ctaid[1], y->ctaid, sizeof(y->ctaid));
+			tries++;
+			found = replay_run(e, &try, is_same_cta, a, b, out) == REPLAY_RACES;
+		}
+	}
+	if (found)
+		*m = try;
+	base_vec_free(&s.seen);
+	base_arena_free(&s.r.arena);
+	return found;
 }

@@ -24,4 +24,12 @@ enum replay_answer replay_run(struct ev *e, const struct smt_model *m, bool is_s
 			      const struct ev_access *a, const struct ev_access *b,
 			      struct replay_meeting *out);
 
+/*
+ * Runs every thread of the launch (of a few blocks) and looks for any two threads whose accesses a
+ * and b meet; replays the first ones found. For loops whose values the solver can only guess. True:
+ * they race, and *m names the threads.
+ */
+bool replay_search(struct ev *e, struct smt_model *m, bool is_same_cta, const struct ev_access *a,
+		   const struct ev_access *b, struct replay_meeting *out);
+
 #endif

@@ -294,13 +294,64 @@ static struct term disjoint_or(struct smt *s, const struct ex *v, unsigned t)
 	return opaque(s, v);
 }
 
+static bool is_spec(const struct ex *v, unsigned which)
+{
+	return v->op == EX_SPEC && v->imm == which;
+}
+
+/* blockDim.d, or the number that it is. */
+static bool is_block_dim(const struct smt *s, const struct ex *v, unsigned d)
+{
+	uint32_t fixed = s->e->pool->launch.dim[d];
+
+	return is_spec(v, EX_NTID_X + d) || (fixed && v->op == EX_CONST && v->imm == fixed);
+}
+
+/*
+ * blockIdx.d * blockDim.d, the same plus threadIdx.d, and gridDim.d * blockDim.d: by the contract
+ * they stay below 2^31. (The first two are below the third.)
+ */
+static bool is_in_contract(const struct smt *s, const struct ex *v)
+{
+	const struct ex *x = v->n == 2 ? v->a[0] : NULL, *y = v->n == 2 ? v->a[1] : NULL;
+
+	if (v->w != 32 || !x)
+		return false;
+	for (unsigned d = 0; d < 3; d++) {
+		for (int turn = 0; turn < 2; turn++) {
+			const struct ex *p = turn ? y : x, *q = turn ? x : y;
+			if (v->op == EX_MUL && is_block_dim(s, q, d) &&
+			    (is_spec(p, EX_CTAID_X + d) || is_spec(p, EX_NCTAID_X + d)))
+				return true;
+			if (v->op == EX_ADD && is_spec(q, EX_TID_X + d) && p->op == EX_MUL &&
+			    (is_spec(p->a[0], EX_CTAID_X + d) || is_spec(p->a[1], EX_CTAID_X + d)) &&
+			    is_in_contract(s, p))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* A step made of the launch's dimensions alone is no negative number. */
+static bool is_of_launch(const struct ex *v)
+{
+	if (v->op == EX_SPEC || v->op == EX_CONST)
+		return v->op == EX_SPEC || v->imm <= ex_mask(v->w) >> 1;
+	if (v->op != EX_MUL && v->op != EX_ZEXT && v->op != EX_SEXT)
+		return false;
+	for (uint32_t i = 0; i < v->n; i++)
+		if (!is_of_launch(v->a[i]))
+			return false;
+	return true;
+}
+
 static struct term induction(struct smt *s, const struct ex *v, unsigned t)
 {
 	bool is_signed = v->imm == EX_IND_SIGNED || (v->imm == EX_IND_WRAPS && v->w == 64);
 	bool is_down = v->a[1]->op == EX_CONST && v->a[1]->imm > ex_mask(v->w) >> 1;
 	struct term i = is_signed ? smt_signed(s, v->a[0], t) : smt_unsigned(s, v->a[0], t);
-	struct term d =
-		is_signed || is_down ? smt_signed(s, v->a[1], t) : smt_unsigned(s, v->a[1], t);
+	bool is_step_signed = (is_signed || is_down) && !is_of_launch(v->a[1]);
+	struct term d = is_step_signed ? smt_signed(s, v->a[1], t) : smt_unsigned(s, v->a[1], t);
 	struct term k = smt_value(s, v->a[2], t), p = smt_product(s, d, k);
 	struct term r = {smt_sum(s, i.t, p.t), clamp(i.lo + p.lo), clamp(i.hi + p.hi)};
 
@@ -437,6 +488,10 @@ struct term smt_value(struct smt *s, const struct ex *v, unsigned t)
 			1};
 	if (!smt_memo(s, v, t)->v.t) {
 		struct term r = fresh_value(s, v, t);
+		if (is_in_contract(s, v) && r.hi > INT32_MAX) {
+			smt_hold(s, le(s, r.t, smt_number(s, INT32_MAX)));
+			r.hi = INT32_MAX;
+		}
 		smt_memo(s, v, t)->v = r;
 	}
 	return smt_memo(s, v, t)->v;

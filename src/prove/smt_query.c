@@ -299,7 +299,7 @@ void smt_conflict(struct smt *s, const struct ex *a, unsigned na, const struct e
 		smt_conflict_integer(s, a, na, b, nb, is_partial);
 }
 
-/* The two threads differ, and gridDim.d * blockDim.d doesn't wrap. */
+/* The two threads differ, and gridDim.d * blockDim.d stays below 2^31. */
 static void hold_threads(struct smt *s)
 {
 	struct ex_pool *p = s->e->pool;
@@ -317,14 +317,14 @@ static void hold_threads(struct smt *s)
 			const struct ex *wide_g = ex_un(p, EX_ZEXT, 64, g);
 			hold_fact(s,
 				  ex_bin(p, EX_ULT, ex_bin(p, EX_MUL, wide_n, wide_g),
-					 ex_const(p, 64, 1ull << 32)),
+					 ex_const(p, 64, 1ull << 31)),
 				  0);
 			continue;
 		}
 		differ[d] = Z3_mk_not(
 			s->z, Z3_mk_eq(s->z, smt_unsigned(s, v, 0).t, smt_unsigned(s, v, 1).t));
 		struct term all = smt_product(s, smt_unsigned(s, n, 0), smt_unsigned(s, g, 0));
-		smt_hold(s, Z3_mk_le(s->z, all.t, smt_number(s, UINT32_MAX)));
+		smt_hold(s, Z3_mk_le(s->z, all.t, smt_number(s, INT32_MAX)));
 	}
 	smt_hold(s, Z3_mk_or(s->z, 3, differ));
 }
