@@ -127,7 +127,6 @@ static bool lower_atomic_call(struct ir_frame *fr, const struct ptx_stmt *s, uns
 	if (base == IR_NONE)
 		return false;
 	struct ir_access *a = BASE_NEW(fr->ir->arena, struct ir_access);
-	ir_push(fr, IR_ORDER, IR_NONE);
 	struct ir_step *st = ir_push(fr, IR_ACCESS, IR_NONE);
 	a->kind = RACE_OP_RMW;
 	a->space = IR_GENERIC;
@@ -136,6 +135,7 @@ static bool lower_atomic_call(struct ir_frame *fr, const struct ptx_stmt *s, uns
 	a->bytes = (uint16_t)bytes;
 	st->mem = a;
 	st->src[0] = base;
+	ir_push(fr, IR_ORDER, IR_NONE);
 	return true;
 }
 

@@ -214,22 +214,19 @@ static bool lower_memory(struct ir_frame *fr, const struct ptx_stmt *s)
 	case PTX_OP_LDU:
 		if (!f->width || s->nops < 2 || s->ops[1].kind != PTX_OPND_ADDR)
 			return false;
-		if (f->sem != PTX_SEM_WEAK)
-			ir_push(fr, IR_ORDER, IR_NONE);
 		lower_load(fr, s);
+		if (f->sem != PTX_SEM_WEAK) /* what it saw may order what follows */
+			ir_push(fr, IR_ORDER, IR_NONE);
 		return true;
 	case PTX_OP_ST:
 		if (!f->width || s->nops < 2 || s->ops[0].kind != PTX_OPND_ADDR)
 			return false;
-		if (f->sem != PTX_SEM_WEAK)
-			ir_push(fr, IR_ORDER, IR_NONE);
 		lower_store(fr, s);
 		return true;
 	case PTX_OP_ATOM:
 	case PTX_OP_RED:
-		if (f->sem != PTX_SEM_RELAXED || f->op == PTX_OP_ATOM)
-			ir_push(fr, IR_ORDER, IR_NONE);
 		lower_atomic(fr, s);
+		ir_push(fr, IR_ORDER, IR_NONE);
 		return true;
 	default:
 		return false;

@@ -159,11 +159,12 @@ static uint64_t *alive_postdominators(const struct phases *p)
 	return set;
 }
 
-/* A barrier that is reached from one side of the branch at b before all sides meet again. */
+/* A barrier that is reached from one side of the branch at b before all sides meet again; without
+ * post-dominators: any that is reached. */
 static uint32_t divided_barrier(const struct phases *p, uint32_t b, const uint64_t *post)
 {
 	const struct ir *ir = p->e->ir;
-	const uint64_t *mine = post + (size_t)b * p->words;
+	const uint64_t *mine = post ? post + (size_t)b * p->words : NULL;
 	uint64_t *seen = BASE_NEWN(p->e->arena, uint64_t, p->words);
 	BASE_VEC(uint32_t) todo = {0};
 	uint32_t found = IR_NONE;
@@ -176,7 +177,7 @@ static uint32_t divided_barrier(const struct phases *p, uint32_t b, const uint64
 			if (!ir->blocks.v[s].is_before_barrier || has(seen, s))
 				continue;
 			/* a strict post-dominator of the branch: all come through it */
-			if (s != b && has(mine, s))
+			if (post && s != b && has(mine, s))
 				continue;
 			put(seen, s);
 			if (ends_in_barrier(ir, s))
@@ -186,6 +187,27 @@ static uint32_t divided_barrier(const struct phases *p, uint32_t b, const uint64
 	}
 	base_vec_free(&todo);
 	return found;
+}
+
+/* Do the threads that leave and those that stay run common code that accesses memory? Then this
+ * is no early end, but a barrier that some threads skip. */
+static bool share_code(const struct phases *p, uint32_t x)
+{
+	const struct ir *ir = p->e->ir;
+	uint64_t *dead = BASE_NEWN(p->e->arena, uint64_t, p->words);
+	uint64_t *alive = BASE_NEWN(p->e->arena, uint64_t, p->words);
+	uint64_t *r = BASE_NEWN(p->e->arena, uint64_t, p->words);
+
+	for (uint32_t k = 0; k < ir->blocks.v[x].nsucc; k++) {
+		uint32_t s = ir->blocks.v[x].succ[k];
+		reach(p, s, NULL, true, r);
+		for (uint32_t w = 0; w < p->words; w++)
+			(is_alive(p, s) ? alive : dead)[w] |= r[w];
+	}
+	for (size_t i = 0; i < p->e->accesses.n; i++)
+		if (has(dead, p->e->accesses.v[i].block) && has(alive, p->e->accesses.v[i].block))
+			return true;
+	return false;
 }
 
 /* Blocks that a thread may execute last before it ends while others go on to a barrier. */
@@ -239,7 +261,10 @@ void phase_find(struct phases *p, struct ev *e)
 		}
 		if (alive && dead)
 			p->is_exit_split[b] = true;
-		uint32_t at = alive > 1 ? divided_barrier(p, b, post) : IR_NONE;
+		bool skips = p->is_exit_split[b] && share_code(p, b);
+		uint32_t at = IR_NONE;
+		if (alive > 1 || skips)
+			at = divided_barrier(p, b, skips ? NULL : post);
 		if (at != IR_NONE) {
 			const struct ir_block *y = &ir->blocks.v[at];
 			ir_problem(ir, ir->steps.v[y->first + y->n - 1].at,
@@ -305,8 +330,53 @@ static void relate(struct cases *c, uint32_t same, enum smt_counter next)
 		c->counters[c->chain[same]] = (uint8_t)next;
 }
 
+/*
+ * Threads in one phase meet the same barrier next, or end both (a thread that ends early is a case
+ * of its own). A trap may stop a thread anywhere, and decides nothing.
+ */
+static bool meet_same_barrier(struct cases *c)
+{
+	const struct ir *ir = c->p->e->ir;
+
+	reach(c->p, c->a, NULL, false, c->r);
+	reach(c->p, c->b, NULL, false, c->t);
+	bool ends_a = false, ends_b = false;
+	for (uint32_t b = 0; b < ir->blocks.n; b++) {
+		bool in_a = has(c->r, b), in_b = has(c->t, b);
+		if ((in_a || in_b) && ir->blocks.v[b].end == IR_TRAP)
+			return true;
+		if (in_a && in_b && ends_in_barrier(ir, b))
+			return true;
+		ends_a |= in_a && ir->blocks.v[b].end == IR_EXIT;
+		ends_b |= in_b && ir->blocks.v[b].end == IR_EXIT;
+	}
+	return ends_a && ends_b;
+}
+
+/* Can a thread at block `last` begin the next iteration without a barrier? */
+static bool can_go_on(struct cases *c, uint32_t level, uint32_t last)
+{
+	const struct ir *ir = c->p->e->ir;
+	const struct ir_loop *l = &ir->loops[c->chain[level]];
+
+	fix_loops(c, level + 1);
+	reach(c->p, last, c->fixed, false, c->r);
+	for (uint32_t b = 0; b < ir->blocks.n; b++) {
+		if (!has(c->r, b))
+			continue;
+		if (ir->blocks.v[b].end == IR_TRAP)
+			return true;
+		for (uint32_t k = 0; k < ir->blocks.v[b].nsucc && !ends_in_barrier(ir, b); k++)
+			if (ir->blocks.v[b].succ[k] == l->header && ir_in_loop(l, b))
+				return true;
+	}
+	return false;
+}
+
 static void same_iteration(struct cases *c)
 {
+	if (!meet_same_barrier(c))
+		return;
 	fix_loops(c, c->depth);
 	for (uint32_t s = 0; s < c->p->e->ir->blocks.n; s++) {
 		if (!is_start(c, s, c->depth))
@@ -328,6 +398,8 @@ static bool meets_next(struct cases *c, uint32_t level, uint32_t last, uint32_t 
 	const struct ir_loop *l = &ir->loops[c->chain[level]];
 	const struct ir_block *h = &ir->blocks.v[l->header];
 
+	if (!can_go_on(c, level, last))
+		return false;
 	fix_loops(c, level + 1);
 	reach(c->p, l->header, c->fixed, false, c->t);
 	if (!has(c->t, first))
@@ -346,6 +418,7 @@ static bool meets_next(struct cases *c, uint32_t level, uint32_t last, uint32_t 
 	return false;
 }
 
+/* Is there a way around the loop without any barrier? */
 static bool goes_around(struct cases *c, uint32_t level)
 {
 	const struct ir *ir = c->p->e->ir;
@@ -393,16 +466,13 @@ void phase_each(const struct phases *p, uint32_t a, uint32_t b, phase_fn *fn, vo
 	find_chain(&c);
 	same_iteration(&c);
 	for (uint32_t i = 0; i < c.depth; i++) {
-		if (goes_around(&c, i)) {
-			relate(&c, i, SMT_FREE);
-			fn(c.counters, false, arg);
-			continue;
-		}
-		if (meets_next(&c, i, a, b)) {
-			relate(&c, i, SMT_SECOND_AHEAD);
+		bool ab = meets_next(&c, i, a, b), ba = meets_next(&c, i, b, a);
+		bool is_far = (ab || ba) && goes_around(&c, i);
+		if (is_far || ab) {
+			relate(&c, i, is_far ? SMT_FREE : SMT_SECOND_AHEAD);
 			fn(c.counters, false, arg);
 		}
-		if (meets_next(&c, i, b, a)) {
+		if (ba && !is_far) {
 			relate(&c, i, SMT_FIRST_AHEAD);
 			fn(c.counters, false, arg);
 		}

@@ -365,6 +365,12 @@ struct match {
 	bool is_ordered;
 };
 
+/* Had thread t ended after its event x when another was in a later phase? */
+static bool has_left(const struct thread *t, const struct event *x, const struct event *other)
+{
+	return !t->is_lost && !t->is_trapped && t->nbars == x->phase && x->phase < other->phase;
+}
+
 static void find_match(const struct run *r, bool same_cta, struct thread *const *t,
 		       struct match *out, bool same_warp)
 {
@@ -373,7 +379,9 @@ static void find_match(const struct run *r, bool same_cta, struct thread *const 
 		const struct event *x = &t[0]->events[i];
 		for (uint32_t k = 0; k < t[1]->nevents && (x->which & 1); k++) {
 			const struct event *y = &t[1]->events[k];
-			if (!(y->which & 2) || (same_cta && x->phase != y->phase))
+			bool meets = !same_cta || x->phase == y->phase || has_left(t[0], x, y) ||
+				     has_left(t[1], y, x);
+			if (!(y->which & 2) || !meets)
 				continue;
 			if (x->addr >= y->addr + r->b->mem->bytes ||
 			    y->addr >= x->addr + r->a->mem->bytes)
@@ -412,6 +420,7 @@ static enum replay_answer judge(struct run *r, bool same_cta, struct thread *con
 		return REPLAY_UNSURE;
 	}
 	if (!all_pass(r, r->m->ctaid[0], t[0], m.x->phase, &order) ||
+	    (same_cta && !all_pass(r, r->m->ctaid[1], t[1], m.y->phase, &order)) ||
 	    (!same_cta && !all_pass(r, r->m->ctaid[1], t[1], m.y->phase, &order))) {
 		out->why = "other threads may not pass the barriers before it";
 		return REPLAY_UNSURE;

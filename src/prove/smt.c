@@ -149,14 +149,35 @@ struct term smt_product(struct smt *s, struct term a, struct term b)
 	return r;
 }
 
+/* a => b, where a is the conjunction of one or two conditions. */
+static void hold_if(struct smt *s, Z3_ast also, Z3_ast a, Z3_ast b)
+{
+	Z3_ast both[2] = {also, a};
+
+	smt_hold(s, Z3_mk_implies(s->z, also ? Z3_mk_and(s->z, 2, both) : a, b));
+}
+
 /* With S >= 0: x < y => x*S + S <= y*S, and x = y => equal. */
 static void relate(struct smt *s, struct term x, Z3_ast px, struct term y, Z3_ast py, struct term f)
 {
-	if (f.lo < 0 || x.t == y.t)
+	Z3_ast also = f.lo < 0 ? Z3_mk_ge(s->z, f.t, smt_number(s, 0)) : NULL;
+
+	if (f.hi < 0 || x.t == y.t)
 		return;
-	smt_hold(s, Z3_mk_implies(s->z, Z3_mk_lt(s->z, x.t, y.t), le(s, smt_sum(s, px, f.t), py)));
-	smt_hold(s, Z3_mk_implies(s->z, Z3_mk_lt(s->z, y.t, x.t), le(s, smt_sum(s, py, f.t), px)));
-	smt_hold(s, Z3_mk_implies(s->z, Z3_mk_eq(s->z, x.t, y.t), Z3_mk_eq(s->z, px, py)));
+	hold_if(s, also, Z3_mk_lt(s->z, x.t, y.t), le(s, smt_sum(s, px, f.t), py));
+	hold_if(s, also, Z3_mk_lt(s->z, y.t, x.t), le(s, smt_sum(s, py, f.t), px));
+	hold_if(s, NULL, Z3_mk_eq(s->z, x.t, y.t), Z3_mk_eq(s->z, px, py));
+}
+
+/* With S >= 0 and x within small bounds: lo * S <= x*S <= hi * S. */
+static void enclose(struct smt *s, struct term x, Z3_ast px, struct term f)
+{
+	Z3_ast also = Z3_mk_ge(s->z, f.t, smt_number(s, 0));
+
+	if (x.lo < -((wide)1 << 32) || x.hi > (wide)1 << 32)
+		return;
+	smt_hold(s, Z3_mk_implies(s->z, also, le(s, px, scaled(s, f.t, x.hi))));
+	smt_hold(s, Z3_mk_implies(s->z, also, le(s, scaled(s, f.t, x.lo), px)));
 }
 
 /* Facts about each product by itself and each two with a common factor. */
@@ -169,6 +190,8 @@ static void learn_products(struct smt *s)
 		relate(s, p->a, p->r.t, one, p->b.t, p->b);
 		relate(s, p->b, p->r.t, zero, zero.t, p->a);
 		relate(s, p->b, p->r.t, one, p->a.t, p->a);
+		enclose(s, p->a, p->r.t, p->b);
+		enclose(s, p->b, p->r.t, p->a);
 		for (uint32_t k = 0; k < i; k++) {
 			const struct product *q = &s->products[k];
 			if (p->a.t == q->a.t)
@@ -408,6 +431,15 @@ static struct term signed_division(struct smt *s, const struct ex *v, unsigned t
 	return v->op == EX_SDIV ? q : r;
 }
 
+/* Either range will do for a factor; the one that comparisons and extensions used already lets the
+ * products be related. */
+static struct term factor(struct smt *s, const struct ex *v, unsigned t)
+{
+	struct memo *m = smt_memo(s, v, t);
+
+	return v->op == EX_SEXT || (m->s.t && !m->u.t) ? smt_signed(s, v, t) : smt_unsigned(s, v, t);
+}
+
 static struct term arithmetic(struct smt *s, const struct ex *v, unsigned t)
 {
 	struct term a, b, q, r;
@@ -428,7 +460,7 @@ static struct term arithmetic(struct smt *s, const struct ex *v, unsigned t)
 	case EX_MUL:
 		if (v->a[1]->op == EX_CONST)
 			return smt_product(s, smt_value(s, v->a[0], t), smt_value(s, v->a[1], t));
-		return smt_product(s, smt_unsigned(s, v->a[0], t), smt_unsigned(s, v->a[1], t));
+		return smt_product(s, factor(s, v->a[0], t), factor(s, v->a[1], t));
 	case EX_UDIV:
 	case EX_UREM:
 		divide(s, smt_unsigned(s, v->a[0], t), smt_unsigned(s, v->a[1], t), &q, &r);
