@@ -414,6 +414,7 @@ static void number_cells(struct ev *e)
 		e->cell_of_reg[r] = ir->ndefs[r] > 1 ? e->ncells++ : IR_NONE;
 	for (size_t i = 0; i < ir->objects.n; i++) {
 		struct ir_object *o = &ir->objects.v[i];
+		o->cell = IR_NONE;
 		if (o->kind != IR_OBJ_LOCAL || o->bytes > MAX_TRACKED ||
 		    e->ncells + o->bytes > MAX_CELLS)
 			continue;

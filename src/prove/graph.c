@@ -11,6 +11,12 @@
 
 #include <string.h>
 
+/* Some instruction of a block, to name its place. */
+static const struct ptx_stmt *place(const struct ir *ir, const struct ir_block *b)
+{
+	return b->at || !b->n ? b->at : ir->steps.v[b->first].at;
+}
+
 static void find_order(struct ir *ir)
 {
 	uint32_t n = (uint32_t)ir->blocks.n, top = 0, count = 0;
@@ -247,7 +253,8 @@ static void find_loops(struct ir *ir)
 			if (ir_dominates(ir, b->succ[k], ir->rpo[i]))
 				add_back_edge(ir, ir->rpo[i], b->succ[k], stack);
 			else
-				ir_problem(ir, b->at, "a loop that is entered in several places");
+				ir_problem(ir, place(ir, &ir->blocks.v[b->succ[k]]),
+					   "a loop that is entered in several places");
 		}
 	}
 	nest_loops(ir);
@@ -275,16 +282,42 @@ static void refuse_endless(struct ir *ir)
 	}
 	for (uint32_t i = 0; i < ir->nrpo; i++) {
 		if (!leaves[ir->rpo[i]]) {
-			ir_problem(ir, ir->blocks.v[ir->rpo[i]].at, "a loop that never ends");
+			ir_problem(ir, place(ir, &ir->blocks.v[ir->rpo[i]]),
+				   "a loop that never ends");
 			return;
 		}
 	}
+}
+
+static void forget_graph(struct ir *ir)
+{
+	for (uint32_t b = 0; b < ir->blocks.n; b++) {
+		struct ir_block *x = &ir->blocks.v[b];
+		x->is_reached = x->is_before_barrier = false;
+		x->npred = 0;
+		x->rpo = x->idom = x->ipdom = x->loop = IR_NONE;
+	}
+	ir->nloops = ir->nrpo = 0;
+}
+
+bool ir_prune(struct ir *ir, uint32_t b, bool taken)
+{
+	struct ir_block *x = &ir->blocks.v[b];
+
+	if (x->end != IR_BRANCH)
+		return false;
+	x->succ[0] = x->succ[!taken];
+	x->nsucc = 1;
+	x->end = IR_JUMP;
+	x->cond = IR_NONE;
+	return true;
 }
 
 void ir_graph(struct ir *ir)
 {
 	bool changed = true;
 
+	forget_graph(ir);
 	find_order(ir);
 	find_preds(ir);
 	find_dominators(ir);

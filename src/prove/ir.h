@@ -157,8 +157,10 @@ uint32_t ir_find_object(struct ir_frame *fr, struct ptx_str name, const struct p
 bool ir_known_call(struct ir_frame *fr, const struct ptx_stmt *s, struct ptx_str name,
 		   bool *never_returns);
 
-/* graph.c: order, dominators, loops. Irreducible control is a problem. */
+/* graph.c: order, dominators, loops, anew at each call. Irreducible control is a problem. */
 void ir_graph(struct ir *ir);
+/* The branch that ends block b always goes one way. ir_graph must follow. */
+bool ir_prune(struct ir *ir, uint32_t b, bool taken);
 bool ir_dominates(const struct ir *ir, uint32_t a, uint32_t b);
 static inline bool ir_in_loop(const struct ir_loop *l, uint32_t block)
 {

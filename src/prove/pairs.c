@@ -212,9 +212,10 @@ static bool search(struct check *c, struct smt_model *m, struct replay_meeting *
 		for (unsigned d = 0; d < 3 && i; d++) {
 			uint32_t n = d ? 4 : sizes[i];
 			try.ntid[d] = l->dim[d] ? l->dim[d] : l->max[d] < n ? l->max[d] : n;
-			try.nctaid[d] = l->dim[3 + d]			      ? l->dim[3 + d] :
-					l->max[3 + d] < (c->is_grid ? 2u : 1u) ? l->max[3 + d] :
-										 (c->is_grid ? 2 : 1);
+			try.nctaid[d] = l->dim[3 + d] ? l->dim[3 + d]
+					: l->max[3 + d] < (c->is_grid ? 2u : 1u)
+						? l->max[3 + d]
+						: (c->is_grid ? 2 : 1);
 		}
 		c->searches++;
 		if (replay_search(c->e, &try, !c->is_grid, c->a, c->b, met)) {
@@ -467,6 +468,29 @@ static void assume_params(struct check *c)
 	}
 }
 
+/* Evaluates; branches that turn out to be constant are taken out, and all is done again: barriers
+ * in a dead branch must not count. */
+static void evaluate(struct ev *e, struct ir *ir, struct ex_pool *pool)
+{
+	bool pruned = true;
+
+	for (unsigned turn = 0; pruned && turn < 8; turn++) {
+		size_t problems = ir->problems.n;
+		if (turn)
+			ev_free(e);
+		ev_run(e, ir, pool);
+		pruned = false;
+		for (uint32_t b = 0; e->cond && b < ir->blocks.n; b++) {
+			if (ir->blocks.v[b].is_reached && e->cond[b] && e->cond[b]->op == EX_CONST)
+				pruned |= ir_prune(ir, b, e->cond[b]->imm & 1);
+		}
+		if (pruned) {
+			ir->problems.n = problems;
+			ir_graph(ir);
+		}
+	}
+}
+
 static enum prove_verdict verdict_of(const struct prove_kernel *k)
 {
 	enum prove_verdict v = k->problems.n ? PROVE_UNPROVEN : PROVE_FREE;
@@ -500,7 +524,7 @@ void pairs_check(struct ptx_module *m, struct ptx_func *f, const struct prove_op
 	e.ir = &ir;
 	size_t fatal = ir.problems.n;
 	if (!fatal)
-		ev_run(&e, &ir, &pool);
+		evaluate(&e, &ir, &pool);
 	if (!ir.problems.n) {
 		phase_find(&c.phases, &e);
 		assume_params(&c);

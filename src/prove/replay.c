@@ -335,8 +335,7 @@ static bool is_legal(const struct run *r)
 	for (unsigned d = 0; d < 3; d++) {
 		threads *= m->ntid[d];
 		if (!m->ntid[d] || !m->nctaid[d] || m->ntid[d] > l->max[d] ||
-		    m->nctaid[d] > l->max[3 + d] ||
-		    (uint64_t)m->ntid[d] * m->nctaid[d] > INT32_MAX)
+		    m->nctaid[d] > l->max[3 + d] || (uint64_t)m->ntid[d] * m->nctaid[d] > INT32_MAX)
 			return false;
 		for (unsigned t = 0; t < 2; t++)
 			if (m->tid[t][d] >= m->ntid[d] || m->ctaid[t][d] >= m->nctaid[d])
@@ -507,7 +506,8 @@ struct search {
 	bool is_same_cta;
 };
 
-static void search_thread(struct search *s, const uint32_t *tid, const uint32_t *ctaid, uint32_t cta)
+static void search_thread(struct search *s, const uint32_t *tid, const uint32_t *ctaid,
+			  uint32_t cta)
 {
 	struct thread *t = new_thread(&s->r, SEARCH_EVENTS);
 
@@ -517,8 +517,8 @@ static void search_thread(struct search *s, const uint32_t *tid, const uint32_t 
 		memcpy(x.tid, tid, sizeof(x.tid));
 		memcpy(x.ctaid, ctaid, sizeof(x.ctaid));
 		x.group = s->is_same_cta ? cta << 16 | t->events[i].phase : 0;
-		x.is_ordered = s->is_same_cta ? t->events[i].is_order_before :
-						t->events[i].is_order_ever;
+		x.is_ordered =
+			s->is_same_cta ? t->events[i].is_order_before : t->events[i].is_order_ever;
 		base_vec_push(&s->seen, x);
 	}
 }
@@ -534,7 +534,8 @@ static void search_launch(struct search *s)
 			for (ctaid[0] = 0; ctaid[0] < m->nctaid[0]; ctaid[0]++) {
 				if (++ctas > (s->is_same_cta ? 1 : SEARCH_CTAS))
 					return;
-				for (uint32_t i = 0; i < m->ntid[0] * m->ntid[1] * m->ntid[2]; i++) {
+				for (uint32_t i = 0; i < m->ntid[0] * m->ntid[1] * m->ntid[2];
+				     i++) {
 					tid[0] = i % m->ntid[0];
 					tid[1] = i / m->ntid[0] % m->ntid[1];
 					tid[2] = i / m->ntid[0] / m->ntid[1];

@@ -347,7 +347,8 @@ static bool is_in_contract(const struct smt *s, const struct ex *v)
 			    (is_spec(p, EX_CTAID_X + d) || is_spec(p, EX_NCTAID_X + d)))
 				return true;
 			if (v->op == EX_ADD && is_spec(q, EX_TID_X + d) && p->op == EX_MUL &&
-			    (is_spec(p->a[0], EX_CTAID_X + d) || is_spec(p->a[1], EX_CTAID_X + d)) &&
+			    (is_spec(p->a[0], EX_CTAID_X + d) ||
+			     is_spec(p->a[1], EX_CTAID_X + d)) &&
 			    is_in_contract(s, p))
 				return true;
 		}
@@ -437,7 +438,8 @@ static struct term factor(struct smt *s, const struct ex *v, unsigned t)
 {
 	struct memo *m = smt_memo(s, v, t);
 
-	return v->op == EX_SEXT || (m->s.t && !m->u.t) ? smt_signed(s, v, t) : smt_unsigned(s, v, t);
+	return v->op == EX_SEXT || (m->s.t && !m->u.t) ? smt_signed(s, v, t)
+						       : smt_unsigned(s, v, t);
 }
 
 static struct term arithmetic(struct smt *s, const struct ex *v, unsigned t)

@@ -158,6 +158,12 @@ static void json_alarm(struct base_buf *out, const struct prove_alarm *a)
 	if (a->has_launch) {
 		triple(out, "blockDim", a->ntid);
 		triple(out, "gridDim", a->nctaid);
+		base_buf_puts(out, ",\"params\":[");
+		for (uint32_t i = 0; i < a->nparams; i++)
+			base_buf_printf(out, "%s{\"offset\":%llu,\"bytes\":%u,\"value\":%llu}",
+					i ? "," : "", (unsigned long long)a->param[i].off,
+					a->param[i].bytes, (unsigned long long)a->param[i].value);
+		base_buf_puts(out, "]");
 	}
 	base_buf_puts(out, ",\"sides\":[");
 	for (unsigned i = 0; i < 2; i++) {

@@ -1,4 +1,6 @@
-// Phases of shared memory.
+/*
+ * barriers.cu - phases of shared memory.
+ */
 
 // prove: neighbour race-free
 __global__ void neighbour(float *out)
@@ -153,17 +155,15 @@ __global__ void early_return(float *g, int n)
 }
 
 // A thread that has ended is not ordered by later barriers.
-// prove: ended_thread true
-__global__ void ended_thread(float *g)
+// prove: ended_thread true --block-dim=32
+__global__ void ended_thread(float *g, int n)
 {
 	__shared__ float s[32];
-	if (threadIdx.x == 7) {
-		s[0] = 1;
+	s[(threadIdx.x + n) & 31] = g[threadIdx.x];
+	if (threadIdx.x == 7)
 		return;
-	}
 	__syncthreads();
-	if (threadIdx.x == 0)
-		g[0] = s[0];
+	g[threadIdx.x] = s[threadIdx.x & 31];
 }
 
 // prove: divergent unproven

@@ -1,4 +1,6 @@
-// Two-dimensional indices, tiles, loops over the grid.
+/*
+ * grids.cu - two-dimensional indices, tiles, loops over the grid.
+ */
 
 // prove: grid_stride race-free
 __global__ void grid_stride(float *y, const float *x, int n)

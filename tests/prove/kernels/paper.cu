@@ -1,4 +1,6 @@
-// The four alarms of the FaialAA paper (section 2), written from its text.
+/*
+ * paper.cu - the four alarms of the FaialAA paper (section 2), written from its text.
+ */
 
 // prove: alarm1 true
 __global__ void alarm1(float *out)

@@ -1,4 +1,6 @@
-// One access per thread, and the ways to get it wrong.
+/*
+ * simple.cu - one access per thread, and the ways to get it wrong.
+ */
 
 // prove: saxpy race-free
 __global__ void saxpy(float *y, const float *x, float a, int n)

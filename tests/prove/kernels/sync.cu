@@ -1,4 +1,6 @@
-// Atomics, fences, flags, warps: what orders and what doesn't.
+/*
+ * sync.cu - atomics, fences, flags, warps: what orders and what doesn't.
+ */
 
 // prove: histogram race-free
 __global__ void histogram(unsigned *bins, const unsigned char *data, int n)
