@@ -167,8 +167,9 @@ enum base_exit {
 	BASE_EXIT_UNPROVEN = 11,	/* prove: a kernel could not be analysed or proven */
 	BASE_EXIT_POTENTIAL_ALARM = 12, /* prove: potential alarms only */
 	BASE_EXIT_UNCONFIRMED = 71,	/* run --verify: the oracle denies a report of a detector */
-	BASE_EXIT_UNJUDGED = 72, /* run --detector=oracle: the run is beyond the oracle's limits */
-	BASE_EXIT_INTERNAL = 70	 /* our bug, or out of memory */
+	BASE_EXIT_UNJUDGED = 72,  /* run --detector=oracle: the run is beyond the oracle's limits */
+	BASE_EXIT_UNCHECKED = 73, /* run --fail-unchecked: nothing was checked */
+	BASE_EXIT_INTERNAL = 70	  /* our bug, or out of memory */
 };
 
 #endif

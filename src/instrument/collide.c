@@ -536,13 +536,34 @@ static bool has_tensor(const struct inst_plan *plan)
 	return false;
 }
 
+static void count_launch(struct inst_ctx *cx, struct ptx_stmt *top)
+{
+	inst_emit(cx, top, "launch",
+		  T(cx->k, KNOB(rt),
+		    inst_num((int64_t)(offsetof(struct race_rt, counters) +
+				       offsetof(struct race_counters, launches)))),
+		  NH);
+}
+
+/* Its accesses may all be in functions that it calls, in another object even (-rdc). */
+static bool calls(const struct ptx_func *f)
+{
+	for (const struct ptx_stmt *s = f->first; s; s = s->next)
+		if (s->kind == PTX_STMT_INST && s->form->effects & PTX_EFF_CALL)
+			return true;
+	return false;
+}
+
 /* needs: plan.  keeps: the user's instructions.  breaks: flow. */
 void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
 {
 	struct ptx_func *f = cx->f;
 
-	if (!plan->ngroups)
+	if (!plan->ngroups) {
+		if (f->is_entry && calls(f))
+			count_launch(cx, inst_body_start(f));
 		return;
+	}
 	cx->rng = new_reg(cx, PTX_TYPE_B32);
 	cx->cnt = new_reg(cx, PTX_TYPE_B32);
 	/* Falling off the end is a ret: cold code goes behind it. */
@@ -562,11 +583,7 @@ void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
 	inst_emit(cx, top, "seed", T(cx->k, KNOB(seed)),
 		  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt)));
 	if (f->is_entry)
-		inst_emit(cx, top, "launch",
-			  T(cx->k, KNOB(rt),
-			    inst_num((int64_t)(offsetof(struct race_rt, counters) +
-					       offsetof(struct race_counters, launches)))),
-			  NH);
+		count_launch(cx, top);
 	for (struct inst_group *g = plan->first; g; g = g->next) {
 		/* Code that would go to the end of the body goes before the last ret. */
 		if (!g->flush)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cudart/collider.h"
+#include "cudart/state/collider.h"
 
 struct cpu_op {
 	struct cpu_work w;
