@@ -484,9 +484,10 @@ enum replay_answer replay_run(struct ev *e, const struct smt_model *m, bool is_s
 /* An access of some thread of the launch, for sorting. */
 struct seen {
 	uint64_t addr;
-	uint32_t group, tid[3], ctaid[3]; /* group: CTA and phase, or 0 for the grid */
+	uint32_t group, tid[3], ctaid[3]; /* group: the CTA, or 0 for the grid */
+	uint32_t phase;
 	unsigned which;
-	bool is_ordered;
+	bool is_ordered, has_ended; /* the thread ended in this phase */
 };
 
 static int by_address(const void *x, const void *y)
@@ -516,7 +517,9 @@ static void search_thread(struct search *s, const uint32_t *tid, const uint32_t 
 		struct seen x = {.addr = t->events[i].addr, .which = t->events[i].which};
 		memcpy(x.tid, tid, sizeof(x.tid));
 		memcpy(x.ctaid, ctaid, sizeof(x.ctaid));
-		x.group = s->is_same_cta ? cta << 16 | t->events[i].phase : 0;
+		x.group = s->is_same_cta ? cta : 0;
+		x.phase = t->events[i].phase;
+		x.has_ended = !t->is_lost && !t->is_trapped && t->nbars == x.phase;
 		x.is_ordered =
 			s->is_same_cta ? t->events[i].is_order_before : t->events[i].is_order_ever;
 		base_vec_push(&s->seen, x);
@@ -552,6 +555,9 @@ static bool is_pair(const struct search *s, const struct seen *x, const struct s
 	if (!(x->which & 1) || !(y->which & 2) || same_cta != s->is_same_cta)
 		return false;
 	if (same_cta && !memcmp(x->tid, y->tid, sizeof(x->tid)))
+		return false;
+	if (same_cta && x->phase != y->phase && !(x->has_ended && x->phase < y->phase) &&
+	    !(y->has_ended && y->phase < x->phase))
 		return false;
 	return x->group == y->group && x->addr < y->addr + r->b->mem->bytes &&
 	       y->addr < x->addr + r->a->mem->bytes;
