@@ -118,7 +118,7 @@ static void write_bytes(struct ev *e, uint32_t block, uint32_t step, uint32_t ce
 
 static bool is_written(const struct ev *e, const struct ev_root *r)
 {
-	if (e->is_all_written || r->kind == EV_ROOT_UNKNOWN || r->kind == EV_ROOT_LOADED)
+	if (e->is_all_written || e->may_alias || r->kind == EV_ROOT_UNKNOWN || r->kind == EV_ROOT_LOADED)
 		return e->is_all_written || e->written.n > 0;
 	for (size_t i = 0; i < e->written.n; i++)
 		if (ev_same_root(&e->written.v[i], r) || e->written.v[i].kind == EV_ROOT_UNKNOWN ||
@@ -461,12 +461,13 @@ static void make_last(struct ev *e)
 	}
 }
 
-void ev_run(struct ev *e, struct ir *ir, struct ex_pool *pool)
+void ev_run(struct ev *e, struct ir *ir, struct ex_pool *pool, bool may_alias)
 {
 	uint32_t n = (uint32_t)ir->blocks.n;
 
 	memset(e, 0, sizeof(*e));
 	e->ir = ir;
+	e->may_alias = may_alias;
 	e->pool = pool;
 	e->arena = pool->arena;
 	e->cell_of_reg = BASE_NEWN(e->arena, uint32_t, ir->width.n + 1);

@@ -79,13 +79,14 @@ struct ev {
 	BASE_VEC(struct ev_access) accesses;
 	BASE_VEC(struct ev_assume) assumes;
 	BASE_VEC(struct ev_root) written, writes; /* assumed; seen in this turn */
-	bool is_all_written;
+	bool is_all_written, may_alias;
 	bool is_changed;
 	unsigned turn;
 };
 
-/* Evaluates until nothing changes. Problems go to ir->problems. */
-void ev_run(struct ev *e, struct ir *ir, struct ex_pool *pool);
+/* Evaluates until nothing changes. may_alias: a write through one parameter may reach the memory
+ * of another. Problems go to ir->problems. */
+void ev_run(struct ev *e, struct ir *ir, struct ex_pool *pool, bool may_alias);
 void ev_free(struct ev *e);
 
 /* guard.c */

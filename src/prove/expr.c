@@ -110,8 +110,9 @@ static void bounds_of_binary(struct ex *k, const struct ex *x, const struct ex *
 		k->hi = y->lo ? x->hi / y->lo : m;
 		k->lo = y->lo ? x->lo / y->hi : 0;
 		break;
-	case EX_UREM:
-		k->hi = y->lo && y->hi - 1 < x->hi ? y->hi - 1 : x->hi;
+	case EX_UREM: /* by zero: anything */
+		if (y->lo)
+			k->hi = y->hi - 1 < x->hi ? y->hi - 1 : x->hi;
 		break;
 	case EX_AND:
 		k->hi = x->hi < y->hi ? x->hi : y->hi;

@@ -91,17 +91,23 @@ static const struct ex *difference(struct ev *e, const struct ex *v, const struc
 	return d ? ex_bin(e->pool, EX_ADD, d, v->a[0]) : NULL;
 }
 
-static bool is_counter(const struct ex *x, const struct ex *v, const struct ex *next)
-{
-	while ((x->op == EX_SEXT || x->op == EX_ZEXT) && x != v && x != next)
-		x = x->a[0];
-	return x == v || x == next || (x->op == EX_ADD && x->a[1]->op == EX_CONST && x->a[0] == v);
-}
-
 struct bound {
 	enum ex_ind kind;
-	bool is_strict;
+	bool is_sure; /* the comparison itself keeps a step of 1 from wrapping */
 };
+
+/* Is x the counter, its next value, or the counter plus a constant, perhaps widened? */
+static bool is_counter(const struct ex *x, const struct ex *v, const struct ex *next, bool is_signed,
+		       struct bound *out)
+{
+	out->kind = is_signed ? EX_IND_SIGNED : EX_IND_UNSIGNED;
+	out->is_sure = x == v;
+	while ((x->op == EX_SEXT || x->op == EX_ZEXT) && x != v && x != next) {
+		out->kind = x->op == EX_SEXT ? EX_IND_SIGNED : EX_IND_UNSIGNED;
+		x = x->a[0];
+	}
+	return x == v || x == next || (x->op == EX_ADD && x->a[1]->op == EX_CONST && x->a[0] == v);
+}
 
 /*
  * Does "the loop goes on" hold the counter below (is_down: above) something? Only terms that must
@@ -116,15 +122,14 @@ static bool bounded_by(const struct ex *c, const struct ex *v, const struct ex *
 	if (!is_not && c->op == EX_AND && c->w == 1)
 		return bounded_by(c->a[0], v, next, is_down, out) ||
 		       bounded_by(c->a[1], v, next, is_down, out);
-	if (is_not && t->op == EX_OR && t->w == 1)
-		return false;
 	if (t->op != EX_ULT && t->op != EX_SLT)
 		return false;
 	/* v < b and !(b < v) hold it below, b < v and !(v < b) above */
-	if (!is_counter(t->a[is_down != is_not], v, next))
+	if (!is_counter(t->a[is_down != is_not], v, next, t->op == EX_SLT, out)) {
+		out->kind = EX_IND_WRAPS;
 		return false;
-	out->kind = t->op == EX_ULT ? EX_IND_UNSIGNED : EX_IND_SIGNED;
-	out->is_strict = !is_not;
+	}
+	out->is_sure &= !is_not;
 	return true;
 }
 
@@ -140,7 +145,7 @@ static bool try_solve(struct ev *e, uint32_t loop, struct ev_phi *p, const struc
 	bool is_down = step->op == EX_CONST && step->imm > half;
 	bool is_one = step->op == EX_CONST && (step->imm == 1 || step->imm == ex_mask(step->w));
 	if (bounded_by(e->loops[loop].back, p->leaf, next, is_down, &bound))
-		e->loops[loop].is_assumed |= !is_one || !bound.is_strict;
+		e->loops[loop].is_assumed |= !is_one || !bound.is_sure;
 	p->is_solved = true;
 	p->step = step;
 	p->kind = (uint8_t)bound.kind;
@@ -176,8 +181,8 @@ static struct ex_range range_of(const struct ev *e, uint32_t loop, const struct 
 	if (!x || !next || next->w != v->w)
 		return r;
 	bool shrinks = next->n && next->a[0] == v &&
-		       (next->op == EX_UDIV || next->op == EX_LSHR || next->op == EX_AND ||
-			next->op == EX_UREM);
+		       (next->op == EX_LSHR || next->op == EX_AND ||
+			((next->op == EX_UDIV || next->op == EX_UREM) && next->a[1]->lo));
 	bool shrinks_signed =
 		next->n == 2 && next->a[0] == v && x->hi <= half &&
 		(next->op == EX_ASHR || (next->op == EX_SDIV && next->a[1]->op == EX_CONST &&

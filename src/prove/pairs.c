@@ -404,6 +404,8 @@ static void say_contract(struct check *c, const struct ex_launch *l)
 	base_buf_free(&ones);
 	say(c, "gridDim * blockDim stays below 2^31 in each dimension");
 	say(c, "every access stays within its array");
+	if (c->e->ir->nloops)
+		say(c, "pointers and 64-bit counters that a loop moves on don't wrap");
 	if (c->has_assumed_disjoint)
 		say(c, "arrays of different parameters and variables are disjoint");
 	for (uint32_t i = 0; i < c->e->ir->nloops; i++) {
@@ -470,7 +472,7 @@ static void assume_params(struct check *c)
 
 /* Evaluates; branches that turn out to be constant are taken out, and all is done again: barriers
  * in a dead branch must not count. */
-static void evaluate(struct ev *e, struct ir *ir, struct ex_pool *pool)
+static void evaluate(struct ev *e, struct ir *ir, struct ex_pool *pool, bool may_alias)
 {
 	bool pruned = true;
 
@@ -478,7 +480,7 @@ static void evaluate(struct ev *e, struct ir *ir, struct ex_pool *pool)
 		size_t problems = ir->problems.n;
 		if (turn)
 			ev_free(e);
-		ev_run(e, ir, pool);
+		ev_run(e, ir, pool, may_alias);
 		pruned = false;
 		for (uint32_t b = 0; e->cond && b < ir->blocks.n; b++) {
 			if (ir->blocks.v[b].is_reached && e->cond[b] && e->cond[b]->op == EX_CONST)
@@ -524,7 +526,7 @@ void pairs_check(struct ptx_module *m, struct ptx_func *f, const struct prove_op
 	e.ir = &ir;
 	size_t fatal = ir.problems.n;
 	if (!fatal)
-		evaluate(&e, &ir, &pool);
+		evaluate(&e, &ir, &pool, o->may_alias);
 	if (!ir.problems.n) {
 		phase_find(&c.phases, &e);
 		assume_params(&c);

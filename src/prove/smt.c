@@ -369,9 +369,26 @@ static bool is_of_launch(const struct ex *v)
 	return true;
 }
 
+/* A step of 64 bits that comes from 32: a pointer that moves on by it doesn't come around. */
+static bool is_modest(const struct ex *v, unsigned depth)
+{
+	if (v->op == EX_CONST) {
+		int64_t c = ex_signed(v->imm, v->w);
+		return c > -((int64_t)1 << 33) && c < (int64_t)1 << 33;
+	}
+	if (v->op == EX_ZEXT || v->op == EX_SEXT)
+		return v->a[0]->w <= 32;
+	if ((v->op != EX_ADD && v->op != EX_SUB && v->op != EX_MUL) || depth > 4)
+		return false;
+	bool has_number = v->a[1]->op == EX_CONST && v->a[1]->imm <= 65536;
+	return is_modest(v->a[0], depth + 1) &&
+	       (v->op == EX_MUL ? has_number : is_modest(v->a[1], depth + 1));
+}
+
 static struct term induction(struct smt *s, const struct ex *v, unsigned t)
 {
-	bool is_signed = v->imm == EX_IND_SIGNED || (v->imm == EX_IND_WRAPS && v->w == 64);
+	bool is_pointer = v->imm == EX_IND_WRAPS && v->w == 64 && is_modest(v->a[1], 0);
+	bool is_signed = v->imm == EX_IND_SIGNED || is_pointer;
 	bool is_down = v->a[1]->op == EX_CONST && v->a[1]->imm > ex_mask(v->w) >> 1;
 	struct term i = is_signed ? smt_signed(s, v->a[0], t) : smt_unsigned(s, v->a[0], t);
 	bool is_step_signed = (is_signed || is_down) && !is_of_launch(v->a[1]);
@@ -386,7 +403,7 @@ static struct term induction(struct smt *s, const struct ex *v, unsigned t)
 		r.lo = r.lo < i.lo ? r.lo : i.lo;
 		r.hi = r.hi > i.hi ? r.hi : i.hi;
 	}
-	if (v->imm == EX_IND_WRAPS && v->w < 64)
+	if (v->imm == EX_IND_WRAPS && !is_pointer)
 		return r;
 	wide lo = is_signed ? -((wide)1 << (v->w - 1)) : 0;
 	wide hi = lo + ((wide)1 << v->w) - 1;

@@ -192,3 +192,23 @@ template <int B> __global__ void template_reduce(float *g)
 
 // prove: template_reduce true
 template __global__ void template_reduce<256>(float *);
+
+// A 64-bit sum that comes around: its steps are no pointer's.
+// prove: hash_steps true --block-dim=64
+__global__ void hash_steps(float *y, int n)
+{
+	unsigned long long h = threadIdx.x;
+	for (int i = 0; i < n; i++) {
+		h += 0x9e3779b97f4a7c15ull;
+		y[h & 31] = 1.0f;
+	}
+}
+
+// prove: guarded_twice race-free
+__global__ void guarded_twice(float *y, int n, int m)
+{
+	for (int i = threadIdx.x; i < n && i < m; i += blockDim.x)
+		y[i] = 1.0f;
+	for (int i = threadIdx.x; i < n; i += blockDim.x)
+		y[i] += 1.0f;
+}
