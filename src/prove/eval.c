@@ -118,7 +118,8 @@ static void write_bytes(struct ev *e, uint32_t block, uint32_t step, uint32_t ce
 
 static bool is_written(const struct ev *e, const struct ev_root *r)
 {
-	if (e->is_all_written || e->may_alias || r->kind == EV_ROOT_UNKNOWN || r->kind == EV_ROOT_LOADED)
+	if (e->is_all_written || e->may_alias || r->kind == EV_ROOT_UNKNOWN ||
+	    r->kind == EV_ROOT_LOADED)
 		return e->is_all_written || e->written.n > 0;
 	for (size_t i = 0; i < e->written.n; i++)
 		if (ev_same_root(&e->written.v[i], r) || e->written.v[i].kind == EV_ROOT_UNKNOWN ||

@@ -97,8 +97,8 @@ struct bound {
 };
 
 /* Is x the counter, its next value, or the counter plus a constant, perhaps widened? */
-static bool is_counter(const struct ex *x, const struct ex *v, const struct ex *next, bool is_signed,
-		       struct bound *out)
+static bool is_counter(const struct ex *x, const struct ex *v, const struct ex *next,
+		       bool is_signed, struct bound *out)
 {
 	out->kind = is_signed ? EX_IND_SIGNED : EX_IND_UNSIGNED;
 	out->is_sure = x == v;

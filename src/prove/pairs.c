@@ -19,7 +19,7 @@
 #define RLIMIT_INTEGERS 3000000
 #define RLIMIT_BITS	8000000
 #define MAX_ALARMS	64
-#define MAX_SEARCHES	40
+#define MAX_SEARCHES	20
 
 struct check {
 	struct ev *e;

@@ -16,11 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_STEPS  (8u << 20)
+#define MAX_STEPS  (2u << 20)
 #define MAX_EVENTS 4096
 #define MAX_BARS   4096
 /* Of a search: blocks, and accesses of one thread. */
 #define SEARCH_CTAS   4
+#define SEARCH_STEPS  (1u << 19)
 #define SEARCH_EVENTS 64
 
 struct value {
@@ -578,6 +579,7 @@ bool replay_search(struct ev *e, struct smt_model *m, bool is_same_cta, const st
 	if (!is_legal(&s.r))
 		return false;
 	open_run(&s.r);
+	s.r.budget = SEARCH_STEPS;
 	search_launch(&s);
 	if (s.seen.n)
 		qsort(s.seen.v, s.seen.n, sizeof(*s.seen.v), by_address);

@@ -25,6 +25,7 @@ class Maker:
     def __init__(self, rng):
         self.rng, self.nvar, self.accesses, self.depth = rng, 0, 0, 0
         self.vars = []
+        self.is_tidy = rng.random() < .5  # as kernels usually are: most of those are race-free
 
     def leaf(self):
         r = self.rng.random()
@@ -65,8 +66,13 @@ class Maker:
             index = self.rng.choice((('spec', 'tid'), ('add', ('spec', 'tid'), ('const', 1)),
                                      ('add', ('mul', ('spec', 'ctaid'), ('spec', 'ntid')),
                                       ('spec', 'tid'))))
+        if self.is_tidy:
+            own = ('spec', 'tid') if space == 'shared' else \
+                ('add', ('mul', ('spec', 'ctaid'), ('spec', 'ntid')), ('spec', 'tid'))
+            index = self.rng.choice((own, own, own, ('xor', own, ('const', 1)),
+                                     ('sub', ('const', 63), own), ('add', own, self.leaf())))
         kind = self.rng.choice(('ld', 'st', 'st', 'st', 'red'))
-        width = 4 if kind == 'red' else self.rng.choice((4, 4, 1))
+        width = 4 if kind == 'red' or self.is_tidy else self.rng.choice((4, 4, 1))
         return ['access', kind, space, ('and', index, ('const', 63)), width, 0]
 
     def block(self, size):
@@ -74,6 +80,8 @@ class Maker:
         for _ in range(size):
             r = self.rng.random()
             if r < .35 and self.accesses < 3:
+                if self.is_tidy and self.rng.random() < .7:
+                    out.append(['barrier', 0])
                 out.append(self.access())
             elif r < .55:
                 out.append(['barrier', 0])
