@@ -473,3 +473,15 @@ bool cpu_texture_free(struct cpu_machine *m, uint64_t handle)
 {
 	return handle && handle <= m->textures;
 }
+
+/* No kernel runs here, so there is no heap (tests/cudart_programs/heap.cu has one). */
+bool cpu_heap_set_limit(struct cpu_machine *m, unsigned device, uint64_t bytes)
+{
+	(void)m, (void)device, (void)bytes;
+	return true;
+}
+
+void cpu_heap_reset(struct cpu_machine *m, unsigned device)
+{
+	(void)m, (void)device;
+}
