@@ -291,7 +291,8 @@ static void run_thread(struct run *r, struct thread *t, const uint32_t *tid, con
 					return;
 				}
 			} else if (st->kind == IR_WARP_BARRIER) {
-				warp = true;
+				/* it may hand on what another lane has acquired */
+				warp = order = t->has_order = true;
 			} else if (st->dst != IR_NONE) {
 				do_value(r, st, tid, ctaid);
 			}

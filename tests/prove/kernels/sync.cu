@@ -114,3 +114,25 @@ __global__ void assembly(int *g)
 		     "l"(g));
 	g[threadIdx.x] = s[0];
 }
+
+// One lane waits for the other block, the warp barrier hands the order on to its lanes.
+// prove: handed_on potential --block-dim=32 --grid-dim=2
+__global__ void handed_on(unsigned *message, unsigned *f, unsigned *heard)
+{
+	if (blockIdx.x == 0) {
+		message[threadIdx.x] = threadIdx.x;
+		__syncwarp();
+		if (threadIdx.x == 0) {
+			__threadfence();
+			atomicExch(f, 1);
+		}
+	} else {
+		if (threadIdx.x == 0) {
+			while (atomicAdd(f, 0) == 0)
+				;
+			__threadfence();
+		}
+		__syncwarp();
+		heard[threadIdx.x] = message[(threadIdx.x + 1) % 32];
+	}
+}
