@@ -14,6 +14,8 @@
 #ifndef COLLIDER_TOOLCHAIN_H
 #define COLLIDER_TOOLCHAIN_H
 
+#include <stddef.h>
+
 /*
  * Drop-in replacements: same arguments (plus Collider's own, base/options.def), same output,
  * same exit codes as the real tool. They may replace the process by the real tool, so they may
@@ -33,6 +35,12 @@ int tool_ptxas(int argc, char **argv);
  */
 int tool_cc(int argc, char **argv);
 int tool_cxx(int argc, char **argv);
+
+/*
+ * The unoptimised PTX of a CUDA source (ptx.c), for analysis. `extra`: options for nvcc. *text is
+ * malloc'd. Returns 0, BASE_EXIT_ENV without a toolkit, BASE_EXIT_INPUT when nvcc fails (it says why).
+ */
+int tool_ptx(const char *source, char *const *extra, size_t nextra, char **text, size_t *size);
 
 typedef int tool_main(int argc, char **argv);
 

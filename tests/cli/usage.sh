@@ -16,7 +16,6 @@ has err "Usage: collider COMMAND"
 is out ""
 wrong "there is no command 'rnu' (did you mean collider run?)" rnu
 wrong "there is no command 'xyzzy' (collider help lists them)" xyzzy
-wrong "collider prove does not exist yet" prove x.cu
 wrong "unknown option --quiet before a command" --quiet run
 wrong "there is no command 'nope'" help nope
 wrong "help explains one command" help run report
