@@ -76,19 +76,24 @@ static void print_alarm(struct base_buf *out, const struct prove_alarm *a)
 			*a->reason ? "; " : "", a->reason);
 }
 
+static const char *const problem_words[] = {[PROVE_PROBLEM_UNPROVEN] = "not analysed",
+					    [PROVE_PROBLEM_VACUOUS] = "contradiction",
+					    [PROVE_PROBLEM_EXCLUDED] = "excluded"};
+
 static void print_kernel(struct base_buf *out, const struct prove_kernel *k)
 {
 	static const char *const words[] = {[PROVE_FREE] = "race-free",
 					    [PROVE_TRUE] = "true alarm",
 					    [PROVE_POTENTIAL] = "potential alarms only",
-					    [PROVE_UNPROVEN] = "could not prove"};
+					    [PROVE_UNPROVEN] = "could not prove",
+					    [PROVE_VACUOUS] = "error: vacuous"};
 
 	base_buf_printf(out, "%s: %s\n", k->name_shown, words[k->verdict]);
 	for (size_t i = 0; i < k->alarms.n; i++)
 		print_alarm(out, &k->alarms.v[i]);
 	for (size_t i = 0; i < k->problems.n; i++) {
 		const struct prove_problem *p = &k->problems.v[i];
-		base_buf_puts(out, "  not analysed: ");
+		base_buf_printf(out, "  %s: ", problem_words[p->kind]);
 		if (p->ptx_line || p->line) {
 			print_place(out, p->file, p->line, p->ptx_line);
 			base_buf_puts(out, ": ");
@@ -109,7 +114,7 @@ static void print_kernel(struct base_buf *out, const struct prove_kernel *k)
 
 void prove_print_text(const struct prove_results *r, struct base_buf *out)
 {
-	unsigned n[4] = {0};
+	unsigned n[5] = {0};
 
 	for (size_t i = 0; i < r->kernels.n; i++) {
 		print_kernel(out, &r->kernels.v[i]);
@@ -118,9 +123,9 @@ void prove_print_text(const struct prove_results *r, struct base_buf *out)
 	base_buf_printf(
 		out,
 		"%zu kernel%s: %u race-free, %u with true alarms, %u with potential alarms only, "
-		"%u not proven\n",
+		"%u not proven, %u vacuous\n",
 		r->kernels.n, r->kernels.n == 1 ? "" : "s", n[PROVE_FREE], n[PROVE_TRUE],
-		n[PROVE_POTENTIAL], n[PROVE_UNPROVEN]);
+		n[PROVE_POTENTIAL], n[PROVE_UNPROVEN], n[PROVE_VACUOUS]);
 }
 
 /* ---- JSON ------------------------------------------------------------------------ */
@@ -190,6 +195,10 @@ static void json_alarm(struct base_buf *out, const struct prove_alarm *a)
 	base_buf_puts(out, "]}");
 }
 
+static const char *const problem_names[] = {[PROVE_PROBLEM_UNPROVEN] = "unproven",
+					    [PROVE_PROBLEM_VACUOUS] = "vacuous",
+					    [PROVE_PROBLEM_EXCLUDED] = "excluded"};
+
 void prove_print_json(const struct prove_results *r, struct base_buf *out)
 {
 	base_buf_puts(out, "{");
@@ -209,6 +218,8 @@ void prove_print_json(const struct prove_results *r, struct base_buf *out)
 		base_buf_puts(out, "],\"problems\":[");
 		for (size_t p = 0; p < k->problems.n; p++) {
 			base_buf_puts(out, p ? ",{" : "{");
+			text(out, "kind", problem_names[k->problems.v[p].kind]);
+			base_buf_puts(out, ",");
 			text(out, "text", k->problems.v[p].text);
 			base_buf_puts(out, ",");
 			text(out, "file", k->problems.v[p].file);

@@ -38,6 +38,18 @@ __global__ void half(float *y, int n) { y[threadIdx.x / n] = 1.0f; }
 CU
 expect 10 'true data race' "$tree/param.cu"
 expect 0 'parameter 2 = 1' --param=2=1 "$tree/param.cu"
+expect 11 'assume.cu:3: this assumption contradicts the others' --param=2=2 "$tree/assume.cu"
+expect 11 'parameter 2 = 2 contradicts the others' --param=2=2 "$tree/assume.cu"
+expect 0 'race-free' --param=2=1 "$tree/assume.cu"
+expect 11 'error: vacuous' --param=2=1,2=2 "$tree/param.cu"
+expect 11 '"verdict":"vacuous"' --format=json --block-dim=2048 "$tree/param.cu"
+expect 11 "blockDim.x = 2048 is above CUDA's limit" --block-dim=2048 "$tree/param.cu"
+for second in 32 64; do
+	printf '//--blockDim=64\n//--blockDim=%s\n%s\n' $second \
+		'__global__ void k(float *y) { y[threadIdx.x] = 1.0f; }' >"$tree/lines$second.cu"
+done
+expect 11 'lines32.cu:2: vacuous: --blockDim=32 contradicts line 1' "$tree/lines32.cu"
+expect 0 'race-free' "$tree/lines64.cu"
 expect 2 'INDEX=VALUE' --param=n=1 "$tree/param.cu"
 expect 2 'expected numbers' --block-dim=many "$tree/param.cu"
 expect 2 'takes a .cu or .ptx' --block-dim=4
