@@ -9,7 +9,8 @@
  * assumptions leave it reachable? Integers first; a "yes" counts only from bit-vectors, because
  * integers know products by their bounds and order alone.
  *
- * Misses: a contradiction that needs a thread in the middle, or several iterations of a loop.
+ * Misses: a contradiction that needs parameters and a thread in the middle, or several iterations
+ * of a loop.
  * Costs: two queries for the kernel, and up to two for each assumption and each condition of an
  * access; none where nothing is assumed.
  */
@@ -117,11 +118,11 @@ bool contract_add_params(struct contract *c)
 			continue;
 		bool is_negative = value >> (w - 1) == UINT64_MAX >> (w - 1);
 		if ((value & ex_mask(w)) != value && !is_negative) {
-			ok = deny(c, base_printf(c->arena,
-						 "parameter %u has %llu bytes and can't be %llu",
-						 c->o->param[i].index,
-						 (unsigned long long)obj->bytes,
-						 (unsigned long long)value));
+			ok = deny(c,
+				  base_printf(c->arena,
+					      "parameter %u has %llu bytes and can't be %llu",
+					      c->o->param[i].index, (unsigned long long)obj->bytes,
+					      (unsigned long long)value));
 			continue;
 		}
 		const struct ex *p =
@@ -271,6 +272,34 @@ static void name_contradiction(struct contract *c)
 	}
 }
 
+/* Of the dimensions that are fixed: does the assumption deny some threadIdx or blockIdx outright? */
+static bool denies_thread(struct contract *c, const struct ev_assume *as)
+{
+	static const char *const names[] = {"threadIdx.x", "threadIdx.y", "threadIdx.z",
+					    "blockIdx.x",  "blockIdx.y",  "blockIdx.z"};
+	struct ex_pool *p = c->e->pool;
+
+	for (unsigned d = 0; d < 6; d++) {
+		unsigned which = d < 3 ? EX_TID_X + d : EX_CTAID_X + d - 3;
+		const struct ex *spec = ex_spec(p, (enum ex_spec)which);
+		uint32_t n = p->launch.dim[d];
+		if (!ex_contains(as->fact, spec))
+			continue;
+		for (uint32_t i = 0; i < n && i < MAX_BLOCK_THREADS; i++) {
+			const struct ex *f = ex_replace(p, as->fact, spec, ex_const(p, 32, i));
+			if (f->op != EX_CONST || (f->imm & 1))
+				continue;
+			c->say(PROVE_PROBLEM_VACUOUS, as->at,
+			       base_printf(c->arena,
+					   "no thread with %s = %u can keep this assumption",
+					   names[d], i),
+			       c->arg);
+			return true;
+		}
+	}
+	return false;
+}
+
 /* An assumption in the middle of a path: does it hold for anyone who comes there? */
 static void check_assume(struct contract *c, size_t i)
 {
@@ -339,11 +368,17 @@ bool contract_check(struct contract *c)
 		c->say(PROVE_PROBLEM_UNPROVEN, NULL,
 		       "the solver gave up on whether the assumptions contradict each other",
 		       c->arg);
-	for (size_t i = 0; i < c->e->assumes.n; i++)
-		if (!c->e->assumes.v[i].param)
+	bool is_kept = true;
+	for (size_t i = 0; i < c->e->assumes.n; i++) {
+		if (c->e->assumes.v[i].param)
+			continue;
+		if (denies_thread(c, &c->e->assumes.v[i]))
+			is_kept = false;
+		else
 			check_assume(c, i);
+	}
 	for (size_t i = 0; i < c->e->accesses.n; i++)
 		if (!is_known(c->e, i))
 			check_access(c, &c->e->accesses.v[i]);
-	return true;
+	return is_kept;
 }

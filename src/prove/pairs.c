@@ -500,6 +500,8 @@ void pairs_check(struct ptx_module *m, struct ptx_func *f, const struct prove_op
 	k->name_shown = race_demangle(arena, k->name);
 	ir_build(&ir, arena, m, f);
 	contract_find_launch(&ir, o, &launch);
+	for (unsigned d = 0; d < 6; d++)
+		k->free_dims |= (uint8_t)((unsigned)!launch.dim[d] << d);
 	ex_pool_init(&pool, arena, &launch);
 	memset(&e, 0, sizeof(e));
 	e.ir = &ir;

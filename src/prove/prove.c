@@ -238,7 +238,7 @@ const char *prove_verdict_name(enum prove_verdict v)
 					    [PROVE_TRUE] = "true-alarm",
 					    [PROVE_POTENTIAL] = "potential-alarm",
 					    [PROVE_UNPROVEN] = "could-not-prove",
-[PROVE_VACUOUS] = "vacuous"};
+					    [PROVE_VACUOUS] = "vacuous"};
 
 	return names[v];
 }

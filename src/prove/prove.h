@@ -74,6 +74,7 @@ struct prove_kernel {
 	BASE_VEC(struct prove_alarm) alarms;
 	BASE_VEC(struct prove_problem) problems;
 	BASE_VEC(const char *) contract; /* sentences */
+	uint8_t free_dims;		 /* bit d: blockDim x y z, gridDim x y z may be anything */
 	struct prove_counts counts;
 	uint64_t ms; /* wall-clock, for the user only */
 };

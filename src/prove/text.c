@@ -32,8 +32,9 @@ static void print_launch(struct base_buf *out, const struct prove_alarm *a)
 {
 	static const char *const dims[] = {"x", "y", "z"};
 
-	base_buf_printf(out, "    blockDim (%u, %u, %u), gridDim (%u, %u, %u)", a->ntid[0],
-			a->ntid[1], a->ntid[2], a->nctaid[0], a->nctaid[1], a->nctaid[2]);
+	base_buf_printf(out, "    found with blockDim (%u, %u, %u), gridDim (%u, %u, %u)",
+			a->ntid[0], a->ntid[1], a->ntid[2], a->nctaid[0], a->nctaid[1],
+			a->nctaid[2]);
 	for (uint32_t i = 0; i < a->nparams; i++)
 		base_buf_printf(out, ", parameter bytes at %llu = %llu",
 				(unsigned long long)a->param[i].off,
@@ -76,6 +77,42 @@ static void print_alarm(struct base_buf *out, const struct prove_alarm *a)
 			*a->reason ? "; " : "", a->reason);
 }
 
+static void print_free_names(struct base_buf *out, unsigned free, const char *quote)
+{
+	static const char *const names[] = {"blockDim.x", "blockDim.y", "blockDim.z",
+					    "gridDim.x",  "gridDim.y",	"gridDim.z"};
+	bool is_next = false;
+
+	for (unsigned d = 0; d < BASE_COUNTOF(names); d++) {
+		if (!(free >> d & 1))
+			continue;
+		base_buf_printf(out, "%s%s%s%s", is_next ? ", " : "", quote, names[d], quote);
+		is_next = true;
+	}
+}
+
+/* An alarm may need a launch that the program never makes: says so, and what to do about it. */
+static void print_advice(struct base_buf *out, const struct prove_kernel *k)
+{
+	bool has_launch = false;
+
+	for (size_t i = 0; i < k->alarms.n; i++)
+		has_launch |= k->alarms.v[i].has_launch;
+	if (!has_launch || !k->free_dims)
+		return;
+	base_buf_puts(out, "  These alarms are for any launch, because ");
+	print_free_names(out, k->free_dims, "");
+	base_buf_puts(
+		out, " may be anything here.\n"
+		     "  Each needs a launch like the one that stands after \"found with\". If your "
+		     "program\n  never launches the kernel so, say which sizes it uses:");
+	if (k->free_dims & 7)
+		base_buf_puts(out, " --block-dim=X,Y,Z");
+	if (k->free_dims & 56)
+		base_buf_puts(out, " --grid-dim=X,Y,Z");
+	base_buf_puts(out, "\n");
+}
+
 static const char *const problem_words[] = {[PROVE_PROBLEM_UNPROVEN] = "not analysed",
 					    [PROVE_PROBLEM_VACUOUS] = "contradiction",
 					    [PROVE_PROBLEM_EXCLUDED] = "excluded"};
@@ -91,6 +128,7 @@ static void print_kernel(struct base_buf *out, const struct prove_kernel *k)
 	base_buf_printf(out, "%s: %s\n", k->name_shown, words[k->verdict]);
 	for (size_t i = 0; i < k->alarms.n; i++)
 		print_alarm(out, &k->alarms.v[i]);
+	print_advice(out, k);
 	for (size_t i = 0; i < k->problems.n; i++) {
 		const struct prove_problem *p = &k->problems.v[i];
 		base_buf_printf(out, "  %s: ", problem_words[p->kind]);
@@ -215,6 +253,8 @@ void prove_print_json(const struct prove_results *r, struct base_buf *out)
 			base_buf_puts(out, a ? "," : "");
 			json_alarm(out, &k->alarms.v[a]);
 		}
+		base_buf_puts(out, "],\"free\":[");
+		print_free_names(out, k->free_dims, "\"");
 		base_buf_puts(out, "],\"problems\":[");
 		for (size_t p = 0; p < k->problems.n; p++) {
 			base_buf_puts(out, p ? ",{" : "{");

@@ -38,6 +38,20 @@ __global__ void half(float *y, int n) { y[threadIdx.x / n] = 1.0f; }
 CU
 expect 10 'true data race' "$tree/param.cu"
 expect 0 'parameter 2 = 1' --param=2=1 "$tree/param.cu"
+cat >"$tree/tile.cu" <<'CU'
+__global__ void tile(float *y)
+{
+	__shared__ float s[256];
+	s[threadIdx.x % 256] = 1.0f;
+	y[blockIdx.x * 256 + threadIdx.x % 256] = 1.0f;
+}
+CU
+expect 10 'because blockDim.x, gridDim.x may be anything here' "$tree/tile.cu"
+expect 10 'which sizes it uses: --block-dim=X,Y,Z --grid-dim=X,Y,Z$' "$tree/tile.cu"
+expect 10 'found with blockDim \(' "$tree/tile.cu"
+expect 10 '"free":\["blockDim.x", "gridDim.x"\]' --format=json "$tree/tile.cu"
+expect 0 '^tile.*race-free$' --block-dim=256 "$tree/tile.cu"
+expect 10 'because gridDim.x may be anything' --block-dim=512 "$tree/tile.cu"
 expect 11 'assume.cu:3: this assumption contradicts the others' --param=2=2 "$tree/assume.cu"
 expect 11 'parameter 2 = 2 contradicts the others' --param=2=2 "$tree/assume.cu"
 expect 0 'race-free' --param=2=1 "$tree/assume.cu"

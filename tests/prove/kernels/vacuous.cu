@@ -67,6 +67,15 @@ __global__ void one_thread(float *y)
 	y[0] = 1.0f;
 }
 
+// One thread in the middle can't keep to it.
+// prove: middle vacuous --block-dim=64 --grid-dim=1
+// prove: middle race-free --block-dim=32 --grid-dim=1
+__global__ void middle(float *y)
+{
+	collider_assume(threadIdx.x != 37);
+	y[threadIdx.x] = 1.0f;
+}
+
 // prove: too_wide vacuous --block-dim=2048
 // prove: too_wide vacuous --block-dim=64,32
 // prove: too_wide vacuous --block-dim=1024 --grid-dim=2147483647
