@@ -46,6 +46,7 @@ int cli_instrument(struct option_set *set)
 		.call_free = option_flag(set, OPTION_CALL_FREE),
 		.dump = option_text(set, OPTION_DUMP),
 	};
+	long inlined = option_int(set, OPTION_INLINE_CHECKS);
 	const char *to = option_text(set, OPTION_OUTPUT);
 	struct inst_stats stats = {0};
 	struct base_sink sink = {0};
@@ -54,6 +55,7 @@ int cli_instrument(struct option_set *set)
 	size_t size = 0;
 	int rc, err;
 
+	opt.inline_groups = inlined ? (int)inlined : -1;
 	if (set->args.n != 1) {
 		base_say("error: instrument takes one PTX file, found %zu", set->args.n);
 		return BASE_EXIT_USAGE;

@@ -5,6 +5,9 @@
 # are linked together (-rdc) each bring them, so they become .weak here.
 file(READ ${IN} text)
 separate_arguments(FUNCTIONS)
+if(NOT FUNCTIONS) # local to each module
+  string(REPLACE ".visible .func" ".func" text "${text}")
+endif()
 foreach(f ${FUNCTIONS})
   string(REGEX MATCH "\\.(visible|weak) \\.func [^{;]*${f}\\(" found "${text}")
   if(NOT found)

@@ -15,6 +15,8 @@ enum {
 	/* watch, hirace, iguard: later detectors, one bit each */
 };
 
+#define INST_INLINE_GROUPS 24
+
 /* A register budget of one kernel, from assembling the original (toolchain). */
 struct inst_limit {
 	const char *kernel; /* name in the PTX */
@@ -22,10 +24,12 @@ struct inst_limit {
 	bool skip;	    /* leave this kernel as it was: nothing fits */
 	const char *why;    /* with skip: for the footer */
 	bool call_free;	    /* report without calling __collider_report */
+	bool no_calls;	    /* checks are inlined; only what is rare is called */
 };
 
 struct inst_options {
 	unsigned sanitize;  /* INST_SANITIZE_* */
+	int inline_groups; /* a function with more groups checks by call; 0: INST_INLINE_GROUPS, -1: all */
 	unsigned group_max; /* accesses checked together, 1..8; 0: 8 */
 	bool trap;	    /* --trap: brkpt when there is no agent */
 	bool raise_target;  /* raise .target below sm_70 */

@@ -104,6 +104,16 @@ static void widen_debug_range(struct ptx_func *f)
 	}
 }
 
+/* Many groups: as calls. A kernel that issues wgmma keeps its calls off the usual way. */
+static bool checks_by_call(const struct inst_ctx *cx, const struct inst_limit *lim,
+			   const struct inst_plan *plan)
+{
+	int n = cx->opt->inline_groups;
+	uint32_t most = n < 0 ? 0 : n ? (uint32_t)n : INST_INLINE_GROUPS;
+
+	return !cx->call_free && !(lim && lim->no_calls) && plan->ngroups > most;
+}
+
 static void one_function(struct inst_ctx *cx, struct ptx_func *f)
 {
 	const struct inst_limit *lim = find_limit(cx->opt, f);
@@ -123,6 +133,8 @@ static void one_function(struct inst_ctx *cx, struct ptx_func *f)
 	inst_read_locs(cx);
 	cx->waits = inst_find_waits(cx);
 	inst_plan_function(cx, &plan);
+	cx->by_call = checks_by_call(cx, lim, &plan);
+	cx->has_calls |= cx->by_call;
 	inst_collide_function(cx, &plan);
 	inst_forget_locs(cx);
 	if (!f->is_entry && plan.ngroups)
@@ -183,6 +195,8 @@ static int collide(struct inst_ctx *cx)
 		if (it == last)
 			break;
 	}
+	if (!inst_add_checks(cx))
+		return BASE_EXIT_INTERNAL;
 	dump(cx, "collide");
 	ptx_raise_version(m, MIN_PTX_MAJOR, MIN_PTX_MINOR);
 	if (m->sm >= CLUSTER_SM)
@@ -212,6 +226,7 @@ int inst_run(struct ptx_module *m, const struct inst_options *opt, struct inst_s
 	race_sites_free(cx.sites);
 	base_vec_free(&cx.files);
 	base_vec_free(&cx.late);
+	base_vec_free(&cx.checks);
 	base_vec_free(&cx.order_names);
 	base_vec_free(&cx.polls);
 	base_arena_free(&cx.scratch);

@@ -17,12 +17,13 @@
 #include <stddef.h>
 
 #include "race/box.h"
+#include "race/check.h"
 #include "race/hold.h"
 #include "race/order.h"
 #include "race/record.h"
 
 #define RACE_SHM_MAGIC	 0x4d48534352444c43ull /* "CLDRCSHM" */
-#define RACE_SHM_VERSION 3u
+#define RACE_SHM_VERSION 4u
 #define RACE_SHM_ENV	 "COLLIDER_SHM_FD"
 /* The same file by name, for processes that were started without the descriptor. */
 #define RACE_SHM_PATH_ENV "COLLIDER_SHM_PATH"
@@ -51,15 +52,18 @@ struct race_region {
 	uint32_t stop __attribute__((aligned(4096)));
 	/* The coverage map (sample.h), as race_rt.cover; here it survives any death. */
 	uint8_t cover[RACE_COVER] __attribute__((aligned(4096)));
+	/* Keys of speculated reads whose value was used (check.h). */
+	uint64_t used[RACE_USED] __attribute__((aligned(4096)));
 	struct race_maps maps __attribute__((aligned(4096))); /* seen by the device, too */
 };
 
-/* What the device has to see of a region: its records, `stop` and `maps`; and where these two lie. */
+/* What the device has to see of a region: its records and what follows; and where these two lie. */
 #define RACE_REGION_MAPPED (sizeof(struct race_region) - offsetof(struct race_region, records))
 #define RACE_REGION_MAPS                                                                           \
 	(offsetof(struct race_region, maps) - offsetof(struct race_region, records))
 #define RACE_REGION_STOP  (sizeof(struct race_record) * RACE_SLOTS) /* behind the records */
 #define RACE_REGION_COVER (RACE_REGION_STOP + 4096u)
+#define RACE_REGION_USED  (RACE_REGION_COVER + RACE_COVER)
 
 enum race_region_state { RACE_REGION_FREE, RACE_REGION_OPEN, RACE_REGION_CLOSED };
 
@@ -134,6 +138,9 @@ RACE_STATIC_ASSERT(offsetof(struct race_region, stop) ==
 		   "one range to map");
 RACE_STATIC_ASSERT(offsetof(struct race_region, cover) ==
 			   offsetof(struct race_region, records) + RACE_REGION_COVER,
+		   "one range to map");
+RACE_STATIC_ASSERT(offsetof(struct race_region, used) ==
+			   offsetof(struct race_region, records) + RACE_REGION_USED,
 		   "one range to map");
 RACE_STATIC_ASSERT(sizeof(struct race_chunk) == 32, "chunk");
 

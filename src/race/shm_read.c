@@ -343,6 +343,20 @@ static void record_take(struct reader *rd, const struct race_record *rec, uint64
 
 /* ---- regions -------------------------------------------------------------------- */
 
+/* Was the value of a speculated read used (check.h)? */
+static bool is_used(const unsigned char *region, const struct race_record *rec)
+{
+	uint64_t key = race_slot_key(rec->table, rec->site, rec->kind), found;
+
+	if (rec->kind != RACE_KIND_SPECULATED_READ)
+		return false;
+	memcpy(&found,
+	       region + offsetof(struct race_region, used) +
+		       race_used_place(key) * sizeof(found),
+	       sizeof(found));
+	return found == key;
+}
+
 static void region_read(struct reader *rd, const unsigned char *at)
 {
 	struct race_region head;
@@ -381,6 +395,8 @@ static void region_read(struct reader *rd, const unsigned char *at)
 		uint64_t counted;
 		memcpy(&rec, p, sizeof(rec));
 		memcpy(&counted, at + offsetof(struct race_region, counts) + i * 8, 8);
+		if (is_used(at, &rec))
+			rec.flags |= RACE_REC_USED;
 		record_take(rd, &rec, counted, &c);
 	}
 }

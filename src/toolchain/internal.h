@@ -21,6 +21,7 @@ struct tool_options {
 	bool verbose;
 	bool no_lineinfo, gpu_only, host; /* for nvcc only */
 	const char *host_filter;	  /* likewise; NULL: all files */
+	int inline_groups;		  /* as inst_options has it */
 	char *root;			  /* the real toolkit, or NULL: look for it */
 };
 
@@ -126,7 +127,8 @@ unsigned tool_reglist_get(const struct tool_reglist *l, const char *name);
 /* The most registers per thread with which a kernel still accepts every block size that it
  * accepts with `regs`; 255 means that any count does. */
 unsigned tool_fit_cap(unsigned regs);
-/* The most registers with which a kernel of `regs` registers still runs well (speed only). */
+/* The most registers with which an instrumented kernel that needs `regs` runs best (speed only); 255:
+ * as many as it needs. */
 unsigned tool_fit_occupancy(unsigned regs);
 /* The most registers that ptxas gives a kernel with these bounds (0: none given). */
 unsigned tool_fit_bound(unsigned threads, unsigned min_blocks, unsigned maxnreg);
@@ -140,6 +142,7 @@ struct tool_job {
 	bool relocatable;  /* -rdc */
 	bool has_maxreg;   /* the user caps registers for the whole file */
 	bool is_debug;	   /* -G */
+	bool has_lineinfo; /* -lineinfo */
 };
 
 enum tool_outcome {
@@ -150,6 +153,23 @@ enum tool_outcome {
 
 enum tool_outcome tool_rewrite(const struct tool_job *job, const char *text, size_t size,
 			       struct base_buf *out);
+
+/* ---- keep.c: the trial's result for the ptxas that comes next ---------------- */
+
+/* A text, and the options with which it is assembled (input and output left out), sorted. */
+struct tool_kept {
+	const char *ptxas, *text;
+	size_t size;
+	char **options;
+	size_t noptions;
+};
+
+/* Keeps a copy of the cubin; failing is no error. */
+void tool_keep(const struct tool_kept *k, const char *cubin);
+/* Writes what was kept to `out`; false: nothing was, or it can't be written. */
+bool tool_take(const struct tool_kept *k, const char *out);
+/* For qsort: the order of options. */
+int tool_by_text(const void *a, const void *b);
 
 /* The comment with which tool_rewrite asks tool_ptxas for a cap on device functions. */
 #define TOOL_MAXREG_COMMENT "// collider-maxrregcount "

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define INLINE_MAX 1000000
+
 const char tool_nvcc_usage[] =
 	"  --sanitize=LIST       detectors, separated by commas: collide (default), none\n"
 	"  --keep-races          compile at cicc's -O0, so that no racy access is optimised away\n"
@@ -21,6 +23,7 @@ const char tool_nvcc_usage[] =
 	"  --trap                stop at a race when no agent is loaded\n"
 	"  --raise-target        also instrument code for targets below sm_70, by raising them\n"
 	"  --call-free           report without a function call\n"
+	"  --inline-checks=N     inline the checks of functions with up to N groups of accesses\n"
 	"  --no-fit              don't check which block sizes the instrumented kernels accept\n"
 	"  --no-lineinfo         don't add -lineinfo\n"
 	"  --gpu-only            link the static CUDA runtime and add no PTX: not for the CPU "
@@ -117,6 +120,26 @@ static int take_list(struct tool_options *o, const char *list)
 	return 1;
 }
 
+/* An option with a value; 1, 0, -1 as in tool_options_take. */
+static int take_value(struct tool_options *o, const char *arg)
+{
+	static const char inlined[] = "inline-checks=";
+	char *end;
+
+	if (!strncmp(arg, inlined, sizeof(inlined) - 1)) {
+		const char *v = arg + sizeof(inlined) - 1;
+		long n = strtol(v, &end, 10);
+		if (!*v || *end || n < 0 || n > INLINE_MAX) {
+			base_say("--inline-checks: found '%s', expected a number from 0 to %d", v,
+				 INLINE_MAX);
+			return -1;
+		}
+		o->inline_groups = n ? (int)n : -1;
+		return 1;
+	}
+	return 0;
+}
+
 int tool_options_take(struct tool_options *o, const char *arg)
 {
 	if (strncmp(arg, "--", 2) != 0)
@@ -128,7 +151,8 @@ int tool_options_take(struct tool_options *o, const char *arg)
 		o->host_filter = arg + 12;
 		return 1;
 	}
-	return take_switch(o, arg);
+	int got = take_value(o, arg);
+	return got ? got : take_switch(o, arg);
 }
 
 int tool_options_init(struct tool_options *o, struct base_arena *a)
@@ -147,7 +171,8 @@ int tool_options_init(struct tool_options *o, struct base_arena *a)
 		size_t n = strcspn(env, ":");
 		char *word = base_strndup(a, env, n);
 		bool ok = !strncmp(word, "sanitize=", 9) ? take_list(o, word + 9) == 1
-							 : !n || take_switch(o, word);
+							 : !n || take_value(o, word) == 1 ||
+								   take_switch(o, word);
 		if (!ok) {
 			base_say("%s: found '%s', expected one of Collider's nvcc options",
 				 TOOL_ENV_OPTIONS, word);
@@ -175,6 +200,9 @@ char *tool_options_encode(const struct tool_options *o, struct base_arena *a)
 		if (*switch_at(&copy, i))
 			base_buf_printf(&b, ":%s", switches[i].name);
 	}
+	if (o->inline_groups)
+		base_buf_printf(&b, ":inline-checks=%d",
+				o->inline_groups < 0 ? 0 : o->inline_groups);
 	if (o->root)
 		base_buf_printf(&b, ":root=%s", o->root);
 	char *s = base_strndup(a, b.p, b.n);

@@ -2,9 +2,12 @@
  * rewrite.c - one PTX text: instrumented, assembled on trial, capped, or left as it was.
  *
  *	scan	  what each function is: bounds, grid barrier, wgmma, calls
- *	original  assembled once, for its register counts (not when every kernel has bounds)
  *	attempt	  instrument with the limits so far, assemble, compare; on failure tighten the
  *		  limits (report without a call, then leave the kernel out) and try again
+ *	fit	  behind the first attempt: kernels of up to 64 registers accept every block; of the
+ *		  others the original is assembled, for its counts. Under -rdc all of the original
+ *		  is, before.
+ *	keep	  the last trial's cubin is what ptxas would make of the result (keep.c)
  *
  * A kernel with .maxntid, .reqntid or .maxnreg needs no cap: ptxas obeys those. A kernel with a
  * grid barrier may not lose occupancy, so its cap is its own count. Under -rdc nvlink gives a
@@ -14,7 +17,7 @@
  *
  * Misses: ptxas options that cicc never sees (-Xptxas -O0), and embedded PTX of -rdc objects,
  * where the driver assembles without the file-wide cap (a kernel with tight bounds may not
- * load). Costs: ptxas runs up to twice more.
+ * load). Costs: ptxas once, again where a cap is needed, and the large kernels of the original.
  */
 #include "toolchain/internal.h"
 #include "instrument/instrument.h"
@@ -41,6 +44,7 @@ struct func {
 	unsigned before;  /* registers of the original, 0: unknown */
 	unsigned cap;	  /* most registers allowed afterwards; 255: any */
 	unsigned maxnreg; /* the directive to put, 0: none */
+	bool is_asked;	  /* its original is assembled for its count */
 	bool call_free, skip;
 	const char *why;
 };
@@ -56,6 +60,8 @@ struct work {
 	bool call_free;
 	struct inst_stats stats;
 	struct tool_reglist after;
+	const char *cubin; /* what the last trial wrote */
+	bool is_fitted;	   /* the caps are known */
 };
 
 /* ---- scan ---------------------------------------------------------------- */
@@ -137,42 +143,82 @@ static bool scan(struct work *w, struct base_sink *sink)
 
 /* ---- ptxas on trial -------------------------------------------------------- */
 
-/* Assembles; true and the register counts, or false and what ptxas said. */
-static bool assemble(struct work *w, const char *text, size_t n, unsigned maxreg,
+/* The options that nvcc gives ptxas for such a text, sorted. */
+static void trial_options(struct work *w, unsigned maxreg, struct tool_strings *o)
+{
+	const char *sm = strchr(w->job->arch, '_');
+
+	base_vec_push(o, base_printf(&w->arena, "-arch=sm%s", sm ? sm : ""));
+	base_vec_push(o, base_strdup(&w->arena, "-m64"));
+	if (w->job->relocatable)
+		base_vec_push(o, base_strdup(&w->arena, "--compile-only"));
+	if (w->job->is_debug) {
+		base_vec_push(o, base_strdup(&w->arena, "-g"));
+		base_vec_push(o, base_strdup(&w->arena, "--dont-merge-basicblocks"));
+		base_vec_push(o, base_strdup(&w->arena, "--return-at-end"));
+	}
+	if (w->job->has_lineinfo)
+		base_vec_push(o, base_strdup(&w->arena, "--generate-line-info"));
+	if (maxreg)
+		base_vec_push(o, base_printf(&w->arena, "-maxrregcount=%u", maxreg));
+	qsort(o->v, o->n, sizeof(*o->v), tool_by_text);
+}
+
+/*
+ * Assembles; true and the register counts, or false and what ptxas said. `entries`: only these kernels,
+ * NULL: all.
+ */
+static bool assemble(struct work *w, const char *text, size_t n, const char *entries,
 		     struct tool_reglist *regs, char **said)
 {
-	const char *in = tool_temp("trial.ptx"), *out = tool_temp("trial.cubin");
+	const char *in = tool_temp("trial.ptx"), *out = w->cubin = tool_temp("trial.cubin");
 	const char *log = tool_temp("trial.log");
-	const char *sm = strchr(w->job->arch, '_');
-	char *argv[12], *messages;
+	struct tool_strings argv = {0};
+	char *messages;
 	size_t size;
-	int i = 0;
 
 	*said = base_strdup(&w->arena, "");
-	if (!in || !out || !log || !sm || base_write_file(in, text, n) != 0)
+	if (!in || !out || !log || !strchr(w->job->arch, '_') || base_write_file(in, text, n) != 0)
 		return false;
-	argv[i++] = (char *)w->job->ptxas;
-	argv[i++] = base_printf(&w->arena, "-arch=sm%s", sm);
-	if (w->job->relocatable)
-		argv[i++] = "-c";
-	if (w->job->is_debug) {
-		argv[i++] = "-g";
-		argv[i++] = "--dont-merge-basicblocks";
-		argv[i++] = "--return-at-end";
+	trial_options(w, text == w->text ? 0 : w->maxreg, &argv);
+	if (entries) {
+		base_vec_push(&argv, base_strdup(&w->arena, "-e"));
+		base_vec_push(&argv, base_strdup(&w->arena, entries));
 	}
-	if (maxreg)
-		argv[i++] = base_printf(&w->arena, "-maxrregcount=%u", maxreg);
-	argv[i++] = (char *)in;
-	argv[i++] = "-o";
-	argv[i++] = (char *)out;
-	argv[i] = NULL;
-	int rc = tool_run(w->job->ptxas, argv, log);
+	base_vec_push(&argv, (char *)in);
+	base_vec_push(&argv, base_strdup(&w->arena, "-o"));
+	base_vec_push(&argv, (char *)out);
+	struct tool_strings line = {0};
+	base_vec_push(&line, (char *)w->job->ptxas);
+	for (size_t i = 0; i < argv.n; i++)
+		base_vec_push(&line, argv.v[i]);
+	base_vec_push(&line, NULL);
+	int rc = tool_run(w->job->ptxas, line.v, log);
+	base_vec_free(&line);
+	base_vec_free(&argv);
 	if (base_read_file(log, &messages, &size) == 0) {
 		*said = base_strndup(&w->arena, messages, size);
 		free(messages);
 	}
 	regs->n = 0;
 	return rc == 0 && tool_cubin_regs(out, regs, &w->arena) == 0;
+}
+
+/* The trial's result is what nvcc will ask for, unless ptxas had something to say. */
+static void keep(struct work *w, const struct base_buf *out, const char *said)
+{
+	struct tool_strings options = {0};
+
+	if (*said || w->job->has_maxreg)
+		return;
+	trial_options(w, w->maxreg, &options);
+	struct tool_kept k = {.ptxas = w->job->ptxas,
+			      .text = out->p,
+			      .size = out->n,
+			      .options = options.v,
+			      .noptions = options.n};
+	tool_keep(&k, w->cubin);
+	base_vec_free(&options);
 }
 
 /* The first error line of ptxas, without the trial file's name. */
@@ -215,13 +261,10 @@ static void set_entry_cap(const struct work *w, struct func *f)
 		f->cap = f->bound;
 		return;
 	}
-	/* What launches need is a must (cap), what speed asks for is only worth a directive. */
-	unsigned fast = tool_fit_occupancy(f->before);
 	f->cap = tool_fit_cap(f->before);
 	bool is_open = w->job->relocatable && w->has_proto && f->has_call;
-	unsigned wanted = f->cap < fast ? f->cap : fast;
-	if (wanted < REGS_MAX && !is_open)
-		f->maxnreg = wanted;
+	if (f->cap < REGS_MAX && !is_open)
+		f->maxnreg = f->cap;
 }
 
 /* What a device function may use under -rdc. Kernels of other objects may call it, with bounds
@@ -232,6 +275,62 @@ static void set_func_cap(struct func *f)
 	f->cap = (f->before + 7) / 8 * 8;
 	if (f->cap < REGS_SHARED)
 		f->cap = REGS_SHARED;
+}
+
+/* Up to so many registers every block size is accepted: 1,024 threads. */
+#define REGS_ANY_BLOCK 64u
+
+/*
+ * After the first trial without caps: the original is assembled for the kernels that it may cost block
+ * sizes, and only for those. false: ptxas refuses it (said). *changed: there are caps now.
+ */
+static bool fit(struct work *w, bool *changed, const char **why)
+{
+	struct tool_reglist before = {0};
+	struct base_buf names = {0};
+	char *said;
+
+	for (size_t i = 0; i < w->funcs.n; i++) {
+		struct func *f = &w->funcs.v[i];
+		unsigned regs = f->is_entry ? tool_reglist_get(&w->after, f->name) : 0;
+		bool is_free = f->is_bounded && !f->has_grid_sync;
+		if (!f->is_entry || is_free || f->skip)
+			continue;
+		if (regs > REGS_ANY_BLOCK || f->has_grid_sync) {
+			base_buf_printf(&names, "%s%s", names.n ? "," : "", f->name);
+			f->is_asked = true;
+			continue;
+		}
+		unsigned fast = tool_fit_occupancy(regs);
+		if (fast < regs && !f->has_call) {
+			f->maxnreg = fast;
+			*changed = true;
+		}
+	}
+	if (!names.n)
+		return true;
+	base_buf_put(&names, "", 1);
+	struct tool_reglist after = w->after;
+	memset(&w->after, 0, sizeof(w->after));
+	bool ok = assemble(w, w->text, w->size, names.p, &before, &said);
+	w->after = after;
+	if (!ok)
+		*why = base_printf(&w->arena, "ptxas refuses the original: %s",
+				   first_error(w, said));
+	for (size_t i = 0; ok && i < w->funcs.n; i++) {
+		struct func *f = &w->funcs.v[i];
+		if (!f->is_asked)
+			continue;
+		f->before = tool_reglist_get(&before, f->name);
+		set_entry_cap(w, f);
+		/* A cap that it keeps anyway needs no directive, and so no other trial. */
+		if (f->maxnreg && tool_reglist_get(&w->after, f->name) <= f->maxnreg)
+			f->maxnreg = 0;
+		*changed |= f->maxnreg != 0;
+	}
+	base_vec_free(&before);
+	base_buf_free(&names);
+	return ok;
 }
 
 static void first_limits(struct work *w, const struct tool_reglist *before)
@@ -288,6 +387,7 @@ static int instrument(struct work *w, struct base_buf *out, struct base_sink *si
 				  .raise_target = o->raise_target,
 				  .call_free = o->call_free || w->call_free,
 				  .relocatable = w->job->relocatable,
+				  .inline_groups = o->inline_groups,
 				  .limits = lim,
 				  .nlimits = n};
 	out->n = 0;
@@ -407,9 +507,17 @@ static bool attempts(struct work *w, struct base_buf *out, struct base_sink *sin
 			return false;
 		if (w->stats.already || w->stats.too_old || w->job->opt->no_fit || !w->job->arch)
 			return true;
-		if (assemble(w, out->p, out->n, w->maxreg, &w->after, &said)) {
-			if (w->job->has_maxreg || keeps_caps(w))
+		if (assemble(w, out->p, out->n, NULL, &w->after, &said)) {
+			bool changed = false;
+			if (!w->is_fitted && !fit(w, &changed, why))
+				return false;
+			w->is_fitted = true;
+			if (changed)
+				continue;
+			if (w->job->has_maxreg || keeps_caps(w)) {
+				keep(w, out, said);
 				return true;
+			}
 			*why = "it would not accept every block size that the original accepts";
 		} else {
 			*why = base_printf(&w->arena, "ptxas refuses the instrumented text: %s",
@@ -447,8 +555,10 @@ static enum tool_outcome rewrite(struct work *w, struct base_buf *out, struct ba
 
 	if (has_fit && !scan(w, sink))
 		return failed(w, reason(w, sink, "not PTX"));
-	if (has_fit && needs_counts(w)) {
-		bool ok = assemble(w, w->text, w->size, 0, &before, &said);
+	/* Functions of other objects may be called, and call: the originals' counts come first. */
+	w->is_fitted = w->job->relocatable || w->job->has_maxreg;
+	if (has_fit && w->job->relocatable && needs_counts(w)) {
+		bool ok = assemble(w, w->text, w->size, NULL, &before, &said);
 		if (!ok)
 			return failed(w, base_printf(&w->arena, "ptxas refuses the original: %s",
 						     first_error(w, said)));
