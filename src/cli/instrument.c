@@ -46,7 +46,6 @@ int cli_instrument(struct option_set *set)
 		.call_free = option_flag(set, OPTION_CALL_FREE),
 		.dump = option_text(set, OPTION_DUMP),
 	};
-	long inlined = option_int(set, OPTION_INLINE_CHECKS);
 	const char *to = option_text(set, OPTION_OUTPUT);
 	struct inst_stats stats = {0};
 	struct base_sink sink = {0};
@@ -55,7 +54,10 @@ int cli_instrument(struct option_set *set)
 	size_t size = 0;
 	int rc, err;
 
-	opt.inline_groups = inlined ? (int)inlined : -1;
+	if (option_source(set, OPTION_INLINE_CHECKS) != OPTION_FROM_DEFAULT) {
+		int n = (int)option_int(set, OPTION_INLINE_CHECKS);
+		opt.inline_groups = n ? n : -1;
+	}
 	if (set->args.n != 1) {
 		base_say("error: instrument takes one PTX file, found %zu", set->args.n);
 		return BASE_EXIT_USAGE;

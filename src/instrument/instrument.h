@@ -15,7 +15,11 @@ enum {
 	/* watch, hirace, iguard: later detectors, one bit each */
 };
 
-#define INST_INLINE_GROUPS 24
+/* Functions of the size of a radix sort's kernels stay inlined: a call costs more at run time. In a
+ * module with more than INST_LARGE_MODULE loads and stores the time of ptxas counts for more. */
+#define INST_INLINE_GROUPS 160
+#define INST_LARGE_MODULE  2000
+#define INST_LARGE_GROUPS  24
 
 /* A register budget of one kernel, from assembling the original (toolchain). */
 struct inst_limit {
@@ -29,7 +33,7 @@ struct inst_limit {
 
 struct inst_options {
 	unsigned sanitize;  /* INST_SANITIZE_* */
-	int inline_groups; /* a function with more groups checks by call; 0: INST_INLINE_GROUPS, -1: all */
+	int inline_groups;  /* functions with more groups check by call; 0: the above, -1: all */
 	unsigned group_max; /* accesses checked together, 1..8; 0: 8 */
 	bool trap;	    /* --trap: brkpt when there is no agent */
 	bool raise_target;  /* raise .target below sm_70 */

@@ -92,7 +92,7 @@ struct inst_plan {
 /* A literal that depends on the site table's hash and is filled in when that is known. */
 enum inst_late_kind { INST_LATE_HASH, INST_LATE_KEY, INST_LATE_SLOT, INST_LATE_RECORD };
 struct inst_late {
-	char *text; /* INST_LATE_DIGITS characters, "0x" and hex digits; NULL: */
+	char *text;   /* INST_LATE_DIGITS characters, "0x" and hex digits; NULL: */
 	int64_t *off; /* an address's offset: that of the key's place among used values */
 	enum inst_late_kind kind;
 	uint32_t site;
@@ -116,8 +116,10 @@ struct inst_ctx {
 	const struct ptx_func *tensor; /* __collider_tensor, in modules with tensor copies */
 	struct ptx_templates *order_ts;
 	uint32_t order_flags, order_id; /* race/order.h */
+	bool is_large;			/* the module: see INST_LARGE_MODULE */
 	bool has_calls;			/* some function has checks by call */
-	BASE_VEC(const char *) checks;	/* ends of names: the functions of check.cu that are called */
+	BASE_VEC(const char *)
+	checks; /* ends of names: the functions of check.cu that are called */
 	BASE_VEC(uint64_t) order_names;
 
 	/* The function at work. */

@@ -151,8 +151,7 @@ static void put_hash(struct inst_ctx *cx, const struct ptx_func *f)
 	ptx_each_stmt(f, s)
 	{
 		if (s->kind == PTX_STMT_INST && s->form->op == PTX_OP_MOV && s->nops == 2 &&
-		    s->ops[1].kind == PTX_OPND_INT &&
-		    (uint64_t)s->ops[1].imm == RACE_CHECK_TABLE) {
+		    s->ops[1].kind == PTX_OPND_INT && (uint64_t)s->ops[1].imm == RACE_CHECK_TABLE) {
 			s->ops[1] = cx->hash;
 			s->text = (struct ptx_str){"", 0};
 		}

@@ -104,14 +104,35 @@ static void widen_debug_range(struct ptx_func *f)
 	}
 }
 
-/* Many groups: as calls. A kernel that issues wgmma keeps its calls off the usual way. */
+static bool is_large(const struct ptx_module *m)
+{
+	uint32_t n = 0;
+
+	ptx_each_item(m, it)
+	{
+		if (it->kind != PTX_ITEM_FUNC || it->func->is_proto)
+			continue;
+		ptx_each_stmt(it->func, s) n +=
+			s->kind == PTX_STMT_INST &&
+			(s->form->op == PTX_OP_LD || s->form->op == PTX_OP_ST) &&
+			(s->form->space == PTX_SPACE_GLOBAL || s->form->space == PTX_SPACE_SHARED ||
+			 s->form->space == PTX_SPACE_GENERIC);
+	}
+	return n > INST_LARGE_MODULE;
+}
+
+/* Many groups: as calls. Under -rdc nvlink adds the registers of what is called to each kernel's. */
 static bool checks_by_call(const struct inst_ctx *cx, const struct inst_limit *lim,
 			   const struct inst_plan *plan)
 {
 	int n = cx->opt->inline_groups;
-	uint32_t most = n < 0 ? 0 : n ? (uint32_t)n : INST_INLINE_GROUPS;
+	uint32_t most = cx->is_large ? INST_LARGE_GROUPS : INST_INLINE_GROUPS;
 
-	return !cx->call_free && !(lim && lim->no_calls) && plan->ngroups > most;
+	if (n)
+		most = n < 0 ? 0 : (uint32_t)n;
+
+	return !cx->call_free && !cx->opt->relocatable && !(lim && lim->no_calls) &&
+	       plan->ngroups > most;
 }
 
 static void one_function(struct inst_ctx *cx, struct ptx_func *f)
@@ -186,6 +207,7 @@ static int collide(struct inst_ctx *cx)
 		m->last; /* the report function comes before, but isn't ours to do */
 	if (!inst_add_runtime(cx))
 		return BASE_EXIT_INTERNAL;
+	cx->is_large = is_large(m);
 	inst_read_files(cx);
 	cx->hash = inst_late_opnd(cx, INST_LATE_HASH, 0, RACE_KIND_NONE);
 	ptx_each_item(m, it)

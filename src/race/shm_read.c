@@ -351,8 +351,7 @@ static bool is_used(const unsigned char *region, const struct race_record *rec)
 	if (rec->kind != RACE_KIND_SPECULATED_READ)
 		return false;
 	memcpy(&found,
-	       region + offsetof(struct race_region, used) +
-		       race_used_place(key) * sizeof(found),
+	       region + offsetof(struct race_region, used) + race_used_place(key) * sizeof(found),
 	       sizeof(found));
 	return found == key;
 }

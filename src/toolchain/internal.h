@@ -127,8 +127,7 @@ unsigned tool_reglist_get(const struct tool_reglist *l, const char *name);
 /* The most registers per thread with which a kernel still accepts every block size that it
  * accepts with `regs`; 255 means that any count does. */
 unsigned tool_fit_cap(unsigned regs);
-/* The most registers with which an instrumented kernel that needs `regs` runs best (speed only); 255:
- * as many as it needs. */
+/* The most registers with which a kernel of `regs` registers still runs well (speed only). */
 unsigned tool_fit_occupancy(unsigned regs);
 /* The most registers that ptxas gives a kernel with these bounds (0: none given). */
 unsigned tool_fit_bound(unsigned threads, unsigned min_blocks, unsigned maxnreg);

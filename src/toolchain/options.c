@@ -170,9 +170,9 @@ int tool_options_init(struct tool_options *o, struct base_arena *a)
 		}
 		size_t n = strcspn(env, ":");
 		char *word = base_strndup(a, env, n);
-		bool ok = !strncmp(word, "sanitize=", 9) ? take_list(o, word + 9) == 1
-							 : !n || take_value(o, word) == 1 ||
-								   take_switch(o, word);
+		bool ok = !strncmp(word, "sanitize=", 9)
+				  ? take_list(o, word + 9) == 1
+				  : !n || take_value(o, word) == 1 || take_switch(o, word);
 		if (!ok) {
 			base_say("%s: found '%s', expected one of Collider's nvcc options",
 				 TOOL_ENV_OPTIONS, word);

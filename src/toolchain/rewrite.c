@@ -2,11 +2,9 @@
  * rewrite.c - one PTX text: instrumented, assembled on trial, capped, or left as it was.
  *
  *	scan	  what each function is: bounds, grid barrier, wgmma, calls
+ *	original  assembled once, for its register counts (not when every kernel has bounds)
  *	attempt	  instrument with the limits so far, assemble, compare; on failure tighten the
  *		  limits (report without a call, then leave the kernel out) and try again
- *	fit	  behind the first attempt: kernels of up to 64 registers accept every block; of the
- *		  others the original is assembled, for its counts. Under -rdc all of the original
- *		  is, before.
  *	keep	  the last trial's cubin is what ptxas would make of the result (keep.c)
  *
  * A kernel with .maxntid, .reqntid or .maxnreg needs no cap: ptxas obeys those. A kernel with a
@@ -17,7 +15,8 @@
  *
  * Misses: ptxas options that cicc never sees (-Xptxas -O0), and embedded PTX of -rdc objects,
  * where the driver assembles without the file-wide cap (a kernel with tight bounds may not
- * load). Costs: ptxas once, again where a cap is needed, and the large kernels of the original.
+ * load). Costs: ptxas on the original once; what it makes of the result is kept for nvcc. (Without the
+ * original first, whoever needs a cap needs two trials, and those are the long ones.)
  */
 #include "toolchain/internal.h"
 #include "instrument/instrument.h"
@@ -44,7 +43,6 @@ struct func {
 	unsigned before;  /* registers of the original, 0: unknown */
 	unsigned cap;	  /* most registers allowed afterwards; 255: any */
 	unsigned maxnreg; /* the directive to put, 0: none */
-	bool is_asked;	  /* its original is assembled for its count */
 	bool call_free, skip;
 	const char *why;
 };
@@ -61,7 +59,6 @@ struct work {
 	struct inst_stats stats;
 	struct tool_reglist after;
 	const char *cubin; /* what the last trial wrote */
-	bool is_fitted;	   /* the caps are known */
 };
 
 /* ---- scan ---------------------------------------------------------------- */
@@ -164,12 +161,9 @@ static void trial_options(struct work *w, unsigned maxreg, struct tool_strings *
 	qsort(o->v, o->n, sizeof(*o->v), tool_by_text);
 }
 
-/*
- * Assembles; true and the register counts, or false and what ptxas said. `entries`: only these kernels,
- * NULL: all.
- */
-static bool assemble(struct work *w, const char *text, size_t n, const char *entries,
-		     struct tool_reglist *regs, char **said)
+/* Assembles; true and the register counts, or false and what ptxas said. */
+static bool assemble(struct work *w, const char *text, size_t n, struct tool_reglist *regs,
+		     char **said)
 {
 	const char *in = tool_temp("trial.ptx"), *out = w->cubin = tool_temp("trial.cubin");
 	const char *log = tool_temp("trial.log");
@@ -181,10 +175,6 @@ static bool assemble(struct work *w, const char *text, size_t n, const char *ent
 	if (!in || !out || !log || !strchr(w->job->arch, '_') || base_write_file(in, text, n) != 0)
 		return false;
 	trial_options(w, text == w->text ? 0 : w->maxreg, &argv);
-	if (entries) {
-		base_vec_push(&argv, base_strdup(&w->arena, "-e"));
-		base_vec_push(&argv, base_strdup(&w->arena, entries));
-	}
 	base_vec_push(&argv, (char *)in);
 	base_vec_push(&argv, base_strdup(&w->arena, "-o"));
 	base_vec_push(&argv, (char *)out);
@@ -261,10 +251,13 @@ static void set_entry_cap(const struct work *w, struct func *f)
 		f->cap = f->bound;
 		return;
 	}
+	/* What launches need is a must (cap), what speed asks for is only worth a directive. */
+	unsigned fast = tool_fit_occupancy(f->before);
 	f->cap = tool_fit_cap(f->before);
 	bool is_open = w->job->relocatable && w->has_proto && f->has_call;
-	if (f->cap < REGS_MAX && !is_open)
-		f->maxnreg = f->cap;
+	unsigned wanted = f->cap < fast ? f->cap : fast;
+	if (wanted < REGS_MAX && !is_open)
+		f->maxnreg = wanted;
 }
 
 /* What a device function may use under -rdc. Kernels of other objects may call it, with bounds
@@ -275,62 +268,6 @@ static void set_func_cap(struct func *f)
 	f->cap = (f->before + 7) / 8 * 8;
 	if (f->cap < REGS_SHARED)
 		f->cap = REGS_SHARED;
-}
-
-/* Up to so many registers every block size is accepted: 1,024 threads. */
-#define REGS_ANY_BLOCK 64u
-
-/*
- * After the first trial without caps: the original is assembled for the kernels that it may cost block
- * sizes, and only for those. false: ptxas refuses it (said). *changed: there are caps now.
- */
-static bool fit(struct work *w, bool *changed, const char **why)
-{
-	struct tool_reglist before = {0};
-	struct base_buf names = {0};
-	char *said;
-
-	for (size_t i = 0; i < w->funcs.n; i++) {
-		struct func *f = &w->funcs.v[i];
-		unsigned regs = f->is_entry ? tool_reglist_get(&w->after, f->name) : 0;
-		bool is_free = f->is_bounded && !f->has_grid_sync;
-		if (!f->is_entry || is_free || f->skip)
-			continue;
-		if (regs > REGS_ANY_BLOCK || f->has_grid_sync) {
-			base_buf_printf(&names, "%s%s", names.n ? "," : "", f->name);
-			f->is_asked = true;
-			continue;
-		}
-		unsigned fast = tool_fit_occupancy(regs);
-		if (fast < regs && !f->has_call) {
-			f->maxnreg = fast;
-			*changed = true;
-		}
-	}
-	if (!names.n)
-		return true;
-	base_buf_put(&names, "", 1);
-	struct tool_reglist after = w->after;
-	memset(&w->after, 0, sizeof(w->after));
-	bool ok = assemble(w, w->text, w->size, names.p, &before, &said);
-	w->after = after;
-	if (!ok)
-		*why = base_printf(&w->arena, "ptxas refuses the original: %s",
-				   first_error(w, said));
-	for (size_t i = 0; ok && i < w->funcs.n; i++) {
-		struct func *f = &w->funcs.v[i];
-		if (!f->is_asked)
-			continue;
-		f->before = tool_reglist_get(&before, f->name);
-		set_entry_cap(w, f);
-		/* A cap that it keeps anyway needs no directive, and so no other trial. */
-		if (f->maxnreg && tool_reglist_get(&w->after, f->name) <= f->maxnreg)
-			f->maxnreg = 0;
-		*changed |= f->maxnreg != 0;
-	}
-	base_vec_free(&before);
-	base_buf_free(&names);
-	return ok;
 }
 
 static void first_limits(struct work *w, const struct tool_reglist *before)
@@ -374,13 +311,15 @@ static int instrument(struct work *w, struct base_buf *out, struct base_sink *si
 
 	for (size_t i = 0; i < w->funcs.n; i++) {
 		const struct func *f = &w->funcs.v[i];
-		if (!f->maxnreg && !f->skip && !f->call_free)
+		if (!f->maxnreg && !f->skip && !f->call_free && !f->has_wgmma)
 			continue;
 		lim[n++] = (struct inst_limit){.kernel = f->name,
 					       .maxnreg = f->maxnreg,
 					       .skip = f->skip,
 					       .why = f->why,
-					       .call_free = f->call_free};
+					       .call_free = f->call_free,
+					       /* ptxas serialises wgmma around calls. */
+					       .no_calls = f->has_wgmma};
 	}
 	struct inst_options io = {.sanitize = o->sanitize,
 				  .trap = o->trap,
@@ -507,13 +446,7 @@ static bool attempts(struct work *w, struct base_buf *out, struct base_sink *sin
 			return false;
 		if (w->stats.already || w->stats.too_old || w->job->opt->no_fit || !w->job->arch)
 			return true;
-		if (assemble(w, out->p, out->n, NULL, &w->after, &said)) {
-			bool changed = false;
-			if (!w->is_fitted && !fit(w, &changed, why))
-				return false;
-			w->is_fitted = true;
-			if (changed)
-				continue;
+		if (assemble(w, out->p, out->n, &w->after, &said)) {
 			if (w->job->has_maxreg || keeps_caps(w)) {
 				keep(w, out, said);
 				return true;
@@ -555,10 +488,8 @@ static enum tool_outcome rewrite(struct work *w, struct base_buf *out, struct ba
 
 	if (has_fit && !scan(w, sink))
 		return failed(w, reason(w, sink, "not PTX"));
-	/* Functions of other objects may be called, and call: the originals' counts come first. */
-	w->is_fitted = w->job->relocatable || w->job->has_maxreg;
-	if (has_fit && w->job->relocatable && needs_counts(w)) {
-		bool ok = assemble(w, w->text, w->size, NULL, &before, &said);
+	if (has_fit && needs_counts(w)) {
+		bool ok = assemble(w, w->text, w->size, &before, &said);
 		if (!ok)
 			return failed(w, base_printf(&w->arena, "ptxas refuses the original: %s",
 						     first_error(w, said)));

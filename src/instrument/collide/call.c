@@ -281,8 +281,8 @@ static struct ptx_opnd address_of(struct inst_ctx *cx, const struct inst_call *c
 	const struct inst_access *a = it->a;
 	bool is_shared = c->cls == CLASS_SHARED;
 	int64_t more = (int64_t)it->elem * a->width + (it->half == 2 ? 8 : 0);
-	struct ptx_opnd r = is_shared ? shared_address(cx, a, more, at)
-				      : inst_address(cx, a, more, at);
+	struct ptx_opnd r =
+		is_shared ? shared_address(cx, a, more, at) : inst_address(cx, a, more, at);
 	struct ptx_opnd none = inst_int(cx, is_shared ? RACE_CHECK_NO_SHARED : 0);
 
 	if (a->guard.kind == PTX_OPND_SINK)

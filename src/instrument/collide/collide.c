@@ -271,9 +271,8 @@ static void capture_demand(struct inst_ctx *cx, struct inst_access *a, struct in
 				      .sense = !is_inst || !d->uses[i]->is_pred_not};
 	}
 	for (uint32_t i = 0; i < d->nconds; i++)
-		u[n++] = (struct use){.at = d->conds[i].at,
-				      .pred = d->conds[i].pred,
-				      .sense = d->conds[i].sense};
+		u[n++] = (struct use){
+			.at = d->conds[i].at, .pred = d->conds[i].pred, .sense = d->conds[i].sense};
 	join_senses(u, n);
 	cover_uses(a, u, n);
 	for (uint32_t i = 0; i < n; i++)
