@@ -13,7 +13,7 @@ test  = ctest --test-dir $(BUILD) -j$(JOBS) --timeout $(LIMIT) --output-on-failu
 # make sets MAKEFLAGS for its own children; builds inside the tests are to start clean.
 unexport MAKEFLAGS MFLAGS
 
-.PHONY: all help setup demo check check-build test soak gpu fuzz bench asan clang format \
+.PHONY: all help setup demo check fresh programs test soak gpu fuzz bench asan clang format \
 	format-check install clean distclean
 .DEFAULT_GOAL := all
 
@@ -40,26 +40,32 @@ demo: ## set up, build, and look for a race in an example
 
 check: ## set up, build, and run all checks that need no GPU and little time
 	@tools/setup.sh
-	@$(MAKE) --no-print-directory format-check clang asan all
-	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory format-check clang asan test
 
-test: ## run the tests of what is built
+fresh: ## demo and check on new root file systems (as root; PARTS=demo,user: only these)
+	tools/fresh.sh $(PARTS)
+
+programs: all ## build the programs that the tests run, too
+	ninja -C $(BUILD) -j$(JOBS) --quiet programs
+
+test: programs ## build and run the tests
 	$(test) -LE soak
 
-soak: all ## the tests that take long: every target of the corpus
-	$(test) -L 'soak|fixture'
+soak: programs ## the tests that take long (CONTRIBUTING.md lists them)
+	$(test) -L soak
 
 gpu: all ## the examples and the race-free programs on this machine's GPU
 	tools/gpu.sh $(BUILD)
 
 asan: ## the unit tests under AddressSanitizer and UBSan, in build-asan/
 	$(cmake) -B $(BUILD)-asan -DCOLLIDER_ASAN=ON -DCMAKE_BUILD_TYPE=Debug >/dev/null
-	ninja -C $(BUILD)-asan -j$(JOBS) --quiet
+	ninja -C $(BUILD)-asan -j$(JOBS) --quiet all inputs
 	ctest --test-dir $(BUILD)-asan -j$(JOBS) --timeout $(LIMIT) --output-on-failure \
-		-LE 'soak|corpus|plain|gpu|fixture'
+		-LE 'soak|corpus|plain|gpu'
 
+# Nobody runs it, so it isn't optimised.
 clang: ## compile everything with clang, warnings are errors, in build-clang/
-	$(cmake) -B $(BUILD)-clang -DCMAKE_C_COMPILER=clang >/dev/null
+	$(cmake) -B $(BUILD)-clang -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug >/dev/null
 	ninja -C $(BUILD)-clang -j$(JOBS) --quiet
 
 fuzz: ## libFuzzer on the PTX front end for FUZZ_TIME seconds, in build-fuzz/

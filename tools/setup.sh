@@ -7,12 +7,15 @@
 # Packages come from apt-get (Debian 12, Ubuntu 24.04; sudo unless root), never with a question.
 # Where no CUDA 13 toolkit is found, NVIDIA's compiler is installed by pip into .deps/ of this
 # folder: about 300 MB, no driver and no GPU needed. --build-only leaves out what only the
-# tests need (clang). --cuda installs the toolkit even if there is one.
+# tests need (clang, gdb, groff, NVIDIA's disassembler where the toolkit lacks it). --cuda installs
+# the toolkit even if there is one.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
 cuda_version='13.0.*'
 cuda_parts='nvcc nvvm crt runtime cccl cupti'
+# There is no package of it for 13.0; a newer one reads the older toolkit's files.
+nvdisasm_version='13.2.*'
 
 build_only=
 force_cuda=
@@ -64,8 +67,10 @@ list_missing() {
 		need clang has clang
 		need libclang-rt-dev clang_has_fuzzer
 		need clang-format-14 has_format_or_never
+		need gdb has gdb
+		need groff-base has groff
 	fi
-	if [ -z "$cuda" ]; then
+	if [ -z "$cuda" ] || { [ -z "$build_only" ] && ! tools/find_cuda.sh nvdisasm >/dev/null; }; then
 		need python3-pip python3 -m pip --version
 	fi
 }
@@ -91,6 +96,11 @@ install_packages() {
 	rm -f "$log"
 }
 
+pip_into() { # pip_into FOLDER PACKAGE...
+	python3 -m pip install -q --no-deps --no-cache-dir --disable-pip-version-check \
+		--root-user-action=ignore --target "$@" </dev/null
+}
+
 # NVIDIA's wheels hold one toolkit spread over packages; nvcc wants it the way its own installer
 # lays it out: lib64/ beside bin/, and library names without a version for the linker.
 install_cuda() {
@@ -103,9 +113,9 @@ install_cuda() {
 		set -- "$@" "nvidia-cuda-$part==$cuda_version"
 	done
 	# nvcc's NVVM was renamed on its way: the package carries no "cuda" in its name.
-	python3 -m pip install -q --no-deps --no-cache-dir --disable-pip-version-check \
-		--root-user-action=ignore --target "$dir/wheels.tmp" \
-		$(printf '%s\n' "$@" | sed 's/^nvidia-cuda-nvvm/nvidia-nvvm/') </dev/null ||
+	# shellcheck disable=SC2046
+	pip_into "$dir/wheels.tmp" \
+		$(printf '%s\n' "$@" | sed 's/^nvidia-cuda-nvvm/nvidia-nvvm/') ||
 		die "pip could not install the CUDA toolkit"
 	mv "$dir/wheels.tmp/nvidia/cu13" "$dir/cuda.tmp" || die "the wheels look other than expected"
 	(
@@ -121,6 +131,19 @@ install_cuda() {
 	mv "$dir/cuda.tmp" "$dir/cuda"
 }
 
+install_nvdisasm() {
+	dir=$root/.deps
+	say "the toolkit has no nvdisasm: installing $nvdisasm_version into $dir (5 MB)"
+	rm -rf "$dir/nvdisasm.tmp"
+	mkdir -p "$dir"
+	pip_into "$dir/nvdisasm.tmp" "nvidia-cuda-nvdisasm==$nvdisasm_version" ||
+		die "pip could not install NVIDIA's disassembler"
+	rm -rf "$dir/nvdisasm"
+	mv "$dir/nvdisasm.tmp/nvidia/cu13" "$dir/nvdisasm" || die "the wheel looks other than expected"
+	rm -rf "$dir/nvdisasm.tmp"
+	chmod +x "$dir/nvdisasm/bin/nvdisasm"
+}
+
 cuda=$(tools/find_cuda.sh) || cuda=
 [ -z "$force_cuda" ] || cuda=
 list_missing
@@ -133,4 +156,8 @@ if [ -z "$cuda" ]; then
 	install_cuda
 	cuda=$(CUDA_HOME='' tools/find_cuda.sh) || die "the toolkit in .deps/cuda does not work"
 	say "CUDA toolkit: $cuda"
+fi
+if [ -z "$build_only" ] && ! tools/find_cuda.sh nvdisasm >/dev/null; then
+	install_nvdisasm
+	tools/find_cuda.sh nvdisasm >/dev/null || die "the disassembler in .deps/nvdisasm does not work"
 fi

@@ -6,7 +6,7 @@
 # The time is the whole process's, loading and host code included.
 set -eu
 dir=$1
-lib=$(dirname "$(readlink -f "$2")")/../lib/cpu/libcudart.so.13
+lib=$(dirname "$(readlink -f "$2")")/../lib/collider/cpu/libcudart.so.13
 for how in plain collide; do
 	total=0
 	time=0

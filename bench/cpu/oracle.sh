@@ -10,7 +10,7 @@
 # LIMIT: seconds for each run (600).
 set -u
 dir=$1
-lib=$(dirname "$(readlink -f "$2")")/../lib/cpu/libcudart.so.13
+lib=$(dirname "$(readlink -f "$2")")/../lib/collider/cpu/libcudart.so.13
 shift 2
 limit=${LIMIT:-600}
 out=$(mktemp)

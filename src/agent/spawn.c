@@ -2,7 +2,7 @@
  * spawn.c - fork, exec and wait, with the shared file of race/shm.h around it.
  *
  * The file is a memfd: it has no name that could be left behind, is sparse, and
- * lives as long as one of the two sides holds it. The program stays in our
+ * lives as long as somebody holds it (should we be killed, keeper.c). The program stays in our
  * process group, so that the terminal's job control works as without us;
  * signals are taken with sigtimedwait, so that no handler runs here. This
  * process is the reaper of orphans (PR_SET_CHILD_SUBREAPER) only to be able to
@@ -12,6 +12,7 @@
  * for; what they find later is lost. Costs: nothing while the program runs.
  */
 #include "agent/spawn.h"
+#include "agent/keeper.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -31,7 +32,11 @@
 #define SHM_FD_MIN  200	 /* shells and programs use the low numbers by hand */
 #define GRACE_MS    2000 /* between SIGTERM and SIGKILL */
 #define STOP_MS	    1000 /* between the flag for loops that wait and SIGTERM */
+#define HALT_MS	    500	 /* the same for is_over, which is asked every POLL_MS */
+#define POLL_MS	    100
+#define COMMAND_MAX 65536
 #define NS_PER_MS   1000000ull
+#define LIB_FOLDER  "lib/collider"
 #define AGENT_FILE  "libcollider_agent.so"
 #define CUDART_FILE "cpu/libcudart.so.13"
 #define INJECT_ENV  "CUDA_INJECTION64_PATH"
@@ -72,7 +77,7 @@ static const char *find_file(struct base_arena *a, const char *env, const char *
 			if (slash)
 				*slash = 0;
 		}
-		path = base_printf(a, "%s/lib/%s", exe, file);
+		path = base_printf(a, "%s/" LIB_FOLDER "/%s", exe, file);
 	} else if (*path != '/') {
 		/* The program may change its folder before CUDA starts. */
 		char *full = realpath(path, NULL);
@@ -142,6 +147,29 @@ bool spawn_has_gpu(void)
 
 /* ---- the shared file ---------------------------------------------------------------- */
 
+/* The program and its arguments as the first chunk, for a report without us. */
+static void put_command(struct race_shm *s, char *const *argv)
+{
+	struct race_chunk *c = (struct race_chunk *)(void *)((char *)s + RACE_SHM_HEAP);
+	char *text = (char *)(c + 1);
+	size_t n = 0;
+
+	for (size_t i = 0; argv[i]; i++) {
+		size_t len = strlen(argv[i]);
+		if (n + len + 2 > COMMAND_MAX)
+			break;
+		if (i)
+			text[n++] = ' ';
+		memcpy(text + n, argv[i], len);
+		n += len;
+	}
+	text[n++] = 0;
+	c->kind = RACE_CHUNK_COMMAND;
+	c->room = (uint32_t)((sizeof(*c) + n + 15) & ~(size_t)15);
+	c->bytes = (uint32_t)n;
+	s->heap_used = c->room;
+}
+
 /* Makes the file and writes its header. Returns the descriptor, or -1 with errno. */
 static int make_shm(const struct spawn_request *req, struct race_shm **shm)
 {
@@ -171,6 +199,7 @@ static int make_shm(const struct spawn_request *req, struct race_shm **shm)
 	s->order = req->order;
 	s->sites = req->sites;
 	s->sites_limit = req->sites_limit;
+	put_command(s, req->argv);
 	s->magic = RACE_SHM_MAGIC;
 	*shm = s;
 	return fd;
@@ -219,12 +248,17 @@ static int set_cpu(const struct spawn_request *req)
 
 /* Runs in the child; tells errno through the pipe when exec fails. */
 __attribute__((noreturn)) static void become_app(const struct spawn_request *req, int shm_fd,
-						 int error_pipe, const sigset_t *old_mask)
+						 int error_pipe, pid_t parent,
+						 const sigset_t *old_mask)
 {
 	char number[16], path[64];
 
 	snprintf(number, sizeof(number), "%d", shm_fd);
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getppid(), shm_fd);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)parent, shm_fd);
+	/* A program whose report nobody can write any more is not to go on. */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(128 + SIGTERM);
 	if (fcntl(shm_fd, F_SETFD, 0) < 0 || setenv(RACE_SHM_ENV, number, 1) ||
 	    setenv(RACE_SHM_PATH_ENV, path, 1) || (req->cudart ? set_cpu(req) : set_gpu(req)))
 		goto fail;
@@ -241,6 +275,7 @@ fail:;
 static int start_app(const struct spawn_request *req, int shm_fd, const sigset_t *old_mask,
 		     pid_t *pid, struct base_sink *sink)
 {
+	pid_t self = getpid();
 	int pipe_fd[2], err = 0;
 
 	if (pipe2(pipe_fd, O_CLOEXEC) < 0) {
@@ -250,7 +285,7 @@ static int start_app(const struct spawn_request *req, int shm_fd, const sigset_t
 	fflush(NULL);
 	*pid = fork();
 	if (*pid == 0)
-		become_app(req, shm_fd, pipe_fd[1], old_mask);
+		become_app(req, shm_fd, pipe_fd[1], self, old_mask);
 	int fork_err = errno;
 	close(pipe_fd[1]);
 	if (*pid < 0) {
@@ -272,9 +307,9 @@ static int start_app(const struct spawn_request *req, int shm_fd, const sigset_t
 
 /* ---- waiting ------------------------------------------------------------------------- */
 
-/* Kills everything that has this process as its parent, until nothing is left. Orphans of the
- * program come here one generation after the other. */
-static void kill_children(void)
+/* Kills everything that has this process as its parent, but the keeper, until nothing is left. Orphans
+ * of the program come here one generation after the other. */
+static void kill_children(pid_t keeper)
 {
 	char path[64];
 
@@ -286,6 +321,8 @@ static void kill_children(void)
 		if (!f)
 			return;
 		while (fscanf(f, "%d", &child) == 1) {
+			if ((pid_t)child == keeper)
+				continue;
 			kill((pid_t)child, SIGKILL);
 			n++;
 		}
@@ -301,7 +338,8 @@ static void kill_children(void)
 /* The time limit: what to do next, and when. */
 struct deadline {
 	uint64_t at; /* ns, 0: none */
-	bool is_term_sent, is_passed;
+	bool is_term_sent, is_passed, is_halted;
+	uint64_t poll;	      /* when to ask is_over again, 0: never */
 	struct race_shm *shm; /* kernels are asked to stop there; NULL: none would hear it */
 };
 
@@ -335,15 +373,48 @@ static void pass_deadline(struct deadline *d, pid_t pid)
 	d->at = 0;
 }
 
-/* Waits for one of the signals until the deadline. Returns it, or 0 at the deadline. */
+static void halt(struct deadline *d, pid_t pid)
+{
+	d->is_halted = d->is_term_sent = true;
+	d->shm = NULL;
+	d->poll = 0;
+	kill(pid, SIGTERM);
+	kill(pid, SIGCONT);
+	d->at = now_ns() + HALT_MS * NS_PER_MS;
+}
+
+/* What is due: the time limit, or the question whether it is over. */
+static void pass_time(struct deadline *d, pid_t pid, const struct spawn_request *req,
+		      const struct race_shm *shm)
+{
+	uint64_t start = now_ns(), cost;
+
+	if (d->at && start >= d->at) {
+		pass_deadline(d, pid);
+		return;
+	}
+	if (!d->poll || start < d->poll)
+		return;
+	if (req->is_over(req->arg, shm)) {
+		halt(d, pid);
+		return;
+	}
+	/* Where looking takes long, it takes a fifth of the time. */
+	cost = (now_ns() - start) * 4;
+	d->poll = now_ns() + (cost > POLL_MS * NS_PER_MS ? cost : POLL_MS * NS_PER_MS);
+}
+
+/* Waits for one of the signals until something is due. Returns it, or 0 then. */
 static int wait_signal(const sigset_t *set, const struct deadline *d, siginfo_t *info)
 {
-	if (!d->at) {
+	uint64_t at = !d->poll || (d->at && d->at < d->poll) ? d->at : d->poll;
+
+	if (!at) {
 		int sig = sigwaitinfo(set, info);
 		return sig < 0 ? SIGCHLD : sig;
 	}
 	uint64_t now = now_ns();
-	uint64_t left = d->at > now ? d->at - now : 0;
+	uint64_t left = at > now ? at - now : 0;
 	struct timespec t = {.tv_sec = (time_t)(left / 1000000000ull),
 			     .tv_nsec = (long)(left % 1000000000ull)};
 	int sig = sigtimedwait(set, info, &t);
@@ -353,9 +424,10 @@ static int wait_signal(const sigset_t *set, const struct deadline *d, siginfo_t 
 }
 
 static int wait_app(pid_t pid, const sigset_t *set, const struct spawn_request *req,
-		    struct race_shm *shm, struct spawn_result *res)
+		    struct race_shm *shm, pid_t keeper, struct spawn_result *res)
 {
 	struct deadline d = {.at = req->timeout_ms ? now_ns() + req->timeout_ms * NS_PER_MS : 0,
+			     .poll = req->is_over ? now_ns() + POLL_MS * NS_PER_MS : 0,
 			     .shm = req->order & RACE_ORDER_ALL ? shm : NULL};
 	int status = 0;
 
@@ -371,13 +443,14 @@ static int wait_app(pid_t pid, const sigset_t *set, const struct spawn_request *
 		siginfo_t info = {0};
 		int sig = wait_signal(set, &d, &info);
 		if (sig == 0)
-			pass_deadline(&d, pid);
+			pass_time(&d, pid, req, shm);
 		else if (sig != SIGCHLD && info.si_code != SI_KERNEL)
 			kill(pid, sig);
 	}
-	res->is_timed_out = d.is_passed;
-	if (d.is_passed)
-		kill_children();
+	res->is_halted = d.is_halted;
+	res->is_timed_out = d.is_passed && !d.is_halted;
+	if (d.is_passed || d.is_halted)
+		kill_children(keeper);
 	if (WIFSIGNALED(status)) {
 		res->signal = WTERMSIG(status);
 		res->exit_code = 128 + res->signal;
@@ -409,6 +482,7 @@ int spawn_app(const struct spawn_request *req, struct spawn_result *res, struct 
 			    INJECT_ENV "=%s is replaced by Collider's agent", other);
 	/* An ignored SIGCHLD would make waitpid find nothing. */
 	sigaction(SIGCHLD, &dfl, &old_chld);
+	struct keeper keeper = keeper_start(fd);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	sigemptyset(&set);
 	for (size_t i = 0; i < BASE_COUNTOF(taken); i++)
@@ -416,10 +490,13 @@ int spawn_app(const struct spawn_request *req, struct spawn_result *res, struct 
 	sigprocmask(SIG_BLOCK, &set, &old_mask);
 	uint64_t start = now_ns();
 	int rc = start_app(req, fd, &old_mask, &res->pid, sink);
-	if (!rc && wait_app(res->pid, &set, req, shm, res) < 0) {
+	if (!rc)
+		keeper_watch(&keeper, res->pid);
+	if (!rc && wait_app(res->pid, &set, req, shm, keeper.pid, res) < 0) {
 		say_error(sink, "waiting for the program", strerror(errno));
 		rc = BASE_EXIT_ENV;
 	}
+	keeper_end(&keeper);
 	close(fd); /* kept until here for children without it: RACE_SHM_PATH_ENV */
 	res->wall_ns = now_ns() - start;
 	/* One more Ctrl-C that came too late for the program must not end us before the report. */

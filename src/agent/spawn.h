@@ -24,6 +24,10 @@ struct spawn_request {
 	/* The CPU device: its runtime library, put before the program's own, and its options
 	 * (COLLIDER_CPU). NULL: the program runs on the GPU, with the agent. */
 	const char *cudart, *cpu_options;
+	/* Asked about ten times in a second while the program runs: true ends it, with SIGTERM and
+	 * half a second later SIGKILL. NULL: never. */
+	bool (*is_over)(void *arg, const struct race_shm *shm);
+	void *arg;
 };
 
 struct spawn_result {
@@ -33,6 +37,7 @@ struct spawn_result {
 	int exit_code; /* its own, or 128 + signal */
 	int signal;    /* that killed it, 0: none */
 	bool is_timed_out;
+	bool is_halted;	  /* by is_over */
 	bool is_eager;	  /* CUDA_MODULE_LOADING=EAGER was set here, not by the user */
 	uint64_t wall_ns; /* from start to end */
 };
@@ -43,6 +48,9 @@ struct spawn_result {
  * program gets SIGTERM and, 2 s later, it and all it started get SIGKILL. Where loops that wait
  * were shuffled (RACE_ORDER_ALL) these are stopped first, 1 s before SIGTERM.
  *
+ * When this process is killed, the program gets SIGTERM, and what it left in the shared file goes to
+ * spawn_rescue_folder (keeper.c).
+ *
  * Returns 0 with *res filled (spawn_free it), or an exit code with one line in `sink`: 127 and
  * 126 when the program can't be found or started, BASE_EXIT_ENV when the shared file can't be
  * made. Must not be called from a process with threads.
@@ -51,16 +59,21 @@ int spawn_app(const struct spawn_request *req, struct spawn_result *res, struct 
 void spawn_free(struct spawn_result *res);
 
 /*
- * The agent's file: $COLLIDER_AGENT, or lib/libcollider_agent.so beside the folder of this
+ * The agent's file: $COLLIDER_AGENT, or lib/collider/libcollider_agent.so beside the folder of this
  * executable. Returns a path in the arena, or NULL with one line in `sink`.
  */
 const char *spawn_find_agent(struct base_arena *a, struct base_sink *sink);
 
 /*
- * The CPU device's runtime library: $COLLIDER_CUDART, or lib/cpu/libcudart.so.13 beside the folder
- * of this executable. Returns a path in the arena, or NULL with one line in `sink`.
+ * The CPU device's runtime library: $COLLIDER_CUDART, or lib/collider/cpu/libcudart.so.13 beside
+ * the folder of this executable. Returns a path in the arena, or NULL with one line in `sink`.
  */
 const char *spawn_find_cudart(struct base_arena *a, struct base_sink *sink);
+
+/* Where files go that a killed `collider run` left: $XDG_RUNTIME_DIR/collider, or collider-UID in
+ * $TMPDIR or /tmp. They end with SPAWN_RESCUE_END and are the shared file as it was. */
+const char *spawn_rescue_folder(struct base_arena *a);
+#define SPAWN_RESCUE_END ".rescue"
 
 /* Can the CUDA driver's library be loaded? (Says nothing about a GPU being there.) */
 bool spawn_has_driver(void);

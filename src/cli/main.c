@@ -38,6 +38,7 @@ static int run_command(enum option_cmd cmd, int argc, char **argv)
 		[OPTION_CMD_RUN] = cli_run,
 		[OPTION_CMD_REPORT] = cli_report,
 		[OPTION_CMD_INSTRUMENT] = cli_instrument,
+		[OPTION_CMD_HIRACE] = cli_hirace,
 		[OPTION_CMD_HELP] = cli_help,
 	};
 	const char *env = getenv(OPTIONS_ENV);

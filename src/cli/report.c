@@ -3,8 +3,15 @@
  */
 #include "cli/cli.h"
 #include "cli/view.h"
+#include "agent/spawn.h"
+#include "host/host.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* report --coverage=FILE */
@@ -25,25 +32,104 @@ static int show_coverage(const char *path)
 	return rc;
 }
 
+/* ---- report --rescue ------------------------------------------------------------- */
+
+/* The newest file that a killed `collider run` left; NULL after saying that there is none. */
+static const char *find_rescue(struct base_arena *a)
+{
+	const char *folder = spawn_rescue_folder(a), *best = NULL;
+	DIR *d = opendir(folder);
+	struct timespec newest = {0};
+	const struct dirent *e;
+	struct stat st;
+
+	while (d && (e = readdir(d))) {
+		const char *path = base_printf(a, "%s/%s", folder, e->d_name);
+		size_t n = strlen(path), m = strlen(SPAWN_RESCUE_END);
+		if (n < m || strcmp(path + n - m, SPAWN_RESCUE_END) || stat(path, &st))
+			continue;
+		if (best &&
+		    (st.st_mtim.tv_sec < newest.tv_sec ||
+		     (st.st_mtim.tv_sec == newest.tv_sec && st.st_mtim.tv_nsec <= newest.tv_nsec)))
+			continue;
+		best = path;
+		newest = st.st_mtim;
+	}
+	if (d)
+		closedir(d);
+	if (!best)
+		base_say("error: --rescue: no collider run left a file in %s", folder);
+	return best;
+}
+
+static int read_rescue(const char *path, struct race_results *r)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
+	void *map = MAP_FAILED;
+	struct stat st = {0};
+	struct base_buf note = {0};
+
+	if (fd < 0 || fstat(fd, &st))
+		err = errno;
+	else if (st.st_size > 0)
+		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (!err && map != MAP_FAILED && race_shm_read(map, (size_t)st.st_size, r) == 0) {
+		host_symbolise(r);
+		base_buf_printf(&note, "collider run was killed; rescued from %s", path);
+		race_note_add(r, note.p, note.n);
+		base_buf_free(&note);
+	} else {
+		base_say("error: %s: %s", path,
+			 err ? strerror(err) : "not a file that a killed collider run left");
+		err = BASE_EXIT_INPUT;
+	}
+	if (map != MAP_FAILED)
+		munmap(map, (size_t)st.st_size);
+	if (fd >= 0)
+		close(fd);
+	return err ? BASE_EXIT_INPUT : 0;
+}
+
+static int read_rescued(struct option_set *set, struct race_results *r)
+{
+	const char *path = set->args.n ? NULL : find_rescue(&set->arena);
+	int rc = path ? read_rescue(path, r) : set->args.n ? 0 : BASE_EXIT_INPUT;
+
+	for (size_t i = 0; i < set->args.n && !rc; i++)
+		rc = read_rescue(set->args.v[i], r);
+	return rc;
+}
+
+/* ---------------------------------------------------------------------------------- */
+
+static int read_saved(struct option_set *set, struct race_results *r)
+{
+	struct base_sink sink = {0};
+	int rc = 0;
+
+	for (size_t i = 0; i < set->args.n && !rc; i++)
+		rc = rep_json_read(set->args.v[i], r, &sink);
+	cli_flush(&sink);
+	return rc;
+}
+
 int cli_report(struct option_set *set)
 {
+	bool is_rescue = option_flag(set, OPTION_RESCUE);
 	struct race_results results = {0};
-	struct base_sink sink = {0};
 	struct base_buf text = {0};
 	struct cli_view view;
 
 	if (set->args.n == 0 && option_text(set, OPTION_COVERAGE))
 		return show_coverage(option_text(set, OPTION_COVERAGE));
-	if (set->args.n == 0) {
+	if (set->args.n == 0 && !is_rescue) {
 		base_say("error: report needs at least one file that collider run --save wrote");
 		return BASE_EXIT_USAGE;
 	}
 	int rc = cli_view_open(&view, set, STDOUT_FILENO);
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < set->args.n && !rc; i++)
-		rc = rep_json_read(set->args.v[i], &results, &sink);
-	cli_flush(&sink);
+	rc = is_rescue ? read_rescued(set, &results) : read_saved(set, &results);
 	if (!rc) {
 		int err = cli_render(&results, &view.opt, &text);
 		if (err) {

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct delays {
@@ -77,6 +78,34 @@ static const char *expand_path(struct base_arena *a, const char *pattern, pid_t 
 	return path;
 }
 
+/* Why no CUDA call came, as far as the program's file says it. */
+static const char *no_call_reason(struct race_results *r, const char *program, bool is_cpu)
+{
+	struct host_program p;
+
+	host_program_read(program, &p);
+	if (!p.is_elf)
+		return base_printf(&r->arena, "no CUDA call came from %s or from what it started%s",
+				   program,
+				   is_cpu ? " (a program with the static CUDA runtime, or one that "
+					    "calls the driver, can't be seen)"
+					  : "");
+	if (p.links_runtime)
+		return "the program ended before its first CUDA call";
+	if (is_cpu && p.links_driver)
+		return "the program calls the CUDA driver itself (libcuda.so), and the CPU device "
+		       "takes the place of the runtime only (libcudart.so)";
+	if (is_cpu && p.has_gpu_code)
+		return "the program holds the static CUDA runtime, which the CPU device can't "
+		       "replace: link it with -cudart shared, as collider nvcc does";
+	if (p.has_gpu_code || p.links_driver)
+		return "the program ended before its first CUDA call";
+	return base_printf(&r->arena,
+			   "%s has no GPU code and isn't linked with CUDA, and nothing that it "
+			   "loaded or started made a CUDA call",
+			   program);
+}
+
 /* What only this side knows, as lines for the report. */
 static void add_notes(struct race_results *r, const struct option_set *set,
 		      const struct spawn_result *res, bool is_cpu)
@@ -89,13 +118,15 @@ static void add_notes(struct race_results *r, const struct option_set *set,
 				option_is(set, OPTION_SHUFFLE, "all")
 					? "; kernels that waited for other blocks were stopped"
 					: "");
-	else if (res->signal)
+	else if (res->signal && !res->is_halted)
 		base_buf_printf(&b, "the program was killed by signal %d (%s)\n", res->signal,
 				strsignal(res->signal));
+	if (res->is_halted)
+		base_buf_puts(&b, "the program was ended by --halt-on-race\n");
 	if (r->agent_state == RACE_AGENT_NONE && is_cpu)
-		base_buf_puts(&b, "no CUDA call came from the program: either it ended before its "
-				  "first one, or the static CUDA runtime is in it (link it with "
-				  "-cudart shared, as collider nvcc does)\n");
+		r->why_nothing = no_call_reason(r, set->args.v[0], true);
+	else if (r->agent_state == RACE_AGENT_NONE && spawn_has_driver())
+		r->why_nothing = no_call_reason(r, set->args.v[0], false);
 	else if (r->agent_state == RACE_AGENT_NONE && !spawn_has_driver())
 		base_buf_puts(&b, "no CUDA driver on this machine (libcuda.so.1)\n");
 	if (r->agent_state == RACE_AGENT_ATTACHED && res->is_eager)
@@ -270,12 +301,18 @@ static int report_run(struct option_set *set, const struct cli_view *view,
 		base_say(
 			"error: the oracle is full: too many threads, copies and operations, or no "
 			"memory; the run was stopped and is not judged");
+	bool is_unchecked = option_flag(set, OPTION_FAIL_UNCHECKED) &&
+			    rep_get_verdict(&r, &view->opt) == REP_VERDICT_NOTHING;
+	if (is_unchecked && !r.is_oracle_full)
+		base_say("error: --fail-unchecked: nothing was checked (see the report)");
 	if (r.is_oracle_full)
 		exit_code = BASE_EXIT_UNJUDGED;
 	else if (option_flag(set, OPTION_VERIFY) && !verify(&r))
 		exit_code = BASE_EXIT_UNCONFIRMED;
 	else if (option_int(set, OPTION_ERROR_EXITCODE) && rep_exit_races(&r, &view->opt))
 		exit_code = (int)option_int(set, OPTION_ERROR_EXITCODE);
+	else if (is_unchecked)
+		exit_code = BASE_EXIT_UNCHECKED;
 	race_results_free(&r);
 	return exit_code;
 }
@@ -283,6 +320,69 @@ static int report_run(struct option_set *set, const struct cli_view *view,
 static bool wants_oracle(const struct option_set *set)
 {
 	return option_is(set, OPTION_DETECTOR, "oracle") || option_flag(set, OPTION_VERIFY);
+}
+
+/* --halt-on-race: is there a finding that counts for exit codes? */
+static bool has_race(void *arg, const struct race_shm *shm)
+{
+	const struct cli_view *view = arg;
+	struct race_results r = {0};
+	bool has = false;
+
+	if (!race_shm_read(shm, RACE_SHM_BYTES, &r))
+		has = rep_exit_races(&r, &view->opt) != 0;
+	/* Rules may name host code, whose lines are looked up for that only. */
+	if (has && view->ignore.rules.n) {
+		host_symbolise(&r);
+		has = rep_exit_races(&r, &view->opt) != 0;
+	}
+	race_results_free(&r);
+	return has;
+}
+
+/* Could the file be written? Returns 0 or an errno value. What %p stands for in the name of a folder
+ * isn't known yet. */
+static int check_writable(const char *pattern)
+{
+	struct base_arena a = {0};
+	const char *path = expand_path(&a, pattern, 0), *slash = strrchr(path, '/');
+	const char *folder = !slash	     ? "."
+			     : slash == path ? "/"
+					     : base_strndup(&a, path, (size_t)(slash - path));
+	const char *last = strrchr(pattern, '/'), *number = strstr(pattern, "%p");
+	struct stat st;
+	int err = 0;
+
+	if (!strcmp(path, "-") || (last && number && number < last))
+		err = 0;
+	else if (!stat(path, &st))
+		err = S_ISDIR(st.st_mode) ? EISDIR : access(path, W_OK) ? errno : 0;
+	else if (stat(folder, &st))
+		err = errno;
+	else
+		err = !S_ISDIR(st.st_mode) ? ENOTDIR : access(folder, W_OK | X_OK) ? errno : 0;
+	base_arena_free(&a);
+	return err;
+}
+
+/* A report that can't be written is known before the program runs for hours. */
+static int check_files(const struct option_set *set)
+{
+	static const struct {
+		enum option_id id;
+		const char *name;
+	} files[] = {{OPTION_JSON, "json"}, {OPTION_SAVE, "save"}, {OPTION_COVERAGE, "coverage"}};
+
+	for (size_t i = 0; i < BASE_COUNTOF(files); i++) {
+		const char *path = option_text(set, files[i].id);
+		int err = path ? check_writable(path) : 0;
+		if (err) {
+			base_say("error: --%s: %s can't be written: %s", files[i].name, path,
+				 strerror(err));
+			return BASE_EXIT_INPUT;
+		}
+	}
+	return 0;
 }
 
 /* What forbids starting the program. Returns 0 or an exit code. */
@@ -347,6 +447,8 @@ int cli_run(struct option_set *set)
 	int rc = check_device(set);
 
 	if (!rc)
+		rc = check_files(set);
+	if (!rc)
 		rc = cli_view_open(&view, set, is_stderr ? STDERR_FILENO : -1);
 	if (rc)
 		return rc;
@@ -364,6 +466,8 @@ int cli_run(struct option_set *set)
 			 (option_flag(set, OPTION_SHUFFLE_STREAMS) ? RACE_RUN_STREAMS : 0),
 		.order = choose_order(set),
 		.timeout_ms = (uint64_t)option_int(set, OPTION_TIMEOUT),
+		.is_over = option_flag(set, OPTION_HALT_ON_RACE) ? has_race : NULL,
+		.arg = &view,
 	};
 	/* Checks that were put in are switched off while the oracle judges alone. */
 	if (option_is(set, OPTION_DETECTOR, "oracle") && !option_flag(set, OPTION_VERIFY))

@@ -13,12 +13,14 @@
  * don't limit placing, only cooperative launches are checked against them.
  */
 #include "cpu/sched.h"
-#include "cpu/watch.h"
+#include "cpu/events.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define SHARED_RESERVED 1024u /* the system's part of each block's shared memory */
+/* The system's part of each block's shared memory: from address 0 to the program's first. */
+#define SHARED_RESERVED CPU_SHARED_BASE
+#define SHARED_FILL(m)	(int)((m)->opt.seed * 0x9d + 0x5b)
 
 /* ---- launches ---------------------------------------------------------------------- */
 
@@ -38,6 +40,10 @@ const char *cpu_block_refuses(struct cpu_engine *e, const struct cpu_launch *l)
 	uint64_t threads = 1, blocks = 1, size = 1;
 	uint32_t c[3];
 
+	const char *why = cpu_kernel_refused(l->kernel, NULL);
+
+	if (why)
+		return why;
 	cluster_dims(l, c);
 	for (unsigned i = 0; i < 3; i++) {
 		if (!l->grid[i] || l->grid[i] > grid_max[i])
@@ -167,7 +173,8 @@ static void unit_free(struct cpu_unit *u)
 		if (cta->warps)
 			free(cta->warps[0].priv);
 		free(cta->warps);
-		free(cta->shared);
+		if (cta->shared)
+			free(cta->shared - SHARED_RESERVED);
 	}
 	cpu_cluster_barrier_free(c);
 	free(u->blocks);
@@ -178,11 +185,12 @@ static bool block_alloc(struct cpu_grid *g, struct cpu_cta *cta)
 {
 	size_t bytes = (size_t)g->shared_static + g->shared_dyn;
 	struct cpu_warp_priv *privs = calloc(g->nwarps, sizeof(*privs));
+	uint8_t *shared = aligned_alloc(1024, SHARED_RESERVED + ((bytes + 1023) & ~(size_t)1023));
 
 	cta->grid = g;
 	cta->nwarps = g->nwarps;
 	cta->shared_bytes = (uint32_t)bytes;
-	cta->shared = aligned_alloc(1024, (bytes + 1024) & ~(size_t)1023);
+	cta->shared = shared ? shared + SHARED_RESERVED : NULL;
 	cta->warps = calloc(g->nwarps, sizeof(*cta->warps));
 	if (!privs || !cta->shared || !cta->warps) {
 		free(privs);
@@ -321,8 +329,8 @@ static bool block_start(struct cpu_worker *k, struct cpu_unit *u, uint32_t rank,
 	cta->nlive = cta->nwarps;
 	cta->async = NULL;
 	b->has_triggered = false;
-	memset(cta->shared, (int)(k->m->opt.seed * 0x9d + 0x5b), cta->shared_bytes);
-	cpu_watch_block_start(cta, u->index * u->cluster.size + rank);
+	memset(cta->shared, SHARED_FILL(k->m), cta->shared_bytes);
+	cpu_judge_block_start(cta, u->index * u->cluster.size + rank);
 	cpu_barriers_init(cta);
 	for (uint32_t i = 0; i < cta->nwarps; i++) {
 		struct cpu_warp *w = &cta->warps[i];
@@ -334,6 +342,16 @@ static bool block_start(struct cpu_worker *k, struct cpu_unit *u, uint32_t rank,
 	}
 	cpu_model_cta_init(cta);
 	return true;
+}
+
+void cpu_block_use_reserved(struct cpu_cluster *c)
+{
+	if (c->uses_reserved)
+		return;
+	c->uses_reserved = true;
+	for (uint32_t r = 0; r < c->size; r++)
+		memset(c->ctas[r]->shared - SHARED_RESERVED, SHARED_FILL(c->grid->m),
+		       SHARED_RESERVED);
 }
 
 static uint64_t next_index(struct cpu_worker *k, struct cpu_grid_priv *p)
@@ -379,6 +397,7 @@ static bool unit_start(struct cpu_engine *e, struct cpu_worker *k, struct cpu_gr
 	p->started++;
 	((struct cpu_worker_priv *)k->priv)->nblocks += u->cluster.size;
 	cpu_cluster_barrier_init(&u->cluster);
+	u->cluster.uses_reserved = false;
 	for (uint32_t r = 0; r < u->cluster.size; r++)
 		if (!block_start(k, u, r, sm[r]))
 			return false;
@@ -478,7 +497,7 @@ static void block_stop(struct cpu_worker *k, struct cpu_device *dev, struct cpu_
 		cpu_sched_remove(k, &b->async);
 	cpu_async_free(cta);
 	cta->async = NULL;
-	cpu_watch_block_end(cta);
+	cpu_judge_block_end(cta);
 	cpu_model_cta_free(cta);
 	sm_give(&dev->sms[cta->sm], cta->grid);
 	((struct cpu_worker_priv *)k->priv)->nblocks--;
@@ -491,6 +510,7 @@ void cpu_block_end(struct cpu_unit *u)
 	struct cpu_engine *e = g->m->engine;
 	struct cpu_device *dev = &e->devices[g->device];
 
+	cpu_proof_end(u->worker);
 	for (uint32_t r = 0; r < u->cluster.size; r++) {
 		struct cpu_block *b = &u->blocks[r];
 		block_stop(u->worker, dev, b);

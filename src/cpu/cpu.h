@@ -36,7 +36,7 @@ struct cpu_op;
 
 enum cpu_model { CPU_MODEL_SC, CPU_MODEL_WEAK, CPU_MODEL_A1 };
 
-/* Is every access judged (watch.c), and how are fence.sc ordered? docs/soundness.md. */
+/* Is every access judged (judge/judge.c), and how are fence.sc ordered? docs/soundness.md. */
 enum cpu_oracle { CPU_ORACLE_OFF, CPU_ORACLE_PROGRAM, CPU_ORACLE_EXECUTION };
 
 struct cpu_options {
@@ -49,7 +49,7 @@ struct cpu_options {
 	bool tells_stats;	/* the caller is to print cpu_get_stats at the end */
 	enum cpu_oracle oracle; /* not OFF: threads is 1, or there is no machine */
 	bool sees_host;	    /* the oracle is to see loads and stores of host code: host_access.c */
-	bool is_host_apart; /* the oracle takes each host thread for itself: watch_host.c */
+	bool is_host_apart; /* the oracle takes each host thread for itself: judge/host.c */
 	uint32_t oracle_actors, oracle_records; /* limits, for tests; 0: those of oracle.h */
 };
 
@@ -89,11 +89,23 @@ enum cpu_fault_kind {
 struct cpu_fault {
 	enum cpu_fault_kind kind;
 	char text[512]; /* one line: what, thread, block, kernel, file:line, PTX text */
+	/* The instruction that did it, as a race's side names it; "" and 0 where there is none. */
+	char func[256];
+	uint32_t ptx_line;
 };
 
 /* The device's sticky fault (kind NONE if there is none). */
 void cpu_fault_get(struct cpu_machine *m, unsigned device, struct cpu_fault *out);
 void cpu_fault_clear(struct cpu_machine *m, unsigned device);
+
+/*
+ * News, before the first work: `progress` after each batch of work, `fault` at a device's first
+ * fault. Called by the thread that executes, with locks of the machine held: they may ask for
+ * cpu_get_oracle_stats and must not wait.
+ */
+typedef void cpu_progress_fn(void *arg);
+typedef void cpu_fault_fn(void *arg, unsigned device, const struct cpu_fault *f);
+void cpu_listen(struct cpu_machine *m, cpu_progress_fn *progress, cpu_fault_fn *fault, void *arg);
 
 /* ---- memory (space.c) ------------------------------------------------------ */
 
@@ -129,10 +141,13 @@ void cpu_mem_set_peer(struct cpu_machine *m, unsigned device, unsigned peer, boo
 
 /* ---- what kernels call (syscalls.c) ------------------------------------------ */
 
-/* Bytes of a device's heap for malloc in kernels; the default is CPU_HEAP. False: the heap is in
- * use already. Each device has its own. */
-bool cpu_heap_set_limit(struct cpu_machine *m, uint64_t bytes);
-uint64_t cpu_heap_limit(struct cpu_machine *m);
+/* Bytes of a device's heap for malloc in kernels, of which an allocation costs its size, rounded up to
+ * 16, and 16 more; the default is CPU_HEAP. False: a kernel that may call malloc or free has been
+ * launched on the device, so that its heap stays as it is. */
+bool cpu_heap_set_limit(struct cpu_machine *m, unsigned device, uint64_t bytes);
+uint64_t cpu_heap_limit(struct cpu_machine *m, unsigned device);
+/* Frees what kernels have allocated; the limit is the default again. No kernel runs on the device. */
+void cpu_heap_reset(struct cpu_machine *m, unsigned device);
 #define CPU_HEAP (8ull << 20)
 /* Where the text of printf goes (and of failed assertions: is_error), whole calls at once, in their
  * order; NULL: stdout and stderr. Called by the threads that execute blocks, one at a time. */
@@ -144,8 +159,9 @@ void cpu_set_printf(struct cpu_machine *m, cpu_print_fn *fn);
 /*
  * Links `n` parsed modules (one, or all objects of an -rdc program), lays out their variables in
  * the device's memory and decodes their functions. The parsed modules and their text must outlive
- * the result. An unsupported instruction is no error here: it faults when it is executed. Errors
- * (undefined symbol, doubly defined symbol, bad initialiser) go to `sink`; returns NULL then.
+ * the result. An unsupported instruction is no error here: it faults when it is executed; a symbol
+ * that a function names and no part defines refuses the kernels that call it (cpu_kernel_refused).
+ * Errors (doubly defined symbol, bad initialiser) go to `sink`; returns NULL then.
  */
 struct cpu_module *cpu_module_load(struct cpu_machine *m, unsigned device,
 				   struct ptx_module *const *parts, unsigned n,
@@ -179,6 +195,12 @@ struct cpu_kernel_info {
 	bool is_instrumented; /* contains inserted instructions */
 };
 void cpu_kernel_get_info(const struct cpu_kernel *k, struct cpu_kernel_info *out);
+/*
+ * Why the kernel can't be launched, in one line with its place (a function that it calls is not
+ * defined, variables that don't fit); NULL: it can. Lives as long as the module; cpu_submit refuses
+ * the launch with the same text. *is_incomplete (may be NULL): another object might have helped.
+ */
+const char *cpu_kernel_refused(struct cpu_kernel *k, bool *is_incomplete);
 /* Offset and size of parameter i in the parameter block; false: no such parameter. */
 bool cpu_kernel_param(const struct cpu_kernel *k, uint32_t i, uint32_t *offset, uint32_t *bytes);
 /* Whole size of the parameter block. */
@@ -234,8 +256,11 @@ struct cpu_work {
 	unsigned device;
 	uint32_t stream; /* the caller's number of the stream, for reports and %gridid's order */
 	uint32_t origin; /* the caller's number of the place that asked for it; 0: unknown */
+	bool is_graph;	 /* a node of a graph asked for it */
 	int priority;	 /* lower is more urgent; the scheduler only leans on it */
-	uint64_t hold;	 /* ns that a kernel waits for when all it depends on has ended */
+	/* Memory that the operation gives up: nobody may use it beside or after it. 0: none. */
+	uint64_t frees, free_bytes;
+	uint64_t hold; /* ns that a kernel waits for when all it depends on has ended */
 	union {
 		struct cpu_launch launch;
 		struct cpu_copy copy;
@@ -284,6 +309,8 @@ struct cpu_stats {
 	bool is_replayable; /* no decision depended on the time of day */
 };
 void cpu_get_stats(struct cpu_machine *m, struct cpu_stats *out);
+/* Checks of instrumented kernels so far, those of threads that have not ended included. */
+uint64_t cpu_get_checked(const struct cpu_machine *m, unsigned device);
 /* FNV-1a over all decisions of the scheduler: equal for equal schedules. */
 uint64_t cpu_schedule_hash(struct cpu_machine *m);
 
@@ -314,7 +341,7 @@ struct cpu_copy_stats {
 };
 struct cpu_copy_stats cpu_get_copy_stats(const struct cpu_machine *m);
 
-/* ---- the oracle's findings (watch_pair.c) ------------------------------------- */
+/* ---- the oracle's findings (judge/site.c) ------------------------------------- */
 
 /*
  * Two accesses that nothing orders, as the shared file has them (race/pair.h): `bytes` of struct
@@ -361,9 +388,10 @@ struct cpu_oracle_stats {
 	uint64_t host_accesses;		       /* of host code */
 	uint64_t registered, registered_bytes; /* calls of cpu_host_unseen, and their sum */
 	uint32_t actors;
-	bool sees_host;	 /* accesses of host code are judged, all that there were so far */
-	bool has_shared; /* there is memory that host code and kernels can access */
-	bool is_full;	 /* too many threads, or no memory: what came later was not judged */
+	uint64_t running; /* operations that have not ended */
+	bool sees_host;	  /* accesses of host code are judged, all that there were so far */
+	bool has_shared;  /* there is memory that host code and kernels can access */
+	bool is_full;	  /* too many threads, or no memory: what came later was not judged */
 };
 /* All zero when there is no oracle. */
 void cpu_get_oracle_stats(struct cpu_machine *m, struct cpu_oracle_stats *out);

@@ -18,7 +18,7 @@
  * wake a thread at a barrier.
  */
 #include "cpu/sched.h"
-#include "cpu/watch.h"
+#include "cpu/events.h"
 
 #include <fenv.h>
 #include <sched.h>
@@ -79,14 +79,35 @@ bool cpu_engine_is_held(const struct cpu_machine *m)
 	return holds_lock;
 }
 
-/* While working: lets others have the lock who want it. */
+/* The calling thread's own, in wait_until. */
+static _Thread_local const struct cpu_waiter *my_wait;
+
+bool cpu_engine_all_wait(struct cpu_engine *e)
+{
+	for (const struct cpu_waiter *w = e->waiters; w; w = w->next)
+		if (w != my_wait && w->is_done(e, w->arg))
+			return false;
+	return true;
+}
+
+/*
+ * While working: lets others have the lock who want it, or whose wait is over. Those sleep, and what
+ * they do next may be what the work waits for: they have the lock before anything else is done.
+ */
 static void breathe(struct cpu_engine *e)
 {
-	if (!atomic_load_explicit(&e->wanted, memory_order_relaxed))
+	bool has_news = e->has_news && !cpu_engine_all_wait(e);
+	uint32_t n = atomic_load(&e->nwaiters);
+
+	e->has_news = has_news;
+	if (!has_news && !atomic_load_explicit(&e->wanted, memory_order_relaxed))
 		return;
 	unlock(e);
-	for (unsigned i = 0; i < 1000 && atomic_load(&e->wanted); i++)
+	for (unsigned i = 0; i < 1000; i++) {
+		if (!atomic_load(&e->wanted) && !(has_news && atomic_load(&e->nwaiters) == n))
+			break;
 		sched_yield();
+	}
 	take_lock(e);
 }
 
@@ -115,7 +136,7 @@ void cpu_op_put(struct cpu_op *op)
 		return;
 	base_vec_free(&op->after);
 	base_vec_free(&op->before);
-	base_vec_free(&op->watch_before);
+	base_vec_free(&op->judge_before);
 	free(op->copy);
 	free(op->recheck);
 	free(op);
@@ -130,7 +151,7 @@ void cpu_op_end(struct cpu_op *op)
 {
 	struct cpu_engine *e = op->m->engine;
 
-	cpu_watch_end(op);
+	cpu_judge_end(op);
 	atomic_store(&op->time, e->workers[0].clock + 1);
 	atomic_store(&op->state, CPU_OP_ENDED);
 	for (size_t i = 0; i < op->after.n; i++)
@@ -142,6 +163,7 @@ void cpu_op_end(struct cpu_op *op)
 	op->before.n = 0;
 	e->devices[op->work.device].nops--;
 	e->nops--;
+	e->has_news = true;
 	cpu_op_put(op);
 	pthread_cond_broadcast(&e->changed);
 }
@@ -190,10 +212,13 @@ void cpu_engine_fault(struct cpu_machine *m, unsigned device, const struct cpu_f
 	struct cpu_engine *e = m->engine;
 
 	pthread_mutex_lock(&e->fault_lock);
-	if (e->devices[device].fault.kind == CPU_FAULT_NONE)
+	bool is_first = e->devices[device].fault.kind == CPU_FAULT_NONE;
+	if (is_first)
 		e->devices[device].fault = *f;
 	pthread_mutex_unlock(&e->fault_lock);
 	atomic_store(&e->has_fault, true);
+	if (is_first && m->listener.fault)
+		m->listener.fault(m->listener.arg, device, f);
 }
 
 void cpu_fault_get(struct cpu_machine *m, unsigned device, struct cpu_fault *out)
@@ -276,7 +301,7 @@ static void *host_main(void *arg)
 	struct cpu_op *op = arg;
 	struct cpu_engine *e = op->m->engine;
 
-	cpu_watch_host(op);
+	cpu_judge_host(op);
 	op->work.host.fn(op->work.host.arg);
 	lock(e);
 	e->nhost--;
@@ -329,7 +354,7 @@ static void start_kernel(struct cpu_engine *e, struct cpu_op *op)
 		return;
 	}
 	op->grid->id = atomic_fetch_add(&e->m->grids, 1) + 1;
-	cpu_watch_start(op);
+	cpu_judge_start(op);
 	op->grid->started = e->workers[0].clock;
 	while (*at)
 		at = &(*at)->priv->next;
@@ -361,13 +386,13 @@ static void start(struct cpu_engine *e, struct cpu_op *op)
 	case CPU_WORK_COPY:
 	case CPU_WORK_FILL:
 	case CPU_WORK_WRITE_VALUE:
-		cpu_watch_start(op);
+		cpu_judge_start(op);
 		cpu_recheck_start(&e->workers[0], op);
 		op->actor.kind = CPU_ACTOR_OP;
 		cpu_sched_push(&e->workers[0], &op->actor);
 		break;
 	case CPU_WORK_HOST:
-		cpu_watch_start(op);
+		cpu_judge_start(op);
 		start_host(e, op);
 		break;
 	case CPU_WORK_WAIT_VALUE:
@@ -437,7 +462,7 @@ static bool poll_values(struct cpu_engine *e)
 		struct cpu_op *op = e->polls.v[i];
 		bool holds = cpu_value_holds(op);
 		if (holds)
-			cpu_watch_op_value(op, false);
+			cpu_judge_op_value(op, false);
 		if (is_faulted(e, op->work.device) || holds)
 			cpu_op_end(op);
 		else
@@ -492,6 +517,7 @@ static bool work(struct cpu_engine *e)
 		act_on_faults(e);
 		did = true;
 	}
+	cpu_deadlock_look(e);
 	if (cpu_workers_step(e)) {
 		did = true;
 		if (e->polls.n && !(++e->npolled & 3))
@@ -529,8 +555,12 @@ static void stop_working(struct cpu_engine *e, const fenv_t *own)
 
 static void wait_until(struct cpu_engine *e, done_fn *is_done, const void *arg)
 {
+	struct cpu_waiter me = {e->waiters, is_done, arg}, **at = &e->waiters;
 	fenv_t own;
 
+	e->waiters = &me;
+	my_wait = &me;
+	e->nwaiters++;
 	while (!is_done(e, arg)) {
 		if (e->is_working) {
 			cpu_engine_wait(e, 1000);
@@ -544,6 +574,11 @@ static void wait_until(struct cpu_engine *e, done_fn *is_done, const void *arg)
 		if (!is_done(e, arg) && !did)
 			cpu_engine_wait(e, e->polls.n ? POLL_MS : 1000);
 	}
+	while (*at != &me)
+		at = &(*at)->next;
+	*at = me.next;
+	my_wait = NULL;
+	e->nwaiters--;
 }
 
 static bool op_is_done(struct cpu_engine *e, const void *arg)
@@ -654,11 +689,13 @@ struct cpu_op *cpu_submit(struct cpu_machine *m, const struct cpu_work *work,
 	op = op_new(m, work);
 	if (!op)
 		return refuse(fault, CPU_FAULT_RESOURCES, "host memory is exhausted");
+	if (work->kind == CPU_WORK_KERNEL && cpu_kernel_uses_heap(work->launch.kernel))
+		cpu_heap_use(m, work->device);
 	lock(e);
 	op->id = ++e->ids;
 	e->nops++;
 	e->devices[work->device].nops++;
-	cpu_watch_submit(op, deps, n);
+	cpu_judge_submit(op, deps, n);
 	for (size_t i = 0; i < n; i++)
 		depend(op, deps[i]);
 	if (!op->npending && work->kind == CPU_WORK_EMPTY)
@@ -680,7 +717,7 @@ bool cpu_op_query(struct cpu_op *op)
 	fenv_t own;
 
 	if (is_ended(op)) {
-		cpu_watch_waited(op);
+		cpu_judge_waited(op);
 		return true;
 	}
 	lock(e);
@@ -693,7 +730,7 @@ bool cpu_op_query(struct cpu_op *op)
 	unlock(e);
 	if (!is_ended(op))
 		return false;
-	cpu_watch_waited(op);
+	cpu_judge_waited(op);
 	return true;
 }
 
@@ -725,7 +762,7 @@ void cpu_op_wait(struct cpu_op *op)
 		wait_until(e, op_is_done, op);
 		unlock(e);
 	}
-	cpu_watch_waited(op);
+	cpu_judge_waited(op);
 }
 
 void cpu_op_finish(struct cpu_op *op)
@@ -751,7 +788,7 @@ void cpu_wait_idle(struct cpu_machine *m, unsigned device)
 	lock(m->engine);
 	wait_until(m->engine, device_is_idle, &device);
 	unlock(m->engine);
-	cpu_watch_idle(m, device);
+	cpu_judge_idle(m, device);
 }
 
 /* ---- programmatic launches --------------------------------------------------------------------- */

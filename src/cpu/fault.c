@@ -44,20 +44,37 @@ static struct ptx_str file_name(const struct ptx_module *part, uint32_t id)
 	return (struct ptx_str){NULL, 0};
 }
 
+static const struct ptx_stmt *statement_of(const struct cpu_func *f, const struct cpu_inst *in)
+{
+	if (in && f && f->code && in >= f->code && in < f->code + f->ninsts && f->stmts)
+		return f->stmts[in - f->code];
+	return NULL;
+}
+
+static void name_instruction(struct cpu_fault *out, const struct cpu_func *f,
+			     const struct cpu_inst *in)
+{
+	const struct ptx_stmt *s = statement_of(f, in);
+
+	if (!s || !f->name)
+		return;
+	snprintf(out->func, sizeof(out->func), "%s", f->name);
+	out->ptx_line = s->line;
+}
+
 /* ", file:line: `text`" of an instruction of f. */
 static void put_place(struct text *t, const struct cpu_func *f, const struct cpu_inst *in)
 {
-	const struct ptx_stmt *s = NULL;
+	const struct ptx_stmt *s = statement_of(f, in);
 	struct ptx_str name = {NULL, 0};
 
-	if (in && f && f->code && in >= f->code && in < f->code + f->ninsts && f->stmts)
-		s = f->stmts[in - f->code];
 	if (!s)
 		return;
-	if (s->loc)
-		name = file_name(f->part, s->loc->file);
+	const struct ptx_loc *loc = ptx_near_loc(s);
+	if (loc)
+		name = file_name(f->part, loc->file);
 	if (name.n)
-		put(t, ", %.*s:%u", (int)name.n, name.p, s->loc->line);
+		put(t, ", %.*s:%u", (int)name.n, name.p, loc->line);
 	else if (s->line)
 		put(t, ", %s:%u", f->part->file ? f->part->file : "PTX", s->line);
 	if (s->kind != PTX_STMT_INST)
@@ -91,8 +108,10 @@ enum cpu_step cpu_fault(struct cpu_warp *w, const struct cpu_inst *in, unsigned 
 	cpu_lane_tid(w, lane, tid);
 	put(&t, "; thread (%u,%u,%u) of block (%u,%u,%u) in %s", tid[0], tid[1], tid[2], c[0], c[1],
 	    c[2], w->grid->func->name);
-	if (w->cur)
+	if (w->cur) {
 		put_place(&t, w->cur->func, in);
+		name_instruction(&f, w->cur->func, in);
+	}
 	cpu_engine_fault(w->grid->m, w->grid->device, &f);
 	return CPU_FAULTED;
 }

@@ -1,9 +1,8 @@
 /*
  * machine.c - a machine's beginning and end, and what it tells about itself.
  */
-#include "cpu/texture.h"
 #include "cpu/sched.h"
-#include "cpu/watch.h"
+#include "cpu/events.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,8 +52,9 @@ bool cpu_engine_init(struct cpu_machine *m)
 	e->sms = m->opt.sms ? m->opt.sms : CPU_SMS;
 	e->is_replayable = true;
 	init_sync(e);
+	m->checked = calloc(m->opt.devices, sizeof(*m->checked));
 	e->devices = calloc(m->opt.devices, sizeof(*e->devices));
-	if (!e->devices || !init_workers(e))
+	if (!m->checked || !e->devices || !init_workers(e))
 		return false;
 	for (unsigned d = 0; d < m->opt.devices; d++) {
 		e->devices[d].sms = calloc(e->sms, sizeof(struct cpu_sm));
@@ -113,6 +113,7 @@ void cpu_engine_free(struct cpu_machine *m)
 	drop_waiting(e);
 	free(e->workers);
 	free(e->devices);
+	free(m->checked);
 	free(e);
 	m->engine = NULL;
 }
@@ -133,7 +134,7 @@ struct cpu_machine *cpu_machine_new(const struct cpu_options *opt)
 	if (!m->opt.memory)
 		m->opt.memory = CPU_MEMORY;
 	m->opt.sees_host = m->opt.sees_host && m->opt.oracle != CPU_ORACLE_OFF;
-	if (cpu_space_init(m) && cpu_textures_init(m) && cpu_engine_init(m) && cpu_watch_init(m))
+	if (cpu_space_init(m) && cpu_textures_init(m) && cpu_engine_init(m) && cpu_judge_init(m))
 		return m;
 	cpu_engine_free(m);
 	cpu_textures_free(m);
@@ -163,7 +164,7 @@ void cpu_machine_free(struct cpu_machine *m)
 	if (is_used)
 		return;
 	cpu_engine_free(m);
-	cpu_watch_free(m);
+	cpu_judge_free(m);
 	cpu_textures_free(m);
 	cpu_space_free(m);
 	free(m);
@@ -193,6 +194,16 @@ void cpu_machine_forked(struct cpu_machine *m)
 		e->devices[d].nops = 0;
 		memset(e->devices[d].sms, 0, e->sms * sizeof(struct cpu_sm));
 	}
+}
+
+uint64_t cpu_get_checked(const struct cpu_machine *m, unsigned device)
+{
+	return atomic_load_explicit(&m->checked[device], memory_order_relaxed);
+}
+
+void cpu_listen(struct cpu_machine *m, cpu_progress_fn *progress, cpu_fault_fn *fault, void *arg)
+{
+	m->listener = (struct cpu_listener){progress, fault, arg};
 }
 
 void cpu_get_stats(struct cpu_machine *m, struct cpu_stats *out)

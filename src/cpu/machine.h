@@ -135,7 +135,7 @@ struct cpu_func {
 	uint32_t args, rets, own; /* byte offsets where the three parts start */
 	uint64_t address;	  /* in CPU_WIN_CODE */
 	struct cpu_site *
-		*sites; /* watch_site.c: of each instruction; NULL: none has accessed yet */
+		*sites; /* judge/site.c: of each instruction; NULL: none has accessed yet */
 	uint32_t max_depth_hint;
 };
 
@@ -222,13 +222,13 @@ const struct cpu_call *cpu_dec_call(struct cpu_dec *d, const struct ptx_stmt *s,
 /* Makes the instruction one that faults with this reason; returns CPU_BAD. */
 enum cpu_bound cpu_dec_unsupported(struct cpu_dec *d, struct cpu_inst *in, const char *why);
 struct cpu_func *cpu_dec_func(struct cpu_dec *d);
-/* Are its accesses judged (watch.h)? */
-bool cpu_dec_is_watched(struct cpu_dec *d, const struct cpu_inst *in);
+/* Are its accesses judged (events.h)? */
+bool cpu_dec_is_judged(struct cpu_dec *d, const struct cpu_inst *in);
 /* Does the instruction fault as cpu_dec_unsupported made it? (Statistics, tests.) */
 bool cpu_dec_is_unsupported(const struct cpu_inst *in);
 
 /*
- * The binders, in the order in which they are asked. Files whose name starts with op_ are
+ * The binders, in the order in which they are asked. The files of alu/ are
  * compiled twice, for x86-64-v3 and for the baseline, and must name their binder by this macro.
  */
 #ifdef CPU_ISA_SUFFIX
@@ -237,20 +237,20 @@ bool cpu_dec_is_unsupported(const struct cpu_inst *in);
 #define CPU_BINDER(name)     CPU_ISA_PASTE(cpu_bind_##name, CPU_ISA_SUFFIX)
 #endif
 #define CPU_OP_BINDERS(B)                                                                          \
-	B(int)	   /* op_int.c: integer arithmetic */                                              \
-	B(bits)	   /* op_bits.c: bit fields, counts, dp4a, dp2a, szext, bmsk */                    \
-	B(carry)   /* op_carry.c: extended precision */                                            \
-	B(logic)   /* op_logic.c: logic, shifts, lop3, shf, prmt */                                \
-	B(move)	   /* op_move.c: mov, selp, slct, cvta, isspacep, mapa */                          \
-	B(compare) /* op_compare.c: setp, set, testp of integers and f32/f64, predicates */        \
-	B(video)   /* op_video.c */                                                                \
-	B(float)   /* op_float.c: f32, f64 arithmetic */                                           \
-	B(approx)  /* op_approx.c: sin, cos, ex2, lg2, tanh, .approx, .full */                     \
-	B(half)	   /* op_half.c: f16, bf16, packed, mixed precision, their setp/set/min/max */     \
-	B(cvt)	   /* op_cvt.c: cvt of scalar types, cvt.pack, szext */                            \
-	B(cvtpack) /* op_cvt_pack.c: cvt of packed types; after cvt */                             \
-	B(mma)	   /* op_mma.c: mma, wmma.mma */                                                   \
-	B(ldst)	   /* op_ldst.c: ld, ldu, st */
+	B(int)	   /* alu/int.c: integer arithmetic */                                             \
+	B(bits)	   /* alu/bits.c: bit fields, counts, dp4a, dp2a, szext, bmsk */                   \
+	B(carry)   /* alu/carry.c: extended precision */                                           \
+	B(logic)   /* alu/logic.c: logic, shifts, lop3, shf, prmt */                               \
+	B(move)	   /* alu/move.c: mov, selp, slct, cvta, isspacep, mapa */                         \
+	B(compare) /* alu/compare.c: setp, set, testp of integers and f32/f64, predicates */       \
+	B(video)   /* alu/video.c */                                                               \
+	B(float)   /* alu/float.c: f32, f64 arithmetic */                                          \
+	B(approx)  /* alu/approx.c: sin, cos, ex2, lg2, tanh, .approx, .full */                    \
+	B(half)	   /* alu/half.c: f16, bf16, packed, mixed precision, their setp/set/min/max */    \
+	B(cvt)	   /* alu/cvt.c: cvt of scalar types, cvt.pack, szext */                           \
+	B(cvtpack) /* alu/cvt_pack.c: cvt of packed types; after cvt */                            \
+	B(mma)	   /* alu/mma.c: mma, wmma.mma */                                                  \
+	B(ldst)	   /* alu/ldst.c: ld, ldu, st */
 #define CPU_BINDERS(B)                                                                             \
 	B(memory)  /* memory.c: fences, st.bulk, prefetch, discard, ... */                         \
 	B(atomic)  /* atomic.c: atom, red, multimem refused */                                     \
@@ -285,7 +285,7 @@ struct cpu_grid {
 	uint32_t shared_static, shared_dyn;
 	uint64_t nblocks, started, ended;
 	bool is_cooperative, has_cluster;
-	uint32_t actor, actor_stride; /* watch.c: of its first thread; between blocks */
+	uint32_t actor, actor_stride; /* judge/judge.c: of its first thread; between blocks */
 	uint64_t workspace; /* cooperative: CPU_GRID_WORKSPACE bytes of device memory, from 0 */
 	struct cpu_grid_priv *priv; /* engine.c's own */
 };
@@ -296,6 +296,7 @@ struct cpu_cluster {
 	uint32_t id[3];
 	struct cpu_cta *ctas[CPU_CLUSTER_MAX];
 	struct cpu_cluster_barrier *barrier; /* barrier.c */
+	bool uses_reserved; /* a thread has read where the system's shared memory lies */
 };
 
 #define CPU_BARRIERS 16
@@ -306,9 +307,9 @@ struct cpu_cta {
 	uint32_t rank;		     /* in the cluster */
 	uint32_t id[3];
 	uint64_t linear; /* ctaid.x + ... */
-	uint32_t actor;	 /* watch.c: of its first thread */
+	uint32_t actor;	 /* judge/judge.c: of its first thread */
 	uint32_t sm;
-	uint8_t *shared; /* what address CPU_SHARED_BASE is; shared_bytes long */
+	uint8_t *shared; /* what address CPU_SHARED_BASE is; the system's part lies before it */
 	uint32_t shared_bytes;
 	struct cpu_warp *warps;
 	uint32_t nwarps, nlive;	       /* warps with a lane that has not exited */
@@ -317,6 +318,13 @@ struct cpu_cta {
 	struct cpu_l1 *l1;	       /* weak model: the block's cache; NULL otherwise */
 	uint32_t *local_top;	       /* nothing of ours: reserved */
 };
+
+/* Does a host address lie in the shared memory of this block, the system's part included? */
+static inline bool cpu_is_shared_of(const struct cpu_cta *cta, const uint8_t *host)
+{
+	return (uintptr_t)host - ((uintptr_t)cta->shared - CPU_SHARED_BASE) <
+	       (uint64_t)cta->shared_bytes + CPU_SHARED_BASE;
+}
 
 enum cpu_split_state {
 	CPU_SPLIT_FREE,
@@ -366,7 +374,7 @@ struct cpu_warp {
 	uint32_t sp[CPU_WARP];	  /* local address of the next free byte */
 	uint8_t *local;		  /* 32 stacks of local_stride bytes; pages come when touched */
 	uint32_t local_stride;
-	uint32_t told; /* watch.c: events that were more than a read */
+	uint32_t told; /* judge/judge.c: events that were more than a read */
 	void *priv;    /* warp.c's own */
 };
 
@@ -385,6 +393,7 @@ struct cpu_worker {
 	uint64_t warp_insts, thread_insts;
 	struct cpu_warp *warp; /* being executed */
 	void *priv;
+	struct cpu_proof *proof;       /* deadlock.c: one is being tried; NULL: none */
 	struct cpu_hit hits[CPU_HITS]; /* resolve.c, by instruction; zero at the start */
 };
 
@@ -412,15 +421,24 @@ struct cpu_copies {
 	struct cpu_copy_stats stats;
 };
 
+/* Who is called for news, by the thread that executes; NULL: nobody. */
+struct cpu_listener {
+	cpu_progress_fn *progress;
+	cpu_fault_fn *fault;
+	void *arg;
+};
+
 struct cpu_machine {
 	struct cpu_options opt;
 	struct cpu_space *space;   /* space.c */
 	struct cpu_engine *engine; /* engine.c */
 	struct cpu_heap *heap;	   /* syscalls.c: device malloc */
 	struct cpu_textures *textures;
-	struct cpu_watch *watch; /* watch.c: the oracle's side; NULL: no access is judged */
+	struct cpu_judge *judge; /* judge/judge.c: the oracle's side; NULL: no access is judged */
 	_Atomic uint64_t grids;	 /* the last %gridid */
 	struct cpu_copies copies;
+	struct cpu_listener listener;
+	_Atomic uint64_t *checked; /* by device: cpu_get_checked */
 	/* Of the map of memory (space.c): odd while it is being changed. */
 	_Atomic uint64_t space_version;
 	/* Added to the address of memory that host code may access (space.c: mapped twice) it is where
@@ -583,11 +601,17 @@ void cpu_space_free(struct cpu_machine *m);
 void cpu_space_forked(struct cpu_machine *m);
 /* The device heap of malloc and free is made when it is first used; cpu_space_free calls this. */
 void cpu_heap_free(struct cpu_machine *m);
+/* A kernel that may call malloc or free is launched: the device's heap has its size for good. */
+void cpu_heap_use(struct cpu_machine *m, unsigned device);
+bool cpu_syscall_is_heap(cpu_syscall *fn);
 
 /* syscalls.c: functions that CUDA programs call without defining: vprintf, malloc, free,
  * __assertfail, cudaCGGetIntrinsicHandle... . NULL: not one. Arguments are at `args` in the .param area
  * of the callee's depth, results at `rets`. Called by control.c with the lanes that call it. */
 cpu_syscall *cpu_syscall_find(const char *name, uint32_t *args, uint32_t *rets);
+/* What a function of the toolkit's device runtime, which the CPU device lacks, is there for; NULL: the
+ * name is none of those. */
+const char *cpu_syscall_lacks(const char *name, size_t n);
 
 /* ---- warp.c, control.c, barrier.c: execution -------------------------------------------- */
 
@@ -618,6 +642,18 @@ bool cpu_async_step(struct cpu_worker *k, struct cpu_cta *cta);
 /* The block ends: its copies are finished first (global) or dropped (its own shared memory). */
 void cpu_async_free(struct cpu_cta *cta);
 
+/* ---- exec/texture.c ---------------------------------------------------------------------------- */
+
+/* The table of textures and surfaces; false: no memory. */
+bool cpu_textures_init(struct cpu_machine *m);
+void cpu_textures_free(struct cpu_machine *m);
+
+/* ---- deadlock.c: while worker->proof isn't NULL ---------------------------------------------- */
+
+/* An instruction accesses shared or global memory; an atomic has changed memory. */
+void cpu_proof_read(struct cpu_warp *w, const struct cpu_inst *in, uint64_t addr, bool is_global);
+void cpu_proof_fail(struct cpu_worker *k);
+
 /* ---- engine.c ------------------------------------------------------------------------------ */
 
 bool cpu_engine_init(struct cpu_machine *m);
@@ -637,11 +673,16 @@ struct cpu_kernel {
 	struct cpu_kernel_info info;
 	uint32_t nparam_bytes;
 	uint32_t *param_offset, *param_bytes;
+	bool is_heap_known, uses_heap; /* kernel.c */
 };
 
 /* The function behind an address taken in CPU_WIN_CODE; NULL: there is none. */
 struct cpu_func *cpu_func_at(struct cpu_module *mod, uint64_t address);
+/* Why a function without code has none. */
+const char *cpu_func_refused(const struct cpu_func *f);
 unsigned cpu_module_device(const struct cpu_module *mod);
+/* May the kernel call malloc or free? */
+bool cpu_kernel_uses_heap(struct cpu_kernel *k);
 /* Decodes the kernel and all functions that it can call, once; thread-safe. The engine calls it
  * before the first block of a grid. False: host memory is exhausted or the kernel is too large. */
 bool cpu_kernel_ready(struct cpu_kernel *k);

@@ -8,6 +8,7 @@
  *   block.c     blocks and clusters: made, placed on multiprocessors, ended
  *   queue.c     the actors that are ready, the warps that sleep; one decision
  *   warp.c      one turn of one warp
+ *   deadlock.c  proofs that all that runs waits for ever
  *
  * An *actor* is what the scheduler chooses among: a warp, the asynchronous
  * copies of a block, a transfer. A *turn* is what an actor does when chosen.
@@ -46,6 +47,7 @@ struct cpu_worker_priv {
 	uint64_t issued;		   /* instructions that have not advanced the clock yet */
 	uint32_t nblocks;		   /* resident on this worker */
 	BASE_VEC(struct cpu_unit *) ended; /* whose threads are gone, until cpu_engine_reap */
+	uint64_t events, quiet, patience;  /* deadlock.c: until the next proof, in decisions */
 	uint64_t placed;		   /* e->placing when it last looked for blocks to start */
 	bool is_busy;			   /* executes, without the lock */
 	pthread_t thread;
@@ -99,6 +101,7 @@ struct cpu_warp_priv {
 	/* While a collective executes: the lanes that are elsewhere. */
 	uint32_t nparts;
 	struct cpu_part *parts;
+	struct cpu_proof_warp *proof; /* deadlock.c */
 };
 
 static inline struct cpu_warp_priv *cpu_wp(const struct cpu_warp *w)
@@ -154,6 +157,19 @@ bool cpu_stack_frames(struct cpu_warp *w, uint32_t depth);
 bool cpu_stack_local(struct cpu_warp *w, uint32_t lanes, uint32_t bytes);
 bool cpu_stack_init(struct cpu_warp *w);
 void cpu_stack_free(struct cpu_warp *w);
+
+/* ---- deadlock.c --------------------------------------------------------------------- */
+
+/* Between two batches of turns: begins a proof that all that runs waits for ever, or judges one. */
+void cpu_deadlock_look(struct cpu_engine *e);
+/* Around each instruction of w->cur while worker->proof isn't NULL. False: it has faulted. `lanes`: that
+ * have executed it. */
+bool cpu_proof_before(struct cpu_warp *w, const struct cpu_inst *in);
+void cpu_proof_after(struct cpu_warp *w, uint32_t lanes);
+/* Blocks are about to end. */
+void cpu_proof_end(struct cpu_worker *k);
+/* special.c */
+bool cpu_exec_is_clock(const struct cpu_inst *in);
 
 /* ---- blocks (block.c) ------------------------------------------------------------ */
 
@@ -211,6 +227,8 @@ struct cpu_grid *cpu_grid_new(struct cpu_op *op);
 void cpu_grid_free(struct cpu_grid *g);
 /* Starts as many blocks as fit on those of the device's multiprocessors that are the worker's. */
 void cpu_block_place(struct cpu_worker *k, unsigned device);
+/* A thread has read where the system's part of shared memory lies: it is there from now on. */
+void cpu_block_use_reserved(struct cpu_cluster *c);
 /* The unit's blocks have no live thread (or the grid is over). */
 void cpu_block_end(struct cpu_unit *u);
 
@@ -235,17 +253,27 @@ struct cpu_op {
 	uint64_t due;		     /* held back until then */
 	void *copy;		     /* parameters or immediate bytes, owned */
 	struct cpu_recheck *recheck; /* recheck.c; NULL: it compares nothing */
-	uint32_t watch_actor;	     /* watch.c: who copies or fills */
+	uint32_t judge_actor;	     /* judge/judge.c: who copies or fills */
 	BASE_VEC(uint64_t)
-	watch_before;	    /* watch.c: ids of what a programmatic launch came before */
-	bool is_watched;    /* watch.c: has been started */
+	judge_before;	    /* judge/judge.c: ids of what a programmatic launch came before */
+	bool is_watched;    /* judge/judge.c: has been started */
 	bool has_triggered; /* its programmatic dependents have been let go */
 	bool is_finishing;  /* a kernel that is done, but came early */
 	bool is_finished;   /* cpu_op_finish has been called */
 };
 
+/* A host thread in wait_until. */
+struct cpu_waiter {
+	struct cpu_waiter *next;
+	bool (*is_done)(struct cpu_engine *e, const void *arg);
+	const void *arg;
+};
+
 struct cpu_engine {
 	struct cpu_machine *m;
+	struct cpu_waiter *waiters;
+	_Atomic uint32_t nwaiters;
+	bool has_news; /* an operation has ended since waiters were last looked at */
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* an operation ended, work came, somebody stopped working */
 	_Atomic int wanted;	/* threads that want the lock while somebody works */
@@ -289,6 +317,8 @@ void cpu_engine_hold(struct cpu_machine *m);
 void cpu_engine_let_go(struct cpu_machine *m);
 /* Does the calling thread hold the lock? */
 bool cpu_engine_is_held(const struct cpu_machine *m);
+/* Does each host thread that waits, but the calling one, wait for something that is still to come? */
+bool cpu_engine_all_wait(struct cpu_engine *e);
 /* Takes the lock if workers execute without it. */
 void cpu_engine_enter(struct cpu_engine *e);
 void cpu_engine_leave(struct cpu_engine *e);

@@ -452,13 +452,15 @@ static inline bool after_step(struct cpu_warp *w, enum cpu_step step, uint32_t p
 	}
 }
 
-static void run_split(struct cpu_worker *k, struct cpu_warp *w, struct cpu_split *s, int32_t left)
+/* False: the turn is over before `left` is used up. */
+static bool run_split(struct cpu_worker *k, struct cpu_warp *w, struct cpu_split *s, int32_t left)
 {
 	struct cpu_warp_priv *p = cpu_wp(w);
 	const struct cpu_inst *code = s->func->code;
 	uint32_t pc = s->pc, mask = s->mask;
 	uint32_t n = 0, counted = 0;
 	uint64_t threads = 0;
+	bool goes_on = false;
 
 	cpu_warp_focus(w, s);
 	while (left > 0) {
@@ -518,11 +520,30 @@ static void run_split(struct cpu_worker *k, struct cpu_warp *w, struct cpu_split
 		mask = s->mask;
 	}
 	s->pc = pc;
+	goes_on = true;
 out:
 	threads += (uint64_t)(n - counted) * cpu_popcount(mask);
 	p->insts += n;
 	k->warp_insts += n;
 	k->thread_insts += threads;
+	return goes_on;
+}
+
+/* The same turn by single instructions, for deadlock.c. */
+static void run_proving(struct cpu_worker *k, struct cpu_warp *w, struct cpu_split *s, int32_t left)
+{
+	cpu_warp_focus(w, s);
+	while (left > 0) {
+		const struct cpu_inst *in = &w->cur->func->code[w->cur->pc];
+		uint32_t lanes = w->cur->mask;
+		left -= weight(in->flags);
+		if (!cpu_proof_before(w, in))
+			return;
+		bool goes_on = run_split(k, w, w->cur, 1);
+		cpu_proof_after(w, lanes | w->cur->mask);
+		if (!goes_on)
+			return;
+	}
 }
 
 /* A ready split that has not run in this round of the warp, by seed. */
@@ -552,7 +573,9 @@ bool cpu_warp_run(struct cpu_worker *k, struct cpu_warp *w, uint32_t budget)
 	w->worker = k;
 	k->warp = w;
 	p->insts++;
-	if (p->ready)
+	if (p->ready && __builtin_expect(k->proof != NULL, 0))
+		run_proving(k, w, choose_split(k, w), (int32_t)budget);
+	else if (p->ready)
 		run_split(k, w, choose_split(k, w), (int32_t)budget);
 	if (w->cta->l1)
 		cpu_model_tick(w);

@@ -52,6 +52,8 @@ static bool execute(struct cpu_engine *e, struct cpu_worker *k)
 	kp(k)->is_busy = false;
 	if (!--e->nbusy || atomic_load(&e->is_pausing))
 		pthread_cond_broadcast(&e->changed);
+	if (e->m->listener.progress)
+		e->m->listener.progress(e->m->listener.arg);
 	/* A faulted grid goes as a whole, when all have stopped. */
 	if (!atomic_load(&e->has_fault))
 		cpu_engine_reap(k);
@@ -127,6 +129,8 @@ static bool execute_locked(struct cpu_engine *e, struct cpu_worker *k)
 	}
 	if (p->ended.n && !atomic_load_explicit(&e->has_fault, memory_order_relaxed))
 		cpu_engine_reap(k);
+	if (e->m->listener.progress)
+		e->m->listener.progress(e->m->listener.arg);
 	return did;
 }
 

@@ -8,7 +8,7 @@
  * operand of an old one gives stale answers); the next pass builds a new
  * struct flow.
  *
- * cfg.c defuse.c live.c demand.c select.c addr.c affine.c uniform.c; what they
+ * cfg.c defuse.c live.c demand.c select.c addr.c affine.c uniform.c update.c; what they
  * share among themselves is in priv.h.
  */
 #ifndef COLLIDER_FLOW_H
@@ -149,5 +149,22 @@ void flow_affine_of(struct flow *fl, const struct ptx_stmt *at, const struct ptx
 
 /* Is the register's value the same in every thread of the block (at its only definition)? */
 bool flow_is_uniform(struct flow *fl, uint32_t reg);
+
+/* ---- update.c ------------------------------------------------------------------------- */
+
+/* Which atomic operation does in one step what a load and a store of one address do in two. */
+enum flow_update {
+	FLOW_UPDATE_NONE, /* the access is no half of an update */
+	FLOW_UPDATE_ADD,
+	FLOW_UPDATE_MIN,
+	FLOW_UPDATE_MAX,
+	FLOW_UPDATE_AND,
+	FLOW_UPDATE_OR,
+	FLOW_UPDATE_XOR,
+	FLOW_UPDATE_OTHER /* more than one atomic operation could do */
+};
+
+/* Of a load or store: the update that it is half of. Needs no struct flow: it reads the text. */
+enum flow_update flow_update_of(const struct ptx_stmt *s);
 
 #endif

@@ -24,4 +24,13 @@ void host_symbolise(struct race_results *r);
  */
 size_t host_filter_findings(struct race_results *r, const char *patterns);
 
+/* What the file of a program says about CUDA (program.c). */
+struct host_program {
+	bool is_elf;	   /* false: not found, or a script; nothing else is known then */
+	bool has_gpu_code; /* nvcc's, embedded */
+	bool links_runtime, links_driver; /* asks the loader for libcudart.so, libcuda.so */
+};
+/* Looks for `name` as execvp does. */
+void host_program_read(const char *name, struct host_program *out);
+
 #endif

@@ -225,16 +225,42 @@ static void access_fill(struct objects *all, struct race_finding *f)
 	f->ninlined = l.ninlined;
 }
 
-static void transfer_fill(struct objects *all, struct race_finding *f)
+static void calls_fill(struct objects *all, struct race_transfer_op *op)
 {
-	for (size_t i = 0; i < f->transfer->ncalls; i++) {
-		struct race_call *c = &f->transfer->calls[i];
+	for (size_t i = 0; i < op->ncalls; i++) {
+		struct race_call *c = &op->calls[i];
 		struct race_line l = line_find(all, c->module, c->offset);
 		if (!*l.func)
 			l.func = c->at.func;
 		c->at = l;
 	}
+}
+
+static void transfer_fill(struct objects *all, struct race_finding *f)
+{
+	calls_fill(all, f->transfer);
 	race_transfer_place(&all->r->arena, f);
+}
+
+/* A load or store of host code in a pair: its text ends with "at /path/of/file+0xOFFSET". */
+static void side_fill(struct objects *all, struct race_side *s)
+{
+	const char *at = strstr(s->text, " at /"), *plus = at ? strrchr(at, '+') : NULL;
+
+	if (!(s->flags & RACE_SIDE_HOST) || s->access == RACE_ACCESS_COPY || !plus)
+		return;
+	/* The address is that of the instruction, not behind a call. */
+	struct race_line l =
+		line_find(all, base_strndup(&all->r->arena, at + 4, (size_t)(plus - at - 4)),
+			  strtoull(plus + 1, NULL, 16) + 1);
+	if (*l.func)
+		s->func = l.func;
+	s->func_shown = race_demangle(&all->r->arena, s->func);
+	s->file = l.file;
+	s->line = l.line;
+	s->col = l.col;
+	s->inlined = l.inlined;
+	s->ninlined = l.ninlined;
 }
 
 /* ---------------------------------------------------------------------------------- */
@@ -249,7 +275,12 @@ void host_symbolise(struct race_results *r)
 			transfer_fill(&all, f);
 		else if (f->object && *f->object)
 			access_fill(&all, f);
+		for (unsigned k = 0; f->sides && k < 2; k++)
+			side_fill(&all, &f->sides[k]);
 	}
+	for (size_t i = 0; i < r->origins.n; i++)
+		calls_fill(&all, r->origins.v[i].op);
+	race_origins_place(r);
 	objects_close(&all);
 }
 

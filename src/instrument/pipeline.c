@@ -121,7 +121,7 @@ static bool is_large(const struct ptx_module *m)
 	return n > INST_LARGE_MODULE;
 }
 
-/* Many groups: as calls. Under -rdc nvlink adds the registers of what is called to each kernel's. */
+/* Many groups: as calls. Under -rdc nvlink adds the registers of what is called to each kernel. */
 static bool checks_by_call(const struct inst_ctx *cx, const struct inst_limit *lim,
 			   const struct inst_plan *plan)
 {

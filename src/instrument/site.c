@@ -7,6 +7,7 @@
  * of the function's .loc places (PTX ISA 11.3, .loc).
  */
 #include "instrument/internal.h"
+#include "race/pair.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -124,10 +125,15 @@ static enum race_space site_space(enum ptx_space s)
 	}
 }
 
+_Static_assert((int)FLOW_UPDATE_ADD == RACE_UPDATE_ADD &&
+		       (int)FLOW_UPDATE_OTHER == RACE_UPDATE_OTHER,
+	       "RACE_SITE_UPDATE holds either");
+
 uint32_t inst_add_site(struct inst_ctx *cx, const struct inst_access *a)
 {
 	static _Thread_local struct base_buf text;
 	const struct ptx_stmt *s = a->stmt;
+	const struct ptx_loc *loc = ptx_near_loc(s);
 	struct race_site site = {
 		.func = cx->func_name,
 		.access = (uint8_t)(a->is_copy ? RACE_ACCESS_COPY : a->kind),
@@ -144,11 +150,14 @@ uint32_t inst_add_site(struct inst_ctx *cx, const struct inst_access *a)
 		site.flags |= RACE_SITE_LEADS;
 	if (cx->waits)
 		site.flags |= RACE_SITE_WAITS;
-	if (s->loc) {
-		site.file = file_string(cx, s->loc->file);
-		site.line = s->loc->line;
-		site.col = (uint16_t)(s->loc->col > UINT16_MAX ? UINT16_MAX : s->loc->col);
-		site.frame = add_frames(cx, s->loc);
+	site.flags |= (uint16_t)((unsigned)flow_update_of(s) << 5);
+	if (loc) {
+		site.file = file_string(cx, loc->file);
+		site.line = loc->line;
+		site.col = (uint16_t)(loc->col > UINT16_MAX ? UINT16_MAX : loc->col);
+		site.frame = add_frames(cx, loc);
+		if (loc != s->loc)
+			site.flags |= RACE_SITE_NEAR;
 	}
 	text.n = 0;
 	ptx_print_stmt(cx->f, s, &text);

@@ -433,7 +433,11 @@ struct ptx_str ptx_debug_string(struct ptx_module *m, struct ptx_str sym, uint32
 /* ---- walking ------------------------------------------------------------ */
 
 #define ptx_each_item(m, it) for (struct ptx_item *it = (m)->first; it; it = it->next)
-#define ptx_each_stmt(f, s)  for (struct ptx_stmt *s = (f)->first; s; s = s->next)
+/* The place in the source that a statement belongs to: its own, or where that has no line (`.loc 1 0`:
+ * the compiler made it) that of the nearest statement with one. NULL: none has. */
+const struct ptx_loc *ptx_near_loc(const struct ptx_stmt *s);
+
+#define ptx_each_stmt(f, s) for (struct ptx_stmt *s = (f)->first; s; s = s->next)
 
 /* Calls fn(reg, is_write, arg) for every register the statement reads or writes, reads
  * first, guard predicate included (a read). Writes under a guard are still writes: ask

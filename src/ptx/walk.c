@@ -111,3 +111,25 @@ struct ptx_label *ptx_target(const struct ptx_stmt *s)
 		return NULL;
 	return s->ops[0].kind == PTX_OPND_SYM ? s->ops[0].label : NULL;
 }
+
+static bool has_line(const struct ptx_stmt *s)
+{
+	return s && s->kind == PTX_STMT_INST && s->loc && s->loc->line;
+}
+
+const struct ptx_loc *ptx_near_loc(const struct ptx_stmt *s)
+{
+	const struct ptx_stmt *before = s, *after = s;
+
+	if (s->loc && s->loc->line)
+		return s->loc;
+	while (before || after) {
+		if (has_line(before))
+			return before->loc;
+		if (has_line(after))
+			return after->loc;
+		before = before ? before->prev : NULL;
+		after = after ? after->next : NULL;
+	}
+	return s->loc;
+}

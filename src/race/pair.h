@@ -17,7 +17,9 @@
 #define RACE_SIDE_HOST	   4u /* no thread: a copy or fill; a load, store or atomic of host code */
 #define RACE_SIDE_READS	   8u
 #define RACE_SIDE_WRITES   16u
-#define RACE_SIDE_MBARRIER 32u /* an operation on an mbarrier object */
+#define RACE_SIDE_MBARRIER 32u	/* an operation on an mbarrier object */
+#define RACE_SIDE_GRAPH	   64u	/* of a launch or operation that is a node of a CUDA graph */
+#define RACE_SIDE_FREES	   128u /* with _HOST: gives the memory up */
 
 /* What lies at the address. */
 enum race_memory {
@@ -58,7 +60,8 @@ struct race_pair_side {
 	uint8_t flags;			/* RACE_SIDE_* */
 	int32_t device;			/* -1: the host */
 	uint32_t cluster, warp;		/* numbers in the grid, in the block */
-	uint32_t update;		/* enum race_update */
+	uint16_t update;		/* enum race_update */
+	uint16_t is_near;		/* the line is that of a neighbour: it has none itself */
 };
 
 struct race_pair {
@@ -87,10 +90,21 @@ struct race_oracle {
 	uint32_t has_shared;	/* there is memory that host code and kernels can access */
 	/* --host-accesses: memory that the program registered, where host code isn't seen */
 	uint64_t registered, registered_bytes;
+	uint64_t running; /* operations that had not ended: the figures are lower bounds */
 };
 
+/* The first fault of a device: its text and the function's name follow, each with its NUL. A race
+ * of the same instruction explains it. */
+struct race_fault {
+	int32_t device;
+	uint32_t ptx_line; /* 0: no instruction did it */
+	uint32_t func;	   /* offset of the name (mangled) behind this struct */
+	uint32_t reserved;
+};
+
+RACE_STATIC_ASSERT(sizeof(struct race_fault) == 16, "fault layout");
 RACE_STATIC_ASSERT(sizeof(struct race_pair_side) == 104, "side layout");
 RACE_STATIC_ASSERT(sizeof(struct race_pair) == 72 + 2 * 104, "pair layout");
-RACE_STATIC_ASSERT(sizeof(struct race_oracle) == 96, "oracle layout");
+RACE_STATIC_ASSERT(sizeof(struct race_oracle) == 104, "oracle layout");
 
 #endif

@@ -13,6 +13,7 @@ struct source {
 	struct race_pair p;
 	const unsigned char *frames;
 	const char *strings;
+	uint32_t pid;
 };
 
 static const char *text_at(struct source *s, uint32_t at)
@@ -70,6 +71,8 @@ static void side_fill(struct source *s, const struct race_pair_side *from, struc
 		.device = from->device,
 		.cluster = from->cluster,
 		.warp = from->warp,
+		.pid = s->pid,
+		.is_near = from->is_near != 0,
 		.update = from->update <= RACE_UPDATE_OTHER ? (enum race_update)from->update
 							    : RACE_UPDATE_OTHER,
 	};
@@ -132,9 +135,9 @@ static void finding_add(struct source *s)
 	base_vec_push(&s->out->findings, f);
 }
 
-bool race_pair_read(struct race_results *out, const void *payload, size_t n)
+bool race_pair_read(struct race_results *out, const void *payload, size_t n, uint32_t pid)
 {
-	struct source s = {.out = out};
+	struct source s = {.out = out, .pid = pid};
 	uint64_t frames;
 
 	if (n < sizeof(s.p))
@@ -160,6 +163,7 @@ bool race_oracle_read(struct race_results *out, const void *payload, size_t n)
 	out->has_oracle = true;
 	out->is_oracle_full = out->is_oracle_full || o.is_full;
 	out->is_sc_execution = out->is_sc_execution || o.is_execution;
+	out->is_judged_inexact = out->is_judged_inexact || o.running;
 	out->judged += o.accesses;
 	out->judged_launches += o.launches;
 	out->shadow_words += o.words;
@@ -174,4 +178,32 @@ bool race_oracle_read(struct race_results *out, const void *payload, size_t n)
 	out->is_host_seen = out->is_host_seen || o.sees_host;
 	out->is_host_unseen = out->is_host_unseen || (o.has_shared && !o.sees_host);
 	return true;
+}
+
+bool race_fault_read(struct race_results *out, const void *payload, size_t n)
+{
+	const char *text = (const char *)payload + sizeof(struct race_fault);
+	struct race_fault f;
+
+	if (n < sizeof(f))
+		return false;
+	memcpy(&f, payload, sizeof(f));
+	n -= sizeof(f);
+	if (f.func > n)
+		return false;
+	struct race_stop stop = {.text = race_text(&out->arena, text, f.func),
+				 .func = race_text(&out->arena, text + f.func, n - f.func),
+				 .ptx_line = f.ptx_line,
+				 .device = f.device};
+	base_vec_push(&out->stops, stop);
+	return true;
+}
+
+bool race_explains(const struct race_finding *f, const struct race_stop *stop)
+{
+	for (unsigned i = 0; f->sides && stop->ptx_line && i < 2; i++)
+		if (f->sides[i].ptx_line == stop->ptx_line &&
+		    !(f->sides[i].flags & RACE_SIDE_HOST) && !strcmp(f->sides[i].func, stop->func))
+			return true;
+	return false;
 }

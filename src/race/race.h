@@ -111,6 +111,9 @@ struct race_side {
 	int device;	/* -1: the host */
 	uint32_t cluster, warp;
 	enum race_update update;
+	bool is_near; /* the line is that of a neighbour: the instruction has none */
+	uint32_t pid;
+	const struct race_origin *origin; /* of an operation of the host; NULL: unknown */
 };
 
 /* Where two accesses met. */
@@ -149,6 +152,12 @@ struct race_transfer_op {
 	size_t ncalls;
 };
 
+/* A call that asked for an operation of the host. */
+struct race_origin {
+	uint32_t pid, number;
+	struct race_transfer_op *op; /* its api, and the calls */
+};
+
 struct race_finding {
 	enum race_kind kind;
 	enum race_class cls;
@@ -162,8 +171,10 @@ struct race_finding {
 	enum race_space space;
 	uint32_t width, vec; /* of the widest site: bytes of an element, elements */
 	bool is_volatile;
-	const char *module; /* source's name, "" = unknown */
-	const char *target; /* "sm_90a" */
+	bool is_near;		 /* the line is that of a neighbour: the instruction has none */
+	enum race_update update; /* of an update, the load or the store */
+	const char *module;	 /* source's name, "" = unknown */
+	const char *target;	 /* "sm_90a" */
 	struct race_first first;
 	/* Of host code: the program or library that it stands in, and where. NULL: GPU code. */
 	const char *object;
@@ -196,6 +207,14 @@ struct race_kernel {
 	bool is_instrumented;
 };
 
+/* What stopped a device. */
+struct race_stop {
+	const char *text;
+	const char *func; /* mangled; "" = no instruction did it */
+	uint32_t ptx_line;
+	int32_t device;
+};
+
 /* Everything one run (or several, merged) left behind. Zero-initialised is valid and empty;
  * all strings and arrays behind findings live in `arena`. */
 /* Which sites of one table were ever checked. */
@@ -214,6 +233,8 @@ struct race_results {
 	BASE_VEC(struct race_kernel) kernels;
 	BASE_VEC(const char *) plain; /* modules and kernels without instrumentation */
 	BASE_VEC(const char *) notes;
+	BASE_VEC(struct race_stop) stops;
+	BASE_VEC(struct race_origin) origins;
 	BASE_VEC(struct race_context) contexts;
 	BASE_VEC(struct race_coverage) coverage; /* of runs that noted it, see race/sample.h */
 	uint64_t checked;			 /* dynamic accesses that were re-read */
@@ -233,6 +254,7 @@ struct race_results {
 	uint32_t rdelay, wdelay, dense, sample, seed;
 	/* Of the oracle (docs/soundness.md), summed over processes. */
 	bool has_oracle, is_oracle_full, is_sc_execution;
+	bool is_judged_inexact;		  /* the program ended while it judged: lower bounds */
 	uint64_t judged, judged_launches; /* accesses, launches */
 	uint64_t shadow_bytes, clock_bytes, shadow_words, actors;
 	uint64_t dropped, raced_out; /* accesses: forgotten; whose later races are not told */
@@ -246,8 +268,11 @@ struct race_results {
 	uint64_t host_checked, host_lost, host_ranges_lost;
 	struct race_transfer_counts transfers; /* copies of the host, summed over processes */
 	struct race_holds holds;	       /* launches held back, summed over contexts */
-	const char *command;		       /* what ran, for the header; NULL or "" = unknown */
-	uint32_t runs;			       /* reports merged; 0 counts as 1 */
+	/* Why nothing was checked, as far as only the launcher knows; NULL: what is here says it. */
+	const char *why_nothing;
+	uint64_t failed_modules; /* that could not be loaded */
+	const char *command;	 /* what ran, for the header; NULL or "" = unknown */
+	uint32_t runs;		 /* reports merged; 0 counts as 1 */
 };
 
 void race_results_free(struct race_results *r);
@@ -300,8 +325,12 @@ const char *race_sites_text(const struct race_sites *t, uint32_t offset);
 /* ---- pair_read.c --------------------------------------------------------- */
 
 /* Adds a chunk RACE_CHUNK_PAIR or RACE_CHUNK_ORACLE. False: it contradicts itself. */
-bool race_pair_read(struct race_results *out, const void *payload, size_t n);
+bool race_pair_read(struct race_results *out, const void *payload, size_t n, uint32_t pid);
 bool race_oracle_read(struct race_results *out, const void *payload, size_t n);
+/* The same for RACE_CHUNK_FAULT. */
+bool race_fault_read(struct race_results *out, const void *payload, size_t n);
+/* Is it a race of the instruction that stopped a device? */
+bool race_explains(const struct race_finding *f, const struct race_stop *stop);
 
 /* ---- host_read.c --------------------------------------------------------- */
 
@@ -316,6 +345,11 @@ bool race_host_find_read(struct race_results *out, const void *payload, size_t n
  * itself. The calls have no lines, which src/host/symbol.c finds. */
 bool race_transfer_read(struct race_results *out, const void *payload, size_t n, uint32_t pid);
 bool race_transfer_counts_read(struct race_results *out, const void *payload, size_t n);
+/* The same for RACE_CHUNK_ORIGIN. */
+bool race_origin_read(struct race_results *out, const void *payload, size_t n, uint32_t pid);
+/* Gives the host's operations of pairs their calls, when all chunks have been read and again when
+ * those got their lines. */
+void race_origins_place(struct race_results *r);
 /* The place of a finding with calls, again after those got their functions and lines. */
 void race_transfer_place(struct base_arena *a, struct race_finding *f);
 void race_transfer_counts_add(struct race_transfer_counts *to,

@@ -2,7 +2,7 @@
  * rules.h - the PTX memory model's rules about two operations, as pure functions.
  *
  * PTX ISA 9.0, chapter 8: scopes (8.5), strong operations (8.4), conflict and data race (8.6.1,
- * 8.7.1), morally strong (8.6). Ordering itself (causality) is src/cpu/oracle.c's; here is what
+ * 8.7.1), morally strong (8.6). Ordering itself (causality) is oracle/oracle.c's; here is what
  * it and every other detector ask about a pair.
  */
 #ifndef COLLIDER_RACE_RULES_H

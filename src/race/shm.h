@@ -39,13 +39,20 @@ struct race_region {
 	/* Snapshot of the device counters, summed; `exact` is 1 when taken after the last kernel. */
 	uint64_t checked, warp_checked, launches, overflow, unboxed;
 	uint32_t exact;
-	uint32_t modules;	      /* instrumented modules patched in this context */
-	uint32_t plain_modules;	      /* modules without Collider's marker */
-	uint32_t error;		      /* CUresult that killed the context, 0 = none */
+	uint32_t modules;	/* instrumented modules patched in this context */
+	uint32_t plain_modules; /* modules without Collider's marker */
+	uint32_t error;		/* CUresult that killed the context, 0 = none */
+	/* 1: the device counts in `rt` below, in the file itself, so that nothing is lost with the
+	 * program: the sums of its threads that have ended. `checked` is that of all threads then,
+	 * `warp_checked` to `unboxed` and `counts` are not used. */
+	uint32_t is_live;
+	uint32_t reserved;
 	uint64_t host_launches;	      /* kernel launches seen by the agent (all kernels) */
 	uint64_t host_launches_plain; /* of those: kernels of modules without instrumentation */
 	struct race_holds holds;      /* --shuffle-streams; atomic */
 	uint64_t counts[RACE_SLOTS];  /* exact count of each slot, from the last snapshot */
+	/* With is_live: the runtime block of a device that works in host memory. */
+	struct race_rt rt __attribute__((aligned(4096)));
 	struct race_record records[RACE_SLOTS] __attribute__((aligned(4096)));
 	/* Not 0: loops that wait are to end their kernel (--timeout under --shuffle=all). The device
 	 * sees this page behind the records. */
@@ -80,7 +87,11 @@ enum race_chunk_kind {
 	RACE_CHUNK_HOST_FIND = 8, /* a race seen by host code: struct race_host_find, path */
 	RACE_CHUNK_TRANSFER =
 		9, /* a copy of the host that raced: struct race_transfer (transfer.h) */
-	RACE_CHUNK_TRANSFERS = 10 /* of one process: struct race_transfer_counts */
+	RACE_CHUNK_TRANSFERS = 10, /* of one process: struct race_transfer_counts */
+	RACE_CHUNK_FAULT = 11,	   /* what stopped a device: struct race_fault (pair.h), its text */
+	RACE_CHUNK_COMMAND = 12,   /* the program and its arguments, as one line */
+	RACE_CHUNK_ORIGIN =
+		13 /* a call that asked for an operation of a pair: struct race_transfer */
 };
 
 struct race_chunk {
@@ -119,7 +130,8 @@ struct race_shm {
 	/* Groups below this number are checked, as far as earlier runs' coverage tells; 0: it
 	 * doesn't. And the highest that a module got, by the agents; atomic. */
 	uint32_t sites_limit, sites_limit_used;
-	uint32_t reserved[9];
+	uint32_t failed_modules; /* that could not be loaded; atomic */
+	uint32_t reserved[8];
 };
 
 #define RACE_RUN_VERBOSE  1u

@@ -158,10 +158,16 @@ static void chunk_take(struct reader *rd, const struct race_chunk *c, const unsi
 		race_plain_add(out, (const char *)payload, c->bytes);
 		break;
 	case RACE_CHUNK_PAIR:
-		out->damaged += !race_pair_read(out, payload, c->bytes);
+		out->damaged += !race_pair_read(out, payload, c->bytes, c->pid);
 		break;
 	case RACE_CHUNK_ORACLE:
 		out->damaged += !race_oracle_read(out, payload, c->bytes);
+		break;
+	case RACE_CHUNK_FAULT:
+		out->damaged += !race_fault_read(out, payload, c->bytes);
+		break;
+	case RACE_CHUNK_COMMAND:
+		out->command = race_text(&out->arena, (const char *)payload, c->bytes);
 		break;
 	case RACE_CHUNK_HOST_AREA:
 		out->damaged += !race_host_area_read(out, payload, c->bytes);
@@ -171,6 +177,9 @@ static void chunk_take(struct reader *rd, const struct race_chunk *c, const unsi
 		break;
 	case RACE_CHUNK_TRANSFER:
 		out->damaged += !race_transfer_read(out, payload, c->bytes, c->pid);
+		break;
+	case RACE_CHUNK_ORIGIN:
+		out->damaged += !race_origin_read(out, payload, c->bytes, c->pid);
 		break;
 	case RACE_CHUNK_TRANSFERS:
 		out->damaged += !race_transfer_counts_read(out, payload, c->bytes);
@@ -252,6 +261,8 @@ static void site_fill(struct reader *rd, const struct race_record *rec, struct r
 	f->width = s.width;
 	f->vec = s.vec;
 	f->is_volatile = (s.flags & RACE_SITE_VOLATILE) != 0;
+	f->is_near = (s.flags & RACE_SITE_NEAR) != 0;
+	f->update = (enum race_update)RACE_SITE_UPDATE(s.flags);
 	f->module = text_copy(rd, race_sites_text(&t->sites, t->sites.h.module_name));
 	f->target = text_copy(rd, race_sites_text(&t->sites, t->sites.h.target));
 	f->cls = race_classify(f->kind, rec->flags, s.flags);
@@ -356,6 +367,39 @@ static bool is_used(const unsigned char *region, const struct race_record *rec)
 	return found == key;
 }
 
+/* Where the exact count of a slot is. */
+static const unsigned char *host_count(const unsigned char *at, size_t slot)
+{
+	return at + offsetof(struct race_region, counts) + slot * sizeof(uint64_t);
+}
+
+static const unsigned char *slot_count(const unsigned char *at, size_t slot)
+{
+	return at + offsetof(struct race_region, rt.slots) + slot * sizeof(struct race_slot) +
+	       offsetof(struct race_slot, count);
+}
+
+/* The counters that the device keeps in the file itself. */
+static void live_read(const unsigned char *at, struct race_region *head)
+{
+	const unsigned char *rt = at + offsetof(struct race_region, rt);
+	struct race_rt now;
+	uint64_t checked = 0;
+
+	memcpy(&now, rt, offsetof(struct race_rt, slots));
+	head->warp_checked = head->launches = 0;
+	head->overflow = now.overflow;
+	head->unboxed = now.unboxed;
+	for (size_t i = 0; i < RACE_COUNTERS; i++) {
+		checked += now.counters[i].checked;
+		head->warp_checked += now.counters[i].warp;
+		head->launches += now.counters[i].launches;
+	}
+	/* Threads count when they end; what those have checked that hadn't is in the head. */
+	if (head->checked < checked)
+		head->checked = checked;
+}
+
 static void region_read(struct reader *rd, const unsigned char *at)
 {
 	struct race_region head;
@@ -365,6 +409,8 @@ static void region_read(struct reader *rd, const unsigned char *at)
 	memcpy(&head, at, offsetof(struct race_region, counts));
 	if (head.state == RACE_REGION_FREE)
 		return;
+	if (head.is_live)
+		live_read(at, &head);
 	struct race_context c = {.pid = head.pid, .context = head.context, .device = head.device};
 	c.device_name = race_text(&out->arena, head.device_name, sizeof(head.device_name));
 	race_context_add(out, &c);
@@ -393,7 +439,7 @@ static void region_read(struct reader *rd, const unsigned char *at)
 		struct race_record rec;
 		uint64_t counted;
 		memcpy(&rec, p, sizeof(rec));
-		memcpy(&counted, at + offsetof(struct race_region, counts) + i * 8, 8);
+		memcpy(&counted, head.is_live ? slot_count(at, i) : host_count(at, i), 8);
 		if (is_used(at, &rec))
 			rec.flags |= RACE_REC_USED;
 		record_take(rd, &rec, counted, &c);
@@ -509,6 +555,7 @@ int race_shm_read(const void *map, size_t bytes, struct race_results *out)
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	out->agent_state = (enum race_agent_state)head.agent_state;
 	out->processes += head.nprocesses;
+	out->failed_modules += head.failed_modules;
 	out->rdelay = head.rdelay;
 	out->wdelay = head.wdelay;
 	out->sample = head.sample;
@@ -521,6 +568,7 @@ int race_shm_read(const void *map, size_t bytes, struct race_results *out)
 	regions_read(&rd, &head);
 	heap_read(&rd, &head, true);
 	cover_read(&rd, &head);
+	race_origins_place(out);
 
 	struct table *t, *next;
 	HASH_ITER(hh, rd.tables, t, next)

@@ -67,6 +67,8 @@ struct race_transfer_counts;
  */
 uint64_t *race_transfer_tell(const struct race_transfer *t, const char *api, void *const *pcs,
 			     int n);
+/* Appends the call that asked for the operation `origin` of a pair (RACE_CHUNK_ORIGIN). */
+void race_origin_tell(uint32_t origin, void *const *pcs, int n);
 /* Appends the counters of this process, NULL: the heap is full. */
 struct race_transfer_counts *race_transfer_counts_new(void);
 

@@ -117,28 +117,54 @@ static void finding_add(struct source *s, uint32_t pid)
 
 /* ---- entry ---------------------------------------------------------------------------------- */
 
+/* Takes the chunk apart. False: it contradicts itself. */
+static bool source_open(struct source *s, const void *payload, size_t n)
+{
+	uint64_t frames;
+
+	if (n < sizeof(s->t))
+		return false;
+	memcpy(&s->t, payload, sizeof(s->t));
+	frames = (uint64_t)s->t.nframes * sizeof(struct race_transfer_frame);
+	if (s->t.nframes > RACE_TRANSFER_FRAMES || frames > n - sizeof(s->t) ||
+	    s->t.strings > n - sizeof(s->t) - frames)
+		return false;
+	s->frames = (const unsigned char *)payload + sizeof(s->t);
+	s->strings = (const char *)s->frames + frames;
+	return true;
+}
+
 bool race_transfer_read(struct race_results *out, const void *payload, size_t n, uint32_t pid)
 {
 	struct source s = {.out = out};
-	uint64_t frames;
 
-	if (n < sizeof(s.t))
+	if (!source_open(&s, payload, n) ||
+	    (s.t.kind != RACE_KIND_CLOBBERED_READ && s.t.kind != RACE_KIND_LOST_UPDATE) ||
+	    s.t.width > 8 || !s.t.count)
 		return false;
-	memcpy(&s.t, payload, sizeof(s.t));
-	frames = (uint64_t)s.t.nframes * sizeof(struct race_transfer_frame);
-	if ((s.t.kind != RACE_KIND_CLOBBERED_READ && s.t.kind != RACE_KIND_LOST_UPDATE) ||
-	    s.t.nframes > RACE_TRANSFER_FRAMES || frames > n - sizeof(s.t) ||
-	    s.t.strings > n - sizeof(s.t) - frames || s.t.width > 8 || !s.t.count)
-		return false;
-	s.frames = (const unsigned char *)payload + sizeof(s.t);
-	s.strings = (const char *)s.frames + frames;
 	finding_add(&s, pid);
 	return true;
 }
 
-void race_transfer_place(struct base_arena *a, struct race_finding *f)
+bool race_origin_read(struct race_results *out, const void *payload, size_t n, uint32_t pid)
 {
-	struct race_transfer_op *op = f->transfer;
+	struct race_origin o = {.pid = pid};
+	struct source s = {.out = out};
+
+	if (!source_open(&s, payload, n))
+		return false;
+	o.number = s.t.origin;
+	o.op = BASE_NEW(&out->arena, struct race_transfer_op);
+	*o.op = (struct race_transfer_op){
+		.api = text_at(&s, s.t.api), .module = "", .origin = s.t.origin};
+	calls_fill(&s, o.op);
+	base_vec_push(&out->origins, o);
+	return true;
+}
+
+/* The call of the program's own code: its place goes to the operation and is returned. */
+static struct race_line op_place(struct base_arena *a, struct race_transfer_op *op)
+{
 	const struct race_call *place = NULL;
 
 	for (size_t i = 0; i < op->ncalls && !(place && place->at.line); i++) {
@@ -150,20 +176,78 @@ void race_transfer_place(struct base_arena *a, struct race_finding *f)
 			place = c;
 	}
 	op->api = api_of(a, op->api);
-	if (place) {
-		op->module = place->module;
-		op->offset = place->offset;
-		f->func = place->at.func;
-		f->file = place->at.file;
-		f->line = place->at.line;
-		f->col = place->at.col;
-		f->inlined = place->at.inlined;
-		f->ninlined = place->at.ninlined;
-	}
+	if (!place)
+		return (struct race_line){.func = "", .file = ""};
+	op->module = place->module;
+	op->offset = place->offset;
+	return place->at;
+}
+
+void race_transfer_place(struct base_arena *a, struct race_finding *f)
+{
+	struct race_transfer_op *op = f->transfer;
+	struct race_line l = op_place(a, op);
+
+	f->func = l.func;
+	f->file = l.file;
+	f->line = l.line;
+	f->col = l.col;
+	f->inlined = l.inlined;
+	f->ninlined = l.ninlined;
 	f->func_shown = race_demangle(a, f->func);
 	f->sites->table = base_hash(op->module, strlen(op->module), BASE_FNV_INIT);
 	f->sites->site = (uint32_t)op->offset;
 	f->sites->text = describe(a, op);
+}
+
+static const struct race_origin *origin_find(const struct race_results *r,
+					     const struct race_side *s)
+{
+	if (!(s->flags & RACE_SIDE_HOST) || s->access != RACE_ACCESS_COPY || !s->ptx_line)
+		return NULL;
+	for (size_t i = 0; i < r->origins.n; i++)
+		if (r->origins.v[i].pid == s->pid && r->origins.v[i].number == s->ptx_line)
+			return &r->origins.v[i];
+	return NULL;
+}
+
+/* "cudaMemcpyAsync on stream 3" */
+static void side_place(struct race_results *r, struct race_side *s)
+{
+	struct race_transfer_op *op = s->origin->op;
+	struct race_line l = op_place(&r->arena, op);
+	const char *where = strstr(s->text, " on stream ");
+
+	s->func = l.func;
+	s->func_shown = race_demangle(&r->arena, l.func);
+	s->file = l.file;
+	s->line = l.line;
+	s->col = l.col;
+	s->inlined = l.inlined;
+	s->ninlined = l.ninlined;
+	if (*op->api && where)
+		s->text = base_printf(&r->arena, "%s%s", op->api, where);
+}
+
+void race_origins_place(struct race_results *r)
+{
+	for (size_t i = 0; i < r->findings.n; i++) {
+		struct race_finding *f = &r->findings.v[i];
+		for (unsigned k = 0; f->sides && k < 2; k++) {
+			f->sides[k].origin = origin_find(r, &f->sides[k]);
+			if (f->sides[k].origin)
+				side_place(r, &f->sides[k]);
+		}
+		if (!f->sides || !f->sides[0].origin)
+			continue;
+		f->func = f->sides[0].func;
+		f->func_shown = f->sides[0].func_shown;
+		f->file = f->sides[0].file;
+		f->line = f->sides[0].line;
+		f->col = f->sides[0].col;
+		f->inlined = f->sides[0].inlined;
+		f->ninlined = f->sides[0].ninlined;
+	}
 }
 
 bool race_transfer_counts_read(struct race_results *out, const void *payload, size_t n)

@@ -66,10 +66,8 @@ static void put_frames(struct writer *wr, void *const *pcs, int n)
 	}
 }
 
-/* ------------------------------------------------------------------------------------------ */
-
-uint64_t *race_transfer_tell(const struct race_transfer *t, const char *api, void *const *pcs,
-			     int n)
+static void *put_chunk(enum race_chunk_kind kind, const struct race_transfer *t, const char *api,
+		       void *const *pcs, int n)
 {
 	struct {
 		struct race_transfer t;
@@ -87,9 +85,24 @@ uint64_t *race_transfer_tell(const struct race_transfer *t, const char *api, voi
 	wr.t.strings = (uint32_t)wr.n;
 	head.t = wr.t;
 	memcpy(head.frames, wr.frames, sizeof(head.frames));
-	return race_shm_chunk(RACE_CHUNK_TRANSFER, 0, &head,
+	return race_shm_chunk(kind, 0, &head,
 			      sizeof(head.t) + wr.t.nframes * sizeof(head.frames[0]), wr.strings,
 			      wr.n);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
+uint64_t *race_transfer_tell(const struct race_transfer *t, const char *api, void *const *pcs,
+			     int n)
+{
+	return put_chunk(RACE_CHUNK_TRANSFER, t, api, pcs, n);
+}
+
+void race_origin_tell(uint32_t origin, void *const *pcs, int n)
+{
+	const struct race_transfer t = {.origin = origin};
+
+	put_chunk(RACE_CHUNK_ORIGIN, &t, NULL, pcs, n);
 }
 
 struct race_transfer_counts *race_transfer_counts_new(void)

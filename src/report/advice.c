@@ -156,8 +156,29 @@ static const char *async_fix(const struct race_finding *f)
 			 "what it wrote.";
 }
 
+/* Both are nodes of CUDA graphs, in which events of streams order nothing. */
+static bool is_in_graph(const struct race_finding *f)
+{
+	return f->sides[0].flags & f->sides[1].flags & RACE_SIDE_GRAPH;
+}
+
+static const char *graph_fix(void)
+{
+	return "an edge between the two nodes of the graph (cudaGraphAddDependencies()). While a "
+	       "stream is\n"
+	       "captured, cudaStreamWaitEvent() makes the edge. Two launches of graphs: into one "
+	       "stream.";
+}
+
 static const char *host_fix(const struct race_finding *f)
 {
+	if (flags_of(f) & RACE_SIDE_FREES)
+		return "free it in the stream that uses it last, or let the stream of "
+		       "cudaFreeAsync() wait for\n"
+		       "that one: cudaEventRecord() behind the last use and cudaStreamWaitEvent() "
+		       "before the free.";
+	if (is_in_graph(f))
+		return graph_fix();
 	if (f->sides[0].flags & f->sides[1].flags & RACE_SIDE_HOST)
 		return "put both into one stream, or let one stream wait for the other with\n"
 		       "cudaEventRecord() and cudaStreamWaitEvent().";
@@ -172,26 +193,42 @@ static const char *launch_fix(const struct race_finding *f)
 		       "launch and\n"
 		       "cudaStreamWaitEvent() before the other, or wait on the host between the "
 		       "two.";
+	if (is_in_graph(f))
+		return graph_fix();
 	return "launch both into one stream, or let one stream wait for the other with\n"
 	       "cudaEventRecord() and cudaStreamWaitEvent().";
 }
 
 /* ---- within one launch ----------------------------------------------------------------------- */
 
-/* The pair of `x += 1` in two threads. */
-static const char *update_fix(struct base_arena *a, const struct race_finding *f)
+/* The function that does an update in one atomic step; NULL: none does. */
+static const char *atomic_of(enum race_update u)
 {
 	static const char *const functions[] = {
 		[RACE_UPDATE_ADD] = "atomicAdd()", [RACE_UPDATE_MIN] = "atomicMin()",
 		[RACE_UPDATE_MAX] = "atomicMax()", [RACE_UPDATE_AND] = "atomicAnd()",
 		[RACE_UPDATE_OR] = "atomicOr()",   [RACE_UPDATE_XOR] = "atomicXor()",
 	};
+
+	return u < BASE_COUNTOF(functions) ? functions[u] : NULL;
+}
+
+const char *rep_atomic_of(enum race_update u)
+{
+	return atomic_of(u) ? atomic_of(u) : "a loop with atomicCAS()";
+}
+
+/* The pair of `x += 1` in two threads. */
+static const char *update_fix(struct base_arena *a, const struct race_finding *f)
+{
 	enum race_update u = f->sides[0].update;
 	const char *local = rep_pair_distance(f) <= REP_BLOCK && is_shared(f)
 				    ? "\n(atomicAdd_block() and the like are enough within a block)"
 				    : "";
 
-	if (u != f->sides[1].update || u >= BASE_COUNTOF(functions) || !functions[u])
+	if (u != f->sides[1].update)
+		u = RACE_UPDATE_OTHER;
+	if (!atomic_of(u))
 		return "let one atomic step do the whole update: a loop with atomicCAS(), or "
 		       "give each\n"
 		       "thread its own element. A barrier doesn't help: both threads update at "
@@ -200,7 +237,7 @@ static const char *update_fix(struct base_arena *a, const struct race_finding *f
 			   "%s instead of the load and the store; it returns the old value%s.\n"
 			   "A barrier doesn't help: both threads update the element in the same "
 			   "step.",
-			   functions[u], local);
+			   atomic_of(u), local);
 }
 
 /* One side is atomic (or volatile), the other a plain access. */
@@ -295,6 +332,10 @@ static const char *unordered_fix(struct base_arena *a, const struct race_finding
 
 const char *rep_pair_fix(struct base_arena *a, const struct race_finding *f)
 {
+	/* A used value or not: only one atomic step mends it. */
+	if (f->kind == RACE_KIND_UNORDERED && f->sides[0].grid == f->sides[1].grid &&
+	    f->sides[0].update && f->sides[1].update)
+		return update_fix(a, f);
 	if (f->cls == RACE_CLASS_POSSIBLE)
 		return "look whether the value is used on some path; building with\n"
 		       "`collider nvcc --keep-races` removes invented loads.";

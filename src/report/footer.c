@@ -15,9 +15,10 @@ static const char *accesses(struct rep_view *v)
 {
 	const struct race_results *r = v->r;
 	uint64_t n = r->has_oracle ? r->judged : r->checked + r->warp_checked + r->host_checked;
+	bool is_least = r->has_oracle ? r->is_judged_inexact : r->is_inexact;
 
 	return base_printf(
-		&v->arena, "%s%s", r->is_inexact && !r->has_oracle ? "at least " : "",
+		&v->arena, "%s%s", is_least ? "at least " : "",
 		rep_count(&v->arena, n, r->has_oracle ? "judged access" : "checked access"));
 }
 
@@ -75,7 +76,8 @@ static void checked_put(struct base_buf *out, struct rep_view *v)
 				rep_count(a, r->host_checked, "access"));
 	if (r->is_inexact)
 		base_buf_puts(out, "  these counters are LOWER BOUNDS: the program or a context "
-				   "ended before they were read for the last time\n");
+				   "ended while kernels were at work, or before\n"
+				   "    the counters were read for the last time\n");
 	else if (r->launches)
 		base_buf_puts(out, "  these counters are exact\n");
 	if (r->sample == RACE_SAMPLE_NEVER)
@@ -104,13 +106,17 @@ static void judged_put(struct base_buf *out, struct rep_view *v)
 	struct base_arena *a = &v->arena;
 
 	base_buf_puts(out, "What was judged, access by access, by the PTX memory model:\n");
-	base_buf_printf(out, "  %s, %s by %s, %s\n",
+	base_buf_printf(out, "  %s, %s%s by %s, %s\n",
 			rep_count(a, r->judged_launches, "kernel launch"),
-			rep_count(a, r->judged, "access"), rep_count(a, r->actors, "thread"),
+			r->is_judged_inexact ? "at least " : "", rep_count(a, r->judged, "access"),
+			rep_count(a, r->actors, "thread"),
 			r->actors == 1 ? "copy or operation" : "copies and operations");
 	base_buf_printf(
 		out, "  shadow: %s for %s, clocks: %s\n", rep_count(a, r->shadow_bytes, "byte"),
 		rep_count(a, r->shadow_words, "word"), rep_count(a, r->clock_bytes, "byte"));
+	if (r->is_judged_inexact)
+		base_buf_puts(out, "  the program ended while kernels or copies were at work: "
+				   "what they had done until then is judged\n");
 	base_buf_puts(out, r->is_sc_execution
 				   ? "  fence.sc: ordered as they ran (--oracle=execution)\n"
 				   : "  fence.sc: ordered where the program forces it\n");

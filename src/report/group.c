@@ -7,7 +7,8 @@
  * site and context stays listed. Findings without a line stay apart by site.
  *
  * Ignore rules are asked before grouping, so that no rule hides a finding that it
- * doesn't match. Order: class, kind, count falling; equal ones as they came.
+ * doesn't match. Order: what explains a device's fault, class, kind, count falling; equal ones as
+ * they came.
  */
 #include "report/internal.h"
 
@@ -60,6 +61,12 @@ static void finding_merge(struct base_arena *a, struct race_finding *into,
 		race_seen_add(a, into, &f->seen[i]);
 }
 
+/* Of operations of the host, whose direction isn't seen from their place. */
+static unsigned way_of(const struct race_side *s)
+{
+	return s->flags & RACE_SIDE_HOST ? s->flags & (RACE_SIDE_READS | RACE_SIDE_WRITES) : 0;
+}
+
 static const char *group_key(struct base_arena *a, const struct race_finding *f,
 			     enum race_ignored ignored)
 {
@@ -71,7 +78,9 @@ static const char *group_key(struct base_arena *a, const struct race_finding *f,
 		/* Copies of many streams are one: "copy on stream 3". */
 		const char *text = o->line ? "" : o->text;
 		const char *end = o->flags & RACE_SIDE_HOST ? strstr(text, " on stream ") : NULL;
-		second = base_printf(a, "%u %s|%s|%.*s", o->line, o->file, o->func,
+		/* What reads is another finding than what writes. */
+		second = base_printf(a, "%u.%u %u %s|%s|%.*s", way_of(&f->sides[0]), way_of(o),
+				     o->line, o->file, o->func,
 				     end ? (int)(end - text) : (int)strlen(text), text);
 	}
 	return base_printf(a, "%u %u %u %u %llx.%u %s|%s|%s", (unsigned)ignored, (unsigned)f->cls,
@@ -85,6 +94,8 @@ static int entry_compare(const void *pa, const void *pb)
 
 	if ((a->ignored != 0) != (b->ignored != 0))
 		return a->ignored ? 1 : -1;
+	if (a->explains != b->explains)
+		return a->explains ? -1 : 1;
 	if (a->f.cls != b->f.cls)
 		return a->f.cls < b->f.cls ? -1 : 1;
 	if (a->f.kind != b->f.kind)
@@ -92,6 +103,14 @@ static int entry_compare(const void *pa, const void *pb)
 	if (a->f.count != b->f.count)
 		return a->f.count > b->f.count ? -1 : 1;
 	return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static bool explains_stop(const struct race_results *r, const struct race_finding *f)
+{
+	for (size_t i = 0; i < r->stops.n; i++)
+		if (f->cls == RACE_CLASS_RACE && race_explains(f, &r->stops.v[i]))
+			return true;
+	return false;
 }
 
 static void view_add(struct rep_view *v, struct group **groups, const struct race_finding *f)
@@ -103,9 +122,12 @@ static void view_add(struct rep_view *v, struct group **groups, const struct rac
 
 	HASH_FIND_STR(*groups, key, g);
 	if (g) {
-		finding_merge(&v->arena, &v->entries.v[g->index].f, f);
+		struct rep_entry *e = &v->entries.v[g->index];
+		finding_merge(&v->arena, &e->f, f);
+		e->explains = e->explains || explains_stop(v->r, f);
 	} else {
 		struct rep_entry e = {.ignored = ignored, .order = v->entries.n};
+		e.explains = explains_stop(v->r, f);
 		finding_own(&v->arena, &e.f, f);
 		g = BASE_NEW(&v->arena, struct group);
 		g->index = v->entries.n;
@@ -119,6 +141,8 @@ static void view_add(struct rep_view *v, struct group **groups, const struct rac
 /* Why nothing was checked, from the outermost cause to the innermost. */
 static const char *nothing_reason(const struct race_results *r)
 {
+	if (r->why_nothing && r->agent_state == RACE_AGENT_NONE)
+		return r->why_nothing;
 	switch (r->agent_state) {
 	case RACE_AGENT_NONE:
 		return "the program never started CUDA, so Collider's agent wasn't loaded";
@@ -133,8 +157,16 @@ static const char *nothing_reason(const struct race_results *r)
 	}
 	if (r->is_oracle_full)
 		return "the oracle was full, and judges a run as a whole or not at all";
+	if (r->failed_modules && !r->launches && !r->judged_launches)
+		return "GPU code of the program could not be loaded (see the notes)";
+	if (r->has_oracle && r->is_judged_inexact)
+		return "the program ended before a kernel or copy had accessed memory";
+	if (r->has_oracle && !r->judged_launches)
+		return "the program launched no kernel";
 	if (r->has_oracle)
 		return "no kernel ran that accesses memory";
+	if (!r->launches && !r->host_launches && !r->is_inexact)
+		return "the program launched no kernel";
 	if (!r->modules && !r->tables && !r->launches)
 		return "no GPU code of the program was built with `collider nvcc`";
 	if (!r->launches && r->is_inexact)

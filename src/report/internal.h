@@ -13,7 +13,8 @@
 struct rep_entry {
 	struct race_finding f;
 	enum race_ignored ignored;
-	size_t order; /* of arrival: keeps the sort stable */
+	bool explains; /* a device's fault: struct race_stop */
+	size_t order;  /* of arrival: keeps the sort stable */
 };
 
 struct rep_view {
@@ -68,6 +69,8 @@ const char *rep_access_text(struct base_arena *a, enum race_access access, enum 
 			    uint32_t width, uint32_t vec);
 
 /* advice.c */
+/* What does an update in one atomic step: "atomicAdd()". */
+const char *rep_atomic_of(enum race_update u);
 const char *rep_pair_fix(struct base_arena *a, const struct race_finding *f);
 /* How far apart the two threads of a pair are. */
 enum rep_distance {

@@ -154,6 +154,8 @@ static void side_put(cJSON *parent, const char *key, const struct race_side *s)
 	cJSON_AddBoolToObject(o, "volatile", (s->flags & RACE_SIDE_VOLATILE) != 0);
 	cJSON_AddBoolToObject(o, "async", (s->flags & RACE_SIDE_ASYNC) != 0);
 	cJSON_AddBoolToObject(o, "host", (s->flags & RACE_SIDE_HOST) != 0);
+	cJSON_AddBoolToObject(o, "graph", (s->flags & RACE_SIDE_GRAPH) != 0);
+	cJSON_AddBoolToObject(o, "frees", (s->flags & RACE_SIDE_FREES) != 0);
 	cJSON_AddBoolToObject(o, "mbarrier", (s->flags & RACE_SIDE_MBARRIER) != 0);
 	dim_put(o, "thread", s->thread);
 	dim_put(o, "block", s->block);
@@ -163,6 +165,7 @@ static void side_put(cJSON *parent, const char *key, const struct race_side *s)
 	count_put(o, "cluster", s->cluster);
 	count_put(o, "warp", s->warp);
 	cJSON_AddStringToObject(o, "update", race_update_name(s->update));
+	cJSON_AddBoolToObject(o, "line_is_near", s->is_near);
 	cJSON_AddStringToObject(o, "ptx", s->text);
 	count_put(o, "ptx_line", s->ptx_line);
 }
@@ -238,6 +241,8 @@ static void finding_put(struct base_buf *out, const struct rep_entry *e)
 	count_put(o, "width", f->width);
 	count_put(o, "vector", f->vec);
 	cJSON_AddBoolToObject(o, "volatile", f->is_volatile);
+	cJSON_AddBoolToObject(o, "line_is_near", f->is_near);
+	cJSON_AddStringToObject(o, "update", race_update_name(f->update));
 	cJSON_AddStringToObject(o, "module", f->module);
 	cJSON_AddStringToObject(o, "target", f->target);
 	count_put(o, "count", f->count);
@@ -306,11 +311,26 @@ static void lists_put(struct base_buf *out, const struct race_results *r)
 	}
 }
 
+/* What stopped a device. */
+static void stops_put(struct base_buf *out, const struct race_results *r)
+{
+	for (size_t i = 0; i < r->stops.n; i++) {
+		const struct race_stop *s = &r->stops.v[i];
+		cJSON *o = line_new("fault");
+		cJSON_AddStringToObject(o, "text", s->text);
+		cJSON_AddStringToObject(o, "function_mangled", s->func);
+		count_put(o, "ptx_line", s->ptx_line);
+		cJSON_AddNumberToObject(o, "device", s->device);
+		line_put(out, o);
+	}
+}
+
 static void oracle_put(cJSON *parent, const struct race_results *r)
 {
 	cJSON *o = cJSON_AddObjectToObject(parent, "oracle");
 
 	count_put(o, "judged", r->judged);
+	cJSON_AddBoolToObject(o, "judged_exact", !r->is_judged_inexact);
 	count_put(o, "launches", r->judged_launches);
 	count_put(o, "actors", r->actors);
 	count_put(o, "shadow_words", r->shadow_words);
@@ -380,6 +400,7 @@ void rep_json(struct base_buf *out, struct rep_view *v)
 	header_put(out, v->r);
 	for (size_t i = 0; i < v->entries.n; i++)
 		finding_put(out, &v->entries.v[i]);
+	stops_put(out, v->r);
 	lists_put(out, v->r);
 	summary_put(out, v);
 }

@@ -172,7 +172,8 @@ static void side_get(struct saved *s, const cJSON *o, struct race_side *d)
 		unsigned flag;
 	} flags[] = {{"reads", RACE_SIDE_READS},       {"writes", RACE_SIDE_WRITES},
 		     {"volatile", RACE_SIDE_VOLATILE}, {"async", RACE_SIDE_ASYNC},
-		     {"host", RACE_SIDE_HOST},	       {"mbarrier", RACE_SIDE_MBARRIER}};
+		     {"host", RACE_SIDE_HOST},	       {"mbarrier", RACE_SIDE_MBARRIER},
+		     {"graph", RACE_SIDE_GRAPH},       {"frees", RACE_SIDE_FREES}};
 	const cJSON *device = cJSON_GetObjectItemCaseSensitive(o, "device");
 
 	d->func = str_get(s, o, "function_mangled");
@@ -201,6 +202,7 @@ static void side_get(struct saved *s, const cJSON *o, struct race_side *d)
 	d->cluster = small_get(o, "cluster");
 	d->warp = small_get(o, "warp");
 	d->update = (enum race_update)race_update_parse(str_get(s, o, "update"));
+	d->is_near = bool_get(o, "line_is_near");
 	d->text = str_get(s, o, "ptx");
 	d->ptx_line = small_get(o, "ptx_line");
 }
@@ -256,6 +258,8 @@ static bool finding_get(struct saved *s, const cJSON *o)
 	f.width = small_get(o, "width");
 	f.vec = small_get(o, "vector");
 	f.is_volatile = bool_get(o, "volatile");
+	f.is_near = bool_get(o, "line_is_near");
+	f.update = (enum race_update)race_update_parse(str_get(s, o, "update"));
 	f.module = str_get(s, o, "module");
 	f.target = str_get(s, o, "target");
 	f.count = count_get(o, "count");
@@ -363,6 +367,8 @@ static void oracle_get(struct race_results *r, const cJSON *o)
 		return;
 	r->has_oracle = true;
 	r->judged += count_get(o, "judged");
+	r->is_judged_inexact = r->is_judged_inexact ||
+			       cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(o, "judged_exact"));
 	r->judged_launches += count_get(o, "launches");
 	r->actors += count_get(o, "actors");
 	r->shadow_words += count_get(o, "shadow_words");
@@ -455,6 +461,13 @@ static bool line_get(struct saved *s, const cJSON *o)
 	} else if (!strcmp(type, "plain")) {
 		const char *name = str_get(s, o, "name");
 		race_plain_add(s->r, name, strlen(name));
+	} else if (!strcmp(type, "fault")) {
+		const cJSON *device = cJSON_GetObjectItemCaseSensitive(o, "device");
+		struct race_stop stop = {.text = str_get(s, o, "text"),
+					 .func = str_get(s, o, "function_mangled"),
+					 .ptx_line = small_get(o, "ptx_line"),
+					 .device = cJSON_IsNumber(device) ? device->valueint : 0};
+		base_vec_push(&s->r->stops, stop);
 	} else if (!strcmp(type, "note")) {
 		const char *text = str_get(s, o, "text");
 		race_note_add(s->r, text, strlen(text));

@@ -63,8 +63,13 @@ const char *rep_pair_title(const struct race_finding *f)
 	default:
 		if (is_async(f))
 			return "asynchronous copy that was not waited for";
-		return f->sides[0].flags & RACE_SIDE_READS ? "unordered read and write"
-							   : "unordered writes";
+		if ((f->sides[0].flags | f->sides[1].flags) & RACE_SIDE_FREES)
+			return "memory freed while it was still used";
+		/* Either side may be the one that reads: operations of the host come second. */
+		return f->sides[0].flags & RACE_SIDE_READS ||
+				       !(f->sides[1].flags & RACE_SIDE_WRITES)
+			       ? "unordered read and write"
+			       : "unordered writes";
 	}
 }
 
@@ -105,6 +110,12 @@ const char *rep_pair_sentence(const struct race_finding *f)
 			       "with the other access: its completion was not waited for, or not "
 			       "by "
 			       "this thread.";
+		if ((f->sides[0].flags | f->sides[1].flags) & RACE_SIDE_FREES)
+			return "The host gave this memory back (cudaFreeAsync), and nothing orders "
+			       "that behind\n"
+			       "the access: in another schedule the memory may be gone, or "
+			       "somebody "
+			       "else's.";
 		if (!is_same_grid(f))
 			return "The two accesses are in different launches or operations, and "
 			       "nothing\n"

@@ -53,7 +53,9 @@ static void place_put(struct base_buf *out, struct rep_view *v, const struct rac
 		base_buf_printf(out, INDENT "at %s+0x%llx (build it with -g)\n", f->object,
 				(unsigned long long)f->offset);
 	else if (*f->file || !f->transfer) /* rep_transfer_first tells the address of the call */
-		base_buf_printf(out, INDENT "at %s\n", place_text(a, f->file, f->line, f->col));
+		base_buf_printf(
+			out, INDENT "at %s%s\n", place_text(a, f->file, f->line, f->col),
+			f->is_near ? " (the nearest line: the compiler made the instruction)" : "");
 	rep_source(out, v->opt, f->file, f->line, f->col, INDENT);
 	for (size_t i = 0; i < f->ninlined; i++) {
 		const struct race_inlined *in = &f->inlined[i];
@@ -135,6 +137,7 @@ static void side_put(struct base_buf *out, struct rep_view *v, const struct race
 				 .file = s->file,
 				 .line = s->line,
 				 .col = s->col,
+				 .is_near = s->is_near,
 				 .inlined = s->inlined,
 				 .ninlined = s->ninlined};
 
@@ -145,8 +148,16 @@ static void side_put(struct base_buf *out, struct rep_view *v, const struct race
 			base_buf_printf(out, INDENT "in host code: %s (%s)\n",
 					*s->func_shown ? s->func_shown : "unknown function",
 					s->text);
+		if (*s->file)
+			place_put(out, v, &f);
+		else if (s->origin && *s->origin->op->module)
+			base_buf_printf(out, INDENT "called from %s+0x%llx (build it with -g)\n",
+					s->origin->op->module,
+					(unsigned long long)s->origin->op->offset);
 		base_buf_printf(out, INDENT "Access       : %s, Address 0x%llx\n",
-				s->flags & RACE_SIDE_WRITES ? "writes" : "reads",
+				s->flags & RACE_SIDE_FREES    ? "gives up"
+				: s->flags & RACE_SIDE_WRITES ? "writes"
+							      : "reads",
 				(unsigned long long)s->address);
 		return;
 	}
@@ -160,7 +171,7 @@ static void side_put(struct base_buf *out, struct rep_view *v, const struct race
 			s->thread[0], s->thread[1], s->thread[2], s->block[0], s->block[1],
 			s->block[2], s->flags & RACE_SIDE_ASYNC ? ", its asynchronous copy" : "",
 			(unsigned long long)s->address);
-	if (v->opt->verbose || !s->line)
+	if (v->opt->verbose || !s->line || s->is_near)
 		base_buf_printf(out, INDENT "PTX          : %s  (line %u)\n",
 				*s->text ? s->text : "unknown", s->ptx_line);
 	if (v->opt->verbose)
@@ -205,6 +216,10 @@ static void finding_put(struct base_buf *out, struct rep_view *v, const struct r
 			base_buf_printf(out, INDENT "Access       : %s%s\n",
 					rep_access(&v->arena, f),
 					f->is_volatile ? ", volatile" : "");
+		if (!v->opt->verbose && (f->is_near || !f->line) && f->access && !f->transfer &&
+		    !race_space_is_host(f->space) && f->nsites && *f->sites[0].text)
+			base_buf_printf(out, INDENT "PTX          : %s  (line %u)\n",
+					f->sites[0].text, f->sites[0].ptx_line);
 		first_put(out, v, f);
 		if (v->opt->verbose)
 			verbose_put(out, v, f);
@@ -212,6 +227,14 @@ static void finding_put(struct base_buf *out, struct rep_view *v, const struct r
 	base_buf_puts(out, INDENT "What usually helps:\n");
 	lines_put(out, INDENT "  ", rep_kind_fix(&v->arena, f));
 	base_buf_puts(out, "\n");
+}
+
+static bool is_explained(const struct rep_view *v, const struct race_stop *stop)
+{
+	for (size_t i = 0; i < v->nshown; i++)
+		if (v->entries.v[i].explains && race_explains(&v->entries.v[i].f, stop))
+			return true;
+	return false;
 }
 
 static void head_put(struct base_buf *out, struct rep_view *v)
@@ -237,6 +260,11 @@ static void head_put(struct base_buf *out, struct rep_view *v)
 	const char *tint = v->verdict == REP_VERDICT_RACES   ? COLOR_BAD
 			   : v->verdict == REP_VERDICT_CLEAN ? COLOR_HEAD
 							     : COLOR_WARN;
+	for (size_t i = 0; i < r->stops.n; i++)
+		base_buf_printf(out, "Stopped : %s\n%s", r->stops.v[i].text,
+				is_explained(v, &r->stops.v[i])
+					? "          by the data race that is shown first\n"
+					: "");
 	base_buf_printf(out, "Result  : %s%s%s\n\n", color(v, tint), rep_result_sentence(v),
 			color(v, COLOR_OFF));
 }

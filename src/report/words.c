@@ -166,6 +166,16 @@ const char *rep_kind_fix(struct base_arena *a, const struct race_finding *f)
 		return "wait for the operation on the other side: tcgen05.wait::st or ::ld and a\n"
 		       "barrier between warps, with tcgen05.fence::before_thread_sync and\n"
 		       "::after_thread_sync around it; tcgen05.commit and its mbarrier behind mma.";
+	if (f->update &&
+	    (kind_shown(f) == RACE_KIND_CLOBBERED_READ || kind_shown(f) == RACE_KIND_LOST_UPDATE))
+		return base_printf(a,
+				   "where other threads update the element, too: %s instead of the "
+				   "load and the\n"
+				   "store. A barrier doesn't make the two one step, and "
+				   "__syncthreads() reaches no other\n"
+				   "block. Where they only read or set it: a barrier between, or a "
+				   "kernel of its own.",
+				   rep_atomic_of(f->update));
 	switch (kind_shown(f)) {
 	case RACE_KIND_CLOBBERED_READ:
 		if (f->space == RACE_SPACE_SHARED_CLUSTER)
@@ -173,7 +183,8 @@ const char *rep_kind_fix(struct base_arena *a, const struct race_finding *f)
 			       "memory is written again.";
 		if (space_is_shared(f))
 			return "__syncthreads() between the write and this read, and again before\n"
-			       "the memory is reused (__syncwarp() if only one warp takes part).";
+			       "the memory is reused. Where only the lanes of one warp exchange\n"
+			       "here, __syncwarp() is enough: they are not in lockstep.";
 		return "within a block __syncthreads() between the two; across blocks split the\n"
 		       "kernel in two, or use cuda::atomic_ref on both sides.";
 	case RACE_KIND_LOST_UPDATE:

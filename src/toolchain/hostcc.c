@@ -23,7 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HOST_FOLDER "lib/host"
+#define HOST_FOLDER "lib/collider/host"
 #define HOST_LIB    "libcollider_host.a"
 
 struct compiler {

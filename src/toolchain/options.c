@@ -89,6 +89,24 @@ static int find_detector(const char *s, size_t n)
 	return -1;
 }
 
+/* Names that nvcc has for its own --sanitize. */
+static bool is_nvccs(const char *list)
+{
+	static const char *const names[] = {"memcheck", "threadsteer"};
+
+	for (const char *p = list;; p++) {
+		size_t n = strcspn(p, ",");
+		bool is_one = false;
+		for (size_t i = 0; i < BASE_COUNTOF(names); i++)
+			is_one = is_one || (strlen(names[i]) == n && !memcmp(names[i], p, n));
+		if (!is_one)
+			return false;
+		p += n;
+		if (!*p)
+			return true;
+	}
+}
+
 /* A comma list of detectors: 1 taken, 0 none of it is ours, -1 some of it is (said). */
 static int take_list(struct tool_options *o, const char *list)
 {
@@ -110,12 +128,12 @@ static int take_list(struct tool_options *o, const char *list)
 		if (!*p)
 			break;
 	}
-	if (bad && (known || !bad_n)) {
+	if (bad && !known && is_nvccs(list))
+		return 0;
+	if (bad) {
 		base_say("--sanitize: found '%.*s', expected collide or none", (int)bad_n, bad);
 		return -1;
 	}
-	if (bad)
-		return 0;
 	o->sanitize = bits;
 	return 1;
 }

@@ -37,12 +37,11 @@ try 0 "$collider" instrument "$T/checked.ptx" -o "$T/again.ptx"
 has err "already"
 cmp -s "$T/checked.ptx" "$T/again.ptx" || fail "instrumented twice"
 
-# Both assemble, where there is a ptxas.
-if command -v ptxas >/dev/null; then
-	for f in plain checked; do
-		try 0 ptxas -arch=sm_80 -o "$T/$f.cubin" "$T/$f.ptx"
-	done
-fi
+# Both assemble.
+needs ptxas
+for f in plain checked; do
+	try 0 ptxas -arch=sm_80 -o "$T/$f.cubin" "$T/$f.ptx"
+done
 
 # Too old: as it was, and said; --raise-target instruments it.
 sed 's/sm_80/sm_60/' "$T/in.ptx" >"$T/old.ptx"

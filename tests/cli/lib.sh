@@ -5,6 +5,7 @@
 #	hasnt out|err TEXT      it has not
 #	lines out|err N         it has N lines
 #	is out|err TEXT         it is exactly this text
+#	needs COMMAND           what `make setup` installs: the test ends without it
 collider=$1
 fake=$2
 src=$3
@@ -28,6 +29,10 @@ try() {
 	"$@" >"$T/out" 2>"$T/err" </dev/null
 	got=$?
 	[ "$got" = "$want" ] || fail "exit code $got, expected $want"
+}
+
+needs() {
+	command -v "$1" >/dev/null || { echo "FAILED: $1 is missing: run 'make setup'"; exit 1; }
 }
 
 has() {

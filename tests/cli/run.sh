@@ -79,6 +79,66 @@ has err "ended by --timeout=2"
 try 0 "$collider" run --timeout=10m "$fake" race
 hasnt err "ended by"
 
+# Nothing was checked: an exit code of its own, for those who ask.
+try 73 "$collider" run --fail-unchecked --error-exitcode=9 "$fake" exit=4
+has err "error: --fail-unchecked: nothing was checked"
+has err "isn't linked with CUDA"
+try 73 "$collider" run --fail-unchecked /bin/true
+try 4 "$collider" run --fail-unchecked "$fake" attach exit=4
+hasnt err "--fail-unchecked"
+try 9 "$collider" run --fail-unchecked --error-exitcode=9 "$fake" race
+
+# The first race ends the program; what doesn't count for exit codes doesn't.
+try 143 "$collider" run --halt-on-race "$fake" race sleep=600
+has err "fake.cu:42"
+has err "ended by --halt-on-race"
+try 9 "$collider" run --halt-on-race --error-exitcode=9 "$fake" race sleep=600
+try 137 "$collider" run --halt-on-race "$fake" stubborn race sleep=600
+try 143 "$collider" run --halt-on-race --timeout=2 "$fake" possible sleep=600
+has err "ended by --timeout=2"
+echo 'race:fake_kernel' >"$T/halt"
+try 143 "$collider" run --halt-on-race --timeout=2 --suppressions="$T/halt" "$fake" race sleep=600
+has err "ended by --timeout=2"
+try 0 "$collider" run --halt-on-race "$fake" attach
+
+# SIGKILL to us: the program ends, and what it found is found.
+export XDG_RUNTIME_DIR="$T/run"
+mkdir "$T/run"
+try 1 "$collider" report --rescue
+has err "no collider run left a file in $T/run/collider"
+"$collider" run "$fake" race say=ready stubborn sleep=600 >"$T/out" 2>"$T/err" &
+pid=$!
+for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+	grep -q ready "$T/out" && break
+	sleep 0.5
+done
+app=$(cat /proc/$pid/task/$pid/children)
+kill -9 $pid
+wait $pid 2>/dev/null
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	ls "$T/run/collider/"*.rescue >/dev/null 2>&1 && break
+	sleep 0.5
+done
+for p in $app; do
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		grep -q '^State:	[^Z]' /proc/$p/status 2>/dev/null || break
+		sleep 0.5
+	done
+	[ $i != 10 ] || fail "process $p is still there"
+done
+try 0 "$collider" report --rescue
+has out "fake.cu:42"
+has out "Program : $fake race say=ready stubborn sleep=600"
+has out "rescued from $T/run/collider/"
+try 0 "$collider" report --rescue --format=json "$T/run/collider/"*.rescue
+has out '"verdict":"races"'
+try 1 "$collider" report --rescue "$T/halt"
+lines err 1
+rm -r "$T/run/collider"
+try 0 "$collider" run "$fake" race
+[ ! -e "$T/run/collider" ] || fail "a run that ended by itself left a file"
+unset XDG_RUNTIME_DIR
+
 # Signals sent to us reach the program, and its report comes out.
 "$collider" run "$fake" race say=ready sleep=600 >"$T/out" 2>"$T/err" &
 pid=$!
@@ -122,6 +182,17 @@ set -- "$T"/log.[0-9]*.%p
 try 0 "$collider" run --log-file="$T/none/log" "$fake" race
 has err "$T/none/log"
 has err "fake.cu:42"
+# What can't be written is known before the program starts.
+for option in json save coverage; do
+	try 1 "$collider" run --$option="$T/none/file" "$fake" say=hello
+	lines err 1
+	has err "error: --$option: $T/none/file can't be written"
+	is out ""
+	try 1 "$collider" run --$option="$T" "$fake" say=hello
+	is out ""
+done
+try 0 "$collider" run --json="$T/%p.jsonl" "$fake" say=hello race
+is out hello
 try 5 "$collider" run --json="$T/one.jsonl" --save="$T/two.jsonl" "$fake" race exit=5
 has err "fake.cu:42"
 grep -q "fake.cu" "$T/one.jsonl" || fail "no finding in --json"

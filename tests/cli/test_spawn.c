@@ -90,7 +90,11 @@ static void test_header(void **state)
 	assert_int_equal(res.shm->version, RACE_SHM_VERSION);
 	assert_int_equal(res.shm->agent_state, RACE_AGENT_NONE);
 	assert_int_equal(res.shm->heap_limit, RACE_SHM_HEAP_BYTES);
-	assert_int_equal(res.shm->heap_used, 0);
+	/* The command line is in the file, for a report without the launcher. */
+	const struct race_chunk *c = (const void *)((const char *)res.shm + RACE_SHM_HEAP);
+	assert_int_equal(c->kind, RACE_CHUNK_COMMAND);
+	assert_int_equal(res.shm->heap_used, c->room);
+	assert_non_null(strstr((const char *)(c + 1), "exit=0"));
 	assert_int_equal(res.shm->rdelay, 5000);
 	assert_int_equal(res.shm->wdelay, 1);
 	assert_int_equal(res.shm->sample, 2);

@@ -45,4 +45,10 @@ lines err 2
 has err "collider: warning: COLLIDER_OPTIONS: unknown key 'rdelai' ignored (did you mean rdelay?)"
 has err "collider: error: run needs a program"
 unset COLLIDER_OPTIONS
+
+# A detector that doesn't exist is our error, not ptxas'; nvcc's own lists go to nvcc.
+try 2 "$collider" nvcc --sanitize=foo -c none.cu
+lines err 1
+has err "--sanitize: found 'foo', expected collide or none"
+try 2 "$collider" nvcc --sanitize=collide,foo -c none.cu
 finish

@@ -4,7 +4,7 @@
 #   tests/corpus/generate.sh OUTDIR [NAME...]
 #
 # Writes OUTDIR/NAME.TARGET.ptx for each row and target, and OUTDIR/manifest.tsv (file, target, ptxas
-# flags), which check.sh and bench/ptx read. A handwritten .ptx is copied once per target. Files
+# flags), which check.sh and bench/ptx read; with MANIFEST=only nothing but the latter. A handwritten .ptx is copied once per target. Files
 # that are newer than their source are kept. JOBS (2) compilers run at a time. With TARGETS=main a row
 # is made only for sm_75, sm_90 and sm_100 (with or without a), or for its last target if it has none
 # of these: the subset that is small enough for every check.
@@ -16,6 +16,7 @@ nvcc=${NVCC:-nvcc}
 # make_one SOURCE FLAGS TARGET FILE
 if [ "${GENERATE_ONE:-}" ]; then
 	src=$here/$1
+	[ "$2" != - ] || set -- "$1" "" "$3" "$4"
 	[ "$4" -nt "$src" ] && [ "$4" -nt "$here/corpus.tsv" ] && exit 0
 	case $src in
 	*.ptx) cp "$src" "$4" ;;
@@ -47,7 +48,7 @@ main_targets() { # main_targets LIST: those of a list with commas that TARGETS=m
 names=" $* "
 jobs_list=$(mktemp) || exit 2
 trap 'rm -f "$jobs_list"' EXIT
-: >"$out/manifest.tsv"
+exec 3>"$out/manifest.tmp"
 while IFS=$'\t' read -r name src flags ptxas targets; do
 	case $name in
 	'' | '#'*) continue ;;
@@ -57,10 +58,15 @@ while IFS=$'\t' read -r name src flags ptxas targets; do
 	[ "${TARGETS:-all}" = main ] && targets=$(main_targets "$targets")
 	for target in ${targets//,/ }; do
 		file=$name.$target.ptx
-		printf '%s\t%s\t%s\n' "$file" "$target" "$ptxas" >>"$out/manifest.tsv"
+		printf '%s\t%s\t%s\n' "$file" "$target" "$ptxas" >&3
 		printf '%s\0%s\0%s\0%s\0' "$src" "$flags" "$target" "$out/$file" >>"$jobs_list"
 	done
 done <"$here/corpus.tsv"
+exec 3>&-
+# One that says the same stays: what was made from it is still good.
+cmp -s "$out/manifest.tmp" "$out/manifest.tsv" && rm "$out/manifest.tmp" ||
+	mv "$out/manifest.tmp" "$out/manifest.tsv" || exit 2
+[ "${MANIFEST:-}" != only ] || exit 0
 GENERATE_ONE=1 xargs -0 -n 4 -P "${JOBS:-2}" bash "$0" <"$jobs_list"
 rc=$?
 echo "$(wc -l <"$out/manifest.tsv") PTX files, $(du -ck "$out"/*.ptx | tail -1 | cut -f1) KiB in $out"

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cpu/load.h"
+#include "cpu/load/load.h"
 
 #define MAX_PARTS 8
 

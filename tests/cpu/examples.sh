@@ -1,13 +1,13 @@
 #!/bin/bash
 # examples.sh - the examples on the CPU device: same output as on the GPU, same verdicts.
 #
-#   examples.sh COLLIDER WORKDIR [-k SEEDS]
+#   examples.sh COLLIDER PROGRAMS [-k SEEDS]
+#
+# PROGRAMS is the folder of tests/gpu/build.sh (here: of the target gpu_programs).
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 collider=$(readlink -f "$1")
-work=$2
+programs=$2
 shift 2
-mkdir -p "$work"
 unset COLLIDER_OPTIONS COLLIDER_CUDART COLLIDER_CPU
-SETS=examples "$root/tests/gpu/build.sh" "$work" "$collider"
-DEVICE=cpu exec "$root/tests/gpu/run_races.sh" "$work" "$collider" "$@"
+DEVICE=cpu exec "$root/tests/gpu/run_races.sh" "$programs" "$collider" "$@"

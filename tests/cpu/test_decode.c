@@ -4,7 +4,7 @@
  * Each rule has its twin: what links and what must not, what is shared and what
  * is apart. How code runs is what cases/decode_*.ptx say.
  */
-#include "cpu/load.h"
+#include "cpu/load/load.h"
 
 #include <setjmp.h>
 #include <stdlib.h>
@@ -69,6 +69,22 @@ static void refuse(const char *a, const char *b, const char *text)
 		fail_msg("'%s' does not hold '%s'", sink.diags.v[0].text, text);
 }
 
+/* Is loaded, but its kernel k can't be launched, for a reason that holds `text`; `fine` can. */
+static void refuse_kernel(const char *a, const char *b, const char *text)
+{
+	struct cpu_module *mod =
+		load(base_printf(&arena, "%s.visible .entry fine() { ret; }\n", a), b);
+	bool is_incomplete;
+	const char *why = cpu_kernel_refused(cpu_module_kernel(mod, "k"), &is_incomplete);
+
+	assert_non_null(why);
+	assert_true(is_incomplete);
+	if (!strstr(why, text))
+		fail_msg("'%s' does not hold '%s'", why, text);
+	assert_null(cpu_kernel_refused(cpu_module_kernel(mod, "fine"), NULL));
+	cpu_module_unload(mod);
+}
+
 static uint32_t word(struct cpu_module *mod, const char *name, uint64_t off)
 {
 	uint64_t addr, bytes;
@@ -108,13 +124,13 @@ static void test_link_function(void **state)
 static void test_undefined_function(void **state)
 {
 	(void)state;
-	refuse(USE_F, NULL, "'f' which no object defines");
+	refuse_kernel(USE_F, NULL, "'f' which no object defines");
 }
 
 static void test_static_is_not_seen_elsewhere(void **state)
 {
 	(void)state;
-	refuse(USE_F, ".func f { ret; }", "'f' which no object defines");
+	refuse_kernel(USE_F, ".func f { ret; }", "'f' which no object defines");
 }
 
 static void test_declared_only(void **state)
@@ -138,9 +154,9 @@ static void test_system_call(void **state)
 static void test_undefined_variable(void **state)
 {
 	(void)state;
-	refuse(".extern .global .u32 x;\n"
-	       ".visible .entry k() { .reg .u32 r; ld.global.u32 r, [x]; ret; }",
-	       NULL, "'x' which no object defines");
+	refuse_kernel(".extern .global .u32 x;\n"
+		      ".visible .entry k() { .reg .u32 r; ld.global.u32 r, [x]; ret; }\n",
+		      NULL, "'x' which no object defines");
 }
 
 static void test_two_definitions(void **state)

@@ -6,7 +6,7 @@
  * that the test chooses: special ones in all combinations, then random ones. References compute in
  * 128-bit integers, or with libm where only a bound is asked.
  */
-#include "cpu/op_fp_num.h"
+#include "cpu/alu/fp_num.h"
 
 #include <setjmp.h>
 #include <stdlib.h>
@@ -442,7 +442,7 @@ static const struct cvt_case {
 	{"cvt.rn.f16.s16 %h0, %h1;", 'h', 'h', &num_f16, NULL, 0, 16, 0, 1, NUM_RN},
 };
 
-/* By way of op_fp_num.h, against which the fast paths are written independently. */
+/* By way of alu/fp_num.h, against which the fast paths are written independently. */
 static uint64_t cvt_reference(const struct cvt_case *c, uint64_t v)
 {
 	uint64_t u =

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/model.h"
+#include "cpu/memory/model.h"
 
 #define BLOCKS	2
 #define WARPS	2
@@ -109,7 +109,10 @@ static void touch(struct world *x, uint32_t group, enum cpu_place place)
 	case 6:
 		p = cpu_model_atomic(w, lane, (enum ptx_scope)acc.scope, place, p, bytes);
 		memcpy(&got, p, bytes);
+		if (!pick(x, 3)) /* a compare-and-swap that fails */
+			break;
 		memcpy(p, &v, bytes);
+		cpu_model_atomic_wrote(w, p, x->mem + at, bytes);
 		memcpy(x->plain + at, &v, bytes);
 		break;
 	default:

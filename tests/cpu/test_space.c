@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/space.h"
+#include "cpu/memory/space.h"
 
 static struct cpu_machine *machine(uint64_t memory, unsigned devices)
 {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cudart/collider.h"
+#include "cudart/state/collider.h"
 
 struct cpu_op {
 	struct cpu_work w;
@@ -472,4 +472,16 @@ uint64_t cpu_texture_new(struct cpu_machine *m, const struct cpu_texture *t)
 bool cpu_texture_free(struct cpu_machine *m, uint64_t handle)
 {
 	return handle && handle <= m->textures;
+}
+
+/* No kernel runs here, so there is no heap (tests/cudart_programs/heap.cu has one). */
+bool cpu_heap_set_limit(struct cpu_machine *m, unsigned device, uint64_t bytes)
+{
+	(void)m, (void)device, (void)bytes;
+	return true;
+}
+
+void cpu_heap_reset(struct cpu_machine *m, unsigned device)
+{
+	(void)m, (void)device;
 }

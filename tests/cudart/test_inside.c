@@ -3,7 +3,7 @@
  */
 #include "check.h"
 
-#include "cudart/internal.h"
+#include "cudart/state/internal.h"
 
 void fake_fault(unsigned device, enum cpu_fault_kind kind, const char *text);
 

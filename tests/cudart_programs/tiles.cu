@@ -38,7 +38,33 @@ __global__ void groups(const int *in, int *odd, int *label)
 	label[i] = (int)same.size();
 }
 
-static const int N = 192;
+/* Tiles of several warps meet in the system's part of shared memory, whatever the program itself
+ * has there; twice, so that the second finds what the first has left. */
+template <int SIZE> __global__ void large_tiles(const int *in, int *sum, int *from)
+{
+	extern __shared__ int own[];
+	cg::thread_block block = cg::this_thread_block();
+	cg::thread_block_tile<SIZE> t = cg::tiled_partition<SIZE>(block);
+	int i = (int)block.thread_rank();
+
+	own[i] = in[i];
+	sum[i] = cg::reduce(t, in[i], cg::plus<int>());
+	t.sync();
+	from[i] = t.shfl(own[i], SIZE / 2 + 1) + own[i];
+	sum[i] += cg::reduce(t, in[i], cg::plus<int>());
+}
+
+static const int N = 512;
+
+static void check_large_tiles(int size, const int *in, const int *sum, const int *from)
+{
+	for (int i = 0; i < N; i++) {
+		int first = i / size * size, s = 0;
+		for (int k = first; k < first + size; k++)
+			s += in[k];
+		THAT(sum[i] == 2 * s && from[i] == in[first + size / 2 + 1] + in[i]);
+	}
+}
 
 static void check_tiles(int size, const int *in, const int *sum, const int *scan)
 {
@@ -71,6 +97,16 @@ int main()
 	TILES(4);
 	TILES(16);
 	TILES(32);
+#define LARGE_TILES(size)                                                                          \
+	do {                                                                                       \
+		large_tiles<size><<<1, N, N * sizeof(int)>>>(in, a, b);                            \
+		OK(cudaDeviceSynchronize());                                                       \
+		check_large_tiles(size, in, a, b);                                                 \
+	} while (0)
+	LARGE_TILES(64);
+	LARGE_TILES(128);
+	LARGE_TILES(256);
+	LARGE_TILES(512);
 	groups<<<1, N>>>(in, a, b);
 	OK(cudaDeviceSynchronize());
 	for (int i = 0; i < N; i++) {

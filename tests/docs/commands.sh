@@ -2,19 +2,21 @@
 # commands.sh - run the commands that the documentation shows: commands.sh COLLIDER ROOT CUDA_BIN
 #
 # Runs each ```sh block of the .md files that follows a line `<!-- run -->`, in a scratch copy of
-# examples/ with collider and nvcc on PATH; `<!-- run: N -->` expects exit code N. After a block
-# an optional `<!-- says: REGEX -->` is looked for in its output. Nothing here needs a GPU.
+# examples/ with collider and nvcc on PATH and the build folder as build/; README.md has to say itself how
+# collider comes onto PATH, which later blocks of a document keep. `<!-- run: N -->` expects exit code N.
+# After a block an optional `<!-- says: REGEX -->` is looked for in its output. Nothing here needs a GPU.
 #
 # Indented commands of ours that nobody runs are errors unless `<!-- not run: REASON -->` stands
 # before them (options.md has summaries and examples out of the option table); so are options that
 # no command has.
 set -u
 collider=$1 root=$2 cuda=$3
-PATH=$(dirname "$collider"):$cuda:$PATH
-export PATH
+export PATH=$cuda:$PATH
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 cp -r "$root/examples" "$work/" && cd "$work" || exit 2
+bin=$(cd "$(dirname "$collider")" && pwd)
+ln -s "$(dirname "$bin")" build
 
 # Blocks as files N.sh, with N.code and N.says beside them; numbering is per document.
 split() {
@@ -37,13 +39,17 @@ failed=0 blocks=0
 while IFS= read -r doc; do
 	name=${doc//\//_}
 	split "$root/$doc" "$work/$name"
+	path=$PATH
+	[ "$doc" = README.md ] || path=$bin:$PATH
 	[ ! -e "$work/$name.bad" ] || { cat "$work/$name.bad"; failed=1; }
 	for script in "$work/$name".*.sh; do
 		[ -e "$script" ] || continue
 		block=${script%.sh}
 		blocks=$((blocks + 1))
-		bash -eu "$script" >"$block.out" 2>&1 </dev/null
+		env PATH="$path" bash -eu -c 'trap "printf %s \"\$PATH\" >\"$1.path\"" EXIT; . "$1.sh"' \
+			- "$block" >"$block.out" 2>&1 </dev/null
 		rc=$?
+		path=$(cat "$block.path")
 		bad=
 		[ $rc -eq "$(cat "$block.code")" ] || bad="exit code $rc, expected $(cat "$block.code")"
 		while IFS= read -r says; do
@@ -59,7 +65,7 @@ done < <(cd "$root" && ls README.md CONTRIBUTING.md docs/*.md examples/*.md)
 # What `help` and the options of the wrappers name; --args is the debuggers'.
 {
 	cat "$root/docs/options.md"
-	for command in nvcc ptxas cc; do collider help $command; done
+	for command in nvcc ptxas cc; do "$collider" help $command; done
 	echo --args
 } >"$work/known"
 while IFS=: read -r doc line option; do

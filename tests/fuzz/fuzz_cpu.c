@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/load.h"
+#include "cpu/load/load.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

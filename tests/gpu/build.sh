@@ -4,8 +4,9 @@
 #   tests/gpu/build.sh OUTDIR [COLLIDER]
 #
 # Every program of examples/ and tests/gpu/racefree/, and bench/overhead, is built twice, by plain nvcc into
-# OUTDIR/plain and by `collider nvcc` into OUTDIR/collide, for $ARCH (sm_90); SETS=examples and
-# SETS=racefree leave it at these, HOWS=plain at the first way. The shared
+# OUTDIR/plain and by `collider nvcc` into OUTDIR/collide, for $ARCH (sm_90; compute_90: PTX alone, for
+# the CPU device); SETS=examples and SETS=racefree leave it at these, HOWS=plain at the first way. What
+# is newer than its source, the headers and COLLIDER stays. The shared
 # cudart is linked (CUDART=static: the other way, 0.7 MB a program) and packed once, so the GPU
 # machine needs only a driver. COLLIDER is the binary
 # (default: build/bin/collider of this repository); without one only the plain half is built
@@ -36,18 +37,31 @@ flags_of() {
 	esac
 }
 
+is_current() { # is_current FILE SOURCE
+	local f
+	for f in "$2" "$root"/examples/*.h "$here"/racefree/*.h; do
+		[ "$1" -nt "$f" ] || return 1
+	done
+}
+
 # build_one HOW SOURCE: HOW is plain, collide or ptx
 build_one() {
 	local how=$1 src=$2 name cmd
 	name=$(basename "$src" .cu)
 	case $how in
 	plain) cmd=("$nvcc") ;;
-	collide) cmd=("$collider" nvcc) ;;
+	collide)
+		cmd=("$collider" nvcc)
+		# Without machine code no register is to be counted.
+		[ "$arch" = "${arch#compute_}" ] || cmd+=(--no-fit)
+		;;
 	ptx) cmd=("$nvcc" -ptx) ;;
 	esac
 	[ "$how" = ptx ] || cmd+=(-cudart "$cudart" -Xlinker -rpath '-Xlinker=$ORIGIN/../lib')
 	# shellcheck disable=SC2046
 	cmd+=($(flags_of "$src") -arch="$arch" -I"$root/examples" "$src" -o "$out/$how/$name")
+	is_current "$out/$how/$name" "$src" && { [ "$how" != collide ] || [ "$out/$how/$name" -nt "$collider" ]; } &&
+		return
 	if ! "${cmd[@]}" >"$out/log/$how.$name" 2>&1; then
 		echo "FAIL $how $name: see $out/log/$how.$name" >&2
 		return 1
@@ -67,10 +81,35 @@ check_ptx() {
 	fi
 }
 
-if [ "${BUILD_ONE:-}" ]; then
+# Beside the programs: their sources with what they must show, the scripts that run them, the runtime.
+stage() {
+	local lib
+	mkdir -p "$out/src/examples" "$out/src/racefree" || return 1
+	cp "$root"/examples/*.cu "$root"/examples/*.h "$out/src/examples/" &&
+		cp "$here"/racefree/*.cu "$here"/racefree/*.h "$out/src/racefree/" &&
+		cp "$here"/run_races.sh "$here"/run_racefree.sh "$here"/common.sh "$here"/outputs.tsv "$out/" &&
+		cp "$root/bench/overhead/run.sh" "$out/run_overhead.sh" || return 1
+	[ "$cudart" = shared ] || return 0
+	lib=$(dirname "$(readlink -f "$(command -v "$nvcc")")")/../lib64/libcudart.so
+	cp "$(readlink -f "$lib")" \
+		"$out/lib/$(readelf -d "$lib" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')"
+}
+
+case ${BUILD_ONE:-} in
+'') ;;
+stage)
+	stage
+	exit
+	;;
+check_ptx)
+	check_ptx "$3"
+	exit
+	;;
+*)
 	build_one "$BUILD_ONE" "$3"
 	exit
-fi
+	;;
+esac
 
 case ${SETS:-all} in
 examples) sources=("$root"/examples/*.cu) ;;
@@ -91,16 +130,7 @@ done
 for src in "${sources[@]}"; do
 	check_ptx "$src" || failed=1
 done
-if [ "$cudart" = shared ]; then
-	lib=$(dirname "$(readlink -f "$(command -v "$nvcc")")")/../lib64/libcudart.so
-	cp "$(readlink -f "$lib")" "$out/lib/$(readelf -d "$lib" |
-		sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')" || failed=1
-fi
-mkdir -p "$out/src/examples" "$out/src/racefree"
-cp "$root"/examples/*.cu "$root"/examples/*.h "$out/src/examples/"
-cp "$here"/racefree/*.cu "$here"/racefree/*.h "$out/src/racefree/"
-cp "$here"/run_races.sh "$here"/run_racefree.sh "$here"/common.sh "$here"/outputs.tsv "$out/"
-cp "$root/bench/overhead/run.sh" "$out/run_overhead.sh"
+stage || failed=1
 tar -C "$out" -czf "$out/gpu.tar.gz" lib plain collide src run_races.sh run_racefree.sh \
 	run_overhead.sh common.sh outputs.tsv || exit 1
 echo "built $(ls "$out/plain" | wc -l) plain and $(ls "$out/collide" | wc -l) instrumented programs," \

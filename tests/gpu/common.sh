@@ -1,5 +1,5 @@
 # common.sh - what run_races.sh, run_racefree.sh and tests/hadron share. Sourced; plain bash, grep,
-# sed.
+# sed. What is asked of each report starts no process: that took longer than the runs themselves.
 
 # DEVICE=cpu runs all of it on Collider's CPU device, seed by seed, in place of a GPU.
 device=${DEVICE:-gpu}
@@ -8,7 +8,11 @@ detector=${DETECTOR:-collide}
 
 # Marked lines of a source as numbers, joined by blanks: lines_of FILE race|quiet TAG
 lines_of() {
-	grep -n "// $2: $3\$" "$1" | cut -d: -f1 | tr '\n' ' '
+	local n=0 line
+	while IFS= read -r line || [ "$line" ]; do
+		n=$((n + 1))
+		[[ $line != *"// $2: $3" ]] || printf '%s ' $n
+	done <"$1"
 }
 
 # How many seeds the oracle gets: the program's `// seeds:` line where it is below the number given.
@@ -20,8 +24,11 @@ seeds_of() {
 
 # One value of a JSON line, the first with this key: json_get LINE KEY (strings and numbers)
 json_get() {
-	printf '%s\n' "$1" | grep -o "\"$2\"[[:space:]]*:[[:space:]]*[^,}]*" | head -1 |
-		sed 's/^[^:]*:[[:space:]]*//; s/^"//; s/"$//'
+	local rest="${1#*\"$2\":}"
+	[ "$rest" != "$1" ] || return 0
+	rest=${rest%%[,\}]*}
+	rest=${rest#\"}
+	printf '%s\n' "${rest%\"}"
 }
 
 # Where one side stands, as "file|line": place_of JSON. Code of a header counts where it was called.

@@ -48,6 +48,7 @@ build_one() { # build_one NAME SOURCE FLAGS...
 	local bin=$dir/bin/$1 src=$here/$2
 	shift 2
 	[ "$bin" -nt "$src" ] && [ "$bin" -nt "$collider" ] && return
+	case ${ARCH:-} in compute_*) set -- --no-fit "$@" ;; esac
 	"$collider" nvcc -O3 -std=c++17 -lineinfo -arch="${ARCH:-sm_90}" -I"$here/../hadron" \
 		-I"$here/../../examples" -I"$here/../../src" -I"$here/racefree" "$@" \
 		-Xlinker -rpath '-Xlinker=$ORIGIN/../lib' "$src" -o "$bin" || exit 2

@@ -5,7 +5,8 @@
 #
 #   programs.sh COLLIDER NVCC WORKDIR [SEEDS]
 #
-# SEEDS (20) runs of each program that waits, half as many of each that races: 9 of 10 must be found.
+# SEEDS (20) runs of each program that waits and half as many of each that races, but 5 at least: found
+# in 9 of 10, or 4 of 5.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 collider=$1
@@ -32,6 +33,7 @@ run() {
 
 # Findings that are none of the kernel: KIND|CLASS|FILE|LINE
 host_findings() {
+	grep -qE '"space": ?"(managed|pinned|system)"' report.jsonl || return 0
 	python3 - report.jsonl <<'P'
 import json, os, sys
 for line in open(sys.argv[1]):
@@ -43,7 +45,7 @@ P
 
 # races NAME MODE MARK KIND CLASS: found at the marked lines, and nowhere else in host code
 races() {
-	local name=$1 mode=$2 mark=$3 kind=$4 class=$5 k found=0 n=$((seeds / 2)) lines hit
+	local name=$1 mode=$2 mark=$3 kind=$4 class=$5 k found=0 n=$((seeds < 10 ? 5 : seeds / 2)) lines hit
 	lines=$(grep -n "race: $mark \*/" "$here/reader.c" | cut -d: -f1)
 	for ((k = 1; k <= n; k++)); do
 		run "$name" "$mode" race $k
@@ -58,7 +60,7 @@ races() {
 		found=$((found + hit))
 	done
 	echo "$name $mode: found in $found of $n"
-	[ $((found * 10)) -ge $((n * 9)) ] || fail "$name $mode was missed"
+	[ $((n - found)) -le $(((n + 5) / 10)) ] || fail "$name $mode was missed"
 }
 
 # silent NAME MODE HOW RUNS
@@ -74,7 +76,7 @@ silent() {
 "$collider" nvcc -O2 -arch=sm_90 -c "$here/kernel.cu" -o kernel.o || exit 2
 link="kernel.o -I$cuda/include -L$cuda/lib64 -Wl,-rpath,$cuda/lib64 -lcudart"
 for cc in gcc clang; do
-	command -v $cc >/dev/null || { echo "SKIPPED: no $cc"; continue; }
+	command -v $cc >/dev/null || { fail "$cc is missing: run 'make setup'"; continue; }
 	plus=$([ $cc = gcc ] && echo g++ || echo clang++)
 	# In one step, and in two, as C++.
 	COLLIDER_CC=$cc "$collider" cc -O2 -Wall -Werror "$here/reader.c" $link -lstdc++ -o reader_$cc &&

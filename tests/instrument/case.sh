@@ -9,6 +9,8 @@
 #   // not-assembled: WHY
 # Every output must assemble for each target that the original assembles for; without calls and
 # with --trap for sm_75, sm_90a, sm_100 and sm_100a; with all checks by calls for sm_75, sm_90a and sm_100.
+# ASSEMBLE=no, for the sanitizers' build: ptxas is not ours, and gets the same texts from the plain build; they
+# are only made, for the case's own target.
 collider=$1 case=$2
 name=$(basename "$case")
 . "$(dirname "$0")/lib.sh"
@@ -59,7 +61,11 @@ while IFS= read -r want; do
 	done <"$T/steps"
 done <"$T/list"
 
-if command -v ptxas >/dev/null && [ -z "$(said not-assembled)" ]; then
+if [ "${ASSEMBLE:-}" = no ]; then
+	"$collider" instrument --call-free --trap "$case" -o "$T/b.ptx" 2>"$T/err" ||
+		fail "call-free: $(cat "$T/err")"
+elif [ -z "$(said not-assembled)" ]; then
+	needs ptxas
 	tried=0
 	for sm in 75 80 86 89 90 90a 100 100a; do
 		sed "s/^\.target sm_[0-9]*[af]*/.target sm_$sm/" "$case" >"$T/in.ptx"

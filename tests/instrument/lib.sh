@@ -7,6 +7,14 @@ fail() {
 	bad=1
 }
 
+# needs COMMAND...: what `make setup` installs and this test can't do without
+needs() {
+	for tool; do
+		command -v "$tool" >/dev/null ||
+			{ echo "$name: $tool is missing: run 'make setup'" >&2; exit 1; }
+	done
+}
+
 # The output without comments and the report functions.
 users_part() {
 	awk '/^\.(weak|visible|extern) .func __collider_/ { skip = 1 }

@@ -2,7 +2,7 @@
 collider=$1 src=$2
 name=rdc
 . "$src/lib.sh"
-command -v nvcc >/dev/null || { echo "no nvcc"; exit 77; }
+needs nvcc readelf
 
 for f in a b; do
 	"$collider" nvcc -arch=sm_80 -dc "$src/rdc_$f.cu" -o "$T/$f.o" 2>"$T/err" ||
@@ -11,11 +11,14 @@ done
 nvcc -arch=sm_80 -dc "$src/rdc_b.cu" -o "$T/plain.o" || fail "nvcc"
 for second in b plain; do
 	nvcc -arch=sm_80 "$T/a.o" "$T/$second.o" -o "$T/app" 2>"$T/err" || fail "link: $(cat "$T/err")"
-	cuobjdump -elf "$T/app" >"$T/elf" 2>/dev/null
-	n=$(grep -o '__collider_sites_[0-9a-f]*' "$T/elf" | sort -u | wc -l)
+	# The device half of the same link, as a file of its own.
+	nvcc -arch=sm_80 -dlink -cubin "$T/a.o" "$T/$second.o" -o "$T/app.cubin" 2>"$T/err" ||
+		fail "device link: $(cat "$T/err")"
+	readelf -sW "$T/app.cubin" >"$T/symbols"
+	n=$(grep -o '__collider_sites_[0-9a-f]*' "$T/symbols" | sort -u | wc -l)
 	want=2
 	[ $second = plain ] && want=1
 	[ "$n" = $want ] || fail "found $n site tables beside $second.o, expected $want"
-	grep -q __collider_knobs "$T/elf" || fail "no knobs in the linked program"
+	grep -q __collider_knobs "$T/symbols" || fail "no knobs in the linked program"
 done
 exit $bad

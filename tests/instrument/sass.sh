@@ -3,12 +3,16 @@
 collider=$1 src=$2
 name=sass
 . "$src/lib.sh"
-command -v ptxas >/dev/null && command -v cuobjdump >/dev/null || { echo "no ptxas"; exit 77; }
+needs ptxas
+nvdisasm=$("$src/../../tools/find_cuda.sh" nvdisasm) ||
+	{ echo "sass: nvdisasm is missing: run 'make setup'" >&2; exit 1; }
 
 # Memory and ordering instructions of one kernel, by name, in text order.
 sass_of() { # PTX sm
 	ptxas -arch="$2" "$1" -o "$T/x.cubin" || return 1
-	cuobjdump -sass -fun check "$T/x.cubin" | grep -Eo '(LDG|STG|LDS|STS|NANOSLEEP|BAR|MEMBAR|ERRBAR|CCTL|FENCE|DEPBAR|LD|ST)(\.[A-Z0-9_.]*)?[ ;]' | tr -d ' ;'
+	"$nvdisasm" -c "$T/x.cubin" >"$T/x.sass" || return 1
+	awk '/^\/\/-+ / { mine = $2 == ".text.check" } mine' "$T/x.sass" |
+		grep -Eo '(LDG|STG|LDS|STS|NANOSLEEP|BAR|MEMBAR|ERRBAR|CCTL|FENCE|DEPBAR|LD|ST)(\.[A-Z0-9_.]*)?[ ;]' | tr -d ' ;'
 }
 
 for sm in sm_75 sm_80 sm_90 sm_100; do

@@ -22,12 +22,15 @@ static void print_site(const struct race_sites *t, const struct race_site *s)
 {
 	static const char *const access[] = {"?", "load", "store", "nc-load", "atomic", "copy"};
 	static const char *const space[] = {"generic", "global", "shared", "cluster"};
+	unsigned update = RACE_SITE_UPDATE(s->flags);
 	struct race_frame fr;
 
-	printf("%s %s:%u %s %s %ux%u%s: %s", race_sites_text(t, s->func),
+	printf("%s %s:%u %s %s %ux%u%s%s%s%s: %s", race_sites_text(t, s->func),
 	       base_name(race_sites_text(t, s->file)), s->line,
 	       access[s->access < 6 ? s->access : 0], space[s->space & 3], s->width, s->vec,
-	       s->flags & RACE_SITE_SPECULATED ? " speculated" : "", race_sites_text(t, s->text));
+	       s->flags & RACE_SITE_SPECULATED ? " speculated" : "",
+	       s->flags & RACE_SITE_NEAR ? " near" : "", update ? " " : "",
+	       update ? race_update_name(update) : "", race_sites_text(t, s->text));
 	for (uint32_t f = s->frame; f && race_sites_get_frame(t, f - 1, &fr); f = fr.next)
 		printf(" | in %s at %s:%u", race_sites_text(t, fr.func),
 		       base_name(race_sites_text(t, fr.file)), fr.line);

@@ -10,7 +10,7 @@
 #   streams   a race that only another order of two streams shows is found with --shuffle-streams,
 #             not without; nothing is said of its twin; what is never held back is counted
 #   objects   a program linked with an object that was not instrumented keeps its order
-# The programs are built in the current folder.
+# The programs are built in the current folder, if they aren't there yet: `run.sh COLLIDER build NAME`.
 set -u
 collider=$1
 what=$2
@@ -28,7 +28,36 @@ build() { # build NAME SOURCE FLAGS...
 	local name=$1 src=$here/$2
 	shift 2
 	[ "$name" -nt "$src" ] && [ "$name" -nt "$collider" ] && return
-	"$collider" nvcc -O3 -std=c++17 -arch=sm_90 "$@" "$src" -o "$name" || exit 2
+	"$collider" nvcc -O3 -std=c++17 -arch=compute_90 --no-fit "$@" "$src" -o "$name" || exit 2
+}
+
+make_program() { # make_program NAME...
+	local name objects ptx system=../gpu/system
+	for name; do
+		case $name in
+		grids) build grids grids.cu -I"$here/../../src" ;;
+		waves | lookback | sites) build $name $name.cu ;;
+		waves_fixed) build waves_fixed waves.cu -DFIXED ;;
+		stream_order*) build $name $system/$name.cu -I"$here/../hadron" -I"$here/../../examples" ;;
+		graphs) build graphs ../cudart_programs/graphs.cu -I"$here/../cudart_programs" ;;
+		mixed)
+			# Linked for the GPU, too: both, all of it instrumented, and mixed, one object of two.
+			[ mixed -nt "$here/objects_a.cu" ] && [ mixed -nt "$here/objects_b.cu" ] &&
+				[ mixed -nt "$collider" ] && continue
+			objects="-O3 -arch=sm_90 -rdc=true"
+			ptx="-O3 -rdc=true -gencode arch=compute_90,code=compute_90"
+			# shellcheck disable=SC2086
+			{
+				"$collider" nvcc $objects -c "$here/objects_a.cu" -o a.o &&
+				"$collider" nvcc $objects -c "$here/objects_b.cu" -o b.o &&
+				"${NVCC:-nvcc}" $ptx -c "$here/objects_b.cu" -o plain_b.o &&
+				"$collider" nvcc $objects a.o b.o -o both &&
+				"$collider" nvcc $objects a.o plain_b.o -o mixed
+			} || exit 2
+			;;
+		*) echo "no program $name" >&2; exit 2 ;;
+		esac
+	done
 }
 
 # run SEED ORDER PROGRAM ARGUMENTS...: output in $T/out, report in $T/report, more options in $more
@@ -43,8 +72,11 @@ run() {
 races() { grep -c 'DATA RACE' "$T/report"; }
 
 case $what in
+build)
+	make_program "$3"
+	;;
 grids)
-	build grids grids.cu -I"$here/../../src"
+	make_program grids
 	for order in off affine fold auto all; do
 		for seed in 1 2 3; do
 			run $seed $order ./grids $seed || fail "$order $seed: $(cat "$T/out" "$T/err")"
@@ -58,8 +90,7 @@ grids)
 	done
 	;;
 waves)
-	build waves waves.cu
-	build waves_fixed waves.cu -DFIXED
+	make_program waves waves_fixed
 	# On the virtual clock the blocks of a wave start far apart, so a store is watched for long.
 	more="--wdelay=1000000"
 	for order in off fold affine; do
@@ -93,7 +124,7 @@ waves)
 	grep -q '(1535,0,0)' "$T/report" || fail "the oracle shows no logical block: $(cat "$T/report")"
 	;;
 waits)
-	build lookback lookback.cu
+	make_program lookback
 	for how in ticket cub block; do
 		for order in fold auto; do
 			run 3 $order ./lookback $how || fail "$how, $order: $? $(cat "$T/out")"
@@ -128,7 +159,7 @@ waits)
 	[ $stopped -ge 1 ] || fail "no order made the kernel wait for ever"
 	;;
 sites)
-	build sites sites.cu
+	make_program sites
 	rm -f "$T/cov"
 	number() { sed -n "s/^Note: .*checked \([0-9]*\) of \([0-9]*\) sites in \([0-9]*\) runs*\$/\\$1/p" "$T/report"; }
 	# All sites: what is never reached is never covered. Found and counted as without --coverage.
@@ -170,10 +201,7 @@ sites)
 	grep -q 'only 1 of the program' "$T/report" || fail "--sample is not told"
 	;;
 streams)
-	dir=../gpu/system
-	for p in stream_order stream_order.fixed; do
-		build $p $dir/$p.cu -I"$here/../hadron" -I"$here/../../examples"
-	done
+	make_program stream_order stream_order.fixed
 	for seed in 1 2 3 4 5 6; do
 		more="--dense=0"
 		run $seed off ./stream_order || fail "off: exit code $?: $(cat "$T/out" "$T/err")"
@@ -196,27 +224,17 @@ streams)
 	cp "$T/out" "$T/first"
 	run 3 off ./stream_order
 	cmp -s "$T/out" "$T/first" || fail "the same seed, another run"
-	build graphs ../cudart_programs/graphs.cu -I"$here/../cudart_programs"
+	make_program graphs
 	more="--shuffle-streams"
 	run 1 off ./graphs || fail "graphs: exit code $?: $(cat "$T/out" "$T/err")"
 	grep -q 'never held back: written into a graph' "$T/report" || fail "$(cat "$T/report")"
-	build waves waves.cu
+	make_program waves
 	run 1 off ./waves 1 || fail "waves: exit code $?"
 	grep -q '1 launch never held back: on the legacy default stream' "$T/report" ||
 		fail "$(cat "$T/report")"
 	;;
 objects)
-	nvcc=${NVCC:-nvcc}
-	flags="-O3 -arch=sm_90 -rdc=true"
-	ptx="-O3 -rdc=true -gencode arch=compute_90,code=compute_90"
-	# shellcheck disable=SC2086
-	{
-		"$collider" nvcc $flags -c "$here/objects_a.cu" -o a.o &&
-		"$collider" nvcc $flags -c "$here/objects_b.cu" -o b.o &&
-		"$nvcc" $ptx -c "$here/objects_b.cu" -o plain_b.o &&
-		"$collider" nvcc $flags a.o b.o -o both &&
-		"$collider" nvcc $flags a.o plain_b.o -o mixed
-	} || exit 2
+	make_program mixed
 	for p in both mixed; do
 		for seed in 1 2 3; do
 			run $seed fold ./$p || fail "$p: $? $(cat "$T/out" "$T/err")"
@@ -231,7 +249,7 @@ objects)
 	done
 	;;
 *)
-	echo "usage: $0 COLLIDER grids|waves|waits|sites|streams|objects" >&2
+	echo "usage: $0 COLLIDER grids|waves|waits|sites|streams|objects|build NAME" >&2
 	exit 2
 	;;
 esac

@@ -467,20 +467,20 @@ static void damaged_pairs(void **state)
 	size_t n = offsetof(struct chunk, strings) + sizeof(words);
 
 	(void)state;
-	assert_false(race_pair_read(&r, &c, sizeof(c.pair) - 1));
+	assert_false(race_pair_read(&r, &c, sizeof(c.pair) - 1, 100));
 	c.pair.strings = UINT32_MAX;
-	assert_false(race_pair_read(&r, &c, n));
+	assert_false(race_pair_read(&r, &c, n, 100));
 	c.pair.strings = sizeof(words);
 	c.pair.nframes = UINT32_MAX;
-	assert_false(race_pair_read(&r, &c, n));
+	assert_false(race_pair_read(&r, &c, n, 100));
 	c.pair.nframes = 1;
 	c.pair.kind = RACE_KIND_CLOBBERED_READ;
-	assert_false(race_pair_read(&r, &c, n));
+	assert_false(race_pair_read(&r, &c, n, 100));
 	c.pair.kind = RACE_KIND_UNORDERED;
 	c.pair.side[0].file = UINT32_MAX;
 	c.pair.side[0].frame = UINT32_MAX;
 	c.pair.side[0].nframes = 2;
-	assert_true(race_pair_read(&r, &c, n));
+	assert_true(race_pair_read(&r, &c, n, 100));
 	assert_string_equal(r.findings.v[0].file, "");
 	assert_int_equal(r.findings.v[0].ninlined, 0);
 	race_results_free(&r);

@@ -26,7 +26,17 @@ put src/ptx/lexer.c '#include "lexer.h"'
 put src/flow/cfg.c '#include "ptx/ptx.h"'
 put src/race/any.h ''
 put src/instrument/plan.c '#include "race/any.h"'
-put tests/flow/t.c '#include "ptx/lexer.h"'
+put tests/ptx/t.c '#include "ptx/lexer.h"'
+put src/race/record.h ''
+put src/device/a.c '#include "race/record.h"'
+put src/cpu/machine.h ''
+put src/cpu/load/load.h '#include "cpu/machine.h"'
+put src/cpu/load/inner.h ''
+put src/cpu/load/load.c '#include "flow/flow.h"'
+put src/cpu/exec/atomic.c '#include "cpu/load/load.h"'
+put src/cpu/judge/judge.h ''
+put tests/cpu/t.c '#include "cpu/load/inner.h"'
+put tests/cpu/sound/t.c '#include "instrument/instrument.h"'
 bash "$rules" "$tree" || { echo "FAIL a clean tree"; failed=1; }
 
 put src/ptx/up.c '#include "flow/flow.h"'
@@ -41,6 +51,24 @@ put src/agent/a.c '#include "cpu/cpu.h"'
 expect "sources of findings that see each other" '^src/agent/a.c:4: agent includes cpu' agent
 put src/extra/a.c ''
 expect "an unknown room" '^src/extra: ' extra
+put src/cpu/up.c '#include "cpu/load/load.h"'
+expect "a core that knows its sub-rooms" '^src/cpu/up.c:4: cpu includes cpu/load: ' cpu/up.c
+put src/cpu/exec/in.c '#include "cpu/load/inner.h"'
+expect "a sub-room's inner header" '^src/cpu/exec/in.c:4: .*only load.h decode.h fragment.h $' cpu/exec/in.c
+put src/cpu/exec/j.c '#include "cpu/judge/judge.h"'
+expect "a sub-room that nobody includes" '^src/cpu/exec/j.c:4: cpu/exec includes cpu/judge: ' cpu/exec/j.c
+put src/cudart/a.c '#include "cpu/load/load.h"'
+expect "another room's sub-room" '^src/cudart/a.c:4: cudart includes cpu/load: ' cudart/a.c
+put src/cudart/b.c '#include "cpu/machine.h"'
+expect "another room's inner header" '^src/cudart/b.c:4: .*only cpu.h $' cudart/b.c
+put src/cpu/new/a.c ''
+expect "an unknown sub-room" '^src/cpu/new: ' cpu/new
+put src/device/b.c '#include "race/any.h"'
+expect "a header the GPU doesn't get" '^src/device/b.c:4: device includes race: ' device/b.c
+put tests/flow/t.c '#include "ptx/lexer.h"'
+expect "a test of another room's inside" '^tests/flow/t.c:4: tests/flow includes "ptx/lexer.h"' ../tests/flow
+for i in $(seq 41); do put "src/ptx/many$i.c" ''; done
+expect "a folder too full" '^src/ptx: 44 files' ptx
 echo 'int x;' >"$tree/src/base/bare.c"
 expect "a file without its comment" '^src/base/bare.c:1: ' base/bare.c
 exit $failed

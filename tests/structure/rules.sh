@@ -1,10 +1,12 @@
 #!/bin/bash
 # rules.sh - check the rules that no compiler checks: rules.sh ROOT
 #
-# 1. A room of src/ includes only the rooms that rooms.tsv allows, and of another room only its front
-#    headers. "..", and a bare name that isn't in the same folder, are breaches too.
+# 1. A room of src/ includes only what rooms.tsv allows, and of another room only its front headers;
+#    sub-rooms, tests/ and bench/ by the same table. "..", and a bare name that isn't in the same
+#    folder, are breaches too.
 # 2. include/ includes nothing of ours.
 # 3. Every .c and .cu of src/, tests/ and bench/ begins with a comment that names the file.
+# 4. No folder of src/ holds more than 40 files.
 # Prints one line (file:line: what, what is allowed) per breach; exit code 1 when there is one.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -23,36 +25,90 @@ breach() {
 	breaches=$((breaches + 1))
 }
 
-check_include() { # check_include ROOM FILE:LINE NAME FOLDER
-	local room=$1 at=$2 name=$3 folder=$4 other=${3%%/*}
+room_of=
+find_room() { # find_room PATH: the longest folder of it that is a room, in room_of ("" if none)
+	room_of=${1%/*}
+	while [ -z "${may[$room_of]+x}" ]; do
+		case $room_of in
+		*/*) room_of=${room_of%/*} ;;
+		*) room_of= && return ;;
+		esac
+	done
+}
+
+# May files of room $1 include header $2 of room $3?
+is_allowed() {
+	[[ ${may[$1]} == *" $3 "* || ${may[$1]} == *" $2 "* ]]
+}
+is_front() { # is_front ROOM HEADER OTHER
+	local name=${2#"$3"/}
+	[[ ${may[$1]} == *" $2 "* || ${fronts[$3]} == " * " || ${fronts[$3]} == *" $name "* ]] && return
+	# The room's own folder, for its sub-rooms.
+	[[ $1 == "$3"/* && $name != */* ]]
+}
+
+check_src() { # check_src ROOM FILE:LINE NAME
+	local room=$1 at=$2 name=$3
+	find_room "$name"
+	[ "$room_of" = "$room" ] && return
+	if [ -z "$room_of" ]; then
+		breach "$at: includes \"$name\": ${name%%/*} is no room of rooms.tsv"
+	elif ! is_allowed "$room" "$name" "$room_of"; then
+		breach "$at: $room includes $room_of: allowed are${may[$room]}"
+	elif ! is_front "$room" "$name" "$room_of"; then
+		breach "$at: includes \"$name\": from another room only${fronts[$room_of]}"
+	fi
+}
+
+# A test of a room sees all of that room, and what its room and sub-rooms see of others.
+check_test() { # check_test FOLDER FILE:LINE NAME
+	local folder=$1 at=$2 name=$3 own=${1#tests/} r
+	find_room "$name"
+	[ -n "$room_of" ] || { breach "$at: includes \"$name\": ${name%%/*} is no room of rooms.tsv"; return; }
+	[ "${room_of%%/*}" = "$own" ] && return
+	for r in "${!may[@]}"; do
+		[[ $r == "$folder" || $r == "$own" || $r == "$own"/* ]] || continue
+		is_allowed "$r" "$name" "$room_of" && is_front "$r" "$name" "$room_of" && return
+	done
+	breach "$at: $folder includes \"$name\": neither its room nor its row of rooms.tsv allows it"
+}
+
+check_include() { # check_include FILE:LINE NAME
+	local at=$1 name=$2 file=${1%%:*}
 	case $name in
 	*..*) breach "$at: includes \"$name\": a path from src/ was expected, without .." ;;
 	*/*)
-		[ "$other" = "$room" ] && return
-		if [ -z "${fronts[$other]+x}" ]; then
-			breach "$at: includes \"$name\": $other is no room of rooms.tsv"
-		elif [[ ${may[$room]} != *" $other "* ]]; then
-			breach "$at: $room includes $other: allowed are${may[$room]}"
-		elif [[ ${fronts[$other]} != *" ${name#*/} "* && ${fronts[$other]} != " * " ]]; then
-			breach "$at: includes \"$name\": from another room only${fronts[$other]}"
-		fi
+		case $file in
+		src/*)
+			find_room "${file#src/}"
+			[ -z "$room_of" ] || check_src "$room_of" "$at" "$name"
+			;;
+		tests/*)
+			file=${file#tests/}
+			[ -f "tests/$name" ] || check_test "tests/${file%%/*}" "$at" "$name"
+			;;
+		bench/*) check_test bench "$at" "$name" ;;
+		esac
 		;;
-	*) [ -f "$folder/$name" ] || breach "$at: \"$name\" is not in $folder" ;;
+	*) [ -f "${file%/*}/$name" ] || breach "$at: \"$name\" is not in ${file%/*}" ;;
 	esac
 }
 
-for dir in src/*/; do
-	room=$(basename "$dir")
-	[ "${fronts[$room]+x}" ] || breach "src/$room: a room that rooms.tsv does not know"
-done
+while IFS= read -r dir; do
+	find_room "${dir#src/}/x"
+	[ "$room_of" = "${dir#src/}" ] || breach "$dir: a room that rooms.tsv does not know"
+	n=$(find "$dir" -maxdepth 1 -type f | wc -l)
+	[ "$n" -le 40 ] || breach "$dir: $n files in one folder: up to 40 are allowed"
+done < <(find src -mindepth 1 -type d | sort)
 while IFS=: read -r file line text; do
-	room=${file#src/}
-	room=${room%%/*}
-	[ "${may[$room]+x}" ] || continue
 	name=${text#*\"}
-	check_include "$room" "$file:$line" "${name%%\"*}" "$(dirname "$file")"
-done < <(grep -rnE --include='*.[ch]' --include='*.cu' --include='*.def' \
-	'^[[:space:]]*#[[:space:]]*include[[:space:]]*"' src)
+	check_include "$file:$line" "${name%%\"*}"
+done < <(
+	pattern='^[[:space:]]*#[[:space:]]*include[[:space:]]*"'
+	grep -rnE --include='*.[ch]' --include='*.cu' --include='*.def' "$pattern" src
+	# Of tests and bench only what leads into src/: programs are built with includes of their own.
+	grep -rnE --include='*.[ch]' "$pattern[a-z_]+/" tests bench 2>/dev/null
+)
 [ ! -d include ] || while IFS= read -r hit; do
 	breach "${hit%%:\#*}: a header for users includes nothing of ours"
 done < <(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' include)

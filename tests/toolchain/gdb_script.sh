@@ -2,7 +2,7 @@
 # gdb_script.sh - tools/cuda-gdb/collider.gdb loads, and its commands do what they say: gdb_script.sh CC ROOT
 #
 # No GPU is needed: a host program plays the kernel. With plain gdb the one command of cuda-gdb that
-# is used is played, too. Exit code 77: neither is here.
+# is used is played, too; `make setup` installs it.
 # A real session on a GPU is tests/gpu/cuda_gdb.sh.
 set -u
 cc=$1
@@ -35,6 +35,7 @@ define cuda
 end
 G
 
+command -v gdb >/dev/null || { echo "gdb is missing: run 'make setup'"; exit 1; }
 tried=0
 for gdb in "${CUDA_GDB:-cuda-gdb}" gdb; do
 	command -v "$gdb" >/dev/null || continue
@@ -56,6 +57,5 @@ for gdb in "${CUDA_GDB:-cuda-gdb}" gdb; do
 	sed '1,/== the source/d' "$out" | grep -q '/\* race: here \*/' || fail "the source is not shown"
 	[ $bad -eq 0 ] || cat "$out"
 done
-[ $tried -gt 0 ] || { echo "skip: neither cuda-gdb nor gdb"; exit 77; }
 [ $bad -eq 0 ] && echo "loaded by $tried debugger(s)"
 exit $bad

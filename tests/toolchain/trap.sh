@@ -10,6 +10,8 @@ collider=$1
 cudart=$2
 source=$3
 dir=$4
+nvdisasm=$("$(dirname "$0")/../../tools/find_cuda.sh" nvdisasm) ||
+	{ echo "nvdisasm is missing: run 'make setup'"; exit 1; }
 mkdir -p "$dir" && cd "$dir" || exit 2
 bad=0
 
@@ -32,7 +34,7 @@ file=$(basename "$source")
 
 # The lines that hold a breakpoint: the last line information before each.
 stops_in() { # stops_in CUBIN
-	nvdisasm -g -c "$1" |
+	"$nvdisasm" -g -c "$1" |
 		awk '/## File .*line [0-9]+/ { match($0, /line [0-9]+/); line = substr($0, RSTART + 5, RLENGTH - 5) }
 		     /BPT/ { print line }' | sort -u
 }
@@ -40,7 +42,7 @@ stops_in() { # stops_in CUBIN
 # Each breakpoint stands in the kernel, at a racy line: a debugger needs no unwinding to show it.
 look_at() { # look_at CUBIN TWIN: the twin is built without --trap; ptxas -G has breakpoints of its own
 	local line
-	nvdisasm -c "$1" | grep -q 'CALL.*__collider' && fail "$1: a report function is called"
+	"$nvdisasm" -c "$1" | grep -q 'CALL.*__collider' && fail "$1: a report function is called"
 	stops_in "$2" >own
 	stops_in "$1" | grep -vxFf own >stops
 	[ -s stops ] || fail "$1: no breakpoint"

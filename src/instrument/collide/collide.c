@@ -619,6 +619,24 @@ static bool has_tensor(const struct inst_plan *plan)
 	return false;
 }
 
+static void count_launch(struct inst_ctx *cx, struct ptx_stmt *top)
+{
+	inst_emit(cx, top, "launch",
+		  T(cx->k, KNOB(rt),
+		    inst_num((int64_t)(offsetof(struct race_rt, counters) +
+				       offsetof(struct race_counters, launches)))),
+		  NH);
+}
+
+/* Its accesses may all be in functions that it calls, in another object even (-rdc). */
+static bool has_call(const struct ptx_func *f)
+{
+	for (const struct ptx_stmt *s = f->first; s; s = s->next)
+		if (s->kind == PTX_STMT_INST && s->form->effects & PTX_EFF_CALL)
+			return true;
+	return false;
+}
+
 /* One group, inlined. */
 static void inline_group(struct inst_ctx *cx, struct inst_group *g)
 {
@@ -668,11 +686,7 @@ static void begin_function(struct inst_ctx *cx, const struct inst_plan *plan, st
 	inst_emit(cx, top, "seed", T(cx->k, KNOB(seed)),
 		  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt)));
 	if (cx->f->is_entry)
-		inst_emit(cx, top, "launch",
-			  T(cx->k, KNOB(rt),
-			    inst_num((int64_t)(offsetof(struct race_rt, counters) +
-					       offsetof(struct race_counters, launches)))),
-			  NH);
+		count_launch(cx, top);
 }
 
 /* needs: plan.  keeps: the user's instructions.  breaks: flow. */
@@ -680,8 +694,11 @@ void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
 {
 	struct ptx_func *f = cx->f;
 
-	if (!plan->ngroups)
+	if (!plan->ngroups) {
+		if (f->is_entry && has_call(f))
+			count_launch(cx, inst_body_start(f));
 		return;
+	}
 	cx->rng = new_reg(cx, PTX_TYPE_B32);
 	cx->cnt = new_reg(cx, PTX_TYPE_B32);
 	cx->used_base = PTX_NO_REG;

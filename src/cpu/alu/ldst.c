@@ -1,0 +1,490 @@
+/*
+ * ldst.c - ld, ldu and st for 32 lanes at once.
+ *
+ * In the sc model a warp's access is one of three shapes: lanes side by side
+ * (one bounds check, one vector copy between memory and slots), all lanes at
+ * one address (one load), or any (one bounds check for the lowest to the highest
+ * address, then lane by lane). What fits none of them, and every access that
+ * faults, is taken lane by lane through cpu_resolve.
+ *
+ * In the other models each element goes through model.c. Cache operators and
+ * hints are ignored: they change no value.
+ * Costs: a vector of n elements is n passes over the lanes.
+ */
+#include "cpu/memory/resolve.h"
+#include "cpu/events.h"
+
+#include <string.h>
+
+#define MAX_VEC 8
+
+typedef uint8_t __attribute__((may_alias)) mu8;
+typedef int8_t __attribute__((may_alias)) ms8;
+typedef uint16_t __attribute__((may_alias)) mu16;
+typedef int16_t __attribute__((may_alias)) ms16;
+typedef uint32_t __attribute__((may_alias)) mu32;
+typedef int32_t __attribute__((may_alias)) ms32;
+typedef uint64_t __attribute__((may_alias)) mu64;
+typedef int64_t __attribute__((may_alias)) ms64;
+
+/* Lane l's element is at p + l * step (all lanes), or at addr[l] + delta + l * stride (those of
+ * mask). */
+typedef void linear_fn(void *slot, uint8_t *p, size_t step);
+typedef void each_fn(void *slot, const uint64_t *addr, uint64_t delta, uint64_t stride,
+		     uint32_t mask);
+typedef void uniform_fn(void *slot, const uint8_t *p, uint32_t mask);
+
+struct mover {
+	linear_fn *linear;
+	each_fn *each;
+	uniform_fn *uniform; /* loads only */
+};
+
+/* One access, decoded. */
+struct mem {
+	struct cpu_acc acc;
+	struct cpu_addr addr;
+	uint32_t step; /* bytes of a lane: width * vec */
+	uint8_t n;     /* elements */
+	bool is_uniform;
+	uint32_t slot[MAX_VEC];
+	const struct mover *mover[MAX_VEC];
+};
+
+/* ---- movers: one element type of memory, one of registers -------------------------- */
+
+#define AT(T, addr, l, delta, stride) ((T *)(uintptr_t)((addr)[l] + (delta) + (l) * (stride)))
+
+#define LOADER(name, M, R)                                                                         \
+	static void name##_linear(void *slot, uint8_t *p, size_t step)                             \
+	{                                                                                          \
+		R *r = slot;                                                                       \
+		if (step == sizeof(M) && sizeof(M) == sizeof(R)) {                                 \
+			memcpy(r, p, sizeof(R) * CPU_WARP);                                        \
+			return;                                                                    \
+		}                                                                                  \
+		if (step == sizeof(M)) {                                                           \
+			const M *m = (const M *)(const void *)p;                                   \
+			CPU_VECTORIZE                                                              \
+			for (unsigned l = 0; l < CPU_WARP; l++)                                    \
+				r[l] = (R)m[l];                                                    \
+			return;                                                                    \
+		}                                                                                  \
+		for (unsigned l = 0; l < CPU_WARP; l++)                                            \
+			r[l] = (R) * (const M *)(const void *)(p + l * step);                      \
+	}                                                                                          \
+	static void name##_each(void *slot, const uint64_t *addr, uint64_t delta, uint64_t stride, \
+				uint32_t mask)                                                     \
+	{                                                                                          \
+		R *r = slot;                                                                       \
+		if (mask == UINT32_MAX && !stride)                                                 \
+			for (unsigned l = 0; l < CPU_WARP; l++)                                    \
+				r[l] = (R)*AT(const M, addr, l, delta, 0);                         \
+		else                                                                               \
+			CPU_EACH_LANE(l, mask)                                                     \
+		r[l] = (R)*AT(const M, addr, l, delta, stride);                                    \
+	}                                                                                          \
+	static void name##_uniform(void *slot, const uint8_t *p, uint32_t mask)                    \
+	{                                                                                          \
+		R *r = slot, v = (R) * (const M *)(const void *)p;                                 \
+		CPU_LANES(l, mask, r[l] = v);                                                      \
+	}                                                                                          \
+	static const struct mover name = {name##_linear, name##_each, name##_uniform};
+
+#define STORER(name, M, R)                                                                         \
+	static void name##_linear(void *slot, uint8_t *p, size_t step)                             \
+	{                                                                                          \
+		const R *r = slot;                                                                 \
+		if (step == sizeof(M) && sizeof(M) == sizeof(R)) {                                 \
+			memcpy(p, r, sizeof(R) * CPU_WARP);                                        \
+			return;                                                                    \
+		}                                                                                  \
+		if (step == sizeof(M)) {                                                           \
+			M *m = (M *)(void *)p;                                                     \
+			CPU_VECTORIZE                                                              \
+			for (unsigned l = 0; l < CPU_WARP; l++)                                    \
+				m[l] = (M)r[l];                                                    \
+			return;                                                                    \
+		}                                                                                  \
+		for (unsigned l = 0; l < CPU_WARP; l++)                                            \
+			*(M *)(void *)(p + l * step) = (M)r[l];                                    \
+	}                                                                                          \
+	static void name##_each(void *slot, const uint64_t *addr, uint64_t delta, uint64_t stride, \
+				uint32_t mask)                                                     \
+	{                                                                                          \
+		const R *r = slot;                                                                 \
+		CPU_EACH_LANE(l, mask)                                                             \
+		*AT(M, addr, l, delta, stride) = (M)r[l];                                          \
+	}                                                                                          \
+	static const struct mover name = {name##_linear, name##_each, NULL};
+
+LOADER(ld_u8_16, mu8, uint16_t)
+LOADER(ld_u8_32, mu8, uint32_t)
+LOADER(ld_u8_64, mu8, uint64_t)
+LOADER(ld_s8_16, ms8, uint16_t)
+LOADER(ld_s8_32, ms8, uint32_t)
+LOADER(ld_s8_64, ms8, uint64_t)
+LOADER(ld_u16_16, mu16, uint16_t)
+LOADER(ld_u16_32, mu16, uint32_t)
+LOADER(ld_u16_64, mu16, uint64_t)
+LOADER(ld_s16_32, ms16, uint32_t)
+LOADER(ld_s16_64, ms16, uint64_t)
+LOADER(ld_u32_32, mu32, uint32_t)
+LOADER(ld_u32_64, mu32, uint64_t)
+LOADER(ld_s32_64, ms32, uint64_t)
+LOADER(ld_u64_64, mu64, uint64_t)
+STORER(st_8_16, mu8, uint16_t)
+STORER(st_8_32, mu8, uint32_t)
+STORER(st_8_64, mu8, uint64_t)
+STORER(st_16_16, mu16, uint16_t)
+STORER(st_16_32, mu16, uint32_t)
+STORER(st_16_64, mu16, uint64_t)
+STORER(st_32_32, mu32, uint32_t)
+STORER(st_32_64, mu32, uint64_t)
+STORER(st_64_64, mu64, uint64_t)
+
+/* 16 bytes lie in two arrays of halves. */
+static void ld_128_linear(void *slot, uint8_t *p, size_t step)
+{
+	ld_u64_64_linear(slot, p, step);
+	ld_u64_64_linear((uint64_t *)slot + CPU_WARP, p + 8, step);
+}
+
+static void ld_128_each(void *slot, const uint64_t *addr, uint64_t delta, uint64_t stride,
+			uint32_t mask)
+{
+	ld_u64_64_each(slot, addr, delta, stride, mask);
+	ld_u64_64_each((uint64_t *)slot + CPU_WARP, addr, delta + 8, stride, mask);
+}
+
+static void ld_128_uniform(void *slot, const uint8_t *p, uint32_t mask)
+{
+	ld_u64_64_uniform(slot, p, mask);
+	ld_u64_64_uniform((uint64_t *)slot + CPU_WARP, p + 8, mask);
+}
+
+static void st_128_linear(void *slot, uint8_t *p, size_t step)
+{
+	st_64_64_linear(slot, p, step);
+	st_64_64_linear((uint64_t *)slot + CPU_WARP, p + 8, step);
+}
+
+static void st_128_each(void *slot, const uint64_t *addr, uint64_t delta, uint64_t stride,
+			uint32_t mask)
+{
+	st_64_64_each(slot, addr, delta, stride, mask);
+	st_64_64_each((uint64_t *)slot + CPU_WARP, addr, delta + 8, stride, mask);
+}
+
+static const struct mover ld_128 = {ld_128_linear, ld_128_each, ld_128_uniform};
+static const struct mover st_128 = {st_128_linear, st_128_each, NULL};
+
+/* By log2 of the width in memory and of the register's bytes (8-bit registers lie in 16 bits). */
+static const struct mover *const loaders[2][5][5] = {
+	{{&ld_u8_16, &ld_u8_16, &ld_u8_32, &ld_u8_64, NULL},
+	 {NULL, &ld_u16_16, &ld_u16_32, &ld_u16_64, NULL},
+	 {NULL, NULL, &ld_u32_32, &ld_u32_64, NULL},
+	 {NULL, NULL, NULL, &ld_u64_64, NULL},
+	 {NULL, NULL, NULL, NULL, &ld_128}},
+	{{&ld_u8_16, &ld_s8_16, &ld_s8_32, &ld_s8_64, NULL},
+	 {NULL, &ld_u16_16, &ld_s16_32, &ld_s16_64, NULL},
+	 {NULL, NULL, &ld_u32_32, &ld_s32_64, NULL},
+	 {NULL, NULL, NULL, &ld_u64_64, NULL},
+	 {NULL, NULL, NULL, NULL, NULL}},
+};
+static const struct mover *const storers[5][5] = {
+	{&st_8_16, &st_8_16, &st_8_32, &st_8_64, NULL},
+	{NULL, &st_16_16, &st_16_32, &st_16_64, NULL},
+	{NULL, NULL, &st_32_32, &st_32_64, NULL},
+	{NULL, NULL, NULL, &st_64_64, NULL},
+	{NULL, NULL, NULL, NULL, &st_128},
+};
+
+/* ---- shapes ------------------------------------------------------------------------ */
+
+static inline bool is_linear(const uint64_t *addr, uint64_t step)
+{
+	uint64_t diff = 0, a0 = addr[0];
+
+	for (unsigned l = 0; l < CPU_WARP; l++)
+		diff |= addr[l] ^ (a0 + l * step);
+	return !diff;
+}
+
+static inline bool is_uniform(const uint64_t *addr)
+{
+	uint64_t diff = 0;
+
+	for (unsigned l = 0; l < CPU_WARP; l++)
+		diff |= addr[l] ^ addr[0];
+	return !diff;
+}
+
+/* A window that holds the bytes of all lanes of mask, aligned; false: there is no such one. */
+static bool find_window(struct cpu_warp *w, const struct cpu_inst *in, const struct mem *m,
+			uint32_t mask, const uint64_t *addr, struct cpu_window *win)
+{
+	uint64_t lo = UINT64_MAX, hi = 0, all = 0;
+
+	CPU_EACH_LANE(l, mask)
+	{
+		lo = addr[l] < lo ? addr[l] : lo;
+		hi = addr[l] > hi ? addr[l] : hi;
+		all |= addr[l];
+	}
+	return !(all & (m->step - 1)) && hi <= UINT64_MAX - m->step &&
+	       cpu_window_find(w, in, (enum ptx_space)m->acc.space, lo, hi - lo + m->step,
+			       m->acc.kind == CPU_ACC_STORE, win);
+}
+
+/* ---- the other models, and all that is odd ----------------------------------------------- */
+
+static void load_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
+		      const struct mem *m, enum cpu_place place, const uint8_t *host, uint8_t *out)
+{
+	if (!cpu_model_is_on(w) || place == CPU_PLACE_PRIVATE) {
+		memcpy(out, host, m->step);
+		return;
+	}
+	for (unsigned e = 0; e < m->n; e++)
+		cpu_model_load(w, in, lane, &m->acc, place, host + e * m->acc.width, m->acc.width,
+			       out + e * m->acc.width);
+}
+
+static enum cpu_step load_slow(struct cpu_warp *w, const struct cpu_inst *in, const struct mem *m,
+			       uint32_t mask, const uint64_t *addr)
+{
+	uint8_t data[CPU_WARP][32];
+	uint64_t at[CPU_WARP];
+	enum cpu_place place = CPU_PLACE_PRIVATE;
+
+	CPU_EACH_LANE(l, mask)
+	{
+		const uint8_t *host = cpu_resolve_place(w, in, l, (enum ptx_space)m->acc.space,
+							addr[l], m->step, m->step, false, &place);
+		if (!host)
+			return CPU_FAULTED;
+		load_lane(w, in, l, m, place, host, data[l]);
+		at[l] = (uint64_t)(uintptr_t)data[l];
+	}
+	for (unsigned e = 0; e < m->n; e++)
+		if (m->slot[e] != CPU_NOSLOT)
+			m->mover[e]->each(cpu_slot(w, m->slot[e]), at, e * m->acc.width, 0, mask);
+	if (m->acc.sem == PTX_SEM_ACQUIRE)
+		cpu_acquire(w, mask, (enum ptx_scope)m->acc.scope);
+	return CPU_OK;
+}
+
+static enum cpu_step store_slow(struct cpu_warp *w, const struct cpu_inst *in, const struct mem *m,
+				uint32_t mask, const uint64_t *addr)
+{
+	uint8_t data[CPU_WARP][32], *host[CPU_WARP];
+	uint64_t at[CPU_WARP];
+	enum cpu_place place[CPU_WARP];
+
+	CPU_EACH_LANE(l, mask)
+	{
+		at[l] = (uint64_t)(uintptr_t)data[l];
+		host[l] = cpu_resolve_place(w, in, l, (enum ptx_space)m->acc.space, addr[l],
+					    m->step, m->step, true, &place[l]);
+		if (!host[l])
+			return CPU_FAULTED;
+	}
+	for (unsigned e = 0; e < m->n; e++)
+		m->mover[e]->each(cpu_slot(w, m->slot[e]), at, e * m->acc.width, 0, mask);
+	if (m->acc.sem == PTX_SEM_RELEASE)
+		cpu_release(w, mask, (enum ptx_scope)m->acc.scope);
+	CPU_EACH_LANE(l, mask)
+	{
+		if (!cpu_model_is_on(w) || place[l] == CPU_PLACE_PRIVATE) {
+			memcpy(host[l], data[l], m->step);
+			continue;
+		}
+		for (unsigned e = 0; e < m->n; e++)
+			cpu_model_store(w, in, l, &m->acc, place[l], host[l] + e * m->acc.width,
+					m->acc.width, data[l] + e * m->acc.width);
+	}
+	return CPU_OK;
+}
+
+/* ---- execution --------------------------------------------------------------------------------- */
+
+static cpu_exec exec_ld, exec_st;
+
+static enum cpu_step exec_ld(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	const struct mem *m = in->aux;
+	struct cpu_window win;
+	uint64_t addr[CPU_WARP];
+	enum ptx_space space = (enum ptx_space)m->acc.space;
+
+	cpu_addr_lanes(w, &m->addr, addr);
+	if (cpu_model_is_on(w) && in->sub)
+		return load_slow(w, in, m, mask, addr);
+	if (m->is_uniform || (mask == UINT32_MAX && addr[0] == addr[1] && is_uniform(addr))) {
+		unsigned l = (unsigned)__builtin_ctz(mask);
+		if (!(addr[l] & (m->step - 1)) &&
+		    cpu_window_find(w, in, space, addr[l], m->step, false, &win) && !win.stride) {
+			const uint8_t *p = (const uint8_t *)(uintptr_t)(addr[l] + win.delta);
+			for (unsigned e = 0; e < m->n; e++)
+				if (m->slot[e] != CPU_NOSLOT)
+					m->mover[e]->uniform(cpu_slot(w, m->slot[e]),
+							     p + e * m->acc.width, mask);
+			return CPU_OK;
+		}
+	} else if (mask == UINT32_MAX && addr[1] == addr[0] + m->step && is_linear(addr, m->step) &&
+		   !(addr[0] & (m->step - 1)) &&
+		   cpu_window_find(w, in, space, addr[0], m->step * CPU_WARP, false, &win) &&
+		   !win.stride) {
+		uint8_t *p = (uint8_t *)(uintptr_t)(addr[0] + win.delta);
+		for (unsigned e = 0; e < m->n; e++)
+			if (m->slot[e] != CPU_NOSLOT)
+				m->mover[e]->linear(cpu_slot(w, m->slot[e]), p + e * m->acc.width,
+						    m->step);
+		return CPU_OK;
+	}
+	if (!find_window(w, in, m, mask, addr, &win))
+		return load_slow(w, in, m, mask, addr);
+	for (unsigned e = 0; e < m->n; e++)
+		if (m->slot[e] != CPU_NOSLOT)
+			m->mover[e]->each(cpu_slot(w, m->slot[e]), addr,
+					  win.delta + e * m->acc.width, win.stride, mask);
+	return CPU_OK;
+}
+
+static enum cpu_step exec_st(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	const struct mem *m = in->aux;
+	struct cpu_window win;
+	uint64_t addr[CPU_WARP];
+
+	cpu_addr_lanes(w, &m->addr, addr);
+	if (cpu_model_is_on(w) && in->sub)
+		return store_slow(w, in, m, mask, addr);
+	if (mask == UINT32_MAX && addr[1] == addr[0] + m->step && is_linear(addr, m->step) &&
+	    !(addr[0] & (m->step - 1)) &&
+	    cpu_window_find(w, in, (enum ptx_space)m->acc.space, addr[0], m->step * CPU_WARP, true,
+			    &win) &&
+	    !win.stride) {
+		uint8_t *p = (uint8_t *)(uintptr_t)(addr[0] + win.delta);
+		for (unsigned e = 0; e < m->n; e++)
+			m->mover[e]->linear(cpu_slot(w, m->slot[e]), p + e * m->acc.width, m->step);
+		return CPU_OK;
+	}
+	if (!find_window(w, in, m, mask, addr, &win))
+		return store_slow(w, in, m, mask, addr);
+	for (unsigned e = 0; e < m->n; e++)
+		m->mover[e]->each(cpu_slot(w, m->slot[e]), addr, win.delta + e * m->acc.width,
+				  win.stride, mask);
+	return CPU_OK;
+}
+
+/* Chosen by the binder when accesses are judged. */
+static enum cpu_step exec_judged(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	const struct mem *m = in->aux;
+	uint64_t addr[CPU_WARP];
+
+	cpu_addr_lanes(w, &m->addr, addr);
+	cpu_judge_access(w, in, &m->acc, mask, addr, m->step);
+	return m->acc.kind == CPU_ACC_STORE ? exec_st(w, in, mask) : exec_ld(w, in, mask);
+}
+
+/* ---- decoding ----------------------------------------------------------------------------------- */
+
+static bool is_signed(enum ptx_type t)
+{
+	return ptx_type_class(t) == PTX_CLASS_SINT;
+}
+
+static bool is_shared_by_threads(enum ptx_space s)
+{
+	return s == PTX_SPACE_GENERIC || s == PTX_SPACE_GLOBAL || s == PTX_SPACE_SHARED ||
+	       s == PTX_SPACE_SHARED_CLUSTER;
+}
+
+static const struct mover *pick(bool is_store, enum ptx_type t, unsigned reg)
+{
+	unsigned width = ptx_type_bytes(t);
+
+	if (!width || !reg || width > 16 || reg > 16)
+		return NULL;
+	unsigned w = (unsigned)__builtin_ctz(width), r = (unsigned)__builtin_ctz(reg);
+	return is_store ? storers[w][r] : loaders[is_signed(t)][w][r];
+}
+
+/* The element operands of ld and st. */
+static enum cpu_bound bind_elements(struct cpu_dec *d, struct cpu_inst *in, struct mem *m,
+				    const struct ptx_opnd *op, enum ptx_type t)
+{
+	bool is_store = m->acc.kind == CPU_ACC_STORE;
+	struct ptx_opnd el[MAX_VEC];
+	unsigned n = cpu_dec_elems(d, op, el, MAX_VEC);
+
+	if (n != m->acc.vec)
+		return cpu_dec_unsupported(d, in, "the number of elements is not that of the form");
+	m->n = (uint8_t)n;
+	for (unsigned e = 0; e < n; e++) {
+		unsigned reg = cpu_dec_bytes(d, &el[e], t);
+		if (!is_store && el[e].kind == PTX_OPND_SINK) {
+			m->slot[e] = CPU_NOSLOT;
+			continue;
+		}
+		m->slot[e] = is_store ? cpu_dec_src(d, &el[e], t) : cpu_dec_dst(d, &el[e]);
+		m->mover[e] = pick(is_store, t, reg);
+		if (m->slot[e] != CPU_NOSLOT && !m->mover[e])
+			return cpu_dec_unsupported(d, in, "no register of that size for the type");
+	}
+	return CPU_BOUND;
+}
+
+static struct mem *new_mem(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in,
+			   const struct ptx_opnd *address, bool is_store)
+{
+	const struct ptx_form *f = s->form;
+	struct mem *m = cpu_dec_alloc(d, sizeof(*m));
+
+	m->acc = (struct cpu_acc){.kind = is_store ? CPU_ACC_STORE : CPU_ACC_LOAD,
+				  .space = f->space,
+				  .sem = f->sem,
+				  .scope = f->scope,
+				  .proxy = f->proxy,
+				  .is_nc = ptx_form_has(f, PTX_MOD_NC) || f->op == PTX_OP_LDU,
+				  .width = f->width,
+				  .vec = f->vec};
+	m->addr = cpu_dec_addr(d, s, address);
+	m->step = (uint32_t)f->width * f->vec;
+	m->is_uniform = m->addr.base == CPU_NOSLOT && !m->addr.is_local_var;
+	in->aux = m;
+	/* Only memory that threads share has a model. */
+	in->sub = is_shared_by_threads((enum ptx_space)f->space);
+	if (in->sub)
+		in->flags |= CPU_I_MEMORY;
+	return m;
+}
+
+static enum cpu_bound bind_ld_st(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in)
+{
+	const struct ptx_form *f = s->form;
+	bool is_store = f->op == PTX_OP_ST;
+
+	if (f->has_unknown_mod)
+		return cpu_dec_unsupported(d, in, "unknown modifier");
+	if (s->nops < 2 || !f->ntypes || !f->width || (uint32_t)f->width * f->vec > 32)
+		return cpu_dec_unsupported(d, in, "no such type or operands");
+	struct mem *m = new_mem(d, s, in, &s->ops[is_store ? 0 : 1], is_store);
+	in->fn = is_store ? exec_st : exec_ld;
+	if (cpu_dec_is_judged(d, in) && in->sub)
+		in->fn = exec_judged;
+	return bind_elements(d, in, m, &s->ops[is_store ? 1 : 0], (enum ptx_type)f->types[0]);
+}
+
+cpu_binder CPU_BINDER(ldst);
+
+enum cpu_bound CPU_BINDER(ldst)(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in)
+{
+	enum ptx_op op = s->form->op;
+
+	return op == PTX_OP_LD || op == PTX_OP_LDU || op == PTX_OP_ST ? bind_ld_st(d, s, in)
+								      : CPU_NOT_MINE;
+}

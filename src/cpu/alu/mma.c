@@ -1,0 +1,502 @@
+/*
+ * mma.c - mma and wmma.mma: matrix products of a warp.
+ *
+ * Fragments are gathered into dense matrices by the tables of fragment.c, then
+ * multiplied with plain loops over the columns, which become vector code, and
+ * scattered again. Products of f16, bf16, tf32 and fp8 are exact in double; the
+ * sum, C included, is kept in double and rounded once to f32 or f16 (to
+ * nearest). The hardware keeps fewer bits and truncates, so the last bits
+ * differ from it. f64 is the sequence of fused multiply-adds in the order of
+ * k, as the hardware does; integers are exact, and wrap or saturate at the
+ * end (PTX ISA 9.7.14). tf32 ignores the low 13 bits.
+ *
+ * Not there, refused by name: block scaling and the kinds of sm_120, the
+ * sparse forms, rounding other than .rn in f64. Registers of lanes that don't exist count as
+ * they are. Costs: 0.5 to 1 us for m16n8k16.
+ */
+#include "cpu/load/fragment.h"
+
+#include <math.h>
+#include <string.h>
+
+enum mma_kind { MMA_FLOAT, MMA_DOUBLE, MMA_INT, MMA_XOR, MMA_AND };
+
+struct mma {
+	struct cpu_frag a, b, c, d;
+	struct cpu_shape shape; /* k in elements (b1: words) */
+	uint8_t kind;		/* enum mma_kind */
+	uint8_t batch;		/* products at the same time */
+	bool is_sat;
+};
+
+/* ---- registers to numbers -------------------------------------------------------- */
+
+static inline float as_float(uint32_t bits)
+{
+	float f;
+
+	memcpy(&f, &bits, 4);
+	return f;
+}
+
+static inline uint32_t as_bits(float f)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &f, 4);
+	return bits;
+}
+
+/* A small float with exponent and fraction at the top of its `width` bits below the sign, as in
+ * f32 but for the exponent's bias: shifting it into place and scaling is exact for subnormals. */
+static inline float from_f16(uint32_t h)
+{
+	float v = as_float((h & 0x7fff) << 13) * 0x1p112f;
+	uint32_t bits = (h & 0x7c00) == 0x7c00 ? 0x7f800000 | (h & 0x3ff) << 13 : as_bits(v);
+
+	return as_float(bits | (h & 0x8000) << 16);
+}
+
+static inline float from_e4m3(uint32_t h)
+{
+	float v = as_float((h & 0x7f) << 20) * 0x1p120f;
+	uint32_t bits = (h & 0x7f) == 0x7f ? 0x7fc00000 : as_bits(v);
+
+	return as_float(bits | (h & 0x80) << 24);
+}
+
+/* The i-th element of each lane's word. */
+static void decode_floats(float out[CPU_WARP], const uint32_t *reg, unsigned i, enum ptx_type t)
+{
+	switch (t) {
+	case PTX_TYPE_F16:
+		CPU_LANES(l, UINT32_MAX, out[l] = from_f16(reg[l] >> 16 * i & 0xffff));
+		break;
+	case PTX_TYPE_BF16:
+		CPU_LANES(l, UINT32_MAX, out[l] = as_float(reg[l] >> 16 * i << 16));
+		break;
+	case PTX_TYPE_TF32:
+		CPU_LANES(l, UINT32_MAX, out[l] = as_float(reg[l] & 0xffffe000));
+		break;
+	case PTX_TYPE_E5M2:
+		CPU_LANES(l, UINT32_MAX, out[l] = from_f16((reg[l] >> 8 * i & 0xff) << 8));
+		break;
+	case PTX_TYPE_E4M3:
+		CPU_LANES(l, UINT32_MAX, out[l] = from_e4m3(reg[l] >> 8 * i & 0xff));
+		break;
+	default: /* F32 */
+		CPU_LANES(l, UINT32_MAX, out[l] = as_float(reg[l]));
+		break;
+	}
+}
+
+static void gather_floats(struct cpu_warp *w, const struct cpu_frag *f, double *m)
+{
+	float v[CPU_WARP];
+
+	for (unsigned r = 0; r < f->nregs; r++) {
+		const uint32_t *reg = cpu_u32(w, f->slots[r]);
+		for (unsigned i = 0; i < f->per; i++) {
+			const uint16_t *pos = f->pos + r * CPU_WARP * f->per + i;
+			decode_floats(v, reg, i, (enum ptx_type)f->type);
+			for (unsigned l = 0; l < CPU_WARP; l++)
+				m[pos[l * f->per]] = (double)v[l];
+		}
+	}
+}
+
+static void gather_doubles(struct cpu_warp *w, const struct cpu_frag *f, double *m)
+{
+	for (unsigned r = 0; r < f->nregs; r++)
+		for (unsigned l = 0; l < CPU_WARP; l++)
+			m[f->pos[r * CPU_WARP + l]] = cpu_f64(w, f->slots[r])[l];
+}
+
+/* Words: of b1, 32 elements each; of C and D of integer products, one. */
+static void gather_words(struct cpu_warp *w, const struct cpu_frag *f, int32_t *m)
+{
+	for (unsigned r = 0; r < f->nregs; r++)
+		for (unsigned l = 0; l < CPU_WARP; l++)
+			m[f->pos[r * CPU_WARP + l]] = (int32_t)cpu_u32(w, f->slots[r])[l];
+}
+
+/* Integers of 8 and 4 bits, as floats: what is summed up of them stays far below 2^24. */
+static void gather_ints(struct cpu_warp *w, const struct cpu_frag *f, float *m)
+{
+	unsigned down = 32u - f->bits;
+	bool is_signed = ptx_type_class((enum ptx_type)f->type) == PTX_CLASS_SINT;
+	float v[CPU_WARP];
+
+	for (unsigned r = 0; r < f->nregs; r++) {
+		const uint32_t *reg = cpu_u32(w, f->slots[r]);
+		for (unsigned i = 0; i < f->per; i++) {
+			const uint16_t *pos = f->pos + r * CPU_WARP * f->per + i;
+			unsigned up = down - i * f->bits;
+			if (is_signed)
+				CPU_LANES(l, UINT32_MAX,
+					  v[l] = (float)((int32_t)(reg[l] << up) >> down));
+			else
+				CPU_LANES(l, UINT32_MAX,
+					  v[l] = (float)(int32_t)(reg[l] << up >> down));
+			for (unsigned l = 0; l < CPU_WARP; l++)
+				m[pos[l * f->per]] = v[l];
+		}
+	}
+}
+
+/* ---- numbers to registers ----------------------------------------------------------- */
+
+/* To nearest, even; once, from double: the float in between is rounded to odd. */
+static uint32_t to_f16(double v)
+{
+	float f = (float)v;
+	uint32_t bits = as_bits(f), sign = bits >> 16 & 0x8000;
+
+	if (isnan(v))
+		return 0x7fff;
+	if ((double)f != v && !isinf(f)) {
+		if (fabs((double)f) > fabs(v))
+			bits--;
+		bits |= 1;
+	}
+	uint32_t a = bits & 0x7fffffff;
+	if (a >= 0x477ff000) /* 65520 and more */
+		return sign | 0x7c00;
+	if (a < 0x33000000) /* below half of the least subnormal */
+		return sign;
+	if (a < 0x38800000) {
+		uint32_t down = 126 - (a >> 23), m = (a & 0x7fffff) | 0x800000;
+		uint32_t half = 1u << (down - 1), rest = m & ((1u << down) - 1);
+		m >>= down;
+		return sign | (m + (rest > half || (rest == half && (m & 1))));
+	}
+	a += 0xfff + (a >> 13 & 1);
+	return sign | ((a >> 13) - (112u << 10));
+}
+
+static void scatter_floats(struct cpu_warp *w, const struct cpu_frag *f, const double *m,
+			   uint32_t mask)
+{
+	uint32_t v[CPU_WARP];
+
+	for (unsigned r = 0; r < f->nregs; r++) {
+		const uint16_t *pos = f->pos + r * CPU_WARP * f->per;
+		for (unsigned l = 0; l < CPU_WARP; l++) {
+			if (f->per == 2) {
+				v[l] = to_f16(m[pos[l * 2]]) | to_f16(m[pos[l * 2 + 1]]) << 16;
+			} else {
+				float s = (float)m[pos[l]];
+				v[l] = isnan(s) ? 0x7fffffff : as_bits(s);
+			}
+		}
+		uint32_t *reg = cpu_u32(w, f->slots[r]);
+		CPU_LANES(l, mask, reg[l] = v[l]);
+	}
+}
+
+static void scatter_doubles(struct cpu_warp *w, const struct cpu_frag *f, const double *m,
+			    uint32_t mask)
+{
+	for (unsigned r = 0; r < f->nregs; r++) {
+		double *reg = cpu_f64(w, f->slots[r]);
+		CPU_EACH_LANE(l, mask)
+		reg[l] = m[f->pos[r * CPU_WARP + l]];
+	}
+}
+
+static void scatter_ints(struct cpu_warp *w, const struct cpu_frag *f, const int32_t *m,
+			 uint32_t mask)
+{
+	for (unsigned r = 0; r < f->nregs; r++) {
+		uint32_t *reg = cpu_u32(w, f->slots[r]);
+		CPU_EACH_LANE(l, mask)
+		reg[l] = (uint32_t)m[f->pos[r * CPU_WARP + l]];
+	}
+}
+
+/* ---- products: d += a * b, eight columns at a time --------------------------------------- */
+
+/* Four doubles; compilers without AVX split it. */
+typedef double quad __attribute__((vector_size(32), aligned(8), may_alias));
+
+#define QUAD(p) (*(quad *)(p))
+
+/* Two rows of eight columns at a time: four sums, so that the adder's latency is hidden. */
+static void multiply_floats(struct cpu_shape s, const double *a, double *b, double *d)
+{
+	for (unsigned i = 0; i < s.m; i += 2) {
+		const double *a0 = a + i * s.k, *a1 = a0 + s.k;
+		for (unsigned j = 0; j < s.n; j += 8) {
+			double *d0 = d + i * s.n + j, *d1 = d0 + s.n;
+			quad p = QUAD(d0), q = QUAD(d0 + 4), r = QUAD(d1), t = QUAD(d1 + 4);
+			for (unsigned k = 0; k < s.k; k++) {
+				quad lo = QUAD(b + k * s.n + j), hi = QUAD(b + k * s.n + j + 4);
+				p += lo * a0[k];
+				q += hi * a0[k];
+				r += lo * a1[k];
+				t += hi * a1[k];
+			}
+			QUAD(d0) = p;
+			QUAD(d0 + 4) = q;
+			QUAD(d1) = r;
+			QUAD(d1 + 4) = t;
+		}
+	}
+}
+
+static void multiply_doubles(struct cpu_shape s, const double *restrict a, const double *restrict b,
+			     double *restrict d)
+{
+	for (unsigned i = 0; i < s.m; i++)
+		for (unsigned k = 0; k < s.k; k++)
+			for (unsigned j = 0; j < s.n; j++)
+				d[i * s.n + j] =
+					fma(a[i * s.k + k], b[k * s.n + j], d[i * s.n + j]);
+}
+
+static int32_t add_ints(int32_t c, int32_t sum, bool is_sat)
+{
+	int64_t v = (int64_t)c + sum;
+
+	if (is_sat && v != (int32_t)v)
+		return v < 0 ? INT32_MIN : INT32_MAX;
+	return (int32_t)((uint32_t)c + (uint32_t)sum);
+}
+
+/* Eight floats. */
+typedef float oct __attribute__((vector_size(32), aligned(4), may_alias));
+
+#define OCT(p) (*(oct *)(p))
+
+/* Exact: 64 * 255 * 255 is below 2^24. */
+static void multiply_ints(const struct mma *x, const float *a, float *b, int32_t *d)
+{
+	struct cpu_shape s = x->shape;
+	float sum[16];
+
+	for (unsigned i = 0; i < s.m; i += 2) {
+		const float *a0 = a + i * s.k, *a1 = a0 + s.k;
+		for (unsigned j = 0; j < s.n; j += 8) {
+			oct p = {0}, q = {0};
+			for (unsigned k = 0; k < s.k; k++) {
+				oct v = OCT(b + k * s.n + j);
+				p += v * a0[k];
+				q += v * a1[k];
+			}
+			OCT(sum) = p;
+			OCT(sum + 8) = q;
+			for (unsigned c = 0; c < 16; c++) {
+				int32_t *to = &d[(i + c / 8) * s.n + j + c % 8];
+				*to = add_ints(*to, (int32_t)sum[c], x->is_sat);
+			}
+		}
+	}
+}
+
+/* Bits: a word of 32 stands for 32 elements. */
+static void multiply_bits(const struct mma *x, const int32_t *a, const int32_t *b, int32_t *d)
+{
+	struct cpu_shape s = x->shape;
+
+	for (unsigned i = 0; i < s.m; i++) {
+		for (unsigned j = 0; j < s.n; j++) {
+			int sum = 0;
+			for (unsigned k = 0; k < s.k; k++) {
+				uint32_t p = (uint32_t)a[i * s.k + k];
+				uint32_t q = (uint32_t)b[k * s.n + j];
+				sum += __builtin_popcount(x->kind == MMA_XOR ? p ^ q : p & q);
+			}
+			d[i * s.n + j] = add_ints(d[i * s.n + j], sum, x->is_sat);
+		}
+	}
+}
+
+/* ---- instructions -------------------------------------------------------------------------- */
+
+static enum cpu_step exec_float(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	const struct mma *x = in->aux;
+	struct cpu_shape s = x->shape;
+	double a[CPU_FRAG_CELLS], b[CPU_FRAG_CELLS], d[CPU_FRAG_CELLS];
+
+	gather_floats(w, &x->a, a);
+	gather_floats(w, &x->b, b);
+	gather_floats(w, &x->c, d);
+	for (unsigned i = 0; i < x->batch; i++)
+		multiply_floats(s, a + i * s.m * s.k, b + i * s.k * s.n, d + i * s.m * s.n);
+	scatter_floats(w, &x->d, d, mask);
+	return CPU_OK;
+}
+
+static enum cpu_step exec_double(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	const struct mma *x = in->aux;
+	double a[CPU_FRAG_CELLS], b[CPU_FRAG_CELLS], d[CPU_FRAG_CELLS];
+
+	gather_doubles(w, &x->a, a);
+	gather_doubles(w, &x->b, b);
+	gather_doubles(w, &x->c, d);
+	multiply_doubles(x->shape, a, b, d);
+	scatter_doubles(w, &x->d, d, mask);
+	return CPU_OK;
+}
+
+static enum cpu_step exec_int(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	const struct mma *x = in->aux;
+	float a[CPU_FRAG_CELLS], b[CPU_FRAG_CELLS];
+	int32_t d[CPU_FRAG_CELLS];
+
+	gather_ints(w, &x->a, a);
+	gather_ints(w, &x->b, b);
+	gather_words(w, &x->c, d);
+	multiply_ints(x, a, b, d);
+	scatter_ints(w, &x->d, d, mask);
+	return CPU_OK;
+}
+
+static enum cpu_step exec_bits(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	const struct mma *x = in->aux;
+	int32_t a[CPU_FRAG_CELLS], b[CPU_FRAG_CELLS], d[CPU_FRAG_CELLS];
+
+	gather_words(w, &x->a, a);
+	gather_words(w, &x->b, b);
+	gather_words(w, &x->c, d);
+	multiply_bits(x, a, b, d);
+	scatter_ints(w, &x->d, d, mask);
+	return CPU_OK;
+}
+
+/* ---- binding --------------------------------------------------------------------------------- */
+
+static const char *find_unsupported(const struct ptx_form *f)
+{
+	static const enum ptx_mod mods[] = {
+		PTX_MOD_BLOCK_SCALE,
+		PTX_MOD_KIND_F8F6F4,
+		PTX_MOD_KIND_MXF4,
+		PTX_MOD_KIND_MXF4NVF4,
+		PTX_MOD_KIND_MXF8F6F4,
+		PTX_MOD_RZ,
+		PTX_MOD_RM,
+		PTX_MOD_RP,
+	};
+
+	for (size_t i = 0; i < BASE_COUNTOF(mods); i++)
+		if (ptx_form_has(f, mods[i]))
+			return ptx_mod_name(mods[i]);
+	return f->has_unknown_mod ? "an unknown modifier" : NULL;
+}
+
+static bool is_small_float(enum ptx_type t)
+{
+	return t == PTX_TYPE_F16 || t == PTX_TYPE_BF16 || t == PTX_TYPE_TF32 ||
+	       t == PTX_TYPE_E4M3 || t == PTX_TYPE_E5M2;
+}
+
+static bool is_small_int(enum ptx_type t)
+{
+	return t == PTX_TYPE_S8 || t == PTX_TYPE_U8 || t == PTX_TYPE_S4 || t == PTX_TYPE_U4;
+}
+
+static bool is_sum(enum ptx_type t)
+{
+	return t == PTX_TYPE_F16 || t == PTX_TYPE_F32;
+}
+
+/* The function for the four types, in the order d, a, b, c; false: PTX has no such. */
+static bool pick(struct mma *x, struct cpu_inst *in, const enum ptx_type t[4],
+		 const struct ptx_form *f)
+{
+	in->fn = exec_int;
+	if (t[1] == PTX_TYPE_F64) {
+		x->kind = MMA_DOUBLE;
+		in->fn = exec_double;
+		return t[0] == t[1] && t[2] == t[1] && t[3] == t[1];
+	}
+	if (is_small_float(t[1])) {
+		x->kind = MMA_FLOAT;
+		in->fn = exec_float;
+		return is_small_float(t[2]) && ptx_type_bytes(t[1]) == ptx_type_bytes(t[2]) &&
+		       is_sum(t[0]) && is_sum(t[3]);
+	}
+	if (t[0] != PTX_TYPE_S32 || t[3] != PTX_TYPE_S32)
+		return false;
+	if (t[1] == PTX_TYPE_B1) {
+		in->fn = exec_bits;
+		x->kind = ptx_form_has(f, PTX_MOD_XOR) ? MMA_XOR : MMA_AND;
+		return t[2] == t[1] && ptx_form_has(f, PTX_MOD_POPC) &&
+		       (x->kind == MMA_XOR || ptx_form_has(f, PTX_MOD_AND));
+	}
+	x->kind = MMA_INT;
+	return is_small_int(t[1]) && is_small_int(t[2]);
+}
+
+/* Is the i-th of the two layouts (of A, of B) .col? */
+static bool is_col(const struct ptx_form *f, unsigned which)
+{
+	for (unsigned i = 0; i < f->nmods; i++)
+		if (f->mods[i] == PTX_MOD_ROW || f->mods[i] == PTX_MOD_COL)
+			if (which-- == 0)
+				return f->mods[i] == PTX_MOD_COL;
+	return false;
+}
+
+static enum cpu_bound bind(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in)
+{
+	const struct ptx_form *f = s->form;
+	struct mma *x = cpu_dec_alloc(d, sizeof(*x));
+	enum ptx_type t[4] = {PTX_TYPE_NONE};
+	const char *why = find_unsupported(f);
+
+	if (why)
+		return cpu_dec_unsupported(d, in, why);
+	if (s->nops != 4 || !cpu_shape_find(f, &x->shape))
+		return cpu_dec_unsupported(d, in, "operands or shape of a matrix product");
+	for (unsigned i = 0; i < 4 && i < f->ntypes; i++)
+		t[i] = (enum ptx_type)f->types[i];
+	if (f->ntypes == 2) { /* wmma with f16: of d and c */
+		t[3] = t[1];
+		t[1] = t[2] = PTX_TYPE_F16;
+	}
+	if (!pick(x, in, t, f))
+		return cpu_dec_unsupported(d, in, "this combination of element types");
+	bool is_quad = f->op == PTX_OP_MMA && t[1] == PTX_TYPE_F16 && x->shape.m == 8;
+	x->batch = is_quad ? 4 : 1;
+	x->is_sat = ptx_form_has(f, PTX_MOD_SATFINITE) && x->kind != MMA_FLOAT;
+	if (x->shape.m > 32 || x->shape.n > 32 || x->shape.k > 256)
+		return cpu_dec_unsupported(d, in, "this shape");
+	const struct cpu_shape *sh = &x->shape;
+	why = cpu_frag_bind(d, &x->a, &s->ops[1], CPU_FRAG_A, *sh, t[1], is_quad, is_col(f, 0));
+	if (!why)
+		why = cpu_frag_bind(d, &x->b, &s->ops[2], CPU_FRAG_B, *sh, t[2], is_quad,
+				    is_col(f, 1));
+	if (!why)
+		why = cpu_frag_bind(d, &x->c, &s->ops[3], CPU_FRAG_C, *sh, t[3], is_quad, false);
+	if (!why)
+		why = cpu_frag_bind(d, &x->d, &s->ops[0], CPU_FRAG_D, *sh, t[0], is_quad, false);
+	if (why)
+		return cpu_dec_unsupported(d, in, why);
+	if (t[1] == PTX_TYPE_B1)
+		x->shape.k /= 32;
+	in->aux = x;
+	in->flags |= CPU_I_GATHER;
+	in->gather = 0xff;
+	return CPU_BOUND;
+}
+
+cpu_binder CPU_BINDER(mma);
+
+enum cpu_bound CPU_BINDER(mma)(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in)
+{
+	switch (s->form->op) {
+	case PTX_OP_MMA:
+	case PTX_OP_WMMA_MMA:
+		return bind(d, s, in);
+	case PTX_OP_MMA_SP:
+		return cpu_dec_unsupported(d, in, "sparse matrix products");
+	default:
+		return CPU_NOT_MINE;
+	}
+}

@@ -1,0 +1,207 @@
+/*
+ * async.h - inside src/cpu: copies in flight, shared by async.c, bulk.c, tensor.c, reduce.c and
+ * mbarrier.c; what an oracle of happens-before needs to know of a copy is here.
+ *
+ * A *transfer* is one issued operation that ends later: of many lanes (cp.async, st.async, ...:
+ * each lane's part is a copy of its own) or of one (bulk and tensor copies). Each is a thread of
+ * its own to the memory model: forked by its issuer, joined through its group or its mbarrier.
+ * Work is done in pieces by cpu_async_step, between the turns of warps.
+ */
+#ifndef COLLIDER_CPU_ASYNC_H
+#define COLLIDER_CPU_ASYNC_H
+
+#include "cpu/machine.h"
+
+enum cpu_transfer_kind {
+	CPU_TR_COPY,   /* cp.async: a part for each lane */
+	CPU_TR_ARRIVE, /* cp.async.mbarrier.arrive: when the lane's earlier copies are done */
+	CPU_TR_STORE,  /* st.async */
+	CPU_TR_RED,    /* red.async */
+	CPU_TR_BULK,   /* cp.async.bulk, cp.reduce.async.bulk: one lane */
+	CPU_TR_TENSOR  /* cp.async.bulk.tensor, cp.reduce.async.bulk.tensor: one lane */
+};
+
+/* What tells that a transfer has ended. */
+enum cpu_completion {
+	CPU_DONE_GROUP,	     /* cp.async.wait_group of the issuing thread */
+	CPU_DONE_BULK_GROUP, /* cp.async.bulk.wait_group of the issuing thread */
+	CPU_DONE_MBARRIER    /* complete_tx on an mbarrier */
+};
+
+/* The operation of a reduction; NONE stores. */
+enum cpu_red_op {
+	CPU_RED_NONE,
+	CPU_RED_ADD,
+	CPU_RED_MIN,
+	CPU_RED_MAX,
+	CPU_RED_INC,
+	CPU_RED_DEC,
+	CPU_RED_AND,
+	CPU_RED_OR,
+	CPU_RED_XOR
+};
+
+/* Parts of lanes. Shared addresses are those of the cluster (see cpu_shared_canonical). */
+struct cpu_lane_parts {
+	uint64_t src[CPU_WARP];	    /* COPY: global address */
+	uint64_t data[CPU_WARP][2]; /* STORE, RED: the value; up to 16 bytes */
+	uint32_t dst[CPU_WARP];
+	uint32_t mbar[CPU_WARP]; /* ARRIVE, STORE, RED */
+	uint8_t *host[CPU_WARP]; /* COPY: where dst is */
+	uint8_t valid[CPU_WARP]; /* COPY: bytes that are read; the rest is zero */
+	uint8_t bytes;		 /* of each part */
+};
+
+/* The box of a tensor copy, as rows of its innermost dimension. */
+struct cpu_tensor_box {
+	uint64_t address; /* of element 0 */
+	uint64_t strides[4];
+	uint64_t dims[5];
+	int32_t at[5];	   /* coordinates of the box */
+	uint32_t count[5]; /* elements of the box along each dimension; 1 above the rank */
+	uint32_t step[5];
+	uint32_t elem;	/* bytes of an element */
+	uint32_t inner; /* bytes of a row */
+	uint32_t pitch; /* between rows in shared memory */
+	uint8_t type, swizzle;
+	bool is_nan_filled;
+};
+
+struct cpu_bulk_part {
+	uint64_t src, dst;
+	uint8_t src_space, dst_space; /* enum ptx_space; shared ones are SHARED_CLUSTER */
+	bool is_store;		      /* tensor: from shared to global memory */
+	bool is_staged;		      /* all is read (staged) before anything is written */
+	uint16_t byte_mask;	      /* of each 16 bytes, the ones that are written */
+	uint32_t mbar;
+	uint32_t units, unit;	/* pieces are whole units: 16 bytes, or a row of a tensor's box */
+	uint32_t first;		/* the unit that is done first; the others follow, around */
+	uint32_t read, written; /* units done */
+	uint8_t *buffer;	/* staged bytes, or NULL */
+	struct cpu_tensor_box box;
+};
+
+struct cpu_site;
+
+struct cpu_transfer {
+	struct cpu_transfer *prev, *next; /* of the same warp, in the order of issue */
+	struct cpu_warp *warp;		  /* of the issuers */
+	const struct cpu_inst *in;
+	uint64_t id;			    /* order of issue in the block, from 1 */
+	uint32_t index;			    /* in cpu_async.all */
+	uint32_t lanes;			    /* issuers */
+	uint32_t left;			    /* lanes whose part has not ended */
+	uint32_t reading;		    /* lanes whose source is still to be read */
+	uint8_t kind, completion, op, type; /* enum ptx_type of a reduction's elements */
+	uint32_t group[CPU_WARP];	    /* of each lane's thread, for the two kinds of group */
+	const struct cpu_site *site;	    /* judge/async.c: NULL when nothing is judged */
+	uint32_t actor[CPU_WARP]; /* judge/async.c: the pseudo-thread of each lane's part */
+	union {
+		struct cpu_lane_parts lane;
+		struct cpu_bulk_part bulk;
+	};
+};
+
+/* judge/async.c: a part of a group that has ended. */
+struct cpu_judge_part {
+	uint32_t actor, group;
+	uint8_t lane, completion, kind;
+	bool has_arrived; /* on an mbarrier */
+};
+
+/* Per warp: its transfers and the groups of its threads. */
+struct cpu_async_warp {
+	struct cpu_transfer *first, *last;
+	uint32_t group[CPU_WARP];	       /* the open group of cp.async */
+	uint32_t bulk_group[CPU_WARP];	       /* the open bulk group */
+	BASE_VEC(struct cpu_judge_part) parts; /* judge/async.c: ended, not waited for */
+};
+
+struct cpu_async {
+	struct cpu_transfer **all;
+	uint32_t n, cap;
+	uint64_t issued;
+	struct cpu_transfer *unused; /* through .next */
+	struct cpu_async_warp warps[];
+};
+
+/* ---- async.c --------------------------------------------------------------- */
+
+/* A new transfer of the lanes of `mask`, with group and completion set; the caller fills in the
+ * rest and calls cpu_async_start. NULL: no memory, a fault was raised. */
+struct cpu_transfer *cpu_async_new(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
+				   enum cpu_transfer_kind kind, enum cpu_completion completion);
+void cpu_async_start(struct cpu_transfer *t);
+/* Gives back one that was not started. */
+void cpu_async_abandon(struct cpu_transfer *t);
+/* The lane that a fault of the transfer names. */
+static inline unsigned cpu_transfer_lane(const struct cpu_transfer *t)
+{
+	return t->left ? (unsigned)__builtin_ctz(t->left) : (unsigned)__builtin_ctz(t->lanes);
+}
+
+/* A shared address (of the window or generic) as one of .shared::cluster that names its block,
+ * so that it means the same in every block of the cluster. */
+uint32_t cpu_shared_canonical(const struct cpu_cta *cta, uint64_t addr);
+
+/* ---- bulk.c ------------------------------------------------------------------ */
+
+enum cpu_bound cpu_bind_bulk(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in);
+/* One piece of a bulk or tensor transfer, of a size drawn by k (NULL: all that is left).
+ * Returns false when a fault was raised. t->left is 0 when it has ended. */
+bool cpu_bulk_advance(struct cpu_worker *k, struct cpu_transfer *t);
+
+/* ---- tensor.c ------------------------------------------------------------------ */
+
+enum cpu_bound cpu_bind_tensor(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in);
+/* Reads (or writes) rows [row, row + n) of a tensor's box: global memory on one side, the staging
+ * buffer or shared memory on the other. False: a fault was raised. */
+bool cpu_tensor_rows(struct cpu_transfer *t, uint32_t row, uint32_t n, bool is_read, bool is_write);
+
+/* ---- reduce.c ------------------------------------------------------------------- */
+
+float cpu_half_to_float(uint16_t h);
+/* The operation and type of a form; false: not one that PTX has. */
+bool cpu_reduce_find(const struct ptx_form *f, enum cpu_red_op *op, enum ptx_type *type);
+/* Combines `bytes` of src into dst (both on the host), element by element, each at once. */
+void cpu_reduce(uint8_t *dst, const uint8_t *src, uint32_t bytes, enum cpu_red_op op,
+		enum ptx_type type);
+
+/* ---- mbarrier.c -------------------------------------------------------------------- */
+
+/* A change of an mbarrier; all of it happens at once. */
+struct cpu_mbar_change {
+	uint32_t more;	    /* is added to the pending count (cp.async.mbarrier.arrive) */
+	int32_t tx;	    /* is added to the tx-count: positive expects, negative completes */
+	uint32_t arrive;    /* arrivals */
+	uint32_t drop;	    /* is taken from the expected count of the phases to come */
+	bool is_incomplete; /* .noComplete: must not end the phase */
+};
+/* NULL, or what is wrong. *was: the state before, if not NULL. */
+const char *cpu_mbarrier_apply(uint8_t *at, const struct cpu_mbar_change *c, uint64_t *was);
+/* The same on behalf of a transfer, at a canonical shared address. False: fault raised. */
+bool cpu_mbarrier_signal(struct cpu_transfer *t, unsigned lane, uint32_t mbar,
+			 const struct cpu_mbar_change *c);
+
+/* ---- tensormap.c --------------------------------------------------------------------- */
+
+/* Our layout of the 128 bytes. */
+struct cpu_tensormap {
+	uint64_t magic;
+	uint64_t address;
+	uint64_t strides[4];
+	uint32_t dims[5]; /* less 1: a dimension may have 2^32 elements */
+	uint16_t box[5];
+	uint8_t element_strides[5];
+	uint8_t type, rank, interleave, swizzle, l2, fill, is_im2col;
+	int16_t lower[3], upper[3];
+	uint16_t channels, pixels;
+	uint8_t unused[20];
+};
+_Static_assert(sizeof(struct cpu_tensormap) == 128, "what cuTensorMapEncode fills");
+/* NULL, or what is wrong with the map (replace may have broken it). */
+const char *cpu_tensormap_check(const struct cpu_tensormap *tm);
+unsigned cpu_tensormap_elem_bytes(unsigned type);
+enum cpu_bound cpu_bind_tensormap(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in);
+
+#endif

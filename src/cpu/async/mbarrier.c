@@ -1,0 +1,431 @@
+/*
+ * mbarrier.c - mbarrier objects: init, arrive, expect_tx, test_wait, try_wait ...
+ *
+ * The state is the 64 bits at the mbarrier's address, in a layout of ours:
+ *
+ *   0..19 pending arrivals | 20..39 expected arrivals | 40..60 tx-count (signed)
+ *   61 parity of the phase | 62..63 10 binary: alive
+ *
+ * so a word of zeros is no mbarrier, and most other words are told, too. A token that arrive
+ * returns is the state before the arrival. Every change is one compare and exchange: blocks of a
+ * cluster may run on different host threads. A phase ends when nothing is pending and the tx-count
+ * is 0; then pending is expected again and the parity flips (PTX ISA 9.7.13.15).
+ *
+ * try_wait polls: it blocks for a while, and returns false after a number of turns that is drawn
+ * by seed (once in TRY_TURNS), as a time limit in virtual time would. The hint is not read.
+ * Misses: use of a word as mbarrier whose top two bits happen to be 10.
+ */
+#include "cpu/async/async.h"
+#include "cpu/events.h"
+
+#define COUNT_BITS 20
+#define COUNT_MAX  ((1u << COUNT_BITS) - 1)
+#define TX_MAX	   ((int32_t)COUNT_MAX)
+#define TRY_TURNS  12
+
+struct state {
+	uint32_t pending, expected, parity;
+	int32_t tx;
+};
+
+static const char *const not_alive = "the mbarrier is not initialised";
+
+static uint64_t pack(struct state s)
+{
+	return (uint64_t)s.pending | (uint64_t)s.expected << 20 |
+	       ((uint64_t)(uint32_t)s.tx & 0x1fffff) << 40 | (uint64_t)s.parity << 61 | 2ull << 62;
+}
+
+static struct state unpack(uint64_t word)
+{
+	int32_t tx = (int32_t)(word >> 40 & 0x1fffff);
+
+	return (struct state){
+		.pending = (uint32_t)(word & COUNT_MAX),
+		.expected = (uint32_t)(word >> 20 & COUNT_MAX),
+		.parity = (uint32_t)(word >> 61 & 1),
+		.tx = tx >= 1 << 20 ? tx - (1 << 21) : tx,
+	};
+}
+
+static bool is_alive(uint64_t word)
+{
+	return word >> 62 == 2;
+}
+
+static const char *change(uint64_t *word, const struct cpu_mbar_change *c)
+{
+	if (!is_alive(*word))
+		return not_alive;
+	struct state s = unpack(*word);
+	if (c->more > COUNT_MAX - s.pending)
+		return "the mbarrier's pending count overflows";
+	s.pending += c->more;
+	if (c->tx > TX_MAX - s.tx || c->tx < -TX_MAX - s.tx)
+		return "the mbarrier's tx-count overflows";
+	s.tx += c->tx;
+	if (c->arrive > s.pending)
+		return "more arrivals than the mbarrier's phase expects";
+	s.pending -= c->arrive;
+	if (c->drop > s.expected)
+		return "arrive_drop of more than the mbarrier expects";
+	s.expected -= c->drop;
+	if (!s.pending && !s.tx) {
+		if (c->is_incomplete)
+			return "an arrival with .noComplete ends the mbarrier's phase";
+		s.parity ^= 1;
+		s.pending = s.expected;
+	}
+	*word = pack(s);
+	return NULL;
+}
+
+/* ---- instructions ------------------------------------------------------------- */
+
+struct bar {
+	struct cpu_addr addr;
+	uint8_t space, sem, scope;
+	uint8_t is_drop, is_expect, is_incomplete, is_try, is_parity;
+	int8_t tx_sign;
+};
+
+static uint8_t *locate(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane, uint64_t addr)
+{
+	const struct bar *b = in->aux;
+
+	return cpu_resolve(w, in, lane, (enum ptx_space)b->space, addr, 8, 8, true);
+}
+
+/* The object isn't initialised (yet). For the oracle to see the init, too, the lanes wait for it for a
+ * while; then this is a race that it tells, else the fault that it is without the oracle. */
+static bool waits_for_init(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
+			   const uint64_t *addr)
+{
+	if (!cpu_judge_takes(w, in))
+		return false;
+	CPU_EACH_LANE(l, mask)
+	{
+		const uint8_t *p = locate(w, in, l, addr[l]);
+		if (!p)
+			return false;
+		if (!is_alive(__atomic_load_n((const uint64_t *)(const void *)p, __ATOMIC_RELAXED)))
+			return cpu_judge_early(w, in, l, p);
+	}
+	return false;
+}
+
+static enum cpu_step exec_init(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	const struct bar *b = in->aux;
+	const uint32_t *count = cpu_u32(w, in->src[0]);
+	uint64_t addr[CPU_WARP];
+
+	cpu_addresses(w, &b->addr, mask, addr);
+	CPU_EACH_LANE(l, mask)
+	{
+		uint8_t *p = locate(w, in, l, addr[l]);
+		if (!p)
+			return CPU_FAULTED;
+		if (!count[l] || count[l] > COUNT_MAX)
+			return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL,
+					 "mbarrier.init with a count of %u (1 to %u)", count[l],
+					 COUNT_MAX);
+		cpu_model_bypass(w, l, p, 8);
+		uint64_t word = pack((struct state){.pending = count[l], .expected = count[l]});
+		__atomic_store_n((uint64_t *)(void *)p, word, __ATOMIC_RELEASE);
+		cpu_judge_mbarrier(w, in, l, p, CPU_MBAR_INIT, 0, 0, false);
+	}
+	return CPU_OK;
+}
+
+static enum cpu_step exec_inval(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	const struct bar *b = in->aux;
+	uint64_t addr[CPU_WARP];
+
+	cpu_addresses(w, &b->addr, mask, addr);
+	CPU_EACH_LANE(l, mask)
+	{
+		uint8_t *p = locate(w, in, l, addr[l]);
+		if (!p)
+			return CPU_FAULTED;
+		uint64_t was = __atomic_exchange_n((uint64_t *)(void *)p, 0, __ATOMIC_ACQ_REL);
+		if (!is_alive(was))
+			return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL, "%s", not_alive);
+		cpu_judge_mbarrier(w, in, l, p, CPU_MBAR_OTHER, 0, 0, false);
+	}
+	return CPU_OK;
+}
+
+/* Did the change after state `was` end the phase? One thread executes when anybody asks. */
+static bool has_ended(const uint8_t *at, uint64_t was)
+{
+	uint64_t now = __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_RELAXED);
+
+	return unpack(now).parity != unpack(was).parity;
+}
+
+/* arrive, arrive_drop, with and without expect_tx. */
+static enum cpu_step exec_arrive(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	const struct bar *b = in->aux;
+	const uint32_t *count = cpu_u32(w, in->src[0]);
+	uint64_t addr[CPU_WARP], *state = NULL;
+
+	cpu_addresses(w, &b->addr, mask, addr);
+	if (waits_for_init(w, in, mask, addr))
+		return CPU_RETRY;
+	if (b->sem != PTX_SEM_RELAXED)
+		cpu_release(w, mask, (enum ptx_scope)b->scope);
+	if (in->dst[0] != CPU_NOSLOT)
+		state = cpu_u64(w, in->dst[0]);
+	CPU_EACH_LANE(l, mask)
+	{
+		uint8_t *p = locate(w, in, l, addr[l]);
+		uint32_t arrivals = b->is_expect ? 1 : count[l];
+		struct cpu_mbar_change c = {
+			.tx = b->is_expect ? (int32_t)count[l] : 0,
+			.arrive = arrivals,
+			.drop = b->is_drop ? arrivals : 0,
+			.is_incomplete = b->is_incomplete,
+		};
+		uint64_t was;
+		if (!p)
+			return CPU_FAULTED;
+		if (count[l] > COUNT_MAX || !arrivals)
+			return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL,
+					 "count %u is out of range (1 to %u)", count[l], COUNT_MAX);
+		const char *why = cpu_mbarrier_apply(p, &c, &was);
+		if (why)
+			return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL, "%s", why);
+		cpu_judge_mbarrier(w, in, l, p, CPU_MBAR_ARRIVE, b->sem, b->scope,
+				   has_ended(p, was));
+		if (state)
+			state[l] = was;
+	}
+	return CPU_OK;
+}
+
+/* expect_tx, complete_tx. */
+static enum cpu_step exec_tx(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	const struct bar *b = in->aux;
+	const uint32_t *count = cpu_u32(w, in->src[0]);
+	uint64_t addr[CPU_WARP];
+
+	cpu_addresses(w, &b->addr, mask, addr);
+	if (waits_for_init(w, in, mask, addr))
+		return CPU_RETRY;
+	CPU_EACH_LANE(l, mask)
+	{
+		uint8_t *p = locate(w, in, l, addr[l]);
+		if (!p)
+			return CPU_FAULTED;
+		if (count[l] > COUNT_MAX)
+			return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL,
+					 "tx-count %u is out of range (at most %u)", count[l],
+					 COUNT_MAX);
+		struct cpu_mbar_change c = {.tx = b->tx_sign * (int32_t)count[l]};
+		uint64_t was;
+		const char *why = cpu_mbarrier_apply(p, &c, &was);
+		if (why)
+			return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL, "%s", why);
+		cpu_judge_mbarrier(w, in, l, p, CPU_MBAR_OTHER, b->sem, b->scope,
+				   has_ended(p, was));
+	}
+	return CPU_OK;
+}
+
+static bool is_over(const struct bar *b, uint64_t now, uint64_t asked)
+{
+	uint32_t parity = b->is_parity ? (uint32_t)asked & 1 : unpack(asked).parity;
+
+	return unpack(now).parity != parity;
+}
+
+static void judge_wait(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask, uint32_t done,
+		       const uint64_t *addr)
+{
+	const struct bar *b = in->aux;
+
+	CPU_EACH_LANE(l, mask)
+	{
+		const uint8_t *p = locate(w, in, l, addr[l]);
+		if (p)
+			cpu_judge_mbarrier(w, in, l, p,
+					   done >> l & 1 ? CPU_MBAR_WAIT : CPU_MBAR_TEST, b->sem,
+					   b->scope, false);
+	}
+}
+
+static enum cpu_step exec_wait(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	const struct bar *b = in->aux;
+	uint64_t addr[CPU_WARP];
+	uint32_t done = 0;
+
+	cpu_addresses(w, &b->addr, mask, addr);
+	if (waits_for_init(w, in, mask, addr))
+		return CPU_RETRY;
+	CPU_EACH_LANE(l, mask)
+	{
+		uint8_t *p = locate(w, in, l, addr[l]);
+		if (!p)
+			return CPU_FAULTED;
+		uint64_t now = __atomic_load_n((uint64_t *)(void *)p, __ATOMIC_ACQUIRE);
+		uint64_t asked =
+			b->is_parity ? cpu_u32(w, in->src[0])[l] : cpu_u64(w, in->src[0])[l];
+		if (!is_alive(now))
+			return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL, "%s", not_alive);
+		if (is_over(b, now, asked))
+			done |= 1u << l;
+	}
+	if (!done && b->is_try && cpu_random_below(w->worker, TRY_TURNS))
+		return CPU_RETRY;
+	if (cpu_judge_takes(w, in))
+		judge_wait(w, in, mask, done, addr);
+	if (done && b->sem != PTX_SEM_RELAXED)
+		cpu_acquire(w, done, (enum ptx_scope)b->scope);
+	cpu_set_pred(w, in->dst[0], done, mask);
+	return done == mask ? CPU_OK : CPU_YIELD;
+}
+
+static enum cpu_step exec_pending_count(struct cpu_warp *w, const struct cpu_inst *in,
+					uint32_t mask)
+{
+	uint32_t *d = cpu_u32(w, in->dst[0]);
+	const uint64_t *state = cpu_u64(w, in->src[0]);
+
+	CPU_LANES(l, mask, d[l] = (uint32_t)(state[l] & COUNT_MAX));
+	return CPU_OK;
+}
+
+/* ---- binding -------------------------------------------------------------------- */
+
+static struct bar *new_bar(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in,
+			   unsigned addr)
+{
+	const struct ptx_form *f = s->form;
+	struct bar *b = cpu_dec_alloc(d, sizeof(*b));
+
+	b->addr = cpu_dec_addr(d, s, &s->ops[addr]);
+	b->space = f->space;
+	b->sem = f->sem;
+	b->scope = f->scope == PTX_SCOPE_NONE ? PTX_SCOPE_CTA : f->scope;
+	in->aux = b;
+	in->flags |= CPU_I_MEMORY;
+	if (cpu_dec_is_judged(d, in))
+		in->flags |= CPU_I_PARTS; /* waits_for_init */
+	return b;
+}
+
+static enum cpu_bound bind_arrive(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in)
+{
+	bool has_state = s->ops[0].kind != PTX_OPND_ADDR;
+	unsigned at = has_state ? 1 : 0;
+
+	if (s->nops <= at)
+		return cpu_dec_unsupported(d, in, "operands of mbarrier.arrive");
+	struct bar *b = new_bar(d, s, in, at);
+	b->is_drop = s->form->op == PTX_OP_MBARRIER_ARRIVE_DROP;
+	b->is_expect = ptx_form_has(s->form, PTX_MOD_EXPECT_TX);
+	b->is_incomplete = ptx_form_has(s->form, PTX_MOD_NOCOMPLETE);
+	in->dst[0] = has_state ? cpu_dec_dst(d, &s->ops[0]) : CPU_NOSLOT;
+	in->src[0] = s->nops > at + 1 ? cpu_dec_src(d, &s->ops[at + 1], PTX_TYPE_U32)
+				      : cpu_dec_const(d, 1, CPU_B32);
+	in->fn = exec_arrive;
+	return CPU_BOUND;
+}
+
+static enum cpu_bound bind_wait(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in)
+{
+	struct bar *b = new_bar(d, s, in, 1);
+
+	b->is_try = s->form->op == PTX_OP_MBARRIER_TRY_WAIT;
+	b->is_parity = ptx_form_has(s->form, PTX_MOD_PARITY);
+	in->dst[0] = cpu_dec_dst(d, &s->ops[0]);
+	in->src[0] = cpu_dec_src(d, &s->ops[2], b->is_parity ? PTX_TYPE_U32 : PTX_TYPE_B64);
+	if (b->is_try)
+		in->flags |= CPU_I_PARTS;
+	in->fn = exec_wait;
+	return CPU_BOUND;
+}
+
+static enum cpu_bound bind_tx(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in)
+{
+	struct bar *b = new_bar(d, s, in, 0);
+
+	b->tx_sign = s->form->op == PTX_OP_MBARRIER_EXPECT_TX ? 1 : -1;
+	in->src[0] = cpu_dec_src(d, &s->ops[1], PTX_TYPE_U32);
+	in->fn = exec_tx;
+	return CPU_BOUND;
+}
+
+/* ---- public ------------------------------------------------------------------------ */
+
+const char *cpu_mbarrier_apply(uint8_t *at, const struct cpu_mbar_change *c, uint64_t *was)
+{
+	uint64_t *word = (uint64_t *)(void *)at;
+	uint64_t old = __atomic_load_n(word, __ATOMIC_ACQUIRE), now;
+
+	do {
+		now = old;
+		const char *why = change(&now, c);
+		if (why)
+			return why;
+	} while (!__atomic_compare_exchange_n(word, &old, now, false, __ATOMIC_ACQ_REL,
+					      __ATOMIC_ACQUIRE));
+	if (was)
+		*was = old;
+	return NULL;
+}
+
+bool cpu_mbarrier_signal(struct cpu_transfer *t, unsigned lane, uint32_t mbar,
+			 const struct cpu_mbar_change *c)
+{
+	uint8_t *p =
+		cpu_resolve_async(t->warp->cta, t->in, PTX_SPACE_SHARED_CLUSTER, mbar, 8, 8, true);
+	if (!p)
+		return false;
+	uint64_t was = 0;
+	const char *why = cpu_mbarrier_apply(p, c, &was);
+	if (!why)
+		cpu_judge_complete(t, lane, p, has_ended(p, was));
+	if (why)
+		cpu_fault(t->warp, t->in, lane, CPU_FAULT_ILLEGAL,
+			  "%s, when a copy completes on it", why);
+	return !why;
+}
+
+cpu_binder cpu_bind_mbarrier;
+
+enum cpu_bound cpu_bind_mbarrier(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in)
+{
+	switch (s->form->op) {
+	case PTX_OP_MBARRIER_INIT:
+		new_bar(d, s, in, 0);
+		in->src[0] = cpu_dec_src(d, &s->ops[1], PTX_TYPE_U32);
+		in->fn = exec_init;
+		return CPU_BOUND;
+	case PTX_OP_MBARRIER_INVAL:
+		new_bar(d, s, in, 0);
+		in->fn = exec_inval;
+		return CPU_BOUND;
+	case PTX_OP_MBARRIER_ARRIVE:
+	case PTX_OP_MBARRIER_ARRIVE_DROP:
+		return bind_arrive(d, s, in);
+	case PTX_OP_MBARRIER_EXPECT_TX:
+	case PTX_OP_MBARRIER_COMPLETE_TX:
+		return bind_tx(d, s, in);
+	case PTX_OP_MBARRIER_TEST_WAIT:
+	case PTX_OP_MBARRIER_TRY_WAIT:
+		return bind_wait(d, s, in);
+	case PTX_OP_MBARRIER_PENDING_COUNT:
+		in->dst[0] = cpu_dec_dst(d, &s->ops[0]);
+		in->src[0] = cpu_dec_src(d, &s->ops[1], PTX_TYPE_B64);
+		in->fn = exec_pending_count;
+		return CPU_BOUND;
+	default:
+		return CPU_NOT_MINE;
+	}
+}

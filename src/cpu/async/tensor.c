@@ -1,0 +1,445 @@
+/*
+ * tensor.c - cp.async.bulk.tensor and cp.reduce.async.bulk.tensor, tile mode.
+ *
+ * The map is read at issue. The box is cut into rows of its innermost dimension,
+ * the units of bulk.c; each row is moved between global memory, element 0's
+ * address plus coordinates times strides, and shared memory, where rows lie
+ * densely (or at the pitch of the swizzle's span, if that is wider) and 16-byte
+ * chunks are permuted by the bits of their shared address. Elements outside of
+ * the tensor read as 0 or NaN, and aren't written (PTX ISA 5.5).
+ *
+ * The whole box counts for the mbarrier, parts out of bounds included. Not
+ * there, refused by name: im2col, gather and scatter, interleaved layouts,
+ * packed 4 and 6 bit types, swizzles with atoms of more than 16 bytes.
+ *
+ * A store or reduction may reach over the far edges, and may not start before the near ones (CUDA
+ * programming guide, tensor memory access; an H200 ends it as an illegal instruction).
+ */
+#include "cpu/async/async.h"
+#include "cpu/events.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ROW_MAX	 2048u /* bytes: 256 elements of 8 bytes */
+#define CHUNK	 16u
+#define MAX_RANK 5u
+
+struct tensor_aux {
+	struct cpu_addr map, shared, mbar;
+	uint32_t at[MAX_RANK]; /* slots */
+	uint8_t rank, op, shared_space;
+	bool is_store;
+	uint32_t cta_mask; /* slot, or CPU_NOSLOT */
+};
+
+/* ---- rows ------------------------------------------------------------------------ */
+
+/* The place of a row: address of its element 0, which may be out of bounds. */
+struct row {
+	bool is_inside;	     /* in all dimensions but the innermost */
+	uint64_t address;    /* of the first element inside */
+	uint32_t from, upto; /* bytes of the row that are inside */
+};
+
+static struct row place_row(const struct cpu_tensor_box *b, uint32_t index)
+{
+	struct row r = {.is_inside = true, .address = b->address};
+	int64_t first = b->at[0], dim = (int64_t)b->dims[0], n = b->count[0];
+
+	for (unsigned i = 1; i < MAX_RANK; i++) {
+		int64_t c = b->at[i] + (int64_t)(index % b->count[i]) * b->step[i];
+		index /= b->count[i];
+		if (c < 0 || (uint64_t)c >= b->dims[i])
+			r.is_inside = false;
+		else
+			r.address += (uint64_t)c * b->strides[i - 1];
+	}
+	int64_t lo = first < 0 ? -first : 0, hi = dim - first < n ? dim - first : n;
+	if (lo >= hi)
+		r.is_inside = false;
+	r.from = (uint32_t)lo * b->elem;
+	r.upto = (uint32_t)hi * b->elem;
+	r.address += (uint64_t)(first + lo) * b->elem;
+	return r;
+}
+
+/* Copies a row between `plain` bytes and its chunks at the shared address `at`. */
+static void swizzle_row(const struct cpu_tensor_box *b, uint32_t at, uint8_t *shared,
+			uint8_t *plain, bool is_store)
+{
+	uint32_t mask = b->swizzle ? (1u << b->swizzle) - 1 : 0; /* of chunks in a span */
+
+	if (!mask && is_store)
+		memcpy(plain, shared, b->inner);
+	else if (!mask)
+		memcpy(shared, plain, b->inner);
+	for (uint32_t off = 0; mask && off < b->inner; off += CHUNK) {
+		uint32_t to = (at + off) ^ ((at + off) >> 7 & mask) << 4;
+		if (is_store)
+			memcpy(plain + off, shared + (to - at), CHUNK);
+		else
+			memcpy(shared + (to - at), plain + off, CHUNK);
+	}
+}
+
+static void fill_nan(uint8_t *p, uint32_t bytes, uint32_t elem)
+{
+	for (uint32_t i = 0; i < bytes; i++)
+		p[i] = i % elem == elem - 1 ? 0x7f : 0xff;
+}
+
+static void flush_subnormals(uint8_t *p, uint32_t bytes)
+{
+	for (uint32_t i = 0; i < bytes; i += 4) {
+		uint32_t v;
+		memcpy(&v, p + i, 4);
+		if (!(v & 0x7f800000))
+			v &= 0x80000000;
+		memcpy(p + i, &v, 4);
+	}
+}
+
+/* Global to `plain`. */
+static bool load_row(struct cpu_transfer *t, const struct row *r, uint8_t *plain)
+{
+	const struct cpu_tensor_box *b = &t->bulk.box;
+
+	if (b->is_nan_filled)
+		fill_nan(plain, b->inner, b->elem);
+	else
+		memset(plain, 0, b->inner);
+	if (!r->is_inside)
+		return true;
+	const uint8_t *src = cpu_resolve_async(t->warp->cta, t->in, PTX_SPACE_GLOBAL, r->address,
+					       r->upto - r->from, 0, false);
+	if (!src)
+		return false;
+	cpu_judge_part(t, cpu_transfer_lane(t), false, src, r->upto - r->from);
+	memcpy(plain + r->from, src, r->upto - r->from);
+	if (b->type == 10 || b->type == 12) /* FLOAT32_FTZ, TFLOAT32_FTZ */
+		flush_subnormals(plain + r->from, r->upto - r->from);
+	return true;
+}
+
+static bool store_row(struct cpu_transfer *t, const struct row *r, const uint8_t *plain)
+{
+	if (!r->is_inside)
+		return true;
+	uint8_t *dst = cpu_resolve_async(t->warp->cta, t->in, PTX_SPACE_GLOBAL, r->address,
+					 r->upto - r->from, 0, true);
+	if (!dst)
+		return false;
+	cpu_judge_part(t, cpu_transfer_lane(t), true, dst, r->upto - r->from);
+	if (t->op)
+		cpu_reduce(dst, plain + r->from, r->upto - r->from, (enum cpu_red_op)t->op,
+			   (enum ptx_type)t->type);
+	else
+		memcpy(dst, plain + r->from, r->upto - r->from);
+	return true;
+}
+
+static bool shared_row(struct cpu_transfer *t, uint32_t index, uint8_t *plain)
+{
+	const struct cpu_bulk_part *b = &t->bulk;
+	uint32_t at = (uint32_t)(b->is_store ? b->src : b->dst) + index * b->box.pitch;
+	uint8_t *shared = cpu_resolve_async(t->warp->cta, t->in, PTX_SPACE_SHARED_CLUSTER, at,
+					    b->box.pitch, 0, !b->is_store);
+
+	if (shared)
+		cpu_judge_part(t, cpu_transfer_lane(t), !b->is_store, shared, b->box.pitch);
+	if (shared)
+		swizzle_row(&b->box, at, shared, plain, b->is_store);
+	return shared != NULL;
+}
+
+bool cpu_tensor_rows(struct cpu_transfer *t, uint32_t row, uint32_t n, bool is_read, bool is_write)
+{
+	struct cpu_bulk_part *b = &t->bulk;
+	uint8_t local[ROW_MAX];
+
+	for (uint32_t i = row; i < row + n; i++) {
+		uint8_t *plain = b->is_staged ? b->buffer + (size_t)i * b->box.inner : local;
+		struct row r = place_row(&b->box, i);
+		if (is_read && !(b->is_store ? shared_row(t, i, plain) : load_row(t, &r, plain)))
+			return false;
+		if (is_write && !(b->is_store ? store_row(t, &r, plain) : shared_row(t, i, plain)))
+			return false;
+	}
+	return true;
+}
+
+/* ---- issue --------------------------------------------------------------------------- */
+
+/* The reading of the map is the issuing thread's own, in a proxy of its own: hardware reads it some
+ * time before the copy is over. */
+static void judge_map(struct cpu_warp *w, const struct cpu_inst *in, unsigned l, uint64_t addr)
+{
+	struct cpu_acc acc = {.kind = CPU_ACC_LOAD,
+			      .space = PTX_SPACE_GENERIC,
+			      .sem = PTX_SEM_WEAK,
+			      .proxy = PTX_PROXY_TENSORMAP};
+	uint64_t at[CPU_WARP] = {0};
+
+	at[l] = addr;
+	cpu_judge_access(w, in, &acc, 1u << l, at, sizeof(struct cpu_tensormap));
+}
+
+/* Copies the map of lane l; false: no map, fault raised. */
+static bool read_map(struct cpu_warp *w, const struct cpu_inst *in, unsigned l, uint64_t addr,
+		     struct cpu_tensormap *tm)
+{
+	const struct tensor_aux *x = in->aux;
+	const uint8_t *p = cpu_resolve(w, in, l, PTX_SPACE_GENERIC, addr, sizeof(*tm), 64, false);
+
+	if (!p)
+		return false;
+	if (cpu_judge_takes(w, in))
+		judge_map(w, in, l, addr);
+	memcpy(tm, p, sizeof(*tm));
+	const char *why = cpu_tensormap_check(tm);
+	if (why)
+		cpu_fault(w, in, l, CPU_FAULT_ILLEGAL, "bad tensor map: %s", why);
+	else if (tm->is_im2col || tm->interleave || tm->swizzle > 3 || tm->type > 12)
+		cpu_fault(w, in, l, CPU_FAULT_UNSUPPORTED, "tensor map with %s",
+			  tm->is_im2col	   ? "im2col"
+			  : tm->interleave ? "an interleaved layout"
+			  : tm->type > 12  ? "a packed type"
+					   : "a swizzle of larger atoms");
+	else if (tm->rank != x->rank)
+		cpu_fault(w, in, l, CPU_FAULT_ILLEGAL, "a tensor map of rank %u in a %uD copy",
+			  tm->rank, x->rank);
+	else
+		return true;
+	return false;
+}
+
+static void make_box(struct cpu_tensor_box *b, const struct cpu_tensormap *tm)
+{
+	b->address = tm->address;
+	b->elem = cpu_tensormap_elem_bytes(tm->type);
+	b->type = tm->type;
+	b->swizzle = tm->swizzle;
+	b->is_nan_filled = tm->fill;
+	for (unsigned i = 0; i < MAX_RANK; i++) {
+		bool is_used = i < tm->rank;
+		b->step[i] = is_used && i ? tm->element_strides[i] : 1;
+		b->count[i] = is_used ? (tm->box[i] + b->step[i] - 1) / b->step[i] : 1;
+		b->dims[i] = is_used ? tm->dims[i] + 1ull : 1;
+		b->at[i] = 0;
+		if (i)
+			b->strides[i - 1] = is_used ? tm->strides[i - 1] : 0;
+	}
+	b->inner = b->count[0] * b->elem;
+	uint32_t span = b->swizzle ? CHUNK << b->swizzle : 0;
+	b->pitch = b->inner < span ? span : b->inner;
+}
+
+/* The element type of a reduction into the map's tensor; NONE: there is no such. */
+static enum ptx_type reduce_type(uint8_t type, uint8_t op)
+{
+	static const uint8_t types[] = {
+		[2] = PTX_TYPE_U32, [3] = PTX_TYPE_S32, [4] = PTX_TYPE_U64,  [5] = PTX_TYPE_S64,
+		[6] = PTX_TYPE_F16, [7] = PTX_TYPE_F32, [9] = PTX_TYPE_BF16,
+	};
+	enum ptx_type t = type < sizeof(types) ? (enum ptx_type)types[type] : PTX_TYPE_NONE;
+
+	if (ptx_type_class(t) == PTX_CLASS_FLOAT && op != CPU_RED_ADD && op != CPU_RED_MIN &&
+	    op != CPU_RED_MAX)
+		return PTX_TYPE_NONE;
+	return t;
+}
+
+static bool start_one(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
+		      const struct cpu_bulk_part *part, enum ptx_type type)
+{
+	const struct tensor_aux *x = in->aux;
+	struct cpu_transfer *t =
+		cpu_async_new(w, in, 1u << l, CPU_TR_TENSOR,
+			      x->is_store ? CPU_DONE_BULK_GROUP : CPU_DONE_MBARRIER);
+
+	if (!t)
+		return false;
+	t->bulk = *part;
+	t->op = x->op;
+	t->type = (uint8_t)type;
+	t->bulk.first = cpu_random_below(w->worker, part->units);
+	if (part->is_staged) {
+		t->bulk.buffer = malloc((size_t)part->units * part->unit);
+		if (!t->bulk.buffer) {
+			cpu_fault(w, in, l, CPU_FAULT_RESOURCES, "no memory for a tensor copy");
+			cpu_async_abandon(t);
+			return false;
+		}
+	}
+	cpu_async_start(t);
+	return true;
+}
+
+static bool start(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
+		  struct cpu_bulk_part *part, enum ptx_type type)
+{
+	const struct tensor_aux *x = in->aux;
+
+	if (x->cta_mask == CPU_NOSLOT)
+		return start_one(w, in, l, part, type);
+	uint32_t ctas = cpu_u16(w, x->cta_mask)[l];
+	uint32_t dst = (uint32_t)part->dst % CPU_RANK, mbar = part->mbar % CPU_RANK;
+	if (!ctas || ctas >> w->cta->cluster->size) {
+		cpu_fault(w, in, l, CPU_FAULT_ILLEGAL,
+			  "multicast to blocks 0x%x of a cluster of %u", ctas,
+			  w->cta->cluster->size);
+		return false;
+	}
+	CPU_EACH_LANE(r, ctas)
+	{
+		part->dst = dst + (r + 1) * CPU_RANK;
+		part->mbar = mbar + (r + 1) * CPU_RANK;
+		if (!start_one(w, in, l, part, type))
+			return false;
+	}
+	return true;
+}
+
+/* Loads may start before the tensor, stores may not. */
+static bool is_storable(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
+			const struct cpu_tensor_box *b)
+{
+	for (unsigned i = 0; i < MAX_RANK; i++) {
+		if (b->at[i] >= 0)
+			continue;
+		cpu_fault(w, in, l, CPU_FAULT_ILLEGAL,
+			  "a tensor store to coordinate %lld of dimension %u, which is negative",
+			  (long long)b->at[i], i);
+		return false;
+	}
+	return true;
+}
+
+static bool issue_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned l, uint64_t map,
+		       uint64_t shared, uint64_t mbar)
+{
+	const struct tensor_aux *x = in->aux;
+	struct cpu_bulk_part part = {.byte_mask = 0xffff};
+	struct cpu_tensor_box *b = &part.box;
+	struct cpu_tensormap tm;
+
+	if (!read_map(w, in, l, map, &tm))
+		return false;
+	make_box(b, &tm);
+	for (unsigned i = 0; i < x->rank; i++)
+		b->at[i] = (int32_t)cpu_u32(w, x->at[i])[l];
+	if (x->is_store && !is_storable(w, in, l, b))
+		return false;
+	part.units = b->count[1] * b->count[2] * b->count[3] * b->count[4];
+	part.unit = b->inner;
+	uint8_t *p = cpu_resolve(w, in, l, (enum ptx_space)x->shared_space, shared,
+				 (uint64_t)part.units * b->pitch, 128, !x->is_store);
+	if (!p)
+		return false;
+	cpu_model_bypass(w, l, p, (uint64_t)part.units * b->pitch);
+	if (!x->is_store && !cpu_resolve(w, in, l, PTX_SPACE_SHARED_CLUSTER, mbar, 8, 8, true))
+		return false;
+	enum ptx_type type = x->op ? reduce_type(tm.type, x->op) : PTX_TYPE_NONE;
+	if (x->op && type == PTX_TYPE_NONE) {
+		cpu_fault(w, in, l, CPU_FAULT_ILLEGAL,
+			  "no such reduction for the tensor map's element type");
+		return false;
+	}
+	part.is_store = part.is_staged = x->is_store;
+	part.src_space = x->is_store ? PTX_SPACE_SHARED_CLUSTER : PTX_SPACE_GLOBAL;
+	part.dst_space = x->is_store ? PTX_SPACE_GLOBAL : PTX_SPACE_SHARED_CLUSTER;
+	part.src = x->is_store ? cpu_shared_canonical(w->cta, shared) : tm.address;
+	part.dst = x->is_store ? tm.address : cpu_shared_canonical(w->cta, shared);
+	part.mbar = x->is_store ? 0 : cpu_shared_canonical(w->cta, mbar);
+	return start(w, in, l, &part, type);
+}
+
+static enum cpu_step exec_tensor(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	const struct tensor_aux *x = in->aux;
+	uint64_t map[CPU_WARP], shared[CPU_WARP], mbar[CPU_WARP];
+
+	memset(mbar, 0, sizeof(mbar));
+	cpu_addresses(w, &x->map, mask, map);
+	cpu_addresses(w, &x->shared, mask, shared);
+	if (!x->is_store)
+		cpu_addresses(w, &x->mbar, mask, mbar);
+	CPU_EACH_LANE(l, mask)
+	if (!issue_lane(w, in, l, map[l], shared[l], mbar[l]))
+		return CPU_FAULTED;
+	return CPU_OK;
+}
+
+/* ---- binding -------------------------------------------------------------------------- */
+
+static const char *find_unsupported(const struct ptx_form *f)
+{
+	static const enum ptx_mod mods[] = {
+		PTX_MOD_IM2COL,	      PTX_MOD_IM2COL_NO_OFFS, PTX_MOD_IM2COL_W,
+		PTX_MOD_IM2COL_W_128, PTX_MOD_TILE_GATHER4,   PTX_MOD_TILE_SCATTER4,
+		PTX_MOD_CTA_GROUP_1,  PTX_MOD_CTA_GROUP_2,
+	};
+
+	for (size_t i = 0; i < BASE_COUNTOF(mods); i++)
+		if (ptx_form_has(f, mods[i]))
+			return ptx_mod_name(mods[i]);
+	return f->has_unknown_mod ? "an unknown modifier" : NULL;
+}
+
+/* [map, {c0, c1}] */
+static bool bind_map(struct cpu_dec *d, const struct ptx_stmt *s, const struct ptx_opnd *op,
+		     struct tensor_aux *x)
+{
+	struct ptx_opnd base = *op;
+
+	if (op->kind != PTX_OPND_ADDR || op->nsub != 2)
+		return false;
+	base.nsub = 1;
+	x->map = cpu_dec_addr(d, s, &base);
+	const struct ptx_opnd *at = &op->sub[1];
+	unsigned n = at->kind == PTX_OPND_VEC ? at->nsub : 1;
+	if (n != x->rank)
+		return false;
+	for (unsigned i = 0; i < n; i++)
+		x->at[i] =
+			cpu_dec_src(d, at->kind == PTX_OPND_VEC ? &at->sub[i] : at, PTX_TYPE_S32);
+	return true;
+}
+
+enum cpu_bound cpu_bind_tensor(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in)
+{
+	static const enum ptx_mod ranks[] = {PTX_MOD_N1D, PTX_MOD_N2D, PTX_MOD_N3D, PTX_MOD_N4D,
+					     PTX_MOD_N5D};
+	const struct ptx_form *f = s->form;
+	struct tensor_aux *x = cpu_dec_alloc(d, sizeof(*x));
+	const char *why = find_unsupported(f);
+	unsigned n = 2;
+
+	if (why)
+		return cpu_dec_unsupported(d, in, why);
+	for (unsigned i = 0; i < BASE_COUNTOF(ranks); i++)
+		if (ptx_form_has(f, ranks[i]))
+			x->rank = (uint8_t)(i + 1);
+	x->is_store = ptx_form_has(f, PTX_MOD_BULK_GROUP);
+	if (f->op == PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR) {
+		enum cpu_red_op op;
+		enum ptx_type type;
+		(void)cpu_reduce_find(f, &op, &type); /* the type is the map's */
+		x->op = (uint8_t)op;
+	}
+	x->shared_space = x->is_store ? f->space2 : f->space;
+	if (s->nops < 2 + !x->is_store || !x->rank ||
+	    !bind_map(d, s, &s->ops[x->is_store ? 0 : 1], x))
+		return cpu_dec_unsupported(d, in, "operands of a tensor copy");
+	x->shared = cpu_dec_addr(d, s, &s->ops[x->is_store ? 1 : 0]);
+	if (!x->is_store)
+		x->mbar = cpu_dec_addr(d, s, &s->ops[n++]);
+	x->cta_mask = CPU_NOSLOT;
+	if (ptx_form_has(f, PTX_MOD_MULTICAST_CLUSTER))
+		x->cta_mask = cpu_dec_src(d, &s->ops[n++], PTX_TYPE_U16);
+	in->aux = x;
+	in->flags |= CPU_I_MEMORY;
+	in->fn = exec_tensor;
+	return CPU_BOUND;
+}

@@ -1,0 +1,152 @@
+/*
+ * events.h - inside src/cpu: what happens in the machine that a judge of accesses needs (judge/).
+ *
+ * The files that execute call these where something happens that orders memory
+ * or touches it. machine.judge is NULL when nothing is judged: then the binders of
+ * ld and st choose handlers that know nothing of this, and all others ask
+ * cpu_judge_of first. Every call takes the watch's lock, the innermost one; the
+ * order of the calls is the order of events.
+ *
+ * Instructions with CPU_I_INSERTED make no event.
+ */
+#ifndef COLLIDER_CPU_EVENTS_H
+#define COLLIDER_CPU_EVENTS_H
+
+#include "cpu/machine.h"
+
+struct cpu_judge;
+struct cpu_async_warp;
+struct cpu_transfer;
+
+static inline struct cpu_judge *cpu_judge_of(const struct cpu_warp *w)
+{
+	return w->grid->m->judge;
+}
+
+/* ---- judge/judge.c: the machine, grids, operations of the host ------------------------------ */
+
+/* False: no memory, or options that the oracle doesn't go with. */
+bool cpu_judge_init(struct cpu_machine *m);
+void cpu_judge_free(struct cpu_machine *m);
+
+/* All below: nothing happens when m->judge is NULL. Operations are named by their id. */
+void cpu_judge_submit(struct cpu_op *op, struct cpu_op *const *deps, size_t n);
+/* The operation starts (a kernel: its grid has been made and numbered). */
+void cpu_judge_start(struct cpu_op *op);
+/* The calling thread begins to run a host function. */
+void cpu_judge_host(struct cpu_op *op);
+void cpu_judge_end(struct cpu_op *op);
+/* The calling thread knows that it has ended; that all of the device's (UINT_MAX: of all) have. */
+void cpu_judge_waited(struct cpu_op *op);
+void cpu_judge_idle(struct cpu_machine *m, unsigned device);
+/* griddepcontrol.wait has succeeded. */
+void cpu_judge_grid_wait(struct cpu_warp *w, uint32_t mask);
+/* `number` of the block in its grid, clusters being contiguous. */
+void cpu_judge_block_start(struct cpu_cta *cta, uint64_t number);
+void cpu_judge_block_end(struct cpu_cta *cta);
+/* There is memory that host code may access. */
+void cpu_judge_shared(struct cpu_machine *m);
+/* Memory that begins to be used for something new. */
+void cpu_judge_forget(struct cpu_machine *m, uint64_t address, uint64_t bytes);
+void cpu_judge_heap(struct cpu_warp *w, unsigned lane, bool is_free, uint64_t address,
+		    uint64_t bytes);
+/* A piece of a copy or fill; a stream's read or write of a value. */
+void cpu_judge_op_range(struct cpu_op *op, bool is_write, uint64_t address, uint64_t bytes);
+void cpu_judge_op_value(struct cpu_op *op, bool is_write);
+
+/* ---- judge/access.c: accesses and fences ------------------------------------------------- */
+
+/* Is the instruction one of those that are judged? */
+static inline bool cpu_judge_takes(const struct cpu_warp *w, const struct cpu_inst *in)
+{
+	return __builtin_expect(w->grid->m->judge != NULL, 0) && !(in->flags & CPU_I_INSERTED);
+}
+
+/* What lanes access, before it happens: `addr` in acc's space. Lanes whose memory is private, or
+ * none at all, make no event. */
+void cpu_judge_access(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+		      uint32_t mask, const uint64_t addr[CPU_WARP], uint32_t bytes);
+/* One element of an atomic at its place on the host. `is_red`: nothing is returned. `ids`, `id` in
+ * the weak model, else NULL: the numbers of its bytes, and its own. */
+void cpu_judge_atomic(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+		      unsigned lane, const uint8_t *host, uint32_t bytes, bool is_write,
+		      bool is_red, bool is_shared, const uint32_t *ids, uint32_t *id);
+/* A strong ld or st of a lane in the weak model, one element. `ids`: the numbers that its bytes have (read);
+ * returns that of a write, which its bytes get then. */
+uint32_t cpu_judge_strong(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+			  unsigned lane, const uint8_t *host, uint32_t bytes, bool is_shared,
+			  const uint32_t *ids);
+void cpu_judge_fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
+		     const struct ptx_form *f);
+void cpu_judge_warp_sync(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask);
+
+/* Barriers: the block's (id below CPU_BARRIERS) or the cluster's. */
+#define CPU_JUDGE_CLUSTER CPU_BARRIERS
+void cpu_judge_arrive(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask, uint32_t id,
+		      uint64_t generation, uint32_t expected, bool releases, bool leaves);
+void cpu_judge_leave(struct cpu_warp *w, uint32_t mask, uint32_t id, uint64_t generation);
+
+/* ---- judge/async.c: mbarriers and asynchronous copies ---------------------------------------- */
+
+enum cpu_mbar_event {
+	CPU_MBAR_INIT,
+	CPU_MBAR_ARRIVE, /* counts for the phase that is open */
+	CPU_MBAR_OTHER,	 /* expect_tx, complete_tx, inval */
+	CPU_MBAR_TEST,	 /* a wait that failed */
+	CPU_MBAR_WAIT	 /* saw the phase before the open one complete */
+};
+/* `ended`: the change ended the open phase. */
+void cpu_judge_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
+			const uint8_t *host, enum cpu_mbar_event what, uint8_t sem, uint8_t scope,
+			bool ended);
+
+/* The mbarrier there isn't initialised, and the lane uses it. False: the time in which somebody else
+ * might have done it is over. */
+bool cpu_judge_early(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
+		     const uint8_t *host);
+
+void cpu_judge_issue(struct cpu_transfer *t);
+/* A part of the copy of `lane` touches memory. */
+void cpu_judge_part(struct cpu_transfer *t, unsigned lane, bool is_write, const uint8_t *host,
+		    uint64_t bytes);
+/* The lane's part (or lanes' arrival) completes on an mbarrier. */
+void cpu_judge_complete(struct cpu_transfer *t, unsigned lane, const uint8_t *host, bool ended);
+/* The lane's part has ended and waits for a wait of its thread. */
+void cpu_judge_done(struct cpu_transfer *t, unsigned lane);
+/* A wait has succeeded: joined are parts of lanes in mask with `completion` (enum cpu_completion)
+ * whose group is older than the newest `keep` of open[lane]; is_all: all copies. */
+void cpu_judge_group_wait(struct cpu_warp *w, uint32_t mask, uint8_t completion,
+			  const uint32_t *open, uint32_t keep, bool is_read, bool is_all);
+/* The warp's block ends. */
+void cpu_judge_async_free(struct cpu_async_warp *aw);
+
+/* ---- judge/ids.c: numbers of strong writes, by byte -------------------------------------------- */
+
+/* Does the weak model keep them? */
+bool cpu_ids_are_on(const struct cpu_judge *x);
+/* Of n bytes of memory; `ids` has n. mark: all get one number; 0: a weak write. */
+void cpu_ids_get(struct cpu_judge *x, const uint8_t *host, uint32_t n, uint32_t *ids);
+void cpu_ids_put(struct cpu_judge *x, const uint8_t *host, uint32_t n, const uint32_t *ids);
+void cpu_ids_mark(struct cpu_judge *x, const uint8_t *host, uint64_t n, uint32_t id);
+/* Of a copy of bytes: gives them numbers (NULL: none). */
+void cpu_ids_assign(struct cpu_judge *x, uint32_t *ids, uint32_t n, const uint32_t *from);
+/* The number that all n have, or 0. */
+uint32_t cpu_ids_same(const uint32_t *ids, uint32_t n);
+/* ---- judge/place.c ------------------------------------------------------------------------------ */
+
+/* The module is complete: its variables have names from now on. */
+void cpu_judge_module(struct cpu_module *mod);
+
+/* ---- judge/site.c: who accessed, as words -------------------------------------------------------- */
+
+struct cpu_site;
+
+/* Of the instruction that the warp's current split executes; lives as long as the machine. Lock
+ * held. */
+struct cpu_site *cpu_site_of(struct cpu_warp *w, const struct cpu_inst *in);
+/* Of copies, fills and values of a stream. */
+struct cpu_site *cpu_site_of_op(struct cpu_judge *x, const struct cpu_op *op, bool is_write);
+/* The functions' code goes away: what their sites need of it is copied. */
+void cpu_site_unload(struct cpu_module *mod);
+
+#endif

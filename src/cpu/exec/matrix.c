@@ -1,0 +1,340 @@
+/*
+ * matrix.c - ldmatrix, stmatrix, movmatrix, wmma.load and wmma.store.
+ *
+ * ldmatrix: lane 8*i + r holds the address of row r of matrix i, 16 bytes; lane l gets of
+ * each matrix the elements 2*(l%4) and 2*(l%4)+1 of row l/4, with .trans of
+ * column l/4 (PTX ISA 9.7.14.5.15). Rows are read by the lanes that name
+ * them, once each, in one access; the oracle sees it so.
+ *
+ * wmma.load and store: the elements of the fragment (fragment.c says which lane holds
+ * which) at p + row * stride + column, or the transposed; one access for each
+ * register where its elements lie side by side, else for each element. p and
+ * the stride are those of the first lane: all lanes must agree, and a lane
+ * that doesn't is a fault.
+ *
+ * Not there, refused by name: the b8 forms of sm_100.
+ */
+#include "cpu/load/fragment.h"
+
+#include <string.h>
+
+#define ROWS 8u
+#define ROW  16u /* bytes */
+
+/* ---- ldmatrix, stmatrix, movmatrix --------------------------------------------------- */
+
+struct ldmatrix {
+	struct cpu_addr addr;
+	struct cpu_acc acc;
+	uint32_t slots[4];
+	uint8_t n; /* matrices */
+	bool is_trans;
+};
+
+/* Where element e (0, 1) of lane l lies in a matrix of 8 rows of 8. */
+static unsigned cell(unsigned l, unsigned e, bool is_trans)
+{
+	return is_trans ? (l % 4 * 2 + e) * ROWS + l / 4 : l / 4 * ROWS + l % 4 * 2 + e;
+}
+
+static uint32_t row_lanes(const struct ldmatrix *x)
+{
+	return x->n == 4 ? UINT32_MAX : (1u << x->n * ROWS) - 1;
+}
+
+/* Rows named by lanes that are not there have no address. */
+static enum cpu_step check_rows(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	const struct ldmatrix *x = in->aux;
+
+	if ((row_lanes(x) & mask) != row_lanes(x))
+		return cpu_fault(w, in, (unsigned)__builtin_ctz(mask), CPU_FAULT_ILLEGAL,
+				 "lanes that name rows of the matrix are not there (0x%08x)",
+				 row_lanes(x) & ~mask);
+	return CPU_OK;
+}
+
+static enum cpu_step exec_ldmatrix(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	const struct ldmatrix *x = in->aux;
+	uint32_t rows = row_lanes(x);
+	uint64_t addr[CPU_WARP];
+	uint16_t data[CPU_WARP * ROWS];
+	enum cpu_step step = check_rows(w, in, mask);
+
+	if (step != CPU_OK)
+		return step;
+	cpu_addresses(w, &x->addr, rows, addr);
+	step = cpu_access(w, in, &x->acc, rows, addr, ROW, data);
+	if (step != CPU_OK)
+		return step;
+	for (unsigned i = 0; i < x->n; i++) {
+		const uint16_t *m = data + i * ROWS * ROWS;
+		uint32_t *d = cpu_u32(w, x->slots[i]);
+		CPU_EACH_LANE(l, mask)
+		d[l] = m[cell(l, 0, x->is_trans)] | (uint32_t)m[cell(l, 1, x->is_trans)] << 16;
+	}
+	return CPU_OK;
+}
+
+static enum cpu_step exec_stmatrix(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	const struct ldmatrix *x = in->aux;
+	uint32_t rows = row_lanes(x);
+	uint64_t addr[CPU_WARP];
+	uint16_t data[CPU_WARP * ROWS];
+	enum cpu_step step = check_rows(w, in, mask);
+
+	if (step != CPU_OK)
+		return step;
+	for (unsigned i = 0; i < x->n; i++) {
+		uint16_t *m = data + i * ROWS * ROWS;
+		const uint32_t *s = cpu_u32(w, x->slots[i]);
+		for (unsigned l = 0; l < CPU_WARP; l++) {
+			m[cell(l, 0, x->is_trans)] = (uint16_t)s[l];
+			m[cell(l, 1, x->is_trans)] = (uint16_t)(s[l] >> 16);
+		}
+	}
+	cpu_addresses(w, &x->addr, rows, addr);
+	return cpu_access(w, in, &x->acc, rows, addr, ROW, data);
+}
+
+static enum cpu_step exec_movmatrix(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	const uint32_t *s = cpu_u32(w, in->src[0]);
+	uint32_t *d = cpu_u32(w, in->dst[0]);
+	uint16_t m[ROWS * ROWS];
+
+	for (unsigned l = 0; l < CPU_WARP; l++) {
+		m[cell(l, 0, false)] = (uint16_t)s[l];
+		m[cell(l, 1, false)] = (uint16_t)(s[l] >> 16);
+	}
+	CPU_EACH_LANE(l, mask)
+	d[l] = m[cell(l, 0, true)] | (uint32_t)m[cell(l, 1, true)] << 16;
+	return CPU_OK;
+}
+
+static bool has_text(const struct ptx_form *f, const char *what)
+{
+	size_t n = strlen(what);
+
+	for (size_t i = 0; i + n <= f->text.n; i++)
+		if (!memcmp(f->text.p + i, what, n))
+			return true;
+	return false;
+}
+
+static void make_acc(struct cpu_acc *acc, const struct ptx_form *f, enum cpu_acc_kind kind,
+		     unsigned width)
+{
+	acc->kind = (uint8_t)kind;
+	acc->space = f->space;
+	acc->sem = PTX_SEM_WEAK;
+	acc->scope = PTX_SCOPE_NONE;
+	acc->proxy = PTX_PROXY_GENERIC;
+	acc->width = (uint8_t)width;
+	acc->vec = 1;
+}
+
+static void gather_warp(struct cpu_inst *in)
+{
+	in->flags |= CPU_I_GATHER;
+	in->gather = 0xff;
+}
+
+static enum cpu_bound bind_ldmatrix(struct cpu_dec *d, const struct ptx_stmt *s,
+				    struct cpu_inst *in)
+{
+	const struct ptx_form *f = s->form;
+	struct ldmatrix *x = cpu_dec_alloc(d, sizeof(*x));
+	bool is_load = f->op == PTX_OP_LDMATRIX;
+
+	if (!has_text(f, ".m8n8.") || !f->ntypes || f->types[0] != PTX_TYPE_B16 ||
+	    f->has_unknown_mod)
+		return cpu_dec_unsupported(d, in, "only matrices of 8 by 8 b16");
+	if (s->nops != 2)
+		return cpu_dec_unsupported(d, in, "operands of a matrix access");
+	const struct ptx_opnd *r = &s->ops[is_load ? 0 : 1];
+	x->n = ptx_form_has(f, PTX_MOD_X4) ? 4 : ptx_form_has(f, PTX_MOD_X2) ? 2 : 1;
+	if (x->n != (r->kind == PTX_OPND_VEC ? r->nsub : 1))
+		return cpu_dec_unsupported(d, in, "number of registers");
+	for (unsigned i = 0; i < x->n; i++) {
+		const struct ptx_opnd *o = r->kind == PTX_OPND_VEC ? &r->sub[i] : r;
+		x->slots[i] = is_load ? cpu_dec_dst(d, o) : cpu_dec_src(d, o, PTX_TYPE_B32);
+		if (x->slots[i] == CPU_NOSLOT)
+			x->slots[i] = cpu_dec_temp(d, CPU_B32);
+	}
+	x->is_trans = ptx_form_has(f, PTX_MOD_TRANS);
+	x->addr = cpu_dec_addr(d, s, &s->ops[is_load ? 1 : 0]);
+	make_acc(&x->acc, f, is_load ? CPU_ACC_LOAD : CPU_ACC_STORE, ROW);
+	in->aux = x;
+	in->flags |= CPU_I_MEMORY;
+	in->fn = is_load ? exec_ldmatrix : exec_stmatrix;
+	gather_warp(in);
+	return CPU_BOUND;
+}
+
+static enum cpu_bound bind_movmatrix(struct cpu_dec *d, const struct ptx_stmt *s,
+				     struct cpu_inst *in)
+{
+	if (!has_text(s->form, ".m8n8.") || s->nops != 2)
+		return cpu_dec_unsupported(d, in, "only matrices of 8 by 8 b16");
+	in->dst[0] = cpu_dec_dst(d, &s->ops[0]);
+	in->src[0] = cpu_dec_src(d, &s->ops[1], PTX_TYPE_B32);
+	if (in->dst[0] == CPU_NOSLOT)
+		in->dst[0] = cpu_dec_temp(d, CPU_B32);
+	in->fn = exec_movmatrix;
+	gather_warp(in);
+	return CPU_BOUND;
+}
+
+/* ---- wmma.load, wmma.store -------------------------------------------------------------- */
+
+struct wmma {
+	struct cpu_frag frag;
+	struct cpu_addr addr;
+	struct cpu_acc acc;
+	uint32_t stride; /* slot, or CPU_NOSLOT: the matrix is dense */
+	uint16_t rows, cols;
+	uint8_t bytes;	   /* of an access */
+	uint8_t accesses;  /* for a register */
+	uint8_t elem_bits; /* b1: 1, though a register counts as one element */
+	bool is_col, is_load;
+};
+
+/* Offsets, from the matrix's start, of what register r of each lane holds. */
+static void offsets(const struct wmma *x, unsigned r, unsigned i, uint64_t stride,
+		    uint64_t off[CPU_WARP])
+{
+	unsigned unit = x->frag.per / x->accesses;
+	uint64_t scale = x->elem_bits == 1 ? 32 : 1; /* elements of a cell */
+
+	for (unsigned l = 0; l < CPU_WARP; l++) {
+		unsigned at = x->frag.pos[(r * CPU_WARP + l) * x->frag.per + i * unit];
+		uint64_t row = at / x->cols, col = at % x->cols;
+		uint64_t e = x->is_col ? col * stride + row * scale : row * stride + col * scale;
+		off[l] = e * x->elem_bits / 8;
+	}
+}
+
+/* p of the warp, and the stride in elements. */
+static enum cpu_step place(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
+			   uint64_t *base, uint64_t *stride)
+{
+	const struct wmma *x = in->aux;
+	unsigned first = (unsigned)__builtin_ctz(mask);
+	uint64_t addr[CPU_WARP];
+	const uint32_t *s = x->stride == CPU_NOSLOT ? NULL : cpu_u32(w, x->stride);
+
+	cpu_addresses(w, &x->addr, mask, addr);
+	CPU_EACH_LANE(l, mask)
+	if (addr[l] != addr[first] || (s && s[l] != s[first]))
+		return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL,
+				 "address or stride differs from that of lane %u", first);
+	*base = addr[first];
+	*stride = s	       ? s[first]
+		  : !x->is_col ? x->cols * (x->elem_bits == 1 ? 32u : 1u)
+			       : x->rows * (x->elem_bits == 1 ? 32u : 1u);
+	return CPU_OK;
+}
+
+static enum cpu_step exec_wmma(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	const struct wmma *x = in->aux;
+	const struct cpu_frag *f = &x->frag;
+	uint64_t base = 0, stride = 0, addr[CPU_WARP];
+	uint8_t data[CPU_WARP * 8];
+	unsigned reg_bytes = f->bits == 64 ? 8 : 4;
+	enum cpu_step step = place(w, in, mask, &base, &stride);
+
+	for (unsigned r = 0; r < f->nregs && step == CPU_OK; r++) {
+		uint8_t *reg = cpu_slot(w, f->slots[r]);
+		for (unsigned i = 0; i < x->accesses && step == CPU_OK; i++) {
+			offsets(x, r, i, stride, addr);
+			for (unsigned l = 0; l < CPU_WARP; l++) {
+				addr[l] += base;
+				memcpy(data + l * x->bytes, reg + l * reg_bytes + i * x->bytes,
+				       x->bytes);
+			}
+			step = cpu_access(w, in, &x->acc, mask, addr, x->bytes, data);
+			CPU_EACH_LANE(l, x->is_load && step == CPU_OK ? mask : 0)
+			memcpy(reg + l * reg_bytes + i * x->bytes, data + l * x->bytes, x->bytes);
+		}
+	}
+	/* The registers beyond the matrix's elements repeat the first ones. */
+	for (unsigned r = f->nregs; r < f->nops && x->is_load && step == CPU_OK; r++) {
+		const uint32_t *from = cpu_u32(w, f->slots[r % f->nregs]);
+		uint32_t *to = cpu_u32(w, f->slots[r]);
+		CPU_EACH_LANE(l, mask)
+		to[l] = from[l];
+	}
+	return step;
+}
+
+/* Which matrix wmma.load loads: .a, .b or .c; store stores .d. */
+static enum cpu_frag_use which(const struct ptx_form *f)
+{
+	if (f->op == PTX_OP_WMMA_STORE)
+		return CPU_FRAG_C;
+	return ptx_form_has(f, PTX_MOD_A)   ? CPU_FRAG_A
+	       : ptx_form_has(f, PTX_MOD_B) ? CPU_FRAG_B
+					    : CPU_FRAG_D;
+}
+
+/* wmma.load.a.sync.aligned.layout.shape.ss.type r, [p], stride; store: [p], r, stride */
+static enum cpu_bound bind_wmma(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in)
+{
+	const struct ptx_form *f = s->form;
+	struct wmma *x = cpu_dec_alloc(d, sizeof(*x));
+	enum ptx_type type = f->ntypes ? (enum ptx_type)f->types[0] : PTX_TYPE_NONE;
+	enum cpu_frag_use use = which(f);
+	struct cpu_shape sh;
+
+	x->is_load = f->op == PTX_OP_WMMA_LOAD;
+	if (s->nops < 2 || !cpu_shape_find(f, &sh))
+		return cpu_dec_unsupported(d, in, "operands or shape of a matrix access");
+	const char *why = cpu_frag_bind(d, &x->frag, &s->ops[x->is_load ? 0 : 1], use, sh, type,
+					false, false);
+	if (why)
+		return cpu_dec_unsupported(d, in, why);
+	x->elem_bits = type == PTX_TYPE_B1 ? 1 : x->frag.bits;
+	if (type == PTX_TYPE_B1)
+		sh.k /= 32;
+	x->rows = use == CPU_FRAG_B ? sh.k : sh.m;
+	x->cols = use == CPU_FRAG_A ? sh.k : sh.n;
+	x->is_col = ptx_form_has(f, PTX_MOD_COL);
+	/* The elements of a register follow each other along k of A and B, along n of C. */
+	bool is_dense = x->is_col == (use == CPU_FRAG_B);
+	if (!is_dense && x->elem_bits < 8)
+		return cpu_dec_unsupported(d, in, "this layout of elements below a byte");
+	x->accesses = is_dense ? 1 : x->frag.per;
+	x->bytes = (uint8_t)(x->frag.bits * x->frag.per / x->accesses / 8);
+	x->addr = cpu_dec_addr(d, s, &s->ops[x->is_load ? 1 : 0]);
+	x->stride = s->nops > 2 ? cpu_dec_src(d, &s->ops[2], PTX_TYPE_U32) : CPU_NOSLOT;
+	make_acc(&x->acc, f, x->is_load ? CPU_ACC_LOAD : CPU_ACC_STORE, x->bytes);
+	in->aux = x;
+	in->flags |= CPU_I_MEMORY;
+	in->fn = exec_wmma;
+	gather_warp(in);
+	return CPU_BOUND;
+}
+
+/* ---- public ------------------------------------------------------------------------------ */
+
+cpu_binder cpu_bind_matrix;
+
+enum cpu_bound cpu_bind_matrix(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in)
+{
+	switch (s->form->op) {
+	case PTX_OP_LDMATRIX:
+	case PTX_OP_STMATRIX:
+		return bind_ldmatrix(d, s, in);
+	case PTX_OP_MOVMATRIX:
+		return bind_movmatrix(d, s, in);
+	case PTX_OP_WMMA_LOAD:
+	case PTX_OP_WMMA_STORE:
+		return bind_wmma(d, s, in);
+	default:
+		return CPU_NOT_MINE;
+	}
+}

@@ -1,0 +1,353 @@
+/*
+ * access.c - loads, stores, atomics, fences and barriers as the oracle's events.
+ *
+ * Addresses are those on the host, so that shared memory, generic addresses and the cluster's
+ * windows need no distinction. A vector is one access if it is weak; strong ones are told element by
+ * element, packed types half by half, as the memory model has them (PTX ISA 8.2.1, 8.2.2).
+ *
+ * An access is told before it is executed; nothing comes between in the one thread that executes.
+ * An atomic is told after, since only then a failed compare-and-swap is known as a read.
+ */
+#include "cpu/memory/resolve.h"
+#include "cpu/memory/space.h"
+#include "cpu/judge/judge.h"
+
+enum race_strength judge_strength(uint8_t sem)
+{
+	switch (sem) {
+	case PTX_SEM_RELAXED:
+	case PTX_SEM_VOLATILE:
+	case PTX_SEM_MMIO:
+		return RACE_RELAXED;
+	case PTX_SEM_ACQUIRE:
+		return RACE_ACQUIRE;
+	case PTX_SEM_RELEASE:
+		return RACE_RELEASE;
+	case PTX_SEM_ACQ_REL:
+		return RACE_ACQ_REL;
+	case PTX_SEM_SC:
+		return RACE_SC;
+	default:
+		return RACE_WEAK;
+	}
+}
+
+enum race_scope judge_scope(uint8_t sem, uint8_t scope)
+{
+	if (sem == PTX_SEM_VOLATILE || sem == PTX_SEM_MMIO)
+		return RACE_SCOPE_SYS;
+	if (sem == PTX_SEM_WEAK || sem == PTX_SEM_NONE)
+		return RACE_SCOPE_NONE;
+	switch (scope) {
+	case PTX_SCOPE_CTA:
+		return RACE_SCOPE_CTA;
+	case PTX_SCOPE_CLUSTER:
+		return RACE_SCOPE_CLUSTER;
+	case PTX_SCOPE_GPU:
+		return RACE_SCOPE_GPU;
+	case PTX_SCOPE_SYS:
+		return RACE_SCOPE_SYS;
+	default:
+		return RACE_SCOPE_GPU;
+	}
+}
+
+/* Of ld and its like; copies of the async proxy are actors of their own. */
+static enum race_proxy judge_proxy(uint8_t proxy)
+{
+	return proxy == PTX_PROXY_TEX	      ? RACE_PROXY_TEXTURE
+	       : proxy == PTX_PROXY_TENSORMAP ? RACE_PROXY_TENSORMAP
+					      : RACE_PROXY_GENERIC;
+}
+
+/* ---- loads and stores ----------------------------------------------------------------------- */
+
+/* The lanes of `mask` on the host, by place; those that are private or wrong are in neither. */
+struct lanes {
+	uint32_t shared, global;
+	uint64_t at[CPU_WARP];
+};
+
+static void locate(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_space space,
+		   uint32_t mask, const uint64_t *addr, uint32_t bytes, bool is_write,
+		   struct lanes *out)
+{
+	uint64_t lo = UINT64_MAX, hi = 0;
+	struct cpu_window win;
+
+	out->shared = out->global = 0;
+	CPU_EACH_LANE(l, mask)
+	{
+		lo = addr[l] < lo ? addr[l] : lo;
+		hi = addr[l] > hi ? addr[l] : hi;
+	}
+	if (hi <= UINT64_MAX - bytes &&
+	    cpu_window_find(w, in, space, lo, hi - lo + bytes, is_write, &win)) {
+		if (win.place == CPU_PLACE_PRIVATE)
+			return;
+		*(win.place == CPU_PLACE_SHARED ? &out->shared : &out->global) = mask;
+		for (unsigned l = 0; l < CPU_WARP; l++)
+			out->at[l] = addr[l] + win.delta;
+		return;
+	}
+	CPU_EACH_LANE(l, mask)
+	{
+		/* It will fault; a race with the operation that freed it is why. */
+		if (cpu_space_is_freed(w->grid->m, addr[l])) {
+			out->global |= 1u << l;
+			out->at[l] = addr[l];
+			continue;
+		}
+		if (!cpu_window_find(w, in, space, addr[l], bytes, is_write, &win) ||
+		    win.place == CPU_PLACE_PRIVATE)
+			continue;
+		*(win.place == CPU_PLACE_SHARED ? &out->shared : &out->global) |= 1u << l;
+		out->at[l] = addr[l] + win.delta;
+	}
+}
+
+bool judge_is_repeated(struct cpu_judge *x, const struct cpu_warp *w, const struct cpu_inst *in,
+		       unsigned lane, uint64_t address, uint32_t saw)
+{
+	uint32_t actor = judge_actor(w) + lane;
+	struct judge_poll *p = &x->polls[actor % JUDGE_POLLS];
+	struct judge_poll now = {
+		.inst = in,
+		.address = address,
+		/* Neither number falls: the sum is the same when both are. */
+		.version = x->written[(address >> 6) % JUDGE_LINES] + x->written_all,
+		.actor = actor,
+		.told = w->told,
+		.saw = saw,
+	};
+
+	if (p->inst == now.inst && p->address == now.address && p->version == now.version &&
+	    p->actor == now.actor && p->told == now.told && p->saw == now.saw) {
+		x->repeated++;
+		return true;
+	}
+	*p = now;
+	return false;
+}
+
+static uint32_t without_repeated(struct cpu_judge *x, struct cpu_warp *w, const struct cpu_inst *in,
+				 uint32_t mask, const uint64_t *at)
+{
+	uint32_t left = mask;
+
+	CPU_EACH_LANE(l, mask)
+	if (judge_is_repeated(x, w, in, l, at[l], 0))
+		left &= ~(1u << l);
+	return left;
+}
+
+static void tell(struct cpu_judge *x, struct cpu_warp *w, uint32_t mask, struct oracle_acc *acc,
+		 unsigned n, uint64_t *at)
+{
+	if (!mask)
+		return;
+	if (acc->kind & RACE_OP_WRITE && acc->bytes * n > 64)
+		judge_wrote_all(x);
+	else if (acc->kind & RACE_OP_WRITE)
+		CPU_EACH_LANE(l, mask)
+		{
+			judge_wrote(x, at[l]);
+		}
+	for (unsigned e = 0; e < n; e++) {
+		oracle_access_warp(x->o, judge_actor(w), mask, acc, at);
+		for (unsigned l = 0; e + 1 < n && l < CPU_WARP; l++)
+			at[l] += acc->bytes;
+	}
+}
+
+void cpu_judge_access(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+		      uint32_t mask, const uint64_t addr[CPU_WARP], uint32_t bytes)
+{
+	struct cpu_judge *x = cpu_judge_of(w);
+	bool is_write = acc->kind == CPU_ACC_STORE;
+	struct lanes where;
+
+	/* These are told by the model, one by one, with the write that they see. */
+	if (x->ids && cpu_model_is_on(w) && judge_strength(acc->sem) != RACE_WEAK)
+		return;
+	locate(w, in, (enum ptx_space)acc->space, mask, addr, bytes, is_write, &where);
+	if (!(where.shared | where.global))
+		return;
+	judge_lock(x);
+	struct oracle_acc a = {.inst = cpu_site_of(w, in),
+			       .kind = is_write ? RACE_OP_WRITE : RACE_OP_READ,
+			       .strength = (uint8_t)judge_strength(acc->sem),
+			       .scope = (uint8_t)judge_scope(acc->sem, acc->scope),
+			       .proxy = (uint8_t)judge_proxy(acc->proxy),
+			       .bytes = bytes};
+	unsigned n = 1;
+	if (acc->sem == PTX_SEM_VOLATILE)
+		a.flags |= ORACLE_VOLATILE;
+	if (acc->is_nc)
+		a.flags |= ORACLE_NC;
+	if (a.strength != RACE_WEAK && acc->vec > 1 && acc->width * acc->vec == bytes) {
+		n = acc->vec;
+		a.bytes = acc->width;
+	}
+	if (is_write) {
+		w->told++;
+	} else if (a.strength != RACE_WEAK) {
+		where.global = without_repeated(x, w, in, where.global, where.at);
+		where.shared = without_repeated(x, w, in, where.shared, where.at);
+	}
+	tell(x, w, where.global, &a, n, where.at);
+	a.flags |= ORACLE_SHARED;
+	tell(x, w, where.shared, &a, n, where.at);
+	judge_unlock(x);
+}
+
+uint32_t cpu_judge_strong(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+			  unsigned lane, const uint8_t *host, uint32_t bytes, bool is_shared,
+			  const uint32_t *ids)
+{
+	struct cpu_judge *x = cpu_judge_of(w);
+	bool is_write = acc->kind == CPU_ACC_STORE;
+	uint32_t id = is_write ? judge_id_new(x) : 0;
+
+	judge_lock(x);
+	struct oracle_acc a = {
+		.inst = cpu_site_of(w, in),
+		.kind = is_write ? RACE_OP_WRITE : RACE_OP_READ,
+		.strength = (uint8_t)judge_strength(acc->sem),
+		.scope = (uint8_t)judge_scope(acc->sem, acc->scope),
+		.flags = (uint8_t)((is_shared ? ORACLE_SHARED : 0) |
+				   (acc->sem == PTX_SEM_VOLATILE ? ORACLE_VOLATILE : 0)),
+		.bytes = bytes};
+	uint64_t address = (uint64_t)(uintptr_t)host;
+	if (is_write) {
+		w->told++;
+		judge_wrote(x, address);
+	}
+	if (is_write || !judge_is_repeated(x, w, in, lane, address, cpu_ids_same(ids, bytes)))
+		judge_strong(x, judge_actor(w) + lane, &a, address, ids, id);
+	judge_unlock(x);
+	return id;
+}
+
+void cpu_judge_atomic(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+		      unsigned lane, const uint8_t *host, uint32_t bytes, bool is_write,
+		      bool is_red, bool is_shared, const uint32_t *ids, uint32_t *id)
+{
+	struct cpu_judge *x = cpu_judge_of(w);
+
+	judge_lock(x);
+	struct oracle_acc a = {
+		.inst = cpu_site_of(w, in),
+		.kind = is_write ? RACE_OP_RMW : RACE_OP_READ,
+		.strength = (uint8_t)judge_strength(acc->sem),
+		.scope = (uint8_t)judge_scope(acc->sem, acc->scope),
+		.flags = (uint8_t)((is_red ? ORACLE_RED : 0) | (is_shared ? ORACLE_SHARED : 0)),
+		.bytes = bytes};
+	if (a.strength == RACE_WEAK) {
+		a.strength = RACE_RELAXED;
+		a.scope = RACE_SCOPE_GPU;
+	}
+	if (is_write) {
+		w->told++;
+		judge_wrote(x, (uint64_t)(uintptr_t)host);
+	}
+	if (ids) {
+		*id = is_write ? judge_id_new(x) : 0;
+		if (is_write || !judge_is_repeated(x, w, in, lane, (uint64_t)(uintptr_t)host,
+						   cpu_ids_same(ids, bytes)))
+			judge_strong(x, judge_actor(w) + lane, &a, (uint64_t)(uintptr_t)host, ids,
+				     *id);
+	} else if (is_write || !judge_is_repeated(x, w, in, lane, (uint64_t)(uintptr_t)host, 0)) {
+		oracle_access(x->o, judge_actor(w) + lane, &a, (uint64_t)(uintptr_t)host);
+	}
+	judge_unlock(x);
+}
+
+/* ---- fences and barriers --------------------------------------------------------------------- */
+
+static uint8_t proxy_kinds(const struct ptx_form *f)
+{
+	if (f->proxy == PTX_PROXY_TENSORMAP)
+		return f->sem == PTX_SEM_ACQUIRE   ? ORACLE_PROXY_TMAP
+		       : f->sem == PTX_SEM_RELEASE ? ORACLE_PROXY_TMAP_RELEASE
+						   : ORACLE_PROXY_TMAP | ORACLE_PROXY_TMAP_RELEASE;
+	if (f->proxy != PTX_PROXY_ASYNC)
+		return 0; /* .alias: virtual aliases, which the machine doesn't have */
+	if (f->space == PTX_SPACE_GLOBAL)
+		return ORACLE_PROXY_GLOBAL;
+	if (f->space == PTX_SPACE_SHARED || f->space == PTX_SPACE_SHARED_CLUSTER)
+		return ORACLE_PROXY_SHARED;
+	return ORACLE_PROXY_GLOBAL | ORACLE_PROXY_SHARED;
+}
+
+void cpu_judge_fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
+		     const struct ptx_form *f)
+{
+	struct cpu_judge *x = cpu_judge_of(w);
+	bool is_proxy = f->op == PTX_OP_FENCE_PROXY || f->op == PTX_OP_MEMBAR_PROXY ||
+			f->op == PTX_OP_TENSORMAP_CP_FENCEPROXY;
+	uint8_t sem = f->sem;
+
+	(void)in;
+	judge_lock(x);
+	w->told++;
+	if (f->op == PTX_OP_FENCE_MBARRIER_INIT) {
+		oracle_init_fence(x->o, judge_actor(w), mask, (uint8_t)judge_scope(sem, f->scope));
+		judge_unlock(x);
+		return;
+	}
+	if (is_proxy && proxy_kinds(f))
+		oracle_proxy_fence(x->o, judge_actor(w), mask, proxy_kinds(f));
+	/* fence.proxy.tensormap::generic.release.gpu is a fence, too. */
+	if (sem != PTX_SEM_NONE)
+		oracle_fence(x->o, judge_actor(w), mask, (uint8_t)judge_strength(sem),
+			     (uint8_t)judge_scope(sem, f->scope ? f->scope : PTX_SCOPE_SYS));
+	judge_unlock(x);
+}
+
+void cpu_judge_warp_sync(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	struct cpu_judge *x = cpu_judge_of(w);
+
+	if (!cpu_judge_takes(w, in))
+		return;
+	judge_lock(x);
+	w->told++;
+	oracle_warp_sync(x->o, judge_actor(w), mask);
+	judge_unlock(x);
+}
+
+static uint64_t barrier_key(const struct cpu_warp *w, uint32_t id)
+{
+	const struct cpu_cta *owner = id == CPU_JUDGE_CLUSTER ? w->cta->cluster->ctas[0] : w->cta;
+
+	return (uint64_t)owner->actor << 8 | id;
+}
+
+void cpu_judge_arrive(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask, uint32_t id,
+		      uint64_t generation, uint32_t expected, bool releases, bool leaves)
+{
+	struct cpu_judge *x = cpu_judge_of(w);
+
+	if (!cpu_judge_takes(w, in))
+		return;
+	judge_lock(x);
+	w->told++;
+	uint8_t flags =
+		(uint8_t)((leaves ? ORACLE_BAR_LEAVES : 0) | (releases ? ORACLE_BAR_RELEASE : 0));
+	oracle_arrive(x->o, judge_actor(w), mask, barrier_key(w, id), generation, expected, flags,
+		      cpu_site_of(w, in));
+	judge_unlock(x);
+}
+
+void cpu_judge_leave(struct cpu_warp *w, uint32_t mask, uint32_t id, uint64_t generation)
+{
+	struct cpu_judge *x = cpu_judge_of(w);
+
+	if (!x)
+		return;
+	judge_lock(x);
+	w->told++;
+	oracle_leave(x->o, judge_actor(w), mask, barrier_key(w, id), generation);
+	judge_unlock(x);
+}

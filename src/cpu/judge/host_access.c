@@ -1,0 +1,200 @@
+/*
+ * host_access.c - loads and stores of host code as the oracle's events, and when they are looked at.
+ *
+ * A mov may be a plain access or an atomic with any order: the processor makes no difference. So that
+ * no report is wrong, each is taken as strong, acquiring or releasing, of scope .sys: with a
+ * strong access of a kernel it never races (but for too small a scope of the kernel's), with a weak one it
+ * does. Two accesses of host code are never a pair, nor are strong ones of different sizes.
+ *
+ * With one actor for all host threads memory is protected only while something is under way, or has
+ * ended without any host thread knowing it: otherwise all that ran is before, and all that will
+ * run is behind what host code does. With is_host_apart it always is.
+ *
+ * Misses: memory that the program has registered, which the report counts: it is the program's own, with
+ * neighbours on its pages that system calls reach by any address, and it may be given back without a word, so
+ * it can't be mapped twice. What host code does there might order what it does elsewhere, so from
+ * then on nothing of host code is told; writes by system calls that
+ * take a list of buffers. Costs: a signal for each access, see host_signal.c.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "cpu/judge/host_access.h"
+#include "cpu/memory/space.h"
+#include "cpu/judge/judge.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <stddef.h>
+#include <string.h>
+
+/* Lock held. */
+static void arm(struct cpu_judge *x, bool is_on)
+{
+	if (!x->m->alias || x->is_armed == is_on)
+		return;
+	x->is_armed = is_on;
+	cpu_space_protect(x->m, is_on);
+}
+
+void judge_mem_init(struct cpu_judge *x)
+{
+	if (x->m->alias && x->m->opt.is_host_apart)
+		arm(x, true);
+}
+
+void judge_mem_submitted(struct cpu_judge *x)
+{
+	x->inflight++;
+	arm(x, true);
+}
+
+/* Has the host's only actor waited for all that ended? */
+static bool knows_all(struct cpu_judge *x)
+{
+	bool is_all = true;
+
+	for (unsigned d = 0; d < x->m->opt.devices; d++) {
+		struct judge_idle *i = &x->idle[d];
+		size_t kept = 0;
+		for (size_t k = 0; k < i->ended.n; k++)
+			if (!oracle_host_knows(x->o, x->host, i->ended.v[k]))
+				i->ended.v[kept++] = i->ended.v[k];
+		i->ended.n = kept;
+		is_all = is_all && !kept;
+	}
+	return is_all;
+}
+
+void judge_mem_settle(struct cpu_judge *x)
+{
+	if (x->is_armed && !x->inflight && !x->m->opt.is_host_apart && knows_all(x))
+		arm(x, false);
+}
+
+bool cpu_judge_is_armed(struct cpu_machine *m)
+{
+	bool is;
+
+	judge_lock(m->judge);
+	is = m->judge->is_armed;
+	judge_unlock(m->judge);
+	return is;
+}
+
+void cpu_judge_host_blind(struct cpu_machine *m)
+{
+	struct cpu_judge *x = m->judge;
+
+	if (!x)
+		return;
+	judge_lock(x);
+	x->is_blind = true;
+	judge_unlock(x);
+}
+
+void cpu_host_unseen(struct cpu_machine *m, uint64_t bytes)
+{
+	struct cpu_judge *x = m->judge;
+
+	if (!x)
+		return;
+	judge_lock(x);
+	x->is_blind = x->has_shared = true;
+	x->nregistered++;
+	x->registered_bytes += bytes;
+	judge_unlock(x);
+}
+
+/* ---- events ------------------------------------------------------------------------------- */
+
+static struct cpu_site *site_at(struct cpu_judge *x, uint64_t pc, uint32_t bytes, uint8_t kind)
+{
+	struct judge_host_site *s;
+	uint64_t key = pc << 2 | kind;
+
+	HASH_FIND(hh, x->host_sites, &key, sizeof(key), s);
+	if (s)
+		return &s->site;
+	s = BASE_NEW(&x->arena, struct judge_host_site);
+	s->key = key;
+	s->site.is_host = s->site.is_host_code = true;
+	s->site.access = kind == RACE_OP_READ	 ? RACE_ACCESS_LOAD
+			 : kind == RACE_OP_WRITE ? RACE_ACCESS_STORE
+						 : RACE_ACCESS_ATOMIC;
+	s->site.pc = bytes;
+	HASH_ADD(hh, x->host_sites, key, sizeof(key), s);
+	return &s->site;
+}
+
+void cpu_judge_host_access(struct cpu_machine *m, uint64_t addr, uint32_t bytes, uint8_t kind,
+			   uint64_t pc)
+{
+	struct cpu_judge *x = m->judge;
+
+	if (!cpu_space_twice(m, addr))
+		return; /* behind the end of an allocation, on its last page */
+	judge_lock(x);
+	struct oracle_acc acc = {.inst = site_at(x, pc, bytes, kind),
+				 .kind = kind,
+				 .strength = kind == RACE_OP_READ    ? RACE_ACQUIRE
+					     : kind == RACE_OP_WRITE ? RACE_RELEASE
+								     : RACE_ACQ_REL,
+				 .scope = RACE_SCOPE_SYS,
+				 .bytes = bytes ? bytes : 1};
+	judge_direct(x, judge_self(x), &acc, cpu_space_machine(m, addr));
+	x->nhost_accesses++;
+	judge_unlock(x);
+}
+
+void cpu_judge_host_range(struct cpu_machine *m, uint64_t addr, uint64_t bytes, bool is_write,
+			  uint64_t pc)
+{
+	struct cpu_judge *x = m->judge;
+	uint64_t n = cpu_space_twice(m, addr);
+	uint8_t kind = is_write ? RACE_OP_WRITE : RACE_OP_READ;
+
+	if (!n || !bytes)
+		return;
+	judge_lock(x);
+	judge_wrote_all(x);
+	oracle_access_range(x->o, judge_self(x), site_at(x, pc, 0, kind), kind,
+			    cpu_space_machine(m, addr), n < bytes ? n : bytes);
+	x->nhost_accesses++;
+	judge_unlock(x);
+	if (x->ids && is_write)
+		cpu_ids_mark(x, (const uint8_t *)(uintptr_t)cpu_space_machine(m, addr),
+			     n < bytes ? n : bytes, 0);
+}
+
+/* ---- words ------------------------------------------------------------------------------------ */
+
+void judge_host_fill(struct cpu_judge *x, struct cpu_site *s)
+{
+	const struct judge_host_site *h =
+		(const struct judge_host_site *)(const void *)((const char *)s -
+							       offsetof(struct judge_host_site,
+									site));
+	uint64_t pc = h->key >> 2;
+	const char *what = s->access == RACE_ACCESS_LOAD    ? "load"
+			   : s->access == RACE_ACCESS_STORE ? "store"
+							    : "atomic";
+	const char *module = "?";
+	uint64_t off = pc;
+	Dl_info info;
+
+	s->is_ready = true;
+	s->name = s->file = "";
+	if (dladdr((void *)(uintptr_t)pc, &info) && info.dli_fname) {
+		char path[PATH_MAX];
+		module = realpath(info.dli_fname, path) ? base_strdup(&x->arena, path)
+							: info.dli_fname;
+		off = pc - (uint64_t)(uintptr_t)info.dli_fbase;
+		if (info.dli_sname)
+			s->name = base_strdup(&x->arena, info.dli_sname);
+		else
+			s->name = cpu_elf_symbol(&x->arena, info.dli_fname, off);
+	}
+	s->text = base_printf(&x->arena, "%s at %s+0x%llx", what, module, (unsigned long long)off);
+}

@@ -1,0 +1,25 @@
+/*
+ * host_access.h - loads and stores of host code, inside src/cpu.
+ */
+#ifndef COLLIDER_CPU_HOST_ACCESS_H
+#define COLLIDER_CPU_HOST_ACCESS_H
+
+#include "cpu/machine.h"
+
+/* host_signal.c: takes the signals for this machine; false: this system can't do it. */
+bool cpu_host_start(struct cpu_machine *m);
+void cpu_host_stop(struct cpu_machine *m);
+
+/* host_access.c. All below: with the engine's lock held (cpu_engine_hold), so that no kernel does anything
+ * between the event and the access. `pc`: of the instruction; `kind`: enum race_op_kind. */
+void cpu_judge_host_access(struct cpu_machine *m, uint64_t addr, uint32_t bytes, uint8_t kind,
+			   uint64_t pc);
+/* The same for many bytes, which no one can mean as an atomic. */
+void cpu_judge_host_range(struct cpu_machine *m, uint64_t addr, uint64_t bytes, bool is_write,
+			  uint64_t pc);
+/* Is memory protected now? */
+bool cpu_judge_is_armed(struct cpu_machine *m);
+/* From now on something may have been missed. */
+void cpu_judge_host_blind(struct cpu_machine *m);
+
+#endif

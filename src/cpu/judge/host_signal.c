@@ -1,0 +1,413 @@
+/*
+ * host_signal.c - faults of host code at protected memory, and system calls that get such memory.
+ *
+ * The handler of SIGSEGV takes the engine's lock, so that no kernel does anything meanwhile, tells
+ * the access and does it at the machine's address of the memory (x86.c). What it can't do itself it leaves
+ * to the processor: the page is opened, the instruction executed in a single step (the trap flag),
+ * the page closed and the lock given back in the handler of SIGTRAP. Another host thread that uses that page
+ * in between isn't seen: if the program has other threads, nothing of host code is told from then on.
+ *
+ * The kernel can't write to protected memory: a system call with such an address would fail with
+ * EFAULT. A seccomp filter sends those with an argument in the machine's range of addresses to SIGSYS; the
+ * handler makes the call again with the machine's addresses. Where filters are not allowed host code is
+ * not watched at all, rather than change what the program does. The filter is inherited by programs
+ * that this one starts and does nothing to them, as they have nothing at those addresses; it needs
+ * no_new_privs, so set-user-id programs that are started this way get no rights.
+ *
+ * Only on Linux on x86-64. The program's own handlers of the three signals are called for what is not
+ * ours (src/cudart/signals.c keeps them from replacing ours).
+ * Costs: one signal for an access, two with a step: 3 to 40 us.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "cpu/judge/host_access.h"
+#include "cpu/sched.h"
+#include "cpu/memory/space.h"
+#include "cpu/judge/x86.h"
+#include "race/rules.h"
+
+#include <signal.h>
+#include <string.h>
+
+static struct cpu_machine *_Atomic machine; /* whose memory it is; one in a process */
+static _Atomic bool has_threads;
+
+void cpu_host_thread(void)
+{
+	atomic_store(&has_threads, true);
+}
+
+void *cpu_host_pointer(const void *p)
+{
+	struct cpu_machine *m = atomic_load(&machine);
+	uint64_t a = (uint64_t)(uintptr_t)p;
+
+	return (void *)(uintptr_t)(m ? cpu_space_machine(m, a) : a);
+}
+
+#if defined(__x86_64__) && defined(__linux__)
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+static const int signals[] = {SIGSEGV, SIGTRAP, SIGSYS};
+#define SIGNALS ((int)(sizeof(signals) / sizeof(signals[0])))
+
+static struct sigaction theirs[SIGNALS];
+
+static int index_of(int sig)
+{
+	for (int i = 0; i < SIGNALS; i++)
+		if (signals[i] == sig)
+			return i;
+	return -1;
+}
+
+bool cpu_host_needs_signal(int sig)
+{
+	return atomic_load(&machine) && index_of(sig) >= 0;
+}
+
+bool cpu_host_sigaction(int sig, const struct sigaction *act, struct sigaction *old)
+{
+	int i = index_of(sig);
+	struct sigaction was;
+
+	if (!atomic_load(&machine) || i < 0)
+		return false;
+	was = theirs[i];
+	if (act)
+		theirs[i] = *act;
+	if (old)
+		*old = was;
+	return true;
+}
+
+/* What the program wants to happen. */
+static void hand_on(int sig, siginfo_t *info, void *context)
+{
+	const struct sigaction a = theirs[index_of(sig)];
+
+	if (a.sa_flags & SA_SIGINFO && a.sa_sigaction) {
+		a.sa_sigaction(sig, info, context);
+		return;
+	}
+	if (a.sa_handler == SIG_IGN && info->si_code <= 0)
+		return;
+	if (a.sa_handler != SIG_DFL && a.sa_handler != SIG_IGN) {
+		a.sa_handler(sig);
+		return;
+	}
+	/* The default ends the process, when the fault or the signal comes again. */
+	struct sigaction dfl = {.sa_handler = SIG_DFL};
+	sigaction(sig, &dfl, NULL);
+	if (info->si_code <= 0 || sig != SIGSEGV)
+		raise(sig);
+}
+
+/* ---- accesses --------------------------------------------------------------------------------- */
+
+#ifndef SYS_SECCOMP
+#define SYS_SECCOMP 1 /* si_code; older C libraries lack it */
+#endif
+#define STEP_PAGES 4
+
+/* The instruction that this thread executes in a single step. */
+static _Thread_local struct {
+	unsigned npages; /* 0: none */
+	bool is_held;	 /* the engine */
+	uint64_t page[STEP_PAGES];
+	sigset_t mask;
+} step;
+
+static void end_step(struct cpu_machine *m, ucontext_t *u)
+{
+	for (unsigned i = 0; i < step.npages; i++)
+		cpu_space_protect_page(m, step.page[i], true);
+	step.npages = 0;
+	u->uc_sigmask = step.mask;
+	x86_step(u, false);
+	if (step.is_held)
+		cpu_engine_let_go(m);
+}
+
+/* The page of an access is open until the instruction has been executed. */
+static void open_page(struct cpu_machine *m, ucontext_t *u, uint64_t addr)
+{
+	cpu_space_protect_page(m, addr, false);
+	if (atomic_load(&has_threads))
+		cpu_judge_host_blind(m);
+	if (!step.npages) {
+		step.mask = u->uc_sigmask;
+		sigfillset(&u->uc_sigmask);
+		for (int i = 0; i < SIGNALS; i++)
+			sigdelset(&u->uc_sigmask, signals[i]);
+		sigdelset(&u->uc_sigmask, SIGBUS);
+		sigdelset(&u->uc_sigmask, SIGFPE);
+		sigdelset(&u->uc_sigmask, SIGILL);
+		x86_step(u, true);
+	}
+	step.page[step.npages++] = addr;
+}
+
+static void fill(uint8_t *to, uint64_t value, uint32_t size, uint64_t bytes)
+{
+	for (uint64_t i = 0; i < bytes; i++)
+		to[i] = (uint8_t)(value >> i % size * 8);
+}
+
+/* rep movs, rep stos: at once, as far as the allocations go. */
+static bool do_string(struct cpu_machine *m, ucontext_t *u, const struct x86_inst *in)
+{
+	uint64_t from, to = in->address, left = x86_string_left(u, in, &from), n = left;
+	uint64_t to_n = cpu_space_twice(m, to), from_n = 0;
+
+	if (in->is_string_copy)
+		from_n = cpu_space_twice(m, from);
+	if (to_n && to_n < n)
+		n = to_n;
+	if (from_n && from_n < n)
+		n = from_n;
+	n -= n % in->bytes;
+	/* What overlaps is copied byte by byte, forwards. */
+	if (!n || (in->is_string_copy && to - from < n))
+		return false;
+	if (!in->is_string_copy) {
+		fill((void *)(uintptr_t)cpu_space_machine(m, to), x86_string_value(u), in->bytes,
+		     n);
+	} else {
+		cpu_judge_host_range(m, from, n, false, x86_pc(u));
+		memmove((void *)(uintptr_t)cpu_space_machine(m, to),
+			(const void *)(uintptr_t)cpu_space_machine(m, from), n);
+	}
+	cpu_judge_host_range(m, to, n, true, x86_pc(u));
+	x86_string_done(u, in, n, n == left);
+	return true;
+}
+
+/* One access of host code at protected memory; the engine is held. False: it takes a step. */
+static bool do_access(struct cpu_machine *m, ucontext_t *u, uint64_t addr, bool is_told)
+{
+	struct x86_inst in;
+	bool is_known = x86_decode(u, &in), is_write = x86_is_write(u);
+	/* The fault's address is that of the operand, or of the page where it goes on. */
+	bool is_whole =
+		is_known && in.bytes && in.address == addr && cpu_space_twice(m, addr) >= in.bytes;
+
+	if (is_known && in.move == X86_STRING && is_told && do_string(m, u, &in))
+		return true;
+	bool is_load = in.move == X86_LOAD || in.move == X86_LOAD_VEC;
+	bool is_ours = is_whole && in.move != X86_OTHER && in.move != X86_STRING;
+	uint8_t kind = !is_write ? RACE_OP_READ : is_ours ? RACE_OP_WRITE : RACE_OP_RMW;
+	if (is_told)
+		cpu_judge_host_access(m, addr, is_whole ? in.bytes : 1, kind, x86_pc(u));
+	return is_ours && is_load == !is_write &&
+	       x86_do(u, &in, (void *)(uintptr_t)cpu_space_machine(m, addr));
+}
+
+static void on_segv(int sig, siginfo_t *info, void *context)
+{
+	struct cpu_machine *m = atomic_load(&machine);
+	uint64_t addr = (uint64_t)(uintptr_t)info->si_addr;
+	ucontext_t *u = context;
+	int saved = errno;
+
+	if (!m || info->si_code != SEGV_ACCERR || !cpu_space_twice(m, addr & ~4095ull)) {
+		if (m && step.npages)
+			end_step(m, u);
+		errno = saved;
+		hand_on(sig, info, context);
+		return;
+	}
+	bool is_inside = cpu_engine_is_held(m), is_first = !step.npages;
+	if (!is_inside)
+		cpu_engine_hold(m);
+	/* Meanwhile it may have been opened. */
+	bool is_done = (is_first && !is_inside && !cpu_judge_is_armed(m)) ||
+		       do_access(m, u, addr, !is_inside || !is_first);
+	if (!is_done && is_first)
+		step.is_held = !is_inside;
+	if (!is_done && step.npages < STEP_PAGES)
+		open_page(m, u, addr);
+	else if (is_first && !is_inside)
+		cpu_engine_let_go(m);
+	errno = saved;
+}
+
+static void on_trap(int sig, siginfo_t *info, void *context)
+{
+	struct cpu_machine *m = atomic_load(&machine);
+	int saved = errno;
+
+	if (m && step.npages)
+		end_step(m, context);
+	else
+		hand_on(sig, info, context);
+	errno = saved;
+}
+
+/* ---- system calls --------------------------------------------------------------------------------- */
+
+static long call(long nr, const uint64_t a[6])
+{
+	register uint64_t r10 __asm__("r10") = a[3];
+	register uint64_t r8 __asm__("r8") = a[4];
+	register uint64_t r9 __asm__("r9") = a[5];
+	long rc;
+
+	__asm__ volatile("syscall"
+			 : "=a"(rc)
+			 : "a"(nr), "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return rc;
+}
+
+/* The bytes that a call has written to or read from its buffer. */
+static void tell_call(struct cpu_machine *m, long nr, const uint64_t a[6], long rc, uint64_t pc)
+{
+	bool is_write = nr == SYS_read || nr == SYS_pread64 || nr == SYS_recvfrom;
+	bool is_read = nr == SYS_write || nr == SYS_pwrite64 || nr == SYS_sendto;
+	uint64_t at = nr == SYS_getrandom ? a[0] : a[1];
+
+	if (rc <= 0 || !(is_write || is_read || nr == SYS_getrandom) || cpu_engine_is_held(m))
+		return;
+	cpu_engine_hold(m);
+	if (cpu_judge_is_armed(m))
+		cpu_judge_host_range(m, at, (uint64_t)rc, !is_read, pc);
+	cpu_engine_let_go(m);
+}
+
+static void on_sys(int sig, siginfo_t *info, void *context)
+{
+	struct cpu_machine *m = atomic_load(&machine);
+	ucontext_t *u = context;
+	greg_t *g = u->uc_mcontext.gregs;
+	uint64_t a[6] = {(uint64_t)g[REG_RDI], (uint64_t)g[REG_RSI], (uint64_t)g[REG_RDX],
+			 (uint64_t)g[REG_R10], (uint64_t)g[REG_R8],  (uint64_t)g[REG_R9]};
+	uint64_t to[6];
+
+	if (!m || info->si_code != SYS_SECCOMP || info->si_arch != AUDIT_ARCH_X86_64) {
+		hand_on(sig, info, context);
+		return;
+	}
+	for (unsigned i = 0; i < 6; i++)
+		to[i] = cpu_space_machine(m, a[i]);
+	long rc = call(info->si_syscall, to);
+	tell_call(m, info->si_syscall, a, rc, x86_pc(u));
+	g[REG_RAX] = rc;
+}
+
+#define LOAD(field)    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(field))
+#define ALLOW	       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define ALLOW_CALL(nr) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 1), ALLOW
+/* An argument whose upper half is from lo to hi is sent to SIGSYS. */
+#define CHECK(i, lo, hi)                                                                           \
+	LOAD(offsetof(struct seccomp_data, args) + 8 * (i) + 4),                                   \
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (lo), 0, 2),                                   \
+		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, (hi), 1, 0),                                   \
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP)
+
+/* The kernel's part for all threads; false: it isn't allowed. */
+static bool install_filter(struct cpu_machine *m)
+{
+	uint64_t first, last;
+
+	cpu_space_region(m, &first, &last);
+	uint32_t lo = (uint32_t)(first >> 32), hi = (uint32_t)(last >> 32);
+	struct sock_filter code[] = {
+		LOAD(offsetof(struct seccomp_data, arch)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
+		ALLOW,
+		LOAD(offsetof(struct seccomp_data, nr)),
+		/* What manages memory means the addresses themselves. */
+		ALLOW_CALL(SYS_mmap),
+		ALLOW_CALL(SYS_mprotect),
+		ALLOW_CALL(SYS_munmap),
+		ALLOW_CALL(SYS_mremap),
+		ALLOW_CALL(SYS_madvise),
+		ALLOW_CALL(SYS_mincore),
+		ALLOW_CALL(SYS_mlock),
+		ALLOW_CALL(SYS_munlock),
+		ALLOW_CALL(SYS_mbind),
+		ALLOW_CALL(SYS_brk),
+		ALLOW_CALL(SYS_rt_sigreturn),
+		CHECK(0, lo, hi),
+		CHECK(1, lo, hi),
+		CHECK(2, lo, hi),
+		CHECK(3, lo, hi),
+		CHECK(4, lo, hi),
+		CHECK(5, lo, hi),
+		ALLOW,
+	};
+	struct sock_fprog prog = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
+
+	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
+	       !syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &prog);
+}
+
+/* ---- start ---------------------------------------------------------------------------------------------- */
+
+bool cpu_host_start(struct cpu_machine *m)
+{
+	static void (*const handlers[])(int, siginfo_t *, void *) = {on_segv, on_trap, on_sys};
+	static bool has_filter;
+	struct cpu_machine *none = NULL;
+
+	/* A second machine's memory would be another range than the filter's. */
+	if (has_filter || !install_filter(m))
+		return false;
+	has_filter = true;
+	for (int i = 0; i < SIGNALS; i++) {
+		struct sigaction a = {.sa_sigaction = handlers[i], .sa_flags = SA_SIGINFO};
+		sigemptyset(&a.sa_mask);
+		sigaction(signals[i], &a, &theirs[i]);
+	}
+	sigset_t set;
+	sigemptyset(&set);
+	for (int i = 0; i < SIGNALS; i++)
+		sigaddset(&set, signals[i]);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	return atomic_compare_exchange_strong(&machine, &none, m);
+}
+
+void cpu_host_stop(struct cpu_machine *m)
+{
+	struct cpu_machine *was = m;
+
+	atomic_compare_exchange_strong(&machine, &was, NULL);
+}
+
+#else
+
+bool cpu_host_start(struct cpu_machine *m)
+{
+	(void)m;
+	return false;
+}
+
+void cpu_host_stop(struct cpu_machine *m)
+{
+	(void)m;
+}
+
+bool cpu_host_sigaction(int sig, const struct sigaction *act, struct sigaction *old)
+{
+	(void)sig, (void)act, (void)old;
+	return false;
+}
+
+bool cpu_host_needs_signal(int sig)
+{
+	(void)sig;
+	return false;
+}
+
+#endif

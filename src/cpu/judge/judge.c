@@ -1,0 +1,407 @@
+/*
+ * judge.c - the machine's side of the oracle: its beginning and end, grids, operations of the host.
+ *
+ * Operations are told by their number; what host threads know of them: host.c. A host function
+ * is two operations: one that ends when the function begins, which its thread has waited for, and one
+ * that its thread submits when it has ended. A programmatic launch depends on its predecessor only
+ * from griddepcontrol.wait on; what depends on such a launch depends on that predecessor, too.
+ *
+ * Host memory that the device doesn't know (pageable memory of copies) is not judged: its
+ * owner may reuse it at any time. Loads and stores of host code are not seen at all.
+ * Costs: a lock and an unlock for each event; 96 bytes for each launch of the run.
+ */
+#include "cpu/judge/host_access.h"
+#include "cpu/memory/space.h"
+#include "cpu/judge/judge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the machine ------------------------------------------------------------------------- */
+
+bool cpu_judge_init(struct cpu_machine *m)
+{
+	struct oracle_options opt = {.sc = m->opt.oracle == CPU_ORACLE_EXECUTION
+						   ? ORACLE_SC_EXECUTION
+						   : ORACLE_SC_PROGRAM,
+				     .is_one_host = !m->opt.is_host_apart,
+				     .max_actors = m->opt.oracle_actors,
+				     .max_records = m->opt.oracle_records};
+	struct cpu_judge *x;
+
+	if (m->opt.oracle == CPU_ORACLE_OFF)
+		return true;
+	/* Events have one order. */
+	if (m->opt.threads > 1)
+		return false;
+	x = calloc(1, sizeof(*x));
+	if (!x)
+		return false;
+	x->o = oracle_new(&opt);
+	if (!x->o) {
+		free(x);
+		return false;
+	}
+	pthread_mutex_init(&x->lock, NULL);
+	x->m = m;
+	if (!judge_host_init(x) || !judge_ids_init(x)) {
+		free(x->idle);
+		pthread_mutex_destroy(&x->lock);
+		oracle_free(x->o);
+		free(x);
+		return false;
+	}
+	oracle_on_race(x->o, judge_on_race, x);
+	m->judge = x;
+	if (m->alias && !cpu_host_start(m))
+		m->alias = 0;
+	judge_mem_init(x);
+	return true;
+}
+
+void cpu_judge_free(struct cpu_machine *m)
+{
+	struct cpu_judge *x = m->judge;
+	struct judge_mbar *b, *next_b;
+	struct judge_pair *p, *next_p;
+
+	if (!x)
+		return;
+	cpu_host_stop(m);
+	oracle_free(x->o);
+	judge_invented_free(x);
+	HASH_ITER(hh, x->mbars, b, next_b)
+	{
+		HASH_DEL(x->mbars, b);
+		free(b);
+	}
+	HASH_ITER(hh, x->pairs, p, next_p)
+	{
+		HASH_DEL(x->pairs, p);
+		free(p);
+	}
+	HASH_CLEAR(hh, x->op_sites);
+	HASH_CLEAR(hh, x->host_sites);
+	base_vec_free(&x->grids);
+	judge_host_free(x);
+	judge_ids_free(x);
+	base_vec_free(&x->blocks);
+	base_vec_free(&x->modules);
+	base_arena_free(&x->arena);
+	pthread_mutex_destroy(&x->lock);
+	free(x);
+	m->judge = NULL;
+}
+
+void cpu_on_pair(struct cpu_machine *m, cpu_pair_fn *fn, void *arg)
+{
+	if (!m->judge)
+		return;
+	judge_lock(m->judge);
+	m->judge->fn = fn;
+	m->judge->arg = arg;
+	judge_unlock(m->judge);
+}
+
+void cpu_get_oracle_stats(struct cpu_machine *m, struct cpu_oracle_stats *out)
+{
+	memset(out, 0, sizeof(*out));
+	if (!m->judge)
+		return;
+	judge_lock(m->judge);
+	struct oracle_stats s = oracle_get_stats(m->judge->o);
+	*out = (struct cpu_oracle_stats){.accesses = s.accesses + m->judge->repeated,
+					 .words = s.words,
+					 .shadow_bytes = s.shadow_bytes,
+					 .clock_bytes = s.clock_bytes,
+					 .dropped = s.dropped,
+					 .raced_out = s.raced_out,
+					 .host_accesses = m->judge->nhost_accesses,
+					 .registered = m->judge->nregistered,
+					 .registered_bytes = m->judge->registered_bytes,
+					 .actors = s.actors,
+					 .running = m->judge->inflight,
+					 .sees_host = m->alias && !m->judge->is_blind,
+					 .has_shared = m->judge->has_shared,
+					 .is_full = oracle_is_full(m->judge->o)};
+	judge_unlock(m->judge);
+}
+
+/* ---- grids and blocks ------------------------------------------------------------------------ */
+
+static void start_grid(struct cpu_judge *x, struct cpu_op *op)
+{
+	struct cpu_grid *g = op->grid;
+	struct judge_grid info = {.id = g->id};
+	struct oracle_grid og = {.grid = g->id,
+				 .device = g->device,
+				 .blocks = (uint32_t)g->nblocks,
+				 .block_threads = g->nthreads,
+				 .cluster_blocks = g->cluster[0] * g->cluster[1] * g->cluster[2]};
+
+	info.kernel = base_strdup(&x->arena, g->func->name);
+	memcpy(info.grid, g->grid, sizeof(info.grid));
+	memcpy(info.block, g->block, sizeof(info.block));
+	memcpy(info.cluster, g->cluster, sizeof(info.cluster));
+	info.is_graph = op->work.is_graph;
+	info.order = op->work.launch.order;
+	info.order_keys = op->work.launch.order_keys;
+	base_vec_push(&x->grids, info);
+	g->actor = oracle_grid(x->o, &og);
+	g->actor_stride = oracle_stride(g->nthreads);
+	oracle_op_start(x->o, op->id, g->actor);
+}
+
+void cpu_judge_block_start(struct cpu_cta *cta, uint64_t number)
+{
+	struct cpu_judge *x = cta->grid->m->judge;
+
+	if (!x)
+		return;
+	cta->actor = cta->grid->actor + (uint32_t)number * cta->grid->actor_stride;
+	judge_lock(x);
+	judge_block_add(x, cta, number);
+	if (cta->shared_bytes) {
+		judge_wrote_all(x);
+		oracle_forget(x->o, (uint64_t)(uintptr_t)cta->shared, cta->shared_bytes);
+	}
+	judge_unlock(x);
+	if (x->ids && cta->shared_bytes)
+		cpu_ids_mark(x, cta->shared, cta->shared_bytes, 0);
+}
+
+void cpu_judge_block_end(struct cpu_cta *cta)
+{
+	struct cpu_judge *x = cta->grid->m->judge;
+
+	if (!x)
+		return;
+	judge_lock(x);
+	judge_block_remove(x, cta);
+	/* Its copies have ended, too: nobody comes for it any more. Whole pages of shadow; the memory is
+	 * that long (block.c). */
+	if (cta->shared_bytes)
+		oracle_forget(x->o, (uint64_t)(uintptr_t)cta->shared,
+			      (cta->shared_bytes + 255u) & ~255ull);
+	if (cta->cluster->uses_reserved) {
+		judge_wrote_all(x);
+		oracle_forget(x->o, (uint64_t)(uintptr_t)cta->shared - CPU_SHARED_BASE,
+			      CPU_SHARED_BASE);
+	}
+	oracle_block_end(x->o, cta->actor);
+	judge_unlock(x);
+	if (x->ids && cta->cluster->uses_reserved)
+		cpu_ids_mark(x, cta->shared - CPU_SHARED_BASE, CPU_SHARED_BASE, 0);
+}
+
+void cpu_judge_grid_wait(struct cpu_warp *w, uint32_t mask)
+{
+	struct cpu_judge *x = cpu_judge_of(w);
+	const struct cpu_op *op = w->grid->op;
+
+	if (!x)
+		return;
+	judge_lock(x);
+	w->told++;
+	for (size_t i = 0; i < op->judge_before.n; i++)
+		CPU_EACH_LANE(l, mask)
+		{
+			oracle_host_wait(x->o, judge_actor(w) + l, op->judge_before.v[i]);
+		}
+	judge_unlock(x);
+}
+
+/* ---- operations ----------------------------------------------------------------------------------- */
+
+static bool is_programmatic_edge(const struct cpu_op *op, const struct cpu_op *dep)
+{
+	return op->work.kind == CPU_WORK_KERNEL && op->work.launch.is_programmatic &&
+	       dep->work.kind == CPU_WORK_KERNEL;
+}
+
+void cpu_judge_submit(struct cpu_op *op, struct cpu_op *const *deps, size_t n)
+{
+	struct cpu_judge *x = op->m->judge;
+	uint64_t key = op->id | (op->work.kind == CPU_WORK_HOST ? JUDGE_KEY_FN : 0);
+
+	if (!x)
+		return;
+	judge_lock(x);
+	judge_mem_submitted(x);
+	oracle_op_submit(x->o, judge_self(x), key);
+	for (size_t i = 0; i < n; i++) {
+		const struct cpu_op *dep = deps[i];
+		if (!dep)
+			continue;
+		if (is_programmatic_edge(op, dep)) {
+			base_vec_push(&op->judge_before, dep->id);
+			for (size_t j = 0; j < dep->judge_before.n; j++)
+				base_vec_push(&op->judge_before, dep->judge_before.v[j]);
+			continue;
+		}
+		oracle_op_depend(x->o, key, dep->id);
+		for (size_t j = 0; j < dep->judge_before.n; j++)
+			oracle_op_depend(x->o, key, dep->judge_before.v[j]);
+	}
+	judge_unlock(x);
+}
+
+/* To give memory up is to write all of it: what uses it must be ordered. */
+static void free_range(struct cpu_judge *x, const struct cpu_op *op, uint32_t actor)
+{
+	judge_wrote_all(x);
+	oracle_access_range(x->o, actor, cpu_site_of_op(x, op, true), RACE_OP_WRITE,
+			    cpu_space_machine(x->m, op->work.frees), op->work.free_bytes);
+}
+
+void cpu_judge_start(struct cpu_op *op)
+{
+	struct cpu_judge *x = op->m->judge;
+
+	if (!x || op->is_watched)
+		return;
+	judge_lock(x);
+	op->is_watched = true;
+	if (op->work.kind == CPU_WORK_HOST) {
+		uint32_t actor = oracle_op_start(x->o, op->id | JUDGE_KEY_FN, ORACLE_NO_ACTOR);
+		if (op->work.frees)
+			free_range(x, op, actor);
+		oracle_op_end(x->o, op->id | JUDGE_KEY_FN);
+	} else if (op->grid) {
+		start_grid(x, op);
+	} else {
+		op->judge_actor = oracle_op_start(x->o, op->id, ORACLE_NO_ACTOR);
+	}
+	bool is_full = oracle_is_full(x->o);
+	judge_unlock(x);
+	/* Nothing more is executed that can't be judged. */
+	if (is_full)
+		cpu_fault_op(x->m, op->work.device, op, CPU_FAULT_RESOURCES,
+			     "the oracle is full: it can tell no more threads, copies and "
+			     "operations from each other");
+}
+
+void cpu_judge_host(struct cpu_op *op)
+{
+	struct cpu_judge *x = op->m->judge;
+
+	if (!x)
+		return;
+	judge_lock(x);
+	oracle_host_wait(x->o, judge_self(x), op->id | JUDGE_KEY_FN);
+	judge_unlock(x);
+}
+
+void cpu_judge_end(struct cpu_op *op)
+{
+	struct cpu_judge *x = op->m->judge;
+
+	if (!x)
+		return;
+	cpu_judge_start(op); /* empty, or refused because of a fault */
+	judge_lock(x);
+	if (op->work.kind == CPU_WORK_HOST) {
+		/* Refused because of a fault: the thread that says so did nothing. */
+		oracle_op_submit(x->o, judge_self(x), op->id);
+		oracle_op_start(x->o, op->id, ORACLE_NO_ACTOR);
+	}
+	oracle_op_end(x->o, op->id);
+	judge_ended(x, op->work.device, op->id);
+	x->inflight--;
+	judge_unlock(x);
+}
+
+void cpu_judge_waited(struct cpu_op *op)
+{
+	struct cpu_judge *x = op->m->judge;
+
+	if (!x)
+		return;
+	judge_lock(x);
+	uint32_t self = judge_self(x);
+	oracle_host_wait(x->o, self, op->id);
+	for (size_t i = 0; i < op->judge_before.n; i++)
+		oracle_host_wait(x->o, self, op->judge_before.v[i]);
+	judge_mem_settle(x);
+	judge_unlock(x);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------ */
+
+void cpu_judge_shared(struct cpu_machine *m)
+{
+	if (m->judge)
+		m->judge->has_shared = true;
+}
+
+void cpu_judge_forget(struct cpu_machine *m, uint64_t address, uint64_t bytes)
+{
+	struct cpu_judge *x = m->judge;
+
+	if (!x || !bytes)
+		return;
+	judge_lock(x);
+	judge_wrote_all(x);
+	oracle_forget(x->o, address, bytes);
+	judge_unlock(x);
+	if (!x->ids)
+		return;
+	/* Called by host threads, too, while the machine works. */
+	bool is_held = cpu_engine_is_held(m);
+	if (!is_held)
+		cpu_engine_hold(m);
+	cpu_ids_mark(x, (const uint8_t *)(uintptr_t)address, bytes, 0);
+	if (!is_held)
+		cpu_engine_let_go(m);
+}
+
+void cpu_judge_heap(struct cpu_warp *w, unsigned lane, bool is_free, uint64_t address,
+		    uint64_t bytes)
+{
+	struct cpu_judge *x = cpu_judge_of(w);
+
+	if (!x || !address)
+		return;
+	judge_lock(x);
+	w->told++;
+	judge_wrote_all(x);
+	if (is_free)
+		oracle_heap_free(x->o, judge_actor(w) + lane, address, bytes);
+	else
+		oracle_heap_alloc(x->o, judge_actor(w) + lane, address, bytes);
+	judge_unlock(x);
+}
+
+void cpu_judge_op_range(struct cpu_op *op, bool is_write, uint64_t address, uint64_t bytes)
+{
+	struct cpu_judge *x = op->m->judge;
+	struct cpu_mem_info info;
+
+	if (!x || !cpu_mem_find(op->m, cpu_space_program(op->m, address), &info))
+		return;
+	judge_lock(x);
+	judge_wrote_all(x);
+	oracle_access_range(x->o, op->judge_actor, cpu_site_of_op(x, op, is_write),
+			    is_write ? RACE_OP_WRITE : RACE_OP_READ, address, bytes);
+	judge_unlock(x);
+	if (x->ids && is_write)
+		cpu_ids_mark(x, (const uint8_t *)(uintptr_t)address, bytes, 0);
+}
+
+/* The stream's wait acquires, its write releases, for the whole system. */
+void cpu_judge_op_value(struct cpu_op *op, bool is_write)
+{
+	struct cpu_judge *x = op->m->judge;
+
+	if (!x)
+		return;
+	cpu_judge_start(op);
+	judge_lock(x);
+	struct oracle_acc acc = {.inst = cpu_site_of_op(x, op, is_write),
+				 .kind = is_write ? RACE_OP_WRITE : RACE_OP_READ,
+				 .strength = is_write ? RACE_RELEASE : RACE_ACQUIRE,
+				 .scope = RACE_SCOPE_SYS,
+				 .bytes = op->work.value.size};
+	judge_direct(x, op->judge_actor, &acc, cpu_space_machine(op->m, op->work.value.addr));
+	judge_unlock(x);
+}

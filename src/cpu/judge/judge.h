@@ -1,0 +1,258 @@
+/*
+ * judge.h - what the files of this folder share.
+ */
+#ifndef COLLIDER_CPU_JUDGE_H
+#define COLLIDER_CPU_JUDGE_H
+
+#include <pthread.h>
+#include <uthash.h>
+
+#include "cpu/sched.h"
+#include "cpu/events.h"
+#include "oracle/oracle.h"
+#include "race/pair.h"
+
+/* What findings need of a launch, kept for good: the other side of a race may have ended. */
+struct judge_grid {
+	uint64_t id;
+	const char *kernel;
+	uint32_t grid[3], block[3], cluster[3];
+	uint32_t order; /* of struct cpu_launch */
+	bool is_graph;
+	struct race_order_keys order_keys;
+};
+
+/* An mbarrier in use: the number of its open phase. */
+struct judge_mbar {
+	uint64_t address;
+	uint64_t phase;
+	uint64_t early; /* when it was first used without having been initialised; 0: it wasn't */
+	UT_hash_handle hh;
+};
+
+/* A host thread that is an actor of its own. */
+struct judge_thread {
+	uint64_t self; /* pthread_self */
+	uint32_t actor;
+	UT_hash_handle hh;
+};
+
+/* What of a device's operations has ended, for threads that wait for all of them. */
+struct judge_idle {
+	BASE_VEC(uint64_t) ended; /* since `all` */
+	uint64_t all;		  /* an operation behind those that ended before; 0: none */
+};
+
+/* Operations of the oracle that are none of the machine's. */
+#define JUDGE_KEY_FN   (1ull << 63) /* | id: what a host function starts behind */
+#define JUDGE_KEY_IDLE (1ull << 62) /* | number: judge_idle.all */
+/* A running block's shared memory. */
+struct judge_block {
+	uint64_t base;
+	uint32_t bytes, number;
+	const struct cpu_grid *grid;
+};
+
+/* What lies at an address. */
+struct judge_memory {
+	enum race_memory kind;
+	const char *name; /* the variable's, mangled, or "" */
+	uint64_t base, bytes;
+	uint64_t shift; /* from the host's address to the one shown */
+	uint64_t grid;	/* shared memory: whose */
+	uint32_t block;
+};
+
+/*
+ * Polling: a strong read that is repeated while its thread does nothing but read, and nobody
+ * writes there, is one event to the oracle: it would read from the same write, in the same epoch.
+ * Threads and lines of memory are hashed; what another one has taken is told once more.
+ */
+#define JUDGE_POLLS 65536u
+#define JUDGE_LINES 4096u
+
+struct judge_poll {
+	const struct cpu_inst *inst;
+	uint64_t address, version; /* version: of the line's writes */
+	uint32_t actor, told;
+	uint32_t saw; /* weak model: the number that it read */
+};
+
+struct judge_note;
+struct judge_pending;
+
+struct judge_pair {
+	struct {
+		const struct cpu_site *site[2];
+		uint64_t kind;
+	} key;
+	struct race_pair *kept; /* in the shared file; NULL: there was no room */
+	bool is_possible;
+	UT_hash_handle hh;
+};
+
+struct cpu_site {
+	const struct cpu_func *func; /* NULL: unloaded, or an operation; the words are there then */
+	uint32_t pc;
+	bool is_ready; /* the words are there */
+	bool is_host;
+	bool is_near;	   /* the line is its neighbour's */
+	bool is_graph;	   /* of a node of a graph */
+	bool is_free;	   /* gives memory up */
+	bool is_host_code; /* a load or store of host code: judge_host_site */
+	uint8_t access;	   /* enum race_access */
+	uint8_t width, vec;
+	uint8_t update;	  /* enum race_update */
+	uint8_t invented; /* elements of a load that may be read by no thread of the source */
+	bool is_noted;	  /* ... and its uses are watched */
+	const char *name, *file, *text;
+	uint32_t line, col, ptx_line;
+	struct race_inlined_site *frames; /* innermost first */
+	uint32_t nframes;
+};
+
+struct race_inlined_site {
+	const char *func, *file;
+	uint32_t line, col;
+};
+
+struct judge_op_site {
+	uint64_t key; /* kind and stream */
+	struct cpu_site site;
+	UT_hash_handle hh;
+};
+
+/* An instruction of host code. */
+struct judge_host_site {
+	uint64_t key; /* pc << 2 | enum race_op_kind */
+	struct cpu_site site;
+	UT_hash_handle hh;
+};
+
+struct cpu_judge {
+	struct cpu_machine *m;
+	struct oracle *o;
+	pthread_mutex_t lock;
+	struct base_arena arena;
+	/* host.c. All host threads, or those that have none of their own. */
+	uint32_t host;
+	uint64_t serial;	      /* of this watch: a thread keeps its actor by it */
+	struct judge_thread *threads; /* host threads that are actors of their own */
+	struct judge_idle *idle;      /* by device */
+	uint64_t nidle;
+	/* host_access.c */
+	struct judge_host_site *host_sites;
+	uint64_t inflight; /* operations that have not ended */
+	uint64_t nhost_accesses;
+	uint64_t nregistered, registered_bytes; /* memory of the program's that isn't watched */
+	bool is_armed;				/* memory is protected */
+	bool is_blind;	 /* something was missed: nothing of host code is told any more */
+	bool has_shared; /* there was memory that host code may access */
+	BASE_VEC(struct judge_grid) grids; /* by id, rising */
+	struct judge_ids *ids;		   /* ids.c; NULL: not the weak model */
+	BASE_VEC(struct judge_block) blocks;
+	BASE_VEC(struct cpu_module *) modules;
+	struct judge_poll polls[JUDGE_POLLS];
+	uint64_t written[JUDGE_LINES]; /* writes to lines of this hash */
+	uint64_t written_all;	       /* writes of unknown place */
+	uint64_t repeated;	       /* reads that were not told again */
+	struct judge_note *notes;      /* invented.c */
+	struct judge_pending *pending;
+	struct judge_mbar *mbars;
+	struct judge_pair *pairs;
+	struct judge_op_site *op_sites;
+	cpu_pair_fn *fn;
+	void *arg;
+};
+
+static inline void judge_lock(struct cpu_judge *x)
+{
+	pthread_mutex_lock(&x->lock);
+}
+
+static inline void judge_unlock(struct cpu_judge *x)
+{
+	pthread_mutex_unlock(&x->lock);
+}
+
+/* Actor of lane 0 of a warp. */
+static inline uint32_t judge_actor(const struct cpu_warp *w)
+{
+	return w->cta->actor + w->index * CPU_WARP;
+}
+
+/* Somebody writes to these bytes (at most 64, aligned to their number), or anywhere. */
+static inline void judge_wrote(struct cpu_judge *x, uint64_t address)
+{
+	x->written[(address >> 6) % JUDGE_LINES]++;
+}
+
+static inline void judge_wrote_all(struct cpu_judge *x)
+{
+	x->written_all++;
+}
+
+/* Is the strong read of the lane a repetition? */
+bool judge_is_repeated(struct cpu_judge *x, const struct cpu_warp *w, const struct cpu_inst *in,
+		       unsigned lane, uint64_t address, uint32_t saw);
+
+enum race_strength judge_strength(uint8_t sem);
+enum race_scope judge_scope(uint8_t sem, uint8_t scope);
+
+/* async.c: the mbarrier at an address, made when it is new. Lock held. */
+struct judge_mbar *judge_mbar_at(struct cpu_judge *x, uint64_t address);
+
+/* host.c, lock held. */
+bool judge_host_init(struct cpu_judge *x);
+void judge_host_free(struct cpu_judge *x);
+/* Who the calling host thread is. */
+uint32_t judge_self(struct cpu_judge *x);
+/* An operation of the device has ended. */
+void judge_ended(struct cpu_judge *x, unsigned device, uint64_t id);
+
+/* host_access.c, lock held. */
+void judge_mem_init(struct cpu_judge *x);
+/* An operation has been submitted; a host thread has learnt that something has ended. */
+void judge_mem_submitted(struct cpu_judge *x);
+void judge_mem_settle(struct cpu_judge *x);
+/* Fills the words of a site of host code. */
+void judge_host_fill(struct cpu_judge *x, struct cpu_site *s);
+/* elf_symbol.c: the function of a file at an offset, "" if it isn't known. */
+const char *cpu_elf_symbol(struct base_arena *a, const char *file, uint64_t offset);
+
+/* ids.c. */
+bool judge_ids_init(struct cpu_judge *x);
+void judge_ids_free(struct cpu_judge *x);
+/* A number for a strong write, to be given to bytes at once. */
+uint32_t judge_id_new(struct cpu_judge *x);
+/* Tells a strong access in the weak model, lock held: its bytes have the numbers `ids` before it; `id`: its
+ * own, if it writes. */
+void judge_strong(struct cpu_judge *x, uint32_t actor, struct oracle_acc *acc, uint64_t address,
+		  const uint32_t *ids, uint32_t id);
+/* Tells an access that goes to memory itself, in any model; lock held, and let go in between. */
+void judge_direct(struct cpu_judge *x, uint32_t actor, struct oracle_acc *acc, uint64_t address);
+/* place.c, with the lock held */
+void judge_block_add(struct cpu_judge *x, const struct cpu_cta *cta, uint64_t number);
+void judge_block_remove(struct cpu_judge *x, const struct cpu_cta *cta);
+void judge_module_remove(struct cpu_judge *x, const struct cpu_module *mod);
+void judge_memory_at(const struct cpu_judge *x, uint64_t host, struct judge_memory *out);
+
+/* invented.c: makes the sites of the loads that the compiler may have invented. */
+void judge_invented_find(struct cpu_judge *x, struct cpu_func *f);
+/* Has the actor used what it loaded there last? If not, the pair is made sure when it does. */
+bool judge_is_used(struct cpu_judge *x, const struct cpu_site *s, uint32_t actor,
+		   struct judge_pair *pair);
+/* The function's code goes away. */
+void judge_notes_drop(struct cpu_judge *x, const struct cpu_func *f);
+void judge_invented_free(struct cpu_judge *x);
+/* site.c */
+struct cpu_site *judge_site_new(struct cpu_judge *x, struct cpu_func *f, uint32_t pc);
+/* The load of a possible pair was used. */
+void judge_pair_sure(struct judge_pair *p);
+
+/* site.c: told of every racing pair (oracle_on_race). */
+void judge_on_race(void *arg, const struct oracle_finding *f);
+/* Fills the words of a site. */
+void judge_site_fill(struct cpu_judge *x, struct cpu_site *s);
+
+#endif

@@ -1,0 +1,511 @@
+/*
+ * decode.c - one PTX function becomes an array of struct cpu_inst.
+ *
+ * The statements are walked once; each instruction is offered to the binders,
+ * the arithmetic ones in the build for this processor. What nobody takes
+ * becomes an instruction that faults when a lane executes it. Targets and joins
+ * are filled in at the end: the join of a branch is the first instruction of
+ * its block's immediate post-dominator, where the run loop merges what the
+ * branch has parted; a call joins behind itself. A `ret` is put behind the last
+ * statement, so that control can't run off the end.
+ *
+ * Costs: linear; a function of 20,000 instructions takes about 25 ms, slots
+ * included. Slots are chosen before (slots.c), because the layout of frames
+ * depends on all functions that can meet.
+ */
+#include "cpu/load/decode.h"
+
+#include <string.h>
+
+#include "race/record.h"
+
+#ifdef CPU_HAS_V3
+#include <cpuid.h>
+#endif
+
+#define INSERTED_FUNC  "__collider_"
+#define INSERTED_LABEL "$collider_"
+
+/* ---- binders ---------------------------------------------------------------------- */
+
+#define DECLARE_BASE(name) cpu_binder cpu_bind_##name##_base;
+#define DECLARE_V3(name)   cpu_binder cpu_bind_##name##_v3;
+#define DECLARE(name)	   cpu_binder cpu_bind_##name;
+#define ENTRY_BASE(name)   cpu_bind_##name##_base,
+#define ENTRY_V3(name)	   cpu_bind_##name##_v3,
+#define ENTRY(name)	   cpu_bind_##name,
+
+CPU_OP_BINDERS(DECLARE_BASE)
+CPU_BINDERS(DECLARE)
+static cpu_binder *const op_binders[] = {CPU_OP_BINDERS(ENTRY_BASE)};
+static cpu_binder *const binders[] = {CPU_BINDERS(ENTRY)};
+
+#ifdef CPU_HAS_V3
+CPU_OP_BINDERS(DECLARE_V3)
+static cpu_binder *const op_binders_v3[] = {CPU_OP_BINDERS(ENTRY_V3)};
+
+static cpu_binder *const *best_op_binders(void)
+{
+	unsigned a, b, c = 0, d, ext = 0;
+
+	__builtin_cpu_init();
+	__get_cpuid(1, &a, &b, &c, &d);
+	__get_cpuid(0x80000001u, &a, &b, &ext, &d);
+	/* what x86-64-v3 has beyond the names that every compiler knows here */
+	bool has_rest = (c & bit_F16C) && (c & bit_MOVBE) && (ext & bit_LZCNT);
+	bool has_all = has_rest && __builtin_cpu_supports("avx2") &&
+		       __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+		       __builtin_cpu_supports("bmi2");
+	return has_all ? op_binders_v3 : op_binders;
+}
+#else
+static cpu_binder *const *best_op_binders(void)
+{
+	return op_binders;
+}
+#endif
+
+/* ---- instructions that fault --------------------------------------------------------- */
+
+static enum cpu_step exec_unsupported(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	return cpu_fault(w, in, (unsigned)__builtin_ctz(mask), CPU_FAULT_UNSUPPORTED, "%s",
+			 (const char *)in->aux);
+}
+
+enum cpu_bound cpu_dec_unsupported(struct cpu_dec *d, struct cpu_inst *in, const char *why)
+{
+	in->fn = exec_unsupported;
+	in->flags &= CPU_I_GUARD_NOT | CPU_I_INSERTED;
+	in->aux = base_strdup(d->arena, why);
+	return CPU_BAD;
+}
+
+bool cpu_dec_is_unsupported(const struct cpu_inst *in)
+{
+	return in->fn == exec_unsupported;
+}
+
+/* ---- emission ------------------------------------------------------------------------- */
+
+void *cpu_dec_alloc(struct cpu_dec *d, size_t bytes)
+{
+	return base_zalloc(d->arena, bytes);
+}
+
+struct cpu_func *cpu_dec_func(struct cpu_dec *d)
+{
+	return &d->lf->f;
+}
+
+bool cpu_dec_is_judged(struct cpu_dec *d, const struct cpu_inst *in)
+{
+	return d->mod->m->judge && !(in->flags & CPU_I_INSERTED);
+}
+
+static bool is_marked(const struct cpu_dec *d, uint32_t reg)
+{
+	return reg < d->f->nregs && (d->inserted[reg >> 6] >> (reg & 63) & 1);
+}
+
+static bool names_inserted(const struct cpu_dec *d, const struct ptx_opnd *o)
+{
+	if (o->kind == PTX_OPND_REG)
+		return is_marked(d, o->reg);
+	if (o->kind == PTX_OPND_SYM)
+		return load_is_inserted_name(o->text);
+	if (o->kind >= PTX_OPND_ADDR && o->kind <= PTX_OPND_PAIR)
+		for (unsigned i = 0; i < o->nsub; i++)
+			if (names_inserted(d, &o->sub[i]))
+				return true;
+	return false;
+}
+
+static bool is_inserted(const struct cpu_dec *d, const struct ptx_stmt *s)
+{
+	if (s->inserted || d->lf->is_inserted)
+		return true;
+	if (s->pred != PTX_NO_REG && is_marked(d, s->pred))
+		return true;
+	for (unsigned i = 0; i < s->nops; i++)
+		if (names_inserted(d, &s->ops[i]))
+			return true;
+	return false;
+}
+
+struct cpu_inst dec_new_inst(struct cpu_dec *d, const struct ptx_stmt *s)
+{
+	struct cpu_inst in;
+
+	memset(&in, 0, sizeof(in));
+	for (unsigned i = 0; i < 4; i++)
+		in.src[i] = CPU_NOSLOT;
+	in.dst[0] = in.dst[1] = in.guard = CPU_NOSLOT;
+	in.target = in.join = CPU_NOPC;
+	if (s->pred != PTX_NO_REG) {
+		in.guard = dec_reg_slot(d, s->pred, 0);
+		if (s->is_pred_not)
+			in.flags |= CPU_I_GUARD_NOT;
+	}
+	if (is_inserted(d, s))
+		in.flags |= CPU_I_INSERTED;
+	return in;
+}
+
+void dec_push(struct cpu_dec *d, const struct ptx_stmt *s, const struct cpu_inst *in)
+{
+	base_vec_push(&d->code, *in);
+	base_vec_push(&d->stmts, (struct ptx_stmt *)s);
+}
+
+/* Offers s to all; the caller checks d->bad. */
+static enum cpu_bound offer(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in)
+{
+	cpu_binder *const *ops = d->ops;
+	const struct cpu_inst fresh = *in;
+	size_t n = d->code.n;
+	enum cpu_bound b;
+
+	for (size_t i = 0; i < BASE_COUNTOF(op_binders) + BASE_COUNTOF(binders); i++) {
+		b = i < BASE_COUNTOF(op_binders) ? ops[i](d, s, in)
+						 : binders[i - BASE_COUNTOF(op_binders)](d, s, in);
+		if (b != CPU_NOT_MINE)
+			return b;
+		*in = fresh; /* nothing that it may have tried stays */
+		d->code.n = d->stmts.n = n;
+		d->nbehind = 0;
+		d->bad = NULL;
+		memset(d->ntemps, 0, sizeof(d->ntemps));
+	}
+	return CPU_NOT_MINE;
+}
+
+uint32_t dec_read_special(struct cpu_dec *d, const struct ptx_opnd *op, enum ptx_type t)
+{
+	static const char *const spelling[CPU_CLASSES] = {"mov.pred", "mov.u16", "mov.u32",
+							  "mov.u64", "mov.b128"};
+	enum cpu_class cls = cpu_class_of(t);
+	struct ptx_str form = {spelling[cls], (uint32_t)strlen(spelling[cls])};
+	struct ptx_opnd *ops = BASE_NEWN(&d->scratch, struct ptx_opnd, 2);
+	struct ptx_stmt *s = BASE_NEW(&d->scratch, struct ptx_stmt);
+	uint32_t slot = cpu_dec_temp(d, cls);
+	struct cpu_inst in;
+
+	if (d->nfakes == DEC_FAKES || slot == CPU_NOSLOT) {
+		d->bad = "more special registers than the CPU device reads in one instruction";
+		return CPU_NOSLOT;
+	}
+	d->fake[d->nfakes] = slot;
+	d->fake_cls[d->nfakes] = (uint32_t)cls;
+	*s = *d->at;
+	s->kind = PTX_STMT_INST;
+	s->form = ptx_form_get(d->lf->part->m, form);
+	s->ops = ops;
+	s->nops = 2;
+	ops[0].kind = PTX_OPND_REG;
+	ops[0].reg = DEC_FAKE_REG + d->nfakes++;
+	ops[0].text = PTX_STR("temporary");
+	ops[1] = *op;
+	in = dec_new_inst(d, d->at);
+	if (cpu_bind_special(d, s, &in) != CPU_BOUND)
+		d->bad = "a special register that the CPU device does not have";
+	dec_push(d, d->at, &in);
+	return slot;
+}
+
+static bool reads_special(const struct ptx_stmt *s)
+{
+	return s->form->op == PTX_OP_MOV && s->nops == 2 && s->ops[1].kind == PTX_OPND_SPECIAL &&
+	       !ptx_str_is(s->ops[1].text, "WARP_SZ");
+}
+
+static void note_fix(struct cpu_dec *d, const struct ptx_stmt *s)
+{
+	if (s->form->op == PTX_OP_BRA || s->form->op == PTX_OP_BRX_IDX ||
+	    s->form->op == PTX_OP_CALL) {
+		struct dec_fix fx = {(uint32_t)d->code.n, s};
+		base_vec_push(&d->fixes, fx);
+	}
+}
+
+static void decode_inst(struct cpu_dec *d, const struct ptx_stmt *s)
+{
+	enum cpu_bound b = CPU_NOT_MINE;
+	uint32_t addr, bytes;
+
+	d->at = s;
+	d->bad = NULL;
+	d->nfakes = d->nbehind = 0;
+	memset(d->ntemps, 0, sizeof(d->ntemps));
+	if (s->form->op == PTX_OP_RET)
+		dec_leave(d, s);
+	struct cpu_inst in = dec_new_inst(d, s);
+	if (reads_special(s) && !cpu_dec_param(d, &s->ops[1], &addr, &bytes))
+		b = cpu_bind_special(d, s, &in);
+	if (b == CPU_NOT_MINE)
+		b = offer(d, s, &in);
+	if (b == CPU_NOT_MINE)
+		cpu_dec_unsupported(d, &in,
+				    s->form->op == PTX_OP_UNKNOWN
+					    ? "an instruction that is not in PTX ISA 9.0"
+					    : "an instruction that the CPU device does not "
+					      "execute");
+	else if (d->bad)
+		cpu_dec_unsupported(d, &in, d->bad);
+	else if (!in.fn)
+		cpu_dec_unsupported(d, &in,
+				    "a form of this instruction that the CPU device does "
+				    "not execute");
+	note_fix(d, s);
+	dec_push(d, s, &in);
+	for (uint32_t i = 0; i < d->nbehind; i++)
+		dec_push(d, s, &d->behind[i]);
+}
+
+/* ---- branches ----------------------------------------------------------------------------- */
+
+static const struct ptx_stmt *target_list(const struct ptx_stmt *s)
+{
+	for (unsigned i = 0; i < s->nops; i++) {
+		const struct ptx_opnd *o = &s->ops[i];
+		if (o->kind == PTX_OPND_SYM && (o->flags & PTX_OPND_LABEL) && o->label &&
+		    o->label->at && o->label->at->kind == PTX_STMT_TARGETS)
+			return o->label->at;
+	}
+	return NULL;
+}
+
+const uint32_t *cpu_dec_targets(struct cpu_dec *d, const struct ptx_stmt *s, uint32_t *n)
+{
+	const struct ptx_stmt *list = target_list(s);
+
+	*n = 0;
+	if (!list || !list->ntargets)
+		return NULL;
+	*n = list->ntargets;
+	struct dec_table t = {cpu_dec_alloc(d, sizeof(uint32_t) * list->ntargets), list};
+	base_vec_push(&d->tables, t);
+	return t.out;
+}
+
+static uint32_t label_pc(const struct cpu_dec *d, const struct ptx_label *l)
+{
+	return l && l->id < d->f->nlabels ? d->label_pc[l->id] : CPU_NOPC;
+}
+
+static uint32_t join_of(struct cpu_dec *d, const struct ptx_stmt *s)
+{
+	uint32_t b = d->fl->blocks[s->mark].ipdom;
+
+	return b < d->fl->nblocks ? d->block_pc[b] : CPU_NOPC;
+}
+
+static void fix_one(struct cpu_dec *d, const struct dec_fix *fx)
+{
+	struct cpu_inst *in = &d->code.v[fx->pc];
+	const struct ptx_stmt *s = fx->s;
+	bool parts = s->pred != PTX_NO_REG || s->form->op == PTX_OP_BRX_IDX;
+
+	if (s->form->op == PTX_OP_CALL)
+		in->join = fx->pc + 1;
+	else if (parts)
+		in->join = join_of(d, s);
+	if (in->join != CPU_NOPC)
+		d->code.v[in->join].flags |= CPU_I_JOIN;
+	if (s->form->op != PTX_OP_BRA || cpu_dec_is_unsupported(in))
+		return;
+	in->target = label_pc(d, ptx_target(s));
+	if (in->target == CPU_NOPC)
+		cpu_dec_unsupported(d, in, "a branch to a label that is not defined");
+	else if (in->target <= fx->pc)
+		in->flags |= CPU_I_BACK;
+}
+
+static void fix_branches(struct cpu_dec *d)
+{
+	for (size_t i = 0; i < d->fixes.n; i++)
+		fix_one(d, &d->fixes.v[i]);
+	for (size_t i = 0; i < d->tables.n; i++) {
+		const struct dec_table *t = &d->tables.v[i];
+		for (uint32_t k = 0; k < t->list->ntargets; k++) {
+			const struct ptx_opnd *o = &t->list->targets[k];
+			bool is_label = o->kind == PTX_OPND_SYM && (o->flags & PTX_OPND_LABEL);
+			uint32_t pc = is_label ? label_pc(d, o->label) : CPU_NOPC;
+			/* a target outside of the function is undefined: to the final ret */
+			t->out[k] = pc != CPU_NOPC ? pc : (uint32_t)d->code.n - 1;
+		}
+	}
+	for (size_t i = 0; i < d->fixes.n; i++) { /* a table may lead backwards */
+		struct cpu_inst *in = &d->code.v[d->fixes.v[i].pc];
+		const struct ptx_stmt *list = target_list(d->fixes.v[i].s);
+		for (uint32_t k = 0; list && k < list->ntargets; k++) {
+			const struct ptx_opnd *o = &list->targets[k];
+			if ((o->flags & PTX_OPND_LABEL) &&
+			    label_pc(d, o->label) <= d->fixes.v[i].pc)
+				in->flags |= CPU_I_BACK;
+		}
+	}
+}
+
+/* ---- the function ------------------------------------------------------------------------ */
+
+static void mark_inserted(struct cpu_dec *d)
+{
+	d->inserted = BASE_NEWN(&d->scratch, uint64_t, d->f->nregs / 64u + 1u);
+	ptx_each_stmt(d->f, s)
+	{
+		if (s->kind != PTX_STMT_REG)
+			continue;
+		for (const struct ptx_regdecl *r = s->regs; r; r = r->next) {
+			if (!load_is_inserted_name(r->name))
+				continue;
+			for (uint32_t i = r->first; i < r->first + r->count; i++)
+				d->inserted[i >> 6] |= 1ull << (i & 63);
+		}
+	}
+}
+
+static void place_var(struct cpu_dec *d, const struct ptx_var *v, uint32_t *local, uint32_t *own)
+{
+	uint32_t *at = v->space == PTX_SPACE_LOCAL ? local : own;
+	struct dec_place *pl;
+
+	if (v->space != PTX_SPACE_LOCAL && v->space != PTX_SPACE_PARAM)
+		return;
+	pl = BASE_NEW(&d->scratch, struct dec_place);
+	pl->key = v;
+	pl->off = dec_place(at, (uint32_t)v->bytes, load_var_align(v));
+	HASH_ADD_PTR(d->places, key, pl);
+}
+
+/* Places .local and .param variables; those of scopes that are not nested share memory. */
+static void place_vars(struct cpu_dec *d)
+{
+	struct load_func *lf = d->lf;
+	uint32_t local[66], own[66], depth = 0;
+
+	local[0] = 0;
+	own[0] = lf->f.own + lf->hidden;
+	ptx_each_stmt(d->f, s)
+	{
+		if (s->kind == PTX_STMT_OPEN && depth < 65) {
+			local[depth + 1] = local[depth];
+			own[depth + 1] = own[depth];
+			depth++;
+		} else if (s->kind == PTX_STMT_CLOSE && depth) {
+			depth--;
+		} else if (s->kind == PTX_STMT_VAR) {
+			place_var(d, s->var, &local[depth], &own[depth]);
+		}
+	}
+}
+
+static void walk(struct cpu_dec *d)
+{
+	struct ptx_stmt *ret = BASE_NEW(d->arena, struct ptx_stmt);
+	uint32_t b = UINT32_MAX;
+
+	ret->kind = PTX_STMT_INST;
+	ret->form = ptx_form_get(d->lf->part->m, PTX_STR("ret"));
+	ret->pred = PTX_NO_REG;
+	ret->text = PTX_STR("ret;");
+	ret->loc = d->f->last ? d->f->last->loc : NULL;
+	ret->line = d->f->last ? d->f->last->line : d->f->line;
+	dec_enter(d, ret);
+	ptx_each_stmt(d->f, s)
+	{
+		while (b + 1 <= s->mark)
+			d->block_pc[++b] = (uint32_t)d->code.n;
+		if (s->kind == PTX_STMT_LABEL)
+			d->label_pc[s->label->id] = (uint32_t)d->code.n;
+		else if (s->kind == PTX_STMT_INST)
+			decode_inst(d, s);
+	}
+	decode_inst(d, ret);
+}
+
+/* Hands the finished code over to the function. */
+static void keep(struct cpu_dec *d)
+{
+	struct cpu_func *f = &d->lf->f;
+	size_t n = d->code.n;
+	uint8_t *mem = base_alloc(d->arena, n * sizeof(struct cpu_inst) + d->cdata.n + 128);
+
+	f->code = (struct cpu_inst *)LOAD_ALIGN((uintptr_t)mem, (uintptr_t)64);
+	memcpy(f->code, d->code.v, n * sizeof(struct cpu_inst));
+	f->consts = (uint8_t *)(f->code + n);
+	if (d->cdata.n)
+		memcpy(f->consts, d->cdata.p, d->cdata.n);
+	f->stmts = base_alloc(d->arena, (n + 1) * sizeof(*f->stmts));
+	memcpy(f->stmts, d->stmts.v, n * sizeof(*f->stmts));
+	f->ninsts = (uint32_t)n;
+}
+
+/* ======================================================================== */
+
+bool load_is_inserted_name(struct ptx_str name)
+{
+	static const char *const prefixes[] = {RACE_REG_PREFIX, INSERTED_LABEL, INSERTED_FUNC};
+
+	if (name.n < sizeof(INSERTED_LABEL) - 1)
+		return false;
+	for (size_t i = 0; i < BASE_COUNTOF(prefixes); i++)
+		if (name.n >= strlen(prefixes[i]) &&
+		    memcmp(name.p, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	return false;
+}
+
+void load_finish_layout(struct cpu_layout *l)
+{
+	uint32_t at = 0;
+
+	for (int c = 0; c < CPU_CLASSES; c++) {
+		l->start[c] = at;
+		at += LOAD_ALIGN(l->count[c] * cpu_class_bytes[c], 64u);
+	}
+	l->frame = at;
+}
+
+void load_need_slots(struct load_func *lf)
+{
+	struct base_arena scratch = {0};
+
+	if (lf->slots || lf->f.ptx->is_proto)
+		return;
+	lf->slots = cpu_slots_make(&lf->f.mod->arena, flow_build(&scratch, lf->part->m, lf->f.ptx));
+	base_arena_free(&scratch);
+	for (int c = 0; c < CPU_CLASSES; c++)
+		lf->slots->count[c] += dec_temps[c];
+}
+
+bool cpu_decode(struct cpu_func *f, struct base_arena *arena, struct base_sink *sink)
+{
+	struct load_func *lf = (struct load_func *)f;
+	struct cpu_dec d = {.lf = lf,
+			    .mod = f->mod,
+			    .f = f->ptx,
+			    .layout = f->layout,
+			    .arena = arena,
+			    .ops = best_op_binders()};
+
+	(void)sink;
+	d.fl = flow_build(&d.scratch, lf->part->m, f->ptx);
+	d.block_pc = BASE_NEWN(&d.scratch, uint32_t, d.fl->nblocks + 1u);
+	d.label_pc = base_alloc(&d.scratch, sizeof(uint32_t) * (f->ptx->nlabels + 1u));
+	memset(d.label_pc, 0xff, sizeof(uint32_t) * (f->ptx->nlabels + 1u));
+	mark_inserted(&d);
+	place_vars(&d);
+	walk(&d);
+	fix_branches(&d);
+	keep(&d);
+	HASH_CLEAR(hh, d.places);
+	HASH_CLEAR(hh, d.consts);
+	base_buf_free(&d.cdata);
+	base_vec_free(&d.code);
+	base_vec_free(&d.stmts);
+	base_vec_free(&d.tables);
+	base_vec_free(&d.fixes);
+	base_arena_free(&d.scratch);
+	return true;
+}

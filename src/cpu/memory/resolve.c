@@ -1,0 +1,331 @@
+/*
+ * resolve.c - from an address of a program to the bytes on the host.
+ *
+ * A global address is a host address, once it is known to lie in a live
+ * allocation; shared, local and parameter addresses are offsets, as generic
+ * ones they lie in windows (machine.h). Each instruction keeps the allocation
+ * that it used last per worker (struct cpu_hit), so that the map is searched
+ * only when that changes.
+ *
+ * Misses: an overrun inside of one allocation, one variable of the module or
+ * the block's shared memory into another is no fault.
+ */
+#include "cpu/memory/resolve.h"
+#include "cpu/memory/space.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* ---- windows ------------------------------------------------------------------ */
+
+/* Not inlined: the hit missed. */
+__attribute__((noinline)) static bool global_miss(struct cpu_warp *w, struct cpu_hit *h,
+						  uint64_t addr, uint64_t bytes, uint64_t *delta)
+{
+	struct cpu_machine *m = w->grid->m;
+	uint64_t version = atomic_load(&m->space_version), base, end;
+
+	if (!cpu_space_range(m, w->grid->device, addr, &base, &end))
+		return false;
+	/* Odd: a change was under way, and what was found may be old soon. */
+	*delta = cpu_space_machine(m, addr) - addr;
+	*h = (struct cpu_hit){base, end - base, version | (version & 1 ? UINT64_MAX : 0), *delta,
+			      w->grid->device};
+	return bytes <= end - addr;
+}
+
+static bool global_window(struct cpu_warp *w, const struct cpu_inst *in, uint64_t addr,
+			  uint64_t bytes, uint64_t *delta)
+{
+	struct cpu_hit *h = &w->worker->hits[(uintptr_t)in / sizeof(*in) % CPU_HITS];
+	uint64_t version = atomic_load_explicit(&w->grid->m->space_version, memory_order_acquire);
+
+	if (h->version == version && h->device == w->grid->device && addr - h->base < h->bytes &&
+	    bytes <= h->bytes - (addr - h->base)) {
+		*delta = h->delta;
+		return true;
+	}
+	return global_miss(w, h, addr, bytes, delta);
+}
+
+/* The block whose shared memory holds a 32-bit shared address, which becomes its offset there. */
+static struct cpu_cta *shared_owner(struct cpu_cta *cta, uint64_t *addr, bool is_cluster)
+{
+	uint64_t rank = *addr / CPU_RANK;
+
+	if (rank == 0)
+		return cta;
+	*addr %= CPU_RANK;
+	if (rank - 1 == cta->rank)
+		return cta;
+	if (!is_cluster || rank > cta->cluster->size)
+		return NULL;
+	return cta->cluster->ctas[rank - 1];
+}
+
+static bool shared_window(struct cpu_cta *cta, uint64_t addr, uint64_t bytes, bool is_cluster,
+			  uint64_t *delta)
+{
+	uint64_t at = addr;
+	struct cpu_cta *owner = shared_owner(cta, &at, is_cluster);
+	uint64_t end = CPU_SHARED_BASE;
+
+	if (!owner || !owner->shared)
+		return false;
+	/* The system's part is another variable: no access reaches over its end. */
+	if (at >= CPU_SHARED_BASE)
+		end += owner->shared_bytes;
+	else if (!owner->cluster->uses_reserved)
+		return false;
+	if (at > end || bytes > end - at)
+		return false;
+	*delta = (uint64_t)(uintptr_t)owner->shared + at - CPU_SHARED_BASE - addr;
+	return true;
+}
+
+static bool param_window(struct cpu_warp *w, uint64_t addr, uint64_t bytes, bool is_write,
+			 struct cpu_window *out)
+{
+	uint64_t limit = w->grid->func->layout->param, at = addr - CPU_PARAM_AREA;
+
+	if (addr < CPU_PARAM_AREA) {
+		out->delta = (uint64_t)(uintptr_t)w->grid->params;
+		return !is_write && addr <= w->grid->nparam_bytes &&
+		       bytes <= w->grid->nparam_bytes - addr;
+	}
+	out->delta =
+		(uint64_t)(uintptr_t)w->params + w->cur->depth * CPU_WARP * limit - CPU_PARAM_AREA;
+	out->stride = limit;
+	return at <= limit && bytes <= limit - at;
+}
+
+static bool local_window(struct cpu_warp *w, uint64_t addr, uint64_t bytes, struct cpu_window *out)
+{
+	if (!w->local || addr > w->local_stride || bytes > w->local_stride - addr)
+		return false;
+	out->delta = (uint64_t)(uintptr_t)w->local;
+	out->stride = w->local_stride;
+	return true;
+}
+
+static bool window_find(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_space space,
+			uint64_t addr, uint64_t bytes, bool is_write, struct cpu_window *out)
+{
+	bool is_found;
+
+	out->delta = out->stride = 0;
+	out->place = CPU_PLACE_PRIVATE;
+	switch (space) {
+	case PTX_SPACE_GENERIC:
+		if (addr < CPU_WIN_SHARED) {
+			out->place = CPU_PLACE_GLOBAL;
+			return global_window(w, in, addr, bytes, &out->delta);
+		}
+		if (addr < CPU_WIN_SHARED + CPU_WIN_SIZE) {
+			out->place = CPU_PLACE_SHARED;
+			is_found = shared_window(w->cta, addr - CPU_WIN_SHARED, bytes, true,
+						 &out->delta);
+			out->delta -= CPU_WIN_SHARED;
+			return is_found;
+		}
+		if (addr < CPU_WIN_LOCAL + CPU_WIN_SIZE) {
+			is_found = local_window(w, addr - CPU_WIN_LOCAL, bytes, out);
+			out->delta -= CPU_WIN_LOCAL;
+			return is_found;
+		}
+		is_found = addr < CPU_WIN_PARAM + CPU_WIN_SIZE &&
+			   param_window(w, addr - CPU_WIN_PARAM, bytes, is_write, out);
+		out->delta -= CPU_WIN_PARAM;
+		return is_found;
+	case PTX_SPACE_GLOBAL:
+		out->place = CPU_PLACE_GLOBAL;
+		return global_window(w, in, addr, bytes, &out->delta);
+	case PTX_SPACE_CONST:
+		return !is_write && global_window(w, in, addr, bytes, &out->delta);
+	case PTX_SPACE_SHARED:
+	case PTX_SPACE_SHARED_CLUSTER:
+		out->place = CPU_PLACE_SHARED;
+		return shared_window(w->cta, addr, bytes, space == PTX_SPACE_SHARED_CLUSTER,
+				     &out->delta);
+	case PTX_SPACE_LOCAL:
+		return local_window(w, addr, bytes, out);
+	case PTX_SPACE_PARAM:
+		return param_window(w, addr, bytes, is_write, out);
+	default:
+		return false;
+	}
+}
+
+bool cpu_window_find(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_space space,
+		     uint64_t addr, uint64_t bytes, bool is_write, struct cpu_window *out)
+{
+	bool is_found = window_find(w, in, space, addr, bytes, is_write, out);
+
+	if (__builtin_expect(w->worker->proof != NULL, 0) && is_found &&
+	    out->place != CPU_PLACE_PRIVATE)
+		cpu_proof_read(w, in, addr, out->place == CPU_PLACE_GLOBAL);
+	return is_found;
+}
+
+/* ---- faults ------------------------------------------------------------------------ */
+
+static enum ptx_space space_of(enum ptx_space space, uint64_t *addr)
+{
+	if (space != PTX_SPACE_GENERIC || *addr < CPU_WIN_SHARED)
+		return space == PTX_SPACE_GENERIC ? PTX_SPACE_GLOBAL : space;
+	static const enum ptx_space windows[] = {PTX_SPACE_SHARED_CLUSTER, PTX_SPACE_LOCAL,
+						 PTX_SPACE_PARAM};
+	uint64_t i = (*addr - CPU_WIN_SHARED) / CPU_WIN_SIZE;
+	if (i >= BASE_COUNTOF(windows))
+		return PTX_SPACE_GLOBAL;
+	*addr = (*addr - CPU_WIN_SHARED) % CPU_WIN_SIZE;
+	return windows[i];
+}
+
+static void explain(struct cpu_machine *m, struct cpu_cta *cta, unsigned device,
+		    enum ptx_space space, uint64_t addr, uint64_t bytes, bool is_write, char *out,
+		    size_t size)
+{
+	struct cpu_cta *owner;
+
+	switch (space_of(space, &addr)) {
+	case PTX_SPACE_SHARED:
+	case PTX_SPACE_SHARED_CLUSTER:
+		owner = shared_owner(cta, &addr, space != PTX_SPACE_SHARED);
+		if (!owner || !owner->shared)
+			snprintf(out, size, "no block of the cluster has that shared memory");
+		else
+			snprintf(out, size,
+				 "offset %" PRId64 " of the block's %u bytes of shared memory",
+				 (int64_t)(addr - CPU_SHARED_BASE), owner->shared_bytes);
+		return;
+	case PTX_SPACE_LOCAL:
+		snprintf(out, size, "outside of the thread's local memory");
+		return;
+	case PTX_SPACE_PARAM:
+		snprintf(out, size, "offset %" PRId64 " of the parameters%s", (int64_t)addr,
+			 is_write ? ", which cannot be written" : "");
+		return;
+	case PTX_SPACE_CONST:
+		if (is_write) {
+			snprintf(out, size, "constant memory cannot be written");
+			return;
+		}
+		/* fall through */
+	default:
+		cpu_space_explain(m, device, addr, bytes, out, size);
+		return;
+	}
+}
+
+static void fault_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
+		       enum ptx_space space, uint64_t addr, uint64_t bytes, bool is_write)
+{
+	char why[160];
+
+	explain(w->grid->m, w->cta, w->grid->device, space, addr, bytes, is_write, why,
+		sizeof(why));
+	cpu_fault(w, in, lane, CPU_FAULT_ADDRESS, "%s of %" PRIu64 " bytes at 0x%" PRIx64 ": %s",
+		  is_write ? "store" : "load", bytes, addr, why);
+}
+
+/* ---- machine.h ------------------------------------------------------------------------ */
+
+uint8_t *cpu_resolve_place(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
+			   enum ptx_space space, uint64_t addr, uint64_t bytes, uint32_t align,
+			   bool is_write, enum cpu_place *place)
+{
+	struct cpu_window win;
+
+	if (align && (addr & (align - 1))) {
+		cpu_fault(w, in, lane, CPU_FAULT_MISALIGNED,
+			  "misaligned %s: 0x%" PRIx64 " is no multiple of %u",
+			  is_write ? "store" : "load", addr, align);
+		return NULL;
+	}
+	if (!cpu_window_find(w, in, space, addr, bytes, is_write, &win)) {
+		fault_lane(w, in, lane, space, addr, bytes, is_write);
+		return NULL;
+	}
+	*place = win.place;
+	return (uint8_t *)(uintptr_t)(addr + win.delta + lane * win.stride);
+}
+
+uint8_t *cpu_resolve(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
+		     enum ptx_space space, uint64_t addr, uint64_t bytes, uint32_t align,
+		     bool is_write)
+{
+	enum cpu_place place;
+
+	return cpu_resolve_place(w, in, lane, space, addr, bytes, align, is_write, &place);
+}
+
+static void fault_async(struct cpu_cta *cta, const struct cpu_inst *in, enum cpu_fault_kind kind,
+			const char *what, uint64_t bytes, uint64_t addr, const char *why)
+{
+	struct cpu_grid *g = cta->grid;
+
+	(void)in;
+	cpu_fault_op(g->m, g->device, g->op, kind,
+		     "asynchronous copy: %s of %" PRIu64 " bytes at 0x%" PRIx64
+		     ": %s; block (%u,%u,%u) in %s",
+		     what, bytes, addr, why, cta->id[0], cta->id[1], cta->id[2], g->func->name);
+}
+
+uint8_t *cpu_resolve_async(struct cpu_cta *cta, const struct cpu_inst *in, enum ptx_space space,
+			   uint64_t addr, uint64_t bytes, uint32_t align, bool is_write)
+{
+	const char *what = is_write ? "store" : "load";
+	uint64_t base, end, delta = 0, at = addr;
+	char why[160];
+
+	if (!cta)
+		return NULL;
+	if (align && (addr & (align - 1))) {
+		fault_async(cta, in, CPU_FAULT_MISALIGNED, what, bytes, addr, "misaligned");
+		return NULL;
+	}
+	enum ptx_space s = space_of(space, &at);
+	bool is_ok = false;
+	if (s == PTX_SPACE_SHARED || s == PTX_SPACE_SHARED_CLUSTER)
+		is_ok = shared_window(cta, at, bytes, true, &delta);
+	else if (s == PTX_SPACE_GLOBAL || (s == PTX_SPACE_CONST && !is_write))
+		is_ok = cpu_space_range(cta->grid->m, cta->grid->device, at, &base, &end) &&
+			bytes <= end - at;
+	if (!is_ok) {
+		explain(cta->grid->m, cta, cta->grid->device, space, addr, bytes, is_write, why,
+			sizeof(why));
+		fault_async(cta, in, CPU_FAULT_ADDRESS, what, bytes, addr, why);
+		return NULL;
+	}
+	if (is_ok && (s == PTX_SPACE_GLOBAL || s == PTX_SPACE_CONST))
+		at = cpu_space_machine(cta->grid->m, at);
+	uint8_t *host = (uint8_t *)(uintptr_t)(at + delta);
+	/* The block may have filled copies of these bytes since the copy was issued. */
+	if (s == PTX_SPACE_GLOBAL && cta->l1)
+		cpu_model_bypass_cta(cta, host, bytes);
+	return host;
+}
+
+bool cpu_is_space(struct cpu_warp *w, uint64_t addr, enum ptx_space space)
+{
+	uint64_t at = addr;
+	enum ptx_space s = space_of(PTX_SPACE_GENERIC, &at);
+
+	switch (space) {
+	case PTX_SPACE_GLOBAL:
+		return s == PTX_SPACE_GLOBAL && addr < CPU_WIN_SHARED;
+	case PTX_SPACE_SHARED:
+		return s == PTX_SPACE_SHARED_CLUSTER &&
+		       (at < CPU_RANK || at / CPU_RANK - 1 == w->cta->rank);
+	case PTX_SPACE_SHARED_CLUSTER:
+		return s == PTX_SPACE_SHARED_CLUSTER;
+	case PTX_SPACE_LOCAL:
+	case PTX_SPACE_PARAM:
+		return s == space;
+	case PTX_SPACE_CONST:
+		/* Constants have no window: as generic addresses they count as global. */
+	default:
+		return false;
+	}
+}

@@ -1,0 +1,45 @@
+/*
+ * resolve.h - windows of addresses, inside src/cpu: resolve.c owns it, memory.c asks.
+ */
+#ifndef COLLIDER_CPU_RESOLVE_H
+#define COLLIDER_CPU_RESOLVE_H
+
+#include "cpu/memory/model.h"
+
+/* Host address of lane l: address + delta + l * stride. */
+struct cpu_window {
+	uint64_t delta, stride;
+	enum cpu_place place;
+};
+
+/* Is [addr, addr + bytes) memory that the warp may use? Raises no fault. */
+bool cpu_window_find(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_space space,
+		     uint64_t addr, uint64_t bytes, bool is_write, struct cpu_window *out);
+
+/* cpu_addresses for all lanes, those outside of the mask too. */
+static inline void cpu_addr_lanes(struct cpu_warp *w, const struct cpu_addr *a,
+				  uint64_t *restrict addr)
+{
+	uint64_t off = (uint64_t)a->off;
+
+	if (a->base == CPU_NOSLOT) {
+		CPU_VECTORIZE
+		for (unsigned l = 0; l < CPU_WARP; l++)
+			addr[l] = off;
+	} else if (a->is_base32) {
+		const uint32_t *b = cpu_u32(w, a->base);
+		CPU_VECTORIZE
+		for (unsigned l = 0; l < CPU_WARP; l++)
+			addr[l] = b[l] + off;
+	} else {
+		const uint64_t *b = cpu_u64(w, a->base);
+		CPU_VECTORIZE
+		for (unsigned l = 0; l < CPU_WARP; l++)
+			addr[l] = b[l] + off;
+	}
+	if (a->is_local_var)
+		for (unsigned l = 0; l < CPU_WARP; l++)
+			addr[l] += w->fp[w->cur->depth][l];
+}
+
+#endif

@@ -1,0 +1,416 @@
+/*
+ * launch.c - kernel launches: <<<>>>, cudaLaunchKernel and its relatives.
+ *
+ * A launch is checked here in the order in which CUDA does it (configuration,
+ * function, cluster, shared memory, cooperative fit), so that a wrong one
+ * returns CUDA's code and leaves no trace; what the machine would refuse
+ * beyond that is an out-of-resources error. Parameters are gathered into one
+ * block by the offsets and sizes of the PTX declaration.
+ *
+ * Attributes that only tune (priority, access window, carve-out, scheduling
+ * policy, memory domains, preferred cluster size) are accepted and have no
+ * effect. Launch completion and programmatic events are set to the launch's
+ * end, which is later than the earliest moment CUDA allows.
+ */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cuda.h>
+
+#include "cudart/state/collider.h"
+#include "cudart/state/link.h"
+
+#define CONFIG_DEPTH 64 /* arguments of a launch that are launches themselves */
+#define PARAM_MAX    32764u
+
+struct config {
+	dim3 grid, block;
+	size_t shared;
+	cudaStream_t stream;
+};
+
+static _Thread_local struct config configs[CONFIG_DEPTH];
+static _Thread_local unsigned nconfigs;
+
+/* ---- checks -------------------------------------------------------------------------------- */
+
+cudaError_t rt_shape_read(const cudaLaunchAttribute *attrs, unsigned n, struct rt_shape *out)
+{
+	memset(out, 0, sizeof(*out));
+	if (n && !attrs)
+		return cudaErrorInvalidValue;
+	for (unsigned i = 0; i < n; i++) {
+		const cudaLaunchAttributeValue *v = &attrs[i].val;
+		switch ((int)attrs[i].id) {
+		case cudaLaunchAttributeCooperative:
+			out->is_cooperative = v->cooperative != 0;
+			break;
+		case cudaLaunchAttributeClusterDimension:
+			out->cluster[0] = v->clusterDim.x;
+			out->cluster[1] = v->clusterDim.y;
+			out->cluster[2] = v->clusterDim.z;
+			break;
+		case cudaLaunchAttributeProgrammaticStreamSerialization:
+			out->is_programmatic = v->programmaticStreamSerializationAllowed != 0;
+			break;
+		case cudaLaunchAttributeProgrammaticEvent:
+			out->event = v->programmaticEvent.event;
+			break;
+		case cudaLaunchAttributeLaunchCompletionEvent:
+			out->event = v->launchCompletionEvent.event;
+			break;
+		case cudaLaunchAttributeDeviceUpdatableKernelNode:
+			if (v->deviceUpdatableKernelNode.deviceUpdatable)
+				return rt_refuse("cudaLaunchAttributeDeviceUpdatableKernelNode");
+			break;
+		default:
+			if ((int)attrs[i].id < 0 ||
+			    attrs[i].id > cudaLaunchAttributeNvlinkUtilCentricScheduling)
+				return cudaErrorInvalidValue;
+			break; /* tunes only */
+		}
+	}
+	return cudaSuccess;
+}
+
+/* The codes are those of CUDA 13.0 on an H100; before, it was cudaErrorInvalidConfiguration. */
+static cudaError_t check_dims(dim3 grid, dim3 block)
+{
+	if (!grid.x || !grid.y || !grid.z || !block.x || !block.y || !block.z)
+		return cudaErrorInvalidValue;
+	if (grid.x > INT_MAX || grid.y > 65535 || grid.z > 65535)
+		return cudaErrorInvalidValue;
+	if (block.x > 1024 || block.y > 1024 || block.z > 64 ||
+	    (uint64_t)block.x * block.y * block.z > 1024)
+		return cudaErrorInvalidValue;
+	return cudaSuccess;
+}
+
+/*
+ * The kernel's own wishes: __launch_bounds__ and .reqntid. cudaErrorLaunchOutOfResources, for too
+ * many registers, can't happen: they are an estimate, which fits the bounds.
+ */
+static cudaError_t check_block(const struct cpu_kernel_info *info, dim3 block)
+{
+	const uint32_t b[3] = {block.x, block.y, block.z};
+	uint32_t threads = block.x * block.y * block.z;
+
+	if (info->reqntid[0]) {
+		for (int i = 0; i < 3; i++) {
+			if (b[i] != (info->reqntid[i] ? info->reqntid[i] : 1))
+				return cudaErrorInvalidValue;
+		}
+	}
+	return threads > rt_kern_max_threads(info) ? cudaErrorInvalidValue : cudaSuccess;
+}
+
+/* Decides the cluster of a launch; `shape` gets it. Images' lock held. */
+static cudaError_t check_cluster(const struct rt_kern *k, unsigned device,
+				 const struct cpu_kernel_info *info, dim3 grid,
+				 struct rt_shape *shape)
+{
+	const struct rt_kern_attr *a = &k->attr[device];
+	const uint32_t *required = info->cluster[0] ? info->cluster : a->cluster;
+	const uint32_t g[3] = {grid.x, grid.y, grid.z};
+	uint32_t *c = shape->cluster, size = 1;
+
+	if (!c[0] && !c[1] && !c[2]) {
+		if (!required[0])
+			return a->must_cluster ? cudaErrorInvalidClusterSize : cudaSuccess;
+		memcpy(c, required, 3 * sizeof(*c));
+	} else if (required[0] && memcmp(c, required, 3 * sizeof(*c)) != 0) {
+		return cudaErrorInvalidClusterSize;
+	}
+	for (int i = 0; i < 3; i++) {
+		if (!c[i])
+			return cudaErrorInvalidValue;
+		if (c[i] > CPU_CLUSTER_MAX)
+			return cudaErrorInvalidClusterSize;
+		size *= c[i];
+	}
+	/* 8 blocks are what every device can do; more must be allowed by the program. */
+	if (size > CPU_CLUSTER_MAX || (size > 8 && !a->may_nonportable))
+		return cudaErrorInvalidClusterSize;
+	for (int i = 0; i < 3; i++) {
+		if (g[i] % c[i])
+			return cudaErrorInvalidClusterSize;
+	}
+	return cudaSuccess;
+}
+
+static cudaError_t check_cooperative(const struct cpu_kernel *kernel, dim3 grid, uint32_t threads,
+				     size_t shared)
+{
+	uint64_t sms = rt.options.sms ? rt.options.sms : CPU_SMS;
+	uint64_t blocks = (uint64_t)grid.x * grid.y * grid.z;
+
+	return blocks > sms * cpu_kernel_occupancy(kernel, threads, shared)
+		       ? cudaErrorCooperativeLaunchTooLarge
+		       : cudaSuccess;
+}
+
+/* ---- parameters ------------------------------------------------------------------------------- */
+
+static cudaError_t gather(const struct cpu_kernel *kernel, void **args, uint8_t *block,
+			  uint32_t bytes)
+{
+	uint32_t offset, n;
+
+	for (uint32_t i = 0; cpu_kernel_param(kernel, i, &offset, &n); i++) {
+		if (!args || !args[i] || offset > bytes || n > bytes - offset)
+			return cudaErrorInvalidValue;
+		memcpy(block + offset, args[i], n);
+	}
+	return cudaSuccess;
+}
+
+/* CU_LAUNCH_PARAM_BUFFER_POINTER p, CU_LAUNCH_PARAM_BUFFER_SIZE &n, CU_LAUNCH_PARAM_END. */
+static cudaError_t gather_extra(void **extra, uint8_t *block, uint32_t bytes)
+{
+	const void *p = NULL;
+	size_t n = 0;
+
+	for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+		if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER)
+			p = extra[1];
+		else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE)
+			n = extra[1] ? *(size_t *)extra[1] : 0;
+		else
+			return cudaErrorInvalidValue;
+	}
+	if (bytes && (!p || n > PARAM_MAX))
+		return cudaErrorInvalidValue;
+	/* A buffer may end behind the last parameter, without the block's padding. */
+	if (bytes)
+		memcpy(block, p, n < bytes ? n : bytes);
+	return cudaSuccess;
+}
+
+static cudaError_t make_params(struct cpu_kernel *kernel, void **args, void **extra,
+			       struct rt_work *out)
+{
+	uint32_t bytes = cpu_kernel_param_bytes(kernel);
+	uint8_t *block = calloc(1, bytes ? bytes : 1);
+	cudaError_t e;
+
+	if (!block)
+		return cudaErrorMemoryAllocation;
+	e = extra && !args ? gather_extra(extra, block, bytes) : gather(kernel, args, block, bytes);
+	if (e != cudaSuccess) {
+		free(block);
+		return e;
+	}
+	out->cpu.launch.params = block;
+	out->param_bytes = bytes;
+	return cudaSuccess;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------- */
+
+/* Everything but the parameters. Images' lock held. */
+static cudaError_t check(struct rt_kern *k, unsigned device, dim3 grid, dim3 block, size_t shared,
+			 struct rt_shape *shape, struct cpu_kernel **kernel)
+{
+	struct cpu_kernel_info info;
+	cudaError_t e = rt_kern_load(k, device, kernel);
+
+	if (e == cudaSuccess)
+		e = check_dims(grid, block);
+	if (e != cudaSuccess)
+		return e;
+	if (rt_kern_is_refused(k, *kernel))
+		return cudaErrorNotSupported;
+	cpu_kernel_get_info(*kernel, &info);
+	e = check_block(&info, block);
+	if (e == cudaSuccess && shared > rt_kern_dynamic_limit(k, device, &info))
+		e = cudaErrorInvalidValue;
+	if (e == cudaSuccess)
+		e = check_cluster(k, device, &info, grid, shape);
+	if (e == cudaSuccess && shape->is_cooperative)
+		e = check_cooperative(*kernel, grid, block.x * block.y * block.z, shared);
+	return e;
+}
+
+static cudaError_t prepare(const void *func, unsigned device, dim3 grid, dim3 block, size_t shared,
+			   struct rt_shape *shape, void **args, void **extra, struct rt_work *out)
+{
+	struct cpu_kernel *kernel = NULL;
+	cudaError_t e;
+
+	memset(out, 0, sizeof(*out));
+	rt_images_lock();
+	struct rt_kern *k = rt_kern_find(func);
+	e = k ? check(k, device, grid, block, shared, shape, &kernel)
+	      : cudaErrorInvalidResourceHandle; /* as a handle that is none */
+	if (e == cudaSuccess)
+		rt_collider_kernel(k);
+	rt_images_unlock();
+	if (e != cudaSuccess)
+		return e;
+	out->func = k->host ? k->host : func; /* stubs launch by handle */
+	out->kern = k;
+	out->cpu.kind = CPU_WORK_KERNEL;
+	out->cpu.launch = (struct cpu_launch){
+		.kernel = kernel,
+		.grid = {grid.x, grid.y, grid.z},
+		.block = {block.x, block.y, block.z},
+		.cluster = {shape->cluster[0], shape->cluster[1], shape->cluster[2]},
+		.shared_dyn = shared,
+		.is_cooperative = shape->is_cooperative,
+		.is_programmatic = shape->is_programmatic,
+	};
+	rt_images_lock();
+	rt_collider_order(k, device, &out->cpu.launch);
+	rt_images_unlock();
+	return make_params(kernel, args, extra, out);
+}
+
+cudaError_t rt_launch_prepare(const void *func, unsigned device, dim3 grid, dim3 block,
+			      size_t shared, const cudaLaunchAttribute *attrs, unsigned nattrs,
+			      void **args, void **extra, struct rt_work *out)
+{
+	struct rt_shape shape;
+	cudaError_t e = rt_shape_read(attrs, nattrs, &shape);
+
+	return e == cudaSuccess
+		       ? prepare(func, device, grid, block, shared, &shape, args, extra, out)
+		       : e;
+}
+
+static cudaError_t launch(const void *func, const struct config *c, struct rt_shape *shape,
+			  void **args, bool is_per_thread)
+{
+	struct cpu_op *op = NULL;
+	struct rt_work w;
+
+	RT_ENTER();
+	unsigned device = rt_stream_device(c->stream, is_per_thread);
+	cudaError_t e = prepare(func, device, c->grid, c->block, c->shared, shape, args, NULL, &w);
+	if (e != cudaSuccess)
+		return rt_fail(e);
+	e = rt_stream_submit(c->stream, is_per_thread, &w, &op);
+	free((void *)(uintptr_t)w.cpu.launch.params);
+	if (e == cudaSuccess && op && shape->event)
+		e = rt_event_set(shape->event, op);
+	if (op)
+		cpu_op_put(op);
+	return rt_fail(e);
+}
+
+static cudaError_t launch_plain(const void *func, dim3 grid, dim3 block, void **args, size_t shared,
+				cudaStream_t stream, bool is_cooperative, bool is_per_thread)
+{
+	struct config c = {grid, block, shared, stream};
+	struct rt_shape shape = {.is_cooperative = is_cooperative};
+
+	return launch(func, &c, &shape, args, is_per_thread);
+}
+
+static cudaError_t launch_config(const cudaLaunchConfig_t *config, const void *func, void **args,
+				 bool is_per_thread)
+{
+	struct rt_shape shape;
+
+	if (!config)
+		return rt_fail(cudaErrorInvalidValue);
+	cudaError_t e = rt_shape_read(config->attrs, config->numAttrs, &shape);
+	if (e != cudaSuccess)
+		return rt_fail(e);
+	struct config c = {config->gridDim, config->blockDim, config->dynamicSmemBytes,
+			   config->stream};
+	return launch(func, &c, &shape, args, is_per_thread);
+}
+
+/* ---- entry points ----------------------------------------------------------------------------------- */
+
+/* Declared by nvcc's own headers, for generated code only. */
+RT_API unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared,
+					    struct CUstream_st *stream);
+RT_API cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared,
+					      void *stream);
+RT_API cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
+				      size_t shared, cudaStream_t stream);
+RT_API cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
+					   size_t shared, cudaStream_t stream);
+RT_API cudaError_t cudaLaunchKernel_ptsz(const void *func, dim3 grid, dim3 block, void **args,
+					 size_t shared, cudaStream_t stream);
+RT_API cudaError_t cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t *config, const void *func,
+					    void **args);
+RT_API cudaError_t cudaLaunchCooperativeKernel_ptsz(const void *func, dim3 grid, dim3 block,
+						    void **args, size_t shared,
+						    cudaStream_t stream);
+
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared,
+				     struct CUstream_st *stream)
+{
+	if (nconfigs == CONFIG_DEPTH) {
+		rt_fail(cudaErrorLaunchFailure);
+		return 1;
+	}
+	configs[nconfigs++] = (struct config){grid, block, shared, stream};
+	return 0;
+}
+
+cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream)
+{
+	if (!nconfigs)
+		return rt_fail(cudaErrorMissingConfiguration);
+	const struct config *c = &configs[--nconfigs];
+	if (grid)
+		*grid = c->grid;
+	if (block)
+		*block = c->block;
+	if (shared)
+		*shared = c->shared;
+	if (stream)
+		*(cudaStream_t *)stream = c->stream;
+	return cudaSuccess;
+}
+
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
+			       size_t shared, cudaStream_t stream)
+{
+	return launch_plain((const void *)kernel, grid, block, args, shared, stream, false, false);
+}
+
+cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
+				    size_t shared, cudaStream_t stream)
+{
+	return launch_plain((const void *)kernel, grid, block, args, shared, stream, false, true);
+}
+
+cudaError_t cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args,
+			     size_t sharedMem, cudaStream_t stream)
+{
+	return launch_plain(func, gridDim, blockDim, args, sharedMem, stream, false, false);
+}
+
+cudaError_t cudaLaunchKernel_ptsz(const void *func, dim3 grid, dim3 block, void **args,
+				  size_t shared, cudaStream_t stream)
+{
+	return launch_plain(func, grid, block, args, shared, stream, false, true);
+}
+
+cudaError_t cudaLaunchCooperativeKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args,
+					size_t sharedMem, cudaStream_t stream)
+{
+	return launch_plain(func, gridDim, blockDim, args, sharedMem, stream, true, false);
+}
+
+cudaError_t cudaLaunchCooperativeKernel_ptsz(const void *func, dim3 grid, dim3 block, void **args,
+					     size_t shared, cudaStream_t stream)
+{
+	return launch_plain(func, grid, block, args, shared, stream, true, true);
+}
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func, void **args)
+{
+	return launch_config(config, func, args, false);
+}
+
+cudaError_t cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t *config, const void *func,
+				     void **args)
+{
+	return launch_config(config, func, args, true);
+}

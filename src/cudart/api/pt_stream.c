@@ -1,0 +1,268 @@
+/*
+ * pt_stream.c - entry points of streams and events that know a default stream
+ * of each thread; compiled twice (internal.h).
+ */
+#include <stdlib.h>
+
+#include "cudart/state/capture.h"
+#include "cudart/state/internal.h"
+
+/* ---- waiting ------------------------------------------------------------------ */
+
+/* References to all that must end before the stream counts as empty. The legacy stream stands for
+ * all blocking ones. */
+static cudaError_t take(cudaStream_t stream, struct rt_ops *ops, unsigned *device)
+{
+	cudaError_t e = cudaSuccess;
+
+	rt_lock();
+	struct rt_stream *s = rt_stream_find(stream, RT_PER_THREAD);
+	if (!s) {
+		e = cudaErrorInvalidResourceHandle;
+	} else if (s->capture) {
+		rt_capture_spoil(s->capture);
+		e = cudaErrorStreamCaptureUnsupported;
+	} else if (s->is_legacy) {
+		e = rt_capture_check_legacy(s->device);
+	}
+	if (e == cudaSuccess) {
+		rt_stream_deps(s, ops);
+		if (!s->is_legacy)
+			ops->n = s->last != NULL; /* its own work has joined the legacy one's */
+		for (size_t i = 0; i < ops->n; i++)
+			cpu_op_get(ops->v[i]);
+		*device = s->device;
+	}
+	rt_unlock();
+	return e;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+{
+	struct rt_ops ops = {0};
+	unsigned device;
+
+	RT_ENTER();
+	cudaError_t e = take(stream, &ops, &device);
+	if (e == cudaSuccess) {
+		for (size_t i = 0; i < ops.n; i++) {
+			cpu_op_wait(ops.v[i]);
+			cpu_op_put(ops.v[i]);
+		}
+		rt_collider_synced(device);
+		e = rt_device_error(device);
+	}
+	base_vec_free(&ops);
+	return rt_fail(e);
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream)
+{
+	struct rt_ops ops = {0};
+	bool is_done = true;
+	unsigned device;
+
+	RT_ENTER();
+	cudaError_t e = take(stream, &ops, &device);
+	if (e == cudaSuccess) {
+		for (size_t i = 0; i < ops.n; i++) {
+			is_done = is_done && cpu_op_query(ops.v[i]);
+			cpu_op_put(ops.v[i]);
+		}
+		e = rt_device_error(device);
+		if (e == cudaSuccess && !is_done)
+			e = cudaErrorNotReady;
+	}
+	base_vec_free(&ops);
+	return rt_fail(e);
+}
+
+/* ---- events ---------------------------------------------------------------------- */
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+	return rt_event_record(event, stream, RT_PER_THREAD, cudaEventRecordDefault);
+}
+
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int flags)
+{
+	return rt_event_record(event, stream, RT_PER_THREAD, flags);
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags)
+{
+	return rt_event_wait(stream, RT_PER_THREAD, event, flags);
+}
+
+/* ---- host functions ----------------------------------------------------------------- */
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *userData)
+{
+	RT_ENTER();
+	if (!fn)
+		return rt_fail(cudaErrorInvalidValue);
+	struct rt_work w = {.cpu = {.kind = CPU_WORK_HOST, .host = {fn, userData}}};
+	return rt_fail(rt_stream_submit(stream, RT_PER_THREAD, &w, NULL));
+}
+
+struct callback {
+	cudaStreamCallback_t fn;
+	void *arg;
+	cudaStream_t stream;
+	unsigned device;
+};
+
+static void run_callback(void *p)
+{
+	struct callback c = *(struct callback *)p;
+
+	free(p);
+	c.fn(c.stream, rt_device_error(c.device), c.arg);
+}
+
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback,
+				  void *userData, unsigned int flags)
+{
+	RT_ENTER();
+	if (!callback || flags)
+		return rt_fail(cudaErrorInvalidValue);
+	if (rt_stream_is_captured(stream, RT_PER_THREAD))
+		return rt_fail(cudaErrorStreamCaptureUnsupported);
+	struct callback *c = malloc(sizeof(*c));
+	if (!c)
+		return rt_fail(cudaErrorMemoryAllocation);
+	*c = (struct callback){callback, userData, stream, rt_stream_device(stream, RT_PER_THREAD)};
+	struct rt_work w = {.cpu = {.kind = CPU_WORK_HOST, .host = {run_callback, c}}};
+	cudaError_t e = rt_stream_submit(stream, RT_PER_THREAD, &w, NULL);
+	if (e != cudaSuccess)
+		free(c);
+	return rt_fail(e);
+}
+
+/* ---- what a stream is ------------------------------------------------------------------ */
+
+/* Begins an entry point that asks about a stream: finds it with the lock held. */
+#define FIND(stream, out)                                                                          \
+	struct rt_stream *s;                                                                       \
+	RT_ENTER();                                                                                \
+	if (!(out))                                                                                \
+		return rt_fail(cudaErrorInvalidValue);                                             \
+	rt_lock();                                                                                 \
+	s = rt_stream_find(stream, RT_PER_THREAD)
+
+static cudaError_t found(const struct rt_stream *s)
+{
+	rt_unlock();
+	return rt_fail(s ? cudaSuccess : cudaErrorInvalidResourceHandle);
+}
+
+cudaError_t cudaStreamGetFlags(cudaStream_t hStream, unsigned int *flags)
+{
+	FIND(hStream, flags);
+	if (s)
+		*flags = s->flags;
+	return found(s);
+}
+
+cudaError_t cudaStreamGetPriority(cudaStream_t hStream, int *priority)
+{
+	FIND(hStream, priority);
+	if (s)
+		*priority = s->priority;
+	return found(s);
+}
+
+cudaError_t cudaStreamGetId(cudaStream_t hStream, unsigned long long *streamId)
+{
+	FIND(hStream, streamId);
+	if (s)
+		*streamId = s->id;
+	return found(s);
+}
+
+cudaError_t cudaStreamGetDevice(cudaStream_t hStream, int *device)
+{
+	FIND(hStream, device);
+	if (s)
+		*device = (int)s->device;
+	return found(s);
+}
+
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void *devPtr, size_t length,
+				     unsigned int flags)
+{
+	FIND(stream, devPtr);
+	(void)length; /* managed memory is the same for host and device, whoever it is attached to */
+	(void)flags;
+	return found(s);
+}
+
+/* ---- attributes --------------------------------------------------------------------------- */
+
+cudaError_t cudaStreamCopyAttributes(cudaStream_t dst, cudaStream_t src)
+{
+	FIND(dst, true);
+	struct rt_stream *from = rt_stream_find(src, RT_PER_THREAD);
+	if (s && from) {
+		s->window = from->window;
+		s->sync_policy = from->sync_policy;
+		s->domain = from->domain;
+	}
+	return found(s && from ? s : NULL);
+}
+
+cudaError_t cudaStreamGetAttribute(cudaStream_t hStream, cudaStreamAttrID attr,
+				   cudaStreamAttrValue *value_out)
+{
+	FIND(hStream, value_out);
+	bool is_known = true;
+	if (s) {
+		switch ((int)attr) {
+		case cudaLaunchAttributeAccessPolicyWindow:
+			value_out->accessPolicyWindow = s->window;
+			break;
+		case cudaLaunchAttributeSynchronizationPolicy:
+			value_out->syncPolicy = (enum cudaSynchronizationPolicy)s->sync_policy;
+			break;
+		case cudaLaunchAttributePriority:
+			value_out->priority = s->priority;
+			break;
+		case cudaLaunchAttributeMemSyncDomain:
+			value_out->memSyncDomain = (cudaLaunchMemSyncDomain)s->domain;
+			break;
+		default:
+			is_known = false;
+		}
+	}
+	cudaError_t e = found(s);
+	return is_known ? e : rt_fail(cudaErrorInvalidValue);
+}
+
+cudaError_t cudaStreamSetAttribute(cudaStream_t hStream, cudaStreamAttrID attr,
+				   const cudaStreamAttrValue *value)
+{
+	FIND(hStream, value);
+	bool is_known = true;
+	if (s) {
+		switch ((int)attr) {
+		case cudaLaunchAttributeAccessPolicyWindow:
+			s->window = value->accessPolicyWindow;
+			break;
+		case cudaLaunchAttributeSynchronizationPolicy:
+			s->sync_policy = (int)value->syncPolicy;
+			break;
+		case cudaLaunchAttributePriority:
+			s->priority = value->priority;
+			break;
+		case cudaLaunchAttributeMemSyncDomain:
+			s->domain = (int)value->memSyncDomain;
+			break;
+		case cudaLaunchAttributeMemSyncDomainMap:
+			break;
+		default:
+			is_known = false;
+		}
+	}
+	cudaError_t e = found(s);
+	return is_known ? e : rt_fail(cudaErrorInvalidValue);
+}

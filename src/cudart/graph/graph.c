@@ -1,0 +1,499 @@
+/*
+ * graph.c - graphs as data: making, copying, edges, questions.
+ *
+ * Edge data (programmatic launches) is accepted and read back as default: the
+ * launch's own attribute is what lets a kernel start early here.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cudart/graph/graph.h"
+
+static uint64_t next_node = 1;
+
+struct rt_graph *rt_graph_find(cudaGraph_t g)
+{
+	return rt_handle_is(g, RT_GRAPH) ? (struct rt_graph *)g : NULL;
+}
+
+struct rt_node *rt_node_find(cudaGraphNode_t n)
+{
+	return rt_handle_is(n, RT_NODE) ? (struct rt_node *)n : NULL;
+}
+
+static void *zalloc(size_t size)
+{
+	void *p = calloc(1, size);
+
+	if (!p) {
+		rt_say("out of memory");
+		abort();
+	}
+	return p;
+}
+
+/* ---- payloads ------------------------------------------------------------------------ */
+
+bool rt_payload_copy(struct rt_payload *to, const struct rt_payload *from)
+{
+	*to = *from;
+	if (from->type == cudaGraphNodeTypeKernel) {
+		size_t n = from->work.param_bytes;
+		void *block = malloc(n ? n : 1);
+		if (!block)
+			return false;
+		if (n)
+			memcpy(block, from->work.cpu.launch.params, n);
+		to->work.cpu.launch.params = block;
+	}
+	if (from->memory)
+		rt_graph_memory_get(from->memory);
+	if (from->child) {
+		to->child = rt_graph_clone(from->child);
+		to->child->is_child = true;
+	}
+	return true;
+}
+
+void rt_payload_free(struct rt_payload *p)
+{
+	if (p->type == cudaGraphNodeTypeKernel)
+		free((void *)(uintptr_t)p->work.cpu.launch.params);
+	if (p->child)
+		rt_graph_free(p->child);
+	if (p->memory)
+		rt_graph_memory_put(p->memory);
+	memset(p, 0, sizeof(*p));
+	p->type = cudaGraphNodeTypeEmpty;
+}
+
+/* ---- making and freeing ---------------------------------------------------------------- */
+
+struct rt_graph *rt_graph_new(void)
+{
+	struct rt_graph *g = zalloc(sizeof(*g));
+
+	rt_handle_add(g, RT_GRAPH);
+	return g;
+}
+
+struct rt_node *rt_node_new(struct rt_graph *g, const struct rt_payload *what)
+{
+	struct rt_node *n = zalloc(sizeof(*n));
+
+	n->graph = g;
+	n->id = next_node++;
+	n->what = *what;
+	base_vec_push(&g->nodes, n);
+	rt_handle_add(n, RT_NODE);
+	return n;
+}
+
+static void node_free(struct rt_node *n)
+{
+	rt_handle_remove(n);
+	rt_payload_free(&n->what);
+	base_vec_free(&n->deps);
+	free(n->args);
+	free(n);
+}
+
+void rt_graph_free(struct rt_graph *g)
+{
+	for (size_t i = 0; i < g->nodes.n; i++)
+		node_free(g->nodes.v[i]);
+	base_vec_free(&g->nodes);
+	for (size_t i = 0; i < g->objects.n; i++) {
+		struct rt_graph_object *o = &g->objects.v[i];
+		o->object->refs -= o->refs;
+	}
+	base_vec_free(&g->objects);
+	rt_handle_remove(g);
+	free(g);
+}
+
+void rt_node_depend(struct rt_node *n, struct rt_node *on)
+{
+	for (size_t i = 0; i < n->deps.n; i++) {
+		if (n->deps.v[i] == on)
+			return;
+	}
+	base_vec_push(&n->deps, on);
+}
+
+struct rt_graph *rt_graph_clone(const struct rt_graph *g)
+{
+	struct rt_graph *c = rt_graph_new();
+
+	for (size_t i = 0; i < g->nodes.n; i++) {
+		struct rt_payload p;
+		g->nodes.v[i]->mark = i;
+		if (!rt_payload_copy(&p, &g->nodes.v[i]->what)) {
+			rt_say("out of memory");
+			abort();
+		}
+		struct rt_node *n = rt_node_new(c, &p);
+		n->origin = g->nodes.v[i]->id;
+		n->is_disabled = g->nodes.v[i]->is_disabled;
+	}
+	for (size_t i = 0; i < g->nodes.n; i++) {
+		const struct rt_node *from = g->nodes.v[i];
+		for (size_t k = 0; k < from->deps.n; k++)
+			base_vec_push(&c->nodes.v[i]->deps, c->nodes.v[from->deps.v[k]->mark]);
+	}
+	for (size_t i = 0; i < g->objects.n; i++) {
+		base_vec_push(&c->objects, g->objects.v[i]);
+		g->objects.v[i].object->refs += g->objects.v[i].refs;
+	}
+	return c;
+}
+
+/* Is everything that n depends on placed already (mark set)? */
+static bool is_ready(const struct rt_node *n)
+{
+	for (size_t i = 0; i < n->deps.n; i++) {
+		if (n->deps.v[i]->mark == SIZE_MAX)
+			return false;
+	}
+	return true;
+}
+
+/* Rounds over the rest: one is enough when edges lead from earlier to later nodes, as they do in
+ * captured graphs. */
+static bool sort(struct rt_graph *g)
+{
+	struct rt_node **order = zalloc((g->nodes.n + 1) * sizeof(struct rt_node *));
+	size_t n = 0, before;
+
+	for (size_t i = 0; i < g->nodes.n; i++)
+		g->nodes.v[i]->mark = SIZE_MAX;
+	do {
+		before = n;
+		for (size_t i = 0; i < g->nodes.n; i++) {
+			struct rt_node *x = g->nodes.v[i];
+			if (x->mark != SIZE_MAX || !is_ready(x))
+				continue;
+			x->mark = n;
+			order[n++] = x;
+		}
+	} while (n > before && n < g->nodes.n);
+	bool is_good = n == g->nodes.n;
+	if (is_good && n)
+		memcpy(g->nodes.v, order, n * sizeof(struct rt_node *));
+	free(order);
+	return is_good;
+}
+
+bool rt_graph_sort(struct rt_graph *g)
+{
+	if (!sort(g))
+		return false;
+	for (size_t i = 0; i < g->nodes.n; i++) {
+		struct rt_graph *child = g->nodes.v[i]->what.child;
+		if (child && !rt_graph_sort(child))
+			return false;
+	}
+	return true;
+}
+
+/* ---- public: graphs ------------------------------------------------------------------------ */
+
+cudaError_t cudaGraphCreate(cudaGraph_t *pGraph, unsigned int flags)
+{
+	RT_ENTER();
+	if (!pGraph || flags)
+		return rt_fail(cudaErrorInvalidValue);
+	rt_lock();
+	*pGraph = (cudaGraph_t)rt_graph_new();
+	rt_unlock();
+	return cudaSuccess;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph)
+{
+	cudaError_t e = cudaSuccess;
+
+	RT_ENTER();
+	rt_lock();
+	struct rt_graph *g = rt_graph_find(graph);
+	if (!g || g->is_child)
+		e = cudaErrorInvalidValue;
+	else
+		rt_graph_free(g);
+	rt_unlock();
+	rt_user_objects_sweep();
+	rt_graph_memory_sweep();
+	return rt_fail(e);
+}
+
+cudaError_t cudaGraphClone(cudaGraph_t *pGraphClone, cudaGraph_t originalGraph)
+{
+	cudaError_t e = cudaSuccess;
+
+	RT_ENTER();
+	rt_lock();
+	const struct rt_graph *g = rt_graph_find(originalGraph);
+	if (!g || !pGraphClone)
+		e = cudaErrorInvalidValue;
+	else
+		*pGraphClone = (cudaGraph_t)rt_graph_clone(g);
+	rt_unlock();
+	return rt_fail(e);
+}
+
+cudaError_t cudaGraphNodeFindInClone(cudaGraphNode_t *pNode, cudaGraphNode_t originalNode,
+				     cudaGraph_t clonedGraph)
+{
+	cudaError_t e = cudaErrorInvalidValue;
+
+	RT_ENTER();
+	rt_lock();
+	const struct rt_graph *g = rt_graph_find(clonedGraph);
+	const struct rt_node *n = rt_node_find(originalNode);
+	for (size_t i = 0; pNode && g && n && i < g->nodes.n; i++) {
+		if (g->nodes.v[i]->origin == n->id) {
+			*pNode = (cudaGraphNode_t)g->nodes.v[i];
+			e = cudaSuccess;
+		}
+	}
+	rt_unlock();
+	return rt_fail(e);
+}
+
+cudaError_t cudaGraphDestroyNode(cudaGraphNode_t node)
+{
+	RT_ENTER();
+	rt_lock();
+	struct rt_node *n = rt_node_find(node);
+	struct rt_graph *g = n ? n->graph : NULL;
+	size_t keep = 0;
+	for (size_t i = 0; g && i < g->nodes.n; i++) {
+		struct rt_node *x = g->nodes.v[i];
+		if (x == n)
+			continue;
+		for (size_t k = 0; k < x->deps.n; k++) {
+			if (x->deps.v[k] == n)
+				x->deps.v[k--] = x->deps.v[--x->deps.n];
+		}
+		g->nodes.v[keep++] = x;
+	}
+	if (g) {
+		g->nodes.n = keep;
+		node_free(n);
+	}
+	rt_unlock();
+	return rt_fail(n ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+/* ---- public: edges -------------------------------------------------------------------------- */
+
+/* Both ends of edge i, nodes of one graph. */
+static bool edge(cudaGraph_t graph, cudaGraphNode_t from, cudaGraphNode_t to, struct rt_node **a,
+		 struct rt_node **b)
+{
+	const struct rt_graph *g = rt_graph_find(graph);
+
+	*a = rt_node_find(from);
+	*b = rt_node_find(to);
+	return g && *a && *b && (*a)->graph == g && (*b)->graph == g && *a != *b;
+}
+
+static bool depends(const struct rt_node *n, const struct rt_node *on)
+{
+	for (size_t i = 0; i < n->deps.n; i++) {
+		if (n->deps.v[i] == on)
+			return true;
+	}
+	return false;
+}
+
+static cudaError_t change_edges(cudaGraph_t graph, const cudaGraphNode_t *from,
+				const cudaGraphNode_t *to, size_t n, bool is_add)
+{
+	struct rt_node *a, *b;
+
+	if (n && (!from || !to))
+		return cudaErrorInvalidValue;
+	for (size_t i = 0; i < n; i++) {
+		if (!edge(graph, from[i], to[i], &a, &b) || depends(b, a) == is_add)
+			return cudaErrorInvalidValue;
+	}
+	for (size_t i = 0; i < n; i++) {
+		edge(graph, from[i], to[i], &a, &b);
+		if (is_add) {
+			rt_node_depend(b, a);
+			continue;
+		}
+		for (size_t k = 0; k < b->deps.n; k++) {
+			if (b->deps.v[k] == a)
+				b->deps.v[k--] = b->deps.v[--b->deps.n];
+		}
+	}
+	return cudaSuccess;
+}
+
+cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
+				     const cudaGraphNode_t *to, const cudaGraphEdgeData *edgeData,
+				     size_t numDependencies)
+{
+	RT_ENTER();
+	(void)edgeData;
+	rt_lock();
+	cudaError_t e = change_edges(graph, from, to, numDependencies, true);
+	rt_unlock();
+	return rt_fail(e);
+}
+
+cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
+					const cudaGraphNode_t *to,
+					const cudaGraphEdgeData *edgeData, size_t numDependencies)
+{
+	RT_ENTER();
+	(void)edgeData;
+	rt_lock();
+	cudaError_t e = change_edges(graph, from, to, numDependencies, false);
+	rt_unlock();
+	return rt_fail(e);
+}
+
+/* ---- public: lists ---------------------------------------------------------------------------- */
+
+/* Gives out a list the way CUDA does: without `out` only the count; what is left over in it is
+ * NULL, and *n is how many were written. */
+struct list {
+	cudaGraphNode_t *out, *out2;
+	cudaGraphEdgeData *data;
+	size_t cap, n;
+};
+
+static void list_add(struct list *l, struct rt_node *a, struct rt_node *b)
+{
+	size_t i = l->n++;
+
+	if (i >= l->cap)
+		return;
+	if (l->out)
+		l->out[i] = (cudaGraphNode_t)a;
+	if (l->out2)
+		l->out2[i] = (cudaGraphNode_t)b;
+	if (l->data)
+		memset(&l->data[i], 0, sizeof(l->data[i]));
+}
+
+static void list_end(struct list *l, size_t *n)
+{
+	for (size_t i = l->n; i < l->cap; i++) {
+		if (l->out)
+			l->out[i] = NULL;
+		if (l->out2)
+			l->out2[i] = NULL;
+	}
+	*n = l->out && l->n > l->cap ? l->cap : l->n;
+}
+
+static struct list list_begin(cudaGraphNode_t *out, const size_t *n)
+{
+	return (struct list){.out = out, .cap = out ? *n : 0};
+}
+
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *numNodes)
+{
+	RT_ENTER();
+	rt_lock();
+	const struct rt_graph *g = rt_graph_find(graph);
+	if (g && numNodes) {
+		struct list l = list_begin(nodes, numNodes);
+		for (size_t i = 0; i < g->nodes.n; i++)
+			list_add(&l, g->nodes.v[i], NULL);
+		list_end(&l, numNodes);
+	}
+	rt_unlock();
+	return rt_fail(g && numNodes ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t *pRootNodes,
+				  size_t *pNumRootNodes)
+{
+	RT_ENTER();
+	rt_lock();
+	const struct rt_graph *g = rt_graph_find(graph);
+	if (g && pNumRootNodes) {
+		struct list l = list_begin(pRootNodes, pNumRootNodes);
+		for (size_t i = 0; i < g->nodes.n; i++) {
+			if (g->nodes.v[i]->deps.n == 0)
+				list_add(&l, g->nodes.v[i], NULL);
+		}
+		list_end(&l, pNumRootNodes);
+	}
+	rt_unlock();
+	return rt_fail(g && pNumRootNodes ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to,
+			      cudaGraphEdgeData *edgeData, size_t *numEdges)
+{
+	RT_ENTER();
+	rt_lock();
+	const struct rt_graph *g = rt_graph_find(graph);
+	bool is_good = g && numEdges && !from == !to;
+	if (is_good) {
+		struct list l = list_begin(from, numEdges);
+		l.out2 = to;
+		l.data = edgeData;
+		for (size_t i = 0; i < g->nodes.n; i++) {
+			struct rt_node *b = g->nodes.v[i];
+			for (size_t k = 0; k < b->deps.n; k++)
+				list_add(&l, b->deps.v[k], b);
+		}
+		list_end(&l, numEdges);
+	}
+	rt_unlock();
+	return rt_fail(is_good ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *pDependencies,
+					 cudaGraphEdgeData *edgeData, size_t *pNumDependencies)
+{
+	RT_ENTER();
+	rt_lock();
+	const struct rt_node *n = rt_node_find(node);
+	if (n && pNumDependencies) {
+		struct list l = list_begin(pDependencies, pNumDependencies);
+		l.data = edgeData;
+		for (size_t i = 0; i < n->deps.n; i++)
+			list_add(&l, n->deps.v[i], NULL);
+		list_end(&l, pNumDependencies);
+	}
+	rt_unlock();
+	return rt_fail(n && pNumDependencies ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t *pDependentNodes,
+					   cudaGraphEdgeData *edgeData, size_t *pNumDependentNodes)
+{
+	RT_ENTER();
+	rt_lock();
+	const struct rt_node *n = rt_node_find(node);
+	if (n && pNumDependentNodes) {
+		struct list l = list_begin(pDependentNodes, pNumDependentNodes);
+		l.data = edgeData;
+		for (size_t i = 0; i < n->graph->nodes.n; i++) {
+			if (depends(n->graph->nodes.v[i], n))
+				list_add(&l, n->graph->nodes.v[i], NULL);
+		}
+		list_end(&l, pNumDependentNodes);
+	}
+	rt_unlock();
+	return rt_fail(n && pNumDependentNodes ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *pType)
+{
+	RT_ENTER();
+	rt_lock();
+	const struct rt_node *n = rt_node_find(node);
+	if (n && pType)
+		*pType = n->what.type;
+	rt_unlock();
+	return rt_fail(n && pType ? cudaSuccess : cudaErrorInvalidValue);
+}

@@ -1,0 +1,191 @@
+/*
+ * nodeinfo.c - what a graph node does, as the program described it.
+ *
+ * Descriptions are rebuilt from the work: a 1D copy reads back as a 3D one of
+ * height 1, a kernel's parameters as pointers into the node's own block, valid
+ * until the node is changed or destroyed.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cudart/graph/graph.h"
+#include "cudart/state/link.h"
+
+/* Begins and ends an entry point: the node of that type, with the lock held, or an error. */
+#define FIND(handle, node_type, out)                                                               \
+	RT_ENTER();                                                                                \
+	rt_lock();                                                                                 \
+	struct rt_node *n = rt_node_find(handle);                                                  \
+	if (!n || n->what.type != (node_type) || !(out)) {                                         \
+		rt_unlock();                                                                       \
+		return rt_fail(cudaErrorInvalidValue);                                             \
+	}
+#define DONE(e)                                                                                    \
+	rt_unlock();                                                                               \
+	return rt_fail(e)
+
+cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
+					 struct cudaKernelNodeParams *pNodeParams)
+{
+	FIND(node, cudaGraphNodeTypeKernel, pNodeParams);
+	const struct cpu_launch *l = &n->what.work.cpu.launch;
+	struct cpu_kernel_info info;
+	cpu_kernel_get_info(l->kernel, &info);
+	free(n->args);
+	n->args = calloc(info.nparams + 1, sizeof(void *));
+	for (uint32_t i = 0; n->args && i < info.nparams; i++) {
+		uint32_t offset = 0, bytes;
+		cpu_kernel_param(l->kernel, i, &offset, &bytes);
+		n->args[i] = (char *)(uintptr_t)l->params + offset;
+	}
+	/* nvcc's code launches by cudaKernel_t; programs know the host function. */
+	const struct rt_kern *kern = n->what.work.kern;
+	const void *func = kern && kern->host ? kern->host : n->what.work.func;
+	*pNodeParams =
+		(struct cudaKernelNodeParams){.func = (void *)(uintptr_t)func,
+					      .gridDim = {l->grid[0], l->grid[1], l->grid[2]},
+					      .blockDim = {l->block[0], l->block[1], l->block[2]},
+					      .sharedMemBytes = (unsigned)l->shared_dyn,
+					      .kernelParams = n->args};
+	DONE(n->args ? cudaSuccess : cudaErrorMemoryAllocation);
+}
+
+cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node,
+					 struct cudaMemcpy3DParms *pNodeParams)
+{
+	FIND(node, cudaGraphNodeTypeMemcpy, pNodeParams);
+	const struct cpu_copy *c = &n->what.work.cpu.copy;
+	*pNodeParams = (struct cudaMemcpy3DParms){
+		.srcPtr = {(void *)(uintptr_t)c->src, c->src_pitch, c->width,
+			   c->src_pitch ? c->src_slice / c->src_pitch : 1},
+		.dstPtr = {(void *)(uintptr_t)c->dst, c->dst_pitch, c->width,
+			   c->dst_pitch ? c->dst_slice / c->dst_pitch : 1},
+		.extent = {c->width, c->height, c->depth},
+		.kind = n->what.work.copy_kind};
+	DONE(cudaSuccess);
+}
+
+cudaError_t cudaGraphMemsetNodeGetParams(cudaGraphNode_t node, struct cudaMemsetParams *pNodeParams)
+{
+	FIND(node, cudaGraphNodeTypeMemset, pNodeParams);
+	const struct cpu_fill *f = &n->what.work.cpu.fill;
+	*pNodeParams = (struct cudaMemsetParams){.dst = (void *)(uintptr_t)f->dst,
+						 .pitch = f->pitch,
+						 .value = f->value,
+						 .elementSize = f->size,
+						 .width = f->width,
+						 .height = f->height};
+	DONE(cudaSuccess);
+}
+
+cudaError_t cudaGraphHostNodeGetParams(cudaGraphNode_t node, struct cudaHostNodeParams *pNodeParams)
+{
+	FIND(node, cudaGraphNodeTypeHost, pNodeParams);
+	pNodeParams->fn = n->what.work.cpu.host.fn;
+	pNodeParams->userData = n->what.work.cpu.host.arg;
+	DONE(cudaSuccess);
+}
+
+cudaError_t cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t *pGraph)
+{
+	FIND(node, cudaGraphNodeTypeGraph, pGraph);
+	*pGraph = (cudaGraph_t)n->what.child;
+	DONE(cudaSuccess);
+}
+
+cudaError_t cudaGraphEventRecordNodeGetEvent(cudaGraphNode_t node, cudaEvent_t *event_out)
+{
+	FIND(node, cudaGraphNodeTypeEventRecord, event_out);
+	*event_out = n->what.event;
+	DONE(cudaSuccess);
+}
+
+cudaError_t cudaGraphEventWaitNodeGetEvent(cudaGraphNode_t node, cudaEvent_t *event_out)
+{
+	FIND(node, cudaGraphNodeTypeWaitEvent, event_out);
+	*event_out = n->what.event;
+	DONE(cudaSuccess);
+}
+
+/* ---- attributes of kernel nodes ------------------------------------------------------------ */
+
+cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t hNode, cudaKernelNodeAttrID attr,
+					    cudaKernelNodeAttrValue *value_out)
+{
+	FIND(hNode, cudaGraphNodeTypeKernel, value_out);
+	const struct cpu_launch *l = &n->what.work.cpu.launch;
+	cudaError_t e = cudaSuccess;
+	memset(value_out, 0, sizeof(*value_out));
+	switch ((int)attr) {
+	case cudaLaunchAttributeCooperative:
+		value_out->cooperative = l->is_cooperative;
+		break;
+	case cudaLaunchAttributeClusterDimension:
+		value_out->clusterDim.x = l->cluster[0];
+		value_out->clusterDim.y = l->cluster[1];
+		value_out->clusterDim.z = l->cluster[2];
+		break;
+	case cudaLaunchAttributePriority:
+		value_out->priority = n->what.work.cpu.priority;
+		break;
+	case cudaLaunchAttributeProgrammaticStreamSerialization:
+		value_out->programmaticStreamSerializationAllowed = l->is_programmatic;
+		break;
+	case cudaLaunchAttributeAccessPolicyWindow:
+	case cudaLaunchAttributeClusterSchedulingPolicyPreference:
+	case cudaLaunchAttributeMemSyncDomain:
+	case cudaLaunchAttributeMemSyncDomainMap:
+		break; /* hints: not kept */
+	default:
+		e = cudaErrorInvalidValue;
+	}
+	DONE(e);
+}
+
+cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t hNode, cudaKernelNodeAttrID attr,
+					    const cudaKernelNodeAttrValue *value)
+{
+	FIND(hNode, cudaGraphNodeTypeKernel, value);
+	struct cpu_launch *l = &n->what.work.cpu.launch;
+	cudaError_t e = cudaSuccess;
+	switch ((int)attr) {
+	case cudaLaunchAttributeCooperative:
+		l->is_cooperative = value->cooperative;
+		break;
+	case cudaLaunchAttributeClusterDimension:
+		l->cluster[0] = value->clusterDim.x;
+		l->cluster[1] = value->clusterDim.y;
+		l->cluster[2] = value->clusterDim.z;
+		break;
+	case cudaLaunchAttributePriority:
+		n->what.work.cpu.priority = value->priority;
+		break;
+	case cudaLaunchAttributeProgrammaticStreamSerialization:
+		l->is_programmatic = value->programmaticStreamSerializationAllowed;
+		break;
+	case cudaLaunchAttributeAccessPolicyWindow:
+	case cudaLaunchAttributeClusterSchedulingPolicyPreference:
+	case cudaLaunchAttributeMemSyncDomain:
+	case cudaLaunchAttributeMemSyncDomainMap:
+		break;
+	default:
+		e = cudaErrorInvalidValue;
+	}
+	DONE(e);
+}
+
+cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t hDst, cudaGraphNode_t hSrc)
+{
+	FIND(hDst, cudaGraphNodeTypeKernel, true);
+	const struct rt_node *from = rt_node_find(hSrc);
+	bool is_good = from && from->what.type == cudaGraphNodeTypeKernel;
+	if (is_good) {
+		struct cpu_launch *l = &n->what.work.cpu.launch;
+		const struct cpu_launch *f = &from->what.work.cpu.launch;
+		l->is_cooperative = f->is_cooperative;
+		l->is_programmatic = f->is_programmatic;
+		memcpy(l->cluster, f->cluster, sizeof(l->cluster));
+		n->what.work.cpu.priority = from->what.work.cpu.priority;
+	}
+	DONE(is_good ? cudaSuccess : cudaErrorInvalidValue);
+}

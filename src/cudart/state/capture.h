@@ -1,0 +1,57 @@
+/*
+ * capture.h - stream capture, as streams and events see it. Everything with the lock held.
+ *
+ * A capture has a graph under construction and the streams that take part; each of those has a
+ * front: the nodes that its next node depends on.
+ */
+#ifndef COLLIDER_CUDART_CAPTURE_H
+#define COLLIDER_CUDART_CAPTURE_H
+
+#include "cudart/state/internal.h"
+
+struct rt_graph;
+
+struct rt_capture {
+	uint64_t id;
+	struct rt_graph *graph;
+	bool is_own_graph; /* made by us: the caller gets it at the end */
+	bool is_invalid;
+	struct rt_stream *origin;
+	enum cudaStreamCaptureMode mode;
+	struct rt_thread *thread; /* that began it */
+	BASE_VEC(struct rt_stream *) streams;
+	BASE_VEC(struct rt_node *) left; /* fronts of streams destroyed meanwhile */
+	struct rt_capture *next;
+};
+
+/* Adds a node for the work after the stream's front, which it becomes. */
+cudaError_t rt_capture_add(struct rt_stream *s, const struct rt_work *w);
+/* A node that waits for or records an event outside of the capture. */
+cudaError_t rt_capture_add_event(struct rt_stream *s, struct rt_event *event, bool is_record);
+/* cudaErrorStreamCaptureImplicit when work on the legacy stream would join a captured stream,
+ * which is spoilt by it. */
+cudaError_t rt_capture_check_legacy(unsigned device);
+/* Keeps the stream's front in the event. */
+void rt_capture_record(struct rt_stream *s, struct rt_event *event);
+/* Brings the event's front into the stream, which joins the event's capture if it is in none. */
+cudaError_t rt_capture_wait(struct rt_stream *s, struct rt_event *event);
+/* The capture becomes unusable; ending it says so. */
+void rt_capture_spoil(struct rt_capture *c);
+/* The same for a call that can't be captured (launches of graphs); returns its error. */
+cudaError_t rt_capture_refuse(struct rt_capture *c);
+/* It is over: streams leave it, and a graph that is still its own is freed. */
+void rt_capture_drop(struct rt_capture *c);
+/* A stream goes away: with the origin its capture ends, what others captured has to be joined. */
+void rt_capture_forget_stream(struct rt_stream *s);
+/* Is this still the capture that had this id? */
+bool rt_capture_is_alive(const struct rt_capture *c, uint64_t id);
+
+/* graph entry points of streams: the bodies behind pt_capture.c (lock not held). */
+cudaError_t rt_capture_begin(cudaStream_t s, bool is_per_thread, struct rt_graph *graph,
+			     const cudaGraphNode_t *deps, size_t ndeps,
+			     enum cudaStreamCaptureMode mode);
+cudaError_t rt_capture_end(cudaStream_t s, bool is_per_thread, cudaGraph_t *out);
+cudaError_t rt_capture_update(cudaStream_t s, bool is_per_thread, cudaGraphNode_t *deps,
+			      size_t ndeps, unsigned flags);
+
+#endif

@@ -1,0 +1,535 @@
+/*
+ * collider.c - the CPU device's side of the file shared with `collider run`.
+ *
+ * Each device that is used gets a region, which kernels may use. An instrumented module finds both through its knobs,
+ * written when it is loaded, before any kernel of it can run; its site tables
+ * are copied from the module's memory then. Kernels write records into the
+ * region themselves, and count in a struct race_rt there; what the oracle has
+ * judged is written after each batch of work. So the figures in the file are those
+ * of this moment, however the program ends; they are exact when no stream has work
+ * left.
+ *
+ * At exit work that nobody waited for is given LAST_WAIT_S to end, as on the
+ * GPU. Without `collider run` the report goes to stderr at exit, by a forked
+ * child (the renderers may end their process).
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cudart/state/collider.h"
+#include "race/host.h"
+#include "race/pair.h"
+#include "race/race.h"
+#include "race/shm_write.h"
+#include "race/site.h"
+#include "report/report.h"
+
+#define LAST_WAIT_S 10
+
+struct context {
+	struct race_region *region;
+	struct race_rt *rt; /* in the region; NULL: races on this device go unchecked */
+	bool is_tried;
+	_Atomic uint64_t launches; /* submitted */
+	uint64_t exact_at;	   /* launches at the last exact snapshot */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* the innermost one */
+static struct context contexts[RT_DEVICES];
+static bool is_open;
+static pid_t owner;
+static struct race_oracle *oracle; /* in the shared file; NULL: there is none */
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- the oracle ------------------------------------------------------------------- */
+
+/* The count lies first in a pair. */
+_Static_assert(offsetof(struct race_pair, count) == 0, "where the count is");
+
+static struct race_pair *write_pair(void *arg, const struct race_pair *pair, size_t bytes)
+{
+	static bool is_full;
+	void *at = race_shm_chunk(RACE_CHUNK_PAIR, 0, pair, bytes, NULL, 0);
+
+	(void)arg;
+	for (unsigned i = 0; at && i < 2; i++)
+		if (pair->side[i].flags & RACE_SIDE_HOST &&
+		    pair->side[i].access == RACE_ACCESS_COPY)
+			rt_origin_tell(pair->side[i].ptx_line);
+	if (!at && !is_full)
+		race_shm_note("the shared file is full; more races were found than are shown");
+	is_full = is_full || !at;
+	return at;
+}
+
+static void start_oracle(void)
+{
+	struct race_oracle o = {.is_execution = rt.options.oracle == CPU_ORACLE_EXECUTION};
+
+	if (rt.options.oracle == CPU_ORACLE_OFF)
+		return;
+	oracle = race_shm_chunk(RACE_CHUNK_ORACLE, 0, &o, sizeof(o), NULL, 0);
+	cpu_on_pair(rt.m, write_pair, NULL);
+}
+
+/* Lock held. */
+static void update_oracle(void)
+{
+	static bool is_blind;
+	struct cpu_oracle_stats s;
+
+	if (!oracle)
+		return;
+	cpu_get_oracle_stats(rt.m, &s);
+	oracle->accesses = s.accesses;
+	oracle->words = s.words;
+	oracle->shadow_bytes = s.shadow_bytes;
+	oracle->clock_bytes = s.clock_bytes;
+	oracle->dropped = s.dropped;
+	oracle->raced_out = s.raced_out;
+	oracle->actors = s.actors;
+	oracle->host_accesses = s.host_accesses;
+	oracle->has_shared = s.has_shared;
+	oracle->running = s.running;
+	if (rt.options.sees_host) {
+		oracle->registered = s.registered;
+		oracle->registered_bytes = s.registered_bytes;
+	}
+	if (rt.options.sees_host && !s.sees_host && !is_blind)
+		race_shm_note(
+			"host code could not be watched, or not in full (docs/soundness.md): its "
+			"loads and stores were not judged");
+	is_blind = is_blind || !s.sees_host;
+	oracle->sees_host = s.sees_host;
+	if (s.is_full && !oracle->is_full)
+		race_shm_note("the oracle is full: too many threads or no memory; what the program "
+			      "did after that was not judged");
+	oracle->is_full = s.is_full;
+}
+
+/* After each batch of the machine's work. Its locks are held, so this one is only tried: who has it
+ * brings the figures up to date himself. */
+static void on_progress(void *arg)
+{
+	(void)arg;
+	if (pthread_mutex_trylock(&lock))
+		return;
+	update_oracle();
+	for (unsigned d = 0; d < rt.ndevices; d++)
+		if (contexts[d].rt)
+			__atomic_store_n(&contexts[d].region->checked, cpu_get_checked(rt.m, d),
+					 __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&lock);
+}
+
+static void on_fault(void *arg, unsigned device, const struct cpu_fault *f)
+{
+	struct race_fault out = {.device = (int32_t)device,
+				 .ptx_line = f->ptx_line,
+				 .func = (uint32_t)strlen(f->text) + 1};
+	char text[sizeof(f->text) + sizeof(f->func)];
+	size_t n = strlen(f->func) + 1;
+
+	(void)arg;
+	memcpy(text, f->text, out.func);
+	memcpy(text + out.func, f->func, n);
+	race_shm_chunk(RACE_CHUNK_FAULT, 0, &out, sizeof(out), text, out.func + n);
+}
+
+/* ---- setting up ------------------------------------------------------------------- */
+
+static void set_up(struct context *c, unsigned device)
+{
+	static uint32_t number;
+
+	c->is_tried = true;
+	if (!is_open)
+		return;
+	c->region = race_shm_region(number++);
+	if (!c->region) {
+		race_shm_note("more than %u devices; races in the later ones go unchecked",
+			      RACE_REGIONS);
+		return;
+	}
+	c->region->device = (int32_t)device;
+	snprintf(c->region->device_name, sizeof(c->region->device_name), "%s",
+		 "Collider CPU device");
+	struct race_rt *r = &c->region->rt;
+	r->records = (uint64_t)(uintptr_t)c->region->records;
+	r->maps = (uint64_t)(uintptr_t)&c->region->maps;
+	if (!cpu_mem_register(rt.m, r, sizeof(*r)) ||
+	    !cpu_mem_register(rt.m, c->region->records, RACE_REGION_MAPPED)) {
+		race_shm_note("no memory for the reports of device %u; races in it go unchecked",
+			      device);
+		return;
+	}
+	__atomic_store_n(&c->region->is_live, 1, __ATOMIC_RELEASE);
+	c->rt = r;
+}
+
+uint32_t rt_collider_number(unsigned device)
+{
+	const struct race_region *r = contexts[device].region;
+
+	return r ? r->context : 0;
+}
+
+/* The device's context, set up on first use. Lock held. */
+static struct context *context_of(unsigned device)
+{
+	struct context *c = &contexts[device];
+
+	if (!c->is_tried)
+		set_up(c, device);
+	return c;
+}
+
+/* ---- modules ------------------------------------------------------------------------- */
+
+struct found {
+	uint64_t knobs;
+	uint64_t knobs_bytes;
+	struct race_order_image order;
+};
+
+static void look_at_symbol(const char *name, uint64_t addr, uint64_t bytes, void *arg)
+{
+	struct found *f = arg;
+
+	if (strcmp(name, RACE_KNOBS_SYMBOL) == 0) {
+		f->knobs = addr;
+		f->knobs_bytes = bytes;
+	} else if (strncmp(name, RACE_ORDER_PREFIX, strlen(RACE_ORDER_PREFIX)) == 0) {
+		race_order_table(&f->order, (const void *)(uintptr_t)addr, (size_t)bytes);
+	} else if (is_open && strncmp(name, RACE_SITES_PREFIX, strlen(RACE_SITES_PREFIX)) == 0) {
+		race_shm_sites(name, (const char *)(uintptr_t)addr, (size_t)bytes);
+	}
+}
+
+/* Does all of the image follow the order of blocks that the knobs ask for? */
+static enum race_order_verdict judge_order(const struct rt_image *im,
+					   struct race_order_image *order)
+{
+	for (size_t i = 0; i < im->parts.n; i++) {
+		ptx_each_item(im->parts.v[i], it)
+		{
+			if (it->kind == PTX_ITEM_FUNC && !it->func->is_proto)
+				race_order_function(order, it->func->name.p, it->func->name.n);
+		}
+	}
+	return race_order_judge(order);
+}
+
+bool rt_collider_module(unsigned device, const struct rt_image *im, struct cpu_module *mod)
+{
+	struct found f = {0};
+	bool is_patched = false;
+
+	pthread_mutex_lock(&lock);
+	struct context *c = context_of(device);
+	cpu_module_each_symbol(mod, look_at_symbol, &f);
+	if (f.knobs && f.knobs_bytes < sizeof(struct race_knobs)) {
+		race_shm_note("a module was instrumented by another version of Collider; races in "
+			      "it go unchecked");
+	} else if (f.knobs && c->rt) {
+		struct race_knobs *knobs = (struct race_knobs *)(uintptr_t)f.knobs;
+		race_shm_knobs(knobs, (uint64_t)(uintptr_t)c->rt);
+		race_shm_order(knobs, judge_order(im, &f.order));
+		is_patched = true;
+	}
+	race_order_judge(&f.order);
+	if (c->region)
+		__atomic_fetch_add(f.knobs ? &c->region->modules : &c->region->plain_modules, 1,
+				   __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&lock);
+	return is_patched;
+}
+
+void rt_collider_failed(const char *why)
+{
+	if (!is_open)
+		return;
+	__atomic_fetch_add(&race_shm_get()->failed_modules, 1, __ATOMIC_RELAXED);
+	race_shm_chunk(RACE_CHUNK_NOTE, base_hash(why, strlen(why), BASE_FNV_INIT), why,
+		       strlen(why) + 1, NULL, 0);
+}
+
+/* ---- the order of blocks --------------------------------------------------------------- */
+
+static bool reads_knob(const struct ptx_func *f, size_t offset)
+{
+	ptx_each_stmt(f, s)
+	{
+		const struct ptx_opnd *a = s->kind == PTX_STMT_INST ? ptx_address(s) : NULL;
+		if (a && a->nsub && a->sub[0].kind == PTX_OPND_SYM && a->off == (int64_t)offset &&
+		    ptx_str_is(a->sub[0].text, RACE_KNOBS_SYMBOL))
+			return true;
+	}
+	return false;
+}
+
+/* Kernels whose loops wait read another knob than the others. */
+static bool is_waiting(const struct rt_kern *k)
+{
+	for (size_t i = 0; i < k->image->parts.n; i++) {
+		ptx_each_item(k->image->parts.v[i], it)
+		{
+			if (it->kind == PTX_ITEM_FUNC && !it->func->is_proto &&
+			    ptx_str_is(it->func->name, k->name))
+				return reads_knob(it->func,
+						  offsetof(struct race_knobs, order_waiting));
+		}
+	}
+	return false;
+}
+
+void rt_collider_order(struct rt_kern *k, unsigned device, struct cpu_launch *launch)
+{
+	uint64_t at, bytes;
+	struct race_knobs knobs;
+
+	if (!k->image->is_instrumented || !race_shm_get()->order || !k->image->on[device] ||
+	    !cpu_module_symbol(k->image->on[device], RACE_KNOBS_SYMBOL, &at, &bytes) ||
+	    bytes < sizeof(knobs))
+		return;
+	memcpy(&knobs, (const void *)(uintptr_t)at, sizeof(knobs));
+	if (k->order == RT_ORDER_UNKNOWN)
+		k->order = is_waiting(k) ? RT_ORDER_WAITING : RT_ORDER_PLAIN;
+	launch->order = k->order == RT_ORDER_WAITING ? knobs.order_waiting : knobs.order;
+	launch->order_keys.a[0] = knobs.order_a[0];
+	launch->order_keys.a[1] = knobs.order_a[1];
+	launch->order_keys.b = knobs.order_b;
+}
+
+/* ---- launches ------------------------------------------------------------------------- */
+
+/* The kernel's counter; kernels of equal name share one, whatever image they are in. The images'
+ * lock is held. */
+void rt_collider_kernel(struct rt_kern *k)
+{
+	if (k->is_counted || !is_open)
+		return;
+	for (struct rt_image *im = rt_image_first(); im && !k->count; im = im->next) {
+		for (struct rt_kern *o = im->kerns; o && !k->count; o = o->next) {
+			if (o->count && im->is_instrumented == k->image->is_instrumented &&
+			    strcmp(o->name, k->name) == 0)
+				k->count = o->count;
+		}
+	}
+	if (!k->count)
+		k->count = race_shm_kernel(k->name, k->image->is_instrumented);
+	k->is_counted = true;
+}
+
+void rt_collider_launched(unsigned device, struct rt_kern *k)
+{
+	if (!is_open)
+		return;
+	if (k && k->count)
+		__atomic_fetch_add(&k->count->count, 1, __ATOMIC_RELAXED);
+	pthread_mutex_lock(&lock);
+	struct context *c = context_of(device);
+	atomic_fetch_add(&c->launches, 1);
+	if (oracle)
+		oracle->launches++;
+	if (c->region) {
+		__atomic_fetch_add(&c->region->host_launches, 1, __ATOMIC_RELAXED);
+		if (!k || !k->image->is_instrumented)
+			__atomic_fetch_add(&c->region->host_launches_plain, 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&c->region->exact, 0, __ATOMIC_RELAXED);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+/* ---- the order of streams ------------------------------------------------------------------- */
+
+static void count_hold(unsigned device, size_t offset)
+{
+	pthread_mutex_lock(&lock);
+	struct race_region *region = context_of(device)->region;
+	if (region)
+		__atomic_fetch_add((uint64_t *)(void *)((char *)&region->holds + offset), 1,
+				   __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&lock);
+}
+
+static bool shuffles_streams(void)
+{
+	return is_open && (race_shm_get()->flags & RACE_RUN_STREAMS);
+}
+
+uint64_t rt_collider_hold(struct rt_stream *s, unsigned device, bool is_programmatic)
+{
+	uint64_t ns = 0;
+
+	if (!shuffles_streams())
+		return 0;
+	if (s->is_legacy || is_programmatic) {
+		count_hold(device, offsetof(struct race_holds,
+					    skipped[s->is_legacy ? RACE_HOLD_NULL_STREAM
+								 : RACE_HOLD_PROGRAMMATIC]));
+		return 0;
+	}
+	ns = race_hold_ns(race_shm_get()->seed, s->id, s->launches++);
+	count_hold(device,
+		   ns ? offsetof(struct race_holds, held) : offsetof(struct race_holds, passed));
+	return ns;
+}
+
+void rt_collider_captured(unsigned device)
+{
+	if (shuffles_streams())
+		count_hold(device, offsetof(struct race_holds, skipped[RACE_HOLD_CAPTURED]));
+}
+
+/* ---- counts ---------------------------------------------------------------------------- */
+
+/* References to the newest operation of each stream. Returns how many; *ops is malloc'd. */
+static size_t last_ops(unsigned device, struct cpu_op ***ops)
+{
+	BASE_VEC(struct cpu_op *) found = {0};
+
+	rt_lock();
+	struct rt_stream *s = rt.dev[device].legacy;
+	if (s && s->last)
+		base_vec_push(&found, cpu_op_get(s->last));
+	for (s = rt.dev[device].streams; s; s = s->next) {
+		if (s->last)
+			base_vec_push(&found, cpu_op_get(s->last));
+	}
+	rt_unlock();
+	*ops = found.v;
+	return found.n;
+}
+
+bool rt_collider_is_idle(unsigned device, uint64_t deadline)
+{
+	bool is_all = true;
+	struct cpu_op **ops;
+	size_t n = last_ops(device, &ops);
+
+	for (size_t i = 0; i < n; i++) {
+		bool is_ended = cpu_op_time(ops[i]) != 0;
+		while (!is_ended && now_ns() < deadline)
+			is_ended = cpu_op_query(ops[i]);
+		is_all = is_all && is_ended;
+		cpu_op_put(ops[i]);
+	}
+	free(ops);
+	return is_all;
+}
+
+static void bring_up_to_date(unsigned device, uint64_t deadline)
+{
+	struct context *c = &contexts[device];
+	uint64_t launches = atomic_load(&c->launches);
+	struct cpu_fault f;
+
+	pthread_mutex_lock(&lock);
+	update_oracle();
+	rt_origin_update();
+	pthread_mutex_unlock(&lock);
+	if (!c->rt || (launches == c->exact_at && c->region->exact))
+		return;
+	bool is_exact = rt_collider_is_idle(device, deadline);
+	cpu_fault_get(rt.m, device, &f);
+	pthread_mutex_lock(&lock);
+	update_oracle();
+	rt_origin_update();
+	if (f.kind != CPU_FAULT_NONE && !c->region->error)
+		c->region->error = (uint32_t)rt_fault_error(f.kind);
+	is_exact = is_exact && !c->region->error && launches == atomic_load(&c->launches);
+	if (is_exact)
+		c->exact_at = launches;
+	__atomic_store_n(&c->region->exact, is_exact, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&lock);
+}
+
+void rt_collider_synced(unsigned device)
+{
+	if (!is_open || owner != getpid())
+		return;
+	bring_up_to_date(device, 0);
+	rt_host_synced(device);
+}
+
+/* ---- start and end -------------------------------------------------------------------------- */
+
+static int render(const struct race_shm *shm)
+{
+	struct rep_options opt = {.format = REP_TEXT};
+	struct race_results r = {0};
+	int rc = race_shm_read(shm, RACE_SHM_HEAP + shm->heap_limit, &r);
+
+	if (rc == 0)
+		rc = rep_render(&r, &opt, stderr);
+	fflush(stderr);
+	return rc;
+}
+
+static void own_report(const struct race_shm *shm)
+{
+	bool is_used = false;
+	int status = 0;
+
+	for (unsigned d = 0; d < RT_DEVICES; d++)
+		is_used |= oracle || (contexts[d].region && contexts[d].region->modules);
+	if (!is_used)
+		return; /* nothing was instrumented: the program is just run */
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(render(shm) ? 1 : 0);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
+		race_shm_say("the report could not be written; start the program with "
+			     "`collider run`");
+}
+
+static void at_exit(void)
+{
+	uint64_t deadline = now_ns() + LAST_WAIT_S * 1000000000ull;
+
+	if (owner != getpid())
+		return;
+	for (unsigned d = 0; d < rt.ndevices; d++)
+		bring_up_to_date(d, deadline);
+	if (race_shm_is_own())
+		own_report(race_shm_get());
+}
+
+static void after_fork_child(void)
+{
+	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	race_shm_disown();
+	race_host_forget();
+	rt_origin_forked();
+	is_open = false; /* CUDA does not work in the child */
+}
+
+void rt_collider_start(void)
+{
+	if (!race_shm_open())
+		return;
+	is_open = true;
+	owner = getpid();
+	__atomic_fetch_add(&race_shm_get()->nprocesses, 1, __ATOMIC_RELAXED);
+	race_shm_state(RACE_AGENT_ATTACHED);
+	start_oracle();
+	cpu_listen(rt.m, on_progress, on_fault, NULL);
+	rt_origin_start();
+	if (atexit(at_exit) != 0)
+		race_shm_note("no exit handler; counts may be incomplete");
+	pthread_atfork(NULL, NULL, after_fork_child);
+}

@@ -1,0 +1,34 @@
+/*
+ * collider.h - inside src/cudart: what goes to the file shared with `collider run`.
+ */
+#ifndef COLLIDER_CUDART_COLLIDER_H
+#define COLLIDER_CUDART_COLLIDER_H
+
+#include "cudart/state/link.h"
+
+/* Opens the shared file and says that the CPU device is here; once, when the machine starts. */
+void rt_collider_start(void);
+/* A module was loaded: writes its knobs, copies its site tables. True: it is instrumented. */
+bool rt_collider_module(unsigned device, const struct rt_image *im, struct cpu_module *mod);
+/* Says in a launch how the kernel orders its blocks. The images' lock is held. */
+void rt_collider_order(struct rt_kern *k, unsigned device, struct cpu_launch *launch);
+/* Makes the kernel's counter before its first launch. The images' lock is held. */
+void rt_collider_kernel(struct rt_kern *k);
+/* Have all streams of the device come to their end? Works on it until `deadline` (0: doesn't). The
+ * lock is not held. */
+bool rt_collider_is_idle(unsigned device, uint64_t deadline);
+
+/* An image can't be used: `why` for the report. The images' lock is held. */
+void rt_collider_failed(const char *why);
+/* The number of a device's region among those of the process (race_region.context). */
+uint32_t rt_collider_number(unsigned device);
+
+/* origin.c: the call `number` is wanted in the report. */
+void rt_origin_tell(uint32_t number);
+/* origin.c: copies and fills are checked from now on; their counts go to the shared file; after
+ * fork, in the child. */
+void rt_origin_start(void);
+void rt_origin_update(void);
+void rt_origin_forked(void);
+
+#endif

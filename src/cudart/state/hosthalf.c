@@ -1,0 +1,57 @@
+/*
+ * hosthalf.c - what the CPU device tells the half of the checks that runs in host code.
+ *
+ * Where the program was linked with it (collider cc, collider nvcc --host) there is an area in the
+ * shared file (race/host.h): managed, pinned and registered memory is entered there, and whether
+ * any stream has work. The latter is looked at after each call that waited, so it lags while a
+ * program asks by cudaStreamQuery only: accesses are then checked in vain, never missed.
+ *
+ * During a check's delay the host half lends its thread to the machine, which otherwise works only
+ * while the program waits: so one seed gives one schedule here, too.
+ */
+#include "cudart/state/collider.h"
+#include "race/host.h"
+#include "race/site.h"
+
+static _Atomic uint64_t submitted[RT_DEVICES];
+
+void rt_host_memory(uint64_t base, uint64_t bytes, enum cpu_mem_kind kind)
+{
+	if (kind == CPU_MEM_MANAGED)
+		race_host_add(base, bytes, RACE_SPACE_MANAGED);
+	else if (kind == CPU_MEM_HOST)
+		race_host_add(base, bytes, RACE_SPACE_PINNED);
+}
+
+void rt_host_memory_gone(uint64_t base)
+{
+	race_host_remove(base);
+}
+
+void rt_host_submitted(unsigned device)
+{
+	atomic_fetch_add(&submitted[device], 1);
+	race_host_busy(device, true);
+}
+
+void rt_host_synced(unsigned device)
+{
+	uint64_t before = atomic_load(&submitted[device]);
+
+	if (!race_host_get() || !rt_collider_is_idle(device, 0))
+		return;
+	race_host_busy(device, false);
+	/* Another thread may have submitted work meanwhile. */
+	if (atomic_load(&submitted[device]) != before)
+		race_host_busy(device, true);
+}
+
+/* Called by the host half. Must be visible: it looks the name up. */
+__attribute__((visibility("default"))) bool collider_cpu_yield(uint64_t ns);
+
+bool collider_cpu_yield(uint64_t ns)
+{
+	if (!rt.m || rt.is_forked)
+		return false;
+	return cpu_run_for(rt.m, ns);
+}

@@ -1,0 +1,440 @@
+/*
+ * image.c - images: from embedded text to a module on a device, and look-up.
+ *
+ * A program registers its fat binaries before main; nothing is read then. The
+ * first use of a kernel or variable parses the image's PTX (all objects of an
+ * -rdc program, else one text) and loads it on the device that asks. Text and
+ * parsed modules live as long as the image, since the CPU device points into
+ * them. An image that has no PTX, or PTX that doesn't parse or link, keeps its
+ * error: each use returns it, the reason is told once on stderr.
+ *
+ * Managed variables lie in the module of the device that asked first, and are
+ * lost when that device is reset. cudaDeviceReset unloads what the device has;
+ * kernels' handles stay valid.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cudart/state/collider.h"
+#include "cudart/state/fatbin.h"
+#include "cudart/state/link.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rt_image *images;
+static struct rt_kern *by_function;
+static struct rt_var *by_symbol;
+
+void rt_images_lock(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void rt_images_unlock(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+/* ---- parsing -------------------------------------------------------------------- */
+
+/* Says on stderr and in the report why an image is of no use. */
+__attribute__((format(printf, 1, 2))) static void say_failed(const char *fmt, ...)
+{
+	char line[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	rt_say("%s", line);
+	rt_collider_failed(line);
+}
+
+/* The same for errors of its text, which stay on stderr. */
+static void print_failed(const struct rt_image *im, const struct base_sink *sink)
+{
+	char line[600];
+
+	base_sink_print(sink, stderr);
+	snprintf(line, sizeof(line), "%.300s: its GPU code could not be loaded%s%.200s", im->where,
+		 sink->diags.n ? ": " : "", sink->diags.n ? sink->diags.v[0].text : "");
+	rt_collider_failed(line);
+}
+
+static void say_no_ptx(const struct rt_image *im)
+{
+	say_failed("%s%s holds machine code only, which the CPU device cannot run; build it with "
+		   "`collider nvcc`, or embed PTX with -gencode arch=compute_90,code=compute_90",
+		   im->parts.n ? "an object linked into " : "", im->where);
+}
+
+/* The file that the image's data was loaded from. */
+static void name_image(struct rt_image *im)
+{
+	const void *p = im->data ? im->data : im->relocatable ? im->relocatable[0] : NULL;
+	Dl_info info;
+
+	if (im->where)
+		return;
+	im->where = p && dladdr(p, &info) && info.dli_fname
+			    ? base_strdup(&im->arena, info.dli_fname)
+			    : "a library loaded at run time";
+}
+
+/* Takes over a malloc'd text. */
+static cudaError_t parse_text(struct rt_image *im, char *text, size_t size, unsigned sm)
+{
+	struct base_sink sink = {0};
+	const char *file = base_printf(&im->arena, "%s[ptx %zu]", im->where, im->texts.n + 1);
+
+	base_vec_push(&im->texts, text);
+	struct ptx_module *m = ptx_parse(&im->arena, file, text, size, &sink);
+	if (!m || sink.errors)
+		print_failed(im, &sink);
+	bool is_good = m && !sink.errors;
+	base_sink_free(&sink);
+	if (!is_good)
+		return cudaErrorInvalidPtx;
+	base_vec_push(&im->parts, m);
+	if (sm > im->sm)
+		im->sm = sm;
+	return cudaSuccess;
+}
+
+static cudaError_t parse_fatbin(struct rt_image *im, const void *data, size_t size)
+{
+	struct fatbin_ptx ptx;
+	const char *why;
+
+	switch (fatbin_read(data, size, CPU_SM_VERSION, &ptx, &why)) {
+	case FATBIN_FOUND:
+		return parse_text(im, ptx.text, ptx.size, ptx.sm);
+	case FATBIN_NO_PTX:
+		return cudaErrorNoKernelImageForDevice;
+	case FATBIN_DAMAGED:
+		break;
+	}
+	say_failed("%s: %s", im->where, why);
+	return cudaErrorInvalidKernelImage;
+}
+
+/* All objects of an -rdc program. Some may hold machine code only: NVIDIA's libcudadevrt does, and
+ * what programs call of it are functions of the device here. What else is missing then shows when
+ * it is linked or asked for. */
+static cudaError_t parse_relocatable(struct rt_image *im)
+{
+	for (size_t i = 0; im->relocatable[i]; i++) {
+		const void *data = im->relocatable[i];
+		cudaError_t e = parse_fatbin(im, data, fatbin_size(data));
+		if (e == cudaErrorNoKernelImageForDevice)
+			im->has_code_only = true;
+		else if (e != cudaSuccess)
+			return e;
+	}
+	return im->parts.n ? cudaSuccess : cudaErrorNoKernelImageForDevice;
+}
+
+static cudaError_t parse(struct rt_image *im)
+{
+	name_image(im);
+	if (im->text) {
+		char *text = im->text;
+		im->text = NULL;
+		return parse_text(im, text, im->data_size, CPU_SM_VERSION);
+	}
+	if (im->relocatable && im->relocatable[0])
+		return parse_relocatable(im);
+	return parse_fatbin(im, im->data, im->data_size ? im->data_size : fatbin_size(im->data));
+}
+
+cudaError_t rt_image_parse(struct rt_image *im)
+{
+	if (im->is_parsed)
+		return im->error;
+	im->is_parsed = true;
+	im->error = parse(im);
+	if (im->error == cudaErrorNoKernelImageForDevice)
+		say_no_ptx(im);
+	return im->error;
+}
+
+/* ---- loading ------------------------------------------------------------------------ */
+
+/* Managed variables are those of the device that was first; the host is told where they are. */
+static void bind_managed(struct rt_image *im, unsigned device, struct cpu_module *mod)
+{
+	uint64_t addr, bytes;
+
+	for (unsigned d = 0; d < RT_DEVICES; d++) {
+		if (d != device && im->on[d]) {
+			cpu_module_share_managed(mod, im->on[d]);
+			return;
+		}
+	}
+	for (struct rt_var *v = im->vars; v; v = v->next) {
+		if (v->managed && cpu_module_symbol(mod, v->name, &addr, &bytes)) {
+			*v->managed = (void *)(uintptr_t)addr;
+			rt_host_memory(addr, bytes, CPU_MEM_MANAGED);
+		}
+	}
+}
+
+cudaError_t rt_image_load(struct rt_image *im, unsigned device, struct cpu_module **out)
+{
+	struct base_sink sink = {0};
+	cudaError_t e = rt_image_parse(im);
+
+	if (e != cudaSuccess)
+		return e;
+	if (!im->on[device]) {
+		struct cpu_module *mod =
+			cpu_module_load(rt.m, device, im->parts.v, (unsigned)im->parts.n, &sink);
+		if (!mod) {
+			print_failed(im, &sink);
+			if (im->has_code_only)
+				say_no_ptx(im);
+			im->error = cudaErrorInvalidPtx;
+		} else {
+			im->is_instrumented = rt_collider_module(device, im, mod);
+			bind_managed(im, device, mod);
+		}
+		base_sink_free(&sink);
+		im->on[device] = mod;
+	}
+	if (out)
+		*out = im->on[device];
+	return im->error;
+}
+
+static void unload(struct rt_image *im, unsigned device)
+{
+	if (im->on[device] && !rt.is_forked)
+		cpu_module_unload(im->on[device]);
+	im->on[device] = NULL;
+	for (struct rt_kern *k = im->kerns; k; k = k->next)
+		k->on[device] = NULL;
+}
+
+void rt_modules_reset(unsigned device)
+{
+	rt_images_lock();
+	for (struct rt_image *im = images; im; im = im->next)
+		unload(im, device);
+	rt_images_unlock();
+}
+
+/* ---- images ------------------------------------------------------------------------- */
+
+struct rt_image *rt_image_new(void)
+{
+	struct rt_image *im = calloc(1, sizeof(*im));
+
+	if (!im)
+		return NULL;
+	im->next = images;
+	if (images)
+		images->prev = im;
+	images = im;
+	return im;
+}
+
+struct rt_image *rt_image_first(void)
+{
+	return images;
+}
+
+/* Nothing finds it any more. */
+static void unlink_image(struct rt_image *im)
+{
+	struct rt_kern *found_kern;
+	struct rt_var *found_var;
+
+	for (struct rt_kern *k = im->kerns; k; k = k->next) {
+		HASH_FIND_PTR(by_function, &k->host, found_kern);
+		if (found_kern == k)
+			HASH_DEL(by_function, k);
+		rt_lock();
+		rt_handle_remove(k);
+		rt_unlock();
+	}
+	for (struct rt_var *v = im->vars; v; v = v->next) {
+		HASH_FIND_PTR(by_symbol, &v->host, found_var);
+		if (found_var == v)
+			HASH_DEL(by_symbol, v);
+	}
+	if (im->prev)
+		im->prev->next = im->next;
+	else
+		images = im->next;
+	if (im->next)
+		im->next->prev = im->prev;
+}
+
+void rt_image_retire(struct rt_image *im)
+{
+	unlink_image(im);
+	for (struct rt_kern *k = im->kerns; k; k = k->next)
+		k->host = NULL;
+}
+
+void rt_image_free(struct rt_image *im)
+{
+	for (unsigned d = 0; d < RT_DEVICES; d++)
+		unload(im, d);
+	unlink_image(im);
+	for (struct rt_kern *k = im->kerns, *next; k; k = next) {
+		next = k->next;
+		free(k);
+	}
+	for (struct rt_var *v = im->vars, *next; v; v = next) {
+		next = v->next;
+		free(v);
+	}
+	for (size_t i = 0; i < im->texts.n; i++)
+		free(im->texts.v[i]);
+	base_vec_free(&im->texts);
+	base_vec_free(&im->parts);
+	base_arena_free(&im->arena);
+	free(im->text);
+	free(im->copy);
+	free(im);
+}
+
+/* ---- kernels and variables -------------------------------------------------------------- */
+
+struct rt_kern *rt_kern_add(struct rt_image *im, const char *name, const void *host)
+{
+	struct rt_kern *k = calloc(1, sizeof(*k)), *found;
+
+	if (!k)
+		return NULL;
+	k->image = im;
+	k->name = base_strdup(&im->arena, name);
+	k->host = host;
+	for (unsigned d = 0; d < RT_DEVICES; d++)
+		k->attr[d] = (struct rt_kern_attr){.max_dynamic = -1, .carveout = -1};
+	k->next = im->kerns;
+	im->kerns = k;
+	HASH_FIND_PTR(by_function, &host, found);
+	/* A template's kernel in several fat binaries has one host function; the first stands. */
+	if (host && !found)
+		HASH_ADD_PTR(by_function, host, k);
+	rt_lock();
+	rt_handle_add(k, RT_KERNEL);
+	rt_unlock();
+	return k;
+}
+
+struct rt_var *rt_var_add(struct rt_image *im, const char *name, const void *host, uint64_t size,
+			  void **managed)
+{
+	struct rt_var *v = calloc(1, sizeof(*v)), *found;
+
+	if (!v)
+		return NULL;
+	v->image = im;
+	v->name = base_strdup(&im->arena, name);
+	v->host = host;
+	v->size = size;
+	v->managed = managed;
+	v->next = im->vars;
+	im->vars = v;
+	HASH_FIND_PTR(by_symbol, &host, found);
+	if (!found)
+		HASH_ADD_PTR(by_symbol, host, v);
+	return v;
+}
+
+struct rt_kern *rt_kern_find(const void *func)
+{
+	struct rt_kern *k;
+	bool is_handle;
+
+	HASH_FIND_PTR(by_function, &func, k);
+	if (k || !func)
+		return k;
+	rt_lock();
+	is_handle = rt_handle_is(func, RT_KERNEL);
+	rt_unlock();
+	return is_handle ? (struct rt_kern *)(uintptr_t)func : NULL;
+}
+
+struct rt_var *rt_var_find(const void *symbol)
+{
+	struct rt_var *v;
+
+	HASH_FIND_PTR(by_symbol, &symbol, v);
+	if (v)
+		return v;
+	/* A managed variable: code of the host that was compiled before nvcc knew passes what the
+	 * pointer holds. */
+	for (struct rt_image *im = images; im && symbol; im = im->next) {
+		for (v = im->vars; v; v = v->next) {
+			if (v->managed && *v->managed == symbol)
+				return v;
+		}
+	}
+	return NULL;
+}
+
+cudaError_t rt_kern_load(struct rt_kern *k, unsigned device, struct cpu_kernel **out)
+{
+	struct cpu_module *mod;
+
+	if (!k->on[device]) {
+		cudaError_t e = rt_image_load(k->image, device, &mod);
+		if (e != cudaSuccess)
+			return e;
+		k->on[device] = cpu_module_kernel(mod, k->name);
+	}
+	*out = k->on[device];
+	if (*out)
+		return cudaSuccess;
+	if (!k->image->has_code_only)
+		return cudaErrorInvalidDeviceFunction;
+	if (!k->is_told)
+		say_no_ptx(k->image);
+	k->is_told = true;
+	return cudaErrorNoKernelImageForDevice;
+}
+
+bool rt_kern_is_refused(struct rt_kern *k, struct cpu_kernel *kernel)
+{
+	bool is_incomplete;
+	const char *why = cpu_kernel_refused(kernel, &is_incomplete);
+
+	if (why && !k->is_told) {
+		rt_say("kernel %s can't run on the CPU device: %s", k->name, why);
+		if (is_incomplete && k->image->has_code_only)
+			say_no_ptx(k->image);
+		k->is_told = true;
+	}
+	return why != NULL;
+}
+
+cudaError_t rt_kernel_find(const void *func, unsigned device, struct cpu_kernel **out)
+{
+	rt_images_lock();
+	struct rt_kern *k = rt_kern_find(func);
+	cudaError_t e = k ? rt_kern_load(k, device, out) : cudaErrorInvalidResourceHandle;
+	rt_images_unlock();
+	return e;
+}
+
+cudaError_t rt_symbol_find(const void *symbol, unsigned device, uint64_t *addr, uint64_t *bytes)
+{
+	struct cpu_module *mod;
+	cudaError_t e = cudaErrorInvalidSymbol;
+
+	rt_images_lock();
+	struct rt_var *v = rt_var_find(symbol);
+	if (v)
+		e = rt_image_load(v->image, device, &mod);
+	if (e == cudaSuccess && !cpu_module_symbol(mod, v->name, addr, bytes))
+		e = cudaErrorInvalidSymbol;
+	rt_images_unlock();
+	return e;
+}

@@ -1,0 +1,126 @@
+/*
+ * link.h - inside src/cudart: images (fat binaries, libraries), their kernels and variables.
+ *
+ *   register.c  what nvcc's start-up code calls     image.c   parsing, loading on a device, look-up
+ *   library.c   cudaLibrary*                        symbol.c  symbols' addresses and copies
+ *   launch.c    checks, arguments, <<<>>>           attr.c    attributes, occupancy
+ *   driver.c    driver entry points                 collider.c  the shared file of findings
+ *
+ * An *image* is one unit of linking: a fat binary, all objects of an -rdc program, or a library
+ * loaded at run time. It is parsed at first use and loaded on each device at the first use there.
+ * One lock (rt_images_lock) guards all of it; it is taken before rt.lock, never after, and may be
+ * held while text is parsed.
+ */
+#ifndef COLLIDER_CUDART_LINK_H
+#define COLLIDER_CUDART_LINK_H
+
+#include <uthash.h>
+
+#include "cudart/state/internal.h"
+
+#define RT_API __attribute__((visibility("default")))
+
+struct rt_image;
+
+/* What cudaFuncSetAttribute has set, per device. */
+struct rt_kern_attr {
+	int max_dynamic; /* -1: what fits in 48 KB beside the static shared memory */
+	int carveout;	 /* -1: default */
+	int policy;
+	uint32_t cluster[3]; /* 0: not set */
+	bool must_cluster, may_nonportable;
+};
+
+/* A kernel: what cudaKernel_t and cudaFunction_t point to. Lives as long as its image. */
+struct rt_kern {
+	struct rt_kern *next; /* of the image */
+	struct rt_image *image;
+	const char *name;
+	const void *host; /* host function; NULL: of a library */
+	struct cpu_kernel *on[RT_DEVICES];
+	struct rt_kern_attr attr[RT_DEVICES];
+	struct race_kernel_count *count; /* collider.c */
+	bool is_counted, is_told;
+	/* Which order of blocks its code follows; collider.c. */
+	enum { RT_ORDER_UNKNOWN, RT_ORDER_PLAIN, RT_ORDER_WAITING } order;
+	UT_hash_handle hh; /* by host */
+};
+
+struct rt_var {
+	struct rt_var *next; /* of the image */
+	struct rt_image *image;
+	const char *name;
+	const void *host;  /* address of the host's shadow; managed: of the host's pointer to it */
+	void **managed;	   /* where the address is kept for the host; NULL: not managed */
+	UT_hash_handle hh; /* by host */
+	uint64_t size;
+};
+
+struct rt_image {
+	struct rt_image *prev, *next;
+	const void *data;		/* fat binary, or NULL */
+	const void *const *relocatable; /* NULL-terminated, or NULL */
+	char *text;			/* of a library made of plain PTX; malloc'd */
+	void *copy;			/* of a library's fat binary; malloc'd */
+	size_t data_size;
+	const char *where; /* for messages; in the arena */
+	struct base_arena arena;
+	BASE_VEC(char *) texts;
+	BASE_VEC(struct ptx_module *) parts;
+	unsigned sm; /* of the newest part */
+	bool is_parsed, is_library;
+	bool has_code_only; /* a part had no PTX */
+	cudaError_t error;  /* of parsing or linking: what its kernels return */
+	struct cpu_module *on[RT_DEVICES];
+	bool is_instrumented;
+	struct rt_kern *kerns;
+	struct rt_var *vars;
+};
+
+void rt_images_lock(void);
+void rt_images_unlock(void);
+
+/* ---- image.c. All with the images' lock held. ------------------------------------------------ */
+
+struct rt_image *rt_image_new(void);
+/* Its program part is gone (dlclose, exit): nothing finds it any more, but kernels that still run
+ * keep their code. What it holds is not freed. */
+void rt_image_retire(struct rt_image *im);
+/* Unloads and frees it with its kernels and variables; nothing of it may run. */
+void rt_image_free(struct rt_image *im);
+struct rt_image *rt_image_first(void);
+/* Parses what has not been parsed; returns the image's error. */
+cudaError_t rt_image_parse(struct rt_image *im);
+/* Makes the image's module on the device; *out may be NULL. */
+cudaError_t rt_image_load(struct rt_image *im, unsigned device, struct cpu_module **out);
+/* Adds a kernel (host may be NULL). The name is copied. NULL: out of memory. */
+struct rt_kern *rt_kern_add(struct rt_image *im, const char *name, const void *host);
+struct rt_var *rt_var_add(struct rt_image *im, const char *name, const void *host, uint64_t size,
+			  void **managed);
+/* By host function or handle; NULL: none. */
+struct rt_kern *rt_kern_find(const void *func);
+struct rt_var *rt_var_find(const void *symbol);
+/* Its kernel on a device. */
+cudaError_t rt_kern_load(struct rt_kern *k, unsigned device, struct cpu_kernel **out);
+/* Can the CPU device not run it? Says once why. Images' lock held. */
+bool rt_kern_is_refused(struct rt_kern *k, struct cpu_kernel *kernel);
+
+/* ---- attr.c --------------------------------------------------------------------------------------- */
+
+/* Dynamic shared memory that a launch may ask for on the device now. Lock held. */
+uint64_t rt_kern_dynamic_limit(const struct rt_kern *k, unsigned device,
+			       const struct cpu_kernel_info *info);
+/* Threads of a block that the registers allow. */
+uint32_t rt_kern_max_threads(const struct cpu_kernel_info *info);
+
+/* ---- launch.c ------------------------------------------------------------------------------------ */
+
+/* What the attributes of a launch say. */
+struct rt_shape {
+	uint32_t cluster[3]; /* 0: none */
+	bool is_cooperative, is_programmatic;
+	cudaEvent_t event; /* to be set to the launch; NULL: none */
+};
+cudaError_t rt_shape_read(const cudaLaunchAttribute *attrs, unsigned n, struct rt_shape *out);
+
+#endif

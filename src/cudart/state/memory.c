@@ -1,0 +1,389 @@
+/*
+ * memory.c - allocations: device, managed, pinned and registered host memory.
+ *
+ * The machine owns the memory; this file keeps what only the API knows (flags,
+ * pools) in a table by start address. cudaFree waits for the device, as CUDA's
+ * does; so does cudaFreeHost for all devices. Pitches are multiples of 512
+ * bytes. Managed memory is host memory that kernels see: prefetching and
+ * advice are checked and have no effect.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cudart/state/array.h"
+#include "cudart/state/memory.h"
+
+#define PITCH 512u
+
+static struct rt_block *blocks;
+
+struct rt_block *rt_block_at(const void *p)
+{
+	struct rt_block *b;
+	uint64_t base = (uintptr_t)p;
+
+	HASH_FIND(hh, blocks, &base, sizeof(base), b);
+	return b;
+}
+
+static struct rt_block *enter(uint64_t base, uint64_t bytes)
+{
+	struct rt_block *b = calloc(1, sizeof(*b));
+
+	if (b) {
+		b->base = base;
+		b->bytes = bytes;
+		HASH_ADD(hh, blocks, base, sizeof(base), b);
+	}
+	return b;
+}
+
+void rt_block_free(struct rt_block *b)
+{
+	HASH_DEL(blocks, b);
+	rt_host_memory_gone(b->base);
+	if (b->pool) {
+		b->pool->used -= b->bytes;
+		if (b->pool->is_destroyed && b->pool->used == 0)
+			free(b->pool);
+	}
+	if (b->is_registered)
+		cpu_mem_unregister(rt.m, (void *)(uintptr_t)b->base);
+	else
+		cpu_mem_free(rt.m, (void *)(uintptr_t)b->base);
+	free(b);
+}
+
+cudaError_t rt_block_new(unsigned device, uint64_t bytes, enum cpu_mem_kind kind, unsigned flags,
+			 struct rt_pool *pool, void **out)
+{
+	void *p = cpu_mem_alloc(rt.m, device, bytes, kind);
+
+	if (!p) {
+		cpu_wait_idle(rt.m, device); /* stream-ordered frees may give some back */
+		p = cpu_mem_alloc(rt.m, device, bytes, kind);
+	}
+	if (!p)
+		return cudaErrorMemoryAllocation;
+	rt_lock();
+	struct rt_block *b = enter((uintptr_t)p, bytes);
+	if (b) {
+		b->device = device;
+		b->kind = kind;
+		b->flags = flags;
+		b->pool = pool;
+		if (pool)
+			pool->used += bytes;
+		if (pool && pool->used > pool->used_high)
+			pool->used_high = pool->used;
+		rt_host_memory(b->base, bytes, kind);
+	}
+	rt_unlock();
+	if (!b) {
+		cpu_mem_free(rt.m, p);
+		return cudaErrorMemoryAllocation;
+	}
+	*out = p;
+	return cudaSuccess;
+}
+
+void rt_memory_reset(unsigned device)
+{
+	struct rt_block *b, *tmp;
+
+	rt_lock();
+	HASH_ITER(hh, blocks, b, tmp)
+	{
+		if (b->device == device)
+			rt_block_free(b);
+	}
+	rt_graph_memory_reset(device);
+	rt_arrays_reset(device);
+	rt_unlock();
+}
+
+/* The body of all that allocate. 0 bytes: NULL, as in CUDA. */
+static cudaError_t alloc(void **out, size_t size, enum cpu_mem_kind kind, unsigned flags)
+{
+	RT_ENTER_UNSAFE();
+	if (!out)
+		return rt_fail(cudaErrorInvalidValue);
+	if (size == 0) {
+		*out = NULL;
+		return cudaSuccess;
+	}
+	return rt_fail(rt_block_new(rt_thread()->device, size, kind, flags, NULL, out));
+}
+
+/* ---- device and managed memory ------------------------------------------------------ */
+
+cudaError_t cudaMalloc(void **devPtr, size_t size)
+{
+	return alloc(devPtr, size, CPU_MEM_DEVICE, 0);
+}
+
+cudaError_t cudaMallocManaged(void **devPtr, size_t size, unsigned int flags)
+{
+	if ((flags != cudaMemAttachGlobal && flags != cudaMemAttachHost) || size == 0) {
+		RT_ENTER();
+		return rt_fail(cudaErrorInvalidValue);
+	}
+	return alloc(devPtr, size, CPU_MEM_MANAGED, flags);
+}
+
+cudaError_t cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, size_t height)
+{
+	size_t row = (width + PITCH - 1) / PITCH * PITCH, bytes;
+
+	if (!pitch || row < width || __builtin_mul_overflow(row, height, &bytes)) {
+		RT_ENTER();
+		return rt_fail(cudaErrorInvalidValue);
+	}
+	*pitch = row;
+	return alloc(devPtr, bytes, CPU_MEM_DEVICE, 0);
+}
+
+cudaError_t cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr, struct cudaExtent extent)
+{
+	size_t rows;
+
+	if (!pitchedDevPtr || __builtin_mul_overflow(extent.height, extent.depth, &rows)) {
+		RT_ENTER();
+		return rt_fail(cudaErrorInvalidValue);
+	}
+	pitchedDevPtr->xsize = extent.width;
+	pitchedDevPtr->ysize = extent.height;
+	return cudaMallocPitch(&pitchedDevPtr->ptr, &pitchedDevPtr->pitch, extent.width, rows);
+}
+
+/* Frees a block of one of the kinds in `kinds` (bits), after all work of its device. */
+static cudaError_t free_block(void *p, unsigned kinds)
+{
+	rt_lock();
+	struct rt_block *b = rt_block_at(p);
+	bool is_good = b && !b->is_registered && !b->is_freed && kinds & 1u << b->kind;
+	bool is_graph = is_good && rt_graph_memory_release(p);
+	unsigned device = is_good ? b->device : 0;
+	rt_unlock();
+	if (!is_good)
+		return cudaErrorInvalidValue;
+
+	cpu_wait_idle(rt.m, kinds & 1u << CPU_MEM_HOST ? UINT32_MAX : device);
+	if (is_graph)
+		return rt_device_error(device);
+	rt_lock();
+	b = rt_block_at(p); /* another thread may have been faster */
+	if (b)
+		rt_block_free(b);
+	rt_unlock();
+	return rt_device_error(device);
+}
+
+cudaError_t cudaFree(void *devPtr)
+{
+	RT_ENTER_UNSAFE();
+	if (!devPtr)
+		return cudaSuccess;
+	return rt_fail(free_block(devPtr, 1u << CPU_MEM_DEVICE | 1u << CPU_MEM_MANAGED));
+}
+
+/* ---- host memory ----------------------------------------------------------------------- */
+
+cudaError_t cudaHostAlloc(void **pHost, size_t size, unsigned int flags)
+{
+	const unsigned known =
+		cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
+
+	if (flags & ~known) {
+		RT_ENTER();
+		return rt_fail(cudaErrorInvalidValue);
+	}
+	return alloc(pHost, size, CPU_MEM_HOST, flags | cudaHostAllocMapped);
+}
+
+cudaError_t cudaMallocHost(void **ptr, size_t size)
+{
+	return cudaHostAlloc(ptr, size, cudaHostAllocDefault);
+}
+
+cudaError_t cudaFreeHost(void *ptr)
+{
+	RT_ENTER_UNSAFE();
+	if (!ptr)
+		return cudaSuccess;
+	return rt_fail(free_block(ptr, 1u << CPU_MEM_HOST));
+}
+
+cudaError_t cudaHostRegister(void *ptr, size_t size, unsigned int flags)
+{
+	const unsigned known =
+		cudaHostRegisterPortable | cudaHostRegisterMapped | cudaHostRegisterReadOnly;
+	cudaError_t e = cudaSuccess;
+
+	RT_ENTER_UNSAFE();
+	if (flags & cudaHostRegisterIoMemory)
+		return rt_fail(rt_refuse_use("cudaHostRegister", "cudaHostRegisterIoMemory"));
+	if (!ptr || size == 0 || flags & ~known)
+		return rt_fail(cudaErrorInvalidValue);
+	rt_lock();
+	if (rt_block_at(ptr) || !cpu_mem_register(rt.m, ptr, size)) {
+		e = cudaErrorHostMemoryAlreadyRegistered;
+	} else {
+		struct rt_block *b = enter((uintptr_t)ptr, size);
+		if (b) {
+			b->device = rt_thread()->device;
+			b->kind = CPU_MEM_HOST;
+			b->is_registered = true;
+			b->flags = flags | cudaHostRegisterMapped;
+			rt_host_memory(b->base, size, CPU_MEM_HOST);
+		}
+		cpu_host_unseen(rt.m, size);
+	}
+	rt_unlock();
+	return rt_fail(e);
+}
+
+cudaError_t cudaHostUnregister(void *ptr)
+{
+	RT_ENTER_UNSAFE();
+	cpu_wait_idle(rt.m, UINT32_MAX);
+	rt_lock();
+	struct rt_block *b = rt_block_at(ptr);
+	bool is_good = b && b->is_registered;
+	if (is_good)
+		rt_block_free(b);
+	rt_unlock();
+	return rt_fail(is_good ? cudaSuccess : cudaErrorHostMemoryNotRegistered);
+}
+
+cudaError_t cudaHostGetDevicePointer(void **pDevice, void *pHost, unsigned int flags)
+{
+	struct cpu_mem_info i;
+
+	RT_ENTER();
+	if (!pDevice || flags || !cpu_mem_find(rt.m, (uintptr_t)pHost, &i) ||
+	    i.kind == CPU_MEM_DEVICE || i.kind == CPU_MEM_MODULE)
+		return rt_fail(cudaErrorInvalidValue);
+	*pDevice = pHost;
+	return cudaSuccess;
+}
+
+cudaError_t cudaHostGetFlags(unsigned int *pFlags, void *pHost)
+{
+	struct cpu_mem_info i;
+	struct rt_block *b = NULL;
+
+	RT_ENTER();
+	if (!pFlags || !cpu_mem_find(rt.m, (uintptr_t)pHost, &i) || i.kind != CPU_MEM_HOST)
+		return rt_fail(cudaErrorInvalidValue);
+	rt_lock();
+	b = rt_block_at((void *)(uintptr_t)i.base);
+	*pFlags = b ? b->flags : 0;
+	rt_unlock();
+	return cudaSuccess;
+}
+
+/* ---- what a pointer is ---------------------------------------------------------------------- */
+
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *ptr)
+{
+	struct cpu_mem_info i;
+	bool is_host_visible = true;
+
+	RT_ENTER();
+	if (!attributes)
+		return rt_fail(cudaErrorInvalidValue);
+	memset(attributes, 0, sizeof(*attributes));
+	if (!cpu_mem_find(rt.m, (uintptr_t)ptr, &i)) {
+		attributes->type = cudaMemoryTypeUnregistered;
+		attributes->device = cudaInvalidDeviceId;
+		attributes->hostPointer = (void *)(uintptr_t)ptr;
+		return cudaSuccess;
+	}
+	switch (i.kind) {
+	case CPU_MEM_HOST:
+		attributes->type = cudaMemoryTypeHost;
+		break;
+	case CPU_MEM_MANAGED:
+		attributes->type = cudaMemoryTypeManaged;
+		break;
+	case CPU_MEM_DEVICE:
+	case CPU_MEM_MODULE:
+		attributes->type = cudaMemoryTypeDevice;
+		is_host_visible = false;
+		break;
+	}
+	attributes->device = (int)i.device;
+	attributes->devicePointer = (void *)(uintptr_t)ptr;
+	attributes->hostPointer = is_host_visible ? (void *)(uintptr_t)ptr : NULL;
+	return cudaSuccess;
+}
+
+/* ---- hints ------------------------------------------------------------------------------------- */
+
+bool rt_is_managed(const void *p, size_t bytes)
+{
+	struct cpu_mem_info i;
+	uint64_t a = (uintptr_t)p;
+
+	return cpu_mem_find(rt.m, a, &i) && i.kind == CPU_MEM_MANAGED &&
+	       bytes <= i.bytes - (a - i.base);
+}
+
+static bool is_location(struct cudaMemLocation l)
+{
+	return l.type != cudaMemLocationTypeDevice || (l.id >= 0 && (unsigned)l.id < rt.ndevices);
+}
+
+cudaError_t cudaMemAdvise(const void *devPtr, size_t count, enum cudaMemoryAdvise advice,
+			  struct cudaMemLocation location)
+{
+	RT_ENTER();
+	(void)advice;
+	if (!is_location(location))
+		return rt_fail(cudaErrorInvalidDevice);
+	return rt_fail(rt_is_managed(devPtr, count) ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+cudaError_t cudaMemRangeGetAttribute(void *data, size_t dataSize,
+				     enum cudaMemRangeAttribute attribute, const void *devPtr,
+				     size_t count)
+{
+	RT_ENTER();
+	if (!data || dataSize < sizeof(int) || !rt_is_managed(devPtr, count))
+		return rt_fail(cudaErrorInvalidValue);
+	/* Advice isn't kept: nothing is read mostly, no location is preferred. */
+	int v = 0;
+	switch (attribute) {
+	case cudaMemRangeAttributeReadMostly:
+	case cudaMemRangeAttributePreferredLocationType:
+	case cudaMemRangeAttributeLastPrefetchLocationType:
+		break;
+	case cudaMemRangeAttributePreferredLocation:
+	case cudaMemRangeAttributeAccessedBy:
+	case cudaMemRangeAttributeLastPrefetchLocation:
+	case cudaMemRangeAttributePreferredLocationId:
+	case cudaMemRangeAttributeLastPrefetchLocationId:
+		v = cudaInvalidDeviceId;
+		break;
+	default:
+		return rt_fail(cudaErrorInvalidValue);
+	}
+	for (size_t i = 0; i + sizeof(v) <= dataSize; i += sizeof(v))
+		memcpy((char *)data + i, &v, sizeof(v));
+	return cudaSuccess;
+}
+
+cudaError_t cudaMemRangeGetAttributes(void **data, size_t *dataSizes,
+				      enum cudaMemRangeAttribute *attributes, size_t numAttributes,
+				      const void *devPtr, size_t count)
+{
+	cudaError_t e = cudaSuccess;
+
+	RT_ENTER();
+	if (!data || !dataSizes || !attributes)
+		return rt_fail(cudaErrorInvalidValue);
+	for (size_t i = 0; i < numAttributes && e == cudaSuccess; i++)
+		e = cudaMemRangeGetAttribute(data[i], dataSizes[i], attributes[i], devPtr, count);
+	return e;
+}

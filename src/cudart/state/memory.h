@@ -1,0 +1,57 @@
+/*
+ * memory.h - the table of the program's allocations, for memory.c, pool.c and copies.
+ */
+#ifndef COLLIDER_CUDART_MEMORY_H
+#define COLLIDER_CUDART_MEMORY_H
+
+#include "cudart/state/internal.h"
+#include <uthash.h>
+
+struct rt_pool {
+	unsigned device;
+	bool is_default;
+	bool is_destroyed; /* freed with its last block */
+	uint64_t threshold, used, used_high, max_size;
+	int reuse[3]; /* the three cudaMemPoolReuse... switches: kept, without effect */
+	bool access[RT_DEVICES];
+};
+
+/* An allocation; memory that the program registered has is_registered. */
+struct rt_block {
+	UT_hash_handle hh;
+	uint64_t base, bytes;
+	unsigned device, flags;
+	enum cpu_mem_kind kind;
+	struct rt_pool *pool; /* NULL: not stream-ordered */
+	bool is_registered;
+	bool is_freed; /* cudaFreeAsync was called; gone when the stream gets there */
+};
+
+/*
+ * Allocates and enters it. When the device is full, waits for frees that are under way. Lock not
+ * held.
+ */
+cudaError_t rt_block_new(unsigned device, uint64_t bytes, enum cpu_mem_kind kind, unsigned flags,
+			 struct rt_pool *pool, void **out);
+/* The block that starts at p, or NULL. Lock held. */
+struct rt_block *rt_block_at(const void *p);
+/* Takes it out of the table and frees its memory. Lock held. */
+void rt_block_free(struct rt_block *b);
+/* Memory of a graph (graphmem.c) outlives what the program does to free it: marks it and returns
+ * true. Lock held. */
+bool rt_graph_memory_release(const void *p);
+/* cudaDeviceReset: its memory is gone. Lock held. */
+void rt_graph_memory_reset(unsigned device);
+/* cudaMallocAsync and cudaFreeAsync on a captured stream. Lock not held. */
+cudaError_t rt_capture_alloc(void **out, size_t size, cudaStream_t s, bool is_per_thread);
+cudaError_t rt_capture_free(void *p, cudaStream_t s, bool is_per_thread);
+/* The pool of a handle (NULL: none such). Lock held. */
+struct rt_pool *rt_pool_find(cudaMemPool_t p);
+/* cudaMallocAsync and cudaMallocFromPoolAsync (pool NULL: the device's), cudaFreeAsync. */
+cudaError_t rt_pool_alloc(void **out, size_t size, cudaMemPool_t pool, cudaStream_t s,
+			  bool is_per_thread);
+cudaError_t rt_pool_free(void *p, cudaStream_t s, bool is_per_thread);
+/* Does [p, p + bytes) lie in managed memory? */
+bool rt_is_managed(const void *p, size_t bytes);
+
+#endif

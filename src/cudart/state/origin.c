@@ -1,0 +1,151 @@
+/*
+ * origin.c - which calls of the program asked for copies and fills, and which of those raced.
+ *
+ * A call site is its return addresses, numbered as they come; the number travels with the work
+ * (cpu_work.origin), into graphs, too. The machine tells what changed (cpu/recheck.c); the first
+ * change of a site goes to the shared file with the addresses, further ones are counted there.
+ * The site of a graph's node is the call that added or last changed it.
+ *
+ * Costs: a walk of 16 frames and a look-up for each copy or fill, only while races are looked for.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <execinfo.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HASH_NONFATAL_OOM      1
+#define uthash_nonfatal_oom(e) ((e)->number = 0)
+#include <uthash.h>
+
+#include "cudart/state/collider.h"
+#include "race/transfer.h"
+#include "race/race.h"
+#include "race/shm_write.h"
+
+#define DEPTH	    16
+#define ORIGINS_MAX 65536u
+
+struct origin {
+	void *pcs[DEPTH]; /* key */
+	uint32_t number;
+	int n;
+	uint64_t *count[2]; /* in the shared file: destination, source */
+	bool is_told;	    /* as the call of a pair's operation */
+	UT_hash_handle hh;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* an innermost one, as collider.c's */
+static struct origin *origins;
+static BASE_VEC(struct origin *) by_number; /* [number - 1] */
+static struct origin unknown;
+static bool is_on;			    /* copies are checked, or judged */
+static struct race_transfer_counts *counts; /* in the shared file; NULL: nothing is checked */
+
+uint32_t rt_origin(void)
+{
+	struct origin key = {0}, *o;
+	uint32_t number = 0;
+
+	if (!is_on)
+		return 0;
+	key.n = backtrace(key.pcs, DEPTH);
+	pthread_mutex_lock(&lock);
+	HASH_FIND(hh, origins, key.pcs, sizeof(key.pcs), o);
+	if (!o && by_number.n < ORIGINS_MAX && (o = malloc(sizeof(*o)))) {
+		*o = key;
+		o->number = (uint32_t)by_number.n + 1;
+		HASH_ADD(hh, origins, pcs, sizeof(o->pcs), o);
+		if (o->number)
+			base_vec_push(&by_number, o);
+	}
+	if (o)
+		number = o->number;
+	pthread_mutex_unlock(&lock);
+	return number;
+}
+
+/* ---- telling ---------------------------------------------------------------------------- */
+
+static uint64_t *tell(const struct origin *o, const struct cpu_change *c)
+{
+	const struct race_transfer t = {.address = c->address,
+					.at = c->at,
+					.bytes = c->bytes,
+					.stream = c->stream,
+					.was = c->was,
+					.now = c->now,
+					.width = c->width,
+					.kind = c->is_source ? RACE_KIND_CLOBBERED_READ
+							     : RACE_KIND_LOST_UPDATE,
+					.origin = c->origin,
+					.context = rt_collider_number(c->device),
+					.device = (int32_t)c->device};
+
+	return race_transfer_tell(&t, NULL, o->pcs, o->n);
+}
+
+static void on_change(void *arg, const struct cpu_change *c)
+{
+	struct origin *o = &unknown;
+	uint64_t **count;
+
+	(void)arg;
+	pthread_mutex_lock(&lock);
+	if (c->origin && c->origin <= by_number.n)
+		o = by_number.v[c->origin - 1];
+	count = &o->count[c->is_source];
+	if (*count)
+		__atomic_fetch_add(*count, 1, __ATOMIC_RELAXED);
+	else
+		*count = tell(o, c);
+	if (!*count)
+		counts->lost++;
+	pthread_mutex_unlock(&lock);
+}
+
+void rt_origin_tell(uint32_t number)
+{
+	pthread_mutex_lock(&lock);
+	struct origin *o = number && number <= by_number.n ? by_number.v[number - 1] : NULL;
+	if (o && !o->is_told) {
+		o->is_told = true;
+		race_origin_tell(number, o->pcs, o->n);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+/* ---- start and counts ------------------------------------------------------------------------ */
+
+void rt_origin_start(void)
+{
+	const struct race_shm *shm = race_shm_get();
+
+	is_on = shm->sample != RACE_SAMPLE_NEVER || rt.options.oracle != CPU_ORACLE_OFF;
+	if (shm->sample == RACE_SAMPLE_NEVER)
+		return;
+	counts = race_transfer_counts_new();
+	if (counts)
+		cpu_check_copies(rt.m, shm->rdelay, shm->sample, on_change, NULL);
+}
+
+void rt_origin_update(void)
+{
+	struct cpu_copy_stats s;
+
+	if (!counts)
+		return;
+	s = cpu_get_copy_stats(rt.m);
+	counts->checked = s.checked;
+	counts->bytes = s.bytes;
+	counts->skipped[RACE_TRANSFER_SAMPLED] = s.sampled;
+}
+
+void rt_origin_forked(void)
+{
+	is_on = false;
+	counts = NULL;
+	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}

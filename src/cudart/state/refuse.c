@@ -1,0 +1,59 @@
+/*
+ * refuse.c - telling what the CPU device doesn't do, once per thing.
+ *
+ * A program that asks for something we don't have must hear its name, and must
+ * hear it once: libraries try entry points in loops. The table of what was
+ * told is small (a program refuses itself after a few).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cudart/state/internal.h"
+#include "cudart/state/refuse.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static BASE_VEC(char *) told;
+
+static void say_once(const char *text)
+{
+	bool is_new = true;
+
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < told.n && is_new; i++)
+		is_new = strcmp(told.v[i], text) != 0;
+	if (is_new) {
+		char *copy = strdup(text);
+		if (copy)
+			base_vec_push(&told, copy);
+	}
+	pthread_mutex_unlock(&lock);
+	if (is_new)
+		rt_say("%s is not available on the CPU device", text);
+}
+
+cudaError_t rt_refuse(const char *name)
+{
+	size_t n = strlen(name);
+	char text[128];
+
+	/* One name for the variants of an entry point. */
+	if (n > 5 && (strcmp(name + n - 5, "_ptsz") == 0 || strcmp(name + n - 5, "_ptds") == 0))
+		n -= 5;
+	snprintf(text, sizeof(text), "%.*s", (int)n, name);
+	say_once(text);
+	return cudaErrorNotSupported;
+}
+
+cudaError_t rt_refuse_use(const char *name, const char *what)
+{
+	char text[192];
+
+	snprintf(text, sizeof(text), "%s with %s", name, what);
+	say_once(text);
+	return cudaErrorNotSupported;
+}
+
+int rt_refuse_entry(const char *name)
+{
+	return (int)rt_fail(rt_refuse(name));
+}

@@ -1,0 +1,327 @@
+/*
+ * stream.c - streams as chains of operations.
+ *
+ * A stream remembers its newest operation; the next one depends on it. The
+ * legacy default stream depends on the newest operation of every blocking
+ * stream of its device (its own per-thread default streams included), and
+ * blocking streams depend on the legacy stream's newest. A destroyed stream
+ * stays in its device's list until its work has ended, since the legacy stream
+ * still has to join it.
+ *
+ * An operation on the legacy stream costs one dependency per blocking stream.
+ */
+#include <stdlib.h>
+
+#include "cudart/state/capture.h"
+#include "cudart/state/internal.h"
+
+/* ---- the list ---------------------------------------------------------------- */
+
+static bool has_work(const struct rt_stream *s)
+{
+	return s->last && cpu_op_time(s->last) == 0;
+}
+
+static void stream_free(struct rt_stream *s)
+{
+	if (s->last)
+		cpu_op_put(s->last);
+	base_vec_free(&s->front);
+	free(s);
+}
+
+/* Frees streams that were destroyed and have ended. */
+static void prune(struct rt_device *d)
+{
+	for (struct rt_stream **p = &d->streams; *p;) {
+		struct rt_stream *s = *p;
+		if (s->is_ended && !has_work(s)) {
+			*p = s->next;
+			stream_free(s);
+		} else {
+			p = &s->next;
+		}
+	}
+}
+
+struct rt_stream *rt_stream_new(unsigned device, unsigned flags, int priority)
+{
+	struct rt_device *d = &rt.dev[device];
+	struct rt_stream *s = calloc(1, sizeof(*s));
+
+	if (!s) {
+		base_oom_handler ? base_oom_handler(sizeof(*s)) : abort();
+		return NULL;
+	}
+	s->device = device;
+	s->flags = flags;
+	s->priority = priority > 0 ? 0 : priority;
+	if (s->priority < RT_PRIORITY_MAX)
+		s->priority = RT_PRIORITY_MAX;
+	s->sync_policy = cudaSyncPolicyAuto;
+	s->id = atomic_fetch_add(&rt.next_stream, 1) + 1;
+	if (d->legacy) { /* the first stream of a device is that itself */
+		prune(d);
+		s->next = d->streams;
+		d->streams = s;
+	}
+	return s;
+}
+
+static struct rt_stream *per_thread(struct rt_thread *t)
+{
+	struct rt_stream **s = &t->per_thread[t->device];
+
+	if (!*s) {
+		*s = rt_stream_new(t->device, cudaStreamDefault, 0);
+		(*s)->is_per_thread = true;
+		rt_thread_watch();
+	}
+	return *s;
+}
+
+struct rt_stream *rt_stream_find(cudaStream_t s, bool is_per_thread)
+{
+	struct rt_thread *t = rt_thread();
+
+	if (s == NULL)
+		return is_per_thread ? per_thread(t) : rt.dev[t->device].legacy;
+	if (s == cudaStreamLegacy)
+		return rt.dev[t->device].legacy;
+	if (s == cudaStreamPerThread)
+		return per_thread(t);
+	return rt_handle_is(s, RT_STREAM) ? (struct rt_stream *)s : NULL;
+}
+
+bool rt_stream_is_captured(cudaStream_t s, bool is_per_thread)
+{
+	if (atomic_load(&rt.captures) == 0)
+		return false;
+	rt_lock();
+	struct rt_stream *r = rt_stream_find(s, is_per_thread);
+	bool is = r && r->capture;
+	rt_unlock();
+	return is;
+}
+
+unsigned rt_stream_device(cudaStream_t s, bool is_per_thread)
+{
+	rt_lock();
+	struct rt_stream *r = rt_stream_find(s, is_per_thread);
+	unsigned device = r ? r->device : rt_thread()->device;
+	rt_unlock();
+	return device;
+}
+
+void rt_streams_reset(unsigned device)
+{
+	struct rt_device *d = &rt.dev[device];
+
+	rt_lock();
+	for (struct rt_stream *s = d->streams; s; s = s->next) {
+		if (s->is_per_thread)
+			continue;
+		rt_capture_forget_stream(s);
+		rt_handle_remove(s);
+		s->is_ended = true;
+	}
+	prune(d);
+	rt_unlock();
+}
+
+/* ---- submitting ------------------------------------------------------------------ */
+
+static void push_op(struct rt_ops *ops, struct cpu_op *op)
+{
+	if (op)
+		base_vec_push(ops, op);
+}
+
+void rt_stream_deps(struct rt_stream *s, struct rt_ops *deps)
+{
+	struct rt_device *d = &rt.dev[s->device];
+
+	push_op(deps, s->last);
+	if (s->is_legacy) {
+		prune(d);
+		for (struct rt_stream *o = d->streams; o; o = o->next) {
+			if (!(o->flags & cudaStreamNonBlocking))
+				push_op(deps, o->last);
+		}
+	} else if (!(s->flags & cudaStreamNonBlocking)) {
+		push_op(deps, d->legacy->last);
+	}
+}
+
+/* A host function of the program: CUDA calls in it are refused. */
+struct host_call {
+	void (*fn)(void *arg);
+	void *arg;
+};
+
+static void run_host(void *p)
+{
+	struct host_call c = *(struct host_call *)p;
+
+	free(p);
+	rt_thread()->is_host_fn = true;
+	c.fn(c.arg);
+	rt_thread()->is_host_fn = false;
+}
+
+static cudaError_t refused(const struct cpu_fault *f)
+{
+	switch (f->kind) {
+	case CPU_FAULT_RESOURCES:
+		return cudaErrorLaunchOutOfResources;
+	case CPU_FAULT_ADDRESS:
+		return cudaErrorInvalidValue;
+	case CPU_FAULT_UNSUPPORTED:
+		return cudaErrorNotSupported;
+	default:
+		return cudaErrorInvalidValue;
+	}
+}
+
+struct cpu_op *rt_op_submit(struct rt_stream *s, unsigned device, const struct rt_work *w,
+			    const struct rt_ops *deps, cudaError_t *e)
+{
+	struct cpu_work c = w->cpu;
+	struct cpu_fault f = {0};
+	struct host_call *h = NULL;
+
+	c.device = device;
+	c.stream = s->id;
+	c.priority = s->priority;
+	if (c.kind == CPU_WORK_KERNEL)
+		c.hold = rt_collider_hold(s, device, c.launch.is_programmatic);
+	if (c.kind == CPU_WORK_HOST) {
+		h = malloc(sizeof(*h));
+		if (!h) {
+			*e = cudaErrorMemoryAllocation;
+			return NULL;
+		}
+		*h = (struct host_call){c.host.fn, c.host.arg};
+		c.host.fn = run_host;
+		c.host.arg = h;
+	}
+	struct cpu_op *op = cpu_submit(rt.m, &c, deps->v, deps->n, &f);
+	if (!op) {
+		free(h);
+		*e = refused(&f);
+		return NULL;
+	}
+	rt_host_submitted(device);
+	if (c.kind == CPU_WORK_KERNEL)
+		rt_collider_launched(device, w->kern);
+	return op;
+}
+
+void rt_stream_set_last(struct rt_stream *s, struct cpu_op *op)
+{
+	struct cpu_op *old = s->last;
+
+	s->last = cpu_op_get(op);
+	if (old)
+		cpu_op_put(old);
+}
+
+struct cpu_op *rt_stream_push(struct rt_stream *s, const struct rt_work *w,
+			      const struct rt_ops *more, cudaError_t *e)
+{
+	struct rt_ops deps = {0};
+
+	rt_stream_deps(s, &deps);
+	for (size_t i = 0; more && i < more->n; i++)
+		push_op(&deps, more->v[i]);
+	struct cpu_op *op = rt_op_submit(s, s->device, w, &deps, e);
+	base_vec_free(&deps);
+	if (op)
+		rt_stream_set_last(s, op);
+	return op;
+}
+
+cudaError_t rt_stream_submit(cudaStream_t stream, bool is_per_thread, const struct rt_work *w,
+			     struct cpu_op **out)
+{
+	cudaError_t e = cudaSuccess;
+	struct cpu_op *op = NULL;
+
+	rt_lock();
+	struct rt_stream *s = rt_stream_find(stream, is_per_thread);
+	if (!s)
+		e = cudaErrorInvalidResourceHandle;
+	else if (s->capture)
+		e = rt_capture_add(s, w);
+	else if (s->is_legacy)
+		e = rt_capture_check_legacy(s->device);
+	if (e == cudaSuccess && s->capture && w->cpu.kind == CPU_WORK_KERNEL)
+		rt_collider_captured(s->device);
+	if (e == cudaSuccess && !s->capture)
+		op = rt_stream_push(s, w, NULL, &e);
+	rt_unlock();
+	if (out)
+		*out = op;
+	else if (op)
+		cpu_op_put(op);
+	return e;
+}
+
+cudaError_t rt_op_finish(struct cpu_op *op, unsigned device)
+{
+	if (op) {
+		cpu_op_wait(op);
+		cpu_op_put(op);
+	}
+	rt_collider_synced(device);
+	return rt_device_error(device);
+}
+
+/* ---- making and destroying --------------------------------------------------------- */
+
+static cudaError_t create(cudaStream_t *out, unsigned flags, int priority)
+{
+	RT_ENTER();
+	if (!out || flags & ~(unsigned)cudaStreamNonBlocking)
+		return rt_fail(cudaErrorInvalidValue);
+	rt_lock();
+	struct rt_stream *s = rt_stream_new(rt_thread()->device, flags, priority);
+	rt_handle_add(s, RT_STREAM);
+	rt_unlock();
+	*out = (cudaStream_t)s;
+	return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreate(cudaStream_t *pStream)
+{
+	return create(pStream, cudaStreamDefault, 0);
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *pStream, unsigned int flags)
+{
+	return create(pStream, flags, 0);
+}
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *pStream, unsigned int flags, int priority)
+{
+	return create(pStream, flags, priority);
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+	cudaError_t e = cudaSuccess;
+
+	RT_ENTER();
+	rt_lock();
+	if (rt_handle_is(stream, RT_STREAM)) {
+		struct rt_stream *s = (struct rt_stream *)stream;
+		rt_capture_forget_stream(s);
+		rt_handle_remove(s);
+		s->is_ended = true;
+		prune(&rt.dev[s->device]);
+	} else {
+		e = cudaErrorInvalidResourceHandle;
+	}
+	rt_unlock();
+	return rt_fail(e);
+}

@@ -1,0 +1,65 @@
+/*
+ * start.c - the runtime's beginning: the shared file, and the CPU device if there is one.
+ *
+ * Runs before the program's own constructors. Without `collider run` nothing is set up and every
+ * hook returns at its first test. The devices find the area by the process's number; so a library
+ * that carries a copy of the runtime shares it with the program.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/linked/runtime.h"
+#include "race/shm_write.h"
+
+static const struct race_host_area nothing;
+
+const struct race_host_area *host_filter = &nothing;
+struct host_state host_state;
+
+void host_stop(void)
+{
+	host_filter = &nothing;
+	host_state.area = NULL;
+}
+
+static void after_fork_child(void)
+{
+	host_stop(); /* CUDA does not work in the child */
+}
+
+/* The program is built for `collider run`: a symbol of the CPU device's library, which stands
+ * before the program's others where it is used at all. */
+static void find_device(void)
+{
+	void *symbol = dlsym(RTLD_DEFAULT, "collider_cpu_yield");
+
+	memcpy(&host_state.yield, &symbol, sizeof(symbol));
+}
+
+__attribute__((constructor(101))) static void start(void)
+{
+	const struct race_shm *shm;
+
+	if (!getenv(RACE_SHM_ENV) || !race_shm_open())
+		return;
+	shm = race_shm_get();
+	if (shm->sample == RACE_SAMPLE_NEVER)
+		return;
+	host_state.rdelay = shm->rdelay;
+	host_state.dense = shm->dense;
+	host_state.sample = shm->sample ? shm->sample : 1;
+	host_state.seed = shm->seed;
+	host_state.area = race_host_make();
+	if (!host_state.area) {
+		race_shm_note("the shared file is full; races of host code go unchecked");
+		return;
+	}
+	find_device();
+	pthread_atfork(NULL, NULL, after_fork_child);
+	host_filter = host_state.area;
+}

@@ -1,0 +1,645 @@
+/*
+ * clock.c - clocks as persistent tries over actors, 32 ways a level.
+ *
+ * A block's stride is a power of two, so blocks and warps are aligned subtrees, and a subtree whose
+ * actors have one value is one word. Joining stops where two subtrees are the same node and
+ * gives back one of its two sides when that side has it all, so clocks that went through the
+ * same barriers keep sharing. A clock has a name, mostly: the publication that carried it, so
+ * that whoever knows that need not look further; and what the lanes of a warp learn alike is
+ * remembered, so that they go on sharing one clock. Costs: 272 bytes an inner node, 136 a leaf; a change copies the
+ * path to one leaf, or nothing when nobody else holds it.
+ */
+#include "oracle/impl.h"
+
+#define LEAF_BYTES (offsetof(struct oracle_node, u) + 32 * sizeof(uint32_t))
+
+static inline bool is_uniform(uint64_t t)
+{
+	return !t || (t & 1);
+}
+
+static inline uint32_t uniform_of(uint64_t t)
+{
+	return (uint32_t)(t >> 1);
+}
+
+static inline uint64_t uniform(uint32_t v)
+{
+	return v ? (uint64_t)v << 1 | 1 : 0;
+}
+
+static inline struct oracle_node *node_of(uint64_t t)
+{
+	return (struct oracle_node *)(uintptr_t)t;
+}
+
+static inline uint64_t tree_of(const struct oracle_node *n)
+{
+	return (uintptr_t)n;
+}
+
+static struct oracle_node *node_new(struct oracle_pool *p, uint32_t level)
+{
+	struct oracle_node **list = level ? &p->free_inner : &p->free_leaf;
+	size_t size = level ? sizeof(struct oracle_node) : LEAF_BYTES;
+	struct oracle_node *n = *list;
+
+	if (n)
+		*list = node_of(n->u.child[0]);
+	else
+		n = base_alloc(&p->arena, size);
+	p->bytes += size;
+	n->refs = 1;
+	n->level = level;
+	return n;
+}
+
+uint64_t oracle_tree_ref(uint64_t t)
+{
+	if (!is_uniform(t))
+		node_of(t)->refs++;
+	return t;
+}
+
+void oracle_tree_unref(struct oracle_pool *p, uint64_t t)
+{
+	struct oracle_node *n = node_of(t);
+
+	if (is_uniform(t) || --n->refs)
+		return;
+	if (n->level)
+		for (unsigned i = 0; i < 32; i++)
+			oracle_tree_unref(p, n->u.child[i]);
+	struct oracle_node **list = n->level ? &p->free_inner : &p->free_leaf;
+	p->bytes -= n->level ? sizeof(*n) : LEAF_BYTES;
+	n->u.child[0] = tree_of(*list);
+	*list = n;
+}
+
+/* A node of this level that only the caller holds; takes over the caller's hold on t. */
+static struct oracle_node *node_own(struct oracle_pool *p, uint64_t t, uint32_t level)
+{
+	struct oracle_node *old = node_of(t), *n;
+
+	if (!is_uniform(t) && old->refs == 1)
+		return old;
+	n = node_new(p, level);
+	if (is_uniform(t)) {
+		for (unsigned i = 0; i < 32; i++)
+			if (level)
+				n->u.child[i] = t;
+			else
+				n->u.value[i] = uniform_of(t);
+		return n;
+	}
+	if (level) {
+		for (unsigned i = 0; i < 32; i++)
+			n->u.child[i] = oracle_tree_ref(old->u.child[i]);
+	} else {
+		memcpy(n->u.value, old->u.value, sizeof(n->u.value));
+	}
+	oracle_tree_unref(p, t);
+	return n;
+}
+
+/* A node whose parts are all one value becomes that value. */
+static uint64_t collapse(struct oracle_pool *p, struct oracle_node *n)
+{
+	if (n->level) {
+		if (!is_uniform(n->u.child[0]))
+			return tree_of(n);
+		for (unsigned i = 1; i < 32; i++)
+			if (n->u.child[i] != n->u.child[0])
+				return tree_of(n);
+	} else {
+		for (unsigned i = 1; i < 32; i++)
+			if (n->u.value[i] != n->u.value[0])
+				return tree_of(n);
+	}
+	uint64_t t = n->level ? n->u.child[0] : uniform(n->u.value[0]);
+	oracle_tree_unref(p, tree_of(n));
+	return t;
+}
+
+const uint32_t *oracle_tree_leaf(uint64_t root, uint32_t key, uint32_t *value)
+{
+	uint32_t level;
+
+	*value = 0;
+	if (!root || (uint64_t)key >> 5 * ((level = node_of(root)->level) + 1))
+		return NULL;
+	for (; level; level--) {
+		root = node_of(root)->u.child[key >> 5 * level & 31];
+		if (is_uniform(root)) {
+			*value = uniform_of(root);
+			return NULL;
+		}
+	}
+	return node_of(root)->u.value;
+}
+
+uint32_t oracle_tree_get(uint64_t root, uint32_t key)
+{
+	uint32_t value;
+	const uint32_t *leaf = oracle_tree_leaf(root, key, &value);
+
+	return leaf ? leaf[key & 31] : value;
+}
+
+/* Makes the root reach as far as the key. */
+static void lift(struct oracle_pool *p, uint64_t *root, uint32_t key)
+{
+	if (!*root)
+		*root = tree_of(node_own(p, 0, 0));
+	while ((uint64_t)key >> 5 * (node_of(*root)->level + 1)) {
+		struct oracle_node *n = node_own(p, 0, node_of(*root)->level + 1);
+		n->u.child[0] = *root;
+		*root = tree_of(n);
+	}
+}
+
+static void raise_leaf(struct oracle_node *n, uint32_t mask, uint32_t value)
+{
+	ORACLE_EACH(i, mask)
+	{
+		if (n->u.value[i] < value)
+			n->u.value[i] = value;
+	}
+}
+
+/* Takes over t, of this level; base: the leaf's first key. */
+static uint64_t raise_mask(struct oracle_pool *p, uint64_t t, uint32_t level, uint32_t base,
+			   uint32_t mask, uint32_t value)
+{
+	if (is_uniform(t) && uniform_of(t) >= value)
+		return t;
+	if (!level && mask == UINT32_MAX && is_uniform(t))
+		return uniform(value);
+	struct oracle_node *n = node_own(p, t, level);
+	if (!level) {
+		raise_leaf(n, mask, value);
+	} else {
+		uint64_t *c = &n->u.child[base >> 5 * level & 31];
+		*c = raise_mask(p, *c, level - 1, base, mask, value);
+	}
+	return collapse(p, n);
+}
+
+void oracle_tree_raise_mask(struct oracle_pool *p, uint64_t *root, uint32_t base, uint32_t mask,
+			    uint32_t value)
+{
+	if (!mask || !value)
+		return;
+	lift(p, root, base | 31);
+	/* The root stays a node. */
+	struct oracle_node *n = node_own(p, *root, node_of(*root)->level);
+	if (!n->level) {
+		raise_leaf(n, mask, value);
+	} else {
+		uint64_t *c = &n->u.child[base >> 5 * n->level & 31];
+		*c = raise_mask(p, *c, n->level - 1, base, mask, value);
+	}
+	*root = tree_of(n);
+}
+
+void oracle_tree_raise(struct oracle_pool *p, uint64_t *root, uint32_t key, uint32_t value)
+{
+	if (oracle_tree_get(*root, key) < value)
+		oracle_tree_raise_mask(p, root, key & ~31u, 1u << (key & 31), value);
+}
+
+static uint64_t raise_range(struct oracle_pool *p, uint64_t t, uint32_t level, uint64_t at,
+			    uint64_t first, uint64_t end, uint32_t value, bool is_root)
+{
+	uint64_t step = 1ull << 5 * level;
+
+	if (is_uniform(t) && !is_root &&
+	    (uniform_of(t) >= value || (first <= at && at + step * 32 <= end)))
+		return uniform_of(t) >= value ? t : uniform(value);
+	struct oracle_node *n = node_own(p, t, level);
+	for (unsigned i = 0; i < 32; i++, at += step) {
+		if (at >= end || at + step <= first)
+			continue;
+		if (level)
+			n->u.child[i] = raise_range(p, n->u.child[i], level - 1, at, first, end,
+						    value, false);
+		else if (n->u.value[i] < value)
+			n->u.value[i] = value;
+	}
+	return is_root ? tree_of(n) : collapse(p, n);
+}
+
+void oracle_tree_raise_range(struct oracle_pool *p, uint64_t *root, uint32_t first, uint32_t n,
+			     uint32_t value)
+{
+	if (!n)
+		return;
+	lift(p, root, first + n - 1);
+	*root = raise_range(p, *root, node_of(*root)->level, 0, first, (uint64_t)first + n, value,
+			    true);
+}
+
+static uint64_t join(struct oracle_pool *p, uint64_t a, uint64_t b, uint32_t level, bool is_root);
+
+typedef int32_t lanes4 __attribute__((vector_size(16)));
+
+/* A leaf's values, four at a time (they are no more than INT32_MAX); u: of a uniform one. */
+static inline lanes4 values_of(uint64_t t, unsigned at, const lanes4 *u)
+{
+	lanes4 v;
+
+	if (is_uniform(t))
+		return *u;
+	memcpy(&v, &node_of(t)->u.value[at], sizeof(v));
+	return v;
+}
+
+static inline lanes4 all_of(uint64_t t)
+{
+	return (lanes4){0} + (is_uniform(t) ? (int32_t)uniform_of(t) : 0);
+}
+
+static bool has_any(lanes4 v)
+{
+	return v[0] | v[1] | v[2] | v[3];
+}
+
+/* Of two leaves, or a leaf and a uniform one. Takes over a. */
+static uint64_t join_leaf(struct oracle_pool *p, uint64_t a, uint64_t b)
+{
+	lanes4 above_a = {0}, above_b = {0}, ua = all_of(a), ub = all_of(b), v[8];
+
+	for (unsigned i = 0; i < 8; i++) {
+		lanes4 x = values_of(a, i * 4, &ua), y = values_of(b, i * 4, &ub);
+		lanes4 is_x = x > y;
+		above_b |= is_x;
+		above_a |= y > x;
+		v[i] = (x & is_x) | (y & ~is_x);
+	}
+	if (!has_any(above_a))
+		return a;
+	if (!has_any(above_b)) {
+		oracle_tree_unref(p, a);
+		return oracle_tree_ref(b);
+	}
+	struct oracle_node *n = node_own(p, a, 0);
+	memcpy(n->u.value, v, sizeof(v));
+	return collapse(p, n);
+}
+
+static inline uint64_t child_of(uint64_t t, unsigned i)
+{
+	return is_uniform(t) ? t : node_of(t)->u.child[i];
+}
+
+/* The children that have been joined are held, the others are one side's. */
+static uint64_t join_inner(struct oracle_pool *p, uint64_t a, uint64_t b, uint32_t level,
+			   bool is_root)
+{
+	uint32_t not_a = 0, not_b = 0, held = 0;
+	uint64_t v[32];
+
+	for (unsigned i = 0; i < 32; i++) {
+		uint64_t x = child_of(a, i), y = child_of(b, i);
+		v[i] = x;
+		if (x == y)
+			continue;
+		if (is_uniform(x) && is_uniform(y)) {
+			v[i] = x > y ? x : y;
+		} else if (!x) {
+			v[i] = y;
+		} else if (y) {
+			v[i] = join(p, oracle_tree_ref(x), y, level - 1, false);
+			held |= 1u << i;
+		}
+		not_a |= (uint32_t)(v[i] != x) << i;
+		not_b |= (uint32_t)(v[i] != y) << i;
+	}
+	if (!not_a || !not_b) {
+		ORACLE_EACH(k, held)
+		oracle_tree_unref(p, v[k]);
+		if (!not_a)
+			return a;
+		oracle_tree_unref(p, a);
+		return oracle_tree_ref(b);
+	}
+	/* Before a is let go, which may hold them alone. */
+	ORACLE_EACH(m, not_a & ~held)
+	oracle_tree_ref(v[m]);
+	struct oracle_node *n = node_own(p, a, level);
+	ORACLE_EACH(l, not_a | held)
+	{
+		oracle_tree_unref(p, n->u.child[l]);
+		n->u.child[l] = v[l];
+	}
+	return is_root ? tree_of(n) : collapse(p, n);
+}
+
+/* Takes over a, borrows b; both of this level. */
+static uint64_t join(struct oracle_pool *p, uint64_t a, uint64_t b, uint32_t level, bool is_root)
+{
+	if (a == b || !b)
+		return a;
+	if (!a)
+		return oracle_tree_ref(b);
+	if (is_uniform(a) && is_uniform(b))
+		return a > b ? a : b;
+	return level ? join_inner(p, a, b, level, is_root) : join_leaf(p, a, b);
+}
+
+void oracle_tree_join(struct oracle_pool *p, uint64_t *root, uint64_t with)
+{
+	if (*root == with || !with)
+		return;
+	if (!*root) {
+		*root = oracle_tree_ref(with);
+		return;
+	}
+	uint32_t level = node_of(with)->level;
+	if (node_of(*root)->level < level)
+		lift(p, root, (uint32_t)((1ull << 5 * (level + 1)) - 1));
+	if (node_of(*root)->level == level) {
+		uint64_t r = join(p, *root, with, level, true);
+		if (is_uniform(r)) /* of two leaves as roots */
+			r = tree_of(node_own(p, r, level));
+		*root = r;
+		return;
+	}
+	/* With a lower tree: into the first child, and so on. */
+	struct oracle_node *n = node_own(p, *root, node_of(*root)->level);
+	*root = tree_of(n);
+	while (n->level > level + 1) {
+		struct oracle_node *c = node_own(p, n->u.child[0], n->level - 1);
+		n->u.child[0] = tree_of(c);
+		n = c;
+	}
+	n->u.child[0] = join(p, n->u.child[0], with, level, false);
+}
+
+/* Two trees side by side, from the level of the higher one on. */
+struct pair {
+	uint64_t t[2];
+	uint32_t level;
+	struct oracle_node top[8]; /* roots of its own for the lower one */
+};
+
+static void pair_init(struct pair *p, uint64_t a, uint64_t b)
+{
+	uint32_t x = a ? node_of(a)->level : 0, y = b ? node_of(b)->level : 0;
+	unsigned low = x > y;
+	uint32_t from = low ? y : x;
+
+	p->t[0] = a;
+	p->t[1] = b;
+	p->level = low ? x : y;
+	for (unsigned i = 0; p->t[low] && from < p->level; i++) {
+		struct oracle_node *n = &p->top[i];
+		memset(n, 0, sizeof(*n));
+		n->level = ++from;
+		n->u.child[0] = p->t[low];
+		p->t[low] = tree_of(n);
+	}
+}
+
+struct above {
+	uint64_t first, end;
+	void (*fn)(void *arg, uint32_t key, uint32_t value);
+	void *arg;
+};
+
+static void above(const struct above *x, uint64_t a, uint64_t b, uint32_t level, uint64_t at)
+{
+	uint64_t step = 1ull << 5 * level;
+
+	if (a == b || !a)
+		return;
+	for (unsigned i = 0; i < 32; i++, at += step) {
+		if (at >= x->end || at + step <= x->first)
+			continue;
+		if (level) {
+			above(x, child_of(a, i), child_of(b, i), level - 1, at);
+			continue;
+		}
+		uint32_t v = is_uniform(a) ? uniform_of(a) : node_of(a)->u.value[i];
+		uint32_t w = is_uniform(b) ? uniform_of(b) : node_of(b)->u.value[i];
+		if (v > w)
+			x->fn(x->arg, (uint32_t)at, v);
+	}
+}
+
+void oracle_tree_above(uint64_t a, uint64_t b, uint32_t first, uint64_t end,
+		       void (*fn)(void *arg, uint32_t key, uint32_t value), void *arg)
+{
+	const struct above x = {first, end, fn, arg};
+	struct pair p;
+
+	if (!a || a == b)
+		return;
+	pair_init(&p, a, b);
+	above(&x, p.t[0], p.t[1], p.level, 0);
+}
+
+static bool covers(uint64_t a, uint64_t b, uint32_t level)
+{
+	if (a == b || !b)
+		return true;
+	if (!a || (is_uniform(a) && is_uniform(b)))
+		return a >= b && a;
+	for (unsigned i = 0; i < 32; i++) {
+		if (level) {
+			if (!covers(child_of(a, i), child_of(b, i), level - 1))
+				return false;
+			continue;
+		}
+		uint32_t v = is_uniform(a) ? uniform_of(a) : node_of(a)->u.value[i];
+		uint32_t w = is_uniform(b) ? uniform_of(b) : node_of(b)->u.value[i];
+		if (w > v)
+			return false;
+	}
+	return true;
+}
+
+bool oracle_tree_covers(uint64_t a, uint64_t b)
+{
+	struct pair p;
+
+	if (a == b || !b)
+		return true;
+	if (!a)
+		return false;
+	if (node_of(a)->level == node_of(b)->level)
+		return covers(a, b, node_of(a)->level);
+	pair_init(&p, a, b);
+	return covers(p.t[0], p.t[1], p.level);
+}
+
+/* ---- clocks ------------------------------------------------------------------------------ */
+
+struct oracle_clock *oracle_clock_new(void)
+{
+	struct oracle_clock *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		base_oom_handler ? base_oom_handler(sizeof(*c)) : abort();
+	c->refs = 1;
+	return c;
+}
+
+void oracle_clock_unref(struct oracle_pool *p, struct oracle_clock *c)
+{
+	if (!c || --c->refs)
+		return;
+	for (unsigned i = 0; i < ORACLE_ROOTS; i++)
+		oracle_tree_unref(p, c->root[i]);
+	free(c);
+}
+
+void oracle_clock_name(struct oracle_clock *c, uint32_t actor, uint32_t epoch)
+{
+	if (c->epoch || c->span)
+		return;
+	c->actor = actor;
+	c->epoch = epoch;
+}
+
+struct oracle_clock *oracle_clock_own(struct oracle_pool *p, struct oracle_clock **c)
+{
+	struct oracle_clock *n = *c;
+
+	(void)p;
+	if (n->refs == 1) {
+		n->epoch = n->span = 0;
+		return n;
+	}
+	n = oracle_clock_new();
+	for (unsigned i = 0; i < ORACLE_ROOTS; i++)
+		n->root[i] = oracle_tree_ref((*c)->root[i]);
+	(*c)->refs--;
+	return *c = n;
+}
+
+/* Is all that x knows known to y, by its name? */
+static bool is_below(const struct oracle_clock *x, const struct oracle_clock *y)
+{
+	if (x->span)
+		return y->epoch && y->actor - x->actor < x->span;
+	if (!x->epoch)
+		return false;
+	return oracle_tree_get(y->root[ORACLE_HB], x->actor) >= x->epoch;
+}
+
+static void adopt(struct oracle_pool *p, struct oracle_clock **c, struct oracle_clock *with)
+{
+	oracle_clock_unref(p, *c);
+	*c = oracle_clock_ref(with);
+}
+
+static void join_roots(struct oracle_pool *p, struct oracle_clock **c, struct oracle_clock *with)
+{
+	uint64_t r[ORACLE_ROOTS];
+	bool is_a = true, is_b = true;
+
+	for (unsigned i = 0; i < ORACLE_ROOTS; i++) {
+		r[i] = oracle_tree_ref((*c)->root[i]);
+		oracle_tree_join(p, &r[i], with->root[i]);
+		is_a &= r[i] == (*c)->root[i];
+		is_b &= r[i] == with->root[i];
+	}
+	if (is_a || is_b) {
+		for (unsigned i = 0; i < ORACLE_ROOTS; i++)
+			oracle_tree_unref(p, r[i]);
+		if (!is_a)
+			adopt(p, c, with);
+		return;
+	}
+	struct oracle_clock *n = oracle_clock_own(p, c);
+	for (unsigned i = 0; i < ORACLE_ROOTS; i++) {
+		oracle_tree_unref(p, n->root[i]);
+		n->root[i] = r[i];
+	}
+}
+
+static bool is_zero(const struct oracle_clock *c)
+{
+	uint64_t any = 0;
+
+	for (unsigned i = 0; i < ORACLE_ROOTS; i++)
+		any |= c->root[i];
+	return !any;
+}
+
+void oracle_clock_join(struct oracle_pool *p, struct oracle_clock **c, struct oracle_clock *with)
+{
+	if (*c == with || !with || is_below(with, *c))
+		return;
+	if (is_zero(*c) || is_below(*c, with)) {
+		adopt(p, c, with);
+		return;
+	}
+	if ((*c)->refs == 1) {
+		join_roots(p, c, with);
+		return;
+	}
+	struct oracle_memo m = {.from = *c, .with = (uintptr_t)with, .kind = ORACLE_MEMO_JOIN};
+	if (oracle_memo_get(p, c, &m))
+		return;
+	oracle_clock_ref(m.from);
+	join_roots(p, c, with);
+	m.to = *c;
+	oracle_memo_put(p, &m);
+	oracle_clock_unref(p, m.from);
+}
+
+/* ---- what was done before ------------------------------------------------------------------ */
+
+static struct oracle_memo *memo_at(struct oracle_pool *p, const struct oracle_memo *m)
+{
+	uint64_t h = (uintptr_t)m->from * 3 + m->with * 5 + m->actor * 7ull + m->number * 11ull;
+
+	return &p->memo[(h * 0x9e3779b97f4a7c15ull) >> 32 & (ORACLE_MEMOS - 1)];
+}
+
+bool oracle_memo_get(struct oracle_pool *p, struct oracle_clock **c, const struct oracle_memo *m)
+{
+	struct oracle_memo *at = memo_at(p, m);
+
+	if (!at->to || at->kind != m->kind || at->from != m->from || at->with != m->with ||
+	    at->actor != m->actor || at->number != m->number)
+		return false;
+	oracle_clock_ref(at->to);
+	oracle_clock_unref(p, *c);
+	*c = at->to;
+	return true;
+}
+
+static void memo_drop(struct oracle_pool *p, struct oracle_memo *m)
+{
+	oracle_clock_unref(p, m->from);
+	oracle_clock_unref(p, m->to);
+	if (m->kind == ORACLE_MEMO_FORCED)
+		oracle_tree_unref(p, m->with);
+	else if (m->with)
+		oracle_clock_unref(p, (struct oracle_clock *)(uintptr_t)m->with);
+	memset(m, 0, sizeof(*m));
+}
+
+void oracle_memo_put(struct oracle_pool *p, const struct oracle_memo *m)
+{
+	struct oracle_memo *at = memo_at(p, m);
+
+	if (m->from)
+		oracle_clock_ref(m->from);
+	oracle_clock_ref(m->to);
+	if (m->kind == ORACLE_MEMO_FORCED)
+		oracle_tree_ref(m->with);
+	else if (m->with)
+		oracle_clock_ref((struct oracle_clock *)(uintptr_t)m->with);
+	memo_drop(p, at);
+	*at = *m;
+}
+
+void oracle_memos_free(struct oracle_pool *p)
+{
+	for (unsigned i = 0; i < ORACLE_MEMOS; i++)
+		memo_drop(p, &p->memo[i]);
+}

@@ -1,0 +1,99 @@
+/*
+ * forget.c - memory that is new: its words lose their past.
+ *
+ * Whole pages of cells are given back; of a word that only partly lies in the range, the records lose
+ * these bytes. Costs: a look-up per page that was never touched.
+ */
+#include "oracle/impl.h"
+
+static void cell_forget(struct oracle *o, struct oracle_cell *c)
+{
+	if (oracle_cell_ext(c)) {
+		oracle_ext_free(o, c);
+		o->words--;
+	} else {
+		oracle_cell_clear(o, c);
+	}
+}
+
+/* Some bytes of a word are new. */
+static void bytes_forget(struct oracle *o, struct oracle_cell *c, uint64_t word, uint32_t mask)
+{
+	if (!c->w && !c->r)
+		return;
+	struct oracle_ext *e = oracle_ext_of(o, c, word);
+	for (unsigned k = 0; k < ORACLE_CLASSES; k++) {
+		struct oracle_list *l = e->list[k];
+		uint32_t kept = 0;
+		for (uint32_t i = 0; l && i < l->n; i++) {
+			struct oracle_rec *r = &l->v[i];
+			r->bytes = (uint8_t)(r->bytes & ~mask);
+			if (r->bytes)
+				l->v[kept++] = *r;
+			else
+				oracle_chain_unref(o, r->chain);
+		}
+		if (l)
+			l->n = kept;
+	}
+	oracle_ext_from(o, e, mask, NULL);
+	if (e->bytes)
+		oracle_fenced_drop(o, e->bytes, mask);
+}
+
+static void page_forget(struct oracle *o, struct oracle_page *p)
+{
+	for (uint32_t i = 0; i < oracle_page_cells(p); i++)
+		if (p->cell[i].w | p->cell[i].r)
+			cell_forget(o, &p->cell[i]);
+}
+
+void oracle_shadow_forget(struct oracle *o, uint64_t address, uint64_t bytes)
+{
+	const uint64_t low = (1ull << ORACLE_PAGE_SHIFT) - 1;
+	uint64_t end = address + bytes, next;
+
+	oracle_words_peak(o);
+	for (uint64_t a = address; a < end; a = next) {
+		struct oracle_page *p = oracle_page_at(o, a);
+		next = (p ? a | 3 : a | low) + 1;
+		if (!p)
+			continue;
+		if (!(a & low) && end - a > low) {
+			next = a + low + 1;
+			page_forget(o, p);
+			oracle_page_free(o, a);
+			continue;
+		}
+		struct oracle_cell *c = oracle_cell_at(o, a, false);
+		if (!c)
+			continue;
+		uint64_t stop = next < end ? next : end;
+		if (stop - a == 4)
+			cell_forget(o, c);
+		else
+			bytes_forget(o, c, a & ~3ull, ((1u << (stop - a)) - 1) << (a & 3));
+	}
+}
+
+void oracle_shadow_free(struct oracle *o)
+{
+	struct oracle_region *r, *tmp;
+
+	/* The last page takes its region with it. */
+	HASH_ITER(hh, o->regions, r, tmp)
+	{
+		for (uint64_t left = r->pages; left; left &= left - 1) {
+			uint64_t bit = (uint64_t)__builtin_ctzll(left);
+			uint64_t a = r->key << ORACLE_REGION_SHIFT | bit << ORACLE_PAGE_SHIFT;
+			page_forget(o, oracle_page_at(o, a));
+			oracle_page_free(o, a);
+		}
+	}
+}
+
+void oracle_shadow_retire(struct oracle *o)
+{
+	oracle_words_peak(o);
+	oracle_shadow_free(o);
+}

@@ -1,0 +1,794 @@
+/*
+ * impl.h - inside the oracle: what its files share.
+ *
+ *   clock.c   persistent tries and clocks      order.c   releases, acquires
+ *   sc.c      fences, the order of fence.sc
+ *   shadow.c  accesses by word, race checks    write.c   reads-from, strong writes
+ *   sync.c    barriers, copies, operations     oracle.c         actors, events, findings
+ *   split.c   an access, in parts      ext.c     records of other words
+ *   row.c     plain accesses by row    readers.c sets of readers
+ *   cell.c    where words are, their memory   log.c  words with atomics
+ *   forget.c  memory that is new             retire.c  what can't race any more
+ *
+ * Epochs. A thread counts its publications: an access has the epoch of its thread, each
+ * publication (release, arrival, fork ...) hands out the clock with that epoch and starts the next.
+ * X -> Y iff X's epoch <= the clock of Y's thread at X's actor. A thread's own components
+ * are kept beside its clock (struct oracle_thread: own, fence), so that threads behind one barrier
+ * share one clock, also while each of them executes fences.
+ */
+#ifndef COLLIDER_ORACLE_IMPL_H
+#define COLLIDER_ORACLE_IMPL_H
+
+#include "oracle/oracle.h"
+#include "base/base.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define uthash_fatal(msg) abort()
+#include <uthash.h>
+
+/* ---- clock.c ---------------------------------------------------------------------- */
+
+/*
+ * A tree maps actors to numbers, absent ones to 0. It is a word: 0: empty; odd: all below have the
+ * value tree >> 1; else a node. Nodes are shared and counted; one with a single owner is changed
+ * in place. A root is 0 or a node, which knows its level, so small runs have low trees.
+ */
+struct oracle_node {
+	uint32_t refs;
+	uint32_t level; /* 0: a leaf */
+	union {
+		uint64_t child[32];
+		uint32_t value[32]; /* leaf; allocated no longer than this */
+	} u;
+};
+
+struct oracle_clock;
+
+enum oracle_memo_kind {
+	ORACLE_MEMO_JOIN,
+	ORACLE_MEMO_LEARN,
+	ORACLE_MEMO_FORCED, /* by communication */
+	ORACLE_MEMO_FENCE   /* a fence.sc of a warp, of a scope */
+};
+
+/* What became of a clock that many have: the lanes of a warp often learn the same. All are held. */
+struct oracle_memo {
+	struct oracle_clock *from, *to; /* from: NULL for none */
+	uint64_t with;			/* JOIN, LEARN: a clock; FORCED: a tree */
+	uint32_t actor, number;
+	enum oracle_memo_kind kind;
+};
+
+#define ORACLE_MEMOS 64u
+
+struct oracle_pool {
+	struct oracle_memo memo[ORACLE_MEMOS];
+	struct oracle_node *free_inner, *free_leaf;
+	struct base_arena arena;
+	uint64_t bytes; /* in use */
+};
+
+uint32_t oracle_tree_get(uint64_t root, uint32_t key);
+/* The values of 32 actors at once: a leaf's values, or NULL and *uniform for all of them. */
+const uint32_t *oracle_tree_leaf(uint64_t root, uint32_t key, uint32_t *uniform);
+void oracle_tree_raise(struct oracle_pool *p, uint64_t *root, uint32_t key, uint32_t value);
+/* Raises the keys base + l for l in mask; base is a multiple of 32. */
+void oracle_tree_raise_mask(struct oracle_pool *p, uint64_t *root, uint32_t base, uint32_t mask,
+			    uint32_t value);
+void oracle_tree_raise_range(struct oracle_pool *p, uint64_t *root, uint32_t first, uint32_t n,
+			     uint32_t value);
+void oracle_tree_join(struct oracle_pool *p, uint64_t *root, uint64_t with);
+uint64_t oracle_tree_ref(uint64_t root);
+void oracle_tree_unref(struct oracle_pool *p, uint64_t root);
+/* Calls fn for each key from `first` on and below `end` whose value in a is above that in b. */
+void oracle_tree_above(uint64_t a, uint64_t b, uint32_t first, uint64_t end,
+		       void (*fn)(void *arg, uint32_t key, uint32_t value), void *arg);
+/* Is no value in b above that in a? */
+bool oracle_tree_covers(uint64_t a, uint64_t b);
+
+enum oracle_root {
+	ORACLE_HB,     /* epochs: base causality */
+	ORACLE_FENCES, /* epoch of the last fence.sc of each other actor in the past */
+	ORACLE_FORCED, /* ... that an access in the past has communicated behind; not those in
+			  ORACLE_FENCES only */
+	ORACLE_CROSS,  /* epochs with a proxy fence behind them: global, shared, tensormap, and
+			* what the end of a launch or copy is alone: texture */
+	ORACLE_CROSS_TMAP = ORACLE_CROSS + 2,
+	ORACLE_CROSS_TEXTURE,
+	ORACLE_TMAP_RELEASED, /* ... and the tensormap proxy's releasing fence alone */
+	ORACLE_ROOTS
+};
+
+/*
+ * Immutable once shared. It may have a name: who knows this epoch of the actor knows all of the
+ * clock. span, with epoch 0: who is behind any of as many actors from this one on does.
+ */
+struct oracle_clock {
+	uint32_t refs;
+	uint32_t actor, epoch, span; /* epoch and span 0: no name */
+	uint64_t root[ORACLE_ROOTS];
+};
+
+static inline struct oracle_clock *oracle_clock_ref(struct oracle_clock *c)
+{
+	c->refs++;
+	return c;
+}
+
+struct oracle_clock *oracle_clock_new(void);
+void oracle_clock_unref(struct oracle_pool *p, struct oracle_clock *c);
+/* Gives it the name, if it has none. */
+void oracle_clock_name(struct oracle_clock *c, uint32_t actor, uint32_t epoch);
+/* Makes *c one's own, without a name, to be changed. */
+struct oracle_clock *oracle_clock_own(struct oracle_pool *p, struct oracle_clock **c);
+void oracle_clock_join(struct oracle_pool *p, struct oracle_clock **c, struct oracle_clock *with);
+/* Has the same been done to *c before? Then *c is what came out. */
+bool oracle_memo_get(struct oracle_pool *p, struct oracle_clock **c, const struct oracle_memo *m);
+/* It was done to m->from: m->to came out. Holds what it needs. */
+void oracle_memo_put(struct oracle_pool *p, const struct oracle_memo *m);
+void oracle_memos_free(struct oracle_pool *p);
+
+/* ---- threads -------------------------------------------------------------------------------- */
+
+/* A publication: the clock at that time, where `actor` has `epoch` and `fence`. */
+struct oracle_pub {
+	struct oracle_clock *clock; /* NULL: none */
+	uint32_t actor, epoch;
+	uint32_t fence; /* epoch of the actor's last fence.sc, 0: none */
+};
+
+#define ORACLE_SCOPES 5 /* enum race_scope */
+
+/* What a thread may still complete to a pattern: on one place in memory, or by fences. */
+struct oracle_pend {
+	uint64_t address;
+	uint64_t bytes;
+	struct oracle_pub release[ORACLE_SCOPES];    /* by the scope of its first operation */
+	struct oracle_clock *acquire[ORACLE_SCOPES]; /* by the scope that the end needs */
+};
+
+/* mbarrier.init of a thread: each is a pseudo-thread's, so that fence.mbarrier_init can release them
+ * alone. */
+struct oracle_inits {
+	struct oracle_clock *clock; /* NULL: none yet */
+	uint32_t last;		    /* the pseudo-thread of the last one */
+	struct oracle_pub fenced;   /* what such a fence released, */
+	uint8_t scope;		    /* ... and its scope */
+};
+
+struct oracle_pends {
+	struct oracle_pend fence;
+	struct oracle_inits inits;
+	BASE_VEC(struct oracle_pend) at;
+};
+
+struct oracle_thread {
+	struct oracle_clock *clock;
+	struct oracle_pends *pends;
+	uint32_t own;	/* epoch, from 1 */
+	uint32_t fence; /* epoch that the last fence.sc published; 0: none */
+};
+
+struct oracle_run {
+	uint32_t first, n;
+};
+
+struct oracle_block {
+	struct oracle_thread thread[1]; /* stride of the grid */
+};
+
+/* Actors of one kind, numbered in a row. */
+struct oracle_group {
+	uint32_t first, n;
+	uint32_t shift; /* log2 of the stride; grids */
+	bool is_grid, is_ended, has_fences /* some thread has executed fence.sc */;
+	struct oracle_grid grid; /* cluster_of: ours */
+	struct oracle_clock *start, *end;
+	struct oracle_block **blocks;
+	BASE_VEC(struct oracle_run) pseudos; /* its threads' */
+	struct oracle_misc *misc;	     /* others */
+};
+
+enum oracle_misc_kind {
+	ORACLE_MISC_PSEUDO,
+	ORACLE_MISC_HOST,
+	ORACLE_MISC_OP,
+	ORACLE_MISC_INIT /* one mbarrier.init: findings name its thread */
+};
+
+struct oracle_misc {
+	struct oracle_thread thread;
+	/* Of a pseudo-thread: fence.sc's (trees) that its reads, and all its accesses, have communicated
+	 * behind: who waits for it has, too, unlike what its issuer had. */
+	uint64_t read_forced, all_forced;
+	uint32_t issuer; /* whose place a pseudo-thread has */
+	uint8_t kind;
+};
+
+/* A fence.sc, for those that will be forced behind it. */
+struct oracle_sc_fence {
+	struct oracle_pub pub;
+	uint8_t scope;
+};
+
+struct oracle_sc_log {
+	uint32_t actor;
+	BASE_VEC(struct oracle_sc_fence) v;
+	UT_hash_handle hh;
+};
+
+/* Fences of the execution's order: what those of one scope within one container published. */
+struct oracle_sc_sum {
+	struct {
+		uint64_t scope, level, a, b;
+	} key;
+	struct oracle_clock *clock;
+	UT_hash_handle hh;
+};
+
+/* ---- releases -------------------------------------------------------------------------------- */
+
+struct oracle_entry {
+	struct oracle_pub pub;
+	uint8_t scope;
+};
+
+/*
+ * What an acquire from here gets: release patterns by their first operation. Those of gpu and sys
+ * scope are in `wide`, joined in `sum` as long as all are of one device.
+ */
+struct oracle_release {
+	BASE_VEC(struct oracle_entry) wide;
+	BASE_VEC(struct oracle_entry) narrow;
+	struct oracle_clock *sum;
+	uint32_t device;
+	bool is_mixed; /* of several devices: no sum */
+};
+
+/* ---- writes ----------------------------------------------------------------------------------- */
+
+struct oracle_seen {
+	uint32_t actor, epoch;
+	uint32_t pos : 31;
+	uint32_t is_write : 1; /* by an RMW */
+};
+
+/* A strong write and the RMWs that follow it in observation order, by position. */
+struct oracle_chain {
+	uint64_t serial;
+	uint32_t refs, live; /* live: writes of it that may still be read */
+	struct oracle_seen *seen;
+	uint32_t nseen, cap;
+};
+
+/* A strong write that may still be read. */
+struct oracle_write {
+	uint32_t refs;
+	uint32_t actor, pos;
+	uint8_t scope, proxy;
+	uint32_t bytes;
+	uint64_t address, id;
+	struct oracle_chain *chain;
+	struct oracle_release *release; /* NULL: nothing */
+};
+
+struct oracle_name {
+	uint64_t id;
+	struct oracle_write *write;
+	UT_hash_handle hh;
+};
+
+#define ORACLE_NO_SITE UINT32_MAX
+
+/* ---- shadow ----------------------------------------------------------------------------------- */
+
+/* What accesses have in common, interned. */
+struct oracle_site {
+	struct {
+		const void *inst;
+		uint32_t bytes;
+		uint8_t kind, strength, scope, proxy, flags, pad[3];
+		uint64_t fences; /* tree, held: ORACLE_FENCES before it; of plain ones */
+	} a;
+	uint32_t index, plain; /* plain: of the same without fences */
+	UT_hash_handle hh;
+};
+
+/* Accesses to a word that aren't superseded: one actor's, or those of some lanes of a warp. */
+struct oracle_rec {
+	uint32_t actor; /* lane 0's when mask != 0 */
+	uint32_t mask;
+	uint32_t epoch;
+	uint32_t site;
+	uint32_t pos;	/* strong writes: the first lane's; the others follow */
+	uint8_t bytes;	/* mask of the word's bytes */
+	int8_t offset;	/* of the access's first byte, from the word; -128: a range */
+	uint16_t raced; /* races told of it */
+	struct oracle_chain *chain;
+};
+
+/* Lists of a word's accesses. */
+enum oracle_class { ORACLE_WRITES /* weak */, ORACLE_READS /* weak */, ORACLE_STRONG };
+#define ORACLE_CLASSES 3
+
+struct oracle_list {
+	uint32_t n, cap;
+	uint32_t compact_at;
+	/* A clock that all are generic and behind of; dropped when one is added. */
+	struct oracle_clock *behind;
+	struct oracle_rec v[];
+};
+
+/* Epochs of fence.sc's by actor: a tree, and that of one actor beside it (fence 0: none). */
+struct oracle_past {
+	uint64_t tree;
+	uint32_t actor, fence;
+};
+
+/* Which fence.sc's came before accesses of some bytes, for ORACLE_FORCED. */
+struct oracle_fenced {
+	uint32_t refs;		  /* bytes */
+	struct oracle_past all;	  /* before any access */
+	struct oracle_past write; /* before the last write, or an access before that */
+};
+
+/* What differs between a word's bytes, or is rare. */
+struct oracle_bytes {
+	struct oracle_write *from[4];
+	struct oracle_fenced *fences[4]; /* NULL: none */
+};
+
+struct oracle_ext {
+	struct oracle_list *list[ORACLE_CLASSES]; /* NULL: empty */
+	struct oracle_write *from;  /* where the bytes' values come from; NULL: a weak write */
+	struct oracle_bytes *bytes; /* NULL: all bytes are from `from`, and no fences */
+	/* All strong recs are generic, access these same bytes, and either are of gpu or sys scope
+	 * and one device, or of one block: morally strong with another such one. 0 bytes: not so. */
+	uint64_t same_address;
+	uint32_t same_bytes;
+	uint32_t same_place; /* oracle_place_key */
+};
+
+/*
+ * A word of memory. Plain accesses (weak, generic, of the whole word) are here: `w` is the last write:
+ * 0: none, odd: a packed access, a pointer to a log of atomic accesses (log.c) behind it, or a
+ * pointer to the word's oracle_ext plus 2; `r` are reads that no write has taken the place of: 0,
+ * packed, or a pointer to readers that words share.
+ */
+struct oracle_cell {
+	uint64_t w, r;
+};
+
+/*
+ * A packed access, from the top: actor, epoch, site, form, 1. Without a form the actor accesses all of the
+ * word. With one: where the site's accesses are of 1 or 2 bytes, the word's bytes (halves) are of
+ * four (two) neighbouring lanes, actor being the first; else all of some lanes of a warp
+ * read all of it, and the actor's lane is the node of a binary tree over the lanes: 1 is all of
+ * them, 2 the lower half, 3 the upper one ...
+ */
+#define ORACLE_SITE_BITS   16
+#define ORACLE_EPOCH_BITS  16
+#define ORACLE_PACKED_FORM 2u
+#define ORACLE_SITE_SHIFT  2
+#define ORACLE_EPOCH_SHIFT (ORACLE_SITE_SHIFT + ORACLE_SITE_BITS)
+#define ORACLE_ACTOR_SHIFT (ORACLE_EPOCH_SHIFT + ORACLE_EPOCH_BITS)
+_Static_assert(ORACLE_MAX_ACTORS <= 1ull << (64 - ORACLE_ACTOR_SHIFT), "an actor fits");
+
+static inline bool oracle_can_pack(uint32_t epoch, uint32_t site)
+{
+	return epoch >> ORACLE_EPOCH_BITS == 0 && site >> ORACLE_SITE_BITS == 0;
+}
+
+static inline uint64_t oracle_pack(uint32_t actor, uint32_t epoch, uint32_t site)
+{
+	return (uint64_t)actor << ORACLE_ACTOR_SHIFT | (uint64_t)epoch << ORACLE_EPOCH_SHIFT |
+	       (uint64_t)site << ORACLE_SITE_SHIFT | 1;
+}
+
+static inline uint32_t oracle_packed_actor(uint64_t p)
+{
+	return (uint32_t)(p >> ORACLE_ACTOR_SHIFT);
+}
+
+static inline uint32_t oracle_packed_epoch(uint64_t p)
+{
+	return (uint32_t)(p >> ORACLE_EPOCH_SHIFT) & ((1u << ORACLE_EPOCH_BITS) - 1);
+}
+
+static inline uint32_t oracle_packed_site(uint64_t p)
+{
+	return (uint32_t)(p >> ORACLE_SITE_SHIFT) & ((1u << ORACLE_SITE_BITS) - 1);
+}
+
+/* The lanes of a node, and the node of these lanes or 0. */
+static inline uint32_t oracle_node_lanes(uint32_t node)
+{
+	uint32_t level = 31 - (uint32_t)__builtin_clz(node), n = 32u >> level;
+
+	return (uint32_t)((1ull << n) - 1) << (node - (1u << level)) * n;
+}
+
+static inline uint32_t oracle_lanes_node(uint32_t lanes)
+{
+	uint32_t n = (uint32_t)__builtin_popcount(lanes), first = (uint32_t)__builtin_ctz(lanes);
+	uint32_t node = 32 / n + first / n;
+
+	return n > 1 && !(n & (n - 1)) && oracle_node_lanes(node) == lanes ? node : 0;
+}
+
+static inline struct oracle_ext *oracle_cell_ext(const struct oracle_cell *c)
+{
+	return (c->w & 3) == 2 ? (struct oracle_ext *)(uintptr_t)(c->w - 2) : NULL;
+}
+
+static inline struct oracle_log *oracle_cell_log(const struct oracle_cell *c)
+{
+	return c->w & 3 ? NULL : (struct oracle_log *)(uintptr_t)c->w;
+}
+
+/*
+ * Reads of the words that share the set. is_mask: by the lanes in `at` of each of the 1 + warps warps from
+ * actor on; else word w (number of the word, 32 bits) by actor + ((w - at) >> shift), or by
+ * several lanes from actor + ((w - at) << 1 or 2) on.
+ */
+struct oracle_reader {
+	uint32_t actor, epoch, at;
+	uint32_t site : ORACLE_SITE_BITS;
+	uint32_t warps : 10;
+	uint32_t shift : 5;
+	uint32_t is_mask : 1;
+};
+
+/* Shifts that are none. */
+#define ORACLE_ONE_ACTOR 31u /* one for all words */
+#define ORACLE_BYTES	 30u /* four lanes a word */
+#define ORACLE_HALVES	 29u /* two */
+
+static inline bool oracle_is_narrow(uint32_t shift)
+{
+	return shift == ORACLE_BYTES || shift == ORACLE_HALVES;
+}
+
+/* log2 of the lanes that share a word. */
+static inline uint32_t oracle_narrowness(uint32_t shift)
+{
+	return shift == ORACLE_BYTES ? 2 : shift == ORACLE_HALVES ? 1 : 0;
+}
+
+/* How many actors after the first of a row the (first) one of a word is, which is `at` words behind. */
+static inline uint32_t oracle_actor_after(uint32_t shift, uint32_t at)
+{
+	return oracle_is_narrow(shift) ? at << oracle_narrowness(shift) : at >> shift;
+}
+
+/* Which lanes of the warp of a word's first actor access it. */
+static inline uint32_t oracle_lanes_of(uint32_t shift, uint32_t first)
+{
+	return ((1u << (1u << oracle_narrowness(shift))) - 1) << (first & 31);
+}
+
+struct oracle_readers {
+	uint32_t refs; /* words */
+	uint32_t n, cap;
+	uint32_t has_nc;
+	struct oracle_reader v[];
+};
+
+#define ORACLE_PAGE_SHIFT   8
+#define ORACLE_PAGE_WORDS   (1u << (ORACLE_PAGE_SHIFT - 2))
+#define ORACLE_REGION_SHIFT 14
+#define ORACLE_REGION_PAGES (1u << (ORACLE_REGION_SHIFT - ORACLE_PAGE_SHIFT))
+#define ORACLE_REGION_CACHE 64u
+
+/* The cells of the words that were touched, in a row; of more than half of the words: of all. */
+struct oracle_page {
+	uint64_t words; /* bits */
+	struct oracle_cell cell[];
+};
+
+struct oracle_region {
+	uint64_t key;
+	uint64_t pages; /* bits: those that are there, in a row */
+	struct oracle_page **page;
+	UT_hash_handle hh;
+};
+
+/* Epochs of a copy. */
+#define ORACLE_PSEUDO_READ  1u
+#define ORACLE_PSEUDO_WRITE 2u
+
+/* ---- barriers, operations ----------------------------------------------------------------------- */
+
+struct oracle_part {
+	uint32_t warp, mask, epoch, fence;
+};
+
+struct oracle_bar {
+	struct {
+		uint64_t key, generation;
+	} key;
+	struct oracle_clock *clock; /* NULL: nothing released yet */
+	BASE_VEC(struct oracle_part) parts;
+	/* What fences before relaxed arrivals released. */
+	struct oracle_release fenced;
+	uint32_t max_epoch;
+	uint32_t expected;
+	uint64_t leaving; /* lanes that will leave */
+	bool is_final;
+	const void *inst;
+	uint32_t actor;
+	UT_hash_handle hh;
+};
+
+struct oracle_phase {
+	uint64_t phase;
+	struct oracle_release release;
+};
+
+#define ORACLE_PHASES 4
+
+struct oracle_mbar {
+	uint64_t address;
+	struct oracle_phase phase[ORACLE_PHASES];
+	uint32_t n;
+	UT_hash_handle hh;
+};
+
+struct oracle_opn {
+	uint64_t key;
+	struct oracle_clock *start, *end;
+	BASE_VEC(uint64_t) after; /* operations that end before it starts */
+	uint32_t actor;		  /* or ORACLE_NO_ACTOR: not started */
+	bool is_ended;
+	UT_hash_handle hh;
+};
+
+struct oracle_freed {
+	uint64_t address, bytes;
+	struct oracle_clock *clock;
+};
+
+struct oracle_pair {
+	struct {
+		const void *a, *b;
+		uint64_t kind;
+	} key;
+	size_t index;
+	UT_hash_handle hh;
+};
+
+/* A long log that all who have this clock are behind of, as it was then. */
+struct oracle_known_log {
+	const struct oracle_log *log;
+	struct oracle_clock *clock;
+	uint32_t n, count;
+	bool is_write; /* its reads, too */
+};
+
+#define ORACLE_KNOWN_LOGS 64u
+
+struct oracle {
+	uint64_t races; /* told, each sighting */
+	struct oracle_options opt;
+	struct oracle_pool pool;
+	BASE_VEC(struct oracle_group *) groups; /* by first */
+	struct oracle_group *last;		/* found last */
+	struct oracle_group *misc;		/* with room for more */
+	uint32_t nactors;
+	bool is_full;
+	struct oracle_clock *zero;
+	BASE_VEC(struct oracle_site *) sites;
+	struct oracle_site *site_table, *last_site[2] /* without fences, with */;
+	uint32_t nfenced;
+	struct oracle_region *regions;
+	struct oracle_region *region_cache[ORACLE_REGION_CACHE];
+	uint64_t shadow_live; /* bytes of shadow now */
+	uint64_t words;	      /* that have a shadow now */
+	struct oracle_known_log known_logs[ORACLE_KNOWN_LOGS];
+	struct oracle_name *named;
+	struct oracle_sc_log *sc_logs;
+	struct oracle_sc_sum *sc_sums;
+	struct oracle_bar *bars;
+	struct oracle_mbar *mbars;
+	struct oracle_opn *ops;
+	BASE_VEC(struct oracle_freed) freed;
+	BASE_VEC(struct oracle_finding) findings;
+	struct oracle_pair *pairs;
+	void (*record)(void *arg, const struct oracle_event *e);
+	void *record_arg;
+	void (*on_race)(void *arg, const struct oracle_finding *f);
+	void *race_arg;
+	struct oracle_stats stats;
+	uint64_t nchains;
+	/* retire.c: the host threads; operations that haven't ended; the first whose end the
+	 * host thread may not know, NULL: ask all. */
+	uint32_t nhosts;
+	uint64_t nopen;
+	struct oracle_opn *unknown;
+	uint64_t clock_peak; /* of the stats, before the last time */
+};
+
+/* oracle.c */
+struct oracle_group *oracle_group_of(struct oracle *o, uint32_t actor);
+struct oracle_thread *oracle_thread_of(struct oracle *o, uint32_t actor);
+/* NULL when the thread's block has ended. */
+uint32_t oracle_misc_new(struct oracle *o, enum oracle_misc_kind kind, uint32_t issuer,
+			 struct oracle_clock *clock);
+/* NULL: no pseudo-thread, host thread or copy. */
+struct oracle_misc *oracle_misc_of(struct oracle *o, uint32_t actor);
+bool oracle_is_pseudo(struct oracle *o, uint32_t actor);
+/* The lanes of a warp that its block has no threads for. */
+uint32_t oracle_absent_lanes(struct oracle *o, uint32_t warp);
+void oracle_block_free(struct oracle *o, struct oracle_group *g, uint32_t index);
+void oracle_group_free(struct oracle *o, struct oracle_group *g);
+void oracle_sites_free(struct oracle *o);
+/* The narrowest scope that holds both; equal actors: CTA. */
+enum race_scope oracle_level(struct oracle *o, uint32_t a, uint32_t b);
+uint32_t oracle_device(struct oracle *o, uint32_t actor); /* of its place */
+/* Accesses with one key, not 0, reach each other: from gpu scope on the device's, else the block's. */
+uint32_t oracle_place_key(struct oracle *o, uint32_t actor, uint8_t scope);
+#define ORACLE_PLACE_BLOCK (1u << 30)
+/* The number of what the access has in common with others; `fences`: that came before it, a tree.
+ * ORACLE_NO_SITE: too many with fences. */
+uint32_t oracle_site(struct oracle *o, const struct oracle_acc *acc, uint64_t fences);
+void oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_side *first,
+		  const struct oracle_side *second, uint64_t address);
+
+/* order.c */
+struct oracle_pub oracle_publish(struct oracle *o, struct oracle_thread *t, uint32_t actor);
+void oracle_learn(struct oracle *o, struct oracle_clock **c, const struct oracle_pub *pub);
+void oracle_release_add(struct oracle *o, struct oracle_release *r, uint8_t scope,
+			const struct oracle_pub *pub);
+void oracle_release_copy(struct oracle *o, struct oracle_release *to,
+			 const struct oracle_release *from);
+void oracle_release_free(struct oracle *o, struct oracle_release *r);
+/* Thread t takes what of r its scope reaches now. */
+void oracle_acquire(struct oracle *o, struct oracle_thread *t, uint32_t actor,
+		    const struct oracle_release *r, uint8_t scope);
+/* ... or keeps it for an acquire that may follow; `taken`: the scope acquired already, or 0. */
+void oracle_acquire_later(struct oracle *o, struct oracle_thread *t, uint32_t actor,
+			  const struct oracle_release *r, uint64_t address, uint64_t bytes,
+			  uint8_t taken);
+void oracle_acquire_at(struct oracle *o, struct oracle_thread *t, uint64_t address, uint64_t bytes,
+		       uint8_t scope);
+/* t has released by an operation on these bytes; takes over pub. */
+void oracle_release_at(struct oracle *o, struct oracle_thread *t, uint64_t address, uint64_t bytes,
+		       uint8_t scope, struct oracle_pub pub);
+/* All that a strong write of t to these bytes releases, besides itself. */
+void oracle_release_pending(struct oracle *o, struct oracle_thread *t, uint64_t address,
+			    uint64_t bytes, struct oracle_release *out);
+void oracle_pends_free(struct oracle *o, struct oracle_pends *p);
+/* t's access by mbarrier.init has been made by the pseudo-thread `init`. */
+void oracle_init_done(struct oracle *o, struct oracle_thread *t, uint32_t init);
+/* What an acquiring fence takes, and what it and a releasing one leave to be completed. */
+void oracle_fence_acquire(struct oracle *o, struct oracle_thread *t, uint8_t scope);
+void oracle_fence_release(struct oracle *o, struct oracle_thread *t, uint8_t scope,
+			  const struct oracle_pub *pub);
+void oracle_fence_prune(struct oracle *o, struct oracle_thread *t, uint8_t strength, uint8_t scope);
+
+/* sc.c */
+/* The epoch of the actor's last fence.sc before that epoch; 0: none. */
+uint32_t oracle_fence_before(struct oracle *o, uint32_t actor, uint32_t epoch);
+/* The block's threads have ended. */
+void oracle_sc_block_end(struct oracle *o, uint32_t first, uint32_t n);
+/* An access of thread t to the bytes in mask: what it communicates with is forced before what follows,
+ * and the fences before it are kept. */
+void oracle_communicate(struct oracle *o, struct oracle_thread *t, uint32_t actor, bool is_write,
+			struct oracle_ext *e, uint32_t mask);
+/* An access to the bytes in mask, with the fences in the tree and those of the actor before it. */
+void oracle_fenced_add(struct oracle *o, struct oracle_ext *e, uint32_t mask, uint64_t tree,
+		       uint32_t actor, uint32_t fence, bool is_write);
+/* Are a word's fences just those before this thread's last write? */
+bool oracle_fenced_is(const struct oracle_ext *e, const struct oracle_thread *t, uint32_t actor);
+/* These bytes have no past. */
+void oracle_fenced_drop(struct oracle *o, struct oracle_bytes *x, uint32_t mask);
+void oracle_sc_free(struct oracle *o);
+/* The clock takes over what a pseudo-thread has communicated behind; is_read: by its reads. */
+void oracle_forced_by(struct oracle *o, struct oracle_clock **c, uint32_t pseudo, bool is_read);
+void oracle_forced_drop(struct oracle *o, struct oracle_misc *m);
+
+static inline bool oracle_has_fences(const struct oracle_ext *e)
+{
+	const struct oracle_bytes *x = e->bytes;
+
+	return x && (x->fences[0] || x->fences[1] || x->fences[2] || x->fences[3]);
+}
+
+/* write.c */
+struct oracle_chain *oracle_chain_new(struct oracle *o);
+/* A strong write that may be read; the caller holds it. */
+struct oracle_write *oracle_write_new(struct oracle *o, uint32_t actor,
+				      const struct oracle_acc *acc, uint64_t address,
+				      struct oracle_chain *chain, uint32_t pos);
+void oracle_chain_unref(struct oracle *o, struct oracle_chain *c);
+void oracle_write_unref(struct oracle *o, struct oracle_write *w);
+/* The strong write that a read of these bytes reads, or NULL. */
+struct oracle_write *oracle_reads(struct oracle *o, uint64_t address, uint32_t bytes);
+struct oracle_write *oracle_named(struct oracle *o, uint64_t id, uint64_t address, uint32_t bytes);
+bool oracle_write_is_strong_with(struct oracle *o, const struct oracle_write *w, uint32_t actor,
+				 const struct oracle_acc *acc, uint64_t address);
+/* The actor has read w, in that epoch; is_write: by an RMW. */
+void oracle_chain_see(struct oracle *o, const struct oracle_write *w, uint32_t actor,
+		      uint32_t epoch, bool is_write);
+/* An observation of the write at `pos`, as it is. */
+void oracle_chain_add(struct oracle *o, struct oracle_chain *c, uint32_t pos, uint32_t actor,
+		      uint32_t epoch, bool is_write);
+/* Is an access of the actor behind an observation? By the tree `read` if a read made it, else by
+ * `rmw`. */
+bool oracle_chain_is_seen(const struct oracle_chain *c, uint32_t pos, uint32_t actor, uint64_t read,
+			  uint64_t rmw);
+/* Is each observer of `a` (closed) one of `b` too, at least as early? */
+bool oracle_chain_covers(const struct oracle_chain *b, uint32_t bpos, const struct oracle_chain *a,
+			 uint32_t apos);
+/* An access beyond the plain ones, at all its steps. */
+void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_acc *acc,
+			  uint64_t address);
+
+/* cell.c */
+/* Zeroed; counted in stats.shadow_bytes, as what the C library takes for it. */
+void *oracle_mem_new(struct oracle *o, size_t bytes);
+/* realloc; what is new isn't zeroed. */
+void *oracle_mem_resize(struct oracle *o, void *p, size_t from, size_t to);
+void oracle_mem_free(struct oracle *o, void *p, size_t bytes);
+struct oracle_cell *oracle_cell_at(struct oracle *o, uint64_t address, bool is_made);
+/* The cells of n words of one page; they stay where they are until others of the page are made. */
+struct oracle_cell *oracle_cells_at(struct oracle *o, uint64_t address, uint32_t n);
+struct oracle_page *oracle_page_at(struct oracle *o, uint64_t address);
+uint32_t oracle_page_cells(const struct oracle_page *p); /* how many there are */
+/* The cell's plain accesses are dropped; it isn't an ext. */
+void oracle_cell_clear(struct oracle *o, struct oracle_cell *c);
+void oracle_readers_unref(struct oracle *o, struct oracle_readers *s, uint32_t words);
+void oracle_page_free(struct oracle *o, uint64_t address);
+
+/* log.c */
+/* Checks and keeps an access if a log can; false: nothing is done. */
+bool oracle_log_access(struct oracle *o, struct oracle_thread *t, uint32_t actor,
+		       const struct oracle_acc *acc, uint64_t address);
+/* The log's accesses become e's, which is empty; returns the packed write before them, or 0. */
+uint64_t oracle_log_expand(struct oracle *o, struct oracle_cell *c, struct oracle_ext *e,
+			   uint64_t word);
+void oracle_log_free(struct oracle *o, struct oracle_cell *c);
+void oracle_known_logs_free(struct oracle *o);
+
+/* shadow.c */
+/* Checks and keeps one access, word by word. chain: of a strong write. */
+void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t actor,
+			  const struct oracle_acc *acc, uint64_t address, uint64_t bytes,
+			  struct oracle_chain *chain, uint32_t pos);
+/* Weak accesses of a warp of a grid; t: lane 0's thread. */
+void oracle_shadow_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp, uint32_t mask,
+			const struct oracle_acc *acc, const uint64_t *addresses);
+struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64_t word);
+void oracle_ext_free(struct oracle *o, struct oracle_cell *c);
+/* The bytes in mask come from w (NULL: a weak write) now. Each byte holds it. */
+void oracle_ext_from(struct oracle *o, struct oracle_ext *e, uint32_t mask, struct oracle_write *w);
+struct oracle_bytes *oracle_ext_bytes(struct oracle *o, struct oracle_ext *e);
+
+static inline struct oracle_write *oracle_ext_source(const struct oracle_ext *e, unsigned byte)
+{
+	return e->bytes ? e->bytes->from[byte] : e->from;
+}
+
+static inline void oracle_words_peak(struct oracle *o)
+{
+	if (o->words > o->stats.words)
+		o->stats.words = o->words;
+}
+
+/* retire.c */
+/* The host thread has learned something: if nothing can race any more with what was, it goes. */
+void oracle_retire(struct oracle *o, uint32_t host);
+
+/* forget.c */
+void oracle_shadow_retire(struct oracle *o); /* all of memory is new */
+void oracle_shadow_forget(struct oracle *o, uint64_t address, uint64_t bytes);
+void oracle_shadow_free(struct oracle *o);
+void oracle_sync_free(struct oracle *o);
+
+#define ORACLE_EACH(l, mask)                                                                       \
+	for (uint32_t l##_m = (mask), l; l##_m && (l = (uint32_t)__builtin_ctz(l##_m), 1);         \
+	     l##_m &= l##_m - 1)
+
+#endif

@@ -1,0 +1,742 @@
+/*
+ * oracle.c - the on-line oracle: actors, events, findings (oracle.h states the rules).
+ *
+ * Actors are numbered in groups: the threads of one grid, or 1024 others (pseudo-threads, host
+ * threads, copies). A block's threads get their state at the block's first event and give it
+ * back at its end, so a grid costs memory for the blocks that run. Findings are pairs of
+ * instructions, the first example of each kept.
+ *
+ * Misses: what weak memory models let a strong read of a wider scope see late is taken from the
+ * event (ORACLE_SAW); communication that forces a fence.sc is counted in the order of events.
+ * Costs: 2 to 12 times plain emulation, 30 where many threads communicate behind fence.sc; 16 bytes a
+ * word that plain accesses of one writer and one reader touched, 50 and 2 a thread for one with relaxed
+ * atomics, 250 to 600 for one with others.
+ */
+#include "oracle/impl.h"
+
+#define MISC_GROUP  1024u
+#define MAX_RECORDS (1u << 20)
+
+static struct oracle_block gone; /* of blocks that have ended */
+
+struct oracle *oracle_new(const struct oracle_options *opt)
+{
+	struct oracle *o = calloc(1, sizeof(*o));
+
+	if (!o)
+		return NULL;
+	if (opt)
+		o->opt = *opt;
+	if (!o->opt.max_actors || o->opt.max_actors > ORACLE_MAX_ACTORS)
+		o->opt.max_actors = ORACLE_MAX_ACTORS;
+	if (!o->opt.max_records)
+		o->opt.max_records = MAX_RECORDS;
+	o->zero = oracle_clock_new();
+	return o;
+}
+
+static void thread_free(struct oracle *o, struct oracle_thread *t)
+{
+	oracle_clock_unref(&o->pool, t->clock);
+	oracle_pends_free(o, t->pends);
+	memset(t, 0, sizeof(*t));
+}
+
+static void misc_free(struct oracle *o, struct oracle_misc *m)
+{
+	thread_free(o, &m->thread);
+	oracle_forced_drop(o, m);
+}
+
+void oracle_group_free(struct oracle *o, struct oracle_group *g)
+{
+	if (g->is_grid)
+		for (uint32_t b = 0; g->blocks && b < g->grid.blocks; b++)
+			oracle_block_free(o, g, b);
+	else
+		for (uint32_t i = 0; i < g->n; i++)
+			misc_free(o, &g->misc[i]);
+	oracle_clock_unref(&o->pool, g->start);
+	oracle_clock_unref(&o->pool, g->end);
+	base_vec_free(&g->pseudos);
+	free((void *)(uintptr_t)g->grid.cluster_of);
+	free(g->blocks);
+	free(g->misc);
+	free(g);
+}
+
+static void tables_free(struct oracle *o)
+{
+	struct oracle_pair *pair, *ptmp;
+
+	HASH_ITER(hh, o->pairs, pair, ptmp)
+	{
+		HASH_DEL(o->pairs, pair);
+		free(pair);
+	}
+}
+
+/* None is in use. */
+void oracle_sites_free(struct oracle *o)
+{
+	HASH_CLEAR(hh, o->site_table);
+	for (size_t i = 0; i < o->sites.n; i++) {
+		oracle_tree_unref(&o->pool, o->sites.v[i]->a.fences);
+		free(o->sites.v[i]);
+	}
+	base_vec_free(&o->sites);
+	o->last_site[0] = o->last_site[1] = NULL;
+	o->nfenced = 0;
+}
+
+void oracle_free(struct oracle *o)
+{
+	struct oracle_name *x, *tmp;
+
+	if (!o)
+		return;
+	HASH_ITER(hh, o->named, x, tmp)
+	oracle_drop_id(o, x->id);
+	oracle_shadow_free(o);
+	oracle_known_logs_free(o);
+	oracle_sync_free(o);
+	oracle_sc_free(o);
+	tables_free(o);
+	for (size_t i = 0; i < o->groups.n; i++)
+		oracle_group_free(o, o->groups.v[i]);
+	base_vec_free(&o->groups);
+	oracle_sites_free(o);
+	base_vec_free(&o->findings);
+	oracle_clock_unref(&o->pool, o->zero);
+	oracle_memos_free(&o->pool);
+	base_arena_free(&o->pool.arena);
+	free(o);
+}
+
+bool oracle_is_full(const struct oracle *o)
+{
+	return o->is_full;
+}
+
+void oracle_record(struct oracle *o, void (*fn)(void *arg, const struct oracle_event *e), void *arg)
+{
+	o->record = fn;
+	o->record_arg = arg;
+}
+
+/* ---- actors ------------------------------------------------------------------------------ */
+
+struct oracle_group *oracle_group_of(struct oracle *o, uint32_t actor)
+{
+	size_t low = 0, high = o->groups.n;
+
+	if (o->last && actor - o->last->first < o->last->n)
+		return o->last;
+	while (high - low > 1) {
+		size_t mid = (low + high) / 2;
+		if (o->groups.v[mid]->first <= actor)
+			low = mid;
+		else
+			high = mid;
+	}
+	if (low == high || actor - o->groups.v[low]->first >= o->groups.v[low]->n)
+		return NULL;
+	return o->last = o->groups.v[low];
+}
+
+static struct oracle_block *block_new(struct oracle *o, struct oracle_group *g, uint32_t index)
+{
+	uint32_t n = 1u << g->shift;
+	struct oracle_block *b = calloc(n, sizeof(struct oracle_thread));
+
+	if (!b)
+		abort();
+	g->start->refs += n;
+	for (uint32_t i = 0; i < n; i++) {
+		b->thread[i].clock = g->start;
+		b->thread[i].own = 1;
+	}
+	(void)o;
+	return g->blocks[index] = b;
+}
+
+struct oracle_misc *oracle_misc_of(struct oracle *o, uint32_t actor)
+{
+	struct oracle_group *g = oracle_group_of(o, actor);
+
+	return g && !g->is_grid ? &g->misc[actor - g->first] : NULL;
+}
+
+bool oracle_is_pseudo(struct oracle *o, uint32_t actor)
+{
+	struct oracle_misc *m = oracle_misc_of(o, actor);
+
+	return m && m->kind == ORACLE_MISC_PSEUDO;
+}
+
+struct oracle_thread *oracle_thread_of(struct oracle *o, uint32_t actor)
+{
+	struct oracle_group *g = oracle_group_of(o, actor);
+
+	if (!g)
+		return NULL;
+	if (!g->is_grid) {
+		struct oracle_thread *t = &g->misc[actor - g->first].thread;
+		return t->clock ? t : NULL;
+	}
+	uint32_t at = actor - g->first, index = at >> g->shift;
+	struct oracle_block *b = g->blocks ? g->blocks[index] : &gone;
+	if (!b)
+		b = block_new(o, g, index);
+	return b == &gone ? NULL : &b->thread[at & ((1u << g->shift) - 1)];
+}
+
+void oracle_block_free(struct oracle *o, struct oracle_group *g, uint32_t index)
+{
+	struct oracle_block *b = g->blocks ? g->blocks[index] : NULL;
+	struct oracle_clock *last = NULL;
+
+	if (g->blocks)
+		g->blocks[index] = &gone;
+	if (!b || b == &gone)
+		return;
+	for (uint32_t i = 0; i < 1u << g->shift; i++) {
+		if (b->thread[i].clock != last)
+			oracle_clock_join(&o->pool, &g->end, b->thread[i].clock);
+		last = b->thread[i].clock;
+	}
+	oracle_sc_block_end(o, g->first + (index << g->shift), 1u << g->shift);
+	for (uint32_t i = 0; i < 1u << g->shift; i++)
+		thread_free(o, &b->thread[i]);
+	free(b);
+}
+
+void oracle_block_end(struct oracle *o, uint32_t actor)
+{
+	struct oracle_group *g = oracle_group_of(o, actor);
+
+	o->stats.events++;
+	if (o->record) {
+		struct oracle_event e = {.type = ORACLE_BLOCK_END, .actor = actor};
+		o->record(o->record_arg, &e);
+	}
+	if (g && g->is_grid)
+		oracle_block_free(o, g, (actor - g->first) >> g->shift);
+}
+
+uint32_t oracle_absent_lanes(struct oracle *o, uint32_t warp)
+{
+	struct oracle_group *g = oracle_group_of(o, warp);
+	uint32_t at;
+
+	if (!g || !g->is_grid)
+		return 0;
+	at = (warp - g->first) & ((1u << g->shift) - 1);
+	if (at + 32 <= g->grid.block_threads)
+		return 0;
+	return at >= g->grid.block_threads ? UINT32_MAX
+					   : UINT32_MAX << (g->grid.block_threads - at);
+}
+
+uint32_t oracle_stride(uint32_t block_threads)
+{
+	uint32_t n = 32;
+
+	while (n < block_threads)
+		n *= 2;
+	return n;
+}
+
+/* A group of n actors that starts at a multiple of `align`; NULL: full. */
+static struct oracle_group *group_new(struct oracle *o, uint64_t n, uint32_t align)
+{
+	uint64_t first = ((uint64_t)o->nactors + align - 1) / align * align;
+	struct oracle_group *g;
+
+	if (first + n > o->opt.max_actors || !(g = calloc(1, sizeof(*g)))) {
+		o->is_full = true;
+		return NULL;
+	}
+	g->first = (uint32_t)first;
+	g->n = (uint32_t)n;
+	o->nactors = (uint32_t)(first + n);
+	o->stats.actors = o->nactors;
+	base_vec_push(&o->groups, g);
+	return g;
+}
+
+uint32_t oracle_grid(struct oracle *o, const struct oracle_grid *grid)
+{
+	struct oracle_event e = {.type = ORACLE_GRID, .grid = grid};
+	uint32_t stride = oracle_stride(grid->block_threads);
+	struct oracle_group *g;
+
+	o->stats.events++;
+	if (o->record)
+		o->record(o->record_arg, &e);
+	g = group_new(o, (uint64_t)stride * grid->blocks, stride);
+	if (!g)
+		return ORACLE_NO_ACTOR;
+	g->is_grid = true;
+	g->shift = (uint32_t)__builtin_ctz(stride);
+	g->grid = *grid;
+	g->grid.cluster_of = NULL;
+	if (grid->cluster_of) {
+		uint32_t *copy = malloc(grid->blocks * sizeof(*copy));
+		if (!copy)
+			abort();
+		memcpy(copy, grid->cluster_of, grid->blocks * sizeof(*copy));
+		g->grid.cluster_of = copy;
+	}
+	if (!g->grid.cluster_blocks)
+		g->grid.cluster_blocks = 1;
+	g->blocks = calloc(grid->blocks, sizeof(struct oracle_block *));
+	if (!g->blocks)
+		abort();
+	g->start = oracle_clock_ref(o->zero);
+	g->end = oracle_clock_ref(o->zero);
+	return g->first;
+}
+
+/* For the end of the issuer's grid. */
+static void note_pseudo(struct oracle *o, uint32_t issuer, uint32_t actor)
+{
+	struct oracle_misc *m;
+	struct oracle_run run = {actor, 1};
+
+	while ((m = oracle_misc_of(o, issuer)) && m->kind == ORACLE_MISC_PSEUDO)
+		issuer = m->issuer;
+	struct oracle_group *g = oracle_group_of(o, issuer);
+	if (!g || !g->is_grid)
+		return;
+	struct oracle_run *last = g->pseudos.n ? &g->pseudos.v[g->pseudos.n - 1] : NULL;
+	if (last && last->first + last->n == actor)
+		last->n++;
+	else
+		base_vec_push(&g->pseudos, run);
+}
+
+uint32_t oracle_misc_new(struct oracle *o, enum oracle_misc_kind kind, uint32_t issuer,
+			 struct oracle_clock *clock)
+{
+	struct oracle_group *g = o->misc;
+
+	if (!g || g->n == MISC_GROUP) {
+		g = group_new(o, MISC_GROUP, MISC_GROUP);
+		if (!g) {
+			oracle_clock_unref(&o->pool, clock);
+			return ORACLE_NO_ACTOR;
+		}
+		g->n = 0;
+		g->misc = calloc(MISC_GROUP, sizeof(*g->misc));
+		if (!g->misc)
+			abort();
+		o->misc = g;
+	}
+	struct oracle_misc *m = &g->misc[g->n];
+	m->kind = (uint8_t)kind;
+	m->issuer = issuer;
+	m->thread.clock = clock;
+	m->thread.own = 1;
+	uint32_t actor = g->first + g->n++;
+	if (kind == ORACLE_MISC_PSEUDO || kind == ORACLE_MISC_INIT)
+		note_pseudo(o, issuer, actor);
+	return actor;
+}
+
+static bool has_issuer(const struct oracle_misc *m)
+{
+	return m->kind == ORACLE_MISC_PSEUDO || m->kind == ORACLE_MISC_INIT;
+}
+
+static const struct oracle_group *place_group(struct oracle *o, uint32_t *actor)
+{
+	const struct oracle_group *g = oracle_group_of(o, *actor);
+
+	while (g && !g->is_grid && has_issuer(&g->misc[*actor - g->first])) {
+		*actor = g->misc[*actor - g->first].issuer;
+		g = oracle_group_of(o, *actor);
+	}
+	return g;
+}
+
+static uint32_t cluster_of(const struct oracle_group *g, uint32_t cta)
+{
+	return g->grid.cluster_of ? g->grid.cluster_of[cta] : cta / g->grid.cluster_blocks;
+}
+
+struct race_place oracle_place(const struct oracle *oc, uint32_t actor)
+{
+	struct oracle *o = (struct oracle *)(uintptr_t)oc; /* only to remember the group found */
+	const struct oracle_group *g = place_group(o, &actor);
+
+	if (!g || !g->is_grid)
+		return (struct race_place){.device = RACE_HOST};
+	uint32_t at = actor - g->first, in = at & ((1u << g->shift) - 1);
+	return (struct race_place){.device = g->grid.device,
+				   .grid = g->grid.grid,
+				   .cta = at >> g->shift,
+				   .cluster = cluster_of(g, at >> g->shift),
+				   .warp = in >> 5,
+				   .lane = in & 31};
+}
+
+uint32_t oracle_device(struct oracle *o, uint32_t actor)
+{
+	const struct oracle_group *g = place_group(o, &actor);
+
+	return g && g->is_grid ? g->grid.device : RACE_HOST;
+}
+
+uint32_t oracle_place_key(struct oracle *o, uint32_t actor, uint8_t scope)
+{
+	const struct oracle_group *g = place_group(o, &actor);
+
+	if (scope < RACE_SCOPE_GPU)
+		return g && g->is_grid ? ORACLE_PLACE_BLOCK | (actor >> g->shift << g->shift) : 0;
+	return (g && g->is_grid ? g->grid.device + 1 : ORACLE_PLACE_BLOCK - 1);
+}
+
+enum race_scope oracle_level(struct oracle *o, uint32_t a, uint32_t b)
+{
+	const struct oracle_group *g = place_group(o, &a), *h = place_group(o, &b);
+	uint32_t x, y;
+
+	if (a == b)
+		return RACE_SCOPE_CTA;
+	if (!g || !h || !g->is_grid || !h->is_grid)
+		return g && h && !g->is_grid && !h->is_grid ? RACE_SCOPE_GPU : RACE_SCOPE_SYS;
+	if (g->grid.device != h->grid.device)
+		return RACE_SCOPE_SYS;
+	if (g != h)
+		return RACE_SCOPE_GPU;
+	x = (a - g->first) >> g->shift;
+	y = (b - g->first) >> g->shift;
+	if (x == y)
+		return RACE_SCOPE_CTA;
+	return cluster_of(g, x) == cluster_of(g, y) ? RACE_SCOPE_CLUSTER : RACE_SCOPE_GPU;
+}
+
+/* ---- accesses -------------------------------------------------------------------------------- */
+
+/* The others must have numbers that can be packed. */
+#define FENCED_MAX ((1u << ORACLE_SITE_BITS) - (1u << 14))
+
+uint32_t oracle_site(struct oracle *o, const struct oracle_acc *acc, uint64_t fences)
+{
+	struct oracle_site probe, *s = o->last_site[fences != 0];
+	uint32_t plain = ORACLE_NO_SITE;
+
+	memset(&probe, 0, sizeof(probe));
+	probe.a.inst = acc->inst;
+	probe.a.bytes = acc->bytes;
+	probe.a.kind = acc->kind;
+	probe.a.strength = acc->strength;
+	probe.a.scope = acc->scope;
+	probe.a.proxy = acc->proxy;
+	probe.a.flags = acc->flags & (uint8_t) ~(ORACLE_SAW | ORACLE_SAW_LAST);
+	probe.a.fences = fences;
+	if (s && !memcmp(&s->a, &probe.a, sizeof(probe.a)))
+		return s->index;
+	HASH_FIND(hh, o->site_table, &probe.a, sizeof(probe.a), s);
+	if (!s && fences) {
+		plain = oracle_site(o, acc, 0);
+		if (o->nfenced == FENCED_MAX)
+			return ORACLE_NO_SITE;
+		o->nfenced++;
+	}
+	if (!s) {
+		s = calloc(1, sizeof(*s));
+		if (!s)
+			abort();
+		s->a = probe.a;
+		oracle_tree_ref(fences);
+		s->index = (uint32_t)o->sites.n;
+		s->plain = fences ? plain : s->index;
+		HASH_ADD(hh, o->site_table, a, sizeof(s->a), s);
+		base_vec_push(&o->sites, s);
+	}
+	o->last_site[fences != 0] = s;
+	return s->index;
+}
+
+static void record_access(struct oracle *o, uint32_t actor, uint32_t mask,
+			  const struct oracle_acc *acc, const uint64_t *addresses, uint64_t address,
+			  uint64_t bytes)
+{
+	struct oracle_event e = {.type = ORACLE_ACCESS,
+				 .kind = acc->kind,
+				 .strength = acc->strength,
+				 .scope = acc->scope,
+				 .proxy = acc->proxy,
+				 .flags = acc->flags,
+				 .actor = actor,
+				 .mask = mask,
+				 .bytes = bytes,
+				 .id = acc->id,
+				 .saw = acc->saw,
+				 .address = address,
+				 .addresses = addresses,
+				 .inst = acc->inst};
+
+	o->stats.events++;
+	if (o->record)
+		o->record(o->record_arg, &e);
+}
+
+static bool is_init(const struct oracle_acc *acc)
+{
+	return (acc->flags & ORACLE_MBARRIER) && acc->strength == RACE_WEAK &&
+	       acc->kind == RACE_OP_WRITE;
+}
+
+/* A pseudo-thread makes the access, between what its thread did before and does after it. */
+static void init_one(struct oracle *o, struct oracle_thread *t, uint32_t actor,
+		     const struct oracle_acc *acc, uint64_t address)
+{
+	struct oracle_pub pub = oracle_publish(o, t, actor);
+	struct oracle_clock *c = NULL;
+
+	oracle_learn(o, &c, &pub);
+	oracle_clock_unref(&o->pool, pub.clock);
+	uint32_t init = oracle_misc_new(o, ORACLE_MISC_INIT, actor, c);
+	struct oracle_misc *m = oracle_misc_of(o, init);
+	if (!m)
+		return;
+	oracle_shadow_access(o, &m->thread, init, acc, address, acc->bytes, NULL, 0);
+	c = oracle_clock_own(&o->pool, &t->clock);
+	oracle_tree_raise(&o->pool, &c->root[ORACLE_HB], init, 1);
+	oracle_tree_join(&o->pool, &c->root[ORACLE_FORCED], m->thread.clock->root[ORACLE_FORCED]);
+	oracle_clock_unref(&o->pool, m->thread.clock);
+	m->thread.clock = NULL;
+	oracle_init_done(o, t, init);
+}
+
+static void access_one(struct oracle *o, uint32_t actor, const struct oracle_acc *acc,
+		       uint64_t address, uint64_t bytes)
+{
+	struct oracle_thread *t = oracle_thread_of(o, actor);
+
+	if (!t || !bytes)
+		return;
+	o->stats.accesses++;
+	if (is_init(acc) && !oracle_misc_of(o, actor)) {
+		init_one(o, t, actor, acc, address);
+		return;
+	}
+	/* The reads of a copy can be waited for alone. */
+	if (oracle_is_pseudo(o, actor))
+		t->own = acc->kind == RACE_OP_READ ? 1 : 2;
+	if (acc->strength == RACE_WEAK)
+		oracle_shadow_access(o, t, actor, acc, address, bytes, NULL, 0);
+	else
+		oracle_access_strong(o, actor, acc, address);
+}
+
+void oracle_access(struct oracle *o, uint32_t actor, const struct oracle_acc *acc, uint64_t address)
+{
+	record_access(o, actor, 0, acc, NULL, address, acc->bytes);
+	if (!(acc->flags & ORACLE_INSERTED) && !o->is_full)
+		access_one(o, actor, acc, address, acc->bytes);
+}
+
+void oracle_access_warp(struct oracle *o, uint32_t warp, uint32_t mask,
+			const struct oracle_acc *acc, const uint64_t *addresses)
+{
+	record_access(o, warp, mask, acc, addresses, 0, acc->bytes);
+	if ((acc->flags & ORACLE_INSERTED) || o->is_full)
+		return;
+	struct oracle_thread *t = oracle_thread_of(o, warp);
+	if (t && acc->strength == RACE_WEAK && acc->bytes && o->last->is_grid && !is_init(acc)) {
+		o->stats.accesses += (unsigned)__builtin_popcount(mask);
+		oracle_shadow_warp(o, t, warp, mask, acc, addresses);
+		return;
+	}
+	ORACLE_EACH(l, mask)
+	access_one(o, warp + l, acc, addresses[l], acc->bytes);
+}
+
+void oracle_access_range(struct oracle *o, uint32_t actor, const void *inst, uint8_t kind,
+			 uint64_t address, uint64_t bytes)
+{
+	struct oracle_acc acc = {
+		.inst = inst, .kind = kind, .bytes = bytes > UINT32_MAX ? 0 : (uint32_t)bytes};
+
+	record_access(o, actor, 0, &acc, NULL, address, bytes);
+	if (!o->is_full)
+		access_one(o, actor, &acc, address, bytes);
+}
+
+/* ---- findings ---------------------------------------------------------------------------------- */
+
+static uint32_t thread_of_init(struct oracle *o, uint32_t actor)
+{
+	struct oracle_misc *m = oracle_misc_of(o, actor);
+
+	return m && m->kind == ORACLE_MISC_INIT ? m->issuer : actor;
+}
+
+void oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_side *first,
+		  const struct oracle_side *second, uint64_t address)
+{
+	struct oracle_finding f = {.kind = kind,
+				   .first = *first,
+				   .second = *second,
+				   .address = address,
+				   .count = 1,
+				   .event = o->stats.events};
+	f.first.actor = thread_of_init(o, first->actor);
+	f.second.actor = thread_of_init(o, second->actor);
+	bool is_turned = (uintptr_t)first->inst > (uintptr_t)second->inst;
+	struct oracle_pair *p, probe;
+
+	o->races++;
+	if (o->on_race)
+		o->on_race(o->race_arg, &f);
+	memset(&probe, 0, sizeof(probe));
+	probe.key.a = is_turned ? second->inst : first->inst;
+	probe.key.b = is_turned ? first->inst : second->inst;
+	probe.key.kind = (uint64_t)kind;
+	HASH_FIND(hh, o->pairs, &probe.key, sizeof(probe.key), p);
+	if (p) {
+		o->findings.v[p->index].count++;
+		return;
+	}
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		abort();
+	p->key = probe.key;
+	p->index = o->findings.n;
+	HASH_ADD(hh, o->pairs, key, sizeof(p->key), p);
+	base_vec_push(&o->findings, f);
+}
+
+size_t oracle_findings(const struct oracle *o)
+{
+	return o->findings.n;
+}
+
+const struct oracle_finding *oracle_get(const struct oracle *o, size_t i)
+{
+	return &o->findings.v[i];
+}
+
+void oracle_on_race(struct oracle *o, void (*fn)(void *arg, const struct oracle_finding *f),
+		    void *arg)
+{
+	o->on_race = fn;
+	o->race_arg = arg;
+}
+
+struct oracle_stats oracle_get_stats(const struct oracle *o)
+{
+	struct oracle_stats s = o->stats;
+
+	s.words = o->words > s.words ? o->words : s.words;
+	s.clock_bytes = o->pool.bytes > o->clock_peak ? o->pool.bytes : o->clock_peak;
+	return s;
+}
+
+/* ---- events as data -------------------------------------------------------------------------------- */
+
+static void feed_access(struct oracle *o, const struct oracle_event *e)
+{
+	struct oracle_acc acc = {.inst = e->inst,
+				 .kind = e->kind,
+				 .strength = e->strength,
+				 .scope = e->scope,
+				 .proxy = e->proxy,
+				 .flags = e->flags,
+				 .bytes = (uint32_t)e->bytes,
+				 .id = e->id,
+				 .saw = e->saw};
+
+	if (e->mask)
+		oracle_access_warp(o, e->actor, e->mask, &acc, e->addresses);
+	else if (e->bytes > 64 && e->strength == RACE_WEAK && !e->flags && !e->proxy)
+		oracle_access_range(o, e->actor, e->inst, e->kind, e->address, e->bytes);
+	else
+		oracle_access(o, e->actor, &acc, e->address);
+}
+
+/* Events of the host and of memory as a whole. */
+static uint32_t feed_host(struct oracle *o, const struct oracle_event *e)
+{
+	switch (e->type) {
+	case ORACLE_HOST:
+		return oracle_host(o);
+	case ORACLE_SUBMIT:
+		oracle_op_submit(o, e->actor, e->key);
+		break;
+	case ORACLE_DEPEND:
+		oracle_op_depend(o, e->key, e->key2);
+		break;
+	case ORACLE_START:
+		return oracle_op_start(o, e->key, e->actor);
+	case ORACLE_END:
+		oracle_op_end(o, e->key);
+		break;
+	case ORACLE_HOST_WAIT:
+		oracle_host_wait(o, e->actor, e->key);
+		break;
+	case ORACLE_FORGET:
+		oracle_forget(o, e->address, e->bytes);
+		break;
+	case ORACLE_HEAP_FREE:
+		oracle_heap_free(o, e->actor, e->address, e->bytes);
+		break;
+	case ORACLE_HEAP_ALLOC:
+		oracle_heap_alloc(o, e->actor, e->address, e->bytes);
+		break;
+	default:
+		break;
+	}
+	return ORACLE_NO_ACTOR;
+}
+
+uint32_t oracle_feed(struct oracle *o, const struct oracle_event *e)
+{
+	switch (e->type) {
+	case ORACLE_GRID:
+		return oracle_grid(o, e->grid);
+	case ORACLE_ACCESS:
+		feed_access(o, e);
+		break;
+	case ORACLE_FENCE:
+		if (e->flags & ORACLE_MBARRIER) {
+			oracle_init_fence(o, e->actor, e->mask, e->scope);
+			break;
+		}
+		oracle_fence(o, e->actor, e->mask, e->strength, e->scope);
+		break;
+	case ORACLE_PROXY:
+		oracle_proxy_fence(o, e->actor, e->mask, e->proxy_kinds);
+		break;
+	case ORACLE_ARRIVE:
+		oracle_arrive(o, e->actor, e->mask, e->key, e->key2, e->count, e->flags, e->inst);
+		break;
+	case ORACLE_LEAVE:
+		oracle_leave(o, e->actor, e->mask, e->key, e->key2);
+		break;
+	case ORACLE_WARP_SYNC:
+		oracle_warp_sync(o, e->actor, e->mask);
+		break;
+	case ORACLE_MB_ARRIVE:
+		oracle_mbarrier_arrive(o, e->actor, e->address, e->key2, e->strength, e->scope);
+		break;
+	case ORACLE_MB_WAIT:
+		oracle_mbarrier_wait(o, e->actor, e->address, e->key2, e->strength, e->scope);
+		break;
+	case ORACLE_FORK:
+		return oracle_fork(o, e->actor);
+	case ORACLE_JOIN:
+		oracle_join(o, e->actor, e->other, (enum oracle_join)e->join);
+		break;
+	case ORACLE_BLOCK_END:
+		oracle_block_end(o, e->actor);
+		break;
+	default:
+		return feed_host(o, e);
+	}
+	return ORACLE_NO_ACTOR;
+}

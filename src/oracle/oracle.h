@@ -1,0 +1,328 @@
+/*
+ * oracle.h - which accesses of an executed schedule raced, by the PTX memory model.
+ *
+ * The oracle knows nothing of the emulator: it is fed events in the order in which they took effect
+ * (program order within an actor) and keeps clocks, a shadow of memory and findings. Not
+ * thread-safe: one caller at a time. PTX ISA 9.0 chapter 8 names what is meant:
+ *
+ *   actor      who acts: a thread of a grid, a pseudo-thread (asynchronous copy), a host thread,
+ *              an operation of the host (copy, fill). A number; equal actor = program order.
+ *   place      race/rules.h; threads of one block have equal (device, grid, cta).
+ *
+ * The rules, as the oracle and every other reading of its events take them. "->" is base causality.
+ *
+ *  R1 Reads-from. A read or RMW reads each byte from the latest write to it in event order (weak or
+ *     strong), unless the event names the write that it saw. R *reads W* only if R has exactly W's
+ *     bytes (address and size) and all of them come from W.
+ *  R2 Observation. W obs R if R reads W, both are strong and morally strong; through RMWs Z: W obs Z
+ *     and Z obs R. (A weak write that an RMW of its own thread reads is left out: whoever were to
+ *     observe it through that RMW races with it.) A failed compare-and-swap is a READ with its strength. `red` (ORACLE_RED) passes
+ *     chains on, but is not a read: it neither acquires, alone or by a later fence, nor observes.
+ *  R3 Release patterns of t on M = (address, size): (1) a releasing WRITE or RMW on M; (2) a
+ *     releasing WRITE or RMW of t on M, then a strong write of t on M; (3) a releasing fence of t, then
+ *     any strong write of t on M. Acquire patterns: (1) an acquiring read of M; (2) a strong read
+ *     of M, then an acquiring operation of t on M; (3) a strong read of M, then an acquiring fence
+ *     of t. Writes that are weak belong to no pattern.
+ *  R4 X synchronises with Y: a write of X obs a read of Y, and the scopes of X's first and Y's last
+ *     operation include each other's threads. X's first operation and all before it -> all behind
+ *     Y's last operation and that operation itself.
+ *  R5 Barriers: every arrival that releases -> every leaving that acquires of its generation. A relaxed
+ *     arrival is a strong write to the barrier: it ends the release patterns that a fence before it has
+ *     begun (scope: the fence's). An mbarrier's arrivals and waits are strong writes and reads of
+ *     it, and those of one phase that are morally strong observe each other: patterns (1) to (3) of R3,
+ *     both ways. fence.mbarrier_init begins a release pattern for the weak writes of its
+ *     thread with ORACLE_MBARRIER before it (mbarrier.init), and for nothing else: not for what came
+ *     before these. (Orders by such a pattern force no fence.sc.)
+ *  R6 fence.sc, ORACLE_SC_EXECUTION: a fence -> every later morally strong one. ORACLE_SC_PROGRAM:
+ *     F1 -> F2 if morally strong and F1 -> A, B -> F2 (or A, B in program order with them) for some
+ *     accesses A, B (actors may differ from F1's and F2's) of a common byte where A communicates
+ *     before B: the closure, byte by byte, of reads-from, coherence and from-reads, coherence being
+ *     the order of events. So a write is behind all earlier accesses, a read behind the last write
+ *     and all before that. An RMW, red included, writes. Weak accesses and those of other proxies
+ *     count.
+ *  R7 Proxies: X -> Y orders X before Y if both are generic; or both have the same other proxy and
+ *     the same block (an operation's or pseudo-thread's block is its issuer's); or X only reads and
+ *     Y writes (what was read stays read); or a proxy fence of a kind that fits stands along the
+ *     path: X -> fence -> Y, which the tensormap proxy has in halves: X -> release -> acquire -> Y.
+ *     This holds for X and Y of one actor, too. Completions (ORACLE_JOIN_*, mbarrier, ends and starts of operations)
+ *     count as proxy fences of all kinds for what the completed copy did.
+ *  R8 X is ordered before Y: same actor and proxy; or X -> Y by R7; or X obs Z and (Z -> Y, or same actor).
+ *  R9 Race: overlap, different actors or proxies, one writes, not ordered, not morally strong.
+ *
+ *  R10 An ORACLE_NC read and a write of its grid are a finding in any order. So is a read of the texture
+ *     proxy behind a write of its grid (CUDA programming guide, textures and surfaces: what the
+ *     same launch wrote there is undefined); a write behind it is judged by R9. No proxy fence helps
+ *     the texture proxy (R7).
+ *
+ * Of the races of an access with earlier ones at least one is told (of each byte's class), never one
+ * that is none: an access that a weak, covering, ordered one superseded is forgotten.
+ */
+#ifndef COLLIDER_ORACLE_ORACLE_H
+#define COLLIDER_ORACLE_ORACLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "race/rules.h"
+
+struct oracle;
+
+#define ORACLE_MAX_ACTORS (1u << 30) /* beyond: oracle_is_full, nothing more is judged */
+#define ORACLE_NO_ACTOR	  UINT32_MAX
+#define ORACLE_LANES	  32u
+
+enum oracle_sc { ORACLE_SC_PROGRAM, ORACLE_SC_EXECUTION };
+
+struct oracle_options {
+	enum oracle_sc sc;
+	uint32_t max_actors;  /* 0: ORACLE_MAX_ACTORS */
+	uint32_t max_records; /* of a word, then its oldest are dropped, counted; 0: 2^20 */
+	bool is_one_host;     /* one host thread, which submits every operation before it starts:
+				 what it has seen the end of can be forgotten */
+	bool is_tiny;	      /* tests: few records of a word are treated as if they were many */
+};
+
+/* NULL: out of memory. */
+struct oracle *oracle_new(const struct oracle_options *opt);
+void oracle_free(struct oracle *o);
+/* Too many actors, or out of memory: the run is to be refused. */
+bool oracle_is_full(const struct oracle *o);
+
+/* ---- events as data ------------------------------------------------------------------ */
+
+enum oracle_type {
+	ORACLE_GRID,	   /* a grid's threads become actors: geometry in `grid` */
+	ORACLE_ACCESS,	   /* lanes of a warp access memory */
+	ORACLE_FENCE,	   /* of the lanes in mask */
+	ORACLE_PROXY,	   /* proxy fence of the lanes in mask; kinds in `proxy_kinds` */
+	ORACLE_ARRIVE,	   /* barrier: see oracle_arrive */
+	ORACLE_LEAVE,	   /* barrier: see oracle_leave */
+	ORACLE_WARP_SYNC,  /* the lanes in mask */
+	ORACLE_MB_ARRIVE,  /* mbarrier: see oracle_mbarrier_arrive */
+	ORACLE_MB_WAIT,	   /* mbarrier: see oracle_mbarrier_wait */
+	ORACLE_FORK,	   /* actor starts pseudo-thread `other` */
+	ORACLE_JOIN,	   /* actor has waited for `other`; `join` says for what of it */
+	ORACLE_HOST,	   /* `actor` is a host thread, from here on */
+	ORACLE_SUBMIT,	   /* host thread `actor` submits operation `key` */
+	ORACLE_DEPEND,	   /* operation `key` starts after operation `key2` has ended */
+	ORACLE_START,	   /* operation `key` starts: `actor` is the grid's first, or the copy's */
+	ORACLE_END,	   /* operation `key` has ended */
+	ORACLE_HOST_WAIT,  /* host thread `actor` knows that operation `key` has ended */
+	ORACLE_BLOCK_END,  /* all threads of the block of `actor` have exited */
+	ORACLE_FORGET,	   /* address, bytes: the memory is new, has no past */
+	ORACLE_HEAP_FREE,  /* device free of address, bytes by actor: releases; forgets */
+	ORACLE_HEAP_ALLOC, /* device malloc by actor: acquires frees of the range; forgets */
+	ORACLE_TYPES
+};
+
+enum {
+	ORACLE_RED = 1 << 0,	  /* RMW that returns nothing */
+	ORACLE_NC = 1 << 1,	  /* ld.nc: memory that must not change in this grid */
+	ORACLE_INSERTED = 1 << 2, /* of the instrumentation: ignored */
+	ORACLE_VOLATILE = 1 << 3, /* for the finding's text; pass RACE_RELAXED, RACE_SCOPE_SYS */
+	ORACLE_SAW = 1 << 4,	  /* a read that names what it saw: `saw`, 0: no strong write */
+	ORACLE_SHARED = 1 << 5,	  /* the bytes are of shared memory (for proxy fences) */
+	ORACLE_MBARRIER = 1 << 6, /* for the finding's text: init, arrive ... of an mbarrier */
+	ORACLE_SAW_LAST = 1 << 7  /* no later event says it saw this `saw` (oracle_drop_id) */
+};
+
+enum {
+	ORACLE_PROXY_GLOBAL = 1 << 0, /* generic - async, global memory */
+	ORACLE_PROXY_SHARED = 1 << 1, /* generic - async, shared memory */
+	ORACLE_PROXY_TMAP = 1 << 2,   /* generic - tensormap, the acquiring half */
+	ORACLE_PROXY_TMAP_RELEASE = 1 << 3,
+	ORACLE_PROXY_ALL = 15
+};
+
+enum {
+	ORACLE_BAR_RELEASE = 1 << 0, /* the arrival releases (all but .relaxed) */
+	ORACLE_BAR_LEAVES = 1 << 1   /* the lanes will leave too (sync, not arrive) */
+};
+
+enum oracle_join {
+	ORACLE_JOIN_ALL, /* wait_group: reads and writes of the copy */
+	ORACLE_JOIN_READ /* wait_group.read: its reads only */
+};
+
+/*
+ * Threads of a grid: the actor of thread (block b, warp w, lane l) is
+ * first + b * stride + w * 32 + l, where stride is oracle_stride(block_threads). The block's
+ * place: device, grid, cta = b, cluster = b / cluster_blocks unless cluster_of is given.
+ */
+struct oracle_grid {
+	uint64_t grid; /* number of the launch, not 0 */
+	uint32_t device, blocks, block_threads, cluster_blocks /* from 1 */;
+	const uint32_t *cluster_of; /* blocks long, or NULL; copied */
+};
+
+/* One event. Fields that a type doesn't name are 0. A recorder copies `addresses`, `grid`, too. */
+struct oracle_event {
+	uint8_t type;			/* enum oracle_type */
+	uint8_t kind;			/* ACCESS: enum race_op_kind */
+	uint8_t strength, scope, proxy; /* ACCESS, FENCE, MB_*: enums of race/rules.h */
+	uint8_t flags;			/* ACCESS: ORACLE_RED ...; ARRIVE: ORACLE_BAR_* */
+	uint8_t join;			/* JOIN: enum oracle_join */
+	uint8_t proxy_kinds;		/* PROXY */
+	uint32_t actor;		   /* thread; with a mask: lane 0 of the warp (a multiple of 32) */
+	uint32_t mask;		   /* lanes; 0: the actor alone */
+	uint32_t other;		   /* FORK, JOIN: the pseudo-thread */
+	uint32_t count;		   /* ARRIVE: threads expected in the generation, 0: not told */
+	uint64_t bytes;		   /* ACCESS: of each lane; ranges */
+	uint64_t key;		   /* barrier, mbarrier, operation */
+	uint64_t key2;		   /* generation, phase, operation */
+	uint64_t id;		   /* ACCESS that writes: its name for later `saw`; 0: none */
+	uint64_t saw;		   /* with ORACLE_SAW: the id of the write */
+	uint64_t address;	   /* of the actor alone; ranges */
+	const uint64_t *addresses; /* with a mask: 32 of them */
+	const void *inst;	   /* who accesses: an identity for findings */
+	const struct oracle_grid *grid;
+};
+
+/* Does what the event says, through the calls below. For ORACLE_GRID, FORK, HOST and the actors of
+ * START the numbers are given out in order of the calls: a replay gets those of the recording; the
+ * return value is the first new actor, or ORACLE_NO_ACTOR. */
+uint32_t oracle_feed(struct oracle *o, const struct oracle_event *e);
+/* Told of every event fed or called, before it is done; NULL: nobody. */
+void oracle_record(struct oracle *o, void (*fn)(void *arg, const struct oracle_event *e),
+		   void *arg);
+
+/* ---- actors ------------------------------------------------------------------------------ */
+
+uint32_t oracle_stride(uint32_t block_threads);
+/* Returns the grid's first actor, a multiple of 32, or ORACLE_NO_ACTOR when full. Its threads know
+ * nothing until oracle_op_start. */
+uint32_t oracle_grid(struct oracle *o, const struct oracle_grid *g);
+/* A pseudo-thread of the issuer: knows what the issuer has done so far; same place. */
+uint32_t oracle_fork(struct oracle *o, uint32_t issuer);
+/* The actor continues behind the pseudo-thread's reads, or all that it did (and not behind what its
+ * issuer did). What it did came before: after the first join it reads no more, after
+ * ORACLE_JOIN_ALL or an arrival at an mbarrier it does nothing more. */
+void oracle_join(struct oracle *o, uint32_t actor, uint32_t pseudo, enum oracle_join what);
+void oracle_block_end(struct oracle *o, uint32_t actor);
+struct race_place oracle_place(const struct oracle *o, uint32_t actor);
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+/* What all lanes of one access have in common. */
+struct oracle_acc {
+	const void *inst;
+	uint8_t kind, strength, scope, proxy, flags; /* as in the event */
+	uint32_t bytes;
+	uint64_t id, saw;
+};
+
+/* Lane l of the warp that starts at actor `warp` accesses addresses[l], for l in mask, in
+ * that order. */
+void oracle_access_warp(struct oracle *o, uint32_t warp, uint32_t mask,
+			const struct oracle_acc *acc, const uint64_t *addresses);
+void oracle_access(struct oracle *o, uint32_t actor, const struct oracle_acc *acc,
+		   uint64_t address);
+/* Copies and fills: a weak generic access of any length. */
+void oracle_access_range(struct oracle *o, uint32_t actor, const void *inst, uint8_t kind,
+			 uint64_t address, uint64_t bytes);
+/* No copy of the named write is left: no later event will say it saw it. */
+void oracle_drop_id(struct oracle *o, uint64_t id);
+void oracle_forget(struct oracle *o, uint64_t address, uint64_t bytes);
+void oracle_heap_free(struct oracle *o, uint32_t actor, uint64_t address, uint64_t bytes);
+void oracle_heap_alloc(struct oracle *o, uint32_t actor, uint64_t address, uint64_t bytes);
+
+/* ---- fences, barriers ------------------------------------------------------------------------ */
+
+/* strength: RACE_ACQUIRE, RELEASE, ACQ_REL or SC. */
+void oracle_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t strength, uint8_t scope);
+/* fence.mbarrier_init: an event FENCE with ORACLE_MBARRIER. Releases the thread's earlier inits alone. */
+void oracle_init_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t scope);
+void oracle_proxy_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t kinds);
+/*
+ * Barriers (bar, barrier, barrier.cluster): key names the barrier object for good (block and number,
+ * cluster), generation counts its uses. Arrivals of a generation come before its leavings.
+ * `expected`: threads that this arrival expects; differing from the generation's first is a
+ * finding. oracle_leave is for lanes that acquire; a leaving that doesn't (.relaxed wait) makes no
+ * call.
+ */
+void oracle_arrive(struct oracle *o, uint32_t warp, uint32_t mask, uint64_t key,
+		   uint64_t generation, uint32_t expected, uint8_t flags, const void *inst);
+void oracle_leave(struct oracle *o, uint32_t warp, uint32_t mask, uint64_t key,
+		  uint64_t generation);
+void oracle_warp_sync(struct oracle *o, uint32_t warp, uint32_t mask);
+/*
+ * mbarriers: arrivals count for phase `phase` of the object at `address`; strength RACE_RELEASE
+ * releases, RACE_RELAXED gives what fences before it released. An arrival of a pseudo-thread (complete_tx,
+ * cp.async.mbarrier.arrive) carries that copy alone: its reads and writes. A wait that succeeded
+ * acquires (RACE_ACQUIRE; RACE_RELAXED: at the next acquiring fence, or wait for the object) what
+ * arrived in the phase that it saw complete. The object's own eight
+ * bytes are accessed by separate oracle_access calls: init a weak write, all else a
+ * relaxed.sys RMW with ORACLE_MBARRIER. oracle_forget of the address forgets the phases.
+ */
+void oracle_mbarrier_arrive(struct oracle *o, uint32_t actor, uint64_t address, uint64_t phase,
+			    uint8_t strength, uint8_t scope);
+void oracle_mbarrier_wait(struct oracle *o, uint32_t actor, uint64_t address, uint64_t phase,
+			  uint8_t strength, uint8_t scope);
+
+/* ---- operations of the host ---------------------------------------------------------------------- */
+
+/* A host thread becomes an actor. */
+uint32_t oracle_host(struct oracle *o);
+/* The operation `key` starts after all that the host thread knows and has done now. */
+void oracle_op_submit(struct oracle *o, uint32_t host, uint64_t key);
+/* ... and after the end of operation `before`, which has ended when oracle_op_start comes (an
+ * unknown one is ignored). */
+void oracle_op_depend(struct oracle *o, uint64_t key, uint64_t before);
+/* A grid's operation: `first` from oracle_grid. Others: ORACLE_NO_ACTOR. Returns the actor: `first`,
+ * or a new one for a copy, fill or host function. */
+uint32_t oracle_op_start(struct oracle *o, uint64_t key, uint32_t first);
+/* The operation's threads and their copies have all ended, waited for or not; its clock is the join
+ * of theirs. */
+void oracle_op_end(struct oracle *o, uint64_t key);
+void oracle_host_wait(struct oracle *o, uint32_t host, uint64_t key);
+/* Has it ended, and is all that it did before what the host thread does now? */
+bool oracle_host_knows(struct oracle *o, uint32_t host, uint64_t key);
+
+/* ---- findings ---------------------------------------------------------------------------------------- */
+
+enum oracle_kind {
+	ORACLE_RACE,	   /* unordered, and at least one side is weak */
+	ORACLE_RACE_SCOPE, /* both strong: a scope doesn't include the other thread */
+	ORACLE_RACE_SIZE,  /* both strong: not the same bytes */
+	ORACLE_RACE_PROXY, /* ordered, but no proxy fence between */
+	ORACLE_RACE_NC,	 /* a read-only load of memory that the same grid writes, ordered or not */
+	ORACLE_BAR_COUNT /* arrivals of one generation expect different counts */
+};
+
+struct oracle_side {
+	const void *inst;
+	uint32_t actor;
+	struct race_place place;
+	uint64_t address;
+	uint32_t bytes; /* 0: a range longer than 2^32 */
+	uint8_t kind, strength, scope, proxy, flags;
+};
+
+/* The first example of a pair of instructions; `second` acted later. */
+struct oracle_finding {
+	enum oracle_kind kind;
+	struct oracle_side first, second;
+	uint64_t address; /* first common byte */
+	uint64_t count;	  /* how often the pair was seen */
+	uint64_t event;	  /* number of the event (from 1) that found it first */
+};
+
+size_t oracle_findings(const struct oracle *o);
+const struct oracle_finding *oracle_get(const struct oracle *o, size_t i);
+/* Called at each racing pair, before deduplication; NULL: nobody. */
+void oracle_on_race(struct oracle *o, void (*fn)(void *arg, const struct oracle_finding *f),
+		    void *arg);
+
+struct oracle_stats {
+	/* words, shadow_bytes: the most that had a shadow at a time, and the most held for them,
+	 * chains and releases of strong writes included. */
+	uint64_t events, accesses, words, shadow_bytes, clock_bytes;
+	/* 0: the verdict is whole. Accesses forgotten because a word had too many; those that have
+	 * raced so often that their later races are not told. */
+	uint64_t dropped, raced_out;
+	uint32_t actors;
+};
+struct oracle_stats oracle_get_stats(const struct oracle *o);
+
+#endif

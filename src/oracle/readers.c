@@ -1,0 +1,338 @@
+/*
+ * readers.c - sets of readers: reads of the words of a row that nothing orders.
+ *
+ * A reader says which lane had which word, so that words of one row share a set. Warps of a block
+ * that read the same words at one instruction, in one epoch, become one reader. A set that grows
+ * first drops the readers that a later one stands for. Costs: 16 bytes a reader, 24 a set; adding looks
+ * at the last few readers.
+ */
+#include "oracle/shadow.h"
+
+static size_t set_bytes(uint32_t cap)
+{
+	return sizeof(struct oracle_readers) + cap * sizeof(struct oracle_reader);
+}
+
+static struct oracle_readers *set_new(struct oracle *o, uint32_t cap, uint32_t refs)
+{
+	struct oracle_readers *s = oracle_mem_new(o, set_bytes(cap));
+
+	s->cap = cap;
+	s->refs = refs;
+	return s;
+}
+
+static void set_give(struct oracle_cell *c, uint32_t len, const struct oracle_readers *s)
+{
+	for (uint32_t i = 0; i < len; i++)
+		c[i].r = (uintptr_t)s;
+}
+
+void oracle_readers_unref(struct oracle *o, struct oracle_readers *s, uint32_t words)
+{
+	s->refs -= words;
+	if (!s->refs)
+		oracle_mem_free(o, s, set_bytes(s->cap));
+}
+
+/* The same set with room for `cap`, of these words alone. */
+static struct oracle_readers *set_own(struct oracle *o, struct oracle_cell *c, uint32_t len,
+				      uint32_t cap)
+{
+	struct oracle_readers *old = oracle_set_of(c->r), *s;
+
+	if (old->refs == len) {
+		s = oracle_mem_resize(o, old, set_bytes(old->cap), set_bytes(cap));
+		s->cap = cap;
+	} else {
+		s = set_new(o, cap, len);
+		s->n = old->n;
+		s->has_nc = old->has_nc;
+		memcpy(s->v, old->v, old->n * sizeof(s->v[0]));
+		oracle_readers_unref(o, old, len);
+	}
+	set_give(c, len, s);
+	return s;
+}
+
+struct oracle_reader oracle_reader_of(const struct oracle_row *row, uint32_t word)
+{
+	struct oracle_reader r = {.actor = row->actor,
+				  .epoch = row->own,
+				  .at = row->lanes,
+				  .site = row->site & ((1u << ORACLE_SITE_BITS) - 1),
+				  .is_mask = row->is_mask};
+
+	if (row->is_mask)
+		return r;
+	r.actor = oracle_row_actor(row, word);
+	r.at = word;
+	if (!oracle_is_narrow(row->shift))
+		r.at -= (word - oracle_word_number(row->address)) & ((1u << row->shift) - 1);
+	r.shift = row->shift & 31;
+	return r;
+}
+
+static bool is_nc_site(const struct oracle_now *n, uint32_t site)
+{
+	return oracle_site_at(n->o, site)->a.flags & ORACLE_NC;
+}
+
+static bool is_reader_known(struct oracle_now *n, const struct oracle_reader *r, uint32_t word,
+			    uint32_t len)
+{
+	for (uint32_t w = 0; r->is_mask && w <= r->warps; w++)
+		if (!oracle_row_knows_lanes(n, r->actor + w * 32, r->at, r->epoch))
+			return false;
+	for (uint32_t i = 0; !r->is_mask && i < len; i++) {
+		uint32_t first = oracle_reader_actor(r, word + i);
+		if (!oracle_row_knows_lanes(n, first & ~31u, oracle_lanes_of(r->shift, first),
+					    r->epoch))
+			return false;
+		if (!n->leaf) /* all lanes alike, and a reader is of one warp */
+			return true;
+	}
+	return true;
+}
+
+static bool has_warp(const struct oracle_reader *a, const struct oracle_reader *b)
+{
+	return b->actor >= a->actor && b->actor + b->warps * 32 <= a->actor + a->warps * 32;
+}
+
+/* Do both read each of the words by the same actors (for sets: b's among a's)? */
+static bool is_covered(const struct oracle_reader *a, const struct oracle_reader *b, uint32_t word,
+		       uint32_t len)
+{
+	if (a->is_mask || b->is_mask)
+		return a->is_mask && b->is_mask && has_warp(a, b) && !(b->at & ~a->at);
+	if (oracle_is_narrow(a->shift) || oracle_is_narrow(b->shift))
+		return a->shift == b->shift &&
+		       oracle_reader_actor(a, word) == oracle_reader_actor(b, word);
+	return oracle_reader_actor(a, word) == oracle_reader_actor(b, word) &&
+	       (len == 1 ||
+		(a->shift == b->shift &&
+		 oracle_reader_actor(a, word + len - 1) == oracle_reader_actor(b, word + len - 1)));
+}
+
+static bool is_alike_nc(const struct oracle_now *n, const struct oracle_reader *a,
+			const struct oracle_reader *b)
+{
+	return is_nc_site(n, a->site) == is_nc_site(n, b->site);
+}
+
+#define SORT_FROM 16u
+
+static int by_actor(const void *a, const void *b)
+{
+	const struct oracle_reader *x = a, *y = b;
+	const uint32_t v[2][6] = {{x->actor, x->is_mask, x->warps, x->at, x->shift, x->epoch},
+				  {y->actor, y->is_mask, y->warps, y->at, y->shift, y->epoch}};
+
+	for (unsigned i = 0; i < 6; i++)
+		if (v[0][i] != v[1][i])
+			return v[0][i] < v[1][i] ? -1 : 1;
+	return 0;
+}
+
+/* Drops the readers that the row's access, or a later one of the same actors, stands for. */
+static void set_compact(struct oracle_now *n, struct oracle_readers *s, uint32_t word, uint32_t len)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		const struct oracle_reader *r = &s->v[i];
+		uint32_t actor = r->is_mask ? r->actor : oracle_reader_actor(r, word);
+		if (!is_reader_known(n, r, word, len) || !oracle_row_may_replace(n, actor, r->site))
+			s->v[kept++] = *r;
+	}
+	s->n = kept;
+	if (s->n < (n->o->opt.is_tiny ? 2 : SORT_FROM))
+		return;
+	qsort(s->v, s->n, sizeof(s->v[0]), by_actor);
+	kept = 0;
+	for (uint32_t i = 0; i < s->n; i++)
+		if (i + 1 == s->n || s->v[i + 1].epoch < s->v[i].epoch ||
+		    !is_covered(&s->v[i + 1], &s->v[i], word, len) ||
+		    !is_alike_nc(n, &s->v[i], &s->v[i + 1]))
+			s->v[kept++] = s->v[i];
+	s->n = kept;
+}
+
+/* ---- readers of several lanes and warps --------------------------------------------------------- */
+
+#define LOOK_BEHIND 8u
+#define WARPS_MAX   1024u
+
+static bool is_next_to(const struct oracle_reader *a, const struct oracle_reader *b)
+{
+	return a->actor + (a->warps + 1u) * 32 == b->actor && a->warps + b->warps + 2u <= WARPS_MAX;
+}
+
+/* May b join a? Both are masks of one epoch and site. */
+static bool can_join(const struct oracle_reader *a, const struct oracle_reader *b)
+{
+	if (!a->is_mask || !b->is_mask || a->epoch != b->epoch || a->site != b->site)
+		return false;
+	if (has_warp(a, b) && !(b->at & ~a->at))
+		return true;
+	if (!a->warps && !b->warps && a->actor == b->actor)
+		return true;
+	return a->at == b->at && (is_next_to(a, b) || is_next_to(b, a));
+}
+
+static void join(struct oracle_reader *a, const struct oracle_reader *b)
+{
+	if (has_warp(a, b) && !(b->at & ~a->at))
+		return;
+	if (a->actor == b->actor) {
+		a->at |= b->at;
+		return;
+	}
+	a->actor = a->actor < b->actor ? a->actor : b->actor;
+	a->warps = (a->warps + b->warps + 1u) & (WARPS_MAX - 1);
+}
+
+static uint32_t first_looked_at(const struct oracle_now *n, const struct oracle_readers *s)
+{
+	uint32_t last = n->o->opt.is_tiny ? 2 : LOOK_BEHIND;
+
+	return s->n > last ? s->n - last : 0;
+}
+
+/* A reader that has grown may have come to where others begin. */
+static void set_close(const struct oracle_now *n, struct oracle_readers *s, uint32_t at)
+{
+	if (!s->v[at].is_mask)
+		return;
+	for (uint32_t i = s->n, first = first_looked_at(n, s); i-- > first;) {
+		if (i == at || !can_join(&s->v[at], &s->v[i]))
+			continue;
+		join(&s->v[at], &s->v[i]);
+		memmove(&s->v[i], &s->v[i + 1], (s->n - i - 1) * sizeof(s->v[0]));
+		s->n--;
+		at -= i < at;
+	}
+}
+
+/* The reader whose place the row's may take, or that it may join. Most are neither. */
+static struct oracle_reader *set_find(const struct oracle_now *n, struct oracle_readers *s,
+				      const struct oracle_reader *r, uint32_t word, uint32_t len)
+{
+	uint32_t first = first_looked_at(n, s);
+
+	for (uint32_t i = s->n; i-- > first;) {
+		struct oracle_reader *x = &s->v[i];
+		if (x->is_mask != r->is_mask ||
+		    (!r->is_mask && oracle_reader_actor(x, word) != r->actor))
+			continue;
+		if ((r->is_mask && can_join(x, r)) ||
+		    (is_covered(r, x, word, len) && is_alike_nc(n, r, x)))
+			return x;
+	}
+	return NULL;
+}
+
+static bool set_has(const struct oracle_reader *x, const struct oracle_reader *r, uint32_t word,
+		    uint32_t len)
+{
+	return x->epoch == r->epoch && x->site == r->site && is_covered(x, r, word, len);
+}
+
+static void set_put(const struct oracle_now *n, struct oracle_readers *s, uint32_t at,
+		    const struct oracle_reader *r)
+{
+	if (!can_join(&s->v[at], r)) {
+		s->v[at] = *r;
+		return;
+	}
+	join(&s->v[at], r);
+	set_close(n, s, at);
+}
+
+/* ---- what a row does with them ------------------------------------------------------------------- */
+
+static void set_limit(struct oracle_now *n, struct oracle_readers *s)
+{
+	uint32_t half = s->n / 2;
+
+	if (s->n < n->o->opt.max_records)
+		return;
+	memmove(s->v, s->v + half, (s->n - half) * sizeof(s->v[0]));
+	s->n -= half;
+	n->o->stats.dropped += half;
+}
+
+void oracle_set_add(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
+		    uint32_t word, uint32_t len)
+{
+	struct oracle_reader r = oracle_reader_of(row, word);
+	struct oracle_readers *s = oracle_set_of(c->r);
+	struct oracle_reader *x = set_find(n, s, &r, word, len);
+	uint32_t at = x ? (uint32_t)(x - s->v) : 0;
+
+	if (x && set_has(x, &r, word, len))
+		return;
+	if (s == n->known)
+		n->known = NULL;
+	if (s->refs != len)
+		s = set_own(n->o, c, len, x ? s->n : s->n + 1);
+	if (x) {
+		set_put(n, s, at, &r);
+		return;
+	}
+	if (s->n == s->cap)
+		set_compact(n, s, word, len);
+	set_limit(n, s);
+	if (s->n == s->cap)
+		s = set_own(n->o, c, len, s->cap + (s->cap < 8 ? 2 : s->cap / 4));
+	s->has_nc |= n->acc->flags & ORACLE_NC;
+	s->v[s->n++] = r;
+	set_close(n, s, s->n - 1);
+}
+
+void oracle_set_make(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
+		     uint32_t word, uint32_t len, const struct oracle_reader *old)
+{
+	struct oracle_readers *s = set_new(n->o, old ? 2 : 1, len);
+
+	s->has_nc = (n->acc->flags & ORACLE_NC) != 0;
+	if (old) {
+		s->has_nc |= is_nc_site(n, old->site);
+		s->v[s->n++] = *old;
+	}
+	s->v[s->n++] = oracle_reader_of(row, word);
+	set_close(n, s, s->n - 1);
+	set_give(c, len, s);
+}
+
+bool oracle_set_is_before(struct oracle_now *n, const struct oracle_row *row,
+			  struct oracle_readers *s, uint32_t word)
+{
+	bool is_simple = true;
+
+	if (s == n->known)
+		return true;
+	for (uint32_t i = 0; i < s->n; i++) {
+		const struct oracle_reader *r = &s->v[i];
+		uint32_t actor = r->is_mask ? r->actor : oracle_reader_actor(r, word);
+		uint32_t lanes = r->is_mask ? r->at : oracle_lanes_of(r->shift, actor);
+		if (s->has_nc && !oracle_row_may_replace(n, actor, r->site))
+			return false;
+		if (!r->is_mask && oracle_is_narrow(r->shift) && r->shift == row->shift &&
+		    actor == oracle_row_actor(row, word)) {
+			is_simple = false;
+			continue;
+		}
+		for (uint32_t w = 0; w <= r->warps; w++) {
+			uint32_t warp = (actor & ~31u) + w * 32;
+			uint32_t others = oracle_row_others(row, word, warp, lanes);
+			if (others && !oracle_row_knows_lanes(n, warp, others, r->epoch))
+				return false;
+			is_simple &= others == lanes && !n->leaf;
+		}
+	}
+	if (is_simple)
+		n->known = s;
+	return true;
+}

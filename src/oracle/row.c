@@ -1,0 +1,403 @@
+/*
+ * row.c - plain accesses, by rows of words: the common case.
+ *
+ * Lanes of a warp that access neighbouring words with one clock are one row, and so is a copy. Where
+ * each word is ordered behind what it was accessed by before, the row becomes its last access, 16
+ * bytes a word. Reads of several that nothing orders are a set of readers that all words
+ * of the row share: a reader says which lane had which word. A word where something
+ * races or isn't known so simply goes the general way (shadow.c), alone.
+ *
+ * A read takes the place of reads before it, a write that of all: who races with these later, races
+ * with it, too. Of fence.sc, an access's site tells which came before it, for the day when the
+ * word is no longer plain: communication with an access that is ordered before tells nothing that
+ * causality doesn't (the clock that knows the access knows its fences). Costs: a comparison for
+ * each word, a look-up in the clock for each warp met.
+ */
+#include "oracle/shadow.h"
+
+bool oracle_is_plain(const struct oracle_now *n)
+{
+	const struct oracle_acc *acc = n->acc;
+
+	return acc->strength == RACE_WEAK && acc->proxy == RACE_PROXY_GENERIC &&
+	       acc->kind != RACE_OP_RMW && !n->is_pseudo &&
+	       !(acc->flags & ~(ORACLE_NC | ORACLE_SHARED | ORACLE_SAW | ORACLE_SAW_LAST));
+}
+
+/* ---- what the clock knows ------------------------------------------------------------------ */
+
+static void forget_leaf(struct oracle_now *n)
+{
+	n->leaf_warp = ORACLE_NO_WARP;
+	n->known = NULL;
+}
+
+static void use_clock(struct oracle_now *n, const struct oracle_clock *clock)
+{
+	n->clock = clock;
+	if (n->leaf_clock == clock)
+		return;
+	n->leaf_clock = clock;
+	forget_leaf(n);
+}
+
+bool oracle_row_knows_lanes(struct oracle_now *n, uint32_t warp, uint32_t lanes, uint32_t epoch)
+{
+	oracle_look_up(n, warp);
+	if (!n->leaf)
+		return n->leaf_value >= epoch;
+	ORACLE_EACH(l, lanes)
+	{
+		if (n->leaf[l] < epoch)
+			return false;
+	}
+	return true;
+}
+
+uint32_t oracle_row_others(const struct oracle_row *row, uint32_t word, uint32_t warp,
+			   uint32_t lanes)
+{
+	uint32_t me;
+
+	if (row->is_mask || oracle_is_narrow(row->shift))
+		return lanes;
+	me = oracle_row_actor(row, word);
+	return (me & ~31u) == warp ? lanes & ~(1u << (me & 31)) : lanes;
+}
+
+/* ---- read-only loads ------------------------------------------------------------------------ */
+
+static bool is_nc_site(const struct oracle_now *n, uint32_t site)
+{
+	return oracle_site_at(n->o, site)->a.flags & ORACLE_NC;
+}
+
+/* Are both of one grid? The access's own is the group found last. */
+static bool is_same_grid(const struct oracle_now *n, uint32_t actor)
+{
+	const struct oracle_group *g = oracle_group_of(n->o, n->actor);
+
+	return g && g->is_grid && actor - g->first < g->n;
+}
+
+/* May the access take the place of a read that is ordered before it? */
+bool oracle_row_may_replace(const struct oracle_now *n, uint32_t actor, uint32_t site)
+{
+	if (!is_nc_site(n, site))
+		return true;
+	return !oracle_is_nc_kept(n->o, oracle_site_at(n->o, site), actor) ||
+	       ((n->acc->flags & ORACLE_NC) && is_same_grid(n, actor));
+}
+
+/* ---- what is before the row --------------------------------------------------------------------- */
+
+/* Who made a packed access that has a form. */
+struct lanes {
+	uint32_t warp, mask;
+	uint32_t shift; /* ORACLE_BYTES, ORACLE_HALVES, or 0 for lanes that all read all of it */
+};
+
+static struct lanes lanes_of(const struct oracle_now *n, uint64_t p)
+{
+	uint32_t actor = oracle_packed_actor(p);
+	uint32_t bytes = oracle_site_at(n->o, oracle_packed_site(p))->a.bytes;
+	struct lanes x = {.warp = actor & ~31u};
+
+	if (bytes >= 4) {
+		x.mask = oracle_node_lanes(actor & 31);
+	} else {
+		x.shift = bytes == 1 ? ORACLE_BYTES : ORACLE_HALVES;
+		x.mask = oracle_lanes_of(x.shift, actor);
+	}
+	return x;
+}
+
+/* One that has a form: is it the row's at that word, byte by byte, or before it? */
+static bool are_before(struct oracle_now *n, const struct oracle_row *row, uint32_t word,
+		       uint64_t p, bool are_reads)
+{
+	struct lanes x = lanes_of(n, p);
+	uint32_t mask;
+
+	if (x.shift && x.shift == row->shift &&
+	    oracle_packed_actor(p) == oracle_row_actor(row, word))
+		return true;
+	mask = oracle_row_others(row, word, x.warp, x.mask);
+	if (are_reads && row->is_mask && row->actor == x.warp)
+		mask &= ~row->lanes;
+	return !mask || oracle_row_knows_lanes(n, x.warp, mask, oracle_packed_epoch(p));
+}
+
+/* A single actor's. */
+static inline bool is_before(struct oracle_now *n, const struct oracle_row *row, uint32_t word,
+			     uint64_t p)
+{
+	uint32_t actor = oracle_packed_actor(p);
+
+	if (!row->is_mask && !oracle_is_narrow(row->shift) && oracle_row_actor(row, word) == actor)
+		return true;
+	return oracle_row_knows(n, actor, oracle_packed_epoch(p));
+}
+
+bool oracle_row_is_behind(struct oracle_now *n, const struct oracle_row *row, uint64_t w,
+			  uint32_t word)
+{
+	if ((n->acc->flags & ORACLE_NC) && is_same_grid(n, oracle_packed_actor(w)))
+		return false;
+	return w & ORACLE_PACKED_FORM ? are_before(n, row, word, w, false)
+				      : is_before(n, row, word, w);
+}
+
+static bool is_write_before(struct oracle_now *n, const struct oracle_row *row,
+			    const struct oracle_cell *c, uint32_t word)
+{
+	if (!c->w)
+		return true;
+	if (c->w & 1)
+		return oracle_row_is_behind(n, row, c->w, word);
+	return oracle_cell_log(c) && oracle_log_is_before(n, row, c, word);
+}
+
+/* May the row's access take a packed read's place? A set's lane counts as its own. */
+static bool is_read_done(struct oracle_now *n, const struct oracle_row *row, uint64_t r,
+			 uint32_t word)
+{
+	uint32_t actor = oracle_packed_actor(r);
+
+	if (!oracle_row_may_replace(n, actor, oracle_packed_site(r)))
+		return false;
+	if (r & ORACLE_PACKED_FORM)
+		return are_before(n, row, word, r, true);
+	if (row->is_mask && row->actor == (actor & ~31u) && row->lanes >> (actor & 31) & 1)
+		return true;
+	return is_before(n, row, word, r);
+}
+
+bool oracle_row_reads_behind(struct oracle_now *n, const struct oracle_row *row, uint64_t r,
+			     uint32_t word)
+{
+	if (!r)
+		return true;
+	return r & 1 ? is_read_done(n, row, r, word)
+		     : oracle_set_is_before(n, row, oracle_set_of(r), word);
+}
+
+/* The reader that a packed read at `word` stands for, with those of the words behind it. */
+static struct oracle_reader reader_packed(const struct oracle_now *n, uint64_t p, uint32_t word)
+{
+	struct oracle_reader r = {.actor = oracle_packed_actor(p),
+				  .epoch = oracle_packed_epoch(p),
+				  .at = word,
+				  .site = oracle_packed_site(p) & ((1u << ORACLE_SITE_BITS) - 1),
+				  .shift = ORACLE_ONE_ACTOR};
+	uint32_t bytes = oracle_site_at(n->o, r.site)->a.bytes;
+
+	if (p & ORACLE_PACKED_FORM) {
+		struct lanes x = lanes_of(n, p);
+		r.is_mask = !x.shift;
+		r.actor = x.shift ? r.actor : x.warp;
+		r.at = x.shift ? word : x.mask;
+		r.shift = x.shift & 31;
+	} else if (bytes == 4 || bytes == 8 || bytes == 16) {
+		r.shift = (uint32_t)__builtin_ctz(bytes / 4) & 31;
+		r.at = word & (UINT32_MAX << r.shift);
+	}
+	return r;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------ */
+
+/* Clocks may have changed in place. */
+static void back_to_row(struct oracle_now *n, const struct oracle_row *row)
+{
+	n->actor = row->actor;
+	n->clock = n->leaf_clock = row->clock;
+	forget_leaf(n);
+}
+
+/* A word of several lanes from `actor` on goes the general way. */
+static void narrow_full(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
+			uint64_t word, uint32_t actor)
+{
+	uint32_t bytes = 4u >> oracle_narrowness(row->shift);
+
+	n->word = word;
+	for (uint32_t i = 0; i < 4; i += bytes) {
+		n->mask = ((1u << bytes) - 1) << i;
+		n->address = word + i;
+		n->actor = actor++;
+		n->t = row->t + (n->actor - row->actor);
+		n->clock = n->t->clock;
+		oracle_word_full(n, c);
+	}
+	back_to_row(n, row);
+}
+
+/* One word goes the general way, lane after lane. */
+static void go_full(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
+		    uint64_t word)
+{
+	uint32_t lanes = row->is_mask ? row->lanes : 1;
+	uint32_t actor =
+		row->is_mask ? row->actor : oracle_row_actor(row, oracle_word_number(word));
+	uint64_t bytes = 4ull << row->shift;
+
+	if (oracle_is_narrow(row->shift)) {
+		narrow_full(n, row, c, word, actor);
+		return;
+	}
+	n->word = word;
+	n->mask = ORACLE_PLAIN_BYTES;
+	n->address = row->start;
+	if (row->shift != ORACLE_ONE_ACTOR && !row->is_mask)
+		n->address += (word - row->start) & ~(bytes - 1);
+	ORACLE_EACH(l, lanes)
+	{
+		n->actor = actor + l;
+		n->t = row->t + (n->actor - row->actor);
+		n->clock = n->t->clock;
+		oracle_word_full(n, c);
+	}
+	back_to_row(n, row);
+}
+
+static uint64_t packed_at(const struct oracle_row *row, uint32_t word)
+{
+	return oracle_pack(oracle_row_actor(row, word), row->own, row->site) |
+	       (oracle_is_narrow(row->shift) ? ORACLE_PACKED_FORM : 0);
+}
+
+/* Lanes that all read the words, or 0 if they can't be packed. */
+static uint64_t packed_lanes(const struct oracle_row *row)
+{
+	uint32_t node = oracle_lanes_node(row->lanes);
+
+	return node ? oracle_pack(row->actor + node, row->own, row->site) | ORACLE_PACKED_FORM : 0;
+}
+
+static void row_write(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
+		      uint64_t word, uint32_t len)
+{
+	for (uint32_t i = 0; i < len; i++, c++, word += 4) {
+		uint32_t w = oracle_word_number(word);
+		if (!is_write_before(n, row, c, w) || !oracle_row_reads_behind(n, row, c->r, w)) {
+			go_full(n, row, c, word);
+			continue;
+		}
+		if (c->r && !(c->r & 1))
+			oracle_readers_unref(n->o, oracle_set_of(c->r), 1);
+		n->o->words += !(c->w | c->r);
+		if (oracle_cell_log(c))
+			oracle_log_free(n->o, c);
+		c->w = packed_at(row, w);
+		c->r = 0;
+	}
+}
+
+/* How many words from here on share a set and can take the row's read. */
+static uint32_t shared_run(struct oracle_now *n, const struct oracle_row *row,
+			   const struct oracle_cell *c, uint32_t word, uint32_t len)
+{
+	uint32_t i = 1;
+
+	while (i < len && c[i].r == c->r && is_write_before(n, row, &c[i], word + i))
+		i++;
+	return i;
+}
+
+/* How many packed reads from here on are one reader's, as r says, and stay beside the row's. */
+static uint32_t packed_run(struct oracle_now *n, const struct oracle_row *row,
+			   const struct oracle_reader *r, const struct oracle_cell *c,
+			   uint32_t word, uint32_t len)
+{
+	uint64_t form = c->r & ORACLE_PACKED_FORM;
+	uint32_t i = 1;
+
+	for (; i < len; i++) {
+		uint32_t actor = r->is_mask ? r->actor : oracle_reader_actor(r, word + i);
+		if (actor >> 5 != r->actor >> 5 ||
+		    c[i].r != (r->is_mask ? c->r : oracle_pack(actor, r->epoch, r->site) | form) ||
+		    is_read_done(n, row, c[i].r, word + i) ||
+		    !is_write_before(n, row, &c[i], word + i))
+			break;
+	}
+	return i;
+}
+
+/* Words whose reads the row's takes the place of. */
+static uint32_t read_alone(struct oracle_now *n, const struct oracle_row *row,
+			   struct oracle_cell *c, uint32_t word, uint32_t len)
+{
+	uint64_t lanes = row->is_mask ? packed_lanes(row) : 0;
+	uint32_t run = 1;
+
+	if (!row->is_mask || lanes) {
+		c->r = lanes ? lanes : packed_at(row, word);
+		return 1;
+	}
+	while (run < len && c[run].r == c->r && is_write_before(n, row, &c[run], word + run)) {
+		n->o->words += !(c[run].w | c[run].r);
+		run++;
+	}
+	oracle_set_make(n, row, c, word, run, NULL);
+	return run;
+}
+
+/* Words without a shared set: the row's read alone, or beside the packed one. */
+static uint32_t read_packed(struct oracle_now *n, const struct oracle_row *row,
+			    struct oracle_cell *c, uint32_t word, uint32_t len)
+{
+	struct oracle_reader old;
+	uint32_t run;
+
+	n->o->words += !(c->w | c->r);
+	if (!c->r || is_read_done(n, row, c->r, word))
+		return read_alone(n, row, c, word, len);
+	old = reader_packed(n, c->r, word);
+	run = packed_run(n, row, &old, c, word, len);
+	oracle_set_make(n, row, c, word, run, &old);
+	return run;
+}
+
+static void row_read(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
+		     uint64_t word, uint32_t len)
+{
+	for (uint32_t i = 0, run = 1; i < len; i += run) {
+		uint32_t w = oracle_word_number(word) + i;
+		run = 1;
+		if (!is_write_before(n, row, &c[i], w)) {
+			go_full(n, row, &c[i], word + i * 4);
+		} else if (c[i].r && !(c[i].r & 1)) {
+			run = shared_run(n, row, &c[i], w, len - i);
+			oracle_set_add(n, row, &c[i], w, run);
+		} else {
+			run = read_packed(n, row, &c[i], w, len - i);
+		}
+	}
+}
+
+void oracle_row_access(struct oracle_now *n, struct oracle_row *row)
+{
+	uint64_t end = row->address + (uint64_t)row->nwords * 4;
+	uint64_t fences = row->clock->root[ORACLE_FENCES];
+	bool can_pack;
+
+	row->site = fences ? oracle_site(n->o, n->acc, fences) : n->site;
+	can_pack = oracle_can_pack(row->own, row->site);
+	n->t = row->t;
+	n->actor = row->actor;
+	use_clock(n, row->clock);
+	for (uint64_t a = row->address, next; a < end; a = next) {
+		next = (a | ((1ull << ORACLE_PAGE_SHIFT) - 1)) + 1;
+		next = next < end ? next : end;
+		uint32_t len = (uint32_t)((next - a) / 4);
+		struct oracle_cell *c = oracle_cells_at(n->o, a, len);
+		if (!can_pack)
+			for (uint32_t i = 0; i < len; i++)
+				go_full(n, row, &c[i], a + i * 4);
+		else if (n->acc->kind == RACE_OP_READ)
+			row_read(n, row, c, a, len);
+		else
+			row_write(n, row, c, a, len);
+	}
+}

@@ -1,0 +1,477 @@
+/*
+ * sc.c - fences, and the order of fence.sc.
+ *
+ * In program order a word keeps which fence.sc stood before its accesses; who accesses it later takes
+ * them as forced, hands them on along base causality, and at its next fence.sc comes behind them.
+ * Fences are named by the epoch that they published. A thread's own last one is kept beside
+ * its clock, and beside a word's tree, so that the trees of threads that poll behind fences don't change
+ * and are one for a block; what causality has told already isn't forced.
+ * In the execution's order fences that reach each other come behind all earlier ones, summed up by scope.
+ * Costs: nothing for words and threads that no fence.sc came before; else 48 bytes a word, and 32 for
+ * each fence of a thread until its block ends (wider ones: until the end).
+ */
+#include "oracle/impl.h"
+
+/* ---- the fences of a thread ------------------------------------------------------------------ */
+
+static struct oracle_sc_log *log_of(struct oracle *o, uint32_t actor)
+{
+	struct oracle_sc_log *log;
+
+	HASH_FIND(hh, o->sc_logs, &actor, sizeof(actor), log);
+	return log;
+}
+
+static void log_fence(struct oracle *o, uint32_t actor, uint8_t scope, const struct oracle_pub *pub)
+{
+	struct oracle_sc_log *log = log_of(o, actor);
+	struct oracle_sc_fence e = {*pub, scope};
+
+	oracle_clock_ref(pub->clock);
+	if (!log) {
+		log = calloc(1, sizeof(*log));
+		if (!log)
+			abort();
+		log->actor = actor;
+		HASH_ADD(hh, o->sc_logs, actor, sizeof(log->actor), log);
+	}
+	base_vec_push(&log->v, e);
+}
+
+static void log_free(struct oracle *o, struct oracle_sc_log *log)
+{
+	HASH_DEL(o->sc_logs, log);
+	for (size_t i = 0; i < log->v.n; i++)
+		oracle_clock_unref(&o->pool, log->v.v[i].pub.clock);
+	base_vec_free(&log->v);
+	free(log);
+}
+
+/* How many of its fences were up to that epoch. */
+static size_t log_upto(const struct oracle_sc_log *log, uint32_t epoch)
+{
+	size_t low = 0, high = log->v.n;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		if (log->v.v[mid].pub.epoch <= epoch)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+uint32_t oracle_fence_before(struct oracle *o, uint32_t actor, uint32_t epoch)
+{
+	const struct oracle_sc_log *log = log_of(o, actor);
+	size_t n = log && epoch ? log_upto(log, epoch - 1) : 0;
+
+	return n ? log->v.v[n - 1].pub.epoch : 0;
+}
+
+void oracle_sc_block_end(struct oracle *o, uint32_t first, uint32_t n)
+{
+	for (uint32_t i = 0; o->sc_logs && i < n; i++) {
+		struct oracle_sc_log *log = log_of(o, first + i);
+		bool is_narrow = true;
+		for (size_t k = 0; log && k < log->v.n && is_narrow; k++)
+			is_narrow = log->v.v[k].scope == RACE_SCOPE_CTA;
+		/* Only fences of the block could come behind these. */
+		if (log && is_narrow)
+			log_free(o, log);
+	}
+}
+
+/* ---- fences before accesses ------------------------------------------------------------------ */
+
+static void past_add(struct oracle_pool *pool, struct oracle_past *p, uint64_t tree, uint32_t actor,
+		     uint32_t fence)
+{
+	struct oracle_past own = *p;
+	bool is_other = own.fence && own.actor != actor;
+
+	oracle_tree_join(pool, &p->tree, tree);
+	if (!is_other || oracle_tree_get(tree, own.actor) >= own.fence) {
+		p->fence = is_other || p->fence < fence ? fence : p->fence;
+		p->actor = actor;
+	} else if (fence) {
+		oracle_tree_raise(pool, &p->tree, own.actor, own.fence);
+		p->actor = actor;
+		p->fence = fence;
+	}
+}
+
+static void past_drop(struct oracle_pool *pool, struct oracle_past *p)
+{
+	oracle_tree_unref(pool, p->tree);
+	*p = (struct oracle_past){0};
+}
+
+static void past_copy(struct oracle_pool *pool, struct oracle_past *to,
+		      const struct oracle_past *from)
+{
+	oracle_tree_ref(from->tree);
+	oracle_tree_unref(pool, to->tree);
+	*to = *from;
+}
+
+static void fenced_unref(struct oracle *o, struct oracle_fenced *f, uint32_t bytes)
+{
+	if (!f || (f->refs -= bytes))
+		return;
+	past_drop(&o->pool, &f->all);
+	past_drop(&o->pool, &f->write);
+	oracle_mem_free(o, f, sizeof(*f));
+}
+
+void oracle_fenced_drop(struct oracle *o, struct oracle_bytes *x, uint32_t mask)
+{
+	ORACLE_EACH(b, mask)
+	{
+		fenced_unref(o, x->fences[b], 1);
+		x->fences[b] = NULL;
+	}
+}
+
+/* The fences of the first byte in mask and of those like it (*same), for them alone. */
+static struct oracle_fenced *fenced_own(struct oracle *o, struct oracle_bytes *x, uint32_t mask,
+					uint32_t *same)
+{
+	struct oracle_fenced *old = x->fences[__builtin_ctz(mask)], *f;
+	uint32_t n = 0;
+
+	*same = 0;
+	ORACLE_EACH(b, mask)
+	{
+		if (x->fences[b] != old)
+			continue;
+		*same |= 1u << b;
+		n++;
+	}
+	if (old && old->refs == n)
+		return old;
+	f = oracle_mem_new(o, sizeof(*f));
+	if (old) {
+		past_copy(&o->pool, &f->all, &old->all);
+		past_copy(&o->pool, &f->write, &old->write);
+		old->refs -= n;
+	}
+	f->refs = n;
+	ORACLE_EACH(c, *same)
+	x->fences[c] = f;
+	return f;
+}
+
+static void fenced_add(struct oracle_pool *pool, struct oracle_fenced *f, uint64_t tree,
+		       uint32_t actor, uint32_t fence, bool is_write)
+{
+	past_add(pool, &f->all, tree, actor, fence);
+	/* A read behind this write is behind all before it. */
+	if (is_write)
+		past_copy(pool, &f->write, &f->all);
+}
+
+void oracle_fenced_add(struct oracle *o, struct oracle_ext *e, uint32_t mask, uint64_t tree,
+		       uint32_t actor, uint32_t fence, bool is_write)
+{
+	struct oracle_bytes *x = oracle_ext_bytes(o, e);
+	uint32_t same;
+
+	for (uint32_t left = mask; left; left &= ~same)
+		fenced_add(&o->pool, fenced_own(o, x, left, &same), tree, actor, fence, is_write);
+}
+
+bool oracle_fenced_is(const struct oracle_ext *e, const struct oracle_thread *t, uint32_t actor)
+{
+	uint64_t tree = t->clock->root[ORACLE_FENCES];
+
+	for (unsigned b = 0; b < 4; b++) {
+		const struct oracle_fenced *f = e->bytes ? e->bytes->fences[b] : NULL;
+		const struct oracle_past none = {0}, *p = f ? &f->all : &none;
+		if (p->tree != tree || p->fence != t->fence || (p->fence && p->actor != actor))
+			return false;
+	}
+	return true;
+}
+
+/* ---- communication -------------------------------------------------------------------------- */
+
+/* What an access is behind by communication is forced before what follows it. */
+static void take_forced(struct oracle *o, struct oracle_thread *t, uint32_t actor,
+			const struct oracle_past *p)
+{
+	struct oracle_pool *pool = &o->pool;
+	uint64_t known = t->clock->root[ORACLE_FENCES], forced = t->clock->root[ORACLE_FORCED];
+	bool is_one = p->fence && p->actor != actor &&
+		      oracle_tree_get(known, p->actor) < p->fence &&
+		      oracle_tree_get(forced, p->actor) < p->fence;
+	bool is_tree = !oracle_tree_covers(known, p->tree) && !oracle_tree_covers(forced, p->tree);
+	struct oracle_memo m = {.from = t->clock,
+				.with = is_tree ? p->tree : 0,
+				.actor = is_one ? p->actor : 0,
+				.number = is_one ? p->fence : 0,
+				.kind = ORACLE_MEMO_FORCED};
+
+	if ((!is_one && !is_tree) || (m.from->refs > 1 && oracle_memo_get(pool, &t->clock, &m)))
+		return;
+	bool is_shared = m.from->refs > 1;
+	if (is_shared)
+		oracle_clock_ref(m.from);
+	uint64_t *to = &oracle_clock_own(pool, &t->clock)->root[ORACLE_FORCED];
+	if (is_tree)
+		oracle_tree_join(pool, to, p->tree);
+	if (is_one)
+		oracle_tree_raise(pool, to, p->actor, p->fence);
+	if (!is_shared)
+		return;
+	m.to = t->clock;
+	oracle_memo_put(pool, &m);
+	oracle_clock_unref(pool, m.from);
+}
+
+static void misc_forced(struct oracle_pool *pool, uint64_t *to, const struct oracle_past *p)
+{
+	oracle_tree_join(pool, to, p->tree);
+	if (p->fence)
+		oracle_tree_raise(pool, to, p->actor, p->fence);
+}
+
+void oracle_forced_by(struct oracle *o, struct oracle_clock **c, uint32_t pseudo, bool is_read)
+{
+	const struct oracle_misc *m = oracle_misc_of(o, pseudo);
+	uint64_t forced = !m ? 0 : is_read ? m->read_forced : m->all_forced;
+
+	if (forced && !oracle_tree_covers((*c)->root[ORACLE_FORCED], forced))
+		oracle_tree_join(&o->pool, &oracle_clock_own(&o->pool, c)->root[ORACLE_FORCED],
+				 forced);
+}
+
+void oracle_forced_drop(struct oracle *o, struct oracle_misc *m)
+{
+	oracle_tree_unref(&o->pool, m->read_forced);
+	oracle_tree_unref(&o->pool, m->all_forced);
+	m->read_forced = m->all_forced = 0;
+}
+
+void oracle_communicate(struct oracle *o, struct oracle_thread *t, uint32_t actor, bool is_write,
+			struct oracle_ext *e, uint32_t mask)
+{
+	struct oracle_bytes *x = oracle_ext_bytes(o, e);
+	struct oracle_misc *m = oracle_misc_of(o, actor);
+	uint32_t same;
+
+	for (uint32_t left = mask; left; left &= ~same) {
+		struct oracle_fenced *f = fenced_own(o, x, left, &same);
+		const struct oracle_past *before = is_write ? &f->all : &f->write;
+		take_forced(o, t, actor, before);
+		if (m && m->kind != ORACLE_MISC_HOST)
+			misc_forced(&o->pool, &m->all_forced, before);
+		if (m && m->kind != ORACLE_MISC_HOST && !is_write)
+			misc_forced(&o->pool, &m->read_forced, before);
+		fenced_add(&o->pool, f, t->clock->root[ORACLE_FENCES], actor, t->fence, is_write);
+	}
+}
+
+/* ---- fences ----------------------------------------------------------------------------------- */
+
+struct force {
+	struct oracle *o;
+	uint32_t actor;
+	uint8_t scope;
+	bool is_own;			  /* a fence of the actor's warp counts: its lanes differ */
+	BASE_VEC(struct oracle_pub) pubs; /* borrowed from the logs */
+};
+
+/* The last fence.sc of `key` up to an epoch that is morally strong with this one. */
+static void force_one(void *arg, uint32_t key, uint32_t epoch)
+{
+	struct force *f = arg;
+	struct oracle_sc_log *log;
+	uint8_t level = (uint8_t)oracle_level(f->o, f->actor, key);
+
+	f->is_own |= key >> 5 == f->actor >> 5;
+	if (key == f->actor || level > f->scope || !(log = log_of(f->o, key)))
+		return;
+	for (size_t i = log_upto(log, epoch); i-- > 0;)
+		if (log->v.v[i].scope >= level) {
+			base_vec_push(&f->pubs, log->v.v[i].pub);
+			return;
+		}
+}
+
+/* Comes behind what is forced. What causality tells by then needn't be kept as forced. */
+static void force_all(struct oracle *o, struct oracle_thread *t, const struct force *f)
+{
+	uint64_t *root;
+
+	for (size_t i = 0; i < f->pubs.n; i++) {
+		oracle_clock_own(&o->pool, &t->clock);
+		oracle_learn(o, &t->clock, &f->pubs.v[i]);
+	}
+	root = t->clock->root;
+	if (!oracle_tree_covers(root[ORACLE_FENCES], root[ORACLE_FORCED]))
+		return;
+	root = oracle_clock_own(&o->pool, &t->clock)->root;
+	oracle_tree_unref(&o->pool, root[ORACLE_FORCED]);
+	root[ORACLE_FORCED] = 0;
+}
+
+static void force(struct oracle *o, struct oracle_thread *t, uint32_t actor, uint8_t scope)
+{
+	struct force f = {.o = o, .actor = actor, .scope = scope};
+	struct oracle_memo m = {.from = t->clock,
+				.actor = actor & ~31u,
+				.number = scope,
+				.kind = ORACLE_MEMO_FENCE};
+	const struct oracle_group *g = oracle_group_of(o, actor);
+	uint64_t end = UINT64_MAX;
+	uint32_t first = 0;
+
+	if (!t->clock->root[ORACLE_FORCED] || oracle_memo_get(&o->pool, &t->clock, &m))
+		return;
+	if (scope == RACE_SCOPE_CTA && g && g->is_grid) {
+		first = g->first + ((actor - g->first) >> g->shift << g->shift);
+		end = (uint64_t)first + (1u << g->shift);
+	}
+	oracle_clock_ref(m.from);
+	oracle_tree_above(t->clock->root[ORACLE_FORCED], t->clock->root[ORACLE_FENCES], first, end,
+			  force_one, &f);
+	force_all(o, t, &f);
+	base_vec_free(&f.pubs);
+	m.to = t->clock;
+	if (!f.is_own)
+		oracle_memo_put(&o->pool, &m);
+	oracle_clock_unref(&o->pool, m.from);
+}
+
+static struct oracle_sc_sum *sc_sum(struct oracle *o, uint32_t actor, uint8_t scope, uint8_t level,
+				    bool is_made)
+{
+	struct race_place p = oracle_place(o, actor);
+	struct oracle_sc_sum *s, probe = {.key = {scope, level, 0, 0}};
+
+	if (level == RACE_SCOPE_GPU) {
+		probe.key.a = p.device;
+	} else if (level < RACE_SCOPE_GPU) {
+		probe.key.a = p.grid;
+		probe.key.b = level == RACE_SCOPE_CTA ? p.cta : p.cluster;
+	}
+	HASH_FIND(hh, o->sc_sums, &probe.key, sizeof(probe.key), s);
+	if (s || !is_made)
+		return s;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		abort();
+	s->key = probe.key;
+	HASH_ADD(hh, o->sc_sums, key, sizeof(s->key), s);
+	return s;
+}
+
+static uint8_t narrower(uint8_t a, uint8_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Comes behind the fences of the execution that it is morally strong with. */
+static void join_sums(struct oracle *o, struct oracle_thread *t, uint32_t actor, uint8_t scope)
+{
+	struct oracle_sc_sum *s;
+
+	for (uint8_t s1 = RACE_SCOPE_CTA; s1 <= RACE_SCOPE_SYS; s1++)
+		if ((s = sc_sum(o, actor, s1, narrower(s1, scope), false)))
+			oracle_clock_join(&o->pool, &t->clock, s->clock);
+}
+
+static void fence_one(struct oracle *o, uint32_t actor, uint8_t strength, uint8_t scope)
+{
+	struct oracle_thread *t = oracle_thread_of(o, actor);
+	bool is_sc = strength == RACE_SC, is_execution = o->opt.sc == ORACLE_SC_EXECUTION;
+
+	if (!t)
+		return;
+	if (race_is_acquire((enum race_strength)strength))
+		oracle_fence_acquire(o, t, scope);
+	if (is_sc && is_execution) {
+		join_sums(o, t, actor, scope);
+	} else if (is_sc) {
+		struct oracle_group *g = oracle_group_of(o, actor);
+		force(o, t, actor, scope);
+		t->fence = t->own;
+		g->has_fences = true;
+	}
+	if (race_is_release((enum race_strength)strength)) {
+		struct oracle_pub pub = oracle_publish(o, t, actor);
+		if (is_sc && !is_execution)
+			log_fence(o, actor, scope, &pub);
+		for (uint8_t l = RACE_SCOPE_CTA; is_sc && is_execution && l <= scope; l++)
+			oracle_learn(o, &sc_sum(o, actor, scope, l, true)->clock, &pub);
+		oracle_fence_release(o, t, scope, &pub);
+	}
+	oracle_fence_prune(o, t, strength, scope);
+}
+
+void oracle_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t strength, uint8_t scope)
+{
+	o->stats.events++;
+	if (o->record) {
+		struct oracle_event e = {.type = ORACLE_FENCE,
+					 .actor = warp,
+					 .mask = mask,
+					 .strength = strength,
+					 .scope = scope};
+		o->record(o->record_arg, &e);
+	}
+	if (!mask)
+		fence_one(o, warp, strength, scope);
+	ORACLE_EACH(l, mask)
+	fence_one(o, warp + l, strength, scope);
+}
+
+void oracle_proxy_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t kinds)
+{
+	static const uint8_t roots[] = {ORACLE_CROSS, ORACLE_CROSS + 1, ORACLE_TMAP_RELEASED};
+	static const uint8_t bits[] = {ORACLE_PROXY_GLOBAL, ORACLE_PROXY_SHARED,
+				       ORACLE_PROXY_TMAP_RELEASE};
+	uint32_t base = mask ? warp : warp & ~31u, lanes = mask ? mask : 1u << (warp & 31);
+
+	o->stats.events++;
+	if (o->record) {
+		struct oracle_event e = {
+			.type = ORACLE_PROXY, .actor = warp, .mask = mask, .proxy_kinds = kinds};
+		o->record(o->record_arg, &e);
+	}
+	ORACLE_EACH(l, lanes)
+	{
+		struct oracle_thread *t = oracle_thread_of(o, base + l);
+		if (!t)
+			continue;
+		struct oracle_clock *c = oracle_clock_own(&o->pool, &t->clock);
+		for (unsigned k = 0; k < sizeof(bits); k++) {
+			if (!(kinds & bits[k]))
+				continue;
+			uint64_t *x = &c->root[roots[k]];
+			oracle_tree_join(&o->pool, x, c->root[ORACLE_HB]);
+			oracle_tree_raise(&o->pool, x, base + l, t->own);
+		}
+		if (kinds & ORACLE_PROXY_TMAP)
+			oracle_tree_join(&o->pool, &c->root[ORACLE_CROSS_TMAP],
+					 c->root[ORACLE_TMAP_RELEASED]);
+		t->own++;
+	}
+}
+
+void oracle_sc_free(struct oracle *o)
+{
+	struct oracle_sc_log *log, *ltmp;
+	struct oracle_sc_sum *sum, *stmp;
+
+	HASH_ITER(hh, o->sc_logs, log, ltmp)
+	log_free(o, log);
+	HASH_ITER(hh, o->sc_sums, sum, stmp)
+	{
+		HASH_DEL(o->sc_sums, sum);
+		oracle_clock_unref(&o->pool, sum->clock);
+		free(sum);
+	}
+}

@@ -1,0 +1,603 @@
+/*
+ * shadow.c - the check of an access to a word against those before it, in general.
+ *
+ * What isn't plain, or races, or whose order isn't simple (row.c does the rest): a word has three
+ * lists: weak writes, weak reads, strong accesses. A new access is compared with each kept one that
+ * conflicts; a weak one that is ordered behind a kept one and covers it (a write covers all, a read
+ * the reads) takes its place: who races with the superseded one later, races with the new one too.
+ *
+ * Long lists are not walked: each remembers a clock that all of it is behind of; strong accesses
+ * that are all of the same bytes, and of one device (scope gpu and wider) or block, can't race with one
+ * more such. Reads of a
+ * warp's lanes in one epoch are one record, as are RMWs of a warp in a row.
+ */
+#include "oracle/shadow.h"
+
+enum order { UNORDERED, UNCROSSED, ORDERED };
+
+static bool is_empty(const struct oracle_list *l)
+{
+	return !l || !l->n;
+}
+
+/* Back to the plain form where the plain write n, which has just been made, is all that is left. */
+static void shrink(const struct oracle_now *n, struct oracle_cell *c)
+{
+	struct oracle_ext *e = oracle_cell_ext(c);
+	const struct oracle_list *l = e->list[ORACLE_WRITES];
+	uint64_t fences = n->o->opt.sc == ORACLE_SC_PROGRAM ? n->clock->root[ORACLE_FENCES] : 0;
+	uint32_t site;
+
+	if (is_empty(l) || l->n != 1 || !is_empty(e->list[ORACLE_READS]) ||
+	    !is_empty(e->list[ORACLE_STRONG]))
+		return;
+	const struct oracle_rec *r = &l->v[0];
+	if (r->bytes != ORACLE_PLAIN_BYTES || r->mask || r->actor != n->actor ||
+	    r->epoch != n->t->own || r->site != n->site || n->is_pseudo ||
+	    n->acc->proxy != RACE_PROXY_GENERIC)
+		return;
+	/* The fences of others would be lost. */
+	if (!oracle_fenced_is(e, n->t, n->actor))
+		return;
+	for (unsigned b = 0; b < 4; b++)
+		if (oracle_ext_source(e, b))
+			return;
+	site = oracle_site(n->o, n->acc, fences);
+	if (!oracle_can_pack(r->epoch, site))
+		return;
+	uint64_t w = oracle_pack(r->actor, r->epoch, site);
+	oracle_ext_free(n->o, c);
+	c->w = w;
+}
+
+/* ---- order ------------------------------------------------------------------------------------- */
+
+static unsigned cross_of(const struct oracle_now *n, const struct oracle_site *x)
+{
+	if (x->a.proxy == RACE_PROXY_TEXTURE || n->acc->proxy == RACE_PROXY_TEXTURE)
+		return ORACLE_CROSS_TEXTURE - ORACLE_CROSS;
+	if (x->a.proxy == RACE_PROXY_TENSORMAP || n->acc->proxy == RACE_PROXY_TENSORMAP)
+		return ORACLE_CROSS_TMAP - ORACLE_CROSS;
+	return n->acc->flags & ORACLE_SHARED ? 1 : 0;
+}
+
+static enum order order_of(const struct oracle_now *n, uint32_t actor, uint32_t epoch,
+			   const struct oracle_site *x)
+{
+	if (actor == n->actor && x->a.proxy == n->acc->proxy)
+		return ORDERED;
+	if (actor != n->actor && oracle_tree_get(n->clock->root[ORACLE_HB], actor) < epoch)
+		return UNORDERED;
+	if (x->a.proxy == n->acc->proxy && (x->a.proxy == RACE_PROXY_GENERIC ||
+					    oracle_level(n->o, actor, n->actor) == RACE_SCOPE_CTA))
+		return ORDERED;
+	if (x->a.kind == RACE_OP_READ)
+		return ORDERED;
+	return oracle_tree_get(n->clock->root[ORACLE_CROSS + cross_of(n, x)], actor) >= epoch
+		       ? ORDERED
+		       : UNCROSSED;
+}
+
+static bool is_same_grid(struct oracle *o, uint32_t a, uint32_t b)
+{
+	uint64_t g = oracle_place(o, a).grid;
+
+	return g && g == oracle_place(o, b).grid;
+}
+
+/* A read-only load and a write, which is never right within one grid; or a texture's read behind a
+ * write. */
+static bool is_nc_pair(const struct oracle_now *n, const struct oracle_site *x, uint32_t actor)
+{
+	bool is_nc = ((x->a.flags & ORACLE_NC) && (n->acc->kind & RACE_OP_WRITE)) ||
+		     ((n->acc->flags & ORACLE_NC) && (x->a.kind & RACE_OP_WRITE));
+	bool is_texture = n->acc->proxy == RACE_PROXY_TEXTURE && n->acc->kind == RACE_OP_READ &&
+			  (x->a.kind & RACE_OP_WRITE);
+
+	return (is_nc || is_texture) && is_same_grid(n->o, actor, n->actor);
+}
+
+/* ---- findings ------------------------------------------------------------------------------------- */
+
+static struct oracle_side side_of(struct oracle *o, const struct oracle_site *s, uint32_t actor,
+				  uint64_t address)
+{
+	return (struct oracle_side){.inst = s->a.inst,
+				    .actor = actor,
+				    .place = oracle_place(o, actor),
+				    .address = address,
+				    .bytes = s->a.bytes,
+				    .kind = s->a.kind,
+				    .strength = s->a.strength,
+				    .scope = s->a.scope,
+				    .proxy = s->a.proxy,
+				    .flags = s->a.flags};
+}
+
+static void found(const struct oracle_now *n, enum oracle_kind kind, const struct oracle_rec *r,
+		  uint32_t actor)
+{
+	const struct oracle_site *x = oracle_site_at(n->o, r->site);
+	uint64_t at =
+		r->offset == ORACLE_OFF_RANGE ? n->word : n->word + (uint64_t)(int64_t)r->offset;
+	struct oracle_side first = side_of(n->o, x, actor, at);
+	struct oracle_side second =
+		side_of(n->o, oracle_site_at(n->o, n->site), n->actor, n->address);
+
+	oracle_found(n->o, kind, &first, &second,
+		     n->word + (uint64_t)__builtin_ctz(n->mask & r->bytes));
+}
+
+/* What a pair that isn't ordered is. Returns false when it is none: both morally strong. */
+static bool judge(const struct oracle_now *n, const struct oracle_site *x,
+		  const struct oracle_rec *r, uint32_t actor, enum order order,
+		  enum oracle_kind *kind)
+{
+	bool is_same =
+		n->word + (uint64_t)(int64_t)r->offset == n->address && x->a.bytes == n->acc->bytes;
+	uint8_t level;
+
+	*kind = order == UNCROSSED ? ORACLE_RACE_PROXY : ORACLE_RACE;
+	if (x->a.strength == RACE_WEAK || n->acc->strength == RACE_WEAK)
+		return true;
+	level = (uint8_t)oracle_level(n->o, actor, n->actor);
+	if (level > x->a.scope || level > n->acc->scope)
+		*kind = ORACLE_RACE_SCOPE;
+	else if (!is_same)
+		*kind = ORACLE_RACE_SIZE;
+	else if (x->a.proxy == n->acc->proxy)
+		return false;
+	return true;
+}
+
+/* ---- one record against the access ------------------------------------------------------------------- */
+
+/* Is the access behind a read that observed this write? (R7 between that read and the access.) */
+static bool is_seen(const struct oracle_now *n, const struct oracle_chain *chain, uint32_t pos)
+{
+	const struct oracle_site generic = {.a = {.proxy = RACE_PROXY_GENERIC}};
+	const uint64_t *root = n->clock->root;
+	uint64_t hb = root[ORACLE_HB], cross = root[ORACLE_CROSS + cross_of(n, &generic)];
+
+	if (n->acc->proxy == RACE_PROXY_GENERIC)
+		return oracle_chain_is_seen(chain, pos, n->actor, hb, hb);
+	/* What the thread itself has read, it has read through the generic proxy. */
+	if (n->acc->kind == RACE_OP_READ)
+		return oracle_chain_is_seen(chain, pos, ORACLE_NO_ACTOR, cross, cross);
+	return oracle_chain_is_seen(chain, pos, n->actor, hb, cross);
+}
+
+/* Tells of a race with one lane's access. Returns: is it ordered before this one, and not told? */
+static bool check_one(const struct oracle_now *n, const struct oracle_rec *r, uint32_t actor,
+		      uint32_t pos)
+{
+	const struct oracle_site *x = oracle_site_at(n->o, r->site);
+	bool is_conflict = (x->a.kind | n->acc->kind) & RACE_OP_WRITE;
+	enum order order = order_of(n, actor, r->epoch, x);
+	enum oracle_kind kind;
+
+	if (is_conflict && is_nc_pair(n, x, actor)) {
+		found(n, ORACLE_RACE_NC, r, actor);
+		return false;
+	}
+	if (order == ORDERED)
+		return true;
+	/* Two that are morally strong don't race, and neither takes the other's place. */
+	if (!is_conflict || !judge(n, x, r, actor, order, &kind))
+		return false;
+	/* Behind another proxy's access that was let through as a write after a read, a read isn't. */
+	if (r->chain && is_seen(n, r->chain, pos))
+		return n->acc->proxy == RACE_PROXY_GENERIC;
+	found(n, kind, r, actor);
+	return false;
+}
+
+/* The lanes that are ordered before the access and without a finding; 1 for a single one. */
+static uint32_t check_rec(const struct oracle_now *n, const struct oracle_rec *r)
+{
+	uint32_t ordered = 0, pos = r->pos;
+
+	if (!r->mask)
+		return check_one(n, r, r->actor, r->pos);
+	ORACLE_EACH(l, r->mask)
+	{
+		if (check_one(n, r, r->actor + l, pos++))
+			ordered |= 1u << l;
+	}
+	return ordered;
+}
+
+bool oracle_is_nc_kept(struct oracle *o, const struct oracle_site *x, uint32_t actor)
+{
+	struct oracle_group *g = x->a.flags & ORACLE_NC ? oracle_group_of(o, actor) : NULL;
+
+	return g && g->is_grid && !g->is_ended;
+}
+
+/*
+ * May this access take the place of an ordered one? Who knows of it must know of the other: so a
+ * copy, whose completion carries the copy alone, takes only its own accesses' place. One
+ * read-only load does for its grid.
+ */
+static bool supersedes(const struct oracle_now *n, const struct oracle_site *x, uint32_t actor)
+{
+	if (n->acc->strength != RACE_WEAK || (n->is_pseudo && actor != n->actor))
+		return false;
+	if (n->acc->kind == RACE_OP_READ && x->a.kind != RACE_OP_READ)
+		return false;
+	return !oracle_is_nc_kept(n->o, x, actor) ||
+	       ((n->acc->flags & ORACLE_NC) && is_same_grid(n->o, actor, n->actor));
+}
+
+/* Takes the lanes and bytes out of a record that are superseded; false: nothing is left. */
+static bool trim(const struct oracle_now *n, struct oracle_rec *r, uint32_t ordered)
+{
+	if ((r->bytes & ~n->mask) == 0) {
+		if (ordered == (r->mask ? r->mask : 1u))
+			return false;
+		/* RMWs in a row keep their lanes: positions count them. */
+		if (ordered && !r->chain)
+			r->mask &= ~ordered;
+	} else if (ordered == (r->mask ? r->mask : 1u)) {
+		r->bytes = (uint8_t)(r->bytes & ~n->mask);
+	}
+	return true;
+}
+
+/* ---- lists ------------------------------------------------------------------------------------------ */
+
+static bool is_behind(const struct oracle_now *n, const struct oracle_list *l)
+{
+	return l->behind && l->behind == n->clock && n->acc->proxy == RACE_PROXY_GENERIC &&
+	       !(n->acc->flags & ORACLE_NC);
+}
+
+/* Is each lane of the record known to the clock alone, without a thought of proxies? */
+static bool is_known(const struct oracle_now *n, const struct oracle_rec *r)
+{
+	const struct oracle_site *x = oracle_site_at(n->o, r->site);
+	uint32_t value;
+	const uint32_t *leaf = oracle_tree_leaf(n->clock->root[ORACLE_HB], r->actor, &value);
+
+	if (x->a.proxy != RACE_PROXY_GENERIC || (x->a.flags & ORACLE_NC))
+		return false;
+	if (!leaf)
+		return value >= r->epoch;
+	if (!r->mask)
+		return leaf[r->actor & 31] >= r->epoch;
+	ORACLE_EACH(l, r->mask)
+	{
+		if (leaf[l] < r->epoch)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * A record that has raced so often is forgotten: all of a hot word's accesses race with each other,
+ * which would take the square of their number.
+ */
+#define RACED_MAX 256u
+
+static void check_list(const struct oracle_now *n, struct oracle_list *l)
+{
+	bool is_all_known = n->acc->proxy == RACE_PROXY_GENERIC;
+	uint32_t kept = 0;
+
+	if (!l || !l->n || (is_behind(n, l) && n->acc->strength != RACE_WEAK))
+		return;
+	if (is_behind(n, l) && !(n->acc->kind & RACE_OP_WRITE))
+		return;
+	for (uint32_t i = 0; i < l->n; i++) {
+		struct oracle_rec *r = &l->v[i];
+		const struct oracle_site *x = oracle_site_at(n->o, r->site);
+		if (r->bytes & n->mask) {
+			uint64_t races = n->o->races;
+			uint32_t ordered = check_rec(n, r);
+			races = n->o->races - races + r->raced;
+			r->raced = (uint16_t)(races < RACED_MAX ? races : RACED_MAX);
+			if (r->raced == RACED_MAX) {
+				n->o->stats.raced_out++;
+				oracle_rec_drop(n->o, r);
+				continue;
+			}
+			if (ordered && supersedes(n, x, r->actor) && !trim(n, r, ordered)) {
+				oracle_rec_drop(n->o, r);
+				continue;
+			}
+		}
+		is_all_known = is_all_known && is_known(n, r);
+		l->v[kept++] = *r;
+	}
+	l->n = kept;
+	if (is_all_known && kept && l->behind != n->clock) {
+		oracle_list_touch(n->o, l);
+		l->behind = oracle_clock_ref(n->t->clock);
+	}
+}
+
+#define COMPACT_FROM 16u
+
+static int by_warp(const void *a, const void *b)
+{
+	const struct oracle_rec *x = a, *y = b;
+	uint32_t v = x->actor & ~31u, w = y->actor & ~31u;
+
+	if (v != w)
+		return v < w ? -1 : 1;
+	return x->epoch > y->epoch ? -1 : x->epoch < y->epoch;
+}
+
+/* The lanes of its warp that a record is of. */
+static uint32_t lanes_of(const struct oracle_rec *r)
+{
+	return r->mask ? r->mask : 1u << (r->actor & 31);
+}
+
+/*
+ * Of a thread's weak reads of all the word the last one is enough, and none that is ordered before
+ * the access that has just been added. Done each time a list has doubled.
+ */
+static void compact_reads(const struct oracle_now *n, struct oracle_list *l)
+{
+	uint32_t covered = 0, warp = 0;
+	uint32_t kept = 0;
+
+	if (l->n < (n->o->opt.is_tiny ? 3 : COMPACT_FROM) || l->n < l->compact_at)
+		return;
+	oracle_list_touch(n->o, l);
+	qsort(l->v, l->n, sizeof(struct oracle_rec), by_warp);
+	for (uint32_t i = 0; i < l->n; i++) {
+		struct oracle_rec *r = &l->v[i];
+		const struct oracle_site *x = oracle_site_at(n->o, r->site);
+		bool is_plain = !(x->a.flags & ~ORACLE_SHARED) && x->a.proxy == RACE_PROXY_GENERIC;
+		if (!i || warp != (r->actor & ~31u))
+			covered = 0;
+		warp = r->actor & ~31u;
+		if (is_plain && !(lanes_of(r) & ~covered))
+			continue;
+		if (is_plain && r->bytes == ORACLE_PLAIN_BYTES)
+			covered |= lanes_of(r);
+		if (is_plain && n->mask == ORACLE_PLAIN_BYTES && !n->is_pseudo &&
+		    n->acc->proxy == RACE_PROXY_GENERIC && n->acc->strength == RACE_WEAK &&
+		    is_known(n, r) &&
+		    !(lanes_of(r) >> (n->actor & 31) & 1 && warp == (n->actor & ~31u)))
+			continue;
+		l->v[kept++] = *r;
+	}
+	l->n = kept;
+	l->compact_at = kept * 2;
+}
+
+static int by_chain(const void *a, const void *b)
+{
+	const struct oracle_rec *x = a, *y = b;
+	uint64_t c = x->chain ? x->chain->serial : 0, d = y->chain ? y->chain->serial : 0;
+	int order =
+		(x->actor & ~31u) < (y->actor & ~31u) ? -1 : (x->actor & ~31u) > (y->actor & ~31u);
+
+	if (order)
+		return order;
+	if (c != d)
+		return c < d ? -1 : 1;
+	if (x->epoch != y->epoch)
+		return x->epoch > y->epoch ? -1 : 1;
+	return x->pos > y->pos ? -1 : x->pos < y->pos;
+}
+
+/* Are two strong accesses morally strong with the same others? */
+static bool is_alike(const struct oracle *o, const struct oracle_rec *a, const struct oracle_rec *b)
+{
+	const struct oracle_site *x = oracle_site_at(o, a->site), *y = oracle_site_at(o, b->site);
+
+	return a->bytes == b->bytes && a->offset == b->offset && a->chain == b->chain &&
+	       x->a.bytes == y->a.bytes && x->a.scope == y->a.scope && x->a.proxy == y->a.proxy &&
+	       x->a.flags == y->a.flags &&
+	       (x->a.kind == RACE_OP_READ) == (y->a.kind == RACE_OP_READ);
+}
+
+/* Of a thread's RMWs in one chain, and of its strong reads, the last one is enough. */
+static void compact_strong(const struct oracle_now *n, struct oracle_list *l)
+{
+	uint32_t covered = 0;
+	uint32_t kept = 0;
+
+	if (l->n < (n->o->opt.is_tiny ? 3 : COMPACT_FROM) || l->n < l->compact_at)
+		return;
+	oracle_list_touch(n->o, l);
+	qsort(l->v, l->n, sizeof(struct oracle_rec), by_chain);
+	for (uint32_t i = 0; i < l->n; i++) {
+		struct oracle_rec *r = &l->v[i], *prev = kept ? &l->v[kept - 1] : NULL;
+		if (!prev || (prev->actor & ~31u) != (r->actor & ~31u) || !is_alike(n->o, prev, r))
+			covered = 0;
+		if (!(lanes_of(r) & ~covered)) {
+			oracle_rec_drop(n->o, r);
+			continue;
+		}
+		covered |= lanes_of(r);
+		l->v[kept++] = *r;
+	}
+	l->n = kept;
+	l->compact_at = kept * 2;
+}
+
+/* Joins the new access to the last record, if it is its warp's and like it. */
+static bool merge(const struct oracle_now *n, struct oracle_list *l)
+{
+	struct oracle_rec *r = l && l->n ? &l->v[l->n - 1] : NULL;
+	uint32_t bit = 1u << (n->actor & 31);
+
+	if (!r || r->site != n->site || r->epoch != n->t->own || r->bytes != n->mask ||
+	    (r->actor & ~31u) != (n->actor & ~31u))
+		return false;
+	if (r->offset == ORACLE_OFF_RANGE
+		    ? !n->is_range
+		    : n->is_range || n->word + (uint64_t)(int64_t)r->offset != n->address)
+		return false;
+	uint32_t lanes = lanes_of(r);
+	if (n->chain) {
+		/* Positions go with the lanes. */
+		if (r->chain != n->chain || (bit - 1) < lanes ||
+		    n->pos != r->pos + (uint32_t)__builtin_popcount(lanes))
+			return false;
+	} else if (r->chain) {
+		return false;
+	}
+	r->mask = lanes | bit;
+	r->actor &= ~31u;
+	return true;
+}
+
+static int8_t offset_of(const struct oracle_now *n)
+{
+	return n->is_range ? ORACLE_OFF_RANGE : (int8_t)(int64_t)(n->address - n->word);
+}
+
+static struct oracle_rec rec_now(const struct oracle_now *n)
+{
+	return (struct oracle_rec){.actor = n->actor,
+				   .epoch = n->t->own,
+				   .site = n->site,
+				   .pos = n->pos,
+				   .bytes = (uint8_t)n->mask,
+				   .offset = offset_of(n),
+				   .chain = n->chain};
+}
+
+#define LOOK_BEHIND 64u
+
+/* Is x, by the same actor and as strong, no longer needed beside the new strong access? */
+static bool is_replaced(const struct oracle_now *n, const struct oracle_rec *r,
+			struct oracle_rec **closed)
+{
+	if (r->mask || r->actor != n->actor || r->bytes != n->mask || r->offset != offset_of(n))
+		return false;
+	const struct oracle_site *x = oracle_site_at(n->o, r->site),
+				 *y = oracle_site_at(n->o, n->site);
+	if (x->a.bytes != y->a.bytes || x->a.scope != y->a.scope || x->a.proxy != y->a.proxy ||
+	    x->a.flags & ORACLE_NC)
+		return false;
+	/* Who has seen a write is behind it, not behind a read before it. */
+	if (x->a.kind == RACE_OP_READ)
+		return !n->chain;
+	if (!n->chain)
+		return false;
+	if (r->chain == n->chain)
+		return true;
+	if (r->chain->live)
+		return false;
+	/* Neither can be read any more: the later one stands for an earlier one if whoever
+	 * has seen it has seen the other. */
+	struct oracle_rec *later = *closed;
+	if (later && oracle_chain_covers(r->chain, r->pos, later->chain, later->pos))
+		return true;
+	*closed = (struct oracle_rec *)(uintptr_t)r;
+	return false;
+}
+
+static void prune_strong(const struct oracle_now *n, struct oracle_list *l)
+{
+	uint32_t low = l->n > LOOK_BEHIND ? l->n - LOOK_BEHIND : 0;
+	struct oracle_rec *closed = NULL;
+
+	for (uint32_t i = l->n; i-- > low;) {
+		struct oracle_rec *r = &l->v[i];
+		if (!is_replaced(n, r, &closed))
+			continue;
+		oracle_rec_drop(n->o, r);
+		memmove(r, r + 1, (l->n - i - 1) * sizeof(*r));
+		l->n--;
+		if (closed)
+			closed--;
+	}
+}
+
+/* May the access be one of a list that is told by where its accesses are from? */
+static bool is_of_place(const struct oracle_now *n)
+{
+	return n->acc->strength != RACE_WEAK && n->acc->proxy == RACE_PROXY_GENERIC &&
+	       !(n->acc->flags & ORACLE_NC);
+}
+
+static bool is_uniform_strong(const struct oracle_now *n, const struct oracle_ext *e)
+{
+	if (e->same_bytes != n->acc->bytes || e->same_address != n->address || !is_of_place(n))
+		return false;
+	if (e->same_place & ORACLE_PLACE_BLOCK)
+		return e->same_place == oracle_place_key(n->o, n->actor, RACE_SCOPE_CTA);
+	return n->acc->scope >= RACE_SCOPE_GPU && e->same_place == n->place;
+}
+
+static void add_strong(const struct oracle_now *n, struct oracle_ext *e)
+{
+	struct oracle_list *l = e->list[ORACLE_STRONG];
+
+	if (l)
+		prune_strong(n, l);
+	if (is_empty(l) && is_of_place(n) && n->place) {
+		e->same_bytes = n->acc->bytes;
+		e->same_address = n->address;
+		e->same_place = n->place;
+	} else if (!is_uniform_strong(n, e)) {
+		e->same_bytes = 0;
+	}
+}
+
+/* Of too many, the oldest half is dropped, counted. */
+static void limit(const struct oracle_now *n, struct oracle_list *l)
+{
+	uint32_t half = l ? l->n / 2 : 0;
+
+	if (!l || l->n < n->o->opt.max_records)
+		return;
+	for (uint32_t i = 0; i < half; i++)
+		oracle_rec_drop(n->o, &l->v[i]);
+	memmove(l->v, l->v + half, (l->n - half) * sizeof(struct oracle_rec));
+	l->n -= half;
+	n->o->stats.dropped += half;
+}
+
+static void add(const struct oracle_now *n, struct oracle_ext *e)
+{
+	struct oracle_list **at = &e->list[oracle_class_of(oracle_site_at(n->o, n->site))];
+	struct oracle_rec r = rec_now(n);
+
+	oracle_list_touch(n->o, *at);
+	if (at == &e->list[ORACLE_STRONG])
+		add_strong(n, e);
+	limit(n, *at);
+	if (merge(n, *at))
+		return;
+	if (r.chain)
+		r.chain->refs++;
+	oracle_list_push(n->o, at, &r);
+	if (at == &e->list[ORACLE_READS])
+		compact_reads(n, *at);
+	else if (at == &e->list[ORACLE_STRONG])
+		compact_strong(n, *at);
+}
+
+/* ---- words -------------------------------------------------------------------------------------------- */
+
+void oracle_word_full(struct oracle_now *n, struct oracle_cell *c)
+{
+	struct oracle_ext *e = oracle_ext_of(n->o, c, n->word);
+	bool is_strong = n->acc->strength != RACE_WEAK;
+
+	check_list(n, e->list[ORACLE_WRITES]);
+	/* Reads are compared with writes only, and superseded when the list has grown. */
+	if (n->acc->kind & RACE_OP_WRITE)
+		check_list(n, e->list[ORACLE_READS]);
+	if (!is_strong || !is_uniform_strong(n, e))
+		check_list(n, e->list[ORACLE_STRONG]);
+	add(n, e);
+	if (n->o->opt.sc == ORACLE_SC_PROGRAM &&
+	    (oracle_has_fences(e) || n->t->clock->root[ORACLE_FENCES] || n->t->fence)) {
+		oracle_communicate(n->o, n->t, n->actor, n->acc->kind & RACE_OP_WRITE, e, n->mask);
+		n->clock = n->t->clock;
+	}
+	if ((n->acc->kind & RACE_OP_WRITE) && !is_strong) {
+		oracle_ext_from(n->o, e, n->mask, NULL);
+		shrink(n, c);
+	}
+}

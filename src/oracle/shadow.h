@@ -1,0 +1,139 @@
+/*
+ * shadow.h - what shadow.c and row.c share: the access being checked.
+ */
+#ifndef COLLIDER_ORACLE_SHADOW_H
+#define COLLIDER_ORACLE_SHADOW_H
+
+#include "oracle/impl.h"
+
+#define ORACLE_PLAIN_BYTES 0xfu
+
+struct oracle_now {
+	struct oracle *o;
+	struct oracle_thread *t;
+	const struct oracle_clock *clock;
+	uint32_t actor;
+	const struct oracle_acc *acc;
+	uint32_t site;
+	uint64_t address, bytes; /* of all of the access */
+	uint64_t word;		 /* the word being checked */
+	uint32_t mask;		 /* its bytes */
+	uint32_t place;		 /* oracle_place_key of strong ones */
+	struct oracle_chain *chain;
+	uint32_t pos;
+	bool is_range, is_pseudo;
+	/* What `clock` knows of the warp looked up last (row.c). */
+	const struct oracle_clock *leaf_clock;
+	uint32_t leaf_warp, leaf_value;
+	const uint32_t *leaf;
+	const struct oracle_readers *known; /* all of these are known to leaf_clock */
+};
+
+/* Words in a row that one actor, or lanes one after the other, access with one clock. */
+struct oracle_row {
+	struct oracle_thread *t; /* of the actor */
+	uint32_t actor;		 /* of the first word; is_mask: of lane 0 */
+	uint32_t own;		 /* the epoch of all */
+	uint32_t site;		 /* with the fences before it; made by oracle_row_access */
+	const struct oracle_clock *clock;
+	uint32_t lanes; /* is_mask: all of these access all of the words */
+	uint32_t shift; /* log2 of the words of a lane; ORACLE_ONE_ACTOR ... */
+	uint32_t nwords;
+	uint64_t address, start; /* of the first word; of the access of its actor */
+	bool is_mask;
+};
+
+static inline const struct oracle_site *oracle_site_at(const struct oracle *o, uint32_t site)
+{
+	return o->sites.v[site];
+}
+
+#define ORACLE_OFF_RANGE (-128)
+
+/* ext.c: records by class. */
+enum oracle_class oracle_class_of(const struct oracle_site *s);
+void oracle_rec_drop(struct oracle *o, struct oracle_rec *r);
+void oracle_list_push(struct oracle *o, struct oracle_list **at, const struct oracle_rec *r);
+/* The list (or NULL) changes: what it remembered of its order doesn't hold. */
+void oracle_list_touch(struct oracle *o, struct oracle_list *l);
+/* A read-only load stays for the writes of its grid while that runs. */
+bool oracle_is_nc_kept(struct oracle *o, const struct oracle_site *x, uint32_t actor);
+/* A word's check and keeping in general; n->word and n->mask are set. */
+void oracle_word_full(struct oracle_now *n, struct oracle_cell *c);
+
+/* ---- row.c: who a row's words are accessed by, what its clock knows ---------------------- */
+
+#define ORACLE_NO_WARP UINT32_MAX
+
+static inline uint32_t oracle_word_number(uint64_t address)
+{
+	return (uint32_t)(address >> 2);
+}
+
+/* The (first) actor of a word. */
+static inline uint32_t oracle_row_actor(const struct oracle_row *row, uint32_t word)
+{
+	return row->actor + oracle_actor_after(row->shift, word - oracle_word_number(row->address));
+}
+
+static inline uint32_t oracle_reader_actor(const struct oracle_reader *r, uint32_t word)
+{
+	return r->actor + oracle_actor_after(r->shift, word - r->at);
+}
+
+static inline void oracle_look_up(struct oracle_now *n, uint32_t actor)
+{
+	if (n->leaf_warp == actor >> 5)
+		return;
+	n->leaf_warp = actor >> 5;
+	n->leaf = oracle_tree_leaf(n->clock->root[ORACLE_HB], actor, &n->leaf_value);
+}
+
+static inline bool oracle_row_knows(struct oracle_now *n, uint32_t actor, uint32_t epoch)
+{
+	oracle_look_up(n, actor);
+	return (n->leaf ? n->leaf[actor & 31] : n->leaf_value) >= epoch;
+}
+
+/* ... of all these lanes of a warp. */
+bool oracle_row_knows_lanes(struct oracle_now *n, uint32_t warp, uint32_t lanes, uint32_t epoch);
+/* These lanes of a warp, less the one that makes the row's access to the word alone. */
+uint32_t oracle_row_others(const struct oracle_row *row, uint32_t word, uint32_t warp,
+			   uint32_t lanes);
+/* May the access take the place of a read that is ordered before it? */
+bool oracle_row_may_replace(const struct oracle_now *n, uint32_t actor, uint32_t site);
+
+/* Is a packed write the row's at this word, or before it? */
+bool oracle_row_is_behind(struct oracle_now *n, const struct oracle_row *row, uint64_t w,
+			  uint32_t word);
+/* Are all reads in `r` of a cell before the row's access? */
+bool oracle_row_reads_behind(struct oracle_now *n, const struct oracle_row *row, uint64_t r,
+			     uint32_t word);
+
+/* log.c: is all of the word's log before the row's access? */
+bool oracle_log_is_before(struct oracle_now *n, const struct oracle_row *row,
+			  const struct oracle_cell *c, uint32_t word);
+
+/* readers.c: sets of readers that words share. */
+static inline struct oracle_readers *oracle_set_of(uint64_t r)
+{
+	return (struct oracle_readers *)(uintptr_t)r;
+}
+
+struct oracle_reader oracle_reader_of(const struct oracle_row *row, uint32_t word);
+/* `old` (no actor: none) and the row read `len` words from `word` on. */
+void oracle_set_make(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
+		     uint32_t word, uint32_t len, const struct oracle_reader *old);
+/* The row reads `len` words from `word` on that share a set. */
+void oracle_set_add(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
+		    uint32_t word, uint32_t len);
+/* Are all readers of the set before the row's access to a word? */
+bool oracle_set_is_before(struct oracle_now *n, const struct oracle_row *row,
+			  struct oracle_readers *s, uint32_t word);
+
+/* row.c: may the access stay in cells? */
+bool oracle_is_plain(const struct oracle_now *n);
+/* Checks and keeps a plain access of whole words. */
+void oracle_row_access(struct oracle_now *n, struct oracle_row *row);
+
+#endif

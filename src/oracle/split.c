@@ -1,0 +1,199 @@
+/*
+ * split.c - an access in parts: rows for row.c, words for shadow.c.
+ *
+ * A row is what lanes of a warp access with one clock: neighbouring words one after the other, all of them
+ * the same words, or bytes and halves of words side by side. Bytes at the ends of a row whose word
+ * others have no part in go alone, and so does what isn't plain. Costs: a pass over the lanes.
+ */
+#include "oracle/shadow.h"
+
+/* Bytes from `from` up to `to` of the access, word by word. */
+static void access_words(struct oracle_now *n, uint64_t from, uint64_t to)
+{
+	for (uint64_t a = from & ~3ull; a < to; a += 4) {
+		n->word = a;
+		n->mask = ORACLE_PLAIN_BYTES;
+		if (a < from)
+			n->mask &= ORACLE_PLAIN_BYTES << (from - a);
+		if (to - a < 4)
+			n->mask &= (1u << (to - a)) - 1;
+		oracle_word_full(n, oracle_cell_at(n->o, a, true));
+	}
+}
+
+#define ROW_BYTES (1ull << 30) /* of one actor */
+
+/* A plain access of one actor: whole words as rows, the bytes around them alone. */
+static void access_plain(struct oracle_now *n)
+{
+	struct oracle_row row = {.shift = ORACLE_ONE_ACTOR,
+				 .t = n->t,
+				 .actor = n->actor,
+				 .own = n->t->own,
+				 .clock = n->t->clock,
+				 .start = n->address};
+	uint64_t end = n->address + n->bytes, from = (n->address + 3) & ~3ull, to = end & ~3ull;
+
+	if (from >= to) {
+		access_words(n, n->address, end);
+		return;
+	}
+	access_words(n, n->address, from);
+	for (uint64_t a = from; a < to; a += ROW_BYTES) {
+		row.address = a;
+		row.nwords = (uint32_t)((to - a < ROW_BYTES ? to - a : ROW_BYTES) / 4);
+		oracle_row_access(n, &row);
+	}
+	access_words(n, to, end);
+}
+
+void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t actor,
+			  const struct oracle_acc *acc, uint64_t address, uint64_t bytes,
+			  struct oracle_chain *chain, uint32_t pos)
+{
+	struct oracle_now n = {.o = o,
+			       .t = t,
+			       .clock = t->clock,
+			       .actor = actor,
+			       .acc = acc,
+			       .site = oracle_site(o, acc, 0),
+			       .address = address,
+			       .bytes = bytes,
+			       .chain = chain,
+			       .pos = pos,
+			       .is_range = bytes != acc->bytes || bytes > 64};
+
+	n.is_pseudo = oracle_is_pseudo(o, actor);
+	if (acc->strength != RACE_WEAK)
+		n.place = oracle_place_key(o, actor, acc->scope);
+	if (oracle_is_plain(&n))
+		access_plain(&n);
+	else
+		access_words(&n, address, address + bytes);
+}
+
+/* The lanes from l on that access neighbouring words and know the same. */
+static uint32_t row_lanes(const struct oracle_thread *t, uint32_t mask, uint32_t l,
+			  const uint64_t *addresses, uint32_t bytes)
+{
+	uint32_t n = 1;
+
+	while (l + n < ORACLE_LANES && mask >> (l + n) & 1 &&
+	       addresses[l + n] == addresses[l + n - 1] + bytes && t[l + n].clock == t[l].clock &&
+	       t[l + n].own == t[l].own)
+		n++;
+	return n;
+}
+
+/* ... that access the same words as l. */
+static uint32_t same_lanes(const struct oracle_thread *t, uint32_t mask, uint32_t l,
+			   const uint64_t *addresses)
+{
+	uint32_t same = 0;
+
+	ORACLE_EACH(i, mask)
+	{
+		if (addresses[i] == addresses[l] && t[i].clock == t[l].clock &&
+		    t[i].own == t[l].own)
+			same |= 1u << i;
+	}
+	return same;
+}
+
+/* One lane's bytes, alone. */
+static void access_lane(struct oracle_now *n, struct oracle_thread *t, uint32_t actor,
+			uint64_t address)
+{
+	n->t = t;
+	n->clock = t->clock;
+	n->actor = actor;
+	n->address = address;
+	access_words(n, address, address + n->bytes);
+}
+
+/* Bytes or halves: words that are all of the row's lanes, and the bytes beside them. */
+static void access_narrow(struct oracle_now *n, struct oracle_thread *t, uint32_t warp,
+			  uint32_t mask, const uint64_t *addresses)
+{
+	uint32_t bytes = n->acc->bytes, some = 4 / bytes;
+
+	while (mask) {
+		uint32_t l = (uint32_t)__builtin_ctz(mask);
+		uint32_t end = l + row_lanes(t, mask, l, addresses, bytes);
+		for (; l < end && (addresses[l] & 3); l++)
+			access_lane(n, &t[l], warp + l, addresses[l]);
+		struct oracle_row row = {.t = &t[l & 31],
+					 .actor = warp + l,
+					 .own = t[l & 31].own,
+					 .clock = t[l & 31].clock,
+					 .shift = bytes == 1 ? ORACLE_BYTES : ORACLE_HALVES,
+					 .nwords = (end - l) / some,
+					 .address = addresses[l & 31],
+					 .start = addresses[l & 31]};
+		if (row.nwords && l < end)
+			oracle_row_access(n, &row);
+		for (l += row.nwords * some; l < end; l++)
+			access_lane(n, &t[l], warp + l, addresses[l]);
+		mask &= end == ORACLE_LANES ? 0 : UINT32_MAX << end;
+	}
+}
+
+static void access_rows(struct oracle_now *n, struct oracle_thread *t, uint32_t warp, uint32_t mask,
+			const uint64_t *addresses)
+{
+	uint32_t bytes = n->acc->bytes, words = bytes / 4;
+
+	while (mask) {
+		uint32_t l = (uint32_t)__builtin_ctz(mask);
+		uint32_t lanes = row_lanes(t, mask, l, addresses, bytes), took;
+		struct oracle_row row = {.t = &t[l],
+					 .actor = warp + l,
+					 .own = t[l].own,
+					 .clock = t[l].clock,
+					 .shift = (uint32_t)__builtin_ctz(words),
+					 .nwords = lanes * words,
+					 .address = addresses[l],
+					 .start = addresses[l]};
+
+		took = (lanes == ORACLE_LANES ? UINT32_MAX : (1u << lanes) - 1) << l;
+		if (lanes == 1 && n->acc->kind == RACE_OP_READ && mask != took) {
+			took = same_lanes(t, mask, l, addresses);
+			if (took & (took - 1)) {
+				row.is_mask = true;
+				row.lanes = took;
+				row.actor = warp;
+				row.t = t;
+			}
+		}
+		oracle_row_access(n, &row);
+		mask &= ~took;
+	}
+}
+
+void oracle_shadow_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp, uint32_t mask,
+			const struct oracle_acc *acc, const uint64_t *addresses)
+{
+	struct oracle_now n = {.o = o,
+			       .acc = acc,
+			       .site = oracle_site(o, acc, 0),
+			       .bytes = acc->bytes,
+			       .is_range = acc->bytes > 64};
+	uint64_t all = acc->bytes == 4 || acc->bytes == 8 || acc->bytes == 16 ? 0 : 3;
+
+	if ((acc->bytes == 1 || acc->bytes == 2) && oracle_is_plain(&n)) {
+		access_narrow(&n, t, warp, mask, addresses);
+		return;
+	}
+	ORACLE_EACH(i, mask)
+	{
+		all |= addresses[i];
+	}
+	if (!(all & 3) && oracle_is_plain(&n)) {
+		access_rows(&n, t, warp, mask, addresses);
+		return;
+	}
+	ORACLE_EACH(l, mask)
+	{
+		access_lane(&n, &t[l], warp + l, addresses[l]);
+	}
+}

@@ -1,0 +1,438 @@
+/*
+ * write.c - strong writes: who reads them, what they hand on, who has seen them.
+ *
+ * Each byte of a word knows the strong write that it comes from, if it comes from one. A read of
+ * exactly its bytes reads it. Writes and the RMWs that read them form a chain; a morally strong
+ * read has seen its chain up to a position, and is kept with the chain by its epoch: a
+ * later access that knows that epoch comes behind these writes (observation).
+ * Costs: about 150 bytes a strong write that may still be read, 12 an observation.
+ */
+#include "oracle/impl.h"
+
+void oracle_chain_unref(struct oracle *o, struct oracle_chain *c)
+{
+	if (!c || --c->refs)
+		return;
+	oracle_mem_free(o, c->seen, c->cap * sizeof(c->seen[0]));
+	oracle_mem_free(o, c, sizeof(*c));
+}
+
+static void release_free(struct oracle *o, struct oracle_write *w)
+{
+	if (!w->release)
+		return;
+	oracle_release_free(o, w->release);
+	oracle_mem_free(o, w->release, sizeof(*w->release));
+	w->release = NULL;
+}
+
+void oracle_write_unref(struct oracle *o, struct oracle_write *w)
+{
+	if (!w || --w->refs)
+		return;
+	w->chain->live--;
+	oracle_chain_unref(o, w->chain);
+	release_free(o, w);
+	oracle_mem_free(o, w, sizeof(*w));
+}
+
+struct oracle_write *oracle_write_new(struct oracle *o, uint32_t actor,
+				      const struct oracle_acc *acc, uint64_t address,
+				      struct oracle_chain *chain, uint32_t pos)
+{
+	struct oracle_write *w = oracle_mem_new(o, sizeof(*w));
+
+	w->refs = 1;
+	w->actor = actor;
+	w->pos = pos;
+	w->scope = acc->scope;
+	w->proxy = acc->proxy;
+	w->bytes = acc->bytes;
+	w->address = address;
+	w->id = acc->id;
+	w->chain = chain;
+	chain->refs++;
+	chain->live++;
+	return w;
+}
+
+/* The write that n of a word's bytes come from, or NULL: several. */
+static struct oracle_write *source_of(const struct oracle_ext *e, uint64_t first, uint64_t n)
+{
+	if (!e->bytes)
+		return e->from;
+	for (uint64_t b = first + 1; b < first + n; b++)
+		if (e->bytes->from[b] != e->bytes->from[first])
+			return NULL;
+	return e->bytes->from[first];
+}
+
+struct oracle_write *oracle_reads(struct oracle *o, uint64_t address, uint32_t bytes)
+{
+	struct oracle_write *w = NULL;
+
+	for (uint64_t a = address, next; a < address + bytes; a = next) {
+		struct oracle_cell *c = oracle_cell_at(o, a, false);
+		struct oracle_ext *e = c ? oracle_cell_ext(c) : NULL;
+		next = (a | 3) + 1 < address + bytes ? (a | 3) + 1 : address + bytes;
+		struct oracle_write *from = e ? source_of(e, a & 3, next - a) : NULL;
+		if (!from || (w && from != w))
+			return NULL;
+		w = from;
+	}
+	return w && w->address == address && w->bytes == bytes ? w : NULL;
+}
+
+struct oracle_write *oracle_named(struct oracle *o, uint64_t id, uint64_t address, uint32_t bytes)
+{
+	struct oracle_name *x = NULL;
+
+	if (id)
+		HASH_FIND(hh, o->named, &id, sizeof(id), x);
+	return x && x->write->address == address && x->write->bytes == bytes ? x->write : NULL;
+}
+
+static void name_add(struct oracle *o, struct oracle_write *w)
+{
+	struct oracle_name *x;
+
+	oracle_drop_id(o, w->id);
+	x = oracle_mem_new(o, sizeof(*x));
+	x->id = w->id;
+	x->write = w;
+	HASH_ADD(hh, o->named, id, sizeof(x->id), x);
+	w->refs++;
+}
+
+void oracle_drop_id(struct oracle *o, uint64_t id)
+{
+	struct oracle_name *x;
+
+	HASH_FIND(hh, o->named, &id, sizeof(id), x);
+	if (!x)
+		return;
+	HASH_DEL(o->named, x);
+	x->write->id = 0;
+	oracle_write_unref(o, x->write);
+	oracle_mem_free(o, x, sizeof(*x));
+}
+
+bool oracle_write_is_strong_with(struct oracle *o, const struct oracle_write *w, uint32_t actor,
+				 const struct oracle_acc *acc, uint64_t address)
+{
+	uint8_t level;
+
+	if (w->proxy != acc->proxy || w->address != address || w->bytes != acc->bytes)
+		return false;
+	if (w->actor == actor)
+		return true;
+	if (acc->strength == RACE_WEAK)
+		return false;
+	level = (uint8_t)oracle_level(o, actor, w->actor);
+	return level <= w->scope && level <= acc->scope;
+}
+
+/* ---- chains ------------------------------------------------------------------------------------ */
+
+#define LOOK_BEHIND 4u
+#define PRUNE_FROM  16u
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int by_observer(const void *a, const void *b)
+{
+	const struct oracle_seen *x = a, *y = b;
+	const uint32_t v[2][4] = {{x->actor, x->is_write, x->pos, x->epoch},
+				  {y->actor, y->is_write, y->pos, y->epoch}};
+
+	for (unsigned i = 0; i < 4; i++)
+		if (v[0][i] != v[1][i])
+			return v[0][i] < v[1][i] ? -1 : 1;
+	return 0;
+}
+
+static bool is_same(const struct oracle_seen *a, const struct oracle_seen *b)
+{
+	return a->actor == b->actor && a->is_write == b->is_write;
+}
+
+struct positions {
+	BASE_VEC(uint32_t) v;
+};
+
+/* The positions of the chain that a later access may ask about: of records kept. */
+static void positions_get(struct oracle *o, const struct oracle_write *w, struct positions *p)
+{
+	for (uint64_t a = w->address & ~3ull; a < w->address + w->bytes; a += 4) {
+		struct oracle_cell *c = oracle_cell_at(o, a, false);
+		struct oracle_ext *e = c ? oracle_cell_ext(c) : NULL;
+		const struct oracle_list *l = e ? e->list[ORACLE_STRONG] : NULL;
+		for (uint32_t i = 0; l && i < l->n; i++) {
+			const struct oracle_rec *r = &l->v[i];
+			int lanes = r->mask ? __builtin_popcount(r->mask) : 1;
+			for (int k = 0; r->chain == w->chain && k < lanes; k++)
+				base_vec_push(&p->v, r->pos + (uint32_t)k);
+		}
+	}
+	if (p->v.n)
+		qsort(p->v.v, p->v.n, sizeof(p->v.v[0]), by_number);
+}
+
+/* Is one of them above `low` (or any, for UINT32_MAX) and up to `high`? */
+static bool positions_has(const struct positions *p, uint32_t low, uint32_t high)
+{
+	size_t from = 0, to = p->v.n;
+
+	while (from < to) {
+		size_t mid = (from + to) / 2;
+		if (low == UINT32_MAX || p->v.v[mid] > low)
+			to = mid;
+		else
+			from = mid + 1;
+	}
+	return from < p->v.n && p->v.v[from] <= high;
+}
+
+/*
+ * Of a thread's observations one tells all that is asked of later ones, but of writes that came since:
+ * a poll's last RMW is kept for each of the others, not every one.
+ */
+static void chain_prune(struct oracle *o, const struct oracle_write *w)
+{
+	struct oracle_chain *c = w->chain;
+	struct oracle_seen *s = c->seen;
+	struct positions p = {0};
+	uint32_t low = c->nseen, kept = 0;
+
+	positions_get(o, w, &p);
+	qsort(s, c->nseen, sizeof(*s), by_observer);
+	/* Not those that saw less at a later time, ... */
+	for (uint32_t i = c->nseen; i-- > 0;)
+		if (low == c->nseen || !is_same(&s[i], &s[low]) || s[i].epoch < s[low].epoch)
+			s[--low] = s[i];
+	/* ... nor what an earlier one tells. */
+	for (uint32_t i = low; i < c->nseen; i++) {
+		bool is_first = !kept || !is_same(&s[i], &s[kept - 1]);
+		if (positions_has(&p, is_first ? UINT32_MAX : s[kept - 1].pos, s[i].pos))
+			s[kept++] = s[i];
+	}
+	c->nseen = kept;
+	base_vec_free(&p.v);
+}
+
+void oracle_chain_add(struct oracle *o, struct oracle_chain *c, uint32_t pos, uint32_t actor,
+		      uint32_t epoch, bool is_write)
+{
+	struct oracle_seen s = {actor, epoch, pos & (uint32_t)INT32_MAX, is_write};
+
+	if (c->nseen == c->cap) {
+		uint32_t cap = c->cap + (c->cap < 8 ? 4 : c->cap / 2);
+		c->seen = oracle_mem_resize(o, c->seen, c->cap * sizeof(s), cap * sizeof(s));
+		c->cap = cap;
+	}
+	c->seen[c->nseen++] = s;
+}
+
+void oracle_chain_see(struct oracle *o, const struct oracle_write *w, uint32_t actor,
+		      uint32_t epoch, bool is_write)
+{
+	struct oracle_chain *c = w->chain;
+	uint32_t pos = w->pos;
+
+	for (uint32_t i = c->nseen; i-- > 0 && c->nseen - i <= LOOK_BEHIND;) {
+		struct oracle_seen *old = &c->seen[i];
+		if (old->actor == actor && old->epoch == epoch && old->is_write == is_write) {
+			if (old->pos < pos)
+				old->pos = pos & (uint32_t)INT32_MAX;
+			return;
+		}
+	}
+	if (c->nseen == c->cap && c->cap >= (o->opt.is_tiny ? 4 : PRUNE_FROM)) {
+		chain_prune(o, w);
+		/* What is nearly full would be gone through again at once. */
+		if (c->nseen > c->cap - c->cap / 4 && c->nseen < c->cap) {
+			uint32_t cap = c->cap + c->cap / 2;
+			c->seen = oracle_mem_resize(o, c->seen, c->cap * sizeof(c->seen[0]),
+						    cap * sizeof(c->seen[0]));
+			c->cap = cap;
+		}
+	}
+	oracle_chain_add(o, c, pos, actor, epoch, is_write);
+}
+
+bool oracle_chain_is_seen(const struct oracle_chain *c, uint32_t pos, uint32_t actor, uint64_t read,
+			  uint64_t rmw)
+{
+	for (uint32_t i = 0; i < c->nseen; i++) {
+		const struct oracle_seen *s = &c->seen[i];
+		if (s->pos < pos)
+			continue;
+		if (s->actor == actor ||
+		    oracle_tree_get(s->is_write ? rmw : read, s->actor) >= s->epoch)
+			return true;
+	}
+	return false;
+}
+
+#define COVER_MAX 16u /* above, the comparison isn't worth it */
+
+bool oracle_chain_covers(const struct oracle_chain *b, uint32_t bpos, const struct oracle_chain *a,
+			 uint32_t apos)
+{
+	if (a->nseen > COVER_MAX || b->nseen > COVER_MAX)
+		return false;
+	for (uint32_t i = 0; i < a->nseen; i++) {
+		const struct oracle_seen *s = &a->seen[i];
+		bool is_found = s->pos < apos;
+		for (uint32_t k = 0; k < b->nseen && !is_found; k++)
+			is_found = b->seen[k].actor == s->actor &&
+				   b->seen[k].is_write == s->is_write &&
+				   b->seen[k].epoch <= s->epoch && b->seen[k].pos >= bpos;
+		if (!is_found)
+			return false;
+	}
+	return true;
+}
+
+/* ---- an access, step by step ----------------------------------------------------------------- */
+
+/* What a read of w gives its thread. */
+static void take(struct oracle *o, struct oracle_thread *t, uint32_t actor,
+		 const struct oracle_acc *acc, const struct oracle_write *w)
+{
+	bool is_acquire = race_is_acquire((enum race_strength)acc->strength);
+
+	if (!w->release)
+		return;
+	if (is_acquire)
+		oracle_acquire(o, t, actor, w->release, acc->scope);
+	oracle_acquire_later(o, t, actor, w->release, w->address, w->bytes,
+			     is_acquire ? acc->scope : (uint8_t)RACE_SCOPE_NONE);
+}
+
+static void install(struct oracle *o, struct oracle_write *w)
+{
+	uint64_t end = w->address + w->bytes, next;
+
+	for (uint64_t a = w->address; a < end; a = next) {
+		next = (a | 3) + 1 < end ? (a | 3) + 1 : end;
+		struct oracle_cell *c = oracle_cell_at(o, a, true);
+		oracle_ext_from(o, oracle_ext_of(o, c, a & ~3ull),
+				((1u << (next - a)) - 1) << (a & 3), w);
+	}
+	if (w->id)
+		name_add(o, w);
+	oracle_write_unref(o, w);
+}
+
+static struct oracle_release *release_of(struct oracle *o, struct oracle_write *w)
+{
+	if (!w->release)
+		w->release = oracle_mem_new(o, sizeof(*w->release));
+	return w->release;
+}
+
+/* Will nothing else read it: are all that refer to it the bytes that its reader overwrites? */
+static bool is_over(const struct oracle_write *before)
+{
+	return before->refs == before->bytes + 1 && !before->id;
+}
+
+static bool releases(const struct oracle_acc *acc)
+{
+	return race_is_release((enum race_strength)acc->strength);
+}
+
+/* Keeps a strong write: what it releases, and as the source of its bytes. before: the write that an
+ * RMW read, or NULL; held by the caller. */
+static void keep(struct oracle *o, struct oracle_thread *t, uint32_t actor,
+		 const struct oracle_acc *acc, uint64_t address, struct oracle_write *before,
+		 struct oracle_chain *chain, uint32_t pos)
+{
+	bool is_in_place = before && is_over(before) && !acc->id;
+	struct oracle_write *w = before;
+
+	/* What an RMW reads goes on with it. */
+	if (is_in_place) {
+		w->actor = actor;
+		w->pos = pos;
+		w->scope = acc->scope;
+	} else {
+		w = oracle_write_new(o, actor, acc, address, chain, pos);
+		if (before && before->release)
+			oracle_release_copy(o, release_of(o, w), before->release);
+	}
+	if (t->pends)
+		oracle_release_pending(o, t, address, acc->bytes, release_of(o, w));
+	if (releases(acc)) {
+		struct oracle_pub pub = oracle_publish(o, t, actor);
+		oracle_release_add(o, release_of(o, w), acc->scope, &pub);
+		oracle_release_at(o, t, address, acc->bytes, acc->scope, pub);
+	}
+	if (!is_in_place)
+		install(o, w);
+}
+
+struct oracle_chain *oracle_chain_new(struct oracle *o)
+{
+	struct oracle_chain *c = oracle_mem_new(o, sizeof(*c));
+
+	c->serial = ++o->nchains;
+	return c;
+}
+
+/* Logs of these bytes become records. */
+static void expand_logs(struct oracle *o, uint64_t address, uint32_t bytes)
+{
+	for (uint64_t a = address & ~3ull; a < address + bytes; a += 4) {
+		struct oracle_cell *c = oracle_cell_at(o, a, false);
+		if (c && oracle_cell_log(c))
+			oracle_ext_of(o, c, a);
+	}
+}
+
+void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_acc *acc,
+			  uint64_t address)
+{
+	struct oracle_thread *t = oracle_thread_of(o, actor);
+	bool is_strong = acc->strength != RACE_WEAK;
+	bool is_read = (acc->kind & RACE_OP_READ) && !(acc->flags & ORACLE_RED);
+	bool is_write = acc->kind & RACE_OP_WRITE;
+	struct oracle_write *w = NULL;
+	struct oracle_chain *chain = NULL;
+	uint32_t pos = 0;
+
+	if (!t || oracle_log_access(o, t, actor, acc, address))
+		return;
+	expand_logs(o, address, acc->bytes);
+	if (is_strong && (acc->kind & RACE_OP_READ))
+		w = acc->flags & ORACLE_SAW ? oracle_named(o, acc->saw, address, acc->bytes)
+					    : oracle_reads(o, address, acc->bytes);
+	if (w && !oracle_write_is_strong_with(o, w, actor, acc, address))
+		w = NULL;
+	if (w)
+		w->refs++;
+	if (acc->flags & ORACLE_SAW_LAST)
+		oracle_drop_id(o, acc->saw);
+	if (w && is_read)
+		take(o, t, actor, acc, w);
+	if (is_strong && is_read && race_is_acquire((enum race_strength)acc->strength))
+		oracle_acquire_at(o, t, address, acc->bytes, acc->scope);
+	if (is_strong && is_write) {
+		chain = w ? w->chain : oracle_chain_new(o);
+		pos = w ? w->pos + 1 : 0;
+		chain->refs++;
+	}
+	oracle_shadow_access(o, t, actor, acc, address, acc->bytes, chain, pos);
+	if (w && is_read)
+		oracle_chain_see(o, w, actor, t->own, is_write);
+	if (chain)
+		keep(o, t, actor, acc, address, w, chain, pos);
+	oracle_chain_unref(o, chain);
+	oracle_write_unref(o, w);
+}

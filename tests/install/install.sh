@@ -1,0 +1,83 @@
+#!/bin/bash
+# install.sh - what `make install` puts where, and whether it works after the tree was moved.
+#
+#   install.sh BUILD ROOT TREE
+#
+# Installs BUILD into a folder, moves that to TREE (which stays, for other tests), and builds and runs
+# from there: a kernel's race and its twin, a race in host code and its twin, with nothing of BUILD
+# on PATH. The copy that was built has other libraries: they are to be those of TREE.
+set -u
+build=$1
+root=$2
+tree=$3
+bad=0
+fail() {
+	echo "FAIL: $*"
+	bad=1
+}
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+unset COLLIDER_OPTIONS COLLIDER_CUDART COLLIDER_AGENT COLLIDER_CPU COLLIDER_CC
+export XDG_CACHE_HOME=$work/cache
+
+"${CMAKE:-cmake}" --install "$build" --prefix "$work/first" >"$work/log" 2>&1 ||
+	{ cat "$work/log"; exit 1; }
+
+# Nothing that a linker or a program could find by accident: only collider and its names, the page.
+(cd "$work/first" && find . ! -type d | sort) >"$work/have"
+cat >"$work/want" <<'L'
+./bin/collider
+./bin/collider-c++
+./bin/collider-cc
+./bin/collider-nvcc
+./lib/collider/cpu/libcudart.so.13
+./lib/collider/host/libcollider_host.a
+./lib/collider/host/libtsan.a
+./lib/collider/host/libtsan_preinit.o
+./lib/collider/libcollider_agent.so
+./share/man/man1/collider.1
+L
+diff -u "$work/want" "$work/have" || fail "other files than expected"
+rm -rf "$tree" && mkdir -p "$(dirname "$tree")" && mv "$work/first" "$tree" || exit 2
+
+PATH=$tree/bin:$PATH
+[ "$(command -v collider-cc)" = "$tree/bin/collider-cc" ] || fail "collider-cc is not in bin/"
+cd "$work" || exit 2
+
+# go CODE TEXT COMMAND...: exit code and a line of its output; what it loads of ours is of TREE
+go() {
+	local want=$1 text=$2 rc
+	shift 2
+	LD_DEBUG=files LD_DEBUG_OUTPUT=$work/loaded timeout 300 "$@" >out 2>&1
+	rc=$?
+	[ $rc -eq "$want" ] || fail "$*: exit code $rc, expected $want: $(tail -3 out)"
+	grep -q -- "$text" out || fail "$*: nothing like '$text' in $(tail -3 out)"
+	cat loaded.* 2>/dev/null | sed -n 's/.*calling init: //p' | grep -E 'collider|cudart' |
+		grep -v "^$tree/" && fail "$*: loads a library that is not of this tree"
+	rm -f loaded.*
+}
+
+for name in reduction reduction.fixed; do
+	collider nvcc -O3 -arch=sm_80 "$root/examples/$name.cu" -o $name || fail "$name can't be built"
+done
+go 99 'clobbered read' collider run --device=cpu --error-exitcode=99 -- ./reduction
+go 0 'no race seen' collider run --device=cpu --error-exitcode=99 -- ./reduction.fixed
+go 99 'RACES WITH' collider run --device=cpu --detector=oracle --error-exitcode=99 -- ./reduction
+
+collider-nvcc --host -O2 -arch=sm_90 -c "$root/examples/host/kernels.cu" -o kernels.o &&
+	collider-cc -O2 -c "$root/examples/host/main.c" -o main.o &&
+	collider nvcc --host kernels.o main.o -o app || fail "examples/host can't be built"
+go 99 'clobbered read in host code' collider run --device=cpu --error-exitcode=99 -- ./app
+go 0 'no race seen' collider run --device=cpu --error-exitcode=99 -- ./app wait
+
+# An ordinary build with the tree on the linker's path is not given our empty stand-in.
+cat >t.c <<'C'
+int main(void)
+{
+	return 0;
+}
+C
+gcc -fsanitize=thread -L"$tree/lib" t.c -o t -Wl,-t >link 2>&1
+grep "$tree" link && fail "gcc -fsanitize=thread finds our libtsan"
+[ $bad -ne 0 ] || echo "installed, moved, found all"
+exit $bad

@@ -1,0 +1,34 @@
+/*
+ * naive.h - a second, literal reading of the PTX memory model, to judge the on-line oracle.
+ *
+ * Takes a whole list of oracle events (oracle/oracle.h) and says which pairs of accesses race, by
+ * relations as matrices and their transitive closure. Actors are whatever numbers the list uses;
+ * a list names the actors that it makes: GRID in `other` (the first; a multiple of 32), FORK in
+ * `other`, HOST in `actor`, START of a copy in `other` (START of a grid: `actor`, `other` 0).
+ */
+#ifndef COLLIDER_TESTS_CPU_NAIVE_H
+#define COLLIDER_TESTS_CPU_NAIVE_H
+
+#include "oracle/oracle.h"
+
+#define NAIVE_OPS    320u /* an event of a warp is one operation per lane */
+#define NAIVE_EVENTS 128u
+
+/* One pair; `first` acted earlier. Events count from 0. */
+struct naive_pair {
+	uint16_t first, second; /* events */
+	uint32_t first_actor, second_actor;
+	bool is_nc; /* a read-only load of memory that its grid writes */
+};
+
+struct naive_result {
+	bool is_too_long; /* more than NAIVE_OPS operations, or an actor that nobody made: no verdict */
+	uint32_t npairs;
+	struct naive_pair pairs[NAIVE_OPS * 16]; /* the first ones, where there are more */
+};
+
+/* Not reentrant: the relations are static. */
+void naive_judge(const struct oracle_event *e, size_t n, enum oracle_sc sc,
+		 struct naive_result *out);
+
+#endif

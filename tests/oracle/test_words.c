@@ -1,0 +1,269 @@
+/*
+ * test_words.c - words that many threads access, as the oracle keeps them: sets of readers, lanes
+ * of a word's bytes, logs of atomics.
+ *
+ * Each case: some threads access a word, a stranger comes behind all of them, or behind all but one, by
+ * a chain of releases at another word, and accesses it. Behind all: no race; else there is one.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "oracle/oracle.h"
+
+#define X	0x10000ull
+#define FLAG	0x20000ull
+#define THREADS 128u
+#define NOBODY	UINT32_MAX
+
+struct world {
+	struct oracle *o;
+	uint32_t first, stranger;
+	unsigned races, told; /* told: of races with `watched` */
+	uint32_t watched;
+	enum oracle_kind last;
+};
+
+static void on_race(void *arg, const struct oracle_finding *f)
+{
+	struct world *w = arg;
+
+	w->races++;
+	w->told += f->first.actor == w->watched;
+	w->last = f->kind;
+}
+
+static void begin(struct world *w, bool is_tiny)
+{
+	struct oracle_options opt = {.is_tiny = is_tiny};
+	struct oracle_grid g = {
+		.grid = 1, .blocks = 2, .block_threads = THREADS, .cluster_blocks = 1};
+
+	*w = (struct world){.o = oracle_new(&opt)};
+	w->first = oracle_grid(w->o, &g);
+	oracle_op_start(w->o, 1, w->first);
+	w->stranger = w->first + oracle_stride(THREADS) + 5;
+	oracle_on_race(w->o, on_race, w);
+}
+
+/* Lanes of a warp access X + step * lane. */
+static void lanes(struct world *w, uint32_t warp, uint32_t mask, uint8_t kind, uint32_t bytes,
+		  uint32_t step)
+{
+	struct oracle_acc acc = {.inst = w, .kind = kind, .bytes = bytes};
+	uint64_t at[ORACLE_LANES];
+
+	for (uint32_t l = 0; l < ORACLE_LANES; l++)
+		at[l] = X + l * step;
+	oracle_access_warp(w->o, w->first + warp * 32, mask, &acc, at);
+}
+
+static void one(struct world *w, uint32_t actor, uint8_t kind, uint8_t strength, uint8_t flags,
+		uint64_t address, uint32_t bytes)
+{
+	struct oracle_acc acc = {.inst = w,
+				 .kind = kind,
+				 .strength = strength,
+				 .scope = strength == RACE_WEAK ? RACE_SCOPE_NONE : RACE_SCOPE_GPU,
+				 .flags = flags,
+				 .bytes = bytes};
+
+	oracle_access(w->o, actor, &acc, address);
+}
+
+/* The stranger comes behind all threads of its `n`, each `step`th, but `but`. */
+static void come_behind(struct world *w, uint32_t n, uint32_t step, uint32_t but)
+{
+	for (uint32_t t = 0; t < n * step; t += step)
+		if (t != but)
+			one(w, w->first + t, RACE_OP_RMW, RACE_RELEASE, ORACLE_RED, FLAG, 4);
+	one(w, w->stranger, RACE_OP_RMW, RACE_ACQUIRE, 0, FLAG, 4);
+}
+
+static void expect(struct world *w, bool is_race)
+{
+	assert_int_equal(w->races != 0, is_race);
+	oracle_free(w->o);
+}
+
+/* Whole warps, in an order in which their readers join from both sides; halves of warps; single lanes. */
+static void test_readers(void **state)
+{
+	static const uint32_t parts[][4] = {{~0u}, {0xffff, 0xffff0000}, {0xf0, 0xf, ~0xffu}};
+	static const uint32_t order[] = {2, 0, 3, 1};
+
+	(void)state;
+	for (unsigned i = 0; i < 3 * 2; i++) {
+		for (uint32_t but = 0; but <= THREADS; but += 3) {
+			struct world w;
+			begin(&w, i & 1);
+			for (unsigned k = 0; k < 4; k++)
+				for (unsigned p = 0; p < 3 && parts[i / 2][p]; p++)
+					lanes(&w, order[k], parts[i / 2][p], RACE_OP_READ, 4, 0);
+			come_behind(&w, THREADS, 1, but < THREADS ? but : NOBODY);
+			one(&w, w.stranger, RACE_OP_WRITE, RACE_WEAK, 0, X, 4);
+			expect(&w, but < THREADS);
+		}
+	}
+}
+
+/* Warps of which not the same lanes read don't become one reader. */
+static void test_other_lanes(void **state)
+{
+	(void)state;
+	for (uint32_t but = 0; but < 64; but++) {
+		struct world w;
+		begin(&w, false);
+		lanes(&w, 0, 0xf, RACE_OP_READ, 4, 0);
+		lanes(&w, 1, 0xff, RACE_OP_READ, 4, 0);
+		come_behind(&w, 64, 1, but);
+		one(&w, w.stranger, RACE_OP_WRITE, RACE_WEAK, 0, X, 4);
+		expect(&w, but < 4 || (but >= 32 && but < 40));
+	}
+}
+
+/* Bytes and halves of one word, read or written by neighbouring lanes, once or twice. */
+static void test_narrow(void **state)
+{
+	(void)state;
+	for (uint32_t bytes = 1; bytes <= 2; bytes++) {
+		for (uint32_t but = 0; but <= 8; but++) {
+			for (unsigned is_write = 0; is_write < 2; is_write++) {
+				uint32_t mine = 4 / bytes; /* lanes of the first word */
+				struct world w;
+				begin(&w, false);
+				lanes(&w, 0, 0xff, RACE_OP_READ, bytes, bytes);
+				if (is_write)
+					lanes(&w, 0, 0xff, RACE_OP_WRITE, bytes, bytes);
+				come_behind(&w, 8, 1, but < 8 ? but : NOBODY);
+				one(&w, w.stranger, RACE_OP_WRITE, RACE_WEAK, 0, X, 4);
+				expect(&w, but < mine);
+			}
+		}
+	}
+}
+
+/* Relaxed reductions, which observe nothing: each counts. */
+static void test_reductions(void **state)
+{
+	(void)state;
+	for (unsigned how = 0; how < 8; how++) {
+		for (uint32_t but = 0; but <= THREADS; but += 16) {
+			uint32_t times = how & 1 ? 9 : 1;
+			struct world w;
+			begin(&w, how & 2);
+			for (uint32_t i = 0; i < times; i++)
+				for (uint32_t t = 0; t < THREADS; t += 8)
+					one(&w, w.first + t, RACE_OP_RMW, RACE_RELAXED, ORACLE_RED,
+					    X, 4);
+			come_behind(&w, THREADS / 8, 8, but < THREADS ? but : NOBODY);
+			one(&w, w.stranger, how & 4 ? RACE_OP_WRITE : RACE_OP_READ, RACE_WEAK, 0, X,
+			    4);
+			expect(&w, but < THREADS);
+		}
+	}
+}
+
+/* Who is behind the last of atomics that return a value is behind all of them: it has seen them. */
+static void test_observed(void **state)
+{
+	(void)state;
+	for (unsigned is_last = 0; is_last < 2; is_last++) {
+		struct world w;
+		begin(&w, false);
+		for (uint32_t t = 0; t < 8; t++)
+			one(&w, w.first + t, RACE_OP_RMW, RACE_RELAXED, 0, X, 4);
+		one(&w, w.first + (is_last ? 7 : 6), RACE_OP_RMW, RACE_RELEASE, ORACLE_RED, FLAG,
+		    4);
+		one(&w, w.stranger, RACE_OP_RMW, RACE_ACQUIRE, 0, FLAG, 4);
+		one(&w, w.stranger, RACE_OP_READ, RACE_WEAK, 0, X, 4);
+		expect(&w, !is_last);
+	}
+}
+
+/* What an atomic has observed holds for those who know of it, also when its thread makes others later, in
+ * another epoch, that they don't know. */
+static void test_epochs(void **state)
+{
+	(void)state;
+	for (unsigned is_behind = 0; is_behind < 2; is_behind++) {
+		struct world w;
+		begin(&w, true);
+		uint32_t a = w.first, b = w.first + 32, c = w.first + 64;
+		w.watched = b;
+		one(&w, b, RACE_OP_RMW, RACE_RELAXED, 0, X, 4);
+		one(&w, a, RACE_OP_RMW, RACE_RELAXED, 0, X, 4);
+		oracle_arrive(w.o, a, 1, 7, 1, 2, ORACLE_BAR_RELEASE | ORACLE_BAR_LEAVES, &w);
+		oracle_arrive(w.o, c, 1, 7, 1, 2, ORACLE_BAR_RELEASE | ORACLE_BAR_LEAVES, &w);
+		oracle_leave(w.o, a, 1, 7, 1);
+		if (is_behind)
+			oracle_leave(w.o, c, 1, 7, 1);
+		for (uint32_t i = 0; i < 20; i++)
+			one(&w, a, RACE_OP_RMW, RACE_RELAXED, 0, X, 4);
+		one(&w, c, RACE_OP_READ, RACE_WEAK, 0, X, 4);
+		assert_int_equal(w.told, !is_behind);
+		expect(&w, true); /* with the later ones */
+	}
+}
+
+/* Failed compare-and-swaps race with writes, not with reads, and see what came before. */
+static void test_failed(void **state)
+{
+	(void)state;
+	for (unsigned is_write = 0; is_write < 2; is_write++) {
+		struct world w;
+		begin(&w, false);
+		one(&w, w.first, RACE_OP_RMW, RACE_RELAXED, 0, X, 4);
+		one(&w, w.first + 1, RACE_OP_READ, RACE_RELAXED, 0, X, 4);
+		one(&w, w.first + 2, RACE_OP_READ, RACE_RELAXED, 0, X, 4);
+		one(&w, w.first + 1, RACE_OP_RMW, RACE_RELEASE, ORACLE_RED, FLAG, 4);
+		one(&w, w.stranger, RACE_OP_RMW, RACE_ACQUIRE, 0, FLAG, 4);
+		one(&w, w.stranger, is_write ? RACE_OP_WRITE : RACE_OP_READ, RACE_WEAK, 0, X, 4);
+		expect(&w, is_write);
+	}
+}
+
+/* A log meets an access of another size, and one that is alike. */
+static void test_sizes(void **state)
+{
+	(void)state;
+	for (uint32_t bytes = 4; bytes <= 8; bytes += 4) {
+		struct world w;
+		begin(&w, false);
+		one(&w, w.first, RACE_OP_RMW, RACE_RELAXED, 0, X, 4);
+		one(&w, w.stranger, RACE_OP_RMW, RACE_RELAXED, 0, X, bytes);
+		if (bytes == 8)
+			assert_int_equal(w.last, ORACLE_RACE_SIZE);
+		expect(&w, bytes == 8);
+	}
+}
+
+/* Many atomics of many threads to one word: a few bytes for each. */
+static void test_memory(void **state)
+{
+	struct world w;
+
+	(void)state;
+	begin(&w, false);
+	for (uint32_t i = 0; i < 100; i++)
+		for (uint32_t t = 0; t < THREADS; t++)
+			one(&w, w.first + t, RACE_OP_RMW, RACE_RELAXED, 0, X, 4);
+	assert_true(oracle_get_stats(w.o).shadow_bytes < 4096);
+	oracle_free(w.o);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_readers),	 cmocka_unit_test(test_other_lanes),
+		cmocka_unit_test(test_narrow),	 cmocka_unit_test(test_reductions),
+		cmocka_unit_test(test_observed), cmocka_unit_test(test_epochs),
+		cmocka_unit_test(test_failed),	 cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

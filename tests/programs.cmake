@@ -1,0 +1,27 @@
+# programs.cmake - what nvcc makes for the tests, apart from `all`: who compiles Collider with another
+# compiler, or under the sanitizers, needs none of it. Two targets: `inputs` are the files that unit
+# tests read (seconds), `programs` what runs on the CPU device (minutes); `make test` builds both.
+add_custom_target(inputs)
+add_custom_target(programs)
+
+# made(inputs|programs NAME FILES...): the target NAME makes FILES and is a part of the first one.
+function(made kind name)
+  add_custom_target(${name} DEPENDS ${ARGN})
+  add_dependencies(${kind} ${name})
+endfunction()
+
+# by_script(FILE SCRIPT ARGUMENTS... ENV NAME=VALUE... DEPENDS FILES...): FILE is made by a test's own
+# script, which knows how; it finds FILE up to date later, when it runs as the test.
+function(by_script file script)
+  cmake_parse_arguments(B "" "" "ENV;DEPENDS" ${ARGN})
+  add_custom_command(
+    OUTPUT ${file}
+    COMMAND ${CMAKE_COMMAND} -E rm -f ${file}
+    COMMAND ${CMAKE_COMMAND} -E env NVCC=${COLLIDER_NVCC} CUDA_HOME=${COLLIDER_CUDA} ${B_ENV}
+            bash ${script} ${B_UNPARSED_ARGUMENTS}
+    DEPENDS ${script} ${B_DEPENDS}
+    VERBATIM)
+endfunction()
+
+# For the CPU device alone: PTX and no machine code, so ptxas never runs and nothing must fit.
+set(CPU_ARCH compute_90)
