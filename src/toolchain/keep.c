@@ -2,7 +2,7 @@
  * keep.c - what the trial of an instrumented text assembled to, for the ptxas that comes next.
  *
  * nvcc calls ptxas on the text that the stand-in for cicc has just assembled. With the same options
- * the result is the same code, so the trial's cubin is kept in a folder of the user's under a hash of
+ * the result is the same code, so the trial's cubin is kept in the user's folder of caches under a hash of
  * the text, the options and the assembler, and the stand-in for ptxas takes it. Each is taken
  * once; what nobody took for an hour is removed by a later trial.
  *
@@ -26,18 +26,24 @@ int tool_by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* $TMPDIR/collider-kept-UID, made when missing. NULL: it is not ours alone. */
+/* `kept` in the folder of caches where the mirror lies (mirror.c made it), made when missing. NULL: no
+ * such folder, or it is not ours alone. */
 static const char *folder(struct base_arena *a)
 {
-	const char *tmp = getenv("TMPDIR");
-	char *path = base_printf(a, "%s/collider-kept-%u", tmp && *tmp ? tmp : "/tmp",
-				 (unsigned)getuid());
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	char *path;
 	struct stat st;
 
+	if (cache && *cache == '/')
+		path = base_printf(a, "%s/collider/kept", cache);
+	else if (home && *home == '/')
+		path = base_printf(a, "%s/.cache/collider/kept", home);
+	else
+		return NULL;
 	if (mkdir(path, 0700) != 0 && errno != EEXIST)
 		return NULL;
 	/* What others may write could be another program's code. */
-	if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != getuid() ||
+	if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
 	    (st.st_mode & 077))
 		return NULL;
 	return path;
