@@ -61,7 +61,9 @@ list_missing() {
 	need libdw-dev pkg-config --exists libdw
 	need libcjson-dev pkg-config --exists libcjson
 	need libcmocka-dev pkg-config --exists cmocka
+	need libz3-dev pkg-config --exists z3
 	need uthash-dev header uthash.h
+	[ "$(uname -m)" != x86_64 ] || need libzydis-dev header Zydis/Zydis.h
 	need python3 has python3
 	if [ -z "$build_only" ]; then
 		need clang has clang

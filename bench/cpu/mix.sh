@@ -13,7 +13,7 @@ for how in plain collide; do
 	for bin in "$dir/$how"/*; do
 		name=$(basename "$bin")
 		[ -f "$dir/src/examples/$name.cu" ] || continue
-		line=$(COLLIDER_CPU=seed=1,stats=1 LD_PRELOAD=$lib "$bin" 2>&1 >/dev/null |
+		line=$(COLLIDER_CPU=seed=1:device-stats LD_PRELOAD=$lib "$bin" 2>&1 >/dev/null |
 			sed -n 's/.* \([0-9]*\) thread instructions, \([0-9.]*\) s.*/\1 \2/p')
 		echo "$how $name $line" | awk '{ printf "%-8s %-22s %12d %7.3f s %8.1f M/s\n", $1, $2, $3, $4, $3 / $4 / 1e6 }'
 		total=$(echo "$total + ${line% *}" | bc)

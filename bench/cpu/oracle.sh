@@ -20,7 +20,7 @@ trap 'rm -f "$out"' EXIT
 seconds() { # seconds OPTIONS COMMAND ...
 	local options=$1
 	shift
-	COLLIDER_CPU=seed=1,stats=1$options LD_PRELOAD=$lib timeout "$limit" "$@" >"$out" 2>&1
+	COLLIDER_CPU=seed=1:device-stats$options LD_PRELOAD=$lib timeout "$limit" "$@" >"$out" 2>&1
 	sed -n 's/.* thread instructions, \([0-9.]*\) s.*/\1/p' "$out" | head -1
 }
 
@@ -32,7 +32,7 @@ one() { # one NAME COMMAND ...
 	local name=$1 plain oracle
 	shift
 	plain=$(seconds "" "$@")
-	oracle=$(seconds ,oracle=program "$@")
+	oracle=$(seconds :detector=oracle "$@")
 	[ -n "$oracle" ] || { printf '%-20s %8s  not done in %s s\n' "$name" "$plain" "$limit"; return; }
 	local clocks
 	clocks=$(grep -o 'clocks: [0-9,]*' "$out" | head -1 | tr -dc 0-9)

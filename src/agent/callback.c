@@ -155,9 +155,9 @@ static const struct row rows[] = {
 
 static unsigned char action_of[CUPTI_DRIVER_TRACE_CBID_SIZE]; /* action + 1, 0: none */
 
-/* The context is set up as late as here: where its functions are used. Setting up takes milliseconds;
- * behind an asynchronous copy they would hide the program's race with it, so that the first stream
- * or memory (ON_EARLY) does it as well. */
+/* The context is set up as late as here: where its functions are used. Setting up takes
+ * milliseconds; behind an asynchronous copy they would hide the program's race with it, so that the
+ * first stream or memory (ON_EARLY) does it as well. */
 static struct agent_context *current(const CUpti_CallbackData *d)
 {
 	return agent_context_get(d->context);

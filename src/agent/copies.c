@@ -14,8 +14,9 @@
  * Only copy engines are used, no kernel: one that the program keeps on all multiprocessors for as
  * long as it likes must not hold up its copies.
  *
- * Misses: changes that end before the first of our reads or begin behind the last; the first copy of
- * a context for which nothing was allocated and no stream was made before (context.c sets up then).
+ * Misses: changes that end before the first of our reads or begin behind the last; the first copy
+ * of a context for which nothing was allocated and no stream was made before (context.c sets up
+ * then).
  * Costs: SLOTS buffers of pinned memory for each context (none without checks), three calls and
  * a walk of the stack for each operation that is checked.
  */

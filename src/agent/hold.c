@@ -7,8 +7,8 @@
  * change if it hung on the order before.
  *
  * Left alone, and counted: the legacy stream, to which others are ordered without being asked;
- * streams that are captured; programmatic launches, which a kernel in between would order behind the
- * end of their predecessor.
+ * streams that are captured; programmatic launches, which a kernel in between would order behind
+ * the end of their predecessor.
  *
  * Misses: kernels longer than the longest wait (17 ms) of one launch; graphs move as a whole.
  * Costs: off, one comparison for each launch; on, a launch for each of those held back, and their

@@ -7,8 +7,9 @@
  * program (which has got SIGTERM, its parent-death signal), ends it where that takes longer than
  * GRACE_MS, and writes the file where `collider report --rescue` looks for it.
  *
- * Misses: SIGKILL to the whole session's control group takes the keeper, too. Children of the program
- * are left alone. Costs: a fork for each run; a rescued file has the size of what was written.
+ * Misses: SIGKILL to the whole session's control group takes the keeper, too. Children of the
+ * program are left alone. Costs: a fork for each run; a rescued file has the size of what was
+ * written.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -74,7 +75,7 @@ static void end_program(int pidfd, pid_t app)
 	has_ended(pidfd, app, GRACE_MS);
 }
 
-/* ---- the file ---------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static bool copy_piece(int from, int to, off_t at, off_t end)
 {
@@ -128,7 +129,7 @@ static void rescue(int shm_fd, const char *folder, pid_t app)
 		unlink(part);
 }
 
-/* ---- the process ------------------------------------------------------------------------------ */
+/* ---- the process ----------------------------------------------------------------------------- */
 
 static void close_others(int a, int b)
 {

@@ -307,8 +307,8 @@ static int start_app(const struct spawn_request *req, int shm_fd, const sigset_t
 
 /* ---- waiting ------------------------------------------------------------------------- */
 
-/* Kills everything that has this process as its parent, but the keeper, until nothing is left. Orphans
- * of the program come here one generation after the other. */
+/* Kills everything that has this process as its parent, but the keeper, until nothing is left.
+ * Orphans of the program come here one generation after the other. */
 static void kill_children(pid_t keeper)
 {
 	char path[64];

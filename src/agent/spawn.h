@@ -48,8 +48,8 @@ struct spawn_result {
  * program gets SIGTERM and, 2 s later, it and all it started get SIGKILL. Where loops that wait
  * were shuffled (RACE_ORDER_ALL) these are stopped first, 1 s before SIGTERM.
  *
- * When this process is killed, the program gets SIGTERM, and what it left in the shared file goes to
- * spawn_rescue_folder (keeper.c).
+ * When this process is killed, the program gets SIGTERM, and what it left in the shared file goes
+ * to spawn_rescue_folder (keeper.c).
  *
  * Returns 0 with *res filled (spawn_free it), or an exit code with one line in `sink`: 127 and
  * 126 when the program can't be found or started, BASE_EXIT_ENV when the shared file can't be

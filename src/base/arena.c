@@ -21,28 +21,19 @@ struct base_chunk {
 	char mem[] __attribute__((aligned(16)));
 };
 
-void (*base_oom_handler)(size_t wanted);
-
-static void out_of_memory(size_t wanted)
-{
-	if (base_oom_handler)
-		base_oom_handler(wanted);
-	fprintf(stderr, "collider: out of memory (wanted %zu more bytes)\n", wanted);
-	exit(BASE_EXIT_INTERNAL);
-}
-
 /* A chunk of at least *size usable bytes; sets *size to what it has. */
 static struct base_chunk *new_chunk(size_t *size)
 {
 	size_t whole = sizeof(struct base_chunk) + *size;
 	struct base_chunk *c;
 
-	if (*size < HUGE_PAGE || whole < *size || whole > SIZE_MAX - HUGE_PAGE)
-		return whole < *size ? NULL : malloc(whole);
+	if (whole < *size || whole > SIZE_MAX - HUGE_PAGE)
+		base_out_of_memory(*size);
+	if (*size < HUGE_PAGE)
+		return base_malloc(whole);
 	whole = (whole + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
-	c = aligned_alloc(HUGE_PAGE, whole);
-	if (c)
-		madvise(c, whole, MADV_HUGEPAGE); /* advice: a refusal only costs time */
+	c = base_aligned(HUGE_PAGE, whole);
+	madvise(c, whole, MADV_HUGEPAGE); /* advice: a refusal only costs time */
 	*size = whole - sizeof(struct base_chunk);
 	return c;
 }
@@ -56,8 +47,6 @@ void *base_alloc_slow(struct base_arena *a, size_t size, size_t align)
 	if (chunk < size + align)
 		chunk = size + align;
 	struct base_chunk *c = new_chunk(&chunk);
-	if (!c)
-		out_of_memory(chunk);
 	c->next = a->head;
 	c->size = chunk;
 	a->head = c;
@@ -134,10 +123,7 @@ void base_vec_grow(void **v, size_t *cap, size_t want, size_t elem_size)
 
 	if (n < want)
 		n = want;
-	void *p = realloc(*v, n * elem_size);
-	if (!p)
-		out_of_memory(n * elem_size);
-	*v = p;
+	*v = base_realloc(*v, n * elem_size);
 	*cap = n;
 }
 

@@ -26,8 +26,7 @@ struct base_arena {
 	size_t total;		 /* bytes handed out, for statistics */
 };
 
-/* Slow path of base_alloc: starts a new chunk. Out of memory ends the process in
- * the tools; the agent installs base_oom_handler instead. */
+/* Slow path of base_alloc: starts a new chunk. Never NULL (memory.c). */
 void *base_alloc_slow(struct base_arena *a, size_t size, size_t align);
 
 /* Returns `size` bytes aligned to 16, not cleared, owned by the arena. */
@@ -59,9 +58,25 @@ void base_arena_reset(struct base_arena *a);
 #define BASE_NEWN(arena, type, n) ((type *)base_zalloc((arena), sizeof(type) * (size_t)(n)))
 #define BASE_COUNTOF(a)		  (sizeof(a) / sizeof((a)[0]))
 
-/* Called when memory is exhausted; must not return. NULL (the default) prints
- * one line and exits with BASE_EXIT_INTERNAL. */
-extern void (*base_oom_handler)(size_t wanted);
+/* ---- memory.c: when there is none ------------------------------------------ */
+
+/* As the C library's, but never NULL: see memory.c for what happens instead. Freed with free. */
+void *base_malloc(size_t bytes) __attribute__((returns_nonnull, malloc));
+void *base_calloc(size_t n, size_t size) __attribute__((returns_nonnull, malloc));
+void *base_realloc(void *old, size_t bytes) __attribute__((returns_nonnull));
+/* align 0: malloc's */
+void *base_aligned(size_t align, size_t bytes) __attribute__((returns_nonnull, malloc));
+/* Says so and ends the process with BASE_EXIT_INTERNAL: for tools. */
+_Noreturn void base_out_of_memory(size_t wanted);
+
+/* In a user's process: holds so many bytes of address space back for the first allocation that
+ * fails. when_short is called then, in the thread that it failed in, whatever locks it holds: it may
+ * set flags, and nothing else. Call once. */
+void base_reserve(size_t bytes, void (*when_short)(void));
+/* Has the reserve been used? Then a boundary of an API refuses new work, unless base_rearm gets it
+ * again. */
+bool base_is_short(void);
+bool base_rearm(void);
 
 /* ---- vec.h-like growable arrays (malloc-backed; free with base_vec_free) - */
 
@@ -160,10 +175,13 @@ void base_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 enum base_exit {
 	BASE_EXIT_OK = 0,
-	BASE_EXIT_INPUT = 1,	    /* the input is wrong: not PTX, truncated, unreadable */
-	BASE_EXIT_USAGE = 2,	    /* the command line is wrong */
-	BASE_EXIT_ENV = 3,	    /* something needed is missing: toolkit, GPU, CUPTI */
-	BASE_EXIT_UNCONFIRMED = 71, /* run --verify: the oracle denies a report of a detector */
+	BASE_EXIT_INPUT = 1,		/* the input is wrong: not PTX, truncated, unreadable */
+	BASE_EXIT_USAGE = 2,		/* the command line is wrong */
+	BASE_EXIT_ENV = 3,		/* something needed is missing: toolkit, GPU, CUPTI */
+	BASE_EXIT_TRUE_ALARM = 10,	/* prove: a kernel has a true alarm */
+	BASE_EXIT_UNPROVEN = 11,	/* prove: a kernel could not be analysed or proven */
+	BASE_EXIT_POTENTIAL_ALARM = 12, /* prove: potential alarms only */
+	BASE_EXIT_UNCONFIRMED = 71,	/* run --verify: the oracle denies a report of a detector */
 	BASE_EXIT_UNJUDGED = 72,  /* run --detector=oracle: the run is beyond the oracle's limits */
 	BASE_EXIT_UNCHECKED = 73, /* run --fail-unchecked: nothing was checked */
 	BASE_EXIT_INTERNAL = 70	  /* our bug, or out of memory */

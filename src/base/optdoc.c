@@ -83,7 +83,7 @@ void option_doc_overview(struct base_buf *out, const char *version)
 			"Usage: collider COMMAND [OPTIONS] [ARGUMENTS]\n\n"
 			"Commands:\n",
 			version);
-	for (int i = 0; i < OPTION_CMD_COUNT; i++)
+	for (int i = 0; i < OPTION_CMD_SHOWN; i++)
 		base_buf_printf(out, "  %-11s %s\n", option_cmd_rows[i].name,
 				option_cmd_rows[i].help);
 	base_buf_puts(out, "\n`collider help COMMAND` lists a command's options; "
@@ -197,7 +197,7 @@ void option_doc_man(struct base_buf *out, const char *version)
 	base_buf_printf(out, ".TH COLLIDER 1 \"\" \"collider %s\" \"User Commands\"\n", version);
 	base_buf_puts(out,
 		      ".SH NAME\ncollider \\- find data races in CUDA programs\n.SH SYNOPSIS\n");
-	for (int i = 0; i < OPTION_CMD_COUNT; i++) {
+	for (int i = 0; i < OPTION_CMD_SHOWN; i++) {
 		base_buf_printf(out, ".B collider %s\n", option_cmd_rows[i].name);
 		put_roff(out, option_cmd_rows[i].usage);
 		base_buf_puts(out, "\n.br\n");
@@ -205,7 +205,7 @@ void option_doc_man(struct base_buf *out, const char *version)
 	base_buf_puts(out, ".SH DESCRIPTION\nCompile the program with\n.BR \"collider nvcc\" ,\n"
 			   "run it with\n.BR \"collider run\" ,\nand read where its threads race.\n"
 			   ".SH COMMANDS\n");
-	for (int i = 0; i < OPTION_CMD_COUNT; i++)
+	for (int i = 0; i < OPTION_CMD_SHOWN; i++)
 		put_roff_cmd(out, (enum option_cmd)i);
 	base_buf_puts(out, ".SH ENVIRONMENT\n");
 	for (size_t i = 0; i < BASE_COUNTOF(vars); i++) {
@@ -220,19 +220,19 @@ void option_doc_man(struct base_buf *out, const char *version)
 		base_buf_puts(out, "\n");
 	}
 	base_buf_puts(out, ".SH EXAMPLES\n.nf\n");
-	for (int i = 0; i < OPTION_CMD_COUNT; i++)
+	for (int i = 0; i < OPTION_CMD_SHOWN; i++)
 		put_roff(out, option_cmd_rows[i].examples);
 	base_buf_puts(out, ".fi\n.SH SEE ALSO\n.BR nvcc (1),\n.BR compute\\-sanitizer (1)\n");
 }
 
-/* ---- docs/options.md --------------------------------------------------------------------------- */
+/* ---- docs/options.md ------------------------------------------------------------------------- */
 
 void option_doc_markdown(struct base_buf *out)
 {
 	base_buf_puts(out, "# Commands and options\n\n"
 			   "Made from `src/base/options.def` by `collider help --markdown`; "
 			   "a test compares the two.\n");
-	for (int c = 0; c < OPTION_CMD_COUNT; c++) {
+	for (int c = 0; c < OPTION_CMD_SHOWN; c++) {
 		const struct option_cmd_row *cmd = &option_cmd_rows[c];
 
 		base_buf_printf(out, "\n## collider %s\n\n    collider %s %s\n\n", cmd->name,

@@ -22,6 +22,17 @@
 #define NO     false
 
 /* clang-format off */
+/* The detectors as choices of --detector and --sanitize, each list in the table's order. */
+static const char all_detectors[] =
+#define DETECTOR(id, name, ...) name ","
+#define JUDGE(id, name)		name ","
+#include "base/detectors.def"
+	"none";
+static const char put_detectors[] =
+#define DETECTOR(id, name, ...) name ","
+#include "base/detectors.def"
+	"none";
+
 const struct option_row option_rows[OPTION_COUNT] = {
 #define OPT(id, name, letter, type, arg, lo, hi, preset, cmds, env, help, more) \
 	[OPTION_##id] = {name, letter, OPTION_TYPE_##type, arg, lo, hi, preset, cmds, env, help, more},
@@ -41,7 +52,7 @@ _Static_assert(OPTION_CMD_COUNT <= 8 * sizeof(unsigned), "cmds is a bit mask");
 
 int option_find_cmd(const char *name)
 {
-	for (int i = 0; i < OPTION_CMD_COUNT; i++)
+	for (int i = 0; i < OPTION_CMD_SHOWN; i++)
 		if (!strcmp(option_cmd_rows[i].name, name))
 			return i;
 	return -1;
@@ -181,20 +192,62 @@ static bool read_seconds(const char *text, int64_t *ms)
 	return true;
 }
 
-/* The index of `text` among the words of "a|b|c", or -1. */
-static int64_t find_choice(const char *choices, const char *text)
+static bool read_bytes(const char *text, int64_t *num)
 {
-	size_t len = strlen(text);
+	static const char units[] = "KMG";
+	size_t n = strlen(text);
+	const char *unit = n ? strchr(units, toupper((unsigned char)text[n - 1])) : NULL;
+	unsigned shift = unit && *unit ? 10 * (unsigned)(unit - units + 1) : 0;
+	char digits[32];
+
+	n -= shift != 0;
+	if (!n || n >= sizeof(digits))
+		return false;
+	memcpy(digits, text, n);
+	digits[n] = 0;
+	if (!read_int(digits, num) || *num < 0 || *num > INT64_MAX >> shift)
+		return false;
+	*num <<= shift;
+	return true;
+}
+
+/* The index of a word of `len` bytes among the words of "a|b|c" or "a,b,c", or -1. */
+static int64_t find_word(const char *choices, const char *text, size_t len)
+{
 	int64_t at = 0;
 
 	for (const char *p = choices;; at++) {
-		size_t n = strcspn(p, "|");
+		size_t n = strcspn(p, "|,");
 
 		if (n == len && !memcmp(p, text, n))
 			return at;
 		if (!p[n])
 			return -1;
 		p += n + 1;
+	}
+}
+
+static int64_t find_choice(const char *choices, const char *text)
+{
+	return find_word(choices, text, strlen(text));
+}
+
+/* Words joined by commas as bits; "none" alone as 0. */
+static bool read_list(const char *choices, const char *text, int64_t *num)
+{
+	*num = 0;
+	if (!strcmp(text, "none"))
+		return true;
+	for (const char *p = text;; p++) {
+		size_t n = strcspn(p, ",");
+		int64_t at = find_word(choices, p, n);
+
+		if (at < 0 || (n == 4 && !memcmp(p, "none", n)))
+			return false;
+		*num |= (int64_t)1 << at;
+		p += n;
+		if (!*p)
+			return true;
 	}
 }
 
@@ -217,6 +270,13 @@ static bool read_value(struct option_set *s, const struct option_row *row, const
 					row->arg);
 		*num = find_choice(row->arg, text);
 		return *num >= 0;
+	case OPTION_TYPE_LIST:
+		*expected = base_printf(&s->arena, "a list of %s", row->arg);
+		return read_list(row->arg, text, num);
+	case OPTION_TYPE_BYTES:
+		*expected = base_printf(&s->arena, "%lld to %lld bytes, with K, M or G behind it",
+					(long long)row->lo, (long long)row->hi);
+		return read_bytes(text, num) && *num >= row->lo && *num <= row->hi;
 	case OPTION_TYPE_SECONDS:
 		*expected = "a time such as 10, 1.5, 500ms, 2m or 1h";
 		return read_seconds(text, num) && *num >= row->lo && *num <= row->hi;
@@ -320,6 +380,54 @@ static int find_option(const char *name, size_t n)
 	return -1;
 }
 
+int option_read_own(struct option_set *s, const char *var, const char *text, struct base_sink *sink)
+{
+	char *key, *value;
+	int rc = 0;
+
+	while (next_pair(s, &text, &key, &value)) {
+		int id = find_option(key, strlen(key));
+		const char *shown = base_printf(&s->arena, "%s: %s", var, key);
+
+		if (id < 0 || !option_belongs((enum option_id)id, s->cmd)) {
+			const char *near = nearest_option(key, (int)s->cmd);
+
+			base_report(sink, BASE_ERROR, NULL, (struct base_span){0},
+				    "%s: unknown key '%s'%s%s%s", var, key,
+				    near ? " (did you mean " : "", near ? near : "",
+				    near ? "?)" : "");
+			rc = BASE_EXIT_USAGE;
+		} else if (set_option(s, (enum option_id)id, value, OPTION_FROM_ENV, shown, sink)) {
+			rc = BASE_EXIT_USAGE;
+		}
+	}
+	return rc;
+}
+
+void option_encode_one(struct base_buf *out, enum option_id id, const char *value)
+{
+	const char *quote = strchr(value, ':') ? strchr(value, '"') ? "'" : "\"" : "";
+
+	base_buf_printf(out, "%s%s=%s%s%s", out->n ? ":" : "", option_rows[id].name, quote, value,
+			quote);
+}
+
+char *option_encode(struct option_set *s, enum option_cmd to)
+{
+	struct base_buf b = {0};
+
+	for (int i = 0; i < OPTION_COUNT; i++) {
+		const struct option_value *v = &s->v[i];
+
+		if (option_belongs((enum option_id)i, s->cmd) &&
+		    option_belongs((enum option_id)i, to) && v->text)
+			option_encode_one(&b, (enum option_id)i, v->text);
+	}
+	char *text = base_strndup(&s->arena, b.p ? b.p : "", b.n);
+	base_buf_free(&b);
+	return text;
+}
+
 int option_read_env(struct option_set *s, const char *var, const char *text, struct base_sink *sink)
 {
 	char *key, *value;
@@ -358,7 +466,7 @@ static int unknown_option(const struct option_set *s, const char *word, struct b
 	struct base_span none = {0};
 
 	if (other >= 0) {
-		for (unsigned c = 0; c < OPTION_CMD_COUNT; c++)
+		for (unsigned c = 0; c < OPTION_CMD_SHOWN; c++)
 			if (option_belongs((enum option_id)other, (enum option_cmd)c)) {
 				base_report(
 					sink, BASE_ERROR, NULL, none,
@@ -450,6 +558,27 @@ int option_parse(struct option_set *s, int argc, char **argv, struct base_sink *
 	return rc;
 }
 
+int option_take(struct option_set *s, const char *word, struct base_sink *sink)
+{
+	const char *value;
+	int id = match_word(s, word, &value);
+
+	if (id < 0)
+		return 0;
+	const char *shown = base_strndup(&s->arena, word, strcspn(word, "="));
+	return set_option(s, (enum option_id)id, value, OPTION_FROM_ARGV, shown, sink) ? -1 : 1;
+}
+
+void option_put(struct option_set *s, enum option_id id, const char *value)
+{
+	struct base_sink sink = {0};
+	int rc = set_option(s, id, value, OPTION_FROM_ARGV, "", &sink);
+
+	assert(!rc);
+	(void)rc;
+	base_sink_free(&sink);
+}
+
 /* ---- asking --------------------------------------------------------------------------------- */
 
 bool option_flag(const struct option_set *s, enum option_id id)
@@ -458,9 +587,16 @@ bool option_flag(const struct option_set *s, enum option_id id)
 	return s->v[id].num != 0;
 }
 
+unsigned option_list(const struct option_set *s, enum option_id id)
+{
+	assert(option_rows[id].type == OPTION_TYPE_LIST);
+	return (unsigned)s->v[id].num;
+}
+
 int64_t option_int(const struct option_set *s, enum option_id id)
 {
 	assert(option_rows[id].type == OPTION_TYPE_INT ||
+	       option_rows[id].type == OPTION_TYPE_BYTES ||
 	       option_rows[id].type == OPTION_TYPE_SECONDS);
 	return s->v[id].num;
 }

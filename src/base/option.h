@@ -14,11 +14,14 @@
 
 #include "base/base.h"
 
-/* One enumerator per CMD row: OPTION_CMD_RUN, ... */
+/* One enumerator per CMD row: OPTION_CMD_RUN, ... Those without a name (OPTION_CMD_SHOWN and up)
+ * are no commands of a user, but lists of options that travel from one of our programs to
+ * another. */
 enum option_cmd {
 #define CMD(id, ...) OPTION_CMD_##id,
 #include "base/options.def"
-	OPTION_CMD_COUNT
+	OPTION_CMD_COUNT,
+	OPTION_CMD_SHOWN = OPTION_CMD_TOOL
 };
 
 /* One per OPT row: OPTION_RDELAY, ... */
@@ -32,6 +35,9 @@ enum option_type {
 	OPTION_TYPE_FLAG,   /* no argument, or =yes|no; num is 0 or 1 */
 	OPTION_TYPE_INT,    /* decimal or 0x; num, within lo..hi */
 	OPTION_TYPE_ENUM,   /* one of the choices; num is its index */
+	OPTION_TYPE_LIST,   /* choices joined by commas; num has a bit for each, in their order;
+			     * the choice "none" stands alone and has none */
+	OPTION_TYPE_BYTES,  /* decimal or 0x, with K, M or G; num, within lo..hi */
 	OPTION_TYPE_STRING, /* any text */
 	OPTION_TYPE_PATH,   /* a file name, not empty */
 	OPTION_TYPE_SECONDS /* 10, 1.5, 500ms, 2m, 1h; num in milliseconds, lo..hi too */
@@ -81,6 +87,26 @@ int option_read_env(struct option_set *s, const char *var, const char *text,
 		    struct base_sink *sink);
 
 /*
+ * The same for a list that one of our own programs has written (option_encode): all options of the
+ * set's command may stand there, and no others. Goes on after an error; what is wrong keeps its
+ * default. Returns 0 or BASE_EXIT_USAGE.
+ */
+int option_read_own(struct option_set *s, const char *var, const char *text,
+		    struct base_sink *sink);
+/* The options of `to` that the set's command has too and that have a value, for option_read_own;
+ * lives as long as the set. */
+char *option_encode(struct option_set *s, enum option_cmd to);
+/* Appends ":name=value" to a list as option_read_own takes it apart again. */
+void option_encode_one(struct base_buf *out, enum option_id id, const char *value);
+
+/* Sets one option as if the command line had it. Asserts that the value fits. */
+void option_put(struct option_set *s, enum option_id id, const char *value);
+
+/* Takes one word of a command line where values are joined by "=". 1: an option of the command,
+ * set; 0: something else; -1: an option with a wrong value, in `sink`. */
+int option_take(struct option_set *s, const char *word, struct base_sink *sink);
+
+/*
  * Reads a command line, argv[0] being the first word behind the command's
  * name. Takes --name=value, --name value, -x value and -xvalue. Returns 0, or
  * BASE_EXIT_USAGE with one error in `sink`. argv must outlive the set.
@@ -90,6 +116,8 @@ int option_parse(struct option_set *s, int argc, char **argv, struct base_sink *
 /* ---- asking; the option must be of the type that the name says -------------- */
 
 bool option_flag(const struct option_set *s, enum option_id id);
+/* The bits of a LIST. */
+unsigned option_list(const struct option_set *s, enum option_id id);
 int64_t option_int(const struct option_set *s, enum option_id id);
 /* The text as given or the default's, or NULL. */
 const char *option_text(const struct option_set *s, enum option_id id);

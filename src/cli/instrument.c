@@ -23,13 +23,13 @@ static void say_counts(const char *file, const struct inst_stats *st)
 		 st->skipped_private, st->skipped_dead, st->strong, st->unsupported, st->unknown);
 }
 
-/* Prints the text back without checks; what --sanitize=none does. */
-static int print_back(const char *file, const char *text, size_t size, struct base_buf *out,
-		      struct base_sink *sink)
+/* Prints the text back as it is, or without the checks in it: --sanitize=none, --strip. */
+static int print_back(const char *file, const char *text, size_t size, bool is_stripped,
+		      struct base_buf *out, struct base_sink *sink)
 {
 	struct base_arena arena = {0};
 	struct ptx_module *m = ptx_parse(&arena, file, text, size, sink);
-	bool is_bad = !m || sink->errors;
+	bool is_bad = !m || sink->errors || (is_stripped && !inst_strip(m, sink));
 
 	if (!is_bad)
 		ptx_print(m, out);
@@ -40,7 +40,7 @@ static int print_back(const char *file, const char *text, size_t size, struct ba
 int cli_instrument(struct option_set *set)
 {
 	struct inst_options opt = {
-		.sanitize = INST_SANITIZE_COLLIDE,
+		.sanitize = option_list(set, OPTION_SANITIZE),
 		.trap = option_flag(set, OPTION_TRAP),
 		.raise_target = option_flag(set, OPTION_RAISE_TARGET),
 		.call_free = option_flag(set, OPTION_CALL_FREE),
@@ -69,9 +69,10 @@ int cli_instrument(struct option_set *set)
 		base_say("error: %s: %s", name, strerror(err));
 		return BASE_EXIT_INPUT;
 	}
-	bool is_plain = option_is(set, OPTION_SANITIZE, "none");
+	bool is_stripped = option_flag(set, OPTION_STRIP);
+	bool is_plain = is_stripped || !opt.sanitize;
 	if (is_plain)
-		rc = print_back(name, text, size, &out, &sink);
+		rc = print_back(name, text, size, is_stripped, &out, &sink);
 	else
 		rc = inst_text(name, text, size, &opt, &out, &stats, &sink);
 	cli_flush(&sink);

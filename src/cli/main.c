@@ -38,6 +38,7 @@ static int run_command(enum option_cmd cmd, int argc, char **argv)
 		[OPTION_CMD_RUN] = cli_run,
 		[OPTION_CMD_REPORT] = cli_report,
 		[OPTION_CMD_INSTRUMENT] = cli_instrument,
+		[OPTION_CMD_PROVE] = cli_prove,
 		[OPTION_CMD_HIRACE] = cli_hirace,
 		[OPTION_CMD_HELP] = cli_help,
 	};
@@ -66,15 +67,11 @@ static int run_command(enum option_cmd cmd, int argc, char **argv)
 
 static int unknown_command(const char *word)
 {
-	const char *names[OPTION_CMD_COUNT];
+	const char *names[OPTION_CMD_SHOWN];
 
-	if (!strcmp(word, "prove")) {
-		base_say("error: collider prove does not exist yet");
-		return BASE_EXIT_USAGE;
-	}
-	for (int i = 0; i < OPTION_CMD_COUNT; i++)
+	for (int i = 0; i < OPTION_CMD_SHOWN; i++)
 		names[i] = option_cmd_name((enum option_cmd)i);
-	const char *near = option_nearest(word, names, OPTION_CMD_COUNT);
+	const char *near = option_nearest(word, names, OPTION_CMD_SHOWN);
 	if (near)
 		base_say("error: there is no command '%s' (did you mean collider %s?)", word, near);
 	else

@@ -9,6 +9,7 @@
 #include "cli/view.h"
 #include "agent/spawn.h"
 #include "host/host.h"
+#include "race/detector.h"
 
 #include <errno.h>
 #include <string.h>
@@ -121,6 +122,8 @@ static void add_notes(struct race_results *r, const struct option_set *set,
 	else if (res->signal && !res->is_halted)
 		base_buf_printf(&b, "the program was killed by signal %d (%s)\n", res->signal,
 				strsignal(res->signal));
+	if (!option_list(set, OPTION_DETECTOR))
+		base_buf_puts(&b, "no detector was asked for (--detector=none)\n");
 	if (res->is_halted)
 		base_buf_puts(&b, "the program was ended by --halt-on-race\n");
 	if (r->agent_state == RACE_AGENT_NONE && is_cpu)
@@ -319,7 +322,7 @@ static int report_run(struct option_set *set, const struct cli_view *view,
 
 static bool wants_oracle(const struct option_set *set)
 {
-	return option_is(set, OPTION_DETECTOR, "oracle") || option_flag(set, OPTION_VERIFY);
+	return (option_list(set, OPTION_DETECTOR) & RACE_DETECT(ORACLE)) != 0;
 }
 
 /* --halt-on-race: is there a finding that counts for exit codes? */
@@ -416,25 +419,26 @@ static bool takes_cpu(const struct option_set *set)
 static const char *cpu_options(struct option_set *set)
 {
 	long long threads = (long long)option_int(set, OPTION_THREADS);
-	bool sees_host = option_flag(set, OPTION_HOST_ACCESSES) || option_flag(set, OPTION_VERIFY);
-	const char *oracle = wants_oracle(set) ? option_text(set, OPTION_ORACLE) : "off";
+	const char *why = NULL;
 
-	if (threads > 1 && wants_oracle(set)) {
-		base_say("the oracle needs one schedule: --threads=%lld is not used", threads);
-		threads = 1;
+	if (threads > 1 && wants_oracle(set))
+		why = "the oracle needs one schedule";
+	else if (threads > 1 && option_source(set, OPTION_SEED) != OPTION_FROM_DEFAULT)
+		why = "--seed asks for a replay";
+	if (why) {
+		base_say("%s: --threads=%lld is not used", why, threads);
+		option_put(set, OPTION_THREADS, "1");
 	}
+	return option_encode(set, OPTION_CMD_DEVICE);
+}
 
-	if (threads > 1 && option_source(set, OPTION_SEED) != OPTION_FROM_DEFAULT) {
-		base_say("--seed asks for a replay: --threads=%lld is not used", threads);
-		threads = 1;
-	}
-	return base_printf(&set->arena,
-			   "seed=%lld,threads=%lld,devices=%lld,model=%s,oracle=%s,host-threads=%s,"
-			   "host-accesses=%d",
-			   (long long)option_int(set, OPTION_SEED), threads,
-			   (long long)option_int(set, OPTION_CPU_DEVICES),
-			   option_text(set, OPTION_MEMORY_MODEL), oracle,
-			   option_text(set, OPTION_HOST_THREADS), sees_host);
+/* --verify: collide and the oracle at the same time, and what the oracle needs for that. */
+static void apply_verify(struct option_set *set)
+{
+	if (!option_flag(set, OPTION_VERIFY))
+		return;
+	option_put(set, OPTION_DETECTOR, "collide,oracle");
+	option_put(set, OPTION_HOST_ACCESSES, "1");
 }
 
 int cli_run(struct option_set *set)
@@ -444,8 +448,10 @@ int cli_run(struct option_set *set)
 	struct rep_coverage coverage = {0};
 	struct spawn_result res;
 	struct cli_view view;
-	int rc = check_device(set);
+	int rc;
 
+	apply_verify(set);
+	rc = check_device(set);
 	if (!rc)
 		rc = check_files(set);
 	if (!rc)
@@ -469,8 +475,8 @@ int cli_run(struct option_set *set)
 		.is_over = option_flag(set, OPTION_HALT_ON_RACE) ? has_race : NULL,
 		.arg = &view,
 	};
-	/* Checks that were put in are switched off while the oracle judges alone. */
-	if (option_is(set, OPTION_DETECTOR, "oracle") && !option_flag(set, OPTION_VERIFY))
+	/* Checks that were put in are switched off while none of their detectors is asked for. */
+	if (!(option_list(set, OPTION_DETECTOR) & RACE_DETECT_PUT))
 		req.sample = RACE_SAMPLE_NEVER;
 	rc = choose_sites(set, &req, &coverage, &sink);
 	if (rc)

@@ -6,6 +6,7 @@
  */
 #include "cli/view.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,8 @@ int cli_view_open(struct cli_view *v, const struct option_set *set, int fd)
 	v->ignore.same_value = option_is(set, OPTION_SAME_VALUE, "ignore");
 	v->ignore.possible = option_is(set, OPTION_SHOW_POSSIBLE, "no");
 	v->opt.ignore = &v->ignore;
-	v->opt.format = option_is(set, OPTION_FORMAT, "json") ? REP_JSON : REP_TEXT;
+	v->opt.format = rep_format_find(option_text(set, OPTION_FORMAT));
+	assert(v->opt.format != REP_FORMATS); /* the choices in options.def are its names */
 	v->opt.color = wants_color(set, fd);
 	v->opt.verbose = option_flag(set, OPTION_VERBOSE);
 	v->opt.print_limit = (unsigned)option_int(set, OPTION_PRINT_LIMIT);

@@ -485,7 +485,7 @@ void cpu_block_place(struct cpu_worker *k, unsigned device)
 	}
 }
 
-/* ---- ending ------------------------------------------------------------------------------------ */
+/* ---- ending ---------------------------------------------------------------------------------- */
 
 static void block_stop(struct cpu_worker *k, struct cpu_device *dev, struct cpu_block *b)
 {

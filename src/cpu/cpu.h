@@ -67,6 +67,8 @@ struct cpu_options {
 struct cpu_machine *cpu_machine_new(const struct cpu_options *opt);
 /* Waits for nothing: what still runs is dropped. */
 void cpu_machine_free(struct cpu_machine *m);
+/* Memory is short: nothing more is judged (base_reserve calls this, whatever locks are held). */
+void cpu_machine_short(struct cpu_machine *m);
 /* After fork, in the child: locks and threads of the parent are forgotten, nothing runs. */
 void cpu_machine_forked(struct cpu_machine *m);
 
@@ -141,12 +143,13 @@ void cpu_mem_set_peer(struct cpu_machine *m, unsigned device, unsigned peer, boo
 
 /* ---- what kernels call (syscalls.c) ------------------------------------------ */
 
-/* Bytes of a device's heap for malloc in kernels, of which an allocation costs its size, rounded up to
- * 16, and 16 more; the default is CPU_HEAP. False: a kernel that may call malloc or free has been
- * launched on the device, so that its heap stays as it is. */
+/* Bytes of a device's heap for malloc in kernels, of which an allocation costs its size, rounded up
+ * to 16, and 16 more; the default is CPU_HEAP. False: a kernel that may call malloc or free has
+ * been launched on the device, so that its heap stays as it is. */
 bool cpu_heap_set_limit(struct cpu_machine *m, unsigned device, uint64_t bytes);
 uint64_t cpu_heap_limit(struct cpu_machine *m, unsigned device);
-/* Frees what kernels have allocated; the limit is the default again. No kernel runs on the device. */
+/* Frees what kernels have allocated; the limit is the default again. No kernel runs on the
+ * device. */
 void cpu_heap_reset(struct cpu_machine *m, unsigned device);
 #define CPU_HEAP (8ull << 20)
 /* Where the text of printf goes (and of failed assertions: is_error), whole calls at once, in their
@@ -354,19 +357,21 @@ typedef struct race_pair *cpu_pair_fn(void *arg, const struct race_pair *pair, s
 void cpu_on_pair(struct cpu_machine *m, cpu_pair_fn *fn, void *arg);
 
 /*
- * Loads and stores of host code (sees_host). Memory that both sides may use is read- and write-protected
- * while work is under way; host_signal.c takes the faults. What the program does about those
- * signals goes through these; what the C library's functions would do is what they do.
+ * Loads and stores of host code (sees_host). Memory that both sides may use is read- and
+ * write-protected while work is under way; host_signal.c takes the faults. What the program does
+ * about those signals goes through these; what the C library's functions would do is what they do.
  */
 struct sigaction;
-/* Is the signal ours? Then *old and the program's own action are exchanged, else nothing is done. */
+/* Is the signal ours? Then *old and the program's own action are exchanged, else nothing is
+ * done. */
 bool cpu_host_sigaction(int sig, const struct sigaction *act, struct sigaction *old);
 /* Is it one that no thread may block? */
 bool cpu_host_needs_signal(int sig);
 /* Where a system call finds the program's bytes at p; p itself if they are not protected. */
 void *cpu_host_pointer(const void *p);
 /* The program lets the device use memory of its own, which can't be protected: what host code does
- * there isn't seen, so no access of host code is judged from now on. bytes: of it, for the report. */
+ * there isn't seen, so no access of host code is judged from now on. bytes: of it, for the
+ * report. */
 void cpu_host_unseen(struct cpu_machine *m, uint64_t bytes);
 /* The program has started a thread. */
 void cpu_host_thread(void);

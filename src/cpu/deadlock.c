@@ -1,10 +1,10 @@
 /*
  * deadlock.c - kernels that wait for a value which nobody left can write.
  *
- * When operations and blocks have neither started nor ended for a while, a proof is tried. What each
- * lane has (place, registers, stack, .param area) is copied; the machine goes on as before, one
- * instruction at a time. The proof holds when every lane comes back to what it had, or waits for
- * others all the time, while
+ * When operations and blocks have neither started nor ended for a while, a proof is tried. What
+ * each lane has (place, registers, stack, .param area) is copied; the machine goes on as before,
+ * one instruction at a time. The proof holds when every lane comes back to what it had, or waits
+ * for others all the time, while
  *   - nobody has executed an instruction that may change memory, arrive, exit, or read a clock;
  *     atomics may that leave memory as it was (a lock that is taken);
  *   - no copy, fill, host function, held launch or wait for a value is under way;
@@ -14,10 +14,11 @@
  * warp that pass values to each other (shfl, vote) count only if all of the warp come back at once.
  * Then the next access of shared or global memory by one of the loops is the fault.
  *
- * Misses: loops that count, read a clock or store at each turn; memory models other than sc; several
- * workers; memory that the program has registered, which another process may write; a program with
- * a thread that does anything else, even sleep.
- * Costs: a comparison at each batch of turns. A proof that fails is tried again after twice as many turns.
+ * Misses: loops that count, read a clock or store at each turn; memory models other than sc;
+ * several workers; memory that the program has registered, which another process may write; a
+ * program with a thread that does anything else, even sleep.
+ * Costs: a comparison at each batch of turns. A proof that fails is tried again after twice as many
+ * turns.
  */
 #include "cpu/sched.h"
 
@@ -122,8 +123,7 @@ static size_t stack_bytes(const struct cpu_warp *w, const struct cpu_split *s)
 {
 	size_t n = 0;
 
-	CPU_EACH_LANE(l, s->mask)
-	{
+	CPU_EACH_LANE (l, s->mask) {
 		n += w->sp[l];
 	}
 	return w->local ? n : 0;
@@ -131,8 +131,7 @@ static size_t stack_bytes(const struct cpu_warp *w, const struct cpu_split *s)
 
 static void copy_stacks(const struct cpu_warp *w, uint32_t mask, uint8_t *to)
 {
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		memcpy(to, w->local + (size_t)l * w->local_stride, w->sp[l]);
 		to += w->sp[l];
 	}
@@ -185,8 +184,7 @@ static uint32_t differ_in_slot(const uint8_t *a, const uint8_t *b, enum cpu_clas
 	}
 	if (!memcmp(a, b, cpu_class_bytes[cls]))
 		return 0;
-	CPU_EACH_LANE(l, lanes)
-	{
+	CPU_EACH_LANE (l, lanes) {
 		bool is_other = memcmp(a + l * n, b + l * n, n) != 0;
 		if (cls == CPU_B128)
 			is_other |= memcmp(a + 256 + l * n, b + 256 + l * n, n) != 0;
@@ -214,8 +212,7 @@ static uint32_t differ_in_stack(const struct cpu_warp *w, const struct anchor *a
 	const uint8_t *was = a->frames + copy_bytes(w, a->depth);
 	uint32_t differ = 0;
 
-	CPU_EACH_LANE(l, a->mask)
-	{
+	CPU_EACH_LANE (l, a->mask) {
 		uint32_t n = a->sp[l];
 		if (lanes >> l & 1u &&
 		    (w->sp[l] != n ||
@@ -242,8 +239,7 @@ static uint32_t same_lanes(const struct cpu_warp *w, const struct anchor *a, uin
 					      .func->layout;
 		differ |= differ_in_frame(l, a->frames + (size_t)d * top->frame,
 					  w->frames + (size_t)d * top->frame, lanes);
-		CPU_EACH_LANE(l2, lanes & ~differ)
-		{
+		CPU_EACH_LANE (l2, lanes & ~differ) {
 			size_t at = ((size_t)d * CPU_WARP + l2) * top->param;
 			const struct cpu_return *r = &a->ret[d * CPU_WARP + l2];
 			bool is_other = top->param && memcmp(a->frames + frames + at,
@@ -296,8 +292,7 @@ void cpu_proof_after(struct cpu_warp *w, uint32_t lanes)
 	for (uint32_t i = 0; x && i < x->nanchors; i++) {
 		struct anchor *a = &x->anchors[i];
 		a->moved |= lanes & a->mask;
-		CPU_EACH_LANE(j, used)
-		{
+		CPU_EACH_LANE (j, used) {
 			const struct cpu_split *s = &w->split[j];
 			uint32_t here = s->mask & a->mask & a->moved & ~a->matched;
 			if (!here || s->pc != a->pc || s->func != a->func || s->depth != a->depth)
@@ -360,7 +355,7 @@ static bool is_closed(struct cpu_engine *e)
 	       cpu_engine_all_wait(e) && count_threads() == e->nwaiters + e->has_background;
 }
 
-/* ---- a proof ------------------------------------------------------------------------------------ */
+/* ---- a proof --------------------------------------------------------------------------------- */
 
 static void add_warp(struct cpu_proof *p, struct cpu_warp *w)
 {
@@ -372,8 +367,7 @@ static void add_warp(struct cpu_proof *p, struct cpu_warp *w)
 	struct cpu_proof_warp *x = BASE_NEW(&p->arena, struct cpu_proof_warp);
 	x->w = w;
 	x->anchors = BASE_NEWN(&p->arena, struct anchor, cpu_popcount(used));
-	CPU_EACH_LANE(i, used)
-	{
+	CPU_EACH_LANE (i, used) {
 		if (w->split[i].mask)
 			set_anchor(p, w, &w->split[i], &x->anchors[n++]);
 	}
@@ -436,8 +430,7 @@ static bool has_returned(const struct cpu_proof_warp *x, const struct anchor *a)
 	uint32_t used = cpu_wp(x->w)->used, still = 0;
 
 	if (a->state == CPU_SPLIT_BARRIER || a->state == CPU_SPLIT_GATHER)
-		CPU_EACH_LANE(i, used)
-		{
+		CPU_EACH_LANE (i, used) {
 			const struct cpu_split *s = &x->w->split[i];
 			if (s->state == a->state && s->pc == a->pc && s->func == a->func)
 				still |= s->mask;

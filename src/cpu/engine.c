@@ -91,8 +91,9 @@ bool cpu_engine_all_wait(struct cpu_engine *e)
 }
 
 /*
- * While working: lets others have the lock who want it, or whose wait is over. Those sleep, and what
- * they do next may be what the work waits for: they have the lock before anything else is done.
+ * While working: lets others have the lock who want it, or whose wait is over. Those sleep, and
+ * what they do next may be what the work waits for: they have the lock before anything else is
+ * done.
  */
 static void breathe(struct cpu_engine *e)
 {
@@ -472,7 +473,7 @@ static bool poll_values(struct cpu_engine *e)
 	return kept != n;
 }
 
-/* ---- working ---------------------------------------------------------------------------------- */
+/* ---- working --------------------------------------------------------------------------------- */
 
 void cpu_engine_enter(struct cpu_engine *e)
 {
@@ -618,7 +619,7 @@ static void *background_main(void *arg)
 	return NULL;
 }
 
-/* ---- operations: public ------------------------------------------------------------------------- */
+/* ---- operations: public ---------------------------------------------------------------------- */
 
 static void *copy_of(const void *p, size_t n)
 {
@@ -791,7 +792,7 @@ void cpu_wait_idle(struct cpu_machine *m, unsigned device)
 	cpu_judge_idle(m, device);
 }
 
-/* ---- programmatic launches --------------------------------------------------------------------- */
+/* ---- programmatic launches ------------------------------------------------------------------- */
 
 void cpu_grid_triggered(struct cpu_grid *g)
 {

@@ -28,6 +28,8 @@ static inline struct cpu_judge *cpu_judge_of(const struct cpu_warp *w)
 /* False: no memory, or options that the oracle doesn't go with. */
 bool cpu_judge_init(struct cpu_machine *m);
 void cpu_judge_free(struct cpu_machine *m);
+/* From now on nothing is judged; only sets a flag. m->judge is there. */
+void cpu_judge_stop(struct cpu_machine *m);
 
 /* All below: nothing happens when m->judge is NULL. Operations are named by their id. */
 void cpu_judge_submit(struct cpu_op *op, struct cpu_op *const *deps, size_t n);
@@ -71,8 +73,8 @@ void cpu_judge_access(struct cpu_warp *w, const struct cpu_inst *in, const struc
 void cpu_judge_atomic(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
 		      unsigned lane, const uint8_t *host, uint32_t bytes, bool is_write,
 		      bool is_red, bool is_shared, const uint32_t *ids, uint32_t *id);
-/* A strong ld or st of a lane in the weak model, one element. `ids`: the numbers that its bytes have (read);
- * returns that of a write, which its bytes get then. */
+/* A strong ld or st of a lane in the weak model, one element. `ids`: the numbers that its bytes
+ * have (read); returns that of a write, which its bytes get then. */
 uint32_t cpu_judge_strong(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
 			  unsigned lane, const uint8_t *host, uint32_t bytes, bool is_shared,
 			  const uint32_t *ids);
@@ -100,8 +102,8 @@ void cpu_judge_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned 
 			const uint8_t *host, enum cpu_mbar_event what, uint8_t sem, uint8_t scope,
 			bool ended);
 
-/* The mbarrier there isn't initialised, and the lane uses it. False: the time in which somebody else
- * might have done it is over. */
+/* The mbarrier there isn't initialised, and the lane uses it. False: the time in which somebody
+ * else might have done it is over. */
 bool cpu_judge_early(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
 		     const uint8_t *host);
 
@@ -120,7 +122,7 @@ void cpu_judge_group_wait(struct cpu_warp *w, uint32_t mask, uint8_t completion,
 /* The warp's block ends. */
 void cpu_judge_async_free(struct cpu_async_warp *aw);
 
-/* ---- judge/ids.c: numbers of strong writes, by byte -------------------------------------------- */
+/* ---- judge/ids.c: numbers of strong writes, by byte ------------------------------------------ */
 
 /* Does the weak model keep them? */
 bool cpu_ids_are_on(const struct cpu_judge *x);
@@ -132,12 +134,12 @@ void cpu_ids_mark(struct cpu_judge *x, const uint8_t *host, uint64_t n, uint32_t
 void cpu_ids_assign(struct cpu_judge *x, uint32_t *ids, uint32_t n, const uint32_t *from);
 /* The number that all n have, or 0. */
 uint32_t cpu_ids_same(const uint32_t *ids, uint32_t n);
-/* ---- judge/place.c ------------------------------------------------------------------------------ */
+/* ---- judge/place.c --------------------------------------------------------------------------- */
 
 /* The module is complete: its variables have names from now on. */
 void cpu_judge_module(struct cpu_module *mod);
 
-/* ---- judge/site.c: who accessed, as words -------------------------------------------------------- */
+/* ---- judge/site.c: who accessed, as words ---------------------------------------------------- */
 
 struct cpu_site;
 

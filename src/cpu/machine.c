@@ -143,6 +143,12 @@ struct cpu_machine *cpu_machine_new(const struct cpu_options *opt)
 	return NULL;
 }
 
+void cpu_machine_short(struct cpu_machine *m)
+{
+	if (m && m->judge)
+		cpu_judge_stop(m);
+}
+
 void cpu_machine_free(struct cpu_machine *m)
 {
 	struct cpu_engine *e;

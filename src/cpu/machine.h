@@ -73,7 +73,7 @@ enum {
 	CPU_I_GATHER = 1 << 2,
 	CPU_I_JOIN = 1 << 3,	 /* some divergent branch joins here: merge before executing */
 	CPU_I_INSERTED = 1 << 4, /* of the instrumentation, not the user's */
-	CPU_I_MEMORY = 1 << 5,	 /* accesses memory that others see: a point where threads switch */
+	CPU_I_MEMORY = 1 << 5,	 /* accesses memory that others see: threads switch there */
 	CPU_I_BACK = 1 << 6	 /* a branch to an earlier place: a point where threads switch */
 };
 
@@ -228,40 +228,14 @@ bool cpu_dec_is_judged(struct cpu_dec *d, const struct cpu_inst *in);
 bool cpu_dec_is_unsupported(const struct cpu_inst *in);
 
 /*
- * The binders, in the order in which they are asked. The files of alu/ are
- * compiled twice, for x86-64-v3 and for the baseline, and must name their binder by this macro.
+ * The binders and what each is asked about: cpu/units.def. The files of alu/ are compiled twice,
+ * for x86-64-v3 and for the baseline, and must name their binder by this macro.
  */
 #ifdef CPU_ISA_SUFFIX
 #define CPU_ISA_PASTE_(a, b) a##b
 #define CPU_ISA_PASTE(a, b)  CPU_ISA_PASTE_(a, b)
 #define CPU_BINDER(name)     CPU_ISA_PASTE(cpu_bind_##name, CPU_ISA_SUFFIX)
 #endif
-#define CPU_OP_BINDERS(B)                                                                          \
-	B(int)	   /* alu/int.c: integer arithmetic */                                             \
-	B(bits)	   /* alu/bits.c: bit fields, counts, dp4a, dp2a, szext, bmsk */                   \
-	B(carry)   /* alu/carry.c: extended precision */                                           \
-	B(logic)   /* alu/logic.c: logic, shifts, lop3, shf, prmt */                               \
-	B(move)	   /* alu/move.c: mov, selp, slct, cvta, isspacep, mapa */                         \
-	B(compare) /* alu/compare.c: setp, set, testp of integers and f32/f64, predicates */       \
-	B(video)   /* alu/video.c */                                                               \
-	B(float)   /* alu/float.c: f32, f64 arithmetic */                                          \
-	B(approx)  /* alu/approx.c: sin, cos, ex2, lg2, tanh, .approx, .full */                    \
-	B(half)	   /* alu/half.c: f16, bf16, packed, mixed precision, their setp/set/min/max */    \
-	B(cvt)	   /* alu/cvt.c: cvt of scalar types, cvt.pack, szext */                           \
-	B(cvtpack) /* alu/cvt_pack.c: cvt of packed types; after cvt */                            \
-	B(mma)	   /* alu/mma.c: mma, wmma.mma */                                                  \
-	B(ldst)	   /* alu/ldst.c: ld, ldu, st */
-#define CPU_BINDERS(B)                                                                             \
-	B(memory)  /* memory.c: fences, st.bulk, prefetch, discard, ... */                         \
-	B(atomic)  /* atomic.c: atom, red, multimem refused */                                     \
-	B(control) /* control.c: bra, brx, call, ret, exit, trap, brkpt, nanosleep, pmevent ... */ \
-	B(barrier) /* barrier.c: bar, barrier, barrier.cluster, bar.warp.sync, griddepcontrol */   \
-	B(collective) /* collective.c: shfl, vote, match, redux, elect, activemask */              \
-	B(special)    /* special.c: mov from a special register */                                 \
-	B(async)      /* async.c: cp.async, bulk, tensor copies, st.async, red.async, groups */    \
-	B(mbarrier)   /* mbarrier.c */                                                             \
-	B(matrix)     /* matrix.c: ldmatrix, stmatrix, movmatrix, mma, wmma */                     \
-	B(texture)    /* texture_op.c: tex, tld4, suld, sust */
 
 /* ---- the grid ------------------------------------------------------------------- */
 
@@ -441,8 +415,8 @@ struct cpu_machine {
 	_Atomic uint64_t *checked; /* by device: cpu_get_checked */
 	/* Of the map of memory (space.c): odd while it is being changed. */
 	_Atomic uint64_t space_version;
-	/* Added to the address of memory that host code may access (space.c: mapped twice) it is where
-	 * the machine accesses it; 0: there is no such memory. */
+	/* Added to the address of memory that host code may access (space.c: mapped twice) it is
+	 * where the machine accesses it; 0: there is no such memory. */
 	uint64_t alias;
 };
 
@@ -543,8 +517,8 @@ enum cpu_acc_kind { CPU_ACC_LOAD, CPU_ACC_STORE, CPU_ACC_ATOMIC };
 
 /* What is known of an access when it is decoded. */
 struct cpu_acc {
-	uint8_t kind; /* enum cpu_acc_kind */
-	uint8_t space; /* enum ptx_space: GENERIC, GLOBAL, SHARED, SHARED_CLUSTER, LOCAL, CONST, PARAM */
+	uint8_t kind;		   /* enum cpu_acc_kind */
+	uint8_t space;		   /* enum ptx_space: GENERIC, GLOBAL, SHARED, ... */
 	uint8_t sem, scope, proxy; /* enum ptx_* */
 	bool is_nc;		   /* ld.nc */
 	uint8_t width;		   /* bytes of an element */
@@ -606,11 +580,12 @@ void cpu_heap_use(struct cpu_machine *m, unsigned device);
 bool cpu_syscall_is_heap(cpu_syscall *fn);
 
 /* syscalls.c: functions that CUDA programs call without defining: vprintf, malloc, free,
- * __assertfail, cudaCGGetIntrinsicHandle... . NULL: not one. Arguments are at `args` in the .param area
- * of the callee's depth, results at `rets`. Called by control.c with the lanes that call it. */
+ * __assertfail, cudaCGGetIntrinsicHandle... . NULL: not one. Arguments are at `args` in the .param
+ * area of the callee's depth, results at `rets`. Called by control.c with the lanes that call
+ * it. */
 cpu_syscall *cpu_syscall_find(const char *name, uint32_t *args, uint32_t *rets);
-/* What a function of the toolkit's device runtime, which the CPU device lacks, is there for; NULL: the
- * name is none of those. */
+/* What a function of the toolkit's device runtime, which the CPU device lacks, is there for; NULL:
+ * the name is none of those. */
 const char *cpu_syscall_lacks(const char *name, size_t n);
 
 /* ---- warp.c, control.c, barrier.c: execution -------------------------------------------- */
@@ -642,7 +617,7 @@ bool cpu_async_step(struct cpu_worker *k, struct cpu_cta *cta);
 /* The block ends: its copies are finished first (global) or dropped (its own shared memory). */
 void cpu_async_free(struct cpu_cta *cta);
 
-/* ---- exec/texture.c ---------------------------------------------------------------------------- */
+/* ---- exec/texture.c -------------------------------------------------------------------------- */
 
 /* The table of textures and surfaces; false: no memory. */
 bool cpu_textures_init(struct cpu_machine *m);
@@ -680,7 +655,6 @@ struct cpu_kernel {
 struct cpu_func *cpu_func_at(struct cpu_module *mod, uint64_t address);
 /* Why a function without code has none. */
 const char *cpu_func_refused(const struct cpu_func *f);
-unsigned cpu_module_device(const struct cpu_module *mod);
 /* May the kernel call malloc or free? */
 bool cpu_kernel_uses_heap(struct cpu_kernel *k);
 /* Decodes the kernel and all functions that it can call, once; thread-safe. The engine calls it

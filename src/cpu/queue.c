@@ -106,8 +106,7 @@ static void heap_follow(struct cpu_worker_priv *p, struct cpu_warp *w)
 	uint64_t wake = UINT64_MAX;
 	uint32_t asleep = x->asleep;
 
-	CPU_EACH_LANE(i, asleep)
-	{
+	CPU_EACH_LANE (i, asleep) {
 		if (w->split[i].wake < wake)
 			wake = w->split[i].wake;
 	}
@@ -132,8 +131,7 @@ static void wake_sleepers(struct cpu_worker *k)
 		struct cpu_warp *w = p->heap.v[0];
 		uint32_t asleep = cpu_wp(w)->asleep;
 
-		CPU_EACH_LANE(i, asleep)
-		{
+		CPU_EACH_LANE (i, asleep) {
 			if (w->split[i].wake <= k->clock)
 				cpu_split_state(w, &w->split[i], CPU_SPLIT_READY);
 		}

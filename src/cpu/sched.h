@@ -162,8 +162,8 @@ void cpu_stack_free(struct cpu_warp *w);
 
 /* Between two batches of turns: begins a proof that all that runs waits for ever, or judges one. */
 void cpu_deadlock_look(struct cpu_engine *e);
-/* Around each instruction of w->cur while worker->proof isn't NULL. False: it has faulted. `lanes`: that
- * have executed it. */
+/* Around each instruction of w->cur while worker->proof isn't NULL. False: it has faulted. `lanes`:
+ * that have executed it. */
 bool cpu_proof_before(struct cpu_warp *w, const struct cpu_inst *in);
 void cpu_proof_after(struct cpu_warp *w, uint32_t lanes);
 /* Blocks are about to end. */
@@ -317,7 +317,8 @@ void cpu_engine_hold(struct cpu_machine *m);
 void cpu_engine_let_go(struct cpu_machine *m);
 /* Does the calling thread hold the lock? */
 bool cpu_engine_is_held(const struct cpu_machine *m);
-/* Does each host thread that waits, but the calling one, wait for something that is still to come? */
+/* Does each host thread that waits, but the calling one, wait for something that is still to
+ * come? */
 bool cpu_engine_all_wait(struct cpu_engine *e);
 /* Takes the lock if workers execute without it. */
 void cpu_engine_enter(struct cpu_engine *e);

@@ -161,8 +161,7 @@ static bool is_mergeable(const struct cpu_split *s, const struct cpu_split *t)
 static void absorb(struct cpu_warp *w, struct cpu_split *s, uint32_t those)
 {
 	those &= ~cpu_split_bit(w, s);
-	CPU_EACH_LANE(i, those)
-	{
+	CPU_EACH_LANE (i, those) {
 		struct cpu_split *t = &w->split[i];
 		if (is_mergeable(s, t)) {
 			s->mask |= t->mask;
@@ -220,8 +219,7 @@ static void join_expire(struct cpu_warp *w)
 	uint32_t joining = p->joining;
 	uint64_t next = UINT64_MAX;
 
-	CPU_EACH_LANE(i, joining)
-	{
+	CPU_EACH_LANE (i, joining) {
 		struct cpu_split *s = &w->split[i];
 		if (s->wake <= p->insts)
 			join_give_up(w, s);
@@ -244,8 +242,7 @@ void cpu_warp_exit(struct cpu_warp *w, uint32_t lanes)
 	if (!lanes)
 		return;
 	w->exited |= lanes;
-	CPU_EACH_LANE(i, used)
-	{
+	CPU_EACH_LANE (i, used) {
 		struct cpu_split *s = &w->split[i];
 		s->mask &= ~lanes;
 		if (!s->mask)
@@ -256,8 +253,7 @@ void cpu_warp_exit(struct cpu_warp *w, uint32_t lanes)
 	cpu_meet_leave(w, 0, lanes);
 	/* Who waited for these only goes on. */
 	used = p->joining;
-	CPU_EACH_LANE(j, used)
-	{
+	CPU_EACH_LANE (j, used) {
 		struct cpu_split *s = &w->split[j];
 		if (s->state != CPU_SPLIT_JOIN)
 			continue; /* taken by one of those before */
@@ -312,8 +308,7 @@ static enum go gather_parts(struct cpu_warp *w, const struct cpu_inst *in, uint3
 	struct cpu_part parts[CPU_WARP];
 	uint32_t waiting = p->gathering, n = 0;
 
-	CPU_EACH_LANE(i, waiting)
-	{
+	CPU_EACH_LANE (i, waiting) {
 		struct cpu_split *t = &w->split[i];
 		if (t->members != members)
 			continue;
@@ -356,8 +351,7 @@ static enum go gather(struct cpu_warp *w, const struct cpu_inst *in)
 	}
 	uint32_t there = s->mask, waiting = p->gathering;
 
-	CPU_EACH_LANE(i, waiting)
-	{
+	CPU_EACH_LANE (i, waiting) {
 		struct cpu_split *t = &w->split[i];
 		if (t->members != members)
 			continue;

@@ -15,19 +15,9 @@
 #include "cpu/cpu.h"
 
 /*
- * COLLIDER_CPU=key=value,key=value...: the machine's options. Keys:
- *   seed=N     of the schedule (default 1)
- *   threads=N  host threads that execute blocks (default 1: replayable), at most 256
- *   devices=N  virtual devices (default 1), at most RT_DEVICES
- *   sms=N      multiprocessors of each (default CPU_SMS), at most 1024
- *   memory=N   bytes of each device, with suffix K, M, G (default CPU_MEMORY)
- *   model=sc|weak|a1  memory model (default sc)
- *   stats=1    the end tells on stderr what was executed (bench/cpu)
- *   oracle=off|program|execution  judge every access (docs/soundness.md); with threads=1
- *              (default off)
- *   host-threads=one|separate  are host threads one actor to the oracle (default one)
- *   host-accesses=1  the oracle sees loads and stores of host code to managed and pinned memory
- * What is wrong is told once on stderr and left at its default.
+ * COLLIDER_CPU=key=value:key=value...: the machine's options, by their names in base/options.def
+ * (the list DEVICE). Without --seed the schedule is that of seed 1; without --detector modules run
+ * as they are. What is wrong is said once on stderr and left at its default.
  */
 #define CUDART_OPTIONS_ENV "COLLIDER_CPU"
 
@@ -36,10 +26,15 @@
 
 #define RT_DEVICES 16u
 
-/*
- * Reads an options text (NULL or "": all defaults) into *opt. Returns false for the first thing
- * that is wrong, described in why[why_size]; the rest of the text has been read nevertheless.
- */
-bool cudart_parse_options(const char *text, struct cpu_options *opt, char *why, size_t why_size);
+/* What the options say, for the machine and for this room. */
+struct cudart_options {
+	struct cpu_options cpu;
+	bool has_detectors; /* --detector was given */
+	unsigned detectors; /* a set of race/detector.h */
+};
+
+/* Reads an options text (NULL or "": all defaults). Returns false when something is wrong, with a
+ * message for each in `sink`; the rest of the text has been read nevertheless. */
+bool cudart_read_options(const char *text, struct cudart_options *opt, struct base_sink *sink);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * check.cu - the checks of `collide` as functions: __collider_checkN_VS.
  *
- * One call takes a group of up to four items (race/check.h): draws, sleeps, reads again with all loads in
+ * One call takes a group of up to four items (race/record.h): draws, sleeps, reads again with all loads in
  * flight, compares, compares lanes, reports. N is the number of items; V says what is read: 4 or 8
  * bytes each, or m for mixed sizes; S where: g global, s shared (32-bit addresses), x generic
  * addresses, of which those that point to the thread's own stack are left out.
@@ -17,7 +17,6 @@
  *
  * Costs: what a call costs beside the inlined check is in docs/results.
  */
-#include "race/check.h"
 #include "race/record.h"
 
 #include "gpu_ops.h"

@@ -5,7 +5,6 @@
  * Weak, so that the copies of several objects merge. Rules as in report.cu; the warp-wide
  * instructions name the lanes that are active beside them, or some of those.
  */
-#include "race/check.h"
 #include "race/record.h"
 
 #include "report_parts.h"

@@ -11,7 +11,6 @@
 
 #include <stddef.h>
 
-#include "race/check.h"
 #include "race/record.h"
 
 #define DEV_FN static __device__ __forceinline__

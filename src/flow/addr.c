@@ -241,8 +241,8 @@ static void solve_origins(struct flow *fl)
 	struct lowering w = {.fl = fl};
 
 	pr->origin = BASE_NEWN(fl->arena, uint8_t, pr->nregs + 1u);
-	w.stack = malloc(sizeof(*w.stack) * (pr->nstmts + 1u));
-	w.queued = calloc(pr->nstmts + 1u, 1);
+	w.stack = base_malloc(sizeof(*w.stack) * (pr->nstmts + 1u));
+	w.queued = base_calloc(pr->nstmts + 1u, 1);
 	for (uint32_t r = 0; r < pr->nregs; r++)
 		if (pr->is_param[r])
 			pr->origin[r] = ORG_UNKNOWN;

@@ -199,8 +199,8 @@ static void solve_forms(struct flow *fl)
 	struct forming w = {.fl = fl};
 
 	pr->affine = BASE_NEWN(fl->arena, struct flow_affine, pr->nregs + 1u);
-	w.stack = malloc(sizeof(*w.stack) * (pr->nstmts + 1u));
-	w.queued = calloc(pr->nstmts + 1u, 1);
+	w.stack = base_malloc(sizeof(*w.stack) * (pr->nstmts + 1u));
+	w.queued = base_calloc(pr->nstmts + 1u, 1);
 	for (uint32_t i = pr->nstmts; i-- > 0;)
 		if (pr->stmt[i]->kind == PTX_STMT_INST) {
 			w.queued[i] = 1;

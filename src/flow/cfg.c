@@ -164,7 +164,7 @@ static void make_edges(struct flow *fl)
 /* Post-order from the entry; rpo[] and each block's place in it follow. */
 static void number_blocks(struct flow *fl, uint32_t *stack)
 {
-	uint32_t *next = calloc(fl->nblocks, sizeof(*next));
+	uint32_t *next = base_calloc(fl->nblocks, sizeof(*next));
 	uint32_t sp = 0, left = fl->nblocks;
 
 	fl->rpo = base_alloc(fl->arena, sizeof(*fl->rpo) * (fl->nblocks + 1u));
@@ -195,7 +195,7 @@ static void number_blocks(struct flow *fl, uint32_t *stack)
 static uint32_t number_reverse(struct flow *fl, uint32_t *order, uint32_t *num, uint32_t *stack)
 {
 	uint32_t nb = fl->nblocks, left = nb + 1;
-	uint32_t *next = calloc(nb, sizeof(*next));
+	uint32_t *next = base_calloc(nb, sizeof(*next));
 
 	for (uint32_t root = 0; root < nb; root++) {
 		uint32_t sp = 0;
@@ -287,7 +287,7 @@ static void solve_backward(const struct flow *fl, const uint32_t *order, const u
 /* Intervals [in, out) of the tree's nodes, by place; parents stand before children. */
 static void number_tree(const uint32_t *dom, uint32_t n, uint32_t *in, uint32_t *out)
 {
-	uint32_t *size = calloc(n + 1u, sizeof(*size));
+	uint32_t *size = base_calloc(n + 1u, sizeof(*size));
 	for (uint32_t i = n; i-- > 1;)
 		size[dom[i]] += ++size[i];
 	in[0] = 0;
@@ -304,7 +304,7 @@ static void make_dominators(struct flow *fl)
 {
 	struct flow_priv *pr = fl->priv;
 	uint32_t nb = fl->nblocks;
-	uint32_t *tmp = malloc(sizeof(*tmp) * 6 * (nb + 2u));
+	uint32_t *tmp = base_malloc(sizeof(*tmp) * 6 * (nb + 2u));
 	uint32_t *dom = tmp, *in = dom + nb + 2, *out = in + nb + 2, *stack = out + nb + 2;
 	uint32_t *order = stack + nb + 2, *num = order + nb + 2;
 	uint32_t *keep = base_alloc(fl->arena, sizeof(*keep) * 4 * nb);
@@ -341,8 +341,8 @@ static void make_dominators(struct flow *fl)
 /* One walk back from the latches of each header: the blocks met are its natural loop. */
 static void count_loops(struct flow *fl)
 {
-	uint32_t *stack = malloc(sizeof(*stack) * (fl->nblocks + 1u));
-	uint32_t *seen = malloc(sizeof(*seen) * (fl->nblocks + 1u));
+	uint32_t *stack = base_malloc(sizeof(*stack) * (fl->nblocks + 1u));
+	uint32_t *seen = base_malloc(sizeof(*seen) * (fl->nblocks + 1u));
 	memset(seen, 0xff, sizeof(*seen) * (fl->nblocks + 1u));
 
 	for (uint32_t h = 0; h < fl->nblocks; h++) {

@@ -38,7 +38,7 @@ static void sort_notes(struct flow *fl, const struct note *v, size_t n, uint32_t
 	struct flow_priv *pr = fl->priv;
 	uint32_t nr = pr->nregs;
 	uint32_t *off = BASE_NEWN(fl->arena, uint32_t, nr + 2u);
-	uint32_t *last = malloc(sizeof(*last) * (nr + 1u));
+	uint32_t *last = base_malloc(sizeof(*last) * (nr + 1u));
 
 	memset(last, 0xff, sizeof(*last) * (nr + 1u));
 	for (size_t i = 0; i < n; i++) {

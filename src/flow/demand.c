@@ -365,9 +365,9 @@ static void solve_sure(struct flow *fl)
 	memset(pr->sure, 1, ndefs + 1u);
 	pr->seen = BASE_NEWN(fl->arena, uint32_t, fl->nblocks);
 	pr->queue = BASE_NEWN(fl->arena, uint32_t, fl->nblocks + 1u);
-	w.def = malloc(sizeof(*w.def) * (ndefs + 1u));
-	w.reg_of = malloc(sizeof(*w.reg_of) * (ndefs + 1u));
-	w.queued = malloc(ndefs + 1u);
+	w.def = base_malloc(sizeof(*w.def) * (ndefs + 1u));
+	w.reg_of = base_malloc(sizeof(*w.reg_of) * (ndefs + 1u));
+	w.queued = base_malloc(ndefs + 1u);
 	memset(w.queued, 1, ndefs + 1u);
 	for (uint32_t r = 0; r < pr->nregs; r++)
 		for (uint32_t k = pr->def_off[r]; k < pr->def_off[r + 1]; k++) {
@@ -419,7 +419,7 @@ static void solve_needed(struct flow *fl)
 	struct need nd = {.pr = pr};
 
 	pr->needed = BASE_NEWN(fl->arena, uint8_t, pr->nregs + 1u);
-	nd.stack = malloc(sizeof(*nd.stack) * (pr->nregs + 1u));
+	nd.stack = base_malloc(sizeof(*nd.stack) * (pr->nregs + 1u));
 	for (uint32_t i = 0; i < pr->nstmts; i++) {
 		const struct ptx_stmt *s = pr->stmt[i];
 		if (s->kind == PTX_STMT_INST && (!flow_is_pure(s) || sets_carry(s)))

@@ -68,7 +68,7 @@ const uint64_t *flow_live_out(struct flow *fl, uint32_t block);
 enum flow_demand {
 	FLOW_DEMAND_DEAD,   /* no use at all */
 	FLOW_DEMAND_SURE,   /* every path from the load to an exit really uses the value */
-	FLOW_DEMAND_SELECT, /* only through selp in the load's own block: used when .pred is .sense */
+	FLOW_DEMAND_SELECT, /* only by selp in the load's own block: used when .pred is .sense */
 	FLOW_DEMAND_MAYBE   /* used on some paths only: nvcc may have moved the load up */
 };
 

@@ -51,7 +51,7 @@ static void solve_live(struct flow *fl)
 	struct flow_priv *pr = fl->priv;
 	size_t words = (pr->nregs + 63u) / 64u + 1;
 	uint64_t *bits = base_zalloc(fl->arena, sizeof(*bits) * words * fl->nblocks);
-	uint32_t *stack = malloc(sizeof(*stack) * (fl->nblocks + 1u));
+	uint32_t *stack = base_malloc(sizeof(*stack) * (fl->nblocks + 1u));
 
 	pr->live_out = base_alloc(fl->arena, sizeof(*pr->live_out) * fl->nblocks);
 	for (uint32_t b = 0; b < fl->nblocks; b++)

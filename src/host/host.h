@@ -11,9 +11,9 @@
 #include "race/race.h"
 
 /*
- * Gives findings of host code and of the host's copies their function, file, line and inlined calls,
- * from the debug information of the program's and its libraries' files (symbol.c). What can't be read stays as it
- * is: the report shows file and offset.
+ * Gives findings of host code and of the host's copies their function, file, line and inlined
+ * calls, from the debug information of the program's and its libraries' files (symbol.c). What
+ * can't be read stays as it is: the report shows file and offset.
  */
 void host_symbolise(struct race_results *r);
 

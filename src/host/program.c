@@ -1,9 +1,10 @@
 /*
  * program.c - what a program's file says about its way to the GPU.
  *
- * When no CUDA call came from a program, the reason is often in its file: which CUDA library it asks
- * the loader for, and whether GPU code is in it. The file is looked for as execvp does. Misses: what a
- * program loads while it runs, what a script starts. Costs: the section headers are read.
+ * When no CUDA call came from a program, the reason is often in its file: which CUDA library it
+ * asks the loader for, and whether GPU code is in it. The file is looked for as execvp does.
+ * Misses: what a program loads while it runs, what a script starts. Costs: the section headers are
+ * read.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -3,9 +3,9 @@
  *
  * The one reader of host code's line tables: for accesses of host code, and for the calls that
  * asked for a copy (GPU code brings its lines along in the site tables). libdw reads the DWARF that
- * the compiler left (collider cc adds -g1). The compilation unit is found by asking each one whether
- * it holds the address, since clang writes no .debug_aranges; findings are few. Without DWARF the
- * function still comes from the symbol table.
+ * the compiler left (collider cc adds -g1). The compilation unit is found by asking each one
+ * whether it holds the address, since clang writes no .debug_aranges; findings are few. Without
+ * DWARF the function still comes from the symbol table.
  *
  * Addresses are those behind a call, so one less is looked up. Offsets count from where the loader
  * put the file's first page. Misses: debug information in other files (-gsplit-dwarf,

@@ -8,12 +8,7 @@
 #define COLLIDER_INSTRUMENT_H
 
 #include "ptx/ptx.h"
-
-enum {
-	INST_SANITIZE_NONE = 0,
-	INST_SANITIZE_COLLIDE = 1 << 0
-	/* watch, hirace, iguard: later detectors, one bit each */
-};
+#include "race/detector.h"
 
 /* Functions of the size of a radix sort's kernels stay inlined: a call costs more at run time. In a
  * module with more than INST_LARGE_MODULE loads and stores the time of ptxas counts for more. */
@@ -32,7 +27,7 @@ struct inst_limit {
 };
 
 struct inst_options {
-	unsigned sanitize;  /* INST_SANITIZE_* */
+	unsigned sanitize;  /* whose checks: a set of race/detector.h */
 	int inline_groups;  /* functions with more groups check by call; 0: the above, -1: all */
 	unsigned group_max; /* accesses checked together, 1..8; 0: 8 */
 	bool trap;	    /* --trap: brkpt when there is no agent */
@@ -67,7 +62,14 @@ int inst_run(struct ptx_module *m, const struct inst_options *opt, struct inst_s
 int inst_text(const char *file, const char *text, size_t size, const struct inst_options *opt,
 	      struct base_buf *out, struct inst_stats *stats, struct base_sink *sink);
 
-/* Names the instruction sequences in use, for docs and `collider instrument --version`. */
-#define INST_MARKER "__collider_knobs"
+/* The detectors whose checks a module has: a set of race/detector.h. */
+unsigned inst_detectors_of(const struct ptx_module *m);
+
+/*
+ * strip.c: takes out all that inst_run has put in, whatever detectors it was for. What is left
+ * assembles to the original's machine code, unless the toolchain has capped a kernel's registers
+ * (.maxnreg stays). False when something of ours is used in a way that none of our passes does.
+ */
+bool inst_strip(struct ptx_module *m, struct base_sink *sink);
 
 #endif

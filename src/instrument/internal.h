@@ -11,7 +11,6 @@
 
 #include "flow/flow.h"
 #include "instrument/instrument.h"
-#include "race/check.h"
 #include "race/order.h"
 #include "race/shm.h"
 #include "race/site.h"

@@ -16,16 +16,6 @@
 #define CLUSTER_PTX_MAJOR 7
 #define CLUSTER_PTX_MINOR 8
 
-static bool has_marker(const struct ptx_module *m)
-{
-	ptx_each_item(m, it)
-	{
-		if (it->kind == PTX_ITEM_VAR && ptx_str_is(it->var->name, INST_MARKER))
-			return true;
-	}
-	return false;
-}
-
 static const struct inst_limit *find_limit(const struct inst_options *opt, const struct ptx_func *f)
 {
 	for (size_t i = 0; i < opt->nlimits; i++)
@@ -226,6 +216,11 @@ static int collide(struct inst_ctx *cx)
 	return inst_add_sites(cx) ? 0 : BASE_EXIT_INTERNAL;
 }
 
+/* What each detector does to a module, in the order in which several do it. */
+static int (*const pipelines[RACE_DETECTORS_PUT])(struct inst_ctx *cx) = {
+	[RACE_DETECTOR_COLLIDE] = collide,
+};
+
 int inst_run(struct ptx_module *m, const struct inst_options *opt, struct inst_stats *stats,
 	     struct base_sink *sink)
 {
@@ -233,9 +228,9 @@ int inst_run(struct ptx_module *m, const struct inst_options *opt, struct inst_s
 	int rc = 0;
 
 	memset(stats, 0, sizeof(*stats));
-	if (opt->sanitize == INST_SANITIZE_NONE)
+	if (!opt->sanitize)
 		return 0;
-	if (has_marker(m)) {
+	if (inst_detectors_of(m)) {
 		stats->already = true;
 		return 0;
 	}
@@ -243,8 +238,9 @@ int inst_run(struct ptx_module *m, const struct inst_options *opt, struct inst_s
 	if (rc || stats->too_old)
 		return rc;
 	cx.sites = race_sites_new();
-	if (opt->sanitize & INST_SANITIZE_COLLIDE)
-		rc = collide(&cx);
+	for (unsigned i = 0; i < RACE_DETECTORS_PUT && !rc; i++)
+		if (opt->sanitize & 1u << i)
+			rc = pipelines[i](&cx);
 	race_sites_free(cx.sites);
 	base_vec_free(&cx.files);
 	base_vec_free(&cx.late);

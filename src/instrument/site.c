@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
+#include "base/table.h"
 
 #define MAX_INLINE_DEPTH 32
 

@@ -1,8 +1,8 @@
 /*
  * cell.c - where the words of memory are, and the memory of their shadow.
  *
- * A region of 16 KiB holds pages of 256 bytes, made when touched: 16 bytes a word that is touched, or
- * all of a page's words from half of them on. All comes from
+ * A region of 16 KiB holds pages of 256 bytes, made when touched: 16 bytes a word that is touched,
+ * or all of a page's words from half of them on. All comes from
  * the C library and goes back as soon as it isn't needed: the shared memory of a block that has
  * ended, records that were superseded. stats.shadow_bytes is the most that was held at a time, with
  * what the library itself takes for each piece. Costs: a look-up in a small cache of regions.
@@ -24,10 +24,8 @@ static void count_taken(struct oracle *o, size_t bytes)
 
 void *oracle_mem_new(struct oracle *o, size_t bytes)
 {
-	void *p = calloc(1, bytes);
+	void *p = base_calloc(1, bytes);
 
-	if (!p)
-		abort();
 	count_taken(o, bytes);
 	return p;
 }
@@ -36,9 +34,7 @@ void *oracle_mem_resize(struct oracle *o, void *p, size_t from, size_t to)
 {
 	if (p)
 		o->shadow_live -= taken_for(from);
-	p = realloc(p, to);
-	if (!p)
-		abort();
+	p = base_realloc(p, to);
 	count_taken(o, to);
 	return p;
 }

@@ -6,8 +6,8 @@
  * gives back one of its two sides when that side has it all, so clocks that went through the
  * same barriers keep sharing. A clock has a name, mostly: the publication that carried it, so
  * that whoever knows that need not look further; and what the lanes of a warp learn alike is
- * remembered, so that they go on sharing one clock. Costs: 272 bytes an inner node, 136 a leaf; a change copies the
- * path to one leaf, or nothing when nobody else holds it.
+ * remembered, so that they go on sharing one clock. Costs: 272 bytes an inner node, 136 a leaf; a
+ * change copies the path to one leaf, or nothing when nobody else holds it.
  */
 #include "oracle/impl.h"
 
@@ -160,8 +160,7 @@ static void lift(struct oracle_pool *p, uint64_t *root, uint32_t key)
 
 static void raise_leaf(struct oracle_node *n, uint32_t mask, uint32_t value)
 {
-	ORACLE_EACH(i, mask)
-	{
+	ORACLE_EACH (i, mask) {
 		if (n->u.value[i] < value)
 			n->u.value[i] = value;
 	}
@@ -316,19 +315,18 @@ static uint64_t join_inner(struct oracle_pool *p, uint64_t a, uint64_t b, uint32
 		not_b |= (uint32_t)(v[i] != y) << i;
 	}
 	if (!not_a || !not_b) {
-		ORACLE_EACH(k, held)
-		oracle_tree_unref(p, v[k]);
+		ORACLE_EACH (k, held)
+			oracle_tree_unref(p, v[k]);
 		if (!not_a)
 			return a;
 		oracle_tree_unref(p, a);
 		return oracle_tree_ref(b);
 	}
 	/* Before a is let go, which may hold them alone. */
-	ORACLE_EACH(m, not_a & ~held)
-	oracle_tree_ref(v[m]);
+	ORACLE_EACH (m, not_a & ~held)
+		oracle_tree_ref(v[m]);
 	struct oracle_node *n = node_own(p, a, level);
-	ORACLE_EACH(l, not_a | held)
-	{
+	ORACLE_EACH (l, not_a | held) {
 		oracle_tree_unref(p, n->u.child[l]);
 		n->u.child[l] = v[l];
 	}
@@ -477,10 +475,8 @@ bool oracle_tree_covers(uint64_t a, uint64_t b)
 
 struct oracle_clock *oracle_clock_new(void)
 {
-	struct oracle_clock *c = calloc(1, sizeof(*c));
+	struct oracle_clock *c = base_calloc(1, sizeof(*c));
 
-	if (!c)
-		base_oom_handler ? base_oom_handler(sizeof(*c)) : abort();
 	c->refs = 1;
 	return c;
 }

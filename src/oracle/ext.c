@@ -1,9 +1,9 @@
 /*
  * ext.c - words that not only plain accesses touched: their records, where bytes come from.
  *
- * A word's record of accesses starts with what its cell has kept until then. Each part is there only
- * when needed: 64 bytes for the word, 32 a record, 64 and 32 for a strong write that may still be read
- * and its chain, 96 where bytes differ or fences came before.
+ * A word's record of accesses starts with what its cell has kept until then. Each part is there
+ * only when needed: 64 bytes for the word, 32 a record, 64 and 32 for a strong write that may still
+ * be read and its chain, 96 where bytes differ or fences came before.
  */
 #include "oracle/shadow.h"
 
@@ -86,8 +86,7 @@ static void push_fences(struct oracle *o, struct oracle_ext *e, uint64_t fences,
 
 	if (!o->sc_logs)
 		return;
-	ORACLE_EACH(l, lanes)
-	{
+	ORACLE_EACH (l, lanes) {
 		uint32_t fence = oracle_fence_before(o, r->actor + l, r->epoch);
 		if (fences || fence)
 			oracle_fenced_add(o, e, r->bytes, fences, r->actor + l, fence, is_write);
@@ -212,8 +211,7 @@ void oracle_ext_from(struct oracle *o, struct oracle_ext *e, uint32_t mask, stru
 	if (!e->bytes && e->from == w && !w)
 		return;
 	struct oracle_bytes *x = oracle_ext_bytes(o, e);
-	ORACLE_EACH(b, mask)
-	{
+	ORACLE_EACH (b, mask) {
 		oracle_write_unref(o, x->from[b]);
 		x->from[b] = w;
 	}

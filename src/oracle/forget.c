@@ -1,8 +1,8 @@
 /*
  * forget.c - memory that is new: its words lose their past.
  *
- * Whole pages of cells are given back; of a word that only partly lies in the range, the records lose
- * these bytes. Costs: a look-up per page that was never touched.
+ * Whole pages of cells are given back; of a word that only partly lies in the range, the records
+ * lose these bytes. Costs: a look-up per page that was never touched.
  */
 #include "oracle/impl.h"
 

@@ -19,116 +19,9 @@
 #ifndef COLLIDER_ORACLE_IMPL_H
 #define COLLIDER_ORACLE_IMPL_H
 
-#include "oracle/oracle.h"
-#include "base/base.h"
+#include "oracle/clock.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#define uthash_fatal(msg) abort()
-#include <uthash.h>
-
-/* ---- clock.c ---------------------------------------------------------------------- */
-
-/*
- * A tree maps actors to numbers, absent ones to 0. It is a word: 0: empty; odd: all below have the
- * value tree >> 1; else a node. Nodes are shared and counted; one with a single owner is changed
- * in place. A root is 0 or a node, which knows its level, so small runs have low trees.
- */
-struct oracle_node {
-	uint32_t refs;
-	uint32_t level; /* 0: a leaf */
-	union {
-		uint64_t child[32];
-		uint32_t value[32]; /* leaf; allocated no longer than this */
-	} u;
-};
-
-struct oracle_clock;
-
-enum oracle_memo_kind {
-	ORACLE_MEMO_JOIN,
-	ORACLE_MEMO_LEARN,
-	ORACLE_MEMO_FORCED, /* by communication */
-	ORACLE_MEMO_FENCE   /* a fence.sc of a warp, of a scope */
-};
-
-/* What became of a clock that many have: the lanes of a warp often learn the same. All are held. */
-struct oracle_memo {
-	struct oracle_clock *from, *to; /* from: NULL for none */
-	uint64_t with;			/* JOIN, LEARN: a clock; FORCED: a tree */
-	uint32_t actor, number;
-	enum oracle_memo_kind kind;
-};
-
-#define ORACLE_MEMOS 64u
-
-struct oracle_pool {
-	struct oracle_memo memo[ORACLE_MEMOS];
-	struct oracle_node *free_inner, *free_leaf;
-	struct base_arena arena;
-	uint64_t bytes; /* in use */
-};
-
-uint32_t oracle_tree_get(uint64_t root, uint32_t key);
-/* The values of 32 actors at once: a leaf's values, or NULL and *uniform for all of them. */
-const uint32_t *oracle_tree_leaf(uint64_t root, uint32_t key, uint32_t *uniform);
-void oracle_tree_raise(struct oracle_pool *p, uint64_t *root, uint32_t key, uint32_t value);
-/* Raises the keys base + l for l in mask; base is a multiple of 32. */
-void oracle_tree_raise_mask(struct oracle_pool *p, uint64_t *root, uint32_t base, uint32_t mask,
-			    uint32_t value);
-void oracle_tree_raise_range(struct oracle_pool *p, uint64_t *root, uint32_t first, uint32_t n,
-			     uint32_t value);
-void oracle_tree_join(struct oracle_pool *p, uint64_t *root, uint64_t with);
-uint64_t oracle_tree_ref(uint64_t root);
-void oracle_tree_unref(struct oracle_pool *p, uint64_t root);
-/* Calls fn for each key from `first` on and below `end` whose value in a is above that in b. */
-void oracle_tree_above(uint64_t a, uint64_t b, uint32_t first, uint64_t end,
-		       void (*fn)(void *arg, uint32_t key, uint32_t value), void *arg);
-/* Is no value in b above that in a? */
-bool oracle_tree_covers(uint64_t a, uint64_t b);
-
-enum oracle_root {
-	ORACLE_HB,     /* epochs: base causality */
-	ORACLE_FENCES, /* epoch of the last fence.sc of each other actor in the past */
-	ORACLE_FORCED, /* ... that an access in the past has communicated behind; not those in
-			  ORACLE_FENCES only */
-	ORACLE_CROSS,  /* epochs with a proxy fence behind them: global, shared, tensormap, and
-			* what the end of a launch or copy is alone: texture */
-	ORACLE_CROSS_TMAP = ORACLE_CROSS + 2,
-	ORACLE_CROSS_TEXTURE,
-	ORACLE_TMAP_RELEASED, /* ... and the tensormap proxy's releasing fence alone */
-	ORACLE_ROOTS
-};
-
-/*
- * Immutable once shared. It may have a name: who knows this epoch of the actor knows all of the
- * clock. span, with epoch 0: who is behind any of as many actors from this one on does.
- */
-struct oracle_clock {
-	uint32_t refs;
-	uint32_t actor, epoch, span; /* epoch and span 0: no name */
-	uint64_t root[ORACLE_ROOTS];
-};
-
-static inline struct oracle_clock *oracle_clock_ref(struct oracle_clock *c)
-{
-	c->refs++;
-	return c;
-}
-
-struct oracle_clock *oracle_clock_new(void);
-void oracle_clock_unref(struct oracle_pool *p, struct oracle_clock *c);
-/* Gives it the name, if it has none. */
-void oracle_clock_name(struct oracle_clock *c, uint32_t actor, uint32_t epoch);
-/* Makes *c one's own, without a name, to be changed. */
-struct oracle_clock *oracle_clock_own(struct oracle_pool *p, struct oracle_clock **c);
-void oracle_clock_join(struct oracle_pool *p, struct oracle_clock **c, struct oracle_clock *with);
-/* Has the same been done to *c before? Then *c is what came out. */
-bool oracle_memo_get(struct oracle_pool *p, struct oracle_clock **c, const struct oracle_memo *m);
-/* It was done to m->from: m->to came out. Holds what it needs. */
-void oracle_memo_put(struct oracle_pool *p, const struct oracle_memo *m);
-void oracle_memos_free(struct oracle_pool *p);
+#include "base/table.h"
 
 /* ---- threads -------------------------------------------------------------------------------- */
 
@@ -149,8 +42,8 @@ struct oracle_pend {
 	struct oracle_clock *acquire[ORACLE_SCOPES]; /* by the scope that the end needs */
 };
 
-/* mbarrier.init of a thread: each is a pseudo-thread's, so that fence.mbarrier_init can release them
- * alone. */
+/* mbarrier.init of a thread: each is a pseudo-thread's, so that fence.mbarrier_init can release
+ * them alone. */
 struct oracle_inits {
 	struct oracle_clock *clock; /* NULL: none yet */
 	uint32_t last;		    /* the pseudo-thread of the last one */
@@ -200,8 +93,8 @@ enum oracle_misc_kind {
 
 struct oracle_misc {
 	struct oracle_thread thread;
-	/* Of a pseudo-thread: fence.sc's (trees) that its reads, and all its accesses, have communicated
-	 * behind: who waits for it has, too, unlike what its issuer had. */
+	/* Of a pseudo-thread: fence.sc's (trees) that its reads, and all its accesses, have
+	 * communicated behind: who waits for it has, too, unlike what its issuer had. */
 	uint64_t read_forced, all_forced;
 	uint32_t issuer; /* whose place a pseudo-thread has */
 	uint8_t kind;
@@ -247,7 +140,7 @@ struct oracle_release {
 	bool is_mixed; /* of several devices: no sum */
 };
 
-/* ---- writes ----------------------------------------------------------------------------------- */
+/* ---- writes ---------------------------------------------------------------------------------- */
 
 struct oracle_seen {
 	uint32_t actor, epoch;
@@ -282,7 +175,7 @@ struct oracle_name {
 
 #define ORACLE_NO_SITE UINT32_MAX
 
-/* ---- shadow ----------------------------------------------------------------------------------- */
+/* ---- shadow ---------------------------------------------------------------------------------- */
 
 /* What accesses have in common, interned. */
 struct oracle_site {
@@ -345,16 +238,17 @@ struct oracle_ext {
 	struct oracle_write *from;  /* where the bytes' values come from; NULL: a weak write */
 	struct oracle_bytes *bytes; /* NULL: all bytes are from `from`, and no fences */
 	/* All strong recs are generic, access these same bytes, and either are of gpu or sys scope
-	 * and one device, or of one block: morally strong with another such one. 0 bytes: not so. */
+	 * and one device, or of one block: morally strong with another such one. 0 bytes: not
+	 * so. */
 	uint64_t same_address;
 	uint32_t same_bytes;
 	uint32_t same_place; /* oracle_place_key */
 };
 
 /*
- * A word of memory. Plain accesses (weak, generic, of the whole word) are here: `w` is the last write:
- * 0: none, odd: a packed access, a pointer to a log of atomic accesses (log.c) behind it, or a
- * pointer to the word's oracle_ext plus 2; `r` are reads that no write has taken the place of: 0,
+ * A word of memory. Plain accesses (weak, generic, of the whole word) are here: `w` is the last
+ * write: 0: none, odd: a packed access, a pointer to a log of atomic accesses (log.c) behind it, or
+ * a pointer to the word's oracle_ext plus 2; `r` are reads that no write has taken the place of: 0,
  * packed, or a pointer to readers that words share.
  */
 struct oracle_cell {
@@ -362,9 +256,9 @@ struct oracle_cell {
 };
 
 /*
- * A packed access, from the top: actor, epoch, site, form, 1. Without a form the actor accesses all of the
- * word. With one: where the site's accesses are of 1 or 2 bytes, the word's bytes (halves) are of
- * four (two) neighbouring lanes, actor being the first; else all of some lanes of a warp
+ * A packed access, from the top: actor, epoch, site, form, 1. Without a form the actor accesses all
+ * of the word. With one: where the site's accesses are of 1 or 2 bytes, the word's bytes (halves)
+ * are of four (two) neighbouring lanes, actor being the first; else all of some lanes of a warp
  * read all of it, and the actor's lane is the node of a binary tree over the lanes: 1 is all of
  * them, 2 the lower half, 3 the upper one ...
  */
@@ -429,9 +323,9 @@ static inline struct oracle_log *oracle_cell_log(const struct oracle_cell *c)
 }
 
 /*
- * Reads of the words that share the set. is_mask: by the lanes in `at` of each of the 1 + warps warps from
- * actor on; else word w (number of the word, 32 bits) by actor + ((w - at) >> shift), or by
- * several lanes from actor + ((w - at) << 1 or 2) on.
+ * Reads of the words that share the set. is_mask: by the lanes in `at` of each of the 1 + warps
+ * warps from actor on; else word w (number of the word, 32 bits) by actor + ((w - at) >> shift), or
+ * by several lanes from actor + ((w - at) << 1 or 2) on.
  */
 struct oracle_reader {
 	uint32_t actor, epoch, at;
@@ -457,7 +351,8 @@ static inline uint32_t oracle_narrowness(uint32_t shift)
 	return shift == ORACLE_BYTES ? 2 : shift == ORACLE_HALVES ? 1 : 0;
 }
 
-/* How many actors after the first of a row the (first) one of a word is, which is `at` words behind. */
+/* How many actors after the first of a row the (first) one of a word is, which is `at` words
+ * behind. */
 static inline uint32_t oracle_actor_after(uint32_t shift, uint32_t at)
 {
 	return oracle_is_narrow(shift) ? at << oracle_narrowness(shift) : at >> shift;
@@ -499,7 +394,7 @@ struct oracle_region {
 #define ORACLE_PSEUDO_READ  1u
 #define ORACLE_PSEUDO_WRITE 2u
 
-/* ---- barriers, operations ----------------------------------------------------------------------- */
+/* ---- barriers, operations -------------------------------------------------------------------- */
 
 struct oracle_part {
 	uint32_t warp, mask, epoch, fence;
@@ -596,8 +491,6 @@ struct oracle {
 	BASE_VEC(struct oracle_freed) freed;
 	BASE_VEC(struct oracle_finding) findings;
 	struct oracle_pair *pairs;
-	void (*record)(void *arg, const struct oracle_event *e);
-	void *record_arg;
 	void (*on_race)(void *arg, const struct oracle_finding *f);
 	void *race_arg;
 	struct oracle_stats stats;
@@ -627,7 +520,8 @@ void oracle_sites_free(struct oracle *o);
 /* The narrowest scope that holds both; equal actors: CTA. */
 enum race_scope oracle_level(struct oracle *o, uint32_t a, uint32_t b);
 uint32_t oracle_device(struct oracle *o, uint32_t actor); /* of its place */
-/* Accesses with one key, not 0, reach each other: from gpu scope on the device's, else the block's. */
+/* Accesses with one key, not 0, reach each other: from gpu scope on the device's, else the
+ * block's. */
 uint32_t oracle_place_key(struct oracle *o, uint32_t actor, uint8_t scope);
 #define ORACLE_PLACE_BLOCK (1u << 30)
 /* The number of what the access has in common with others; `fences`: that came before it, a tree.
@@ -673,8 +567,8 @@ void oracle_fence_prune(struct oracle *o, struct oracle_thread *t, uint8_t stren
 uint32_t oracle_fence_before(struct oracle *o, uint32_t actor, uint32_t epoch);
 /* The block's threads have ended. */
 void oracle_sc_block_end(struct oracle *o, uint32_t first, uint32_t n);
-/* An access of thread t to the bytes in mask: what it communicates with is forced before what follows,
- * and the fences before it are kept. */
+/* An access of thread t to the bytes in mask: what it communicates with is forced before what
+ * follows, and the fences before it are kept. */
 void oracle_communicate(struct oracle *o, struct oracle_thread *t, uint32_t actor, bool is_write,
 			struct oracle_ext *e, uint32_t mask);
 /* An access to the bytes in mask, with the fences in the tree and those of the actor before it. */

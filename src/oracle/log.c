@@ -1,11 +1,11 @@
 /*
  * log.c - words that many access by relaxed atomics: who did, in the order in which they did.
  *
- * A word's strong accesses that are all morally strong with each other (32 bits, scope gpu or wider, one
- * device, generic proxy) and hand nothing on but what they observe (relaxed, no fence before) are a
- * log: what chains, positions and observers (write.c) would be follows from the order. Plain
- * accesses behind all of it stay plain: reads beside it, a write in its place. Anything else makes
- * the log what it stands for (ext.c).
+ * A word's strong accesses that are all morally strong with each other (32 bits, scope gpu or
+ * wider, one device, generic proxy) and hand nothing on but what they observe (relaxed, no fence
+ * before) are a log: what chains, positions and observers (write.c) would be follows from the
+ * order. Plain accesses behind all of it stay plain: reads beside it, a write in its place.
+ * Anything else makes the log what it stands for (ext.c).
  *
  * The log is a row of 16-bit numbers, in runs of one site and epoch: 8 bytes a run, 2 a thread, or
  * 2 for neighbouring threads one after the other. Of what one thread does in one epoch the last is
@@ -34,7 +34,8 @@ _Static_assert(ORACLE_EPOCH_BITS <= 16 && ORACLE_SITE_BITS <= 16, "fit a run");
 
 #define HEAD (offsetof(struct oracle_log, v) / 2)
 
-/* How many numbers there is room for when there are n: full pieces of memory, a quarter more at most. */
+/* How many numbers there is room for when there are n: full pieces of memory, a quarter more at
+ * most. */
 static uint32_t room_for(uint32_t n)
 {
 	const uint32_t head = (uint32_t)HEAD + 4 /* malloc's */;
@@ -101,7 +102,7 @@ static struct oracle_log *log_grow(struct oracle *o, struct oracle_cell *c, uint
 	return l;
 }
 
-/* ---- entries ---------------------------------------------------------------------------------- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 static void log_push(struct oracle *o, struct oracle_cell *c, uint32_t actor, uint32_t epoch,
 		     uint32_t site)
@@ -182,7 +183,7 @@ static bool is_red(const struct oracle *o, uint32_t site)
 	return oracle_site_at(o, site)->a.flags & ORACLE_RED;
 }
 
-/* ---- of each thread the last one ------------------------------------------------------------------ */
+/* ---- of each thread the last one ------------------------------------------------------------- */
 
 struct entry {
 	uint32_t actor, order;
@@ -232,9 +233,7 @@ static void log_compact(struct oracle *o, struct oracle_cell *c)
 	for (struct walk w = walk_from(l); walk_next(&w); n++) {
 		if (n == cap) {
 			cap = cap ? cap * 2 : 64;
-			v = realloc(v, cap * sizeof(*v));
-			if (!v)
-				abort();
+			v = base_realloc(v, cap * sizeof(*v));
 		}
 		v[n] = (struct entry){.actor = w.actor,
 				      .order = n,
@@ -262,7 +261,7 @@ static void log_compact(struct oracle *o, struct oracle_cell *c)
 	l->compact_at = at;
 }
 
-/* ---- is all of it before an access? ---------------------------------------------------------------- */
+/* ---- is all of it before an access? ---------------------------------------------------------- */
 
 #define REMEMBER_FROM 64u /* numbers; a shorter log is looked at each time */
 
@@ -325,7 +324,7 @@ bool oracle_log_is_before(struct oracle_now *n, const struct oracle_row *row,
 	return true;
 }
 
-/* ---- an access ---------------------------------------------------------------------------------------- */
+/* ---- an access ------------------------------------------------------------------------------- */
 
 /* Is it one that a log can hold? */
 static bool is_loggable(struct oracle *o, const struct oracle_thread *t, uint32_t actor,
@@ -389,7 +388,7 @@ bool oracle_log_access(struct oracle *o, struct oracle_thread *t, uint32_t actor
 	return true;
 }
 
-/* ---- what it stands for ------------------------------------------------------------------------------- */
+/* ---- what it stands for ---------------------------------------------------------------------- */
 
 static struct oracle_acc acc_of(const struct oracle_site *s)
 {

@@ -8,9 +8,9 @@
  *
  * Misses: what weak memory models let a strong read of a wider scope see late is taken from the
  * event (ORACLE_SAW); communication that forces a fence.sc is counted in the order of events.
- * Costs: 2 to 12 times plain emulation, 30 where many threads communicate behind fence.sc; 16 bytes a
- * word that plain accesses of one writer and one reader touched, 50 and 2 a thread for one with relaxed
- * atomics, 250 to 600 for one with others.
+ * Costs: 2 to 12 times plain emulation, 30 where many threads communicate behind fence.sc; 16 bytes
+ * a word that plain accesses of one writer and one reader touched, 50 and 2 a thread for one with
+ * relaxed atomics, 250 to 600 for one with others.
  */
 #include "oracle/impl.h"
 
@@ -113,15 +113,14 @@ void oracle_free(struct oracle *o)
 	free(o);
 }
 
+void oracle_stop(struct oracle *o)
+{
+	o->is_full = true;
+}
+
 bool oracle_is_full(const struct oracle *o)
 {
 	return o->is_full;
-}
-
-void oracle_record(struct oracle *o, void (*fn)(void *arg, const struct oracle_event *e), void *arg)
-{
-	o->record = fn;
-	o->record_arg = arg;
 }
 
 /* ---- actors ------------------------------------------------------------------------------ */
@@ -147,10 +146,8 @@ struct oracle_group *oracle_group_of(struct oracle *o, uint32_t actor)
 static struct oracle_block *block_new(struct oracle *o, struct oracle_group *g, uint32_t index)
 {
 	uint32_t n = 1u << g->shift;
-	struct oracle_block *b = calloc(n, sizeof(struct oracle_thread));
+	struct oracle_block *b = base_calloc(n, sizeof(struct oracle_thread));
 
-	if (!b)
-		abort();
 	g->start->refs += n;
 	for (uint32_t i = 0; i < n; i++) {
 		b->thread[i].clock = g->start;
@@ -216,10 +213,6 @@ void oracle_block_end(struct oracle *o, uint32_t actor)
 	struct oracle_group *g = oracle_group_of(o, actor);
 
 	o->stats.events++;
-	if (o->record) {
-		struct oracle_event e = {.type = ORACLE_BLOCK_END, .actor = actor};
-		o->record(o->record_arg, &e);
-	}
 	if (g && g->is_grid)
 		oracle_block_free(o, g, (actor - g->first) >> g->shift);
 }
@@ -267,13 +260,10 @@ static struct oracle_group *group_new(struct oracle *o, uint64_t n, uint32_t ali
 
 uint32_t oracle_grid(struct oracle *o, const struct oracle_grid *grid)
 {
-	struct oracle_event e = {.type = ORACLE_GRID, .grid = grid};
 	uint32_t stride = oracle_stride(grid->block_threads);
 	struct oracle_group *g;
 
 	o->stats.events++;
-	if (o->record)
-		o->record(o->record_arg, &e);
 	g = group_new(o, (uint64_t)stride * grid->blocks, stride);
 	if (!g)
 		return ORACLE_NO_ACTOR;
@@ -282,17 +272,13 @@ uint32_t oracle_grid(struct oracle *o, const struct oracle_grid *grid)
 	g->grid = *grid;
 	g->grid.cluster_of = NULL;
 	if (grid->cluster_of) {
-		uint32_t *copy = malloc(grid->blocks * sizeof(*copy));
-		if (!copy)
-			abort();
+		uint32_t *copy = base_malloc(grid->blocks * sizeof(*copy));
 		memcpy(copy, grid->cluster_of, grid->blocks * sizeof(*copy));
 		g->grid.cluster_of = copy;
 	}
 	if (!g->grid.cluster_blocks)
 		g->grid.cluster_blocks = 1;
-	g->blocks = calloc(grid->blocks, sizeof(struct oracle_block *));
-	if (!g->blocks)
-		abort();
+	g->blocks = base_calloc(grid->blocks, sizeof(struct oracle_block *));
 	g->start = oracle_clock_ref(o->zero);
 	g->end = oracle_clock_ref(o->zero);
 	return g->first;
@@ -328,9 +314,7 @@ uint32_t oracle_misc_new(struct oracle *o, enum oracle_misc_kind kind, uint32_t 
 			return ORACLE_NO_ACTOR;
 		}
 		g->n = 0;
-		g->misc = calloc(MISC_GROUP, sizeof(*g->misc));
-		if (!g->misc)
-			abort();
+		g->misc = base_calloc(MISC_GROUP, sizeof(*g->misc));
 		o->misc = g;
 	}
 	struct oracle_misc *m = &g->misc[g->n];
@@ -446,9 +430,7 @@ uint32_t oracle_site(struct oracle *o, const struct oracle_acc *acc, uint64_t fe
 		o->nfenced++;
 	}
 	if (!s) {
-		s = calloc(1, sizeof(*s));
-		if (!s)
-			abort();
+		s = base_calloc(1, sizeof(*s));
 		s->a = probe.a;
 		oracle_tree_ref(fences);
 		s->index = (uint32_t)o->sites.n;
@@ -458,30 +440,6 @@ uint32_t oracle_site(struct oracle *o, const struct oracle_acc *acc, uint64_t fe
 	}
 	o->last_site[fences != 0] = s;
 	return s->index;
-}
-
-static void record_access(struct oracle *o, uint32_t actor, uint32_t mask,
-			  const struct oracle_acc *acc, const uint64_t *addresses, uint64_t address,
-			  uint64_t bytes)
-{
-	struct oracle_event e = {.type = ORACLE_ACCESS,
-				 .kind = acc->kind,
-				 .strength = acc->strength,
-				 .scope = acc->scope,
-				 .proxy = acc->proxy,
-				 .flags = acc->flags,
-				 .actor = actor,
-				 .mask = mask,
-				 .bytes = bytes,
-				 .id = acc->id,
-				 .saw = acc->saw,
-				 .address = address,
-				 .addresses = addresses,
-				 .inst = acc->inst};
-
-	o->stats.events++;
-	if (o->record)
-		o->record(o->record_arg, &e);
 }
 
 static bool is_init(const struct oracle_acc *acc)
@@ -535,7 +493,7 @@ static void access_one(struct oracle *o, uint32_t actor, const struct oracle_acc
 
 void oracle_access(struct oracle *o, uint32_t actor, const struct oracle_acc *acc, uint64_t address)
 {
-	record_access(o, actor, 0, acc, NULL, address, acc->bytes);
+	o->stats.events++;
 	if (!(acc->flags & ORACLE_INSERTED) && !o->is_full)
 		access_one(o, actor, acc, address, acc->bytes);
 }
@@ -543,7 +501,7 @@ void oracle_access(struct oracle *o, uint32_t actor, const struct oracle_acc *ac
 void oracle_access_warp(struct oracle *o, uint32_t warp, uint32_t mask,
 			const struct oracle_acc *acc, const uint64_t *addresses)
 {
-	record_access(o, warp, mask, acc, addresses, 0, acc->bytes);
+	o->stats.events++;
 	if ((acc->flags & ORACLE_INSERTED) || o->is_full)
 		return;
 	struct oracle_thread *t = oracle_thread_of(o, warp);
@@ -552,8 +510,8 @@ void oracle_access_warp(struct oracle *o, uint32_t warp, uint32_t mask,
 		oracle_shadow_warp(o, t, warp, mask, acc, addresses);
 		return;
 	}
-	ORACLE_EACH(l, mask)
-	access_one(o, warp + l, acc, addresses[l], acc->bytes);
+	ORACLE_EACH (l, mask)
+		access_one(o, warp + l, acc, addresses[l], acc->bytes);
 }
 
 void oracle_access_range(struct oracle *o, uint32_t actor, const void *inst, uint8_t kind,
@@ -562,12 +520,12 @@ void oracle_access_range(struct oracle *o, uint32_t actor, const void *inst, uin
 	struct oracle_acc acc = {
 		.inst = inst, .kind = kind, .bytes = bytes > UINT32_MAX ? 0 : (uint32_t)bytes};
 
-	record_access(o, actor, 0, &acc, NULL, address, bytes);
+	o->stats.events++;
 	if (!o->is_full)
 		access_one(o, actor, &acc, address, bytes);
 }
 
-/* ---- findings ---------------------------------------------------------------------------------- */
+/* ---- findings -------------------------------------------------------------------------------- */
 
 static uint32_t thread_of_init(struct oracle *o, uint32_t actor)
 {
@@ -602,9 +560,7 @@ void oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_s
 		o->findings.v[p->index].count++;
 		return;
 	}
-	p = calloc(1, sizeof(*p));
-	if (!p)
-		abort();
+	p = base_calloc(1, sizeof(*p));
 	p->key = probe.key;
 	p->index = o->findings.n;
 	HASH_ADD(hh, o->pairs, key, sizeof(p->key), p);
@@ -635,108 +591,4 @@ struct oracle_stats oracle_get_stats(const struct oracle *o)
 	s.words = o->words > s.words ? o->words : s.words;
 	s.clock_bytes = o->pool.bytes > o->clock_peak ? o->pool.bytes : o->clock_peak;
 	return s;
-}
-
-/* ---- events as data -------------------------------------------------------------------------------- */
-
-static void feed_access(struct oracle *o, const struct oracle_event *e)
-{
-	struct oracle_acc acc = {.inst = e->inst,
-				 .kind = e->kind,
-				 .strength = e->strength,
-				 .scope = e->scope,
-				 .proxy = e->proxy,
-				 .flags = e->flags,
-				 .bytes = (uint32_t)e->bytes,
-				 .id = e->id,
-				 .saw = e->saw};
-
-	if (e->mask)
-		oracle_access_warp(o, e->actor, e->mask, &acc, e->addresses);
-	else if (e->bytes > 64 && e->strength == RACE_WEAK && !e->flags && !e->proxy)
-		oracle_access_range(o, e->actor, e->inst, e->kind, e->address, e->bytes);
-	else
-		oracle_access(o, e->actor, &acc, e->address);
-}
-
-/* Events of the host and of memory as a whole. */
-static uint32_t feed_host(struct oracle *o, const struct oracle_event *e)
-{
-	switch (e->type) {
-	case ORACLE_HOST:
-		return oracle_host(o);
-	case ORACLE_SUBMIT:
-		oracle_op_submit(o, e->actor, e->key);
-		break;
-	case ORACLE_DEPEND:
-		oracle_op_depend(o, e->key, e->key2);
-		break;
-	case ORACLE_START:
-		return oracle_op_start(o, e->key, e->actor);
-	case ORACLE_END:
-		oracle_op_end(o, e->key);
-		break;
-	case ORACLE_HOST_WAIT:
-		oracle_host_wait(o, e->actor, e->key);
-		break;
-	case ORACLE_FORGET:
-		oracle_forget(o, e->address, e->bytes);
-		break;
-	case ORACLE_HEAP_FREE:
-		oracle_heap_free(o, e->actor, e->address, e->bytes);
-		break;
-	case ORACLE_HEAP_ALLOC:
-		oracle_heap_alloc(o, e->actor, e->address, e->bytes);
-		break;
-	default:
-		break;
-	}
-	return ORACLE_NO_ACTOR;
-}
-
-uint32_t oracle_feed(struct oracle *o, const struct oracle_event *e)
-{
-	switch (e->type) {
-	case ORACLE_GRID:
-		return oracle_grid(o, e->grid);
-	case ORACLE_ACCESS:
-		feed_access(o, e);
-		break;
-	case ORACLE_FENCE:
-		if (e->flags & ORACLE_MBARRIER) {
-			oracle_init_fence(o, e->actor, e->mask, e->scope);
-			break;
-		}
-		oracle_fence(o, e->actor, e->mask, e->strength, e->scope);
-		break;
-	case ORACLE_PROXY:
-		oracle_proxy_fence(o, e->actor, e->mask, e->proxy_kinds);
-		break;
-	case ORACLE_ARRIVE:
-		oracle_arrive(o, e->actor, e->mask, e->key, e->key2, e->count, e->flags, e->inst);
-		break;
-	case ORACLE_LEAVE:
-		oracle_leave(o, e->actor, e->mask, e->key, e->key2);
-		break;
-	case ORACLE_WARP_SYNC:
-		oracle_warp_sync(o, e->actor, e->mask);
-		break;
-	case ORACLE_MB_ARRIVE:
-		oracle_mbarrier_arrive(o, e->actor, e->address, e->key2, e->strength, e->scope);
-		break;
-	case ORACLE_MB_WAIT:
-		oracle_mbarrier_wait(o, e->actor, e->address, e->key2, e->strength, e->scope);
-		break;
-	case ORACLE_FORK:
-		return oracle_fork(o, e->actor);
-	case ORACLE_JOIN:
-		oracle_join(o, e->actor, e->other, (enum oracle_join)e->join);
-		break;
-	case ORACLE_BLOCK_END:
-		oracle_block_end(o, e->actor);
-		break;
-	default:
-		return feed_host(o, e);
-	}
-	return ORACLE_NO_ACTOR;
 }

@@ -14,25 +14,28 @@
  *  R1 Reads-from. A read or RMW reads each byte from the latest write to it in event order (weak or
  *     strong), unless the event names the write that it saw. R *reads W* only if R has exactly W's
  *     bytes (address and size) and all of them come from W.
- *  R2 Observation. W obs R if R reads W, both are strong and morally strong; through RMWs Z: W obs Z
+ *  R2 Observation. W obs R if R reads W, both are strong and morally strong; through RMWs Z: W obs
+ *  Z
  *     and Z obs R. (A weak write that an RMW of its own thread reads is left out: whoever were to
- *     observe it through that RMW races with it.) A failed compare-and-swap is a READ with its strength. `red` (ORACLE_RED) passes
- *     chains on, but is not a read: it neither acquires, alone or by a later fence, nor observes.
+ *     observe it through that RMW races with it.) A failed compare-and-swap is a READ with its
+ *     strength. `red` (ORACLE_RED) passes chains on, but is not a read: it neither acquires, alone
+ *     or by a later fence, nor observes.
  *  R3 Release patterns of t on M = (address, size): (1) a releasing WRITE or RMW on M; (2) a
- *     releasing WRITE or RMW of t on M, then a strong write of t on M; (3) a releasing fence of t, then
- *     any strong write of t on M. Acquire patterns: (1) an acquiring read of M; (2) a strong read
- *     of M, then an acquiring operation of t on M; (3) a strong read of M, then an acquiring fence
- *     of t. Writes that are weak belong to no pattern.
+ *     releasing WRITE or RMW of t on M, then a strong write of t on M; (3) a releasing fence of t,
+ *     then any strong write of t on M. Acquire patterns: (1) an acquiring read of M; (2) a strong
+ *     read of M, then an acquiring operation of t on M; (3) a strong read of M, then an acquiring
+ *     fence of t. Writes that are weak belong to no pattern.
  *  R4 X synchronises with Y: a write of X obs a read of Y, and the scopes of X's first and Y's last
  *     operation include each other's threads. X's first operation and all before it -> all behind
  *     Y's last operation and that operation itself.
- *  R5 Barriers: every arrival that releases -> every leaving that acquires of its generation. A relaxed
- *     arrival is a strong write to the barrier: it ends the release patterns that a fence before it has
- *     begun (scope: the fence's). An mbarrier's arrivals and waits are strong writes and reads of
- *     it, and those of one phase that are morally strong observe each other: patterns (1) to (3) of R3,
- *     both ways. fence.mbarrier_init begins a release pattern for the weak writes of its
- *     thread with ORACLE_MBARRIER before it (mbarrier.init), and for nothing else: not for what came
- *     before these. (Orders by such a pattern force no fence.sc.)
+ *  R5 Barriers: every arrival that releases -> every leaving that acquires of its generation. A
+ *  relaxed
+ *     arrival is a strong write to the barrier: it ends the release patterns that a fence before it
+ *     has begun (scope: the fence's). An mbarrier's arrivals and waits are strong writes and reads
+ *     of it, and those of one phase that are morally strong observe each other: patterns (1) to (3)
+ *     of R3, both ways. fence.mbarrier_init begins a release pattern for the weak writes of its
+ *     thread with ORACLE_MBARRIER before it (mbarrier.init), and for nothing else: not for what
+ *     came before these. (Orders by such a pattern force no fence.sc.)
  *  R6 fence.sc, ORACLE_SC_EXECUTION: a fence -> every later morally strong one. ORACLE_SC_PROGRAM:
  *     F1 -> F2 if morally strong and F1 -> A, B -> F2 (or A, B in program order with them) for some
  *     accesses A, B (actors may differ from F1's and F2's) of a common byte where A communicates
@@ -44,18 +47,20 @@
  *     the same block (an operation's or pseudo-thread's block is its issuer's); or X only reads and
  *     Y writes (what was read stays read); or a proxy fence of a kind that fits stands along the
  *     path: X -> fence -> Y, which the tensormap proxy has in halves: X -> release -> acquire -> Y.
- *     This holds for X and Y of one actor, too. Completions (ORACLE_JOIN_*, mbarrier, ends and starts of operations)
- *     count as proxy fences of all kinds for what the completed copy did.
- *  R8 X is ordered before Y: same actor and proxy; or X -> Y by R7; or X obs Z and (Z -> Y, or same actor).
+ *     This holds for X and Y of one actor, too. Completions (ORACLE_JOIN_*, mbarrier, ends and
+ *     starts of operations) count as proxy fences of all kinds for what the completed copy did.
+ *  R8 X is ordered before Y: same actor and proxy; or X -> Y by R7; or X obs Z and (Z -> Y, or same
+ *  actor).
  *  R9 Race: overlap, different actors or proxies, one writes, not ordered, not morally strong.
  *
- *  R10 An ORACLE_NC read and a write of its grid are a finding in any order. So is a read of the texture
+ *  R10 An ORACLE_NC read and a write of its grid are a finding in any order. So is a read of the
+ *  texture
  *     proxy behind a write of its grid (CUDA programming guide, textures and surfaces: what the
- *     same launch wrote there is undefined); a write behind it is judged by R9. No proxy fence helps
- *     the texture proxy (R7).
+ *     same launch wrote there is undefined); a write behind it is judged by R9. No proxy fence
+ *     helps the texture proxy (R7).
  *
- * Of the races of an access with earlier ones at least one is told (of each byte's class), never one
- * that is none: an access that a weak, covering, ordered one superseded is forgotten.
+ * Of the races of an access with earlier ones at least one is told (of each byte's class), never
+ * one that is none: an access that a weak, covering, ordered one superseded is forgotten.
  */
 #ifndef COLLIDER_ORACLE_ORACLE_H
 #define COLLIDER_ORACLE_ORACLE_H
@@ -88,6 +93,8 @@ struct oracle *oracle_new(const struct oracle_options *opt);
 void oracle_free(struct oracle *o);
 /* Too many actors, or out of memory: the run is to be refused. */
 bool oracle_is_full(const struct oracle *o);
+/* Makes it full: there is no memory for more. Only sets a flag. */
+void oracle_stop(struct oracle *o);
 
 /* ---- events as data ------------------------------------------------------------------ */
 
@@ -180,12 +187,9 @@ struct oracle_event {
 };
 
 /* Does what the event says, through the calls below. For ORACLE_GRID, FORK, HOST and the actors of
- * START the numbers are given out in order of the calls: a replay gets those of the recording; the
+ * START the numbers are given out in order of the calls; the
  * return value is the first new actor, or ORACLE_NO_ACTOR. */
 uint32_t oracle_feed(struct oracle *o, const struct oracle_event *e);
-/* Told of every event fed or called, before it is done; NULL: nobody. */
-void oracle_record(struct oracle *o, void (*fn)(void *arg, const struct oracle_event *e),
-		   void *arg);
 
 /* ---- actors ------------------------------------------------------------------------------ */
 
@@ -231,12 +235,13 @@ void oracle_heap_alloc(struct oracle *o, uint32_t actor, uint64_t address, uint6
 
 /* strength: RACE_ACQUIRE, RELEASE, ACQ_REL or SC. */
 void oracle_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t strength, uint8_t scope);
-/* fence.mbarrier_init: an event FENCE with ORACLE_MBARRIER. Releases the thread's earlier inits alone. */
+/* fence.mbarrier_init: an event FENCE with ORACLE_MBARRIER. Releases the thread's earlier inits
+ * alone. */
 void oracle_init_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t scope);
 void oracle_proxy_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t kinds);
 /*
- * Barriers (bar, barrier, barrier.cluster): key names the barrier object for good (block and number,
- * cluster), generation counts its uses. Arrivals of a generation come before its leavings.
+ * Barriers (bar, barrier, barrier.cluster): key names the barrier object for good (block and
+ * number, cluster), generation counts its uses. Arrivals of a generation come before its leavings.
  * `expected`: threads that this arrival expects; differing from the generation's first is a
  * finding. oracle_leave is for lanes that acquire; a leaving that doesn't (.relaxed wait) makes no
  * call.
@@ -248,10 +253,10 @@ void oracle_leave(struct oracle *o, uint32_t warp, uint32_t mask, uint64_t key,
 void oracle_warp_sync(struct oracle *o, uint32_t warp, uint32_t mask);
 /*
  * mbarriers: arrivals count for phase `phase` of the object at `address`; strength RACE_RELEASE
- * releases, RACE_RELAXED gives what fences before it released. An arrival of a pseudo-thread (complete_tx,
- * cp.async.mbarrier.arrive) carries that copy alone: its reads and writes. A wait that succeeded
- * acquires (RACE_ACQUIRE; RACE_RELAXED: at the next acquiring fence, or wait for the object) what
- * arrived in the phase that it saw complete. The object's own eight
+ * releases, RACE_RELAXED gives what fences before it released. An arrival of a pseudo-thread
+ * (complete_tx, cp.async.mbarrier.arrive) carries that copy alone: its reads and writes. A wait
+ * that succeeded acquires (RACE_ACQUIRE; RACE_RELAXED: at the next acquiring fence, or wait for the
+ * object) what arrived in the phase that it saw complete. The object's own eight
  * bytes are accessed by separate oracle_access calls: init a weak write, all else a
  * relaxed.sys RMW with ORACLE_MBARRIER. oracle_forget of the address forgets the phases.
  */
@@ -260,7 +265,7 @@ void oracle_mbarrier_arrive(struct oracle *o, uint32_t actor, uint64_t address, 
 void oracle_mbarrier_wait(struct oracle *o, uint32_t actor, uint64_t address, uint64_t phase,
 			  uint8_t strength, uint8_t scope);
 
-/* ---- operations of the host ---------------------------------------------------------------------- */
+/* ---- operations of the host ------------------------------------------------------------------ */
 
 /* A host thread becomes an actor. */
 uint32_t oracle_host(struct oracle *o);
@@ -269,8 +274,8 @@ void oracle_op_submit(struct oracle *o, uint32_t host, uint64_t key);
 /* ... and after the end of operation `before`, which has ended when oracle_op_start comes (an
  * unknown one is ignored). */
 void oracle_op_depend(struct oracle *o, uint64_t key, uint64_t before);
-/* A grid's operation: `first` from oracle_grid. Others: ORACLE_NO_ACTOR. Returns the actor: `first`,
- * or a new one for a copy, fill or host function. */
+/* A grid's operation: `first` from oracle_grid. Others: ORACLE_NO_ACTOR. Returns the actor:
+ * `first`, or a new one for a copy, fill or host function. */
 uint32_t oracle_op_start(struct oracle *o, uint64_t key, uint32_t first);
 /* The operation's threads and their copies have all ended, waited for or not; its clock is the join
  * of theirs. */
@@ -279,7 +284,7 @@ void oracle_host_wait(struct oracle *o, uint32_t host, uint64_t key);
 /* Has it ended, and is all that it did before what the host thread does now? */
 bool oracle_host_knows(struct oracle *o, uint32_t host, uint64_t key);
 
-/* ---- findings ---------------------------------------------------------------------------------------- */
+/* ---- findings -------------------------------------------------------------------------------- */
 
 enum oracle_kind {
 	ORACLE_RACE,	   /* unordered, and at least one side is weak */

@@ -1,12 +1,12 @@
 /*
  * order.c - release and acquire patterns.
  *
- * A publication is a clock and one epoch more. A strong write carries the publications of the release
- * patterns that end in it or in a write before it in its chain; a read that acquires takes those
- * whose scope, and its own, reach the other side. What may yet become a pattern is kept with the
- * thread: its release fences (any later strong write), its releasing operations by place (a later
- * strong write there), what its strong reads saw released (a later acquiring fence, or operation
- * there), each until a fence of at least that scope takes its part over.
+ * A publication is a clock and one epoch more. A strong write carries the publications of the
+ * release patterns that end in it or in a write before it in its chain; a read that acquires takes
+ * those whose scope, and its own, reach the other side. What may yet become a pattern is kept with
+ * the thread: its release fences (any later strong write), its releasing operations by place (a
+ * later strong write there), what its strong reads saw released (a later acquiring fence, or
+ * operation there), each until a fence of at least that scope takes its part over.
  * Costs: a join of clocks for each pattern that is completed and tells something new.
  */
 #include "oracle/impl.h"
@@ -100,8 +100,8 @@ static void sum_add(struct oracle *o, struct oracle_release *r, const struct ora
 }
 
 /*
- * Drops the entries that a new one stands for: of its block, so that it reaches whom they reach, and
- * known to it. A lock's holders follow each other so. Done each time the list has doubled.
+ * Drops the entries that a new one stands for: of its block, so that it reaches whom they reach,
+ * and known to it. A lock's holders follow each other so. Done each time the list has doubled.
  */
 static size_t compact(struct oracle *o, struct oracle_entry *v, size_t n,
 		      const struct oracle_entry *new)
@@ -177,9 +177,7 @@ void oracle_release_free(struct oracle *o, struct oracle_release *r)
 /* Do a publication of this scope and an acquire of scope s reach each other's thread? */
 static bool is_reached(struct oracle *o, uint32_t actor, const struct oracle_entry *e, uint8_t s)
 {
-	uint8_t level = (uint8_t)oracle_level(o, actor, e->pub.actor);
-
-	return level <= e->scope && level <= s;
+	return race_scopes_meet(oracle_level(o, actor, e->pub.actor), e->scope, s);
 }
 
 static bool has_sum_for(struct oracle *o, const struct oracle_release *r, uint32_t actor)
@@ -202,14 +200,12 @@ void oracle_acquire(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 			oracle_learn(o, &t->clock, &r->wide.v[i].pub);
 }
 
-/* ---- what a thread may still complete ----------------------------------------------------------- */
+/* ---- what a thread may still complete -------------------------------------------------------- */
 
 static struct oracle_pends *pends_of(struct oracle_thread *t)
 {
 	if (!t->pends)
-		t->pends = calloc(1, sizeof(*t->pends));
-	if (!t->pends)
-		abort();
+		t->pends = base_calloc(1, sizeof(*t->pends));
 	return t->pends;
 }
 
@@ -401,17 +397,7 @@ void oracle_init_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t s
 	uint32_t base = mask ? warp : warp & ~31u, lanes = mask ? mask : 1u << (warp & 31);
 
 	o->stats.events++;
-	if (o->record) {
-		struct oracle_event e = {.type = ORACLE_FENCE,
-					 .actor = warp,
-					 .mask = mask,
-					 .strength = RACE_RELEASE,
-					 .flags = ORACLE_MBARRIER,
-					 .scope = scope};
-		o->record(o->record_arg, &e);
-	}
-	ORACLE_EACH(l, lanes)
-	{
+	ORACLE_EACH (l, lanes) {
 		struct oracle_thread *t = oracle_thread_of(o, base + l);
 		struct oracle_inits *n = t && t->pends ? &t->pends->inits : NULL;
 		if (!n || !n->clock)

@@ -3,8 +3,8 @@
  *
  * A reader says which lane had which word, so that words of one row share a set. Warps of a block
  * that read the same words at one instruction, in one epoch, become one reader. A set that grows
- * first drops the readers that a later one stands for. Costs: 16 bytes a reader, 24 a set; adding looks
- * at the last few readers.
+ * first drops the readers that a later one stands for. Costs: 16 bytes a reader, 24 a set; adding
+ * looks at the last few readers.
  */
 #include "oracle/shadow.h"
 
@@ -159,7 +159,7 @@ static void set_compact(struct oracle_now *n, struct oracle_readers *s, uint32_t
 	s->n = kept;
 }
 
-/* ---- readers of several lanes and warps --------------------------------------------------------- */
+/* ---- readers of several lanes and warps ------------------------------------------------------ */
 
 #define LOOK_BEHIND 8u
 #define WARPS_MAX   1024u
@@ -250,7 +250,7 @@ static void set_put(const struct oracle_now *n, struct oracle_readers *s, uint32
 	set_close(n, s, at);
 }
 
-/* ---- what a row does with them ------------------------------------------------------------------- */
+/* ---- what a row does with them --------------------------------------------------------------- */
 
 static void set_limit(struct oracle_now *n, struct oracle_readers *s)
 {

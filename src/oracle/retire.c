@@ -1,10 +1,10 @@
 /*
  * retire.c - forgetting what nothing can race with any more.
  *
- * Where the one host thread knows the end of every operation that it has submitted, all that was done
- * comes before all that will be: clocks, records, fences and operations start anew. So a program
- * that launches thousands of kernels and waits now and then needs memory for those between two waits. Numbers
- * of actors are not given out again: others keep them.
+ * Where the one host thread knows the end of every operation that it has submitted, all that was
+ * done comes before all that will be: clocks, records, fences and operations start anew. So a
+ * program that launches thousands of kernels and waits now and then needs memory for those between
+ * two waits. Numbers of actors are not given out again: others keep them.
  * Misses: nothing is forgotten while host threads are told apart, nor before a wait: a launch
  * costs about 2 KB until then. Costs: a look at the pages that were touched since the last time.
  */

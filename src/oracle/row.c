@@ -1,9 +1,9 @@
 /*
  * row.c - plain accesses, by rows of words: the common case.
  *
- * Lanes of a warp that access neighbouring words with one clock are one row, and so is a copy. Where
- * each word is ordered behind what it was accessed by before, the row becomes its last access, 16
- * bytes a word. Reads of several that nothing orders are a set of readers that all words
+ * Lanes of a warp that access neighbouring words with one clock are one row, and so is a copy.
+ * Where each word is ordered behind what it was accessed by before, the row becomes its last
+ * access, 16 bytes a word. Reads of several that nothing orders are a set of readers that all words
  * of the row share: a reader says which lane had which word. A word where something
  * races or isn't known so simply goes the general way (shadow.c), alone.
  *
@@ -46,8 +46,7 @@ bool oracle_row_knows_lanes(struct oracle_now *n, uint32_t warp, uint32_t lanes,
 	oracle_look_up(n, warp);
 	if (!n->leaf)
 		return n->leaf_value >= epoch;
-	ORACLE_EACH(l, lanes)
-	{
+	ORACLE_EACH (l, lanes) {
 		if (n->leaf[l] < epoch)
 			return false;
 	}
@@ -89,7 +88,7 @@ bool oracle_row_may_replace(const struct oracle_now *n, uint32_t actor, uint32_t
 	       ((n->acc->flags & ORACLE_NC) && is_same_grid(n, actor));
 }
 
-/* ---- what is before the row --------------------------------------------------------------------- */
+/* ---- what is before the row ------------------------------------------------------------------ */
 
 /* Who made a packed access that has a form. */
 struct lanes {
@@ -205,7 +204,7 @@ static struct oracle_reader reader_packed(const struct oracle_now *n, uint64_t p
 	return r;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------ */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 /* Clocks may have changed in place. */
 static void back_to_row(struct oracle_now *n, const struct oracle_row *row)
@@ -251,8 +250,7 @@ static void go_full(struct oracle_now *n, const struct oracle_row *row, struct o
 	n->address = row->start;
 	if (row->shift != ORACLE_ONE_ACTOR && !row->is_mask)
 		n->address += (word - row->start) & ~(bytes - 1);
-	ORACLE_EACH(l, lanes)
-	{
+	ORACLE_EACH (l, lanes) {
 		n->actor = actor + l;
 		n->t = row->t + (n->actor - row->actor);
 		n->clock = n->t->clock;

@@ -1,14 +1,15 @@
 /*
  * sc.c - fences, and the order of fence.sc.
  *
- * In program order a word keeps which fence.sc stood before its accesses; who accesses it later takes
- * them as forced, hands them on along base causality, and at its next fence.sc comes behind them.
- * Fences are named by the epoch that they published. A thread's own last one is kept beside
- * its clock, and beside a word's tree, so that the trees of threads that poll behind fences don't change
- * and are one for a block; what causality has told already isn't forced.
- * In the execution's order fences that reach each other come behind all earlier ones, summed up by scope.
- * Costs: nothing for words and threads that no fence.sc came before; else 48 bytes a word, and 32 for
- * each fence of a thread until its block ends (wider ones: until the end).
+ * In program order a word keeps which fence.sc stood before its accesses; who accesses it later
+ * takes them as forced, hands them on along base causality, and at its next fence.sc comes behind
+ * them. Fences are named by the epoch that they published. A thread's own last one is kept beside
+ * its clock, and beside a word's tree, so that the trees of threads that poll behind fences don't
+ * change and are one for a block; what causality has told already isn't forced.
+ * In the execution's order fences that reach each other come behind all earlier ones, summed up by
+ * scope.
+ * Costs: nothing for words and threads that no fence.sc came before; else 48 bytes a word, and 32
+ * for each fence of a thread until its block ends (wider ones: until the end).
  */
 #include "oracle/impl.h"
 
@@ -29,9 +30,7 @@ static void log_fence(struct oracle *o, uint32_t actor, uint8_t scope, const str
 
 	oracle_clock_ref(pub->clock);
 	if (!log) {
-		log = calloc(1, sizeof(*log));
-		if (!log)
-			abort();
+		log = base_calloc(1, sizeof(*log));
 		log->actor = actor;
 		HASH_ADD(hh, o->sc_logs, actor, sizeof(log->actor), log);
 	}
@@ -127,8 +126,7 @@ static void fenced_unref(struct oracle *o, struct oracle_fenced *f, uint32_t byt
 
 void oracle_fenced_drop(struct oracle *o, struct oracle_bytes *x, uint32_t mask)
 {
-	ORACLE_EACH(b, mask)
-	{
+	ORACLE_EACH (b, mask) {
 		fenced_unref(o, x->fences[b], 1);
 		x->fences[b] = NULL;
 	}
@@ -142,8 +140,7 @@ static struct oracle_fenced *fenced_own(struct oracle *o, struct oracle_bytes *x
 	uint32_t n = 0;
 
 	*same = 0;
-	ORACLE_EACH(b, mask)
-	{
+	ORACLE_EACH (b, mask) {
 		if (x->fences[b] != old)
 			continue;
 		*same |= 1u << b;
@@ -158,8 +155,8 @@ static struct oracle_fenced *fenced_own(struct oracle *o, struct oracle_bytes *x
 		old->refs -= n;
 	}
 	f->refs = n;
-	ORACLE_EACH(c, *same)
-	x->fences[c] = f;
+	ORACLE_EACH (c, *same)
+		x->fences[c] = f;
 	return f;
 }
 
@@ -273,7 +270,7 @@ void oracle_communicate(struct oracle *o, struct oracle_thread *t, uint32_t acto
 	}
 }
 
-/* ---- fences ----------------------------------------------------------------------------------- */
+/* ---- fences ---------------------------------------------------------------------------------- */
 
 struct force {
 	struct oracle *o;
@@ -360,9 +357,7 @@ static struct oracle_sc_sum *sc_sum(struct oracle *o, uint32_t actor, uint8_t sc
 	HASH_FIND(hh, o->sc_sums, &probe.key, sizeof(probe.key), s);
 	if (s || !is_made)
 		return s;
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		abort();
+	s = base_calloc(1, sizeof(*s));
 	s->key = probe.key;
 	HASH_ADD(hh, o->sc_sums, key, sizeof(s->key), s);
 	return s;
@@ -414,18 +409,10 @@ static void fence_one(struct oracle *o, uint32_t actor, uint8_t strength, uint8_
 void oracle_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t strength, uint8_t scope)
 {
 	o->stats.events++;
-	if (o->record) {
-		struct oracle_event e = {.type = ORACLE_FENCE,
-					 .actor = warp,
-					 .mask = mask,
-					 .strength = strength,
-					 .scope = scope};
-		o->record(o->record_arg, &e);
-	}
 	if (!mask)
 		fence_one(o, warp, strength, scope);
-	ORACLE_EACH(l, mask)
-	fence_one(o, warp + l, strength, scope);
+	ORACLE_EACH (l, mask)
+		fence_one(o, warp + l, strength, scope);
 }
 
 void oracle_proxy_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t kinds)
@@ -436,13 +423,7 @@ void oracle_proxy_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t 
 	uint32_t base = mask ? warp : warp & ~31u, lanes = mask ? mask : 1u << (warp & 31);
 
 	o->stats.events++;
-	if (o->record) {
-		struct oracle_event e = {
-			.type = ORACLE_PROXY, .actor = warp, .mask = mask, .proxy_kinds = kinds};
-		o->record(o->record_arg, &e);
-	}
-	ORACLE_EACH(l, lanes)
-	{
+	ORACLE_EACH (l, lanes) {
 		struct oracle_thread *t = oracle_thread_of(o, base + l);
 		if (!t)
 			continue;

@@ -7,8 +7,8 @@
  * the reads) takes its place: who races with the superseded one later, races with the new one too.
  *
  * Long lists are not walked: each remembers a clock that all of it is behind of; strong accesses
- * that are all of the same bytes, and of one device (scope gpu and wider) or block, can't race with one
- * more such. Reads of a
+ * that are all of the same bytes, and of one device (scope gpu and wider) or block, can't race with
+ * one more such. Reads of a
  * warp's lanes in one epoch are one record, as are RMWs of a warp in a row.
  */
 #include "oracle/shadow.h"
@@ -50,7 +50,7 @@ static void shrink(const struct oracle_now *n, struct oracle_cell *c)
 	c->w = w;
 }
 
-/* ---- order ------------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 static unsigned cross_of(const struct oracle_now *n, const struct oracle_site *x)
 {
@@ -97,7 +97,7 @@ static bool is_nc_pair(const struct oracle_now *n, const struct oracle_site *x, 
 	return (is_nc || is_texture) && is_same_grid(n->o, actor, n->actor);
 }
 
-/* ---- findings ------------------------------------------------------------------------------------- */
+/* ---- findings -------------------------------------------------------------------------------- */
 
 static struct oracle_side side_of(struct oracle *o, const struct oracle_site *s, uint32_t actor,
 				  uint64_t address)
@@ -135,22 +135,28 @@ static bool judge(const struct oracle_now *n, const struct oracle_site *x,
 {
 	bool is_same =
 		n->word + (uint64_t)(int64_t)r->offset == n->address && x->a.bytes == n->acc->bytes;
-	uint8_t level;
+	struct race_manner a = {x->a.strength, x->a.scope, x->a.proxy};
+	struct race_manner b = {n->acc->strength, n->acc->scope, n->acc->proxy};
+	bool is_weak = a.strength == RACE_WEAK || b.strength == RACE_WEAK; /* no need for a level */
 
 	*kind = order == UNCROSSED ? ORACLE_RACE_PROXY : ORACLE_RACE;
-	if (x->a.strength == RACE_WEAK || n->acc->strength == RACE_WEAK)
-		return true;
-	level = (uint8_t)oracle_level(n->o, actor, n->actor);
-	if (level > x->a.scope || level > n->acc->scope)
-		*kind = ORACLE_RACE_SCOPE;
-	else if (!is_same)
-		*kind = ORACLE_RACE_SIZE;
-	else if (x->a.proxy == n->acc->proxy)
+	switch (race_moral_of(a, b, is_weak ? RACE_SCOPE_SYS : oracle_level(n->o, actor, n->actor),
+			      is_same)) {
+	case RACE_MORALLY_STRONG:
 		return false;
+	case RACE_MORAL_SCOPE:
+		*kind = ORACLE_RACE_SCOPE;
+		break;
+	case RACE_MORAL_BYTES:
+		*kind = ORACLE_RACE_SIZE;
+		break;
+	default:
+		break;
+	}
 	return true;
 }
 
-/* ---- one record against the access ------------------------------------------------------------------- */
+/* ---- one record against the access ----------------------------------------------------------- */
 
 /* Is the access behind a read that observed this write? (R7 between that read and the access.) */
 static bool is_seen(const struct oracle_now *n, const struct oracle_chain *chain, uint32_t pos)
@@ -172,7 +178,7 @@ static bool check_one(const struct oracle_now *n, const struct oracle_rec *r, ui
 		      uint32_t pos)
 {
 	const struct oracle_site *x = oracle_site_at(n->o, r->site);
-	bool is_conflict = (x->a.kind | n->acc->kind) & RACE_OP_WRITE;
+	bool is_conflict = race_kinds_conflict(x->a.kind, n->acc->kind);
 	enum order order = order_of(n, actor, r->epoch, x);
 	enum oracle_kind kind;
 
@@ -185,7 +191,8 @@ static bool check_one(const struct oracle_now *n, const struct oracle_rec *r, ui
 	/* Two that are morally strong don't race, and neither takes the other's place. */
 	if (!is_conflict || !judge(n, x, r, actor, order, &kind))
 		return false;
-	/* Behind another proxy's access that was let through as a write after a read, a read isn't. */
+	/* Behind another proxy's access that was let through as a write after a read, a read
+	 * isn't. */
 	if (r->chain && is_seen(n, r->chain, pos))
 		return n->acc->proxy == RACE_PROXY_GENERIC;
 	found(n, kind, r, actor);
@@ -199,8 +206,7 @@ static uint32_t check_rec(const struct oracle_now *n, const struct oracle_rec *r
 
 	if (!r->mask)
 		return check_one(n, r, r->actor, r->pos);
-	ORACLE_EACH(l, r->mask)
-	{
+	ORACLE_EACH (l, r->mask) {
 		if (check_one(n, r, r->actor + l, pos++))
 			ordered |= 1u << l;
 	}
@@ -244,7 +250,7 @@ static bool trim(const struct oracle_now *n, struct oracle_rec *r, uint32_t orde
 	return true;
 }
 
-/* ---- lists ------------------------------------------------------------------------------------------ */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static bool is_behind(const struct oracle_now *n, const struct oracle_list *l)
 {
@@ -265,8 +271,7 @@ static bool is_known(const struct oracle_now *n, const struct oracle_rec *r)
 		return value >= r->epoch;
 	if (!r->mask)
 		return leaf[r->actor & 31] >= r->epoch;
-	ORACLE_EACH(l, r->mask)
-	{
+	ORACLE_EACH (l, r->mask) {
 		if (leaf[l] < r->epoch)
 			return false;
 	}
@@ -577,7 +582,7 @@ static void add(const struct oracle_now *n, struct oracle_ext *e)
 		compact_strong(n, *at);
 }
 
-/* ---- words -------------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 void oracle_word_full(struct oracle_now *n, struct oracle_cell *c)
 {

@@ -1,9 +1,10 @@
 /*
  * split.c - an access in parts: rows for row.c, words for shadow.c.
  *
- * A row is what lanes of a warp access with one clock: neighbouring words one after the other, all of them
- * the same words, or bytes and halves of words side by side. Bytes at the ends of a row whose word
- * others have no part in go alone, and so does what isn't plain. Costs: a pass over the lanes.
+ * A row is what lanes of a warp access with one clock: neighbouring words one after the other, all
+ * of them the same words, or bytes and halves of words side by side. Bytes at the ends of a row
+ * whose word others have no part in go alone, and so does what isn't plain. Costs: a pass over the
+ * lanes.
  */
 #include "oracle/shadow.h"
 
@@ -91,8 +92,7 @@ static uint32_t same_lanes(const struct oracle_thread *t, uint32_t mask, uint32_
 {
 	uint32_t same = 0;
 
-	ORACLE_EACH(i, mask)
-	{
+	ORACLE_EACH (i, mask) {
 		if (addresses[i] == addresses[l] && t[i].clock == t[l].clock &&
 		    t[i].own == t[l].own)
 			same |= 1u << i;
@@ -184,16 +184,14 @@ void oracle_shadow_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp
 		access_narrow(&n, t, warp, mask, addresses);
 		return;
 	}
-	ORACLE_EACH(i, mask)
-	{
+	ORACLE_EACH (i, mask) {
 		all |= addresses[i];
 	}
 	if (!(all & 3) && oracle_is_plain(&n)) {
 		access_rows(&n, t, warp, mask, addresses);
 		return;
 	}
-	ORACLE_EACH(l, mask)
-	{
+	ORACLE_EACH (l, mask) {
 		access_lane(&n, &t[l], warp + l, addresses[l]);
 	}
 }

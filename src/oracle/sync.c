@@ -1,19 +1,12 @@
 /*
  * sync.c - barriers, asynchronous copies, operations of the host, the device's heap.
  *
- * A barrier generation joins the clocks that arrive (threads behind the same barrier before have the
- * same one, so this is a comparison of pointers) and raises the epochs of those that arrived: one
- * value for the block where all stand at the same epoch. All that leave get that one clock and one
- * next epoch, so they stay alike. A copy has two epochs: 1 for its reads, 2 for its writes.
+ * A barrier generation joins the clocks that arrive (threads behind the same barrier before have
+ * the same one, so this is a comparison of pointers) and raises the epochs of those that arrived:
+ * one value for the block where all stand at the same epoch. All that leave get that one clock and
+ * one next epoch, so they stay alike. A copy has two epochs: 1 for its reads, 2 for its writes.
  */
 #include "oracle/impl.h"
-
-static void record(struct oracle *o, const struct oracle_event *e)
-{
-	o->stats.events++;
-	if (o->record)
-		o->record(o->record_arg, e);
-}
 
 static void lanes_from(uint32_t *warp, uint32_t *mask)
 {
@@ -31,8 +24,7 @@ static struct oracle_part same_epoch(struct oracle *o, uint32_t warp, uint32_t l
 {
 	struct oracle_part p = {.warp = warp};
 
-	ORACLE_EACH(l, lanes)
-	{
+	ORACLE_EACH (l, lanes) {
 		struct oracle_thread *t = oracle_thread_of(o, warp + l);
 		uint32_t own = t ? t->own : 0, fence = t ? t->fence : 0;
 		if (!p.mask) {
@@ -75,9 +67,7 @@ static struct oracle_bar *bar_at(struct oracle *o, uint64_t key, uint64_t genera
 	HASH_FIND(hh, o->bars, &probe.key, sizeof(probe.key), old);
 	if (old && !old->leaving)
 		bar_free(o, old);
-	b = calloc(1, sizeof(*b));
-	if (!b)
-		abort();
+	b = base_calloc(1, sizeof(*b));
 	b->key.key = key;
 	b->key.generation = generation;
 	HASH_ADD(hh, o->bars, key, sizeof(b->key), b);
@@ -109,8 +99,7 @@ static void bar_count(struct oracle *o, struct oracle_bar *b, uint32_t actor, ui
 /* A relaxed arrival ends the release patterns that the thread's fences have begun. */
 static void fenced_arrive(struct oracle *o, struct oracle_bar *b, uint32_t warp, uint32_t mask)
 {
-	ORACLE_EACH(l, mask)
-	{
+	ORACLE_EACH (l, mask) {
 		struct oracle_thread *t = oracle_thread_of(o, warp + l);
 		if (t && t->pends)
 			oracle_release_pending(o, t, 0, 0, &b->fenced);
@@ -120,17 +109,9 @@ static void fenced_arrive(struct oracle *o, struct oracle_bar *b, uint32_t warp,
 void oracle_arrive(struct oracle *o, uint32_t warp, uint32_t mask, uint64_t key,
 		   uint64_t generation, uint32_t expected, uint8_t flags, const void *inst)
 {
-	struct oracle_event e = {.type = ORACLE_ARRIVE,
-				 .actor = warp,
-				 .mask = mask,
-				 .key = key,
-				 .key2 = generation,
-				 .count = expected,
-				 .flags = flags,
-				 .inst = inst};
 	struct oracle_clock *last = NULL;
 
-	record(o, &e);
+	o->stats.events++;
 	lanes_from(&warp, &mask);
 	struct oracle_bar *b = bar_at(o, key, generation, true);
 	bar_count(o, b, warp + (uint32_t)__builtin_ctz(mask), expected, inst);
@@ -149,8 +130,7 @@ void oracle_arrive(struct oracle *o, uint32_t warp, uint32_t mask, uint64_t key,
 		base_vec_push(&b->parts, p);
 		left &= ~p.mask;
 	}
-	ORACLE_EACH(l, mask)
-	{
+	ORACLE_EACH (l, mask) {
 		struct oracle_thread *t = oracle_thread_of(o, warp + l);
 		if (!t)
 			continue;
@@ -181,8 +161,7 @@ static void lanes_join(struct oracle *o, uint32_t warp, uint32_t mask, struct or
 {
 	struct oracle_clock *from = NULL, *to = NULL;
 
-	ORACLE_EACH(l, mask)
-	{
+	ORACLE_EACH (l, mask) {
 		struct oracle_thread *t = oracle_thread_of(o, warp + l);
 		if (!t)
 			continue;
@@ -203,8 +182,7 @@ static void lanes_join(struct oracle *o, uint32_t warp, uint32_t mask, struct or
 
 static void fenced_leave(struct oracle *o, const struct oracle_bar *b, uint32_t warp, uint32_t mask)
 {
-	ORACLE_EACH(l, mask)
-	{
+	ORACLE_EACH (l, mask) {
 		struct oracle_thread *t = oracle_thread_of(o, warp + l);
 		if (t)
 			oracle_acquire(o, t, warp + l, &b->fenced, RACE_SCOPE_SYS);
@@ -213,10 +191,7 @@ static void fenced_leave(struct oracle *o, const struct oracle_bar *b, uint32_t 
 
 void oracle_leave(struct oracle *o, uint32_t warp, uint32_t mask, uint64_t key, uint64_t generation)
 {
-	struct oracle_event e = {
-		.type = ORACLE_LEAVE, .actor = warp, .mask = mask, .key = key, .key2 = generation};
-
-	record(o, &e);
+	o->stats.events++;
 	lanes_from(&warp, &mask);
 	struct oracle_bar *b = bar_at(o, key, generation, false);
 	if (!b)
@@ -234,15 +209,13 @@ void oracle_leave(struct oracle *o, uint32_t warp, uint32_t mask, uint64_t key, 
 
 void oracle_warp_sync(struct oracle *o, uint32_t warp, uint32_t mask)
 {
-	struct oracle_event e = {.type = ORACLE_WARP_SYNC, .actor = warp, .mask = mask};
 	struct oracle_clock *c = oracle_clock_ref(o->zero), *last = NULL;
 	struct oracle_part part[ORACLE_LANES];
 	uint32_t n = 0, max = 0;
 
-	record(o, &e);
+	o->stats.events++;
 	lanes_from(&warp, &mask);
-	ORACLE_EACH(l, mask)
-	{
+	ORACLE_EACH (l, mask) {
 		struct oracle_thread *t = oracle_thread_of(o, warp + l);
 		if (t && t->clock != last)
 			oracle_clock_join(&o->pool, &c, last = t->clock);
@@ -254,8 +227,7 @@ void oracle_warp_sync(struct oracle *o, uint32_t warp, uint32_t mask)
 	for (uint32_t i = 0; i < n; i++)
 		raise_part(o, oracle_clock_own(&o->pool, &c), &part[i]);
 	/* It has all that any of them knew. */
-	ORACLE_EACH(k, mask)
-	{
+	ORACLE_EACH (k, mask) {
 		struct oracle_thread *t = oracle_thread_of(o, warp + k);
 		if (!t)
 			continue;
@@ -267,7 +239,7 @@ void oracle_warp_sync(struct oracle *o, uint32_t warp, uint32_t mask)
 	oracle_clock_unref(&o->pool, c);
 }
 
-/* ---- mbarriers --------------------------------------------------------------------------------- */
+/* ---- mbarriers ------------------------------------------------------------------------------- */
 
 static struct oracle_phase *phase_at(struct oracle *o, uint64_t address, uint64_t phase,
 				     bool is_made)
@@ -282,9 +254,7 @@ static struct oracle_phase *phase_at(struct oracle *o, uint64_t address, uint64_
 	if (!is_made)
 		return NULL;
 	if (!m) {
-		m = calloc(1, sizeof(*m));
-		if (!m)
-			abort();
+		m = base_calloc(1, sizeof(*m));
 		m->address = address;
 		HASH_ADD(hh, o->mbars, address, sizeof(m->address), m);
 	}
@@ -318,8 +288,8 @@ static struct oracle_clock *copy_alone(struct oracle *o, uint32_t pseudo, uint32
 	return c;
 }
 
-/* Patterns of a thread that end at an mbarrier are kept by its address and this size, which no access
- * has. */
+/* Patterns of a thread that end at an mbarrier are kept by its address and this size, which no
+ * access has. */
 #define OBJECT UINT64_MAX
 
 /* The arrival ends the release patterns that fences, and releasing arrivals here, have begun. */
@@ -340,16 +310,10 @@ static void relaxed_arrive(struct oracle *o, struct oracle_thread *t, uint64_t a
 void oracle_mbarrier_arrive(struct oracle *o, uint32_t actor, uint64_t address, uint64_t phase,
 			    uint8_t strength, uint8_t scope)
 {
-	struct oracle_event e = {.type = ORACLE_MB_ARRIVE,
-				 .actor = actor,
-				 .address = address,
-				 .key2 = phase,
-				 .strength = strength,
-				 .scope = scope};
 	struct oracle_thread *t;
 	struct oracle_pub pub;
 
-	record(o, &e);
+	o->stats.events++;
 	bool is_release = race_is_release((enum race_strength)strength);
 	bool is_pseudo = oracle_is_pseudo(o, actor);
 	if (is_pseudo && is_release) {
@@ -390,14 +354,7 @@ static void relaxed_wait(struct oracle *o, struct oracle_thread *t, uint32_t act
 void oracle_mbarrier_wait(struct oracle *o, uint32_t actor, uint64_t address, uint64_t phase,
 			  uint8_t strength, uint8_t scope)
 {
-	struct oracle_event e = {.type = ORACLE_MB_WAIT,
-				 .actor = actor,
-				 .address = address,
-				 .key2 = phase,
-				 .strength = strength,
-				 .scope = scope};
-
-	record(o, &e);
+	o->stats.events++;
 	struct oracle_phase *p = phase_at(o, address, phase, false);
 	struct oracle_thread *t = oracle_thread_of(o, actor);
 	bool is_acquire = race_is_acquire((enum race_strength)strength);
@@ -421,15 +378,14 @@ static void mbar_free(struct oracle *o, struct oracle_mbar *m)
 	free(m);
 }
 
-/* ---- copies ---------------------------------------------------------------------------------------- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 uint32_t oracle_fork(struct oracle *o, uint32_t issuer)
 {
-	struct oracle_event e = {.type = ORACLE_FORK, .actor = issuer};
 	struct oracle_thread *t = oracle_thread_of(o, issuer);
 	struct oracle_clock *c = NULL;
 
-	record(o, &e);
+	o->stats.events++;
 	if (!t)
 		return ORACLE_NO_ACTOR;
 	struct oracle_pub pub = oracle_publish(o, t, issuer);
@@ -440,13 +396,11 @@ uint32_t oracle_fork(struct oracle *o, uint32_t issuer)
 
 void oracle_join(struct oracle *o, uint32_t actor, uint32_t pseudo, enum oracle_join what)
 {
-	struct oracle_event e = {
-		.type = ORACLE_JOIN, .actor = actor, .other = pseudo, .join = (uint8_t)what};
 	struct oracle_thread *t = oracle_thread_of(o, actor);
 	struct oracle_misc *m = oracle_misc_of(o, pseudo);
 	uint32_t epoch = what == ORACLE_JOIN_READ ? ORACLE_PSEUDO_READ : ORACLE_PSEUDO_WRITE;
 
-	record(o, &e);
+	o->stats.events++;
 	if (!t || !m)
 		return;
 	struct oracle_clock *c = oracle_clock_own(&o->pool, &t->clock);
@@ -460,7 +414,7 @@ void oracle_join(struct oracle *o, uint32_t actor, uint32_t pseudo, enum oracle_
 	}
 }
 
-/* ---- operations ------------------------------------------------------------------------------------ */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static struct oracle_opn *op_at(struct oracle *o, uint64_t key, bool is_made)
 {
@@ -469,9 +423,7 @@ static struct oracle_opn *op_at(struct oracle *o, uint64_t key, bool is_made)
 	HASH_FIND(hh, o->ops, &key, sizeof(key), p);
 	if (p || !is_made)
 		return p;
-	p = calloc(1, sizeof(*p));
-	if (!p)
-		abort();
+	p = base_calloc(1, sizeof(*p));
 	p->key = key;
 	p->actor = ORACLE_NO_ACTOR;
 	p->start = oracle_clock_ref(o->zero);
@@ -482,19 +434,16 @@ static struct oracle_opn *op_at(struct oracle *o, uint64_t key, bool is_made)
 
 uint32_t oracle_host(struct oracle *o)
 {
-	struct oracle_event e = {.type = ORACLE_HOST};
-
-	record(o, &e);
+	o->stats.events++;
 	o->nhosts++;
 	return oracle_misc_new(o, ORACLE_MISC_HOST, ORACLE_NO_ACTOR, oracle_clock_ref(o->zero));
 }
 
 void oracle_op_submit(struct oracle *o, uint32_t host, uint64_t key)
 {
-	struct oracle_event e = {.type = ORACLE_SUBMIT, .actor = host, .key = key};
 	struct oracle_thread *t = oracle_thread_of(o, host);
 
-	record(o, &e);
+	o->stats.events++;
 	struct oracle_opn *p = op_at(o, key, true);
 	if (!t)
 		return;
@@ -505,18 +454,14 @@ void oracle_op_submit(struct oracle *o, uint32_t host, uint64_t key)
 
 void oracle_op_depend(struct oracle *o, uint64_t key, uint64_t before)
 {
-	struct oracle_event e = {.type = ORACLE_DEPEND, .key = key, .key2 = before};
-
-	record(o, &e);
+	o->stats.events++;
 	struct oracle_opn *p = op_at(o, key, true);
 	base_vec_push(&p->after, before);
 }
 
 uint32_t oracle_op_start(struct oracle *o, uint64_t key, uint32_t first)
 {
-	struct oracle_event e = {.type = ORACLE_START, .key = key, .actor = first};
-
-	record(o, &e);
+	o->stats.events++;
 	struct oracle_opn *p = op_at(o, key, true), *before;
 	for (size_t i = 0; i < p->after.n; i++)
 		if ((before = op_at(o, p->after.v[i], false)) && before->is_ended)
@@ -571,9 +516,7 @@ static struct oracle_clock *grid_end(struct oracle *o, struct oracle_group *g)
 
 void oracle_op_end(struct oracle *o, uint64_t key)
 {
-	struct oracle_event e = {.type = ORACLE_END, .key = key};
-
-	record(o, &e);
+	o->stats.events++;
 	struct oracle_opn *p = op_at(o, key, true);
 	if (p->is_ended)
 		return;
@@ -599,9 +542,7 @@ void oracle_op_end(struct oracle *o, uint64_t key)
 
 void oracle_host_wait(struct oracle *o, uint32_t host, uint64_t key)
 {
-	struct oracle_event e = {.type = ORACLE_HOST_WAIT, .actor = host, .key = key};
-
-	record(o, &e);
+	o->stats.events++;
 	struct oracle_opn *p = op_at(o, key, false);
 	struct oracle_thread *t = oracle_thread_of(o, host);
 	if (!p || !p->is_ended || !t)
@@ -627,7 +568,7 @@ bool oracle_host_knows(struct oracle *o, uint32_t host, uint64_t key)
 	return is_known;
 }
 
-/* ---- memory that is new, or freed --------------------------------------------------------------------- */
+/* ---- memory that is new, or freed ------------------------------------------------------------ */
 
 static void forget(struct oracle *o, uint64_t address, uint64_t bytes)
 {
@@ -643,20 +584,16 @@ static void forget(struct oracle *o, uint64_t address, uint64_t bytes)
 
 void oracle_forget(struct oracle *o, uint64_t address, uint64_t bytes)
 {
-	struct oracle_event e = {.type = ORACLE_FORGET, .address = address, .bytes = bytes};
-
-	record(o, &e);
+	o->stats.events++;
 	forget(o, address, bytes);
 }
 
 void oracle_heap_free(struct oracle *o, uint32_t actor, uint64_t address, uint64_t bytes)
 {
-	struct oracle_event e = {
-		.type = ORACLE_HEAP_FREE, .actor = actor, .address = address, .bytes = bytes};
 	struct oracle_thread *t = oracle_thread_of(o, actor);
 	struct oracle_freed f = {.address = address, .bytes = bytes};
 
-	record(o, &e);
+	o->stats.events++;
 	forget(o, address, bytes);
 	if (!t)
 		return;
@@ -668,12 +605,10 @@ void oracle_heap_free(struct oracle *o, uint32_t actor, uint64_t address, uint64
 
 void oracle_heap_alloc(struct oracle *o, uint32_t actor, uint64_t address, uint64_t bytes)
 {
-	struct oracle_event e = {
-		.type = ORACLE_HEAP_ALLOC, .actor = actor, .address = address, .bytes = bytes};
 	struct oracle_thread *t = oracle_thread_of(o, actor);
 	size_t kept = 0;
 
-	record(o, &e);
+	o->stats.events++;
 	forget(o, address, bytes);
 	for (size_t i = 0; i < o->freed.n; i++) {
 		struct oracle_freed *f = &o->freed.v[i];

@@ -120,19 +120,17 @@ void oracle_drop_id(struct oracle *o, uint64_t id)
 bool oracle_write_is_strong_with(struct oracle *o, const struct oracle_write *w, uint32_t actor,
 				 const struct oracle_acc *acc, uint64_t address)
 {
-	uint8_t level;
+	struct race_manner a = {RACE_RELAXED, w->scope, w->proxy};
+	struct race_manner b = {acc->strength, acc->scope, acc->proxy};
+	bool is_same = w->address == address && w->bytes == acc->bytes;
 
-	if (w->proxy != acc->proxy || w->address != address || w->bytes != acc->bytes)
+	if (!is_same || a.proxy != b.proxy)
 		return false;
-	if (w->actor == actor)
-		return true;
-	if (acc->strength == RACE_WEAK)
-		return false;
-	level = (uint8_t)oracle_level(o, actor, w->actor);
-	return level <= w->scope && level <= acc->scope;
+	return w->actor == actor || race_moral_of(a, b, oracle_level(o, actor, w->actor),
+						  is_same) == RACE_MORALLY_STRONG;
 }
 
-/* ---- chains ------------------------------------------------------------------------------------ */
+/* ---- chains ---------------------------------------------------------------------------------- */
 
 #define LOOK_BEHIND 4u
 #define PRUNE_FROM  16u
@@ -199,8 +197,8 @@ static bool positions_has(const struct positions *p, uint32_t low, uint32_t high
 }
 
 /*
- * Of a thread's observations one tells all that is asked of later ones, but of writes that came since:
- * a poll's last RMW is kept for each of the others, not every one.
+ * Of a thread's observations one tells all that is asked of later ones, but of writes that came
+ * since: a poll's last RMW is kept for each of the others, not every one.
  */
 static void chain_prune(struct oracle *o, const struct oracle_write *w)
 {

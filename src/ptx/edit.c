@@ -233,6 +233,18 @@ struct ptx_item *ptx_new_item(struct ptx_module *m, enum ptx_item_kind kind)
 	return it;
 }
 
+void ptx_remove_item(struct ptx_module *m, struct ptx_item *it)
+{
+	if (it->prev)
+		it->prev->next = it->next;
+	else
+		m->first = it->next;
+	if (it->next)
+		it->next->prev = it->prev;
+	else
+		m->last = it->prev;
+}
+
 void ptx_insert_item(struct ptx_module *m, struct ptx_item *at, struct ptx_item *it)
 {
 	it->next = at;

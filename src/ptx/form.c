@@ -280,13 +280,6 @@ const struct ptx_form *ptx_forms_intern(struct ptx_forms *forms, struct ptx_str 
 	return &e->form;
 }
 
-void ptx_forms_each(const struct ptx_forms *forms, void (*fn)(const struct ptx_form *, void *),
-		    void *arg)
-{
-	for (const struct entry *e = forms->first; e; e = e->next)
-		fn(&e->form, arg);
-}
-
 const struct ptx_form *ptx_form_get(struct ptx_module *m, struct ptx_str text)
 {
 	if (!m->forms)

@@ -62,8 +62,5 @@ struct ptx_forms *ptx_forms_new(struct base_arena *arena);
  * is known already. Never NULL; an unknown spelling has PTX_EFF_UNKNOWN. Forms are not const in
  * memory: the parser counts in them. */
 const struct ptx_form *ptx_forms_intern(struct ptx_forms *forms, struct ptx_str text);
-/* Calls fn for every form, in the order of first use. */
-void ptx_forms_each(const struct ptx_forms *forms, void (*fn)(const struct ptx_form *, void *),
-		    void *arg);
 
 #endif

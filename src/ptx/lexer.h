@@ -126,8 +126,8 @@ bool ptx_lex_string(struct ptx_lex *l, struct ptx_str *s);
 /* A literal at l->p, which is a digit, without sign, into o's kind, text, imm and U flag.
  * False: malformed; l->p is then behind it. */
 bool ptx_lex_number(struct ptx_lex *l, struct ptx_opnd *o);
-/* A plain decimal integer, perhaps with a '-', that a delimiter ends. False: something else, l->p is
- * where it was. The fast path before ptx_lex_number and ptx_lex_expr. */
+/* A plain decimal integer, perhaps with a '-', that a delimiter ends. False: something else, l->p
+ * is where it was. The fast path before ptx_lex_number and ptx_lex_expr. */
 static inline bool ptx_lex_decimal(struct ptx_lex *l, int64_t *value)
 {
 	const char *p = l->p + (*l->p == '-'), *s = p;

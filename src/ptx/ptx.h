@@ -116,19 +116,19 @@ enum {
 	PTX_EFF_ATOMIC = 1 << 2,      /* read-modify-write, or a reduction */
 	PTX_EFF_BARRIER = 1 << 3,     /* CTA or cluster barrier, mbarrier: orders memory */
 	PTX_EFF_FENCE = 1 << 4,       /* fence, membar, proxy fence */
-	PTX_EFF_CONVERGENT = 1 << 5,  /* needs named lanes together: shfl, vote, bar.warp.sync, mma */
+	PTX_EFF_CONVERGENT = 1 << 5,  /* needs named lanes together: shfl, vote, mma */
 	PTX_EFF_BRANCH = 1 << 6,      /* bra, brx.idx */
 	PTX_EFF_CALL = 1 << 7,
 	PTX_EFF_EXIT = 1 << 8,        /* ret, exit, trap: control does not go on */
 	PTX_EFF_ASYNC = 1 << 9,       /* starts work that completes later (cp.async, wgmma, ...) */
-	PTX_EFF_WAIT = 1 << 10,       /* waits for such work (cp.async.wait_group, mbarrier.*wait) */
+	PTX_EFF_WAIT = 1 << 10,       /* waits for such work (mbarrier.*wait) */
 	PTX_EFF_WARP_SYNC = 1 << 11,  /* bar.warp.sync: orders the lanes of its mask */
 	PTX_EFF_NONTEMPORAL = 1 << 12,/* ld.nc: the read-only path */
-	PTX_EFF_COLLECTIVE_MEM = 1 << 13, /* one warp-wide memory access (ldmatrix, wmma.load, ...) */
+	PTX_EFF_COLLECTIVE_MEM = 1 << 13, /* one warp-wide memory access (ldmatrix) */
 	PTX_EFF_SLEEP = 1 << 14,      /* nanosleep */
 	PTX_EFF_PREFETCH = 1 << 15,   /* prefetch, applypriority: no access for the memory model */
 	PTX_EFF_DISCARD = 1 << 16,    /* discard.L2: destroys the line's value */
-	PTX_EFF_SIDE = 1 << 17,       /* another side effect: setmaxnreg, pmevent, brkpt, stacksave */
+	PTX_EFF_SIDE = 1 << 17,       /* another side effect: setmaxnreg, brkpt */
 	PTX_EFF_UNKNOWN = 1 << 18     /* the table does not know it: assume anything */
 };
 /* clang-format on */
@@ -433,8 +433,8 @@ struct ptx_str ptx_debug_string(struct ptx_module *m, struct ptx_str sym, uint32
 /* ---- walking ------------------------------------------------------------ */
 
 #define ptx_each_item(m, it) for (struct ptx_item *it = (m)->first; it; it = it->next)
-/* The place in the source that a statement belongs to: its own, or where that has no line (`.loc 1 0`:
- * the compiler made it) that of the nearest statement with one. NULL: none has. */
+/* The place in the source that a statement belongs to: its own, or where that has no line (`.loc 1
+ * 0`: the compiler made it) that of the nearest statement with one. NULL: none has. */
 const struct ptx_loc *ptx_near_loc(const struct ptx_stmt *s);
 
 #define ptx_each_stmt(f, s) for (struct ptx_stmt *s = (f)->first; s; s = s->next)
@@ -465,7 +465,7 @@ struct ptx_init {
 	struct ptx_str sym; /* n 0: a number; else the address of sym + addend */
 	int64_t addend;
 	bool is_generic; /* generic(sym): as a generic address */
-	uint8_t shift;	 /* 0xff00(sym): the address is shifted right by so many bits and cut */
+	uint8_t shift;	 /* 0xff00(sym): the address is shifted right by so much and cut */
 };
 typedef void ptx_init_fn(const struct ptx_init *in, void *arg);
 /* Calls fn for each element that the initialiser of v gives, in order (the others are zero);
@@ -497,6 +497,7 @@ void ptx_insert_before(struct ptx_func *f, struct ptx_stmt *at, struct ptx_stmt 
 void ptx_insert_after(struct ptx_func *f, struct ptx_stmt *at, struct ptx_stmt *s);
 void ptx_remove(struct ptx_func *f, struct ptx_stmt *s);
 struct ptx_item *ptx_new_item(struct ptx_module *m, enum ptx_item_kind kind);
+void ptx_remove_item(struct ptx_module *m, struct ptx_item *it);
 /* Insert before `at` (NULL: at the end of the module). */
 void ptx_insert_item(struct ptx_module *m, struct ptx_item *at, struct ptx_item *it);
 

@@ -9,20 +9,6 @@
 
 #include <string.h>
 
-static const char *const kind_names[RACE_KIND_COUNT] = {
-	[RACE_KIND_CLOBBERED_READ] = "clobbered-read",
-	[RACE_KIND_LOST_UPDATE] = "lost-update",
-	[RACE_KIND_INTRA_WARP] = "intra-warp",
-	[RACE_KIND_INTRA_WARP_SAME] = "intra-warp-same",
-	[RACE_KIND_NC_READ] = "nc-read",
-	[RACE_KIND_SPECULATED_READ] = "speculated-read",
-	[RACE_KIND_UNORDERED] = "unordered",
-	[RACE_KIND_SCOPE] = "scope-too-small",
-	[RACE_KIND_MIXED_SIZE] = "mixed-size",
-	[RACE_KIND_PROXY] = "no-proxy-fence",
-	[RACE_KIND_READ_ONLY] = "read-only-written",
-	[RACE_KIND_BARRIER_COUNT] = "barrier-count",
-};
 static const char *const class_names[RACE_CLASS_COUNT] = {
 	[RACE_CLASS_RACE] = "data-race",
 	[RACE_CLASS_VOLATILE] = "volatile-conflict",
@@ -88,7 +74,7 @@ static unsigned name_find(const char *const *names, size_t n, const char *name)
 
 const char *race_kind_name(unsigned kind)
 {
-	return name_of(kind_names, BASE_COUNTOF(kind_names), kind);
+	return kind < RACE_KIND_COUNT && race_kinds[kind].name ? race_kinds[kind].name : "unknown";
 }
 
 const char *race_class_name(unsigned cls)
@@ -138,7 +124,10 @@ unsigned race_update_parse(const char *name)
 
 unsigned race_kind_parse(const char *name)
 {
-	return name_find(kind_names, BASE_COUNTOF(kind_names), name);
+	for (unsigned i = 0; i < RACE_KIND_COUNT; i++)
+		if (race_kinds[i].name && !strcmp(race_kinds[i].name, name))
+			return i;
+	return RACE_KIND_NONE;
 }
 
 unsigned race_class_parse(const char *name)
@@ -170,8 +159,8 @@ unsigned race_agent_parse(const char *name)
 
 enum race_class race_classify(unsigned kind, unsigned record_flags, unsigned site_flags)
 {
-	if (kind == RACE_KIND_NC_READ || kind == RACE_KIND_READ_ONLY)
-		return RACE_CLASS_READ_ONLY;
+	if (kind < RACE_KIND_COUNT && race_kinds[kind].cls != RACE_CLASS_RACE)
+		return race_kinds[kind].cls;
 	/* A load that nvcc moved above its condition reads what the source never read; only a
 	 * value that was used makes it the program's own read. */
 	if (kind == RACE_KIND_SPECULATED_READ && !(record_flags & RACE_REC_USED))

@@ -5,7 +5,8 @@
  * reads in %ctaid as a place in that order only, and works as another block: the *logical* one,
  * which a bijection of the whole grid (x, y and z as one number; of clusters where there are
  * some) gives. Freestanding C: the host turns the numbers of a record into logical ones by the
- * same arithmetic as src/instrument/shuffle/shuffle.ptxt. Source: SuperCollider 3.5.2, for one dimension.
+ * same arithmetic as src/instrument/shuffle/shuffle.ptxt. Source: SuperCollider 3.5.2, for one
+ * dimension.
  *
  * Each object carries a table that says what its code can do, so that a program that was linked
  * from objects with and without Collider's marker is left as it was.

@@ -263,17 +263,60 @@ struct race_results {
 		host_registered_bytes; /* places where it isn't seen, their size */
 	bool is_host_seen;
 	bool is_host_unseen; /* host code may have accessed memory of kernels, and was not seen */
-	/* Of host code (collider cc): accesses read again, findings lost, shared memory not known */
+	/* Of host code (collider cc): accesses read again, findings lost, shared memory not
+	 * known */
 	bool has_host;
 	uint64_t host_checked, host_lost, host_ranges_lost;
 	struct race_transfer_counts transfers; /* copies of the host, summed over processes */
 	struct race_holds holds;	       /* launches held back, summed over contexts */
-	/* Why nothing was checked, as far as only the launcher knows; NULL: what is here says it. */
+	/* Why nothing was checked, as far as only the launcher knows; NULL: what is here says
+	 * it. */
 	const char *why_nothing;
 	uint64_t failed_modules; /* that could not be loaded */
 	const char *command;	 /* what ran, for the header; NULL or "" = unknown */
 	uint32_t runs;		 /* reports merged; 0 counts as 1 */
 };
+
+/* ---- tables.c: counters and kinds as rows ---------------------------------- */
+
+enum race_counter_id {
+#define COUNTER(place, when, field, ...) RACE_COUNTER_##field,
+#define FLAG(place, field, json)	 RACE_COUNTER_##field,
+#define EXACT(place, field, ...)	 RACE_COUNTER_##field,
+#include "race/counters.def"
+	RACE_COUNTERS_COUNT
+};
+
+enum race_counter_place { RACE_IN_SUMMARY, RACE_IN_ORACLE, RACE_IN_HIDDEN };
+enum race_counter_when {
+	RACE_WHEN_ALWAYS,
+	RACE_WHEN_NONZERO,
+	RACE_WHEN_HOST, /* where has_host is set */
+	RACE_WHEN_FLAG,
+	RACE_WHEN_EXACT /* a flag, written as its opposite */
+};
+
+struct race_counter {
+	const char *json, *noun;
+	size_t at, bytes; /* in struct race_results */
+	enum race_counter_place place;
+	enum race_counter_when when;
+	bool missing; /* EXACT: the flag where JSON doesn't have it */
+};
+
+extern const struct race_counter race_counters[RACE_COUNTERS_COUNT];
+uint64_t race_counter_get(const struct race_results *r, enum race_counter_id id);
+/* Adds to a counter, or sets a flag if n isn't 0. */
+void race_counter_add(struct race_results *r, enum race_counter_id id, uint64_t n);
+
+/* What kinds.def says of a kind; texts are NULL where it says nothing. */
+struct race_kind_row {
+	const char *name;
+	enum race_class cls;
+	const char *title, *sentence, *fix, *fix_shared, *fix_cluster;
+};
+
+extern const struct race_kind_row race_kinds[RACE_KIND_COUNT]; /* number 0: none */
 
 void race_results_free(struct race_results *r);
 
@@ -341,8 +384,8 @@ bool race_host_find_read(struct race_results *out, const void *payload, size_t n
 
 /* ---- transfer_read.c ----------------------------------------------------- */
 
-/* Adds a chunk RACE_CHUNK_TRANSFER (of process `pid`) or RACE_CHUNK_TRANSFERS. False: it contradicts
- * itself. The calls have no lines, which src/host/symbol.c finds. */
+/* Adds a chunk RACE_CHUNK_TRANSFER (of process `pid`) or RACE_CHUNK_TRANSFERS. False: it
+ * contradicts itself. The calls have no lines, which src/host/symbol.c finds. */
 bool race_transfer_read(struct race_results *out, const void *payload, size_t n, uint32_t pid);
 bool race_transfer_counts_read(struct race_results *out, const void *payload, size_t n);
 /* The same for RACE_CHUNK_ORIGIN. */

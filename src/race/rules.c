@@ -5,23 +5,21 @@
  */
 #include "race/rules.h"
 
+enum race_scope race_scope_between(const struct race_place *a, const struct race_place *b)
+{
+	bool is_same_grid = a->device == b->device && a->grid == b->grid && a->grid != 0;
+
+	if (is_same_grid && a->cta == b->cta)
+		return RACE_SCOPE_CTA;
+	if (is_same_grid && a->cluster == b->cluster)
+		return RACE_SCOPE_CLUSTER;
+	return a->device == b->device ? RACE_SCOPE_GPU : RACE_SCOPE_SYS;
+}
+
 bool race_scope_includes(enum race_scope scope, const struct race_place *from,
 			 const struct race_place *to)
 {
-	bool same_grid = from->device == to->device && from->grid == to->grid && from->grid != 0;
-
-	switch (scope) {
-	case RACE_SCOPE_CTA:
-		return same_grid && from->cta == to->cta;
-	case RACE_SCOPE_CLUSTER:
-		return same_grid && from->cluster == to->cluster;
-	case RACE_SCOPE_GPU:
-		return from->device == to->device;
-	case RACE_SCOPE_SYS:
-		return true;
-	default:
-		return false;
-	}
+	return race_scope_between(from, to) <= scope;
 }
 
 bool race_overlaps(const struct race_op *a, const struct race_op *b)
@@ -31,23 +29,19 @@ bool race_overlaps(const struct race_op *a, const struct race_op *b)
 
 bool race_conflicts(const struct race_op *a, const struct race_op *b)
 {
-	return race_overlaps(a, b) && ((a->kind | b->kind) & RACE_OP_WRITE);
+	return race_overlaps(a, b) && race_kinds_conflict(a->kind, b->kind);
 }
 
 bool race_is_morally_strong(const struct race_op *a, const struct race_op *b)
 {
-	bool is_related = a->actor == b->actor;
+	bool has_same_bytes =
+		!a->kind || !b->kind || (a->address == b->address && a->bytes == b->bytes);
+	struct race_manner x = {a->strength, a->scope, a->proxy};
+	struct race_manner y = {b->strength, b->scope, b->proxy};
 
-	if (!is_related) {
-		if (a->strength == RACE_WEAK || b->strength == RACE_WEAK)
-			return false;
-		if (!race_scope_includes((enum race_scope)a->scope, &a->place, &b->place) ||
-		    !race_scope_includes((enum race_scope)b->scope, &b->place, &a->place))
-			return false;
-	}
-	if (a->proxy != b->proxy)
-		return false;
-	if (a->kind && b->kind)
-		return a->address == b->address && a->bytes == b->bytes;
-	return true;
+	/* Program order takes the place of strength and scopes. */
+	if (a->actor == b->actor)
+		return has_same_bytes && a->proxy == b->proxy;
+	return race_moral_of(x, y, race_scope_between(&a->place, &b->place), has_same_bytes) ==
+	       RACE_MORALLY_STRONG;
 }

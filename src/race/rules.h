@@ -3,7 +3,10 @@
  *
  * PTX ISA 9.0, chapter 8: scopes (8.5), strong operations (8.4), conflict and data race (8.6.1,
  * 8.7.1), morally strong (8.6). Ordering itself (causality) is oracle/oracle.c's; here is what
- * it and every other detector ask about a pair.
+ * it and every other detector ask about a pair: the only place that knows these rules.
+ *
+ * The inline functions take a pair in parts, for callers that keep its parts in forms of their own
+ * (the oracle numbers its threads); those below take two whole operations.
  */
 #ifndef COLLIDER_RACE_RULES_H
 #define COLLIDER_RACE_RULES_H
@@ -53,6 +56,48 @@ struct race_op {
 	uint64_t address, bytes;
 };
 
+/* How an operation is performed: what moral strength asks about each side. */
+struct race_manner {
+	uint8_t strength, scope, proxy; /* enum race_strength, race_scope, race_proxy */
+};
+
+/* Why two operations of different threads are not morally strong: the first reason that holds. */
+enum race_moral {
+	RACE_MORALLY_STRONG,
+	RACE_MORAL_WEAK,  /* one of them is weak */
+	RACE_MORAL_SCOPE, /* a scope doesn't include the other's thread */
+	RACE_MORAL_BYTES, /* not exactly the same bytes */
+	RACE_MORAL_PROXY  /* different proxies */
+};
+
+/* Does each of two scopes include the other's thread? `between`: race_scope_between of the
+ * threads. */
+static inline bool race_scopes_meet(enum race_scope between, uint8_t a, uint8_t b)
+{
+	return between <= a && between <= b;
+}
+
+/* Of two operations of different threads (8.6). has_same_bytes: true where one is a fence. */
+static inline enum race_moral race_moral_of(struct race_manner a, struct race_manner b,
+					    enum race_scope between, bool has_same_bytes)
+{
+	if (a.strength == RACE_WEAK || b.strength == RACE_WEAK)
+		return RACE_MORAL_WEAK;
+	if (!race_scopes_meet(between, a.scope, b.scope))
+		return RACE_MORAL_SCOPE;
+	if (!has_same_bytes)
+		return RACE_MORAL_BYTES;
+	return a.proxy == b.proxy ? RACE_MORALLY_STRONG : RACE_MORAL_PROXY;
+}
+
+/* Does one of two accesses (enum race_op_kind) write? Then they conflict where they overlap. */
+static inline bool race_kinds_conflict(uint8_t a, uint8_t b)
+{
+	return (a | b) & RACE_OP_WRITE;
+}
+
+/* The narrowest scope with which two threads include each other. */
+enum race_scope race_scope_between(const struct race_place *a, const struct race_place *b);
 /* Does a scope, as seen from `from`, include the thread at `to`? (8.5) */
 bool race_scope_includes(enum race_scope scope, const struct race_place *from,
 			 const struct race_place *to);

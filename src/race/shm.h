@@ -17,7 +17,6 @@
 #include <stddef.h>
 
 #include "race/box.h"
-#include "race/check.h"
 #include "race/hold.h"
 #include "race/order.h"
 #include "race/record.h"
@@ -59,7 +58,7 @@ struct race_region {
 	uint32_t stop __attribute__((aligned(4096)));
 	/* The coverage map (sample.h), as race_rt.cover; here it survives any death. */
 	uint8_t cover[RACE_COVER] __attribute__((aligned(4096)));
-	/* Keys of speculated reads whose value was used (check.h). */
+	/* Keys of speculated reads whose value was used (record.h). */
 	uint64_t used[RACE_USED] __attribute__((aligned(4096)));
 	struct race_maps maps __attribute__((aligned(4096))); /* seen by the device, too */
 };

@@ -16,7 +16,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
+#include "base/table.h"
 
 /* Inlining is never this deep; a cycle in a damaged table ends here. */
 #define INLINE_MAX 64u
@@ -354,7 +354,7 @@ static void record_take(struct reader *rd, const struct race_record *rec, uint64
 
 /* ---- regions -------------------------------------------------------------------- */
 
-/* Was the value of a speculated read used (check.h)? */
+/* Was the value of a speculated read used (record.h)? */
 static bool is_used(const unsigned char *region, const struct race_record *rec)
 {
 	uint64_t key = race_slot_key(rec->table, rec->site, rec->kind), found;

@@ -51,7 +51,7 @@ enum race_space {
 /* race_site.flags */
 #define RACE_SITE_SPECULATED 1u /* nvcc may have invented this load */
 #define RACE_SITE_VOLATILE   2u
-#define RACE_SITE_LEADS	     8u /* the first of its group; those up to the next such one belong to it */
+#define RACE_SITE_LEADS	     8u	 /* the first of its group, which ends at the next such one */
 #define RACE_SITE_NEAR	     16u /* the instruction has no line: it is that of its neighbour */
 #define RACE_SITE_UPDATE(f)  ((f) >> 5 & 7u) /* enum race_update (pair.h) */
 #define RACE_SITE_WAITS	     4u /* of a kernel or function with a loop that waits (order.h) */

@@ -14,7 +14,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
+#include "base/table.h"
 #include <zstd.h>
 
 #include "base/base.h"

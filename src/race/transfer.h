@@ -1,8 +1,8 @@
 /*
  * transfer.h - copies and fills that the host asked for: those that raced, and what was checked.
  *
- * Written by the agent and the CPU device into the shared file. A chunk RACE_CHUNK_TRANSFER holds one
- * struct race_transfer, its frames and its strings (offsets from the start of the strings,
+ * Written by the agent and the CPU device into the shared file. A chunk RACE_CHUNK_TRANSFER holds
+ * one struct race_transfer, its frames and its strings (offsets from the start of the strings,
  * NUL-terminated, offset 0 being ""). `count` lies first and is kept up to date in the file. A
  * chunk RACE_CHUNK_TRANSFERS holds the struct race_transfer_counts of one process, kept up to date.
  */

@@ -351,12 +351,9 @@ const char *rep_pair_fix(struct base_arena *a, const struct race_finding *f)
 			return "read it with a plain load, or write it in an earlier launch; a "
 			       "barrier or fence\n"
 			       "within the launch doesn't help.";
-		return "take __restrict__ or __ldg() off memory that is written while the kernel\n"
-		       "runs, then order the accesses as usual; or write into another array.";
+		return race_kinds[f->kind].fix;
 	case RACE_KIND_BARRIER_COUNT:
-		return "give one thread count per barrier and use, the same in all threads "
-		       "(a multiple\n"
-		       "of 32); a second group of threads needs a barrier number of its own.";
+		return race_kinds[f->kind].fix;
 	default:
 		return unordered_fix(a, f);
 	}

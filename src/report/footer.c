@@ -61,19 +61,19 @@ static void checked_put(struct base_buf *out, struct rep_view *v)
 
 	base_buf_puts(out, "What was checked:\n");
 	base_buf_printf(out, "  %s%s with instrumentation", least,
-			rep_count(a, r->launches, "kernel launch"));
+			rep_counter(a, r, RACE_COUNTER_launches));
 	if (r->host_launches)
-		base_buf_printf(out, " (%s in all)", rep_count(a, r->host_launches, "launch"));
+		base_buf_printf(out, " (%s in all)", rep_counter(a, r, RACE_COUNTER_host_launches));
 	base_buf_printf(out, "\n  %s%s read again after a delay\n", least,
-			rep_count(a, r->checked, "access"));
+			rep_counter(a, r, RACE_COUNTER_checked));
 	rep_transfer_checked(out, v);
 	if (r->warp_checked)
 		base_buf_printf(out, "  %s%s compared within %s warp\n", least,
-				rep_count(a, r->warp_checked, "store"),
+				rep_counter(a, r, RACE_COUNTER_warp_checked),
 				r->warp_checked == 1 ? "its" : "their");
 	if (r->has_host)
 		base_buf_printf(out, "  %s of host code to shared memory read again\n",
-				rep_count(a, r->host_checked, "access"));
+				rep_counter(a, r, RACE_COUNTER_host_checked));
 	if (r->is_inexact)
 		base_buf_puts(out, "  these counters are LOWER BOUNDS: the program or a context "
 				   "ended while kernels were at work, or before\n"
@@ -107,13 +107,14 @@ static void judged_put(struct base_buf *out, struct rep_view *v)
 
 	base_buf_puts(out, "What was judged, access by access, by the PTX memory model:\n");
 	base_buf_printf(out, "  %s, %s%s by %s, %s\n",
-			rep_count(a, r->judged_launches, "kernel launch"),
-			r->is_judged_inexact ? "at least " : "", rep_count(a, r->judged, "access"),
-			rep_count(a, r->actors, "thread"),
+			rep_counter(a, r, RACE_COUNTER_judged_launches),
+			r->is_judged_inexact ? "at least " : "",
+			rep_counter(a, r, RACE_COUNTER_judged), rep_count(a, r->actors, "thread"),
 			r->actors == 1 ? "copy or operation" : "copies and operations");
-	base_buf_printf(
-		out, "  shadow: %s for %s, clocks: %s\n", rep_count(a, r->shadow_bytes, "byte"),
-		rep_count(a, r->shadow_words, "word"), rep_count(a, r->clock_bytes, "byte"));
+	base_buf_printf(out, "  shadow: %s for %s, clocks: %s\n",
+			rep_counter(a, r, RACE_COUNTER_shadow_bytes),
+			rep_counter(a, r, RACE_COUNTER_shadow_words),
+			rep_counter(a, r, RACE_COUNTER_clock_bytes));
 	if (r->is_judged_inexact)
 		base_buf_puts(out, "  the program ended while kernels or copies were at work: "
 				   "what they had done until then is judged\n");
@@ -137,11 +138,11 @@ static void judged_put(struct base_buf *out, struct rep_view *v)
 			r->host_registered == 1 ? "" : "s");
 	if (r->dropped)
 		base_buf_printf(out, "  NOT judged: races with %s that no longer had room in %s\n",
-				rep_count(a, r->dropped, "access"),
+				rep_counter(a, r, RACE_COUNTER_dropped),
 				rep_noun(a, r->dropped, "word"));
 	if (r->raced_out)
 		base_buf_printf(out, "  NOT told: later races of %s that had raced 256 times\n",
-				rep_count(a, r->raced_out, "access"));
+				rep_counter(a, r, RACE_COUNTER_raced_out));
 	if (r->is_oracle_full)
 		base_buf_puts(out, "  THE ORACLE WAS FULL: a part of the run was NOT judged\n");
 	if (!r->launches)
@@ -228,7 +229,7 @@ static void unchecked_put(struct base_buf *out, struct rep_view *v)
 			base_printf(a,
 				    "%s (executed): the map is not known, was changed on the "
 				    "device, or the box reaches over an edge",
-				    rep_count(a, r->unboxed, "tensor copy")));
+				    rep_counter(a, r, RACE_COUNTER_unboxed)));
 	for (size_t i = 0; i < r->kernels.n; i++) {
 		const struct race_kernel *k = &r->kernels.v[i];
 		if (!k->is_instrumented && !r->has_oracle)
@@ -243,11 +244,11 @@ static void unchecked_put(struct base_buf *out, struct rep_view *v)
 	if (r->host_launches_plain && !r->kernels.n && !r->has_oracle)
 		unchecked_line(out, &has_head,
 			       base_printf(a, "%s of kernels without instrumentation",
-					   rep_count(a, r->host_launches_plain, "launch")));
+					   rep_counter(a, r, RACE_COUNTER_host_launches_plain)));
 	if (r->plain_modules && !r->plain.n && !r->has_oracle)
 		unchecked_line(out, &has_head,
 			       base_printf(a, "%s without instrumentation",
-					   rep_count(a, r->plain_modules, "module")));
+					   rep_counter(a, r, RACE_COUNTER_plain_modules)));
 	for (unsigned why = 0; why < RACE_TRANSFER_SKIPS; why++) {
 		const char *text = rep_transfer_unchecked(v, why);
 		if (text)
@@ -256,7 +257,7 @@ static void unchecked_put(struct base_buf *out, struct rep_view *v)
 	if (r->lost_contexts)
 		unchecked_line(out, &has_head,
 			       base_printf(a, "%s: only %u fit",
-					   rep_count(a, r->lost_contexts, "CUDA context"),
+					   rep_counter(a, r, RACE_COUNTER_lost_contexts),
 					   RACE_REGIONS));
 }
 
@@ -305,7 +306,7 @@ static void trouble_put(struct base_buf *out, struct rep_view *v)
 				rep_number(a, r->host_lost));
 	if (r->host_ranges_lost)
 		base_buf_printf(out, "NOT checked in host code: %s, only %u at a time fit\n",
-				rep_count(a, r->host_ranges_lost, "allocation"), RACE_HOST_RANGES);
+				rep_counter(a, r, RACE_COUNTER_host_ranges_lost), RACE_HOST_RANGES);
 	if (r->transfers.lost)
 		base_buf_printf(out, "Reports LOST: %s about copies of the host, no room\n",
 				rep_number(a, r->transfers.lost));

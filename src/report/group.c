@@ -14,7 +14,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
+#include "base/table.h"
 
 struct group {
 	UT_hash_handle hh;

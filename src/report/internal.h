@@ -45,6 +45,9 @@ const char *rep_number(struct base_arena *a, uint64_t n);
 const char *rep_noun(struct base_arena *a, uint64_t n, const char *noun);
 /* "1 asynchronous copy", "1,024 asynchronous copies" */
 const char *rep_count(struct base_arena *a, uint64_t n, const char *noun);
+/* A counter with its noun, as counters.def says: "1,234 accesses". */
+const char *rep_counter(struct base_arena *a, const struct race_results *r,
+			enum race_counter_id id);
 /* "lanes 0-3, 7" */
 const char *rep_lanes(struct base_arena *a, uint32_t lanes);
 /* "load of 4 bytes from shared memory" */

@@ -325,25 +325,28 @@ static void stops_put(struct base_buf *out, const struct race_results *r)
 	}
 }
 
+/* The rows of counters.def at a place, in their order. */
+static void counters_put(cJSON *o, const struct race_results *r, enum race_counter_place place)
+{
+	for (unsigned i = 0; i < RACE_COUNTERS_COUNT; i++) {
+		const struct race_counter *c = &race_counters[i];
+		uint64_t n = race_counter_get(r, (enum race_counter_id)i);
+
+		if (c->place != place || (c->when == RACE_WHEN_NONZERO && !n) ||
+		    (c->when == RACE_WHEN_HOST && !r->has_host))
+			continue;
+		if (c->when == RACE_WHEN_FLAG || c->when == RACE_WHEN_EXACT)
+			cJSON_AddBoolToObject(o, c->json, (n != 0) == (c->when == RACE_WHEN_FLAG));
+		else
+			count_put(o, c->json, n);
+	}
+}
+
 static void oracle_put(cJSON *parent, const struct race_results *r)
 {
 	cJSON *o = cJSON_AddObjectToObject(parent, "oracle");
 
-	count_put(o, "judged", r->judged);
-	cJSON_AddBoolToObject(o, "judged_exact", !r->is_judged_inexact);
-	count_put(o, "launches", r->judged_launches);
-	count_put(o, "actors", r->actors);
-	count_put(o, "shadow_words", r->shadow_words);
-	count_put(o, "shadow_bytes", r->shadow_bytes);
-	count_put(o, "clock_bytes", r->clock_bytes);
-	count_put(o, "forgotten", r->dropped);
-	count_put(o, "raced_out", r->raced_out);
-	cJSON_AddBoolToObject(o, "full", r->is_oracle_full);
-	count_put(o, "host_accesses", r->host_accesses);
-	count_put(o, "host_registered", r->host_registered);
-	count_put(o, "host_registered_bytes", r->host_registered_bytes);
-	cJSON_AddBoolToObject(o, "host_seen", r->is_host_seen);
-	cJSON_AddBoolToObject(o, "host_unseen", r->is_host_unseen);
+	counters_put(o, r, RACE_IN_ORACLE);
 	cJSON_AddStringToObject(o, "fence_sc", r->is_sc_execution ? "execution" : "program");
 }
 
@@ -365,23 +368,7 @@ static void summary_put(struct base_buf *out, struct rep_view *v)
 	count_put(o, "suppressed", v->ignored[RACE_IGNORED_SUPPRESSED]);
 	count_put(o, "ignored_same_value", v->ignored[RACE_IGNORED_SAME_VALUE]);
 	count_put(o, "ignored_possible", v->ignored[RACE_IGNORED_POSSIBLE]);
-	cJSON_AddBoolToObject(o, "counters_exact", !r->is_inexact);
-	count_put(o, "checked", r->checked);
-	count_put(o, "warp_checked", r->warp_checked);
-	if (r->has_host)
-		count_put(o, "host_checked", r->host_checked);
-	count_put(o, "launches", r->launches);
-	count_put(o, "host_launches", r->host_launches);
-	count_put(o, "host_launches_plain", r->host_launches_plain);
-	count_put(o, "modules", r->modules);
-	count_put(o, "plain_modules", r->plain_modules);
-	count_put(o, "tables", r->tables);
-	count_put(o, "processes", r->processes);
-	count_put(o, "reports_lost", r->overflow);
-	if (r->unboxed)
-		count_put(o, "tensor_copies_unchecked", r->unboxed);
-	count_put(o, "contexts_lost", r->lost_contexts);
-	count_put(o, "damaged", r->damaged);
+	counters_put(o, r, RACE_IN_SUMMARY);
 	count_put(o, "cuda_error", r->cuda_error);
 	transfers_put(o, &r->transfers);
 	holds_put(o, &r->holds);

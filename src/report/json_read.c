@@ -361,27 +361,34 @@ static void skip_get(struct saved *s, const cJSON *o)
 	race_skip_add(s->r, &skip);
 }
 
+/* The rows of counters.def at a place. */
+static void counters_get(struct race_results *r, const cJSON *o, enum race_counter_place place)
+{
+	for (unsigned i = 0; i < RACE_COUNTERS_COUNT; i++) {
+		const struct race_counter *c = &race_counters[i];
+		const cJSON *v = cJSON_GetObjectItemCaseSensitive(o, c->json);
+		uint64_t n;
+
+		if (c->place != place)
+			continue;
+		if (c->when == RACE_WHEN_EXACT)
+			n = (c->missing && !cJSON_IsTrue(v)) || (!c->missing && cJSON_IsFalse(v));
+		else if (c->when == RACE_WHEN_FLAG)
+			n = bool_get(o, c->json);
+		else if (c->bytes == sizeof(uint32_t))
+			n = small_get(o, c->json);
+		else
+			n = count_get(o, c->json);
+		race_counter_add(r, (enum race_counter_id)i, n);
+	}
+}
+
 static void oracle_get(struct race_results *r, const cJSON *o)
 {
 	if (!cJSON_IsObject(o))
 		return;
 	r->has_oracle = true;
-	r->judged += count_get(o, "judged");
-	r->is_judged_inexact = r->is_judged_inexact ||
-			       cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(o, "judged_exact"));
-	r->judged_launches += count_get(o, "launches");
-	r->actors += count_get(o, "actors");
-	r->shadow_words += count_get(o, "shadow_words");
-	r->shadow_bytes += count_get(o, "shadow_bytes");
-	r->clock_bytes += count_get(o, "clock_bytes");
-	r->dropped += count_get(o, "forgotten");
-	r->raced_out += count_get(o, "raced_out");
-	r->is_oracle_full = r->is_oracle_full || bool_get(o, "full");
-	r->host_accesses += count_get(o, "host_accesses");
-	r->host_registered += count_get(o, "host_registered");
-	r->host_registered_bytes += count_get(o, "host_registered_bytes");
-	r->is_host_seen = r->is_host_seen || bool_get(o, "host_seen");
-	r->is_host_unseen = r->is_host_unseen || bool_get(o, "host_unseen");
+	counters_get(r, o, RACE_IN_ORACLE);
 	const cJSON *sc = cJSON_GetObjectItemCaseSensitive(o, "fence_sc");
 	r->is_sc_execution =
 		r->is_sc_execution || (cJSON_IsString(sc) && !strcmp(sc->valuestring, "execution"));
@@ -415,22 +422,8 @@ static void summary_get(struct saved *s, const cJSON *o)
 	transfers_get(r, cJSON_GetObjectItemCaseSensitive(o, "transfers"));
 	holds_get(r, cJSON_GetObjectItemCaseSensitive(o, "streams"));
 
-	r->checked += count_get(o, "checked");
-	r->warp_checked += count_get(o, "warp_checked");
 	r->has_host = r->has_host || cJSON_HasObjectItem(o, "host_checked");
-	r->host_checked += count_get(o, "host_checked");
-	r->launches += count_get(o, "launches");
-	r->host_launches += count_get(o, "host_launches");
-	r->host_launches_plain += count_get(o, "host_launches_plain");
-	r->modules += count_get(o, "modules");
-	r->plain_modules += count_get(o, "plain_modules");
-	r->tables += count_get(o, "tables");
-	r->processes += small_get(o, "processes");
-	r->overflow += count_get(o, "reports_lost");
-	r->unboxed += count_get(o, "tensor_copies_unchecked");
-	r->lost_contexts += count_get(o, "contexts_lost");
-	r->damaged += count_get(o, "damaged");
-	r->is_inexact = r->is_inexact || !bool_get(o, "counters_exact");
+	counters_get(r, o, RACE_IN_SUMMARY);
 	if (!r->cuda_error)
 		r->cuda_error = small_get(o, "cuda_error");
 	s->has_summary = true;

@@ -48,19 +48,13 @@ const char *rep_proxy_name(enum race_proxy p)
 const char *rep_pair_title(const struct race_finding *f)
 {
 	switch (f->kind) {
-	case RACE_KIND_SCOPE:
-		return "scope too small";
-	case RACE_KIND_MIXED_SIZE:
-		return "strong accesses of different size";
-	case RACE_KIND_PROXY:
-		return "no proxy fence between the two";
 	case RACE_KIND_READ_ONLY:
-		return rep_is_texture(f)
-			       ? "texture or surface read of memory that the same launch writes"
-			       : "read-only load of memory that the same launch writes";
-	case RACE_KIND_BARRIER_COUNT:
-		return "different counts at one barrier";
+		if (rep_is_texture(f))
+			return "texture or surface read of memory that the same launch writes";
+		return race_kinds[f->kind].title;
 	default:
+		return race_kinds[f->kind].title;
+	case RACE_KIND_UNORDERED:
 		if (is_async(f))
 			return "asynchronous copy that was not waited for";
 		if ((f->sides[0].flags | f->sides[1].flags) & RACE_SIDE_FREES)
@@ -81,28 +75,15 @@ const char *rep_pair_sentence(const struct race_finding *f)
 		       "read: the compiler may have moved the load above its condition, or widened "
 		       "it.";
 	switch (f->kind) {
-	case RACE_KIND_SCOPE:
-		return "Both accesses are strong, but the scope of one doesn't include the other's "
-		       "thread:\n"
-		       "to each other they are like weak ones, and nothing else orders them.";
-	case RACE_KIND_MIXED_SIZE:
-		return "Both accesses are strong, but they don't access exactly the same bytes, "
-		       "and\n"
-		       "nothing else orders them: atomicity holds for one size only.";
-	case RACE_KIND_PROXY:
-		return "The two accesses are ordered, but go to memory by different ways "
-		       "(proxies):\n"
-		       "without a proxy fence the later one may miss what the earlier one did.";
 	case RACE_KIND_READ_ONLY:
 		if (rep_is_texture(f))
 			return "This thread READ through a texture or surface what the same launch "
 			       "had WRITTEN:\n"
 			       "its path to memory is not kept coherent within a launch.";
-		return "This thread READ through the read-only path (ld.global.nc: __ldg, const\n"
-		       "__restrict__), and a thread of the same launch WRITES the same memory.";
-	case RACE_KIND_BARRIER_COUNT:
-		return "Threads that meet at one barrier expect different numbers of threads.";
+		return race_kinds[f->kind].sentence;
 	default:
+		return race_kinds[f->kind].sentence;
+	case RACE_KIND_UNORDERED:
 		if (is_async(f))
 			return "An asynchronous copy is a thread of its own; nothing orders what "
 			       "it "
@@ -125,8 +106,7 @@ const char *rep_pair_sentence(const struct race_finding *f)
 			return "Two threads load this element, change it and store it back, and "
 			       "nothing orders\n"
 			       "them: what one stores in between is lost.";
-		return "Nothing orders these two accesses to the same memory: in another schedule\n"
-		       "each of them may come first, or the compiler may tear or move them.";
+		return race_kinds[f->kind].sentence;
 	}
 }
 

@@ -9,16 +9,21 @@
 #include <errno.h>
 #include <string.h>
 
+static const struct {
+	const char *name; /* as --format has it */
+	void (*render)(struct base_buf *out, struct rep_view *v);
+} formats[REP_FORMATS] = {
+	[REP_TEXT] = {"text", rep_text},
+	[REP_JSON] = {"json", rep_json},
+};
+
 int rep_render(const struct race_results *r, const struct rep_options *opt, FILE *out)
 {
 	struct base_buf text = {0};
 	struct rep_view v;
 
 	rep_view_make(&v, r, opt);
-	if (opt->format == REP_JSON)
-		rep_json(&text, &v);
-	else
-		rep_text(&text, &v);
+	formats[opt->format].render(&text, &v);
 	rep_view_free(&v);
 	errno = 0;
 	bool is_ok = fwrite(text.p, 1, text.n, out) == text.n;
@@ -47,12 +52,10 @@ enum rep_verdict rep_get_verdict(const struct race_results *r, const struct rep_
 	return verdict;
 }
 
-bool rep_format_parse(const char *name, enum rep_format *out)
+enum rep_format rep_format_find(const char *name)
 {
-	bool is_json = !strcmp(name, "json");
-
-	if (!is_json && strcmp(name, "text"))
-		return false;
-	*out = is_json ? REP_JSON : REP_TEXT;
-	return true;
+	for (unsigned i = 0; i < REP_FORMATS; i++)
+		if (!strcmp(formats[i].name, name))
+			return (enum rep_format)i;
+	return REP_FORMATS;
 }

@@ -15,7 +15,7 @@
 #define REP_SCHEMA	   "collider-report"
 #define REP_SCHEMA_VERSION 1 /* docs/report-format.md */
 
-enum rep_format { REP_TEXT = 0, REP_JSON };
+enum rep_format { REP_TEXT = 0, REP_JSON, REP_FORMATS };
 
 struct rep_options {
 	enum rep_format format;
@@ -46,8 +46,8 @@ uint64_t rep_exit_races(const struct race_results *r, const struct rep_options *
 
 enum rep_verdict rep_get_verdict(const struct race_results *r, const struct rep_options *opt);
 
-/* "text", "json"; false for other names. */
-bool rep_format_parse(const char *name, enum rep_format *out);
+/* The format with this name (--format); REP_FORMATS: there is none. */
+enum rep_format rep_format_find(const char *name);
 
 /* ---- json_read.c --------------------------------------------------------- */
 

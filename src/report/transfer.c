@@ -1,5 +1,6 @@
 /*
- * transfer.c - the words for copies and fills of the host: those that raced, and which were checked.
+ * transfer.c - the words for copies and fills of the host: those that raced, and which were
+ * checked.
  *
  * Such a finding has no thread: it tells the call, its stream and the place in the copied bytes.
  */

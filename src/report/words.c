@@ -18,6 +18,13 @@ static enum race_kind kind_shown(const struct race_finding *f)
 	return f->kind;
 }
 
+static const struct race_kind_row *row_of(const struct race_finding *f)
+{
+	enum race_kind kind = kind_shown(f);
+
+	return &race_kinds[(unsigned)kind < RACE_KIND_COUNT ? kind : RACE_KIND_NONE];
+}
+
 const char *rep_class_title(enum race_class cls)
 {
 	switch (cls) {
@@ -44,22 +51,8 @@ const char *rep_kind_title(const struct race_finding *f)
 							: "clobbered read in host code";
 	if (f->transfer)
 		return rep_transfer_title(f);
-	switch (kind_shown(f)) {
-	case RACE_KIND_CLOBBERED_READ:
-		return "clobbered read";
-	case RACE_KIND_LOST_UPDATE:
-		return "lost update";
-	case RACE_KIND_INTRA_WARP:
-		return "lost update within a warp";
-	case RACE_KIND_INTRA_WARP_SAME:
-		return "equal writes within a warp";
-	case RACE_KIND_NC_READ:
-		return "clobbered read-only load";
-	case RACE_KIND_SPECULATED_READ:
-		return "clobbered read of a load that the compiler may have invented";
-	default:
-		break;
-	}
+	if (row_of(f)->title)
+		return row_of(f)->title;
 	return "unknown kind";
 }
 
@@ -114,31 +107,8 @@ const char *rep_kind_sentence(const struct race_finding *f)
 		return rep_transfer_sentence(f);
 	if (copy_sentence(f))
 		return copy_sentence(f);
-	switch (kind_shown(f)) {
-	case RACE_KIND_CLOBBERED_READ:
-		return "This thread READ a value, and another thread changed it before this "
-		       "thread\n"
-		       "could use it: nothing orders the read and that write.";
-	case RACE_KIND_LOST_UPDATE:
-		return "This thread WROTE a value, and another thread wrote over it at the same\n"
-		       "time: nothing orders the two writes, so either value may stay.";
-	case RACE_KIND_INTRA_WARP:
-		return "Lanes of one warp WROTE different values to one address in one "
-		       "instruction:\n"
-		       "which value stays is not defined.";
-	case RACE_KIND_INTRA_WARP_SAME:
-		return "Lanes of one warp WROTE the same value to one address in one instruction:\n"
-		       "the memory model calls this a race too, though the result is the same.";
-	case RACE_KIND_NC_READ:
-		return "This thread READ through the read-only path (__ldg, const __restrict__) "
-		       "and\n"
-		       "the memory changed: the load may return old data for ever.";
-	case RACE_KIND_SPECULATED_READ:
-		return "The memory changed between two reads, but the program may never use this\n"
-		       "value: the compiler may have moved the load above its condition.";
-	default:
-		break;
-	}
+	if (row_of(f)->sentence)
+		return row_of(f)->sentence;
 	return "This version of Collider doesn't know the kind.";
 }
 
@@ -176,39 +146,13 @@ const char *rep_kind_fix(struct base_arena *a, const struct race_finding *f)
 				   "block. Where they only read or set it: a barrier between, or a "
 				   "kernel of its own.",
 				   rep_atomic_of(f->update));
-	switch (kind_shown(f)) {
-	case RACE_KIND_CLOBBERED_READ:
-		if (f->space == RACE_SPACE_SHARED_CLUSTER)
-			return "cluster.sync() between the write and this read, and before the\n"
-			       "memory is written again.";
-		if (space_is_shared(f))
-			return "__syncthreads() between the write and this read, and again before\n"
-			       "the memory is reused. Where only the lanes of one warp exchange\n"
-			       "here, __syncwarp() is enough: they are not in lockstep.";
-		return "within a block __syncthreads() between the two; across blocks split the\n"
-		       "kernel in two, or use cuda::atomic_ref on both sides.";
-	case RACE_KIND_LOST_UPDATE:
-		if (space_is_shared(f))
-			return "atomicAdd() and the like for a sum or counter, else "
-			       "__syncthreads()\n"
-			       "between the two writes or one thread that writes.";
-		return "atomicAdd() and the like for a sum or counter; else give each thread its\n"
-		       "own element, or put the second write into a later kernel.";
-	case RACE_KIND_INTRA_WARP:
-		return "let one lane write (if (lane == 0)), reduce within the warp first\n"
-		       "(__reduce_add_sync, __shfl_down_sync), or use an atomic.";
-	case RACE_KIND_INTRA_WARP_SAME:
-		return "let one lane write, or a relaxed cuda::atomic_ref store; leave it out of\n"
-		       "reports with --same-value=ignore.";
-	case RACE_KIND_NC_READ:
-		return "take __restrict__ or __ldg() off memory that is written while the kernel\n"
-		       "runs, then order the accesses as usual.";
-	case RACE_KIND_SPECULATED_READ:
-		return "look whether the value is used on some path; building with\n"
-		       "`collider nvcc --keep-races` removes invented loads.";
-	default:
-		break;
-	}
+	const struct race_kind_row *row = row_of(f);
+	if (row->fix_cluster && f->space == RACE_SPACE_SHARED_CLUSTER)
+		return row->fix_cluster;
+	if (row->fix_shared && space_is_shared(f))
+		return row->fix_shared;
+	if (row->fix)
+		return row->fix;
 	return "update Collider.";
 }
 
@@ -229,6 +173,11 @@ const char *rep_noun(struct base_arena *a, uint64_t n, const char *noun)
 const char *rep_count(struct base_arena *a, uint64_t n, const char *noun)
 {
 	return base_printf(a, "%s %s", rep_number(a, n), rep_noun(a, n, noun));
+}
+
+const char *rep_counter(struct base_arena *a, const struct race_results *r, enum race_counter_id id)
+{
+	return rep_count(a, race_counter_get(r, id), race_counters[id].noun);
 }
 
 const char *rep_number(struct base_arena *a, uint64_t n)

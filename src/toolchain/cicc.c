@@ -140,7 +140,7 @@ int tool_cicc(int argc, char **argv)
 	base_vec_push(&args, kit.cicc);
 	for (int i = 1; i < argc; i++)
 		base_vec_push(&args, argv[i]);
-	bool is_on = !tool_is_disabled() && opt.sanitize != INST_SANITIZE_NONE;
+	bool is_on = !tool_is_disabled() && opt.sanitize != 0;
 	if (is_on && line.is_lto)
 		base_say(
 			"%s: compiled without checks: with -dlto and lto_ targets the code is made "

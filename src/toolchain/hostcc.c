@@ -12,7 +12,8 @@
  * it the memory functions that the compilers don't mark. Entries and exits of functions are not
  * wanted; volatile accesses are told apart; clang leaves atomics alone.
  *
- * The command line stays as it is but for that; a compiler is asked what it is at each call (10 ms).
+ * The command line stays as it is but for that; a compiler is asked what it is at each call (10
+ * ms).
  * Misses: gcc with -static (its own error), paths of ours with a comma.
  */
 #include "toolchain/toolchain.h"

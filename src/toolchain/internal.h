@@ -10,7 +10,7 @@
 
 /* Collider's own options, as they travel from nvcc to cicc and ptxas. */
 struct tool_options {
-	unsigned sanitize; /* INST_SANITIZE_* */
+	unsigned sanitize; /* a set of race/detector.h */
 	bool keep_races;
 	bool no_invented_reads;
 	bool trap;

@@ -1,66 +1,35 @@
 /*
  * options.c - Collider's own options: on the nvcc line and in COLLIDER_TOOL_OPTIONS.
  *
- * One table gives each switch its name; the same names without dashes, joined by ':', travel to
- * the cicc and ptxas that nvcc starts. `root=PATH` ends the list, because a path may hold a ':'.
+ * Their names, types and values are base/options.def's; the map below says which field each has.
+ * They travel to the cicc and ptxas that nvcc starts as a list of the command TOOL.
  *
- * nvcc 13 has a --sanitize=NAME of its own (memcheck, threadsteer): a list without any of our
- * names is nvcc's and passes through.
+ * nvcc 13 has a --sanitize=NAME of its own (memcheck, threadsteer): a list of these names alone is
+ * nvcc's and passes through.
  */
 #include "toolchain/toolchain.h"
 #include "toolchain/internal.h"
-#include "instrument/instrument.h"
+#include "base/option.h"
+#include "race/detector.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define INLINE_MAX 1000000
-
-const char tool_nvcc_usage[] =
-	"  --sanitize=LIST       detectors, separated by commas: collide (default), none\n"
-	"  --keep-races          compile at cicc's -O0, so that no racy access is optimised away\n"
-	"  --no-invented-reads   switch off cicc's transformations that read more than the source\n"
-	"  --trap                stop at a race when no agent is loaded\n"
-	"  --raise-target        also instrument code for targets below sm_70, by raising them\n"
-	"  --call-free           report without a function call\n"
-	"  --inline-checks=N     inline the checks of functions with up to N groups of accesses\n"
-	"  --no-fit              don't check which block sizes the instrumented kernels accept\n"
-	"  --no-lineinfo         don't add -lineinfo\n"
-	"  --gpu-only            link the static CUDA runtime and add no PTX: not for the CPU "
-	"device\n"
-	"  --host                check host code, too (when linking as well)\n"
-	"  --host-filter=LIST    ... in source files that match one of these patterns only\n"
-	"  --strict              fail where code can't be instrumented\n"
-	"  --collider-verbose    say what was instrumented\n";
-
 static const struct {
-	const char *name;
-	size_t at;
+	enum option_id id;
+	size_t at; /* of a bool in struct tool_options */
 } switches[] = {
-#define SWITCH(name, field)                                                                        \
-	{                                                                                          \
-		name, offsetof(struct tool_options, field)                                         \
-	}
-	SWITCH("keep-races", keep_races),
-	SWITCH("no-invented-reads", no_invented_reads),
-	SWITCH("trap", trap),
-	SWITCH("raise-target", raise_target),
-	SWITCH("call-free", call_free),
-	SWITCH("no-fit", no_fit),
-	SWITCH("no-lineinfo", no_lineinfo),
-	SWITCH("gpu-only", gpu_only),
-	SWITCH("host", host),
-	SWITCH("strict", strict),
-	SWITCH("collider-verbose", verbose),
-#undef SWITCH
-};
-
-static const struct {
-	const char *name;
-	unsigned bit;
-} detectors[] = {
-	{"none", INST_SANITIZE_NONE},
-	{"collide", INST_SANITIZE_COLLIDE},
+	{OPTION_KEEP_RACES, offsetof(struct tool_options, keep_races)},
+	{OPTION_NO_INVENTED_READS, offsetof(struct tool_options, no_invented_reads)},
+	{OPTION_TRAP, offsetof(struct tool_options, trap)},
+	{OPTION_RAISE_TARGET, offsetof(struct tool_options, raise_target)},
+	{OPTION_CALL_FREE, offsetof(struct tool_options, call_free)},
+	{OPTION_NO_FIT, offsetof(struct tool_options, no_fit)},
+	{OPTION_NO_LINEINFO, offsetof(struct tool_options, no_lineinfo)},
+	{OPTION_GPU_ONLY, offsetof(struct tool_options, gpu_only)},
+	{OPTION_HOST, offsetof(struct tool_options, host)},
+	{OPTION_STRICT, offsetof(struct tool_options, strict)},
+	{OPTION_COLLIDER_VERBOSE, offsetof(struct tool_options, verbose)},
 };
 
 static bool *switch_at(struct tool_options *o, size_t i)
@@ -68,28 +37,23 @@ static bool *switch_at(struct tool_options *o, size_t i)
 	return (bool *)((char *)o + switches[i].at);
 }
 
-static bool take_switch(struct tool_options *o, const char *name)
+/* What the set was given, defaults left out. Strings are copied. */
+static void take_given(struct tool_options *o, const struct option_set *s, struct base_arena *a)
 {
-	for (size_t i = 0; i < BASE_COUNTOF(switches); i++) {
-		if (!strcmp(switches[i].name, name)) {
-			*switch_at(o, i) = true;
-			return true;
-		}
+	for (size_t i = 0; i < BASE_COUNTOF(switches); i++)
+		if (option_source(s, switches[i].id) != OPTION_FROM_DEFAULT)
+			*switch_at(o, i) = option_flag(s, switches[i].id);
+	if (option_source(s, OPTION_SANITIZE) != OPTION_FROM_DEFAULT)
+		o->sanitize = option_list(s, OPTION_SANITIZE);
+	if (option_source(s, OPTION_INLINE_CHECKS) != OPTION_FROM_DEFAULT) {
+		int n = (int)option_int(s, OPTION_INLINE_CHECKS);
+		o->inline_groups = n ? n : -1;
 	}
-	return false;
+	if (a && option_text(s, OPTION_ROOT))
+		o->root = base_strdup(a, option_text(s, OPTION_ROOT));
 }
 
-/* The index in detectors[] of a name of n bytes, or -1. */
-static int find_detector(const char *s, size_t n)
-{
-	for (size_t i = 0; i < BASE_COUNTOF(detectors); i++) {
-		if (strlen(detectors[i].name) == n && !memcmp(detectors[i].name, s, n))
-			return (int)i;
-	}
-	return -1;
-}
-
-/* Names that nvcc has for its own --sanitize. */
+/* Are all of a list's names those that nvcc has for its own --sanitize? */
 static bool is_nvccs(const char *list)
 {
 	static const char *const names[] = {"memcheck", "threadsteer"};
@@ -107,125 +71,77 @@ static bool is_nvccs(const char *list)
 	}
 }
 
-/* A comma list of detectors: 1 taken, 0 none of it is ours, -1 some of it is (said). */
-static int take_list(struct tool_options *o, const char *list)
-{
-	unsigned bits = 0, known = 0;
-	const char *bad = NULL;
-	size_t bad_n = 0;
-
-	for (const char *p = list;; p++) {
-		size_t n = strcspn(p, ",");
-		int i = find_detector(p, n);
-		if (i >= 0) {
-			bits |= detectors[i].bit;
-			known++;
-		} else if (!bad) {
-			bad = p;
-			bad_n = n;
-		}
-		p += n;
-		if (!*p)
-			break;
-	}
-	if (bad && !known && is_nvccs(list))
-		return 0;
-	if (bad) {
-		base_say("--sanitize: found '%.*s', expected collide or none", (int)bad_n, bad);
-		return -1;
-	}
-	o->sanitize = bits;
-	return 1;
-}
-
-/* An option with a value; 1, 0, -1 as in tool_options_take. */
-static int take_value(struct tool_options *o, const char *arg)
-{
-	static const char inlined[] = "inline-checks=";
-	char *end;
-
-	if (!strncmp(arg, inlined, sizeof(inlined) - 1)) {
-		const char *v = arg + sizeof(inlined) - 1;
-		long n = strtol(v, &end, 10);
-		if (!*v || *end || n < 0 || n > INLINE_MAX) {
-			base_say("--inline-checks: found '%s', expected a number from 0 to %d", v,
-				 INLINE_MAX);
-			return -1;
-		}
-		o->inline_groups = n ? (int)n : -1;
-		return 1;
-	}
-	return 0;
-}
-
 int tool_options_take(struct tool_options *o, const char *arg)
 {
+	static const char sanitize[] = "--sanitize=", filter[] = "--host-filter=";
+	struct base_sink sink = {0};
+	struct option_set s;
+
 	if (strncmp(arg, "--", 2) != 0)
 		return 0;
-	arg += 2;
-	if (!strncmp(arg, "sanitize=", 9))
-		return take_list(o, arg + 9);
-	if (!strncmp(arg, "host-filter=", 12)) {
-		o->host_filter = arg + 12;
-		return 1;
-	}
-	int got = take_value(o, arg);
-	return got ? got : take_switch(o, arg);
+	if (!strncmp(arg, sanitize, sizeof(sanitize) - 1) && is_nvccs(arg + sizeof(sanitize) - 1))
+		return 0;
+	option_init(&s, OPTION_CMD_NVCC);
+	int took = option_take(&s, arg, &sink);
+	if (took > 0)
+		take_given(o, &s, NULL);
+	/* The argument outlives the set. */
+	if (took > 0 && option_text(&s, OPTION_HOST_FILTER))
+		o->host_filter = arg + sizeof(filter) - 1;
+	base_sink_print(&sink, stderr);
+	base_sink_free(&sink);
+	option_free(&s);
+	return took;
 }
 
 int tool_options_init(struct tool_options *o, struct base_arena *a)
 {
 	const char *env = getenv(TOOL_ENV_OPTIONS);
+	struct base_sink sink = {0};
+	struct option_set s;
 
 	memset(o, 0, sizeof(*o));
-	o->sanitize = INST_SANITIZE_COLLIDE;
-	if (!env)
-		return BASE_EXIT_OK;
-	while (*env) {
-		if (!strncmp(env, "root=", 5)) {
-			o->root = base_strdup(a, env + 5);
-			break;
-		}
-		size_t n = strcspn(env, ":");
-		char *word = base_strndup(a, env, n);
-		bool ok = !strncmp(word, "sanitize=", 9)
-				  ? take_list(o, word + 9) == 1
-				  : !n || take_value(o, word) == 1 || take_switch(o, word);
-		if (!ok) {
-			base_say("%s: found '%s', expected one of Collider's nvcc options",
-				 TOOL_ENV_OPTIONS, word);
-			return BASE_EXIT_USAGE;
-		}
-		env += n + (env[n] == ':');
-	}
-	return BASE_EXIT_OK;
+	option_init(&s, OPTION_CMD_TOOL);
+	o->sanitize = option_list(&s, OPTION_SANITIZE);
+	int rc = env ? option_read_own(&s, TOOL_ENV_OPTIONS, env, &sink) : BASE_EXIT_OK;
+	if (!rc)
+		take_given(o, &s, a);
+	base_sink_print(&sink, stderr);
+	base_sink_free(&sink);
+	option_free(&s);
+	return rc;
+}
+
+static void encode_list(struct base_buf *out, unsigned set)
+{
+	for (unsigned i = 0; i < RACE_DETECTORS_PUT; i++)
+		if (set & 1u << i)
+			base_buf_printf(out, "%s%s", out->n ? "," : "", race_detectors[i].name);
+	if (!out->n)
+		base_buf_puts(out, "none");
+	base_buf_put(out, "", 1);
 }
 
 char *tool_options_encode(const struct tool_options *o, struct base_arena *a)
 {
 	struct tool_options copy = *o;
-	struct base_buf b = {0};
-	const char *sep = "";
+	struct base_buf b = {0}, list = {0};
 
-	base_buf_puts(&b, "sanitize=");
-	for (size_t i = 0; i < BASE_COUNTOF(detectors); i++) {
-		if (detectors[i].bit ? !(o->sanitize & detectors[i].bit) : o->sanitize != 0)
-			continue;
-		base_buf_printf(&b, "%s%s", sep, detectors[i].name);
-		sep = ",";
-	}
-	for (size_t i = 0; i < BASE_COUNTOF(switches); i++) {
+	encode_list(&list, o->sanitize);
+	option_encode_one(&b, OPTION_SANITIZE, list.p);
+	for (size_t i = 0; i < BASE_COUNTOF(switches); i++)
 		if (*switch_at(&copy, i))
-			base_buf_printf(&b, ":%s", switches[i].name);
+			option_encode_one(&b, switches[i].id, "1");
+	if (o->inline_groups) {
+		int n = o->inline_groups < 0 ? 0 : o->inline_groups;
+		option_encode_one(&b, OPTION_INLINE_CHECKS, base_printf(a, "%d", n));
 	}
-	if (o->inline_groups)
-		base_buf_printf(&b, ":inline-checks=%d",
-				o->inline_groups < 0 ? 0 : o->inline_groups);
 	if (o->root)
-		base_buf_printf(&b, ":root=%s", o->root);
-	char *s = base_strndup(a, b.p, b.n);
+		option_encode_one(&b, OPTION_ROOT, o->root);
+	char *text = base_strndup(a, b.p, b.n);
+	base_buf_free(&list);
 	base_buf_free(&b);
-	return s;
+	return text;
 }
 
 bool tool_is_disabled(void)

@@ -171,7 +171,7 @@ int tool_ptxas(int argc, char **argv)
 			       .relocatable = line.relocatable,
 			       .has_maxreg = line.has_maxreg,
 			       .is_debug = line.is_debug};
-	bool is_on = !tool_is_disabled() && opt.sanitize != INST_SANITIZE_NONE && line.arch;
+	bool is_on = !tool_is_disabled() && opt.sanitize != 0 && line.arch;
 	base_vec_push(&args, kit.ptxas);
 	for (int i = 1; i < argc; i++) {
 		char *arg = argv[i];

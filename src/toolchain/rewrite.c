@@ -551,7 +551,7 @@ enum tool_outcome tool_rewrite(const struct tool_job *job, const char *text, siz
 	size_t n;
 
 	bool is_left = !strncmp(text, TOOL_LEFT_COMMENT, strlen(TOOL_LEFT_COMMENT));
-	if (is_left || strstr(text, INST_MARKER))
+	if (is_left || race_detectors_in(text))
 		return TOOL_LEFT;
 	for (size_t i = 0; i < BASE_COUNTOF(names); i++) {
 		if (!tool_temp(names[i]))

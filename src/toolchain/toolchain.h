@@ -14,8 +14,10 @@
 #ifndef COLLIDER_TOOLCHAIN_H
 #define COLLIDER_TOOLCHAIN_H
 
+#include <stddef.h>
+
 /*
- * Drop-in replacements: same arguments (plus Collider's own, see tool_nvcc_usage), same output,
+ * Drop-in replacements: same arguments (plus Collider's own, base/options.def), same output,
  * same exit codes as the real tool. They may replace the process by the real tool, so they may
  * not return. BASE_EXIT_ENV without a CUDA toolkit, BASE_EXIT_USAGE for a wrong option of ours.
  *
@@ -28,19 +30,23 @@ int tool_cicc(int argc, char **argv);
 int tool_ptxas(int argc, char **argv);
 
 /*
- * The C and C++ compilers (COLLIDER_CC, COLLIDER_CXX; cc and c++), gcc or clang, with checks in host
- * code: same arguments, plus --host-filter=PATTERN,... COLLIDER_DISABLE=1 as above.
+ * The C and C++ compilers (COLLIDER_CC, COLLIDER_CXX; cc and c++), gcc or clang, with checks in
+ * host code: same arguments, plus --host-filter=PATTERN,... COLLIDER_DISABLE=1 as above.
  */
 int tool_cc(int argc, char **argv);
 int tool_cxx(int argc, char **argv);
 
+/*
+ * The unoptimised PTX of a CUDA source (ptx.c), for analysis. `extra`: options for nvcc. *text is
+ * malloc'd. Returns 0, BASE_EXIT_ENV without a toolkit, BASE_EXIT_INPUT when nvcc fails (it says why).
+ */
+int tool_ptx(const char *source, char *const *extra, size_t nextra, char **text, size_t *size);
+
 typedef int tool_main(int argc, char **argv);
 
 /* The tool that a program called `argv0` stands in for: its last part is collider-nvcc,
- * collider-cc, collider-c++, cicc, ptxas or collider-ptxas. NULL for any other name (the program is `collider` itself). */
+ * collider-cc, collider-c++, cicc, ptxas or collider-ptxas. NULL for any other name (the program is
+ * `collider` itself). */
 tool_main *tool_by_name(const char *argv0);
-
-/* Collider's own options on the nvcc line, a line of text each, for `collider nvcc --help`. */
-extern const char tool_nvcc_usage[];
 
 #endif

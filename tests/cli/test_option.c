@@ -4,7 +4,6 @@
  * Works on the real rows of options.def; each "must take" has a "must refuse".
  */
 #include "base/option.h"
-#include "toolchain/toolchain.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -286,7 +285,8 @@ static void test_rows(void **state)
 	for (int c = 0; c < OPTION_CMD_COUNT; c++) {
 		struct option_set s;
 		option_init(&s, (enum option_cmd)c); /* asserts on a bad default */
-		assert_int_equal(option_find_cmd(option_cmd_name((enum option_cmd)c)), c);
+		if (c < OPTION_CMD_SHOWN)
+			assert_int_equal(option_find_cmd(option_cmd_name((enum option_cmd)c)), c);
 		option_free(&s);
 	}
 }
@@ -303,6 +303,10 @@ static void test_documents_name_every_option(void **state)
 	for (int i = 0; i < OPTION_COUNT; i++) {
 		struct base_buf roff = {0}, plain = {0};
 
+		/* Those of lists without a user stand nowhere. */
+		if (!(option_rows[i].cmds & ((1u << OPTION_CMD_SHOWN) - 1)))
+			continue;
+
 		base_buf_puts(&roff, "\\-\\-");
 		for (const char *p = option_rows[i].name; *p; p++)
 			base_buf_printf(&roff, *p == '-' ? "\\%c" : "%c", *p);
@@ -311,7 +315,7 @@ static void test_documents_name_every_option(void **state)
 		base_buf_put(&plain, "", 1);
 		assert_non_null(strstr(man.p, roff.p));
 		assert_non_null(strstr(markdown.p, plain.p));
-		for (unsigned c = 0; c < OPTION_CMD_COUNT; c++) {
+		for (unsigned c = 0; c < OPTION_CMD_SHOWN; c++) {
 			struct base_buf help = {0};
 
 			option_doc_cmd(&help, (enum option_cmd)c);
@@ -327,28 +331,64 @@ static void test_documents_name_every_option(void **state)
 	base_buf_free(&markdown);
 }
 
-/* The toolchain parses nvcc's line itself; both lists of its options are the same. */
-static void test_nvcc_options_are_the_toolchains(void **state)
+/* What travels between our own programs has no command of a user's, and comes out as it went in. */
+static void test_lists_travel(void **state)
 {
-	unsigned rows = 0, usage = 0;
+	struct base_sink sink = {0};
+	struct option_set from, to;
+	char *argv[] = {"--seed=7", "--detector=oracle,collide", "--threads", "2", "app"};
 
 	(void)state;
-	for (int i = 0; i < OPTION_COUNT; i++) {
-		char name[64];
+	assert_int_equal(option_find_cmd(""), -1);
+	option_init(&from, OPTION_CMD_RUN);
+	assert_int_equal(option_parse(&from, 5, argv, &sink), 0);
+	option_init(&to, OPTION_CMD_DEVICE);
+	assert_int_equal(option_read_own(&to, "X", option_encode(&from, OPTION_CMD_DEVICE), &sink),
+			 0);
+	assert_int_equal(option_int(&to, OPTION_SEED), 7);
+	assert_int_equal(option_int(&to, OPTION_THREADS), 2);
+	assert_int_equal(option_list(&to, OPTION_DETECTOR), option_list(&from, OPTION_DETECTOR));
+	/* A wrong value leaves the rest to be read; an option of another list is wrong. */
+	assert_int_equal(option_read_own(&to, "X", "seed=x:threads=3", &sink), BASE_EXIT_USAGE);
+	assert_int_equal(option_int(&to, OPTION_THREADS), 3);
+	assert_int_equal(option_read_own(&to, "X", "log-file=a", &sink), BASE_EXIT_USAGE);
+	assert_int_equal(option_read_own(&to, "X", "memory=3M", &sink), 0);
+	assert_int_equal(option_int(&to, OPTION_DEVICE_MEMORY), 3 << 20);
+	option_free(&from);
+	option_free(&to);
+	base_sink_free(&sink);
+}
 
-		if (!option_belongs((enum option_id)i, OPTION_CMD_NVCC))
-			continue;
-		snprintf(name, sizeof(name), "\n  --%s%s", option_rows[i].name,
-			 option_rows[i].arg[0] ? "=" : " ");
-		rows++;
-		/* The first line has no newline before it. */
-		if (!strstr(tool_nvcc_usage, name) &&
-		    strncmp(tool_nvcc_usage, name + 1, strlen(name + 1)) != 0)
-			fail_msg("the toolchain lacks%s", name + 1);
+static void test_detector_lists(void **state)
+{
+	static const struct {
+		const char *text;
+		int rc;
+		unsigned bits;
+	} cases[] = {{"none", 0, 0},
+		     {"collide", 0, 1},
+		     {"oracle", 0, 2},
+		     {"collide,oracle", 0, 3},
+		     {"oracle,collide", 0, 3},
+		     {"collide,none", BASE_EXIT_USAGE, 0},
+		     {"collide,", BASE_EXIT_USAGE, 0},
+		     {"", BASE_EXIT_USAGE, 0},
+		     {"collide,nonsense", BASE_EXIT_USAGE, 0}};
+
+	(void)state;
+	for (size_t i = 0; i < BASE_COUNTOF(cases); i++) {
+		char word[64], *argv[] = {word, "app"};
+		struct base_sink sink = {0};
+		struct option_set s;
+
+		snprintf(word, sizeof(word), "--detector=%s", cases[i].text);
+		option_init(&s, OPTION_CMD_RUN);
+		assert_int_equal(option_parse(&s, 2, argv, &sink), cases[i].rc);
+		if (!cases[i].rc)
+			assert_int_equal(option_list(&s, OPTION_DETECTOR), cases[i].bits);
+		option_free(&s);
+		base_sink_free(&sink);
 	}
-	for (const char *p = tool_nvcc_usage; (p = strstr(p, "  --")); p += 4)
-		usage++;
-	assert_int_equal(rows, usage);
 }
 
 int main(void)
@@ -366,7 +406,8 @@ int main(void)
 		cmocka_unit_test(test_environment_warns),
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_documents_name_every_option),
-		cmocka_unit_test(test_nvcc_options_are_the_toolchains),
+		cmocka_unit_test(test_lists_travel),
+		cmocka_unit_test(test_detector_lists),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,6 @@ has err "Usage: collider COMMAND"
 is out ""
 wrong "there is no command 'rnu' (did you mean collider run?)" rnu
 wrong "there is no command 'xyzzy' (collider help lists them)" xyzzy
-wrong "collider prove does not exist yet" prove x.cu
 wrong "unknown option --quiet before a command" --quiet run
 wrong "there is no command 'nope'" help nope
 wrong "help explains one command" help run report
@@ -49,6 +48,6 @@ unset COLLIDER_OPTIONS
 # A detector that doesn't exist is our error, not ptxas'; nvcc's own lists go to nvcc.
 try 2 "$collider" nvcc --sanitize=foo -c none.cu
 lines err 1
-has err "--sanitize: found 'foo', expected collide or none"
+has err "--sanitize: found 'foo', expected a list of collide,none"
 try 2 "$collider" nvcc --sanitize=collide,foo -c none.cu
 finish

@@ -6,7 +6,8 @@
 # For each file of DIR/manifest.tsv (from generate.sh):
 #   round trip    ptxas gives the same code for the file and for what
 #                 `collider instrument --sanitize=none` prints from it
-#   instrumented  what `collider instrument` prints assembles for the same target
+#   instrumented  what `collider instrument` prints assembles for the same target; with STRIP=1
+#                 what `--strip` leaves of it has the original's code
 # -i: only instrumented, -r: only round trip, -o: only that the originals assemble, -k: keep the files
 # made. What was said of a file stays in DIR/results, and is read from there while it is newer than the
 # file, COLLIDER and this script; -b: only make it so (the build does, file by file), exit code 0. Prints one line for each failure and a sum; exit code 1 when anything failed. Sections are compared by tests/tools/cubin_same.
@@ -77,6 +78,18 @@ check_one() {
 		elif ! assemble "$stem.inst.ptx" "$target" "$flags" "$stem.inst.cubin"; then
 			fail "$file" "the instrumented text does not assemble" "$stem.inst.cubin.log"
 			bad=1
+		elif [ "${STRIP:-}" ]; then
+			if ! "$CHECK_COLLIDER" instrument --strip "$stem.inst.ptx" \
+				-o "$stem.strip.ptx" >"$stem.log" 2>&1; then
+				fail "$file" "collider instrument --strip" "$stem.log"
+				bad=1
+			elif ! assemble "$stem.strip.ptx" "$target" "$flags" "$stem.strip.cubin"; then
+				fail "$file" "the stripped text does not assemble" "$stem.strip.cubin.log"
+				bad=1
+			elif ! "$CHECK_SAME" "$stem.orig.cubin" "$stem.strip.cubin" >"$stem.log" 2>&1; then
+				fail "$file" "--strip gives other code" "$stem.log"
+				bad=1
+			fi
 		fi
 	fi
 	[ "$CHECK_KEEP" ] || rm -f "$stem".*

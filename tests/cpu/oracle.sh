@@ -39,7 +39,7 @@ rc=0
 "$collider" run --detector=oracle --device=gpu -- "$programs/plain/scan" 2>/dev/null >&2 || rc=$?
 [ $rc -eq 2 ] || [ $rc -eq 3 ] || { echo "--device=gpu: exit code $rc, expected 2"; exit 1; }
 
-# Some in the other memory models; tests/cpu/oracle/ptx has more for them.
+# Some in the other memory models; tests/oracle/ptx has more for them.
 for model in weak a1; do
 	COLLIDER_OPTIONS=memory-model=$model DETECTOR=oracle DEVICE=cpu \
 		"$root/tests/gpu/run_races.sh" "$programs" "$collider" -k 1 \
@@ -49,7 +49,7 @@ done
 limited() { # limited KEY=NUMBER: exit code in $rc, report in limits.txt
 	rc=0
 	"$collider" run --detector=oracle --log-file="$work/limits.txt" -- \
-		env COLLIDER_CPU="seed=1,oracle=program,$1" "$programs/plain/scan.fixed" \
+		env COLLIDER_CPU="seed=1:detector=oracle:$1" "$programs/plain/scan.fixed" \
 		>/dev/null 2>"$work/limits.err" || rc=$?
 }
 limited oracle-actors=10000
@@ -63,7 +63,7 @@ limited oracle-actors=1000000
 [ $rc -eq 0 ] && grep -q 'no race seen' "$work/limits.txt" || { echo "10^6 actors: $rc"; exit 1; }
 rc=0
 "$collider" run --detector=oracle --log-file="$work/limits.txt" -- \
-	env COLLIDER_CPU=seed=1,oracle=program,oracle-records=4 "$programs/plain/counter.fixed" >/dev/null || rc=$?
+	env COLLIDER_CPU=seed=1:detector=oracle:oracle-records=4 "$programs/plain/counter.fixed" >/dev/null || rc=$?
 [ $rc -eq 0 ] && grep -q 'NOT judged: races with' "$work/limits.txt" || {
 	echo "4 records: exit code $rc"
 	cat "$work/limits.txt"

@@ -339,6 +339,16 @@ struct cpu_machine *cpu_machine_new(const struct cpu_options *opt)
 	return m;
 }
 
+void cpu_machine_short(struct cpu_machine *m)
+{
+	(void)m;
+}
+
+void race_shm_note(const char *fmt, ...)
+{
+	(void)fmt;
+}
+
 void cpu_machine_forked(struct cpu_machine *m)
 {
 	(void)m;

@@ -170,7 +170,7 @@ static void test_reset(void)
 int main(void)
 {
 	/* Before the first call of the runtime. */
-	CHECK(setenv("COLLIDER_CPU", "seed=5,devices=2,sms=3,memory=1G", 1) == 0);
+	CHECK(setenv("COLLIDER_CPU", "seed=5:cpu-devices=2:sms=3:memory=1G", 1) == 0);
 	test_properties();
 	test_attributes();
 	test_limits();

@@ -9,40 +9,50 @@ void fake_fault(unsigned device, enum cpu_fault_kind kind, const char *text);
 
 static void bad(const char *text, const char *expected)
 {
-	struct cpu_options o;
-	char why[160] = "";
+	struct cudart_options o;
+	struct base_sink sink = {0};
 
-	CHECK(!cudart_parse_options(text, &o, why, sizeof(why)));
-	if (!strstr(why, expected)) {
-		fprintf(stderr, "%s: %s\n", text, why);
+	CHECK(!cudart_read_options(text, &o, &sink));
+	CHECK(sink.diags.n == 1);
+	if (!strstr(sink.diags.v[0].text, expected)) {
+		fprintf(stderr, "%s: %s\n", text, sink.diags.v[0].text);
 		exit(1);
 	}
+	base_sink_free(&sink);
 }
 
 static void test_options(void)
 {
-	struct cpu_options o;
-	char why[160];
+	struct cudart_options o;
+	struct base_sink sink = {0};
 
-	CHECK(cudart_parse_options(NULL, &o, why, sizeof(why)));
-	CHECK(o.seed == 1 && o.threads == 1 && o.devices == 1 && o.sms == CPU_SMS);
-	CHECK(cudart_parse_options("seed=0x10,threads=4,devices=3,model=weak,sms=2,memory=3M", &o,
-				   why, sizeof(why)));
-	CHECK(o.seed == 16 && o.threads == 4 && o.devices == 3 && o.model == CPU_MODEL_WEAK);
-	CHECK(o.sms == 2 && o.memory == 3 << 20);
-	bad("seed", "key=value");
-	bad("seed=", "seed=NUMBER");
-	bad("seed=1x", "seed=NUMBER");
-	bad("seed=99999999999999999999999", "seed=NUMBER");
-	bad("threads=0", "threads=1..256");
-	bad("devices=17", "devices=1..16");
-	bad("memory=1", "at least 1M");
-	bad("memory=99999999999G", "at least 1M");
-	bad("model=tso", "sc, weak or a1");
-	bad("speed=9", "one of seed");
+	CHECK(cudart_read_options(NULL, &o, &sink));
+	CHECK(o.cpu.seed == 1 && o.cpu.threads == 1 && o.cpu.devices == 1);
+	CHECK(o.cpu.sms == CPU_SMS && o.cpu.memory == CPU_MEMORY);
+	CHECK(!o.has_detectors && o.cpu.oracle == CPU_ORACLE_OFF);
+	CHECK(cudart_read_options(
+		"seed=0x10:threads=4:cpu-devices=3:memory-model=weak:sms=2:memory=3M", &o, &sink));
+	CHECK(o.cpu.seed == 16 && o.cpu.threads == 4 && o.cpu.devices == 3);
+	CHECK(o.cpu.model == CPU_MODEL_WEAK && o.cpu.sms == 2 && o.cpu.memory == 3 << 20);
+	CHECK(cudart_read_options("detector=oracle:oracle=execution", &o, &sink));
+	CHECK(o.has_detectors && o.cpu.oracle == CPU_ORACLE_EXECUTION);
+	CHECK(cudart_read_options("detector=none", &o, &sink));
+	CHECK(o.has_detectors && !o.detectors && o.cpu.oracle == CPU_ORACLE_OFF);
+	bad("seed", "needs a value");
+	bad("seed=", "whole number");
+	bad("seed=1x", "whole number");
+	bad("seed=99999999999999999999999", "whole number");
+	bad("threads=0", "from 1 to 256");
+	bad("cpu-devices=17", "from 1 to 16");
+	bad("memory=1", "1048576 to");
+	bad("memory=99999999999G", "1048576 to");
+	bad("memory-model=tso", "sc|weak|a1");
+	bad("speed=9", "unknown key 'speed'");
+	bad("detector=collide,none", "a list of");
 	/* The rest is read nevertheless. */
-	CHECK(!cudart_parse_options("speed=9,seed=7", &o, why, sizeof(why)));
-	CHECK(o.seed == 7);
+	CHECK(!cudart_read_options("speed=9:seed=7", &o, &sink));
+	CHECK(o.cpu.seed == 7);
+	base_sink_free(&sink);
 }
 
 static void test_fault(void)
@@ -74,7 +84,7 @@ static void test_fault(void)
 
 int main(void)
 {
-	CHECK(setenv("COLLIDER_CPU", "devices=2", 1) == 0);
+	CHECK(setenv("COLLIDER_CPU", "cpu-devices=2", 1) == 0);
 	test_options();
 	test_fault();
 	return 0;

@@ -45,7 +45,7 @@ static void ours_are_removed(void **state)
 	assert_string_equal(left("-O2 --trap -c --sanitize=collide k.cu --keep-races", &l, &o),
 			    "-O2 -c k.cu");
 	assert_true(o.trap && o.keep_races);
-	assert_int_equal(o.sanitize, INST_SANITIZE_COLLIDE);
+	assert_int_equal(o.sanitize, RACE_DETECT(COLLIDE));
 	assert_true(l.has_source && !l.has_lineinfo);
 }
 
@@ -129,7 +129,7 @@ static void response_files(void **state)
 
 static void options_travel(void **state)
 {
-	struct tool_options o = {.sanitize = INST_SANITIZE_COLLIDE,
+	struct tool_options o = {.sanitize = RACE_DETECT(COLLIDE),
 				 .trap = true,
 				 .verbose = true,
 				 .root = base_strdup(&arena, "/a:b/c d")};
@@ -140,16 +140,16 @@ static void options_travel(void **state)
 	assert_int_equal(tool_options_init(&p, &arena), 0);
 	assert_string_equal(p.root, "/a:b/c d");
 	assert_true(p.trap && p.verbose && !p.keep_races && !p.strict);
-	assert_int_equal(p.sanitize, INST_SANITIZE_COLLIDE);
-	o.sanitize = INST_SANITIZE_NONE;
+	assert_int_equal(p.sanitize, RACE_DETECT(COLLIDE));
+	o.sanitize = 0;
 	setenv(TOOL_ENV_OPTIONS, tool_options_encode(&o, &arena), 1);
 	assert_int_equal(tool_options_init(&p, &arena), 0);
-	assert_int_equal(p.sanitize, INST_SANITIZE_NONE);
+	assert_int_equal(p.sanitize, 0);
 	setenv(TOOL_ENV_OPTIONS, "sanitize=collide:nonsense", 1);
 	assert_int_equal(tool_options_init(&p, &arena), BASE_EXIT_USAGE);
 	unsetenv(TOOL_ENV_OPTIONS);
 	assert_int_equal(tool_options_init(&p, &arena), 0);
-	assert_int_equal(p.sanitize, INST_SANITIZE_COLLIDE);
+	assert_int_equal(p.sanitize, RACE_DETECT(COLLIDE));
 }
 
 static void dispatch(void **state)

@@ -82,8 +82,7 @@
 		TD *d = cpu_slot(w, in->dst[0]);                                                   \
 		const TA *as = cpu_slot(w, in->src[0]);                                            \
 		const TB *bs = cpu_slot(w, in->src[1]);                                            \
-		CPU_EACH_LANE(l, mask)                                                             \
-		{                                                                                  \
+		CPU_EACH_LANE (l, mask) {                                                          \
 			const TA a = as[l];                                                        \
 			const TB b = bs[l];                                                        \
 			d[l] = (TD)(__VA_ARGS__);                                                  \

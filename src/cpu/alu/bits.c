@@ -104,8 +104,8 @@ ALU_HEAD(fns_32)
 	const uint32_t *a = cpu_u32(w, in->src[0]), *b = cpu_u32(w, in->src[1]),
 		       *c = cpu_u32(w, in->src[2]);
 
-	CPU_EACH_LANE(l, mask)
-	d[l] = find_nth(a[l], b[l], (int32_t)c[l]);
+	CPU_EACH_LANE (l, mask)
+		d[l] = find_nth(a[l], b[l], (int32_t)c[l]);
 	return CPU_OK;
 }
 

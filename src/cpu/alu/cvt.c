@@ -1,5 +1,5 @@
 /*
- * cvt.c - cvt between scalar types, cvt.pack, szext.
+ * cvt.c - cvt between scalar types, cvt.pack.
  *
  * What compilers write often has a vector loop, found in the table of fast conversions; integers of
  * all widths share one (mask, xor, subtract extends a sign of any width). The rest, saturation and
@@ -293,8 +293,7 @@ static enum cpu_step cvt_exec(struct cpu_warp *w, const struct cpu_inst *in, uin
 	const void *a = cpu_slot(w, in->src[0]);
 	void *d = cpu_slot(w, in->dst[0]);
 
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		uint64_t u = c->sbytes == 8   ? ((const uint64_t *)a)[l]
 			     : c->sbytes == 4 ? ((const uint32_t *)a)[l]
 					      : ((const uint16_t *)a)[l];
@@ -311,7 +310,7 @@ static enum cpu_step cvt_exec(struct cpu_warp *w, const struct cpu_inst *in, uin
 	return CPU_OK;
 }
 
-/* ---- cvt.pack, szext ------------------------------------------------------------------------ */
+/* ---- cvt.pack ------------------------------------------------------------------------------- */
 
 struct cvt_pack {
 	uint32_t bits;
@@ -334,32 +333,12 @@ static enum cpu_step pack_exec(struct cpu_warp *w, const struct cpu_inst *in, ui
 	uint32_t *d = cpu_u32(w, in->dst[0]);
 	const uint32_t *a = cpu_u32(w, in->src[0]), *b = cpu_u32(w, in->src[1]);
 
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		uint32_t v = pack_clamp(p, a[l]) << p->bits | pack_clamp(p, b[l]);
 
 		if (in->src[2] != CPU_NOSLOT)
 			v |= cpu_u32(w, in->src[2])[l] << 2 * p->bits;
 		d[l] = v;
-	}
-	return CPU_OK;
-}
-
-/* The low b bits of a, sign-extended if in->sub & 1; b of 32 or more: wraps (sub & 2) or all. */
-static enum cpu_step szext_exec(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
-{
-	uint32_t *d = cpu_u32(w, in->dst[0]);
-	const uint32_t *a = cpu_u32(w, in->src[0]), *b = cpu_u32(w, in->src[1]);
-	bool is_signed = in->sub & 1, is_wrap = in->sub & 2;
-
-	CPU_EACH_LANE(l, mask)
-	{
-		uint32_t n = is_wrap ? b[l] & 31u : b[l];
-
-		if (n >= 32)
-			d[l] = a[l];
-		else
-			d[l] = n ? (uint32_t)cvt_extend(a[l], n, is_signed) : 0;
 	}
 	return CPU_OK;
 }
@@ -389,7 +368,7 @@ static enum cpu_bound bind_pack(struct cpu_dec *d, const struct ptx_stmt *s, str
 	return fp_bind(d, s, in, PTX_TYPE_B32, s->nops - 1u, pack_exec);
 }
 
-/* ---- the binder ------------------------------------------------------------------------------- */
+/* ---- the binder ------------------------------------------------------------------------------ */
 
 static enum num_round cvt_round(const struct ptx_form *f)
 {
@@ -483,11 +462,6 @@ enum cpu_bound CPU_BINDER(cvt)(struct cpu_dec *d, const struct ptx_stmt *s, stru
 
 	if (f->op == PTX_OP_CVT_PACK)
 		return bind_pack(d, s, in);
-	if (f->op == PTX_OP_SZEXT) {
-		in->sub = (uint8_t)((f->types[0] == PTX_TYPE_S32) | ptx_form_has(f, PTX_MOD_WRAP)
-									    << 1);
-		return fp_bind(d, s, in, PTX_TYPE_B32, 2, szext_exec);
-	}
 	if (f->op != PTX_OP_CVT || f->ntypes != 2)
 		return CPU_NOT_MINE;
 	const struct cvt_type *dt = cvt_find((enum ptx_type)f->types[0]);

@@ -78,8 +78,7 @@ static enum cpu_step pack_exec(struct cpu_warp *w, const struct cpu_inst *in, ui
 	const struct pack_op *p = (const struct pack_op *)in->aux;
 	uint64_t low = UINT64_MAX >> (64 - p->s->bits);
 
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		uint64_t hi, lo;
 
 		if (p->s->type == PTX_TYPE_F32) {

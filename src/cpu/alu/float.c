@@ -2,7 +2,8 @@
  * float.c - f32 and f64 arithmetic: add sub mul mad fma div rcp sqrt abs neg min max copysign.
  *
  * Round-to-nearest forms are one vector loop each, made by macros for the four combinations of .ftz
- * and .sat. Directed roundings, and f32x2, go through arrays of 32 and the host's rounding direction
+ * and .sat. Directed roundings, and f32x2, go through arrays of 32 and the host's rounding
+ * direction
  * (fp_directed32): about 200 ns a warp instead of 10. fma is fused in both builds; the baseline has
  * no such instruction, so f32 takes a double rounded to odd and f64 calls libm.
  * Flushing looks at the rounded result (tininess after rounding).
@@ -131,8 +132,8 @@ static enum cpu_step directed_f32(struct cpu_warp *w, const struct cpu_inst *in,
 				x[k][l] = fp_in32(a[l * step], ftz);
 		}
 		fp_directed32((enum fp_arith)in->sub, (int)(in->imm >> 32), x[0], x[1], x[2], r);
-		CPU_EACH_LANE(l, mask)
-		d[l * step] = fp_out32(r[l], ftz, sat);
+		CPU_EACH_LANE (l, mask)
+			d[l * step] = fp_out32(r[l], ftz, sat);
 	}
 	return CPU_OK;
 }
@@ -152,8 +153,8 @@ static enum cpu_step directed_f64(struct cpu_warp *w, const struct cpu_inst *in,
 			x[k][l] = fp_f64(a[l]);
 	}
 	fp_directed64((enum fp_arith)in->sub, (int)(in->imm >> 32), x[0], x[1], x[2], r);
-	CPU_EACH_LANE(l, mask)
-	d[l] = fp_out64(r[l], x[0][l], x[second][l], x[first][l]);
+	CPU_EACH_LANE (l, mask)
+		d[l] = fp_out64(r[l], x[0][l], x[second][l], x[first][l]);
 	return CPU_OK;
 }
 
@@ -192,8 +193,7 @@ static enum cpu_step minmax_f32_any(struct cpu_warp *w, const struct cpu_inst *i
 	uint32_t keep = (in->imm & (MODE_XOR | MODE_ABS)) ? 0x7fffffffu : UINT32_MAX;
 	unsigned nsrc = in->src[2] == CPU_NOSLOT ? 2 : 3;
 
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		uint32_t r = 0, sign = 0;
 
 		for (unsigned k = 0; k < nsrc; k++) {

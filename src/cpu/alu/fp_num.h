@@ -121,7 +121,8 @@ static inline uint64_t num_pack(const struct num_format *f, struct num n, enum n
 	uint64_t m = shift > 0 ? num_shift(n.sig, shift, n.neg, r) : n.sig << -shift;
 	int field = (e < least ? least : e) + bias - 1;
 
-	/* The implicit bit counts as one step of the exponent; a carry does the right thing, too. */
+	/* The implicit bit counts as one step of the exponent; a carry does the right thing,
+	 * too. */
 	uint64_t u = ((uint64_t)field << f->man_bits) + m;
 	if (field < (1 << f->exp_bits) && u <= f->finite)
 		return sign | u;

@@ -3,10 +3,10 @@
  *
  * All 32 (packed: 64) elements become floats, one vector loop computes, the results are rounded
  * once more and the lanes of the mask are written. Two roundings give what one would: a product's
- * 16 or 22 bits fit a float (unless they end below 2^-149, then it rounds to 0 or 2^-133 both ways),
- * sums and differences have more than twice the bits (Figueroa); fma is rounded to odd first.
- * .oob: where an operand of the product is the marker that copies fill in out of bounds, the result
- * is zero. ex2 and tanh are within the bounds of PTX ISA 9.7.4. Costs about 30 ns a warp.
+ * 16 or 22 bits fit a float (unless they end below 2^-149, then it rounds to 0 or 2^-133 both
+ * ways), sums and differences have more than twice the bits (Figueroa); fma is rounded to odd
+ * first. .oob: where an operand of the product is the marker that copies fill in out of bounds, the
+ * result is zero. ex2 and tanh are within the bounds of PTX ISA 9.7.4. Costs about 30 ns a warp.
  */
 #include "cpu/alu/fp_math.h"
 
@@ -138,8 +138,8 @@ static void half_store(struct cpu_warp *w, uint32_t slot, const struct half_op *
 	}
 }
 
-/* PTX ISA names no value. Of all 65,536 an H100 takes these bits, with either sign, in a or b, for f16
- * and for bf16. */
+/* PTX ISA names no value. Of all 65,536 an H100 takes these bits, with either sign, in a or b, for
+ * f16 and for bf16. */
 #define HALF_OOB_NAN 0x7ff7u
 
 static void half_zero_oob(struct cpu_warp *w, const struct cpu_inst *in, unsigned n, float *r)
@@ -324,14 +324,13 @@ static enum cpu_step half_set(struct cpu_warp *w, const struct cpu_inst *in, uin
 	bits[0] = half_combine(w, in, h, bits[0]);
 	bits[1] = half_combine(w, in, h, bits[1]);
 	if (ptx_type_bytes(t) == 2) {
-		CPU_EACH_LANE(l, mask)
-		cpu_u16(w, in->dst[0])[l] = (uint16_t)(bits[0] >> l & 1u ? one : 0);
+		CPU_EACH_LANE (l, mask)
+			cpu_u16(w, in->dst[0])[l] = (uint16_t)(bits[0] >> l & 1u ? one : 0);
 		return CPU_OK;
 	}
 	if (h->n == CPU_WARP && one == 0xffffu)
 		one = UINT32_MAX;
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		uint32_t v = bits[0] >> l & 1u ? one : 0;
 
 		if (h->n > CPU_WARP)
@@ -341,7 +340,7 @@ static enum cpu_step half_set(struct cpu_warp *w, const struct cpu_inst *in, uin
 	return CPU_OK;
 }
 
-/* ---- the binder ------------------------------------------------------------------------------- */
+/* ---- the binder ------------------------------------------------------------------------------ */
 
 static struct half_op *half_new(struct cpu_dec *d, const struct ptx_form *f, enum ptx_type t)
 {

@@ -372,16 +372,15 @@ static cpu_exec *pick(const struct ptx_form *f, enum ptx_type t, unsigned *nsrc)
 	}
 }
 
-/* The instrumentation's count of a thread's checks (template count of collide.ptxt) reaches memory when the
- * thread ends; here it is seen at once. */
+/* The instrumentation's count of a thread's checks (template count of collide.ptxt) reaches memory
+ * when the thread ends; here it is seen at once. */
 static enum cpu_step count_checks(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	uint32_t *d = cpu_slot(w, in->dst[0]);
 	const uint32_t *was = cpu_slot(w, in->src[0]), *n = cpu_slot(w, in->src[1]);
 	uint64_t sum = 0;
 
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		sum += n[l];
 		d[l] = was[l] + n[l];
 	}

@@ -81,8 +81,8 @@ struct mem {
 			for (unsigned l = 0; l < CPU_WARP; l++)                                    \
 				r[l] = (R)*AT(const M, addr, l, delta, 0);                         \
 		else                                                                               \
-			CPU_EACH_LANE(l, mask)                                                     \
-		r[l] = (R)*AT(const M, addr, l, delta, stride);                                    \
+			CPU_EACH_LANE (l, mask)                                                    \
+				r[l] = (R)*AT(const M, addr, l, delta, stride);                    \
 	}                                                                                          \
 	static void name##_uniform(void *slot, const uint8_t *p, uint32_t mask)                    \
 	{                                                                                          \
@@ -113,8 +113,8 @@ struct mem {
 				uint32_t mask)                                                     \
 	{                                                                                          \
 		const R *r = slot;                                                                 \
-		CPU_EACH_LANE(l, mask)                                                             \
-		*AT(M, addr, l, delta, stride) = (M)r[l];                                          \
+		CPU_EACH_LANE (l, mask)                                                            \
+			*AT(M, addr, l, delta, stride) = (M)r[l];                                  \
 	}                                                                                          \
 	static const struct mover name = {name##_linear, name##_each, NULL};
 
@@ -226,8 +226,7 @@ static bool find_window(struct cpu_warp *w, const struct cpu_inst *in, const str
 {
 	uint64_t lo = UINT64_MAX, hi = 0, all = 0;
 
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		lo = addr[l] < lo ? addr[l] : lo;
 		hi = addr[l] > hi ? addr[l] : hi;
 		all |= addr[l];
@@ -258,8 +257,7 @@ static enum cpu_step load_slow(struct cpu_warp *w, const struct cpu_inst *in, co
 	uint64_t at[CPU_WARP];
 	enum cpu_place place = CPU_PLACE_PRIVATE;
 
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		const uint8_t *host = cpu_resolve_place(w, in, l, (enum ptx_space)m->acc.space,
 							addr[l], m->step, m->step, false, &place);
 		if (!host)
@@ -282,8 +280,7 @@ static enum cpu_step store_slow(struct cpu_warp *w, const struct cpu_inst *in, c
 	uint64_t at[CPU_WARP];
 	enum cpu_place place[CPU_WARP];
 
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		at[l] = (uint64_t)(uintptr_t)data[l];
 		host[l] = cpu_resolve_place(w, in, l, (enum ptx_space)m->acc.space, addr[l],
 					    m->step, m->step, true, &place[l]);
@@ -294,8 +291,7 @@ static enum cpu_step store_slow(struct cpu_warp *w, const struct cpu_inst *in, c
 		m->mover[e]->each(cpu_slot(w, m->slot[e]), at, e * m->acc.width, 0, mask);
 	if (m->acc.sem == PTX_SEM_RELEASE)
 		cpu_release(w, mask, (enum ptx_scope)m->acc.scope);
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		if (!cpu_model_is_on(w) || place[l] == CPU_PLACE_PRIVATE) {
 			memcpy(host[l], data[l], m->step);
 			continue;
@@ -307,7 +303,7 @@ static enum cpu_step store_slow(struct cpu_warp *w, const struct cpu_inst *in, c
 	return CPU_OK;
 }
 
-/* ---- execution --------------------------------------------------------------------------------- */
+/* ---- execution ------------------------------------------------------------------------------- */
 
 static cpu_exec exec_ld, exec_st;
 
@@ -390,7 +386,7 @@ static enum cpu_step exec_judged(struct cpu_warp *w, const struct cpu_inst *in, 
 	return m->acc.kind == CPU_ACC_STORE ? exec_st(w, in, mask) : exec_ld(w, in, mask);
 }
 
-/* ---- decoding ----------------------------------------------------------------------------------- */
+/* ---- decoding -------------------------------------------------------------------------------- */
 
 static bool is_signed(enum ptx_type t)
 {

@@ -199,8 +199,8 @@ static void scatter_doubles(struct cpu_warp *w, const struct cpu_frag *f, const 
 {
 	for (unsigned r = 0; r < f->nregs; r++) {
 		double *reg = cpu_f64(w, f->slots[r]);
-		CPU_EACH_LANE(l, mask)
-		reg[l] = m[f->pos[r * CPU_WARP + l]];
+		CPU_EACH_LANE (l, mask)
+			reg[l] = m[f->pos[r * CPU_WARP + l]];
 	}
 }
 
@@ -209,8 +209,8 @@ static void scatter_ints(struct cpu_warp *w, const struct cpu_frag *f, const int
 {
 	for (unsigned r = 0; r < f->nregs; r++) {
 		uint32_t *reg = cpu_u32(w, f->slots[r]);
-		CPU_EACH_LANE(l, mask)
-		reg[l] = (uint32_t)m[f->pos[r * CPU_WARP + l]];
+		CPU_EACH_LANE (l, mask)
+			reg[l] = (uint32_t)m[f->pos[r * CPU_WARP + l]];
 	}
 }
 

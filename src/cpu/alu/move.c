@@ -111,8 +111,7 @@ static void read_lanes(struct cpu_warp *w, uint32_t slot, unsigned bits, uint64_
 static void write_lanes(struct cpu_warp *w, uint32_t slot, unsigned bits, uint32_t mask,
 			const uint64_t v[CPU_WARP])
 {
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		if (bits == 64)
 			cpu_u64(w, slot)[l] = v[l];
 		else if (bits == 32)
@@ -139,8 +138,7 @@ ALU_HEAD(pack)
 		return CPU_OK;
 	}
 	uint64_t *d = cpu_u64(w, in->dst[0]);
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		d[l] = sum[0][l];
 		d[l + CPU_WARP] = sum[1][l];
 	}
@@ -214,8 +212,8 @@ ALU_HEAD(isspacep)
 	const uint64_t *a = cpu_u64(w, in->src[0]);
 	uint32_t m = 0;
 
-	CPU_EACH_LANE(l, mask)
-	m |= (uint32_t)cpu_is_space(w, a[l], (enum ptx_space)in->sub) << l;
+	CPU_EACH_LANE (l, mask)
+		m |= (uint32_t)cpu_is_space(w, a[l], (enum ptx_space)in->sub) << l;
 	cpu_set_pred(w, in->dst[0], m, mask);
 	return CPU_OK;
 }

@@ -184,8 +184,8 @@ static uint32_t mad_one(const struct video *v, uint32_t a, uint32_t b, uint32_t 
 		const uint32_t *a = cpu_u32(w, in->src[0]), *b = cpu_u32(w, in->src[1]),           \
 			       *c = cpu_u32(w, in->src[2]);                                        \
                                                                                                    \
-		CPU_EACH_LANE(l, mask)                                                             \
-		d[l] = one(v, a[l], b[l], c[l]);                                                   \
+		CPU_EACH_LANE (l, mask)                                                            \
+			d[l] = one(v, a[l], b[l], c[l]);                                           \
 		return CPU_OK;                                                                     \
 	}
 VIDEO(video_scalar, scalar_one)

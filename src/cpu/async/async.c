@@ -168,8 +168,7 @@ static uint32_t ready_lanes(const struct cpu_transfer *t)
 
 static bool advance_lanes(struct cpu_transfer *t, uint32_t now)
 {
-	CPU_EACH_LANE(l, now)
-	{
+	CPU_EACH_LANE (l, now) {
 		bool ok = t->kind == CPU_TR_COPY     ? copy_lane(t, l)
 			  : t->kind == CPU_TR_ARRIVE ? arrive_lane(t, l)
 						     : store_lane(t, l);
@@ -298,8 +297,7 @@ static enum cpu_step exec_copy(struct cpu_warp *w, const struct cpu_inst *in, ui
 	t->lane.bytes = x->bytes;
 	cpu_addresses(w, &x->dst, mask, dst);
 	cpu_addresses(w, &x->src, mask, t->lane.src);
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		if (!copy_setup(w, in, l, &t->lane, dst[l])) {
 			cpu_async_abandon(t);
 			return CPU_FAULTED;
@@ -324,8 +322,7 @@ static enum cpu_step exec_store(struct cpu_warp *w, const struct cpu_inst *in, u
 	t->type = x->type;
 	cpu_addresses(w, &x->dst, mask, dst);
 	cpu_addresses(w, &x->mbar, mask, mbar);
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		uint8_t *to = cpu_resolve(w, in, l, (enum ptx_space)x->dst_space, dst[l], x->bytes,
 					  x->bytes, true);
 		uint8_t *bar = to ? cpu_resolve(w, in, l, (enum ptx_space)x->mbar_space, mbar[l], 8,
@@ -358,8 +355,7 @@ static enum cpu_step exec_mbarrier_arrive(struct cpu_warp *w, const struct cpu_i
 	if (!t)
 		return CPU_FAULTED;
 	cpu_addresses(w, &x->mbar, mask, mbar);
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		uint8_t *p =
 			cpu_resolve(w, in, l, (enum ptx_space)x->mbar_space, mbar[l], 8, 8, true);
 		const char *why = p && c.more ? cpu_mbarrier_apply(p, &c, NULL) : NULL;
@@ -387,8 +383,8 @@ static enum cpu_step exec_commit(struct cpu_warp *w, const struct cpu_inst *in, 
 		return cpu_fault(w, in, 0, CPU_FAULT_RESOURCES, "no memory for copies in flight");
 	struct cpu_async_warp *aw = &as->warps[w->index];
 	uint32_t *group = in->sub == CPU_DONE_BULK_GROUP ? aw->bulk_group : aw->group;
-	CPU_EACH_LANE(l, mask)
-	group[l]++;
+	CPU_EACH_LANE (l, mask)
+		group[l]++;
 	return CPU_OK;
 }
 
@@ -399,9 +395,9 @@ static bool holds_back(const struct cpu_transfer *t, const uint32_t *open, uint3
 {
 	uint32_t left = (is_read ? t->reading : t->left) & mask;
 
-	CPU_EACH_LANE(l, left)
-	if (open[l] - t->group[l] > keep)
-		return true;
+	CPU_EACH_LANE (l, left)
+		if (open[l] - t->group[l] > keep)
+			return true;
 	return false;
 }
 
@@ -582,9 +578,9 @@ static bool is_seen_outside(const struct cpu_transfer *t, const struct cpu_cta *
 		return t->bulk.dst_space == PTX_SPACE_GLOBAL || t->bulk.dst / CPU_RANK != own;
 	if (t->kind != CPU_TR_STORE && t->kind != CPU_TR_RED)
 		return false;
-	CPU_EACH_LANE(l, t->left)
-	if (t->lane.dst[l] / CPU_RANK != own)
-		return true;
+	CPU_EACH_LANE (l, t->left)
+		if (t->lane.dst[l] / CPU_RANK != own)
+			return true;
 	return false;
 }
 

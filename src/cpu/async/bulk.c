@@ -207,8 +207,7 @@ static bool issue(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
 			  w->cta->cluster->size);
 		return false;
 	}
-	CPU_EACH_LANE(r, ctas)
-	{
+	CPU_EACH_LANE (r, ctas) {
 		part->dst = dst + (r + 1) * CPU_RANK;
 		part->mbar = mbar + (r + 1) * CPU_RANK;
 		if (!issue_one(w, in, l, part))
@@ -227,8 +226,7 @@ static enum cpu_step exec_bulk(struct cpu_warp *w, const struct cpu_inst *in, ui
 	cpu_addresses(w, &x->src, mask, src);
 	if (!x->is_group)
 		cpu_addresses(w, &x->mbar, mask, mbar);
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		if (!check_ends(w, in, l, dst[l], src[l], size[l]))
 			return CPU_FAULTED;
 		if (!x->is_group &&

@@ -96,15 +96,14 @@ static uint8_t *locate(struct cpu_warp *w, const struct cpu_inst *in, unsigned l
 	return cpu_resolve(w, in, lane, (enum ptx_space)b->space, addr, 8, 8, true);
 }
 
-/* The object isn't initialised (yet). For the oracle to see the init, too, the lanes wait for it for a
- * while; then this is a race that it tells, else the fault that it is without the oracle. */
+/* The object isn't initialised (yet). For the oracle to see the init, too, the lanes wait for it
+ * for a while; then this is a race that it tells, else the fault that it is without the oracle. */
 static bool waits_for_init(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
 			   const uint64_t *addr)
 {
 	if (!cpu_judge_takes(w, in))
 		return false;
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		const uint8_t *p = locate(w, in, l, addr[l]);
 		if (!p)
 			return false;
@@ -121,8 +120,7 @@ static enum cpu_step exec_init(struct cpu_warp *w, const struct cpu_inst *in, ui
 	uint64_t addr[CPU_WARP];
 
 	cpu_addresses(w, &b->addr, mask, addr);
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		uint8_t *p = locate(w, in, l, addr[l]);
 		if (!p)
 			return CPU_FAULTED;
@@ -144,8 +142,7 @@ static enum cpu_step exec_inval(struct cpu_warp *w, const struct cpu_inst *in, u
 	uint64_t addr[CPU_WARP];
 
 	cpu_addresses(w, &b->addr, mask, addr);
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		uint8_t *p = locate(w, in, l, addr[l]);
 		if (!p)
 			return CPU_FAULTED;
@@ -179,8 +176,7 @@ static enum cpu_step exec_arrive(struct cpu_warp *w, const struct cpu_inst *in, 
 		cpu_release(w, mask, (enum ptx_scope)b->scope);
 	if (in->dst[0] != CPU_NOSLOT)
 		state = cpu_u64(w, in->dst[0]);
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		uint8_t *p = locate(w, in, l, addr[l]);
 		uint32_t arrivals = b->is_expect ? 1 : count[l];
 		struct cpu_mbar_change c = {
@@ -216,8 +212,7 @@ static enum cpu_step exec_tx(struct cpu_warp *w, const struct cpu_inst *in, uint
 	cpu_addresses(w, &b->addr, mask, addr);
 	if (waits_for_init(w, in, mask, addr))
 		return CPU_RETRY;
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		uint8_t *p = locate(w, in, l, addr[l]);
 		if (!p)
 			return CPU_FAULTED;
@@ -248,8 +243,7 @@ static void judge_wait(struct cpu_warp *w, const struct cpu_inst *in, uint32_t m
 {
 	const struct bar *b = in->aux;
 
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		const uint8_t *p = locate(w, in, l, addr[l]);
 		if (p)
 			cpu_judge_mbarrier(w, in, l, p,
@@ -267,8 +261,7 @@ static enum cpu_step exec_wait(struct cpu_warp *w, const struct cpu_inst *in, ui
 	cpu_addresses(w, &b->addr, mask, addr);
 	if (waits_for_init(w, in, mask, addr))
 		return CPU_RETRY;
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		uint8_t *p = locate(w, in, l, addr[l]);
 		if (!p)
 			return CPU_FAULTED;

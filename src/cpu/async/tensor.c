@@ -291,8 +291,7 @@ static bool start(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
 			  w->cta->cluster->size);
 		return false;
 	}
-	CPU_EACH_LANE(r, ctas)
-	{
+	CPU_EACH_LANE (r, ctas) {
 		part->dst = dst + (r + 1) * CPU_RANK;
 		part->mbar = mbar + (r + 1) * CPU_RANK;
 		if (!start_one(w, in, l, part, type))
@@ -365,9 +364,9 @@ static enum cpu_step exec_tensor(struct cpu_warp *w, const struct cpu_inst *in, 
 	cpu_addresses(w, &x->shared, mask, shared);
 	if (!x->is_store)
 		cpu_addresses(w, &x->mbar, mask, mbar);
-	CPU_EACH_LANE(l, mask)
-	if (!issue_lane(w, in, l, map[l], shared[l], mbar[l]))
-		return CPU_FAULTED;
+	CPU_EACH_LANE (l, mask)
+		if (!issue_lane(w, in, l, map[l], shared[l], mbar[l]))
+			return CPU_FAULTED;
 	return CPU_OK;
 }
 

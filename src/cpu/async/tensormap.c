@@ -290,8 +290,7 @@ static enum cpu_step exec_replace(struct cpu_warp *w, const struct cpu_inst *in,
 	uint64_t addr[CPU_WARP];
 
 	cpu_addresses(w, &r->addr, mask, addr);
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		struct cpu_tensormap tm;
 		uint8_t *p = cpu_resolve(w, in, l, (enum ptx_space)r->space, addr[l], sizeof(tm),
 					 128, true);

@@ -426,8 +426,7 @@ static enum cpu_step exec_atomic(struct cpu_warp *w, const struct cpu_inst *in, 
 	cpu_addresses(w, &a->addr, mask, addr);
 	if (is_model && (sem == PTX_SEM_RELEASE || sem == PTX_SEM_ACQ_REL))
 		cpu_release(w, mask, (enum ptx_scope)a->acc.scope);
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		if (!do_lane(w, in, a, l, addr[l]))
 			return CPU_FAULTED;
 	}
@@ -436,7 +435,7 @@ static enum cpu_step exec_atomic(struct cpu_warp *w, const struct cpu_inst *in, 
 	return CPU_OK;
 }
 
-/* ---- decoding --------------------------------------------------------------------------------- */
+/* ---- decoding -------------------------------------------------------------------------------- */
 
 struct row {
 	enum ptx_mod op;

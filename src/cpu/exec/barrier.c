@@ -68,8 +68,7 @@ static void pass(struct cpu_warp *w, struct cpu_split *s, uint32_t *passed)
 	s->aux = 0;
 	uint32_t others = *passed;
 
-	CPU_EACH_LANE(i, others)
-	{
+	CPU_EACH_LANE (i, others) {
 		struct cpu_split *t = &w->split[i];
 		if (t->state == CPU_SPLIT_READY && t->func == s->func && t->pc == s->pc &&
 		    t->depth == s->depth) {
@@ -110,8 +109,7 @@ static void wake_warp(struct cpu_warp *w, uint64_t aux, const struct barrier *b,
 {
 	uint32_t used = cpu_wp(w)->used, passed = 0;
 
-	CPU_EACH_LANE(i, used)
-	{
+	CPU_EACH_LANE (i, used) {
 		struct cpu_split *s = &w->split[i];
 		if (s->state != CPU_SPLIT_BARRIER || s->aux != aux)
 			continue;
@@ -163,8 +161,7 @@ static uint32_t barrier_id(struct cpu_warp *w, const struct cpu_inst *in, uint32
 	const uint32_t *v = cpu_u32(w, in->src[0]);
 	uint32_t first = v[__builtin_ctz(*mask)], others = 0;
 
-	CPU_EACH_LANE(l, *mask)
-	{
+	CPU_EACH_LANE (l, *mask) {
 		others |= (uint32_t)(v[l] != first) << l;
 	}
 	if (others) {
@@ -238,7 +235,7 @@ static enum cpu_step exec_bar(struct cpu_warp *w, const struct cpu_inst *in, uin
 	return CPU_MOVED;
 }
 
-/* ---- the cluster's barrier -------------------------------------------------------------------- */
+/* ---- the cluster's barrier ------------------------------------------------------------------- */
 
 static void cluster_check(struct cpu_cluster *c)
 {
@@ -254,8 +251,7 @@ static void cluster_check(struct cpu_cluster *c)
 		for (uint32_t i = 0; i < cta->nwarps; i++) {
 			struct cpu_warp *w = &cta->warps[i];
 			uint32_t used = cpu_wp(w)->used, waits = 0;
-			CPU_EACH_LANE(j, used)
-			{
+			CPU_EACH_LANE (j, used) {
 				const struct cpu_split *s = &w->split[j];
 				if (s->state == CPU_SPLIT_BARRIER && s->aux == AUX_CLUSTER)
 					waits |= s->mask;
@@ -316,7 +312,7 @@ static enum cpu_step exec_cluster_wait(struct cpu_warp *w, const struct cpu_inst
 	return CPU_MOVED;
 }
 
-/* ---- the warp, the grid ------------------------------------------------------------------------ */
+/* ---- the warp, the grid ---------------------------------------------------------------------- */
 
 enum cpu_step cpu_exec_warp_sync(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
@@ -340,7 +336,7 @@ static enum cpu_step exec_grid_wait(struct cpu_warp *w, const struct cpu_inst *i
 	return CPU_OK;
 }
 
-/* ---- blocks begin and end, threads exit ----------------------------------------------------------- */
+/* ---- blocks begin and end, threads exit ------------------------------------------------------ */
 
 void cpu_barriers_init(struct cpu_cta *cta)
 {
@@ -348,9 +344,7 @@ void cpu_barriers_init(struct cpu_cta *cta)
 	size_t bytes = cta->nwarps * sizeof(uint32_t);
 
 	if (!b) {
-		b = calloc(1, sizeof(*b) + 2 * bytes);
-		if (!b)
-			base_oom_handler ? base_oom_handler(sizeof(*b)) : abort();
+		b = base_calloc(1, sizeof(*b) + 2 * bytes);
 		cta->barriers = b;
 		b->cluster_arrived = (uint32_t *)(void *)(b + 1);
 		b->cluster_parity = b->cluster_arrived + cta->nwarps;
@@ -369,9 +363,7 @@ void cpu_barriers_free(struct cpu_cta *cta)
 void cpu_cluster_barrier_init(struct cpu_cluster *c)
 {
 	if (!c->barrier)
-		c->barrier = malloc(sizeof(*c->barrier));
-	if (!c->barrier)
-		base_oom_handler ? base_oom_handler(sizeof(*c->barrier)) : abort();
+		c->barrier = base_malloc(sizeof(*c->barrier));
 	*c->barrier = (struct cpu_cluster_barrier){0};
 }
 
@@ -443,7 +435,7 @@ void cpu_barrier_describe(const struct cpu_cta *cta, char *text, size_t n)
 	}
 }
 
-/* ---- binding -------------------------------------------------------------------------------------- */
+/* ---- binding --------------------------------------------------------------------------------- */
 
 /* bar.sync a{, b}; bar.arrive a, b; bar.red d, a{, b}, {!}c */
 static enum cpu_bound bind_bar(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in,

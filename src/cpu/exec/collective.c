@@ -56,8 +56,7 @@ static void collect32(const struct side *s, uint32_t n, unsigned src, uint32_t v
 	memcpy(v, side_slot(s, s->in->src[src]), CPU_WARP * sizeof(*v));
 	for (uint32_t i = 1; i < n; i++) {
 		const uint32_t *from = side_slot(&s[i], s[i].in->src[src]);
-		CPU_EACH_LANE(l, s[i].mask)
-		{
+		CPU_EACH_LANE (l, s[i].mask) {
 			v[l] = from[l];
 		}
 	}
@@ -68,8 +67,7 @@ static void collect64(const struct side *s, uint32_t n, unsigned src, uint64_t v
 	memcpy(v, side_slot(s, s->in->src[src]), CPU_WARP * sizeof(*v));
 	for (uint32_t i = 1; i < n; i++) {
 		const uint64_t *from = side_slot(&s[i], s[i].in->src[src]);
-		CPU_EACH_LANE(l, s[i].mask)
-		{
+		CPU_EACH_LANE (l, s[i].mask) {
 			v[l] = from[l];
 		}
 	}
@@ -153,8 +151,7 @@ static enum cpu_step exec_shfl(struct cpu_warp *w, const struct cpu_inst *in, ui
 	collect32(s, n, 0, a);
 	collect32(s, n, 1, b);
 	collect32(s, n, 2, c);
-	CPU_EACH_LANE(l, lanes)
-	{
+	CPU_EACH_LANE (l, lanes) {
 		int j = shfl_source((enum shfl_mode)in->sub, l, b[l], c[l]);
 		d[l] = a[j < 0 ? (int)l : j & 31];
 		valid |= (uint32_t)(j >= 0) << l;
@@ -202,12 +199,10 @@ static enum cpu_step exec_match(struct cpu_warp *w, const struct cpu_inst *in, u
 	while (left) {
 		uint64_t key = a[__builtin_ctz(left)];
 		uint32_t same = 0;
-		CPU_EACH_LANE(l, left)
-		{
+		CPU_EACH_LANE (l, left) {
 			same |= (uint32_t)(a[l] == key) << l;
 		}
-		CPU_EACH_LANE(m, same)
-		{
+		CPU_EACH_LANE (m, same) {
 			d[m] = same;
 		}
 		left &= ~same;
@@ -285,8 +280,7 @@ static enum cpu_step exec_redux(struct cpu_warp *w, const struct cpu_inst *in, u
 	uint32_t x = a[first], others = lanes & (lanes - 1);
 	if (sub & REDUX_F32 && is_nan32(x))
 		x = 0x7fffffff;
-	CPU_EACH_LANE(l, others)
-	{
+	CPU_EACH_LANE (l, others) {
 		x = sub & REDUX_F32
 			    ? redux_float(sub, x, a[l])
 			    : redux_int((enum redux_op)(sub & 7), sub & REDUX_SIGNED, x, a[l]);

@@ -40,8 +40,7 @@ static enum cpu_step exec_brx(struct cpu_warp *w, const struct cpu_inst *in, uin
 	uint32_t left = mask;
 
 	s->pc = here(w, in);
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		if (index[l] >= in->imm)
 			return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL,
 					 "index %u of a branch table with %u targets", index[l],
@@ -50,8 +49,7 @@ static enum cpu_step exec_brx(struct cpu_warp *w, const struct cpu_inst *in, uin
 	for (bool is_first = true;; is_first = false) {
 		uint32_t target = targets[index[__builtin_ctz(left)]], same = 0;
 
-		CPU_EACH_LANE(l, left)
-		{
+		CPU_EACH_LANE (l, left) {
 			same |= (uint32_t)(targets[index[l]] == target) << l;
 		}
 		if (same == left) {
@@ -79,8 +77,7 @@ static void copy_args(struct cpu_warp *w, const struct cpu_arg *args, uint32_t n
 	uint8_t *mine = area(w, depth), *theirs = area(w, depth + 1);
 
 	for (const struct cpu_arg *a = args; a < args + n; a++)
-		CPU_EACH_LANE(l, mask)
-		{
+		CPU_EACH_LANE (l, mask) {
 			uint8_t *p = mine + l * stride + a->here,
 				*q = theirs + l * stride + a->there;
 			if (is_result)
@@ -110,8 +107,7 @@ static enum cpu_step call_function(struct cpu_warp *w, const struct cpu_inst *in
 	uint32_t depth = s->depth + 1u, pc = here(w, in);
 
 	copy_args(w, c->args, c->nargs, depth - 1, false, mask);
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		uint32_t base = (w->sp[l] + 15) & ~15u;
 		w->ret[depth][l] = (struct cpu_return){s->func, pc + 1};
 		w->fp[depth][l] = base;
@@ -141,8 +137,7 @@ static enum cpu_step exec_call(struct cpu_warp *w, const struct cpu_inst *in, ui
 		const uint64_t *to = cpu_u64(w, c->slot);
 		uint32_t others = 0;
 
-		CPU_EACH_LANE(l, mask)
-		{
+		CPU_EACH_LANE (l, mask) {
 			others |= (uint32_t)(to[l] != to[lane]) << l;
 		}
 		if (others) {
@@ -183,8 +178,7 @@ static enum cpu_step exec_ret(struct cpu_warp *w, const struct cpu_inst *in, uin
 	struct cpu_return to = w->ret[depth][__builtin_ctz(mask)];
 
 	s->pc = here(w, in);
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		const struct cpu_return *r = &w->ret[depth][l];
 		others |= (uint32_t)(r->pc != to.pc || r->func != to.func) << l;
 	}
@@ -195,8 +189,7 @@ static enum cpu_step exec_ret(struct cpu_warp *w, const struct cpu_inst *in, uin
 	const struct cpu_call *c = to.func->code[to.pc - 1].aux;
 
 	copy_args(w, c->rets, c->nrets, depth - 1, true, mask);
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		w->sp[l] = w->fp[depth][l];
 	}
 	cpu_meet_leave(w, depth, mask);
@@ -233,8 +226,7 @@ static enum cpu_step exec_nanosleep(struct cpu_warp *w, const struct cpu_inst *i
 	struct cpu_split *s = w->cur;
 	uint32_t longest = 0;
 
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		if (t[l] > longest)
 			longest = t[l];
 	}
@@ -268,8 +260,7 @@ static enum cpu_step exec_launch(struct cpu_warp *w, const struct cpu_inst *in, 
 
 static enum cpu_step exec_stacksave(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		if (in->sub == 8)
 			cpu_u64(w, in->dst[0])[l] = w->sp[l];
 		else
@@ -280,8 +271,7 @@ static enum cpu_step exec_stacksave(struct cpu_warp *w, const struct cpu_inst *i
 
 static enum cpu_step exec_stackrestore(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		uint64_t sp = in->sub == 8 ? cpu_u64(w, in->src[0])[l] : cpu_u32(w, in->src[0])[l];
 		if (sp > w->sp[l])
 			return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL,
@@ -296,8 +286,7 @@ static enum cpu_step exec_alloca(struct cpu_warp *w, const struct cpu_inst *in, 
 {
 	uint32_t align = (uint32_t)in->imm;
 
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		uint64_t n = in->sub == 8 ? cpu_u64(w, in->src[0])[l] : cpu_u32(w, in->src[0])[l];
 		if (n > UINT32_MAX / 2 || !cpu_stack_local(w, 1u << l, (uint32_t)n + align))
 			return cpu_fault(w, in, l, CPU_FAULT_STACK,

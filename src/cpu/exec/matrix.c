@@ -71,8 +71,9 @@ static enum cpu_step exec_ldmatrix(struct cpu_warp *w, const struct cpu_inst *in
 	for (unsigned i = 0; i < x->n; i++) {
 		const uint16_t *m = data + i * ROWS * ROWS;
 		uint32_t *d = cpu_u32(w, x->slots[i]);
-		CPU_EACH_LANE(l, mask)
-		d[l] = m[cell(l, 0, x->is_trans)] | (uint32_t)m[cell(l, 1, x->is_trans)] << 16;
+		CPU_EACH_LANE (l, mask)
+			d[l] = m[cell(l, 0, x->is_trans)] | (uint32_t)m[cell(l, 1, x->is_trans)]
+								    << 16;
 	}
 	return CPU_OK;
 }
@@ -109,8 +110,8 @@ static enum cpu_step exec_movmatrix(struct cpu_warp *w, const struct cpu_inst *i
 		m[cell(l, 0, false)] = (uint16_t)s[l];
 		m[cell(l, 1, false)] = (uint16_t)(s[l] >> 16);
 	}
-	CPU_EACH_LANE(l, mask)
-	d[l] = m[cell(l, 0, true)] | (uint32_t)m[cell(l, 1, true)] << 16;
+	CPU_EACH_LANE (l, mask)
+		d[l] = m[cell(l, 0, true)] | (uint32_t)m[cell(l, 1, true)] << 16;
 	return CPU_OK;
 }
 
@@ -227,10 +228,10 @@ static enum cpu_step place(struct cpu_warp *w, const struct cpu_inst *in, uint32
 	const uint32_t *s = x->stride == CPU_NOSLOT ? NULL : cpu_u32(w, x->stride);
 
 	cpu_addresses(w, &x->addr, mask, addr);
-	CPU_EACH_LANE(l, mask)
-	if (addr[l] != addr[first] || (s && s[l] != s[first]))
-		return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL,
-				 "address or stride differs from that of lane %u", first);
+	CPU_EACH_LANE (l, mask)
+		if (addr[l] != addr[first] || (s && s[l] != s[first]))
+			return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL,
+					 "address or stride differs from that of lane %u", first);
 	*base = addr[first];
 	*stride = s	       ? s[first]
 		  : !x->is_col ? x->cols * (x->elem_bits == 1 ? 32u : 1u)
@@ -257,16 +258,17 @@ static enum cpu_step exec_wmma(struct cpu_warp *w, const struct cpu_inst *in, ui
 				       x->bytes);
 			}
 			step = cpu_access(w, in, &x->acc, mask, addr, x->bytes, data);
-			CPU_EACH_LANE(l, x->is_load && step == CPU_OK ? mask : 0)
-			memcpy(reg + l * reg_bytes + i * x->bytes, data + l * x->bytes, x->bytes);
+			CPU_EACH_LANE (l, x->is_load && step == CPU_OK ? mask : 0)
+				memcpy(reg + l * reg_bytes + i * x->bytes, data + l * x->bytes,
+				       x->bytes);
 		}
 	}
 	/* The registers beyond the matrix's elements repeat the first ones. */
 	for (unsigned r = f->nregs; r < f->nops && x->is_load && step == CPU_OK; r++) {
 		const uint32_t *from = cpu_u32(w, f->slots[r % f->nregs]);
 		uint32_t *to = cpu_u32(w, f->slots[r]);
-		CPU_EACH_LANE(l, mask)
-		to[l] = from[l];
+		CPU_EACH_LANE (l, mask)
+			to[l] = from[l];
 	}
 	return step;
 }

@@ -29,8 +29,7 @@ static enum cpu_step exec_st_bulk(struct cpu_warp *w, const struct cpu_inst *in,
 	const uint64_t *size = cpu_u64(w, in->src[0]);
 
 	cpu_addr_lanes(w, &b->addr, addr);
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		if (size[l] & 7)
 			return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL,
 					 "size %llu is no multiple of 8",
@@ -60,8 +59,8 @@ static enum cpu_step exec_nothing(struct cpu_warp *w, const struct cpu_inst *in,
 }
 
 /* Chapter 8: a fence orders for its scope what came before it and what follows; a proxy fence makes
- * what the generic proxy wrote readable by the other one and the reverse, for which the block's copies
- * have to go as well. imm: the scope; src[0], src[1]: does it release, acquire? */
+ * what the generic proxy wrote readable by the other one and the reverse, for which the block's
+ * copies have to go as well. imm: the scope; src[0], src[1]: does it release, acquire? */
 static enum cpu_step exec_fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	if (cpu_model_is_on(w)) {
@@ -88,8 +87,7 @@ enum cpu_step cpu_access(struct cpu_warp *w, const struct cpu_inst *in, const st
 		cpu_release(w, mask, (enum ptx_scope)acc->scope);
 	if (cpu_judge_takes(w, in))
 		cpu_judge_access(w, in, acc, mask, addr, bytes);
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		uint8_t *host =
 			cpu_resolve_place(w, in, l, (enum ptx_space)acc->space, addr[l], bytes,
 					  acc->width ? acc->width : align, is_write, &place);

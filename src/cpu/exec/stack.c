@@ -91,8 +91,7 @@ bool cpu_stack_local(struct cpu_warp *w, uint32_t lanes, uint32_t bytes)
 {
 	uint32_t top = 0;
 
-	CPU_EACH_LANE(l, lanes)
-	{
+	CPU_EACH_LANE (l, lanes) {
 		if (w->sp[l] > top)
 			top = w->sp[l];
 	}

@@ -348,8 +348,7 @@ static enum cpu_step do_vprintf(struct cpu_warp *w, const struct cpu_inst *in, u
 	struct base_buf out = {0}, f = {0};
 	bool is_bad = false;
 
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		struct print_args a = {
 			.w = w, .in = in, .lane = l, .addr = arg64(params, stride, l, 8)};
 		f.n = 0;
@@ -382,8 +381,7 @@ static enum cpu_step do_assertfail(struct cpu_warp *w, const struct cpu_inst *in
 	unsigned first = (unsigned)__builtin_ctz(mask);
 	char text[160] = "";
 
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		uint32_t tid[3];
 		size_t from = out.n;
 		cpu_lane_tid(w, l, tid);
@@ -444,8 +442,7 @@ static enum cpu_step do_malloc(struct cpu_warp *w, const struct cpu_inst *in, ui
 			       uint8_t *params, uint32_t stride)
 {
 	(void)in;
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		uint64_t bytes = arg64(params, stride, l, 0);
 		uint64_t at = heap_take(w->grid->m, w->grid->device, bytes);
 		cpu_judge_heap(w, l, false, at, bytes);
@@ -459,8 +456,7 @@ static enum cpu_step do_malloc(struct cpu_warp *w, const struct cpu_inst *in, ui
 static enum cpu_step do_aligned_malloc(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
 				       uint8_t *params, uint32_t stride)
 {
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		uint64_t align = arg64(params, stride, l, 8);
 		if (align > CPU_SPACE_ALIGN)
 			return cpu_fault(w, in, l, CPU_FAULT_UNSUPPORTED,
@@ -485,8 +481,7 @@ static enum cpu_step do_free(struct cpu_warp *w, const struct cpu_inst *in, uint
 	char why[160];
 
 	order(w, mask);
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		uint64_t addr = arg64(params, stride, l, 0);
 		if (!addr || !h)
 			continue;
@@ -507,7 +502,7 @@ static enum cpu_step do_free(struct cpu_warp *w, const struct cpu_inst *in, uint
 	return CPU_OK;
 }
 
-/* ---- machine.h ---------------------------------------------------------------------------------- */
+/* ---- machine.h ------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *name;

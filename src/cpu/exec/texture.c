@@ -1,12 +1,12 @@
 /*
  * texture.c - texture and surface objects: the table of handles, addressing, filtering, formats.
  *
- * Texels lie row by row in ordinary memory, CUDA arrays too, so a fetch is a few loads. Coordinates,
- * address modes and linear filtering follow the appendix "Texture Fetching" of CUDA's programming
- * guide: weights have 8 bits behind the point (rounded to nearest), and address modes hold for each
- * texel of a footprint. Coordinates are scaled in double precision; hardware does so in fixed point, so a
- * coordinate that is a rounding error away from a texel's border may fall on its other side, and the
- * last bits of filtered values may differ.
+ * Texels lie row by row in ordinary memory, CUDA arrays too, so a fetch is a few loads.
+ * Coordinates, address modes and linear filtering follow the appendix "Texture Fetching" of CUDA's
+ * programming guide: weights have 8 bits behind the point (rounded to nearest), and address modes
+ * hold for each texel of a footprint. Coordinates are scaled in double precision; hardware does so
+ * in fixed point, so a coordinate that is a rounding error away from a texel's border may fall on
+ * its other side, and the last bits of filtered values may differ.
  *
  * Handles count from 1 and are not used again before a million objects have been made, so that one
  * that was destroyed is told. Looking one up takes no lock.

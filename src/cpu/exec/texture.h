@@ -20,7 +20,8 @@ struct cpu_footprint {
 	float weight[CPU_TEX_CORNERS];
 };
 
-/* Where a fetch is: layer (-1: not layered) and coordinates, `is_int` of them as numbers of texels. */
+/* Where a fetch is: layer (-1: not layered) and coordinates, `is_int` of them as numbers of
+ * texels. */
 struct cpu_tex_place {
 	int64_t layer;
 	double at[3];

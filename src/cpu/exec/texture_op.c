@@ -1,13 +1,14 @@
 /*
  * texture_op.c - tex, tld4 (fetches), suld.b, sust.b (surfaces), PTX ISA 9.7.10, 9.7.11.
  *
- * Objects are found by the number in a 64-bit register (the unified mode, which is all that CUDA C++
- * has). Lanes of one object go together: for each corner of their footprints first the oracle is told, in
- * the texture proxy, then the texels are loaded. Fetches and surfaces work on memory itself, past the
- * caches of the weak models: what the same launch wrote there is undefined to them anyway.
+ * Objects are found by the number in a 64-bit register (the unified mode, which is all that CUDA
+ * C++ has). Lanes of one object go together: for each corner of their footprints first the oracle
+ * is told, in the texture proxy, then the texels are loaded. Fetches and surfaces work on memory
+ * itself, past the caches of the weak models: what the same launch wrote there is undefined to them
+ * anyway.
  *
- * Not there, refused by name: texture references, separate samplers, cube maps, multisampling, offsets,
- * depth compare, sparse residence, packed half results; sust.p, sured, txq and suq.
+ * Not there, refused by name: texture references, separate samplers, cube maps, multisampling,
+ * offsets, depth compare, sparse residence, packed half results; sust.p, sured, txq and suq.
  * .level and .grad choose among mipmaps; there is one level, so they change nothing.
  */
 #include "cpu/async/async.h"
@@ -36,8 +37,8 @@ static uint32_t same_object(const uint64_t *handle, uint32_t mask)
 	uint64_t h = handle[__builtin_ctz(mask)];
 	uint32_t same = 0;
 
-	CPU_EACH_LANE(l, mask)
-	same |= (uint32_t)(handle[l] == h) << l;
+	CPU_EACH_LANE (l, mask)
+		same |= (uint32_t)(handle[l] == h) << l;
 	return same;
 }
 
@@ -106,8 +107,7 @@ static bool load_corner(struct cpu_warp *w, const struct cpu_inst *in, const str
 
 	if (c->mask && cpu_judge_takes(w, in))
 		cpu_judge_access(w, in, &acc, c->mask, c->addr, bytes);
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		const uint8_t *p = NULL;
 		uint32_t v[4];
 		if (c->mask >> l & 1) {
@@ -129,8 +129,7 @@ static void blend(const struct tex_aux *x, unsigned k, const struct cpu_footprin
 	/* Where a gather's values go: (0,1), (1,1), (1,0), (0,0). */
 	static const uint8_t place[4] = {3, 2, 0, 1};
 
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		for (unsigned c = 0; c < 4 && !x->is_gather; c++) {
 			float a, b;
 			memcpy(&a, &result[c][l], 4);
@@ -159,12 +158,11 @@ static enum cpu_step exec_tex(struct cpu_warp *w, const struct cpu_inst *in, uin
 		const struct cpu_texture *t = object_of(w, in, now, false);
 		if (!t)
 			return CPU_FAULTED;
-		CPU_EACH_LANE(l, now)
-		f[l] = footprint(w, x, t, l);
+		CPU_EACH_LANE (l, now)
+			f[l] = footprint(w, x, t, l);
 		for (uint32_t k = 0; k < f[__builtin_ctz(now)].n; k++) {
 			struct corner c = {.mask = 0};
-			CPU_EACH_LANE(l, now)
-			{
+			CPU_EACH_LANE (l, now) {
 				c.addr[l] = f[l].texel[k];
 				c.mask |= (uint32_t)(c.addr[l] != 0) << l;
 			}
@@ -262,8 +260,7 @@ static enum cpu_step exec_surface(struct cpu_warp *w, const struct cpu_inst *in,
 		const struct cpu_texture *t = object_of(w, in, now, true);
 		if (!t)
 			return CPU_FAULTED;
-		CPU_EACH_LANE(l, now)
-		{
+		CPU_EACH_LANE (l, now) {
 			if (!surface_at(w, in, t, l, bytes, &addr[l]))
 				return CPU_FAULTED;
 			there |= (uint32_t)(addr[l] != 0) << l;
@@ -271,8 +268,7 @@ static enum cpu_step exec_surface(struct cpu_warp *w, const struct cpu_inst *in,
 	}
 	if (there && cpu_judge_takes(w, in))
 		cpu_judge_access(w, in, &acc, there, addr, bytes);
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		uint8_t *p = NULL;
 		if (there >> l & 1) {
 			p = cpu_resolve(w, in, l, PTX_SPACE_GLOBAL, addr[l], bytes, 0, x->is_store);

@@ -2,8 +2,8 @@
  * access.c - loads, stores, atomics, fences and barriers as the oracle's events.
  *
  * Addresses are those on the host, so that shared memory, generic addresses and the cluster's
- * windows need no distinction. A vector is one access if it is weak; strong ones are told element by
- * element, packed types half by half, as the memory model has them (PTX ISA 8.2.1, 8.2.2).
+ * windows need no distinction. A vector is one access if it is weak; strong ones are told element
+ * by element, packed types half by half, as the memory model has them (PTX ISA 8.2.1, 8.2.2).
  *
  * An access is told before it is executed; nothing comes between in the one thread that executes.
  * An atomic is told after, since only then a failed compare-and-swap is known as a read.
@@ -76,8 +76,7 @@ static void locate(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_space
 	struct cpu_window win;
 
 	out->shared = out->global = 0;
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		lo = addr[l] < lo ? addr[l] : lo;
 		hi = addr[l] > hi ? addr[l] : hi;
 	}
@@ -90,8 +89,7 @@ static void locate(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_space
 			out->at[l] = addr[l] + win.delta;
 		return;
 	}
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		/* It will fault; a race with the operation that freed it is why. */
 		if (cpu_space_is_freed(w->grid->m, addr[l])) {
 			out->global |= 1u << l;
@@ -135,9 +133,9 @@ static uint32_t without_repeated(struct cpu_judge *x, struct cpu_warp *w, const 
 {
 	uint32_t left = mask;
 
-	CPU_EACH_LANE(l, mask)
-	if (judge_is_repeated(x, w, in, l, at[l], 0))
-		left &= ~(1u << l);
+	CPU_EACH_LANE (l, mask)
+		if (judge_is_repeated(x, w, in, l, at[l], 0))
+			left &= ~(1u << l);
 	return left;
 }
 
@@ -149,8 +147,7 @@ static void tell(struct cpu_judge *x, struct cpu_warp *w, uint32_t mask, struct 
 	if (acc->kind & RACE_OP_WRITE && acc->bytes * n > 64)
 		judge_wrote_all(x);
 	else if (acc->kind & RACE_OP_WRITE)
-		CPU_EACH_LANE(l, mask)
-		{
+		CPU_EACH_LANE (l, mask) {
 			judge_wrote(x, at[l]);
 		}
 	for (unsigned e = 0; e < n; e++) {

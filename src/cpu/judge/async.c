@@ -33,9 +33,7 @@ struct judge_mbar *judge_mbar_at(struct cpu_judge *x, uint64_t address)
 	HASH_FIND(hh, x->mbars, &address, sizeof(address), b);
 	if (b)
 		return b;
-	b = calloc(1, sizeof(*b));
-	if (!b)
-		abort();
+	b = base_calloc(1, sizeof(*b));
 	b->address = address;
 	b->phase = 1;
 	HASH_ADD(hh, x->mbars, address, sizeof(address), b);
@@ -62,9 +60,9 @@ void cpu_judge_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned 
 	struct cpu_judge *x = cpu_judge_of(w);
 	uint64_t address = (uint64_t)(uintptr_t)host;
 	uint32_t actor = judge_actor(w) + lane;
-	/* A wait of .cta scope is how everybody waits for copies that other blocks have issued. Nobody
-	 * outside of the cluster reaches the object, so device scope says the same as the cluster's,
-	 * and the oracle joins releases of that scope as they come, not at each wait. */
+	/* A wait of .cta scope is how everybody waits for copies that other blocks have issued.
+	 * Nobody outside of the cluster reaches the object, so device scope says the same as the
+	 * cluster's, and the oracle joins releases of that scope as they come, not at each wait. */
 	uint8_t rscope = scope == PTX_SCOPE_SYS ? (uint8_t)judge_scope(PTX_SEM_RELAXED, scope)
 						: RACE_SCOPE_GPU;
 
@@ -118,7 +116,7 @@ bool cpu_judge_early(struct cpu_warp *w, const struct cpu_inst *in, unsigned lan
 	return is_patient;
 }
 
-/* ---- transfers --------------------------------------------------------------------------------- */
+/* ---- transfers ------------------------------------------------------------------------------- */
 
 void cpu_judge_issue(struct cpu_transfer *t)
 {
@@ -132,8 +130,8 @@ void cpu_judge_issue(struct cpu_transfer *t)
 	judge_lock(x);
 	w->told++;
 	t->site = cpu_site_of(w, t->in);
-	CPU_EACH_LANE(l, lanes)
-	t->actor[l] = oracle_fork(x->o, judge_actor(w) + l);
+	CPU_EACH_LANE (l, lanes)
+		t->actor[l] = oracle_fork(x->o, judge_actor(w) + l);
 	judge_unlock(x);
 }
 
@@ -264,9 +262,10 @@ void cpu_judge_group_wait(struct cpu_warp *w, uint32_t mask, uint8_t completion,
 		uint32_t lanes = t->lanes & mask & ~t->reading;
 		if (!t->site || t->completion != completion)
 			continue;
-		CPU_EACH_LANE(l, lanes)
-		if (open[l] - t->group[l] > keep)
-			oracle_join(x->o, judge_actor(w) + l, t->actor[l], ORACLE_JOIN_READ);
+		CPU_EACH_LANE (l, lanes)
+			if (open[l] - t->group[l] > keep)
+				oracle_join(x->o, judge_actor(w) + l, t->actor[l],
+					    ORACLE_JOIN_READ);
 	}
 	judge_unlock(x);
 }

@@ -1,8 +1,8 @@
 /*
  * elf_symbol.c - the name of a function of host code that the dynamic linker doesn't know.
  *
- * The file's table of all symbols is searched, which a stripped one hasn't. Addresses are offsets from
- * where the file is loaded, so what is linked to a fixed address is taken by that address.
+ * The file's table of all symbols is searched, which a stripped one hasn't. Addresses are offsets
+ * from where the file is loaded, so what is linked to a fixed address is taken by that address.
  */
 #include "cpu/judge/judge.h"
 

@@ -53,9 +53,7 @@ static void keep_thread(struct cpu_judge *x, uint64_t thread, uint32_t actor)
 
 	HASH_FIND(hh, x->threads, &thread, sizeof(thread), t);
 	if (!t) {
-		t = calloc(1, sizeof(*t));
-		if (!t)
-			abort();
+		t = base_calloc(1, sizeof(*t));
 		t->self = thread;
 		HASH_ADD(hh, x->threads, self, sizeof(t->self), t);
 	}
@@ -112,7 +110,7 @@ void cpu_judge_idle(struct cpu_machine *m, unsigned device)
 	judge_unlock(x);
 }
 
-/* ---- between threads ---------------------------------------------------------------------------- */
+/* ---- between threads ------------------------------------------------------------------------- */
 
 static bool is_apart(const struct cpu_machine *m)
 {

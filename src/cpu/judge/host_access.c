@@ -1,19 +1,20 @@
 /*
- * host_access.c - loads and stores of host code as the oracle's events, and when they are looked at.
+ * host_access.c - loads and stores of host code as the oracle's events, and when they are looked
+ * at.
  *
- * A mov may be a plain access or an atomic with any order: the processor makes no difference. So that
- * no report is wrong, each is taken as strong, acquiring or releasing, of scope .sys: with a
- * strong access of a kernel it never races (but for too small a scope of the kernel's), with a weak one it
- * does. Two accesses of host code are never a pair, nor are strong ones of different sizes.
+ * A mov may be a plain access or an atomic with any order: the processor makes no difference. So
+ * that no report is wrong, each is taken as strong, acquiring or releasing, of scope .sys: with a
+ * strong access of a kernel it never races (but for too small a scope of the kernel's), with a weak
+ * one it does. Two accesses of host code are never a pair, nor are strong ones of different sizes.
  *
  * With one actor for all host threads memory is protected only while something is under way, or has
  * ended without any host thread knowing it: otherwise all that ran is before, and all that will
  * run is behind what host code does. With is_host_apart it always is.
  *
- * Misses: memory that the program has registered, which the report counts: it is the program's own, with
- * neighbours on its pages that system calls reach by any address, and it may be given back without a word, so
- * it can't be mapped twice. What host code does there might order what it does elsewhere, so from
- * then on nothing of host code is told; writes by system calls that
+ * Misses: memory that the program has registered, which the report counts: it is the program's own,
+ * with neighbours on its pages that system calls reach by any address, and it may be given back
+ * without a word, so it can't be mapped twice. What host code does there might order what it does
+ * elsewhere, so from then on nothing of host code is told; writes by system calls that
  * take a list of buffers. Costs: a signal for each access, see host_signal.c.
  */
 #ifndef _GNU_SOURCE
@@ -168,7 +169,7 @@ void cpu_judge_host_range(struct cpu_machine *m, uint64_t addr, uint64_t bytes, 
 			     n < bytes ? n : bytes, 0);
 }
 
-/* ---- words ------------------------------------------------------------------------------------ */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 void judge_host_fill(struct cpu_judge *x, struct cpu_site *s)
 {

@@ -10,8 +10,9 @@
 bool cpu_host_start(struct cpu_machine *m);
 void cpu_host_stop(struct cpu_machine *m);
 
-/* host_access.c. All below: with the engine's lock held (cpu_engine_hold), so that no kernel does anything
- * between the event and the access. `pc`: of the instruction; `kind`: enum race_op_kind. */
+/* host_access.c. All below: with the engine's lock held (cpu_engine_hold), so that no kernel does
+ * anything between the event and the access. `pc`: of the instruction; `kind`: enum
+ * race_op_kind. */
 void cpu_judge_host_access(struct cpu_machine *m, uint64_t addr, uint32_t bytes, uint8_t kind,
 			   uint64_t pc);
 /* The same for many bytes, which no one can mean as an atomic. */

@@ -2,20 +2,22 @@
  * host_signal.c - faults of host code at protected memory, and system calls that get such memory.
  *
  * The handler of SIGSEGV takes the engine's lock, so that no kernel does anything meanwhile, tells
- * the access and does it at the machine's address of the memory (x86.c). What it can't do itself it leaves
- * to the processor: the page is opened, the instruction executed in a single step (the trap flag),
- * the page closed and the lock given back in the handler of SIGTRAP. Another host thread that uses that page
- * in between isn't seen: if the program has other threads, nothing of host code is told from then on.
+ * the access and does it at the machine's address of the memory (x86.c). What it can't do itself it
+ * leaves to the processor: the page is opened, the instruction executed in a single step (the trap
+ * flag), the page closed and the lock given back in the handler of SIGTRAP. Another host thread
+ * that uses that page in between isn't seen: if the program has other threads, nothing of host code
+ * is told from then on.
  *
  * The kernel can't write to protected memory: a system call with such an address would fail with
- * EFAULT. A seccomp filter sends those with an argument in the machine's range of addresses to SIGSYS; the
- * handler makes the call again with the machine's addresses. Where filters are not allowed host code is
- * not watched at all, rather than change what the program does. The filter is inherited by programs
- * that this one starts and does nothing to them, as they have nothing at those addresses; it needs
- * no_new_privs, so set-user-id programs that are started this way get no rights.
+ * EFAULT. A seccomp filter sends those with an argument in the machine's range of addresses to
+ * SIGSYS; the handler makes the call again with the machine's addresses. Where filters are not
+ * allowed host code is not watched at all, rather than change what the program does. The filter is
+ * inherited by programs that this one starts and does nothing to them, as they have nothing at
+ * those addresses; it needs no_new_privs, so set-user-id programs that are started this way get no
+ * rights.
  *
- * Only on Linux on x86-64. The program's own handlers of the three signals are called for what is not
- * ours (src/cudart/signals.c keeps them from replacing ours).
+ * Only on Linux on x86-64. The program's own handlers of the three signals are called for what is
+ * not ours (src/cudart/signals.c keeps them from replacing ours).
  * Costs: one signal for an access, two with a step: 3 to 40 us.
  */
 #ifndef _GNU_SOURCE
@@ -113,7 +115,7 @@ static void hand_on(int sig, siginfo_t *info, void *context)
 		raise(sig);
 }
 
-/* ---- accesses --------------------------------------------------------------------------------- */
+/* ---- accesses -------------------------------------------------------------------------------- */
 
 #ifndef SYS_SECCOMP
 #define SYS_SECCOMP 1 /* si_code; older C libraries lack it */
@@ -254,7 +256,7 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 	errno = saved;
 }
 
-/* ---- system calls --------------------------------------------------------------------------------- */
+/* ---- system calls ---------------------------------------------------------------------------- */
 
 static long call(long nr, const uint64_t a[6])
 {
@@ -353,7 +355,7 @@ static bool install_filter(struct cpu_machine *m)
 	       !syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &prog);
 }
 
-/* ---- start ---------------------------------------------------------------------------------------------- */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 bool cpu_host_start(struct cpu_machine *m)
 {

@@ -2,14 +2,15 @@
  * ids.c - which strong write the bytes of memory come from, where that isn't the latest one told.
  *
  * In the weak model a store takes effect later than it is told of, and a block's cache keeps old
- * bytes: a strong read may see another write than the latest event. So each strong write has a number, which
- * goes where its bytes go: here for memory, in model_weak.c for the caches. 0 stands for a weak write, which
- * no strong read takes anything from; so stores that wait in a lane's buffer, which are weak, need none.
- * A number that no byte has any more is told to the oracle, and given out again.
+ * bytes: a strong read may see another write than the latest event. So each strong write has a
+ * number, which goes where its bytes go: here for memory, in model_weak.c for the caches. 0 stands
+ * for a weak write, which no strong read takes anything from; so stores that wait in a lane's
+ * buffer, which are weak, need none. A number that no byte has any more is told to the oracle, and
+ * given out again.
  *
  * In the models sc and a1 strong accesses and the latest event agree, and none of this is used.
- * Costs: 160 bytes for 32 of memory that hold a strong write, 4 a live write. Everything here is called with
- * the engine's lock held.
+ * Costs: 160 bytes for 32 of memory that hold a strong write, 4 a live write. Everything here is
+ * called with the engine's lock held.
  */
 #include "cpu/judge/judge.h"
 
@@ -117,9 +118,7 @@ static struct id_sector *sector_of(struct judge_ids *d, uint64_t address, bool i
 	HASH_FIND(hh, d->sectors, &key, sizeof(key), s);
 	if (s || !is_made)
 		return s;
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		abort();
+	s = base_calloc(1, sizeof(*s));
 	s->key = key;
 	HASH_ADD(hh, d->sectors, key, sizeof(s->key), s);
 	return s;
@@ -182,7 +181,7 @@ void cpu_ids_mark(struct cpu_judge *x, const uint8_t *host, uint64_t n, uint32_t
 	}
 }
 
-/* ---- strong accesses ------------------------------------------------------------------------------ */
+/* ---- strong accesses ------------------------------------------------------------------------- */
 
 void judge_strong(struct cpu_judge *x, uint32_t actor, struct oracle_acc *acc, uint64_t address,
 		  const uint32_t *ids, uint32_t id)

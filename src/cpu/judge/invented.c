@@ -134,8 +134,7 @@ static enum cpu_step exec_noted(struct cpu_warp *w, const struct cpu_inst *in, u
 
 	judge_lock(x);
 	struct judge_note *n = note_of(x, in);
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		for (size_t i = 0; i < n->uses.n; i++)
 			has_used(x, n->uses.v[i], judge_actor(w) + l);
 		if (n->load)
@@ -152,9 +151,7 @@ static struct judge_note *note_add(struct cpu_judge *x, struct cpu_inst *in)
 
 	if (n)
 		return n;
-	n = calloc(1, sizeof(*n));
-	if (!n)
-		abort();
+	n = base_calloc(1, sizeof(*n));
 	n->in = in;
 	n->fn = in->fn;
 	in->fn = exec_noted;
@@ -235,7 +232,7 @@ void judge_invented_free(struct cpu_judge *x)
 	}
 }
 
-/* ---- the load ------------------------------------------------------------------------------------ */
+/* ---- the load -------------------------------------------------------------------------------- */
 
 static uint8_t invented_of(struct flow *fl, const struct ptx_stmt *s, struct flow_demand_info *info)
 {

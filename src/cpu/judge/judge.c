@@ -2,9 +2,9 @@
  * judge.c - the machine's side of the oracle: its beginning and end, grids, operations of the host.
  *
  * Operations are told by their number; what host threads know of them: host.c. A host function
- * is two operations: one that ends when the function begins, which its thread has waited for, and one
- * that its thread submits when it has ended. A programmatic launch depends on its predecessor only
- * from griddepcontrol.wait on; what depends on such a launch depends on that predecessor, too.
+ * is two operations: one that ends when the function begins, which its thread has waited for, and
+ * one that its thread submits when it has ended. A programmatic launch depends on its predecessor
+ * only from griddepcontrol.wait on; what depends on such a launch depends on that predecessor, too.
  *
  * Host memory that the device doesn't know (pageable memory of copies) is not judged: its
  * owner may reuse it at any time. Loads and stores of host code are not seen at all.
@@ -57,6 +57,11 @@ bool cpu_judge_init(struct cpu_machine *m)
 		m->alias = 0;
 	judge_mem_init(x);
 	return true;
+}
+
+void cpu_judge_stop(struct cpu_machine *m)
+{
+	oracle_stop(m->judge->o);
 }
 
 void cpu_judge_free(struct cpu_machine *m)
@@ -178,8 +183,8 @@ void cpu_judge_block_end(struct cpu_cta *cta)
 		return;
 	judge_lock(x);
 	judge_block_remove(x, cta);
-	/* Its copies have ended, too: nobody comes for it any more. Whole pages of shadow; the memory is
-	 * that long (block.c). */
+	/* Its copies have ended, too: nobody comes for it any more. Whole pages of shadow; the
+	 * memory is that long (block.c). */
 	if (cta->shared_bytes)
 		oracle_forget(x->o, (uint64_t)(uintptr_t)cta->shared,
 			      (cta->shared_bytes + 255u) & ~255ull);
@@ -204,14 +209,13 @@ void cpu_judge_grid_wait(struct cpu_warp *w, uint32_t mask)
 	judge_lock(x);
 	w->told++;
 	for (size_t i = 0; i < op->judge_before.n; i++)
-		CPU_EACH_LANE(l, mask)
-		{
+		CPU_EACH_LANE (l, mask) {
 			oracle_host_wait(x->o, judge_actor(w) + l, op->judge_before.v[i]);
 		}
 	judge_unlock(x);
 }
 
-/* ---- operations ----------------------------------------------------------------------------------- */
+/* ---- operations ------------------------------------------------------------------------------ */
 
 static bool is_programmatic_edge(const struct cpu_op *op, const struct cpu_op *dep)
 {
@@ -326,7 +330,7 @@ void cpu_judge_waited(struct cpu_op *op)
 	judge_unlock(x);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 void cpu_judge_shared(struct cpu_machine *m)
 {

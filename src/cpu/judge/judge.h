@@ -5,7 +5,7 @@
 #define COLLIDER_CPU_JUDGE_H
 
 #include <pthread.h>
-#include <uthash.h>
+#include "base/table.h"
 
 #include "cpu/sched.h"
 #include "cpu/events.h"
@@ -225,8 +225,8 @@ bool judge_ids_init(struct cpu_judge *x);
 void judge_ids_free(struct cpu_judge *x);
 /* A number for a strong write, to be given to bytes at once. */
 uint32_t judge_id_new(struct cpu_judge *x);
-/* Tells a strong access in the weak model, lock held: its bytes have the numbers `ids` before it; `id`: its
- * own, if it writes. */
+/* Tells a strong access in the weak model, lock held: its bytes have the numbers `ids` before it;
+ * `id`: its own, if it writes. */
 void judge_strong(struct cpu_judge *x, uint32_t actor, struct oracle_acc *acc, uint64_t address,
 		  const uint32_t *ids, uint32_t id);
 /* Tells an access that goes to memory itself, in any model; lock held, and let go in between. */

@@ -6,7 +6,8 @@
  * inlined calls) are made when a pair is told, or at the latest when the module goes.
  *
  * A pair of sites is told once, in an order that doesn't depend on the schedule: a kernel's before
- * the host's, then the access that reads, else the one that comes first in the source. Further sightings are counted.
+ * the host's, then the access that reads, else the one that comes first in the source. Further
+ * sightings are counted.
  */
 #include "cpu/load/load.h"
 #include "cpu/memory/space.h"
@@ -136,7 +137,7 @@ void judge_site_fill(struct cpu_judge *x, struct cpu_site *s)
 	fill_frames(x, s, loc);
 }
 
-/* ---- sites ------------------------------------------------------------------------------------ */
+/* ---- sites ----------------------------------------------------------------------------------- */
 
 struct cpu_site *judge_site_new(struct cpu_judge *x, struct cpu_func *f, uint32_t pc)
 {
@@ -225,7 +226,7 @@ void cpu_site_unload(struct cpu_module *mod)
 	judge_unlock(x);
 }
 
-/* ---- pairs ---------------------------------------------------------------------------------------- */
+/* ---- pairs ----------------------------------------------------------------------------------- */
 
 /* The bytes of a pair being written. */
 struct writer {

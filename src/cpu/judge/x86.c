@@ -1,11 +1,10 @@
 /*
- * x86.c - host instructions that touch protected memory, decoded as far as that needs.
+ * x86.c - host instructions that touch protected memory: what they access, and doing it elsewhere.
  *
- * Understood in full, and done in the handler of the fault: mov, movzx, movsx, the moves of SSE and
- * AVX (vectors of 16 and 32 bytes, scalars of 4 and 8), rep movs and rep stos. Of other
- * instructions with a memory operand the width is found where the opcode says it; they are
- * executed in a single step by the processor. Addresses relative to fs and gs, AVX-512 and legacy modes are
- * left to that, too.
+ * Zydis decodes them. Done in the handler of the fault are mov, movzx, movsx, the moves of SSE and
+ * AVX (vectors of 16 and 32 bytes, scalars of 4 and 8), rep movs and rep stos. Other instructions
+ * with a memory operand are executed in a single step by the processor, and so are those relative
+ * to fs and gs and those of AVX-512. Nothing here allocates or locks: it runs in a signal handler.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -15,6 +14,7 @@
 #include <string.h>
 
 #if defined(__x86_64__) && defined(__linux__)
+#include <Zydis/Zydis.h>
 #include <ucontext.h>
 
 static const int gregs[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
@@ -26,235 +26,165 @@ static uint64_t greg(const ucontext_t *u, unsigned r)
 	return (uint64_t)u->uc_mcontext.gregs[gregs[r]];
 }
 
-/* What comes before the opcode, and which map it is of. */
-struct head {
-	const uint8_t *p; /* behind the opcode */
-	uint8_t op, map;  /* map: 0 one byte, 1 0F */
-	bool is_16, is_f2, is_f3, is_lock, is_segment;
-	bool has_rex, is_w, is_vex, is_long;
-	uint8_t r, x, b; /* 8 or 0 */
+/* ---- decoding ----------------------------------------------------------------------------- */
+
+struct decoded {
+	ZydisDecodedInstruction inst;
+	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
 };
 
-static bool read_vex(struct head *h)
+static bool decode(const uint8_t *p, struct decoded *d)
 {
-	const uint8_t *p = h->p;
-	uint8_t last;
+	size_t page = 4096 - ((uintptr_t)p & 4095);
+	ZydisDecoder decoder;
 
-	h->is_vex = true;
-	if (h->op == 0xc5) {
-		last = p[0];
-		h->r = last & 0x80 ? 0 : 8;
-		h->map = 1;
-		h->p = p + 2;
-		h->op = p[1];
-	} else {
-		h->r = p[0] & 0x80 ? 0 : 8;
-		h->x = p[0] & 0x40 ? 0 : 8;
-		h->b = p[0] & 0x20 ? 0 : 8;
-		h->map = p[0] & 31;
-		last = p[1];
-		h->is_w = last & 0x80;
-		h->p = p + 3;
-		h->op = p[2];
+	/* The page behind is read only if the instruction goes on there. */
+	for (size_t n = page < ZYDIS_MAX_INSTRUCTION_LENGTH ? page : ZYDIS_MAX_INSTRUCTION_LENGTH;;
+	     n = ZYDIS_MAX_INSTRUCTION_LENGTH) {
+		ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+		ZyanStatus s = ZydisDecoderDecodeFull(&decoder, p, n, &d->inst, d->op);
+		if (s != ZYDIS_STATUS_NO_MORE_DATA || n == ZYDIS_MAX_INSTRUCTION_LENGTH)
+			return ZYAN_SUCCESS(s);
 	}
-	h->is_long = last & 4;
-	h->is_16 = (last & 3) == 1;
-	h->is_f3 = (last & 3) == 2;
-	h->is_f2 = (last & 3) == 3;
-	return h->map == 1;
 }
 
-static bool read_head(const uint8_t *p, struct head *h)
+static bool is_general(ZydisRegister r)
 {
-	for (;; p++) {
-		if (*p == 0x66)
-			h->is_16 = true;
-		else if (*p == 0xf2)
-			h->is_f2 = true;
-		else if (*p == 0xf3)
-			h->is_f3 = true;
-		else if (*p == 0xf0)
-			h->is_lock = true;
-		else if (*p == 0x64 || *p == 0x65)
-			h->is_segment = true;
-		else if (*p != 0x2e && *p != 0x3e && *p != 0x26 && *p != 0x36)
-			break;
-	}
-	if ((*p & 0xf0) == 0x40) {
-		h->has_rex = true;
-		h->is_w = *p & 8;
-		h->r = *p & 4 ? 8 : 0;
-		h->x = *p & 2 ? 8 : 0;
-		h->b = *p & 1 ? 8 : 0;
-		p++;
-	}
-	h->op = *p++;
-	h->p = p;
-	if (h->op == 0xc4 || h->op == 0xc5)
-		return read_vex(h);
-	if (h->op == 0x62)
-		return false; /* AVX-512 */
-	if (h->op == 0x0f) {
-		h->map = 1;
-		h->op = *h->p++;
-	}
-	return !(h->map && (h->op == 0x38 || h->op == 0x3a));
+	ZydisRegisterClass c = ZydisRegisterGetClass(r);
+
+	return c == ZYDIS_REGCLASS_GPR8 || c == ZYDIS_REGCLASS_GPR16 || c == ZYDIS_REGCLASS_GPR32 ||
+	       c == ZYDIS_REGCLASS_GPR64;
 }
 
-/* The operand in memory; `imm` bytes follow it. False: it is a register. */
-static bool read_operand(const ucontext_t *u, struct head *h, struct x86_inst *out, unsigned imm)
+static bool is_high_byte(ZydisRegister r)
 {
-	const uint8_t *p = h->p;
-	uint8_t modrm = *p++, mod = modrm >> 6, rm = modrm & 7;
-	uint64_t a = 0;
-	bool is_relative = false;
-	int32_t disp = 0;
+	return r >= ZYDIS_REGISTER_AH && r <= ZYDIS_REGISTER_BH;
+}
 
-	out->reg = (uint8_t)((modrm >> 3 & 7) | h->r);
-	if (mod == 3)
+/* The number of the 64-bit register that it is a part of. */
+static uint8_t number_of(ZydisRegister r)
+{
+	return (uint8_t)ZydisRegisterGetId(
+		ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r));
+}
+
+static uint64_t address_of(const ucontext_t *u, const struct decoded *d,
+			   const ZydisDecodedOperand *m)
+{
+	uint64_t a = m->mem.disp.has_displacement ? (uint64_t)m->mem.disp.value : 0;
+
+	if (m->mem.base == ZYDIS_REGISTER_RIP || m->mem.base == ZYDIS_REGISTER_EIP)
+		a += x86_pc(u) + d->inst.length;
+	else if (m->mem.base != ZYDIS_REGISTER_NONE)
+		a += greg(u, number_of(m->mem.base));
+	if (m->mem.index != ZYDIS_REGISTER_NONE)
+		a += greg(u, number_of(m->mem.index)) * m->mem.scale;
+	return d->inst.address_width == 32 ? (uint32_t)a : a;
+}
+
+/* The operand in memory that the instruction spells, or NULL. */
+static const ZydisDecodedOperand *memory_of(const struct decoded *d)
+{
+	for (unsigned i = 0; i < d->inst.operand_count_visible; i++)
+		if (d->op[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+		    d->op[i].mem.type == ZYDIS_MEMOP_TYPE_MEM &&
+		    d->op[i].visibility == ZYDIS_OPERAND_VISIBILITY_EXPLICIT)
+			return &d->op[i];
+	return NULL;
+}
+
+static bool is_vector_move(ZydisMnemonic m)
+{
+	switch (m) {
+	case ZYDIS_MNEMONIC_MOVUPS:
+	case ZYDIS_MNEMONIC_MOVUPD:
+	case ZYDIS_MNEMONIC_MOVAPS:
+	case ZYDIS_MNEMONIC_MOVAPD:
+	case ZYDIS_MNEMONIC_MOVDQU:
+	case ZYDIS_MNEMONIC_MOVDQA:
+	case ZYDIS_MNEMONIC_MOVSS:
+	case ZYDIS_MNEMONIC_MOVSD:
+	case ZYDIS_MNEMONIC_MOVD:
+	case ZYDIS_MNEMONIC_MOVQ:
+	case ZYDIS_MNEMONIC_MOVNTPS:
+	case ZYDIS_MNEMONIC_MOVNTPD:
+	case ZYDIS_MNEMONIC_MOVNTDQ:
+	case ZYDIS_MNEMONIC_VMOVUPS:
+	case ZYDIS_MNEMONIC_VMOVUPD:
+	case ZYDIS_MNEMONIC_VMOVAPS:
+	case ZYDIS_MNEMONIC_VMOVAPD:
+	case ZYDIS_MNEMONIC_VMOVDQU:
+	case ZYDIS_MNEMONIC_VMOVDQA:
+	case ZYDIS_MNEMONIC_VMOVSS:
+	case ZYDIS_MNEMONIC_VMOVSD:
+	case ZYDIS_MNEMONIC_VMOVD:
+	case ZYDIS_MNEMONIC_VMOVQ:
+	case ZYDIS_MNEMONIC_VMOVNTPS:
+	case ZYDIS_MNEMONIC_VMOVNTPD:
+	case ZYDIS_MNEMONIC_VMOVNTDQ:
+		return true;
+	default:
 		return false;
-	if (rm == 4) {
-		uint8_t sib = *p++, index = (uint8_t)((sib >> 3 & 7) | h->x);
-		if (index != 4)
-			a = greg(u, index) << (sib >> 6);
-		if ((sib & 7) == 5 && !mod)
-			mod = 4; /* a displacement of four bytes, no base */
-		else
-			a += greg(u, (sib & 7u) | h->b);
-	} else if (rm == 5 && !mod) {
-		is_relative = true;
-		mod = 4;
-	} else {
-		a = greg(u, rm | h->b);
 	}
-	if (mod == 1) {
-		disp = (int8_t)*p++;
-	} else if (mod) {
-		memcpy(&disp, p, 4);
-		p += 4;
-	}
-	h->p = p;
-	out->length = (uint8_t)(p + imm - (const uint8_t *)(uintptr_t)x86_pc(u));
-	out->address = a + (uint64_t)(int64_t)disp + (is_relative ? x86_pc(u) + out->length : 0);
-	return true;
 }
 
-static uint8_t word_bytes(const struct head *h)
+static void decode_vector(const struct decoded *d, ZydisRegister r, bool is_load,
+			  struct x86_inst *out)
 {
-	return h->is_w ? 8 : h->is_16 ? 2 : 4;
-}
+	ZydisRegisterClass c = ZydisRegisterGetClass(r);
 
-/* ah, ch, dh, bh have the numbers of spl and the others. */
-static bool is_high_byte(const struct head *h, uint8_t reg)
-{
-	return !h->has_rex && reg >= 4 && reg < 8;
-}
-
-static unsigned imm_bytes(const struct head *h)
-{
-	if (h->map)
-		return h->op == 0xc2 || h->op == 0xc6 || (h->op >= 0x70 && h->op <= 0x73) ||
-		       h->op == 0xc4 || h->op == 0xba || h->op == 0xa4 || h->op == 0xac;
-	if (h->op == 0xc7 || h->op == 0x81 || h->op == 0x69)
-		return h->is_16 && !h->is_w ? 2 : 4;
-	return h->op == 0xc6 || h->op == 0x80 || h->op == 0x83 || h->op == 0x6b || h->op == 0xc0 ||
-	       h->op == 0xc1;
-}
-
-static void decode_plain(struct head *h, struct x86_inst *out)
-{
-	uint8_t op = h->op;
-
-	out->bytes = op & 1 ? word_bytes(h) : 1;
-	if (op == 0x63)
-		out->bytes = 4;
-	if (h->is_lock || h->is_segment)
+	/* AVX-512 has registers and masks that the context keeps elsewhere. */
+	if (d->inst.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX ||
+	    (c != ZYDIS_REGCLASS_XMM && c != ZYDIS_REGCLASS_YMM))
 		return;
-	if (op == 0x8a || op == 0x8b || op == 0x63) {
-		out->move = X86_LOAD;
-		out->is_signed = op == 0x63;
-		out->reg_bytes = op == 0x63 ? word_bytes(h) : out->bytes;
-	} else if (op == 0x88 || op == 0x89) {
-		out->move = X86_STORE;
-	} else if ((op == 0xc6 || op == 0xc7) && !(out->reg & 7)) {
-		int32_t v = 0;
+	out->reg = (uint8_t)ZydisRegisterGetId(r);
+	out->is_vex = d->inst.encoding == ZYDIS_INSTRUCTION_ENCODING_VEX;
+	out->move = is_load ? X86_LOAD_VEC : X86_STORE_VEC;
+}
+
+/* Moves between memory and a register or constant, which x86_do can do. */
+static void decode_move(const struct decoded *d, bool is_load, struct x86_inst *out)
+{
+	const ZydisDecodedOperand *other = &d->op[is_load ? 0 : 1];
+	ZydisMnemonic m = d->inst.mnemonic;
+	bool is_extending = m == ZYDIS_MNEMONIC_MOVZX || m == ZYDIS_MNEMONIC_MOVSX ||
+			    m == ZYDIS_MNEMONIC_MOVSXD;
+
+	if (is_vector_move(m) && other->type == ZYDIS_OPERAND_TYPE_REGISTER) {
+		decode_vector(d, other->reg.value, is_load, out);
+		return;
+	}
+	if (m != ZYDIS_MNEMONIC_MOV && !is_extending)
+		return;
+	if (other->type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
 		out->move = X86_STORE_IMM;
-		memcpy(&v, h->p, out->bytes < 4 ? out->bytes : 4u);
-		out->imm = v;
-	}
-	if (out->bytes == 1 && op != 0xc6 && is_high_byte(h, out->reg))
-		out->move = X86_OTHER;
-}
-
-static uint8_t vector_bytes(const struct head *h)
-{
-	uint8_t op = h->op;
-
-	if (op == 0x6e || (op == 0x7e && !h->is_f3))
-		return h->is_w ? 8 : 4;
-	if (op == 0xd6 || op == 0x7e || (op >= 0x12 && op <= 0x17))
-		return 8;
-	if (op != 0x6f && op != 0x7f && h->is_f3)
-		return 4;
-	if (op != 0x6f && op != 0x7f && h->is_f2)
-		return 8;
-	return h->is_long ? 32 : 16;
-}
-
-static void decode_vector(const struct head *h, struct x86_inst *out)
-{
-	uint8_t op = h->op;
-	bool is_mmx = (op == 0x6f || op == 0x7f || op == 0x6e || op == 0x7e || op == 0xe7) &&
-		      !h->is_16 && !h->is_f3;
-
-	out->bytes = vector_bytes(h);
-	out->is_vex = h->is_vex;
-	if (is_mmx) {
-		out->bytes = op == 0x6e || op == 0x7e ? 4 : 8;
+		out->imm = other->imm.value.s;
 		return;
 	}
-	if (h->is_segment)
+	if (other->type != ZYDIS_OPERAND_TYPE_REGISTER || !is_general(other->reg.value) ||
+	    is_high_byte(other->reg.value))
 		return;
-	if (op == 0x10 || op == 0x28 || op == 0x6f || op == 0x6e || (op == 0x7e && h->is_f3))
-		out->move = X86_LOAD_VEC;
-	if (op == 0x11 || op == 0x29 || op == 0x7f || op == 0xe7 || op == 0x2b || op == 0xd6 ||
-	    (op == 0x7e && h->is_16))
-		out->move = X86_STORE_VEC;
+	out->reg = number_of(other->reg.value);
+	out->reg_bytes = (uint8_t)(other->size / 8);
+	out->is_signed = is_extending && m != ZYDIS_MNEMONIC_MOVZX;
+	out->move = is_load ? X86_LOAD : X86_STORE;
 }
 
-static void decode_0f(struct head *h, struct x86_inst *out)
+static bool decode_string(const ucontext_t *u, const struct decoded *d, struct x86_inst *out)
 {
-	uint8_t op = h->op;
-
-	if (op == 0xb6 || op == 0xb7 || op == 0xbe || op == 0xbf) {
-		out->bytes = op & 1 ? 2 : 1;
-		out->reg_bytes = word_bytes(h);
-		out->is_signed = op >= 0xbe;
-		out->move = h->is_segment ? X86_OTHER : X86_LOAD;
-	} else if (op == 0xb0 || op == 0xb1 || op == 0xc0 || op == 0xc1) {
-		out->bytes = op & 1 ? word_bytes(h) : 1;
-	} else if (op == 0xc3 || (op >= 0x40 && op <= 0x4f) || op == 0xaf) {
-		out->bytes = word_bytes(h);
-	} else if (op == 0xc7) {
-		out->bytes = h->is_w ? 16 : 8; /* cmpxchg8b, 16b */
-	} else if ((op >= 0x10 && op <= 0x17) || (op >= 0x28 && op <= 0x2f) ||
-		   (op >= 0x50 && op <= 0x7f) || op >= 0xd0 || op == 0xc2 || op == 0xc6) {
-		decode_vector(h, out);
-	}
-}
-
-static bool decode_string(const ucontext_t *u, const struct head *h, struct x86_inst *out)
-{
-	bool is_copy = h->op == 0xa4 || h->op == 0xa5;
 	bool is_backwards = (uint64_t)u->uc_mcontext.gregs[REG_EFL] >> 10 & 1;
+	ZydisMnemonic m = d->inst.mnemonic;
+	bool is_fill = m == ZYDIS_MNEMONIC_STOSB || m == ZYDIS_MNEMONIC_STOSW ||
+		       m == ZYDIS_MNEMONIC_STOSD || m == ZYDIS_MNEMONIC_STOSQ;
 
-	if (!is_copy && h->op != 0xaa && h->op != 0xab)
+	out->is_string_copy = m == ZYDIS_MNEMONIC_MOVSB || m == ZYDIS_MNEMONIC_MOVSW ||
+			      m == ZYDIS_MNEMONIC_MOVSD || m == ZYDIS_MNEMONIC_MOVSQ;
+	if (!is_fill && !out->is_string_copy)
 		return false;
-	out->bytes = h->op & 1 ? word_bytes(h) : 1;
+	out->bytes = (uint8_t)(d->op[0].size / 8);
 	out->address = greg(u, 7);
-	out->length = (uint8_t)(h->p - (const uint8_t *)(uintptr_t)x86_pc(u));
-	out->is_string_copy = is_copy;
-	if (h->is_f3 && !h->is_segment && !is_backwards)
+	if ((d->inst.attributes & ZYDIS_ATTRIB_HAS_REP) &&
+	    !(d->inst.attributes & ZYDIS_ATTRIB_HAS_SEGMENT) && !is_backwards)
 		out->move = X86_STRING;
 	return true;
 }
@@ -262,31 +192,36 @@ static bool decode_string(const ucontext_t *u, const struct head *h, struct x86_
 bool x86_decode(const void *ucontext, struct x86_inst *out)
 {
 	const ucontext_t *u = ucontext;
-	struct head h = {0};
+	const ZydisDecodedOperand *m;
+	struct decoded d;
 
 	memset(out, 0, sizeof(*out));
-	if (!read_head((const uint8_t *)(uintptr_t)x86_pc(u), &h))
+	if (!decode((const uint8_t *)(uintptr_t)x86_pc(u), &d))
 		return false;
-	if (!h.map && decode_string(u, &h, out))
-		return true;
-	bool has_modrm = h.map || h.op == 0x63 || h.op == 0x69 || h.op == 0x6b ||
-			 (h.op < 0x40 && (h.op & 4) == 0) || (h.op >= 0x80 && h.op <= 0x8f) ||
-			 h.op == 0xc0 || h.op == 0xc1 || h.op == 0xc6 || h.op == 0xc7 ||
-			 (h.op >= 0xd0 && h.op <= 0xd3) || h.op >= 0xf6;
-	if (!has_modrm || !read_operand(u, &h, out, imm_bytes(&h)))
+	out->length = d.inst.length;
+	if (d.inst.meta.category == ZYDIS_CATEGORY_STRINGOP)
+		return decode_string(u, &d, out);
+	m = memory_of(&d);
+	if (!m)
 		return false;
-	if (h.map)
-		decode_0f(&h, out);
-	else
-		decode_plain(&h, out);
+	out->address = address_of(u, &d, m);
+	out->bytes = (uint8_t)(m->size / 8);
+	bool is_far = m->mem.segment == ZYDIS_REGISTER_FS || m->mem.segment == ZYDIS_REGISTER_GS;
+	if (!is_far && !(d.inst.attributes & ZYDIS_ATTRIB_HAS_LOCK) &&
+	    d.inst.operand_count_visible == 2)
+		decode_move(&d, m == &d.op[1], out);
 	return true;
 }
 
-/* The vector register's lower and upper halves; false: the context has no place for what is needed. */
+/* ---- doing it ------------------------------------------------------------------------------- */
+
+/* The vector register's lower and upper halves; false: the context has no place for what is
+ * needed. */
 static bool vector_at(ucontext_t *u, const struct x86_inst *in, void **low, void **high)
 {
 	/* The frame as the kernel writes it: 512 bytes of fxsave, which end in what follows (struct
-	 * _fpx_sw_bytes), a header that tells which parts hold something, the upper halves at 576. */
+	 * _fpx_sw_bytes), a header that tells which parts hold something, the upper halves at
+	 * 576. */
 	uint8_t *fp = (uint8_t *)u->uc_mcontext.fpregs;
 	uint32_t magic;
 	uint64_t has, in_use;

@@ -1,5 +1,6 @@
 /*
- * x86.h - one instruction of host code that touches memory: what it accesses, and doing it elsewhere.
+ * x86.h - one instruction of host code that touches memory: what it accesses, and doing it
+ * elsewhere.
  */
 #ifndef COLLIDER_CPU_X86_H
 #define COLLIDER_CPU_X86_H
@@ -30,12 +31,14 @@ struct x86_inst {
 	int64_t imm;
 };
 
-/* Reads the instruction at the context's program counter. False: not x86-64, or not understood at all. */
+/* Reads the instruction at the context's program counter. False: not x86-64, or not understood at
+ * all. */
 bool x86_decode(const void *ucontext, struct x86_inst *out);
 /* Does a load or store with `at` in the place of its address, and goes on behind it. False: the
  * context can't take the result; nothing was done. Not for X86_OTHER and X86_STRING. */
 bool x86_do(void *ucontext, const struct x86_inst *in, void *at);
-/* rep movs and stos: how many bytes are left, and where a copy reads; done: goes on behind so many. */
+/* rep movs and stos: how many bytes are left, and where a copy reads; done: goes on behind so
+ * many. */
 uint64_t x86_string_left(const void *ucontext, const struct x86_inst *in, uint64_t *source);
 void x86_string_done(void *ucontext, const struct x86_inst *in, uint64_t bytes, bool is_all);
 uint64_t x86_string_value(const void *ucontext);
@@ -44,6 +47,10 @@ uint64_t x86_pc(const void *ucontext);
 bool x86_is_write(const void *ucontext);
 /* The processor stops behind the next instruction, or doesn't. */
 void x86_step(void *ucontext, bool is_on);
-#define X86_HAS (defined(__x86_64__) && defined(__linux__))
+#if defined(__x86_64__) && defined(__linux__)
+#define X86_HAS 1
+#else
+#define X86_HAS 0
+#endif
 
 #endif

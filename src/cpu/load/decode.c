@@ -1,8 +1,8 @@
 /*
  * decode.c - one PTX function becomes an array of struct cpu_inst.
  *
- * The statements are walked once; each instruction is offered to the binders,
- * the arithmetic ones in the build for this processor. What nobody takes
+ * The statements are walked once; each instruction is offered to the binders of
+ * its opcode (cpu/units.def), arithmetic ones in the build for this processor. What nobody takes
  * becomes an instruction that faults when a lane executes it. Targets and joins
  * are filled in at the end: the join of a branch is the first instruction of
  * its block's immediate post-dominator, where the run loop merges what the
@@ -17,34 +17,55 @@
 
 #include <string.h>
 
-#include "race/record.h"
+#include "race/detector.h"
 
 #ifdef CPU_HAS_V3
 #include <cpuid.h>
 #endif
 
-#define INSERTED_FUNC  "__collider_"
-#define INSERTED_LABEL "$collider_"
-
 /* ---- binders ---------------------------------------------------------------------- */
 
-#define DECLARE_BASE(name) cpu_binder cpu_bind_##name##_base;
-#define DECLARE_V3(name)   cpu_binder cpu_bind_##name##_v3;
-#define DECLARE(name)	   cpu_binder cpu_bind_##name;
-#define ENTRY_BASE(name)   cpu_bind_##name##_base,
-#define ENTRY_V3(name)	   cpu_bind_##name##_v3,
-#define ENTRY(name)	   cpu_bind_##name,
+enum {
+#define ALU(name, ...)	CPU_UNIT_##name,
+#define UNIT(name, ...) CPU_UNIT_##name,
+#include "cpu/units.def"
+	CPU_UNITS
+};
+_Static_assert(CPU_UNITS <= 32, "a bit for each");
 
-CPU_OP_BINDERS(DECLARE_BASE)
-CPU_BINDERS(DECLARE)
-static cpu_binder *const op_binders[] = {CPU_OP_BINDERS(ENTRY_BASE)};
-static cpu_binder *const binders[] = {CPU_BINDERS(ENTRY)};
+/* The units of each opcode, as bits. One that units.def leaves out is not declared below. */
+enum {
+#define NONE		0
+#define U(name)		(1u << CPU_UNIT_##name)
+#define BIND(op, units) UNITS_OF_##op = units,
+#include "cpu/units.def"
+};
+static const uint32_t units_of[PTX_OP_COUNT] = {
+#define OP(id, ...) [PTX_OP_##id] = UNITS_OF_##id,
+#include "ptx/isa.def"
+#undef OP
+};
+#undef NONE
+
+#define ALU(name, ...)	cpu_binder cpu_bind_##name##_base;
+#define UNIT(name, ...) cpu_binder cpu_bind_##name;
+#include "cpu/units.def"
+static cpu_binder *const binders[CPU_UNITS] = {
+#define ALU(name, ...)	[CPU_UNIT_##name] = cpu_bind_##name##_base,
+#define UNIT(name, ...) [CPU_UNIT_##name] = cpu_bind_##name,
+#include "cpu/units.def"
+};
 
 #ifdef CPU_HAS_V3
-CPU_OP_BINDERS(DECLARE_V3)
-static cpu_binder *const op_binders_v3[] = {CPU_OP_BINDERS(ENTRY_V3)};
+#define ALU(name, ...) cpu_binder cpu_bind_##name##_v3;
+#include "cpu/units.def"
+static cpu_binder *const binders_v3[CPU_UNITS] = {
+#define ALU(name, ...)	[CPU_UNIT_##name] = cpu_bind_##name##_v3,
+#define UNIT(name, ...) [CPU_UNIT_##name] = cpu_bind_##name,
+#include "cpu/units.def"
+};
 
-static cpu_binder *const *best_op_binders(void)
+static cpu_binder *const *best_binders(void)
 {
 	unsigned a, b, c = 0, d, ext = 0;
 
@@ -56,12 +77,12 @@ static cpu_binder *const *best_op_binders(void)
 	bool has_all = has_rest && __builtin_cpu_supports("avx2") &&
 		       __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
 		       __builtin_cpu_supports("bmi2");
-	return has_all ? op_binders_v3 : op_binders;
+	return has_all ? binders_v3 : binders;
 }
 #else
-static cpu_binder *const *best_op_binders(void)
+static cpu_binder *const *best_binders(void)
 {
-	return op_binders;
+	return binders;
 }
 #endif
 
@@ -158,17 +179,15 @@ void dec_push(struct cpu_dec *d, const struct ptx_stmt *s, const struct cpu_inst
 	base_vec_push(&d->stmts, (struct ptx_stmt *)s);
 }
 
-/* Offers s to all; the caller checks d->bad. */
+/* Offers s to the units of its opcode; the caller checks d->bad. */
 static enum cpu_bound offer(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in)
 {
-	cpu_binder *const *ops = d->ops;
 	const struct cpu_inst fresh = *in;
 	size_t n = d->code.n;
 	enum cpu_bound b;
 
-	for (size_t i = 0; i < BASE_COUNTOF(op_binders) + BASE_COUNTOF(binders); i++) {
-		b = i < BASE_COUNTOF(op_binders) ? ops[i](d, s, in)
-						 : binders[i - BASE_COUNTOF(op_binders)](d, s, in);
+	for (uint32_t left = units_of[s->form->op]; left; left &= left - 1) {
+		b = d->binders[__builtin_ctz(left)](d, s, in);
 		if (b != CPU_NOT_MINE)
 			return b;
 		*in = fresh; /* nothing that it may have tried stays */
@@ -443,19 +462,6 @@ static void keep(struct cpu_dec *d)
 
 /* ======================================================================== */
 
-bool load_is_inserted_name(struct ptx_str name)
-{
-	static const char *const prefixes[] = {RACE_REG_PREFIX, INSERTED_LABEL, INSERTED_FUNC};
-
-	if (name.n < sizeof(INSERTED_LABEL) - 1)
-		return false;
-	for (size_t i = 0; i < BASE_COUNTOF(prefixes); i++)
-		if (name.n >= strlen(prefixes[i]) &&
-		    memcmp(name.p, prefixes[i], strlen(prefixes[i])) == 0)
-			return true;
-	return false;
-}
-
 void load_finish_layout(struct cpu_layout *l)
 {
 	uint32_t at = 0;
@@ -487,7 +493,7 @@ bool cpu_decode(struct cpu_func *f, struct base_arena *arena, struct base_sink *
 			    .f = f->ptx,
 			    .layout = f->layout,
 			    .arena = arena,
-			    .ops = best_op_binders()};
+			    .binders = best_binders()};
 
 	(void)sink;
 	d.fl = flow_build(&d.scratch, lf->part->m, f->ptx);

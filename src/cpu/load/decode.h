@@ -46,9 +46,9 @@ struct cpu_dec {
 	struct cpu_module *mod;
 	const struct ptx_func *f;
 	const struct cpu_layout *layout;
-	cpu_binder *const *ops;	   /* the arithmetic binders for this processor */
-	struct base_arena *arena;  /* of the code */
-	struct base_arena scratch; /* of the decoding */
+	cpu_binder *const *binders; /* by unit, in the build for this processor */
+	struct base_arena *arena;   /* of the code */
+	struct base_arena scratch;  /* of the decoding */
 	struct flow *fl;
 	BASE_VEC(struct cpu_inst) code;
 	BASE_VEC(struct ptx_stmt *) stmts;

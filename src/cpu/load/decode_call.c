@@ -28,8 +28,7 @@ static enum cpu_step exec_put(struct cpu_warp *w, const struct cpu_inst *in, uin
 	size_t n = cpu_class_bytes[in->sub] / CPU_WARP;
 	uint8_t *slot = cpu_slot(w, in->src[0]);
 
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		uint8_t *to = area(w, l, in->imm);
 		if (in->sub == CPU_B128) {
 			memcpy(to, slot + l * 8, 8);
@@ -50,8 +49,7 @@ static enum cpu_step exec_get(struct cpu_warp *w, const struct cpu_inst *in, uin
 	size_t n = cpu_class_bytes[in->sub] / CPU_WARP;
 	uint8_t *slot = cpu_slot(w, in->dst[0]);
 
-	CPU_EACH_LANE(l, mask)
-	{
+	CPU_EACH_LANE (l, mask) {
 		const uint8_t *from = area(w, l, in->imm);
 		if (in->sub == CPU_B128) {
 			memcpy(slot + l * 8, from, 8);

@@ -22,7 +22,8 @@ struct cpu_frag {
 	uint8_t nops;  /* operands; those from nregs on repeat the first */
 	uint8_t per;   /* elements of a register */
 	uint8_t bits;  /* of an element */
-	/* Index in the dense matrix, A [m][k], B [k][n], C and D [m][n]: pos[(reg * 32 + lane) * per + i] */
+	/* Index in the dense matrix, A [m][k], B [k][n], C and D [m][n]: pos[(reg * 32 + lane) *
+	 * per + i] */
 	uint16_t *pos;
 	uint32_t slots[CPU_FRAG_REGS];
 };

@@ -450,8 +450,3 @@ const char *cpu_func_refused(const struct cpu_func *f)
 
 	return why ? why : "it has no code";
 }
-
-unsigned cpu_module_device(const struct cpu_module *mod)
-{
-	return mod->device;
-}

@@ -9,10 +9,11 @@
 #ifndef COLLIDER_CPU_LOAD_H
 #define COLLIDER_CPU_LOAD_H
 
-#include <uthash.h>
+#include "base/table.h"
 
 #include "cpu/machine.h"
 #include "flow/flow.h"
+#include "race/detector.h"
 
 #define LOAD_ALIGN(x, a) (((x) + ((a)-1)) & ~((a)-1))
 #define CPU_PARAM_MAX	 (1u << 20) /* bytes of a .param area */
@@ -131,8 +132,8 @@ uint32_t load_var_align(const struct ptx_var *v);
 void load_error(struct cpu_module *mod, const struct load_part *part, uint32_t line, uint32_t col,
 		const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
-/* The same of one function: the module is loaded, but what calls the function can't be launched. The
- * first reason stands. */
+/* The same of one function: the module is loaded, but what calls the function can't be launched.
+ * The first reason stands. */
 void load_refuse(struct cpu_module *mod, struct load_func *lf, uint32_t line, uint32_t col,
 		 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
@@ -152,7 +153,10 @@ void load_each_reached(struct cpu_module *mod, struct load_func *lf,
 		       void (*fn)(struct load_func *lf, void *arg), void *arg);
 
 /* decode.c */
-bool load_is_inserted_name(struct ptx_str name);
+static inline bool load_is_inserted_name(struct ptx_str name)
+{
+	return race_is_inserted_name(name.p, name.n);
+}
 /* Slots of `lf`, if it has none yet. */
 void load_need_slots(struct load_func *lf);
 /* Completes a layout from counts: starts and frame. */

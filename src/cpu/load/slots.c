@@ -207,15 +207,15 @@ static void link_by(const struct span *spans, uint32_t n, bool by_end, uint32_t 
 
 static void assign(struct cpu_slots *sl, const struct span *spans, uint32_t n, uint32_t nplaces)
 {
-	uint32_t *starts = malloc(sizeof(uint32_t) * nplaces),
-		 *next = malloc(sizeof(uint32_t) * (n + 1u));
-	uint32_t *ends = malloc(sizeof(uint32_t) * nplaces),
-		 *next_end = malloc(sizeof(*next) * (n + 1u));
+	uint32_t *starts = base_malloc(sizeof(uint32_t) * nplaces),
+		 *next = base_malloc(sizeof(uint32_t) * (n + 1u));
+	uint32_t *ends = base_malloc(sizeof(uint32_t) * nplaces),
+		 *next_end = base_malloc(sizeof(*next) * (n + 1u));
 	struct pool pools[CPU_CLASSES] = {0};
 	uint32_t words = 0;
 
 	for (int c = 0; c < CPU_CLASSES; c++)
-		pools[c].v = malloc(sizeof(uint32_t) * (n + 1u));
+		pools[c].v = base_malloc(sizeof(uint32_t) * (n + 1u));
 	link_by(spans, n, false, starts, next, nplaces);
 	link_by(spans, n, true, ends, next_end, nplaces);
 	for (uint32_t at = 0; at < nplaces; at++) {
@@ -245,7 +245,7 @@ static void assign(struct cpu_slots *sl, const struct span *spans, uint32_t n, u
 static void measure(struct scan *sc, struct flow *fl)
 {
 	size_t words = (sc->f->nregs + 63u) / 64u;
-	uint64_t *seen = calloc(words + 1, sizeof(*seen));
+	uint64_t *seen = base_calloc(words + 1, sizeof(*seen));
 
 	number_places(sc);
 	for (uint32_t b = 0; b < fl->nblocks; b++)
@@ -265,10 +265,10 @@ struct cpu_slots *cpu_slots_make(struct base_arena *arena, struct flow *fl)
 	uint32_t n = number_comps(arena, f, sl);
 	struct scan sc = {.fl = fl, .f = f};
 
-	sc.spans = malloc(sizeof(*sc.spans) * (n + 1u));
+	sc.spans = base_malloc(sizeof(*sc.spans) * (n + 1u));
 	memset(sc.spans, 0xff, sizeof(*sc.spans) * (n + 1u));
-	sc.killed = calloc(f->nregs + 1u, sizeof(*sc.killed));
-	sc.first = malloc(sizeof(*sc.first) * 2 * (fl->nblocks + 1u));
+	sc.killed = base_calloc(f->nregs + 1u, sizeof(*sc.killed));
+	sc.first = base_malloc(sizeof(*sc.first) * 2 * (fl->nblocks + 1u));
 	sc.end = sc.first + fl->nblocks + 1u;
 	measure(&sc, fl);
 

@@ -29,8 +29,7 @@ void cpu_a1_synchronise(struct cpu_warp *w, uint32_t mask)
 {
 	uint32_t lanes = w->cta->l1->busy[w->index] & mask;
 
-	CPU_EACH_LANE(l, lanes)
-	{
+	CPU_EACH_LANE (l, lanes) {
 		cpu_lane_state(w, l)->n = 0;
 	}
 	w->cta->l1->busy[w->index] &= ~lanes;

@@ -27,8 +27,7 @@
 #define SECTOR	    32u
 #define MAX_SECTORS 512u
 
-#define uthash_fatal(msg) abort()
-#include <uthash.h>
+#include "base/table.h"
 
 struct cpu_sector {
 	_Alignas(SECTOR) uint8_t data[SECTOR];
@@ -160,9 +159,7 @@ static struct cpu_sector *get(struct cpu_l1 *l1, const uint8_t *host)
 static uint32_t *ids_of(struct cpu_sector *s)
 {
 	if (!s->ids)
-		s->ids = calloc(SECTOR, sizeof(*s->ids));
-	if (!s->ids)
-		abort();
+		s->ids = base_calloc(SECTOR, sizeof(*s->ids));
 	return s->ids;
 }
 
@@ -429,8 +426,7 @@ void cpu_weak_release(struct cpu_warp *w, uint32_t mask, enum ptx_scope scope)
 {
 	uint32_t lanes = w->cta->l1->busy[w->index] & mask;
 
-	CPU_EACH_LANE(l, lanes)
-	{
+	CPU_EACH_LANE (l, lanes) {
 		while (cpu_lane_state(w, l)->n)
 			drain(w, l, 0);
 	}

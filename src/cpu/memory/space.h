@@ -13,16 +13,16 @@
 bool cpu_space_range(struct cpu_machine *m, unsigned device, uint64_t addr, uint64_t *base,
 		     uint64_t *end);
 /*
- * Memory that host code may access (managed, pinned) is mapped twice when sees_host is on: the program's
- * addresses can be protected, the machine uses others. From the program's address to the
+ * Memory that host code may access (managed, pinned) is mapped twice when sees_host is on: the
+ * program's addresses can be protected, the machine uses others. From the program's address to the
  * machine's and back; the same for all other memory.
  */
 uint64_t cpu_space_machine(struct cpu_machine *m, uint64_t addr);
 uint64_t cpu_space_program(const struct cpu_machine *m, uint64_t addr);
 /* The range that all of the machine's memory lies in, by the program's addresses. */
 void cpu_space_region(const struct cpu_machine *m, uint64_t *first, uint64_t *last);
-/* Protects what is mapped twice, or lets the program at it: all of it, or the pages of one access (false:
- * addr is no such memory). */
+/* Protects what is mapped twice, or lets the program at it: all of it, or the pages of one access
+ * (false: addr is no such memory). */
 void cpu_space_protect(struct cpu_machine *m, bool is_on);
 bool cpu_space_protect_page(struct cpu_machine *m, uint64_t addr, bool is_on);
 /* Bytes from addr on that lie in the same allocation that is mapped twice; 0: none. */

@@ -53,7 +53,8 @@ static cudaError_t query_begin(struct query *q, const void *func)
 	q->device = rt_thread()->device;
 	rt_images_lock();
 	q->k = rt_kern_find(func);
-	/* What is no host function could be a cudaKernel_t, and CUDA's code is that of a wrong one. */
+	/* What is no host function could be a cudaKernel_t, and CUDA's code is that of a wrong
+	 * one. */
 	e = q->k ? rt_kern_load(q->k, q->device, &q->kernel) : cudaErrorInvalidResourceHandle;
 	if (e == cudaSuccess)
 		cpu_kernel_get_info(q->kernel, &q->info);
@@ -62,7 +63,7 @@ static cudaError_t query_begin(struct query *q, const void *func)
 	return e;
 }
 
-/* ---- attributes ---------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *func)
 {
@@ -243,7 +244,7 @@ cudaError_t cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr)
 	return kernel_handle(entryFuncAddr, (void **)kernelPtr);
 }
 
-/* ---- occupancy --------------------------------------------------------------------------------------- */
+/* ---- occupancy ------------------------------------------------------------------------------- */
 
 /* As in CUDA's occupancy calculator, what a launch may have in dynamic shared memory counts (0
  * blocks beyond), but __launch_bounds__ don't. */

@@ -4,8 +4,8 @@
  * A fact about the device stands once, in attrs.def; cudaDeviceProp is filled
  * from there. The limit of the heap is the device's; the others are kept and
  * given back, and the stack and printf buffer don't depend on them (a program
- * that sets one and reads it again sees its value). cudaDeviceReset drops the device's memory, streams'
- * work and modules, and its sticky fault, with which a program can go on after
+ * that sets one and reads it again sees its value). cudaDeviceReset drops the device's memory,
+ * streams' work and modules, and its sticky fault, with which a program can go on after
  * an error without a new process.
  */
 #include <limits.h>

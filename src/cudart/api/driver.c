@@ -19,7 +19,7 @@
 
 #define DRIVER_VERSION 13000
 
-/* ---- tensor maps ------------------------------------------------------------------------------- */
+/* ---- tensor maps ----------------------------------------------------------------------------- */
 
 static CUresult encode(struct cpu_tensormap_desc *d, CUtensorMap *map)
 {
@@ -112,7 +112,7 @@ CUresult CUDAAPI cuTensorMapEncodeIm2col(
 	return encode(&d, tensorMap);
 }
 
-/* ---- the simple ones ------------------------------------------------------------------------------- */
+/* ---- the simple ones ------------------------------------------------------------------------- */
 
 /* Numbers of errors and attributes are the same in both APIs. */
 static CUresult result(cudaError_t e)
@@ -249,7 +249,7 @@ static CUresult CUDAAPI drv_get_proc(const char *symbol, void **fn, int version,
 	return *fn || status ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
-/* ---- entry points -------------------------------------------------------------------------------------- */
+/* ---- entry points ---------------------------------------------------------------------------- */
 
 static cudaError_t get_entry(const char *symbol, void **fn, unsigned version,
 			     unsigned long long flags, enum cudaDriverEntryPointQueryResult *status)

@@ -150,7 +150,7 @@ static cudaError_t check_cooperative(const struct cpu_kernel *kernel, dim3 grid,
 		       : cudaSuccess;
 }
 
-/* ---- parameters ------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 static cudaError_t gather(const struct cpu_kernel *kernel, void **args, uint8_t *block,
 			  uint32_t bytes)
@@ -206,7 +206,7 @@ static cudaError_t make_params(struct cpu_kernel *kernel, void **args, void **ex
 	return cudaSuccess;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 /* Everything but the parameters. Images' lock held. */
 static cudaError_t check(struct rt_kern *k, unsigned device, dim3 grid, dim3 block, size_t shared,
@@ -322,7 +322,7 @@ static cudaError_t launch_config(const cudaLaunchConfig_t *config, const void *f
 	return launch(func, &c, &shape, args, is_per_thread);
 }
 
-/* ---- entry points ----------------------------------------------------------------------------------- */
+/* ---- entry points ---------------------------------------------------------------------------- */
 
 /* Declared by nvcc's own headers, for generated code only. */
 RT_API unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared,

@@ -1,5 +1,6 @@
 /*
- * pt_array.c - entry points that copy to, from and between CUDA arrays; compiled twice (internal.h).
+ * pt_array.c - entry points that copy to, from and between CUDA arrays; compiled twice
+ * (internal.h).
  */
 #include "cudart/state/array.h"
 

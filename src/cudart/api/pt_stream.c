@@ -192,7 +192,7 @@ cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void *devPtr, size_t l
 				     unsigned int flags)
 {
 	FIND(stream, devPtr);
-	(void)length; /* managed memory is the same for host and device, whoever it is attached to */
+	(void)length; /* managed memory is the same for host and device */
 	(void)flags;
 	return found(s);
 }

@@ -1,14 +1,14 @@
 /*
  * texture.c - texture and surface objects: what the program describes becomes the machine's.
  *
- * Checked is what CUDA's manual states of resources and their descriptions. Refused by name: mipmaps,
- * cube maps, views, sRGB, anisotropy.
+ * Checked is what CUDA's manual states of resources and their descriptions. Refused by name:
+ * mipmaps, cube maps, views, sRGB, anisotropy.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cudart/state/array.h"
-#include <uthash.h>
+#include "base/table.h"
 
 #define TEXTURE_ALIGN 512u /* as the attributes say */
 #define PITCH_ALIGN   32u

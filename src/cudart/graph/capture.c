@@ -100,8 +100,7 @@ cudaError_t rt_capture_add_payload(struct rt_stream *s, const struct rt_payload 
 
 	if (s->capture->is_invalid)
 		return cudaErrorStreamCaptureInvalidated;
-	if (!rt_payload_copy(&own, p))
-		return cudaErrorMemoryAllocation;
+	rt_payload_copy(&own, p);
 	struct rt_node *n = rt_node_new(s->capture->graph, &own);
 	for (size_t i = 0; i < s->front.n; i++)
 		rt_node_depend(n, s->front.v[i]);
@@ -250,7 +249,7 @@ cudaError_t rt_capture_begin(cudaStream_t stream, bool is_per_thread, struct rt_
 	return rt_fail(e);
 }
 
-/* ---- ending ------------------------------------------------------------------------------------ */
+/* ---- ending ---------------------------------------------------------------------------------- */
 
 void rt_capture_drop(struct rt_capture *c)
 {
@@ -374,7 +373,7 @@ cudaError_t rt_capture_update(cudaStream_t stream, bool is_per_thread, cudaGraph
 	return rt_fail(e);
 }
 
-/* ---- public --------------------------------------------------------------------------------------- */
+/* ---- public ---------------------------------------------------------------------------------- */
 
 cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode)
 {

@@ -21,27 +21,14 @@ struct rt_node *rt_node_find(cudaGraphNode_t n)
 	return rt_handle_is(n, RT_NODE) ? (struct rt_node *)n : NULL;
 }
 
-static void *zalloc(size_t size)
-{
-	void *p = calloc(1, size);
-
-	if (!p) {
-		rt_say("out of memory");
-		abort();
-	}
-	return p;
-}
-
 /* ---- payloads ------------------------------------------------------------------------ */
 
-bool rt_payload_copy(struct rt_payload *to, const struct rt_payload *from)
+void rt_payload_copy(struct rt_payload *to, const struct rt_payload *from)
 {
 	*to = *from;
 	if (from->type == cudaGraphNodeTypeKernel) {
 		size_t n = from->work.param_bytes;
-		void *block = malloc(n ? n : 1);
-		if (!block)
-			return false;
+		void *block = base_malloc(n);
 		if (n)
 			memcpy(block, from->work.cpu.launch.params, n);
 		to->work.cpu.launch.params = block;
@@ -52,7 +39,6 @@ bool rt_payload_copy(struct rt_payload *to, const struct rt_payload *from)
 		to->child = rt_graph_clone(from->child);
 		to->child->is_child = true;
 	}
-	return true;
 }
 
 void rt_payload_free(struct rt_payload *p)
@@ -71,7 +57,7 @@ void rt_payload_free(struct rt_payload *p)
 
 struct rt_graph *rt_graph_new(void)
 {
-	struct rt_graph *g = zalloc(sizeof(*g));
+	struct rt_graph *g = base_calloc(1, sizeof(*g));
 
 	rt_handle_add(g, RT_GRAPH);
 	return g;
@@ -79,7 +65,7 @@ struct rt_graph *rt_graph_new(void)
 
 struct rt_node *rt_node_new(struct rt_graph *g, const struct rt_payload *what)
 {
-	struct rt_node *n = zalloc(sizeof(*n));
+	struct rt_node *n = base_calloc(1, sizeof(*n));
 
 	n->graph = g;
 	n->id = next_node++;
@@ -128,10 +114,7 @@ struct rt_graph *rt_graph_clone(const struct rt_graph *g)
 	for (size_t i = 0; i < g->nodes.n; i++) {
 		struct rt_payload p;
 		g->nodes.v[i]->mark = i;
-		if (!rt_payload_copy(&p, &g->nodes.v[i]->what)) {
-			rt_say("out of memory");
-			abort();
-		}
+		rt_payload_copy(&p, &g->nodes.v[i]->what);
 		struct rt_node *n = rt_node_new(c, &p);
 		n->origin = g->nodes.v[i]->id;
 		n->is_disabled = g->nodes.v[i]->is_disabled;
@@ -162,7 +145,7 @@ static bool is_ready(const struct rt_node *n)
  * captured graphs. */
 static bool sort(struct rt_graph *g)
 {
-	struct rt_node **order = zalloc((g->nodes.n + 1) * sizeof(struct rt_node *));
+	struct rt_node **order = base_calloc(1, (g->nodes.n + 1) * sizeof(struct rt_node *));
 	size_t n = 0, before;
 
 	for (size_t i = 0; i < g->nodes.n; i++)
@@ -356,7 +339,7 @@ cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t
 	return rt_fail(e);
 }
 
-/* ---- public: lists ---------------------------------------------------------------------------- */
+/* ---- public: lists --------------------------------------------------------------------------- */
 
 /* Gives out a list the way CUDA does: without `out` only the count; what is left over in it is
  * NULL, and *n is how many were written. */

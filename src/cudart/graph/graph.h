@@ -75,8 +75,8 @@ bool rt_graph_sort(struct rt_graph *g);
 struct rt_node *rt_node_new(struct rt_graph *g, const struct rt_payload *what);
 /* No edge twice. */
 void rt_node_depend(struct rt_node *n, struct rt_node *on);
-/* A copy with memory of its own; false: out of memory. */
-bool rt_payload_copy(struct rt_payload *to, const struct rt_payload *from);
+/* A copy with memory of its own. */
+void rt_payload_copy(struct rt_payload *to, const struct rt_payload *from);
 void rt_payload_free(struct rt_payload *p);
 
 /* ---- userobj.c: lock not held --------------------------------------------------- */

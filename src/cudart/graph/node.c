@@ -273,7 +273,7 @@ static cudaError_t set(cudaGraphExec_t exec, cudaGraphNode_t node, struct rt_pay
 	return rt_fail(is_good ? cudaSuccess : cudaErrorInvalidValue);
 }
 
-/* ---- public: adding ----------------------------------------------------------------------------- */
+/* ---- public: adding -------------------------------------------------------------------------- */
 
 cudaError_t cudaGraphAddNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
 			     const cudaGraphNode_t *pDependencies,
@@ -370,7 +370,7 @@ cudaError_t cudaGraphAddMemFreeNode(ADD_PARAMS, void *dptr)
 	ADD(rt_graph_make_free(&p, dptr));
 }
 
-/* ---- public: changing ----------------------------------------------------------------------------- */
+/* ---- public: changing ------------------------------------------------------------------------ */
 
 #define SET(exec, ...)                                                                             \
 	do {                                                                                       \

@@ -1,8 +1,8 @@
 /*
  * collider.c - the CPU device's side of the file shared with `collider run`.
  *
- * Each device that is used gets a region, which kernels may use. An instrumented module finds both through its knobs,
- * written when it is loaded, before any kernel of it can run; its site tables
+ * Each device that is used gets a region, which kernels may use. An instrumented module finds both
+ * through its knobs, written when it is loaded, before any kernel of it can run; its site tables
  * are copied from the module's memory then. Kernels write records into the
  * region themselves, and count in a struct race_rt there; what the oracle has
  * judged is written after each batch of work. So the figures in the file are those

@@ -12,7 +12,8 @@ struct rt_call {
 	bool is_per_thread, is_async;
 };
 
-/* Make the work of a copy or fill; ranges and kinds are checked by rt_copy_submit and rt_check_*. */
+/* Make the work of a copy or fill; ranges and kinds are checked by rt_copy_submit and
+ * rt_check_*. */
 cudaError_t rt_copy_make_1d(struct rt_work *w, void *dst, const void *src, size_t n,
 			    enum cudaMemcpyKind kind);
 cudaError_t rt_copy_make_2d(struct rt_work *w, void *dst, size_t dpitch, const void *src,

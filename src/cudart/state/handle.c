@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "cudart/state/internal.h"
-#include <uthash.h>
+#include "base/table.h"
 
 struct handle {
 	UT_hash_handle hh;

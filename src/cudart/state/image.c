@@ -22,6 +22,8 @@
 #include "cudart/state/collider.h"
 #include "cudart/state/fatbin.h"
 #include "cudart/state/link.h"
+#include "instrument/instrument.h"
+#include "race/shm_write.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rt_image *images;
@@ -84,6 +86,42 @@ static void name_image(struct rt_image *im)
 			    : "a library loaded at run time";
 }
 
+/* The checks that the run asks for in place of those that the module has: parsed anew, since what
+ * passes put in is text that only the parser knows. Without a sound result the module stays as it
+ * is, and the report says so. */
+static struct ptx_module *prepare(struct rt_image *im, const char *file, struct ptx_module *m)
+{
+	unsigned has = inst_detectors_of(m), wants = rt.detectors & RACE_DETECT_PUT;
+	struct inst_options opt = {.sanitize = wants, .raise_target = false};
+	struct inst_stats stats = {0};
+	struct base_sink sink = {0};
+	struct base_buf out = {0};
+
+	/* Judges see past what is put in. */
+	if (!rt.has_detectors || has == wants || (!wants && rt.detectors))
+		return m;
+	bool is_good = !has || inst_strip(m, &sink);
+	if (is_good && wants)
+		is_good = !inst_run(m, &opt, &stats, &sink);
+	if (is_good) {
+		ptx_print(m, &out);
+		base_buf_put(&out, "", 1);
+		base_vec_push(&im->texts, out.p);
+	}
+	struct ptx_module *done = NULL;
+	if (is_good)
+		done = ptx_parse(&im->arena, file, out.p, out.n - 1, &sink);
+	if (!done || sink.errors) {
+		base_sink_print(&sink, stderr);
+		race_shm_note("a module could not be prepared for the detectors asked for; it runs "
+			      "as it was built: %s",
+			      file);
+		done = NULL;
+	}
+	base_sink_free(&sink);
+	return done; /* out.p lives as long as the image */
+}
+
 /* Takes over a malloc'd text. */
 static cudaError_t parse_text(struct rt_image *im, char *text, size_t size, unsigned sm)
 {
@@ -92,6 +130,11 @@ static cudaError_t parse_text(struct rt_image *im, char *text, size_t size, unsi
 
 	base_vec_push(&im->texts, text);
 	struct ptx_module *m = ptx_parse(&im->arena, file, text, size, &sink);
+	if (m && !sink.errors) {
+		struct ptx_module *done = prepare(im, file, m);
+		/* A pass that failed may have left half of its work. */
+		m = done ? done : ptx_parse(&im->arena, file, text, size, &sink);
+	}
 	if (!m || sink.errors)
 		print_failed(im, &sink);
 	bool is_good = m && !sink.errors;
@@ -413,15 +456,6 @@ bool rt_kern_is_refused(struct rt_kern *k, struct cpu_kernel *kernel)
 		k->is_told = true;
 	}
 	return why != NULL;
-}
-
-cudaError_t rt_kernel_find(const void *func, unsigned device, struct cpu_kernel **out)
-{
-	rt_images_lock();
-	struct rt_kern *k = rt_kern_find(func);
-	cudaError_t e = k ? rt_kern_load(k, device, out) : cudaErrorInvalidResourceHandle;
-	rt_images_unlock();
-	return e;
 }
 
 cudaError_t rt_symbol_find(const void *symbol, unsigned device, uint64_t *addr, uint64_t *bytes)

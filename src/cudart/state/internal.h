@@ -67,6 +67,8 @@ struct rt_state {
 	unsigned ndevices;
 	struct rt_device dev[RT_DEVICES];
 	struct cpu_options options;
+	bool has_detectors; /* modules get the checks of `detectors`, no others */
+	unsigned detectors;
 	bool is_forked;		      /* the machine belongs to the parent process */
 	_Atomic uint32_t next_stream; /* ids */
 	_Atomic uint32_t captures;    /* under way, to skip the checks when there is none */
@@ -273,9 +275,6 @@ cudaError_t rt_capture_check(void);
 
 /* ---- link's: kernels and symbols -------------------------------------------------- */
 
-/* The kernel of a host function or cudaKernel_t on a device (modules are loaded there on first
- * use). cudaErrorInvalidResourceHandle: there is none. Lock not held. */
-cudaError_t rt_kernel_find(const void *func, unsigned device, struct cpu_kernel **out);
 /*
  * Fills *out for a launch of func after all checks that cudaLaunchKernelExC makes (limits,
  * dynamic shared memory against the function's attribute, cluster size, cooperative fit).

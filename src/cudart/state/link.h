@@ -14,7 +14,7 @@
 #ifndef COLLIDER_CUDART_LINK_H
 #define COLLIDER_CUDART_LINK_H
 
-#include <uthash.h>
+#include "base/table.h"
 
 #include "cudart/state/internal.h"
 
@@ -105,7 +105,7 @@ cudaError_t rt_kern_load(struct rt_kern *k, unsigned device, struct cpu_kernel *
 /* Can the CPU device not run it? Says once why. Images' lock held. */
 bool rt_kern_is_refused(struct rt_kern *k, struct cpu_kernel *kernel);
 
-/* ---- attr.c --------------------------------------------------------------------------------------- */
+/* ---- attr.c ---------------------------------------------------------------------------------- */
 
 /* Dynamic shared memory that a launch may ask for on the device now. Lock held. */
 uint64_t rt_kern_dynamic_limit(const struct rt_kern *k, unsigned device,
@@ -113,7 +113,7 @@ uint64_t rt_kern_dynamic_limit(const struct rt_kern *k, unsigned device,
 /* Threads of a block that the registers allow. */
 uint32_t rt_kern_max_threads(const struct cpu_kernel_info *info);
 
-/* ---- launch.c ------------------------------------------------------------------------------------ */
+/* ---- launch.c -------------------------------------------------------------------------------- */
 
 /* What the attributes of a launch say. */
 struct rt_shape {

@@ -319,7 +319,7 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
 	return cudaSuccess;
 }
 
-/* ---- hints ------------------------------------------------------------------------------------- */
+/* ---- hints ----------------------------------------------------------------------------------- */
 
 bool rt_is_managed(const void *p, size_t bytes)
 {

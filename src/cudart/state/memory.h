@@ -5,7 +5,7 @@
 #define COLLIDER_CUDART_MEMORY_H
 
 #include "cudart/state/internal.h"
-#include <uthash.h>
+#include "base/table.h"
 
 struct rt_pool {
 	unsigned device;

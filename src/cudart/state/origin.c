@@ -18,7 +18,7 @@
 
 #define HASH_NONFATAL_OOM      1
 #define uthash_nonfatal_oom(e) ((e)->number = 0)
-#include <uthash.h>
+#include "base/table.h"
 
 #include "cudart/state/collider.h"
 #include "race/transfer.h"

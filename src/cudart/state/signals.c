@@ -1,10 +1,12 @@
 /*
- * signals.c - the program's signals and lists of buffers, while loads and stores of host code are seen.
+ * signals.c - the program's signals and lists of buffers, while loads and stores of host code are
+ * seen.
  *
  * The machine needs SIGSEGV, SIGTRAP and SIGSYS (src/cpu/host_signal.c). A handler that the
- * program sets for one of them is kept and called for what isn't the machine's; a thread that blocks
- * all signals keeps these open, as a fault while they are blocked would end the process. Calls with a list of
- * buffers get the addresses at which the kernel may write. Nothing changes without
+ * program sets for one of them is kept and called for what isn't the machine's; a thread that
+ * blocks all signals keeps these open, as a fault while they are blocked would end the process.
+ * Calls with a list of buffers get the addresses at which the kernel may write. Nothing changes
+ * without
  * --host-accesses and for calls of this library itself.
  */
 #ifndef _GNU_SOURCE

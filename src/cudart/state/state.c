@@ -9,16 +9,18 @@
  * What still runs at exit is dropped, as CUDA does (collider.c gives it some
  * time first, for the report); a fault nobody asked for is told.
  */
-#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/option.h"
 #include "cudart/state/capture.h"
 #include "cudart/state/collider.h"
 #include "cudart/state/internal.h"
 #include "cudart/state/threads.h"
+#include "race/detector.h"
+#include "race/shm_write.h"
 
 struct rt_state rt = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -40,168 +42,50 @@ void rt_say(const char *fmt, ...)
 
 /* ---- options ---------------------------------------------------------------- */
 
-static bool parse_number(const char *s, size_t n, uint64_t *out)
-{
-	char text[32];
-	char *end;
+_Static_assert(RT_DEVICES == 16, "the range of --cpu-devices in options.def");
 
-	if (n == 0 || n >= sizeof(text) || *s < '0' || *s > '9')
-		return false;
-	memcpy(text, s, n);
-	text[n] = 0;
-	errno = 0;
-	*out = strtoull(text, &end, 0);
-	if (errno)
-		return false;
-	unsigned shift = 0;
-	switch (*end) {
-	case 'k':
-	case 'K':
-		shift = 10;
-		break;
-	case 'm':
-	case 'M':
-		shift = 20;
-		break;
-	case 'g':
-	case 'G':
-		shift = 30;
-		break;
-	}
-	if (shift)
-		end++;
-	if (*end || *out > UINT64_MAX >> shift)
-		return false;
-	*out <<= shift;
-	return true;
+static enum cpu_oracle oracle_of(const struct option_set *s)
+{
+	if (!(option_list(s, OPTION_DETECTOR) & RACE_DETECT(ORACLE)))
+		return CPU_ORACLE_OFF;
+	return option_is(s, OPTION_ORACLE, "execution") ? CPU_ORACLE_EXECUTION : CPU_ORACLE_PROGRAM;
 }
 
-static bool parse_model(const char *s, size_t n, enum cpu_model *out)
+static enum cpu_model model_of(const struct option_set *s)
 {
-	static const char *const names[] = {
-		[CPU_MODEL_SC] = "sc", [CPU_MODEL_WEAK] = "weak", [CPU_MODEL_A1] = "a1"};
-
-	for (size_t i = 0; i < BASE_COUNTOF(names); i++) {
-		if (strlen(names[i]) == n && memcmp(names[i], s, n) == 0) {
-			*out = (enum cpu_model)i;
-			return true;
-		}
-	}
-	return false;
+	if (option_is(s, OPTION_MEMORY_MODEL, "weak"))
+		return CPU_MODEL_WEAK;
+	return option_is(s, OPTION_MEMORY_MODEL, "a1") ? CPU_MODEL_A1 : CPU_MODEL_SC;
 }
 
-static bool parse_oracle(const char *s, size_t n, enum cpu_oracle *out)
+bool cudart_read_options(const char *text, struct cudart_options *opt, struct base_sink *sink)
 {
-	static const char *const names[] = {[CPU_ORACLE_OFF] = "off",
-					    [CPU_ORACLE_PROGRAM] = "program",
-					    [CPU_ORACLE_EXECUTION] = "execution"};
+	struct option_set s;
+	int rc = 0;
 
-	for (size_t i = 0; i < BASE_COUNTOF(names); i++) {
-		if (strlen(names[i]) == n && memcmp(names[i], s, n) == 0) {
-			*out = (enum cpu_oracle)i;
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool is_key(const char *s, size_t n, const char *key)
-{
-	return strlen(key) == n && memcmp(s, key, n) == 0;
-}
-
-/* One key=value. Returns NULL, or what was expected. */
-static const char *parse_option(const char *s, size_t n, struct cpu_options *opt)
-{
-	const char *eq = memchr(s, '=', n);
-
-	if (!eq)
-		return "key=value";
-	size_t nkey = (size_t)(eq - s);
-	const char *v = eq + 1;
-	size_t nv = n - nkey - 1;
-
-	if (is_key(s, nkey, "model"))
-		return parse_model(v, nv, &opt->model) ? NULL : "model=sc, weak or a1";
-	if (is_key(s, nkey, "oracle"))
-		return parse_oracle(v, nv, &opt->oracle) ? NULL
-							 : "oracle=off, program or execution";
-
-	if (is_key(s, nkey, "host-threads")) {
-		opt->is_host_apart = is_key(v, nv, "separate");
-		return opt->is_host_apart || is_key(v, nv, "one") ? NULL
-								  : "host-threads=one or separate";
-	}
-
-	uint64_t x = 0;
-	bool is_number = parse_number(v, nv, &x);
-	if (is_key(s, nkey, "seed")) {
-		if (!is_number)
-			return "seed=NUMBER";
-		opt->seed = x;
-	} else if (is_key(s, nkey, "threads")) {
-		if (!is_number || x < 1 || x > 256)
-			return "threads=1..256";
-		opt->threads = (unsigned)x;
-	} else if (is_key(s, nkey, "devices")) {
-		if (!is_number || x < 1 || x > RT_DEVICES)
-			return "devices=1..16";
-		opt->devices = (unsigned)x;
-	} else if (is_key(s, nkey, "sms")) {
-		if (!is_number || x < 1 || x > 1024)
-			return "sms=1..1024";
-		opt->sms = (unsigned)x;
-	} else if (is_key(s, nkey, "memory")) {
-		if (!is_number || x < 1 << 20)
-			return "memory=BYTES, at least 1M";
-		opt->memory = x;
-	} else if (is_key(s, nkey, "host-accesses")) {
-		if (!is_number || x > 1)
-			return "host-accesses=0 or 1";
-		opt->sees_host = x;
-	} else if (is_key(s, nkey, "stats")) {
-		if (!is_number || x > 1)
-			return "stats=0 or 1";
-		opt->tells_stats = x;
-	} else if (is_key(s, nkey, "oracle-actors")) {
-		if (!is_number || x < 1 || x > UINT32_MAX)
-			return "oracle-actors=NUMBER";
-		opt->oracle_actors = (uint32_t)x;
-	} else if (is_key(s, nkey, "oracle-records")) {
-		if (!is_number || x < 2 || x > UINT32_MAX)
-			return "oracle-records=NUMBER, at least 2";
-		opt->oracle_records = (uint32_t)x;
-	} else {
-		return "one of seed, threads, devices, sms, memory, model, stats, oracle, "
-		       "host-threads, host-accesses";
-	}
-	return NULL;
-}
-
-_Static_assert(RT_DEVICES == 16, "the text of devices= above");
-
-bool cudart_parse_options(const char *text, struct cpu_options *opt, char *why, size_t why_size)
-{
-	bool is_good = true;
-
-	*opt = (struct cpu_options){.seed = 1,
-				    .threads = 1,
-				    .devices = 1,
-				    .sms = CPU_SMS,
-				    .memory = CPU_MEMORY,
-				    .model = CPU_MODEL_SC};
-	for (const char *s = text ? text : ""; *s;) {
-		size_t n = strcspn(s, ",");
-		const char *expected = n ? parse_option(s, n, opt) : NULL;
-		if (expected && is_good) {
-			is_good = false;
-			snprintf(why, why_size, "found \"%.*s\", expected %s",
-				 (int)(n < 60 ? n : 60), s, expected);
-		}
-		s += n;
-		s += *s == ',';
-	}
-	return is_good;
+	option_init(&s, OPTION_CMD_DEVICE);
+	if (text)
+		rc = option_read_own(&s, CUDART_OPTIONS_ENV, text, sink);
+	uint64_t memory = (uint64_t)option_int(&s, OPTION_DEVICE_MEMORY);
+	bool has_seed = option_source(&s, OPTION_SEED) != OPTION_FROM_DEFAULT;
+	opt->has_detectors = option_source(&s, OPTION_DETECTOR) != OPTION_FROM_DEFAULT;
+	opt->detectors = option_list(&s, OPTION_DETECTOR);
+	opt->cpu = (struct cpu_options){
+		.seed = has_seed ? (uint64_t)option_int(&s, OPTION_SEED) : 1,
+		.threads = (unsigned)option_int(&s, OPTION_THREADS),
+		.devices = (unsigned)option_int(&s, OPTION_CPU_DEVICES),
+		.sms = option_int(&s, OPTION_SMS) ? (unsigned)option_int(&s, OPTION_SMS) : CPU_SMS,
+		.memory = memory ? memory : CPU_MEMORY,
+		.model = model_of(&s),
+		.tells_stats = option_flag(&s, OPTION_DEVICE_STATS),
+		.oracle = opt->has_detectors ? oracle_of(&s) : CPU_ORACLE_OFF,
+		.sees_host = option_flag(&s, OPTION_HOST_ACCESSES),
+		.is_host_apart = option_is(&s, OPTION_HOST_THREADS, "separate"),
+		.oracle_actors = (uint32_t)option_int(&s, OPTION_ORACLE_ACTORS),
+		.oracle_records = (uint32_t)option_int(&s, OPTION_ORACLE_RECORDS),
+	};
+	option_free(&s);
+	return !rc;
 }
 
 /* ---- start, threads, fork ------------------------------------------------------ */
@@ -267,13 +151,46 @@ static void tell_faults(void)
 		(void)rt_device_error(d);
 }
 
+/* What is held back for the calls that are under way when memory ends. */
+#define RESERVE ((size_t)64 << 20)
+
+static void when_short(void)
+{
+	cpu_machine_short(rt.m);
+}
+
+/* Before anything allocates: programs register their fat binaries before main. */
+__attribute__((constructor)) static void hold_reserve(void)
+{
+	base_reserve(RESERVE, when_short);
+}
+
+/* Every call of the program passes here: with nothing left it starts nothing new. */
+static bool has_memory(void)
+{
+	static atomic_bool is_told;
+
+	if (!base_is_short())
+		return true;
+	if (!atomic_exchange(&is_told, true))
+		race_shm_note("the process ran out of memory: calls of CUDA failed, and what they "
+			      "would have started went unchecked");
+	return base_rearm();
+}
+
 static void start(void)
 {
-	char why[160];
-	const char *text = getenv(CUDART_OPTIONS_ENV);
+	struct cudart_options o = {0};
+	struct base_sink sink = {0};
 
-	if (!cudart_parse_options(text, &rt.options, why, sizeof(why)))
-		rt_say("%s: %s; the default is used", CUDART_OPTIONS_ENV, why);
+	if (!cudart_read_options(getenv(CUDART_OPTIONS_ENV), &o, &sink)) {
+		base_sink_print(&sink, stderr);
+		rt_say("%s: defaults are used for what is wrong", CUDART_OPTIONS_ENV);
+	}
+	base_sink_free(&sink);
+	rt.options = o.cpu;
+	rt.has_detectors = o.has_detectors;
+	rt.detectors = o.detectors;
 	if (rt.options.oracle && rt.options.threads != 1) {
 		rt_say("%s: the oracle goes with threads=1 only; it is not used",
 		       CUDART_OPTIONS_ENV);
@@ -315,6 +232,8 @@ cudaError_t rt_enter_any(void)
 	if (rt.is_forked)
 		return cudaErrorInitializationError;
 	pthread_once(&once, start);
+	if (!has_memory())
+		return cudaErrorMemoryAllocation;
 	return rt.m ? cudaSuccess : cudaErrorInitializationError;
 }
 

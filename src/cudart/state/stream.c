@@ -47,12 +47,8 @@ static void prune(struct rt_device *d)
 struct rt_stream *rt_stream_new(unsigned device, unsigned flags, int priority)
 {
 	struct rt_device *d = &rt.dev[device];
-	struct rt_stream *s = calloc(1, sizeof(*s));
+	struct rt_stream *s = base_calloc(1, sizeof(*s));
 
-	if (!s) {
-		base_oom_handler ? base_oom_handler(sizeof(*s)) : abort();
-		return NULL;
-	}
 	s->device = device;
 	s->flags = flags;
 	s->priority = priority > 0 ? 0 : priority;

@@ -1,14 +1,14 @@
 /*
  * threads.c - what orders host threads, for the oracle with host-threads=separate.
  *
- * The library defines the C library's functions that lock, signal, start and join (POSIX and C11), which
- * is what std::mutex, std::thread and the like call, too. Each calls the real one and tells the machine:
- * a release before what lets others go on, an acquire after what may have waited. Without the option, and
- * for calls of this library itself, it is the real one alone.
+ * The library defines the C library's functions that lock, signal, start and join (POSIX and C11),
+ * which is what std::mutex, std::thread and the like call, too. Each calls the real one and tells
+ * the machine: a release before what lets others go on, an acquire after what may have waited.
+ * Without the option, and for calls of this library itself, it is the real one alone.
  *
  * The exported names have no version, so they stand in for any version that a program asks for
- * (cudart.map). The real function is looked up at its first use; dlsym may give the oldest version of
- * the condition variables, whose layout is another, so theirs is named.
+ * (cudart.map). The real function is looked up at its first use; dlsym may give the oldest version
+ * of the condition variables, whose layout is another, so theirs is named.
  *
  * Misses: atomics, futexes and pipes of the program's own, OpenMP's runtime (which has its own
  * futexes), std::latch, std::barrier and std::counting_semaphore. That is why one actor is the
@@ -70,8 +70,8 @@ static void acquire(const void *object)
 		cpu_host_acquire(m, (uint64_t)(uintptr_t)object);
 }
 
-/* name(PARAMETERS) calls the real one with ARGUMENTS, releases `rel` before and acquires `acq` behind it
- * if it has succeeded. */
+/* name(PARAMETERS) calls the real one with ARGUMENTS, releases `rel` before and acquires `acq`
+ * behind it if it has succeeded. */
 #define PASS(name, params, args, rel, is_whole, acq, succeeded)                                    \
 	EXPORT int name params                                                                     \
 	{                                                                                          \

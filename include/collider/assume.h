@@ -1,0 +1,24 @@
+/*
+ * assume.h - what a kernel may rely on, for `collider prove`; nothing for any other compiler run.
+ *
+ * collider_assume(e) in device code: e holds whenever control comes here. It becomes part of the
+ * launch contract that is printed with the verdict. `collider prove` includes this file by itself;
+ * a program that uses it includes it too, so that other compilers find the names.
+ */
+#ifndef COLLIDER_ASSUME_H
+#define COLLIDER_ASSUME_H
+
+#ifdef __COLLIDER_PROVE__
+#ifdef __CUDACC__
+extern "C" __device__ void __collider_assume(int holds);
+#define collider_assume(e) __collider_assume((e) ? 1 : 0)
+/* The same under the names of nvcc and of GPUVerify. */
+#define __builtin_assume(e) collider_assume(e)
+#define __requires(e)	    collider_assume(e)
+#define __assume(e)	    collider_assume(e)
+#endif
+#else
+#define collider_assume(e) ((void)0)
+#endif
+
+#endif

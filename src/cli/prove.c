@@ -1,0 +1,150 @@
+/*
+ * prove.c - collider prove: race freedom of the kernels of a .cu or .ptx file, for every input.
+ */
+#include "cli/cli.h"
+#include "prove/prove.h"
+#include "toolchain/toolchain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "64", "8,8", "[4,2]" into dimensions, the missing ones 1. False: not numbers. */
+static bool read_dims(const char *s, uint32_t *dim)
+{
+	uint32_t v[3] = {1, 1, 1};
+	bool has_bracket = *s == '[';
+	unsigned n = 0;
+	char *end;
+
+	s += has_bracket;
+	do {
+		errno = 0;
+		unsigned long x = strtoul(s, &end, 10);
+		if (end == s || errno || !x || x > INT32_MAX || n == 3)
+			return false;
+		v[n++] = (uint32_t)x;
+		s = end + 1;
+	} while (*end == ',');
+	if (*end && !(has_bracket && *end == ']') && *end != ' ' && *end != '\r')
+		return false;
+	memcpy(dim, v, sizeof(v));
+	return true;
+}
+
+/* A line "//--blockDim=64 --gridDim=[4,2]" at the source's start gives the dimensions. */
+static void read_header(const char *path, struct prove_options *o)
+{
+	static const char *const names[2] = {"--blockDim=", "--gridDim="};
+	char *text;
+	size_t size;
+
+	if (base_read_file(path, &text, &size))
+		return;
+	char *rest = text;
+	for (char *line = strsep(&rest, "\n"); line && !strncmp(line, "//", 2);
+	     line = strsep(&rest, "\n")) {
+		for (unsigned i = 0; i < 2 && !strncmp(line, "//--", 4); i++) {
+			char *at = strstr(line, names[i]);
+			if (at && !o->dim[3 * i])
+				read_dims(at + strlen(names[i]), o->dim + 3 * i);
+		}
+	}
+	free(text);
+}
+
+/* INDEX=VALUE,... */
+static bool read_params(const char *s, struct prove_options *o)
+{
+	while (s && *s && o->nparams < 64) {
+		char *end;
+		unsigned long i = strtoul(s, &end, 10);
+		if (end == s || *end != '=' || !i || i > 4096)
+			return false;
+		s = end + 1;
+		errno = 0;
+		o->param[o->nparams].index = (uint32_t)i;
+		o->param[o->nparams++].value = strtoull(s, &end, 0);
+		if (end == s || errno || (*end && *end != ','))
+			return false;
+		s = *end ? end + 1 : end;
+	}
+	return true;
+}
+
+static int read_options(struct option_set *set, struct prove_options *o)
+{
+	static const enum option_id dims[2] = {OPTION_BLOCK_DIM, OPTION_GRID_DIM};
+
+	o->kernel = option_text(set, OPTION_KERNEL);
+	o->may_alias = option_flag(set, OPTION_MAY_ALIAS);
+	o->block = !option_is(set, OPTION_LEVEL, "grid");
+	o->grid = !option_is(set, OPTION_LEVEL, "block");
+	o->timeout_ms = (unsigned)option_int(set, OPTION_PROVE_TIMEOUT);
+	o->memory_mb = (unsigned)option_int(set, OPTION_PROVE_MEMORY);
+	for (unsigned i = 0; i < 2; i++) {
+		const char *s = option_text(set, dims[i]);
+		if (s && !read_dims(s, o->dim + 3 * i)) {
+			base_say("error: --%s: expected numbers like 64 or 8,8, found '%s'",
+				 i ? "grid-dim" : "block-dim", s);
+			return BASE_EXIT_USAGE;
+		}
+	}
+	const char *params = option_text(set, OPTION_PARAM);
+	if (params && !read_params(params, o)) {
+		base_say("error: --param: expected INDEX=VALUE,..., found '%s'", params);
+		return BASE_EXIT_USAGE;
+	}
+	return 0;
+}
+
+int cli_prove(struct option_set *set)
+{
+	struct prove_options o = {0};
+	struct prove_results r = {0};
+	struct base_sink sink = {0};
+	struct base_buf out = {0};
+	char *text = NULL;
+	size_t size = 0;
+	int rc = read_options(set, &o);
+
+	if (rc)
+		return rc;
+	if (!set->args.n) {
+		base_say("error: prove takes a .cu or .ptx file, and options of nvcc behind --");
+		return BASE_EXIT_USAGE;
+	}
+	const char *from = set->args.v[0];
+	size_t n = strlen(from);
+	bool is_ptx = !strcmp(from, "-") || (n > 4 && !strcmp(from + n - 4, ".ptx"));
+	if (is_ptx && set->args.n > 1) {
+		base_say("error: prove takes one PTX file, found %zu", set->args.n);
+		return BASE_EXIT_USAGE;
+	}
+	if (is_ptx) {
+		int err = base_read_file(from, &text, &size);
+		if (err) {
+			base_say("error: %s: %s", from, strerror(err));
+			return BASE_EXIT_INPUT;
+		}
+	} else {
+		read_header(from, &o);
+		rc = tool_ptx(from, set->args.v + 1, set->args.n - 1, &text, &size);
+	}
+	if (!rc)
+		rc = prove_text(from, text, size, &o, &r, &sink);
+	cli_flush(&sink);
+	if (!rc) {
+		if (option_is(set, OPTION_FORMAT, "json"))
+			prove_print_json(&r, &out);
+		else
+			prove_print_text(&r, &out);
+		rc = cli_print(&out);
+	}
+	if (!rc)
+		rc = prove_exit_code(&r);
+	base_buf_free(&out);
+	prove_results_free(&r);
+	free(text);
+	return rc;
+}

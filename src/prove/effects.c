@@ -1,0 +1,192 @@
+/*
+ * effects.c - functions that PTX declares without a body, and what a call of them does.
+ *
+ * Unoptimised PTX calls what nvcc's library turns into instructions later: fences, atomics, traps,
+ * mathematics. The table goes by name; a name ending in * stands for all that begin so. What isn't
+ * in it makes the kernel "could not prove".
+ *
+ * Arguments are .param objects of the caller; an atomic's first is the address.
+ */
+#define _GNU_SOURCE
+#include "prove/ir.h"
+
+#include <string.h>
+
+enum effect { NOTHING, ORDERS, ENDS, ATOMIC4, ATOMIC8, BARRIER, PURE_CALL, ASSUMES };
+
+static const struct {
+	const char *name;
+	enum effect effect;
+	enum race_scope scope;
+} table[] = {
+	{"__threadfence", ORDERS, 0},
+	{"__threadfence_block", ORDERS, 0},
+	{"__threadfence_system", ORDERS, 0},
+	{"__trap", ENDS, 0},
+	{"__assertfail", ENDS, 0},
+	{"__assert_fail", ENDS, 0},
+	{"__syncthreads", BARRIER, 0},
+	{"__syncthreads_count", BARRIER, 0},
+	{"__syncthreads_and", BARRIER, 0},
+	{"__syncthreads_or", BARRIER, 0},
+	{"__nv_*", PURE_CALL, 0},
+	{"__nanosleep", NOTHING, 0},
+	{"__brkpt", NOTHING, 0},
+	{"vprintf", NOTHING, 0},
+	{"__collider_assume", ASSUMES, 0},
+	{"__fAtomicAdd", ATOMIC4, RACE_SCOPE_GPU},
+	{"__fAtomicAdd_block", ATOMIC4, RACE_SCOPE_CTA},
+	{"__fAtomicAdd_system", ATOMIC4, RACE_SCOPE_SYS},
+	{"__dAtomicAdd", ATOMIC8, RACE_SCOPE_GPU},
+	{"__dAtomicAdd_block", ATOMIC8, RACE_SCOPE_CTA},
+	{"__dAtomicAdd_system", ATOMIC8, RACE_SCOPE_SYS},
+	{"__fAtomicExch", ATOMIC4, RACE_SCOPE_GPU},
+};
+
+/* __iAtomicAdd, __uAtomicCAS_block, __ullAtomicMax_system, __illAtomicMin: bytes and scope. */
+static bool is_atomic(struct ptx_str s, unsigned *bytes, enum race_scope *scope)
+{
+	static const struct {
+		const char *name;
+		unsigned bytes;
+	} types[] = {{"__iAtomic", 4},
+		     {"__uAtomic", 4},
+		     {"__ullAtomic", 8},
+		     {"__illAtomic", 8},
+		     {"__llAtomic", 8}};
+	static const char block[] = "_block", system[] = "_system";
+
+	for (size_t i = 0; i < BASE_COUNTOF(types); i++) {
+		size_t n = strlen(types[i].name);
+		if (s.n <= n || memcmp(s.p, types[i].name, n) != 0)
+			continue;
+		*bytes = types[i].bytes;
+		*scope = RACE_SCOPE_GPU;
+		if (s.n > strlen(block) && !memcmp(s.p + s.n - strlen(block), block, strlen(block)))
+			*scope = RACE_SCOPE_CTA;
+		if (s.n > strlen(system) &&
+		    !memcmp(s.p + s.n - strlen(system), system, strlen(system)))
+			*scope = RACE_SCOPE_SYS;
+		return true;
+	}
+	return false;
+}
+
+/* What a .param object of the caller holds. */
+static uint32_t argument(struct ir_frame *fr, const struct ptx_stmt *s, unsigned index, unsigned w)
+{
+	const struct ptx_opnd *args = NULL;
+
+	for (unsigned i = 0; i < s->nops; i++)
+		if (s->ops[i].kind == PTX_OPND_SYM)
+			args = i + 1 < s->nops ? &s->ops[i + 1] : NULL;
+	if (!args || args->kind != PTX_OPND_LIST || index >= args->nsub)
+		return IR_NONE;
+	uint32_t base = ir_operand(fr, &args->sub[index], 64), d = ir_new_reg(fr->ir, w);
+	struct ir_access *a = BASE_NEW(fr->ir->arena, struct ir_access);
+	struct ir_step *st = ir_push(fr, IR_ACCESS, d);
+
+	a->kind = RACE_OP_READ;
+	a->space = IR_PARAM;
+	a->bytes = (uint16_t)(w / 8);
+	st->mem = a;
+	st->src[0] = base;
+	return d;
+}
+
+/* The results become unknown: their objects are written with new values. */
+static void forget_results(struct ir_frame *fr, const struct ptx_stmt *s)
+{
+	if (!s->nops || s->ops[0].kind != PTX_OPND_LIST)
+		return;
+	for (unsigned i = 0; i < s->ops[0].nsub; i++) {
+		uint32_t base = ir_operand(fr, &s->ops[0].sub[i], 64);
+		uint32_t obj = (uint32_t)fr->ir->steps.v[fr->ir->steps.n - 1].imm;
+		uint64_t bytes = obj < fr->ir->objects.n ? fr->ir->objects.v[obj].bytes : 0;
+		for (uint64_t at = 0; at < bytes; at++) {
+			uint32_t v = ir_new_reg(fr->ir, 8);
+			struct ir_access *a = BASE_NEW(fr->ir->arena, struct ir_access);
+			ir_push(fr, IR_VAR, v);
+			struct ir_step *st = ir_push(fr, IR_ACCESS, IR_NONE);
+			a->kind = RACE_OP_WRITE;
+			a->space = IR_PARAM;
+			a->bytes = 1;
+			a->off = (int64_t)at;
+			st->mem = a;
+			st->src[0] = base;
+			st->src[1] = v;
+		}
+	}
+}
+
+static bool lower_atomic_call(struct ir_frame *fr, const struct ptx_stmt *s, unsigned bytes,
+			      enum race_scope scope)
+{
+	uint32_t base = argument(fr, s, 0, 64);
+
+	if (base == IR_NONE)
+		return false;
+	struct ir_access *a = BASE_NEW(fr->ir->arena, struct ir_access);
+	struct ir_step *st = ir_push(fr, IR_ACCESS, IR_NONE);
+	a->kind = RACE_OP_RMW;
+	a->space = IR_GENERIC;
+	a->strength = RACE_RELAXED;
+	a->scope = (uint8_t)scope;
+	a->bytes = (uint16_t)bytes;
+	st->mem = a;
+	st->src[0] = base;
+	ir_push(fr, IR_ORDER, IR_NONE);
+	return true;
+}
+
+/* Mathematics that gives back through pointers too. */
+static bool writes_memory(struct ptx_str s)
+{
+	static const char *const parts[] = {"sincos", "frexp", "modf", "remquo", "lgamma_r"};
+
+	for (size_t i = 0; i < BASE_COUNTOF(parts); i++)
+		if (memmem(s.p, s.n, parts[i], strlen(parts[i])))
+			return true;
+	return false;
+}
+
+bool ir_known_call(struct ir_frame *fr, const struct ptx_stmt *s, struct ptx_str name,
+		   bool *never_returns)
+{
+	unsigned bytes;
+	enum race_scope scope;
+
+	if (is_atomic(name, &bytes, &scope)) {
+		bool ok = lower_atomic_call(fr, s, bytes, scope);
+		forget_results(fr, s);
+		return ok;
+	}
+	for (size_t i = 0; i < BASE_COUNTOF(table); i++) {
+		size_t n = strlen(table[i].name);
+		bool is_prefix = table[i].name[n - 1] == '*';
+		n -= is_prefix;
+		if (is_prefix ? name.n < n : name.n != n)
+			continue;
+		if (memcmp(name.p, table[i].name, n) != 0)
+			continue;
+		enum effect e = table[i].effect;
+		bool ok = e != PURE_CALL || !writes_memory(name);
+		if (e == ORDERS)
+			ir_push(fr, IR_ORDER, IR_NONE);
+		if (e == ENDS)
+			*never_returns = true;
+		if (e == ATOMIC4 || e == ATOMIC8)
+			ok = lower_atomic_call(fr, s, e == ATOMIC8 ? 8 : 4, table[i].scope);
+		if (e == ASSUMES) {
+			uint32_t v = argument(fr, s, 0, 32);
+			ok = v != IR_NONE;
+			if (ok)
+				ir_push(fr, IR_ASSUME, IR_NONE)->src[0] = v;
+		}
+		forget_results(fr, s);
+		if (e == BARRIER) /* last: what follows is another block */
+			ir_push(fr, IR_BARRIER, IR_NONE);
+		return ok;
+	}
+	return false;
+}

@@ -1,0 +1,113 @@
+/*
+ * eval.h - private to src/prove: the access protocol of a kernel.
+ *
+ * ev_run gives every register and every byte of private memory its value as an expression of the
+ * thread, the launch and the counters of the loops around it, and lists the accesses to shared and
+ * global memory: under which condition, through which root, at which offset.
+ */
+#ifndef COLLIDER_PROVE_EVAL_H
+#define COLLIDER_PROVE_EVAL_H
+
+#include "prove/ir.h"
+
+enum ev_root_kind {
+	EV_ROOT_OBJECT,	 /* id: a shared or global variable */
+	EV_ROOT_PARAM,	 /* id: byte offset of a pointer among the parameters */
+	EV_ROOT_LOADED,	 /* base: a pointer read from memory */
+	EV_ROOT_UNKNOWN, /* id: enum ir_space */
+	EV_ROOT_PRIVATE, /* id: object; never in the list */
+	EV_ROOT_CONST	 /* parameters or constant memory; never written */
+};
+
+struct ev_root {
+	enum ev_root_kind kind;
+	uint64_t id;
+	const struct ex *base;
+};
+
+struct ev_access {
+	const struct ir_step *step;
+	const struct ir_access *mem;
+	uint32_t block, index; /* index of the step */
+	struct ev_root root;
+	bool is_shared;
+	const struct ex *off, *guard; /* offset from the root, in bytes; when it happens */
+	const struct ex *value;	      /* what is stored, or NULL */
+};
+
+struct ev_assume {
+	const struct ex *fact;
+	uint32_t loop; /* innermost loop that it stands in, or IR_NONE */
+};
+
+/* One place of a thread's private state: a register with several definitions, or a byte. */
+struct ev_cell {
+	const struct ex *v; /* NULL: anything */
+	uint32_t at;	    /* which byte of v */
+};
+
+/* What is known of one cell in one loop; loop.c. */
+struct ev_phi {
+	bool is_modified, is_null, is_solved, is_failed, is_wide;
+	uint8_t level; /* enum ex_level */
+	uint8_t kind;  /* enum ex_ind */
+	uint8_t turns;
+	struct ex_range range;
+	const struct ex *step, *init, *next, *leaf;
+};
+
+struct ev_loop {
+	const struct ex *ctr, *kexit;
+	const struct ex *back, *leave; /* the iteration goes on; the loop is left in it */
+	uint8_t level;		       /* of its last iteration's number */
+	bool is_assumed;	       /* its counter is in the contract: it doesn't wrap */
+	const struct ptx_stmt *at;
+};
+
+struct ev {
+	struct ir *ir;
+	struct ex_pool *pool;
+	struct base_arena *arena;
+	uint32_t ncells;
+	uint32_t *cell_of_reg;
+	struct ev_cell **in, **out; /* by block */
+	const struct ex **val;	    /* by register with one definition */
+	const struct ex **cond;	    /* by block: the branch is taken; the index of a switch */
+	const struct ex **local, **guard;
+	struct ev_phi *phi; /* [loop][cell] */
+	struct ev_loop *loops;
+	BASE_VEC(struct ev_access) accesses;
+	BASE_VEC(struct ev_assume) assumes;
+	BASE_VEC(struct ev_root) written, writes; /* assumed; seen in this turn */
+	bool is_all_written, may_alias;
+	bool is_changed;
+	unsigned turn;
+};
+
+/* Evaluates until nothing changes. may_alias: a write through one parameter may reach the memory
+ * of another. Problems go to ir->problems. */
+void ev_run(struct ev *e, struct ir *ir, struct ex_pool *pool, bool may_alias);
+void ev_free(struct ev *e);
+
+/* guard.c */
+/* v, made in block `from`, as it is seen in block `to` behind loops: counters become last ones. */
+const struct ex *ev_leave(struct ev *e, const struct ex *v, uint32_t from, uint32_t to);
+/* The condition that control comes from dominator d to block b (within one iteration). */
+const struct ex *ev_path(struct ev *e, uint32_t d, uint32_t b);
+const struct ex *ev_edge(struct ev *e, uint32_t from, uint32_t to);
+/* Fills local and guard of b once all its predecessors are evaluated. */
+void ev_find_guard(struct ev *e, uint32_t b);
+void ev_loop_conditions(struct ev *e, uint32_t loop);
+
+/* root.c */
+struct ev_root ev_find_root(const struct ev *e, const struct ex *addr, enum ir_space space);
+/* addr without its base. */
+const struct ex *ev_offset(struct ev *e, const struct ex *addr, const struct ev_root *r);
+bool ev_same_root(const struct ev_root *a, const struct ev_root *b);
+bool ev_is_private(const struct ev *e, const struct ex *v);
+
+/* loop.c */
+struct ev_cell ev_header_cell(struct ev *e, uint32_t loop, uint32_t cell, struct ev_cell init);
+void ev_check_loop(struct ev *e, uint32_t loop);
+
+#endif

@@ -1,0 +1,615 @@
+/*
+ * expr.c - the shared graph of values (expr.h): construction, folding, simplification.
+ *
+ * Every node is looked up in one open hash table before it is made. Simplification is local: a rule
+ * looks at a node's arguments and at theirs. Shifts by constants become products and quotients, and
+ * masks of low bits remainders, because that is what the integer encoding understands.
+ *
+ * Misses: everything a rule would need more than two levels for; the solver finds that.
+ * Costs: some 100 bytes and 100 ns a node.
+ */
+#include "prove/expr.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_commutative(enum ex_op op)
+{
+	return op == EX_ADD || op == EX_MUL || op == EX_AND || op == EX_OR || op == EX_XOR ||
+	       op == EX_EQ;
+}
+
+static uint64_t hash_key(const struct ex *k, const struct ex *const *a)
+{
+	uint64_t h =
+		base_hash(&k->imm, sizeof(k->imm),
+			  BASE_FNV_INIT ^ k->op ^ (uint64_t)k->w << 8 ^ (uint64_t)k->level << 16);
+	for (uint32_t i = 0; i < k->n; i++)
+		h = (h ^ a[i]->id) * 0x9e3779b97f4a7c15ull;
+	return h ^ h >> 29;
+}
+
+static bool is_same(const struct ex *x, const struct ex *k, const struct ex *const *a)
+{
+	return x->op == k->op && x->w == k->w && x->level == k->level && x->imm == k->imm &&
+	       x->n == k->n && x->lo == k->lo && x->hi == k->hi &&
+	       !memcmp(x->a, a, k->n * sizeof(*a));
+}
+
+static void grow(struct ex_pool *p)
+{
+	uint32_t cap = p->cap ? p->cap * 2 : 4096;
+	const struct ex **old = p->table, **t = BASE_NEWN(p->arena, const struct ex *, cap);
+
+	for (uint32_t i = 0; i < p->cap; i++) {
+		if (!old[i])
+			continue;
+		uint64_t h = hash_key(old[i], old[i]->a);
+		while (t[h & (cap - 1)])
+			h++;
+		t[h & (cap - 1)] = old[i];
+	}
+	p->table = t;
+	p->cap = cap;
+}
+
+void ex_pool_init(struct ex_pool *p, struct base_arena *arena, const struct ex_launch *launch)
+{
+	memset(p, 0, sizeof(*p));
+	p->arena = arena;
+	p->launch = *launch;
+	grow(p);
+}
+
+void ex_pool_free(struct ex_pool *p)
+{
+	free(p->memo.e);
+	memset(p, 0, sizeof(*p));
+}
+
+/* ---- bounds --------------------------------------------------------------- */
+
+static void bounds_of_spec(struct ex *k, const struct ex_launch *l)
+{
+	unsigned i = (unsigned)k->imm;
+
+	if (i < EX_NTID_X) { /* tid, ctaid: below the dimension's bound */
+		unsigned d = i < EX_CTAID_X ? i : i - EX_CTAID_X + 3;
+		k->hi = l->max[d] - 1;
+		k->level = i < EX_CTAID_X ? EX_THREAD : EX_CTA;
+	} else {
+		k->lo = 1;
+		k->hi = l->max[i - EX_NTID_X];
+	}
+}
+
+static void bounds_of_binary(struct ex *k, const struct ex *x, const struct ex *y)
+{
+	uint64_t m = ex_mask(k->w), v;
+
+	switch ((enum ex_op)k->op) {
+	case EX_ADD:
+		if (!__builtin_add_overflow(x->hi, y->hi, &v) && v <= m) {
+			k->lo = x->lo + y->lo;
+			k->hi = v;
+		}
+		break;
+	case EX_SUB:
+		if (x->lo >= y->hi) {
+			k->lo = x->lo - y->hi;
+			k->hi = x->hi - y->lo;
+		}
+		break;
+	case EX_MUL:
+		if (!__builtin_mul_overflow(x->hi, y->hi, &v) && v <= m) {
+			k->lo = x->lo * y->lo;
+			k->hi = v;
+		}
+		break;
+	case EX_UDIV:
+		k->hi = y->lo ? x->hi / y->lo : m;
+		k->lo = y->lo ? x->lo / y->hi : 0;
+		break;
+	case EX_UREM: /* by zero: anything */
+		if (y->lo)
+			k->hi = y->hi - 1 < x->hi ? y->hi - 1 : x->hi;
+		break;
+	case EX_AND:
+		k->hi = x->hi < y->hi ? x->hi : y->hi;
+		break;
+	case EX_OR:
+	case EX_XOR:
+		v = x->hi | y->hi;
+		k->hi = v ? UINT64_MAX >> __builtin_clzll(v) : 0;
+		break;
+	case EX_LSHR:
+		k->hi = x->hi;
+		break;
+	default:
+		break;
+	}
+}
+
+static void find_bounds(struct ex_pool *p, struct ex *k, const struct ex *const *a)
+{
+	uint64_t half = ex_mask(k->w) >> 1;
+
+	switch ((enum ex_op)k->op) {
+	case EX_CONST:
+		k->lo = k->hi = k->imm;
+		break;
+	case EX_SPEC:
+		bounds_of_spec(k, &p->launch);
+		break;
+	case EX_ZEXT:
+		k->lo = a[0]->lo;
+		k->hi = a[0]->hi;
+		break;
+	case EX_SEXT:
+		if (a[0]->hi <= ex_mask(a[0]->w) >> 1) {
+			k->lo = a[0]->lo;
+			k->hi = a[0]->hi;
+		}
+		break;
+	case EX_TRUNC:
+		if (a[0]->hi <= ex_mask(k->w)) {
+			k->lo = a[0]->lo;
+			k->hi = a[0]->hi;
+		}
+		break;
+	case EX_ITE:
+		k->lo = a[1]->lo < a[2]->lo ? a[1]->lo : a[2]->lo;
+		k->hi = a[1]->hi > a[2]->hi ? a[1]->hi : a[2]->hi;
+		break;
+	case EX_ASHR:
+		if (a[0]->hi <= half)
+			k->hi = a[0]->hi;
+		break;
+	case EX_IND: /* nothing is below the start when a step of 0 or more doesn't wrap */
+		if (k->imm == EX_IND_UNSIGNED && a[1]->hi <= half)
+			k->lo = a[0]->lo;
+		if (k->imm == EX_IND_SIGNED && a[0]->hi <= half && a[1]->hi <= half) {
+			k->lo = a[0]->lo;
+			k->hi = half;
+		}
+		break;
+	case EX_SDIV:
+	case EX_SREM:
+		if (a[0]->hi <= half && a[1]->hi <= half && a[1]->lo)
+			k->hi = k->op == EX_SDIV	  ? a[0]->hi / a[1]->lo
+				: a[1]->hi - 1 < a[0]->hi ? a[1]->hi - 1
+							  : a[0]->hi;
+		break;
+	default:
+		if (k->n == 2)
+			bounds_of_binary(k, a[0], a[1]);
+		break;
+	}
+}
+
+/* ---- making nodes ------------------------------------------------------------ */
+
+static const struct ex *make(struct ex_pool *p, const struct ex *k, const struct ex *const *a)
+{
+	if (2 * (p->n + 1) > p->cap)
+		grow(p);
+	uint64_t h = hash_key(k, a);
+	for (;; h++) {
+		const struct ex *x = p->table[h & (p->cap - 1)];
+		if (!x)
+			break;
+		if (is_same(x, k, a))
+			return x;
+	}
+	struct ex *x = base_alloc(p->arena, sizeof(*x) + k->n * sizeof(*a));
+	memcpy(x, k, sizeof(*x));
+	x->id = p->n++;
+	if (k->n)
+		memcpy(x->a, a, k->n * sizeof(*a));
+	p->table[h & (p->cap - 1)] = x;
+	return x;
+}
+
+static const struct ex *node(struct ex_pool *p, enum ex_op op, unsigned w, uint64_t imm, uint32_t n,
+			     const struct ex *const *a)
+{
+	struct ex k = {.op = (uint8_t)op, .w = (uint8_t)w, .level = EX_GRID, .n = n, .imm = imm};
+
+	k.hi = ex_mask(w);
+	for (uint32_t i = 0; i < n; i++) {
+		if (a[i]->level < k.level)
+			k.level = a[i]->level;
+		k.is_approx |= a[i]->is_approx;
+		k.has_ctr |= a[i]->has_ctr;
+	}
+	if (op == EX_CLOAD)
+		k.is_approx = true;
+	k.has_ctr |= op == EX_CTR;
+	find_bounds(p, &k, a);
+	return make(p, &k, a);
+}
+
+const struct ex *ex_leaf(struct ex_pool *p, enum ex_op op, unsigned w, uint64_t imm,
+			 enum ex_level level, struct ex_range r, uint32_t n,
+			 const struct ex *const *a)
+{
+	struct ex k = {.op = (uint8_t)op, .w = (uint8_t)w, .imm = imm, .n = n};
+
+	k.level = (uint8_t)level;
+	k.lo = r.lo;
+	k.hi = r.hi & ex_mask(w);
+	k.is_approx = op == EX_VAR || op == EX_PHI || op == EX_PURE;
+	for (uint32_t i = 0; i < n; i++) {
+		if (op == EX_PURE && a[i]->level < k.level)
+			k.level = a[i]->level;
+		k.is_approx |= a[i]->is_approx && op == EX_PURE;
+		k.has_ctr |= a[i]->has_ctr;
+	}
+	k.has_ctr |= op == EX_CTR;
+	return make(p, &k, a);
+}
+
+const struct ex *ex_const(struct ex_pool *p, unsigned w, uint64_t v)
+{
+	return node(p, EX_CONST, w, v & ex_mask(w), 0, NULL);
+}
+
+const struct ex *ex_spec(struct ex_pool *p, enum ex_spec s)
+{
+	const struct ex_launch *l = &p->launch;
+
+	if (s >= EX_NTID_X && l->dim[s - EX_NTID_X])
+		return ex_const(p, 32, l->dim[s - EX_NTID_X]);
+	if (s < EX_CTAID_X && l->max[s] == 1)
+		return ex_const(p, 32, 0);
+	if (s >= EX_CTAID_X && s < EX_NTID_X && l->max[s - EX_CTAID_X + 3] == 1)
+		return ex_const(p, 32, 0);
+	if (s >= EX_NTID_X && l->max[s - EX_NTID_X] == 1)
+		return ex_const(p, 32, 1);
+	return node(p, EX_SPEC, 32, s, 0, NULL);
+}
+
+bool ex_fold(enum ex_op op, unsigned w, unsigned wa, uint64_t a, uint64_t b, uint64_t *out)
+{
+	uint64_t v = 0;
+	int64_t sa = ex_signed(a, wa), sb = ex_signed(b, wa);
+
+	/* clang-format off */
+	switch (op) {
+	case EX_ADD: v = a + b; break;
+	case EX_SUB: v = a - b; break;
+	case EX_MUL: v = a * b; break;
+	case EX_UDIV: if (!b) return false; v = a / b; break;
+	case EX_UREM: if (!b) return false; v = a % b; break;
+	case EX_SDIV: if (!b) return false; v = sb == -1 ? 0 - a : (uint64_t)(sa / sb); break;
+	case EX_SREM: if (!b) return false; v = sb == -1 ? 0 : (uint64_t)(sa % sb); break;
+	case EX_AND: v = a & b; break;
+	case EX_OR: v = a | b; break;
+	case EX_XOR: v = a ^ b; break;
+	case EX_NOT: v = ~a; break;
+	case EX_SHL: v = b >= w ? 0 : a << b; break;
+	case EX_LSHR: v = b >= w ? 0 : a >> b; break;
+	case EX_ASHR: v = (uint64_t)(sa >> (b >= w ? w - 1 : b)); break;
+	case EX_EQ: v = a == b; break;
+	case EX_ULT: v = a < b; break;
+	case EX_SLT: v = sa < sb; break;
+	case EX_ZEXT: case EX_TRUNC: v = a; break;
+	case EX_SEXT: v = (uint64_t)sa; break;
+	default: return false;
+	}
+	/* clang-format on */
+	*out = v & ex_mask(w);
+	return true;
+}
+
+const struct ex *ex_un(struct ex_pool *p, enum ex_op op, unsigned w, const struct ex *a)
+{
+	uint64_t v;
+
+	if (op != EX_NOT && w == a->w)
+		return a;
+	if (a->op == EX_CONST && ex_fold(op, w, a->w, a->imm, 0, &v))
+		return ex_const(p, w, v);
+	if (a->op == EX_ITE && a->a[1]->op == EX_CONST && a->a[2]->op == EX_CONST)
+		return ex_ite(p, a->a[0], ex_un(p, op, w, a->a[1]), ex_un(p, op, w, a->a[2]));
+	if (op == EX_NOT && a->op == EX_NOT)
+		return a->a[0];
+	if (op == EX_ZEXT && a->w == 1)
+		return ex_ite(p, a, ex_const(p, w, 1), ex_const(p, w, 0));
+	if (op == EX_ZEXT && a->op == EX_ZEXT)
+		return ex_un(p, op, w, a->a[0]);
+	if (op == EX_SEXT && (a->op == EX_ZEXT || a->hi <= ex_mask(a->w) >> 1))
+		return ex_un(p, EX_ZEXT, w, a);
+	if (op == EX_SEXT && a->op == EX_SEXT)
+		return ex_un(p, op, w, a->a[0]);
+	if (op == EX_TRUNC && (a->op == EX_ZEXT || a->op == EX_SEXT))
+		return a->a[0]->w >= w ? ex_un(p, EX_TRUNC, w, a->a[0])
+				       : ex_un(p, (enum ex_op)a->op, w, a->a[0]);
+	if (op == EX_TRUNC && a->op == EX_TRUNC)
+		return ex_un(p, op, w, a->a[0]);
+	if ((op == EX_ZEXT || op == EX_TRUNC) && a->op == EX_SYM)
+		return ex_leaf(p, EX_SYM, w, a->imm, (enum ex_level)a->level, ex_full(w), 0, NULL);
+	return node(p, op, w, 0, 1, &a);
+}
+
+const struct ex *ex_not(struct ex_pool *p, const struct ex *a)
+{
+	return ex_un(p, EX_NOT, a->w, a);
+}
+
+/* Rules for two values of one bit. NULL: none applies. */
+static const struct ex *simplify_bool(struct ex_pool *p, enum ex_op op, const struct ex *a,
+				      const struct ex *b)
+{
+	if (op == EX_AND || op == EX_OR) {
+		enum ex_op other = op == EX_AND ? EX_OR : EX_AND;
+		if (a == b)
+			return a;
+		if (ex_not(p, a) == b)
+			return ex_const(p, 1, op == EX_OR);
+		/* absorption, and (x & c) | (x & !c) = x with its dual */
+		for (int turn = 0; turn < 2; turn++) {
+			const struct ex *x = turn ? b : a, *y = turn ? a : b;
+			if (x->op == op && (x->a[0] == y || x->a[1] == y))
+				return x;
+			if (x->op != other)
+				continue;
+			if (x->a[0] == y || x->a[1] == y)
+				return y;
+			for (int i = 0; i < 2; i++)
+				if (ex_not(p, x->a[i]) == y)
+					return ex_bin(p, op, x->a[!i], y);
+			if (y->op != other)
+				continue;
+			for (int i = 0; i < 4; i++)
+				if (x->a[i & 1] == y->a[i >> 1] &&
+				    ex_not(p, x->a[!(i & 1)]) == y->a[!(i >> 1)])
+					return x->a[i & 1];
+		}
+	}
+	if (b->op == EX_CONST) {
+		bool one = b->imm & 1;
+		if (op == EX_AND)
+			return one ? a : b;
+		if (op == EX_OR)
+			return one ? b : a;
+		if (op == EX_XOR)
+			return one ? ex_not(p, a) : a;
+		if (op == EX_EQ)
+			return one ? a : ex_not(p, a);
+	}
+	return NULL;
+}
+
+/* Rules with a constant b on the right. */
+static const struct ex *simplify_const(struct ex_pool *p, enum ex_op op, const struct ex *a,
+				       const struct ex *b)
+{
+	unsigned w = a->w;
+	uint64_t c = b->imm, m = ex_mask(w);
+
+	if (a->op == EX_ITE && a->a[1]->op == EX_CONST && a->a[2]->op == EX_CONST)
+		return ex_ite(p, a->a[0], ex_bin(p, op, a->a[1], b), ex_bin(p, op, a->a[2], b));
+	/* clang-format off */
+	switch (op) {
+	case EX_SUB: return ex_bin(p, EX_ADD, a, ex_const(p, w, 0 - c));
+	case EX_ADD:
+		if (!c) return a;
+		if (a->op == EX_ADD && a->a[1]->op == EX_CONST)
+			return ex_bin(p, op, a->a[0], ex_const(p, w, c + a->a[1]->imm));
+		break;
+	case EX_MUL:
+		if (!c) return b;
+		if (c == 1) return a;
+		if (a->op == EX_MUL && a->a[1]->op == EX_CONST)
+			return ex_bin(p, op, a->a[0], ex_const(p, w, c * a->a[1]->imm));
+		break;
+	case EX_UDIV: if (c == 1) return a; break;
+	case EX_UREM:
+		if (c == 1) return ex_const(p, w, 0);
+		if (c && a->hi < c) return a;
+		break;
+	case EX_AND:
+		if (!c) return b;
+		if (c == m) return a;
+		if (!(c & (c + 1))) return ex_bin(p, EX_UREM, a, ex_const(p, w, c + 1));
+		break;
+	case EX_OR: if (c == m) return b; if (!c) return a; break;
+	case EX_XOR: if (!c) return a; if (c == m) return ex_not(p, a); break;
+	case EX_SHL:
+		return c >= w ? ex_const(p, w, 0) : ex_bin(p, EX_MUL, a, ex_const(p, w, 1ull << c));
+	case EX_LSHR:
+		return c >= w ? ex_const(p, w, 0) : ex_bin(p, EX_UDIV, a, ex_const(p, w, 1ull << c));
+	case EX_ASHR:
+		if (!c) return a;
+		if (a->hi <= m >> 1) return ex_bin(p, EX_LSHR, a, b);
+		break;
+	case EX_SDIV: if (c == 1) return a; if (a->hi <= m >> 1 && c <= m >> 1) return ex_bin(p, EX_UDIV, a, b); break;
+	case EX_SREM: if (a->hi <= m >> 1 && c <= m >> 1) return ex_bin(p, EX_UREM, a, b); break;
+	case EX_EQ:
+		if (c < a->lo || c > a->hi) return ex_const(p, 1, 0);
+		if (a->op == EX_ZEXT && a->a[0]->w < 64)
+			return c >> a->a[0]->w ? ex_const(p, 1, 0) : ex_bin(p, EX_EQ, a->a[0], ex_const(p, a->a[0]->w, c));
+		break;
+	default: break;
+	}
+	/* clang-format on */
+	return NULL;
+}
+
+const struct ex *ex_bin(struct ex_pool *p, enum ex_op op, const struct ex *a, const struct ex *b)
+{
+	bool is_test = op == EX_EQ || op == EX_ULT || op == EX_SLT;
+	unsigned w = is_test ? 1 : a->w;
+	const struct ex *r = NULL;
+	uint64_t v;
+
+	if (a->op == EX_CONST && b->op == EX_CONST && ex_fold(op, w, a->w, a->imm, b->imm, &v))
+		return ex_const(p, w, v);
+	if (is_commutative(op) && (a->op == EX_CONST || (b->op != EX_CONST && a->id > b->id))) {
+		const struct ex *t = a;
+		a = b;
+		b = t;
+	}
+	if (a == b) {
+		if (op == EX_SUB || op == EX_XOR)
+			return ex_const(p, w, 0);
+		if (op == EX_AND || op == EX_OR)
+			return a;
+		if (is_test)
+			return ex_const(p, 1, op == EX_EQ);
+	}
+	if (op == EX_ULT && a->hi < b->lo)
+		return ex_const(p, 1, 1);
+	if (op == EX_ULT && a->lo >= b->hi)
+		return ex_const(p, 1, 0);
+	if (op == EX_SLT && a->hi <= ex_mask(a->w) >> 1 && b->hi <= ex_mask(a->w) >> 1)
+		return ex_bin(p, EX_ULT, a, b);
+	if (a->w == 1 && !is_test)
+		r = simplify_bool(p, op, a, b);
+	else if (a->w == 1 && op == EX_EQ)
+		r = simplify_bool(p, op, a, b);
+	if (!r && b->op == EX_CONST)
+		r = simplify_const(p, op, a, b);
+	if (!r && a->op == EX_CONST && b->op == EX_ITE && b->a[1]->op == EX_CONST &&
+	    b->a[2]->op == EX_CONST)
+		r = ex_ite(p, b->a[0], ex_bin(p, op, a, b->a[1]), ex_bin(p, op, a, b->a[2]));
+	const struct ex *args[2] = {a, b};
+	return r ? r : node(p, op, w, 0, 2, args);
+}
+
+const struct ex *ex_and(struct ex_pool *p, const struct ex *a, const struct ex *b)
+{
+	return ex_bin(p, EX_AND, a, b);
+}
+
+const struct ex *ex_or(struct ex_pool *p, const struct ex *a, const struct ex *b)
+{
+	return ex_bin(p, EX_OR, a, b);
+}
+
+const struct ex *ex_ite(struct ex_pool *p, const struct ex *c, const struct ex *a,
+			const struct ex *b)
+{
+	if (c->op == EX_CONST)
+		return c->imm ? a : b;
+	if (a == b)
+		return a;
+	if (c->op == EX_NOT)
+		return ex_ite(p, c->a[0], b, a);
+	if (a->w == 1 && a->op == EX_CONST)
+		return a->imm ? ex_or(p, c, b) : ex_and(p, ex_not(p, c), b);
+	if (b->w == 1 && b->op == EX_CONST)
+		return b->imm ? ex_or(p, ex_not(p, c), a) : ex_and(p, c, a);
+	const struct ex *args[3] = {c, a, b};
+	return node(p, EX_ITE, a->w, 0, 3, args);
+}
+
+const struct ex *ex_cload(struct ex_pool *p, unsigned w, const struct ex *addr)
+{
+	return node(p, EX_CLOAD, w, 0, 1, &addr);
+}
+
+const struct ex *ex_ind(struct ex_pool *p, enum ex_ind kind, const struct ex *init,
+			const struct ex *step, const struct ex *ctr)
+{
+	const struct ex *args[3] = {init, step, ctr};
+
+	return node(p, EX_IND, init->w, kind, 3, args);
+}
+
+/* ---- replacing ------------------------------------------------------------------ */
+
+static const struct ex *rebuild(struct ex_pool *p, const struct ex *v, const struct ex *const *a)
+{
+	switch ((enum ex_op)v->op) {
+	case EX_ZEXT:
+	case EX_SEXT:
+	case EX_TRUNC:
+	case EX_NOT:
+		return ex_un(p, (enum ex_op)v->op, v->w, a[0]);
+	case EX_ITE:
+		return ex_ite(p, a[0], a[1], a[2]);
+	case EX_IND:
+		return ex_ind(p, (enum ex_ind)v->imm, a[0], a[1], a[2]);
+	case EX_VAR:
+	case EX_PHI:
+	case EX_KEXIT:
+	case EX_PURE:
+		return ex_leaf(p, (enum ex_op)v->op, v->w, v->imm, (enum ex_level)v->level,
+			       (struct ex_range){v->lo, v->hi}, v->n, a);
+	case EX_CLOAD:
+		return node(p, EX_CLOAD, v->w, v->imm, v->n, a);
+	default:
+		return ex_bin(p, (enum ex_op)v->op, a[0], a[1]);
+	}
+}
+
+static const struct ex *replace(struct ex_pool *p, const struct ex *v)
+{
+	struct ex_memo *m = &p->memo;
+
+	if (v == m->from)
+		return m->to;
+	if (!v->n || v->id < m->from->id)
+		return v;
+	if (v->id < m->n && m->e[v->id].turn == m->turn)
+		return m->e[v->id].v;
+	const struct ex **a = base_alloc(p->arena, v->n * sizeof(*a));
+	bool same = true;
+	for (uint32_t i = 0; i < v->n; i++) {
+		a[i] = replace(p, v->a[i]);
+		same &= a[i] == v->a[i];
+	}
+	const struct ex *r = same ? v : rebuild(p, v, a);
+	if (v->id < m->n) {
+		m->e[v->id].turn = m->turn;
+		m->e[v->id].v = r;
+	}
+	return r;
+}
+
+const struct ex *ex_replace(struct ex_pool *p, const struct ex *v, const struct ex *from,
+			    const struct ex *to)
+{
+	struct ex_memo *m = &p->memo;
+
+	if (from == to || v->id < from->id)
+		return v;
+	if (m->from != from || m->to != to)
+		m->turn++;
+	m->from = from;
+	m->to = to;
+	if (m->n <= v->id) {
+		uint32_t n = 2 * v->id + 1024;
+		m->e = realloc(m->e, n * sizeof(*m->e));
+		if (!m->e)
+			abort();
+		memset(m->e + m->n, 0, (n - m->n) * sizeof(*m->e));
+		m->n = n;
+	}
+	return replace(p, v);
+}
+
+static bool contains(const struct ex *v, const struct ex *part, unsigned char *seen)
+{
+	if (v == part)
+		return true;
+	if (v->id < part->id || seen[v->id])
+		return false;
+	seen[v->id] = 1;
+	for (uint32_t i = 0; i < v->n; i++)
+		if (contains(v->a[i], part, seen))
+			return true;
+	return false;
+}
+
+bool ex_contains(const struct ex *v, const struct ex *part)
+{
+	struct base_arena tmp = {0};
+	unsigned char *seen = base_zalloc(&tmp, v->id + 1u);
+	bool r = contains(v, part, seen);
+
+	base_arena_free(&tmp);
+	return r;
+}

@@ -1,0 +1,154 @@
+/*
+ * expr.h - private to src/prove: values of a kernel as a shared graph of exact machine arithmetic.
+ *
+ * A node is a value of w bits (1 to 64). Equal nodes are one node, so equality is a comparison of
+ * pointers. Leaves are constants, special registers, parameters, addresses of objects, counters of
+ * loops, and *approximated* values of which only the width is known. An approximated value that is
+ * made in a loop has the counters of its loops as arguments: the same thread in the same iteration
+ * gets the same value.
+ *
+ * The level says who shares a value: all threads of the grid, those of a CTA, or nobody.
+ */
+#ifndef COLLIDER_PROVE_EXPR_H
+#define COLLIDER_PROVE_EXPR_H
+
+#include "base/base.h"
+
+enum ex_op {
+	EX_CONST, /* imm */
+	EX_SPEC,  /* imm: enum ex_spec */
+	EX_PARAM, /* imm: byte offset in the kernel's parameters */
+	EX_SYM,	  /* imm: number of the object */
+	EX_VAR,	  /* imm: identity; arguments: counters. Unknown in each execution */
+	EX_PHI,	  /* imm: identity; a value carried around a loop, as a function of its counters */
+	EX_CTR,	  /* imm: loop; the iterations done before this one */
+	EX_KEXIT, /* imm: loop; the counter in the iteration that leaves; arguments: outer counters */
+	EX_PURE,  /* imm: identity; unmodelled function of its arguments */
+	EX_CLOAD, /* memory that the kernel doesn't write, at address a[0] */
+	EX_ADD,
+	EX_SUB,
+	EX_MUL,
+	EX_UDIV,
+	EX_SDIV,
+	EX_UREM,
+	EX_SREM,
+	EX_AND,
+	EX_OR,
+	EX_XOR,
+	EX_NOT,
+	EX_SHL, /* by the width or more: 0, as PTX has it; ASHR fills with the sign */
+	EX_LSHR,
+	EX_ASHR,
+	EX_EQ,
+	EX_ULT,
+	EX_SLT,
+	EX_ITE,
+	EX_ZEXT,
+	EX_SEXT,
+	EX_TRUNC,
+	EX_IND /* a[0] + a[1] * counter a[2]; imm: enum ex_ind */
+};
+
+/* What is known of an induction's wrapping (docs/prove.md, "The launch contract"). */
+enum ex_ind { EX_IND_WRAPS, EX_IND_UNSIGNED, EX_IND_SIGNED };
+
+enum ex_spec {
+	EX_TID_X,
+	EX_TID_Y,
+	EX_TID_Z,
+	EX_CTAID_X,
+	EX_CTAID_Y,
+	EX_CTAID_Z,
+	EX_NTID_X,
+	EX_NTID_Y,
+	EX_NTID_Z,
+	EX_NCTAID_X,
+	EX_NCTAID_Y,
+	EX_NCTAID_Z,
+	EX_SPEC_COUNT
+};
+
+enum ex_level { EX_THREAD, EX_CTA, EX_GRID };
+
+struct ex {
+	uint8_t op, w, level;
+	bool is_approx; /* depends on a value that is not modelled */
+	bool has_ctr;	/* depends on a counter that is bound by its place */
+	uint32_t id, n; /* dense number; arguments */
+	uint64_t imm;
+	uint64_t lo, hi; /* unsigned bounds under the contract */
+	const struct ex *a[];
+};
+
+/* What a launch must keep to; see prove.h. 0: any. */
+struct ex_launch {
+	uint32_t dim[6]; /* ntid.x y z, nctaid.x y z when fixed, else 0 */
+	uint32_t max[6]; /* their upper bounds */
+};
+
+/* What the latest replacement did, by node. */
+struct ex_memo {
+	struct {
+		uint64_t turn;
+		const struct ex *v;
+	} * e;
+	const struct ex *from, *to;
+	uint64_t turn;
+	uint32_t n;
+};
+
+struct ex_pool {
+	struct base_arena *arena;
+	struct ex_launch launch;
+	const struct ex **table;
+	uint32_t cap, n;
+	struct ex_memo memo;
+};
+
+void ex_pool_init(struct ex_pool *p, struct base_arena *arena, const struct ex_launch *launch);
+void ex_pool_free(struct ex_pool *p);
+
+static inline uint64_t ex_mask(unsigned w)
+{
+	return w >= 64 ? UINT64_MAX : (1ull << w) - 1;
+}
+static inline int64_t ex_signed(uint64_t v, unsigned w)
+{
+	return (int64_t)(v << (64 - w)) >> (64 - w);
+}
+
+/* Unsigned bounds, both included. */
+struct ex_range {
+	uint64_t lo, hi;
+};
+static inline struct ex_range ex_full(unsigned w)
+{
+	return (struct ex_range){0, ex_mask(w)};
+}
+
+const struct ex *ex_const(struct ex_pool *p, unsigned w, uint64_t v);
+const struct ex *ex_spec(struct ex_pool *p, enum ex_spec s);
+/* A leaf or a function of its arguments; PHI, VAR, KEXIT and PURE get the level and bounds given. */
+const struct ex *ex_leaf(struct ex_pool *p, enum ex_op op, unsigned w, uint64_t imm,
+			 enum ex_level level, struct ex_range r, uint32_t n,
+			 const struct ex *const *a);
+/* Makes, folds and simplifies. w is the result's width. */
+const struct ex *ex_un(struct ex_pool *p, enum ex_op op, unsigned w, const struct ex *a);
+const struct ex *ex_bin(struct ex_pool *p, enum ex_op op, const struct ex *a, const struct ex *b);
+const struct ex *ex_ite(struct ex_pool *p, const struct ex *c, const struct ex *a,
+			const struct ex *b);
+const struct ex *ex_ind(struct ex_pool *p, enum ex_ind kind, const struct ex *init,
+			const struct ex *step, const struct ex *ctr);
+const struct ex *ex_cload(struct ex_pool *p, unsigned w, const struct ex *addr);
+const struct ex *ex_not(struct ex_pool *p, const struct ex *a);
+const struct ex *ex_and(struct ex_pool *p, const struct ex *a, const struct ex *b);
+const struct ex *ex_or(struct ex_pool *p, const struct ex *a, const struct ex *b);
+/* v with `from` replaced by `to`, everywhere. */
+const struct ex *ex_replace(struct ex_pool *p, const struct ex *v, const struct ex *from,
+			    const struct ex *to);
+bool ex_contains(const struct ex *v, const struct ex *part);
+/* Evaluates one operation on numbers; used by the simplifier and the replay. False: undefined
+ * (division by zero). */
+bool ex_fold(enum ex_op op, unsigned w, unsigned wa, uint64_t a, uint64_t b, uint64_t *out);
+
+#endif

@@ -1,0 +1,170 @@
+/*
+ * ir.h - private to src/prove: a kernel with its calls spliced in, as small steps.
+ *
+ * One PTX instruction becomes one or more *steps*: a value computed from registers (one enum ex_op
+ * each, so that the symbolic evaluation and the replay share one meaning), a memory access, a
+ * barrier, or something else that orders or can't be analysed. Registers are numbered anew over the
+ * kernel and all spliced functions. Memory that only the thread can name (the stack's .local, the
+ * .param of calls, the kernel's parameters) and variables are *objects*.
+ */
+#ifndef COLLIDER_PROVE_IR_H
+#define COLLIDER_PROVE_IR_H
+
+#include "prove/expr.h"
+#include "ptx/ptx.h"
+#include "race/race.h"
+
+#define IR_NONE UINT32_MAX
+
+enum ir_kind {
+	IR_VALUE,  /* dst = ex_op(src...) */
+	IR_CONST,  /* dst = imm */
+	IR_SPEC,   /* dst = special register imm */
+	IR_ADDR,   /* dst = address of object imm */
+	IR_COPY,   /* dst = src[0], of one width */
+	IR_PURE,   /* dst = unmodelled function imm of src */
+	IR_VAR,	   /* dst = anything */
+	IR_ACCESS, /* memory: see struct ir_access */
+	IR_BARRIER,
+	IR_WARP_BARRIER, /* src[0]: its mask */
+	IR_ORDER,	 /* may order something, never surely: fences, named barriers, mbarriers */
+	IR_ASSUME,	 /* src[0] holds here */
+	IR_UNKNOWN,	 /* memory or barrier effect that isn't modelled */
+	IR_ENDLESS	 /* control may stay here for ever (a call that isn't known to return) */
+};
+
+enum ir_space { IR_GENERIC, IR_GLOBAL, IR_SHARED, IR_LOCAL, IR_PARAM, IR_CONSTANT };
+
+struct ir_access {
+	uint8_t kind;		 /* enum race_op_kind */
+	uint8_t space;		 /* enum ir_space */
+	uint8_t strength, scope; /* enum race_strength, race_scope */
+	bool is_volatile, is_nc;
+	uint16_t bytes;
+	int64_t off;   /* added to the address */
+	uint32_t elem; /* which element of a vector */
+};
+
+struct ir_step {
+	uint8_t kind, op, w; /* enum ir_kind, ex_op; width of dst */
+	bool is_pred_not;
+	uint32_t dst;
+	uint32_t src[3]; /* ACCESS: address, value; ADDR, VALUE, ... */
+	uint32_t pred;	 /* guard of effects, or IR_NONE; value steps have none */
+	uint64_t imm;
+	const struct ir_access *mem;
+	const struct ptx_stmt *at;
+	uint32_t call; /* how it came here: index of struct ir_call */
+};
+
+enum ir_object_kind {
+	IR_OBJ_LOCAL, /* .local, and .param of calls: only this thread's */
+	IR_OBJ_PARAM, /* the kernel's parameters */
+	IR_OBJ_SHARED,
+	IR_OBJ_DYNAMIC, /* extern shared: one for all of them */
+	IR_OBJ_GLOBAL,
+	IR_OBJ_CONST
+};
+
+struct ir_object {
+	uint8_t kind;
+	uint64_t bytes; /* 0: not known */
+	uint64_t off;	/* PARAM: of the whole parameter block */
+	struct ptx_str name;
+	const struct ptx_var *var;
+	uint32_t cell; /* LOCAL: its first byte among the tracked ones, or IR_NONE */
+};
+
+enum ir_end { IR_JUMP, IR_BRANCH, IR_SWITCH, IR_EXIT, IR_TRAP };
+
+struct ir_block {
+	uint32_t first, n; /* steps */
+	uint8_t end;	   /* enum ir_end */
+	bool is_cond_not;
+	uint32_t cond; /* BRANCH: register; SWITCH: index register */
+	uint32_t nsucc, npred;
+	uint32_t *succ, *pred;	   /* BRANCH: taken, not taken */
+	const struct ptx_stmt *at; /* what ends it */
+	bool starts_behind_barrier;
+	/* graph.c */
+	uint32_t rpo, idom, ipdom, loop;    /* loop: innermost, or IR_NONE */
+	bool is_reached, is_before_barrier; /* a barrier is reachable from its start */
+};
+
+struct ir_loop {
+	uint32_t header, parent, depth; /* parent: IR_NONE at the top */
+	uint32_t latch;			/* with several: IR_NONE */
+	uint64_t *body;			/* bit set of blocks */
+	bool has_barrier;
+};
+
+struct ir_call {
+	uint32_t outer;		   /* index, 0: the kernel itself */
+	const struct ptx_stmt *at; /* the call */
+	const struct ptx_func *f;
+};
+
+/* Why a kernel can't be analysed at all. */
+struct ir_problem {
+	const struct ptx_stmt *at;
+	const char *text;
+};
+
+struct ir {
+	struct base_arena *arena;
+	struct ptx_module *m;
+	struct ptx_func *f;
+	BASE_VEC(struct ir_step) steps;
+	BASE_VEC(struct ir_block) blocks;
+	BASE_VEC(struct ir_object) objects;
+	BASE_VEC(struct ir_call) calls;
+	BASE_VEC(uint8_t) width; /* of registers, bits */
+	BASE_VEC(struct ir_problem) problems;
+	struct ir_loop *loops;
+	uint32_t nloops, *rpo, nrpo;
+	uint32_t *ndefs, *def_block; /* by register */
+	uint64_t param_bytes;
+	uint32_t param_object; /* of the first kernel parameter */
+};
+
+/* lower.c: fills *ir; what can't be analysed goes to ir->problems, with a place. */
+void ir_build(struct ir *ir, struct base_arena *arena, struct ptx_module *m, struct ptx_func *f);
+void ir_free(struct ir *ir);
+void ir_problem(struct ir *ir, const struct ptx_stmt *at, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* steps.c, for lower.c: the steps of one instruction that neither branches nor calls. */
+struct ir_frame {
+	struct ir *ir;
+	const struct ptx_func *f;
+	uint32_t reg_base;
+	uint32_t call;
+	const struct ptx_stmt *at;
+	struct ir_params *params; /* names of .param and .local of this frame */
+};
+void ir_lower_inst(struct ir_frame *fr, const struct ptx_stmt *s);
+uint32_t ir_new_reg(struct ir *ir, unsigned w);
+struct ir_step *ir_push(struct ir_frame *fr, enum ir_kind kind, uint32_t dst);
+uint32_t ir_operand(struct ir_frame *fr, const struct ptx_opnd *o, unsigned w);
+/* memory.c: accesses, barriers, fences and the rest that has an effect. */
+void ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s);
+uint32_t ir_value(struct ir_frame *fr, enum ex_op op, unsigned w, uint32_t a, uint32_t b,
+		  uint32_t c);
+void ir_write(struct ir_frame *fr, const struct ptx_opnd *dst, uint32_t v, bool is_signed);
+void ir_write_unknown(struct ir_frame *fr, const struct ptx_opnd *o);
+uint32_t ir_find_object(struct ir_frame *fr, struct ptx_str name, const struct ptx_var *v);
+/* effects.c: a function without a body whose effect is known by its name. False: it isn't. */
+bool ir_known_call(struct ir_frame *fr, const struct ptx_stmt *s, struct ptx_str name,
+		   bool *never_returns);
+
+/* graph.c: order, dominators, loops, anew at each call. Irreducible control is a problem. */
+void ir_graph(struct ir *ir);
+/* The branch that ends block b always goes one way. ir_graph must follow. */
+bool ir_prune(struct ir *ir, uint32_t b, bool taken);
+bool ir_dominates(const struct ir *ir, uint32_t a, uint32_t b);
+static inline bool ir_in_loop(const struct ir_loop *l, uint32_t block)
+{
+	return l->body[block / 64] >> (block % 64) & 1;
+}
+
+#endif

@@ -1,0 +1,281 @@
+/*
+ * loop.c - values that a loop carries from one iteration to the next (eval.h).
+ *
+ * A cell that the body leaves as it found it plus a step that is the same in every iteration is an
+ * induction: start + step * counter. Any other one is a function of the counter that isn't known
+ * (EX_PHI) with a level, bounds, and the pair (start, next) from which the queries draw facts.
+ * Everything is guessed first and checked at the end of the turn: a wrong guess is taken back and
+ * the kernel evaluated anew (ev_run).
+ *
+ * An induction that a comparison of the loop's exit bounds doesn't wrap before the exit, by the
+ * launch contract; with a step of 1 and a strict comparison that is a fact.
+ */
+#include "prove/eval.h"
+
+static struct ev_phi *phi_of(struct ev *e, uint32_t loop, uint32_t cell)
+{
+	return &e->phi[(size_t)loop * e->ncells + cell];
+}
+
+static bool is_byte(const struct ev *e, uint32_t cell)
+{
+	uint32_t nregs = 0;
+
+	for (uint32_t r = 0; r < e->ir->width.n; r++)
+		nregs += e->cell_of_reg[r] != IR_NONE;
+	return cell >= nregs;
+}
+
+/* The counters that a value made in `loop` depends on, innermost first. */
+static uint32_t counters(const struct ev *e, uint32_t loop, const struct ex **a)
+{
+	uint32_t n = 0;
+
+	for (; loop != IR_NONE && n < 8; loop = e->ir->loops[loop].parent)
+		a[n++] = e->loops[loop].ctr;
+	return n;
+}
+
+static unsigned reg_width(const struct ev *e, uint32_t cell)
+{
+	for (uint32_t r = 0; r < e->ir->width.n; r++)
+		if (e->cell_of_reg[r] == cell)
+			return e->ir->width.v[r];
+	return 8;
+}
+
+struct ev_cell ev_header_cell(struct ev *e, uint32_t loop, uint32_t cell, struct ev_cell init)
+{
+	struct ev_phi *p = phi_of(e, loop, cell);
+	const struct ex *a[8];
+
+	if (!p->is_modified)
+		return init;
+	if (p->is_null || (!init.v && is_byte(e, cell)))
+		return (struct ev_cell){NULL, 0};
+	unsigned w = init.v ? init.v->w : reg_width(e, cell);
+	if (init.at) { /* a byte inside a value: the first byte decides */
+		struct ev_phi *b = phi_of(e, loop, cell - init.at);
+		if (init.at > cell || !b->leaf || b->leaf->w != w || b->is_null) {
+			p->is_null = true;
+			return (struct ev_cell){NULL, 0};
+		}
+		return (struct ev_cell){b->leaf, init.at};
+	}
+	p->init = init.v;
+	if (p->is_solved && init.v && init.v->w == p->step->w) {
+		p->leaf =
+			ex_ind(e->pool, (enum ex_ind)p->kind, init.v, p->step, e->loops[loop].ctr);
+	} else {
+		uint32_t n = counters(e, loop, a);
+		struct ex_range r = p->turns ? p->range : ex_full(w);
+		p->leaf = ex_leaf(e->pool, EX_PHI, w, (uint64_t)loop * e->ncells + cell,
+				  (enum ex_level)p->level, r, n, a);
+	}
+	return (struct ev_cell){p->leaf, 0};
+}
+
+/* v - phi where v is a sum with phi in it once; NULL: it isn't. */
+static const struct ex *difference(struct ev *e, const struct ex *v, const struct ex *phi)
+{
+	const struct ex *d;
+
+	if (v == phi)
+		return ex_const(e->pool, v->w, 0);
+	if (v->op != EX_ADD && v->op != EX_SUB)
+		return NULL;
+	d = difference(e, v->a[0], phi);
+	if (d)
+		return ex_bin(e->pool, (enum ex_op)v->op, d, v->a[1]);
+	d = v->op == EX_ADD ? difference(e, v->a[1], phi) : NULL;
+	return d ? ex_bin(e->pool, EX_ADD, d, v->a[0]) : NULL;
+}
+
+struct bound {
+	enum ex_ind kind;
+	bool is_sure; /* the comparison itself keeps a step of 1 from wrapping */
+};
+
+/* Is x the counter, its next value, or the counter plus a constant, perhaps widened? */
+static bool is_counter(const struct ex *x, const struct ex *v, const struct ex *next,
+		       bool is_signed, struct bound *out)
+{
+	out->kind = is_signed ? EX_IND_SIGNED : EX_IND_UNSIGNED;
+	out->is_sure = x == v;
+	while ((x->op == EX_SEXT || x->op == EX_ZEXT) && x != v && x != next) {
+		out->kind = x->op == EX_SEXT ? EX_IND_SIGNED : EX_IND_UNSIGNED;
+		x = x->a[0];
+	}
+	return x == v || x == next || (x->op == EX_ADD && x->a[1]->op == EX_CONST && x->a[0] == v);
+}
+
+/*
+ * Does "the loop goes on" hold the counter below (is_down: above) something? Only terms that must
+ * all hold count; the comparison's type says what doesn't wrap.
+ */
+static bool bounded_by(const struct ex *c, const struct ex *v, const struct ex *next, bool is_down,
+		       struct bound *out)
+{
+	bool is_not = c->op == EX_NOT;
+	const struct ex *t = is_not ? c->a[0] : c;
+
+	if (!is_not && c->op == EX_AND && c->w == 1)
+		return bounded_by(c->a[0], v, next, is_down, out) ||
+		       bounded_by(c->a[1], v, next, is_down, out);
+	if (t->op != EX_ULT && t->op != EX_SLT)
+		return false;
+	/* v < b and !(b < v) hold it below, b < v and !(v < b) above */
+	if (!is_counter(t->a[is_down != is_not], v, next, t->op == EX_SLT, out)) {
+		out->kind = EX_IND_WRAPS;
+		return false;
+	}
+	out->is_sure &= !is_not;
+	return true;
+}
+
+/* Guesses that the value is an induction. */
+static bool try_solve(struct ev *e, uint32_t loop, struct ev_phi *p, const struct ex *next)
+{
+	const struct ex *step = difference(e, next, p->leaf);
+	struct bound bound = {EX_IND_WRAPS, false};
+
+	if (!step || !p->init || ex_contains(step, e->loops[loop].ctr))
+		return false;
+	uint64_t half = ex_mask(step->w) >> 1;
+	bool is_down = step->op == EX_CONST && step->imm > half;
+	bool is_one = step->op == EX_CONST && (step->imm == 1 || step->imm == ex_mask(step->w));
+	if (bounded_by(e->loops[loop].back, p->leaf, next, is_down, &bound))
+		e->loops[loop].is_assumed |= !is_one || !bound.is_sure;
+	p->is_solved = true;
+	p->step = step;
+	p->kind = (uint8_t)bound.kind;
+	return true;
+}
+
+/* The largest value below a bound in "the loop goes on", or UINT64_MAX. */
+static uint64_t bound_of(const struct ex *c, const struct ex *v, unsigned depth)
+{
+	if (depth > 40)
+		return UINT64_MAX;
+	if ((c->op == EX_ULT || c->op == EX_SLT) && c->a[0] == v && c->a[1]->hi)
+		return c->op == EX_SLT && c->a[1]->hi > ex_mask(v->w) >> 1 ? UINT64_MAX
+									   : c->a[1]->hi - 1;
+	if (c->op == EX_NOT && (c->a[0]->op == EX_ULT || c->a[0]->op == EX_SLT) &&
+	    c->a[0]->a[1] == v && c->a[0]->a[0]->hi <= ex_mask(v->w) >> 1)
+		return c->a[0]->a[0]->hi; /* !(bound < v) */
+	if (c->op == EX_AND && c->w == 1) {
+		uint64_t x = bound_of(c->a[0], v, depth + 1), y = bound_of(c->a[1], v, depth + 1);
+		return x < y ? x : y;
+	}
+	return UINT64_MAX;
+}
+
+/* Bounds that hold by themselves: values that only shrink, or grow by factors below a bound. */
+static struct ex_range range_of(const struct ev *e, uint32_t loop, const struct ev_phi *p,
+				const struct ex *next)
+{
+	const struct ex *v = p->leaf, *x = p->init;
+	struct ex_range r = ex_full(v->w);
+	uint64_t half = ex_mask(v->w) >> 1;
+
+	if (!x || !next || next->w != v->w)
+		return r;
+	bool shrinks = next->n && next->a[0] == v &&
+		       (next->op == EX_LSHR || next->op == EX_AND ||
+			((next->op == EX_UDIV || next->op == EX_UREM) && next->a[1]->lo));
+	bool shrinks_signed =
+		next->n == 2 && next->a[0] == v && x->hi <= half &&
+		(next->op == EX_ASHR || (next->op == EX_SDIV && next->a[1]->op == EX_CONST &&
+					 next->a[1]->imm <= half && next->a[1]->imm));
+	if (shrinks || shrinks_signed)
+		r.hi = x->hi;
+	if (next->op == EX_MUL && next->a[0] == v && next->a[1]->op == EX_CONST && x->hi <= half) {
+		uint64_t b = bound_of(e->loops[loop].back, v, 0), c = next->a[1]->imm, top;
+		if (b <= half && c && !__builtin_mul_overflow(b, c, &top) && top <= half) {
+			r.lo = x->lo;
+			r.hi = top > x->hi ? top : x->hi;
+		}
+	}
+	return r;
+}
+
+static void check_unsolved(struct ev *e, uint32_t loop, struct ev_phi *p, const struct ex *next)
+{
+	uint8_t level = EX_THREAD;
+
+	if (next && p->init && next->w == p->leaf->w)
+		level = next->level < p->init->level ? next->level : p->init->level;
+	p->next = next;
+	if (level < p->level) {
+		p->level = level;
+		e->is_changed = true;
+	}
+	struct ex_range r = range_of(e, loop, p, next);
+	struct ex_range was = p->turns ? p->range : ex_full(p->leaf->w);
+	if (p->turns > 6)
+		r = ex_full(p->leaf->w);
+	if (r.lo != was.lo || r.hi != was.hi) {
+		p->range = r;
+		if (p->turns < 250)
+			p->turns++;
+		e->is_changed = true;
+	}
+}
+
+static void check_cell(struct ev *e, uint32_t loop, uint32_t cell, struct ev_cell head,
+		       struct ev_cell next)
+{
+	struct ev_phi *p = phi_of(e, loop, cell);
+
+	if (!p->is_modified) {
+		if (head.v == next.v && (head.at == next.at || !head.v))
+			return;
+		p->is_modified = true;
+		p->level = EX_GRID;
+		e->is_changed = true;
+		return;
+	}
+	if (!head.v)
+		return;
+	bool fits = next.v && next.at == head.at && next.v->w == head.v->w;
+	if (is_byte(e, cell) && !fits) {
+		p->is_null = true;
+		e->is_changed = true;
+		return;
+	}
+	if (head.at)
+		return;
+	if (p->is_solved) {
+		if (fits && difference(e, next.v, p->leaf) == p->step)
+			return;
+		p->is_solved = false;
+		p->is_failed = true;
+		e->is_changed = true;
+	} else if (!p->is_failed && fits && try_solve(e, loop, p, next.v)) {
+		e->is_changed = true;
+	} else {
+		check_unsolved(e, loop, p, fits ? next.v : NULL);
+	}
+}
+
+void ev_check_loop(struct ev *e, uint32_t loop)
+{
+	const struct ir_loop *l = &e->ir->loops[loop];
+	const struct ir_block *h = &e->ir->blocks.v[l->header];
+
+	for (uint32_t c = 0; c < e->ncells; c++) {
+		struct ev_cell next = {NULL, 0};
+		bool first = true;
+		for (uint32_t k = 0; k < h->npred; k++) {
+			if (!ir_in_loop(l, h->pred[k]))
+				continue;
+			struct ev_cell v = e->out[h->pred[k]][c];
+			v.v = ev_leave(e, v.v, h->pred[k], l->header);
+			if (!first && (v.v != next.v || v.at != next.at))
+				v.v = NULL; /* several ways around that differ */
+			next = v;
+			first = false;
+		}
+		check_cell(e, loop, c, e->in[l->header][c], next);
+	}
+}

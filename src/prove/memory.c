@@ -1,0 +1,288 @@
+/*
+ * memory.c - steps of instructions with an effect: accesses, barriers, fences, lanes (ir.h).
+ *
+ * Vectors become one access per element. Barrier 0 of all threads is a barrier; a named or partial
+ * one, an mbarrier, a cluster barrier and a fence may order something, but nothing is proven by
+ * them. What a lane gets from another is a new value. An effect that isn't handled here makes the
+ * kernel "could not prove", with its line.
+ *
+ * Misses: asynchronous copies, matrix loads and stores, surfaces, bulk copies: not modelled yet.
+ */
+#include "prove/ir.h"
+
+static enum ir_space space_of(const struct ptx_form *f)
+{
+	switch ((enum ptx_space)f->space) {
+	case PTX_SPACE_GENERIC:
+		return IR_GENERIC;
+	case PTX_SPACE_GLOBAL:
+		return IR_GLOBAL;
+	case PTX_SPACE_SHARED:
+		return IR_SHARED;
+	case PTX_SPACE_LOCAL:
+		return IR_LOCAL;
+	case PTX_SPACE_PARAM:
+		return IR_PARAM;
+	case PTX_SPACE_CONST:
+		return IR_CONSTANT;
+	default:
+		return IR_GENERIC;
+	}
+}
+
+static enum race_strength strength_of(enum ptx_sem s)
+{
+	switch (s) {
+	case PTX_SEM_RELAXED:
+	case PTX_SEM_VOLATILE:
+	case PTX_SEM_MMIO:
+		return RACE_RELAXED;
+	case PTX_SEM_ACQUIRE:
+		return RACE_ACQUIRE;
+	case PTX_SEM_RELEASE:
+		return RACE_RELEASE;
+	case PTX_SEM_ACQ_REL:
+		return RACE_ACQ_REL;
+	default:
+		return RACE_WEAK;
+	}
+}
+
+static void unmodelled(struct ir_frame *fr, const struct ptx_stmt *s)
+{
+	ir_push(fr, IR_UNKNOWN, IR_NONE);
+	ir_problem(fr->ir, s, "the effect of %.*s is not modelled", (int)s->form->text.n,
+		   s->form->text.p);
+	for (unsigned i = 0; i < s->nops; i++)
+		if (ptx_stmt_role(s, i) == PTX_ROLE_DST || ptx_stmt_role(s, i) == PTX_ROLE_INOUT)
+			ir_write_unknown(fr, &s->ops[i]);
+}
+
+static void guard(struct ir_frame *fr, struct ir_step *st)
+{
+	if (fr->at->pred == PTX_NO_REG)
+		return;
+	st->pred = fr->reg_base + fr->at->pred;
+	st->is_pred_not = fr->at->is_pred_not;
+}
+
+static struct ir_access *access_of(struct ir_frame *fr, const struct ptx_stmt *s, unsigned bytes)
+{
+	const struct ptx_form *f = s->form;
+	struct ir_access *a = BASE_NEW(fr->ir->arena, struct ir_access);
+	static const uint8_t scopes[] = {
+		[PTX_SCOPE_CTA] = RACE_SCOPE_CTA,
+		[PTX_SCOPE_CLUSTER] = RACE_SCOPE_CLUSTER,
+		[PTX_SCOPE_GPU] = RACE_SCOPE_GPU,
+		[PTX_SCOPE_SYS] = RACE_SCOPE_SYS,
+	};
+
+	a->space = (uint8_t)space_of(f);
+	a->strength = (uint8_t)strength_of((enum ptx_sem)f->sem);
+	a->is_volatile = f->sem == PTX_SEM_VOLATILE;
+	a->scope = a->is_volatile || f->sem == PTX_SEM_MMIO ? RACE_SCOPE_SYS : scopes[f->scope];
+	a->is_nc = ptx_form_has(f, PTX_MOD_NC);
+	a->bytes = (uint16_t)bytes;
+	return a;
+}
+
+/* The address of [base + off]: the base's register, and the offset in *off. */
+static uint32_t base_of(struct ir_frame *fr, const struct ptx_opnd *o, int64_t *off)
+{
+	*off = o->off;
+	if (!o->nsub)
+		return IR_NONE;
+	if (o->sub[0].kind == PTX_OPND_INT) {
+		*off += o->sub[0].imm;
+		return ir_operand(fr, &(struct ptx_opnd){.kind = PTX_OPND_INT}, 64);
+	}
+	unsigned w = 64;
+	if (o->sub[0].kind == PTX_OPND_REG)
+		w = fr->ir->width.v[fr->reg_base + o->sub[0].reg];
+	return ir_operand(fr, &o->sub[0], w);
+}
+
+static void lower_load(struct ir_frame *fr, const struct ptx_stmt *s)
+{
+	const struct ptx_form *f = s->form;
+	const struct ptx_opnd *dst = &s->ops[0];
+	bool is_signed = ptx_type_class((enum ptx_type)f->types[0]) == PTX_CLASS_SINT;
+	int64_t off;
+	uint32_t base = base_of(fr, &s->ops[1], &off);
+
+	for (unsigned i = 0; i < f->vec; i++) {
+		const struct ptx_opnd *to = dst->kind == PTX_OPND_VEC ? &dst->sub[i] : dst;
+		struct ir_access *a = access_of(fr, s, f->width);
+		uint32_t d = ir_new_reg(fr->ir, f->width > 8 ? 64 : 8u * f->width);
+		struct ir_step *st = ir_push(fr, IR_ACCESS, d);
+		a->kind = RACE_OP_READ;
+		a->off = off + (int64_t)i * f->width;
+		a->elem = i;
+		st->mem = a;
+		st->src[0] = base;
+		guard(fr, st);
+		if (f->width > 8)
+			ir_write_unknown(fr, to);
+		else
+			ir_write(fr, to, d, is_signed);
+	}
+}
+
+static void lower_store(struct ir_frame *fr, const struct ptx_stmt *s)
+{
+	const struct ptx_form *f = s->form;
+	const struct ptx_opnd *src = &s->ops[1];
+	int64_t off;
+	uint32_t base = base_of(fr, &s->ops[0], &off);
+
+	for (unsigned i = 0; i < f->vec; i++) {
+		const struct ptx_opnd *from =
+			src->kind == PTX_OPND_VEC && f->vec > 1 ? &src->sub[i] : src;
+		struct ir_access *a = access_of(fr, s, f->width);
+		uint32_t v = f->width > 8 ? IR_NONE : ir_operand(fr, from, 8u * f->width);
+		struct ir_step *st = ir_push(fr, IR_ACCESS, IR_NONE);
+		a->kind = RACE_OP_WRITE;
+		a->off = off + (int64_t)i * f->width;
+		a->elem = i;
+		st->mem = a;
+		st->src[0] = base;
+		st->src[1] = v;
+		guard(fr, st);
+	}
+}
+
+static void lower_atomic(struct ir_frame *fr, const struct ptx_stmt *s)
+{
+	unsigned at = s->form->op == PTX_OP_ATOM ? 1 : 0;
+	unsigned bytes = s->form->width;
+	int64_t off;
+
+	if (!bytes && s->form->ntypes)
+		bytes = ptx_type_bytes((enum ptx_type)s->form->types[s->form->ntypes - 1]);
+	if (!bytes) {
+		unmodelled(fr, s);
+		return;
+	}
+	uint32_t base = base_of(fr, &s->ops[at], &off);
+	for (unsigned i = 0; i < (s->form->vec ? s->form->vec : 1u); i++) {
+		struct ir_access *a = access_of(fr, s, bytes);
+		struct ir_step *st = ir_push(fr, IR_ACCESS, IR_NONE);
+		a->kind = RACE_OP_RMW;
+		a->off = off + (int64_t)(i * bytes);
+		a->elem = i;
+		st->mem = a;
+		st->src[0] = base;
+		guard(fr, st);
+	}
+	if (at)
+		ir_write_unknown(fr, &s->ops[0]);
+}
+
+/* Barrier 0, all threads: what __syncthreads() and its counting forms are. */
+static bool is_full_barrier(const struct ptx_stmt *s, bool is_red)
+{
+	unsigned at = is_red ? 1 : 0, want = is_red ? 3 : 1;
+
+	return s->nops == want && s->ops[at].kind == PTX_OPND_INT && !s->ops[at].imm &&
+	       s->pred == PTX_NO_REG;
+}
+
+static void lower_barrier(struct ir_frame *fr, const struct ptx_stmt *s)
+{
+	bool is_red = s->form->op == PTX_OP_BAR_RED || s->form->op == PTX_OP_BARRIER_RED;
+
+	if (is_red)
+		ir_write_unknown(fr, &s->ops[0]);
+	ir_push(fr, is_full_barrier(s, is_red) ? IR_BARRIER : IR_ORDER, IR_NONE);
+}
+
+static void unknown_results(struct ir_frame *fr, const struct ptx_stmt *s)
+{
+	for (unsigned i = 0; i < s->nops; i++)
+		if (ptx_stmt_role(s, i) == PTX_ROLE_DST)
+			ir_write_unknown(fr, &s->ops[i]);
+}
+
+static bool lower_memory(struct ir_frame *fr, const struct ptx_stmt *s)
+{
+	const struct ptx_form *f = s->form;
+
+	if (f->proxy != PTX_PROXY_GENERIC || f->space == PTX_SPACE_SHARED_CLUSTER)
+		return false;
+	switch (f->op) {
+	case PTX_OP_LD:
+	case PTX_OP_LDU:
+		if (!f->width || s->nops < 2 || s->ops[1].kind != PTX_OPND_ADDR)
+			return false;
+		lower_load(fr, s);
+		if (f->sem != PTX_SEM_WEAK) /* what it saw may order what follows */
+			ir_push(fr, IR_ORDER, IR_NONE);
+		return true;
+	case PTX_OP_ST:
+		if (!f->width || s->nops < 2 || s->ops[0].kind != PTX_OPND_ADDR)
+			return false;
+		lower_store(fr, s);
+		return true;
+	case PTX_OP_ATOM:
+	case PTX_OP_RED:
+		lower_atomic(fr, s);
+		ir_push(fr, IR_ORDER, IR_NONE);
+		return true;
+	default:
+		return false;
+	}
+}
+
+void ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s)
+{
+	uint32_t effects = s->form->effects;
+
+	switch (s->form->op) {
+	case PTX_OP_BAR_SYNC:
+	case PTX_OP_BARRIER_SYNC:
+	case PTX_OP_BAR_RED:
+	case PTX_OP_BARRIER_RED:
+		lower_barrier(fr, s);
+		return;
+	case PTX_OP_BAR_ARRIVE:
+	case PTX_OP_BARRIER_ARRIVE:
+	case PTX_OP_BARRIER_CLUSTER_ARRIVE:
+	case PTX_OP_BARRIER_CLUSTER_WAIT:
+		ir_push(fr, IR_ORDER, IR_NONE);
+		return;
+	case PTX_OP_BAR_WARP_SYNC: {
+		uint32_t mask = ir_operand(fr, &s->ops[0], 32);
+		struct ir_step *st = ir_push(fr, IR_WARP_BARRIER, IR_NONE);
+		st->src[0] = mask;
+		guard(fr, st);
+		return;
+	}
+	case PTX_OP_ACTIVEMASK:
+	case PTX_OP_TEX:
+	case PTX_OP_TLD4:
+		unknown_results(fr, s);
+		return;
+	case PTX_OP_BRKPT:
+	case PTX_OP_PMEVENT:
+	case PTX_OP_SETMAXNREG:
+	case PTX_OP_GRIDDEPCONTROL_LAUNCH_DEPENDENTS:
+		return;
+	case PTX_OP_GRIDDEPCONTROL_WAIT:
+		ir_push(fr, IR_ORDER, IR_NONE);
+		return;
+	default:
+		break;
+	}
+	if (effects == PTX_EFF_FENCE && s->form->proxy == PTX_PROXY_GENERIC) {
+		ir_push(fr, IR_ORDER, IR_NONE);
+		return;
+	}
+	if (!(effects & ~(uint32_t)(PTX_EFF_SLEEP | PTX_EFF_PREFETCH)))
+		return;
+	if (effects == PTX_EFF_CONVERGENT) { /* shuffles, votes, mma: registers only */
+		unknown_results(fr, s);
+		return;
+	}
+	if (!lower_memory(fr, s))
+		unmodelled(fr, s);
+}

@@ -1,0 +1,54 @@
+/*
+ * smt.h - private to src/prove: questions about two threads, put to Z3.
+ *
+ * A query is a conjunction over two threads of one launch. smt_begin opens one, smt_assert adds a
+ * condition of a thread, smt_conflict adds that two accesses touch a common byte, smt_check
+ * answers. Values are exact integers with an explicit quotient where an operation may wrap; bit
+ * operations that have no such form make the answer SMT_MAYBE at best, and the query is put again
+ * in bit-vectors.
+ */
+#ifndef COLLIDER_PROVE_SMT_H
+#define COLLIDER_PROVE_SMT_H
+
+#include "prove/eval.h"
+
+enum smt_answer { SMT_IMPOSSIBLE, SMT_POSSIBLE, SMT_MAYBE, SMT_GAVE_UP };
+
+/* How the counters of one loop relate in the two threads. */
+enum smt_counter { SMT_FREE, SMT_SAME, SMT_SECOND_AHEAD, SMT_FIRST_AHEAD };
+
+#define SMT_MAX_PARAMS 64
+
+/* A launch and two threads of it, found by the solver. */
+struct smt_model {
+	uint32_t ntid[3], nctaid[3];
+	uint32_t tid[2][3], ctaid[2][3];
+	uint32_t nparams;
+	struct {
+		uint64_t off, value;
+		uint32_t bytes;
+	} param[SMT_MAX_PARAMS];
+};
+
+struct smt_query {
+	bool is_same_cta;
+	const uint8_t *counters; /* enum smt_counter by loop */
+	unsigned rlimit;	 /* Z3's own measure of work */
+	unsigned timeout_ms;
+	bool use_bits;
+};
+
+struct smt;
+struct smt *smt_open(struct ev *e);
+void smt_close(struct smt *s);
+void smt_begin(struct smt *s, const struct smt_query *q);
+/* `fact` (one bit wide) holds in thread t, 0 or 1. */
+void smt_assert(struct smt *s, const struct ex *fact, unsigned t);
+/* The counter of a loop that thread t is in: 0 or more, and the iteration was reached. */
+void smt_in_loop(struct smt *s, uint32_t loop, unsigned t);
+/* bytes at offset a of thread 0 and b of thread 1 overlap; is_exact: but aren't the same bytes. */
+void smt_conflict(struct smt *s, const struct ex *a, unsigned na, const struct ex *b, unsigned nb,
+		  bool is_partial);
+enum smt_answer smt_check(struct smt *s, struct smt_model *m);
+
+#endif

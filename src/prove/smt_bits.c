@@ -1,0 +1,174 @@
+/*
+ * smt_bits.c - two threads' values as bit-vectors for Z3: exact, and slower (smt.h).
+ *
+ * Every node becomes the operation of the same name; what integers can't say (and, or, xor, shifts
+ * by unknowns) is at home here. The last resort for products of unknowns.
+ */
+#include "prove/smt_impl.h"
+
+Z3_ast smt_bits_one(struct smt *s)
+{
+	return Z3_mk_unsigned_int(s->z, 1, Z3_mk_bv_sort(s->z, 1));
+}
+
+static Z3_ast number(struct smt *s, uint64_t v, unsigned w)
+{
+	return Z3_mk_unsigned_int64(s->z, v, Z3_mk_bv_sort(s->z, w));
+}
+
+static Z3_ast truth(struct smt *s, Z3_ast b)
+{
+	return Z3_mk_ite(s->z, b, smt_bits_one(s), number(s, 0, 1));
+}
+
+static Z3_ast leaf(struct smt *s, const struct ex *v, unsigned t)
+{
+	uint64_t key;
+
+	if (v->op == EX_CTR) {
+		uint8_t c = s->q.counters[v->imm];
+		bool is_ahead = (c == SMT_SECOND_AHEAD && t) || (c == SMT_FIRST_AHEAD && !t);
+		key = (uint64_t)EX_CTR << 56 | v->imm << 8 | (c == SMT_FREE ? 1 + t : 0);
+		Z3_ast r = smt_bits_instance(s, key, v, t);
+		return is_ahead ? Z3_mk_bvadd(s->z, r, number(s, 1, 64)) : r;
+	}
+	key = smt_leaf_key(s, v, t);
+	return smt_bits_instance(s, key, v, t);
+}
+
+Z3_ast smt_bits_instance(struct smt *s, uint64_t key, const struct ex *v, unsigned t)
+{
+	for (size_t i = 0; i < s->instances.n; i++)
+		if (s->instances.v[i].key == key)
+			return s->instances.v[i].bits;
+	struct instance in = {.key = key};
+	in.bits = Z3_mk_fresh_const(s->z, "b", Z3_mk_bv_sort(s->z, v->w));
+	base_vec_push(&s->instances, in);
+	bool is_counter = v->op == EX_CTR || v->op == EX_KEXIT;
+	uint64_t hi = is_counter ? 1ull << 62 : v->hi;
+	if (hi < ex_mask(v->w))
+		smt_hold(s, Z3_mk_bvule(s->z, in.bits, number(s, hi, v->w)));
+	if (v->lo)
+		smt_hold(s, Z3_mk_bvule(s->z, number(s, v->lo, v->w), in.bits));
+	if (v->op == EX_CTR)
+		return in.bits;
+	struct atom a = {v, t, in.bits};
+	base_vec_push(&s->atoms, a);
+	smt_leaf_facts(s, v, t);
+	return in.bits;
+}
+
+/* start + step * counter, held not to wrap where the contract says so. */
+static Z3_ast induction(struct smt *s, const struct ex *v, unsigned t)
+{
+	Z3_ast i = smt_bits(s, v->a[0], t), d = smt_bits(s, v->a[1], t);
+	Z3_ast zero = number(s, 0, 64), k = smt_bits(s, v->a[2], t);
+	/* "the iteration before" of the first one: there is none, the start stands in */
+	k = Z3_mk_ite(s->z, Z3_mk_bvslt(s->z, k, zero), zero, k);
+	Z3_ast low = v->w < 64 ? Z3_mk_extract(s->z, v->w - 1u, 0, k) : k;
+	bool is_signed = v->imm == EX_IND_SIGNED;
+	bool is_down = v->a[1]->op == EX_CONST && v->a[1]->imm > ex_mask(v->w) >> 1;
+	Z3_ast p = Z3_mk_bvmul(s->z, d, low);
+
+	if (v->imm == EX_IND_WRAPS || (is_down && !is_signed))
+		return Z3_mk_bvadd(s->z, i, p);
+	if (v->w < 64)
+		smt_hold(s, Z3_mk_bvult(s->z, k, number(s, 1ull << (v->w - is_signed), 64)));
+	smt_hold(s, Z3_mk_bvmul_no_overflow(s->z, d, low, is_signed));
+	smt_hold(s, Z3_mk_bvadd_no_overflow(s->z, i, p, is_signed));
+	if (is_signed) {
+		smt_hold(s, Z3_mk_bvmul_no_underflow(s->z, d, low));
+		smt_hold(s, Z3_mk_bvadd_no_underflow(s->z, i, p));
+	}
+	return Z3_mk_bvadd(s->z, i, p);
+}
+
+/* PTX leaves division by zero undefined: any value. */
+static Z3_ast divided(struct smt *s, const struct ex *v, Z3_ast by, Z3_ast result)
+{
+	if (v->a[1]->lo)
+		return result;
+	Z3_ast any = Z3_mk_fresh_const(s->z, "d", Z3_mk_bv_sort(s->z, v->w));
+	return Z3_mk_ite(s->z, Z3_mk_eq(s->z, by, number(s, 0, v->w)), any, result);
+}
+
+static Z3_ast binary(struct smt *s, const struct ex *v, unsigned t)
+{
+	Z3_ast a = smt_bits(s, v->a[0], t), b = smt_bits(s, v->a[1], t);
+
+	/* clang-format off */
+	switch ((enum ex_op)v->op) {
+	case EX_ADD: return Z3_mk_bvadd(s->z, a, b);
+	case EX_SUB: return Z3_mk_bvsub(s->z, a, b);
+	case EX_MUL: return Z3_mk_bvmul(s->z, a, b);
+	case EX_UDIV: return divided(s, v, b, Z3_mk_bvudiv(s->z, a, b));
+	case EX_SDIV: return divided(s, v, b, Z3_mk_bvsdiv(s->z, a, b));
+	case EX_UREM: return divided(s, v, b, Z3_mk_bvurem(s->z, a, b));
+	case EX_SREM: return divided(s, v, b, Z3_mk_bvsrem(s->z, a, b));
+	case EX_AND: return Z3_mk_bvand(s->z, a, b);
+	case EX_OR: return Z3_mk_bvor(s->z, a, b);
+	case EX_XOR: return Z3_mk_bvxor(s->z, a, b);
+	case EX_SHL: return Z3_mk_bvshl(s->z, a, b);
+	case EX_LSHR: return Z3_mk_bvlshr(s->z, a, b);
+	case EX_ASHR: return Z3_mk_bvashr(s->z, a, b);
+	case EX_EQ: return truth(s, Z3_mk_eq(s->z, a, b));
+	case EX_ULT: return truth(s, Z3_mk_bvult(s->z, a, b));
+	case EX_SLT: return truth(s, Z3_mk_bvslt(s->z, a, b));
+	default: return leaf(s, v, t);
+	}
+	/* clang-format on */
+}
+
+static Z3_ast fresh_bits(struct smt *s, const struct ex *v, unsigned t)
+{
+	switch ((enum ex_op)v->op) {
+	case EX_CONST:
+		return number(s, v->imm, v->w);
+	case EX_SPEC:
+	case EX_PARAM:
+	case EX_SYM:
+	case EX_VAR:
+	case EX_PHI:
+	case EX_CTR:
+	case EX_KEXIT:
+	case EX_PURE:
+	case EX_CLOAD:
+		return leaf(s, v, t);
+	case EX_NOT:
+		return Z3_mk_bvnot(s->z, smt_bits(s, v->a[0], t));
+	case EX_ITE:
+		return Z3_mk_ite(s->z, Z3_mk_eq(s->z, smt_bits(s, v->a[0], t), smt_bits_one(s)),
+				 smt_bits(s, v->a[1], t), smt_bits(s, v->a[2], t));
+	case EX_ZEXT:
+		return Z3_mk_zero_ext(s->z, (unsigned)v->w - v->a[0]->w, smt_bits(s, v->a[0], t));
+	case EX_SEXT:
+		return Z3_mk_sign_ext(s->z, (unsigned)v->w - v->a[0]->w, smt_bits(s, v->a[0], t));
+	case EX_TRUNC:
+		return Z3_mk_extract(s->z, v->w - 1u, 0, smt_bits(s, v->a[0], t));
+	case EX_IND:
+		return induction(s, v, t);
+	default:
+		return binary(s, v, t);
+	}
+}
+
+Z3_ast smt_bits(struct smt *s, const struct ex *v, unsigned t)
+{
+	if (!smt_memo(s, v, t)->bits) {
+		Z3_ast r = fresh_bits(s, v, t);
+		smt_memo(s, v, t)->bits = r;
+	}
+	return smt_memo(s, v, t)->bits;
+}
+
+void smt_conflict_bits(struct smt *s, const struct ex *a, unsigned na, const struct ex *b,
+		       unsigned nb, bool is_partial)
+{
+	Z3_ast x = smt_bits(s, a, 0), y = smt_bits(s, b, 1), either[2];
+
+	either[0] = Z3_mk_bvult(s->z, Z3_mk_bvsub(s->z, x, y), number(s, nb, a->w));
+	either[1] = Z3_mk_bvult(s->z, Z3_mk_bvsub(s->z, y, x), number(s, na, a->w));
+	smt_hold(s, Z3_mk_or(s->z, 2, either));
+	if (is_partial && na == nb)
+		smt_hold(s, Z3_mk_not(s->z, Z3_mk_eq(s->z, x, y)));
+}

@@ -1,0 +1,103 @@
+/*
+ * smt_impl.h - what smt.c (integers), smt_bits.c (bit-vectors) and smt_query.c share.
+ */
+#ifndef COLLIDER_PROVE_SMT_IMPL_H
+#define COLLIDER_PROVE_SMT_IMPL_H
+
+#include "prove/smt.h"
+
+#include <z3.h>
+
+typedef __int128 wide;
+
+/* An integer term and bounds that it surely keeps. */
+struct term {
+	Z3_ast t;
+	wide lo, hi;
+};
+
+/* What has been made of a node for one thread. v: congruent; u, s: in the range of its type. */
+struct memo {
+	struct term v, u, s;
+	Z3_ast b;	   /* of width 1 */
+	Z3_ast bits;	   /* smt_bits.c */
+	uint8_t is_shared; /* 0: not asked, 1: no, 2: by both threads */
+};
+
+#define MAX_PRODUCTS 512
+
+struct product {
+	struct term a, b, r;
+};
+
+struct division {
+	struct term n, d, q, r;
+};
+
+/* A leaf's unknown, found again by what it depends on. */
+struct instance {
+	uint64_t key;
+	struct term t;
+	Z3_ast bits;
+};
+
+/* A leaf of the model: its node, thread, term. */
+struct atom {
+	const struct ex *v;
+	unsigned t;
+	Z3_ast ast;
+};
+
+struct smt {
+	struct ev *e;
+	Z3_context z;
+	Z3_solver solver;
+	Z3_sort integer;
+	struct smt_query q;
+	struct memo *memo; /* [node][thread] */
+	uint32_t nmemo;
+	struct product products[MAX_PRODUCTS];
+	struct division divisions[MAX_PRODUCTS];
+	uint32_t nproducts, ndivisions;
+	BASE_VEC(struct instance) instances;
+	BASE_VEC(struct atom) atoms;
+	BASE_VEC(struct {
+		const struct ex *fact;
+		unsigned t;
+	})
+	queue;		/* facts of leaves, to assert */
+	unsigned depth; /* of facts about leaves of facts */
+	unsigned nqueries;
+	bool is_loose;
+};
+
+/* smt_query.c */
+struct memo *smt_memo(struct smt *s, const struct ex *v, unsigned t);
+bool smt_is_shared(struct smt *s, const struct ex *v);
+/* Which unknown a leaf is: equal keys are one unknown. */
+uint64_t smt_leaf_key(struct smt *s, const struct ex *v, unsigned t);
+struct term smt_leaf(struct smt *s, const struct ex *v, unsigned t);
+/* The integer unknown of a key, made when it is new. */
+struct term smt_instance(struct smt *s, uint64_t key, wide lo, wide hi);
+void smt_leaf_facts(struct smt *s, const struct ex *v, unsigned t);
+/* smt.c */
+Z3_ast smt_number(struct smt *s, wide v);
+Z3_ast smt_sum(struct smt *s, Z3_ast a, Z3_ast b);
+void smt_hold(struct smt *s, Z3_ast fact);
+struct term smt_unknown(struct smt *s, wide lo, wide hi);
+struct term smt_product(struct smt *s, struct term a, struct term b);
+struct term smt_value(struct smt *s, const struct ex *v, unsigned t);
+struct term smt_unsigned(struct smt *s, const struct ex *v, unsigned t);
+struct term smt_signed(struct smt *s, const struct ex *v, unsigned t);
+Z3_ast smt_bool(struct smt *s, const struct ex *v, unsigned t);
+void smt_conflict_integer(struct smt *s, const struct ex *a, unsigned na, const struct ex *b,
+			  unsigned nb, bool is_partial);
+void smt_finish_integer(struct smt *s);
+/* smt_bits.c */
+Z3_ast smt_bits_one(struct smt *s);
+Z3_ast smt_bits_instance(struct smt *s, uint64_t key, const struct ex *v, unsigned t);
+Z3_ast smt_bits(struct smt *s, const struct ex *v, unsigned t);
+void smt_conflict_bits(struct smt *s, const struct ex *a, unsigned na, const struct ex *b,
+		       unsigned nb, bool is_partial);
+
+#endif

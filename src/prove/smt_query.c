@@ -1,0 +1,423 @@
+/*
+ * smt_query.c - opens, closes and answers queries; which unknowns two threads share (smt.h).
+ *
+ * A leaf is shared when its level says so and every counter that it depends on is the same in both
+ * threads. Where one thread is an iteration ahead, a value carried around the loop is held to be
+ * what the other thread's iteration made of it. A last iteration's counter brings the condition of
+ * leaving the loop with it.
+ */
+#include "prove/smt_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FAR_COUNTER ((wide)1 << 62)
+/* Z3 keeps every term of a context; a new context every so often keeps memory flat. */
+#define QUERIES_PER_CONTEXT 100
+
+static void on_error(Z3_context z, Z3_error_code code)
+{
+	base_say("error: Z3: %s", Z3_get_error_msg(z, code));
+	abort(); /* in the child: its kernel becomes "could not prove" */
+}
+
+static void open_context(struct smt *s)
+{
+	Z3_config c = Z3_mk_config();
+
+	s->z = Z3_mk_context(c);
+	Z3_del_config(c);
+	Z3_set_error_handler(s->z, on_error);
+	s->integer = Z3_mk_int_sort(s->z);
+	s->solver = NULL;
+}
+
+struct smt *smt_open(struct ev *e)
+{
+	struct smt *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		abort();
+	s->e = e;
+	open_context(s);
+	return s;
+}
+
+static void drop_solver(struct smt *s)
+{
+	if (s->solver)
+		Z3_solver_dec_ref(s->z, s->solver);
+	s->solver = NULL;
+}
+
+void smt_close(struct smt *s)
+{
+	drop_solver(s);
+	Z3_del_context(s->z);
+	free(s->memo);
+	base_vec_free(&s->instances);
+	base_vec_free(&s->atoms);
+	base_vec_free(&s->queue);
+	free(s);
+}
+
+void smt_begin(struct smt *s, const struct smt_query *q)
+{
+	drop_solver(s);
+	if (++s->nqueries % QUERIES_PER_CONTEXT == 0) {
+		Z3_del_context(s->z);
+		open_context(s);
+	}
+	s->q = *q;
+	s->solver = q->use_bits ? Z3_mk_solver(s->z) : Z3_mk_simple_solver(s->z);
+	Z3_solver_inc_ref(s->z, s->solver);
+	Z3_params p = Z3_mk_params(s->z);
+	Z3_params_inc_ref(s->z, p);
+	Z3_params_set_uint(s->z, p, Z3_mk_string_symbol(s->z, "rlimit"), q->rlimit);
+	Z3_params_set_uint(s->z, p, Z3_mk_string_symbol(s->z, "timeout"), q->timeout_ms);
+	Z3_solver_set_params(s->z, s->solver, p);
+	Z3_params_dec_ref(s->z, p);
+	if (s->memo)
+		memset(s->memo, 0, 2 * (size_t)s->nmemo * sizeof(*s->memo));
+	s->nproducts = s->ndivisions = 0;
+	s->instances.n = s->atoms.n = s->queue.n = 0;
+	s->is_loose = false;
+	s->depth = 0;
+}
+
+/* ---- sharing ------------------------------------------------------------------------ */
+
+static struct memo *raw_memo(struct smt *s, const struct ex *v, unsigned t)
+{
+	if (v->id >= s->nmemo) {
+		uint32_t n = v->id + v->id / 2 + 256;
+		s->memo = realloc(s->memo, 2 * (size_t)n * sizeof(*s->memo));
+		if (!s->memo)
+			abort();
+		memset(s->memo + 2 * (size_t)s->nmemo, 0,
+		       2 * (size_t)(n - s->nmemo) * sizeof(*s->memo));
+		s->nmemo = n;
+	}
+	return &s->memo[2 * (size_t)v->id + t];
+}
+
+bool smt_is_shared(struct smt *s, const struct ex *v)
+{
+	if (v->level < (s->q.is_same_cta ? EX_CTA : EX_GRID))
+		return false;
+	if (!v->has_ctr)
+		return true;
+	uint8_t known = raw_memo(s, v, 0)->is_shared;
+	if (known)
+		return known == 2;
+	bool is = v->op != EX_CTR || s->q.counters[v->imm] == SMT_SAME;
+	for (uint32_t i = 0; i < v->n && is; i++)
+		is = smt_is_shared(s, v->a[i]);
+	raw_memo(s, v, 0)->is_shared = is ? 2 : 1;
+	return is;
+}
+
+struct memo *smt_memo(struct smt *s, const struct ex *v, unsigned t)
+{
+	return raw_memo(s, v, smt_is_shared(s, v) ? 0 : t);
+}
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+	return base_hash(&v, sizeof(v), h);
+}
+
+/* A counter argument as (which counter, plus what): equal in both threads if the counter is. */
+static uint64_t mix_counter(struct smt *s, uint64_t h, const struct ex *a, unsigned t)
+{
+	uint64_t delta = 0;
+
+	while (a->op == EX_ADD && a->a[1]->op == EX_CONST) {
+		delta += a->a[1]->imm;
+		a = a->a[0];
+	}
+	if (a->op != EX_CTR)
+		return mix(mix(mix(h, a->id), smt_is_shared(s, a) ? 0 : 1 + t), delta);
+	uint8_t c = s->q.counters[a->imm];
+	if ((c == SMT_SECOND_AHEAD && t) || (c == SMT_FIRST_AHEAD && !t))
+		delta++;
+	return mix(mix(mix(h, a->imm), c == SMT_FREE ? 1 + t : 0), delta);
+}
+
+uint64_t smt_leaf_key(struct smt *s, const struct ex *v, unsigned t)
+{
+	bool is_common = v->level >= (s->q.is_same_cta ? EX_CTA : EX_GRID);
+	uint64_t h = mix(mix(BASE_FNV_INIT, (uint64_t)v->op << 8 | v->w), v->imm);
+
+	if (v->op == EX_SYM)
+		return mix(mix(BASE_FNV_INIT, EX_SYM), v->imm);
+	if (v->op == EX_PURE || v->op == EX_CLOAD)
+		return mix(mix(h, v->id), smt_is_shared(s, v) ? 0 : 1 + t);
+	h = mix(h, is_common ? 0 : 1 + t);
+	for (uint32_t i = 0; i < v->n; i++)
+		h = mix_counter(s, h, v->a[i], t);
+	return h;
+}
+
+/* ---- facts about leaves ---------------------------------------------------------------- */
+
+static void later(struct smt *s, const struct ex *fact, unsigned t)
+{
+	base_vec_reserve(&s->queue, s->queue.n + 1);
+	s->queue.v[s->queue.n].fact = fact;
+	s->queue.v[s->queue.n++].t = t;
+}
+
+/* A condition of one iteration of `loop`, of the iteration `ctr`, with the outer counters as the
+ * arguments from `first` on say. */
+static const struct ex *instantiate(struct smt *s, const struct ex *c, uint32_t loop,
+				    const struct ex *ctr, const struct ex *leaf, uint32_t first)
+{
+	struct ev *e = s->e;
+	uint32_t p = e->ir->loops[loop].parent;
+
+	for (uint32_t i = first; p != IR_NONE && i < leaf->n; i++, p = e->ir->loops[p].parent)
+		c = ex_replace(e->pool, c, e->loops[p].ctr, leaf->a[i]);
+	return ex_replace(e->pool, c, e->loops[loop].ctr, ctr);
+}
+
+static const struct ex *before(struct smt *s, const struct ex *ctr)
+{
+	return ex_bin(s->e->pool, EX_ADD, ctr, ex_const(s->e->pool, 64, UINT64_MAX));
+}
+
+/* Iteration ctr of a loop was reached: it is the first, or the one before went on. */
+static const struct ex *reached(struct smt *s, uint32_t loop, const struct ex *ctr,
+				const struct ex *leaf, uint32_t first)
+{
+	struct ex_pool *p = s->e->pool;
+	const struct ex *back = s->e->loops[loop].back;
+	const struct ex *is_first = ex_bin(p, EX_EQ, ctr, ex_const(p, 64, 0));
+
+	back = leaf ? instantiate(s, back, loop, before(s, ctr), leaf, first)
+		    : ex_replace(p, back, ctr, before(s, ctr));
+	return ex_or(p, is_first, back);
+}
+
+void smt_leaf_facts(struct smt *s, const struct ex *v, unsigned t)
+{
+	struct ex_pool *p = s->e->pool;
+
+	if (s->depth > 2)
+		return;
+	if (v->op == EX_SPEC && v->imm < EX_NTID_X) {
+		unsigned d = (unsigned)v->imm + (EX_NTID_X - EX_TID_X);
+		later(s, ex_bin(p, EX_ULT, v, ex_spec(p, (enum ex_spec)d)), t);
+	}
+	if (v->op == EX_KEXIT) {
+		uint32_t loop = (uint32_t)v->imm;
+		const struct ex *in = s->e->guard[s->e->ir->loops[loop].header];
+		/* A thread that doesn't enter the loop has no last iteration. */
+		const struct ex *out = ex_not(p, instantiate(s, in, loop, v, v, 0));
+		const struct ex *over = instantiate(s, s->e->loops[loop].leave, loop, v, v, 0);
+		later(s, ex_or(p, out, ex_and(p, over, reached(s, loop, v, v, 0))), t);
+	}
+	if (v->op == EX_PHI && v->n && v->a[0]->op == EX_CTR) {
+		const struct ev_phi *f = &s->e->phi[v->imm];
+		uint8_t c = s->q.counters[v->a[0]->imm];
+		bool is_ahead = (c == SMT_SECOND_AHEAD && t) || (c == SMT_FIRST_AHEAD && !t);
+		if (is_ahead && f->next && f->next->w == v->w)
+			later(s,
+			      ex_bin(p, EX_EQ, v,
+				     ex_replace(p, f->next, v->a[0], before(s, v->a[0]))),
+			      t);
+	}
+}
+
+struct term smt_leaf(struct smt *s, const struct ex *v, unsigned t)
+{
+	if (v->op == EX_CTR) {
+		uint8_t c = s->q.counters[v->imm];
+		uint64_t key = mix(mix(BASE_FNV_INIT, EX_CTR), v->imm);
+		bool is_ahead = (c == SMT_SECOND_AHEAD && t) || (c == SMT_FIRST_AHEAD && !t);
+		struct term r =
+			smt_instance(s, mix(key, c == SMT_FREE ? 1 + t : 0), 0, FAR_COUNTER);
+		if (is_ahead)
+			r = (struct term){smt_sum(s, r.t, smt_number(s, 1)), 1, FAR_COUNTER + 1};
+		return r;
+	}
+	size_t n = s->instances.n;
+	wide hi = v->op == EX_KEXIT ? FAR_COUNTER : (wide)v->hi;
+	struct term r = smt_instance(s, smt_leaf_key(s, v, t), (wide)v->lo, hi);
+	if (s->instances.n > n) {
+		struct atom a = {v, t, r.t};
+		base_vec_push(&s->atoms, a);
+		smt_leaf_facts(s, v, t);
+	}
+	return r;
+}
+
+struct term smt_instance(struct smt *s, uint64_t key, wide lo, wide hi)
+{
+	for (size_t i = 0; i < s->instances.n; i++)
+		if (s->instances.v[i].key == key)
+			return s->instances.v[i].t;
+	struct instance in = {.key = key, .t = smt_unknown(s, lo, hi)};
+	base_vec_push(&s->instances, in);
+	return in.t;
+}
+
+/* ---- questions --------------------------------------------------------------------------- */
+
+static void hold_fact(struct smt *s, const struct ex *fact, unsigned t)
+{
+	smt_hold(s, s->q.use_bits ? Z3_mk_eq(s->z, smt_bits(s, fact, t), smt_bits_one(s))
+				  : smt_bool(s, fact, t));
+}
+
+static void flush(struct smt *s)
+{
+	for (size_t i = 0; i < s->queue.n; i++) {
+		if (i == s->queue.n - 1)
+			s->depth++;
+		hold_fact(s, s->queue.v[i].fact, s->queue.v[i].t);
+	}
+	s->queue.n = 0;
+}
+
+void smt_assert(struct smt *s, const struct ex *fact, unsigned t)
+{
+	hold_fact(s, fact, t);
+}
+
+void smt_in_loop(struct smt *s, uint32_t loop, unsigned t)
+{
+	hold_fact(s, reached(s, loop, s->e->loops[loop].ctr, NULL, 0), t);
+}
+
+void smt_conflict(struct smt *s, const struct ex *a, unsigned na, const struct ex *b, unsigned nb,
+		  bool is_partial)
+{
+	if (s->q.use_bits)
+		smt_conflict_bits(s, a, na, b, nb, is_partial);
+	else
+		smt_conflict_integer(s, a, na, b, nb, is_partial);
+}
+
+/* The two threads differ, and gridDim.d * blockDim.d stays below 2^31. */
+static void hold_threads(struct smt *s)
+{
+	struct ex_pool *p = s->e->pool;
+	unsigned first = s->q.is_same_cta ? EX_TID_X : EX_CTAID_X;
+	Z3_ast differ[3];
+
+	for (unsigned d = 0; d < 3; d++) {
+		const struct ex *v = ex_spec(p, (enum ex_spec)(first + d));
+		const struct ex *n = ex_spec(p, (enum ex_spec)(EX_NTID_X + d));
+		const struct ex *g = ex_spec(p, (enum ex_spec)(EX_NCTAID_X + d));
+		if (s->q.use_bits) {
+			differ[d] = Z3_mk_not(s->z,
+					      Z3_mk_eq(s->z, smt_bits(s, v, 0), smt_bits(s, v, 1)));
+			const struct ex *wide_n = ex_un(p, EX_ZEXT, 64, n);
+			const struct ex *wide_g = ex_un(p, EX_ZEXT, 64, g);
+			hold_fact(s,
+				  ex_bin(p, EX_ULT, ex_bin(p, EX_MUL, wide_n, wide_g),
+					 ex_const(p, 64, 1ull << 31)),
+				  0);
+			continue;
+		}
+		differ[d] = Z3_mk_not(
+			s->z, Z3_mk_eq(s->z, smt_unsigned(s, v, 0).t, smt_unsigned(s, v, 1).t));
+		struct term all = smt_product(s, smt_unsigned(s, n, 0), smt_unsigned(s, g, 0));
+		smt_hold(s, Z3_mk_le(s->z, all.t, smt_number(s, INT32_MAX)));
+	}
+	smt_hold(s, Z3_mk_or(s->z, 3, differ));
+}
+
+static uint64_t number_of(struct smt *s, Z3_model m, Z3_ast t)
+{
+	Z3_ast v = NULL;
+	uint64_t r = 0;
+
+	if (Z3_model_eval(s->z, m, t, true, &v) && Z3_get_ast_kind(s->z, v) == Z3_NUMERAL_AST)
+		Z3_get_numeral_uint64(s->z, v, &r);
+	return r;
+}
+
+static void put_param(struct smt_model *m, uint64_t off, unsigned bytes, uint64_t value)
+{
+	if (m->nparams == SMT_MAX_PARAMS)
+		return;
+	m->param[m->nparams].off = off;
+	m->param[m->nparams].bytes = bytes;
+	m->param[m->nparams++].value = value;
+}
+
+static void read_model(struct smt *s, struct smt_model *m)
+{
+	Z3_model zm = Z3_solver_get_model(s->z, s->solver);
+	const struct ex_launch *l = &s->e->pool->launch;
+
+	Z3_model_inc_ref(s->z, zm);
+	memset(m, 0, sizeof(*m));
+	for (size_t i = 0; i < s->atoms.n; i++) {
+		const struct atom *a = &s->atoms.v[i];
+		uint64_t x = number_of(s, zm, a->ast);
+		if (a->v->op == EX_PARAM)
+			put_param(m, a->v->imm, a->v->w / 8u, x);
+		if (a->v->op != EX_SPEC)
+			continue;
+		unsigned which = (unsigned)a->v->imm, d = which % 3;
+		if (which >= EX_NCTAID_X)
+			m->nctaid[d] = (uint32_t)x;
+		else if (which >= EX_NTID_X)
+			m->ntid[d] = (uint32_t)x;
+		else
+			(which >= EX_CTAID_X ? m->ctaid : m->tid)[a->t][d] = (uint32_t)x;
+		if (which >= EX_CTAID_X && which < EX_NTID_X && s->q.is_same_cta)
+			m->ctaid[0][d] = m->ctaid[1][d] = (uint32_t)x;
+	}
+	for (unsigned d = 0; d < 3; d++) {
+		if (!m->ntid[d])
+			m->ntid[d] = l->dim[d] ? l->dim[d] : 1;
+		if (!m->nctaid[d])
+			m->nctaid[d] = l->dim[3 + d] ? l->dim[3 + d] : 1;
+	}
+	Z3_model_dec_ref(s->z, zm);
+}
+
+/* Asks again for a small launch with small parameters; the first model stays if there is none. */
+static void prefer_small(struct smt *s, struct smt_model *m)
+{
+	Z3_solver_push(s->z, s->solver);
+	for (size_t i = 0; i < s->atoms.n; i++) {
+		const struct atom *a = &s->atoms.v[i];
+		unsigned top = 0;
+		if (a->v->op == EX_PARAM && a->v->w <= 32)
+			top = 4096;
+		if (a->v->op == EX_SPEC && a->v->imm >= EX_NTID_X)
+			top = a->v->imm >= EX_NCTAID_X ? 4 : a->v->imm == EX_NTID_X ? 64 : 8;
+		if (!top)
+			continue;
+		Z3_sort sort = Z3_get_sort(s->z, a->ast);
+		Z3_ast n = Z3_mk_unsigned_int(s->z, top, sort);
+		smt_hold(s,
+			 s->q.use_bits ? Z3_mk_bvule(s->z, a->ast, n) : Z3_mk_le(s->z, a->ast, n));
+	}
+	if (Z3_solver_check(s->z, s->solver) == Z3_L_TRUE)
+		read_model(s, m);
+	Z3_solver_pop(s->z, s->solver, 1);
+}
+
+enum smt_answer smt_check(struct smt *s, struct smt_model *m)
+{
+	hold_threads(s);
+	flush(s);
+	if (!s->q.use_bits)
+		smt_finish_integer(s);
+	switch (Z3_solver_check(s->z, s->solver)) {
+	case Z3_L_FALSE:
+		return SMT_IMPOSSIBLE;
+	case Z3_L_TRUE:
+		read_model(s, m);
+		prefer_small(s, m);
+		return s->is_loose ? SMT_MAYBE : SMT_POSSIBLE;
+	default:
+		return SMT_GAVE_UP;
+	}
+}

@@ -1,0 +1,49 @@
+/*
+ * detector.h - the detectors, as rows (base/detectors.def): what each instruments, and the sets of
+ * them that options, modules and runs have. A set is a bit mask by enum race_detector_id.
+ */
+#ifndef COLLIDER_RACE_DETECTOR_H
+#define COLLIDER_RACE_DETECTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum race_detector_id {
+#define DETECTOR(id, ...) RACE_DETECTOR_##id,
+#define JUDGE(id, ...)	  RACE_DETECTOR_##id,
+#include "base/detectors.def"
+	RACE_DETECTORS
+};
+
+/* The set of one detector. */
+#define RACE_DETECT(id) (1u << RACE_DETECTOR_##id)
+
+/* Those whose checks are put into PTX come first in the table. */
+enum {
+	RACE_DETECTORS_PUT = 0
+#define DETECTOR(...) +1
+#include "base/detectors.def"
+};
+#define RACE_DETECT_PUT ((1u << RACE_DETECTORS_PUT) - 1u)
+
+enum race_detector_strength { RACE_SEES_WEAK = 1, RACE_SEES_STRONG = 2 };
+enum race_detector_space { RACE_SEES_GLOBAL = 1, RACE_SEES_SHARED = 2 };
+
+struct race_detector {
+	const char *name;
+	const char *marker; /* NULL: nothing is put in */
+	unsigned strengths, spaces;
+};
+
+extern const struct race_detector race_detectors[RACE_DETECTORS];
+
+/* Is this name one that our passes give: to a register (RACE_REG_PREFIX), a label, or a variable,
+ * function or parameter? Front ends produce none of these. */
+bool race_is_inserted_name(const char *name, size_t n);
+
+/* The detector that a symbol of a module marks, as a set; 0: none. */
+unsigned race_detector_marked(const char *symbol, size_t n);
+/* The detectors whose mark stands somewhere in a PTX text, as a set. */
+unsigned race_detectors_in(const char *text);
+
+#endif

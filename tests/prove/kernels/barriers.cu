@@ -1,0 +1,245 @@
+/*
+ * barriers.cu - phases of shared memory.
+ */
+
+// prove: neighbour race-free
+__global__ void neighbour(float *out)
+{
+	__shared__ float s[1024];
+	s[threadIdx.x] = out[threadIdx.x];
+	__syncthreads();
+	out[threadIdx.x] = s[(threadIdx.x + 1) % blockDim.x];
+}
+
+// prove: neighbour_no_barrier true
+__global__ void neighbour_no_barrier(float *out)
+{
+	__shared__ float s[1024];
+	s[threadIdx.x] = out[threadIdx.x];
+	out[threadIdx.x] = s[(threadIdx.x + 1) % blockDim.x];
+}
+
+// prove: reduce race-free
+__global__ void reduce(float *g, const float *in, int n)
+{
+	__shared__ float s[1024];
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	s[threadIdx.x] = i < n ? in[i] : 0.0f;
+	__syncthreads();
+	for (int k = blockDim.x / 2; k > 0; k >>= 1) {
+		if (threadIdx.x < k)
+			s[threadIdx.x] += s[threadIdx.x + k];
+		__syncthreads();
+	}
+	if (threadIdx.x == 0)
+		g[blockIdx.x] = s[0];
+}
+
+// prove: reduce_no_barrier true
+__global__ void reduce_no_barrier(float *g, const float *in, int n)
+{
+	__shared__ float s[1024];
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	s[threadIdx.x] = i < n ? in[i] : 0.0f;
+	__syncthreads();
+	for (int k = blockDim.x / 2; k > 0; k >>= 1)
+		if (threadIdx.x < k)
+			s[threadIdx.x] += s[threadIdx.x + k];
+	if (threadIdx.x == 0)
+		g[blockIdx.x] = s[0];
+}
+
+// prove: reduce_no_guard true
+__global__ void reduce_no_guard(float *g, const float *in)
+{
+	__shared__ float s[2048];
+	s[threadIdx.x] = in[threadIdx.x];
+	__syncthreads();
+	for (int k = blockDim.x / 2; k > 0; k >>= 1) {
+		s[threadIdx.x] += s[threadIdx.x + k];
+		__syncthreads();
+	}
+	if (threadIdx.x == 0)
+		g[0] = s[0];
+}
+
+// prove: reduce_interleaved race-free
+__global__ void reduce_interleaved(float *g, const float *in)
+{
+	__shared__ float s[1024];
+	s[threadIdx.x] = in[threadIdx.x];
+	__syncthreads();
+	for (unsigned k = 1; k < blockDim.x; k *= 2) {
+		unsigned index = 2 * k * threadIdx.x;
+		if (index < blockDim.x)
+			s[index] += s[index + k];
+		__syncthreads();
+	}
+	if (threadIdx.x == 0)
+		g[blockIdx.x] = s[0];
+}
+
+// prove: reduce_modulo race-free
+__global__ void reduce_modulo(float *g, const float *in)
+{
+	__shared__ float s[1024];
+	s[threadIdx.x] = in[threadIdx.x];
+	__syncthreads();
+	for (unsigned k = 1; k < blockDim.x; k *= 2) {
+		if (threadIdx.x % (2 * k) == 0)
+			s[threadIdx.x] += s[threadIdx.x + k];
+		__syncthreads();
+	}
+	if (threadIdx.x == 0)
+		g[blockIdx.x] = s[0];
+}
+
+// prove: scan_two_barriers race-free
+__global__ void scan_two_barriers(float *g)
+{
+	__shared__ float s[1024];
+	s[threadIdx.x] = g[threadIdx.x];
+	__syncthreads();
+	for (unsigned d = 1; d < blockDim.x; d *= 2) {
+		float v = threadIdx.x >= d ? s[threadIdx.x - d] : 0;
+		__syncthreads();
+		s[threadIdx.x] += v;
+		__syncthreads();
+	}
+	g[threadIdx.x] = s[threadIdx.x];
+}
+
+// prove: scan_one_barrier true
+__global__ void scan_one_barrier(float *g)
+{
+	__shared__ float s[1024];
+	s[threadIdx.x] = g[threadIdx.x];
+	__syncthreads();
+	for (unsigned d = 1; d < blockDim.x; d *= 2) {
+		float v = threadIdx.x >= d ? s[threadIdx.x - d] : 0;
+		__syncthreads();
+		s[threadIdx.x] += v;
+	}
+	g[threadIdx.x] = s[threadIdx.x];
+}
+
+// prove: scan_double_buffer race-free --block-dim=256
+__global__ void scan_double_buffer(float *g)
+{
+	__shared__ float s[512];
+	int in = 1, out = 0;
+	s[threadIdx.x] = g[threadIdx.x];
+	__syncthreads();
+	for (int d = 1; d < 256; d *= 2) {
+		out = 1 - out;
+		in = 1 - out;
+		float v = s[in * 256 + threadIdx.x];
+		if (threadIdx.x >= d)
+			v += s[in * 256 + threadIdx.x - d];
+		s[out * 256 + threadIdx.x] = v;
+		__syncthreads();
+	}
+	g[threadIdx.x] = s[out * 256 + threadIdx.x];
+}
+
+// prove: early_return race-free
+__global__ void early_return(float *g, int n)
+{
+	__shared__ float s[1024];
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	if (i >= n)
+		return;
+	s[threadIdx.x] = g[i];
+	__syncthreads();
+	g[i] = s[threadIdx.x] + 1;
+}
+
+// A thread that has ended is not ordered by later barriers.
+// prove: ended_thread true --block-dim=32
+__global__ void ended_thread(float *g, int n)
+{
+	__shared__ float s[32];
+	s[(threadIdx.x + n) & 31] = g[threadIdx.x];
+	if (threadIdx.x == 7)
+		return;
+	__syncthreads();
+	g[threadIdx.x] = s[threadIdx.x & 31];
+}
+
+// prove: divergent unproven
+__global__ void divergent(float *g)
+{
+	__shared__ float s[1024];
+	s[threadIdx.x] = g[threadIdx.x];
+	if (threadIdx.x < 16)
+		__syncthreads();
+	g[threadIdx.x] = s[threadIdx.x];
+}
+
+// prove: uniform_barrier race-free
+__global__ void uniform_barrier(float *g, int n)
+{
+	__shared__ float s[1024];
+	s[threadIdx.x] = g[threadIdx.x];
+	if (n > 5)
+		__syncthreads();
+	else
+		return;
+	g[threadIdx.x] = s[blockDim.x - 1 - threadIdx.x];
+}
+
+// prove: barrier_not_always true
+__global__ void barrier_not_always(float *g, int n)
+{
+	__shared__ float s[1024];
+	s[threadIdx.x] = g[threadIdx.x];
+	if (n > 5)
+		__syncthreads();
+	g[threadIdx.x] = s[blockDim.x - 1 - threadIdx.x];
+}
+
+// prove: loop_carried true
+__global__ void loop_carried(float *g, int n)
+{
+	__shared__ float s[1024];
+	s[threadIdx.x] = 0;
+	for (int i = 0; i < n; i++) {
+		__syncthreads();
+		s[threadIdx.x] += s[(threadIdx.x + 1) % blockDim.x];
+	}
+	g[threadIdx.x] = s[threadIdx.x];
+}
+
+// prove: ping race-free
+__global__ void ping(float *g, int n)
+{
+	__shared__ float s[1024];
+	float v = 0;
+	for (int i = 0; i < n; i++) {
+		s[threadIdx.x] = v;
+		__syncthreads();
+		v += s[(threadIdx.x + i) % blockDim.x];
+		__syncthreads();
+	}
+	g[threadIdx.x] = v;
+}
+
+// prove: broadcast race-free
+__global__ void broadcast(float *g)
+{
+	__shared__ float head;
+	if (threadIdx.x == 0)
+		head = g[0];
+	__syncthreads();
+	g[threadIdx.x + 1] = head;
+}
+
+// prove: blocks_not_ordered true
+__global__ void blocks_not_ordered(float *g)
+{
+	if (blockIdx.x == 0)
+		g[threadIdx.x] = 1;
+	__syncthreads();
+	if (blockIdx.x == 1)
+		g[threadIdx.x] = 2;
+}

@@ -1,0 +1,409 @@
+#!/usr/bin/env python3
+"""random_kernels.py - random small kernels, judged by prove and by running all their inputs.
+
+    random_kernels.py COLLIDER [SEED [COUNT]]
+
+A kernel is made as a tree, printed as PTX for `collider prove`, and run by an interpreter of that
+tree that shares nothing with prove: every launch of at most 2 blocks of 4 threads and a few values
+of the parameter. Race-free must mean that no launch races or lets threads of a block meet different
+barriers; a true alarm must race in the launch, at the lines, that it names.
+"""
+import itertools, json, random, subprocess, sys, tempfile, os
+
+M = 0xffffffff
+PER_FILE = 25
+LAUNCHES = [(t, c, n) for t in (1, 2, 3, 4) for c in (1, 2) for n in (0, 1, 2, 3, 5)]
+
+
+def signed(v):
+    return v - (1 << 32) if v >> 31 else v
+
+
+# ---- trees ------------------------------------------------------------------------------
+
+class Maker:
+    def __init__(self, rng):
+        self.rng, self.nvar, self.accesses, self.depth = rng, 0, 0, 0
+        self.vars = []
+        self.is_tidy = rng.random() < .5  # as kernels usually are: most of those are race-free
+
+    def leaf(self):
+        r = self.rng.random()
+        if r < .4:
+            return ('spec', 'tid')
+        if r < .5:
+            return ('spec', self.rng.choice(('ctaid', 'ntid', 'nctaid')))
+        if r < .6:
+            return ('n',)
+        if r < .8 and self.vars:
+            return ('var', self.rng.choice(self.vars))
+        return ('const', self.rng.choice((0, 1, 2, 3, 4, 7, 8, M)))
+
+    def expr(self, d=2):
+        if d == 0 or self.rng.random() < .3:
+            return self.leaf()
+        op = self.rng.choice(('add', 'add', 'add', 'sub', 'mul', 'and', 'or', 'xor', 'shl', 'shr', 'rem',
+                              'div', 'min', 'sel'))
+        if op in ('shl', 'shr'):
+            return (op, self.expr(d - 1), ('const', self.rng.choice((1, 2, 31))))
+        if op in ('rem', 'div'):
+            return (op, self.expr(d - 1), ('const', self.rng.choice((2, 3, 4))))
+        if op == 'sel':
+            return (op, self.cond(), self.expr(d - 1), self.expr(d - 1))
+        return (op, self.expr(d - 1), self.expr(d - 1))
+
+    def cond(self):
+        return (self.rng.choice(('lt.u', 'lt.s', 'eq', 'ne', 'ge.s')), self.expr(1), self.expr(1))
+
+    def uniform(self):
+        return self.rng.choice((('n',), ('const', 2), ('const', 3), ('spec', 'ntid')))
+
+    def access(self):
+        self.accesses += 1
+        space = self.rng.choice(('shared', 'shared', 'global'))
+        index = self.expr()
+        if self.rng.random() < .5:  # what most kernels do
+            index = self.rng.choice((('spec', 'tid'), ('add', ('spec', 'tid'), ('const', 1)),
+                                     ('add', ('mul', ('spec', 'ctaid'), ('spec', 'ntid')),
+                                      ('spec', 'tid'))))
+        if self.is_tidy:
+            own = ('spec', 'tid') if space == 'shared' else \
+                ('add', ('mul', ('spec', 'ctaid'), ('spec', 'ntid')), ('spec', 'tid'))
+            index = self.rng.choice((own, own, own, ('xor', own, ('const', 1)),
+                                     ('sub', ('const', 63), own), ('add', own, self.leaf())))
+        kind = self.rng.choice(('ld', 'st', 'st', 'st', 'red'))
+        width = 4 if kind == 'red' or self.is_tidy else self.rng.choice((4, 4, 1))
+        return ['access', kind, space, ('and', index, ('const', 63)), width, 0]
+
+    def block(self, size):
+        out = []
+        for _ in range(size):
+            r = self.rng.random()
+            if r < .35 and self.accesses < 3:
+                if self.is_tidy and self.rng.random() < .7:
+                    out.append(['barrier', 0])
+                out.append(self.access())
+            elif r < .55:
+                out.append(['barrier', 0])
+            elif r < .7 and self.depth < 2:
+                self.depth += 1
+                out.append(['if', self.cond(), self.block(self.rng.randint(1, 2))])
+                self.depth -= 1
+            elif r < .85 and self.depth < 2 and self.nvar < 2:
+                v, self.nvar = self.nvar, self.nvar + 1
+                start = self.rng.choice((('const', 0), ('const', 1), ('spec', 'tid')))
+                bound = self.uniform() if self.rng.random() < .7 else self.expr(1)
+                step = self.rng.choice((('add', 1), ('add', 1), ('add', 2), ('shl', 1)))
+                self.depth += 1
+                self.vars.append(v)
+                out.append(['loop', v, start, bound, step, self.block(self.rng.randint(1, 3))])
+                self.vars.pop()
+                self.depth -= 1
+            elif r < .9:
+                out.append(['return', self.cond()])
+        return out
+
+    def kernel(self):
+        body = self.block(self.rng.randint(2, 4))
+        while self.accesses < 2:
+            body.append(self.access())
+        return body
+
+
+# ---- PTX ----------------------------------------------------------------------------------
+
+class Printer:
+    def __init__(self, lines, name, body):
+        self.l, self.name, self.nr, self.np, self.nl, self.nd = lines, name, 10, 0, 0, 0
+        start = len(lines)
+        self.put('.visible .entry %s(.param .u64 %s_p, .param .u32 %s_n)' % (name, name, name))
+        self.put('{')
+        decl = len(lines)
+        self.put('')
+        self.put('.shared .align 4 .b8 %s_s[256];' % name)
+        self.put('ld.param.u64 %%rd0, [%s_p];' % name)
+        self.put('ld.param.u32 %%r0, [%s_n];' % name)
+        self.stmts(body)
+        self.put('$%s_end:' % name)
+        self.put('ret;')
+        self.put('}')
+        lines[decl] = '.reg .b32 %%r<%d>; .reg .b64 %%rd<%d>; .reg .pred %%p<%d>;' % (
+            self.nr + 1, self.nd + 2, self.np + 1)
+
+    def put(self, s):
+        self.l.append(s)
+        return len(self.l)
+
+    def reg(self):
+        self.nr += 1
+        return '%%r%d' % self.nr
+
+    def expr(self, e):
+        op = e[0]
+        if op == 'n':
+            return '%r0'
+        if op == 'var':
+            return '%%r%d' % (1 + e[1])
+        d = self.reg()
+        if op == 'const':
+            self.put('mov.u32 %s, %d;' % (d, e[1]))
+        elif op == 'spec':
+            self.put('mov.u32 %s, %%%s.x;' % (d, e[1]))
+        elif op == 'sel':
+            p, a, b = self.cond(e[1]), self.expr(e[2]), self.expr(e[3])
+            self.put('selp.b32 %s, %s, %s, %s;' % (d, a, b, p))
+        else:
+            a, b = self.expr(e[1]), self.expr(e[2])
+            name = {'add': 'add.u32', 'sub': 'sub.u32', 'mul': 'mul.lo.u32', 'and': 'and.b32',
+                    'or': 'or.b32', 'xor': 'xor.b32', 'shl': 'shl.b32', 'shr': 'shr.u32',
+                    'rem': 'rem.u32', 'div': 'div.u32', 'min': 'min.s32'}[op]
+            self.put('%s %s, %s, %s;' % (name, d, a, b))
+        return d
+
+    def cond(self, c):
+        a, b = self.expr(c[1]), self.expr(c[2])
+        self.np += 1
+        p = '%%p%d' % self.np
+        name = {'lt.u': 'lt.u32', 'lt.s': 'lt.s32', 'eq': 'eq.u32', 'ne': 'ne.u32', 'ge.s': 'ge.s32'}
+        self.put('setp.%s %s, %s, %s;' % (name[c[0]], p, a, b))
+        return p
+
+    def label(self):
+        self.nl += 1
+        return '$%s_%d' % (self.name, self.nl)
+
+    def access(self, s):
+        _, kind, space, index, width, _ = s
+        i = self.expr(index)
+        self.nd += 1
+        d = '%%rd%d' % self.nd
+        v = self.reg()
+        if space == 'shared':
+            a = self.reg()
+            self.put('mov.u32 %s, %s_s;' % (a, self.name))
+            t = self.reg()
+            self.put('mad.lo.u32 %s, %s, %d, %s;' % (t, i, width, a))
+            addr = t
+        else:
+            self.put('mad.wide.u32 %s, %s, %d, %%rd0;' % (d, i, width))
+            addr = d
+        if kind == 'ld':
+            s[5] = self.put('ld.%s.u%d %s, [%s];' % (space, 8 * width, v, addr))
+        elif kind == 'st':
+            s[5] = self.put('st.%s.u%d [%s], %s;' % (space, 8 * width, addr, '%r0'))
+        else:
+            s[5] = self.put('red.%s.add.u32 [%s], %%r0;' % (space, addr))
+
+    def stmts(self, body):
+        for s in body:
+            if s[0] == 'access':
+                self.access(s)
+            elif s[0] == 'barrier':
+                s[1] = self.put('bar.sync 0;')
+            elif s[0] == 'if':
+                p, end = self.cond(s[1]), self.label()
+                self.put('@!%s bra %s;' % (p, end))
+                self.stmts(s[2])
+                self.put(end + ':')
+            elif s[0] == 'loop':
+                v = '%%r%d' % (1 + s[1])
+                self.put('mov.u32 %s, %s;' % (v, self.expr(s[2])))
+                top, end = self.label(), self.label()
+                self.put(top + ':')
+                p = self.cond(('lt.s', ('var', s[1]), s[3]))
+                self.put('@!%s bra %s;' % (p, end))
+                self.stmts(s[5])
+                if s[4][0] == 'add':
+                    self.put('add.u32 %s, %s, %d;' % (v, v, s[4][1]))
+                else:
+                    self.put('shl.b32 %s, %s, %d;' % (v, v, s[4][1]))
+                self.put('bra %s;' % top)
+                self.put(end + ':')
+            else:
+                self.put('@%s bra $%s_end;' % (self.cond(s[1]), self.name))
+
+
+# ---- the interpreter -----------------------------------------------------------------------
+
+class Return(Exception):
+    pass
+
+
+class Endless(Exception):
+    pass
+
+
+class Thread:
+    def __init__(self, tid, ctaid, launch):
+        self.s = {'tid': tid, 'ctaid': ctaid, 'ntid': launch[0], 'nctaid': launch[1]}
+        self.n, self.v, self.seen, self.bars, self.steps = launch[2], {}, [], [], 0
+
+    def ev(self, e):
+        op = e[0]
+        if op == 'n':
+            return self.n
+        if op == 'var':
+            return self.v[e[1]]
+        if op == 'const':
+            return e[1]
+        if op == 'spec':
+            return self.s[e[1]]
+        if op == 'sel':
+            return self.ev(e[2]) if self.cond(e[1]) else self.ev(e[3])
+        a, b = self.ev(e[1]), self.ev(e[2])
+        if op == 'min':
+            return a if signed(a) < signed(b) else b
+        return {'add': lambda: a + b, 'sub': lambda: a - b, 'mul': lambda: a * b,
+                'and': lambda: a & b, 'or': lambda: a | b, 'xor': lambda: a ^ b,
+                'shl': lambda: a << b, 'shr': lambda: a >> b, 'rem': lambda: a % b,
+                'div': lambda: a // b}[op]() & M
+
+    def cond(self, c):
+        a, b = self.ev(c[1]), self.ev(c[2])
+        return {'lt.u': a < b, 'lt.s': signed(a) < signed(b), 'eq': a == b, 'ne': a != b,
+                'ge.s': signed(a) >= signed(b)}[c[0]]
+
+    def run(self, body):
+        for s in body:
+            if s[0] == 'access':
+                self.seen.append((s[5], s[1], s[2], self.ev(s[3]) * s[4], s[4], len(self.bars)))
+            elif s[0] == 'barrier':
+                self.bars.append(s[1])
+            elif s[0] == 'if':
+                if self.cond(s[1]):
+                    self.run(s[2])
+            elif s[0] == 'return':
+                if self.cond(s[1]):
+                    raise Return
+            else:
+                self.v[s[1]] = self.ev(s[2])
+                while signed(self.v[s[1]]) < signed(self.ev(s[3])):
+                    self.steps += 1
+                    if self.steps > 300:
+                        raise Endless
+                    self.run(s[5])
+                    v = self.v[s[1]]
+                    self.v[s[1]] = (v + s[4][1] if s[4][0] == 'add' else v << s[4][1]) & M
+
+
+def conflict(x, y):
+    return x[2] == y[2] and (x[1] != 'ld' or y[1] != 'ld') and x[3] < y[3] + y[4] and \
+        y[3] < x[3] + x[4] and not (x[1] == 'red' and y[1] == 'red')
+
+
+def concurrent(a, x, b, y):
+    """Thread a does x, thread b does y."""
+    if a.s['ctaid'] != b.s['ctaid']:
+        return x[2] == 'global'
+    return x[5] == y[5] or (x[5] == len(a.bars) and y[5] > x[5]) or \
+        (y[5] == len(b.bars) and x[5] > y[5])
+
+
+def run_launch(body, launch):
+    """The threads, or None when one doesn't end or a block's threads meet different barriers."""
+    threads = []
+    for c, t in itertools.product(range(launch[1]), range(launch[0])):
+        th = Thread(t, c, launch)
+        try:
+            th.run(body)
+        except Return:
+            pass
+        except Endless:
+            return None, False
+        threads.append(th)
+    for a, b in itertools.combinations(threads, 2):
+        k = min(len(a.bars), len(b.bars))
+        if a.s['ctaid'] == b.s['ctaid'] and a.bars[:k] != b.bars[:k]:
+            return threads, True
+    return threads, False
+
+
+def races(threads):
+    for a, b in itertools.combinations(threads, 2):
+        for x in a.seen:
+            for y in b.seen:
+                if conflict(x, y) and concurrent(a, x, b, y):
+                    return (x, y)
+    return None
+
+
+def check_free(body, contract):
+    ones = [c['text'] for c in contract if c['text'].startswith('1: ')]
+    for launch in LAUNCHES:
+        # what the kernel never reads is 1 by the contract
+        if (launch[0] > 1 and 'blockDim.x' in ones[0]) or (launch[1] > 1 and 'gridDim.x' in ones[0]):
+            continue
+        threads, is_divergent = run_launch(body, launch)
+        if threads is None:
+            continue
+        if is_divergent:
+            return 'threads of a block meet different barriers in %s' % (launch,)
+        r = races(threads)
+        if r:
+            return 'lines %d and %d race in %s' % (r[0][0], r[1][0], launch)
+    return None
+
+
+def check_true(body, alarm):
+    if alarm['blockDim'][1:] != [1, 1] or alarm['gridDim'][1:] != [1, 1]:
+        return None
+    n = [p['value'] for p in alarm['params'] if p['offset'] == 8 and p['bytes'] == 4]
+    launch = (alarm['blockDim'][0], alarm['gridDim'][0], n[0] if n else 0)
+    found = []
+    for s in alarm['sides']:
+        th = Thread(s['thread'][0], s['block'][0], launch)
+        try:
+            th.run(body)
+        except Return:
+            pass
+        except Endless:
+            return None
+        found.append((th, [x for x in th.seen if x[0] == s['ptx_line']]))
+    (a, xs), (b, ys) = found
+    for x in xs:
+        for y in ys:
+            if conflict(x, y) and concurrent(a, x, b, y):
+                return None
+    return 'the launch %s does not race at lines %d and %d' % (
+        launch, alarm['sides'][0]['ptx_line'], alarm['sides'][1]['ptx_line'])
+
+
+def main():
+    collider = sys.argv[1]
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    count = int(sys.argv[3]) if len(sys.argv) > 3 else 100
+    counts, failed, racy_missed = {}, 0, 0
+    with tempfile.TemporaryDirectory() as tmp:
+        for first in range(0, count, PER_FILE):
+            lines = ['.version 8.0', '.target sm_90', '.address_size 64']
+            bodies = {}
+            for i in range(first, min(first + PER_FILE, count)):
+                body = Maker(random.Random(seed * 1000003 + i)).kernel()
+                bodies['k%d' % i] = body
+                Printer(lines, 'k%d' % i, body)
+            path = os.path.join(tmp, 'k.ptx')
+            open(path, 'w').write('\n'.join(lines) + '\n')
+            r = subprocess.run([collider, 'prove', '--format=json', path], capture_output=True,
+                               text=True)
+            if not r.stdout:
+                sys.exit('seed %d: %s' % (seed, r.stderr))
+            for k in json.loads(r.stdout)['kernels']:
+                body, v, wrong = bodies[k['name']], k['verdict'], []
+                counts[v] = counts.get(v, 0) + 1
+                if v == 'race-free':
+                    wrong.append(check_free(body, k['contract']))
+                for a in k['alarms']:
+                    if a['true']:
+                        wrong.append(check_true(body, a))
+                for w in filter(None, wrong):
+                    failed += 1
+                    print('FAIL seed %d kernel %s (%s): %s' % (seed, k['name'], v, w))
+                    keep = os.environ.get('KEEP')
+                    if keep:
+                        open(keep, 'w').write('\n'.join(lines) + '\n')
+    print('seed %d: %d kernels: %s' % (seed, count, ', '.join(
+        '%d %s' % (v, k) for k, v in sorted(counts.items()))))
+    sys.exit(1 if failed else 0)
+
+
+main()
