@@ -54,6 +54,10 @@ int cli_instrument(struct option_set *set)
 	size_t size = 0;
 	int rc, err;
 
+	if (option_source(set, OPTION_INLINE_CHECKS) != OPTION_FROM_DEFAULT) {
+		int n = (int)option_int(set, OPTION_INLINE_CHECKS);
+		opt.inline_groups = n ? n : -1;
+	}
 	if (set->args.n != 1) {
 		base_say("error: instrument takes one PTX file, found %zu", set->args.n);
 		return BASE_EXIT_USAGE;

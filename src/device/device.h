@@ -32,6 +32,11 @@
 /* NUL-terminated; the sizes are without the NUL. */
 extern const char race_device_report[];
 extern const size_t race_device_report_size;
+/* The functions of check_cold.cu and check.cu, for modules that check by call. */
+extern const char race_device_check_cold[];
+extern const size_t race_device_check_cold_size;
+extern const char race_device_check[];
+extern const size_t race_device_check_size;
 /* __collider_tensor (tensor.cu), for modules with tensor copies; it calls __collider_changed. */
 extern const char race_device_tensor[];
 extern const size_t race_device_tensor_size;

@@ -10,6 +10,12 @@
 #include "ptx/ptx.h"
 #include "race/detector.h"
 
+/* Functions of the size of a radix sort's kernels stay inlined: a call costs more at run time. In a
+ * module with more than INST_LARGE_MODULE loads and stores the time of ptxas counts for more. */
+#define INST_INLINE_GROUPS 160
+#define INST_LARGE_MODULE  2000
+#define INST_LARGE_GROUPS  24
+
 /* A register budget of one kernel, from assembling the original (toolchain). */
 struct inst_limit {
 	const char *kernel; /* name in the PTX */
@@ -17,10 +23,12 @@ struct inst_limit {
 	bool skip;	    /* leave this kernel as it was: nothing fits */
 	const char *why;    /* with skip: for the footer */
 	bool call_free;	    /* report without calling __collider_report */
+	bool no_calls;	    /* checks are inlined; only what is rare is called */
 };
 
 struct inst_options {
 	unsigned sanitize;  /* whose checks: a set of race/detector.h */
+	int inline_groups;  /* functions with more groups check by call; 0: the above, -1: all */
 	unsigned group_max; /* accesses checked together, 1..8; 0: 8 */
 	bool trap;	    /* --trap: brkpt when there is no agent */
 	bool raise_target;  /* raise .target below sm_70 */

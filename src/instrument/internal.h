@@ -31,6 +31,8 @@ struct inst_elem {
 	uint32_t was, now; /* registers: value seen, value re-read */
 	uint32_t spec;	   /* speculated: predicate "this value changed" until its use */
 	uint32_t early;	   /* speculated: predicate "used before the check ran", or PTX_NO_REG */
+	/* Speculated and checked by call: in place of spec, a word and its bits. */
+	uint32_t mask, mask_bits;
 };
 
 struct inst_access {
@@ -89,7 +91,8 @@ struct inst_plan {
 /* A literal that depends on the site table's hash and is filled in when that is known. */
 enum inst_late_kind { INST_LATE_HASH, INST_LATE_KEY, INST_LATE_SLOT, INST_LATE_RECORD };
 struct inst_late {
-	char *text; /* INST_LATE_DIGITS characters, "0x" and hex digits */
+	char *text;   /* INST_LATE_DIGITS characters, "0x" and hex digits; NULL: */
+	int64_t *off; /* an address's offset: that of the key's place among used values */
 	enum inst_late_kind kind;
 	uint32_t site;
 	enum race_kind race;
@@ -112,6 +115,10 @@ struct inst_ctx {
 	const struct ptx_func *tensor; /* __collider_tensor, in modules with tensor copies */
 	struct ptx_templates *order_ts;
 	uint32_t order_flags, order_id; /* race/order.h */
+	bool is_large;			/* the module: see INST_LARGE_MODULE */
+	bool has_calls;			/* some function has checks by call */
+	BASE_VEC(const char *)
+	checks; /* ends of names: the functions of check.cu that are called */
 	BASE_VEC(uint64_t) order_names;
 
 	/* The function at work. */
@@ -119,7 +126,11 @@ struct inst_ctx {
 	uint32_t func_name; /* string in the site table */
 	struct flow *fl;
 	bool call_free;
+	bool by_call;			   /* checks are calls (call.c) */
+	bool is_called;			   /* ... and that of the group at work is one */
 	uint32_t rng, cnt;		   /* registers */
+	uint32_t state;			   /* by call: the register in place of these */
+	uint32_t used_base;		   /* by call: the mapped records, or PTX_NO_REG */
 	bool waits;			   /* one of its loops waits for another block */
 	BASE_VEC(struct ptx_stmt *) polls; /* the heads of those loops */
 };
@@ -230,8 +241,25 @@ uint32_t inst_condition(struct inst_ctx *cx, uint32_t pred, bool positive, struc
 struct ptx_stmt *inst_body_start(struct ptx_func *f);
 void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan);
 
+/* Is it a register that cvt takes as an integer? A register for values of that many bits. */
+bool inst_is_integer(const struct inst_ctx *cx, uint32_t reg);
+uint32_t inst_value_reg(struct inst_ctx *cx, unsigned bits);
+
+/* call.c: groups that are checked by calls. Plan; before the accesses; at the flush. */
+struct inst_call;
+struct inst_call *inst_plan_calls(struct inst_ctx *cx, struct inst_group *g);
+void inst_begin_calls(struct inst_ctx *cx, struct inst_call *c, struct ptx_stmt *top);
+void inst_emit_calls(struct inst_ctx *cx, const struct inst_group *g, struct inst_call *calls);
+/* A predicate: did the second reading of a speculated element differ? And its value's use. */
+uint32_t inst_take_hit(struct inst_ctx *cx, const struct inst_elem *e, struct ptx_stmt *at);
+void inst_put_used(struct inst_ctx *cx, const struct inst_access *a, uint32_t hit,
+		   struct ptx_stmt *at);
+
 /* cold.c: what runs when something changed. Inserts before `at`. */
 void inst_cold_group(struct inst_ctx *cx, const struct inst_group *g, struct ptx_stmt *at);
+/* The access's address with a constant added, as a 64-bit register. */
+struct ptx_opnd inst_address(struct inst_ctx *cx, const struct inst_access *a, int64_t more,
+			     struct ptx_stmt *at);
 void inst_cold_warp(struct inst_ctx *cx, const struct inst_access *a, struct ptx_opnd mask,
 		    struct ptx_stmt *at);
 /* Under --trap, before a call-free report: stops where `hit` is true and there is no agent. */
@@ -242,8 +270,13 @@ void inst_cold_used(struct inst_ctx *cx, const struct inst_access *a, uint32_t h
 /* module.c */
 bool inst_add_runtime(struct inst_ctx *cx);
 bool inst_add_sites(struct inst_ctx *cx);
+/* Notes that __collider_check<suffix> is called; puts in what was noted, with what it calls. */
+void inst_want_check(struct inst_ctx *cx, const char *suffix);
+bool inst_add_checks(struct inst_ctx *cx);
 struct ptx_opnd inst_late_opnd(struct inst_ctx *cx, enum inst_late_kind kind, uint32_t site,
 			       enum race_kind race);
+
+void inst_late_offset(struct inst_ctx *cx, int64_t *off, uint32_t site, enum race_kind race);
 
 /* emit.c: short ways to use a template. */
 struct ptx_str inst_num(int64_t n); /* valid until 16 more calls */

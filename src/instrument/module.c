@@ -118,6 +118,68 @@ static const struct ptx_func *add_functions(struct inst_ctx *cx, struct ptx_item
 	return last;
 }
 
+/* One of several functions in a text of ours: its head, for ptx_parse, and it. NULL: not there. */
+static char *one_function_of(struct inst_ctx *cx, const char *ptx, const char *name, size_t *n)
+{
+	const char *body = ptx, *head = strchr(strstr(ptx, ".address_size"), '\n');
+
+	/* A definition has its parameters behind the name, a call has blanks before it. */
+	while ((body = strstr(body, name)) != NULL && body[strlen(name)] != '(')
+		body += strlen(name);
+	if (!body)
+		return NULL;
+	const char *end = strstr(body, "\n}\n");
+	while (body > ptx && body[-1] != '\n')
+		body--;
+	char *text = base_printf(cx->m->arena, "%.*s\n%.*s\n", (int)(head - ptx), ptx,
+				 (int)(end + 3 - body), body);
+	*n = strlen(text);
+	return text;
+}
+
+void inst_want_check(struct inst_ctx *cx, const char *suffix)
+{
+	for (size_t i = 0; i < cx->checks.n; i++)
+		if (cx->checks.v[i] == suffix)
+			return;
+	base_vec_push(&cx->checks, suffix);
+}
+
+/* The hash of the site table goes in the place of the number that stands for it in check.cu. */
+static void put_hash(struct inst_ctx *cx, const struct ptx_func *f)
+{
+	ptx_each_stmt(f, s)
+	{
+		if (s->kind == PTX_STMT_INST && s->form->op == PTX_OP_MOV && s->nops == 2 &&
+		    s->ops[1].kind == PTX_OPND_INT && (uint64_t)s->ops[1].imm == RACE_CHECK_TABLE) {
+			s->ops[1] = cx->hash;
+			s->text = (struct ptx_str){"", 0};
+		}
+	}
+}
+
+bool inst_add_checks(struct inst_ctx *cx)
+{
+	struct ptx_item *at = cx->m->first;
+	size_t n;
+
+	if (!cx->has_calls)
+		return true;
+	while (at && (at->inserted || (at->kind != PTX_ITEM_VAR && at->kind != PTX_ITEM_FUNC)))
+		at = at->next;
+	if (!add_functions(cx, at, race_device_check_cold, race_device_check_cold_size))
+		return false;
+	for (size_t i = 0; i < cx->checks.n; i++) {
+		char *name = base_printf(cx->m->arena, "__collider_check%s", cx->checks.v[i]);
+		char *text = one_function_of(cx, race_device_check, name, &n);
+		const struct ptx_func *f = text ? add_functions(cx, at, text, n) : NULL;
+		if (!f)
+			return false;
+		put_hash(cx, f);
+	}
+	return true;
+}
+
 static bool has_tensor_copies(const struct ptx_module *m)
 {
 	ptx_each_item(m, it)
@@ -172,6 +234,14 @@ struct ptx_opnd inst_late_opnd(struct inst_ctx *cx, enum inst_late_kind kind, ui
 	return op;
 }
 
+/* `off` stays where it is until the module is printed. */
+void inst_late_offset(struct inst_ctx *cx, int64_t *off, uint32_t site, enum race_kind race)
+{
+	struct inst_late l = {.off = off, .site = site, .race = race};
+
+	base_vec_push(&cx->late, l);
+}
+
 static void fill_late(struct inst_ctx *cx, uint64_t hash)
 {
 	for (size_t i = 0; i < cx->late.n; i++) {
@@ -180,6 +250,11 @@ static void fill_late(struct inst_ctx *cx, uint64_t hash)
 		uint64_t slot = race_slot_index(key), v = hash;
 		char digits[INST_LATE_DIGITS + 1];
 
+		if (l->off) {
+			*l->off = (int64_t)(RACE_REGION_USED +
+					    race_used_place(key) * sizeof(uint64_t));
+			continue;
+		}
 		if (l->kind == INST_LATE_KEY)
 			v = key;
 		else if (l->kind == INST_LATE_SLOT)

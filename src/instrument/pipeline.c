@@ -94,6 +94,37 @@ static void widen_debug_range(struct ptx_func *f)
 	}
 }
 
+static bool is_large(const struct ptx_module *m)
+{
+	uint32_t n = 0;
+
+	ptx_each_item(m, it)
+	{
+		if (it->kind != PTX_ITEM_FUNC || it->func->is_proto)
+			continue;
+		ptx_each_stmt(it->func, s) n +=
+			s->kind == PTX_STMT_INST &&
+			(s->form->op == PTX_OP_LD || s->form->op == PTX_OP_ST) &&
+			(s->form->space == PTX_SPACE_GLOBAL || s->form->space == PTX_SPACE_SHARED ||
+			 s->form->space == PTX_SPACE_GENERIC);
+	}
+	return n > INST_LARGE_MODULE;
+}
+
+/* Many groups: as calls. Under -rdc nvlink adds the registers of what is called to each kernel. */
+static bool checks_by_call(const struct inst_ctx *cx, const struct inst_limit *lim,
+			   const struct inst_plan *plan)
+{
+	int n = cx->opt->inline_groups;
+	uint32_t most = cx->is_large ? INST_LARGE_GROUPS : INST_INLINE_GROUPS;
+
+	if (n)
+		most = n < 0 ? 0 : (uint32_t)n;
+
+	return !cx->call_free && !cx->opt->relocatable && !(lim && lim->no_calls) &&
+	       plan->ngroups > most;
+}
+
 static void one_function(struct inst_ctx *cx, struct ptx_func *f)
 {
 	const struct inst_limit *lim = find_limit(cx->opt, f);
@@ -113,6 +144,8 @@ static void one_function(struct inst_ctx *cx, struct ptx_func *f)
 	inst_read_locs(cx);
 	cx->waits = inst_find_waits(cx);
 	inst_plan_function(cx, &plan);
+	cx->by_call = checks_by_call(cx, lim, &plan);
+	cx->has_calls |= cx->by_call;
 	inst_collide_function(cx, &plan);
 	inst_forget_locs(cx);
 	if (!f->is_entry && plan.ngroups)
@@ -164,6 +197,7 @@ static int collide(struct inst_ctx *cx)
 		m->last; /* the report function comes before, but isn't ours to do */
 	if (!inst_add_runtime(cx))
 		return BASE_EXIT_INTERNAL;
+	cx->is_large = is_large(m);
 	inst_read_files(cx);
 	cx->hash = inst_late_opnd(cx, INST_LATE_HASH, 0, RACE_KIND_NONE);
 	ptx_each_item(m, it)
@@ -173,6 +207,8 @@ static int collide(struct inst_ctx *cx)
 		if (it == last)
 			break;
 	}
+	if (!inst_add_checks(cx))
+		return BASE_EXIT_INTERNAL;
 	dump(cx, "collide");
 	ptx_raise_version(m, MIN_PTX_MAJOR, MIN_PTX_MINOR);
 	if (m->sm >= CLUSTER_SM)
@@ -208,6 +244,7 @@ int inst_run(struct ptx_module *m, const struct inst_options *opt, struct inst_s
 	race_sites_free(cx.sites);
 	base_vec_free(&cx.files);
 	base_vec_free(&cx.late);
+	base_vec_free(&cx.checks);
 	base_vec_free(&cx.order_names);
 	base_vec_free(&cx.polls);
 	base_arena_free(&cx.scratch);

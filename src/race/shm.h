@@ -58,15 +58,18 @@ struct race_region {
 	uint32_t stop __attribute__((aligned(4096)));
 	/* The coverage map (sample.h), as race_rt.cover; here it survives any death. */
 	uint8_t cover[RACE_COVER] __attribute__((aligned(4096)));
+	/* Keys of speculated reads whose value was used (record.h). */
+	uint64_t used[RACE_USED] __attribute__((aligned(4096)));
 	struct race_maps maps __attribute__((aligned(4096))); /* seen by the device, too */
 };
 
-/* What the device has to see of a region: its records, `stop` and `maps`; and where these two lie. */
+/* What the device has to see of a region: its records and what follows; and where these two lie. */
 #define RACE_REGION_MAPPED (sizeof(struct race_region) - offsetof(struct race_region, records))
 #define RACE_REGION_MAPS                                                                           \
 	(offsetof(struct race_region, maps) - offsetof(struct race_region, records))
 #define RACE_REGION_STOP  (sizeof(struct race_record) * RACE_SLOTS) /* behind the records */
 #define RACE_REGION_COVER (RACE_REGION_STOP + 4096u)
+#define RACE_REGION_USED  (RACE_REGION_COVER + RACE_COVER)
 
 enum race_region_state { RACE_REGION_FREE, RACE_REGION_OPEN, RACE_REGION_CLOSED };
 
@@ -146,6 +149,9 @@ RACE_STATIC_ASSERT(offsetof(struct race_region, stop) ==
 		   "one range to map");
 RACE_STATIC_ASSERT(offsetof(struct race_region, cover) ==
 			   offsetof(struct race_region, records) + RACE_REGION_COVER,
+		   "one range to map");
+RACE_STATIC_ASSERT(offsetof(struct race_region, used) ==
+			   offsetof(struct race_region, records) + RACE_REGION_USED,
 		   "one range to map");
 RACE_STATIC_ASSERT(sizeof(struct race_chunk) == 32, "chunk");
 

@@ -354,6 +354,19 @@ static void record_take(struct reader *rd, const struct race_record *rec, uint64
 
 /* ---- regions -------------------------------------------------------------------- */
 
+/* Was the value of a speculated read used (record.h)? */
+static bool is_used(const unsigned char *region, const struct race_record *rec)
+{
+	uint64_t key = race_slot_key(rec->table, rec->site, rec->kind), found;
+
+	if (rec->kind != RACE_KIND_SPECULATED_READ)
+		return false;
+	memcpy(&found,
+	       region + offsetof(struct race_region, used) + race_used_place(key) * sizeof(found),
+	       sizeof(found));
+	return found == key;
+}
+
 /* Where the exact count of a slot is. */
 static const unsigned char *host_count(const unsigned char *at, size_t slot)
 {
@@ -427,6 +440,8 @@ static void region_read(struct reader *rd, const unsigned char *at)
 		uint64_t counted;
 		memcpy(&rec, p, sizeof(rec));
 		memcpy(&counted, head.is_live ? slot_count(at, i) : host_count(at, i), 8);
+		if (is_used(at, &rec))
+			rec.flags |= RACE_REC_USED;
 		record_take(rd, &rec, counted, &c);
 	}
 }

@@ -19,7 +19,7 @@ struct line {
 	int out;	  /* index of the output file's name, 0: none */
 	const char *arch; /* "compute_90a" */
 	const char *name; /* the user's file */
-	bool is_lto, is_debug, is_device_c, has_maxreg, has_opt_level;
+	bool is_lto, is_debug, has_lineinfo, is_device_c, has_maxreg, has_opt_level;
 };
 
 static void read_line(struct line *l, int argc, char **argv)
@@ -39,6 +39,8 @@ static void read_line(struct line *l, int argc, char **argv)
 			l->is_lto = true;
 		else if (!strcmp(s, "-g"))
 			l->is_debug = true;
+		else if (!strcmp(s, "-generate-line-info") || !strcmp(s, "--generate-line-info"))
+			l->has_lineinfo = true;
 		else if (!strcmp(s, "--device-c"))
 			l->is_device_c = true;
 		else if (!strncmp(s, "-maxreg", 7))
@@ -94,7 +96,8 @@ static int finish_ptx(const struct tool_options *o, const struct tool_kit *k, co
 			       .ptxas = k->ptxas,
 			       .relocatable = l->is_device_c,
 			       .has_maxreg = l->has_maxreg,
-			       .is_debug = l->is_debug};
+			       .is_debug = l->is_debug,
+			       .has_lineinfo = l->has_lineinfo};
 	struct base_buf b = {0};
 	char *text;
 	size_t size;

@@ -21,6 +21,7 @@ struct tool_options {
 	bool verbose;
 	bool no_lineinfo, gpu_only, host; /* for nvcc only */
 	const char *host_filter;	  /* likewise; NULL: all files */
+	int inline_groups;		  /* as inst_options has it */
 	char *root;			  /* the real toolkit, or NULL: look for it */
 };
 
@@ -140,6 +141,7 @@ struct tool_job {
 	bool relocatable;  /* -rdc */
 	bool has_maxreg;   /* the user caps registers for the whole file */
 	bool is_debug;	   /* -G */
+	bool has_lineinfo; /* -lineinfo */
 };
 
 enum tool_outcome {
@@ -150,6 +152,23 @@ enum tool_outcome {
 
 enum tool_outcome tool_rewrite(const struct tool_job *job, const char *text, size_t size,
 			       struct base_buf *out);
+
+/* ---- keep.c: the trial's result for the ptxas that comes next ---------------- */
+
+/* A text, and the options with which it is assembled (input and output left out), sorted. */
+struct tool_kept {
+	const char *ptxas, *text;
+	size_t size;
+	char **options;
+	size_t noptions;
+};
+
+/* Keeps a copy of the cubin; failing is no error. */
+void tool_keep(const struct tool_kept *k, const char *cubin);
+/* Writes what was kept to `out`; false: nothing was, or it can't be written. */
+bool tool_take(const struct tool_kept *k, const char *out);
+/* For qsort: the order of options. */
+int tool_by_text(const void *a, const void *b);
 
 /* The comment with which tool_rewrite asks tool_ptxas for a cap on device functions. */
 #define TOOL_MAXREG_COMMENT "// collider-maxrregcount "

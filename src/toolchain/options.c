@@ -45,6 +45,10 @@ static void take_given(struct tool_options *o, const struct option_set *s, struc
 			*switch_at(o, i) = option_flag(s, switches[i].id);
 	if (option_source(s, OPTION_SANITIZE) != OPTION_FROM_DEFAULT)
 		o->sanitize = option_list(s, OPTION_SANITIZE);
+	if (option_source(s, OPTION_INLINE_CHECKS) != OPTION_FROM_DEFAULT) {
+		int n = (int)option_int(s, OPTION_INLINE_CHECKS);
+		o->inline_groups = n ? n : -1;
+	}
 	if (a && option_text(s, OPTION_ROOT))
 		o->root = base_strdup(a, option_text(s, OPTION_ROOT));
 }
@@ -128,6 +132,10 @@ char *tool_options_encode(const struct tool_options *o, struct base_arena *a)
 	for (size_t i = 0; i < BASE_COUNTOF(switches); i++)
 		if (*switch_at(&copy, i))
 			option_encode_one(&b, switches[i].id, "1");
+	if (o->inline_groups) {
+		int n = o->inline_groups < 0 ? 0 : o->inline_groups;
+		option_encode_one(&b, OPTION_INLINE_CHECKS, base_printf(a, "%d", n));
+	}
 	if (o->root)
 		option_encode_one(&b, OPTION_ROOT, o->root);
 	char *text = base_strndup(a, b.p, b.n);

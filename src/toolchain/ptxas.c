@@ -113,6 +113,42 @@ static int take_input(const struct tool_job *job, char **arg, int index, unsigne
 	return rc;
 }
 
+/* Did the stand-in for cicc assemble this very text with these options? Then it is done. */
+static bool take_kept(const struct tool_kit *kit, const struct tool_strings *args)
+{
+	struct tool_strings options = {0};
+	const char *in = NULL, *out = NULL;
+	char *text;
+	size_t size;
+	bool ok = true;
+
+	for (size_t i = 1; i + 1 < args->n; i++) { /* the last one is NULL */
+		char *s = args->v[i];
+		if (!strcmp(s, "-o") && args->v[i + 1]) {
+			out = args->v[++i];
+		} else if (*s != '-') {
+			ok &= !in;
+			in = s;
+		} else {
+			base_vec_push(&options, s);
+		}
+	}
+	if (ok && in && out && base_read_file(in, &text, &size) == 0) {
+		qsort(options.v, options.n, sizeof(*options.v), tool_by_text);
+		struct tool_kept k = {.ptxas = kit->ptxas,
+				      .text = text,
+				      .size = size,
+				      .options = options.v,
+				      .noptions = options.n};
+		ok = tool_take(&k, out);
+		free(text);
+	} else {
+		ok = false;
+	}
+	base_vec_free(&options);
+	return ok;
+}
+
 int tool_ptxas(int argc, char **argv)
 {
 	static struct base_arena arena; /* lives until the exec */
@@ -154,8 +190,13 @@ int tool_ptxas(int argc, char **argv)
 	if (maxreg && !line.has_maxreg && is_real)
 		base_vec_push(&args, base_printf(&arena, "-maxrregcount=%u", maxreg));
 	base_vec_push(&args, NULL);
-	if (!changed)
+	if (!changed) {
+		if (is_on && take_kept(&kit, &args)) {
+			tool_cleanup();
+			return BASE_EXIT_OK;
+		}
 		return tool_exec(kit.ptxas, args.v);
+	}
 	rc = tool_run(kit.ptxas, args.v, NULL);
 	tool_cleanup();
 	return tool_finish(rc);

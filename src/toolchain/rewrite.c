@@ -5,6 +5,7 @@
  *	original  assembled once, for its register counts (not when every kernel has bounds)
  *	attempt	  instrument with the limits so far, assemble, compare; on failure tighten the
  *		  limits (report without a call, then leave the kernel out) and try again
+ *	keep	  the last trial's cubin is what ptxas would make of the result (keep.c)
  *
  * A kernel with .maxntid, .reqntid or .maxnreg needs no cap: ptxas obeys those. A kernel with a
  * grid barrier may not lose occupancy, so its cap is its own count. Under -rdc nvlink gives a
@@ -14,7 +15,8 @@
  *
  * Misses: ptxas options that cicc never sees (-Xptxas -O0), and embedded PTX of -rdc objects,
  * where the driver assembles without the file-wide cap (a kernel with tight bounds may not
- * load). Costs: ptxas runs up to twice more.
+ * load). Costs: ptxas on the original once; what it makes of the result is kept for nvcc. (Without the
+ * original first, whoever needs a cap needs two trials, and those are the long ones.)
  */
 #include "toolchain/internal.h"
 #include "instrument/instrument.h"
@@ -56,6 +58,7 @@ struct work {
 	bool call_free;
 	struct inst_stats stats;
 	struct tool_reglist after;
+	const char *cubin; /* what the last trial wrote */
 };
 
 /* ---- scan ---------------------------------------------------------------- */
@@ -137,42 +140,75 @@ static bool scan(struct work *w, struct base_sink *sink)
 
 /* ---- ptxas on trial -------------------------------------------------------- */
 
-/* Assembles; true and the register counts, or false and what ptxas said. */
-static bool assemble(struct work *w, const char *text, size_t n, unsigned maxreg,
-		     struct tool_reglist *regs, char **said)
+/* The options that nvcc gives ptxas for such a text, sorted. */
+static void trial_options(struct work *w, unsigned maxreg, struct tool_strings *o)
 {
-	const char *in = tool_temp("trial.ptx"), *out = tool_temp("trial.cubin");
-	const char *log = tool_temp("trial.log");
 	const char *sm = strchr(w->job->arch, '_');
-	char *argv[12], *messages;
+
+	base_vec_push(o, base_printf(&w->arena, "-arch=sm%s", sm ? sm : ""));
+	base_vec_push(o, base_strdup(&w->arena, "-m64"));
+	if (w->job->relocatable)
+		base_vec_push(o, base_strdup(&w->arena, "--compile-only"));
+	if (w->job->is_debug) {
+		base_vec_push(o, base_strdup(&w->arena, "-g"));
+		base_vec_push(o, base_strdup(&w->arena, "--dont-merge-basicblocks"));
+		base_vec_push(o, base_strdup(&w->arena, "--return-at-end"));
+	}
+	if (w->job->has_lineinfo)
+		base_vec_push(o, base_strdup(&w->arena, "--generate-line-info"));
+	if (maxreg)
+		base_vec_push(o, base_printf(&w->arena, "-maxrregcount=%u", maxreg));
+	qsort(o->v, o->n, sizeof(*o->v), tool_by_text);
+}
+
+/* Assembles; true and the register counts, or false and what ptxas said. */
+static bool assemble(struct work *w, const char *text, size_t n, struct tool_reglist *regs,
+		     char **said)
+{
+	const char *in = tool_temp("trial.ptx"), *out = w->cubin = tool_temp("trial.cubin");
+	const char *log = tool_temp("trial.log");
+	struct tool_strings argv = {0};
+	char *messages;
 	size_t size;
-	int i = 0;
 
 	*said = base_strdup(&w->arena, "");
-	if (!in || !out || !log || !sm || base_write_file(in, text, n) != 0)
+	if (!in || !out || !log || !strchr(w->job->arch, '_') || base_write_file(in, text, n) != 0)
 		return false;
-	argv[i++] = (char *)w->job->ptxas;
-	argv[i++] = base_printf(&w->arena, "-arch=sm%s", sm);
-	if (w->job->relocatable)
-		argv[i++] = "-c";
-	if (w->job->is_debug) {
-		argv[i++] = "-g";
-		argv[i++] = "--dont-merge-basicblocks";
-		argv[i++] = "--return-at-end";
-	}
-	if (maxreg)
-		argv[i++] = base_printf(&w->arena, "-maxrregcount=%u", maxreg);
-	argv[i++] = (char *)in;
-	argv[i++] = "-o";
-	argv[i++] = (char *)out;
-	argv[i] = NULL;
-	int rc = tool_run(w->job->ptxas, argv, log);
+	trial_options(w, text == w->text ? 0 : w->maxreg, &argv);
+	base_vec_push(&argv, (char *)in);
+	base_vec_push(&argv, base_strdup(&w->arena, "-o"));
+	base_vec_push(&argv, (char *)out);
+	struct tool_strings line = {0};
+	base_vec_push(&line, (char *)w->job->ptxas);
+	for (size_t i = 0; i < argv.n; i++)
+		base_vec_push(&line, argv.v[i]);
+	base_vec_push(&line, NULL);
+	int rc = tool_run(w->job->ptxas, line.v, log);
+	base_vec_free(&line);
+	base_vec_free(&argv);
 	if (base_read_file(log, &messages, &size) == 0) {
 		*said = base_strndup(&w->arena, messages, size);
 		free(messages);
 	}
 	regs->n = 0;
 	return rc == 0 && tool_cubin_regs(out, regs, &w->arena) == 0;
+}
+
+/* The trial's result is what nvcc will ask for, unless ptxas had something to say. */
+static void keep(struct work *w, const struct base_buf *out, const char *said)
+{
+	struct tool_strings options = {0};
+
+	if (*said || w->job->has_maxreg)
+		return;
+	trial_options(w, w->maxreg, &options);
+	struct tool_kept k = {.ptxas = w->job->ptxas,
+			      .text = out->p,
+			      .size = out->n,
+			      .options = options.v,
+			      .noptions = options.n};
+	tool_keep(&k, w->cubin);
+	base_vec_free(&options);
 }
 
 /* The first error line of ptxas, without the trial file's name. */
@@ -275,19 +311,22 @@ static int instrument(struct work *w, struct base_buf *out, struct base_sink *si
 
 	for (size_t i = 0; i < w->funcs.n; i++) {
 		const struct func *f = &w->funcs.v[i];
-		if (!f->maxnreg && !f->skip && !f->call_free)
+		if (!f->maxnreg && !f->skip && !f->call_free && !f->has_wgmma)
 			continue;
 		lim[n++] = (struct inst_limit){.kernel = f->name,
 					       .maxnreg = f->maxnreg,
 					       .skip = f->skip,
 					       .why = f->why,
-					       .call_free = f->call_free};
+					       .call_free = f->call_free,
+					       /* ptxas serialises wgmma around calls. */
+					       .no_calls = f->has_wgmma};
 	}
 	struct inst_options io = {.sanitize = o->sanitize,
 				  .trap = o->trap,
 				  .raise_target = o->raise_target,
 				  .call_free = o->call_free || w->call_free,
 				  .relocatable = w->job->relocatable,
+				  .inline_groups = o->inline_groups,
 				  .limits = lim,
 				  .nlimits = n};
 	out->n = 0;
@@ -407,9 +446,11 @@ static bool attempts(struct work *w, struct base_buf *out, struct base_sink *sin
 			return false;
 		if (w->stats.already || w->stats.too_old || w->job->opt->no_fit || !w->job->arch)
 			return true;
-		if (assemble(w, out->p, out->n, w->maxreg, &w->after, &said)) {
-			if (w->job->has_maxreg || keeps_caps(w))
+		if (assemble(w, out->p, out->n, &w->after, &said)) {
+			if (w->job->has_maxreg || keeps_caps(w)) {
+				keep(w, out, said);
 				return true;
+			}
 			*why = "it would not accept every block size that the original accepts";
 		} else {
 			*why = base_printf(&w->arena, "ptxas refuses the instrumented text: %s",
@@ -448,7 +489,7 @@ static enum tool_outcome rewrite(struct work *w, struct base_buf *out, struct ba
 	if (has_fit && !scan(w, sink))
 		return failed(w, reason(w, sink, "not PTX"));
 	if (has_fit && needs_counts(w)) {
-		bool ok = assemble(w, w->text, w->size, 0, &before, &said);
+		bool ok = assemble(w, w->text, w->size, &before, &said);
 		if (!ok)
 			return failed(w, base_printf(&w->arena, "ptxas refuses the original: %s",
 						     first_error(w, said)));

@@ -8,8 +8,9 @@
 #   // expect-order: A >> B >> C   lines in this order, the first match of each behind the one before
 #   // not-assembled: WHY
 # Every output must assemble for each target that the original assembles for; without calls and
-# with --trap for sm_75, sm_90a, sm_100 and sm_100a. ASSEMBLE=no, for the sanitizers' build: ptxas is not ours,
-# and gets the same texts from the plain build; they are only made, for the case's own target.
+# with --trap for sm_75, sm_90a, sm_100 and sm_100a; with all checks by calls for sm_75, sm_90a and sm_100.
+# ASSEMBLE=no, for the sanitizers' build: ptxas is not ours, and gets the same texts from the plain build; they
+# are only made, for the case's own target.
 collider=$1 case=$2
 name=$(basename "$case")
 . "$(dirname "$0")/lib.sh"
@@ -71,9 +72,10 @@ elif [ -z "$(said not-assembled)" ]; then
 		ptxas -arch=sm_$sm -o "$T/a.cubin" "$T/in.ptx" >/dev/null 2>&1 || continue
 		tried=$((tried + 1))
 		# calls for every target, call-free for one of each kind: ptxas is the time of this test
-		free=
+		free= calls=
 		case $sm in 75 | 90a | 100 | 100a) free="--call-free --trap" ;; esac
-		for args in "" ${free:+"$free"}; do
+		case $sm in 75 | 90a | 100) calls="--inline-checks=0" ;; esac
+		for args in "" ${free:+"$free"} ${calls:+"$calls"}; do
 			# shellcheck disable=SC2086
 			"$collider" instrument $args "$T/in.ptx" -o "$T/b.ptx" 2>"$T/err" ||
 				fail "sm_$sm $args: $(cat "$T/err")"

@@ -31,16 +31,6 @@ _Static_assert(offsetof(struct race_record, valid) == 124, "report_inline");
 _Static_assert(offsetof(struct race_rt, records) == 0, "report_inline");
 _Static_assert(offsetof(struct race_slot, count) == 8, "report_inline");
 
-static void put_loc(struct inst_ctx *cx, const struct inst_access *a, struct ptx_stmt *at)
-{
-	if (!a->stmt->loc)
-		return;
-	struct ptx_stmt *s = ptx_new_stmt(cx->m, PTX_STMT_LOC);
-	s->loc = a->stmt->loc;
-	s->inserted = true;
-	ptx_insert_before(cx->f, at, s);
-}
-
 static enum race_kind kind_of(const struct inst_access *a)
 {
 	switch (a->kind) {
@@ -59,9 +49,8 @@ static struct ptx_opnd what_of(const struct inst_ctx *cx, const struct inst_acce
 	return inst_int(cx, race_what(a->site, kind, a->width, used));
 }
 
-/* The access's address with a constant added, as a 64-bit register. */
-static struct ptx_opnd address(struct inst_ctx *cx, const struct inst_access *a, int64_t more,
-			       struct ptx_stmt *at)
+struct ptx_opnd inst_address(struct inst_ctx *cx, const struct inst_access *a, int64_t more,
+			     struct ptx_stmt *at)
 {
 	struct ptx_opnd r = a->addr.sub[0];
 	int64_t off = a->addr.off + more;
@@ -100,7 +89,7 @@ static void call_element(struct inst_ctx *cx, const struct inst_access *a, unsig
 	int64_t off = (int64_t)i * (a->step ? a->step : a->width);
 
 	if (a->bits < 128) {
-		struct ptx_opnd addr = address(cx, a, off, at);
+		struct ptx_opnd addr = inst_address(cx, a, off, at);
 		struct ptx_opnd was = widen64(cx, a, e->was, at), now = widen64(cx, a, e->now, at);
 		inst_emit(cx, at, "changed", NT, H(cx->hash, what, addr, was, now));
 		return;
@@ -111,7 +100,7 @@ static void call_element(struct inst_ctx *cx, const struct inst_access *a, unsig
 	inst_emit(cx, at, "split128", NT, H(now[0], now[1], inst_reg(cx, e->now)));
 	what = inst_int(cx, race_what(a->site, kind_of(a), 8, false));
 	for (int half = 0; half < 2; half++) {
-		struct ptx_opnd addr = address(cx, a, off + 8 * half, at);
+		struct ptx_opnd addr = inst_address(cx, a, off + 8 * half, at);
 		inst_emit(cx, at, "changed", NT, H(cx->hash, what, addr, was[half], now[half]));
 	}
 }
@@ -267,7 +256,7 @@ static void cold_speculated(struct inst_ctx *cx, const struct inst_access *a, un
 
 	if (cx->call_free) {
 		struct report r = new_report(cx, RACE_KIND_SPECULATED_READ, at);
-		pick(cx, a, i, &r, address(cx, a, 0, at), at);
+		pick(cx, a, i, &r, inst_address(cx, a, 0, at), at);
 		send_inline(cx, a, &r, at);
 		hit = r.hit;
 	} else {
@@ -302,7 +291,7 @@ static void cold_sure(struct inst_ctx *cx, const struct inst_access *a, struct p
 {
 	if (cx->call_free) {
 		struct report r = new_report(cx, kind_of(a), at);
-		struct ptx_opnd base = address(cx, a, 0, at);
+		struct ptx_opnd base = inst_address(cx, a, 0, at);
 		for (unsigned i = a->vec; i-- > 0;)
 			if (a->elem[i].checked && !a->elem[i].speculated)
 				pick(cx, a, i, &r, base, at);
@@ -328,7 +317,6 @@ void inst_cold_group(struct inst_ctx *cx, const struct inst_group *g, struct ptx
 	for (const struct inst_access *a = g->first; a; a = a->next) {
 		bool sure = false;
 
-		put_loc(cx, a, at);
 		for (unsigned i = 0; i < a->vec; i++)
 			sure |= a->elem[i].checked && !a->elem[i].speculated;
 		if (sure)
@@ -358,7 +346,7 @@ static void warp_inline(struct inst_ctx *cx, const struct inst_access *a, struct
 	struct ptx_opnd distinct = inst_fresh(cx, PTX_TYPE_PRED),
 			equal = inst_fresh(cx, PTX_TYPE_PRED);
 	struct ptx_opnd leader = inst_fresh(cx, PTX_TYPE_PRED), bad = inst_fresh(cx, PTX_TYPE_PRED);
-	struct ptx_opnd same = inst_fresh(cx, PTX_TYPE_B32), addr = address(cx, a, 0, at);
+	struct ptx_opnd same = inst_fresh(cx, PTX_TYPE_B32), addr = inst_address(cx, a, 0, at);
 	struct ptx_label *none = ptx_new_label(cx->m, cx->f);
 
 	inst_emit(cx, at, "warp_match", T(PTX_STR("64")), H(same, mask, addr, bad, a->guard));
@@ -388,7 +376,6 @@ void inst_cold_warp(struct inst_ctx *cx, const struct inst_access *a, struct ptx
 	struct ptx_label *done = ptx_new_label(cx->m, cx->f);
 	struct ptx_opnd off = a->guard;
 
-	put_loc(cx, a, at);
 	if (a->addr.sub[0].kind == PTX_OPND_REG) {
 		struct ptx_opnd shares = inst_fresh(cx, PTX_TYPE_PRED);
 		inst_emit(cx, at, "warp_shares", NT, H(mask, a->low, shares, a->guard));
@@ -403,7 +390,7 @@ void inst_cold_warp(struct inst_ctx *cx, const struct inst_access *a, struct ptx
 	else
 		inst_emit(cx, at, "warp", NT,
 			  H(cx->hash, what_of(cx, a, RACE_KIND_INTRA_WARP, false),
-			    address(cx, a, 0, at), warp_value(cx, a, at), warp_fold(cx, a, at),
+			    inst_address(cx, a, 0, at), warp_value(cx, a, at), warp_fold(cx, a, at),
 			    mask));
 	inst_emit_label(cx, at, done);
 }

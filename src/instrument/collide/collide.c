@@ -49,6 +49,11 @@ static uint32_t new_reg(struct inst_ctx *cx, enum ptx_type t)
 	return ptx_new_reg(cx->m, cx->f, t);
 }
 
+uint32_t inst_value_reg(struct inst_ctx *cx, unsigned bits)
+{
+	return new_reg(cx, bits_reg(bits));
+}
+
 /* ---- beside the access ---------------------------------------------------- */
 
 static void capture_address(struct inst_ctx *cx, struct inst_access *a)
@@ -102,7 +107,7 @@ static void capture_guard(struct inst_ctx *cx, struct inst_access *a)
 	a->guard = inst_reg(cx, inst_condition(cx, a->stmt->pred, !a->stmt->is_pred_not, a->stmt));
 }
 
-static bool is_integer_reg(const struct inst_ctx *cx, uint32_t reg)
+bool inst_is_integer(const struct inst_ctx *cx, uint32_t reg)
 {
 	enum ptx_type_class c = ptx_type_class((enum ptx_type)cx->f->reg_type[reg]);
 
@@ -117,7 +122,12 @@ static void capture_value(struct inst_ctx *cx, struct inst_access *a, struct ins
 	bool narrow = a->kind == RACE_ACCESS_STORE && width_bits < a->bits && reg;
 
 	/* cvt in the cold code wants an integer register. */
-	if (reg && !narrow && !e->changed && is_integer_reg(cx, e->op.reg)) {
+	if (reg && !narrow && !e->changed && inst_is_integer(cx, e->op.reg)) {
+		e->was = e->op.reg;
+		return;
+	}
+	/* An argument of a call may be of any type. */
+	if (cx->is_called && reg && !narrow && !e->changed && a->bits >= 32) {
 		e->was = e->op.reg;
 		return;
 	}
@@ -167,37 +177,107 @@ static void capture_use(struct inst_ctx *cx, struct inst_access *a, struct inst_
 				    inst_reg(cx, cond)));
 		return;
 	}
-	uint32_t hit = e->spec;
+	uint32_t seen = e->mask_bits ? inst_take_hit(cx, e, use) : e->spec, hit = seen;
 	if (cond != PTX_NO_REG) {
 		hit = new_reg(cx, PTX_TYPE_PRED);
 		inst_emit(cx, use, "and", NT,
-			  H(inst_reg(cx, hit), inst_reg(cx, cond), inst_reg(cx, e->spec)));
+			  H(inst_reg(cx, hit), inst_reg(cx, cond), inst_reg(cx, seen)));
 	}
-	inst_cold_used(cx, a, hit, use);
+	if (e->mask_bits)
+		inst_put_used(cx, a, hit, use);
+	else
+		inst_cold_used(cx, a, hit, use);
+}
+
+/* Is `what` behind `from` in its block? */
+static bool is_behind(const struct ptx_stmt *from, const struct ptx_stmt *what)
+{
+	uint32_t block = what->mark;
+
+	for (const struct ptx_stmt *s = from->next; s; s = s->next) {
+		if (s == what)
+			return true;
+		if (!s->inserted && s->mark != block)
+			return false;
+	}
+	return false;
+}
+
+/* A place where a speculated value is used: always (PTX_NO_REG), or under a predicate. */
+struct use {
+	struct ptx_stmt *at;
+	uint32_t pred;
+	bool sense, is_covered;
+};
+
+/* A value that is taken under a predicate and under its opposite is taken. */
+static void join_senses(struct use *u, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t j = i + 1; j < n && u[i].pred != PTX_NO_REG; j++) {
+			if (u[j].at != u[i].at || u[j].pred != u[i].pred ||
+			    u[j].sense == u[i].sense)
+				continue;
+			u[i].pred = PTX_NO_REG;
+			u[j].is_covered = true;
+		}
+}
+
+/* Of the uses in one block that always happen the last one is enough: an exit ends a block. */
+static void cover_uses(const struct inst_access *a, struct use *u, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t block = u[i].at->mark;
+
+		if (u[i].is_covered || u[i].pred != PTX_NO_REG)
+			continue;
+		/* In the load's own block: what stands before it uses what an earlier turn loaded. */
+		if (block == a->stmt->mark && !is_behind(a->stmt, u[i].at))
+			continue;
+		for (uint32_t j = 0; j < n; j++) {
+			if (j == i || u[j].is_covered || u[j].at->mark != block)
+				continue;
+			if (u[j].at == u[i].at || is_behind(u[j].at, u[i].at))
+				u[j].is_covered =
+					block != a->stmt->mark || is_behind(a->stmt, u[j].at);
+		}
+	}
 }
 
 static void capture_demand(struct inst_ctx *cx, struct inst_access *a, struct inst_elem *e,
 			   struct ptx_stmt *top, const struct ptx_stmt *flush)
 {
 	const struct flow_demand_info *d = &e->demand;
+	struct use *u;
+	uint32_t n = 0;
 
 	/* The read-only path is a kind of its own, never a data race: it stays "possible". */
 	if (a->kind == RACE_ACCESS_NC_LOAD)
 		return;
-	e->spec = new_reg(cx, PTX_TYPE_PRED);
-	inst_emit(cx, top, "clear", NT, H(inst_reg(cx, e->spec)));
-	inst_emit(cx, a->stmt, "clear", NT, H(inst_reg(cx, e->spec)));
+	if (!e->mask_bits) {
+		e->spec = new_reg(cx, PTX_TYPE_PRED);
+		inst_emit(cx, top, "clear", NT, H(inst_reg(cx, e->spec)));
+		inst_emit(cx, a->stmt, "clear", NT, H(inst_reg(cx, e->spec)));
+	}
 	if (d->demand == FLOW_DEMAND_SELECT) {
 		capture_use(cx, a, e, d->at, d->pred, d->sense, flush);
 		return;
 	}
+	u = BASE_NEWN(&cx->scratch, struct use, d->nuses + d->nconds + 1);
 	for (uint32_t i = 0; i < d->nuses; i++) {
-		struct ptx_stmt *use = d->uses[i];
-		capture_use(cx, a, e, use, use->kind == PTX_STMT_INST ? use->pred : PTX_NO_REG,
-			    use->kind != PTX_STMT_INST || !use->is_pred_not, flush);
+		bool is_inst = d->uses[i]->kind == PTX_STMT_INST;
+		u[n++] = (struct use){.at = d->uses[i],
+				      .pred = is_inst ? d->uses[i]->pred : PTX_NO_REG,
+				      .sense = !is_inst || !d->uses[i]->is_pred_not};
 	}
 	for (uint32_t i = 0; i < d->nconds; i++)
-		capture_use(cx, a, e, d->conds[i].at, d->conds[i].pred, d->conds[i].sense, flush);
+		u[n++] = (struct use){
+			.at = d->conds[i].at, .pred = d->conds[i].pred, .sense = d->conds[i].sense};
+	join_senses(u, n);
+	cover_uses(a, u, n);
+	for (uint32_t i = 0; i < n; i++)
+		if (!u[i].is_covered)
+			capture_use(cx, a, e, u[i].at, u[i].pred, u[i].sense, flush);
 }
 
 static void capture(struct inst_ctx *cx, struct inst_access *a, struct ptx_stmt *top,
@@ -505,9 +585,12 @@ static void flush_counts(struct inst_ctx *cx, struct ptx_stmt *at)
 		over = ptx_new_label(cx->m, cx->f);
 		inst_emit(cx, at, "branch_if", NT, H(p, ptx_opnd_label(over)));
 	}
-	inst_emit(cx, at, cx->m->sm >= 80 ? "flush_redux" : "flush",
-		  T(cx->k, KNOB(rt), checked, inst_num(RACE_COUNTERS - 1)),
-		  H(inst_reg(cx, cx->cnt)));
+	if (cx->by_call)
+		inst_emit(cx, at, "flush_call", NT, H(inst_reg(cx, cx->state)));
+	else
+		inst_emit(cx, at, cx->m->sm >= 80 ? "flush_redux" : "flush",
+			  T(cx->k, KNOB(rt), checked, inst_num(RACE_COUNTERS - 1)),
+			  H(inst_reg(cx, cx->cnt)));
 	if (over)
 		inst_emit_label(cx, at, over);
 }
@@ -546,12 +629,64 @@ static void count_launch(struct inst_ctx *cx, struct ptx_stmt *top)
 }
 
 /* Its accesses may all be in functions that it calls, in another object even (-rdc). */
-static bool calls(const struct ptx_func *f)
+static bool has_call(const struct ptx_func *f)
 {
 	for (const struct ptx_stmt *s = f->first; s; s = s->next)
 		if (s->kind == PTX_STMT_INST && s->form->effects & PTX_EFF_CALL)
 			return true;
 	return false;
+}
+
+/* One group, inlined. */
+static void inline_group(struct inst_ctx *cx, struct inst_group *g)
+{
+	if (cx->by_call)
+		inst_emit(cx, g->flush, "unpack_state", T(cx->k, KNOB(seed)),
+			  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt), inst_reg(cx, cx->state)));
+	if (g->ahead == INST_AHEAD_BULK || g->ahead == INST_AHEAD_TENSOR)
+		check_bulk(cx, g);
+	else if (g->ahead == INST_AHEAD_TMEM)
+		check_tmem(cx, g);
+	else
+		check_group(cx, g);
+	if (cx->by_call)
+		inst_emit(cx, g->flush, "pack_state", NT,
+			  H(inst_reg(cx, cx->state), inst_reg(cx, cx->cnt)));
+}
+
+static void one_group(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *top)
+{
+	struct inst_call *calls = cx->by_call ? inst_plan_calls(cx, g) : NULL;
+
+	cx->is_called = calls != NULL;
+	inst_begin_calls(cx, calls, top);
+	for (struct inst_access *a = g->first; a && !g->ahead; a = a->next)
+		capture(cx, a, top, g->flush);
+	if (calls)
+		inst_emit_calls(cx, g, calls);
+	else
+		inline_group(cx, g);
+	cx->stats->groups++;
+}
+
+/* The state of the draws, and the launch's count. */
+static void begin_function(struct inst_ctx *cx, const struct inst_plan *plan, struct ptx_stmt *top)
+{
+	if (!cx->call_free)
+		inst_emit(cx, top, "params", NT, NH);
+	if (has_tensor(plan))
+		inst_emit(cx, top, "params_tensor", NT, NH);
+	if (cx->by_call) {
+		inst_emit(cx, top, "params_check", NT, NH);
+		inst_emit(cx, top, "zero", NT, H(inst_reg(cx, cx->state)));
+		if (cx->f->is_entry)
+			inst_emit(cx, top, "launch_call", NT, NH);
+		return;
+	}
+	inst_emit(cx, top, "seed", T(cx->k, KNOB(seed)),
+		  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt)));
+	if (cx->f->is_entry)
+		count_launch(cx, top);
 }
 
 /* needs: plan.  keeps: the user's instructions.  breaks: flow. */
@@ -560,12 +695,15 @@ void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
 	struct ptx_func *f = cx->f;
 
 	if (!plan->ngroups) {
-		if (f->is_entry && calls(f))
+		if (f->is_entry && has_call(f))
 			count_launch(cx, inst_body_start(f));
 		return;
 	}
 	cx->rng = new_reg(cx, PTX_TYPE_B32);
 	cx->cnt = new_reg(cx, PTX_TYPE_B32);
+	cx->used_base = PTX_NO_REG;
+	if (cx->by_call)
+		cx->state = new_reg(cx, PTX_TYPE_B32);
 	/* Falling off the end is a ret: cold code goes behind it. */
 	struct ptx_stmt *end = ptx_new_stmt(cx->m, PTX_STMT_INST);
 	end->form = ptx_form_get(cx->m, PTX_STR("ret"));
@@ -576,27 +714,12 @@ void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
 		ptx_insert_before(f, NULL, end);
 	struct ptx_stmt *last = f->last;
 	struct ptx_stmt *top = inst_body_start(f);
-	if (!cx->call_free)
-		inst_emit(cx, top, "params", NT, NH);
-	if (has_tensor(plan))
-		inst_emit(cx, top, "params_tensor", NT, NH);
-	inst_emit(cx, top, "seed", T(cx->k, KNOB(seed)),
-		  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt)));
-	if (f->is_entry)
-		count_launch(cx, top);
+	begin_function(cx, plan, top);
 	for (struct inst_group *g = plan->first; g; g = g->next) {
 		/* Code that would go to the end of the body goes before the last ret. */
 		if (!g->flush)
 			g->flush = falls_off ? end : last;
-		for (struct inst_access *a = g->first; a && !g->ahead; a = a->next)
-			capture(cx, a, top, g->flush);
-		if (g->ahead == INST_AHEAD_BULK || g->ahead == INST_AHEAD_TENSOR)
-			check_bulk(cx, g);
-		else if (g->ahead == INST_AHEAD_TMEM)
-			check_tmem(cx, g);
-		else
-			check_group(cx, g);
-		cx->stats->groups++;
+		one_group(cx, g, top);
 	}
 	/* Behind the checks that go before the same ret: they count too. */
 	for (struct ptx_stmt *s = f->first; s; s = s->next)

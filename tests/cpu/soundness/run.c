@@ -163,7 +163,8 @@ static void damage(struct base_buf *text, enum run_damage how)
 
 void run_instrument(const struct program *p, enum run_damage how, struct base_buf *out)
 {
-	struct inst_options opt = {.sanitize = RACE_DETECT(COLLIDE)};
+	struct inst_options opt = {.sanitize = RACE_DETECT(COLLIDE),
+				   .inline_groups = getenv("COLLIDER_CALLS") ? -1 : 0};
 	struct inst_stats stats = {0};
 	struct base_sink sink = {0};
 

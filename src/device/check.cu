@@ -1,0 +1,235 @@
+/*
+ * check.cu - the checks of `collide` as functions: __collider_checkN_VS.
+ *
+ * One call takes a group of up to four items (race/record.h): draws, sleeps, reads again with all loads in
+ * flight, compares, compares lanes, reports. N is the number of items; V says what is read: 4 or 8
+ * bytes each, or m for mixed sizes; S where: g global, s shared (32-bit addresses), x generic
+ * addresses, of which those that point to the thread's own stack are left out.
+ *
+ * Compiled to PTX when Collider is built. src/instrument pastes the functions that a module calls, local
+ * to it: the hash of the module's site table stands in them. The rules of report.cu hold here too:
+ * strong (relaxed) accesses only, nothing orders memory, no lane is waited for that is not here.
+ * A lane's partners are those that are active at the call, with the same site (for the case that
+ * ptxas made one call of two).
+ *
+ * What is rare is called (check_cold.cu): ptxas makes a copy of each of these functions for each kernel,
+ * so they are small.
+ *
+ * Costs: what a call costs beside the inlined check is in docs/results.
+ */
+#include "race/record.h"
+
+#include "gpu_ops.h"
+
+/* Of check_cold.cu. */
+extern "C" __device__ uint32_t __collider_chosen(uint64_t table, uint32_t site);
+extern "C" __device__ void __collider_items(uint64_t table, uint64_t what, uint32_t changed,
+					    uint64_t at0, uint64_t at1, uint64_t at2, uint64_t at3,
+					    uint64_t was0, uint64_t was1, uint64_t was2,
+					    uint64_t was3, uint64_t now0, uint64_t now1,
+					    uint64_t now2, uint64_t now3);
+extern "C" __device__ void __collider_lanes(uint64_t table, uint64_t what, uint32_t happened,
+					    uint64_t at0, uint64_t at1, uint64_t at2, uint64_t at3,
+					    uint64_t was0, uint64_t was1, uint64_t was2,
+					    uint64_t was3);
+
+/* ---- knobs and randomness -------------------------------------------------------- */
+
+/* Offsets are spelled as text because src/instrument rewrites ld.const where need be. */
+RACE_STATIC_ASSERT(offsetof(struct race_knobs, rsleep) == 8, "read below");
+RACE_STATIC_ASSERT(offsetof(struct race_knobs, wsleep) == 12, "read below");
+RACE_STATIC_ASSERT(offsetof(struct race_knobs, sample) == 16, "read below");
+RACE_STATIC_ASSERT(offsetof(struct race_knobs, seed) == 20, "read below");
+RACE_STATIC_ASSERT(offsetof(struct race_knobs, dense) == 28, "read below");
+RACE_STATIC_ASSERT(offsetof(struct race_knobs, sparse) == 56, "read below");
+
+#define KNOB(v, at) asm volatile("ld.const.u32 %0, [__collider_knobs+" #at "];" : "=r"(v))
+
+/* The hash of the module's site table: src/instrument puts it in place of this number. */
+DEV_FN uint64_t dev_table(void)
+{
+	uint64_t v;
+
+	asm volatile("mov.u64 %0, 0xC011DE55C011DE55;" : "=l"(v));
+	return v;
+}
+
+/* Equal in lanes that come together, different from warp to warp and turn to turn. */
+DEV_FN uint32_t dev_draw(void)
+{
+	uint32_t clock, seed;
+
+	asm volatile("mov.u32 %0, %%clock;" : "=r"(clock));
+	KNOB(seed, 20);
+	clock = (clock ^ seed) * 0x9E3779B1u;
+	return (clock ^ clock >> 15) * 0x2C1B3C6Du;
+}
+
+/* As template `sleep` of collide.ptxt does it. */
+DEV_FN void dev_sleep(uint32_t random, uint32_t what, uint32_t count)
+{
+	uint32_t ns, most, dense;
+	bool is_due = true;
+
+	random = random * 1664525u + 1013904223u;
+	if (what & RACE_CHECK_LOADS) {
+		KNOB(most, 56);
+		KNOB(dense, 28);
+		KNOB(ns, 8);
+		is_due = __umulhi(random, count < most ? count : most) < dense;
+		random *= 0x9E3779B1u;
+	} else {
+		KNOB(ns, 12);
+	}
+	if (is_due)
+		asm volatile("nanosleep.u32 %0;" ::"r"(__umulhi(random, ns)));
+}
+
+/* ---- reading again ------------------------------------------------------------------ */
+
+/* `now` keeps its value where the access did not happen, so it compares equal. */
+#define READ(now, type, reg, space, addr, at, ok)                                                  \
+	asm volatile("{\n\t.reg .pred dev_p;\n\tsetp.ne.u32 dev_p, %2, 0;\n\t"                     \
+		     "@dev_p ld.relaxed.sys" space "." type " %0, [%1];\n\t}"                      \
+		     : "+" reg(now)                                                                \
+		     : addr(at), "r"((uint32_t)(ok)))
+
+template <int V, int S> DEV_FN void dev_read(uint64_t *now, uint64_t at, uint32_t item, bool ok)
+{
+	uint32_t at32 = (uint32_t)at;
+
+#define READ_S(type, reg, value)                                                                   \
+	do {                                                                                       \
+		if (S == 'g')                                                                      \
+			READ(value, type, reg, ".global", "l", at, ok_);                           \
+		else if (S == 's')                                                                 \
+			READ(value, type, reg, ".shared", "r", at32, ok_);                         \
+		else                                                                               \
+			READ(value, type, reg, "", "l", at, ok_);                                  \
+	} while (0)
+	if (V == 4) {
+		uint32_t word = (uint32_t)*now;
+		bool ok_ = ok;
+		READ_S("b32", "r", word);
+		*now = word;
+	} else if (V == 8) {
+		bool ok_ = ok;
+		READ_S("b64", "l", *now);
+	} else {
+		uint32_t bytes = item & RACE_ITEM_PAIR ? 8u : RACE_ITEM_WIDTH(item);
+		bool ok_ = ok && bytes == 1;
+		READ_S("u8", "l", *now);
+		ok_ = ok && bytes == 2;
+		READ_S("u16", "l", *now);
+		ok_ = ok && bytes == 4;
+		READ_S("u32", "l", *now);
+		ok_ = ok && bytes == 8;
+		READ_S("b64", "l", *now);
+	}
+}
+
+template <int S> DEV_FN bool dev_happened(uint64_t at)
+{
+	uint32_t local;
+
+	if (S == 's')
+		return (uint32_t)at != RACE_CHECK_NO_SHARED;
+	if (S == 'g')
+		return at != 0;
+	asm("{\n\t.reg .pred dev_p;\n\tisspacep.local dev_p, %1;\n\tselp.u32 %0, 1, 0, dev_p;\n\t}"
+	    : "=r"(local)
+	    : "l"(at));
+	return at != 0 && !local;
+}
+
+/* ---- a group --------------------------------------------------------------------------- */
+
+template <int N> struct items {
+	uint64_t at[N], was[N], now[N];
+	bool ok[N];
+};
+
+/* Item i of t.at, t.was or t.now as an argument; there are four in the calls. */
+#define ITEM(v, i) ((i) < N ? (v)[(i) < N ? (i) : 0] : 0)
+
+template <int N, int V, int S>
+DEV_FN uint64_t dev_check(uint32_t state, uint64_t what64, items<N> &t)
+{
+	uint32_t what = (uint32_t)what64, shape = (uint32_t)(what64 >> 32);
+	uint32_t changed = 0;
+
+	if (what & RACE_CHECK_FOLLOWS) {
+		if (!(state & RACE_STATE_DRAWN))
+			return state;
+	} else {
+		uint32_t random = dev_draw(), sample;
+
+		KNOB(sample, 16);
+		if (__umulhi(random, sample) != 0 &&
+		    !__collider_chosen(dev_table(), RACE_CHECK_SITE(what)))
+			return state & ~RACE_STATE_DRAWN;
+		state |= RACE_STATE_DRAWN;
+		dev_sleep(random, what, state >> RACE_STATE_COUNT_AT);
+	}
+#pragma unroll
+	for (int i = 0; i < N; i++) {
+		t.ok[i] = dev_happened<S>(t.at[i]);
+		t.now[i] = t.was[i];
+		dev_read<V, S>(&t.now[i], t.at[i], shape >> (8 * i) & 0xffu, t.ok[i]);
+	}
+	if (what & RACE_CHECK_SURE) {
+		state += RACE_CHECK_COUNT(what) << RACE_STATE_COUNT_AT;
+	} else {
+#pragma unroll
+		for (int i = 0; i < N; i++)
+			if (t.ok[i] && (i == 0 || shape >> (8 * i) & RACE_ITEM_STEP))
+				state += RACE_STATE_COUNT;
+	}
+#pragma unroll
+	for (int i = 0; i < N; i++)
+		changed |= (uint32_t)(t.was[i] != t.now[i]) << i;
+	if (changed)
+		__collider_items(dev_table(), what64, changed, ITEM(t.at, 0), ITEM(t.at, 1),
+				 ITEM(t.at, 2), ITEM(t.at, 3), ITEM(t.was, 0), ITEM(t.was, 1),
+				 ITEM(t.was, 2), ITEM(t.was, 3), ITEM(t.now, 0), ITEM(t.now, 1),
+				 ITEM(t.now, 2), ITEM(t.now, 3));
+	if ((what & RACE_CHECK_LANES) && dev_wanted(shape)) {
+		uint32_t ok = 0;
+#pragma unroll
+		for (int i = 0; i < N; i++)
+			ok |= (uint32_t)t.ok[i] << i;
+		__collider_lanes(dev_table(), what64, ok, ITEM(t.at, 0), ITEM(t.at, 1),
+				 ITEM(t.at, 2), ITEM(t.at, 3), ITEM(t.was, 0), ITEM(t.was, 1),
+				 ITEM(t.was, 2), ITEM(t.was, 3));
+	}
+	return (uint64_t)changed << 32 | state;
+}
+
+/* Parameters stand one by one: an array would be one of bytes, in memory. */
+#define P(i, A, W)  A a##i, W w##i
+#define TAKE(i)	    t.at[i] = a##i, t.was[i] = w##i
+#define P1(A, W)    P(0, A, W)
+#define P2(A, W)    P1(A, W), P(1, A, W)
+#define P4(A, W)    P2(A, W), P(2, A, W), P(3, A, W)
+#define TAKE1	    TAKE(0)
+#define TAKE2	    TAKE1, TAKE(1)
+#define TAKE4	    TAKE2, TAKE(2), TAKE(3)
+#define CHECK(N, v, V, s, A, W)                                                                    \
+	extern "C" __device__ __noinline__ uint64_t __collider_check##N##_##v##s(                  \
+		uint32_t state, uint64_t what, P##N(A, W))                                         \
+	{                                                                                          \
+		items<N> t;                                                                        \
+		TAKE##N;                                                                           \
+		return dev_check<N, V, #s[0]>(state, what, t);                                     \
+	}
+#define CHECKS(v, V, s, A, W)                                                                      \
+	CHECK(1, v, V, s, A, W)                                                                    \
+	CHECK(2, v, V, s, A, W)                                                                    \
+	CHECK(4, v, V, s, A, W)
+
+CHECKS(4, 4, g, uint64_t, uint32_t)
+CHECKS(8, 8, g, uint64_t, uint64_t)
+CHECKS(m, 0, g, uint64_t, uint64_t)
+CHECKS(4, 4, s, uint32_t, uint32_t)
+CHECKS(m, 0, s, uint32_t, uint64_t)
+CHECKS(m, 0, x, uint64_t, uint64_t)

@@ -1,0 +1,207 @@
+/*
+ * check_cold.cu - what the checks of check.cu call when it matters, and what a function with such
+ * checks calls at its entry and its ends.
+ *
+ * Weak, so that the copies of several objects merge. Rules as in report.cu; the warp-wide
+ * instructions name the lanes that are active beside them, or some of those.
+ */
+#include "race/record.h"
+
+#include "report_parts.h"
+
+/* By the group's first site. */
+extern "C" __device__ __noinline__ __attribute__((weak)) uint32_t __collider_chosen(uint64_t table,
+										    uint32_t site)
+{
+	return dev_sampled(race_sample_key(table, site));
+}
+
+DEV_FN uint32_t dev_any(bool p, uint32_t mask)
+{
+	uint32_t any;
+
+	asm volatile("{\n\t"
+		     ".reg .pred dev_p, dev_q;\n\t"
+		     "setp.ne.u32 dev_p, %1, 0;\n\t"
+		     "vote.sync.any.pred dev_q, dev_p, %2;\n\t"
+		     "selp.u32 %0, 1, 0, dev_q;\n\t"
+		     "}"
+		     : "=r"(any)
+		     : "r"((uint32_t)p), "r"(mask));
+	return any;
+}
+
+DEV_FN uint32_t dev_ballot(bool p, uint32_t mask)
+{
+	uint32_t lanes;
+
+	asm volatile("{\n\t"
+		     ".reg .pred dev_p;\n\t"
+		     "setp.ne.u32 dev_p, %1, 0;\n\t"
+		     "vote.sync.ballot.b32 %0, dev_p, %2;\n\t"
+		     "}"
+		     : "=r"(lanes)
+		     : "r"((uint32_t)p), "r"(mask));
+	return lanes;
+}
+
+/* The lanes that are here with this site: nearly always all that are active, unless ptxas made
+ * one call of two. */
+DEV_FN uint32_t dev_together(uint32_t what)
+{
+	uint32_t active, first;
+
+	/* One block: nothing may come between activemask and the shuffle. */
+	asm volatile("{\n\t"
+		     ".reg .b32 dev_l;\n\t"
+		     "activemask.b32 %0;\n\t"
+		     "brev.b32 dev_l, %0;\n\t"
+		     "bfind.shiftamt.u32 dev_l, dev_l;\n\t"
+		     "shfl.sync.idx.b32 %1, %2, dev_l, 31, %0;\n\t"
+		     "}"
+		     : "=&r"(active), "=&r"(first)
+		     : "r"(what));
+	return dev_any(first != what, active) ? dev_match32(what, active) : active;
+}
+
+/* The lanes of one store; in some of them it did not happen. Where the address rises from each lane to
+ * the next by at least the width (and by less than 64 MB, so that low words can't wrap), or all low
+ * words differ, none share one. */
+DEV_FN void dev_compare(uint64_t table, uint32_t what, uint32_t width, uint64_t address,
+			uint64_t value, uint32_t fold, bool happened, uint32_t active)
+{
+	uint32_t low = (uint32_t)address, lanes = dev_ballot(happened, active), below, same;
+
+	DEV_SREG32(below, "%lanemask_lt");
+	below &= lanes;
+	same = dev_shuffle(low, 31u - (uint32_t)__clz((int)below), active);
+	if (!dev_any(happened && below && low - same - width > 0x3ffffffu, active) || !happened)
+		return;
+	same = dev_match32(low, lanes);
+	if (!dev_any((same & (same - 1)) != 0, lanes))
+		return;
+	same = dev_match64(address, lanes);
+	if ((same & (same - 1)) != 0)
+		dev_share(table, what, address, value, fold, same);
+}
+
+/* The word of race_what for item i. */
+DEV_FN uint32_t dev_what(uint64_t what, uint32_t i)
+{
+	uint32_t shape = (uint32_t)(what >> 32), item = shape >> (8 * i) & 0xffu;
+	/* Steps up to item i, its own included. */
+	uint32_t steps = shape & RACE_ITEM_EACH(RACE_ITEM_STEP) & 0xffffff00u &
+			 0xffffffffu >> (24 - 8 * i);
+
+	return (RACE_CHECK_SITE((uint32_t)what) + (uint32_t)__popc(steps)) |
+	       race_item_kind(item) << 24 |
+	       (item & RACE_ITEM_PAIR ? 2u : item >> RACE_ITEM_WIDTH_AT & 3u) << 28;
+}
+
+DEV_FN uint64_t dev_pick(uint32_t i, uint64_t v0, uint64_t v1, uint64_t v2, uint64_t v3)
+{
+	return i == 0 ? v0 : i == 1 ? v1 : i == 2 ? v2 : v3;
+}
+
+/* What differed in a call of check.cu: bits of `changed`. */
+extern "C" __device__ __noinline__ __attribute__((weak)) void
+__collider_items(uint64_t table, uint64_t what, uint32_t changed, uint64_t at0, uint64_t at1,
+		 uint64_t at2, uint64_t at3, uint64_t was0, uint64_t was1, uint64_t was2,
+		 uint64_t was3, uint64_t now0, uint64_t now1, uint64_t now2, uint64_t now3)
+{
+	uint64_t rt = dev_rt();
+
+	DEV_NO_UNROLL
+	for (uint32_t j = 0; j < 2 * RACE_CHECK_ITEMS; j++) {
+		uint32_t i = j >> 1, half = j & 1u, word = dev_what(what, i);
+		bool is_pair = (uint32_t)(what >> 32) >> (8 * i) & RACE_ITEM_PAIR;
+		uint64_t at = dev_pick(i, at0, at1, at2, at3);
+		uint64_t was = dev_pick(i, was0, was1, was2, was3);
+		uint64_t now = dev_pick(i, now0, now1, now2, now3);
+
+		if (!(changed >> i & 1u) || (half && !is_pair))
+			continue;
+		if (is_pair) {
+			was = was >> (32 * half) & 0xffffffffu;
+			now = now >> (32 * half) & 0xffffffffu;
+			at += 4 * half;
+			if (was == now)
+				continue;
+		}
+		dev_report(table, RACE_WHAT_SITE(word), RACE_WHAT_KIND(word), at, was, 0, now, 0, 0,
+			   RACE_WHAT_WIDTH(word), rt);
+	}
+}
+
+/*
+ * Do lanes of a store share an address? Called by all lanes that are together. The last item comes
+ * first, so that the words behind an access's first item are folded when that is reached.
+ */
+extern "C" __device__ __noinline__ __attribute__((weak)) void
+__collider_lanes(uint64_t table, uint64_t what, uint32_t happened, uint64_t at0, uint64_t at1,
+		 uint64_t at2, uint64_t at3, uint64_t was0, uint64_t was1, uint64_t was2,
+		 uint64_t was3)
+{
+	uint32_t shape = (uint32_t)(what >> 32), wanted = dev_wanted(shape), fold = 0;
+	uint32_t active = dev_together((uint32_t)what);
+
+	DEV_NO_UNROLL
+	for (uint32_t i = RACE_CHECK_ITEMS; i-- > 0;) {
+		uint32_t item = shape >> (8 * i) & 0xffu;
+		uint64_t was = dev_pick(i, was0, was1, was2, was3);
+
+		if (item & RACE_ITEM_LANES & wanted >> (8 * i))
+			dev_compare(table, dev_what(what, i),
+				    item & RACE_ITEM_PAIR ? 8u : RACE_ITEM_WIDTH(item),
+				    dev_pick(i, at0, at1, at2, at3), was, fold, happened >> i & 1u,
+				    active);
+		if (item & RACE_ITEM_STEP)
+			fold = 0;
+		else
+			fold ^= (uint32_t)was ^ (uint32_t)(was >> 32);
+	}
+}
+
+/* At a kernel's entry: the first thread of a grid counts the launch. */
+extern "C" __device__ __noinline__ __attribute__((weak)) void
+__collider_launch(void)
+{
+	uint32_t v, any;
+	uint64_t rt;
+
+	DEV_SREG32(any, "%tid.x");
+	DEV_SREG32(v, "%tid.y");
+	any |= v;
+	DEV_SREG32(v, "%tid.z");
+	any |= v;
+	DEV_SREG32(v, "%ctaid.x");
+	any |= v;
+	DEV_SREG32(v, "%ctaid.y");
+	any |= v;
+	DEV_SREG32(v, "%ctaid.z");
+	any |= v;
+	if (any)
+		return;
+	rt = dev_rt();
+	if (rt)
+		DEV_INC64(rt + offsetof(struct race_rt, counters) +
+			  offsetof(struct race_counters, launches));
+}
+
+/* At every way out: the thread's count goes to the counter of its SM, where all lanes have one count
+ * in a single reduction. */
+extern "C" __device__ __noinline__ __attribute__((weak)) void
+__collider_flush(uint32_t state)
+{
+	uint32_t count = state >> RACE_STATE_COUNT_AT, peers;
+	uint64_t rt = dev_rt(), at;
+
+	if (count == 0 || rt == 0)
+		return;
+	peers = dev_peers(count);
+	if (!dev_is_leader(peers))
+		return;
+	at = rt + offsetof(struct race_rt, counters) + (dev_sm() & (RACE_COUNTERS - 1u)) * 32u;
+	asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(at),
+		     "l"((uint64_t)count * DEV_POPC(peers)));
+}

@@ -1,0 +1,123 @@
+/*
+ * keep.c - what the trial of an instrumented text assembled to, for the ptxas that comes next.
+ *
+ * nvcc calls ptxas on the text that the stand-in for cicc has just assembled. With the same options
+ * the result is the same code, so the trial's cubin is kept in the user's folder of caches under a hash of
+ * the text, the options and the assembler, and the stand-in for ptxas takes it. Each is taken
+ * once; what nobody took for an hour is removed by a later trial.
+ *
+ * Misses: options that cicc doesn't see (-Xptxas): the hash differs, and ptxas runs. Costs: reading
+ * the text once more, a file of the cubin's size.
+ */
+#include "toolchain/internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define OLDEST_S 3600
+
+int tool_by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* `kept` in the folder of caches where the mirror lies (mirror.c made it), made when missing. NULL: no
+ * such folder, or it is not ours alone. */
+static const char *folder(struct base_arena *a)
+{
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	char *path;
+	struct stat st;
+
+	if (cache && *cache == '/')
+		path = base_printf(a, "%s/collider/kept", cache);
+	else if (home && *home == '/')
+		path = base_printf(a, "%s/.cache/collider/kept", home);
+	else
+		return NULL;
+	if (mkdir(path, 0700) != 0 && errno != EEXIST)
+		return NULL;
+	/* What others may write could be another program's code. */
+	if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
+	    (st.st_mode & 077))
+		return NULL;
+	return path;
+}
+
+static const char *file_of(const struct tool_kept *k, struct base_arena *a)
+{
+	const char *dir = folder(a);
+	struct stat st;
+	uint64_t h[2] = {BASE_FNV_INIT, ~BASE_FNV_INIT};
+
+	if (!dir || stat(k->ptxas, &st) != 0)
+		return NULL;
+	char *as = base_printf(a, "%s %lld %lld", k->ptxas, (long long)st.st_size,
+			       (long long)st.st_mtime);
+	/* Two sums, 128 bits: a clash would be another program's code. */
+	for (int i = 0; i < 2; i++) {
+		h[i] = base_hash(as, strlen(as) + 1, h[i]);
+		for (size_t o = 0; o < k->noptions; o++)
+			h[i] = base_hash(k->options[o], strlen(k->options[o]) + 1, h[i]);
+		h[i] = base_hash(k->text, k->size, h[i]);
+	}
+	return base_printf(a, "%s/%016llx%016llx", dir, (unsigned long long)h[0],
+			   (unsigned long long)h[1]);
+}
+
+static void remove_old(const char *dir, struct base_arena *a)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	struct stat st;
+
+	while (d && (e = readdir(d))) {
+		char *path = base_printf(a, "%s/%s", dir, e->d_name);
+		if (lstat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+		    time(NULL) - st.st_mtime > OLDEST_S)
+			unlink(path);
+	}
+	if (d)
+		closedir(d);
+}
+
+static bool copy(const char *from, const char *to)
+{
+	char *bytes;
+	size_t n;
+
+	if (base_read_file(from, &bytes, &n) != 0)
+		return false;
+	bool ok = base_write_file(to, bytes, n) == 0;
+	free(bytes);
+	return ok;
+}
+
+void tool_keep(const struct tool_kept *k, const char *cubin)
+{
+	struct base_arena a = {0};
+	const char *path = file_of(k, &a);
+
+	if (path) {
+		remove_old(folder(&a), &a);
+		copy(cubin, path);
+	}
+	base_arena_free(&a);
+}
+
+bool tool_take(const struct tool_kept *k, const char *out)
+{
+	struct base_arena a = {0};
+	const char *path = file_of(k, &a);
+	bool ok = path && access(path, R_OK) == 0 && copy(path, out);
+
+	if (ok)
+		unlink(path);
+	base_arena_free(&a);
+	return ok;
+}
