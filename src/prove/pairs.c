@@ -421,8 +421,9 @@ static void say_contract(struct check *c, const struct ex_launch *l)
 		say(c,
 		    base_printf(c->arena, "the counter of the loop at line %u doesn't wrap", line));
 	}
-	if (c->e->assumes.n)
-		say(c, "what collider_assume says");
+	for (size_t i = 0; i < c->e->assumes.n; i++)
+		if (!c->e->assumes.v[i].param)
+			say(c, "what collider_assume says");
 	for (uint32_t i = 0; i < c->o->nparams; i++)
 		say(c, base_printf(c->arena, "parameter %u = %llu", c->o->param[i].index,
 				   (unsigned long long)c->o->param[i].value));

@@ -94,22 +94,27 @@ static void print_free_names(struct base_buf *out, unsigned free, const char *qu
 /* An alarm may need a launch that the program never makes: says so, and what to do about it. */
 static void print_advice(struct base_buf *out, const struct prove_kernel *k)
 {
-	bool has_launch = false;
+	bool has_launch = false, has_params = false;
 
-	for (size_t i = 0; i < k->alarms.n; i++)
+	for (size_t i = 0; i < k->alarms.n; i++) {
 		has_launch |= k->alarms.v[i].has_launch;
-	if (!has_launch || !k->free_dims)
+		has_params |= k->alarms.v[i].has_launch && k->alarms.v[i].nparams;
+	}
+	if (!has_launch || (!k->free_dims && !has_params))
 		return;
 	base_buf_puts(out, "  These alarms are for any launch, because ");
 	print_free_names(out, k->free_dims, "");
-	base_buf_puts(
-		out, " may be anything here.\n"
-		     "  Each needs a launch like the one that stands after \"found with\". If your "
-		     "program\n  never launches the kernel so, say which sizes it uses:");
+	base_buf_printf(out, "%s%s may be anything here.\n", k->free_dims && has_params ? ", " : "",
+			has_params ? "scalar parameters" : "");
+	base_buf_puts(out,
+		      "  Each needs a launch like the one that stands after \"found with\". If "
+		      "your program\n  never launches the kernel so, say what it uses:");
 	if (k->free_dims & 7)
 		base_buf_puts(out, " --block-dim=X,Y,Z");
 	if (k->free_dims & 56)
 		base_buf_puts(out, " --grid-dim=X,Y,Z");
+	if (has_params)
+		base_buf_puts(out, " --param=INDEX=VALUE");
 	base_buf_puts(out, "\n");
 }
 

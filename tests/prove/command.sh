@@ -37,6 +37,8 @@ cat >"$tree/param.cu" <<'CU'
 __global__ void half(float *y, int n) { y[threadIdx.x / n] = 1.0f; }
 CU
 expect 10 'true data race' "$tree/param.cu"
+expect 10 'scalar parameters may be anything here' --block-dim=4 "$tree/param.cu"
+expect 10 'what it uses: --param=INDEX=VALUE$' --block-dim=4 --grid-dim=1 "$tree/param.cu"
 expect 0 'parameter 2 = 1' --param=2=1 "$tree/param.cu"
 cat >"$tree/tile.cu" <<'CU'
 __global__ void tile(float *y)
@@ -47,7 +49,7 @@ __global__ void tile(float *y)
 }
 CU
 expect 10 'because blockDim.x, gridDim.x may be anything here' "$tree/tile.cu"
-expect 10 'which sizes it uses: --block-dim=X,Y,Z --grid-dim=X,Y,Z$' "$tree/tile.cu"
+expect 10 'what it uses: --block-dim=X,Y,Z --grid-dim=X,Y,Z$' "$tree/tile.cu"
 expect 10 'found with blockDim \(' "$tree/tile.cu"
 expect 10 '"free":\["blockDim.x", "gridDim.x"\]' --format=json "$tree/tile.cu"
 expect 0 '^tile.*race-free$' --block-dim=256 "$tree/tile.cu"
