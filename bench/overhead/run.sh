@@ -51,7 +51,8 @@ run_instrumented() { # CONFIG SIZE RDELAY WDELAY
 	timeout 600 "$collider" run --json="$tmp/report" --rdelay="$3" --wdelay="$4" -- \
 		"$dir/collide/overhead" --size "$2" --repeat "$repeats" 2>"$tmp/err" |
 		grep '^kernel ' >"$tmp/$1"
-	grep -o '"checked":[0-9]*' "$tmp/report" 2>/dev/null | tail -1 | cut -d: -f2 >"$tmp/$1.checked"
+	grep '"type":"summary"' "$tmp/report" 2>/dev/null | grep -o '"checked":[0-9]*' | head -1 |
+		cut -d: -f2 >"$tmp/$1.checked"
 }
 
 run_racecheck() {
