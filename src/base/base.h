@@ -179,7 +179,7 @@ enum base_exit {
 	BASE_EXIT_USAGE = 2,		/* the command line is wrong */
 	BASE_EXIT_ENV = 3,		/* something needed is missing: toolkit, GPU, CUPTI */
 	BASE_EXIT_TRUE_ALARM = 10,	/* prove: a kernel has a true alarm */
-	BASE_EXIT_UNPROVEN = 11,	/* prove: a kernel could not be analysed or proven */
+	BASE_EXIT_UNPROVEN = 11,	/* prove: a kernel not analysed or proven, or vacuous */
 	BASE_EXIT_POTENTIAL_ALARM = 12, /* prove: potential alarms only */
 	BASE_EXIT_UNCONFIRMED = 71,	/* run --verify: the oracle denies a report of a detector */
 	BASE_EXIT_UNJUDGED = 72,  /* run --detector=oracle: the run is beyond the oracle's limits */

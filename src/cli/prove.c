@@ -32,25 +32,41 @@ static bool read_dims(const char *s, uint32_t *dim)
 	return true;
 }
 
-/* A line "//--blockDim=64 --gridDim=[4,2]" at the source's start gives the dimensions. */
-static void read_header(const char *path, struct prove_options *o)
+/*
+ * A line "//--blockDim=64 --gridDim=[4,2]" at the source's start gives the dimensions, where the
+ * options don't. Two lines that differ: BASE_EXIT_UNPROVEN, as for other contradictions.
+ */
+static int read_header(const char *path, struct prove_options *o)
 {
+	bool is_given[2] = {o->dim[0] != 0, o->dim[3] != 0};
+	unsigned at_line[2] = {0, 0}, n = 0;
+	int rc = 0;
 	static const char *const names[2] = {"--blockDim=", "--gridDim="};
 	char *text;
 	size_t size;
 
 	if (base_read_file(path, &text, &size))
-		return;
+		return 0;
 	char *rest = text;
-	for (char *line = strsep(&rest, "\n"); line && !strncmp(line, "//", 2);
+	for (char *line = strsep(&rest, "\n"); line && !rc && !strncmp(line, "//", 2);
 	     line = strsep(&rest, "\n")) {
-		for (unsigned i = 0; i < 2 && !strncmp(line, "//--", 4); i++) {
+		n++;
+		for (unsigned i = 0; i < 2 && !rc && !strncmp(line, "//--", 4); i++) {
 			char *at = strstr(line, names[i]);
-			if (at && !o->dim[3 * i])
-				read_dims(at + strlen(names[i]), o->dim + 3 * i);
+			uint32_t dim[3];
+			if (!at || is_given[i] || !read_dims(at + strlen(names[i]), dim))
+				continue;
+			if (at_line[i] && memcmp(dim, o->dim + 3 * i, sizeof(dim)) != 0) {
+				base_say("error: %s:%u: vacuous: %.*s contradicts line %u", path, n,
+					 (int)strcspn(at, " \r"), at, at_line[i]);
+				rc = BASE_EXIT_UNPROVEN;
+			}
+			at_line[i] = n;
+			memcpy(o->dim + 3 * i, dim, sizeof(dim));
 		}
 	}
 	free(text);
+	return rc;
 }
 
 /* INDEX=VALUE,... */
@@ -128,7 +144,9 @@ int cli_prove(struct option_set *set)
 			return BASE_EXIT_INPUT;
 		}
 	} else {
-		read_header(from, &o);
+		rc = read_header(from, &o);
+		if (rc)
+			return rc;
 		rc = tool_ptx(from, set->args.v + 1, set->args.n - 1, &text, &size);
 	}
 	if (!rc)

@@ -233,8 +233,10 @@ static void do_assume(struct ev *e, uint32_t block, uint32_t step, const struct 
 	const struct ex *v = read_reg(e, block, step, st->src[0]);
 	const struct ex *holds =
 		ex_not(e->pool, ex_bin(e->pool, EX_EQ, v, ex_const(e->pool, v->w, 0)));
-	struct ev_assume a = {.loop = e->ir->blocks.v[block].loop};
+	struct ev_assume a = {.loop = e->ir->blocks.v[block].loop, .block = block, .at = st->at};
 
+	a.guard = e->guard[block];
+	a.holds = holds;
 	a.fact = ex_or(e->pool, ex_not(e->pool, e->guard[block]), holds);
 	base_vec_push(&e->assumes, a);
 }

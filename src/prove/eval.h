@@ -36,8 +36,12 @@ struct ev_access {
 };
 
 struct ev_assume {
-	const struct ex *fact;
-	uint32_t loop; /* innermost loop that it stands in, or IR_NONE */
+	const struct ex *fact;		/* guard => holds */
+	const struct ex *guard, *holds; /* control comes to it; what it says */
+	uint32_t loop;			/* innermost loop that it stands in, or IR_NONE */
+	uint32_t block;
+	uint32_t param; /* number among the options' --param from 1, or 0 */
+	const struct ptx_stmt *at;
 };
 
 /* One place of a thread's private state: a register with several definitions, or a byte. */

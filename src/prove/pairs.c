@@ -10,6 +10,7 @@
  * proof, and makes an alarm potential.
  */
 #include "prove/pairs.h"
+#include "prove/contract.h"
 #include "prove/phase.h"
 #include "prove/replay.h"
 
@@ -149,9 +150,11 @@ static void raise_alarm(struct check *c, const struct smt_model *m, const struct
 		base_vec_push(&c->k->alarms, al);
 }
 
-static void problem(struct check *c, const struct ptx_stmt *at, const char *text)
+static void problem(enum prove_problem_kind kind, const struct ptx_stmt *at, const char *text,
+		    void *arg)
 {
-	struct prove_problem p = {.text = text, .ptx_line = at ? at->line : 0};
+	struct prove_problem p = {.kind = kind, .text = text, .ptx_line = at ? at->line : 0};
+	struct check *c = arg;
 
 	place_of(c, at, &p.file, &p.line);
 	for (size_t i = 0; i < c->k->problems.n; i++)
@@ -273,7 +276,8 @@ static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 		c->k->counts.by_bits++;
 	} else if (x == SMT_GAVE_UP) {
 		c->k->counts.gave_up++;
-		problem(c, c->a->step->at, "the solver gave up on a pair of accesses");
+		problem(PROVE_PROBLEM_UNPROVEN, c->a->step->at,
+			"the solver gave up on a pair of accesses", c);
 	} else {
 		c->k->counts.by_bits++;
 		bool is_true = replay(c, &m, &met);
@@ -417,57 +421,12 @@ static void say_contract(struct check *c, const struct ex_launch *l)
 		say(c,
 		    base_printf(c->arena, "the counter of the loop at line %u doesn't wrap", line));
 	}
-	if (c->e->assumes.n)
-		say(c, "what collider_assume says");
+	for (size_t i = 0; i < c->e->assumes.n; i++)
+		if (!c->e->assumes.v[i].param)
+			say(c, "what collider_assume says");
 	for (uint32_t i = 0; i < c->o->nparams; i++)
 		say(c, base_printf(c->arena, "parameter %u = %llu", c->o->param[i].index,
 				   (unsigned long long)c->o->param[i].value));
-}
-
-/* Dimensions that the kernel never reads are 1; the others have CUDA's limits or the kernel's. */
-static void find_launch(const struct ir *ir, const struct prove_options *o, struct ex_launch *l)
-{
-	static const uint32_t limits[6] = {1024, 1024, 64, 2147483647u, 65535, 65535};
-	bool is_read[6] = {false};
-
-	for (size_t i = 0; i < ir->steps.n; i++)
-		if (ir->steps.v[i].kind == IR_SPEC)
-			is_read[(ir->steps.v[i].imm % 3) +
-				(ir->steps.v[i].imm / 3 == 1 || ir->steps.v[i].imm / 3 == 3 ? 3
-											    : 0)] =
-				true;
-	memset(l, 0, sizeof(*l));
-	for (unsigned d = 0; d < 6; d++) {
-		l->dim[d] = o->dim[d];
-		if (d < 3 && !l->dim[d] && ir->f->reqntid[0])
-			l->dim[d] = ir->f->reqntid[d] ? ir->f->reqntid[d] : 1;
-		if (!l->dim[d] && !is_read[d])
-			l->dim[d] = 1;
-		l->max[d] = l->dim[d] ? l->dim[d] : limits[d];
-		if (d < 3 && !l->dim[d] && ir->f->maxntid[0]) {
-			uint64_t most = (uint64_t)ir->f->maxntid[0] *
-					(ir->f->maxntid[1] ? ir->f->maxntid[1] : 1) *
-					(ir->f->maxntid[2] ? ir->f->maxntid[2] : 1);
-			if (most < l->max[d])
-				l->max[d] = (uint32_t)most;
-		}
-	}
-}
-
-static void assume_params(struct check *c)
-{
-	for (uint32_t i = 0; i < c->o->nparams; i++) {
-		uint32_t o = c->e->ir->param_object + c->o->param[i].index - 1;
-		const struct ir_object *obj = &c->e->ir->objects.v[o];
-		unsigned w = (unsigned)(8 * obj->bytes);
-		if (o >= c->e->ir->objects.n || obj->kind != IR_OBJ_PARAM || w > 64 || !w)
-			continue;
-		const struct ex *p =
-			ex_leaf(c->pool, EX_PARAM, w, obj->off, EX_GRID, ex_full(w), 0, NULL);
-		struct ev_assume as = {.loop = IR_NONE};
-		as.fact = ex_bin(c->pool, EX_EQ, p, ex_const(c->pool, w, c->o->param[i].value));
-		base_vec_push(&c->e->assumes, as);
-	}
 }
 
 /* Evaluates; branches that turn out to be constant are taken out, and all is done again: barriers
@@ -493,10 +452,31 @@ static void evaluate(struct ev *e, struct ir *ir, struct ex_pool *pool, bool may
 	}
 }
 
+/* Does any launch keep to the contract? Without one everything could be proven. */
+static bool is_contract_kept(struct check *c)
+{
+	struct contract x = {.e = c->e, .smt = c->smt, .o = c->o, .arena = c->arena};
+
+	x.counts = &c->k->counts;
+	x.deadline = c->deadline;
+	x.rlimit = RLIMIT_INTEGERS;
+	x.say = problem;
+	x.arg = c;
+	bool ok = contract_check_launch(&x, c->e->ir);
+	ok &= contract_add_params(&x);
+	return ok && contract_check(&x);
+}
+
 static enum prove_verdict verdict_of(const struct prove_kernel *k)
 {
-	enum prove_verdict v = k->problems.n ? PROVE_UNPROVEN : PROVE_FREE;
+	enum prove_verdict v = PROVE_FREE;
 
+	for (size_t i = 0; i < k->problems.n; i++) {
+		if (k->problems.v[i].kind == PROVE_PROBLEM_VACUOUS)
+			v = PROVE_VACUOUS;
+		else if (k->problems.v[i].kind == PROVE_PROBLEM_UNPROVEN && v == PROVE_FREE)
+			v = PROVE_UNPROVEN;
+	}
 	for (size_t i = 0; i < k->alarms.n; i++) {
 		if (k->alarms.v[i].is_true && k->alarms.v[i].cls == RACE_CLASS_RACE)
 			return PROVE_TRUE;
@@ -520,7 +500,9 @@ void pairs_check(struct ptx_module *m, struct ptx_func *f, const struct prove_op
 	k->name = base_strndup(arena, f->name.p, f->name.n);
 	k->name_shown = race_demangle(arena, k->name);
 	ir_build(&ir, arena, m, f);
-	find_launch(&ir, o, &launch);
+	contract_find_launch(&ir, o, &launch);
+	for (unsigned d = 0; d < 6; d++)
+		k->free_dims |= (uint8_t)((unsigned)!launch.dim[d] << d);
 	ex_pool_init(&pool, arena, &launch);
 	memset(&e, 0, sizeof(e));
 	e.ir = &ir;
@@ -529,15 +511,15 @@ void pairs_check(struct ptx_module *m, struct ptx_func *f, const struct prove_op
 		evaluate(&e, &ir, &pool, o->may_alias);
 	if (!ir.problems.n) {
 		phase_find(&c.phases, &e);
-		assume_params(&c);
 		c.smt = smt_open(&e);
 		k->counts.accesses = (uint32_t)e.accesses.n;
-		check_all(&c);
+		if (is_contract_kept(&c))
+			check_all(&c);
 		smt_close(c.smt);
 		say_contract(&c, &launch);
 	}
 	for (size_t i = 0; i < ir.problems.n; i++)
-		problem(&c, ir.problems.v[i].at, ir.problems.v[i].text);
+		problem(PROVE_PROBLEM_UNPROVEN, ir.problems.v[i].at, ir.problems.v[i].text, &c);
 	k->verdict = verdict_of(k);
 	k->ms = now_ms() - start;
 	ev_free(&e);

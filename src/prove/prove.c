@@ -220,7 +220,8 @@ int prove_exit_code(const struct prove_results *r)
 	static const int codes[] = {[PROVE_FREE] = BASE_EXIT_OK,
 				    [PROVE_TRUE] = BASE_EXIT_TRUE_ALARM,
 				    [PROVE_POTENTIAL] = BASE_EXIT_POTENTIAL_ALARM,
-				    [PROVE_UNPROVEN] = BASE_EXIT_UNPROVEN};
+				    [PROVE_UNPROVEN] = BASE_EXIT_UNPROVEN,
+				    [PROVE_VACUOUS] = BASE_EXIT_UNPROVEN};
 	int worst = BASE_EXIT_OK;
 
 	for (size_t i = 0; i < r->kernels.n; i++) {
@@ -236,7 +237,8 @@ const char *prove_verdict_name(enum prove_verdict v)
 	static const char *const names[] = {[PROVE_FREE] = "race-free",
 					    [PROVE_TRUE] = "true-alarm",
 					    [PROVE_POTENTIAL] = "potential-alarm",
-					    [PROVE_UNPROVEN] = "could-not-prove"};
+					    [PROVE_UNPROVEN] = "could-not-prove",
+					    [PROVE_VACUOUS] = "vacuous"};
 
 	return names[v];
 }

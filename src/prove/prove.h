@@ -4,7 +4,8 @@
  * A kernel is *free* of data races when every pair of its accesses is proven apart or ordered, in
  * every launch that keeps to the contract. An alarm is *true* when a launch was found and replayed
  * in which the race happens whatever memory holds, *potential* otherwise. What can't be analysed
- * makes the kernel *unproven*, with the place and the reason. docs/prove.md explains all of it.
+ * makes the kernel *unproven*, with the place and the reason. Assumptions that no launch keeps make
+ * it *vacuous*: nothing is proven. docs/prove.md explains all of it.
  */
 #ifndef COLLIDER_PROVE_H
 #define COLLIDER_PROVE_H
@@ -12,10 +13,17 @@
 #include "base/base.h"
 #include "race/race.h"
 
-enum prove_verdict { PROVE_FREE, PROVE_TRUE, PROVE_POTENTIAL, PROVE_UNPROVEN };
+enum prove_verdict { PROVE_FREE, PROVE_TRUE, PROVE_POTENTIAL, PROVE_UNPROVEN, PROVE_VACUOUS };
 
-/* Why a kernel has no other verdict than "could not prove". */
+enum prove_problem_kind {
+	PROVE_PROBLEM_UNPROVEN, /* not modelled, or the solver gave up */
+	PROVE_PROBLEM_VACUOUS,	/* an assumption that contradicts others or the launch */
+	PROVE_PROBLEM_EXCLUDED	/* an access that the assumptions exclude; leaves the verdict */
+};
+
+/* Why a kernel is "could not prove" or "vacuous", or what its verdict doesn't cover. */
 struct prove_problem {
+	enum prove_problem_kind kind;
 	const char *text;
 	const char *file; /* of the source; "" = unknown */
 	uint32_t line, ptx_line;
@@ -66,6 +74,7 @@ struct prove_kernel {
 	BASE_VEC(struct prove_alarm) alarms;
 	BASE_VEC(struct prove_problem) problems;
 	BASE_VEC(const char *) contract; /* sentences */
+	uint8_t free_dims;		 /* bit d: blockDim x y z, gridDim x y z may be anything */
 	struct prove_counts counts;
 	uint64_t ms; /* wall-clock, for the user only */
 };

@@ -32,6 +32,7 @@ struct smt_model {
 
 struct smt_query {
 	bool is_same_cta;
+	bool is_alone; /* about values only: the two threads may be one; the model is not used */
 	const uint8_t *counters; /* enum smt_counter by loop */
 	unsigned rlimit;	 /* Z3's own measure of work */
 	unsigned timeout_ms;

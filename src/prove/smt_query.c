@@ -326,7 +326,8 @@ static void hold_threads(struct smt *s)
 		struct term all = smt_product(s, smt_unsigned(s, n, 0), smt_unsigned(s, g, 0));
 		smt_hold(s, Z3_mk_le(s->z, all.t, smt_number(s, INT32_MAX)));
 	}
-	smt_hold(s, Z3_mk_or(s->z, 3, differ));
+	if (!s->q.is_alone)
+		smt_hold(s, Z3_mk_or(s->z, 3, differ));
 }
 
 static uint64_t number_of(struct smt *s, Z3_model m, Z3_ast t)
@@ -414,8 +415,10 @@ enum smt_answer smt_check(struct smt *s, struct smt_model *m)
 	case Z3_L_FALSE:
 		return SMT_IMPOSSIBLE;
 	case Z3_L_TRUE:
-		read_model(s, m);
-		prefer_small(s, m);
+		if (!s->q.is_alone) {
+			read_model(s, m);
+			prefer_small(s, m);
+		}
 		return s->is_loose ? SMT_MAYBE : SMT_POSSIBLE;
 	default:
 		return SMT_GAVE_UP;

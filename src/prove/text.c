@@ -32,8 +32,9 @@ static void print_launch(struct base_buf *out, const struct prove_alarm *a)
 {
 	static const char *const dims[] = {"x", "y", "z"};
 
-	base_buf_printf(out, "    blockDim (%u, %u, %u), gridDim (%u, %u, %u)", a->ntid[0],
-			a->ntid[1], a->ntid[2], a->nctaid[0], a->nctaid[1], a->nctaid[2]);
+	base_buf_printf(out, "    found with blockDim (%u, %u, %u), gridDim (%u, %u, %u)",
+			a->ntid[0], a->ntid[1], a->ntid[2], a->nctaid[0], a->nctaid[1],
+			a->nctaid[2]);
 	for (uint32_t i = 0; i < a->nparams; i++)
 		base_buf_printf(out, ", parameter bytes at %llu = %llu",
 				(unsigned long long)a->param[i].off,
@@ -76,19 +77,66 @@ static void print_alarm(struct base_buf *out, const struct prove_alarm *a)
 			*a->reason ? "; " : "", a->reason);
 }
 
+static void print_free_names(struct base_buf *out, unsigned free, const char *quote)
+{
+	static const char *const names[] = {"blockDim.x", "blockDim.y", "blockDim.z",
+					    "gridDim.x",  "gridDim.y",	"gridDim.z"};
+	bool is_next = false;
+
+	for (unsigned d = 0; d < BASE_COUNTOF(names); d++) {
+		if (!(free >> d & 1))
+			continue;
+		base_buf_printf(out, "%s%s%s%s", is_next ? ", " : "", quote, names[d], quote);
+		is_next = true;
+	}
+}
+
+/* An alarm may need a launch that the program never makes: says so, and what to do about it. */
+static void print_advice(struct base_buf *out, const struct prove_kernel *k)
+{
+	bool has_launch = false, has_params = false;
+
+	for (size_t i = 0; i < k->alarms.n; i++) {
+		has_launch |= k->alarms.v[i].has_launch;
+		has_params |= k->alarms.v[i].has_launch && k->alarms.v[i].nparams;
+	}
+	if (!has_launch || (!k->free_dims && !has_params))
+		return;
+	base_buf_puts(out, "  These alarms are for any launch, because ");
+	print_free_names(out, k->free_dims, "");
+	base_buf_printf(out, "%s%s may be anything here.\n", k->free_dims && has_params ? ", " : "",
+			has_params ? "scalar parameters" : "");
+	base_buf_puts(out,
+		      "  Each needs a launch like the one that stands after \"found with\". If "
+		      "your program\n  never launches the kernel so, say what it uses:");
+	if (k->free_dims & 7)
+		base_buf_puts(out, " --block-dim=X,Y,Z");
+	if (k->free_dims & 56)
+		base_buf_puts(out, " --grid-dim=X,Y,Z");
+	if (has_params)
+		base_buf_puts(out, " --param=INDEX=VALUE");
+	base_buf_puts(out, "\n");
+}
+
+static const char *const problem_words[] = {[PROVE_PROBLEM_UNPROVEN] = "not analysed",
+					    [PROVE_PROBLEM_VACUOUS] = "contradiction",
+					    [PROVE_PROBLEM_EXCLUDED] = "excluded"};
+
 static void print_kernel(struct base_buf *out, const struct prove_kernel *k)
 {
 	static const char *const words[] = {[PROVE_FREE] = "race-free",
 					    [PROVE_TRUE] = "true alarm",
 					    [PROVE_POTENTIAL] = "potential alarms only",
-					    [PROVE_UNPROVEN] = "could not prove"};
+					    [PROVE_UNPROVEN] = "could not prove",
+					    [PROVE_VACUOUS] = "error: vacuous"};
 
 	base_buf_printf(out, "%s: %s\n", k->name_shown, words[k->verdict]);
 	for (size_t i = 0; i < k->alarms.n; i++)
 		print_alarm(out, &k->alarms.v[i]);
+	print_advice(out, k);
 	for (size_t i = 0; i < k->problems.n; i++) {
 		const struct prove_problem *p = &k->problems.v[i];
-		base_buf_puts(out, "  not analysed: ");
+		base_buf_printf(out, "  %s: ", problem_words[p->kind]);
 		if (p->ptx_line || p->line) {
 			print_place(out, p->file, p->line, p->ptx_line);
 			base_buf_puts(out, ": ");
@@ -109,7 +157,7 @@ static void print_kernel(struct base_buf *out, const struct prove_kernel *k)
 
 void prove_print_text(const struct prove_results *r, struct base_buf *out)
 {
-	unsigned n[4] = {0};
+	unsigned n[5] = {0};
 
 	for (size_t i = 0; i < r->kernels.n; i++) {
 		print_kernel(out, &r->kernels.v[i]);
@@ -118,9 +166,9 @@ void prove_print_text(const struct prove_results *r, struct base_buf *out)
 	base_buf_printf(
 		out,
 		"%zu kernel%s: %u race-free, %u with true alarms, %u with potential alarms only, "
-		"%u not proven\n",
+		"%u not proven, %u vacuous\n",
 		r->kernels.n, r->kernels.n == 1 ? "" : "s", n[PROVE_FREE], n[PROVE_TRUE],
-		n[PROVE_POTENTIAL], n[PROVE_UNPROVEN]);
+		n[PROVE_POTENTIAL], n[PROVE_UNPROVEN], n[PROVE_VACUOUS]);
 }
 
 /* ---- JSON ------------------------------------------------------------------------ */
@@ -190,6 +238,10 @@ static void json_alarm(struct base_buf *out, const struct prove_alarm *a)
 	base_buf_puts(out, "]}");
 }
 
+static const char *const problem_names[] = {[PROVE_PROBLEM_UNPROVEN] = "unproven",
+					    [PROVE_PROBLEM_VACUOUS] = "vacuous",
+					    [PROVE_PROBLEM_EXCLUDED] = "excluded"};
+
 void prove_print_json(const struct prove_results *r, struct base_buf *out)
 {
 	base_buf_puts(out, "{");
@@ -206,9 +258,13 @@ void prove_print_json(const struct prove_results *r, struct base_buf *out)
 			base_buf_puts(out, a ? "," : "");
 			json_alarm(out, &k->alarms.v[a]);
 		}
+		base_buf_puts(out, "],\"free\":[");
+		print_free_names(out, k->free_dims, "\"");
 		base_buf_puts(out, "],\"problems\":[");
 		for (size_t p = 0; p < k->problems.n; p++) {
 			base_buf_puts(out, p ? ",{" : "{");
+			text(out, "kind", problem_names[k->problems.v[p].kind]);
+			base_buf_puts(out, ",");
 			text(out, "text", k->problems.v[p].text);
 			base_buf_puts(out, ",");
 			text(out, "file", k->problems.v[p].file);

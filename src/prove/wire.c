@@ -18,7 +18,8 @@ static void put_text(struct base_buf *b, const char *s)
 
 void wire_write(const struct prove_kernel *k, struct base_buf *out)
 {
-	uint64_t head[6] = {k->verdict, k->alarms.n, k->problems.n, k->contract.n, k->ms, 0};
+	uint64_t head[6] = {k->verdict,	   k->alarms.n, k->problems.n,
+			    k->contract.n, k->ms,	k->free_dims};
 
 	base_buf_put(out, head, sizeof(head));
 	base_buf_put(out, &k->counts, sizeof(k->counts));
@@ -87,6 +88,7 @@ bool wire_read(struct base_arena *arena, const char *p, size_t n, struct prove_k
 	take(&r, &k->counts, sizeof(k->counts));
 	k->verdict = (enum prove_verdict)head[0];
 	k->ms = head[4];
+	k->free_dims = (uint8_t)head[5];
 	k->name = take_text(&r);
 	k->name_shown = take_text(&r);
 	for (uint64_t i = 0; i < head[1] && !r.is_short; i++) {

@@ -3,7 +3,7 @@
 
     kernels.py COLLIDER NVCC ROOT [--optimised] FILE.cu...
 
-    // prove: NAME race-free|true|potential|unproven [CIDI...] [--options of collider prove]
+    // prove: NAME race-free|true|potential|unproven|vacuous [CIDI...] [excludes=N] [--options]
 
 A file is compiled once, each kernel is analysed with its own options. With --optimised the PTX of
 -O3 is analysed too, and must not be proven where the unoptimised one has a true alarm, nor the
@@ -12,8 +12,8 @@ other way round (race-free by the label).
 import json, os, re, subprocess, sys, tempfile
 
 VERDICTS = {'race-free': 'race-free', 'true-alarm': 'true', 'potential-alarm': 'potential',
-            'could-not-prove': 'unproven'}
-CODES = {'race-free': 0, 'true': 10, 'unproven': 11, 'potential': 12}
+            'could-not-prove': 'unproven', 'vacuous': 'vacuous'}
+CODES = {'race-free': 0, 'true': 10, 'unproven': 11, 'vacuous': 11, 'potential': 12}
 collider, nvcc, root = sys.argv[1:4]
 optimised = '--optimised' in sys.argv
 files = [a for a in sys.argv[4:] if not a.startswith('--')]
@@ -59,7 +59,12 @@ with tempfile.TemporaryDirectory() as tmp:
             got = VERDICTS[k['verdict']]
             times.append(k['ms'])
             counts[got] = counts.get(got, 0) + 1
-            bad = got != expected or (cls and classes(k) != cls[0])
+            bad = got != expected or (bool(cls) and classes(k) != cls[0])
+            out = [p for p in k['problems'] if p['kind'] == 'excluded']
+            bad |= any(w != 'excludes=%d' % len(out) for w in words if w.startswith('excludes='))
+            # a contradiction is named, and nothing is vacuous without one
+            named = any(p['kind'] == 'vacuous' for p in k['problems'])
+            bad |= (got == 'vacuous' and not named) or (got == 'race-free' and named)
             if bad:
                 failed += 1
                 print('FAIL %s: %s: expected %s%s, found %s %s' % (

@@ -1,0 +1,384 @@
+/*
+ * contract.c - the launch contract, and whether any launch keeps to it (contract.h).
+ *
+ * Contradictory assumptions prove everything, so they must be found before the pairs are asked
+ * about. The first and the last thread of a launch exist in every launch; when no values let both
+ * keep to all assumptions, no launch does. Then the assumptions are left out one by one, and those
+ * that can't be left out are named. An assumption in the middle of a path is also asked about by
+ * itself: can it hold where control reaches it? At last each access is asked about: do the
+ * assumptions leave it reachable? Integers first; a "yes" counts only from bit-vectors, because
+ * integers know products by their bounds and order alone.
+ *
+ * Misses: a contradiction that needs parameters and a thread in the middle, or several iterations
+ * of a loop.
+ * Costs: two queries for the kernel, and up to two for each assumption and each condition of an
+ * access; none where nothing is assumed.
+ */
+#include "prove/contract.h"
+
+#include <string.h>
+#include <time.h>
+
+static const uint32_t limits[6] = {1024, 1024, 64, 2147483647u, 65535, 65535};
+static const char *const dim_names[] = {"blockDim.x", "blockDim.y", "blockDim.z",
+					"gridDim.x",  "gridDim.y",  "gridDim.z"};
+
+#define MAX_BLOCK_THREADS 1024
+
+/* ---- dimensions ----------------------------------------------------------------------- */
+
+static uint64_t max_threads(const struct ir *ir)
+{
+	const uint32_t *m = ir->f->maxntid;
+
+	return m[0] ? (uint64_t)m[0] * (m[1] ? m[1] : 1) * (m[2] ? m[2] : 1) : MAX_BLOCK_THREADS;
+}
+
+void contract_find_launch(const struct ir *ir, const struct prove_options *o, struct ex_launch *l)
+{
+	bool is_read[6] = {false};
+
+	for (size_t i = 0; i < ir->steps.n; i++)
+		if (ir->steps.v[i].kind == IR_SPEC)
+			is_read[(ir->steps.v[i].imm % 3) +
+				(ir->steps.v[i].imm / 3 == 1 || ir->steps.v[i].imm / 3 == 3 ? 3
+											    : 0)] =
+				true;
+	memset(l, 0, sizeof(*l));
+	for (unsigned d = 0; d < 6; d++) {
+		l->dim[d] = o->dim[d];
+		if (d < 3 && !l->dim[d] && ir->f->reqntid[0])
+			l->dim[d] = ir->f->reqntid[d] ? ir->f->reqntid[d] : 1;
+		if (!l->dim[d] && !is_read[d])
+			l->dim[d] = 1;
+		l->max[d] = l->dim[d] ? l->dim[d] : limits[d];
+		if (d < 3 && !l->dim[d] && max_threads(ir) < l->max[d])
+			l->max[d] = (uint32_t)max_threads(ir);
+	}
+}
+
+static bool deny(struct contract *c, const char *text)
+{
+	c->say(PROVE_PROBLEM_VACUOUS, NULL, text, c->arg);
+	return false;
+}
+
+bool contract_check_launch(struct contract *c, const struct ir *ir)
+{
+	const uint32_t *dim = c->o->dim, *req = ir->f->reqntid;
+	uint64_t threads = 1;
+	bool ok = true;
+
+	for (unsigned d = 0; d < 6; d++) {
+		uint32_t must = d < 3 && req[0] ? (req[d] ? req[d] : 1) : 0;
+		if (dim[d] > limits[d])
+			ok = deny(c, base_printf(c->arena, "%s = %u is above CUDA's limit of %u",
+						 dim_names[d], dim[d], limits[d]));
+		if (dim[d] && must && dim[d] != must)
+			ok = deny(c, base_printf(c->arena,
+						 "%s = %u contradicts the kernel's .reqntid, %u",
+						 dim_names[d], dim[d], must));
+		if (d < 3)
+			threads *= dim[d] ? dim[d] : 1;
+		if (d < 3 && dim[d] && dim[d + 3] &&
+		    (uint64_t)dim[d] * dim[d + 3] > (uint64_t)INT32_MAX)
+			ok = deny(c, base_printf(c->arena, "%s * %s = %llu is not below 2^31",
+						 dim_names[d], dim_names[d + 3],
+						 (unsigned long long)dim[d] * dim[d + 3]));
+	}
+	if (ok && threads > MAX_BLOCK_THREADS)
+		ok = deny(c, base_printf(c->arena,
+					 "a block of %llu threads is above CUDA's limit of %d",
+					 (unsigned long long)threads, MAX_BLOCK_THREADS));
+	else if (ok && threads > max_threads(ir))
+		ok = deny(c, base_printf(c->arena,
+					 "a block of %llu threads contradicts the kernel's "
+					 ".maxntid, %llu",
+					 (unsigned long long)threads,
+					 (unsigned long long)max_threads(ir)));
+	return ok;
+}
+
+/* ---- parameters ----------------------------------------------------------------------- */
+
+bool contract_add_params(struct contract *c)
+{
+	const struct ir *ir = c->e->ir;
+	struct ex_pool *pool = c->e->pool;
+	bool ok = true;
+
+	for (uint32_t i = 0; i < c->o->nparams; i++) {
+		uint64_t o = (uint64_t)ir->param_object + c->o->param[i].index - 1;
+		uint64_t value = c->o->param[i].value;
+		if (o >= ir->objects.n || ir->objects.v[o].kind != IR_OBJ_PARAM)
+			continue;
+		const struct ir_object *obj = &ir->objects.v[o];
+		unsigned w = (unsigned)(8 * obj->bytes);
+		if (w > 64 || !w)
+			continue;
+		bool is_negative = value >> (w - 1) == UINT64_MAX >> (w - 1);
+		if ((value & ex_mask(w)) != value && !is_negative) {
+			ok = deny(c,
+				  base_printf(c->arena,
+					      "parameter %u has %llu bytes and can't be %llu",
+					      c->o->param[i].index, (unsigned long long)obj->bytes,
+					      (unsigned long long)value));
+			continue;
+		}
+		const struct ex *p =
+			ex_leaf(pool, EX_PARAM, w, obj->off, EX_GRID, ex_full(w), 0, NULL);
+		struct ev_assume as = {.loop = IR_NONE, .param = i + 1};
+		as.guard = ex_const(pool, 1, 1);
+		as.holds = ex_bin(pool, EX_EQ, p, ex_const(pool, w, value & ex_mask(w)));
+		as.fact = as.holds;
+		base_vec_push(&c->e->assumes, as);
+	}
+	return ok;
+}
+
+/* ---- can it be? ------------------------------------------------------------------------ */
+
+/* What is asked: a launch whose first and last threads keep to all, or one thread at a place. */
+struct question {
+	const bool *is_out; /* assumptions left out, or NULL */
+	bool is_launch, use_none;
+	uint32_t block;
+	const struct ex *guard, *holds; /* one thread: control comes there, and this holds */
+};
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static void hold_assumes(struct contract *c, const struct question *q, unsigned t)
+{
+	const struct ev *e = c->e;
+
+	for (size_t i = 0; i < e->assumes.n && !q->use_none; i++) {
+		const struct ev_assume *as = &e->assumes.v[i];
+		if (q->is_out && q->is_out[i])
+			continue;
+		if (q->is_launch || as->loop == IR_NONE ||
+		    ir_in_loop(&e->ir->loops[as->loop], q->block))
+			smt_assert(c->smt, as->fact, t);
+	}
+}
+
+/* Thread 0 is the launch's first, thread 1 its last; a block has at most 1024 threads. */
+static void hold_launch(struct contract *c)
+{
+	struct ex_pool *p = c->e->pool;
+	const struct ex *n = ex_const(p, 32, 1);
+
+	for (unsigned d = 0; d < 3; d++) {
+		const struct ex *size = ex_spec(p, (enum ex_spec)(EX_NTID_X + d));
+		const struct ex *grid = ex_spec(p, (enum ex_spec)(EX_NCTAID_X + d));
+		const struct ex *x = ex_spec(p, (enum ex_spec)(EX_TID_X + d));
+		const struct ex *y = ex_spec(p, (enum ex_spec)(EX_CTAID_X + d));
+		const struct ex *one = ex_const(p, 32, 1), *zero = ex_const(p, 32, 0);
+		n = ex_bin(p, EX_MUL, n, size);
+		smt_assert(c->smt, ex_bin(p, EX_EQ, x, zero), 0);
+		smt_assert(c->smt, ex_bin(p, EX_EQ, y, zero), 0);
+		smt_assert(c->smt, ex_bin(p, EX_EQ, ex_bin(p, EX_ADD, x, one), size), 1);
+		smt_assert(c->smt, ex_bin(p, EX_EQ, ex_bin(p, EX_ADD, y, one), grid), 1);
+	}
+	smt_assert(c->smt, ex_bin(p, EX_ULT, n, ex_const(p, 32, MAX_BLOCK_THREADS + 1)), 0);
+}
+
+static enum smt_answer ask_once(struct contract *c, const struct question *q, bool use_bits)
+{
+	struct smt_query sq = {.is_alone = true, .use_bits = use_bits, .rlimit = c->rlimit};
+	uint64_t now = now_ms();
+	struct smt_model m;
+
+	if (now >= c->deadline)
+		return SMT_GAVE_UP;
+	sq.counters = base_zalloc(c->arena, c->e->ir->nloops + 1);
+	sq.timeout_ms = (unsigned)(c->deadline - now);
+	c->counts->queries++;
+	smt_begin(c->smt, &sq);
+	hold_assumes(c, q, 0);
+	if (q->is_launch) {
+		hold_assumes(c, q, 1);
+		hold_launch(c);
+	} else {
+		uint32_t l = c->e->ir->blocks.v[q->block].loop;
+		smt_assert(c->smt, q->guard, 0);
+		if (q->holds)
+			smt_assert(c->smt, q->holds, 0);
+		for (; l != IR_NONE; l = c->e->ir->loops[l].parent)
+			smt_in_loop(c->smt, l, 0);
+	}
+	return smt_check(c->smt, &m);
+}
+
+/* SMT_IMPOSSIBLE, SMT_POSSIBLE or SMT_GAVE_UP. */
+static enum smt_answer ask(struct contract *c, const struct question *q)
+{
+	enum smt_answer x = ask_once(c, q, false);
+
+	if (x == SMT_IMPOSSIBLE) {
+		c->counts->by_integers++;
+		return x;
+	}
+	x = ask_once(c, q, true);
+	if (x == SMT_GAVE_UP)
+		c->counts->gave_up++;
+	else
+		c->counts->by_bits++;
+	return x;
+}
+
+/* ---- the assumptions ---------------------------------------------------------------- */
+
+static const char *name_of(struct contract *c, const struct ev_assume *as)
+{
+	if (!as->param)
+		return "this assumption";
+	return base_printf(c->arena, "parameter %u = %llu", c->o->param[as->param - 1].index,
+			   (unsigned long long)c->o->param[as->param - 1].value);
+}
+
+/* Leaves out what isn't needed for the contradiction, and names the rest. */
+static void name_contradiction(struct contract *c)
+{
+	size_t n = c->e->assumes.n, left = n;
+	bool *is_out = base_zalloc(c->arena, n + 1);
+	struct question q = {.is_launch = true, .is_out = is_out};
+
+	for (size_t i = 0; i < n; i++) {
+		is_out[i] = true;
+		if (ask(c, &q) == SMT_IMPOSSIBLE)
+			left--;
+		else
+			is_out[i] = false;
+	}
+	if (!left)
+		deny(c, "no launch keeps to the dimensions of the contract");
+	for (size_t i = 0; i < n; i++) {
+		const struct ev_assume *as = &c->e->assumes.v[i];
+		if (is_out[i])
+			continue;
+		c->say(PROVE_PROBLEM_VACUOUS, as->at,
+		       base_printf(c->arena,
+				   left > 1 ? "%s contradicts the others that are named here"
+					    : "%s holds in no launch within the contract",
+				   name_of(c, as)),
+		       c->arg);
+	}
+}
+
+/* Of the dimensions that are fixed: does the assumption deny some threadIdx or blockIdx outright? */
+static bool denies_thread(struct contract *c, const struct ev_assume *as)
+{
+	static const char *const names[] = {"threadIdx.x", "threadIdx.y", "threadIdx.z",
+					    "blockIdx.x",  "blockIdx.y",  "blockIdx.z"};
+	struct ex_pool *p = c->e->pool;
+
+	for (unsigned d = 0; d < 6; d++) {
+		unsigned which = d < 3 ? EX_TID_X + d : EX_CTAID_X + d - 3;
+		const struct ex *spec = ex_spec(p, (enum ex_spec)which);
+		uint32_t n = p->launch.dim[d];
+		if (!ex_contains(as->fact, spec))
+			continue;
+		for (uint32_t i = 0; i < n && i < MAX_BLOCK_THREADS; i++) {
+			const struct ex *f = ex_replace(p, as->fact, spec, ex_const(p, 32, i));
+			if (f->op != EX_CONST || (f->imm & 1))
+				continue;
+			c->say(PROVE_PROBLEM_VACUOUS, as->at,
+			       base_printf(c->arena,
+					   "no thread with %s = %u can keep this assumption",
+					   names[d], i),
+			       c->arg);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* An assumption in the middle of a path: does it hold for anyone who comes there? */
+static void check_assume(struct contract *c, size_t i)
+{
+	const struct ev_assume *as = &c->e->assumes.v[i];
+	bool *is_out = base_zalloc(c->arena, c->e->assumes.n + 1);
+	struct question q = {.block = as->block, .guard = as->guard, .holds = as->holds};
+	enum smt_answer x = ask(c, &q);
+
+	if (x == SMT_GAVE_UP)
+		c->say(PROVE_PROBLEM_UNPROVEN, as->at,
+		       "the solver gave up on whether this assumption can hold", c->arg);
+	if (x != SMT_IMPOSSIBLE)
+		return;
+	/* Is it this one, or do others keep everyone from coming there? */
+	is_out[i] = true;
+	q.is_out = is_out;
+	q.holds = NULL;
+	if (ask(c, &q) != SMT_IMPOSSIBLE)
+		c->say(PROVE_PROBLEM_VACUOUS, as->at,
+		       "this assumption never holds where control reaches it", c->arg);
+}
+
+static void check_access(struct contract *c, const struct ev_access *a)
+{
+	struct question q = {.block = a->block, .guard = a->guard};
+	enum smt_answer x = ask(c, &q);
+
+	if (x == SMT_GAVE_UP)
+		c->say(PROVE_PROBLEM_EXCLUDED, a->step->at,
+		       "the solver gave up on whether the assumptions leave this access reachable",
+		       c->arg);
+	if (x != SMT_IMPOSSIBLE)
+		return;
+	q.use_none = true;
+	if (ask(c, &q) != SMT_IMPOSSIBLE)
+		c->say(PROVE_PROBLEM_EXCLUDED, a->step->at,
+		       "the assumptions keep this access from being reached: it is not checked",
+		       c->arg);
+}
+
+/* Was an access of the same block and condition asked about already, on the same line? */
+static bool is_known(const struct ev *e, size_t i)
+{
+	const struct ev_access *a = &e->accesses.v[i];
+
+	for (size_t k = 0; k < i; k++) {
+		const struct ev_access *b = &e->accesses.v[k];
+		if (a->block == b->block && a->guard == b->guard)
+			return true;
+	}
+	return false;
+}
+
+bool contract_check(struct contract *c)
+{
+	struct question q = {.is_launch = true};
+
+	if (!c->e->assumes.n)
+		return true;
+	enum smt_answer x = ask(c, &q);
+	if (x == SMT_IMPOSSIBLE) {
+		name_contradiction(c);
+		return false;
+	}
+	if (x == SMT_GAVE_UP)
+		c->say(PROVE_PROBLEM_UNPROVEN, NULL,
+		       "the solver gave up on whether the assumptions contradict each other",
+		       c->arg);
+	bool is_kept = true;
+	for (size_t i = 0; i < c->e->assumes.n; i++) {
+		if (c->e->assumes.v[i].param)
+			continue;
+		if (denies_thread(c, &c->e->assumes.v[i]))
+			is_kept = false;
+		else
+			check_assume(c, i);
+	}
+	for (size_t i = 0; i < c->e->accesses.n; i++)
+		if (!is_known(c->e, i))
+			check_access(c, &c->e->accesses.v[i]);
+	return is_kept;
+}
