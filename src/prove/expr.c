@@ -33,7 +33,7 @@ static bool is_same(const struct ex *x, const struct ex *k, const struct ex *con
 {
 	return x->op == k->op && x->w == k->w && x->level == k->level && x->imm == k->imm &&
 	       x->n == k->n && x->lo == k->lo && x->hi == k->hi &&
-	       !memcmp(x->a, a, k->n * sizeof(*a));
+	       (!k->n || !memcmp(x->a, a, k->n * sizeof(*a)));
 }
 
 static void grow(struct ex_pool *p)

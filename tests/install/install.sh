@@ -30,6 +30,7 @@ cat >"$work/want" <<'L'
 ./bin/collider-c++
 ./bin/collider-cc
 ./bin/collider-nvcc
+./include/collider/assume.h
 ./lib/collider/cpu/libcudart.so.13
 ./lib/collider/host/libcollider_host.a
 ./lib/collider/host/libtsan.a

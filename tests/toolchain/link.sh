@@ -57,5 +57,6 @@ m%.o: k.cu
 MK
 rc_of 0 make -j4 all
 for i in 1 2 3 4; do has m$i.o; done
-test "$(ls -A "$XDG_CACHE_HOME/collider" | wc -l)" -eq 1 || fail "expected one mirror"
+test "$(ls -A "$XDG_CACHE_HOME/collider" | grep -vc '^kept$')" -eq 1 || fail "expected one mirror"
+test -z "$(ls -A "$XDG_CACHE_HOME/collider/kept" 2>/dev/null)" || fail "a trial's result is left"
 no_leftovers

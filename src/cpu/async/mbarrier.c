@@ -307,8 +307,6 @@ static struct bar *new_bar(struct cpu_dec *d, const struct ptx_stmt *s, struct c
 	b->scope = f->scope == PTX_SCOPE_NONE ? PTX_SCOPE_CTA : f->scope;
 	in->aux = b;
 	in->flags |= CPU_I_MEMORY;
-	if (cpu_dec_is_judged(d, in))
-		in->flags |= CPU_I_PARTS; /* waits_for_init */
 	return b;
 }
 

@@ -31,6 +31,17 @@ _Static_assert(offsetof(struct race_record, valid) == 124, "report_inline");
 _Static_assert(offsetof(struct race_rt, records) == 0, "report_inline");
 _Static_assert(offsetof(struct race_slot, count) == 8, "report_inline");
 
+/* Only a debugger that stops in cold code asks for its line; it costs ptxas time. */
+static void put_loc(struct inst_ctx *cx, const struct inst_access *a, struct ptx_stmt *at)
+{
+	if (!cx->opt->trap || !a->stmt->loc)
+		return;
+	struct ptx_stmt *s = ptx_new_stmt(cx->m, PTX_STMT_LOC);
+	s->loc = a->stmt->loc;
+	s->inserted = true;
+	ptx_insert_before(cx->f, at, s);
+}
+
 static enum race_kind kind_of(const struct inst_access *a)
 {
 	switch (a->kind) {
@@ -317,6 +328,7 @@ void inst_cold_group(struct inst_ctx *cx, const struct inst_group *g, struct ptx
 	for (const struct inst_access *a = g->first; a; a = a->next) {
 		bool sure = false;
 
+		put_loc(cx, a, at);
 		for (unsigned i = 0; i < a->vec; i++)
 			sure |= a->elem[i].checked && !a->elem[i].speculated;
 		if (sure)
@@ -376,6 +388,7 @@ void inst_cold_warp(struct inst_ctx *cx, const struct inst_access *a, struct ptx
 	struct ptx_label *done = ptx_new_label(cx->m, cx->f);
 	struct ptx_opnd off = a->guard;
 
+	put_loc(cx, a, at);
 	if (a->addr.sub[0].kind == PTX_OPND_REG) {
 		struct ptx_opnd shares = inst_fresh(cx, PTX_TYPE_PRED);
 		inst_emit(cx, at, "warp_shares", NT, H(mask, a->low, shares, a->guard));
