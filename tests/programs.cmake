@@ -1,8 +1,9 @@
 # programs.cmake - what nvcc makes for the tests, apart from `all`: who compiles Collider with another
 # compiler, or under the sanitizers, needs none of it. Two targets: `inputs` are the files that unit
-# tests read (seconds), `programs` what runs on the CPU device (minutes); `make test` builds both.
+# tests read (seconds), `programs` what runs on the CPU device (minutes); it takes the inputs along.
 add_custom_target(inputs)
 add_custom_target(programs)
+add_dependencies(programs inputs)
 
 # made(inputs|programs NAME FILES...): the target NAME makes FILES and is a part of the first one.
 function(made kind name)
