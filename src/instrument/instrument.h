@@ -34,6 +34,7 @@ struct inst_options {
 	bool raise_target;  /* raise .target below sm_70 */
 	bool call_free;	    /* never call; report inline */
 	bool relocatable;   /* -rdc: other objects bring the same symbols */
+	uint32_t shared_room; /* static shared memory a block may have; 0: what all targets allow */
 	const char *dump;   /* pass name whose result is printed to stderr, or NULL */
 	const struct inst_limit *limits;
 	size_t nlimits;

@@ -10,6 +10,7 @@
 #include "instrument/internal.h"
 
 #include "device/device.h"
+#include "race/history.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -197,13 +198,39 @@ static bool has_tensor_copies(const struct ptx_module *m)
 	return false;
 }
 
+void inst_choose_space(struct inst_ctx *cx, size_t bytes)
+{
+	cx->k = const_bytes(cx->m) + bytes + 64 <= CONST_BYTES ? PTX_STR("const")
+							       : PTX_STR("global");
+}
+
+/* The block of detector hirace and its functions. */
+bool inst_add_history(struct inst_ctx *cx)
+{
+	struct ptx_item *at = first_code(cx->m);
+
+	/* Beside the knobs of another detector, which count as none of the program's. */
+	inst_choose_space(cx, sizeof(struct race_history) + sizeof(struct race_knobs));
+	char *s = base_printf(cx->m->arena, ".weak .%.*s .align 16 .b64 %s[%zu];", (int)cx->k.n,
+			      cx->k.p, RACE_HISTORY_SYMBOL, sizeof(struct race_history) / 8);
+	add_raw(cx, at, s, strlen(s));
+	if (!add_functions(cx, at, race_device_history, race_device_history_size))
+		return false;
+	ptx_each_item(cx->m, it)
+	{
+		if (it == at)
+			break;
+		if (it->kind == PTX_ITEM_FUNC && it->inserted)
+			put_hash(cx, it->func);
+	}
+	return true;
+}
+
 bool inst_add_runtime(struct inst_ctx *cx)
 {
 	struct ptx_item *at = first_code(cx->m);
 
-	cx->k = const_bytes(cx->m) + sizeof(struct race_knobs) + 64 <= CONST_BYTES
-			? PTX_STR("const")
-			: PTX_STR("global");
+	inst_choose_space(cx, sizeof(struct race_knobs));
 	add_knobs(cx, at);
 	bool has_tensor = has_tensor_copies(cx->m);
 	unsigned tables = inst_fragment_tables(cx->m);
@@ -317,6 +344,8 @@ bool inst_add_sites(struct inst_ctx *cx)
 	free(blob);
 	fill_late(cx, hash);
 	add_raw(cx, first_code(cx->m), text, n);
+	if (!(cx->opt->sanitize & RACE_DETECT(COLLIDE)))
+		return true;
 	char *order = inst_order_table(cx);
 	add_raw(cx, first_code(cx->m), order, strlen(order));
 	return true;

@@ -16,7 +16,7 @@
 #define CLUSTER_PTX_MAJOR 7
 #define CLUSTER_PTX_MINOR 8
 
-static const struct inst_limit *find_limit(const struct inst_options *opt, const struct ptx_func *f)
+const struct inst_limit *inst_find_limit(const struct inst_options *opt, const struct ptx_func *f)
 {
 	for (size_t i = 0; i < opt->nlimits; i++)
 		if (ptx_str_is(f->name, opt->limits[i].kernel))
@@ -125,9 +125,21 @@ static bool checks_by_call(const struct inst_ctx *cx, const struct inst_limit *l
 	       plan->ngroups > most;
 }
 
+void inst_end_function(struct inst_ctx *cx, const struct inst_limit *lim)
+{
+	struct ptx_func *f = cx->f;
+
+	widen_debug_range(f);
+	if (lim && lim->maxnreg && !f->extra_attrs.n)
+		f->extra_attrs =
+			(struct ptx_str){base_printf(cx->m->arena, ".maxnreg %u", lim->maxnreg), 0};
+	if (f->extra_attrs.p)
+		f->extra_attrs.n = (uint32_t)strlen(f->extra_attrs.p);
+}
+
 static void one_function(struct inst_ctx *cx, struct ptx_func *f)
 {
-	const struct inst_limit *lim = find_limit(cx->opt, f);
+	const struct inst_limit *lim = inst_find_limit(cx->opt, f);
 	struct inst_plan plan = {0};
 
 	cx->f = f;
@@ -151,12 +163,7 @@ static void one_function(struct inst_ctx *cx, struct ptx_func *f)
 	if (!f->is_entry && plan.ngroups)
 		cx->order_flags |= RACE_ORDER_FOLLOWER;
 	inst_shuffle_function(cx);
-	widen_debug_range(f);
-	if (lim && lim->maxnreg)
-		f->extra_attrs =
-			(struct ptx_str){base_printf(cx->m->arena, ".maxnreg %u", lim->maxnreg), 0};
-	if (f->extra_attrs.p)
-		f->extra_attrs.n = (uint32_t)strlen(f->extra_attrs.p);
+	inst_end_function(cx, lim);
 	if (f->is_entry)
 		cx->stats->kernels++;
 	else
@@ -191,15 +198,11 @@ static int collide(struct inst_ctx *cx)
 	cx->ts = ptx_templates_read(m, "collide.ptxt", inst_collide_templates, cx->sink);
 	if (!cx->ts)
 		return BASE_EXIT_INTERNAL;
-	if (!inst_order_begin(cx))
-		return BASE_EXIT_INTERNAL;
 	struct ptx_item *last =
 		m->last; /* the report function comes before, but isn't ours to do */
 	if (!inst_add_runtime(cx))
 		return BASE_EXIT_INTERNAL;
 	cx->is_large = is_large(m);
-	inst_read_files(cx);
-	cx->hash = inst_late_opnd(cx, INST_LATE_HASH, 0, RACE_KIND_NONE);
 	ptx_each_item(m, it)
 	{
 		if (it->kind == PTX_ITEM_FUNC && !it->inserted && !it->func->is_proto)
@@ -209,17 +212,37 @@ static int collide(struct inst_ctx *cx)
 	}
 	if (!inst_add_checks(cx))
 		return BASE_EXIT_INTERNAL;
-	dump(cx, "collide");
-	ptx_raise_version(m, MIN_PTX_MAJOR, MIN_PTX_MINOR);
-	if (m->sm >= CLUSTER_SM)
-		ptx_raise_version(m, CLUSTER_PTX_MAJOR, CLUSTER_PTX_MINOR);
-	return inst_add_sites(cx) ? 0 : BASE_EXIT_INTERNAL;
+	return 0;
 }
 
 /* What each detector does to a module, in the order in which several do it. */
 static int (*const pipelines[RACE_DETECTORS_PUT])(struct inst_ctx *cx) = {
 	[RACE_DETECTOR_COLLIDE] = collide,
+	[RACE_DETECTOR_HIRACE] = inst_hirace,
 };
+
+static int run_pipelines(struct inst_ctx *cx)
+{
+	struct ptx_module *m = cx->m;
+	int rc = 0;
+
+	if (!inst_order_begin(cx))
+		return BASE_EXIT_INTERNAL;
+	inst_read_files(cx);
+	for (unsigned i = 0; i < RACE_DETECTORS_PUT && !rc; i++) {
+		if (!(cx->opt->sanitize & 1u << i))
+			continue;
+		rc = pipelines[i](cx);
+		if (!rc)
+			dump(cx, race_detectors[i].name);
+	}
+	if (rc)
+		return rc;
+	ptx_raise_version(m, MIN_PTX_MAJOR, MIN_PTX_MINOR);
+	if (m->sm >= CLUSTER_SM)
+		ptx_raise_version(m, CLUSTER_PTX_MAJOR, CLUSTER_PTX_MINOR);
+	return inst_add_sites(cx) ? 0 : BASE_EXIT_INTERNAL;
+}
 
 int inst_run(struct ptx_module *m, const struct inst_options *opt, struct inst_stats *stats,
 	     struct base_sink *sink)
@@ -238,9 +261,8 @@ int inst_run(struct ptx_module *m, const struct inst_options *opt, struct inst_s
 	if (rc || stats->too_old)
 		return rc;
 	cx.sites = race_sites_new();
-	for (unsigned i = 0; i < RACE_DETECTORS_PUT && !rc; i++)
-		if (opt->sanitize & 1u << i)
-			rc = pipelines[i](&cx);
+	cx.hash = inst_late_opnd(&cx, INST_LATE_HASH, 0, RACE_KIND_NONE);
+	rc = run_pipelines(&cx);
 	race_sites_free(cx.sites);
 	base_vec_free(&cx.files);
 	base_vec_free(&cx.late);

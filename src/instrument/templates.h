@@ -5,6 +5,7 @@
 #define COLLIDER_INST_TEMPLATES_H
 
 extern const char inst_collide_templates[];
+extern const char inst_hirace_templates[];
 extern const char inst_shuffle_templates[];
 
 #endif

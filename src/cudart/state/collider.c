@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "cudart/state/collider.h"
+#include "race/history.h"
 #include "race/host.h"
 #include "race/pair.h"
 #include "race/race.h"
@@ -202,6 +203,7 @@ static struct context *context_of(unsigned device)
 struct found {
 	uint64_t knobs;
 	uint64_t knobs_bytes;
+	uint64_t history, history_bytes;
 	struct race_order_image order;
 };
 
@@ -212,6 +214,9 @@ static void look_at_symbol(const char *name, uint64_t addr, uint64_t bytes, void
 	if (strcmp(name, RACE_KNOBS_SYMBOL) == 0) {
 		f->knobs = addr;
 		f->knobs_bytes = bytes;
+	} else if (strcmp(name, RACE_HISTORY_SYMBOL) == 0) {
+		f->history = addr;
+		f->history_bytes = bytes;
 	} else if (strncmp(name, RACE_ORDER_PREFIX, strlen(RACE_ORDER_PREFIX)) == 0) {
 		race_order_table(&f->order, (const void *)(uintptr_t)addr, (size_t)bytes);
 	} else if (is_open && strncmp(name, RACE_SITES_PREFIX, strlen(RACE_SITES_PREFIX)) == 0) {
@@ -233,7 +238,8 @@ static enum race_order_verdict judge_order(const struct rt_image *im,
 	return race_order_judge(order);
 }
 
-bool rt_collider_module(unsigned device, const struct rt_image *im, struct cpu_module *mod)
+bool rt_collider_module(unsigned device, const struct rt_image *im, struct cpu_module *mod,
+			bool *has_history)
 {
 	struct found f = {0};
 	bool is_patched = false;
@@ -241,7 +247,8 @@ bool rt_collider_module(unsigned device, const struct rt_image *im, struct cpu_m
 	pthread_mutex_lock(&lock);
 	struct context *c = context_of(device);
 	cpu_module_each_symbol(mod, look_at_symbol, &f);
-	if (f.knobs && f.knobs_bytes < sizeof(struct race_knobs)) {
+	if ((f.knobs && f.knobs_bytes < sizeof(struct race_knobs)) ||
+	    (f.history && f.history_bytes < sizeof(struct race_history))) {
 		race_shm_note("a module was instrumented by another version of Collider; races in "
 			      "it go unchecked");
 	} else if (f.knobs && c->rt) {
@@ -250,9 +257,14 @@ bool rt_collider_module(unsigned device, const struct rt_image *im, struct cpu_m
 		race_shm_order(knobs, judge_order(im, &f.order));
 		is_patched = true;
 	}
+	if (f.history && f.history_bytes >= sizeof(struct race_history) && c->rt) {
+		rt_history_module((struct race_history *)(uintptr_t)f.history,
+				  (uint64_t)(uintptr_t)c->rt);
+		*has_history = is_patched = true;
+	}
 	race_order_judge(&f.order);
 	if (c->region)
-		__atomic_fetch_add(f.knobs ? &c->region->modules : &c->region->plain_modules, 1,
+		__atomic_fetch_add(f.knobs || f.history ? &c->region->modules : &c->region->plain_modules, 1,
 				   __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&lock);
 	return is_patched;
@@ -340,6 +352,8 @@ void rt_collider_launched(unsigned device, struct rt_kern *k)
 		return;
 	if (k && k->count)
 		__atomic_fetch_add(&k->count->count, 1, __ATOMIC_RELAXED);
+	if (!k || !k->image->has_history)
+		rt_history_unseen(RACE_HISTORY_GRID_ORDERS);
 	pthread_mutex_lock(&lock);
 	struct context *c = context_of(device);
 	atomic_fetch_add(&c->launches, 1);
