@@ -15,8 +15,9 @@
 
 #include <string.h>
 
-#define SHARED_ROOM (48u << 10) /* of a block without opting in (CUDA C++ guide, compute capabilities) */
-#define VARS_MAX    64u
+#define SHARED_ROOM                                                                                \
+	(48u << 10) /* of a block without opting in (CUDA C++ guide, compute capabilities) */
+#define VARS_MAX 64u
 
 struct vars {
 	struct ptx_var *v[VARS_MAX];

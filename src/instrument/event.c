@@ -122,8 +122,7 @@ static enum elem_use use_of(struct inst_ctx *cx, const struct ptx_stmt *s,
 }
 
 /* What is known of each byte, in bits of two sets. */
-static void bytes_of(struct inst_ctx *cx, const struct ptx_stmt *s, uint32_t *sure,
-		     uint32_t *maybe)
+static void bytes_of(struct inst_ctx *cx, const struct ptx_stmt *s, uint32_t *sure, uint32_t *maybe)
 {
 	const struct ptx_form *fm = s->form;
 	bool is_load = !(fm->effects & PTX_EFF_WRITE);
@@ -293,8 +292,8 @@ static void plan_access(struct inst_ctx *cx, struct inst_events *ev, struct ptx_
 	e->scope = scope_of(fm);
 	e->reads = (fm->effects & PTX_EFF_READ) != 0;
 	e->writes = (fm->effects & PTX_EFF_WRITE) != 0;
-	e->space = origin == FLOW_ORIGIN_SHARED	  ? INST_IN_GENERIC_SHARED
-		   : origin == FLOW_ORIGIN_GLOBAL ? INST_IN_GLOBAL
+	e->space = origin == FLOW_ORIGIN_SHARED	   ? INST_IN_GENERIC_SHARED
+		   : origin == FLOW_ORIGIN_GLOBAL  ? INST_IN_GLOBAL
 		   : fm->space == PTX_SPACE_GLOBAL ? INST_IN_GLOBAL
 		   : fm->space == PTX_SPACE_SHARED ? INST_IN_SHARED
 						   : INST_IN_GENERIC;

@@ -53,7 +53,7 @@ struct inst_access {
 	enum ptx_type type;	 /* of the re-read */
 	struct inst_elem *elem;	 /* vec of them */
 	uint32_t site;
-	bool leads; /* the first of its group */
+	bool leads;		     /* the first of its group */
 	enum race_strength strength; /* of events only; 0: weak */
 	enum race_scope scope;
 	/* Made when the code is emitted: */

@@ -46,10 +46,10 @@ struct race_history_block {
 /* The tables, in one piece of zeroed memory that the host owns. */
 struct race_history_tables {
 	uint64_t launches[RACE_HISTORY_LAUNCHES + 1u]; /* %gridid + 1; 0: free */
-	uint64_t threads_aside, accesses_aside; /* threads without numbers; without words */
-	uint32_t unseen;     /* RACE_HISTORY_*_ORDERS */
-	uint32_t is_ordered; /* not 0: something stands in sides and blocks */
-	uint64_t reserved[509];	 /* whole pages: the host gives them back */
+	uint64_t threads_aside, accesses_aside;	       /* threads without numbers; without words */
+	uint32_t unseen;			       /* RACE_HISTORY_*_ORDERS */
+	uint32_t is_ordered;	/* not 0: something stands in sides and blocks */
+	uint64_t reserved[509]; /* whole pages: the host gives them back */
 	struct race_history_side sides[RACE_HISTORY_SIDES];
 	struct race_history_block blocks[RACE_HISTORY_BLOCKS];
 };
@@ -73,17 +73,17 @@ struct race_history {
  * What a check is given in one word: the site, the access, and by words of 4 bytes from the address
  * which are certainly accessed, and which perhaps (the compiler may have invented the load).
  */
-#define RACE_HISTORY_SITE(w)	((uint32_t)(w)&0xffffffu)
-#define RACE_HISTORY_ACCESS(w)	((uint32_t)(w) >> 24 & 3u) /* enum shadow_access */
-#define RACE_HISTORY_ACCESS_AT	24u
-#define RACE_HISTORY_STRONG	(1u << 26) /* a strong load: looked at, not stored */
-#define RACE_HISTORY_BYTES	(1u << 27) /* this kernel accesses bytes, too */
-#define RACE_HISTORY_NARROW(w)	((uint32_t)(w) >> 28 & 3u) /* bytes, if fewer than 4; or 0 */
-#define RACE_HISTORY_NARROW_AT	28u
-#define RACE_HISTORY_SURE(w)	((uint32_t)((w) >> 32) & 0xffu)
-#define RACE_HISTORY_SURE_AT	32u
-#define RACE_HISTORY_MAYBE(w)	((uint32_t)((w) >> 40) & 0xffu)
-#define RACE_HISTORY_MAYBE_AT	40u
+#define RACE_HISTORY_SITE(w)   ((uint32_t)(w)&0xffffffu)
+#define RACE_HISTORY_ACCESS(w) ((uint32_t)(w) >> 24 & 3u) /* enum shadow_access */
+#define RACE_HISTORY_ACCESS_AT 24u
+#define RACE_HISTORY_STRONG    (1u << 26)		  /* a strong load: looked at, not stored */
+#define RACE_HISTORY_BYTES     (1u << 27)		  /* this kernel accesses bytes, too */
+#define RACE_HISTORY_NARROW(w) ((uint32_t)(w) >> 28 & 3u) /* bytes, if fewer than 4; or 0 */
+#define RACE_HISTORY_NARROW_AT 28u
+#define RACE_HISTORY_SURE(w)   ((uint32_t)((w) >> 32) & 0xffu)
+#define RACE_HISTORY_SURE_AT   32u
+#define RACE_HISTORY_MAYBE(w)  ((uint32_t)((w) >> 40) & 0xffu)
+#define RACE_HISTORY_MAYBE_AT  40u
 
 /*
  * A thread's number, clocks and launch are one word in a register: a history word as its next access
@@ -100,7 +100,7 @@ struct race_history {
 #define RACE_SYNC_WRITE	  4u /* a strong write is next */
 #define RACE_SYNC_READ	  8u /* a strong read was just made */
 #define RACE_SYNC_ACQUIRE 16u
-#define RACE_SYNC_SYSTEM  32u /* its scope is .sys, or it is volatile */
+#define RACE_SYNC_SYSTEM  32u  /* its scope is .sys, or it is volatile */
 #define RACE_SYNC_POST	  64u  /* a barrier is next */
 #define RACE_SYNC_JOIN	  128u /* a barrier was just passed */
 
@@ -129,10 +129,9 @@ struct race_history_shared {
 };
 
 /* Bytes of such a table for so many bytes (a multiple of 4) of shared memory. */
-#define RACE_HISTORY_SHARED_WORDS(n) ((n)*2u)
-#define RACE_HISTORY_SHARED_SITES(n) (n)
-#define RACE_HISTORY_SHARED_BYTES(n, has_bytes)                                                    \
-	(16u + (n)*3u + ((has_bytes) ? (n)*12u : 0u))
+#define RACE_HISTORY_SHARED_WORDS(n)		((n)*2u)
+#define RACE_HISTORY_SHARED_SITES(n)		(n)
+#define RACE_HISTORY_SHARED_BYTES(n, has_bytes) (16u + (n)*3u + ((has_bytes) ? (n)*12u : 0u))
 
 /*
  * The earlier of the two sides, in a record with RACE_REC_TWO_SIDES, in place of the values.

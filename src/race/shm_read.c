@@ -321,8 +321,7 @@ static uint32_t site_flags(struct reader *rd, uint64_t table, uint32_t site)
 static void sides_fill(struct reader *rd, const struct race_record *rec, int device,
 		       struct race_finding *f)
 {
-	struct race_finding earlier = {
-		.kind = f->kind, .func = "", .func_shown = "", .file = ""};
+	struct race_finding earlier = {.kind = f->kind, .func = "", .func_shown = "", .file = ""};
 	struct race_finding_site fs = {.table = rec->table, .text = ""};
 	struct race_record at = *rec;
 	uint32_t flags = 0;
@@ -453,6 +452,9 @@ static void region_read(struct reader *rd, const unsigned char *at)
 	out->warp_checked += head.warp_checked;
 	out->launches += head.launches;
 	out->overflow += head.overflow;
+	out->has_history |= head.has_history != 0;
+	out->threads_aside += head.threads_aside;
+	out->accesses_aside += head.accesses_aside;
 	out->unboxed += head.unboxed;
 	out->modules += head.modules;
 	out->plain_modules += head.plain_modules;

@@ -61,8 +61,8 @@ static void side_place(const struct race_record *rec, const uint32_t threads[3],
 }
 
 void race_sides_fill(struct base_arena *a, const struct race_record *rec, int device,
-		     const struct race_finding *earlier, uint32_t earlier_flags,
-		     uint32_t own_flags, struct race_finding *f)
+		     const struct race_finding *earlier, uint32_t earlier_flags, uint32_t own_flags,
+		     struct race_finding *f)
 {
 	const struct race_finding *of[2] = {f, earlier};
 	const uint32_t flags[2] = {own_flags, earlier_flags};
@@ -103,6 +103,7 @@ void race_sides_fill(struct base_arena *a, const struct race_record *rec, int de
 	place_of(size ? was.thread / size : 0, grid, f->sides[1].block);
 	side_place(rec, threads, &f->sides[0]);
 	side_place(rec, threads, &f->sides[1]);
+	f->met.name = "";
 	/* They are no values. */
 	memset(f->first.was, 0, sizeof(f->first.was));
 	memset(f->first.now, 0, sizeof(f->first.now));

@@ -56,10 +56,10 @@ enum race_space {
 #define RACE_SITE_UPDATE(f)  ((f) >> 5 & 7u) /* enum race_update (pair.h) */
 #define RACE_SITE_WAITS	     4u /* of a kernel or function with a loop that waits (order.h) */
 /* Of accesses that are checked whatever their strength; 0: weak (rules.h). */
-#define RACE_SITE_STRENGTH(f)  ((f) >> 8 & 7u)	/* enum race_strength */
-#define RACE_SITE_SCOPE(f)     ((f) >> 11 & 7u) /* enum race_scope */
-#define RACE_SITE_STRENGTH_AT  8u
-#define RACE_SITE_SCOPE_AT     11u
+#define RACE_SITE_STRENGTH(f) ((f) >> 8 & 7u)  /* enum race_strength */
+#define RACE_SITE_SCOPE(f)    ((f) >> 11 & 7u) /* enum race_scope */
+#define RACE_SITE_STRENGTH_AT 8u
+#define RACE_SITE_SCOPE_AT    11u
 
 struct race_site {
 	uint32_t func; /* string: mangled name of the PTX function it stands in */

@@ -167,8 +167,8 @@ static void side_put(struct base_buf *out, struct rep_view *v, const struct race
 		base_buf_puts(out, INDENT "at a place that was not kept\n");
 	if (s->access)
 		base_buf_printf(out, INDENT "Access       : %s (%s)\n",
-			rep_access_text(a, s->access, s->space, s->width, s->vec),
-			rep_side_order(a, s));
+				rep_access_text(a, s->access, s->space, s->width, s->vec),
+				rep_side_order(a, s));
 	base_buf_printf(out,
 			INDENT
 			"By           : Thread (%u,%u,%u), Block (%u,%u,%u)%s, Address 0x%llx\n",

@@ -86,12 +86,29 @@ static void start_oracle(void)
 	cpu_on_pair(rt.m, write_pair, NULL);
 }
 
+/* What stepped aside is that of the process: in the region of its first device. */
+static void update_history(void)
+{
+	uint64_t threads, accesses;
+
+	rt_history_counts(&threads, &accesses);
+	for (unsigned d = 0; d < RT_DEVICES; d++) {
+		struct race_region *region = contexts[d].region;
+		if (!region || !region->has_history)
+			continue;
+		region->threads_aside = threads;
+		region->accesses_aside = accesses;
+		return;
+	}
+}
+
 /* Lock held. */
 static void update_oracle(void)
 {
 	static bool is_blind;
 	struct cpu_oracle_stats s;
 
+	update_history();
 	if (!oracle)
 		return;
 	cpu_get_oracle_stats(rt.m, &s);
@@ -261,11 +278,13 @@ bool rt_collider_module(unsigned device, const struct rt_image *im, struct cpu_m
 		rt_history_module((struct race_history *)(uintptr_t)f.history,
 				  (uint64_t)(uintptr_t)c->rt);
 		*has_history = is_patched = true;
+		c->region->has_history = 1;
 	}
 	race_order_judge(&f.order);
 	if (c->region)
-		__atomic_fetch_add(f.knobs || f.history ? &c->region->modules : &c->region->plain_modules, 1,
-				   __ATOMIC_RELAXED);
+		__atomic_fetch_add(f.knobs || f.history ? &c->region->modules
+							: &c->region->plain_modules,
+				   1, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&lock);
 	return is_patched;
 }

@@ -98,8 +98,8 @@ static struct ptx_opnd address_of(struct kernel *k, const struct inst_event *e, 
 	struct ptx_str none = bits == 64 ? PTX_STR("0") : PTX_STR("0xffffffff");
 
 	bool is_reg = base.kind == PTX_OPND_REG;
-	unsigned has = is_reg ? 8u * ptx_type_bytes((enum ptx_type)cx->f->reg_type[base.reg])
-			      : bits;
+	unsigned has =
+		is_reg ? 8u * ptx_type_bytes((enum ptx_type)cx->f->reg_type[base.reg]) : bits;
 	if (has != bits)
 		inst_emit(cx, e->stmt, "widen", T(inst_num(bits), inst_num(has)), H(at, base));
 	else
