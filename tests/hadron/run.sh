@@ -54,13 +54,14 @@ header() { # header SOURCE KEY: the value of a line `// KEY: VALUE`
 
 # build_one SOURCE: into bin/, with its log in log/
 build_one() {
-	local name bin fit=
+	local name bin fit= host=-O3
 	name=$(basename "$1" .cu)
 	bin=$dir/bin/$name
 	[ "$bin" -nt "$1" ] && [ "$bin" -nt "$here/hadron.h" ] && [ "$bin" -nt "$collider" ] && return
-	case ${ARCH:-} in compute_*) fit=--no-fit ;; esac
+	# The CPU device needs no registers counted, and no host code optimised.
+	case ${ARCH:-} in compute_*) fit=--no-fit host=-O0 ;; esac
 	# shellcheck disable=SC2046
-	"$collider" nvcc $fit $(header "$1" flags) -O3 -g -lineinfo -arch="${ARCH:-sm_90}" \
+	"$collider" nvcc $fit $(header "$1" flags) $host -g -lineinfo -arch="${ARCH:-sm_90}" \
 		-I"$here/../../examples" -I"$here" -Xlinker -rpath '-Xlinker=$ORIGIN/../lib' "$1" -o "$bin" >"$dir/log/$name" 2>&1 && return
 	echo "FAIL: $name can't be built, see $dir/log/$name" >&2
 	rm -f "$bin"
