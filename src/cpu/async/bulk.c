@@ -149,10 +149,18 @@ static bool check_ends(struct cpu_warp *w, const struct cpu_inst *in, unsigned l
 	}
 	/* A copy of nothing has addresses all the same. */
 	uint32_t bytes = size ? size : 1;
-	uint8_t *to = cpu_resolve(w, in, l, (enum ptx_space)x->dst_space, dst, bytes, UNIT, true);
-	uint8_t *from =
-		to ? cpu_resolve(w, in, l, (enum ptx_space)x->src_space, src, bytes, UNIT, false)
-		   : NULL;
+	uint8_t *to = cpu_resolve(w, in, l,
+				  &(struct cpu_range){.space = (enum ptx_space)x->dst_space,
+						      .addr = dst,
+						      .bytes = bytes,
+						      .align = UNIT,
+						      .is_write = true});
+	uint8_t *from = to ? cpu_resolve(w, in, l,
+					 &(struct cpu_range){.space = (enum ptx_space)x->src_space,
+							     .addr = src,
+							     .bytes = bytes,
+							     .align = UNIT})
+			   : NULL;
 	if (!from)
 		return false;
 	cpu_model_bypass(w, l, to, size);
@@ -230,7 +238,12 @@ static enum cpu_step exec_bulk(struct cpu_warp *w, const struct cpu_inst *in, ui
 		if (!check_ends(w, in, l, dst[l], src[l], size[l]))
 			return CPU_FAULTED;
 		if (!x->is_group &&
-		    !cpu_resolve(w, in, l, PTX_SPACE_SHARED_CLUSTER, mbar[l], 8, 8, true))
+		    !cpu_resolve(w, in, l,
+				 &(struct cpu_range){.space = PTX_SPACE_SHARED_CLUSTER,
+						     .addr = mbar[l],
+						     .bytes = 8,
+						     .align = 8,
+						     .is_write = true}))
 			return CPU_FAULTED;
 		struct cpu_bulk_part part = {
 			.src = canonical(w, x->src_space, src[l]),

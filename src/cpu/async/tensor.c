@@ -190,7 +190,11 @@ static bool read_map(struct cpu_warp *w, const struct cpu_inst *in, unsigned l, 
 		     struct cpu_tensormap *tm)
 {
 	const struct tensor_aux *x = in->aux;
-	const uint8_t *p = cpu_resolve(w, in, l, PTX_SPACE_GENERIC, addr, sizeof(*tm), 64, false);
+	const uint8_t *p = cpu_resolve(w, in, l,
+				       &(struct cpu_range){.space = PTX_SPACE_GENERIC,
+							   .addr = addr,
+							   .bytes = sizeof(*tm),
+							   .align = 64});
 
 	if (!p)
 		return false;
@@ -332,12 +336,21 @@ static bool issue_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned l
 		return false;
 	part.units = b->count[1] * b->count[2] * b->count[3] * b->count[4];
 	part.unit = b->inner;
-	uint8_t *p = cpu_resolve(w, in, l, (enum ptx_space)x->shared_space, shared,
-				 (uint64_t)part.units * b->pitch, 128, !x->is_store);
+	uint8_t *p = cpu_resolve(w, in, l,
+				 &(struct cpu_range){.space = (enum ptx_space)x->shared_space,
+						     .addr = shared,
+						     .bytes = (uint64_t)part.units * b->pitch,
+						     .align = 128,
+						     .is_write = !x->is_store});
 	if (!p)
 		return false;
 	cpu_model_bypass(w, l, p, (uint64_t)part.units * b->pitch);
-	if (!x->is_store && !cpu_resolve(w, in, l, PTX_SPACE_SHARED_CLUSTER, mbar, 8, 8, true))
+	if (!x->is_store && !cpu_resolve(w, in, l,
+					 &(struct cpu_range){.space = PTX_SPACE_SHARED_CLUSTER,
+							     .addr = mbar,
+							     .bytes = 8,
+							     .align = 8,
+							     .is_write = true}))
 		return false;
 	enum ptx_type type = x->op ? reduce_type(tm.type, x->op) : PTX_TYPE_NONE;
 	if (x->op && type == PTX_TYPE_NONE) {
