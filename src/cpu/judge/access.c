@@ -8,49 +8,10 @@
  * An access is told before it is executed; nothing comes between in the one thread that executes.
  * An atomic is told after, since only then a failed compare-and-swap is known as a read.
  */
+#include "flow/flow.h"
 #include "cpu/memory/resolve.h"
 #include "cpu/memory/space.h"
 #include "cpu/judge/judge.h"
-
-enum race_strength judge_strength(uint8_t sem)
-{
-	switch (sem) {
-	case PTX_SEM_RELAXED:
-	case PTX_SEM_VOLATILE:
-	case PTX_SEM_MMIO:
-		return RACE_RELAXED;
-	case PTX_SEM_ACQUIRE:
-		return RACE_ACQUIRE;
-	case PTX_SEM_RELEASE:
-		return RACE_RELEASE;
-	case PTX_SEM_ACQ_REL:
-		return RACE_ACQ_REL;
-	case PTX_SEM_SC:
-		return RACE_SC;
-	default:
-		return RACE_WEAK;
-	}
-}
-
-enum race_scope judge_scope(uint8_t sem, uint8_t scope)
-{
-	if (sem == PTX_SEM_VOLATILE || sem == PTX_SEM_MMIO)
-		return RACE_SCOPE_SYS;
-	if (sem == PTX_SEM_WEAK || sem == PTX_SEM_NONE)
-		return RACE_SCOPE_NONE;
-	switch (scope) {
-	case PTX_SCOPE_CTA:
-		return RACE_SCOPE_CTA;
-	case PTX_SCOPE_CLUSTER:
-		return RACE_SCOPE_CLUSTER;
-	case PTX_SCOPE_GPU:
-		return RACE_SCOPE_GPU;
-	case PTX_SCOPE_SYS:
-		return RACE_SCOPE_SYS;
-	default:
-		return RACE_SCOPE_GPU;
-	}
-}
 
 /* Of ld and its like; copies of the async proxy are actors of their own. */
 static enum race_proxy judge_proxy(uint8_t proxy)
@@ -166,7 +127,7 @@ void cpu_judge_access(struct cpu_warp *w, const struct cpu_inst *in, const struc
 	struct lanes where;
 
 	/* These are told by the model, one by one, with the write that they see. */
-	if (x->ids && cpu_model_is_on(w) && judge_strength(acc->sem) != RACE_WEAK)
+	if (x->ids && cpu_model_is_on(w) && flow_strength(acc->sem) != RACE_WEAK)
 		return;
 	locate(w, in, acc, mask, addr, bytes, &where);
 	if (!(where.shared | where.global))
@@ -174,8 +135,8 @@ void cpu_judge_access(struct cpu_warp *w, const struct cpu_inst *in, const struc
 	judge_lock(x);
 	struct oracle_acc a = {.inst = cpu_site_of(w, in),
 			       .kind = is_write ? RACE_OP_WRITE : RACE_OP_READ,
-			       .strength = (uint8_t)judge_strength(acc->sem),
-			       .scope = (uint8_t)judge_scope(acc->sem, acc->scope),
+			       .strength = (uint8_t)flow_strength(acc->sem),
+			       .scope = (uint8_t)flow_scope(acc->sem, acc->scope),
 			       .proxy = (uint8_t)judge_proxy(acc->proxy),
 			       .bytes = bytes};
 	unsigned n = 1;
@@ -204,8 +165,8 @@ static struct oracle_acc strong_acc(struct cpu_warp *w, const struct cpu_inst *i
 				    const struct cpu_acc *acc, const struct cpu_elem *e)
 {
 	return (struct oracle_acc){.inst = cpu_site_of(w, in),
-				   .strength = (uint8_t)judge_strength(acc->sem),
-				   .scope = (uint8_t)judge_scope(acc->sem, acc->scope),
+				   .strength = (uint8_t)flow_strength(acc->sem),
+				   .scope = (uint8_t)flow_scope(acc->sem, acc->scope),
 				   .flags = e->place == CPU_PLACE_SHARED ? ORACLE_SHARED : 0,
 				   .bytes = e->bytes};
 }
@@ -293,7 +254,7 @@ void cpu_judge_fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mas
 	judge_lock(x);
 	w->told++;
 	if (f->op == PTX_OP_FENCE_MBARRIER_INIT) {
-		oracle_init_fence(x->o, judge_actor(w), mask, (uint8_t)judge_scope(sem, f->scope));
+		oracle_init_fence(x->o, judge_actor(w), mask, (uint8_t)flow_scope(sem, f->scope));
 		judge_unlock(x);
 		return;
 	}
@@ -301,8 +262,8 @@ void cpu_judge_fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mas
 		oracle_proxy_fence(x->o, judge_actor(w), mask, proxy_kinds(f));
 	/* fence.proxy.tensormap::generic.release.gpu is a fence, too. */
 	if (sem != PTX_SEM_NONE)
-		oracle_fence(x->o, judge_actor(w), mask, (uint8_t)judge_strength(sem),
-			     (uint8_t)judge_scope(sem, f->scope ? f->scope : PTX_SCOPE_SYS));
+		oracle_fence(x->o, judge_actor(w), mask, (uint8_t)flow_strength(sem),
+			     (uint8_t)flow_scope(sem, f->scope ? f->scope : PTX_SCOPE_SYS));
 	judge_unlock(x);
 }
 

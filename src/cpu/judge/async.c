@@ -16,6 +16,7 @@
  * Costs: 24 bytes for a part of a group that nobody has waited for, PARTS_MAX of them in a warp;
  * beyond, those that completed on an mbarrier are forgotten first.
  */
+#include "flow/flow.h"
 #include "cpu/async/async.h"
 #include "cpu/judge/judge.h"
 
@@ -62,7 +63,7 @@ void cpu_judge_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned 
 	/* A wait of .cta scope is how everybody waits for copies that other blocks have issued.
 	 * Nobody outside of the cluster reaches the object, so device scope says the same as the
 	 * cluster's, and the oracle joins releases of that scope as they come, not at each wait. */
-	uint8_t rscope = u->scope == PTX_SCOPE_SYS ? (uint8_t)judge_scope(PTX_SEM_RELAXED, u->scope)
+	uint8_t rscope = u->scope == PTX_SCOPE_SYS ? (uint8_t)flow_scope(PTX_SEM_RELAXED, u->scope)
 						   : RACE_SCOPE_GPU;
 	bool is_relaxed = u->sem == PTX_SEM_RELAXED;
 	enum cpu_mbar_event what = u->what;
