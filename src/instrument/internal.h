@@ -246,13 +246,17 @@ void inst_fill_clusters(struct inst_ctx *cx, struct ptx_func *f, bool is_ours);
 struct ptx_str inst_order_table(struct inst_ctx *cx);
 
 /* collide.c: the fast path. */
-/* p or !p as a guard; and as a register of its own, where PTX takes no negated predicate. */
-struct ptx_opnd inst_sense(struct ptx_opnd p, bool positive);
-uint32_t inst_condition(struct inst_ctx *cx, uint32_t pred, bool positive, struct ptx_stmt *at);
 /* The first statement of the body that is not a declaration. */
 struct ptx_stmt *inst_body_start(struct ptx_func *f);
 void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan);
 
+/* capture.c: copies beside an access of a group that is checked at `flush`; `top`: where the
+ * function begins. */
+void inst_capture(struct inst_ctx *cx, struct inst_access *a, struct ptx_stmt *top,
+		  const struct ptx_stmt *flush);
+/* p or !p as a guard; and as a register of its own, where PTX takes no negated predicate. */
+struct ptx_opnd inst_sense(struct ptx_opnd p, bool positive);
+uint32_t inst_condition(struct inst_ctx *cx, uint32_t pred, bool positive, struct ptx_stmt *at);
 /* Is it a register that cvt takes as an integer? A register for values of that many bits. */
 bool inst_is_integer(const struct inst_ctx *cx, uint32_t reg);
 uint32_t inst_value_reg(struct inst_ctx *cx, unsigned bits);
