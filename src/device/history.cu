@@ -20,7 +20,7 @@
  * the word changes.
  */
 #define DEV_KNOBS "__collider_history"
-#include "race/history.h"
+#include "race/shadow.h"
 
 #include "gpu_ops.h"
 
@@ -216,8 +216,10 @@ extern "C" __device__ __noinline__ void __collider_history_tell(uint64_t me, uin
 	uint64_t shape = blockDim.x | blockDim.y << 16 | (uint64_t)blockDim.z << 32;
 	uint32_t earlier = (left & 0xffu) == race_history_mix(was) ? left >> 8 : 0;
 
-	dev_report(dev_table(), site, (kind_width & 0xffu) | RACE_REC_TWO_SIDES << 16, at, was, me,
-		   earlier, shape, 0, kind_width >> 8, dev_rt());
+	struct dev_found f = {dev_table(), site,
+			      (kind_width & 0xffu) | RACE_REC_TWO_SIDES << 16,
+			      at, {was, me}, {earlier, shape}, 0, kind_width >> 8};
+	dev_report(&f, dev_rt());
 }
 
 #define MODE_MAYBE 4u /* beside enum shadow_how: the compiler may have invented the load */

@@ -32,7 +32,7 @@ enum race_kind {
 /* race_record.flags */
 #define RACE_REC_USED	   1u /* speculated read: its value was really used later */
 #define RACE_REC_GENERIC   2u /* address is generic (else: of the site's space) */
-#define RACE_REC_TWO_SIDES 4u /* was and now say who the earlier access was (history.h) */
+#define RACE_REC_TWO_SIDES 4u /* was and now say who the earlier access was (shadow.h) */
 
 /* First sighting of one (site, kind). 128 bytes; strong stores only, `valid` last. */
 struct race_record {

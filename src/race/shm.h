@@ -46,7 +46,7 @@ struct race_region {
 	 * `warp_checked` to `unboxed` and `counts` are not used. */
 	uint32_t is_live;
 	uint32_t has_history;			/* some module has detector hirace */
-	uint64_t threads_aside, accesses_aside; /* of detector hirace, see history.h */
+	uint64_t threads_aside, accesses_aside; /* of detector hirace, see shadow.h */
 	uint64_t host_launches;	      /* kernel launches seen by the agent (all kernels) */
 	uint64_t host_launches_plain; /* of those: kernels of modules without instrumentation */
 	struct race_holds holds;      /* --shuffle-streams; atomic */

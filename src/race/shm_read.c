@@ -11,7 +11,7 @@
  * sighting is that of the first region, counts are summed, of the two counts of
  * a slot (record and last snapshot) the larger is taken.
  */
-#include "race/history.h"
+#include "race/shadow.h"
 #include "race/race.h"
 #include "race/sample.h"
 

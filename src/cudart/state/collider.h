@@ -28,7 +28,7 @@ uint32_t rt_collider_number(unsigned device);
 /* history.c: fills in the block of a module with detector hirace; notes who may order threads of a
  * kernel without being seen (RACE_HISTORY_*_ORDERS); what stepped aside. */
 struct race_history;
-void rt_history_module(struct race_history *block, uint64_t runtime);
+void rt_history_module(struct race_history *block);
 void rt_history_unseen(uint32_t who);
 void rt_history_counts(uint64_t *threads, uint64_t *accesses);
 

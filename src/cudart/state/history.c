@@ -5,7 +5,7 @@
  * words do, too: 8 bytes for each 4, and 8 for each byte that kernels access as such, with 4
  * beside each for who left it. The ranges are reserved when the first module with the detector is
  * loaded; pages come when they are touched. Kernels find them through the module's runtime block
- * (race/history.h) and use them as they use all memory, by instructions of the machine.
+ * (race/shadow.h) and use them as they use all memory, by instructions of the machine.
  *
  * When a kernel starts and no other runs, the tables of release stamps are cleared, and once half
  * of the launch numbers are taken all words are given back (a sweep): a word of 0 is one that
@@ -21,7 +21,7 @@
 #include <sys/mman.h>
 
 #include "cudart/state/collider.h"
-#include "race/history.h"
+#include "race/shadow.h"
 #include "race/shm_write.h"
 
 static struct {
@@ -97,11 +97,10 @@ static void set_up(void)
 	cpu_listen_quiet(rt.m, on_quiet, NULL);
 }
 
-void rt_history_module(struct race_history *block, uint64_t runtime)
+void rt_history_module(struct race_history *block)
 {
 	if (!h.is_tried)
 		set_up();
-	race_shm_knobs(&block->knobs, runtime);
 	if (!h.tables)
 		return;
 	block->first = h.first;

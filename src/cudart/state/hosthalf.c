@@ -10,7 +10,7 @@
  * while the program waits: so one seed gives one schedule here, too.
  */
 #include "cudart/state/collider.h"
-#include "race/history.h"
+#include "race/shadow.h"
 #include "race/host.h"
 #include "race/site.h"
 

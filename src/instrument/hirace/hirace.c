@@ -14,7 +14,7 @@
 
 #include "device/device.h"
 #include "instrument/templates.h"
-#include "race/history.h"
+#include "race/shadow.h"
 #include "shadow/machine.h"
 
 #include <string.h>
@@ -281,21 +281,21 @@ static void end_body(struct inst_ctx *cx)
 	ptx_insert_before(cx->f, NULL, end);
 }
 
-static void one_function(struct inst_ctx *cx, struct ptx_func *f)
+static bool one_function(struct inst_ctx *cx, struct ptx_func *f)
 {
 	struct kernel k = {.cx = cx};
 
 	cx->f = f;
 	cx->func_name = race_sites_string(cx->sites, f->name.p, f->name.n);
-	const struct inst_limit *lim = inst_find_limit(cx->opt, f);
-	if (lim && lim->skip) {
-		struct ptx_str why = {lim->why, (uint32_t)strlen(lim->why)};
+	cx->limit = inst_find_limit(cx->opt, f);
+	if (cx->limit && cx->limit->skip) {
+		struct ptx_str why = {cx->limit->why, (uint32_t)strlen(cx->limit->why)};
 		inst_unchecked(cx, why, RACE_WHY_KERNEL_AS_IT_WAS, true);
-		return;
+		return true;
 	}
 	if (!f->is_entry) {
 		inst_count_unfollowed(cx);
-		return;
+		return true;
 	}
 	cx->fl = flow_build(&cx->scratch, cx->m, f);
 	inst_read_locs(cx);
@@ -312,16 +312,19 @@ static void one_function(struct inst_ctx *cx, struct ptx_func *f)
 	flush_counts(&k);
 	ptx_declare_new_regs(cx->m, f);
 	inst_forget_locs(cx);
-	inst_end_function(cx, lim);
 	cx->stats->kernels++;
+	bool is_good = inst_end_pass(cx, INST_PASS_HIRACE, f);
+	inst_frame_function(cx);
+	is_good = is_good && inst_end_pass(cx, INST_PASS_FRAME, f);
 	base_arena_reset(&cx->scratch);
+	return is_good;
 }
 
 int inst_hirace(struct inst_ctx *cx)
 {
 	struct ptx_module *m = cx->m;
 
-	cx->ts = ptx_templates_read(m, "hirace.ptxt", inst_hirace_templates, cx->sink);
+	cx->ts = ptx_templates_read(m, inst_hirace_templates, cx->sink);
 	if (!cx->ts)
 		return BASE_EXIT_INTERNAL;
 	struct ptx_item *last = m->last;
@@ -329,8 +332,9 @@ int inst_hirace(struct inst_ctx *cx)
 		return BASE_EXIT_INTERNAL;
 	ptx_each_item(m, it)
 	{
-		if (it->kind == PTX_ITEM_FUNC && !it->inserted && !it->func->is_proto)
-			one_function(cx, it->func);
+		if (it->kind == PTX_ITEM_FUNC && !it->inserted && !it->func->is_proto &&
+		    !one_function(cx, it->func))
+			return BASE_EXIT_INTERNAL;
 		if (it == last)
 			break;
 	}

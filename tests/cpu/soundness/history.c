@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "race/history.h"
+#include "race/shadow.h"
 
 static void *zeroes(struct cpu_machine *m, uint64_t bytes)
 {

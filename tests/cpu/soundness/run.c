@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "instrument/instrument.h"
-#include "race/history.h"
+#include "race/shadow.h"
 #include "race/pair.h"
 #include "race/race.h"
 
