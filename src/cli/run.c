@@ -343,8 +343,8 @@ static bool has_race(void *arg, const struct race_shm *shm)
 	return has;
 }
 
-/* Could the file be written? Returns 0 or an errno value. What %p stands for in the name of a folder
- * isn't known yet. */
+/* Could the file be written? Returns 0 or an errno value. What %p stands for in the name of a
+ * folder isn't known yet. */
 static int check_writable(const char *pattern)
 {
 	struct base_arena a = {0};

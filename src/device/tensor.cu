@@ -2,10 +2,10 @@
  * tensor.cu - what runs ahead of a tensor copy (cp.async.bulk.tensor): __collider_tensor.
  *
  * The thread that issues the copy looks its tensor map up in the table of maps (race/box.h), and
- * then does what src/instrument/collide/bulk.c does for plain bulk copies, over a window of the box's
- * words of 16 bytes: copy, delay, compare both sides, make the destination dirty, fence. Here the
- * words of the global side lie in rows, a stride apart, those of the shared side in the order of
- * the swizzle. A map that is not known, a box that reaches over the tensor's edge and rows that
+ * then does what src/instrument/collide/bulk.c does for plain bulk copies, over a window of the
+ * box's words of 16 bytes: copy, delay, compare both sides, make the destination dirty, fence. Here
+ * the words of the global side lie in rows, a stride apart, those of the shared side in the order
+ * of the swizzle. A map that is not known, a box that reaches over the tensor's edge and rows that
  * begin between multiples of 16 bytes are counted and left alone.
  *
  * Compiled and pasted as report.cu is, into modules that have such copies only. All accesses are

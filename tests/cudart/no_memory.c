@@ -2,9 +2,9 @@
  * no_memory.c - a preloaded library that lets the Nth allocation of libcudart.so.13 fail.
  *
  * NO_MEMORY=N: that one. NO_MEMORY=N+: that one and all behind it, until the library has given back
- * the address space that it holds in reserve (base/memory.c), as it would be where memory has ended.
- * Allocations of the program itself and of the C library aren't counted. NO_MEMORY_COUNT=FILE: the
- * number of allocations goes there at exit.
+ * the address space that it holds in reserve (base/memory.c), as it would be where memory has
+ * ended. Allocations of the program itself and of the C library aren't counted.
+ * NO_MEMORY_COUNT=FILE: the number of allocations goes there at exit.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
