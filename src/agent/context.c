@@ -292,6 +292,8 @@ struct agent_context *agent_context_get(CUcontext handle)
 			free(c);
 			c = NULL;
 		}
+		if (!c)
+			AGENT_NO_MEMORY("races in a context may go unchecked");
 	}
 	if (c && c->state == AGENT_CTX_NEW) {
 		enum agent_ctx_state state;

@@ -71,14 +71,15 @@ static struct module *module_entry(struct pair key, bool *is_new)
 	if (m)
 		return m;
 	m = calloc(1, sizeof(*m));
-	if (!m)
-		return NULL;
-	m->key = key;
-	was_added = true;
-	HASH_ADD(hh, modules, key, sizeof(key), m);
+	was_added = m != NULL;
+	if (m) {
+		m->key = key;
+		HASH_ADD(hh, modules, key, sizeof(key), m);
+	}
 	if (was_added)
 		return m;
 	free(m);
+	AGENT_NO_MEMORY("a module may be set up twice");
 	return NULL;
 }
 
@@ -90,14 +91,15 @@ static struct library *library_entry(struct pair key)
 	if (l)
 		return l;
 	l = calloc(1, sizeof(*l));
-	if (!l)
-		return NULL;
-	l->key = key;
-	was_added = true;
-	HASH_ADD(hh, libraries, key, sizeof(key), l);
+	was_added = l != NULL;
+	if (l) {
+		l->key = key;
+		HASH_ADD(hh, libraries, key, sizeof(key), l);
+	}
 	if (was_added)
 		return l;
 	free(l);
+	AGENT_NO_MEMORY("races in a library's kernels may go unchecked");
 	return NULL;
 }
 
@@ -293,6 +295,8 @@ void agent_kernel_add(CUkernel handle, CUlibrary library)
 	}
 	if (k)
 		k->library = library;
+	else
+		AGENT_NO_MEMORY("races in a library's kernels may go unchecked");
 	agent_unlock();
 }
 

@@ -68,6 +68,9 @@ void *base_realloc(void *old, size_t bytes) __attribute__((returns_nonnull));
 void *base_aligned(size_t align, size_t bytes) __attribute__((returns_nonnull, malloc));
 /* Says so and ends the process with BASE_EXIT_INTERNAL: for tools. */
 _Noreturn void base_out_of_memory(size_t wanted);
+/* From now on base_out_of_memory runs no exit handlers and writes nothing that others have
+ * buffered: for a child that a user's process has forked. */
+void base_end_quietly(void);
 
 /* In a user's process: holds so many bytes of address space back for the first allocation that
  * fails. when_short is called then, in the thread that it failed in, whatever locks it holds: it

@@ -22,12 +22,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *reserve;
 static size_t reserve_bytes;
 static void (*on_short)(void);
 static _Atomic bool is_short;
+static bool is_quiet;
 
 static void *map_reserve(void)
 {
@@ -84,7 +86,14 @@ static void give_way(size_t wanted)
 void base_out_of_memory(size_t wanted)
 {
 	fprintf(stderr, "collider: out of memory (wanted %zu more bytes)\n", wanted);
+	if (is_quiet)
+		_exit(BASE_EXIT_INTERNAL);
 	exit(BASE_EXIT_INTERNAL);
+}
+
+void base_end_quietly(void)
+{
+	is_quiet = true;
 }
 
 #define TRIES 3
