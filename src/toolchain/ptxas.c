@@ -12,7 +12,6 @@
 #include "toolchain/internal.h"
 #include "instrument/instrument.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,24 +53,6 @@ static void read_line(struct line *l, int argc, char **argv)
 	}
 }
 
-static bool looks_like_ptx(const char *p)
-{
-	for (;;) {
-		while (isspace((unsigned char)*p))
-			p++;
-		if (p[0] == '/' && p[1] == '/') {
-			p += strcspn(p, "\n");
-		} else if (p[0] == '/' && p[1] == '*') {
-			p = strstr(p + 2, "*/");
-			if (!p)
-				return false;
-			p += 2;
-		} else {
-			return !strncmp(p, ".version", 8) && isspace((unsigned char)p[8]);
-		}
-	}
-}
-
 /* The cap that tool_rewrite asked for, 0: none. */
 static unsigned asked_maxreg(const char *text)
 {
@@ -85,13 +66,14 @@ static int take_input(const struct tool_job *job, char **arg, int index, unsigne
 		      bool *changed, struct base_arena *a)
 {
 	struct base_buf b = {0};
-	char *text;
+	char *text, suffix;
 	size_t size;
+	unsigned sm;
 	int rc = BASE_EXIT_OK;
 
 	if (**arg == '-' || base_read_file(*arg, &text, &size) != 0)
 		return BASE_EXIT_OK;
-	if (looks_like_ptx(text)) {
+	if (ptx_read_head(text, &sm, &suffix)) {
 		struct tool_job mine = *job;
 		mine.name = *arg;
 		*maxreg = asked_maxreg(text);

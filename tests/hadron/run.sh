@@ -58,17 +58,18 @@ has_twin_inside() { # has_twin_inside SOURCE: is the race-free half the same sou
 
 # build_one SOURCE: into bin/, with its log in log/. NAME.fixed.cu may be NAME.cu with -DFIXED.
 build_one() {
-	local name bin src=$1 fit=
+	local name bin src=$1 fit= host=-O3
 	name=$(basename "$src" .cu)
 	bin=$dir/bin/$name
-	case ${ARCH:-} in compute_*) fit=--no-fit ;; esac
+	# The CPU device needs no registers counted, and no host code optimised.
+	case ${ARCH:-} in compute_*) fit=--no-fit host=-O0 ;; esac
 	if [ ! -f "$src" ]; then
 		src=${src%.fixed.cu}.cu
 		fit="$fit -DFIXED"
 	fi
 	[ "$bin" -nt "$src" ] && [ "$bin" -nt "$here/hadron.h" ] && [ "$bin" -nt "$collider" ] && return
 	# shellcheck disable=SC2046
-	"$collider" nvcc $fit $(header "$src" flags) -O3 -g -lineinfo -arch="${ARCH:-sm_90}" \
+	"$collider" nvcc $fit $(header "$src" flags) $host -g -lineinfo -arch="${ARCH:-sm_90}" \
 		-I"$here/../../examples" -I"$here" -Xlinker -rpath '-Xlinker=$ORIGIN/../lib' "$src" -o "$bin" >"$dir/log/$name" 2>&1 && return
 	echo "FAIL: $name can't be built, see $dir/log/$name" >&2
 	rm -f "$bin"

@@ -29,7 +29,7 @@ build() { # build NAME SOURCE FLAGS...
 	local name=$1 src=$here/$2
 	shift 2
 	[ "$name" -nt "$src" ] && [ "$name" -nt "$collider" ] && return
-	"$collider" nvcc -O3 -std=c++17 -arch=compute_90 --no-fit "$@" "$src" -o "$name" || exit 2
+	"$collider" nvcc -O0 -std=c++17 -arch=compute_90 --no-fit "$@" "$src" -o "$name" || exit 2
 }
 
 make_program() { # make_program NAME...

@@ -46,11 +46,11 @@ static struct ptx_str space_suffix(enum ptx_space s)
 {
 	switch (s) {
 	case PTX_SPACE_GLOBAL:
-		return PTX_STR(".global");
+		return ptx_mod_suffix(PTX_MOD_GLOBAL);
 	case PTX_SPACE_SHARED:
-		return PTX_STR(".shared");
+		return ptx_mod_suffix(PTX_MOD_SHARED);
 	case PTX_SPACE_SHARED_CLUSTER:
-		return PTX_STR(".shared::cluster");
+		return ptx_mod_suffix(PTX_MOD_SHARED_CLUSTER);
 	default:
 		return PTX_STR("");
 	}
@@ -58,8 +58,8 @@ static struct ptx_str space_suffix(enum ptx_space s)
 
 static void reread(struct inst_ctx *cx, struct inst_access *a, struct ptx_stmt *at)
 {
-	static const struct ptx_str vec[] = {
-		[1] = {"", 0}, [2] = {".v2", 3}, [4] = {".v4", 3}, [8] = {".v8", 3}};
+	static const enum ptx_mod vec[] = {
+		[1] = PTX_MOD_UNKNOWN, [2] = PTX_MOD_V2, [4] = PTX_MOD_V4, [8] = PTX_MOD_V8};
 	struct ptx_opnd now = {.kind = PTX_OPND_VEC, .nsub = a->vec};
 	struct ptx_str type = inst_type_of(a->type);
 
@@ -70,7 +70,7 @@ static void reread(struct inst_ctx *cx, struct inst_access *a, struct ptx_stmt *
 	}
 	if (a->vec == 1)
 		now = now.sub[0];
-	inst_emit(cx, at, "reread", T(space_suffix(a->space), vec[a->vec], type),
+	inst_emit(cx, at, "reread", T(space_suffix(a->space), ptx_mod_suffix(vec[a->vec]), type),
 		  H(now, a->addr, a->guard));
 }
 
@@ -427,7 +427,7 @@ void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
 		cx->state = new_reg(cx, PTX_TYPE_B32);
 	/* Falling off the end is a ret: cold code goes behind it. */
 	struct ptx_stmt *end = ptx_new_stmt(cx->m, PTX_STMT_INST);
-	end->form = ptx_form_get(cx->m, PTX_STR("ret"));
+	end->form = ptx_form_of(cx->m, PTX_OP_RET, PTX_TYPE_NONE);
 	end->pred = PTX_NO_REG;
 	bool falls_off = !f->last || f->last->kind != PTX_STMT_INST ||
 			 !(f->last->form->effects & PTX_EFF_EXIT) || f->last->pred != PTX_NO_REG;
