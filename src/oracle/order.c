@@ -209,8 +209,8 @@ static struct oracle_pends *pends_of(struct oracle_thread *t)
 	return t->pends;
 }
 
-/* A kernel's thread has a handful of places, the host's has one for each byte it wrote: only many are
- * worth a table. */
+/* A kernel's thread has a handful of places, the host's has one for each byte it wrote: only many
+ * are worth a table. */
 #define FEW_PLACES 16
 
 struct oracle_place {
@@ -223,7 +223,8 @@ static void places_forget(struct oracle_pends *p)
 {
 	struct oracle_place *e, *next;
 
-	HASH_ITER (hh, p->places, e, next) {
+	HASH_ITER(hh, p->places, e, next)
+	{
 		HASH_DEL(p->places, e);
 		free(e);
 	}
