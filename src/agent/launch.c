@@ -101,7 +101,7 @@ static struct agent_kernel *func_add(struct func_key key, struct agent_kernel *k
 	return k;
 }
 
-/* The name of a graph node's kernel, which no launch callback tells us. */
+/* The name of a graph node's kernel, which no launch callback gives. */
 static const char *name_of(const CUDA_KERNEL_NODE_PARAMS *p)
 {
 	const char *name = NULL;

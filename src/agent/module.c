@@ -61,7 +61,7 @@ static struct pair pair_of(const void *context, const void *handle)
 	return p;
 }
 
-/* Finds or adds; `is_new` tells which. NULL: no memory. The lock is held. */
+/* Finds or adds; `is_new` says which. NULL: no memory. The lock is held. */
 static struct module *module_entry(struct pair key, bool *is_new)
 {
 	struct module *m;

@@ -110,8 +110,8 @@ static void take_function(struct image *im, const GElf_Sym *sym, const char *nam
 		race_order_function(&im->order, name, strlen(name));
 }
 
-static void tell_verdict(struct image *im, const GElf_Sym *sym, const char *name, const char *bytes,
-			 size_t room, void *arg)
+static void verdict_of_symbol(struct image *im, const GElf_Sym *sym, const char *name,
+			      const char *bytes, size_t room, void *arg)
 {
 	(void)im;
 	(void)sym;
@@ -166,7 +166,7 @@ static void read_image(Elf *elf)
 	each_symbol(&im, take_tables, NULL);
 	each_symbol(&im, take_function, NULL);
 	verdict = race_order_judge(&im.order);
-	each_symbol(&im, tell_verdict, &verdict);
+	each_symbol(&im, verdict_of_symbol, &verdict);
 }
 
 /* ------------------------------------------------------------------------ */

@@ -3,7 +3,7 @@
  *
  * Tools say so and end with BASE_EXIT_INTERNAL. In a user's process nothing of ours may end it: a
  * reserve is held there (base_reserve), which is given back to the system at the first allocation
- * that fails. What is under way completes with it; the part that holds the reserve is told, takes
+ * that fails. What is under way completes with it; the part that holds the reserve is called, takes
  * up no new work (its API's boundary asks base_is_short) and says in the report what went
  * unchecked. So an allocation never fails in the middle of a change, and no lock or half-made
  * structure is left behind. A later call may get the reserve again (base_rearm) and go on.

@@ -292,7 +292,8 @@ DEV_FN void delay(uint32_t rng, uint32_t count)
 }
 
 /* The half of the 8 bytes that differs. Of a changed source the destination has what it was. */
-DEV_FN void tell(struct race_tensor *r, const struct found *f, const struct copy *x, bool is_source)
+DEV_FN void report(struct race_tensor *r, const struct found *f, const struct copy *x,
+		   bool is_source)
 {
 	uint64_t was = is_source ? f->destination : f->source;
 	uint64_t now = is_source ? f->source : f->destination;
@@ -413,7 +414,7 @@ __collider_tensor(uint64_t map, uint32_t shared, int32_t c0, int32_t c1, int32_t
 			     : "memory");
 		r.head = 2;
 		if (f.at_source)
-			tell(&r, &f, &x, is_source);
+			report(&r, &f, &x, is_source);
 	}
 	return r;
 }

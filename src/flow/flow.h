@@ -90,7 +90,7 @@ struct flow_demand_info {
 	 * MAYBE: the first real uses on the paths that have one (each once). When control comes
 	 * from the load to such a statement, the value is used; but control may come there on
 	 * other paths too, so a note about the load must be cleared at the function's entry and
-	 * at each execution of the load. May be empty: no place tells.
+	 * at each execution of the load. May be empty: no place shows it.
 	 */
 	struct ptx_stmt **uses;
 	uint32_t nuses;

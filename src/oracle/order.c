@@ -7,7 +7,7 @@
  * the thread: its release fences (any later strong write), its releasing operations by place (a
  * later strong write there), what its strong reads saw released (a later acquiring fence, or
  * operation there), each until a fence of at least that scope takes its part over.
- * Costs: a join of clocks for each pattern that is completed and tells something new.
+ * Costs: a join of clocks for each pattern that is completed and adds something new.
  */
 #include "oracle/impl.h"
 

@@ -152,7 +152,7 @@ RACE_FN uint32_t race_slot_index(uint64_t key)
 #define RACE_WIDTH_SUM 128u
 
 /*
- * What a check tells __collider_changed and __collider_warp in one word: site, kind, width of
+ * What a check hands to __collider_changed and __collider_warp in one word: site, kind, width of
  * the element, and whether a speculated value was used (RACE_REC_USED).
  */
 #define RACE_WHAT_SITES	   (1u << 24)

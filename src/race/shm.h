@@ -126,7 +126,7 @@ struct race_shm {
 	uint32_t order;	 /* enum race_order | RACE_ORDER_ALL: --shuffle */
 	uint32_t window; /* bytes checked of a bulk copy at most; 0: whole copies */
 	uint32_t sites;	 /* --sample: check so many sites only, and note which; 0: all, not noted */
-	/* Groups below this number are checked, as far as earlier runs' coverage tells; 0: it
+	/* Groups below this number are checked, as far as earlier runs' coverage shows; 0: it
 	 * doesn't. And the highest that a module got, by the agents; atomic. */
 	uint32_t sites_limit, sites_limit_used;
 	uint32_t failed_modules; /* that could not be loaded; atomic */

@@ -19,7 +19,7 @@
 bool race_shm_open(void);
 /* The file, after race_shm_open; NULL before. */
 struct race_shm *race_shm_get(void);
-/* This process made the file, and so must tell what is in it. */
+/* This process made the file, and so must report what is in it. */
 bool race_shm_is_own(void);
 /* After fork, in the child. */
 void race_shm_disown(void);
