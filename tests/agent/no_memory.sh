@@ -20,7 +20,7 @@ play() { # play NAME: what the program writes goes to out, the agent's words to 
 }
 
 for name in races clean plain graph first_use_in_capture two_contexts two_devices two_programs \
-	library_before_context handle_again copies_clean copies_first streams; do
+	library_before_context handle_again copies_clean streams; do
 	NO_MEMORY_COUNT=$work/count play $name
 	rc=$?
 	[ $rc -eq 0 ] && [ "$(cat "$work/out")" = ok ] || { echo "FAIL $name by itself: $rc"; exit 1; }
