@@ -50,7 +50,8 @@ char *base_strdup(struct base_arena *a, const char *s);
 char *base_printf(struct base_arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Frees all chunks; the arena is empty and usable again. */
 void base_arena_free(struct base_arena *a);
-/* The same, but the newest chunk is kept for what comes next: fresh memory is cleared by the kernel,
+/* The same, but the newest chunk is kept for what comes next: fresh memory is cleared by the
+ * kernel,
  * which costs as much as parsing into it. */
 void base_arena_reset(struct base_arena *a);
 
@@ -70,7 +71,8 @@ void *base_aligned(size_t align, size_t bytes) __attribute__((returns_nonnull, m
 _Noreturn void base_out_of_memory(size_t wanted);
 
 /* In a user's process: holds so many bytes of address space back for the first allocation that
- * fails. when_short is called then, in the thread that it failed in, whatever locks it holds: it may
+ * fails. when_short is called then, in the thread that it failed in, whatever locks it holds: it
+ * may
  * set flags, and nothing else. Call once. */
 void base_reserve(size_t bytes, void (*when_short)(void));
 /* Has the reserve been used? Then a boundary of an API refuses new work, unless base_rearm gets it
@@ -181,6 +183,7 @@ enum base_exit {
 	BASE_EXIT_TRUE_ALARM = 10,	/* prove: a kernel has a true alarm */
 	BASE_EXIT_UNPROVEN = 11,	/* prove: a kernel not analysed or proven, or vacuous */
 	BASE_EXIT_POTENTIAL_ALARM = 12, /* prove: potential alarms only */
+	BASE_EXIT_SAME_VALUE = 13,	/* prove: race-free up to stores of equal values */
 	BASE_EXIT_UNCONFIRMED = 71,	/* run --verify: the oracle denies a report of a detector */
 	BASE_EXIT_UNJUDGED = 72,  /* run --detector=oracle: the run is beyond the oracle's limits */
 	BASE_EXIT_UNCHECKED = 73, /* run --fail-unchecked: nothing was checked */

@@ -1,11 +1,17 @@
 /*
- * text.c - results of prove as text and as JSON (prove.h).
+ * proof_text.c - what collider prove found, as text (race/proof/proof.h).
+ *
+ * Under an alarm stand both accesses with their source lines, what the launch has for all threads,
+ * and two columns of what the two threads have: the FaialAA paper's figure of an alarm (section
+ * 2.1). A star marks
+ * what the analysis only approximates. The summary has the columns of its tables 1 and 4.
  */
-#include "prove/prove.h"
+#include "report/internal.h"
 
+#include <inttypes.h>
 #include <string.h>
 
-static const char *access_name(const struct prove_side *s)
+static const char *access_name(const struct race_alarm_side *s)
 {
 	return s->kind == RACE_OP_READ ? "reads" : s->kind == RACE_OP_WRITE ? "writes" : "updates";
 }
@@ -18,66 +24,176 @@ static void print_place(struct base_buf *out, const char *file, uint32_t line, u
 		base_buf_printf(out, "PTX line %u", ptx_line);
 }
 
-static void print_side(struct base_buf *out, const struct prove_alarm *a, unsigned i)
+static void print_side(struct base_buf *out, const struct rep_options *opt,
+		       const struct race_alarm *a, unsigned i)
 {
-	const struct prove_side *s = &a->side[i];
+	const struct race_alarm_side *s = &a->side[i];
 
 	base_buf_printf(out, "    %c  %s %u byte%s at ", 'A' + (int)i, access_name(s), s->bytes,
 			s->bytes == 1 ? "" : "s");
 	print_place(out, s->file, s->line, s->ptx_line);
-	base_buf_printf(out, "\n       %s\n", s->text);
+	if (*s->index)
+		base_buf_printf(out, ", byte %s", s->index);
+	base_buf_puts(out, "\n");
+	rep_source(out, opt, s->file, s->line, s->col, "    ");
+	base_buf_printf(out, "       %s\n", s->text);
 }
 
-static void print_launch(struct base_buf *out, const struct prove_alarm *a)
+static const char *value_text(const struct race_alarm_var *v, unsigned side, char *to, size_t n)
+{
+	if (!v->is_known[side])
+		snprintf(to, n, "any");
+	else
+		snprintf(to, n, v->is_signed ? "%" PRId64 : "%" PRIu64, v->value[side]);
+	return to;
+}
+
+static void print_row(struct base_buf *out, const char *name, const char *a, const char *b)
+{
+	base_buf_printf(out, "      %-20s %11s", name, a);
+	if (b)
+		base_buf_printf(out, " %11s", b);
+	base_buf_puts(out, "\n");
+}
+
+static void print_dims(struct base_buf *out, const struct race_alarm *a)
 {
 	static const char *const dims[] = {"x", "y", "z"};
+	char name[24], x[24], y[24];
+
+	for (unsigned k = 0; k < 2; k++) {
+		for (unsigned d = 0; d < 3; d++) {
+			uint32_t n = k ? a->nctaid[d] : a->ntid[d];
+			if (n <= 1 && !(d == 0 && !k))
+				continue;
+			const uint32_t *p = k ? a->side[0].ctaid : a->side[0].tid;
+			const uint32_t *q = k ? a->side[1].ctaid : a->side[1].tid;
+			snprintf(name, sizeof(name), "%s.%s", k ? "blockIdx" : "threadIdx",
+				 dims[d]);
+			snprintf(x, sizeof(x), "%u", p[d]);
+			snprintf(y, sizeof(y), "%u", q[d]);
+			print_row(out, name, x, y);
+		}
+	}
+}
+
+static void print_vars(struct base_buf *out, const struct race_alarm *a, bool is_global)
+{
+	char name[64], x[24], y[24];
+
+	for (uint32_t i = 0; i < a->nvars; i++) {
+		const struct race_alarm_var *v = &a->var[i];
+		if (v->is_global != is_global)
+			continue;
+		snprintf(name, sizeof(name), "%.56s%s", v->name,
+			 v->is_approx[0] || v->is_approx[1] ? " *" : "");
+		print_row(out, name, value_text(v, 0, x, sizeof(x)),
+			  is_global ? NULL : value_text(v, 1, y, sizeof(y)));
+	}
+}
+
+static bool has_named_params(const struct race_alarm *a)
+{
+	for (uint32_t i = 0; i < a->nvars; i++)
+		if (a->var[i].is_global)
+			return true;
+	return false;
+}
+
+static void print_launch(struct base_buf *out, const struct race_alarm *a)
+{
+	bool has_star = false;
 
 	base_buf_printf(out, "    found with blockDim (%u, %u, %u), gridDim (%u, %u, %u)",
 			a->ntid[0], a->ntid[1], a->ntid[2], a->nctaid[0], a->nctaid[1],
 			a->nctaid[2]);
-	for (uint32_t i = 0; i < a->nparams; i++)
-		base_buf_printf(out, ", parameter bytes at %llu = %llu",
-				(unsigned long long)a->param[i].off,
-				(unsigned long long)a->param[i].value);
-	base_buf_puts(out, "\n                      A         B\n");
-	for (unsigned d = 0; d < 3; d++) {
-		if (a->ntid[d] > 1)
-			base_buf_printf(out, "    threadIdx.%s %10u%10u\n", dims[d],
-					a->side[0].tid[d], a->side[1].tid[d]);
+	for (uint32_t i = 0; i < a->nparams && !has_named_params(a); i++)
+		base_buf_printf(out, ", parameter bytes at %" PRIu64 " = %" PRIu64, a->param[i].off,
+				a->param[i].value);
+	base_buf_puts(out, "\n");
+	if (has_named_params(a)) {
+		print_row(out, "all threads", "", NULL);
+		print_vars(out, a, true);
 	}
-	for (unsigned d = 0; d < 3; d++) {
-		if (a->nctaid[d] > 1)
-			base_buf_printf(out, "    blockIdx.%s  %10u%10u\n", dims[d],
-					a->side[0].ctaid[d], a->side[1].ctaid[d]);
-	}
-	if (a->is_true)
-		base_buf_printf(out, "    byte        %10llu%10llu\n",
-				(unsigned long long)a->side[0].offset,
-				(unsigned long long)a->side[1].offset);
+	print_row(out, "thread", "A", "B");
+	print_dims(out, a);
+	print_vars(out, a, false);
+	for (uint32_t i = 0; i < a->nvars; i++)
+		has_star |= a->var[i].is_approx[0] || a->var[i].is_approx[1];
+	if (has_star)
+		base_buf_puts(out,
+			      "      * approximated: the value comes from memory, or from what "
+			      "isn't modelled\n");
 }
 
-static void print_alarm(struct base_buf *out, const struct prove_alarm *a)
+/* "Which approximated names decide": the paper's two sets (figure 7). */
+static void print_set(struct base_buf *out, const struct race_alarm *a, bool is_data)
+{
+	bool is_next = false;
+
+	for (uint32_t i = 0; i < a->nvars; i++) {
+		const struct race_alarm_var *v = &a->var[i];
+		if (!(v->is_approx[0] || v->is_approx[1]) ||
+		    !(is_data ? v->is_data : v->is_control))
+			continue;
+		base_buf_printf(out, "%s%s", is_next ? ", " : " (approximated: ", v->name);
+		is_next = true;
+	}
+	if (is_next)
+		base_buf_puts(out, ")");
+}
+
+static void print_report(struct base_buf *out, const struct race_alarm *a)
 {
 	bool cd = a->side[0].is_approx_path || a->side[1].is_approx_path;
 	bool dd = a->side[0].is_approx_index || a->side[1].is_approx_index;
 
-	base_buf_printf(out, "  %s %s on %s, threads of %s\n", a->is_true ? "true" : "potential",
+	base_buf_printf(out, "    %s accesses", cd ? "potentially unreachable" : "reachable");
+	if (cd)
+		print_set(out, a, false);
+	base_buf_printf(out, ", %s index", dd ? "potentially inexact" : "exact");
+	if (dd)
+		print_set(out, a, true);
+	base_buf_printf(out, ": %s%s%s\n", race_alarm_class(a), *a->reason ? "; " : "", a->reason);
+	if (*a->order)
+		base_buf_printf(out, "    what may order them: %s\n", a->order);
+}
+
+static void print_alarm(struct base_buf *out, const struct rep_options *opt,
+			const struct race_alarm *a)
+{
+	static const char *const threads[] = {[RACE_LEVEL_WARP] = "lanes of one warp",
+					      [RACE_LEVEL_BLOCK] = "threads of one block",
+					      [RACE_LEVEL_CLUSTER] = "blocks of one cluster",
+					      [RACE_LEVEL_GRID] = "threads of different blocks"};
+
+	base_buf_printf(out, "  %s %s on %s, %s\n",
+			a->is_benign ? "excused"
+			: a->is_true ? "true"
+				     : "potential",
 			a->cls == RACE_CLASS_VOLATILE ? "unordered volatile conflict" : "data race",
-			a->object, a->level == PROVE_GRID ? "different blocks" : "one block");
-	print_side(out, a, 0);
-	print_side(out, a, 1);
+			a->object, threads[a->level]);
+	print_side(out, opt, a, 0);
+	print_side(out, opt, a, 1);
 	if (a->is_exited)
 		base_buf_puts(out,
 			      "    one of the threads has ended: later barriers do not order it\n");
 	if (a->has_launch)
 		print_launch(out, a);
-	base_buf_printf(out, "    %s accesses, %s index (C%cD%c)%s%s\n",
-			cd ? "potentially unreachable" : "reachable",
-			dd ? "potentially inexact" : "exact", cd ? 'D' : 'I', dd ? 'D' : 'I',
-			*a->reason ? "; " : "", a->reason);
+	print_report(out, a);
+	if (a->is_benign)
+		base_buf_puts(out,
+			      "    both store the same value: excused by --benign=same-value\n");
+	if (a->confirmed == RACE_CONFIRMED)
+		base_buf_puts(out, "    confirmed: the launch raced on the CPU device\n");
+	if (a->confirmed == RACE_NOT_CONFIRMED)
+		base_buf_puts(out,
+			      "    not confirmed: the launch did not race on the CPU device\n");
+	if (*a->reproducer)
+		base_buf_printf(out, "    reproducer: %s\n", a->reproducer);
 }
 
-static void print_free_names(struct base_buf *out, unsigned free, const char *quote)
+static void print_free_names(struct base_buf *out, unsigned free)
 {
 	static const char *const names[] = {"blockDim.x", "blockDim.y", "blockDim.z",
 					    "gridDim.x",  "gridDim.y",	"gridDim.z"};
@@ -86,13 +202,25 @@ static void print_free_names(struct base_buf *out, unsigned free, const char *qu
 	for (unsigned d = 0; d < BASE_COUNTOF(names); d++) {
 		if (!(free >> d & 1))
 			continue;
-		base_buf_printf(out, "%s%s%s%s", is_next ? ", " : "", quote, names[d], quote);
+		base_buf_printf(out, "%s%s", is_next ? ", " : "", names[d]);
 		is_next = true;
 	}
 }
 
+static void print_remedies(struct base_buf *out, const struct race_proof *k)
+{
+	for (size_t i = 0; i < k->remedies.n; i++) {
+		const struct race_remedy *r = &k->remedies.v[i];
+		base_buf_printf(out, "  %s --assume='%s'%s\n",
+				r->is_all ? "race-free with" : "fewer alarms with", r->assume,
+				r->seen > 0    ? " (holds in the recorded launches)"
+				: r->seen == 0 ? " (does NOT hold in the recorded launches)"
+					       : "");
+	}
+}
+
 /* An alarm may need a launch that the program never makes: says so, and what to do about it. */
-static void print_advice(struct base_buf *out, const struct prove_kernel *k)
+static void print_advice(struct base_buf *out, const struct race_proof *k)
 {
 	bool has_launch = false, has_params = false;
 
@@ -103,7 +231,7 @@ static void print_advice(struct base_buf *out, const struct prove_kernel *k)
 	if (!has_launch || (!k->free_dims && !has_params))
 		return;
 	base_buf_puts(out, "  These alarms are for any launch, because ");
-	print_free_names(out, k->free_dims, "");
+	print_free_names(out, k->free_dims);
 	base_buf_printf(out, "%s%s may be anything here.\n", k->free_dims && has_params ? ", " : "",
 			has_params ? "scalar parameters" : "");
 	base_buf_puts(out,
@@ -114,175 +242,127 @@ static void print_advice(struct base_buf *out, const struct prove_kernel *k)
 	if (k->free_dims & 56)
 		base_buf_puts(out, " --grid-dim=X,Y,Z");
 	if (has_params)
-		base_buf_puts(out, " --param=INDEX=VALUE");
+		base_buf_puts(out, " --param=NAME=VALUE");
 	base_buf_puts(out, "\n");
 }
 
-static const char *const problem_words[] = {[PROVE_PROBLEM_UNPROVEN] = "not analysed",
-					    [PROVE_PROBLEM_VACUOUS] = "contradiction",
-					    [PROVE_PROBLEM_EXCLUDED] = "excluded"};
-
-static void print_kernel(struct base_buf *out, const struct prove_kernel *k)
+static void print_problems(struct base_buf *out, const struct race_proof *k)
 {
-	static const char *const words[] = {[PROVE_FREE] = "race-free",
-					    [PROVE_TRUE] = "true alarm",
-					    [PROVE_POTENTIAL] = "potential alarms only",
-					    [PROVE_UNPROVEN] = "could not prove",
-					    [PROVE_VACUOUS] = "error: vacuous"};
+	static const char *const words[] = {[RACE_PROBLEM_UNPROVEN] = "not analysed",
+					    [RACE_PROBLEM_VACUOUS] = "contradiction",
+					    [RACE_PROBLEM_EXCLUDED] = "excluded"};
 
-	base_buf_printf(out, "%s: %s\n", k->name_shown, words[k->verdict]);
-	for (size_t i = 0; i < k->alarms.n; i++)
-		print_alarm(out, &k->alarms.v[i]);
-	print_advice(out, k);
 	for (size_t i = 0; i < k->problems.n; i++) {
-		const struct prove_problem *p = &k->problems.v[i];
-		base_buf_printf(out, "  %s: ", problem_words[p->kind]);
+		const struct race_problem *p = &k->problems.v[i];
+		base_buf_printf(out, "  %s: ", words[p->kind]);
 		if (p->ptx_line || p->line) {
 			print_place(out, p->file, p->line, p->ptx_line);
 			base_buf_puts(out, ": ");
 		}
 		base_buf_printf(out, "%s\n", p->text);
 	}
+}
+
+static void print_kernel(struct base_buf *out, const struct rep_options *opt,
+			 const struct race_proof *k)
+{
+	static const char *const words[] = {[RACE_VERDICT_FREE] = "race-free",
+					    [RACE_VERDICT_BENIGN] =
+						    "race-free up to stores of equal values",
+					    [RACE_VERDICT_TRUE] = "true alarm",
+					    [RACE_VERDICT_POTENTIAL] = "potential alarms only",
+					    [RACE_VERDICT_UNPROVEN] = "could not prove",
+					    [RACE_VERDICT_VACUOUS] = "error: vacuous"};
+	const struct race_proof_counts *c = &k->counts;
+
+	base_buf_printf(out, "%s: %s\n", k->name_shown, words[k->verdict]);
+	for (size_t i = 0; i < k->alarms.n; i++)
+		print_alarm(out, opt, &k->alarms.v[i]);
+	print_advice(out, k);
+	print_remedies(out, k);
+	print_problems(out, k);
 	for (size_t i = 0; i < k->contract.n; i++)
 		base_buf_printf(out, "%s%s%s", i ? "; " : "  contract: ", k->contract.v[i],
 				i + 1 == k->contract.n ? "\n" : "");
-	base_buf_printf(
-		out,
-		"  %u accesses, %u pairs; %u queries: %u by integers, %u by bit-vectors, %u not "
-		"answered; %u replays, %u failed; %llu ms\n",
-		k->counts.accesses, k->counts.pairs, k->counts.queries, k->counts.by_integers,
-		k->counts.by_bits, k->counts.gave_up, k->counts.replays, k->counts.failed_replays,
-		(unsigned long long)k->ms);
+	for (size_t i = 0; i < k->protocol.n; i++)
+		base_buf_printf(out, "  %s%s\n", i ? "  " : "protocol:\n    ", k->protocol.v[i]);
+	base_buf_printf(out,
+			"  %u accesses, %u pairs in %u cases, %u decided without the solver; %u "
+			"queries: %u by integers, %u by bit-vectors, %u not answered; %u replays, "
+			"%u failed; %" PRIu64 " ms%s\n",
+			c->accesses, c->pairs, c->cases, c->quick, c->queries, c->by_integers,
+			c->by_bits, c->gave_up, c->replays, c->failed_replays, k->ms,
+			k->is_cached ? " (from the cache)" : "");
 }
 
-void prove_print_text(const struct prove_results *r, struct base_buf *out)
+/* Of the kernels that were analysed, in percent: "12.5%". */
+static void print_share(struct base_buf *out, const char *name, size_t n, size_t of)
 {
-	unsigned n[5] = {0};
+	base_buf_printf(out, "%s %.1f%%", name, of ? 100.0 * (double)n / (double)of : 0.0);
+}
+
+static bool has_cause(const struct race_proof *k, enum race_problem_cause cause)
+{
+	for (size_t i = 0; i < k->problems.n; i++)
+		if (k->problems.v[i].cause == cause)
+			return true;
+	return false;
+}
+
+/* Tables 1 and 4 of the paper: kernels and alarms by verdict, kernels by class. */
+static void print_tables(struct base_buf *out, const struct race_proofs *r)
+{
+	static const char *const classes[] = {"CIDI", "CIDD", "CDDI", "CDDD"};
+	size_t n[RACE_VERDICT_COUNT] = {0}, timeout = 0, crash = 0, right = 0, maybe = 0, total = 0;
+	size_t by_class[BASE_COUNTOF(classes)] = {0};
 
 	for (size_t i = 0; i < r->kernels.n; i++) {
-		print_kernel(out, &r->kernels.v[i]);
+		const struct race_proof *k = &r->kernels.v[i];
+		bool is_bad = k->verdict == RACE_VERDICT_UNPROVEN;
+		n[k->verdict]++;
+		timeout += is_bad && has_cause(k, RACE_CAUSE_TIMEOUT);
+		crash += is_bad && has_cause(k, RACE_CAUSE_CRASH);
+		for (size_t a = 0; a < k->alarms.n; a++) {
+			right += k->alarms.v[a].is_true && !k->alarms.v[a].is_benign;
+			maybe += !k->alarms.v[a].is_true;
+		}
+		for (size_t c = 0; c < BASE_COUNTOF(classes) && k->has_class; c++)
+			by_class[c] += !strcmp(race_proof_class(k), classes[c]);
+		total += k->has_class;
+	}
+	size_t analysed = r->kernels.n - n[RACE_VERDICT_UNPROVEN] - n[RACE_VERDICT_VACUOUS];
+	base_buf_printf(out, "%6s %6s %6s %9s %7s %5s | %6s %9s\n%6zu %6zu %6zu ", "DRF", "P-racy",
+			"T-racy", "coverage", "timeout", "crash", "true", "potential",
+			n[RACE_VERDICT_FREE] + n[RACE_VERDICT_BENIGN], n[RACE_VERDICT_POTENTIAL],
+			n[RACE_VERDICT_TRUE]);
+	base_buf_printf(out, "%8.1f%% %7zu %5zu | %6zu %9zu\n",
+			r->kernels.n ? 100.0 * (double)analysed / (double)r->kernels.n : 0.0,
+			timeout, crash, right, maybe);
+	for (size_t c = 0; c < BASE_COUNTOF(classes); c++) {
+		base_buf_puts(out, c ? ", " : "");
+		print_share(out, classes[c], by_class[c], total);
+	}
+	base_buf_printf(out, " of %zu\n", total);
+}
+
+void rep_proof_text(const struct race_proofs *r, const struct rep_options *opt,
+		    struct base_buf *out)
+{
+	size_t n[RACE_VERDICT_COUNT] = {0};
+
+	for (size_t i = 0; i < r->kernels.n; i++) {
+		print_kernel(out, opt, &r->kernels.v[i]);
 		n[r->kernels.v[i].verdict]++;
 	}
-	base_buf_printf(
-		out,
-		"%zu kernel%s: %u race-free, %u with true alarms, %u with potential alarms only, "
-		"%u not proven, %u vacuous\n",
-		r->kernels.n, r->kernels.n == 1 ? "" : "s", n[PROVE_FREE], n[PROVE_TRUE],
-		n[PROVE_POTENTIAL], n[PROVE_UNPROVEN], n[PROVE_VACUOUS]);
-}
-
-/* ---- JSON ------------------------------------------------------------------------ */
-
-static void text(struct base_buf *out, const char *key, const char *s)
-{
-	base_buf_printf(out, "\"%s\":\"", key);
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
-		if (c == '"' || c == '\\')
-			base_buf_printf(out, "\\%c", c);
-		else if (c < 32)
-			base_buf_printf(out, "\\u%04x", c);
-		else
-			base_buf_put(out, s, 1);
-	}
-	base_buf_puts(out, "\"");
-}
-
-static void triple(struct base_buf *out, const char *key, const uint32_t v[3])
-{
-	base_buf_printf(out, ",\"%s\":[%u,%u,%u]", key, v[0], v[1], v[2]);
-}
-
-static void json_alarm(struct base_buf *out, const struct prove_alarm *a)
-{
-	base_buf_printf(out, "{\"true\":%s,\"level\":\"%s\",\"exited\":%s,",
-			a->is_true ? "true" : "false", a->level == PROVE_GRID ? "grid" : "block",
-			a->is_exited ? "true" : "false");
-	text(out, "class", race_class_name(a->cls));
-	base_buf_puts(out, ",");
-	text(out, "object", a->object);
-	base_buf_puts(out, ",");
-	text(out, "reason", a->reason);
-	if (a->has_launch) {
-		triple(out, "blockDim", a->ntid);
-		triple(out, "gridDim", a->nctaid);
-		base_buf_puts(out, ",\"params\":[");
-		for (uint32_t i = 0; i < a->nparams; i++)
-			base_buf_printf(out, "%s{\"offset\":%llu,\"bytes\":%u,\"value\":%llu}",
-					i ? "," : "", (unsigned long long)a->param[i].off,
-					a->param[i].bytes, (unsigned long long)a->param[i].value);
-		base_buf_puts(out, "]");
-	}
-	base_buf_puts(out, ",\"sides\":[");
-	for (unsigned i = 0; i < 2; i++) {
-		const struct prove_side *s = &a->side[i];
-		base_buf_printf(out, "%s{", i ? "," : "");
-		text(out, "access",
-		     s->kind == RACE_OP_READ	? "load"
-		     : s->kind == RACE_OP_WRITE ? "store"
-						: "atomic");
-		base_buf_puts(out, ",");
-		text(out, "file", s->file);
-		base_buf_puts(out, ",");
-		text(out, "ptx", s->text);
-		base_buf_printf(out,
-				",\"line\":%u,\"ptx_line\":%u,\"bytes\":%u,\"exact_index\":%s,"
-				"\"reachable\":%s",
-				s->line, s->ptx_line, s->bytes,
-				s->is_approx_index ? "false" : "true",
-				s->is_approx_path ? "false" : "true");
-		triple(out, "thread", s->tid);
-		triple(out, "block", s->ctaid);
-		base_buf_puts(out, "}");
-	}
-	base_buf_puts(out, "]}");
-}
-
-static const char *const problem_names[] = {[PROVE_PROBLEM_UNPROVEN] = "unproven",
-					    [PROVE_PROBLEM_VACUOUS] = "vacuous",
-					    [PROVE_PROBLEM_EXCLUDED] = "excluded"};
-
-void prove_print_json(const struct prove_results *r, struct base_buf *out)
-{
-	base_buf_puts(out, "{");
-	text(out, "file", r->file);
-	base_buf_puts(out, ",\"kernels\":[");
-	for (size_t i = 0; i < r->kernels.n; i++) {
-		const struct prove_kernel *k = &r->kernels.v[i];
-		base_buf_puts(out, i ? ",{" : "{");
-		text(out, "name", k->name_shown);
-		base_buf_puts(out, ",");
-		text(out, "verdict", prove_verdict_name(k->verdict));
-		base_buf_puts(out, ",\"alarms\":[");
-		for (size_t a = 0; a < k->alarms.n; a++) {
-			base_buf_puts(out, a ? "," : "");
-			json_alarm(out, &k->alarms.v[a]);
-		}
-		base_buf_puts(out, "],\"free\":[");
-		print_free_names(out, k->free_dims, "\"");
-		base_buf_puts(out, "],\"problems\":[");
-		for (size_t p = 0; p < k->problems.n; p++) {
-			base_buf_puts(out, p ? ",{" : "{");
-			text(out, "kind", problem_names[k->problems.v[p].kind]);
-			base_buf_puts(out, ",");
-			text(out, "text", k->problems.v[p].text);
-			base_buf_puts(out, ",");
-			text(out, "file", k->problems.v[p].file);
-			base_buf_printf(out, ",\"line\":%u,\"ptx_line\":%u}", k->problems.v[p].line,
-					k->problems.v[p].ptx_line);
-		}
-		base_buf_puts(out, "],\"contract\":[");
-		for (size_t c = 0; c < k->contract.n; c++) {
-			base_buf_puts(out, c ? ",{" : "{");
-			text(out, "text", k->contract.v[c]);
-			base_buf_puts(out, "}");
-		}
-		base_buf_printf(out,
-				"],\"accesses\":%u,\"pairs\":%u,\"queries\":%u,\"gave_up\":%u,"
-				"\"replays\":%u,\"failed_replays\":%u,\"ms\":%llu}",
-				k->counts.accesses, k->counts.pairs, k->counts.queries,
-				k->counts.gave_up, k->counts.replays, k->counts.failed_replays,
-				(unsigned long long)k->ms);
-	}
-	base_buf_puts(out, "]}\n");
+	base_buf_printf(out,
+			"%zu kernel%s: %zu race-free, %zu with true alarms, %zu with potential "
+			"alarms only, %zu not proven, %zu vacuous",
+			r->kernels.n, r->kernels.n == 1 ? "" : "s", n[RACE_VERDICT_FREE],
+			n[RACE_VERDICT_TRUE], n[RACE_VERDICT_POTENTIAL], n[RACE_VERDICT_UNPROVEN],
+			n[RACE_VERDICT_VACUOUS]);
+	if (n[RACE_VERDICT_BENIGN])
+		base_buf_printf(out, ", %zu up to equal values", n[RACE_VERDICT_BENIGN]);
+	base_buf_puts(out, "\n");
+	if (r->kernels.n > 1)
+		print_tables(out, r);
 }
