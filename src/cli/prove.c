@@ -3,6 +3,7 @@
  */
 #include "cli/cli.h"
 #include "prove/prove.h"
+#include "report/report.h"
 #include "toolchain/toolchain.h"
 
 #include <errno.h>
@@ -69,17 +70,22 @@ static int read_header(const char *path, struct prove_options *o)
 	return rc;
 }
 
-/* INDEX=VALUE,... */
-static bool read_params(const char *s, struct prove_options *o)
+/* NAME=VALUE,...; a name may be a number. */
+static bool read_params(const char *s, struct prove_options *o, struct base_arena *a)
 {
 	while (s && *s && o->nparams < 64) {
+		const char *eq = strchr(s, '=');
 		char *end;
-		unsigned long i = strtoul(s, &end, 10);
-		if (end == s || *end != '=' || !i || i > 4096)
+		if (!eq || eq == s)
 			return false;
-		s = end + 1;
+		unsigned long i = strtoul(s, &end, 10);
+		bool is_number = end == eq && *s >= '0' && *s <= '9';
+		if (is_number && (!i || i > 4096))
+			return false;
+		o->param[o->nparams].index = is_number ? (uint32_t)i : 0;
+		o->param[o->nparams].name = is_number ? NULL : base_strndup(a, s, (size_t)(eq - s));
+		s = eq + 1;
 		errno = 0;
-		o->param[o->nparams].index = (uint32_t)i;
 		o->param[o->nparams++].value = strtoull(s, &end, 0);
 		if (end == s || errno || (*end && *end != ','))
 			return false;
@@ -88,16 +94,47 @@ static bool read_params(const char *s, struct prove_options *o)
 	return true;
 }
 
+/* "A; B" into two; the parts without their spaces. */
+static const char **split(const char *s, struct base_arena *a, size_t *n)
+{
+	const char **out = BASE_NEWN(a, const char *, strlen(s) / 2 + 2);
+
+	for (*n = 0; *s;) {
+		size_t skip = strspn(s, "; \t"), len = strcspn(s + skip, ";"), cut = len;
+		s += skip;
+		while (cut && (s[cut - 1] == ' ' || s[cut - 1] == '\t'))
+			cut--;
+		if (cut)
+			out[(*n)++] = base_strndup(a, s, cut);
+		s += len;
+	}
+	return out;
+}
+
+static void read_levels(const struct option_set *set, struct prove_options *o)
+{
+	for (unsigned l = 0; l <= RACE_LEVEL_GRID; l++)
+		o->level[l] = option_is(set, OPTION_LEVEL, "all") ||
+			      option_is(set, OPTION_LEVEL, race_level_name((enum race_level)l));
+}
+
 static int read_options(struct option_set *set, struct prove_options *o)
 {
 	static const enum option_id dims[2] = {OPTION_BLOCK_DIM, OPTION_GRID_DIM};
+	const char *assumes = option_text(set, OPTION_ASSUME);
 
 	o->kernel = option_text(set, OPTION_KERNEL);
 	o->may_alias = option_flag(set, OPTION_MAY_ALIAS);
-	o->block = !option_is(set, OPTION_LEVEL, "grid");
-	o->grid = !option_is(set, OPTION_LEVEL, "block");
+	o->all_launches = option_flag(set, OPTION_ALL_LAUNCHES);
+	o->is_lockstep = option_flag(set, OPTION_WARP_LOCKSTEP);
+	o->is_same_value = option_is(set, OPTION_BENIGN, "same-value");
+	o->wants_protocol = option_flag(set, OPTION_PROTOCOL);
+	o->wants_remedies = !option_flag(set, OPTION_NO_REMEDIES);
+	read_levels(set, o);
 	o->timeout_ms = (unsigned)option_int(set, OPTION_PROVE_TIMEOUT);
 	o->memory_mb = (unsigned)option_int(set, OPTION_PROVE_MEMORY);
+	if (assumes)
+		o->assumes = split(assumes, &set->arena, &o->nassumes);
 	for (unsigned i = 0; i < 2; i++) {
 		const char *s = option_text(set, dims[i]);
 		if (s && !read_dims(s, o->dim + 3 * i)) {
@@ -107,8 +144,8 @@ static int read_options(struct option_set *set, struct prove_options *o)
 		}
 	}
 	const char *params = option_text(set, OPTION_PARAM);
-	if (params && !read_params(params, o)) {
-		base_say("error: --param: expected INDEX=VALUE,..., found '%s'", params);
+	if (params && !read_params(params, o, &set->arena)) {
+		base_say("error: --param: expected NAME=VALUE,..., found '%s'", params);
 		return BASE_EXIT_USAGE;
 	}
 	return 0;
@@ -117,9 +154,10 @@ static int read_options(struct option_set *set, struct prove_options *o)
 int cli_prove(struct option_set *set)
 {
 	struct prove_options o = {0};
-	struct prove_results r = {0};
+	struct race_proofs r = {0};
 	struct base_sink sink = {0};
 	struct base_buf out = {0};
+	struct rep_options view = {.format = REP_TEXT};
 	char *text = NULL;
 	size_t size = 0;
 	int rc = read_options(set, &o);
@@ -154,15 +192,15 @@ int cli_prove(struct option_set *set)
 	cli_flush(&sink);
 	if (!rc) {
 		if (option_is(set, OPTION_FORMAT, "json"))
-			prove_print_json(&r, &out);
+			rep_proof_json(&r, &out);
 		else
-			prove_print_text(&r, &out);
+			rep_proof_text(&r, &view, &out);
 		rc = cli_print(&out);
 	}
 	if (!rc)
-		rc = prove_exit_code(&r);
+		rc = race_proof_exit_code(&r);
 	base_buf_free(&out);
-	prove_results_free(&r);
+	race_proofs_free(&r);
 	free(text);
 	return rc;
 }

@@ -49,7 +49,7 @@ static void run_child(struct ptx_module *m, struct ptx_func *f, const struct pro
 	struct rlimit mem = {(rlim_t)o->memory_mb << 20, (rlim_t)o->memory_mb << 20};
 	struct rlimit no_core = {0, 0};
 	struct base_arena arena = {0};
-	struct prove_kernel k = {0};
+	struct race_proof k = {0};
 	struct base_buf out = {0};
 	size_t done = 0;
 
@@ -92,10 +92,12 @@ static bool start(struct job *j, struct ptx_module *m, const struct prove_option
 	return true;
 }
 
-static void unproven(struct prove_results *r, struct job *j, const char *text)
+static void unproven(struct race_proofs *r, struct job *j, const char *text)
 {
-	struct prove_kernel k = {.verdict = PROVE_UNPROVEN};
-	struct prove_problem p = {.text = text, .file = "", .ptx_line = j->f->line};
+	struct race_proof k = {.verdict = RACE_VERDICT_UNPROVEN};
+	struct race_problem p = {.text = text, .file = "", .ptx_line = j->f->line};
+
+	p.cause = j->is_killed ? RACE_CAUSE_TIMEOUT : RACE_CAUSE_CRASH;
 
 	k.name = base_strndup(&r->arena, j->f->name.p, j->f->name.n);
 	k.name_shown = race_demangle(&r->arena, k.name);
@@ -103,7 +105,7 @@ static void unproven(struct prove_results *r, struct job *j, const char *text)
 	r->kernels.v[j->kernel] = k;
 }
 
-static void finish(struct prove_results *r, struct job *j)
+static void finish(struct race_proofs *r, struct job *j)
 {
 	int status = 0;
 
@@ -119,7 +121,7 @@ static void finish(struct prove_results *r, struct job *j)
 }
 
 /* Waits for any child to say something or to reach its limit. */
-static void serve(struct prove_results *r, struct job *jobs, unsigned n)
+static void serve(struct race_proofs *r, struct job *jobs, unsigned n)
 {
 	struct pollfd fds[MAX_CHILDREN];
 	char chunk[65536];
@@ -156,7 +158,7 @@ static bool is_wanted(const struct ptx_func *f, const struct prove_options *o,
 	return strstr(name, o->kernel) || strstr(race_demangle(arena, name), o->kernel);
 }
 
-static void run_all(struct prove_results *r, struct ptx_module *m, const struct prove_options *o)
+static void run_all(struct race_proofs *r, struct ptx_module *m, const struct prove_options *o)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned width = cpus < 1 ? 1 : cpus > MAX_CHILDREN ? MAX_CHILDREN : (unsigned)cpus;
@@ -171,7 +173,7 @@ static void run_all(struct prove_results *r, struct ptx_module *m, const struct 
 				next = next->next;
 				if (it->kind != PTX_ITEM_FUNC || !is_wanted(it->func, o, &r->arena))
 					continue;
-				struct prove_kernel k = {0};
+				struct race_proof k = {0};
 				jobs[i] = (struct job){.f = it->func, .kernel = r->kernels.n};
 				base_vec_push(&r->kernels, k);
 				if (!start(&jobs[i], m, o)) {
@@ -188,12 +190,21 @@ static void run_all(struct prove_results *r, struct ptx_module *m, const struct 
 }
 
 int prove_text(const char *file, const char *text, size_t size, const struct prove_options *o,
-	       struct prove_results *out, struct base_sink *sink)
+	       struct race_proofs *out, struct base_sink *sink)
 {
 	struct base_arena arena = {0};
 
 	memset(out, 0, sizeof(*out));
 	out->file = base_strdup(&out->arena, file);
+	for (size_t i = 0; i < o->nassumes; i++) {
+		const char *wrong = prove_check_assume(o->assumes[i], &arena);
+		if (!wrong)
+			continue;
+		base_report(sink, BASE_ERROR, "--assume", (struct base_span){0}, "'%s': %s",
+			    o->assumes[i], wrong);
+		base_arena_free(&arena);
+		return BASE_EXIT_USAGE;
+	}
 	struct ptx_module *m = ptx_parse(&arena, file, text, size, sink);
 	if (!m || sink->errors) {
 		base_arena_free(&arena);
@@ -202,43 +213,4 @@ int prove_text(const char *file, const char *text, size_t size, const struct pro
 	run_all(out, m, o);
 	base_arena_free(&arena);
 	return 0;
-}
-
-void prove_results_free(struct prove_results *r)
-{
-	for (size_t i = 0; i < r->kernels.n; i++) {
-		base_vec_free(&r->kernels.v[i].alarms);
-		base_vec_free(&r->kernels.v[i].problems);
-		base_vec_free(&r->kernels.v[i].contract);
-	}
-	base_vec_free(&r->kernels);
-	base_arena_free(&r->arena);
-}
-
-int prove_exit_code(const struct prove_results *r)
-{
-	static const int codes[] = {[PROVE_FREE] = BASE_EXIT_OK,
-				    [PROVE_TRUE] = BASE_EXIT_TRUE_ALARM,
-				    [PROVE_POTENTIAL] = BASE_EXIT_POTENTIAL_ALARM,
-				    [PROVE_UNPROVEN] = BASE_EXIT_UNPROVEN,
-				    [PROVE_VACUOUS] = BASE_EXIT_UNPROVEN};
-	int worst = BASE_EXIT_OK;
-
-	for (size_t i = 0; i < r->kernels.n; i++) {
-		int c = codes[r->kernels.v[i].verdict];
-		if (worst == BASE_EXIT_OK || (c != BASE_EXIT_OK && c < worst))
-			worst = c;
-	}
-	return worst;
-}
-
-const char *prove_verdict_name(enum prove_verdict v)
-{
-	static const char *const names[] = {[PROVE_FREE] = "race-free",
-					    [PROVE_TRUE] = "true-alarm",
-					    [PROVE_POTENTIAL] = "potential-alarm",
-					    [PROVE_UNPROVEN] = "could-not-prove",
-					    [PROVE_VACUOUS] = "vacuous"};
-
-	return names[v];
 }

@@ -16,25 +16,32 @@ static void put_text(struct base_buf *b, const char *s)
 	base_buf_put(b, s, n);
 }
 
-void wire_write(const struct prove_kernel *k, struct base_buf *out)
+static void put_alarm(struct base_buf *out, const struct race_alarm *a)
 {
-	uint64_t head[6] = {k->verdict,	   k->alarms.n, k->problems.n,
-			    k->contract.n, k->ms,	k->free_dims};
+	base_buf_put(out, a, sizeof(*a));
+	put_text(out, a->object);
+	put_text(out, a->reason);
+	put_text(out, a->order);
+	put_text(out, a->reproducer);
+	for (unsigned s = 0; s < 2; s++) {
+		put_text(out, a->side[s].file);
+		put_text(out, a->side[s].text);
+		put_text(out, a->side[s].index);
+	}
+	for (uint32_t i = 0; i < a->nvars; i++)
+		put_text(out, a->var[i].name);
+}
 
-	base_buf_put(out, head, sizeof(head));
-	base_buf_put(out, &k->counts, sizeof(k->counts));
+void wire_write(const struct race_proof *k, struct base_buf *out)
+{
+	uint64_t n[5] = {k->alarms.n, k->problems.n, k->contract.n, k->protocol.n, k->remedies.n};
+
+	base_buf_put(out, n, sizeof(n));
+	base_buf_put(out, k, sizeof(*k));
 	put_text(out, k->name);
 	put_text(out, k->name_shown);
-	for (size_t i = 0; i < k->alarms.n; i++) {
-		const struct prove_alarm *a = &k->alarms.v[i];
-		base_buf_put(out, a, sizeof(*a));
-		put_text(out, a->object);
-		put_text(out, a->reason ? a->reason : "");
-		for (unsigned s = 0; s < 2; s++) {
-			put_text(out, a->side[s].file);
-			put_text(out, a->side[s].text);
-		}
-	}
+	for (size_t i = 0; i < k->alarms.n; i++)
+		put_alarm(out, &k->alarms.v[i]);
 	for (size_t i = 0; i < k->problems.n; i++) {
 		base_buf_put(out, &k->problems.v[i], sizeof(k->problems.v[i]));
 		put_text(out, k->problems.v[i].text);
@@ -42,6 +49,12 @@ void wire_write(const struct prove_kernel *k, struct base_buf *out)
 	}
 	for (size_t i = 0; i < k->contract.n; i++)
 		put_text(out, k->contract.v[i]);
+	for (size_t i = 0; i < k->protocol.n; i++)
+		put_text(out, k->protocol.v[i]);
+	for (size_t i = 0; i < k->remedies.n; i++) {
+		base_buf_put(out, &k->remedies.v[i], sizeof(k->remedies.v[i]));
+		put_text(out, k->remedies.v[i].assume);
+	}
 }
 
 struct reader {
@@ -78,40 +91,62 @@ static const char *take_text(struct reader *r)
 	return s;
 }
 
-bool wire_read(struct base_arena *arena, const char *p, size_t n, struct prove_kernel *k)
+static void take_alarm(struct reader *r, struct race_alarm *a)
+{
+	take(r, a, sizeof(*a));
+	a->object = take_text(r);
+	a->reason = take_text(r);
+	a->order = take_text(r);
+	a->reproducer = take_text(r);
+	for (unsigned s = 0; s < 2; s++) {
+		a->side[s].file = take_text(r);
+		a->side[s].text = take_text(r);
+		a->side[s].index = take_text(r);
+	}
+	if (a->nvars > RACE_ALARM_VARS)
+		r->is_short = true;
+	for (uint32_t i = 0; i < a->nvars && !r->is_short; i++)
+		a->var[i].name = take_text(r);
+}
+
+bool wire_read(struct base_arena *arena, const char *p, size_t n, struct race_proof *k)
 {
 	struct reader r = {arena, p, n, false};
-	uint64_t head[6];
+	uint64_t count[5];
 
-	memset(k, 0, sizeof(*k));
-	take(&r, head, sizeof(head));
-	take(&r, &k->counts, sizeof(k->counts));
-	k->verdict = (enum prove_verdict)head[0];
-	k->ms = head[4];
-	k->free_dims = (uint8_t)head[5];
+	take(&r, count, sizeof(count));
+	take(&r, k, sizeof(*k));
+	memset(&k->alarms, 0, sizeof(k->alarms));
+	memset(&k->problems, 0, sizeof(k->problems));
+	memset(&k->contract, 0, sizeof(k->contract));
+	memset(&k->protocol, 0, sizeof(k->protocol));
+	memset(&k->remedies, 0, sizeof(k->remedies));
 	k->name = take_text(&r);
 	k->name_shown = take_text(&r);
-	for (uint64_t i = 0; i < head[1] && !r.is_short; i++) {
-		struct prove_alarm a;
-		take(&r, &a, sizeof(a));
-		a.object = take_text(&r);
-		a.reason = take_text(&r);
-		for (unsigned s = 0; s < 2; s++) {
-			a.side[s].file = take_text(&r);
-			a.side[s].text = take_text(&r);
-		}
+	for (uint64_t i = 0; i < count[0] && !r.is_short; i++) {
+		struct race_alarm a;
+		take_alarm(&r, &a);
 		base_vec_push(&k->alarms, a);
 	}
-	for (uint64_t i = 0; i < head[2] && !r.is_short; i++) {
-		struct prove_problem q;
+	for (uint64_t i = 0; i < count[1] && !r.is_short; i++) {
+		struct race_problem q;
 		take(&r, &q, sizeof(q));
 		q.text = take_text(&r);
 		q.file = take_text(&r);
 		base_vec_push(&k->problems, q);
 	}
-	for (uint64_t i = 0; i < head[3] && !r.is_short; i++) {
+	for (uint64_t i = 0; i < count[2] + count[3] && !r.is_short; i++) {
 		const char *s = take_text(&r);
-		base_vec_push(&k->contract, s);
+		if (i < count[2])
+			base_vec_push(&k->contract, s);
+		else
+			base_vec_push(&k->protocol, s);
 	}
-	return !r.is_short;
+	for (uint64_t i = 0; i < count[4] && !r.is_short; i++) {
+		struct race_remedy q;
+		take(&r, &q, sizeof(q));
+		q.assume = take_text(&r);
+		base_vec_push(&k->remedies, q);
+	}
+	return !r.is_short && k->verdict < RACE_VERDICT_COUNT;
 }

@@ -38,7 +38,7 @@ __global__ void half(float *y, int n) { y[threadIdx.x / n] = 1.0f; }
 CU
 expect 10 'true data race' "$tree/param.cu"
 expect 10 'scalar parameters may be anything here' --block-dim=4 "$tree/param.cu"
-expect 10 'what it uses: --param=INDEX=VALUE$' --block-dim=4 --grid-dim=1 "$tree/param.cu"
+expect 10 'what it uses: --param=NAME=VALUE$' --block-dim=4 --grid-dim=1 "$tree/param.cu"
 expect 0 'parameter 2 = 1' --param=2=1 "$tree/param.cu"
 cat >"$tree/tile.cu" <<'CU'
 __global__ void tile(float *y)
@@ -51,7 +51,7 @@ CU
 expect 10 'because blockDim.x, gridDim.x may be anything here' "$tree/tile.cu"
 expect 10 'what it uses: --block-dim=X,Y,Z --grid-dim=X,Y,Z$' "$tree/tile.cu"
 expect 10 'found with blockDim \(' "$tree/tile.cu"
-expect 10 '"free":\["blockDim.x", "gridDim.x"\]' --format=json "$tree/tile.cu"
+expect 10 '"free":\["blockDim.x","gridDim.x"\]' --format=json "$tree/tile.cu"
 expect 0 '^tile.*race-free$' --block-dim=256 "$tree/tile.cu"
 expect 10 'because gridDim.x may be anything' --block-dim=512 "$tree/tile.cu"
 expect 11 'assume.cu:3: this assumption contradicts the others' --param=2=2 "$tree/assume.cu"
@@ -66,7 +66,9 @@ for second in 32 64; do
 done
 expect 11 'lines32.cu:2: vacuous: --blockDim=32 contradicts line 1' "$tree/lines32.cu"
 expect 0 'race-free' "$tree/lines64.cu"
-expect 2 'INDEX=VALUE' --param=n=1 "$tree/param.cu"
+expect 0 'parameter n = 1' --param=n=1 "$tree/param.cu"
+expect 11 "no parameter 'm'" --param=m=1 "$tree/param.cu"
+expect 2 'NAME=VALUE' --param=n "$tree/param.cu"
 expect 2 'expected numbers' --block-dim=many "$tree/param.cu"
 expect 2 'takes a .cu or .ptx' --block-dim=4
 expect 1 'No such file' "$tree/none.ptx"
