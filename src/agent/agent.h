@@ -253,9 +253,4 @@ void agent_host_call(uint32_t id, const void *data);
 /* After fork, in the child; the lock is held. */
 void agent_host_forget(void);
 
-/* ---- own_report.c -------------------------------------------------------- */
-
-/* Tells what is in a file that nobody else will read (no `collider run`). */
-void agent_own_report(const struct race_shm *shm);
-
 #endif

@@ -101,56 +101,79 @@ static struct library *library_entry(struct pair key)
 	return NULL;
 }
 
-/* Writes the knobs at `at`, context current and guard entered. */
-static CUresult write_knobs(struct agent_context *c, CUdeviceptr at)
+static enum race_order_verdict order_of(uint32_t id, void *arg)
 {
+	(void)arg;
+	return agent_order_of(id);
+}
+
+/* Writes the runtime block of a detector at `at`, context current and guard entered. */
+static CUresult write_block(struct agent_context *c, enum race_detector_id id, CUdeviceptr at)
+{
+	const struct race_fill fill = {.rt = agent_context_rt(c), .order = order_of};
+	size_t bytes = race_detectors[id].block_bytes;
 	CUstream stream = agent_context_stream(c);
-	struct race_knobs k;
+	_Alignas(16) unsigned char block[RACE_BLOCK_MAX];
 	CUresult r;
 
 	/* What the instrumenter put there stays where it is not ours to say. */
-	r = agent_driver.memcpy_dtoh_async(&k, at, sizeof(k), stream);
+	r = agent_driver.memcpy_dtoh_async(block, at, bytes, stream);
 	if (r == CUDA_SUCCESS)
 		r = agent_driver.stream_synchronize(stream);
 	if (r != CUDA_SUCCESS)
 		return r;
-	race_shm_knobs(&k, agent_context_rt(c));
-	race_shm_order(&k, agent_order_of(k.order_id));
-	r = agent_driver.memcpy_htod_async(at, &k, sizeof(k), stream);
+	race_shm_block(id, block, &fill);
+	r = agent_driver.memcpy_htod_async(at, block, bytes, stream);
 	return r == CUDA_SUCCESS ? agent_driver.stream_synchronize(stream) : r;
 }
 
-static enum agent_module_state patch(struct agent_context *c, CUmodule module)
+/* One detector's block in a module, as its row of base/detectors.def names it. */
+static enum agent_module_state patch_block(struct agent_context *c, CUmodule module,
+					   enum race_detector_id id)
 {
-	struct race_region *region = agent_context_region(c);
+	const struct race_detector *d = &race_detectors[id];
 	CUdeviceptr at = 0;
 	size_t bytes = 0;
-	CUresult r;
+	CUresult r = agent_driver.module_get_global(&at, &bytes, module, d->marker);
 
-	r = agent_driver.module_get_global(&at, &bytes, module, RACE_KNOBS_SYMBOL);
-	if (r == CUDA_ERROR_NOT_FOUND) {
-		if (region)
-			__atomic_fetch_add(&region->plain_modules, 1, __ATOMIC_RELAXED);
+	if (r == CUDA_ERROR_NOT_FOUND)
 		return AGENT_MODULE_PLAIN;
-	}
 	if (r == CUDA_SUCCESS && !agent_context_rt(c))
 		return AGENT_MODULE_FAILED; /* the context's own note has said why */
-	if (r == CUDA_SUCCESS && bytes < sizeof(struct race_knobs)) {
+	if (r == CUDA_SUCCESS && bytes < d->block_bytes) {
 		race_shm_note(
 			"a module was instrumented by another version of Collider; races in it "
 			"go unchecked");
 		return AGENT_MODULE_FAILED;
 	}
 	if (r == CUDA_SUCCESS)
-		r = write_knobs(c, at);
+		r = write_block(c, id, at);
 	if (r != CUDA_SUCCESS) {
 		race_shm_note(
 			"cannot set the knobs of a module (error %d); races in it go unchecked",
 			(int)r);
 		return AGENT_MODULE_FAILED;
 	}
-	__atomic_fetch_add(&region->modules, 1, __ATOMIC_RELAXED);
 	return AGENT_MODULE_PATCHED;
+}
+
+static enum agent_module_state patch(struct agent_context *c, CUmodule module)
+{
+	struct race_region *region = agent_context_region(c);
+	enum agent_module_state state = AGENT_MODULE_PLAIN;
+
+	for (unsigned id = 0; id < RACE_DETECTORS_PUT; id++) {
+		enum agent_module_state one = patch_block(c, module, (enum race_detector_id)id);
+		if (one == AGENT_MODULE_FAILED)
+			return one;
+		if (one == AGENT_MODULE_PATCHED)
+			state = one;
+	}
+	if (state == AGENT_MODULE_PATCHED)
+		__atomic_fetch_add(&region->modules, 1, __ATOMIC_RELAXED);
+	else if (region)
+		__atomic_fetch_add(&region->plain_modules, 1, __ATOMIC_RELAXED);
+	return state;
 }
 
 /* The state of an entry that another thread may be working on; the lock is held. */

@@ -127,6 +127,15 @@ void base_buf_vprintf(struct base_buf *b, const char *fmt, va_list ap)
 	__attribute__((format(printf, 2, 0)));
 void base_buf_free(struct base_buf *b);
 
+/* ---- glob.c: patterns, in which only `*` is special --------------------- */
+
+/* Does the pattern match the whole text? */
+bool base_glob(const char *pattern, const char *text);
+/* ... a part of it? `^` and `$` at the pattern's ends tie it to the text's. */
+bool base_glob_part(const char *pattern, const char *text);
+/* ... a path, or its last part? */
+bool base_glob_file(const char *pattern, const char *path);
+
 /* ---- file.c ------------------------------------------------------------ */
 
 /* Reads a whole file ("-" is standard input) into malloc'd memory with a NUL

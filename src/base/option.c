@@ -32,6 +32,11 @@ static const char put_detectors[] =
 #define DETECTOR(id, name, ...) name ","
 #include "base/detectors.def"
 	"none";
+/* The passes as choices of --dump; index 0 is none. */
+static const char all_passes[] = "none"
+#define PASS(id, name, scope, what) "|" name
+#include "base/passes.def"
+	;
 
 const struct option_row option_rows[OPTION_COUNT] = {
 #define OPT(id, name, letter, type, arg, lo, hi, preset, cmds, env, help, more) \
@@ -596,6 +601,7 @@ unsigned option_list(const struct option_set *s, enum option_id id)
 int64_t option_int(const struct option_set *s, enum option_id id)
 {
 	assert(option_rows[id].type == OPTION_TYPE_INT ||
+	       option_rows[id].type == OPTION_TYPE_ENUM ||
 	       option_rows[id].type == OPTION_TYPE_BYTES ||
 	       option_rows[id].type == OPTION_TYPE_SECONDS);
 	return s->v[id].num;

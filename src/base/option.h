@@ -118,6 +118,7 @@ int option_parse(struct option_set *s, int argc, char **argv, struct base_sink *
 bool option_flag(const struct option_set *s, enum option_id id);
 /* The bits of a LIST. */
 unsigned option_list(const struct option_set *s, enum option_id id);
+/* A number; of an ENUM the place of the choice. */
 int64_t option_int(const struct option_set *s, enum option_id id);
 /* The text as given or the default's, or NULL. */
 const char *option_text(const struct option_set *s, enum option_id id);

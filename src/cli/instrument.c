@@ -25,7 +25,7 @@ static void say_counts(const char *file, const struct inst_stats *st)
 
 /* Prints the text back as it is, or without the checks in it: --sanitize=none, --strip. */
 static int print_back(const char *file, const char *text, size_t size, bool is_stripped,
-		      struct base_buf *out, struct base_sink *sink)
+		      bool is_dumped, struct base_buf *out, struct base_sink *sink)
 {
 	struct base_arena arena = {0};
 	struct ptx_module *m = ptx_parse(&arena, file, text, size, sink);
@@ -33,6 +33,8 @@ static int print_back(const char *file, const char *text, size_t size, bool is_s
 
 	if (!is_bad)
 		ptx_print(m, out);
+	if (!is_bad && is_dumped)
+		fwrite(out->p, 1, out->n, stderr);
 	base_arena_free(&arena);
 	return is_bad ? BASE_EXIT_INPUT : 0;
 }
@@ -44,7 +46,7 @@ int cli_instrument(struct option_set *set)
 		.trap = option_flag(set, OPTION_TRAP),
 		.raise_target = option_flag(set, OPTION_RAISE_TARGET),
 		.call_free = option_flag(set, OPTION_CALL_FREE),
-		.dump = option_text(set, OPTION_DUMP),
+		.dump = (enum inst_pass)option_int(set, OPTION_DUMP),
 	};
 	const char *to = option_text(set, OPTION_OUTPUT);
 	struct inst_stats stats = {0};
@@ -72,7 +74,8 @@ int cli_instrument(struct option_set *set)
 	bool is_stripped = option_flag(set, OPTION_STRIP);
 	bool is_plain = is_stripped || !opt.sanitize;
 	if (is_plain)
-		rc = print_back(name, text, size, is_stripped, &out, &sink);
+		rc = print_back(name, text, size, is_stripped,
+				is_stripped && opt.dump == INST_PASS_STRIP, &out, &sink);
 	else
 		rc = inst_text(name, text, size, &opt, &out, &stats, &sink);
 	cli_flush(&sink);

@@ -529,15 +529,32 @@ struct cpu_acc {
 void cpu_addresses(struct cpu_warp *w, const struct cpu_addr *a, uint32_t mask,
 		   uint64_t addr[CPU_WARP]);
 
+/* What host bytes belong to: private ones (local, const, parameters) have no model. */
+enum cpu_place { CPU_PLACE_PRIVATE, CPU_PLACE_SHARED, CPU_PLACE_GLOBAL };
+
+/* Bytes of the program's memory that a lane is about to access. */
+struct cpu_range {
+	enum ptx_space space; /* generic ones are decoded */
+	uint64_t addr, bytes;
+	uint32_t align; /* the address is a multiple of it; 0: any */
+	bool is_write;	/* refuses const and parameter memory */
+};
+
+/* One element of a lane at its place on the host. */
+struct cpu_elem {
+	unsigned lane;
+	enum cpu_place place;
+	uint32_t bytes;
+	uint8_t *host;
+};
+
 /*
- * Where the bytes of an access of lane `lane` lie on the host: space is decoded (generic too),
- * bounds and alignment (to `align`, 0: none) are checked. NULL: a fault was raised. `is_write`
- * refuses const and parameter memory. Memory models are not asked: the pointer is the memory
- * itself, valid until the lane's next instruction. Atomics and async copies use this.
+ * Where the range of lane `lane` lies on the host, once bounds and alignment are checked. NULL: a
+ * fault was raised. Memory models are not asked: the pointer is the memory itself, valid until the
+ * lane's next instruction. Atomics and async copies use this.
  */
 uint8_t *cpu_resolve(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
-		     enum ptx_space space, uint64_t addr, uint64_t bytes, uint32_t align,
-		     bool is_write);
+		     const struct cpu_range *r);
 /* Of a running copy that has no warp any more: `cta` may be NULL (global only). NULL: fault raised
  * against the copy's grid. */
 uint8_t *cpu_resolve_async(struct cpu_cta *cta, const struct cpu_inst *in, enum ptx_space space,

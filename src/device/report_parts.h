@@ -50,9 +50,15 @@ DEV_FN void dev_share(uint64_t table, uint32_t what, uint64_t address, uint64_t 
 
 	if (!dev_is_leader(same))
 		return;
-	dev_report(table, RACE_WHAT_SITE(what),
-		   other ? RACE_KIND_INTRA_WARP : RACE_KIND_INTRA_WARP_SAME, address, value, 0,
-		   (uint64_t)hi << 32 | lo, 0, same, RACE_WHAT_WIDTH(what), dev_rt());
+	struct dev_found f = {table,
+			      RACE_WHAT_SITE(what),
+			      (uint32_t)(other ? RACE_KIND_INTRA_WARP : RACE_KIND_INTRA_WARP_SAME),
+			      address,
+			      {value, 0},
+			      {(uint64_t)hi << 32 | lo, 0},
+			      same,
+			      RACE_WHAT_WIDTH(what)};
+	dev_report(&f, dev_rt());
 }
 
 #endif

@@ -26,6 +26,12 @@ struct ptx_opnd inst_reg(const struct inst_ctx *cx, uint32_t reg)
 	return ptx_opnd_reg(cx->f, reg);
 }
 
+struct ptx_str inst_module_text(struct inst_ctx *cx, const char *name, unsigned ntexts,
+				const struct ptx_str *texts)
+{
+	return ptx_template_text(cx->module_ts, name, ntexts, texts);
+}
+
 struct ptx_str inst_type_of(enum ptx_type t)
 {
 	const char *name = ptx_type_name(t);

@@ -2,7 +2,7 @@
  * instrument.h - the front header of src/instrument: PTX in, checked PTX out.
  *
  * pipeline.c reads as the list of what happens to a module. Everything is done
- * on the IR; PTX text comes only from templates (collide.ptxt) that src/ptx reads.
+ * on the IR; PTX text comes only from templates (*.ptxt) that src/ptx reads.
  */
 #ifndef COLLIDER_INSTRUMENT_H
 #define COLLIDER_INSTRUMENT_H
@@ -26,6 +26,14 @@ struct inst_limit {
 	bool no_calls;	    /* checks are inlined; only what is rare is called */
 };
 
+/* What is done to a module; the choices of --dump are in the same order. */
+enum inst_pass {
+	INST_PASS_NONE,
+#define PASS(id, ...) INST_PASS_##id,
+#include "base/passes.def"
+	INST_PASSES
+};
+
 struct inst_options {
 	unsigned sanitize;  /* whose checks: a set of race/detector.h */
 	int inline_groups;  /* functions with more groups check by call; 0: the above, -1: all */
@@ -34,7 +42,7 @@ struct inst_options {
 	bool raise_target;  /* raise .target below sm_70 */
 	bool call_free;	    /* never call; report inline */
 	bool relocatable;   /* -rdc: other objects bring the same symbols */
-	const char *dump;   /* pass name whose result is printed to stderr, or NULL */
+	enum inst_pass dump; /* the pass whose result is printed to stderr */
 	const struct inst_limit *limits;
 	size_t nlimits;
 };
@@ -61,6 +69,12 @@ int inst_run(struct ptx_module *m, const struct inst_options *opt, struct inst_s
 /* Text to text: parse, instrument, print. `out` is only written on success. */
 int inst_text(const char *file, const char *text, size_t size, const struct inst_options *opt,
 	      struct base_buf *out, struct inst_stats *stats, struct base_sink *sink);
+
+/*
+ * Are passes verified here? In debug builds, and elsewhere where COLLIDER_VERIFY is set (the tests
+ * set it). What a pass breaks ends its run with 70.
+ */
+bool inst_verifies(void);
 
 /* The detectors whose checks a module has: a set of race/detector.h. */
 unsigned inst_detectors_of(const struct ptx_module *m);

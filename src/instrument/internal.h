@@ -106,6 +106,7 @@ struct inst_ctx {
 	struct base_sink *sink;
 	struct base_arena scratch; /* one function's analyses; emptied after each */
 	struct ptx_templates *ts;
+	struct ptx_templates *module_ts;
 	struct race_site_builder *sites;
 	struct ptx_str k;		/* "const" or "global": where the knobs lie */
 	BASE_VEC(struct ptx_str) files; /* by .file number */
@@ -117,6 +118,7 @@ struct inst_ctx {
 	uint32_t order_flags, order_id; /* race/order.h */
 	bool is_large;			/* the module: see INST_LARGE_MODULE */
 	bool has_calls;			/* some function has checks by call */
+	bool verifies;			/* each pass: see inst_verifies */
 	BASE_VEC(const char *)
 	checks; /* ends of names: the functions of check.cu that are called */
 	BASE_VEC(uint64_t) order_names;
@@ -124,6 +126,8 @@ struct inst_ctx {
 	/* The function at work. */
 	struct ptx_func *f;
 	uint32_t func_name; /* string in the site table */
+	const struct inst_limit *limit;
+	struct inst_plan *plan;
 	struct flow *fl;
 	bool call_free;
 	bool by_call;			   /* checks are calls (call.c) */
@@ -134,6 +138,14 @@ struct inst_ctx {
 	bool waits;			   /* one of its loops waits for another block */
 	BASE_VEC(struct ptx_stmt *) polls; /* the heads of those loops */
 };
+
+/* pipeline.c. Is there nothing that the verifier does not take? What a front end wrote is not ours to
+ * judge: ptxas may take more. */
+bool inst_is_sound(const struct ptx_module *m);
+/* Verifies what a pass has left. f: the function it was for; NULL: the module. False: there is
+ * something that ptx_verify does not take (said in the sink). */
+bool inst_pass_end(struct ptx_module *m, enum inst_pass pass, struct ptx_func *f,
+		   struct base_sink *sink);
 
 /* plan.c: decides what is checked together; counts in the footer what is not checked. */
 void inst_plan_function(struct inst_ctx *cx, struct inst_plan *plan);
@@ -174,7 +186,7 @@ void inst_emit_numbers(struct inst_ctx *cx, struct inst_group *g, struct ptx_stm
 void inst_emit_fragment(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at);
 /* The tables of numbers that a module's stores need, by bytes of an element (bits of a set), and one. */
 unsigned inst_fragment_tables(const struct ptx_module *m);
-char *inst_fragment_table(struct inst_ctx *cx, unsigned bytes);
+struct ptx_str inst_fragment_table(struct inst_ctx *cx, unsigned bytes);
 #define INST_NUMBERS_SYMBOL "__collider_numbers"
 
 /* bulk.c: cp.async.bulk and cp.reduce.async.bulk, the same. */
@@ -231,16 +243,20 @@ void inst_shuffle_function(struct inst_ctx *cx);
  * finds it. is_ours: the whole function is Collider's. Sets cx->f. */
 void inst_fill_clusters(struct inst_ctx *cx, struct ptx_func *f, bool is_ours);
 /* The declaration of the object's order table. */
-char *inst_order_table(struct inst_ctx *cx);
+struct ptx_str inst_order_table(struct inst_ctx *cx);
 
 /* collide.c: the fast path. */
-/* p or !p as a guard; and as a register of its own, where PTX takes no negated predicate. */
-struct ptx_opnd inst_sense(struct ptx_opnd p, bool positive);
-uint32_t inst_condition(struct inst_ctx *cx, uint32_t pred, bool positive, struct ptx_stmt *at);
 /* The first statement of the body that is not a declaration. */
 struct ptx_stmt *inst_body_start(struct ptx_func *f);
 void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan);
 
+/* capture.c: copies beside an access of a group that is checked at `flush`; `top`: where the
+ * function begins. */
+void inst_capture(struct inst_ctx *cx, struct inst_access *a, struct ptx_stmt *top,
+		  const struct ptx_stmt *flush);
+/* p or !p as a guard; and as a register of its own, where PTX takes no negated predicate. */
+struct ptx_opnd inst_sense(struct ptx_opnd p, bool positive);
+uint32_t inst_condition(struct inst_ctx *cx, uint32_t pred, bool positive, struct ptx_stmt *at);
 /* Is it a register that cvt takes as an integer? A register for values of that many bits. */
 bool inst_is_integer(const struct inst_ctx *cx, uint32_t reg);
 uint32_t inst_value_reg(struct inst_ctx *cx, unsigned bits);
@@ -283,6 +299,9 @@ struct ptx_str inst_num(int64_t n); /* valid until 16 more calls */
 /* The offset of a knob, as a template's text. */
 #define KNOB(field) inst_num((int64_t)offsetof(struct race_knobs, field))
 struct ptx_opnd inst_reg(const struct inst_ctx *cx, uint32_t reg);
+/* A declaration or a directive (module.ptxt). */
+struct ptx_str inst_module_text(struct inst_ctx *cx, const char *name, unsigned ntexts,
+				const struct ptx_str *texts);
 /* A type's name as a template's text. */
 struct ptx_str inst_type_of(enum ptx_type t);
 /* A new register of that type. */

@@ -45,35 +45,49 @@ static struct ptx_item *first_code(struct ptx_module *m)
 	return NULL;
 }
 
-static void add_raw(struct inst_ctx *cx, struct ptx_item *at, char *text, size_t n)
+static void add_raw(struct inst_ctx *cx, struct ptx_item *at, struct ptx_str text)
 {
 	struct ptx_item *it = ptx_new_item(cx->m, PTX_ITEM_RAW);
 
 	it->inserted = true;
-	it->text = (struct ptx_str){text, (uint32_t)n};
+	it->text = text;
 	ptx_insert_item(cx->m, at, it);
 }
 
 static void add_knobs(struct inst_ctx *cx, struct ptx_item *at)
 {
 	bool trap = cx->opt->trap;
-	char *s = base_printf(
-		cx->m->arena,
-		".weak .%.*s .align 16 .b32 %s[16] = {0, 0, %u, %u, %u, 0, %u, %u, 0, 0, "
-		"0, 0, 0, %u, %u, %u};",
-		(int)cx->k.n, cx->k.p, RACE_KNOBS_SYMBOL, DEFAULT_RSLEEP, DEFAULT_WSLEEP,
-		trap ? 1u : RACE_SAMPLE_NEVER, trap ? RACE_KNOB_TRAP : 0u, RACE_DENSE_ALL,
-		RACE_WINDOW, RACE_DENSE_ALL, cx->order_id);
 
-	_Static_assert(offsetof(struct race_knobs, rsleep) == 8, "initialiser above");
-	_Static_assert(offsetof(struct race_knobs, wsleep) == 12, "initialiser above");
-	_Static_assert(offsetof(struct race_knobs, sample) == 16, "initialiser above");
-	_Static_assert(offsetof(struct race_knobs, flags) == 24, "initialiser above");
-	_Static_assert(offsetof(struct race_knobs, dense) == 28, "initialiser above");
-	_Static_assert(offsetof(struct race_knobs, sparse) == 56, "initialiser above");
-	_Static_assert(offsetof(struct race_knobs, order_id) == 60, "initialiser above");
-	_Static_assert(offsetof(struct race_knobs, window) == 52, "initialiser above");
-	add_raw(cx, at, s, strlen(s));
+	_Static_assert(offsetof(struct race_knobs, rsleep) == 8, "template knobs");
+	_Static_assert(offsetof(struct race_knobs, wsleep) == 12, "template knobs");
+	_Static_assert(offsetof(struct race_knobs, sample) == 16, "template knobs");
+	_Static_assert(offsetof(struct race_knobs, flags) == 24, "template knobs");
+	_Static_assert(offsetof(struct race_knobs, dense) == 28, "template knobs");
+	_Static_assert(offsetof(struct race_knobs, sparse) == 56, "template knobs");
+	_Static_assert(offsetof(struct race_knobs, order_id) == 60, "template knobs");
+	_Static_assert(offsetof(struct race_knobs, window) == 52, "template knobs");
+	add_raw(cx, at,
+		inst_module_text(cx, "knobs",
+				 T(cx->k, PTX_STR(RACE_KNOBS_SYMBOL), inst_num(DEFAULT_RSLEEP),
+				   inst_num(DEFAULT_WSLEEP), inst_num(trap ? 1 : RACE_SAMPLE_NEVER),
+				   inst_num(trap ? RACE_KNOB_TRAP : 0), inst_num(RACE_DENSE_ALL),
+				   inst_num(RACE_WINDOW), inst_num(RACE_DENSE_ALL),
+				   inst_num(cx->order_id))));
+}
+
+/* The functions of our own read the knobs from .const; where those lie in .global, so do they. */
+static void read_knobs_in_global(struct inst_ctx *cx, struct ptx_func *f)
+{
+	ptx_each_stmt(f, s)
+	{
+		const struct ptx_opnd *a = s->kind == PTX_STMT_INST ? ptx_address(s) : NULL;
+
+		if (!a || !a->nsub || s->form->space != PTX_SPACE_CONST || a->sub[0].kind != PTX_OPND_SYM ||
+		    !ptx_str_is(a->sub[0].text, RACE_KNOBS_SYMBOL))
+			continue;
+		s->form = ptx_form_in_space(cx->m, s->form, PTX_SPACE_GLOBAL);
+		s->text = (struct ptx_str){"", 0};
+	}
 }
 
 /* Functions' PTX, as the build made it; the items move into the module. The last one, or NULL. */
@@ -81,23 +95,8 @@ static const struct ptx_func *add_functions(struct inst_ctx *cx, struct ptx_item
 					    const char *ptx, size_t size)
 {
 	const struct ptx_func *last = NULL;
-	char *text = base_strndup(cx->m->arena, ptx, size);
+	const char *text = base_strndup(cx->m->arena, ptx, size);
 
-	/* "ld.const.u64 x, [knobs]" becomes "ld.global.u64": one character more each time. */
-	if (ptx_str_is(cx->k, "global")) {
-		struct base_buf b = {0};
-		for (char *p = text, *q; p; p = q) {
-			q = strstr(p, "ld.const.");
-			base_buf_put(&b, p, q ? (size_t)(q - p) : strlen(p));
-			if (q) {
-				base_buf_puts(&b, "ld.global.");
-				q += strlen("ld.const.");
-			}
-		}
-		text = base_strndup(cx->m->arena, b.p, b.n);
-		size = b.n;
-		base_buf_free(&b);
-	}
 	struct ptx_module *d = ptx_parse(cx->m->arena, "device.ptx", text, size, cx->sink);
 	if (!d)
 		return NULL;
@@ -112,6 +111,8 @@ static const struct ptx_func *add_functions(struct inst_ctx *cx, struct ptx_item
 		ptx_insert_item(cx->m, at, it);
 		if (it->kind != PTX_ITEM_FUNC)
 			continue;
+		if (ptx_str_is(cx->k, "global"))
+			read_knobs_in_global(cx, it->func);
 		inst_fill_clusters(cx, it->func, true);
 		last = it->func;
 	}
@@ -208,10 +209,8 @@ bool inst_add_runtime(struct inst_ctx *cx)
 	bool has_tensor = has_tensor_copies(cx->m);
 	unsigned tables = inst_fragment_tables(cx->m);
 	for (unsigned bytes = 2; bytes <= 8; bytes *= 2)
-		if (tables & 1u << bytes) {
-			char *table = inst_fragment_table(cx, bytes);
-			add_raw(cx, at, table, strlen(table));
-		}
+		if (tables & 1u << bytes)
+			add_raw(cx, at, inst_fragment_table(cx, bytes));
 	if (!add_functions(cx, at, race_device_report, race_device_report_size))
 		return false;
 	if (has_tensor)
@@ -266,19 +265,17 @@ static void fill_late(struct inst_ctx *cx, uint64_t hash)
 	}
 }
 
-/* ".b64 name[n] = {0x..., ...};": hexadecimal by hand, a table can have megabytes. */
-static char *table_text(struct inst_ctx *cx, const unsigned char *blob, size_t size, uint64_t hash,
-			size_t *n)
+/* The site table; hexadecimal by hand, a table can have megabytes. */
+static struct ptx_str table_text(struct inst_ctx *cx, const unsigned char *blob, size_t size,
+				 uint64_t hash)
 {
 	static const char hex[] = "0123456789abcdef";
+	char *name = base_printf(cx->m->arena, "%s%016" PRIx64, RACE_SITES_PREFIX, hash);
 	size_t words = size / 8;
-	char head[128];
-	int h = snprintf(head, sizeof(head),
-			 ".weak .global .align 8 .b64 %s%016" PRIx64 "[%zu] = {", RACE_SITES_PREFIX,
-			 hash, words);
-	char *text = base_alloc(cx->m->arena, (size_t)h + words * 19 + 3), *p = text + h;
+	struct base_buf b = {0};
 
-	memcpy(text, head, (size_t)h);
+	base_buf_room(&b, words * 19);
+	char *p = b.p;
 	for (size_t i = 0; i < words; i++) {
 		uint64_t w;
 		memcpy(&w, blob + 8 * i, 8);
@@ -286,10 +283,14 @@ static char *table_text(struct inst_ctx *cx, const unsigned char *blob, size_t s
 		*p++ = 'x';
 		for (int s = 60; s >= 0; s -= 4)
 			*p++ = hex[w >> s & 15];
-		*p++ = i + 1 < words ? ',' : '}';
+		*p++ = ',';
 	}
-	*p++ = ';';
-	*n = (size_t)(p - text);
+	b.n = words ? words * 19 - 1 : 0;
+	struct ptx_str text = inst_module_text(cx, "words",
+					       T((struct ptx_str){name, (uint32_t)strlen(name)},
+						 inst_num((int64_t)words),
+						 (struct ptx_str){b.p, (uint32_t)b.n}));
+	base_buf_free(&b);
 	return text;
 }
 
@@ -297,7 +298,7 @@ bool inst_add_sites(struct inst_ctx *cx)
 {
 	char target[32];
 	void *blob;
-	size_t size, n;
+	size_t size;
 	uint64_t hash;
 
 	if (race_sites_count(cx->sites) > RACE_WHAT_SITES) {
@@ -313,11 +314,10 @@ bool inst_add_sites(struct inst_ctx *cx)
 			    "the site table of this module does not fit");
 		return false;
 	}
-	char *text = table_text(cx, blob, size, hash, &n);
+	struct ptx_str text = table_text(cx, blob, size, hash);
 	free(blob);
 	fill_late(cx, hash);
-	add_raw(cx, first_code(cx->m), text, n);
-	char *order = inst_order_table(cx);
-	add_raw(cx, first_code(cx->m), order, strlen(order));
+	add_raw(cx, first_code(cx->m), text);
+	add_raw(cx, first_code(cx->m), inst_order_table(cx));
 	return true;
 }

@@ -16,23 +16,55 @@
 #define CLUSTER_PTX_MAJOR 7
 #define CLUSTER_PTX_MINOR 8
 
+bool inst_verifies(void)
+{
+#ifdef COLLIDER_DEBUG
+	return true;
+#else
+	return getenv("COLLIDER_VERIFY") != NULL;
+#endif
+}
+
+bool inst_pass_end(struct ptx_module *m, enum inst_pass pass, struct ptx_func *f,
+		   struct base_sink *sink)
+{
+	static const char *const names[] = {
+		"none",
+#define PASS(id, name, ...) name,
+#include "base/passes.def"
+	};
+	unsigned n = f ? ptx_verify_func(m, f, sink) : ptx_verify(m, sink);
+
+	if (!n)
+		return true;
+	base_report(sink, BASE_ERROR, m->file, (struct base_span){0, 0},
+		    "found %u wrong instructions behind pass %s: a defect of Collider", n,
+		    names[pass]);
+	return false;
+}
+
+/* What stands behind each pass: --dump, and the verifier. */
+static bool pass_end(struct inst_ctx *cx, enum inst_pass pass, struct ptx_func *f)
+{
+	struct base_buf b = {0};
+
+	if (cx->opt->dump == pass) {
+		if (f)
+			ptx_print_func(f, &b);
+		else
+			ptx_print(cx->m, &b);
+		fwrite(b.p, 1, b.n, stderr);
+		base_buf_free(&b);
+	}
+	return !cx->verifies || inst_pass_end(cx->m, pass, f, cx->sink);
+}
+
 static const struct inst_limit *find_limit(const struct inst_options *opt, const struct ptx_func *f)
 {
 	for (size_t i = 0; i < opt->nlimits; i++)
 		if (ptx_str_is(f->name, opt->limits[i].kernel))
 			return &opt->limits[i];
 	return NULL;
-}
-
-static void dump(const struct inst_ctx *cx, const char *pass)
-{
-	struct base_buf b = {0};
-
-	if (!cx->opt->dump || strcmp(cx->opt->dump, pass) != 0)
-		return;
-	ptx_print(cx->m, &b);
-	fwrite(b.p, 1, b.n, stderr);
-	base_buf_free(&b);
 }
 
 static bool is_named(const struct ptx_stmt *s, const char *prefix)
@@ -125,43 +157,69 @@ static bool checks_by_call(const struct inst_ctx *cx, const struct inst_limit *l
 	       plan->ngroups > most;
 }
 
-static void one_function(struct inst_ctx *cx, struct ptx_func *f)
+/* ---- the passes over a function -------------------------------------------------------------- */
+
+static void collide_function(struct inst_ctx *cx)
 {
-	const struct inst_limit *lim = find_limit(cx->opt, f);
+	inst_collide_function(cx, cx->plan);
+	inst_forget_locs(cx);
+	if (!cx->f->is_entry && cx->plan->ngroups)
+		cx->order_flags |= RACE_ORDER_FOLLOWER;
+}
+
+static void frame_function(struct inst_ctx *cx)
+{
+	struct ptx_func *f = cx->f;
+
+	widen_debug_range(f);
+	if (cx->limit && cx->limit->maxnreg)
+		f->extra_attrs =
+			inst_module_text(cx, "maxnreg", T(inst_num(cx->limit->maxnreg)));
+}
+
+static void (*const on_function[INST_PASSES])(struct inst_ctx *cx) = {
+	[INST_PASS_COLLIDE] = collide_function,
+	[INST_PASS_SHUFFLE] = inst_shuffle_function,
+	[INST_PASS_FRAME] = frame_function,
+};
+
+/* All passes over one function, each verified. */
+static bool one_function(struct inst_ctx *cx, struct ptx_func *f)
+{
 	struct inst_plan plan = {0};
 
 	cx->f = f;
 	cx->func_name = race_sites_string(cx->sites, f->name.p, f->name.n);
-	if (lim && lim->skip) {
-		struct ptx_str why = {lim->why, (uint32_t)strlen(lim->why)};
+	cx->limit = find_limit(cx->opt, f);
+	if (cx->limit && cx->limit->skip) {
+		struct ptx_str why = {cx->limit->why, (uint32_t)strlen(cx->limit->why)};
 		inst_unchecked(cx, why, RACE_WHY_KERNEL_AS_IT_WAS, true);
 		cx->order_flags |= RACE_ORDER_SKIPPED;
-		return;
+		return true;
 	}
 	/* A debugger that stops in the kernel shows line and variables without unwinding a call. */
-	cx->call_free = cx->opt->call_free || cx->opt->trap || (lim && lim->call_free);
+	cx->call_free = cx->opt->call_free || cx->opt->trap || (cx->limit && cx->limit->call_free);
 	cx->fl = flow_build(&cx->scratch, cx->m, f);
 	inst_read_locs(cx);
 	cx->waits = inst_find_waits(cx);
+	cx->plan = &plan;
 	inst_plan_function(cx, &plan);
-	cx->by_call = checks_by_call(cx, lim, &plan);
+	cx->by_call = checks_by_call(cx, cx->limit, &plan);
 	cx->has_calls |= cx->by_call;
-	inst_collide_function(cx, &plan);
-	inst_forget_locs(cx);
-	if (!f->is_entry && plan.ngroups)
-		cx->order_flags |= RACE_ORDER_FOLLOWER;
-	inst_shuffle_function(cx);
-	widen_debug_range(f);
-	if (lim && lim->maxnreg)
-		f->extra_attrs =
-			(struct ptx_str){base_printf(cx->m->arena, ".maxnreg %u", lim->maxnreg), 0};
-	if (f->extra_attrs.p)
-		f->extra_attrs.n = (uint32_t)strlen(f->extra_attrs.p);
+	for (unsigned p = 1; p < INST_PASSES; p++) {
+		if (!on_function[p])
+			continue;
+		on_function[p](cx);
+		if (!pass_end(cx, (enum inst_pass)p, f))
+			return false;
+	}
 	if (f->is_entry)
 		cx->stats->kernels++;
 	else
 		cx->stats->functions++;
+	cx->plan = NULL;
 	base_arena_reset(&cx->scratch);
+	return true;
 }
 
 static int check_target(struct ptx_module *m, const struct inst_options *opt,
@@ -178,48 +236,72 @@ static int check_target(struct ptx_module *m, const struct inst_options *opt,
 		stats->too_old = true;
 		return 0;
 	}
-	m->sm = MIN_SM;
-	m->sm_suffix = 0;
-	m->target_text = m->debug ? PTX_STR("sm_70, debug") : PTX_STR("sm_70");
+	ptx_set_target(m, MIN_SM);
 	return 0;
+}
+
+/* ---- the passes over a module ----------------------------------------------------------------- */
+
+static bool (*const on_module[INST_PASSES])(struct inst_ctx *cx) = {
+	[INST_PASS_RUNTIME] = inst_add_runtime,
+	[INST_PASS_CHECKS] = inst_add_checks,
+	[INST_PASS_SITES] = inst_add_sites,
+};
+
+static bool one_pass(struct inst_ctx *cx, enum inst_pass pass)
+{
+	return on_module[pass](cx) && pass_end(cx, pass, NULL);
+}
+
+static bool each_function(struct inst_ctx *cx, const struct ptx_item *last)
+{
+	ptx_each_item(cx->m, it)
+	{
+		if (it->kind == PTX_ITEM_FUNC && !it->inserted && !it->func->is_proto &&
+		    !one_function(cx, it->func))
+			return false;
+		if (it == last)
+			break;
+	}
+	return true;
 }
 
 static int collide(struct inst_ctx *cx)
 {
 	struct ptx_module *m = cx->m;
 
-	cx->ts = ptx_templates_read(m, "collide.ptxt", inst_collide_templates, cx->sink);
-	if (!cx->ts)
-		return BASE_EXIT_INTERNAL;
-	if (!inst_order_begin(cx))
+	cx->ts = ptx_templates_read(m, inst_collide_templates, cx->sink);
+	cx->module_ts = ptx_templates_read(m, inst_module_templates, cx->sink);
+	if (!cx->ts || !cx->module_ts || !inst_order_begin(cx))
 		return BASE_EXIT_INTERNAL;
 	struct ptx_item *last =
 		m->last; /* the report function comes before, but isn't ours to do */
-	if (!inst_add_runtime(cx))
+	if (!one_pass(cx, INST_PASS_RUNTIME))
 		return BASE_EXIT_INTERNAL;
 	cx->is_large = is_large(m);
 	inst_read_files(cx);
 	cx->hash = inst_late_opnd(cx, INST_LATE_HASH, 0, RACE_KIND_NONE);
-	ptx_each_item(m, it)
-	{
-		if (it->kind == PTX_ITEM_FUNC && !it->inserted && !it->func->is_proto)
-			one_function(cx, it->func);
-		if (it == last)
-			break;
-	}
-	if (!inst_add_checks(cx))
+	if (!each_function(cx, last) || !one_pass(cx, INST_PASS_CHECKS))
 		return BASE_EXIT_INTERNAL;
-	dump(cx, "collide");
 	ptx_raise_version(m, MIN_PTX_MAJOR, MIN_PTX_MINOR);
 	if (m->sm >= CLUSTER_SM)
 		ptx_raise_version(m, CLUSTER_PTX_MAJOR, CLUSTER_PTX_MINOR);
-	return inst_add_sites(cx) ? 0 : BASE_EXIT_INTERNAL;
+	return one_pass(cx, INST_PASS_SITES) ? 0 : BASE_EXIT_INTERNAL;
 }
 
 /* What each detector does to a module, in the order in which several do it. */
 static int (*const pipelines[RACE_DETECTORS_PUT])(struct inst_ctx *cx) = {
 	[RACE_DETECTOR_COLLIDE] = collide,
 };
+
+bool inst_is_sound(const struct ptx_module *m)
+{
+	struct base_sink sink = {0};
+	bool is_bad = ptx_verify(m, &sink);
+
+	base_sink_free(&sink);
+	return !is_bad;
+}
 
 int inst_run(struct ptx_module *m, const struct inst_options *opt, struct inst_stats *stats,
 	     struct base_sink *sink)
@@ -237,6 +319,7 @@ int inst_run(struct ptx_module *m, const struct inst_options *opt, struct inst_s
 	rc = check_target(m, opt, stats, sink);
 	if (rc || stats->too_old)
 		return rc;
+	cx.verifies = inst_verifies() && inst_is_sound(m);
 	cx.sites = race_sites_new();
 	for (unsigned i = 0; i < RACE_DETECTORS_PUT && !rc; i++)
 		if (opt->sanitize & 1u << i)
@@ -261,10 +344,6 @@ int inst_text(const char *file, const char *text, size_t size, const struct inst
 	memset(stats, 0, sizeof(*stats));
 	if (m && !sink->errors)
 		rc = inst_run(m, opt, stats, sink);
-#ifndef NDEBUG
-	if (!rc && getenv("COLLIDER_VERIFY") && ptx_verify(m, sink))
-		rc = BASE_EXIT_INTERNAL;
-#endif
 	if (!rc)
 		ptx_print(m, out);
 	base_arena_free(&arena);

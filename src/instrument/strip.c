@@ -13,7 +13,7 @@
  * Misses: .maxnreg that the toolchain has given a kernel, and a raised .version, stay, and so does
  * the ret behind a body that falls off its end.
  */
-#include "instrument/instrument.h"
+#include "instrument/internal.h"
 
 #include <string.h>
 
@@ -236,6 +236,7 @@ unsigned inst_detectors_of(const struct ptx_module *m)
 bool inst_strip(struct ptx_module *m, struct base_sink *sink)
 {
 	struct strip x = {.m = m, .sink = sink};
+	bool verifies = inst_verifies() && inst_is_sound(m);
 
 	for (struct ptx_item *it = m->first, *next; it; it = next) {
 		next = it->next;
@@ -249,5 +250,5 @@ bool inst_strip(struct ptx_module *m, struct base_sink *sink)
 		if (x.f && !strip_function(&x))
 			return false;
 	}
-	return true;
+	return !verifies || inst_pass_end(m, INST_PASS_STRIP, NULL, sink);
 }

@@ -1,10 +1,13 @@
 /*
- * templates.h - the texts of *.ptxt, embedded by the build.
+ * templates.h - the texts of *.ptxt, embedded by the build: an array for each folder.
  */
 #ifndef COLLIDER_INST_TEMPLATES_H
 #define COLLIDER_INST_TEMPLATES_H
 
-extern const char inst_collide_templates[];
-extern const char inst_shuffle_templates[];
+#include "ptx/ptx.h"
+
+extern const struct ptx_template_file inst_module_templates[];
+extern const struct ptx_template_file inst_collide_templates[];
+extern const struct ptx_template_file inst_shuffle_templates[];
 
 #endif

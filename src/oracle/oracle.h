@@ -242,12 +242,15 @@ void oracle_proxy_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t 
 /*
  * Barriers (bar, barrier, barrier.cluster): key names the barrier object for good (block and
  * number, cluster), generation counts its uses. Arrivals of a generation come before its leavings.
- * `expected`: threads that this arrival expects; differing from the generation's first is a
- * finding. oracle_leave is for lanes that acquire; a leaving that doesn't (.relaxed wait) makes no
- * call.
+ * oracle_leave is for lanes that acquire; a leaving that doesn't (.relaxed wait) makes no call.
  */
-void oracle_arrive(struct oracle *o, uint32_t warp, uint32_t mask, uint64_t key,
-		   uint64_t generation, uint32_t expected, uint8_t flags, const void *inst);
+struct oracle_arrival {
+	uint64_t key, generation;
+	uint32_t expected; /* threads; differing from the generation's first is a finding */
+	uint8_t flags;	   /* ORACLE_BAR_* */
+	const void *inst;
+};
+void oracle_arrive(struct oracle *o, uint32_t warp, uint32_t mask, const struct oracle_arrival *a);
 void oracle_leave(struct oracle *o, uint32_t warp, uint32_t mask, uint64_t key,
 		  uint64_t generation);
 void oracle_warp_sync(struct oracle *o, uint32_t warp, uint32_t mask);

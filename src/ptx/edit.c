@@ -289,6 +289,15 @@ struct ptx_opnd ptx_opnd_label(struct ptx_label *l)
 		.kind = PTX_OPND_SYM, .flags = PTX_OPND_LABEL, .text = l->name, .label = l};
 }
 
+void ptx_set_target(struct ptx_module *m, unsigned sm)
+{
+	const char *text = base_printf(m->arena, "sm_%u%s", sm, m->debug ? ", debug" : "");
+
+	m->sm = sm;
+	m->sm_suffix = 0;
+	m->target_text = (struct ptx_str){text, (uint32_t)strlen(text)};
+}
+
 void ptx_raise_version(struct ptx_module *m, unsigned major, unsigned minor)
 {
 	if (m->ver_major > major || (m->ver_major == major && m->ver_minor >= minor))

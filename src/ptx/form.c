@@ -14,6 +14,7 @@
 #include "ptx/ptx.h"
 #include "ptx/forms.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Spellings are short: a multiply per eight bytes, with overlapping words at the end instead of a
@@ -285,4 +286,41 @@ const struct ptx_form *ptx_form_get(struct ptx_module *m, struct ptx_str text)
 	if (!m->forms)
 		m->forms = ptx_forms_new(m->arena);
 	return ptx_forms_intern(m->forms, text);
+}
+
+const struct ptx_form *ptx_form_of(struct ptx_module *m, enum ptx_op op, enum ptx_type t)
+{
+	char text[64];
+	int n = snprintf(text, sizeof(text), "%s%s%s", ptx_op_name(op), t ? "." : "",
+			 ptx_type_name(t));
+
+	return ptx_form_get(m, (struct ptx_str){text, (uint32_t)n});
+}
+
+const struct ptx_form *ptx_form_in_space(struct ptx_module *m, const struct ptx_form *f,
+					 enum ptx_space space)
+{
+	const char *end = f->text.p + f->text.n;
+	struct base_buf b = {0};
+
+	for (const char *p = f->text.p, *q; p < end; p = q) {
+		const char *dot = memchr(p + 1, '.', (size_t)(end - p - 1));
+		q = dot ? dot : end;
+		struct ptx_str part = {p + 1, (uint32_t)(q - p - 1)};
+		const struct ptx_mod_info *info = ptx_mod_info(*p == '.' ? ptx_mod_find(part) : 0);
+		if (info->cls != PTX_MODC_SPACE || info->value != f->space) {
+			base_buf_put(&b, p, (size_t)(q - p));
+			continue;
+		}
+		for (unsigned i = 1; i < PTX_MOD_COUNT; i++) {
+			info = ptx_mod_info((enum ptx_mod)i);
+			if (info->cls != PTX_MODC_SPACE || info->value != space)
+				continue;
+			base_buf_printf(&b, ".%s", info->name);
+			break;
+		}
+	}
+	const struct ptx_form *form = ptx_form_get(m, (struct ptx_str){b.p, (uint32_t)b.n});
+	base_buf_free(&b);
+	return form;
 }

@@ -76,7 +76,7 @@ _Static_assert(BASE_COUNTOF(spellings) >= PTX_OP_COUNT - 1, "aliases come on top
 
 static const struct ptx_mod_info mods[] = {
 	{"?", 0, PTX_MODC_OTHER, 0},
-#define MOD(id, name, cls, value) {name, sizeof(name) - 1, PTX_MODC_##cls, value},
+#define MOD(id, name, cls, value) {&("." name)[1], sizeof(name) - 1, PTX_MODC_##cls, value},
 #include "ptx/mods.def"
 #undef MOD
 };
@@ -242,6 +242,15 @@ const char *ptx_op_name(enum ptx_op op)
 const char *ptx_mod_name(enum ptx_mod m)
 {
 	return ptx_mod_info(m)->name;
+}
+
+struct ptx_str ptx_mod_suffix(enum ptx_mod m)
+{
+	const struct ptx_mod_info *info = ptx_mod_info(m);
+
+	/* The dot stands before each name but the first row's. */
+	return m == PTX_MOD_UNKNOWN ? (struct ptx_str){"", 0}
+				    : (struct ptx_str){info->name - 1, info->len + 1u};
 }
 
 unsigned ptx_type_bytes(enum ptx_type t)

@@ -251,7 +251,7 @@ void ptx_print_stmt(const struct ptx_func *f, const struct ptx_stmt *s, struct b
 	}
 }
 
-static void print_func(const struct ptx_func *f, struct base_buf *out)
+void ptx_print_func(const struct ptx_func *f, struct base_buf *out)
 {
 	put(out, f->head);
 	if (f->extra_attrs.n) {
@@ -299,7 +299,7 @@ void ptx_print(const struct ptx_module *m, struct base_buf *out)
 	ptx_each_item(m, it)
 	{
 		if (it->kind == PTX_ITEM_FUNC) {
-			print_func(it->func, out);
+			ptx_print_func(it->func, out);
 			continue;
 		}
 		put(out, it->kind == PTX_ITEM_VAR ? it->var->text : it->text);

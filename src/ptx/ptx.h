@@ -171,6 +171,8 @@ struct ptx_form {
 bool ptx_form_has(const struct ptx_form *f, enum ptx_mod m);
 const char *ptx_op_name(enum ptx_op op);  /* "ld" */
 const char *ptx_mod_name(enum ptx_mod m); /* "global", no dot */
+/* ".global", as a text of a template; "" for PTX_MOD_UNKNOWN. */
+struct ptx_str ptx_mod_suffix(enum ptx_mod m);
 
 /* The role of operand i of a form. */
 static inline enum ptx_role ptx_form_role(const struct ptx_form *f, unsigned i)
@@ -408,6 +410,12 @@ struct ptx_module {
 	struct ptx_debug *debug_strings; /* made by the first ptx_debug_string */
 };
 
+/* ---- head.c ------------------------------------------------------------- */
+
+/* Does a text begin as PTX does, with .version, behind blanks and comments? And its first .target, if
+ * that follows at once: sm_NN with the letter behind it, or 0 for sm. */
+bool ptx_read_head(const char *text, unsigned *sm, char *suffix);
+
 /* ---- lexer.c, parser.c -------------------------------------------------- */
 
 /*
@@ -422,6 +430,11 @@ struct ptx_module *ptx_parse(struct base_arena *arena, const char *file, const c
 
 /* The form of a spelling; made on first use. Never NULL. */
 const struct ptx_form *ptx_form_get(struct ptx_module *m, struct ptx_str text);
+/* The form with one type: "mov.u32"; without: "ret" (PTX_TYPE_NONE). */
+const struct ptx_form *ptx_form_of(struct ptx_module *m, enum ptx_op op, enum ptx_type t);
+/* The same form in another space, where its spelling names one. */
+const struct ptx_form *ptx_form_in_space(struct ptx_module *m, const struct ptx_form *f,
+					 enum ptx_space space);
 
 /* The full name of a register ("%r5"); built on first use, kept in the module's arena. */
 struct ptx_str ptx_reg_name(const struct ptx_func *f, uint32_t reg);
@@ -535,11 +548,15 @@ struct ptx_opnd ptx_opnd_label(struct ptx_label *l);
 
 /* Raises .version to at least major.minor. */
 void ptx_raise_version(struct ptx_module *m, unsigned major, unsigned minor);
+/* Sets .target to sm_NN; `debug` stays. */
+void ptx_set_target(struct ptx_module *m, unsigned sm);
 
 /* ---- printer.c ----------------------------------------------------------- */
 
 /* Prints the module as PTX text, from the IR (not by copying the source). */
 void ptx_print(const struct ptx_module *m, struct base_buf *out);
+/* One function. */
+void ptx_print_func(const struct ptx_func *f, struct base_buf *out);
 /* One statement, without the final newline: for dumps and site tables. */
 void ptx_print_stmt(const struct ptx_func *f, const struct ptx_stmt *s, struct base_buf *out);
 
@@ -562,10 +579,19 @@ void ptx_print_stmt(const struct ptx_func *f, const struct ptx_stmt *s, struct b
 struct ptx_templates;
 struct ptx_template;
 
-/* Reads a template file (embedded text); reports errors to sink; NULL on error. Lives in
- * the module's arena. */
-struct ptx_templates *ptx_templates_read(struct ptx_module *m, const char *name, const char *text,
+struct ptx_template_file {
+	const char *name, *text;
+};
+
+/* Reads template files (embedded texts; the last one has no name) whose blocks all have different
+ * names; reports errors to sink; NULL on error. Lives in the module's arena. */
+struct ptx_templates *ptx_templates_read(struct ptx_module *m,
+					 const struct ptx_template_file *files,
 					 struct base_sink *sink);
+/* A block without holes, its texts set: for what is no statement (a variable, a directive). In the
+ * module's arena, NUL-terminated. Aborts on an unknown name (our bug). */
+struct ptx_str ptx_template_text(struct ptx_templates *ts, const char *name, unsigned n,
+				 const struct ptx_str *texts);
 /* The template `name` with its text parameters set (n of them, in declared order). Parsed once
  * per distinct set of texts, then cached. Aborts on an unknown name or a parse error (our bug). */
 const struct ptx_template *ptx_template_get(struct ptx_templates *ts, const char *name, unsigned n,
@@ -580,5 +606,8 @@ void ptx_emit(const struct ptx_template *t, struct ptx_func *f, struct ptx_stmt 
 /* Checks what every pass must keep: branch targets defined, registers declared, operand counts
  * and kinds per isa.def, register classes per type. Returns the number of problems reported. */
 unsigned ptx_verify(const struct ptx_module *m, struct base_sink *sink);
+/* The same for one function of the module. */
+unsigned ptx_verify_func(const struct ptx_module *m, const struct ptx_func *f,
+			 struct base_sink *sink);
 
 #endif

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #define MAX_HOLES   40 /* parameters, scratch registers and local labels of one template */
-#define MAX_TEXTS   8
+#define MAX_TEXTS   12
 #define MAX_VARIANT 256
 
 enum hole_kind { HOLE_PARAM, HOLE_SCRATCH, HOLE_LABEL };
@@ -30,8 +30,9 @@ struct hole {
 	uint8_t type;	     /* HOLE_SCRATCH: enum ptx_type */
 };
 
-struct block { /* one .template of the file */
+struct block { /* one .template of a file */
 	struct block *next;
+	const char *file;
 	struct ptx_str name, body;
 	struct ptx_str params[MAX_HOLES], texts[MAX_TEXTS];
 	unsigned nparams, ntexts;
@@ -50,7 +51,6 @@ struct ptx_template {
 
 struct ptx_templates {
 	struct ptx_module *m;
-	const char *name;
 	struct block *blocks;
 	struct ptx_template *cache; /* uthash by key */
 	struct base_sink *sink;
@@ -133,33 +133,57 @@ static const char *read_head(struct block *b, const char *p, const char *end)
 	}
 }
 
-struct ptx_templates *ptx_templates_read(struct ptx_module *m, const char *name, const char *text,
-					 struct base_sink *sink)
+static const struct block *find_block(const struct ptx_templates *ts, struct ptx_str name)
 {
-	struct ptx_templates *ts = BASE_NEW(m->arena, struct ptx_templates);
+	for (const struct block *b = ts->blocks; b; b = b->next)
+		if (ptx_str_eq(b->name, name))
+			return b;
+	return NULL;
+}
+
+static bool read_file(struct ptx_templates *ts, const char *name, const char *text)
+{
 	const char *end = text + strlen(text), *p = text;
 
-	ts->m = m;
-	ts->name = name;
-	ts->sink = sink;
 	while ((p = find_line(p, end, ".template")) != NULL) {
-		struct block *b = BASE_NEW(m->arena, struct block);
+		struct block *b = BASE_NEW(ts->m->arena, struct block);
 		struct base_span at = {line_of(text, p), 1};
 
+		b->file = name;
 		b->line = at.line;
 		const char *body = read_head(b, p, end);
 		const char *stop = body ? find_line(body, end, ".end") : NULL;
 		if (!stop) {
-			base_report(sink, BASE_ERROR, name, at,
+			base_report(ts->sink, BASE_ERROR, name, at,
 				    "found a malformed .template, expected "
 				    "name(holes; texts) ... .end");
-			return NULL;
+			return false;
+		}
+		if (find_block(ts, b->name)) {
+			base_report(ts->sink, BASE_ERROR, name, at,
+				    "found a second template '%.*s', expected another name",
+				    (int)b->name.n, b->name.p);
+			return false;
 		}
 		b->body = (struct ptx_str){body, (uint32_t)(stop - body)};
 		b->next = ts->blocks;
 		ts->blocks = b;
 		p = stop;
 	}
+	return true;
+}
+
+struct ptx_templates *ptx_templates_read(struct ptx_module *m,
+					 const struct ptx_template_file *files,
+					 struct base_sink *sink)
+{
+	struct ptx_templates *ts = BASE_NEW(m->arena, struct ptx_templates);
+
+	ts->m = m;
+	ts->sink = sink;
+	for (; files->name; files++)
+		if (!read_file(ts, files->name, files->text))
+			return NULL;
 	return ts;
 }
 
@@ -276,12 +300,12 @@ static struct ptx_template *build(struct ptx_templates *ts, const struct block *
 	paste_texts(b, texts, b->body, &text);
 	char *own = base_strndup(ts->m->arena, text.p, text.n);
 	read_scratch(t, own);
-	bool ok = ptx_parse_fragment(ts->m, f, ts->name, own, text.n, ts->sink);
+	bool ok = ptx_parse_fragment(ts->m, f, b->file, own, text.n, ts->sink);
 	base_buf_free(&text);
 	if (!ok || ts->sink->errors != errors) {
 		base_sink_print(ts->sink, stderr);
-		fprintf(stderr, "collider: template %.*s (line %u) doesn't parse\n", (int)b->name.n,
-			b->name.p, b->line);
+		fprintf(stderr, "collider: template %.*s (%s:%u) doesn't parse\n", (int)b->name.n,
+			b->name.p, b->file, b->line);
 		abort();
 	}
 	ptx_each_stmt(f, s) if (s->kind == PTX_STMT_LABEL && s->label->name.p[0] == '$')
@@ -296,6 +320,17 @@ static struct ptx_template *build(struct ptx_templates *ts, const struct block *
 	t->key = base_strndup(ts->m->arena, key, key_n);
 	HASH_ADD_KEYPTR(hh, ts->cache, t->key, key_n, t);
 	return t;
+}
+
+/* A block by name; aborts where there is none with n texts (our bug). */
+static const struct block *block_of(const struct ptx_templates *ts, const char *name, unsigned n)
+{
+	const struct block *b = find_block(ts, (struct ptx_str){name, (uint32_t)strlen(name)});
+
+	if (b && b->ntexts == n)
+		return b;
+	fprintf(stderr, "collider: no template %s with %u texts\n", name, n);
+	abort();
 }
 
 const struct ptx_template *ptx_template_get(struct ptx_templates *ts, const char *name, unsigned n,
@@ -316,14 +351,23 @@ const struct ptx_template *ptx_template_get(struct ptx_templates *ts, const char
 	HASH_FIND(hh, ts->cache, key, k, t);
 	if (t)
 		return t;
-	for (const struct block *b = ts->blocks; b; b = b->next)
-		if (ptx_str_is(b->name, name)) {
-			if (b->ntexts != n)
-				break;
-			return build(ts, b, key, k, texts);
-		}
-	fprintf(stderr, "collider: no template %s with %u texts\n", name, n);
-	abort();
+	return build(ts, block_of(ts, name, n), key, k, texts);
+}
+
+struct ptx_str ptx_template_text(struct ptx_templates *ts, const char *name, unsigned n,
+				 const struct ptx_str *texts)
+{
+	const struct block *b = block_of(ts, name, n);
+	const char *p = b->body.p, *end = p + b->body.n;
+	struct base_buf text = {0};
+
+	p = skip_blank(p, end);
+	while (end > p && end[-1] == '\n')
+		end--;
+	paste_texts(b, texts, (struct ptx_str){p, (uint32_t)(end - p)}, &text);
+	struct ptx_str r = {base_strndup(ts->m->arena, text.p, text.n), (uint32_t)text.n};
+	base_buf_free(&text);
+	return r;
 }
 
 /* ---- emitting ------------------------------------------------------------- */

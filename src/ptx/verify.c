@@ -256,3 +256,12 @@ unsigned ptx_verify(const struct ptx_module *m, struct base_sink *sink)
 	}
 	return c.problems;
 }
+
+unsigned ptx_verify_func(const struct ptx_module *m, const struct ptx_func *f,
+			 struct base_sink *sink)
+{
+	struct check c = {.m = m, .f = f, .sink = sink};
+
+	check_func(&c);
+	return c.problems;
+}

@@ -33,7 +33,9 @@ struct race_detector {
 	const char *name;
 	const char *marker; /* NULL: nothing is put in */
 	unsigned strengths, spaces;
+	size_t block_bytes; /* of what lies at the marker; up to RACE_BLOCK_MAX */
 };
+#define RACE_BLOCK_MAX 256
 
 extern const struct race_detector race_detectors[RACE_DETECTORS];
 

@@ -117,22 +117,8 @@ static uint32_t half(uint32_t ns)
 	return ns / 2 + (ns & 1);
 }
 
-void race_shm_knobs(struct race_knobs *k, uint64_t rt)
-{
-	struct race_shm *shm = race_shm_get();
-	k->rt = rt;
-	k->rsleep = half(shm->rdelay);
-	k->wsleep = half(shm->wdelay);
-	k->sample = sample_knob();
-	k->seed = shm->seed;
-	k->dense = shm->dense ? shm->dense : RACE_DENSE_ALL;
-	k->sparse = shm->dense && shm->dense < UINT32_MAX / RACE_SPARSEST
-			    ? shm->dense * RACE_SPARSEST
-			    : UINT32_MAX;
-	k->window = shm->window ? shm->window & RACE_WINDOW_ALL : RACE_WINDOW_ALL;
-}
-
-void race_shm_order(struct race_knobs *k, enum race_order_verdict verdict)
+/* The order of blocks (--shuffle) in the knobs of an image of which `verdict` was found. */
+static void set_order(struct race_knobs *k, enum race_order_verdict verdict)
 {
 	struct race_shm *shm = race_shm_get();
 	uint32_t order = shm->order & ~(uint32_t)RACE_ORDER_ALL;
@@ -154,4 +140,35 @@ void race_shm_order(struct race_knobs *k, enum race_order_verdict verdict)
 		race_shm_note(
 			"the blocks of a module keep their order: its kernels share functions "
 			"with one that waits for other blocks (--shuffle=all)");
+}
+
+void race_shm_knobs(struct race_knobs *k, const struct race_fill *fill)
+{
+	struct race_shm *shm = race_shm_get();
+	k->rt = fill->rt;
+	k->rsleep = half(shm->rdelay);
+	k->wsleep = half(shm->wdelay);
+	k->sample = sample_knob();
+	k->seed = shm->seed;
+	k->dense = shm->dense ? shm->dense : RACE_DENSE_ALL;
+	k->sparse = shm->dense && shm->dense < UINT32_MAX / RACE_SPARSEST
+			    ? shm->dense * RACE_SPARSEST
+			    : UINT32_MAX;
+	k->window = shm->window ? shm->window & RACE_WINDOW_ALL : RACE_WINDOW_ALL;
+	set_order(k, fill->order(k->order_id, fill->arg));
+}
+
+void race_shm_block(enum race_detector_id id, void *block, const struct race_fill *fill)
+{
+	switch (id) {
+/* clang-format off */
+#define DETECTOR(name, text, strengths, spaces, marker, layout) \
+	case RACE_DETECTOR_##name: \
+		race_shm_##layout(block, fill); \
+		break;
+#include "base/detectors.def"
+	/* clang-format on */
+	default:
+		break;
+	}
 }

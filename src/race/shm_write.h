@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "race/detector.h"
 #include "race/order_image.h"
 #include "race/shm.h"
 
@@ -52,11 +53,20 @@ struct race_kernel_count {
 /* Appends a kernel's counter; NULL: the heap is full. */
 struct race_kernel_count *race_shm_kernel(const char *name, bool is_instrumented);
 
-/* Sets what `collider run` asked for in the knobs of one module; `rt` is the address of its
- * struct race_rt. What the instrumenter put there and the run has no say about, stays. */
-void race_shm_knobs(struct race_knobs *k, uint64_t rt);
-/* The order of blocks (--shuffle) in the knobs of an image of which `verdict` was found. */
-void race_shm_order(struct race_knobs *k, enum race_order_verdict verdict);
+/* What a run knows of a module whose runtime block it fills in. */
+struct race_fill {
+	uint64_t rt; /* address of its struct race_rt */
+	/* What was found of the image's order of blocks; `id` as its order table has it. */
+	enum race_order_verdict (*order)(uint32_t id, void *arg);
+	void *arg;
+};
+/*
+ * Sets what `collider run` asked for in a module's runtime block of detector `id`; `block` is a copy
+ * of it, or the block itself. What the instrumenter put there and the run has no say about, stays.
+ */
+void race_shm_block(enum race_detector_id id, void *block, const struct race_fill *fill);
+/* The same for each layout that a row of base/detectors.def names. */
+void race_shm_knobs(struct race_knobs *k, const struct race_fill *fill);
 
 struct race_transfer;
 struct race_transfer_counts;

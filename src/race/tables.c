@@ -16,12 +16,15 @@
 
 /* clang-format off */
 const struct race_detector race_detectors[RACE_DETECTORS] = {
-#define DETECTOR(id, text, strength, space, symbol) \
-	[RACE_DETECTOR_##id] = {.name = text, .marker = symbol, .strengths = strength, .spaces = space},
+#define DETECTOR(id, text, strength, space, symbol, block) \
+	[RACE_DETECTOR_##id] = {.name = text, .marker = symbol, .strengths = strength, .spaces = space, \
+				.block_bytes = sizeof(struct race_##block)},
 #define JUDGE(id, text) [RACE_DETECTOR_##id] = {.name = text},
 #include "base/detectors.def"
 };
 
+#define DETECTOR(id, text, strength, space, symbol, block) \
+	_Static_assert(sizeof(struct race_##block) <= RACE_BLOCK_MAX, "the block of " text);
 #define JUDGE(id, ...) \
 	_Static_assert((int)RACE_DETECTOR_##id >= (int)RACE_DETECTORS_PUT, "DETECTOR rows first");
 #include "base/detectors.def"

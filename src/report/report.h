@@ -58,6 +58,12 @@ void rep_proof_text(const struct race_proofs *r, const struct rep_options *opt,
 /* One JSON object: docs/prove.md. */
 void rep_proof_json(const struct race_proofs *r, struct base_buf *out);
 
+/* ---- own.c ---------------------------------------------------------------- */
+
+/* Prints the text report of this process's own shared file to stderr, by a forked child; says so
+ * when it could not be written. */
+void rep_own(const struct race_shm *shm);
+
 /* ---- json_read.c --------------------------------------------------------- */
 
 /*

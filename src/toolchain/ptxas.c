@@ -12,7 +12,6 @@
 #include "toolchain/internal.h"
 #include "instrument/instrument.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,24 +53,6 @@ static void read_line(struct line *l, int argc, char **argv)
 	}
 }
 
-static bool looks_like_ptx(const char *p)
-{
-	for (;;) {
-		while (isspace((unsigned char)*p))
-			p++;
-		if (p[0] == '/' && p[1] == '/') {
-			p += strcspn(p, "\n");
-		} else if (p[0] == '/' && p[1] == '*') {
-			p = strstr(p + 2, "*/");
-			if (!p)
-				return false;
-			p += 2;
-		} else {
-			return !strncmp(p, ".version", 8) && isspace((unsigned char)p[8]);
-		}
-	}
-}
-
 /* The cap that tool_rewrite asked for, 0: none. */
 static unsigned asked_maxreg(const char *text)
 {
@@ -85,13 +66,14 @@ static int take_input(const struct tool_job *job, char **arg, int index, unsigne
 		      bool *changed, struct base_arena *a)
 {
 	struct base_buf b = {0};
-	char *text;
+	char *text, suffix;
 	size_t size;
+	unsigned sm;
 	int rc = BASE_EXIT_OK;
 
 	if (**arg == '-' || base_read_file(*arg, &text, &size) != 0)
 		return BASE_EXIT_OK;
-	if (looks_like_ptx(text)) {
+	if (ptx_read_head(text, &sm, &suffix)) {
 		struct tool_job mine = *job;
 		mine.name = *arg;
 		*maxreg = asked_maxreg(text);
@@ -158,10 +140,8 @@ int tool_ptxas(int argc, char **argv)
 	struct line line;
 	bool changed = false;
 	unsigned maxreg = 0;
-	int rc = tool_options_init(&opt, &arena);
+	int rc = tool_begin(&opt, &kit, &arena);
 
-	if (!rc)
-		rc = tool_kit_find(&kit, opt.root, &arena);
 	if (rc)
 		return rc;
 	read_line(&line, argc, argv);
@@ -171,7 +151,7 @@ int tool_ptxas(int argc, char **argv)
 			       .relocatable = line.relocatable,
 			       .has_maxreg = line.has_maxreg,
 			       .is_debug = line.is_debug};
-	bool is_on = !tool_is_disabled() && opt.sanitize != 0 && line.arch;
+	bool is_on = tool_is_on(&opt) && line.arch;
 	base_vec_push(&args, kit.ptxas);
 	for (int i = 1; i < argc; i++) {
 		char *arg = argv[i];

@@ -32,6 +32,26 @@ cmp -s "$T/out" "$T/checked.ptx" || fail "standard output differs from -o"
 "$collider" instrument - <"$T/in.ptx" >"$T/out" 2>"$T/err" || fail "standard input"
 grep -q __collider_knobs "$T/out" || fail "no marker from standard input"
 
+# --dump knows every pass: those over functions print functions, the others the module.
+sed -n 's/^PASS([A-Z]*, "\([a-z]*\)", \([A-Z]*\),.*/\1 \2/p' \
+	"$(dirname "$0")/../../src/base/passes.def" >"$T/passes"
+[ "$(wc -l <"$T/passes")" -ge 7 ] || fail "no passes in passes.def"
+while read -r pass scope; do
+	case $scope in
+	ALONE) set -- --strip "$T/checked.ptx" ;;
+	*) set -- "$T/in.ptx" ;;
+	esac
+	try 0 "$collider" instrument --dump="$pass" "$@" -o "$T/dumped.ptx"
+	has err "ld.global.u32"
+	grep -q '^\.version' "$T/err" && head=yes || head=no
+	case $scope-$head in
+	FUNCTION-no | MODULE-yes | ALONE-yes) ;;
+	*) fail "--dump=$pass: head of a module: $head" ;;
+	esac
+done <"$T/passes"
+try 2 "$collider" instrument --dump=frob "$T/in.ptx"
+has err "expected one of none|runtime|"
+
 # Never twice.
 try 0 "$collider" instrument "$T/checked.ptx" -o "$T/again.ptx"
 has err "already"

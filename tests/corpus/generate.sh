@@ -7,7 +7,7 @@
 # flags), which check.sh and bench/ptx read; with MANIFEST=only nothing but the latter. A handwritten .ptx is copied once per target. Files
 # that are newer than their source are kept. JOBS (2) compilers run at a time. With TARGETS=main a row
 # is made only for sm_75, sm_90 and sm_100 (with or without a), or for its last target if it has none
-# of these: the subset that is small enough for every check.
+# of these: the subset that is small enough for every check. A target in brackets is never of it.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -40,9 +40,10 @@ out=$(cd "$1" && pwd)
 shift
 
 main_targets() { # main_targets LIST: those of a list with commas that TARGETS=main keeps
-	local kept
-	kept=$(tr , '\n' <<<"$1" | grep -Ex 'sm_(75|90a?|100a?)')
-	echo "${kept:-${1##*,}}"
+	local own kept
+	own=$(tr , '\n' <<<"$1" | grep -v '^(')
+	kept=$(grep -Ex 'sm_(75|90a?|100a?)' <<<"$own")
+	echo "${kept:-${own##*$'\n'}}"
 }
 
 names=" $* "
@@ -56,7 +57,7 @@ while IFS=$'\t' read -r name src flags ptxas targets; do
 	[ "$names" = "  " ] || [[ $names == *" $name "* ]] || continue
 	[ "$flags" = - ] && flags=
 	[ "${TARGETS:-all}" = main ] && targets=$(main_targets "$targets")
-	for target in ${targets//,/ }; do
+	for target in ${targets//[,()]/ }; do
 		file=$name.$target.ptx
 		printf '%s\t%s\t%s\n' "$file" "$target" "$ptxas" >&3
 		printf '%s\0%s\0%s\0%s\0' "$src" "$flags" "$target" "$out/$file" >>"$jobs_list"

@@ -90,6 +90,7 @@ static void touch(struct world *x, uint32_t group, enum cpu_place place)
 	struct cpu_inst in = {.flags = pick(x, 8) ? 0 : CPU_I_INSERTED};
 	uint64_t v = cpu_random(&x->worker), got = 0, want = 0;
 	uint8_t *p = x->mem + at;
+	struct cpu_elem e = {.lane = lane, .place = place, .bytes = bytes, .host = p};
 
 	memcpy(&want, x->plain + at, bytes);
 	if (in.flags)
@@ -98,12 +99,12 @@ static void touch(struct world *x, uint32_t group, enum cpu_place place)
 	case 0:
 	case 1:
 	case 2:
-		cpu_model_load(w, &in, lane, &acc, place, p, bytes, &got);
+		cpu_model_load(w, &in, &acc, &e, &got);
 		break;
 	case 3:
 	case 4:
 	case 5:
-		cpu_model_store(w, &in, lane, &acc, place, p, bytes, &v);
+		cpu_model_store(w, &in, &acc, &e, &v);
 		memcpy(x->plain + at, &v, bytes);
 		return;
 	case 6:

@@ -14,8 +14,6 @@
 collider=$1 case=$2
 name=$(basename "$case")
 . "$(dirname "$0")/lib.sh"
-COLLIDER_VERIFY=1
-export COLLIDER_VERIFY
 
 said() { sed -n "s|^[[:space:]]*// $1: ||p" "$case"; }
 # A pattern with * as an anchored regular expression.

@@ -196,8 +196,12 @@ static void test_epochs(void **state)
 		w.watched = b;
 		one(&w, b, RACE_OP_RMW, RACE_RELAXED, 0, X, 4);
 		one(&w, a, RACE_OP_RMW, RACE_RELAXED, 0, X, 4);
-		oracle_arrive(w.o, a, 1, 7, 1, 2, ORACLE_BAR_RELEASE | ORACLE_BAR_LEAVES, &w);
-		oracle_arrive(w.o, c, 1, 7, 1, 2, ORACLE_BAR_RELEASE | ORACLE_BAR_LEAVES, &w);
+		oracle_arrive(w.o, a, 1,
+			      &(struct oracle_arrival){7, 1, 2,
+						       ORACLE_BAR_RELEASE | ORACLE_BAR_LEAVES, &w});
+		oracle_arrive(w.o, c, 1,
+			      &(struct oracle_arrival){7, 1, 2,
+						       ORACLE_BAR_RELEASE | ORACLE_BAR_LEAVES, &w});
 		oracle_leave(w.o, a, 1, 7, 1);
 		if (is_behind)
 			oracle_leave(w.o, c, 1, 7, 1);

@@ -111,7 +111,10 @@ static bool load_corner(struct cpu_warp *w, const struct cpu_inst *in, const str
 		const uint8_t *p = NULL;
 		uint32_t v[4];
 		if (c->mask >> l & 1) {
-			p = cpu_resolve(w, in, l, PTX_SPACE_GLOBAL, c->addr[l], bytes, 0, false);
+			p = cpu_resolve(w, in, l,
+					&(struct cpu_range){.space = PTX_SPACE_GLOBAL,
+							    .addr = c->addr[l],
+							    .bytes = bytes});
 			if (!p)
 				return false;
 		}
@@ -271,7 +274,11 @@ static enum cpu_step exec_surface(struct cpu_warp *w, const struct cpu_inst *in,
 	CPU_EACH_LANE (l, mask) {
 		uint8_t *p = NULL;
 		if (there >> l & 1) {
-			p = cpu_resolve(w, in, l, PTX_SPACE_GLOBAL, addr[l], bytes, 0, x->is_store);
+			p = cpu_resolve(w, in, l,
+					&(struct cpu_range){.space = PTX_SPACE_GLOBAL,
+							    .addr = addr[l],
+							    .bytes = bytes,
+							    .is_write = x->is_store});
 			if (!p)
 				return CPU_FAULTED;
 			if (x->is_store)

@@ -196,9 +196,6 @@ static inline void judge_wrote_all(struct cpu_judge *x)
 bool judge_is_repeated(struct cpu_judge *x, const struct cpu_warp *w, const struct cpu_inst *in,
 		       unsigned lane, uint64_t address, uint32_t saw);
 
-enum race_strength judge_strength(uint8_t sem);
-enum race_scope judge_scope(uint8_t sem, uint8_t scope);
-
 /* async.c: the mbarrier at an address, made when it is new. Lock held. */
 struct judge_mbar *judge_mbar_at(struct cpu_judge *x, uint64_t address);
 

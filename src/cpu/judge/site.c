@@ -107,6 +107,16 @@ static void fill_text(struct cpu_judge *x, struct cpu_site *s, const struct ptx_
 	base_buf_free(&b);
 }
 
+/* A struct flow for each site that races, which is seldom. */
+static uint8_t update_of(const struct cpu_func *f, const struct ptx_stmt *st)
+{
+	struct base_arena scratch = {0};
+	enum flow_update u = flow_update_of(flow_build(&scratch, f->part, f->ptx), st);
+
+	base_arena_free(&scratch);
+	return (uint8_t)u;
+}
+
 void judge_site_fill(struct cpu_judge *x, struct cpu_site *s)
 {
 	if (s->is_ready)
@@ -125,7 +135,7 @@ void judge_site_fill(struct cpu_judge *x, struct cpu_site *s)
 	s->access = (uint8_t)access_of(st->form);
 	s->width = st->form->width;
 	s->vec = st->form->vec;
-	s->update = (uint8_t)flow_update_of(st);
+	s->update = update_of(s->func, st);
 	fill_text(x, s, st);
 	const struct ptx_loc *loc = ptx_near_loc(st);
 	if (!loc)

@@ -201,10 +201,9 @@ static enum cpu_bound offer(struct cpu_dec *d, const struct ptx_stmt *s, struct 
 
 uint32_t dec_read_special(struct cpu_dec *d, const struct ptx_opnd *op, enum ptx_type t)
 {
-	static const char *const spelling[CPU_CLASSES] = {"mov.pred", "mov.u16", "mov.u32",
-							  "mov.u64", "mov.b128"};
+	static const enum ptx_type type[CPU_CLASSES] = {PTX_TYPE_PRED, PTX_TYPE_U16, PTX_TYPE_U32,
+							PTX_TYPE_U64, PTX_TYPE_B128};
 	enum cpu_class cls = cpu_class_of(t);
-	struct ptx_str form = {spelling[cls], (uint32_t)strlen(spelling[cls])};
 	struct ptx_opnd *ops = BASE_NEWN(&d->scratch, struct ptx_opnd, 2);
 	struct ptx_stmt *s = BASE_NEW(&d->scratch, struct ptx_stmt);
 	uint32_t slot = cpu_dec_temp(d, cls);
@@ -218,7 +217,7 @@ uint32_t dec_read_special(struct cpu_dec *d, const struct ptx_opnd *op, enum ptx
 	d->fake_cls[d->nfakes] = (uint32_t)cls;
 	*s = *d->at;
 	s->kind = PTX_STMT_INST;
-	s->form = ptx_form_get(d->lf->part->m, form);
+	s->form = ptx_form_of(d->lf->part->m, PTX_OP_MOV, type[cls]);
 	s->ops = ops;
 	s->nops = 2;
 	ops[0].kind = PTX_OPND_REG;

@@ -18,7 +18,6 @@
 #endif
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -200,19 +199,27 @@ static struct context *context_of(unsigned device)
 /* ---- modules ------------------------------------------------------------------------- */
 
 struct found {
-	uint64_t knobs;
-	uint64_t knobs_bytes;
+	struct {
+		uint64_t at, bytes;
+	} blocks[RACE_DETECTORS_PUT]; /* at 0: the module has none */
 	struct race_order_image order;
+	const struct rt_image *image;
+	bool is_judged;
+	enum race_order_verdict verdict;
 };
 
 static void look_at_symbol(const char *name, uint64_t addr, uint64_t bytes, void *arg)
 {
+	unsigned marked = race_detector_marked(name, strlen(name));
 	struct found *f = arg;
 
-	if (strcmp(name, RACE_KNOBS_SYMBOL) == 0) {
-		f->knobs = addr;
-		f->knobs_bytes = bytes;
-	} else if (strncmp(name, RACE_ORDER_PREFIX, strlen(RACE_ORDER_PREFIX)) == 0) {
+	for (unsigned id = 0; id < RACE_DETECTORS_PUT; id++) {
+		if (!(marked & 1u << id))
+			continue;
+		f->blocks[id].at = addr;
+		f->blocks[id].bytes = bytes;
+	}
+	if (strncmp(name, RACE_ORDER_PREFIX, strlen(RACE_ORDER_PREFIX)) == 0) {
 		race_order_table(&f->order, (const void *)(uintptr_t)addr, (size_t)bytes);
 	} else if (is_open && strncmp(name, RACE_SITES_PREFIX, strlen(RACE_SITES_PREFIX)) == 0) {
 		race_shm_sites(name, (const char *)(uintptr_t)addr, (size_t)bytes);
@@ -220,39 +227,59 @@ static void look_at_symbol(const char *name, uint64_t addr, uint64_t bytes, void
 }
 
 /* Does all of the image follow the order of blocks that the knobs ask for? */
-static enum race_order_verdict judge_order(const struct rt_image *im,
-					   struct race_order_image *order)
+static enum race_order_verdict judge_order(uint32_t id, void *arg)
 {
-	for (size_t i = 0; i < im->parts.n; i++) {
-		ptx_each_item(im->parts.v[i], it)
+	struct found *f = arg;
+
+	(void)id; /* all parts of an image are looked at, whatever they were linked from */
+	if (f->is_judged)
+		return f->verdict;
+	for (size_t i = 0; i < f->image->parts.n; i++) {
+		ptx_each_item(f->image->parts.v[i], it)
 		{
 			if (it->kind == PTX_ITEM_FUNC && !it->func->is_proto)
-				race_order_function(order, it->func->name.p, it->func->name.n);
+				race_order_function(&f->order, it->func->name.p, it->func->name.n);
 		}
 	}
-	return race_order_judge(order);
+	f->is_judged = true;
+	f->verdict = race_order_judge(&f->order);
+	return f->verdict;
+}
+
+/* Fills in the runtime block of each detector that the module has; false: of none. */
+static bool fill_blocks(const struct context *c, struct found *f, bool *has_any)
+{
+	struct race_fill fill = {(uint64_t)(uintptr_t)c->rt, judge_order, f};
+	bool is_patched = false;
+
+	for (unsigned id = 0; id < RACE_DETECTORS_PUT; id++) {
+		if (!f->blocks[id].at)
+			continue;
+		*has_any = true;
+		if (f->blocks[id].bytes < race_detectors[id].block_bytes) {
+			race_shm_note("a module was instrumented by another version of Collider; "
+				      "races in it go unchecked");
+		} else if (c->rt) {
+			race_shm_block((enum race_detector_id)id,
+				       (void *)(uintptr_t)f->blocks[id].at, &fill);
+			is_patched = true;
+		}
+	}
+	return is_patched;
 }
 
 bool rt_collider_module(unsigned device, const struct rt_image *im, struct cpu_module *mod)
 {
-	struct found f = {0};
-	bool is_patched = false;
+	struct found f = {.image = im};
+	bool has_any = false;
 
 	pthread_mutex_lock(&lock);
 	struct context *c = context_of(device);
 	cpu_module_each_symbol(mod, look_at_symbol, &f);
-	if (f.knobs && f.knobs_bytes < sizeof(struct race_knobs)) {
-		race_shm_note("a module was instrumented by another version of Collider; races in "
-			      "it go unchecked");
-	} else if (f.knobs && c->rt) {
-		struct race_knobs *knobs = (struct race_knobs *)(uintptr_t)f.knobs;
-		race_shm_knobs(knobs, (uint64_t)(uintptr_t)c->rt);
-		race_shm_order(knobs, judge_order(im, &f.order));
-		is_patched = true;
-	}
+	bool is_patched = fill_blocks(c, &f, &has_any);
 	race_order_judge(&f.order);
 	if (c->region)
-		__atomic_fetch_add(f.knobs ? &c->region->modules : &c->region->plain_modules, 1,
+		__atomic_fetch_add(has_any ? &c->region->modules : &c->region->plain_modules, 1,
 				   __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&lock);
 	return is_patched;
@@ -468,33 +495,13 @@ void rt_collider_synced(unsigned device)
 
 /* ---- start and end -------------------------------------------------------------------------- */
 
-static int render(const struct race_shm *shm)
+static bool is_used(void)
 {
-	struct rep_options opt = {.format = REP_TEXT};
-	struct race_results r = {0};
-	int rc = race_shm_read(shm, RACE_SHM_HEAP + shm->heap_limit, &r);
-
-	if (rc == 0)
-		rc = rep_render(&r, &opt, stderr);
-	fflush(stderr);
-	return rc;
-}
-
-static void own_report(const struct race_shm *shm)
-{
-	bool is_used = false;
-	int status = 0;
+	bool is_any = oracle != NULL;
 
 	for (unsigned d = 0; d < RT_DEVICES; d++)
-		is_used |= oracle || (contexts[d].region && contexts[d].region->modules);
-	if (!is_used)
-		return; /* nothing was instrumented: the program is just run */
-	pid_t pid = fork();
-	if (pid == 0)
-		_exit(render(shm) ? 1 : 0);
-	if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
-		race_shm_say("the report could not be written; start the program with "
-			     "`collider run`");
+		is_any |= contexts[d].region && contexts[d].region->modules;
+	return is_any;
 }
 
 static void at_exit(void)
@@ -505,8 +512,9 @@ static void at_exit(void)
 		return;
 	for (unsigned d = 0; d < rt.ndevices; d++)
 		bring_up_to_date(d, deadline);
-	if (race_shm_is_own())
-		own_report(race_shm_get());
+	/* Where nothing was instrumented the program is just run. */
+	if (race_shm_is_own() && is_used())
+		rep_own(race_shm_get());
 }
 
 static void after_fork_child(void)

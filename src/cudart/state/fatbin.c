@@ -22,6 +22,8 @@
 #include <lz4.h>
 #include <zstd.h>
 
+#include "ptx/ptx.h"
+
 #define KIND_PTX  1u
 #define FLAG_LZ4  0x2000u
 #define FLAG_ZSTD 0x8000u
@@ -122,52 +124,6 @@ damaged:
 	return NULL;
 }
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-/* Behind blanks and comments. */
-static const char *skip_blanks(const char *p)
-{
-	for (;;) {
-		while (is_blank(*p))
-			p++;
-		if (p[0] == '/' && p[1] == '/') {
-			p += strcspn(p, "\n");
-		} else if (p[0] == '/' && p[1] == '*') {
-			const char *end = strstr(p + 2, "*/");
-			p = end ? end + 2 : p + strlen(p);
-		} else {
-			return p;
-		}
-	}
-}
-
-/* Reads ".version X.Y .target sm_NN[af]" at the start of the text. */
-static bool read_target(const char *text, unsigned *sm, char *suffix)
-{
-	const char *p = skip_blanks(text);
-
-	if (strncmp(p, ".version", 8) != 0)
-		return false;
-	p = skip_blanks(p + 8);
-	while (*p && !is_blank(*p))
-		p++;
-	p = skip_blanks(p);
-	if (strncmp(p, ".target", 7) != 0)
-		return false;
-	p = skip_blanks(p + 7);
-	if (strncmp(p, "sm_", 3) != 0)
-		return false;
-	p += 3;
-	*sm = 0;
-	for (int i = 0; i < 4 && *p >= '0' && *p <= '9'; i++)
-		*sm = *sm * 10 + (unsigned)(*p++ - '0');
-	*suffix = *p == 'a' || *p == 'f' ? *p : 0;
-	return *sm != 0;
-}
-
 /* Takes the entry's text when it is better than what *best holds. False: damaged. */
 static bool consider(const struct entry *e, unsigned device, struct fatbin_ptx *best,
 		     const char **why)
@@ -178,7 +134,8 @@ static bool consider(const struct entry *e, unsigned device, struct fatbin_ptx *
 	if (!ptx.text)
 		return false;
 	/* Family- and architecture-specific code runs on its own version only. */
-	bool is_fit = read_target(ptx.text, &ptx.sm, &ptx.suffix) && ptx.sm <= device &&
+	bool is_fit = ptx_read_head(ptx.text, &ptx.sm, &ptx.suffix) && ptx.sm &&
+		      ptx.sm <= device &&
 		      (!ptx.suffix || ptx.sm == device);
 	bool is_better = !best->text || ptx.sm > best->sm ||
 			 (ptx.sm == best->sm && ptx.suffix && !best->suffix);

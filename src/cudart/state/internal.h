@@ -275,16 +275,22 @@ cudaError_t rt_capture_check(void);
 
 /* ---- link's: kernels and symbols -------------------------------------------------- */
 
+/* A launch without attributes. Parameters come from `args` (an array of pointers, as
+ * cudaLaunchKernel's) or, when that is NULL, from `extra` (CU_LAUNCH_PARAM_BUFFER_POINTER). */
+struct rt_launch {
+	const void *func;
+	unsigned device;
+	dim3 grid, block;
+	size_t shared;
+	void **args, **extra;
+};
 /*
- * Fills *out for a launch of func after all checks that cudaLaunchKernelExC makes (limits,
- * dynamic shared memory against the function's attribute, cluster size, cooperative fit).
- * Parameters come from `args` (an array of pointers, as cudaLaunchKernel's) or, when that is NULL,
- * from `extra` (CU_LAUNCH_PARAM_BUFFER_POINTER style); the block that out->cpu.launch.params points
- * to is malloc'd and the caller frees it after the submit. Lock not held.
+ * Fills *out after all checks that cudaLaunchKernelExC makes (limits, dynamic shared memory
+ * against the function's attribute, cluster size, cooperative fit). The block that
+ * out->cpu.launch.params points to is malloc'd and the caller frees it after the submit. Lock not
+ * held.
  */
-cudaError_t rt_launch_prepare(const void *func, unsigned device, dim3 grid, dim3 block,
-			      size_t shared, const cudaLaunchAttribute *attrs, unsigned nattrs,
-			      void **args, void **extra, struct rt_work *out);
+cudaError_t rt_launch_prepare(const struct rt_launch *l, struct rt_work *out);
 /* A __device__, __constant__ or __managed__ variable; cudaErrorInvalidSymbol: there is none. */
 cudaError_t rt_symbol_find(const void *symbol, unsigned device, uint64_t *addr, uint64_t *bytes);
 /* cudaDeviceReset: modules of the device are loaded anew at their next use. */

@@ -280,7 +280,7 @@ struct ptx_opnd inst_values(struct inst_ctx *cx, const struct ptx_opnd *words, u
 
 struct ptx_str inst_vec_of(unsigned n)
 {
-	return n == 4 ? PTX_STR(".v4") : n == 2 ? PTX_STR(".v2") : PTX_STR("");
+	return ptx_mod_suffix(n == 4 ? PTX_MOD_V4 : n == 2 ? PTX_MOD_V2 : PTX_MOD_UNKNOWN);
 }
 
 static struct ptx_opnd address_at(const struct inst_access *a, unsigned more)
@@ -316,7 +316,8 @@ static void emit_rows(struct inst_ctx *cx, struct inst_access *a, struct ptx_stm
 {
 	unsigned lanes = matrices(a->stmt->form) * LANES;
 	struct ptx_opnd w[ROW / WORD], ok = inst_none();
-	struct ptx_str space = a->space == PTX_SPACE_SHARED ? PTX_STR(".shared") : PTX_STR("");
+	struct ptx_str space =
+		ptx_mod_suffix(a->space == PTX_SPACE_SHARED ? PTX_MOD_SHARED : PTX_MOD_UNKNOWN);
 
 	if (lanes < WARP) {
 		ok = inst_fresh(cx, PTX_TYPE_PRED);
@@ -404,7 +405,7 @@ static struct ptx_opnd load_cut(struct inst_ctx *cx, struct inst_group *g,
 		a->addr = address_at(a, i * WORD);
 		a->guard = in;
 		a->elem[0].was = w[i].reg;
-		inst_emit(cx, at, "ahead_load", T(PTX_STR(".global"), PTX_STR("")),
+		inst_emit(cx, at, "ahead_load", T(ptx_mod_suffix(PTX_MOD_GLOBAL), PTX_STR("")),
 			  H(w[i], a->addr, in));
 	}
 	return whole;
@@ -429,7 +430,7 @@ static struct ptx_opnd load_whole(struct inst_ctx *cx, struct inst_group *g,
 		if (ignore)
 			inst_emit(cx, at, "zero", NT, H(w[i]));
 	}
-	inst_emit(cx, at, "ahead_load", T(PTX_STR(".global"), inst_vec_of(a->vec)),
+	inst_emit(cx, at, "ahead_load", T(ptx_mod_suffix(PTX_MOD_GLOBAL), inst_vec_of(a->vec)),
 		  H(inst_values(cx, w, a->vec), a->addr, a->guard));
 	return guard;
 }

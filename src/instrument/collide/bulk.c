@@ -15,7 +15,7 @@
  * Misses: a change outside the window; source and destination that overlap (in the block's own
  * shared memory: repeating the copy would change it); lanes that share a destination are not
  * compared, but what one of them writes is found by the other.
- * Costs: see the count above the templates in collide.ptxt. One lane does it all.
+ * Costs: see the count above the templates in bulk.ptxt. One lane does it all.
  */
 #include "instrument/internal.h"
 
@@ -118,8 +118,9 @@ struct bulk {
 static struct ptx_str space_of(const struct inst_access *a)
 {
 	if (a->space == PTX_SPACE_GLOBAL)
-		return PTX_STR(".global");
-	return a->space == PTX_SPACE_SHARED ? PTX_STR(".shared") : PTX_STR(".shared::cluster");
+		return ptx_mod_suffix(PTX_MOD_GLOBAL);
+	return ptx_mod_suffix(a->space == PTX_SPACE_SHARED ? PTX_MOD_SHARED
+							   : PTX_MOD_SHARED_CLUSTER);
 }
 
 /* Where the window begins. Addresses of shared memory are 64 bits wide, too: one set of templates,
@@ -164,7 +165,7 @@ static void emit_window(struct inst_ctx *cx, struct bulk *b, struct ptx_opnd siz
 		  H(b->src, b->dst, b->n, b->again, b->hit, b->place, b->here, b->there));
 	/* A write to the block's own memory needs no more than its fence. */
 	if (b->to->space == PTX_SPACE_SHARED)
-		inst_emit(cx, b->at, "bulk_fence", T(PTX_STR(".shared::cta")), H(b->n));
+		inst_emit(cx, b->at, "bulk_fence", T(ptx_mod_suffix(PTX_MOD_SHARED_CTA)), H(b->n));
 	else
 		inst_emit(cx, b->at, "bulk_fence", T(PTX_STR("")), H(b->n));
 	inst_emit(cx, b->at, "count", T(PTX_STR("2")), H(inst_reg(cx, cx->cnt), inst_none()));

@@ -5,7 +5,7 @@
  * can't be reached from there). Each element of the group goes to
  * __collider_changed, which compares again and reports (src/device/report.cu).
  * Where a call would cost too much the same is done call-free: the first
- * differing element is picked and report_inline of collide.ptxt records it.
+ * differing element is picked and report_inline of cold.ptxt records it.
  * Costs nothing until something changed, but its call raises the register
  * count of the function (measured by the toolchain's fit).
  */

@@ -190,17 +190,18 @@ void inst_emit_fragment(struct inst_ctx *cx, struct inst_group *g, struct ptx_st
 /* ---- the table ------------------------------------------------------------------- */
 
 /* The numbers 0 to n-1 in elements of so many bytes, as a variable of the module. */
-char *inst_fragment_table(struct inst_ctx *cx, unsigned bytes)
+struct ptx_str inst_fragment_table(struct inst_ctx *cx, unsigned bytes)
 {
 	unsigned n = bytes == 8 ? 64 : 256;
+	char *name = base_printf(cx->m->arena, "%s%u", INST_NUMBERS_SYMBOL, bytes);
 	struct base_buf b = {0};
 
-	base_buf_printf(&b, ".weak .global .align 32 .b%u %s%u[%u] = {", 8 * bytes,
-			INST_NUMBERS_SYMBOL, bytes, n);
 	for (unsigned i = 0; i < n; i++)
 		base_buf_printf(&b, "%s%u", i ? "," : "", i);
-	base_buf_puts(&b, "};");
-	char *text = base_strndup(cx->m->arena, b.p, b.n);
+	struct ptx_str text = inst_module_text(
+		cx, "numbers",
+		T(inst_num(8 * bytes), (struct ptx_str){name, (uint32_t)strlen(name)}, inst_num(n),
+		  (struct ptx_str){b.p, (uint32_t)b.n}));
 	base_buf_free(&b);
 	return text;
 }

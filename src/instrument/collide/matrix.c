@@ -101,8 +101,8 @@ unsigned inst_log2(unsigned n)
 struct ptx_str inst_space_of(enum ptx_space s)
 {
 	if (s == PTX_SPACE_GLOBAL)
-		return PTX_STR(".global");
-	return s == PTX_SPACE_SHARED ? PTX_STR(".shared") : PTX_STR("");
+		return ptx_mod_suffix(PTX_MOD_GLOBAL);
+	return ptx_mod_suffix(s == PTX_SPACE_SHARED ? PTX_MOD_SHARED : PTX_MOD_UNKNOWN);
 }
 
 /* The matrix's address as 64 bits, for all spaces, its offset included. */

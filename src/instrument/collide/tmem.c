@@ -151,7 +151,7 @@ static void look(struct inst_ctx *cx, const struct inst_group *g, const struct t
 	unsigned n = part_of(x);
 	struct ptx_opnd values = vector_of(cx, words, n), addr = g->first->addr;
 	struct ptx_str num = inst_num(n / x->unit);
-	struct ptx_str pack = x->pack.n ? PTX_STR(".pack::16b") : PTX_STR("");
+	struct ptx_str pack = ptx_mod_suffix(x->pack.n ? PTX_MOD_PACK_16B : PTX_MOD_UNKNOWN);
 
 	if (x->split)
 		inst_emit(cx, at, "tmem_load_split", T(x->shape, num, pack),
@@ -166,7 +166,7 @@ static void put(struct inst_ctx *cx, const struct inst_group *g, const struct tm
 	unsigned n = part_of(x);
 	struct ptx_opnd values = vector_of(cx, words, n), addr = g->first->addr;
 	struct ptx_str num = inst_num(n / x->unit);
-	struct ptx_str pack = x->pack.n ? PTX_STR(".unpack::16b") : PTX_STR("");
+	struct ptx_str pack = ptx_mod_suffix(x->pack.n ? PTX_MOD_UNPACK_16B : PTX_MOD_UNKNOWN);
 
 	if (x->split)
 		inst_emit(cx, at, "tmem_store_split", T(x->shape, num, pack),

@@ -128,7 +128,7 @@ bool inst_order_begin(struct inst_ctx *cx)
 {
 	uint64_t id = BASE_FNV_INIT;
 
-	cx->order_ts = ptx_templates_read(cx->m, "shuffle.ptxt", inst_shuffle_templates, cx->sink);
+	cx->order_ts = ptx_templates_read(cx->m, inst_shuffle_templates, cx->sink);
 	ptx_each_item(cx->m, it)
 	{
 		if (it->kind != PTX_ITEM_FUNC || it->func->is_proto)
@@ -279,17 +279,22 @@ void inst_shuffle_function(struct inst_ctx *cx)
 
 /* ---- what belongs to the module ---------------------------------------------------- */
 
-char *inst_order_table(struct inst_ctx *cx)
+struct ptx_str inst_order_table(struct inst_ctx *cx)
 {
 	struct base_buf b = {0};
 	unsigned flags = cx->order_flags;
 
-	base_buf_printf(&b, ".weak .global .align 8 .b64 %s%08" PRIx32 "%02x[%zu] = {0x%x",
-			RACE_ORDER_PREFIX, cx->order_id, flags, cx->order_names.n + 1, flags);
+	char *name = base_printf(cx->m->arena, "%s%08" PRIx32 "%02x", RACE_ORDER_PREFIX,
+				 cx->order_id, flags);
+
+	base_buf_printf(&b, "0x%x", flags);
 	for (size_t i = 0; i < cx->order_names.n; i++)
 		base_buf_printf(&b, ",0x%016" PRIx64, cx->order_names.v[i]);
-	base_buf_puts(&b, "};");
-	char *text = base_strndup(cx->m->arena, b.p, b.n);
+	struct ptx_str text =
+		inst_module_text(cx, "words",
+				 T((struct ptx_str){name, (uint32_t)strlen(name)},
+				   inst_num((int64_t)cx->order_names.n + 1),
+				   (struct ptx_str){b.p, (uint32_t)b.n}));
 	base_buf_free(&b);
 	return text;
 }

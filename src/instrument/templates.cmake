@@ -1,0 +1,16 @@
+# templates.cmake - template files in, one C array of struct ptx_template_file out:
+#   cmake "-DIN=a.ptxt,b.ptxt" -DOUT=f.c -DNAME=symbol -P templates.cmake
+string(REPLACE "," ";" files "${IN}")
+set(rows)
+file(WRITE ${OUT} "/* Made from *.ptxt by templates.cmake. */\n#include \"instrument/templates.h\"\n\n")
+set(i 0)
+foreach(f ${files})
+  file(READ ${f} hex HEX)
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
+  string(REGEX REPLACE "(0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,)" "\\1\n" bytes "${bytes}")
+  file(APPEND ${OUT} "static const char text${i}[] = {\n${bytes}0};\n")
+  get_filename_component(n ${f} NAME)
+  string(APPEND rows "\t{\"${n}\", text${i}},\n")
+  math(EXPR i "${i} + 1")
+endforeach()
+file(APPEND ${OUT} "\nconst struct ptx_template_file ${NAME}[] = {\n${rows}\t{0, 0}};\n")
