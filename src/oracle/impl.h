@@ -55,7 +55,8 @@ struct oracle_pends {
 	struct oracle_pend fence;
 	struct oracle_inits inits;
 	BASE_VEC(struct oracle_pend) at;
-	struct oracle_place *places; /* uthash: where in `at` a place lies; NULL while few are there */
+	struct oracle_place
+		*places; /* uthash: where in `at` a place lies; NULL while few are there */
 };
 
 struct oracle_thread {

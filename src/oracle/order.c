@@ -223,7 +223,8 @@ static void places_forget(struct oracle_pends *p)
 {
 	struct oracle_place *e, *next;
 
-	HASH_ITER (hh, p->places, e, next) {
+	HASH_ITER(hh, p->places, e, next)
+	{
 		HASH_DEL(p->places, e);
 		free(e);
 	}

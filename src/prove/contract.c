@@ -204,7 +204,8 @@ static const struct ex *like_launch(struct contract *c, const struct prove_launc
 			continue;
 		all = ex_and(p, all,
 			     ex_bin(p, EX_EQ,
-				    ex_leaf(p, EX_PARAM, w, n->off, EX_GRID, ex_full(w), 0, NULL),
+				    ex_leaf(p, EX_PARAM, w, n->off, EX_GRID, ex_full(w),
+					    EX_NO_ARGS),
 				    ex_const(p, w, l->param[i].value)));
 	}
 	return all;

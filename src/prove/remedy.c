@@ -74,7 +74,7 @@ static int is_seen(const struct check *c, const struct ev_assume *as)
 		for (uint32_t k = 0; k < l->nparams; k++) {
 			unsigned w = 8 * l->param[k].bytes;
 			const struct ex *leaf = ex_leaf(p, EX_PARAM, w, l->param[k].off, EX_GRID,
-							ex_full(w), 0, NULL);
+							ex_full(w), EX_NO_ARGS);
 			v = ex_replace(p, v, leaf, ex_const(p, w, l->param[k].value));
 		}
 		if (v->op != EX_CONST)

@@ -134,8 +134,7 @@ static bool consider(const struct entry *e, unsigned device, struct fatbin_ptx *
 	if (!ptx.text)
 		return false;
 	/* Family- and architecture-specific code runs on its own version only. */
-	bool is_fit = ptx_read_head(ptx.text, &ptx.sm, &ptx.suffix) && ptx.sm &&
-		      ptx.sm <= device &&
+	bool is_fit = ptx_read_head(ptx.text, &ptx.sm, &ptx.suffix) && ptx.sm && ptx.sm <= device &&
 		      (!ptx.suffix || ptx.sm == device);
 	bool is_better = !best->text || ptx.sm > best->sm ||
 			 (ptx.sm == best->sm && ptx.suffix && !best->suffix);
