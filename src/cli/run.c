@@ -343,7 +343,8 @@ static bool has_race(void *arg, const struct race_shm *shm)
 	return has;
 }
 
-/* Could the file be written? Returns 0 or an errno value. What %p stands for in the name of a folder
+/* Could the file be written? Returns 0 or an errno value. What %p stands for in the name of a
+ * folder
  * isn't known yet. */
 static int check_writable(const char *pattern)
 {
@@ -388,6 +389,13 @@ static int check_files(const struct option_set *set)
 	return 0;
 }
 
+/* --device=auto is the GPU where there is one. */
+static bool takes_cpu(const struct option_set *set)
+{
+	return option_is(set, OPTION_DEVICE, "cpu") || wants_oracle(set) ||
+	       (option_is(set, OPTION_DEVICE, "auto") && !spawn_has_gpu());
+}
+
 /* What forbids starting the program. Returns 0 or an exit code. */
 static int check_device(const struct option_set *set)
 {
@@ -399,6 +407,10 @@ static int check_device(const struct option_set *set)
 		base_say("error: --device=gpu: no CUDA driver on this machine (libcuda.so.1)");
 		return BASE_EXIT_ENV;
 	}
+	if (option_text(set, OPTION_RECORD_LAUNCHES) && !takes_cpu(set)) {
+		base_say("error: --record-launches works on the CPU device (--device=cpu)");
+		return BASE_EXIT_USAGE;
+	}
 	if (!wants_oracle(set))
 		return 0;
 	if (option_is(set, OPTION_DEVICE, "gpu")) {
@@ -406,13 +418,6 @@ static int check_device(const struct option_set *set)
 		return BASE_EXIT_USAGE;
 	}
 	return 0;
-}
-
-/* --device=auto is the GPU where there is one. */
-static bool takes_cpu(const struct option_set *set)
-{
-	return option_is(set, OPTION_DEVICE, "cpu") || wants_oracle(set) ||
-	       (option_is(set, OPTION_DEVICE, "auto") && !spawn_has_gpu());
 }
 
 /* The CPU device's options, as its library reads them. */

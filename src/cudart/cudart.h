@@ -1,7 +1,8 @@
 /*
  * cudart.h - the front header of src/cudart: what `collider run` tells the facade.
  *
- * The room makes one shared object, build/lib/collider/cpu/libcudart.so.13, which stands in the place of
+ * The room makes one shared object, build/lib/collider/cpu/libcudart.so.13, which stands in the
+ * place of
  * NVIDIA's runtime (same SONAME, same symbol version) and runs the program on src/cpu. It is found
  * by LD_PRELOAD or by its folder in the library path, and is told by one environment variable what
  * machine to make.
@@ -31,6 +32,7 @@ struct cudart_options {
 	struct cpu_options cpu;
 	bool has_detectors; /* --detector was given */
 	unsigned detectors; /* a set of race/detector.h */
+	char *launches;	    /* --record-launches, malloc'd; NULL: not given */
 };
 
 /* Reads an options text (NULL or "": all defaults). Returns false when something is wrong, with a

@@ -1,5 +1,5 @@
 /*
- * assume.c - reads the expressions of --assume (assume.h).
+ * assume.c - reads the expressions of --assume (names.h).
  *
  * A parser by precedence: || && | ^ & == != < <= > >= << >> + - * / % and the unary - ! ~. Operands
  * are widened to 64 bits by the signedness that the DWARF says, or as signed without one, so that
@@ -7,7 +7,7 @@
  *
  * Misses: members of structures, array elements, floats.
  */
-#include "prove/assume.h"
+#include "prove/names.h"
 #include "prove/prove.h"
 
 #include <stdlib.h>
@@ -65,8 +65,7 @@ static const struct ex *parameter(struct reader *r, const struct names_param *p)
 
 	if (p->bytes > 8 || (p->bytes & (p->bytes - 1)) || p->is_float)
 		return fail(r, base_printf(r->n->arena, "%s is no integer", p->name));
-	const struct ex *v =
-		ex_leaf(pool, EX_PARAM, w, p->off, EX_GRID, ex_full(w), EX_NO_ARGS);
+	const struct ex *v = ex_leaf(pool, EX_PARAM, w, p->off, EX_GRID, ex_full(w), EX_NO_ARGS);
 	return ex_un(pool, p->is_signed ? EX_SEXT : EX_ZEXT, 64, v);
 }
 
@@ -248,8 +247,8 @@ static void read_injective(struct reader *r, struct ev_assume *out)
 	}
 	out->kind = IR_ASSUME_INJECTIVE;
 	out->root = (struct ev_root){.kind = EV_ROOT_PARAM, .id = p->off};
-	out->root.base = ex_leaf(r->e->pool, EX_PARAM, 64, p->off, EX_GRID, ex_full(64),
-				 EX_NO_ARGS);
+	out->root.base =
+		ex_leaf(r->e->pool, EX_PARAM, 64, p->off, EX_GRID, ex_full(64), EX_NO_ARGS);
 	out->off = number(r, 0);
 	out->count = n;
 	out->bytes = 0; /* of what is loaded: see assume_element */

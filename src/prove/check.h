@@ -38,7 +38,10 @@ struct check {
 	bool is_trial, has_failed;
 };
 
+/* Milliseconds of processor time: what is proven doesn't depend on what else the machine does. */
 uint64_t check_now_ms(void);
+/* What Z3 is given as wall-clock time for so many milliseconds of processor time. */
+#define CHECK_WALL(ms) ((unsigned)(8 * (ms)))
 /* Is this pair's case impossible by the solver? For remedy.c: everything that may conflict, in all
  * cases;
  * with c->is_trial set no alarm is raised, and c->has_failed says whether one would be. */
@@ -67,7 +70,26 @@ bool quick_is_apart(struct check *c, const uint8_t *counters);
 void check_say_contract(struct check *c);
 /* remedy.c: assumptions that take alarms away. */
 void remedy_find(struct check *c);
-/* protocol.c: what each array is accessed with, as text. */
+/* What each array is accessed with, as text. */
 void protocol_write(struct check *c);
+
+/* pairs.c: the whole of one kernel. */
+/* Analyses one kernel into *k; strings in arena. */
+void pairs_check(struct ptx_module *m, struct ptx_func *f, const struct prove_options *o,
+		 struct base_arena *arena, struct race_proof *k);
+
+/* wire.c: a kernel's result as bytes and back. Returns false when the bytes are cut off. */
+void wire_write(const struct race_proof *k, struct base_buf *out);
+struct wire_job {
+	const char *text; /* the PTX, of `size` bytes */
+	size_t size;
+	const char *kernel; /* mangled */
+	const struct prove_options *o;
+};
+/* The result of an earlier run; false: there is none, or o->cache is NULL. */
+bool wire_recall(struct base_arena *arena, const struct wire_job *j, struct race_proof *k);
+/* Keeps a result as wire_write made it. Fails silently. */
+void wire_keep(const struct wire_job *j, const char *p, size_t n);
+bool wire_read(struct base_arena *arena, const char *p, size_t n, struct race_proof *k);
 
 #endif

@@ -15,11 +15,9 @@
  * access; none where nothing is assumed.
  */
 #include "prove/contract.h"
-#include "prove/assume.h"
 #include "prove/check.h"
 
 #include <string.h>
-#include <time.h>
 
 static const uint32_t limits[6] = {1024, 1024, 64, 2147483647u, 65535, 65535};
 static const char *const dim_names[] = {"blockDim.x", "blockDim.y", "blockDim.z",
@@ -202,11 +200,11 @@ static const struct ex *like_launch(struct contract *c, const struct prove_launc
 		if (!n || n->off != l->param[i].off || n->bytes != l->param[i].bytes ||
 		    n->is_pointer || w > 64 || !w || (w == 64 && !n->is_known))
 			continue;
-		all = ex_and(p, all,
-			     ex_bin(p, EX_EQ,
-				    ex_leaf(p, EX_PARAM, w, n->off, EX_GRID, ex_full(w),
-					    EX_NO_ARGS),
-				    ex_const(p, w, l->param[i].value)));
+		all = ex_and(
+			p, all,
+			ex_bin(p, EX_EQ,
+			       ex_leaf(p, EX_PARAM, w, n->off, EX_GRID, ex_full(w), EX_NO_ARGS),
+			       ex_const(p, w, l->param[i].value)));
 	}
 	return all;
 }
@@ -241,14 +239,6 @@ struct question {
 	uint32_t block;
 	const struct ex *guard, *holds; /* one thread: control comes there, and this holds */
 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 static void hold_assumes(struct contract *c, const struct question *q, unsigned t)
 {
@@ -288,13 +278,13 @@ static void hold_launch(struct contract *c)
 static enum smt_answer ask_once(struct contract *c, const struct question *q, bool use_bits)
 {
 	struct smt_query sq = {.is_alone = true, .use_bits = use_bits, .rlimit = c->rlimit};
-	uint64_t now = now_ms();
+	uint64_t now = check_now_ms();
 	struct smt_model m;
 
 	if (now >= c->deadline)
 		return SMT_GAVE_UP;
 	sq.counters = base_zalloc(c->arena, c->e->ir->nloops + 1);
-	sq.timeout_ms = (unsigned)(c->deadline - now);
+	sq.timeout_ms = CHECK_WALL(c->deadline - now);
 	c->counts->queries++;
 	smt_begin(c->smt, &sq);
 	hold_assumes(c, q, 0);
@@ -475,13 +465,13 @@ static bool is_denied_by_neighbours(struct contract *c, const struct ev_assume *
 	struct smt_query sq = {.is_same_cta = true, .rlimit = c->rlimit};
 	struct ex_pool *p = c->e->pool;
 	const struct ex *x = ex_spec(p, EX_TID_X);
-	uint64_t now = now_ms();
+	uint64_t now = check_now_ms();
 	struct smt_model m;
 
 	if (now >= c->deadline || p->launch.max[0] < 2)
 		return false;
 	sq.counters = base_zalloc(c->arena, c->e->ir->nloops + 1);
-	sq.timeout_ms = (unsigned)(c->deadline - now);
+	sq.timeout_ms = CHECK_WALL(c->deadline - now);
 	c->counts->queries++;
 	smt_begin(c->smt, &sq);
 	for (unsigned t = 0; t < 2; t++) {

@@ -18,7 +18,7 @@ struct contract {
 	struct base_arena *arena;
 	struct names *names;
 	struct race_proof_counts *counts;
-	uint64_t deadline; /* now_ms of the caller's clock: CLOCK_MONOTONIC */
+	uint64_t deadline; /* of check_now_ms */
 	unsigned rlimit;
 	contract_fn *say;
 	void *arg;

@@ -13,8 +13,6 @@
  * of a
  * cluster is never used for a proof, and makes an alarm potential.
  */
-#include "prove/pairs.h"
-#include "prove/assume.h"
 #include "prove/check.h"
 #include "prove/contract.h"
 
@@ -28,7 +26,7 @@ uint64_t check_now_ms(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
@@ -94,7 +92,7 @@ static enum smt_answer ask(struct check *c, const uint8_t *counters, bool use_bi
 	if (now >= c->deadline)
 		return SMT_GAVE_UP;
 	q.rlimit = use_bits ? CHECK_RLIMIT_BITS : CHECK_RLIMIT_INTEGERS;
-	q.timeout_ms = (unsigned)(c->deadline - now);
+	q.timeout_ms = CHECK_WALL(c->deadline - now);
 	c->k->counts.queries++;
 	smt_begin(c->smt, &q);
 	hold_side(c, c->a->guard, c->a->block, 0);
@@ -443,7 +441,7 @@ static bool is_uniform_in_warp(struct check *c, uint32_t b)
 	q.rlimit = CHECK_RLIMIT_INTEGERS;
 	if (now >= c->deadline)
 		return false;
-	q.timeout_ms = (unsigned)(c->deadline - now);
+	q.timeout_ms = CHECK_WALL(c->deadline - now);
 	c->k->counts.queries++;
 	smt_begin(c->smt, &q);
 	hold_side(c, c->e->guard[b], b, 0);

@@ -7,7 +7,7 @@
  * Costs: a fork per kernel; the parsed text is shared by copy-on-write.
  */
 #define _GNU_SOURCE
-#include "prove/pairs.h"
+#include "prove/check.h"
 #include "ptx/ptx.h"
 
 #include <errno.h>
@@ -22,8 +22,10 @@
 #include <unistd.h>
 
 #define MAX_CHILDREN 64
-/* The child ends its queries at the limit itself; it is killed a little later. */
+/* The child ends its queries at its limit of processor time itself; it is killed later, and where it
+ * gets no processor much later. */
 #define GRACE_MS 2000
+#define MAX_WAIT 10
 
 struct job {
 	struct ptx_func *f;
@@ -33,6 +35,7 @@ struct job {
 	uint64_t deadline;
 	bool is_killed;
 	size_t kernel;
+	struct wire_job wire;
 };
 
 static uint64_t now_ms(void)
@@ -48,6 +51,8 @@ static void run_child(struct ptx_module *m, struct ptx_func *f, const struct pro
 {
 	struct rlimit mem = {(rlim_t)o->memory_mb << 20, (rlim_t)o->memory_mb << 20};
 	struct rlimit no_core = {0, 0};
+	rlim_t seconds = (o->timeout_ms + GRACE_MS + 999) / 1000;
+	struct rlimit cpu = {seconds, seconds};
 	struct base_arena arena = {0};
 	struct race_proof k = {0};
 	struct base_buf out = {0};
@@ -56,6 +61,7 @@ static void run_child(struct ptx_module *m, struct ptx_func *f, const struct pro
 	if (o->memory_mb)
 		setrlimit(RLIMIT_AS, &mem);
 	setrlimit(RLIMIT_CORE, &no_core);
+	setrlimit(RLIMIT_CPU, &cpu);
 	pairs_check(m, f, o, &arena, &k);
 	wire_write(&k, &out);
 	while (done < out.n) {
@@ -88,7 +94,7 @@ static bool start(struct job *j, struct ptx_module *m, const struct prove_option
 	}
 	close(fds[1]);
 	j->fd = fds[0];
-	j->deadline = now_ms() + o->timeout_ms + GRACE_MS;
+	j->deadline = now_ms() + MAX_WAIT * (uint64_t)o->timeout_ms + GRACE_MS;
 	return true;
 }
 
@@ -105,6 +111,15 @@ static void unproven(struct race_proofs *r, struct job *j, const char *text)
 	r->kernels.v[j->kernel] = k;
 }
 
+/* Would another run say the same? Not where time ran out. */
+static bool is_settled(const struct race_proof *k)
+{
+	for (size_t i = 0; i < k->problems.n; i++)
+		if (k->problems.v[i].cause != RACE_CAUSE_OTHER)
+			return false;
+	return !k->counts.gave_up;
+}
+
 static void finish(struct race_proofs *r, struct job *j)
 {
 	int status = 0;
@@ -112,10 +127,15 @@ static void finish(struct race_proofs *r, struct job *j)
 	close(j->fd);
 	while (waitpid(j->pid, &status, 0) < 0 && errno == EINTR)
 		;
+	/* the kernel ends a process at its limit of processor time by a signal, SIGKILL at the hard one */
+	j->is_killed |=
+		WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL);
 	if (!wire_read(&r->arena, j->got.p, j->got.n, &r->kernels.v[j->kernel]))
 		unproven(r, j,
 			 j->is_killed ? "the time limit was reached"
 				      : "the analysis died, perhaps at its memory limit");
+	else if (j->wire.o->cache && is_settled(&r->kernels.v[j->kernel]))
+		wire_keep(&j->wire, j->got.p, j->got.n);
 	base_buf_free(&j->got);
 	j->pid = 0;
 }
@@ -158,7 +178,8 @@ static bool is_wanted(const struct ptx_func *f, const struct prove_options *o,
 	return strstr(name, o->kernel) || strstr(race_demangle(arena, name), o->kernel);
 }
 
-static void run_all(struct race_proofs *r, struct ptx_module *m, const struct prove_options *o)
+static void run_all(struct race_proofs *r, struct ptx_module *m, const struct prove_options *o,
+		    struct wire_job wire)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned width = cpus < 1 ? 1 : cpus > MAX_CHILDREN ? MAX_CHILDREN : (unsigned)cpus;
@@ -175,7 +196,13 @@ static void run_all(struct race_proofs *r, struct ptx_module *m, const struct pr
 					continue;
 				struct race_proof k = {0};
 				jobs[i] = (struct job){.f = it->func, .kernel = r->kernels.n};
+				jobs[i].wire = wire;
+				jobs[i].wire.kernel =
+					base_strndup(&r->arena, it->func->name.p, it->func->name.n);
+				bool is_known = wire_recall(&r->arena, &jobs[i].wire, &k);
 				base_vec_push(&r->kernels, k);
+				if (is_known)
+					continue;
 				if (!start(&jobs[i], m, o)) {
 					jobs[i].pid = 0;
 					unproven(r, &jobs[i], "no process could be started");
@@ -210,7 +237,7 @@ int prove_text(const char *file, const char *text, size_t size, const struct pro
 		base_arena_free(&arena);
 		return BASE_EXIT_INPUT;
 	}
-	run_all(out, m, o);
+	run_all(out, m, o, (struct wire_job){.text = text, .size = size, .o = o});
 	base_arena_free(&arena);
 	return 0;
 }

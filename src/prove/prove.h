@@ -44,7 +44,8 @@ struct prove_options {
 	size_t nassumes;
 	const struct prove_launch *launches; /* NULL: any */
 	size_t nlaunches;
-	const char *cache; /* folder of results, or NULL */
+	const char *cache;  /* folder for results, or NULL */
+	uint64_t cache_key; /* what else the results depend on: the program */
 };
 
 /*

@@ -11,7 +11,6 @@
  * Misses: preconditions of two parts that only help together, but for a few.
  * Costs: up to MAX_TRIES times the pairs with alarms, at most a third of the time limit.
  */
-#include "prove/assume.h"
 #include "prove/check.h"
 #include "prove/contract.h"
 

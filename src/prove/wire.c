@@ -1,12 +1,19 @@
 /*
- * wire.c - one kernel's result as bytes, from the child process that found it (pairs.h).
+ * wire.c - one kernel's result as bytes: from the child process that found it, and kept (check.h).
  *
  * Strings have their length in front. Both ends are one program, so layouts need no version; a
- * child that dies in between leaves bytes that are cut off, which the reader notices.
+ * child that dies in between leaves bytes that are cut off, which the reader notices. In the cache a
+ * result is named by all it depends on: the PTX, the options, Z3's version, this program's file. Results
+ * that the time limit cut short aren't kept.
  */
-#include "prove/pairs.h"
+#include "prove/check.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <z3.h>
 
 static void put_text(struct base_buf *b, const char *s)
 {
@@ -149,4 +156,98 @@ bool wire_read(struct base_arena *arena, const char *p, size_t n, struct race_pr
 		base_vec_push(&k->remedies, q);
 	}
 	return !r.is_short && k->verdict < RACE_VERDICT_COUNT;
+}
+
+/* ---- results of before --------------------------------------------------------------- */
+
+/* All that a kernel's result depends on, as two hashes of 64 bits each; the second is in the file. */
+struct wire_key {
+	uint64_t name, check;
+};
+
+static void mix(struct wire_key *k, const void *p, size_t n)
+{
+	k->name = base_hash(p, n, k->name);
+	k->check = base_hash(p, n, k->check);
+}
+
+static void mix_text(struct wire_key *k, const char *s)
+{
+	mix(k, s ? s : "", s ? strlen(s) + 1 : 1);
+}
+
+static struct wire_key key_of(const struct wire_job *j)
+{
+	const struct prove_options *o = j->o;
+	struct wire_key k = {BASE_FNV_INIT, BASE_FNV_INIT ^ 0x9e3779b97f4a7c15ull};
+	bool flags[] = {o->may_alias,	   o->all_launches,   o->is_lockstep, o->is_same_value,
+			o->wants_protocol, o->wants_remedies, o->level[0],    o->level[1],
+			o->level[2],	   o->level[3]};
+
+	mix(&k, &o->cache_key, sizeof(o->cache_key));
+	mix(&k, j->text, j->size);
+	mix_text(&k, j->kernel);
+	mix_text(&k, Z3_get_full_version());
+	mix(&k, o->dim, sizeof(o->dim));
+	mix(&k, flags, sizeof(flags));
+	for (uint32_t i = 0; i < o->nparams; i++) {
+		mix(&k, &o->param[i].index, sizeof(o->param[i].index));
+		mix(&k, &o->param[i].value, sizeof(o->param[i].value));
+		mix_text(&k, o->param[i].name);
+	}
+	for (size_t i = 0; i < o->nassumes; i++)
+		mix_text(&k, o->assumes[i]);
+	for (size_t i = 0; o->launches && i < o->nlaunches; i++) {
+		const struct prove_launch *l = &o->launches[i];
+		mix_text(&k, l->kernel);
+		mix(&k, l->dim, sizeof(l->dim));
+		for (uint32_t p = 0; p < l->nparams; p++) {
+			uint64_t v[3] = {l->param[p].off, l->param[p].value, l->param[p].bytes};
+			mix(&k, v, sizeof(v));
+		}
+	}
+	return k;
+}
+
+static const char *path_of(const struct wire_job *j, const struct wire_key *k, struct base_arena *a)
+{
+	return base_printf(a, "%s/prove-%016llx", j->o->cache, (unsigned long long)k->name);
+}
+
+bool wire_recall(struct base_arena *arena, const struct wire_job *j, struct race_proof *k)
+{
+	struct wire_key key, found;
+	size_t n;
+	char *p;
+
+	if (!j->o->cache)
+		return false;
+	key = key_of(j);
+	if (base_read_file(path_of(j, &key, arena), &p, &n))
+		return false;
+	bool ok = n > sizeof(found);
+	if (ok) {
+		memcpy(&found, p, sizeof(found));
+		ok = found.check == key.check &&
+		     wire_read(arena, p + sizeof(found), n - sizeof(found), k);
+	}
+	k->is_cached = ok;
+	free(p);
+	return ok;
+}
+
+void wire_keep(const struct wire_job *j, const char *p, size_t n)
+{
+	struct base_arena a = {0};
+	struct wire_key key = key_of(j);
+	const char *path = path_of(j, &key, &a), *part = base_printf(&a, "%s.%d", path, getpid());
+	struct base_buf b = {0};
+
+	base_buf_put(&b, &key, sizeof(key));
+	base_buf_put(&b, p, n);
+	mkdir(j->o->cache, 0777); /* the folder above it is the user's */
+	if (!base_write_file(part, b.p, b.n) && rename(part, path))
+		unlink(part);
+	base_buf_free(&b);
+	base_arena_free(&a);
 }
