@@ -128,7 +128,8 @@ static inline struct ex_range ex_full(unsigned w)
 
 const struct ex *ex_const(struct ex_pool *p, unsigned w, uint64_t v);
 const struct ex *ex_spec(struct ex_pool *p, enum ex_spec s);
-/* A leaf or a function of its arguments; PHI, VAR, KEXIT and PURE get the level and bounds given. */
+/* A leaf or a function of its arguments; PHI, VAR, KEXIT and PURE get the level and bounds given.
+ * */
 struct ex_args {
 	uint32_t n;
 	const struct ex *const *a;

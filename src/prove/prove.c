@@ -22,7 +22,8 @@
 #include <unistd.h>
 
 #define MAX_CHILDREN 64
-/* The child ends its queries at its limit of processor time itself; it is killed later, and where it
+/* The child ends its queries at its limit of processor time itself; it is killed later, and where
+ * it
  * gets no processor much later. */
 #define GRACE_MS 2000
 #define MAX_WAIT 10
@@ -127,7 +128,8 @@ static void finish(struct race_proofs *r, struct job *j)
 	close(j->fd);
 	while (waitpid(j->pid, &status, 0) < 0 && errno == EINTR)
 		;
-	/* the kernel ends a process at its limit of processor time by a signal, SIGKILL at the hard one */
+	/* the kernel ends a process at its limit of processor time by a signal, SIGKILL at the hard one
+	 * */
 	j->is_killed |=
 		WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL);
 	if (!wire_read(&r->arena, j->got.p, j->got.n, &r->kernels.v[j->kernel]))

@@ -2,8 +2,10 @@
  * wire.c - one kernel's result as bytes: from the child process that found it, and kept (check.h).
  *
  * Strings have their length in front. Both ends are one program, so layouts need no version; a
- * child that dies in between leaves bytes that are cut off, which the reader notices. In the cache a
- * result is named by all it depends on: the PTX, the options, Z3's version, this program's file. Results
+ * child that dies in between leaves bytes that are cut off, which the reader notices. In the cache
+ * a
+ * result is named by all it depends on: the PTX, the options, Z3's version, this program's file.
+ * Results
  * that the time limit cut short aren't kept.
  */
 #include "prove/check.h"
@@ -160,7 +162,8 @@ bool wire_read(struct base_arena *arena, const char *p, size_t n, struct race_pr
 
 /* ---- results of before --------------------------------------------------------------- */
 
-/* All that a kernel's result depends on, as two hashes of 64 bits each; the second is in the file. */
+/* All that a kernel's result depends on, as two hashes of 64 bits each; the second is in the file.
+ * */
 struct wire_key {
 	uint64_t name, check;
 };

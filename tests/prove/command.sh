@@ -1,7 +1,7 @@
 #!/bin/bash
-# command.sh - collider prove as a command: exit codes, sources, options: command.sh COLLIDER DIR
+# command.sh - collider prove as a command: exit codes, sources, options: command.sh COLLIDER DIR NVCC ROOT
 set -u
-collider=$1 dir=$2
+collider=$1 dir=$2 nvcc=$3 root=$4
 tree=$(mktemp -d) || exit 2
 trap 'rm -rf "$tree"' EXIT
 failed=0
@@ -75,15 +75,21 @@ expect 1 'No such file' "$tree/none.ptx"
 echo 'this is no PTX' >"$tree/bad.ptx"
 expect 1 'bad.ptx:1:' "$tree/bad.ptx"
 
+ptx() { # ptx FILE.cu: one compilation for many questions
+	"$nvcc" -ptx -G -arch=sm_90 -D__COLLIDER_PROVE__=1 -I "$root/include" \
+		-include collider/assume.h -o "${1%.cu}.ptx" "$1"
+}
+
 # assumptions
-expect 0 'race-free' --assume='n == 1' "$tree/param.cu"
-expect 0 'n <= 1' --assume='n > 0; n <= 1' "$tree/param.cu"
-expect 10 "race-free with --assume='n (== 1|<= 1)'" --block-dim=4 --grid-dim=1 "$tree/param.cu"
-expect 10 'true alarm' --no-remedies --assume='n == 2' "$tree/param.cu"
-expect 11 'contradict' --assume='n == 1; n == 2' "$tree/param.cu"
-expect 11 "has no parameter 'k'" --assume='k == 1' "$tree/param.cu"
-expect 2 'column 4: the expression ends here' --assume='n <' "$tree/param.cu"
-expect 2 'column 3: expected an operator' --assume='n n' "$tree/param.cu"
+ptx "$tree/param.cu"
+expect 0 'race-free' --assume='n == 1' "$tree/param.ptx"
+expect 0 'n <= 1' --assume='n > 0; n <= 1' "$tree/param.ptx"
+expect 10 "race-free with --assume='n (== 1|<= 1)'" --block-dim=4 --grid-dim=1 "$tree/param.ptx"
+expect 10 'true alarm' --no-remedies --assume='n == 2' "$tree/param.ptx"
+expect 11 'contradict' --assume='n == 1; n == 2' "$tree/param.ptx"
+expect 11 "has no parameter 'k'" --assume='k == 1' "$tree/param.ptx"
+expect 2 'column 4: the expression ends here' --assume='n <' "$tree/param.ptx"
+expect 2 'column 3: expected an operator' --assume='n n' "$tree/param.ptx"
 cat >"$tree/index.cu" <<'CU'
 __global__ void scatter(float *y, const int *idx)
 {
@@ -121,21 +127,22 @@ __global__ void count_down(float *y, unsigned n)
 		y[i] = 1.0f;
 }
 CU
+ptx "$tree/index.cu"
 one='--block-dim=64 --grid-dim=1'
 # shellcheck disable=SC2086
 {
-expect 12 'approximated: at' $one --no-remedies --kernel=7scatterPf "$tree/index.cu"
-expect 12 "race-free with --assume='(injective.idx.|distinct.at.)'" $one --kernel=7scatterPf "$tree/index.cu"
-expect 0 'race-free' $one --kernel=7scatterPf --assume='injective(idx)' "$tree/index.cu"
-expect 12 'potential' $one --no-remedies --kernel=7scatterPf --assume='injective(idx, 63)' "$tree/index.cu"
-expect 0 'what collider_injective says' $one --kernel=scatter_said "$tree/index.cu"
-expect 0 'what collider_distinct says' $one --kernel=scatter_distinct "$tree/index.cu"
-expect 11 'the first two threads' $one --kernel=distinct_denied "$tree/index.cu"
-expect 10 'true data race' $one --no-remedies --kernel=same_value "$tree/index.cu"
-expect 13 'excused by --benign' $one --benign=same-value --kernel=same_value "$tree/index.cu"
-expect 10 'true data race' $one --benign=same-value --no-remedies --kernel=other_value "$tree/index.cu"
-expect 0 "doesn't wrap" --block-dim=48 --grid-dim=1 --kernel=count_down "$tree/index.cu"
-expect '1[02]' 'data race' --block-dim=48 --grid-dim=1 --no-remedies --all-launches --kernel=count_down "$tree/index.cu"
+expect 12 'approximated: at' $one --no-remedies --kernel=7scatterPf "$tree/index.ptx"
+expect 12 "race-free with --assume='(injective.idx.|distinct.at.)'" $one --kernel=7scatterPf "$tree/index.ptx"
+expect 0 'race-free' $one --kernel=7scatterPf --assume='injective(idx)' "$tree/index.ptx"
+expect 12 'potential' $one --no-remedies --kernel=7scatterPf --assume='injective(idx, 63)' "$tree/index.ptx"
+expect 0 'what collider_injective says' $one --kernel=scatter_said "$tree/index.ptx"
+expect 0 'what collider_distinct says' $one --kernel=scatter_distinct "$tree/index.ptx"
+expect 11 'the first two threads' $one --kernel=distinct_denied "$tree/index.ptx"
+expect 10 'true data race' $one --no-remedies --kernel=same_value "$tree/index.ptx"
+expect 13 'excused by --benign' $one --benign=same-value --kernel=same_value "$tree/index.ptx"
+expect 10 'true data race' $one --benign=same-value --no-remedies --kernel=other_value "$tree/index.ptx"
+expect 0 "doesn't wrap" --block-dim=48 --grid-dim=1 --kernel=count_down "$tree/index.ptx"
+expect '1[02]' 'data race' --block-dim=48 --grid-dim=1 --no-remedies --all-launches --kernel=count_down "$tree/index.ptx"
 expect 10 'confirmed: the launch raced' $one --no-remedies --confirm --reproducer="$tree" --kernel=other_value "$tree/index.cu"
 expect 0 'write 4 at .threadIdx.x' --protocol "$tree/mask.cu"
 }
@@ -163,12 +170,12 @@ expect 1 'compile_commands.json: No such' --build="$tree/cache"
 
 # launches that were seen
 printf '%s\n' '{"kernel":"_Z4halfPfi","block":[64,1,1],"grid":[1,1,1],"params":[{"offset":0,"bytes":8,"value":1},{"offset":8,"bytes":4,"value":1}]}' >"$tree/launches"
-expect 0 'a recorded launch' --launches="$tree/launches" "$tree/param.cu"
+expect 0 'a recorded launch' --launches="$tree/launches" "$tree/param.ptx"
 sed -i 's/"value":1}\]/"value":2}]/' "$tree/launches"
-expect 10 'true data race' --no-remedies --launches="$tree/launches" "$tree/param.cu"
-expect 11 'no launch of this kernel was recorded' --launches="$tree/launches" "$tree/tile.cu"
+expect 10 'true data race' --no-remedies --launches="$tree/launches" "$tree/param.ptx"
+expect 11 'no launch of this kernel was recorded' --launches="$tree/launches" "$tree/index.ptx"
 echo nonsense >"$tree/launches"
-expect 1 'launches:1: expected a launch' --launches="$tree/launches" "$tree/param.cu"
+expect 1 'launches:1: expected a launch' --launches="$tree/launches" "$tree/param.ptx"
 expect 11 'could not prove' "$dir/steps/unknown.ptx"
 expect 12 'potential' "$dir/steps/undefined.ptx"
 expect 0 '"verdict":"race-free"' --format=json "$dir/steps/switch.ptx"
