@@ -3,11 +3,9 @@
  *
  * collider_assume(e) in device code: e holds whenever control comes here. It becomes part of the
  * launch contract that is printed with the verdict. collider_distinct(x): x is another value in
- * each
- * thread that comes here. collider_injective(p, n): the n elements at p are all different, as the
- * indices of
- * a permutation are. `collider prove` includes this file by itself;
- * a program that uses it includes it too, so that other compilers find the names.
+ * each thread that comes here. collider_injective(p, n): the n elements at p are all different, as
+ * the indices of a permutation are. `collider prove` includes this file by itself; a program that
+ * uses it includes it too, so that other compilers find the names.
  */
 #ifndef COLLIDER_ASSUME_H
 #define COLLIDER_ASSUME_H
