@@ -101,6 +101,15 @@ struct agent {
 };
 extern struct agent agent;
 
+/* There was no memory for an entry of our tables: notes, once for each place, what that costs. The
+ * agent goes on without the entry. */
+#define AGENT_NO_MEMORY(cost)                                                                      \
+	do {                                                                                       \
+		static int was_said;                                                               \
+		if (!__atomic_exchange_n(&was_said, 1, __ATOMIC_RELAXED))                          \
+			race_shm_note("no memory for the checks' tables; " cost);                  \
+	} while (0)
+
 void agent_lock(void);
 void agent_unlock(void);
 /* Waits for agent.changed at most until `deadline`; the lock is held. False: time is over. */

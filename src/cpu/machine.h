@@ -348,8 +348,8 @@ struct cpu_warp {
 	uint32_t sp[CPU_WARP];	  /* local address of the next free byte */
 	uint8_t *local;		  /* 32 stacks of local_stride bytes; pages come when touched */
 	uint32_t local_stride;
-	uint32_t told; /* judge/judge.c: events that were more than a read */
-	void *priv;    /* warp.c's own */
+	uint32_t nevents; /* judge/judge.c: events that were more than a read */
+	void *priv;	  /* warp.c's own */
 };
 
 /* The allocation that an instruction used last; true while the map of memory has that version. */
@@ -469,7 +469,7 @@ static inline void cpu_set_pred(struct cpu_warp *w, uint32_t ref, uint32_t value
 /*
  * For each lane l of mask: statement. The full warp is a loop of its own, without the test, so
  * that it becomes plain vector code; lanes are independent of each other (slots that are read and
- * written are the same or disjoint), which the pragma tells.
+ * written are the same or disjoint), which the pragma says.
  */
 #if defined(__clang__)
 #define CPU_VECTORIZE _Pragma("clang loop vectorize(assume_safety)")

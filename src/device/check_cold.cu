@@ -64,9 +64,9 @@ DEV_FN uint32_t dev_together(uint32_t what)
 	return dev_any(first != what, active) ? dev_match32(what, active) : active;
 }
 
-/* The lanes of one store; in some of them it did not happen. Where the address rises from each lane to
- * the next by at least the width (and by less than 64 MB, so that low words can't wrap), or all low
- * words differ, none share one. */
+/* The lanes of one store; in some of them it did not happen. Where the address rises from each lane
+ * to the next by at least the width (and by less than 64 MB, so that low words can't wrap), or all
+ * low words differ, none share one. */
 struct dev_store {
 	uint32_t what, width;
 	uint64_t address, value;
@@ -81,7 +81,8 @@ DEV_FN void dev_compare(uint64_t table, const struct dev_store *s, uint32_t acti
 	DEV_SREG32(below, "%lanemask_lt");
 	below &= lanes;
 	same = dev_shuffle(low, 31u - (uint32_t)__clz((int)below), active);
-	if (!dev_any(s->happened && below && low - same - s->width > 0x3ffffffu, active) || !s->happened)
+	below = s->happened && below && low - same - s->width > 0x3ffffffu;
+	if (!dev_any(below, active) || !s->happened)
 		return;
 	same = dev_match32(low, lanes);
 	if (!dev_any((same & (same - 1)) != 0, lanes))
@@ -200,8 +201,8 @@ __collider_launch(void)
 			  offsetof(struct race_counters, launches));
 }
 
-/* At every way out: the thread's count goes to the counter of its SM, where all lanes have one count
- * in a single reduction. */
+/* At every way out: the thread's count goes to the counter of its SM, where all lanes have one
+ * count in a single reduction. */
 extern "C" __device__ __noinline__ __attribute__((weak)) void
 __collider_flush(uint32_t state)
 {

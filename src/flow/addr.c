@@ -386,7 +386,7 @@ static int64_t access_bytes(const struct ptx_stmt *s)
 	return (int64_t)s->form->vec * s->form->width;
 }
 
-/* Several addresses in one statement (copies) are not told apart. */
+/* Several addresses in one statement (copies) are not distinguished. */
 static bool has_one_address(const struct ptx_stmt *s)
 {
 	unsigned n = 0;

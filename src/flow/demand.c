@@ -454,7 +454,7 @@ static void add_cond(struct finder *f, struct ptx_stmt *u, uint32_t reg)
 	f->conds[f->nconds++] = (struct flow_cond_use){u, info.pred, info.sense};
 }
 
-/* A use at which some path's first real use may stand; pending[] keeps it, as telling needs
+/* A use at which some path's first real use may stand; pending[] keeps it, as deciding needs
  * a walk of its own. */
 struct pending {
 	BASE_VEC(uint32_t) use;

@@ -8,8 +8,8 @@
  * operand of an old one gives stale answers); the next pass builds a new
  * struct flow.
  *
- * cfg.c defuse.c solve.c live.c use.c demand.c select.c addr.c affine.c uniform.c update.c manner.c; what
- * they share among themselves is in priv.h.
+ * cfg.c defuse.c solve.c live.c use.c demand.c select.c addr.c affine.c uniform.c update.c
+ * manner.c; what they share among themselves is in priv.h.
  */
 #ifndef COLLIDER_FLOW_H
 #define COLLIDER_FLOW_H
@@ -90,7 +90,7 @@ struct flow_demand_info {
 	 * MAYBE: the first real uses on the paths that have one (each once). When control comes
 	 * from the load to such a statement, the value is used; but control may come there on
 	 * other paths too, so a note about the load must be cleared at the function's entry and
-	 * at each execution of the load. May be empty: no place tells.
+	 * at each execution of the load. May be empty: no place shows it.
 	 */
 	struct ptx_stmt **uses;
 	uint32_t nuses;

@@ -2,9 +2,9 @@
  * use.c - how a statement uses a register: really, for its result, or under a condition.
  *
  * Operands that are taken under a condition: the data of selp and slct, both sides of and/or of
- * predicates (`a && *p` becomes and.pred), and/or/mul with a widened predicate, and/or/min/max whose
- * result is only compared with constants (`!a && !b` becomes !(a | b)), setp.and, instructions
- * under a guard (unless the load has the same guard).
+ * predicates (`a && *p` becomes and.pred), and/or/mul with a widened predicate, and/or/min/max
+ * whose result is only compared with constants (`!a && !b` becomes !(a | b)), setp.and,
+ * instructions under a guard (unless the load has the same guard).
  *
  * Misses: arithmetic that ignores an operand (x*0).
  */

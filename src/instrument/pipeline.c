@@ -239,7 +239,7 @@ static int check_target(struct ptx_module *m, const struct inst_options *opt,
 	return 0;
 }
 
-/* ---- the passes over a module ----------------------------------------------------------------- */
+/* ---- the passes over a module ---------------------------------------------------------------- */
 
 static bool (*const on_module[INST_PASSES])(struct inst_ctx *cx) = {
 	[INST_PASS_RUNTIME] = inst_add_runtime,

@@ -206,7 +206,7 @@ struct oracle_rec {
 	uint32_t pos;	/* strong writes: the first lane's; the others follow */
 	uint8_t bytes;	/* mask of the word's bytes */
 	int8_t offset;	/* of the access's first byte, from the word; -128: a range */
-	uint16_t raced; /* races told of it */
+	uint16_t raced; /* races reported of it */
 	struct oracle_chain *chain;
 };
 
@@ -473,7 +473,7 @@ struct oracle_known_log {
 #define ORACLE_KNOWN_LOGS 64u
 
 struct oracle {
-	uint64_t races; /* told, each sighting */
+	uint64_t races; /* reported, each sighting */
 	struct oracle_options opt;
 	struct oracle_pool pool;
 	BASE_VEC(struct oracle_group *) groups; /* by first */

@@ -7,7 +7,7 @@
  * the thread: its release fences (any later strong write), its releasing operations by place (a
  * later strong write there), what its strong reads saw released (a later acquiring fence, or
  * operation there), each until a fence of at least that scope takes its part over.
- * Costs: a join of clocks for each pattern that is completed and tells something new.
+ * Costs: a join of clocks for each pattern that is completed and adds something new.
  */
 #include "oracle/impl.h"
 
@@ -209,8 +209,8 @@ static struct oracle_pends *pends_of(struct oracle_thread *t)
 	return t->pends;
 }
 
-/* A kernel's thread has a handful of places, the host's has one for each byte it wrote: only many are
- * worth a table. */
+/* A kernel's thread has a handful of places, the host's has one for each byte it wrote: only many
+ * are worth a table. */
 #define FEW_PLACES 16
 
 struct oracle_place {

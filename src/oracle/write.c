@@ -197,7 +197,7 @@ static bool positions_has(const struct positions *p, uint32_t low, uint32_t high
 }
 
 /*
- * Of a thread's observations one tells all that is asked of later ones, but of writes that came
+ * Of a thread's observations one says all that is asked of later ones, but of writes that came
  * since: a poll's last RMW is kept for each of the others, not every one.
  */
 static void chain_prune(struct oracle *o, const struct oracle_write *w)
@@ -213,7 +213,7 @@ static void chain_prune(struct oracle *o, const struct oracle_write *w)
 	for (uint32_t i = c->nseen; i-- > 0;)
 		if (low == c->nseen || !is_same(&s[i], &s[low]) || s[i].epoch < s[low].epoch)
 			s[--low] = s[i];
-	/* ... nor what an earlier one tells. */
+	/* ... nor what an earlier one says. */
 	for (uint32_t i = low; i < c->nseen; i++) {
 		bool is_first = !kept || !is_same(&s[i], &s[kept - 1]);
 		if (positions_has(&p, is_first ? UINT32_MAX : s[kept - 1].pos, s[i].pos))

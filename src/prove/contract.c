@@ -367,8 +367,7 @@ static void name_contradiction(struct contract *c)
 	}
 }
 
-/* Of the dimensions that are fixed: does the assumption deny some threadIdx or blockIdx outright?
- * */
+/* Of the fixed dimensions: does the assumption deny some threadIdx or blockIdx outright? */
 static bool denies_thread(struct contract *c, const struct ev_assume *as)
 {
 	static const char *const names[] = {"threadIdx.x", "threadIdx.y", "threadIdx.z",

@@ -420,17 +420,24 @@ static const struct ex *simplify_const(struct ex_pool *p, enum ex_op op, const s
 	case EX_SHL:
 		return c >= w ? ex_const(p, w, 0) : ex_bin(p, EX_MUL, a, ex_const(p, w, 1ull << c));
 	case EX_LSHR:
-		return c >= w ? ex_const(p, w, 0) : ex_bin(p, EX_UDIV, a, ex_const(p, w, 1ull << c));
+		if (c >= w) return ex_const(p, w, 0);
+		return ex_bin(p, EX_UDIV, a, ex_const(p, w, 1ull << c));
 	case EX_ASHR:
 		if (!c) return a;
 		if (a->hi <= m >> 1) return ex_bin(p, EX_LSHR, a, b);
 		break;
-	case EX_SDIV: if (c == 1) return a; if (a->hi <= m >> 1 && c <= m >> 1) return ex_bin(p, EX_UDIV, a, b); break;
+	case EX_SDIV:
+		if (c == 1) return a;
+		if (a->hi <= m >> 1 && c <= m >> 1) return ex_bin(p, EX_UDIV, a, b);
+		break;
 	case EX_SREM: if (a->hi <= m >> 1 && c <= m >> 1) return ex_bin(p, EX_UREM, a, b); break;
 	case EX_EQ:
 		if (c < a->lo || c > a->hi) return ex_const(p, 1, 0);
-		if (a->op == EX_ZEXT && a->a[0]->w < 64)
-			return c >> a->a[0]->w ? ex_const(p, 1, 0) : ex_bin(p, EX_EQ, a->a[0], ex_const(p, a->a[0]->w, c));
+		if (a->op == EX_ZEXT && a->a[0]->w < 64) {
+			const struct ex *n = a->a[0];
+			if (c >> n->w) return ex_const(p, 1, 0);
+			return ex_bin(p, EX_EQ, n, ex_const(p, n->w, c));
+		}
 		break;
 	default: break;
 	}

@@ -379,8 +379,7 @@ static void check_all(struct check *c)
 			check_pair(c, &e->accesses.v[i], &e->accesses.v[k]);
 }
 
-/* ---- the kernel --------------------------------------------------------------------------------
- * */
+/* ---- the kernel ------------------------------------------------------------------------------ */
 
 /* Barriers whose number isn't known to be 0 order nothing for sure. */
 static void settle_barriers(struct ev *e, struct ir *ir)

@@ -412,8 +412,8 @@ struct ptx_module {
 
 /* ---- head.c ------------------------------------------------------------- */
 
-/* Does a text begin as PTX does, with .version, behind blanks and comments? And its first .target, if
- * that follows at once: sm_NN with the letter behind it, or 0 for sm. */
+/* Does a text begin as PTX does, with .version, behind blanks and comments? And its first .target,
+ * if that follows at once: sm_NN with the letter behind it, or 0 for sm. */
 bool ptx_read_head(const char *text, unsigned *sm, char *suffix);
 
 /* ---- lexer.c, parser.c -------------------------------------------------- */

@@ -2,7 +2,7 @@
  * ignore.c - everything that is left out of a report, in one place.
  *
  * None of these rules says that a race is safe; each is the user's decision, and
- * the report tells how many findings each of them hid. The rules: lines of a
+ * the report says how many findings each of them hid. The rules: lines of a
  * suppressions file (in the style of ThreadSanitizer), --same-value=ignore, and
  * the class "possible", which is shown on request only.
  *

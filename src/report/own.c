@@ -31,8 +31,10 @@ void rep_own(const struct race_shm *shm)
 	int status = 0;
 	pid_t pid = fork();
 
-	if (pid == 0)
+	if (pid == 0) {
+		base_end_quietly(); /* what the program has buffered is the parent's to write */
 		_exit(render(shm) ? 1 : 0);
+	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
 		race_shm_say(
 			"the report could not be written; start the program with `collider run`");

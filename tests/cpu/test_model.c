@@ -2,10 +2,11 @@
  * test_model.c - the memory models against plain memory, on random race-free programs.
  *
  * 16 threads of two blocks pass the ownership of groups of words around; words of different groups
- * share sectors. Who gives a group away releases, who takes it acquires, at a scope that holds both;
- * between that the owner loads and stores as it likes, with all widths, weakly, strongly, by atomics
- * and past the caches, while pending writes drain at random. Every load must give what plain memory
- * has. With one scope too narrow, or without the release or the acquire, some load must not.
+ * share sectors. Who gives a group away releases, who takes it acquires, at a scope that holds
+ * both; between that the owner loads and stores as it likes, with all widths, weakly, strongly, by
+ * atomics and past the caches, while pending writes drain at random. Every load must give what
+ * plain memory has. With one scope too narrow, or without the release or the acquire, some load
+ * must not.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -205,8 +206,8 @@ static void test_flaws(void **state)
 	assert_int_equal(count(CPU_MODEL_WEAK, false, NO_RELEASE), 50);
 	assert_int_equal(count(CPU_MODEL_WEAK, false, NO_ACQUIRE), 50);
 	assert_int_equal(count(CPU_MODEL_WEAK, true, NO_RELEASE), 50);
-	/* A.1 knows neither scopes nor delayed stores, only old views, which any synchronisation of the
-	 * thread ends. */
+	/* A.1 knows neither scopes nor delayed stores, only old views, which any synchronisation of
+	 * the thread ends. */
 	assert_int_equal(count(CPU_MODEL_A1, false, NO_SYNC), 50);
 	assert_int_equal(count(CPU_MODEL_A1, true, NO_SYNC), 50);
 }

@@ -413,7 +413,7 @@ static void test_saw(void **state)
 	expect(&w, 1, ORACLE_RACE);
 }
 
-/* ---- fence.sc --------------------------------------------------------------------------------- */
+/* ---- fence.sc -------------------------------------------------------------------------------- */
 
 /* Z -> fence -> X of a; X (a communication, or none) of far -> fence -> Z. */
 static unsigned sc_races(enum oracle_sc sc, bool communicates, uint8_t scope)
@@ -442,7 +442,7 @@ static void test_fence_sc(void **state)
 	assert_int_equal(sc_races(ORACLE_SC_EXECUTION, false, RACE_SCOPE_CTA), 1);
 }
 
-/* ---- barriers ------------------------------------------------------------------------------------ */
+/* ---- barriers -------------------------------------------------------------------------------- */
 
 static unsigned barrier_races(uint8_t first, bool leaves)
 {
@@ -541,7 +541,7 @@ static void test_mbarrier(void **state)
 	assert_int_equal(mbarrier_races(RACE_RELEASE, RACE_ACQUIRE, 1), 1);
 }
 
-/* ---- copies ---------------------------------------------------------------------------------------- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 static void test_copy_joined(void **state)
 {
@@ -614,7 +614,7 @@ static void test_read_only_load(void **state)
 	none(&w);
 }
 
-/* ---- operations, memory ------------------------------------------------------------------------------- */
+/* ---- operations, memory ---------------------------------------------------------------------- */
 
 static unsigned launch_races(bool depends, bool waits)
 {
@@ -783,8 +783,8 @@ static void test_raced_out(void **state)
 	}
 }
 
-/* A barrier keeps a block's threads on one clock: memory doesn't grow with their number of uses, but
- * for the joins that are remembered. */
+/* A barrier keeps a block's threads on one clock: memory doesn't grow with their number of uses,
+ * but for the joins that are remembered. */
 static void test_barrier_memory(void **state)
 {
 	struct world w = world();

@@ -21,7 +21,7 @@ enum cpu_transfer_kind {
 	CPU_TR_TENSOR  /* cp.async.bulk.tensor, cp.reduce.async.bulk.tensor: one lane */
 };
 
-/* What tells that a transfer has ended. */
+/* What shows that a transfer has ended. */
 enum cpu_completion {
 	CPU_DONE_GROUP,	     /* cp.async.wait_group of the issuing thread */
 	CPU_DONE_BULK_GROUP, /* cp.async.bulk.wait_group of the issuing thread */

@@ -10,7 +10,7 @@
  * gets the data, so that they end apart.
  *
  * Misses: a complete_tx for each part of a copy; nothing but the tx-count could
- * tell.
+ * show it.
  */
 #include "cpu/async/async.h"
 #include "cpu/events.h"

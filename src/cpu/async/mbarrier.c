@@ -6,7 +6,7 @@
  *   0..19 pending arrivals | 20..39 expected arrivals | 40..60 tx-count (signed)
  *   61 parity of the phase | 62..63 10 binary: alive
  *
- * so a word of zeros is no mbarrier, and most other words are told, too. A token that arrive
+ * so a word of zeros is no mbarrier, and most other words are refused, too. A token that arrive
  * returns is the state before the arrival. Every change is one compare and exchange: blocks of a
  * cluster may run on different host threads. A phase ends when nothing is pending and the tx-count
  * is 0; then pending is expected again and the parity flips (PTX ISA 9.7.13.15).

@@ -3,7 +3,7 @@
  *
  * vprintf (arguments in a buffer that the caller filled), malloc, free and the
  * aligned form, __assertfail. What malloc gives is an allocation of its own in
- * the map of memory, so that overruns and uses after free are told; the heap's limit
+ * the map of memory, so that overruns and uses after free are reported; the heap's limit
  * is kept as a number.
  *
  * Misses: %n; the legacy cooperative groups interface (cudaCG*); launches from kernels.

@@ -3,9 +3,9 @@
  *
  * Objects are found by the number in a 64-bit register (the unified mode, which is all that CUDA
  * C++ has). Lanes of one object go together: for each corner of their footprints first the oracle
- * is told, in the texture proxy, then the texels are loaded. Fetches and surfaces work on memory
- * itself, past the caches of the weak models: what the same launch wrote there is undefined to them
- * anyway.
+ * is an event, in the texture proxy, then the texels are loaded. Fetches and surfaces work on
+ * memory itself, past the caches of the weak models: what the same launch wrote there is undefined
+ * to them anyway.
  *
  * Not there, refused by name: texture references, separate samplers, cube maps, multisampling,
  * offsets, depth compare, sparse residence, packed half results; sust.p, sured, txq and suq.

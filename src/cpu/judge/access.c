@@ -2,11 +2,11 @@
  * access.c - loads, stores, atomics, fences and barriers as the oracle's events.
  *
  * Addresses are those on the host, so that shared memory, generic addresses and the cluster's
- * windows need no distinction. A vector is one access if it is weak; strong ones are told element
+ * windows need no distinction. A vector is one access if it is weak; strong ones are events element
  * by element, packed types half by half, as the memory model has them (PTX ISA 8.2.1, 8.2.2).
  *
- * An access is told before it is executed; nothing comes between in the one thread that executes.
- * An atomic is told after, since only then a failed compare-and-swap is known as a read.
+ * An access is an event before it is executed; nothing comes between in the one thread that
+ * executes. An atomic is one after, since only then a failed compare-and-swap is known as a read.
  */
 #include "flow/flow.h"
 #include "cpu/memory/resolve.h"
@@ -77,12 +77,12 @@ bool judge_is_repeated(struct cpu_judge *x, const struct cpu_warp *w, const stru
 		/* Neither number falls: the sum is the same when both are. */
 		.version = x->written[(address >> 6) % JUDGE_LINES] + x->written_all,
 		.actor = actor,
-		.told = w->told,
+		.nevents = w->nevents,
 		.saw = saw,
 	};
 
 	if (p->inst == now.inst && p->address == now.address && p->version == now.version &&
-	    p->actor == now.actor && p->told == now.told && p->saw == now.saw) {
+	    p->actor == now.actor && p->nevents == now.nevents && p->saw == now.saw) {
 		x->repeated++;
 		return true;
 	}
@@ -101,8 +101,8 @@ static uint32_t without_repeated(struct cpu_judge *x, struct cpu_warp *w, const 
 	return left;
 }
 
-static void tell(struct cpu_judge *x, struct cpu_warp *w, uint32_t mask, struct oracle_acc *acc,
-		 unsigned n, uint64_t *at)
+static void hand_over(struct cpu_judge *x, struct cpu_warp *w, uint32_t mask,
+		      struct oracle_acc *acc, unsigned n, uint64_t *at)
 {
 	if (!mask)
 		return;
@@ -126,7 +126,7 @@ void cpu_judge_access(struct cpu_warp *w, const struct cpu_inst *in, const struc
 	bool is_write = acc->kind == CPU_ACC_STORE;
 	struct lanes where;
 
-	/* These are told by the model, one by one, with the write that they see. */
+	/* These are handed over by the model, one by one, with the write that they see. */
 	if (x->ids && cpu_model_is_on(w) && flow_strength(acc->sem) != RACE_WEAK)
 		return;
 	locate(w, in, acc, mask, addr, bytes, &where);
@@ -149,14 +149,14 @@ void cpu_judge_access(struct cpu_warp *w, const struct cpu_inst *in, const struc
 		a.bytes = acc->width;
 	}
 	if (is_write) {
-		w->told++;
+		w->nevents++;
 	} else if (a.strength != RACE_WEAK) {
 		where.global = without_repeated(x, w, in, where.global, where.at);
 		where.shared = without_repeated(x, w, in, where.shared, where.at);
 	}
-	tell(x, w, where.global, &a, n, where.at);
+	hand_over(x, w, where.global, &a, n, where.at);
 	a.flags |= ORACLE_SHARED;
-	tell(x, w, where.shared, &a, n, where.at);
+	hand_over(x, w, where.shared, &a, n, where.at);
 	judge_unlock(x);
 }
 
@@ -185,7 +185,7 @@ uint32_t cpu_judge_strong(struct cpu_warp *w, const struct cpu_inst *in, const s
 	if (acc->sem == PTX_SEM_VOLATILE)
 		a.flags |= ORACLE_VOLATILE;
 	if (is_write) {
-		w->told++;
+		w->nevents++;
 		judge_wrote(x, address);
 	}
 	if (is_write || !judge_is_repeated(x, w, in, e->lane, address, cpu_ids_same(ids, e->bytes)))
@@ -211,7 +211,7 @@ uint32_t cpu_judge_atomic(struct cpu_warp *w, const struct cpu_inst *in, const s
 		a.scope = RACE_SCOPE_GPU;
 	}
 	if (rmw->is_write) {
-		w->told++;
+		w->nevents++;
 		judge_wrote(x, address);
 		id = rmw->ids ? judge_id_new(x) : 0;
 	}
@@ -252,7 +252,7 @@ void cpu_judge_fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mas
 
 	(void)in;
 	judge_lock(x);
-	w->told++;
+	w->nevents++;
 	if (f->op == PTX_OP_FENCE_MBARRIER_INIT) {
 		oracle_init_fence(x->o, judge_actor(w), mask, (uint8_t)flow_scope(sem, f->scope));
 		judge_unlock(x);
@@ -274,7 +274,7 @@ void cpu_judge_warp_sync(struct cpu_warp *w, const struct cpu_inst *in, uint32_t
 	if (!cpu_judge_takes(w, in))
 		return;
 	judge_lock(x);
-	w->told++;
+	w->nevents++;
 	oracle_warp_sync(x->o, judge_actor(w), mask);
 	judge_unlock(x);
 }
@@ -294,7 +294,7 @@ void cpu_judge_arrive(struct cpu_warp *w, const struct cpu_inst *in, uint32_t ma
 	if (!cpu_judge_takes(w, in))
 		return;
 	judge_lock(x);
-	w->told++;
+	w->nevents++;
 	struct oracle_arrival arrival = {
 		.key = barrier_key(w, a->id),
 		.generation = a->generation,
@@ -314,7 +314,7 @@ void cpu_judge_leave(struct cpu_warp *w, uint32_t mask, uint32_t id, uint64_t ge
 	if (!x)
 		return;
 	judge_lock(x);
-	w->told++;
+	w->nevents++;
 	oracle_leave(x->o, judge_actor(w), mask, barrier_key(w, id), generation);
 	judge_unlock(x);
 }

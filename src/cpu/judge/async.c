@@ -75,7 +75,7 @@ void cpu_judge_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned 
 		judge_unlock(x);
 		return;
 	}
-	w->told += what != CPU_MBAR_TEST;
+	w->nevents += what != CPU_MBAR_TEST;
 	struct judge_mbar *b = judge_mbar_at(x, address);
 	touch(x, actor, cpu_site_of(w, in), address,
 	      what == CPU_MBAR_INIT			       ? RACE_OP_WRITE
@@ -108,7 +108,7 @@ bool cpu_judge_early(struct cpu_warp *w, const struct cpu_inst *in, unsigned lan
 	struct judge_mbar *b = judge_mbar_at(x, address);
 	if (!b->early) {
 		b->early = now ? now : 1;
-		w->told++;
+		w->nevents++;
 		touch(x, judge_actor(w) + lane, cpu_site_of(w, in), address, RACE_OP_RMW, false);
 	}
 	bool is_patient = now - b->early < EARLY_NS;
@@ -128,7 +128,7 @@ void cpu_judge_issue(struct cpu_transfer *t)
 	if (!cpu_judge_takes(w, t->in))
 		return;
 	judge_lock(x);
-	w->told++;
+	w->nevents++;
 	t->site = cpu_site_of(w, t->in);
 	CPU_EACH_LANE (l, lanes)
 		t->actor[l] = oracle_fork(x->o, judge_actor(w) + l);
@@ -245,7 +245,7 @@ void cpu_judge_group_wait(struct cpu_warp *w, uint32_t mask, uint8_t completion,
 		return;
 	aw = &w->cta->async->warps[w->index];
 	judge_lock(x);
-	w->told++;
+	w->nevents++;
 	for (size_t i = 0; i < aw->parts.n; i++) {
 		struct cpu_judge_part p = aw->parts.v[i];
 		bool is_joined = mask >> p.lane & 1 && p.completion == completion &&

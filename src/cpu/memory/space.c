@@ -5,9 +5,9 @@
  * one if it is free, so that pointers are equal from run to run), pages come
  * when touched. The map is one sorted array, changed under a lock; readers take no lock: they
  * search it and search again if its version moved meanwhile (a sequence lock). Between two
- * allocations lie at least SPACE_GAP bytes that belong to nobody, so that an overrun is told. Freed
- * ranges stay in the map, as freed, until SPACE_KEEP others were freed after them or the range
- * runs out; their whole pages go back at once.
+ * allocations lie at least SPACE_GAP bytes that belong to nobody, so that an overrun is reported.
+ * Freed ranges stay in the map, as freed, until SPACE_KEEP others were freed after them or the
+ * range runs out; their whole pages go back at once.
  *
  * Managed and pinned memory is zero at first, as the system's pages are. Fresh device memory up
  * to SPACE_FILL bytes is filled with a byte drawn by seed, never 0; the rest of a larger

@@ -10,7 +10,7 @@
  *
  * Everything is bounds-checked and read by memcpy: the data may come from a
  * file. The target in an entry's header only narrows the choice; the text's
- * own .target decides, for the header doesn't tell sm_90a from sm_90. Costs:
+ * own .target decides, for the header doesn't distinguish sm_90a from sm_90. Costs:
  * all PTX entries up to the device's version are unpacked to look at that
  * line; programs carry one or two.
  */

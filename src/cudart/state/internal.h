@@ -107,7 +107,7 @@ cudaError_t rt_enter_any(void);
 /* Keeps an error as the thread's last one (cudaSuccess and cudaErrorNotReady aren't kept) and
  * returns it: every entry point ends with `return rt_fail(e)`. */
 cudaError_t rt_fail(cudaError_t e);
-/* The device's sticky fault as an error code; told on stderr the first time. */
+/* The device's sticky fault as an error code; said on stderr the first time. */
 cudaError_t rt_device_error(unsigned device);
 /* cpu_fault_kind to CUDA's code. */
 cudaError_t rt_fault_error(enum cpu_fault_kind kind);
@@ -311,7 +311,7 @@ uint64_t rt_collider_hold(struct rt_stream *s, unsigned device, bool is_programm
 void rt_collider_captured(unsigned device);
 void rt_collider_synced(unsigned device);
 
-/* ---- hosthalf.c: what the host half of the checks is told (race/host.h) ------------ */
+/* ---- hosthalf.c: what the host half of the checks learns (race/host.h) ------------ */
 
 /* Memory that host code and kernels share comes and goes; other kinds are passed over. The lock
  * may be held. */

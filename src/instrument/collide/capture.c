@@ -218,7 +218,7 @@ static void cover_uses(const struct inst_access *a, struct use *u, uint32_t n)
 
 		if (u[i].is_covered || u[i].pred != PTX_NO_REG)
 			continue;
-		/* In the load's own block: what stands before it uses what an earlier turn loaded. */
+		/* In the load's own block: what stands before it uses an earlier turn's value. */
 		if (block == a->stmt->mark && !is_behind(a->stmt, u[i].at))
 			continue;
 		for (uint32_t j = 0; j < n; j++) {

@@ -3,8 +3,9 @@
  *
  * SuperCollider sections 3.1 (clobbered read), 3.2 (lost update) and 3.3
  * (intra-warp lost update). The user's instruction stays as it is, and what it
- * read or wrote is kept beside it (capture.c); at the end of the group one draw decides for the warp, one sleep follows, all accesses are read
- * again and one branch leads to the cold code (cold.c).
+ * read or wrote is kept beside it (capture.c); at the end of the group one draw decides for the
+ * warp, one sleep follows, all accesses are read again and one branch leads to the cold code
+ * (cold.c).
  *
  * Costs per group: see the count above the templates in collide.ptxt.
  */
@@ -176,8 +177,8 @@ static void check_warp(struct inst_ctx *cx, const struct inst_group *g, struct i
 }
 
 /*
- * Is this execution checked? What the draw passes over goes to a place of its own, where --sample is
- * looked at: behind the body, or (labels of an inner scope) where end_draw is.
+ * Is this execution checked? What the draw passes over goes to a place of its own, where --sample
+ * is looked at: behind the body, or (labels of an inner scope) where end_draw is.
  */
 struct draw {
 	struct ptx_label *skip, *sampled, *go;
