@@ -325,6 +325,12 @@ static bool wants_oracle(const struct option_set *set)
 	return (option_list(set, OPTION_DETECTOR) & RACE_DETECT(ORACLE)) != 0;
 }
 
+/* The words of its histories have no home on a GPU yet. */
+static bool wants_hirace(const struct option_set *set)
+{
+	return (option_list(set, OPTION_DETECTOR) & RACE_DETECT(HIRACE)) != 0;
+}
+
 /* --halt-on-race: is there a finding that counts for exit codes? */
 static bool has_race(void *arg, const struct race_shm *shm)
 {
@@ -391,7 +397,7 @@ static int check_files(const struct option_set *set)
 /* --device=auto is the GPU where there is one. */
 static bool takes_cpu(const struct option_set *set)
 {
-	return option_is(set, OPTION_DEVICE, "cpu") || wants_oracle(set) ||
+	return option_is(set, OPTION_DEVICE, "cpu") || wants_oracle(set) || wants_hirace(set) ||
 	       (option_is(set, OPTION_DEVICE, "auto") && !spawn_has_gpu());
 }
 
@@ -410,10 +416,14 @@ static int check_device(const struct option_set *set)
 		base_say("error: --record-launches works on the CPU device (--device=cpu)");
 		return BASE_EXIT_USAGE;
 	}
-	if (!wants_oracle(set))
+	if (!option_is(set, OPTION_DEVICE, "gpu"))
 		return 0;
-	if (option_is(set, OPTION_DEVICE, "gpu")) {
+	if (wants_oracle(set)) {
 		base_say("error: the oracle works on the CPU device, not with --device=gpu");
+		return BASE_EXIT_USAGE;
+	}
+	if (wants_hirace(set)) {
+		base_say("error: hirace works on the CPU device so far, not with --device=gpu");
 		return BASE_EXIT_USAGE;
 	}
 	return 0;

@@ -400,6 +400,8 @@ struct cpu_listener {
 	cpu_progress_fn *progress;
 	cpu_fault_fn *fault;
 	void *arg;
+	cpu_quiet_fn *quiet;
+	void *quiet_arg;
 };
 
 struct cpu_machine {

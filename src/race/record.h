@@ -30,8 +30,9 @@ enum race_kind {
 #define RACE_RECORD_VALID 0x52414345u  /* "RACE", written last */
 
 /* race_record.flags */
-#define RACE_REC_USED	 1u /* speculated read: its value was really used later */
-#define RACE_REC_GENERIC 2u /* address is generic (else: of the site's space) */
+#define RACE_REC_USED	   1u /* speculated read: its value was really used later */
+#define RACE_REC_GENERIC   2u /* address is generic (else: of the site's space) */
+#define RACE_REC_TWO_SIDES 4u /* was and now say who the earlier access was (shadow.h) */
 
 /* First sighting of one (site, kind). 128 bytes; strong stores only, `valid` last. */
 struct race_record {
