@@ -394,6 +394,13 @@ static int check_files(const struct option_set *set)
 	return 0;
 }
 
+/* --device=auto is the GPU where there is one. */
+static bool takes_cpu(const struct option_set *set)
+{
+	return option_is(set, OPTION_DEVICE, "cpu") || wants_oracle(set) || wants_hirace(set) ||
+	       (option_is(set, OPTION_DEVICE, "auto") && !spawn_has_gpu());
+}
+
 /* What forbids starting the program. Returns 0 or an exit code. */
 static int check_device(const struct option_set *set)
 {
@@ -404,6 +411,10 @@ static int check_device(const struct option_set *set)
 	if (option_is(set, OPTION_DEVICE, "gpu") && !spawn_has_driver()) {
 		base_say("error: --device=gpu: no CUDA driver on this machine (libcuda.so.1)");
 		return BASE_EXIT_ENV;
+	}
+	if (option_text(set, OPTION_RECORD_LAUNCHES) && !takes_cpu(set)) {
+		base_say("error: --record-launches works on the CPU device (--device=cpu)");
+		return BASE_EXIT_USAGE;
 	}
 	if (!option_is(set, OPTION_DEVICE, "gpu"))
 		return 0;
@@ -416,13 +427,6 @@ static int check_device(const struct option_set *set)
 		return BASE_EXIT_USAGE;
 	}
 	return 0;
-}
-
-/* --device=auto is the GPU where there is one. */
-static bool takes_cpu(const struct option_set *set)
-{
-	return option_is(set, OPTION_DEVICE, "cpu") || wants_oracle(set) || wants_hirace(set) ||
-	       (option_is(set, OPTION_DEVICE, "auto") && !spawn_has_gpu());
 }
 
 /* The CPU device's options, as its library reads them. */
