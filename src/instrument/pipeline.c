@@ -172,8 +172,7 @@ static void frame_function(struct inst_ctx *cx)
 
 	widen_debug_range(f);
 	if (cx->limit && cx->limit->maxnreg)
-		f->extra_attrs =
-			inst_module_text(cx, "maxnreg", T(inst_num(cx->limit->maxnreg)));
+		f->extra_attrs = inst_module_text(cx, "maxnreg", T(inst_num(cx->limit->maxnreg)));
 }
 
 static void (*const on_function[INST_PASSES])(struct inst_ctx *cx) = {
