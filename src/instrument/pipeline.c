@@ -143,7 +143,7 @@ static bool is_large(const struct ptx_module *m)
 	return n > INST_LARGE_MODULE;
 }
 
-/* Many groups: as calls. Under -rdc nvlink adds the registers of what is called to each kernel. */
+/* Many groups: as calls. */
 static bool checks_by_call(const struct inst_ctx *cx, const struct inst_limit *lim,
 			   const struct inst_plan *plan)
 {
@@ -153,8 +153,7 @@ static bool checks_by_call(const struct inst_ctx *cx, const struct inst_limit *l
 	if (n)
 		most = n < 0 ? 0 : (uint32_t)n;
 
-	return !cx->call_free && !cx->opt->relocatable && !(lim && lim->no_calls) &&
-	       plan->ngroups > most;
+	return !cx->call_free && !(lim && lim->no_calls) && plan->ngroups > most;
 }
 
 /* ---- the passes over a function -------------------------------------------------------------- */
