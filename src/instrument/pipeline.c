@@ -274,6 +274,9 @@ static int collide(struct inst_ctx *cx)
 	cx->module_ts = ptx_templates_read(m, inst_module_templates, cx->sink);
 	if (!cx->ts || !cx->module_ts || !inst_order_begin(cx))
 		return BASE_EXIT_INTERNAL;
+	ptx_raise_version(m, MIN_PTX_MAJOR, MIN_PTX_MINOR);
+	if (m->sm >= CLUSTER_SM)
+		ptx_raise_version(m, CLUSTER_PTX_MAJOR, CLUSTER_PTX_MINOR);
 	struct ptx_item *last =
 		m->last; /* the report function comes before, but isn't ours to do */
 	if (!one_pass(cx, INST_PASS_RUNTIME))
@@ -283,9 +286,6 @@ static int collide(struct inst_ctx *cx)
 	cx->hash = inst_late_opnd(cx, INST_LATE_HASH, 0, RACE_KIND_NONE);
 	if (!each_function(cx, last) || !one_pass(cx, INST_PASS_CHECKS))
 		return BASE_EXIT_INTERNAL;
-	ptx_raise_version(m, MIN_PTX_MAJOR, MIN_PTX_MINOR);
-	if (m->sm >= CLUSTER_SM)
-		ptx_raise_version(m, CLUSTER_PTX_MAJOR, CLUSTER_PTX_MINOR);
 	return one_pass(cx, INST_PASS_SITES) ? 0 : BASE_EXIT_INTERNAL;
 }
 
