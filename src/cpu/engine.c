@@ -123,6 +123,89 @@ void cpu_engine_wait(struct cpu_engine *e, uint64_t ms)
 	pthread_cond_timedwait(&e->changed, &e->lock, &t);
 }
 
+/* ---- the ends of operations ----------------------------------------------------------- */
+
+struct cpu_op *cpu_op_get(struct cpu_op *op)
+{
+	atomic_fetch_add(&op->refs, 1);
+	return op;
+}
+
+void cpu_op_put(struct cpu_op *op)
+{
+	if (!op || atomic_fetch_sub(&op->refs, 1) != 1)
+		return;
+	base_vec_free(&op->after);
+	base_vec_free(&op->before);
+	base_vec_free(&op->judge_before);
+	free(op->copy);
+	free(op->recheck);
+	free(op);
+}
+
+static bool is_ended(const struct cpu_op *op)
+{
+	return atomic_load(&op->state) == CPU_OP_ENDED;
+}
+
+void cpu_op_end(struct cpu_op *op)
+{
+	struct cpu_engine *e = op->m->engine;
+
+	cpu_judge_end(op);
+	atomic_store(&op->time, e->workers[0].clock + 1);
+	atomic_store(&op->state, CPU_OP_ENDED);
+	for (size_t i = 0; i < op->after.n; i++)
+		if (!--op->after.v[i]->npending)
+			base_vec_push(&e->startable, op->after.v[i]);
+	op->after.n = 0;
+	for (size_t i = 0; i < op->before.n; i++)
+		cpu_op_put(op->before.v[i]);
+	op->before.n = 0;
+	e->devices[op->work.device].nops--;
+	e->nops--;
+	e->has_news = true;
+	cpu_op_put(op);
+	pthread_cond_broadcast(&e->changed);
+}
+
+void cpu_op_trigger(struct cpu_op *op)
+{
+	struct cpu_engine *e = op->m->engine;
+	size_t kept = 0;
+
+	op->has_triggered = true;
+	for (size_t i = 0; i < op->after.n; i++) {
+		struct cpu_op *next = op->after.v[i];
+		bool is_early = next->work.kind == CPU_WORK_KERNEL &&
+				next->work.launch.is_programmatic && !next->is_finishing;
+		if (!is_early)
+			op->after.v[kept++] = next;
+		else if (!--next->npending)
+			base_vec_push(&e->startable, next);
+	}
+	op->after.n = kept;
+}
+
+/* The blocks have ended. A launch that came early ends after those it came before. */
+static void end_kernel(struct cpu_op *op)
+{
+	uint32_t n = 0;
+
+	op->grid->ended = op->m->engine->workers[0].clock;
+	cpu_grid_free(op->grid);
+	op->grid = NULL;
+	op->is_finishing = true;
+	for (size_t i = 0; i < op->before.n; i++)
+		if (!is_ended(op->before.v[i])) {
+			base_vec_push(&op->before.v[i]->after, op);
+			n++;
+		}
+	op->npending = n;
+	if (!n)
+		cpu_op_end(op);
+}
+
 /* ---- faults ----------------------------------------------------------------------------- */
 
 void cpu_engine_fault(struct cpu_machine *m, unsigned device, const struct cpu_fault *f)
@@ -173,7 +256,7 @@ static void act_on_faults(struct cpu_engine *e)
 	atomic_store(&e->has_fault, false);
 	for (unsigned d = 0; d < e->m->opt.devices; d++)
 		while (is_faulted(e, d) && e->devices[d].grids)
-			cpu_op_end_kernel(e->devices[d].grids->op);
+			end_kernel(e->devices[d].grids->op);
 	cpu_workers_resume(e);
 }
 
@@ -247,7 +330,7 @@ static void start_host(struct cpu_engine *e, struct cpu_op *op)
 		take_lock(e);
 	}
 	pthread_attr_destroy(&attr);
-	while (!cpu_op_is_ended(op)) {
+	while (!is_ended(op)) {
 		uint64_t now = now_ms();
 		if (now >= until) {
 			e->is_replayable = false;
@@ -413,7 +496,7 @@ void cpu_engine_reap(struct cpu_worker *k)
 		struct cpu_grid *g = p->ended.v[i]->cluster.grid;
 		cpu_block_end(p->ended.v[i]);
 		if (g->priv->done == g->priv->nunits)
-			cpu_op_end_kernel(g->op);
+			end_kernel(g->op);
 	}
 	p->ended.n = 0;
 	if (p->placed == e->placing)
@@ -502,7 +585,7 @@ static void wait_until(struct cpu_engine *e, done_fn *is_done, const void *arg)
 static bool op_is_done(struct cpu_engine *e, const void *arg)
 {
 	(void)e;
-	return cpu_op_is_ended(arg);
+	return is_ended(arg);
 }
 
 static bool device_is_idle(struct cpu_engine *e, const void *arg)
@@ -538,6 +621,50 @@ static void *background_main(void *arg)
 
 /* ---- operations: public ---------------------------------------------------------------------- */
 
+static void *copy_of(const void *p, size_t n)
+{
+	void *q = malloc(n ? n : 1);
+
+	if (q && n)
+		memcpy(q, p, n);
+	return q;
+}
+
+static struct cpu_op *op_new(struct cpu_machine *m, const struct cpu_work *work)
+{
+	struct cpu_op *op = calloc(1, sizeof(*op));
+
+	if (!op)
+		return NULL;
+	op->m = m;
+	op->work = *work;
+	op->refs = 2; /* the caller's, and the engine's until it ends */
+	if (work->kind == CPU_WORK_KERNEL)
+		op->copy = copy_of(work->launch.params, work->launch.kernel->nparam_bytes);
+	else if (work->kind == CPU_WORK_COPY && work->copy.immediate)
+		op->copy = copy_of(work->copy.immediate, work->copy.width);
+	else
+		return op;
+	if (op->copy)
+		return op;
+	free(op);
+	return NULL;
+}
+
+static void depend(struct cpu_op *op, struct cpu_op *dep)
+{
+	if (!dep || is_ended(dep))
+		return;
+	if (op->work.kind == CPU_WORK_KERNEL && op->work.launch.is_programmatic &&
+	    dep->work.kind == CPU_WORK_KERNEL) {
+		base_vec_push(&op->before, cpu_op_get(dep));
+		if (dep->has_triggered)
+			return;
+	}
+	base_vec_push(&dep->after, op);
+	op->npending++;
+}
+
 static struct cpu_op *refuse(struct cpu_fault *fault, enum cpu_fault_kind kind, const char *why)
 {
 	if (fault) {
@@ -560,7 +687,7 @@ struct cpu_op *cpu_submit(struct cpu_machine *m, const struct cpu_work *work,
 		why = cpu_block_refuses(e, &work->launch);
 	if (why)
 		return refuse(fault, CPU_FAULT_ILLEGAL, why);
-	op = cpu_op_new(m, work);
+	op = op_new(m, work);
 	if (!op)
 		return refuse(fault, CPU_FAULT_RESOURCES, "host memory is exhausted");
 	if (work->kind == CPU_WORK_KERNEL && cpu_kernel_uses_heap(work->launch.kernel))
@@ -571,7 +698,7 @@ struct cpu_op *cpu_submit(struct cpu_machine *m, const struct cpu_work *work,
 	e->devices[work->device].nops++;
 	cpu_judge_submit(op, deps, n);
 	for (size_t i = 0; i < n; i++)
-		cpu_op_depend(op, deps[i]);
+		depend(op, deps[i]);
 	if (!op->npending && work->kind == CPU_WORK_EMPTY)
 		cpu_op_end(op);
 	else if (!op->npending)
@@ -590,19 +717,19 @@ bool cpu_op_query(struct cpu_op *op)
 	struct cpu_engine *e = op->m->engine;
 	fenv_t own;
 
-	if (cpu_op_is_ended(op)) {
+	if (is_ended(op)) {
 		cpu_judge_waited(op);
 		return true;
 	}
 	lock(e);
 	if (!e->is_working) {
 		start_working(e, &own);
-		for (unsigned i = 0; i < QUERY_STEPS && !cpu_op_is_ended(op) && work(e); i++)
+		for (unsigned i = 0; i < QUERY_STEPS && !is_ended(op) && work(e); i++)
 			breathe(e);
 		stop_working(e, &own);
 	}
 	unlock(e);
-	if (!cpu_op_is_ended(op))
+	if (!is_ended(op))
 		return false;
 	cpu_judge_waited(op);
 	return true;
@@ -631,7 +758,7 @@ void cpu_op_wait(struct cpu_op *op)
 {
 	struct cpu_engine *e = op->m->engine;
 
-	if (!cpu_op_is_ended(op)) {
+	if (!is_ended(op)) {
 		lock(e);
 		wait_until(e, op_is_done, op);
 		unlock(e);
@@ -683,7 +810,7 @@ void cpu_engine_launch_dependents(struct cpu_grid *g)
 bool cpu_engine_dependencies_done(const struct cpu_grid *g)
 {
 	for (size_t i = 0; i < g->op->before.n; i++)
-		if (!cpu_op_is_ended(g->op->before.v[i]))
+		if (!is_ended(g->op->before.v[i]))
 			return false;
 	return true;
 }

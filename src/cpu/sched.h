@@ -310,13 +310,6 @@ void cpu_op_end(struct cpu_op *op);
 void cpu_grid_triggered(struct cpu_grid *g);
 /* All blocks of the launch have triggered or ended. */
 void cpu_op_trigger(struct cpu_op *op);
-bool cpu_op_is_ended(const struct cpu_op *op);
-/* The blocks have ended. A launch that came early ends after those it came before. */
-void cpu_op_end_kernel(struct cpu_op *op);
-/* An operation with a copy of what it is to do, for the caller and the engine; NULL: no memory. */
-struct cpu_op *cpu_op_new(struct cpu_machine *m, const struct cpu_work *work);
-/* `op` starts behind `dep` (NULL: nothing to wait for). */
-void cpu_op_depend(struct cpu_op *op, struct cpu_op *dep);
 
 /* For faults of host code: stops the machine between two instructions of its threads; may not be
  * called by a thread that holds the lock. */

@@ -249,13 +249,9 @@ struct ptx_str inst_order_table(struct inst_ctx *cx);
 /* p or !p as a guard; and as a register of its own, where PTX takes no negated predicate. */
 struct ptx_opnd inst_sense(struct ptx_opnd p, bool positive);
 uint32_t inst_condition(struct inst_ctx *cx, uint32_t pred, bool positive, struct ptx_stmt *at);
-void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan);
-
-/* ends.c. The first statement of the body that is not a declaration; the count of a launch, there; what a
- * thread has counted, before the statement by which it leaves (NULL: the end of the body). */
+/* The first statement of the body that is not a declaration. */
 struct ptx_stmt *inst_body_start(struct ptx_func *f);
-void inst_count_launch(struct inst_ctx *cx, struct ptx_stmt *top);
-void inst_flush_counts(struct inst_ctx *cx, struct ptx_stmt *at);
+void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan);
 
 /* Is it a register that cvt takes as an integer? A register for values of that many bits. */
 bool inst_is_integer(const struct inst_ctx *cx, uint32_t reg);

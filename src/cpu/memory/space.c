@@ -1,26 +1,29 @@
 /*
  * space.c - the memory of the machine's devices: what is allocated, and where.
  *
- * Everything lies in one reserved range of host addresses (always the same one if it is free, so
- * that pointers are equal from run to run), pages come when touched. The map is one sorted array,
- * changed under a lock; readers take no lock: they search it and search again if its version moved
- * meanwhile (a sequence lock). Between two allocations lie at least SPACE_GAP bytes that belong to
- * nobody, so that an overrun is reported. Freed ranges stay in the map, as freed, until SPACE_KEEP
- * others were freed after them or the range runs out; their whole pages go back at once.
+ * Everything lies in one reserved range of host addresses (always the same
+ * one if it is free, so that pointers are equal from run to run), pages come
+ * when touched. The map is one sorted array, changed under a lock; readers take no lock: they
+ * search it and search again if its version moved meanwhile (a sequence lock). Between two
+ * allocations lie at least SPACE_GAP bytes that belong to nobody, so that an overrun is told. Freed
+ * ranges stay in the map, as freed, until SPACE_KEEP others were freed after them or the range
+ * runs out; their whole pages go back at once.
  *
- * Managed and pinned memory is zero at first, as the system's pages are. Fresh device memory up to
- * SPACE_FILL bytes is filled with a byte drawn by seed, never 0; the rest of a larger allocation
- * reads as 0, because filling it would touch all its pages. With sees_host, managed and pinned
- * memory is mapped twice, in whole pages of its own: at the program's address, which can be
- * protected, and at a fixed distance from it, in a second reserved range, for the machine.
- * Misses: an overrun by more than the gap that lands in another allocation. Costs: a look-up is a
- * binary search; an allocation moves the array's tail (48 bytes each).
+ * Managed and pinned memory is zero at first, as the system's pages are. Fresh device memory up
+ * to SPACE_FILL bytes is filled with a byte drawn by seed, never 0; the rest of a larger
+ * allocation reads as 0, because filling it would touch all its pages.
+ * With sees_host, managed and pinned memory is mapped twice, in whole pages of its own: at the
+ * program's address, which can be protected, and at a fixed distance from it, in a second
+ * reserved range, for the machine.
+ * Misses: an overrun by more than the gap that lands in another allocation.
+ * Costs: a look-up is a binary search; an allocation moves the array's tail (48 bytes each).
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* mremap */
 #endif
 #include "cpu/memory/space.h"
 #include "cpu/events.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

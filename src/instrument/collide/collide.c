@@ -573,10 +573,42 @@ static void check_group(struct inst_ctx *cx, struct inst_group *g)
 
 /* ---- the function's ends ------------------------------------------------------ */
 
+static void flush_counts(struct inst_ctx *cx, struct ptx_stmt *at)
+{
+	struct ptx_str checked = RT(counters);
+	struct ptx_label *over = NULL;
+
+	_Static_assert(offsetof(struct race_counters, checked) == 0, "flush adds to the first");
+	_Static_assert((RACE_COUNTERS & (RACE_COUNTERS - 1)) == 0, "masked by and");
+	if (at && at->pred != PTX_NO_REG) { /* a guarded ret: only the lanes that leave */
+		struct ptx_opnd p = inst_sense(inst_reg(cx, at->pred), at->is_pred_not);
+		over = ptx_new_label(cx->m, cx->f);
+		inst_emit(cx, at, "branch_if", NT, H(p, ptx_opnd_label(over)));
+	}
+	if (cx->by_call)
+		inst_emit(cx, at, "flush_call", NT, H(inst_reg(cx, cx->state)));
+	else
+		inst_emit(cx, at, cx->m->sm >= 80 ? "flush_redux" : "flush",
+			  T(cx->k, KNOB(rt), checked, inst_num(RACE_COUNTERS - 1)),
+			  H(inst_reg(cx, cx->cnt)));
+	if (over)
+		inst_emit_label(cx, at, over);
+}
+
 static bool leaves(const struct ptx_stmt *s)
 {
 	return s->kind == PTX_STMT_INST && !s->inserted &&
 	       (s->form->op == PTX_OP_RET || s->form->op == PTX_OP_EXIT);
+}
+
+struct ptx_stmt *inst_body_start(struct ptx_func *f)
+{
+	struct ptx_stmt *s = f->first;
+
+	while (s && (s->kind == PTX_STMT_REG || s->kind == PTX_STMT_VAR ||
+		     s->kind == PTX_STMT_LOC || s->kind == PTX_STMT_PRAGMA))
+		s = s->next;
+	return s;
 }
 
 static bool has_tensor(const struct inst_plan *plan)
@@ -585,6 +617,15 @@ static bool has_tensor(const struct inst_plan *plan)
 		if (g->ahead == INST_AHEAD_TENSOR)
 			return true;
 	return false;
+}
+
+static void count_launch(struct inst_ctx *cx, struct ptx_stmt *top)
+{
+	inst_emit(cx, top, "launch",
+		  T(cx->k, KNOB(rt),
+		    inst_num((int64_t)(offsetof(struct race_rt, counters) +
+				       offsetof(struct race_counters, launches)))),
+		  NH);
 }
 
 /* Its accesses may all be in functions that it calls, in another object even (-rdc). */
@@ -645,7 +686,7 @@ static void begin_function(struct inst_ctx *cx, const struct inst_plan *plan, st
 	inst_emit(cx, top, "seed", T(cx->k, KNOB(seed)),
 		  H(inst_reg(cx, cx->rng), inst_reg(cx, cx->cnt)));
 	if (cx->f->is_entry)
-		inst_count_launch(cx, top);
+		count_launch(cx, top);
 }
 
 /* needs: plan.  keeps: the user's instructions.  breaks: flow. */
@@ -655,7 +696,7 @@ void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
 
 	if (!plan->ngroups) {
 		if (f->is_entry && has_call(f))
-			inst_count_launch(cx, inst_body_start(f));
+			count_launch(cx, inst_body_start(f));
 		return;
 	}
 	cx->rng = new_reg(cx, PTX_TYPE_B32);
@@ -683,6 +724,6 @@ void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
 	/* Behind the checks that go before the same ret: they count too. */
 	for (struct ptx_stmt *s = f->first; s; s = s->next)
 		if (leaves(s))
-			inst_flush_counts(cx, s);
+			flush_counts(cx, s);
 	ptx_declare_new_regs(cx->m, f);
 }
