@@ -52,6 +52,7 @@ test: programs ## build and run the tests
 	$(test) -LE soak
 
 soak: programs ## the tests that take long (CONTRIBUTING.md lists them)
+	ninja -C $(BUILD) -j$(JOBS) --quiet soak_programs
 	$(test) -L soak
 
 gpu: all ## the examples and the race-free programs on this machine's GPU

@@ -8,7 +8,7 @@
 // may: mark
 // may: push
 // never: edge
-// seeds: 4
+// seeds: 2
 // twin: bfs.fixed.cu
 
 #include "example.h"

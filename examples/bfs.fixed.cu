@@ -1,6 +1,6 @@
 // bfs.fixed.cu - a vertex is claimed by compare-and-swap, and the frontier is counted atomically.
 // expect: nothing
-// seeds: 4
+// seeds: 2
 // twin: bfs.cu
 
 #include "example.h"

@@ -3,7 +3,7 @@
  *
  * A program ends with `return example_finish(is_right, checksum)`: it prints
  * "ok CHECKSUM" and returns 0, or "wrong CHECKSUM" and returns 1. A failing CUDA
- * call ends it with exit code 2, so that a test can tell a race's damage (1)
+ * call ends it with exit code 2, so that a test knows a race's damage (1)
  * from a broken program.
  */
 #ifndef COLLIDER_EXAMPLE_H

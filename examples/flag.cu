@@ -1,6 +1,6 @@
 // flag.cu - one block writes a message and raises a flag, another waits for the flag and reads
 // the message. Nothing orders the message before the flag: a fence on both sides is missing.
-// detector: later (flag without a fence: not visible as a changed value; the oracle tells it)
+// detector: later (flag without a fence: not visible as a changed value; the oracle reports it)
 // expect oracle: unordered at read
 // expect oracle: unordered at write
 // twin: flag.fixed.cu

@@ -1,11 +1,13 @@
 # programs.cmake - what nvcc makes for the tests, apart from `all`: who compiles Collider with another
 # compiler, or under the sanitizers, needs none of it. Two targets: `inputs` are the files that unit
 # tests read (seconds), `programs` what runs on the CPU device (minutes); it takes the inputs along.
+# `soak_programs` is what only `make soak` runs.
 add_custom_target(inputs)
 add_custom_target(programs)
 add_dependencies(programs inputs)
+add_custom_target(soak_programs)
 
-# made(inputs|programs NAME FILES...): the target NAME makes FILES and is a part of the first one.
+# made(inputs|programs|soak_programs NAME FILES...): the target NAME makes FILES and is a part of the first one.
 function(made kind name)
   add_custom_target(${name} DEPENDS ${ARGN})
   add_dependencies(${kind} ${name})

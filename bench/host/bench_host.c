@@ -7,12 +7,12 @@
  *   beside  device work is in flight, and its memory is elsewhere: the same
  *   between the same, but lies at lower and higher addresses: accesses pass the filter, and end at
  *           the map of pages
- *   shared  device work is in flight all the time, and all that the piece touches is managed memory:
+ *   shared  device work is in flight all the time, and the piece touches managed memory alone:
  *           accesses are paced, checked and delayed, as on a GPU (delays up to 5 us)
  *
  * The process plays the device: it makes the shared file and starts itself again, so that the
- * runtime finds it. Times are the thread's processor time (delays are spun, so they count), the best
- * of several runs; both versions of a piece run in turn.
+ * runtime finds it. Times are the thread's processor time (delays are spun, so they count), the
+ * best of several runs; both versions of a piece run in turn.
  */
 #include <math.h>
 #include <stdio.h>

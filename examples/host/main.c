@@ -1,7 +1,8 @@
 /*
- * main.c - host code that sums what a kernel writes; with the argument `wait` it waits for the kernel.
+ * main.c - host code that sums what a kernel writes; with the argument `wait` it waits for the
+ * kernel.
  *
- * Without, the sum may be made of old and new numbers. docs/host.md shows how Collider tells it.
+ * Without, the sum may be made of old and new numbers. docs/host.md shows how Collider reports it.
  */
 #include <stdio.h>
 #include <string.h>

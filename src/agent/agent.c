@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "report/report.h"
 
 #include "agent/agent.h"
 
@@ -28,8 +29,9 @@ static void at_exit(void)
 	if (agent.pid != getpid())
 		return;
 	agent_context_finish(NULL);
-	if (race_shm_is_own())
-		agent_own_report(race_shm_get());
+	/* Without regions CUDA was started, and nothing was done with it. */
+	if (race_shm_is_own() && race_shm_get()->nregions)
+		rep_own(race_shm_get());
 }
 
 static void before_fork(void)

@@ -101,6 +101,15 @@ struct agent {
 };
 extern struct agent agent;
 
+/* There was no memory for an entry of our tables: notes, once for each place, what that costs. The
+ * agent goes on without the entry. */
+#define AGENT_NO_MEMORY(cost)                                                                      \
+	do {                                                                                       \
+		static int was_said;                                                               \
+		if (!__atomic_exchange_n(&was_said, 1, __ATOMIC_RELAXED))                          \
+			race_shm_note("no memory for the checks' tables; " cost);                  \
+	} while (0)
+
 void agent_lock(void);
 void agent_unlock(void);
 /* Waits for agent.changed at most until `deadline`; the lock is held. False: time is over. */
@@ -252,10 +261,5 @@ void agent_host_enable(agent_enable_fn *enable, void *arg);
 void agent_host_call(uint32_t id, const void *data);
 /* After fork, in the child; the lock is held. */
 void agent_host_forget(void);
-
-/* ---- own_report.c -------------------------------------------------------- */
-
-/* Tells what is in a file that nobody else will read (no `collider run`). */
-void agent_own_report(const struct race_shm *shm);
 
 #endif

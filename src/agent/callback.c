@@ -1,5 +1,5 @@
 /*
- * callback.c - what the program does with the driver, as CUPTI tells it.
+ * callback.c - what the program does with the driver, as CUPTI reports it.
  *
  * One table maps the driver's functions to what they mean for us; everything
  * else is not even subscribed to, so it costs nothing. Parameters are read

@@ -9,7 +9,7 @@
  * launched between the wait for the whole context and the copy.
  *
  * The last wait has a limit: a kernel that never ends must not keep a program
- * from exiting that would have exited without us; then the counts are told as
+ * from exiting that would have exited without us; then the counts are reported as
  * not exact (drivers before 12.5 know no such wait: there it has none). A
  * context killed by an error keeps its last snapshot; its records lie in host
  * memory and need none.
@@ -103,7 +103,7 @@ static void mark_dead(struct agent_context *c, CUresult r)
 			return r;                                                                  \
 	} while (0)
 
-/* Context current, inside a guard. `what` tells which call failed. */
+/* Context current, inside a guard. `what` names the call that failed. */
 static CUresult build(struct agent_context *c, const char **what)
 {
 	struct race_region *region = c->region;
@@ -292,6 +292,8 @@ struct agent_context *agent_context_get(CUcontext handle)
 			free(c);
 			c = NULL;
 		}
+		if (!c)
+			AGENT_NO_MEMORY("races in a context may go unchecked");
 	}
 	if (c && c->state == AGENT_CTX_NEW) {
 		enum agent_ctx_state state;

@@ -93,7 +93,7 @@ static uint64_t draw(void)
 
 /* ---- comparing ------------------------------------------------------------------------ */
 
-static void tell(struct slot *s)
+static void record(struct slot *s)
 {
 	uint64_t key = base_hash(s->pcs, (size_t)(unsigned)s->npcs * sizeof(s->pcs[0]), s->t.kind);
 	struct race_transfer_counts *c = __atomic_load_n(&counts, __ATOMIC_ACQUIRE);
@@ -143,7 +143,7 @@ static void compare(struct slot *s)
 	memcpy(&s->t.now, other + i, s->t.width);
 	s->t.address += i;
 	s->t.at += i;
-	tell(s);
+	record(s);
 }
 
 static bool take(struct slot *s, int from, int to)

@@ -68,7 +68,9 @@ static uint64_t draw(struct agent_holds *h, CUstream stream)
 			s = NULL;
 		}
 	}
-	if (s)
+	if (!s)
+		AGENT_NO_MEMORY("a stream keeps its order");
+	else
 		ns = race_hold_ns(race_shm_get()->seed, s->number, s->launches++);
 	agent_unlock();
 	return ns;
@@ -84,7 +86,11 @@ struct agent_holds *agent_holds_new(struct race_region *region)
 	if (!(race_shm_get()->flags & RACE_RUN_STREAMS))
 		return NULL;
 	h = calloc(1, sizeof(*h));
-	if (h && agent_driver.module_load_data && agent_driver.module_get_function &&
+	if (!h) {
+		AGENT_NO_MEMORY("streams keep their order");
+		return NULL;
+	}
+	if (agent_driver.module_load_data && agent_driver.module_get_function &&
 	    agent_driver.launch_kernel &&
 	    agent_driver.module_load_data(&module, agent_hold_ptx) == CUDA_SUCCESS &&
 	    agent_driver.module_get_function(&h->kernel, module, "__collider_hold") ==

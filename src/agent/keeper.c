@@ -3,7 +3,7 @@
  *
  * SIGKILL (by hand, or when memory is short) leaves no time for a report, and the file is a memfd:
  * it is gone with the last process that holds it. So a small process of a session of its own keeps
- * it, and a pipe tells it how we ended: by a byte, then it goes; by nothing, then it waits for the
+ * it, and a pipe says how we ended: by a byte, then it goes; by nothing, then it waits for the
  * program (which has got SIGTERM, its parent-death signal), ends it where that takes longer than
  * GRACE_MS, and writes the file where `collider report --rescue` looks for it.
  *

@@ -62,8 +62,10 @@ static struct agent_kernel *kernel_entry(const char *name, bool is_instrumented)
 	struct agent_kernel *k, *old;
 
 	k = malloc(sizeof(*k) + n + 1);
-	if (!k)
+	if (!k) {
+		AGENT_NO_MEMORY("launches of a kernel may not be counted");
 		return NULL;
+	}
 	k->key[0] = is_instrumented ? '1' : '0';
 	memcpy(k->key + 1, name, n);
 	HASH_FIND(hh, by_name, k->key, n, old);
@@ -76,6 +78,7 @@ static struct agent_kernel *kernel_entry(const char *name, bool is_instrumented)
 	HASH_ADD_KEYPTR(hh, by_name, k->key, n, k);
 	if (!was_added) {
 		free(k);
+		AGENT_NO_MEMORY("launches of a kernel may not be counted");
 		return NULL;
 	}
 	k->chunk = race_shm_kernel(name, is_instrumented);
@@ -98,7 +101,7 @@ static struct agent_kernel *func_add(struct func_key key, struct agent_kernel *k
 	return k;
 }
 
-/* The name of a graph node's kernel, which no launch callback tells us. */
+/* The name of a graph node's kernel, which no launch callback gives. */
 static const char *name_of(const CUDA_KERNEL_NODE_PARAMS *p)
 {
 	const char *name = NULL;
@@ -123,10 +126,12 @@ static void graph_add_kernel(struct agent_context *c, struct graph *g, CUgraphNo
 		return;
 	k = agent_launch_prepare(c, p.func ? p.func : (CUfunction)(void *)p.kern, name_of(&p));
 	grown = realloc(g->kernel, (g->n + 1) * sizeof(struct agent_kernel *));
-	if (!grown || !k)
-		return;
-	g->kernel = grown;
-	g->kernel[g->n++] = k;
+	if (grown)
+		g->kernel = grown;
+	if (grown && k)
+		g->kernel[g->n++] = k;
+	else
+		AGENT_NO_MEMORY("launches of a graph's kernels may not be counted");
 }
 
 /* Inside a guard, without the lock. */
@@ -140,6 +145,8 @@ static void graph_walk(struct agent_context *c, struct graph *g, CUgraph graph, 
 	if (depth > GRAPH_DEPTH || agent_driver.graph_get_nodes(graph, NULL, &n) != CUDA_SUCCESS)
 		return;
 	nodes = n ? calloc(n, sizeof(CUgraphNode)) : NULL;
+	if (!nodes && n)
+		AGENT_NO_MEMORY("launches of a graph's kernels may not be counted");
 	if (!nodes)
 		return;
 	if (agent_driver.graph_get_nodes(graph, nodes, &n) != CUDA_SUCCESS)
@@ -223,8 +230,10 @@ void agent_graph_instantiated(struct agent_context *c, CUgraphExec exec, CUgraph
 		return;
 	agent_graph_forget(exec);
 	g = calloc(1, sizeof(*g));
-	if (!g)
+	if (!g) {
+		AGENT_NO_MEMORY("launches of a graph's kernels may not be counted");
 		return;
+	}
 	g->exec = exec;
 	agent_enter(&guard);
 	graph_walk(c, g, graph, 0);
@@ -235,6 +244,7 @@ void agent_graph_instantiated(struct agent_context *c, CUgraphExec exec, CUgraph
 	if (!was_added) {
 		free(g->kernel);
 		free(g);
+		AGENT_NO_MEMORY("launches of a graph's kernels may not be counted");
 	}
 	agent_unlock();
 }

@@ -61,7 +61,7 @@ static struct pair pair_of(const void *context, const void *handle)
 	return p;
 }
 
-/* Finds or adds; `is_new` tells which. NULL: no memory. The lock is held. */
+/* Finds or adds; `is_new` says which. NULL: no memory. The lock is held. */
 static struct module *module_entry(struct pair key, bool *is_new)
 {
 	struct module *m;
@@ -71,14 +71,15 @@ static struct module *module_entry(struct pair key, bool *is_new)
 	if (m)
 		return m;
 	m = calloc(1, sizeof(*m));
-	if (!m)
-		return NULL;
-	m->key = key;
-	was_added = true;
-	HASH_ADD(hh, modules, key, sizeof(key), m);
+	was_added = m != NULL;
+	if (m) {
+		m->key = key;
+		HASH_ADD(hh, modules, key, sizeof(key), m);
+	}
 	if (was_added)
 		return m;
 	free(m);
+	AGENT_NO_MEMORY("a module may be set up twice");
 	return NULL;
 }
 
@@ -90,14 +91,15 @@ static struct library *library_entry(struct pair key)
 	if (l)
 		return l;
 	l = calloc(1, sizeof(*l));
-	if (!l)
-		return NULL;
-	l->key = key;
-	was_added = true;
-	HASH_ADD(hh, libraries, key, sizeof(key), l);
+	was_added = l != NULL;
+	if (l) {
+		l->key = key;
+		HASH_ADD(hh, libraries, key, sizeof(key), l);
+	}
 	if (was_added)
 		return l;
 	free(l);
+	AGENT_NO_MEMORY("races in a library's kernels may go unchecked");
 	return NULL;
 }
 
@@ -316,6 +318,8 @@ void agent_kernel_add(CUkernel handle, CUlibrary library)
 	}
 	if (k)
 		k->library = library;
+	else
+		AGENT_NO_MEMORY("races in a library's kernels may go unchecked");
 	agent_unlock();
 }
 

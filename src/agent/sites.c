@@ -12,6 +12,7 @@
 #define _GNU_SOURCE
 #endif
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include <gelf.h>
@@ -19,7 +20,8 @@
 #include <stdlib.h>
 
 /* Out of memory: nothing is found later, and the order stays. */
-#define uthash_nonfatal_oom(e) ((void)(e))
+static bool was_added; /* under the lock */
+#define uthash_nonfatal_oom(e) ((void)(e), was_added = false)
 #include <uthash.h>
 
 #include "base/base.h"
@@ -51,12 +53,21 @@ static void note_verdict(uint32_t id, enum race_order_verdict verdict)
 
 	agent_lock();
 	HASH_FIND(hh, verdicts, &id, sizeof(id), v);
-	if (v && verdict < v->verdict)
+	was_added = true;
+	if (v && verdict < v->verdict) {
 		v->verdict = verdict;
-	if (!v && (v = calloc(1, sizeof(*v)))) {
-		v->id = id;
-		v->verdict = verdict;
-		HASH_ADD(hh, verdicts, id, sizeof(id), v);
+	} else if (!v) {
+		v = calloc(1, sizeof(*v));
+		was_added = v != NULL;
+		if (v) {
+			v->id = id;
+			v->verdict = verdict;
+			HASH_ADD(hh, verdicts, id, sizeof(id), v);
+		}
+		if (!was_added) {
+			free(v);
+			AGENT_NO_MEMORY("blocks of a module's kernels keep their order");
+		}
 	}
 	agent_unlock();
 }
@@ -99,8 +110,8 @@ static void take_function(struct image *im, const GElf_Sym *sym, const char *nam
 		race_order_function(&im->order, name, strlen(name));
 }
 
-static void tell_verdict(struct image *im, const GElf_Sym *sym, const char *name, const char *bytes,
-			 size_t room, void *arg)
+static void verdict_of_symbol(struct image *im, const GElf_Sym *sym, const char *name,
+			      const char *bytes, size_t room, void *arg)
 {
 	(void)im;
 	(void)sym;
@@ -155,7 +166,7 @@ static void read_image(Elf *elf)
 	each_symbol(&im, take_tables, NULL);
 	each_symbol(&im, take_function, NULL);
 	verdict = race_order_judge(&im.order);
-	each_symbol(&im, tell_verdict, &verdict);
+	each_symbol(&im, verdict_of_symbol, &verdict);
 }
 
 /* ------------------------------------------------------------------------ */

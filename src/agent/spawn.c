@@ -246,7 +246,7 @@ static int set_cpu(const struct spawn_request *req)
 	return rc;
 }
 
-/* Runs in the child; tells errno through the pipe when exec fails. */
+/* Runs in the child; sends errno through the pipe when exec fails. */
 __attribute__((noreturn)) static void become_app(const struct spawn_request *req, int shm_fd,
 						 int error_pipe, pid_t parent,
 						 const sigset_t *old_mask)
@@ -343,7 +343,7 @@ struct deadline {
 	struct race_shm *shm; /* kernels are asked to stop there; NULL: none would hear it */
 };
 
-/* Tells the loops that wait, in all contexts. */
+/* Signals the loops that wait, in all contexts. */
 static void stop_kernels(struct race_shm *shm)
 {
 	struct race_region *r = (struct race_region *)(void *)((char *)shm + RACE_SHM_REGION0);

@@ -50,8 +50,8 @@ char *base_strdup(struct base_arena *a, const char *s);
 char *base_printf(struct base_arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Frees all chunks; the arena is empty and usable again. */
 void base_arena_free(struct base_arena *a);
-/* The same, but the newest chunk is kept for what comes next: fresh memory is cleared by the kernel,
- * which costs as much as parsing into it. */
+/* The same, but the newest chunk is kept for what comes next: fresh memory is cleared by the
+ * kernel, which costs as much as parsing into it. */
 void base_arena_reset(struct base_arena *a);
 
 #define BASE_NEW(arena, type)	  ((type *)base_zalloc((arena), sizeof(type)))
@@ -68,10 +68,13 @@ void *base_realloc(void *old, size_t bytes) __attribute__((returns_nonnull));
 void *base_aligned(size_t align, size_t bytes) __attribute__((returns_nonnull, malloc));
 /* Says so and ends the process with BASE_EXIT_INTERNAL: for tools. */
 _Noreturn void base_out_of_memory(size_t wanted);
+/* From now on base_out_of_memory runs no exit handlers and writes nothing that others have
+ * buffered: for a child that a user's process has forked. */
+void base_end_quietly(void);
 
 /* In a user's process: holds so many bytes of address space back for the first allocation that
- * fails. when_short is called then, in the thread that it failed in, whatever locks it holds: it may
- * set flags, and nothing else. Call once. */
+ * fails. when_short is called then, in the thread that it failed in, whatever locks it holds: it
+ * may set flags, and nothing else. Call once. */
 void base_reserve(size_t bytes, void (*when_short)(void));
 /* Has the reserve been used? Then a boundary of an API refuses new work, unless base_rearm gets it
  * again. */
@@ -124,6 +127,15 @@ void base_buf_printf(struct base_buf *b, const char *fmt, ...)
 void base_buf_vprintf(struct base_buf *b, const char *fmt, va_list ap)
 	__attribute__((format(printf, 2, 0)));
 void base_buf_free(struct base_buf *b);
+
+/* ---- glob.c: patterns, in which only `*` is special --------------------- */
+
+/* Does the pattern match the whole text? */
+bool base_glob(const char *pattern, const char *text);
+/* ... a part of it? `^` and `$` at the pattern's ends tie it to the text's. */
+bool base_glob_part(const char *pattern, const char *text);
+/* ... a path, or its last part? */
+bool base_glob_file(const char *pattern, const char *path);
 
 /* ---- file.c ------------------------------------------------------------ */
 

@@ -3,7 +3,7 @@
  *
  * Tools say so and end with BASE_EXIT_INTERNAL. In a user's process nothing of ours may end it: a
  * reserve is held there (base_reserve), which is given back to the system at the first allocation
- * that fails. What is under way completes with it; the part that holds the reserve is told, takes
+ * that fails. What is under way completes with it; the part that holds the reserve is called, takes
  * up no new work (its API's boundary asks base_is_short) and says in the report what went
  * unchecked. So an allocation never fails in the middle of a change, and no lock or half-made
  * structure is left behind. A later call may get the reserve again (base_rearm) and go on.
@@ -22,12 +22,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *reserve;
 static size_t reserve_bytes;
 static void (*on_short)(void);
 static _Atomic bool is_short;
+static bool is_quiet;
 
 static void *map_reserve(void)
 {
@@ -84,7 +86,14 @@ static void give_way(size_t wanted)
 void base_out_of_memory(size_t wanted)
 {
 	fprintf(stderr, "collider: out of memory (wanted %zu more bytes)\n", wanted);
+	if (is_quiet)
+		_exit(BASE_EXIT_INTERNAL);
 	exit(BASE_EXIT_INTERNAL);
+}
+
+void base_end_quietly(void)
+{
+	is_quiet = true;
 }
 
 #define TRIES 3

@@ -87,7 +87,7 @@ void option_doc_overview(struct base_buf *out, const char *version)
 		base_buf_printf(out, "  %-11s %s\n", option_cmd_rows[i].name,
 				option_cmd_rows[i].help);
 	base_buf_puts(out, "\n`collider help COMMAND` lists a command's options; "
-			   "`collider --version` tells the version.\n"
+			   "`collider --version` prints the version.\n"
 			   "A first try:\n"
 			   "  collider nvcc -o app app.cu && collider run ./app\n");
 }

@@ -40,7 +40,8 @@ static const char all_passes[] = "none"
 
 const struct option_row option_rows[OPTION_COUNT] = {
 #define OPT(id, name, letter, type, arg, lo, hi, preset, cmds, env, help, more) \
-	[OPTION_##id] = {name, letter, OPTION_TYPE_##type, arg, lo, hi, preset, cmds, env, help, more},
+	[OPTION_##id] = {                                                                          \
+		name, letter, OPTION_TYPE_##type, arg, lo, hi, preset, cmds, env, help, more},
 #include "base/options.def"
 };
 

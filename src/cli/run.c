@@ -188,20 +188,20 @@ static void write_json(const struct race_results *r, const struct option_set *se
 
 #define VERIFY_SHOWN 20
 
-/* --verify: does the oracle confirm all that collide has told? */
+/* --verify: does the oracle confirm all that collide has reported? */
 static bool verify(const struct race_results *r)
 {
 	size_t which[VERIFY_SHOWN];
-	size_t n = race_unconfirmed(r, which, VERIFY_SHOWN), told = 0;
+	size_t n = race_unconfirmed(r, which, VERIFY_SHOWN), found = 0;
 
 	if (!r->has_oracle) {
 		base_say("error: --verify: the oracle has judged nothing (see the report)");
 		return false;
 	}
 	for (size_t i = 0; i < r->findings.n; i++)
-		told += r->findings.v[i].kind < RACE_KIND_UNORDERED;
+		found += r->findings.v[i].kind < RACE_KIND_UNORDERED;
 	if (!n) {
-		base_say("--verify: the oracle confirms all of collide's findings (%zu)", told);
+		base_say("--verify: the oracle confirms all of collide's findings (%zu)", found);
 		return true;
 	}
 	base_say(r->is_host_unseen ? "--verify: the oracle does not confirm all of collide's "
@@ -209,7 +209,7 @@ static bool verify(const struct race_results *r)
 				     "other side may be host code, which was not seen: not judged:"
 				   : "error: --verify: the oracle does NOT confirm all of "
 				     "collide's findings (%zu of %zu):",
-		 n, told);
+		 n, found);
 	for (size_t i = 0; i < n && i < VERIFY_SHOWN; i++) {
 		const struct race_finding *f = &r->findings.v[which[i]];
 		base_say("  %s in %s at %s:%u: %s", race_kind_name(f->kind), f->func_shown,
@@ -343,8 +343,8 @@ static bool has_race(void *arg, const struct race_shm *shm)
 	return has;
 }
 
-/* Could the file be written? Returns 0 or an errno value. What %p stands for in the name of a folder
- * isn't known yet. */
+/* Could the file be written? Returns 0 or an errno value. What %p stands for in the name of a
+ * folder isn't known yet. */
 static int check_writable(const char *pattern)
 {
 	struct base_arena a = {0};

@@ -335,7 +335,7 @@ static bool block_start(struct cpu_worker *k, struct cpu_unit *u, uint32_t rank,
 	for (uint32_t i = 0; i < cta->nwarps; i++) {
 		struct cpu_warp *w = &cta->warps[i];
 		w->worker = k;
-		w->told = 0;
+		w->nevents = 0;
 		if (!cpu_stack_init(w))
 			return false;
 		cpu_warp_start(w, g->func);

@@ -133,7 +133,7 @@ void *cpu_mem_alloc(struct cpu_machine *m, unsigned device, uint64_t bytes, enum
 bool cpu_mem_register(struct cpu_machine *m, void *p, uint64_t bytes);
 bool cpu_mem_unregister(struct cpu_machine *m, void *p);
 /* False: not the start of a live allocation. Freed memory stays unusable for a while, so that a
- * later use of it is told. */
+ * later use of it is reported. */
 bool cpu_mem_free(struct cpu_machine *m, void *p);
 /* The allocation that holds the address; false: none. */
 bool cpu_mem_find(struct cpu_machine *m, uint64_t addr, struct cpu_mem_info *out);

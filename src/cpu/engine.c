@@ -1,21 +1,12 @@
 /*
- * engine.c - the graph of operations: what may start, what has ended; who runs
- * it, and the machine's beginning and end.
+ * engine.c - who does the machine's work, and who waits for it.
  *
  * One lock guards everything. The host thread that waits for an operation does
  * the machine's work meanwhile, holding the lock and letting it go when another
  * thread wants it; other waiters sleep until an operation has ended. When
  * nobody has worked for CPU_GRACE_MS although there is something to do, a
  * thread of the engine's own goes on, and the run is no longer replayable.
- *
- * A host function runs in a thread of its own. The engine waits for it up to
- * CPU_GRACE_MS, so that short ones leave the schedule as it is, then goes on
- * beside it.
- *
- * After a device's first fault its kernels are dropped and later operations on
- * it end when they would start. Deadlock is told when nothing is ready and
- * nothing sleeps although blocks are resident; what host functions do cannot
- * wake a thread at a barrier.
+ * What may start and what has ended is op.c's.
  */
 #include "cpu/sched.h"
 #include "cpu/events.h"
@@ -23,8 +14,6 @@
 #include <fenv.h>
 #include <sched.h>
 
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,7 +22,7 @@
 
 /* ---- time and the lock ------------------------------------------------------------- */
 
-static uint64_t now_ms(void)
+uint64_t cpu_now_ms(void)
 {
 	struct timespec t;
 
@@ -123,356 +112,6 @@ void cpu_engine_wait(struct cpu_engine *e, uint64_t ms)
 	pthread_cond_timedwait(&e->changed, &e->lock, &t);
 }
 
-/* ---- the ends of operations ----------------------------------------------------------- */
-
-struct cpu_op *cpu_op_get(struct cpu_op *op)
-{
-	atomic_fetch_add(&op->refs, 1);
-	return op;
-}
-
-void cpu_op_put(struct cpu_op *op)
-{
-	if (!op || atomic_fetch_sub(&op->refs, 1) != 1)
-		return;
-	base_vec_free(&op->after);
-	base_vec_free(&op->before);
-	base_vec_free(&op->judge_before);
-	free(op->copy);
-	free(op->recheck);
-	free(op);
-}
-
-static bool is_ended(const struct cpu_op *op)
-{
-	return atomic_load(&op->state) == CPU_OP_ENDED;
-}
-
-void cpu_op_end(struct cpu_op *op)
-{
-	struct cpu_engine *e = op->m->engine;
-
-	cpu_judge_end(op);
-	atomic_store(&op->time, e->workers[0].clock + 1);
-	atomic_store(&op->state, CPU_OP_ENDED);
-	for (size_t i = 0; i < op->after.n; i++)
-		if (!--op->after.v[i]->npending)
-			base_vec_push(&e->startable, op->after.v[i]);
-	op->after.n = 0;
-	for (size_t i = 0; i < op->before.n; i++)
-		cpu_op_put(op->before.v[i]);
-	op->before.n = 0;
-	e->devices[op->work.device].nops--;
-	e->nops--;
-	e->has_news = true;
-	cpu_op_put(op);
-	pthread_cond_broadcast(&e->changed);
-}
-
-void cpu_op_trigger(struct cpu_op *op)
-{
-	struct cpu_engine *e = op->m->engine;
-	size_t kept = 0;
-
-	op->has_triggered = true;
-	for (size_t i = 0; i < op->after.n; i++) {
-		struct cpu_op *next = op->after.v[i];
-		bool is_early = next->work.kind == CPU_WORK_KERNEL &&
-				next->work.launch.is_programmatic && !next->is_finishing;
-		if (!is_early)
-			op->after.v[kept++] = next;
-		else if (!--next->npending)
-			base_vec_push(&e->startable, next);
-	}
-	op->after.n = kept;
-}
-
-/* The blocks have ended. A launch that came early ends after those it came before. */
-static void end_kernel(struct cpu_op *op)
-{
-	uint32_t n = 0;
-
-	op->grid->ended = op->m->engine->workers[0].clock;
-	cpu_grid_free(op->grid);
-	op->grid = NULL;
-	op->is_finishing = true;
-	for (size_t i = 0; i < op->before.n; i++)
-		if (!is_ended(op->before.v[i])) {
-			base_vec_push(&op->before.v[i]->after, op);
-			n++;
-		}
-	op->npending = n;
-	if (!n)
-		cpu_op_end(op);
-}
-
-/* ---- faults ----------------------------------------------------------------------------- */
-
-void cpu_engine_fault(struct cpu_machine *m, unsigned device, const struct cpu_fault *f)
-{
-	struct cpu_engine *e = m->engine;
-
-	pthread_mutex_lock(&e->fault_lock);
-	bool is_first = e->devices[device].fault.kind == CPU_FAULT_NONE;
-	if (is_first)
-		e->devices[device].fault = *f;
-	pthread_mutex_unlock(&e->fault_lock);
-	atomic_store(&e->has_fault, true);
-	if (is_first && m->listener.fault)
-		m->listener.fault(m->listener.arg, device, f);
-}
-
-void cpu_fault_get(struct cpu_machine *m, unsigned device, struct cpu_fault *out)
-{
-	struct cpu_engine *e = m->engine;
-
-	pthread_mutex_lock(&e->fault_lock);
-	*out = e->devices[device].fault;
-	pthread_mutex_unlock(&e->fault_lock);
-}
-
-void cpu_fault_clear(struct cpu_machine *m, unsigned device)
-{
-	struct cpu_engine *e = m->engine;
-
-	pthread_mutex_lock(&e->fault_lock);
-	memset(&e->devices[device].fault, 0, sizeof(e->devices[device].fault));
-	pthread_mutex_unlock(&e->fault_lock);
-}
-
-static bool is_faulted(const struct cpu_engine *e, unsigned device)
-{
-	return e->devices[device].fault.kind != CPU_FAULT_NONE;
-}
-
-/* Drops what runs on devices that have a fault. */
-static void act_on_faults(struct cpu_engine *e)
-{
-	for (unsigned d = 0; d < e->m->opt.devices; d++)
-		for (struct cpu_grid *g = e->devices[d].grids; g; g = g->priv->next)
-			if (is_faulted(e, d))
-				g->priv->is_over = true;
-	cpu_workers_pause(e);
-	atomic_store(&e->has_fault, false);
-	for (unsigned d = 0; d < e->m->opt.devices; d++)
-		while (is_faulted(e, d) && e->devices[d].grids)
-			end_kernel(e->devices[d].grids->op);
-	cpu_workers_resume(e);
-}
-
-static void deadlock_text(const struct cpu_grid *g, char *text, size_t n)
-{
-	uint64_t blocks = 0;
-	char where[256] = "";
-
-	for (const struct cpu_unit *u = g->priv->resident; u; u = u->next)
-		for (uint32_t r = 0; r < u->cluster.size; r++) {
-			const struct cpu_cta *cta = &u->blocks[r].cta;
-			if (!cta->nlive)
-				continue;
-			/* The list has the newest first: the oldest block is described. */
-			cpu_barrier_describe(cta, where, sizeof(where));
-			blocks++;
-		}
-	snprintf(text, n, "deadlock in %s: %llu block%s can't go on; %s", g->func->name,
-		 (unsigned long long)blocks, blocks == 1 ? "" : "s", where);
-}
-
-/* Nothing is ready and nothing sleeps. True: blocks are resident, so that is for ever. */
-static bool find_deadlock(struct cpu_engine *e)
-{
-	bool found = false;
-
-	for (unsigned d = 0; d < e->m->opt.devices; d++)
-		for (struct cpu_grid *g = e->devices[d].grids; g; g = g->priv->next) {
-			struct cpu_fault f = {.kind = CPU_FAULT_DEADLOCK};
-			if (!g->priv->resident)
-				continue;
-			deadlock_text(g, f.text, sizeof(f.text));
-			cpu_engine_fault(e->m, d, &f);
-			found = true;
-		}
-	return found;
-}
-
-/* ---- host functions ---------------------------------------------------------------------- */
-
-static void *host_main(void *arg)
-{
-	struct cpu_op *op = arg;
-	struct cpu_engine *e = op->m->engine;
-
-	cpu_judge_host(op);
-	op->work.host.fn(op->work.host.arg);
-	lock(e);
-	e->nhost--;
-	cpu_op_end(op);
-	unlock(e);
-	cpu_op_put(op);
-	return NULL;
-}
-
-static void start_host(struct cpu_engine *e, struct cpu_op *op)
-{
-	pthread_attr_t attr;
-	pthread_t t;
-	uint64_t until = now_ms() + CPU_GRACE_MS;
-
-	e->nhost++;
-	cpu_host_thread();
-	cpu_op_get(op);
-	cpu_op_get(op);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	if (pthread_create(&t, &attr, host_main, op)) {
-		unlock(e); /* no thread to be had: here, then */
-		host_main(op);
-		take_lock(e);
-	}
-	pthread_attr_destroy(&attr);
-	while (!is_ended(op)) {
-		uint64_t now = now_ms();
-		if (now >= until) {
-			e->is_replayable = false;
-			break;
-		}
-		cpu_engine_wait(e, until - now);
-	}
-	cpu_op_put(op);
-}
-
-/* ---- starting ------------------------------------------------------------------------------ */
-
-static void start_kernel(struct cpu_engine *e, struct cpu_op *op)
-{
-	struct cpu_grid **at = &e->devices[op->work.device].grids;
-
-	if (!cpu_kernel_ready(op->work.launch.kernel) || !(op->grid = cpu_grid_new(op))) {
-		cpu_fault_op(e->m, op->work.device, op, CPU_FAULT_RESOURCES,
-			     "host memory is exhausted by a launch of %s",
-			     op->work.launch.kernel->info.name);
-		cpu_op_end(op);
-		return;
-	}
-	op->grid->id = atomic_fetch_add(&e->m->grids, 1) + 1;
-	cpu_judge_start(op);
-	op->grid->started = e->workers[0].clock;
-	while (*at)
-		at = &(*at)->priv->next;
-	*at = op->grid;
-	e->stats.launches++;
-	e->placing++;
-}
-
-static void start(struct cpu_engine *e, struct cpu_op *op)
-{
-	if (op->is_finishing) {
-		cpu_op_end(op);
-		return;
-	}
-	atomic_store(&op->state, CPU_OP_RUNNING);
-	if (op->work.kind == CPU_WORK_EXTERNAL) {
-		if (op->is_finished)
-			cpu_op_end(op);
-		return;
-	}
-	if (is_faulted(e, op->work.device)) {
-		cpu_op_end(op);
-		return;
-	}
-	switch (op->work.kind) {
-	case CPU_WORK_KERNEL:
-		start_kernel(e, op);
-		break;
-	case CPU_WORK_COPY:
-	case CPU_WORK_FILL:
-	case CPU_WORK_WRITE_VALUE:
-		cpu_judge_start(op);
-		cpu_recheck_start(&e->workers[0], op);
-		op->actor.kind = CPU_ACTOR_OP;
-		cpu_sched_push(&e->workers[0], &op->actor);
-		break;
-	case CPU_WORK_HOST:
-		cpu_judge_start(op);
-		start_host(e, op);
-		break;
-	case CPU_WORK_WAIT_VALUE:
-		base_vec_push(&e->polls, op);
-		break;
-	default:
-		cpu_op_end(op);
-	}
-}
-
-/* The clock of what is held back: several workers have no common one, and no replay. */
-static uint64_t hold_clock(const struct cpu_engine *e)
-{
-	return e->nworkers == 1 ? e->workers[0].clock : now_ms() * 1000000;
-}
-
-/* Starts what has waited long enough; `is_idle`: nothing else can be done, so time is skipped.
- * False: nothing started. */
-static bool start_held(struct cpu_engine *e, bool is_idle)
-{
-	size_t kept = 0, n = e->held.n, first = 0;
-	uint64_t now = hold_clock(e);
-
-	for (size_t i = 1; i < n; i++)
-		if (e->held.v[i]->due < e->held.v[first]->due)
-			first = i;
-	if (is_idle && n && e->held.v[first]->due > now) {
-		now = e->held.v[first]->due;
-		if (e->nworkers == 1)
-			e->workers[0].clock = now;
-	}
-	for (size_t i = 0; i < n; i++) {
-		struct cpu_op *op = e->held.v[i];
-		if (op->due <= now || is_faulted(e, op->work.device))
-			start(e, op);
-		else
-			e->held.v[kept++] = op;
-	}
-	e->held.n = kept;
-	return kept != n;
-}
-
-/* True: something started. */
-static bool start_all(struct cpu_engine *e)
-{
-	bool any = false;
-
-	for (size_t i = 0; i < e->startable.n; i++) {
-		struct cpu_op *op = e->startable.v[i];
-		if (op->work.hold && !op->is_finishing) {
-			op->due = hold_clock(e) + op->work.hold;
-			base_vec_push(&e->held, op);
-		} else {
-			start(e, op);
-		}
-		any = true;
-	}
-	e->startable.n = 0;
-	return any;
-}
-
-static bool poll_values(struct cpu_engine *e)
-{
-	size_t kept = 0, n = e->polls.n;
-
-	for (size_t i = 0; i < n; i++) {
-		struct cpu_op *op = e->polls.v[i];
-		bool holds = cpu_value_holds(op);
-		if (holds)
-			cpu_judge_op_value(op, false);
-		if (is_faulted(e, op->work.device) || holds)
-			cpu_op_end(op);
-		else
-			e->polls.v[kept++] = op;
-	}
-	e->polls.n = kept;
-	return kept != n;
-}
-
 /* ---- working --------------------------------------------------------------------------------- */
 
 void cpu_engine_enter(struct cpu_engine *e)
@@ -496,7 +135,7 @@ void cpu_engine_reap(struct cpu_worker *k)
 		struct cpu_grid *g = p->ended.v[i]->cluster.grid;
 		cpu_block_end(p->ended.v[i]);
 		if (g->priv->done == g->priv->nunits)
-			end_kernel(g->op);
+			cpu_op_end_kernel(g->op);
 	}
 	p->ended.n = 0;
 	if (p->placed == e->placing)
@@ -510,24 +149,24 @@ void cpu_engine_reap(struct cpu_worker *k)
 /* A piece of work. False: there is nothing that could be done now. */
 static bool work(struct cpu_engine *e)
 {
-	bool did = start_all(e);
+	bool did = cpu_ops_start(e);
 
-	if (e->held.n && start_held(e, false))
+	if (e->held.n && cpu_ops_start_held(e, false))
 		did = true;
 	if (atomic_load_explicit(&e->has_fault, memory_order_relaxed)) {
-		act_on_faults(e);
+		cpu_faults_act(e);
 		did = true;
 	}
 	cpu_deadlock_look(e);
 	if (cpu_workers_step(e)) {
 		did = true;
 		if (e->polls.n && !(++e->npolled & 3))
-			poll_values(e);
-	} else if (e->polls.n && poll_values(e)) {
+			cpu_ops_poll(e);
+	} else if (e->polls.n && cpu_ops_poll(e)) {
 		did = true;
-	} else if (!did && e->held.n && start_held(e, true)) {
+	} else if (!did && e->held.n && cpu_ops_start_held(e, true)) {
 		did = true;
-	} else if (!did && !e->startable.n && find_deadlock(e)) {
+	} else if (!did && !e->startable.n && cpu_deadlock_find(e)) {
 		did = true;
 	}
 	return did;
@@ -550,7 +189,7 @@ static void stop_working(struct cpu_engine *e, const fenv_t *own)
 {
 	fesetenv(own);
 	e->is_working = false;
-	e->last_worked = now_ms();
+	e->last_worked = cpu_now_ms();
 	pthread_cond_broadcast(&e->changed);
 }
 
@@ -585,7 +224,7 @@ static void wait_until(struct cpu_engine *e, done_fn *is_done, const void *arg)
 static bool op_is_done(struct cpu_engine *e, const void *arg)
 {
 	(void)e;
-	return is_ended(arg);
+	return cpu_op_is_ended(arg);
 }
 
 static bool device_is_idle(struct cpu_engine *e, const void *arg)
@@ -602,7 +241,7 @@ static void *background_main(void *arg)
 
 	take_lock(e);
 	while (!e->is_closing) {
-		if (!e->nops || e->is_working || now_ms() < e->last_worked + CPU_GRACE_MS) {
+		if (!e->nops || e->is_working || cpu_now_ms() < e->last_worked + CPU_GRACE_MS) {
 			cpu_engine_wait(e, e->nops ? CPU_GRACE_MS / 4 : 10000);
 			continue;
 		}
@@ -620,50 +259,6 @@ static void *background_main(void *arg)
 }
 
 /* ---- operations: public ---------------------------------------------------------------------- */
-
-static void *copy_of(const void *p, size_t n)
-{
-	void *q = malloc(n ? n : 1);
-
-	if (q && n)
-		memcpy(q, p, n);
-	return q;
-}
-
-static struct cpu_op *op_new(struct cpu_machine *m, const struct cpu_work *work)
-{
-	struct cpu_op *op = calloc(1, sizeof(*op));
-
-	if (!op)
-		return NULL;
-	op->m = m;
-	op->work = *work;
-	op->refs = 2; /* the caller's, and the engine's until it ends */
-	if (work->kind == CPU_WORK_KERNEL)
-		op->copy = copy_of(work->launch.params, work->launch.kernel->nparam_bytes);
-	else if (work->kind == CPU_WORK_COPY && work->copy.immediate)
-		op->copy = copy_of(work->copy.immediate, work->copy.width);
-	else
-		return op;
-	if (op->copy)
-		return op;
-	free(op);
-	return NULL;
-}
-
-static void depend(struct cpu_op *op, struct cpu_op *dep)
-{
-	if (!dep || is_ended(dep))
-		return;
-	if (op->work.kind == CPU_WORK_KERNEL && op->work.launch.is_programmatic &&
-	    dep->work.kind == CPU_WORK_KERNEL) {
-		base_vec_push(&op->before, cpu_op_get(dep));
-		if (dep->has_triggered)
-			return;
-	}
-	base_vec_push(&dep->after, op);
-	op->npending++;
-}
 
 static struct cpu_op *refuse(struct cpu_fault *fault, enum cpu_fault_kind kind, const char *why)
 {
@@ -687,7 +282,7 @@ struct cpu_op *cpu_submit(struct cpu_machine *m, const struct cpu_work *work,
 		why = cpu_block_refuses(e, &work->launch);
 	if (why)
 		return refuse(fault, CPU_FAULT_ILLEGAL, why);
-	op = op_new(m, work);
+	op = cpu_op_new(m, work);
 	if (!op)
 		return refuse(fault, CPU_FAULT_RESOURCES, "host memory is exhausted");
 	if (work->kind == CPU_WORK_KERNEL && cpu_kernel_uses_heap(work->launch.kernel))
@@ -698,13 +293,13 @@ struct cpu_op *cpu_submit(struct cpu_machine *m, const struct cpu_work *work,
 	e->devices[work->device].nops++;
 	cpu_judge_submit(op, deps, n);
 	for (size_t i = 0; i < n; i++)
-		depend(op, deps[i]);
+		cpu_op_depend(op, deps[i]);
 	if (!op->npending && work->kind == CPU_WORK_EMPTY)
 		cpu_op_end(op);
 	else if (!op->npending)
 		base_vec_push(&e->startable, op);
 	if (!e->is_working)
-		e->last_worked = now_ms();
+		e->last_worked = cpu_now_ms();
 	if (!e->has_background)
 		e->has_background = !pthread_create(&e->background, NULL, background_main, e);
 	pthread_cond_broadcast(&e->changed);
@@ -717,19 +312,19 @@ bool cpu_op_query(struct cpu_op *op)
 	struct cpu_engine *e = op->m->engine;
 	fenv_t own;
 
-	if (is_ended(op)) {
+	if (cpu_op_is_ended(op)) {
 		cpu_judge_waited(op);
 		return true;
 	}
 	lock(e);
 	if (!e->is_working) {
 		start_working(e, &own);
-		for (unsigned i = 0; i < QUERY_STEPS && !is_ended(op) && work(e); i++)
+		for (unsigned i = 0; i < QUERY_STEPS && !cpu_op_is_ended(op) && work(e); i++)
 			breathe(e);
 		stop_working(e, &own);
 	}
 	unlock(e);
-	if (!is_ended(op))
+	if (!cpu_op_is_ended(op))
 		return false;
 	cpu_judge_waited(op);
 	return true;
@@ -758,7 +353,7 @@ void cpu_op_wait(struct cpu_op *op)
 {
 	struct cpu_engine *e = op->m->engine;
 
-	if (!is_ended(op)) {
+	if (!cpu_op_is_ended(op)) {
 		lock(e);
 		wait_until(e, op_is_done, op);
 		unlock(e);
@@ -790,27 +385,4 @@ void cpu_wait_idle(struct cpu_machine *m, unsigned device)
 	wait_until(m->engine, device_is_idle, &device);
 	unlock(m->engine);
 	cpu_judge_idle(m, device);
-}
-
-/* ---- programmatic launches ------------------------------------------------------------------- */
-
-void cpu_grid_triggered(struct cpu_grid *g)
-{
-	if (++g->priv->triggered == g->nblocks)
-		cpu_op_trigger(g->op);
-}
-
-void cpu_engine_launch_dependents(struct cpu_grid *g)
-{
-	cpu_engine_enter(g->m->engine);
-	cpu_grid_triggered(g);
-	cpu_engine_leave(g->m->engine);
-}
-
-bool cpu_engine_dependencies_done(const struct cpu_grid *g)
-{
-	for (size_t i = 0; i < g->op->before.n; i++)
-		if (!is_ended(g->op->before.v[i]))
-			return false;
-	return true;
 }

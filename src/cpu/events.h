@@ -68,24 +68,34 @@ static inline bool cpu_judge_takes(const struct cpu_warp *w, const struct cpu_in
  * none at all, make no event. */
 void cpu_judge_access(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
 		      uint32_t mask, const uint64_t addr[CPU_WARP], uint32_t bytes);
-/* One element of an atomic at its place on the host. `is_red`: nothing is returned. `ids`, `id` in
- * the weak model, else NULL: the numbers of its bytes, and its own. */
-void cpu_judge_atomic(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
-		      unsigned lane, const uint8_t *host, uint32_t bytes, bool is_write,
-		      bool is_red, bool is_shared, const uint32_t *ids, uint32_t *id);
+/* What an atomic did to one element. */
+struct cpu_rmw {
+	bool is_write;	     /* false: a compare-and-swap that failed */
+	bool is_red;	     /* returns nothing */
+	const uint32_t *ids; /* weak model: the numbers that its bytes had; else NULL */
+};
+/* Returns the number of a write in the weak model, which its bytes get then; else 0. */
+uint32_t cpu_judge_atomic(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+			  const struct cpu_elem *e, const struct cpu_rmw *rmw);
 /* A strong ld or st of a lane in the weak model, one element. `ids`: the numbers that its bytes
  * have (read); returns that of a write, which its bytes get then. */
 uint32_t cpu_judge_strong(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
-			  unsigned lane, const uint8_t *host, uint32_t bytes, bool is_shared,
-			  const uint32_t *ids);
+			  const struct cpu_elem *e, const uint32_t *ids);
 void cpu_judge_fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
 		     const struct ptx_form *f);
 void cpu_judge_warp_sync(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask);
 
 /* Barriers: the block's (id below CPU_BARRIERS) or the cluster's. */
 #define CPU_JUDGE_CLUSTER CPU_BARRIERS
-void cpu_judge_arrive(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask, uint32_t id,
-		      uint64_t generation, uint32_t expected, bool releases, bool leaves);
+struct cpu_arrival {
+	uint32_t id;
+	uint64_t generation;
+	uint32_t expected; /* threads; 0: all */
+	bool releases;
+	bool leaves; /* the lanes will wait, too */
+};
+void cpu_judge_arrive(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
+		      const struct cpu_arrival *a);
 void cpu_judge_leave(struct cpu_warp *w, uint32_t mask, uint32_t id, uint64_t generation);
 
 /* ---- judge/async.c: mbarriers and asynchronous copies ---------------------------------------- */
@@ -97,10 +107,14 @@ enum cpu_mbar_event {
 	CPU_MBAR_TEST,	 /* a wait that failed */
 	CPU_MBAR_WAIT	 /* saw the phase before the open one complete */
 };
-/* `ended`: the change ended the open phase. */
+/* What happened to an mbarrier, and how strongly (enum ptx_sem, ptx_scope). */
+struct cpu_mbar_use {
+	enum cpu_mbar_event what;
+	uint8_t sem, scope;
+	bool ended; /* the open phase */
+};
 void cpu_judge_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
-			const uint8_t *host, enum cpu_mbar_event what, uint8_t sem, uint8_t scope,
-			bool ended);
+			const uint8_t *host, const struct cpu_mbar_use *u);
 
 /* The mbarrier there isn't initialised, and the lane uses it. False: the time in which somebody
  * else might have done it is over. */

@@ -1,5 +1,5 @@
 /*
- * machine.c - a machine's beginning and end, and what it tells about itself.
+ * machine.c - a machine's beginning and end, and what it says about itself.
  */
 #include "cpu/sched.h"
 #include "cpu/events.h"

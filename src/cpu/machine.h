@@ -348,8 +348,8 @@ struct cpu_warp {
 	uint32_t sp[CPU_WARP];	  /* local address of the next free byte */
 	uint8_t *local;		  /* 32 stacks of local_stride bytes; pages come when touched */
 	uint32_t local_stride;
-	uint32_t told; /* judge/judge.c: events that were more than a read */
-	void *priv;    /* warp.c's own */
+	uint32_t nevents; /* judge/judge.c: events that were more than a read */
+	void *priv;	  /* warp.c's own */
 };
 
 /* The allocation that an instruction used last; true while the map of memory has that version. */
@@ -469,7 +469,7 @@ static inline void cpu_set_pred(struct cpu_warp *w, uint32_t ref, uint32_t value
 /*
  * For each lane l of mask: statement. The full warp is a loop of its own, without the test, so
  * that it becomes plain vector code; lanes are independent of each other (slots that are read and
- * written are the same or disjoint), which the pragma tells.
+ * written are the same or disjoint), which the pragma says.
  */
 #if defined(__clang__)
 #define CPU_VECTORIZE _Pragma("clang loop vectorize(assume_safety)")
@@ -529,15 +529,32 @@ struct cpu_acc {
 void cpu_addresses(struct cpu_warp *w, const struct cpu_addr *a, uint32_t mask,
 		   uint64_t addr[CPU_WARP]);
 
+/* What host bytes belong to: private ones (local, const, parameters) have no model. */
+enum cpu_place { CPU_PLACE_PRIVATE, CPU_PLACE_SHARED, CPU_PLACE_GLOBAL };
+
+/* Bytes of the program's memory that a lane is about to access. */
+struct cpu_range {
+	enum ptx_space space; /* generic ones are decoded */
+	uint64_t addr, bytes;
+	uint32_t align; /* the address is a multiple of it; 0: any */
+	bool is_write;	/* refuses const and parameter memory */
+};
+
+/* One element of a lane at its place on the host. */
+struct cpu_elem {
+	unsigned lane;
+	enum cpu_place place;
+	uint32_t bytes;
+	uint8_t *host;
+};
+
 /*
- * Where the bytes of an access of lane `lane` lie on the host: space is decoded (generic too),
- * bounds and alignment (to `align`, 0: none) are checked. NULL: a fault was raised. `is_write`
- * refuses const and parameter memory. Memory models are not asked: the pointer is the memory
- * itself, valid until the lane's next instruction. Atomics and async copies use this.
+ * Where the range of lane `lane` lies on the host, once bounds and alignment are checked. NULL: a
+ * fault was raised. Memory models are not asked: the pointer is the memory itself, valid until the
+ * lane's next instruction. Atomics and async copies use this.
  */
 uint8_t *cpu_resolve(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
-		     enum ptx_space space, uint64_t addr, uint64_t bytes, uint32_t align,
-		     bool is_write);
+		     const struct cpu_range *r);
 /* Of a running copy that has no warp any more: `cta` may be NULL (global only). NULL: fault raised
  * against the copy's grid. */
 uint8_t *cpu_resolve_async(struct cpu_cta *cta, const struct cpu_inst *in, enum ptx_space space,

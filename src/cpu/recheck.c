@@ -123,8 +123,8 @@ bool cpu_recheck_wait(struct cpu_worker *k, struct cpu_op *op, bool is_end)
 
 /* ---- comparing ---------------------------------------------------------------------------- */
 
-static void tell(struct cpu_worker *k, struct cpu_op *op, const struct segment *s, bool is_source,
-		 uint32_t i)
+static void report(struct cpu_worker *k, struct cpu_op *op, const struct segment *s, bool is_source,
+		   uint32_t i)
 {
 	const struct cpu_copies *check = &k->m->copies;
 	struct cpu_recheck *r = op->recheck;
@@ -157,7 +157,7 @@ static void compare(struct cpu_worker *k, struct cpu_op *op, const struct segmen
 	while (i < s->n && now[i] == was[i])
 		i++;
 	if (i < s->n)
-		tell(k, op, s, is_source, i);
+		report(k, op, s, is_source, i);
 }
 
 #define TURN_NS 16 /* others that are ready may be waiting here, too: time must go on */

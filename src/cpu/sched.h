@@ -3,7 +3,8 @@
  * control.c, barrier.c, collective.c, special.c, stack.c, block.c, queue.c,
  * engine.c, transfer.c. Nobody else includes it.
  *
- *   engine.c    operations, who works when, host functions, waits
+ *   engine.c    who works when, waits
+ *   op.c        operations: what may start, what has ended; host functions, faults
  *   transfer.c  copies, fills, values: operations that are actors themselves
  *   block.c     blocks and clusters: made, placed on multiprocessors, ended
  *   queue.c     the actors that are ready, the warps that sleep; one decision
@@ -232,7 +233,7 @@ void cpu_block_use_reserved(struct cpu_cluster *c);
 /* The unit's blocks have no live thread (or the grid is over). */
 void cpu_block_end(struct cpu_unit *u);
 
-/* ---- operations (engine.c) --------------------------------------------------------- */
+/* ---- operations (op.c, engine.c) --------------------------------------------------------- */
 
 enum cpu_op_state { CPU_OP_WAITING, CPU_OP_RUNNING, CPU_OP_ENDED };
 
@@ -304,13 +305,40 @@ struct cpu_engine {
 	struct cpu_stats stats;
 };
 
+/* op.c, with the lock held */
+
+static inline bool cpu_op_is_ended(const struct cpu_op *op)
+{
+	return atomic_load(&op->state) == CPU_OP_ENDED;
+}
+
+/* With two references, the caller's and the engine's until it ends. NULL: no memory. */
+struct cpu_op *cpu_op_new(struct cpu_machine *m, const struct cpu_work *work);
+/* `op` waits for `dep` (which may be NULL). */
+void cpu_op_depend(struct cpu_op *op, struct cpu_op *dep);
 /* The operation has ended; its dependents become startable. */
 void cpu_op_end(struct cpu_op *op);
+/* A kernel's blocks have ended. A launch that came early ends after those it came before. */
+void cpu_op_end_kernel(struct cpu_op *op);
 /* A block of it has triggered or ended. */
 void cpu_grid_triggered(struct cpu_grid *g);
 /* All blocks of the launch have triggered or ended. */
 void cpu_op_trigger(struct cpu_op *op);
+/* Each starts what it can. True: something did. */
+bool cpu_ops_start(struct cpu_engine *e);
+/* ... of what has been held back for long enough; is_idle: nothing else can be done, so time is
+ * skipped. */
+bool cpu_ops_start_held(struct cpu_engine *e, bool is_idle);
+/* Ends waits for values that are there. True: one has ended. */
+bool cpu_ops_poll(struct cpu_engine *e);
+/* Drops what runs on devices that have a fault. */
+void cpu_faults_act(struct cpu_engine *e);
+/* Nothing is ready and nothing sleeps. True: blocks are resident, so that is for ever. */
+bool cpu_deadlock_find(struct cpu_engine *e);
 
+/* engine.c */
+
+uint64_t cpu_now_ms(void);
 /* For faults of host code: stops the machine between two instructions of its threads; may not be
  * called by a thread that holds the lock. */
 void cpu_engine_hold(struct cpu_machine *m);

@@ -1,10 +1,10 @@
 /*
- * cudart.h - the front header of src/cudart: what `collider run` tells the facade.
+ * cudart.h - the front header of src/cudart: what `collider run` hands to the facade.
  *
- * The room makes one shared object, build/lib/collider/cpu/libcudart.so.13, which stands in the place of
- * NVIDIA's runtime (same SONAME, same symbol version) and runs the program on src/cpu. It is found
- * by LD_PRELOAD or by its folder in the library path, and is told by one environment variable what
- * machine to make.
+ * The room makes one shared object, build/lib/collider/cpu/libcudart.so.13, which stands in the
+ * place of NVIDIA's runtime (same SONAME, same symbol version) and runs the program on src/cpu. It
+ * is found by LD_PRELOAD or by its folder in the library path, and one environment variable
+ * says what machine to make.
  */
 #ifndef COLLIDER_CUDART_H
 #define COLLIDER_CUDART_H

@@ -1,19 +1,19 @@
 /*
  * check.cu - the checks of `collide` as functions: __collider_checkN_VS.
  *
- * One call takes a group of up to four items (race/record.h): draws, sleeps, reads again with all loads in
- * flight, compares, compares lanes, reports. N is the number of items; V says what is read: 4 or 8
- * bytes each, or m for mixed sizes; S where: g global, s shared (32-bit addresses), x generic
- * addresses, of which those that point to the thread's own stack are left out.
+ * One call takes a group of up to four items (race/record.h): draws, sleeps, reads again with all
+ * loads in flight, compares, compares lanes, reports. N is the number of items; V says what is
+ * read: 4 or 8 bytes each, or m for mixed sizes; S where: g global, s shared (32-bit addresses), x
+ * generic addresses, of which those that point to the thread's own stack are left out.
  *
- * Compiled to PTX when Collider is built. src/instrument pastes the functions that a module calls, local
- * to it: the hash of the module's site table stands in them. The rules of report.cu hold here too:
- * strong (relaxed) accesses only, nothing orders memory, no lane is waited for that is not here.
- * A lane's partners are those that are active at the call, with the same site (for the case that
- * ptxas made one call of two).
+ * Compiled to PTX when Collider is built. src/instrument pastes the functions that a module calls,
+ * local to it: the hash of the module's site table stands in them. The rules of report.cu hold here
+ * too: strong (relaxed) accesses only, nothing orders memory, no lane is waited for that is not
+ * here. A lane's partners are those that are active at the call, with the same site (for the case
+ * that ptxas made one call of two).
  *
- * What is rare is called (check_cold.cu): ptxas makes a copy of each of these functions for each kernel,
- * so they are small.
+ * What is rare is called (check_cold.cu): ptxas makes a copy of each of these functions for each
+ * kernel, so they are small.
  *
  * Costs: what a call costs beside the inlined check is in docs/results.
  */

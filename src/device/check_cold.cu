@@ -64,25 +64,32 @@ DEV_FN uint32_t dev_together(uint32_t what)
 	return dev_any(first != what, active) ? dev_match32(what, active) : active;
 }
 
-/* The lanes of one store; in some of them it did not happen. Where the address rises from each lane to
- * the next by at least the width (and by less than 64 MB, so that low words can't wrap), or all low
- * words differ, none share one. */
-DEV_FN void dev_compare(uint64_t table, uint32_t what, uint32_t width, uint64_t address,
-			uint64_t value, uint32_t fold, bool happened, uint32_t active)
+/* The lanes of one store; in some of them it did not happen. Where the address rises from each lane
+ * to the next by at least the width (and by less than 64 MB, so that low words can't wrap), or all
+ * low words differ, none share one. */
+struct dev_store {
+	uint32_t what, width;
+	uint64_t address, value;
+	uint32_t fold; /* of the words behind `value` */
+	bool happened; /* in this lane */
+};
+
+DEV_FN void dev_compare(uint64_t table, const struct dev_store *s, uint32_t active)
 {
-	uint32_t low = (uint32_t)address, lanes = dev_ballot(happened, active), below, same;
+	uint32_t low = (uint32_t)s->address, lanes = dev_ballot(s->happened, active), below, same;
 
 	DEV_SREG32(below, "%lanemask_lt");
 	below &= lanes;
 	same = dev_shuffle(low, 31u - (uint32_t)__clz((int)below), active);
-	if (!dev_any(happened && below && low - same - width > 0x3ffffffu, active) || !happened)
+	below = s->happened && below && low - same - s->width > 0x3ffffffu;
+	if (!dev_any(below, active) || !s->happened)
 		return;
 	same = dev_match32(low, lanes);
 	if (!dev_any((same & (same - 1)) != 0, lanes))
 		return;
-	same = dev_match64(address, lanes);
+	same = dev_match64(s->address, lanes);
 	if ((same & (same - 1)) != 0)
-		dev_share(table, what, address, value, fold, same);
+		dev_share(table, s->what, s->address, s->value, s->fold, same);
 }
 
 /* The word of race_what for item i. */
@@ -128,8 +135,10 @@ __collider_items(uint64_t table, uint64_t what, uint32_t changed, uint64_t at0, 
 			if (was == now)
 				continue;
 		}
-		dev_report(table, RACE_WHAT_SITE(word), RACE_WHAT_KIND(word), at, was, 0, now, 0, 0,
-			   RACE_WHAT_WIDTH(word), rt);
+		struct dev_found f = {
+			table,	  RACE_WHAT_SITE(word), RACE_WHAT_KIND(word), at, {was, 0},
+			{now, 0}, 0,			RACE_WHAT_WIDTH(word)};
+		dev_report(&f, rt);
 	}
 }
 
@@ -150,11 +159,15 @@ __collider_lanes(uint64_t table, uint64_t what, uint32_t happened, uint64_t at0,
 		uint32_t item = shape >> (8 * i) & 0xffu;
 		uint64_t was = dev_pick(i, was0, was1, was2, was3);
 
-		if (item & RACE_ITEM_LANES & wanted >> (8 * i))
-			dev_compare(table, dev_what(what, i),
-				    item & RACE_ITEM_PAIR ? 8u : RACE_ITEM_WIDTH(item),
-				    dev_pick(i, at0, at1, at2, at3), was, fold, happened >> i & 1u,
-				    active);
+		if (item & RACE_ITEM_LANES & wanted >> (8 * i)) {
+			struct dev_store s = {dev_what(what, i),
+					      item & RACE_ITEM_PAIR ? 8u : RACE_ITEM_WIDTH(item),
+					      dev_pick(i, at0, at1, at2, at3),
+					      was,
+					      fold,
+					      (bool)(happened >> i & 1u)};
+			dev_compare(table, &s, active);
+		}
 		if (item & RACE_ITEM_STEP)
 			fold = 0;
 		else
@@ -188,8 +201,8 @@ __collider_launch(void)
 			  offsetof(struct race_counters, launches));
 }
 
-/* At every way out: the thread's count goes to the counter of its SM, where all lanes have one count
- * in a single reduction. */
+/* At every way out: the thread's count goes to the counter of its SM, where all lanes have one
+ * count in a single reduction. */
 extern "C" __device__ __noinline__ __attribute__((weak)) void
 __collider_flush(uint32_t state)
 {

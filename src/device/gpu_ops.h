@@ -72,8 +72,8 @@ DEV_FN uint32_t dev_is_leader(uint32_t peers)
 #define DEV_CAS64(at, old, now) dev_cas64(at, old, now)
 #define DEV_ADD64(at, n)	dev_add64(at, n)
 #define DEV_INC64(at)		asm volatile("red.relaxed.gpu.global.add.u64 [%0], 1;" ::"l"(at))
-#define DEV_STORE32(at, v)	asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(at), "r"(v))
-#define DEV_STORE64(at, v)	asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(at), "l"(v))
+#define DEV_STORE32(p, v)	asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(p), "r"(v))
+#define DEV_STORE64(p, v)	asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(p), "l"(v))
 #define DEV_PEERS(slot)		dev_peers(slot)
 #define DEV_IS_LEADER(peers)	dev_is_leader(peers)
 #define DEV_POPC(peers)		((uint64_t)__popc(peers))
@@ -126,7 +126,7 @@ DEV_FN void dev_order(uint64_t at)
 	DEV_SREG32(v, "%nctaid.y");
 	DEV_SREG32(w, "%nctaid.z");
 	DEV_STORE32(at + 4, v | w << 16);
-	/* src/instrument puts the shape of clusters in the place of %nsmid, as the target has it. */
+	/* src/instrument puts the target's shape of clusters in the place of %nsmid. */
 	DEV_SREG32(v, "%nsmid");
 	DEV_STORE32(at + 8, v);
 	RACE_STATIC_ASSERT(offsetof(struct race_knobs, order) == 32, "read below");

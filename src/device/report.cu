@@ -24,12 +24,16 @@ __collider_changed(uint64_t table, uint32_t what, uint64_t address, uint64_t was
 		return;
 	uint64_t rt = dev_rt();
 
-	dev_report(table, RACE_WHAT_SITE(what),
-		   RACE_WHAT_KIND(what) | (what & RACE_WHAT_USED ? RACE_REC_USED << 16 : 0),
-		   address, was, 0, now, 0, 0, RACE_WHAT_WIDTH(what), rt);
+	struct dev_found f = {
+		table,	     RACE_WHAT_SITE(what),
+		RACE_WHAT_KIND(what) | (what & RACE_WHAT_USED ? RACE_REC_USED << 16 : 0),
+		address,     {was, 0},
+		{now, 0},    0,
+		RACE_WHAT_WIDTH(what)};
+	dev_report(&f, rt);
 }
 
-/* Under --sample: is the group with this key to be checked (race/sample.h)? Marks its place then. */
+/* --sample: is the group with this key to be checked (race/sample.h)? Marks its place then. */
 extern "C" __device__ __noinline__ __attribute__((weak)) uint32_t __collider_sampled(uint64_t key)
 {
 	return dev_sampled(key);

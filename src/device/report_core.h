@@ -82,37 +82,44 @@ DEV_FN uint32_t dev_slot_find(uint64_t rt, uint64_t key)
 	return DEV_FULL;
 }
 
-/* The whole of it; parameters as in struct race_record, `kind_flags` = kind | flags << 16. */
-DEV_FN void dev_report(uint64_t table, uint32_t site, uint32_t kind_flags, uint64_t address,
-		       uint64_t was_lo, uint64_t was_hi, uint64_t now_lo, uint64_t now_hi,
-		       uint32_t lanes, uint32_t width, uint64_t rt)
+/* What a check found, as in struct race_record; `kind_flags` = kind | flags << 16. */
+struct dev_found {
+	uint64_t table;
+	uint32_t site, kind_flags;
+	uint64_t address, was[2], now[2];
+	uint32_t lanes, width;
+};
+
+/* The whole of it; `rt` is the runtime block's address, 0: there is none. Inlined, so that the
+ * struct is registers. */
+DEV_FN void dev_report(const struct dev_found *f, uint64_t rt)
 {
 	uint64_t at, record, old, sum;
 	uint32_t slot, index, peers;
 
 	if (rt == 0)
 		return;
-	slot = dev_slot_find(rt, race_slot_key(table, site, kind_flags & 0xffffu));
+	slot = dev_slot_find(rt, race_slot_key(f->table, f->site, f->kind_flags & 0xffffu));
 	if (slot == DEV_FULL) {
 		DEV_INC64(rt + DEV_RT_OVERFLOW);
 		return;
 	}
 	index = slot & ~DEV_CLAIMED;
 	record = DEV_LOAD64(rt) + (uint64_t)index * 128u;
-	if (slot == index && kind_flags >> 16 & RACE_REC_USED) {
+	if (slot == index && f->kind_flags >> 16 & RACE_REC_USED) {
 		/* A speculated read that was used after all: said in the record it left. */
-		DEV_STORE32(record + 12, kind_flags);
+		DEV_STORE32(record + 12, f->kind_flags);
 		return;
 	}
 	if (slot != index) {
-		DEV_STORE64(record, table);
-		DEV_STORE64(record + 8, (uint64_t)kind_flags << 32 | site);
-		DEV_STORE64(record + 16, address);
-		DEV_STORE64(record + 24, was_lo);
-		DEV_STORE64(record + 32, was_hi);
-		DEV_STORE64(record + 40, now_lo);
-		DEV_STORE64(record + 48, now_hi);
-		DEV_STORE64(record + 56, (uint64_t)width << 32 | lanes);
+		DEV_STORE64(record, f->table);
+		DEV_STORE64(record + 8, (uint64_t)f->kind_flags << 32 | f->site);
+		DEV_STORE64(record + 16, f->address);
+		DEV_STORE64(record + 24, f->was[0]);
+		DEV_STORE64(record + 32, f->was[1]);
+		DEV_STORE64(record + 40, f->now[0]);
+		DEV_STORE64(record + 48, f->now[1]);
+		DEV_STORE64(record + 56, (uint64_t)f->width << 32 | f->lanes);
 		DEV_WHERE(record + 64);
 		DEV_STORE64(record + 96, DEV_GRID());
 		DEV_ORDER(record + 104);

@@ -1,5 +1,6 @@
 /*
- * report_parts.h - what report.cu and check_cold.cu share: --sample, and lanes that share an address.
+ * report_parts.h - what report.cu and check_cold.cu share: --sample, and lanes that share an
+ * address.
  */
 #ifndef COLLIDER_DEVICE_REPORT_PARTS_H
 #define COLLIDER_DEVICE_REPORT_PARTS_H
@@ -11,7 +12,7 @@
 
 #include "report_core.h"
 
-/* Under --sample: is the group with this key to be checked (race/sample.h)? Marks its place then. */
+/* --sample: is the group with this key to be checked (race/sample.h)? Marks its place then. */
 DEV_FN uint32_t dev_sampled(uint64_t key)
 {
 	uint32_t sample, seed, seen;
@@ -38,8 +39,8 @@ DEV_FN uint32_t dev_sampled(uint64_t key)
 	return 1;
 }
 
-/* The lanes of `same` share an address: the lowest reports, with the value of the last lane that stores
- * another one. */
+/* The lanes of `same` share an address: the lowest reports, with the value of the last lane that
+ * stores another one. */
 DEV_FN void dev_share(uint64_t table, uint32_t what, uint64_t address, uint64_t value,
 		      uint32_t fold, uint32_t same)
 {
@@ -50,9 +51,15 @@ DEV_FN void dev_share(uint64_t table, uint32_t what, uint64_t address, uint64_t 
 
 	if (!dev_is_leader(same))
 		return;
-	dev_report(table, RACE_WHAT_SITE(what),
-		   other ? RACE_KIND_INTRA_WARP : RACE_KIND_INTRA_WARP_SAME, address, value, 0,
-		   (uint64_t)hi << 32 | lo, 0, same, RACE_WHAT_WIDTH(what), dev_rt());
+	struct dev_found f = {table,
+			      RACE_WHAT_SITE(what),
+			      (uint32_t)(other ? RACE_KIND_INTRA_WARP : RACE_KIND_INTRA_WARP_SAME),
+			      address,
+			      {value, 0},
+			      {(uint64_t)hi << 32 | lo, 0},
+			      same,
+			      RACE_WHAT_WIDTH(what)};
+	dev_report(&f, dev_rt());
 }
 
 #endif

@@ -2,10 +2,10 @@
  * tensor.cu - what runs ahead of a tensor copy (cp.async.bulk.tensor): __collider_tensor.
  *
  * The thread that issues the copy looks its tensor map up in the table of maps (race/box.h), and
- * then does what src/instrument/collide/bulk.c does for plain bulk copies, over a window of the box's
- * words of 16 bytes: copy, delay, compare both sides, make the destination dirty, fence. Here the
- * words of the global side lie in rows, a stride apart, those of the shared side in the order of
- * the swizzle. A map that is not known, a box that reaches over the tensor's edge and rows that
+ * then does what src/instrument/collide/bulk.c does for plain bulk copies, over a window of the
+ * box's words of 16 bytes: copy, delay, compare both sides, make the destination dirty, fence. Here
+ * the words of the global side lie in rows, a stride apart, those of the shared side in the order
+ * of the swizzle. A map that is not known, a box that reaches over the tensor's edge and rows that
  * begin between multiples of 16 bytes are counted and left alone.
  *
  * Compiled and pasted as report.cu is, into modules that have such copies only. All accesses are
@@ -292,7 +292,8 @@ DEV_FN void delay(uint32_t rng, uint32_t count)
 }
 
 /* The half of the 8 bytes that differs. Of a changed source the destination has what it was. */
-DEV_FN void tell(struct race_tensor *r, const struct found *f, const struct copy *x, bool is_source)
+DEV_FN void report(struct race_tensor *r, const struct found *f, const struct copy *x,
+		   bool is_source)
 {
 	uint64_t was = is_source ? f->destination : f->source;
 	uint64_t now = is_source ? f->source : f->destination;
@@ -413,7 +414,7 @@ __collider_tensor(uint64_t map, uint32_t shared, int32_t c0, int32_t c1, int32_t
 			     : "memory");
 		r.head = 2;
 		if (f.at_source)
-			tell(&r, &f, &x, is_source);
+			report(&r, &f, &x, is_source);
 	}
 	return r;
 }

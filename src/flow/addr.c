@@ -17,8 +17,6 @@
  */
 #include "flow/priv.h"
 
-#include <stdlib.h>
-
 /* The lattice, best knowledge first. NUMBER is an integer that is no pointer. */
 enum origin {
 	ORG_TOP,
@@ -207,60 +205,43 @@ static enum origin result_origin(const struct flow *fl, const struct ptx_stmt *s
 }
 
 struct lowering {
-	struct flow *fl;
-	const struct ptx_stmt *s;
+	struct flow_priv *pr;
+	struct flow_work *w;
 	enum origin org;
-	uint32_t *stack;
-	uint8_t *queued;
-	uint32_t n;
 };
 
 static void lower(uint32_t reg, bool is_write, void *arg)
 {
-	struct lowering *w = arg;
-	struct flow_priv *pr = w->fl->priv;
+	struct lowering *x = arg;
+	struct flow_priv *pr = x->pr;
+
 	if (!is_write || reg >= pr->nregs)
 		return;
-	enum origin now = meet((enum origin)pr->origin[reg], w->org);
+	enum origin now = meet((enum origin)pr->origin[reg], x->org);
 	if (now == pr->origin[reg])
 		return;
 	pr->origin[reg] = (uint8_t)now;
-	for (uint32_t k = pr->use_off[reg]; k < pr->use_off[reg + 1]; k++) {
-		uint32_t at = pr->use_at[k];
-		if (!w->queued[at] && flow_is_pure(pr->use[k])) {
-			w->queued[at] = 1;
-			w->stack[w->n++] = at;
-		}
-	}
+	flow_work_uses(x->w, reg);
+}
+
+static void visit(struct flow *fl, struct flow_work *w, const struct ptx_stmt *s)
+{
+	struct lowering x = {fl->priv, w, result_origin(fl, s)};
+
+	if (x.org != ORG_TOP)
+		ptx_each_reg(s, lower, &x);
 }
 
 static void solve_origins(struct flow *fl)
 {
 	flow_need_defuse(fl);
 	struct flow_priv *pr = fl->priv;
-	struct lowering w = {.fl = fl};
 
 	pr->origin = BASE_NEWN(fl->arena, uint8_t, pr->nregs + 1u);
-	w.stack = base_malloc(sizeof(*w.stack) * (pr->nstmts + 1u));
-	w.queued = base_calloc(pr->nstmts + 1u, 1);
 	for (uint32_t r = 0; r < pr->nregs; r++)
 		if (pr->is_param[r])
 			pr->origin[r] = ORG_UNKNOWN;
-	for (uint32_t i = pr->nstmts; i-- > 0;)
-		if (pr->stmt[i]->kind == PTX_STMT_INST) {
-			w.queued[i] = 1;
-			w.stack[w.n++] = i;
-		}
-	while (w.n) {
-		uint32_t at = w.stack[--w.n];
-		w.queued[at] = 0;
-		w.s = pr->stmt[at];
-		w.org = result_origin(fl, w.s);
-		if (w.org != ORG_TOP)
-			ptx_each_reg(w.s, lower, &w);
-	}
-	free(w.stack);
-	free(w.queued);
+	flow_solve(fl, visit);
 }
 
 static enum flow_origin public_origin(enum origin o)
@@ -405,7 +386,7 @@ static int64_t access_bytes(const struct ptx_stmt *s)
 	return (int64_t)s->form->vec * s->form->width;
 }
 
-/* Several addresses in one statement (copies) are not told apart. */
+/* Several addresses in one statement (copies) are not distinguished. */
 static bool has_one_address(const struct ptx_stmt *s)
 {
 	unsigned n = 0;

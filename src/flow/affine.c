@@ -17,8 +17,6 @@
  */
 #include "flow/priv.h"
 
-#include <stdlib.h>
-
 enum { MAX_COEF_32 = 1 << 21 };
 
 static const struct flow_affine not_known;
@@ -168,52 +166,34 @@ static struct flow_affine register_form(struct flow *fl, const struct ptx_stmt *
 
 struct forming {
 	struct flow *fl;
+	struct flow_work *w;
 	const struct ptx_stmt *s;
-	uint32_t *stack;
-	uint8_t *queued;
-	uint32_t n;
 };
 
 static void set_form(uint32_t reg, bool is_write, void *arg)
 {
-	struct forming *w = arg;
-	struct flow_priv *pr = w->fl->priv;
-	if (!is_write || reg >= pr->nregs || pr->affine[reg].known || !flow_single_def(w->fl, reg))
+	struct forming *x = arg;
+	struct flow_priv *pr = x->fl->priv;
+
+	if (!is_write || reg >= pr->nregs || pr->affine[reg].known || !flow_single_def(x->fl, reg))
 		return;
-	pr->affine[reg] = register_form(w->fl, w->s, reg);
-	if (!pr->affine[reg].known)
-		return;
-	for (uint32_t k = pr->use_off[reg]; k < pr->use_off[reg + 1]; k++) {
-		uint32_t at = pr->use_at[k];
-		if (!w->queued[at]) {
-			w->queued[at] = 1;
-			w->stack[w->n++] = at;
-		}
-	}
+	pr->affine[reg] = register_form(x->fl, x->s, reg);
+	if (pr->affine[reg].known)
+		flow_work_uses(x->w, reg);
+}
+
+static void visit(struct flow *fl, struct flow_work *w, const struct ptx_stmt *s)
+{
+	struct forming x = {fl, w, s};
+
+	ptx_each_reg(s, set_form, &x);
 }
 
 static void solve_forms(struct flow *fl)
 {
 	flow_need_uniform(fl);
-	struct flow_priv *pr = fl->priv;
-	struct forming w = {.fl = fl};
-
-	pr->affine = BASE_NEWN(fl->arena, struct flow_affine, pr->nregs + 1u);
-	w.stack = base_malloc(sizeof(*w.stack) * (pr->nstmts + 1u));
-	w.queued = base_calloc(pr->nstmts + 1u, 1);
-	for (uint32_t i = pr->nstmts; i-- > 0;)
-		if (pr->stmt[i]->kind == PTX_STMT_INST) {
-			w.queued[i] = 1;
-			w.stack[w.n++] = i;
-		}
-	while (w.n) {
-		uint32_t at = w.stack[--w.n];
-		w.queued[at] = 0;
-		w.s = pr->stmt[at];
-		ptx_each_reg(w.s, set_form, &w);
-	}
-	free(w.stack);
-	free(w.queued);
+	fl->priv->affine = BASE_NEWN(fl->arena, struct flow_affine, fl->priv->nregs + 1u);
+	flow_solve(fl, visit);
 }
 
 /* ======================================================================== */

@@ -8,13 +8,14 @@
  * operand of an old one gives stale answers); the next pass builds a new
  * struct flow.
  *
- * cfg.c defuse.c live.c demand.c select.c addr.c affine.c uniform.c update.c; what they
- * share among themselves is in priv.h.
+ * cfg.c defuse.c solve.c live.c use.c demand.c select.c addr.c affine.c uniform.c update.c
+ * manner.c; what they share among themselves is in priv.h.
  */
 #ifndef COLLIDER_FLOW_H
 #define COLLIDER_FLOW_H
 
 #include "ptx/ptx.h"
+#include "race/rules.h"
 
 /* ---- cfg.c ----------------------------------------------------------------- */
 
@@ -89,7 +90,7 @@ struct flow_demand_info {
 	 * MAYBE: the first real uses on the paths that have one (each once). When control comes
 	 * from the load to such a statement, the value is used; but control may come there on
 	 * other paths too, so a note about the load must be cleared at the function's entry and
-	 * at each execution of the load. May be empty: no place tells.
+	 * at each execution of the load. May be empty: no place shows it.
 	 */
 	struct ptx_stmt **uses;
 	uint32_t nuses;
@@ -164,7 +165,14 @@ enum flow_update {
 	FLOW_UPDATE_OTHER /* more than one atomic operation could do */
 };
 
-/* Of a load or store: the update that it is half of. Needs no struct flow: it reads the text. */
-enum flow_update flow_update_of(const struct ptx_stmt *s);
+/* Of a load or store: the update that it is half of. */
+enum flow_update flow_update_of(struct flow *fl, const struct ptx_stmt *s);
+
+/* ---- manner.c ------------------------------------------------------------------------- */
+
+/* How an access or fence is performed; the memory model's words for what a
+ * form or access has as .sem and .scope (enum ptx_sem, ptx_scope). */
+enum race_strength flow_strength(uint8_t sem);
+enum race_scope flow_scope(uint8_t sem, uint8_t scope);
 
 #endif

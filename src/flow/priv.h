@@ -74,7 +74,16 @@ bool flow_def_dominates(struct flow *fl, const struct ptx_stmt *def, const struc
 /* Computes a value only: no memory, control, communication or other effect. */
 bool flow_is_pure(const struct ptx_stmt *s);
 
-/* demand.c */
+/* solve.c */
+struct flow_work;
+/* Takes over what statement `s` says of the registers that it writes. */
+typedef void flow_visit_fn(struct flow *fl, struct flow_work *w, const struct ptx_stmt *s);
+/* Visits all instructions, until nothing that they read changes any more. */
+void flow_solve(struct flow *fl, flow_visit_fn *visit);
+/* For a visit: more is known of a register, and who reads it is visited again. */
+void flow_work_uses(struct flow_work *w, uint32_t reg);
+
+/* use.c */
 enum flow_use {
 	FLOW_USE_REAL,	/* the value takes effect here */
 	FLOW_USE_PURE,	/* taken if the result is */
@@ -85,6 +94,7 @@ enum flow_use {
  * none is. */
 enum flow_use flow_use_kind(struct flow *fl, const struct ptx_stmt *u, uint32_t reg, uint32_t pred,
 			    bool is_not);
+/* demand.c */
 bool flow_result_sure(struct flow *fl, const struct ptx_stmt *u);
 
 /* uniform.c */

@@ -7,7 +7,7 @@
  * result; stop at a selp with it as one of the two data operands, at an and/or
  * of predicates or a setp.and/.or with it on one side, or at an instruction
  * under a guard. The result must be surely used (demand.c), or the predicate
- * would not tell the whole condition.
+ * would not be the whole condition.
  *
  * Misses (left as FLOW_DEMAND_MAYBE): two selects in a row, a value used by two
  * selects, a selp in a later block.

@@ -13,8 +13,6 @@
  */
 #include "flow/priv.h"
 
-#include <stdlib.h>
-
 /* Special registers with one value per block, PTX ISA chapter 10. Those that may change while
  * the block runs (%smid, clocks) are left out. */
 static bool is_uniform_special(struct ptx_str s)
@@ -104,51 +102,35 @@ static bool is_result_uniform(const struct flow *fl, const struct ptx_stmt *s)
 
 struct marking {
 	struct flow *fl;
-	uint32_t *stack;
-	uint8_t *queued;
-	uint32_t n;
+	struct flow_work *w;
 };
 
 static void mark_uniform(uint32_t reg, bool is_write, void *arg)
 {
-	struct marking *w = arg;
-	struct flow_priv *pr = w->fl->priv;
-	if (!is_write || reg >= pr->nregs || pr->uniform[reg] || !flow_single_def(w->fl, reg))
+	struct marking *x = arg;
+	struct flow_priv *pr = x->fl->priv;
+
+	if (!is_write || reg >= pr->nregs || pr->uniform[reg] || !flow_single_def(x->fl, reg))
 		return;
 	pr->uniform[reg] = 1;
-	for (uint32_t k = pr->use_off[reg]; k < pr->use_off[reg + 1]; k++) {
-		uint32_t at = pr->use_at[k];
-		if (!w->queued[at]) {
-			w->queued[at] = 1;
-			w->stack[w->n++] = at;
-		}
-	}
+	flow_work_uses(x->w, reg);
+}
+
+static void visit(struct flow *fl, struct flow_work *w, const struct ptx_stmt *s)
+{
+	struct marking x = {fl, w};
+
+	if (is_result_uniform(fl, s))
+		ptx_each_reg(s, mark_uniform, &x);
 }
 
 void flow_need_uniform(struct flow *fl)
 {
 	flow_need_defuse(fl);
-	struct flow_priv *pr = fl->priv;
-	struct marking w = {.fl = fl};
-
-	if (pr->uniform)
+	if (fl->priv->uniform)
 		return;
-	pr->uniform = BASE_NEWN(fl->arena, uint8_t, pr->nregs + 1u);
-	w.stack = base_malloc(sizeof(*w.stack) * (pr->nstmts + 1u));
-	w.queued = base_calloc(pr->nstmts + 1u, 1);
-	for (uint32_t i = pr->nstmts; i-- > 0;)
-		if (pr->stmt[i]->kind == PTX_STMT_INST) {
-			w.queued[i] = 1;
-			w.stack[w.n++] = i;
-		}
-	while (w.n) {
-		uint32_t at = w.stack[--w.n];
-		w.queued[at] = 0;
-		if (is_result_uniform(fl, pr->stmt[at]))
-			ptx_each_reg(pr->stmt[at], mark_uniform, &w);
-	}
-	free(w.stack);
-	free(w.queued);
+	fl->priv->uniform = BASE_NEWN(fl->arena, uint8_t, fl->priv->nregs + 1u);
+	flow_solve(fl, visit);
 }
 
 /* ======================================================================== */

@@ -4,13 +4,13 @@
  * A store and an earlier load of the same address (register, offset and space, as written) belong
  * together when the stored value is computed from the loaded one. Then what mends a race between
  * two of them is one atomic operation, and which one follows from the arithmetic between. The
- * answer only chooses words of a report, so it may look at the text alone: the definition of a
- * register is the last one above its use, at most CHAIN_MAX steps back.
+ * answer only chooses words of a report, so paths don't matter: the definition of a register is the
+ * last one above its use in the text, at most CHAIN_MAX steps back.
  *
  * Misses: addresses that are computed twice, values carried round a loop, results of calls.
- * Costs: a walk over the function's text for each access that races, once.
+ * Costs: for a load, a walk over the stores behind it.
  */
-#include "flow/flow.h"
+#include "flow/priv.h"
 
 #include <string.h>
 
@@ -18,29 +18,23 @@
 #define CHAIN_MAX 5
 
 struct target {
+	struct flow *fl;
 	const struct ptx_form *form;
 	const struct ptx_opnd *address;
 };
 
-static const struct ptx_opnd *address_of(const struct ptx_stmt *s)
-{
-	for (unsigned i = 0; i < s->nops; i++)
-		if (s->ops[i].kind == PTX_OPND_ADDR && s->ops[i].nsub)
-			return &s->ops[i];
-	return NULL;
-}
-
 static bool is_plain(const struct ptx_stmt *s, uint32_t effect)
 {
 	const uint32_t others = PTX_EFF_ATOMIC | PTX_EFF_ASYNC | PTX_EFF_BARRIER | PTX_EFF_CALL;
+	const struct ptx_opnd *a = ptx_address(s);
 
-	return s->kind == PTX_STMT_INST && (s->form->effects & effect) &&
-	       !(s->form->effects & others) && s->form->space != PTX_SPACE_PARAM && address_of(s);
+	return a && a->kind == PTX_OPND_ADDR && a->nsub && (s->form->effects & effect) &&
+	       !(s->form->effects & others) && s->form->space != PTX_SPACE_PARAM;
 }
 
 static bool is_same_address(const struct target *t, const struct ptx_stmt *s)
 {
-	const struct ptx_opnd *a = t->address, *b = address_of(s);
+	const struct ptx_opnd *a = t->address, *b = ptx_address(s);
 
 	if (a->off != b->off || t->form->space != s->form->space ||
 	    a->sub[0].kind != b->sub[0].kind || a->sub[0].off != b->sub[0].off)
@@ -51,29 +45,16 @@ static bool is_same_address(const struct target *t, const struct ptx_stmt *s)
 	       !memcmp(a->sub[0].text.p, b->sub[0].text.p, a->sub[0].text.n);
 }
 
-struct search {
-	uint32_t reg;
-	bool is_found;
-};
-
-static void look_for(uint32_t reg, bool is_write, void *arg)
+static const struct ptx_stmt *definition(struct flow *fl, const struct ptx_stmt *use, uint32_t reg)
 {
-	struct search *s = arg;
+	const struct flow_priv *pr = fl->priv;
+	uint32_t at = flow_place(fl, use);
 
-	s->is_found = s->is_found || (is_write && reg == s->reg);
-}
-
-static const struct ptx_stmt *definition(const struct ptx_stmt *use, uint32_t reg)
-{
-	for (const struct ptx_stmt *s = use->prev; s; s = s->prev) {
-		struct search find = {.reg = reg};
-		if (s->kind != PTX_STMT_INST)
-			continue;
-		ptx_each_reg(s, look_for, &find);
-		if (find.is_found)
-			return s;
-	}
-	return NULL;
+	flow_need_defuse(fl);
+	if (reg >= pr->nregs || at == FLOW_NONE)
+		return NULL;
+	uint32_t k = flow_lower(pr->def_at, pr->def_off[reg], pr->def_off[reg + 1], at);
+	return k > pr->def_off[reg] ? pr->def[k - 1] : NULL;
 }
 
 /* What the instruction does to operand i; NONE: it hands it on as it is. */
@@ -121,7 +102,7 @@ static enum flow_update both(enum flow_update a, enum flow_update b)
 static enum flow_update follow(const struct target *t, const struct ptx_stmt *use, uint32_t reg,
 			       enum flow_update done, unsigned depth)
 {
-	const struct ptx_stmt *d = depth < CHAIN_MAX ? definition(use, reg) : NULL;
+	const struct ptx_stmt *d = depth < CHAIN_MAX ? definition(t->fl, use, reg) : NULL;
 
 	if (!d)
 		return FLOW_UPDATE_NONE;
@@ -140,9 +121,9 @@ static enum flow_update follow(const struct target *t, const struct ptx_stmt *us
 	return FLOW_UPDATE_NONE;
 }
 
-static enum flow_update of_store(const struct ptx_stmt *s)
+static enum flow_update of_store(struct flow *fl, const struct ptx_stmt *s)
 {
-	struct target t = {s->form, address_of(s)};
+	struct target t = {fl, s->form, ptx_address(s)};
 
 	for (unsigned i = 0; i < s->nops; i++) {
 		const struct ptx_opnd *o = &s->ops[i];
@@ -159,18 +140,23 @@ static enum flow_update of_store(const struct ptx_stmt *s)
 	return FLOW_UPDATE_NONE;
 }
 
-enum flow_update flow_update_of(const struct ptx_stmt *s)
+/* ======================================================================== */
+
+enum flow_update flow_update_of(struct flow *fl, const struct ptx_stmt *s)
 {
-	struct target t;
+	struct target t = {fl, s->form, ptx_address(s)};
+	unsigned n = 0;
 
 	if (is_plain(s, PTX_EFF_WRITE))
-		return of_store(s);
+		return of_store(fl, s);
 	if (!is_plain(s, PTX_EFF_READ))
 		return FLOW_UPDATE_NONE;
-	t = (struct target){s->form, address_of(s)};
-	unsigned n = 0;
-	for (const struct ptx_stmt *o = s->next; o && n < LOOK_MAX; o = o->next, n++)
-		if (is_plain(o, PTX_EFF_WRITE) && is_same_address(&t, o) && of_store(o))
-			return of_store(o);
+	for (const struct ptx_stmt *o = s->next; o && n < LOOK_MAX; o = o->next, n++) {
+		enum flow_update u = is_plain(o, PTX_EFF_WRITE) && is_same_address(&t, o)
+					     ? of_store(fl, o)
+					     : FLOW_UPDATE_NONE;
+		if (u)
+			return u;
+	}
 	return FLOW_UPDATE_NONE;
 }

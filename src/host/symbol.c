@@ -17,7 +17,6 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -288,7 +287,7 @@ void host_symbolise(struct race_results *r)
 
 static bool is_match(const char *pattern, const char *name)
 {
-	return *name && fnmatch(pattern, name, 0) == 0;
+	return *name && base_glob(pattern, name);
 }
 
 /* Also by the name without its parameters: "f(int)" is f. */
@@ -308,10 +307,8 @@ static bool function_is_match(const char *pattern, const char *shown)
 
 static bool finding_is_match(const char *pattern, const struct race_finding *f)
 {
-	const char *slash = strrchr(f->file, '/');
-
 	if (is_match(pattern, f->func) || function_is_match(pattern, f->func_shown) ||
-	    is_match(pattern, f->file) || (slash && is_match(pattern, slash + 1)))
+	    (*f->file && base_glob_file(pattern, f->file)))
 		return true;
 	for (size_t i = 0; i < f->ninlined; i++)
 		if (is_match(pattern, f->inlined[i].func) ||

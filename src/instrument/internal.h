@@ -139,8 +139,8 @@ struct inst_ctx {
 	BASE_VEC(struct ptx_stmt *) polls; /* the heads of those loops */
 };
 
-/* pipeline.c. Is there nothing that the verifier does not take? What a front end wrote is not ours to
- * judge: ptxas may take more. */
+/* pipeline.c. Is there nothing that the verifier does not take? What a front end wrote is not ours
+ * to judge: ptxas may take more. */
 bool inst_is_sound(const struct ptx_module *m);
 /* Verifies what a pass has left. f: the function it was for; NULL: the module. False: there is
  * something that ptx_verify does not take (said in the sink). */
@@ -172,8 +172,8 @@ void inst_append_access(struct inst_ctx *cx, struct inst_group *g, struct inst_a
 /* matrix.c: wmma.load, the same. */
 struct inst_group *inst_plan_matrix(struct inst_ctx *cx, struct ptx_stmt *s);
 void inst_emit_matrix(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at);
-/* For fragment.c: the m, n and k of a form, and how it spells them ("m16n8k16"); the matrix's address as
- * 64 bits; the suffix of its space; the logarithm of a power of two. */
+/* For fragment.c: the m, n and k of a form, and how it spells them ("m16n8k16"); the matrix's
+ * address as 64 bits; the suffix of its space; the logarithm of a power of two. */
 bool inst_find_shape(const struct ptx_form *fm, unsigned mnk[3], struct ptx_str *spelled);
 struct ptx_opnd inst_matrix_base(struct inst_ctx *cx, const struct inst_access *a,
 				 struct ptx_stmt *at);
@@ -184,7 +184,8 @@ unsigned inst_log2(unsigned n);
 struct inst_group *inst_plan_fragment(struct inst_ctx *cx, struct ptx_stmt *s);
 void inst_emit_numbers(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at);
 void inst_emit_fragment(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at);
-/* The tables of numbers that a module's stores need, by bytes of an element (bits of a set), and one. */
+/* The tables of numbers that a module's stores need, by bytes of an element (bits of a set), and
+ * one. */
 unsigned inst_fragment_tables(const struct ptx_module *m);
 struct ptx_str inst_fragment_table(struct inst_ctx *cx, unsigned bytes);
 #define INST_NUMBERS_SYMBOL "__collider_numbers"
@@ -246,13 +247,17 @@ void inst_fill_clusters(struct inst_ctx *cx, struct ptx_func *f, bool is_ours);
 struct ptx_str inst_order_table(struct inst_ctx *cx);
 
 /* collide.c: the fast path. */
-/* p or !p as a guard; and as a register of its own, where PTX takes no negated predicate. */
-struct ptx_opnd inst_sense(struct ptx_opnd p, bool positive);
-uint32_t inst_condition(struct inst_ctx *cx, uint32_t pred, bool positive, struct ptx_stmt *at);
 /* The first statement of the body that is not a declaration. */
 struct ptx_stmt *inst_body_start(struct ptx_func *f);
 void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan);
 
+/* capture.c: copies beside an access of a group that is checked at `flush`; `top`: where the
+ * function begins. */
+void inst_capture(struct inst_ctx *cx, struct inst_access *a, struct ptx_stmt *top,
+		  const struct ptx_stmt *flush);
+/* p or !p as a guard; and as a register of its own, where PTX takes no negated predicate. */
+struct ptx_opnd inst_sense(struct ptx_opnd p, bool positive);
+uint32_t inst_condition(struct inst_ctx *cx, uint32_t pred, bool positive, struct ptx_stmt *at);
 /* Is it a register that cvt takes as an integer? A register for values of that many bits. */
 bool inst_is_integer(const struct inst_ctx *cx, uint32_t reg);
 uint32_t inst_value_reg(struct inst_ctx *cx, unsigned bits);

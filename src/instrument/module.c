@@ -82,7 +82,8 @@ static void read_knobs_in_global(struct inst_ctx *cx, struct ptx_func *f)
 	{
 		const struct ptx_opnd *a = s->kind == PTX_STMT_INST ? ptx_address(s) : NULL;
 
-		if (!a || !a->nsub || s->form->space != PTX_SPACE_CONST || a->sub[0].kind != PTX_OPND_SYM ||
+		if (!a || !a->nsub || s->form->space != PTX_SPACE_CONST ||
+		    a->sub[0].kind != PTX_OPND_SYM ||
 		    !ptx_str_is(a->sub[0].text, RACE_KNOBS_SYMBOL))
 			continue;
 		s->form = ptx_form_in_space(cx->m, s->form, PTX_SPACE_GLOBAL);
@@ -286,10 +287,10 @@ static struct ptx_str table_text(struct inst_ctx *cx, const unsigned char *blob,
 		*p++ = ',';
 	}
 	b.n = words ? words * 19 - 1 : 0;
-	struct ptx_str text = inst_module_text(cx, "words",
-					       T((struct ptx_str){name, (uint32_t)strlen(name)},
-						 inst_num((int64_t)words),
-						 (struct ptx_str){b.p, (uint32_t)b.n}));
+	struct ptx_str text =
+		inst_module_text(cx, "words",
+				 T((struct ptx_str){name, (uint32_t)strlen(name)},
+				   inst_num((int64_t)words), (struct ptx_str){b.p, (uint32_t)b.n}));
 	base_buf_free(&b);
 	return text;
 }

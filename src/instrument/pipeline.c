@@ -173,8 +173,7 @@ static void frame_function(struct inst_ctx *cx)
 
 	widen_debug_range(f);
 	if (cx->limit && cx->limit->maxnreg)
-		f->extra_attrs =
-			inst_module_text(cx, "maxnreg", T(inst_num(cx->limit->maxnreg)));
+		f->extra_attrs = inst_module_text(cx, "maxnreg", T(inst_num(cx->limit->maxnreg)));
 }
 
 static void (*const on_function[INST_PASSES])(struct inst_ctx *cx) = {
@@ -240,7 +239,7 @@ static int check_target(struct ptx_module *m, const struct inst_options *opt,
 	return 0;
 }
 
-/* ---- the passes over a module ----------------------------------------------------------------- */
+/* ---- the passes over a module ---------------------------------------------------------------- */
 
 static bool (*const on_module[INST_PASSES])(struct inst_ctx *cx) = {
 	[INST_PASS_RUNTIME] = inst_add_runtime,

@@ -150,7 +150,7 @@ uint32_t inst_add_site(struct inst_ctx *cx, const struct inst_access *a)
 		site.flags |= RACE_SITE_LEADS;
 	if (cx->waits)
 		site.flags |= RACE_SITE_WAITS;
-	site.flags |= (uint16_t)((unsigned)flow_update_of(s) << 5);
+	site.flags |= (uint16_t)((unsigned)flow_update_of(cx->fl, s) << 5);
 	if (loc) {
 		site.file = file_string(cx, loc->file);
 		site.line = loc->line;

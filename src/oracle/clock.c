@@ -207,35 +207,42 @@ void oracle_tree_raise(struct oracle_pool *p, uint64_t *root, uint32_t key, uint
 		oracle_tree_raise_mask(p, root, key & ~31u, 1u << (key & 31), value);
 }
 
-static uint64_t raise_range(struct oracle_pool *p, uint64_t t, uint32_t level, uint64_t at,
-			    uint64_t first, uint64_t end, uint32_t value, bool is_root)
+/* Keys first .. end-1 get at least `value`. */
+struct raise {
+	struct oracle_pool *p;
+	uint64_t first, end;
+	uint32_t value;
+};
+
+static uint64_t raise_range(const struct raise *r, uint64_t t, uint32_t level, uint64_t at,
+			    bool is_root)
 {
 	uint64_t step = 1ull << 5 * level;
 
 	if (is_uniform(t) && !is_root &&
-	    (uniform_of(t) >= value || (first <= at && at + step * 32 <= end)))
-		return uniform_of(t) >= value ? t : uniform(value);
-	struct oracle_node *n = node_own(p, t, level);
+	    (uniform_of(t) >= r->value || (r->first <= at && at + step * 32 <= r->end)))
+		return uniform_of(t) >= r->value ? t : uniform(r->value);
+	struct oracle_node *n = node_own(r->p, t, level);
 	for (unsigned i = 0; i < 32; i++, at += step) {
-		if (at >= end || at + step <= first)
+		if (at >= r->end || at + step <= r->first)
 			continue;
 		if (level)
-			n->u.child[i] = raise_range(p, n->u.child[i], level - 1, at, first, end,
-						    value, false);
-		else if (n->u.value[i] < value)
-			n->u.value[i] = value;
+			n->u.child[i] = raise_range(r, n->u.child[i], level - 1, at, false);
+		else if (n->u.value[i] < r->value)
+			n->u.value[i] = r->value;
 	}
-	return is_root ? tree_of(n) : collapse(p, n);
+	return is_root ? tree_of(n) : collapse(r->p, n);
 }
 
 void oracle_tree_raise_range(struct oracle_pool *p, uint64_t *root, uint32_t first, uint32_t n,
 			     uint32_t value)
 {
+	struct raise r = {p, first, (uint64_t)first + n, value};
+
 	if (!n)
 		return;
 	lift(p, root, first + n - 1);
-	*root = raise_range(p, *root, node_of(*root)->level, 0, first, (uint64_t)first + n, value,
-			    true);
+	*root = raise_range(&r, *root, node_of(*root)->level, 0, true);
 }
 
 static uint64_t join(struct oracle_pool *p, uint64_t a, uint64_t b, uint32_t level, bool is_root);

@@ -79,7 +79,9 @@ uint32_t oracle_feed(struct oracle *o, const struct oracle_event *e)
 		oracle_proxy_fence(o, e->actor, e->mask, e->proxy_kinds);
 		break;
 	case ORACLE_ARRIVE:
-		oracle_arrive(o, e->actor, e->mask, e->key, e->key2, e->count, e->flags, e->inst);
+		oracle_arrive(
+			o, e->actor, e->mask,
+			&(struct oracle_arrival){e->key, e->key2, e->count, e->flags, e->inst});
 		break;
 	case ORACLE_LEAVE:
 		oracle_leave(o, e->actor, e->mask, e->key, e->key2);

@@ -55,6 +55,8 @@ struct oracle_pends {
 	struct oracle_pend fence;
 	struct oracle_inits inits;
 	BASE_VEC(struct oracle_pend) at;
+	struct oracle_place
+		*places; /* uthash: where in `at` a place lies; NULL while few are there */
 };
 
 struct oracle_thread {
@@ -157,6 +159,12 @@ struct oracle_chain {
 };
 
 /* A strong write that may still be read. */
+/* The place of a strong write in its chain. */
+struct oracle_link {
+	struct oracle_chain *chain;
+	uint32_t pos;
+};
+
 struct oracle_write {
 	uint32_t refs;
 	uint32_t actor, pos;
@@ -198,7 +206,7 @@ struct oracle_rec {
 	uint32_t pos;	/* strong writes: the first lane's; the others follow */
 	uint8_t bytes;	/* mask of the word's bytes */
 	int8_t offset;	/* of the access's first byte, from the word; -128: a range */
-	uint16_t raced; /* races told of it */
+	uint16_t raced; /* races reported of it */
 	struct oracle_chain *chain;
 };
 
@@ -465,7 +473,7 @@ struct oracle_known_log {
 #define ORACLE_KNOWN_LOGS 64u
 
 struct oracle {
-	uint64_t races; /* told, each sighting */
+	uint64_t races; /* reported, each sighting */
 	struct oracle_options opt;
 	struct oracle_pool pool;
 	BASE_VEC(struct oracle_group *) groups; /* by first */
@@ -595,7 +603,7 @@ struct oracle_chain *oracle_chain_new(struct oracle *o);
 /* A strong write that may be read; the caller holds it. */
 struct oracle_write *oracle_write_new(struct oracle *o, uint32_t actor,
 				      const struct oracle_acc *acc, uint64_t address,
-				      struct oracle_chain *chain, uint32_t pos);
+				      const struct oracle_link *link);
 void oracle_chain_unref(struct oracle *o, struct oracle_chain *c);
 void oracle_write_unref(struct oracle *o, struct oracle_write *w);
 /* The strong write that a read of these bytes reads, or NULL. */
@@ -647,10 +655,10 @@ void oracle_log_free(struct oracle *o, struct oracle_cell *c);
 void oracle_known_logs_free(struct oracle *o);
 
 /* shadow.c */
-/* Checks and keeps one access, word by word. chain: of a strong write. */
+/* Checks and keeps one access, word by word. link: of a strong write; else NULL. */
 void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 			  const struct oracle_acc *acc, uint64_t address, uint64_t bytes,
-			  struct oracle_chain *chain, uint32_t pos);
+			  const struct oracle_link *link);
 /* Weak accesses of a warp of a grid; t: lane 0's thread. */
 void oracle_shadow_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp, uint32_t mask,
 			const struct oracle_acc *acc, const uint64_t *addresses);

@@ -462,7 +462,8 @@ uint64_t oracle_log_expand(struct oracle *o, struct oracle_cell *c, struct oracl
 	push_rec(o, e, &r);
 	if (chain) {
 		struct oracle_acc acc = acc_of(oracle_site_at(o, writer_site));
-		struct oracle_write *w = oracle_write_new(o, writer, &acc, word, chain, pos - 1);
+		struct oracle_link link = {chain, pos - 1};
+		struct oracle_write *w = oracle_write_new(o, writer, &acc, word, &link);
 		oracle_ext_from(o, e, ORACLE_PLAIN_BYTES, w);
 		oracle_write_unref(o, w);
 		oracle_chain_unref(o, chain);

@@ -461,7 +461,7 @@ static void init_one(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 	struct oracle_misc *m = oracle_misc_of(o, init);
 	if (!m)
 		return;
-	oracle_shadow_access(o, &m->thread, init, acc, address, acc->bytes, NULL, 0);
+	oracle_shadow_access(o, &m->thread, init, acc, address, acc->bytes, NULL);
 	c = oracle_clock_own(&o->pool, &t->clock);
 	oracle_tree_raise(&o->pool, &c->root[ORACLE_HB], init, 1);
 	oracle_tree_join(&o->pool, &c->root[ORACLE_FORCED], m->thread.clock->root[ORACLE_FORCED]);
@@ -486,7 +486,7 @@ static void access_one(struct oracle *o, uint32_t actor, const struct oracle_acc
 	if (oracle_is_pseudo(o, actor))
 		t->own = acc->kind == RACE_OP_READ ? 1 : 2;
 	if (acc->strength == RACE_WEAK)
-		oracle_shadow_access(o, t, actor, acc, address, bytes, NULL, 0);
+		oracle_shadow_access(o, t, actor, acc, address, bytes, NULL);
 	else
 		oracle_access_strong(o, actor, acc, address);
 }

@@ -59,8 +59,8 @@
  *     same launch wrote there is undefined); a write behind it is judged by R9. No proxy fence
  *     helps the texture proxy (R7).
  *
- * Of the races of an access with earlier ones at least one is told (of each byte's class), never
- * one that is none: an access that a weak, covering, ordered one superseded is forgotten.
+ * Of the races of an access with earlier ones at least one is reported (of each byte's class),
+ * never one that is none: an access that a weak, covering, ordered one superseded is forgotten.
  */
 #ifndef COLLIDER_ORACLE_ORACLE_H
 #define COLLIDER_ORACLE_ORACLE_H
@@ -174,7 +174,7 @@ struct oracle_event {
 	uint32_t actor;		   /* thread; with a mask: lane 0 of the warp (a multiple of 32) */
 	uint32_t mask;		   /* lanes; 0: the actor alone */
 	uint32_t other;		   /* FORK, JOIN: the pseudo-thread */
-	uint32_t count;		   /* ARRIVE: threads expected in the generation, 0: not told */
+	uint32_t count;		   /* ARRIVE: threads expected in the generation, 0: not known */
 	uint64_t bytes;		   /* ACCESS: of each lane; ranges */
 	uint64_t key;		   /* barrier, mbarrier, operation */
 	uint64_t key2;		   /* generation, phase, operation */
@@ -242,12 +242,15 @@ void oracle_proxy_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t 
 /*
  * Barriers (bar, barrier, barrier.cluster): key names the barrier object for good (block and
  * number, cluster), generation counts its uses. Arrivals of a generation come before its leavings.
- * `expected`: threads that this arrival expects; differing from the generation's first is a
- * finding. oracle_leave is for lanes that acquire; a leaving that doesn't (.relaxed wait) makes no
- * call.
+ * oracle_leave is for lanes that acquire; a leaving that doesn't (.relaxed wait) makes no call.
  */
-void oracle_arrive(struct oracle *o, uint32_t warp, uint32_t mask, uint64_t key,
-		   uint64_t generation, uint32_t expected, uint8_t flags, const void *inst);
+struct oracle_arrival {
+	uint64_t key, generation;
+	uint32_t expected; /* threads; differing from the generation's first is a finding */
+	uint8_t flags;	   /* ORACLE_BAR_* */
+	const void *inst;
+};
+void oracle_arrive(struct oracle *o, uint32_t warp, uint32_t mask, const struct oracle_arrival *a);
 void oracle_leave(struct oracle *o, uint32_t warp, uint32_t mask, uint64_t key,
 		  uint64_t generation);
 void oracle_warp_sync(struct oracle *o, uint32_t warp, uint32_t mask);
@@ -324,7 +327,7 @@ struct oracle_stats {
 	 * chains and releases of strong writes included. */
 	uint64_t events, accesses, words, shadow_bytes, clock_bytes;
 	/* 0: the verdict is whole. Accesses forgotten because a word had too many; those that have
-	 * raced so often that their later races are not told. */
+	 * raced so often that their later races are not reported. */
 	uint64_t dropped, raced_out;
 	uint32_t actors;
 };

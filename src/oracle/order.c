@@ -7,7 +7,7 @@
  * the thread: its release fences (any later strong write), its releasing operations by place (a
  * later strong write there), what its strong reads saw released (a later acquiring fence, or
  * operation there), each until a fence of at least that scope takes its part over.
- * Costs: a join of clocks for each pattern that is completed and tells something new.
+ * Costs: a join of clocks for each pattern that is completed and adds something new.
  */
 #include "oracle/impl.h"
 
@@ -209,10 +209,48 @@ static struct oracle_pends *pends_of(struct oracle_thread *t)
 	return t->pends;
 }
 
+/* A kernel's thread has a handful of places, the host's has one for each byte it wrote: only many
+ * are worth a table. */
+#define FEW_PLACES 16
+
+struct oracle_place {
+	uint64_t key[2]; /* address, bytes */
+	size_t i;
+	UT_hash_handle hh;
+};
+
+static void places_forget(struct oracle_pends *p)
+{
+	struct oracle_place *e, *next;
+
+	HASH_ITER(hh, p->places, e, next)
+	{
+		HASH_DEL(p->places, e);
+		free(e);
+	}
+}
+
+static void places_add(struct oracle_pends *p, size_t i)
+{
+	struct oracle_place *e = base_calloc(1, sizeof(*e));
+
+	e->key[0] = p->at.v[i].address;
+	e->key[1] = p->at.v[i].bytes;
+	e->i = i;
+	HASH_ADD(hh, p->places, key, sizeof(e->key), e);
+}
+
 static struct oracle_pend *pend_find(struct oracle_thread *t, uint64_t address, uint64_t bytes)
 {
+	uint64_t key[2] = {address, bytes};
+	struct oracle_place *e;
+
 	if (!t->pends)
 		return NULL;
+	if (t->pends->places) {
+		HASH_FIND(hh, t->pends->places, key, sizeof(key), e);
+		return e ? &t->pends->at.v[e->i] : NULL;
+	}
 	for (size_t i = t->pends->at.n; i-- > 0;)
 		if (t->pends->at.v[i].address == address && t->pends->at.v[i].bytes == bytes)
 			return &t->pends->at.v[i];
@@ -221,13 +259,19 @@ static struct oracle_pend *pend_find(struct oracle_thread *t, uint64_t address, 
 
 static struct oracle_pend *pend_at(struct oracle_thread *t, uint64_t address, uint64_t bytes)
 {
-	struct oracle_pend *p = pend_find(t, address, bytes);
+	struct oracle_pend *found = pend_find(t, address, bytes);
 	struct oracle_pend fresh = {.address = address, .bytes = bytes};
+	struct oracle_pends *p = pends_of(t);
 
-	if (p)
-		return p;
-	base_vec_push(&pends_of(t)->at, fresh);
-	return &t->pends->at.v[t->pends->at.n - 1];
+	if (found)
+		return found;
+	base_vec_push(&p->at, fresh);
+	if (p->places)
+		places_add(p, p->at.n - 1);
+	else if (p->at.n > FEW_PLACES)
+		for (size_t i = 0; i < p->at.n; i++)
+			places_add(p, i);
+	return &p->at.v[p->at.n - 1];
 }
 
 static void later(struct oracle *o, struct oracle_thread *t, uint32_t actor,
@@ -336,6 +380,7 @@ void oracle_pends_free(struct oracle *o, struct oracle_pends *p)
 		pend_clear(o, &p->at.v[i]);
 	oracle_clock_unref(&o->pool, p->inits.clock);
 	pub_drop(o, &p->inits.fenced);
+	places_forget(p);
 	base_vec_free(&p->at);
 	free(p);
 }
@@ -363,19 +408,26 @@ void oracle_fence_release(struct oracle *o, struct oracle_thread *t, uint8_t sco
 /* A fence took over what it covers of the records by place. */
 void oracle_fence_prune(struct oracle *o, struct oracle_thread *t, uint8_t strength, uint8_t scope)
 {
+	struct oracle_pends *all = t->pends;
 	size_t n = 0;
 
-	for (size_t i = 0; t->pends && i < t->pends->at.n; i++) {
-		struct oracle_pend *p = &t->pends->at.v[i];
+	if (!all)
+		return;
+	for (size_t i = 0; i < all->at.n; i++) {
+		struct oracle_pend *p = &all->at.v[i];
 		if (race_is_acquire((enum race_strength)strength))
 			take_acquire(o, t, p, scope, false);
 		if (race_is_release((enum race_strength)strength))
 			put_release(o, p, scope, NULL);
 		if (!is_empty(p))
-			t->pends->at.v[n++] = *p;
+			all->at.v[n++] = *p;
 	}
-	if (t->pends)
-		t->pends->at.n = n;
+	if (n == all->at.n)
+		return;
+	places_forget(all);
+	all->at.n = n;
+	for (size_t i = 0; n > FEW_PLACES && i < n; i++)
+		places_add(all, i);
 }
 
 /* ---- mbarrier.init ------------------------------------------------------------------------ */

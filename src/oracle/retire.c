@@ -5,7 +5,7 @@
  * done comes before all that will be: clocks, records, fences and operations start anew. So a
  * program that launches thousands of kernels and waits now and then needs memory for those between
  * two waits. Numbers of actors are not given out again: others keep them.
- * Misses: nothing is forgotten while host threads are told apart, nor before a wait: a launch
+ * Misses: nothing is forgotten while host threads are distinguished, nor before a wait: a launch
  * costs about 2 KB until then. Costs: a look at the pages that were touched since the last time.
  */
 #include "oracle/impl.h"
@@ -53,7 +53,7 @@ static bool is_kept(struct oracle *o, struct oracle_group *g)
 		oracle_forced_drop(o, m);
 		m->thread.clock = is_host ? oracle_clock_ref(o->zero) : NULL;
 		m->thread.pends = NULL;
-		/* No copy that some operation's end must tell. */
+		/* No copy that some operation's end must order. */
 		if (!is_host)
 			m->kind = ORACLE_MISC_OP;
 		has_host |= is_host;

@@ -8,8 +8,8 @@
  * races or isn't known so simply goes the general way (shadow.c), alone.
  *
  * A read takes the place of reads before it, a write that of all: who races with these later, races
- * with it, too. Of fence.sc, an access's site tells which came before it, for the day when the
- * word is no longer plain: communication with an access that is ordered before tells nothing that
+ * with it, too. Of fence.sc, an access's site says which came before it, for the day when the
+ * word is no longer plain: communication with an access that is ordered before adds nothing that
  * causality doesn't (the clock that knows the access knows its fences). Costs: a comparison for
  * each word, a look-up in the clock for each warp met.
  */

@@ -5,7 +5,7 @@
  * takes them as forced, hands them on along base causality, and at its next fence.sc comes behind
  * them. Fences are named by the epoch that they published. A thread's own last one is kept beside
  * its clock, and beside a word's tree, so that the trees of threads that poll behind fences don't
- * change and are one for a block; what causality has told already isn't forced.
+ * change and are one for a block; what causality orders already isn't forced.
  * In the execution's order fences that reach each other come behind all earlier ones, summed up by
  * scope.
  * Costs: nothing for words and threads that no fence.sc came before; else 48 bytes a word, and 32
@@ -297,7 +297,7 @@ static void force_one(void *arg, uint32_t key, uint32_t epoch)
 		}
 }
 
-/* Comes behind what is forced. What causality tells by then needn't be kept as forced. */
+/* Comes behind what is forced. What causality orders by then needn't be kept as forced. */
 static void force_all(struct oracle *o, struct oracle_thread *t, const struct force *f)
 {
 	uint64_t *root;

@@ -173,7 +173,7 @@ static bool is_seen(const struct oracle_now *n, const struct oracle_chain *chain
 	return oracle_chain_is_seen(chain, pos, n->actor, hb, cross);
 }
 
-/* Tells of a race with one lane's access. Returns: is it ordered before this one, and not told? */
+/* Reports a race with one lane's access, or returns true: that one is ordered before this one. */
 static bool check_one(const struct oracle_now *n, const struct oracle_rec *r, uint32_t actor,
 		      uint32_t pos)
 {
@@ -517,7 +517,7 @@ static void prune_strong(const struct oracle_now *n, struct oracle_list *l)
 	}
 }
 
-/* May the access be one of a list that is told by where its accesses are from? */
+/* May the access be one of a list that is named by where its accesses are from? */
 static bool is_of_place(const struct oracle_now *n)
 {
 	return n->acc->strength != RACE_WEAK && n->acc->proxy == RACE_PROXY_GENERIC &&

@@ -50,7 +50,7 @@ static void access_plain(struct oracle_now *n)
 
 void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 			  const struct oracle_acc *acc, uint64_t address, uint64_t bytes,
-			  struct oracle_chain *chain, uint32_t pos)
+			  const struct oracle_link *link)
 {
 	struct oracle_now n = {.o = o,
 			       .t = t,
@@ -60,8 +60,8 @@ void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t ac
 			       .site = oracle_site(o, acc, 0),
 			       .address = address,
 			       .bytes = bytes,
-			       .chain = chain,
-			       .pos = pos,
+			       .chain = link ? link->chain : NULL,
+			       .pos = link ? link->pos : 0,
 			       .is_range = bytes != acc->bytes || bytes > 64};
 
 	n.is_pseudo = oracle_is_pseudo(o, actor);

@@ -106,18 +106,17 @@ static void fenced_arrive(struct oracle *o, struct oracle_bar *b, uint32_t warp,
 	}
 }
 
-void oracle_arrive(struct oracle *o, uint32_t warp, uint32_t mask, uint64_t key,
-		   uint64_t generation, uint32_t expected, uint8_t flags, const void *inst)
+void oracle_arrive(struct oracle *o, uint32_t warp, uint32_t mask, const struct oracle_arrival *a)
 {
 	struct oracle_clock *last = NULL;
 
 	o->stats.events++;
 	lanes_from(&warp, &mask);
-	struct oracle_bar *b = bar_at(o, key, generation, true);
-	bar_count(o, b, warp + (uint32_t)__builtin_ctz(mask), expected, inst);
-	if (flags & ORACLE_BAR_LEAVES)
+	struct oracle_bar *b = bar_at(o, a->key, a->generation, true);
+	bar_count(o, b, warp + (uint32_t)__builtin_ctz(mask), a->expected, a->inst);
+	if (a->flags & ORACLE_BAR_LEAVES)
 		b->leaving += (unsigned)__builtin_popcount(mask);
-	if (!(flags & ORACLE_BAR_RELEASE)) {
+	if (!(a->flags & ORACLE_BAR_RELEASE)) {
 		fenced_arrive(o, b, warp, mask);
 		return;
 	}

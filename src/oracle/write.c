@@ -38,21 +38,21 @@ void oracle_write_unref(struct oracle *o, struct oracle_write *w)
 
 struct oracle_write *oracle_write_new(struct oracle *o, uint32_t actor,
 				      const struct oracle_acc *acc, uint64_t address,
-				      struct oracle_chain *chain, uint32_t pos)
+				      const struct oracle_link *link)
 {
 	struct oracle_write *w = oracle_mem_new(o, sizeof(*w));
 
 	w->refs = 1;
 	w->actor = actor;
-	w->pos = pos;
+	w->pos = link->pos;
 	w->scope = acc->scope;
 	w->proxy = acc->proxy;
 	w->bytes = acc->bytes;
 	w->address = address;
 	w->id = acc->id;
-	w->chain = chain;
-	chain->refs++;
-	chain->live++;
+	w->chain = link->chain;
+	w->chain->refs++;
+	w->chain->live++;
 	return w;
 }
 
@@ -197,7 +197,7 @@ static bool positions_has(const struct positions *p, uint32_t low, uint32_t high
 }
 
 /*
- * Of a thread's observations one tells all that is asked of later ones, but of writes that came
+ * Of a thread's observations one says all that is asked of later ones, but of writes that came
  * since: a poll's last RMW is kept for each of the others, not every one.
  */
 static void chain_prune(struct oracle *o, const struct oracle_write *w)
@@ -213,7 +213,7 @@ static void chain_prune(struct oracle *o, const struct oracle_write *w)
 	for (uint32_t i = c->nseen; i-- > 0;)
 		if (low == c->nseen || !is_same(&s[i], &s[low]) || s[i].epoch < s[low].epoch)
 			s[--low] = s[i];
-	/* ... nor what an earlier one tells. */
+	/* ... nor what an earlier one says. */
 	for (uint32_t i = low; i < c->nseen; i++) {
 		bool is_first = !kept || !is_same(&s[i], &s[kept - 1]);
 		if (positions_has(&p, is_first ? UINT32_MAX : s[kept - 1].pos, s[i].pos))
@@ -350,7 +350,7 @@ static bool releases(const struct oracle_acc *acc)
  * RMW read, or NULL; held by the caller. */
 static void keep(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 		 const struct oracle_acc *acc, uint64_t address, struct oracle_write *before,
-		 struct oracle_chain *chain, uint32_t pos)
+		 const struct oracle_link *link)
 {
 	bool is_in_place = before && is_over(before) && !acc->id;
 	struct oracle_write *w = before;
@@ -358,10 +358,10 @@ static void keep(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 	/* What an RMW reads goes on with it. */
 	if (is_in_place) {
 		w->actor = actor;
-		w->pos = pos;
+		w->pos = link->pos;
 		w->scope = acc->scope;
 	} else {
-		w = oracle_write_new(o, actor, acc, address, chain, pos);
+		w = oracle_write_new(o, actor, acc, address, link);
 		if (before && before->release)
 			oracle_release_copy(o, release_of(o, w), before->release);
 	}
@@ -402,8 +402,7 @@ void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_
 	bool is_read = (acc->kind & RACE_OP_READ) && !(acc->flags & ORACLE_RED);
 	bool is_write = acc->kind & RACE_OP_WRITE;
 	struct oracle_write *w = NULL;
-	struct oracle_chain *chain = NULL;
-	uint32_t pos = 0;
+	struct oracle_link link = {NULL, 0};
 
 	if (!t || oracle_log_access(o, t, actor, acc, address))
 		return;
@@ -422,15 +421,15 @@ void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_
 	if (is_strong && is_read && race_is_acquire((enum race_strength)acc->strength))
 		oracle_acquire_at(o, t, address, acc->bytes, acc->scope);
 	if (is_strong && is_write) {
-		chain = w ? w->chain : oracle_chain_new(o);
-		pos = w ? w->pos + 1 : 0;
-		chain->refs++;
+		link.chain = w ? w->chain : oracle_chain_new(o);
+		link.pos = w ? w->pos + 1 : 0;
+		link.chain->refs++;
 	}
-	oracle_shadow_access(o, t, actor, acc, address, acc->bytes, chain, pos);
+	oracle_shadow_access(o, t, actor, acc, address, acc->bytes, &link);
 	if (w && is_read)
 		oracle_chain_see(o, w, actor, t->own, is_write);
-	if (chain)
-		keep(o, t, actor, acc, address, w, chain, pos);
-	oracle_chain_unref(o, chain);
+	if (link.chain)
+		keep(o, t, actor, acc, address, w, &link);
+	oracle_chain_unref(o, link.chain);
 	oracle_write_unref(o, w);
 }

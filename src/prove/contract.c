@@ -126,7 +126,7 @@ bool contract_add_params(struct contract *c)
 			continue;
 		}
 		const struct ex *p =
-			ex_leaf(pool, EX_PARAM, w, obj->off, EX_GRID, ex_full(w), 0, NULL);
+			ex_leaf(pool, EX_PARAM, w, obj->off, EX_GRID, ex_full(w), EX_NO_ARGS);
 		struct ev_assume as = {.loop = IR_NONE, .param = i + 1};
 		as.guard = ex_const(pool, 1, 1);
 		as.holds = ex_bin(pool, EX_EQ, p, ex_const(pool, w, value & ex_mask(w)));
@@ -272,7 +272,7 @@ static void name_contradiction(struct contract *c)
 	}
 }
 
-/* Of the dimensions that are fixed: does the assumption deny some threadIdx or blockIdx outright? */
+/* Of the fixed dimensions: does the assumption deny some threadIdx or blockIdx outright? */
 static bool denies_thread(struct contract *c, const struct ev_assume *as)
 {
 	static const char *const names[] = {"threadIdx.x", "threadIdx.y", "threadIdx.z",

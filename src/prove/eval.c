@@ -37,8 +37,8 @@ static const struct ex *fresh(struct ev *e, uint32_t block, uint32_t step, unsig
 	const struct ex *a[8];
 	uint32_t n = counters_of(e, block, a);
 
-	return ex_leaf(e->pool, EX_VAR, w, (uint64_t)which << 32 | step, EX_THREAD, ex_full(w), n,
-		       a);
+	return ex_leaf(e->pool, EX_VAR, w, (uint64_t)which << 32 | step, EX_THREAD, ex_full(w),
+		       (struct ex_args){n, a});
 }
 
 /* ---- cells ---------------------------------------------------------------------------- */
@@ -146,7 +146,7 @@ static const struct ex *load_value(struct ev *e, uint32_t block, uint32_t step,
 	if (a->root.kind == EV_ROOT_CONST && a->root.base->op == EX_SYM &&
 	    e->ir->objects.v[a->root.id].kind == IR_OBJ_PARAM && a->off->op == EX_CONST)
 		return ex_leaf(e->pool, EX_PARAM, w, e->ir->objects.v[a->root.id].off + a->off->imm,
-			       EX_GRID, ex_full(w), 0, NULL);
+			       EX_GRID, ex_full(w), EX_NO_ARGS);
 	bool is_fixed =
 		a->root.kind == EV_ROOT_CONST ||
 		(!a->is_shared && a->mem->space != IR_SHARED && a->mem->kind == RACE_OP_READ &&
@@ -258,13 +258,14 @@ static void do_value(struct ev *e, uint32_t block, uint32_t step, const struct i
 		v = ex_spec(e->pool, (enum ex_spec)st->imm);
 		break;
 	case IR_ADDR:
-		v = ex_leaf(e->pool, EX_SYM, st->w, st->imm, EX_GRID, ex_full(st->w), 0, NULL);
+		v = ex_leaf(e->pool, EX_SYM, st->w, st->imm, EX_GRID, ex_full(st->w), EX_NO_ARGS);
 		break;
 	case IR_COPY:
 		v = x[0];
 		break;
 	case IR_PURE:
-		v = ex_leaf(e->pool, EX_PURE, st->w, st->imm, EX_GRID, ex_full(st->w), n, x);
+		v = ex_leaf(e->pool, EX_PURE, st->w, st->imm, EX_GRID, ex_full(st->w),
+			    (struct ex_args){n, x});
 		break;
 	case IR_VALUE:
 		if (st->op == EX_ITE)
@@ -407,7 +408,7 @@ static void do_turn(struct ev *e)
 	check_writes(e);
 }
 
-/* ---- set-up ----------------------------------------------------------------------------------- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 static void number_cells(struct ev *e)
 {
@@ -442,7 +443,7 @@ static void make_loops(struct ev *e)
 	e->loops = BASE_NEWN(e->arena, struct ev_loop, ir->nloops + 1);
 	e->phi = BASE_NEWN(e->arena, struct ev_phi, (size_t)ir->nloops * e->ncells + 1);
 	for (uint32_t l = 0; l < ir->nloops; l++) {
-		e->loops[l].ctr = ex_leaf(e->pool, EX_CTR, 64, l, EX_GRID, ex_full(64), 0, NULL);
+		e->loops[l].ctr = ex_leaf(e->pool, EX_CTR, 64, l, EX_GRID, ex_full(64), EX_NO_ARGS);
 		e->loops[l].level = EX_GRID;
 		e->loops[l].at = place_of_loop(ir, &ir->blocks.v[ir->loops[l].header]);
 	}
@@ -459,8 +460,9 @@ static void make_last(struct ev *e)
 		for (uint32_t p = e->ir->loops[l].parent; p != IR_NONE && n < 8;
 		     p = e->ir->loops[p].parent)
 			a[n++] = e->loops[p].ctr;
-		e->loops[l].kexit = ex_leaf(e->pool, EX_KEXIT, 64, l,
-					    (enum ex_level)e->loops[l].level, ex_full(64), n, a);
+		e->loops[l].kexit =
+			ex_leaf(e->pool, EX_KEXIT, 64, l, (enum ex_level)e->loops[l].level,
+				ex_full(64), (struct ex_args){n, a});
 	}
 }
 

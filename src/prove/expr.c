@@ -230,16 +230,16 @@ static const struct ex *node(struct ex_pool *p, enum ex_op op, unsigned w, uint6
 }
 
 const struct ex *ex_leaf(struct ex_pool *p, enum ex_op op, unsigned w, uint64_t imm,
-			 enum ex_level level, struct ex_range r, uint32_t n,
-			 const struct ex *const *a)
+			 enum ex_level level, struct ex_range r, struct ex_args args)
 {
-	struct ex k = {.op = (uint8_t)op, .w = (uint8_t)w, .imm = imm, .n = n};
+	const struct ex *const *a = args.a;
+	struct ex k = {.op = (uint8_t)op, .w = (uint8_t)w, .imm = imm, .n = args.n};
 
 	k.level = (uint8_t)level;
 	k.lo = r.lo;
 	k.hi = r.hi & ex_mask(w);
 	k.is_approx = op == EX_VAR || op == EX_PHI || op == EX_PURE;
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < args.n; i++) {
 		if (op == EX_PURE && a[i]->level < k.level)
 			k.level = a[i]->level;
 		k.is_approx |= a[i]->is_approx && op == EX_PURE;
@@ -328,7 +328,8 @@ const struct ex *ex_un(struct ex_pool *p, enum ex_op op, unsigned w, const struc
 	if (op == EX_TRUNC && a->op == EX_TRUNC)
 		return ex_un(p, op, w, a->a[0]);
 	if ((op == EX_ZEXT || op == EX_TRUNC) && a->op == EX_SYM)
-		return ex_leaf(p, EX_SYM, w, a->imm, (enum ex_level)a->level, ex_full(w), 0, NULL);
+		return ex_leaf(p, EX_SYM, w, a->imm, (enum ex_level)a->level, ex_full(w),
+			       EX_NO_ARGS);
 	return node(p, op, w, 0, 1, &a);
 }
 
@@ -419,17 +420,24 @@ static const struct ex *simplify_const(struct ex_pool *p, enum ex_op op, const s
 	case EX_SHL:
 		return c >= w ? ex_const(p, w, 0) : ex_bin(p, EX_MUL, a, ex_const(p, w, 1ull << c));
 	case EX_LSHR:
-		return c >= w ? ex_const(p, w, 0) : ex_bin(p, EX_UDIV, a, ex_const(p, w, 1ull << c));
+		if (c >= w) return ex_const(p, w, 0);
+		return ex_bin(p, EX_UDIV, a, ex_const(p, w, 1ull << c));
 	case EX_ASHR:
 		if (!c) return a;
 		if (a->hi <= m >> 1) return ex_bin(p, EX_LSHR, a, b);
 		break;
-	case EX_SDIV: if (c == 1) return a; if (a->hi <= m >> 1 && c <= m >> 1) return ex_bin(p, EX_UDIV, a, b); break;
+	case EX_SDIV:
+		if (c == 1) return a;
+		if (a->hi <= m >> 1 && c <= m >> 1) return ex_bin(p, EX_UDIV, a, b);
+		break;
 	case EX_SREM: if (a->hi <= m >> 1 && c <= m >> 1) return ex_bin(p, EX_UREM, a, b); break;
 	case EX_EQ:
 		if (c < a->lo || c > a->hi) return ex_const(p, 1, 0);
-		if (a->op == EX_ZEXT && a->a[0]->w < 64)
-			return c >> a->a[0]->w ? ex_const(p, 1, 0) : ex_bin(p, EX_EQ, a->a[0], ex_const(p, a->a[0]->w, c));
+		if (a->op == EX_ZEXT && a->a[0]->w < 64) {
+			const struct ex *n = a->a[0];
+			if (c >> n->w) return ex_const(p, 1, 0);
+			return ex_bin(p, EX_EQ, n, ex_const(p, n->w, c));
+		}
 		break;
 	default: break;
 	}
@@ -537,7 +545,7 @@ static const struct ex *rebuild(struct ex_pool *p, const struct ex *v, const str
 	case EX_KEXIT:
 	case EX_PURE:
 		return ex_leaf(p, (enum ex_op)v->op, v->w, v->imm, (enum ex_level)v->level,
-			       (struct ex_range){v->lo, v->hi}, v->n, a);
+			       (struct ex_range){v->lo, v->hi}, (struct ex_args){v->n, a});
 	case EX_CLOAD:
 		return node(p, EX_CLOAD, v->w, v->imm, v->n, a);
 	default:

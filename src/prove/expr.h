@@ -22,7 +22,7 @@ enum ex_op {
 	EX_VAR,	  /* imm: identity; arguments: counters. Unknown in each execution */
 	EX_PHI,	  /* imm: identity; a value carried around a loop, as a function of its counters */
 	EX_CTR,	  /* imm: loop; the iterations done before this one */
-	EX_KEXIT, /* imm: loop; the counter in the iteration that leaves; arguments: outer counters */
+	EX_KEXIT, /* imm: loop; the counter in the iteration that leaves; args: outer counters */
 	EX_PURE,  /* imm: identity; unmodelled function of its arguments */
 	EX_CLOAD, /* memory that the kernel doesn't write, at address a[0] */
 	EX_ADD,
@@ -128,10 +128,14 @@ static inline struct ex_range ex_full(unsigned w)
 
 const struct ex *ex_const(struct ex_pool *p, unsigned w, uint64_t v);
 const struct ex *ex_spec(struct ex_pool *p, enum ex_spec s);
-/* A leaf or a function of its arguments; PHI, VAR, KEXIT and PURE get the level and bounds given. */
+/* A leaf, or a function of its arguments; PHI, VAR, KEXIT, PURE get the level and bounds given. */
+struct ex_args {
+	uint32_t n;
+	const struct ex *const *a;
+};
+#define EX_NO_ARGS ((struct ex_args){0, NULL})
 const struct ex *ex_leaf(struct ex_pool *p, enum ex_op op, unsigned w, uint64_t imm,
-			 enum ex_level level, struct ex_range r, uint32_t n,
-			 const struct ex *const *a);
+			 enum ex_level level, struct ex_range r, struct ex_args args);
 /* Makes, folds and simplifies. w is the result's width. */
 const struct ex *ex_un(struct ex_pool *p, enum ex_op op, unsigned w, const struct ex *a);
 const struct ex *ex_bin(struct ex_pool *p, enum ex_op op, const struct ex *a, const struct ex *b);

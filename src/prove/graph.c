@@ -2,10 +2,11 @@
  * graph.c - order, dominators, post-dominators and loops of a kernel's blocks (ir.h).
  *
  * src/flow answers these questions about one PTX function; here calls are spliced in, so they are
- * asked of the blocks that came out, with the same methods (Cooper, Harvey, Kennedy: "A simple, fast
- * dominance algorithm"). Exits and traps lead to one virtual block behind all.
+ * asked of the blocks that came out, with the same methods (Cooper, Harvey, Kennedy: "A simple,
+ * fast dominance algorithm"). Exits and traps lead to one virtual block behind all.
  *
- * Misses: a loop that is entered in more than one place is a problem, and the kernel isn't analysed.
+ * Misses: a loop that is entered in more than one place is a problem, and the kernel isn't
+ * analysed.
  */
 #include "prove/ir.h"
 

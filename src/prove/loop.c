@@ -70,7 +70,7 @@ struct ev_cell ev_header_cell(struct ev *e, uint32_t loop, uint32_t cell, struct
 		uint32_t n = counters(e, loop, a);
 		struct ex_range r = p->turns ? p->range : ex_full(w);
 		p->leaf = ex_leaf(e->pool, EX_PHI, w, (uint64_t)loop * e->ncells + cell,
-				  (enum ex_level)p->level, r, n, a);
+				  (enum ex_level)p->level, r, (struct ex_args){n, a});
 	}
 	return (struct ev_cell){p->leaf, 0};
 }

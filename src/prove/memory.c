@@ -8,6 +8,7 @@
  *
  * Misses: asynchronous copies, matrix loads and stores, surfaces, bulk copies: not modelled yet.
  */
+#include "flow/flow.h"
 #include "prove/ir.h"
 
 static enum ir_space space_of(const struct ptx_form *f)
@@ -27,24 +28,6 @@ static enum ir_space space_of(const struct ptx_form *f)
 		return IR_CONSTANT;
 	default:
 		return IR_GENERIC;
-	}
-}
-
-static enum race_strength strength_of(enum ptx_sem s)
-{
-	switch (s) {
-	case PTX_SEM_RELAXED:
-	case PTX_SEM_VOLATILE:
-	case PTX_SEM_MMIO:
-		return RACE_RELAXED;
-	case PTX_SEM_ACQUIRE:
-		return RACE_ACQUIRE;
-	case PTX_SEM_RELEASE:
-		return RACE_RELEASE;
-	case PTX_SEM_ACQ_REL:
-		return RACE_ACQ_REL;
-	default:
-		return RACE_WEAK;
 	}
 }
 
@@ -70,17 +53,11 @@ static struct ir_access *access_of(struct ir_frame *fr, const struct ptx_stmt *s
 {
 	const struct ptx_form *f = s->form;
 	struct ir_access *a = BASE_NEW(fr->ir->arena, struct ir_access);
-	static const uint8_t scopes[] = {
-		[PTX_SCOPE_CTA] = RACE_SCOPE_CTA,
-		[PTX_SCOPE_CLUSTER] = RACE_SCOPE_CLUSTER,
-		[PTX_SCOPE_GPU] = RACE_SCOPE_GPU,
-		[PTX_SCOPE_SYS] = RACE_SCOPE_SYS,
-	};
 
 	a->space = (uint8_t)space_of(f);
-	a->strength = (uint8_t)strength_of((enum ptx_sem)f->sem);
+	a->strength = (uint8_t)flow_strength(f->sem);
 	a->is_volatile = f->sem == PTX_SEM_VOLATILE;
-	a->scope = a->is_volatile || f->sem == PTX_SEM_MMIO ? RACE_SCOPE_SYS : scopes[f->scope];
+	a->scope = (uint8_t)flow_scope(f->sem, f->scope);
 	a->is_nc = ptx_form_has(f, PTX_MOD_NC);
 	a->bytes = (uint16_t)bytes;
 	return a;

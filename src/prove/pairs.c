@@ -380,7 +380,7 @@ static void check_all(struct check *c)
 	}
 }
 
-/* ---- the contract ----------------------------------------------------------------------------- */
+/* ---- the contract ---------------------------------------------------------------------------- */
 
 static void say(struct check *c, const char *text)
 {

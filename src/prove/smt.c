@@ -1,8 +1,8 @@
 /*
  * smt.c - two threads' values as integers for Z3 (smt.h).
  *
- * A node of w bits becomes an integer term that is congruent to it modulo 2^w, with bounds. Sums and
- * products with constants stay as they are; only where the exact value counts (comparisons,
+ * A node of w bits becomes an integer term that is congruent to it modulo 2^w, with bounds. Sums
+ * and products with constants stay as they are; only where the exact value counts (comparisons,
  * divisions, extensions, the address) a term whose bounds leave the range gets a wrap quotient.
  * A product of two unknowns is a new unknown; for each two products with a common factor S >= 0
  * the solver learns a < b => a*S + S <= b*S, which is what indices like row * pitch + column need.

@@ -2,7 +2,8 @@
  * pattern.c - which spellings the rows of isa_forms.def allow, and on which targets.
  *
  * A pattern is matched as it stands, without being compiled: the set of places that have been
- * reached in the spelling is a bit mask, so alternatives need no backtracking. A spelling is legal if one
+ * reached in the spelling is a bit mask, so alternatives need no backtracking. A spelling is
+ * legal if one
  * row of its opcode has it, and the target has the row and each of its words (NEEDS).
  *
  * Misses: what depends on operands (a cache hint without its operand, the range of a literal).
@@ -288,7 +289,8 @@ bool ptx_row_fits(const struct ptx_form_row *row, struct ptx_str text, unsigned 
 	for (unsigned i = 1; i < w.n; i++)
 		for (size_t k = 0; k < BASE_COUNTOF(needs); k++)
 			if (ptx_str_is(w.v[i], needs[k].word) &&
-			    (version < needs[k].version || !has_target(needs[k].targets, sm, suffix)))
+			    (version < needs[k].version ||
+			     !has_target(needs[k].targets, sm, suffix)))
 				return false;
 	return true;
 }

@@ -1,5 +1,6 @@
 /*
- * pattern.h - private to src/ptx: the patterns of isa_forms.def, in which a row says how a form is spelled.
+ * pattern.h - private to src/ptx: the patterns of isa_forms.def, in which a row says how a form
+ * is spelled.
  *
  * A pattern is read as the manual's syntax lines are:
  *

@@ -172,8 +172,10 @@ struct ptx_form {
 };
 
 bool ptx_form_has(const struct ptx_form *f, enum ptx_mod m);
-/* Is the spelling one that isa_forms.def has, on target sm_NN with that letter (0: none) at .version
- * `version` (times ten)? Asked of what we put in; of a front end's forms ptxas is the judge. pattern.c. */
+/* Is the spelling one that isa_forms.def has, on target sm_NN with that letter (0: none) at
+ * .version
+ * `version` (times ten)? Asked of what we put in; of a front end's forms ptxas is the judge.
+ * pattern.c. */
 bool ptx_form_legal(const struct ptx_form *f, unsigned sm, char suffix, unsigned version);
 const char *ptx_op_name(enum ptx_op op);  /* "ld" */
 const char *ptx_mod_name(enum ptx_mod m); /* "global", no dot */
@@ -418,8 +420,8 @@ struct ptx_module {
 
 /* ---- head.c ------------------------------------------------------------- */
 
-/* Does a text begin as PTX does, with .version, behind blanks and comments? And its first .target, if
- * that follows at once: sm_NN with the letter behind it, or 0 for sm. */
+/* Does a text begin as PTX does, with .version, behind blanks and comments? And its first .target,
+ * if that follows at once: sm_NN with the letter behind it, or 0 for sm. */
 bool ptx_read_head(const char *text, unsigned *sm, char *suffix);
 
 /* ---- lexer.c, parser.c -------------------------------------------------- */

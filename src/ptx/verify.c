@@ -7,10 +7,12 @@
  * predicates stay out of data and addresses, and a result of an instruction
  * with one type is as wide as that type.
  *
- * What was put in must be of a form that isa_forms.def has: types, modifiers, their order, the target
+ * What was put in must be of a form that isa_forms.def has: types, modifiers, their order, the
+ * target
  * and the version. What a front end wrote may have others, unknown ones too: ptxas judges those.
  *
- * Misses: literal ranges, vectors' lengths, and everything of unknown opcodes but their registers and
+ * Misses: literal ranges, vectors' lengths, and everything of unknown opcodes but their
+ * registers and
  * labels. ptxas sees those. Costs one pass, no memory; some microseconds for each form of ours.
  */
 #include "ptx/ptx.h"
@@ -226,7 +228,7 @@ static void check_inst(struct check *c)
 	for (unsigned i = 0; i < s->nops; i++)
 		check_regs(c, &s->ops[i], false);
 	if ((s->inserted || c->is_ours) && !is_legal(c))
-		PROBLEM(c, "found '%.*s', expected a form that isa.def has for sm_%u%.1s and PTX %u.%u",
+		PROBLEM(c, "found '%.*s', expected a form of isa.def for sm_%u%.1s, PTX %u.%u",
 			STR(s->form->text), c->m->sm, &c->m->sm_suffix, c->m->ver_major,
 			c->m->ver_minor);
 	if (s->form->effects & (PTX_EFF_UNKNOWN | PTX_EFF_CALL))

@@ -1,5 +1,5 @@
 /*
- * host.h - what the host half (src/host) and the two devices tell each other.
+ * host.h - what the host half (src/host) and the two devices share.
  *
  * The host half is linked into the program; it makes one area in the shared file for each process
  * (a chunk RACE_CHUNK_HOST_AREA). The agent and the CPU device find it there, enter the memory

@@ -3,7 +3,7 @@
  *
  * Kept in the shared file, where the host half of the same process reads it at each access that
  * passes the filter. Entering or removing a range moves the ones behind it and makes the map of
- * pages anew: fine for a program's allocations, of which at most RACE_HOST_RANGES are told
+ * pages anew: fine for a program's allocations, of which RACE_HOST_RANGES have a place
  * (others are counted in nlost). A range that overlaps an older one replaces it: the older one
  * was freed without our notice.
  */

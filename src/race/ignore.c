@@ -2,14 +2,13 @@
  * ignore.c - everything that is left out of a report, in one place.
  *
  * None of these rules says that a race is safe; each is the user's decision, and
- * the report tells how many findings each of them hid. The rules: lines of a
+ * the report says how many findings each of them hid. The rules: lines of a
  * suppressions file (in the style of ThreadSanitizer), --same-value=ignore, and
  * the class "possible", which is shown on request only.
  *
- * A pattern is matched against part of a text with `*` as the only wildcard; a
- * path with `:123` behind it matches that line only, so that "a.cu:1" doesn't
- * hide line 12. Misses: a line number goes stale when the source is edited;
- * rules that matched nothing are told.
+ * A pattern is matched against part of a text (base_glob_part); a path with `:123` behind it
+ * matches that line only, so that "a.cu:1" doesn't hide line 12. Misses: a line number goes stale
+ * when the source is edited; rules that matched nothing are listed.
  */
 #include "race/race.h"
 
@@ -17,58 +16,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Matches `text` from its start; `to_end`: the pattern must use all of it. Iterative with one
- * backtrack point, so linear in practice and quadratic at worst. */
-static bool glob_match(const char *p, const char *p_end, const char *text, bool to_end)
-{
-	const char *star = NULL, *retry = NULL;
-
-	for (;;) {
-		if (p < p_end && *p == '*') {
-			star = ++p;
-			retry = text;
-		} else if (p == p_end && (!to_end || !*text)) {
-			return true;
-		} else if (p < p_end && *text && *p == *text) {
-			p++;
-			text++;
-		} else if (star && *retry) {
-			p = star;
-			text = ++retry;
-		} else {
-			return false;
-		}
-	}
-}
-
-static bool pattern_match(const char *pattern, const char *text)
-{
-	const char *end = pattern + strlen(pattern);
-	bool is_start = *pattern == '^', is_end = end > pattern && end[-1] == '$';
-
-	pattern += is_start;
-	end -= is_end && end > pattern;
-	if (is_start)
-		return glob_match(pattern, end, text, is_end);
-	for (;; text++) {
-		if (glob_match(pattern, end, text, is_end))
-			return true;
-		if (!*text)
-			return false;
-	}
-}
-
 /* Is the rule's place this file, and this line where it names one? */
 static bool place_match(const struct race_rule *r, const char *file, uint32_t line)
 {
 	if (!*file || (r->line && r->line != line))
 		return false;
 	if (!r->line)
-		return pattern_match(r->pattern, file);
+		return base_glob_part(r->pattern, file);
 	/* "src/a.cu:7" means a whole name at the end of the path: xa.cu is another file. */
 	size_t n = strlen(r->pattern), have = strlen(file);
 	if (strpbrk(r->pattern, "*^$"))
-		return pattern_match(r->pattern, file);
+		return base_glob_part(r->pattern, file);
 	return have >= n && !strcmp(file + have - n, r->pattern) &&
 	       (have == n || file[have - n - 1] == '/');
 }
@@ -86,11 +44,11 @@ static bool rule_match(const struct race_rule *r, const struct race_finding *f)
 			return true;
 	if (r->line)
 		return false;
-	if (pattern_match(r->pattern, f->func) || pattern_match(r->pattern, f->func_shown))
+	if (base_glob_part(r->pattern, f->func) || base_glob_part(r->pattern, f->func_shown))
 		return true;
 	for (size_t i = 0; i < f->ninlined; i++)
-		if (pattern_match(r->pattern, f->inlined[i].func) ||
-		    pattern_match(r->pattern, f->inlined[i].func_shown))
+		if (base_glob_part(r->pattern, f->inlined[i].func) ||
+		    base_glob_part(r->pattern, f->inlined[i].func_shown))
 			return true;
 	return false;
 }

@@ -130,7 +130,7 @@ RACE_FN void race_order_block(uint32_t order, const struct race_order_keys *k, u
 /*
  * What the tables of one image come to, its flags or-ed together: may it be shuffled? *all: its
  * kernels count as waiting ones, whatever each of them is, because functions that they share
- * can't tell which kernel they run in.
+ * don't know which kernel they run in.
  */
 RACE_FN int race_order_allowed(uint64_t flags, int *all)
 {

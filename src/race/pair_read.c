@@ -83,7 +83,7 @@ static void side_fill(struct source *s, const struct race_pair_side *from, struc
 }
 
 /* A conflict of two volatile accesses is strong to PTX; here one side at least is too small, of
- * another size or weak: volatile on both sides is told as such. */
+ * another size or weak: volatile on both sides is reported as such. */
 static enum race_class pair_class(const struct race_finding *f)
 {
 	if (f->sides[0].flags & f->sides[1].flags & RACE_SIDE_VOLATILE)

@@ -257,7 +257,7 @@ struct race_results {
 	bool is_judged_inexact;		  /* the program ended while it judged: lower bounds */
 	uint64_t judged, judged_launches; /* accesses, launches */
 	uint64_t shadow_bytes, clock_bytes, shadow_words, actors;
-	uint64_t dropped, raced_out; /* accesses: forgotten; whose later races are not told */
+	uint64_t dropped, raced_out; /* accesses: forgotten; whose later races are not reported */
 	uint64_t host_accesses;	     /* of host code, judged too */
 	uint64_t host_registered,
 		host_registered_bytes; /* places where it isn't seen, their size */

@@ -152,7 +152,7 @@ RACE_FN uint32_t race_slot_index(uint64_t key)
 #define RACE_WIDTH_SUM 128u
 
 /*
- * What a check tells __collider_changed and __collider_warp in one word: site, kind, width of
+ * What a check hands to __collider_changed and __collider_warp in one word: site, kind, width of
  * the element, and whether a speculated value was used (RACE_REC_USED).
  */
 #define RACE_WHAT_SITES	   (1u << 24)
@@ -191,10 +191,10 @@ RACE_STATIC_ASSERT(sizeof(struct race_rt) <= (2u << 20), "at most 2 MiB on the G
  *
  *	state' | changed << 32 = check(state, what, (address, was)...)
  *
- * `state` is a thread's word (RACE_STATE_*), `what` says what the items are, `changed` has a bit for
- * each item whose second reading differed. An item whose access did not happen (false guard) has
- * the address 0, RACE_CHECK_NO_SHARED for addresses in the shared window. The next detectors call
- * functions of their own with the same words.
+ * `state` is a thread's word (RACE_STATE_*), `what` says what the items are, `changed` has a bit
+ * for each item whose second reading differed. An item whose access did not happen (false guard)
+ * has the address 0, RACE_CHECK_NO_SHARED for addresses in the shared window. The next detectors
+ * call functions of their own with the same words.
  */
 #define RACE_CHECK_TABLE     0xC011DE55C011DE55u /* in check.cu, for the hash of the site table */
 #define RACE_CHECK_ITEMS     4u

@@ -35,7 +35,7 @@ struct race_region {
 	uint32_t context; /* number of the context within its process, from 0 */
 	int32_t device;	  /* CUDA device ordinal */
 	char device_name[64];
-	/* Snapshot of the device counters, summed; `exact` is 1 when taken after the last kernel. */
+	/* The device counters at one moment, summed; `exact` is 1 after the last kernel. */
 	uint64_t checked, warp_checked, launches, overflow, unboxed;
 	uint32_t exact;
 	uint32_t modules;	/* instrumented modules patched in this context */
@@ -53,8 +53,8 @@ struct race_region {
 	/* With is_live: the runtime block of a device that works in host memory. */
 	struct race_rt rt __attribute__((aligned(4096)));
 	struct race_record records[RACE_SLOTS] __attribute__((aligned(4096)));
-	/* Not 0: loops that wait are to end their kernel (--timeout under --shuffle=all). The device
-	 * sees this page behind the records. */
+	/* Not 0: loops that wait are to end their kernel (--timeout under --shuffle=all). The
+	 * device sees this page behind the records. */
 	uint32_t stop __attribute__((aligned(4096)));
 	/* The coverage map (sample.h), as race_rt.cover; here it survives any death. */
 	uint8_t cover[RACE_COVER] __attribute__((aligned(4096)));
@@ -126,7 +126,7 @@ struct race_shm {
 	uint32_t order;	 /* enum race_order | RACE_ORDER_ALL: --shuffle */
 	uint32_t window; /* bytes checked of a bulk copy at most; 0: whole copies */
 	uint32_t sites;	 /* --sample: check so many sites only, and note which; 0: all, not noted */
-	/* Groups below this number are checked, as far as earlier runs' coverage tells; 0: it
+	/* Groups below this number are checked, as far as earlier runs' coverage shows; 0: it
 	 * doesn't. And the highest that a module got, by the agents; atomic. */
 	uint32_t sites_limit, sites_limit_used;
 	uint32_t failed_modules; /* that could not be loaded; atomic */

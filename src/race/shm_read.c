@@ -507,7 +507,7 @@ static void cover_take(struct reader *rd, const struct cover *c, const struct ra
 		if (out.leads[i]) {
 			uint64_t key = race_sample_key(t->h.hash, i);
 			uint32_t place = race_sample_place(key);
-			/* Two groups that share a place can't be told apart. */
+			/* Two groups that share a place can't be distinguished. */
 			is_checked = race_sample_number(key, c->seed) < c->limit &&
 				     c->seen[place] && c->uses[place] == 1;
 		}

@@ -4,7 +4,7 @@
  * Everything is claimed without a lock, since several processes write to the
  * file. A chunk's `room` is set at once and `bytes` last, so that a reader can
  * step over one whose writer was killed in between. Limits (RACE_REGIONS,
- * heap_limit) are told, never waited for.
+ * heap_limit) are reported, never waited for.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -136,7 +136,7 @@ void race_shm_state(enum race_agent_state state)
 {
 	uint32_t old = __atomic_load_n(&shm->agent_state, __ATOMIC_RELAXED);
 
-	/* The best of all processes: attached stays, otherwise the latest trouble is told. */
+	/* The best of all processes: attached stays, otherwise the latest trouble is kept. */
 	while (old != RACE_AGENT_ATTACHED &&
 	       !__atomic_compare_exchange_n(&shm->agent_state, &old, (uint32_t)state, 0,
 					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))

@@ -19,7 +19,7 @@
 bool race_shm_open(void);
 /* The file, after race_shm_open; NULL before. */
 struct race_shm *race_shm_get(void);
-/* This process made the file, and so must tell what is in it. */
+/* This process made the file, and so must report what is in it. */
 bool race_shm_is_own(void);
 /* After fork, in the child. */
 void race_shm_disown(void);
@@ -61,8 +61,9 @@ struct race_fill {
 	void *arg;
 };
 /*
- * Sets what `collider run` asked for in a module's runtime block of detector `id`; `block` is a copy
- * of it, or the block itself. What the instrumenter put there and the run has no say about, stays.
+ * Sets what `collider run` asked for in a module's runtime block of detector `id`; `block` is a
+ * copy of it, or the block itself. What the instrumenter put there and the run has no say about,
+ * stays.
  */
 void race_shm_block(enum race_detector_id id, void *block, const struct race_fill *fill);
 /* The same for each layout that a row of base/detectors.def names. */

@@ -31,7 +31,7 @@ enum race_access {
 	RACE_ACCESS_STORE = 2,
 	RACE_ACCESS_NC_LOAD = 3,
 	RACE_ACCESS_ATOMIC = 4,	 /* later detectors */
-	RACE_ACCESS_COPY = 5,	 /* a side of an asynchronous copy; its space tells which */
+	RACE_ACCESS_COPY = 5,	 /* a side of an asynchronous copy; its space says which */
 	RACE_ACCESS_TRANSFER = 6 /* a copy or fill that the host asked for (transfer.h) */
 };
 
@@ -96,7 +96,7 @@ enum race_unchecked_why {
 	RACE_WHY_DEAD = 4,	       /* value never used */
 	RACE_WHY_KERNEL_AS_IT_WAS = 5, /* a kernel that could not be instrumented, named in func */
 	RACE_WHY_STRONG = 6,	       /* volatile, atomic, ...: not weak, so not for collide */
-	/* About the order of blocks, not about checks: told when it was asked for. */
+	/* About the order of blocks, not about checks: reported when it was asked for. */
 	RACE_WHY_WAITS = 100,	   /* func: a loop waits for another block */
 	RACE_WHY_FIXED_ORDER = 101 /* the module reads block ids in a way that isn't replaced */
 };

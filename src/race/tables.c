@@ -1,5 +1,6 @@
 /*
- * tables.c - the rows of base/detectors.def, counters.def and kinds.def as arrays, and their look-up.
+ * tables.c - the rows of base/detectors.def, counters.def and kinds.def as arrays, and their
+ * look-up.
  */
 #include "race/detector.h"
 #include "race/race.h"
@@ -17,7 +18,10 @@
 /* clang-format off */
 const struct race_detector race_detectors[RACE_DETECTORS] = {
 #define DETECTOR(id, text, strength, space, symbol, block) \
-	[RACE_DETECTOR_##id] = {.name = text, .marker = symbol, .strengths = strength, .spaces = space, \
+	[RACE_DETECTOR_##id] = {.name = text,                                                      \
+				.marker = symbol,                                                  \
+				.strengths = strength,                                             \
+				.spaces = space,                                                   \
 				.block_bytes = sizeof(struct race_##block)},
 #define JUDGE(id, text) [RACE_DETECTOR_##id] = {.name = text},
 #include "base/detectors.def"
@@ -71,7 +75,8 @@ unsigned race_detectors_in(const char *text)
 /* clang-format off */
 const struct race_counter race_counters[RACE_COUNTERS_COUNT] = {
 #define COUNTER(place, when, field, json, noun) \
-	[RACE_COUNTER_##field] = {json, noun, SAME(field), RACE_IN_##place, RACE_WHEN_##when, false},
+	[RACE_COUNTER_##field] = {                                                                 \
+		json, noun, SAME(field), RACE_IN_##place, RACE_WHEN_##when, false},
 #define FLAG(place, field, json) \
 	[RACE_COUNTER_##field] = {json, "", SAME(field), RACE_IN_##place, RACE_WHEN_FLAG, false},
 #define EXACT(place, field, json, missing) \

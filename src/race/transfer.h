@@ -14,7 +14,7 @@
 #define RACE_TRANSFER_FRAMES 12u
 
 /* A copy of so few bytes may be a flag that a running kernel and the host pass to each other, which
- * is outside the memory model, but no accident: told as possible only. */
+ * is outside the memory model, but no accident: reported as possible only. */
 #define RACE_TRANSFER_FLAG_BYTES 8u
 
 /* A return address in the program, the innermost first. */

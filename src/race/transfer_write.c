@@ -35,7 +35,7 @@ static uint32_t put_string(struct writer *wr, const char *s)
 	return at;
 }
 
-/* Innermost frames that tell nothing. */
+/* Innermost frames that say nothing. */
 static bool is_plumbing(const char *path)
 {
 	const char *name = strrchr(path, '/');

@@ -1,5 +1,5 @@
 /*
- * verify.c - does the oracle confirm what a detector has told?
+ * verify.c - does the oracle confirm what a detector has reported?
  *
  * A detector's finding is one access; a pair of the oracle confirms it when one of its sides is
  * that access. Both come from one schedule, but the instruction has two names: the site table

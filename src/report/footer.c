@@ -141,7 +141,7 @@ static void judged_put(struct base_buf *out, struct rep_view *v)
 				rep_counter(a, r, RACE_COUNTER_dropped),
 				rep_noun(a, r->dropped, "word"));
 	if (r->raced_out)
-		base_buf_printf(out, "  NOT told: later races of %s that had raced 256 times\n",
+		base_buf_printf(out, "  NOT reported: later races of %s that had raced 256 times\n",
 				rep_counter(a, r, RACE_COUNTER_raced_out));
 	if (r->is_oracle_full)
 		base_buf_puts(out, "  THE ORACLE WAS FULL: a part of the run was NOT judged\n");

@@ -1,5 +1,5 @@
 /*
- * pair.c - the phrases for two accesses that raced, as the oracle tells them.
+ * pair.c - the phrases for two accesses that raced, as the oracle reports them.
  *
  * What was seen and why it is a race, by kind, space and what the accesses are; where the two met.
  * What usually helps is in advice.c.

@@ -49,6 +49,12 @@ enum rep_verdict rep_get_verdict(const struct race_results *r, const struct rep_
 /* The format with this name (--format); REP_FORMATS: there is none. */
 enum rep_format rep_format_find(const char *name);
 
+/* ---- own.c ---------------------------------------------------------------- */
+
+/* Prints the text report of this process's own shared file to stderr, by a forked child; says so
+ * when it could not be written. */
+void rep_own(const struct race_shm *shm);
+
 /* ---- json_read.c --------------------------------------------------------- */
 
 /*

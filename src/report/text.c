@@ -52,7 +52,7 @@ static void place_put(struct base_buf *out, struct rep_view *v, const struct rac
 	if (f->object && !*f->file)
 		base_buf_printf(out, INDENT "at %s+0x%llx (build it with -g)\n", f->object,
 				(unsigned long long)f->offset);
-	else if (*f->file || !f->transfer) /* rep_transfer_first tells the address of the call */
+	else if (*f->file || !f->transfer) /* rep_transfer_first gives the address of the call */
 		base_buf_printf(
 			out, INDENT "at %s%s\n", place_text(a, f->file, f->line, f->col),
 			f->is_near ? " (the nearest line: the compiler made the instruction)" : "");

@@ -2,7 +2,7 @@
  * transfer.c - the words for copies and fills of the host: those that raced, and which were
  * checked.
  *
- * Such a finding has no thread: it tells the call, its stream and the place in the copied bytes.
+ * Such a finding has no thread: it names the call, its stream and the place in the copied bytes.
  */
 #include "report/internal.h"
 

@@ -130,17 +130,15 @@ int tool_cicc(int argc, char **argv)
 	static struct tool_strings args; /* likewise */
 	struct tool_kit kit;
 	struct line line;
-	int rc = tool_options_init(&opt, &arena);
+	int rc = tool_begin(&opt, &kit, &arena);
 
-	if (!rc)
-		rc = tool_kit_find(&kit, opt.root, &arena);
 	if (rc)
 		return rc;
 	read_line(&line, argc, argv);
 	base_vec_push(&args, kit.cicc);
 	for (int i = 1; i < argc; i++)
 		base_vec_push(&args, argv[i]);
-	bool is_on = !tool_is_disabled() && opt.sanitize != 0;
+	bool is_on = tool_is_on(&opt);
 	if (is_on && line.is_lto)
 		base_say(
 			"%s: compiled without checks: with -dlto and lto_ targets the code is made "

@@ -19,7 +19,6 @@
 #include "toolchain/toolchain.h"
 #include "toolchain/internal.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -159,12 +158,10 @@ static bool is_debug(const char *arg)
 
 static bool list_has(const char *patterns, const char *file, struct base_arena *a)
 {
-	const char *slash = strrchr(file, '/');
-
 	for (const char *p = patterns; *p;) {
 		size_t n = strcspn(p, ",");
 		char *one = base_strndup(a, p, n);
-		if (n && (!fnmatch(one, file, 0) || (slash && !fnmatch(one, slash + 1, 0))))
+		if (n && base_glob_file(one, file))
 			return true;
 		p += n + (p[n] == ',');
 	}

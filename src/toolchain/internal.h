@@ -35,6 +35,8 @@ int tool_options_take(struct tool_options *o, const char *arg);
 char *tool_options_encode(const struct tool_options *o, struct base_arena *a);
 /* COLLIDER_DISABLE is set, not empty and not 0. */
 bool tool_is_disabled(void);
+/* Are checks to be put in? */
+bool tool_is_on(const struct tool_options *o);
 
 /* ---- args.c: what an nvcc command line says ---------------------------- */
 
@@ -69,6 +71,9 @@ struct tool_kit {
 
 /* Finds the real toolkit; `root` is tried first when given. Returns 0, or BASE_EXIT_ENV (said). */
 int tool_kit_find(struct tool_kit *k, const char *root, struct base_arena *a);
+/* What a stand-in for one of the toolkit's programs begins with: options from the environment, and
+ * the toolkit. Returns 0, or a base_exit code (said). */
+int tool_begin(struct tool_options *o, struct tool_kit *k, struct base_arena *a);
 /* The cached mirror of the toolkit, made when missing. NULL when it can't be made (said). */
 char *tool_mirror_get(const struct tool_kit *k, struct base_arena *a);
 /* The path of this executable. */

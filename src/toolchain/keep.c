@@ -2,9 +2,9 @@
  * keep.c - what the trial of an instrumented text assembled to, for the ptxas that comes next.
  *
  * nvcc calls ptxas on the text that the stand-in for cicc has just assembled. With the same options
- * the result is the same code, so the trial's cubin is kept in the user's folder of caches under a hash of
- * the text, the options and the assembler, and the stand-in for ptxas takes it. Each is taken
- * once; what nobody took for an hour is removed by a later trial.
+ * the result is the same code, so the trial's cubin is kept in the user's folder of caches under a
+ * hash of the text, the options and the assembler, and the stand-in for ptxas takes it. Each is
+ * taken once; what nobody took for an hour is removed by a later trial.
  *
  * Misses: options that cicc doesn't see (-Xptxas): the hash differs, and ptxas runs. Costs: reading
  * the text once more, a file of the cubin's size.
@@ -26,8 +26,8 @@ int tool_by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* `kept` in the folder of caches where the mirror lies (mirror.c made it), made when missing. NULL: no
- * such folder, or it is not ours alone. */
+/* `kept` in the folder of caches where the mirror lies (mirror.c made it), made when missing. NULL:
+ * no such folder, or it is not ours alone. */
 static const char *folder(struct base_arena *a)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");

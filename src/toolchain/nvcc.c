@@ -49,7 +49,7 @@ int tool_nvcc(int argc, char **argv)
 		rc = tool_kit_find(&kit, opt.root, &arena);
 	if (rc)
 		return rc;
-	bool is_plain = tool_is_disabled() || opt.sanitize == 0;
+	bool is_plain = !tool_is_on(&opt);
 	char *nvcc = kit.nvcc;
 	if (!tool_is_disabled()) {
 		char *mirror = tool_mirror_get(&kit, &arena);

@@ -150,3 +150,8 @@ bool tool_is_disabled(void)
 
 	return v && *v && strcmp(v, "0") != 0;
 }
+
+bool tool_is_on(const struct tool_options *o)
+{
+	return !tool_is_disabled() && o->sanitize != 0;
+}

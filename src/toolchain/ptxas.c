@@ -140,10 +140,8 @@ int tool_ptxas(int argc, char **argv)
 	struct line line;
 	bool changed = false;
 	unsigned maxreg = 0;
-	int rc = tool_options_init(&opt, &arena);
+	int rc = tool_begin(&opt, &kit, &arena);
 
-	if (!rc)
-		rc = tool_kit_find(&kit, opt.root, &arena);
 	if (rc)
 		return rc;
 	read_line(&line, argc, argv);
@@ -153,7 +151,7 @@ int tool_ptxas(int argc, char **argv)
 			       .relocatable = line.relocatable,
 			       .has_maxreg = line.has_maxreg,
 			       .is_debug = line.is_debug};
-	bool is_on = !tool_is_disabled() && opt.sanitize != 0 && line.arch;
+	bool is_on = tool_is_on(&opt) && line.arch;
 	base_vec_push(&args, kit.ptxas);
 	for (int i = 1; i < argc; i++) {
 		char *arg = argv[i];

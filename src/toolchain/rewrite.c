@@ -15,8 +15,8 @@
  *
  * Misses: ptxas options that cicc never sees (-Xptxas -O0), and embedded PTX of -rdc objects,
  * where the driver assembles without the file-wide cap (a kernel with tight bounds may not
- * load). Costs: ptxas on the original once; what it makes of the result is kept for nvcc. (Without the
- * original first, whoever needs a cap needs two trials, and those are the long ones.)
+ * load). Costs: ptxas on the original once; what it makes of the result is kept for nvcc. (Without
+ * the original first, whoever needs a cap needs two trials, and those are the long ones.)
  */
 #include "toolchain/internal.h"
 #include "instrument/instrument.h"

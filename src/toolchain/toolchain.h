@@ -38,7 +38,8 @@ int tool_cxx(int argc, char **argv);
 
 /*
  * The unoptimised PTX of a CUDA source (ptx.c), for analysis. `extra`: options for nvcc. *text is
- * malloc'd. Returns 0, BASE_EXIT_ENV without a toolkit, BASE_EXIT_INPUT when nvcc fails (it says why).
+ * malloc'd. Returns 0, BASE_EXIT_ENV without a toolkit, BASE_EXIT_INPUT when nvcc fails (it says
+ * why).
  */
 int tool_ptx(const char *source, char *const *extra, size_t nextra, char **text, size_t *size);
 

@@ -139,3 +139,10 @@ int tool_kit_find(struct tool_kit *k, const char *root, struct base_arena *a)
 		 COLLIDER_USUAL_CUDA, COLLIDER_BUILD_CUDA);
 	return BASE_EXIT_ENV;
 }
+
+int tool_begin(struct tool_options *o, struct tool_kit *k, struct base_arena *a)
+{
+	int rc = tool_options_init(o, a);
+
+	return rc ? rc : tool_kit_find(k, o->root, a);
+}

@@ -743,8 +743,15 @@ CUresult cuFuncGetName(const char **name, CUfunction f)
 
 static void report_race(const struct race_knobs *k)
 {
-	host_report(0xc0ffee01, 3, RACE_KIND_CLOBBERED_READ, 0x7000, k->rsleep, k->wsleep,
-		    k->sample, k->seed, k->flags, 4, k->rt);
+	struct dev_found f = {.table = 0xc0ffee01,
+			      .site = 3,
+			      .kind_flags = RACE_KIND_CLOBBERED_READ,
+			      .address = 0x7000,
+			      .was = {k->rsleep, k->wsleep},
+			      .now = {k->sample, k->seed},
+			      .lanes = k->flags,
+			      .width = 4};
+	dev_report(&f, k->rt);
 }
 
 static unsigned long long held_ns;

@@ -5,9 +5,9 @@
 #
 # Writes OUTDIR/NAME.TARGET.ptx for each row and target, and OUTDIR/manifest.tsv (file, target, ptxas
 # flags), which check.sh and bench/ptx read; with MANIFEST=only nothing but the latter. A handwritten .ptx is copied once per target. Files
-# that are newer than their source are kept. JOBS (2) compilers run at a time. With TARGETS=main a row
-# is made only for sm_75, sm_90 and sm_100 (with or without a), or for its last target if it has none
-# of these: the subset that is small enough for every check.
+# that are newer than their source are kept. JOBS (2) compilers run at a time. TARGETS=main is the
+# subset that is small enough for every check: CUDA C for sm_90 (with or without a), PTX for sm_75,
+# sm_90 and sm_100, or for the last target if a row has none of these. One in brackets is never of it.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -39,10 +39,12 @@ mkdir -p "$1" || exit 2
 out=$(cd "$1" && pwd)
 shift
 
-main_targets() { # main_targets LIST: those of a list with commas that TARGETS=main keeps
-	local kept
-	kept=$(tr , '\n' <<<"$1" | grep -Ex 'sm_(75|90a?|100a?)')
-	echo "${kept:-${1##*,}}"
+main_targets() { # main_targets LIST SOURCE: those of a list with commas that TARGETS=main keeps
+	local own kept of='sm_(75|90a?|100a?)'
+	[ "$2" = "${2%.cu}" ] || of='sm_90a?'
+	own=$(tr , '\n' <<<"$1" | grep -v '^(')
+	kept=$(grep -Ex "$of" <<<"$own")
+	echo "${kept:-${own##*$'\n'}}"
 }
 
 names=" $* "
@@ -55,8 +57,8 @@ while IFS=$'\t' read -r name src flags ptxas targets; do
 	esac
 	[ "$names" = "  " ] || [[ $names == *" $name "* ]] || continue
 	[ "$flags" = - ] && flags=
-	[ "${TARGETS:-all}" = main ] && targets=$(main_targets "$targets")
-	for target in ${targets//,/ }; do
+	[ "${TARGETS:-all}" = main ] && targets=$(main_targets "$targets" "$src")
+	for target in ${targets//[,()]/ }; do
 		file=$name.$target.ptx
 		printf '%s\t%s\t%s\n' "$file" "$target" "$ptxas" >&3
 		printf '%s\0%s\0%s\0%s\0' "$src" "$flags" "$target" "$out/$file" >>"$jobs_list"

@@ -9,22 +9,22 @@
  *
  *   // buffer NAME TYPE COUNT [= VALUES]   device memory, before each run; missing values are 0
  *   // launch KERNEL [grid=X[,Y[,Z]]] [block=X[,Y[,Z]]] [cluster=X] [shared=BYTES] [cooperative]
- *              [-- ARGUMENT...]            ARGUMENT: a buffer's name (its address, NAME+OFFSET too) or
+ *              [-- ARGUMENT...]            ARGUMENT: a buffer's name (its address, NAME+OFFSET) or
  *                                          VALUE:TYPE; launches follow each other, as in one stream
  *   // expect NAME[I] = VALUES             elements I, I+1, ... after the run
  *   // expect NAME = VALUES
  *   // expect-some NAME[I] = VALUES        in at least one of the runs
  *   // expect-all-or NAME[I] = VALUES or VALUES   one of the two lists, in every run
  *   // expect-fault KIND [TEXT]            the run ends with this fault, its message holds TEXT
- *   // judge clean|racy|some               the oracle tells no race in any run; one in each; in one of them
- *   // expect-print TEXT                   the program's printf output holds TEXT (\n for a newline)
- *   // expect-race KIND TAG TAG            the oracle tells this pair in every run; TAG: the statement
- *                                          whose line ends with `// race: TAG`; no other pair is told
+ *   // judge clean|racy|some               a race in no run; one in each; in one of them
+ *   // expect-print TEXT                   the printf output holds TEXT (\n for a newline)
+ *   // expect-race KIND TAG TAG            the oracle reports this pair in every run; TAG: the
+ *                                          statement marked `// race: TAG`; reports no other pair
  *   // expect-possible KIND TAG TAG        the same of a race that is only possible
  *   // expect-no-race                      the oracle tells none
- *   // tensormap NAME BUFFER W,H W,H       a buffer with a tensor map: 32-bit elements, of all, of a box
- *   // texture NAME BUFFER W,H             a 2D texture object (surface: a surface object) of a buffer's
- *                                          32-bit unsigned texels, clamped; as an argument: its number
+ *   // tensormap NAME BUFFER W,H W,H       a buffer with a tensor map: 32-bit elements, all, box
+ *   // texture NAME BUFFER W,H             a 2D texture object (surface: a surface object) of a
+ *                                          buffer's 32-bit texels, clamped; as argument: its number
  *   // seeds N                             runs per model (default 3)
  *   // models sc weak a1                   default: all three
  *   // threads N                           default 1

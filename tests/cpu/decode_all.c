@@ -3,11 +3,11 @@
  *
  *   decode_all [-u] FILE.ptx[,FILE.ptx...]...    files joined by commas are linked
  *
- * Every kernel of every file is made ready. Counts instructions, and by spelling those that the device
- * does not execute (-u prints the table). Checks what must hold for any code: branch targets and
- * joins lie inside, every instruction has a handler, slots lie inside the frame, registers that live
- * at the same time have different ones. Exit status 1 when a file can't be loaded or a check fails; an instruction that is
- * not executed is no failure.
+ * Every kernel of every file is made ready. Counts instructions, and by spelling those that the
+ * device does not execute (-u prints the table). Checks what must hold for any code: branch targets
+ * and joins lie inside, every instruction has a handler, slots lie inside the frame, registers that
+ * live at the same time have different ones. Exit status 1 when a file can't be loaded or a check
+ * fails; an instruction that is not executed is no failure.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,10 +2,11 @@
  * test_model.c - the memory models against plain memory, on random race-free programs.
  *
  * 16 threads of two blocks pass the ownership of groups of words around; words of different groups
- * share sectors. Who gives a group away releases, who takes it acquires, at a scope that holds both;
- * between that the owner loads and stores as it likes, with all widths, weakly, strongly, by atomics
- * and past the caches, while pending writes drain at random. Every load must give what plain memory
- * has. With one scope too narrow, or without the release or the acquire, some load must not.
+ * share sectors. Who gives a group away releases, who takes it acquires, at a scope that holds
+ * both; between that the owner loads and stores as it likes, with all widths, weakly, strongly, by
+ * atomics and past the caches, while pending writes drain at random. Every load must give what
+ * plain memory has. With one scope too narrow, or without the release or the acquire, some load
+ * must not.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -90,6 +91,7 @@ static void touch(struct world *x, uint32_t group, enum cpu_place place)
 	struct cpu_inst in = {.flags = pick(x, 8) ? 0 : CPU_I_INSERTED};
 	uint64_t v = cpu_random(&x->worker), got = 0, want = 0;
 	uint8_t *p = x->mem + at;
+	struct cpu_elem e = {.lane = lane, .place = place, .bytes = bytes, .host = p};
 
 	memcpy(&want, x->plain + at, bytes);
 	if (in.flags)
@@ -98,12 +100,12 @@ static void touch(struct world *x, uint32_t group, enum cpu_place place)
 	case 0:
 	case 1:
 	case 2:
-		cpu_model_load(w, &in, lane, &acc, place, p, bytes, &got);
+		cpu_model_load(w, &in, &acc, &e, &got);
 		break;
 	case 3:
 	case 4:
 	case 5:
-		cpu_model_store(w, &in, lane, &acc, place, p, bytes, &v);
+		cpu_model_store(w, &in, &acc, &e, &v);
 		memcpy(x->plain + at, &v, bytes);
 		return;
 	case 6:
@@ -204,8 +206,8 @@ static void test_flaws(void **state)
 	assert_int_equal(count(CPU_MODEL_WEAK, false, NO_RELEASE), 50);
 	assert_int_equal(count(CPU_MODEL_WEAK, false, NO_ACQUIRE), 50);
 	assert_int_equal(count(CPU_MODEL_WEAK, true, NO_RELEASE), 50);
-	/* A.1 knows neither scopes nor delayed stores, only old views, which any synchronisation of the
-	 * thread ends. */
+	/* A.1 knows neither scopes nor delayed stores, only old views, which any synchronisation of
+	 * the thread ends. */
 	assert_int_equal(count(CPU_MODEL_A1, false, NO_SYNC), 50);
 	assert_int_equal(count(CPU_MODEL_A1, true, NO_SYNC), 50);
 }

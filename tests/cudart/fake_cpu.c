@@ -386,12 +386,9 @@ bool cpu_kernel_param(const struct cpu_kernel *k, uint32_t i, uint32_t *offset, 
 	return false;
 }
 
-cudaError_t rt_launch_prepare(const void *func, unsigned device, dim3 grid, dim3 block,
-			      size_t shared, const cudaLaunchAttribute *attrs, unsigned nattrs,
-			      void **args, void **extra, struct rt_work *out)
+cudaError_t rt_launch_prepare(const struct rt_launch *l, struct rt_work *out)
 {
-	(void)func, (void)device, (void)grid, (void)block, (void)shared, (void)attrs;
-	(void)nattrs, (void)args, (void)extra, (void)out;
+	(void)l, (void)out;
 	return cudaErrorInvalidResourceHandle;
 }
 

@@ -1,10 +1,11 @@
 /*
- * no_memory.c - a preloaded library that lets the Nth allocation of libcudart.so.13 fail.
+ * no_memory.c - a preloaded library that lets the Nth allocation of a library of ours fail.
  *
- * NO_MEMORY=N: that one. NO_MEMORY=N+: that one and all behind it, until the library has given back
- * the address space that it holds in reserve (base/memory.c), as it would be where memory has ended.
- * Allocations of the program itself and of the C library aren't counted. NO_MEMORY_COUNT=FILE: the
- * number of allocations goes there at exit.
+ * NO_MEMORY_IN=NAME: a part of that library's name; it may be loaded later. NO_MEMORY=N: its Nth
+ * allocation. NO_MEMORY=N+: that one and all behind it, until the library has given back the
+ * address space that it holds in reserve (base/memory.c; the agent has none), as it would be where
+ * memory has ended. Allocations of the program itself and of the C library aren't counted.
+ * NO_MEMORY_COUNT=FILE: the number of allocations goes there at exit.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -37,9 +38,11 @@ static atomic_ulong count;
 
 static int look(struct dl_phdr_info *info, size_t size, void *arg)
 {
+	const char *name = getenv("NO_MEMORY_IN");
+
 	(void)size;
 	(void)arg;
-	if (!strstr(info->dlpi_name, "libcudart.so.13"))
+	if (!name || !strstr(info->dlpi_name, name))
 		return 0;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
@@ -105,6 +108,18 @@ void *realloc(void *p, size_t n)
 void *aligned_alloc(size_t align, size_t n)
 {
 	return fails(__builtin_return_address(0)) ? NULL : __libc_memalign(align, n);
+}
+
+void *dlopen(const char *file, int mode)
+{
+	void *(*next)(const char *, int);
+	void *p = dlsym(RTLD_NEXT, "dlopen");
+
+	memcpy(&next, &p, sizeof(next));
+	p = next(file, mode);
+	if (!last)
+		dl_iterate_phdr(look, NULL);
+	return p;
 }
 
 int munmap(void *p, size_t n)

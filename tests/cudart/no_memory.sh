@@ -11,6 +11,7 @@ shift
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 failed=0 runs=0 refused=0
+export NO_MEMORY_IN=libcudart.so.13
 for program; do
 	NO_MEMORY_COUNT=$work/count LD_PRELOAD=$lib "$program" >/dev/null 2>&1 || { echo "$program fails by itself"; exit 1; }
 	read -r total <"$work/count"

@@ -1,4 +1,5 @@
-/* cub.h - what the tests of CUB share: vectors to and from the device, the two calls of an algorithm. */
+/* cub.h - what the tests of CUB share: vectors to and from the device, the two calls of an
+ * algorithm. */
 #ifndef TEST_CUB_H
 #define TEST_CUB_H
 

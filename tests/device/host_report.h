@@ -54,12 +54,4 @@ static inline void host_order(uint64_t at)
 
 #include "device/report_core.h"
 
-static inline void host_report(uint64_t table, uint32_t site, uint32_t kind_flags, uint64_t address,
-			       uint64_t was_lo, uint64_t was_hi, uint64_t now_lo, uint64_t now_hi,
-			       uint32_t lanes, uint32_t width, uint64_t rt)
-{
-	dev_report(table, site, kind_flags, address, was_lo, was_hi, now_lo, now_hi, lanes, width,
-		   rt);
-}
-
 #endif

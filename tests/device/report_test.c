@@ -43,8 +43,10 @@ static int teardown(void **state)
 
 static void report(uint64_t table, uint32_t site, uint32_t kind)
 {
-	host_report(table, site, kind | RACE_REC_GENERIC << 16, 0x1000, 1, 2, 3, 4, 5, 8,
-		    (uint64_t)(uintptr_t)rt);
+	struct dev_found f = {table, site, kind | RACE_REC_GENERIC << 16, 0x1000, {1, 2}, {3, 4},
+			      5,     8};
+
+	dev_report(&f, (uint64_t)(uintptr_t)rt);
 }
 
 static struct race_record *record_of(uint64_t table, uint32_t site, uint32_t kind)
@@ -81,7 +83,7 @@ static void first_report_fills_the_record(void **state)
 static void null_runtime_touches_nothing(void **state)
 {
 	(void)state;
-	host_report(1, 2, 3, 4, 5, 6, 7, 8, 9, 4, 0);
+	dev_report(&(struct dev_found){1, 2, 3, 4, {5, 6}, {7, 8}, 9, 4}, 0);
 }
 
 static void second_report_keeps_the_first_record(void **state)
@@ -90,7 +92,10 @@ static void second_report_keeps_the_first_record(void **state)
 
 	(void)state;
 	report(77, 9, 1);
-	host_report(77, 9, 1, 0x2000, 0, 0, 0, 0, 0, 4, (uint64_t)(uintptr_t)rt);
+	dev_report(
+		&(struct dev_found){
+			.table = 77, .site = 9, .kind_flags = 1, .address = 0x2000, .width = 4},
+		(uint64_t)(uintptr_t)rt);
 	assert_int_equal(r->address, 0x1000);
 	assert_int_equal(r->count, 2);
 }

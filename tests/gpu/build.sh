@@ -21,6 +21,8 @@ mkdir -p "$1" || exit 2
 out=$(cd "$1" && pwd)
 collider=${2:-$root/build/bin/collider}
 arch=${ARCH:-sm_90}
+host=-O3 # nvcc's -O is the host's half
+[ "$arch" = "${arch#compute_}" ] || host=-O0
 jobs=${JOBS:-2}
 nvcc=${NVCC:-nvcc}
 cudart=${CUDART:-shared}
@@ -33,7 +35,7 @@ flags_of() {
 	own=$(sed -n 's,^// flags: ,,p' "$1")
 	case " $own " in
 	*" -G "*) echo "$own" ;;
-	*) echo "-O3 -lineinfo $own" ;;
+	*) echo "$host -lineinfo $own" ;;
 	esac
 }
 

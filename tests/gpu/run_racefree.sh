@@ -71,6 +71,7 @@ fi
 printf '%-22s %-10s %14s %6s %9s  %s\n' program delays checked quiet possible verdict
 for name in "${names[@]}"; do
 	bin=$dir/collide/$name
+	[ "$device" = gpu ] || [ -x "$bin" ] || bin=$dir/plain/$name # the CPU device puts the checks in
 	runs=$all
 	if [ $detector = oracle ]; then
 		bin=$dir/plain/$name

@@ -63,7 +63,7 @@ if [ $build -eq 1 ]; then
 	build_one grid_sync racefree/grid_sync.cu
 	build_one cluster racefree/cluster.cu
 	build_one stream_order system/stream_order.cu
-	build_one stream_order.fixed system/stream_order.fixed.cu
+	build_one stream_order.fixed system/stream_order.cu -DFIXED
 	# The runtime that the programs ask for, so that a GPU machine needs only a driver.
 	toolkit=$(readlink -f "$(command -v "${NVCC:-nvcc}")")
 	lib=${toolkit%/bin/*}/lib64/libcudart.so

@@ -52,16 +52,25 @@ header() { # header SOURCE KEY: the value of a line `// KEY: VALUE`
 	sed -n "s,^// $2: ,,p" "$1"
 }
 
-# build_one SOURCE: into bin/, with its log in log/
+has_twin_inside() { # has_twin_inside SOURCE: is the race-free half the same source with -DFIXED?
+	grep -q '^// twin: -DFIXED' "$1"
+}
+
+# build_one SOURCE: into bin/, with its log in log/. NAME.fixed.cu may be NAME.cu with -DFIXED.
 build_one() {
-	local name bin fit=
-	name=$(basename "$1" .cu)
+	local name bin src=$1 fit= host=-O3
+	name=$(basename "$src" .cu)
 	bin=$dir/bin/$name
-	[ "$bin" -nt "$1" ] && [ "$bin" -nt "$here/hadron.h" ] && [ "$bin" -nt "$collider" ] && return
-	case ${ARCH:-} in compute_*) fit=--no-fit ;; esac
+	# The CPU device needs no registers counted, and no host code optimised.
+	case ${ARCH:-} in compute_*) fit=--no-fit host=-O0 ;; esac
+	if [ ! -f "$src" ]; then
+		src=${src%.fixed.cu}.cu
+		fit="$fit -DFIXED"
+	fi
+	[ "$bin" -nt "$src" ] && [ "$bin" -nt "$here/hadron.h" ] && [ "$bin" -nt "$collider" ] && return
 	# shellcheck disable=SC2046
-	"$collider" nvcc $fit $(header "$1" flags) -O3 -g -lineinfo -arch="${ARCH:-sm_90}" \
-		-I"$here/../../examples" -I"$here" -Xlinker -rpath '-Xlinker=$ORIGIN/../lib' "$1" -o "$bin" >"$dir/log/$name" 2>&1 && return
+	"$collider" nvcc $fit $(header "$src" flags) $host -g -lineinfo -arch="${ARCH:-sm_90}" \
+		-I"$here/../../examples" -I"$here" -Xlinker -rpath '-Xlinker=$ORIGIN/../lib' "$src" -o "$bin" >"$dir/log/$name" 2>&1 && return
 	echo "FAIL: $name can't be built, see $dir/log/$name" >&2
 	rm -f "$bin"
 	return 1
@@ -82,6 +91,9 @@ if [ $build -eq 1 ]; then
 			sources+=("$scenarios/$n".*)
 		done
 	fi
+	for src in "${sources[@]}"; do
+		has_twin_inside "$src" && sources+=("${src%.cu}.fixed.cu")
+	done
 	printf '%s\n' "${sources[@]}" |
 		xargs -P "${JOBS:-2}" -I{} env BUILD_ONE={} bash "$0" "$dir" "$collider" || exit 2
 	# The runtime that the programs ask for, so that a GPU machine needs only a driver.
@@ -109,6 +121,7 @@ run_program() {
 	why=
 	codes=
 	skipped=
+	[ -f "$src" ] || src=$dir/src/${name%.fixed}.cu
 	devices=$(header "$src" devices)
 	# The twin runs under the same options.
 	options=$(header "$dir/src/${name%.fixed}.cu" options)
@@ -127,7 +140,7 @@ run_program() {
 			problem="exit code $rc: $(tail -1 "$report.err" | head -c 80)"
 		elif [ ! -s "$report" ]; then
 			problem="no report"
-		elif grep -q '^// expect: nothing' "$src"; then
+		elif [ "$src" != "$dir/src/$name.cu" ] || grep -q '^// expect: nothing' "$src"; then
 			problem=$(findings_of "$report" | while IFS='|' read -r kind class file line; do
 				echo "false positive $kind ($class) at $file:$line"
 			done)

@@ -167,7 +167,7 @@ static void unchanged_memory_is_no_race(void **state)
 	assert_int_equal(findings(), before);
 }
 
-/* ---- each hook sees a change of its last byte -------------------------------------------------- */
+/* ---- each hook sees a change of its last byte ------------------------------------------------ */
 
 static void expect(size_t before, unsigned kind, unsigned width, bool is_volatile)
 {
@@ -435,7 +435,7 @@ static void atomics_work_in_every_order_and_are_not_checked(void **state)
 	assert_int_equal(findings(), n);
 }
 
-/* ---- the table ---------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static bool has(uint64_t at, unsigned space)
 {
@@ -486,7 +486,7 @@ static void a_full_table_is_counted(void **state)
 	area->nlost = 0;
 }
 
-/* ---- the file, then once more -------------------------------------------------------------------- */
+/* ---- the file, then once more ---------------------------------------------------------------- */
 
 static int start_again(char **argv)
 {

@@ -19,15 +19,15 @@ device=${DEVICE:-cpu}
 dir=${3:-$T}
 runs=${RUNS:-10}
 arch=$(sed -n 's,^// arch: ,,p' "$src")
-target=-arch=${arch:-sm_90}
-[ "$device" = gpu ] || target="-arch=compute_${target#*_} --no-fit"
+target="-O3 -arch=${arch:-sm_90}"
+[ "$device" = gpu ] || target="-O0 -arch=compute_${target#*_} --no-fit" # -O0 is the host's half
 
 build() { # build OUTPUT FLAGS
 	out=$1
 	shift
 	[ "${BUILD:-}" != no ] || return 0
 	# shellcheck disable=SC2086
-	"$collider" nvcc -O3 -lineinfo $target -cudart shared "$@" \
+	"$collider" nvcc -lineinfo $target -cudart shared "$@" \
 		-Xlinker -rpath '-Xlinker=$ORIGIN/../lib' \
 		-I"$(dirname "$0")/../../examples" "$src" -o "$out" >"$T/log" 2>&1 ||
 		{ fail "can't be built: $(head -3 "$T/log")"; exit 1; }

@@ -2,7 +2,8 @@
  * sites_dump.c - prints the site tables of an instrumented PTX text, decoded as a reader of the
  * program's memory would: one line per site, then what was not checked.
  *
- *	FUNCTION FILE:LINE ACCESS SPACE WIDTHxELEMENTS[ speculated]: TEXT[ | in FUNCTION at FILE:LINE]...
+ *	FUNCTION FILE:LINE ACCESS SPACE WIDTHxELEMENTS[ speculated]: TEXT
+ *		[ | in FUNCTION at FILE:LINE]...
  *	unchecked N WHAT
  */
 #include "base/base.h"

@@ -7,11 +7,14 @@
  * a word, writing one twice, exchanging two, putting another type or word in the place of one, and
  * putting one more in. Each goes with the operands of its row; ptxas checks a whole file of them
  * for each target (no code is made: compute_NN) and names the lines that are wrong. What it judges
- * otherwise than the table must stand in DIFFERENCES with its reason, and each line there must be met.
+ * otherwise than the table must stand in DIFFERENCES with its reason, and each line there must
+ * be met.
  *
  * Operands of a row, between commas: 0 to 3, a register for the type of that number; v0, so many of
- * them as the vector has; w, twice as wide as type 0; p, h, r, d, q, registers of 1, 16, 32, 64, 128
- * bits; a, an address; En, n registers of 32 bits in braces; Tn, for tcgen05, n times the form's .xN;
+ * them as the vector has; w, twice as wide as type 0; p, h, r, d, q, registers of 1, 16, 32, 64,
+ * 128
+ * bits; a, an address; En, n registers of 32 bits in braces; Tn, for tcgen05, n times the form's
+ * .xN;
  * X and Y, one or two for each .xN; ?MOD=x, x if the form has that modifier; else the text itself.
  */
 #include "ptx/pattern.h"
@@ -33,7 +36,9 @@ static const struct target {
 	const char *name;
 } targets[] = {
 	{75, 0, "75"},	   {80, 0, "80"},   {89, 0, "89"},     {90, 0, "90"},	{90, 'a', "90a"},
-	{100, 0, "100"},   {100, 'a', "100a"}, {103, 'a', "103a"}, {120, 0, "120"}, {120, 'a', "120a"},
+	{100, 0, "100"},   {100, 'a', "100a"},
+	{103, 'a', "103a"}, {120, 0, "120"},
+	{120, 'a', "120a"},
 };
 
 struct line {
@@ -59,7 +64,8 @@ static unsigned nrows;
 
 static const char *reg_of(unsigned bytes)
 {
-	static const char *const names[] = {[1] = "h", [2] = "h", [4] = "r", [8] = "rd", [16] = "q"};
+	static const char *const names[] = {
+		[1] = "h", [2] = "h", [4] = "r", [8] = "rd", [16] = "q"};
 
 	return bytes <= 16 && names[bytes] ? names[bytes] : "r";
 }
@@ -159,7 +165,8 @@ static char *with_operands(const struct ptx_form *f, const char *operands)
 	return text;
 }
 
-/* ---- lines ------------------------------------------------------------------------------------ */
+/* ---- lines
+ * ------------------------------------------------------------------------------------ */
 
 /* One more spelling; `from` is the row that it comes from. */
 static void add(struct ptx_str text, enum why why, const struct ptx_form_row *from)
@@ -277,7 +284,8 @@ static void add_neighbours(struct ptx_str text, const struct ptx_form_row *row, 
 	}
 }
 
-/* ---- ptxas ------------------------------------------------------------------------------------ */
+/* ---- ptxas
+ * ------------------------------------------------------------------------------------ */
 
 static const char head[] =
 	".version 9.0\n.target sm_%s\n.address_size 64\n"
@@ -369,7 +377,8 @@ struct counts {
 	unsigned same, stricter[WHYS], laxer[WHYS], unexpected, runs;
 };
 
-/* What ptxas says of lines from..n-1; returns the line behind a syntax error, where it gives up, or n. */
+/* What ptxas says of lines from..n-1; returns the line behind a syntax error, where it gives up,
+ * or n. */
 static size_t ask(const char *ptxas, const char *dir, unsigned t, size_t from, char **said)
 {
 	char *file = base_printf(&arena, "%s/%s.ptx", dir, targets[t].name);
@@ -483,7 +492,8 @@ int main(int argc, char **argv)
 	lines.n = n;
 	for (unsigned t = 0; t < BASE_COUNTOF(targets); t++)
 		compare(argv[1], dir, t, &c);
-	printf("%u rows, %llu spellings; %zu tried on %zu targets: %u judged alike in %u runs\n", nrows,
+	printf("%u rows, %llu spellings; %zu tried on %zu targets: %u judged alike in %u runs\n",
+	       nrows,
 	       (unsigned long long)all, lines.n, BASE_COUNTOF(targets), c.same,
 	       c.runs);
 	for (unsigned w = 0; w < WHYS; w++)

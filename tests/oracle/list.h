@@ -45,7 +45,8 @@ void list_remove(struct list *l, size_t i);
 
 /* Feeds the list to a new oracle; is_tiny as in its options. */
 void list_judge(const struct list *l, enum oracle_sc sc, bool is_tiny, struct list_verdict *out);
-/* NULL: oracle, tiny and not, and naive agree (or naive has no verdict); else what they differ in, static. */
+/* NULL: oracle, tiny and not, and naive agree (or naive has no verdict); else what they differ in,
+ * static. */
 const char *list_compare(const struct list *l, enum oracle_sc sc);
 /* Removes what isn't needed for a difference. */
 void list_shrink(struct list *l, enum oracle_sc sc);

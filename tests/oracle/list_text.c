@@ -5,9 +5,10 @@
  *	actors A=1.0.0 B=1.2.33			short names: grid.block.thread
  *	A st.relaxed.gpu x			OP: ld, st, atom, red; a failed cas is an ld
  *	W: B ld.b16 y+2				a label; .b8 to .b64, b32 if none
- *	B ld.relaxed.gpu x saw W		the write that a stale read saw; `saw 0`: an older one
- *	A/5 st x x+4				lanes 0 and 2 of A's warp (hexadecimal), their addresses
- *	A fence.sc.gpu;  A proxy.shared;  A/3 syncwarp;  A fence.release.cluster.mbar (mbarrier_init)
+ *	B ld.relaxed.gpu x saw W	the write that a stale read saw; `saw 0`: an older one
+ *	A/5 st x x+4			lanes 0 and 2 of A's warp (hexadecimal), their addresses
+ *	A fence.sc.gpu;  A proxy.shared;  A/3 syncwarp
+ *	A fence.release.cluster.mbar	mbarrier_init
  *	A,B,C bar 0				all arrive, then all leave
  *	A arrive 0 [GENERATION] [relaxed];  A leave 0 [GENERATION]
  *	A mbarrive.release.cta m 0;  B mbwait.acquire.cta m 0	object, phase

@@ -5,8 +5,9 @@
  * each a loop over all pairs. Where the manual leaves room, the rule R1 to R9 of oracle/oracle.h
  * that fills it is named. Nothing here is shared with the oracle, src/race/rules.c included.
  *
- * Costs: matrices of bits, closure by Warshall; about 50 us for 40 events. Misses: SAW reads in the communication order of fence.sc take the write that they name, which
- * an on-line reading can't always.
+ * Costs: matrices of bits, closure by Warshall; about 50 us for 40 events. Misses: SAW reads in the
+ * communication order of fence.sc take the write that they name, which an on-line reading can't
+ * always.
  */
 #include "naive.h"
 
@@ -372,9 +373,9 @@ static bool reads_from(uint32_t r, uint32_t w)
  * 8.9.2 Observation order. What is read and written on the way is an atomic operation: nothing else
  * is at once the target and the source of a pair. A red passes values on, but isn't a read (8.4):
  * who asks for the end of a chain asks is_read, too. Of one thread's operations the weak ones are
- * morally strong with the others (8.7), but are left out (R2): an own weak write at the beginning of
- * a chain, or an own weak read at its end, races with the other end or is ordered with it by base
- * causality, and then so is what follows.
+ * morally strong with the others (8.7), but are left out (R2): an own weak write at the beginning
+ * of a chain, or an own weak read at its end, races with the other end or is ordered with it by
+ * base causality, and then so is what follows.
  */
 static void make_observation_order(void)
 {
@@ -457,8 +458,8 @@ static bool is_wait_pattern(uint32_t r, uint32_t last)
 		(ops[last].type == ORACLE_MB_WAIT && ops[last].e->address == ops[r].e->address));
 }
 
-/* 9.7.13.15: arrival w and wait r of one phase. Waiting for what a pseudo-thread completed counts as
- * a proxy fence for that (R7). */
+/* 9.7.13.15: arrival w and wait r of one phase. Waiting for what a pseudo-thread completed counts
+ * as a proxy fence for that (R7). */
 static void add_mbarrier_edges(uint32_t w, uint32_t r)
 {
 	for (uint32_t x = 0; x <= w; x++)

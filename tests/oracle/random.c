@@ -9,10 +9,10 @@
  * naive.c says why). Every execution is judged with both orders of fence.sc.
  * Where the two verdicts differ the execution is made small and printed as a litmus test.
  *
- * A third of the executions are of rows: a few lanes of two to four warps access neighbouring, equal or
- * scattered words, mostly plainly, with barriers between, so that the oracle keeps what
- * they did by the row (oracle/row.c). In some of these, events are executions of one instruction: the
- * verdicts are then compared by instruction.
+ * A third of the executions are of rows: a few lanes of two to four warps access neighbouring,
+ * equal or scattered words, mostly plainly, with barriers between, so that the oracle keeps what
+ * they did by the row (oracle/row.c). In some of these, events are executions of one instruction:
+ * the verdicts are then compared by instruction.
  *
  * The mix is meant to synchronise: few locations, mostly strong accesses to two of them. The counts
  * at the end say how much of each verdict was seen; a run in which nothing raced, or everything,
@@ -66,7 +66,7 @@ struct world {
 	bool is_calm;  /* strong flags of one size and wide scope, few weak accesses: fewer races */
 	bool is_bare;  /* order by fence.sc alone: relaxed flags, half of the rest fences */
 	bool has_maps; /* tensor maps, read and changed */
-	bool is_objects; /* mostly what mbarriers do: inits, their fences, relaxed arrivals and waits */
+	bool is_objects; /* mostly mbarriers: inits, their fences, relaxed arrivals and waits */
 	bool is_stale, has_sc, has_async, has_mbarrier, has_barriers, has_nc, has_warps;
 	uint8_t wide;	 /* odds of wide scopes */
 	uint64_t shared; /* by location: shared memory */
@@ -160,7 +160,7 @@ static void draw_access(struct world *w, struct oracle_event *e)
 	}
 }
 
-/* A read that sees an older write to its bytes, or one from before all, in memory's present life. */
+/* A read that sees an older write to its bytes, or one from before all, since they were new. */
 static void make_stale(struct world *w, struct oracle_event *e)
 {
 	const struct list *l = w->l;

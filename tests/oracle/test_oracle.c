@@ -79,43 +79,45 @@ static void none(struct world *w)
 	expect(w, 0, ORACLE_RACE);
 }
 
-static void access_as(struct world *w, uint32_t actor, uint8_t kind, uint8_t strength,
-		      uint8_t scope, uint64_t address, uint32_t bytes, uint8_t flags)
+static void access_as(struct world *w, uint32_t actor, struct oracle_acc acc, uint64_t address)
 {
-	struct oracle_acc acc = {.inst = w,
-				 .kind = kind,
-				 .strength = strength,
-				 .scope = scope,
-				 .bytes = bytes,
-				 .flags = flags};
-
+	acc.inst = w;
 	oracle_on_race(w->o, on_race, w);
 	oracle_access(w->o, actor, &acc, address);
 }
 
 static void load(struct world *w, uint32_t t, uint64_t x)
 {
-	access_as(w, t, RACE_OP_READ, RACE_WEAK, 0, x, 4, 0);
+	access_as(w, t, (struct oracle_acc){.kind = RACE_OP_READ, .bytes = 4}, x);
 }
 
 static void store(struct world *w, uint32_t t, uint64_t x)
 {
-	access_as(w, t, RACE_OP_WRITE, RACE_WEAK, 0, x, 4, 0);
+	access_as(w, t, (struct oracle_acc){.kind = RACE_OP_WRITE, .bytes = 4}, x);
 }
 
 static void get(struct world *w, uint32_t t, uint64_t x, uint8_t strength, uint8_t scope)
 {
-	access_as(w, t, RACE_OP_READ, strength, scope, x, 4, 0);
+	access_as(w, t,
+		  (struct oracle_acc){
+			  .kind = RACE_OP_READ, .strength = strength, .scope = scope, .bytes = 4},
+		  x);
 }
 
 static void put(struct world *w, uint32_t t, uint64_t x, uint8_t strength, uint8_t scope)
 {
-	access_as(w, t, RACE_OP_WRITE, strength, scope, x, 4, 0);
+	access_as(w, t,
+		  (struct oracle_acc){
+			  .kind = RACE_OP_WRITE, .strength = strength, .scope = scope, .bytes = 4},
+		  x);
 }
 
 static void rmw(struct world *w, uint32_t t, uint64_t x, uint8_t strength, uint8_t scope)
 {
-	access_as(w, t, RACE_OP_RMW, strength, scope, x, 4, 0);
+	access_as(w, t,
+		  (struct oracle_acc){
+			  .kind = RACE_OP_RMW, .strength = strength, .scope = scope, .bytes = 4},
+		  x);
 }
 
 static void fence(struct world *w, uint32_t t, uint8_t strength, uint8_t scope)
@@ -160,10 +162,10 @@ static void test_bytes(void **state)
 	struct world w = world();
 
 	(void)state;
-	access_as(&w, w.a, RACE_OP_WRITE, RACE_WEAK, 0, X, 1, 0);
-	access_as(&w, w.b, RACE_OP_WRITE, RACE_WEAK, 0, X + 1, 1, 0);
+	access_as(&w, w.a, (struct oracle_acc){.kind = RACE_OP_WRITE, .bytes = 1}, X);
+	access_as(&w, w.b, (struct oracle_acc){.kind = RACE_OP_WRITE, .bytes = 1}, X + 1);
 	assert_int_equal(w.races, 0);
-	access_as(&w, w.b, RACE_OP_READ, RACE_WEAK, 0, X, 2, 0);
+	access_as(&w, w.b, (struct oracle_acc){.kind = RACE_OP_READ, .bytes = 2}, X);
 	expect(&w, 1, ORACLE_RACE);
 }
 
@@ -185,7 +187,12 @@ static void test_strong_pairs(void **state)
 	rmw(&w, w.a, X, RACE_RELAXED, RACE_SCOPE_CLUSTER);
 	rmw(&w, w.cluster, X, RACE_RELAXED, RACE_SCOPE_CLUSTER);
 	assert_int_equal(w.races, 0);
-	access_as(&w, w.b, RACE_OP_RMW, RACE_RELAXED, RACE_SCOPE_GPU, X, 8, 0);
+	access_as(&w, w.b,
+		  (struct oracle_acc){.kind = RACE_OP_RMW,
+				      .strength = RACE_RELAXED,
+				      .scope = RACE_SCOPE_GPU,
+				      .bytes = 8},
+		  X);
 	assert_int_equal(w.last, ORACLE_RACE_SIZE);
 	oracle_free(w.o);
 }
@@ -263,8 +270,13 @@ static void chain(struct world *w, uint8_t flags, bool is_rmw)
 {
 	store(w, w->a, X);
 	put(w, w->a, Y, RACE_RELEASE, RACE_SCOPE_GPU);
-	access_as(w, w->b, is_rmw ? RACE_OP_RMW : RACE_OP_WRITE, RACE_RELAXED, RACE_SCOPE_GPU, Y, 4,
-		  flags);
+	access_as(w, w->b,
+		  (struct oracle_acc){.kind = is_rmw ? RACE_OP_RMW : RACE_OP_WRITE,
+				      .strength = RACE_RELAXED,
+				      .scope = RACE_SCOPE_GPU,
+				      .bytes = 4,
+				      .flags = flags},
+		  Y);
 	get(w, w->far, Y, RACE_ACQUIRE, RACE_SCOPE_GPU);
 	load(w, w->far, X);
 }
@@ -314,8 +326,13 @@ static void test_red_never_acquires(void **state)
 	for (int is_red = 0; is_red < 2; is_red++) {
 		store(&w, w.a, X);
 		put(&w, w.a, Y, RACE_RELEASE, RACE_SCOPE_GPU);
-		access_as(&w, w.far, RACE_OP_RMW, RACE_RELAXED, RACE_SCOPE_GPU, Y, 4,
-			  is_red ? ORACLE_RED : 0);
+		access_as(&w, w.far,
+			  (struct oracle_acc){.kind = RACE_OP_RMW,
+					      .strength = RACE_RELAXED,
+					      .scope = RACE_SCOPE_GPU,
+					      .bytes = 4,
+					      .flags = is_red ? ORACLE_RED : 0},
+			  Y);
 		fence(&w, w.far, RACE_ACQ_REL, RACE_SCOPE_GPU);
 		load(&w, w.far, X);
 		if (!is_red) {
@@ -396,7 +413,7 @@ static void test_saw(void **state)
 	expect(&w, 1, ORACLE_RACE);
 }
 
-/* ---- fence.sc --------------------------------------------------------------------------------- */
+/* ---- fence.sc -------------------------------------------------------------------------------- */
 
 /* Z -> fence -> X of a; X (a communication, or none) of far -> fence -> Z. */
 static unsigned sc_races(enum oracle_sc sc, bool communicates, uint8_t scope)
@@ -425,7 +442,7 @@ static void test_fence_sc(void **state)
 	assert_int_equal(sc_races(ORACLE_SC_EXECUTION, false, RACE_SCOPE_CTA), 1);
 }
 
-/* ---- barriers ------------------------------------------------------------------------------------ */
+/* ---- barriers -------------------------------------------------------------------------------- */
 
 static unsigned barrier_races(uint8_t first, bool leaves)
 {
@@ -433,8 +450,10 @@ static unsigned barrier_races(uint8_t first, bool leaves)
 	unsigned races;
 
 	store(&w, w.a, X);
-	oracle_arrive(w.o, w.a, 1, 5, 0, 64, first, &w);
-	oracle_arrive(w.o, w.b & ~31u, 2, 5, 0, 64, ORACLE_BAR_RELEASE | ORACLE_BAR_LEAVES, &w);
+	oracle_arrive(w.o, w.a, 1, &(struct oracle_arrival){5, 0, 64, first, &w});
+	oracle_arrive(
+		w.o, w.b & ~31u, 2,
+		&(struct oracle_arrival){5, 0, 64, ORACLE_BAR_RELEASE | ORACLE_BAR_LEAVES, &w});
 	if (leaves)
 		oracle_leave(w.o, w.b & ~31u, 2, 5, 0);
 	load(&w, w.b, X);
@@ -459,9 +478,11 @@ static void test_arrive_only(void **state)
 
 	(void)state;
 	store(&w, w.b, X);
-	oracle_arrive(w.o, w.a, 1, 5, 0, 0, ORACLE_BAR_RELEASE, &w);
+	oracle_arrive(w.o, w.a, 1, &(struct oracle_arrival){5, 0, 0, ORACLE_BAR_RELEASE, &w});
 	store(&w, w.a, Y);
-	oracle_arrive(w.o, w.b & ~31u, 2, 5, 0, 0, ORACLE_BAR_RELEASE | ORACLE_BAR_LEAVES, &w);
+	oracle_arrive(
+		w.o, w.b & ~31u, 2,
+		&(struct oracle_arrival){5, 0, 0, ORACLE_BAR_RELEASE | ORACLE_BAR_LEAVES, &w});
 	oracle_leave(w.o, w.b & ~31u, 2, 5, 0);
 	load(&w, w.a, X);
 	load(&w, w.b, Y);
@@ -475,8 +496,10 @@ static void test_barrier_counts(void **state)
 	(void)state;
 	for (uint32_t second = 64; second <= 96; second += 32) {
 		oracle_on_race(w.o, on_race, &w);
-		oracle_arrive(w.o, w.a, 1, 5, second, 64, ORACLE_BAR_RELEASE, &w);
-		oracle_arrive(w.o, w.b, 0, 5, second, second, ORACLE_BAR_RELEASE, &w);
+		oracle_arrive(w.o, w.a, 1,
+			      &(struct oracle_arrival){5, second, 64, ORACLE_BAR_RELEASE, &w});
+		oracle_arrive(w.o, w.b, 0,
+			      &(struct oracle_arrival){5, second, second, ORACLE_BAR_RELEASE, &w});
 		assert_int_equal(w.races, second == 96);
 	}
 	expect(&w, 1, ORACLE_BAR_COUNT);
@@ -518,7 +541,7 @@ static void test_mbarrier(void **state)
 	assert_int_equal(mbarrier_races(RACE_RELEASE, RACE_ACQUIRE, 1), 1);
 }
 
-/* ---- copies ---------------------------------------------------------------------------------------- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 static void test_copy_joined(void **state)
 {
@@ -579,7 +602,8 @@ static void test_read_only_load(void **state)
 	struct world w = world();
 
 	(void)state;
-	access_as(&w, w.a, RACE_OP_READ, RACE_WEAK, 0, X, 4, ORACLE_NC);
+	access_as(&w, w.a,
+		  (struct oracle_acc){.kind = RACE_OP_READ, .bytes = 4, .flags = ORACLE_NC}, X);
 	oracle_warp_sync(w.o, w.a, 3);
 	store(&w, w.a + 1, X);
 	expect(&w, 1, ORACLE_RACE_NC);
@@ -590,7 +614,7 @@ static void test_read_only_load(void **state)
 	none(&w);
 }
 
-/* ---- operations, memory ------------------------------------------------------------------------------- */
+/* ---- operations, memory ---------------------------------------------------------------------- */
 
 static unsigned launch_races(bool depends, bool waits)
 {
@@ -668,7 +692,9 @@ static void test_inserted(void **state)
 
 	(void)state;
 	store(&w, w.a, X);
-	access_as(&w, w.b, RACE_OP_WRITE, RACE_WEAK, 0, X, 4, ORACLE_INSERTED);
+	access_as(&w, w.b,
+		  (struct oracle_acc){.kind = RACE_OP_WRITE, .bytes = 4, .flags = ORACLE_INSERTED},
+		  X);
 	none(&w);
 }
 
@@ -757,8 +783,8 @@ static void test_raced_out(void **state)
 	}
 }
 
-/* A barrier keeps a block's threads on one clock: memory doesn't grow with their number of uses, but
- * for the joins that are remembered. */
+/* A barrier keeps a block's threads on one clock: memory doesn't grow with their number of uses,
+ * but for the joins that are remembered. */
 static void test_barrier_memory(void **state)
 {
 	struct world w = world();
@@ -774,8 +800,10 @@ static void test_barrier_memory(void **state)
 			oracle_access_warp(w.o, first + i * 32, UINT32_MAX, &acc, addresses);
 		}
 		for (uint32_t i = 0; i < 32; i++)
-			oracle_arrive(w.o, first + i * 32, UINT32_MAX, 7, gen, 1024,
-				      ORACLE_BAR_RELEASE | ORACLE_BAR_LEAVES, &w);
+			oracle_arrive(
+				w.o, first + i * 32, UINT32_MAX,
+				&(struct oracle_arrival){
+					7, gen, 1024, ORACLE_BAR_RELEASE | ORACLE_BAR_LEAVES, &w});
 		for (uint32_t i = 0; i < 32; i++)
 			oracle_leave(w.o, first + i * 32, UINT32_MAX, 7, gen);
 		if (gen == 200)

@@ -2,8 +2,9 @@
  * test_words.c - words that many threads access, as the oracle keeps them: sets of readers, lanes
  * of a word's bytes, logs of atomics.
  *
- * Each case: some threads access a word, a stranger comes behind all of them, or behind all but one, by
- * a chain of releases at another word, and accesses it. Behind all: no race; else there is one.
+ * Each case: some threads access a word, a stranger comes behind all of them, or behind all but
+ * one, by a chain of releases at another word, and accesses it. Behind all: no race; else there is
+ * one.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -89,7 +90,8 @@ static void expect(struct world *w, bool is_race)
 	oracle_free(w->o);
 }
 
-/* Whole warps, in an order in which their readers join from both sides; halves of warps; single lanes. */
+/* Whole warps, in an order in which their readers join from both sides; halves of warps; single
+ * lanes. */
 static void test_readers(void **state)
 {
 	static const uint32_t parts[][4] = {{~0u}, {0xffff, 0xffff0000}, {0xf0, 0xf, ~0xffu}};
@@ -184,8 +186,8 @@ static void test_observed(void **state)
 	}
 }
 
-/* What an atomic has observed holds for those who know of it, also when its thread makes others later, in
- * another epoch, that they don't know. */
+/* What an atomic has observed holds for those who know of it, also when its thread makes others
+ * later, in another epoch, that they don't know. */
 static void test_epochs(void **state)
 {
 	(void)state;
@@ -196,8 +198,12 @@ static void test_epochs(void **state)
 		w.watched = b;
 		one(&w, b, RACE_OP_RMW, RACE_RELAXED, 0, X, 4);
 		one(&w, a, RACE_OP_RMW, RACE_RELAXED, 0, X, 4);
-		oracle_arrive(w.o, a, 1, 7, 1, 2, ORACLE_BAR_RELEASE | ORACLE_BAR_LEAVES, &w);
-		oracle_arrive(w.o, c, 1, 7, 1, 2, ORACLE_BAR_RELEASE | ORACLE_BAR_LEAVES, &w);
+		oracle_arrive(w.o, a, 1,
+			      &(struct oracle_arrival){7, 1, 2,
+						       ORACLE_BAR_RELEASE | ORACLE_BAR_LEAVES, &w});
+		oracle_arrive(w.o, c, 1,
+			      &(struct oracle_arrival){7, 1, 2,
+						       ORACLE_BAR_RELEASE | ORACLE_BAR_LEAVES, &w});
 		oracle_leave(w.o, a, 1, 7, 1);
 		if (is_behind)
 			oracle_leave(w.o, c, 1, 7, 1);

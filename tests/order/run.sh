@@ -29,7 +29,7 @@ build() { # build NAME SOURCE FLAGS...
 	local name=$1 src=$here/$2
 	shift 2
 	[ "$name" -nt "$src" ] && [ "$name" -nt "$collider" ] && return
-	"$collider" nvcc -O3 -std=c++17 -arch=compute_90 --no-fit "$@" "$src" -o "$name" || exit 2
+	"$collider" nvcc -O0 -std=c++17 -arch=compute_90 --no-fit "$@" "$src" -o "$name" || exit 2
 }
 
 make_program() { # make_program NAME...
@@ -44,7 +44,11 @@ make_program() { # make_program NAME...
 			"$collider" nvcc -O3 -std=c++17 -arch=sm_90 "$here/lookback.cu" -o lookback || exit 2
 			;;
 		waves_fixed) build waves_fixed waves.cu -DFIXED ;;
-		stream_order*) build $name $system/$name.cu -I"$here/../hadron" -I"$here/../../examples" ;;
+		stream_order*)
+			set -- -I"$here/../hadron" -I"$here/../../examples"
+			[ $name = stream_order ] || set -- "$@" -DFIXED
+			build $name $system/stream_order.cu "$@"
+			;;
 		graphs) build graphs ../cudart_programs/graphs.cu -I"$here/../cudart_programs" ;;
 		mixed)
 			# Linked for the GPU, too: both, all of it instrumented, and mixed, one object of two.

@@ -119,8 +119,8 @@ static void keeps_values(void **unused)
 		struct ex_pool pool;
 		ex_pool_init(&pool, &arena, &launch);
 		for (unsigned i = 0; i < 3; i++) {
-			leaf[i] =
-				ex_leaf(&pool, EX_PARAM, 32, 4 * i, EX_GRID, ex_full(32), 0, NULL);
+			leaf[i] = ex_leaf(&pool, EX_PARAM, 32, 4 * i, EX_GRID, ex_full(32),
+					  EX_NO_ARGS);
 			value[i] = small_or_edge(32);
 		}
 		struct both x = make(&pool, 32, 3);

@@ -364,7 +364,7 @@ static void observed_counter(void **state)
 }
 
 /* T0 writes, releases, and meets T1 in its warp; T1 reads with a higher number than the write's.
- * Another block has acquired from T0 and reads: a word with the higher number would call it a race. */
+ * Another block has acquired from T0 and reads: the higher number would make it a race. */
 static void the_least_stamp_counts(void **state)
 {
 	struct shadow_stamps both = host_none;

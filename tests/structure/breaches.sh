@@ -69,6 +69,18 @@ put tests/flow/t.c '#include "ptx/lexer.h"'
 expect "a test of another room's inside" '^tests/flow/t.c:4: tests/flow includes "ptx/lexer.h"' ../tests/flow
 for i in $(seq 41); do put "src/ptx/many$i.c" ''; done
 expect "a folder too full" '^src/ptx: 44 files' ptx
+put src/ptx/long.c "$(seq -f '/* %g */' 700)"
+expect "a file too long" '^src/ptx/long.c: 703 lines: up to 700' ptx/long.c
+put src/ptx/wide.h "$(printf '\t\t/* %085d */' 0)"
+expect "a line too wide, by its tabs" '^src/ptx/wide.h:4: 107 columns: up to 100' ptx/wide.h
+put src/ptx/many.h "$(printf 'int many(int a, int (*b)(int, int), int c, int d, int e,\n\t int f, int g, int h);')"
+expect "too many parameters" '^src/ptx/many.h:4: many takes 8 parameters: up to 7' ptx/many.h
+put src/ptx/seven.h "$(printf 'int seven(int a, int (*b)(int, int), int c, int d, int e,\n\t int f, int g);')
+__attribute__((format(printf, 1, 2))) static int cudaMany(int a, int b, int c, int d, int e,
+	int f, int g, int h);
+$(printf '\t\t/* %078d */' 0)"
+bash "$rules" "$tree" || { echo "FAIL seven parameters, CUDA's own, 100 columns"; failed=1; }
+rm "$tree/src/ptx/seven.h"
 echo 'int x;' >"$tree/src/base/bare.c"
 expect "a file without its comment" '^src/base/bare.c:1: ' base/bare.c
 rm -f "$tree"/src/ptx/many*.c "$tree/src/base/bare.c"

@@ -7,10 +7,14 @@
 # 2. include/ includes nothing of ours.
 # 3. Every .c and .cu of src/, tests/ and bench/ begins with a comment that names the file.
 # 4. No folder of src/ holds more than 40 files, no file of it more than 700 lines.
-# 5. PTX is spelled in src/ptx and in templates: no string of C holds an instruction, or the head of a
+# 5. No line of the sources in C, of src/ in CUDA C too, is longer than 100 columns, a tab being
+#    eight. Wider are isa.def, a table, and templates.
+# 6. No function takes more than seven parameters; more are a struct. Interfaces of others (CUDA's,
+#    what PTX calls) are as they are.
+# 7. PTX is spelled in src/ptx and in templates: no string of C holds an instruction, or the head of a
 #    declaration. src/device speaks to nvcc in inline assembly; src/report reads a site's text.
-# 6. A detector's runtime block is found by its row: no marker is named in src/agent or src/toolchain.
-# 7. Each pass of base/passes.def has its function in instrument/pipeline.c (or is strip.c's), and
+# 8. A detector's runtime block is found by its row: no marker is named in src/agent or src/toolchain.
+# 9. Each pass of base/passes.def has its function in instrument/pipeline.c (or is strip.c's), and
 #    inst_pass_end stands behind each call of one.
 # Prints one line (file:line: what, what is allowed) per breach; exit code 1 when there is one.
 set -u
@@ -127,9 +131,68 @@ while IFS= read -r file; do
 	esac
 done < <(find src tests bench -name '*.c' 2>/dev/null | sort)
 
-while read -r n file; do
-	[ "$n" -le 700 ] || breach "$file: $n lines: up to 700 are allowed"
-done < <(find src -type f ! -name '*.o' -exec wc -l {} + | grep -v ' total$' | sort -n | tail -n 20)
+# ---- sizes -------------------------------------------------------------------------------------
+
+sizes() { # sizes FILE...: a line per breach of 4 to 6
+	awk '
+		function columns(s,    n, i) {
+			n = 0
+			for (i = index(s, "\t"); i; i = index(s, "\t")) {
+				n += i - 1
+				n += 8 - n % 8
+				s = substr(s, i + 1)
+			}
+			return n + length(s)
+		}
+		# The parameters of the function whose declaration is s; 0: it is not complete yet.
+		function parameters(s,    i, c, depth, n) {
+			sub(/^[^(]*\(/, "", s)
+			depth = n = 1
+			for (i = 1; i <= length(s); i++) {
+				c = substr(s, i, 1)
+				if (c == "(") depth++
+				if (c == ")" && --depth == 0) return n
+				if (c == "," && depth == 1) n++
+			}
+			return 0
+		}
+		function end_of_file() {
+			if (lines > 700 && file ~ /^src\//)
+				print file ": " lines " lines: up to 700 are allowed"
+		}
+		FNR == 1 { end_of_file(); file = FILENAME; text = "" }
+		{ lines = FNR }
+		file !~ /\.ptxt$/ && columns($0) > 100 { print file ":" FNR ": " columns($0) " columns: up to 100 are allowed" }
+		file !~ /\.[ch]$/ { next }
+		text == "" && /^[A-Za-z_][^;={]*\(/ { text = $0; at = FNR; next_is = 1 }
+		text != "" && !next_is { text = text " " $0 }
+		text != "" {
+			next_is = 0
+			while (match(text, /__attribute__ *\(\([^()]*(\([^()]*\))?[^()]*\)\)/))
+				text = substr(text, 1, RSTART - 1) substr(text, RSTART + RLENGTH)
+			n = text ~ /\(/ ? parameters(text) : 0
+			name = text
+			sub(/ *\(.*/, "", name)
+			sub(/.*[ *]/, "", name)
+			if (n > 7 && name !~ /^(_*cu[A-Z]|_*cuda[A-Z]|__collider_)/)
+				print file ":" at ": " name " takes " n " parameters: up to 7 are allowed"
+			if (n || length(text) > 2000) text = ""
+		}
+		END { end_of_file() }
+	' "$@"
+}
+while IFS= read -r hit; do
+	breach "$hit"
+done < <(
+	mapfile -t files < <(
+		find src -name '*.[ch]' -o -name '*.cu' -o -name '*.ptxt' -o \
+			-name '*.def' ! -name isa.def
+		find include tests bench -name '*.[ch]' ! -name samples.h 2>/dev/null
+	)
+	sizes "${files[@]}"
+)
+
+# ---- PTX, detectors, passes ---------------------------------------------------------------------
 
 ops='ld|st|mov|add|sub|mul|mad|and|or|xor|not|shl|shr|setp|selp|cvt|cvta|atom|red|bar|barrier|fence'
 ops="$ops|membar|shfl|vote|match|mbarrier|cp|bra|ret|call|wmma|mma|ldmatrix|stmatrix|nanosleep|isspacep"

@@ -5,7 +5,7 @@
  * where both have it set, or one has and the sum has not. These bits are kept by lane and gathered
  * into the word at the end. Subtraction adds the complement, as GPUs do: the flag is then set where
  * there is *no* borrow. The ISA calls it the borrow; only code that mixes sub.cc with addc can
- * tell, and it gets what an H100 gives.
+ * say, and it gets what an H100 gives.
  * Costs: high halves of 64-bit products are one lane at a time.
  */
 #include "cpu/alu/alu.h"

@@ -176,7 +176,7 @@ static inline float fp_fma32(float a, float b, float c)
 
 /* ---- lanes -------------------------------------------------------------------- */
 
-/* clang takes a loop of 32 apart before it looks for vectors, unless it is told not to. */
+/* clang takes a loop of 32 apart before it looks for vectors, unless a pragma forbids it. */
 #if defined(__clang__)
 #define FP_VECTORIZE _Pragma("clang loop vectorize(assume_safety) unroll(disable)")
 #else

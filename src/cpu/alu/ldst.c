@@ -239,15 +239,25 @@ static bool find_window(struct cpu_warp *w, const struct cpu_inst *in, const str
 /* ---- the other models, and all that is odd ----------------------------------------------- */
 
 static void load_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
-		      const struct mem *m, enum cpu_place place, const uint8_t *host, uint8_t *out)
+		      const struct mem *m, enum cpu_place place, uint8_t *host, uint8_t *out)
 {
 	if (!cpu_model_is_on(w) || place == CPU_PLACE_PRIVATE) {
 		memcpy(out, host, m->step);
 		return;
 	}
-	for (unsigned e = 0; e < m->n; e++)
-		cpu_model_load(w, in, lane, &m->acc, place, host + e * m->acc.width, m->acc.width,
-			       out + e * m->acc.width);
+	struct cpu_elem x = {.lane = lane, .place = place, .bytes = m->acc.width};
+	for (unsigned e = 0; e < m->n; e++) {
+		x.host = host + e * m->acc.width;
+		cpu_model_load(w, in, &m->acc, &x, out + e * m->acc.width);
+	}
+}
+
+static struct cpu_range range_of(const struct mem *m)
+{
+	return (struct cpu_range){.space = (enum ptx_space)m->acc.space,
+				  .bytes = m->step,
+				  .align = m->step,
+				  .is_write = m->acc.kind == CPU_ACC_STORE};
 }
 
 static enum cpu_step load_slow(struct cpu_warp *w, const struct cpu_inst *in, const struct mem *m,
@@ -256,10 +266,11 @@ static enum cpu_step load_slow(struct cpu_warp *w, const struct cpu_inst *in, co
 	uint8_t data[CPU_WARP][32];
 	uint64_t at[CPU_WARP];
 	enum cpu_place place = CPU_PLACE_PRIVATE;
+	struct cpu_range r = range_of(m);
 
 	CPU_EACH_LANE (l, mask) {
-		const uint8_t *host = cpu_resolve_place(w, in, l, (enum ptx_space)m->acc.space,
-							addr[l], m->step, m->step, false, &place);
+		r.addr = addr[l];
+		uint8_t *host = cpu_resolve_place(w, in, l, &r, &place);
 		if (!host)
 			return CPU_FAULTED;
 		load_lane(w, in, l, m, place, host, data[l]);
@@ -279,11 +290,12 @@ static enum cpu_step store_slow(struct cpu_warp *w, const struct cpu_inst *in, c
 	uint8_t data[CPU_WARP][32], *host[CPU_WARP];
 	uint64_t at[CPU_WARP];
 	enum cpu_place place[CPU_WARP];
+	struct cpu_range r = range_of(m);
 
 	CPU_EACH_LANE (l, mask) {
 		at[l] = (uint64_t)(uintptr_t)data[l];
-		host[l] = cpu_resolve_place(w, in, l, (enum ptx_space)m->acc.space, addr[l],
-					    m->step, m->step, true, &place[l]);
+		r.addr = addr[l];
+		host[l] = cpu_resolve_place(w, in, l, &r, &place[l]);
 		if (!host[l])
 			return CPU_FAULTED;
 	}
@@ -296,9 +308,11 @@ static enum cpu_step store_slow(struct cpu_warp *w, const struct cpu_inst *in, c
 			memcpy(host[l], data[l], m->step);
 			continue;
 		}
-		for (unsigned e = 0; e < m->n; e++)
-			cpu_model_store(w, in, l, &m->acc, place[l], host[l] + e * m->acc.width,
-					m->acc.width, data[l] + e * m->acc.width);
+		struct cpu_elem x = {.lane = l, .place = place[l], .bytes = m->acc.width};
+		for (unsigned e = 0; e < m->n; e++) {
+			x.host = host[l] + e * m->acc.width;
+			cpu_model_store(w, in, &m->acc, &x, data[l] + e * m->acc.width);
+		}
 	}
 	return CPU_OK;
 }

@@ -467,15 +467,16 @@ static enum cpu_bound bind(struct cpu_dec *d, const struct ptx_stmt *s, struct c
 	x->is_sat = ptx_form_has(f, PTX_MOD_SATFINITE) && x->kind != MMA_FLOAT;
 	if (x->shape.m > 32 || x->shape.n > 32 || x->shape.k > 256)
 		return cpu_dec_unsupported(d, in, "this shape");
-	const struct cpu_shape *sh = &x->shape;
-	why = cpu_frag_bind(d, &x->a, &s->ops[1], CPU_FRAG_A, *sh, t[1], is_quad, is_col(f, 0));
-	if (!why)
-		why = cpu_frag_bind(d, &x->b, &s->ops[2], CPU_FRAG_B, *sh, t[2], is_quad,
-				    is_col(f, 1));
-	if (!why)
-		why = cpu_frag_bind(d, &x->c, &s->ops[3], CPU_FRAG_C, *sh, t[3], is_quad, false);
-	if (!why)
-		why = cpu_frag_bind(d, &x->d, &s->ops[0], CPU_FRAG_D, *sh, t[0], is_quad, false);
+	struct cpu_frag *frag[4] = {&x->a, &x->b, &x->c, &x->d};
+	for (unsigned i = 0; i < 4 && !why; i++) {
+		unsigned at = (i + 1) % 4; /* the operands are d, a, b, c */
+		struct cpu_frag_kind kind = {.use = (enum cpu_frag_use)i,
+					     .shape = x->shape,
+					     .type = t[at],
+					     .is_quad = is_quad,
+					     .is_col = i < 2 && is_col(f, i)};
+		why = cpu_frag_bind(d, frag[i], &s->ops[at], &kind);
+	}
 	if (why)
 		return cpu_dec_unsupported(d, in, why);
 	if (t[1] == PTX_TYPE_B1)

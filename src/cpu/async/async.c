@@ -263,7 +263,12 @@ static bool copy_setup(struct cpu_warp *w, const struct cpu_inst *in, unsigned l
 {
 	const struct lane_aux *x = in->aux;
 	unsigned n = valid_bytes(w, in, l);
-	uint8_t *to = cpu_resolve(w, in, l, PTX_SPACE_SHARED, dst, x->bytes, x->bytes, true);
+	uint8_t *to = cpu_resolve(w, in, l,
+				  &(struct cpu_range){.space = PTX_SPACE_SHARED,
+						      .addr = dst,
+						      .bytes = x->bytes,
+						      .align = x->bytes,
+						      .is_write = true});
 
 	if (!to)
 		return false;
@@ -273,8 +278,11 @@ static bool copy_setup(struct cpu_warp *w, const struct cpu_inst *in, unsigned l
 		return false;
 	}
 	if (n) {
-		uint8_t *from =
-			cpu_resolve(w, in, l, PTX_SPACE_GLOBAL, p->src[l], n, x->bytes, false);
+		uint8_t *from = cpu_resolve(w, in, l,
+					    &(struct cpu_range){.space = PTX_SPACE_GLOBAL,
+								.addr = p->src[l],
+								.bytes = n,
+								.align = x->bytes});
 		if (!from)
 			return false;
 		cpu_model_bypass(w, l, from, n);
@@ -323,11 +331,20 @@ static enum cpu_step exec_store(struct cpu_warp *w, const struct cpu_inst *in, u
 	cpu_addresses(w, &x->dst, mask, dst);
 	cpu_addresses(w, &x->mbar, mask, mbar);
 	CPU_EACH_LANE (l, mask) {
-		uint8_t *to = cpu_resolve(w, in, l, (enum ptx_space)x->dst_space, dst[l], x->bytes,
-					  x->bytes, true);
-		uint8_t *bar = to ? cpu_resolve(w, in, l, (enum ptx_space)x->mbar_space, mbar[l], 8,
-						8, true)
-				  : NULL;
+		uint8_t *to = cpu_resolve(w, in, l,
+					  &(struct cpu_range){.space = (enum ptx_space)x->dst_space,
+							      .addr = dst[l],
+							      .bytes = x->bytes,
+							      .align = x->bytes,
+							      .is_write = true});
+		uint8_t *bar =
+			to ? cpu_resolve(w, in, l,
+					 &(struct cpu_range){.space = (enum ptx_space)x->mbar_space,
+							     .addr = mbar[l],
+							     .bytes = 8,
+							     .align = 8,
+							     .is_write = true})
+			   : NULL;
 		if (!bar) {
 			cpu_async_abandon(t);
 			return CPU_FAULTED;
@@ -356,8 +373,12 @@ static enum cpu_step exec_mbarrier_arrive(struct cpu_warp *w, const struct cpu_i
 		return CPU_FAULTED;
 	cpu_addresses(w, &x->mbar, mask, mbar);
 	CPU_EACH_LANE (l, mask) {
-		uint8_t *p =
-			cpu_resolve(w, in, l, (enum ptx_space)x->mbar_space, mbar[l], 8, 8, true);
+		uint8_t *p = cpu_resolve(w, in, l,
+					 &(struct cpu_range){.space = (enum ptx_space)x->mbar_space,
+							     .addr = mbar[l],
+							     .bytes = 8,
+							     .align = 8,
+							     .is_write = true});
 		const char *why = p && c.more ? cpu_mbarrier_apply(p, &c, NULL) : NULL;
 		if (why)
 			cpu_fault(w, in, l, CPU_FAULT_ILLEGAL, "%s", why);
@@ -366,8 +387,8 @@ static enum cpu_step exec_mbarrier_arrive(struct cpu_warp *w, const struct cpu_i
 			return CPU_FAULTED;
 		}
 		t->lane.mbar[l] = cpu_shared_canonical(w->cta, mbar[l]);
-		cpu_judge_mbarrier(w, in, l, p, CPU_MBAR_OTHER, PTX_SEM_RELAXED, PTX_SCOPE_CTA,
-				   false);
+		struct cpu_mbar_use u = {CPU_MBAR_OTHER, PTX_SEM_RELAXED, PTX_SCOPE_CTA, false};
+		cpu_judge_mbarrier(w, in, l, p, &u);
 	}
 	cpu_async_start(t);
 	return CPU_OK;

@@ -21,7 +21,7 @@ enum cpu_transfer_kind {
 	CPU_TR_TENSOR  /* cp.async.bulk.tensor, cp.reduce.async.bulk.tensor: one lane */
 };
 
-/* What tells that a transfer has ended. */
+/* What shows that a transfer has ended. */
 enum cpu_completion {
 	CPU_DONE_GROUP,	     /* cp.async.wait_group of the issuing thread */
 	CPU_DONE_BULK_GROUP, /* cp.async.bulk.wait_group of the issuing thread */
@@ -147,6 +147,18 @@ uint32_t cpu_shared_canonical(const struct cpu_cta *cta, uint64_t addr);
 /* ---- bulk.c ------------------------------------------------------------------ */
 
 enum cpu_bound cpu_bind_bulk(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in);
+/* How an instruction's transfers are issued. */
+struct cpu_bulk_job {
+	enum cpu_transfer_kind kind;
+	enum cpu_completion completion;
+	uint8_t op, type;  /* of a reduction; 0: a copy */
+	uint32_t cta_mask; /* slot: one transfer for each block of the mask; CPU_NOSLOT: one */
+	const char *what;  /* for faults: "a bulk copy" */
+};
+/* Issues the transfer of lane l, whose part is made but for .first and .buffer. False: a fault was
+ * raised. */
+bool cpu_bulk_issue(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
+		    const struct cpu_bulk_job *job, struct cpu_bulk_part *part);
 /* One piece of a bulk or tensor transfer, of a size drawn by k (NULL: all that is left).
  * Returns false when a fault was raised. t->left is 0 when it has ended. */
 bool cpu_bulk_advance(struct cpu_worker *k, struct cpu_transfer *t);

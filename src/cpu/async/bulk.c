@@ -10,7 +10,7 @@
  * gets the data, so that they end apart.
  *
  * Misses: a complete_tx for each part of a copy; nothing but the tx-count could
- * tell.
+ * show it.
  */
 #include "cpu/async/async.h"
 #include "cpu/events.h"
@@ -149,10 +149,18 @@ static bool check_ends(struct cpu_warp *w, const struct cpu_inst *in, unsigned l
 	}
 	/* A copy of nothing has addresses all the same. */
 	uint32_t bytes = size ? size : 1;
-	uint8_t *to = cpu_resolve(w, in, l, (enum ptx_space)x->dst_space, dst, bytes, UNIT, true);
-	uint8_t *from =
-		to ? cpu_resolve(w, in, l, (enum ptx_space)x->src_space, src, bytes, UNIT, false)
-		   : NULL;
+	uint8_t *to = cpu_resolve(w, in, l,
+				  &(struct cpu_range){.space = (enum ptx_space)x->dst_space,
+						      .addr = dst,
+						      .bytes = bytes,
+						      .align = UNIT,
+						      .is_write = true});
+	uint8_t *from = to ? cpu_resolve(w, in, l,
+					 &(struct cpu_range){.space = (enum ptx_space)x->src_space,
+							     .addr = src,
+							     .bytes = bytes,
+							     .align = UNIT})
+			   : NULL;
 	if (!from)
 		return false;
 	cpu_model_bypass(w, l, to, size);
@@ -166,23 +174,21 @@ static uint64_t canonical(const struct cpu_warp *w, uint8_t space, uint64_t addr
 }
 
 static bool issue_one(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
-		      const struct cpu_bulk_part *part)
+		      const struct cpu_bulk_job *job, const struct cpu_bulk_part *part)
 {
-	const struct bulk_aux *x = in->aux;
-	struct cpu_transfer *t = cpu_async_new(
-		w, in, 1u << l, CPU_TR_BULK, x->is_group ? CPU_DONE_BULK_GROUP : CPU_DONE_MBARRIER);
+	struct cpu_transfer *t = cpu_async_new(w, in, 1u << l, job->kind, job->completion);
 
 	if (!t)
 		return false;
 	t->bulk = *part;
-	t->op = x->op;
-	t->type = x->type;
+	t->op = job->op;
+	t->type = job->type;
 	if (part->units)
 		t->bulk.first = cpu_random_below(w->worker, part->units);
 	if (part->is_staged) {
-		t->bulk.buffer = malloc((size_t)part->units * UNIT + 1);
+		t->bulk.buffer = malloc((size_t)part->units * part->unit + 1);
 		if (!t->bulk.buffer) {
-			cpu_fault(w, in, l, CPU_FAULT_RESOURCES, "no memory for a bulk copy");
+			cpu_fault(w, in, l, CPU_FAULT_RESOURCES, "no memory for %s", job->what);
 			cpu_async_abandon(t);
 			return false;
 		}
@@ -191,15 +197,12 @@ static bool issue_one(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
 	return true;
 }
 
-/* One transfer, or one for each block of the mask. */
-static bool issue(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
-		  struct cpu_bulk_part *part)
+bool cpu_bulk_issue(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
+		    const struct cpu_bulk_job *job, struct cpu_bulk_part *part)
 {
-	const struct bulk_aux *x = in->aux;
-
-	if (x->cta_mask == CPU_NOSLOT)
-		return issue_one(w, in, l, part);
-	uint32_t ctas = cpu_u16(w, x->cta_mask)[l];
+	if (job->cta_mask == CPU_NOSLOT)
+		return issue_one(w, in, l, job, part);
+	uint32_t ctas = cpu_u16(w, job->cta_mask)[l];
 	uint32_t dst = (uint32_t)part->dst % CPU_RANK, mbar = part->mbar % CPU_RANK;
 	if (!ctas || ctas >> w->cta->cluster->size) {
 		cpu_fault(w, in, l, CPU_FAULT_ILLEGAL,
@@ -210,7 +213,7 @@ static bool issue(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
 	CPU_EACH_LANE (r, ctas) {
 		part->dst = dst + (r + 1) * CPU_RANK;
 		part->mbar = mbar + (r + 1) * CPU_RANK;
-		if (!issue_one(w, in, l, part))
+		if (!issue_one(w, in, l, job, part))
 			return false;
 	}
 	return true;
@@ -221,6 +224,13 @@ static enum cpu_step exec_bulk(struct cpu_warp *w, const struct cpu_inst *in, ui
 	const struct bulk_aux *x = in->aux;
 	uint64_t dst[CPU_WARP], src[CPU_WARP], mbar[CPU_WARP];
 	const uint32_t *size = cpu_u32(w, x->size);
+	struct cpu_bulk_job job = {.kind = CPU_TR_BULK,
+				   .completion =
+					   x->is_group ? CPU_DONE_BULK_GROUP : CPU_DONE_MBARRIER,
+				   .op = x->op,
+				   .type = x->type,
+				   .cta_mask = x->cta_mask,
+				   .what = "a bulk copy"};
 
 	cpu_addresses(w, &x->dst, mask, dst);
 	cpu_addresses(w, &x->src, mask, src);
@@ -230,7 +240,12 @@ static enum cpu_step exec_bulk(struct cpu_warp *w, const struct cpu_inst *in, ui
 		if (!check_ends(w, in, l, dst[l], src[l], size[l]))
 			return CPU_FAULTED;
 		if (!x->is_group &&
-		    !cpu_resolve(w, in, l, PTX_SPACE_SHARED_CLUSTER, mbar[l], 8, 8, true))
+		    !cpu_resolve(w, in, l,
+				 &(struct cpu_range){.space = PTX_SPACE_SHARED_CLUSTER,
+						     .addr = mbar[l],
+						     .bytes = 8,
+						     .align = 8,
+						     .is_write = true}))
 			return CPU_FAULTED;
 		struct cpu_bulk_part part = {
 			.src = canonical(w, x->src_space, src[l]),
@@ -246,7 +261,7 @@ static enum cpu_step exec_bulk(struct cpu_warp *w, const struct cpu_inst *in, ui
 			.units = size[l] / UNIT,
 			.unit = UNIT,
 		};
-		if (!issue(w, in, l, &part))
+		if (!cpu_bulk_issue(w, in, l, &job, &part))
 			return CPU_FAULTED;
 	}
 	return CPU_OK;

@@ -6,7 +6,7 @@
  *   0..19 pending arrivals | 20..39 expected arrivals | 40..60 tx-count (signed)
  *   61 parity of the phase | 62..63 10 binary: alive
  *
- * so a word of zeros is no mbarrier, and most other words are told, too. A token that arrive
+ * so a word of zeros is no mbarrier, and most other words are refused, too. A token that arrive
  * returns is the state before the arrival. Every change is one compare and exchange: blocks of a
  * cluster may run on different host threads. A phase ends when nothing is pending and the tx-count
  * is 0; then pending is expected again and the parity flips (PTX ISA 9.7.13.15).
@@ -80,6 +80,14 @@ static const char *change(uint64_t *word, const struct cpu_mbar_change *c)
 	return NULL;
 }
 
+/* Did the change after state `was` end the phase? */
+static bool has_ended(const uint8_t *at, uint64_t was)
+{
+	uint64_t now = __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_RELAXED);
+
+	return unpack(now).parity != unpack(was).parity;
+}
+
 /* ---- instructions ------------------------------------------------------------- */
 
 struct bar {
@@ -89,77 +97,96 @@ struct bar {
 	int8_t tx_sign;
 };
 
-static uint8_t *locate(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane, uint64_t addr)
+/* The objects of the lanes of mask, on the host; false: a fault was raised. */
+static bool locate(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
+		   uint8_t *at[CPU_WARP])
 {
 	const struct bar *b = in->aux;
+	struct cpu_range r = {
+		.space = (enum ptx_space)b->space, .bytes = 8, .align = 8, .is_write = true};
+	uint64_t addr[CPU_WARP];
 
-	return cpu_resolve(w, in, lane, (enum ptx_space)b->space, addr, 8, 8, true);
+	cpu_addresses(w, &b->addr, mask, addr);
+	CPU_EACH_LANE (l, mask) {
+		r.addr = addr[l];
+		at[l] = cpu_resolve(w, in, l, &r);
+		if (!at[l])
+			return false;
+	}
+	return true;
 }
 
-/* The object isn't initialised (yet). For the oracle to see the init, too, the lanes wait for it
- * for a while; then this is a race that it tells, else the fault that it is without the oracle. */
+static uint64_t state_at(const uint8_t *at)
+{
+	return __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_ACQUIRE);
+}
+
+/* A lane's object isn't initialised (yet). For the oracle to see the init, too, the lanes wait for
+ * it for a while; then this is a race that it reports, else the fault that it is without the
+ * oracle. */
 static bool waits_for_init(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
-			   const uint64_t *addr)
+			   uint8_t *const at[CPU_WARP])
 {
 	if (!cpu_judge_takes(w, in))
 		return false;
 	CPU_EACH_LANE (l, mask) {
-		const uint8_t *p = locate(w, in, l, addr[l]);
-		if (!p)
-			return false;
-		if (!is_alive(__atomic_load_n((const uint64_t *)(const void *)p, __ATOMIC_RELAXED)))
-			return cpu_judge_early(w, in, l, p);
+		if (!is_alive(state_at(at[l])))
+			return cpu_judge_early(w, in, l, at[l]);
 	}
 	return false;
 }
 
 static enum cpu_step exec_init(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
-	const struct bar *b = in->aux;
 	const uint32_t *count = cpu_u32(w, in->src[0]);
-	uint64_t addr[CPU_WARP];
+	uint8_t *at[CPU_WARP];
 
-	cpu_addresses(w, &b->addr, mask, addr);
+	if (!locate(w, in, mask, at))
+		return CPU_FAULTED;
 	CPU_EACH_LANE (l, mask) {
-		uint8_t *p = locate(w, in, l, addr[l]);
-		if (!p)
-			return CPU_FAULTED;
 		if (!count[l] || count[l] > COUNT_MAX)
 			return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL,
 					 "mbarrier.init with a count of %u (1 to %u)", count[l],
 					 COUNT_MAX);
-		cpu_model_bypass(w, l, p, 8);
+		cpu_model_bypass(w, l, at[l], 8);
 		uint64_t word = pack((struct state){.pending = count[l], .expected = count[l]});
-		__atomic_store_n((uint64_t *)(void *)p, word, __ATOMIC_RELEASE);
-		cpu_judge_mbarrier(w, in, l, p, CPU_MBAR_INIT, 0, 0, false);
+		__atomic_store_n((uint64_t *)(void *)at[l], word, __ATOMIC_RELEASE);
+		cpu_judge_mbarrier(w, in, l, at[l], &(struct cpu_mbar_use){.what = CPU_MBAR_INIT});
 	}
 	return CPU_OK;
 }
 
 static enum cpu_step exec_inval(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
-	const struct bar *b = in->aux;
-	uint64_t addr[CPU_WARP];
+	uint8_t *at[CPU_WARP];
 
-	cpu_addresses(w, &b->addr, mask, addr);
+	if (!locate(w, in, mask, at))
+		return CPU_FAULTED;
 	CPU_EACH_LANE (l, mask) {
-		uint8_t *p = locate(w, in, l, addr[l]);
-		if (!p)
-			return CPU_FAULTED;
-		uint64_t was = __atomic_exchange_n((uint64_t *)(void *)p, 0, __ATOMIC_ACQ_REL);
+		uint64_t was = __atomic_exchange_n((uint64_t *)(void *)at[l], 0, __ATOMIC_ACQ_REL);
 		if (!is_alive(was))
 			return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL, "%s", not_alive);
-		cpu_judge_mbarrier(w, in, l, p, CPU_MBAR_OTHER, 0, 0, false);
+		cpu_judge_mbarrier(w, in, l, at[l], &(struct cpu_mbar_use){.what = CPU_MBAR_OTHER});
 	}
 	return CPU_OK;
 }
 
-/* Did the change after state `was` end the phase? One thread executes when anybody asks. */
-static bool has_ended(const uint8_t *at, uint64_t was)
+/* Changes a lane's object; *was gets the state before. False: a fault was raised. One thread
+ * executes when anybody asks whether the change ended the phase. */
+static bool change_at(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane, uint8_t *at,
+		      const struct cpu_mbar_change *c, uint64_t *was)
 {
-	uint64_t now = __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_RELAXED);
+	const struct bar *b = in->aux;
+	const char *why = cpu_mbarrier_apply(at, c, was);
 
-	return unpack(now).parity != unpack(was).parity;
+	if (why) {
+		cpu_fault(w, in, lane, CPU_FAULT_ILLEGAL, "%s", why);
+		return false;
+	}
+	cpu_judge_mbarrier(w, in, lane, at,
+			   &(struct cpu_mbar_use){c->arrive ? CPU_MBAR_ARRIVE : CPU_MBAR_OTHER,
+						  b->sem, b->scope, has_ended(at, *was)});
+	return true;
 }
 
 /* arrive, arrive_drop, with and without expect_tx. */
@@ -167,17 +194,18 @@ static enum cpu_step exec_arrive(struct cpu_warp *w, const struct cpu_inst *in, 
 {
 	const struct bar *b = in->aux;
 	const uint32_t *count = cpu_u32(w, in->src[0]);
-	uint64_t addr[CPU_WARP], *state = NULL;
+	uint8_t *at[CPU_WARP];
+	uint64_t *state = NULL, was;
 
-	cpu_addresses(w, &b->addr, mask, addr);
-	if (waits_for_init(w, in, mask, addr))
+	if (!locate(w, in, mask, at))
+		return CPU_FAULTED;
+	if (waits_for_init(w, in, mask, at))
 		return CPU_RETRY;
 	if (b->sem != PTX_SEM_RELAXED)
 		cpu_release(w, mask, (enum ptx_scope)b->scope);
 	if (in->dst[0] != CPU_NOSLOT)
 		state = cpu_u64(w, in->dst[0]);
 	CPU_EACH_LANE (l, mask) {
-		uint8_t *p = locate(w, in, l, addr[l]);
 		uint32_t arrivals = b->is_expect ? 1 : count[l];
 		struct cpu_mbar_change c = {
 			.tx = b->is_expect ? (int32_t)count[l] : 0,
@@ -185,17 +213,11 @@ static enum cpu_step exec_arrive(struct cpu_warp *w, const struct cpu_inst *in, 
 			.drop = b->is_drop ? arrivals : 0,
 			.is_incomplete = b->is_incomplete,
 		};
-		uint64_t was;
-		if (!p)
-			return CPU_FAULTED;
 		if (count[l] > COUNT_MAX || !arrivals)
 			return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL,
 					 "count %u is out of range (1 to %u)", count[l], COUNT_MAX);
-		const char *why = cpu_mbarrier_apply(p, &c, &was);
-		if (why)
-			return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL, "%s", why);
-		cpu_judge_mbarrier(w, in, l, p, CPU_MBAR_ARRIVE, b->sem, b->scope,
-				   has_ended(p, was));
+		if (!change_at(w, in, l, at[l], &c, &was))
+			return CPU_FAULTED;
 		if (state)
 			state[l] = was;
 	}
@@ -207,26 +229,21 @@ static enum cpu_step exec_tx(struct cpu_warp *w, const struct cpu_inst *in, uint
 {
 	const struct bar *b = in->aux;
 	const uint32_t *count = cpu_u32(w, in->src[0]);
-	uint64_t addr[CPU_WARP];
+	uint8_t *at[CPU_WARP];
+	uint64_t was;
 
-	cpu_addresses(w, &b->addr, mask, addr);
-	if (waits_for_init(w, in, mask, addr))
+	if (!locate(w, in, mask, at))
+		return CPU_FAULTED;
+	if (waits_for_init(w, in, mask, at))
 		return CPU_RETRY;
 	CPU_EACH_LANE (l, mask) {
-		uint8_t *p = locate(w, in, l, addr[l]);
-		if (!p)
-			return CPU_FAULTED;
+		struct cpu_mbar_change c = {.tx = b->tx_sign * (int32_t)count[l]};
 		if (count[l] > COUNT_MAX)
 			return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL,
 					 "tx-count %u is out of range (at most %u)", count[l],
 					 COUNT_MAX);
-		struct cpu_mbar_change c = {.tx = b->tx_sign * (int32_t)count[l]};
-		uint64_t was;
-		const char *why = cpu_mbarrier_apply(p, &c, &was);
-		if (why)
-			return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL, "%s", why);
-		cpu_judge_mbarrier(w, in, l, p, CPU_MBAR_OTHER, b->sem, b->scope,
-				   has_ended(p, was));
+		if (!change_at(w, in, l, at[l], &c, &was))
+			return CPU_FAULTED;
 	}
 	return CPU_OK;
 }
@@ -238,34 +255,18 @@ static bool is_over(const struct bar *b, uint64_t now, uint64_t asked)
 	return unpack(now).parity != parity;
 }
 
-static void judge_wait(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask, uint32_t done,
-		       const uint64_t *addr)
-{
-	const struct bar *b = in->aux;
-
-	CPU_EACH_LANE (l, mask) {
-		const uint8_t *p = locate(w, in, l, addr[l]);
-		if (p)
-			cpu_judge_mbarrier(w, in, l, p,
-					   done >> l & 1 ? CPU_MBAR_WAIT : CPU_MBAR_TEST, b->sem,
-					   b->scope, false);
-	}
-}
-
 static enum cpu_step exec_wait(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	const struct bar *b = in->aux;
-	uint64_t addr[CPU_WARP];
+	uint8_t *at[CPU_WARP];
 	uint32_t done = 0;
 
-	cpu_addresses(w, &b->addr, mask, addr);
-	if (waits_for_init(w, in, mask, addr))
+	if (!locate(w, in, mask, at))
+		return CPU_FAULTED;
+	if (waits_for_init(w, in, mask, at))
 		return CPU_RETRY;
 	CPU_EACH_LANE (l, mask) {
-		uint8_t *p = locate(w, in, l, addr[l]);
-		if (!p)
-			return CPU_FAULTED;
-		uint64_t now = __atomic_load_n((uint64_t *)(void *)p, __ATOMIC_ACQUIRE);
+		uint64_t now = state_at(at[l]);
 		uint64_t asked =
 			b->is_parity ? cpu_u32(w, in->src[0])[l] : cpu_u64(w, in->src[0])[l];
 		if (!is_alive(now))
@@ -276,7 +277,11 @@ static enum cpu_step exec_wait(struct cpu_warp *w, const struct cpu_inst *in, ui
 	if (!done && b->is_try && cpu_random_below(w->worker, TRY_TURNS))
 		return CPU_RETRY;
 	if (cpu_judge_takes(w, in))
-		judge_wait(w, in, mask, done, addr);
+		CPU_EACH_LANE (l, mask) {
+			struct cpu_mbar_use u = {done >> l & 1 ? CPU_MBAR_WAIT : CPU_MBAR_TEST,
+						 b->sem, b->scope, false};
+			cpu_judge_mbarrier(w, in, l, at[l], &u);
+		}
 	if (done && b->sem != PTX_SEM_RELAXED)
 		cpu_acquire(w, done, (enum ptx_scope)b->scope);
 	cpu_set_pred(w, in->dst[0], done, mask);

@@ -190,7 +190,11 @@ static bool read_map(struct cpu_warp *w, const struct cpu_inst *in, unsigned l, 
 		     struct cpu_tensormap *tm)
 {
 	const struct tensor_aux *x = in->aux;
-	const uint8_t *p = cpu_resolve(w, in, l, PTX_SPACE_GENERIC, addr, sizeof(*tm), 64, false);
+	const uint8_t *p = cpu_resolve(w, in, l,
+				       &(struct cpu_range){.space = PTX_SPACE_GENERIC,
+							   .addr = addr,
+							   .bytes = sizeof(*tm),
+							   .align = 64});
 
 	if (!p)
 		return false;
@@ -250,56 +254,6 @@ static enum ptx_type reduce_type(uint8_t type, uint8_t op)
 	return t;
 }
 
-static bool start_one(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
-		      const struct cpu_bulk_part *part, enum ptx_type type)
-{
-	const struct tensor_aux *x = in->aux;
-	struct cpu_transfer *t =
-		cpu_async_new(w, in, 1u << l, CPU_TR_TENSOR,
-			      x->is_store ? CPU_DONE_BULK_GROUP : CPU_DONE_MBARRIER);
-
-	if (!t)
-		return false;
-	t->bulk = *part;
-	t->op = x->op;
-	t->type = (uint8_t)type;
-	t->bulk.first = cpu_random_below(w->worker, part->units);
-	if (part->is_staged) {
-		t->bulk.buffer = malloc((size_t)part->units * part->unit);
-		if (!t->bulk.buffer) {
-			cpu_fault(w, in, l, CPU_FAULT_RESOURCES, "no memory for a tensor copy");
-			cpu_async_abandon(t);
-			return false;
-		}
-	}
-	cpu_async_start(t);
-	return true;
-}
-
-static bool start(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
-		  struct cpu_bulk_part *part, enum ptx_type type)
-{
-	const struct tensor_aux *x = in->aux;
-
-	if (x->cta_mask == CPU_NOSLOT)
-		return start_one(w, in, l, part, type);
-	uint32_t ctas = cpu_u16(w, x->cta_mask)[l];
-	uint32_t dst = (uint32_t)part->dst % CPU_RANK, mbar = part->mbar % CPU_RANK;
-	if (!ctas || ctas >> w->cta->cluster->size) {
-		cpu_fault(w, in, l, CPU_FAULT_ILLEGAL,
-			  "multicast to blocks 0x%x of a cluster of %u", ctas,
-			  w->cta->cluster->size);
-		return false;
-	}
-	CPU_EACH_LANE (r, ctas) {
-		part->dst = dst + (r + 1) * CPU_RANK;
-		part->mbar = mbar + (r + 1) * CPU_RANK;
-		if (!start_one(w, in, l, part, type))
-			return false;
-	}
-	return true;
-}
-
 /* Loads may start before the tensor, stores may not. */
 static bool is_storable(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
 			const struct cpu_tensor_box *b)
@@ -332,12 +286,21 @@ static bool issue_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned l
 		return false;
 	part.units = b->count[1] * b->count[2] * b->count[3] * b->count[4];
 	part.unit = b->inner;
-	uint8_t *p = cpu_resolve(w, in, l, (enum ptx_space)x->shared_space, shared,
-				 (uint64_t)part.units * b->pitch, 128, !x->is_store);
+	uint8_t *p = cpu_resolve(w, in, l,
+				 &(struct cpu_range){.space = (enum ptx_space)x->shared_space,
+						     .addr = shared,
+						     .bytes = (uint64_t)part.units * b->pitch,
+						     .align = 128,
+						     .is_write = !x->is_store});
 	if (!p)
 		return false;
 	cpu_model_bypass(w, l, p, (uint64_t)part.units * b->pitch);
-	if (!x->is_store && !cpu_resolve(w, in, l, PTX_SPACE_SHARED_CLUSTER, mbar, 8, 8, true))
+	if (!x->is_store && !cpu_resolve(w, in, l,
+					 &(struct cpu_range){.space = PTX_SPACE_SHARED_CLUSTER,
+							     .addr = mbar,
+							     .bytes = 8,
+							     .align = 8,
+							     .is_write = true}))
 		return false;
 	enum ptx_type type = x->op ? reduce_type(tm.type, x->op) : PTX_TYPE_NONE;
 	if (x->op && type == PTX_TYPE_NONE) {
@@ -351,7 +314,14 @@ static bool issue_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned l
 	part.src = x->is_store ? cpu_shared_canonical(w->cta, shared) : tm.address;
 	part.dst = x->is_store ? tm.address : cpu_shared_canonical(w->cta, shared);
 	part.mbar = x->is_store ? 0 : cpu_shared_canonical(w->cta, mbar);
-	return start(w, in, l, &part, type);
+	struct cpu_bulk_job job = {.kind = CPU_TR_TENSOR,
+				   .completion =
+					   x->is_store ? CPU_DONE_BULK_GROUP : CPU_DONE_MBARRIER,
+				   .op = x->op,
+				   .type = (uint8_t)type,
+				   .cta_mask = x->cta_mask,
+				   .what = "a tensor copy"};
+	return cpu_bulk_issue(w, in, l, &job, &part);
 }
 
 static enum cpu_step exec_tensor(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)

@@ -292,8 +292,12 @@ static enum cpu_step exec_replace(struct cpu_warp *w, const struct cpu_inst *in,
 	cpu_addresses(w, &r->addr, mask, addr);
 	CPU_EACH_LANE (l, mask) {
 		struct cpu_tensormap tm;
-		uint8_t *p = cpu_resolve(w, in, l, (enum ptx_space)r->space, addr[l], sizeof(tm),
-					 128, true);
+		uint8_t *p = cpu_resolve(w, in, l,
+					 &(struct cpu_range){.space = (enum ptx_space)r->space,
+							     .addr = addr[l],
+							     .bytes = sizeof(tm),
+							     .align = 128,
+							     .is_write = true});
 		uint64_t v = r->is_wide ? cpu_u64(w, r->value)[l] : cpu_u32(w, r->value)[l];
 		if (!p)
 			return CPU_FAULTED;
@@ -375,10 +379,18 @@ static enum cpu_step exec_fenceproxy(struct cpu_warp *w, const struct cpu_inst *
 	/* .sync counts as bar.warp.sync: which lane made the copy is nowhere said. */
 	cpu_judge_warp_sync(w, in, mask);
 	/* All lanes name the same two places: the warp makes one copy. */
-	uint8_t *to = cpu_resolve(w, in, l, (enum ptx_space)x->dst_space, dst[l], 128, 128, true);
-	uint8_t *from =
-		to ? cpu_resolve(w, in, l, (enum ptx_space)x->src_space, src[l], 128, 128, false)
-		   : NULL;
+	uint8_t *to = cpu_resolve(w, in, l,
+				  &(struct cpu_range){.space = (enum ptx_space)x->dst_space,
+						      .addr = dst[l],
+						      .bytes = 128,
+						      .align = 128,
+						      .is_write = true});
+	uint8_t *from = to ? cpu_resolve(w, in, l,
+					 &(struct cpu_range){.space = (enum ptx_space)x->src_space,
+							     .addr = src[l],
+							     .bytes = 128,
+							     .align = 128})
+			   : NULL;
 	if (!from)
 		return CPU_FAULTED;
 	watch(w, in, l, CPU_ACC_LOAD, x->src_space, src);

@@ -353,65 +353,62 @@ static bool is_write(const struct atomic *a, const union value *b, const union v
 	return !a->is_cas || !memcmp(b, old, a->acc.width);
 }
 
-/* Packed halves are atomics of their own (8.2.2). */
-static void watch(struct cpu_warp *w, const struct cpu_inst *in, const struct atomic *a,
-		  unsigned lane, const uint8_t *p, const uint8_t *host, bool is_written,
-		  enum cpu_place place)
+/* The event of an element that lies at `p` for the model. Packed halves are atomics of their own
+ * (8.2.2). */
+static void watch(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_elem *e,
+		  const uint8_t *p, bool is_written)
 {
-	unsigned width = a->acc.width;
-	uint32_t ids[16], id = 0;
+	const struct atomic *a = in->aux;
+	struct cpu_elem part = *e;
+	uint32_t ids[16], id;
+	struct cpu_rmw rmw = {.is_write = is_written,
+			      .is_red = !a->has_dst,
+			      .ids = cpu_model_has_ids(w) ? ids : NULL};
 
-	unsigned part = a->is_packed ? width / 2 : width;
-
-	for (unsigned at = 0; at < width; at += part) {
-		if (!cpu_model_has_ids(w)) {
-			cpu_judge_atomic(w, in, &a->acc, lane, host + at, part, is_written,
-					 !a->has_dst, place == CPU_PLACE_SHARED, NULL, NULL);
-			continue;
-		}
-		cpu_model_ids(w, p + at, host + at, part, ids);
-		cpu_judge_atomic(w, in, &a->acc, lane, host + at, part, is_written, !a->has_dst,
-				 place == CPU_PLACE_SHARED, ids, &id);
-		if (is_written)
-			cpu_model_mark(w, p + at, host + at, part, id);
+	part.bytes = a->is_packed ? e->bytes / 2 : e->bytes;
+	for (unsigned at = 0; at < e->bytes; at += part.bytes, part.host += part.bytes) {
+		if (rmw.ids)
+			cpu_model_ids(w, p + at, part.host, part.bytes, ids);
+		id = cpu_judge_atomic(w, in, &a->acc, &part, &rmw);
+		if (rmw.ids && is_written)
+			cpu_model_mark(w, p + at, part.host, part.bytes, id);
 	}
 }
 
-static bool do_lane(struct cpu_warp *w, const struct cpu_inst *in, const struct atomic *a,
-		    unsigned lane, uint64_t addr)
+static bool do_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane, uint64_t addr)
 {
-	unsigned width = a->acc.width;
-	enum cpu_place place;
+	const struct atomic *a = in->aux;
 	union value b, c, old;
-	uint8_t *host = cpu_resolve_place(w, in, lane, (enum ptx_space)a->acc.space, addr, a->step,
-					  a->step, true, &place);
+	struct cpu_elem x = {.lane = lane, .bytes = a->acc.width};
+	struct cpu_range r = {(enum ptx_space)a->acc.space, addr, a->step, a->step, true};
 
-	if (!host)
+	x.host = cpu_resolve_place(w, in, lane, &r, &x.place);
+	if (!x.host)
 		return false;
-	if (place == CPU_PLACE_PRIVATE) {
+	if (x.place == CPU_PLACE_PRIVATE) {
 		cpu_fault(w, in, lane, CPU_FAULT_ADDRESS,
 			  "atomic at 0x%llx, which is neither global nor shared memory",
 			  (unsigned long long)addr);
 		return false;
 	}
-	for (unsigned e = 0; e < a->n; e++) {
-		uint8_t *p = host + e * width;
+	for (unsigned e = 0; e < a->n; e++, x.host += x.bytes) {
+		uint8_t *p = x.host;
 		if (cpu_model_is_on(w))
-			p = cpu_model_atomic(w, lane, (enum ptx_scope)a->acc.scope, place, p,
-					     width);
-		get(w, a->b[e], width, lane, &b);
+			p = cpu_model_atomic(w, lane, (enum ptx_scope)a->acc.scope, x.place, p,
+					     x.bytes);
+		get(w, a->b[e], x.bytes, lane, &b);
 		if (a->c[e] != CPU_NOSLOT)
-			get(w, a->c[e], width, lane, &c);
-		a->fn(p, &b, &c, &old, place == CPU_PLACE_GLOBAL);
+			get(w, a->c[e], x.bytes, lane, &c);
+		a->fn(p, &b, &c, &old, x.place == CPU_PLACE_GLOBAL);
 		bool is_written = is_write(a, &b, &old);
-		if (w->worker->proof && memcmp(p, &old, width) != 0)
+		if (w->worker->proof && memcmp(p, &old, x.bytes) != 0)
 			cpu_proof_fail(w->worker);
 		if (is_written && cpu_model_is_on(w))
-			cpu_model_atomic_wrote(w, p, host + e * width, width);
+			cpu_model_atomic_wrote(w, p, x.host, x.bytes);
 		if (cpu_judge_takes(w, in))
-			watch(w, in, a, lane, p, host + e * width, is_written, place);
+			watch(w, in, &x, p, is_written);
 		if (a->has_dst && a->dst[e] != CPU_NOSLOT)
-			put(w, a->dst[e], width, lane, &old);
+			put(w, a->dst[e], x.bytes, lane, &old);
 	}
 	return true;
 }
@@ -427,7 +424,7 @@ static enum cpu_step exec_atomic(struct cpu_warp *w, const struct cpu_inst *in, 
 	if (is_model && (sem == PTX_SEM_RELEASE || sem == PTX_SEM_ACQ_REL))
 		cpu_release(w, mask, (enum ptx_scope)a->acc.scope);
 	CPU_EACH_LANE (l, mask) {
-		if (!do_lane(w, in, a, l, addr[l]))
+		if (!do_lane(w, in, l, addr[l]))
 			return CPU_FAULTED;
 	}
 	if (is_model && (sem == PTX_SEM_ACQUIRE || sem == PTX_SEM_ACQ_REL))

@@ -223,7 +223,12 @@ static enum cpu_step exec_bar(struct cpu_warp *w, const struct cpu_inst *in, uin
 				 "%u threads have arrived at barrier %u, which expects %u",
 				 b->arrived, id, b->expected);
 	cpu_release(w, mask, PTX_SCOPE_CTA);
-	cpu_judge_arrive(w, in, mask, id, b->generation, b->expected, true, in->sub != MODE_ARRIVE);
+	cpu_judge_arrive(w, in, mask,
+			 &(struct cpu_arrival){.id = id,
+					       .generation = b->generation,
+					       .expected = b->expected,
+					       .releases = true,
+					       .leaves = in->sub != MODE_ARRIVE});
 	if (in->sub == MODE_ARRIVE) {
 		s->pc++;
 	} else {
@@ -280,7 +285,11 @@ static enum cpu_step exec_cluster_arrive(struct cpu_warp *w, const struct cpu_in
 	*arrived |= mask;
 	*parity = (*parity & ~mask) | (b->generation & 1 ? mask : 0);
 	b->arrived += cpu_popcount(mask);
-	cpu_judge_arrive(w, in, mask, CPU_JUDGE_CLUSTER, b->generation, 0, !in->sub, true);
+	cpu_judge_arrive(w, in, mask,
+			 &(struct cpu_arrival){.id = CPU_JUDGE_CLUSTER,
+					       .generation = b->generation,
+					       .releases = !in->sub,
+					       .leaves = true});
 	w->cur->pc++;
 	cluster_check(w->cta->cluster);
 	return CPU_MOVED;

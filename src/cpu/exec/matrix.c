@@ -295,8 +295,8 @@ static enum cpu_bound bind_wmma(struct cpu_dec *d, const struct ptx_stmt *s, str
 	x->is_load = f->op == PTX_OP_WMMA_LOAD;
 	if (s->nops < 2 || !cpu_shape_find(f, &sh))
 		return cpu_dec_unsupported(d, in, "operands or shape of a matrix access");
-	const char *why = cpu_frag_bind(d, &x->frag, &s->ops[x->is_load ? 0 : 1], use, sh, type,
-					false, false);
+	struct cpu_frag_kind kind = {.use = use, .shape = sh, .type = type};
+	const char *why = cpu_frag_bind(d, &x->frag, &s->ops[x->is_load ? 0 : 1], &kind);
 	if (why)
 		return cpu_dec_unsupported(d, in, why);
 	x->elem_bits = type == PTX_TYPE_B1 ? 1 : x->frag.bits;

@@ -34,7 +34,12 @@ static enum cpu_step exec_st_bulk(struct cpu_warp *w, const struct cpu_inst *in,
 			return cpu_fault(w, in, l, CPU_FAULT_ILLEGAL,
 					 "size %llu is no multiple of 8",
 					 (unsigned long long)size[l]);
-		uint8_t *host = cpu_resolve(w, in, l, b->space, addr[l], size[l], 8, true);
+		uint8_t *host = cpu_resolve(w, in, l,
+					    &(struct cpu_range){.space = b->space,
+								.addr = addr[l],
+								.bytes = size[l],
+								.align = 8,
+								.is_write = true});
 		if (!host)
 			return CPU_FAULTED;
 		if (cpu_model_is_on(w))
@@ -87,10 +92,13 @@ enum cpu_step cpu_access(struct cpu_warp *w, const struct cpu_inst *in, const st
 		cpu_release(w, mask, (enum ptx_scope)acc->scope);
 	if (cpu_judge_takes(w, in))
 		cpu_judge_access(w, in, acc, mask, addr, bytes);
+	struct cpu_range r = {.space = (enum ptx_space)acc->space,
+			      .bytes = bytes,
+			      .align = acc->width ? acc->width : align,
+			      .is_write = is_write};
 	CPU_EACH_LANE (l, mask) {
-		uint8_t *host =
-			cpu_resolve_place(w, in, l, (enum ptx_space)acc->space, addr[l], bytes,
-					  acc->width ? acc->width : align, is_write, &place);
+		r.addr = addr[l];
+		uint8_t *host = cpu_resolve_place(w, in, l, &r, &place);
 		if (!host)
 			return CPU_FAULTED;
 		if (!is_model || place == CPU_PLACE_PRIVATE) {
@@ -100,15 +108,15 @@ enum cpu_step cpu_access(struct cpu_warp *w, const struct cpu_inst *in, const st
 				memcpy(d + l * bytes, host, bytes);
 			continue;
 		}
-		for (uint32_t at = 0, n; at < bytes; at += n) {
-			n = 16 - (uint32_t)((uintptr_t)(host + at) & 15);
-			n = n < bytes - at ? n : bytes - at;
+		struct cpu_elem e = {.lane = l, .place = place};
+		for (uint32_t at = 0; at < bytes; at += e.bytes) {
+			e.host = host + at;
+			e.bytes = 16 - (uint32_t)((uintptr_t)e.host & 15);
+			e.bytes = e.bytes < bytes - at ? e.bytes : bytes - at;
 			if (is_write)
-				cpu_model_store(w, in, l, acc, place, host + at, n,
-						d + l * bytes + at);
+				cpu_model_store(w, in, acc, &e, d + l * bytes + at);
 			else
-				cpu_model_load(w, in, l, acc, place, host + at, n,
-					       d + l * bytes + at);
+				cpu_model_load(w, in, acc, &e, d + l * bytes + at);
 		}
 	}
 	if (is_model && !is_write && acc->sem == PTX_SEM_ACQUIRE)

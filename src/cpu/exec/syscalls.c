@@ -3,7 +3,7 @@
  *
  * vprintf (arguments in a buffer that the caller filled), malloc, free and the
  * aligned form, __assertfail. What malloc gives is an allocation of its own in
- * the map of memory, so that overruns and uses after free are told; the heap's limit
+ * the map of memory, so that overruns and uses after free are reported; the heap's limit
  * is kept as a number.
  *
  * Misses: %n; the legacy cooperative groups interface (cudaCG*); launches from kernels.
@@ -182,8 +182,10 @@ static bool put_string(struct cpu_warp *w, const struct cpu_inst *in, unsigned l
 		       struct base_buf *out)
 {
 	for (uint32_t i = 0; i < MAX_STRING; i++) {
-		const uint8_t *p =
-			cpu_resolve(w, in, lane, PTX_SPACE_GENERIC, addr + i, 1, 0, false);
+		const uint8_t *p = cpu_resolve(w, in, lane,
+					       &(struct cpu_range){.space = PTX_SPACE_GENERIC,
+								   .addr = addr + i,
+								   .bytes = 1});
 		if (!p)
 			return false;
 		if (!*p)
@@ -209,8 +211,9 @@ static uint64_t next_arg(struct print_args *a, uint32_t bytes)
 	uint64_t v = 0;
 
 	a->addr = (a->addr + bytes - 1) & ~(uint64_t)(bytes - 1);
-	const uint8_t *p =
-		cpu_resolve(a->w, a->in, a->lane, PTX_SPACE_GENERIC, a->addr, bytes, 0, false);
+	const uint8_t *p = cpu_resolve(
+		a->w, a->in, a->lane,
+		&(struct cpu_range){.space = PTX_SPACE_GENERIC, .addr = a->addr, .bytes = bytes});
 	a->addr += bytes;
 	a->n++;
 	if (!p)

@@ -9,7 +9,7 @@
  * its other side, and the last bits of filtered values may differ.
  *
  * Handles count from 1 and are not used again before a million objects have been made, so that one
- * that was destroyed is told. Looking one up takes no lock.
+ * that was destroyed is reported. Looking one up takes no lock.
  * Misses: mipmaps, cube maps, sRGB, views, anisotropy (cudart refuses them).
  */
 #include "cpu/async/async.h"

@@ -3,9 +3,9 @@
  *
  * Objects are found by the number in a 64-bit register (the unified mode, which is all that CUDA
  * C++ has). Lanes of one object go together: for each corner of their footprints first the oracle
- * is told, in the texture proxy, then the texels are loaded. Fetches and surfaces work on memory
- * itself, past the caches of the weak models: what the same launch wrote there is undefined to them
- * anyway.
+ * is an event, in the texture proxy, then the texels are loaded. Fetches and surfaces work on
+ * memory itself, past the caches of the weak models: what the same launch wrote there is undefined
+ * to them anyway.
  *
  * Not there, refused by name: texture references, separate samplers, cube maps, multisampling,
  * offsets, depth compare, sparse residence, packed half results; sust.p, sured, txq and suq.
@@ -111,7 +111,10 @@ static bool load_corner(struct cpu_warp *w, const struct cpu_inst *in, const str
 		const uint8_t *p = NULL;
 		uint32_t v[4];
 		if (c->mask >> l & 1) {
-			p = cpu_resolve(w, in, l, PTX_SPACE_GLOBAL, c->addr[l], bytes, 0, false);
+			p = cpu_resolve(w, in, l,
+					&(struct cpu_range){.space = PTX_SPACE_GLOBAL,
+							    .addr = c->addr[l],
+							    .bytes = bytes});
 			if (!p)
 				return false;
 		}
@@ -271,7 +274,11 @@ static enum cpu_step exec_surface(struct cpu_warp *w, const struct cpu_inst *in,
 	CPU_EACH_LANE (l, mask) {
 		uint8_t *p = NULL;
 		if (there >> l & 1) {
-			p = cpu_resolve(w, in, l, PTX_SPACE_GLOBAL, addr[l], bytes, 0, x->is_store);
+			p = cpu_resolve(w, in, l,
+					&(struct cpu_range){.space = PTX_SPACE_GLOBAL,
+							    .addr = addr[l],
+							    .bytes = bytes,
+							    .is_write = x->is_store});
 			if (!p)
 				return CPU_FAULTED;
 			if (x->is_store)

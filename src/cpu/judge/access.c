@@ -2,55 +2,16 @@
  * access.c - loads, stores, atomics, fences and barriers as the oracle's events.
  *
  * Addresses are those on the host, so that shared memory, generic addresses and the cluster's
- * windows need no distinction. A vector is one access if it is weak; strong ones are told element
+ * windows need no distinction. A vector is one access if it is weak; strong ones are events element
  * by element, packed types half by half, as the memory model has them (PTX ISA 8.2.1, 8.2.2).
  *
- * An access is told before it is executed; nothing comes between in the one thread that executes.
- * An atomic is told after, since only then a failed compare-and-swap is known as a read.
+ * An access is an event before it is executed; nothing comes between in the one thread that
+ * executes. An atomic is one after, since only then a failed compare-and-swap is known as a read.
  */
+#include "flow/flow.h"
 #include "cpu/memory/resolve.h"
 #include "cpu/memory/space.h"
 #include "cpu/judge/judge.h"
-
-enum race_strength judge_strength(uint8_t sem)
-{
-	switch (sem) {
-	case PTX_SEM_RELAXED:
-	case PTX_SEM_VOLATILE:
-	case PTX_SEM_MMIO:
-		return RACE_RELAXED;
-	case PTX_SEM_ACQUIRE:
-		return RACE_ACQUIRE;
-	case PTX_SEM_RELEASE:
-		return RACE_RELEASE;
-	case PTX_SEM_ACQ_REL:
-		return RACE_ACQ_REL;
-	case PTX_SEM_SC:
-		return RACE_SC;
-	default:
-		return RACE_WEAK;
-	}
-}
-
-enum race_scope judge_scope(uint8_t sem, uint8_t scope)
-{
-	if (sem == PTX_SEM_VOLATILE || sem == PTX_SEM_MMIO)
-		return RACE_SCOPE_SYS;
-	if (sem == PTX_SEM_WEAK || sem == PTX_SEM_NONE)
-		return RACE_SCOPE_NONE;
-	switch (scope) {
-	case PTX_SCOPE_CTA:
-		return RACE_SCOPE_CTA;
-	case PTX_SCOPE_CLUSTER:
-		return RACE_SCOPE_CLUSTER;
-	case PTX_SCOPE_GPU:
-		return RACE_SCOPE_GPU;
-	case PTX_SCOPE_SYS:
-		return RACE_SCOPE_SYS;
-	default:
-		return RACE_SCOPE_GPU;
-	}
-}
 
 /* Of ld and its like; copies of the async proxy are actors of their own. */
 static enum race_proxy judge_proxy(uint8_t proxy)
@@ -68,10 +29,11 @@ struct lanes {
 	uint64_t at[CPU_WARP];
 };
 
-static void locate(struct cpu_warp *w, const struct cpu_inst *in, enum ptx_space space,
-		   uint32_t mask, const uint64_t *addr, uint32_t bytes, bool is_write,
-		   struct lanes *out)
+static void locate(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+		   uint32_t mask, const uint64_t *addr, uint32_t bytes, struct lanes *out)
 {
+	enum ptx_space space = (enum ptx_space)acc->space;
+	bool is_write = acc->kind == CPU_ACC_STORE;
 	uint64_t lo = UINT64_MAX, hi = 0;
 	struct cpu_window win;
 
@@ -115,12 +77,12 @@ bool judge_is_repeated(struct cpu_judge *x, const struct cpu_warp *w, const stru
 		/* Neither number falls: the sum is the same when both are. */
 		.version = x->written[(address >> 6) % JUDGE_LINES] + x->written_all,
 		.actor = actor,
-		.told = w->told,
+		.nevents = w->nevents,
 		.saw = saw,
 	};
 
 	if (p->inst == now.inst && p->address == now.address && p->version == now.version &&
-	    p->actor == now.actor && p->told == now.told && p->saw == now.saw) {
+	    p->actor == now.actor && p->nevents == now.nevents && p->saw == now.saw) {
 		x->repeated++;
 		return true;
 	}
@@ -139,8 +101,8 @@ static uint32_t without_repeated(struct cpu_judge *x, struct cpu_warp *w, const 
 	return left;
 }
 
-static void tell(struct cpu_judge *x, struct cpu_warp *w, uint32_t mask, struct oracle_acc *acc,
-		 unsigned n, uint64_t *at)
+static void hand_over(struct cpu_judge *x, struct cpu_warp *w, uint32_t mask,
+		      struct oracle_acc *acc, unsigned n, uint64_t *at)
 {
 	if (!mask)
 		return;
@@ -164,17 +126,17 @@ void cpu_judge_access(struct cpu_warp *w, const struct cpu_inst *in, const struc
 	bool is_write = acc->kind == CPU_ACC_STORE;
 	struct lanes where;
 
-	/* These are told by the model, one by one, with the write that they see. */
-	if (x->ids && cpu_model_is_on(w) && judge_strength(acc->sem) != RACE_WEAK)
+	/* These are handed over by the model, one by one, with the write that they see. */
+	if (x->ids && cpu_model_is_on(w) && flow_strength(acc->sem) != RACE_WEAK)
 		return;
-	locate(w, in, (enum ptx_space)acc->space, mask, addr, bytes, is_write, &where);
+	locate(w, in, acc, mask, addr, bytes, &where);
 	if (!(where.shared | where.global))
 		return;
 	judge_lock(x);
 	struct oracle_acc a = {.inst = cpu_site_of(w, in),
 			       .kind = is_write ? RACE_OP_WRITE : RACE_OP_READ,
-			       .strength = (uint8_t)judge_strength(acc->sem),
-			       .scope = (uint8_t)judge_scope(acc->sem, acc->scope),
+			       .strength = (uint8_t)flow_strength(acc->sem),
+			       .scope = (uint8_t)flow_scope(acc->sem, acc->scope),
 			       .proxy = (uint8_t)judge_proxy(acc->proxy),
 			       .bytes = bytes};
 	unsigned n = 1;
@@ -187,77 +149,80 @@ void cpu_judge_access(struct cpu_warp *w, const struct cpu_inst *in, const struc
 		a.bytes = acc->width;
 	}
 	if (is_write) {
-		w->told++;
+		w->nevents++;
 	} else if (a.strength != RACE_WEAK) {
 		where.global = without_repeated(x, w, in, where.global, where.at);
 		where.shared = without_repeated(x, w, in, where.shared, where.at);
 	}
-	tell(x, w, where.global, &a, n, where.at);
+	hand_over(x, w, where.global, &a, n, where.at);
 	a.flags |= ORACLE_SHARED;
-	tell(x, w, where.shared, &a, n, where.at);
+	hand_over(x, w, where.shared, &a, n, where.at);
 	judge_unlock(x);
 }
 
+/* One element of a lane; a.kind is set by the caller. */
+static struct oracle_acc strong_acc(struct cpu_warp *w, const struct cpu_inst *in,
+				    const struct cpu_acc *acc, const struct cpu_elem *e)
+{
+	return (struct oracle_acc){.inst = cpu_site_of(w, in),
+				   .strength = (uint8_t)flow_strength(acc->sem),
+				   .scope = (uint8_t)flow_scope(acc->sem, acc->scope),
+				   .flags = e->place == CPU_PLACE_SHARED ? ORACLE_SHARED : 0,
+				   .bytes = e->bytes};
+}
+
 uint32_t cpu_judge_strong(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
-			  unsigned lane, const uint8_t *host, uint32_t bytes, bool is_shared,
-			  const uint32_t *ids)
+			  const struct cpu_elem *e, const uint32_t *ids)
 {
 	struct cpu_judge *x = cpu_judge_of(w);
 	bool is_write = acc->kind == CPU_ACC_STORE;
 	uint32_t id = is_write ? judge_id_new(x) : 0;
+	uint64_t address = (uint64_t)(uintptr_t)e->host;
 
 	judge_lock(x);
-	struct oracle_acc a = {
-		.inst = cpu_site_of(w, in),
-		.kind = is_write ? RACE_OP_WRITE : RACE_OP_READ,
-		.strength = (uint8_t)judge_strength(acc->sem),
-		.scope = (uint8_t)judge_scope(acc->sem, acc->scope),
-		.flags = (uint8_t)((is_shared ? ORACLE_SHARED : 0) |
-				   (acc->sem == PTX_SEM_VOLATILE ? ORACLE_VOLATILE : 0)),
-		.bytes = bytes};
-	uint64_t address = (uint64_t)(uintptr_t)host;
+	struct oracle_acc a = strong_acc(w, in, acc, e);
+	a.kind = is_write ? RACE_OP_WRITE : RACE_OP_READ;
+	if (acc->sem == PTX_SEM_VOLATILE)
+		a.flags |= ORACLE_VOLATILE;
 	if (is_write) {
-		w->told++;
+		w->nevents++;
 		judge_wrote(x, address);
 	}
-	if (is_write || !judge_is_repeated(x, w, in, lane, address, cpu_ids_same(ids, bytes)))
-		judge_strong(x, judge_actor(w) + lane, &a, address, ids, id);
+	if (is_write || !judge_is_repeated(x, w, in, e->lane, address, cpu_ids_same(ids, e->bytes)))
+		judge_strong(x, judge_actor(w) + e->lane, &a, address, ids, id);
 	judge_unlock(x);
 	return id;
 }
 
-void cpu_judge_atomic(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
-		      unsigned lane, const uint8_t *host, uint32_t bytes, bool is_write,
-		      bool is_red, bool is_shared, const uint32_t *ids, uint32_t *id)
+uint32_t cpu_judge_atomic(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+			  const struct cpu_elem *e, const struct cpu_rmw *rmw)
 {
 	struct cpu_judge *x = cpu_judge_of(w);
+	uint64_t address = (uint64_t)(uintptr_t)e->host;
+	uint32_t saw = rmw->ids ? cpu_ids_same(rmw->ids, e->bytes) : 0, id = 0;
 
 	judge_lock(x);
-	struct oracle_acc a = {
-		.inst = cpu_site_of(w, in),
-		.kind = is_write ? RACE_OP_RMW : RACE_OP_READ,
-		.strength = (uint8_t)judge_strength(acc->sem),
-		.scope = (uint8_t)judge_scope(acc->sem, acc->scope),
-		.flags = (uint8_t)((is_red ? ORACLE_RED : 0) | (is_shared ? ORACLE_SHARED : 0)),
-		.bytes = bytes};
+	struct oracle_acc a = strong_acc(w, in, acc, e);
+	a.kind = rmw->is_write ? RACE_OP_RMW : RACE_OP_READ;
+	if (rmw->is_red)
+		a.flags |= ORACLE_RED;
 	if (a.strength == RACE_WEAK) {
 		a.strength = RACE_RELAXED;
 		a.scope = RACE_SCOPE_GPU;
 	}
-	if (is_write) {
-		w->told++;
-		judge_wrote(x, (uint64_t)(uintptr_t)host);
+	if (rmw->is_write) {
+		w->nevents++;
+		judge_wrote(x, address);
+		id = rmw->ids ? judge_id_new(x) : 0;
 	}
-	if (ids) {
-		*id = is_write ? judge_id_new(x) : 0;
-		if (is_write || !judge_is_repeated(x, w, in, lane, (uint64_t)(uintptr_t)host,
-						   cpu_ids_same(ids, bytes)))
-			judge_strong(x, judge_actor(w) + lane, &a, (uint64_t)(uintptr_t)host, ids,
-				     *id);
-	} else if (is_write || !judge_is_repeated(x, w, in, lane, (uint64_t)(uintptr_t)host, 0)) {
-		oracle_access(x->o, judge_actor(w) + lane, &a, (uint64_t)(uintptr_t)host);
+	if (rmw->is_write || !judge_is_repeated(x, w, in, e->lane, address, saw)) {
+		if (rmw->ids)
+			judge_strong(x, judge_actor(w) + e->lane, &a, address, rmw->ids, id);
+		else
+			oracle_access(x->o, judge_actor(w) + e->lane, &a, address);
 	}
 	judge_unlock(x);
+	return id;
 }
 
 /* ---- fences and barriers --------------------------------------------------------------------- */
@@ -287,9 +252,9 @@ void cpu_judge_fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mas
 
 	(void)in;
 	judge_lock(x);
-	w->told++;
+	w->nevents++;
 	if (f->op == PTX_OP_FENCE_MBARRIER_INIT) {
-		oracle_init_fence(x->o, judge_actor(w), mask, (uint8_t)judge_scope(sem, f->scope));
+		oracle_init_fence(x->o, judge_actor(w), mask, (uint8_t)flow_scope(sem, f->scope));
 		judge_unlock(x);
 		return;
 	}
@@ -297,8 +262,8 @@ void cpu_judge_fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mas
 		oracle_proxy_fence(x->o, judge_actor(w), mask, proxy_kinds(f));
 	/* fence.proxy.tensormap::generic.release.gpu is a fence, too. */
 	if (sem != PTX_SEM_NONE)
-		oracle_fence(x->o, judge_actor(w), mask, (uint8_t)judge_strength(sem),
-			     (uint8_t)judge_scope(sem, f->scope ? f->scope : PTX_SCOPE_SYS));
+		oracle_fence(x->o, judge_actor(w), mask, (uint8_t)flow_strength(sem),
+			     (uint8_t)flow_scope(sem, f->scope ? f->scope : PTX_SCOPE_SYS));
 	judge_unlock(x);
 }
 
@@ -309,7 +274,7 @@ void cpu_judge_warp_sync(struct cpu_warp *w, const struct cpu_inst *in, uint32_t
 	if (!cpu_judge_takes(w, in))
 		return;
 	judge_lock(x);
-	w->told++;
+	w->nevents++;
 	oracle_warp_sync(x->o, judge_actor(w), mask);
 	judge_unlock(x);
 }
@@ -321,19 +286,24 @@ static uint64_t barrier_key(const struct cpu_warp *w, uint32_t id)
 	return (uint64_t)owner->actor << 8 | id;
 }
 
-void cpu_judge_arrive(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask, uint32_t id,
-		      uint64_t generation, uint32_t expected, bool releases, bool leaves)
+void cpu_judge_arrive(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
+		      const struct cpu_arrival *a)
 {
 	struct cpu_judge *x = cpu_judge_of(w);
 
 	if (!cpu_judge_takes(w, in))
 		return;
 	judge_lock(x);
-	w->told++;
-	uint8_t flags =
-		(uint8_t)((leaves ? ORACLE_BAR_LEAVES : 0) | (releases ? ORACLE_BAR_RELEASE : 0));
-	oracle_arrive(x->o, judge_actor(w), mask, barrier_key(w, id), generation, expected, flags,
-		      cpu_site_of(w, in));
+	w->nevents++;
+	struct oracle_arrival arrival = {
+		.key = barrier_key(w, a->id),
+		.generation = a->generation,
+		.expected = a->expected,
+		.flags = (uint8_t)((a->leaves ? ORACLE_BAR_LEAVES : 0) |
+				   (a->releases ? ORACLE_BAR_RELEASE : 0)),
+		.inst = cpu_site_of(w, in),
+	};
+	oracle_arrive(x->o, judge_actor(w), mask, &arrival);
 	judge_unlock(x);
 }
 
@@ -344,7 +314,7 @@ void cpu_judge_leave(struct cpu_warp *w, uint32_t mask, uint32_t id, uint64_t ge
 	if (!x)
 		return;
 	judge_lock(x);
-	w->told++;
+	w->nevents++;
 	oracle_leave(x->o, judge_actor(w), mask, barrier_key(w, id), generation);
 	judge_unlock(x);
 }

@@ -16,6 +16,7 @@
  * Costs: 24 bytes for a part of a group that nobody has waited for, PARTS_MAX of them in a warp;
  * beyond, those that completed on an mbarrier are forgotten first.
  */
+#include "flow/flow.h"
 #include "cpu/async/async.h"
 #include "cpu/judge/judge.h"
 
@@ -54,8 +55,7 @@ static void touch(struct cpu_judge *x, uint32_t actor, const struct cpu_site *si
 }
 
 void cpu_judge_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
-			const uint8_t *host, enum cpu_mbar_event what, uint8_t sem, uint8_t scope,
-			bool ended)
+			const uint8_t *host, const struct cpu_mbar_use *u)
 {
 	struct cpu_judge *x = cpu_judge_of(w);
 	uint64_t address = (uint64_t)(uintptr_t)host;
@@ -63,10 +63,10 @@ void cpu_judge_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned 
 	/* A wait of .cta scope is how everybody waits for copies that other blocks have issued.
 	 * Nobody outside of the cluster reaches the object, so device scope says the same as the
 	 * cluster's, and the oracle joins releases of that scope as they come, not at each wait. */
-	uint8_t rscope = scope == PTX_SCOPE_SYS ? (uint8_t)judge_scope(PTX_SEM_RELAXED, scope)
-						: RACE_SCOPE_GPU;
-
-	bool is_relaxed = sem == PTX_SEM_RELAXED;
+	uint8_t rscope = u->scope == PTX_SCOPE_SYS ? (uint8_t)flow_scope(PTX_SEM_RELAXED, u->scope)
+						   : RACE_SCOPE_GPU;
+	bool is_relaxed = u->sem == PTX_SEM_RELAXED;
+	enum cpu_mbar_event what = u->what;
 
 	if (!cpu_judge_takes(w, in))
 		return;
@@ -75,7 +75,7 @@ void cpu_judge_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned 
 		judge_unlock(x);
 		return;
 	}
-	w->told += what != CPU_MBAR_TEST;
+	w->nevents += what != CPU_MBAR_TEST;
 	struct judge_mbar *b = judge_mbar_at(x, address);
 	touch(x, actor, cpu_site_of(w, in), address,
 	      what == CPU_MBAR_INIT			       ? RACE_OP_WRITE
@@ -94,7 +94,7 @@ void cpu_judge_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned 
 				     what == CPU_MBAR_WAIT ? b->phase - 1 : UINT64_MAX,
 				     is_relaxed ? RACE_RELAXED : RACE_ACQUIRE, rscope);
 	}
-	b->phase += ended;
+	b->phase += u->ended;
 	judge_unlock(x);
 }
 
@@ -108,7 +108,7 @@ bool cpu_judge_early(struct cpu_warp *w, const struct cpu_inst *in, unsigned lan
 	struct judge_mbar *b = judge_mbar_at(x, address);
 	if (!b->early) {
 		b->early = now ? now : 1;
-		w->told++;
+		w->nevents++;
 		touch(x, judge_actor(w) + lane, cpu_site_of(w, in), address, RACE_OP_RMW, false);
 	}
 	bool is_patient = now - b->early < EARLY_NS;
@@ -128,7 +128,7 @@ void cpu_judge_issue(struct cpu_transfer *t)
 	if (!cpu_judge_takes(w, t->in))
 		return;
 	judge_lock(x);
-	w->told++;
+	w->nevents++;
 	t->site = cpu_site_of(w, t->in);
 	CPU_EACH_LANE (l, lanes)
 		t->actor[l] = oracle_fork(x->o, judge_actor(w) + l);
@@ -245,7 +245,7 @@ void cpu_judge_group_wait(struct cpu_warp *w, uint32_t mask, uint8_t completion,
 		return;
 	aw = &w->cta->async->warps[w->index];
 	judge_lock(x);
-	w->told++;
+	w->nevents++;
 	for (size_t i = 0; i < aw->parts.n; i++) {
 		struct cpu_judge_part p = aw->parts.v[i];
 		bool is_joined = mask >> p.lane & 1 && p.completion == completion &&

@@ -5,7 +5,7 @@
  * a pipe; whatever it is, one actor can't race with itself, so no report is wrong, and races
  * that are between host threads only are not seen. With is_host_apart each is an actor of its own:
  * what it submits starts behind what it has done, it comes behind what it has waited for, and the
- * caller tells what orders threads (cpu_host_release and the others: locks and joins that it
+ * caller says what orders threads (cpu_host_release and the others: locks and joins that it
  * sees; the C library's, not atomics of the program's own).
  *
  * A lock is an mbarrier to the oracle: a release arrives in its phase, an acquire waits for it. A

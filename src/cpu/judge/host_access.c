@@ -14,7 +14,7 @@
  * Misses: memory that the program has registered, which the report counts: it is the program's own,
  * with neighbours on its pages that system calls reach by any address, and it may be given back
  * without a word, so it can't be mapped twice. What host code does there might order what it does
- * elsewhere, so from then on nothing of host code is told; writes by system calls that
+ * elsewhere, so from then on nothing of host code is reported; writes by system calls that
  * take a list of buffers. Costs: a signal for each access, see host_signal.c.
  */
 #ifndef _GNU_SOURCE

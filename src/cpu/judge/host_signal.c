@@ -1,12 +1,12 @@
 /*
  * host_signal.c - faults of host code at protected memory, and system calls that get such memory.
  *
- * The handler of SIGSEGV takes the engine's lock, so that no kernel does anything meanwhile, tells
- * the access and does it at the machine's address of the memory (x86.c). What it can't do itself it
- * leaves to the processor: the page is opened, the instruction executed in a single step (the trap
- * flag), the page closed and the lock given back in the handler of SIGTRAP. Another host thread
- * that uses that page in between isn't seen: if the program has other threads, nothing of host code
- * is told from then on.
+ * The handler of SIGSEGV takes the engine's lock, so that no kernel does anything meanwhile,
+ * records the access and does it at the machine's address of the memory (x86.c). What it can't do
+ * itself it leaves to the processor: the page is opened, the instruction executed in a single step
+ * (the trap flag), the page closed and the lock given back in the handler of SIGTRAP. Another host
+ * thread that uses that page in between isn't seen: if the program has other threads, nothing of
+ * host code is reported from then on.
  *
  * The kernel can't write to protected memory: a system call with such an address would fail with
  * EFAULT. A seccomp filter sends those with an argument in the machine's range of addresses to

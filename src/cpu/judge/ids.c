@@ -1,12 +1,12 @@
 /*
- * ids.c - which strong write the bytes of memory come from, where that isn't the latest one told.
+ * ids.c - which strong write the bytes of memory come from, where that isn't the latest event.
  *
- * In the weak model a store takes effect later than it is told of, and a block's cache keeps old
+ * In the weak model a store takes effect later than its event, and a block's cache keeps old
  * bytes: a strong read may see another write than the latest event. So each strong write has a
  * number, which goes where its bytes go: here for memory, in model_weak.c for the caches. 0 stands
  * for a weak write, which no strong read takes anything from; so stores that wait in a lane's
- * buffer, which are weak, need none. A number that no byte has any more is told to the oracle, and
- * given out again.
+ * buffer, which are weak, need none. A number that no byte has any more is handed to the oracle,
+ * and given out again.
  *
  * In the models sc and a1 strong accesses and the latest event agree, and none of this is used.
  * Costs: 160 bytes for 32 of memory that hold a strong write, 4 a live write. Everything here is

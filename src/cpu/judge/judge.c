@@ -1,7 +1,7 @@
 /*
  * judge.c - the machine's side of the oracle: its beginning and end, grids, operations of the host.
  *
- * Operations are told by their number; what host threads know of them: host.c. A host function
+ * Operations are named by their number; what host threads know of them: host.c. A host function
  * is two operations: one that ends when the function begins, which its thread has waited for, and
  * one that its thread submits when it has ended. A programmatic launch depends on its predecessor
  * only from griddepcontrol.wait on; what depends on such a launch depends on that predecessor, too.
@@ -207,7 +207,7 @@ void cpu_judge_grid_wait(struct cpu_warp *w, uint32_t mask)
 	if (!x)
 		return;
 	judge_lock(x);
-	w->told++;
+	w->nevents++;
 	for (size_t i = 0; i < op->judge_before.n; i++)
 		CPU_EACH_LANE (l, mask) {
 			oracle_host_wait(x->o, judge_actor(w) + l, op->judge_before.v[i]);
@@ -281,7 +281,7 @@ void cpu_judge_start(struct cpu_op *op)
 	/* Nothing more is executed that can't be judged. */
 	if (is_full)
 		cpu_fault_op(x->m, op->work.device, op, CPU_FAULT_RESOURCES,
-			     "the oracle is full: it can tell no more threads, copies and "
+			     "the oracle is full: it can hold no more threads, copies and "
 			     "operations from each other");
 }
 
@@ -367,7 +367,7 @@ void cpu_judge_heap(struct cpu_warp *w, unsigned lane, bool is_free, uint64_t ad
 	if (!x || !address)
 		return;
 	judge_lock(x);
-	w->told++;
+	w->nevents++;
 	judge_wrote_all(x);
 	if (is_free)
 		oracle_heap_free(x->o, judge_actor(w) + lane, address, bytes);

@@ -66,7 +66,7 @@ struct judge_memory {
 /*
  * Polling: a strong read that is repeated while its thread does nothing but read, and nobody
  * writes there, is one event to the oracle: it would read from the same write, in the same epoch.
- * Threads and lines of memory are hashed; what another one has taken is told once more.
+ * Threads and lines of memory are hashed; what another one has taken is an event again.
  */
 #define JUDGE_POLLS 65536u
 #define JUDGE_LINES 4096u
@@ -74,7 +74,7 @@ struct judge_memory {
 struct judge_poll {
 	const struct cpu_inst *inst;
 	uint64_t address, version; /* version: of the line's writes */
-	uint32_t actor, told;
+	uint32_t actor, nevents;
 	uint32_t saw; /* weak model: the number that it read */
 };
 
@@ -146,7 +146,7 @@ struct cpu_judge {
 	uint64_t nhost_accesses;
 	uint64_t nregistered, registered_bytes; /* memory of the program's that isn't watched */
 	bool is_armed;				/* memory is protected */
-	bool is_blind;	 /* something was missed: nothing of host code is told any more */
+	bool is_blind;	 /* something was missed: nothing of host code is reported any more */
 	bool has_shared; /* there was memory that host code may access */
 	BASE_VEC(struct judge_grid) grids; /* by id, rising */
 	struct judge_ids *ids;		   /* ids.c; NULL: not the weak model */
@@ -155,7 +155,7 @@ struct cpu_judge {
 	struct judge_poll polls[JUDGE_POLLS];
 	uint64_t written[JUDGE_LINES]; /* writes to lines of this hash */
 	uint64_t written_all;	       /* writes of unknown place */
-	uint64_t repeated;	       /* reads that were not told again */
+	uint64_t repeated;	       /* reads that were no event again */
 	struct judge_note *notes;      /* invented.c */
 	struct judge_pending *pending;
 	struct judge_mbar *mbars;
@@ -196,9 +196,6 @@ static inline void judge_wrote_all(struct cpu_judge *x)
 bool judge_is_repeated(struct cpu_judge *x, const struct cpu_warp *w, const struct cpu_inst *in,
 		       unsigned lane, uint64_t address, uint32_t saw);
 
-enum race_strength judge_strength(uint8_t sem);
-enum race_scope judge_scope(uint8_t sem, uint8_t scope);
-
 /* async.c: the mbarrier at an address, made when it is new. Lock held. */
 struct judge_mbar *judge_mbar_at(struct cpu_judge *x, uint64_t address);
 
@@ -225,11 +222,11 @@ bool judge_ids_init(struct cpu_judge *x);
 void judge_ids_free(struct cpu_judge *x);
 /* A number for a strong write, to be given to bytes at once. */
 uint32_t judge_id_new(struct cpu_judge *x);
-/* Tells a strong access in the weak model, lock held: its bytes have the numbers `ids` before it;
+/* Records a strong access in the weak model, lock held: its bytes have the numbers `ids` before it;
  * `id`: its own, if it writes. */
 void judge_strong(struct cpu_judge *x, uint32_t actor, struct oracle_acc *acc, uint64_t address,
 		  const uint32_t *ids, uint32_t id);
-/* Tells an access that goes to memory itself, in any model; lock held, and let go in between. */
+/* Records an access that goes to memory itself, in any model; lock held, and let go in between. */
 void judge_direct(struct cpu_judge *x, uint32_t actor, struct oracle_acc *acc, uint64_t address);
 /* place.c, with the lock held */
 void judge_block_add(struct cpu_judge *x, const struct cpu_cta *cta, uint64_t number);
@@ -250,7 +247,7 @@ struct cpu_site *judge_site_new(struct cpu_judge *x, struct cpu_func *f, uint32_
 /* The load of a possible pair was used. */
 void judge_pair_sure(struct judge_pair *p);
 
-/* site.c: told of every racing pair (oracle_on_race). */
+/* site.c: called for every racing pair (oracle_on_race). */
 void judge_on_race(void *arg, const struct oracle_finding *f);
 /* Fills the words of a site. */
 void judge_site_fill(struct cpu_judge *x, struct cpu_site *s);

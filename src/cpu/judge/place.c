@@ -3,9 +3,9 @@
  *
  * Events carry addresses on the host. A report wants the block and its variable for shared memory,
  * the variable's name for a module's, and the allocation for the rest. Blocks that run and modules
- * that are loaded are listed for that; both lists are only searched when a pair is told first.
+ * that are loaded are listed for that; both lists are only searched when a pair is reported first.
  *
- * Misses: pointers are not followed, so a part of a pool is told as the whole allocation.
+ * Misses: pointers are not followed, so a part of a pool is named as the whole allocation.
  * Costs: 32 bytes for each running block, a walk over those of the machine when one ends.
  */
 #include "cpu/load/load.h"

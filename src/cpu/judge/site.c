@@ -3,11 +3,11 @@
  *
  * A site stands for one instruction for as long as the machine lives: the oracle keeps it as an
  * identity, and a module may be unloaded before its race is found. Its words (file, line, PTX,
- * inlined calls) are made when a pair is told, or at the latest when the module goes.
+ * inlined calls) are made when a pair is reported, or at the latest when the module goes.
  *
- * A pair of sites is told once, in an order that doesn't depend on the schedule: a kernel's before
- * the host's, then the access that reads, else the one that comes first in the source. Further
- * sightings are counted.
+ * A pair of sites is reported once, in an order that doesn't depend on the schedule: a kernel's
+ * before the host's, then the access that reads, else the one that comes first in the source.
+ * Further sightings are counted.
  */
 #include "cpu/load/load.h"
 #include "cpu/memory/space.h"
@@ -107,6 +107,16 @@ static void fill_text(struct cpu_judge *x, struct cpu_site *s, const struct ptx_
 	base_buf_free(&b);
 }
 
+/* A struct flow for each site that races, which is seldom. */
+static uint8_t update_of(const struct cpu_func *f, const struct ptx_stmt *st)
+{
+	struct base_arena scratch = {0};
+	enum flow_update u = flow_update_of(flow_build(&scratch, f->part, f->ptx), st);
+
+	base_arena_free(&scratch);
+	return (uint8_t)u;
+}
+
 void judge_site_fill(struct cpu_judge *x, struct cpu_site *s)
 {
 	if (s->is_ready)
@@ -125,7 +135,7 @@ void judge_site_fill(struct cpu_judge *x, struct cpu_site *s)
 	s->access = (uint8_t)access_of(st->form);
 	s->width = st->form->width;
 	s->vec = st->form->vec;
-	s->update = (uint8_t)flow_update_of(st);
+	s->update = update_of(s->func, st);
 	fill_text(x, s, st);
 	const struct ptx_loc *loc = ptx_near_loc(st);
 	if (!loc)
@@ -393,9 +403,9 @@ static bool is_written_down(const struct oracle_side *a, const struct oracle_sid
 	return false;
 }
 
-static struct race_pair *tell(struct cpu_judge *x, const struct oracle_finding *f,
-			      const struct oracle_side *a, const struct oracle_side *b,
-			      bool is_possible)
+static struct race_pair *pair_add(struct cpu_judge *x, const struct oracle_finding *f,
+				  const struct oracle_side *a, const struct oracle_side *b,
+				  bool is_possible)
 {
 	struct writer wr = {.x = x};
 	struct base_buf all = {0};
@@ -462,7 +472,7 @@ static void ask_for_use(struct cpu_judge *x, struct judge_pair *p, const struct 
 		judge_pair_sure(p);
 }
 
-/* What of host code is told: host_access.c. */
+/* What of host code is reported: host_access.c. */
 static bool is_told(const struct cpu_judge *x, const struct oracle_finding *f,
 		    const struct cpu_site *s, const struct cpu_site *t)
 {
@@ -505,7 +515,7 @@ void judge_on_race(void *arg, const struct oracle_finding *f)
 		a = b;
 		b = other;
 	}
-	p->kept = tell(x, f, a, b, is_possible);
+	p->kept = pair_add(x, f, a, b, is_possible);
 	p->is_possible = is_possible;
 	ask_for_use(x, p, a, b);
 	HASH_ADD(hh, x->pairs, key, sizeof(p->key), p);

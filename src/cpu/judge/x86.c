@@ -220,7 +220,7 @@ bool x86_decode(const void *ucontext, struct x86_inst *out)
 static bool vector_at(ucontext_t *u, const struct x86_inst *in, void **low, void **high)
 {
 	/* The frame as the kernel writes it: 512 bytes of fxsave, which end in what follows (struct
-	 * _fpx_sw_bytes), a header that tells which parts hold something, the upper halves at
+	 * _fpx_sw_bytes), a header that says which parts hold something, the upper halves at
 	 * 576. */
 	uint8_t *fp = (uint8_t *)u->uc_mcontext.fpregs;
 	uint32_t magic;

@@ -105,20 +105,20 @@ bool cpu_shape_find(const struct ptx_form *f, struct cpu_shape *s)
 }
 
 const char *cpu_frag_bind(struct cpu_dec *d, struct cpu_frag *f, const struct ptx_opnd *op,
-			  enum cpu_frag_use use, struct cpu_shape s, enum ptx_type type,
-			  bool is_quad, bool is_col)
+			  const struct cpu_frag_kind *kind)
 {
-	unsigned nops = op->kind == PTX_OPND_VEC ? op->nsub : 1, bits = type_bits(type);
+	unsigned nops = op->kind == PTX_OPND_VEC ? op->nsub : 1, bits = type_bits(kind->type);
 	unsigned reg_bits = bits == 64 ? 64 : 32;
+	enum cpu_frag_use use = kind->use;
+	struct cpu_shape s = in_elements(kind->shape, kind->type);
 
-	s = in_elements(s, type);
 	if (!bits || (use >= CPU_FRAG_C && bits < 16))
 		return "an element type without fragments";
-	f->type = (uint8_t)type;
+	f->type = (uint8_t)kind->type;
 	f->bits = (uint8_t)bits;
 	f->per = (uint8_t)(reg_bits / bits);
-	unsigned total = elements(use, s) * (is_quad ? 4 : 1), held = f->per * CPU_WARP;
-	bool is_whole = use >= CPU_FRAG_C || is_quad || s.k % (4u * f->per) == 0;
+	unsigned total = elements(use, s) * (kind->is_quad ? 4 : 1), held = f->per * CPU_WARP;
+	bool is_whole = use >= CPU_FRAG_C || kind->is_quad || s.k % (4u * f->per) == 0;
 	if (total % held || total > CPU_FRAG_CELLS || !is_whole || s.m % 8 || s.n % 8)
 		return "a shape that the element type does not have";
 	f->nregs = (uint8_t)(total / held);
@@ -128,7 +128,7 @@ const char *cpu_frag_bind(struct cpu_dec *d, struct cpu_frag *f, const struct pt
 	f->pos = cpu_dec_alloc(d, total * sizeof(*f->pos));
 	for (unsigned at = 0; at < total; at++) {
 		unsigned e = at % f->per, lane = at / f->per % CPU_WARP, r = at / held;
-		unsigned p = is_quad		 ? place_quad(use, f->per, is_col, r, lane, e)
+		unsigned p = kind->is_quad	 ? place_quad(use, f->per, kind->is_col, r, lane, e)
 			     : use == CPU_FRAG_A ? place_a(s, f->per, r, lane, e)
 			     : use == CPU_FRAG_B ? place_b(s, f->per, r, lane, e)
 						 : place_c(s, f->per, r, lane, e);

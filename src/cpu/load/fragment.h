@@ -30,10 +30,16 @@ struct cpu_frag {
 
 /* The shape in a form's spelling, ".m16n8k16"; false: there is none. */
 bool cpu_shape_find(const struct ptx_form *f, struct cpu_shape *s);
-/* Fills f from its operand; NULL, or what does not fit. `is_quad`: the four 8x8x4 products of
- * m8n8k4 with f16, of which `is_col` names the layout. */
+/* Which matrix of which product a fragment is. */
+struct cpu_frag_kind {
+	enum cpu_frag_use use;
+	struct cpu_shape shape;
+	enum ptx_type type;
+	bool is_quad; /* the four 8x8x4 products of m8n8k4 with f16, ... */
+	bool is_col;  /* ... of which this is the layout */
+};
+/* Fills f from its operand; NULL, or what does not fit. */
 const char *cpu_frag_bind(struct cpu_dec *d, struct cpu_frag *f, const struct ptx_opnd *op,
-			  enum cpu_frag_use use, struct cpu_shape s, enum ptx_type type,
-			  bool is_quad, bool is_col);
+			  const struct cpu_frag_kind *kind);
 
 #endif

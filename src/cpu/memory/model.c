@@ -83,17 +83,16 @@ void cpu_pending_remove(struct cpu_warp *w, unsigned lane, uint32_t i)
 		w->cta->l1->busy[w->index] &= ~(1u << lane);
 }
 
-struct cpu_pending *cpu_pending_add(struct cpu_warp *w, unsigned lane, enum cpu_place place,
-				    uint8_t *host, uint32_t bytes, const void *data)
+struct cpu_pending *cpu_pending_add(struct cpu_warp *w, const struct cpu_elem *e, const void *data)
 {
-	struct cpu_lane_state *s = cpu_lane_state(w, lane);
+	struct cpu_lane_state *s = cpu_lane_state(w, e->lane);
 	struct cpu_pending *p = &s->e[s->n++];
 
-	p->host = host;
-	p->bytes = (uint8_t)bytes;
-	p->place = (uint8_t)place;
-	memcpy(p->data, data, bytes);
-	w->cta->l1->busy[w->index] |= 1u << lane;
+	p->host = e->host;
+	p->bytes = (uint8_t)e->bytes;
+	p->place = (uint8_t)e->place;
+	memcpy(p->data, data, e->bytes);
+	w->cta->l1->busy[w->index] |= 1u << e->lane;
 	return p;
 }
 
@@ -104,8 +103,8 @@ static bool is_weak(const struct cpu_warp *w)
 	return w->cta->l1->model == CPU_MODEL_WEAK;
 }
 
-/* Strong accesses are told here, when it is known what they see. */
-static bool is_told(const struct cpu_inst *in, const struct cpu_acc *acc)
+/* Strong accesses become events here, when it is known what they see. */
+static bool is_event(const struct cpu_inst *in, const struct cpu_acc *acc)
 {
 	return !(in->flags & CPU_I_INSERTED) && acc->sem != PTX_SEM_WEAK &&
 	       acc->sem != PTX_SEM_NONE;
@@ -128,35 +127,31 @@ void cpu_model_mark(struct cpu_warp *w, const uint8_t *at, const uint8_t *host, 
 	cpu_weak_mark(w->cta->l1, at != host, host, bytes, id);
 }
 
-void cpu_model_load(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
-		    const struct cpu_acc *acc, enum cpu_place place, const uint8_t *host,
-		    uint32_t bytes, void *out)
+void cpu_model_load(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+		    const struct cpu_elem *e, void *out)
 {
 	bool is_inserted = (in->flags & CPU_I_INSERTED) != 0;
 
 	if (is_weak(w))
-		cpu_weak_load(w, is_inserted, lane, acc, place, host, bytes, out);
+		cpu_weak_load(w, is_inserted, acc, e, out);
 	else
-		cpu_a1_load(w, is_inserted, lane, acc, place, host, bytes, out);
-	if (w->cta->l1->judge && is_told(in, acc))
-		(void)cpu_judge_strong(w, in, acc, lane, host, bytes, place == CPU_PLACE_SHARED,
-				       w->cta->l1->ids);
+		cpu_a1_load(w, is_inserted, acc, e, out);
+	if (w->cta->l1->judge && is_event(in, acc))
+		(void)cpu_judge_strong(w, in, acc, e, w->cta->l1->ids);
 }
 
-void cpu_model_store(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
-		     const struct cpu_acc *acc, enum cpu_place place, uint8_t *host, uint32_t bytes,
-		     const void *data)
+void cpu_model_store(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+		     const struct cpu_elem *e, const void *data)
 {
 	struct cpu_l1 *l1 = w->cta->l1;
 
 	l1->id = 0;
-	if (l1->judge && is_told(in, acc))
-		l1->id = cpu_judge_strong(w, in, acc, lane, host, bytes, place == CPU_PLACE_SHARED,
-					  l1->ids);
+	if (l1->judge && is_event(in, acc))
+		l1->id = cpu_judge_strong(w, in, acc, e, l1->ids);
 	if (is_weak(w))
-		cpu_weak_store(w, lane, acc, place, host, bytes, data);
+		cpu_weak_store(w, acc, e, data);
 	else
-		cpu_a1_store(w, lane, acc, place, host, bytes, data);
+		cpu_a1_store(w, e, data);
 }
 
 uint8_t *cpu_model_atomic(struct cpu_warp *w, unsigned lane, enum ptx_scope scope,

@@ -9,9 +9,6 @@
 
 #include "cpu/machine.h"
 
-/* Where host bytes belong to: private ones (local, const, parameters) have no model. */
-enum cpu_place { CPU_PLACE_PRIVATE, CPU_PLACE_SHARED, CPU_PLACE_GLOBAL };
-
 static inline bool cpu_model_is_on(const struct cpu_warp *w)
 {
 	return w->cta->l1 != NULL;
@@ -19,17 +16,14 @@ static inline bool cpu_model_is_on(const struct cpu_warp *w)
 
 /* cpu_resolve that says where the bytes are, too. */
 uint8_t *cpu_resolve_place(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
-			   enum ptx_space space, uint64_t addr, uint64_t bytes, uint32_t align,
-			   bool is_write, enum cpu_place *place);
+			   const struct cpu_range *r, enum cpu_place *place);
 
 /* One element (at most 16 bytes, not across a 16-byte line) read or written by a lane as the model
  * has it. Acquire and release are the caller's: before a store, after a load. */
-void cpu_model_load(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
-		    const struct cpu_acc *acc, enum cpu_place place, const uint8_t *host,
-		    uint32_t bytes, void *out);
-void cpu_model_store(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
-		     const struct cpu_acc *acc, enum cpu_place place, uint8_t *host, uint32_t bytes,
-		     const void *data);
+void cpu_model_load(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+		    const struct cpu_elem *e, void *out);
+void cpu_model_store(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
+		     const struct cpu_elem *e, const void *data);
 /* Where an atomic of that scope works: the memory itself, or the block's copy of it. */
 uint8_t *cpu_model_atomic(struct cpu_warp *w, unsigned lane, enum ptx_scope scope,
 			  enum cpu_place place, uint8_t *host, uint32_t bytes);
@@ -102,14 +96,13 @@ void cpu_pending_overlay(const struct cpu_pending *p, const uint8_t *host, uint3
 			 uint8_t *out);
 /* Removes entry i of a lane. */
 void cpu_pending_remove(struct cpu_warp *w, unsigned lane, uint32_t i);
-struct cpu_pending *cpu_pending_add(struct cpu_warp *w, unsigned lane, enum cpu_place place,
-				    uint8_t *host, uint32_t bytes, const void *data);
+struct cpu_pending *cpu_pending_add(struct cpu_warp *w, const struct cpu_elem *e, const void *data);
 
 /* model_weak.c */
-void cpu_weak_load(struct cpu_warp *w, bool is_inserted, unsigned lane, const struct cpu_acc *acc,
-		   enum cpu_place place, const uint8_t *host, uint32_t bytes, void *out);
-void cpu_weak_store(struct cpu_warp *w, unsigned lane, const struct cpu_acc *acc,
-		    enum cpu_place place, uint8_t *host, uint32_t bytes, const void *data);
+void cpu_weak_load(struct cpu_warp *w, bool is_inserted, const struct cpu_acc *acc,
+		   const struct cpu_elem *e, void *out);
+void cpu_weak_store(struct cpu_warp *w, const struct cpu_acc *acc, const struct cpu_elem *e,
+		    const void *data);
 uint8_t *cpu_weak_atomic(struct cpu_warp *w, unsigned lane, enum ptx_scope scope,
 			 enum cpu_place place, uint8_t *host, uint32_t bytes);
 void cpu_weak_atomic_wrote(struct cpu_l1 *l1, const uint8_t *host, uint32_t bytes);
@@ -128,10 +121,9 @@ void cpu_weak_flush(struct cpu_l1 *l1); /* all dirty bytes to memory */
 void cpu_weak_free(struct cpu_l1 *l1);
 
 /* model_a1.c */
-void cpu_a1_load(struct cpu_warp *w, bool is_inserted, unsigned lane, const struct cpu_acc *acc,
-		 enum cpu_place place, const uint8_t *host, uint32_t bytes, void *out);
-void cpu_a1_store(struct cpu_warp *w, unsigned lane, const struct cpu_acc *acc,
-		  enum cpu_place place, uint8_t *host, uint32_t bytes, const void *data);
+void cpu_a1_load(struct cpu_warp *w, bool is_inserted, const struct cpu_acc *acc,
+		 const struct cpu_elem *e, void *out);
+void cpu_a1_store(struct cpu_warp *w, const struct cpu_elem *e, const void *data);
 void cpu_a1_refresh(struct cpu_warp *w, unsigned lane, const uint8_t *host, uint64_t bytes);
 void cpu_a1_synchronise(struct cpu_warp *w, uint32_t mask);
 void cpu_a1_tick(struct cpu_warp *w);

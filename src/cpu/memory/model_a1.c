@@ -40,32 +40,30 @@ static bool is_weak_access(const struct cpu_acc *acc)
 	return acc->sem == PTX_SEM_WEAK || acc->sem == PTX_SEM_NONE;
 }
 
-void cpu_a1_load(struct cpu_warp *w, bool is_inserted, unsigned lane, const struct cpu_acc *acc,
-		 enum cpu_place place, const uint8_t *host, uint32_t bytes, void *out)
+void cpu_a1_load(struct cpu_warp *w, bool is_inserted, const struct cpu_acc *acc,
+		 const struct cpu_elem *e, void *out)
 {
-	struct cpu_lane_state *s = cpu_lane_state(w, lane);
+	struct cpu_lane_state *s = cpu_lane_state(w, e->lane);
 
-	cpu_copy_in(out, host, bytes);
+	cpu_copy_in(out, e->host, e->bytes);
 	if (!is_weak_access(acc)) {
 		if (!is_inserted)
-			cpu_a1_refresh(w, lane, host, bytes);
+			cpu_a1_refresh(w, e->lane, e->host, e->bytes);
 		return;
 	}
 	for (uint32_t i = 0; i < s->n; i++)
-		cpu_pending_overlay(&s->e[i], host, bytes, out);
-	cpu_a1_refresh(w, lane, host, bytes);
+		cpu_pending_overlay(&s->e[i], e->host, e->bytes, out);
+	cpu_a1_refresh(w, e->lane, e->host, e->bytes);
 	if (s->n == CPU_PENDING)
-		cpu_pending_remove(w, lane, cpu_random_below(w->worker, CPU_PENDING));
-	cpu_pending_add(w, lane, place, (uint8_t *)(uintptr_t)host, bytes, out);
+		cpu_pending_remove(w, e->lane, cpu_random_below(w->worker, CPU_PENDING));
+	cpu_pending_add(w, e, out);
 }
 
-void cpu_a1_store(struct cpu_warp *w, unsigned lane, const struct cpu_acc *acc,
-		  enum cpu_place place, uint8_t *host, uint32_t bytes, const void *data)
+void cpu_a1_store(struct cpu_warp *w, const struct cpu_elem *e, const void *data)
 {
-	(void)acc, (void)place;
-	cpu_copy_out(host, data, bytes);
+	cpu_copy_out(e->host, data, e->bytes);
 	/* V_t(a) = M(a): the place needs no entry of its own any more. */
-	cpu_a1_refresh(w, lane, host, bytes);
+	cpu_a1_refresh(w, e->lane, e->host, e->bytes);
 }
 
 void cpu_a1_tick(struct cpu_warp *w)

@@ -333,20 +333,22 @@ static bool is_wide(enum ptx_scope scope)
 	return scope != PTX_SCOPE_CTA;
 }
 
-void cpu_weak_load(struct cpu_warp *w, bool is_inserted, unsigned lane, const struct cpu_acc *acc,
-		   enum cpu_place place, const uint8_t *host, uint32_t bytes, void *out)
+void cpu_weak_load(struct cpu_warp *w, bool is_inserted, const struct cpu_acc *acc,
+		   const struct cpu_elem *e, void *out)
 {
-	struct cpu_lane_state *s = cpu_lane_state(w, lane);
+	const uint8_t *host = e->host;
+	uint32_t bytes = e->bytes;
+	struct cpu_lane_state *s = cpu_lane_state(w, e->lane);
 	struct cpu_l1 *l1 = w->cta->l1;
 
 	if (is_weak_access(acc)) {
-		read_block(l1, place, host, bytes, out);
+		read_block(l1, e->place, host, bytes, out);
 		for (uint32_t i = 0; i < s->n; i++)
 			cpu_pending_overlay(&s->e[i], host, bytes, out);
 		return;
 	}
-	drain_overlapping(w, lane, host, bytes);
-	if (place == CPU_PLACE_GLOBAL && is_wide((enum ptx_scope)acc->scope)) {
+	drain_overlapping(w, e->lane, host, bytes);
+	if (e->place == CPU_PLACE_GLOBAL && is_wide((enum ptx_scope)acc->scope)) {
 		/* A re-read of the instrumentation leaves what the user's loads will find. */
 		cpu_weak_clean(l1, host, bytes, !is_inserted);
 		cpu_copy_in(out, host, bytes);
@@ -354,9 +356,9 @@ void cpu_weak_load(struct cpu_warp *w, bool is_inserted, unsigned lane, const st
 			cpu_ids_get(l1->judge, host, bytes, l1->ids);
 		return;
 	}
-	read_block(l1, place, host, bytes, out);
+	read_block(l1, e->place, host, bytes, out);
 	if (l1->judge)
-		cpu_weak_ids(l1, place == CPU_PLACE_GLOBAL, host, bytes, l1->ids);
+		cpu_weak_ids(l1, e->place == CPU_PLACE_GLOBAL, host, bytes, l1->ids);
 }
 
 /* Whether the bytes are of the block's own shared memory: another block's may end before. */
@@ -365,33 +367,35 @@ static bool may_wait(const struct cpu_warp *w, enum cpu_place place, const uint8
 	return place == CPU_PLACE_GLOBAL || cpu_is_shared_of(w->cta, host);
 }
 
-void cpu_weak_store(struct cpu_warp *w, unsigned lane, const struct cpu_acc *acc,
-		    enum cpu_place place, uint8_t *host, uint32_t bytes, const void *data)
+void cpu_weak_store(struct cpu_warp *w, const struct cpu_acc *acc, const struct cpu_elem *e,
+		    const void *data)
 {
-	struct cpu_lane_state *s = cpu_lane_state(w, lane);
+	uint8_t *host = e->host;
+	uint32_t bytes = e->bytes;
+	struct cpu_lane_state *s = cpu_lane_state(w, e->lane);
 	struct cpu_l1 *l1 = w->cta->l1;
 
-	if (is_weak_access(acc) && may_wait(w, place, host)) {
+	if (is_weak_access(acc) && may_wait(w, e->place, host)) {
 		for (uint32_t i = 0; i < s->n; i++)
 			if (s->e[i].host == host && s->e[i].bytes == bytes) {
 				memcpy(s->e[i].data, data, bytes);
 				return;
 			}
-		drain_overlapping(w, lane, host, bytes);
+		drain_overlapping(w, e->lane, host, bytes);
 		if (s->n == CPU_PENDING)
-			drain(w, lane, draw_below(l1, CPU_PENDING));
-		cpu_pending_add(w, lane, place, host, bytes, data);
+			drain(w, e->lane, draw_below(l1, CPU_PENDING));
+		cpu_pending_add(w, e, data);
 		return;
 	}
-	drain_overlapping(w, lane, host, bytes);
-	if (place == CPU_PLACE_GLOBAL && is_wide((enum ptx_scope)acc->scope)) {
+	drain_overlapping(w, e->lane, host, bytes);
+	if (e->place == CPU_PLACE_GLOBAL && is_wide((enum ptx_scope)acc->scope)) {
 		cpu_weak_clean(l1, host, bytes, true);
 		cpu_copy_out(host, data, bytes);
 		if (l1->judge)
 			cpu_ids_mark(l1->judge, host, bytes, l1->id);
 		return;
 	}
-	write_block(l1, place, host, bytes, data, l1->id);
+	write_block(l1, e->place, host, bytes, data, l1->id);
 }
 
 uint8_t *cpu_weak_atomic(struct cpu_warp *w, unsigned lane, enum ptx_scope scope,

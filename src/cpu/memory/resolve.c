@@ -182,16 +182,16 @@ static enum ptx_space space_of(enum ptx_space space, uint64_t *addr)
 	return windows[i];
 }
 
-static void explain(struct cpu_machine *m, struct cpu_cta *cta, unsigned device,
-		    enum ptx_space space, uint64_t addr, uint64_t bytes, bool is_write, char *out,
-		    size_t size)
+/* Why the range is none that threads of the block may access. */
+static void explain(struct cpu_cta *cta, const struct cpu_range *r, char *out, size_t size)
 {
 	struct cpu_cta *owner;
+	uint64_t addr = r->addr;
 
-	switch (space_of(space, &addr)) {
+	switch (space_of(r->space, &addr)) {
 	case PTX_SPACE_SHARED:
 	case PTX_SPACE_SHARED_CLUSTER:
-		owner = shared_owner(cta, &addr, space != PTX_SPACE_SHARED);
+		owner = shared_owner(cta, &addr, r->space != PTX_SPACE_SHARED);
 		if (!owner || !owner->shared)
 			snprintf(out, size, "no block of the cluster has that shared memory");
 		else
@@ -204,60 +204,57 @@ static void explain(struct cpu_machine *m, struct cpu_cta *cta, unsigned device,
 		return;
 	case PTX_SPACE_PARAM:
 		snprintf(out, size, "offset %" PRId64 " of the parameters%s", (int64_t)addr,
-			 is_write ? ", which cannot be written" : "");
+			 r->is_write ? ", which cannot be written" : "");
 		return;
 	case PTX_SPACE_CONST:
-		if (is_write) {
+		if (r->is_write) {
 			snprintf(out, size, "constant memory cannot be written");
 			return;
 		}
 		/* fall through */
 	default:
-		cpu_space_explain(m, device, addr, bytes, out, size);
+		cpu_space_explain(cta->grid->m, cta->grid->device, addr, r->bytes, out, size);
 		return;
 	}
 }
 
 static void fault_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
-		       enum ptx_space space, uint64_t addr, uint64_t bytes, bool is_write)
+		       const struct cpu_range *r)
 {
 	char why[160];
 
-	explain(w->grid->m, w->cta, w->grid->device, space, addr, bytes, is_write, why,
-		sizeof(why));
+	explain(w->cta, r, why, sizeof(why));
 	cpu_fault(w, in, lane, CPU_FAULT_ADDRESS, "%s of %" PRIu64 " bytes at 0x%" PRIx64 ": %s",
-		  is_write ? "store" : "load", bytes, addr, why);
+		  r->is_write ? "store" : "load", r->bytes, r->addr, why);
 }
 
 /* ---- machine.h ------------------------------------------------------------------------ */
 
 uint8_t *cpu_resolve_place(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
-			   enum ptx_space space, uint64_t addr, uint64_t bytes, uint32_t align,
-			   bool is_write, enum cpu_place *place)
+			   const struct cpu_range *r, enum cpu_place *place)
 {
 	struct cpu_window win;
 
-	if (align && (addr & (align - 1))) {
+	if (r->align && (r->addr & (r->align - 1))) {
 		cpu_fault(w, in, lane, CPU_FAULT_MISALIGNED,
 			  "misaligned %s: 0x%" PRIx64 " is no multiple of %u",
-			  is_write ? "store" : "load", addr, align);
+			  r->is_write ? "store" : "load", r->addr, r->align);
 		return NULL;
 	}
-	if (!cpu_window_find(w, in, space, addr, bytes, is_write, &win)) {
-		fault_lane(w, in, lane, space, addr, bytes, is_write);
+	if (!cpu_window_find(w, in, r->space, r->addr, r->bytes, r->is_write, &win)) {
+		fault_lane(w, in, lane, r);
 		return NULL;
 	}
 	*place = win.place;
-	return (uint8_t *)(uintptr_t)(addr + win.delta + lane * win.stride);
+	return (uint8_t *)(uintptr_t)(r->addr + win.delta + lane * win.stride);
 }
 
 uint8_t *cpu_resolve(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
-		     enum ptx_space space, uint64_t addr, uint64_t bytes, uint32_t align,
-		     bool is_write)
+		     const struct cpu_range *r)
 {
 	enum cpu_place place;
 
-	return cpu_resolve_place(w, in, lane, space, addr, bytes, align, is_write, &place);
+	return cpu_resolve_place(w, in, lane, r, &place);
 }
 
 static void fault_async(struct cpu_cta *cta, const struct cpu_inst *in, enum cpu_fault_kind kind,
@@ -293,8 +290,8 @@ uint8_t *cpu_resolve_async(struct cpu_cta *cta, const struct cpu_inst *in, enum 
 		is_ok = cpu_space_range(cta->grid->m, cta->grid->device, at, &base, &end) &&
 			bytes <= end - at;
 	if (!is_ok) {
-		explain(cta->grid->m, cta, cta->grid->device, space, addr, bytes, is_write, why,
-			sizeof(why));
+		struct cpu_range r = {space, addr, bytes, align, is_write};
+		explain(cta, &r, why, sizeof(why));
 		fault_async(cta, in, CPU_FAULT_ADDRESS, what, bytes, addr, why);
 		return NULL;
 	}

@@ -307,7 +307,7 @@ cudaError_t cudaDeviceReset(void)
 
 	cpu_wait_idle(rt.m, d);
 	rt_collider_synced(d);
-	(void)rt_device_error(d); /* a fault nobody has asked for is told nevertheless */
+	(void)rt_device_error(d); /* a fault nobody has asked for is reported nevertheless */
 	rt_streams_reset(d);
 	rt_modules_reset(d);
 	rt_memory_reset(d);

@@ -5,7 +5,7 @@
  * through cudaGetDriverEntryPoint or link libcuda for them; both find these.
  * A handful of others answer from the runtime's own state. Everything else of
  * the driver is refused by name: the entry point is reported as not found,
- * which is how CUDA tells it. Tensor maps are the machine's own 128 bytes and
+ * which is how CUDA reports it. Tensor maps are the machine's own 128 bytes and
  * mean nothing to a GPU.
  */
 #include <string.h>

@@ -209,87 +209,84 @@ static cudaError_t make_params(struct cpu_kernel *kernel, void **args, void **ex
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 /* Everything but the parameters. Images' lock held. */
-static cudaError_t check(struct rt_kern *k, unsigned device, dim3 grid, dim3 block, size_t shared,
-			 struct rt_shape *shape, struct cpu_kernel **kernel)
+static cudaError_t check(struct rt_kern *k, const struct rt_launch *l, struct rt_shape *shape,
+			 struct cpu_kernel **kernel)
 {
 	struct cpu_kernel_info info;
-	cudaError_t e = rt_kern_load(k, device, kernel);
+	dim3 block = l->block;
+	cudaError_t e = rt_kern_load(k, l->device, kernel);
 
 	if (e == cudaSuccess)
-		e = check_dims(grid, block);
+		e = check_dims(l->grid, block);
 	if (e != cudaSuccess)
 		return e;
 	if (rt_kern_is_refused(k, *kernel))
 		return cudaErrorNotSupported;
 	cpu_kernel_get_info(*kernel, &info);
 	e = check_block(&info, block);
-	if (e == cudaSuccess && shared > rt_kern_dynamic_limit(k, device, &info))
+	if (e == cudaSuccess && l->shared > rt_kern_dynamic_limit(k, l->device, &info))
 		e = cudaErrorInvalidValue;
 	if (e == cudaSuccess)
-		e = check_cluster(k, device, &info, grid, shape);
+		e = check_cluster(k, l->device, &info, l->grid, shape);
 	if (e == cudaSuccess && shape->is_cooperative)
-		e = check_cooperative(*kernel, grid, block.x * block.y * block.z, shared);
+		e = check_cooperative(*kernel, l->grid, block.x * block.y * block.z, l->shared);
 	return e;
 }
 
-static cudaError_t prepare(const void *func, unsigned device, dim3 grid, dim3 block, size_t shared,
-			   struct rt_shape *shape, void **args, void **extra, struct rt_work *out)
+static cudaError_t prepare(const struct rt_launch *l, struct rt_shape *shape, struct rt_work *out)
 {
 	struct cpu_kernel *kernel = NULL;
 	cudaError_t e;
 
 	memset(out, 0, sizeof(*out));
 	rt_images_lock();
-	struct rt_kern *k = rt_kern_find(func);
-	e = k ? check(k, device, grid, block, shared, shape, &kernel)
+	struct rt_kern *k = rt_kern_find(l->func);
+	e = k ? check(k, l, shape, &kernel)
 	      : cudaErrorInvalidResourceHandle; /* as a handle that is none */
 	if (e == cudaSuccess)
 		rt_collider_kernel(k);
 	rt_images_unlock();
 	if (e != cudaSuccess)
 		return e;
-	out->func = k->host ? k->host : func; /* stubs launch by handle */
+	out->func = k->host ? k->host : l->func; /* stubs launch by handle */
 	out->kern = k;
 	out->cpu.kind = CPU_WORK_KERNEL;
 	out->cpu.launch = (struct cpu_launch){
 		.kernel = kernel,
-		.grid = {grid.x, grid.y, grid.z},
-		.block = {block.x, block.y, block.z},
+		.grid = {l->grid.x, l->grid.y, l->grid.z},
+		.block = {l->block.x, l->block.y, l->block.z},
 		.cluster = {shape->cluster[0], shape->cluster[1], shape->cluster[2]},
-		.shared_dyn = shared,
+		.shared_dyn = l->shared,
 		.is_cooperative = shape->is_cooperative,
 		.is_programmatic = shape->is_programmatic,
 	};
 	rt_images_lock();
-	rt_collider_order(k, device, &out->cpu.launch);
+	rt_collider_order(k, l->device, &out->cpu.launch);
 	rt_images_unlock();
-	return make_params(kernel, args, extra, out);
+	return make_params(kernel, l->args, l->extra, out);
 }
 
-cudaError_t rt_launch_prepare(const void *func, unsigned device, dim3 grid, dim3 block,
-			      size_t shared, const cudaLaunchAttribute *attrs, unsigned nattrs,
-			      void **args, void **extra, struct rt_work *out)
+cudaError_t rt_launch_prepare(const struct rt_launch *l, struct rt_work *out)
 {
 	struct rt_shape shape;
-	cudaError_t e = rt_shape_read(attrs, nattrs, &shape);
+	cudaError_t e = rt_shape_read(NULL, 0, &shape);
 
-	return e == cudaSuccess
-		       ? prepare(func, device, grid, block, shared, &shape, args, extra, out)
-		       : e;
+	return e == cudaSuccess ? prepare(l, &shape, out) : e;
 }
 
-static cudaError_t launch(const void *func, const struct config *c, struct rt_shape *shape,
-			  void **args, bool is_per_thread)
+/* Fills in l's device. */
+static cudaError_t launch(struct rt_launch *l, cudaStream_t stream, struct rt_shape *shape,
+			  bool is_per_thread)
 {
 	struct cpu_op *op = NULL;
 	struct rt_work w;
 
 	RT_ENTER();
-	unsigned device = rt_stream_device(c->stream, is_per_thread);
-	cudaError_t e = prepare(func, device, c->grid, c->block, c->shared, shape, args, NULL, &w);
+	l->device = rt_stream_device(stream, is_per_thread);
+	cudaError_t e = prepare(l, shape, &w);
 	if (e != cudaSuccess)
 		return rt_fail(e);
-	e = rt_stream_submit(c->stream, is_per_thread, &w, &op);
+	e = rt_stream_submit(stream, is_per_thread, &w, &op);
 	free((void *)(uintptr_t)w.cpu.launch.params);
 	if (e == cudaSuccess && op && shape->event)
 		e = rt_event_set(shape->event, op);
@@ -298,13 +295,18 @@ static cudaError_t launch(const void *func, const struct config *c, struct rt_sh
 	return rt_fail(e);
 }
 
-static cudaError_t launch_plain(const void *func, dim3 grid, dim3 block, void **args, size_t shared,
-				cudaStream_t stream, bool is_cooperative, bool is_per_thread)
+static cudaError_t launch_plain(struct rt_launch l, cudaStream_t stream, bool is_per_thread)
 {
-	struct config c = {grid, block, shared, stream};
-	struct rt_shape shape = {.is_cooperative = is_cooperative};
+	struct rt_shape shape = {.is_cooperative = false};
 
-	return launch(func, &c, &shape, args, is_per_thread);
+	return launch(&l, stream, &shape, is_per_thread);
+}
+
+static cudaError_t launch_cooperative(struct rt_launch l, cudaStream_t stream, bool is_per_thread)
+{
+	struct rt_shape shape = {.is_cooperative = true};
+
+	return launch(&l, stream, &shape, is_per_thread);
 }
 
 static cudaError_t launch_config(const cudaLaunchConfig_t *config, const void *func, void **args,
@@ -317,9 +319,12 @@ static cudaError_t launch_config(const cudaLaunchConfig_t *config, const void *f
 	cudaError_t e = rt_shape_read(config->attrs, config->numAttrs, &shape);
 	if (e != cudaSuccess)
 		return rt_fail(e);
-	struct config c = {config->gridDim, config->blockDim, config->dynamicSmemBytes,
-			   config->stream};
-	return launch(func, &c, &shape, args, is_per_thread);
+	struct rt_launch l = {.func = func,
+			      .grid = config->gridDim,
+			      .block = config->blockDim,
+			      .shared = config->dynamicSmemBytes,
+			      .args = args};
+	return launch(&l, config->stream, &shape, is_per_thread);
 }
 
 /* ---- entry points ---------------------------------------------------------------------------- */
@@ -371,37 +376,63 @@ cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, 
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
 			       size_t shared, cudaStream_t stream)
 {
-	return launch_plain((const void *)kernel, grid, block, args, shared, stream, false, false);
+	return launch_plain((struct rt_launch){.func = (const void *)kernel,
+					       .grid = grid,
+					       .block = block,
+					       .shared = shared,
+					       .args = args},
+			    stream, false);
 }
 
 cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
 				    size_t shared, cudaStream_t stream)
 {
-	return launch_plain((const void *)kernel, grid, block, args, shared, stream, false, true);
+	return launch_plain((struct rt_launch){.func = (const void *)kernel,
+					       .grid = grid,
+					       .block = block,
+					       .shared = shared,
+					       .args = args},
+			    stream, true);
 }
 
 cudaError_t cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args,
 			     size_t sharedMem, cudaStream_t stream)
 {
-	return launch_plain(func, gridDim, blockDim, args, sharedMem, stream, false, false);
+	return launch_plain((struct rt_launch){.func = func,
+					       .grid = gridDim,
+					       .block = blockDim,
+					       .shared = sharedMem,
+					       .args = args},
+			    stream, false);
 }
 
 cudaError_t cudaLaunchKernel_ptsz(const void *func, dim3 grid, dim3 block, void **args,
 				  size_t shared, cudaStream_t stream)
 {
-	return launch_plain(func, grid, block, args, shared, stream, false, true);
+	return launch_plain(
+		(struct rt_launch){
+			.func = func, .grid = grid, .block = block, .shared = shared, .args = args},
+		stream, true);
 }
 
 cudaError_t cudaLaunchCooperativeKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args,
 					size_t sharedMem, cudaStream_t stream)
 {
-	return launch_plain(func, gridDim, blockDim, args, sharedMem, stream, true, false);
+	return launch_cooperative((struct rt_launch){.func = func,
+						     .grid = gridDim,
+						     .block = blockDim,
+						     .shared = sharedMem,
+						     .args = args},
+				  stream, false);
 }
 
 cudaError_t cudaLaunchCooperativeKernel_ptsz(const void *func, dim3 grid, dim3 block, void **args,
 					     size_t shared, cudaStream_t stream)
 {
-	return launch_plain(func, grid, block, args, shared, stream, true, true);
+	return launch_cooperative(
+		(struct rt_launch){
+			.func = func, .grid = grid, .block = block, .shared = shared, .args = args},
+		stream, true);
 }
 
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func, void **args)

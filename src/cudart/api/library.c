@@ -36,7 +36,7 @@ static char *keep(const void *data, size_t n)
 	return copy;
 }
 
-/* `size`: SIZE_MAX when only the content tells. */
+/* `size`: SIZE_MAX when only the content says. */
 static cudaError_t fill(struct rt_image *im, const void *code, size_t size)
 {
 	struct fatbin_wrapper w;

@@ -22,6 +22,11 @@ struct end {
 };
 
 /* height 0: `width` bytes in the order of rows. */
+static struct rt_rows rows(const struct end *e, size_t pitch)
+{
+	return (struct rt_rows){(const void *)(uintptr_t)e->memory, pitch};
+}
+
 static cudaError_t copy(struct end dst, struct end src, size_t width, size_t height,
 			enum cudaMemcpyKind kind, struct rt_call call)
 {
@@ -37,9 +42,9 @@ static cudaError_t copy(struct end dst, struct end src, size_t width, size_t hei
 					   &x->pitch);
 	}
 	if (e == cudaSuccess)
-		e = rt_copy_make_2d(&w, (void *)(uintptr_t)dst.memory, height ? dst.pitch : width,
-				    (const void *)(uintptr_t)src.memory, height ? src.pitch : width,
-				    width, height ? height : 1, kind);
+		e = rt_copy_make_2d(&w, rows(&dst, height ? dst.pitch : width),
+				    rows(&src, height ? src.pitch : width), width,
+				    height ? height : 1, kind);
 	if (e == cudaSuccess)
 		e = rt_copy_submit(&w, call);
 	return rt_fail(e);

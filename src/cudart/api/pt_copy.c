@@ -29,13 +29,13 @@ cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t count, enum cudaM
 	return rt_copy(dst, src, count, kind, stream, RT_PER_THREAD, true);
 }
 
-static cudaError_t copy_2d(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
-			   size_t height, enum cudaMemcpyKind kind, struct rt_call call)
+static cudaError_t copy_2d(struct rt_rows dst, struct rt_rows src, size_t width, size_t height,
+			   enum cudaMemcpyKind kind, struct rt_call call)
 {
 	struct rt_work w;
 
 	RT_ENTER();
-	cudaError_t e = rt_copy_make_2d(&w, dst, dpitch, src, spitch, width, height, kind);
+	cudaError_t e = rt_copy_make_2d(&w, dst, src, width, height, kind);
 	if (e == cudaSuccess)
 		e = rt_copy_submit(&w, call);
 	return rt_fail(e);
@@ -44,14 +44,16 @@ static cudaError_t copy_2d(void *dst, size_t dpitch, const void *src, size_t spi
 cudaError_t cudaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
 			 size_t height, enum cudaMemcpyKind kind)
 {
-	return copy_2d(dst, dpitch, src, spitch, width, height, kind, sync_call());
+	return copy_2d((struct rt_rows){dst, dpitch}, (struct rt_rows){src, spitch}, width, height,
+		       kind, sync_call());
 }
 
 cudaError_t cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch,
 			      size_t width, size_t height, enum cudaMemcpyKind kind,
 			      cudaStream_t stream)
 {
-	return copy_2d(dst, dpitch, src, spitch, width, height, kind, async_call(stream));
+	return copy_2d((struct rt_rows){dst, dpitch}, (struct rt_rows){src, spitch}, width, height,
+		       kind, async_call(stream));
 }
 
 static cudaError_t copy_3d(const struct cudaMemcpy3DParms *p, struct rt_call call)

@@ -6,7 +6,7 @@
  * functions and variables with their names in it. A kernel's first call asks
  * __cudaGetKernel for a handle; the host's first touch of a managed variable
  * calls __cudaInitModule. Nothing here starts the machine but those two, and
- * nothing fails: what is wrong is told when it is used.
+ * nothing fails: what is wrong is reported when it is used.
  *
  * Textures and surfaces by reference are gone from CUDA 12 on; programs of
  * older toolkits can't be linked to this library anyway.
@@ -54,7 +54,7 @@ void **__cudaRegisterFatBinary(void *data)
 		im->data = w.data;
 		im->relocatable = w.version >= 2 ? w.parts : NULL;
 	} else if (im) {
-		im->data = data; /* told as damaged when it is used */
+		im->data = data; /* reported as damaged when it is used */
 	}
 	rt_images_unlock();
 	*handle = im;

@@ -4,6 +4,7 @@
  * A copy to or from a symbol is a plain copy to its address after a check of
  * the range; streams, captures and waiting are copy.c's business.
  */
+#include "cudart/state/copy.h"
 #include "cudart/state/link.h"
 
 cudaError_t cudaGetSymbolAddress(void **devPtr, const void *symbol)
@@ -32,46 +33,54 @@ cudaError_t cudaGetSymbolSize(size_t *size, const void *symbol)
 	return rt_fail(e);
 }
 
-static cudaError_t range(const void *symbol, size_t count, size_t offset, char **at)
+/* A copy between a symbol and memory of the program's. */
+struct symbol_copy {
+	const void *symbol;
+	void *memory;
+	size_t count, offset; /* the latter in the symbol */
+	enum cudaMemcpyKind kind;
+	bool is_to_symbol;
+};
+
+static cudaError_t find(const struct symbol_copy *c, char **at)
 {
 	uint64_t addr, bytes;
 	cudaError_t e = rt_enter();
 
 	if (e == cudaSuccess)
-		e = rt_symbol_find(symbol, rt_thread()->device, &addr, &bytes);
-	if (e == cudaSuccess && (offset > bytes || count > bytes - offset))
+		e = rt_symbol_find(c->symbol, rt_thread()->device, &addr, &bytes);
+	if (e == cudaSuccess && (c->offset > bytes || c->count > bytes - c->offset))
 		e = cudaErrorInvalidValue;
 	if (e == cudaSuccess)
-		*at = (char *)(uintptr_t)addr + offset;
+		*at = (char *)(uintptr_t)addr + c->offset;
 	return e;
 }
 
-static cudaError_t copy_to(const void *symbol, const void *src, size_t count, size_t offset,
-			   enum cudaMemcpyKind kind, cudaStream_t stream, bool is_per_thread,
-			   bool is_async)
+static cudaError_t copy(struct symbol_copy c, struct rt_call call)
 {
+	enum cudaMemcpyKind wrong =
+		c.is_to_symbol ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice;
 	char *at;
-	cudaError_t e = range(symbol, count, offset, &at);
+	cudaError_t e = find(&c, &at);
 
-	if (e == cudaSuccess && (kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyHostToHost))
+	if (e == cudaSuccess && (c.kind == wrong || c.kind == cudaMemcpyHostToHost))
 		e = cudaErrorInvalidMemcpyDirection;
 	if (e == cudaSuccess)
-		e = rt_copy(at, src, count, kind, stream, is_per_thread, is_async);
+		e = rt_copy(c.is_to_symbol ? at : c.memory, c.is_to_symbol ? c.memory : at, c.count,
+			    c.kind, call.stream, call.is_per_thread, call.is_async);
 	return rt_fail(e);
 }
 
-static cudaError_t copy_from(void *dst, const void *symbol, size_t count, size_t offset,
-			     enum cudaMemcpyKind kind, cudaStream_t stream, bool is_per_thread,
-			     bool is_async)
+static struct symbol_copy to(const void *symbol, const void *src, size_t count, size_t offset,
+			     enum cudaMemcpyKind kind)
 {
-	char *at;
-	cudaError_t e = range(symbol, count, offset, &at);
+	return (struct symbol_copy){symbol, (void *)(uintptr_t)src, count, offset, kind, true};
+}
 
-	if (e == cudaSuccess && (kind == cudaMemcpyHostToDevice || kind == cudaMemcpyHostToHost))
-		e = cudaErrorInvalidMemcpyDirection;
-	if (e == cudaSuccess)
-		e = rt_copy(dst, at, count, kind, stream, is_per_thread, is_async);
-	return rt_fail(e);
+static struct symbol_copy from(void *dst, const void *symbol, size_t count, size_t offset,
+			       enum cudaMemcpyKind kind)
+{
+	return (struct symbol_copy){symbol, dst, count, offset, kind, false};
 }
 
 /* ---- entry points; those of --default-stream per-thread behind each -------------------------- */
@@ -90,49 +99,49 @@ RT_API cudaError_t cudaMemcpyFromSymbolAsync_ptsz(void *dst, const void *symbol,
 cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *src, size_t count, size_t offset,
 			       enum cudaMemcpyKind kind)
 {
-	return copy_to(symbol, src, count, offset, kind, 0, false, false);
+	return copy(to(symbol, src, count, offset, kind), (struct rt_call){0, false, false});
 }
 
 cudaError_t cudaMemcpyToSymbol_ptds(const void *symbol, const void *src, size_t count,
 				    size_t offset, enum cudaMemcpyKind kind)
 {
-	return copy_to(symbol, src, count, offset, kind, 0, true, false);
+	return copy(to(symbol, src, count, offset, kind), (struct rt_call){0, true, false});
 }
 
 cudaError_t cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t count, size_t offset,
 				 enum cudaMemcpyKind kind)
 {
-	return copy_from(dst, symbol, count, offset, kind, 0, false, false);
+	return copy(from(dst, symbol, count, offset, kind), (struct rt_call){0, false, false});
 }
 
 cudaError_t cudaMemcpyFromSymbol_ptds(void *dst, const void *symbol, size_t count, size_t offset,
 				      enum cudaMemcpyKind kind)
 {
-	return copy_from(dst, symbol, count, offset, kind, 0, true, false);
+	return copy(from(dst, symbol, count, offset, kind), (struct rt_call){0, true, false});
 }
 
 cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size_t count,
 				    size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
-	return copy_to(symbol, src, count, offset, kind, stream, false, true);
+	return copy(to(symbol, src, count, offset, kind), (struct rt_call){stream, false, true});
 }
 
 cudaError_t cudaMemcpyToSymbolAsync_ptsz(const void *symbol, const void *src, size_t count,
 					 size_t offset, enum cudaMemcpyKind kind,
 					 cudaStream_t stream)
 {
-	return copy_to(symbol, src, count, offset, kind, stream, true, true);
+	return copy(to(symbol, src, count, offset, kind), (struct rt_call){stream, true, true});
 }
 
 cudaError_t cudaMemcpyFromSymbolAsync(void *dst, const void *symbol, size_t count, size_t offset,
 				      enum cudaMemcpyKind kind, cudaStream_t stream)
 {
-	return copy_from(dst, symbol, count, offset, kind, stream, false, true);
+	return copy(from(dst, symbol, count, offset, kind), (struct rt_call){stream, false, true});
 }
 
 cudaError_t cudaMemcpyFromSymbolAsync_ptsz(void *dst, const void *symbol, size_t count,
 					   size_t offset, enum cudaMemcpyKind kind,
 					   cudaStream_t stream)
 {
-	return copy_from(dst, symbol, count, offset, kind, stream, true, true);
+	return copy(from(dst, symbol, count, offset, kind), (struct rt_call){stream, true, true});
 }

@@ -20,9 +20,14 @@ static cudaError_t make_kernel(struct rt_payload *p, const struct cudaKernelNode
 	if (!k || !k->func)
 		return cudaErrorInvalidValue;
 	unsigned device = rt_thread()->device;
-	cudaError_t e =
-		rt_launch_prepare(k->func, device, k->gridDim, k->blockDim, k->sharedMemBytes, NULL,
-				  0, k->kernelParams, k->extra, &p->work);
+	struct rt_launch l = {.func = k->func,
+			      .device = device,
+			      .grid = k->gridDim,
+			      .block = k->blockDim,
+			      .shared = k->sharedMemBytes,
+			      .args = k->kernelParams,
+			      .extra = k->extra};
+	cudaError_t e = rt_launch_prepare(&l, &p->work);
 	p->work.func = k->func;
 	p->work.cpu.device = device;
 	return e;

@@ -18,7 +18,6 @@
 #endif
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -496,33 +495,13 @@ void rt_collider_synced(unsigned device)
 
 /* ---- start and end -------------------------------------------------------------------------- */
 
-static int render(const struct race_shm *shm)
+static bool is_used(void)
 {
-	struct rep_options opt = {.format = REP_TEXT};
-	struct race_results r = {0};
-	int rc = race_shm_read(shm, RACE_SHM_HEAP + shm->heap_limit, &r);
-
-	if (rc == 0)
-		rc = rep_render(&r, &opt, stderr);
-	fflush(stderr);
-	return rc;
-}
-
-static void own_report(const struct race_shm *shm)
-{
-	bool is_used = false;
-	int status = 0;
+	bool is_any = oracle != NULL;
 
 	for (unsigned d = 0; d < RT_DEVICES; d++)
-		is_used |= oracle || (contexts[d].region && contexts[d].region->modules);
-	if (!is_used)
-		return; /* nothing was instrumented: the program is just run */
-	pid_t pid = fork();
-	if (pid == 0)
-		_exit(render(shm) ? 1 : 0);
-	if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
-		race_shm_say("the report could not be written; start the program with "
-			     "`collider run`");
+		is_any |= contexts[d].region && contexts[d].region->modules;
+	return is_any;
 }
 
 static void at_exit(void)
@@ -533,8 +512,9 @@ static void at_exit(void)
 		return;
 	for (unsigned d = 0; d < rt.ndevices; d++)
 		bring_up_to_date(d, deadline);
-	if (race_shm_is_own())
-		own_report(race_shm_get());
+	/* Where nothing was instrumented the program is just run. */
+	if (race_shm_is_own() && is_used())
+		rep_own(race_shm_get());
 }
 
 static void after_fork_child(void)

@@ -35,20 +35,20 @@ static void flatten(struct cpu_copy *c)
 	}
 }
 
-cudaError_t rt_copy_make_2d(struct rt_work *w, void *dst, size_t dpitch, const void *src,
-			    size_t spitch, size_t width, size_t height, enum cudaMemcpyKind kind)
+cudaError_t rt_copy_make_2d(struct rt_work *w, struct rt_rows dst, struct rt_rows src, size_t width,
+			    size_t height, enum cudaMemcpyKind kind)
 {
 	if ((int)kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
 		return cudaErrorInvalidMemcpyDirection;
-	if (height > 1 && (width > dpitch || width > spitch))
+	if (height > 1 && (width > dst.pitch || width > src.pitch))
 		return cudaErrorInvalidPitchValue;
 	*w = (struct rt_work){.cpu = {.kind = CPU_WORK_COPY}, .copy_kind = kind};
-	w->cpu.copy = (struct cpu_copy){.dst = (uintptr_t)dst,
-					.src = (uintptr_t)src,
-					.dst_pitch = dpitch,
-					.src_pitch = spitch,
-					.dst_slice = dpitch * height,
-					.src_slice = spitch * height,
+	w->cpu.copy = (struct cpu_copy){.dst = (uintptr_t)dst.at,
+					.src = (uintptr_t)src.at,
+					.dst_pitch = dst.pitch,
+					.src_pitch = src.pitch,
+					.dst_slice = dst.pitch * height,
+					.src_slice = src.pitch * height,
 					.width = width,
 					.height = height,
 					.depth = 1};
@@ -58,7 +58,7 @@ cudaError_t rt_copy_make_2d(struct rt_work *w, void *dst, size_t dpitch, const v
 cudaError_t rt_copy_make_1d(struct rt_work *w, void *dst, const void *src, size_t n,
 			    enum cudaMemcpyKind kind)
 {
-	return rt_copy_make_2d(w, dst, n, src, n, n, 1, kind);
+	return rt_copy_make_2d(w, (struct rt_rows){dst, n}, (struct rt_rows){src, n}, n, 1, kind);
 }
 
 static uint64_t position(const struct cudaPitchedPtr *p, const struct cudaPos *at)
@@ -121,8 +121,9 @@ cudaError_t rt_copy_make_3d(struct rt_work *w, const struct cudaMemcpy3DParms *p
 				    p->dstPos.y + p->extent.height > p->dstPtr.ysize))
 		return cudaErrorInvalidValue;
 
-	cudaError_t e = rt_copy_make_2d(w, p->dstPtr.ptr, p->dstPtr.pitch, p->srcPtr.ptr,
-					p->srcPtr.pitch, width, p->extent.height, p->kind);
+	cudaError_t e = rt_copy_make_2d(w, (struct rt_rows){p->dstPtr.ptr, p->dstPtr.pitch},
+					(struct rt_rows){p->srcPtr.ptr, p->srcPtr.pitch}, width,
+					p->extent.height, p->kind);
 	w->cpu.copy.dst = position(&p->dstPtr, &p->dstPos);
 	w->cpu.copy.src = position(&p->srcPtr, &p->srcPos);
 	w->cpu.copy.dst_slice = p->dstPtr.pitch * p->dstPtr.ysize;

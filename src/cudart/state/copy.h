@@ -16,8 +16,13 @@ struct rt_call {
  * rt_check_*. */
 cudaError_t rt_copy_make_1d(struct rt_work *w, void *dst, const void *src, size_t n,
 			    enum cudaMemcpyKind kind);
-cudaError_t rt_copy_make_2d(struct rt_work *w, void *dst, size_t dpitch, const void *src,
-			    size_t spitch, size_t width, size_t height, enum cudaMemcpyKind kind);
+/* Rows in memory. */
+struct rt_rows {
+	const void *at;
+	size_t pitch;
+};
+cudaError_t rt_copy_make_2d(struct rt_work *w, struct rt_rows dst, struct rt_rows src, size_t width,
+			    size_t height, enum cudaMemcpyKind kind);
 cudaError_t rt_copy_make_3d(struct rt_work *w, const struct cudaMemcpy3DParms *p);
 /* 3D of bytes; 1D and 2D are cases of it. */
 cudaError_t rt_fill_make(struct rt_work *w, struct cudaPitchedPtr p, unsigned value, unsigned size,

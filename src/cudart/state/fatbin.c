@@ -10,7 +10,7 @@
  *
  * Everything is bounds-checked and read by memcpy: the data may come from a
  * file. The target in an entry's header only narrows the choice; the text's
- * own .target decides, for the header doesn't tell sm_90a from sm_90. Costs:
+ * own .target decides, for the header doesn't distinguish sm_90a from sm_90. Costs:
  * all PTX entries up to the device's version are unpacked to look at that
  * line; programs carry one or two.
  */
@@ -134,8 +134,7 @@ static bool consider(const struct entry *e, unsigned device, struct fatbin_ptx *
 	if (!ptx.text)
 		return false;
 	/* Family- and architecture-specific code runs on its own version only. */
-	bool is_fit = ptx_read_head(ptx.text, &ptx.sm, &ptx.suffix) && ptx.sm &&
-		      ptx.sm <= device &&
+	bool is_fit = ptx_read_head(ptx.text, &ptx.sm, &ptx.suffix) && ptx.sm && ptx.sm <= device &&
 		      (!ptx.suffix || ptx.sm == device);
 	bool is_better = !best->text || ptx.sm > best->sm ||
 			 (ptx.sm == best->sm && ptx.suffix && !best->suffix);

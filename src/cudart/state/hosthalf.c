@@ -1,5 +1,5 @@
 /*
- * hosthalf.c - what the CPU device tells the half of the checks that runs in host code.
+ * hosthalf.c - what the CPU device says to the half of the checks that runs in host code.
  *
  * Where the program was linked with it (collider cc, collider nvcc --host) there is an area in the
  * shared file (race/host.h): managed, pinned and registered memory is entered there, and whether

@@ -6,7 +6,7 @@
  * -rdc program, else one text) and loads it on the device that asks. Text and
  * parsed modules live as long as the image, since the CPU device points into
  * them. An image that has no PTX, or PTX that doesn't parse or link, keeps its
- * error: each use returns it, the reason is told once on stderr.
+ * error: each use returns it, the reason is said once on stderr.
  *
  * Managed variables lie in the module of the device that asked first, and are
  * lost when that device is reset. cudaDeviceReset unloads what the device has;
@@ -206,7 +206,7 @@ cudaError_t rt_image_parse(struct rt_image *im)
 
 /* ---- loading ------------------------------------------------------------------------ */
 
-/* Managed variables are those of the device that was first; the host is told where they are. */
+/* Managed variables are those of the device that was first; the host learns where they are. */
 static void bind_managed(struct rt_image *im, unsigned device, struct cpu_module *mod)
 {
 	uint64_t addr, bytes;

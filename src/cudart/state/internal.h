@@ -107,7 +107,7 @@ cudaError_t rt_enter_any(void);
 /* Keeps an error as the thread's last one (cudaSuccess and cudaErrorNotReady aren't kept) and
  * returns it: every entry point ends with `return rt_fail(e)`. */
 cudaError_t rt_fail(cudaError_t e);
-/* The device's sticky fault as an error code; told on stderr the first time. */
+/* The device's sticky fault as an error code; said on stderr the first time. */
 cudaError_t rt_device_error(unsigned device);
 /* cpu_fault_kind to CUDA's code. */
 cudaError_t rt_fault_error(enum cpu_fault_kind kind);
@@ -275,16 +275,22 @@ cudaError_t rt_capture_check(void);
 
 /* ---- link's: kernels and symbols -------------------------------------------------- */
 
+/* A launch without attributes. Parameters come from `args` (an array of pointers, as
+ * cudaLaunchKernel's) or, when that is NULL, from `extra` (CU_LAUNCH_PARAM_BUFFER_POINTER). */
+struct rt_launch {
+	const void *func;
+	unsigned device;
+	dim3 grid, block;
+	size_t shared;
+	void **args, **extra;
+};
 /*
- * Fills *out for a launch of func after all checks that cudaLaunchKernelExC makes (limits,
- * dynamic shared memory against the function's attribute, cluster size, cooperative fit).
- * Parameters come from `args` (an array of pointers, as cudaLaunchKernel's) or, when that is NULL,
- * from `extra` (CU_LAUNCH_PARAM_BUFFER_POINTER style); the block that out->cpu.launch.params points
- * to is malloc'd and the caller frees it after the submit. Lock not held.
+ * Fills *out after all checks that cudaLaunchKernelExC makes (limits, dynamic shared memory
+ * against the function's attribute, cluster size, cooperative fit). The block that
+ * out->cpu.launch.params points to is malloc'd and the caller frees it after the submit. Lock not
+ * held.
  */
-cudaError_t rt_launch_prepare(const void *func, unsigned device, dim3 grid, dim3 block,
-			      size_t shared, const cudaLaunchAttribute *attrs, unsigned nattrs,
-			      void **args, void **extra, struct rt_work *out);
+cudaError_t rt_launch_prepare(const struct rt_launch *l, struct rt_work *out);
 /* A __device__, __constant__ or __managed__ variable; cudaErrorInvalidSymbol: there is none. */
 cudaError_t rt_symbol_find(const void *symbol, unsigned device, uint64_t *addr, uint64_t *bytes);
 /* cudaDeviceReset: modules of the device are loaded anew at their next use. */
@@ -302,7 +308,7 @@ uint64_t rt_collider_hold(struct rt_stream *s, unsigned device, bool is_programm
 void rt_collider_captured(unsigned device);
 void rt_collider_synced(unsigned device);
 
-/* ---- hosthalf.c: what the host half of the checks is told (race/host.h) ------------ */
+/* ---- hosthalf.c: what the host half of the checks learns (race/host.h) ------------ */
 
 /* Memory that host code and kernels share comes and goes; other kinds are passed over. The lock
  * may be held. */

@@ -2,7 +2,7 @@
  * origin.c - which calls of the program asked for copies and fills, and which of those raced.
  *
  * A call site is its return addresses, numbered as they come; the number travels with the work
- * (cpu_work.origin), into graphs, too. The machine tells what changed (cpu/recheck.c); the first
+ * (cpu_work.origin), into graphs, too. The machine reports what changed (cpu/recheck.c); the first
  * change of a site goes to the shared file with the addresses, further ones are counted there.
  * The site of a graph's node is the call that added or last changed it.
  *
@@ -67,9 +67,9 @@ uint32_t rt_origin(void)
 	return number;
 }
 
-/* ---- telling ---------------------------------------------------------------------------- */
+/* ---- recording ---------------------------------------------------------------------------- */
 
-static uint64_t *tell(const struct origin *o, const struct cpu_change *c)
+static uint64_t *record(const struct origin *o, const struct cpu_change *c)
 {
 	const struct race_transfer t = {.address = c->address,
 					.at = c->at,
@@ -100,7 +100,7 @@ static void on_change(void *arg, const struct cpu_change *c)
 	if (*count)
 		__atomic_fetch_add(*count, 1, __ATOMIC_RELAXED);
 	else
-		*count = tell(o, c);
+		*count = record(o, c);
 	if (!*count)
 		counts->lost++;
 	pthread_mutex_unlock(&lock);

@@ -1,9 +1,9 @@
 /*
- * refuse.c - telling what the CPU device doesn't do, once per thing.
+ * refuse.c - saying what the CPU device doesn't do, once per thing.
  *
  * A program that asks for something we don't have must hear its name, and must
  * hear it once: libraries try entry points in loops. The table of what was
- * told is small (a program refuses itself after a few).
+ * said is small (a program refuses itself after a few).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,19 +12,19 @@
 #include "cudart/state/refuse.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static BASE_VEC(char *) told;
+static BASE_VEC(char *) said;
 
 static void say_once(const char *text)
 {
 	bool is_new = true;
 
 	pthread_mutex_lock(&lock);
-	for (size_t i = 0; i < told.n && is_new; i++)
-		is_new = strcmp(told.v[i], text) != 0;
+	for (size_t i = 0; i < said.n && is_new; i++)
+		is_new = strcmp(said.v[i], text) != 0;
 	if (is_new) {
 		char *copy = strdup(text);
 		if (copy)
-			base_vec_push(&told, copy);
+			base_vec_push(&said, copy);
 	}
 	pthread_mutex_unlock(&lock);
 	if (is_new)

@@ -7,7 +7,7 @@
  * every later call for the device returns it; its text goes to stderr once.
  *
  * What still runs at exit is dropped, as CUDA does (collider.c gives it some
- * time first, for the report); a fault nobody asked for is told.
+ * time first, for the report); a fault nobody asked for is reported.
  */
 #include <stdarg.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  * threads.c - what orders host threads, for the oracle with host-threads=separate.
  *
  * The library defines the C library's functions that lock, signal, start and join (POSIX and C11),
- * which is what std::mutex, std::thread and the like call, too. Each calls the real one and tells
- * the machine: a release before what lets others go on, an acquire after what may have waited.
+ * which is what std::mutex, std::thread and the like call, too. Each calls the real one, and is an
+ * event: a release before what lets others go on, an acquire after what may have waited.
  * Without the option, and for calls of this library itself, it is the real one alone.
  *
  * The exported names have no version, so they stand in for any version that a program asks for
@@ -27,7 +27,7 @@
 #include "cudart/state/internal.h"
 #include "cudart/state/threads.h"
 
-static struct cpu_machine *_Atomic machine; /* NULL: nothing is told */
+static struct cpu_machine *_Atomic machine; /* NULL: nothing is reported */
 
 void rt_threads_start(struct cpu_machine *m)
 {
@@ -49,14 +49,14 @@ void *rt_look_up(const char *name)
 	return fn;
 }
 
-static struct cpu_machine *told(void)
+static struct cpu_machine *listener(void)
 {
 	return rt.is_forked ? NULL : atomic_load_explicit(&machine, memory_order_acquire);
 }
 
 static void release(const void *object, bool is_whole)
 {
-	struct cpu_machine *m = told();
+	struct cpu_machine *m = listener();
 
 	if (m)
 		cpu_host_release(m, (uint64_t)(uintptr_t)object, is_whole);
@@ -64,7 +64,7 @@ static void release(const void *object, bool is_whole)
 
 static void acquire(const void *object)
 {
-	struct cpu_machine *m = told();
+	struct cpu_machine *m = listener();
 
 	if (m)
 		cpu_host_acquire(m, (uint64_t)(uintptr_t)object);
@@ -219,7 +219,7 @@ static void run_once(void)
 EXPORT int pthread_once(pthread_once_t *o, void (*fn)(void))
 {
 	REAL(pthread_once)
-	if (IS_OURS() || !told())
+	if (IS_OURS() || !listener())
 		return real(o, fn);
 	struct once_call outer = once_call;
 	once_call = (struct once_call){fn, o};
@@ -232,7 +232,7 @@ EXPORT int pthread_once(pthread_once_t *o, void (*fn)(void))
 EXPORT void call_once(once_flag *o, void (*fn)(void))
 {
 	REAL(call_once)
-	if (IS_OURS() || !told()) {
+	if (IS_OURS() || !listener()) {
 		real(o, fn);
 		return;
 	}
@@ -283,7 +283,7 @@ static int begin_c11(void *p)
 
 static struct birth *give_birth(void *(*fn)(void *), thrd_start_t c11, void *arg)
 {
-	struct birth *b = told() ? malloc(sizeof(*b)) : NULL;
+	struct birth *b = listener() ? malloc(sizeof(*b)) : NULL;
 
 	if (!b)
 		return NULL;
@@ -320,7 +320,7 @@ EXPORT int thrd_create(thrd_t *t, thrd_start_t fn, void *arg)
 
 static void joined(pthread_t t)
 {
-	struct cpu_machine *m = told();
+	struct cpu_machine *m = listener();
 
 	if (m)
 		cpu_host_joined(m, (uint64_t)t);

@@ -11,7 +11,7 @@
 
 struct cpu_machine;
 
-/* From now on the machine is told what orders host threads. */
+/* From now on the machine hears what orders host threads. */
 void rt_threads_start(struct cpu_machine *m);
 
 /* The C library's function, not ours. */

@@ -2,11 +2,11 @@
  * atomic.c - the program's atomic operations, done in its place.
  *
  * Under -fsanitize=thread the compilers call for atomics instead of making instructions (clang can
- * be told not to; gcc can't). They are strong operations, so nothing is checked: each is performed
+ * be asked not to; gcc can't). They are strong operations, so nothing is checked: each is performed
  * with the order that the program asked for, or with the next stronger one that exists. 16 bytes go
  * by compare-and-exchange, also for a load.
  *
- * Functions that programs call by name when they know of ThreadSanitizer (to tell it of locks of
+ * Functions that programs call by name when they know of ThreadSanitizer (to name locks of
  * their own) are here too, and do nothing.
  */
 #include <stdbool.h>
@@ -157,7 +157,7 @@ HOOK void __tsan_atomic_signal_fence(int order)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/* ---- what programs tell ThreadSanitizer ------------------------------------------- */
+/* ---- what programs say to ThreadSanitizer ------------------------------------------- */
 
 HOOK void __tsan_acquire(void *p)
 {

@@ -178,8 +178,8 @@ static size_t differs(const uint64_t *a, const uint64_t *b, size_t n)
 }
 
 /* What was seen, in the element of at most 16 bytes that changed. */
-static void tell(const volatile void *p, size_t n, size_t at, const uint64_t *was,
-		 const uint64_t *now, struct host_sighting *s)
+static void record(const volatile void *p, size_t n, size_t at, const uint64_t *was,
+		   const uint64_t *now, struct host_sighting *s)
 {
 	size_t first = n <= 16 ? 0 : at / 8 * 8;
 	size_t width = n - first;
@@ -228,7 +228,7 @@ static void check(struct thread *t, const volatile void *p, size_t n, unsigned h
 				  .space = (uint32_t)range.space,
 				  .thread = t->number,
 				  .is_volatile = (how & HOST_VOLATILE) != 0};
-	tell(p, n, at, was, now, &s);
+	record(p, n, at, was, now, &s);
 }
 
 /* Apart from host_check_now, so that that saves no registers. */

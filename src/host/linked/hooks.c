@@ -11,7 +11,7 @@
  *
  * memcpy, memmove and memset come here by clang's __tsan_mem*, or by the linker's --wrap where the
  * compiler calls the library's (gcc): calls from libraries that were not linked so are not seen.
- * Entry and exit of functions are of no use here; the compiler is told not to call for them.
+ * Entry and exit of functions are of no use here; the compiler is asked not to call for them.
  */
 #include "host/linked/runtime.h"
 

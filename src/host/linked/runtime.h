@@ -93,7 +93,7 @@ static inline void host_check(const volatile void *p, size_t n, unsigned how, co
 	host_check_now(p, n, how, pc);
 }
 
-/* find.c: tells a race; `space` is an enum race_space. */
+/* find.c: records a race; `space` is an enum race_space. */
 struct host_sighting {
 	const void *pc;
 	uint64_t address, was[2], now[2];

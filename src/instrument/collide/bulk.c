@@ -8,9 +8,9 @@
  * the window takes no registers; two checksums of the source tell which side has changed. All of
  * our accesses are relaxed: behind a copy the block's cache may be stale.
  *
- * Where the destination may not be touched (a reduction, a multicast, a byte mask) there is no place
- * for the window's values: the FNV-1a sum of the source is taken twice, and the destination is counted
- * as not checked. A report has the sums, for the window as a whole.
+ * Where the destination may not be touched (a reduction, a multicast, a byte mask) there is no
+ * place for the window's values: the FNV-1a sum of the source is taken twice, and the destination
+ * is counted as not checked. A report has the sums, for the window as a whole.
  *
  * Misses: a change outside the window; source and destination that overlap (in the block's own
  * shared memory: repeating the copy would change it); lanes that share a destination are not

@@ -1,10 +1,11 @@
 /*
  * call.c - a group of accesses checked by calls (src/device/check.cu) in place of inlined code.
  *
- * In a function with many groups the time of ptxas and the registers are those of inlined blocks, so
- * there a group becomes straight-line code: addresses (that of nothing where the guard is false),
- * values, a call for each four items. What the call returns says which second readings differed;
- * only uses of speculated values look at it, and a use that counts is one predicated store.
+ * In a function with many groups the time of ptxas and the registers are those of inlined blocks,
+ * so there a group becomes straight-line code: addresses (that of nothing where the guard is
+ * false), values, a call for each four items. What the call returns says which second readings
+ * differed; only uses of speculated values look at it, and a use that counts is one predicated
+ * store.
  *
  * Misses nothing that inlined code sees; what has another shape (shared::cluster, more than four
  * pieces, groups of ahead.c) stays inlined. Costs: see src/device/check.cu.
@@ -123,8 +124,8 @@ static void add_items(struct inst_call *c, struct inst_access *a)
 }
 
 /*
- * The calls of a group, one behind the other; NULL: it has to be inlined. Consecutive accesses share a
- * call where their addresses are of one kind; their sites count up.
+ * The calls of a group, one behind the other; NULL: it has to be inlined. Consecutive accesses
+ * share a call where their addresses are of one kind; their sites count up.
  */
 struct inst_call *inst_plan_calls(struct inst_ctx *cx, struct inst_group *g)
 {

@@ -2,15 +2,16 @@
  * fragment.c - wmma.store and wmma.load.c, checked by accesses of ours before they run.
  *
  * Which lane stores which elements is nowhere told, but wmma.load.c puts the elements into the same
- * registers of the same lanes: the fragments of C and D are one. So a matrix whose elements are their
- * own numbers is loaded (a table of the module's), and each lane knows where its elements are. They
- * are stored one by one, delayed and read again, as with stmatrix; the original stores the same again.
- * For wmma.load.c they are loaded and read again. No lane looks at another's bytes: a warp may store a
- * matrix and load it again with nothing in between, which orders each lane's own elements only.
+ * registers of the same lanes: the fragments of C and D are one. So a matrix whose elements are
+ * their own numbers is loaded (a table of the module's), and each lane knows where its elements
+ * are. They are stored one by one, delayed and read again, as with stmatrix; the original stores
+ * the same again. For wmma.load.c they are loaded and read again. No lane looks at another's bytes:
+ * a warp may store a matrix and load it again with nothing in between, which orders each lane's own
+ * elements only.
  *
  * Misses: lanes of one store that share an address (a stride below the width of the matrix).
- * Costs: the load of the table, up to 1 KiB, for each store, whether drawn or not (all lanes must take
- * part); where drawn six instructions for each element more than an ordinary store, and three
+ * Costs: the load of the table, up to 1 KiB, for each store, whether drawn or not (all lanes must
+ * take part); where drawn six instructions for each element more than an ordinary store, and three
  * registers: eight elements a lane, of small shapes two.
  */
 #include "instrument/internal.h"
@@ -97,7 +98,7 @@ struct inst_group *inst_plan_fragment(struct inst_ctx *cx, struct ptx_stmt *s)
 	return g;
 }
 
-/* What all lanes do together: the numbers of this lane's elements, left in elem[].now until then. */
+/* What all lanes do together: the numbers of this lane's elements go to elem[].now. */
 void inst_emit_numbers(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at)
 {
 	const struct ptx_stmt *s = g->first->stmt;

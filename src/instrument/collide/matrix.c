@@ -1,10 +1,10 @@
 /*
  * matrix.c - wmma.load.a and .b, checked by loads of ours before it runs.
  *
- * Which lane gets which element of a fragment is nowhere told, but the bytes of the matrix are: lines
- * (rows or columns) of a known length, a stride apart. Each lane loads pieces of 16 bytes of them (8
- * where a line is no longer) and reads them again after the delay. As with ldmatrix all of it comes
- * ahead of the original, for which all lanes wait for this one.
+ * Which lane gets which element of a fragment is nowhere told, but the bytes of the matrix are:
+ * lines (rows or columns) of a known length, a stride apart. Each lane loads pieces of 16 bytes of
+ * them (8 where a line is no longer) and reads them again after the delay. As with ldmatrix all of
+ * it comes ahead of the original, for which all lanes wait for this one.
  *
  * Misses: elements below a byte; lines that don't begin at a multiple of a piece (left out at run
  * time).

@@ -189,8 +189,8 @@ static enum race_access access_kind(const struct ptx_form *fm)
 }
 
 /*
- * Do the addresses of lanes with consecutive tid.x lie at least a store's width apart? Then only the
- * shape of the block is left to ask at run time (cold.ptxt, warp_rows). Signed strides: falling
+ * Do the addresses of lanes with consecutive tid.x lie at least a store's width apart? Then only
+ * the shape of the block is left to ask at run time (cold.ptxt, warp_rows). Signed strides: falling
  * addresses do as well.
  */
 static bool rises_with_lane(const struct inst_ctx *cx, const struct inst_access *a,

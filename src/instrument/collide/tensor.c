@@ -3,14 +3,15 @@
  *
  * What bulk.c does for plain bytes is done for boxes of a tensor by a function of Collider's own
  * (src/device/tensor.cu), as the box is known at run time only: from the tensor map, if it was made
- * by cuTensorMapEncodeTiled and has not been changed since. Of reductions and multicasts the window's
- * source is summed twice, their destination is left alone and counted.
+ * by cuTensorMapEncodeTiled and has not been changed since. Of reductions and multicasts the
+ * window's source is summed twice, their destination is left alone and counted.
  *
  * Misses: im2col, gather and scatter (counted by opcode); at run time what tensor.cu says
  * (counted by execution).
- * Costs: 25 instructions for the call; one copy of the function, 1,000 instructions and 94 registers
- * (ptxas 13.0, sm_90; fewer where the kernel is capped), in modules with tensor copies. Where nothing may be
- * called (warp-specialised kernels with setmaxnreg) the function stands in place of each call.
+ * Costs: 25 instructions for the call; one copy of the function, 1,000 instructions and 94
+ * registers (ptxas 13.0, sm_90; fewer where the kernel is capped), in modules with tensor copies.
+ * Where nothing may be called (warp-specialised kernels with setmaxnreg) the function stands in
+ * place of each call.
  */
 #include "instrument/internal.h"
 

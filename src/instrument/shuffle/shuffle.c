@@ -290,11 +290,10 @@ struct ptx_str inst_order_table(struct inst_ctx *cx)
 	base_buf_printf(&b, "0x%x", flags);
 	for (size_t i = 0; i < cx->order_names.n; i++)
 		base_buf_printf(&b, ",0x%016" PRIx64, cx->order_names.v[i]);
-	struct ptx_str text =
-		inst_module_text(cx, "words",
-				 T((struct ptx_str){name, (uint32_t)strlen(name)},
-				   inst_num((int64_t)cx->order_names.n + 1),
-				   (struct ptx_str){b.p, (uint32_t)b.n}));
+	struct ptx_str text = inst_module_text(cx, "words",
+					       T((struct ptx_str){name, (uint32_t)strlen(name)},
+						 inst_num((int64_t)cx->order_names.n + 1),
+						 (struct ptx_str){b.p, (uint32_t)b.n}));
 	base_buf_free(&b);
 	return text;
 }

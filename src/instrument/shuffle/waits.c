@@ -7,8 +7,8 @@
  * loop also holds a fence or a sleep, which nobody puts into a search. So do atomics, but for
  * those that get on by themselves: a ticket (add of something) and a compare-and-swap against
  * what the loop has just read. Where the way goes through the thread's stack or shared memory any
- * strong load in the loop is enough. Shared memory and scopes within the cluster don't count: clusters
- * are moved as a whole. A loop that calls a function which has a strong load counts, too.
+ * strong load in the loop is enough. Shared memory and scopes within the cluster don't count:
+ * clusters are moved as a whole. A loop that calls a function which has a strong load counts, too.
  *
  * Loops are the natural loops of all backward edges; what waits by recursion, or by a weak load
  * alone (a race), is missed. Costs: linear in the body for each loop.

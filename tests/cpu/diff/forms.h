@@ -6,10 +6,11 @@
  *	= add<,.sat>.s32 $d:s32, $a:s32, $b:s32
  *	~2 rcp.approx<,.ftz>.f32 $d:f32, $a:f32
  *
- * <x,y> gives one instruction for each choice (all combinations). $d $e $f $g $h... with a type: operands; the letters d..h are results,
- * the others inputs. `=`: results are equal bit for bit. `~N`: within N units in the last place of
- * the result's type, NaN matches NaN. `^N`: within N times 2^-20 of the largest input product, for
- * matrix sums. Several instructions are separated by `;`. Everything else is copied.
+ * <x,y> gives one instruction for each choice (all combinations). $d $e $f $g $h... with a type:
+ * operands; the letters d..h are results, the others inputs. `=`: results are equal bit for bit.
+ * `~N`: within N units in the last place of the result's type, NaN matches NaN. `^N`: within N
+ * times 2^-20 of the largest input product, for matrix sums. Several instructions are separated by
+ * `;`. Everything else is copied.
  *
  * A kernel has FORM_THREADS threads; the first FORM_RAW results are kept as they are, all of them
  * as a hash.

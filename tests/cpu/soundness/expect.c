@@ -145,7 +145,8 @@ static void first_half(struct state *x, const struct gen_stmt *s, unsigned i, un
 	}
 }
 
-/* Each block hears from the next. The payload is at +16, flags are at +0 and +4; on its way it may pass a third thread. */
+/* Each block hears from the next. The payload is at +16, flags are at +0 and +4; on its way it may
+ * pass a third thread. */
 static void message(struct state *x, const struct gen_stmt *s, unsigned i, size_t from)
 {
 	unsigned blocks = x->l->blocks, threads = x->l->threads;

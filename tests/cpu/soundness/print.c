@@ -2,8 +2,8 @@
  * print.c - programs as PTX: kernels, and statements that need no hand-made synchronisation.
  *
  * The registers are those of print_kernel; statements keep all but %acc and the scratch ones
- * (%r, %q, %d, %p). Object memory of a statement: in global memory its GEN_STRIDE bytes of GEN_SPREAD,
- * in shared memory 32 bytes of `objects`.
+ * (%r, %q, %d, %p). Object memory of a statement: in global memory its GEN_STRIDE bytes of
+ * GEN_SPREAD, in shared memory 32 bytes of `objects`.
  */
 #include "print.h"
 
@@ -500,8 +500,8 @@ static void copy(struct writer *w, const struct gen_stmt *s, unsigned i)
 	struct gen_stmt x = *s, y = *s;
 	unsigned bytes = s->broken || s->form % 3 == 0 ? 16 : s->form % 3 == 1 ? 8 : 4;
 	unsigned cp, other;
-	/* The mbarrier tells of copies alone: what others have stored there before, or beside, needs
-	 * a barrier. */
+	/* The mbarrier tells of copies alone: what others have stored there before, or beside,
+	 * needs a barrier. */
 	bool is_block_wide = !s->broken && s->form2 % 4 == 3 && bytes == 16;
 	bool is_others = (s->guard & 1 && s->broken != 1) || s->broken == 2 || s->broken == 4;
 

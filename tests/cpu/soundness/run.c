@@ -264,7 +264,7 @@ static void run_ops(struct run *x)
 	}
 }
 
-/* ---- judgement -------------------------------------------------------------------------------- */
+/* ---- judgement ------------------------------------------------------------------------------- */
 
 static bool is_within(unsigned line, const unsigned range[2])
 {
@@ -358,7 +358,7 @@ static enum run_verdict judge(struct run *x, bool has_oracle, const unsigned cha
 	return look_at_plants(x) ? RUN_FINE : RUN_MISSED;
 }
 
-/* ---- one run ------------------------------------------------------------------------------------ */
+/* ---- one run --------------------------------------------------------------------------------- */
 
 static struct cpu_machine *machine(enum cpu_model model, uint64_t seed, bool has_oracle)
 {

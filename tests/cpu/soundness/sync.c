@@ -280,9 +280,9 @@ static void only_thread(struct writer *w, unsigned t, const char *label, unsigne
 }
 
 /*
- * From the first thread of a block to the last of the same (.cta) or the previous block; through the
- * middle one of its own block if the statement's distance is odd. The flags are at +0 and +4, the
- * data at +16.
+ * From the first thread of a block to the last of the same (.cta) or the previous block; through
+ * the middle one of its own block if the statement's distance is odd. The flags are at +0 and +4,
+ * the data at +16.
  */
 void put_message(struct writer *w, const struct gen_stmt *s, unsigned i)
 {

@@ -1,8 +1,10 @@
-// copy_pipeline.cu - two buffers in turn, ordered by events and waits as they should be.
+// copy_pipeline.cu - two buffers in turn; nothing lets the copies back wait for the kernel.
 // scenario: copy_pipeline
-// table 3: no race, not in it
-// expect: nothing
-// twin: copy_pipeline.racy.cu
+// table 3: race, not in it
+// detector: collide
+// expect collide: clobbered-read at copy
+// may: gives|fill
+// twin: -DFIXED: ordered by events and waits as it should be
 
 #include "hadron.h"
 
@@ -15,7 +17,7 @@ static const int ROUNDS = 16;
 __global__ void triple(const unsigned *in, unsigned *out)
 {
 	for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < TOTAL; i += BLOCKS * THREADS)
-		out[i] = in[i] * 3;
+		out[i] = in[i] * 3; // race: gives
 }
 
 /* Pinned memory goes in, is tripled, comes back; the host reuses it as soon as it may. */
@@ -50,13 +52,15 @@ int main()
 		CHECK(cudaEventRecord(full_in[b], up));
 		CHECK(cudaStreamWaitEvent(work, full_in[b], 0));
 		CHECK(cudaStreamWaitEvent(work, full_out[b], 0));
-		CHECK(cudaMemsetAsync(d_out[b], 0xff, BYTES, work));
+		CHECK(cudaMemsetAsync(d_out[b], 0xff, BYTES, work)); // race: fill
 		triple<<<BLOCKS, THREADS, 0, work>>>(d_in[b], d_out[b]);
 		CHECK(cudaGetLastError());
 		CHECK(cudaEventRecord(free_in[b], work));
 		CHECK(cudaEventRecord(free_out[b], work));
+#ifdef FIXED
 		CHECK(cudaStreamWaitEvent(down, free_out[b], 0));
-		CHECK(cudaMemcpyAsync(host_out[b], d_out[b], BYTES, cudaMemcpyDeviceToHost, down));
+#endif
+		CHECK(cudaMemcpyAsync(host_out[b], d_out[b], BYTES, cudaMemcpyDeviceToHost, down)); // race: copy
 		CHECK(cudaEventRecord(full_out[b], down));
 	}
 	CHECK(cudaStreamSynchronize(down));
@@ -64,7 +68,7 @@ int main()
 		got[i] += host_out[0][i] + host_out[1][i];
 
 	/* Pageable memory: the call is over with the copy, so another stream may write at once. */
-	CHECK(cudaMemcpyAsync(pageable.data(), d_out[0], BYTES, cudaMemcpyDeviceToHost, down));
+	CHECK(cudaMemcpyAsync(pageable.data(), d_out[0], BYTES, cudaMemcpyDeviceToHost, down)); // race: copy
 	triple<<<BLOCKS, THREADS, 0, work>>>(d_in[1], d_out[0]);
 	CHECK(cudaGetLastError());
 	/* Memory that is given back in the stream that used it. */

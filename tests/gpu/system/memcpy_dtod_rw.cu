@@ -5,7 +5,7 @@
 // delays: 50000/50000
 // expect collide: clobbered-read at copy
 // may: gives
-// twin: memcpy_dtod_rw.fixed.cu
+// twin: -DFIXED: the other stream waits for an event of the kernel's
 
 #include "hadron.h"
 
@@ -37,6 +37,9 @@ int main()
 	CHECK(cudaDeviceSynchronize());
 	produce<<<BLOCKS, THREADS, 0, first>>>(d_in, d_data);
 	CHECK(cudaGetLastError());
+#ifdef FIXED
+	hadron_order(first, second);
+#endif
 	for (int i = 0; i < COPIES; i++)
 		CHECK(cudaMemcpyAsync(d_out, d_data, BYTES, cudaMemcpyDeviceToDevice, second)); // race: copy
 	CHECK(cudaDeviceSynchronize());

@@ -4,7 +4,7 @@
 // detector: collide
 // expect collide: lost-update at copy
 // may: gives
-// twin: memcpy_htod_ww.fixed.cu
+// twin: -DFIXED: the other stream waits for an event of the kernel's
 
 #include "hadron.h"
 
@@ -37,6 +37,9 @@ int main()
 	CHECK(cudaDeviceSynchronize());
 	produce<<<BLOCKS, THREADS, 0, first>>>(d_in, d_data);
 	CHECK(cudaGetLastError());
+#ifdef FIXED
+	hadron_order(first, second);
+#endif
 	for (int i = 0; i < COPIES; i++)
 		CHECK(cudaMemcpyAsync(d_data, host, BYTES, cudaMemcpyHostToDevice, second)); // race: copy
 	CHECK(cudaDeviceSynchronize());

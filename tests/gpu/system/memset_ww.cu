@@ -4,7 +4,7 @@
 // detector: collide
 // expect collide: lost-update at fill
 // may: gives
-// twin: memset_ww.fixed.cu
+// twin: -DFIXED: the other stream waits for an event of the kernel's
 
 #include "hadron.h"
 
@@ -32,6 +32,9 @@ int main()
 	CHECK(cudaDeviceSynchronize());
 	produce<<<BLOCKS, THREADS, 0, first>>>(d_in, d_data);
 	CHECK(cudaGetLastError());
+#ifdef FIXED
+	hadron_order(first, second);
+#endif
 	for (int i = 0; i < COPIES; i++)
 		CHECK(cudaMemsetAsync(d_data, i, BYTES, second)); // race: fill
 	CHECK(cudaDeviceSynchronize());

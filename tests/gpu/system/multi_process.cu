@@ -6,7 +6,7 @@
 // delays: 1000000/1
 // expect collide: clobbered-read|speculated-read at takes
 // may: gives
-// twin: multi_process.fixed.cu
+// twin: -DFIXED: the reader is told when the writer has waited for its kernel
 
 #include "hadron.h"
 
@@ -18,7 +18,11 @@ static const int THREADS = 64;
 static const int N = BLOCKS * THREADS;
 static const int ROUNDS = 64;
 static const int REPEATS = 128; /* with delays a quarter of a second or more: many turns */
+#ifdef FIXED
+static const bool IS_ORDERED = true;
+#else
 static const bool IS_ORDERED = false;
+#endif
 
 __device__ unsigned long long now()
 {

@@ -5,7 +5,7 @@
 #
 # The programs of this folder, racy and race-free, built and run as the scenarios of Table 3 are
 # (tests/hadron/run.sh: DEVICE, -b, -n, -k and the table it prints). On the CPU device the oracle
-# must confirm what is told of the racy ones. Exit code as there.
+# must confirm what is reported of the racy ones. Exit code as there.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -27,5 +27,5 @@ for src in "$dir"/src/*.cu; do
 	cat "$dir/verify"
 	bad=1
 done
-[ $bad -ne 0 ] || echo "the oracle confirms what was told"
+[ $bad -ne 0 ] || echo "the oracle confirms what was reported"
 exit $bad

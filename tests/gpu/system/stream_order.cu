@@ -9,7 +9,7 @@
 // expect collide: clobbered-read|speculated-read at takes
 // expect oracle: unordered at takes
 // may: gives
-// twin: stream_order.fixed.cu
+// twin: -DFIXED: the reader waits for an event behind the kernel that fills
 
 #include "hadron.h"
 
@@ -17,7 +17,11 @@ static const int THREADS = 64;
 static const int WORDS = 64;   /* for each thread */
 static const int REPEATS = 64; /* about a millisecond with delays */
 static const int TIMES = 24;
+#ifdef FIXED
+static const bool IS_ORDERED = true;
+#else
 static const bool IS_ORDERED = false;
+#endif
 
 /* Other work, in a time that no check makes longer. */
 __global__ void work()

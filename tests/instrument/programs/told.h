@@ -1,9 +1,9 @@
 /*
  * told.h - races that last as long as the check that must see them.
  *
- * A check looks at memory for some microseconds, and a thread that writes once has done so before or
- * long after. So the racing threads go on, each time with other values, until the thread that issues
- * the copy says that it is issued: by relaxed accesses, which order nothing.
+ * A check looks at memory for some microseconds, and a thread that writes once has done so before
+ * or long after. So the racing threads go on, each time with other values, until the thread that
+ * issues the copy says that it is issued: by relaxed accesses, which order nothing.
  */
 #ifndef TOLD_H
 #define TOLD_H

@@ -1,0 +1,58 @@
+/*
+ * space_map.h - the map of allocations: what space.c and twice.c share.
+ */
+#ifndef COLLIDER_CPU_SPACE_MAP_H
+#define COLLIDER_CPU_SPACE_MAP_H
+
+#include <pthread.h>
+
+#include "cpu/memory/space.h"
+
+#define SPACE_PAGE 4096ull
+
+enum space_state { SPACE_LIVE, SPACE_FREED };
+
+/* One range, never overlapping another; read by threads that hold no lock. */
+struct space_range {
+	uint64_t base, end; /* end: of the program's bytes */
+	uint64_t limit;	    /* of what is taken from the region; base of nothing else before it */
+	uint64_t generation;
+	uint64_t freed; /* number of the free that ended it */
+	uint8_t state, kind;
+	uint8_t is_registered; /* the program's own memory */
+	uint8_t is_heap;       /* by malloc of a kernel */
+	uint32_t device;
+};
+_Static_assert(sizeof(struct space_range) == 48, "the price in space.c");
+
+struct cpu_space {
+	pthread_mutex_t lock;
+	_Atomic uint64_t *version; /* lies in the machine, where readers have it at hand */
+	struct space_range *map;   /* SPACE_MAX, pages when touched */
+	_Atomic uint32_t n;
+	uint64_t region, region_end, top; /* top: nothing was allocated above it yet */
+	uint64_t generation, freed, nkept;
+	unsigned ndevices;
+	bool is_protected; /* what is mapped twice */
+	uint64_t *used;
+	uint64_t total;
+	_Atomic uint8_t *peer; /* [device * ndevices + peer] */
+};
+
+/* space.c: the live allocation that holds addr; false: there is none. Needs no lock. */
+bool cpu_space_find(const struct cpu_space *s, uint64_t addr, struct space_range *r);
+
+/* ---- twice.c ------------------------------------------------------------------ */
+
+/* Is the range mapped twice, and how many bytes are its pages? */
+bool cpu_space_is_twice(const struct cpu_machine *m, const struct space_range *r);
+uint64_t cpu_twice_bytes(uint64_t bytes);
+/* Sets m->alias, or leaves it 0. */
+void cpu_twice_reserve(struct cpu_machine *m);
+bool cpu_twice_map(struct cpu_machine *m, const struct space_range *r);
+/* Back to plain memory, with nothing in it. */
+void cpu_twice_unmap(struct cpu_machine *m, const struct space_range *r);
+/* In a forked child the program's memory is its own again. */
+void cpu_twice_part(struct cpu_machine *m);
+
+#endif

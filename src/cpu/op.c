@@ -1,0 +1,433 @@
+/*
+ * op.c - the graph of operations: what may start, what has ended.
+ *
+ * Called with the engine's lock held, by who does the machine's work (engine.c).
+ *
+ * A host function runs in a thread of its own. The engine waits for it up to
+ * CPU_GRACE_MS, so that short ones leave the schedule as it is, then goes on
+ * beside it.
+ *
+ * After a device's first fault its kernels are dropped and later operations on
+ * it end when they would start. Deadlock is reported when nothing is ready and
+ * nothing sleeps although blocks are resident; what host functions do cannot
+ * wake a thread at a barrier.
+ */
+#include "cpu/sched.h"
+#include "cpu/events.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+static void *copy_of(const void *p, size_t n)
+{
+	void *q = malloc(n ? n : 1);
+
+	if (q && n)
+		memcpy(q, p, n);
+	return q;
+}
+
+struct cpu_op *cpu_op_new(struct cpu_machine *m, const struct cpu_work *work)
+{
+	struct cpu_op *op = calloc(1, sizeof(*op));
+
+	if (!op)
+		return NULL;
+	op->m = m;
+	op->work = *work;
+	op->refs = 2; /* the caller's, and the engine's until it ends */
+	if (work->kind == CPU_WORK_KERNEL)
+		op->copy = copy_of(work->launch.params, work->launch.kernel->nparam_bytes);
+	else if (work->kind == CPU_WORK_COPY && work->copy.immediate)
+		op->copy = copy_of(work->copy.immediate, work->copy.width);
+	else
+		return op;
+	if (op->copy)
+		return op;
+	free(op);
+	return NULL;
+}
+
+void cpu_op_depend(struct cpu_op *op, struct cpu_op *dep)
+{
+	if (!dep || cpu_op_is_ended(dep))
+		return;
+	if (op->work.kind == CPU_WORK_KERNEL && op->work.launch.is_programmatic &&
+	    dep->work.kind == CPU_WORK_KERNEL) {
+		base_vec_push(&op->before, cpu_op_get(dep));
+		if (dep->has_triggered)
+			return;
+	}
+	base_vec_push(&dep->after, op);
+	op->npending++;
+}
+
+/* ---- the ends of operations ----------------------------------------------------------- */
+
+struct cpu_op *cpu_op_get(struct cpu_op *op)
+{
+	atomic_fetch_add(&op->refs, 1);
+	return op;
+}
+
+void cpu_op_put(struct cpu_op *op)
+{
+	if (!op || atomic_fetch_sub(&op->refs, 1) != 1)
+		return;
+	base_vec_free(&op->after);
+	base_vec_free(&op->before);
+	base_vec_free(&op->judge_before);
+	free(op->copy);
+	free(op->recheck);
+	free(op);
+}
+
+void cpu_op_end(struct cpu_op *op)
+{
+	struct cpu_engine *e = op->m->engine;
+
+	cpu_judge_end(op);
+	atomic_store(&op->time, e->workers[0].clock + 1);
+	atomic_store(&op->state, CPU_OP_ENDED);
+	for (size_t i = 0; i < op->after.n; i++)
+		if (!--op->after.v[i]->npending)
+			base_vec_push(&e->startable, op->after.v[i]);
+	op->after.n = 0;
+	for (size_t i = 0; i < op->before.n; i++)
+		cpu_op_put(op->before.v[i]);
+	op->before.n = 0;
+	e->devices[op->work.device].nops--;
+	e->nops--;
+	e->has_news = true;
+	cpu_op_put(op);
+	pthread_cond_broadcast(&e->changed);
+}
+
+void cpu_op_trigger(struct cpu_op *op)
+{
+	struct cpu_engine *e = op->m->engine;
+	size_t kept = 0;
+
+	op->has_triggered = true;
+	for (size_t i = 0; i < op->after.n; i++) {
+		struct cpu_op *next = op->after.v[i];
+		bool is_early = next->work.kind == CPU_WORK_KERNEL &&
+				next->work.launch.is_programmatic && !next->is_finishing;
+		if (!is_early)
+			op->after.v[kept++] = next;
+		else if (!--next->npending)
+			base_vec_push(&e->startable, next);
+	}
+	op->after.n = kept;
+}
+
+/* The blocks have ended. A launch that came early ends after those it came before. */
+void cpu_op_end_kernel(struct cpu_op *op)
+{
+	uint32_t n = 0;
+
+	op->grid->ended = op->m->engine->workers[0].clock;
+	cpu_grid_free(op->grid);
+	op->grid = NULL;
+	op->is_finishing = true;
+	for (size_t i = 0; i < op->before.n; i++)
+		if (!cpu_op_is_ended(op->before.v[i])) {
+			base_vec_push(&op->before.v[i]->after, op);
+			n++;
+		}
+	op->npending = n;
+	if (!n)
+		cpu_op_end(op);
+}
+
+/* ---- faults ----------------------------------------------------------------------------- */
+
+void cpu_engine_fault(struct cpu_machine *m, unsigned device, const struct cpu_fault *f)
+{
+	struct cpu_engine *e = m->engine;
+
+	pthread_mutex_lock(&e->fault_lock);
+	bool is_first = e->devices[device].fault.kind == CPU_FAULT_NONE;
+	if (is_first)
+		e->devices[device].fault = *f;
+	pthread_mutex_unlock(&e->fault_lock);
+	atomic_store(&e->has_fault, true);
+	if (is_first && m->listener.fault)
+		m->listener.fault(m->listener.arg, device, f);
+}
+
+void cpu_fault_get(struct cpu_machine *m, unsigned device, struct cpu_fault *out)
+{
+	struct cpu_engine *e = m->engine;
+
+	pthread_mutex_lock(&e->fault_lock);
+	*out = e->devices[device].fault;
+	pthread_mutex_unlock(&e->fault_lock);
+}
+
+void cpu_fault_clear(struct cpu_machine *m, unsigned device)
+{
+	struct cpu_engine *e = m->engine;
+
+	pthread_mutex_lock(&e->fault_lock);
+	memset(&e->devices[device].fault, 0, sizeof(e->devices[device].fault));
+	pthread_mutex_unlock(&e->fault_lock);
+}
+
+static bool is_faulted(const struct cpu_engine *e, unsigned device)
+{
+	return e->devices[device].fault.kind != CPU_FAULT_NONE;
+}
+
+/* Drops what runs on devices that have a fault. */
+void cpu_faults_act(struct cpu_engine *e)
+{
+	for (unsigned d = 0; d < e->m->opt.devices; d++)
+		for (struct cpu_grid *g = e->devices[d].grids; g; g = g->priv->next)
+			if (is_faulted(e, d))
+				g->priv->is_over = true;
+	cpu_workers_pause(e);
+	atomic_store(&e->has_fault, false);
+	for (unsigned d = 0; d < e->m->opt.devices; d++)
+		while (is_faulted(e, d) && e->devices[d].grids)
+			cpu_op_end_kernel(e->devices[d].grids->op);
+	cpu_workers_resume(e);
+}
+
+static void deadlock_text(const struct cpu_grid *g, char *text, size_t n)
+{
+	uint64_t blocks = 0;
+	char where[256] = "";
+
+	for (const struct cpu_unit *u = g->priv->resident; u; u = u->next)
+		for (uint32_t r = 0; r < u->cluster.size; r++) {
+			const struct cpu_cta *cta = &u->blocks[r].cta;
+			if (!cta->nlive)
+				continue;
+			/* The list has the newest first: the oldest block is described. */
+			cpu_barrier_describe(cta, where, sizeof(where));
+			blocks++;
+		}
+	snprintf(text, n, "deadlock in %s: %llu block%s can't go on; %s", g->func->name,
+		 (unsigned long long)blocks, blocks == 1 ? "" : "s", where);
+}
+
+/* Nothing is ready and nothing sleeps. True: blocks are resident, so that is for ever. */
+bool cpu_deadlock_find(struct cpu_engine *e)
+{
+	bool found = false;
+
+	for (unsigned d = 0; d < e->m->opt.devices; d++)
+		for (struct cpu_grid *g = e->devices[d].grids; g; g = g->priv->next) {
+			struct cpu_fault f = {.kind = CPU_FAULT_DEADLOCK};
+			if (!g->priv->resident)
+				continue;
+			deadlock_text(g, f.text, sizeof(f.text));
+			cpu_engine_fault(e->m, d, &f);
+			found = true;
+		}
+	return found;
+}
+
+/* ---- host functions ---------------------------------------------------------------------- */
+
+static void *host_main(void *arg)
+{
+	struct cpu_op *op = arg;
+	struct cpu_engine *e = op->m->engine;
+
+	cpu_judge_host(op);
+	op->work.host.fn(op->work.host.arg);
+	cpu_engine_hold(op->m);
+	e->nhost--;
+	cpu_op_end(op);
+	cpu_engine_let_go(op->m);
+	cpu_op_put(op);
+	return NULL;
+}
+
+static void start_host(struct cpu_engine *e, struct cpu_op *op)
+{
+	pthread_attr_t attr;
+	pthread_t t;
+	uint64_t until = cpu_now_ms() + CPU_GRACE_MS;
+
+	e->nhost++;
+	cpu_host_thread();
+	cpu_op_get(op);
+	cpu_op_get(op);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	if (pthread_create(&t, &attr, host_main, op)) {
+		cpu_engine_let_go(e->m); /* no thread to be had: here, then */
+		host_main(op);
+		cpu_engine_hold(e->m);
+	}
+	pthread_attr_destroy(&attr);
+	while (!cpu_op_is_ended(op)) {
+		uint64_t now = cpu_now_ms();
+		if (now >= until) {
+			e->is_replayable = false;
+			break;
+		}
+		cpu_engine_wait(e, until - now);
+	}
+	cpu_op_put(op);
+}
+
+/* ---- starting ------------------------------------------------------------------------------ */
+
+static void start_kernel(struct cpu_engine *e, struct cpu_op *op)
+{
+	struct cpu_grid **at = &e->devices[op->work.device].grids;
+
+	if (!cpu_kernel_ready(op->work.launch.kernel) || !(op->grid = cpu_grid_new(op))) {
+		cpu_fault_op(e->m, op->work.device, op, CPU_FAULT_RESOURCES,
+			     "host memory is exhausted by a launch of %s",
+			     op->work.launch.kernel->info.name);
+		cpu_op_end(op);
+		return;
+	}
+	op->grid->id = atomic_fetch_add(&e->m->grids, 1) + 1;
+	cpu_judge_start(op);
+	op->grid->started = e->workers[0].clock;
+	while (*at)
+		at = &(*at)->priv->next;
+	*at = op->grid;
+	e->stats.launches++;
+	e->placing++;
+}
+
+static void start(struct cpu_engine *e, struct cpu_op *op)
+{
+	if (op->is_finishing) {
+		cpu_op_end(op);
+		return;
+	}
+	atomic_store(&op->state, CPU_OP_RUNNING);
+	if (op->work.kind == CPU_WORK_EXTERNAL) {
+		if (op->is_finished)
+			cpu_op_end(op);
+		return;
+	}
+	if (is_faulted(e, op->work.device)) {
+		cpu_op_end(op);
+		return;
+	}
+	switch (op->work.kind) {
+	case CPU_WORK_KERNEL:
+		start_kernel(e, op);
+		break;
+	case CPU_WORK_COPY:
+	case CPU_WORK_FILL:
+	case CPU_WORK_WRITE_VALUE:
+		cpu_judge_start(op);
+		cpu_recheck_start(&e->workers[0], op);
+		op->actor.kind = CPU_ACTOR_OP;
+		cpu_sched_push(&e->workers[0], &op->actor);
+		break;
+	case CPU_WORK_HOST:
+		cpu_judge_start(op);
+		start_host(e, op);
+		break;
+	case CPU_WORK_WAIT_VALUE:
+		base_vec_push(&e->polls, op);
+		break;
+	default:
+		cpu_op_end(op);
+	}
+}
+
+/* The clock of what is held back: several workers have no common one, and no replay. */
+static uint64_t hold_clock(const struct cpu_engine *e)
+{
+	return e->nworkers == 1 ? e->workers[0].clock : cpu_now_ms() * 1000000;
+}
+
+/* Starts what has waited long enough; `is_idle`: nothing else can be done, so time is skipped.
+ * False: nothing started. */
+bool cpu_ops_start_held(struct cpu_engine *e, bool is_idle)
+{
+	size_t kept = 0, n = e->held.n, first = 0;
+	uint64_t now = hold_clock(e);
+
+	for (size_t i = 1; i < n; i++)
+		if (e->held.v[i]->due < e->held.v[first]->due)
+			first = i;
+	if (is_idle && n && e->held.v[first]->due > now) {
+		now = e->held.v[first]->due;
+		if (e->nworkers == 1)
+			e->workers[0].clock = now;
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct cpu_op *op = e->held.v[i];
+		if (op->due <= now || is_faulted(e, op->work.device))
+			start(e, op);
+		else
+			e->held.v[kept++] = op;
+	}
+	e->held.n = kept;
+	return kept != n;
+}
+
+/* True: something started. */
+bool cpu_ops_start(struct cpu_engine *e)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < e->startable.n; i++) {
+		struct cpu_op *op = e->startable.v[i];
+		if (op->work.hold && !op->is_finishing) {
+			op->due = hold_clock(e) + op->work.hold;
+			base_vec_push(&e->held, op);
+		} else {
+			start(e, op);
+		}
+		any = true;
+	}
+	e->startable.n = 0;
+	return any;
+}
+
+bool cpu_ops_poll(struct cpu_engine *e)
+{
+	size_t kept = 0, n = e->polls.n;
+
+	for (size_t i = 0; i < n; i++) {
+		struct cpu_op *op = e->polls.v[i];
+		bool holds = cpu_value_holds(op);
+		if (holds)
+			cpu_judge_op_value(op, false);
+		if (is_faulted(e, op->work.device) || holds)
+			cpu_op_end(op);
+		else
+			e->polls.v[kept++] = op;
+	}
+	e->polls.n = kept;
+	return kept != n;
+}
+
+/* ---- programmatic launches ------------------------------------------------------------------- */
+
+void cpu_grid_triggered(struct cpu_grid *g)
+{
+	if (++g->priv->triggered == g->nblocks)
+		cpu_op_trigger(g->op);
+}
+
+void cpu_engine_launch_dependents(struct cpu_grid *g)
+{
+	cpu_engine_enter(g->m->engine);
+	cpu_grid_triggered(g);
+	cpu_engine_leave(g->m->engine);
+}
+
+bool cpu_engine_dependencies_done(const struct cpu_grid *g)
+{
+	for (size_t i = 0; i < g->op->before.n; i++)
+		if (!cpu_op_is_ended(g->op->before.v[i]))
+			return false;
+	return true;
+}

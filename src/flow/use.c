@@ -1,0 +1,179 @@
+/*
+ * use.c - how a statement uses a register: really, for its result, or under a condition.
+ *
+ * Operands that are taken under a condition: the data of selp and slct, both sides of and/or of
+ * predicates (`a && *p` becomes and.pred), and/or/mul with a widened predicate, and/or/min/max
+ * whose result is only compared with constants (`!a && !b` becomes !(a | b)), setp.and,
+ * instructions under a guard (unless the load has the same guard).
+ *
+ * Misses: arithmetic that ignores an operand (x*0).
+ */
+#include "flow/priv.h"
+
+/* Is the register an element of the operand? */
+static bool mentions(const struct ptx_opnd *o, uint32_t reg)
+{
+	if (o->kind == PTX_OPND_REG)
+		return o->reg == reg;
+	if (o->kind != PTX_OPND_ADDR && o->kind != PTX_OPND_VEC && o->kind != PTX_OPND_LIST &&
+	    o->kind != PTX_OPND_PAIR)
+		return false;
+	for (unsigned i = 0; i < o->nsub; i++)
+		if (mentions(&o->sub[i], reg))
+			return true;
+	return false;
+}
+
+/* Does some operand in [from, to) mention the register? */
+static bool mentioned_in(const struct ptx_stmt *s, unsigned from, unsigned to, uint32_t reg)
+{
+	for (unsigned i = from; i < to && i < s->nops; i++)
+		if (mentions(&s->ops[i], reg))
+			return true;
+	return false;
+}
+
+/* Is operand i an immediate; is it that one? */
+static bool is_int(const struct ptx_stmt *s, unsigned i)
+{
+	return i < s->nops && s->ops[i].kind == PTX_OPND_INT;
+}
+
+static bool is_value(const struct ptx_stmt *s, unsigned i, int64_t value)
+{
+	return is_int(s, i) && s->ops[i].imm == value;
+}
+
+/* A register that holds 0 or 1 (or 0 or -1): a predicate, or one made into a number. */
+static bool is_boolean(struct flow *fl, const struct ptx_opnd *o)
+{
+	for (int steps = 0; o->kind == PTX_OPND_REG && steps < 6; steps++) {
+		if (o->reg < fl->f->nregs && fl->f->reg_type[o->reg] == PTX_TYPE_PRED)
+			return true;
+		const struct ptx_stmt *d = flow_single_def(fl, o->reg);
+		if (!d || !flow_is_pure(d) || d->nops < 2)
+			return false;
+		int64_t bits = 8 * (int64_t)ptx_type_bytes((enum ptx_type)d->form->types[0]);
+		o = &d->ops[1];
+		switch (d->form->op) {
+		case PTX_OP_SET:
+			return true;
+		case PTX_OP_SELP:
+			return is_int(d, 1) && is_int(d, 2);
+		case PTX_OP_SHR: /* the highest bit, spread: (c << 30) >> 31 is -(c & 2) / 2 */
+			return is_value(d, 2, bits - 1);
+		case PTX_OP_BFE:
+			return is_value(d, 3, 1);
+		case PTX_OP_AND:
+			if (is_value(d, 2, 1))
+				return true;
+			break;
+		case PTX_OP_SUB: /* 0 - b */
+			if (d->nops < 3)
+				return false;
+			o = is_int(d, 1) ? &d->ops[2] : &d->ops[1];
+			break;
+		case PTX_OP_ADD:
+		case PTX_OP_XOR:
+			if (!is_int(d, 2))
+				return false;
+			break;
+		case PTX_OP_MOV:
+		case PTX_OP_CVT:
+		case PTX_OP_NEG:
+		case PTX_OP_NOT:
+			break;
+		default:
+			return false;
+		}
+	}
+	return false;
+}
+
+/*
+ * Is the result only compared with constants? `a == 0 && b == 0` is compiled to (a | b) == 0,
+ * `a < 0 || b < 0` to (a | b) < 0, `(a & 1) && (b & 1)` to (a & b) & 1, and so on: there one
+ * operand can decide without the other.
+ */
+static bool feeds_only_tests(struct flow *fl, const struct ptx_stmt *u, int depth)
+{
+	uint32_t n;
+	if (depth > 4 || !u->nops || u->ops[0].kind != PTX_OPND_REG ||
+	    !flow_single_def(fl, u->ops[0].reg))
+		return false;
+	struct ptx_stmt *const *uses = flow_uses(fl, u->ops[0].reg, &n);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ptx_stmt *v = uses[i];
+		bool is_test = v->form->op == PTX_OP_SETP && is_int(v, 2);
+		bool is_link = v->form->op == PTX_OP_AND || v->form->op == PTX_OP_OR ||
+			       v->form->op == PTX_OP_XOR || v->form->op == PTX_OP_CVT;
+		if (!is_test && !(is_link && feeds_only_tests(fl, v, depth + 1)))
+			return false;
+	}
+	return n > 0;
+}
+
+/* 1 << n: a bit that the program looks for, no condition of its own. */
+static bool is_bit(struct flow *fl, const struct ptx_opnd *o)
+{
+	const struct ptx_stmt *d = flow_single_def(fl, o->reg);
+	return d && d->form->op == PTX_OP_SHL;
+}
+
+/* and, or, mul, min, max: may one operand decide whether the other matters? */
+static bool is_conditional_logic(struct flow *fl, const struct ptx_stmt *u, uint32_t reg)
+{
+	if (u->nops < 3)
+		return false;
+	for (unsigned i = 1; i <= 2; i++) {
+		const struct ptx_opnd *other = &u->ops[3 - i];
+		if (!mentions(&u->ops[i], reg) || other->kind != PTX_OPND_REG || other->reg == reg)
+			continue;
+		bool is_product = u->form->op == PTX_OP_MUL || u->form->op == PTX_OP_MAD;
+		if (is_boolean(fl, other))
+			return true;
+		if (!is_product && !is_bit(fl, other) && feeds_only_tests(fl, u, 0))
+			return true;
+	}
+	return false;
+}
+
+/* A pure instruction without regard to its guard. */
+static enum flow_use pure_use(struct flow *fl, const struct ptx_stmt *u, uint32_t reg)
+{
+	switch (u->form->op) {
+	case PTX_OP_SELP:
+	case PTX_OP_SLCT:
+		return mentioned_in(u, 1, 3, reg) ? FLOW_USE_MAYBE : FLOW_USE_PURE;
+	case PTX_OP_SETP:
+	case PTX_OP_SET:
+		return u->nops > 3 ? FLOW_USE_MAYBE : FLOW_USE_PURE; /* .and/.or/.xor with c */
+	case PTX_OP_AND:
+	case PTX_OP_OR:
+	case PTX_OP_MIN:
+	case PTX_OP_MAX:
+	case PTX_OP_MUL:
+	case PTX_OP_MAD:
+		return is_conditional_logic(fl, u, reg) ? FLOW_USE_MAYBE : FLOW_USE_PURE;
+	default:
+		return FLOW_USE_PURE;
+	}
+}
+
+enum flow_use flow_use_kind(struct flow *fl, const struct ptx_stmt *u, uint32_t reg, uint32_t pred,
+			    bool is_not)
+{
+	uint32_t eff = u->form->effects;
+	bool is_guard = u->pred == reg;
+	bool holds = u->pred == PTX_NO_REG || (u->pred == pred && u->is_pred_not == is_not);
+
+	if (u->form->op == PTX_OP_UNKNOWN || (eff & PTX_EFF_UNKNOWN))
+		return FLOW_USE_MAYBE;
+	if (eff & PTX_EFF_PREFETCH)
+		return FLOW_USE_NONE;
+	if (is_guard)
+		return eff ? FLOW_USE_REAL : FLOW_USE_PURE; /* it decides whether this happens */
+	if (!holds)
+		return FLOW_USE_MAYBE;
+	return eff ? FLOW_USE_REAL : pure_use(fl, u, reg);
+}
