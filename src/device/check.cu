@@ -146,7 +146,8 @@ template <int N> struct box {
 	uint64_t v[3 * N];
 };
 
-/* In memory, for the functions that are called when it matters: their arguments would take 30 registers. */
+/* In memory, for the functions that are called when it matters: as arguments they would take 30
+ * registers. */
 template <int N> DEV_FN box<N> dev_box(const items<N> &t)
 {
 	box<N> b;

@@ -294,6 +294,9 @@ static int run_pipelines(struct inst_ctx *cx)
 	cx->module_ts = ptx_templates_read(m, inst_module_templates, cx->sink);
 	if (!cx->module_ts || !inst_order_begin(cx))
 		return BASE_EXIT_INTERNAL;
+	ptx_raise_version(m, MIN_PTX_MAJOR, MIN_PTX_MINOR);
+	if (m->sm >= CLUSTER_SM)
+		ptx_raise_version(m, CLUSTER_PTX_MAJOR, CLUSTER_PTX_MINOR);
 	inst_read_files(cx);
 	cx->hash = inst_late_opnd(cx, INST_LATE_HASH, 0, RACE_KIND_NONE);
 	for (unsigned i = 0; i < RACE_DETECTORS_PUT && !rc; i++)
@@ -301,9 +304,6 @@ static int run_pipelines(struct inst_ctx *cx)
 			rc = pipelines[i](cx);
 	if (rc)
 		return rc;
-	ptx_raise_version(m, MIN_PTX_MAJOR, MIN_PTX_MINOR);
-	if (m->sm >= CLUSTER_SM)
-		ptx_raise_version(m, CLUSTER_PTX_MAJOR, CLUSTER_PTX_MINOR);
 	return one_pass(cx, INST_PASS_SITES) ? 0 : BASE_EXIT_INTERNAL;
 }
 
