@@ -143,7 +143,7 @@ static bool is_large(const struct ptx_module *m)
 	return n > INST_LARGE_MODULE;
 }
 
-/* Many groups: as calls. Under -rdc nvlink adds the registers of what is called to each kernel. */
+/* Many groups: as calls. */
 static bool checks_by_call(const struct inst_ctx *cx, const struct inst_limit *lim,
 			   const struct inst_plan *plan)
 {
@@ -153,8 +153,7 @@ static bool checks_by_call(const struct inst_ctx *cx, const struct inst_limit *l
 	if (n)
 		most = n < 0 ? 0 : (uint32_t)n;
 
-	return !cx->call_free && !cx->opt->relocatable && !(lim && lim->no_calls) &&
-	       plan->ngroups > most;
+	return !cx->call_free && !(lim && lim->no_calls) && plan->ngroups > most;
 }
 
 /* ---- the passes over a function -------------------------------------------------------------- */
@@ -295,6 +294,9 @@ static int run_pipelines(struct inst_ctx *cx)
 	cx->module_ts = ptx_templates_read(m, inst_module_templates, cx->sink);
 	if (!cx->module_ts || !inst_order_begin(cx))
 		return BASE_EXIT_INTERNAL;
+	ptx_raise_version(m, MIN_PTX_MAJOR, MIN_PTX_MINOR);
+	if (m->sm >= CLUSTER_SM)
+		ptx_raise_version(m, CLUSTER_PTX_MAJOR, CLUSTER_PTX_MINOR);
 	inst_read_files(cx);
 	cx->hash = inst_late_opnd(cx, INST_LATE_HASH, 0, RACE_KIND_NONE);
 	for (unsigned i = 0; i < RACE_DETECTORS_PUT && !rc; i++)
@@ -302,9 +304,6 @@ static int run_pipelines(struct inst_ctx *cx)
 			rc = pipelines[i](cx);
 	if (rc)
 		return rc;
-	ptx_raise_version(m, MIN_PTX_MAJOR, MIN_PTX_MINOR);
-	if (m->sm >= CLUSTER_SM)
-		ptx_raise_version(m, CLUSTER_PTX_MAJOR, CLUSTER_PTX_MINOR);
 	return one_pass(cx, INST_PASS_SITES) ? 0 : BASE_EXIT_INTERNAL;
 }
 

@@ -151,6 +151,8 @@ enum ptx_role {
 #define PTX_MAX_ROLES 8
 #define PTX_MAX_TYPES 4
 
+enum ptx_legal { PTX_LEGAL_UNASKED, PTX_LEGAL_YES, PTX_LEGAL_NO };
+
 struct ptx_form {
 	struct ptx_str text; /* "ld.global.nc.v4.f32" */
 	enum ptx_op op;
@@ -165,10 +167,16 @@ struct ptx_form {
 	uint16_t mods[PTX_MAX_MODS];  /* enum ptx_mod, in order; PTX_MOD_UNKNOWN kept */
 	bool has_unknown_mod;	      /* effects include PTX_EFF_UNKNOWN then */
 	bool explicit_weak;	      /* spelled ".weak" */
+	uint8_t legal;		      /* enum ptx_legal: what verify.c has found */
 	uint32_t count;		      /* instructions of this form in the module, by the parser */
 };
 
 bool ptx_form_has(const struct ptx_form *f, enum ptx_mod m);
+/* Is the spelling one that isa_forms.def has, on target sm_NN with that letter (0: none) at
+ * .version
+ * `version` (times ten)? Asked of what we put in; of a front end's forms ptxas is the judge.
+ * pattern.c. */
+bool ptx_form_legal(const struct ptx_form *f, unsigned sm, char suffix, unsigned version);
 const char *ptx_op_name(enum ptx_op op);  /* "ld" */
 const char *ptx_mod_name(enum ptx_mod m); /* "global", no dot */
 /* ".global", as a text of a template; "" for PTX_MOD_UNKNOWN. */

@@ -7,9 +7,13 @@
  * predicates stay out of data and addresses, and a result of an instruction
  * with one type is as wide as that type.
  *
- * Misses: what depends on the modifier (which of them may stand together,
- * literal ranges), vectors' lengths, and everything of unknown opcodes but their
- * registers and labels. ptxas sees those. Costs one pass, no memory.
+ * What was put in must be of a form that isa_forms.def has: types, modifiers, their order, the
+ * target
+ * and the version. What a front end wrote may have others, unknown ones too: ptxas judges those.
+ *
+ * Misses: literal ranges, vectors' lengths, and everything of unknown opcodes but their
+ * registers and
+ * labels. ptxas sees those. Costs one pass, no memory; some microseconds for each form of ours.
  */
 #include "ptx/ptx.h"
 #include "ptx/forms.h"
@@ -22,6 +26,7 @@ struct check {
 	const struct ptx_stmt *s;
 	struct base_sink *sink;
 	unsigned problems;
+	bool is_ours; /* the whole function was put in */
 };
 
 #define PROBLEM(c, ...)                                                                            \
@@ -197,6 +202,21 @@ static void check_memory(struct check *c)
 			check_mem_data(c, &c->s->ops[i]);
 }
 
+/* Has the table the form, for the module's target and version? Each form is asked once. */
+static bool is_legal(struct check *c)
+{
+	const struct ptx_form *f = c->s->form;
+
+	if (f->legal == PTX_LEGAL_UNASKED)
+		/* Forms are not const in memory (forms.h). */
+		((struct ptx_form *)(uintptr_t)f)->legal =
+			ptx_form_legal(f, c->m->sm, c->m->sm_suffix,
+				       10 * c->m->ver_major + c->m->ver_minor)
+				? PTX_LEGAL_YES
+				: PTX_LEGAL_NO;
+	return f->legal == PTX_LEGAL_YES;
+}
+
 static void check_inst(struct check *c)
 {
 	const struct ptx_stmt *s = c->s;
@@ -207,6 +227,10 @@ static void check_inst(struct check *c)
 		PROBLEM(c, "the guard of '%.*s' is no predicate register", STR(s->form->text));
 	for (unsigned i = 0; i < s->nops; i++)
 		check_regs(c, &s->ops[i], false);
+	if ((s->inserted || c->is_ours) && !is_legal(c))
+		PROBLEM(c, "found '%.*s', expected a form of isa.def for sm_%u%.1s, PTX %u.%u",
+			STR(s->form->text), c->m->sm, &c->m->sm_suffix, c->m->ver_major,
+			c->m->ver_minor);
 	if (s->form->effects & (PTX_EFF_UNKNOWN | PTX_EFF_CALL))
 		return;
 	ptx_op_arity(s->form->op, &min, &max);
@@ -252,6 +276,7 @@ unsigned ptx_verify(const struct ptx_module *m, struct base_sink *sink)
 		if (it->kind != PTX_ITEM_FUNC || it->func->is_proto)
 			continue;
 		c.f = it->func;
+		c.is_ours = it->inserted;
 		check_func(&c);
 	}
 	return c.problems;

@@ -224,6 +224,12 @@ RACE_STATIC_ASSERT(sizeof(struct race_rt) <= (2u << 20), "at most 2 MiB on the G
 #define RACE_ITEM_RISES	     0x80u /* addresses rise with tid.x: not where rows are whole warps */
 #define RACE_ITEM_EACH(b)    ((b)*0x01010101u)
 
+/* What a call found: the items that differ, those that happened (bits), and how many there are. */
+#define RACE_FOUND(changed, happened, n) ((changed) | (happened) << 4 | (n) << 8)
+#define RACE_FOUND_CHANGED(f)		 ((f)&15u)
+#define RACE_FOUND_HAPPENED(f)		 ((f) >> 4 & 15u)
+#define RACE_FOUND_ITEMS(f)		 ((f) >> 8)
+
 /* A thread's word. */
 #define RACE_STATE_DRAWN    1u /* the last group was drawn */
 #define RACE_STATE_COUNT    2u /* one checked access */

@@ -83,4 +83,18 @@ bash "$rules" "$tree" || { echo "FAIL seven parameters, CUDA's own, 100 columns"
 rm "$tree/src/ptx/seven.h"
 echo 'int x;' >"$tree/src/base/bare.c"
 expect "a file without its comment" '^src/base/bare.c:1: ' base/bare.c
+rm -f "$tree"/src/ptx/many*.c "$tree/src/base/bare.c"
+put src/base/long.c '' && seq 701 | sed 's|^|// |' >>"$tree/src/base/long.c"
+expect "a file too long" '^src/base/long.c: 705 lines' base/long.c
+put src/cpu/spelled.c '' && echo 'const char *s = "ld.global.u32 %r1, [%rd1];";' >>"$tree/src/cpu/spelled.c"
+expect "an instruction in a string" '^src/cpu/spelled.c:[0-9]*: PTX in a string' cpu/spelled.c
+put src/cpu/spelled.c '' && echo 'const char *s = ".weak .global .align 8 .b64 x;";' >>"$tree/src/cpu/spelled.c"
+expect "a declaration in a string" '^src/cpu/spelled.c:[0-9]*: PTX in a string' cpu/spelled.c
+put src/agent/m.c '' && echo 'x(RACE_KNOBS_SYMBOL);' >>"$tree/src/agent/m.c"
+expect "a runtime block by its name" '^src/agent/m.c:[0-9]*: names a runtime block' agent/m.c
+echo 'PASS(FROB, "frob", MODULE, "x")' >"$tree/src/base/passes.def"
+put src/instrument/pipeline.c '	return on_module[pass](cx) && pass_end(cx);'
+expect "a pass without a function" '^src/base/passes.def: pass FROB' base/passes.def
+put src/instrument/pipeline.c '	on_module[pass](cx);'
+expect "a pass that nothing verifies" '^src/instrument/pipeline.c:4: runs a pass' instrument/pipeline.c
 exit $failed

@@ -11,6 +11,11 @@
 #    eight. Wider are isa.def, a table, and templates.
 # 6. No function takes more than seven parameters; more are a struct. Interfaces of others (CUDA's,
 #    what PTX calls) are as they are.
+# 7. PTX is spelled in src/ptx and in templates: no string of C holds an instruction, or the head of a
+#    declaration. src/device speaks to nvcc in inline assembly; src/report reads a site's text.
+# 8. A detector's runtime block is found by its row: no marker is named in src/agent or src/toolchain.
+# 9. Each pass of base/passes.def has its function in instrument/pipeline.c (or is strip.c's), and
+#    inst_pass_end stands behind each call of one.
 # Prints one line (file:line: what, what is allowed) per breach; exit code 1 when there is one.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -186,5 +191,33 @@ done < <(
 	)
 	sizes "${files[@]}"
 )
+
+# ---- PTX, detectors, passes ---------------------------------------------------------------------
+
+ops='ld|st|mov|add|sub|mul|mad|and|or|xor|not|shl|shr|setp|selp|cvt|cvta|atom|red|bar|barrier|fence'
+ops="$ops|membar|shfl|vote|match|mbarrier|cp|bra|ret|call|wmma|mma|ldmatrix|stmatrix|nanosleep|isspacep"
+instruction="\"(\\\\t|\\\\n| )*(@[^ \"]+ )?($ops)\\.[a-z][a-z0-9_.:]*(\"|\\\\t|;| *[%{[\$@])"
+declaration='"(\\t|\\n| )*\.(weak|visible|extern) \.|"(\\t|\\n| )*\.(reg|param|shared|global|const|local) \.'
+declaration="$declaration"'|"(\\t|\\n| )*\.(version [0-9%]|target sm|maxnreg [0-9%]|maxntid [0-9%]|entry |func )'
+while IFS= read -r hit; do
+	breach "$(cut -d: -f1,2 <<<"$hit"): PTX in a string: it is spelled in src/ptx and in templates (.ptxt)"
+done < <(grep -rnE --include='*.[ch]' "$instruction|$declaration" src |
+	grep -v '^src/ptx/\|^src/device/\|^src/report/\|/\*.*"')
+
+while IFS= read -r hit; do
+	breach "$(cut -d: -f1,2 <<<"$hit"): names a runtime block: its row of base/detectors.def does"
+done < <(grep -rnE --include='*.[ch]' '__collider_knobs|RACE_KNOBS_SYMBOL' src/agent src/toolchain 2>/dev/null)
+
+pipeline=src/instrument/pipeline.c
+[ ! -f src/base/passes.def ] || while IFS=$'\t' read -r id scope; do
+	case $scope in
+	MODULE | FUNCTION) grep -qE "\[INST_PASS_$id\] = " $pipeline ;;
+	*) grep -rq --include='*.c' "inst_pass_end(.*INST_PASS_$id" src/instrument ;;
+	esac || breach "src/base/passes.def: pass $id has no function, or is not verified"
+done < <(sed -n 's/^PASS(\([A-Z]*\), "[a-z]*", \([A-Z]*\),.*/\1\t\2/p' src/base/passes.def)
+[ ! -f $pipeline ] || while IFS=: read -r line _; do
+	sed -n "$line,$((line + 1))p" $pipeline | grep -q 'pass_end(' ||
+		breach "$pipeline:$line: runs a pass that nothing verifies"
+done < <(grep -nE '^[^/]*on_(module|function)\[p(ass)?\]\(' $pipeline)
 
 [ $breaches -eq 0 ] || { echo "$breaches breaches"; exit 1; }

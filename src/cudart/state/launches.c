@@ -8,6 +8,7 @@
  * Misses: launches through CUDA graphs that change parameters after capture.
  * Costs: a hash and a look-up for each launch; memory for 65,536 launches, later ones are left out.
  */
+#include "base/table.h"
 #include "cudart/state/internal.h"
 
 #include <fcntl.h>
@@ -16,37 +17,36 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_SEEN (1u << 17)
+#define MAX_SEEN 65536
+
+struct seen {
+	uint64_t hash;
+	UT_hash_handle hh;
+};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char *path;
-static uint64_t *seen; /* open hash table, 0: free */
-static uint32_t nseen;
+static struct seen *seen;
 
 void rt_launches_open(const char *file)
 {
 	if (!file)
 		return;
 	path = strdup(file);
-	seen = calloc(MAX_SEEN, sizeof(*seen));
 }
 
 /* True: it is new. */
-static bool remember(uint64_t h)
+static bool remember(uint64_t hash)
 {
-	h |= !h;
-	for (uint64_t i = h;; i++) {
-		uint64_t *s = &seen[i & (MAX_SEEN - 1)];
-		if (*s == h)
-			return false;
-		if (*s)
-			continue;
-		if (nseen == MAX_SEEN / 2)
-			return false;
-		*s = h;
-		nseen++;
-		return true;
-	}
+	struct seen *s;
+
+	HASH_FIND(hh, seen, &hash, sizeof(hash), s);
+	if (s || HASH_COUNT(seen) == MAX_SEEN)
+		return false;
+	s = base_calloc(1, sizeof(*s));
+	s->hash = hash;
+	HASH_ADD(hh, seen, hash, sizeof(s->hash), s);
+	return true;
 }
 
 static void put_params(struct base_buf *out, const struct cpu_launch *l)
@@ -71,7 +71,7 @@ void rt_launches_record(const struct cpu_launch *l)
 	struct base_buf out = {0};
 	int fd;
 
-	if (!path || !seen)
+	if (!path)
 		return;
 	cpu_kernel_get_info(l->kernel, &info);
 	base_buf_printf(&out,
