@@ -287,8 +287,8 @@ static bool is_within(unsigned line, const unsigned range[2])
 }
 
 /*
- * Has the oracle found a race of this access? The earlier side of a report by history may be missing
- * among its pairs: of two accesses of one thread to a location the oracle keeps the later one.
+ * Has the oracle found a race of this access? The earlier side of a report by history may be
+ * missing among its pairs: of two accesses of one thread to a location it keeps the later one.
  */
 static bool is_paired(const struct run *x, unsigned line)
 {
