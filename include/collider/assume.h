@@ -2,8 +2,10 @@
  * assume.h - what a kernel may rely on, for `collider prove`; nothing for any other compiler run.
  *
  * collider_assume(e) in device code: e holds whenever control comes here. It becomes part of the
- * launch contract that is printed with the verdict. `collider prove` includes this file by itself;
- * a program that uses it includes it too, so that other compilers find the names.
+ * launch contract that is printed with the verdict. collider_distinct(x): x is another value in
+ * each thread that comes here. collider_injective(p, n): the n elements at p are all different, as
+ * the indices of a permutation are. `collider prove` includes this file by itself; a program that
+ * uses it includes it too, so that other compilers find the names.
  */
 #ifndef COLLIDER_ASSUME_H
 #define COLLIDER_ASSUME_H
@@ -11,14 +13,20 @@
 #ifdef __COLLIDER_PROVE__
 #ifdef __CUDACC__
 extern "C" __device__ void __collider_assume(int holds);
-#define collider_assume(e) __collider_assume((e) ? 1 : 0)
+extern "C" __device__ void __collider_distinct(unsigned long long value);
+extern "C" __device__ void __collider_injective(const void *p, unsigned long long n, unsigned size);
+#define collider_assume(e)	 __collider_assume((e) ? 1 : 0)
+#define collider_distinct(x)	 __collider_distinct((unsigned long long)(x))
+#define collider_injective(p, n) __collider_injective((p), (unsigned long long)(n), sizeof(*(p)))
 /* The same under the names of nvcc and of GPUVerify. */
 #define __builtin_assume(e) collider_assume(e)
 #define __requires(e)	    collider_assume(e)
 #define __assume(e)	    collider_assume(e)
 #endif
 #else
-#define collider_assume(e) ((void)0)
+#define collider_assume(e)	 ((void)0)
+#define collider_distinct(x)	 ((void)0)
+#define collider_injective(p, n) ((void)0)
 #endif
 
 #endif

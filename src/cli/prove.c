@@ -2,12 +2,16 @@
  * prove.c - collider prove: race freedom of the kernels of a .cu or .ptx file, for every input.
  */
 #include "cli/cli.h"
+#include "cli/prove.h"
 #include "prove/prove.h"
+#include "report/report.h"
 #include "toolchain/toolchain.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* "64", "8,8", "[4,2]" into dimensions, the missing ones 1. False: not numbers. */
 static bool read_dims(const char *s, uint32_t *dim)
@@ -69,17 +73,22 @@ static int read_header(const char *path, struct prove_options *o)
 	return rc;
 }
 
-/* INDEX=VALUE,... */
-static bool read_params(const char *s, struct prove_options *o)
+/* NAME=VALUE,...; a name may be a number. */
+static bool read_params(const char *s, struct prove_options *o, struct base_arena *a)
 {
 	while (s && *s && o->nparams < 64) {
+		const char *eq = strchr(s, '=');
 		char *end;
-		unsigned long i = strtoul(s, &end, 10);
-		if (end == s || *end != '=' || !i || i > 4096)
+		if (!eq || eq == s)
 			return false;
-		s = end + 1;
+		unsigned long i = strtoul(s, &end, 10);
+		bool is_number = end == eq && *s >= '0' && *s <= '9';
+		if (is_number && (!i || i > 4096))
+			return false;
+		o->param[o->nparams].index = is_number ? (uint32_t)i : 0;
+		o->param[o->nparams].name = is_number ? NULL : base_strndup(a, s, (size_t)(eq - s));
+		s = eq + 1;
 		errno = 0;
-		o->param[o->nparams].index = (uint32_t)i;
 		o->param[o->nparams++].value = strtoull(s, &end, 0);
 		if (end == s || errno || (*end && *end != ','))
 			return false;
@@ -88,16 +97,64 @@ static bool read_params(const char *s, struct prove_options *o)
 	return true;
 }
 
+/* "A; B" into two; the parts without their spaces. */
+static const char **split(const char *s, struct base_arena *a, size_t *n)
+{
+	const char **out = BASE_NEWN(a, const char *, strlen(s) / 2 + 2);
+
+	for (*n = 0; *s;) {
+		size_t skip = strspn(s, "; \t"), len = strcspn(s + skip, ";"), cut = len;
+		s += skip;
+		while (cut && (s[cut - 1] == ' ' || s[cut - 1] == '\t'))
+			cut--;
+		if (cut)
+			out[(*n)++] = base_strndup(a, s, cut);
+		s += len;
+	}
+	return out;
+}
+
+/* The folder of results, and what they depend on besides the kernel: this program itself. */
+static void find_cache(struct prove_options *o, struct base_arena *a)
+{
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	struct stat st;
+
+	if (stat("/proc/self/exe", &st))
+		return;
+	if (cache && *cache)
+		o->cache = base_printf(a, "%s/collider", cache);
+	else if (home && *home)
+		o->cache = base_printf(a, "%s/.cache/collider", home);
+	uint64_t facts[3] = {(uint64_t)st.st_size, (uint64_t)st.st_mtim.tv_sec,
+			     (uint64_t)st.st_mtim.tv_nsec};
+	o->cache_key = base_hash(facts, sizeof(facts), BASE_FNV_INIT);
+}
+
+static void read_levels(const struct option_set *set, struct prove_options *o)
+{
+	for (unsigned l = 0; l <= RACE_LEVEL_GRID; l++)
+		o->level[l] = option_is(set, OPTION_LEVEL, "all") ||
+			      option_is(set, OPTION_LEVEL, race_level_name((enum race_level)l));
+}
+
 static int read_options(struct option_set *set, struct prove_options *o)
 {
 	static const enum option_id dims[2] = {OPTION_BLOCK_DIM, OPTION_GRID_DIM};
+	const char *assumes = option_text(set, OPTION_ASSUME);
 
 	o->kernel = option_text(set, OPTION_KERNEL);
 	o->may_alias = option_flag(set, OPTION_MAY_ALIAS);
-	o->block = !option_is(set, OPTION_LEVEL, "grid");
-	o->grid = !option_is(set, OPTION_LEVEL, "block");
+	o->all_launches = option_flag(set, OPTION_ALL_LAUNCHES);
+	o->is_lockstep = option_flag(set, OPTION_WARP_LOCKSTEP);
+	o->is_same_value = option_is(set, OPTION_BENIGN, "same-value");
+	o->wants_protocol = option_flag(set, OPTION_PROTOCOL);
+	o->wants_remedies = !option_flag(set, OPTION_NO_REMEDIES);
+	read_levels(set, o);
 	o->timeout_ms = (unsigned)option_int(set, OPTION_PROVE_TIMEOUT);
 	o->memory_mb = (unsigned)option_int(set, OPTION_PROVE_MEMORY);
+	if (assumes)
+		o->assumes = split(assumes, &set->arena, &o->nassumes);
 	for (unsigned i = 0; i < 2; i++) {
 		const char *s = option_text(set, dims[i]);
 		if (s && !read_dims(s, o->dim + 3 * i)) {
@@ -107,62 +164,170 @@ static int read_options(struct option_set *set, struct prove_options *o)
 		}
 	}
 	const char *params = option_text(set, OPTION_PARAM);
-	if (params && !read_params(params, o)) {
-		base_say("error: --param: expected INDEX=VALUE,..., found '%s'", params);
+	if (params && !read_params(params, o, &set->arena)) {
+		base_say("error: --param: expected NAME=VALUE,..., found '%s'", params);
 		return BASE_EXIT_USAGE;
 	}
 	return 0;
 }
 
-int cli_prove(struct option_set *set)
-{
-	struct prove_options o = {0};
-	struct prove_results r = {0};
-	struct base_sink sink = {0};
-	struct base_buf out = {0};
-	char *text = NULL;
-	size_t size = 0;
-	int rc = read_options(set, &o);
+/* One run of the command: what to do with each file, and what came out. */
+struct job {
+	struct option_set *set;
+	struct prove_options o;
+	struct race_proofs all; /* of --build */
+	const char *temp;	/* a folder of ours, or "" */
+};
 
-	if (rc)
-		return rc;
-	if (!set->args.n) {
-		base_say("error: prove takes a .cu or .ptx file, and options of nvcc behind --");
-		return BASE_EXIT_USAGE;
-	}
-	const char *from = set->args.v[0];
-	size_t n = strlen(from);
-	bool is_ptx = !strcmp(from, "-") || (n > 4 && !strcmp(from + n - 4, ".ptx"));
-	if (is_ptx && set->args.n > 1) {
-		base_say("error: prove takes one PTX file, found %zu", set->args.n);
-		return BASE_EXIT_USAGE;
-	}
-	if (is_ptx) {
-		int err = base_read_file(from, &text, &size);
-		if (err) {
-			base_say("error: %s: %s", from, strerror(err));
-			return BASE_EXIT_INPUT;
+static int read_ptx(const char *from, char **text, size_t *size)
+{
+	int err = base_read_file(from, text, size);
+
+	if (err)
+		base_say("error: %s: %s", from, strerror(err));
+	return err ? BASE_EXIT_INPUT : 0;
+}
+
+/* Compiles a source, with the instances that were asked for. */
+static int compile(struct job *j, const char *from, char *const *args, size_t nargs, char **text,
+		   size_t *size)
+{
+	const char *instances = option_text(j->set, OPTION_INSTANTIATE);
+
+	if (instances) {
+		if (!*j->temp) {
+			char *dir = base_strdup(&j->set->arena, "/tmp/collider-XXXXXX");
+			j->temp = mkdtemp(dir) ? dir : "";
 		}
+		from = *j->temp ? prove_instantiate(from, instances, j->temp, &j->set->arena)
+				: NULL;
+		if (!from)
+			return BASE_EXIT_INPUT;
+	}
+	return tool_ptx(from, args, nargs, text, size);
+}
+
+/* One source or PTX text, into *r. */
+static int prove_one(struct job *j, const char *from, char *const *args, size_t nargs,
+		     struct race_proofs *r)
+{
+	size_t n = strlen(from), size = 0;
+	bool is_ptx = !strcmp(from, "-") || (n > 4 && !strcmp(from + n - 4, ".ptx"));
+	struct prove_options o = j->o;
+	struct base_sink sink = {0};
+	char *text = NULL;
+	int rc;
+
+	if (is_ptx) {
+		rc = read_ptx(from, &text, &size);
 	} else {
 		rc = read_header(from, &o);
-		if (rc)
-			return rc;
-		rc = tool_ptx(from, set->args.v + 1, set->args.n - 1, &text, &size);
+		if (!rc)
+			rc = compile(j, from, args, nargs, &text, &size);
 	}
 	if (!rc)
-		rc = prove_text(from, text, size, &o, &r, &sink);
+		rc = prove_text(from, text, size, &o, r, &sink);
 	cli_flush(&sink);
-	if (!rc) {
-		if (option_is(set, OPTION_FORMAT, "json"))
-			prove_print_json(&r, &out);
-		else
-			prove_print_text(&r, &out);
-		rc = cli_print(&out);
-	}
-	if (!rc)
-		rc = prove_exit_code(&r);
-	base_buf_free(&out);
-	prove_results_free(&r);
+	if (!rc && option_flag(j->set, OPTION_CONFIRM))
+		prove_confirm(r, text, size, is_ptx ? NULL : from,
+			      option_text(j->set, OPTION_REPRODUCER));
+	if (!rc && !is_ptx && !o.kernel)
+		prove_name_templates(from, r);
 	free(text);
+	return rc;
+}
+
+/* A file of --build: its kernels join the others'. One that doesn't compile is said and left out.
+ * */
+static int prove_next(const char *file, char *const *args, size_t nargs, size_t at, size_t of,
+		      void *arg)
+{
+	struct job *j = arg;
+	struct race_proofs *r = BASE_NEW(&j->all.arena, struct race_proofs);
+	int rc;
+
+	base_say("[%zu/%zu] %s (%zu kernels so far)", at, of, file, j->all.kernels.n);
+	rc = prove_one(j, file, args, nargs, r);
+	if (rc == BASE_EXIT_ENV || rc == BASE_EXIT_USAGE)
+		return rc;
+	if (rc) {
+		struct race_proof k = {.verdict = RACE_VERDICT_UNPROVEN};
+		struct race_problem p = {.text = "the file doesn't compile"};
+		p.cause = RACE_CAUSE_CRASH;
+		p.file = base_strdup(&j->all.arena, file);
+		k.name = k.name_shown = p.file;
+		base_vec_push(&k.problems, p);
+		base_vec_push(&j->all.kernels, k);
+	}
+	for (size_t i = 0; i < r->kernels.n; i++)
+		base_vec_push(&j->all.kernels, r->kernels.v[i]);
+	return 0;
+}
+
+static int print(struct job *j, const struct race_proofs *r)
+{
+	struct rep_options view = {.format = REP_TEXT};
+	struct base_buf out = {0};
+
+	if (option_is(j->set, OPTION_FORMAT, "json"))
+		rep_proof_json(r, &out);
+	else
+		rep_proof_text(r, &view, &out);
+	int rc = cli_print(&out);
+	base_buf_free(&out);
+	return rc ? rc : race_proof_exit_code(r);
+}
+
+static int check_arguments(const struct option_set *set)
+{
+	const char *from = set->args.n ? set->args.v[0] : NULL;
+	size_t n = from ? strlen(from) : 0;
+	bool is_build = option_text(set, OPTION_BUILD);
+
+	if (!from && !is_build)
+		base_say("error: prove takes a .cu or .ptx file, and options of nvcc behind --");
+	else if (from && is_build)
+		base_say("error: prove takes a file or --build, found both");
+	else if (from && set->args.n > 1 &&
+		 (!strcmp(from, "-") || (n > 4 && !strcmp(from + n - 4, ".ptx"))))
+		base_say("error: prove takes one PTX file, found %zu", set->args.n);
+	else if (option_text(set, OPTION_REPRODUCER) && !option_flag(set, OPTION_CONFIRM))
+		base_say("error: --reproducer needs --confirm");
+	else
+		return 0;
+	return BASE_EXIT_USAGE;
+}
+
+int cli_prove(struct option_set *set)
+{
+	struct job j = {.set = set, .temp = ""};
+	struct race_proofs r = {0};
+	const char *build = option_text(set, OPTION_BUILD);
+	const char *launches = option_text(set, OPTION_LAUNCHES);
+	int rc = check_arguments(set);
+
+	if (!rc)
+		rc = read_options(set, &j.o);
+	if (!rc && launches)
+		rc = prove_read_launches(launches, &j.o, &set->arena);
+	if (!rc && !option_flag(set, OPTION_NO_CACHE))
+		find_cache(&j.o, &set->arena);
+	if (rc)
+		return rc;
+	if (build) {
+		j.all.file = build;
+		rc = prove_each_file(build, prove_next, &j);
+		if (!rc)
+			rc = print(&j, &j.all);
+	} else {
+		rc = prove_one(&j, set->args.v[0], set->args.v + 1, set->args.n - 1, &r);
+		if (!rc)
+			rc = print(&j, &r);
+		race_proofs_free(&r);
+	}
+	if (*j.temp) {
+		unlink(base_printf(&set->arena, "%s/instances.cu", j.temp));
+		rmdir(j.temp);
+	}
 	return rc;
 }

@@ -325,6 +325,12 @@ static bool wants_oracle(const struct option_set *set)
 	return (option_list(set, OPTION_DETECTOR) & RACE_DETECT(ORACLE)) != 0;
 }
 
+/* The words of its histories have no home on a GPU yet. */
+static bool wants_hirace(const struct option_set *set)
+{
+	return (option_list(set, OPTION_DETECTOR) & RACE_DETECT(HIRACE)) != 0;
+}
+
 /* --halt-on-race: is there a finding that counts for exit codes? */
 static bool has_race(void *arg, const struct race_shm *shm)
 {
@@ -388,6 +394,13 @@ static int check_files(const struct option_set *set)
 	return 0;
 }
 
+/* --device=auto is the GPU where there is one. */
+static bool takes_cpu(const struct option_set *set)
+{
+	return option_is(set, OPTION_DEVICE, "cpu") || wants_oracle(set) || wants_hirace(set) ||
+	       (option_is(set, OPTION_DEVICE, "auto") && !spawn_has_gpu());
+}
+
 /* What forbids starting the program. Returns 0 or an exit code. */
 static int check_device(const struct option_set *set)
 {
@@ -399,20 +412,21 @@ static int check_device(const struct option_set *set)
 		base_say("error: --device=gpu: no CUDA driver on this machine (libcuda.so.1)");
 		return BASE_EXIT_ENV;
 	}
-	if (!wants_oracle(set))
+	if (option_text(set, OPTION_RECORD_LAUNCHES) && !takes_cpu(set)) {
+		base_say("error: --record-launches works on the CPU device (--device=cpu)");
+		return BASE_EXIT_USAGE;
+	}
+	if (!option_is(set, OPTION_DEVICE, "gpu"))
 		return 0;
-	if (option_is(set, OPTION_DEVICE, "gpu")) {
+	if (wants_oracle(set)) {
 		base_say("error: the oracle works on the CPU device, not with --device=gpu");
 		return BASE_EXIT_USAGE;
 	}
+	if (wants_hirace(set)) {
+		base_say("error: hirace works on the CPU device so far, not with --device=gpu");
+		return BASE_EXIT_USAGE;
+	}
 	return 0;
-}
-
-/* --device=auto is the GPU where there is one. */
-static bool takes_cpu(const struct option_set *set)
-{
-	return option_is(set, OPTION_DEVICE, "cpu") || wants_oracle(set) ||
-	       (option_is(set, OPTION_DEVICE, "auto") && !spawn_has_gpu());
 }
 
 /* The CPU device's options, as its library reads them. */

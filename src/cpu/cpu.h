@@ -108,6 +108,9 @@ void cpu_fault_clear(struct cpu_machine *m, unsigned device);
 typedef void cpu_progress_fn(void *arg);
 typedef void cpu_fault_fn(void *arg, unsigned device, const struct cpu_fault *f);
 void cpu_listen(struct cpu_machine *m, cpu_progress_fn *progress, cpu_fault_fn *fault, void *arg);
+/* `quiet`: a kernel is about to start, and no other runs on any device. With locks held, too. */
+typedef void cpu_quiet_fn(void *arg);
+void cpu_listen_quiet(struct cpu_machine *m, cpu_quiet_fn *quiet, void *arg);
 
 /* ---- memory (space.c) ------------------------------------------------------ */
 
@@ -138,6 +141,8 @@ bool cpu_mem_free(struct cpu_machine *m, void *p);
 /* The allocation that holds the address; false: none. */
 bool cpu_mem_find(struct cpu_machine *m, uint64_t addr, struct cpu_mem_info *out);
 void cpu_mem_usage(struct cpu_machine *m, unsigned device, uint64_t *used, uint64_t *total);
+/* The addresses that all memory allocated here lies in. */
+void cpu_mem_region(const struct cpu_machine *m, uint64_t *first, uint64_t *bytes);
 /* May kernels of `device` use memory of `peer`? Off until enabled. */
 void cpu_mem_set_peer(struct cpu_machine *m, unsigned device, unsigned peer, bool is_on);
 

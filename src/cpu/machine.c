@@ -209,7 +209,17 @@ uint64_t cpu_get_checked(const struct cpu_machine *m, unsigned device)
 
 void cpu_listen(struct cpu_machine *m, cpu_progress_fn *progress, cpu_fault_fn *fault, void *arg)
 {
-	m->listener = (struct cpu_listener){progress, fault, arg};
+	m->listener.progress = progress;
+	m->listener.fault = fault;
+	m->listener.arg = arg;
+}
+
+void cpu_listen_quiet(struct cpu_machine *m, cpu_quiet_fn *quiet, void *arg)
+{
+	pthread_mutex_lock(&m->engine->lock);
+	m->listener.quiet = quiet;
+	m->listener.quiet_arg = arg;
+	pthread_mutex_unlock(&m->engine->lock);
 }
 
 void cpu_get_stats(struct cpu_machine *m, struct cpu_stats *out)

@@ -279,6 +279,17 @@ static void start_host(struct cpu_engine *e, struct cpu_op *op)
 
 /* ---- starting ------------------------------------------------------------------------------ */
 
+static void tell_if_quiet(const struct cpu_engine *e)
+{
+	const struct cpu_listener *to = &e->m->listener;
+
+	for (unsigned d = 0; d < e->m->opt.devices; d++)
+		if (e->devices[d].grids)
+			return;
+	if (to->quiet)
+		to->quiet(to->quiet_arg);
+}
+
 static void start_kernel(struct cpu_engine *e, struct cpu_op *op)
 {
 	struct cpu_grid **at = &e->devices[op->work.device].grids;
@@ -290,6 +301,7 @@ static void start_kernel(struct cpu_engine *e, struct cpu_op *op)
 		cpu_op_end(op);
 		return;
 	}
+	tell_if_quiet(e);
 	op->grid->id = atomic_fetch_add(&e->m->grids, 1) + 1;
 	cpu_judge_start(op);
 	op->grid->started = e->workers[0].clock;

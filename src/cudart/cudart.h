@@ -31,6 +31,7 @@ struct cudart_options {
 	struct cpu_options cpu;
 	bool has_detectors; /* --detector was given */
 	unsigned detectors; /* a set of race/detector.h */
+	char *launches;	    /* --record-launches, malloc'd; NULL: not given */
 };
 
 /* Reads an options text (NULL or "": all defaults). Returns false when something is wrong, with a

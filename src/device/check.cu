@@ -23,15 +23,8 @@
 
 /* Of check_cold.cu. */
 extern "C" __device__ uint32_t __collider_chosen(uint64_t table, uint32_t site);
-extern "C" __device__ void __collider_items(uint64_t table, uint64_t what, uint32_t changed,
-					    uint64_t at0, uint64_t at1, uint64_t at2, uint64_t at3,
-					    uint64_t was0, uint64_t was1, uint64_t was2,
-					    uint64_t was3, uint64_t now0, uint64_t now1,
-					    uint64_t now2, uint64_t now3);
-extern "C" __device__ void __collider_lanes(uint64_t table, uint64_t what, uint32_t happened,
-					    uint64_t at0, uint64_t at1, uint64_t at2, uint64_t at3,
-					    uint64_t was0, uint64_t was1, uint64_t was2,
-					    uint64_t was3);
+extern "C" __device__ void __collider_items(uint64_t table, uint64_t what, uint32_t found,
+					    const uint64_t *item);
 
 /* ---- knobs and randomness -------------------------------------------------------- */
 
@@ -128,6 +121,14 @@ template <int V, int S> DEV_FN void dev_read(uint64_t *now, uint64_t at, uint32_
 	}
 }
 
+/* The CPU device counts at these additions, so that checks of threads that have not ended are known there,
+ * too (src/cpu/alu/int.c); ptxas leaves them out. */
+DEV_FN void dev_count(uint32_t n)
+{
+	asm volatile("{\n\t.reg .b32 %%collider_n;\n\tmov.b32 %%collider_n, 0;\n\t"
+		     "add.s32 %%collider_n, %%collider_n, %0;\n\t}" ::"r"(n));
+}
+
 template <int S> DEV_FN bool dev_happened(uint64_t at)
 {
 	uint32_t local;
@@ -149,8 +150,23 @@ template <int N> struct items {
 	bool ok[N];
 };
 
-/* Item i of t.at, t.was or t.now as an argument; there are four in the calls. */
-#define ITEM(v, i) ((i) < N ? (v)[(i) < N ? (i) : 0] : 0)
+template <int N> struct box {
+	uint64_t v[3 * N];
+};
+
+/* In memory, for the functions that are called when it matters: their arguments would take 30 registers. */
+template <int N> DEV_FN box<N> dev_box(const items<N> &t)
+{
+	box<N> b;
+
+#pragma unroll
+	for (int i = 0; i < N; i++) {
+		b.v[3 * i] = t.at[i];
+		b.v[3 * i + 1] = t.was[i];
+		b.v[3 * i + 2] = t.now[i];
+	}
+	return b;
+}
 
 template <int N, int V, int S>
 DEV_FN uint64_t dev_check(uint32_t state, uint64_t what64, items<N> &t)
@@ -177,30 +193,25 @@ DEV_FN uint64_t dev_check(uint32_t state, uint64_t what64, items<N> &t)
 		t.now[i] = t.was[i];
 		dev_read<V, S>(&t.now[i], t.at[i], shape >> (8 * i) & 0xffu, t.ok[i]);
 	}
-	if (what & RACE_CHECK_SURE) {
-		state += RACE_CHECK_COUNT(what) << RACE_STATE_COUNT_AT;
-	} else {
+	uint32_t count = RACE_CHECK_COUNT(what);
+	if (!(what & RACE_CHECK_SURE)) {
+		count = 0;
 #pragma unroll
 		for (int i = 0; i < N; i++)
-			if (t.ok[i] && (i == 0 || shape >> (8 * i) & RACE_ITEM_STEP))
-				state += RACE_STATE_COUNT;
+			count += t.ok[i] && (i == 0 || shape >> (8 * i) & RACE_ITEM_STEP);
 	}
+	dev_count(count);
+	state += count << RACE_STATE_COUNT_AT;
 #pragma unroll
 	for (int i = 0; i < N; i++)
 		changed |= (uint32_t)(t.was[i] != t.now[i]) << i;
-	if (changed)
-		__collider_items(dev_table(), what64, changed, ITEM(t.at, 0), ITEM(t.at, 1),
-				 ITEM(t.at, 2), ITEM(t.at, 3), ITEM(t.was, 0), ITEM(t.was, 1),
-				 ITEM(t.was, 2), ITEM(t.was, 3), ITEM(t.now, 0), ITEM(t.now, 1),
-				 ITEM(t.now, 2), ITEM(t.now, 3));
-	if ((what & RACE_CHECK_LANES) && dev_wanted(shape)) {
+	if (changed || ((what & RACE_CHECK_LANES) && dev_wanted(shape))) {
 		uint32_t ok = 0;
 #pragma unroll
 		for (int i = 0; i < N; i++)
 			ok |= (uint32_t)t.ok[i] << i;
-		__collider_lanes(dev_table(), what64, ok, ITEM(t.at, 0), ITEM(t.at, 1),
-				 ITEM(t.at, 2), ITEM(t.at, 3), ITEM(t.was, 0), ITEM(t.was, 1),
-				 ITEM(t.was, 2), ITEM(t.was, 3));
+		__collider_items(dev_table(), what64, RACE_FOUND(changed, ok, (uint32_t)N),
+				 dev_box(t).v);
 	}
 	return (uint64_t)changed << 32 | state;
 }

@@ -9,6 +9,13 @@
 
 #include "report_parts.h"
 
+
+/* report.cu */
+extern "C" __device__ void __collider_changed(uint64_t table, uint32_t what, uint64_t address,
+					      uint64_t was, uint64_t now);
+extern "C" __device__ void __collider_warp(uint64_t table, uint32_t what, uint64_t address,
+					   uint64_t value, uint32_t fold, uint32_t mask);
+
 /* By the group's first site. */
 extern "C" __device__ __noinline__ __attribute__((weak)) uint32_t __collider_chosen(uint64_t table,
 										    uint32_t site)
@@ -87,9 +94,7 @@ DEV_FN void dev_compare(uint64_t table, const struct dev_store *s, uint32_t acti
 	same = dev_match32(low, lanes);
 	if (!dev_any((same & (same - 1)) != 0, lanes))
 		return;
-	same = dev_match64(s->address, lanes);
-	if ((same & (same - 1)) != 0)
-		dev_share(table, s->what, s->address, s->value, s->fold, same);
+	__collider_warp(table, s->what, s->address, s->value, s->fold, lanes);
 }
 
 /* The word of race_what for item i. */
@@ -105,74 +110,66 @@ DEV_FN uint32_t dev_what(uint64_t what, uint32_t i)
 	       (item & RACE_ITEM_PAIR ? 2u : item >> RACE_ITEM_WIDTH_AT & 3u) << 28;
 }
 
-DEV_FN uint64_t dev_pick(uint32_t i, uint64_t v0, uint64_t v1, uint64_t v2, uint64_t v3)
+/* What differed: bits of `changed`. */
+DEV_FN void dev_items(uint64_t table, uint64_t what, uint32_t changed, const uint64_t *item)
 {
-	return i == 0 ? v0 : i == 1 ? v1 : i == 2 ? v2 : v3;
-}
-
-/* What differed in a call of check.cu: bits of `changed`. */
-extern "C" __device__ __noinline__ __attribute__((weak)) void
-__collider_items(uint64_t table, uint64_t what, uint32_t changed, uint64_t at0, uint64_t at1,
-		 uint64_t at2, uint64_t at3, uint64_t was0, uint64_t was1, uint64_t was2,
-		 uint64_t was3, uint64_t now0, uint64_t now1, uint64_t now2, uint64_t now3)
-{
-	uint64_t rt = dev_rt();
-
 	DEV_NO_UNROLL
 	for (uint32_t j = 0; j < 2 * RACE_CHECK_ITEMS; j++) {
-		uint32_t i = j >> 1, half = j & 1u, word = dev_what(what, i);
+		uint32_t i = j >> 1, half = j & 1u;
 		bool is_pair = (uint32_t)(what >> 32) >> (8 * i) & RACE_ITEM_PAIR;
-		uint64_t at = dev_pick(i, at0, at1, at2, at3);
-		uint64_t was = dev_pick(i, was0, was1, was2, was3);
-		uint64_t now = dev_pick(i, now0, now1, now2, now3);
 
 		if (!(changed >> i & 1u) || (half && !is_pair))
 			continue;
+		uint64_t at = item[3 * i], was = item[3 * i + 1], now = item[3 * i + 2];
 		if (is_pair) {
 			was = was >> (32 * half) & 0xffffffffu;
 			now = now >> (32 * half) & 0xffffffffu;
 			at += 4 * half;
-			if (was == now)
-				continue;
 		}
-		struct dev_found f = {
-			table,	  RACE_WHAT_SITE(word), RACE_WHAT_KIND(word), at, {was, 0},
-			{now, 0}, 0,			RACE_WHAT_WIDTH(word)};
-		dev_report(&f, rt);
+		__collider_changed(table, dev_what(what, i), at, was, now);
 	}
 }
 
-/*
- * Do lanes of a store share an address? Called by all lanes that are together. The last item comes
- * first, so that the words behind an access's first item are folded when that is reached.
- */
-extern "C" __device__ __noinline__ __attribute__((weak)) void
-__collider_lanes(uint64_t table, uint64_t what, uint32_t happened, uint64_t at0, uint64_t at1,
-		 uint64_t at2, uint64_t at3, uint64_t was0, uint64_t was1, uint64_t was2,
-		 uint64_t was3)
+/* Do lanes of a store share an address? The last item comes first, so that the words behind an access's
+ * first item are folded when that is reached. */
+DEV_FN void dev_lanes(uint64_t table, uint64_t what, uint32_t found, const uint64_t *item)
 {
 	uint32_t shape = (uint32_t)(what >> 32), wanted = dev_wanted(shape), fold = 0;
 	uint32_t active = dev_together((uint32_t)what);
 
 	DEV_NO_UNROLL
-	for (uint32_t i = RACE_CHECK_ITEMS; i-- > 0;) {
-		uint32_t item = shape >> (8 * i) & 0xffu;
-		uint64_t was = dev_pick(i, was0, was1, was2, was3);
+	for (uint32_t i = RACE_FOUND_ITEMS(found); i-- > 0;) {
+		uint32_t kind = shape >> (8 * i) & 0xffu;
+		uint64_t was = item[3 * i + 1];
 
-		if (item & RACE_ITEM_LANES & wanted >> (8 * i)) {
+		if (kind & RACE_ITEM_LANES & wanted >> (8 * i)) {
 			struct dev_store s = {dev_what(what, i),
-					      item & RACE_ITEM_PAIR ? 8u : RACE_ITEM_WIDTH(item),
-					      dev_pick(i, at0, at1, at2, at3),
+					      kind & RACE_ITEM_PAIR ? 8u : RACE_ITEM_WIDTH(kind),
+					      item[3 * i],
 					      was,
 					      fold,
-					      (bool)(happened >> i & 1u)};
+					      (bool)(RACE_FOUND_HAPPENED(found) >> i & 1u)};
 			dev_compare(table, &s, active);
 		}
-		if (item & RACE_ITEM_STEP)
+		if (kind & RACE_ITEM_STEP)
 			fold = 0;
 		else
 			fold ^= (uint32_t)was ^ (uint32_t)(was >> 32);
 	}
+}
+
+/*
+ * What a call of check.cu can't settle itself: values that differ, lanes to be compared. `item` holds
+ * address, value before and value now of each, in the caller's stack.
+ */
+extern "C" __device__ __noinline__ __attribute__((weak)) void
+__collider_items(uint64_t table, uint64_t what, uint32_t found, const uint64_t *item)
+{
+	/* The lanes first: here they are together. */
+	if (what & RACE_CHECK_LANES && dev_wanted((uint32_t)(what >> 32)))
+		dev_lanes(table, what, found, item);
+	if (RACE_FOUND_CHANGED(found))
+		dev_items(table, what, RACE_FOUND_CHANGED(found), item);
 }
 
 /* At a kernel's entry: the first thread of a grid counts the launch. */

@@ -37,6 +37,9 @@ extern const char race_device_check_cold[];
 extern const size_t race_device_check_cold_size;
 extern const char race_device_check[];
 extern const size_t race_device_check_size;
+/* The functions of history.cu, for detector hirace; local to the module. */
+extern const char race_device_history[];
+extern const size_t race_device_history_size;
 /* __collider_tensor (tensor.cu), for modules with tensor copies; it calls __collider_changed. */
 extern const char race_device_tensor[];
 extern const size_t race_device_tensor_size;

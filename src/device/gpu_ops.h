@@ -15,6 +15,11 @@
 
 #define DEV_FN static __device__ __forceinline__
 
+/* The symbol of the runtime block that begins with the knobs. */
+#ifndef DEV_KNOBS
+#define DEV_KNOBS "__collider_knobs"
+#endif
+
 DEV_FN uint64_t dev_load64(uint64_t at)
 {
 	uint64_t v;
@@ -131,8 +136,8 @@ DEV_FN void dev_order(uint64_t at)
 	DEV_STORE32(at + 8, v);
 	RACE_STATIC_ASSERT(offsetof(struct race_knobs, order) == 32, "read below");
 	RACE_STATIC_ASSERT(offsetof(struct race_knobs, order_waiting) == 36, "read below");
-	asm volatile("ld.const.u32 %0, [__collider_knobs+32];" : "=r"(v));
-	asm volatile("ld.const.u32 %0, [__collider_knobs+36];" : "=r"(w));
+	asm volatile("ld.const.u32 %0, [" DEV_KNOBS "+32];" : "=r"(v));
+	asm volatile("ld.const.u32 %0, [" DEV_KNOBS "+36];" : "=r"(w));
 	DEV_STORE32(at + 12, v | w << 8);
 }
 
@@ -143,7 +148,7 @@ DEV_FN uint64_t dev_rt(void)
 	uint64_t rt;
 
 	RACE_STATIC_ASSERT(offsetof(struct race_knobs, rt) == 0, "read below");
-	asm volatile("ld.const.u64 %0, [__collider_knobs];" : "=l"(rt));
+	asm volatile("ld.const.u64 %0, [" DEV_KNOBS "];" : "=l"(rt));
 	return rt;
 }
 

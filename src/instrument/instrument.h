@@ -35,14 +35,15 @@ enum inst_pass {
 };
 
 struct inst_options {
-	unsigned sanitize;   /* whose checks: a set of race/detector.h */
-	int inline_groups;   /* functions with more groups check by call; 0: the above, -1: all */
-	unsigned group_max;  /* accesses checked together, 1..8; 0: 8 */
-	bool trap;	     /* --trap: brkpt when there is no agent */
-	bool raise_target;   /* raise .target below sm_70 */
-	bool call_free;	     /* never call; report inline */
-	bool relocatable;    /* -rdc: other objects bring the same symbols */
-	enum inst_pass dump; /* the pass whose result is printed to stderr */
+	unsigned sanitize;    /* whose checks: a set of race/detector.h */
+	int inline_groups;    /* functions with more groups check by call; 0: the above, -1: all */
+	unsigned group_max;   /* accesses checked together, 1..8; 0: 8 */
+	bool trap;	      /* --trap: brkpt when there is no agent */
+	bool raise_target;    /* raise .target below sm_70 */
+	bool call_free;	      /* never call; report inline */
+	bool relocatable;     /* -rdc: other objects bring the same symbols */
+	uint32_t shared_room; /* static shared memory a block may have; 0: what all targets allow */
+	enum inst_pass dump;  /* the pass whose result is printed to stderr */
 	const struct inst_limit *limits;
 	size_t nlimits;
 };

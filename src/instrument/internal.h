@@ -12,6 +12,7 @@
 #include "flow/flow.h"
 #include "instrument/instrument.h"
 #include "race/order.h"
+#include "race/rules.h"
 #include "race/shm.h"
 #include "race/site.h"
 #include "race/site_build.h"
@@ -52,7 +53,9 @@ struct inst_access {
 	enum ptx_type type;	 /* of the re-read */
 	struct inst_elem *elem;	 /* vec of them */
 	uint32_t site;
-	bool leads; /* the first of its group */
+	bool leads;		     /* the first of its group */
+	enum race_strength strength; /* of events only; 0: weak */
+	enum race_scope scope;
 	/* Made when the code is emitted: */
 	struct ptx_opnd addr;  /* for the re-read; its base is a copy */
 	struct ptx_opnd guard; /* copy of the guard, or SINK */
@@ -146,6 +149,65 @@ bool inst_is_sound(const struct ptx_module *m);
  * something that ptx_verify does not take (said in the sink). */
 bool inst_pass_end(struct ptx_module *m, enum inst_pass pass, struct ptx_func *f,
 		   struct base_sink *sink);
+
+/* event.c: accesses of any strength, and what synchronises, in the order of the text. */
+enum inst_event_kind {
+	INST_EVENT_ACCESS,
+	INST_EVENT_FENCE,
+	INST_EVENT_BLOCK, /* a barrier of all threads of the block */
+	INST_EVENT_WARP	  /* bar.warp.sync */
+};
+
+enum inst_event_space { INST_IN_GLOBAL, INST_IN_SHARED, INST_IN_GENERIC, INST_IN_GENERIC_SHARED };
+
+struct inst_event {
+	struct inst_event *next;
+	struct ptx_stmt *stmt;
+	enum inst_event_kind kind;
+	/* Of accesses: */
+	struct inst_access *access; /* with its site */
+	enum inst_event_space space;
+	enum race_strength strength;
+	enum race_scope scope;
+	bool reads, writes;
+	bool is_seen; /* a read whose value goes somewhere */
+	/* Words of 4 bytes from the address, bits of sets: surely accessed, perhaps. */
+	uint8_t sure, maybe;
+	uint8_t narrow; /* bytes of an access of fewer than 4; else 0 */
+};
+
+struct inst_events {
+	struct inst_event *first, *last;
+	uint32_t naccesses;
+	bool has_narrow, has_shared, has_barrier;
+	bool has_order; /* there are fences, acquires, releases, strong reads, partial masks */
+	bool is_unsure; /* something else orders threads, too */
+};
+
+void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev);
+/* A function that isn't followed: its accesses are counted. */
+void inst_count_unfollowed(struct inst_ctx *cx);
+
+/* block_table.c: a table of the block for its static shared memory. */
+struct inst_block_table {
+	uint32_t tracked;      /* bytes, a multiple of 16, from the lowest of the variables on */
+	uint32_t bytes;	       /* of the table */
+	struct ptx_var **vars; /* the kernel's */
+	unsigned nvars;
+};
+typedef uint32_t inst_table_bytes_fn(uint32_t tracked, bool arg);
+/* False: there is nothing to keep, or no room. */
+bool inst_plan_block_table(struct inst_ctx *cx, struct inst_block_table *t,
+			   inst_table_bytes_fn *bytes_for, bool arg);
+
+/* pipeline.c: the register budget of a function, or NULL; debug ranges and register limits, the last
+ * that is done to a function; what stands behind each pass: --dump, and the verifier. */
+const struct inst_limit *inst_find_limit(const struct inst_options *opt, const struct ptx_func *f);
+void inst_frame_function(struct inst_ctx *cx);
+bool inst_end_pass(struct inst_ctx *cx, enum inst_pass pass, struct ptx_func *f);
+
+/* hirace/hirace.c */
+int inst_hirace(struct inst_ctx *cx);
 
 /* plan.c: decides what is checked together; counts in the footer what is not checked. */
 void inst_plan_function(struct inst_ctx *cx, struct inst_plan *plan);
@@ -286,6 +348,7 @@ void inst_cold_used(struct inst_ctx *cx, const struct inst_access *a, uint32_t h
 
 /* module.c */
 bool inst_add_runtime(struct inst_ctx *cx);
+bool inst_add_history(struct inst_ctx *cx);
 bool inst_add_sites(struct inst_ctx *cx);
 /* Notes that __collider_check<suffix> is called; puts in what was noted, with what it calls. */
 void inst_want_check(struct inst_ctx *cx, const char *suffix);

@@ -10,6 +10,7 @@
 #include "instrument/internal.h"
 
 #include "device/device.h"
+#include "race/shadow.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -84,7 +85,8 @@ static void read_knobs_in_global(struct inst_ctx *cx, struct ptx_func *f)
 
 		if (!a || !a->nsub || s->form->space != PTX_SPACE_CONST ||
 		    a->sub[0].kind != PTX_OPND_SYM ||
-		    !ptx_str_is(a->sub[0].text, RACE_KNOBS_SYMBOL))
+		    (!ptx_str_is(a->sub[0].text, RACE_KNOBS_SYMBOL) &&
+		     !ptx_str_is(a->sub[0].text, RACE_HISTORY_SYMBOL)))
 			continue;
 		s->form = ptx_form_in_space(cx->m, s->form, PTX_SPACE_GLOBAL);
 		s->text = (struct ptx_str){"", 0};
@@ -199,13 +201,41 @@ static bool has_tensor_copies(const struct ptx_module *m)
 	return false;
 }
 
+/* Where .const has no room for so many bytes more, runtime blocks lie in .global. */
+static void choose_space(struct inst_ctx *cx, size_t bytes)
+{
+	cx->k = const_bytes(cx->m) + bytes + 64 <= CONST_BYTES ? PTX_STR("const")
+							       : PTX_STR("global");
+}
+
+/* The block of detector hirace and its functions. */
+bool inst_add_history(struct inst_ctx *cx)
+{
+	struct ptx_item *at = first_code(cx->m);
+
+	/* Beside the knobs of another detector, which count as none of the program's. */
+	choose_space(cx, sizeof(struct race_history) + sizeof(struct race_knobs));
+	add_raw(cx, at,
+		inst_module_text(cx, "history",
+				 T(cx->k, PTX_STR(RACE_HISTORY_SYMBOL),
+				   inst_num((int64_t)sizeof(struct race_history) / 8))));
+	if (!add_functions(cx, at, race_device_history, race_device_history_size))
+		return false;
+	ptx_each_item(cx->m, it)
+	{
+		if (it == at)
+			break;
+		if (it->kind == PTX_ITEM_FUNC && it->inserted)
+			put_hash(cx, it->func);
+	}
+	return true;
+}
+
 bool inst_add_runtime(struct inst_ctx *cx)
 {
 	struct ptx_item *at = first_code(cx->m);
 
-	cx->k = const_bytes(cx->m) + sizeof(struct race_knobs) + 64 <= CONST_BYTES
-			? PTX_STR("const")
-			: PTX_STR("global");
+	choose_space(cx, sizeof(struct race_knobs));
 	add_knobs(cx, at);
 	bool has_tensor = has_tensor_copies(cx->m);
 	unsigned tables = inst_fragment_tables(cx->m);
@@ -319,6 +349,7 @@ bool inst_add_sites(struct inst_ctx *cx)
 	free(blob);
 	fill_late(cx, hash);
 	add_raw(cx, first_code(cx->m), text);
-	add_raw(cx, first_code(cx->m), inst_order_table(cx));
+	if (cx->opt->sanitize & RACE_DETECT(COLLIDE))
+		add_raw(cx, first_code(cx->m), inst_order_table(cx));
 	return true;
 }

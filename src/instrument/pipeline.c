@@ -44,7 +44,7 @@ bool inst_pass_end(struct ptx_module *m, enum inst_pass pass, struct ptx_func *f
 }
 
 /* What stands behind each pass: --dump, and the verifier. */
-static bool pass_end(struct inst_ctx *cx, enum inst_pass pass, struct ptx_func *f)
+bool inst_end_pass(struct inst_ctx *cx, enum inst_pass pass, struct ptx_func *f)
 {
 	struct base_buf b = {0};
 
@@ -59,7 +59,7 @@ static bool pass_end(struct inst_ctx *cx, enum inst_pass pass, struct ptx_func *
 	return !cx->verifies || inst_pass_end(cx->m, pass, f, cx->sink);
 }
 
-static const struct inst_limit *find_limit(const struct inst_options *opt, const struct ptx_func *f)
+const struct inst_limit *inst_find_limit(const struct inst_options *opt, const struct ptx_func *f)
 {
 	for (size_t i = 0; i < opt->nlimits; i++)
 		if (ptx_str_is(f->name, opt->limits[i].kernel))
@@ -143,7 +143,7 @@ static bool is_large(const struct ptx_module *m)
 	return n > INST_LARGE_MODULE;
 }
 
-/* Many groups: as calls. Under -rdc nvlink adds the registers of what is called to each kernel. */
+/* Many groups: as calls. */
 static bool checks_by_call(const struct inst_ctx *cx, const struct inst_limit *lim,
 			   const struct inst_plan *plan)
 {
@@ -153,8 +153,7 @@ static bool checks_by_call(const struct inst_ctx *cx, const struct inst_limit *l
 	if (n)
 		most = n < 0 ? 0 : (uint32_t)n;
 
-	return !cx->call_free && !cx->opt->relocatable && !(lim && lim->no_calls) &&
-	       plan->ngroups > most;
+	return !cx->call_free && !(lim && lim->no_calls) && plan->ngroups > most;
 }
 
 /* ---- the passes over a function -------------------------------------------------------------- */
@@ -167,7 +166,7 @@ static void collide_function(struct inst_ctx *cx)
 		cx->order_flags |= RACE_ORDER_FOLLOWER;
 }
 
-static void frame_function(struct inst_ctx *cx)
+void inst_frame_function(struct inst_ctx *cx)
 {
 	struct ptx_func *f = cx->f;
 
@@ -179,7 +178,7 @@ static void frame_function(struct inst_ctx *cx)
 static void (*const on_function[INST_PASSES])(struct inst_ctx *cx) = {
 	[INST_PASS_COLLIDE] = collide_function,
 	[INST_PASS_SHUFFLE] = inst_shuffle_function,
-	[INST_PASS_FRAME] = frame_function,
+	[INST_PASS_FRAME] = inst_frame_function,
 };
 
 /* All passes over one function, each verified. */
@@ -189,7 +188,7 @@ static bool one_function(struct inst_ctx *cx, struct ptx_func *f)
 
 	cx->f = f;
 	cx->func_name = race_sites_string(cx->sites, f->name.p, f->name.n);
-	cx->limit = find_limit(cx->opt, f);
+	cx->limit = inst_find_limit(cx->opt, f);
 	if (cx->limit && cx->limit->skip) {
 		struct ptx_str why = {cx->limit->why, (uint32_t)strlen(cx->limit->why)};
 		inst_unchecked(cx, why, RACE_WHY_KERNEL_AS_IT_WAS, true);
@@ -209,7 +208,7 @@ static bool one_function(struct inst_ctx *cx, struct ptx_func *f)
 		if (!on_function[p])
 			continue;
 		on_function[p](cx);
-		if (!pass_end(cx, (enum inst_pass)p, f))
+		if (!inst_end_pass(cx, (enum inst_pass)p, f))
 			return false;
 	}
 	if (f->is_entry)
@@ -249,7 +248,7 @@ static bool (*const on_module[INST_PASSES])(struct inst_ctx *cx) = {
 
 static bool one_pass(struct inst_ctx *cx, enum inst_pass pass)
 {
-	return on_module[pass](cx) && pass_end(cx, pass, NULL);
+	return on_module[pass](cx) && inst_end_pass(cx, pass, NULL);
 }
 
 static bool each_function(struct inst_ctx *cx, const struct ptx_item *last)
@@ -270,28 +269,43 @@ static int collide(struct inst_ctx *cx)
 	struct ptx_module *m = cx->m;
 
 	cx->ts = ptx_templates_read(m, inst_collide_templates, cx->sink);
-	cx->module_ts = ptx_templates_read(m, inst_module_templates, cx->sink);
-	if (!cx->ts || !cx->module_ts || !inst_order_begin(cx))
+	if (!cx->ts)
 		return BASE_EXIT_INTERNAL;
-	ptx_raise_version(m, MIN_PTX_MAJOR, MIN_PTX_MINOR);
-	if (m->sm >= CLUSTER_SM)
-		ptx_raise_version(m, CLUSTER_PTX_MAJOR, CLUSTER_PTX_MINOR);
 	struct ptx_item *last =
 		m->last; /* the report function comes before, but isn't ours to do */
 	if (!one_pass(cx, INST_PASS_RUNTIME))
 		return BASE_EXIT_INTERNAL;
 	cx->is_large = is_large(m);
-	inst_read_files(cx);
-	cx->hash = inst_late_opnd(cx, INST_LATE_HASH, 0, RACE_KIND_NONE);
-	if (!each_function(cx, last) || !one_pass(cx, INST_PASS_CHECKS))
-		return BASE_EXIT_INTERNAL;
-	return one_pass(cx, INST_PASS_SITES) ? 0 : BASE_EXIT_INTERNAL;
+	return each_function(cx, last) && one_pass(cx, INST_PASS_CHECKS) ? 0 : BASE_EXIT_INTERNAL;
 }
 
 /* What each detector does to a module, in the order in which several do it. */
 static int (*const pipelines[RACE_DETECTORS_PUT])(struct inst_ctx *cx) = {
 	[RACE_DETECTOR_COLLIDE] = collide,
+	[RACE_DETECTOR_HIRACE] = inst_hirace,
 };
+
+/* What all of them share, before and behind. */
+static int run_pipelines(struct inst_ctx *cx)
+{
+	struct ptx_module *m = cx->m;
+	int rc = 0;
+
+	cx->module_ts = ptx_templates_read(m, inst_module_templates, cx->sink);
+	if (!cx->module_ts || !inst_order_begin(cx))
+		return BASE_EXIT_INTERNAL;
+	ptx_raise_version(m, MIN_PTX_MAJOR, MIN_PTX_MINOR);
+	if (m->sm >= CLUSTER_SM)
+		ptx_raise_version(m, CLUSTER_PTX_MAJOR, CLUSTER_PTX_MINOR);
+	inst_read_files(cx);
+	cx->hash = inst_late_opnd(cx, INST_LATE_HASH, 0, RACE_KIND_NONE);
+	for (unsigned i = 0; i < RACE_DETECTORS_PUT && !rc; i++)
+		if (cx->opt->sanitize & 1u << i)
+			rc = pipelines[i](cx);
+	if (rc)
+		return rc;
+	return one_pass(cx, INST_PASS_SITES) ? 0 : BASE_EXIT_INTERNAL;
+}
 
 bool inst_is_sound(const struct ptx_module *m)
 {
@@ -320,9 +334,7 @@ int inst_run(struct ptx_module *m, const struct inst_options *opt, struct inst_s
 		return rc;
 	cx.verifies = inst_verifies() && inst_is_sound(m);
 	cx.sites = race_sites_new();
-	for (unsigned i = 0; i < RACE_DETECTORS_PUT && !rc; i++)
-		if (opt->sanitize & 1u << i)
-			rc = pipelines[i](&cx);
+	rc = run_pipelines(&cx);
 	race_sites_free(cx.sites);
 	base_vec_free(&cx.files);
 	base_vec_free(&cx.late);

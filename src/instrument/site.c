@@ -151,6 +151,8 @@ uint32_t inst_add_site(struct inst_ctx *cx, const struct inst_access *a)
 	if (cx->waits)
 		site.flags |= RACE_SITE_WAITS;
 	site.flags |= (uint16_t)((unsigned)flow_update_of(cx->fl, s) << 5);
+	site.flags |= (uint16_t)((unsigned)a->strength << RACE_SITE_STRENGTH_AT |
+				 (unsigned)a->scope << RACE_SITE_SCOPE_AT);
 	if (loc) {
 		site.file = file_string(cx, loc->file);
 		site.line = loc->line;

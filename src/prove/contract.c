@@ -15,9 +15,9 @@
  * access; none where nothing is assumed.
  */
 #include "prove/contract.h"
+#include "prove/check.h"
 
 #include <string.h>
-#include <time.h>
 
 static const uint32_t limits[6] = {1024, 1024, 64, 2147483647u, 65535, 65535};
 static const char *const dim_names[] = {"blockDim.x", "blockDim.y", "blockDim.z",
@@ -34,7 +34,28 @@ static uint64_t max_threads(const struct ir *ir)
 	return m[0] ? (uint64_t)m[0] * (m[1] ? m[1] : 1) * (m[2] ? m[2] : 1) : MAX_BLOCK_THREADS;
 }
 
-void contract_find_launch(const struct ir *ir, const struct prove_options *o, struct ex_launch *l)
+/* What the recorded launches have: one dimension, or the largest of several. */
+static void limit_to_launches(const struct prove_options *o, const char *kernel,
+			      struct ex_launch *l)
+{
+	uint32_t lo[6], hi[6] = {0};
+
+	memset(lo, 0xff, sizeof(lo));
+	for (size_t i = 0; i < o->nlaunches; i++) {
+		for (unsigned d = 0; d < 6 && !strcmp(o->launches[i].kernel, kernel); d++) {
+			uint32_t n = o->launches[i].dim[d];
+			lo[d] = n < lo[d] ? n : lo[d];
+			hi[d] = n > hi[d] ? n : hi[d];
+		}
+	}
+	for (unsigned d = 0; d < 6 && hi[0]; d++) {
+		l->dim[d] = lo[d] == hi[d] ? hi[d] : 0;
+		l->max[d] = hi[d];
+	}
+}
+
+void contract_find_launch(const struct ir *ir, const struct prove_options *o, const char *kernel,
+			  struct ex_launch *l)
 {
 	bool is_read[6] = {false};
 
@@ -49,17 +70,19 @@ void contract_find_launch(const struct ir *ir, const struct prove_options *o, st
 		l->dim[d] = o->dim[d];
 		if (d < 3 && !l->dim[d] && ir->f->reqntid[0])
 			l->dim[d] = ir->f->reqntid[d] ? ir->f->reqntid[d] : 1;
-		if (!l->dim[d] && !is_read[d])
+		if (!l->dim[d] && !is_read[d] && !o->all_launches)
 			l->dim[d] = 1;
 		l->max[d] = l->dim[d] ? l->dim[d] : limits[d];
 		if (d < 3 && !l->dim[d] && max_threads(ir) < l->max[d])
 			l->max[d] = (uint32_t)max_threads(ir);
 	}
+	if (o->launches)
+		limit_to_launches(o, kernel, l);
 }
 
 static bool deny(struct contract *c, const char *text)
 {
-	c->say(PROVE_PROBLEM_VACUOUS, NULL, text, c->arg);
+	c->say(RACE_PROBLEM_VACUOUS, NULL, text, c->arg);
 	return false;
 }
 
@@ -80,7 +103,7 @@ bool contract_check_launch(struct contract *c, const struct ir *ir)
 						 dim_names[d], dim[d], must));
 		if (d < 3)
 			threads *= dim[d] ? dim[d] : 1;
-		if (d < 3 && dim[d] && dim[d + 3] &&
+		if (d < 3 && dim[d] && dim[d + 3] && !c->o->all_launches &&
 		    (uint64_t)dim[d] * dim[d + 3] > (uint64_t)INT32_MAX)
 			ok = deny(c, base_printf(c->arena, "%s * %s = %llu is not below 2^31",
 						 dim_names[d], dim_names[d + 3],
@@ -108,8 +131,18 @@ bool contract_add_params(struct contract *c)
 	bool ok = true;
 
 	for (uint32_t i = 0; i < c->o->nparams; i++) {
-		uint64_t o = (uint64_t)ir->param_object + c->o->param[i].index - 1;
+		const char *name = c->o->param[i].name;
+		const struct names_param *called =
+			name ? names_param_called(c->names, name, strlen(name)) : NULL;
+		uint32_t index =
+			called ? (uint32_t)(called - c->names->param) + 1 : c->o->param[i].index;
+		uint64_t o = (uint64_t)ir->param_object + index - 1;
 		uint64_t value = c->o->param[i].value;
+		if (name && !called) {
+			ok = deny(c,
+				  base_printf(c->arena, "the kernel has no parameter '%s'", name));
+			continue;
+		}
 		if (o >= ir->objects.n || ir->objects.v[o].kind != IR_OBJ_PARAM)
 			continue;
 		const struct ir_object *obj = &ir->objects.v[o];
@@ -118,11 +151,10 @@ bool contract_add_params(struct contract *c)
 			continue;
 		bool is_negative = value >> (w - 1) == UINT64_MAX >> (w - 1);
 		if ((value & ex_mask(w)) != value && !is_negative) {
-			ok = deny(c,
-				  base_printf(c->arena,
-					      "parameter %u has %llu bytes and can't be %llu",
-					      c->o->param[i].index, (unsigned long long)obj->bytes,
-					      (unsigned long long)value));
+			ok = deny(c, base_printf(c->arena,
+						 "parameter %u has %llu bytes and can't be %llu",
+						 index, (unsigned long long)obj->bytes,
+						 (unsigned long long)value));
 			continue;
 		}
 		const struct ex *p =
@@ -136,6 +168,68 @@ bool contract_add_params(struct contract *c)
 	return ok;
 }
 
+bool contract_add_assumes(struct contract *c)
+{
+	bool ok = true;
+
+	for (size_t i = 0; i < c->o->nassumes; i++) {
+		struct ev_assume as;
+		const char *wrong = assume_read(c->names, c->e, c->o->assumes[i], &as);
+		if (wrong)
+			ok = deny(c, base_printf(c->arena, "--assume='%s': %s", c->o->assumes[i],
+						 wrong));
+		else
+			base_vec_push(&c->e->assumes, as);
+	}
+	return ok;
+}
+
+/* "The dimensions and scalars are those of this launch." */
+static const struct ex *like_launch(struct contract *c, const struct prove_launch *l)
+{
+	struct ex_pool *p = c->e->pool;
+	const struct ex *all = ex_const(p, 1, 1);
+
+	for (unsigned d = 0; d < 6; d++)
+		all = ex_and(p, all,
+			     ex_bin(p, EX_EQ, ex_spec(p, (enum ex_spec)(EX_NTID_X + d)),
+				    ex_const(p, 32, l->dim[d])));
+	for (uint32_t i = 0; i < l->nparams; i++) {
+		const struct names_param *n = names_param_at(c->names, l->param[i].off);
+		unsigned w = 8 * l->param[i].bytes;
+		if (!n || n->off != l->param[i].off || n->bytes != l->param[i].bytes ||
+		    n->is_pointer || w > 64 || !w || (w == 64 && !n->is_known))
+			continue;
+		all = ex_and(
+			p, all,
+			ex_bin(p, EX_EQ,
+			       ex_leaf(p, EX_PARAM, w, n->off, EX_GRID, ex_full(w), EX_NO_ARGS),
+			       ex_const(p, w, l->param[i].value)));
+	}
+	return all;
+}
+
+bool contract_add_launches(struct contract *c, const char *kernel)
+{
+	struct ev_assume as = {.loop = IR_NONE, .text = "a recorded launch"};
+	const struct ex *any = NULL;
+
+	if (!c->o->launches)
+		return true;
+	for (size_t i = 0; i < c->o->nlaunches; i++) {
+		if (strcmp(c->o->launches[i].kernel, kernel) != 0)
+			continue;
+		const struct ex *one = like_launch(c, &c->o->launches[i]);
+		any = any ? ex_or(c->e->pool, any, one) : one;
+	}
+	if (!any)
+		return deny(c, "no launch of this kernel was recorded");
+	as.guard = ex_const(c->e->pool, 1, 1);
+	as.holds = as.fact = any;
+	base_vec_push(&c->e->assumes, as);
+	return true;
+}
+
 /* ---- can it be? ------------------------------------------------------------------------ */
 
 /* What is asked: a launch whose first and last threads keep to all, or one thread at a place. */
@@ -146,21 +240,13 @@ struct question {
 	const struct ex *guard, *holds; /* one thread: control comes there, and this holds */
 };
 
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 static void hold_assumes(struct contract *c, const struct question *q, unsigned t)
 {
 	const struct ev *e = c->e;
 
 	for (size_t i = 0; i < e->assumes.n && !q->use_none; i++) {
 		const struct ev_assume *as = &e->assumes.v[i];
-		if (q->is_out && q->is_out[i])
+		if ((q->is_out && q->is_out[i]) || as->kind != IR_ASSUME_FACT)
 			continue;
 		if (q->is_launch || as->loop == IR_NONE ||
 		    ir_in_loop(&e->ir->loops[as->loop], q->block))
@@ -192,13 +278,13 @@ static void hold_launch(struct contract *c)
 static enum smt_answer ask_once(struct contract *c, const struct question *q, bool use_bits)
 {
 	struct smt_query sq = {.is_alone = true, .use_bits = use_bits, .rlimit = c->rlimit};
-	uint64_t now = now_ms();
+	uint64_t now = check_now_ms();
 	struct smt_model m;
 
 	if (now >= c->deadline)
 		return SMT_GAVE_UP;
 	sq.counters = base_zalloc(c->arena, c->e->ir->nloops + 1);
-	sq.timeout_ms = (unsigned)(c->deadline - now);
+	sq.timeout_ms = CHECK_WALL(c->deadline - now);
 	c->counts->queries++;
 	smt_begin(c->smt, &sq);
 	hold_assumes(c, q, 0);
@@ -235,12 +321,21 @@ static enum smt_answer ask(struct contract *c, const struct question *q)
 
 /* ---- the assumptions ---------------------------------------------------------------- */
 
+static const char *param_text(struct base_arena *a, const struct prove_options *o, uint32_t i)
+{
+	unsigned long long v = (unsigned long long)o->param[i].value;
+
+	return o->param[i].name ? base_printf(a, "parameter %s = %llu", o->param[i].name, v)
+				: base_printf(a, "parameter %u = %llu", o->param[i].index, v);
+}
+
 static const char *name_of(struct contract *c, const struct ev_assume *as)
 {
+	if (as->text)
+		return base_printf(c->arena, "--assume='%s'", as->text);
 	if (!as->param)
 		return "this assumption";
-	return base_printf(c->arena, "parameter %u = %llu", c->o->param[as->param - 1].index,
-			   (unsigned long long)c->o->param[as->param - 1].value);
+	return param_text(c->arena, c->o, as->param - 1);
 }
 
 /* Leaves out what isn't needed for the contradiction, and names the rest. */
@@ -263,7 +358,7 @@ static void name_contradiction(struct contract *c)
 		const struct ev_assume *as = &c->e->assumes.v[i];
 		if (is_out[i])
 			continue;
-		c->say(PROVE_PROBLEM_VACUOUS, as->at,
+		c->say(RACE_PROBLEM_VACUOUS, as->at,
 		       base_printf(c->arena,
 				   left > 1 ? "%s contradicts the others that are named here"
 					    : "%s holds in no launch within the contract",
@@ -289,7 +384,7 @@ static bool denies_thread(struct contract *c, const struct ev_assume *as)
 			const struct ex *f = ex_replace(p, as->fact, spec, ex_const(p, 32, i));
 			if (f->op != EX_CONST || (f->imm & 1))
 				continue;
-			c->say(PROVE_PROBLEM_VACUOUS, as->at,
+			c->say(RACE_PROBLEM_VACUOUS, as->at,
 			       base_printf(c->arena,
 					   "no thread with %s = %u can keep this assumption",
 					   names[d], i),
@@ -309,7 +404,7 @@ static void check_assume(struct contract *c, size_t i)
 	enum smt_answer x = ask(c, &q);
 
 	if (x == SMT_GAVE_UP)
-		c->say(PROVE_PROBLEM_UNPROVEN, as->at,
+		c->say(RACE_PROBLEM_UNPROVEN, as->at,
 		       "the solver gave up on whether this assumption can hold", c->arg);
 	if (x != SMT_IMPOSSIBLE)
 		return;
@@ -318,7 +413,7 @@ static void check_assume(struct contract *c, size_t i)
 	q.is_out = is_out;
 	q.holds = NULL;
 	if (ask(c, &q) != SMT_IMPOSSIBLE)
-		c->say(PROVE_PROBLEM_VACUOUS, as->at,
+		c->say(RACE_PROBLEM_VACUOUS, as->at,
 		       "this assumption never holds where control reaches it", c->arg);
 }
 
@@ -328,14 +423,14 @@ static void check_access(struct contract *c, const struct ev_access *a)
 	enum smt_answer x = ask(c, &q);
 
 	if (x == SMT_GAVE_UP)
-		c->say(PROVE_PROBLEM_EXCLUDED, a->step->at,
+		c->say(RACE_PROBLEM_EXCLUDED, a->step->at,
 		       "the solver gave up on whether the assumptions leave this access reachable",
 		       c->arg);
 	if (x != SMT_IMPOSSIBLE)
 		return;
 	q.use_none = true;
 	if (ask(c, &q) != SMT_IMPOSSIBLE)
-		c->say(PROVE_PROBLEM_EXCLUDED, a->step->at,
+		c->say(RACE_PROBLEM_EXCLUDED, a->step->at,
 		       "the assumptions keep this access from being reached: it is not checked",
 		       c->arg);
 }
@@ -353,24 +448,89 @@ static bool is_known(const struct ev *e, size_t i)
 	return false;
 }
 
+bool contract_has_launch(struct contract *c)
+{
+	struct question q = {.is_launch = true};
+
+	return ask(c, &q) == SMT_POSSIBLE;
+}
+
+/*
+ * "x is another value in each thread": do the first two threads of a block have one value in every
+ * launch with two threads? Then only blocks of one thread keep to it.
+ */
+static bool is_denied_by_neighbours(struct contract *c, const struct ev_assume *as)
+{
+	struct smt_query sq = {.is_same_cta = true, .rlimit = c->rlimit};
+	struct ex_pool *p = c->e->pool;
+	const struct ex *x = ex_spec(p, EX_TID_X);
+	uint64_t now = check_now_ms();
+	struct smt_model m;
+
+	if (now >= c->deadline || p->launch.max[0] < 2)
+		return false;
+	sq.counters = base_zalloc(c->arena, c->e->ir->nloops + 1);
+	sq.timeout_ms = CHECK_WALL(c->deadline - now);
+	c->counts->queries++;
+	smt_begin(c->smt, &sq);
+	for (unsigned t = 0; t < 2; t++) {
+		smt_assert(c->smt, ex_bin(p, EX_EQ, x, ex_const(p, 32, t)), t);
+		for (unsigned d = 1; d < 3; d++)
+			smt_assert(c->smt,
+				   ex_bin(p, EX_EQ, ex_spec(p, (enum ex_spec)(EX_TID_X + d)),
+					  ex_const(p, 32, 0)),
+				   t);
+	}
+	smt_differ(c->smt, as->guard, as->value);
+	if (smt_check(c->smt, &m) != SMT_IMPOSSIBLE)
+		return false;
+	/* they don't come there both, or they have one value: only the latter contradicts */
+	smt_begin(c->smt, &sq);
+	for (unsigned t = 0; t < 2; t++) {
+		smt_assert(c->smt, ex_bin(p, EX_EQ, x, ex_const(p, 32, t)), t);
+		smt_assert(c->smt, as->guard, t);
+	}
+	return smt_check(c->smt, &m) != SMT_IMPOSSIBLE;
+}
+
+static bool check_distinct(struct contract *c)
+{
+	bool ok = true;
+
+	for (size_t i = 0; i < c->e->assumes.n; i++) {
+		const struct ev_assume *as = &c->e->assumes.v[i];
+		if (as->kind != IR_ASSUME_DISTINCT || !is_denied_by_neighbours(c, as))
+			continue;
+		c->say(RACE_PROBLEM_VACUOUS, as->at,
+		       "the first two threads of a block have one value here, which is to be "
+		       "distinct",
+		       c->arg);
+		ok = false;
+	}
+	return ok;
+}
+
 bool contract_check(struct contract *c)
 {
 	struct question q = {.is_launch = true};
 
 	if (!c->e->assumes.n)
 		return true;
+	if (!check_distinct(c))
+		return false;
 	enum smt_answer x = ask(c, &q);
 	if (x == SMT_IMPOSSIBLE) {
 		name_contradiction(c);
 		return false;
 	}
 	if (x == SMT_GAVE_UP)
-		c->say(PROVE_PROBLEM_UNPROVEN, NULL,
+		c->say(RACE_PROBLEM_UNPROVEN, NULL,
 		       "the solver gave up on whether the assumptions contradict each other",
 		       c->arg);
 	bool is_kept = true;
 	for (size_t i = 0; i < c->e->assumes.n; i++) {
-		if (c->e->assumes.v[i].param)
+		if (c->e->assumes.v[i].param || c->e->assumes.v[i].text ||
+		    c->e->assumes.v[i].kind != IR_ASSUME_FACT)
 			continue;
 		if (denies_thread(c, &c->e->assumes.v[i]))
 			is_kept = false;
@@ -381,4 +541,81 @@ bool contract_check(struct contract *c)
 		if (!is_known(c->e, i))
 			check_access(c, &c->e->accesses.v[i]);
 	return is_kept;
+}
+
+/* ---- the contract as text ------------------------------------------------------------- */
+
+static void say(struct check *c, const char *text)
+{
+	for (size_t i = 0; i < c->k->contract.n; i++)
+		if (!strcmp(c->k->contract.v[i], text))
+			return;
+	base_vec_push(&c->k->contract, text);
+}
+
+static void say_dims(struct check *c)
+{
+	const struct ex_launch *l = &c->pool->launch;
+	struct base_buf ones = {0};
+
+	for (unsigned d = 0; d < 6; d++) {
+		if (l->dim[d] && l->dim[d] != 1)
+			say(c, base_printf(c->arena, "%s = %u", dim_names[d], l->dim[d]));
+		else if (l->max[d] == 1)
+			base_buf_printf(&ones, "%s%s", ones.n ? ", " : "", dim_names[d]);
+		else if (c->o->launches)
+			say(c, base_printf(c->arena, "%s <= %u", dim_names[d], l->max[d]));
+	}
+	if (ones.n)
+		say(c, base_printf(c->arena, "1: %s", ones.p));
+	base_buf_free(&ones);
+}
+
+static void say_loops(struct check *c)
+{
+	for (uint32_t i = 0; i < c->e->ir->nloops; i++) {
+		const char *file;
+		uint32_t line;
+		if (!c->e->loops[i].is_assumed)
+			continue;
+		alarm_place(c, c->e->loops[i].at, &file, &line);
+		say(c,
+		    base_printf(c->arena, "the counter of the loop at line %u doesn't wrap", line));
+	}
+}
+
+static void say_assumes(struct check *c)
+{
+	static const char *const words[] = {[IR_ASSUME_FACT] = "what collider_assume says",
+					    [IR_ASSUME_DISTINCT] = "what collider_distinct says",
+					    [IR_ASSUME_INJECTIVE] = "what collider_injective says"};
+
+	for (size_t i = 0; i < c->e->assumes.n; i++) {
+		const struct ev_assume *as = &c->e->assumes.v[i];
+		if (as->text)
+			say(c, base_printf(c->arena, "%s", as->text));
+		else if (!as->param)
+			say(c, words[as->kind]);
+	}
+	for (uint32_t i = 0; i < c->o->nparams; i++)
+		say(c, param_text(c->arena, c->o, i));
+}
+
+void check_say_contract(struct check *c)
+{
+	say(c, "one launch by itself");
+	say_dims(c);
+	if (!c->o->all_launches)
+		say(c, "gridDim * blockDim stays below 2^31 in each dimension");
+	say(c, "every access stays within its array");
+	if (c->e->ir->nloops && !c->o->all_launches)
+		say(c, "pointers and 64-bit counters that a loop moves on don't wrap");
+	if (c->has_assumed_disjoint)
+		say(c, "arrays of different parameters and variables are disjoint");
+	if (c->phases[IR_RANK_GRID].is_used)
+		say(c, "the launch is cooperative");
+	if (c->o->is_lockstep)
+		say(c, "the lanes of a warp run in lockstep");
+	say_loops(c);
+	say_assumes(c);
 }

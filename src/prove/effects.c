@@ -12,12 +12,12 @@
 
 #include <string.h>
 
-enum effect { NOTHING, ORDERS, ENDS, ATOMIC4, ATOMIC8, BARRIER, PURE_CALL, ASSUMES };
+enum effect { NOTHING, ORDERS, ENDS, ATOMIC4, ATOMIC8, BARRIER, PURE_CALL, ASSUMES, COPY };
 
 static const struct {
 	const char *name;
 	enum effect effect;
-	enum race_scope scope;
+	unsigned scope; /* enum race_scope; of ASSUMES: enum ir_assume */
 } table[] = {
 	{"__threadfence", ORDERS, 0},
 	{"__threadfence_block", ORDERS, 0},
@@ -33,7 +33,11 @@ static const struct {
 	{"__nanosleep", NOTHING, 0},
 	{"__brkpt", NOTHING, 0},
 	{"vprintf", NOTHING, 0},
-	{"__collider_assume", ASSUMES, 0},
+	{"__collider_assume", ASSUMES, IR_ASSUME_FACT},
+	{"__collider_distinct", ASSUMES, IR_ASSUME_DISTINCT},
+	{"__collider_injective", ASSUMES, IR_ASSUME_INJECTIVE},
+	{"memcpy", COPY, 0},
+	{"memset", COPY, 0},
 	{"__fAtomicAdd", ATOMIC4, RACE_SCOPE_GPU},
 	{"__fAtomicAdd_block", ATOMIC4, RACE_SCOPE_CTA},
 	{"__fAtomicAdd_system", ATOMIC4, RACE_SCOPE_SYS},
@@ -139,6 +143,78 @@ static bool lower_atomic_call(struct ir_frame *fr, const struct ptx_stmt *s, uns
 	return true;
 }
 
+static bool lower_assume(struct ir_frame *fr, const struct ptx_stmt *s, uint64_t what)
+{
+	static const uint8_t widths[][3] = {[IR_ASSUME_FACT] = {32},
+					    [IR_ASSUME_DISTINCT] = {64},
+					    [IR_ASSUME_INJECTIVE] = {64, 64, 32}};
+	uint32_t v[3] = {IR_NONE, IR_NONE, IR_NONE};
+
+	for (unsigned i = 0; i < 3 && widths[what][i]; i++) {
+		v[i] = argument(fr, s, i, widths[what][i]);
+		if (v[i] == IR_NONE)
+			return false;
+	}
+	struct ir_step *st = ir_push(fr, IR_ASSUME, IR_NONE);
+	st->imm = what;
+	memcpy(st->src, v, sizeof(v));
+	return true;
+}
+
+/* The number that a .param object of the caller was given in the same block; false: none. */
+static bool constant_argument(const struct ptx_stmt *s, unsigned index, uint64_t *value)
+{
+	for (const struct ptx_stmt *p = s->prev; p && p->kind != PTX_STMT_OPEN; p = p->prev) {
+		const struct ptx_opnd *args = NULL;
+		for (unsigned i = 0; i < s->nops; i++)
+			if (s->ops[i].kind == PTX_OPND_SYM)
+				args = i + 1 < s->nops ? &s->ops[i + 1] : NULL;
+		if (!args || index >= args->nsub || p->kind != PTX_STMT_INST ||
+		    p->form->op != PTX_OP_ST || p->form->space != PTX_SPACE_PARAM || p->nops < 2 ||
+		    p->ops[0].kind != PTX_OPND_ADDR || !p->ops[0].nsub ||
+		    !ptx_str_eq(p->ops[0].sub[0].text, args->sub[index].text))
+			continue;
+		*value = (uint64_t)p->ops[1].imm;
+		return p->ops[1].kind == PTX_OPND_INT;
+	}
+	return false;
+}
+
+/* memcpy and memset of a size that is written down: in pieces that a thread can load. */
+static bool lower_block_copy(struct ir_frame *fr, const struct ptx_stmt *s, bool is_fill)
+{
+	uint64_t n;
+	uint32_t to = argument(fr, s, 0, 64), from = argument(fr, s, 1, is_fill ? 32 : 64);
+
+	if (!constant_argument(s, 2, &n) || n > 512 || to == IR_NONE || from == IR_NONE)
+		return false;
+	for (uint64_t at = 0; at < n;) {
+		unsigned w = n - at >= 8 ? 8 : n - at >= 4 ? 4 : n - at >= 2 ? 2 : 1;
+		uint32_t v = ir_new_reg(fr->ir, 8 * w);
+		struct ir_access *a[2];
+		for (unsigned i = 0; i < 2; i++) {
+			a[i] = BASE_NEW(fr->ir->arena, struct ir_access);
+			a[i]->kind = i ? RACE_OP_WRITE : RACE_OP_READ;
+			a[i]->space = IR_GENERIC;
+			a[i]->bytes = (uint16_t)w;
+			a[i]->off = (int64_t)at;
+		}
+		struct ir_step *st = ir_push(fr, is_fill ? IR_VAR : IR_ACCESS, v);
+		if (!is_fill) {
+			st->mem = a[0];
+			st->src[0] = from;
+		}
+		st = ir_push(fr, IR_ACCESS, IR_NONE);
+		st->mem = a[1];
+		st->src[0] = to;
+		st->src[1] = v;
+		at += w;
+	}
+	if (s->nops && s->ops[0].kind == PTX_OPND_LIST) /* gives back its first argument */
+		forget_results(fr, s);
+	return true;
+}
+
 /* Mathematics that gives back through pointers too. */
 static bool writes_memory(struct ptx_str s)
 {
@@ -176,16 +252,18 @@ bool ir_known_call(struct ir_frame *fr, const struct ptx_stmt *s, struct ptx_str
 		if (e == ENDS)
 			*never_returns = true;
 		if (e == ATOMIC4 || e == ATOMIC8)
-			ok = lower_atomic_call(fr, s, e == ATOMIC8 ? 8 : 4, table[i].scope);
+			ok = lower_atomic_call(fr, s, e == ATOMIC8 ? 8 : 4,
+					       (enum race_scope)table[i].scope);
 		if (e == ASSUMES) {
-			uint32_t v = argument(fr, s, 0, 32);
-			ok = v != IR_NONE;
-			if (ok)
-				ir_push(fr, IR_ASSUME, IR_NONE)->src[0] = v;
+			ok = lower_assume(fr, s, table[i].scope);
 		}
+		if (e == COPY && !lower_block_copy(fr, s, table[i].name[3] == 's'))
+			return false;
+		if (e == COPY)
+			return true;
 		forget_results(fr, s);
 		if (e == BARRIER) /* last: what follows is another block */
-			ir_push(fr, IR_BARRIER, IR_NONE);
+			ir_push(fr, IR_BARRIER, IR_NONE)->imm = IR_RANK_CTA;
 		return ok;
 	}
 	return false;

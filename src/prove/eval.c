@@ -230,14 +230,27 @@ static void do_access(struct ev *e, uint32_t block, uint32_t step)
 
 static void do_assume(struct ev *e, uint32_t block, uint32_t step, const struct ir_step *st)
 {
-	const struct ex *v = read_reg(e, block, step, st->src[0]);
-	const struct ex *holds =
-		ex_not(e->pool, ex_bin(e->pool, EX_EQ, v, ex_const(e->pool, v->w, 0)));
+	const struct ex *v = read_reg(e, block, step, st->src[0]), *size;
 	struct ev_assume a = {.loop = e->ir->blocks.v[block].loop, .block = block, .at = st->at};
 
+	a.kind = (uint8_t)st->imm;
 	a.guard = e->guard[block];
-	a.holds = holds;
-	a.fact = ex_or(e->pool, ex_not(e->pool, e->guard[block]), holds);
+	switch ((enum ir_assume)st->imm) {
+	case IR_ASSUME_FACT:
+		a.holds = ex_not(e->pool, ex_bin(e->pool, EX_EQ, v, ex_const(e->pool, v->w, 0)));
+		a.fact = ex_or(e->pool, ex_not(e->pool, a.guard), a.holds);
+		break;
+	case IR_ASSUME_DISTINCT:
+		a.value = v;
+		break;
+	case IR_ASSUME_INJECTIVE:
+		a.root = ev_find_root(e, v, IR_GENERIC);
+		a.off = ev_offset(e, v, &a.root);
+		a.count = read_reg(e, block, step, st->src[1]);
+		size = read_reg(e, block, step, st->src[2]);
+		a.bytes = size->op == EX_CONST ? (unsigned)size->imm : 0;
+		break;
+	}
 	base_vec_push(&e->assumes, a);
 }
 
@@ -361,6 +374,11 @@ static void do_block(struct ev *e, uint32_t b)
 		enter_block(e, b);
 	for (uint32_t i = 0; i < x->n; i++)
 		do_step(e, b, x->first + i);
+	const struct ir_step *last = x->n ? &e->ir->steps.v[x->first + x->n - 1] : NULL;
+	e->arg[b] = NULL;
+	if (last && (last->kind == IR_BARRIER || last->kind == IR_WARP_BARRIER) &&
+	    last->src[0] != IR_NONE)
+		e->arg[b] = read_reg(e, b, x->first + x->n, last->src[0]);
 	if (x->cond != IR_NONE) {
 		e->cond[b] = read_reg(e, b, x->first + x->n, x->cond);
 		if (x->is_cond_not)
@@ -466,13 +484,14 @@ static void make_last(struct ev *e)
 	}
 }
 
-void ev_run(struct ev *e, struct ir *ir, struct ex_pool *pool, bool may_alias)
+void ev_run(struct ev *e, struct ir *ir, struct ex_pool *pool, const struct ev_limits *limits)
 {
 	uint32_t n = (uint32_t)ir->blocks.n;
 
 	memset(e, 0, sizeof(*e));
 	e->ir = ir;
-	e->may_alias = may_alias;
+	e->may_alias = limits->may_alias;
+	e->may_wrap = limits->may_wrap;
 	e->pool = pool;
 	e->arena = pool->arena;
 	e->cell_of_reg = BASE_NEWN(e->arena, uint32_t, ir->width.n + 1);
@@ -490,6 +509,7 @@ void ev_run(struct ev *e, struct ir *ir, struct ex_pool *pool, bool may_alias)
 	}
 	e->val = BASE_NEWN(e->arena, const struct ex *, ir->width.n + 1);
 	e->cond = BASE_NEWN(e->arena, const struct ex *, n);
+	e->arg = BASE_NEWN(e->arena, const struct ex *, n);
 	e->local = BASE_NEWN(e->arena, const struct ex *, n);
 	e->guard = BASE_NEWN(e->arena, const struct ex *, n);
 	make_loops(e);

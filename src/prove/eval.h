@@ -36,12 +36,18 @@ struct ev_access {
 };
 
 struct ev_assume {
-	const struct ex *fact;		/* guard => holds */
+	uint8_t kind;			/* enum ir_assume */
+	const struct ex *fact;		/* FACT: guard => holds; others: NULL */
 	const struct ex *guard, *holds; /* control comes to it; what it says */
 	uint32_t loop;			/* innermost loop that it stands in, or IR_NONE */
 	uint32_t block;
-	uint32_t param; /* number among the options' --param from 1, or 0 */
+	uint32_t param;	  /* number among the options' --param from 1, or 0 */
+	const char *text; /* of --assume, or NULL */
 	const struct ptx_stmt *at;
+	const struct ex *value; /* DISTINCT */
+	struct ev_root root; /* INJECTIVE: elements of `bytes` at offset `off`, `count` of them */
+	const struct ex *off, *count;
+	unsigned bytes;
 };
 
 /* One place of a thread's private state: a register with several definitions, or a byte. */
@@ -77,6 +83,7 @@ struct ev {
 	struct ev_cell **in, **out; /* by block */
 	const struct ex **val;	    /* by register with one definition */
 	const struct ex **cond;	    /* by block: the branch is taken; the index of a switch */
+	const struct ex **arg; /* by block that ends in a barrier: its number or mask, or NULL */
 	const struct ex **local, **guard;
 	struct ev_phi *phi; /* [loop][cell] */
 	struct ev_loop *loops;
@@ -84,13 +91,17 @@ struct ev {
 	BASE_VEC(struct ev_assume) assumes;
 	BASE_VEC(struct ev_root) written, writes; /* assumed; seen in this turn */
 	bool is_all_written, may_alias;
+	bool may_wrap; /* loops' counters may, too: --all-launches */
 	bool is_changed;
 	unsigned turn;
 };
 
-/* Evaluates until nothing changes. may_alias: a write through one parameter may reach the memory
- * of another. Problems go to ir->problems. */
-void ev_run(struct ev *e, struct ir *ir, struct ex_pool *pool, bool may_alias);
+struct ev_limits {
+	bool may_alias; /* a write through one parameter may reach the memory of another */
+	bool may_wrap;	/* the counters of loops may come around */
+};
+/* Evaluates until nothing changes. Problems go to ir->problems. */
+void ev_run(struct ev *e, struct ir *ir, struct ex_pool *pool, const struct ev_limits *limits);
 void ev_free(struct ev *e);
 
 /* guard.c */

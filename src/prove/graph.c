@@ -231,13 +231,6 @@ static void nest_loops(struct ir *ir)
 	}
 }
 
-static bool ends_in_barrier(const struct ir *ir, uint32_t b)
-{
-	const struct ir_block *x = &ir->blocks.v[b];
-
-	return x->n && ir->steps.v[x->first + x->n - 1].kind == IR_BARRIER;
-}
-
 static void find_loops(struct ir *ir)
 {
 	uint32_t edges = 0;
@@ -259,10 +252,6 @@ static void find_loops(struct ir *ir)
 		}
 	}
 	nest_loops(ir);
-	for (uint32_t i = 0; i < ir->nloops; i++)
-		for (uint32_t b = 0; b < ir->blocks.n; b++)
-			ir->loops[i].has_barrier |=
-				ir_in_loop(&ir->loops[i], b) && ends_in_barrier(ir, b);
 }
 
 /* A block from which nothing leads out has no post-dominator to speak of. */
@@ -294,7 +283,7 @@ static void forget_graph(struct ir *ir)
 {
 	for (uint32_t b = 0; b < ir->blocks.n; b++) {
 		struct ir_block *x = &ir->blocks.v[b];
-		x->is_reached = x->is_before_barrier = false;
+		x->is_reached = false;
 		x->npred = 0;
 		x->rpo = x->idom = x->ipdom = x->loop = IR_NONE;
 	}
@@ -316,8 +305,6 @@ bool ir_prune(struct ir *ir, uint32_t b, bool taken)
 
 void ir_graph(struct ir *ir)
 {
-	bool changed = true;
-
 	forget_graph(ir);
 	find_order(ir);
 	find_preds(ir);
@@ -325,15 +312,4 @@ void ir_graph(struct ir *ir)
 	find_postdominators(ir);
 	find_loops(ir);
 	refuse_endless(ir);
-	while (changed) {
-		changed = false;
-		for (uint32_t i = ir->nrpo; i-- > 0;) {
-			struct ir_block *b = &ir->blocks.v[ir->rpo[i]];
-			bool is = ends_in_barrier(ir, ir->rpo[i]);
-			for (uint32_t k = 0; k < b->nsucc; k++)
-				is |= ir->blocks.v[b->succ[k]].is_before_barrier;
-			changed |= is != b->is_before_barrier;
-			b->is_before_barrier = is;
-		}
-	}
 }

@@ -17,29 +17,40 @@
 #define IR_NONE UINT32_MAX
 
 enum ir_kind {
-	IR_VALUE,  /* dst = ex_op(src...) */
-	IR_CONST,  /* dst = imm */
-	IR_SPEC,   /* dst = special register imm */
-	IR_ADDR,   /* dst = address of object imm */
-	IR_COPY,   /* dst = src[0], of one width */
-	IR_PURE,   /* dst = unmodelled function imm of src */
-	IR_VAR,	   /* dst = anything */
-	IR_ACCESS, /* memory: see struct ir_access */
-	IR_BARRIER,
-	IR_WARP_BARRIER, /* src[0]: its mask */
+	IR_VALUE,	 /* dst = ex_op(src...) */
+	IR_CONST,	 /* dst = imm */
+	IR_SPEC,	 /* dst = special register imm */
+	IR_ADDR,	 /* dst = address of object imm */
+	IR_COPY,	 /* dst = src[0], of one width */
+	IR_PURE,	 /* dst = unmodelled function imm of src */
+	IR_VAR,		 /* dst = anything */
+	IR_ACCESS,	 /* memory: see struct ir_access */
+	IR_BARRIER,	 /* imm: enum ir_rank; src[0], if any: its number, which must be 0 */
+	IR_WARP_BARRIER, /* src[0]: its mask; of all lanes where it is all ones and unguarded */
 	IR_ORDER,	 /* may order something, never surely: fences, named barriers, mbarriers */
-	IR_ASSUME,	 /* src[0] holds here */
+	IR_ASSUME,	 /* imm: enum ir_assume; src: its arguments */
+	IR_WAIT,	 /* the thread's asynchronous copies are done behind it */
+	IR_NOTHING,	 /* taken out */
 	IR_UNKNOWN,	 /* memory or barrier effect that isn't modelled */
 	IR_ENDLESS	 /* control may stay here for ever (a call that isn't known to return) */
+};
+
+/* Whom a barrier orders; a greater one orders all that a smaller one does. */
+enum ir_rank { IR_RANK_WARP, IR_RANK_CTA, IR_RANK_GRID, IR_RANKS };
+
+enum ir_assume {
+	IR_ASSUME_FACT,	    /* src[0] isn't 0 */
+	IR_ASSUME_DISTINCT, /* src[0] is another value in each thread */
+	IR_ASSUME_INJECTIVE /* the src[1] elements of src[2] bytes at src[0] are all different */
 };
 
 enum ir_space { IR_GENERIC, IR_GLOBAL, IR_SHARED, IR_LOCAL, IR_PARAM, IR_CONSTANT };
 
 struct ir_access {
-	uint8_t kind;		 /* enum race_op_kind */
-	uint8_t space;		 /* enum ir_space */
-	uint8_t strength, scope; /* enum race_strength, race_scope */
-	bool is_volatile, is_nc;
+	uint8_t kind;			   /* enum race_op_kind */
+	uint8_t space;			   /* enum ir_space */
+	uint8_t strength, scope;	   /* enum race_strength, race_scope */
+	bool is_volatile, is_nc, is_async; /* async: until the next IR_WAIT */
 	uint16_t bytes;
 	int64_t off;   /* added to the address */
 	uint32_t elem; /* which element of a vector */
@@ -85,23 +96,23 @@ struct ir_block {
 	uint32_t nsucc, npred;
 	uint32_t *succ, *pred;	   /* BRANCH: taken, not taken */
 	const struct ptx_stmt *at; /* what ends it */
-	bool starts_behind_barrier;
 	/* graph.c */
-	uint32_t rpo, idom, ipdom, loop;    /* loop: innermost, or IR_NONE */
-	bool is_reached, is_before_barrier; /* a barrier is reachable from its start */
+	uint32_t rpo, idom, ipdom, loop; /* loop: innermost, or IR_NONE */
+	bool is_reached;
 };
 
 struct ir_loop {
 	uint32_t header, parent, depth; /* parent: IR_NONE at the top */
 	uint32_t latch;			/* with several: IR_NONE */
 	uint64_t *body;			/* bit set of blocks */
-	bool has_barrier;
 };
 
 struct ir_call {
 	uint32_t outer;		   /* index, 0: the kernel itself */
 	const struct ptx_stmt *at; /* the call */
 	const struct ptx_func *f;
+	uint32_t reg_base;	  /* of its registers */
+	struct ir_params *params; /* its names of .param and .local, lower.c */
 };
 
 /* Why a kernel can't be analysed at all. */
@@ -132,6 +143,15 @@ void ir_build(struct ir *ir, struct base_arena *arena, struct ptx_module *m, str
 void ir_free(struct ir *ir);
 void ir_problem(struct ir *ir, const struct ptx_stmt *at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* The object that a name means in a call's function, or IR_NONE. */
+uint32_t ir_name_object(const struct ir *ir, uint32_t call, struct ptx_str name);
+/* sync.c: barriers of all blocks that a library makes of atomics become what they are. Before
+ * ir_graph's results are used. */
+void ir_find_grid_syncs(struct ir *ir);
+/* sync.c: copies that may still be under way at a barrier are problems, and accesses of the thread
+ * itself meanwhile; is_shared: by step, those of shared memory. */
+void ir_check_copies(struct ir *ir, const bool *is_shared);
 
 /* steps.c, for lower.c: the steps of one instruction that neither branches nor calls. */
 struct ir_frame {

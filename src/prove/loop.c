@@ -144,8 +144,13 @@ static bool try_solve(struct ev *e, uint32_t loop, struct ev_phi *p, const struc
 	uint64_t half = ex_mask(step->w) >> 1;
 	bool is_down = step->op == EX_CONST && step->imm > half;
 	bool is_one = step->op == EX_CONST && (step->imm == 1 || step->imm == ex_mask(step->w));
-	if (bounded_by(e->loops[loop].back, p->leaf, next, is_down, &bound))
-		e->loops[loop].is_assumed |= !is_one || !bound.is_sure;
+	if (bounded_by(e->loops[loop].back, p->leaf, next, is_down, &bound)) {
+		bool is_fact = is_one && bound.is_sure;
+		if (!is_fact && e->may_wrap)
+			bound.kind = EX_IND_WRAPS;
+		else
+			e->loops[loop].is_assumed |= !is_fact;
+	}
 	p->is_solved = true;
 	p->step = step;
 	p->kind = (uint8_t)bound.kind;

@@ -111,6 +111,14 @@ uint32_t ir_find_object(struct ir_frame *fr, struct ptx_str name, const struct p
 	return module_object(fr->ir, name, v);
 }
 
+uint32_t ir_name_object(const struct ir *ir, uint32_t call, struct ptx_str name)
+{
+	for (struct ir_params *p = ir->calls.v[call].params; p; p = p->next)
+		if (ptx_str_eq(p->name, name))
+			return p->object;
+	return IR_NONE;
+}
+
 static void declare(struct ir_frame *fr, const struct ptx_var *v)
 {
 	struct ir_object o = {.kind = IR_OBJ_LOCAL, .bytes = v->bytes, .name = v->name};
@@ -294,10 +302,12 @@ static void splice(struct frame_state *st, const struct ptx_stmt *s, const struc
 		return;
 	}
 	in.fr.call = (uint32_t)ir->calls.n;
+	c.reg_base = in.fr.reg_base;
 	base_vec_push(&ir->calls, c);
 	uint32_t first = cur(ir);
 	in.ret_block = 0; /* any but IR_NONE */
 	lower_function(&in);
+	ir->calls.v[in.fr.call].params = in.fr.params;
 	uint32_t behind = open_block(ir, false);
 	for (uint32_t i = first; i < behind; i++)
 		for (uint32_t k = 0; k < ir->blocks.v[i].nsucc; k++)
@@ -382,11 +392,9 @@ static void lower_stmt(struct frame_state *st, struct ptx_stmt *s)
 		lower_exit(st, s);
 	else
 		ir_lower_inst(&st->fr, s);
-	if (ir->steps.n && ir->steps.v[ir->steps.n - 1].kind == IR_BARRIER &&
-	    ir->steps.v[ir->steps.n - 1].at == s) {
-		open_block(ir, true);
-		ir->blocks.v[cur(ir)].starts_behind_barrier = true;
-	}
+	const struct ir_step *last = ir->steps.n ? &ir->steps.v[ir->steps.n - 1] : NULL;
+	if (last && last->at == s && (last->kind == IR_BARRIER || last->kind == IR_WARP_BARRIER))
+		open_block(ir, true); /* phases begin with blocks */
 }
 
 static void lower_function(struct frame_state *st)
@@ -447,6 +455,7 @@ void ir_build(struct ir *ir, struct base_arena *arena, struct ptx_module *m, str
 	st.fr.f = f;
 	kernel_params(&st.fr);
 	lower_function(&st);
+	ir->calls.v[0].params = st.fr.params;
 	count_defs(ir);
 	for (uint32_t b = 0; b < ir->blocks.n; b++) {
 		struct ir_block *x = &ir->blocks.v[b];
@@ -458,6 +467,7 @@ void ir_build(struct ir *ir, struct base_arena *arena, struct ptx_module *m, str
 			x->end = IR_TRAP;
 		}
 	}
+	ir_find_grid_syncs(ir);
 	ir_graph(ir);
 }
 

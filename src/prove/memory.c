@@ -6,7 +6,7 @@
  * them. What a lane gets from another is a new value. An effect that isn't handled here makes the
  * kernel "could not prove", with its line.
  *
- * Misses: asynchronous copies, matrix loads and stores, surfaces, bulk copies: not modelled yet.
+ * Misses: matrix loads and stores, surfaces, bulk and tensor copies: not modelled yet.
  */
 #include "flow/flow.h"
 #include "prove/ir.h"
@@ -39,6 +39,14 @@ static void unmodelled(struct ir_frame *fr, const struct ptx_stmt *s)
 	for (unsigned i = 0; i < s->nops; i++)
 		if (ptx_stmt_role(s, i) == PTX_ROLE_DST || ptx_stmt_role(s, i) == PTX_ROLE_INOUT)
 			ir_write_unknown(fr, &s->ops[i]);
+}
+
+static uint32_t unknown(struct ir_frame *fr)
+{
+	uint32_t p = ir_new_reg(fr->ir, 1);
+
+	ir_push(fr, IR_VAR, p);
+	return p;
 }
 
 static void guard(struct ir_frame *fr, struct ir_step *st)
@@ -155,22 +163,64 @@ static void lower_atomic(struct ir_frame *fr, const struct ptx_stmt *s)
 		ir_write_unknown(fr, &s->ops[0]);
 }
 
-/* Barrier 0, all threads: what __syncthreads() and its counting forms are. */
-static bool is_full_barrier(const struct ptx_stmt *s, bool is_red)
-{
-	unsigned at = is_red ? 1 : 0, want = is_red ? 3 : 1;
-
-	return s->nops == want && s->ops[at].kind == PTX_OPND_INT && !s->ops[at].imm &&
-	       s->pred == PTX_NO_REG;
-}
-
+/*
+ * Barrier 0, all threads: what __syncthreads() and its counting forms are. The number may be in a
+ * register (cooperative groups): whether that is 0 is known when the kernel is evaluated.
+ */
 static void lower_barrier(struct ir_frame *fr, const struct ptx_stmt *s)
 {
 	bool is_red = s->form->op == PTX_OP_BAR_RED || s->form->op == PTX_OP_BARRIER_RED;
+	unsigned at = is_red ? 1 : 0, want = is_red ? 3 : 1;
+	uint32_t number = IR_NONE;
 
 	if (is_red)
 		ir_write_unknown(fr, &s->ops[0]);
-	ir_push(fr, is_full_barrier(s, is_red) ? IR_BARRIER : IR_ORDER, IR_NONE);
+	if (s->nops != want || s->pred != PTX_NO_REG ||
+	    (s->ops[at].kind == PTX_OPND_INT ? s->ops[at].imm != 0
+					     : s->ops[at].kind != PTX_OPND_REG)) {
+		ir_push(fr, IR_ORDER, IR_NONE);
+		return;
+	}
+	if (s->ops[at].kind == PTX_OPND_REG)
+		number = ir_operand(fr, &s->ops[at], 32);
+	struct ir_step *st = ir_push(fr, IR_BARRIER, IR_NONE);
+	st->imm = IR_RANK_CTA;
+	st->src[0] = number;
+}
+
+/*
+ * cp.async: a load and a store that happen at any time before the thread's next wait. With a size
+ * of its own or a predicate it may read less.
+ */
+static bool lower_copy(struct ir_frame *fr, const struct ptx_stmt *s)
+{
+	int64_t off[2];
+	uint32_t base[2];
+
+	if (s->nops < 3 || s->ops[0].kind != PTX_OPND_ADDR || s->ops[1].kind != PTX_OPND_ADDR ||
+	    s->ops[2].kind != PTX_OPND_INT || s->ops[2].imm < 4 || s->ops[2].imm > 16)
+		return false;
+	for (unsigned i = 0; i < 2; i++)
+		base[i] = base_of(fr, &s->ops[i], &off[i]);
+	for (unsigned i = 2; i-- > 0;) {
+		struct ir_access *a = access_of(fr, s, (unsigned)s->ops[2].imm);
+		uint32_t some = IR_NONE, d = IR_NONE;
+		if (i && s->nops > 3)
+			some = unknown(fr);
+		if (i)
+			d = ir_new_reg(fr->ir, 64);
+		struct ir_step *st = ir_push(fr, IR_ACCESS, d);
+		a->kind = i ? RACE_OP_READ : RACE_OP_WRITE;
+		a->space = i ? IR_GLOBAL : IR_SHARED;
+		a->off = off[i];
+		a->is_async = true;
+		st->mem = a;
+		st->src[0] = base[i];
+		guard(fr, st);
+		if (some != IR_NONE && st->pred == IR_NONE)
+			st->pred = some;
+	}
+	return true;
 }
 
 static void unknown_results(struct ir_frame *fr, const struct ptx_stmt *s)
@@ -234,6 +284,31 @@ void ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s)
 		guard(fr, st);
 		return;
 	}
+	case PTX_OP_CP_ASYNC:
+		if (!lower_copy(fr, s))
+			unmodelled(fr, s);
+		return;
+	case PTX_OP_CP_ASYNC_COMMIT_GROUP:
+		return;
+	case PTX_OP_CP_ASYNC_WAIT_ALL:
+		ir_push(fr, IR_WAIT, IR_NONE);
+		return;
+	case PTX_OP_CP_ASYNC_WAIT_GROUP: /* waits for all but the latest N groups */
+		if (s->nops && s->ops[0].kind == PTX_OPND_INT && !s->ops[0].imm)
+			ir_push(fr, IR_WAIT, IR_NONE);
+		return;
+	case PTX_OP_MBARRIER_INIT:
+	case PTX_OP_MBARRIER_INVAL:
+	case PTX_OP_MBARRIER_EXPECT_TX:
+	case PTX_OP_MBARRIER_COMPLETE_TX:
+	case PTX_OP_MBARRIER_ARRIVE:
+	case PTX_OP_MBARRIER_ARRIVE_DROP:
+	case PTX_OP_MBARRIER_TEST_WAIT:
+	case PTX_OP_MBARRIER_TRY_WAIT:
+		/* the object itself is opaque: nothing else may access it (9.7.13.15) */
+		unknown_results(fr, s);
+		ir_push(fr, IR_ORDER, IR_NONE);
+		return;
 	case PTX_OP_ACTIVEMASK:
 	case PTX_OP_TEX:
 	case PTX_OP_TLD4:

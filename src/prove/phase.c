@@ -1,7 +1,7 @@
 /*
  * phase.c - barrier phases of a kernel (phase.h).
  *
- * If all threads of a CTA that are still running execute the same barriers, two accesses can be
+ * If all threads that are still running execute the same barriers, two accesses can be
  * concurrent only when the last barrier before both is the same. What a thread can do behind a
  * barrier without meeting another is found on the graph. Loops that hold a barrier are run in step:
  * two threads in one are in the same iteration, or one is in the last phase of an iteration and the
@@ -11,17 +11,14 @@
  * Barriers are executed alike when no branch that threads may take differently decides about one.
  * A branch where one side ends the thread without a barrier is allowed: those threads leave, and
  * what they did last stays concurrent with everything later.
+ *
+ * The same is asked three times, of the barriers that order the lanes of a warp (those of the CTA
+ * and
+ * bar.warp.sync of all lanes), the threads of a CTA, and all of the grid.
  */
 #include "prove/phase.h"
 
 #include <string.h>
-
-static bool ends_in_barrier(const struct ir *ir, uint32_t b)
-{
-	const struct ir_block *x = &ir->blocks.v[b];
-
-	return x->n && ir->steps.v[x->first + x->n - 1].kind == IR_BARRIER;
-}
 
 static bool has(const uint64_t *set, uint32_t b)
 {
@@ -46,7 +43,7 @@ static void reach(const struct phases *p, uint32_t from, const uint64_t *fixed, 
 	put(out, from);
 	while (todo.n) {
 		uint32_t b = todo.v[--todo.n];
-		if (!through && ends_in_barrier(ir, b))
+		if (!through && p->ends[b])
 			continue;
 		for (uint32_t k = 0; k < ir->blocks.v[b].nsucc; k++) {
 			uint32_t s = ir->blocks.v[b].succ[k];
@@ -80,7 +77,19 @@ static bool can_end(const struct phases *p, uint32_t from)
 
 static bool is_alive(const struct phases *p, uint32_t b)
 {
-	return p->e->ir->blocks.v[b].is_before_barrier;
+	return p->is_alive[b];
+}
+
+/* May the branch that ends the block go different ways in threads that the barriers are for? */
+static bool divides(const struct phases *p, uint32_t b)
+{
+	const struct ex *c = p->e->cond[b];
+
+	if (!c || c->level == EX_GRID)
+		return false;
+	if (p->rank == IR_RANK_GRID)
+		return true;
+	return c->level < EX_CTA && !(p->rank == IR_RANK_WARP && p->is_uniform[b]);
 }
 
 /*
@@ -95,7 +104,7 @@ static bool *ignored_ends(const struct phases *p)
 
 	for (uint32_t i = 0; i < ir->nrpo; i++) {
 		uint32_t b = ir->rpo[i];
-		ignored[b] = p->e->cond[b] && p->e->cond[b]->level < EX_CTA;
+		ignored[b] = divides(p, b);
 	}
 	while (changed) {
 		changed = false;
@@ -174,13 +183,13 @@ static uint32_t divided_barrier(const struct phases *p, uint32_t b, const uint64
 		uint32_t x = todo.v[--todo.n];
 		for (uint32_t k = 0; k < ir->blocks.v[x].nsucc; k++) {
 			uint32_t s = ir->blocks.v[x].succ[k];
-			if (!ir->blocks.v[s].is_before_barrier || has(seen, s))
+			if (!p->is_alive[s] || has(seen, s))
 				continue;
 			/* a strict post-dominator of the branch: all come through it */
 			if (post && s != b && has(mine, s))
 				continue;
 			put(seen, s);
-			if (ends_in_barrier(ir, s))
+			if (p->ends[s])
 				found = s;
 			base_vec_push(&todo, s);
 		}
@@ -223,7 +232,7 @@ static void find_leavers(struct phases *p)
 		p->has_leavers = true;
 		for (uint32_t k = 0; k < ir->blocks.v[x].nsucc; k++) {
 			uint32_t s = ir->blocks.v[x].succ[k];
-			if (ir->blocks.v[s].is_before_barrier)
+			if (p->is_alive[s])
 				continue;
 			reach(p, s, NULL, false, r);
 			for (uint32_t w = 0; w < p->words; w++)
@@ -239,25 +248,87 @@ static void find_leavers(struct phases *p)
 	}
 }
 
-void phase_find(struct phases *p, struct ev *e)
+/* Does a block end in a barrier that counts? */
+static bool is_barrier(const struct phases *p, uint32_t b)
+{
+	const struct ir_block *x = &p->e->ir->blocks.v[b];
+	const struct ir_step *st = x->n ? &p->e->ir->steps.v[x->first + x->n - 1] : NULL;
+
+	if (st && st->kind == IR_BARRIER)
+		return st->imm >= p->rank;
+	/* all lanes of the warp; others may order, see replay.c */
+	return st && st->kind == IR_WARP_BARRIER && p->rank == IR_RANK_WARP &&
+	       st->pred == IR_NONE && p->e->arg[b] && p->e->arg[b]->op == EX_CONST &&
+	       p->e->arg[b]->imm == UINT32_MAX;
+}
+
+static void find_barriers(struct phases *p)
+{
+	const struct ir *ir = p->e->ir;
+	bool changed = true;
+
+	for (uint32_t i = 0; i < ir->nrpo; i++) {
+		uint32_t b = ir->rpo[i];
+		p->ends[b] = is_barrier(p, b);
+		p->is_used |= p->ends[b];
+		for (uint32_t k = 0; k < ir->blocks.v[b].nsucc && p->ends[b]; k++)
+			p->behind[ir->blocks.v[b].succ[k]] = true;
+	}
+	for (uint32_t i = 0; i < ir->nloops; i++)
+		for (uint32_t b = 0; b < ir->blocks.n; b++)
+			p->has_barrier[i] |= ir_in_loop(&ir->loops[i], b) && p->ends[b];
+	while (changed) {
+		changed = false;
+		for (uint32_t i = ir->nrpo; i-- > 0;) {
+			uint32_t b = ir->rpo[i];
+			bool is = p->ends[b];
+			for (uint32_t k = 0; k < ir->blocks.v[b].nsucc; k++)
+				is |= p->is_alive[ir->blocks.v[b].succ[k]];
+			changed |= is != p->is_alive[b];
+			p->is_alive[b] = is;
+		}
+	}
+}
+
+static void divergent(struct phases *p, uint32_t branch, uint32_t barrier)
+{
+	struct ir *ir = p->e->ir;
+	const struct ir_block *y = &ir->blocks.v[barrier], *x = &ir->blocks.v[branch];
+
+	p->is_used = false;
+	if (p->rank != IR_RANK_WARP)
+		ir_problem(ir, ir->steps.v[y->first + y->n - 1].at,
+			   "possible barrier divergence: the branch at PTX line %u may go "
+			   "different ways in threads of one %s",
+			   x->at ? x->at->line : 0, p->rank == IR_RANK_CTA ? "CTA" : "grid");
+}
+
+void phase_find(struct phases *p, struct ev *e, enum ir_rank rank, const bool *is_uniform)
 {
 	struct ir *ir = e->ir;
+	uint32_t n = (uint32_t)ir->blocks.n;
 
 	memset(p, 0, sizeof(*p));
 	p->e = e;
-	p->words = (uint32_t)(ir->blocks.n + ir->nloops + 63) / 64 + 1;
-	p->is_exit_split = BASE_NEWN(e->arena, bool, ir->blocks.n);
+	p->rank = rank;
+	p->is_uniform = is_uniform;
+	p->words = (n + ir->nloops + 63) / 64 + 1;
+	p->is_exit_split = BASE_NEWN(e->arena, bool, n);
+	p->ends = BASE_NEWN(e->arena, bool, n);
+	p->behind = BASE_NEWN(e->arena, bool, n);
+	p->is_alive = BASE_NEWN(e->arena, bool, n);
+	p->has_barrier = BASE_NEWN(e->arena, bool, ir->nloops + 1);
 	p->leavers = BASE_NEWN(e->arena, uint64_t, p->words);
+	find_barriers(p);
 	uint64_t *post = alive_postdominators(p);
 	for (uint32_t i = 0; i < ir->nrpo; i++) {
 		uint32_t b = ir->rpo[i], alive = 0, dead = 0;
 		const struct ir_block *x = &ir->blocks.v[b];
-		if (x->nsucc < 2 || !e->cond[b] || e->cond[b]->level >= EX_CTA)
+		if (x->nsucc < 2 || !divides(p, b))
 			continue;
 		for (uint32_t k = 0; k < x->nsucc; k++) {
-			const struct ir_block *s = &ir->blocks.v[x->succ[k]];
-			alive += s->is_before_barrier;
-			dead += !s->is_before_barrier && can_end(p, x->succ[k]);
+			alive += is_alive(p, x->succ[k]);
+			dead += !is_alive(p, x->succ[k]) && can_end(p, x->succ[k]);
 		}
 		if (alive && dead)
 			p->is_exit_split[b] = true;
@@ -265,13 +336,8 @@ void phase_find(struct phases *p, struct ev *e)
 		uint32_t at = IR_NONE;
 		if (alive > 1 || skips)
 			at = divided_barrier(p, b, skips ? NULL : post);
-		if (at != IR_NONE) {
-			const struct ir_block *y = &ir->blocks.v[at];
-			ir_problem(ir, ir->steps.v[y->first + y->n - 1].at,
-				   "possible barrier divergence: the branch at PTX line %u may go "
-				   "different ways in threads of one CTA",
-				   x->at ? x->at->line : 0);
-		}
+		if (at != IR_NONE)
+			divergent(p, b, at);
 	}
 	find_leavers(p);
 }
@@ -295,7 +361,7 @@ static void find_chain(struct cases *c)
 	uint32_t list[64], n = 0;
 
 	for (uint32_t l = ir->blocks.v[c->a].loop; l != IR_NONE && n < 64; l = ir->loops[l].parent)
-		if (ir->loops[l].has_barrier && ir_in_loop(&ir->loops[l], c->b))
+		if (c->p->has_barrier[l] && ir_in_loop(&ir->loops[l], c->b))
 			list[n++] = l;
 	while (n && c->depth < 16)
 		c->chain[c->depth++] = list[--n];
@@ -309,9 +375,9 @@ static bool is_start(const struct cases *c, uint32_t s, uint32_t depth)
 	if (!ir->blocks.v[s].is_reached)
 		return false;
 	if (!depth)
-		return s == 0 || ir->blocks.v[s].starts_behind_barrier;
+		return s == 0 || c->p->behind[s];
 	const struct ir_loop *l = &ir->loops[c->chain[depth - 1]];
-	return ir_in_loop(l, s) && (s == l->header || ir->blocks.v[s].starts_behind_barrier);
+	return ir_in_loop(l, s) && (s == l->header || c->p->behind[s]);
 }
 
 static void fix_loops(struct cases *c, uint32_t depth)
@@ -345,7 +411,7 @@ static bool meet_same_barrier(struct cases *c)
 		bool in_a = has(c->r, b), in_b = has(c->t, b);
 		if ((in_a || in_b) && ir->blocks.v[b].end == IR_TRAP)
 			return true;
-		if (in_a && in_b && ends_in_barrier(ir, b))
+		if (in_a && in_b && c->p->ends[b])
 			return true;
 		ends_a |= in_a && ir->blocks.v[b].end == IR_EXIT;
 		ends_b |= in_b && ir->blocks.v[b].end == IR_EXIT;
@@ -366,7 +432,7 @@ static bool can_go_on(struct cases *c, uint32_t level, uint32_t last)
 			continue;
 		if (ir->blocks.v[b].end == IR_TRAP)
 			return true;
-		for (uint32_t k = 0; k < ir->blocks.v[b].nsucc && !ends_in_barrier(ir, b); k++)
+		for (uint32_t k = 0; k < ir->blocks.v[b].nsucc && !c->p->ends[b]; k++)
 			if (ir->blocks.v[b].succ[k] == l->header && ir_in_loop(l, b))
 				return true;
 	}
@@ -412,7 +478,7 @@ static bool meets_next(struct cases *c, uint32_t level, uint32_t last, uint32_t 
 			continue;
 		for (uint32_t k = 0; k < h->npred; k++)
 			if (ir_in_loop(l, h->pred[k]) && has(c->r, h->pred[k]) &&
-			    !ends_in_barrier(ir, h->pred[k]))
+			    !c->p->ends[h->pred[k]])
 				return true;
 	}
 	return false;
@@ -428,8 +494,7 @@ static bool goes_around(struct cases *c, uint32_t level)
 	fix_loops(c, level + 1);
 	reach(c->p, l->header, c->fixed, false, c->r);
 	for (uint32_t k = 0; k < h->npred; k++)
-		if (ir_in_loop(l, h->pred[k]) && has(c->r, h->pred[k]) &&
-		    !ends_in_barrier(ir, h->pred[k]))
+		if (ir_in_loop(l, h->pred[k]) && has(c->r, h->pred[k]) && !c->p->ends[h->pred[k]])
 			return true;
 	return false;
 }
@@ -442,7 +507,7 @@ static bool meets_left(struct cases *c, uint32_t a, uint32_t b)
 	if (!c->p->has_leavers || !has(c->p->leavers, a))
 		return false;
 	for (uint32_t s = 0; s < ir->blocks.n; s++) {
-		if (!ir->blocks.v[s].is_reached || (s && !ir->blocks.v[s].starts_behind_barrier))
+		if (!ir->blocks.v[s].is_reached || (s && !c->p->behind[s]))
 			continue;
 		reach(c->p, s, NULL, false, c->r);
 		if (!has(c->r, a))

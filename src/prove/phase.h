@@ -1,5 +1,5 @@
 /*
- * phase.h - private to src/prove: which accesses of one CTA no barrier keeps apart.
+ * phase.h - private to src/prove: which accesses no barrier keeps apart.
  */
 #ifndef COLLIDER_PROVE_PHASE_H
 #define COLLIDER_PROVE_PHASE_H
@@ -8,17 +8,26 @@
 
 struct phases {
 	struct ev *e;
+	enum ir_rank rank; /* barriers of this rank and above count */
+	bool is_used; /* there are such barriers, and all threads concerned execute them alike */
 	uint32_t words;
+	bool *ends, *behind;	/* by block: ends in a barrier, begins behind one */
+	bool *is_alive;		/* by block: a barrier is reachable from its start */
+	bool *has_barrier;	/* by loop */
+	const bool *is_uniform; /* by block, rank IR_RANK_WARP: its branch goes one way in a warp */
 	bool *is_exit_split; /* by block: some threads end here while others meet a barrier again */
 	uint64_t *leavers;   /* blocks whose accesses a thread may do as its last phase, alone */
 	bool has_leavers;
 };
 
-/* Finds them, and barriers that only some threads may reach: those become problems. */
-void phase_find(struct phases *p, struct ev *e);
+/*
+ * Finds them among the threads that barriers of a rank order: of a warp, a CTA, the grid. Barriers
+ * that only some of them may reach become problems, those of a warp make p->is_used false.
+ */
+void phase_find(struct phases *p, struct ev *e, enum ir_rank rank, const bool *is_uniform);
 
 /* Calls fn with the counters' relation (by loop) for each way in which thread 0 at block a and
- * thread 1 at block b of one CTA are in the same phase. */
+ * thread 1 at block b, whom the rank's barriers order, are in the same phase. */
 typedef void phase_fn(const uint8_t *counters, bool is_exited, void *arg);
 void phase_each(const struct phases *p, uint32_t a, uint32_t b, phase_fn *fn, void *arg);
 

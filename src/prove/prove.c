@@ -7,7 +7,7 @@
  * Costs: a fork per kernel; the parsed text is shared by copy-on-write.
  */
 #define _GNU_SOURCE
-#include "prove/pairs.h"
+#include "prove/check.h"
 #include "ptx/ptx.h"
 
 #include <errno.h>
@@ -22,8 +22,11 @@
 #include <unistd.h>
 
 #define MAX_CHILDREN 64
-/* The child ends its queries at the limit itself; it is killed a little later. */
+/* The child ends its queries at its limit of processor time itself; it is killed later, and where
+ * it
+ * gets no processor much later. */
 #define GRACE_MS 2000
+#define MAX_WAIT 10
 
 struct job {
 	struct ptx_func *f;
@@ -33,6 +36,7 @@ struct job {
 	uint64_t deadline;
 	bool is_killed;
 	size_t kernel;
+	struct wire_job wire;
 };
 
 static uint64_t now_ms(void)
@@ -48,14 +52,17 @@ static void run_child(struct ptx_module *m, struct ptx_func *f, const struct pro
 {
 	struct rlimit mem = {(rlim_t)o->memory_mb << 20, (rlim_t)o->memory_mb << 20};
 	struct rlimit no_core = {0, 0};
+	rlim_t seconds = (o->timeout_ms + GRACE_MS + 999) / 1000;
+	struct rlimit cpu = {seconds, seconds};
 	struct base_arena arena = {0};
-	struct prove_kernel k = {0};
+	struct race_proof k = {0};
 	struct base_buf out = {0};
 	size_t done = 0;
 
 	if (o->memory_mb)
 		setrlimit(RLIMIT_AS, &mem);
 	setrlimit(RLIMIT_CORE, &no_core);
+	setrlimit(RLIMIT_CPU, &cpu);
 	pairs_check(m, f, o, &arena, &k);
 	wire_write(&k, &out);
 	while (done < out.n) {
@@ -88,14 +95,16 @@ static bool start(struct job *j, struct ptx_module *m, const struct prove_option
 	}
 	close(fds[1]);
 	j->fd = fds[0];
-	j->deadline = now_ms() + o->timeout_ms + GRACE_MS;
+	j->deadline = now_ms() + MAX_WAIT * (uint64_t)o->timeout_ms + GRACE_MS;
 	return true;
 }
 
-static void unproven(struct prove_results *r, struct job *j, const char *text)
+static void unproven(struct race_proofs *r, struct job *j, const char *text)
 {
-	struct prove_kernel k = {.verdict = PROVE_UNPROVEN};
-	struct prove_problem p = {.text = text, .file = "", .ptx_line = j->f->line};
+	struct race_proof k = {.verdict = RACE_VERDICT_UNPROVEN};
+	struct race_problem p = {.text = text, .file = "", .ptx_line = j->f->line};
+
+	p.cause = j->is_killed ? RACE_CAUSE_TIMEOUT : RACE_CAUSE_CRASH;
 
 	k.name = base_strndup(&r->arena, j->f->name.p, j->f->name.n);
 	k.name_shown = race_demangle(&r->arena, k.name);
@@ -103,23 +112,38 @@ static void unproven(struct prove_results *r, struct job *j, const char *text)
 	r->kernels.v[j->kernel] = k;
 }
 
-static void finish(struct prove_results *r, struct job *j)
+/* Would another run say the same? Not where time ran out. */
+static bool is_settled(const struct race_proof *k)
+{
+	for (size_t i = 0; i < k->problems.n; i++)
+		if (k->problems.v[i].cause != RACE_CAUSE_OTHER)
+			return false;
+	return !k->counts.gave_up;
+}
+
+static void finish(struct race_proofs *r, struct job *j)
 {
 	int status = 0;
 
 	close(j->fd);
 	while (waitpid(j->pid, &status, 0) < 0 && errno == EINTR)
 		;
+	/* the kernel ends a process at its limit of processor time by a signal, SIGKILL at the hard one
+	 * */
+	j->is_killed |=
+		WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL);
 	if (!wire_read(&r->arena, j->got.p, j->got.n, &r->kernels.v[j->kernel]))
 		unproven(r, j,
 			 j->is_killed ? "the time limit was reached"
 				      : "the analysis died, perhaps at its memory limit");
+	else if (j->wire.o->cache && is_settled(&r->kernels.v[j->kernel]))
+		wire_keep(&j->wire, j->got.p, j->got.n);
 	base_buf_free(&j->got);
 	j->pid = 0;
 }
 
 /* Waits for any child to say something or to reach its limit. */
-static void serve(struct prove_results *r, struct job *jobs, unsigned n)
+static void serve(struct race_proofs *r, struct job *jobs, unsigned n)
 {
 	struct pollfd fds[MAX_CHILDREN];
 	char chunk[65536];
@@ -156,7 +180,8 @@ static bool is_wanted(const struct ptx_func *f, const struct prove_options *o,
 	return strstr(name, o->kernel) || strstr(race_demangle(arena, name), o->kernel);
 }
 
-static void run_all(struct prove_results *r, struct ptx_module *m, const struct prove_options *o)
+static void run_all(struct race_proofs *r, struct ptx_module *m, const struct prove_options *o,
+		    struct wire_job wire)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned width = cpus < 1 ? 1 : cpus > MAX_CHILDREN ? MAX_CHILDREN : (unsigned)cpus;
@@ -171,9 +196,15 @@ static void run_all(struct prove_results *r, struct ptx_module *m, const struct 
 				next = next->next;
 				if (it->kind != PTX_ITEM_FUNC || !is_wanted(it->func, o, &r->arena))
 					continue;
-				struct prove_kernel k = {0};
+				struct race_proof k = {0};
 				jobs[i] = (struct job){.f = it->func, .kernel = r->kernels.n};
+				jobs[i].wire = wire;
+				jobs[i].wire.kernel =
+					base_strndup(&r->arena, it->func->name.p, it->func->name.n);
+				bool is_known = wire_recall(&r->arena, &jobs[i].wire, &k);
 				base_vec_push(&r->kernels, k);
+				if (is_known)
+					continue;
 				if (!start(&jobs[i], m, o)) {
 					jobs[i].pid = 0;
 					unproven(r, &jobs[i], "no process could be started");
@@ -188,57 +219,27 @@ static void run_all(struct prove_results *r, struct ptx_module *m, const struct 
 }
 
 int prove_text(const char *file, const char *text, size_t size, const struct prove_options *o,
-	       struct prove_results *out, struct base_sink *sink)
+	       struct race_proofs *out, struct base_sink *sink)
 {
 	struct base_arena arena = {0};
 
 	memset(out, 0, sizeof(*out));
 	out->file = base_strdup(&out->arena, file);
+	for (size_t i = 0; i < o->nassumes; i++) {
+		const char *wrong = prove_check_assume(o->assumes[i], &arena);
+		if (!wrong)
+			continue;
+		base_report(sink, BASE_ERROR, "--assume", (struct base_span){0}, "'%s': %s",
+			    o->assumes[i], wrong);
+		base_arena_free(&arena);
+		return BASE_EXIT_USAGE;
+	}
 	struct ptx_module *m = ptx_parse(&arena, file, text, size, sink);
 	if (!m || sink->errors) {
 		base_arena_free(&arena);
 		return BASE_EXIT_INPUT;
 	}
-	run_all(out, m, o);
+	run_all(out, m, o, (struct wire_job){.text = text, .size = size, .o = o});
 	base_arena_free(&arena);
 	return 0;
-}
-
-void prove_results_free(struct prove_results *r)
-{
-	for (size_t i = 0; i < r->kernels.n; i++) {
-		base_vec_free(&r->kernels.v[i].alarms);
-		base_vec_free(&r->kernels.v[i].problems);
-		base_vec_free(&r->kernels.v[i].contract);
-	}
-	base_vec_free(&r->kernels);
-	base_arena_free(&r->arena);
-}
-
-int prove_exit_code(const struct prove_results *r)
-{
-	static const int codes[] = {[PROVE_FREE] = BASE_EXIT_OK,
-				    [PROVE_TRUE] = BASE_EXIT_TRUE_ALARM,
-				    [PROVE_POTENTIAL] = BASE_EXIT_POTENTIAL_ALARM,
-				    [PROVE_UNPROVEN] = BASE_EXIT_UNPROVEN,
-				    [PROVE_VACUOUS] = BASE_EXIT_UNPROVEN};
-	int worst = BASE_EXIT_OK;
-
-	for (size_t i = 0; i < r->kernels.n; i++) {
-		int c = codes[r->kernels.v[i].verdict];
-		if (worst == BASE_EXIT_OK || (c != BASE_EXIT_OK && c < worst))
-			worst = c;
-	}
-	return worst;
-}
-
-const char *prove_verdict_name(enum prove_verdict v)
-{
-	static const char *const names[] = {[PROVE_FREE] = "race-free",
-					    [PROVE_TRUE] = "true-alarm",
-					    [PROVE_POTENTIAL] = "potential-alarm",
-					    [PROVE_UNPROVEN] = "could-not-prove",
-					    [PROVE_VACUOUS] = "vacuous"};
-
-	return names[v];
 }

@@ -11,51 +11,10 @@
  * Misses: alarms that need particular contents of memory; they stay potential.
  * Costs: 10 ns a step; at most MAX_STEPS.
  */
-#include "prove/replay.h"
+#include "prove/replay_impl.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define MAX_STEPS  (2u << 20)
-#define MAX_EVENTS 4096
-#define MAX_BARS   4096
-/* Of a search: blocks, and accesses of one thread. */
-#define SEARCH_CTAS   4
-#define SEARCH_STEPS  (1u << 19)
-#define SEARCH_EVENTS 64
-
-struct value {
-	uint64_t v;
-	bool known;
-};
-
-struct event {
-	uint64_t addr;
-	uint32_t phase;
-	bool is_order_before, is_warp_before; /* in this phase */
-	bool is_order_ever;
-	unsigned which; /* bit 0: access a, bit 1: access b */
-};
-
-struct thread {
-	struct event *events;
-	uint32_t nevents, max_events;
-	uint32_t bars[MAX_BARS];
-	uint32_t nbars;
-	bool is_lost, is_trapped, has_order;
-	bool is_vague; /* one of the two accesses had an address or guard that isn't known */
-};
-
-struct run {
-	struct ev *e;
-	const struct smt_model *m;
-	const struct ev_access *a, *b;
-	struct value *reg;
-	unsigned char *mem, *mem_known;
-	uint64_t *object_at; /* in mem, by object */
-	uint64_t mem_bytes, budget;
-	struct base_arena arena;
-};
 
 /* Objects and pointers lie far apart: an address says what it points into. */
 static uint64_t object_base(const struct run *r, uint32_t o)
@@ -138,19 +97,36 @@ static void forget_private(struct run *r)
 	memset(r->mem_known, 0, r->mem_bytes);
 }
 
-static void note(struct run *r, struct thread *t, uint32_t step, uint64_t addr, bool order,
-		 bool warp)
+/* What is watched on side i, as it is now. */
+static struct value *watch(const struct run *r, unsigned i)
 {
-	struct event ev = {.addr = addr, .phase = t->nbars, .is_order_before = order};
+	const struct replay_watch *w = r->p->watch[i];
+	struct value *v =
+		w ? base_alloc((struct base_arena *)&r->arena, sizeof(*v) * (w->n + 1)) : NULL;
 
-	ev.which = (r->a->index == step ? 1u : 0) | (r->b->index == step ? 2u : 0);
-	ev.is_warp_before = warp;
-	ev.is_order_ever = t->has_order;
-	if (ev.which && t->events && t->nevents < t->max_events)
-		t->events[t->nevents++] = ev;
+	for (uint32_t k = 0; w && k < w->n; k++)
+		v[k] = w->what[k].reg != IR_NONE ? r->reg[w->what[k].reg]
+						 : load_private(r, w->what[k].object,
+								w->what[k].off, w->what[k].bytes);
+	return v;
 }
 
-static void do_access(struct run *r, struct thread *t, uint32_t index, bool order, bool warp)
+static void note(struct run *r, struct thread *t, uint32_t step, uint64_t addr)
+{
+	struct event ev = {.addr = addr, .order = t->order, .order_ever = t->order_ever};
+
+	ev.which = (r->a->index == step ? 1u : 0) | (r->b->index == step ? 2u : 0);
+	memcpy(ev.phase, t->nbars, sizeof(ev.phase));
+	if (!ev.which || !t->events || t->nevents == t->max_events)
+		return;
+	ev.turn = t->turns[ev.which & 1 ? 0 : 1]++;
+	for (unsigned i = 0; i < 2; i++)
+		if (ev.which >> i & 1)
+			ev.seen[i] = watch(r, i);
+	t->events[t->nevents++] = ev;
+}
+
+static void do_access(struct run *r, struct thread *t, uint32_t index)
 {
 	const struct ir_step *st = &r->e->ir->steps.v[index];
 	struct value a = r->reg[st->src[0]], guard = {1, true}, got = {0, false};
@@ -180,7 +156,7 @@ static void do_access(struct run *r, struct thread *t, uint32_t index, bool orde
 		forget_private(r);
 	}
 	if (o == IR_NONE && a.known && guard.known)
-		note(r, t, index, a.v, order, warp);
+		note(r, t, index, a.v);
 	else if (index == r->a->index || index == r->b->index)
 		t->is_vague = true;
 }
@@ -253,82 +229,140 @@ static uint32_t next_block(struct run *r, struct thread *t, uint32_t b)
 	return (c.v & 1) != x->is_cond_not ? x->succ[0] : x->succ[1];
 }
 
-/* Runs one thread until it ends, is lost, or has passed `until` barriers. */
-static void run_thread(struct run *r, struct thread *t, const uint32_t *tid, const uint32_t *ctaid,
-		       uint32_t until)
+static void pass_barrier(struct thread *t, uint32_t step, enum ir_rank rank)
+{
+	for (unsigned r = 0; r <= rank; r++) {
+		if (t->nbars[r] == MAX_BARS)
+			t->is_lost = true;
+		else if (t->bars[r])
+			t->bars[r][t->nbars[r]] = step;
+		t->nbars[r] += !t->is_lost;
+	}
+	if (rank >= IR_RANK_CTA)
+		t->order = IR_NONE;
+}
+
+static void may_order(struct thread *t, uint32_t step)
+{
+	t->order = t->order_ever = step;
+}
+
+/*
+ * A barrier of lanes. Of all of them, where all come to it: it orders the warp's own accesses, and
+ * may hand on an order that one lane has got from elsewhere, if anything in the kernel makes such.
+ */
+static void pass_warp_barrier(struct run *r, struct thread *t, uint32_t step)
+{
+	const struct ir_step *st = &r->e->ir->steps.v[step];
+	struct value mask = r->reg[st->src[0]];
+	bool is_full = r->p->use_warp && st->pred == IR_NONE && mask.known && mask.v == UINT32_MAX;
+
+	if (is_full)
+		pass_barrier(t, step, IR_RANK_WARP);
+	if (!is_full || r->has_orders)
+		may_order(t, step);
+}
+
+/* A fact that isn't known to hold, or values whose other threads aren't looked at. */
+static bool is_assumed(const struct run *r, const struct ir_step *st)
+{
+	struct value v = r->reg[st->src[0]];
+
+	return (st->imm == IR_ASSUME_FACT && v.known && v.v) || st->imm == IR_ASSUME_INJECTIVE;
+}
+
+static void run_step(struct run *r, struct thread *t, uint32_t i, const uint32_t *tid,
+		     const uint32_t *ctaid)
+{
+	const struct ir_step *st = &r->e->ir->steps.v[i];
+
+	switch ((enum ir_kind)st->kind) {
+	case IR_ACCESS:
+		do_access(r, t, i);
+		return;
+	case IR_BARRIER:
+		pass_barrier(t, i, (enum ir_rank)st->imm);
+		return;
+	case IR_WARP_BARRIER:
+		pass_warp_barrier(r, t, i);
+		return;
+	case IR_ORDER:
+	case IR_UNKNOWN:
+		may_order(t, i);
+		return;
+	case IR_ASSUME:
+		t->is_lost |=
+			!is_assumed(r, st); /* outside the contract, or not known to be in it */
+		return;
+	default:
+		if (st->dst != IR_NONE)
+			do_value(r, st, tid, ctaid);
+	}
+}
+
+void replay_run_thread(struct run *r, struct thread *t, const uint32_t *tid, const uint32_t *ctaid,
+		       enum ir_rank rank, uint32_t until)
 {
 	const struct ir *ir = r->e->ir;
-	bool order = false, warp = false;
 	uint32_t b = 0;
 
+	t->order = t->order_ever = IR_NONE;
 	memset(r->reg, 0, ir->width.n * sizeof(*r->reg));
 	forget_private(r);
-	while (b != IR_NONE && t->nbars < until) {
+	while (b != IR_NONE && t->nbars[rank] < until) {
 		const struct ir_block *x = &ir->blocks.v[b];
-		for (uint32_t i = x->first; i < x->first + x->n; i++) {
-			const struct ir_step *st = &ir->steps.v[i];
-			if (!r->budget--) {
-				r->budget = 0;
-				t->is_lost = true;
-				return;
-			}
-			if (st->kind == IR_ACCESS) {
-				do_access(r, t, i, order, warp);
-			} else if (st->kind == IR_BARRIER) {
-				if (t->nbars == MAX_BARS) {
-					t->is_lost = true;
-					return;
-				}
-				t->bars[t->nbars++] = i;
-				order = warp = false;
-			} else if (st->kind == IR_ORDER || st->kind == IR_UNKNOWN) {
-				order = t->has_order = true;
-			} else if (st->kind == IR_ASSUME) {
-				struct value v = r->reg[st->src[0]];
-				if (!v.known ||
-				    !v.v) { /* outside the contract, or not known to be in it */
-					t->is_lost = true;
-					return;
-				}
-			} else if (st->kind == IR_WARP_BARRIER) {
-				/* it may hand on what another lane has acquired */
-				warp = order = t->has_order = true;
-			} else if (st->dst != IR_NONE) {
-				do_value(r, st, tid, ctaid);
-			}
+		for (uint32_t i = x->first; i < x->first + x->n && !t->is_lost; i++) {
+			t->is_lost = !r->budget;
+			r->budget -= r->budget > 0;
+			if (!t->is_lost)
+				run_step(r, t, i, tid, ctaid);
 		}
+		if (t->is_lost)
+			return;
 		b = next_block(r, t, b);
 	}
 }
 
-/* Do all threads of a CTA pass the first n barriers that `like` passes (or end normally)? */
-static bool all_pass(struct run *r, const uint32_t *ctaid, const struct thread *like, uint32_t n,
-		     bool *has_order)
+/* Some threads of a launch that must pass the first n barriers of a rank that `like` passes. */
+struct passing {
+	const struct thread *like;
+	enum ir_rank rank;
+	uint32_t n;
+	uint32_t warp; /* only its lanes, or IR_NONE */
+	uint32_t order;
+};
+
+/* Do all threads of a CTA pass them (or end normally before)? */
+static bool all_pass(struct run *r, const uint32_t *ctaid, struct passing *p)
 {
 	struct thread *t = base_alloc(&r->arena, sizeof(*t));
-	uint32_t tid[3];
+	uint32_t *bars = BASE_NEWN(&r->arena, uint32_t, MAX_BARS);
+	const struct smt_model *m = r->m;
+	uint32_t n = m->ntid[0] * m->ntid[1] * m->ntid[2];
 
-	for (tid[2] = 0; n && tid[2] < r->m->ntid[2]; tid[2]++) {
-		for (tid[1] = 0; tid[1] < r->m->ntid[1]; tid[1]++) {
-			for (tid[0] = 0; tid[0] < r->m->ntid[0]; tid[0]++) {
-				memset(t, 0, sizeof(*t));
-				run_thread(r, t, tid, ctaid, n);
-				*has_order |= t->has_order;
-				if (t->is_lost || t->is_trapped ||
-				    memcmp(t->bars, like->bars, t->nbars * sizeof(*t->bars)) != 0)
-					return false;
-			}
-		}
+	for (uint32_t i = 0; i < n && p->n; i++) {
+		uint32_t tid[3] = {i % m->ntid[0], i / m->ntid[0] % m->ntid[1],
+				   i / m->ntid[0] / m->ntid[1]};
+		if (p->warp != IR_NONE && replay_warp_of(m, tid) != p->warp)
+			continue;
+		memset(t, 0, sizeof(*t));
+		t->bars[p->rank] = bars;
+		replay_run_thread(r, t, tid, ctaid, p->rank, p->n);
+		if (t->order_ever != IR_NONE)
+			p->order = t->order_ever;
+		if (t->is_lost || t->is_trapped ||
+		    memcmp(bars, p->like->bars[p->rank], t->nbars[p->rank] * sizeof(*bars)) != 0)
+			return false;
 	}
 	return true;
 }
 
-static uint32_t warp_of(const struct smt_model *m, const uint32_t *tid)
+uint32_t replay_warp_of(const struct smt_model *m, const uint32_t *tid)
 {
 	return ((tid[2] * m->ntid[1] + tid[1]) * m->ntid[0] + tid[0]) / 32;
 }
 
-static bool is_legal(const struct run *r)
+bool replay_is_legal(const struct run *r)
 {
 	const struct smt_model *m = r->m;
 	const struct ex_launch *l = &r->e->pool->launch;
@@ -337,7 +371,9 @@ static bool is_legal(const struct run *r)
 	for (unsigned d = 0; d < 3; d++) {
 		threads *= m->ntid[d];
 		if (!m->ntid[d] || !m->nctaid[d] || m->ntid[d] > l->max[d] ||
-		    m->nctaid[d] > l->max[3 + d] || (uint64_t)m->ntid[d] * m->nctaid[d] > INT32_MAX)
+		    m->nctaid[d] > l->max[3 + d])
+			return false;
+		if (!r->e->may_wrap && (uint64_t)m->ntid[d] * m->nctaid[d] > INT32_MAX)
 			return false;
 		for (unsigned t = 0; t < 2; t++)
 			if (m->tid[t][d] >= m->ntid[d] || m->ctaid[t][d] >= m->nctaid[d])
@@ -363,80 +399,161 @@ static bool is_inside(const struct run *r, const struct ev_access *x, uint64_t a
 
 struct match {
 	const struct event *x, *y;
-	bool is_ordered;
+	uint32_t order; /* step that may order them, or IR_NONE */
 };
 
-/* Had thread t ended after its event x when another was in a later phase? */
-static bool has_left(const struct thread *t, const struct event *x, const struct event *other)
+enum ir_rank replay_rank_of(const struct replay_pair *p)
 {
-	return !t->is_lost && !t->is_trapped && t->nbars == x->phase && x->phase < other->phase;
+	return p->level == RACE_LEVEL_GRID    ? IR_RANK_GRID
+	       : p->level == RACE_LEVEL_BLOCK ? IR_RANK_CTA
+					      : IR_RANK_WARP;
 }
 
-static void find_match(const struct run *r, bool same_cta, struct thread *const *t,
-		       struct match *out, bool same_warp)
+/* Had thread t ended after its event x when another was in a later phase? */
+static bool has_left(const struct thread *t, const struct event *x, const struct event *other,
+		     enum ir_rank k)
 {
+	return !t->is_lost && !t->is_trapped && t->nbars[k] == x->phase[k] &&
+	       x->phase[k] < other->phase[k];
+}
+
+static uint32_t order_of(const struct event *x, const struct event *y, bool is_grid)
+{
+	uint32_t a = is_grid ? x->order_ever : x->order, b = is_grid ? y->order_ever : y->order;
+
+	return a != IR_NONE ? a : b;
+}
+
+static void find_match(const struct run *r, struct thread *const *t, struct match *out)
+{
+	enum ir_rank k = replay_rank_of(r->p);
+
 	out->x = NULL;
 	for (uint32_t i = 0; i < t[0]->nevents; i++) {
 		const struct event *x = &t[0]->events[i];
-		for (uint32_t k = 0; k < t[1]->nevents && (x->which & 1); k++) {
-			const struct event *y = &t[1]->events[k];
-			bool meets = !same_cta || x->phase == y->phase || has_left(t[0], x, y) ||
-				     has_left(t[1], y, x);
+		for (uint32_t n = 0; n < t[1]->nevents && (x->which & 1); n++) {
+			const struct event *y = &t[1]->events[n];
+			bool meets = x->phase[k] == y->phase[k] || has_left(t[0], x, y, k) ||
+				     has_left(t[1], y, x, k);
+			if (r->p->is_lockstep && x->turn != y->turn)
+				continue;
 			if (!(y->which & 2) || !meets)
 				continue;
 			if (x->addr >= y->addr + r->b->mem->bytes ||
 			    y->addr >= x->addr + r->a->mem->bytes)
 				continue;
-			bool ordered = same_cta ? x->is_order_before || y->is_order_before
-						: x->is_order_ever || y->is_order_ever;
-			ordered |= same_warp && (x->is_warp_before || y->is_warp_before);
-			if (out->x && ordered)
+			uint32_t order = order_of(x, y, r->p->level == RACE_LEVEL_GRID);
+			if (out->x && order != IR_NONE)
 				continue;
-			*out = (struct match){x, y, ordered};
-			if (!ordered)
+			*out = (struct match){x, y, order};
+			if (order == IR_NONE)
 				return;
 		}
 	}
 }
 
-static enum replay_answer judge(struct run *r, bool same_cta, struct thread *const *t,
-				struct replay_meeting *out)
+#define MAX_GRID_THREADS 4096
+
+/* Do all others let the two threads come as far as their accesses? */
+static bool others_pass(struct run *r, struct thread *const *t, const struct match *m,
+			uint32_t *order)
+{
+	const struct smt_model *l = r->m;
+	const struct event *ev[2] = {m->x, m->y};
+	struct passing p = {.order = IR_NONE, .warp = IR_NONE};
+	uint64_t n = 1;
+
+	for (unsigned i = 0; i < 2; i++) {
+		p.like = t[i];
+		p.rank = IR_RANK_CTA;
+		p.n = ev[i]->phase[IR_RANK_CTA];
+		p.warp = IR_NONE;
+		if (!all_pass(r, l->ctaid[i], &p))
+			return false;
+		p.rank = IR_RANK_WARP;
+		p.n = ev[i]->phase[IR_RANK_WARP];
+		p.warp = replay_warp_of(l, l->tid[i]);
+		if (r->p->use_warp && !all_pass(r, l->ctaid[i], &p))
+			return false;
+	}
+	*order = p.order;
+	p.n = m->x->phase[IR_RANK_CTA] > m->y->phase[IR_RANK_CTA] ? m->x->phase[IR_RANK_CTA]
+								  : m->y->phase[IR_RANK_CTA];
+	p.like = m->x->phase[IR_RANK_CTA] == p.n ? t[0] : t[1];
+	p.rank = IR_RANK_CTA;
+	p.warp = IR_NONE;
+	for (unsigned d = 0; d < 3; d++)
+		n *= (uint64_t)l->ntid[d] * l->nctaid[d];
+	if (!p.like->nbars[IR_RANK_GRID])
+		return true;
+	if (n > MAX_GRID_THREADS)
+		return false;
+	for (uint32_t c = 0; c < l->nctaid[0] * l->nctaid[1] * l->nctaid[2]; c++) {
+		uint32_t ctaid[3] = {c % l->nctaid[0], c / l->nctaid[0] % l->nctaid[1],
+				     c / l->nctaid[0] / l->nctaid[1]};
+		if (!all_pass(r, ctaid, &p))
+			return false;
+	}
+	return true;
+}
+
+static void take_values(const struct run *r, const struct match *m, struct replay_meeting *out)
+{
+	const struct event *ev[2] = {m->x, m->y};
+
+	for (unsigned i = 0; i < 2; i++) {
+		for (uint32_t k = 0; r->p->watch[i] && k < r->p->watch[i]->n; k++) {
+			if (!ev[i]->seen[i])
+				continue;
+			out->value[i][k] = ev[i]->seen[i][k].v;
+			out->is_known[i][k] = ev[i]->seen[i][k].known;
+		}
+	}
+}
+
+static enum replay_answer judge(struct run *r, struct thread *const *t, struct replay_meeting *out)
 {
 	struct match m = {0};
-	const uint32_t *tid0 = r->m->tid[0], *tid1 = r->m->tid[1];
-	bool same_warp = same_cta && warp_of(r->m, tid0) == warp_of(r->m, tid1), order = false;
+	uint32_t order = IR_NONE;
+	bool is_grid = r->p->level == RACE_LEVEL_GRID;
 
-	find_match(r, same_cta, t, &m, same_warp);
+	find_match(r, t, &m);
 	if (!m.x) {
-		out->why = t[0]->is_lost || t[1]->is_lost
-				   ? "a branch or address depends on values that are not modelled"
+		bool is_lost = t[0]->is_lost || t[1]->is_lost || t[0]->is_vague || t[1]->is_vague;
+		out->why = is_lost ? "a branch or address depends on values that are not modelled"
 				   : "the model could not be replayed";
-		return t[0]->is_lost || t[1]->is_lost ? REPLAY_UNSURE : REPLAY_DENIES;
+		return is_lost ? REPLAY_UNSURE : REPLAY_DENIES;
 	}
-	out->phase[0] = m.x->phase;
-	out->phase[1] = m.y->phase;
+	out->phase[0] = m.x->phase[IR_RANK_CTA];
+	out->phase[1] = m.y->phase[IR_RANK_CTA];
+	take_values(r, &m, out);
 	if (!is_inside(r, r->a, m.x->addr, &out->offset[0]) ||
 	    !is_inside(r, r->b, m.y->addr, &out->offset[1])) {
 		out->why = "the address lies outside its array";
 		return REPLAY_UNSURE;
 	}
-	if (!all_pass(r, r->m->ctaid[0], t[0], m.x->phase, &order) ||
-	    (same_cta && !all_pass(r, r->m->ctaid[1], t[1], m.y->phase, &order)) ||
-	    (!same_cta && !all_pass(r, r->m->ctaid[1], t[1], m.y->phase, &order))) {
+	if (!others_pass(r, t, &m, &order)) {
 		out->why = "other threads may not pass the barriers before it";
 		return REPLAY_UNSURE;
 	}
-	if (m.is_ordered || (!same_cta && order)) {
+	if (m.order != IR_NONE || (is_grid && order != IR_NONE)) {
+		out->order = m.order != IR_NONE ? m.order : order;
 		out->why = "a fence, atomic or other synchronisation may order the two";
 		return REPLAY_ORDERED;
 	}
 	return REPLAY_RACES;
 }
 
-static void open_run(struct run *r)
+void replay_open(struct run *r)
 {
 	const struct ir *ir = r->e->ir;
 
+	for (uint32_t i = 0; i < ir->nrpo && !r->has_orders; i++) {
+		const struct ir_block *b = &ir->blocks.v[ir->rpo[i]];
+		for (uint32_t k = b->first; k < b->first + b->n; k++)
+			r->has_orders |= ir->steps.v[k].kind == IR_ORDER ||
+					 ir->steps.v[k].kind == IR_UNKNOWN;
+	}
 	r->budget = MAX_STEPS;
 	r->reg = BASE_NEWN(&r->arena, struct value, ir->width.n + 1);
 	r->object_at = BASE_NEWN(&r->arena, uint64_t, ir->objects.n + 1);
@@ -449,163 +566,50 @@ static void open_run(struct run *r)
 	r->mem_known = base_zalloc(&r->arena, r->mem_bytes + 16);
 }
 
-static struct thread *new_thread(struct run *r, uint32_t max_events)
+struct thread *replay_thread(struct run *r, uint32_t max_events, bool has_bars)
 {
 	struct thread *t = BASE_NEW(&r->arena, struct thread);
 
 	t->events = BASE_NEWN(&r->arena, struct event, max_events);
 	t->max_events = max_events;
+	for (unsigned i = 0; i < IR_RANKS && has_bars; i++)
+		t->bars[i] = BASE_NEWN(&r->arena, uint32_t, MAX_BARS);
 	return t;
 }
 
-enum replay_answer replay_run(struct ev *e, const struct smt_model *m, bool is_same_cta,
-			      const struct ev_access *a, const struct ev_access *b,
+/* Are the model's threads as far apart as the pair says? */
+static bool is_apart(const struct smt_model *m, const struct replay_pair *p)
+{
+	bool same_cta = !memcmp(m->ctaid[0], m->ctaid[1], sizeof(m->ctaid[0]));
+
+	if (p->level == RACE_LEVEL_GRID)
+		return !same_cta;
+	return same_cta && memcmp(m->tid[0], m->tid[1], sizeof(m->tid[0])) != 0 &&
+	       (p->level == RACE_LEVEL_WARP || p->use_warp
+			? (replay_warp_of(m, m->tid[0]) == replay_warp_of(m, m->tid[1])) ==
+				  (p->level == RACE_LEVEL_WARP)
+			: true);
+}
+
+enum replay_answer replay_run(struct ev *e, const struct smt_model *m, const struct replay_pair *p,
 			      struct replay_meeting *out)
 {
-	struct run r = {.e = e, .m = m, .a = a, .b = b};
+	struct run r = {.e = e, .m = m, .p = p, .a = p->a, .b = p->b};
 	struct thread *t[2];
 	enum replay_answer answer;
 
 	memset(out, 0, sizeof(*out));
-	if (!is_legal(&r)) {
+	out->order = IR_NONE;
+	if (!replay_is_legal(&r) || !is_apart(m, p)) {
 		out->why = "the solver's launch is outside CUDA's limits";
 		return REPLAY_DENIES;
 	}
-	open_run(&r);
+	replay_open(&r);
 	for (unsigned i = 0; i < 2; i++) {
-		t[i] = new_thread(&r, MAX_EVENTS);
-		run_thread(&r, t[i], m->tid[i], m->ctaid[i], UINT32_MAX);
+		t[i] = replay_thread(&r, MAX_EVENTS, true);
+		replay_run_thread(&r, t[i], m->tid[i], m->ctaid[i], IR_RANK_CTA, UINT32_MAX);
 	}
-	answer = judge(&r, is_same_cta, t, out);
+	answer = judge(&r, t, out);
 	base_arena_free(&r.arena);
 	return answer;
-}
-
-/* ---- searching a launch -------------------------------------------------------------- */
-
-/* An access of some thread of the launch, for sorting. */
-struct seen {
-	uint64_t addr;
-	uint32_t group, tid[3], ctaid[3]; /* group: the CTA, or 0 for the grid */
-	uint32_t phase;
-	unsigned which;
-	bool is_ordered, has_ended; /* the thread ended in this phase */
-};
-
-static int by_address(const void *x, const void *y)
-{
-	const struct seen *a = x, *b = y;
-
-	if (a->group != b->group)
-		return a->group < b->group ? -1 : 1;
-	if (a->is_ordered != b->is_ordered) /* what nothing may order comes first */
-		return a->is_ordered ? 1 : -1;
-	return a->addr < b->addr ? -1 : a->addr > b->addr;
-}
-
-struct search {
-	struct run r;
-	BASE_VEC(struct seen) seen;
-	bool is_same_cta;
-};
-
-static void search_thread(struct search *s, const uint32_t *tid, const uint32_t *ctaid,
-			  uint32_t cta)
-{
-	struct thread *t = new_thread(&s->r, SEARCH_EVENTS);
-
-	run_thread(&s->r, t, tid, ctaid, UINT32_MAX);
-	for (uint32_t i = 0; i < t->nevents; i++) {
-		struct seen x = {.addr = t->events[i].addr, .which = t->events[i].which};
-		memcpy(x.tid, tid, sizeof(x.tid));
-		memcpy(x.ctaid, ctaid, sizeof(x.ctaid));
-		x.group = s->is_same_cta ? cta : 0;
-		x.phase = t->events[i].phase;
-		x.has_ended = !t->is_lost && !t->is_trapped && t->nbars == x.phase;
-		x.is_ordered =
-			s->is_same_cta ? t->events[i].is_order_before : t->events[i].is_order_ever;
-		base_vec_push(&s->seen, x);
-	}
-}
-
-/* Each thread of at most SEARCH_CTAS blocks. */
-static void search_launch(struct search *s)
-{
-	const struct smt_model *m = s->r.m;
-	uint32_t tid[3], ctaid[3], ctas = 0;
-
-	for (ctaid[2] = 0; ctaid[2] < m->nctaid[2]; ctaid[2]++)
-		for (ctaid[1] = 0; ctaid[1] < m->nctaid[1]; ctaid[1]++)
-			for (ctaid[0] = 0; ctaid[0] < m->nctaid[0]; ctaid[0]++) {
-				if (++ctas > (s->is_same_cta ? 1 : SEARCH_CTAS))
-					return;
-				for (uint32_t i = 0; i < m->ntid[0] * m->ntid[1] * m->ntid[2];
-				     i++) {
-					tid[0] = i % m->ntid[0];
-					tid[1] = i / m->ntid[0] % m->ntid[1];
-					tid[2] = i / m->ntid[0] / m->ntid[1];
-					search_thread(s, tid, ctaid, ctas);
-				}
-			}
-}
-
-static bool is_pair(const struct search *s, const struct seen *x, const struct seen *y)
-{
-	const struct run *r = &s->r;
-	bool same_cta = !memcmp(x->ctaid, y->ctaid, sizeof(x->ctaid));
-
-	if (!(x->which & 1) || !(y->which & 2) || same_cta != s->is_same_cta)
-		return false;
-	if (same_cta && !memcmp(x->tid, y->tid, sizeof(x->tid)))
-		return false;
-	if (same_cta && x->phase != y->phase && !(x->has_ended && x->phase < y->phase) &&
-	    !(y->has_ended && y->phase < x->phase))
-		return false;
-	return x->group == y->group && x->addr < y->addr + r->b->mem->bytes &&
-	       y->addr < x->addr + r->a->mem->bytes;
-}
-
-bool replay_search(struct ev *e, struct smt_model *m, bool is_same_cta, const struct ev_access *a,
-		   const struct ev_access *b, struct replay_meeting *out)
-{
-	struct search s = {.r = {.e = e, .m = m, .a = a, .b = b}, .is_same_cta = is_same_cta};
-	struct smt_model try = *m;
-	unsigned tries = 0;
-	bool found = false;
-
-	memset(out, 0, sizeof(*out));
-	memset(try.tid, 0, sizeof(try.tid));
-	memset(try.ctaid, 0, sizeof(try.ctaid));
-	s.r.m = &try;
-	if (!is_legal(&s.r))
-		return false;
-	open_run(&s.r);
-	s.r.budget = SEARCH_STEPS;
-	search_launch(&s);
-	if (s.seen.n)
-		qsort(s.seen.v, s.seen.n, sizeof(*s.seen.v), by_address);
-	/* Equal or overlapping addresses are neighbours; widths are at most 16 bytes. */
-	for (size_t i = 0; i < s.seen.n && !found && tries < 8; i++) {
-		for (size_t k = i; k-- > 0 && i - k < 64 && !found && tries < 8;) {
-			const struct seen *x = &s.seen.v[i], *y = &s.seen.v[k];
-			if (!is_pair(&s, x, y)) {
-				const struct seen *t = x;
-				x = y;
-				y = t;
-			}
-			if (!is_pair(&s, x, y))
-				continue;
-			memcpy(try.tid[0], x->tid, sizeof(x->tid));
-			memcpy(try.tid[1], y->tid, sizeof(y->tid));
-			memcpy(try.ctaid[0], x->ctaid, sizeof(x->ctaid));
-			memcpy(try.ctaid[1], y->ctaid, sizeof(y->ctaid));
-			tries++;
-			found = replay_run(e, &try, is_same_cta, a, b, out) == REPLAY_RACES;
-		}
-	}
-	if (found)
-		*m = try;
-	base_vec_free(&s.seen);
-	base_arena_free(&s.r.arena);
-	return found;
 }

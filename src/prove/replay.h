@@ -5,6 +5,7 @@
 #define COLLIDER_PROVE_REPLAY_H
 
 #include "prove/smt.h"
+#include "race/proof/proof.h"
 
 enum replay_answer {
 	REPLAY_RACES, /* both accesses happen, in one phase, on a common byte, and nothing orders */
@@ -13,15 +14,38 @@ enum replay_answer {
 	REPLAY_DENIES	/* they don't meet with this launch */
 };
 
+/* Registers and bytes of a thread's own memory whose values are wanted at an access. */
+struct replay_watch {
+	uint32_t n;
+	struct {
+		uint32_t reg;	 /* or IR_NONE: bytes at `off` of an object */
+		uint32_t object; /* index */
+		uint64_t off;
+		unsigned bytes;
+	} what[RACE_ALARM_VARS];
+};
+
 struct replay_meeting {
 	uint64_t offset[2]; /* from the object's start */
 	uint32_t phase[2];  /* barriers before */
 	const char *why;    /* static text */
+	uint32_t order;	    /* REPLAY_ORDERED: step that may order them, or IR_NONE */
+	uint64_t value[2][RACE_ALARM_VARS];
+	bool is_known[2][RACE_ALARM_VARS];
 };
 
-/* Runs all threads of the CTAs involved as far as the two accesses (steps' indexes) need. */
-enum replay_answer replay_run(struct ev *e, const struct smt_model *m, bool is_same_cta,
-			      const struct ev_access *a, const struct ev_access *b,
+/* What is replayed: two accesses (steps' indexes) of threads so far apart. */
+struct replay_pair {
+	const struct ev_access *a, *b;
+	enum race_level level;
+	bool use_warp;	  /* barriers of whole warps order lanes; else they may do so */
+	bool use_grid;	  /* there are barriers of the grid */
+	bool is_lockstep; /* the lanes of a warp meet at one instruction only */
+	const struct replay_watch *watch[2];
+};
+
+/* Runs all threads of the CTAs involved as far as the two accesses need. */
+enum replay_answer replay_run(struct ev *e, const struct smt_model *m, const struct replay_pair *p,
 			      struct replay_meeting *out);
 
 /*
@@ -29,7 +53,7 @@ enum replay_answer replay_run(struct ev *e, const struct smt_model *m, bool is_s
  * and b meet; replays the first ones found. For loops whose values the solver can only guess. True:
  * they race, and *m names the threads.
  */
-bool replay_search(struct ev *e, struct smt_model *m, bool is_same_cta, const struct ev_access *a,
-		   const struct ev_access *b, struct replay_meeting *out);
+bool replay_search(struct ev *e, struct smt_model *m, const struct replay_pair *p,
+		   struct replay_meeting *out);
 
 #endif

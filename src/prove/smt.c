@@ -338,7 +338,7 @@ static bool is_in_contract(const struct smt *s, const struct ex *v)
 {
 	const struct ex *x = v->n == 2 ? v->a[0] : NULL, *y = v->n == 2 ? v->a[1] : NULL;
 
-	if (v->w != 32 || !x)
+	if (v->w != 32 || !x || s->e->may_wrap)
 		return false;
 	for (unsigned d = 0; d < 3; d++) {
 		for (int turn = 0; turn < 2; turn++) {
@@ -387,7 +387,8 @@ static bool is_modest(const struct ex *v, unsigned depth)
 
 static struct term induction(struct smt *s, const struct ex *v, unsigned t)
 {
-	bool is_pointer = v->imm == EX_IND_WRAPS && v->w == 64 && is_modest(v->a[1], 0);
+	bool is_pointer =
+		v->imm == EX_IND_WRAPS && v->w == 64 && !s->e->may_wrap && is_modest(v->a[1], 0);
 	bool is_signed = v->imm == EX_IND_SIGNED || is_pointer;
 	bool is_down = v->a[1]->op == EX_CONST && v->a[1]->imm > ex_mask(v->w) >> 1;
 	struct term i = is_signed ? smt_signed(s, v->a[0], t) : smt_unsigned(s, v->a[0], t);

@@ -30,8 +30,12 @@ struct smt_model {
 	} param[SMT_MAX_PARAMS];
 };
 
+/* Whether the two threads are of one warp; of interest within one CTA only. */
+enum smt_warp { SMT_ANY_WARP, SMT_SAME_WARP, SMT_OTHER_WARP };
+
 struct smt_query {
 	bool is_same_cta;
+	enum smt_warp warp;
 	bool is_alone; /* about values only: the two threads may be one; the model is not used */
 	const uint8_t *counters; /* enum smt_counter by loop */
 	unsigned rlimit;	 /* Z3's own measure of work */
@@ -45,11 +49,23 @@ void smt_close(struct smt *s);
 void smt_begin(struct smt *s, const struct smt_query *q);
 /* `fact` (one bit wide) holds in thread t, 0 or 1. */
 void smt_assert(struct smt *s, const struct ex *fact, unsigned t);
+/* Where `guard` holds in both threads, v is the same in both, or isn't. */
+void smt_across(struct smt *s, const struct ex *guard, const struct ex *v, bool is_equal);
+/* The opposite of a fact: v differs, and both threads come there. */
+void smt_differ(struct smt *s, const struct ex *guard, const struct ex *v);
+/* The elements at the assumption's place are all different (IR_ASSUME_INJECTIVE). It must live
+ * until
+ * smt_check. */
+void smt_injective(struct smt *s, const struct ev_assume *as);
 /* The counter of a loop that thread t is in: 0 or more, and the iteration was reached. */
 void smt_in_loop(struct smt *s, uint32_t loop, unsigned t);
-/* bytes at offset a of thread 0 and b of thread 1 overlap; is_exact: but aren't the same bytes. */
+/* bytes at offset a of thread 0 and b of thread 1 overlap; is_partial: but aren't the same bytes.
+ * */
 void smt_conflict(struct smt *s, const struct ex *a, unsigned na, const struct ex *b, unsigned nb,
 		  bool is_partial);
+/* Different places (offset a of thread 0, b of thread 1), or different values there. */
+void smt_unequal(struct smt *s, const struct ex *a, const struct ex *va, const struct ex *b,
+		 const struct ex *vb);
 enum smt_answer smt_check(struct smt *s, struct smt_model *m);
 
 #endif

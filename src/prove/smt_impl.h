@@ -65,7 +65,9 @@ struct smt {
 		const struct ex *fact;
 		unsigned t;
 	})
-	queue;		/* facts of leaves, to assert */
+	queue; /* facts of leaves, to assert */
+	BASE_VEC(const struct ev_assume *) injective;
+	size_t nloads;	/* atoms among which loads were compared */
 	unsigned depth; /* of facts about leaves of facts */
 	unsigned nqueries;
 	bool is_loose;

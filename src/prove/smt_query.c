@@ -58,6 +58,7 @@ void smt_close(struct smt *s)
 	base_vec_free(&s->instances);
 	base_vec_free(&s->atoms);
 	base_vec_free(&s->queue);
+	base_vec_free(&s->injective);
 	free(s);
 }
 
@@ -80,7 +81,8 @@ void smt_begin(struct smt *s, const struct smt_query *q)
 	if (s->memo)
 		memset(s->memo, 0, 2 * (size_t)s->nmemo * sizeof(*s->memo));
 	s->nproducts = s->ndivisions = 0;
-	s->instances.n = s->atoms.n = s->queue.n = 0;
+	s->instances.n = s->atoms.n = s->queue.n = s->injective.n = 0;
+	s->nloads = 0;
 	s->is_loose = false;
 	s->depth = 0;
 }
@@ -299,6 +301,128 @@ void smt_conflict(struct smt *s, const struct ex *a, unsigned na, const struct e
 		smt_conflict_integer(s, a, na, b, nb, is_partial);
 }
 
+/* The linear number of the thread in its CTA, by 32 (CUDA guide, "SIMT architecture"). */
+static const struct ex *number_of_warp(struct ex_pool *p)
+{
+	const struct ex *yz =
+		ex_bin(p, EX_ADD, ex_bin(p, EX_MUL, ex_spec(p, EX_TID_Z), ex_spec(p, EX_NTID_Y)),
+		       ex_spec(p, EX_TID_Y));
+	const struct ex *n = ex_bin(p, EX_ADD, ex_bin(p, EX_MUL, yz, ex_spec(p, EX_NTID_X)),
+				    ex_spec(p, EX_TID_X));
+
+	return ex_bin(p, EX_UDIV, n, ex_const(p, 32, 32));
+}
+
+static Z3_ast truth(struct smt *s, const struct ex *fact, unsigned t)
+{
+	return s->q.use_bits ? Z3_mk_eq(s->z, smt_bits(s, fact, t), smt_bits_one(s))
+			     : smt_bool(s, fact, t);
+}
+
+static Z3_ast same(struct smt *s, const struct ex *a, unsigned t, const struct ex *b, unsigned u)
+{
+	if (s->q.use_bits)
+		return Z3_mk_eq(s->z, smt_bits(s, a, t), smt_bits(s, b, u));
+	if (a->w == 1)
+		return Z3_mk_iff(s->z, smt_bool(s, a, t), smt_bool(s, b, u));
+	return Z3_mk_eq(s->z, smt_unsigned(s, a, t).t, smt_unsigned(s, b, u).t);
+}
+
+void smt_across(struct smt *s, const struct ex *guard, const struct ex *v, bool is_equal)
+{
+	Z3_ast both[2] = {truth(s, guard, 0), truth(s, guard, 1)}, eq = same(s, v, 0, v, 1);
+
+	smt_hold(s, Z3_mk_implies(s->z, Z3_mk_and(s->z, 2, both),
+				  is_equal ? eq : Z3_mk_not(s->z, eq)));
+}
+
+void smt_differ(struct smt *s, const struct ex *guard, const struct ex *v)
+{
+	hold_fact(s, guard, 0);
+	hold_fact(s, guard, 1);
+	smt_hold(s, Z3_mk_not(s->z, same(s, v, 0, v, 1)));
+}
+
+void smt_unequal(struct smt *s, const struct ex *a, const struct ex *va, const struct ex *b,
+		 const struct ex *vb)
+{
+	Z3_ast either[2] = {Z3_mk_not(s->z, same(s, a, 0, b, 1)),
+			    Z3_mk_not(s->z, same(s, va, 0, vb, 1))};
+
+	smt_hold(s, Z3_mk_or(s->z, 2, either));
+}
+
+void smt_injective(struct smt *s, const struct ev_assume *as)
+{
+	base_vec_push(&s->injective, as);
+}
+
+/* Offset x of thread t lies among the assumption's elements. */
+static Z3_ast is_element(struct smt *s, const struct ev_assume *as, const struct ex *x, unsigned t)
+{
+	struct ex_pool *p = s->e->pool;
+	const struct ex *at = ex_bin(p, EX_SUB, x, as->off);
+	const struct ex *end = ex_bin(p, EX_MUL, as->count, ex_const(p, 64, as->bytes));
+	const struct ex *fits =
+		as->count->hi <= UINT64_MAX / as->bytes
+			? ex_const(p, 1, 1)
+			: ex_bin(p, EX_ULT, as->count, ex_const(p, 64, UINT64_MAX / as->bytes));
+
+	return truth(s, ex_and(p, fits, ex_bin(p, EX_ULT, at, end)), t);
+}
+
+/*
+ * Loads x of thread t and y of thread u from memory that the kernel doesn't write: the same address
+ * has the same value; another element of an injective array another one.
+ */
+static void relate_loads(struct smt *s, const struct ex *x, unsigned t, const struct ex *y,
+			 unsigned u)
+{
+	struct ev *e = s->e;
+	struct ev_root rx = ev_find_root(e, x->a[0], IR_GENERIC);
+	struct ev_root ry = ev_find_root(e, y->a[0], IR_GENERIC);
+
+	if (x->w != y->w || !ev_same_root(&rx, &ry) || rx.kind == EV_ROOT_UNKNOWN ||
+	    (rx.kind == EV_ROOT_LOADED && rx.base->level < EX_GRID))
+		return;
+	const struct ex *ox = ev_offset(e, x->a[0], &rx), *oy = ev_offset(e, y->a[0], &ry);
+	if (ox->w != oy->w)
+		return;
+	Z3_ast place = same(s, ox, t, oy, u), value = same(s, x, t, y, u);
+	smt_hold(s, Z3_mk_implies(s->z, place, value));
+	for (size_t i = 0; i < s->injective.n; i++) {
+		const struct ev_assume *as = s->injective.v[i];
+		if (!ev_same_root(&as->root, &rx) || 8 * as->bytes != x->w || !as->bytes ||
+		    as->off->w != ox->w)
+			continue;
+		Z3_ast all[3] = {is_element(s, as, ox, t), is_element(s, as, oy, u),
+				 Z3_mk_not(s->z, place)};
+		smt_hold(s, Z3_mk_implies(s->z, Z3_mk_and(s->z, 3, all), Z3_mk_not(s->z, value)));
+	}
+}
+
+#define MAX_LOADS 24
+
+/* Each two loads among the atoms; new atoms may come up meanwhile. */
+static void learn_loads(struct smt *s)
+{
+	for (size_t i = s->nloads; i < s->atoms.n && i < 400; i++) {
+		unsigned n = 0;
+		if (s->atoms.v[i].v->op != EX_CLOAD)
+			continue;
+		for (size_t k = 0; k <= i && n < MAX_LOADS; k++) {
+			struct atom a = s->atoms.v[i], b = s->atoms.v[k];
+			if (b.v->op != EX_CLOAD)
+				continue;
+			n++;
+			/* a load that both threads share has an atom of one of them only */
+			if (i != k)
+				relate_loads(s, a.v, a.t, b.v, b.t);
+		}
+	}
+	s->nloads = s->atoms.n;
+}
+
 /* The two threads differ, and gridDim.d * blockDim.d stays below 2^31. */
 static void hold_threads(struct smt *s)
 {
@@ -310,24 +434,30 @@ static void hold_threads(struct smt *s)
 		const struct ex *v = ex_spec(p, (enum ex_spec)(first + d));
 		const struct ex *n = ex_spec(p, (enum ex_spec)(EX_NTID_X + d));
 		const struct ex *g = ex_spec(p, (enum ex_spec)(EX_NCTAID_X + d));
+		bool may_wrap = s->e->may_wrap;
 		if (s->q.use_bits) {
 			differ[d] = Z3_mk_not(s->z,
 					      Z3_mk_eq(s->z, smt_bits(s, v, 0), smt_bits(s, v, 1)));
 			const struct ex *wide_n = ex_un(p, EX_ZEXT, 64, n);
 			const struct ex *wide_g = ex_un(p, EX_ZEXT, 64, g);
-			hold_fact(s,
-				  ex_bin(p, EX_ULT, ex_bin(p, EX_MUL, wide_n, wide_g),
-					 ex_const(p, 64, 1ull << 31)),
-				  0);
+			if (!may_wrap)
+				hold_fact(s,
+					  ex_bin(p, EX_ULT, ex_bin(p, EX_MUL, wide_n, wide_g),
+						 ex_const(p, 64, 1ull << 31)),
+					  0);
 			continue;
 		}
 		differ[d] = Z3_mk_not(
 			s->z, Z3_mk_eq(s->z, smt_unsigned(s, v, 0).t, smt_unsigned(s, v, 1).t));
+		if (may_wrap)
+			continue;
 		struct term all = smt_product(s, smt_unsigned(s, n, 0), smt_unsigned(s, g, 0));
 		smt_hold(s, Z3_mk_le(s->z, all.t, smt_number(s, INT32_MAX)));
 	}
 	if (!s->q.is_alone)
 		smt_hold(s, Z3_mk_or(s->z, 3, differ));
+	if (s->q.is_same_cta && s->q.warp != SMT_ANY_WARP)
+		smt_across(s, ex_const(p, 1, 1), number_of_warp(p), s->q.warp == SMT_SAME_WARP);
 }
 
 static uint64_t number_of(struct smt *s, Z3_model m, Z3_ast t)
@@ -408,6 +538,8 @@ static void prefer_small(struct smt *s, struct smt_model *m)
 enum smt_answer smt_check(struct smt *s, struct smt_model *m)
 {
 	hold_threads(s);
+	flush(s);
+	learn_loads(s);
 	flush(s);
 	if (!s->q.use_bits)
 		smt_finish_integer(s);

@@ -1,12 +1,21 @@
 /*
- * wire.c - one kernel's result as bytes, from the child process that found it (pairs.h).
+ * wire.c - one kernel's result as bytes: from the child process that found it, and kept (check.h).
  *
  * Strings have their length in front. Both ends are one program, so layouts need no version; a
- * child that dies in between leaves bytes that are cut off, which the reader notices.
+ * child that dies in between leaves bytes that are cut off, which the reader notices. In the cache
+ * a
+ * result is named by all it depends on: the PTX, the options, Z3's version, this program's file.
+ * Results
+ * that the time limit cut short aren't kept.
  */
-#include "prove/pairs.h"
+#include "prove/check.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <z3.h>
 
 static void put_text(struct base_buf *b, const char *s)
 {
@@ -16,25 +25,32 @@ static void put_text(struct base_buf *b, const char *s)
 	base_buf_put(b, s, n);
 }
 
-void wire_write(const struct prove_kernel *k, struct base_buf *out)
+static void put_alarm(struct base_buf *out, const struct race_alarm *a)
 {
-	uint64_t head[6] = {k->verdict,	   k->alarms.n, k->problems.n,
-			    k->contract.n, k->ms,	k->free_dims};
+	base_buf_put(out, a, sizeof(*a));
+	put_text(out, a->object);
+	put_text(out, a->reason);
+	put_text(out, a->order);
+	put_text(out, a->reproducer);
+	for (unsigned s = 0; s < 2; s++) {
+		put_text(out, a->side[s].file);
+		put_text(out, a->side[s].text);
+		put_text(out, a->side[s].index);
+	}
+	for (uint32_t i = 0; i < a->nvars; i++)
+		put_text(out, a->var[i].name);
+}
 
-	base_buf_put(out, head, sizeof(head));
-	base_buf_put(out, &k->counts, sizeof(k->counts));
+void wire_write(const struct race_proof *k, struct base_buf *out)
+{
+	uint64_t n[5] = {k->alarms.n, k->problems.n, k->contract.n, k->protocol.n, k->remedies.n};
+
+	base_buf_put(out, n, sizeof(n));
+	base_buf_put(out, k, sizeof(*k));
 	put_text(out, k->name);
 	put_text(out, k->name_shown);
-	for (size_t i = 0; i < k->alarms.n; i++) {
-		const struct prove_alarm *a = &k->alarms.v[i];
-		base_buf_put(out, a, sizeof(*a));
-		put_text(out, a->object);
-		put_text(out, a->reason ? a->reason : "");
-		for (unsigned s = 0; s < 2; s++) {
-			put_text(out, a->side[s].file);
-			put_text(out, a->side[s].text);
-		}
-	}
+	for (size_t i = 0; i < k->alarms.n; i++)
+		put_alarm(out, &k->alarms.v[i]);
 	for (size_t i = 0; i < k->problems.n; i++) {
 		base_buf_put(out, &k->problems.v[i], sizeof(k->problems.v[i]));
 		put_text(out, k->problems.v[i].text);
@@ -42,6 +58,12 @@ void wire_write(const struct prove_kernel *k, struct base_buf *out)
 	}
 	for (size_t i = 0; i < k->contract.n; i++)
 		put_text(out, k->contract.v[i]);
+	for (size_t i = 0; i < k->protocol.n; i++)
+		put_text(out, k->protocol.v[i]);
+	for (size_t i = 0; i < k->remedies.n; i++) {
+		base_buf_put(out, &k->remedies.v[i], sizeof(k->remedies.v[i]));
+		put_text(out, k->remedies.v[i].assume);
+	}
 }
 
 struct reader {
@@ -78,40 +100,157 @@ static const char *take_text(struct reader *r)
 	return s;
 }
 
-bool wire_read(struct base_arena *arena, const char *p, size_t n, struct prove_kernel *k)
+static void take_alarm(struct reader *r, struct race_alarm *a)
+{
+	take(r, a, sizeof(*a));
+	a->object = take_text(r);
+	a->reason = take_text(r);
+	a->order = take_text(r);
+	a->reproducer = take_text(r);
+	for (unsigned s = 0; s < 2; s++) {
+		a->side[s].file = take_text(r);
+		a->side[s].text = take_text(r);
+		a->side[s].index = take_text(r);
+	}
+	if (a->nvars > RACE_ALARM_VARS)
+		r->is_short = true;
+	for (uint32_t i = 0; i < a->nvars && !r->is_short; i++)
+		a->var[i].name = take_text(r);
+}
+
+bool wire_read(struct base_arena *arena, const char *p, size_t n, struct race_proof *k)
 {
 	struct reader r = {arena, p, n, false};
-	uint64_t head[6];
+	uint64_t count[5];
 
-	memset(k, 0, sizeof(*k));
-	take(&r, head, sizeof(head));
-	take(&r, &k->counts, sizeof(k->counts));
-	k->verdict = (enum prove_verdict)head[0];
-	k->ms = head[4];
-	k->free_dims = (uint8_t)head[5];
+	take(&r, count, sizeof(count));
+	take(&r, k, sizeof(*k));
+	memset(&k->alarms, 0, sizeof(k->alarms));
+	memset(&k->problems, 0, sizeof(k->problems));
+	memset(&k->contract, 0, sizeof(k->contract));
+	memset(&k->protocol, 0, sizeof(k->protocol));
+	memset(&k->remedies, 0, sizeof(k->remedies));
 	k->name = take_text(&r);
 	k->name_shown = take_text(&r);
-	for (uint64_t i = 0; i < head[1] && !r.is_short; i++) {
-		struct prove_alarm a;
-		take(&r, &a, sizeof(a));
-		a.object = take_text(&r);
-		a.reason = take_text(&r);
-		for (unsigned s = 0; s < 2; s++) {
-			a.side[s].file = take_text(&r);
-			a.side[s].text = take_text(&r);
-		}
+	for (uint64_t i = 0; i < count[0] && !r.is_short; i++) {
+		struct race_alarm a;
+		take_alarm(&r, &a);
 		base_vec_push(&k->alarms, a);
 	}
-	for (uint64_t i = 0; i < head[2] && !r.is_short; i++) {
-		struct prove_problem q;
+	for (uint64_t i = 0; i < count[1] && !r.is_short; i++) {
+		struct race_problem q;
 		take(&r, &q, sizeof(q));
 		q.text = take_text(&r);
 		q.file = take_text(&r);
 		base_vec_push(&k->problems, q);
 	}
-	for (uint64_t i = 0; i < head[3] && !r.is_short; i++) {
+	for (uint64_t i = 0; i < count[2] + count[3] && !r.is_short; i++) {
 		const char *s = take_text(&r);
-		base_vec_push(&k->contract, s);
+		if (i < count[2])
+			base_vec_push(&k->contract, s);
+		else
+			base_vec_push(&k->protocol, s);
 	}
-	return !r.is_short;
+	for (uint64_t i = 0; i < count[4] && !r.is_short; i++) {
+		struct race_remedy q;
+		take(&r, &q, sizeof(q));
+		q.assume = take_text(&r);
+		base_vec_push(&k->remedies, q);
+	}
+	return !r.is_short && k->verdict < RACE_VERDICT_COUNT;
+}
+
+/* ---- results of before --------------------------------------------------------------- */
+
+/* All that a kernel's result depends on, as two hashes of 64 bits each; the second is in the file.
+ * */
+struct wire_key {
+	uint64_t name, check;
+};
+
+static void mix(struct wire_key *k, const void *p, size_t n)
+{
+	k->name = base_hash(p, n, k->name);
+	k->check = base_hash(p, n, k->check);
+}
+
+static void mix_text(struct wire_key *k, const char *s)
+{
+	mix(k, s ? s : "", s ? strlen(s) + 1 : 1);
+}
+
+static struct wire_key key_of(const struct wire_job *j)
+{
+	const struct prove_options *o = j->o;
+	struct wire_key k = {BASE_FNV_INIT, BASE_FNV_INIT ^ 0x9e3779b97f4a7c15ull};
+	bool flags[] = {o->may_alias,	   o->all_launches,   o->is_lockstep, o->is_same_value,
+			o->wants_protocol, o->wants_remedies, o->level[0],    o->level[1],
+			o->level[2],	   o->level[3]};
+
+	mix(&k, &o->cache_key, sizeof(o->cache_key));
+	mix(&k, j->text, j->size);
+	mix_text(&k, j->kernel);
+	mix_text(&k, Z3_get_full_version());
+	mix(&k, o->dim, sizeof(o->dim));
+	mix(&k, flags, sizeof(flags));
+	for (uint32_t i = 0; i < o->nparams; i++) {
+		mix(&k, &o->param[i].index, sizeof(o->param[i].index));
+		mix(&k, &o->param[i].value, sizeof(o->param[i].value));
+		mix_text(&k, o->param[i].name);
+	}
+	for (size_t i = 0; i < o->nassumes; i++)
+		mix_text(&k, o->assumes[i]);
+	for (size_t i = 0; o->launches && i < o->nlaunches; i++) {
+		const struct prove_launch *l = &o->launches[i];
+		mix_text(&k, l->kernel);
+		mix(&k, l->dim, sizeof(l->dim));
+		for (uint32_t p = 0; p < l->nparams; p++) {
+			uint64_t v[3] = {l->param[p].off, l->param[p].value, l->param[p].bytes};
+			mix(&k, v, sizeof(v));
+		}
+	}
+	return k;
+}
+
+static const char *path_of(const struct wire_job *j, const struct wire_key *k, struct base_arena *a)
+{
+	return base_printf(a, "%s/prove-%016llx", j->o->cache, (unsigned long long)k->name);
+}
+
+bool wire_recall(struct base_arena *arena, const struct wire_job *j, struct race_proof *k)
+{
+	struct wire_key key, found;
+	size_t n;
+	char *p;
+
+	if (!j->o->cache)
+		return false;
+	key = key_of(j);
+	if (base_read_file(path_of(j, &key, arena), &p, &n))
+		return false;
+	bool ok = n > sizeof(found);
+	if (ok) {
+		memcpy(&found, p, sizeof(found));
+		ok = found.check == key.check &&
+		     wire_read(arena, p + sizeof(found), n - sizeof(found), k);
+	}
+	k->is_cached = ok;
+	free(p);
+	return ok;
+}
+
+void wire_keep(const struct wire_job *j, const char *p, size_t n)
+{
+	struct base_arena a = {0};
+	struct wire_key key = key_of(j);
+	const char *path = path_of(j, &key, &a), *part = base_printf(&a, "%s.%d", path, getpid());
+	struct base_buf b = {0};
+
+	base_buf_put(&b, &key, sizeof(key));
+	base_buf_put(&b, p, n);
+	mkdir(j->o->cache, 0777); /* the folder above it is the user's */
+	if (!base_write_file(part, b.p, b.n) && rename(part, path))
+		unlink(part);
+	base_buf_free(&b);
+	base_arena_free(&a);
 }

@@ -53,6 +53,13 @@ unsigned race_agent_parse(const char *name);
 /* The class of a record: a speculated read is a data race only where the value was used. */
 enum race_class race_classify(unsigned kind, unsigned record_flags, unsigned site_flags);
 
+struct race_finding;
+/* pair_read.c: fills f->sides of a record with RACE_REC_TWO_SIDES; `earlier` has what is known of the
+ * earlier access's site; the flags are those of the two sites (RACE_SITE_*). */
+void race_sides_fill(struct base_arena *a, const struct race_record *rec, int device,
+		     const struct race_finding *earlier, uint32_t earlier_flags, uint32_t own_flags,
+		     struct race_finding *f);
+
 /* The code at the finding's place was inlined here (innermost first). */
 struct race_inlined {
 	const char *func;	/* mangled name of the inlined function, "" = unknown */
@@ -242,6 +249,8 @@ struct race_results {
 	uint64_t launches; /* grids of instrumented kernels, counted on the GPU */
 	uint64_t overflow; /* reports lost: the table on the GPU was full */
 	uint64_t unboxed;  /* tensor copies that went unchecked: map not known, box clipped */
+	bool has_history;  /* detector hirace was at work */
+	uint64_t threads_aside, accesses_aside; /* of it: without numbers, or words */
 	uint64_t host_launches, host_launches_plain;
 	uint64_t modules, plain_modules;
 	uint64_t tables;	/* site tables read: instrumented modules that were seen */

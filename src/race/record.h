@@ -30,8 +30,9 @@ enum race_kind {
 #define RACE_RECORD_VALID 0x52414345u  /* "RACE", written last */
 
 /* race_record.flags */
-#define RACE_REC_USED	 1u /* speculated read: its value was really used later */
-#define RACE_REC_GENERIC 2u /* address is generic (else: of the site's space) */
+#define RACE_REC_USED	   1u /* speculated read: its value was really used later */
+#define RACE_REC_GENERIC   2u /* address is generic (else: of the site's space) */
+#define RACE_REC_TWO_SIDES 4u /* was and now say who the earlier access was (shadow.h) */
 
 /* First sighting of one (site, kind). 128 bytes; strong stores only, `valid` last. */
 struct race_record {
@@ -222,6 +223,12 @@ RACE_STATIC_ASSERT(sizeof(struct race_rt) <= (2u << 20), "at most 2 MiB on the G
 #define RACE_ITEM_LANES	     0x40u /* the first of a store: compare the lanes */
 #define RACE_ITEM_RISES	     0x80u /* addresses rise with tid.x: not where rows are whole warps */
 #define RACE_ITEM_EACH(b)    ((b)*0x01010101u)
+
+/* What a call found: the items that differ, those that happened (bits), and how many there are. */
+#define RACE_FOUND(changed, happened, n) ((changed) | (happened) << 4 | (n) << 8)
+#define RACE_FOUND_CHANGED(f)		 ((f)&15u)
+#define RACE_FOUND_HAPPENED(f)		 ((f) >> 4 & 15u)
+#define RACE_FOUND_ITEMS(f)		 ((f) >> 8)
 
 /* A thread's word. */
 #define RACE_STATE_DRAWN    1u /* the last group was drawn */

@@ -15,6 +15,7 @@
 #include "race/maps.h"
 #include "race/race.h"
 #include "race/sample.h"
+#include "race/shadow.h"
 #include "race/shm_write.h"
 #include "race/site.h"
 
@@ -156,6 +157,13 @@ void race_shm_knobs(struct race_knobs *k, const struct race_fill *fill)
 			    : UINT32_MAX;
 	k->window = shm->window ? shm->window & RACE_WINDOW_ALL : RACE_WINDOW_ALL;
 	set_order(k, fill->order(k->order_id, fill->arg));
+}
+
+/* Where the words are only who has them knows; without words no check may count. */
+void race_shm_history(struct race_history *h, const struct race_fill *fill)
+{
+	if (h->tables)
+		h->knobs.rt = fill->rt;
 }
 
 void race_shm_block(enum race_detector_id id, void *block, const struct race_fill *fill)

@@ -11,6 +11,7 @@
  * sighting is that of the first region, counts are summed, of the two counts of
  * a slot (record and last snapshot) the larger is taken.
  */
+#include "race/shadow.h"
 #include "race/race.h"
 #include "race/sample.h"
 
@@ -307,8 +308,37 @@ static void first_fill(struct reader *rd, const struct race_record *rec, struct 
 	o->is_generic = (rec->flags & RACE_REC_GENERIC) != 0;
 }
 
+static uint32_t site_flags(struct reader *rd, uint64_t table, uint32_t site)
+{
+	struct race_site s = {0};
+	struct table *t;
+
+	HASH_FIND(hh, rd->tables, &table, sizeof(uint64_t), t);
+	return t && race_sites_get(&t->sites, site, &s) ? s.flags : 0;
+}
+
+/* The earlier of two accesses, as far as its site is known. */
+static void sides_fill(struct reader *rd, const struct race_record *rec, int device,
+		       struct race_finding *f)
+{
+	struct race_finding earlier = {.kind = f->kind, .func = "", .func_shown = "", .file = ""};
+	struct race_finding_site fs = {.table = rec->table, .text = ""};
+	struct race_record at = *rec;
+	uint32_t flags = 0;
+
+	at.site = RACE_EARLIER_SITE(rec->now[0]) - 1u;
+	if (RACE_EARLIER_SITE(rec->now[0])) {
+		site_fill(rd, &at, &earlier, &fs);
+		flags = site_flags(rd, rec->table, at.site);
+	}
+	race_site_count(&rd->out->arena, &earlier, &fs);
+	race_sides_fill(&rd->out->arena, rec, device, &earlier, flags,
+			site_flags(rd, rec->table, rec->site), f);
+}
+
 /* The finding of this record, new or known. */
-static struct race_finding *finding_get(struct reader *rd, const struct race_record *rec)
+static struct race_finding *finding_get(struct reader *rd, const struct race_record *rec,
+					int device)
 {
 	struct race_results *out = rd->out;
 	struct finding_key key = {rec->table, rec->site, rec->kind};
@@ -322,6 +352,8 @@ static struct race_finding *finding_get(struct reader *rd, const struct race_rec
 	site_fill(rd, rec, &f, &fs);
 	first_fill(rd, rec, &f.first);
 	race_site_count(&out->arena, &f, &fs);
+	if (rec->flags & RACE_REC_TWO_SIDES)
+		sides_fill(rd, rec, device, &f);
 	e = BASE_NEW(&rd->nodes, struct finding_entry);
 	e->key = key;
 	e->index = out->findings.n;
@@ -335,11 +367,13 @@ static void record_take(struct reader *rd, const struct race_record *rec, uint64
 {
 	uint64_t count = rec->count > counted ? rec->count : counted;
 
-	if (rec->kind == RACE_KIND_NONE || rec->kind >= RACE_KIND_UNORDERED) {
+	bool is_pair = rec->kind == RACE_KIND_HISTORY || rec->kind == RACE_KIND_HISTORY_POSSIBLE;
+	if ((!is_pair && (rec->kind == RACE_KIND_NONE || rec->kind >= RACE_KIND_UNORDERED)) ||
+	    is_pair != ((rec->flags & RACE_REC_TWO_SIDES) != 0)) {
 		rd->out->damaged++;
 		return;
 	}
-	struct race_finding *f = finding_get(rd, rec);
+	struct race_finding *f = finding_get(rd, rec, c->device);
 	if (!count)
 		count = 1; /* the record is there, so it happened */
 	if (count >= RACE_MUTE_COUNT)
@@ -418,6 +452,9 @@ static void region_read(struct reader *rd, const unsigned char *at)
 	out->warp_checked += head.warp_checked;
 	out->launches += head.launches;
 	out->overflow += head.overflow;
+	out->has_history |= head.has_history != 0;
+	out->threads_aside += head.threads_aside;
+	out->accesses_aside += head.accesses_aside;
 	out->unboxed += head.unboxed;
 	out->modules += head.modules;
 	out->plain_modules += head.plain_modules;

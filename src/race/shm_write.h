@@ -68,6 +68,8 @@ struct race_fill {
 void race_shm_block(enum race_detector_id id, void *block, const struct race_fill *fill);
 /* The same for each layout that a row of base/detectors.def names. */
 void race_shm_knobs(struct race_knobs *k, const struct race_fill *fill);
+struct race_history;
+void race_shm_history(struct race_history *h, const struct race_fill *fill);
 
 struct race_transfer;
 struct race_transfer_counts;

@@ -30,7 +30,7 @@ enum race_access {
 	RACE_ACCESS_LOAD = 1,
 	RACE_ACCESS_STORE = 2,
 	RACE_ACCESS_NC_LOAD = 3,
-	RACE_ACCESS_ATOMIC = 4,	 /* later detectors */
+	RACE_ACCESS_ATOMIC = 4,
 	RACE_ACCESS_COPY = 5,	 /* a side of an asynchronous copy; its space says which */
 	RACE_ACCESS_TRANSFER = 6 /* a copy or fill that the host asked for (transfer.h) */
 };
@@ -55,6 +55,11 @@ enum race_space {
 #define RACE_SITE_NEAR	     16u /* the instruction has no line: it is that of its neighbour */
 #define RACE_SITE_UPDATE(f)  ((f) >> 5 & 7u) /* enum race_update (pair.h) */
 #define RACE_SITE_WAITS	     4u /* of a kernel or function with a loop that waits (order.h) */
+/* Of accesses that are checked whatever their strength; 0: weak (rules.h). */
+#define RACE_SITE_STRENGTH(f) ((f) >> 8 & 7u)  /* enum race_strength */
+#define RACE_SITE_SCOPE(f)    ((f) >> 11 & 7u) /* enum race_scope */
+#define RACE_SITE_STRENGTH_AT 8u
+#define RACE_SITE_SCOPE_AT    11u
 
 struct race_site {
 	uint32_t func; /* string: mangled name of the PTX function it stands in */
@@ -96,6 +101,7 @@ enum race_unchecked_why {
 	RACE_WHY_DEAD = 4,	       /* value never used */
 	RACE_WHY_KERNEL_AS_IT_WAS = 5, /* a kernel that could not be instrumented, named in func */
 	RACE_WHY_STRONG = 6,	       /* volatile, atomic, ...: not weak, so not for collide */
+	RACE_WHY_ORDERS = 7,	       /* orders threads in a way that isn't followed, in func */
 	/* About the order of blocks, not about checks: reported when it was asked for. */
 	RACE_WHY_WAITS = 100,	   /* func: a loop waits for another block */
 	RACE_WHY_FIXED_ORDER = 101 /* the module reads block ids in a way that isn't replaced */

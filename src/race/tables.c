@@ -5,6 +5,7 @@
 #include "race/detector.h"
 #include "race/race.h"
 #include "race/record.h"
+#include "race/shadow.h"
 
 #include <string.h>
 

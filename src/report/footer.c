@@ -64,8 +64,9 @@ static void checked_put(struct base_buf *out, struct rep_view *v)
 			rep_counter(a, r, RACE_COUNTER_launches));
 	if (r->host_launches)
 		base_buf_printf(out, " (%s in all)", rep_counter(a, r, RACE_COUNTER_host_launches));
-	base_buf_printf(out, "\n  %s%s read again after a delay\n", least,
-			rep_counter(a, r, RACE_COUNTER_checked));
+	base_buf_printf(out, "\n  %s%s %s\n", least, rep_counter(a, r, RACE_COUNTER_checked),
+			r->has_history ? "judged by the history of their locations"
+				       : "read again after a delay");
 	rep_transfer_checked(out, v);
 	if (r->warp_checked)
 		base_buf_printf(out, "  %s%s compared within %s warp\n", least,
@@ -85,10 +86,10 @@ static void checked_put(struct base_buf *out, struct rep_view *v)
 	else if (r->sample > 1)
 		base_buf_printf(out, "  SAMPLED: one execution in %u per warp was checked\n",
 				r->sample);
-	if (r->launches && (r->rdelay || r->wdelay))
+	if (r->launches && (r->rdelay || r->wdelay) && !r->has_history)
 		base_buf_printf(out, "  delays up to %u ns after reads, %u ns after writes\n",
 				r->rdelay, r->wdelay);
-	if (r->launches && r->dense)
+	if (r->launches && r->dense && !r->has_history)
 		base_buf_printf(
 			out,
 			"  delays thin out: a thread's first %s, then %u of n (--dense=0: all)\n",
@@ -214,7 +215,12 @@ static void unchecked_put(struct base_buf *out, struct rep_view *v)
 		if (s->why == RACE_WHY_PRIVATE || s->why == RACE_WHY_DEAD ||
 		    s->why == RACE_WHY_STRONG)
 			continue;
-		if (s->why == RACE_WHY_KERNEL_AS_IT_WAS)
+		if (s->why == RACE_WHY_ORDERS)
+			text = base_printf(a,
+					   "%s orders threads of %s in a way that isn't followed: "
+					   "races in it are only possible",
+					   s->what, s->func_shown);
+		else if (s->why == RACE_WHY_KERNEL_AS_IT_WAS)
 			text = base_printf(a, "function %s runs as it was: %s", s->func_shown,
 					   s->what);
 		else
@@ -223,6 +229,16 @@ static void unchecked_put(struct base_buf *out, struct rep_view *v)
 					   skip_reason(s->why));
 		unchecked_line(out, &has_head, text);
 	}
+	if (r->threads_aside)
+		unchecked_line(out, &has_head,
+			       base_printf(a,
+					   "%s stepped aside: no launch number was free, or a "
+					   "number doesn't fit",
+					   rep_counter(a, r, RACE_COUNTER_threads_aside)));
+	if (r->accesses_aside)
+		unchecked_line(out, &has_head,
+			       base_printf(a, "%s of memory without history words",
+					   rep_counter(a, r, RACE_COUNTER_accesses_aside)));
 	if (r->unboxed)
 		unchecked_line(
 			out, &has_head,

@@ -10,6 +10,7 @@
 #ifndef COLLIDER_REPORT_H
 #define COLLIDER_REPORT_H
 
+#include "race/proof/proof.h"
 #include "race/race.h"
 
 #define REP_SCHEMA	   "collider-report"
@@ -48,6 +49,14 @@ enum rep_verdict rep_get_verdict(const struct race_results *r, const struct rep_
 
 /* The format with this name (--format); REP_FORMATS: there is none. */
 enum rep_format rep_format_find(const char *name);
+
+/* ---- proof_text.c, proof_json.c: what collider prove found ------------------ */
+
+/* For a reader. Of the options no_source and source_prefix count. */
+void rep_proof_text(const struct race_proofs *r, const struct rep_options *opt,
+		    struct base_buf *out);
+/* One JSON object: docs/prove.md. */
+void rep_proof_json(const struct race_proofs *r, struct base_buf *out);
 
 /* ---- own.c ---------------------------------------------------------------- */
 

@@ -161,17 +161,21 @@ static void side_put(struct base_buf *out, struct rep_view *v, const struct race
 				(unsigned long long)s->address);
 		return;
 	}
-	place_put(out, v, &f);
-	base_buf_printf(out, INDENT "Access       : %s (%s)\n",
-			rep_access_text(a, s->access, s->space, s->width, s->vec),
-			rep_side_order(a, s));
+	if (*s->func)
+		place_put(out, v, &f);
+	else
+		base_buf_puts(out, INDENT "at a place that was not kept\n");
+	if (s->access)
+		base_buf_printf(out, INDENT "Access       : %s (%s)\n",
+				rep_access_text(a, s->access, s->space, s->width, s->vec),
+				rep_side_order(a, s));
 	base_buf_printf(out,
 			INDENT
 			"By           : Thread (%u,%u,%u), Block (%u,%u,%u)%s, Address 0x%llx\n",
 			s->thread[0], s->thread[1], s->thread[2], s->block[0], s->block[1],
 			s->block[2], s->flags & RACE_SIDE_ASYNC ? ", its asynchronous copy" : "",
 			(unsigned long long)s->address);
-	if (v->opt->verbose || !s->line || s->is_near)
+	if ((v->opt->verbose || !s->line || s->is_near) && *s->func)
 		base_buf_printf(out, INDENT "PTX          : %s  (line %u)\n",
 				*s->text ? s->text : "unknown", s->ptx_line);
 	if (v->opt->verbose)

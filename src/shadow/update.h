@@ -196,48 +196,75 @@ SHADOW_FN struct shadow_result shadow_judge(uint64_t old, const uint8_t *table,
 	return r;
 }
 
+/* What is done with a location's word. */
+enum shadow_how {
+	SHADOW_STORE, /* Algorithm 1: it is judged, and stored where that changes a later verdict */
+	SHADOW_LOOK,  /* judged only: by a word that stands for more or fewer bytes */
+	SHADOW_STRONG_READ
+};
+
 /*
- * Algorithm 1: an access (enum shadow_access) of the location whose word is at `at`. `was` gets the
- * word that the verdict is about, which names the earlier side.
+ * An access (enum shadow_access) of the location whose word is at `at`; `bit`: shadow_read_bit() of
+ * the location. `was` gets the word that the verdict is about, which names the earlier side, `next`
+ * the one that is there now. One loop serves all ways, so that a GPU has one copy of it.
+ *
+ * A strong load is no access of the machine: as R it would race with atomics, as an atomic with
+ * reads. What it does race with, a weak write or an atomic whose scope is too small, races with
+ * both kinds, so where both race it is *possible*; no more, since a word may stand for a read and
+ * an atomic. Nothing is stored: a write behind the load that races with it is missed. `access` is
+ * SHADOW_BA or SHADOW_GA then, by the load's scope.
  */
+SHADOW_FN enum shadow_verdict shadow_access_at(uint64_t *at, uint32_t bit, const uint8_t *table,
+					       const struct shadow_actor *me, uint32_t access,
+					       enum shadow_how how, uint64_t *was, uint64_t *next)
+{
+	bool is_first = how == SHADOW_STRONG_READ;
+	struct shadow_result r;
+
+	*was = *next = 0;
+	if (me->is_beyond ||
+	    !shadow_can_track(me->thread, me->block_clock, me->warp_clock, me->thread_bits))
+		return SHADOW_ASIDE;
+	*was = *next = SHADOW_LOAD64(at);
+	for (;;) {
+		r = shadow_judge(*was, table, me, is_first ? (uint32_t)SHADOW_R : access, bit);
+		if (is_first && r.verdict != SHADOW_NO_RACE) {
+			is_first = false;
+			continue;
+		}
+		if (how != SHADOW_STORE || r.word == *was)
+			break;
+		*next = SHADOW_CAS64(at, *was, r.word);
+		if (*next == *was) {
+			*next = r.word;
+			break;
+		}
+		*was = *next;
+	}
+	if (how == SHADOW_STRONG_READ && r.verdict != SHADOW_NO_RACE)
+		return SHADOW_POSSIBLE;
+	return r.verdict;
+}
+
+/* Of a location whose bit is that of its word. */
 SHADOW_FN enum shadow_verdict shadow_update(uint64_t *at, const uint8_t *table,
 					    const struct shadow_actor *me, uint32_t access,
 					    uint64_t *was)
 {
-	uint32_t bit = shadow_read_bit((uint64_t)(uintptr_t)at);
-	struct shadow_result r;
+	uint64_t next;
 
-	if (me->is_beyond ||
-	    !shadow_can_track(me->thread, me->block_clock, me->warp_clock, me->thread_bits))
-		return SHADOW_ASIDE;
-	do {
-		*was = SHADOW_LOAD64(at);
-		r = shadow_judge(*was, table, me, access, bit);
-	} while (r.word != *was && SHADOW_CAS64(at, *was, r.word) != *was);
-	return r.verdict;
+	return shadow_access_at(at, shadow_read_bit((uint64_t)(uintptr_t)at), table, me, access,
+				SHADOW_STORE, was, &next);
 }
 
-/*
- * A strong load. The machine has no such access: as R it would race with atomics, as an atomic with
- * reads. What it does race with, a weak write or an atomic whose scope is too small, races with
- * both kinds, so where both race it is *possible*; no more, since a word may stand for a read and
- * an atomic. Nothing is stored: a write behind the load that races with it is missed. `access` is
- * SHADOW_BA or SHADOW_GA, by the load's scope.
- */
-SHADOW_FN enum shadow_verdict shadow_check_strong_read(const uint64_t *at, const uint8_t *table,
+SHADOW_FN enum shadow_verdict shadow_check_strong_read(uint64_t *at, const uint8_t *table,
 						       const struct shadow_actor *me,
 						       uint32_t access, uint64_t *was)
 {
-	uint32_t bit = shadow_read_bit((uint64_t)(uintptr_t)at);
+	uint64_t next;
 
-	if (me->is_beyond ||
-	    !shadow_can_track(me->thread, me->block_clock, me->warp_clock, me->thread_bits))
-		return SHADOW_ASIDE;
-	*was = SHADOW_LOAD64(at);
-	if (shadow_judge(*was, table, me, SHADOW_R, bit).verdict == SHADOW_NO_RACE ||
-	    shadow_judge(*was, table, me, access, bit).verdict == SHADOW_NO_RACE)
-		return SHADOW_NO_RACE;
-	return SHADOW_POSSIBLE;
+	return shadow_access_at(at, shadow_read_bit((uint64_t)(uintptr_t)at), table, me, access,
+				SHADOW_STRONG_READ, was, &next);
 }
 
 /* ---- what synchronisation does to the actor ---------------------------------------- */

@@ -23,6 +23,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define MAX_ATTEMPTS 8
 #define REGS_MAX     255u
@@ -30,6 +31,8 @@
 #define REGS_ABI 24u
 /* What bounds of 1024 threads twice on a multiprocessor leave: the tightest in use. */
 #define REGS_SHARED 32u
+/* What the functions that we add use at most where nothing caps them. */
+#define REGS_CALLED 64u
 
 struct func {
 	char *name;
@@ -38,7 +41,7 @@ struct func {
 	bool has_maxnreg;
 	bool has_grid_sync;
 	bool has_wgmma;
-	bool has_call;
+	bool has_call, has_access;
 	unsigned bound;	  /* registers its bounds leave; 255: no bounds */
 	unsigned before;  /* registers of the original, 0: unknown */
 	unsigned cap;	  /* most registers allowed afterwards; 255: any */
@@ -57,6 +60,11 @@ struct work {
 	unsigned maxreg; /* the cap for tool_ptxas, 0: none */
 	bool call_free;
 	struct inst_stats stats;
+	struct costs {
+		unsigned trials;
+		double pass, original, trial; /* seconds of this processor */
+		size_t lines, lines_after;
+	} costs;
 	struct tool_reglist after;
 	const char *cubin; /* what the last trial wrote */
 };
@@ -76,6 +84,7 @@ static void scan_stmt(struct func *f, const struct ptx_stmt *s)
 	if (s->kind != PTX_STMT_INST)
 		return;
 	f->has_call |= (s->form->effects & PTX_EFF_CALL) != 0;
+	f->has_access |= s->form->op == PTX_OP_LD || s->form->op == PTX_OP_ST;
 	f->has_wgmma |=
 		s->form->op == PTX_OP_WGMMA_MMA_ASYNC || s->form->op == PTX_OP_WGMMA_MMA_ASYNC_SP;
 	for (unsigned i = 0; i < s->nops; i++)
@@ -140,6 +149,17 @@ static bool scan(struct work *w, struct base_sink *sink)
 
 /* ---- ptxas on trial -------------------------------------------------------- */
 
+/* Seconds of a processor that this process, or its children so far, took. */
+static double seconds_of(int who)
+{
+	struct rusage u;
+
+	if (getrusage(who, &u) != 0)
+		return 0;
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+	       1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+}
+
 /* The options that nvcc gives ptxas for such a text, sorted. */
 static void trial_options(struct work *w, unsigned maxreg, struct tool_strings *o)
 {
@@ -183,7 +203,14 @@ static bool assemble(struct work *w, const char *text, size_t n, struct tool_reg
 	for (size_t i = 0; i < argv.n; i++)
 		base_vec_push(&line, argv.v[i]);
 	base_vec_push(&line, NULL);
+	double began = seconds_of(RUSAGE_CHILDREN);
 	int rc = tool_run(w->job->ptxas, line.v, log);
+	if (text == w->text) {
+		w->costs.original += seconds_of(RUSAGE_CHILDREN) - began;
+	} else {
+		w->costs.trial += seconds_of(RUSAGE_CHILDREN) - began;
+		w->costs.trials++;
+	}
 	base_vec_free(&line);
 	base_vec_free(&argv);
 	if (base_read_file(log, &messages, &size) == 0) {
@@ -237,6 +264,25 @@ static bool needs_counts(const struct work *w)
 	return false;
 }
 
+/* Has the file device functions that need more than REGS_SHARED, or (with checks they need about a dozen
+ * more) some that may not? */
+static bool has_func(const struct work *w, bool is_large)
+{
+	for (size_t i = 0; i < w->funcs.n; i++) {
+		const struct func *f = &w->funcs.v[i];
+		if (!f->is_entry && (f->before > REGS_SHARED) == is_large &&
+		    (is_large || f->has_access))
+			return true;
+	}
+	return false;
+}
+
+/* Is a cap for the whole file the first thing to try? With small functions in it that is where it ends. */
+static bool wants_file_cap(const struct work *w)
+{
+	return !has_func(w, true) || has_func(w, false);
+}
+
 static void set_entry_cap(const struct work *w, struct func *f)
 {
 	if (f->has_grid_sync && !f->has_maxnreg) {
@@ -244,7 +290,7 @@ static void set_entry_cap(const struct work *w, struct func *f)
 		if (f->cap < REGS_ABI)
 			f->cap = REGS_ABI;
 		f->maxnreg = f->cap;
-		f->call_free = w->job->relocatable;
+		f->call_free = w->job->relocatable && (f->cap < REGS_SHARED || !wants_file_cap(w));
 		return;
 	}
 	if (f->is_bounded) {
@@ -270,11 +316,45 @@ static void set_func_cap(struct func *f)
 		f->cap = REGS_SHARED;
 }
 
-static void first_limits(struct work *w, const struct tool_reglist *before)
+/* Caps the whole file. The cap would count as the kernels' own; kernels that call other objects may
+ * have to take more than that, and an explicit directive outranks the file's. */
+static void cap_file(struct work *w, unsigned maxreg)
 {
+	w->maxreg = maxreg;
 	for (size_t i = 0; i < w->funcs.n; i++) {
 		struct func *f = &w->funcs.v[i];
-		f->before = before ? tool_reglist_get(before, f->name) : 0;
+		if (f->is_entry && !f->is_bounded && !f->maxnreg)
+			f->maxnreg = REGS_MAX;
+	}
+}
+
+/*
+ * Under -rdc what we add counts in each kernel that calls it, by the ABI's rules: ptxas takes up to REGS_CALLED
+ * registers there where nothing stops it, and 32 under a cap for the file. A function that has no room for
+ * that would have to report without calls, in several times the code. Where the cap would hit nothing but large
+ * functions of the user's, kernels give up what was only for speed instead, and only what must be small has no calls.
+ */
+static void limit_called(struct work *w)
+{
+	if (wants_file_cap(w)) {
+		cap_file(w, REGS_SHARED);
+		return;
+	}
+	for (size_t i = 0; i < w->funcs.n; i++) {
+		struct func *f = &w->funcs.v[i];
+		if (f->cap < REGS_CALLED)
+			f->call_free = true;
+		else if (f->maxnreg && f->maxnreg < REGS_CALLED)
+			f->maxnreg = f->cap < REGS_MAX ? f->cap : 0;
+	}
+}
+
+static void first_limits(struct work *w, const struct tool_reglist *before)
+{
+	for (size_t i = 0; i < w->funcs.n && before; i++)
+		w->funcs.v[i].before = tool_reglist_get(before, w->funcs.v[i].name);
+	for (size_t i = 0; i < w->funcs.n; i++) {
+		struct func *f = &w->funcs.v[i];
 		if (f->has_wgmma && w->job->relocatable)
 			f->call_free = true;
 		if (!f->before || w->job->has_maxreg)
@@ -284,11 +364,17 @@ static void first_limits(struct work *w, const struct tool_reglist *before)
 		else if (w->job->relocatable)
 			set_func_cap(f);
 	}
+	if (w->job->relocatable && !w->job->has_maxreg && !w->job->opt->call_free)
+		limit_called(w);
 }
 
 /* One step tighter for one function; false when there is no step left. */
 static bool tighten(struct work *w, struct func *f, const char *why)
 {
+	if (w->job->opt->verbose)
+		base_say("%s: %s %s: %s", w->job->name, f->name,
+			 f->call_free || w->call_free ? "is left out" : "reports without calls",
+			 why);
 	if (!f->call_free && !w->call_free) {
 		f->call_free = true;
 		return true;
@@ -335,40 +421,12 @@ static int instrument(struct work *w, struct base_buf *out, struct base_sink *si
 	return inst_text(w->job->name, w->text, w->size, &io, out, &w->stats, sink);
 }
 
-static bool has_large_func(const struct work *w)
-{
-	for (size_t i = 0; i < w->funcs.n; i++) {
-		if (!w->funcs.v[i].is_entry && w->funcs.v[i].before > REGS_SHARED)
-			return true;
-	}
-	return false;
-}
-
-/* Caps the whole file. The cap would count as the kernels' own; kernels that call other objects may
- * have to take more than that, and an explicit directive outranks the file's. */
-static void cap_file(struct work *w, unsigned maxreg)
-{
-	w->maxreg = maxreg;
-	for (size_t i = 0; i < w->funcs.n; i++) {
-		struct func *f = &w->funcs.v[i];
-		if (f->is_entry && !f->is_bounded && !f->maxnreg)
-			f->maxnreg = REGS_MAX;
-	}
-}
-
 /* ptxas refused the instrumented text: tighten what it names, or everything once. */
 static bool after_refusal(struct work *w, const char *said)
 {
 	const char *why = first_error(w, said);
 	bool changed = false;
 
-	/* Under -rdc ptxas refuses a capped kernel that calls a larger function. Ours can do with
-	 * less, and the calls are much smaller than what stands in for them. */
-	if (w->job->relocatable && strstr(said, "'__collider_") && !w->maxreg && !w->call_free &&
-	    !has_large_func(w)) {
-		cap_file(w, REGS_SHARED);
-		return true;
-	}
 	for (size_t i = 0; i < w->funcs.n; i++) {
 		char *quoted = base_printf(&w->arena, "'%s'", w->funcs.v[i].name);
 		if (strstr(said, quoted))
@@ -411,8 +469,9 @@ static bool keeps_caps(struct work *w)
 
 	/* What we add is called by kernels and functions alike: it must suit them all. A cap for it
 	 * is one for the whole file, so large functions are better off without the calls. */
-	if (added > REGS_SHARED && !w->call_free) {
-		if (has_large_func(w)) {
+	bool has_large = has_func(w, true);
+	if (added > (has_large ? REGS_CALLED : REGS_SHARED) && !w->call_free) {
+		if (has_large) {
 			w->call_free = true;
 			return false;
 		}
@@ -479,11 +538,35 @@ static const char *reason(struct work *w, const struct base_sink *sink, const ch
 			  : d->text;
 }
 
+static size_t lines_of(const char *text, size_t size)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < size; i++)
+		n += text[i] == '\n';
+	return n;
+}
+
+static void say_costs(const struct work *w)
+{
+	const struct costs *c = &w->costs;
+	const char *arch = w->job->arch ? w->job->arch : "any target";
+
+	base_say("%s (%s): %u accesses in %u kernels and %u functions instrumented", w->job->name,
+		 arch, w->stats.sites, w->stats.kernels, w->stats.functions);
+	base_say("%s (%s): %u groups; %zu lines of PTX, %zu with checks; %.2f s in the pass; ptxas "
+		 "%.2f s "
+		 "for the original, %.2f s with checks (%u runs)",
+		 w->job->name, arch, w->stats.groups, c->lines, c->lines_after, c->pass,
+		 c->original, c->trial, c->trials);
+}
+
 static enum tool_outcome rewrite(struct work *w, struct base_buf *out, struct base_sink *sink)
 {
 	struct tool_reglist before = {0};
 	const char *why = "unknown reason";
 	char *said;
+	double began = seconds_of(RUSAGE_SELF);
 	bool has_fit = w->job->arch && !w->job->opt->no_fit;
 
 	if (has_fit && !scan(w, sink))
@@ -507,10 +590,12 @@ static enum tool_outcome rewrite(struct work *w, struct base_buf *out, struct ba
 			base_say("%s: %s runs as it was: %s", w->job->name, w->funcs.v[i].name,
 				 w->funcs.v[i].why);
 	}
-	if (w->job->opt->verbose)
-		base_say("%s (%s): %u accesses in %u kernels and %u functions instrumented",
-			 w->job->name, w->job->arch ? w->job->arch : "any target", w->stats.sites,
-			 w->stats.kernels, w->stats.functions);
+	if (w->job->opt->verbose) {
+		w->costs.pass = seconds_of(RUSAGE_SELF) - began;
+		w->costs.lines = lines_of(w->text, w->size);
+		w->costs.lines_after = lines_of(out->p, out->n);
+		say_costs(w);
+	}
 	return TOOL_CHANGED;
 }
 

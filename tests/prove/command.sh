@@ -1,7 +1,7 @@
 #!/bin/bash
-# command.sh - collider prove as a command: exit codes, sources, options: command.sh COLLIDER DIR
+# command.sh - collider prove as a command: exit codes, sources, options: command.sh COLLIDER DIR NVCC ROOT
 set -u
-collider=$1 dir=$2
+collider=$1 dir=$2 nvcc=$3 root=$4
 tree=$(mktemp -d) || exit 2
 trap 'rm -rf "$tree"' EXIT
 failed=0
@@ -11,7 +11,7 @@ expect() { # expect CODE PATTERN ARGUMENTS...
 	shift 2
 	out=$("$collider" prove "$@" 2>&1)
 	rc=$?
-	[ $rc -eq "$code" ] || { echo "FAIL prove $*: expected exit code $code, found $rc"; echo "$out"; failed=1; }
+	[[ $rc =~ ^($code)$ ]] || { echo "FAIL prove $*: expected exit code $code, found $rc"; echo "$out"; failed=1; }
 	grep -Eq -- "$pattern" <<<"$out" || { echo "FAIL prove $*: expected $pattern, found:"; echo "$out"; failed=1; }
 }
 
@@ -38,7 +38,7 @@ __global__ void half(float *y, int n) { y[threadIdx.x / n] = 1.0f; }
 CU
 expect 10 'true data race' "$tree/param.cu"
 expect 10 'scalar parameters may be anything here' --block-dim=4 "$tree/param.cu"
-expect 10 'what it uses: --param=INDEX=VALUE$' --block-dim=4 --grid-dim=1 "$tree/param.cu"
+expect 10 'what it uses: --param=NAME=VALUE$' --block-dim=4 --grid-dim=1 "$tree/param.cu"
 expect 0 'parameter 2 = 1' --param=2=1 "$tree/param.cu"
 cat >"$tree/tile.cu" <<'CU'
 __global__ void tile(float *y)
@@ -51,7 +51,7 @@ CU
 expect 10 'because blockDim.x, gridDim.x may be anything here' "$tree/tile.cu"
 expect 10 'what it uses: --block-dim=X,Y,Z --grid-dim=X,Y,Z$' "$tree/tile.cu"
 expect 10 'found with blockDim \(' "$tree/tile.cu"
-expect 10 '"free":\["blockDim.x", "gridDim.x"\]' --format=json "$tree/tile.cu"
+expect 10 '"free":\["blockDim.x","gridDim.x"\]' --format=json "$tree/tile.cu"
 expect 0 '^tile.*race-free$' --block-dim=256 "$tree/tile.cu"
 expect 10 'because gridDim.x may be anything' --block-dim=512 "$tree/tile.cu"
 expect 11 'assume.cu:3: this assumption contradicts the others' --param=2=2 "$tree/assume.cu"
@@ -66,12 +66,116 @@ for second in 32 64; do
 done
 expect 11 'lines32.cu:2: vacuous: --blockDim=32 contradicts line 1' "$tree/lines32.cu"
 expect 0 'race-free' "$tree/lines64.cu"
-expect 2 'INDEX=VALUE' --param=n=1 "$tree/param.cu"
+expect 0 'parameter n = 1' --param=n=1 "$tree/param.cu"
+expect 11 "no parameter 'm'" --param=m=1 "$tree/param.cu"
+expect 2 'NAME=VALUE' --param=n "$tree/param.cu"
 expect 2 'expected numbers' --block-dim=many "$tree/param.cu"
 expect 2 'takes a .cu or .ptx' --block-dim=4
 expect 1 'No such file' "$tree/none.ptx"
 echo 'this is no PTX' >"$tree/bad.ptx"
 expect 1 'bad.ptx:1:' "$tree/bad.ptx"
+
+ptx() { # ptx FILE.cu: one compilation for many questions
+	"$nvcc" -ptx -G -arch=sm_90 -D__COLLIDER_PROVE__=1 -I "$root/include" \
+		-include collider/assume.h -o "${1%.cu}.ptx" "$1"
+}
+
+# assumptions
+ptx "$tree/param.cu"
+expect 0 'race-free' --assume='n == 1' "$tree/param.ptx"
+expect 0 'n <= 1' --assume='n > 0; n <= 1' "$tree/param.ptx"
+expect 10 "race-free with --assume='n (== 1|<= 1)'" --block-dim=4 --grid-dim=1 "$tree/param.ptx"
+expect 10 'true alarm' --no-remedies --assume='n == 2' "$tree/param.ptx"
+expect 11 'contradict' --assume='n == 1; n == 2' "$tree/param.ptx"
+expect 11 "has no parameter 'k'" --assume='k == 1' "$tree/param.ptx"
+expect 2 'column 4: the expression ends here' --assume='n <' "$tree/param.ptx"
+expect 2 'column 3: expected an operator' --assume='n n' "$tree/param.ptx"
+cat >"$tree/index.cu" <<'CU'
+__global__ void scatter(float *y, const int *idx)
+{
+	int at = idx[threadIdx.x];
+	y[at] = 1.0f;
+}
+__global__ void scatter_said(float *y, const int *idx)
+{
+	collider_injective(idx, 1024);
+	y[idx[threadIdx.x]] = 1.0f;
+}
+__global__ void scatter_distinct(float *y, const int *idx)
+{
+	int at = idx[threadIdx.x] * 3;
+	collider_distinct(at);
+	y[at] = 1.0f;
+}
+__global__ void distinct_denied(float *y)
+{
+	int at = threadIdx.x / 2;
+	collider_distinct(at);
+	y[at] = 1.0f;
+}
+__global__ void same_value(int *y)
+{
+	y[threadIdx.x / 2] = 7;
+}
+__global__ void other_value(int *y)
+{
+	y[threadIdx.x / 2] = threadIdx.x;
+}
+__global__ void count_down(float *y, unsigned n)
+{
+	for (unsigned i = threadIdx.x; i < n; i += blockDim.x)
+		y[i] = 1.0f;
+}
+CU
+ptx "$tree/index.cu"
+one='--block-dim=64 --grid-dim=1'
+# shellcheck disable=SC2086
+{
+expect 12 'approximated: at' $one --no-remedies --kernel=7scatterPf "$tree/index.ptx"
+expect 12 "race-free with --assume='(injective.idx.|distinct.at.)'" $one --kernel=7scatterPf "$tree/index.ptx"
+expect 0 'race-free' $one --kernel=7scatterPf --assume='injective(idx)' "$tree/index.ptx"
+expect 12 'potential' $one --no-remedies --kernel=7scatterPf --assume='injective(idx, 63)' "$tree/index.ptx"
+expect 0 'what collider_injective says' $one --kernel=scatter_said "$tree/index.ptx"
+expect 0 'what collider_distinct says' $one --kernel=scatter_distinct "$tree/index.ptx"
+expect 11 'the first two threads' $one --kernel=distinct_denied "$tree/index.ptx"
+expect 10 'true data race' $one --no-remedies --kernel=same_value "$tree/index.ptx"
+expect 13 'excused by --benign' $one --benign=same-value --kernel=same_value "$tree/index.ptx"
+expect 10 'true data race' $one --benign=same-value --no-remedies --kernel=other_value "$tree/index.ptx"
+expect 0 "doesn't wrap" --block-dim=48 --grid-dim=1 --kernel=count_down "$tree/index.ptx"
+expect '1[02]' 'data race' --block-dim=48 --grid-dim=1 --no-remedies --all-launches --kernel=count_down "$tree/index.ptx"
+expect 10 'confirmed: the launch raced' $one --no-remedies --confirm --reproducer="$tree" --kernel=other_value "$tree/index.cu"
+expect 0 'write 4 at .threadIdx.x' --protocol "$tree/mask.cu"
+}
+[ -s "$tree/race1.cu" ] || { echo 'FAIL --reproducer: no file'; failed=1; }
+grep -q 'kernel)(int\*) = other_value' "$tree/race1.cu" || { echo 'FAIL --reproducer:'; cat "$tree/race1.cu"; failed=1; }
+
+# templates
+echo 'template <int N> __global__ void t(float *y) { y[threadIdx.x % N] = 1; }' >"$tree/template.cu"
+expect 11 "a template without an instance: --instantiate='t<" "$tree/template.cu"
+expect 0 't<64>.*race-free' --instantiate='t<64>' --block-dim=64 --grid-dim=1 "$tree/template.cu"
+
+# a build, and what was found before
+cat >"$tree/compile_commands.json" <<JSON
+[{"directory": "$tree", "command": "nvcc -DOFFSET=5u -O3 -c mask.cu -o mask.o", "file": "mask.cu"},
+ {"directory": "$tree", "command": "cc -c x.c", "file": "x.c"},
+ {"directory": "$tree", "arguments": ["nvcc", "-c", "param.cu"], "file": "param.cu"}]
+JSON
+export XDG_CACHE_HOME=$tree/cache
+mkdir "$tree/cache"
+expect 10 '2 kernels: 1 race-free, 1 with true' --no-remedies --build="$tree"
+expect 10 'collider: .2/2. param.cu' --no-remedies --build="$tree"
+expect 10 'from the cache' --no-remedies --build="$tree"
+expect 2 'found both' --build="$tree" "$tree/mask.cu"
+expect 1 'compile_commands.json: No such' --build="$tree/cache"
+
+# launches that were seen
+printf '%s\n' '{"kernel":"_Z4halfPfi","block":[64,1,1],"grid":[1,1,1],"params":[{"offset":0,"bytes":8,"value":1},{"offset":8,"bytes":4,"value":1}]}' >"$tree/launches"
+expect 0 'a recorded launch' --launches="$tree/launches" "$tree/param.ptx"
+sed -i 's/"value":1}\]/"value":2}]/' "$tree/launches"
+expect 10 'true data race' --no-remedies --launches="$tree/launches" "$tree/param.ptx"
+expect 11 'no launch of this kernel was recorded' --launches="$tree/launches" "$tree/index.ptx"
+echo nonsense >"$tree/launches"
+expect 1 'launches:1: expected a launch' --launches="$tree/launches" "$tree/param.ptx"
 expect 11 'could not prove' "$dir/steps/unknown.ptx"
 expect 12 'potential' "$dir/steps/undefined.ptx"
 expect 0 '"verdict":"race-free"' --format=json "$dir/steps/switch.ptx"

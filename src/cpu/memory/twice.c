@@ -80,6 +80,12 @@ void cpu_space_region(const struct cpu_machine *m, uint64_t *first, uint64_t *la
 	*last = m->space->region_end - 1;
 }
 
+void cpu_mem_region(const struct cpu_machine *m, uint64_t *first, uint64_t *bytes)
+{
+	*first = m->space->region;
+	*bytes = m->space->region_end - m->space->region;
+}
+
 void cpu_space_protect(struct cpu_machine *m, bool is_on)
 {
 	struct cpu_space *s = m->space;

@@ -26,6 +26,7 @@
 #include "race/pair.h"
 #include "race/race.h"
 #include "race/shm_write.h"
+#include "race/shadow.h"
 #include "race/site.h"
 #include "report/report.h"
 
@@ -84,12 +85,29 @@ static void start_oracle(void)
 	cpu_on_pair(rt.m, write_pair, NULL);
 }
 
+/* What stepped aside is that of the process: in the region of its first device. */
+static void update_history(void)
+{
+	uint64_t threads, accesses;
+
+	rt_history_counts(&threads, &accesses);
+	for (unsigned d = 0; d < RT_DEVICES; d++) {
+		struct race_region *region = contexts[d].region;
+		if (!region || !region->has_history)
+			continue;
+		region->threads_aside = threads;
+		region->accesses_aside = accesses;
+		return;
+	}
+}
+
 /* Lock held. */
 static void update_oracle(void)
 {
 	static bool is_blind;
 	struct cpu_oracle_stats s;
 
+	update_history();
 	if (!oracle)
 		return;
 	cpu_get_oracle_stats(rt.m, &s);
@@ -247,7 +265,7 @@ static enum race_order_verdict judge_order(uint32_t id, void *arg)
 }
 
 /* Fills in the runtime block of each detector that the module has; false: of none. */
-static bool fill_blocks(const struct context *c, struct found *f, bool *has_any)
+static bool fill_blocks(const struct context *c, struct found *f, bool *has_any, bool *has_history)
 {
 	struct race_fill fill = {(uint64_t)(uintptr_t)c->rt, judge_order, f};
 	bool is_patched = false;
@@ -260,15 +278,21 @@ static bool fill_blocks(const struct context *c, struct found *f, bool *has_any)
 			race_shm_note("a module was instrumented by another version of Collider; "
 				      "races in it go unchecked");
 		} else if (c->rt) {
-			race_shm_block((enum race_detector_id)id,
-				       (void *)(uintptr_t)f->blocks[id].at, &fill);
+			void *block = (void *)(uintptr_t)f->blocks[id].at;
+			if (id == RACE_DETECTOR_HIRACE) {
+				rt_history_module(block);
+				*has_history = true;
+				c->region->has_history = 1;
+			}
+			race_shm_block((enum race_detector_id)id, block, &fill);
 			is_patched = true;
 		}
 	}
 	return is_patched;
 }
 
-bool rt_collider_module(unsigned device, const struct rt_image *im, struct cpu_module *mod)
+bool rt_collider_module(unsigned device, const struct rt_image *im, struct cpu_module *mod,
+			bool *has_history)
 {
 	struct found f = {.image = im};
 	bool has_any = false;
@@ -276,7 +300,7 @@ bool rt_collider_module(unsigned device, const struct rt_image *im, struct cpu_m
 	pthread_mutex_lock(&lock);
 	struct context *c = context_of(device);
 	cpu_module_each_symbol(mod, look_at_symbol, &f);
-	bool is_patched = fill_blocks(c, &f, &has_any);
+	bool is_patched = fill_blocks(c, &f, &has_any, has_history);
 	race_order_judge(&f.order);
 	if (c->region)
 		__atomic_fetch_add(has_any ? &c->region->modules : &c->region->plain_modules, 1,
@@ -367,6 +391,8 @@ void rt_collider_launched(unsigned device, struct rt_kern *k)
 		return;
 	if (k && k->count)
 		__atomic_fetch_add(&k->count->count, 1, __ATOMIC_RELAXED);
+	if (!k || !k->image->has_history)
+		rt_history_unseen(RACE_HISTORY_GRID_ORDERS);
 	pthread_mutex_lock(&lock);
 	struct context *c = context_of(device);
 	atomic_fetch_add(&c->launches, 1);

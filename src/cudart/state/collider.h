@@ -8,8 +8,10 @@
 
 /* Opens the shared file and says that the CPU device is here; once, when the machine starts. */
 void rt_collider_start(void);
-/* A module was loaded: writes its knobs, copies its site tables. True: it is instrumented. */
-bool rt_collider_module(unsigned device, const struct rt_image *im, struct cpu_module *mod);
+/* A module was loaded: writes its knobs, copies its site tables. True: it is instrumented;
+ * has_history: with detector hirace. */
+bool rt_collider_module(unsigned device, const struct rt_image *im, struct cpu_module *mod,
+			bool *has_history);
 /* Says in a launch how the kernel orders its blocks. The images' lock is held. */
 void rt_collider_order(struct rt_kern *k, unsigned device, struct cpu_launch *launch);
 /* Makes the kernel's counter before its first launch. The images' lock is held. */
@@ -22,6 +24,13 @@ bool rt_collider_is_idle(unsigned device, uint64_t deadline);
 void rt_collider_failed(const char *why);
 /* The number of a device's region among those of the process (race_region.context). */
 uint32_t rt_collider_number(unsigned device);
+
+/* history.c: fills in the block of a module with detector hirace; notes who may order threads of a
+ * kernel without being seen (RACE_HISTORY_*_ORDERS); what stepped aside. */
+struct race_history;
+void rt_history_module(struct race_history *block);
+void rt_history_unseen(uint32_t who);
+void rt_history_counts(uint64_t *threads, uint64_t *accesses);
 
 /* origin.c: the call `number` is wanted in the report. */
 void rt_origin_tell(uint32_t number);

@@ -92,7 +92,8 @@ static void name_image(struct rt_image *im)
 static struct ptx_module *prepare(struct rt_image *im, const char *file, struct ptx_module *m)
 {
 	unsigned has = inst_detectors_of(m), wants = rt.detectors & RACE_DETECT_PUT;
-	struct inst_options opt = {.sanitize = wants, .raise_target = false};
+	struct inst_options opt = {
+		.sanitize = wants, .raise_target = false, .shared_room = CPU_SHARED_OPTIN};
 	struct inst_stats stats = {0};
 	struct base_sink sink = {0};
 	struct base_buf out = {0};
@@ -241,7 +242,7 @@ cudaError_t rt_image_load(struct rt_image *im, unsigned device, struct cpu_modul
 				say_no_ptx(im);
 			im->error = cudaErrorInvalidPtx;
 		} else {
-			im->is_instrumented = rt_collider_module(device, im, mod);
+			im->is_instrumented = rt_collider_module(device, im, mod, &im->has_history);
 			bind_managed(im, device, mod);
 		}
 		base_sink_free(&sink);

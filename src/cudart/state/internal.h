@@ -301,6 +301,9 @@ uint32_t rt_origin(void);
 /* A kernel was submitted / something of the device was waited for: the shared file of findings is
  * brought up to date (collider.c). launched: the lock may be held; synced: not. */
 void rt_collider_launched(unsigned device, struct rt_kern *k);
+/* launches.c: --record-launches. The file's name is copied; NULL: nothing is recorded. */
+void rt_launches_open(const char *file);
+void rt_launches_record(const struct cpu_launch *l);
 /* How long a kernel on this stream is to be held back, in ns (--shuffle-streams), and counted. The
  * lock is held. */
 uint64_t rt_collider_hold(struct rt_stream *s, unsigned device, bool is_programmatic);

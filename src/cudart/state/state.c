@@ -70,6 +70,8 @@ bool cudart_read_options(const char *text, struct cudart_options *opt, struct ba
 	bool has_seed = option_source(&s, OPTION_SEED) != OPTION_FROM_DEFAULT;
 	opt->has_detectors = option_source(&s, OPTION_DETECTOR) != OPTION_FROM_DEFAULT;
 	opt->detectors = option_list(&s, OPTION_DETECTOR);
+	const char *launches = option_text(&s, OPTION_RECORD_LAUNCHES);
+	opt->launches = launches ? strdup(launches) : NULL;
 	opt->cpu = (struct cpu_options){
 		.seed = has_seed ? (uint64_t)option_int(&s, OPTION_SEED) : 1,
 		.threads = (unsigned)option_int(&s, OPTION_THREADS),
@@ -191,6 +193,8 @@ static void start(void)
 	rt.options = o.cpu;
 	rt.has_detectors = o.has_detectors;
 	rt.detectors = o.detectors;
+	rt_launches_open(o.launches);
+	free(o.launches);
 	if (rt.options.oracle && rt.options.threads != 1) {
 		rt_say("%s: the oracle goes with threads=1 only; it is not used",
 		       CUDART_OPTIONS_ENV);

@@ -94,9 +94,12 @@ static struct ptx_opnd widen64(struct inst_ctx *cx, const struct inst_access *a,
 /* ---- by call ------------------------------------------------------------------ */
 
 static void call_element(struct inst_ctx *cx, const struct inst_access *a, unsigned i,
-			 struct ptx_opnd what, struct ptx_stmt *at)
+			 enum race_kind kind, struct ptx_stmt *at)
 {
 	const struct inst_elem *e = &a->elem[i];
+	/* Of 128 bits each half is an element. */
+	struct ptx_opnd what =
+		inst_int(cx, race_what(a->site, kind, a->bits < 128 ? a->width : 8, false));
 	int64_t off = (int64_t)i * (a->step ? a->step : a->width);
 
 	if (a->bits < 128) {
@@ -109,7 +112,6 @@ static void call_element(struct inst_ctx *cx, const struct inst_access *a, unsig
 	struct ptx_opnd now[2] = {inst_fresh(cx, PTX_TYPE_B64), inst_fresh(cx, PTX_TYPE_B64)};
 	inst_emit(cx, at, "split128", NT, H(was[0], was[1], inst_reg(cx, e->was)));
 	inst_emit(cx, at, "split128", NT, H(now[0], now[1], inst_reg(cx, e->now)));
-	what = inst_int(cx, race_what(a->site, kind_of(a), 8, false));
 	for (int half = 0; half < 2; half++) {
 		struct ptx_opnd addr = inst_address(cx, a, off + 8 * half, at);
 		inst_emit(cx, at, "changed", NT, H(cx->hash, what, addr, was[half], now[half]));
@@ -284,7 +286,7 @@ static void cold_speculated(struct inst_ctx *cx, const struct inst_access *a, un
 		struct ptx_opnd no = hit;
 		no.flags ^= PTX_OPND_NOT;
 		inst_emit(cx, at, "branch_if", NT, H(no, ptx_opnd_label(equal)));
-		call_element(cx, a, i, what_of(cx, a, RACE_KIND_SPECULATED_READ, false), at);
+		call_element(cx, a, i, RACE_KIND_SPECULATED_READ, at);
 		inst_emit_label(cx, at, equal);
 	}
 	if (e->spec == PTX_NO_REG)
@@ -318,7 +320,7 @@ static void cold_sure(struct inst_ctx *cx, const struct inst_access *a, struct p
 	}
 	for (unsigned i = 0; i < a->vec; i++)
 		if (a->elem[i].checked && !a->elem[i].speculated)
-			call_element(cx, a, i, what_of(cx, a, kind_of(a), false), at);
+			call_element(cx, a, i, kind_of(a), at);
 	if (done)
 		inst_emit_label(cx, at, done);
 }

@@ -411,7 +411,19 @@ static void begin_function(struct inst_ctx *cx, const struct inst_plan *plan, st
 		count_launch(cx, top);
 }
 
-/* needs: plan.  keeps: the user's instructions.  breaks: flow. */
+/* The exit behind which nothing is executed, or NULL: control may fall off the end. Labels of debug
+ * information stand behind it. */
+static struct ptx_stmt *last_exit(const struct inst_ctx *cx)
+{
+	struct ptx_stmt *s = cx->f->last;
+
+	for (; s && s->kind != PTX_STMT_INST; s = s->prev)
+		if (s->mark >= cx->fl->nblocks || cx->fl->blocks[s->mark].rpo != UINT32_MAX)
+			return NULL;
+	return s && s->form->effects & PTX_EFF_EXIT && s->pred == PTX_NO_REG ? s : NULL;
+}
+
+/* needs: plan, flow.  keeps: the user's instructions.  breaks: flow. */
 void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
 {
 	struct ptx_func *f = cx->f;
@@ -430,11 +442,10 @@ void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
 	struct ptx_stmt *end = ptx_new_stmt(cx->m, PTX_STMT_INST);
 	end->form = ptx_form_of(cx->m, PTX_OP_RET, PTX_TYPE_NONE);
 	end->pred = PTX_NO_REG;
-	bool falls_off = !f->last || f->last->kind != PTX_STMT_INST ||
-			 !(f->last->form->effects & PTX_EFF_EXIT) || f->last->pred != PTX_NO_REG;
+	struct ptx_stmt *last = last_exit(cx);
+	bool falls_off = !last;
 	if (falls_off)
 		ptx_insert_before(f, NULL, end);
-	struct ptx_stmt *last = f->last;
 	struct ptx_stmt *top = inst_body_start(f);
 	begin_function(cx, plan, top);
 	for (struct inst_group *g = plan->first; g; g = g->next) {

@@ -9,12 +9,15 @@
  */
 #include "run.h"
 
+#include "history.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "instrument/instrument.h"
+#include "race/shadow.h"
 #include "race/pair.h"
 #include "race/race.h"
 
@@ -27,9 +30,9 @@ const char *const run_verdict_names[RUN_VERDICTS] = {
 	"a fault",
 	"a wrong result",
 	"another result when instrumented",
-	"collide reports a race in a race-free program",
+	"the detector reports a race in a race-free program",
 	"the oracle finds a race in a race-free program",
-	"the oracle doesn't confirm a report of collide",
+	"the oracle doesn't confirm a report",
 	"the oracle misses a planted race",
 	"the oracle has not judged all",
 };
@@ -46,6 +49,8 @@ struct run {
 	struct race_sites sites;
 	bool has_sites;
 	struct race_knobs *knobs;
+	struct race_history *block; /* of hirace, in place of collide */
+	struct history history;
 	unsigned pair[PAIRS][2]; /* source lines of the oracle's pairs */
 	bool on_line[LINES];	 /* is one of them here? */
 	struct run_result r;
@@ -83,6 +88,8 @@ static void on_symbol(const char *name, uint64_t addr, uint64_t bytes, void *arg
 
 	if (!strcmp(name, RACE_KNOBS_SYMBOL))
 		x->knobs = p;
+	else if (!strcmp(name, RACE_HISTORY_SYMBOL))
+		x->block = p;
 	else if (!strncmp(name, RACE_SITES_PREFIX, strlen(RACE_SITES_PREFIX)))
 		x->has_sites = !race_sites_decode(p, bytes, &x->sites);
 }
@@ -103,7 +110,7 @@ static void set_up_collide(struct run *x)
 	size_t nrecords = sizeof(struct race_record) * RACE_SLOTS;
 
 	cpu_module_each_symbol(x->mod, on_symbol, x);
-	if (!x->knobs || !x->has_sites)
+	if ((!x->knobs && !x->block) || !x->has_sites)
 		die("the instrumented module has no knobs or no site table");
 	x->rt = pages(sizeof(*x->rt));
 	x->records = pages(nrecords);
@@ -111,6 +118,11 @@ static void set_up_collide(struct run *x)
 	    !cpu_mem_register(x->m, x->records, nrecords))
 		die("memory for reports was refused");
 	x->rt->records = (uint64_t)(uintptr_t)x->records;
+	if (x->block) {
+		if (!history_begin(&x->history, x->m, x->block, (uint64_t)(uintptr_t)x->rt))
+			die("no address space for history words");
+		return;
+	}
 	x->knobs->rt = (uint64_t)(uintptr_t)x->rt;
 	x->knobs->rsleep = x->knobs->wsleep = DELAY_NS;
 	x->knobs->sample = 1;
@@ -163,7 +175,10 @@ static void damage(struct base_buf *text, enum run_damage how)
 
 void run_instrument(const struct program *p, enum run_damage how, struct base_buf *out)
 {
-	struct inst_options opt = {.sanitize = RACE_DETECT(COLLIDE),
+	const char *detector = getenv("COLLIDER_SOUNDNESS");
+	bool is_hirace = detector && !strcmp(detector, "hirace");
+	struct inst_options opt = {.sanitize =
+					   is_hirace ? RACE_DETECT(HIRACE) : RACE_DETECT(COLLIDE),
 				   .inline_groups = getenv("COLLIDER_CALLS") ? -1 : 0};
 	struct inst_stats stats = {0};
 	struct base_sink sink = {0};
@@ -271,7 +286,26 @@ static bool is_within(unsigned line, const unsigned range[2])
 	return line >= range[0] && line <= range[1];
 }
 
-/* Reports of collide; false: one of them has no pair of the oracle (the text says which). */
+/* Has the oracle found a race of each access of the record? */
+static bool is_paired(const struct run *x, const struct race_record *c, unsigned line)
+{
+	uint32_t earlier = RACE_EARLIER_SITE(c->now[0]);
+	struct race_site s = {0};
+
+	if (line >= LINES || !x->on_line[line])
+		return false;
+	if (!(c->flags & RACE_REC_TWO_SIDES) || !earlier)
+		return true;
+	if (!race_sites_get(&x->sites, earlier - 1, &s))
+		die("a report names no earlier site");
+	for (unsigned i = 0; i < x->r.pairs; i++)
+		if ((x->pair[i][0] == line && x->pair[i][1] == s.line) ||
+		    (x->pair[i][1] == line && x->pair[i][0] == s.line))
+			return true;
+	return false;
+}
+
+/* Reports of the detector; false: one of them has no pair of the oracle (the text says which). */
 static bool look_at_reports(struct run *x)
 {
 	bool is_confirmed = true;
@@ -283,12 +317,16 @@ static bool look_at_reports(struct run *x)
 			continue;
 		if (!race_sites_get(&x->sites, c->site, &s))
 			die("a report names no site");
+		if (c->kind == RACE_KIND_HISTORY_POSSIBLE) {
+			x->r.possible++;
+			continue;
+		}
 		x->r.reports++;
 		for (unsigned j = 0; j < x->p->nplants; j++)
 			if (is_within(s.line, x->p->plant[j].a) ||
 			    is_within(s.line, x->p->plant[j].b))
 				x->r.seen |= 1u << j;
-		if (s.line < LINES && x->on_line[s.line])
+		if (is_paired(x, c, s.line))
 			continue;
 		is_confirmed = false;
 		snprintf(x->r.text, sizeof(x->r.text), "%s at line %u: %s", race_kind_name(c->kind),
@@ -418,6 +456,7 @@ struct run_result run_program(const struct program *p, const struct run_config *
 		race_sites_close(&x.sites);
 	cpu_module_unload(x.mod);
 	cpu_machine_free(x.m);
+	history_end(&x.history);
 	free(x.rt);
 	free(x.records);
 	base_arena_free(&arena);

@@ -35,10 +35,11 @@ struct run_result {
 	enum run_verdict verdict;
 	char text[256]; /* what failed */
 	unsigned reports, pairs;
+	unsigned possible;   /* reports of hirace that aren't certain */
 	unsigned told, seen; /* bit i: the oracle told plant i, collide reported a line of it */
 };
 
-/* The program's text with collide in it, and damaged. */
+/* The program's text with collide in it (COLLIDER_SOUNDNESS=hirace: with hirace), and damaged. */
 void run_instrument(const struct program *p, enum run_damage how, struct base_buf *out);
 /* Does the oracle judge this model? */
 bool run_has_oracle(enum cpu_model model);

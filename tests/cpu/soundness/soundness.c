@@ -93,8 +93,8 @@ static void print_counts(void)
 		printf("%s: %" PRIu64 " programs, %" PRIu64 " runs, %" PRIu64
 		       " of them judged by the oracle\n",
 		       i ? "racy" : "race-free", total.programs[i], total.runs[i], total.judged[i]);
-	printf("reports of collide: %" PRIu64 " in %" PRIu64 " runs; pairs of the oracle: %" PRIu64
-	       " in %" PRIu64 " runs\n",
+	printf("reports of the detector: %" PRIu64 " in %" PRIu64
+	       " runs; pairs of the oracle: %" PRIu64 " in %" PRIu64 " runs\n",
 	       total.reports, total.reported, total.pairs, total.paired);
 	printf("racy runs without a race that no schedule hides: %" PRIu64
 	       ", the oracle told %" PRIu64 "\n",

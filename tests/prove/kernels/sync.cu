@@ -87,15 +87,6 @@ __global__ void shuffle_only(float *g)
 	g[threadIdx.x] = v;
 }
 
-// prove: warp_sync potential
-__global__ void warp_sync(float *g)
-{
-	__shared__ float s[64];
-	s[threadIdx.x] = g[threadIdx.x];
-	__syncwarp();
-	g[threadIdx.x] = s[threadIdx.x ^ 1];
-}
-
 // prove: recursion unproven
 __device__ int down(int n)
 {
@@ -106,12 +97,59 @@ __global__ void recursion(int *g)
 	g[threadIdx.x] = down(g[threadIdx.x]);
 }
 
-// prove: assembly unproven
-__global__ void assembly(int *g)
+__device__ void copy_in(int *to, const int *from)
+{
+	asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"((unsigned)__cvta_generic_to_shared(to)),
+		     "l"(from)
+		     : "memory");
+}
+
+// prove: copy_waited race-free --block-dim=64
+__global__ void copy_waited(int *out, const int *in)
+{
+	__shared__ int s[64];
+	copy_in(&s[threadIdx.x], &in[threadIdx.x]);
+	asm volatile("cp.async.wait_all;" ::: "memory");
+	__syncthreads();
+	out[threadIdx.x] = s[63 - threadIdx.x];
+}
+
+// prove: copy_no_barrier true --block-dim=64
+__global__ void copy_no_barrier(int *out, const int *in)
+{
+	__shared__ int s[64];
+	copy_in(&s[threadIdx.x], &in[threadIdx.x]);
+	asm volatile("cp.async.wait_all;" ::: "memory");
+	out[threadIdx.x] = s[63 - threadIdx.x];
+}
+
+// The barrier doesn't wait for the copy.
+// prove: copy_not_waited unproven --block-dim=64
+__global__ void copy_not_waited(int *out, const int *in)
+{
+	__shared__ int s[64];
+	copy_in(&s[threadIdx.x], &in[threadIdx.x]);
+	__syncthreads();
+	out[threadIdx.x] = s[63 - threadIdx.x];
+}
+
+// The thread itself must wait, too.
+// prove: copy_own_too_early unproven --block-dim=64
+__global__ void copy_own_too_early(int *out, const int *in)
+{
+	__shared__ int s[64];
+	copy_in(&s[threadIdx.x], &in[threadIdx.x]);
+	int v = s[threadIdx.x];
+	asm volatile("cp.async.wait_all;" ::: "memory");
+	out[threadIdx.x] = v;
+}
+
+// prove: bulk_copy unproven
+__global__ void bulk_copy(int *g)
 {
 	__shared__ int s[4];
-	asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"((unsigned)__cvta_generic_to_shared(s)),
-		     "l"(g));
+	asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 16;" ::"l"(g),
+		     "r"((unsigned)__cvta_generic_to_shared(s)));
 	g[threadIdx.x] = s[0];
 }
 
@@ -135,4 +173,83 @@ __global__ void handed_on(unsigned *message, unsigned *f, unsigned *heard)
 		__syncwarp();
 		heard[threadIdx.x] = message[(threadIdx.x + 1) % 32];
 	}
+}
+
+#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+
+// prove: grid_sync race-free --block-dim=64 --assume=gridDim.y==1&&gridDim.z==1
+__global__ void grid_sync(float *a, float *b)
+{
+	unsigned i = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;
+	a[i] = 1.0f;
+	cg::this_grid().sync();
+	b[i] = a[n - 1 - i];
+}
+
+// prove: grid_sync_missing true --block-dim=64 --assume=gridDim.y==1&&gridDim.z==1
+__global__ void grid_sync_missing(float *a, float *b)
+{
+	unsigned i = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;
+	a[i] = 1.0f;
+	__syncthreads();
+	b[i] = a[n - 1 - i];
+}
+
+// prove: grid_sync_loop race-free --block-dim=64 --assume=gridDim.y==1&&gridDim.z==1
+__global__ void grid_sync_loop(float *a, float *b, int n)
+{
+	unsigned i = blockIdx.x * blockDim.x + threadIdx.x, last = gridDim.x * blockDim.x - 1;
+	cg::grid_group g = cg::this_grid();
+	for (int k = 0; k < n; k++) {
+		a[i] = b[i];
+		g.sync();
+		b[i] = a[last - i];
+		g.sync();
+	}
+}
+
+// One barrier of the grid too few: the next iteration's store meets this one's load.
+// prove: grid_sync_loop_once true --block-dim=64 --assume=gridDim.y==1&&gridDim.z==1
+__global__ void grid_sync_loop_once(float *a, float *b, int n)
+{
+	unsigned i = blockIdx.x * blockDim.x + threadIdx.x, last = gridDim.x * blockDim.x - 1;
+	cg::grid_group g = cg::this_grid();
+	for (int k = 0; k < n; k++) {
+		a[i] = b[i];
+		g.sync();
+		b[i] = a[last - i];
+	}
+}
+
+// prove: block_group race-free --block-dim=64
+__global__ void block_group(float *a)
+{
+	__shared__ float s[64];
+	s[threadIdx.x] = a[threadIdx.x];
+	cg::this_thread_block().sync();
+	a[threadIdx.x] = s[63 - threadIdx.x];
+}
+
+// prove: mbarrier potential --block-dim=64 --grid-dim=1
+__global__ void mbarrier(float *a)
+{
+	__shared__ float s[64];
+	__shared__ unsigned long long b;
+	unsigned at = (unsigned)__cvta_generic_to_shared(&b);
+	if (threadIdx.x == 0)
+		asm volatile("mbarrier.init.shared.b64 [%0], 64;" ::"r"(at));
+	__syncthreads();
+	s[threadIdx.x] = a[threadIdx.x];
+	unsigned long long token;
+	unsigned done;
+	asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(token) : "r"(at) : "memory");
+	do {
+		asm volatile("{ .reg .pred p; mbarrier.test_wait.shared.b64 p, [%1], %2;"
+			     " selp.u32 %0, 1, 0, p; }"
+			     : "=r"(done)
+			     : "r"(at), "l"(token)
+			     : "memory");
+	} while (!done);
+	a[threadIdx.x] = s[63 - threadIdx.x];
 }

@@ -1,0 +1,39 @@
+/*
+ * prove.h - what the files of `collider prove` share.
+ */
+#ifndef COLLIDER_CLI_PROVE_H
+#define COLLIDER_CLI_PROVE_H
+
+#include "base/option.h"
+#include "prove/prove.h"
+
+/* prove_launches.c: reads what collider run --record-launches wrote. Returns 0 or an exit code. */
+int prove_read_launches(const char *path, struct prove_options *o, struct base_arena *a);
+
+/*
+ * prove_confirm.c: runs the launches of a kernel's alarms on the CPU device under the oracle, and
+ * fills
+ * in what they showed. source: the .cu file, or NULL; dir: where reproducers go, or NULL.
+ */
+void prove_confirm(struct race_proofs *r, const char *text, size_t size, const char *source,
+		   const char *dir);
+
+/*
+ * prove_build.c: every .cu file of a compile_commands.json. Calls fn for each with nvcc's options,
+ * in
+ * its folder, until that returns something else than 0. Returns that, or an exit code.
+ */
+typedef int prove_file_fn(const char *file, char *const *args, size_t nargs, size_t at, size_t of,
+			  void *arg);
+int prove_each_file(const char *dir, prove_file_fn *fn, void *arg);
+
+/* prove_template.c: a source that includes `source` and uses the instances ("k<float>;..."), in a
+ * new
+ * file under dir. NULL after saying why not. */
+const char *prove_instantiate(const char *source, const char *instances, const char *dir,
+			      struct base_arena *a);
+/* Adds an entry "not analysed" for each __global__ template of the source of which r has no
+ * instance. */
+void prove_name_templates(const char *source, struct race_proofs *r);
+
+#endif

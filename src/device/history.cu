@@ -1,0 +1,629 @@
+/*
+ * history.cu - detector `hirace` on the device: what an instrumented module calls.
+ *
+ *	__collider_history_begin	at a kernel's entry: the thread's number and launch, in one word
+ *	__collider_history_shared	at a kernel's entry: the block's table for shared memory
+ *	__collider_history_g, _s, _x	before an access: global, shared, generic address
+ *	__collider_history_sync		beside strong accesses, fences, barriers: release stamps
+ *	__collider_history_barrier	behind a barrier of the block: the clocks
+ *	__collider_history_lanes	the same of a warp
+ *
+ * The update is shadow/update.h and nothing else. Compiled to PTX when Collider is built and pasted
+ * into each module, local to it: the hash of its site table stands in here. All accesses are relaxed.
+ * Nothing orders memory but two fences in __collider_history_sync: L of a location (shadow/release.h)
+ * must be visible no later than the program's strong write that comes next, and be read no earlier
+ * than its strong read; they run only in kernels that have releases or fences. This detector judges by
+ * history, so they hide no race.
+ *
+ * Misses: an access outside of the tracked range (counted). Costs: a call, a load of the word and one
+ * of the table for each 4 bytes that stay as they are, some 150 instructions; a compare-and-swap where
+ * the word changes.
+ */
+#define DEV_KNOBS "__collider_history"
+#include "race/shadow.h"
+
+#include "gpu_ops.h"
+
+#include "report_core.h"
+
+#include "shadow/machine.h"
+
+#include "shadow/hirace_table.h"
+
+/* ---- the operations of update.h -------------------------------------------------------- */
+
+/* Words lie in global or in shared memory. */
+DEV_FN uint64_t dev_word(const void *p)
+{
+	uint64_t v;
+
+	asm volatile("ld.relaxed.gpu.u64 %0, [%1];" : "=l"(v) : "l"(p));
+	return v;
+}
+
+DEV_FN uint64_t dev_swap(void *p, uint64_t old, uint64_t next)
+{
+	uint64_t v;
+
+	asm volatile("atom.relaxed.gpu.cas.b64 %0, [%1], %2, %3;"
+		     : "=l"(v)
+		     : "l"(p), "l"(old), "l"(next));
+	return v;
+}
+
+DEV_FN uint32_t dev_word32(const void *p)
+{
+	uint32_t v;
+
+	asm volatile("ld.relaxed.gpu.u32 %0, [%1];" : "=r"(v) : "l"(p));
+	return v;
+}
+
+DEV_FN uint32_t dev_max32(void *p, uint32_t v)
+{
+	uint32_t old;
+
+	asm volatile("atom.relaxed.gpu.max.u32 %0, [%1], %2;" : "=r"(old) : "l"(p), "r"(v));
+	return old;
+}
+
+DEV_FN uint32_t dev_or32(void *p, uint32_t v)
+{
+	uint32_t old;
+
+	asm volatile("atom.relaxed.gpu.or.b32 %0, [%1], %2;" : "=r"(old) : "l"(p), "r"(v));
+	return old;
+}
+
+#define SHADOW_FN		   DEV_FN
+#define SHADOW_LOAD64(p)	   dev_word(p)
+#define SHADOW_LOAD32(p)	   dev_word32(p)
+#define SHADOW_CAS64(p, old, next) dev_swap(p, old, next)
+#define SHADOW_MAX32(p, v)	   dev_max32(p, v)
+#define SHADOW_OR32(p, v)	   dev_or32(p, v)
+/* Pairs of two launches are not judged. */
+#define SHADOW_OVERLAPS(launch) false
+#include "shadow/update.h"
+
+extern "C" __device__ const uint8_t __collider_history_table[SHADOW_TABLE_SIZE] =
+	SHADOW_TABLE_ENTRIES;
+
+/* ---- the runtime block ------------------------------------------------------------------ */
+
+/* Offsets are spelled as text because src/instrument rewrites ld.const where need be. */
+#define FIELD(v, at) asm volatile("ld.const.u64 %0, [__collider_history+" #at "];" : "=l"(v))
+RACE_STATIC_ASSERT(offsetof(struct race_history, first) == 64, "read below");
+RACE_STATIC_ASSERT(offsetof(struct race_history, bytes) == 72, "read below");
+RACE_STATIC_ASSERT(offsetof(struct race_history, words) == 80, "read below");
+RACE_STATIC_ASSERT(offsetof(struct race_history, byte_words) == 88, "read below");
+RACE_STATIC_ASSERT(offsetof(struct race_history, sites) == 96, "read below");
+RACE_STATIC_ASSERT(offsetof(struct race_history, byte_sites) == 104, "read below");
+RACE_STATIC_ASSERT(offsetof(struct race_history, directory) == 112, "read below");
+RACE_STATIC_ASSERT(offsetof(struct race_history, tables) == 120, "read below");
+
+DEV_FN struct race_history_tables *dev_tables(void)
+{
+	uint64_t v;
+
+	FIELD(v, 120);
+	return (struct race_history_tables *)v;
+}
+
+/* The hash of the module's site table: src/instrument puts it in place of this number. */
+DEV_FN uint64_t dev_table(void)
+{
+	uint64_t v;
+
+	asm volatile("mov.u64 %0, 0xC011DE55C011DE55;" : "=l"(v));
+	return v;
+}
+
+/* ---- who a thread is --------------------------------------------------------------------- */
+
+struct place {
+	uint32_t in_block, block_size;
+	uint64_t block, blocks;
+};
+
+DEV_FN struct place dev_place(void)
+{
+	struct place p;
+
+	p.block_size = blockDim.x * blockDim.y * blockDim.z;
+	p.in_block = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+	p.block = ((uint64_t)blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+	p.blocks = (uint64_t)gridDim.z * gridDim.y * gridDim.x;
+	return p;
+}
+
+/* This launch's place in the table, from 1; 0: there is none. */
+DEV_FN uint32_t dev_launch(struct race_history_tables *t)
+{
+	uint64_t grid = dev_grid() + 1u;
+	uint32_t at = (uint32_t)(grid % RACE_HISTORY_LAUNCHES);
+
+#pragma unroll 1
+	for (uint32_t i = 0; i < RACE_HISTORY_PROBES; i++) {
+		uint64_t found = dev_word(&t->launches[at]);
+
+		if (found == 0)
+			found = dev_swap(&t->launches[at], 0, grid);
+		if (found == 0 || found == grid)
+			return at + 1u;
+		at = at + 1u < RACE_HISTORY_LAUNCHES ? at + 1u : 0u;
+	}
+	return 0;
+}
+
+extern "C" __device__ __noinline__ uint64_t __collider_history_begin(uint32_t flags)
+{
+	struct race_history_tables *t = dev_tables();
+	struct place p = dev_place();
+	uint64_t thread = p.block * p.block_size + p.in_block;
+	struct shadow_word w = {0, 0, 0, 0, 0, 0};
+	uint32_t bits;
+
+	if (t == 0)
+		return 0;
+	bits = shadow_thread_bits(p.blocks * p.block_size);
+	w.launch = dev_launch(t);
+	if (thread >> bits || w.launch == 0) {
+		DEV_INC64((uint64_t)&t->threads_aside);
+		return 0;
+	}
+	w.thread = (uint32_t)thread;
+	return shadow_encode(w, bits) | (bits - SHADOW_THREAD_BITS_MIN) | flags;
+}
+
+DEV_FN struct shadow_actor dev_actor(uint64_t me, const struct shadow_stamps *stamps)
+{
+	struct shadow_actor a;
+	struct place p = dev_place();
+	uint32_t bits = RACE_ACTOR_BITS(me);
+	struct shadow_word w = shadow_decode(me, bits);
+
+	a.thread = w.thread;
+	a.block_first = w.thread - p.in_block;
+	a.block_size = p.block_size;
+	a.block_clock = w.block_clock;
+	a.warp_clock = w.warp_clock;
+	a.launch = w.launch;
+	a.thread_bits = bits;
+	a.is_beyond = false;
+	a.lanes = 0;
+	a.stamps.own.now = a.stamps.own.acquired = a.stamps.own.read = 0;
+	if (stamps)
+		a.stamps.own = stamps->own;
+	if (me & RACE_ACTOR_UNSURE)
+		a.stamps.own.acquired = 0xffffffffu;
+	return a;
+}
+
+/* ---- accesses ------------------------------------------------------------------------------ */
+
+/* Where the words of an address are, and what lies beside them. */
+struct where {
+	uint64_t at;	      /* for the report */
+	uint64_t words, left; /* of the 4 bytes that hold it */
+	uint64_t bytes, bytes_left;
+};
+
+/* Rare, so a function of its own. `left`: what lies beside the word. */
+extern "C" __device__ __noinline__ void __collider_history_tell(uint64_t me, uint64_t at,
+								uint64_t was, uint32_t left,
+								uint32_t site, uint32_t kind_width)
+{
+	uint64_t shape = blockDim.x | blockDim.y << 16 | (uint64_t)blockDim.z << 32;
+	uint32_t earlier = (left & 0xffu) == race_history_mix(was) ? left >> 8 : 0;
+
+	struct dev_found f = {dev_table(), site,
+			      (kind_width & 0xffu) | RACE_REC_TWO_SIDES << 16,
+			      at, {was, me}, {earlier, shape}, 0, kind_width >> 8};
+	dev_report(&f, dev_rt());
+}
+
+#define MODE_MAYBE 4u /* beside enum shadow_how: the compiler may have invented the load */
+#define MODE_WIDTH 8u /* the width's place */
+
+/* One word. `left`: what lies beside it, or 0; what: the low word; bit: of the location. */
+extern "C" __device__ __noinline__ void __collider_history_word(uint64_t me, uint64_t stamps,
+								uint64_t word, uint64_t left,
+								uint64_t at, uint32_t what,
+								uint32_t bit, uint32_t mode)
+{
+	struct shadow_actor a = dev_actor(me, (const struct shadow_stamps *)stamps);
+	uint32_t site = RACE_HISTORY_SITE(what), kind, beside = 0;
+	enum shadow_verdict verdict;
+	uint64_t was, next;
+
+	verdict = shadow_access_at((uint64_t *)word, bit, __collider_history_table, &a,
+				   RACE_HISTORY_ACCESS(what), (enum shadow_how)(mode & 3u), &was,
+				   &next);
+	if (left && (verdict == SHADOW_IS_RACE || verdict == SHADOW_POSSIBLE))
+		beside = dev_word32((const void *)left);
+	if (left && next != was)
+		asm volatile("st.relaxed.gpu.u32 [%0], %1;" ::"l"(left),
+			     "r"(race_history_left(site, next)));
+	if (verdict != SHADOW_IS_RACE && verdict != SHADOW_POSSIBLE)
+		return;
+	kind = verdict == SHADOW_IS_RACE && !(mode & MODE_MAYBE) ? RACE_KIND_HISTORY
+								 : RACE_KIND_HISTORY_POSSIBLE;
+	__collider_history_tell(me, at, was, beside, site, kind | mode / MODE_WIDTH << 8);
+}
+
+/* The words of an access. Of 4 bytes: their word, and in kernels that access bytes, too, those of
+ * the bytes are looked at; of bytes: the other way round. */
+extern "C" __device__ __noinline__ void
+__collider_history_words(uint64_t me, uint64_t stamps, uint64_t at, uint64_t words, uint64_t left,
+			 uint64_t bytes, uint64_t bytes_left, uint64_t what64)
+{
+	uint32_t what = (uint32_t)what64, narrow = RACE_HISTORY_NARROW(what);
+	uint32_t sure = RACE_HISTORY_SURE(what64), all = sure | RACE_HISTORY_MAYBE(what64);
+	uint32_t store = what & RACE_HISTORY_STRONG ? SHADOW_STRONG_READ : SHADOW_STORE;
+	uint32_t look = what & RACE_HISTORY_STRONG ? SHADOW_STRONG_READ : SHADOW_LOOK;
+
+#pragma unroll 1
+	for (uint32_t i = 0; all >> i; i++) {
+		uint32_t maybe = sure >> i & 1u ? 0 : MODE_MAYBE, n = narrow ? narrow : 4u;
+		uint32_t of_word = narrow || maybe ? look : store;
+		uint32_t of_bytes = narrow && !maybe ? store : look;
+		uint32_t bit = shadow_read_bit(words + 8u * i);
+
+		if (!(all >> i & 1u))
+			continue;
+#pragma unroll 1
+		for (uint32_t b = 4u * i; bytes && b < 4u * i + n; b++)
+			__collider_history_word(me, stamps, bytes + 8u * b,
+						bytes_left ? bytes_left + 4u * b : 0, at + b, what,
+						bit, of_bytes | maybe | MODE_WIDTH);
+		__collider_history_word(me, stamps, words + 8u * i, left ? left + 4u * i : 0,
+					at + 4u * i, what, bit, of_word | maybe | MODE_WIDTH * n);
+	}
+}
+
+DEV_FN void dev_check(uint64_t me, uint64_t stamps, const struct where *w, uint64_t what)
+{
+	bool is_bytes = (uint32_t)what & (3u << RACE_HISTORY_NARROW_AT | RACE_HISTORY_BYTES);
+
+	__collider_history_words(me, stamps, w->at, w->words, w->left, is_bytes ? w->bytes : 0,
+				 w->bytes_left, what);
+}
+
+DEV_FN bool dev_is_aside(uint64_t me)
+{
+	return RACE_ACTOR_HAS(me) == 0 || (me & RACE_ACTOR_ASIDE);
+}
+
+DEV_FN void dev_untracked(void)
+{
+	DEV_INC64((uint64_t)&dev_tables()->accesses_aside);
+}
+
+DEV_FN void dev_global(uint64_t me, uint64_t stamps, uint64_t at, uint64_t what)
+{
+	uint64_t first, bytes, words, directory, off;
+	struct where w = {at, 0, 0, 0, 0};
+
+	FIELD(first, 64);
+	FIELD(bytes, 72);
+	FIELD(words, 80);
+	FIELD(directory, 112);
+	off = at - first;
+	if (off >= bytes)
+		words = 0;
+	else if (directory)
+		words = dev_load64(directory + off / RACE_HISTORY_PIECE * 8u);
+	if (words == 0) {
+		dev_untracked();
+		return;
+	}
+	w.words = words + ((directory ? off % RACE_HISTORY_PIECE : off) >> 2 << 3);
+	if (!directory) {
+		FIELD(w.left, 96);
+		w.left = w.left ? w.left + (off & ~3ull) : 0;
+		FIELD(w.bytes, 88);
+		w.bytes = w.bytes ? w.bytes + off * 8u : 0;
+		FIELD(w.bytes_left, 104);
+		w.bytes_left = w.bytes_left ? w.bytes_left + off * 4u : 0;
+	}
+	if (RACE_HISTORY_NARROW((uint32_t)what) && !w.bytes)
+		dev_untracked();
+	else
+		dev_check(me, stamps, &w, what);
+}
+
+DEV_FN void dev_in_shared(uint64_t me, uint64_t stamps, uint32_t table, uint32_t at, uint64_t what)
+{
+	const struct race_history_shared *head =
+		(const struct race_history_shared *)__cvta_shared_to_generic(table);
+	struct where w = {at, 0, 0, 0, 0};
+	uint64_t words = (uint64_t)(head + 1);
+	uint32_t off, n;
+
+	if (table == 0xffffffffu) {
+		dev_untracked();
+		return;
+	}
+	n = dev_word32(&head->bytes);
+	off = at - dev_word32(&head->first);
+	if (off >= n || n - off < 4u * (32u - __clz(RACE_HISTORY_SURE(what) |
+						   RACE_HISTORY_MAYBE(what) | 1u)) -
+					 (off & 3u)) {
+		dev_untracked();
+		return;
+	}
+	w.words = words + (off >> 2 << 3);
+	words += RACE_HISTORY_SHARED_WORDS(n);
+	w.left = words + (off & ~3u);
+	words += RACE_HISTORY_SHARED_SITES(n);
+	if (dev_word32(&head->has_bytes)) {
+		w.bytes = words + off * 8u;
+		w.bytes_left = words + n * 8u + off * 4u;
+	}
+	if (RACE_HISTORY_NARROW((uint32_t)what) && !w.bytes)
+		dev_untracked();
+	else
+		dev_check(me, stamps, &w, what);
+}
+
+extern "C" __device__ __noinline__ void __collider_history_g(uint64_t me, uint64_t stamps,
+							     uint64_t at, uint64_t what)
+{
+	if (at && !dev_is_aside(me))
+		dev_global(me, stamps, at, what);
+}
+
+extern "C" __device__ __noinline__ void
+__collider_history_s(uint64_t me, uint64_t stamps, uint32_t table, uint32_t at, uint64_t what)
+{
+	if (at != 0xffffffffu && !dev_is_aside(me))
+		dev_in_shared(me, stamps, table, at, what);
+}
+
+extern "C" __device__ __noinline__ void
+__collider_history_x(uint64_t me, uint64_t stamps, uint32_t table, uint64_t at, uint64_t what)
+{
+	const void *p = (const void *)at;
+
+	if (!at || dev_is_aside(me) || __isLocal(p))
+		return;
+	if (__isShared(p))
+		dev_in_shared(me, stamps, table, (uint32_t)__cvta_generic_to_shared(p), what);
+	else
+		dev_global(me, stamps, at, what);
+}
+
+/* ---- a block's table for shared memory ------------------------------------------------------ */
+
+/* All threads of the block; a barrier comes behind. */
+extern "C" __device__ __noinline__ void
+__collider_history_shared(uint32_t table, uint32_t first, uint32_t bytes, uint32_t has_bytes)
+{
+	struct place p = dev_place();
+	uint32_t end = RACE_HISTORY_SHARED_BYTES(bytes, has_bytes) / 4u;
+
+	for (uint32_t i = p.in_block; i < end; i += p.block_size) {
+		uint32_t v = i == 0 ? first : i == 1u ? bytes : i == 2u ? has_bytes : 0u;
+		asm volatile("st.relaxed.cta.shared.u32 [%0], %1;" ::"r"(table + 4u * i), "r"(v));
+	}
+}
+
+/* ---- what synchronises ------------------------------------------------------------------------ */
+
+extern "C" __device__ __noinline__ uint64_t __collider_history_barrier(uint64_t me)
+{
+	uint64_t step = 1ull << (SHADOW_PLACE_AT + RACE_ACTOR_BITS(me)), next;
+
+	if (RACE_ACTOR_HAS(me) == 0)
+		return 0;
+	next = me & ~((uint64_t)SHADOW_WARP_LAST << SHADOW_WARP_AT | RACE_ACTOR_ASIDE);
+	next += step;
+	if (next < step) { /* the clock is full */
+		DEV_INC64((uint64_t)&dev_tables()->threads_aside);
+		return 0;
+	}
+	return next;
+}
+
+/* Does the mask hold all lanes of the warp? */
+DEV_FN bool dev_is_full(uint32_t mask)
+{
+	struct place p = dev_place();
+	uint32_t first = p.in_block & ~31u, lanes = p.block_size - first;
+	uint32_t all = lanes >= 32u ? 0xffffffffu : (1u << lanes) - 1u;
+
+	return (mask & all) == all;
+}
+
+DEV_FN struct race_history_block *dev_block(uint64_t me)
+{
+	struct place p = dev_place();
+	uint64_t key = (p.block << 10 | RACE_ACTOR_HAS(me)) * 0x9e3779b97f4a7c15ull;
+
+	return &dev_tables()->blocks[key >> 48];
+}
+
+RACE_STATIC_ASSERT(RACE_HISTORY_BLOCKS == 1u << 16, "hashed to 16 bits");
+RACE_STATIC_ASSERT(RACE_HISTORY_SIDES == 1u << 16, "hashed to 16 bits");
+
+/* The host clears the tables when nothing runs. */
+DEV_FN void dev_mark(void)
+{
+	uint32_t *at = &dev_tables()->is_ordered;
+
+	if (dev_word32(at) == 0)
+		asm volatile("st.relaxed.gpu.u32 [%0], %1;" ::"l"(at), "r"(1));
+}
+
+DEV_FN void dev_post(uint32_t *at, const struct shadow_stamp *s)
+{
+	if (dev_word32(&at[0]) < s->now)
+		dev_max32(&at[0], s->now);
+	if (dev_word32(&at[1]) < s->acquired)
+		dev_max32(&at[1], s->acquired);
+	if (s->read & ~dev_word32(&at[2]))
+		dev_or32(&at[2], s->read);
+}
+
+DEV_FN struct shadow_stamp dev_posted(const uint32_t *at)
+{
+	struct shadow_stamp s = {dev_word32(&at[0]), dev_word32(&at[1]), dev_word32(&at[2])};
+
+	return s;
+}
+
+/* Before a barrier: what the thread has goes where those that it meets find it. */
+DEV_FN void dev_arrive(struct shadow_stamps *t, uint64_t me)
+{
+	struct race_history_block *b = dev_block(me);
+
+	dev_mark();
+	dev_post(&b->stamp[0], &t->own);
+	dev_post(&b->stamp[3], &t->released);
+	dev_post(&b->stamp[6], &t->seen);
+}
+
+/* Behind it. is_acquire: what it orders is no barrier of a whole block or warp. */
+DEV_FN void dev_meet(struct shadow_stamps *t, uint64_t me, bool is_acquire)
+{
+	const struct race_history_block *b = dev_block(me);
+	struct shadow_stamps all;
+	struct shadow_stamp found;
+
+	all.own = dev_posted(&b->stamp[0]);
+	all.released = dev_posted(&b->stamp[3]);
+	all.seen = dev_posted(&b->stamp[6]);
+	shadow_join_all(t, &all);
+	if (!is_acquire)
+		return;
+	found = all.released;
+	found.acquired = found.now;
+	shadow_join(&t->own, found);
+	shadow_join(&t->released, found);
+}
+
+DEV_FN struct race_history_side *dev_side(uint64_t at)
+{
+	return &dev_tables()->sides[(at >> 2) * 0x9e3779b97f4a7c15ull >> 48];
+}
+
+DEV_FN void dev_fence(void)
+{
+	asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+
+/* Before a strong write. A location that two launches release through is one that anybody may have. */
+DEV_FN void dev_write(struct shadow_stamps *t, uint64_t at, uint32_t launch)
+{
+	struct race_history_side *side = dev_side(at);
+	struct shadow_side *s = (struct shadow_side *)side;
+
+	RACE_STATIC_ASSERT(offsetof(struct race_history_side, launch) ==
+				   sizeof(struct shadow_side),
+			   "the one begins with the other");
+	if (t->released.now) {
+		uint32_t owner = dev_word32(&side->launch);
+
+		if (owner == 0)
+			asm volatile("atom.relaxed.gpu.cas.b32 %0, [%1], %2, %3;"
+				     : "=r"(owner)
+				     : "l"(&side->launch), "r"(0), "r"(launch));
+		if (owner && owner != launch)
+			dev_max32(&side->now, 0xffffffffu);
+	}
+	dev_mark();
+	shadow_strong_write(t, s);
+	dev_fence();
+}
+
+/* Behind a strong read. */
+DEV_FN void dev_read(struct shadow_stamps *t, uint64_t at, uint32_t op)
+{
+	struct shadow_side *s = (struct shadow_side *)dev_side(at);
+	uint32_t orders = dev_word32(&dev_tables()->unseen);
+
+	dev_fence();
+	if (orders & RACE_HISTORY_GRID_ORDERS ||
+	    (op & RACE_SYNC_SYSTEM && orders & RACE_HISTORY_HOST_ORDERS)) {
+		struct shadow_stamp any = {0, 0xffffffffu, 0xffffffffu};
+		shadow_join(op & RACE_SYNC_ACQUIRE ? &t->own : &t->seen, any);
+	}
+	dev_mark();
+	shadow_strong_read(t, s, 0, (op & RACE_SYNC_ACQUIRE) != 0);
+}
+
+/* The bit that a race at this address asks for: of its word, wherever that is. */
+DEV_FN uint32_t dev_read_bits(uint64_t at, uint32_t table, uint32_t words)
+{
+	uint32_t bits = 0;
+	uint64_t first, word;
+
+	if (__isShared((const void *)at)) {
+		const struct race_history_shared *head =
+			(const struct race_history_shared *)__cvta_shared_to_generic(table);
+		if (table == 0xffffffffu)
+			return 0;
+		word = (uint64_t)(head + 1) +
+		       ((uint32_t)__cvta_generic_to_shared((const void *)at) -
+				dev_word32(&head->first) >>
+			2 << 3);
+	} else {
+		FIELD(first, 64);
+		FIELD(word, 80);
+		word += at - first >> 2 << 3;
+	}
+#pragma unroll 1
+	for (uint32_t i = 0; i < words; i++)
+		bits |= shadow_read_bit(word + 8u * i);
+	return bits;
+}
+
+/* `op` is a set of RACE_SYNC_*, with the words of a strong read from bit 16 on. at: generic. */
+extern "C" __device__ __noinline__ void __collider_history_sync(uint64_t me, uint64_t stamps,
+								uint32_t table, uint64_t at,
+								uint32_t op)
+{
+	struct shadow_stamps *t = (struct shadow_stamps *)stamps;
+
+	if (RACE_ACTOR_HAS(me) == 0)
+		return;
+	if (op & RACE_SYNC_FENCE)
+		shadow_fence(t);
+	if (op & RACE_SYNC_RELEASE)
+		shadow_release(t);
+	if (op & RACE_SYNC_WRITE && at)
+		dev_write(t, at, RACE_ACTOR_HAS(me));
+	if (op & RACE_SYNC_READ && at) {
+		t->own.read |= dev_read_bits(at, table, op >> 16);
+		dev_read(t, at, op);
+	}
+	if (op & RACE_SYNC_POST)
+		dev_arrive(t, me);
+	if (op & RACE_SYNC_JOIN)
+		dev_meet(t, me, (op & RACE_SYNC_ACQUIRE) != 0);
+}
+
+/* bar.warp.sync: before it (is_behind 0) and behind it. stamps: 0 where the kernel has none. */
+extern "C" __device__ __noinline__ uint64_t __collider_history_lanes(uint64_t me, uint64_t stamps,
+								     uint32_t mask,
+								     uint32_t is_behind)
+{
+	struct shadow_stamps *t = (struct shadow_stamps *)stamps;
+	bool is_full = dev_is_full(mask);
+	uint32_t clock = (uint32_t)(me >> SHADOW_WARP_AT) & SHADOW_WARP_LAST;
+
+	if (RACE_ACTOR_HAS(me) == 0)
+		return 0;
+	if (!is_behind) {
+		if (t && !is_full)
+			shadow_release(t);
+		if (t)
+			dev_arrive(t, me);
+		return me;
+	}
+	if (t)
+		dev_meet(t, me, !is_full);
+	if (!is_full)
+		return me;
+	return clock < SHADOW_WARP_LAST ? me + (1ull << SHADOW_WARP_AT) : me | RACE_ACTOR_ASIDE;
+}

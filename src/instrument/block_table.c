@@ -1,0 +1,87 @@
+/*
+ * block_table.c - a table of a block's own beside the static shared memory of a kernel.
+ *
+ * A detector that keeps something for each byte of shared memory gets a shared variable of its own
+ * for it: who allocates scratch for that elsewhere needs a place for each block at work, and a way
+ * to give it back. The table is as large as what the kernel's static variables need; the
+ * kernel's first instructions fill it (the detector's part), and a barrier of the block follows.
+ *
+ * It is only put in where no launch is refused for it: it must fit beside the program's variables
+ * into what every launch may have, and the kernel must have no dynamic shared memory. Else the
+ * accesses go unchecked, which the footer says. A kernel with much less room left runs fewer blocks at
+ * once.
+ */
+#include "instrument/internal.h"
+
+#include <string.h>
+
+#define SHARED_ROOM                                                                                \
+	(48u << 10) /* of a block without opting in (CUDA C++ guide, compute capabilities) */
+#define VARS_MAX 64u
+
+struct vars {
+	struct ptx_var *v[VARS_MAX];
+	unsigned n;
+	bool is_dynamic, is_lost; /* there is an unsized one; there are more than fit */
+};
+
+static void note_operand(struct vars *vs, const struct ptx_opnd *o)
+{
+	if (o->kind == PTX_OPND_SYM && o->flags & PTX_OPND_VAR && o->var &&
+	    o->var->space == PTX_SPACE_SHARED) {
+		for (unsigned i = 0; i < vs->n; i++)
+			if (vs->v[i] == o->var)
+				return;
+		if (o->var->is_unsized || !o->var->bytes || o->var->linkage & PTX_LINK_EXTERN)
+			vs->is_dynamic = true;
+		else if (vs->n < VARS_MAX)
+			vs->v[vs->n++] = o->var;
+		else
+			vs->is_lost = true;
+	}
+	if (o->kind == PTX_OPND_ADDR || o->kind == PTX_OPND_VEC || o->kind == PTX_OPND_LIST)
+		for (unsigned i = 0; i < o->nsub; i++)
+			note_operand(vs, &o->sub[i]);
+}
+
+/* Variables of the functions that it calls are theirs: what is there lies outside of the table. */
+static void find_vars(const struct ptx_func *f, struct vars *vs)
+{
+	ptx_each_stmt(f, s)
+	{
+		if (s->kind == PTX_STMT_INST && !s->inserted)
+			for (unsigned i = 0; i < s->nops; i++)
+				note_operand(vs, &s->ops[i]);
+	}
+}
+
+static uint64_t round_up(uint64_t n, uint64_t to)
+{
+	return (n + to - 1) / to * to;
+}
+
+bool inst_plan_block_table(struct inst_ctx *cx, struct inst_block_table *t,
+			   inst_table_bytes_fn *bytes_for, bool arg)
+{
+	struct vars vs = {0};
+	uint64_t tracked = 0;
+
+	find_vars(cx->f, &vs);
+	t->nvars = 0;
+	if (!vs.n || vs.is_dynamic || vs.is_lost)
+		return false;
+	for (unsigned i = 0; i < vs.n; i++) {
+		uint64_t align = vs.v[i]->align ? vs.v[i]->align : 16;
+		tracked = round_up(tracked, align) + vs.v[i]->bytes;
+	}
+	tracked = round_up(tracked, 16);
+	t->tracked = (uint32_t)tracked;
+	t->vars = BASE_NEWN(&cx->scratch, struct ptx_var *, vs.n);
+	memcpy(t->vars, vs.v, vs.n * sizeof(vs.v[0]));
+	uint32_t room = cx->opt->shared_room ? cx->opt->shared_room : SHARED_ROOM;
+	if (tracked > room || tracked + bytes_for(t->tracked, arg) + 16 > room)
+		return false;
+	t->bytes = bytes_for(t->tracked, arg);
+	t->nvars = vs.n;
+	return true;
+}

@@ -1,0 +1,406 @@
+/*
+ * event.c - what a function does to memory and to its order: the plan of detectors that follow
+ * every access, whatever its strength, and everything that synchronises.
+ *
+ * Walks a function once. Loads and stores, atomics and reductions of global, shared or generic
+ * memory become access events with their strength and scope, and with the words of 4 bytes that
+ * they surely access: of a load the elements whose value is really used (flow_demand); of others
+ * the compiler may have invented the load. Barriers of the block and the warp and fences are
+ * events, too. What orders threads in another way (mbarriers, named and cluster barriers, calls of
+ * functions that synchronise) makes the function *unsure*: pairs of it may be ordered by what
+ * nobody followed.
+ *
+ * Misses: copies (cp.async, bulk, tensor), matrix loads and stores, textures, memory of other blocks of
+ * the cluster, functions that are called: all counted for the report's footer.
+ */
+#include "instrument/internal.h"
+
+#include <string.h>
+
+/* Functions of the system that order nothing between threads. */
+static bool is_quiet_system(struct ptx_str name)
+{
+	static const char *const quiet[] = {"vprintf", "malloc", "free", "__assertfail"};
+
+	for (size_t i = 0; i < BASE_COUNTOF(quiet); i++)
+		if (ptx_str_is(name, quiet[i]))
+			return true;
+	return false;
+}
+
+static const struct ptx_func *function_of(const struct ptx_module *m, struct ptx_str name)
+{
+	ptx_each_item(m, it)
+	{
+		if (it->kind == PTX_ITEM_FUNC && !it->func->is_proto &&
+		    ptx_str_eq(it->func->name, name))
+			return it->func;
+	}
+	return NULL;
+}
+
+/* The called function's name; n 0: by a register. */
+static struct ptx_str callee_of(const struct ptx_stmt *s)
+{
+	for (unsigned i = 0; i < s->nops; i++)
+		if (ptx_stmt_role(s, i) == PTX_ROLE_LABEL && s->ops[i].kind == PTX_OPND_SYM)
+			return s->ops[i].text;
+	return PTX_STR("");
+}
+
+static bool is_strong(const struct ptx_form *fm)
+{
+	return fm->effects & (PTX_EFF_READ | PTX_EFF_WRITE) && fm->sem != PTX_SEM_WEAK &&
+	       fm->sem != PTX_SEM_NONE;
+}
+
+#define CALL_DEPTH 16
+
+/* Does the function, and what it calls, keep from synchronising in any way? */
+static bool is_quiet(const struct ptx_module *m, const struct ptx_func *f, unsigned depth)
+{
+	ptx_each_stmt(f, s)
+	{
+		if (s->kind == PTX_STMT_RAW)
+			return false;
+		if (s->kind != PTX_STMT_INST || s->inserted)
+			continue;
+		const struct ptx_form *fm = s->form;
+		if (is_strong(fm) || fm->effects & (PTX_EFF_BARRIER | PTX_EFF_FENCE | PTX_EFF_WAIT |
+						    PTX_EFF_WARP_SYNC | PTX_EFF_UNKNOWN))
+			return false;
+		if (!(fm->effects & PTX_EFF_CALL) || is_quiet_system(callee_of(s)))
+			continue;
+		const struct ptx_func *g = function_of(m, callee_of(s));
+		if (!g || depth == CALL_DEPTH || !is_quiet(m, g, depth + 1))
+			return false;
+	}
+	return true;
+}
+
+static bool is_quiet_call(const struct inst_ctx *cx, const struct ptx_stmt *s)
+{
+	struct ptx_str name = callee_of(s);
+
+	if (race_is_inserted_name(name.p, name.n) || is_quiet_system(name))
+		return true;
+	const struct ptx_func *g = function_of(cx->m, name);
+	return g && is_quiet(cx->m, g, 0);
+}
+
+/* ---- accesses -------------------------------------------------------------------------- */
+
+static bool is_followed_space(uint8_t space)
+{
+	return space == PTX_SPACE_GLOBAL || space == PTX_SPACE_SHARED || space == PTX_SPACE_GENERIC;
+}
+
+static bool is_followed(const struct ptx_form *fm)
+{
+	bool is_op = fm->op == PTX_OP_LD || fm->op == PTX_OP_LDU || fm->op == PTX_OP_ST ||
+		     fm->op == PTX_OP_ATOM || fm->op == PTX_OP_RED;
+
+	return is_op && fm->width && fm->vec && !(fm->effects & PTX_EFF_UNKNOWN) &&
+	       is_followed_space(fm->space) && (unsigned)fm->vec * fm->width <= 32;
+}
+
+enum elem_use { ELEM_DEAD, ELEM_MAYBE, ELEM_SURE };
+
+static enum elem_use use_of(struct inst_ctx *cx, const struct ptx_stmt *s,
+			    const struct ptx_opnd *op)
+{
+	struct flow_demand_info info;
+
+	if (op->kind == PTX_OPND_SINK)
+		return ELEM_DEAD;
+	if (op->kind != PTX_OPND_REG || op->comp)
+		return ELEM_MAYBE;
+	flow_demand(cx->fl, s, op->reg, &info);
+	if (info.demand == FLOW_DEMAND_DEAD)
+		return ELEM_DEAD;
+	return info.demand == FLOW_DEMAND_SURE ? ELEM_SURE : ELEM_MAYBE;
+}
+
+/* What is known of each byte, in bits of two sets. */
+static void bytes_of(struct inst_ctx *cx, const struct ptx_stmt *s, uint32_t *sure, uint32_t *maybe)
+{
+	const struct ptx_form *fm = s->form;
+	bool is_load = !(fm->effects & PTX_EFF_WRITE);
+	int dst = is_load && fm->sem == PTX_SEM_WEAK ? ptx_find_role(s, PTX_ROLE_DST) : -1;
+	uint64_t elem = (1ull << fm->width) - 1;
+
+	*sure = *maybe = 0;
+	for (unsigned i = 0; i < fm->vec; i++) {
+		enum elem_use use = ELEM_SURE;
+		if (dst >= 0) {
+			const struct ptx_opnd *op = &s->ops[dst];
+			bool is_vec = op->kind == PTX_OPND_VEC;
+			if (is_vec && i < op->nsub)
+				use = use_of(cx, s, &op->sub[i]);
+			else
+				use = fm->vec == 1 ? use_of(cx, s, op) : ELEM_MAYBE;
+		}
+		uint32_t bits = (uint32_t)(elem << i * fm->width);
+		*sure |= use == ELEM_SURE ? bits : 0;
+		*maybe |= use == ELEM_MAYBE ? bits : 0;
+	}
+}
+
+/* Sets of words from those of bytes: sure where all bytes of the word are. */
+static void set_words(struct inst_event *e, unsigned bytes, uint32_t sure, uint32_t maybe)
+{
+	e->narrow = bytes < 4 ? (uint8_t)bytes : 0;
+	for (unsigned i = 0; 4 * i < bytes; i++) {
+		uint32_t all = bytes < 4 ? (1u << bytes) - 1 : 15u << 4 * i;
+		if ((sure & all) == all)
+			e->sure |= (uint8_t)(1u << i);
+		else if ((sure | maybe) & all)
+			e->maybe |= (uint8_t)(1u << i);
+	}
+}
+
+static bool is_result_used(struct inst_ctx *cx, const struct ptx_stmt *s)
+{
+	int dst = ptx_find_role(s, PTX_ROLE_DST);
+	uint32_t n;
+
+	if (dst < 0 || s->ops[dst].kind == PTX_OPND_SINK)
+		return false;
+	if (s->ops[dst].kind == PTX_OPND_REG && !s->ops[dst].comp) {
+		flow_uses(cx->fl, s->ops[dst].reg, &n);
+		return n > 0;
+	}
+	return true;
+}
+
+static enum race_strength strength_of(const struct ptx_form *fm)
+{
+	switch ((enum ptx_sem)fm->sem) {
+	case PTX_SEM_ACQUIRE:
+		return RACE_ACQUIRE;
+	case PTX_SEM_RELEASE:
+		return RACE_RELEASE;
+	case PTX_SEM_ACQ_REL:
+	case PTX_SEM_SC:
+		return RACE_ACQ_REL;
+	case PTX_SEM_RELAXED:
+	case PTX_SEM_VOLATILE:
+	case PTX_SEM_MMIO:
+		return RACE_RELAXED;
+	default:
+		return RACE_WEAK;
+	}
+}
+
+static enum race_scope scope_of(const struct ptx_form *fm)
+{
+	if (strength_of(fm) == RACE_WEAK)
+		return RACE_SCOPE_NONE;
+	if (fm->sem == PTX_SEM_VOLATILE || fm->sem == PTX_SEM_MMIO)
+		return RACE_SCOPE_SYS;
+	switch ((enum ptx_scope)fm->scope) {
+	case PTX_SCOPE_CTA:
+		return RACE_SCOPE_CTA;
+	case PTX_SCOPE_CLUSTER:
+		return RACE_SCOPE_CLUSTER;
+	case PTX_SCOPE_GPU:
+		return RACE_SCOPE_GPU;
+	default:
+		return RACE_SCOPE_SYS;
+	}
+}
+
+static enum race_access kind_of(const struct ptx_form *fm)
+{
+	if (fm->effects & PTX_EFF_ATOMIC)
+		return RACE_ACCESS_ATOMIC;
+	if (fm->effects & PTX_EFF_WRITE)
+		return RACE_ACCESS_STORE;
+	return fm->effects & PTX_EFF_NONTEMPORAL ? RACE_ACCESS_NC_LOAD : RACE_ACCESS_LOAD;
+}
+
+static void add_event(struct inst_events *ev, struct inst_event *e)
+{
+	if (ev->last)
+		ev->last->next = e;
+	else
+		ev->first = e;
+	ev->last = e;
+}
+
+static struct inst_event *new_event(struct inst_ctx *cx, enum inst_event_kind kind,
+				    struct ptx_stmt *s)
+{
+	struct inst_event *e = BASE_NEW(&cx->scratch, struct inst_event);
+
+	e->kind = kind;
+	e->stmt = s;
+	return e;
+}
+
+/* For the site table. */
+static struct inst_access *access_of(struct inst_ctx *cx, const struct inst_event *e,
+				     const struct ptx_opnd *where)
+{
+	const struct ptx_form *fm = e->stmt->form;
+	struct inst_access *a = BASE_NEW(&cx->scratch, struct inst_access);
+
+	a->stmt = e->stmt;
+	a->where = where;
+	a->kind = kind_of(fm);
+	a->space = (enum ptx_space)fm->space;
+	a->vec = fm->vec;
+	a->width = fm->width;
+	a->strength = e->strength;
+	a->scope = e->scope;
+	a->leads = true;
+	a->elem = BASE_NEWN(&cx->scratch, struct inst_elem, a->vec);
+	for (unsigned i = 0; i < a->vec; i++)
+		a->elem[i].speculated = e->maybe && !e->sure;
+	return a;
+}
+
+static void plan_access(struct inst_ctx *cx, struct inst_events *ev, struct ptx_stmt *s)
+{
+	const struct ptx_form *fm = s->form;
+	const struct ptx_opnd *where = ptx_address(s);
+	enum flow_origin origin = FLOW_ORIGIN_UNKNOWN;
+	uint32_t sure, maybe;
+
+	if (!where || !where->nsub) {
+		cx->stats->unsupported++;
+		inst_unchecked(cx, fm->text, RACE_WHY_UNSUPPORTED, false);
+		return;
+	}
+	if (fm->space == PTX_SPACE_GENERIC)
+		origin = flow_address_origin(cx->fl, s);
+	if (origin == FLOW_ORIGIN_PRIVATE || origin == FLOW_ORIGIN_CONST) {
+		cx->stats->skipped_private++;
+		inst_unchecked(cx, PTX_STR("access to the thread's own stack"), RACE_WHY_PRIVATE,
+			       false);
+		return;
+	}
+	struct inst_event *e = new_event(cx, INST_EVENT_ACCESS, s);
+	bytes_of(cx, s, &sure, &maybe);
+	set_words(e, (unsigned)fm->vec * fm->width, sure, maybe);
+	if (!e->sure && !e->maybe) {
+		cx->stats->skipped_dead++;
+		inst_unchecked(cx, PTX_STR("load whose value is never used"), RACE_WHY_DEAD, false);
+		return;
+	}
+	e->strength = strength_of(fm);
+	e->scope = scope_of(fm);
+	e->reads = (fm->effects & PTX_EFF_READ) != 0;
+	e->writes = (fm->effects & PTX_EFF_WRITE) != 0;
+	e->space = origin == FLOW_ORIGIN_SHARED	   ? INST_IN_GENERIC_SHARED
+		   : origin == FLOW_ORIGIN_GLOBAL  ? INST_IN_GLOBAL
+		   : fm->space == PTX_SPACE_GLOBAL ? INST_IN_GLOBAL
+		   : fm->space == PTX_SPACE_SHARED ? INST_IN_SHARED
+						   : INST_IN_GENERIC;
+	e->is_seen = e->reads && (!e->writes || is_result_used(cx, s));
+	e->access = access_of(cx, e, where);
+	e->access->site = inst_add_site(cx, e->access);
+	cx->stats->sites++;
+	cx->stats->groups++;
+	if (e->maybe)
+		cx->stats->speculated++;
+	ev->has_narrow |= e->narrow != 0;
+	ev->has_shared |= e->space != INST_IN_GLOBAL;
+	ev->naccesses++;
+	if (e->strength != RACE_WEAK &&
+	    (e->is_seen || e->strength != RACE_RELAXED)) /* else: a relaxed write, a sum */
+		ev->has_order = true;
+	add_event(ev, e);
+}
+
+/* ---- what synchronises -------------------------------------------------------------------- */
+
+/* Does the barrier wait for all threads of the block: without a count? */
+static bool is_of_block(const struct ptx_stmt *s)
+{
+	switch (s->form->op) {
+	case PTX_OP_BAR_SYNC:
+	case PTX_OP_BARRIER_SYNC:
+		return s->nops == 1;
+	case PTX_OP_BAR_RED:
+	case PTX_OP_BARRIER_RED:
+		return s->nops == 3;
+	default:
+		return false;
+	}
+}
+
+/* Waits for what this thread itself has begun. */
+static bool is_own_wait(const struct ptx_form *fm)
+{
+	return !(fm->effects & PTX_EFF_BARRIER) && fm->effects & PTX_EFF_WAIT &&
+	       !(fm->effects & (PTX_EFF_READ | PTX_EFF_WRITE));
+}
+
+static void set_unsure(struct inst_ctx *cx, struct inst_events *ev, struct ptx_str by)
+{
+	if (!ev->is_unsure)
+		inst_unchecked(cx, by, RACE_WHY_ORDERS, true);
+	ev->is_unsure = true;
+}
+
+static void plan_inst(struct inst_ctx *cx, struct inst_events *ev, struct ptx_stmt *s)
+{
+	const struct ptx_form *fm = s->form;
+	bool is_memory = fm->effects & (PTX_EFF_READ | PTX_EFF_WRITE);
+
+	if (is_followed(fm)) {
+		plan_access(cx, ev, s);
+	} else if (is_of_block(s)) {
+		add_event(ev, new_event(cx, INST_EVENT_BLOCK, s));
+		ev->has_barrier = true;
+	} else if (fm->effects & PTX_EFF_WARP_SYNC) {
+		add_event(ev, new_event(cx, INST_EVENT_WARP, s));
+		/* A mask that leaves lanes out orders as a release does. */
+		ev->has_order |= s->ops[0].kind != PTX_OPND_INT || (uint32_t)s->ops[0].imm != ~0u;
+	} else if (fm->effects & PTX_EFF_FENCE && !is_memory) {
+		add_event(ev, new_event(cx, INST_EVENT_FENCE, s));
+		ev->has_order = true;
+	} else if (fm->effects & PTX_EFF_CALL) {
+		if (!is_quiet_call(cx, s))
+			set_unsure(cx, ev, PTX_STR("call of a function that synchronises"));
+	} else if (fm->effects & PTX_EFF_UNKNOWN) {
+		cx->stats->unknown++;
+		inst_unchecked(cx, fm->text, RACE_WHY_UNKNOWN_OPCODE, false);
+		set_unsure(cx, ev, fm->text);
+	} else if (fm->effects & PTX_EFF_BARRIER ||
+		   (fm->effects & PTX_EFF_WAIT && !is_own_wait(fm)) || is_strong(fm)) {
+		set_unsure(cx, ev, fm->text);
+	}
+	if (is_memory && !is_followed(fm) && !(fm->effects & PTX_EFF_UNKNOWN) &&
+	    (is_followed_space(fm->space) || is_followed_space(fm->space2) ||
+	     fm->space == PTX_SPACE_SHARED_CLUSTER || fm->space == PTX_SPACE_TMEM)) {
+		cx->stats->unsupported++;
+		inst_unchecked(cx, fm->text, RACE_WHY_UNSUPPORTED, false);
+	}
+}
+
+/* needs: flow.  keeps: everything (nothing is changed). */
+void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev)
+{
+	memset(ev, 0, sizeof(*ev));
+	ptx_each_stmt(cx->f, s)
+	{
+		if (s->kind == PTX_STMT_RAW)
+			set_unsure(cx, ev, PTX_STR("directive that is not known"));
+		if (s->kind == PTX_STMT_INST && !s->inserted)
+			plan_inst(cx, ev, s);
+	}
+}
+
+void inst_count_unfollowed(struct inst_ctx *cx)
+{
+	ptx_each_stmt(cx->f, s)
+	{
+		if (s->kind != PTX_STMT_INST || s->inserted || !is_followed(s->form))
+			continue;
+		inst_unchecked(cx, PTX_STR("access in a function that is called"),
+			       RACE_WHY_UNSUPPORTED, true);
+		cx->stats->unsupported++;
+	}
+}

@@ -1,0 +1,342 @@
+/*
+ * hirace.c - detector `hirace`: every access asks and updates the history of its location.
+ *
+ * HiRace (SC'24), Algorithm 1, by calls (src/device/history.cu): before each access one that is given
+ * the thread's numbers in one register, the address, and the site. Behind a barrier of the block or
+ * a full __syncwarp the register's clocks are moved on. Kernels that have fences, acquires, releases
+ * or strong reads keep release stamps (shadow/release.h) in the thread's own memory, and call beside
+ * each of those. What is followed is event.c's; shared memory's words are block_table.c's.
+ *
+ * Misses: accesses in functions that are called (counted). What a kernel with other ways to order
+ * threads (event.c: unsure) does is only possible. Costs: a call for each access, see history.cu.
+ */
+#include "instrument/internal.h"
+
+#include "device/device.h"
+#include "instrument/templates.h"
+#include "race/shadow.h"
+#include "shadow/machine.h"
+
+#include <string.h>
+
+#define RT(field) inst_num((int64_t)offsetof(struct race_rt, field))
+
+struct kernel {
+	struct inst_ctx *cx;
+	struct inst_events ev;
+	uint32_t me, stamps, table, cnt; /* registers */
+	bool has_stamps, has_table;
+};
+
+static uint32_t table_bytes(uint32_t tracked, bool has_bytes)
+{
+	return RACE_HISTORY_SHARED_BYTES(tracked, has_bytes);
+}
+
+/* ---- at the entry ------------------------------------------------------------------------- */
+
+static void begin_table(struct kernel *k, const struct inst_block_table *t, struct ptx_stmt *top)
+{
+	struct inst_ctx *cx = k->cx;
+	struct ptx_opnd first = inst_fresh(cx, PTX_TYPE_B32);
+
+	inst_emit(cx, top, "declare_table", T(inst_num(t->bytes)), NH);
+	for (unsigned i = 0; i < t->nvars; i++) {
+		struct ptx_opnd sym = {.kind = PTX_OPND_SYM,
+				       .flags = PTX_OPND_VAR,
+				       .text = t->vars[i]->name,
+				       .var = t->vars[i]};
+		inst_emit(cx, top, i ? "lowest" : "lowest_first", NT, H(first, sym));
+	}
+	inst_emit(cx, top, "table", T(inst_num(t->tracked), inst_num(k->ev.has_narrow)),
+		  H(inst_reg(cx, k->table), first));
+	inst_emit(cx, top, "ready", NT, NH);
+}
+
+static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
+{
+	struct inst_ctx *cx = k->cx;
+	struct inst_block_table t;
+	uint32_t flags = k->ev.is_unsure ? RACE_ACTOR_UNSURE : 0;
+
+	k->me = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
+	k->stamps = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
+	k->table = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
+	k->cnt = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
+	inst_emit(cx, top, "params", NT, NH);
+	inst_emit(cx, top, "zero", NT, H(inst_reg(cx, k->cnt)));
+	inst_emit(cx, top, "launch",
+		  T(cx->k, KNOB(rt),
+		    inst_num((int64_t)(offsetof(struct race_rt, counters) +
+				       offsetof(struct race_counters, launches)))),
+		  NH);
+	inst_emit(cx, top, "begin", T(inst_num(flags)), H(inst_reg(cx, k->me)));
+	if (k->has_stamps) {
+		inst_emit(cx, top, "declare_stamps", NT, NH);
+		inst_emit(cx, top, "stamps", NT, H(inst_reg(cx, k->stamps)));
+	} else {
+		inst_emit(cx, top, "no_stamps", NT, H(inst_reg(cx, k->stamps)));
+	}
+	k->has_table =
+		k->ev.has_shared && inst_plan_block_table(cx, &t, table_bytes, k->ev.has_narrow);
+	if (k->has_table)
+		begin_table(k, &t, top);
+	else
+		inst_emit(cx, top, "no_table", NT, H(inst_reg(cx, k->table)));
+}
+
+/* ---- accesses --------------------------------------------------------------------------------- */
+
+/* The address as a register of so many bits: that for nothing where the guard is false. */
+static struct ptx_opnd address_of(struct kernel *k, const struct inst_event *e, unsigned bits)
+{
+	struct inst_ctx *cx = k->cx;
+	const struct ptx_opnd *addr = e->access->where;
+	const struct ptx_stmt *s = e->stmt;
+	struct ptx_opnd at = inst_fresh(cx, bits == 64 ? PTX_TYPE_B64 : PTX_TYPE_B32);
+	struct ptx_opnd base = addr->sub[0];
+	struct ptx_str none = bits == 64 ? PTX_STR("0") : PTX_STR("0xffffffff");
+
+	bool is_reg = base.kind == PTX_OPND_REG;
+	unsigned has =
+		is_reg ? 8u * ptx_type_bytes((enum ptx_type)cx->f->reg_type[base.reg]) : bits;
+	if (has != bits)
+		inst_emit(cx, e->stmt, "widen", T(inst_num(bits), inst_num(has)), H(at, base));
+	else
+		inst_emit(cx, e->stmt, "copy", T(bits == 64 ? PTX_STR("u64") : PTX_STR("u32")),
+			  H(at, base));
+	if (addr->off)
+		inst_emit(cx, e->stmt, "add", T(inst_num(bits), inst_num(addr->off)), H(at, at));
+	if (s->pred != PTX_NO_REG)
+		inst_emit(cx, e->stmt, s->is_pred_not ? "only_unless" : "only_if",
+			  T(bits == 64 ? PTX_STR("b64") : PTX_STR("b32"), none),
+			  H(at, at, inst_reg(cx, s->pred)));
+	return at;
+}
+
+static struct ptx_str what_of(const struct kernel *k, const struct inst_event *e)
+{
+	bool is_atomic = e->strength != RACE_WEAK;
+	uint32_t access = e->writes ? SHADOW_W : SHADOW_R;
+	uint64_t what = e->access->site;
+
+	if (is_atomic)
+		access = e->scope == RACE_SCOPE_CTA ? SHADOW_BA : SHADOW_GA;
+	what |= (uint64_t)access << RACE_HISTORY_ACCESS_AT;
+	what |= is_atomic && !e->writes ? RACE_HISTORY_STRONG : 0;
+	what |= k->ev.has_narrow ? RACE_HISTORY_BYTES : 0;
+	what |= (uint64_t)e->narrow << RACE_HISTORY_NARROW_AT;
+	what |= (uint64_t)e->sure << RACE_HISTORY_SURE_AT;
+	what |= (uint64_t)e->maybe << RACE_HISTORY_MAYBE_AT;
+	return inst_num((int64_t)what);
+}
+
+static void put_sync(struct kernel *k, struct ptx_opnd at, uint32_t op, struct ptx_stmt *where)
+{
+	struct inst_ctx *cx = k->cx;
+
+	inst_emit(cx, where, "sync", T(inst_num(op)),
+		  H(inst_reg(cx, k->me), inst_reg(cx, k->stamps), inst_reg(cx, k->table), at));
+}
+
+/* Release stamps beside a strong access; `at` is a generic address. */
+static void order_access(struct kernel *k, const struct inst_event *e, struct ptx_opnd at)
+{
+	bool is_release = e->strength == RACE_RELEASE || e->strength == RACE_ACQ_REL;
+	bool is_acquire = e->strength == RACE_ACQUIRE || e->strength == RACE_ACQ_REL;
+	uint32_t words = 0, all = e->sure | e->maybe;
+
+	while (words < 8 && all >> words)
+		words++;
+	if (e->writes)
+		put_sync(k, at, RACE_SYNC_WRITE | (is_release ? RACE_SYNC_RELEASE : 0), e->stmt);
+	if (e->is_seen || is_acquire)
+		put_sync(k, at,
+			 RACE_SYNC_READ | (is_acquire ? RACE_SYNC_ACQUIRE : 0) |
+				 (e->scope == RACE_SCOPE_SYS ? RACE_SYNC_SYSTEM : 0) | words << 16,
+			 e->stmt->next);
+}
+
+static void put_access(struct kernel *k, const struct inst_event *e)
+{
+	struct inst_ctx *cx = k->cx;
+	struct ptx_opnd me = inst_reg(cx, k->me), stamps = inst_reg(cx, k->stamps);
+	struct ptx_opnd table = inst_reg(cx, k->table), guard = inst_none();
+	struct ptx_str what = what_of(k, e);
+	struct ptx_opnd at = address_of(k, e, e->space == INST_IN_SHARED ? 32 : 64);
+
+	if (e->stmt->pred != PTX_NO_REG)
+		guard = inst_sense(inst_reg(cx, e->stmt->pred), !e->stmt->is_pred_not);
+	inst_emit(cx, e->stmt, "count", NT, H(inst_reg(cx, k->cnt), guard));
+	switch (e->space) {
+	case INST_IN_GLOBAL:
+		inst_emit(cx, e->stmt, "access_global", T(what), H(me, stamps, at));
+		break;
+	case INST_IN_SHARED:
+		inst_emit(cx, e->stmt, "access_shared", T(what), H(me, stamps, table, at));
+		break;
+	case INST_IN_GENERIC:
+	case INST_IN_GENERIC_SHARED:
+		inst_emit(cx, e->stmt, "access_generic", T(what), H(me, stamps, table, at));
+		break;
+	}
+	if (!k->has_stamps || e->strength == RACE_WEAK)
+		return;
+	if (e->space == INST_IN_SHARED) {
+		struct ptx_opnd generic = inst_fresh(cx, PTX_TYPE_B64);
+		inst_emit(cx, e->stmt, "from_shared", NT, H(generic, at));
+		at = generic;
+	}
+	order_access(k, e, at);
+}
+
+/* ---- what synchronises ---------------------------------------------------------------------------- */
+
+/* The lanes that execute a guarded barrier: code of ours around it runs in them only. */
+static struct ptx_label *skip_unless(struct kernel *k, const struct ptx_stmt *s,
+				     struct ptx_stmt *at)
+{
+	struct inst_ctx *cx = k->cx;
+
+	if (s->pred == PTX_NO_REG)
+		return NULL;
+	struct ptx_label *over = ptx_new_label(cx->m, cx->f);
+	inst_emit(cx, at, "unless", NT,
+		  H(inst_sense(inst_reg(cx, s->pred), s->is_pred_not), ptx_opnd_label(over)));
+	return over;
+}
+
+static void end_skip(struct kernel *k, struct ptx_label *over, struct ptx_stmt *at)
+{
+	if (over)
+		inst_emit_label(k->cx, at, over);
+}
+
+static void put_around(struct kernel *k, const struct inst_event *e)
+{
+	struct inst_ctx *cx = k->cx;
+	struct ptx_stmt *s = e->stmt, *behind = s->next;
+	struct ptx_opnd me = inst_reg(cx, k->me), none = inst_int(cx, 0);
+	struct ptx_label *over;
+
+	if (k->has_stamps || e->kind == INST_EVENT_WARP) {
+		over = skip_unless(k, s, s);
+		if (e->kind == INST_EVENT_WARP)
+			inst_emit(cx, s, "lanes", T(PTX_STR("0")),
+				  H(me, me, inst_reg(cx, k->stamps), s->ops[0]));
+		else
+			put_sync(k, none,
+				 e->kind == INST_EVENT_FENCE ? RACE_SYNC_FENCE : RACE_SYNC_POST, s);
+		end_skip(k, over, s);
+	}
+	if (e->kind == INST_EVENT_FENCE)
+		return;
+	over = skip_unless(k, s, behind);
+	if (e->kind == INST_EVENT_WARP) {
+		inst_emit(cx, behind, "lanes", T(PTX_STR("1")),
+			  H(me, me, inst_reg(cx, k->stamps), s->ops[0]));
+	} else {
+		if (k->has_stamps)
+			put_sync(k, none, RACE_SYNC_JOIN, behind);
+		inst_emit(cx, behind, "barrier", NT, H(me, me));
+	}
+	end_skip(k, over, behind);
+}
+
+/* ---- a function --------------------------------------------------------------------------------- */
+
+static bool leaves(const struct ptx_stmt *s)
+{
+	return s->kind == PTX_STMT_INST && !s->inserted &&
+	       (s->form->op == PTX_OP_RET || s->form->op == PTX_OP_EXIT);
+}
+
+static void flush_counts(struct kernel *k)
+{
+	struct inst_ctx *cx = k->cx;
+
+	_Static_assert(offsetof(struct race_counters, checked) == 0, "flush adds to the first");
+	for (struct ptx_stmt *s = cx->f->first; s; s = s->next) {
+		if (!leaves(s))
+			continue;
+		struct ptx_label *over = skip_unless(k, s, s);
+		inst_emit(cx, s, "flush",
+			  T(cx->k, KNOB(rt), RT(counters), inst_num(RACE_COUNTERS - 1)),
+			  H(inst_reg(cx, k->cnt)));
+		end_skip(k, over, s);
+	}
+}
+
+/* Falling off the end of a body is a ret, and what is put behind its last statement needs a place. */
+static void end_body(struct inst_ctx *cx)
+{
+	const struct ptx_stmt *last = cx->f->last;
+
+	if (last && last->kind == PTX_STMT_INST && last->pred == PTX_NO_REG &&
+	    last->form->effects & PTX_EFF_EXIT)
+		return;
+	struct ptx_stmt *end = ptx_new_stmt(cx->m, PTX_STMT_INST);
+	end->form = ptx_form_get(cx->m, PTX_STR("ret"));
+	end->pred = PTX_NO_REG;
+	ptx_insert_before(cx->f, NULL, end);
+}
+
+static bool one_function(struct inst_ctx *cx, struct ptx_func *f)
+{
+	struct kernel k = {.cx = cx};
+
+	cx->f = f;
+	cx->func_name = race_sites_string(cx->sites, f->name.p, f->name.n);
+	cx->limit = inst_find_limit(cx->opt, f);
+	if (cx->limit && cx->limit->skip) {
+		struct ptx_str why = {cx->limit->why, (uint32_t)strlen(cx->limit->why)};
+		inst_unchecked(cx, why, RACE_WHY_KERNEL_AS_IT_WAS, true);
+		return true;
+	}
+	if (!f->is_entry) {
+		inst_count_unfollowed(cx);
+		return true;
+	}
+	cx->fl = flow_build(&cx->scratch, cx->m, f);
+	inst_read_locs(cx);
+	inst_plan_events(cx, &k.ev);
+	k.has_stamps = k.ev.has_order;
+	end_body(cx);
+	begin_kernel(&k, inst_body_start(f));
+	for (const struct inst_event *e = k.ev.first; e; e = e->next) {
+		if (e->kind == INST_EVENT_ACCESS)
+			put_access(&k, e);
+		else
+			put_around(&k, e);
+	}
+	flush_counts(&k);
+	ptx_declare_new_regs(cx->m, f);
+	inst_forget_locs(cx);
+	cx->stats->kernels++;
+	bool is_good = inst_end_pass(cx, INST_PASS_HIRACE, f);
+	inst_frame_function(cx);
+	is_good = is_good && inst_end_pass(cx, INST_PASS_FRAME, f);
+	base_arena_reset(&cx->scratch);
+	return is_good;
+}
+
+int inst_hirace(struct inst_ctx *cx)
+{
+	struct ptx_module *m = cx->m;
+
+	cx->ts = ptx_templates_read(m, inst_hirace_templates, cx->sink);
+	if (!cx->ts)
+		return BASE_EXIT_INTERNAL;
+	struct ptx_item *last = m->last;
+	if (!inst_add_history(cx))
+		return BASE_EXIT_INTERNAL;
+	ptx_each_item(m, it)
+	{
+		if (it->kind == PTX_ITEM_FUNC && !it->inserted && !it->func->is_proto &&
+		    !one_function(cx, it->func))
+			return BASE_EXIT_INTERNAL;
+		if (it == last)
+			break;
+	}
+	return 0;
+}

@@ -1,0 +1,292 @@
+/*
+ * alarm.c - an alarm as data: places, names, the values of the launch (check.h).
+ *
+ * The table of an alarm has the scalar parameters and dimensions, which are the same for all
+ * threads,
+ * and for each side the variables that are visible at its access, with the values that the replay
+ * had
+ * there. A variable is approximated where its value depends on one that isn't modelled; it belongs
+ * to
+ * the control set if the way to the access contains it, to the data set if the index does
+ * (FaialAA, figure 7).
+ */
+#include "prove/check.h"
+
+#include <string.h>
+
+void alarm_place(struct check *c, const struct ptx_stmt *s, const char **file, uint32_t *line)
+{
+	*file = "";
+	*line = 0;
+	if (!s || !s->loc)
+		return;
+	*line = s->loc->line;
+	ptx_each_item(c->e->ir->m,
+		      it) if (it->kind == PTX_ITEM_FILE && it->file_id == s->loc->file) *file =
+		base_strndup(c->arena, it->file_name.p, it->file_name.n);
+}
+
+const char *alarm_object(struct check *c, const struct ev_access *a)
+{
+	const struct ir *ir = c->e->ir;
+
+	if (a->root.kind == EV_ROOT_OBJECT) {
+		struct ptx_str n = ir->objects.v[a->root.id].name;
+		const char *raw = base_strndup(c->arena, n.p, n.n);
+		return base_printf(c->arena, "%s memory %s", a->is_shared ? "shared" : "global",
+				   race_demangle(c->arena, raw));
+	}
+	if (a->root.kind == EV_ROOT_PARAM) {
+		const struct names_param *p = names_param_at(&c->names, a->root.id);
+		if (p && p->is_known)
+			return base_printf(c->arena, "the array of parameter %s", p->name);
+		return base_printf(c->arena, "the array of parameter %u",
+				   p ? (unsigned)(p - c->names.param) + 1 : 0);
+	}
+	return a->root.kind == EV_ROOT_LOADED ? "an array whose address was loaded"
+					      : "an address that is not understood";
+}
+
+void alarm_problem(enum race_problem_kind kind, const struct ptx_stmt *at, const char *text,
+		   void *arg)
+{
+	struct race_problem p = {.kind = kind, .text = text, .ptx_line = at ? at->line : 0};
+	struct check *c = arg;
+
+	alarm_place(c, at, &p.file, &p.line);
+	if (strstr(text, "gave up"))
+		p.cause = RACE_CAUSE_TIMEOUT;
+	for (size_t i = 0; i < c->k->problems.n; i++)
+		if (c->k->problems.v[i].ptx_line == p.ptx_line &&
+		    !strcmp(c->k->problems.v[i].text, text))
+			return;
+	base_vec_push(&c->k->problems, p);
+}
+
+static const char *instruction(struct check *c, const struct ir_step *st)
+{
+	struct base_buf text = {0};
+	size_t skip = 0;
+
+	if (!st->at->form)
+		return "";
+	ptx_print_stmt(c->e->ir->calls.v[st->call].f, st->at, &text);
+	while (skip < text.n && (text.p[skip] == '\t' || text.p[skip] == ' '))
+		skip++;
+	const char *s = base_strndup(c->arena, text.p ? text.p + skip : "", text.n - skip);
+	base_buf_free(&text);
+	return s;
+}
+
+static void fill_side(struct check *c, struct race_alarm_side *s, const struct ev_access *a)
+{
+	struct names_var vars[RACE_ALARM_VARS];
+	uint32_t n = names_at(&c->names, a->index, a->block, vars, RACE_ALARM_VARS);
+
+	s->kind = a->mem->kind;
+	s->strength = a->mem->strength;
+	s->bytes = a->mem->bytes;
+	s->ptx_line = a->step->at->line;
+	s->is_approx_index = a->off->is_approx;
+	s->is_approx_path = a->guard->is_approx;
+	alarm_place(c, a->step->at, &s->file, &s->line);
+	s->col = a->step->at->loc ? a->step->at->loc->col : 0;
+	s->text = instruction(c, a->step);
+	s->index = names_write(&c->names, a->off, vars, n);
+}
+
+/* ---- variables ---------------------------------------------------------------------------- */
+
+void alarm_watch(struct check *c, const struct ev_access *a, struct replay_watch *w)
+{
+	struct names_var vars[RACE_ALARM_VARS];
+
+	w->n = names_at(&c->names, a->index, a->block, vars, RACE_ALARM_VARS);
+	for (uint32_t i = 0; i < w->n; i++) {
+		w->what[i].reg = vars[i].reg;
+		w->what[i].object = vars[i].object;
+		w->what[i].off = vars[i].off;
+		w->what[i].bytes = vars[i].bytes;
+	}
+}
+
+static uint64_t extended(uint64_t v, unsigned bytes, bool is_signed)
+{
+	unsigned w = bytes && bytes < 8 ? 8 * bytes : 64;
+
+	return is_signed ? (uint64_t)ex_signed(v, w) : v & ex_mask(w);
+}
+
+static struct race_alarm_var *add_var(struct race_alarm *al, const char *name)
+{
+	for (uint32_t i = 0; i < al->nvars; i++)
+		if (!al->var[i].is_global && !strcmp(al->var[i].name, name))
+			return &al->var[i];
+	if (al->nvars == RACE_ALARM_VARS)
+		return NULL;
+	struct race_alarm_var *v = &al->var[al->nvars++];
+	memset(v, 0, sizeof(*v));
+	v->name = name;
+	return v;
+}
+
+/* What all threads have: scalar parameters that the launch gives a value. */
+static void add_globals(struct check *c, struct race_alarm *al)
+{
+	for (uint32_t i = 0; i < al->nparams; i++) {
+		const struct names_param *p = names_param_at(&c->names, al->param[i].off);
+		if (!p || !p->is_known || p->bytes != al->param[i].bytes || p->is_pointer ||
+		    al->nvars == RACE_ALARM_VARS)
+			continue;
+		struct race_alarm_var *v = &al->var[al->nvars++];
+		memset(v, 0, sizeof(*v));
+		v->name = p->name;
+		v->is_global = true;
+		v->is_signed = p->is_signed;
+		v->is_known[0] = v->is_known[1] = true;
+		v->value[0] = v->value[1] =
+			extended(al->param[i].value, (unsigned)p->bytes, p->is_signed);
+	}
+}
+
+static bool depends(const struct ex *v, const struct ex *on)
+{
+	while ((on->op == EX_SEXT || on->op == EX_ZEXT || on->op == EX_TRUNC) && on->n)
+		on = on->a[0];
+	return v && on->is_approx && ex_contains(v, on);
+}
+
+static void add_locals(struct check *c, struct race_alarm *al, unsigned side,
+		       const struct ev_access *a, const struct replay_meeting *met)
+{
+	struct names_var vars[RACE_ALARM_VARS];
+	uint32_t n = names_at(&c->names, a->index, a->block, vars, RACE_ALARM_VARS);
+
+	for (uint32_t i = n; i-- > 0;) { /* in the order of the source */
+		if (names_param_called(&c->names, vars[i].name, strlen(vars[i].name)) &&
+		    c->e->ir->steps.v[a->index].call == 0)
+			continue;
+		struct race_alarm_var *v = add_var(al, vars[i].name);
+		if (!v)
+			return;
+		v->is_signed = vars[i].is_signed;
+		v->is_approx[side] = vars[i].value && vars[i].value->is_approx;
+		if (vars[i].value) {
+			v->is_control |= depends(a->guard, vars[i].value);
+			v->is_data |= depends(a->off, vars[i].value);
+		}
+		v->is_known[side] = met && met->is_known[side][i];
+		if (v->is_known[side])
+			v->value[side] =
+				extended(met->value[side][i], vars[i].bytes, vars[i].is_signed);
+	}
+}
+
+/* ---- alarms ------------------------------------------------------------------------------- */
+
+struct race_alarm *alarm_find(struct check *c)
+{
+	for (size_t i = 0; i < c->k->alarms.n; i++) {
+		struct race_alarm *al = &c->k->alarms.v[i];
+		if (al->level == c->level && al->side[0].ptx_line == c->a->step->at->line &&
+		    al->side[1].ptx_line == c->b->step->at->line)
+			return al;
+	}
+	return NULL;
+}
+
+static const char *order_of(struct check *c, const struct replay_meeting *met)
+{
+	const struct ir_step *st;
+	const char *file;
+	uint32_t line;
+
+	if (!met || met->order == IR_NONE || !*(met->why ? met->why : ""))
+		return "";
+	st = &c->e->ir->steps.v[met->order];
+	alarm_place(c, st->at, &file, &line);
+	if (!st->at)
+		return "";
+	return base_printf(c->arena, "line %u: %s", line ? line : st->at->line, instruction(c, st));
+}
+
+void alarm_raise(struct check *c, const struct alarm_facts *f)
+{
+	struct race_alarm al = {.is_true = f->is_true, .cls = c->cls, .is_exited = f->is_exited};
+	struct race_alarm *old = alarm_find(c);
+
+	c->is_done |= f->is_true && !f->is_benign;
+	if (old && !old->is_benign && (old->is_true || !f->is_true || f->is_benign))
+		return;
+	if (old && old->is_benign && f->is_benign)
+		return;
+	al.level = c->level;
+	al.is_benign = f->is_benign;
+	al.object = alarm_object(c, c->a);
+	al.reason = f->reason ? f->reason : "";
+	al.order = f->is_true ? "" : order_of(c, f->met);
+	al.reproducer = "";
+	fill_side(c, &al.side[0], c->a);
+	fill_side(c, &al.side[1], c->b);
+	if (f->m) {
+		al.has_launch = true;
+		memcpy(al.ntid, f->m->ntid, sizeof(al.ntid));
+		memcpy(al.nctaid, f->m->nctaid, sizeof(al.nctaid));
+		for (unsigned i = 0; i < 2; i++) {
+			memcpy(al.side[i].tid, f->m->tid[i], sizeof(al.side[i].tid));
+			memcpy(al.side[i].ctaid, f->m->ctaid[i], sizeof(al.side[i].ctaid));
+			al.side[i].offset = f->met->offset[i];
+			al.side[i].phase = f->met->phase[i];
+		}
+		al.nparams = f->m->nparams;
+		for (uint32_t i = 0; i < al.nparams; i++)
+			al.param[i] = (struct race_alarm_param){.off = f->m->param[i].off,
+								.value = f->m->param[i].value,
+								.bytes = f->m->param[i].bytes};
+		add_globals(c, &al);
+	}
+	add_locals(c, &al, 0, c->a, f->met);
+	add_locals(c, &al, 1, c->b, f->met);
+	if (old)
+		*old = al;
+	else if (c->k->alarms.n < 64)
+		base_vec_push(&c->k->alarms, al);
+}
+
+/* ---- access protocols ------------------------------------------------------------- */
+
+/* What, at which byte, under which condition, as far as names go: the paper's section 2.2. */
+static void write_access(struct check *c, const struct ev_access *a)
+{
+	static const char *const kinds[] = {
+		[RACE_OP_READ] = "read", [RACE_OP_WRITE] = "write", [RACE_OP_RMW] = "update"};
+	struct names_var vars[RACE_ALARM_VARS];
+	uint32_t n = names_at(&c->names, a->index, a->block, vars, RACE_ALARM_VARS), line;
+	const char *file, *at = names_write(&c->names, a->off, vars, n), *when, *text;
+
+	alarm_place(c, a->step->at, &file, &line);
+	when = a->guard->op == EX_CONST ? NULL : names_write(&c->names, a->guard, vars, n);
+	text = base_printf(c->arena, "%s: %s %u at %s%s%s%s (line %u)", alarm_object(c, a),
+			   kinds[a->mem->kind], a->mem->bytes, *at ? at : "...",
+			   a->off->is_approx ? " [approximated]" : "", when ? " if " : "",
+			   !when   ? ""
+			   : *when ? when
+				   : "...",
+			   line ? line : a->step->at->line);
+	base_vec_push(&c->k->protocol, text);
+}
+
+void protocol_write(struct check *c)
+{
+	const struct ev *e = c->e;
+
+	/* array by array, in the order of their first accesses */
+	for (size_t i = 0; i < e->accesses.n; i++) {
+		bool is_first = true;
+		for (size_t k = 0; k < i; k++)
+			is_first &= !ev_same_root(&e->accesses.v[k].root, &e->accesses.v[i].root);
+		for (size_t k = i; k < e->accesses.n && is_first; k++)
+			if (ev_same_root(&e->accesses.v[k].root, &e->accesses.v[i].root))
+				write_access(c, &e->accesses.v[k]);
+	}
+}

@@ -1,0 +1,294 @@
+/*
+ * assume.c - reads the expressions of --assume (names.h).
+ *
+ * A parser by precedence: || && | ^ & == != < <= > >= << >> + - * / % and the unary - ! ~. Operands
+ * are widened to 64 bits by the signedness that the DWARF says, or as signed without one, so that
+ * nothing wraps that the programmer didn't think of; a comparison gives 0 or 1.
+ *
+ * Misses: members of structures, array elements, floats.
+ */
+#include "prove/names.h"
+#include "prove/prove.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct reader {
+	struct names *n;
+	struct ev *e;
+	const char *text, *p;
+	const char *wrong;
+	unsigned depth;
+};
+
+static const struct ex *expression(struct reader *r, unsigned level);
+
+static const struct ex *fail(struct reader *r, const char *what)
+{
+	if (!r->wrong)
+		r->wrong =
+			base_printf(r->n->arena, "column %d: %s", (int)(r->p - r->text) + 1, what);
+	return NULL;
+}
+
+static void skip(struct reader *r)
+{
+	while (*r->p == ' ' || *r->p == '\t')
+		r->p++;
+}
+
+static bool take(struct reader *r, const char *s)
+{
+	skip(r);
+	if (strncmp(r->p, s, strlen(s)) != 0)
+		return false;
+	r->p += strlen(s);
+	return true;
+}
+
+static bool is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '$';
+}
+
+static const struct ex *number(struct reader *r, uint64_t v)
+{
+	return r->e ? ex_const(r->e->pool, 64, v) : NULL;
+}
+
+/* A parameter's value, widened. */
+static const struct ex *parameter(struct reader *r, const struct names_param *p)
+{
+	struct ex_pool *pool = r->e->pool;
+	unsigned w = (unsigned)(8 * p->bytes);
+
+	if (p->bytes > 8 || (p->bytes & (p->bytes - 1)) || p->is_float)
+		return fail(r, base_printf(r->n->arena, "%s is no integer", p->name));
+	const struct ex *v = ex_leaf(pool, EX_PARAM, w, p->off, EX_GRID, ex_full(w), EX_NO_ARGS);
+	return ex_un(pool, p->is_signed ? EX_SEXT : EX_ZEXT, 64, v);
+}
+
+static const struct ex *name(struct reader *r)
+{
+	static const char *const dims[] = {"threadIdx.", "blockIdx.", "blockDim.", "gridDim."};
+	const char *from = r->p;
+
+	for (unsigned i = 0; i < BASE_COUNTOF(dims); i++) {
+		size_t len = strlen(dims[i]);
+		if (strncmp(r->p, dims[i], len) != 0 || r->p[len] < 'x' || r->p[len] > 'z')
+			continue;
+		unsigned d = 3 * i + (unsigned)(r->p[len] - 'x');
+		r->p += len + 1;
+		return r->e ? ex_un(r->e->pool, EX_ZEXT, 64, ex_spec(r->e->pool, (enum ex_spec)d))
+			    : NULL;
+	}
+	while (is_word(*r->p))
+		r->p++;
+	if (r->p == from)
+		return fail(r, *r->p ? "expected a number or a name" : "the expression ends here");
+	if (!r->e)
+		return NULL;
+	const struct names_param *p = names_param_called(r->n, from, (size_t)(r->p - from));
+	if (p)
+		return parameter(r, p);
+	return fail(r, base_printf(r->n->arena, "the kernel has no parameter '%.*s'",
+				   (int)(r->p - from), from));
+}
+
+static const struct ex *unary(struct reader *r)
+{
+	const struct ex *v;
+	char *end;
+
+	skip(r);
+	if (++r->depth > 200)
+		return fail(r, "nested too deeply");
+	if (take(r, "(")) {
+		v = expression(r, 0);
+		if (!r->wrong && !take(r, ")"))
+			return fail(r, "expected )");
+	} else if (r->p[0] == '!' && r->p[1] != '=') {
+		r->p++;
+		v = unary(r);
+		if (v)
+			v = ex_un(r->e->pool, EX_ZEXT, 64,
+				  ex_bin(r->e->pool, EX_EQ, v, number(r, 0)));
+	} else if (take(r, "-")) {
+		v = unary(r);
+		v = v ? ex_bin(r->e->pool, EX_SUB, number(r, 0), v) : NULL;
+	} else if (take(r, "~")) {
+		v = unary(r);
+		v = v ? ex_not(r->e->pool, v) : NULL;
+	} else if (*r->p >= '0' && *r->p <= '9') {
+		v = number(r, strtoull(r->p, &end, 0));
+		r->p = end;
+		while (*r->p == 'u' || *r->p == 'U' || *r->p == 'l' || *r->p == 'L')
+			r->p++;
+	} else {
+		v = name(r);
+	}
+	r->depth--;
+	return v;
+}
+
+/* By rising precedence; of one level the longer first. */
+static const struct {
+	const char *text;
+	unsigned level;
+	enum ex_op op;
+	bool is_swapped, is_not, is_test;
+} ops[] = {
+	{"||", 0, EX_OR, false, false, true},	 {"&&", 1, EX_AND, false, false, true},
+	{"|", 2, EX_OR, false, false, false},	 {"^", 3, EX_XOR, false, false, false},
+	{"&", 4, EX_AND, false, false, false},	 {"==", 5, EX_EQ, false, false, false},
+	{"!=", 5, EX_EQ, false, true, false},	 {"<=", 6, EX_SLT, true, true, false},
+	{">=", 6, EX_SLT, false, true, false},	 {"<<", 7, EX_SHL, false, false, false},
+	{">>", 7, EX_ASHR, false, false, false}, {"<", 6, EX_SLT, false, false, false},
+	{">", 6, EX_SLT, true, false, false},	 {"+", 8, EX_ADD, false, false, false},
+	{"-", 8, EX_SUB, false, false, false},	 {"*", 9, EX_MUL, false, false, false},
+	{"/", 9, EX_SDIV, false, false, false},	 {"%", 9, EX_SREM, false, false, false},
+};
+
+#define UNARY 10
+
+static const struct ex *truth(struct reader *r, const struct ex *v)
+{
+	return ex_not(r->e->pool, ex_bin(r->e->pool, EX_EQ, v, number(r, 0)));
+}
+
+static const struct ex *combine(struct reader *r, size_t op, const struct ex *a, const struct ex *b)
+{
+	struct ex_pool *p = r->e->pool;
+	const struct ex *v;
+
+	if (ops[op].is_test) {
+		v = ex_bin(p, ops[op].op, truth(r, a), truth(r, b));
+		return ex_un(p, EX_ZEXT, 64, v);
+	}
+	v = ops[op].is_swapped ? ex_bin(p, ops[op].op, b, a) : ex_bin(p, ops[op].op, a, b);
+	if (v->w == 1) {
+		v = ops[op].is_not ? ex_not(p, v) : v;
+		v = ex_un(p, EX_ZEXT, 64, v);
+	}
+	return v;
+}
+
+static const struct ex *expression(struct reader *r, unsigned level)
+{
+	if (level == UNARY)
+		return unary(r);
+	const struct ex *a = expression(r, level + 1);
+	for (;;) {
+		size_t found = SIZE_MAX;
+		skip(r);
+		for (size_t i = 0; i < BASE_COUNTOF(ops) && found == SIZE_MAX; i++)
+			if (!strncmp(r->p, ops[i].text, strlen(ops[i].text)))
+				found = i;
+		if (r->wrong || found == SIZE_MAX || ops[found].level != level)
+			return a;
+		r->p += strlen(ops[found].text);
+		const struct ex *b = expression(r, level + 1);
+		a = a && b && !r->wrong ? combine(r, found, a, b) : NULL;
+	}
+}
+
+/* distinct(NAME): a variable of the kernel that is set once. */
+static void read_distinct(struct reader *r, struct ev_assume *out)
+{
+	skip(r);
+	const char *from = r->p;
+	while (is_word(*r->p))
+		r->p++;
+	size_t len = (size_t)(r->p - from), n = 0;
+	if (!len || !take(r, ")")) {
+		fail(r, "expected distinct(VARIABLE)");
+		return;
+	}
+	if (!r->e)
+		return;
+	const struct ptx_debug_var *v = ptx_debug_vars(r->e->ir->m, r->e->ir->f, &n);
+	for (size_t i = 0; i < n; i++) {
+		bool is_it = strlen(v[i].name) == len && !memcmp(v[i].name, from, len);
+		uint32_t reg = v[i].nplaces ? v[i].places[0].reg : 0;
+		if (!is_it || v[i].nplaces != 1 || v[i].places[0].kind != PTX_DEBUG_REG ||
+		    r->e->ir->ndefs[reg] != 1 || !r->e->val[reg])
+			continue;
+		out->kind = IR_ASSUME_DISTINCT;
+		out->block = r->e->ir->def_block[reg];
+		out->loop = r->e->ir->blocks.v[out->block].loop;
+		out->guard = r->e->guard[out->block];
+		out->value = r->e->val[reg];
+		return;
+	}
+	fail(r, base_printf(r->n->arena, "the kernel has no variable '%.*s' that is set once",
+			    (int)len, from));
+}
+
+/* injective(NAME[, COUNT]) */
+static void read_injective(struct reader *r, struct ev_assume *out)
+{
+	skip(r);
+	const char *from = r->p;
+	while (is_word(*r->p))
+		r->p++;
+	size_t len = (size_t)(r->p - from);
+	const struct ex *n = number(r, UINT64_MAX >> 8);
+	if (take(r, ","))
+		n = expression(r, 0);
+	if (!r->wrong && (!len || !take(r, ")")))
+		fail(r, "expected injective(PARAMETER) or injective(PARAMETER, COUNT)");
+	if (!r->e || r->wrong)
+		return;
+	const struct names_param *p = names_param_called(r->n, from, len);
+	if (!p || p->bytes != 8) {
+		fail(r, base_printf(r->n->arena, "the kernel has no array '%.*s'", (int)len, from));
+		return;
+	}
+	out->kind = IR_ASSUME_INJECTIVE;
+	out->root = (struct ev_root){.kind = EV_ROOT_PARAM, .id = p->off};
+	out->root.base =
+		ex_leaf(r->e->pool, EX_PARAM, 64, p->off, EX_GRID, ex_full(64), EX_NO_ARGS);
+	out->off = number(r, 0);
+	out->count = n;
+	out->bytes = 0; /* of what is loaded: see assume_element */
+	for (size_t i = 0; i < r->e->accesses.n; i++)
+		if (ev_same_root(&r->e->accesses.v[i].root, &out->root))
+			out->bytes = r->e->accesses.v[i].mem->bytes;
+}
+
+const char *assume_read(struct names *n, struct ev *e, const char *text, struct ev_assume *out)
+{
+	struct reader r = {.n = n, .e = e, .text = text, .p = text};
+	struct base_arena *a = n->arena;
+
+	memset(out, 0, sizeof(*out));
+	out->loop = IR_NONE;
+	out->text = base_strdup(a, text);
+	if (e)
+		out->guard = ex_const(e->pool, 1, 1);
+	skip(&r);
+	if (!strncmp(r.p, "distinct(", 9)) {
+		r.p += 9;
+		read_distinct(&r, out);
+	} else if (!strncmp(r.p, "injective(", 10)) {
+		r.p += 10;
+		read_injective(&r, out);
+	} else {
+		const struct ex *v = expression(&r, 0);
+		if (v && !r.wrong)
+			out->holds = out->fact = truth(&r, v);
+	}
+	skip(&r);
+	if (!r.wrong && *r.p)
+		fail(&r, base_printf(a, "expected an operator or the end, found '%s'", r.p));
+	return r.wrong;
+}
+
+const char *prove_check_assume(const char *text, struct base_arena *arena)
+{
+	struct names n = {.arena = arena};
+	struct ev_assume ignored;
+
+	return assume_read(&n, NULL, text, &ignored);
+}

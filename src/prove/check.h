@@ -1,0 +1,95 @@
+/*
+ * check.h - private to src/prove: the check of one kernel, shared by pairs.c, alarm.c, remedy.c and
+ * protocol.c.
+ */
+#ifndef COLLIDER_PROVE_CHECK_H
+#define COLLIDER_PROVE_CHECK_H
+
+#include "prove/names.h"
+#include "prove/phase.h"
+#include "prove/prove.h"
+#include "prove/replay.h"
+
+#define CHECK_RLIMIT_INTEGERS 3000000
+#define CHECK_RLIMIT_BITS     8000000
+
+struct check {
+	struct ev *e;
+	struct ex_pool *pool;
+	struct smt *smt;
+	struct names names;
+	struct phases phases[IR_RANKS];
+	uint32_t cluster[3]; /* blocks of a cluster; 0: the kernel doesn't say */
+	const struct prove_options *o;
+	struct race_proof *k;
+	struct base_arena *arena;
+	uint64_t deadline;
+	/* the pair in hand */
+	const struct ev_access *a, *b;
+	enum race_level level;
+	enum smt_warp warp;
+	bool is_split_cluster;	    /* GRID: of different clusters only; CLUSTER: of one */
+	bool is_partial, is_forced; /* forced: no offsets to compare */
+	enum race_class cls;
+	bool is_done; /* this pair has its alarm */
+	bool has_assumed_disjoint;
+	unsigned searches;
+	/* remedy.c: no alarms, only whether all is proven */
+	bool is_trial, has_failed;
+};
+
+/* Milliseconds of processor time: what is proven doesn't depend on what else the machine does. */
+uint64_t check_now_ms(void);
+/* What Z3 is given as wall-clock time for so many milliseconds of processor time. */
+#define CHECK_WALL(ms) ((unsigned)(8 * (ms)))
+/* Is this pair's case impossible by the solver? For remedy.c: everything that may conflict, in all
+ * cases;
+ * with c->is_trial set no alarm is raised, and c->has_failed says whether one would be. */
+void check_pair(struct check *c, const struct ev_access *a, const struct ev_access *b);
+
+/* alarm.c: what to say. */
+void alarm_place(struct check *c, const struct ptx_stmt *s, const char **file, uint32_t *line);
+const char *alarm_object(struct check *c, const struct ev_access *a);
+void alarm_problem(enum race_problem_kind kind, const struct ptx_stmt *at, const char *text,
+		   void *check);
+/* The variables at an access, to be watched in a replay. */
+void alarm_watch(struct check *c, const struct ev_access *a, struct replay_watch *w);
+struct race_alarm *alarm_find(struct check *c);
+/* Of the pair in hand; m, met: NULL where there is no launch. */
+struct alarm_facts {
+	const struct smt_model *m;
+	const struct replay_meeting *met;
+	bool is_true, is_exited, is_benign;
+	const char *reason;
+};
+void alarm_raise(struct check *c, const struct alarm_facts *f);
+
+/* quick.c: can the two accesses not overlap, as simple arithmetic shows? False: ask the solver. */
+bool quick_is_apart(struct check *c, const uint8_t *counters);
+/* contract.c */
+void check_say_contract(struct check *c);
+/* remedy.c: assumptions that take alarms away. */
+void remedy_find(struct check *c);
+/* What each array is accessed with, as text. */
+void protocol_write(struct check *c);
+
+/* pairs.c: the whole of one kernel. */
+/* Analyses one kernel into *k; strings in arena. */
+void pairs_check(struct ptx_module *m, struct ptx_func *f, const struct prove_options *o,
+		 struct base_arena *arena, struct race_proof *k);
+
+/* wire.c: a kernel's result as bytes and back. Returns false when the bytes are cut off. */
+void wire_write(const struct race_proof *k, struct base_buf *out);
+struct wire_job {
+	const char *text; /* the PTX, of `size` bytes */
+	size_t size;
+	const char *kernel; /* mangled */
+	const struct prove_options *o;
+};
+/* The result of an earlier run; false: there is none, or o->cache is NULL. */
+bool wire_recall(struct base_arena *arena, const struct wire_job *j, struct race_proof *k);
+/* Keeps a result as wire_write made it. Fails silently. */
+void wire_keep(const struct wire_job *j, const char *p, size_t n);
+bool wire_read(struct base_arena *arena, const char *p, size_t n, struct race_proof *k);
+
+#endif

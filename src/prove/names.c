@@ -1,0 +1,277 @@
+/*
+ * names.c - the programmer's names, from the DWARF that -G leaves in the PTX (names.h).
+ *
+ * A parameter of the kernel is found by its number. A variable lives in a register or in the stack
+ * for
+ * a range of lines; of several of one name the innermost scope counts. The value that the analysis
+ * has for the register at an access says whether it is exact, and whether the index or the way
+ * there
+ * depends on it.
+ *
+ * Misses: arrays and structures; variables of functions that are inlined by the compiler.
+ * Costs: the DWARF is read once for each function with an alarm.
+ */
+#include "prove/names.h"
+
+#include <string.h>
+
+static const struct names_call *vars_of(struct names *n, uint32_t call)
+{
+	struct names_call *c = &n->calls[call];
+
+	if (!c->is_read) {
+		c->is_read = true;
+		c->v = ptx_debug_vars(n->e->ir->m, n->e->ir->calls.v[call].f, &c->n);
+	}
+	return c;
+}
+
+void names_open(struct names *n, const struct ev *e, struct base_arena *arena)
+{
+	const struct ir *ir = e->ir;
+	uint32_t i = 0;
+
+	memset(n, 0, sizeof(*n));
+	n->e = e;
+	n->arena = arena;
+	n->calls = BASE_NEWN(arena, struct names_call, ir->calls.n + 1);
+	n->param = BASE_NEWN(arena, struct names_param, ir->objects.n + 1);
+	for (size_t o = 0; o < ir->objects.n; o++) {
+		if (ir->objects.v[o].kind != IR_OBJ_PARAM)
+			continue;
+		struct names_param *p = &n->param[n->nparams++];
+		p->off = ir->objects.v[o].off;
+		p->bytes = ir->objects.v[o].bytes;
+		p->is_signed = true;
+		p->name = base_printf(arena, "$%u", n->nparams);
+	}
+	const struct names_call *c = vars_of(n, 0);
+	for (size_t k = 0; k < c->n; k++) {
+		const struct ptx_debug_var *v = &c->v[k];
+		if (!v->is_param || i == n->nparams)
+			continue;
+		struct names_param *p = &n->param[i++];
+		p->name = v->name;
+		p->is_pointer = v->is_pointer;
+		p->is_signed = v->is_signed;
+		p->is_float = v->is_float;
+		p->is_known = true;
+	}
+}
+
+const struct names_param *names_param_at(const struct names *n, uint64_t off)
+{
+	for (uint32_t i = 0; i < n->nparams; i++)
+		if (off >= n->param[i].off && off < n->param[i].off + n->param[i].bytes)
+			return &n->param[i];
+	return NULL;
+}
+
+const struct names_param *names_param_called(const struct names *n, const char *name, size_t len)
+{
+	for (uint32_t i = 0; i < n->nparams; i++) {
+		const char *p = n->param[i].name;
+		const char *number = base_printf(n->arena, "$%u", i + 1);
+		if ((strlen(p) == len && !memcmp(p, name, len)) ||
+		    (strlen(number) == len && !memcmp(number, name, len)))
+			return &n->param[i];
+	}
+	return NULL;
+}
+
+/* The value of a register or of stack bytes when a block is through. */
+static const struct ex *value_of(const struct names *n, const struct names_var *v, uint32_t block)
+{
+	const struct ev *e = n->e;
+	uint32_t cell = v->reg != IR_NONE ? e->cell_of_reg[v->reg] : IR_NONE;
+
+	if (v->reg == IR_NONE) {
+		const struct ir_object *o = &e->ir->objects.v[v->object];
+		if (o->kind != IR_OBJ_LOCAL || o->cell == IR_NONE || v->off >= o->bytes)
+			return NULL;
+		cell = o->cell + (uint32_t)v->off;
+	}
+	if (cell != IR_NONE) {
+		const struct ev_cell *c = &e->out[block][cell];
+		return c->at ? NULL : c->v;
+	}
+	return ir_dominates(e->ir, e->ir->def_block[v->reg], block) ? e->val[v->reg] : NULL;
+}
+
+static bool find_place(const struct names *n, const struct ptx_debug_var *v, uint32_t call,
+		       uint32_t line, struct names_var *out)
+{
+	for (size_t i = 0; i < v->nplaces; i++) {
+		const struct ptx_debug_place *p = &v->places[i];
+		if (line < p->from || line >= p->to)
+			continue;
+		out->reg = IR_NONE;
+		if (p->kind == PTX_DEBUG_REG) {
+			out->reg = n->e->ir->calls.v[call].reg_base + p->reg;
+			return n->e->ir->ndefs[out->reg] > 0;
+		}
+		out->object = ir_name_object(n->e->ir, call, p->sym);
+		out->off = p->off;
+		return out->object != IR_NONE &&
+		       n->e->ir->objects.v[out->object].kind == IR_OBJ_LOCAL;
+	}
+	return false;
+}
+
+uint32_t names_at(struct names *n, uint32_t step, uint32_t block, struct names_var *out,
+		  uint32_t max)
+{
+	const struct ir_step *st = &n->e->ir->steps.v[step];
+	const struct names_call *c = vars_of(n, st->call);
+	uint32_t count = 0, line = st->at ? st->at->line : 0;
+
+	for (size_t i = c->n; i-- > 0 && count < max;) { /* inner scopes stand behind */
+		const struct ptx_debug_var *v = &c->v[i];
+		struct names_var x = {.name = v->name, .is_signed = v->is_signed};
+		bool is_hidden = v->is_pointer || v->is_float || !v->bytes || line < v->from ||
+				 line >= v->to;
+		for (uint32_t k = 0; k < count; k++)
+			is_hidden |= !strcmp(out[k].name, v->name);
+		if (is_hidden || !find_place(n, v, st->call, line, &x))
+			continue;
+		x.bytes = v->bytes;
+		x.value = value_of(n, &x, block);
+		out[count++] = x;
+	}
+	return count;
+}
+
+/* ---- writing values ------------------------------------------------------------------- */
+
+struct writer {
+	struct names *n;
+	const struct names_var *vars;
+	uint32_t nvars;
+	struct base_buf out;
+	bool is_lost;
+};
+
+static void write_value(struct writer *w, const struct ex *v, unsigned depth);
+
+static const struct ex *bare(const struct ex *v)
+{
+	while ((v->op == EX_SEXT || v->op == EX_ZEXT || v->op == EX_TRUNC) && v->w > 1)
+		v = v->a[0];
+	return v;
+}
+
+static void write_two(struct writer *w, const struct ex *v, const char *op, unsigned depth)
+{
+	bool is_sum = v->op == EX_ADD || v->op == EX_SUB;
+
+	base_buf_puts(&w->out, depth && is_sum ? "(" : "");
+	write_value(w, v->a[0], depth + !is_sum);
+	if (v->op == EX_ADD && v->a[1]->op == EX_CONST && ex_signed(v->a[1]->imm, v->w) < 0) {
+		base_buf_printf(&w->out, " - %llu",
+				(unsigned long long)-ex_signed(v->a[1]->imm, v->w));
+	} else {
+		base_buf_puts(&w->out, op);
+		write_value(w, v->a[1], depth + 1);
+	}
+	base_buf_puts(&w->out, depth && is_sum ? ")" : "");
+}
+
+static void write_leaf(struct writer *w, const struct ex *v)
+{
+	static const char *const dims[] = {"threadIdx", "blockIdx", "blockDim", "gridDim"};
+	const struct names_param *p;
+
+	switch ((enum ex_op)v->op) {
+	case EX_CONST:
+		base_buf_printf(&w->out, "%lld", (long long)ex_signed(v->imm, v->w));
+		return;
+	case EX_SPEC:
+		base_buf_printf(&w->out, "%s.%c", dims[v->imm / 3], (char)('x' + v->imm % 3));
+		return;
+	case EX_PARAM:
+		p = names_param_at(w->n, v->imm);
+		if (p) {
+			base_buf_puts(&w->out, p->name);
+			return;
+		}
+		break;
+	default:
+		break;
+	}
+	w->is_lost = true;
+}
+
+static void write_value(struct writer *w, const struct ex *v, unsigned depth)
+{
+	const struct ex *b = bare(v);
+
+	if (depth > 12 || w->out.n > 160)
+		w->is_lost = true;
+	if (w->is_lost)
+		return;
+	for (uint32_t i = 0; i < w->nvars; i++) {
+		if (w->vars[i].value && bare(w->vars[i].value) == b && b->op != EX_CONST &&
+		    b->op != EX_SPEC) {
+			base_buf_puts(&w->out, w->vars[i].name);
+			return;
+		}
+	}
+	switch ((enum ex_op)b->op) {
+	case EX_ADD:
+		write_two(w, b, " + ", depth);
+		return;
+	case EX_SUB:
+		write_two(w, b, " - ", depth);
+		return;
+	case EX_MUL:
+		write_two(w, b, " * ", depth + 1);
+		return;
+	case EX_UDIV:
+	case EX_SDIV:
+		write_two(w, b, " / ", depth + 1);
+		return;
+	case EX_UREM:
+	case EX_SREM:
+		write_two(w, b, " % ", depth + 1);
+		return;
+	case EX_XOR:
+		write_two(w, b, " ^ ", depth + 1);
+		return;
+	case EX_AND:
+		write_two(w, b, b->w == 1 ? " && " : " & ", depth + 1);
+		return;
+	case EX_OR:
+		write_two(w, b, b->w == 1 ? " || " : " | ", depth + 1);
+		return;
+	case EX_ULT:
+	case EX_SLT:
+		write_two(w, b, " < ", depth + 1);
+		return;
+	case EX_EQ:
+		write_two(w, b, " == ", depth + 1);
+		return;
+	case EX_NOT:
+		base_buf_puts(&w->out, b->w == 1 ? "!(" : "~(");
+		write_value(w, b->a[0], 0);
+		base_buf_puts(&w->out, ")");
+		return;
+	case EX_IND:
+		write_value(w, b->a[0], depth + 1);
+		base_buf_puts(&w->out, " + i * ");
+		write_value(w, b->a[1], depth + 1);
+		return;
+	default:
+		write_leaf(w, b);
+	}
+}
+
+const char *names_write(struct names *n, const struct ex *v, const struct names_var *vars,
+			uint32_t nvars)
+{
+	struct writer w = {.n = n, .vars = vars, .nvars = nvars};
+
+	write_value(&w, v, 0);
+	const char *s = w.is_lost ? "" : base_strndup(n->arena, w.out.p ? w.out.p : "", w.out.n);
+	base_buf_free(&w.out);
+	return s;
+}

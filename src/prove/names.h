@@ -1,0 +1,62 @@
+/*
+ * names.h - private to src/prove: what the programmer calls parameters, variables and values.
+ */
+#ifndef COLLIDER_PROVE_NAMES_H
+#define COLLIDER_PROVE_NAMES_H
+
+#include "prove/replay.h"
+
+/* A parameter of the kernel; its name is from the DWARF, or made of its number. */
+struct names_param {
+	const char *name;
+	uint64_t off, bytes;				/* in the parameter block */
+	bool is_pointer, is_signed, is_float, is_known; /* known: the DWARF says so */
+};
+
+struct names {
+	const struct ev *e;
+	struct base_arena *arena;
+	struct names_param *param;
+	uint32_t nparams;
+	struct names_call {
+		const struct ptx_debug_var *v;
+		size_t n;
+		bool is_read;
+	} * calls; /* by index of struct ir_call */
+};
+
+void names_open(struct names *n, const struct ev *e, struct base_arena *arena);
+/* The parameter at a place of the parameter block, or NULL. */
+const struct names_param *names_param_at(const struct names *n, uint64_t off);
+const struct names_param *names_param_called(const struct names *n, const char *name, size_t len);
+
+/* A variable that is visible at a step, and the value that the analysis has for it there. */
+struct names_var {
+	const char *name;
+	bool is_signed;
+	uint8_t bytes;
+	uint32_t reg; /* or IR_NONE: bytes at `off` of `object` */
+	uint32_t object;
+	uint64_t off;
+	const struct ex *value; /* NULL: not known */
+};
+/* The scalar variables at a step, inner scopes first; at most max. Returns how many. */
+uint32_t names_at(struct names *n, uint32_t step, uint32_t block, struct names_var *out,
+		  uint32_t max);
+/* v as the programmer would write it, as far as names go; "" where that gets too long. */
+const char *names_write(struct names *n, const struct ex *v, const struct names_var *vars,
+			uint32_t nvars);
+
+/* ---- assume.c ------------------------------------------------------------------------ */
+
+/*
+ * Reads an expression in C's syntax over blockDim.x and its like, parameters by name or number
+ * ($2),
+ * and numbers; or distinct(VARIABLE), injective(PARAMETER) and injective(PARAMETER, N). All
+ * arithmetic is
+ * that of 64-bit signed numbers. NULL: *out has the assumption; else what is wrong, in n->arena.
+ * n->e NULL: only the syntax is looked at.
+ */
+const char *assume_read(struct names *n, struct ev *e, const char *text, struct ev_assume *out);
+
+#endif

@@ -1,0 +1,279 @@
+/*
+ * remedy.c - assumptions that take a kernel's alarms away, tried one by one (check.h).
+ *
+ * Most alarms of kernels that are right come from a missing precondition (FaialAA, section 6.1).
+ * Simple
+ * ones are made of the kernel's dimensions and parameters, the weaker first; each is put beside the
+ * other assumptions, and every pair that had an alarm is asked about again. One with which nothing
+ * is
+ * left, and which some launch keeps to, is proven sufficient; it is printed as --assume takes it.
+ *
+ * Misses: preconditions of two parts that only help together, but for a few.
+ * Costs: up to MAX_TRIES times the pairs with alarms, at most a third of the time limit.
+ */
+#include "prove/check.h"
+#include "prove/contract.h"
+
+#include <string.h>
+
+#define MAX_TRIES    64
+#define MAX_REMEDIES 3
+
+struct pair {
+	const struct ev_access *a, *b;
+};
+
+struct finder {
+	struct check *c;
+	BASE_VEC(struct pair) pairs;
+	unsigned tries;
+	uint64_t deadline;
+	bool has_all;
+};
+
+/* The pairs that have alarms, by their lines. */
+static void find_pairs(struct finder *f)
+{
+	const struct ev *e = f->c->e;
+
+	for (size_t i = 0; i < e->accesses.n; i++) {
+		for (size_t k = i; k < e->accesses.n; k++) {
+			const struct ev_access *a = &e->accesses.v[i], *b = &e->accesses.v[k];
+			bool is_bad = false;
+			for (size_t n = 0; n < f->c->k->alarms.n; n++) {
+				const struct race_alarm *al = &f->c->k->alarms.v[n];
+				is_bad |= !al->is_benign &&
+					  al->side[0].ptx_line == a->step->at->line &&
+					  al->side[1].ptx_line == b->step->at->line;
+			}
+			struct pair p = {a, b};
+			if (is_bad)
+				base_vec_push(&f->pairs, p);
+		}
+	}
+}
+
+/* In all launches that were recorded: 1, not: 0, unknown: -1. */
+static int is_seen(const struct check *c, const struct ev_assume *as)
+{
+	struct ex_pool *p = c->pool;
+	unsigned found = 0;
+
+	if (!c->o->launches || as->kind != IR_ASSUME_FACT)
+		return -1;
+	for (size_t i = 0; i < c->o->nlaunches; i++) {
+		const struct prove_launch *l = &c->o->launches[i];
+		const struct ex *v = as->fact;
+		if (strcmp(l->kernel, c->k->name) != 0)
+			continue;
+		found++;
+		for (unsigned d = 0; d < 6; d++)
+			v = ex_replace(p, v, ex_spec(p, (enum ex_spec)(EX_NTID_X + d)),
+				       ex_const(p, 32, l->dim[d]));
+		for (uint32_t k = 0; k < l->nparams; k++) {
+			unsigned w = 8 * l->param[k].bytes;
+			const struct ex *leaf = ex_leaf(p, EX_PARAM, w, l->param[k].off, EX_GRID,
+							ex_full(w), EX_NO_ARGS);
+			v = ex_replace(p, v, leaf, ex_const(p, w, l->param[k].value));
+		}
+		if (v->op != EX_CONST)
+			return -1;
+		if (!v->imm)
+			return 0;
+	}
+	return found ? 1 : -1;
+}
+
+/* Does some launch keep to all assumptions, this one among them? */
+static bool is_kept(struct check *c)
+{
+	struct contract x = {.e = c->e, .smt = c->smt, .o = c->o, .arena = c->arena};
+
+	x.names = &c->names;
+	x.counts = &c->k->counts;
+	x.deadline = c->deadline;
+	x.rlimit = CHECK_RLIMIT_INTEGERS;
+	return contract_has_launch(&x);
+}
+
+static bool is_new(const struct check *c, const char *text)
+{
+	for (size_t i = 0; i < c->k->remedies.n; i++)
+		if (!strcmp(c->k->remedies.v[i].assume, text))
+			return false;
+	return true;
+}
+
+/* Tries an assumption. True: with it nothing is left to find. */
+static bool try(struct finder *f, const char *text)
+{
+	struct check *c = f->c;
+	struct ev_assume as;
+	uint32_t gone = 0;
+
+	if (f->has_all || f->tries >= MAX_TRIES || check_now_ms() >= f->deadline ||
+	    !is_new(c, text))
+		return f->has_all;
+	f->tries++;
+	if (assume_read(&c->names, c->e, text, &as))
+		return false;
+	base_vec_push(&c->e->assumes, as);
+	struct race_proof_counts counts = c->k->counts;
+	c->is_trial = true;
+	for (size_t i = 0; i < f->pairs.n; i++) {
+		c->has_failed = false;
+		check_pair(c, f->pairs.v[i].a, f->pairs.v[i].b);
+		gone += !c->has_failed;
+		if (c->has_failed && i > 3 && !gone)
+			break;
+	}
+	c->is_trial = false;
+	bool is_all = gone == f->pairs.n;
+	if (gone && !is_kept(c))
+		gone = 0;
+	uint32_t queries = c->k->counts.queries;
+	c->k->counts = counts; /* the trials are no part of the kernel's proof */
+	c->k->counts.queries = queries;
+	c->e->assumes.n--;
+	if (gone && (is_all || c->k->remedies.n < MAX_REMEDIES)) {
+		struct race_remedy r = {.assume = text, .alarms = gone, .is_all = is_all};
+		r.seen = is_seen(c, &as);
+		base_vec_push(&c->k->remedies, r);
+	}
+	f->has_all = gone && is_all;
+	return f->has_all;
+}
+
+static void try_dims(struct finder *f)
+{
+	static const char *const grid[] = {"gridDim.x == 1", "gridDim.y == 1", "gridDim.z == 1"};
+	static const char dim[] = {'x', 'y', 'z'};
+	const struct ex_launch *l = &f->c->pool->launch;
+	bool is_far = true;
+
+	for (size_t i = 0; i < f->c->k->alarms.n; i++)
+		is_far &= f->c->k->alarms.v[i].level >= RACE_LEVEL_CLUSTER;
+	for (unsigned d = 0; d < 3 && is_far; d++)
+		if (l->max[3 + d] > 1 && try(f, grid[d]))
+			return;
+	for (unsigned d = 0; d < 3; d++) {
+		for (uint32_t n = 512; n >= 16 && l->max[d] > 1; n /= 2) {
+			if (n < l->max[d] &&
+			    try(f, base_printf(f->c->arena, "blockDim.%c <= %u", dim[d], n)))
+				return;
+			if (n < l->max[d] && !is_far && l->max[3 + d] > 1 &&
+			    try(f, base_printf(f->c->arena, "blockDim.%c <= %u && gridDim.%c == 1",
+					       dim[d], n, dim[d])))
+				return;
+		}
+	}
+	for (uint32_t n = 1024; n >= 32 && l->max[0] > 1; n /= 2)
+		if (n <= l->max[0] && try(f, base_printf(f->c->arena, "blockDim.x == %u", n)))
+			return;
+}
+
+static void try_param(struct finder *f, const struct names_param *p)
+{
+	static const char *const tails[] = {
+		"> 0",
+		"!= 0",
+		"<= 1",
+		"== 1",
+		">= blockDim.x",
+		"<= blockDim.x",
+		"% blockDim.x == 0",
+		"== blockDim.x",
+		">= blockDim.x * gridDim.x",
+	};
+
+	for (size_t i = 0; i < BASE_COUNTOF(tails); i++)
+		if (try(f, base_printf(f->c->arena, "%s %s", p->name, tails[i])))
+			return;
+}
+
+static bool is_scalar(const struct names_param *p)
+{
+	return !p->is_pointer && !p->is_float && (p->bytes == 4 || (p->bytes == 8 && p->is_known));
+}
+
+static void try_two(struct finder *f, const struct names_param *p, const struct names_param *q)
+{
+	struct base_arena *a = f->c->arena;
+
+	if (try(f, base_printf(a, "%s >= %s", p->name, q->name)) ||
+	    try(f, base_printf(a, "%s >= %s && %s >= 0", p->name, q->name, q->name)))
+		return;
+	if (p < q)
+		try(f, base_printf(a, "%s > 0 && %s >= 0 && %s * %s <= 2147483647", p->name,
+				   q->name, p->name, q->name));
+}
+
+/* Indices that are read from an array: the array is a permutation, the index another in each
+ * thread. */
+static const struct ex *find_load(const struct ex *v, unsigned depth)
+{
+	if (v->op == EX_CLOAD || depth > 20)
+		return v->op == EX_CLOAD ? v : NULL;
+	for (uint32_t i = 0; i < v->n; i++) {
+		const struct ex *r = find_load(v->a[i], depth + 1);
+		if (r)
+			return r;
+	}
+	return NULL;
+}
+
+static void try_values(struct finder *f)
+{
+	struct check *c = f->c;
+
+	for (size_t i = 0; i < f->pairs.n; i++) {
+		const struct ev_access *a = f->pairs.v[i].a;
+		const struct ex *load = find_load(a->off, 0);
+		if (load) {
+			struct ev_root r = ev_find_root(c->e, load->a[0], IR_GENERIC);
+			const struct names_param *p =
+				r.kind == EV_ROOT_PARAM ? names_param_at(&c->names, r.id) : NULL;
+			if (p && try(f, base_printf(c->arena, "injective(%s)", p->name)))
+				return;
+		}
+		struct names_var vars[RACE_ALARM_VARS];
+		uint32_t n = names_at(&c->names, a->index, a->block, vars, RACE_ALARM_VARS);
+		for (uint32_t k = 0; k < n; k++)
+			if (vars[k].value && vars[k].value->is_approx &&
+			    c->e->ir->steps.v[a->index].call == 0 &&
+			    try(f, base_printf(c->arena, "distinct(%s)", vars[k].name)))
+				return;
+	}
+}
+
+void remedy_find(struct check *c)
+{
+	struct finder f = {.c = c};
+	uint64_t now = check_now_ms(), end = c->deadline;
+
+	find_pairs(&f);
+	f.deadline = now < end ? now + (end - now) / 3 : now;
+	c->deadline = f.deadline;
+	if (f.pairs.n && f.pairs.n <= 64) {
+		try_values(&f);
+		for (uint32_t i = 0; i < c->names.nparams && !f.has_all; i++)
+			if (is_scalar(&c->names.param[i]))
+				try_param(&f, &c->names.param[i]);
+		for (uint32_t i = 0; i < c->names.nparams && !f.has_all; i++)
+			for (uint32_t k = 0; k < c->names.nparams && !f.has_all; k++)
+				if (i != k && is_scalar(&c->names.param[i]) &&
+				    is_scalar(&c->names.param[k]))
+					try_two(&f, &c->names.param[i], &c->names.param[k]);
+		if (!f.has_all)
+			try_dims(&f);
+	}
+	c->deadline = end;
+	/* one that takes all away makes the others needless */
+	for (size_t i = 0; i < c->k->remedies.n && f.has_all; i++) {
+		if (!c->k->remedies.v[i].is_all)
+			continue;
+		c->k->remedies.v[0] = c->k->remedies.v[i];
+		c->k->remedies.n = 1;
+	}
+	base_vec_free(&f.pairs);
+}

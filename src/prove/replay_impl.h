@@ -1,0 +1,68 @@
+/*
+ * replay_impl.h - what replay.c (one launch, two threads) and search.c (any two threads) share.
+ */
+#ifndef COLLIDER_PROVE_REPLAY_IMPL_H
+#define COLLIDER_PROVE_REPLAY_IMPL_H
+
+#include "prove/replay.h"
+
+#define MAX_STEPS  (2u << 20)
+#define MAX_EVENTS 4096
+#define MAX_BARS   4096
+/* Of a search: blocks, and accesses of one thread. */
+#define SEARCH_CTAS   4
+#define SEARCH_STEPS  (1u << 19)
+#define SEARCH_EVENTS 64
+
+struct value {
+	uint64_t v;
+	bool known;
+};
+
+struct event {
+	uint64_t addr;
+	uint32_t phase[IR_RANKS]; /* barriers of this rank and above before it */
+	uint32_t order;		  /* step that may order it behind others, in this phase; IR_NONE */
+	uint32_t order_ever;	  /* the same since the thread's start */
+	uint32_t turn;		  /* how often the thread had done this access before */
+	unsigned which;		  /* bit 0: access a, bit 1: access b */
+	struct value *seen[2];	  /* what is watched, by side; NULL: nothing */
+};
+
+struct thread {
+	struct event *events;
+	uint32_t nevents, max_events;
+	uint32_t *bars[IR_RANKS]; /* their steps; NULL: only counted */
+	uint32_t nbars[IR_RANKS];
+	uint32_t order, order_ever;
+	uint32_t turns[2];
+	bool is_lost, is_trapped;
+	bool is_vague; /* one of the two accesses had an address or guard that isn't known */
+};
+
+struct run {
+	struct ev *e;
+	const struct smt_model *m;
+	const struct replay_pair *p;
+	const struct ev_access *a, *b;
+	bool has_orders; /* the kernel has fences, atomics or the like */
+	struct value *reg;
+	unsigned char *mem, *mem_known;
+	uint64_t *object_at; /* in mem, by object */
+	uint64_t mem_bytes, budget;
+	struct base_arena arena;
+};
+
+/* replay.c */
+void replay_open(struct run *r);
+/* A thread that notes up to so many accesses; has_bars: and the steps of its barriers. */
+struct thread *replay_thread(struct run *r, uint32_t max_events, bool has_bars);
+/* Runs one thread until it ends, is lost, or has passed `until` barriers of a rank. */
+void replay_run_thread(struct run *r, struct thread *t, const uint32_t *tid, const uint32_t *ctaid,
+		       enum ir_rank rank, uint32_t until);
+bool replay_is_legal(const struct run *r);
+uint32_t replay_warp_of(const struct smt_model *m, const uint32_t *tid);
+/* Whose barriers order the two. */
+enum ir_rank replay_rank_of(const struct replay_pair *p);
+
+#endif

@@ -1,0 +1,150 @@
+/*
+ * proof.h - what collider prove found out about a kernel, as data.
+ *
+ * src/prove fills it in, src/report turns it into words (proof_text.c, proof_json.c), src/cli adds
+ * what
+ * a run on the CPU device confirmed. Strings live in the arena of struct race_proofs.
+ */
+#ifndef COLLIDER_RACE_PROOF_H
+#define COLLIDER_RACE_PROOF_H
+
+#include "race/race.h"
+
+enum race_verdict {
+	RACE_VERDICT_FREE,
+	RACE_VERDICT_BENIGN, /* race-free up to stores of equal values (--benign=same-value) */
+	RACE_VERDICT_TRUE,
+	RACE_VERDICT_POTENTIAL,
+	RACE_VERDICT_UNPROVEN,
+	RACE_VERDICT_VACUOUS,
+	RACE_VERDICT_COUNT
+};
+
+enum race_problem_kind {
+	RACE_PROBLEM_UNPROVEN, /* not modelled, or the solver gave up */
+	RACE_PROBLEM_VACUOUS,  /* an assumption that contradicts others or the launch */
+	RACE_PROBLEM_EXCLUDED  /* an access that the assumptions exclude; leaves the verdict */
+};
+
+/* What made a kernel unproven, for the columns of the summary. */
+enum race_problem_cause { RACE_CAUSE_OTHER, RACE_CAUSE_TIMEOUT, RACE_CAUSE_CRASH };
+
+/* Why a kernel is "could not prove" or "vacuous", or what its verdict doesn't cover. */
+struct race_problem {
+	enum race_problem_kind kind;
+	enum race_problem_cause cause;
+	const char *text;
+	const char *file; /* of the source; "" = unknown */
+	uint32_t line, ptx_line;
+};
+
+/* A variable of the program at an alarm's accesses; side 1 says the same of a global one. */
+struct race_alarm_var {
+	const char *name;
+	bool is_global;	  /* the same in all threads: parameters, dimensions */
+	bool is_signed;	  /* the values */
+	bool is_known[2]; /* else it may be anything, or isn't there */
+	bool is_approx
+		[2]; /* what the analysis knows of it is not exact (the paper underlines it) */
+	bool is_control, is_data; /* of those: decides about reaching the access, about the index */
+	uint64_t value[2];	  /* sign-extended */
+};
+
+#define RACE_ALARM_VARS 32
+
+struct race_alarm_side {
+	uint8_t kind;	  /* enum race_op_kind */
+	uint8_t strength; /* enum race_strength */
+	uint16_t bytes;
+	const char *file; /* "" = unknown */
+	uint32_t line, col, ptx_line;
+	const char *text;  /* the PTX instruction */
+	const char *index; /* the element, as an expression, or "" */
+	uint32_t tid[3], ctaid[3];
+	uint64_t offset; /* in the object */
+	uint32_t phase;	 /* barriers before, in the launch that was replayed */
+	bool is_approx_index, is_approx_path;
+};
+
+/* How far apart the two threads are at most. */
+enum race_level { RACE_LEVEL_WARP, RACE_LEVEL_BLOCK, RACE_LEVEL_CLUSTER, RACE_LEVEL_GRID };
+
+struct race_alarm_param {
+	uint64_t off, value; /* in the parameter block */
+	uint32_t bytes;
+};
+
+/* What running the launch on the CPU device under the oracle said (--confirm). */
+enum race_confirmed { RACE_NOT_TRIED, RACE_CONFIRMED, RACE_NOT_CONFIRMED };
+
+struct race_alarm {
+	bool is_true;
+	bool is_benign;	     /* both store the same value: excused by --benign=same-value */
+	enum race_class cls; /* RACE_CLASS_RACE, or RACE_CLASS_VOLATILE */
+	enum race_level level;
+	bool is_exited; /* one thread has ended; no later barrier orders what it did */
+	bool has_launch;
+	const char *object; /* what both touch */
+	const char *reason; /* why it is only potential, or "" */
+	const char *order;  /* the operation that may order the two ("line 12: atom..."), or "" */
+	struct race_alarm_side side[2];
+	uint32_t ntid[3], nctaid[3];
+	uint32_t nparams, nvars;
+	struct race_alarm_param param[64];
+	struct race_alarm_var var[RACE_ALARM_VARS];
+	enum race_confirmed confirmed;
+	const char *reproducer; /* a file, or "" */
+};
+
+struct race_proof_counts {
+	uint32_t accesses, pairs; /* that may conflict */
+	uint32_t cases;		  /* of pairs: ways to be concurrent */
+	uint32_t quick;		  /* cases decided without the solver */
+	uint32_t queries;
+	uint32_t by_integers, by_bits, gave_up; /* queries answered, not answered */
+	uint32_t replays, failed_replays;
+	uint32_t memory_kb; /* the most that the analysis needed */
+};
+
+/* An assumption that takes alarms away, ready to paste behind --assume. */
+struct race_remedy {
+	const char *assume;
+	uint32_t alarms; /* that it takes away */
+	bool is_all;	 /* the kernel is proven with it */
+	int seen;	 /* in the launches that were recorded: 1 holds in all, 0 not, -1 unknown */
+};
+
+struct race_proof {
+	const char *name, *name_shown; /* mangled, demangled */
+	enum race_verdict verdict;
+	BASE_VEC(struct race_alarm) alarms;
+	BASE_VEC(struct race_problem) problems;
+	BASE_VEC(const char *) contract; /* sentences */
+	BASE_VEC(const char *) protocol; /* lines, with --protocol */
+	BASE_VEC(struct race_remedy) remedies;
+	/* Of all its accesses: depends reaching one on what is approximated, does an index? */
+	bool has_class, is_approx_path, is_approx_index;
+	uint8_t free_dims; /* bit d: blockDim x y z, gridDim x y z may be anything */
+	struct race_proof_counts counts;
+	uint64_t ms; /* wall-clock, for the user only */
+	bool is_cached;
+};
+
+struct race_proofs {
+	struct base_arena arena;
+	const char *file;
+	BASE_VEC(struct race_proof) kernels;
+};
+
+const char *race_verdict_name(enum race_verdict v); /* "race-free", "true-alarm", ... */
+const char *race_level_name(enum race_level l);	    /* "warp", "block", ... */
+/* "CIDI", "CDDI", ...: reached and exact, in the FaialAA paper's words (section 3.2). */
+const char *race_alarm_class(const struct race_alarm *a);
+/* The same of a whole kernel (the paper's table 4); "" when it was not analysed. */
+const char *race_proof_class(const struct race_proof *k);
+/* The exit code for the results: 10 before 11 before 12 before 13 before 0. */
+int race_proof_exit_code(const struct race_proofs *r);
+void race_proof_free(struct race_proof *k);
+void race_proofs_free(struct race_proofs *r);
+
+#endif

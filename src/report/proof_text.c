@@ -1,0 +1,368 @@
+/*
+ * proof_text.c - what collider prove found, as text (race/proof/proof.h).
+ *
+ * Under an alarm stand both accesses with their source lines, what the launch has for all threads,
+ * and two columns of what the two threads have: the FaialAA paper's figure of an alarm (section
+ * 2.1). A star marks
+ * what the analysis only approximates. The summary has the columns of its tables 1 and 4.
+ */
+#include "report/internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const char *access_name(const struct race_alarm_side *s)
+{
+	return s->kind == RACE_OP_READ ? "reads" : s->kind == RACE_OP_WRITE ? "writes" : "updates";
+}
+
+static void print_place(struct base_buf *out, const char *file, uint32_t line, uint32_t ptx_line)
+{
+	if (line)
+		base_buf_printf(out, "%s:%u", *file ? file : "?", line);
+	else
+		base_buf_printf(out, "PTX line %u", ptx_line);
+}
+
+static void print_side(struct base_buf *out, const struct rep_options *opt,
+		       const struct race_alarm *a, unsigned i)
+{
+	const struct race_alarm_side *s = &a->side[i];
+
+	base_buf_printf(out, "    %c  %s %u byte%s at ", 'A' + (int)i, access_name(s), s->bytes,
+			s->bytes == 1 ? "" : "s");
+	print_place(out, s->file, s->line, s->ptx_line);
+	if (*s->index)
+		base_buf_printf(out, ", byte %s", s->index);
+	base_buf_puts(out, "\n");
+	rep_source(out, opt, s->file, s->line, s->col, "    ");
+	base_buf_printf(out, "       %s\n", s->text);
+}
+
+static const char *value_text(const struct race_alarm_var *v, unsigned side, char *to, size_t n)
+{
+	if (!v->is_known[side])
+		snprintf(to, n, "any");
+	else
+		snprintf(to, n, v->is_signed ? "%" PRId64 : "%" PRIu64, v->value[side]);
+	return to;
+}
+
+static void print_row(struct base_buf *out, const char *name, const char *a, const char *b)
+{
+	base_buf_printf(out, "      %-20s %11s", name, a);
+	if (b)
+		base_buf_printf(out, " %11s", b);
+	base_buf_puts(out, "\n");
+}
+
+static void print_dims(struct base_buf *out, const struct race_alarm *a)
+{
+	static const char *const dims[] = {"x", "y", "z"};
+	char name[24], x[24], y[24];
+
+	for (unsigned k = 0; k < 2; k++) {
+		for (unsigned d = 0; d < 3; d++) {
+			uint32_t n = k ? a->nctaid[d] : a->ntid[d];
+			if (n <= 1 && !(d == 0 && !k))
+				continue;
+			const uint32_t *p = k ? a->side[0].ctaid : a->side[0].tid;
+			const uint32_t *q = k ? a->side[1].ctaid : a->side[1].tid;
+			snprintf(name, sizeof(name), "%s.%s", k ? "blockIdx" : "threadIdx",
+				 dims[d]);
+			snprintf(x, sizeof(x), "%u", p[d]);
+			snprintf(y, sizeof(y), "%u", q[d]);
+			print_row(out, name, x, y);
+		}
+	}
+}
+
+static void print_vars(struct base_buf *out, const struct race_alarm *a, bool is_global)
+{
+	char name[64], x[24], y[24];
+
+	for (uint32_t i = 0; i < a->nvars; i++) {
+		const struct race_alarm_var *v = &a->var[i];
+		if (v->is_global != is_global)
+			continue;
+		snprintf(name, sizeof(name), "%.56s%s", v->name,
+			 v->is_approx[0] || v->is_approx[1] ? " *" : "");
+		print_row(out, name, value_text(v, 0, x, sizeof(x)),
+			  is_global ? NULL : value_text(v, 1, y, sizeof(y)));
+	}
+}
+
+static bool has_named_params(const struct race_alarm *a)
+{
+	for (uint32_t i = 0; i < a->nvars; i++)
+		if (a->var[i].is_global)
+			return true;
+	return false;
+}
+
+static void print_launch(struct base_buf *out, const struct race_alarm *a)
+{
+	bool has_star = false;
+
+	base_buf_printf(out, "    found with blockDim (%u, %u, %u), gridDim (%u, %u, %u)",
+			a->ntid[0], a->ntid[1], a->ntid[2], a->nctaid[0], a->nctaid[1],
+			a->nctaid[2]);
+	for (uint32_t i = 0; i < a->nparams && !has_named_params(a); i++)
+		base_buf_printf(out, ", parameter bytes at %" PRIu64 " = %" PRIu64, a->param[i].off,
+				a->param[i].value);
+	base_buf_puts(out, "\n");
+	if (has_named_params(a)) {
+		print_row(out, "all threads", "", NULL);
+		print_vars(out, a, true);
+	}
+	print_row(out, "thread", "A", "B");
+	print_dims(out, a);
+	print_vars(out, a, false);
+	for (uint32_t i = 0; i < a->nvars; i++)
+		has_star |= a->var[i].is_approx[0] || a->var[i].is_approx[1];
+	if (has_star)
+		base_buf_puts(out,
+			      "      * approximated: the value comes from memory, or from what "
+			      "isn't modelled\n");
+}
+
+/* "Which approximated names decide": the paper's two sets (figure 7). */
+static void print_set(struct base_buf *out, const struct race_alarm *a, bool is_data)
+{
+	bool is_next = false;
+
+	for (uint32_t i = 0; i < a->nvars; i++) {
+		const struct race_alarm_var *v = &a->var[i];
+		if (!(v->is_approx[0] || v->is_approx[1]) ||
+		    !(is_data ? v->is_data : v->is_control))
+			continue;
+		base_buf_printf(out, "%s%s", is_next ? ", " : " (approximated: ", v->name);
+		is_next = true;
+	}
+	if (is_next)
+		base_buf_puts(out, ")");
+}
+
+static void print_report(struct base_buf *out, const struct race_alarm *a)
+{
+	bool cd = a->side[0].is_approx_path || a->side[1].is_approx_path;
+	bool dd = a->side[0].is_approx_index || a->side[1].is_approx_index;
+
+	base_buf_printf(out, "    %s accesses", cd ? "potentially unreachable" : "reachable");
+	if (cd)
+		print_set(out, a, false);
+	base_buf_printf(out, ", %s index", dd ? "potentially inexact" : "exact");
+	if (dd)
+		print_set(out, a, true);
+	base_buf_printf(out, ": %s%s%s\n", race_alarm_class(a), *a->reason ? "; " : "", a->reason);
+	if (*a->order)
+		base_buf_printf(out, "    what may order them: %s\n", a->order);
+}
+
+static void print_alarm(struct base_buf *out, const struct rep_options *opt,
+			const struct race_alarm *a)
+{
+	static const char *const threads[] = {[RACE_LEVEL_WARP] = "lanes of one warp",
+					      [RACE_LEVEL_BLOCK] = "threads of one block",
+					      [RACE_LEVEL_CLUSTER] = "blocks of one cluster",
+					      [RACE_LEVEL_GRID] = "threads of different blocks"};
+
+	base_buf_printf(out, "  %s %s on %s, %s\n",
+			a->is_benign ? "excused"
+			: a->is_true ? "true"
+				     : "potential",
+			a->cls == RACE_CLASS_VOLATILE ? "unordered volatile conflict" : "data race",
+			a->object, threads[a->level]);
+	print_side(out, opt, a, 0);
+	print_side(out, opt, a, 1);
+	if (a->is_exited)
+		base_buf_puts(out,
+			      "    one of the threads has ended: later barriers do not order it\n");
+	if (a->has_launch)
+		print_launch(out, a);
+	print_report(out, a);
+	if (a->is_benign)
+		base_buf_puts(out,
+			      "    both store the same value: excused by --benign=same-value\n");
+	if (a->confirmed == RACE_CONFIRMED)
+		base_buf_puts(out, "    confirmed: the launch raced on the CPU device\n");
+	if (a->confirmed == RACE_NOT_CONFIRMED)
+		base_buf_puts(out,
+			      "    not confirmed: the launch did not race on the CPU device\n");
+	if (*a->reproducer)
+		base_buf_printf(out, "    reproducer: %s\n", a->reproducer);
+}
+
+static void print_free_names(struct base_buf *out, unsigned free)
+{
+	static const char *const names[] = {"blockDim.x", "blockDim.y", "blockDim.z",
+					    "gridDim.x",  "gridDim.y",	"gridDim.z"};
+	bool is_next = false;
+
+	for (unsigned d = 0; d < BASE_COUNTOF(names); d++) {
+		if (!(free >> d & 1))
+			continue;
+		base_buf_printf(out, "%s%s", is_next ? ", " : "", names[d]);
+		is_next = true;
+	}
+}
+
+static void print_remedies(struct base_buf *out, const struct race_proof *k)
+{
+	for (size_t i = 0; i < k->remedies.n; i++) {
+		const struct race_remedy *r = &k->remedies.v[i];
+		base_buf_printf(out, "  %s --assume='%s'%s\n",
+				r->is_all ? "race-free with" : "fewer alarms with", r->assume,
+				r->seen > 0    ? " (holds in the recorded launches)"
+				: r->seen == 0 ? " (does NOT hold in the recorded launches)"
+					       : "");
+	}
+}
+
+/* An alarm may need a launch that the program never makes: says so, and what to do about it. */
+static void print_advice(struct base_buf *out, const struct race_proof *k)
+{
+	bool has_launch = false, has_params = false;
+
+	for (size_t i = 0; i < k->alarms.n; i++) {
+		has_launch |= k->alarms.v[i].has_launch;
+		has_params |= k->alarms.v[i].has_launch && k->alarms.v[i].nparams;
+	}
+	if (!has_launch || (!k->free_dims && !has_params))
+		return;
+	base_buf_puts(out, "  These alarms are for any launch, because ");
+	print_free_names(out, k->free_dims);
+	base_buf_printf(out, "%s%s may be anything here.\n", k->free_dims && has_params ? ", " : "",
+			has_params ? "scalar parameters" : "");
+	base_buf_puts(out,
+		      "  Each needs a launch like the one that stands after \"found with\". If "
+		      "your program\n  never launches the kernel so, say what it uses:");
+	if (k->free_dims & 7)
+		base_buf_puts(out, " --block-dim=X,Y,Z");
+	if (k->free_dims & 56)
+		base_buf_puts(out, " --grid-dim=X,Y,Z");
+	if (has_params)
+		base_buf_puts(out, " --param=NAME=VALUE");
+	base_buf_puts(out, "\n");
+}
+
+static void print_problems(struct base_buf *out, const struct race_proof *k)
+{
+	static const char *const words[] = {[RACE_PROBLEM_UNPROVEN] = "not analysed",
+					    [RACE_PROBLEM_VACUOUS] = "contradiction",
+					    [RACE_PROBLEM_EXCLUDED] = "excluded"};
+
+	for (size_t i = 0; i < k->problems.n; i++) {
+		const struct race_problem *p = &k->problems.v[i];
+		base_buf_printf(out, "  %s: ", words[p->kind]);
+		if (p->ptx_line || p->line) {
+			print_place(out, p->file, p->line, p->ptx_line);
+			base_buf_puts(out, ": ");
+		}
+		base_buf_printf(out, "%s\n", p->text);
+	}
+}
+
+static void print_kernel(struct base_buf *out, const struct rep_options *opt,
+			 const struct race_proof *k)
+{
+	static const char *const words[] = {[RACE_VERDICT_FREE] = "race-free",
+					    [RACE_VERDICT_BENIGN] =
+						    "race-free up to stores of equal values",
+					    [RACE_VERDICT_TRUE] = "true alarm",
+					    [RACE_VERDICT_POTENTIAL] = "potential alarms only",
+					    [RACE_VERDICT_UNPROVEN] = "could not prove",
+					    [RACE_VERDICT_VACUOUS] = "error: vacuous"};
+	const struct race_proof_counts *c = &k->counts;
+
+	base_buf_printf(out, "%s: %s\n", k->name_shown, words[k->verdict]);
+	for (size_t i = 0; i < k->alarms.n; i++)
+		print_alarm(out, opt, &k->alarms.v[i]);
+	print_advice(out, k);
+	print_remedies(out, k);
+	print_problems(out, k);
+	for (size_t i = 0; i < k->contract.n; i++)
+		base_buf_printf(out, "%s%s%s", i ? "; " : "  contract: ", k->contract.v[i],
+				i + 1 == k->contract.n ? "\n" : "");
+	for (size_t i = 0; i < k->protocol.n; i++)
+		base_buf_printf(out, "  %s%s\n", i ? "  " : "protocol:\n    ", k->protocol.v[i]);
+	base_buf_printf(out,
+			"  %u accesses, %u pairs in %u cases, %u decided without the solver; %u "
+			"queries: %u by integers, %u by bit-vectors, %u not answered; %u replays, "
+			"%u failed; %" PRIu64 " ms%s\n",
+			c->accesses, c->pairs, c->cases, c->quick, c->queries, c->by_integers,
+			c->by_bits, c->gave_up, c->replays, c->failed_replays, k->ms,
+			k->is_cached ? " (from the cache)" : "");
+}
+
+/* Of the kernels that were analysed, in percent: "12.5%". */
+static void print_share(struct base_buf *out, const char *name, size_t n, size_t of)
+{
+	base_buf_printf(out, "%s %.1f%%", name, of ? 100.0 * (double)n / (double)of : 0.0);
+}
+
+static bool has_cause(const struct race_proof *k, enum race_problem_cause cause)
+{
+	for (size_t i = 0; i < k->problems.n; i++)
+		if (k->problems.v[i].cause == cause)
+			return true;
+	return false;
+}
+
+/* Tables 1 and 4 of the paper: kernels and alarms by verdict, kernels by class. */
+static void print_tables(struct base_buf *out, const struct race_proofs *r)
+{
+	static const char *const classes[] = {"CIDI", "CIDD", "CDDI", "CDDD"};
+	size_t n[RACE_VERDICT_COUNT] = {0}, timeout = 0, crash = 0, right = 0, maybe = 0, total = 0;
+	size_t by_class[BASE_COUNTOF(classes)] = {0};
+
+	for (size_t i = 0; i < r->kernels.n; i++) {
+		const struct race_proof *k = &r->kernels.v[i];
+		bool is_bad = k->verdict == RACE_VERDICT_UNPROVEN;
+		n[k->verdict]++;
+		timeout += is_bad && has_cause(k, RACE_CAUSE_TIMEOUT);
+		crash += is_bad && has_cause(k, RACE_CAUSE_CRASH);
+		for (size_t a = 0; a < k->alarms.n; a++) {
+			right += k->alarms.v[a].is_true && !k->alarms.v[a].is_benign;
+			maybe += !k->alarms.v[a].is_true;
+		}
+		for (size_t c = 0; c < BASE_COUNTOF(classes) && k->has_class; c++)
+			by_class[c] += !strcmp(race_proof_class(k), classes[c]);
+		total += k->has_class;
+	}
+	size_t analysed = r->kernels.n - n[RACE_VERDICT_UNPROVEN] - n[RACE_VERDICT_VACUOUS];
+	base_buf_printf(out, "%6s %6s %6s %9s %7s %5s | %6s %9s\n%6zu %6zu %6zu ", "DRF", "P-racy",
+			"T-racy", "coverage", "timeout", "crash", "true", "potential",
+			n[RACE_VERDICT_FREE] + n[RACE_VERDICT_BENIGN], n[RACE_VERDICT_POTENTIAL],
+			n[RACE_VERDICT_TRUE]);
+	base_buf_printf(out, "%8.1f%% %7zu %5zu | %6zu %9zu\n",
+			r->kernels.n ? 100.0 * (double)analysed / (double)r->kernels.n : 0.0,
+			timeout, crash, right, maybe);
+	for (size_t c = 0; c < BASE_COUNTOF(classes); c++) {
+		base_buf_puts(out, c ? ", " : "");
+		print_share(out, classes[c], by_class[c], total);
+	}
+	base_buf_printf(out, " of %zu\n", total);
+}
+
+void rep_proof_text(const struct race_proofs *r, const struct rep_options *opt,
+		    struct base_buf *out)
+{
+	size_t n[RACE_VERDICT_COUNT] = {0};
+
+	for (size_t i = 0; i < r->kernels.n; i++) {
+		print_kernel(out, opt, &r->kernels.v[i]);
+		n[r->kernels.v[i].verdict]++;
+	}
+	base_buf_printf(out,
+			"%zu kernel%s: %zu race-free, %zu with true alarms, %zu with potential "
+			"alarms only, %zu not proven, %zu vacuous",
+			r->kernels.n, r->kernels.n == 1 ? "" : "s", n[RACE_VERDICT_FREE],
+			n[RACE_VERDICT_TRUE], n[RACE_VERDICT_POTENTIAL], n[RACE_VERDICT_UNPROVEN],
+			n[RACE_VERDICT_VACUOUS]);
+	if (n[RACE_VERDICT_BENIGN])
+		base_buf_printf(out, ", %zu up to equal values", n[RACE_VERDICT_BENIGN]);
+	base_buf_puts(out, "\n");
+	if (r->kernels.n > 1)
+		print_tables(out, r);
+}

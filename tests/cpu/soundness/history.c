@@ -1,0 +1,52 @@
+/*
+ * history.c - the runtime block of detector hirace for one run, as cudart/state/history.c fills it.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "history.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "race/shadow.h"
+
+static void *zeroes(struct cpu_machine *m, uint64_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p != MAP_FAILED && cpu_mem_register(m, p, bytes) ? p : NULL;
+}
+
+bool history_begin(struct history *h, struct cpu_machine *m, struct race_history *block,
+		   uint64_t runtime)
+{
+	uint64_t first, bytes;
+
+	cpu_mem_region(m, &first, &bytes);
+	h->bytes[0] = bytes * 2;
+	h->bytes[1] = bytes;
+	h->bytes[2] = bytes * 8;
+	h->bytes[3] = bytes * 4;
+	h->bytes[4] = sizeof(struct race_history_tables);
+	for (unsigned i = 0; i < HISTORY_PARTS; i++)
+		if (!(h->part[i] = zeroes(m, h->bytes[i])))
+			return false;
+	block->knobs.rt = runtime;
+	block->first = first;
+	block->bytes = bytes;
+	block->words = (uint64_t)(uintptr_t)h->part[0];
+	block->sites = (uint64_t)(uintptr_t)h->part[1];
+	block->byte_words = (uint64_t)(uintptr_t)h->part[2];
+	block->byte_sites = (uint64_t)(uintptr_t)h->part[3];
+	block->tables = (uint64_t)(uintptr_t)h->part[4];
+	return true;
+}
+
+void history_end(struct history *h)
+{
+	for (unsigned i = 0; i < HISTORY_PARTS; i++)
+		if (h->part[i])
+			munmap(h->part[i], h->bytes[i]);
+}

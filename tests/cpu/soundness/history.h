@@ -1,0 +1,23 @@
+/*
+ * history.h - history words for a program that runs with detector hirace.
+ */
+#ifndef SOUNDNESS_HISTORY_H
+#define SOUNDNESS_HISTORY_H
+
+#include "cpu/cpu.h"
+
+#define HISTORY_PARTS 5u
+
+struct race_history;
+
+struct history {
+	void *part[HISTORY_PARTS];
+	uint64_t bytes[HISTORY_PARTS];
+};
+
+/* False: no address space. To be ended in any case, behind the machine's end. */
+bool history_begin(struct history *h, struct cpu_machine *m, struct race_history *block,
+		   uint64_t runtime);
+void history_end(struct history *h);
+
+#endif

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+# cases.py - runs tests/hirace/cases.cu on the CPU device: cases.py COLLIDER NVCC SOURCE WORK
+#
+# One run with hirace and one with the oracle; each kernel's findings are compared with what the end of
+# its name asks for. Also writes launches.h, the list of the kernels, so that none is forgotten.
+import json
+import os
+import re
+import subprocess
+import sys
+
+collider, nvcc, source, work = sys.argv[1:5]
+os.makedirs(work, exist_ok=True)
+names = re.findall(r"__global__ void (\w+)\(", open(source).read())
+assert len(names) == len(set(names)) and len(names) > 50, names
+with open(os.path.join(work, "launches.h"), "w") as out:
+    out.writelines(f"LAUNCH({n})\n" for n in names)
+program = os.path.join(work, "cases")
+subprocess.run([nvcc, "-O2", "-lineinfo", "-cudart", "shared", "-I", work, "-gencode",
+                "arch=compute_90,code=compute_90", source, "-o", program], check=True)
+
+
+def findings(detector):
+    report = os.path.join(work, detector + ".json")
+    done = subprocess.run([collider, "run", "--device=cpu", "--detector=" + detector,
+                           "--format=json", "--log-file=" + report, program],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    assert done.returncode in (0, 1, 2), (done.returncode, done.stderr)
+    found = {n: set() for n in names}
+    for f in map(json.loads, open(report)):
+        if f["type"] != "finding":
+            continue
+        func = next(n for n in names if f["function"].startswith(n + "("))
+        found[func].add(f["class"])
+        if detector == "hirace":
+            # Both sides are of this kernel, in words.
+            for side in ("side", "second"):
+                assert f[side]["function"] in ("", f["function"]), f
+    return found
+
+
+hirace, oracle = findings("hirace"), findings("oracle")
+bad = 0
+for n in names:
+    want = n.rsplit("_", 1)[1]
+    told, real = hirace[n], oracle[n]
+    is_good = {"race": "data-race" in told and real,
+               "possible": told == {"possible"} and real,
+               "quiet": "data-race" not in told and not real,
+               "clean": not told and not real}[want]
+    if not is_good:
+        print(f"FAIL {n}: hirace {sorted(told)}, oracle {sorted(real)}")
+        bad += 1
+print(f"{len(names)} kernels, {bad} wrong")
+sys.exit(bad != 0)
