@@ -158,8 +158,6 @@ typedef enum cpu_bound cpu_binder(struct cpu_dec *d, const struct ptx_stmt *s, s
  * register in any other place than mov is first read into a temporary by an instruction that is
  * put before. */
 uint32_t cpu_dec_src(struct cpu_dec *d, const struct ptx_opnd *op, enum ptx_type t);
-/* Has the register a name of the instrumentation's? */
-bool cpu_dec_is_marked(const struct cpu_dec *d, uint32_t reg);
 /* The slot that an operand writes; CPU_NOSLOT for the sink `_`. */
 uint32_t cpu_dec_dst(struct cpu_dec *d, const struct ptx_opnd *op);
 /* Bytes of the register behind an operand (1, 2, 4, 8, 16; predicate 0), or of t for constants:

@@ -121,14 +121,6 @@ template <int V, int S> DEV_FN void dev_read(uint64_t *now, uint64_t at, uint32_
 	}
 }
 
-/* The CPU device counts at these additions, so that checks of threads that have not ended are known there,
- * too (src/cpu/alu/int.c); ptxas leaves them out. */
-DEV_FN void dev_count(uint32_t n)
-{
-	asm volatile("{\n\t.reg .b32 %%collider_n;\n\tmov.b32 %%collider_n, 0;\n\t"
-		     "add.s32 %%collider_n, %%collider_n, %0;\n\t}" ::"r"(n));
-}
-
 template <int S> DEV_FN bool dev_happened(uint64_t at)
 {
 	uint32_t local;
@@ -154,7 +146,8 @@ template <int N> struct box {
 	uint64_t v[3 * N];
 };
 
-/* In memory, for the functions that are called when it matters: their arguments would take 30 registers. */
+/* In memory, for the functions that are called when it matters: as arguments they would take 30
+ * registers. */
 template <int N> DEV_FN box<N> dev_box(const items<N> &t)
 {
 	box<N> b;
@@ -200,7 +193,6 @@ DEV_FN uint64_t dev_check(uint32_t state, uint64_t what64, items<N> &t)
 		for (int i = 0; i < N; i++)
 			count += t.ok[i] && (i == 0 || shape >> (8 * i) & RACE_ITEM_STEP);
 	}
-	dev_count(count);
 	state += count << RACE_STATE_COUNT_AT;
 #pragma unroll
 	for (int i = 0; i < N; i++)

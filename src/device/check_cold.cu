@@ -130,8 +130,8 @@ DEV_FN void dev_items(uint64_t table, uint64_t what, uint32_t changed, const uin
 	}
 }
 
-/* Do lanes of a store share an address? The last item comes first, so that the words behind an access's
- * first item are folded when that is reached. */
+/* Do lanes of a store share an address? The last item comes first, so that the words behind an
+ * access's first item are folded when that is reached. */
 DEV_FN void dev_lanes(uint64_t table, uint64_t what, uint32_t found, const uint64_t *item)
 {
 	uint32_t shape = (uint32_t)(what >> 32), wanted = dev_wanted(shape), fold = 0;
@@ -159,8 +159,8 @@ DEV_FN void dev_lanes(uint64_t table, uint64_t what, uint32_t found, const uint6
 }
 
 /*
- * What a call of check.cu can't settle itself: values that differ, lanes to be compared. `item` holds
- * address, value before and value now of each, in the caller's stack.
+ * What a call of check.cu can't settle itself: values that differ, lanes to be compared. `item`
+ * holds address, value before and value now of each, in the caller's stack.
  */
 extern "C" __device__ __noinline__ __attribute__((weak)) void
 __collider_items(uint64_t table, uint64_t what, uint32_t found, const uint64_t *item)

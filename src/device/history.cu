@@ -1,7 +1,7 @@
 /*
  * history.cu - detector `hirace` on the device: what an instrumented module calls.
  *
- *	__collider_history_begin	at a kernel's entry: the thread's number and launch, in one word
+ *	__collider_history_begin	at a kernel's entry: thread number and launch in one word
  *	__collider_history_shared	at a kernel's entry: the block's table for shared memory
  *	__collider_history_g, _s, _x	before an access: global, shared, generic address
  *	__collider_history_sync		beside strong accesses, fences, barriers: release stamps
@@ -9,15 +9,15 @@
  *	__collider_history_lanes	the same of a warp
  *
  * The update is shadow/update.h and nothing else. Compiled to PTX when Collider is built and pasted
- * into each module, local to it: the hash of its site table stands in here. All accesses are relaxed.
- * Nothing orders memory but two fences in __collider_history_sync: L of a location (shadow/release.h)
- * must be visible no later than the program's strong write that comes next, and be read no earlier
- * than its strong read; they run only in kernels that have releases or fences. This detector judges by
- * history, so they hide no race.
+ * into each module, local to it: the hash of its site table stands in here. All accesses are
+ * relaxed. Nothing orders memory but two fences in __collider_history_sync: L of a location
+ * (shadow/release.h) must be visible no later than the program's strong write that comes next,
+ * and be read no earlier than its strong read; they run only in kernels that have releases or
+ * fences. This detector judges by history, so they hide no race.
  *
- * Misses: an access outside of the tracked range (counted). Costs: a call, a load of the word and one
- * of the table for each 4 bytes that stay as they are, some 150 instructions; a compare-and-swap where
- * the word changes.
+ * Misses: an access outside of the tracked range (counted). Costs: a call, a load of the word and
+ * one of the table for each 4 bytes that stay as they are, some 150 instructions; a
+ * compare-and-swap where the word changes.
  */
 #define DEV_KNOBS "__collider_history"
 #include "race/shadow.h"
@@ -234,21 +234,20 @@ extern "C" __device__ __noinline__ void __collider_history_word(uint64_t me, uin
 	struct shadow_actor a = dev_actor(me, (const struct shadow_stamps *)stamps);
 	uint32_t site = RACE_HISTORY_SITE(what), kind, beside = 0;
 	enum shadow_verdict verdict;
-	uint64_t was, next;
+	struct shadow_seen seen;
 
 	verdict = shadow_access_at((uint64_t *)word, bit, __collider_history_table, &a,
-				   RACE_HISTORY_ACCESS(what), (enum shadow_how)(mode & 3u), &was,
-				   &next);
+				   RACE_HISTORY_ACCESS(what), (enum shadow_how)(mode & 3u), &seen);
 	if (left && (verdict == SHADOW_IS_RACE || verdict == SHADOW_POSSIBLE))
 		beside = dev_word32((const void *)left);
-	if (left && next != was)
+	if (left && seen.next != seen.was)
 		asm volatile("st.relaxed.gpu.u32 [%0], %1;" ::"l"(left),
-			     "r"(race_history_left(site, next)));
+			     "r"(race_history_left(site, seen.next)));
 	if (verdict != SHADOW_IS_RACE && verdict != SHADOW_POSSIBLE)
 		return;
 	kind = verdict == SHADOW_IS_RACE && !(mode & MODE_MAYBE) ? RACE_KIND_HISTORY
 								 : RACE_KIND_HISTORY_POSSIBLE;
-	__collider_history_tell(me, at, was, beside, site, kind | mode / MODE_WIDTH << 8);
+	__collider_history_tell(me, at, seen.was, beside, site, kind | mode / MODE_WIDTH << 8);
 }
 
 /* The words of an access. Of 4 bytes: their word, and in kernels that access bytes, too, those of
@@ -408,7 +407,7 @@ __collider_history_shared(uint32_t table, uint32_t first, uint32_t bytes, uint32
 	}
 }
 
-/* ---- what synchronises ------------------------------------------------------------------------ */
+/* ---- what synchronises ----------------------------------------------------------------------- */
 
 extern "C" __device__ __noinline__ uint64_t __collider_history_barrier(uint64_t me)
 {
@@ -512,7 +511,8 @@ DEV_FN void dev_fence(void)
 	asm volatile("fence.acq_rel.gpu;" ::: "memory");
 }
 
-/* Before a strong write. A location that two launches release through is one that anybody may have. */
+/* Before a strong write. A location that two launches release through is one that anybody may
+ * have. */
 DEV_FN void dev_write(struct shadow_stamps *t, uint64_t at, uint32_t launch)
 {
 	struct race_history_side *side = dev_side(at);

@@ -8,8 +8,8 @@
  *
  * It is only put in where no launch is refused for it: it must fit beside the program's variables
  * into what every launch may have, and the kernel must have no dynamic shared memory. Else the
- * accesses go unchecked, which the footer says. A kernel with much less room left runs fewer blocks at
- * once.
+ * accesses go unchecked, which the footer says. A kernel with much less room left runs fewer
+ * blocks at once.
  */
 #include "instrument/internal.h"
 

@@ -10,8 +10,8 @@
  * functions that synchronise) makes the function *unsure*: pairs of it may be ordered by what
  * nobody followed.
  *
- * Misses: copies (cp.async, bulk, tensor), matrix loads and stores, textures, memory of other blocks of
- * the cluster, functions that are called: all counted for the report's footer.
+ * Misses: copies (cp.async, bulk, tensor), matrix loads and stores, textures, memory of other
+ * blocks of the cluster, functions that are called: all counted for the report's footer.
  */
 #include "instrument/internal.h"
 

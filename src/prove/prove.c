@@ -128,8 +128,7 @@ static void finish(struct race_proofs *r, struct job *j)
 	close(j->fd);
 	while (waitpid(j->pid, &status, 0) < 0 && errno == EINTR)
 		;
-	/* the kernel ends a process at its limit of processor time by a signal, SIGKILL at the hard one
-	 * */
+	/* At its limit of processor time a process gets a signal, SIGKILL at the hard one. */
 	j->is_killed |=
 		WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL);
 	if (!wire_read(&r->arena, j->got.p, j->got.n, &r->kernels.v[j->kernel]))

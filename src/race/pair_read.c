@@ -211,9 +211,9 @@ bool race_explains(const struct race_finding *f, const struct race_stop *stop)
 
 /* ---- records with two sides (shadow.h) --------------------------------------------------- */
 
-/* This access is the finding's own; the earlier one's thread comes from its history word, its place in
- * the source from the site that was left beside the word. That may be unknown: the two are not
- * written at once. Numbers of threads and blocks are as the hardware has them. */
+/* This access is the finding's own; the earlier one's thread comes from its history word, its
+ * place in the source from the site that was left beside the word. That may be unknown: the two
+ * are not written at once. Numbers of threads and blocks are as the hardware has them. */
 static uint32_t ways_of(enum race_access access)
 {
 	switch (access) {

@@ -54,8 +54,8 @@ unsigned race_agent_parse(const char *name);
 enum race_class race_classify(unsigned kind, unsigned record_flags, unsigned site_flags);
 
 struct race_finding;
-/* pair_read.c: fills f->sides of a record with RACE_REC_TWO_SIDES; `earlier` has what is known of the
- * earlier access's site; the flags are those of the two sites (RACE_SITE_*). */
+/* pair_read.c: fills f->sides of a record with RACE_REC_TWO_SIDES; `earlier` has what is known of
+ * the earlier access's site; the flags are those of the two sites (RACE_SITE_*). */
 void race_sides_fill(struct base_arena *a, const struct race_record *rec, int device,
 		     const struct race_finding *earlier, uint32_t earlier_flags, uint32_t own_flags,
 		     struct race_finding *f);

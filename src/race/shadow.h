@@ -200,8 +200,8 @@ struct race_history {
 #define RACE_HISTORY_MAYBE_AT  40u
 
 /*
- * A thread's number, clocks and launch are one word in a register: a history word as its next access
- * would leave it, with the bits of state and stamp used otherwise. Launch 0: it steps aside.
+ * A thread's number, clocks and launch are one word in a register: a history word as its next
+ * access would leave it, with the bits of state and stamp used otherwise. Launch 0: it steps aside.
  */
 #define RACE_ACTOR_BITS(me) (((uint32_t)(me)&31u) + SHADOW_THREAD_BITS_MIN)
 #define RACE_ACTOR_UNSURE   (1u << 5) /* all it sees is only possible */

@@ -203,10 +203,15 @@ enum shadow_how {
 	SHADOW_STRONG_READ
 };
 
+/* What was found at a word. */
+struct shadow_seen {
+	uint64_t was;  /* the verdict is about this one; it names the earlier side */
+	uint64_t next; /* this one is there now */
+};
+
 /*
  * An access (enum shadow_access) of the location whose word is at `at`; `bit`: shadow_read_bit() of
- * the location. `was` gets the word that the verdict is about, which names the earlier side, `next`
- * the one that is there now. One loop serves all ways, so that a GPU has one copy of it.
+ * the location. One loop serves all ways, so that a GPU has one copy of it.
  *
  * A strong load is no access of the machine: as R it would race with atomics, as an atomic with
  * reads. What it does race with, a weak write or an atomic whose scope is too small, races with
@@ -216,30 +221,30 @@ enum shadow_how {
  */
 SHADOW_FN enum shadow_verdict shadow_access_at(uint64_t *at, uint32_t bit, const uint8_t *table,
 					       const struct shadow_actor *me, uint32_t access,
-					       enum shadow_how how, uint64_t *was, uint64_t *next)
+					       enum shadow_how how, struct shadow_seen *seen)
 {
 	bool is_first = how == SHADOW_STRONG_READ;
 	struct shadow_result r;
 
-	*was = *next = 0;
+	seen->was = seen->next = 0;
 	if (me->is_beyond ||
 	    !shadow_can_track(me->thread, me->block_clock, me->warp_clock, me->thread_bits))
 		return SHADOW_ASIDE;
-	*was = *next = SHADOW_LOAD64(at);
+	seen->was = seen->next = SHADOW_LOAD64(at);
 	for (;;) {
-		r = shadow_judge(*was, table, me, is_first ? (uint32_t)SHADOW_R : access, bit);
+		r = shadow_judge(seen->was, table, me, is_first ? (uint32_t)SHADOW_R : access, bit);
 		if (is_first && r.verdict != SHADOW_NO_RACE) {
 			is_first = false;
 			continue;
 		}
-		if (how != SHADOW_STORE || r.word == *was)
+		if (how != SHADOW_STORE || r.word == seen->was)
 			break;
-		*next = SHADOW_CAS64(at, *was, r.word);
-		if (*next == *was) {
-			*next = r.word;
+		seen->next = SHADOW_CAS64(at, seen->was, r.word);
+		if (seen->next == seen->was) {
+			seen->next = r.word;
 			break;
 		}
-		*was = *next;
+		seen->was = seen->next;
 	}
 	if (how == SHADOW_STRONG_READ && r.verdict != SHADOW_NO_RACE)
 		return SHADOW_POSSIBLE;
@@ -251,20 +256,24 @@ SHADOW_FN enum shadow_verdict shadow_update(uint64_t *at, const uint8_t *table,
 					    const struct shadow_actor *me, uint32_t access,
 					    uint64_t *was)
 {
-	uint64_t next;
+	struct shadow_seen seen;
+	enum shadow_verdict v = shadow_access_at(at, shadow_read_bit((uint64_t)(uintptr_t)at),
+						 table, me, access, SHADOW_STORE, &seen);
 
-	return shadow_access_at(at, shadow_read_bit((uint64_t)(uintptr_t)at), table, me, access,
-				SHADOW_STORE, was, &next);
+	*was = seen.was;
+	return v;
 }
 
 SHADOW_FN enum shadow_verdict shadow_check_strong_read(uint64_t *at, const uint8_t *table,
 						       const struct shadow_actor *me,
 						       uint32_t access, uint64_t *was)
 {
-	uint64_t next;
+	struct shadow_seen seen;
+	enum shadow_verdict v = shadow_access_at(at, shadow_read_bit((uint64_t)(uintptr_t)at),
+						 table, me, access, SHADOW_STRONG_READ, &seen);
 
-	return shadow_access_at(at, shadow_read_bit((uint64_t)(uintptr_t)at), table, me, access,
-				SHADOW_STRONG_READ, was, &next);
+	*was = seen.was;
+	return v;
 }
 
 /* ---- what synchronisation does to the actor ---------------------------------------- */

@@ -264,8 +264,8 @@ static bool needs_counts(const struct work *w)
 	return false;
 }
 
-/* Has the file device functions that need more than REGS_SHARED, or (with checks they need about a dozen
- * more) some that may not? */
+/* Has the file device functions that need more than REGS_SHARED, or some that may not? (With checks
+ * they need about a dozen more.) */
 static bool has_func(const struct work *w, bool is_large)
 {
 	for (size_t i = 0; i < w->funcs.n; i++) {
@@ -277,7 +277,8 @@ static bool has_func(const struct work *w, bool is_large)
 	return false;
 }
 
-/* Is a cap for the whole file the first thing to try? With small functions in it that is where it ends. */
+/* Is a cap for the whole file the first thing to try? With small functions in it the search ends
+ * there. */
 static bool wants_file_cap(const struct work *w)
 {
 	return !has_func(w, true) || has_func(w, false);
@@ -329,10 +330,11 @@ static void cap_file(struct work *w, unsigned maxreg)
 }
 
 /*
- * Under -rdc what we add counts in each kernel that calls it, by the ABI's rules: ptxas takes up to REGS_CALLED
- * registers there where nothing stops it, and 32 under a cap for the file. A function that has no room for
- * that would have to report without calls, in several times the code. Where the cap would hit nothing but large
- * functions of the user's, kernels give up what was only for speed instead, and only what must be small has no calls.
+ * Under -rdc what we add counts in each kernel that calls it, by the ABI's rules: ptxas takes up to
+ * REGS_CALLED registers there where nothing stops it, and 32 under a cap for the file. A function
+ * without room for that would have to report without calls, in several times the code. Where the
+ * cap would hit nothing but large functions of the user's, kernels give up what was only for speed
+ * instead, and only what must be small has no calls.
  */
 static void limit_called(struct work *w)
 {

@@ -388,12 +388,11 @@ static enum cpu_step count_checks(struct cpu_warp *w, const struct cpu_inst *in,
 	return CPU_OK;
 }
 
-/* By its register: the functions of src/device have additions of their own. */
-static bool counts_checks(const struct cpu_dec *d, const struct ptx_stmt *s, enum ptx_type t)
+static bool counts_checks(const struct ptx_stmt *s, const struct cpu_inst *in, enum ptx_type t)
 {
-	return s->form->op == PTX_OP_ADD && t == PTX_TYPE_S32 && !s->form->nmods &&
-	       s->ops[0].kind == PTX_OPND_REG && s->ops[1].kind == PTX_OPND_REG &&
-	       s->ops[0].reg == s->ops[1].reg && cpu_dec_is_marked(d, s->ops[0].reg);
+	return (in->flags & CPU_I_INSERTED) && s->form->op == PTX_OP_ADD && t == PTX_TYPE_S32 &&
+	       !s->form->nmods && s->ops[0].kind == PTX_OPND_REG &&
+	       s->ops[1].kind == PTX_OPND_REG && s->ops[0].reg == s->ops[1].reg;
 }
 
 enum cpu_bound CPU_BINDER(int)(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in)
@@ -416,7 +415,7 @@ enum cpu_bound CPU_BINDER(int)(struct cpu_dec *d, const struct ptx_stmt *s, stru
 	case PTX_OP_MIN:
 	case PTX_OP_MAX:
 		fn = pick(f, t, &nsrc);
-		if (counts_checks(d, s, t))
+		if (counts_checks(s, in, t))
 			fn = count_checks;
 		return alu_bind_same(d, s, in, fn, t, nsrc);
 	case PTX_OP_MUL:

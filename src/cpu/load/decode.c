@@ -124,7 +124,7 @@ bool cpu_dec_is_judged(struct cpu_dec *d, const struct cpu_inst *in)
 	return d->mod->m->judge && !(in->flags & CPU_I_INSERTED);
 }
 
-bool cpu_dec_is_marked(const struct cpu_dec *d, uint32_t reg)
+static bool is_marked(const struct cpu_dec *d, uint32_t reg)
 {
 	return reg < d->f->nregs && (d->inserted[reg >> 6] >> (reg & 63) & 1);
 }
@@ -132,7 +132,7 @@ bool cpu_dec_is_marked(const struct cpu_dec *d, uint32_t reg)
 static bool names_inserted(const struct cpu_dec *d, const struct ptx_opnd *o)
 {
 	if (o->kind == PTX_OPND_REG)
-		return cpu_dec_is_marked(d, o->reg);
+		return is_marked(d, o->reg);
 	if (o->kind == PTX_OPND_SYM)
 		return load_is_inserted_name(o->text);
 	if (o->kind >= PTX_OPND_ADDR && o->kind <= PTX_OPND_PAIR)
@@ -146,7 +146,7 @@ static bool is_inserted(const struct cpu_dec *d, const struct ptx_stmt *s)
 {
 	if (s->inserted || d->lf->is_inserted)
 		return true;
-	if (s->pred != PTX_NO_REG && cpu_dec_is_marked(d, s->pred))
+	if (s->pred != PTX_NO_REG && is_marked(d, s->pred))
 		return true;
 	for (unsigned i = 0; i < s->nops; i++)
 		if (names_inserted(d, &s->ops[i]))

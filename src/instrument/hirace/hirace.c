@@ -1,11 +1,12 @@
 /*
  * hirace.c - detector `hirace`: every access asks and updates the history of its location.
  *
- * HiRace (SC'24), Algorithm 1, by calls (src/device/history.cu): before each access one that is given
- * the thread's numbers in one register, the address, and the site. Behind a barrier of the block or
- * a full __syncwarp the register's clocks are moved on. Kernels that have fences, acquires, releases
- * or strong reads keep release stamps (shadow/release.h) in the thread's own memory, and call beside
- * each of those. What is followed is event.c's; shared memory's words are block_table.c's.
+ * HiRace (SC'24), Algorithm 1, by calls (src/device/history.cu): before each access one that is
+ * given the thread's numbers in one register, the address, and the site. Behind a barrier of the
+ * block or a full __syncwarp the register's clocks are moved on. Kernels that have fences,
+ * acquires, releases or strong reads keep release stamps (shadow/release.h) in the thread's own
+ * memory, and call beside each of those. What is followed is event.c's; shared memory's words are
+ * block_table.c's.
  *
  * Misses: accesses in functions that are called (counted). What a kernel with other ways to order
  * threads (event.c: unsure) does is only possible. Costs: a call for each access, see history.cu.
@@ -85,7 +86,7 @@ static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 		inst_emit(cx, top, "no_table", NT, H(inst_reg(cx, k->table)));
 }
 
-/* ---- accesses --------------------------------------------------------------------------------- */
+/* ---- accesses -------------------------------------------------------------------------------- */
 
 /* The address as a register of so many bits: that for nothing where the guard is false. */
 static struct ptx_opnd address_of(struct kernel *k, const struct inst_event *e, unsigned bits)
@@ -190,7 +191,7 @@ static void put_access(struct kernel *k, const struct inst_event *e)
 	order_access(k, e, at);
 }
 
-/* ---- what synchronises ---------------------------------------------------------------------------- */
+/* ---- what synchronises ----------------------------------------------------------------------- */
 
 /* The lanes that execute a guarded barrier: code of ours around it runs in them only. */
 static struct ptx_label *skip_unless(struct kernel *k, const struct ptx_stmt *s,
@@ -243,7 +244,7 @@ static void put_around(struct kernel *k, const struct inst_event *e)
 	end_skip(k, over, behind);
 }
 
-/* ---- a function --------------------------------------------------------------------------------- */
+/* ---- a function ------------------------------------------------------------------------------ */
 
 static bool leaves(const struct ptx_stmt *s)
 {
@@ -267,7 +268,8 @@ static void flush_counts(struct kernel *k)
 	}
 }
 
-/* Falling off the end of a body is a ret, and what is put behind its last statement needs a place. */
+/* Falling off the end of a body is a ret, and what is put behind its last statement needs a
+ * place. */
 static void end_body(struct inst_ctx *cx)
 {
 	const struct ptx_stmt *last = cx->f->last;
