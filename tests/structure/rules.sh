@@ -15,7 +15,7 @@
 #    declaration. src/device speaks to nvcc in inline assembly; src/report reads a site's text.
 # 8. A detector's runtime block is found by its row: no marker is named in src/agent or src/toolchain.
 # 9. Each pass of base/passes.def has its function in instrument/pipeline.c (or is strip.c's), and
-#    inst_pass_end stands behind each call of one.
+#    inst_end_pass (or inst_pass_end) stands behind each call of one.
 # Prints one line (file:line: what, what is allowed) per breach; exit code 1 when there is one.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -212,11 +212,11 @@ pipeline=src/instrument/pipeline.c
 [ ! -f src/base/passes.def ] || while IFS=$'\t' read -r id scope; do
 	case $scope in
 	MODULE | FUNCTION) grep -qE "\[INST_PASS_$id\] = " $pipeline ;;
-	*) grep -rq --include='*.c' "inst_pass_end(.*INST_PASS_$id" src/instrument ;;
-	esac || breach "src/base/passes.def: pass $id has no function, or is not verified"
+	*) false ;;
+	esac || grep -rqE --include='*.c' "(pass_end|end_pass)\(.*INST_PASS_$id" src/instrument || breach "src/base/passes.def: pass $id has no function, or is not verified"
 done < <(sed -n 's/^PASS(\([A-Z]*\), "[a-z]*", \([A-Z]*\),.*/\1\t\2/p' src/base/passes.def)
 [ ! -f $pipeline ] || while IFS=: read -r line _; do
-	sed -n "$line,$((line + 1))p" $pipeline | grep -q 'pass_end(' ||
+	sed -n "$line,$((line + 1))p" $pipeline | grep -qE '(pass_end|end_pass)\(' ||
 		breach "$pipeline:$line: runs a pass that nothing verifies"
 done < <(grep -nE '^[^/]*on_(module|function)\[p(ass)?\]\(' $pipeline)
 
