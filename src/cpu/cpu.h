@@ -134,6 +134,9 @@ struct cpu_mem_info {
 void *cpu_mem_alloc(struct cpu_machine *m, unsigned device, uint64_t bytes, enum cpu_mem_kind kind);
 /* Host memory of the program becomes known to the device (pinned). False: overlaps another. */
 bool cpu_mem_register(struct cpu_machine *m, void *p, uint64_t bytes);
+/* The same for memory that only inserted instructions access: the oracle has nothing to forget
+ * there, however large it is. */
+bool cpu_mem_register_ours(struct cpu_machine *m, void *p, uint64_t bytes);
 bool cpu_mem_unregister(struct cpu_machine *m, void *p);
 /* False: not the start of a live allocation. Freed memory stays unusable for a while, so that a
  * later use of it is reported. */

@@ -200,14 +200,14 @@ typedef uint32_t inst_table_bytes_fn(uint32_t tracked, bool arg);
 bool inst_plan_block_table(struct inst_ctx *cx, struct inst_block_table *t,
 			   inst_table_bytes_fn *bytes_for, bool arg);
 
-/* pipeline.c: the register budget of a function, or NULL; debug ranges and register limits, the
- * last that is done to a function; what stands behind each pass: --dump, and the verifier. */
+/* pipeline.c: the register budget of a function, or NULL; one pass over the function at work,
+ * with what stands behind each: --dump, and the verifier. */
 const struct inst_limit *inst_find_limit(const struct inst_options *opt, const struct ptx_func *f);
-void inst_frame_function(struct inst_ctx *cx);
-bool inst_end_pass(struct inst_ctx *cx, enum inst_pass pass, struct ptx_func *f);
+bool inst_function_pass(struct inst_ctx *cx, enum inst_pass pass);
 
-/* hirace/hirace.c */
+/* hirace/hirace.c: a module; the pass over the function at work, a kernel. */
 int inst_hirace(struct inst_ctx *cx);
+void inst_hirace_function(struct inst_ctx *cx);
 
 /* plan.c: decides what is checked together; counts in the footer what is not checked. */
 void inst_plan_function(struct inst_ctx *cx, struct inst_plan *plan);

@@ -44,7 +44,7 @@ bool inst_pass_end(struct ptx_module *m, enum inst_pass pass, struct ptx_func *f
 }
 
 /* What stands behind each pass: --dump, and the verifier. */
-bool inst_end_pass(struct inst_ctx *cx, enum inst_pass pass, struct ptx_func *f)
+static bool pass_end(struct inst_ctx *cx, enum inst_pass pass, struct ptx_func *f)
 {
 	struct base_buf b = {0};
 
@@ -166,7 +166,7 @@ static void collide_function(struct inst_ctx *cx)
 		cx->order_flags |= RACE_ORDER_FOLLOWER;
 }
 
-void inst_frame_function(struct inst_ctx *cx)
+static void frame_function(struct inst_ctx *cx)
 {
 	struct ptx_func *f = cx->f;
 
@@ -178,10 +178,17 @@ void inst_frame_function(struct inst_ctx *cx)
 static void (*const on_function[INST_PASSES])(struct inst_ctx *cx) = {
 	[INST_PASS_COLLIDE] = collide_function,
 	[INST_PASS_SHUFFLE] = inst_shuffle_function,
-	[INST_PASS_FRAME] = inst_frame_function,
+	[INST_PASS_HIRACE] = inst_hirace_function,
+	[INST_PASS_FRAME] = frame_function,
 };
 
-/* All passes over one function, each verified. */
+bool inst_function_pass(struct inst_ctx *cx, enum inst_pass pass)
+{
+	on_function[pass](cx);
+	return pass_end(cx, pass, cx->f);
+}
+
+/* All passes of collide over one function, each verified. */
 static bool one_function(struct inst_ctx *cx, struct ptx_func *f)
 {
 	struct inst_plan plan = {0};
@@ -204,13 +211,9 @@ static bool one_function(struct inst_ctx *cx, struct ptx_func *f)
 	inst_plan_function(cx, &plan);
 	cx->by_call = checks_by_call(cx, cx->limit, &plan);
 	cx->has_calls |= cx->by_call;
-	for (unsigned p = 1; p < INST_PASSES; p++) {
-		if (!on_function[p])
-			continue;
-		on_function[p](cx);
-		if (!inst_end_pass(cx, (enum inst_pass)p, f))
-			return false;
-	}
+	if (!inst_function_pass(cx, INST_PASS_COLLIDE) ||
+	    !inst_function_pass(cx, INST_PASS_SHUFFLE) || !inst_function_pass(cx, INST_PASS_FRAME))
+		return false;
 	if (f->is_entry)
 		cx->stats->kernels++;
 	else
@@ -248,7 +251,7 @@ static bool (*const on_module[INST_PASSES])(struct inst_ctx *cx) = {
 
 static bool one_pass(struct inst_ctx *cx, enum inst_pass pass)
 {
-	return on_module[pass](cx) && inst_end_pass(cx, pass, NULL);
+	return on_module[pass](cx) && pass_end(cx, pass, NULL);
 }
 
 static bool each_function(struct inst_ctx *cx, const struct ptx_item *last)

@@ -35,10 +35,9 @@ static const struct target {
 	char suffix;
 	const char *name;
 } targets[] = {
-	{75, 0, "75"},	   {80, 0, "80"},   {89, 0, "89"},     {90, 0, "90"},	{90, 'a', "90a"},
-	{100, 0, "100"},   {100, 'a', "100a"},
-	{103, 'a', "103a"}, {120, 0, "120"},
-	{120, 'a', "120a"},
+	{75, 0, "75"},	  {80, 0, "80"},      {89, 0, "89"},	  {90, 0, "90"},
+	{90, 'a', "90a"}, {100, 0, "100"},    {100, 'a', "100a"}, {103, 'a', "103a"},
+	{120, 0, "120"},  {120, 'a', "120a"},
 };
 
 struct line {
@@ -238,15 +237,35 @@ static struct parts changed(const struct parts *x, unsigned i, struct ptx_str w,
 	return y;
 }
 
-static const char *const other_words[] = {"cta", "gpu", "sys", "cluster", "global", "shared",
-					  "relaxed", "acquire", "volatile", "weak", "rn", "ftz",
-					  "sat", "v2", "v4", "nc", "aligned", "uni", "hi", "eq",
-					  "add", "L2::128B", "L1::no_allocate", "x2", "row"};
-static const enum ptx_type other_types[] = {PTX_TYPE_B8, PTX_TYPE_B16, PTX_TYPE_B32,
-					    PTX_TYPE_B64, PTX_TYPE_U16, PTX_TYPE_S32,
-					    PTX_TYPE_U64, PTX_TYPE_F16X2, PTX_TYPE_F32,
-					    PTX_TYPE_F64, PTX_TYPE_BF16, PTX_TYPE_PRED,
-					    PTX_TYPE_B128};
+static const char *const other_words[] = {"cta",
+					  "gpu",
+					  "sys",
+					  "cluster",
+					  "global",
+					  "shared",
+					  "relaxed",
+					  "acquire",
+					  "volatile",
+					  "weak",
+					  "rn",
+					  "ftz",
+					  "sat",
+					  "v2",
+					  "v4",
+					  "nc",
+					  "aligned",
+					  "uni",
+					  "hi",
+					  "eq",
+					  "add",
+					  "L2::128B",
+					  "L1::no_allocate",
+					  "x2",
+					  "row"};
+static const enum ptx_type other_types[] = {
+	PTX_TYPE_B8,   PTX_TYPE_B16,  PTX_TYPE_B32,   PTX_TYPE_B64, PTX_TYPE_U16,
+	PTX_TYPE_S32,  PTX_TYPE_U64,  PTX_TYPE_F16X2, PTX_TYPE_F32, PTX_TYPE_F64,
+	PTX_TYPE_BF16, PTX_TYPE_PRED, PTX_TYPE_B128};
 
 static struct ptx_str word(const char *s)
 {
@@ -496,9 +515,7 @@ int main(int argc, char **argv)
 	for (unsigned t = 0; t < BASE_COUNTOF(targets); t++)
 		compare(argv[1], dir, t, &c);
 	printf("%u rows, %llu spellings; %zu tried on %zu targets: %u judged alike in %u runs\n",
-	       nrows,
-	       (unsigned long long)all, lines.n, BASE_COUNTOF(targets), c.same,
-	       c.runs);
+	       nrows, (unsigned long long)all, lines.n, BASE_COUNTOF(targets), c.same, c.runs);
 	for (unsigned w = 0; w < WHYS; w++)
 		printf("%-7s table stricter %u, laxer %u\n", why_names[w], c.stricter[w],
 		       c.laxer[w]);

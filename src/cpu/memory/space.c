@@ -355,7 +355,7 @@ bool cpu_mem_free(struct cpu_machine *m, void *p)
 	return release(m, (uint64_t)(uintptr_t)p, false, &bytes);
 }
 
-bool cpu_mem_register(struct cpu_machine *m, void *p, uint64_t bytes)
+bool cpu_mem_register_ours(struct cpu_machine *m, void *p, uint64_t bytes)
 {
 	struct cpu_space *s = m->space;
 	uint64_t base = (uint64_t)(uintptr_t)p;
@@ -376,9 +376,15 @@ bool cpu_mem_register(struct cpu_machine *m, void *p, uint64_t bytes)
 		insert(s, &r);
 	}
 	end_change(s);
-	if (is_free)
-		cpu_judge_forget(m, base, bytes);
 	return is_free;
+}
+
+bool cpu_mem_register(struct cpu_machine *m, void *p, uint64_t bytes)
+{
+	if (!cpu_mem_register_ours(m, p, bytes))
+		return false;
+	cpu_judge_forget(m, (uint64_t)(uintptr_t)p, bytes);
+	return true;
 }
 
 bool cpu_mem_unregister(struct cpu_machine *m, void *p)

@@ -42,7 +42,7 @@ static void *reserve(uint64_t bytes)
 		return NULL;
 	/* Words are touched here and there. */
 	(void)madvise(p, bytes, MADV_NOHUGEPAGE);
-	if (cpu_mem_register(rt.m, p, bytes))
+	if (cpu_mem_register_ours(rt.m, p, bytes))
 		return p;
 	munmap(p, bytes);
 	return NULL;

@@ -283,10 +283,26 @@ static void end_body(struct inst_ctx *cx)
 	ptx_insert_before(cx->f, NULL, end);
 }
 
-static bool one_function(struct inst_ctx *cx, struct ptx_func *f)
+void inst_hirace_function(struct inst_ctx *cx)
 {
 	struct kernel k = {.cx = cx};
 
+	inst_plan_events(cx, &k.ev);
+	k.has_stamps = k.ev.has_order;
+	end_body(cx);
+	begin_kernel(&k, inst_body_start(cx->f));
+	for (const struct inst_event *e = k.ev.first; e; e = e->next) {
+		if (e->kind == INST_EVENT_ACCESS)
+			put_access(&k, e);
+		else
+			put_around(&k, e);
+	}
+	flush_counts(&k);
+	ptx_declare_new_regs(cx->m, cx->f);
+}
+
+static bool one_function(struct inst_ctx *cx, struct ptx_func *f)
+{
 	cx->f = f;
 	cx->func_name = race_sites_string(cx->sites, f->name.p, f->name.n);
 	cx->limit = inst_find_limit(cx->opt, f);
@@ -301,23 +317,10 @@ static bool one_function(struct inst_ctx *cx, struct ptx_func *f)
 	}
 	cx->fl = flow_build(&cx->scratch, cx->m, f);
 	inst_read_locs(cx);
-	inst_plan_events(cx, &k.ev);
-	k.has_stamps = k.ev.has_order;
-	end_body(cx);
-	begin_kernel(&k, inst_body_start(f));
-	for (const struct inst_event *e = k.ev.first; e; e = e->next) {
-		if (e->kind == INST_EVENT_ACCESS)
-			put_access(&k, e);
-		else
-			put_around(&k, e);
-	}
-	flush_counts(&k);
-	ptx_declare_new_regs(cx->m, f);
+	bool is_good =
+		inst_function_pass(cx, INST_PASS_HIRACE) && inst_function_pass(cx, INST_PASS_FRAME);
 	inst_forget_locs(cx);
 	cx->stats->kernels++;
-	bool is_good = inst_end_pass(cx, INST_PASS_HIRACE, f);
-	inst_frame_function(cx);
-	is_good = is_good && inst_end_pass(cx, INST_PASS_FRAME, f);
 	base_arena_reset(&cx->scratch);
 	return is_good;
 }

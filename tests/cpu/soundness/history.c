@@ -16,7 +16,7 @@ static void *zeroes(struct cpu_machine *m, uint64_t bytes)
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	return p != MAP_FAILED && cpu_mem_register(m, p, bytes) ? p : NULL;
+	return p != MAP_FAILED && cpu_mem_register_ours(m, p, bytes) ? p : NULL;
 }
 
 bool history_begin(struct history *h, struct cpu_machine *m, struct race_history *block,
