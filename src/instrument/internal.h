@@ -200,9 +200,13 @@ typedef uint32_t inst_table_bytes_fn(uint32_t tracked, bool arg);
 bool inst_plan_block_table(struct inst_ctx *cx, struct inst_block_table *t,
 			   inst_table_bytes_fn *bytes_for, bool arg);
 
-/* pipeline.c: the register budget of a function, or NULL; one pass over the function at work,
- * with what stands behind each: --dump, and the verifier. */
-const struct inst_limit *inst_find_limit(const struct inst_options *opt, const struct ptx_func *f);
+/* pipeline.c: what every detector does with the functions of a module, in this order. `instrument`
+ * gets each one that has a body and isn't ours, up to `last`; false stops it. */
+bool inst_each_function(struct inst_ctx *cx, const struct ptx_item *last,
+			bool (*instrument)(struct inst_ctx *cx, struct ptx_func *f));
+/* f is the function at work. False: it stays as it was (counted). */
+bool inst_begin_function(struct inst_ctx *cx, struct ptx_func *f);
+/* One pass over the function at work, with what stands behind each: --dump, and the verifier. */
 bool inst_function_pass(struct inst_ctx *cx, enum inst_pass pass);
 
 /* hirace/hirace.c: a module; the pass over the function at work, a kernel. */

@@ -59,7 +59,7 @@ static bool pass_end(struct inst_ctx *cx, enum inst_pass pass, struct ptx_func *
 	return !cx->verifies || inst_pass_end(cx->m, pass, f, cx->sink);
 }
 
-const struct inst_limit *inst_find_limit(const struct inst_options *opt, const struct ptx_func *f)
+static const struct inst_limit *find_limit(const struct inst_options *opt, const struct ptx_func *f)
 {
 	for (size_t i = 0; i < opt->nlimits; i++)
 		if (ptx_str_is(f->name, opt->limits[i].kernel))
@@ -188,17 +188,24 @@ bool inst_function_pass(struct inst_ctx *cx, enum inst_pass pass)
 	return pass_end(cx, pass, cx->f);
 }
 
+bool inst_begin_function(struct inst_ctx *cx, struct ptx_func *f)
+{
+	cx->f = f;
+	cx->func_name = race_sites_string(cx->sites, f->name.p, f->name.n);
+	cx->limit = find_limit(cx->opt, f);
+	if (!cx->limit || !cx->limit->skip)
+		return true;
+	struct ptx_str why = {cx->limit->why, (uint32_t)strlen(cx->limit->why)};
+	inst_unchecked(cx, why, RACE_WHY_KERNEL_AS_IT_WAS, true);
+	return false;
+}
+
 /* All passes of collide over one function, each verified. */
 static bool one_function(struct inst_ctx *cx, struct ptx_func *f)
 {
 	struct inst_plan plan = {0};
 
-	cx->f = f;
-	cx->func_name = race_sites_string(cx->sites, f->name.p, f->name.n);
-	cx->limit = inst_find_limit(cx->opt, f);
-	if (cx->limit && cx->limit->skip) {
-		struct ptx_str why = {cx->limit->why, (uint32_t)strlen(cx->limit->why)};
-		inst_unchecked(cx, why, RACE_WHY_KERNEL_AS_IT_WAS, true);
+	if (!inst_begin_function(cx, f)) {
 		cx->order_flags |= RACE_ORDER_SKIPPED;
 		return true;
 	}
@@ -254,12 +261,13 @@ static bool one_pass(struct inst_ctx *cx, enum inst_pass pass)
 	return on_module[pass](cx) && pass_end(cx, pass, NULL);
 }
 
-static bool each_function(struct inst_ctx *cx, const struct ptx_item *last)
+bool inst_each_function(struct inst_ctx *cx, const struct ptx_item *last,
+			bool (*instrument)(struct inst_ctx *cx, struct ptx_func *f))
 {
 	ptx_each_item(cx->m, it)
 	{
 		if (it->kind == PTX_ITEM_FUNC && !it->inserted && !it->func->is_proto &&
-		    !one_function(cx, it->func))
+		    !instrument(cx, it->func))
 			return false;
 		if (it == last)
 			break;
@@ -279,7 +287,9 @@ static int collide(struct inst_ctx *cx)
 	if (!one_pass(cx, INST_PASS_RUNTIME))
 		return BASE_EXIT_INTERNAL;
 	cx->is_large = is_large(m);
-	return each_function(cx, last) && one_pass(cx, INST_PASS_CHECKS) ? 0 : BASE_EXIT_INTERNAL;
+	return inst_each_function(cx, last, one_function) && one_pass(cx, INST_PASS_CHECKS)
+		       ? 0
+		       : BASE_EXIT_INTERNAL;
 }
 
 /* What each detector does to a module, in the order in which several do it. */

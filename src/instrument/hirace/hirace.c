@@ -303,14 +303,8 @@ void inst_hirace_function(struct inst_ctx *cx)
 
 static bool one_function(struct inst_ctx *cx, struct ptx_func *f)
 {
-	cx->f = f;
-	cx->func_name = race_sites_string(cx->sites, f->name.p, f->name.n);
-	cx->limit = inst_find_limit(cx->opt, f);
-	if (cx->limit && cx->limit->skip) {
-		struct ptx_str why = {cx->limit->why, (uint32_t)strlen(cx->limit->why)};
-		inst_unchecked(cx, why, RACE_WHY_KERNEL_AS_IT_WAS, true);
+	if (!inst_begin_function(cx, f))
 		return true;
-	}
 	if (!f->is_entry) {
 		inst_count_unfollowed(cx);
 		return true;
@@ -333,15 +327,7 @@ int inst_hirace(struct inst_ctx *cx)
 	if (!cx->ts)
 		return BASE_EXIT_INTERNAL;
 	struct ptx_item *last = m->last;
-	if (!inst_add_history(cx))
-		return BASE_EXIT_INTERNAL;
-	ptx_each_item(m, it)
-	{
-		if (it->kind == PTX_ITEM_FUNC && !it->inserted && !it->func->is_proto &&
-		    !one_function(cx, it->func))
-			return BASE_EXIT_INTERNAL;
-		if (it == last)
-			break;
-	}
-	return 0;
+	return inst_add_history(cx) && inst_each_function(cx, last, one_function)
+		       ? 0
+		       : BASE_EXIT_INTERNAL;
 }
