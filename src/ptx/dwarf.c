@@ -2,28 +2,20 @@
  * dwarf.c - the programmer's variables: names, types and places, from the DWARF of -G (ptx.h).
  *
  * PTX carries DWARF as lists of numbers and label names in .section blocks. A section is read into
- * bytes with the names beside them (no assembler, no ELF: libdw wants an object file). Then the
- * tree
- * of .debug_info is walked once: functions, their parameters, the variables of their blocks. A
- * place
- * is a register (DW_OP_regx with the register's name as the number), a parameter, or bytes of the
- * stack, for a range of lines of the PTX text (DWARF 2 to 4, sections 2.5, 2.6, 7.5).
+ * bytes with the names beside them (no assembler, no ELF: libdw wants an object file, so only its
+ * constants serve). Then the tree of .debug_info is walked once: functions, their parameters, the
+ * variables of their blocks. A place is a register (DW_OP_regx with the register's name as the
+ * number), a parameter, or bytes of the stack, for a range of lines of the PTX text (DWARF 2 to 4,
+ * sections 2.5, 2.6, 7.5).
  *
  * Misses: values made by an expression, parts of registers, and what nvcc gives no place.
  * Costs: linear in the sections for each function that is asked about.
  */
 #include "ptx/ptx.h"
 
+#include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { TAG_POINTER = 0x0f, TAG_PARAM = 0x05, TAG_BLOCK = 0x0b, TAG_REFERENCE = 0x10 };
-enum { TAG_TYPEDEF = 0x16, TAG_BASE = 0x24, TAG_CONST = 0x26, TAG_SUBPROGRAM = 0x2e };
-enum { TAG_VARIABLE = 0x34, TAG_VOLATILE = 0x35, TAG_ENUM = 0x04, TAG_RVALUE = 0x42 };
-enum { AT_LOCATION = 0x02, AT_NAME = 0x03, AT_BYTES = 0x0b, AT_LOW_PC = 0x11, AT_HIGH_PC = 0x12 };
-enum { AT_ENCODING = 0x3e, AT_TYPE = 0x49, AT_LINKAGE = 0x6e, AT_MIPS_LINKAGE = 0x2007 };
-enum { ATE_SIGNED = 5, ATE_SIGNED_CHAR = 6, ATE_FLOAT = 4 };
-enum { OP_ADDR = 0x03, OP_PLUS = 0x23, OP_REGX = 0x90 };
 
 #define MAX_DEPTH 64
 
@@ -41,8 +33,9 @@ struct section {
 
 struct attr {
 	uint32_t name;
-	uint64_t value;		/* a number, or bytes of a block */
-	const unsigned char *p; /* of a block, or a string */
+	uint64_t value;		/* a number, or where a block stands: its bytes may have names */
+	uint64_t nblock;	/* bytes of a block */
+	const unsigned char *p; /* of a string */
 	struct ptx_str sym;	/* a name in its place */
 	bool is_block, is_string, is_there;
 };
@@ -189,7 +182,8 @@ static void read_text(struct reader *r, struct attr *a)
 
 static void read_block(struct reader *r, struct attr *a, uint64_t n)
 {
-	a->value = r->at; /* where it stands: its bytes may have names */
+	a->value = r->at;
+	a->nblock = n;
 	a->is_block = true;
 	if (n > r->info.bytes.n - r->at)
 		r->is_bad = true;
@@ -206,13 +200,13 @@ static void read_form(struct reader *r, uint32_t form, struct attr *a)
 	if (sym)
 		a->sym = sym->sym;
 	switch (form) {
-	case 0x01: /* addr */
+	case DW_FORM_addr:
 		a->value = fixed(r, s, &r->at, r->address);
 		return;
-	case 0x08:
+	case DW_FORM_string:
 		read_text(r, a);
 		return;
-	case 0x0e: { /* strp */
+	case DW_FORM_strp: {
 		uint64_t off = fixed(r, s, &r->at, 4);
 		struct ptx_str t = ptx_debug_string(r->m, sym ? sym->sym : PTX_STR(".debug_str"),
 						    (uint32_t)off);
@@ -220,39 +214,43 @@ static void read_form(struct reader *r, uint32_t form, struct attr *a)
 		a->is_string = true;
 		return;
 	}
-	case 0x03:
-	case 0x04:
-	case 0x0a: /* block2, block4, block1 */
-		read_block(r, a, fixed(r, s, &r->at, form == 0x03 ? 2 : form == 0x04 ? 4 : 1));
+	case DW_FORM_block1:
+		read_block(r, a, fixed(r, s, &r->at, 1));
 		return;
-	case 0x09:
-	case 0x18: /* block, exprloc */
+	case DW_FORM_block2:
+		read_block(r, a, fixed(r, s, &r->at, 2));
+		return;
+	case DW_FORM_block4:
+		read_block(r, a, fixed(r, s, &r->at, 4));
+		return;
+	case DW_FORM_block:
+	case DW_FORM_exprloc:
 		read_block(r, a, leb(r, s, &r->at));
 		return;
-	case 0x0b:
-	case 0x0c:
-	case 0x11: /* data1, flag, ref1 */
+	case DW_FORM_data1:
+	case DW_FORM_flag:
+	case DW_FORM_ref1:
 		a->value = fixed(r, s, &r->at, 1);
 		return;
-	case 0x05:
-	case 0x12:
+	case DW_FORM_data2:
+	case DW_FORM_ref2:
 		a->value = fixed(r, s, &r->at, 2);
 		return;
-	case 0x06:
-	case 0x13:
-	case 0x17: /* data4, ref4, sec_offset */
+	case DW_FORM_data4:
+	case DW_FORM_ref4:
+	case DW_FORM_sec_offset:
 		a->value = fixed(r, s, &r->at, 4);
 		return;
-	case 0x07:
-	case 0x14:
+	case DW_FORM_data8:
+	case DW_FORM_ref8:
 		a->value = fixed(r, s, &r->at, 8);
 		return;
-	case 0x0d:
-	case 0x0f:
-	case 0x15: /* sdata, udata, ref_udata */
+	case DW_FORM_sdata:
+	case DW_FORM_udata:
+	case DW_FORM_ref_udata:
 		a->value = leb(r, s, &r->at);
 		return;
-	case 0x19: /* flag_present */
+	case DW_FORM_flag_present:
 		return;
 	default:
 		r->is_bad = true;
@@ -262,22 +260,22 @@ static void read_form(struct reader *r, uint32_t form, struct attr *a)
 static struct attr *slot_of(struct die *d, uint64_t name, struct attr *none)
 {
 	switch (name) {
-	case AT_NAME:
+	case DW_AT_name:
 		return &d->name;
-	case AT_LINKAGE:
-	case AT_MIPS_LINKAGE:
+	case DW_AT_linkage_name:
+	case DW_AT_MIPS_linkage_name:
 		return &d->linkage;
-	case AT_LOCATION:
+	case DW_AT_location:
 		return &d->location;
-	case AT_TYPE:
+	case DW_AT_type:
 		return &d->type;
-	case AT_LOW_PC:
+	case DW_AT_low_pc:
 		return &d->low;
-	case AT_HIGH_PC:
+	case DW_AT_high_pc:
 		return &d->high;
-	case AT_BYTES:
+	case DW_AT_byte_size:
 		return &d->bytes;
-	case AT_ENCODING:
+	case DW_AT_encoding:
 		return &d->encoding;
 	default:
 		return none;
@@ -324,19 +322,22 @@ static void read_type(struct reader *r, const struct attr *a, struct ptx_debug_v
 		r->at = r->unit + next.value;
 		if (r->at >= r->info.bytes.n || !read_die(r, &d))
 			break;
-		if (d.tag == TAG_POINTER || d.tag == TAG_REFERENCE || d.tag == TAG_RVALUE) {
+		if (d.tag == DW_TAG_pointer_type || d.tag == DW_TAG_reference_type ||
+		    d.tag == DW_TAG_rvalue_reference_type) {
 			v->is_pointer = true;
 			v->bytes = 8;
 			break;
 		}
-		if (d.tag == TAG_BASE || d.tag == TAG_ENUM) {
+		if (d.tag == DW_TAG_base_type || d.tag == DW_TAG_enumeration_type) {
 			v->bytes = d.bytes.value <= 8 ? (uint8_t)d.bytes.value : 0;
-			v->is_signed = d.encoding.value == ATE_SIGNED ||
-				       d.encoding.value == ATE_SIGNED_CHAR || d.tag == TAG_ENUM;
-			v->is_float = d.encoding.value == ATE_FLOAT;
+			v->is_signed = d.encoding.value == DW_ATE_signed ||
+				       d.encoding.value == DW_ATE_signed_char ||
+				       d.tag == DW_TAG_enumeration_type;
+			v->is_float = d.encoding.value == DW_ATE_float;
 			break;
 		}
-		if (d.tag != TAG_TYPEDEF && d.tag != TAG_CONST && d.tag != TAG_VOLATILE)
+		if (d.tag != DW_TAG_typedef && d.tag != DW_TAG_const_type &&
+		    d.tag != DW_TAG_volatile_type)
 			break;
 		next = d.type;
 	}
@@ -377,11 +378,11 @@ static bool read_place(struct reader *r, const struct section *s, size_t at, siz
 	size_t end = at + n;
 	uint64_t op = n ? fixed(r, s, &at, 1) : 0;
 
-	if (op == OP_REGX) {
+	if (op == DW_OP_regx) {
 		p->kind = PTX_DEBUG_REG;
 		return find_register(r->f, leb(r, s, &at), &p->reg) && at == end;
 	}
-	if (op != OP_ADDR)
+	if (op != DW_OP_addr)
 		return false;
 	const struct reloc *sym = reloc_at(s, at);
 	p->off = fixed(r, s, &at, r->address);
@@ -389,7 +390,7 @@ static bool read_place(struct reader *r, const struct section *s, size_t at, siz
 		return false;
 	p->kind = PTX_DEBUG_OBJECT;
 	p->sym = sym->sym;
-	if (at < end && fixed(r, s, &at, 1) == OP_PLUS)
+	if (at < end && fixed(r, s, &at, 1) == DW_OP_plus_uconst)
 		p->off += leb(r, s, &at);
 	return at == end;
 }
@@ -427,22 +428,18 @@ static void read_list(struct reader *r, size_t at, struct ptx_debug_var *v)
 
 static void add_var(struct reader *r, const struct die *d, uint32_t from, uint32_t to)
 {
-	struct ptx_debug_var v = {.is_param = d->tag == TAG_PARAM, .from = from, .to = to};
+	struct ptx_debug_var v = {
+		.is_param = d->tag == DW_TAG_formal_parameter, .from = from, .to = to};
 	struct ptx_debug_place p = {.from = from, .to = to};
 
 	if (!d->name.is_string || !d->location.is_there)
 		return;
 	v.name = base_strdup(r->m->arena, (const char *)d->name.p);
 	read_type(r, &d->type, &v);
-	if (!d->location.is_block) {
+	if (!d->location.is_block)
 		read_list(r, d->location.value, &v);
-	} else {
-		/* a block's length stands before it, and was read: it ends where r->at was then */
-		size_t at = d->location.value, n = 0;
-		n = at ? (unsigned char)r->info.bytes.p[at - 1] : 0;
-		if (n < 128 && at + n <= r->info.bytes.n && read_place(r, &r->info, at, n, &p))
-			add_place(r, &v, p);
-	}
+	else if (read_place(r, &r->info, d->location.value, d->location.nblock, &p))
+		add_place(r, &v, p);
 	if (v.nplaces)
 		base_vec_push(&r->vars, v);
 }
@@ -455,14 +452,15 @@ static void walk(struct reader *r, bool is_inside, uint32_t from, uint32_t to, u
 	while (!r->is_bad && r->at < r->info.bytes.n && read_die(r, &d)) {
 		bool is_in = is_inside;
 		uint32_t lo = from, hi = to;
-		if (d.tag == TAG_SUBPROGRAM) {
+		if (d.tag == DW_TAG_subprogram) {
 			const struct attr *n = d.linkage.is_string ? &d.linkage : &d.name;
 			is_in = n->is_string && ptx_str_is(r->f->name, (const char *)n->p) &&
 				d.low.sym.n;
-		} else if (is_in && d.tag == TAG_BLOCK) {
+		} else if (is_in && d.tag == DW_TAG_lexical_block) {
 			lo = line_of(r->f, d.low.sym, from);
 			hi = line_of(r->f, d.high.sym, to);
-		} else if (is_in && (d.tag == TAG_PARAM || d.tag == TAG_VARIABLE)) {
+		} else if (is_in &&
+			   (d.tag == DW_TAG_formal_parameter || d.tag == DW_TAG_variable)) {
 			add_var(r, &d, from, to);
 		}
 		if (d.has_children) {
