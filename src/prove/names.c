@@ -2,11 +2,9 @@
  * names.c - the programmer's names, from the DWARF that -G leaves in the PTX (names.h).
  *
  * A parameter of the kernel is found by its number. A variable lives in a register or in the stack
- * for
- * a range of lines; of several of one name the innermost scope counts. The value that the analysis
- * has for the register at an access says whether it is exact, and whether the index or the way
- * there
- * depends on it.
+ * for a range of lines; of several of one name the innermost scope counts. The value that the
+ * analysis has for the register at an access says whether it is exact, and whether the index or the
+ * way there depends on it.
  *
  * Misses: arrays and structures; variables of functions that are inlined by the compiler.
  * Costs: the DWARF is read once for each function with an alarm.
@@ -201,6 +199,17 @@ static void write_leaf(struct writer *w, const struct ex *v)
 	w->is_lost = true;
 }
 
+static const struct {
+	const char *word, *of_bools; /* of_bools: where it differs */
+	unsigned deeper;	     /* 0: as deep as what it stands in */
+} infixes[] = {
+	[EX_ADD] = {" + ", NULL, 0},  [EX_SUB] = {" - ", NULL, 0},  [EX_MUL] = {" * ", NULL, 1},
+	[EX_UDIV] = {" / ", NULL, 1}, [EX_SDIV] = {" / ", NULL, 1}, [EX_UREM] = {" % ", NULL, 1},
+	[EX_SREM] = {" % ", NULL, 1}, [EX_XOR] = {" ^ ", NULL, 1},  [EX_AND] = {" & ", " && ", 1},
+	[EX_OR] = {" | ", " || ", 1}, [EX_ULT] = {" < ", NULL, 1},  [EX_SLT] = {" < ", NULL, 1},
+	[EX_EQ] = {" == ", NULL, 1},
+};
+
 static void write_value(struct writer *w, const struct ex *v, unsigned depth)
 {
 	const struct ex *b = bare(v);
@@ -216,40 +225,13 @@ static void write_value(struct writer *w, const struct ex *v, unsigned depth)
 			return;
 		}
 	}
+	if (b->op < BASE_COUNTOF(infixes) && infixes[b->op].word) {
+		bool is_logic = b->w == 1 && infixes[b->op].of_bools;
+		write_two(w, b, is_logic ? infixes[b->op].of_bools : infixes[b->op].word,
+			  depth + infixes[b->op].deeper);
+		return;
+	}
 	switch ((enum ex_op)b->op) {
-	case EX_ADD:
-		write_two(w, b, " + ", depth);
-		return;
-	case EX_SUB:
-		write_two(w, b, " - ", depth);
-		return;
-	case EX_MUL:
-		write_two(w, b, " * ", depth + 1);
-		return;
-	case EX_UDIV:
-	case EX_SDIV:
-		write_two(w, b, " / ", depth + 1);
-		return;
-	case EX_UREM:
-	case EX_SREM:
-		write_two(w, b, " % ", depth + 1);
-		return;
-	case EX_XOR:
-		write_two(w, b, " ^ ", depth + 1);
-		return;
-	case EX_AND:
-		write_two(w, b, b->w == 1 ? " && " : " & ", depth + 1);
-		return;
-	case EX_OR:
-		write_two(w, b, b->w == 1 ? " || " : " | ", depth + 1);
-		return;
-	case EX_ULT:
-	case EX_SLT:
-		write_two(w, b, " < ", depth + 1);
-		return;
-	case EX_EQ:
-		write_two(w, b, " == ", depth + 1);
-		return;
 	case EX_NOT:
 		base_buf_puts(&w->out, b->w == 1 ? "!(" : "~(");
 		write_value(w, b->a[0], 0);
