@@ -12,16 +12,14 @@ int prove_read_launches(const char *path, struct prove_options *o, struct base_a
 
 /*
  * prove_confirm.c: runs the launches of a kernel's alarms on the CPU device under the oracle, and
- * fills
- * in what they showed. source: the .cu file, or NULL; dir: where reproducers go, or NULL.
+ * fills in what they showed. source: the .cu file, or NULL; dir: where reproducers go, or NULL.
  */
 void prove_confirm(struct race_proofs *r, const char *text, size_t size, const char *source,
 		   const char *dir);
 
 /*
  * prove_build.c: every .cu file of a compile_commands.json. Calls fn for each with nvcc's options,
- * in
- * its folder, until that returns something else than 0. Returns that, or an exit code.
+ * in its folder, until that returns something else than 0. Returns that, or an exit code.
  */
 typedef int prove_file_fn(const char *file, char *const *args, size_t nargs, size_t at, size_t of,
 			  void *arg);

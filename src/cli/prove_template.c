@@ -3,10 +3,8 @@
  * (prove.h).
  *
  * A template that nothing uses isn't in the PTX. --instantiate makes a source that includes the
- * user's
- * and takes the address of each instance. Templates are found in the source by their words, not by
- * a
- * parser: `template <...> ... __global__ ... NAME(`, without looking into comments.
+ * user's and takes the address of each instance. Templates are found in the source by their words,
+ * not by a parser: `template <...> ... __global__ ... NAME(`, without looking into comments.
  *
  * Misses: templates in headers, and such as macros make.
  */

@@ -2,13 +2,10 @@
  * alarm.c - an alarm as data: places, names, the values of the launch (check.h).
  *
  * The table of an alarm has the scalar parameters and dimensions, which are the same for all
- * threads,
- * and for each side the variables that are visible at its access, with the values that the replay
- * had
- * there. A variable is approximated where its value depends on one that isn't modelled; it belongs
- * to
- * the control set if the way to the access contains it, to the data set if the index does
- * (FaialAA, figure 7).
+ * threads, and for each side the variables that are visible at its access, with the values that the
+ * replay had there. A variable is approximated where its value depends on one that isn't modelled;
+ * it belongs to the control set if the way to the access contains it, to the data set if the index
+ * does (FaialAA, figure 7).
  */
 #include "prove/check.h"
 

@@ -3,11 +3,9 @@
  *
  * Two accesses conflict when they may touch a common byte and one writes. For two threads of one
  * CTA each way to be in the same phase is a query (phase.c); where barriers of warps are used,
- * threads
- * of one warp and of different ones are asked about apart. Threads of different CTAs are ordered by
- * barriers of the grid only. Integers first, bit-vectors where they don't decide. What the solver
- * finds
- * is replayed (replay.c); only then an alarm is true.
+ * threads of one warp and of different ones are asked about apart. Threads of different CTAs are
+ * ordered by barriers of the grid only. Integers first, bit-vectors where they don't decide. What
+ * the solver finds is replayed (replay.c); only then an alarm is true.
  *
  * Misses: order by fences, flags, locks, named barriers, mbarriers and barriers of some lanes or
  * of a

@@ -13,8 +13,7 @@
  * what they did last stays concurrent with everything later.
  *
  * The same is asked three times, of the barriers that order the lanes of a warp (those of the CTA
- * and
- * bar.warp.sync of all lanes), the threads of a CTA, and all of the grid.
+ * and bar.warp.sync of all lanes), the threads of a CTA, and all of the grid.
  */
 #include "prove/phase.h"
 

@@ -2,11 +2,10 @@
  * quick.c - pairs that need no solver: affine and mixed-radix offsets (check.h).
  *
  * An offset that is a sum of numbers times threadIdx and values that both threads share, none of
- * whose
- * steps can wrap by its bounds, differs between two threads by a sum of the same numbers times the
- * difference of their positions. With one dimension that is looked at directly; with several the
- * numbers must be a mixed radix: each at least what the smaller ones can add up to. By the contract
- * blockIdx.d * blockDim.d + threadIdx.d is one position in the grid.
+ * whose steps can wrap by its bounds, differs between two threads by a sum of the same numbers
+ * times the difference of their positions. With one dimension that is looked at directly; with
+ * several the numbers must be a mixed radix: each at least what the smaller ones can add up to. By
+ * the contract blockIdx.d * blockDim.d + threadIdx.d is one position in the grid.
  *
  * Misses: everything that only a condition keeps apart; the solver is asked then.
  * Costs: linear in the two offsets, some microseconds.

@@ -2,11 +2,10 @@
  * remedy.c - assumptions that take a kernel's alarms away, tried one by one (check.h).
  *
  * Most alarms of kernels that are right come from a missing precondition (FaialAA, section 6.1).
- * Simple
- * ones are made of the kernel's dimensions and parameters, the weaker first; each is put beside the
- * other assumptions, and every pair that had an alarm is asked about again. One with which nothing
- * is
- * left, and which some launch keeps to, is proven sufficient; it is printed as --assume takes it.
+ * Simple ones are made of the kernel's dimensions and parameters, the weaker first; each is put
+ * beside the other assumptions, and every pair that had an alarm is asked about again. One with
+ * which nothing is left, and which some launch keeps to, is proven sufficient; it is printed as
+ * --assume takes it.
  *
  * Misses: preconditions of two parts that only help together, but for a few.
  * Costs: up to MAX_TRIES times the pairs with alarms, at most a third of the time limit.

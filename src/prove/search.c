@@ -2,8 +2,7 @@
  * search.c - any two threads of a small launch whose accesses meet (replay.h).
  *
  * Where loops make the solver guess, every thread of a few blocks is run, the accesses are sorted
- * by
- * address, and the first neighbours that overlap in one phase are replayed.
+ * by address, and the first neighbours that overlap in one phase are replayed.
  *
  * Misses: pairs beyond 64 neighbours, launches of more than four blocks.
  */

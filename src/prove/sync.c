@@ -2,17 +2,13 @@
  * sync.c - barriers that a library makes of atomics, and copies that a thread must wait for (ir.h).
  *
  * cooperative_groups' grid_group::sync() is inlined even without optimisation: barrier 0, one
- * atomic
- * operation of thread 0, a loop that reads until all blocks have come, barrier 0. It is recognised
- * by
- * its place in CUDA's header, which .loc names: the second barrier is one of the whole grid, and
- * the
- * accesses to the counter between the two are the library's.
+ * atomic operation of thread 0, a loop that reads until all blocks have come, barrier 0. It is
+ * recognised by its place in CUDA's header, which .loc names: the second barrier is one of the
+ * whole grid, and the accesses to the counter between the two are the library's.
  *
  * A cp.async may write at any time up to the thread's next wait (PTX ISA 9.7.9.25). Where each way
- * from
- * it comes to a wait before a barrier, an end or a branch back, it is an access of its phase like
- * others.
+ * from it comes to a wait before a barrier, an end or a branch back, it is an access of its phase
+ * like others.
  *
  * Misses: grid.sync() without line numbers (its pairs are then potential alarms, for the atomics);
  * copies that are under way across a barrier (pipelines): could not prove.

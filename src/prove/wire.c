@@ -3,10 +3,8 @@
  *
  * Strings have their length in front. Both ends are one program, so layouts need no version; a
  * child that dies in between leaves bytes that are cut off, which the reader notices. In the cache
- * a
- * result is named by all it depends on: the PTX, the options, Z3's version, this program's file.
- * Results
- * that the time limit cut short aren't kept.
+ * a result is named by all it depends on: the PTX, the options, Z3's version, this program's file.
+ * Results that the time limit cut short aren't kept.
  */
 #include "prove/check.h"
 

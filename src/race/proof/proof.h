@@ -2,8 +2,7 @@
  * proof.h - what collider prove found out about a kernel, as data.
  *
  * src/prove fills it in, src/report turns it into words (proof_text.c, proof_json.c), src/cli adds
- * what
- * a run on the CPU device confirmed. Strings live in the arena of struct race_proofs.
+ * what a run on the CPU device confirmed. Strings live in the arena of struct race_proofs.
  */
 #ifndef COLLIDER_RACE_PROOF_H
 #define COLLIDER_RACE_PROOF_H
