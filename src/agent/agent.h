@@ -224,7 +224,7 @@ struct agent_copies; /* the buffers of one context; never freed */
 /* Context current, inside a guard; `stream` is the agent's own, `from` device memory of 64 bytes
  * that can be read. NULL: copies are not checked in it. */
 struct agent_copies *agent_copies_new(CUdeviceptr from, CUstream stream);
-/* Reads again behind the operation, before its call returns; its context is current. */
+/* Reads again after the operation, before its call returns; its context is current. */
 void agent_copies_after(struct agent_copies *p, CUcontext context,
 			const struct agent_operation *op);
 /* Compares what is complete. */

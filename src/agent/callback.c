@@ -5,7 +5,7 @@
  * else is not even subscribed to, so it costs nothing. Parameters are read
  * through the structures of CUPTI's headers; functions in one row share the
  * first fields of theirs. Callbacks that our own driver calls cause are
- * ignored, but for loaded modules: a lazily loaded one may be loaded by us.
+ * ignored, except for loaded modules: a lazily loaded one may be loaded by us.
  *
  * Another tool that has subscribed already (Nsight, compute-sanitizer,
  * cuda-gdb, a profiler of the program's own) leaves no room for us: said, and
@@ -156,7 +156,7 @@ static const struct row rows[] = {
 static unsigned char action_of[CUPTI_DRIVER_TRACE_CBID_SIZE]; /* action + 1, 0: none */
 
 /* The context is set up as late as here: where its functions are used. Setting up takes
- * milliseconds; behind an asynchronous copy they would hide the program's race with it, so that the
+ * milliseconds; after an asynchronous copy they would hide the program's race with it, so that the
  * first stream or memory (ON_EARLY) does it as well. */
 static struct agent_context *current(const CUpti_CallbackData *d)
 {
@@ -371,7 +371,7 @@ static void on_sync(CUpti_CallbackId id, const CUpti_CallbackData *d)
 }
 
 /* A copy or fill was enqueued: the copies' parameters are the same in all four functions, and so
- * are those of the fills, but for the value's width. */
+ * are those of the fills, except for the value's width. */
 static void on_copy(enum action a, const CUpti_CallbackData *d)
 {
 	struct agent_context *c = current(d);

@@ -1,12 +1,12 @@
 /*
  * copies.c - asynchronous copies and fills of the host against everything else.
  *
- * Directly behind the program's operation, in the same stream and before its call returns, we put
+ * Directly after the program's operation, in the same stream and before its call returns, we put
  * copies of our own that read a window of the operation's device memory (its source, else its
  * destination) into a pinned buffer, two to READS times, and an event. The buffers are compared by
  * the host when the event is complete, at a later call or at exit. Whatever waits for the program's
  * operation (stream order, an event, the host) waits for our reads, too: so what changes the window
- * between two of them is ordered neither before the operation nor behind it.
+ * between two of them is ordered neither before the operation nor after it.
  *
  * That holds only where nothing can wait for the operation alone. Left out, and counted: the legacy
  * stream, to which others are ordered without being asked; captures; copies to pageable memory,
@@ -14,7 +14,7 @@
  * Only copy engines are used, no kernel: one that the program keeps on all multiprocessors for as
  * long as it likes must not hold up its copies.
  *
- * Misses: changes that end before the first of our reads or begin behind the last; the first copy
+ * Misses: changes that end before the first of our reads or begin after the last; the first copy
  * of a context for which nothing was allocated and no stream was made before (context.c sets up
  * then).
  * Costs: SLOTS buffers of pinned memory for each context (none without checks), three calls and
@@ -186,7 +186,7 @@ bool agent_copies_pending(const struct agent_copies *p)
 	return false;
 }
 
-/* ---- putting reads behind an operation -------------------------------------------------- */
+/* ---- putting reads after an operation -------------------------------------------------- */
 
 static struct slot *free_slot(struct agent_copies *p)
 {

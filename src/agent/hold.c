@@ -2,12 +2,12 @@
  * hold.c - kernels of independent streams in another order: --shuffle-streams.
  *
  * Before a launch that race/hold.h draws, a kernel of our own goes into the same stream: one
- * thread that sleeps. What comes behind it in the stream, or waits for that, comes later; all other
+ * thread that sleeps. What comes after it in the stream, or waits for that, comes later; all other
  * streams go on. Only time passes, so whatever was ordered stays ordered, and a result can only
  * change if it hung on the order before.
  *
  * Left alone, and counted: the legacy stream, to which others are ordered without being asked;
- * streams that are captured; programmatic launches, which a kernel in between would order behind
+ * streams that are captured; programmatic launches, which a kernel in between would order after
  * the end of their predecessor.
  *
  * Misses: kernels longer than the longest wait (17 ms) of one launch; graphs move as a whole.

@@ -72,7 +72,7 @@ _Noreturn void base_out_of_memory(size_t wanted);
  * buffered: for a child that a user's process has forked. */
 void base_end_quietly(void);
 
-/* In a user's process: holds so many bytes of address space back for the first allocation that
+/* In a user's process: holds that many bytes of address space back for the first allocation that
  * fails. when_short is called then, in the thread that it failed in, whatever locks it holds: it
  * may set flags, and nothing else. Call once. */
 void base_reserve(size_t bytes, void (*when_short)(void));
@@ -112,13 +112,13 @@ void base_vec_free_(void **v);
 
 /* ---- text.c: a growing byte buffer ------------------------------------- */
 
-/* Behind what was put in last stands a NUL that doesn't count: the text can be parsed. */
+/* After what was put in last stands a NUL that doesn't count: the text can be parsed. */
 struct base_buf {
 	char *p;
 	size_t n, cap;
 };
 
-/* Makes room for `extra` more bytes behind b->n. */
+/* Makes room for `extra` more bytes after b->n. */
 void base_buf_room(struct base_buf *b, size_t extra);
 void base_buf_put(struct base_buf *b, const void *s, size_t n);
 void base_buf_puts(struct base_buf *b, const char *s);
@@ -140,7 +140,7 @@ bool base_glob_file(const char *pattern, const char *path);
 /* ---- file.c ------------------------------------------------------------ */
 
 /* Reads a whole file ("-" is standard input) into malloc'd memory with a NUL
- * behind it. Returns 0, or an errno value. */
+ * after it. Returns 0, or an errno value. */
 int base_read_file(const char *path, char **data, size_t *size);
 /* Writes to a temporary file beside `path` and renames it, so that a reader
  * sees the old content or the new, never half ("-" is standard output).

@@ -49,7 +49,7 @@ static bool has_default(const struct option_row *row)
 	return row->preset && strcmp(row->preset, "0") != 0;
 }
 
-/* Fills lines up to WIDTH, behind `indent` spaces; the first line starts at column `at`. */
+/* Fills lines up to WIDTH, after `indent` spaces; the first line starts at column `at`. */
 static void put_filled(struct base_buf *out, const char *text, size_t at, size_t indent)
 {
 	size_t col = at;

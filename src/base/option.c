@@ -280,7 +280,7 @@ static bool read_value(struct option_set *s, const struct option_row *row, const
 		*expected = base_printf(&s->arena, "a list of %s", row->arg);
 		return read_list(row->arg, text, num);
 	case OPTION_TYPE_BYTES:
-		*expected = base_printf(&s->arena, "%lld to %lld bytes, with K, M or G behind it",
+		*expected = base_printf(&s->arena, "%lld to %lld bytes, with K, M or G after it",
 					(long long)row->lo, (long long)row->hi);
 		return read_bytes(text, num) && *num >= row->lo && *num <= row->hi;
 	case OPTION_TYPE_SECONDS:

@@ -107,7 +107,7 @@ void option_put(struct option_set *s, enum option_id id, const char *value);
 int option_take(struct option_set *s, const char *word, struct base_sink *sink);
 
 /*
- * Reads a command line, argv[0] being the first word behind the command's
+ * Reads a command line, argv[0] being the first word after the command's
  * name. Takes --name=value, --name value, -x value and -xvalue. Returns 0, or
  * BASE_EXIT_USAGE with one error in `sink`. argv must outlive the set.
  */

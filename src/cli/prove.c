@@ -285,7 +285,7 @@ static int check_arguments(const struct option_set *set)
 	bool is_build = option_text(set, OPTION_BUILD);
 
 	if (!from && !is_build)
-		base_say("error: prove takes a .cu or .ptx file, and options of nvcc behind --");
+		base_say("error: prove takes a .cu or .ptx file, and options of nvcc after --");
 	else if (from && is_build)
 		base_say("error: prove takes a file or --build, found both");
 	else if (from && set->args.n > 1 &&

@@ -49,7 +49,7 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Behind "template": the matching '>', or NULL. */
+/* After "template": the matching '>', or NULL. */
 static const char *behind_arguments(const char *p)
 {
 	int depth = 0;

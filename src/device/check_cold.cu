@@ -77,7 +77,7 @@ DEV_FN uint32_t dev_together(uint32_t what)
 struct dev_store {
 	uint32_t what, width;
 	uint64_t address, value;
-	uint32_t fold; /* of the words behind `value` */
+	uint32_t fold; /* of the words after `value` */
 	bool happened; /* in this lane */
 };
 
@@ -130,7 +130,7 @@ DEV_FN void dev_items(uint64_t table, uint64_t what, uint32_t changed, const uin
 	}
 }
 
-/* Do lanes of a store share an address? The last item comes first, so that the words behind an
+/* Do lanes of a store share an address? The last item comes first, so that the words after an
  * access's first item are folded when that is reached. */
 DEV_FN void dev_lanes(uint64_t table, uint64_t what, uint32_t found, const uint64_t *item)
 {

@@ -40,7 +40,7 @@ extern "C" __device__ __noinline__ __attribute__((weak)) uint32_t __collider_sam
 }
 
 /* One store instruction, executed by the lanes of `mask`, all of which call this: do some share
- * an address? `value` is the first 8 bytes, `fold` the xor of the words behind them: vectors that
+ * an address? `value` is the first 8 bytes, `fold` the xor of the words after them: vectors that
  * differ there in a way that xor hides count as equal. */
 extern "C" __device__ __noinline__ __attribute__((weak)) void
 __collider_warp(uint64_t table, uint32_t what, uint64_t address, uint64_t value, uint32_t fold,

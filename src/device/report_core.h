@@ -21,7 +21,7 @@
  *
  * What it misses: two milestones stored by two SMs may reach the record out of
  * order (the snapshot of the slots is exact; record.count is a lower bound);
- * and nothing orders `valid` behind the other fields but the order of issue,
+ * and nothing orders `valid` after the other fields but the order of issue,
  * so a program that is killed within that microsecond may leave a record with
  * zeroes. Costs: a muted site two loads, a counted one an atomic per group of
  * lanes, the first one 128 bytes over the bus.

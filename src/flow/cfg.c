@@ -11,7 +11,7 @@
  * A block from which no exit can be reached (an endless loop) post-dominates
  * nothing and is post-dominated by nothing but itself. A call of a function
  * that never returns is taken to return.
- * Costs: linear but for the dominators, near-linear on compiled code.
+ * Costs: linear except for the dominators, near-linear on compiled code.
  */
 #include "flow/priv.h"
 

@@ -314,7 +314,7 @@ static bool def_is_dead(struct flow *fl, uint32_t d, uint32_t reg)
 struct finder {
 	struct flow *fl;
 	uint32_t defs[MAX_CHAIN], regs[MAX_CHAIN]; /* the value and what was computed from it */
-	bool near[MAX_CHAIN];			   /* computed behind the load in its own block */
+	bool near[MAX_CHAIN];			   /* computed after the load in its own block */
 	uint32_t ndefs;
 	const struct ptx_stmt *from; /* whose results are being added */
 	uint32_t from_def;	     /* index of the def that it reads */

@@ -8,7 +8,7 @@
  * last one above its use in the text, at most CHAIN_MAX steps back.
  *
  * Misses: addresses that are computed twice, values carried round a loop, results of calls.
- * Costs: for a load, a walk over the stores behind it.
+ * Costs: for a load, a walk over the stores after it.
  */
 #include "flow/priv.h"
 

@@ -7,7 +7,7 @@
  * whether it holds the address, since clang writes no .debug_aranges; findings are few. Without
  * DWARF the function still comes from the symbol table.
  *
- * Addresses are those behind a call, so one less is looked up. Offsets count from where the loader
+ * Addresses are those after a call, so one less is looked up. Offsets count from where the loader
  * put the file's first page. Misses: debug information in other files (-gsplit-dwarf,
  * .gnu_debuglink). Costs: a file is opened once and kept until all is looked up.
  */
@@ -248,7 +248,7 @@ static void side_fill(struct objects *all, struct race_side *s)
 
 	if (!(s->flags & RACE_SIDE_HOST) || s->access == RACE_ACCESS_COPY || !plus)
 		return;
-	/* The address is that of the instruction, not behind a call. */
+	/* The address is that of the instruction, not after a call. */
 	struct race_line l =
 		line_find(all, base_strndup(&all->r->arena, at + 4, (size_t)(plus - at - 4)),
 			  strtoull(plus + 1, NULL, 16) + 1);

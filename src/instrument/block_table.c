@@ -7,7 +7,7 @@
  * kernel's first instructions fill it (the detector's part), and a barrier of the block follows.
  *
  * It is only put in where no launch is refused for it: it must fit beside the program's variables
- * into what every launch may have, and the kernel must have no dynamic shared memory. Else the
+ * into what every launch may have, and the kernel must have no dynamic shared memory. Otherwise the
  * accesses go unchecked, which the footer says. A kernel with much less room left runs fewer
  * blocks at once.
  */

@@ -65,15 +65,15 @@ struct inst_access {
 /* How the accesses of a group come about. */
 enum inst_ahead {
 	INST_AHEAD_NOT,	     /* they are the user's */
-	INST_AHEAD_ROWS,     /* ours, the same bytes as the warp-wide load behind the check */
-	INST_AHEAD_TILE,     /* ours, the same words as the warp-wide store behind the check */
-	INST_AHEAD_COPY,     /* ours, the same as the asynchronous copy behind the check */
-	INST_AHEAD_STORE,    /* ours, the same as the asynchronous store behind the check */
-	INST_AHEAD_MATRIX,   /* ours, the bytes of the matrix that is loaded behind the check */
-	INST_AHEAD_FRAGMENT, /* ours, the same elements as the wmma.store behind the check */
-	INST_AHEAD_TMEM,   /* ours, a part of the tensor memory that is accessed behind the check */
+	INST_AHEAD_ROWS,     /* ours, the same bytes as the warp-wide load after the check */
+	INST_AHEAD_TILE,     /* ours, the same words as the warp-wide store after the check */
+	INST_AHEAD_COPY,     /* ours, the same as the asynchronous copy after the check */
+	INST_AHEAD_STORE,    /* ours, the same as the asynchronous store after the check */
+	INST_AHEAD_MATRIX,   /* ours, the bytes of the matrix that is loaded after the check */
+	INST_AHEAD_FRAGMENT, /* ours, the same elements as the wmma.store after the check */
+	INST_AHEAD_TMEM,   /* ours, a part of the tensor memory that is accessed after the check */
 	INST_AHEAD_TENSOR, /* the same for a tensor copy, by call */
-	INST_AHEAD_BULK	   /* ours, a window of the bulk copy behind the check */
+	INST_AHEAD_BULK	   /* ours, a window of the bulk copy after the check */
 };
 
 struct inst_group {
@@ -206,7 +206,7 @@ bool inst_each_function(struct inst_ctx *cx, const struct ptx_item *last,
 			bool (*instrument)(struct inst_ctx *cx, struct ptx_func *f));
 /* f is the function at work. False: it stays as it was (counted). */
 bool inst_begin_function(struct inst_ctx *cx, struct ptx_func *f);
-/* One pass over the function at work, with what stands behind each: --dump, and the verifier. */
+/* One pass over the function at work, with what stands after each: --dump, and the verifier. */
 bool inst_function_pass(struct inst_ctx *cx, enum inst_pass pass);
 
 /* hirace/hirace.c: a module; the pass over the function at work, a kernel. */
@@ -223,7 +223,7 @@ void inst_emit_together(struct inst_ctx *cx, struct inst_group *g, struct ptx_st
 void inst_emit_ahead(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at);
 void inst_emit_dirty(struct inst_ctx *cx, const struct inst_group *g, struct ptx_stmt *at);
 /* Parts of them, for the files below. An access of words that are all compared; a group for it; its
- * place in the group, with its site; registers as one operand, and the suffix for so many; the
+ * place in the group, with its site; registers as one operand, and the suffix for that many; the
  * statement's guard, or that and another predicate. */
 struct inst_access *inst_new_access(struct inst_ctx *cx, struct ptx_stmt *s,
 				    const struct ptx_opnd *where, enum race_access kind,
@@ -260,7 +260,7 @@ struct ptx_str inst_fragment_table(struct inst_ctx *cx, unsigned bytes);
 struct inst_group *inst_plan_bulk(struct inst_ctx *cx, struct ptx_stmt *s);
 void inst_emit_bulk(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at,
 		    struct ptx_label *skip);
-/* What is told of such a copy, by call or without: registers, but for the sites. */
+/* What is told of such a copy, by call or without: registers, except for the sites. */
 struct inst_found {
 	struct ptx_stmt *at;
 	uint32_t source_site, destination_site;
@@ -298,7 +298,7 @@ void inst_unchecked(struct inst_ctx *cx, struct ptx_str what, enum race_unchecke
 		    bool name_function);
 
 /* waits.c: fills cx->polls with the heads of loops that wait for another block; true: there are
- * some. needs: flow.  Keeps everything, but for cx->order_flags. */
+ * some. needs: flow.  Keeps everything, except for cx->order_flags. */
 bool inst_find_waits(struct inst_ctx *cx);
 /* May a loop wait by calling this function? */
 bool inst_is_strong_function(const struct ptx_func *f);

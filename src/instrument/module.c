@@ -127,7 +127,7 @@ static char *one_function_of(struct inst_ctx *cx, const char *ptx, const char *n
 {
 	const char *body = ptx, *head = strchr(strstr(ptx, ".address_size"), '\n');
 
-	/* A definition has its parameters behind the name, a call has blanks before it. */
+	/* A definition has its parameters after the name, a call has blanks before it. */
 	while ((body = strstr(body, name)) != NULL && body[strlen(name)] != '(')
 		body += strlen(name);
 	if (!body)
@@ -201,7 +201,7 @@ static bool has_tensor_copies(const struct ptx_module *m)
 	return false;
 }
 
-/* Where .const has no room for so many bytes more, runtime blocks lie in .global. */
+/* Where .const has no room for that many more bytes, runtime blocks lie in .global. */
 static void choose_space(struct inst_ctx *cx, size_t bytes)
 {
 	cx->k = const_bytes(cx->m) + bytes + 64 <= CONST_BYTES ? PTX_STR("const")

@@ -38,12 +38,12 @@ bool inst_pass_end(struct ptx_module *m, enum inst_pass pass, struct ptx_func *f
 	if (!n)
 		return true;
 	base_report(sink, BASE_ERROR, m->file, (struct base_span){0, 0},
-		    "found %u wrong instructions behind pass %s: a defect of Collider", n,
+		    "found %u wrong instructions after pass %s: a defect of Collider", n,
 		    names[pass]);
 	return false;
 }
 
-/* What stands behind each pass: --dump, and the verifier. */
+/* What stands after each pass: --dump, and the verifier. */
 static bool pass_end(struct inst_ctx *cx, enum inst_pass pass, struct ptx_func *f)
 {
 	struct base_buf b = {0};
@@ -298,7 +298,7 @@ static int (*const pipelines[RACE_DETECTORS_PUT])(struct inst_ctx *cx) = {
 	[RACE_DETECTOR_HIRACE] = inst_hirace,
 };
 
-/* What all of them share, before and behind. */
+/* What all of them share, before and after. */
 static int run_pipelines(struct inst_ctx *cx)
 {
 	struct ptx_module *m = cx->m;

@@ -3,7 +3,7 @@
  *
  * For code that must not call: statements are copied with registers and labels of the caller's,
  * loads of parameters become moves from the arguments, stores to what is returned moves to the
- * results, and ret a branch behind the copy. Scopes go, as all names in them are new. The names
+ * results, and ret a branch after the copy. Scopes go, as all names in them are new. The names
  * of the new registers mark the copies as inserted.
  *
  * needs: a function without calls and variables.  Costs: the function's size for each use.

@@ -6,12 +6,12 @@
  * name (race/detector.h), and an instruction is ours if it names one and writes no register of the
  * program. One that writes one is the program's: it reads a block's logical id where the original
  * reads %ctaid or %clusterid (shuffle/), and gets that back. A scope that only we have filled goes.
- * Three statements name nothing and are known by what stands beside them: `trap` behind a branch of
- * ours that leads around it, `tcgen05.wait` behind a tcgen05.ld or .st of ours, .pragma between an
+ * Three statements name nothing and are known by what stands beside them: `trap` after a branch of
+ * ours that leads around it, `tcgen05.wait` after a tcgen05.ld or .st of ours, .pragma between an
  * instruction and a label of ours.
  *
  * Misses: .maxnreg that the toolchain has given a kernel, and a raised .version, stay, and so does
- * the ret behind a body that falls off its end.
+ * the ret after a body that falls off its end.
  */
 #include "instrument/internal.h"
 
@@ -148,7 +148,7 @@ static bool goes_with(const struct ptx_stmt *last, const struct ptx_stmt *s)
 	}
 }
 
-/* last: the statement before it, but for .loc. */
+/* last: the statement before it, except for .loc. */
 static bool is_inserted(const struct strip *x, const struct ptx_stmt *last,
 			const struct ptx_stmt *s)
 {

@@ -71,9 +71,9 @@ bool oracle_tree_covers(uint64_t a, uint64_t b);
 enum oracle_root {
 	ORACLE_HB,     /* epochs: base causality */
 	ORACLE_FENCES, /* epoch of the last fence.sc of each other actor in the past */
-	ORACLE_FORCED, /* ... that an access in the past has communicated behind; not those in
+	ORACLE_FORCED, /* ... that an access in the past has communicated after; not those in
 			  ORACLE_FENCES only */
-	ORACLE_CROSS,  /* epochs with a proxy fence behind them: global, shared, tensormap, and
+	ORACLE_CROSS,  /* epochs with a proxy fence after them: global, shared, tensormap, and
 			* what the end of a launch or copy is alone: texture */
 	ORACLE_CROSS_TMAP = ORACLE_CROSS + 2,
 	ORACLE_CROSS_TEXTURE,
@@ -83,7 +83,7 @@ enum oracle_root {
 
 /*
  * Immutable once shared. It may have a name: who knows this epoch of the actor knows all of the
- * clock. span, with epoch 0: who is behind any of as many actors from this one on does.
+ * clock. span, with epoch 0: who is after any of as many actors from this one on does.
  */
 struct oracle_clock {
 	uint32_t refs;

@@ -13,7 +13,7 @@
  * Epochs. A thread counts its publications: an access has the epoch of its thread, each
  * publication (release, arrival, fork ...) hands out the clock with that epoch and starts the next.
  * X -> Y iff X's epoch <= the clock of Y's thread at X's actor. A thread's own components
- * are kept beside its clock (struct oracle_thread: own, fence), so that threads behind one barrier
+ * are kept beside its clock (struct oracle_thread: own, fence), so that threads after one barrier
  * share one clock, also while each of them executes fences.
  */
 #ifndef COLLIDER_ORACLE_IMPL_H
@@ -96,13 +96,13 @@ enum oracle_misc_kind {
 struct oracle_misc {
 	struct oracle_thread thread;
 	/* Of a pseudo-thread: fence.sc's (trees) that its reads, and all its accesses, have
-	 * communicated behind: who waits for it has, too, unlike what its issuer had. */
+	 * communicated after: who waits for it has, too, unlike what its issuer had. */
 	uint64_t read_forced, all_forced;
 	uint32_t issuer; /* whose place a pseudo-thread has */
 	uint8_t kind;
 };
 
-/* A fence.sc, for those that will be forced behind it. */
+/* A fence.sc, for those that will be forced after it. */
 struct oracle_sc_fence {
 	struct oracle_pub pub;
 	uint8_t scope;
@@ -217,7 +217,7 @@ enum oracle_class { ORACLE_WRITES /* weak */, ORACLE_READS /* weak */, ORACLE_ST
 struct oracle_list {
 	uint32_t n, cap;
 	uint32_t compact_at;
-	/* A clock that all are generic and behind of; dropped when one is added. */
+	/* All are generic and known to this clock; dropped when one is added. */
 	struct oracle_clock *behind;
 	struct oracle_rec v[];
 };
@@ -255,7 +255,7 @@ struct oracle_ext {
 
 /*
  * A word of memory. Plain accesses (weak, generic, of the whole word) are here: `w` is the last
- * write: 0: none, odd: a packed access, a pointer to a log of atomic accesses (log.c) behind it, or
+ * write: 0: none, odd: a packed access, a pointer to a log of atomic accesses (log.c) after it, or
  * a pointer to the word's oracle_ext plus 2; `r` are reads that no write has taken the place of: 0,
  * packed, or a pointer to readers that words share.
  */
@@ -360,7 +360,7 @@ static inline uint32_t oracle_narrowness(uint32_t shift)
 }
 
 /* How many actors after the first of a row the (first) one of a word is, which is `at` words
- * behind. */
+ * after. */
 static inline uint32_t oracle_actor_after(uint32_t shift, uint32_t at)
 {
 	return oracle_is_narrow(shift) ? at << oracle_narrowness(shift) : at >> shift;
@@ -462,7 +462,7 @@ struct oracle_pair {
 	UT_hash_handle hh;
 };
 
-/* A long log that all who have this clock are behind of, as it was then. */
+/* A long log, as it was then: all of it is known to each thread that has this clock. */
 struct oracle_known_log {
 	const struct oracle_log *log;
 	struct oracle_clock *clock;
@@ -587,7 +587,7 @@ bool oracle_fenced_is(const struct oracle_ext *e, const struct oracle_thread *t,
 /* These bytes have no past. */
 void oracle_fenced_drop(struct oracle *o, struct oracle_bytes *x, uint32_t mask);
 void oracle_sc_free(struct oracle *o);
-/* The clock takes over what a pseudo-thread has communicated behind; is_read: by its reads. */
+/* The clock takes over what a pseudo-thread has communicated after; is_read: by its reads. */
 void oracle_forced_by(struct oracle *o, struct oracle_clock **c, uint32_t pseudo, bool is_read);
 void oracle_forced_drop(struct oracle *o, struct oracle_misc *m);
 
@@ -617,7 +617,7 @@ void oracle_chain_see(struct oracle *o, const struct oracle_write *w, uint32_t a
 /* An observation of the write at `pos`, as it is. */
 void oracle_chain_add(struct oracle *o, struct oracle_chain *c, uint32_t pos, uint32_t actor,
 		      uint32_t epoch, bool is_write);
-/* Is an access of the actor behind an observation? By the tree `read` if a read made it, else by
+/* Is an access of the actor after an observation? By the tree `read` if a read made it, else by
  * `rmw`. */
 bool oracle_chain_is_seen(const struct oracle_chain *c, uint32_t pos, uint32_t actor, uint64_t read,
 			  uint64_t rmw);

@@ -4,7 +4,7 @@
  * A word's strong accesses that are all morally strong with each other (32 bits, scope gpu or
  * wider, one device, generic proxy) and hand nothing on but what they observe (relaxed, no fence
  * before) are a log: what chains, positions and observers (write.c) would be follows from the
- * order. Plain accesses behind all of it stay plain: reads beside it, a write in its place.
+ * order. Plain accesses after all of it stay plain: reads beside it, a write in its place.
  * Anything else makes the log what it stands for (ext.c).
  *
  * The log is a row of 16-bit numbers, in runs of one site and epoch: 8 bytes a run, 2 a thread, or
@@ -212,7 +212,7 @@ static int by_order(const void *a, const void *b)
 }
 
 /*
- * Does y, later and by the same actor in the same epoch, stand for x? Who is behind y is behind x,
+ * Does y, later and by the same actor in the same epoch, stand for x? Who is after y is after x,
  * and who knows y's epoch has observed what x has.
  */
 static bool stands_for(const struct oracle *o, const struct entry *y, const struct entry *x)

@@ -8,7 +8,7 @@
  *
  * Misses: what weak memory models let a strong read of a wider scope see late is taken from the
  * event (ORACLE_SAW); communication that forces a fence.sc is counted in the order of events.
- * Costs: 2 to 12 times plain emulation, 30 where many threads communicate behind fence.sc; 16 bytes
+ * Costs: 2 to 12 times plain emulation, 30 where many threads communicate after fence.sc; 16 bytes
  * a word that plain accesses of one writer and one reader touched, 50 and 2 a thread for one with
  * relaxed atomics, 250 to 600 for one with others.
  */

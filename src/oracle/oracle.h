@@ -26,7 +26,7 @@
  *     read of M, then an acquiring operation of t on M; (3) a strong read of M, then an acquiring
  *     fence of t. Writes that are weak belong to no pattern.
  *  R4 X synchronises with Y: a write of X obs a read of Y, and the scopes of X's first and Y's last
- *     operation include each other's threads. X's first operation and all before it -> all behind
+ *     operation include each other's threads. X's first operation and all before it -> all after
  *     Y's last operation and that operation itself.
  *  R5 Barriers: every arrival that releases -> every leaving that acquires of its generation. A
  *  relaxed
@@ -40,7 +40,7 @@
  *     F1 -> F2 if morally strong and F1 -> A, B -> F2 (or A, B in program order with them) for some
  *     accesses A, B (actors may differ from F1's and F2's) of a common byte where A communicates
  *     before B: the closure, byte by byte, of reads-from, coherence and from-reads, coherence being
- *     the order of events. So a write is behind all earlier accesses, a read behind the last write
+ *     the order of events. So a write is after all earlier accesses, a read after the last write
  *     and all before that. An RMW, red included, writes. Weak accesses and those of other proxies
  *     count.
  *  R7 Proxies: X -> Y orders X before Y if both are generic; or both have the same other proxy and
@@ -55,8 +55,8 @@
  *
  *  R10 An ORACLE_NC read and a write of its grid are a finding in any order. So is a read of the
  *  texture
- *     proxy behind a write of its grid (CUDA programming guide, textures and surfaces: what the
- *     same launch wrote there is undefined); a write behind it is judged by R9. No proxy fence
+ *     proxy after a write of its grid (CUDA programming guide, textures and surfaces: what the
+ *     same launch wrote there is undefined); a write after it is judged by R9. No proxy fence
  *     helps the texture proxy (R7).
  *
  * Of the races of an access with earlier ones at least one is reported (of each byte's class),
@@ -199,7 +199,7 @@ uint32_t oracle_stride(uint32_t block_threads);
 uint32_t oracle_grid(struct oracle *o, const struct oracle_grid *g);
 /* A pseudo-thread of the issuer: knows what the issuer has done so far; same place. */
 uint32_t oracle_fork(struct oracle *o, uint32_t issuer);
-/* The actor continues behind the pseudo-thread's reads, or all that it did (and not behind what its
+/* The actor continues after the pseudo-thread's reads, or all that it did (and not after what its
  * issuer did). What it did came before: after the first join it reads no more, after
  * ORACLE_JOIN_ALL or an arrival at an mbarrier it does nothing more. */
 void oracle_join(struct oracle *o, uint32_t actor, uint32_t pseudo, enum oracle_join what);

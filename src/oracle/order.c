@@ -13,7 +13,7 @@
 
 struct oracle_pub oracle_publish(struct oracle *o, struct oracle_thread *t, uint32_t actor)
 {
-	/* What a copy's completion hands on isn't what the copy knows. */
+	/* What a copy's completion passes on isn't what the copy knows. */
 	if (!t->clock->epoch && !oracle_is_pseudo(o, actor))
 		oracle_clock_name(t->clock, actor, t->own);
 	return (struct oracle_pub){oracle_clock_ref(t->clock), actor, t->own++, t->fence};

@@ -2,7 +2,7 @@
  * row.c - plain accesses, by rows of words: the common case.
  *
  * Lanes of a warp that access neighbouring words with one clock are one row, and so is a copy.
- * Where each word is ordered behind what it was accessed by before, the row becomes its last
+ * Where each word is ordered after what it was accessed by before, the row becomes its last
  * access, 16 bytes a word. Reads of several that nothing orders are a set of readers that all words
  * of the row share: a reader says which lane had which word. A word where something
  * races or isn't known so simply goes the general way (shadow.c), alone.
@@ -181,7 +181,7 @@ bool oracle_row_reads_behind(struct oracle_now *n, const struct oracle_row *row,
 		     : oracle_set_is_before(n, row, oracle_set_of(r), word);
 }
 
-/* The reader that a packed read at `word` stands for, with those of the words behind it. */
+/* The reader that a packed read at `word` stands for, with those of the words after it. */
 static struct oracle_reader reader_packed(const struct oracle_now *n, uint64_t p, uint32_t word)
 {
 	struct oracle_reader r = {.actor = oracle_packed_actor(p),

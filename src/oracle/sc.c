@@ -2,11 +2,11 @@
  * sc.c - fences, and the order of fence.sc.
  *
  * In program order a word keeps which fence.sc stood before its accesses; who accesses it later
- * takes them as forced, hands them on along base causality, and at its next fence.sc comes behind
+ * takes them as forced, hands them on along base causality, and at its next fence.sc comes after
  * them. Fences are named by the epoch that they published. A thread's own last one is kept beside
- * its clock, and beside a word's tree, so that the trees of threads that poll behind fences don't
+ * its clock, and beside a word's tree, so that the trees of threads that poll after fences don't
  * change and are one for a block; what causality orders already isn't forced.
- * In the execution's order fences that reach each other come behind all earlier ones, summed up by
+ * In the execution's order fences that reach each other come after all earlier ones, summed up by
  * scope.
  * Costs: nothing for words and threads that no fence.sc came before; else 48 bytes a word, and 32
  * for each fence of a thread until its block ends (wider ones: until the end).
@@ -76,7 +76,7 @@ void oracle_sc_block_end(struct oracle *o, uint32_t first, uint32_t n)
 		bool is_narrow = true;
 		for (size_t k = 0; log && k < log->v.n && is_narrow; k++)
 			is_narrow = log->v.v[k].scope == RACE_SCOPE_CTA;
-		/* Only fences of the block could come behind these. */
+		/* Only fences of the block could come after these. */
 		if (log && is_narrow)
 			log_free(o, log);
 	}
@@ -164,7 +164,7 @@ static void fenced_add(struct oracle_pool *pool, struct oracle_fenced *f, uint64
 		       uint32_t actor, uint32_t fence, bool is_write)
 {
 	past_add(pool, &f->all, tree, actor, fence);
-	/* A read behind this write is behind all before it. */
+	/* A read after this write is after all before it. */
 	if (is_write)
 		past_copy(pool, &f->write, &f->all);
 }
@@ -194,7 +194,7 @@ bool oracle_fenced_is(const struct oracle_ext *e, const struct oracle_thread *t,
 
 /* ---- communication -------------------------------------------------------------------------- */
 
-/* What an access is behind by communication is forced before what follows it. */
+/* What an access is after by communication is forced before what follows it. */
 static void take_forced(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 			const struct oracle_past *p)
 {
@@ -297,7 +297,7 @@ static void force_one(void *arg, uint32_t key, uint32_t epoch)
 		}
 }
 
-/* Comes behind what is forced. What causality orders by then needn't be kept as forced. */
+/* Comes after what is forced. What causality orders by then needn't be kept as forced. */
 static void force_all(struct oracle *o, struct oracle_thread *t, const struct force *f)
 {
 	uint64_t *root;
@@ -368,7 +368,7 @@ static uint8_t narrower(uint8_t a, uint8_t b)
 	return a < b ? a : b;
 }
 
-/* Comes behind the fences of the execution that it is morally strong with. */
+/* Comes after the fences of the execution that it is morally strong with. */
 static void join_sums(struct oracle *o, struct oracle_thread *t, uint32_t actor, uint8_t scope)
 {
 	struct oracle_sc_sum *s;

@@ -3,10 +3,10 @@
  *
  * What isn't plain, or races, or whose order isn't simple (row.c does the rest): a word has three
  * lists: weak writes, weak reads, strong accesses. A new access is compared with each kept one that
- * conflicts; a weak one that is ordered behind a kept one and covers it (a write covers all, a read
+ * conflicts; a weak one that is ordered after a kept one and covers it (a write covers all, a read
  * the reads) takes its place: who races with the superseded one later, races with the new one too.
  *
- * Long lists are not walked: each remembers a clock that all of it is behind of; strong accesses
+ * Long lists are not walked: each remembers a clock that knows all of it; strong accesses
  * that are all of the same bytes, and of one device (scope gpu and wider) or block, can't race with
  * one more such. Reads of a
  * warp's lanes in one epoch are one record, as are RMWs of a warp in a row.
@@ -85,7 +85,7 @@ static bool is_same_grid(struct oracle *o, uint32_t a, uint32_t b)
 	return g && g == oracle_place(o, b).grid;
 }
 
-/* A read-only load and a write, which is never right within one grid; or a texture's read behind a
+/* A read-only load and a write, which is never right within one grid; or a texture's read after a
  * write. */
 static bool is_nc_pair(const struct oracle_now *n, const struct oracle_site *x, uint32_t actor)
 {
@@ -158,7 +158,7 @@ static bool judge(const struct oracle_now *n, const struct oracle_site *x,
 
 /* ---- one record against the access ----------------------------------------------------------- */
 
-/* Is the access behind a read that observed this write? (R7 between that read and the access.) */
+/* Is the access after a read that observed this write? (R7 between that read and the access.) */
 static bool is_seen(const struct oracle_now *n, const struct oracle_chain *chain, uint32_t pos)
 {
 	const struct oracle_site generic = {.a = {.proxy = RACE_PROXY_GENERIC}};
@@ -191,7 +191,7 @@ static bool check_one(const struct oracle_now *n, const struct oracle_rec *r, ui
 	/* Two that are morally strong don't race, and neither takes the other's place. */
 	if (!is_conflict || !judge(n, x, r, actor, order, &kind))
 		return false;
-	/* Behind another proxy's access that was let through as a write after a read, a read
+	/* After another proxy's access that was let through as a write after a read, a read
 	 * isn't. */
 	if (r->chain && is_seen(n, r->chain, pos))
 		return n->acc->proxy == RACE_PROXY_GENERIC;
@@ -482,7 +482,7 @@ static bool is_replaced(const struct oracle_now *n, const struct oracle_rec *r,
 	if (x->a.bytes != y->a.bytes || x->a.scope != y->a.scope || x->a.proxy != y->a.proxy ||
 	    x->a.flags & ORACLE_NC)
 		return false;
-	/* Who has seen a write is behind it, not behind a read before it. */
+	/* Who has seen a write is after it, not after a read before it. */
 	if (x->a.kind == RACE_OP_READ)
 		return !n->chain;
 	if (!n->chain)

@@ -1,7 +1,7 @@
 /*
  * sync.c - barriers, asynchronous copies, operations of the host, the device's heap.
  *
- * A barrier generation joins the clocks that arrive (threads behind the same barrier before have
+ * A barrier generation joins the clocks that arrive (threads after the same barrier before have
  * the same one, so this is a comparison of pointers) and raises the epochs of those that arrived:
  * one value for the block where all stand at the same epoch. All that leave get that one clock and
  * one next epoch, so they stay alike. A copy has two epochs: 1 for its reads, 2 for its writes.

@@ -1,10 +1,10 @@
 /*
- * write.c - strong writes: who reads them, what they hand on, who has seen them.
+ * write.c - strong writes: who reads them, what they pass on, who has seen them.
  *
  * Each byte of a word knows the strong write that it comes from, if it comes from one. A read of
  * exactly its bytes reads it. Writes and the RMWs that read them form a chain; a morally strong
  * read has seen its chain up to a position, and is kept with the chain by its epoch: a
- * later access that knows that epoch comes behind these writes (observation).
+ * later access that knows that epoch comes after these writes (observation).
  * Costs: about 150 bytes a strong write that may still be read, 12 an observation.
  */
 #include "oracle/impl.h"

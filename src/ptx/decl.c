@@ -149,7 +149,7 @@ static bool parse_decl_words(struct ptx_parser *ps, struct decl *d)
 	}
 }
 
-/* name<count> and [a][b]...: multiplies *n, tells of "[]". *end is behind the last of it. */
+/* name<count> and [a][b]...: multiplies *n, tells of "[]". *end is after the last of it. */
 static bool parse_dims(struct ptx_parser *ps, uint64_t *n, bool *is_unsized, const char **end)
 {
 	int64_t v;
@@ -188,7 +188,7 @@ static struct ptx_str own_text(struct ptx_parser *ps, struct ptx_str common, str
 	return (struct ptx_str){p, common.n + own.n};
 }
 
-/* One "name<n>[dims] = init" behind the words in d. */
+/* One "name<n>[dims] = init" after the words in d. */
 static struct ptx_var *parse_declarator(struct ptx_parser *ps, const struct decl *d)
 {
 	struct ptx_var *v = BASE_NEW(ps->a, struct ptx_var);
@@ -224,7 +224,7 @@ static struct ptx_var *parse_declarator(struct ptx_parser *ps, const struct decl
 		ps->l.p++;
 		v->has_init = true;
 		if (!ptx_lex_until(&ps->l, ",;", &end)) {
-			ptx_parse_error(ps, "',' or ';' behind the initialiser");
+			ptx_parse_error(ps, "',' or ';' after the initialiser");
 			return NULL;
 		}
 	}
@@ -389,7 +389,7 @@ static bool read_attr(struct ptx_parser *ps, struct ptx_func *f, struct ptx_str 
 	return true;
 }
 
-/* One such directive; *end is set behind it. Of those not known here, numbers, strings and
+/* One such directive; *end is set after it. Of those not known here, numbers, strings and
  * brackets are passed over. */
 static bool parse_attr(struct ptx_parser *ps, struct ptx_func *f, const char **end)
 {
@@ -400,7 +400,7 @@ static bool parse_attr(struct ptx_parser *ps, struct ptx_func *f, const char **e
 		return ptx_parse_error(ps, "a directive");
 	if (PTX_IS(w, "pragma")) {
 		if (!ptx_lex_until(&ps->l, ";", end))
-			return ptx_parse_error(ps, "';' behind .pragma");
+			return ptx_parse_error(ps, "';' after .pragma");
 		*end = ++ps->l.p;
 		return true;
 	}

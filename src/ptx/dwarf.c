@@ -74,7 +74,7 @@ static void put_number(struct section *s, uint64_t v, unsigned bytes)
 	base_buf_put(&s->bytes, le, bytes);
 }
 
-/* One element of a list behind .b8 to .b64: a number, or name[+number]. */
+/* One element of a list after .b8 to .b64: a number, or name[+number]. */
 static const char *read_element(struct section *s, const char *p, const char *end, unsigned bytes)
 {
 	char *behind;

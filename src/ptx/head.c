@@ -25,7 +25,7 @@ static const char *skip_blanks(const char *p)
 	}
 }
 
-/* Behind a word that ends at a blank, or NULL. */
+/* After a word that ends at a blank, or NULL. */
 static const char *take_word(const char *p, const char *word)
 {
 	size_t n = strlen(word);

@@ -21,7 +21,7 @@ struct init {
 	uint64_t dims[MAX_DIMS + 1]; /* the last is the vector's */
 	unsigned ndims;
 	uint64_t elem; /* bytes */
-	uint64_t end;  /* behind the last element */
+	uint64_t end;  /* after the last element */
 };
 
 static bool fail(struct init *in, const char *expected)
@@ -86,7 +86,7 @@ static uint64_t convert(const struct init *in, const struct ptx_opnd *o)
 	return bits;
 }
 
-/* + or - a constant, behind a name. */
+/* + or - a constant, after a name. */
 static bool parse_addend(struct init *in, int64_t *addend)
 {
 	int64_t v;

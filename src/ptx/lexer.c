@@ -115,7 +115,7 @@ static bool bits_literal(struct ptx_lex *l, struct ptx_opnd *o, unsigned digits)
 	return n == digits;
 }
 
-/* 1.5, 1., 1e5, 1.5e-3. strtod is bounded by the NUL behind the text; the span is cut first so
+/* 1.5, 1., 1e5, 1.5e-3. strtod is bounded by the NUL after the text; the span is cut first so
  * that "0x1p3" or "1.5f" are not read in C's way. */
 static bool decimal_float(struct ptx_lex *l, struct ptx_opnd *o)
 {

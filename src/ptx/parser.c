@@ -70,7 +70,7 @@ static void target_word(struct ptx_module *m, struct ptx_str w)
 	m->sm_suffix = i < w.n ? w.p[i] : 0;
 }
 
-/* .target sm_90a, debug: the text behind the directive. */
+/* .target sm_90a, debug: the text after the directive. */
 static bool parse_target(struct ptx_parser *ps, struct ptx_str *text)
 {
 	const char *from, *end;
@@ -229,7 +229,7 @@ static bool parse_item(struct ptx_parser *ps)
 	return parse_raw(ps, PTX_ITEM_RAW, at, start);
 }
 
-/* After an error: behind the ';', or behind the block that starts or ends here. */
+/* After an error: after the ';', or after the block that starts or ends here. */
 static void recover_item(struct ptx_parser *ps)
 {
 	const char *last;

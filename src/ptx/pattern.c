@@ -118,7 +118,7 @@ static uint32_t match_word(const struct words *w, const char *p, size_t n, uint3
 	return next;
 }
 
-/* The places behind one of the alternatives, from those of `at`. */
+/* The places after one of the alternatives, from those of `at`. */
 static uint32_t match(const struct words *w, const char *p, const char *end, uint32_t at)
 {
 	uint32_t all = 0;

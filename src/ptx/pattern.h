@@ -20,7 +20,7 @@ struct ptx_form_row {
 	uint8_t version;      /* first PTX version, times ten */
 	const char *targets;  /* as isa_forms.def explains */
 	const char *pattern;  /* what the form's words are */
-	const char *operands; /* what the tests write behind it */
+	const char *operands; /* what the tests write after it */
 };
 
 /* All rows, in the table's order; *n of them. */

@@ -420,8 +420,8 @@ struct ptx_module {
 
 /* ---- head.c ------------------------------------------------------------- */
 
-/* Does a text begin as PTX does, with .version, behind blanks and comments? And its first .target,
- * if that follows at once: sm_NN with the letter behind it, or 0 for sm. */
+/* Does a text begin as PTX does, with .version, after blanks and comments? And its first .target,
+ * if that follows at once: sm_NN with the letter after it, or 0 for sm. */
 bool ptx_read_head(const char *text, unsigned *sm, char *suffix);
 
 /* ---- lexer.c, parser.c -------------------------------------------------- */
@@ -494,7 +494,7 @@ typedef void ptx_reg_fn(uint32_t reg, bool is_write, void *arg);
 void ptx_each_reg(const struct ptx_stmt *s, ptx_reg_fn *fn, void *arg);
 
 /* The role of operand i of an instruction. Unlike ptx_form_role this knows calls: lists are
- * PARAMS (written before the callee, read behind it), the callee and the prototype LABEL. */
+ * PARAMS (written before the callee, read after it), the callee and the prototype LABEL. */
 enum ptx_role ptx_stmt_role(const struct ptx_stmt *s, unsigned i);
 /* The index of the operand with the given role, or -1. */
 int ptx_find_role(const struct ptx_stmt *s, enum ptx_role role);
@@ -523,7 +523,7 @@ bool ptx_each_init(const struct ptx_module *m, const struct ptx_var *v, ptx_init
 		   uint64_t *bytes, struct base_sink *sink);
 /* ".alias alias, of;". False: the item is something else. */
 bool ptx_read_alias(const struct ptx_item *it, struct ptx_str *alias, struct ptx_str *of);
-/* The up to three numbers behind directive `word` (no dot) of a function's head, those not given
+/* The up to three numbers after directive `word` (no dot) of a function's head, those not given
  * are 1. False: there is no such directive, or it has no numbers. */
 bool ptx_func_attr(const struct ptx_func *f, const char *word, uint32_t v[3]);
 
@@ -580,7 +580,7 @@ void ptx_print_stmt(const struct ptx_func *f, const struct ptx_stmt *s, struct b
  *
  * $name is an operand hole filled by ptx_emit; @name is text pasted before
  * parsing (opcode suffixes) chosen by ptx_template; the names before ';' are
- * holes, those behind it are texts. A label "$name:" and a branch to $name
+ * holes, those after it are texts. A label "$name:" and a branch to $name
  * take a label operand. "%new:b32 a, b;" lines declare scratch registers, made
  * anew at each ptx_emit. Inserted statements have .inserted set and no span.
  */

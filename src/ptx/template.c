@@ -102,7 +102,7 @@ static unsigned line_of(const char *text, const char *p)
 	return line;
 }
 
-/* ".template name(holes; texts)" at p; returns the place behind ')' or NULL. */
+/* ".template name(holes; texts)" at p; returns the place after ')' or NULL. */
 static const char *read_head(struct block *b, const char *p, const char *end)
 {
 	p = skip_blank(p + strlen(".template"), end);

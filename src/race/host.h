@@ -45,10 +45,10 @@ struct race_host_area {
 	struct race_host_range ranges[RACE_HOST_RANGES];
 };
 
-/* Behind it lies the path of the program or library, NUL-terminated. */
+/* After it lies the path of the program or library, NUL-terminated. */
 struct race_host_find {
 	uint64_t count;	 /* sightings; kept up to date in the file */
-	uint64_t offset; /* of the instruction behind the check, from the start of the object */
+	uint64_t offset; /* of the instruction after the check, from the start of the object */
 	uint64_t address;
 	uint64_t was[2], now[2];
 	uint32_t kind;	/* RACE_KIND_CLOBBERED_READ or RACE_KIND_LOST_UPDATE */

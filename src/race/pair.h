@@ -73,8 +73,8 @@ struct race_pair {
 	uint32_t owner[3];    /* shared memory: its block */
 	uint32_t kind;	      /* enum race_kind */
 	int32_t device;
-	uint32_t nframes;     /* struct race_frame behind this; their `next` is not used */
-	uint32_t strings;     /* bytes of strings behind the frames */
+	uint32_t nframes;     /* struct race_frame after this; their `next` is not used */
+	uint32_t strings;     /* bytes of strings after the frames */
 	uint32_t is_possible; /* the compiler may have invented one of the two */
 	struct race_pair_side side[2];
 };
@@ -98,7 +98,7 @@ struct race_oracle {
 struct race_fault {
 	int32_t device;
 	uint32_t ptx_line; /* 0: no instruction did it */
-	uint32_t func;	   /* offset of the name (mangled) behind this struct */
+	uint32_t func;	   /* offset of the name (mangled) after this struct */
 	uint32_t reserved;
 };
 

@@ -142,7 +142,7 @@ struct race_line {
 
 /* A call on the way to an operation of the host. */
 struct race_call {
-	const char *module; /* file, and the address behind the call from where that was loaded */
+	const char *module; /* file, and the address after the call from where that was loaded */
 	uint64_t offset;
 	struct race_line at;
 };
@@ -185,7 +185,7 @@ struct race_finding {
 	struct race_first first;
 	/* Of host code: the program or library that it stands in, and where. NULL: GPU code. */
 	const char *object;
-	uint64_t offset; /* of the instruction behind the access */
+	uint64_t offset; /* of the instruction after the access */
 	uint64_t count;
 	bool is_muted; /* the true count is `count` or more */
 	/* Kinds from RACE_KIND_UNORDERED on: both accesses, the finding's own place first. */
@@ -223,7 +223,7 @@ struct race_stop {
 };
 
 /* Everything one run (or several, merged) left behind. Zero-initialised is valid and empty;
- * all strings and arrays behind findings live in `arena`. */
+ * all strings and arrays after findings live in `arena`. */
 /* Which sites of one table were ever checked. */
 struct race_coverage {
 	uint64_t table;
@@ -406,7 +406,7 @@ void race_origins_place(struct race_results *r);
 void race_transfer_place(struct base_arena *a, struct race_finding *f);
 void race_transfer_counts_add(struct race_transfer_counts *to,
 			      const struct race_transfer_counts *from);
-/* "captured", for JSON; and the class of a finding about an operation of so many bytes. */
+/* "captured", for JSON; and the class of a finding about an operation of that many bytes. */
 const char *race_transfer_skip_name(unsigned why);
 enum race_class race_transfer_class(uint64_t bytes);
 
@@ -464,7 +464,7 @@ struct race_ignore {
 /*
  * Reads a suppressions file (docs/reading-a-report.md): lines `race:PATTERN`, `KIND:PATTERN` or
  * `kind:KIND`, `#` comments. A pattern matches a part of a function's mangled or demangled name
- * or of a file's path; `*` stands for any text, `^` and `$` tie it to the ends, `:123` behind a
+ * or of a file's path; `*` stands for any text, `^` and `$` tie it to the ends, `:123` after a
  * path is a line. Errors go to the sink as path:line:col; returns false when there was one.
  */
 bool race_ignore_read(struct race_ignore *ig, const char *path, struct base_sink *sink);

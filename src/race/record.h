@@ -106,7 +106,7 @@ struct race_knobs {
 #define RACE_SAMPLE_NEVER 0xffffffffu
 #define RACE_SAMPLE_SITES 0x80000000u /* + limit: groups are chosen, not executions */
 #define RACE_DENSE_ALL	  0xffffffffu /* every check is delayed */
-#define RACE_SPARSEST	  64u	      /* never fewer than one delay in so many checks */
+#define RACE_SPARSEST	  64u	      /* never fewer than one delay in that many checks */
 #define RACE_WINDOW	  1024u	      /* what is checked of a bulk copy */
 #define RACE_WINDOW_ALL	  0xfffffff0u
 
@@ -148,8 +148,8 @@ RACE_FN uint32_t race_slot_index(uint64_t key)
 
 #define RACE_PROBES 16u
 
-/* A width: was and now are a number of bytes << 32 | the FNV-1a sum of so many (by words of 8, its
- * halves folded), for more than fits in registers. */
+/* A width: was and now are a number of bytes << 32 | the FNV-1a sum of that many (by words of 8,
+ * its halves folded), for more than fits in registers. */
 #define RACE_WIDTH_SUM 128u
 
 /*

@@ -109,7 +109,7 @@ RACE_FN struct shadow_word shadow_decode(uint64_t word, uint32_t thread_bits)
 	return w;
 }
 
-/* The number of the launch behind number `launch`; 0: sweep all words first, then it is 1. */
+/* The number of the launch after number `launch`; 0: sweep all words first, then it is 1. */
 RACE_FN uint32_t shadow_launch_next(uint32_t launch)
 {
 	return launch < SHADOW_LAUNCH_LAST ? launch + 1u : 0u;
@@ -242,7 +242,7 @@ struct race_history_shared {
 	uint32_t reserved;
 };
 
-/* Bytes of such a table for so many bytes (a multiple of 4) of shared memory. */
+/* Bytes of such a table for that many bytes (a multiple of 4) of shared memory. */
 #define RACE_HISTORY_SHARED_WORDS(n)		((n)*2u)
 #define RACE_HISTORY_SHARED_SITES(n)		(n)
 #define RACE_HISTORY_SHARED_BYTES(n, has_bytes) (16u + (n)*3u + ((has_bytes) ? (n)*12u : 0u))

@@ -439,7 +439,7 @@ static void region_read(struct reader *rd, const unsigned char *at)
 	struct race_region head;
 	struct race_results *out = rd->out;
 
-	/* Only the head: the arrays behind it are half a megabyte and mostly untouched. */
+	/* Only the head: the arrays after it are half a megabyte and mostly untouched. */
 	memcpy(&head, at, offsetof(struct race_region, counts));
 	if (head.state == RACE_REGION_FREE)
 		return;

@@ -15,7 +15,7 @@
 #include "race/order_image.h"
 #include "race/shm.h"
 
-/* Maps the file of `collider run`, or makes an own one. False (said): there is none. */
+/* Maps the file of `collider run`, or makes an own one. False (with a message): there is none. */
 bool race_shm_open(void);
 /* The file, after race_shm_open; NULL before. */
 struct race_shm *race_shm_get(void);

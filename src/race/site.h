@@ -6,7 +6,7 @@
  * agent into the shared file, read by src/report. Little-endian, offsets from the
  * start of the raw image. The image is: race_site_header, files, functions are
  * string offsets; then race_site[nsites], race_frame[nframes], strings.
- * In the module it is zstd-compressed behind a race_site_blob header.
+ * In the module it is zstd-compressed after a race_site_blob header.
  */
 #ifndef COLLIDER_RACE_SITE_H
 #define COLLIDER_RACE_SITE_H

@@ -48,7 +48,7 @@ static const char *header_check(const struct race_sites *t)
 	return NULL;
 }
 
-/* Unpacks the image behind the blob header into t. */
+/* Unpacks the image after the blob header into t. */
 static const char *image_unpack(const struct race_site_blob *b, const unsigned char *stored,
 				struct race_sites *t)
 {

@@ -37,15 +37,15 @@ struct race_transfer {
 	uint32_t context; /* as in race_region */
 	int32_t device;
 	uint32_t api;	  /* string: "cudaMemcpyAsync" */
-	uint32_t nframes; /* struct race_transfer_frame behind this */
-	uint32_t strings; /* bytes of strings behind the frames */
+	uint32_t nframes; /* struct race_transfer_frame after this */
+	uint32_t strings; /* bytes of strings after the frames */
 };
 
 /* Why an operation was not checked. */
 enum race_transfer_skip {
 	RACE_TRANSFER_CAPTURED,	   /* only written into a graph */
 	RACE_TRANSFER_NULL_STREAM, /* the legacy stream, which all others wait for */
-	RACE_TRANSFER_PAGEABLE,	   /* waits for itself, so nothing can be put behind it */
+	RACE_TRANSFER_PAGEABLE,	   /* waits for itself, so nothing can be put after it */
 	RACE_TRANSFER_SHAPE,	   /* rows, slices, arrays, other contexts */
 	RACE_TRANSFER_BUSY,	   /* no buffer was free */
 	RACE_TRANSFER_SAMPLED,	   /* not drawn */

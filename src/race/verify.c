@@ -28,7 +28,7 @@ static bool is_place(const struct race_finding *f, const struct race_side *s)
 	return !strcmp(f->func, s->func);
 }
 
-/* Texts without what printers put behind them. */
+/* Texts without what printers put after them. */
 static bool is_text(const char *a, const char *b)
 {
 	size_t n = strlen(a), m = strlen(b);

@@ -175,7 +175,7 @@ static const char *host_fix(const struct race_finding *f)
 	if (flags_of(f) & RACE_SIDE_FREES)
 		return "free it in the stream that uses it last, or let the stream of "
 		       "cudaFreeAsync() wait for\n"
-		       "that one: cudaEventRecord() behind the last use and cudaStreamWaitEvent() "
+		       "that one: cudaEventRecord() after the last use and cudaStreamWaitEvent() "
 		       "before the free.";
 	if (is_in_graph(f))
 		return graph_fix();
@@ -189,7 +189,7 @@ static const char *host_fix(const struct race_finding *f)
 static const char *launch_fix(const struct race_finding *f)
 {
 	if (f->sides[0].device != f->sides[1].device)
-		return "the devices' streams need an order: cudaEventRecord() behind the one "
+		return "the devices' streams need an order: cudaEventRecord() after the one "
 		       "launch and\n"
 		       "cudaStreamWaitEvent() before the other, or wait on the host between the "
 		       "two.";
@@ -264,7 +264,7 @@ static const char *same_store_fix(const struct race_finding *f)
 {
 	if (rep_pair_distance(f) <= REP_BLOCK && is_shared(f))
 		return "let one thread write (if (threadIdx.x == 0)) and put __syncthreads() "
-		       "behind it;\n"
+		       "after it;\n"
 		       "or look at the index: each thread should have an element of its own.";
 	return "look at the index: each thread should write an element of its own; else let one\n"
 	       "thread write, or use an atomic (atomicMax(), atomicExch(), ...).";

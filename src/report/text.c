@@ -21,7 +21,7 @@ static const char *color(const struct rep_view *v, const char *code)
 	return v->opt->color ? code : "";
 }
 
-/* Prints text of several lines, each behind the indent. */
+/* Prints text of several lines, each after the indent. */
 static void lines_put(struct base_buf *out, const char *indent, const char *text)
 {
 	while (*text) {

@@ -3,8 +3,8 @@
  *
  * cicc writes to a temporary file; the file nvcc wants appears only when all is done, so a
  * failing or killed compilation leaves nothing half-written. Where the PTX can't be
- * instrumented it is handed on as it was (--strict: an error). With -lto or -olto the linker
- * gets NVVM IR instead of PTX; such a run passes through, said.
+ * instrumented it is passed on as it was (--strict: an error). With -lto or -olto the linker
+ * gets NVVM IR instead of PTX; such a run passes through, with a message.
  */
 #include "toolchain/toolchain.h"
 #include "toolchain/internal.h"

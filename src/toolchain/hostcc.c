@@ -6,13 +6,13 @@
  *
  *   gcc    gets -fsanitize=thread and a -B folder, in which its driver finds an empty libtsan; the
  *          macro that programs ask for is taken away.
- *   clang  gets it behind -Xclang, so that only the compiler proper knows.
+ *   clang  gets it after -Xclang, so that only the compiler proper knows.
  *
  * Our own library is handed to the linker by -Wl, which is ignored when nothing is linked, and with
  * it the memory functions that the compilers don't mark. Entries and exits of functions are not
  * wanted; volatile accesses are told apart; clang leaves atomics alone.
  *
- * The command line stays as it is but for that; a compiler is asked what it is at each call (10
+ * The command line stays as it is except for that; a compiler is asked what it is at each call (10
  * ms).
  * Misses: gcc with -static (its own error), paths of ours with a comma.
  */
@@ -58,7 +58,7 @@ static unsigned macro(const char *text, const char *name)
 	return at ? (unsigned)strtoul(at + strlen(name), NULL, 10) : 0;
 }
 
-/* Asks the compiler for its macros. Returns 0 or a base_exit code (said). */
+/* Asks the compiler for its macros. Returns 0 or a base_exit code (with a message). */
 static int compiler_ask(struct compiler *c, struct base_arena *a)
 {
 	const char *log = tool_temp("macros");
@@ -105,7 +105,7 @@ static int compiler_find(struct compiler *c, const char *command, struct base_ar
 
 /* ---- what it is given ----------------------------------------------------------------- */
 
-/* Our folder beside the program, NULL when it isn't whole or can't be named (said). */
+/* Our folder beside the program, NULL when it isn't whole or can't be named (with a message). */
 static char *host_folder(struct base_arena *a)
 {
 	char *self = tool_self(a);

@@ -29,7 +29,8 @@ struct tool_options {
 
 /* The defaults; then COLLIDER_TOOL_OPTIONS where it is set. Returns 0 or a base_exit code. */
 int tool_options_init(struct tool_options *o, struct base_arena *a);
-/* Takes one argument of a command line. 1: ours, taken; 0: not ours; -1: ours but wrong (said). */
+/* Takes one argument of a command line. 1: ours, taken; 0: not ours; -1: ours but wrong (with a
+ * message). */
 int tool_options_take(struct tool_options *o, const char *arg);
 /* The value for COLLIDER_TOOL_OPTIONS. */
 char *tool_options_encode(const struct tool_options *o, struct base_arena *a);
@@ -53,7 +54,7 @@ struct tool_nvcc_line {
 };
 
 /* Splits the arguments; response files are only replaced by their content when they hold an
- * option of ours. Returns 0 or a base_exit code (said). Strings live in the arena. */
+ * option of ours. Returns 0 or a base_exit code (with a message). Strings live in the arena. */
 int tool_nvcc_parse(struct tool_nvcc_line *l, struct tool_options *o, int argc, char **argv,
 		    struct base_arena *a);
 /* Splits the text of a response file at blanks, minding quotes and backslashes. */
@@ -69,12 +70,14 @@ struct tool_kit {
 	char *ptxas;
 };
 
-/* Finds the real toolkit; `root` is tried first when given. Returns 0, or BASE_EXIT_ENV (said). */
+/* Finds the real toolkit; `root` is tried first when given. Returns 0, or BASE_EXIT_ENV (with a
+ * message). */
 int tool_kit_find(struct tool_kit *k, const char *root, struct base_arena *a);
 /* What a stand-in for one of the toolkit's programs begins with: options from the environment, and
- * the toolkit. Returns 0, or a base_exit code (said). */
+ * the toolkit. Returns 0, or a base_exit code (with a message). */
 int tool_begin(struct tool_options *o, struct tool_kit *k, struct base_arena *a);
-/* The cached mirror of the toolkit, made when missing. NULL when it can't be made (said). */
+/* The cached mirror of the toolkit, made when missing. NULL when it can't be made (with a
+ * message). */
 char *tool_mirror_get(const struct tool_kit *k, struct base_arena *a);
 /* The path of this executable. */
 char *tool_self(struct base_arena *a);
@@ -84,18 +87,18 @@ char *tool_self(struct base_arena *a);
 void tool_any_device(struct tool_strings *args, const struct tool_kit *kit, struct base_arena *a);
 
 /* hostcc.c: adds to nvcc's arguments what makes the host compiler put in checks. Returns 0 or a
- * base_exit code (said). */
+ * base_exit code (with a message). */
 int tool_host_nvcc(struct tool_strings *args, const char *filter, struct base_arena *a);
 
 /* ---- process.c ---------------------------------------------------------- */
 
 /* A file name in this process's temporary folder (made on first use, removed with all that was
- * named in it by tool_cleanup and on SIGINT, SIGTERM, SIGHUP). NULL: no folder (said). The name
- * lives as long as the process; the file doesn't exist yet. */
+ * named in it by tool_cleanup and on SIGINT, SIGTERM, SIGHUP). NULL: no folder (with a message).
+ * The name lives as long as the process; the file doesn't exist yet. */
 const char *tool_temp(const char *name);
 void tool_cleanup(void);
 
-/* Becomes the program. Only returns when that fails: BASE_EXIT_ENV, said. */
+/* Becomes the program. Only returns when that fails: BASE_EXIT_ENV, with a message. */
 int tool_exec(const char *path, char **argv);
 /* Added to a signal number in the result of tool_run. */
 #define TOOL_SIGNAL 256
@@ -152,7 +155,7 @@ struct tool_job {
 enum tool_outcome {
 	TOOL_CHANGED, /* `out` holds the instrumented text */
 	TOOL_LEFT,    /* nothing to do: carries the marker, or nothing in it */
-	TOOL_FAILED   /* could not be instrumented, said */
+	TOOL_FAILED   /* could not be instrumented, with a message */
 };
 
 enum tool_outcome tool_rewrite(const struct tool_job *job, const char *text, size_t size,

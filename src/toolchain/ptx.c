@@ -4,7 +4,7 @@
  * nvcc's optimiser removes races and invents reads, so it is called with -G, which is -O0 of cicc
  * with the DWARF that carries the names. Nothing is instrumented, and no other compiler is run.
  *
- * Misses: a source that only compiles with the options of its project; those are given behind "--".
+ * Misses: a source that only compiles with the options of its project; those are given after "--".
  */
 #include "toolchain/toolchain.h"
 #include "toolchain/internal.h"

@@ -2,7 +2,7 @@
  * ptxas.c - stands in for ptxas: PTX that nobody instrumented yet is, then assembled.
  *
  * An input is an argument that names a readable file starting like PTX (comments, then
- * ".version"). Behind nvcc nearly all of them carry the marker already and pass through; what is
+ * ".version"). After nvcc nearly all of them carry the marker already and pass through; what is
  * left are .ptx inputs of nvcc, and the calls of clang and Triton. Messages about a text that
  * ptxas refuses come from the original, so that file names and lines are the user's.
  *
@@ -20,7 +20,7 @@ struct line {
 	bool relocatable, has_maxreg, is_debug, has_output;
 };
 
-/* The value of an option: behind '=', or the next argument. NULL: another option. */
+/* The value of an option: after '=', or the next argument. NULL: another option. */
 static const char *value_of(const char *arg, const char *next, const char *const *names)
 {
 	for (; *names; names++) {

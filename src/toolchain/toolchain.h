@@ -7,7 +7,7 @@
  * which rewrites PTX that nobody has instrumented yet.
  *
  * tool_cc and tool_cxx are apart from that: the host's compilers with their -fsanitize=thread, and
- * src/host behind it.
+ * src/host behind them.
  *
  * The executable must dispatch by the last part of argv[0]: see tool_by_name.
  */

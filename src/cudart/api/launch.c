@@ -181,7 +181,7 @@ static cudaError_t gather_extra(void **extra, uint8_t *block, uint32_t bytes)
 	}
 	if (bytes && (!p || n > PARAM_MAX))
 		return cudaErrorInvalidValue;
-	/* A buffer may end behind the last parameter, without the block's padding. */
+	/* A buffer may end after the last parameter, without the block's padding. */
 	if (bytes)
 		memcpy(block, p, n < bytes ? n : bytes);
 	return cudaSuccess;

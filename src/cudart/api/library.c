@@ -24,7 +24,7 @@ static struct rt_image *library_of(cudaLibrary_t library)
 	return is_library ? (struct rt_image *)(void *)library : NULL;
 }
 
-/* Copies n bytes, with a NUL behind them. */
+/* Copies n bytes, with a NUL after them. */
 static char *keep(const void *data, size_t n)
 {
 	char *copy = malloc(n + 1);

@@ -71,7 +71,7 @@ static void acquire(const void *object)
 }
 
 /* name(PARAMETERS) calls the real one with ARGUMENTS, releases `rel` before and acquires `acq`
- * behind it if it has succeeded. */
+ * after it if it has succeeded. */
 #define PASS(name, params, args, rel, is_whole, acq, succeeded)                                    \
 	EXPORT int name params                                                                     \
 	{                                                                                          \

@@ -1,5 +1,5 @@
 /*
- * hooks.c - what gcc and clang call for -fsanitize=thread, but for atomics (atomic.c).
+ * hooks.c - what gcc and clang call for -fsanitize=thread, except for atomics (atomic.c).
  *
  * Every access to memory that others might see: __tsan_read4(p) and the like before it. Names and
  * meaning are those of the compilers (gcc/sanitizer.def, LLVM's ThreadSanitizer pass); they are

@@ -12,7 +12,7 @@
  * st.async: the same, with registers for a source and fence.proxy.async before the original.
  *
  * ldmatrix: each lane whose address is taken loads its row of 16 bytes, and re-reads
- * it. Behind the original a lane that ran ahead could write to a row of another's;
+ * it. After the original a lane that ran ahead could write to a row of another's;
  * ahead of it all lanes still wait for this one. stmatrix: each lane stores the words
  * that it gives to the tile, and re-reads them; the original stores the same again. The
  * rows' addresses come by shuffles, for which all lanes meet as they do for the original.

@@ -6,7 +6,7 @@
  * word, source against destination, and made dirty at the destination; then fence.proxy.async and
  * the original, which writes over all of it. The destination itself holds the values between, so
  * the window takes no registers; two checksums of the source tell which side has changed. All of
- * our accesses are relaxed: behind a copy the block's cache may be stale.
+ * our accesses are relaxed: after a copy the block's cache may be stale.
  *
  * Where the destination may not be touched (a reduction, a multicast, a byte mask) there is no
  * place for the window's values: the FNV-1a sum of the source is taken twice, and the destination

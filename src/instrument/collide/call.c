@@ -124,7 +124,7 @@ static void add_items(struct inst_call *c, struct inst_access *a)
 }
 
 /*
- * The calls of a group, one behind the other; NULL: it has to be inlined. Consecutive accesses
+ * The calls of a group, one after the other; NULL: it has to be inlined. Consecutive accesses
  * share a call where their addresses are of one kind; their sites count up.
  */
 struct inst_call *inst_plan_calls(struct inst_ctx *cx, struct inst_group *g)

@@ -128,7 +128,7 @@ static void capture_value(struct inst_ctx *cx, struct inst_access *a, struct ins
 	}
 }
 
-/* Is `what` behind `from`, up to and with `to`, in the same run of statements? The check goes
+/* Is `what` after `from`, up to and with `to`, in the same run of statements? The check goes
  * before `to`, and what is put before `to` now still precedes it. */
 static bool stands_before(const struct ptx_stmt *from, const struct ptx_stmt *what,
 			  const struct ptx_stmt *to)
@@ -143,7 +143,7 @@ static bool stands_before(const struct ptx_stmt *from, const struct ptx_stmt *wh
 
 /*
  * A use of a speculated value: before the check (same block) only whether it is really used is
- * noted; behind it the finding of the check is confirmed there.
+ * noted; after it the finding of the check is confirmed there.
  */
 static void capture_use(struct inst_ctx *cx, struct inst_access *a, struct inst_elem *e,
 			struct ptx_stmt *use, uint32_t pred, bool positive,
@@ -176,7 +176,7 @@ static void capture_use(struct inst_ctx *cx, struct inst_access *a, struct inst_
 		inst_cold_used(cx, a, hit, use);
 }
 
-/* Is `what` behind `from` in its block? */
+/* Is `what` after `from` in its block? */
 static bool is_behind(const struct ptx_stmt *from, const struct ptx_stmt *what)
 {
 	uint32_t block = what->mark;

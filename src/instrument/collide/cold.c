@@ -1,7 +1,7 @@
 /*
  * cold.c - what runs when a re-read found another value, or lanes share an address.
  *
- * Out of the way behind the body (inline only inside nested scopes, whose labels
+ * Out of the way after the body (inline only inside nested scopes, whose labels
  * can't be reached from there). Each element of the group goes to
  * __collider_changed, which compares again and reports (src/device/report.cu).
  * Where a call would cost too much the same is done call-free: the first
@@ -141,7 +141,7 @@ static struct ptx_opnd warp_value(struct inst_ctx *cx, const struct inst_access 
 	return widen64(cx, a, e->was, at);
 }
 
-/* The xor of a store's words behind its first 8 bytes. */
+/* The xor of a store's words after its first 8 bytes. */
 static struct ptx_opnd warp_fold(struct inst_ctx *cx, const struct inst_access *a,
 				 struct ptx_stmt *at)
 {

@@ -117,7 +117,7 @@ static void count(struct inst_ctx *cx, const struct inst_group *g, struct ptx_st
 			  H(inst_reg(cx, cx->cnt), inst_none()));
 }
 
-/* Where cold code goes: behind the body, or here when labels of an inner scope are involved. */
+/* Where cold code goes: after the body, or here when labels of an inner scope are involved. */
 static struct ptx_stmt *cold_place(const struct inst_group *g, struct ptx_stmt *at)
 {
 	return g->depth ? at : NULL;
@@ -178,7 +178,7 @@ static void check_warp(struct inst_ctx *cx, const struct inst_group *g, struct i
 
 /*
  * Is this execution checked? What the draw passes over goes to a place of its own, where --sample
- * is looked at: behind the body, or (labels of an inner scope) where end_draw is.
+ * is looked at: after the body, or (labels of an inner scope) where end_draw is.
  */
 struct draw {
 	struct ptx_label *skip, *sampled, *go;
@@ -411,8 +411,8 @@ static void begin_function(struct inst_ctx *cx, const struct inst_plan *plan, st
 		count_launch(cx, top);
 }
 
-/* The exit behind which nothing is executed, or NULL: control may fall off the end. Labels of debug
- * information stand behind it. */
+/* The exit after which nothing is executed, or NULL: control may fall off the end. Labels of debug
+ * information stand after it. */
 static struct ptx_stmt *last_exit(const struct inst_ctx *cx)
 {
 	struct ptx_stmt *s = cx->f->last;
@@ -438,7 +438,7 @@ void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
 	cx->used_base = PTX_NO_REG;
 	if (cx->by_call)
 		cx->state = new_reg(cx, PTX_TYPE_B32);
-	/* Falling off the end is a ret: cold code goes behind it. */
+	/* Falling off the end is a ret: cold code goes after it. */
 	struct ptx_stmt *end = ptx_new_stmt(cx->m, PTX_STMT_INST);
 	end->form = ptx_form_of(cx->m, PTX_OP_RET, PTX_TYPE_NONE);
 	end->pred = PTX_NO_REG;
@@ -454,7 +454,7 @@ void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
 			g->flush = falls_off ? end : last;
 		one_group(cx, g, top);
 	}
-	/* Behind the checks that go before the same ret: they count too. */
+	/* After the checks that go before the same ret: they count too. */
 	for (struct ptx_stmt *s = f->first; s; s = s->next)
 		if (leaves(s))
 			flush_counts(cx, s);

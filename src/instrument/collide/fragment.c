@@ -190,7 +190,7 @@ void inst_emit_fragment(struct inst_ctx *cx, struct inst_group *g, struct ptx_st
 
 /* ---- the table ------------------------------------------------------------------- */
 
-/* The numbers 0 to n-1 in elements of so many bytes, as a variable of the module. */
+/* The numbers 0 to n-1 in elements of that many bytes, as a variable of the module. */
 struct ptx_str inst_fragment_table(struct inst_ctx *cx, unsigned bytes)
 {
 	unsigned n = bytes == 8 ? 64 : 256;

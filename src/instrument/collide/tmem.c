@@ -32,7 +32,7 @@ struct tmem {
 	unsigned regs; /* of a lane, in all */
 	unsigned unit; /* registers of .x1 */
 	unsigned cols; /* columns that a register adds */
-	const struct ptx_opnd *data, *addr, *split; /* split: NULL but for .16x32bx2 */
+	const struct ptx_opnd *data, *addr, *split; /* split: NULL except for .16x32bx2 */
 };
 
 static const struct shape {

@@ -8,7 +8,7 @@
  * and %cluster_ctarank stay. Functions compute the id again: nothing tells them
  * which kernel they run in, hence the rules of race_order_allowed.
  *
- * Not followed, so that the module keeps its order (said): ids read in another
+ * Not followed, so that the module keeps its order (with a message): ids read in another
  * way than mov and cvt of 32 bits, clusterlaunchcontrol (it hands out ids of its
  * own). Collider's own reads (the seed of the draws, the record) stay physical;
  * the host turns a record's block into the logical one.

@@ -4,7 +4,7 @@
  * A loop waits when what a strong load (or an atomic that changes nothing by itself) of global
  * memory finds decides whether the loop ends: its value reaches, through registers or through
  * the branches that choose between them, the condition of a way out. A weak load does where the
- * loop also holds a fence or a sleep, which nobody puts into a search. So do atomics, but for
+ * loop also holds a fence or a sleep, which nobody puts into a search. So do atomics, except for
  * those that get on by themselves: a ticket (add of something) and a compare-and-swap against
  * what the loop has just read. Where the way goes through the thread's stack or shared memory any
  * strong load in the loop is enough. Shared memory and scopes within the cluster don't count:

@@ -105,7 +105,7 @@ struct race_proof_counts {
 	uint32_t memory_kb; /* the most that the analysis needed */
 };
 
-/* An assumption that takes alarms away, ready to paste behind --assume. */
+/* An assumption that takes alarms away, ready to paste after --assume. */
 struct race_remedy {
 	const char *assume;
 	uint32_t alarms; /* that it takes away */
