@@ -211,7 +211,7 @@ static bool parse_directive(struct ptx_parser *ps)
 
 /* ---- labels ---------------------------------------------------------------- */
 
-/* A symbol that may be a label of later text; one that is a variable's has .var instead. */
+/* A symbol that may be a label defined further down; a variable's symbol has .var instead. */
 static bool is_name(const struct ptx_opnd *o)
 {
 	return o->kind == PTX_OPND_SYM && !(o->flags & PTX_OPND_VAR) && o->name;
@@ -249,7 +249,7 @@ static bool parse_targets(struct ptx_parser *ps, struct ptx_stmt *s, const char 
 	return true;
 }
 
-/* What stands after "name:"; at the name's place. */
+/* What follows "name:"; `at` is the place of the name. */
 static bool parse_label(struct ptx_parser *ps, struct ptx_str name, struct base_span at)
 {
 	enum ptx_stmt_kind kind = PTX_STMT_LABEL;
@@ -283,7 +283,7 @@ static struct ptx_form *find_form(struct ptx_parser *ps, struct ptx_str text)
 {
 	uint64_t head, tail;
 
-	/* the first and the last bytes tell most spellings apart */
+	/* the first and the last bytes distinguish most spellings */
 	if (text.n >= 8) {
 		head = ptx_load64(text.p);
 		tail = ptx_load64(text.p + text.n - 8);

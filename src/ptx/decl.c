@@ -1,10 +1,9 @@
 /*
  * decl.c - declarations: variables, parameters, function heads.
  *
- * The text of a declaration is kept and printed as it is; what passes need
- * (space, type, size, alignment, name) is read out of it. A declaration of
- * several variables becomes one per name, each with its own text. Initialisers
- * are skipped over, not read.
+ * The text of a declaration is kept and printed verbatim; what passes need (space, type, size,
+ * alignment, name) is extracted from it. A declaration of several variables becomes one per name,
+ * each with its own text. Initialisers are skipped over, not read.
  */
 #include "ptx/parse.h"
 
@@ -149,7 +148,8 @@ static bool parse_decl_words(struct ptx_parser *ps, struct decl *d)
 	}
 }
 
-/* name<count> and [a][b]...: multiplies *n, tells of "[]". *end is after the last of it. */
+/* name<count> and [a][b]...: multiplies *n; *is_unsized is set for "[]". *end is the place after
+ * the last of them. */
 static bool parse_dims(struct ptx_parser *ps, uint64_t *n, bool *is_unsized, const char **end)
 {
 	int64_t v;
@@ -356,7 +356,7 @@ static bool parse_params(struct ptx_parser *ps, struct ptx_param **list, uint32_
 	return true;
 }
 
-/* 1 to 3 numbers, those not given are 1. */
+/* 1 to 3 numbers; those not given are 1. */
 static bool parse_dim3(struct ptx_parser *ps, uint32_t v[3])
 {
 	v[1] = v[2] = 1;
@@ -389,8 +389,8 @@ static bool read_attr(struct ptx_parser *ps, struct ptx_func *f, struct ptx_str 
 	return true;
 }
 
-/* One such directive; *end is set after it. Of those not known here, numbers, strings and
- * brackets are passed over. */
+/* One such directive; *end is set to the place after it. Numbers, strings and brackets of an
+ * unknown directive are skipped. */
 static bool parse_attr(struct ptx_parser *ps, struct ptx_func *f, const char **end)
 {
 	struct ptx_str w = ptx_lex_dotword(&ps->l);

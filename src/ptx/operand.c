@@ -25,7 +25,7 @@ bool ptx_is_hole(const struct ptx_parser *ps, struct ptx_str name)
 	       !(name.n >= 3 && name.p[1] == 'L' && name.p[2] == '_');
 }
 
-/* Moves what stands on the stack from `base` on into the arena. */
+/* Moves the operands from `base` on from the stack into the arena. */
 static struct ptx_opnd *take_ops(struct ptx_parser *ps, size_t base)
 {
 	size_t n = ps->ops.n - base;
