@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Is the rule's place this file, and this line where it names one? */
+/* Does the rule match this file and, if it names a line, this line? */
 static bool place_match(const struct race_rule *r, const char *file, uint32_t line)
 {
 	if (!*file || (r->line && r->line != line))
@@ -63,7 +63,7 @@ static bool rule_fail(struct race_ignore *ig, struct base_sink *sink, uint32_t a
 	return false;
 }
 
-/* One line without its comment and its spaces. */
+/* Parses one line, without its comment and surrounding spaces. */
 static bool rule_parse(struct race_ignore *ig, char *s, uint32_t at, uint32_t col,
 		       struct base_sink *sink)
 {

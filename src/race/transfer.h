@@ -13,8 +13,8 @@
 
 #define RACE_TRANSFER_FRAMES 12u
 
-/* A copy of so few bytes may be a flag that a running kernel and the host pass to each other, which
- * is outside the memory model, but no accident: reported as possible only. */
+/* A copy of at most this many bytes may be a flag between a running kernel and the host, which is
+ * outside the memory model, but intended: it is reported as possible only. */
 #define RACE_TRANSFER_FLAG_BYTES 8u
 
 /* A return address in the program, the innermost first. */
@@ -45,7 +45,7 @@ struct race_transfer {
 enum race_transfer_skip {
 	RACE_TRANSFER_CAPTURED,	   /* only written into a graph */
 	RACE_TRANSFER_NULL_STREAM, /* the legacy stream, which all others wait for */
-	RACE_TRANSFER_PAGEABLE,	   /* waits for itself, so nothing can be put after it */
+	RACE_TRANSFER_PAGEABLE,	   /* the call itself waits, so nothing can be enqueued after it */
 	RACE_TRANSFER_SHAPE,	   /* rows, slices, arrays, other contexts */
 	RACE_TRANSFER_BUSY,	   /* no buffer was free */
 	RACE_TRANSFER_SAMPLED,	   /* not drawn */
