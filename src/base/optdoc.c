@@ -1,5 +1,5 @@
 /*
- * optdoc.c - the rows of options.def as words: help, manual page, docs/options.md.
+ * optdoc.c - the rows of options.def as text: help, manual page, docs/options.md.
  *
  * Three renderers over the same rows, so that none of them can lag behind the
  * parser. The manual page uses only the man(7) macros, which groff and mandoc
@@ -140,7 +140,7 @@ void option_doc_cmd(struct base_buf *out, enum option_cmd cmd)
 
 /* ---- the manual page --------------------------------------------------------------------- */
 
-/* Text for roff: a backslash, a hyphen and a leading dot or quote mean something there. */
+/* Text for roff: a backslash, a hyphen and a leading dot or quote are special there. */
 static void put_roff(struct base_buf *out, const char *text)
 {
 	if (*text == '.' || *text == '\'')

@@ -6,7 +6,7 @@
  * user's and takes the address of each instance. Templates are found in the source by their words,
  * not by a parser: `template <...> ... __global__ ... NAME(`, without looking into comments.
  *
- * Misses: templates in headers, and such as macros make.
+ * Misses: templates in headers, and those that macros generate.
  */
 #include "cli/prove.h"
 

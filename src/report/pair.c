@@ -1,8 +1,8 @@
 /*
  * pair.c - the phrases for two accesses that raced, as the oracle reports them.
  *
- * What was seen and why it is a race, by kind, space and what the accesses are; where the two met.
- * What usually helps is in advice.c.
+ * What was seen and why it is a race, by kind, space and type of the accesses; and the object that
+ * the two accessed. Corrections are in advice.c.
  */
 #include "report/internal.h"
 

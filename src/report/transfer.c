@@ -46,7 +46,7 @@ const char *rep_transfer_fix(const struct race_finding *f)
 	       "cudaIpcGetEventHandle() does it.";
 }
 
-/* What stands in place of thread and block. */
+/* Printed in place of thread and block. */
 void rep_transfer_first(struct base_buf *out, struct rep_view *v, const struct race_finding *f,
 			const char *indent)
 {

@@ -1,9 +1,8 @@
 /*
  * words.c - the phrases of the text report.
  *
- * Everything that a finding's numbers become in English stands here: titles,
- * one sentence that says what was seen, what usually mends it, values by width.
- * Advice goes by kind and space and is what usually helps, not what must.
+ * The English for a finding's numbers: titles, one sentence that says what was seen, the usual
+ * correction, values by width. Advice depends on kind and space; it usually helps, but need not.
  */
 #include "report/internal.h"
 
@@ -294,7 +293,8 @@ static double value_float(uint64_t bits, uint32_t width)
 	return d;
 }
 
-/* Is it a number somebody would compute with? Small integers read as floats are denormal. */
+/* Is it a number that a program is likely to compute with? Small integers read as floats are
+ * denormal. */
 static bool float_is_likely(double d)
 {
 	return d == 0 || (isfinite(d) && fabs(d) >= 1e-12 && fabs(d) <= 1e15);
