@@ -77,7 +77,7 @@ static void give_way(size_t wanted)
 		munmap(p, reserve_bytes);
 	if (p && !was_short && on_short)
 		on_short();
-	/* Another thread may have released the reserve just before: the caller tries again then, too. */
+	/* If another thread has just released the reserve, the caller tries again, too. */
 	if (p || was_short)
 		return;
 	base_out_of_memory(wanted);

@@ -2,7 +2,7 @@
  * symbol.c - variables of the device by their host names: addresses, copies.
  *
  * A copy to or from a symbol is a plain copy to its address after a check of
- * the range; streams, captures and waiting are copy.c's business.
+ * the range; streams, captures and waiting are handled by copy.c.
  */
 #include "cudart/state/copy.h"
 #include "cudart/state/link.h"
