@@ -219,19 +219,25 @@ TWINS(hoisted, {
 	}
 })
 
-#define BOTH(name) {"used_" #name, used_##name}, {"kept_" #name, kept_##name}
+#define BOTH(name)                                                                                 \
+	{"used_" #name, used_##name},                                                              \
+	{                                                                                          \
+		"kept_" #name, kept_##name                                                         \
+	}
 static const struct {
 	const char *name;
 	void (*kernel)(ARGS);
 } KERNELS[] = {
-	BOTH(select),	     BOTH(accumulate),	BOTH(and_last),	   BOTH(or_first),
-	BOTH(inner_select),  BOTH(outer_select), BOTH(two_selects), BOTH(later_block),
-	BOTH(loop_sum),	     BOTH(long_loop),	BOTH(minimum),	   BOTH(index),
-	BOTH(negated),	     BOTH(compared),	BOTH(three_conditions), BOTH(either),
-	BOTH(bytes_as_word), BOTH(halves_as_word), BOTH(real),	   BOTH(doubles),
-	BOTH(wide),	     BOTH(pair),	BOTH(four),	   BOTH(neighbours),
-	BOTH(ballot),	     BOTH(shuffle),	BOTH(global),	   BOTH(global_flag),
-	BOTH(clamped),	     BOTH(hoisted),
+	BOTH(select),	   BOTH(accumulate),	BOTH(and_last),
+	BOTH(or_first),	   BOTH(inner_select),	BOTH(outer_select),
+	BOTH(two_selects), BOTH(later_block),	BOTH(loop_sum),
+	BOTH(long_loop),   BOTH(minimum),	BOTH(index),
+	BOTH(negated),	   BOTH(compared),	BOTH(three_conditions),
+	BOTH(either),	   BOTH(bytes_as_word), BOTH(halves_as_word),
+	BOTH(real),	   BOTH(doubles),	BOTH(wide),
+	BOTH(pair),	   BOTH(four),		BOTH(neighbours),
+	BOTH(ballot),	   BOTH(shuffle),	BOTH(global),
+	BOTH(global_flag), BOTH(clamped),	BOTH(hoisted),
 };
 
 int main(int argc, char **argv)
