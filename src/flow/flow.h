@@ -115,9 +115,10 @@ void flow_demand(struct flow *fl, const struct ptx_stmt *load, uint32_t reg,
 #define FLOW_TRACE_REGS 32
 
 /*
- * A statement that reads or overwrites a register of a trace. is_last: the value takes effect there,
- * or the result surely does later. Of and, or, mul, min, max: is_bool[i], operand i + 1 is a widened
- * predicate; is_test, the result is only compared with constants: either operand may decide alone.
+ * A statement that reads or overwrites a register of a trace. is_last: the value takes effect
+ * there, or the result surely does later. Of and, or, mul, min, max: is_bool[i], operand i + 1 is a
+ * widened predicate; is_test, the result is only compared with constants: either operand may decide
+ * alone.
  */
 struct flow_step {
 	struct ptx_stmt *at;
@@ -131,7 +132,7 @@ struct flow_trace {
 	uint32_t nsteps;
 };
 
-/* The trace of the value that `load` writes into `reg`, in the arena of fl; NULL: it is too long. */
+/* The trace of the value that `load` writes into `reg`, in fl's arena; NULL: it is too long. */
 struct flow_trace *flow_trace(struct flow *fl, const struct ptx_stmt *load, uint32_t reg);
 
 /* ---- addr.c: where an address points ----------------------------------------------- */

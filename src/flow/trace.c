@@ -1,14 +1,14 @@
 /*
- * trace.c - the statements between a load and the uses of its value, for an engine that executes them.
+ * trace.c - the statements between a load and the uses of its value, for an engine.
  *
  * demand.c decides for all runs; where the answer is "on some paths only", an engine can decide for
- * each execution: it follows the value through the registers of the trace. A step is a statement that
- * reads one of them, with the rule by which its result depends on the operand, or that overwrites one.
- * A step is the last one where the value takes effect: an effect of its own (an address, a value
- * that is stored), or a result that is surely used from there on (demand.c).
+ * each execution: it follows the value through the registers of the trace. A step is a statement
+ * that reads one of them, with the rule by which its result depends on the operand, or that
+ * overwrites one. A step is the last one where the value takes effect: an effect of its own (an
+ * address, a value that is stored), or a result that is surely used from there on (demand.c).
  *
- * Misses: what a slct, a min or max between conditions, and the operand c of setp.and depend on; loads
- * whose value reaches more than FLOW_TRACE_REGS registers or MAX_STEPS statements (no trace).
+ * Misses: what a slct, a min or max between conditions, and the operand c of setp.and depend on;
+ * loads whose value reaches more than FLOW_TRACE_REGS registers or MAX_STEPS statements (no trace).
  * Costs: the uses and definitions of those registers, once per load.
  */
 #include "flow/priv.h"

@@ -244,16 +244,16 @@ void judge_invented_find(struct cpu_judge *x, struct cpu_func *f);
 /* used.c, lock held: follows what the load at `site` writes into `reg`, its element `elem`. */
 void judge_used_watch(struct cpu_judge *x, struct flow *fl, struct cpu_site *site, unsigned elem,
 		      uint32_t reg);
-/* Has the actor used one of the elements (bits) that it loaded there last? If not, the pair is made sure
- * when it does. */
+/* Has the actor used one of the elements (bits) that it loaded there last? If not, the pair is made
+ * sure when it does. */
 bool judge_is_used(struct cpu_judge *x, const struct cpu_site *s, uint32_t actor, unsigned elems,
 		   struct judge_pair *pair);
 void judge_used_block_end(struct cpu_judge *x, const struct cpu_cta *cta);
 /* The function's code goes away; NULL: all of it does. */
 void judge_notes_drop(struct cpu_judge *x, const struct cpu_func *f);
 void judge_used_free(struct cpu_judge *x);
-/* site.c: made once for an instruction; makes the list of sites of a function, and finds its invented
- * loads. */
+/* site.c: made once for an instruction; makes the list of sites of a function, and finds its
+ * invented loads. */
 struct cpu_site *judge_site_new(struct cpu_judge *x, struct cpu_func *f, uint32_t pc);
 void judge_sites_make(struct cpu_judge *x, struct cpu_func *f);
 /* The load of a possible pair was used. */

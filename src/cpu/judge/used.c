@@ -2,19 +2,19 @@
  * used.c - has a thread really used the value that a load gave it?
  *
  * Of a load that nvcc may have invented (invented.c), each element has a trace (flow_trace): the
- * registers that may hold something computed from it, and the statements that read or overwrite them.
- * Those statements and the load have another handler, which first follows the value: a bit for
- * each register and lane says that what it holds depends on what the lane loaded there last. A
- * selp passes on the operand that it takes, an and.pred one operand where the other is true, and so on.
- * Where a marked value takes effect, or comes to a result that is surely used, the thread has used
- * the load; until it loads there again.
+ * registers that may hold something computed from it, and the statements that read or overwrite
+ * them. Those statements and the load have another handler, which first follows the value: a bit
+ * for each register and lane says that what it holds depends on what the lane loaded there last. A
+ * selp passes on the operand that it takes, an and.pred one operand where the other is true, and so
+ * on. Where a marked value takes effect, or comes to a result that is surely used, the thread has
+ * used the load; until it loads there again.
  *
- * Misses, each of which leaves a pair possible: branches, calls and warp operations have no other handler
- * (the engine knows them by theirs), so their operands count only if a statement before them
- * is sure to reach them; what trace.c misses; a load in a function that calls itself, when the
+ * Misses, each of which leaves a pair possible: branches, calls and warp operations have no other
+ * handler (the engine knows them by theirs), so their operands count only if a statement before
+ * them is sure to reach them; what trace.c misses; a load in a function that calls itself, when the
  * inner one has loaded in between.
- * Costs: a look-up for each execution of such a load and its statements; for each running warp
- * and element a word for each register, and a bit for each thread that has used it.
+ * Costs: a look-up for each execution of such a load and its statements; for each running warp and
+ * element a word for each register, and a bit for each thread that has used it.
  */
 #include "cpu/judge/judge.h"
 #include "flow/flow.h"
