@@ -464,6 +464,14 @@ struct oracle_pair {
 	UT_hash_handle hh;
 };
 
+/* A pair of sites that need only be counted. */
+struct oracle_repeat {
+	uint32_t first, second; /* sites, from 1; 0: free */
+	enum oracle_kind kind;
+	uint64_t *count, index; /* of the one who asked; of our finding */
+};
+#define ORACLE_REPEATS 64u
+
 /* A long log, as it was then: all of it is known to each thread that has this clock. */
 struct oracle_known_log {
 	const struct oracle_log *log;
@@ -503,6 +511,8 @@ struct oracle {
 	struct oracle_pair *pairs;
 	void (*on_race)(void *arg, const struct oracle_finding *f);
 	void *race_arg;
+	uint64_t *(*count_at)(void *arg, const struct oracle_finding *f);
+	struct oracle_repeat repeats[ORACLE_REPEATS]; /* by a hash of the key */
 	struct oracle_stats stats;
 	uint64_t nchains;
 	/* retire.c: the host threads; operations that haven't ended; the first whose end the
@@ -537,8 +547,10 @@ uint32_t oracle_place_key(struct oracle *o, uint32_t actor, uint8_t scope);
 /* The number of the attributes that the access shares with others; `fences`: a tree of those before
  * it. ORACLE_NO_SITE: there are too many with fences. */
 uint32_t oracle_site(struct oracle *o, const struct oracle_acc *acc, uint64_t fences);
-void oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_side *first,
-		  const struct oracle_side *second, uint64_t address);
+/* Reports a race, and gives the number of its finding. Returns where a repeat is counted without
+ * another call (oracle_count_repeats), or NULL. */
+uint64_t *oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_side *first,
+		       const struct oracle_side *second, uint64_t address, uint64_t *index);
 
 /* order.c */
 struct oracle_pub oracle_publish(struct oracle *o, struct oracle_thread *t, uint32_t actor);

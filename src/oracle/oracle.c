@@ -535,8 +535,8 @@ static uint32_t thread_of_init(struct oracle *o, uint32_t actor)
 	return m && m->kind == ORACLE_MISC_INIT ? m->issuer : actor;
 }
 
-void oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_side *first,
-		  const struct oracle_side *second, uint64_t address)
+uint64_t *oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_side *first,
+		       const struct oracle_side *second, uint64_t address, uint64_t *index)
 {
 	struct oracle_finding f = {.kind = kind,
 				   .first = *first,
@@ -559,13 +559,15 @@ void oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_s
 	HASH_FIND(hh, o->pairs, &probe.key, sizeof(probe.key), p);
 	if (p) {
 		o->findings.v[p->index].count++;
-		return;
+		*index = p->index;
+		return o->count_at ? o->count_at(o->race_arg, &f) : NULL;
 	}
 	p = base_calloc(1, sizeof(*p));
 	p->key = probe.key;
 	p->index = o->findings.n;
 	HASH_ADD(hh, o->pairs, key, sizeof(p->key), p);
 	base_vec_push(&o->findings, f);
+	return NULL;
 }
 
 size_t oracle_findings(const struct oracle *o)
@@ -583,6 +585,12 @@ void oracle_on_race(struct oracle *o, void (*fn)(void *arg, const struct oracle_
 {
 	o->on_race = fn;
 	o->race_arg = arg;
+}
+
+void oracle_count_repeats(struct oracle *o,
+			  uint64_t *(*where)(void *arg, const struct oracle_finding *f))
+{
+	o->count_at = where;
 }
 
 struct oracle_stats oracle_get_stats(const struct oracle *o)
