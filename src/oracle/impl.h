@@ -455,23 +455,6 @@ struct oracle_freed {
 	struct oracle_clock *clock;
 };
 
-struct oracle_pair {
-	struct {
-		const void *a, *b;
-		uint64_t kind;
-	} key;
-	size_t index;
-	UT_hash_handle hh;
-};
-
-/* A pair of sites that need only be counted. */
-struct oracle_repeat {
-	uint32_t first, second; /* sites, from 1; 0: free */
-	enum oracle_kind kind;
-	uint64_t *count, index; /* of the one who asked; of our finding */
-};
-#define ORACLE_REPEATS 64u
-
 /* A long log, as it was then: all of it is known to each thread that has this clock. */
 struct oracle_known_log {
 	const struct oracle_log *log;
@@ -512,7 +495,7 @@ struct oracle {
 	void (*on_race)(void *arg, const struct oracle_finding *f);
 	void *race_arg;
 	uint64_t *(*count_at)(void *arg, const struct oracle_finding *f);
-	struct oracle_repeat repeats[ORACLE_REPEATS]; /* by a hash of the key */
+	struct oracle_repeat *repeats; /* shadow.h */
 	struct oracle_stats stats;
 	uint64_t nchains;
 	/* retire.c: the host threads; operations that haven't ended; the first whose end the

@@ -13,12 +13,22 @@
  * for a word with plain accesses of one writer and one reader, 50 and 2 a thread for one with
  * relaxed atomics, 250 to 600 for others.
  */
-#include "oracle/impl.h"
+#include "oracle/shadow.h"
 
 #define MISC_GROUP  1024u
 #define MAX_RECORDS (1u << 20)
 
 static struct oracle_block gone; /* of blocks that have ended */
+
+/* Two instructions that race, and the number of their finding. */
+struct oracle_pair {
+	struct {
+		const void *a, *b;
+		uint64_t kind;
+	} key;
+	size_t index;
+	UT_hash_handle hh;
+};
 
 struct oracle *oracle_new(const struct oracle_options *opt)
 {
@@ -33,6 +43,7 @@ struct oracle *oracle_new(const struct oracle_options *opt)
 	if (!o->opt.max_records)
 		o->opt.max_records = MAX_RECORDS;
 	o->zero = oracle_clock_new();
+	o->repeats = base_calloc(ORACLE_REPEATS, sizeof(*o->repeats));
 	return o;
 }
 
@@ -111,6 +122,7 @@ void oracle_free(struct oracle *o)
 	oracle_clock_unref(&o->pool, o->zero);
 	oracle_memos_free(&o->pool);
 	base_arena_free(&o->pool.arena);
+	free(o->repeats);
 	free(o);
 }
 
