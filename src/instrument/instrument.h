@@ -35,13 +35,19 @@ enum inst_pass {
 };
 
 struct inst_options {
-	unsigned sanitize;    /* whose checks: a set of race/detector.h */
-	int inline_groups;    /* functions with more groups check by call; 0: the above, -1: all */
-	unsigned group_max;   /* accesses checked together, 1..8; 0: 8 */
-	bool trap;	      /* --trap: brkpt when there is no agent */
-	bool raise_target;    /* raise .target below sm_70 */
-	bool call_free;	      /* never call; report inline */
-	bool relocatable;     /* -rdc: other objects bring the same symbols */
+	unsigned sanitize;  /* whose checks: a set of race/detector.h */
+	int inline_groups;  /* functions with more groups check by call; 0: the above, -1: all */
+	unsigned group_max; /* accesses checked together, 1..8; 0: 8 */
+	bool trap;	    /* --trap: brkpt when there is no agent */
+	bool raise_target;  /* raise .target below sm_70 */
+	bool call_free;	    /* never call; report inline */
+	bool relocatable;   /* -rdc: other objects bring the same symbols */
+	/* Lists of patterns: kernels that alone get checks, and functions that get none; NULL: all
+	 * get them. See select.c. */
+	const char *kernel_name, *kernel_name_exclude;
+	/* Called for each function that got checks: n instructions and labels. NULL: nobody. */
+	void (*on_size)(void *arg, struct ptx_str name, uint32_t n);
+	void *on_size_arg;
 	uint32_t shared_room; /* static shared memory a block may have; 0: what all targets allow */
 	enum inst_pass dump;  /* the pass whose result is printed to stderr */
 	const struct inst_limit *limits;
@@ -55,6 +61,8 @@ struct inst_stats {
 	uint32_t groups;
 	uint32_t skipped_private, skipped_dead, strong, unsupported, unknown;
 	uint32_t speculated;
+	uint32_t left_out; /* kernels and functions, by name */
+	uint32_t left_out_accesses;
 	bool already; /* carried Collider's marker: left alone */
 	bool too_old; /* .target below sm_70: left alone */
 };
@@ -76,6 +84,13 @@ int inst_text(const char *file, const char *text, size_t size, const struct inst
  * set it). What a pass breaks ends its run with 70.
  */
 bool inst_verifies(void);
+
+/*
+ * select.c: the option by which a function stays without checks, or NULL. `name` as in the PTX.
+ * And a pattern for such an option that matches this function, in the arena.
+ */
+const char *inst_left_out(const struct inst_options *opt, const char *name, bool is_entry);
+char *inst_pattern_of(struct base_arena *a, const char *name);
 
 /* The detectors whose checks a module has: a set of race/detector.h. */
 unsigned inst_detectors_of(const struct ptx_module *m);

@@ -126,20 +126,28 @@ static void widen_debug_range(struct ptx_func *f)
 	}
 }
 
+/* A load or store of memory that threads may share. */
+static bool is_access(const struct ptx_stmt *s)
+{
+	return s->kind == PTX_STMT_INST && (s->form->op == PTX_OP_LD || s->form->op == PTX_OP_ST) &&
+	       (s->form->space == PTX_SPACE_GLOBAL || s->form->space == PTX_SPACE_SHARED ||
+		s->form->space == PTX_SPACE_GENERIC);
+}
+
+static uint32_t accesses_of(const struct ptx_func *f)
+{
+	uint32_t n = 0;
+
+	ptx_each_stmt(f, s) n += is_access(s);
+	return n;
+}
+
 static bool is_large(const struct ptx_module *m)
 {
 	uint32_t n = 0;
 
-	ptx_each_item(m, it)
-	{
-		if (it->kind != PTX_ITEM_FUNC || it->func->is_proto)
-			continue;
-		ptx_each_stmt(it->func, s) n +=
-			s->kind == PTX_STMT_INST &&
-			(s->form->op == PTX_OP_LD || s->form->op == PTX_OP_ST) &&
-			(s->form->space == PTX_SPACE_GLOBAL || s->form->space == PTX_SPACE_SHARED ||
-			 s->form->space == PTX_SPACE_GENERIC);
-	}
+	ptx_each_item(m, it) if (it->kind == PTX_ITEM_FUNC && !it->func->is_proto) n +=
+		accesses_of(it->func);
 	return n > INST_LARGE_MODULE;
 }
 
@@ -166,13 +174,29 @@ static void collide_function(struct inst_ctx *cx)
 		cx->order_flags |= RACE_ORDER_FOLLOWER;
 }
 
+static uint32_t statements_of(const struct ptx_func *f)
+{
+	uint32_t n = 0;
+
+	ptx_each_stmt(f, s) n += s->kind == PTX_STMT_INST || s->kind == PTX_STMT_LABEL;
+	return n;
+}
+
+static void put_maxnreg(struct inst_ctx *cx)
+{
+	if (cx->limit && cx->limit->maxnreg)
+		cx->f->extra_attrs =
+			inst_module_text(cx, "maxnreg", T(inst_num(cx->limit->maxnreg)));
+}
+
 static void frame_function(struct inst_ctx *cx)
 {
 	struct ptx_func *f = cx->f;
 
 	widen_debug_range(f);
-	if (cx->limit && cx->limit->maxnreg)
-		f->extra_attrs = inst_module_text(cx, "maxnreg", T(inst_num(cx->limit->maxnreg)));
+	put_maxnreg(cx);
+	if (cx->opt->on_size)
+		cx->opt->on_size(cx->opt->on_size_arg, f->name, statements_of(f));
 }
 
 static void (*const on_function[INST_PASSES])(struct inst_ctx *cx) = {
@@ -188,16 +212,42 @@ bool inst_function_pass(struct inst_ctx *cx, enum inst_pass pass)
 	return pass_end(cx, pass, cx->f);
 }
 
+/* The function stays as it was, for this reason. */
+static void leave_function(struct inst_ctx *cx, const char *why)
+{
+	struct ptx_str text = {why, (uint32_t)strlen(why)};
+
+	inst_unchecked(cx, text, RACE_WHY_KERNEL_AS_IT_WAS, true);
+	put_maxnreg(cx);
+}
+
+/* By --kernel-name and the like. */
+static bool is_left_out(struct inst_ctx *cx)
+{
+	const struct ptx_func *f = cx->f;
+	const char *name = base_strndup(&cx->scratch, f->name.p, f->name.n);
+	const char *by = inst_left_out(cx->opt, name, f->is_entry);
+
+	if (!by)
+		return false;
+	uint32_t n = accesses_of(f);
+	cx->stats->left_out++;
+	cx->stats->left_out_accesses += n;
+	leave_function(cx,
+		       base_printf(cx->m->arena, "%u loads and stores not checked (%s)", n, by));
+	return true;
+}
+
 bool inst_begin_function(struct inst_ctx *cx, struct ptx_func *f)
 {
 	cx->f = f;
 	cx->func_name = race_sites_string(cx->sites, f->name.p, f->name.n);
 	cx->limit = find_limit(cx->opt, f);
-	if (!cx->limit || !cx->limit->skip)
-		return true;
-	struct ptx_str why = {cx->limit->why, (uint32_t)strlen(cx->limit->why)};
-	inst_unchecked(cx, why, RACE_WHY_KERNEL_AS_IT_WAS, true);
-	return false;
+	if (cx->limit && cx->limit->skip) {
+		leave_function(cx, cx->limit->why);
+		return false;
+	}
+	return !is_left_out(cx);
 }
 
 /* All passes of collide over one function, each verified. */

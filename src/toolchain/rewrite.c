@@ -47,6 +47,7 @@ struct func {
 	unsigned cap;	  /* most registers allowed afterwards; 255: any */
 	unsigned maxnreg; /* the directive to put, 0: none */
 	bool call_free, skip;
+	bool is_left_out; /* by --kernel-name and the like */
 	const char *why;
 };
 
@@ -59,7 +60,9 @@ struct work {
 	bool has_proto;	 /* functions that other objects define */
 	unsigned maxreg; /* the cap for tool_ptxas, 0: none */
 	bool call_free;
+	struct inst_options io; /* but for the limits */
 	struct inst_stats stats;
+	struct tool_sizes sizes; /* of the functions, as the last attempt left them */
 	struct costs {
 		unsigned trials;
 		double pass, original, trial; /* seconds of this processor */
@@ -111,6 +114,7 @@ static void scan_func(struct work *w, const struct ptx_func *pf)
 		.bound = tool_fit_bound(exact ? exact : threads, pf->minnctapersm, pf->maxnreg),
 		.cap = REGS_MAX};
 
+	f.is_left_out = inst_left_out(&w->io, f.name, f.is_entry) != NULL;
 	ptx_each_stmt(pf, s) scan_stmt(&f, s);
 	base_vec_push(&w->funcs, f);
 }
@@ -204,8 +208,12 @@ static bool assemble(struct work *w, const char *text, size_t n, struct tool_reg
 		base_vec_push(&line, argv.v[i]);
 	base_vec_push(&line, NULL);
 	double began = seconds_of(RUSAGE_CHILDREN);
-	int rc = tool_run(w->job->ptxas, line.v, log);
-	if (text == w->text) {
+	bool is_original = text == w->text;
+	if (!is_original)
+		tool_slow_say(w->job, &w->sizes);
+	int rc = is_original ? tool_run(w->job->ptxas, line.v, log)
+			     : tool_run_shown(w->job, &w->sizes, line.v, log);
+	if (is_original) {
 		w->costs.original += seconds_of(RUSAGE_CHILDREN) - began;
 	} else {
 		w->costs.trial += seconds_of(RUSAGE_CHILDREN) - began;
@@ -258,6 +266,8 @@ static bool needs_counts(const struct work *w)
 		return false;
 	for (size_t i = 0; i < w->funcs.n; i++) {
 		const struct func *f = &w->funcs.v[i];
+		if (f->is_left_out)
+			continue;
 		if (!f->is_entry ? w->job->relocatable : !f->is_bounded || f->has_grid_sync)
 			return true;
 	}
@@ -359,7 +369,7 @@ static void first_limits(struct work *w, const struct tool_reglist *before)
 		struct func *f = &w->funcs.v[i];
 		if (f->has_wgmma && w->job->relocatable)
 			f->call_free = true;
-		if (!f->before || w->job->has_maxreg)
+		if (!f->before || f->is_left_out || w->job->has_maxreg)
 			continue;
 		if (f->is_entry)
 			set_entry_cap(w, f);
@@ -393,7 +403,6 @@ static bool tighten(struct work *w, struct func *f, const char *why)
 
 static int instrument(struct work *w, struct base_buf *out, struct base_sink *sink)
 {
-	const struct tool_options *o = w->job->opt;
 	struct inst_limit *lim = BASE_NEWN(&w->arena, struct inst_limit, w->funcs.n + 1);
 	size_t n = 0;
 
@@ -409,14 +418,11 @@ static int instrument(struct work *w, struct base_buf *out, struct base_sink *si
 					       /* ptxas serialises wgmma around calls. */
 					       .no_calls = f->has_wgmma};
 	}
-	struct inst_options io = {.sanitize = o->sanitize,
-				  .trap = o->trap,
-				  .raise_target = o->raise_target,
-				  .call_free = o->call_free || w->call_free,
-				  .relocatable = w->job->relocatable,
-				  .inline_groups = o->inline_groups,
-				  .limits = lim,
-				  .nlimits = n};
+	struct inst_options io = w->io;
+	io.call_free |= w->call_free;
+	io.limits = lim;
+	io.nlimits = n;
+	w->sizes.list.n = 0;
 	out->n = 0;
 	if (w->maxreg)
 		base_buf_printf(out, TOOL_MAXREG_COMMENT "%u\n", w->maxreg);
@@ -484,7 +490,7 @@ static bool keeps_caps(struct work *w)
 		unsigned regs = tool_reglist_get(&w->after, f->name);
 		if (f->is_entry && added > regs && !f->call_free && !w->call_free)
 			regs = added; /* nvlink adds it up so */
-		if (regs <= f->cap || f->skip || !f->before)
+		if (regs <= f->cap || f->skip || f->is_left_out || !f->before)
 			continue;
 		/* A skipped kernel is as large as it was: nothing better can be had. */
 		if (!f->is_entry && w->maxreg != f->cap && (!maxreg || f->cap < maxreg))
@@ -613,9 +619,21 @@ struct call {
 static int rewrite_call(void *arg)
 {
 	const struct call *c = arg;
+	const struct tool_options *o = c->job->opt;
 	struct work w = {.job = c->job, .text = c->text, .size = c->size};
 	struct base_buf out = {0};
 	struct base_sink sink = {0};
+	w.sizes.arena = &w.arena;
+	w.io = (struct inst_options){.sanitize = o->sanitize,
+				     .trap = o->trap,
+				     .raise_target = o->raise_target,
+				     .call_free = o->call_free,
+				     .relocatable = c->job->relocatable,
+				     .inline_groups = o->inline_groups,
+				     .kernel_name = o->kernel_name,
+				     .kernel_name_exclude = o->kernel_name_exclude,
+				     .on_size = tool_sizes_note,
+				     .on_size_arg = &w.sizes};
 	enum tool_outcome got = rewrite(&w, &out, &sink);
 
 	if (got == TOOL_CHANGED && base_write_file(c->result, out.p, out.n) != 0)
