@@ -13,8 +13,10 @@
 /* Functions of the size of a radix sort's kernels stay inlined: a call costs more at run time. In a
  * module with more than INST_LARGE_MODULE loads and stores the time of ptxas counts for more. */
 #define INST_INLINE_GROUPS 160
-#define INST_LARGE_MODULE  2000
-#define INST_LARGE_GROUPS  24
+/* Under -rdc all functions stay and are capped together, which makes ptxas slower. */
+#define INST_RDC_GROUPS	  64
+#define INST_LARGE_MODULE 2000
+#define INST_LARGE_GROUPS 24
 
 /* A register budget of one kernel, from assembling the original (toolchain). */
 struct inst_limit {
@@ -65,6 +67,7 @@ struct inst_stats {
 	uint32_t left_out_accesses;
 	bool already; /* carried Collider's marker: left alone */
 	bool too_old; /* .target below sm_70: left alone */
+	bool idle;    /* nothing to check: no instruction was put in */
 };
 
 /*
@@ -74,6 +77,14 @@ struct inst_stats {
  */
 int inst_run(struct ptx_module *m, const struct inst_options *opt, struct inst_stats *stats,
 	     struct base_sink *sink);
+
+/*
+ * Is there nothing to check: no instruction that accesses memory which threads share, and none that
+ * the table doesn't know? Under -rdc only a module without functions is idle: others may call its
+ * functions. Such a module gets no code and needs no registers; where it has functions, the
+ * detectors' blocks mark it, so that a run doesn't take it for one that was built without checks.
+ */
+bool inst_is_idle(const struct ptx_module *m, bool is_relocatable);
 
 /* Text to text: parse, instrument, print. `out` is only written on success. */
 int inst_text(const char *file, const char *text, size_t size, const struct inst_options *opt,

@@ -156,11 +156,12 @@ static bool checks_by_call(const struct inst_ctx *cx, const struct inst_limit *l
 			   const struct inst_plan *plan)
 {
 	int n = cx->opt->inline_groups;
-	uint32_t most = cx->is_large ? INST_LARGE_GROUPS : INST_INLINE_GROUPS;
+	uint32_t most = cx->opt->relocatable ? INST_RDC_GROUPS : INST_INLINE_GROUPS;
 
+	if (cx->is_large)
+		most = INST_LARGE_GROUPS;
 	if (n)
 		most = n < 0 ? 0 : (uint32_t)n;
-
 	return !cx->call_free && !(lim && lim->no_calls) && plan->ngroups > most;
 }
 
@@ -370,6 +371,52 @@ static int run_pipelines(struct inst_ctx *cx)
 	return one_pass(cx, INST_PASS_SITES) ? 0 : BASE_EXIT_INTERNAL;
 }
 
+static bool is_shared_access(const struct ptx_stmt *s)
+{
+	const uint32_t effects = PTX_EFF_READ | PTX_EFF_WRITE | PTX_EFF_ATOMIC | PTX_EFF_ASYNC |
+				 PTX_EFF_COLLECTIVE_MEM | PTX_EFF_DISCARD | PTX_EFF_UNKNOWN;
+
+	if (s->kind != PTX_STMT_INST)
+		return s->kind == PTX_STMT_RAW;
+	if (!(s->form->effects & effects))
+		return false;
+	return s->form->effects & PTX_EFF_UNKNOWN ||
+	       (s->form->space != PTX_SPACE_PARAM && s->form->space != PTX_SPACE_CONST &&
+		s->form->space != PTX_SPACE_LOCAL);
+}
+
+static bool has_functions(const struct ptx_module *m)
+{
+	ptx_each_item(m, it) if (it->kind == PTX_ITEM_FUNC && !it->func->is_proto) return true;
+	return false;
+}
+
+bool inst_is_idle(const struct ptx_module *m, bool is_relocatable)
+{
+	ptx_each_item(m, it)
+	{
+		if (it->kind != PTX_ITEM_FUNC || it->func->is_proto)
+			continue;
+		if (is_relocatable)
+			return false;
+		ptx_each_stmt(it->func, s) if (is_shared_access(s)) return false;
+	}
+	return true;
+}
+
+/* A module in which there is nothing to check. */
+static int mark_idle(struct inst_ctx *cx)
+{
+	cx->stats->idle = true;
+	if (!has_functions(cx->m))
+		return 0;
+	cx->module_ts = ptx_templates_read(cx->m, inst_module_templates, cx->sink);
+	if (!cx->module_ts)
+		return BASE_EXIT_INTERNAL;
+	inst_add_blocks(cx);
+	return 0;
+}
+
 bool inst_is_sound(const struct ptx_module *m)
 {
 	struct base_sink sink = {0};
@@ -395,6 +442,8 @@ int inst_run(struct ptx_module *m, const struct inst_options *opt, struct inst_s
 	rc = check_target(m, opt, stats, sink);
 	if (rc || stats->too_old)
 		return rc;
+	if (inst_is_idle(m, opt->relocatable))
+		return mark_idle(&cx);
 	cx.verifies = inst_verifies() && inst_is_sound(m);
 	cx.sites = race_sites_new();
 	rc = run_pipelines(&cx);

@@ -143,6 +143,9 @@ unsigned tool_fit_cap(unsigned regs);
 unsigned tool_fit_occupancy(unsigned regs);
 /* The most registers that ptxas gives a kernel with these bounds (0: none given). */
 unsigned tool_fit_bound(unsigned threads, unsigned min_blocks, unsigned maxnreg);
+/* What ptxas says of "Entry function 'k' with max regcount of 64 calls function 'f' with regcount of
+ * 84": the cap that f must keep, and with it the file; 0: another refusal. */
+unsigned tool_fit_refused(const char *said);
 
 /* One PTX text to be instrumented. */
 struct tool_job {
@@ -198,10 +201,11 @@ struct tool_kept {
 	size_t noptions;
 };
 
-/* Keeps a copy of the cubin; failing is no error. */
-void tool_keep(const struct tool_kept *k, const char *cubin);
-/* Writes what was kept to `out`; false: nothing was, or it can't be written. */
-bool tool_take(const struct tool_kept *k, const char *out);
+/* Keeps a copy of the cubin, and what ptxas said about the input `in`; failing is no error. */
+void tool_keep(const struct tool_kept *k, const char *cubin, const char *said, const char *in);
+/* Writes what was kept to `out` and says what ptxas said, of `in` now; false: nothing was, or it
+ * can't be written. Without `out`: was it kept? */
+bool tool_take(const struct tool_kept *k, const char *in, const char *out);
 /* For qsort: the order of options. */
 int tool_by_text(const void *a, const void *b);
 

@@ -58,6 +58,7 @@ struct work {
 	struct base_arena arena;
 	BASE_VEC(struct func) funcs;
 	bool has_proto;	 /* functions that other objects define */
+	bool is_idle;	 /* inst_is_idle */
 	unsigned maxreg; /* the cap for tool_ptxas, 0: none */
 	bool call_free;
 	struct inst_options io; /* but for the limits */
@@ -69,7 +70,7 @@ struct work {
 		size_t lines, lines_after;
 	} costs;
 	struct tool_reglist after;
-	const char *cubin; /* what the last trial wrote */
+	const char *in, *cubin; /* what the last trial read and wrote */
 };
 
 /* ---- scan ---------------------------------------------------------------- */
@@ -147,6 +148,7 @@ static bool scan(struct work *w, struct base_sink *sink)
 				scan_func(w, it->func);
 		}
 	}
+	w->is_idle = m && !sink->errors && inst_is_idle(m, w->job->relocatable);
 	base_arena_free(&arena);
 	return m && !sink->errors;
 }
@@ -189,7 +191,8 @@ static void trial_options(struct work *w, unsigned maxreg, struct tool_strings *
 static bool assemble(struct work *w, const char *text, size_t n, struct tool_reglist *regs,
 		     char **said)
 {
-	const char *in = tool_temp("trial.ptx"), *out = w->cubin = tool_temp("trial.cubin");
+	const char *in = w->in = tool_temp("trial.ptx");
+	const char *out = w->cubin = tool_temp("trial.cubin");
 	const char *log = tool_temp("trial.log");
 	struct tool_strings argv = {0};
 	char *messages;
@@ -229,12 +232,12 @@ static bool assemble(struct work *w, const char *text, size_t n, struct tool_reg
 	return rc == 0 && tool_cubin_regs(out, regs, &w->arena) == 0;
 }
 
-/* The trial's result is what nvcc will ask for, unless ptxas had something to say. */
+/* The trial's result is what nvcc will ask for. */
 static void keep(struct work *w, const struct base_buf *out, const char *said)
 {
 	struct tool_strings options = {0};
 
-	if (*said || w->job->has_maxreg)
+	if (w->job->has_maxreg)
 		return;
 	trial_options(w, w->maxreg, &options);
 	struct tool_kept k = {.ptxas = w->job->ptxas,
@@ -242,7 +245,7 @@ static void keep(struct work *w, const struct base_buf *out, const char *said)
 			      .size = out->n,
 			      .options = options.v,
 			      .noptions = options.n};
-	tool_keep(&k, w->cubin);
+	tool_keep(&k, w->cubin, said, w->in);
 	base_vec_free(&options);
 }
 
@@ -433,8 +436,13 @@ static int instrument(struct work *w, struct base_buf *out, struct base_sink *si
 static bool after_refusal(struct work *w, const char *said)
 {
 	const char *why = first_error(w, said);
+	unsigned cap = tool_fit_refused(said);
 	bool changed = false;
 
+	if (cap && (!w->maxreg || cap < w->maxreg)) {
+		cap_file(w, cap);
+		return true;
+	}
 	for (size_t i = 0; i < w->funcs.n; i++) {
 		char *quoted = base_printf(&w->arena, "'%s'", w->funcs.v[i].name);
 		if (strstr(said, quoted))
@@ -511,7 +519,8 @@ static bool attempts(struct work *w, struct base_buf *out, struct base_sink *sin
 		char *said;
 		if (instrument(w, out, sink) != 0)
 			return false;
-		if (w->stats.already || w->stats.too_old || w->job->opt->no_fit || !w->job->arch)
+		if (w->stats.already || w->stats.too_old || w->stats.idle || w->job->opt->no_fit ||
+		    !w->job->arch)
 			return true;
 		if (assemble(w, out->p, out->n, &w->after, &said)) {
 			if (w->job->has_maxreg || keeps_caps(w)) {
@@ -579,7 +588,9 @@ static enum tool_outcome rewrite(struct work *w, struct base_buf *out, struct ba
 
 	if (has_fit && !scan(w, sink))
 		return failed(w, reason(w, sink, "not PTX"));
-	if (has_fit && needs_counts(w)) {
+	if (w->is_idle && !w->funcs.n)
+		return TOOL_LEFT;
+	if (has_fit && !w->is_idle && needs_counts(w)) {
 		bool ok = assemble(w, w->text, w->size, &before, &said);
 		if (!ok)
 			return failed(w, base_printf(&w->arena, "ptxas refuses the original: %s",
