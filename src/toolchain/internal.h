@@ -147,8 +147,8 @@ unsigned tool_fit_cap(unsigned regs);
 unsigned tool_fit_occupancy(unsigned regs);
 /* The most registers that ptxas gives a kernel with these bounds (0: none given). */
 unsigned tool_fit_bound(unsigned threads, unsigned min_blocks, unsigned maxnreg);
-/* What ptxas says of "Entry function 'k' with max regcount of 64 calls function 'f' with regcount of
- * 84": the cap that f must keep, and with it the file; 0: another refusal. */
+/* ptxas says "Entry function 'k' with max regcount of 64 calls function 'f' with regcount of 84":
+ * the cap that f must keep, and with it the file. 0: another refusal. */
 unsigned tool_fit_refused(const char *said);
 
 /* One PTX text to be instrumented. */
