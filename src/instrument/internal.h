@@ -212,6 +212,9 @@ bool inst_function_pass(struct inst_ctx *cx, enum inst_pass pass);
 /* hirace/hirace.c: a module; the pass over the function at work, a kernel. */
 int inst_hirace(struct inst_ctx *cx);
 void inst_hirace_function(struct inst_ctx *cx);
+/* iguard/iguard.c: the same. */
+int inst_iguard(struct inst_ctx *cx);
+void inst_iguard_function(struct inst_ctx *cx);
 
 /* plan.c: decides what is checked together; counts in the footer what is not checked. */
 void inst_plan_function(struct inst_ctx *cx, struct inst_plan *plan);
@@ -353,6 +356,7 @@ void inst_cold_used(struct inst_ctx *cx, const struct inst_access *a, uint32_t h
 /* module.c */
 bool inst_add_runtime(struct inst_ctx *cx);
 bool inst_add_history(struct inst_ctx *cx);
+bool inst_add_guard(struct inst_ctx *cx);
 bool inst_add_sites(struct inst_ctx *cx);
 /* Notes that __collider_check<suffix> is called; puts in what was noted, with what it calls. */
 void inst_want_check(struct inst_ctx *cx, const char *suffix);

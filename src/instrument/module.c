@@ -10,6 +10,7 @@
 #include "instrument/internal.h"
 
 #include "device/device.h"
+#include "race/guard.h"
 #include "race/shadow.h"
 
 #include <inttypes.h>
@@ -86,7 +87,8 @@ static void read_knobs_in_global(struct inst_ctx *cx, struct ptx_func *f)
 		if (!a || !a->nsub || s->form->space != PTX_SPACE_CONST ||
 		    a->sub[0].kind != PTX_OPND_SYM ||
 		    (!ptx_str_is(a->sub[0].text, RACE_KNOBS_SYMBOL) &&
-		     !ptx_str_is(a->sub[0].text, RACE_HISTORY_SYMBOL)))
+		     !ptx_str_is(a->sub[0].text, RACE_HISTORY_SYMBOL) &&
+		     !ptx_str_is(a->sub[0].text, RACE_GUARD_SYMBOL)))
 			continue;
 		s->form = ptx_form_in_space(cx->m, s->form, PTX_SPACE_GLOBAL);
 		s->text = (struct ptx_str){"", 0};
@@ -208,18 +210,18 @@ static void choose_space(struct inst_ctx *cx, size_t bytes)
 							       : PTX_STR("global");
 }
 
-/* The block of detector hirace and its functions. */
-bool inst_add_history(struct inst_ctx *cx)
+/* The runtime block of a detector with history and its functions. */
+static bool add_block(struct inst_ctx *cx, struct ptx_str symbol, size_t bytes, const char *ptx,
+		      size_t size)
 {
 	struct ptx_item *at = first_code(cx->m);
 
-	/* Beside the knobs of another detector, which count as none of the program's. */
-	choose_space(cx, sizeof(struct race_history) + sizeof(struct race_knobs));
+	/* Beside the blocks of other detectors, which count as none of the program's. */
+	choose_space(cx, sizeof(struct race_history) + sizeof(struct race_guard) +
+				 sizeof(struct race_knobs));
 	add_raw(cx, at,
-		inst_module_text(cx, "history",
-				 T(cx->k, PTX_STR(RACE_HISTORY_SYMBOL),
-				   inst_num((int64_t)sizeof(struct race_history) / 8))));
-	if (!add_functions(cx, at, race_device_history, race_device_history_size))
+		inst_module_text(cx, "history", T(cx->k, symbol, inst_num((int64_t)bytes / 8))));
+	if (!add_functions(cx, at, ptx, size))
 		return false;
 	ptx_each_item(cx->m, it)
 	{
@@ -229,6 +231,18 @@ bool inst_add_history(struct inst_ctx *cx)
 			put_hash(cx, it->func);
 	}
 	return true;
+}
+
+bool inst_add_history(struct inst_ctx *cx)
+{
+	return add_block(cx, PTX_STR(RACE_HISTORY_SYMBOL), sizeof(struct race_history),
+			 race_device_history, race_device_history_size);
+}
+
+bool inst_add_guard(struct inst_ctx *cx)
+{
+	return add_block(cx, PTX_STR(RACE_GUARD_SYMBOL), sizeof(struct race_guard),
+			 race_device_guard, race_device_guard_size);
 }
 
 bool inst_add_runtime(struct inst_ctx *cx)

@@ -172,4 +172,106 @@ RACE_FN struct guard_context guard_context_decode(uint64_t v)
 	return c;
 }
 
+/* ---- the detector ------------------------------------------------------------------------ */
+
+/*
+ * Detector `iguard` between host and device. The host fills the block of a module when it loads it:
+ * first the knobs that every report needs (record.h), then where the entries are. That of address a
+ * in the tracked range is
+ *
+ *	entries + ((a - first) >> 2 << 4)
+ *
+ * Kernels that access bytes or halfwords use byte_entries for all their accesses, one for each byte:
+ * pairs of two launches aren't judged, so the two kinds never meet.
+ *
+ * A launch is known by its place in a table of %gridid, as in race/shadow.h.
+ */
+#define RACE_GUARD_SYMBOL "__collider_guard"
+
+#define RACE_GUARD_LAUNCHES GUARD_LAUNCH_LAST
+#define RACE_GUARD_PROBES   32u
+#define RACE_GUARD_SIDES    (1u << 16)
+#define RACE_GUARD_BLOCKS   (1u << 16)
+
+/* struct guard_side of a location (guard/stamps.h), by hash, and the launch that wrote it. */
+struct race_guard_side {
+	uint32_t stamp[7];
+	uint32_t launch;
+};
+
+/* What the threads of a block have joined: struct guard_stamps; locks by number of the barrier. */
+struct race_guard_block {
+	uint32_t stamp[24];
+	uint32_t locks[4];
+	uint32_t reserved[4];
+};
+
+/* The tables, in one piece of zeroed memory that the host owns. */
+struct race_guard_tables {
+	uint64_t launches[RACE_GUARD_LAUNCHES + 1u]; /* %gridid + 1; 0: free */
+	uint64_t threads_aside, accesses_aside;
+	uint32_t unseen;	/* RACE_HISTORY_*_ORDERS */
+	uint32_t is_ordered;	/* not 0: something stands in sides and blocks */
+	uint64_t reserved[509]; /* whole pages: the host gives them back */
+	struct race_guard_side sides[RACE_GUARD_SIDES];
+	struct race_guard_block blocks[RACE_GUARD_BLOCKS];
+	uint64_t contexts[1u << 18];
+	uint64_t nows[1u << 17];
+};
+
+/* The symbol RACE_GUARD_SYMBOL. All zero: no check does anything. */
+struct race_guard {
+	struct race_knobs knobs;
+	uint64_t first, bytes; /* the tracked range */
+	uint64_t entries, byte_entries;
+	uint64_t tables; /* struct race_guard_tables */
+	uint64_t reserved[3];
+};
+
+/* What a check is given in one word, as in race/shadow.h: the site, the access, and by words of 4
+ * bytes from the address which are certainly accessed, and which perhaps. */
+#define RACE_GUARD_SITE(w)   ((uint32_t)(w)&0xffffffu)
+#define RACE_GUARD_WRITES    (1u << 24)
+#define RACE_GUARD_STRONG    (1u << 25)
+#define RACE_GUARD_CTA	     (1u << 26)		  /* strong, of scope .cta */
+#define RACE_GUARD_BYTES     (1u << 27)		  /* this kernel's entries are those of bytes */
+#define RACE_GUARD_NARROW(w) ((uint32_t)(w) >> 28 & 3u) /* bytes, if fewer than 4; or 0 */
+#define RACE_GUARD_NARROW_AT 28u
+#define RACE_GUARD_SURE(w)   ((uint32_t)((w) >> 32) & 0xffu)
+#define RACE_GUARD_SURE_AT   32u
+#define RACE_GUARD_MAYBE(w)  ((uint32_t)((w) >> 40) & 0xffu)
+#define RACE_GUARD_MAYBE_AT  40u
+
+/*
+ * A thread's number and context are one word in a register: the word that its next access leaves,
+ * with the bits of extent used otherwise. Context 0: it steps aside.
+ */
+#define RACE_GUARD_UNSURE 1u /* all that it finds is only possible */
+#define RACE_GUARD_ORDERS 2u /* the kernel has fences, acquires, releases, strong reads */
+
+/* What an operation that synchronises does: bits of the argument of __collider_guard_sync. */
+#define RACE_GUARD_SYNC_FENCE	1u
+#define RACE_GUARD_SYNC_RELEASE 2u
+#define RACE_GUARD_SYNC_WRITE	4u /* a strong write is next */
+#define RACE_GUARD_SYNC_READ	8u /* a strong read was just made */
+#define RACE_GUARD_SYNC_ACQUIRE 16u
+#define RACE_GUARD_SYNC_SYSTEM	32u /* its scope is .sys, or it is volatile */
+#define RACE_GUARD_SYNC_WIDE	64u /* its scope is wider than .cta */
+#define RACE_GUARD_SYNC_LOCK	128u /* it may take a lock: nothing is given back before it */
+#define RACE_GUARD_SYNC_BEGIN	256u /* of a fence: before it */
+
+/*
+ * The earlier of the two sides, in a record with RACE_REC_TWO_SIDES:
+ *
+ *	was[0]	the word that the verdict is about
+ *	was[1]	that of this thread
+ *	now[0]	the earlier access's site + 1 (0: not known)
+ *	now[1]	the block's shape: x, y << 16, z << 32
+ */
+RACE_STATIC_ASSERT(sizeof(struct race_guard) == 128, "read by offset in device/guard.cu");
+RACE_STATIC_ASSERT(sizeof(struct race_guard_side) == 32, "side layout");
+RACE_STATIC_ASSERT(sizeof(struct race_guard_block) == 128, "block layout");
+RACE_STATIC_ASSERT(offsetof(struct race_guard_tables, contexts) % 4096 == 0, "whole pages");
+RACE_STATIC_ASSERT(sizeof(struct race_guard_tables) % 4096 == 0, "whole pages");
+
 #endif
