@@ -71,16 +71,12 @@ DEV_FN void dev_store32(void *p, uint32_t v)
 
 DEV_FN void dev_max32(void *p, uint32_t v)
 {
-	uint32_t old;
-
-	asm volatile("atom.relaxed.gpu.max.u32 %0, [%1], %2;" : "=r"(old) : "l"(p), "r"(v));
+	asm volatile("red.relaxed.gpu.max.u32 [%0], %1;" ::"l"(p), "r"(v));
 }
 
 DEV_FN void dev_or32(void *p, uint32_t v)
 {
-	uint32_t old;
-
-	asm volatile("atom.relaxed.gpu.or.b32 %0, [%1], %2;" : "=r"(old) : "l"(p), "r"(v));
+	asm volatile("red.relaxed.gpu.or.b32 [%0], %1;" ::"l"(p), "r"(v));
 }
 
 #define GUARD_FN		  DEV_FN
@@ -344,7 +340,8 @@ DEV_FN void dev_global(uint64_t me, uint64_t state, uint64_t at, uint64_t what)
 	else
 		FIELD(entries, 80);
 	at -= first;
-	if (at >= bytes || entries == 0) {
+	if (at >= bytes || entries == 0 ||
+	    ((uint32_t)what & RACE_GUARD_BYTES && at >= RACE_GUARD_BYTES_MOST)) {
 		dev_untracked();
 		return;
 	}
@@ -516,9 +513,9 @@ DEV_FN void dev_write(struct state *s, uint64_t at, uint32_t op)
 		if (owner == 0)
 			owner = dev_swap32(&side->launch, 0, s->launch);
 		if (owner && owner != s->launch) {
-			dev_max32(&g->now, 0xffffffffu);
-			dev_max32(&g->device_now, 0xffffffffu);
-			dev_max32(&g->owner, GUARD_MANY);
+			dev_max32(&g->part[1].now, 0xffffffffu);
+			dev_max32(&g->part[1].device_now, 0xffffffffu);
+			dev_max32(&g->owner, 0xffffffffu);
 		}
 	}
 	dev_mark();

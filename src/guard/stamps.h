@@ -12,15 +12,17 @@
  *    whose release and whose acquire both have a scope that holds both threads (PTX ISA 8.7.4), so
  *    a number rises there, and A with it. Locks and flags within one block leave A as it is.
  *
- * What a location's strong writes leave has the block of its writers in it (`owner`), while it is
- * one block. Then, read from another block:
+ * What strong writes leave beside a location is kept apart for the block that wrote there first
+ * (`owner`) and for all others. So, read by a thread of
  *
- *  - by an operation of scope .cta: it can't have observed any of it (not morally strong): nothing
- *    is taken;
- *  - by a wider one: only a fence wider than .cta completes that acquire. `near` holds what a fence
- *    of scope .cta may acquire, `seen` what a wider one may.
+ *  - the owner: its own block's part is known, the other part came from elsewhere;
+ *  - another block: the owner's part came from elsewhere, the other one perhaps not.
  *
- * And read from its own block, the device level's A is what the writers had, no more.
+ * A fence or acquire of scope .cta can't complete a synchronisation with another block: what came
+ * from elsewhere isn't taken, unless its writers had acquired something of another block: then a
+ * fence of this block may stand on the way (it went there and came back, and two fence.sc of one
+ * block are ordered by that). `near` holds what a fence of scope .cta may acquire, `seen` what a
+ * wider one may. And of its own block's part the device level's A is what the writers had, no more.
  *
  * Observation (a strong write comes before what follows a strong read that saw it, though nothing
  * else of its thread does): the locations that were read strongly are a set of 32 bits, as there. It
@@ -31,7 +33,7 @@
  *
  *	GUARD_FN		specifiers of functions that use them
  *	GUARD_LOAD32(p)		a relaxed load
- *	GUARD_MAX32(p, v)	a relaxed atomic maximum
+ *	GUARD_MAX32(p, v)	a relaxed atomic maximum (numbers only grow)
  *	GUARD_OR32(p, v)	a relaxed atomic or
  *	GUARD_CAS32(p, old, new)	a relaxed compare-and-swap, returns what was there
  */
@@ -56,13 +58,18 @@ struct guard_stamps {
 	struct guard_level block, device;
 };
 
+/* What strong writes of some threads have left. */
+struct guard_part {
+	uint32_t now, device_now, device_acquired;
+};
+
 /* Of a location; begins as 0. `behind` is left by strong reads. */
 struct guard_side {
-	uint32_t now, behind, read;
-	uint32_t device_now, device_behind, device_acquired;
-	uint32_t owner; /* block + 1 of its writers, or GUARD_MANY */
+	struct guard_part part[2]; /* the owner's, the others' */
+	uint32_t behind, device_behind, read;
+	uint32_t owner; /* block + 1; with GUARD_OTHERS, if others wrote, too */
 };
-#define GUARD_MANY 0xffffffffu
+#define GUARD_OTHERS 0x80000000u
 
 /* An operation that orders. */
 struct guard_op {
@@ -137,17 +144,18 @@ GUARD_FN void guard_leave_read(uint32_t *at, uint32_t bits)
 		GUARD_OR32(at, bits);
 }
 
-/* The block of the location's writers, once this one is among them. */
+/* The part of a writer of this block. */
 GUARD_FN uint32_t guard_claim(struct guard_side *side, uint32_t owner)
 {
 	uint32_t was = GUARD_LOAD32(&side->owner);
 
 	if (was == 0)
 		was = GUARD_CAS32(&side->owner, 0, owner);
-	if (was == 0 || was == owner)
-		return owner;
-	guard_leave(&side->owner, GUARD_MANY);
-	return GUARD_MANY;
+	if (was == 0 || (was & ~GUARD_OTHERS) == owner)
+		return 0;
+	if (!(was & GUARD_OTHERS))
+		GUARD_OR32(&side->owner, GUARD_OTHERS);
+	return 1;
 }
 
 /*
@@ -157,61 +165,70 @@ GUARD_FN uint32_t guard_claim(struct guard_side *side, uint32_t owner)
 GUARD_FN void guard_strong_write(struct guard_stamps *t, struct guard_side *side,
 				 struct guard_op op)
 {
-	uint32_t now = GUARD_LOAD32(&side->now), behind = GUARD_LOAD32(&side->behind);
-	uint32_t most = now > behind ? now : behind;
-	struct guard_stamp found = {most, most, 0};
+	struct guard_part *part = &side->part[guard_claim(side, op.owner)];
+	struct guard_stamp found = {GUARD_LOAD32(&side->behind), 0, GUARD_LOAD32(&side->read)};
+	struct guard_stamp device = {GUARD_LOAD32(&side->device_behind), 0, 0};
 
-	guard_claim(side, op.owner);
-	found.read = GUARD_LOAD32(&side->read);
+	for (uint32_t i = 0; i < 2; i++) {
+		uint32_t now = GUARD_LOAD32(&side->part[i].now);
+		uint32_t device_now = GUARD_LOAD32(&side->part[i].device_now);
+		found.now = found.now < now ? now : found.now;
+		device.now = device.now < device_now ? device_now : device.now;
+	}
+	found.acquired = found.now;
+	device.acquired = device.now;
 	guard_join(&t->block.seen, found);
 	guard_join(&t->block.near, found);
-	now = GUARD_LOAD32(&side->device_now);
-	behind = GUARD_LOAD32(&side->device_behind);
-	found.now = found.acquired = now > behind ? now : behind;
-	found.read = 0;
-	guard_join(&t->device.seen, found);
-	guard_join(&t->device.near, found);
-	guard_leave(&side->now, t->block.released.now);
-	guard_leave(&side->device_now, t->device.released.now);
-	guard_leave(&side->device_acquired, t->device.released.acquired);
+	guard_join(&t->device.seen, device);
+	guard_join(&t->device.near, device);
+	guard_leave(&part->now, t->block.released.now);
+	guard_leave(&part->device_now, t->device.released.now);
+	guard_leave(&part->device_acquired, t->device.released.acquired);
+	guard_leave(&part->device_acquired, t->device.own.acquired);
 	guard_leave_read(&side->read, t->block.released.read);
+}
+
+/* A strong read has found a part; is_near: its writers may be of the reader's own block, is_home:
+ * they all are. */
+GUARD_FN void guard_take(struct guard_stamps *t, const struct guard_side *side, uint32_t i,
+			 bool is_near, bool is_home, struct guard_op op)
+{
+	struct guard_stamp found = {GUARD_LOAD32(&side->part[i].now), 0, GUARD_LOAD32(&side->read)};
+	struct guard_stamp device = {GUARD_LOAD32(&side->part[i].device_now), 0, 0};
+	uint32_t acquired = GUARD_LOAD32(&side->part[i].device_acquired);
+
+	found.acquired = found.now;
+	device.acquired = is_home ? acquired : device.now;
+	is_near |= acquired != 0;
+	guard_join(&t->block.seen, found);
+	guard_join(&t->device.seen, device);
+	if (is_near) {
+		guard_join(&t->block.near, found);
+		guard_join(&t->device.near, device);
+	}
+	if (!op.is_strict || (!op.is_wide && !is_near))
+		return;
+	guard_join(&t->block.own, found);
+	guard_join(&t->block.released, found);
+	guard_join(&t->device.own, device);
+	guard_join(&t->device.released, device);
 }
 
 /* A strong read, behind the program's. A read-modify-write calls guard_strong_write(), too, and
  * this only if its result is used. */
 GUARD_FN void guard_strong_read(struct guard_stamps *t, struct guard_side *side, struct guard_op op)
 {
-	struct guard_stamp found = {0, 0, 0}, device;
 	uint32_t owner;
-	bool is_home, is_foreign;
+	bool is_owner;
 
 	t->block.own.read |= op.bit;
 	guard_leave(&side->behind, t->block.released.now);
 	guard_leave(&side->device_behind, t->device.released.now);
 	guard_leave_read(&side->read, t->block.released.read);
 	owner = GUARD_LOAD32(&side->owner);
-	is_home = owner == op.owner;
-	is_foreign = owner != 0 && owner != GUARD_MANY && !is_home;
-	if (is_foreign && !op.is_wide)
-		return;
-	found.now = found.acquired = GUARD_LOAD32(&side->now);
-	found.read = GUARD_LOAD32(&side->read);
-	device.now = device.acquired = GUARD_LOAD32(&side->device_now);
-	device.read = 0;
-	if (is_home)
-		device.acquired = GUARD_LOAD32(&side->device_acquired);
-	guard_join(&t->block.seen, found);
-	guard_join(&t->device.seen, device);
-	if (!is_foreign) {
-		guard_join(&t->block.near, found);
-		guard_join(&t->device.near, device);
-	}
-	if (!op.is_strict)
-		return;
-	guard_join(&t->block.own, found);
-	guard_join(&t->block.released, found);
-	guard_join(&t->device.own, device);
-	guard_join(&t->device.released, device);
+	is_owner = (owner & ~GUARD_OTHERS) == op.owner;
+	guard_take(t, side, 0, is_owner, is_owner, op);
+	guard_take(t, side, 1, !is_owner, false, op);
 }
 
 #endif

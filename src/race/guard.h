@@ -182,11 +182,14 @@ RACE_FN struct guard_context guard_context_decode(uint64_t v)
  *	entries + ((a - first) >> 2 << 4)
  *
  * Kernels that access bytes or halfwords use byte_entries for all their accesses, one for each byte:
- * pairs of two launches aren't judged, so the two kinds never meet.
+ * pairs of two launches aren't judged, so the two kinds never meet. They reach over the range's first
+ * RACE_GUARD_BYTES_MOST bytes.
  *
  * A launch is known by its place in a table of %gridid, as in race/shadow.h.
  */
 #define RACE_GUARD_SYMBOL "__collider_guard"
+
+#define RACE_GUARD_BYTES_MOST (1ull << 40)
 
 #define RACE_GUARD_LAUNCHES GUARD_LAUNCH_LAST
 #define RACE_GUARD_PROBES   32u
@@ -195,8 +198,8 @@ RACE_FN struct guard_context guard_context_decode(uint64_t v)
 
 /* struct guard_side of a location (guard/stamps.h), by hash, and the launch that wrote it. */
 struct race_guard_side {
-	uint32_t stamp[7];
-	uint32_t launch;
+	uint32_t stamp[10];
+	uint32_t launch, reserved;
 };
 
 /* What the threads of a block have joined: struct guard_stamps; locks by number of the barrier. */
@@ -269,7 +272,7 @@ struct race_guard {
  *	now[1]	the block's shape: x, y << 16, z << 32
  */
 RACE_STATIC_ASSERT(sizeof(struct race_guard) == 128, "read by offset in device/guard.cu");
-RACE_STATIC_ASSERT(sizeof(struct race_guard_side) == 32, "side layout");
+RACE_STATIC_ASSERT(sizeof(struct race_guard_side) == 48, "side layout");
 RACE_STATIC_ASSERT(sizeof(struct race_guard_block) == 128, "block layout");
 RACE_STATIC_ASSERT(offsetof(struct race_guard_tables, contexts) % 4096 == 0, "whole pages");
 RACE_STATIC_ASSERT(sizeof(struct race_guard_tables) % 4096 == 0, "whole pages");

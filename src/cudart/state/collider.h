@@ -37,6 +37,10 @@ struct race_guard;
 void rt_guard_module(struct race_guard *block);
 void rt_guard_counts(uint64_t *threads, uint64_t *accesses);
 void rt_note_unseen(uint32_t who);
+/* A kernel starts and no other runs: what is left of earlier ones is given back. The machine's locks
+ * are held. */
+void rt_on_quiet(void *arg);
+void rt_history_quiet(void);
 
 /* origin.c: the call `number` is wanted in the report. */
 void rt_origin_tell(uint32_t number);

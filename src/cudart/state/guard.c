@@ -52,6 +52,12 @@ static void clear(void *p, uint64_t bytes)
 		(void)madvise(p, bytes, MADV_DONTNEED);
 }
 
+static uint64_t byte_range(void)
+{
+	return GUARD_ENTRY_BYTES *
+	       (g.bytes < RACE_GUARD_BYTES_MOST ? g.bytes : RACE_GUARD_BYTES_MOST);
+}
+
 /* Of the table of contexts, which a hash fills evenly, a part stands for the whole. */
 #define SAMPLED 4096u
 
@@ -66,10 +72,8 @@ static bool is_half_full(void)
 	return launches >= RACE_GUARD_LAUNCHES / 2 || contexts >= SAMPLED / 2;
 }
 
-/* A kernel starts and no other runs. The machine's locks are held. */
-static void on_quiet(void *arg)
+static void on_quiet(void)
 {
-	(void)arg;
 	if (g.tables->is_ordered) {
 		clear(g.tables->sides, sizeof(g.tables->sides));
 		clear(g.tables->blocks, sizeof(g.tables->blocks));
@@ -78,11 +82,19 @@ static void on_quiet(void *arg)
 	if (!is_half_full())
 		return;
 	clear(g.entries, g.bytes * 4);
-	clear(g.byte_entries, g.bytes * 16);
+	clear(g.byte_entries, byte_range());
 	clear(g.tables->contexts, sizeof(g.tables->contexts));
 	clear(g.tables->nows, sizeof(g.tables->nows));
 	for (uint32_t i = 0; i < RACE_GUARD_LAUNCHES; i++)
 		g.tables->launches[i] = 0;
+}
+
+void rt_on_quiet(void *arg)
+{
+	(void)arg;
+	rt_history_quiet();
+	if (g.tables)
+		on_quiet();
 }
 
 static void set_up(void)
@@ -97,9 +109,9 @@ static void set_up(void)
 		return;
 	}
 	/* Without these bytes go unchecked. */
-	g.byte_entries = reserve(g.bytes * 16);
+	g.byte_entries = reserve(byte_range());
 	g.tables->unseen = g.unseen;
-	cpu_listen_quiet(rt.m, on_quiet, NULL);
+	cpu_listen_quiet(rt.m, rt_on_quiet, NULL);
 }
 
 void rt_guard_module(struct race_guard *block)
