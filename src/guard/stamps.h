@@ -158,40 +158,12 @@ GUARD_FN uint32_t guard_claim(struct guard_side *side, uint32_t owner)
 	return 1;
 }
 
-/*
- * A strong write, before the program's; `side` is its location's. A releasing one calls
- * guard_release() first. All numbers are left before the write is visible.
- */
-GUARD_FN void guard_strong_write(struct guard_stamps *t, struct guard_side *side,
-				 struct guard_op op)
-{
-	struct guard_part *part = &side->part[guard_claim(side, op.owner)];
-	struct guard_stamp found = {GUARD_LOAD32(&side->behind), 0, GUARD_LOAD32(&side->read)};
-	struct guard_stamp device = {GUARD_LOAD32(&side->device_behind), 0, 0};
+/* What a part of a location has: is_near: its writers may be of the thread's own block, is_home: they
+ * all are. `strict`: an acquire of this scope. */
+enum guard_strict { GUARD_LATER, GUARD_STRICT_CTA, GUARD_STRICT_WIDE };
 
-	for (uint32_t i = 0; i < 2; i++) {
-		uint32_t now = GUARD_LOAD32(&side->part[i].now);
-		uint32_t device_now = GUARD_LOAD32(&side->part[i].device_now);
-		found.now = found.now < now ? now : found.now;
-		device.now = device.now < device_now ? device_now : device.now;
-	}
-	found.acquired = found.now;
-	device.acquired = device.now;
-	guard_join(&t->block.seen, found);
-	guard_join(&t->block.near, found);
-	guard_join(&t->device.seen, device);
-	guard_join(&t->device.near, device);
-	guard_leave(&part->now, t->block.released.now);
-	guard_leave(&part->device_now, t->device.released.now);
-	guard_leave(&part->device_acquired, t->device.released.acquired);
-	guard_leave(&part->device_acquired, t->device.own.acquired);
-	guard_leave_read(&side->read, t->block.released.read);
-}
-
-/* A strong read has found a part; is_near: its writers may be of the reader's own block, is_home:
- * they all are. */
 GUARD_FN void guard_take(struct guard_stamps *t, const struct guard_side *side, uint32_t i,
-			 bool is_near, bool is_home, struct guard_op op)
+			 bool is_near, bool is_home, enum guard_strict strict)
 {
 	struct guard_stamp found = {GUARD_LOAD32(&side->part[i].now), 0, GUARD_LOAD32(&side->read)};
 	struct guard_stamp device = {GUARD_LOAD32(&side->part[i].device_now), 0, 0};
@@ -206,7 +178,7 @@ GUARD_FN void guard_take(struct guard_stamps *t, const struct guard_side *side, 
 		guard_join(&t->block.near, found);
 		guard_join(&t->device.near, device);
 	}
-	if (!op.is_strict || (!op.is_wide && !is_near))
+	if (strict == GUARD_LATER || (strict == GUARD_STRICT_CTA && !is_near))
 		return;
 	guard_join(&t->block.own, found);
 	guard_join(&t->block.released, found);
@@ -214,21 +186,50 @@ GUARD_FN void guard_take(struct guard_stamps *t, const struct guard_side *side, 
 	guard_join(&t->device.released, device);
 }
 
+/*
+ * A strong write, before the program's; `side` is its location's. A releasing one calls
+ * guard_release() first. All numbers are left before the write is visible. What it overwrites and
+ * what was read there may order fences: fence.sc.
+ */
+GUARD_FN void guard_strong_write(struct guard_stamps *t, struct guard_side *side,
+				 struct guard_op op)
+{
+	uint32_t mine = guard_claim(side, op.owner);
+	struct guard_part *part = &side->part[mine];
+	struct guard_stamp found = {GUARD_LOAD32(&side->behind), 0, 0};
+	struct guard_stamp device = {GUARD_LOAD32(&side->device_behind), 0, 0};
+
+	found.acquired = found.now;
+	device.acquired = device.now;
+	guard_join(&t->block.seen, found);
+	guard_join(&t->block.near, found);
+	guard_join(&t->device.seen, device);
+	guard_join(&t->device.near, device);
+	guard_take(t, side, 0, mine == 0, false, GUARD_LATER);
+	guard_take(t, side, 1, mine == 1, false, GUARD_LATER);
+	guard_leave(&part->now, t->block.released.now);
+	guard_leave(&part->device_now, t->device.released.now);
+	guard_leave(&part->device_acquired, t->device.released.acquired);
+	guard_leave(&part->device_acquired, t->device.own.acquired);
+	guard_leave_read(&side->read, t->block.released.read);
+}
+
 /* A strong read, behind the program's. A read-modify-write calls guard_strong_write(), too, and
  * this only if its result is used. */
 GUARD_FN void guard_strong_read(struct guard_stamps *t, struct guard_side *side, struct guard_op op)
 {
-	uint32_t owner;
+	enum guard_strict strict = !op.is_strict ? GUARD_LATER
+				   : op.is_wide	 ? GUARD_STRICT_WIDE
+						 : GUARD_STRICT_CTA;
 	bool is_owner;
 
 	t->block.own.read |= op.bit;
 	guard_leave(&side->behind, t->block.released.now);
 	guard_leave(&side->device_behind, t->device.released.now);
 	guard_leave_read(&side->read, t->block.released.read);
-	owner = GUARD_LOAD32(&side->owner);
-	is_owner = (owner & ~GUARD_OTHERS) == op.owner;
-	guard_take(t, side, 0, is_owner, is_owner, op);
-	guard_take(t, side, 1, !is_owner, false, op);
+	is_owner = (GUARD_LOAD32(&side->owner) & ~GUARD_OTHERS) == op.owner;
+	guard_take(t, side, 0, is_owner, is_owner, strict);
+	guard_take(t, side, 1, !is_owner, false, strict);
 }
 
 #endif
