@@ -13,8 +13,9 @@
  *
  * Where the letter leaves it open: of the fence counters `sm` is the earlier accessor's own (the
  * text: "separated by a fence"), of the barrier counters that of the checker's block and warp, which
- * it shares with the earlier accessor where the rule is asked; mm.Locks is the accessor's. Checks
- * come before the update; DevShared and BlkShared are never unset.
+ * it shares with the earlier accessor where the rule is asked; mm.Locks is the accessor's. DevShared
+ * and BlkShared are set before the check, or R3 would take the pairs of R4, and never unset; the rest
+ * is updated behind it.
  *
  * It reports what doesn't race and misses what does: tests/guard/published.c has the smallest
  * programs. Freestanding C, compiled by CUDA C too.
@@ -87,6 +88,18 @@ RACE_FN uint32_t guard_pub_locks(struct guard_entry e)
 	return (uint32_t)(e.writer >> 53) | ((uint32_t)(e.accessor >> 53) & 31u) << 11;
 }
 
+/* The flags with those that this access sets before it is checked. */
+RACE_FN uint32_t guard_pub_shared(struct guard_entry e, const struct guard_pub_actor *me)
+{
+	uint32_t flags = guard_pub_flags(e), last = guard_pub_side_of(e.accessor).thread;
+
+	if (!(flags & GUARD_PUB_VALID))
+		return flags;
+	if (last / me->block_size != me->thread / me->block_size)
+		return flags | GUARD_PUB_DEV_SHARED;
+	return last / 32u != me->thread / 32u ? flags | GUARD_PUB_BLK_SHARED : flags;
+}
+
 /* What Table 2 says of the access. `earlier`: the counters now of the thread in md (fences). */
 RACE_FN enum guard_pub_rule guard_pub_check(struct guard_entry e, const struct guard_pub_actor *me,
 					    const struct guard_pub_access *a,
@@ -94,7 +107,7 @@ RACE_FN enum guard_pub_rule guard_pub_check(struct guard_entry e, const struct g
 {
 	struct guard_pub_side md = guard_pub_side_of(a->is_load ? e.writer : e.accessor);
 	struct guard_pub_side writer = guard_pub_side_of(e.writer);
-	uint32_t flags = guard_pub_flags(e), locks = guard_pub_locks(e);
+	uint32_t flags = guard_pub_shared(e, me), locks = guard_pub_locks(e);
 	uint32_t block = me->thread / me->block_size;
 	bool is_dev = flags & GUARD_PUB_DEV_SHARED, is_blk = flags & GUARD_PUB_BLK_SHARED;
 	bool is_same_block = md.thread / me->block_size == block;
@@ -133,16 +146,9 @@ RACE_FN enum guard_pub_rule guard_pub_check(struct guard_entry e, const struct g
 RACE_FN struct guard_entry guard_pub_update(struct guard_entry e, const struct guard_pub_actor *me,
 					    const struct guard_pub_access *a)
 {
-	uint32_t flags = guard_pub_flags(e), locks = me->locks & 0xffffu;
-	uint32_t last = guard_pub_side_of(e.accessor).thread;
+	uint32_t flags = guard_pub_shared(e, me), locks = me->locks & 0xffffu;
 	uint64_t word = guard_pub_word(me), writer = e.writer & ((1ull << 53) - 1u);
 
-	if (flags & GUARD_PUB_VALID) {
-		if (last / me->block_size != me->thread / me->block_size)
-			flags |= GUARD_PUB_DEV_SHARED;
-		else if (last / 32u != me->thread / 32u)
-			flags |= GUARD_PUB_BLK_SHARED;
-	}
 	flags |= GUARD_PUB_VALID;
 	if (!a->is_load) {
 		flags |= GUARD_PUB_MODIFIED;

@@ -79,7 +79,7 @@ GUARD_FN uint32_t guard_intern(uint64_t *contexts, uint64_t context)
 struct guard_actor {
 	uint32_t thread, block_first, block_size; /* numbers in the grid; of its block */
 	uint32_t context;			  /* its number; 0: the thread steps aside */
-	struct guard_context own;		  /* the same, taken apart */
+	struct guard_context own;		  /* the same, as it is stored: full stamps are full */
 	uint32_t block_acquired, device_acquired; /* A of its stamps */
 	uint32_t read;				  /* their set */
 	uint64_t *contexts;
@@ -211,12 +211,13 @@ RACE_FN enum guard_conflict guard_conflict_of(const struct guard_view *v,
 							  : GUARD_CONFLICT_NONE;
 }
 
-/* Has the earlier thread synchronised in any way since its access? */
+/* Has the earlier thread not synchronised in any way since its access? A full stamp doesn't show
+ * another release. */
 GUARD_FN bool guard_is_still(const struct guard_view *v, const struct guard_actor *me)
 {
 	uint64_t now;
 
-	if (!me->now || v->w.extent != GUARD_ONE)
+	if (!me->now || v->w.extent != GUARD_ONE || v->c.block_stamp == GUARD_STAMP_FULL)
 		return false;
 	now = GUARD_LOAD64(&me->now[guard_now_place(v->w.thread)]);
 	return now >> GUARD_THREAD_AT == v->w.thread && v->w.context != 0 &&

@@ -145,7 +145,8 @@ static struct guard_actor actor_of(struct world *w, uint32_t t)
 				.block_first = block_of[t] * BLOCK,
 				.block_size = BLOCK,
 				.context = w->number[t],
-				.own = w->context[t],
+				.own = guard_context_decode(
+					guard_context_encode(w->context[t])),
 				.block_acquired = w->stamps[t].block.own.acquired,
 				.device_acquired = w->stamps[t].device.own.acquired,
 				.read = w->stamps[t].block.own.read,
@@ -290,6 +291,13 @@ static void run(uint64_t execution, uint64_t seed)
 		w.context[t].launch = launch;
 		renew(&w, t);
 	}
+	/* Stamps that are full, or nearly. */
+	for (uint32_t t = 0; t < THREADS && has_order && execution % 4 == 0; t++)
+		for (uint32_t n = draw(2) ? draw(5) + GUARD_STAMP_FULL - 2u : 0; n; n--) {
+			guard_fence(&w.stamps[t], true);
+			model_fence(&w.m, t, true);
+			renew(&w, t);
+		}
 	steps = 10 + draw(50);
 	while (steps--)
 		do_step(&w, execution);
