@@ -425,7 +425,8 @@ static int check_device(const struct option_set *set)
 		return BASE_EXIT_USAGE;
 	}
 	if (wants_history(set)) {
-		base_say("error: hirace and iguard work on the CPU device so far, not with --device=gpu");
+		base_say("error: hirace and iguard work on the CPU device so far, not with "
+			 "--device=gpu");
 		return BASE_EXIT_USAGE;
 	}
 	return 0;

@@ -5,15 +5,16 @@
  *	__collider_guard_shared		at a kernel's entry: the block's table for shared memory
  *	__collider_guard_g, _s, _x	before an access: global, shared, generic address
  *	__collider_guard_sync		beside strong accesses and fences: release stamps
- *	__collider_guard_lock		behind an atomic that may have taken a lock
+ *	__collider_guard_lock		after an atomic that may have taken a lock
  *	__collider_guard_barrier	around a barrier of the block
  *	__collider_guard_warp		around one of a warp
  *
  * The rules are guard/update.h and nothing else. Compiled to PTX when Collider is built and pasted
  * into each module, local to it. All accesses are relaxed. Nothing orders memory but the fences in
  * dev_write and dev_read: what is left beside a location must be visible no later than the
- * program's strong write that comes next, and be read no earlier than its strong read; they run only in
- * kernels that have releases or fences. This detector judges by history, so they hide no race.
+ * program's strong write that comes next, and be read no earlier than its strong read; they run
+ * only in kernels that have releases or fences. This detector judges by history, so they hide no
+ * race.
  *
  * Entries are swapped word by word, so it runs on every target. Misses: an access outside of the
  * tracked range (counted). Costs: a call, two loads of 8 bytes and the thread's state.
@@ -119,7 +120,7 @@ RACE_STATIC_ASSERT(sizeof(struct guard_side) == sizeof(((struct race_guard_side 
 		   "the one begins with the other");
 RACE_STATIC_ASSERT(sizeof(struct guard_stamps) == sizeof(((struct race_guard_block *)0)->stamp),
 		   "posted by words");
-RACE_STATIC_ASSERT(GUARD_CONTEXTS == 1u << 18 && GUARD_NOWS == 1u << 17, "struct race_guard_tables");
+RACE_STATIC_ASSERT(GUARD_CONTEXTS == 1u << 18 && GUARD_NOWS == 1u << 17, "in the tables");
 
 /* ---- who a thread is --------------------------------------------------------------------- */
 
@@ -313,8 +314,8 @@ extern "C" __device__ __noinline__ void __collider_guard_entries(uint64_t me, ui
 		if (!(all >> i & 1u))
 			continue;
 		if (!(what & RACE_GUARD_BYTES)) {
-			__collider_guard_entry(me, state, first + GUARD_ENTRY_BYTES * i, at + 4u * i,
-					       what, mode | MODE_WIDTH * n);
+			__collider_guard_entry(me, state, first + GUARD_ENTRY_BYTES * i,
+					       at + 4u * i, what, mode | MODE_WIDTH * n);
 			continue;
 		}
 #pragma unroll 1
@@ -404,7 +405,7 @@ __collider_guard_x(uint64_t me, uint64_t state, uint32_t table, uint64_t at, uin
 		dev_global(me, state, at, what);
 }
 
-/* All threads of the block; a barrier comes behind. bytes: of the table. */
+/* All threads of the block; a barrier comes after. bytes: of the table. */
 extern "C" __device__ __noinline__ void __collider_guard_shared(uint32_t table, uint32_t first,
 								uint32_t tracked, uint32_t bytes)
 {
@@ -457,7 +458,7 @@ DEV_FN void dev_arrive(const struct state *s, struct race_guard_block *b, uint32
 		dev_or32(&b->locks[number & 3u], locks);
 }
 
-/* Behind it. Locks: by number of the barrier; that of two barriers on is made empty: those of two
+/* After it. Locks: by number of the barrier; that of two barriers on is made empty: those of two
  * barriers before were read by all. is_acquire: it is no barrier of a whole block or warp. */
 DEV_FN void dev_meet(struct state *s, struct race_guard_block *b, uint32_t number, bool is_acquire)
 {
@@ -526,7 +527,8 @@ DEV_FN void dev_write(struct state *s, uint64_t at, uint32_t op)
 /* The bit that a race at this address asks for: of its entry, wherever that is. */
 DEV_FN uint32_t dev_read_bits(uint64_t at, uint32_t table, uint32_t op)
 {
-	uint32_t words = op >> 16 & 15u, is_bytes = op >> 20 & 1u, bits = 0;
+	uint32_t words = RACE_GUARD_SYNC_WORDS(op), is_bytes = RACE_GUARD_SYNC_IS_BYTES(op);
+	uint32_t bits = 0;
 	uint64_t first, entry;
 
 	if (__isShared((const void *)at)) {
@@ -553,7 +555,7 @@ DEV_FN uint32_t dev_read_bits(uint64_t at, uint32_t table, uint32_t op)
 	return bits;
 }
 
-/* Behind a strong read. */
+/* After a strong read. */
 DEV_FN void dev_read(struct state *s, uint64_t at, uint32_t table, uint32_t op)
 {
 	uint32_t orders = dev_word32(&dev_tables()->unseen);
@@ -570,14 +572,14 @@ DEV_FN void dev_read(struct state *s, uint64_t at, uint32_t table, uint32_t op)
 		}
 	}
 	dev_mark();
-	guard_strong_read(&s->stamps, (struct guard_side *)dev_side(at),
-			  dev_op(s, dev_read_bits(at, table, op), op));
+#pragma unroll 1
+	for (uint32_t i = 0; i < RACE_GUARD_SYNC_ELEMS(op); i++)
+		guard_strong_read(&s->stamps,
+				  (struct guard_side *)dev_side(at + i * RACE_GUARD_SYNC_WIDTH(op)),
+				  dev_op(s, i ? 0 : dev_read_bits(at, table, op), op));
 }
 
-/*
- * `op` is a set of RACE_GUARD_SYNC_*, with the words of a strong read from bit 16 on, and bit 20 for a
- * kernel with entries of bytes. at: generic.
- */
+/* `op` is a set of RACE_GUARD_SYNC_*. at: generic; the elements of a vector are operations each. */
 extern "C" __device__ __noinline__ uint64_t __collider_guard_sync(uint64_t me, uint64_t state,
 								  uint32_t table, uint64_t at,
 								  uint32_t op)
@@ -601,14 +603,16 @@ extern "C" __device__ __noinline__ uint64_t __collider_guard_sync(uint64_t me, u
 	if (op & RACE_GUARD_SYNC_WRITE && at) {
 		if (!(op & RACE_GUARD_SYNC_LOCK))
 			guard_lock_free(&s->locks, at);
-		dev_write(s, at, op);
+#pragma unroll 1
+		for (uint32_t i = 0; i < RACE_GUARD_SYNC_ELEMS(op); i++)
+			dev_write(s, at + i * RACE_GUARD_SYNC_WIDTH(op), op);
 	}
 	if (op & RACE_GUARD_SYNC_READ && at)
 		dev_read(s, at, table, op);
 	return dev_renew(me, s);
 }
 
-/* Behind a compare-and-swap (is_cas) or exchange, whose result is `old`. */
+/* After a compare-and-swap (is_cas) or exchange, whose result is `old`. */
 extern "C" __device__ __noinline__ uint64_t __collider_guard_lock(uint64_t me, uint64_t state,
 								  uint64_t at, uint64_t old,
 								  uint64_t wanted, uint64_t stored,
@@ -625,7 +629,7 @@ extern "C" __device__ __noinline__ uint64_t __collider_guard_lock(uint64_t me, u
 	return dev_renew(me, s);
 }
 
-/* Around a barrier of the block: before it (is_behind 0) and behind it. */
+/* Around a barrier of the block: before it (is_behind 0) and after it. */
 extern "C" __device__ __noinline__ uint64_t __collider_guard_barrier(uint64_t me, uint64_t state,
 								     uint32_t is_behind)
 {

@@ -4,8 +4,8 @@
  *
  * None of this decides whether there is a race (update.h does). What the earlier thread has
  * synchronised since its access comes from the `now` table, what the later one has seen from its
- * stamps; where the first is not known a kind without such knowledge is taken. Freestanding C, compiled
- * by CUDA C too.
+ * stamps; where the first is not known a kind without such knowledge is taken. Freestanding C,
+ * compiled by CUDA C too.
  */
 #ifndef COLLIDER_GUARD_KIND_H
 #define COLLIDER_GUARD_KIND_H

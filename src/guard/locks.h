@@ -16,8 +16,8 @@
  * and named improper locking, with a common one it is taken for ordered. What is wrongly taken for
  * a lock can so hide a possible race, no data race.
  *
- * Misses: a fourth lock at once; locks made of loads and stores; tickets (their pairs are possible).
- * Freestanding C, compiled by CUDA C too.
+ * Misses: a fourth lock at once; locks made of loads and stores; tickets (their pairs are
+ * possible). Freestanding C, compiled by CUDA C too.
  */
 #ifndef COLLIDER_GUARD_LOCKS_H
 #define COLLIDER_GUARD_LOCKS_H
@@ -96,7 +96,7 @@ RACE_FN uint32_t guard_locks_own(const struct guard_locks *t)
 	return bits;
 }
 
-/* Behind a barrier; `all`: the join of guard_locks_own() of those that took part. */
+/* After a barrier; `all`: the join of guard_locks_own() of those that took part. */
 RACE_FN void guard_locks_meet(struct guard_locks *t, uint32_t all)
 {
 	t->shared = all;

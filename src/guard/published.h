@@ -3,19 +3,20 @@
  * comparison.
  *
  * 16 bytes a location with the published fields and widths: fence counters of 6 bits and barrier
- * counters of 8 wrap, one summary of locks, the flags Modified, Atomic, Scope, DevShared, BlkShared.
- * The address tag of Figure 4 isn't needed where the entry is found by address; its room holds the
- * thread's number.
+ * counters of 8 wrap, one summary of locks, the flags Modified, Atomic, Scope, DevShared,
+ * BlkShared. The address tag of Figure 4 isn't needed where the entry is found by address; its room
+ * holds the thread's number.
  *
  *	writer		bits 0 to 24 thread, 25 to 52 counters, 53 to 63 locks (low 11 bits)
- *	accessor	bits 0 to 24 thread, 25 to 52 counters, 53 to 57 locks (high 5), 58 to 63 flags
+ *	accessor	bits 0 to 24 thread, 25 to 52 counters, 53 to 57 locks (high 5), 58 to 63
+ *	flags
  *	counters	DevFenceID 6, BlkFenceID 6, BlkBarID 8, WarpBarID 8
  *
  * Where the letter leaves it open: of the fence counters `sm` is the earlier accessor's own (the
- * text: "separated by a fence"), of the barrier counters that of the checker's block and warp, which
- * it shares with the earlier accessor where the rule is asked; mm.Locks is the accessor's. DevShared
- * and BlkShared are set before the check, or R3 would take the pairs of R4, and never unset; the rest
- * is updated behind it.
+ * text: "separated by a fence"), of the barrier counters that of the checker's block and warp,
+ * which it shares with the earlier accessor where the rule is asked; mm.Locks is the accessor's.
+ * DevShared and BlkShared are set before the check, or R3 would take the pairs of R4, and never
+ * unset; the rest is updated after it.
  *
  * It reports what doesn't race and misses what does: tests/guard/published.c has the smallest
  * programs. Freestanding C, compiled by CUDA C too.
@@ -74,8 +75,7 @@ RACE_FN uint64_t guard_pub_word(const struct guard_pub_actor *me)
 {
 	return me->thread | (uint64_t)(me->now.dev_fence & 63u) << 25 |
 	       (uint64_t)(me->now.blk_fence & 63u) << 31 |
-	       (uint64_t)(me->now.blk_bar & 255u) << 37 |
-	       (uint64_t)(me->now.warp_bar & 255u) << 45;
+	       (uint64_t)(me->now.blk_bar & 255u) << 37 | (uint64_t)(me->now.warp_bar & 255u) << 45;
 }
 
 RACE_FN uint32_t guard_pub_flags(struct guard_entry e)
@@ -142,7 +142,7 @@ RACE_FN enum guard_pub_rule guard_pub_check(struct guard_entry e, const struct g
 	return GUARD_PUB_NONE;
 }
 
-/* Section 6.2: the entry behind the access. */
+/* Section 6.2: the entry after the access. */
 RACE_FN struct guard_entry guard_pub_update(struct guard_entry e, const struct guard_pub_actor *me,
 					    const struct guard_pub_access *a)
 {

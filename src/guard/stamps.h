@@ -7,10 +7,11 @@
  * scope. Here all of it is kept twice:
  *
  *  - *block level*: every release raises T. It decides pairs of one block.
- *  - *device level*: only releases of a scope wider than .cta raise T; the others hand on what there
- *    is. It decides pairs of two blocks: on the way from one block to another stands a pattern
- *    whose release and whose acquire both have a scope that holds both threads (PTX ISA 8.7.4), so
- *    a number rises there, and A with it. Locks and flags within one block leave A as it is.
+ *  - *device level*: only releases of a scope wider than .cta raise T; the others hand on what
+ *    there is. It decides pairs of two blocks: on the way from one block to another stands a
+ *    pattern whose release and whose acquire both have a scope that holds both threads (PTX ISA
+ *    8.7.4), so a number rises there, and A with it. Locks and flags within one block leave A as it
+ *    is.
  *
  * What strong writes leave beside a location is kept apart for the block that wrote there first
  * (`owner`) and for all others. So, read by a thread of
@@ -25,9 +26,9 @@
  * wider one may. And of its own block's part the device level's A is what the writers had, no more.
  *
  * Observation (a strong write comes before what follows a strong read that saw it, though nothing
- * else of its thread does): the locations that were read strongly are a set of 32 bits, as there. It
- * is one for both levels: a write of scope .cta reaches another block by a wider read-modify-write
- * in between. A weak access is never observed: for it the set isn't asked.
+ * else of its thread does): the locations that were read strongly are a set of 32 bits, as there.
+ * It is one for both levels: a write of scope .cta reaches another block by a wider
+ * read-modify-write in between. A weak access is never observed: for it the set isn't asked.
  *
  * docs/soundness.md has the proof. Freestanding C, compiled by CUDA C too. The includer defines
  *
@@ -158,8 +159,8 @@ GUARD_FN uint32_t guard_claim(struct guard_side *side, uint32_t owner)
 	return 1;
 }
 
-/* What a part of a location has: is_near: its writers may be of the thread's own block, is_home: they
- * all are. `strict`: an acquire of this scope. */
+/* What a part of a location has: is_near: its writers may be of the thread's own block, is_home:
+ * they all are. `strict`: an acquire of this scope. */
 enum guard_strict { GUARD_LATER, GUARD_STRICT_CTA, GUARD_STRICT_WIDE };
 
 GUARD_FN void guard_take(struct guard_stamps *t, const struct guard_side *side, uint32_t i,
@@ -214,7 +215,7 @@ GUARD_FN void guard_strong_write(struct guard_stamps *t, struct guard_side *side
 	guard_leave_read(&side->read, t->block.released.read);
 }
 
-/* A strong read, behind the program's. A read-modify-write calls guard_strong_write(), too, and
+/* A strong read, after the program's. A read-modify-write calls guard_strong_write(), too, and
  * this only if its result is used. */
 GUARD_FN void guard_strong_read(struct guard_stamps *t, struct guard_side *side, struct guard_op op)
 {

@@ -16,20 +16,20 @@
  *
  *  - the counters of R2 to R4 are those of the *earlier* accessor now: has it fenced since? That
  *    proves a race whatever the later thread has acquired (`now` table), and the release stamps
- *    (stamps.h) prove it where nothing can have reached the later thread. Fences are cumulative over
- *    barriers, so a writer behind whose __syncthreads another thread fences is not blamed;
+ *    (stamps.h) prove it where nothing can have reached the later thread. Fences are cumulative
+ *    over barriers, so a writer after whose __syncthreads another thread fences is not blamed;
  *  - lanes that are active together are not ordered (P4's exemption is in published.h only);
  *  - an acquire is a half fence: of its operation's scope, in its direction;
  *  - R5 alone is *possible*; a common lock takes a pair that may be ordered for ordered;
  *  - the accessor is never replaced by one that can race with less: readers that nothing orders are
  *    a group with its extent (the paper's BlkShared and DevShared), and an older weak access
- *    stays in sight behind strong ones that are ordered after it (guard_behind).
+ *    stays in sight after strong ones that are ordered after it (guard_behind).
  *
  * A group's stamps and locks are the least that all have: what is certain of the group is certain
  * of the member that conflicts.
  *
  * From sm_90 on the 16 bytes are swapped at once; below, word by word: then a reader and a writer
- * that come at the same moment may miss each other (each looks again behind its own swap). The
+ * that come at the same moment may miss each other (each looks again after its own swap). The
  * includer defines, beside those of stamps.h:
  *
  *	GUARD_LOAD64(p), GUARD_CAS64(p, old, new)	relaxed
@@ -79,7 +79,7 @@ GUARD_FN uint32_t guard_intern(uint64_t *contexts, uint64_t context)
 struct guard_actor {
 	uint32_t thread, block_first, block_size; /* numbers in the grid; of its block */
 	uint32_t context;			  /* its number; 0: the thread steps aside */
-	struct guard_context own;		  /* the same, as it is stored: full stamps are full */
+	struct guard_context own; /* the same, as it is stored: full stamps are full */
 	uint32_t block_acquired, device_acquired; /* A of its stamps */
 	uint32_t read;				  /* their set */
 	uint64_t *contexts;
@@ -130,7 +130,7 @@ struct guard_view {
 	struct guard_word w;
 	struct guard_context c;
 	enum guard_relation relation;
-	bool is_there; /* somebody of this launch */
+	bool is_there;	/* somebody of this launch */
 	bool is_across; /* some member is of another block */
 };
 
@@ -141,8 +141,8 @@ GUARD_FN struct guard_view guard_view_of(uint64_t word, const struct guard_actor
 	v.w = guard_decode(word);
 	v.c = me->own;
 	if (v.w.context != me->context)
-		v.c = guard_context_decode(
-			v.w.context ? GUARD_LOAD64(&me->contexts[v.w.context]) : 0);
+		v.c = guard_context_decode(v.w.context ? GUARD_LOAD64(&me->contexts[v.w.context])
+						       : 0);
 	v.relation = guard_relation_of(me, v.w.thread);
 	v.is_there = v.c.launch == me->own.launch && v.c.launch != 0;
 	v.is_across = v.relation == GUARD_OTHER_BLOCK || v.w.extent == GUARD_OF_GRID;
@@ -170,7 +170,7 @@ RACE_FN bool guard_is_ordered(const struct guard_view *v, const struct guard_act
 
 enum guard_conflict { GUARD_CONFLICT_NONE, GUARD_CONFLICT_MAYBE, GUARD_CONFLICT_SURE };
 
-/* Is the older weak access behind strong ones (writer's word) unordered with a strong access? */
+/* Is the older weak access, which strong ones followed, unordered with a strong access? */
 RACE_FN bool guard_meets_behind(const struct guard_view *v, const struct guard_actor *me)
 {
 	bool is_barred = v->c.block_clock != me->own.block_clock;
@@ -261,8 +261,8 @@ GUARD_FN enum guard_verdict guard_against(const struct guard_view *v, const stru
 
 RACE_FN uint64_t guard_mine(const struct guard_actor *me, const struct guard_access *a)
 {
-	struct guard_word w = {GUARD_ONE,    GUARD_PURE, a->is_strong, a->has_cta,
-			       a->site,	     me->context, me->thread};
+	struct guard_word w = {GUARD_ONE, GUARD_PURE,  a->is_strong, a->has_cta,
+			       a->site,	  me->context, me->thread};
 
 	return guard_encode(w);
 }
@@ -291,7 +291,7 @@ GUARD_FN uint32_t guard_least(uint32_t number, struct guard_context c, struct gu
 	return guard_intern(contexts, guard_context_encode(c));
 }
 
-/* The access comes behind all members, and some of them conflict with more than it does. */
+/* The access comes after all members, and some of them conflict with more than it does. */
 GUARD_FN uint64_t guard_follow(const struct guard_view *v, const struct guard_actor *me,
 			       const struct guard_access *a)
 {
@@ -313,9 +313,9 @@ GUARD_FN uint64_t guard_group(const struct guard_view *v, const struct guard_act
 			      const struct guard_access *a, uint64_t word)
 {
 	struct guard_word w = v->w;
-	uint32_t extent = v->is_across			       ? GUARD_OF_GRID
+	uint32_t extent = v->is_across			    ? GUARD_OF_GRID
 			  : v->relation == GUARD_SAME_BLOCK ? GUARD_OF_BLOCK
-							       : GUARD_OF_WARP;
+							    : GUARD_OF_WARP;
 	bool is_mixed = !v->w.is_strong && v->w.behind == GUARD_MIXED;
 
 	if (w.extent < extent)
@@ -330,7 +330,7 @@ GUARD_FN uint64_t guard_group(const struct guard_view *v, const struct guard_act
 	return w.context ? guard_encode(w) : word;
 }
 
-/* The accessor's word behind a read. */
+/* The accessor's word after a read. */
 GUARD_FN uint64_t guard_after_read(uint64_t word, const struct guard_view *v,
 				   const struct guard_actor *me, const struct guard_access *a)
 {
@@ -339,14 +339,13 @@ GUARD_FN uint64_t guard_after_read(uint64_t word, const struct guard_view *v,
 	if (!guard_is_ordered(v, me))
 		return guard_group(v, me, a, word);
 	/* The same reader in the same context once more: it covers as much. */
-	if (v->relation == GUARD_SELF && v->w.extent == GUARD_ONE &&
-	    v->w.context == me->context &&
+	if (v->relation == GUARD_SELF && v->w.extent == GUARD_ONE && v->w.context == me->context &&
 	    (!v->w.is_strong || (a->is_strong && v->w.has_cta >= a->has_cta)))
 		return word;
 	return guard_follow(v, me, a);
 }
 
-/* The writer's word behind a write; is_clean: it conflicted with nobody there. */
+/* The writer's word after a write; is_clean: it conflicted with nobody there. */
 GUARD_FN uint64_t guard_after_write(uint64_t word, const struct guard_view *v,
 				    const struct guard_actor *me, const struct guard_access *a,
 				    bool is_clean)
@@ -363,7 +362,7 @@ GUARD_FN uint64_t guard_after_write(uint64_t word, const struct guard_view *v,
 	return guard_group(v, me, a, word);
 }
 
-/* The accessor's word behind a write. */
+/* The accessor's word after a write. */
 RACE_FN uint64_t guard_left_readers(uint64_t word, const struct guard_view *v,
 				    const struct guard_actor *me, const struct guard_access *a,
 				    bool is_clean)
@@ -385,7 +384,7 @@ struct guard_result {
 	bool is_write; /* the verdict is about the writer's word */
 };
 
-/* The entry behind the access, and the verdict. Stores nothing but contexts. */
+/* The entry after the access, and the verdict. Stores nothing but contexts. */
 GUARD_FN struct guard_result guard_judge(struct guard_entry e, const struct guard_actor *me,
 					 const struct guard_access *a)
 {

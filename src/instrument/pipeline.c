@@ -175,10 +175,8 @@ static void frame_function(struct inst_ctx *cx)
 }
 
 static void (*const on_function[INST_PASSES])(struct inst_ctx *cx) = {
-	[INST_PASS_COLLIDE] = collide_function,
-	[INST_PASS_SHUFFLE] = inst_shuffle_function,
-	[INST_PASS_HIRACE] = inst_hirace_function,
-	[INST_PASS_IGUARD] = inst_iguard_function,
+	[INST_PASS_COLLIDE] = collide_function,	   [INST_PASS_SHUFFLE] = inst_shuffle_function,
+	[INST_PASS_HIRACE] = inst_hirace_function, [INST_PASS_IGUARD] = inst_iguard_function,
 	[INST_PASS_FRAME] = frame_function,
 };
 

@@ -6,8 +6,9 @@
  * of the locks held. The published 16 bytes are full before a site number is in, and their counters
  * have 6 to 8 bits. Here the 16 bytes are two words of this form:
  *
- *	bits  0 to  1	extent		enum guard_extent: one access, or some of a warp, block, grid
- *	bits  2 to  3	behind		enum guard_behind: an older weak access stands behind them
+ *	bits  0 to  1	extent		enum guard_extent: one access, or some of a warp, block,
+ *	grid
+ *	bits  2 to  3	behind		enum guard_behind: an older weak access comes before them
  *	bit   4		strong		the accesses are strong (else weak)
  *	bit   5		cta		one of the strong ones has scope .cta
  *	bits  6 to 17	site		number of the access in its module, plus 1; 0: not known
@@ -31,7 +32,7 @@
  *  - stamps stop at 31, which is never more than the true number: fewer pairs are certain;
  *  - a thread whose number, block clock or warp clock doesn't fit, or for whose context the table
  *    has no room, *steps aside*: it neither checks nor stores, and is counted. A full warp clock
- *    begins again behind the block's next barrier;
+ *    begins again after the block's next barrier;
  *  - a site beyond 4,094 is stored as not known: the report then lacks the earlier line;
  *  - launches beyond 1,023, and contexts beyond 262,143, wait for a sweep (all set to 0).
  *
@@ -63,15 +64,15 @@ enum guard_extent { GUARD_ONE, GUARD_OF_WARP, GUARD_OF_BLOCK, GUARD_OF_GRID };
 enum guard_behind { GUARD_PURE, GUARD_BEHIND_SELF, GUARD_BEHIND_WARP, GUARD_BEHIND_BLOCK };
 #define GUARD_MIXED GUARD_BEHIND_SELF
 
-#define GUARD_EXTENT_AT	  0u
-#define GUARD_BEHIND_AT	  2u
-#define GUARD_STRONG	  (1u << 4)
-#define GUARD_CTA	  (1u << 5)
-#define GUARD_SITE_AT	  6u
-#define GUARD_SITE_BITS	  12u
+#define GUARD_EXTENT_AT	   0u
+#define GUARD_BEHIND_AT	   2u
+#define GUARD_STRONG	   (1u << 4)
+#define GUARD_CTA	   (1u << 5)
+#define GUARD_SITE_AT	   6u
+#define GUARD_SITE_BITS	   12u
 #define GUARD_CONTEXT_AT   18u
 #define GUARD_CONTEXT_BITS 18u
-#define GUARD_THREAD_AT	  36u
+#define GUARD_THREAD_AT	   36u
 #define GUARD_THREAD_BITS  28u
 
 #define GUARD_SITE_LAST	   ((1u << GUARD_SITE_BITS) - 2u)
@@ -117,16 +118,16 @@ RACE_FN struct guard_word guard_decode(uint64_t word)
 
 /* ---- a context --------------------------------------------------------------------------- */
 
-#define GUARD_LAUNCH_BITS	10u
-#define GUARD_BLOCK_CLOCK_AT	10u
-#define GUARD_BLOCK_CLOCK_BITS	18u
-#define GUARD_WARP_CLOCK_AT	28u
-#define GUARD_WARP_CLOCK_BITS	10u
-#define GUARD_BLOCK_STAMP_AT	38u
-#define GUARD_DEVICE_STAMP_AT	43u
-#define GUARD_STAMP_BITS	5u
-#define GUARD_LOCKS_AT		48u
-#define GUARD_LOCKS_BITS	16u
+#define GUARD_LAUNCH_BITS      10u
+#define GUARD_BLOCK_CLOCK_AT   10u
+#define GUARD_BLOCK_CLOCK_BITS 18u
+#define GUARD_WARP_CLOCK_AT    28u
+#define GUARD_WARP_CLOCK_BITS  10u
+#define GUARD_BLOCK_STAMP_AT   38u
+#define GUARD_DEVICE_STAMP_AT  43u
+#define GUARD_STAMP_BITS       5u
+#define GUARD_LOCKS_AT	       48u
+#define GUARD_LOCKS_BITS       16u
 
 #define GUARD_LAUNCH_LAST      ((1u << GUARD_LAUNCH_BITS) - 1u)
 #define GUARD_BLOCK_CLOCK_LAST ((1u << GUARD_BLOCK_CLOCK_BITS) - 1u)
@@ -181,9 +182,9 @@ RACE_FN struct guard_context guard_context_decode(uint64_t v)
  *
  *	entries + ((a - first) >> 2 << 4)
  *
- * Kernels that access bytes or halfwords use byte_entries for all their accesses, one for each byte:
- * pairs of two launches aren't judged, so the two kinds never meet. They reach over the range's first
- * RACE_GUARD_BYTES_MOST bytes.
+ * Kernels that access bytes or halfwords use byte_entries for all their accesses, one for each
+ * byte: pairs of two launches aren't judged, so the two kinds never meet. They reach over the
+ * range's first RACE_GUARD_BYTES_MOST bytes.
  *
  * A launch is known by its place in a table of %gridid, as in race/shadow.h.
  */
@@ -236,8 +237,8 @@ struct race_guard {
 #define RACE_GUARD_SITE(w)   ((uint32_t)(w)&0xffffffu)
 #define RACE_GUARD_WRITES    (1u << 24)
 #define RACE_GUARD_STRONG    (1u << 25)
-#define RACE_GUARD_CTA	     (1u << 26)		  /* strong, of scope .cta */
-#define RACE_GUARD_BYTES     (1u << 27)		  /* this kernel's entries are those of bytes */
+#define RACE_GUARD_CTA	     (1u << 26) /* strong, of scope .cta */
+#define RACE_GUARD_BYTES     (1u << 27) /* this kernel's entries are those of bytes */
 #define RACE_GUARD_NARROW(w) ((uint32_t)(w) >> 28 & 3u) /* bytes, if fewer than 4; or 0 */
 #define RACE_GUARD_NARROW_AT 28u
 #define RACE_GUARD_SURE(w)   ((uint32_t)((w) >> 32) & 0xffu)
@@ -258,10 +259,17 @@ struct race_guard {
 #define RACE_GUARD_SYNC_WRITE	4u /* a strong write is next */
 #define RACE_GUARD_SYNC_READ	8u /* a strong read was just made */
 #define RACE_GUARD_SYNC_ACQUIRE 16u
-#define RACE_GUARD_SYNC_SYSTEM	32u /* its scope is .sys, or it is volatile */
-#define RACE_GUARD_SYNC_WIDE	64u /* its scope is wider than .cta */
+#define RACE_GUARD_SYNC_SYSTEM	32u  /* its scope is .sys, or it is volatile */
+#define RACE_GUARD_SYNC_WIDE	64u  /* its scope is wider than .cta */
 #define RACE_GUARD_SYNC_LOCK	128u /* it may take a lock: nothing is given back before it */
-#define RACE_GUARD_SYNC_BEGIN	256u /* of a fence: before it */
+/* From bit 16 on: 4 bits, the words of a strong read; a bit, if the entries are those of bytes; 3
+ * bits, the logarithm of an element's bytes; 4 bits, the elements. */
+#define RACE_GUARD_SYNC_WORDS(op)    ((op) >> 16 & 15u)
+#define RACE_GUARD_SYNC_IS_BYTES(op) ((op) >> 20 & 1u)
+#define RACE_GUARD_SYNC_WIDTH(op)    (1u << ((op) >> 21 & 7u))
+#define RACE_GUARD_SYNC_ELEMS(op)    ((op) >> 24 & 15u)
+#define RACE_GUARD_SYNC_SHAPE(words, is_bytes, log2, elems)                                        \
+	((words) << 16 | (is_bytes) << 20 | (log2) << 21 | (elems) << 24)
 
 /*
  * The earlier of the two sides, in a record with RACE_REC_TWO_SIDES:

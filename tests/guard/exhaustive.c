@@ -8,7 +8,7 @@
  * block and the warp. Only these order, so each access must be called a data race if it races,
  * and nothing if not. An execution is followed until it races. Happens-before is kept apart: for
  * each thread and kind of access the widest barrier since (of several accesses of one thread and
- * kind the last one stands for all: what is ordered behind it is behind the others). Prints the
+ * kind the last one stands for all: what is ordered after it is after the others). Prints the
  * executions judged wrongly, with the first of them, and fails if there is one.
  *
  * Costs, one core: length 5 half a second, each more 15 times that.

@@ -40,14 +40,14 @@ static inline struct guard_entry host_cas128(struct guard_entry *p, struct guard
 	return was;
 }
 
-#define GUARD_FN		    static inline
-#define GUARD_LOAD64(p)		    __atomic_load_n((p), __ATOMIC_RELAXED)
-#define GUARD_LOAD32(p)		    __atomic_load_n((p), __ATOMIC_RELAXED)
-#define GUARD_CAS64(p, old, next)   host_cas64((p), (old), (next))
-#define GUARD_CAS32(p, old, next)   host_cas32((p), (old), (next))
-#define GUARD_CAS128(p, old, next)  host_cas128((p), (old), (next))
-#define GUARD_MAX32(p, v)	    host_max32((p), (v))
-#define GUARD_OR32(p, v)	    ((void)__atomic_fetch_or((p), (v), __ATOMIC_RELAXED))
+#define GUARD_FN		   static inline
+#define GUARD_LOAD64(p)		   __atomic_load_n((p), __ATOMIC_RELAXED)
+#define GUARD_LOAD32(p)		   __atomic_load_n((p), __ATOMIC_RELAXED)
+#define GUARD_CAS64(p, old, next)  host_cas64((p), (old), (next))
+#define GUARD_CAS32(p, old, next)  host_cas32((p), (old), (next))
+#define GUARD_CAS128(p, old, next) host_cas128((p), (old), (next))
+#define GUARD_MAX32(p, v)	   host_max32((p), (v))
+#define GUARD_OR32(p, v)	   ((void)__atomic_fetch_or((p), (v), __ATOMIC_RELAXED))
 
 #include "guard/update.h"
 

@@ -11,7 +11,7 @@
  *    it, as far as each step is between operations whose scopes hold both threads.
  *
  * Every fence is a fence.sc. Two of them are ordered where the scopes of both hold both threads,
- * and an access behind the one communicates with an access before the other.
+ * and an access after the one communicates with an access before the other.
  */
 #ifndef COLLIDER_TESTS_GUARD_MODEL_H
 #define COLLIDER_TESTS_GUARD_MODEL_H
@@ -39,16 +39,16 @@ struct model_access {
 	uint8_t thread;
 	bool writes, is_strong, has_cta;
 	uint16_t location;
-	uint32_t bar_time, time; /* of its thread, in either order */
+	uint32_t bar_time, time;	    /* of its thread, in either order */
 	uint32_t block_stamp, device_stamp; /* free for the test */
 };
 
 struct model_thread {
 	uint32_t block;
 	struct model_clock bars, all;
-	struct model_scoped fenced;	    /* released by its last fences */
+	struct model_scoped fenced;	     /* released by its last fences */
 	struct model_scoped op[MODEL_SYNCS]; /* by its last release of a location */
-	struct model_scoped seen;	    /* of reads, for its next fence */
+	struct model_scoped seen;	     /* of reads, for its next fence */
 	struct model_scoped fences, pending; /* of fence.sc: before it; those before its next */
 };
 

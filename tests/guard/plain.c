@@ -52,7 +52,7 @@ const char *plain_check(const struct plain_entry *e, const struct plain_thread *
 void plain_update(struct plain_entry *e, const struct plain_thread *me, enum plain_type type,
 		  bool is_block_scope)
 {
-	struct plain_side now = {me->thread,	me->warp,	me->block,   me->dev_fence,
+	struct plain_side now = {me->thread,	me->warp,    me->block,	  me->dev_fence,
 				 me->blk_fence, me->blk_bar, me->warp_bar};
 
 	if (e->is_valid && e->accessor.block != me->block)

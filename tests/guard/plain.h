@@ -15,7 +15,7 @@ enum plain_type { PLAIN_LOAD, PLAIN_STORE, PLAIN_ATOMIC };
 struct plain_thread {
 	unsigned thread, warp, block;
 	unsigned dev_fence, blk_fence, blk_bar, warp_bar; /* so far */
-	unsigned active; /* lanes together with this one */
+	unsigned active;				  /* lanes together with this one */
 	unsigned locks;
 };
 
@@ -30,7 +30,8 @@ struct plain_entry {
 	unsigned locks;
 };
 
-/* The rule that holds: "", "R1" to "R5". `earlier`: the thread that accessed before, as it is now. */
+/* The rule that holds: "", "R1" to "R5". `earlier`: the thread that accessed before, as it is now.
+ * */
 const char *plain_check(const struct plain_entry *e, const struct plain_thread *me,
 			enum plain_type type, const struct plain_thread *earlier, bool is_narrow);
 void plain_update(struct plain_entry *e, const struct plain_thread *me, enum plain_type type,

@@ -11,8 +11,8 @@
  *  - what is called a data race is one by the model;
  *  - where an access races, and nothing was found at its location before, it is found now, at least
  *    as possible (missed: more than one in 100 is an error; it is none);
- *  - without `order` strong accesses are sums, whose result nobody uses, so only barriers order: then
- *    each race is found as a data race, and nothing else is found;
+ *  - without `order` strong accesses are sums, whose result nobody uses, so only barriers order:
+ *    then each race is found as a data race, and nothing else is found;
  *  - a pair that the model orders is never certain by its stamps.
  *
  * `blind` forgets to join stamps at barriers: then an ordered pair must come out as certain, else
@@ -78,8 +78,8 @@ static void renew(struct world *w, uint32_t t)
 	c->block_stamp = w->stamps[t].block.own.now;
 	c->device_stamp = w->stamps[t].device.own.now;
 	w->number[t] = guard_intern(contexts, guard_context_encode(*c));
-	now[guard_now_place(place[t])] = (uint64_t)place[t] << GUARD_THREAD_AT |
-					 (uint64_t)w->number[t] << GUARD_CONTEXT_AT;
+	now[guard_now_place(place[t])] =
+		(uint64_t)place[t] << GUARD_THREAD_AT | (uint64_t)w->number[t] << GUARD_CONTEXT_AT;
 }
 
 static void do_barrier(struct world *w, uint32_t set, bool is_block)
@@ -145,8 +145,7 @@ static struct guard_actor actor_of(struct world *w, uint32_t t)
 				.block_first = block_of[t] * BLOCK,
 				.block_size = BLOCK,
 				.context = w->number[t],
-				.own = guard_context_decode(
-					guard_context_encode(w->context[t])),
+				.own = guard_context_decode(guard_context_encode(w->context[t])),
 				.block_acquired = w->stamps[t].block.own.acquired,
 				.device_acquired = w->stamps[t].device.own.acquired,
 				.read = w->stamps[t].block.own.read,
@@ -210,8 +209,7 @@ static void judge(struct world *w, const struct model_access *b, struct guard_se
 		wrong("not judged", e);
 	if (!has_order && is_found && !w->is_found[l] && !is_unbarred(&w->m, b))
 		wrong("found where barriers order all", e);
-	if (is_race && !w->is_found[l] &&
-	    (has_order ? !is_found : s.verdict != GUARD_IS_RACE))
+	if (is_race && !w->is_found[l] && (has_order ? !is_found : s.verdict != GUARD_IS_RACE))
 		count.missed++;
 	count.unseen += is_race && !is_found && !w->is_raced[l];
 	w->is_found[l] |= is_found;
@@ -249,7 +247,8 @@ static void do_access(struct world *w, uint32_t t, uint64_t e)
 	kept->device_stamp = w->stamps[t].device.own.now;
 	if (!b.is_strong)
 		return;
-	/* A strong access of data, too, is one of a sync location: reads, sums, read-modify-writes. */
+	/* A strong access of data, too, is one of a sync location: reads, sums, read-modify-writes.
+	 * */
 	if (!b.writes || is_used) {
 		guard_strong_read(&w->stamps[t], &w->side[s], op_of(t, bit, !b.has_cta, false));
 		model_strong_read(&w->m, t, s, !b.has_cta, false);

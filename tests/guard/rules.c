@@ -37,8 +37,8 @@ static void renew(uint32_t t)
 	a->own.device_stamp = a->stamps.device.own.now;
 	a->own.locks = guard_locks_summary(&a->locks);
 	a->context = guard_intern(contexts, guard_context_encode(a->own));
-	now[guard_now_place(t)] =
-		(uint64_t)t << GUARD_THREAD_AT | (uint64_t)a->context << GUARD_CONTEXT_AT;
+	now[guard_now_place(t)] = (uint64_t)t << GUARD_THREAD_AT | (uint64_t)a->context
+									   << GUARD_CONTEXT_AT;
 }
 
 static int setup(void **state)
@@ -187,7 +187,8 @@ static void a_full_table_has_no_number(void **state)
 
 static void many_barriers_between(void **state)
 {
-	static const uint32_t counts[] = {1, 63, 64, 255, 256, 257, 1023, 1024, 65535, 65536, 65537};
+	static const uint32_t counts[] = {1,	63,   64,    255,   256,  257,
+					  1023, 1024, 65535, 65536, 65537};
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
 		setup(state);
@@ -217,7 +218,7 @@ static void many_fences_between(void **state)
 		see_flag(BLOCK);
 		fence(BLOCK, true);
 		assert_int_equal(load(BLOCK), GUARD_POSSIBLE);
-		/* An access behind as many fences. */
+		/* An access after as many fences. */
 		setup(state);
 		for (uint32_t n = 0; n < counts[i]; n++)
 			fence(0, true);
@@ -312,7 +313,8 @@ static void readers_of_two_blocks(void **state)
 	assert_int_equal(store(BLOCK + 1), GUARD_IS_RACE);
 }
 
-/* ---- locks ------------------------------------------------------------------------------------- */
+/* ---- locks -------------------------------------------------------------------------------------
+ * */
 
 static void locks_are_inferred(void **state)
 {

@@ -1,7 +1,8 @@
-// update.cu - iGUARD's rules as CUDA C: that both updates compile, from sm_90 on with one swap of 16 bytes.
+// update.cu - iGUARD's rules as CUDA C: that both updates compile, from sm_90 on with one swap of
+// 16 bytes.
 //
-// Kernels with one access that is checked; cuda.sh compiles them. The operations are those of the GPU:
-// relaxed, of scope .gpu, ordering nothing.
+// Kernels with one access that is checked; cuda.sh compiles them. The operations are those of the
+// GPU: relaxed, of scope .gpu, ordering nothing.
 #include "race/guard.h"
 
 static __device__ __forceinline__ uint64_t load64(const void *p)

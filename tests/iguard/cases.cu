@@ -1,20 +1,23 @@
-// cases.cu - small kernels with and without races for detector iguard; cases.py runs and judges them.
+// cases.cu - small kernels with and without races for detector iguard; cases.py runs and judges
+// them.
 //
 // The end of a kernel's name is what must be reported of it, in every run:
 //	_race		a data race; the line "says:" above it names the kinds of which it must be
 //	_possible	a possible race, and no data race
 //	_quiet		no data race; what a lock or flag orders may be possible
 //	_clean		nothing
-// The oracle must find a race in each _race and each _possible, and none in the others. Each _race has a
-// twin that doesn't race, which comes behind it. LAUNCH lists the kernels with their launches: two
-// blocks of two warps. Values are read into `sink`, so that no load is dead.
+// The oracle must find a race in each _race and each _possible, and none in the others. Each _race
+// has a twin that doesn't race, which comes after it. LAUNCH lists the kernels with their launches:
+// two blocks of two warps. Values are read into `sink`, so that no load is dead.
 #include <cuda_runtime.h>
 #include <stdio.h>
 
 #define BLOCK 64
 
 struct cells {
-	unsigned int word[256], flag[8], count[8], lock[64];
+	unsigned int word[256];
+	__align__(16) unsigned int flag[8];
+	unsigned int count[8], lock[64];
 	unsigned char byte[256];
 };
 __device__ struct cells c;
@@ -24,7 +27,8 @@ __device__ __forceinline__ unsigned int me() { return blockIdx.x * blockDim.x + 
 __device__ __forceinline__ bool leads() { return threadIdx.x == 0; }
 __device__ __forceinline__ unsigned int seen(unsigned int *p) { return *(volatile unsigned int *)p; }
 
-// ---- scopes of atomics (R1) ----------------------------------------------------------------------
+// ---- scopes of atomics (R1)
+// ----------------------------------------------------------------------
 
 // says: atomic-scope
 __global__ void atomic_both_block_race() { atomicAdd_block(&c.word[0], 1); }
@@ -85,7 +89,8 @@ __global__ void strong_pair_quiet()
 	}
 }
 
-// ---- flags: fences, their scope, their two halves ---------------------------------------------------
+// ---- flags: fences, their scope, their two halves
+// ---------------------------------------------------
 
 #define SEND(before)                                                                                  \
 	if (me() == 0) {                                                                              \
@@ -153,7 +158,8 @@ __global__ void acquire_block_scope_race() { ASM_SEND("st.release.gpu") ASM_TAKE
 __global__ void relaxed_send_race() { ASM_SEND("st.relaxed.gpu") ASM_TAKE("ld.acquire.gpu") }
 __global__ void relaxed_take_race() { ASM_SEND("st.release.gpu") ASM_TAKE("ld.relaxed.gpu") }
 
-// ---- locks --------------------------------------------------------------------------------------------
+// ---- locks
+// --------------------------------------------------------------------------------------------
 
 #define LOCKED(take, behind, what, before, give)                                                      \
 	if (leads()) {                                                                                \
@@ -323,7 +329,8 @@ __global__ void thread_locks_quiet()
 		}
 }
 
-// ---- independent threads of a warp (R2) ---------------------------------------------------------------
+// ---- independent threads of a warp (R2)
+// ---------------------------------------------------------------
 
 // says: its
 __global__ void warp_reduction_race() // Figures 2 and 8
@@ -393,7 +400,8 @@ __global__ void tile_large_enough_quiet()
 	sink[me()] = c.word[me() ^ 8];
 }
 
-// ---- threads of a block (R3) ---------------------------------------------------------------------------
+// ---- threads of a block (R3)
+// ---------------------------------------------------------------------------
 
 // says: intra-block
 __global__ void warp_barrier_for_block_race()
@@ -443,7 +451,8 @@ __global__ void shared_exchange_clean()
 __global__ void bytes_race() { c.byte[me() / 2] = (unsigned char)me(); }
 __global__ void bytes_clean() { c.byte[me()] = (unsigned char)me(); }
 
-// ---- blocks (R4) -----------------------------------------------------------------------------------------
+// ---- blocks (R4)
+// -----------------------------------------------------------------------------------------
 
 // says: inter-block
 __global__ void group_of_block_race() // Figure 3: sync(block) where sync(grid) is meant
@@ -495,7 +504,7 @@ __global__ void grid_barrier_block_fence_race()
 	GRID_BARRIER(__threadfence_block(), FENCE)
 	sink[me()] = c.word[127 - me()];
 }
-__global__ void grid_barrier_no_acquire_race() // Figure 10: nothing acquires behind the loop
+__global__ void grid_barrier_no_acquire_race() // Figure 10: nothing acquires after the loop
 {
 	c.word[me()] = me();
 	GRID_BARRIER(FENCE, )
@@ -520,7 +529,8 @@ __global__ void last_block_no_release_race() { LAST_BLOCK(, FENCE) }
 __global__ void last_block_no_acquire_race() { LAST_BLOCK(FENCE, ) }
 __global__ void last_block_block_fence_race() { LAST_BLOCK(__threadfence_block(), FENCE) }
 
-// ---- queues, scans, flags read twice ------------------------------------------------------------------------
+// ---- queues, scans, flags read twice
+// ------------------------------------------------------------------------
 
 #define TICKET(behind, before)                                                                        \
 	if (leads()) {                                                                                \
@@ -567,7 +577,8 @@ __global__ void ring_no_acquire_race() { RING(FENCE, ) }
 		}                                                                                     \
 		c.word[blockIdx.x] = sum;                                                             \
 		before;                                                                               \
-		*(volatile unsigned int *)&c.flag[blockIdx.x] = 1;                                    \
+		*(volatile unsigned int *)&c.flag[blockIdx.x] = 1;
+		* \
 	}
 
 __global__ void look_back_quiet() { LOOK_BACK(FENCE, FENCE) }

@@ -21,7 +21,7 @@ assert sum(n.endswith("_race") for n in names) >= 40
 with open(os.path.join(work, "launches.h"), "w") as out:
     out.writelines(f"LAUNCH({n})\n" for n in names)
 program = os.path.join(work, "cases")
-subprocess.run([nvcc, "-O2", "-lineinfo", "-cudart", "shared", "-I", work, "-gencode",
+subprocess.run([nvcc, "-O2", "-std=c++14", "-lineinfo", "-cudart", "shared", "-I", work, "-gencode",
                 "arch=compute_90,code=compute_90", source, "-o", program], check=True)
 
 

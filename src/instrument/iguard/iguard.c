@@ -5,7 +5,7 @@
  * iGUARD (SOSP'21) by calls (src/device/guard.cu): before each access one that is given the
  * thread's word, its state in the thread's own memory, the address and the site; around barriers of
  * the block and the warp, beside strong accesses and fences others, which give back the thread's
- * new word. Behind a compare-and-swap or exchange whose result is used one asks whether that took a
+ * new word. After a compare-and-swap or exchange whose result is used one asks whether that took a
  * lock. What is followed is event.c's; shared memory's entries are in a table of block_table.c.
  *
  * Misses: accesses in functions that are called (counted). What a kernel with other ways to order
@@ -204,6 +204,8 @@ static void order_access(struct kernel *k, const struct inst_event *e, struct pt
 
 	while (words < 8 && all >> words)
 		words++;
+	op |= RACE_GUARD_SYNC_SHAPE(words, (uint32_t)k->ev.has_narrow,
+				    inst_log2(e->stmt->form->width), (uint32_t)e->stmt->form->vec);
 	op |= e->scope == RACE_SCOPE_CTA ? 0 : RACE_GUARD_SYNC_WIDE;
 	op |= e->scope == RACE_SCOPE_SYS ? RACE_GUARD_SYNC_SYSTEM : 0;
 	if (e->writes)
@@ -213,10 +215,7 @@ static void order_access(struct kernel *k, const struct inst_event *e, struct pt
 			 e->stmt);
 	op |= is_acquire ? RACE_GUARD_SYNC_ACQUIRE : 0;
 	if (e->is_seen || is_acquire)
-		put_sync(k, at,
-			 op | RACE_GUARD_SYNC_READ | words << 16 |
-				 (uint32_t)k->ev.has_narrow << 20,
-			 behind);
+		put_sync(k, at, op | RACE_GUARD_SYNC_READ, behind);
 	if (may_lock(e))
 		put_lock(k, e, at, op, behind);
 }
@@ -311,7 +310,7 @@ static void flush_counts(struct kernel *k)
 	}
 }
 
-/* Falling off the end of a body is a ret, and what is put behind its last statement needs a
+/* Falling off the end of a body is a ret, and what is put after its last statement needs a
  * place. */
 static void end_body(struct inst_ctx *cx)
 {
