@@ -20,7 +20,7 @@
  * tracked range (counted). Costs: a call, two loads of 8 bytes and the thread's state.
  */
 #define DEV_KNOBS "__collider_guard"
-#include "race/guard.h"
+#include "race/layout/guard.h"
 #include "race/shadow.h"
 
 #include "gpu_ops.h"

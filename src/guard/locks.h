@@ -22,7 +22,7 @@
 #ifndef COLLIDER_GUARD_LOCKS_H
 #define COLLIDER_GUARD_LOCKS_H
 
-#include "race/guard.h"
+#include "race/layout/guard.h"
 
 #define GUARD_LOCKS_HELD 3u
 

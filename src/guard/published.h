@@ -24,7 +24,7 @@
 #ifndef COLLIDER_GUARD_PUBLISHED_H
 #define COLLIDER_GUARD_PUBLISHED_H
 
-#include "race/guard.h"
+#include "race/layout/guard.h"
 
 #define GUARD_PUB_THREAD_BITS 25u
 #define GUARD_PUB_MODIFIED    1u

@@ -41,7 +41,7 @@
 #ifndef COLLIDER_GUARD_STAMPS_H
 #define COLLIDER_GUARD_STAMPS_H
 
-#include "race/guard.h"
+#include "race/layout/guard.h"
 
 struct guard_stamp {
 	uint32_t now, acquired, read;

@@ -10,7 +10,7 @@
 #include "instrument/internal.h"
 
 #include "device/device.h"
-#include "race/guard.h"
+#include "race/layout/guard.h"
 #include "race/shadow.h"
 
 #include <inttypes.h>

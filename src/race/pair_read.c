@@ -4,7 +4,7 @@
  * Nothing in a chunk is trusted: offsets are checked, strings end within the chunk. A pair becomes
  * one finding whose place is that of its first side.
  */
-#include "race/guard.h"
+#include "race/layout/guard.h"
 #include "race/race.h"
 #include "race/shadow.h"
 

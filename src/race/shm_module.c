@@ -15,7 +15,7 @@
 #include "race/maps.h"
 #include "race/race.h"
 #include "race/sample.h"
-#include "race/guard.h"
+#include "race/layout/guard.h"
 #include "race/shadow.h"
 #include "race/shm_write.h"
 #include "race/site.h"

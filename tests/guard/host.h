@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "race/guard.h"
+#include "race/layout/guard.h"
 
 static inline uint64_t host_cas64(uint64_t *p, uint64_t old, uint64_t next)
 {

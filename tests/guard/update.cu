@@ -3,7 +3,7 @@
 //
 // Kernels with one access that is checked; cuda.sh compiles them. The operations are those of the
 // GPU: relaxed, of scope .gpu, ordering nothing.
-#include "race/guard.h"
+#include "race/layout/guard.h"
 
 static __device__ __forceinline__ uint64_t load64(const void *p)
 {

@@ -577,8 +577,7 @@ __global__ void ring_no_acquire_race() { RING(FENCE, ) }
 		}                                                                                     \
 		c.word[blockIdx.x] = sum;                                                             \
 		before;                                                                               \
-		*(volatile unsigned int *)&c.flag[blockIdx.x] = 1;
-		* \
+		*(volatile unsigned int *)&c.flag[blockIdx.x] = 1;                                    \
 	}
 
 __global__ void look_back_quiet() { LOOK_BACK(FENCE, FENCE) }

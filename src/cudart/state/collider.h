@@ -37,8 +37,8 @@ struct race_guard;
 void rt_guard_module(struct race_guard *block);
 void rt_guard_counts(uint64_t *threads, uint64_t *accesses);
 void rt_note_unseen(uint32_t who);
-/* A kernel starts and no other runs: what is left of earlier ones is given back. The machine's locks
- * are held. */
+/* A kernel starts and no other runs: what is left of earlier ones is given back. The machine's
+ * locks are held. */
 void rt_on_quiet(void *arg);
 void rt_history_quiet(void);
 

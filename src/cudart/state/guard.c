@@ -4,7 +4,7 @@
  * As history.c: all memory of the machine lies in one reserved range, so its entries do, too, 16
  * bytes for each 4, and 16 for each byte for kernels that access bytes. The ranges are reserved
  * when the first module with the detector is loaded; pages come when they are touched. Kernels find
- * them through the module's runtime block (race/guard.h).
+ * them through the module's runtime block (race/layout/guard.h).
  *
  * When a kernel starts and no other runs, the tables of release stamps are cleared, and once half
  * of the launch numbers or of the contexts are taken all entries are given back (a sweep).
@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 
 #include "cudart/state/collider.h"
-#include "race/guard.h"
+#include "race/layout/guard.h"
 #include "race/shadow.h"
 #include "race/shm_write.h"
 

@@ -15,7 +15,7 @@
 
 #include "device/device.h"
 #include "instrument/templates.h"
-#include "race/guard.h"
+#include "race/layout/guard.h"
 #include "race/shadow.h"
 
 #include <string.h>

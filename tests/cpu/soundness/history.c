@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "race/guard.h"
+#include "race/layout/guard.h"
 #include "race/shadow.h"
 
 static void *zeroes(struct cpu_machine *m, uint64_t bytes)

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "instrument/instrument.h"
-#include "race/guard.h"
+#include "race/layout/guard.h"
 #include "race/shadow.h"
 #include "race/pair.h"
 #include "race/race.h"
