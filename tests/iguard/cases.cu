@@ -158,6 +158,25 @@ __global__ void acquire_block_scope_race() { ASM_SEND("st.release.gpu") ASM_TAKE
 __global__ void relaxed_send_race() { ASM_SEND("st.relaxed.gpu") ASM_TAKE("ld.acquire.gpu") }
 __global__ void relaxed_take_race() { ASM_SEND("st.release.gpu") ASM_TAKE("ld.relaxed.gpu") }
 
+__global__ void vector_flag_quiet() // the flag is the second element of what is read
+{
+	if (me() == 0) {
+		c.word[0] = 1;
+		asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(&c.flag[1]), "r"(1)
+			     : "memory");
+	} else if (me() == BLOCK) {
+		unsigned int v, w;
+		do
+			asm volatile("ld.relaxed.gpu.global.v2.u32 {%0, %1}, [%2];"
+				     : "=r"(v), "=r"(w)
+				     : "l"(&c.flag[0])
+				     : "memory");
+		while (w == 0);
+		__threadfence();
+		sink[0] = c.word[0] + v;
+	}
+}
+
 // ---- locks
 // --------------------------------------------------------------------------------------------
 
