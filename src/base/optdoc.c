@@ -150,6 +150,8 @@ static void put_roff(struct base_buf *out, const char *text)
 			base_buf_puts(out, "\\e");
 		else if (*text == '-')
 			base_buf_puts(out, "\\-");
+		else if (*text == '|') /* a long choice may end a line here */
+			base_buf_puts(out, "|\\:");
 		else
 			base_buf_put(out, text, 1);
 		if (*text == '\n' && (text[1] == '.' || text[1] == '\''))
@@ -195,6 +197,8 @@ static void put_roff_cmd(struct base_buf *out, enum option_cmd cmd)
 void option_doc_man(struct base_buf *out, const char *version)
 {
 	base_buf_printf(out, ".TH COLLIDER 1 \"\" \"collider %s\" \"User Commands\"\n", version);
+	/* Long choices stand alone on their line: nothing to adjust. */
+	base_buf_puts(out, ".ad l\n");
 	base_buf_puts(out,
 		      ".SH NAME\ncollider \\- find data races in CUDA programs\n.SH SYNOPSIS\n");
 	for (int i = 0; i < OPTION_CMD_SHOWN; i++) {

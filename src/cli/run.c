@@ -325,10 +325,12 @@ static bool wants_oracle(const struct option_set *set)
 	return (option_list(set, OPTION_DETECTOR) & RACE_DETECT(ORACLE)) != 0;
 }
 
-/* Its history words have no memory on a GPU yet. */
-static bool wants_hirace(const struct option_set *set)
+/* A detector that keeps a history of each location, which has no memory on a GPU yet. */
+static bool wants_history(const struct option_set *set)
 {
-	return (option_list(set, OPTION_DETECTOR) & RACE_DETECT(HIRACE)) != 0;
+	unsigned history = RACE_DETECT(HIRACE) | RACE_DETECT(IGUARD);
+
+	return (option_list(set, OPTION_DETECTOR) & history) != 0;
 }
 
 /* --halt-on-race: is there a finding that counts for exit codes? */
@@ -397,7 +399,7 @@ static int check_files(const struct option_set *set)
 /* --device=auto is the GPU where there is one. */
 static bool takes_cpu(const struct option_set *set)
 {
-	return option_is(set, OPTION_DEVICE, "cpu") || wants_oracle(set) || wants_hirace(set) ||
+	return option_is(set, OPTION_DEVICE, "cpu") || wants_oracle(set) || wants_history(set) ||
 	       (option_is(set, OPTION_DEVICE, "auto") && !spawn_has_gpu());
 }
 
@@ -422,8 +424,9 @@ static int check_device(const struct option_set *set)
 		base_say("error: the oracle works on the CPU device, not with --device=gpu");
 		return BASE_EXIT_USAGE;
 	}
-	if (wants_hirace(set)) {
-		base_say("error: hirace works on the CPU device so far, not with --device=gpu");
+	if (wants_history(set)) {
+		base_say("error: hirace and iguard work on the CPU device so far, not with "
+			 "--device=gpu");
 		return BASE_EXIT_USAGE;
 	}
 	return 0;

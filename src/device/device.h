@@ -43,6 +43,9 @@ extern const size_t race_device_order_size;
 /* The functions of history.cu, for detector hirace; local to the module. */
 extern const char race_device_history[];
 extern const size_t race_device_history_size;
+/* The functions of guard.cu, for detector iguard; local to the module. */
+extern const char race_device_guard[];
+extern const size_t race_device_guard_size;
 /* __collider_tensor (tensor.cu), for modules with tensor copies; it calls __collider_changed. */
 extern const char race_device_tensor[];
 extern const size_t race_device_tensor_size;

@@ -214,6 +214,9 @@ bool inst_function_pass(struct inst_ctx *cx, enum inst_pass pass);
 /* hirace/hirace.c: a module; the pass over the function at work, a kernel. */
 int inst_hirace(struct inst_ctx *cx);
 void inst_hirace_function(struct inst_ctx *cx);
+/* iguard/iguard.c: the same. */
+int inst_iguard(struct inst_ctx *cx);
+void inst_iguard_function(struct inst_ctx *cx);
 
 /* plan.c: decides what is checked together; counts in the footer what is not checked. */
 void inst_plan_function(struct inst_ctx *cx, struct inst_plan *plan);
@@ -357,6 +360,7 @@ bool inst_add_runtime(struct inst_ctx *cx);
 /* The runtime blocks alone: marks of a module in which there is nothing to check. */
 void inst_add_blocks(struct inst_ctx *cx);
 bool inst_add_history(struct inst_ctx *cx);
+bool inst_add_guard(struct inst_ctx *cx);
 bool inst_add_sites(struct inst_ctx *cx);
 /* Notes that __collider_check<suffix> is called; inserts all functions noted, and those that they
  * call. */

@@ -10,6 +10,7 @@
 #include "instrument/internal.h"
 
 #include "device/device.h"
+#include "race/layout/guard.h"
 #include "race/shadow.h"
 
 #include <inttypes.h>
@@ -86,7 +87,8 @@ static void read_knobs_in_global(struct inst_ctx *cx, struct ptx_func *f)
 		if (!a || !a->nsub || s->form->space != PTX_SPACE_CONST ||
 		    a->sub[0].kind != PTX_OPND_SYM ||
 		    (!ptx_str_is(a->sub[0].text, RACE_KNOBS_SYMBOL) &&
-		     !ptx_str_is(a->sub[0].text, RACE_HISTORY_SYMBOL)))
+		     !ptx_str_is(a->sub[0].text, RACE_HISTORY_SYMBOL) &&
+		     !ptx_str_is(a->sub[0].text, RACE_GUARD_SYMBOL)))
 			continue;
 		s->form = ptx_form_in_space(cx->m, s->form, PTX_SPACE_GLOBAL);
 		s->text = (struct ptx_str){"", 0};
@@ -210,23 +212,32 @@ static void choose_space(struct inst_ctx *cx, size_t bytes)
 							       : PTX_STR("global");
 }
 
-static void add_history_block(struct inst_ctx *cx, struct ptx_item *at)
+/* The runtime block of a detector with history. */
+static void add_history_block(struct inst_ctx *cx, struct ptx_item *at, struct ptx_str symbol,
+			      size_t bytes)
 {
-	/* Another detector's knobs do not count as constants of the program. */
-	choose_space(cx, sizeof(struct race_history) + sizeof(struct race_knobs));
+	/* Other detectors' blocks do not count as constants of the program. */
+	choose_space(cx, sizeof(struct race_history) + sizeof(struct race_guard) +
+				 sizeof(struct race_knobs));
 	add_raw(cx, at,
-		inst_module_text(cx, "history",
-				 T(cx->k, PTX_STR(RACE_HISTORY_SYMBOL),
-				   inst_num((int64_t)sizeof(struct race_history) / 8))));
+		inst_module_text(cx, "history", T(cx->k, symbol, inst_num((int64_t)bytes / 8))));
 }
 
-/* The block of detector hirace and its functions. */
-bool inst_add_history(struct inst_ctx *cx)
+static void add_hirace_block(struct inst_ctx *cx, struct ptx_item *at)
 {
-	struct ptx_item *at = first_code(cx->m);
+	add_history_block(cx, at, PTX_STR(RACE_HISTORY_SYMBOL), sizeof(struct race_history));
+}
 
-	add_history_block(cx, at);
-	if (!add_functions(cx, at, race_device_history, race_device_history_size))
+static void add_iguard_block(struct inst_ctx *cx, struct ptx_item *at)
+{
+	add_history_block(cx, at, PTX_STR(RACE_GUARD_SYMBOL), sizeof(struct race_guard));
+}
+
+/* The functions of such a detector, named by a hash of their text as those of collide are. */
+static bool add_history_functions(struct inst_ctx *cx, struct ptx_item *at, const char *ptx,
+				  size_t size)
+{
+	if (!add_functions(cx, at, ptx, size))
 		return false;
 	ptx_each_item(cx->m, it)
 	{
@@ -238,6 +249,22 @@ bool inst_add_history(struct inst_ctx *cx)
 	return true;
 }
 
+bool inst_add_history(struct inst_ctx *cx)
+{
+	struct ptx_item *at = first_code(cx->m);
+
+	add_hirace_block(cx, at);
+	return add_history_functions(cx, at, race_device_history, race_device_history_size);
+}
+
+bool inst_add_guard(struct inst_ctx *cx)
+{
+	struct ptx_item *at = first_code(cx->m);
+
+	add_iguard_block(cx, at);
+	return add_history_functions(cx, at, race_device_guard, race_device_guard_size);
+}
+
 void inst_add_blocks(struct inst_ctx *cx)
 {
 	struct ptx_item *at = first_code(cx->m);
@@ -246,7 +273,9 @@ void inst_add_blocks(struct inst_ctx *cx)
 	if (cx->opt->sanitize & RACE_DETECT(COLLIDE))
 		add_knobs(cx, at);
 	if (cx->opt->sanitize & RACE_DETECT(HIRACE))
-		add_history_block(cx, at);
+		add_hirace_block(cx, at);
+	if (cx->opt->sanitize & RACE_DETECT(IGUARD))
+		add_iguard_block(cx, at);
 }
 
 bool inst_add_runtime(struct inst_ctx *cx)

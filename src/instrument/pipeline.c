@@ -200,9 +200,8 @@ static void frame_function(struct inst_ctx *cx)
 }
 
 static void (*const on_function[INST_PASSES])(struct inst_ctx *cx) = {
-	[INST_PASS_COLLIDE] = collide_function,
-	[INST_PASS_SHUFFLE] = inst_shuffle_function,
-	[INST_PASS_HIRACE] = inst_hirace_function,
+	[INST_PASS_COLLIDE] = collide_function,	   [INST_PASS_SHUFFLE] = inst_shuffle_function,
+	[INST_PASS_HIRACE] = inst_hirace_function, [INST_PASS_IGUARD] = inst_iguard_function,
 	[INST_PASS_FRAME] = frame_function,
 };
 
@@ -346,6 +345,7 @@ static int collide(struct inst_ctx *cx)
 static int (*const pipelines[RACE_DETECTORS_PUT])(struct inst_ctx *cx) = {
 	[RACE_DETECTOR_COLLIDE] = collide,
 	[RACE_DETECTOR_HIRACE] = inst_hirace,
+	[RACE_DETECTOR_IGUARD] = inst_iguard,
 };
 
 /* Runs them, between the steps that all of them share. */

@@ -4,6 +4,7 @@
  * Nothing in a chunk is trusted: offsets are checked, strings end within the chunk. A pair becomes
  * one finding whose place is that of its first side.
  */
+#include "race/layout/guard.h"
 #include "race/race.h"
 #include "race/shadow.h"
 
@@ -273,7 +274,10 @@ void race_sides_fill(struct base_arena *a, const struct race_record *rec, int de
 	const uint32_t threads[3] = {(uint32_t)(shape & 0xffff), (uint32_t)(shape >> 16 & 0xffff),
 				     (uint32_t)(shape >> 32 & 0xffff)};
 	const uint32_t grid[3] = {rec->grid_x, rec->grid_yz & 0xffff, rec->grid_yz >> 16};
-	struct shadow_word was = shadow_decode(rec->was[0], RACE_ACTOR_BITS(rec->was[1]));
+	uint32_t earlier_thread =
+		rec->kind >= RACE_KIND_GUARD_ATOMIC
+			? guard_decode(rec->was[0]).thread
+			: shadow_decode(rec->was[0], RACE_ACTOR_BITS(rec->was[1])).thread;
 	uint32_t size = threads[0] * threads[1] * threads[2];
 
 	f->sides = BASE_NEWN(a, struct race_side, 2);
@@ -302,8 +306,8 @@ void race_sides_fill(struct base_arena *a, const struct race_record *rec, int de
 	}
 	memcpy(f->sides[0].thread, rec->thread, sizeof(rec->thread));
 	memcpy(f->sides[0].block, rec->block, sizeof(rec->block));
-	place_of(size ? was.thread % size : 0, threads, f->sides[1].thread);
-	place_of(size ? was.thread / size : 0, grid, f->sides[1].block);
+	place_of(size ? earlier_thread % size : 0, threads, f->sides[1].thread);
+	place_of(size ? earlier_thread / size : 0, grid, f->sides[1].block);
 	side_place(rec, threads, &f->sides[0]);
 	side_place(rec, threads, &f->sides[1]);
 	f->met.name = "";

@@ -15,6 +15,7 @@
 #include "race/maps.h"
 #include "race/race.h"
 #include "race/sample.h"
+#include "race/layout/guard.h"
 #include "race/shadow.h"
 #include "race/shm_write.h"
 #include "race/site.h"
@@ -164,6 +165,12 @@ void race_shm_history(struct race_history *h, const struct race_fill *fill)
 {
 	if (h->tables)
 		h->knobs.rt = fill->rt;
+}
+
+void race_shm_guard(struct race_guard *g, const struct race_fill *fill)
+{
+	if (g->tables)
+		g->knobs.rt = fill->rt;
 }
 
 void race_shm_block(enum race_detector_id id, void *block, const struct race_fill *fill)

@@ -367,7 +367,7 @@ static void record_take(struct reader *rd, const struct race_record *rec, uint64
 {
 	uint64_t count = rec->count > counted ? rec->count : counted;
 
-	bool is_pair = rec->kind == RACE_KIND_HISTORY || rec->kind == RACE_KIND_HISTORY_POSSIBLE;
+	bool is_pair = rec->kind >= RACE_KIND_HISTORY && rec->kind < RACE_KIND_COUNT;
 	if ((!is_pair && (rec->kind == RACE_KIND_NONE || rec->kind >= RACE_KIND_UNORDERED)) ||
 	    is_pair != ((rec->flags & RACE_REC_TWO_SIDES) != 0)) {
 		rd->out->damaged++;

@@ -3,6 +3,7 @@
  * look-up.
  */
 #include "race/detector.h"
+#include "race/layout/guard.h"
 #include "race/race.h"
 #include "race/record.h"
 #include "race/shadow.h"

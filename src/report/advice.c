@@ -336,16 +336,18 @@ const char *rep_pair_fix(struct base_arena *a, const struct race_finding *f)
 	if (f->kind == RACE_KIND_UNORDERED && f->sides[0].grid == f->sides[1].grid &&
 	    f->sides[0].update && f->sides[1].update)
 		return update_fix(a, f);
-	if (f->kind == RACE_KIND_HISTORY_POSSIBLE)
+	if (f->kind == RACE_KIND_HISTORY_POSSIBLE || f->kind == RACE_KIND_GUARD_POSSIBLE)
 		return base_printf(a,
 				   "look whether a lock, a flag or another barrier orders them in "
 				   "every run; if not:\n%s",
 				   unordered_fix(a, f));
-	if (f->cls == RACE_CLASS_POSSIBLE)
+	if (f->cls == RACE_CLASS_POSSIBLE && f->kind < RACE_KIND_HISTORY)
 		return "look whether the value is used on some path; building with\n"
 		       "`collider nvcc --keep-races` removes invented loads.";
 	switch (f->kind) {
 	case RACE_KIND_SCOPE:
+	case RACE_KIND_GUARD_ATOMIC:
+	case RACE_KIND_GUARD_PAIR:
 		return scope_fix(a, f);
 	case RACE_KIND_MIXED_SIZE:
 		return size_fix(a, f);
@@ -358,6 +360,12 @@ const char *rep_pair_fix(struct base_arena *a, const struct race_finding *f)
 			       "within the launch doesn't help.";
 		return race_kinds[f->kind].fix;
 	case RACE_KIND_BARRIER_COUNT:
+	case RACE_KIND_GUARD_WARP:
+	case RACE_KIND_GUARD_BLOCK:
+	case RACE_KIND_GUARD_LOCK:
+	case RACE_KIND_GUARD_FENCE:
+	case RACE_KIND_GUARD_RELEASE:
+	case RACE_KIND_GUARD_ACQUIRE:
 		return race_kinds[f->kind].fix;
 	default:
 		return unordered_fix(a, f);

@@ -91,6 +91,7 @@ static void update_history(void)
 	uint64_t threads, accesses;
 
 	rt_history_counts(&threads, &accesses);
+	rt_guard_counts(&threads, &accesses);
 	for (unsigned d = 0; d < RT_DEVICES; d++) {
 		struct race_region *region = contexts[d].region;
 		if (!region || !region->has_history)
@@ -279,8 +280,11 @@ static bool fill_blocks(const struct context *c, struct found *f, bool *has_any,
 				      "races in it go unchecked");
 		} else if (c->rt) {
 			void *block = (void *)(uintptr_t)f->blocks[id].at;
-			if (id == RACE_DETECTOR_HIRACE) {
-				rt_history_module(block);
+			if (id == RACE_DETECTOR_HIRACE || id == RACE_DETECTOR_IGUARD) {
+				if (id == RACE_DETECTOR_HIRACE)
+					rt_history_module(block);
+				else
+					rt_guard_module(block);
 				*has_history = true;
 				c->region->has_history = 1;
 			}
@@ -392,7 +396,7 @@ void rt_collider_launched(unsigned device, struct rt_kern *k)
 	if (k && k->count)
 		__atomic_fetch_add(&k->count->count, 1, __ATOMIC_RELAXED);
 	if (!k || !k->image->has_history)
-		rt_history_unseen(RACE_HISTORY_GRID_ORDERS);
+		rt_note_unseen(RACE_HISTORY_GRID_ORDERS);
 	pthread_mutex_lock(&lock);
 	struct context *c = context_of(device);
 	atomic_fetch_add(&c->launches, 1);

@@ -9,7 +9,7 @@
 /* Opens the shared file and announces the CPU device; once, when the machine starts. */
 void rt_collider_start(void);
 /* A module was loaded: writes its knobs, copies its site tables. True: it is instrumented;
- * has_history: with detector hirace. */
+ * has_history: with detector hirace or iguard. */
 bool rt_collider_module(unsigned device, const struct rt_image *im, struct cpu_module *mod,
 			bool *has_history);
 /* Sets in a launch how the kernel orders its blocks. The images' lock is held. */
@@ -31,6 +31,16 @@ struct race_history;
 void rt_history_module(struct race_history *block);
 void rt_history_unseen(uint32_t who);
 void rt_history_counts(uint64_t *threads, uint64_t *accesses);
+/* guard.c: the same for detector iguard; counts are added. For both: who orders without being
+ * seen. */
+struct race_guard;
+void rt_guard_module(struct race_guard *block);
+void rt_guard_counts(uint64_t *threads, uint64_t *accesses);
+void rt_note_unseen(uint32_t who);
+/* A kernel starts and no other runs: what is left of earlier ones is given back. The machine's
+ * locks are held. */
+void rt_on_quiet(void *arg);
+void rt_history_quiet(void);
 
 /* origin.c: the call `number` is wanted in the report. */
 void rt_origin_tell(uint32_t number);

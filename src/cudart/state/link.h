@@ -73,7 +73,7 @@ struct rt_image {
 	cudaError_t error;  /* of parsing or linking: what its kernels return */
 	struct cpu_module *on[RT_DEVICES];
 	bool is_instrumented;
-	bool has_history; /* with detector hirace */
+	bool has_history; /* with detector hirace or iguard */
 	struct rt_kern *kerns;
 	struct rt_var *vars;
 };

@@ -1,5 +1,6 @@
 /*
- * history.c - the runtime block of detector hirace for one run, as cudart/state/history.c fills it.
+ * history.c - the runtime block of detector hirace or iguard for one run, as cudart/state/history.c
+ * and guard.c fill it.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "race/layout/guard.h"
 #include "race/shadow.h"
 
 static void *zeroes(struct cpu_machine *m, uint64_t bytes)
@@ -41,6 +43,27 @@ bool history_begin(struct history *h, struct cpu_machine *m, struct race_history
 	block->byte_words = (uint64_t)(uintptr_t)h->part[2];
 	block->byte_sites = (uint64_t)(uintptr_t)h->part[3];
 	block->tables = (uint64_t)(uintptr_t)h->part[4];
+	return true;
+}
+
+bool history_begin_guard(struct history *h, struct cpu_machine *m, struct race_guard *block,
+			 uint64_t runtime)
+{
+	uint64_t first, bytes;
+
+	cpu_mem_region(m, &first, &bytes);
+	h->bytes[0] = bytes * 4;
+	h->bytes[1] = GUARD_ENTRY_BYTES * RACE_GUARD_BYTES_MOST;
+	h->bytes[2] = sizeof(struct race_guard_tables);
+	for (unsigned i = 0; i < 3; i++)
+		if (!(h->part[i] = zeroes(m, h->bytes[i])))
+			return false;
+	block->knobs.rt = runtime;
+	block->first = first;
+	block->bytes = bytes;
+	block->entries = (uint64_t)(uintptr_t)h->part[0];
+	block->byte_entries = (uint64_t)(uintptr_t)h->part[1];
+	block->tables = (uint64_t)(uintptr_t)h->part[2];
 	return true;
 }
 

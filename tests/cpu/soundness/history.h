@@ -1,5 +1,5 @@
 /*
- * history.h - history words for a program that runs with detector hirace.
+ * history.h - history words for a program that runs with detector hirace, or entries for iguard.
  */
 #ifndef SOUNDNESS_HISTORY_H
 #define SOUNDNESS_HISTORY_H
@@ -9,6 +9,7 @@
 #define HISTORY_PARTS 5u
 
 struct race_history;
+struct race_guard;
 
 struct history {
 	void *part[HISTORY_PARTS];
@@ -18,6 +19,8 @@ struct history {
 /* False: no address space. To be ended in any case, after the machine's end. */
 bool history_begin(struct history *h, struct cpu_machine *m, struct race_history *block,
 		   uint64_t runtime);
+bool history_begin_guard(struct history *h, struct cpu_machine *m, struct race_guard *block,
+			 uint64_t runtime);
 void history_end(struct history *h);
 
 #endif

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "instrument/instrument.h"
+#include "race/layout/guard.h"
 #include "race/shadow.h"
 #include "race/pair.h"
 #include "race/race.h"
@@ -50,6 +51,7 @@ struct run {
 	bool has_sites;
 	struct race_knobs *knobs;
 	struct race_history *block; /* of hirace, in place of collide */
+	struct race_guard *guard;   /* of iguard */
 	struct history history;
 	unsigned pair[PAIRS][2]; /* source lines of the oracle's pairs */
 	bool on_line[LINES];	 /* is one of them here? */
@@ -90,6 +92,8 @@ static void on_symbol(const char *name, uint64_t addr, uint64_t bytes, void *arg
 		x->knobs = p;
 	else if (!strcmp(name, RACE_HISTORY_SYMBOL))
 		x->block = p;
+	else if (!strcmp(name, RACE_GUARD_SYMBOL))
+		x->guard = p;
 	else if (!strncmp(name, RACE_SITES_PREFIX, strlen(RACE_SITES_PREFIX)))
 		x->has_sites = !race_sites_decode(p, bytes, &x->sites);
 }
@@ -110,7 +114,7 @@ static void set_up_collide(struct run *x)
 	size_t nrecords = sizeof(struct race_record) * RACE_SLOTS;
 
 	cpu_module_each_symbol(x->mod, on_symbol, x);
-	if ((!x->knobs && !x->block) || !x->has_sites)
+	if ((!x->knobs && !x->block && !x->guard) || !x->has_sites)
 		die("the instrumented module has no knobs or no site table");
 	x->rt = pages(sizeof(*x->rt));
 	x->records = pages(nrecords);
@@ -121,6 +125,11 @@ static void set_up_collide(struct run *x)
 	if (x->block) {
 		if (!history_begin(&x->history, x->m, x->block, (uint64_t)(uintptr_t)x->rt))
 			die("no address space for history words");
+		return;
+	}
+	if (x->guard) {
+		if (!history_begin_guard(&x->history, x->m, x->guard, (uint64_t)(uintptr_t)x->rt))
+			die("no address space for entries");
 		return;
 	}
 	x->knobs->rt = (uint64_t)(uintptr_t)x->rt;
@@ -177,8 +186,10 @@ void run_instrument(const struct program *p, enum run_damage how, struct base_bu
 {
 	const char *detector = getenv("COLLIDER_SOUNDNESS");
 	bool is_hirace = detector && !strcmp(detector, "hirace");
-	struct inst_options opt = {.sanitize =
-					   is_hirace ? RACE_DETECT(HIRACE) : RACE_DETECT(COLLIDE),
+	bool is_iguard = detector && !strcmp(detector, "iguard");
+	struct inst_options opt = {.sanitize = is_hirace   ? RACE_DETECT(HIRACE)
+					       : is_iguard ? RACE_DETECT(IGUARD)
+							   : RACE_DETECT(COLLIDE),
 				   .inline_groups = getenv("COLLIDER_CALLS") ? -1 : 0};
 	struct inst_stats stats = {0};
 	struct base_sink sink = {0};
@@ -307,7 +318,7 @@ static bool look_at_reports(struct run *x)
 			continue;
 		if (!race_sites_get(&x->sites, c->site, &s))
 			die("a report names no site");
-		if (c->kind == RACE_KIND_HISTORY_POSSIBLE) {
+		if (race_kinds[c->kind].cls == RACE_CLASS_POSSIBLE) {
 			x->r.possible++;
 			continue;
 		}

@@ -1,0 +1,690 @@
+/*
+ * guard.cu - detector `iguard` on the device: what an instrumented module calls.
+ *
+ *	__collider_guard_begin		at a kernel's entry: the thread's state and word
+ *	__collider_guard_shared		at a kernel's entry: the block's table for shared memory
+ *	__collider_guard_g, _s, _x	before an access: global, shared, generic address
+ *	__collider_guard_sync		beside strong accesses and fences: release stamps
+ *	__collider_guard_lock		after an atomic that may have taken a lock
+ *	__collider_guard_barrier	around a barrier of the block
+ *	__collider_guard_warp		around one of a warp
+ *
+ * The rules are guard/update.h and nothing else. Compiled to PTX when Collider is built and pasted
+ * into each module, local to it. All accesses are relaxed. Nothing orders memory but the fences in
+ * dev_write and dev_read: what is left beside a location must be visible no later than the
+ * program's strong write that comes next, and be read no earlier than its strong read; they run
+ * only in kernels that have releases or fences. This detector judges by history, so they hide no
+ * race.
+ *
+ * Entries are swapped word by word, so it runs on every target. Misses: an access outside of the
+ * tracked range (counted). Costs: a call, two loads of 8 bytes and the thread's state.
+ */
+#define DEV_KNOBS "__collider_guard"
+#include "race/layout/guard.h"
+#include "race/shadow.h"
+
+#include "gpu_ops.h"
+
+#include "report_core.h"
+
+/* ---- the operations of guard/ ------------------------------------------------------------- */
+
+DEV_FN uint64_t dev_word(const void *p)
+{
+	uint64_t v;
+
+	asm volatile("ld.relaxed.gpu.u64 %0, [%1];" : "=l"(v) : "l"(p));
+	return v;
+}
+
+DEV_FN uint64_t dev_swap(void *p, uint64_t old, uint64_t next)
+{
+	uint64_t v;
+
+	asm volatile("atom.relaxed.gpu.cas.b64 %0, [%1], %2, %3;"
+		     : "=l"(v)
+		     : "l"(p), "l"(old), "l"(next));
+	return v;
+}
+
+DEV_FN uint32_t dev_word32(const void *p)
+{
+	uint32_t v;
+
+	asm volatile("ld.relaxed.gpu.u32 %0, [%1];" : "=r"(v) : "l"(p));
+	return v;
+}
+
+DEV_FN uint32_t dev_swap32(void *p, uint32_t old, uint32_t next)
+{
+	uint32_t v;
+
+	asm volatile("atom.relaxed.gpu.cas.b32 %0, [%1], %2, %3;"
+		     : "=r"(v)
+		     : "l"(p), "r"(old), "r"(next));
+	return v;
+}
+
+DEV_FN void dev_store32(void *p, uint32_t v)
+{
+	asm volatile("st.relaxed.gpu.u32 [%0], %1;" ::"l"(p), "r"(v));
+}
+
+DEV_FN void dev_max32(void *p, uint32_t v)
+{
+	asm volatile("red.relaxed.gpu.max.u32 [%0], %1;" ::"l"(p), "r"(v));
+}
+
+DEV_FN void dev_or32(void *p, uint32_t v)
+{
+	asm volatile("red.relaxed.gpu.or.b32 [%0], %1;" ::"l"(p), "r"(v));
+}
+
+#define GUARD_FN		  DEV_FN
+#define GUARD_LOAD64(p)		  dev_word(p)
+#define GUARD_LOAD32(p)		  dev_word32(p)
+#define GUARD_CAS64(p, old, next) dev_swap(p, old, next)
+#define GUARD_CAS32(p, old, next) dev_swap32(p, old, next)
+#define GUARD_MAX32(p, v)	  dev_max32(p, v)
+#define GUARD_OR32(p, v)	  dev_or32(p, v)
+#include "guard/kind.h"
+
+/* ---- the runtime block ------------------------------------------------------------------ */
+
+/* Offsets are spelled as text because src/instrument rewrites ld.const where need be. */
+#define FIELD(v, at) asm volatile("ld.const.u64 %0, [__collider_guard+" #at "];" : "=l"(v))
+RACE_STATIC_ASSERT(offsetof(struct race_guard, first) == 64, "read below");
+RACE_STATIC_ASSERT(offsetof(struct race_guard, bytes) == 72, "read below");
+RACE_STATIC_ASSERT(offsetof(struct race_guard, entries) == 80, "read below");
+RACE_STATIC_ASSERT(offsetof(struct race_guard, byte_entries) == 88, "read below");
+RACE_STATIC_ASSERT(offsetof(struct race_guard, tables) == 96, "read below");
+
+DEV_FN struct race_guard_tables *dev_tables(void)
+{
+	uint64_t v;
+
+	FIELD(v, 96);
+	return (struct race_guard_tables *)v;
+}
+
+/* The hash of the module's site table: src/instrument puts it in place of this number. */
+DEV_FN uint64_t dev_table(void)
+{
+	uint64_t v;
+
+	asm volatile("mov.u64 %0, 0xC011DE55C011DE55;" : "=l"(v));
+	return v;
+}
+
+RACE_STATIC_ASSERT(sizeof(struct guard_side) == sizeof(((struct race_guard_side *)0)->stamp),
+		   "the one begins with the other");
+RACE_STATIC_ASSERT(sizeof(struct guard_stamps) == sizeof(((struct race_guard_block *)0)->stamp),
+		   "posted by words");
+RACE_STATIC_ASSERT(GUARD_CONTEXTS == 1u << 18 && GUARD_NOWS == 1u << 17, "in the tables");
+
+/* ---- who a thread is --------------------------------------------------------------------- */
+
+/* In the thread's own memory; declared in iguard.ptxt. */
+struct state {
+	struct guard_stamps stamps;
+	struct guard_locks locks;
+	uint32_t launch, block_clock, warp_clock;
+	uint32_t warp_meets;  /* barriers of its warp so far */
+	uint32_t small_fence; /* it has fenced for its block what came from another */
+	uint32_t block;
+};
+RACE_STATIC_ASSERT(sizeof(struct state) <= 144, "iguard.ptxt");
+
+struct place {
+	uint32_t in_block, block_size;
+	uint64_t block;
+};
+
+DEV_FN struct place dev_place(void)
+{
+	struct place p;
+
+	p.block_size = blockDim.x * blockDim.y * blockDim.z;
+	p.in_block = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+	p.block = ((uint64_t)blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+	return p;
+}
+
+/* This launch's place in the table, from 1; 0: there is none. */
+DEV_FN uint32_t dev_launch(struct race_guard_tables *t)
+{
+	uint64_t grid = dev_grid() + 1u;
+	uint32_t at = (uint32_t)(grid % RACE_GUARD_LAUNCHES);
+
+#pragma unroll 1
+	for (uint32_t i = 0; i < RACE_GUARD_PROBES; i++) {
+		uint64_t found = dev_word(&t->launches[at]);
+
+		if (found == 0)
+			found = dev_swap(&t->launches[at], 0, grid);
+		if (found == 0 || found == grid)
+			return at + 1u;
+		at = at + 1u < RACE_GUARD_LAUNCHES ? at + 1u : 0u;
+	}
+	return 0;
+}
+
+/* What other threads find of this one: its context, or 0 while it synchronises. */
+DEV_FN void dev_set_now(uint64_t me, uint32_t context)
+{
+	uint32_t thread = (uint32_t)(me >> GUARD_THREAD_AT);
+	uint64_t v = (uint64_t)thread << GUARD_THREAD_AT | (uint64_t)context << GUARD_CONTEXT_AT;
+
+	if (me & RACE_GUARD_ORDERS)
+		asm volatile("st.relaxed.gpu.u64 [%0], %1;" ::"l"(
+				     &dev_tables()->nows[guard_now_place(thread)]),
+			     "l"(v));
+}
+
+DEV_FN struct guard_context dev_context(const struct state *s)
+{
+	struct guard_context c = {s->launch,
+				  s->block_clock,
+				  s->warp_clock,
+				  s->stamps.block.own.now,
+				  s->stamps.device.own.now,
+				  guard_locks_summary(&s->locks)};
+
+	return c;
+}
+
+/* The thread's word for the state that it is in now. */
+DEV_FN uint64_t dev_renew(uint64_t me, const struct state *s)
+{
+	uint64_t was = me & GUARD_CONTEXT_MASK;
+	uint32_t context =
+		guard_intern(dev_tables()->contexts, guard_context_encode(dev_context(s)));
+
+	me = (me & ~GUARD_CONTEXT_MASK) | (uint64_t)context << GUARD_CONTEXT_AT;
+	if (context == 0 && was)
+		DEV_INC64((uint64_t)&dev_tables()->threads_aside);
+	dev_set_now(me, context);
+	return me;
+}
+
+/* Without tables or a number the thread does nothing at all. */
+DEV_FN bool dev_is_out(uint64_t state)
+{
+	return ((const struct state *)state)->launch == 0;
+}
+
+extern "C" __device__ __noinline__ uint64_t __collider_guard_begin(uint64_t state, uint32_t flags)
+{
+	struct race_guard_tables *t = dev_tables();
+	struct state *s = (struct state *)state;
+	struct place p = dev_place();
+	uint64_t thread = p.block * p.block_size + p.in_block;
+
+#pragma unroll 1
+	for (uint32_t i = 0; i < sizeof(*s) / 4u; i++)
+		((uint32_t *)s)[i] = 0;
+	if (t == 0)
+		return 0;
+	s->block = (uint32_t)p.block + 1u;
+	if (thread <= GUARD_THREAD_LAST)
+		s->launch = dev_launch(t);
+	if (s->launch == 0) {
+		DEV_INC64((uint64_t)&t->threads_aside);
+		return 0;
+	}
+	return dev_renew(thread << GUARD_THREAD_AT | flags, s);
+}
+
+
+/* ---- accesses ------------------------------------------------------------------------------ */
+
+#define MODE_MAYBE 1u /* the compiler may have invented the load */
+#define MODE_WIDTH 2u /* the width's place */
+
+/* Rare, so a function of its own. */
+extern "C" __device__ __noinline__ void __collider_guard_tell(uint64_t me, uint64_t at,
+							      uint64_t was, uint32_t site,
+							      uint32_t kind_width)
+{
+	uint64_t shape = blockDim.x | blockDim.y << 16 | (uint64_t)blockDim.z << 32;
+	struct dev_found f = {dev_table(),
+			      site,
+			      (kind_width & 0xffu) | RACE_REC_TWO_SIDES << 16,
+			      at,
+			      {was, me},
+			      {guard_decode(was).site, shape},
+			      0,
+			      kind_width >> 8};
+
+	dev_report(&f, dev_rt());
+}
+
+/* One entry; what: the low word. */
+extern "C" __device__ __noinline__ void __collider_guard_entry(uint64_t me, uint64_t state,
+							       uint64_t entry, uint64_t at,
+							       uint32_t what, uint32_t mode)
+{
+	const struct state *s = (const struct state *)state;
+	struct guard_access a = {(what & RACE_GUARD_WRITES) != 0, (what & RACE_GUARD_STRONG) != 0,
+				 (what & RACE_GUARD_CTA) != 0, RACE_GUARD_SITE(what) + 1u,
+				 guard_read_bit(entry)};
+	struct guard_entry *e = (struct guard_entry *)entry;
+	struct place p = dev_place();
+	struct guard_actor actor;
+	struct guard_seen seen = {GUARD_NO_RACE, true, 0};
+
+	actor.thread = (uint32_t)(me >> GUARD_THREAD_AT);
+	actor.block_first = actor.thread - p.in_block;
+	actor.block_size = p.block_size;
+	actor.context = guard_decode(me).context;
+	actor.own = guard_context_decode(guard_context_encode(dev_context(s)));
+	actor.block_acquired = s->stamps.block.own.acquired;
+	actor.device_acquired = s->stamps.device.own.acquired;
+	actor.read = s->stamps.block.own.read;
+	actor.contexts = dev_tables()->contexts;
+	actor.now = me & RACE_GUARD_ORDERS ? dev_tables()->nows : 0;
+	actor.is_unsure = (me & RACE_GUARD_UNSURE) || (mode & MODE_MAYBE);
+	if (mode & MODE_MAYBE) {
+		struct guard_entry was = {dev_word(&e->writer), dev_word(&e->accessor)};
+		struct guard_result r = guard_judge(was, &actor, &a);
+		guard_note(&seen, &r, &was);
+	} else {
+		seen = guard_update_words(e, &actor, &a);
+	}
+	if (seen.verdict == GUARD_POSSIBLE || seen.verdict == GUARD_IS_RACE)
+		__collider_guard_tell(me, at, seen.word, RACE_GUARD_SITE(what),
+				      guard_kind_of(&seen, &actor, &a,
+						    me & RACE_GUARD_ORDERS ? &s->stamps : 0,
+						    s->small_fence != 0) |
+					      mode / MODE_WIDTH << 8);
+}
+
+/* The entries of an access. `first`: of its first word, or of its first byte. */
+extern "C" __device__ __noinline__ void __collider_guard_entries(uint64_t me, uint64_t state,
+								 uint64_t at, uint64_t first,
+								 uint64_t what64)
+{
+	uint32_t what = (uint32_t)what64, narrow = RACE_GUARD_NARROW(what);
+	uint32_t sure = RACE_GUARD_SURE(what64), all = sure | RACE_GUARD_MAYBE(what64);
+
+#pragma unroll 1
+	for (uint32_t i = 0; all >> i; i++) {
+		uint32_t mode = sure >> i & 1u ? 0 : MODE_MAYBE, n = narrow ? narrow : 4u;
+
+		if (!(all >> i & 1u))
+			continue;
+		if (!(what & RACE_GUARD_BYTES)) {
+			__collider_guard_entry(me, state, first + GUARD_ENTRY_BYTES * i,
+					       at + 4u * i, what, mode | MODE_WIDTH * n);
+			continue;
+		}
+#pragma unroll 1
+		for (uint32_t b = 4u * i; b < 4u * i + n; b++)
+			__collider_guard_entry(me, state, first + GUARD_ENTRY_BYTES * b, at + b,
+					       what, mode | MODE_WIDTH);
+	}
+}
+
+DEV_FN void dev_untracked(void)
+{
+	DEV_INC64((uint64_t)&dev_tables()->accesses_aside);
+}
+
+DEV_FN void dev_global(uint64_t me, uint64_t state, uint64_t at, uint64_t what)
+{
+	uint64_t first, bytes, entries;
+
+	FIELD(first, 64);
+	FIELD(bytes, 72);
+	if ((uint32_t)what & RACE_GUARD_BYTES)
+		FIELD(entries, 88);
+	else
+		FIELD(entries, 80);
+	at -= first;
+	if (at >= bytes || entries == 0 ||
+	    ((uint32_t)what & RACE_GUARD_BYTES && at >= RACE_GUARD_BYTES_MOST)) {
+		dev_untracked();
+		return;
+	}
+	entries += (uint32_t)what & RACE_GUARD_BYTES ? at << 4 : at >> 2 << 4;
+	__collider_guard_entries(me, state, at + first, entries, what);
+}
+
+/* The table of a block: race_history_shared, then entries. */
+DEV_FN void dev_in_shared(uint64_t me, uint64_t state, uint32_t table, uint32_t at, uint64_t what)
+{
+	const struct race_history_shared *head =
+		(const struct race_history_shared *)__cvta_shared_to_generic(table);
+	uint32_t off, n;
+
+	if (table == 0xffffffffu) {
+		dev_untracked();
+		return;
+	}
+	n = dev_word32(&head->bytes);
+	off = at - dev_word32(&head->first);
+	if (off >= n || n - off < 4u * (32u - __clz(RACE_GUARD_SURE(what) |
+						   RACE_GUARD_MAYBE(what) | 1u)) -
+					 (off & 3u)) {
+		dev_untracked();
+		return;
+	}
+	off = (uint32_t)what & RACE_GUARD_BYTES ? off << 4 : off >> 2 << 4;
+	__collider_guard_entries(me, state, at, (uint64_t)(head + 1) + off, what);
+}
+
+DEV_FN bool dev_is_aside(uint64_t me)
+{
+	return (me & GUARD_CONTEXT_MASK) == 0;
+}
+
+extern "C" __device__ __noinline__ void __collider_guard_g(uint64_t me, uint64_t state, uint64_t at,
+							   uint64_t what)
+{
+	if (at && !dev_is_aside(me))
+		dev_global(me, state, at, what);
+}
+
+extern "C" __device__ __noinline__ void
+__collider_guard_s(uint64_t me, uint64_t state, uint32_t table, uint32_t at, uint64_t what)
+{
+	if (at != 0xffffffffu && !dev_is_aside(me))
+		dev_in_shared(me, state, table, at, what);
+}
+
+extern "C" __device__ __noinline__ void
+__collider_guard_x(uint64_t me, uint64_t state, uint32_t table, uint64_t at, uint64_t what)
+{
+	const void *p = (const void *)at;
+
+	if (!at || dev_is_aside(me) || __isLocal(p))
+		return;
+	if (__isShared(p))
+		dev_in_shared(me, state, table, (uint32_t)__cvta_generic_to_shared(p), what);
+	else
+		dev_global(me, state, at, what);
+}
+
+/* All threads of the block; a barrier comes after. bytes: of the table. */
+extern "C" __device__ __noinline__ void __collider_guard_shared(uint32_t table, uint32_t first,
+								uint32_t tracked, uint32_t bytes)
+{
+	struct place p = dev_place();
+
+	for (uint32_t i = p.in_block; i < bytes / 4u; i += p.block_size) {
+		uint32_t v = i == 0 ? first : i == 1u ? tracked : 0u;
+		asm volatile("st.relaxed.cta.shared.u32 [%0], %1;" ::"r"(table + 4u * i), "r"(v));
+	}
+}
+
+/* ---- what synchronises ----------------------------------------------------------------------- */
+
+/* The host clears the tables when nothing runs. */
+DEV_FN void dev_mark(void)
+{
+	uint32_t *at = &dev_tables()->is_ordered;
+
+	if (dev_word32(at) == 0)
+		dev_store32(at, 1);
+}
+
+DEV_FN struct race_guard_block *dev_block(const struct state *s, uint32_t warp)
+{
+	uint64_t key = ((uint64_t)s->block << 20 | warp << 10 | s->launch) * 0x9e3779b97f4a7c15ull;
+
+	return &dev_tables()->blocks[key >> 48];
+}
+
+RACE_STATIC_ASSERT(RACE_GUARD_BLOCKS == 1u << 16, "hashed to 16 bits");
+RACE_STATIC_ASSERT(RACE_GUARD_SIDES == 1u << 16, "hashed to 16 bits");
+
+/* Before a barrier: what the thread has goes where those that it meets find it. */
+DEV_FN void dev_arrive(const struct state *s, struct race_guard_block *b, uint32_t number)
+{
+	const uint32_t *own = (const uint32_t *)&s->stamps;
+	uint32_t locks = guard_locks_own(&s->locks);
+
+	dev_mark();
+#pragma unroll 1
+	for (uint32_t i = 0; i < 24u; i += 3u) {
+		if (dev_word32(&b->stamp[i]) < own[i])
+			dev_max32(&b->stamp[i], own[i]);
+		if (dev_word32(&b->stamp[i + 1u]) < own[i + 1u])
+			dev_max32(&b->stamp[i + 1u], own[i + 1u]);
+		if (own[i + 2u] & ~dev_word32(&b->stamp[i + 2u]))
+			dev_or32(&b->stamp[i + 2u], own[i + 2u]);
+	}
+	if (locks)
+		dev_or32(&b->locks[number & 3u], locks);
+}
+
+/* After it. Locks: by number of the barrier; that of two barriers on is made empty: those of two
+ * barriers before were read by all. is_acquire: it is no barrier of a whole block or warp. */
+DEV_FN void dev_meet(struct state *s, struct race_guard_block *b, uint32_t number, bool is_acquire)
+{
+	struct guard_stamps all;
+	uint32_t *words = (uint32_t *)&all;
+
+#pragma unroll 1
+	for (uint32_t i = 0; i < 24u; i++)
+		words[i] = dev_word32(&b->stamp[i]);
+	guard_join_all(&s->stamps, &all);
+	if (is_acquire) {
+		struct guard_stamp found = all.block.released;
+		found.acquired = found.now;
+		guard_join(&s->stamps.block.own, found);
+		guard_join(&s->stamps.block.released, found);
+		guard_join(&s->stamps.device.own, all.device.released);
+		guard_join(&s->stamps.device.released, all.device.released);
+		return;
+	}
+	guard_locks_meet(&s->locks, dev_word32(&b->locks[number & 3u]));
+	if (dev_word32(&b->locks[(number + 2u) & 3u]))
+		dev_store32(&b->locks[(number + 2u) & 3u], 0);
+}
+
+DEV_FN void dev_fence(void)
+{
+	asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+
+DEV_FN struct race_guard_side *dev_side(uint64_t at)
+{
+	return &dev_tables()->sides[(at >> 2) * 0x9e3779b97f4a7c15ull >> 48];
+}
+
+DEV_FN struct guard_op dev_op(const struct state *s, uint32_t bit, uint32_t op)
+{
+	struct guard_op o = {s->block, bit, (op & RACE_GUARD_SYNC_WIDE) != 0,
+			     (op & RACE_GUARD_SYNC_ACQUIRE) != 0};
+
+	return o;
+}
+
+/* Before a strong write. A location that two launches release through is one that anybody may
+ * have. */
+DEV_FN void dev_write(struct state *s, uint64_t at, uint32_t op)
+{
+	struct race_guard_side *side = dev_side(at);
+	struct guard_side *g = (struct guard_side *)side;
+
+	if (s->stamps.block.released.now) {
+		uint32_t owner = dev_word32(&side->launch);
+
+		if (owner == 0)
+			owner = dev_swap32(&side->launch, 0, s->launch);
+		if (owner && owner != s->launch) {
+			dev_max32(&g->part[1].now, 0xffffffffu);
+			dev_max32(&g->part[1].device_now, 0xffffffffu);
+			dev_max32(&g->owner, 0xffffffffu);
+		}
+	}
+	dev_mark();
+	guard_strong_write(&s->stamps, g, dev_op(s, 0, op));
+	dev_fence();
+}
+
+/* The bit that a race at this address asks for: of its entry, wherever that is. */
+DEV_FN uint32_t dev_read_bits(uint64_t at, uint32_t table, uint32_t op)
+{
+	uint32_t words = RACE_GUARD_SYNC_WORDS(op), is_bytes = RACE_GUARD_SYNC_IS_BYTES(op);
+	uint32_t bits = 0;
+	uint64_t first, entry;
+
+	if (__isShared((const void *)at)) {
+		const struct race_history_shared *head =
+			(const struct race_history_shared *)__cvta_shared_to_generic(table);
+		if (table == 0xffffffffu)
+			return 0;
+		first = dev_word32(&head->first);
+		at = (uint32_t)__cvta_generic_to_shared((const void *)at);
+		entry = (uint64_t)(head + 1);
+	} else {
+		FIELD(first, 64);
+		if (is_bytes)
+			FIELD(entry, 88);
+		else
+			FIELD(entry, 80);
+	}
+	at -= first;
+	entry += is_bytes ? at << 4 : at >> 2 << 4;
+	words = is_bytes ? words * 4u : words;
+#pragma unroll 1
+	for (uint32_t i = 0; i < words; i++)
+		bits |= guard_read_bit(entry + GUARD_ENTRY_BYTES * i);
+	return bits;
+}
+
+/* After a strong read. */
+DEV_FN void dev_read(struct state *s, uint64_t at, uint32_t table, uint32_t op)
+{
+	uint32_t orders = dev_word32(&dev_tables()->unseen);
+
+	dev_fence();
+	if (orders & RACE_HISTORY_GRID_ORDERS ||
+	    (op & RACE_GUARD_SYNC_SYSTEM && orders & RACE_HISTORY_HOST_ORDERS)) {
+		struct guard_stamp any = {0, 0xffffffffu, 0xffffffffu};
+		guard_join(&s->stamps.block.seen, any);
+		guard_join(&s->stamps.device.seen, any);
+		if (op & RACE_GUARD_SYNC_ACQUIRE) {
+			guard_join(&s->stamps.block.own, any);
+			guard_join(&s->stamps.device.own, any);
+		}
+	}
+	dev_mark();
+#pragma unroll 1
+	for (uint32_t i = 0; i < RACE_GUARD_SYNC_ELEMS(op); i++)
+		guard_strong_read(&s->stamps,
+				  (struct guard_side *)dev_side(at + i * RACE_GUARD_SYNC_WIDTH(op)),
+				  dev_op(s, i ? 0 : dev_read_bits(at, table, op), op));
+}
+
+/* `op` is a set of RACE_GUARD_SYNC_*. at: generic; the elements of a vector are operations each. */
+extern "C" __device__ __noinline__ uint64_t __collider_guard_sync(uint64_t me, uint64_t state,
+								  uint32_t table, uint64_t at,
+								  uint32_t op)
+{
+	struct state *s = (struct state *)state;
+	bool is_wide = (op & RACE_GUARD_SYNC_WIDE) != 0;
+	bool is_release = (op & RACE_GUARD_SYNC_RELEASE) != 0;
+
+	if (dev_is_out(state))
+		return me;
+	/* Whoever learns of what comes now must not find the thread as it was. */
+	if (op & RACE_GUARD_SYNC_FENCE || is_release)
+		dev_set_now(me, 0);
+	if (op & RACE_GUARD_SYNC_FENCE) {
+		s->small_fence |= !is_wide && s->stamps.device.near.now < s->stamps.device.seen.now;
+		guard_fence(&s->stamps, is_wide);
+		guard_lock_fence(&s->locks, is_wide);
+	}
+	if (is_release)
+		guard_release(&s->stamps, is_wide);
+	if (op & RACE_GUARD_SYNC_WRITE && at) {
+		if (!(op & RACE_GUARD_SYNC_LOCK))
+			guard_lock_free(&s->locks, at);
+#pragma unroll 1
+		for (uint32_t i = 0; i < RACE_GUARD_SYNC_ELEMS(op); i++)
+			dev_write(s, at + i * RACE_GUARD_SYNC_WIDTH(op), op);
+	}
+	if (op & RACE_GUARD_SYNC_READ && at)
+		dev_read(s, at, table, op);
+	return dev_renew(me, s);
+}
+
+/* After a compare-and-swap (is_cas) or exchange, whose result is `old`. */
+extern "C" __device__ __noinline__ uint64_t __collider_guard_lock(uint64_t me, uint64_t state,
+								  uint64_t at, uint64_t old,
+								  uint64_t wanted, uint64_t stored,
+								  uint32_t op)
+{
+	struct state *s = (struct state *)state;
+
+	if (dev_is_out(state) || !at || old != wanted)
+		return me;
+	if (guard_lock_free(&s->locks, at) || stored == wanted)
+		return dev_renew(me, s);
+	guard_lock_try(&s->locks, at, (op & RACE_GUARD_SYNC_WIDE) != 0,
+		       (op & RACE_GUARD_SYNC_ACQUIRE) != 0);
+	return dev_renew(me, s);
+}
+
+/* Around a barrier of the block: before it (is_behind 0) and after it. */
+extern "C" __device__ __noinline__ uint64_t __collider_guard_barrier(uint64_t me, uint64_t state,
+								     uint32_t is_behind)
+{
+	struct state *s = (struct state *)state;
+
+	if (dev_is_out(state))
+		return me;
+	if (!is_behind) {
+		if (me & RACE_GUARD_ORDERS) {
+			dev_set_now(me, 0);
+			dev_arrive(s, dev_block(s, 0), s->block_clock);
+		}
+		return me;
+	}
+	if (me & RACE_GUARD_ORDERS)
+		dev_meet(s, dev_block(s, 0), s->block_clock, false);
+	s->block_clock += s->block_clock != 0xffffffffu;
+	s->warp_clock = 0;
+	return dev_renew(me, s);
+}
+
+/* Does the mask hold all lanes of the warp? */
+DEV_FN bool dev_is_full(uint32_t mask)
+{
+	struct place p = dev_place();
+	uint32_t first = p.in_block & ~31u, lanes = p.block_size - first;
+	uint32_t all = lanes >= 32u ? 0xffffffffu : (1u << lanes) - 1u;
+
+	return (mask & all) == all;
+}
+
+/* Around bar.warp.sync. A mask that leaves lanes out orders as a release does. */
+extern "C" __device__ __noinline__ uint64_t
+__collider_guard_warp(uint64_t me, uint64_t state, uint32_t mask, uint32_t is_behind)
+{
+	struct state *s = (struct state *)state;
+	uint32_t warp = dev_place().in_block / 32u + 1u;
+	bool is_full = dev_is_full(mask);
+
+	if (dev_is_out(state))
+		return me;
+	if (!is_behind) {
+		if (me & RACE_GUARD_ORDERS) {
+			dev_set_now(me, 0);
+			if (!is_full)
+				guard_release(&s->stamps, false);
+			dev_arrive(s, dev_block(s, warp), s->warp_meets);
+		}
+		return me;
+	}
+	if (me & RACE_GUARD_ORDERS)
+		dev_meet(s, dev_block(s, warp), s->warp_meets, !is_full);
+	if (is_full) {
+		s->warp_clock += s->warp_clock != 0xffffffffu;
+		s->warp_meets++;
+	}
+	return dev_renew(me, s);
+}

@@ -1,0 +1,392 @@
+/*
+ * rules.c - iGUARD's metadata and rules one by one: the layout, full fields, many barriers and
+ * fences, locks, and the kinds of what is found.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "host.h"
+
+#include "guard/kind.h"
+
+#define BLOCK	64u
+#define THREADS (3 * BLOCK)
+
+/* Threads of three blocks, one location of data, one that orders. */
+static struct actor {
+	struct guard_stamps stamps;
+	struct guard_locks locks;
+	struct guard_context own;
+	uint32_t context;
+	bool has_small_fence;
+} thread[THREADS];
+static struct guard_entry data;
+static struct guard_side flag;
+static uint64_t contexts[GUARD_CONTEXTS], now[GUARD_NOWS];
+
+static void renew(uint32_t t)
+{
+	struct actor *a = &thread[t];
+
+	a->own.block_stamp = a->stamps.block.own.now;
+	a->own.device_stamp = a->stamps.device.own.now;
+	a->own.locks = guard_locks_summary(&a->locks);
+	a->context = guard_intern(contexts, guard_context_encode(a->own));
+	now[guard_now_place(t)] = (uint64_t)t << GUARD_THREAD_AT | (uint64_t)a->context
+									   << GUARD_CONTEXT_AT;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(thread, 0, sizeof(thread));
+	memset(&data, 0, sizeof(data));
+	memset(&flag, 0, sizeof(flag));
+	memset(contexts, 0, sizeof(contexts));
+	for (uint32_t t = 0; t < THREADS; t++) {
+		thread[t].own.launch = 1;
+		renew(t);
+	}
+	return 0;
+}
+
+static uint32_t kind;
+
+static enum guard_verdict access_as(uint32_t t, struct guard_access a)
+{
+	struct actor *me = &thread[t];
+	struct guard_actor actor = {.thread = t,
+				    .block_first = t / BLOCK * BLOCK,
+				    .block_size = BLOCK,
+				    .context = me->context,
+				    .own = guard_context_decode(guard_context_encode(me->own)),
+				    .block_acquired = me->stamps.block.own.acquired,
+				    .device_acquired = me->stamps.device.own.acquired,
+				    .read = me->stamps.block.own.read,
+				    .contexts = contexts,
+				    .now = now};
+	struct guard_seen seen = guard_update_words(&data, &actor, &a);
+
+	kind = seen.verdict == GUARD_ASIDE || seen.verdict == GUARD_NO_RACE
+		       ? RACE_KIND_NONE
+		       : guard_kind_of(&seen, &actor, &a, &me->stamps, me->has_small_fence);
+	return seen.verdict;
+}
+
+static enum guard_verdict load(uint32_t t)
+{
+	return access_as(t, (struct guard_access){false, false, false, 2, 1});
+}
+
+static enum guard_verdict store(uint32_t t)
+{
+	return access_as(t, (struct guard_access){true, false, false, 1, 1});
+}
+
+static enum guard_verdict add(uint32_t t, bool is_wide)
+{
+	return access_as(t, (struct guard_access){true, true, !is_wide, 3, 1});
+}
+
+static void fence(uint32_t t, bool is_wide)
+{
+	struct actor *a = &thread[t];
+
+	a->has_small_fence |= !is_wide && a->stamps.device.near.now < a->stamps.device.seen.now;
+	guard_fence(&a->stamps, is_wide);
+	guard_lock_fence(&a->locks, is_wide);
+	renew(t);
+}
+
+static void set_flag(uint32_t t)
+{
+	struct guard_op op = {t / BLOCK + 1, 0, true, false};
+
+	guard_strong_write(&thread[t].stamps, &flag, op);
+	renew(t);
+}
+
+static void see_flag(uint32_t t)
+{
+	struct guard_op op = {t / BLOCK + 1, 2, true, false};
+
+	guard_strong_read(&thread[t].stamps, &flag, op);
+	renew(t);
+}
+
+static void barrier(uint32_t b)
+{
+	for (uint32_t t = b * BLOCK; t < (b + 1) * BLOCK; t++) {
+		thread[t].own.block_clock++;
+		thread[t].own.warp_clock = 0;
+		renew(t);
+	}
+}
+
+/* ---- the layout ---------------------------------------------------------------------------- */
+
+static void words_keep_their_fields(void **state)
+{
+	uint64_t x = 1;
+
+	(void)state;
+	for (unsigned i = 0; i < 2000; i++) {
+		x = x * 6364136223846793005ull + 1442695040888963407ull;
+		struct guard_word w = guard_decode(x);
+		w.site = w.site > GUARD_SITE_LAST + 1u ? 0 : w.site;
+		assert_memory_equal(&w.thread, &(uint32_t){(uint32_t)(x >> 36)}, 4);
+		assert_true(guard_encode(w) == (x & ~(w.site ? 0 : 0xfffull << 6)));
+		assert_true(guard_context_encode(guard_context_decode(x)) == x);
+	}
+}
+
+static void full_fields_step_aside(void **state)
+{
+	struct guard_context c = {.launch = 1};
+
+	(void)state;
+	c.block_clock = GUARD_BLOCK_CLOCK_LAST;
+	c.warp_clock = GUARD_WARP_CLOCK_LAST;
+	assert_true(guard_context_encode(c) != 0);
+	c.block_clock++;
+	assert_true(guard_context_encode(c) == 0);
+	c.block_clock = 0;
+	c.warp_clock++;
+	assert_true(guard_context_encode(c) == 0);
+	c.warp_clock = 0;
+	c.block_stamp = c.device_stamp = 1000;
+	assert_int_equal(guard_context_decode(guard_context_encode(c)).device_stamp,
+			 GUARD_STAMP_FULL);
+	assert_int_equal(guard_decode(guard_encode((struct guard_word){.site = 4096})).site, 0);
+	assert_int_equal(guard_decode(guard_encode((struct guard_word){.site = 4095})).site, 4095);
+}
+
+static void a_thread_without_context_is_not_judged(void **state)
+{
+	(void)state;
+	store(0);
+	thread[70].own.block_clock = GUARD_BLOCK_CLOCK_LAST + 1u;
+	renew(70);
+	assert_int_equal(store(70), GUARD_ASIDE);
+	assert_int_equal(store(128), GUARD_IS_RACE);
+}
+
+static void a_full_table_has_no_number(void **state)
+{
+	(void)state;
+	memset(contexts, 0xff, sizeof(contexts));
+	renew(0);
+	assert_int_equal(thread[0].context, 0);
+	assert_int_equal(store(0), GUARD_ASIDE);
+}
+
+static void many_barriers_between(void **state)
+{
+	static const uint32_t counts[] = {1,	63,   64,    255,   256,  257,
+					  1023, 1024, 65535, 65536, 65537};
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		setup(state);
+		store(0);
+		for (uint32_t n = 0; n < counts[i]; n++)
+			for (uint32_t t = 0; t < BLOCK; t++)
+				thread[t].own.block_clock++;
+		renew(33);
+		assert_int_equal(load(33), GUARD_NO_RACE);
+		assert_int_equal(load(BLOCK), GUARD_IS_RACE);
+		assert_int_equal(kind, RACE_KIND_GUARD_GRID);
+	}
+}
+
+static void many_fences_between(void **state)
+{
+	static const uint32_t counts[] = {1, 30, 31, 32, 63, 64, 255, 256, 257, 65537};
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		setup(state);
+		store(0);
+		for (uint32_t n = 0; n < counts[i]; n++)
+			fence(0, true);
+		set_flag(0);
+		/* This one has heard nothing; that one may have. */
+		assert_int_equal(load(2 * BLOCK), GUARD_IS_RACE);
+		see_flag(BLOCK);
+		fence(BLOCK, true);
+		assert_int_equal(load(BLOCK), GUARD_POSSIBLE);
+		/* An access after as many fences. */
+		setup(state);
+		for (uint32_t n = 0; n < counts[i]; n++)
+			fence(0, true);
+		store(0);
+		fence(0, true);
+		set_flag(0);
+		see_flag(BLOCK);
+		fence(BLOCK, true);
+		assert_int_equal(load(BLOCK), GUARD_POSSIBLE);
+	}
+}
+
+/* ---- kinds ----------------------------------------------------------------------------------- */
+
+static void kinds_of_pairs(void **state)
+{
+	store(1);
+	assert_int_equal(load(0), GUARD_IS_RACE);
+	assert_int_equal(kind, RACE_KIND_GUARD_WARP);
+	setup(state);
+	store(32);
+	assert_int_equal(load(0), GUARD_IS_RACE);
+	assert_int_equal(kind, RACE_KIND_GUARD_BLOCK);
+	setup(state);
+	add(0, false);
+	assert_int_equal(add(33, true), GUARD_NO_RACE);
+	assert_int_equal(add(64, true), GUARD_IS_RACE);
+	assert_int_equal(kind, RACE_KIND_GUARD_ATOMIC);
+	setup(state);
+	add(0, true);
+	assert_int_equal(store(64), GUARD_IS_RACE);
+	assert_int_equal(kind, RACE_KIND_GUARD_MIXED);
+}
+
+static void halves_of_a_message(void **state)
+{
+	store(0);
+	fence(0, true);
+	set_flag(0);
+	see_flag(BLOCK);
+	assert_int_equal(load(BLOCK), GUARD_IS_RACE);
+	assert_int_equal(kind, RACE_KIND_GUARD_ACQUIRE);
+	setup(state);
+	store(0);
+	set_flag(0);
+	see_flag(BLOCK);
+	fence(BLOCK, true);
+	assert_int_equal(load(BLOCK), GUARD_IS_RACE);
+	assert_int_equal(kind, RACE_KIND_GUARD_RELEASE);
+	setup(state);
+	store(0);
+	fence(0, false);
+	set_flag(0);
+	see_flag(BLOCK);
+	fence(BLOCK, true);
+	assert_int_equal(load(BLOCK), GUARD_IS_RACE);
+	assert_int_equal(kind, RACE_KIND_GUARD_FENCE);
+	setup(state);
+	store(0);
+	fence(0, true);
+	set_flag(0);
+	see_flag(BLOCK);
+	fence(BLOCK, false);
+	assert_int_equal(load(BLOCK), GUARD_IS_RACE);
+	assert_int_equal(kind, RACE_KIND_GUARD_FENCE);
+}
+
+/* The reader is certain, though others have released a lot: thread 0 has not moved since. */
+static void a_still_thread_is_certain(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 5; i++)
+		fence(2 * BLOCK, true);
+	set_flag(2 * BLOCK);
+	see_flag(BLOCK);
+	fence(BLOCK, true);
+	store(0);
+	assert_int_equal(load(BLOCK), GUARD_IS_RACE);
+	fence(0, true);
+	store(1);
+	fence(1, true);
+	assert_int_equal(load(BLOCK), GUARD_POSSIBLE);
+}
+
+/* An older reader that races with more stays: block 0's read isn't hidden by block 1's. */
+static void readers_of_two_blocks(void **state)
+{
+	(void)state;
+	load(0);
+	load(BLOCK);
+	barrier(1);
+	assert_int_equal(store(BLOCK + 1), GUARD_IS_RACE);
+}
+
+/* ---- locks -------------------------------------------------------------------------------------
+ * */
+
+static void locks_are_inferred(void **state)
+{
+	struct guard_locks l = {{0}, 0};
+
+	(void)state;
+	guard_lock_try(&l, 0x1000, true, false);
+	assert_int_equal(guard_locks_summary(&l), 0); /* no fence yet */
+	guard_lock_fence(&l, false);
+	assert_int_equal(guard_locks_summary(&l), 0); /* too small a one */
+	guard_lock_fence(&l, true);
+	assert_int_not_equal(guard_locks_summary(&l), 0);
+	guard_lock_try(&l, 0x2000, true, true); /* it acquires itself */
+	uint32_t both = guard_locks_summary(&l);
+	assert_true(guard_lock_free(&l, 0x1000)); /* out of order */
+	assert_false(guard_lock_free(&l, 0x1000));
+	assert_true(guard_locks_meet_in(both, guard_locks_summary(&l)));
+	assert_true(guard_lock_free(&l, 0x2000));
+	assert_int_equal(guard_locks_summary(&l), 0);
+	guard_locks_meet(&l, 5);
+	assert_int_equal(guard_locks_summary(&l), 5);
+	for (uint64_t i = 0; i < 5; i++) /* a fourth one doesn't fit */
+		guard_lock_try(&l, 0x4000 + 64 * i, true, true);
+	assert_false(guard_lock_free(&l, 0x4000 + 64 * 3));
+	assert_true(guard_lock_free(&l, 0x4000));
+}
+
+static void lock_by(uint32_t t, uint64_t at)
+{
+	see_flag(t);
+	guard_lock_try(&thread[t].locks, at, true, false);
+	fence(t, true);
+}
+
+static void unlock_by(uint32_t t, uint64_t at)
+{
+	fence(t, true);
+	set_flag(t);
+	guard_lock_free(&thread[t].locks, at);
+	renew(t);
+}
+
+static void a_common_lock_orders(void **state)
+{
+	(void)state;
+	lock_by(0, 0x1000);
+	store(0);
+	unlock_by(0, 0x1000);
+	lock_by(BLOCK, 0x1000);
+	assert_int_equal(store(BLOCK), GUARD_LOCKED);
+	unlock_by(BLOCK, 0x1000);
+	lock_by(2 * BLOCK, 0x2000); /* the flag is seen, so it may be ordered */
+	assert_int_equal(store(2 * BLOCK), GUARD_POSSIBLE);
+	assert_int_equal(kind, RACE_KIND_GUARD_LOCK);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(words_keep_their_fields, setup),
+		cmocka_unit_test_setup(full_fields_step_aside, setup),
+		cmocka_unit_test_setup(a_thread_without_context_is_not_judged, setup),
+		cmocka_unit_test_setup(a_full_table_has_no_number, setup),
+		cmocka_unit_test_setup(many_barriers_between, setup),
+		cmocka_unit_test_setup(many_fences_between, setup),
+		cmocka_unit_test_setup(kinds_of_pairs, setup),
+		cmocka_unit_test_setup(halves_of_a_message, setup),
+		cmocka_unit_test_setup(a_still_thread_is_certain, setup),
+		cmocka_unit_test_setup(readers_of_two_blocks, setup),
+		cmocka_unit_test_setup(locks_are_inferred, setup),
+		cmocka_unit_test_setup(a_common_lock_orders, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
