@@ -32,6 +32,7 @@ struct ev_access {
 	struct ev_root root;
 	bool is_shared;
 	const struct ex *off, *guard; /* offset from the root, in bytes; when it happens */
+	const struct ex *whole;	      /* the offset before it is cut to a shared address's width */
 	const struct ex *value;	      /* what is stored, or NULL */
 };
 
@@ -64,6 +65,7 @@ struct ev_phi {
 	uint8_t turns;
 	struct ex_range range;
 	const struct ex *step, *init, *next, *leaf;
+	const struct ex *closed; /* its value in iteration `ctr` of its loop, or NULL */
 };
 
 struct ev_loop {

@@ -49,6 +49,18 @@ static void hold_side(struct check *c, const struct ex *guard, uint32_t block, u
 	}
 }
 
+/* By the contract an access stays within its array, whose size is known of variables. */
+static void hold_inside(struct check *c, const struct ev_access *x, unsigned t)
+{
+	const struct ir_object *o =
+		x->root.kind == EV_ROOT_OBJECT ? &c->e->ir->objects.v[x->root.id] : NULL;
+
+	if (!o || o->kind == IR_OBJ_DYNAMIC || o->bytes < x->mem->bytes)
+		return;
+	const struct ex *last = ex_const(c->pool, x->whole->w, o->bytes - x->mem->bytes);
+	smt_assert(c->smt, ex_not(c->pool, ex_bin(c->pool, EX_ULT, last, x->whole)), t);
+}
+
 /* Assumptions that speak of two threads. */
 static void hold_both(struct check *c, uint32_t a, uint32_t b)
 {
@@ -96,6 +108,8 @@ static enum smt_answer ask(struct check *c, const uint8_t *counters, bool use_bi
 	hold_side(c, c->a->guard, c->a->block, 0);
 	hold_side(c, c->b->guard, c->b->block, 1);
 	hold_both(c, c->a->block, c->b->block);
+	hold_inside(c, c->a, 0);
+	hold_inside(c, c->b, 1);
 	if (c->is_split_cluster)
 		smt_across(c->smt, ex_const(c->pool, 1, 1), cluster_of(c),
 			   c->level == RACE_LEVEL_CLUSTER);
@@ -136,8 +150,9 @@ static bool search(struct check *c, const struct replay_pair *p, struct smt_mode
 	return false;
 }
 
-/* True: the alarm is true. */
-static bool replay(struct check *c, struct smt_model *m, struct replay_meeting *met)
+/* True: the alarm is true. Where the model itself isn't, other launches may be searched. */
+static bool replay(struct check *c, struct smt_model *m, struct replay_meeting *met,
+		   bool may_search)
 {
 	struct replay_meeting *other = BASE_NEW(c->arena, struct replay_meeting);
 	struct replay_watch *w = BASE_NEWN(c->arena, struct replay_watch, 2);
@@ -161,7 +176,7 @@ static bool replay(struct check *c, struct smt_model *m, struct replay_meeting *
 	enum replay_answer x = replay_run(c->e, m, &p, met);
 	if (x == REPLAY_RACES)
 		return true;
-	if (x == REPLAY_ORDERED || !search(c, &p, m, other)) {
+	if (x == REPLAY_ORDERED || !may_search || !search(c, &p, m, other)) {
 		c->k->counts.failed_replays++;
 		return false;
 	}
@@ -214,7 +229,9 @@ static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 		c->has_failed = true;
 		return;
 	}
-	if ((x == SMT_POSSIBLE || x == SMT_MAYBE) && !c->is_trial && replay(c, &m, &met)) {
+	/* a model that may be wrong is tried, but bit-vectors are asked before anything is searched */
+	if ((x == SMT_POSSIBLE || x == SMT_MAYBE) && !c->is_trial &&
+	    replay(c, &m, &met, x == SMT_POSSIBLE)) {
 		c->k->counts.by_integers++;
 		f.is_true = true;
 		raise(c, counters, &f);
@@ -240,7 +257,7 @@ static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 		c->has_failed = true;
 		if (c->is_trial)
 			return;
-		f.is_true = replay(c, &m, &met);
+		f.is_true = replay(c, &m, &met, true);
 		f.reason = f.is_true ? "" : met.why;
 		raise(c, counters, &f);
 	}

@@ -19,6 +19,9 @@
 
 #include <string.h>
 
+/* Kernels with more blocks are analysed without is_entered. */
+#define MAX_WORDS 64
+
 static bool has(const uint64_t *set, uint32_t b)
 {
 	return set[b / 64] >> (b % 64) & 1;
@@ -29,13 +32,61 @@ static void put(uint64_t *set, uint32_t b)
 	set[b / 64] |= 1ull << (b % 64);
 }
 
-/* Blocks reached from `from` without passing a barrier (through: passing them too) and without
- * going around the loops whose bit is set in `fixed`. */
+/*
+ * The header's branch in the first iteration, when the values that the loop carries are the start's:
+ * does it surely go into the loop? Then a way past the loop without a barrier of its body is none.
+ */
+static bool is_entered(const struct phases *p, uint32_t loop)
+{
+	struct ev *e = p->e;
+	const struct ir_loop *l = &e->ir->loops[loop];
+	const struct ir_block *h = &e->ir->blocks.v[l->header];
+	const struct ex *c = e->cond[l->header];
+
+	if (h->end != IR_BRANCH || !c)
+		return false;
+	for (uint32_t i = 0; i < e->ncells; i++) {
+		const struct ev_phi *f = &e->phi[(size_t)loop * e->ncells + i];
+		if (f->is_modified && !f->is_null && f->leaf && f->leaf->op == EX_PHI && f->init &&
+		    f->init->w == f->leaf->w && ex_contains(c, f->leaf))
+			c = ex_replace(e->pool, c, f->leaf, f->init);
+	}
+	c = ex_replace(e->pool, c, e->loops[loop].ctr, ex_const(e->pool, 64, 0));
+	return c->op == EX_CONST && ir_in_loop(l, h->succ[!(c->imm & 1)]);
+}
+
+/* Does the edge from b to s leave a loop that was only just come to? */
+static bool is_passing_by(const struct phases *p, uint32_t b, uint32_t s, uint32_t from,
+			  const uint64_t *seen)
+{
+	const struct ir *ir = p->e->ir;
+
+	for (uint32_t i = 0; i < ir->nloops; i++) {
+		const struct ir_loop *l = &ir->loops[i];
+		if (l->header != b || !p->is_entered[i] || ir_in_loop(l, s) || ir_in_loop(l, from))
+			continue;
+		bool is_around = false;
+		for (uint32_t k = 0; k < ir->blocks.v[b].npred; k++) {
+			uint32_t x = ir->blocks.v[b].pred[k];
+			is_around |= ir_in_loop(l, x) && has(seen, x);
+		}
+		if (!is_around)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Blocks reached from `from` without passing a barrier (through: passing them too) and without
+ * going around the loops whose bit is set in `fixed`. A block is looked at again when what decides
+ * about one of its edges was reached since.
+ */
 static void reach(const struct phases *p, uint32_t from, const uint64_t *fixed, bool through,
 		  uint64_t *out)
 {
 	const struct ir *ir = p->e->ir;
 	BASE_VEC(uint32_t) todo = {0};
+	uint64_t again[MAX_WORDS] = {0};
 
 	memset(out, 0, p->words * sizeof(*out));
 	base_vec_push(&todo, from);
@@ -46,12 +97,17 @@ static void reach(const struct phases *p, uint32_t from, const uint64_t *fixed, 
 			continue;
 		for (uint32_t k = 0; k < ir->blocks.v[b].nsucc; k++) {
 			uint32_t s = ir->blocks.v[b].succ[k];
-			bool is_around = false;
-			for (uint32_t l = 0; fixed && l < ir->nloops; l++)
-				is_around |= has(fixed, l) && ir->loops[l].header == s &&
-					     ir_in_loop(&ir->loops[l], b);
-			if (is_around || has(out, s))
+			bool is_around = false, is_header = false;
+			for (uint32_t l = 0; l < ir->nloops; l++) {
+				bool is_latch = ir->loops[l].header == s && ir_in_loop(&ir->loops[l], b);
+				is_around |= fixed && has(fixed, l) && is_latch;
+				is_header |= is_latch && p->is_entered[l];
+			}
+			if (is_around || (has(out, s) && !is_header) ||
+			    (is_header && has(again, s)) || is_passing_by(p, b, s, from, out))
 				continue;
+			if (is_header)
+				put(again, s);
 			put(out, s);
 			base_vec_push(&todo, s);
 		}
@@ -312,6 +368,9 @@ void phase_find(struct phases *p, struct ev *e, enum ir_rank rank, const bool *i
 	p->rank = rank;
 	p->is_uniform = is_uniform;
 	p->words = (n + ir->nloops + 63) / 64 + 1;
+	p->is_entered = BASE_NEWN(e->arena, bool, ir->nloops + 1);
+	for (uint32_t l = 0; l < ir->nloops && p->words <= MAX_WORDS; l++)
+		p->is_entered[l] = is_entered(p, l);
 	p->is_exit_split = BASE_NEWN(e->arena, bool, n);
 	p->ends = BASE_NEWN(e->arena, bool, n);
 	p->behind = BASE_NEWN(e->arena, bool, n);

@@ -14,6 +14,7 @@ struct phases {
 	bool *ends, *behind;	/* by block: ends in a barrier, begins behind one */
 	bool *is_alive;		/* by block: a barrier is reachable from its start */
 	bool *has_barrier;	/* by loop */
+	bool *is_entered; /* by loop: whoever comes to its header runs the body once at least */
 	const bool *is_uniform; /* by block, rank IR_RANK_WARP: its branch goes one way in a warp */
 	bool *is_exit_split; /* by block: some threads end here while others meet a barrier again */
 	uint64_t *leavers;   /* blocks whose accesses a thread may do as its last phase, alone */

@@ -80,9 +80,10 @@ void smt_begin(struct smt *s, const struct smt_query *q)
 	Z3_params_dec_ref(s->z, p);
 	if (s->memo)
 		memset(s->memo, 0, 2 * (size_t)s->nmemo * sizeof(*s->memo));
-	s->nproducts = s->ndivisions = 0;
+	s->nproducts = s->ndivisions = s->nthresholds = 0;
 	s->instances.n = s->atoms.n = s->queue.n = s->injective.n = 0;
 	s->nloads = 0;
+	memset(s->position, 0, sizeof(s->position));
 	s->is_loose = false;
 	s->depth = 0;
 }
@@ -201,6 +202,14 @@ static const struct ex *reached(struct smt *s, uint32_t loop, const struct ex *c
 	return ex_or(p, is_first, back);
 }
 
+const struct ex *smt_closed(struct smt *s, const struct ex *v)
+{
+	uint32_t loop = (uint32_t)(v->imm / s->e->ncells);
+	const struct ex *closed = v->n ? s->e->phi[v->imm].closed : NULL;
+
+	return closed && closed->w == v->w ? instantiate(s, closed, loop, v->a[0], v, 1) : NULL;
+}
+
 void smt_leaf_facts(struct smt *s, const struct ex *v, unsigned t)
 {
 	struct ex_pool *p = s->e->pool;
@@ -219,6 +228,8 @@ void smt_leaf_facts(struct smt *s, const struct ex *v, unsigned t)
 		const struct ex *over = instantiate(s, s->e->loops[loop].leave, loop, v, v, 0);
 		later(s, ex_or(p, out, ex_and(p, over, reached(s, loop, v, v, 0))), t);
 	}
+	if (v->op == EX_PHI && v->n && s->q.use_bits && s->e->phi[v->imm].closed)
+		later(s, ex_bin(p, EX_EQ, v, smt_closed(s, v)), t);
 	if (v->op == EX_PHI && v->n && v->a[0]->op == EX_CTR) {
 		const struct ev_phi *f = &s->e->phi[v->imm];
 		uint8_t c = s->q.counters[v->a[0]->imm];
@@ -243,6 +254,8 @@ struct term smt_leaf(struct smt *s, const struct ex *v, unsigned t)
 			r = (struct term){smt_sum(s, r.t, smt_number(s, 1)), 1, FAR_COUNTER + 1};
 		return r;
 	}
+	/* integers can't say what a shift by the counter makes of it: the bit-vectors can */
+	s->is_loose |= v->op == EX_PHI && s->e->phi[v->imm].closed;
 	size_t n = s->instances.n;
 	wide hi = v->op == EX_KEXIT ? FAR_COUNTER : (wide)v->hi;
 	struct term r = smt_instance(s, smt_leaf_key(s, v, t), (wide)v->lo, hi);
@@ -438,6 +451,8 @@ static void hold_threads(struct smt *s)
 		if (s->q.use_bits) {
 			differ[d] = Z3_mk_not(s->z,
 					      Z3_mk_eq(s->z, smt_bits(s, v, 0), smt_bits(s, v, 1)));
+			if (s->position[0][d] || s->position[1][d])
+				continue; /* what the product would be for */
 			const struct ex *wide_n = ex_un(p, EX_ZEXT, 64, n);
 			const struct ex *wide_g = ex_un(p, EX_ZEXT, 64, g);
 			if (!may_wrap)
@@ -541,7 +556,9 @@ enum smt_answer smt_check(struct smt *s, struct smt_model *m)
 	flush(s);
 	learn_loads(s);
 	flush(s);
-	if (!s->q.use_bits)
+	if (s->q.use_bits)
+		smt_finish_bits(s);
+	else
 		smt_finish_integer(s);
 	switch (Z3_solver_check(s->z, s->solver)) {
 	case Z3_L_FALSE:
