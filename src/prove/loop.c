@@ -16,7 +16,8 @@
  */
 #include "prove/eval.h"
 
-#define MAX_WIDENED 4
+#define MAX_WIDENED	   4
+#define TURNS_BEFORE_GUESS 2
 
 static struct ev_phi *phi_of(struct ev *e, uint32_t loop, uint32_t cell)
 {
@@ -74,11 +75,7 @@ struct ev_cell ev_header_cell(struct ev *e, uint32_t loop, uint32_t cell, struct
 			ex_ind(e->pool, (enum ex_ind)p->kind, init.v, p->step, e->loops[loop].ctr);
 	} else {
 		uint32_t n = counters(e, loop, a);
-		if (!p->turns) {
-			p->range = init.v ? (struct ex_range){init.v->lo, init.v->hi} : ex_full(w);
-			p->turns = 1;
-		}
-		if (p->range.hi > ex_mask(w))
+		if (p->turns <= TURNS_BEFORE_GUESS || p->range.hi > ex_mask(w))
 			p->range = ex_full(w);
 		struct ex_range r = p->range;
 		p->leaf = ex_leaf(e->pool, EX_PHI, w, (uint64_t)loop * e->ncells + cell,
@@ -261,7 +258,8 @@ static bool is_within(struct ex_range r, struct ex_range outer)
 
 /*
  * The bounds are guessed to be the start's, and widened to what an iteration makes of them until
- * they hold; where that takes too long, those that hold by themselves remain.
+ * they hold; where that takes too long, those that hold by themselves remain. Not in the first
+ * turns: a narrow guess would make constants of the comparisons that bound inductions.
  */
 static void check_range(struct ev *e, uint32_t loop, struct ev_phi *p, const struct ex *next)
 {
@@ -271,13 +269,19 @@ static void check_range(struct ev *e, uint32_t loop, struct ev_phi *p, const str
 		r.lo = next->lo < p->init->lo ? next->lo : p->init->lo;
 		r.hi = next->hi > p->init->hi ? next->hi : p->init->hi;
 	}
+	if (p->turns <= TURNS_BEFORE_GUESS) {
+		p->range = p->init ? (struct ex_range){p->init->lo, p->init->hi} : r;
+		p->turns++;
+		e->is_changed = true;
+		return;
+	}
 	if (is_within(r, p->range) || is_within(own, p->range))
 		return;
-	if (p->turns < MAX_WIDENED) {
+	if (p->turns < TURNS_BEFORE_GUESS + MAX_WIDENED) {
 		p->range.lo = r.lo < p->range.lo ? r.lo : p->range.lo;
 		p->range.hi = r.hi > p->range.hi ? r.hi : p->range.hi;
 	} else {
-		p->range = p->turns < 2 * MAX_WIDENED ? own : ex_full(p->leaf->w);
+		p->range = p->turns < TURNS_BEFORE_GUESS + 2 * MAX_WIDENED ? own : ex_full(p->leaf->w);
 	}
 	if (p->turns < 250)
 		p->turns++;

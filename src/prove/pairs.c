@@ -49,6 +49,27 @@ static void hold_side(struct check *c, const struct ex *guard, uint32_t block, u
 	}
 }
 
+/* The iterations of loops that only thread t of the two is in, as the phase says. */
+static void hold_edges(struct check *c, uint32_t block, unsigned t)
+{
+	struct ex_pool *p = c->pool;
+
+	for (uint32_t i = 0; c->edges && i < c->e->ir->nloops; i++) {
+		const struct ev_loop *l = &c->e->loops[i];
+		const struct ex *fact = ex_const(p, 1, 0);
+		if (!c->edges[i] || !ir_in_loop(&c->e->ir->loops[i], block))
+			continue;
+		const struct ex *next = ex_bin(p, EX_ADD, l->ctr, ex_const(p, 64, 1));
+		if (c->edges[i] & PHASE_FIRST)
+			fact = ex_bin(p, EX_EQ, l->ctr, ex_const(p, 64, 0));
+		if (c->edges[i] & PHASE_LAST)
+			fact = ex_or(p, fact,
+				     ex_or(p, ex_bin(p, EX_EQ, l->ctr, l->kexit),
+					   ex_bin(p, EX_EQ, next, l->kexit)));
+		smt_assert(c->smt, fact, t);
+	}
+}
+
 /* By the contract an access stays within its array, whose size is known of variables. */
 static void hold_inside(struct check *c, const struct ev_access *x, unsigned t)
 {
@@ -108,6 +129,8 @@ static enum smt_answer ask(struct check *c, const uint8_t *counters, bool use_bi
 	hold_side(c, c->a->guard, c->a->block, 0);
 	hold_side(c, c->b->guard, c->b->block, 1);
 	hold_both(c, c->a->block, c->b->block);
+	hold_edges(c, c->a->block, 0);
+	hold_edges(c, c->b->block, 1);
 	hold_inside(c, c->a, 0);
 	hold_inside(c, c->b, 1);
 	if (c->is_split_cluster)
@@ -263,12 +286,14 @@ static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 	}
 }
 
-static void one_case(const uint8_t *counters, bool is_exited, void *arg)
+static void one_case(const struct phase_case *way, void *arg)
 {
 	struct check *c = arg;
 
+	c->edges = way->edges;
 	if (!c->is_done && !(c->is_trial && c->has_failed))
-		settle(c, counters, is_exited);
+		settle(c, way->counters, way->is_exited);
+	c->edges = NULL;
 }
 
 /* ---- pairs --------------------------------------------------------------------------------- */

@@ -180,16 +180,18 @@ static void enclose(struct smt *s, struct term x, Z3_ast px, struct term f)
 	smt_hold(s, Z3_mk_implies(s->z, also, le(s, scaled(s, f.t, x.lo), px)));
 }
 
-/* Where 0 <= x <= T and S >= 0: x*S <= T*S. T are numbers that the query compares something with, so
+/* Where x <= T and S >= 0: x*S <= T*S. T are numbers that the query compares something with, so
  * that a bound which only a condition gives bounds the product, too. */
 static void bound_by_thresholds(struct smt *s, struct term x, Z3_ast px, struct term f)
 {
 	for (uint32_t i = 0; i < s->nthresholds; i++) {
 		wide most = s->threshold[i];
-		if (x.lo < 0 || f.lo < 0 || most >= x.hi || most <= x.lo)
+		if (most >= x.hi || most <= x.lo)
 			continue;
-		Z3_ast is_below = le(s, x.t, smt_number(s, most));
-		smt_hold(s, Z3_mk_implies(s->z, is_below, le(s, px, scaled(s, f.t, most))));
+		Z3_ast both[2] = {le(s, x.t, smt_number(s, most)),
+				  Z3_mk_ge(s->z, f.t, smt_number(s, 0))};
+		smt_hold(s, Z3_mk_implies(s->z, Z3_mk_and(s->z, 2, both),
+					  le(s, px, scaled(s, f.t, most))));
 	}
 }
 

@@ -189,7 +189,7 @@ void smt_finish_bits(struct smt *s)
 
 static Z3_ast fresh_bits(struct smt *s, const struct ex *v, unsigned t)
 {
-	unsigned d = smt_position(s, v);
+	unsigned d = s->q.is_exact ? 3 : smt_position(s, v);
 
 	if (d < 3 && (is_product(v->a[0]) || is_product(v->a[1])))
 		return position(s, v, t, d);

@@ -248,7 +248,7 @@ __global__ void rank_sort(int *out, const int *in, int n)
 	out[rank] = in[i];
 }
 
-// prove: digit_counts race-free --block-dim=64 --assume=gridDim.x<65536
+// prove: digit_counts race-free --block-dim=64 --grid-dim=64
 __global__ void digit_counts(unsigned *out, const unsigned *in, int shift)
 {
 	__shared__ unsigned count[16 * 64];
