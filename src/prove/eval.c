@@ -521,6 +521,8 @@ void ev_run(struct ev *e, struct ir *ir, struct ex_pool *pool, const struct ev_l
 		make_last(e);
 		do_turn(e);
 	} while (e->is_changed && ++e->turn < MAX_TURNS);
+	for (uint32_t l = 0; l < ir->nloops; l++)
+		ev_bound_counter(e, l);
 	if (e->is_changed)
 		ir_problem(ir, NULL, "the values of its loops could not be settled");
 }

@@ -554,7 +554,8 @@ static const struct ex *rebuild(struct ex_pool *p, const struct ex *v, const str
 	case EX_KEXIT:
 	case EX_PURE:
 		return ex_leaf(p, (enum ex_op)v->op, v->w, v->imm, (enum ex_level)v->level,
-			       (struct ex_range){v->lo, v->hi}, (struct ex_args){v->n, a, !v->is_approx});
+			       (struct ex_range){v->lo, v->hi},
+			       (struct ex_args){v->n, a, !v->is_approx});
 	case EX_CLOAD:
 		return node(p, EX_CLOAD, v->w, v->imm, v->n, a);
 	default:

@@ -243,10 +243,9 @@ static const struct ex *closed_form(struct ev *e, uint32_t loop, const struct ev
 		if (next->op != EX_ASHR && (!c || c & (c - 1)))
 			return NULL;
 		unsigned by = next->op == EX_ASHR ? (unsigned)c : (unsigned)__builtin_ctzll(c);
-		return by && by < next->w
-			       ? shifted(e, (enum ex_op)forms[i].closed, p->init, by,
-					 e->loops[loop].ctr)
-			       : NULL;
+		return by && by < next->w ? shifted(e, (enum ex_op)forms[i].closed, p->init, by,
+						    e->loops[loop].ctr)
+					  : NULL;
 	}
 	return NULL;
 }
@@ -281,7 +280,8 @@ static void check_range(struct ev *e, uint32_t loop, struct ev_phi *p, const str
 		p->range.lo = r.lo < p->range.lo ? r.lo : p->range.lo;
 		p->range.hi = r.hi > p->range.hi ? r.hi : p->range.hi;
 	} else {
-		p->range = p->turns < TURNS_BEFORE_GUESS + 2 * MAX_WIDENED ? own : ex_full(p->leaf->w);
+		p->range =
+			p->turns < TURNS_BEFORE_GUESS + 2 * MAX_WIDENED ? own : ex_full(p->leaf->w);
 	}
 	if (p->turns < 250)
 		p->turns++;
@@ -340,6 +340,39 @@ static void check_cell(struct ev *e, uint32_t loop, uint32_t cell, struct ev_cel
 		e->is_changed = true;
 	} else {
 		check_unsolved(e, loop, p, fits ? next.v : NULL);
+	}
+}
+
+/* Whether the loop goes on in iteration n, with the closed forms put in. */
+static const struct ex *goes_on(struct ev *e, uint32_t loop, uint64_t n)
+{
+	const struct ex *at = ex_const(e->pool, 64, n), *c = e->loops[loop].back;
+
+	for (uint32_t i = 0; i < e->ncells; i++) {
+		const struct ev_phi *p = phi_of(e, loop, i);
+		if (p->closed && p->leaf && p->leaf->op == EX_PHI && ex_contains(c, p->leaf))
+			c = ex_replace(e->pool, c, p->leaf,
+				       ex_replace(e->pool, p->closed, e->loops[loop].ctr, at));
+	}
+	return ex_replace(e->pool, c, e->loops[loop].ctr, at);
+}
+
+void ev_bound_counter(struct ev *e, uint32_t loop)
+{
+	bool has_closed = false;
+
+	e->loops[loop].last = EV_MAX_COUNTER;
+	for (uint32_t i = 0; i < e->ncells; i++)
+		has_closed |= phi_of(e, loop, i)->closed && !phi_of(e, loop, i)->is_solved;
+	/* shifted by 64 bits it is what it will always be */
+	for (uint64_t n = 0; n < 64 && has_closed; n++) {
+		const struct ex *c = goes_on(e, loop, n);
+		if (c->op != EX_CONST)
+			return;
+		if (!(c->imm & 1)) {
+			e->loops[loop].last = n;
+			return;
+		}
 	}
 }
 

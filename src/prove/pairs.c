@@ -414,9 +414,16 @@ static void check_all(struct check *c)
 {
 	const struct ev *e = c->e;
 
-	for (size_t i = 0; i < e->accesses.n; i++)
-		for (size_t k = i; k < e->accesses.n; k++)
+	for (size_t i = 0; i < e->accesses.n; i++) {
+		if (check_now_ms() >= c->deadline) { /* once, instead of at each pair */
+			alarm_problem(RACE_PROBLEM_UNPROVEN, e->accesses.v[i].step->at,
+				      "the time limit was reached before the pairs from here on",
+				      c);
+			return;
+		}
+		for (size_t k = i; k < e->accesses.n && check_now_ms() < c->deadline; k++)
 			check_pair(c, &e->accesses.v[i], &e->accesses.v[k]);
+	}
 }
 
 /* ---- the kernel ------------------------------------------------------------------------------ */

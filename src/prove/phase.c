@@ -104,7 +104,8 @@ static void reach(const struct phases *p, uint32_t from, const uint64_t *fixed, 
 			uint32_t s = ir->blocks.v[b].succ[k];
 			bool is_around = false;
 			for (uint32_t l = 0; l < ir->nloops; l++) {
-				bool is_latch = ir->loops[l].header == s && ir_in_loop(&ir->loops[l], b);
+				bool is_latch =
+					ir->loops[l].header == s && ir_in_loop(&ir->loops[l], b);
 				is_around |= fixed && has(fixed, l) && is_latch;
 				/* around once: now the loop may be left, too */
 				if (is_latch && !is_around && p->entry[l] != IR_NONE &&

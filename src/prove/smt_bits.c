@@ -45,7 +45,7 @@ Z3_ast smt_bits_instance(struct smt *s, uint64_t key, const struct ex *v, unsign
 	in.bits = Z3_mk_fresh_const(s->z, "b", Z3_mk_bv_sort(s->z, v->w));
 	base_vec_push(&s->instances, in);
 	bool is_counter = v->op == EX_CTR || v->op == EX_KEXIT;
-	uint64_t hi = is_counter ? 1ull << 62 : v->hi;
+	uint64_t hi = is_counter ? s->e->loops[v->imm].last : v->hi;
 	if (hi < ex_mask(v->w))
 		smt_hold(s, Z3_mk_bvule(s->z, in.bits, number(s, hi, v->w)));
 	if (v->lo)
@@ -182,8 +182,8 @@ void smt_finish_bits(struct smt *s)
 			Z3_mk_eq(s->z, smt_bits(s, tid, 0), smt_bits(s, tid, 1)),
 			Z3_mk_eq(s->z, smt_bits(s, cta, 0), smt_bits(s, cta, 1)),
 		};
-		smt_hold(s, Z3_mk_iff(s->z, Z3_mk_eq(s->z, *p[0], *p[1]),
-				      Z3_mk_and(s->z, 2, same)));
+		smt_hold(s,
+			 Z3_mk_iff(s->z, Z3_mk_eq(s->z, *p[0], *p[1]), Z3_mk_and(s->z, 2, same)));
 	}
 }
 

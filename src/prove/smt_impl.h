@@ -62,7 +62,7 @@ struct smt {
 	uint32_t nproducts, ndivisions;
 	wide threshold[MAX_THRESHOLDS]; /* numbers that unknowns are compared with */
 	uint32_t nthresholds;
-	Z3_ast position[2][3];	/* smt_bits.c: in the grid, by thread and dimension */
+	Z3_ast position[2][3]; /* smt_bits.c: in the grid, by thread and dimension */
 	BASE_VEC(struct instance) instances;
 	BASE_VEC(struct atom) atoms;
 	BASE_VEC(struct {

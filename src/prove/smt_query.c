@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FAR_COUNTER ((wide)1 << 62)
 /* Z3 keeps every term of a context; a new context every so often keeps memory flat. */
 #define QUERIES_PER_CONTEXT 100
 
@@ -247,17 +246,17 @@ struct term smt_leaf(struct smt *s, const struct ex *v, unsigned t)
 	if (v->op == EX_CTR) {
 		uint8_t c = s->q.counters[v->imm];
 		uint64_t key = mix(mix(BASE_FNV_INIT, EX_CTR), v->imm);
+		wide last = (wide)s->e->loops[v->imm].last;
 		bool is_ahead = (c == SMT_SECOND_AHEAD && t) || (c == SMT_FIRST_AHEAD && !t);
-		struct term r =
-			smt_instance(s, mix(key, c == SMT_FREE ? 1 + t : 0), 0, FAR_COUNTER);
+		struct term r = smt_instance(s, mix(key, c == SMT_FREE ? 1 + t : 0), 0, last);
 		if (is_ahead)
-			r = (struct term){smt_sum(s, r.t, smt_number(s, 1)), 1, FAR_COUNTER + 1};
+			r = (struct term){smt_sum(s, r.t, smt_number(s, 1)), 1, last + 1};
 		return r;
 	}
 	/* integers can't say what a shift by the counter makes of it: the bit-vectors can */
 	s->is_loose |= v->op == EX_PHI && s->e->phi[v->imm].closed;
 	size_t n = s->instances.n;
-	wide hi = v->op == EX_KEXIT ? FAR_COUNTER : (wide)v->hi;
+	wide hi = v->op == EX_KEXIT ? (wide)s->e->loops[v->imm].last : (wide)v->hi;
 	struct term r = smt_instance(s, smt_leaf_key(s, v, t), (wide)v->lo, hi);
 	if (s->instances.n > n) {
 		struct atom a = {v, t, r.t};

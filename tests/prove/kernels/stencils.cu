@@ -2,7 +2,7 @@
  * stencils.cu - neighbours in one, two and three dimensions; matrices.
  */
 
-// prove: five_points race-free --block-dim=128 always
+// prove: five_points race-free --block-dim=128
 __global__ void five_points(float *out, const float *in, int n)
 {
 	__shared__ float s[128 + 4];
@@ -33,7 +33,7 @@ __global__ void five_points_overlap(float *out, const float *in, int n)
 		out[i] = s[t] + s[t + 1] + s[t + 2] + s[t + 3] + s[t + 4];
 }
 
-// prove: plane race-free --block-dim=16,16
+// prove: plane unproven free --block-dim=16,16
 __global__ void plane(float *out, const float *in, int w, int h)
 {
 	int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
