@@ -1,16 +1,17 @@
 /*
  * history.c - the history words of detector hirace on the CPU device.
  *
- * All memory of the machine lies in one reserved range of addresses (cpu/memory/space.c), so its
- * words do, too: 8 bytes for each 4, and 8 for each byte that kernels access as such, with 4
- * beside each for who left it. The ranges are reserved when the first module with the detector is
- * loaded; pages come when they are touched. Kernels find them through the module's runtime block
- * (race/shadow.h) and use them as they use all memory, by instructions of the machine.
+ * All memory of the machine lies in one reserved range of addresses (cpu/memory/space.c), and so do
+ * its history words: 8 bytes for each 4, and 8 for each byte that kernels access as a byte, with 4
+ * beside each for the site that left it. The ranges are reserved when the first module with the
+ * detector is loaded; pages are allocated on first access. Kernels find them through the module's
+ * runtime block (race/shadow.h) and use them as they use all memory, by instructions of the
+ * machine.
  *
  * When a kernel starts and no other runs, the tables of release stamps are cleared, and once half
- * of the launch numbers are taken all words are given back (a sweep): a word of 0 is one that
- * nobody has accessed. Programs that never let the device come to rest run out of numbers; later
- * launches step aside then, and the report counts their threads.
+ * of the launch numbers are taken all words are released (a sweep): a word of 0 has not been
+ * accessed. Programs that never let the device become idle run out of numbers; later launches then
+ * step aside, and the report counts their threads.
  *
  * Misses: memory outside of the machine's own (cudaHostRegister); pairs of two launches.
  */
@@ -32,7 +33,7 @@ static struct {
 	uint32_t unseen; /* before there are tables */
 } h;
 
-/* Address space of zeroes, known to the device as its memory. */
+/* Reserves address space of zeroes, known to the device as its memory. */
 static void *reserve(uint64_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -40,7 +41,7 @@ static void *reserve(uint64_t bytes)
 
 	if (p == MAP_FAILED)
 		return NULL;
-	/* Words are touched here and there. */
+	/* Words are accessed sparsely. */
 	(void)madvise(p, bytes, MADV_NOHUGEPAGE);
 	if (cpu_mem_register_ours(rt.m, p, bytes))
 		return p;
@@ -48,7 +49,7 @@ static void *reserve(uint64_t bytes)
 	return NULL;
 }
 
-/* Given back, they read as zeroes. */
+/* Once released, they read as zeroes. */
 static void clear(void *p, uint64_t bytes)
 {
 	if (p)
@@ -89,7 +90,7 @@ static void set_up(void)
 			      "nothing");
 		return;
 	}
-	/* Without these less is told, and bytes go unchecked. */
+	/* Without these, reports have less detail and bytes go unchecked. */
 	h.sites = reserve(h.bytes);
 	h.byte_words = reserve(h.bytes * 8);
 	h.byte_sites = h.byte_words ? reserve(h.bytes * 4) : NULL;
