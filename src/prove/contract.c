@@ -283,7 +283,7 @@ static enum smt_answer ask_once(struct contract *c, const struct question *q, bo
 
 	if (now >= c->deadline)
 		return SMT_GAVE_UP;
-	sq.rlimit = c->rlimit;
+	sq.rlimit = use_bits ? CHECK_RLIMIT_BITS : c->rlimit;
 	sq.counters = base_zalloc(c->arena, c->e->ir->nloops + 1);
 	sq.timeout_ms = CHECK_WALL(c->deadline - now);
 	c->counts->queries++;

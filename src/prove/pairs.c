@@ -252,7 +252,7 @@ static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 		c->has_failed = true;
 		return;
 	}
-	/* a model that may be wrong is tried, but bit-vectors are asked before anything is searched */
+	/* a model that may be wrong is tried; bit-vectors are asked before anything is searched */
 	if ((x == SMT_POSSIBLE || x == SMT_MAYBE) && !c->is_trial &&
 	    replay(c, &m, &met, x == SMT_POSSIBLE)) {
 		c->k->counts.by_integers++;

@@ -529,7 +529,7 @@ static bool goes_around(struct cases *c, uint32_t loop)
 }
 
 /*
- * A phase that begins at `start` and reaches both blocks. In a loop that only one of them is in, and
+ * A phase that begins at `start` and reaches both blocks. In a loop that only one of them is in and
  * that can't be gone around without a barrier, the phase is in the first iteration if it began
  * outside the loop; else the other thread leaves the loop in this iteration or the next one, and
  * as all leave in the same one, so does this thread.

@@ -526,15 +526,17 @@ static void read_model(struct smt *s, struct smt_model *m)
 	Z3_model_dec_ref(s->z, zm);
 }
 
-/* Asks again for a small launch with small parameters; the first model stays if there is none. */
-static void prefer_small(struct smt *s, struct smt_model *m)
+/* Asks again for a small launch with parameters up to `most`; the model stays if there is none. */
+static bool prefer_small(struct smt *s, struct smt_model *m, unsigned most)
 {
+	bool is_found = false;
+
 	Z3_solver_push(s->z, s->solver);
 	for (size_t i = 0; i < s->atoms.n; i++) {
 		const struct atom *a = &s->atoms.v[i];
 		unsigned top = 0;
 		if (a->v->op == EX_PARAM && a->v->w <= 32)
-			top = 4096;
+			top = most;
 		if (a->v->op == EX_SPEC && a->v->imm >= EX_NTID_X)
 			top = a->v->imm >= EX_NCTAID_X ? 4 : a->v->imm == EX_NTID_X ? 64 : 8;
 		if (!top)
@@ -544,9 +546,12 @@ static void prefer_small(struct smt *s, struct smt_model *m)
 		smt_hold(s,
 			 s->q.use_bits ? Z3_mk_bvule(s->z, a->ast, n) : Z3_mk_le(s->z, a->ast, n));
 	}
-	if (Z3_solver_check(s->z, s->solver) == Z3_L_TRUE)
+	if (Z3_solver_check(s->z, s->solver) == Z3_L_TRUE) {
 		read_model(s, m);
+		is_found = true;
+	}
 	Z3_solver_pop(s->z, s->solver, 1);
+	return is_found;
 }
 
 enum smt_answer smt_check(struct smt *s, struct smt_model *m)
@@ -565,7 +570,9 @@ enum smt_answer smt_check(struct smt *s, struct smt_model *m)
 	case Z3_L_TRUE:
 		if (!s->q.is_alone) {
 			read_model(s, m);
-			prefer_small(s, m);
+			/* what a loop runs to had better be very small: the model is replayed */
+			if (!prefer_small(s, m, 16))
+				prefer_small(s, m, 4096);
 		}
 		return s->is_loose ? SMT_MAYBE : SMT_POSSIBLE;
 	default:
