@@ -397,7 +397,9 @@ void check_pair(struct check *c, const struct ev_access *a, const struct ev_acce
 		check_level(c, RACE_LEVEL_WARP, SMT_SAME_WARP);
 	if (level[RACE_LEVEL_BLOCK])
 		check_level(c, RACE_LEVEL_BLOCK, is_split ? SMT_OTHER_WARP : SMT_ANY_WARP);
-	if (a->is_shared || b->is_shared)
+	const uint32_t *most = c->pool->launch.max + 3;
+	bool is_one_block = most[0] == 1 && most[1] == 1 && most[2] == 1;
+	if (a->is_shared || b->is_shared || is_one_block)
 		return;
 	c->is_split_cluster =
 		c->cluster[0] &&
