@@ -213,6 +213,7 @@ static int prove_one(struct job *j, const char *from, char *const *args, size_t 
 {
 	size_t n = strlen(from), size = 0;
 	bool is_ptx = !strcmp(from, "-") || (n > 4 && !strcmp(from + n - 4, ".ptx"));
+	const struct prove_source src = {.path = from, .args = args, .nargs = nargs};
 	struct prove_options o = j->o;
 	struct base_sink sink = {0};
 	char *text = NULL;
@@ -229,7 +230,7 @@ static int prove_one(struct job *j, const char *from, char *const *args, size_t 
 		rc = prove_text(from, text, size, &o, r, &sink);
 	cli_flush(&sink);
 	if (!rc && option_flag(j->set, OPTION_CONFIRM))
-		prove_confirm(r, text, size, is_ptx ? NULL : from,
+		prove_confirm(r, text, size, is_ptx ? NULL : &src,
 			      option_text(j->set, OPTION_REPRODUCER));
 	if (!rc && !is_ptx && !o.kernel)
 		prove_name_templates(from, r);

@@ -12,10 +12,15 @@ int prove_read_launches(const char *path, struct prove_options *o, struct base_a
 
 /*
  * prove_confirm.c: runs the launches of a kernel's alarms on the CPU device under the oracle, and
- * fills in what they showed. source: the .cu file, or NULL; dir: where reproducers go, or NULL.
+ * fills in what they showed. src: NULL where PTX was given; dir: where reproducers go, or NULL.
  */
-void prove_confirm(struct race_proofs *r, const char *text, size_t size, const char *source,
-		   const char *dir);
+struct prove_source {
+	const char *path;
+	char *const *args; /* options for nvcc */
+	size_t nargs;
+};
+void prove_confirm(struct race_proofs *r, const char *text, size_t size,
+		   const struct prove_source *src, const char *dir);
 
 /*
  * prove_build.c: every .cu file of a compile_commands.json. Calls fn for each with nvcc's options,

@@ -107,6 +107,7 @@ static int run_launch(const char *text, size_t size, const char *kernel, const s
 	struct base_arena arena = {0};
 	struct base_sink sink = {0};
 	struct watch w = {.a = a};
+	struct cpu_kernel_info info;
 	struct cpu_fault fault;
 	struct ptx_module *m = ptx_parse(&arena, "confirm", text, size, &sink);
 	struct cpu_machine *machine = m ? cpu_machine_new(&o) : NULL;
@@ -121,7 +122,9 @@ static int run_launch(const char *text, size_t size, const char *kernel, const s
 	memcpy(work.launch.grid, a->nctaid, sizeof(a->nctaid));
 	memcpy(work.launch.block, a->ntid, sizeof(a->ntid));
 	work.launch.params = block;
-	work.launch.shared_dyn = CPU_SHARED_STATIC / 2;
+	cpu_kernel_get_info(k, &info);
+	if (info.shared_static < CPU_SHARED_STATIC)
+		work.launch.shared_dyn = CPU_SHARED_STATIC - info.shared_static;
 	if (!fill_params(machine, k, a, block))
 		return SAID_NOTHING;
 	cpu_on_pair(machine, on_pair, &w);
@@ -154,12 +157,32 @@ static const char *signature(const char *shown, const char **args)
 	return NULL;
 }
 
+/* The options of nvcc that make of the source the code that was analysed, quoted for a shell. */
+static const char *build_options(struct base_arena *arena, const struct prove_source *src)
+{
+	struct base_buf b = {0};
+	bool is_optimised = false;
+
+	for (size_t i = 0; i < src->nargs; i++) {
+		is_optimised |= !strncmp(src->args[i], "-O", 2);
+		base_buf_puts(&b, " '");
+		for (const char *p = src->args[i]; *p; p++)
+			base_buf_printf(&b, *p == '\'' ? "'\\''" : "%c", *p);
+		base_buf_puts(&b, "'");
+	}
+	const char *text = base_printf(arena, "%s%.*s", is_optimised ? "" : " --keep-races",
+				       (int)b.n, b.n ? b.p : "");
+	base_buf_free(&b);
+	return text;
+}
+
 static bool write_reproducer(const struct race_proof *k, const struct race_alarm *a,
-			     const char *source, const char *path)
+			     const struct prove_source *src, const char *path,
+			     struct base_arena *arena)
 {
 	const char *args = NULL, *name = signature(k->name_shown, &args);
 	struct base_buf b = {0};
-	char *real = realpath(source, NULL);
+	char *real = realpath(src->path, NULL);
 	int err;
 
 	if (!name || !real || strstr(k->name_shown, "(anonymous")) {
@@ -168,8 +191,8 @@ static bool write_reproducer(const struct race_proof *k, const struct race_alarm
 	}
 	base_buf_printf(&b,
 			"// A launch that races, found by collider prove: lines %u and %u.\n"
-			"//   collider nvcc -o race %s && collider run --seed=1 "
-			"--detector=oracle ./race\n"
+			"//   collider nvcc%s -o race %s\n"
+			"//   collider run --device=cpu --detector=oracle --seed=1 ./race\n"
 			"#define main collider_main_of_the_program\n"
 			"#include \"%s\"\n"
 			"#undef main\n"
@@ -177,11 +200,11 @@ static bool write_reproducer(const struct race_proof *k, const struct race_alarm
 			"int main()\n{\n"
 			"\tvoid (*kernel)%s = %.*s;\n"
 			"\tcudaFuncAttributes attributes;\n"
-			"\tunsigned char block[4096] = {0};\n"
+			"\tunsigned char block[32768] = {0}; // the most that a kernel takes\n"
 			"\tvoid *args[256];\n"
 			"\tsize_t offset, size, n = 0;\n",
-			a->side[0].line, a->side[1].line, path, real, args, (int)(args - name),
-			name);
+			a->side[0].line, a->side[1].line, build_options(arena, src), path, real,
+			args, (int)(args - name), name);
 	base_buf_puts(&b, "\tstatic const struct { size_t offset, size; unsigned long long "
 			  "value; } given[] = {\n");
 	for (uint32_t i = 0; i < a->nparams; i++)
@@ -190,7 +213,7 @@ static bool write_reproducer(const struct race_proof *k, const struct race_alarm
 				(unsigned long long)a->param[i].value);
 	base_buf_printf(
 		&b,
-		"\t\t{4096, 0, 0}};\n"
+		"\t\t{sizeof(block), 0, 0}};\n"
 		"\tcudaFuncGetAttributes(&attributes, (const void *)kernel);\n"
 		"\twhile (n < 256 && cudaFuncGetParamInfo((const void *)kernel, n, &offset, &size) "
 		"== cudaSuccess) {\n"
@@ -205,12 +228,12 @@ static bool write_reproducer(const struct race_proof *k, const struct race_alarm
 		"\t\t\tmemcpy(block + offset, &p, sizeof(p));\n\t\t}\n"
 		"\t\targs[n++] = block + offset;\n\t}\n"
 		"\tcudaLaunchKernel((const void *)kernel, dim3(%u, %u, %u), dim3(%u, %u, %u), "
-		"args, "
-		"%u, 0);\n"
+		"args,\n"
+		"\t\t\t%u - attributes.sharedSizeBytes, 0);\n"
 		"\tprintf(\"%%s\\n\", cudaGetErrorString(cudaDeviceSynchronize()));\n"
 		"\treturn 0;\n}\n",
 		ARRAY_BYTES, ARRAY_BYTES, a->nctaid[0], a->nctaid[1], a->nctaid[2], a->ntid[0],
-		a->ntid[1], a->ntid[2], CPU_SHARED_STATIC / 2);
+		a->ntid[1], a->ntid[2], CPU_SHARED_STATIC);
 	err = base_write_file(path, b.p, b.n);
 	if (err)
 		base_say("--reproducer: %s: %s", path, strerror(err));
@@ -258,8 +281,8 @@ static enum race_confirmed confirm(const char *text, size_t size, const char *ke
 						     : RACE_NOT_TRIED;
 }
 
-void prove_confirm(struct race_proofs *r, const char *text, size_t size, const char *source,
-		   const char *dir)
+void prove_confirm(struct race_proofs *r, const char *text, size_t size,
+		   const struct prove_source *src, const char *dir)
 {
 	unsigned n = 0;
 
@@ -270,10 +293,10 @@ void prove_confirm(struct race_proofs *r, const char *text, size_t size, const c
 			if (!a->has_launch || !is_small(a))
 				continue;
 			a->confirmed = confirm(text, size, k->name, a);
-			if (a->confirmed != RACE_CONFIRMED || !dir || !source)
+			if (a->confirmed != RACE_CONFIRMED || !dir || !src)
 				continue;
 			const char *path = base_printf(&r->arena, "%s/race%u.cu", dir, ++n);
-			if (write_reproducer(k, a, source, path))
+			if (write_reproducer(k, a, src, path, &r->arena))
 				a->reproducer = path;
 		}
 	}

@@ -29,6 +29,7 @@ struct check {
 	enum race_level level;
 	enum smt_warp warp;
 	bool is_split_cluster;	    /* GRID: of different clusters only; CLUSTER: of one */
+	const uint8_t *edges;	    /* by loop: enum phase_edge, or NULL */
 	bool is_partial, is_forced; /* forced: no offsets to compare */
 	enum race_class cls;
 	bool is_done; /* this pair has its alarm */

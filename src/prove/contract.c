@@ -277,12 +277,13 @@ static void hold_launch(struct contract *c)
 
 static enum smt_answer ask_once(struct contract *c, const struct question *q, bool use_bits)
 {
-	struct smt_query sq = {.is_alone = true, .use_bits = use_bits, .rlimit = c->rlimit};
+	struct smt_query sq = {.is_alone = true, .use_bits = use_bits, .is_exact = true};
 	uint64_t now = check_now_ms();
 	struct smt_model m;
 
 	if (now >= c->deadline)
 		return SMT_GAVE_UP;
+	sq.rlimit = use_bits ? CHECK_RLIMIT_BITS : c->rlimit;
 	sq.counters = base_zalloc(c->arena, c->e->ir->nloops + 1);
 	sq.timeout_ms = CHECK_WALL(c->deadline - now);
 	c->counts->queries++;

@@ -18,7 +18,7 @@
 
 #define MAX_TRACKED 2048
 #define MAX_CELLS   16384
-#define MAX_TURNS   24
+#define MAX_TURNS   40
 
 static uint32_t counters_of(const struct ev *e, uint32_t block, const struct ex **a)
 {
@@ -38,7 +38,7 @@ static const struct ex *fresh(struct ev *e, uint32_t block, uint32_t step, unsig
 	uint32_t n = counters_of(e, block, a);
 
 	return ex_leaf(e->pool, EX_VAR, w, (uint64_t)which << 32 | step, EX_THREAD, ex_full(w),
-		       (struct ex_args){n, a});
+		       (struct ex_args){.n = n, .a = a});
 }
 
 /* ---- cells ---------------------------------------------------------------------------- */
@@ -206,6 +206,7 @@ static void do_access(struct ev *e, uint32_t block, uint32_t step)
 			ir_problem(e->ir, st->at, "a local address that is not understood");
 		return;
 	}
+	a.whole = a.off;
 	if (a.is_shared)
 		a.off = ex_un(e->pool, a.off->w > 32 ? EX_TRUNC : EX_ZEXT, 32, a.off);
 	if (st->dst != IR_NONE) {
@@ -278,7 +279,7 @@ static void do_value(struct ev *e, uint32_t block, uint32_t step, const struct i
 		break;
 	case IR_PURE:
 		v = ex_leaf(e->pool, EX_PURE, st->w, st->imm, EX_GRID, ex_full(st->w),
-			    (struct ex_args){n, x});
+			    (struct ex_args){.n = n, .a = x});
 		break;
 	case IR_VALUE:
 		if (st->op == EX_ITE)
@@ -480,7 +481,7 @@ static void make_last(struct ev *e)
 			a[n++] = e->loops[p].ctr;
 		e->loops[l].kexit =
 			ex_leaf(e->pool, EX_KEXIT, 64, l, (enum ex_level)e->loops[l].level,
-				ex_full(64), (struct ex_args){n, a});
+				ex_full(64), (struct ex_args){.n = n, .a = a});
 	}
 }
 
@@ -520,6 +521,8 @@ void ev_run(struct ev *e, struct ir *ir, struct ex_pool *pool, const struct ev_l
 		make_last(e);
 		do_turn(e);
 	} while (e->is_changed && ++e->turn < MAX_TURNS);
+	for (uint32_t l = 0; l < ir->nloops; l++)
+		ev_bound_counter(e, l);
 	if (e->is_changed)
 		ir_problem(ir, NULL, "the values of its loops could not be settled");
 }

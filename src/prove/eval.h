@@ -32,6 +32,7 @@ struct ev_access {
 	struct ev_root root;
 	bool is_shared;
 	const struct ex *off, *guard; /* offset from the root, in bytes; when it happens */
+	const struct ex *whole;	      /* the offset before it is cut to a shared address's width */
 	const struct ex *value;	      /* what is stored, or NULL */
 };
 
@@ -64,11 +65,15 @@ struct ev_phi {
 	uint8_t turns;
 	struct ex_range range;
 	const struct ex *step, *init, *next, *leaf;
+	const struct ex *closed; /* its value in iteration `ctr` of its loop, or NULL */
 };
+
+#define EV_MAX_COUNTER (1ull << 62)
 
 struct ev_loop {
 	const struct ex *ctr, *kexit;
 	const struct ex *back, *leave; /* the iteration goes on; the loop is left in it */
+	uint64_t last;		       /* no iteration behind this one is reached */
 	uint8_t level;		       /* of its last iteration's number */
 	bool is_assumed;	       /* its counter is in the contract: it doesn't wrap */
 	const struct ptx_stmt *at;
@@ -124,5 +129,7 @@ bool ev_is_private(const struct ev *e, const struct ex *v);
 /* loop.c */
 struct ev_cell ev_header_cell(struct ev *e, uint32_t loop, uint32_t cell, struct ev_cell init);
 void ev_check_loop(struct ev *e, uint32_t loop);
+/* Finds `last` of a loop that ends by a value in closed form; when all turns are done. */
+void ev_bound_counter(struct ev *e, uint32_t loop);
 
 #endif

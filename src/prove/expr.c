@@ -32,7 +32,7 @@ static uint64_t hash_key(const struct ex *k, const struct ex *const *a)
 static bool is_same(const struct ex *x, const struct ex *k, const struct ex *const *a)
 {
 	return x->op == k->op && x->w == k->w && x->level == k->level && x->imm == k->imm &&
-	       x->n == k->n && x->lo == k->lo && x->hi == k->hi &&
+	       x->n == k->n && x->lo == k->lo && x->hi == k->hi && x->is_approx == k->is_approx &&
 	       (!k->n || !memcmp(x->a, a, k->n * sizeof(*a)));
 }
 
@@ -238,7 +238,7 @@ const struct ex *ex_leaf(struct ex_pool *p, enum ex_op op, unsigned w, uint64_t 
 	k.level = (uint8_t)level;
 	k.lo = r.lo;
 	k.hi = r.hi & ex_mask(w);
-	k.is_approx = op == EX_VAR || op == EX_PHI || op == EX_PURE;
+	k.is_approx = op == EX_VAR || (op == EX_PHI && !args.is_exact) || op == EX_PURE;
 	for (uint32_t i = 0; i < args.n; i++) {
 		if (op == EX_PURE && a[i]->level < k.level)
 			k.level = a[i]->level;
@@ -331,6 +331,15 @@ const struct ex *ex_un(struct ex_pool *p, enum ex_op op, unsigned w, const struc
 		return ex_leaf(p, EX_SYM, w, a->imm, (enum ex_level)a->level, ex_full(w),
 			       EX_NO_ARGS);
 	return node(p, op, w, 0, 1, &a);
+}
+
+bool ex_is_down(const struct ex *step)
+{
+	uint64_t half = ex_mask(step->w) >> 1;
+
+	if (step->op == EX_SUB && step->a[0]->op == EX_CONST && !step->a[0]->imm)
+		return step->a[1]->hi <= half;
+	return step->op == EX_CONST && step->imm > half;
 }
 
 const struct ex *ex_not(struct ex_pool *p, const struct ex *a)
@@ -545,7 +554,8 @@ static const struct ex *rebuild(struct ex_pool *p, const struct ex *v, const str
 	case EX_KEXIT:
 	case EX_PURE:
 		return ex_leaf(p, (enum ex_op)v->op, v->w, v->imm, (enum ex_level)v->level,
-			       (struct ex_range){v->lo, v->hi}, (struct ex_args){v->n, a});
+			       (struct ex_range){v->lo, v->hi},
+			       (struct ex_args){v->n, a, !v->is_approx});
 	case EX_CLOAD:
 		return node(p, EX_CLOAD, v->w, v->imm, v->n, a);
 	default:

@@ -132,8 +132,9 @@ const struct ex *ex_spec(struct ex_pool *p, enum ex_spec s);
 struct ex_args {
 	uint32_t n;
 	const struct ex *const *a;
+	bool is_exact; /* PHI: its closed form is known (loop.c) */
 };
-#define EX_NO_ARGS ((struct ex_args){0, NULL})
+#define EX_NO_ARGS ((struct ex_args){0, NULL, false})
 const struct ex *ex_leaf(struct ex_pool *p, enum ex_op op, unsigned w, uint64_t imm,
 			 enum ex_level level, struct ex_range r, struct ex_args args);
 /* Makes, folds and simplifies. w is the result's width. */
@@ -151,6 +152,8 @@ const struct ex *ex_or(struct ex_pool *p, const struct ex *a, const struct ex *b
 const struct ex *ex_replace(struct ex_pool *p, const struct ex *v, const struct ex *from,
 			    const struct ex *to);
 bool ex_contains(const struct ex *v, const struct ex *part);
+/* Is it surely a negative number as a step: a constant, or 0 - x with x below half the range? */
+bool ex_is_down(const struct ex *step);
 /* Evaluates one operation on numbers; used by the simplifier and the replay. False: undefined
  * (division by zero). */
 bool ex_fold(enum ex_op op, unsigned w, unsigned wa, uint64_t a, uint64_t b, uint64_t *out);

@@ -7,10 +7,17 @@
  * Everything is guessed first and checked at the end of the turn: a wrong guess is taken back and
  * the kernel evaluated anew (ev_run).
  *
+ * One that is multiplied or divided by a power of two in each iteration keeps its leaf, which the
+ * integers need for their facts, and has a closed form beside it for the bit-vectors: the start
+ * shifted by a multiple of the counter.
+ *
  * An induction that a comparison of the loop's exit bounds doesn't wrap before the exit, by the
  * launch contract; with a step of 1 and a strict comparison that is a fact.
  */
 #include "prove/eval.h"
+
+#define MAX_WIDENED	   4
+#define TURNS_BEFORE_GUESS 2
 
 static struct ev_phi *phi_of(struct ev *e, uint32_t loop, uint32_t cell)
 {
@@ -68,9 +75,12 @@ struct ev_cell ev_header_cell(struct ev *e, uint32_t loop, uint32_t cell, struct
 			ex_ind(e->pool, (enum ex_ind)p->kind, init.v, p->step, e->loops[loop].ctr);
 	} else {
 		uint32_t n = counters(e, loop, a);
-		struct ex_range r = p->turns ? p->range : ex_full(w);
+		if (p->turns <= TURNS_BEFORE_GUESS || p->range.hi > ex_mask(w))
+			p->range = ex_full(w);
+		struct ex_range r = p->range;
 		p->leaf = ex_leaf(e->pool, EX_PHI, w, (uint64_t)loop * e->ncells + cell,
-				  (enum ex_level)p->level, r, (struct ex_args){n, a});
+				  (enum ex_level)p->level, r,
+				  (struct ex_args){n, a, p->closed != NULL});
 	}
 	return (struct ev_cell){p->leaf, 0};
 }
@@ -141,8 +151,7 @@ static bool try_solve(struct ev *e, uint32_t loop, struct ev_phi *p, const struc
 
 	if (!step || !p->init || ex_contains(step, e->loops[loop].ctr))
 		return false;
-	uint64_t half = ex_mask(step->w) >> 1;
-	bool is_down = step->op == EX_CONST && step->imm > half;
+	bool is_down = ex_is_down(step);
 	bool is_one = step->op == EX_CONST && (step->imm == 1 || step->imm == ex_mask(step->w));
 	if (bounded_by(e->loops[loop].back, p->leaf, next, is_down, &bound)) {
 		bool is_fact = is_one && bound.is_sure;
@@ -204,6 +213,81 @@ static struct ex_range range_of(const struct ev *e, uint32_t loop, const struct 
 	return r;
 }
 
+/* init shifted by `by` bits in each iteration; by the width or more is as much as it can be. */
+static const struct ex *shifted(struct ev *e, enum ex_op op, const struct ex *init, unsigned by,
+				const struct ex *ctr)
+{
+	struct ex_pool *p = e->pool;
+	const struct ex *n = ex_bin(p, EX_MUL, ctr, ex_const(p, ctr->w, by));
+	const struct ex *most = ex_const(p, init->w, init->w);
+	const struct ex *is_small = ex_bin(p, EX_ULT, ctr, ex_const(p, ctr->w, init->w));
+
+	return ex_bin(p, op, init, ex_ite(p, is_small, ex_un(p, EX_TRUNC, init->w, n), most));
+}
+
+/* The value that is times or shifted by 2^k in each iteration, as a function of the counter. */
+static const struct ex *closed_form(struct ev *e, uint32_t loop, const struct ev_phi *p,
+				    const struct ex *next)
+{
+	static const struct {
+		uint8_t op, closed;
+	} forms[] = {{EX_MUL, EX_SHL}, {EX_UDIV, EX_LSHR}, {EX_ASHR, EX_ASHR}};
+
+	if (!next || !p->init || next->n != 2 || next->a[0] != p->leaf || p->init->w != next->w ||
+	    next->w < 8 || next->a[1]->op != EX_CONST)
+		return NULL;
+	uint64_t c = next->a[1]->imm;
+	for (size_t i = 0; i < BASE_COUNTOF(forms); i++) {
+		if (next->op != forms[i].op)
+			continue;
+		if (next->op != EX_ASHR && (!c || c & (c - 1)))
+			return NULL;
+		unsigned by = next->op == EX_ASHR ? (unsigned)c : (unsigned)__builtin_ctzll(c);
+		return by && by < next->w ? shifted(e, (enum ex_op)forms[i].closed, p->init, by,
+						    e->loops[loop].ctr)
+					  : NULL;
+	}
+	return NULL;
+}
+
+static bool is_within(struct ex_range r, struct ex_range outer)
+{
+	return r.lo >= outer.lo && r.hi <= outer.hi;
+}
+
+/*
+ * The bounds are guessed to be the start's, and widened to what an iteration makes of them until
+ * they hold; where that takes too long, those that hold by themselves remain. Not in the first
+ * turns: a narrow guess would make constants of the comparisons that bound inductions.
+ */
+static void check_range(struct ev *e, uint32_t loop, struct ev_phi *p, const struct ex *next)
+{
+	struct ex_range own = range_of(e, loop, p, next), r = ex_full(p->leaf->w);
+
+	if (next && p->init && next->w == p->leaf->w && p->init->w == p->leaf->w) {
+		r.lo = next->lo < p->init->lo ? next->lo : p->init->lo;
+		r.hi = next->hi > p->init->hi ? next->hi : p->init->hi;
+	}
+	if (p->turns <= TURNS_BEFORE_GUESS) {
+		p->range = p->init ? (struct ex_range){p->init->lo, p->init->hi} : r;
+		p->turns++;
+		e->is_changed = true;
+		return;
+	}
+	if (is_within(r, p->range) || is_within(own, p->range))
+		return;
+	if (p->turns < TURNS_BEFORE_GUESS + MAX_WIDENED) {
+		p->range.lo = r.lo < p->range.lo ? r.lo : p->range.lo;
+		p->range.hi = r.hi > p->range.hi ? r.hi : p->range.hi;
+	} else {
+		p->range =
+			p->turns < TURNS_BEFORE_GUESS + 2 * MAX_WIDENED ? own : ex_full(p->leaf->w);
+	}
+	if (p->turns < 250)
+		p->turns++;
+	e->is_changed = true;
+}
+
 static void check_unsolved(struct ev *e, uint32_t loop, struct ev_phi *p, const struct ex *next)
 {
 	uint8_t level = EX_THREAD;
@@ -215,16 +299,12 @@ static void check_unsolved(struct ev *e, uint32_t loop, struct ev_phi *p, const 
 		p->level = level;
 		e->is_changed = true;
 	}
-	struct ex_range r = range_of(e, loop, p, next);
-	struct ex_range was = p->turns ? p->range : ex_full(p->leaf->w);
-	if (p->turns > 6)
-		r = ex_full(p->leaf->w);
-	if (r.lo != was.lo || r.hi != was.hi) {
-		p->range = r;
-		if (p->turns < 250)
-			p->turns++;
+	const struct ex *closed = closed_form(e, loop, p, next);
+	if (closed != p->closed) {
+		p->closed = closed;
 		e->is_changed = true;
 	}
+	check_range(e, loop, p, next);
 }
 
 static void check_cell(struct ev *e, uint32_t loop, uint32_t cell, struct ev_cell head,
@@ -260,6 +340,39 @@ static void check_cell(struct ev *e, uint32_t loop, uint32_t cell, struct ev_cel
 		e->is_changed = true;
 	} else {
 		check_unsolved(e, loop, p, fits ? next.v : NULL);
+	}
+}
+
+/* Whether the loop goes on in iteration n, with the closed forms put in. */
+static const struct ex *goes_on(struct ev *e, uint32_t loop, uint64_t n)
+{
+	const struct ex *at = ex_const(e->pool, 64, n), *c = e->loops[loop].back;
+
+	for (uint32_t i = 0; i < e->ncells; i++) {
+		const struct ev_phi *p = phi_of(e, loop, i);
+		if (p->closed && p->leaf && p->leaf->op == EX_PHI && ex_contains(c, p->leaf))
+			c = ex_replace(e->pool, c, p->leaf,
+				       ex_replace(e->pool, p->closed, e->loops[loop].ctr, at));
+	}
+	return ex_replace(e->pool, c, e->loops[loop].ctr, at);
+}
+
+void ev_bound_counter(struct ev *e, uint32_t loop)
+{
+	bool has_closed = false;
+
+	e->loops[loop].last = EV_MAX_COUNTER;
+	for (uint32_t i = 0; i < e->ncells; i++)
+		has_closed |= phi_of(e, loop, i)->closed && !phi_of(e, loop, i)->is_solved;
+	/* shifted by 64 bits it is what it will always be */
+	for (uint64_t n = 0; n < 64 && has_closed; n++) {
+		const struct ex *c = goes_on(e, loop, n);
+		if (c->op != EX_CONST)
+			return;
+		if (!(c->imm & 1)) {
+			e->loops[loop].last = n;
+			return;
+		}
 	}
 }
 

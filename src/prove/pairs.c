@@ -49,6 +49,39 @@ static void hold_side(struct check *c, const struct ex *guard, uint32_t block, u
 	}
 }
 
+/* The iterations of loops that only thread t of the two is in, as the phase says. */
+static void hold_edges(struct check *c, uint32_t block, unsigned t)
+{
+	struct ex_pool *p = c->pool;
+
+	for (uint32_t i = 0; c->edges && i < c->e->ir->nloops; i++) {
+		const struct ev_loop *l = &c->e->loops[i];
+		const struct ex *fact = ex_const(p, 1, 0);
+		if (!c->edges[i] || !ir_in_loop(&c->e->ir->loops[i], block))
+			continue;
+		const struct ex *next = ex_bin(p, EX_ADD, l->ctr, ex_const(p, 64, 1));
+		if (c->edges[i] & PHASE_FIRST)
+			fact = ex_bin(p, EX_EQ, l->ctr, ex_const(p, 64, 0));
+		if (c->edges[i] & PHASE_LAST)
+			fact = ex_or(p, fact,
+				     ex_or(p, ex_bin(p, EX_EQ, l->ctr, l->kexit),
+					   ex_bin(p, EX_EQ, next, l->kexit)));
+		smt_assert(c->smt, fact, t);
+	}
+}
+
+/* By the contract an access stays within its array, whose size is known of variables. */
+static void hold_inside(struct check *c, const struct ev_access *x, unsigned t)
+{
+	const struct ir_object *o =
+		x->root.kind == EV_ROOT_OBJECT ? &c->e->ir->objects.v[x->root.id] : NULL;
+
+	if (!o || o->kind == IR_OBJ_DYNAMIC || o->bytes < x->mem->bytes)
+		return;
+	const struct ex *last = ex_const(c->pool, x->whole->w, o->bytes - x->mem->bytes);
+	smt_assert(c->smt, ex_not(c->pool, ex_bin(c->pool, EX_ULT, last, x->whole)), t);
+}
+
 /* Assumptions that speak of two threads. */
 static void hold_both(struct check *c, uint32_t a, uint32_t b)
 {
@@ -96,6 +129,10 @@ static enum smt_answer ask(struct check *c, const uint8_t *counters, bool use_bi
 	hold_side(c, c->a->guard, c->a->block, 0);
 	hold_side(c, c->b->guard, c->b->block, 1);
 	hold_both(c, c->a->block, c->b->block);
+	hold_edges(c, c->a->block, 0);
+	hold_edges(c, c->b->block, 1);
+	hold_inside(c, c->a, 0);
+	hold_inside(c, c->b, 1);
 	if (c->is_split_cluster)
 		smt_across(c->smt, ex_const(c->pool, 1, 1), cluster_of(c),
 			   c->level == RACE_LEVEL_CLUSTER);
@@ -136,8 +173,9 @@ static bool search(struct check *c, const struct replay_pair *p, struct smt_mode
 	return false;
 }
 
-/* True: the alarm is true. */
-static bool replay(struct check *c, struct smt_model *m, struct replay_meeting *met)
+/* True: the alarm is true. Where the model itself isn't, other launches may be searched. */
+static bool replay(struct check *c, struct smt_model *m, struct replay_meeting *met,
+		   bool may_search)
 {
 	struct replay_meeting *other = BASE_NEW(c->arena, struct replay_meeting);
 	struct replay_watch *w = BASE_NEWN(c->arena, struct replay_watch, 2);
@@ -161,7 +199,7 @@ static bool replay(struct check *c, struct smt_model *m, struct replay_meeting *
 	enum replay_answer x = replay_run(c->e, m, &p, met);
 	if (x == REPLAY_RACES)
 		return true;
-	if (x == REPLAY_ORDERED || !search(c, &p, m, other)) {
+	if (x == REPLAY_ORDERED || !may_search || !search(c, &p, m, other)) {
 		c->k->counts.failed_replays++;
 		return false;
 	}
@@ -214,7 +252,9 @@ static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 		c->has_failed = true;
 		return;
 	}
-	if ((x == SMT_POSSIBLE || x == SMT_MAYBE) && !c->is_trial && replay(c, &m, &met)) {
+	/* a model that may be wrong is tried; bit-vectors are asked before anything is searched */
+	if ((x == SMT_POSSIBLE || x == SMT_MAYBE) && !c->is_trial &&
+	    replay(c, &m, &met, x == SMT_POSSIBLE)) {
 		c->k->counts.by_integers++;
 		f.is_true = true;
 		raise(c, counters, &f);
@@ -240,18 +280,20 @@ static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 		c->has_failed = true;
 		if (c->is_trial)
 			return;
-		f.is_true = replay(c, &m, &met);
+		f.is_true = replay(c, &m, &met, true);
 		f.reason = f.is_true ? "" : met.why;
 		raise(c, counters, &f);
 	}
 }
 
-static void one_case(const uint8_t *counters, bool is_exited, void *arg)
+static void one_case(const struct phase_case *way, void *arg)
 {
 	struct check *c = arg;
 
+	c->edges = way->edges;
 	if (!c->is_done && !(c->is_trial && c->has_failed))
-		settle(c, counters, is_exited);
+		settle(c, way->counters, way->is_exited);
+	c->edges = NULL;
 }
 
 /* ---- pairs --------------------------------------------------------------------------------- */
@@ -355,7 +397,9 @@ void check_pair(struct check *c, const struct ev_access *a, const struct ev_acce
 		check_level(c, RACE_LEVEL_WARP, SMT_SAME_WARP);
 	if (level[RACE_LEVEL_BLOCK])
 		check_level(c, RACE_LEVEL_BLOCK, is_split ? SMT_OTHER_WARP : SMT_ANY_WARP);
-	if (a->is_shared || b->is_shared)
+	const uint32_t *most = c->pool->launch.max + 3;
+	bool is_one_block = most[0] == 1 && most[1] == 1 && most[2] == 1;
+	if (a->is_shared || b->is_shared || is_one_block)
 		return;
 	c->is_split_cluster =
 		c->cluster[0] &&
@@ -372,9 +416,16 @@ static void check_all(struct check *c)
 {
 	const struct ev *e = c->e;
 
-	for (size_t i = 0; i < e->accesses.n; i++)
-		for (size_t k = i; k < e->accesses.n; k++)
+	for (size_t i = 0; i < e->accesses.n; i++) {
+		if (check_now_ms() >= c->deadline) { /* once, instead of at each pair */
+			alarm_problem(RACE_PROBLEM_UNPROVEN, e->accesses.v[i].step->at,
+				      "the time limit was reached before the pairs from here on",
+				      c);
+			return;
+		}
+		for (size_t k = i; k < e->accesses.n && check_now_ms() < c->deadline; k++)
 			check_pair(c, &e->accesses.v[i], &e->accesses.v[k]);
+	}
 }
 
 /* ---- the kernel ------------------------------------------------------------------------------ */

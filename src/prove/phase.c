@@ -19,6 +19,9 @@
 
 #include <string.h>
 
+/* Kernels with more blocks are analysed without `entry`. */
+#define MAX_WORDS 64
+
 static bool has(const uint64_t *set, uint32_t b)
 {
 	return set[b / 64] >> (b % 64) & 1;
@@ -29,13 +32,66 @@ static void put(uint64_t *set, uint32_t b)
 	set[b / 64] |= 1ull << (b % 64);
 }
 
-/* Blocks reached from `from` without passing a barrier (through: passing them too) and without
- * going around the loops whose bit is set in `fixed`. */
+/*
+ * The first branch behind the loop's header in the first iteration, when the values that the loop
+ * carries are the start's: does it surely stay in the loop? Then there is no way past the loop
+ * without its body. The block that ends in that branch, or IR_NONE.
+ */
+static uint32_t find_entry(const struct phases *p, uint32_t loop)
+{
+	struct ev *e = p->e;
+	const struct ir_loop *l = &e->ir->loops[loop];
+	uint32_t at = l->header;
+
+	while (e->ir->blocks.v[at].end == IR_JUMP && !p->ends[at] &&
+	       ir_in_loop(l, e->ir->blocks.v[at].succ[0]) &&
+	       e->ir->blocks.v[at].succ[0] != l->header)
+		at = e->ir->blocks.v[at].succ[0];
+	const struct ir_block *h = &e->ir->blocks.v[at];
+	const struct ex *c = e->cond[at];
+	if (h->end != IR_BRANCH || !c || e->ir->blocks.v[at].loop != loop)
+		return IR_NONE;
+	for (uint32_t i = 0; i < e->ncells; i++) {
+		const struct ev_phi *f = &e->phi[(size_t)loop * e->ncells + i];
+		if (f->is_modified && !f->is_null && f->leaf && f->leaf->op == EX_PHI && f->init &&
+		    f->init->w == f->leaf->w && ex_contains(c, f->leaf))
+			c = ex_replace(e->pool, c, f->leaf, f->init);
+	}
+	c = ex_replace(e->pool, c, e->loops[loop].ctr, ex_const(e->pool, 64, 0));
+	return c->op == EX_CONST && ir_in_loop(l, h->succ[!(c->imm & 1)]) ? at : IR_NONE;
+}
+
+/* Does the edge from b to s leave a loop that was only just come to? */
+static bool is_passing_by(const struct phases *p, uint32_t b, uint32_t s, uint32_t from,
+			  const uint64_t *seen)
+{
+	const struct ir *ir = p->e->ir;
+
+	for (uint32_t i = 0; i < ir->nloops; i++) {
+		const struct ir_loop *l = &ir->loops[i];
+		if (p->entry[i] != b || ir_in_loop(l, s) || ir_in_loop(l, from))
+			continue;
+		const struct ir_block *h = &ir->blocks.v[l->header];
+		bool is_around = false;
+		for (uint32_t k = 0; k < h->npred; k++)
+			is_around |= ir_in_loop(l, h->pred[k]) && has(seen, h->pred[k]);
+		if (!is_around)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Blocks reached from `from` without passing a barrier (through: passing them too) and without
+ * going around the loops whose bit is set in `fixed`. A block is looked at again when what decides
+ * about one of its edges was reached since.
+ */
 static void reach(const struct phases *p, uint32_t from, const uint64_t *fixed, bool through,
 		  uint64_t *out)
 {
 	const struct ir *ir = p->e->ir;
 	BASE_VEC(uint32_t) todo = {0};
+	uint64_t again[MAX_WORDS] = {0};
 
 	memset(out, 0, p->words * sizeof(*out));
 	base_vec_push(&todo, from);
@@ -47,10 +103,18 @@ static void reach(const struct phases *p, uint32_t from, const uint64_t *fixed, 
 		for (uint32_t k = 0; k < ir->blocks.v[b].nsucc; k++) {
 			uint32_t s = ir->blocks.v[b].succ[k];
 			bool is_around = false;
-			for (uint32_t l = 0; fixed && l < ir->nloops; l++)
-				is_around |= has(fixed, l) && ir->loops[l].header == s &&
-					     ir_in_loop(&ir->loops[l], b);
-			if (is_around || has(out, s))
+			for (uint32_t l = 0; l < ir->nloops; l++) {
+				bool is_latch =
+					ir->loops[l].header == s && ir_in_loop(&ir->loops[l], b);
+				is_around |= fixed && has(fixed, l) && is_latch;
+				/* around once: now the loop may be left, too */
+				if (is_latch && !is_around && p->entry[l] != IR_NONE &&
+				    has(out, p->entry[l]) && !has(again, p->entry[l])) {
+					put(again, p->entry[l]);
+					base_vec_push(&todo, p->entry[l]);
+				}
+			}
+			if (is_around || has(out, s) || is_passing_by(p, b, s, from, out))
 				continue;
 			put(out, s);
 			base_vec_push(&todo, s);
@@ -312,6 +376,8 @@ void phase_find(struct phases *p, struct ev *e, enum ir_rank rank, const bool *i
 	p->rank = rank;
 	p->is_uniform = is_uniform;
 	p->words = (n + ir->nloops + 63) / 64 + 1;
+	p->entry = BASE_NEWN(e->arena, uint32_t, ir->nloops + 1);
+	memset(p->entry, 0xff, (ir->nloops + 1) * sizeof(*p->entry));
 	p->is_exit_split = BASE_NEWN(e->arena, bool, n);
 	p->ends = BASE_NEWN(e->arena, bool, n);
 	p->behind = BASE_NEWN(e->arena, bool, n);
@@ -319,6 +385,8 @@ void phase_find(struct phases *p, struct ev *e, enum ir_rank rank, const bool *i
 	p->has_barrier = BASE_NEWN(e->arena, bool, ir->nloops + 1);
 	p->leavers = BASE_NEWN(e->arena, uint64_t, p->words);
 	find_barriers(p);
+	for (uint32_t l = 0; l < ir->nloops && p->words <= MAX_WORDS; l++)
+		p->entry[l] = find_entry(p, l);
 	uint64_t *post = alive_postdominators(p);
 	for (uint32_t i = 0; i < ir->nrpo; i++) {
 		uint32_t b = ir->rpo[i], alive = 0, dead = 0;
@@ -351,8 +419,15 @@ struct cases {
 	uint64_t *r, *t, *fixed;
 	phase_fn *fn;
 	void *arg;
-	uint8_t *counters;
+	uint8_t *counters, *edges;
 };
+
+static void found(struct cases *c, bool is_exited)
+{
+	struct phase_case way = {c->counters, c->edges, is_exited};
+
+	c->fn(&way, c->arg);
+}
 
 static void find_chain(struct cases *c)
 {
@@ -389,6 +464,7 @@ static void fix_loops(struct cases *c, uint32_t depth)
 static void relate(struct cases *c, uint32_t same, enum smt_counter next)
 {
 	memset(c->counters, SMT_FREE, c->p->e->ir->nloops + 1);
+	memset(c->edges, PHASE_ANYWHERE, c->p->e->ir->nloops + 1);
 	for (uint32_t i = 0; i < same; i++)
 		c->counters[c->chain[i]] = SMT_SAME;
 	if (same < c->depth)
@@ -438,10 +514,47 @@ static bool can_go_on(struct cases *c, uint32_t level, uint32_t last)
 	return false;
 }
 
+/* Is there a way around the loop without any barrier? */
+static bool goes_around(struct cases *c, uint32_t loop)
+{
+	const struct ir *ir = c->p->e->ir;
+	const struct ir_loop *l = &ir->loops[loop];
+	const struct ir_block *h = &ir->blocks.v[l->header];
+
+	reach(c->p, l->header, c->fixed, false, c->t);
+	for (uint32_t k = 0; k < h->npred; k++)
+		if (ir_in_loop(l, h->pred[k]) && has(c->t, h->pred[k]) && !c->p->ends[h->pred[k]])
+			return true;
+	return false;
+}
+
+/*
+ * A phase that begins at `start` and reaches both blocks. In a loop that only one of them is in and
+ * that can't be gone around without a barrier, the phase is in the first iteration if it began
+ * outside the loop; else the other thread leaves the loop in this iteration or the next one, and
+ * as all leave in the same one, so does this thread.
+ */
+static void add_edges(struct cases *c, uint32_t start)
+{
+	const struct ir *ir = c->p->e->ir;
+	enum ex_level level = c->p->rank == IR_RANK_GRID ? EX_GRID : EX_CTA;
+
+	for (uint32_t i = 0; i < ir->nloops; i++) {
+		const struct ir_loop *l = &ir->loops[i];
+		if (ir_in_loop(l, c->a) == ir_in_loop(l, c->b) || !c->p->has_barrier[i] ||
+		    c->p->e->loops[i].level < level || goes_around(c, i))
+			continue;
+		c->edges[i] |= ir_in_loop(l, start) ? PHASE_LAST : PHASE_FIRST;
+	}
+}
+
 static void same_iteration(struct cases *c)
 {
+	bool is_met = false;
+
 	if (!meet_same_barrier(c))
 		return;
+	relate(c, c->depth, SMT_FREE);
 	fix_loops(c, c->depth);
 	for (uint32_t s = 0; s < c->p->e->ir->blocks.n; s++) {
 		if (!is_start(c, s, c->depth))
@@ -449,10 +562,11 @@ static void same_iteration(struct cases *c)
 		reach(c->p, s, c->fixed, false, c->r);
 		if (!has(c->r, c->a) || !has(c->r, c->b))
 			continue;
-		relate(c, c->depth, SMT_FREE);
-		c->fn(c->counters, false, c->arg);
-		return;
+		is_met = true;
+		add_edges(c, s);
 	}
+	if (is_met)
+		found(c, false);
 }
 
 /* Some start in iteration i from which `last` is reached, and the latch too; and `first` from the
@@ -480,21 +594,6 @@ static bool meets_next(struct cases *c, uint32_t level, uint32_t last, uint32_t 
 			    !c->p->ends[h->pred[k]])
 				return true;
 	}
-	return false;
-}
-
-/* Is there a way around the loop without any barrier? */
-static bool goes_around(struct cases *c, uint32_t level)
-{
-	const struct ir *ir = c->p->e->ir;
-	const struct ir_loop *l = &ir->loops[c->chain[level]];
-	const struct ir_block *h = &ir->blocks.v[l->header];
-
-	fix_loops(c, level + 1);
-	reach(c->p, l->header, c->fixed, false, c->r);
-	for (uint32_t k = 0; k < h->npred; k++)
-		if (ir_in_loop(l, h->pred[k]) && has(c->r, h->pred[k]) && !c->p->ends[h->pred[k]])
-			return true;
 	return false;
 }
 
@@ -527,23 +626,25 @@ void phase_each(const struct phases *p, uint32_t a, uint32_t b, phase_fn *fn, vo
 	c.t = BASE_NEWN(&tmp, uint64_t, p->words);
 	c.fixed = BASE_NEWN(&tmp, uint64_t, p->words);
 	c.counters = BASE_NEWN(&tmp, uint8_t, p->e->ir->nloops + 1);
+	c.edges = BASE_NEWN(&tmp, uint8_t, p->e->ir->nloops + 1);
 	find_chain(&c);
 	same_iteration(&c);
 	for (uint32_t i = 0; i < c.depth; i++) {
 		bool ab = meets_next(&c, i, a, b), ba = meets_next(&c, i, b, a);
-		bool is_far = (ab || ba) && goes_around(&c, i);
+		fix_loops(&c, i + 1);
+		bool is_far = (ab || ba) && goes_around(&c, c.chain[i]);
 		if (is_far || ab) {
 			relate(&c, i, is_far ? SMT_FREE : SMT_SECOND_AHEAD);
-			fn(c.counters, false, arg);
+			found(&c, false);
 		}
 		if (ba && !is_far) {
 			relate(&c, i, SMT_FIRST_AHEAD);
-			fn(c.counters, false, arg);
+			found(&c, false);
 		}
 	}
 	if (meets_left(&c, a, b) || meets_left(&c, b, a)) {
-		memset(c.counters, SMT_FREE, p->e->ir->nloops + 1);
-		fn(c.counters, true, arg);
+		relate(&c, 0, SMT_FREE);
+		found(&c, true);
 	}
 	base_arena_free(&tmp);
 }

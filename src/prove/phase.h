@@ -11,9 +11,12 @@ struct phases {
 	enum ir_rank rank; /* barriers of this rank and above count */
 	bool is_used; /* there are such barriers, and all threads concerned execute them alike */
 	uint32_t words;
-	bool *ends, *behind;	/* by block: ends in a barrier, begins behind one */
-	bool *is_alive;		/* by block: a barrier is reachable from its start */
-	bool *has_barrier;	/* by loop */
+	bool *ends, *behind; /* by block: ends in a barrier, begins behind one */
+	bool *is_alive;	     /* by block: a barrier is reachable from its start */
+	bool *has_barrier;   /* by loop */
+	/* by loop that runs its body once at least: the block whose branch, in the first iteration,
+	 * doesn't leave it; or IR_NONE */
+	uint32_t *entry;
 	const bool *is_uniform; /* by block, rank IR_RANK_WARP: its branch goes one way in a warp */
 	bool *is_exit_split; /* by block: some threads end here while others meet a barrier again */
 	uint64_t *leavers;   /* blocks whose accesses a thread may do as its last phase, alone */
@@ -26,9 +29,24 @@ struct phases {
  */
 void phase_find(struct phases *p, struct ev *e, enum ir_rank rank, const bool *is_uniform);
 
-/* Calls fn with the counters' relation (by loop) for each way in which thread 0 at block a and
- * thread 1 at block b, whom the rank's barriers order, are in the same phase. */
-typedef void phase_fn(const uint8_t *counters, bool is_exited, void *arg);
+/* Where in a loop that only one of the two threads is in its iteration must be. */
+enum phase_edge {
+	PHASE_ANYWHERE,
+	PHASE_FIRST = 1,
+	PHASE_LAST = 2, /* the last iteration, or the one that leaves before its end */
+	PHASE_FIRST_OR_LAST = 3
+};
+
+/* One way in which the two threads are in the same phase. */
+struct phase_case {
+	const uint8_t *counters; /* by loop: enum smt_counter */
+	const uint8_t *edges;	 /* by loop: enum phase_edge */
+	bool is_exited;		 /* one of them has ended */
+};
+
+/* Calls fn for each way in which thread 0 at block a and thread 1 at block b, whom the rank's
+ * barriers order, are in the same phase. */
+typedef void phase_fn(const struct phase_case *way, void *arg);
 void phase_each(const struct phases *p, uint32_t a, uint32_t b, phase_fn *fn, void *arg);
 
 #endif

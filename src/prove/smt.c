@@ -180,6 +180,32 @@ static void enclose(struct smt *s, struct term x, Z3_ast px, struct term f)
 	smt_hold(s, Z3_mk_implies(s->z, also, le(s, scaled(s, f.t, x.lo), px)));
 }
 
+/* Where x <= T and S >= 0: x*S <= T*S. T are numbers that the query compares something with, so
+ * that a bound which only a condition gives bounds the product, too. */
+static void bound_by_thresholds(struct smt *s, struct term x, Z3_ast px, struct term f)
+{
+	for (uint32_t i = 0; i < s->nthresholds; i++) {
+		wide most = s->threshold[i];
+		if (most >= x.hi || most <= x.lo)
+			continue;
+		Z3_ast both[2] = {le(s, x.t, smt_number(s, most)),
+				  Z3_mk_ge(s->z, f.t, smt_number(s, 0))};
+		smt_hold(s, Z3_mk_implies(s->z, Z3_mk_and(s->z, 2, both),
+					  le(s, px, scaled(s, f.t, most))));
+	}
+}
+
+static void add_threshold(struct smt *s, const struct ex *v)
+{
+	if (v->op != EX_CONST || v->w < 16 || v->imm < 2 || v->imm > ex_mask(v->w) >> 1)
+		return;
+	for (uint32_t i = 0; i < s->nthresholds; i++)
+		if (s->threshold[i] == (wide)v->imm)
+			return;
+	if (s->nthresholds < MAX_THRESHOLDS)
+		s->threshold[s->nthresholds++] = (wide)v->imm;
+}
+
 /* Facts about each product by itself and each two with a common factor. */
 static void learn_products(struct smt *s)
 {
@@ -192,6 +218,8 @@ static void learn_products(struct smt *s)
 		relate(s, p->b, p->r.t, one, p->a.t, p->a);
 		enclose(s, p->a, p->r.t, p->b);
 		enclose(s, p->b, p->r.t, p->a);
+		bound_by_thresholds(s, p->a, p->r.t, p->b);
+		bound_by_thresholds(s, p->b, p->r.t, p->a);
 		for (uint32_t k = 0; k < i; k++) {
 			const struct product *q = &s->products[k];
 			if (p->a.t == q->a.t)
@@ -356,6 +384,16 @@ static bool is_in_contract(const struct smt *s, const struct ex *v)
 	return false;
 }
 
+unsigned smt_position(const struct smt *s, const struct ex *v)
+{
+	if (v->op != EX_ADD || !is_in_contract(s, v))
+		return 3;
+	for (unsigned d = 0; d < 3; d++)
+		if (is_spec(v->a[0], EX_TID_X + d) || is_spec(v->a[1], EX_TID_X + d))
+			return d;
+	return 3;
+}
+
 /* A step made of the launch's dimensions alone is no negative number. */
 static bool is_of_launch(const struct ex *v)
 {
@@ -390,11 +428,16 @@ static struct term induction(struct smt *s, const struct ex *v, unsigned t)
 	bool is_pointer =
 		v->imm == EX_IND_WRAPS && v->w == 64 && !s->e->may_wrap && is_modest(v->a[1], 0);
 	bool is_signed = v->imm == EX_IND_SIGNED || is_pointer;
-	bool is_down = v->a[1]->op == EX_CONST && v->a[1]->imm > ex_mask(v->w) >> 1;
+	bool is_down = ex_is_down(v->a[1]);
+	const struct ex *back = is_down && v->a[1]->op == EX_SUB ? v->a[1]->a[1] : NULL;
 	struct term i = is_signed ? smt_signed(s, v->a[0], t) : smt_unsigned(s, v->a[0], t);
 	bool is_step_signed = (is_signed || is_down) && !is_of_launch(v->a[1]);
-	struct term d = is_step_signed ? smt_signed(s, v->a[1], t) : smt_unsigned(s, v->a[1], t);
+	struct term d = back		 ? smt_unsigned(s, back, t)
+			: is_step_signed ? smt_signed(s, v->a[1], t)
+					 : smt_unsigned(s, v->a[1], t);
 	struct term k = smt_value(s, v->a[2], t), p = smt_product(s, d, k);
+	if (back) /* the facts about products are about factors of 0 and more */
+		p = (struct term){minus(s, smt_number(s, 0), p.t), -p.hi, -p.lo};
 	struct term r = {smt_sum(s, i.t, p.t), clamp(i.lo + p.lo), clamp(i.hi + p.hi)};
 
 	if (k.lo <
@@ -564,6 +607,11 @@ static Z3_ast equal(struct smt *s, const struct ex *a, const struct ex *b, unsig
 static Z3_ast fresh_bool(struct smt *s, const struct ex *v, unsigned t)
 {
 	Z3_ast x[2];
+
+	if (v->op == EX_ULT || v->op == EX_SLT) {
+		add_threshold(s, v->a[0]);
+		add_threshold(s, v->a[1]);
+	}
 
 	switch ((enum ex_op)v->op) {
 	case EX_CONST:

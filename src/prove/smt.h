@@ -41,6 +41,7 @@ struct smt_query {
 	unsigned rlimit;	 /* Z3's own measure of work */
 	unsigned timeout_ms;
 	bool use_bits;
+	bool is_exact; /* bit-vectors without shortcuts: a model is one */
 };
 
 struct smt;

@@ -45,7 +45,7 @@ Z3_ast smt_bits_instance(struct smt *s, uint64_t key, const struct ex *v, unsign
 	in.bits = Z3_mk_fresh_const(s->z, "b", Z3_mk_bv_sort(s->z, v->w));
 	base_vec_push(&s->instances, in);
 	bool is_counter = v->op == EX_CTR || v->op == EX_KEXIT;
-	uint64_t hi = is_counter ? 1ull << 62 : v->hi;
+	uint64_t hi = is_counter ? s->e->loops[v->imm].last : v->hi;
 	if (hi < ex_mask(v->w))
 		smt_hold(s, Z3_mk_bvule(s->z, in.bits, number(s, hi, v->w)));
 	if (v->lo)
@@ -67,7 +67,7 @@ static Z3_ast induction(struct smt *s, const struct ex *v, unsigned t)
 	k = Z3_mk_ite(s->z, Z3_mk_bvslt(s->z, k, zero), zero, k);
 	Z3_ast low = v->w < 64 ? Z3_mk_extract(s->z, v->w - 1u, 0, k) : k;
 	bool is_signed = v->imm == EX_IND_SIGNED;
-	bool is_down = v->a[1]->op == EX_CONST && v->a[1]->imm > ex_mask(v->w) >> 1;
+	bool is_down = ex_is_down(v->a[1]);
 	Z3_ast p = Z3_mk_bvmul(s->z, d, low);
 
 	if (v->imm == EX_IND_WRAPS || (is_down && !is_signed))
@@ -92,8 +92,28 @@ static Z3_ast divided(struct smt *s, const struct ex *v, Z3_ast by, Z3_ast resul
 	return Z3_mk_ite(s->z, Z3_mk_eq(s->z, by, number(s, 0, v->w)), any, result);
 }
 
+/* v * 2^k, where the other factor is a loop's 2^k in closed form, as a shift; NULL: it isn't. */
+static Z3_ast product_as_shift(struct smt *s, const struct ex *v, unsigned t)
+{
+	for (unsigned i = 0; i < 2 && v->op == EX_MUL; i++) {
+		const struct ex *f = v->a[i]->op == EX_PHI ? smt_closed(s, v->a[i]) : NULL;
+		if (!f || f->op != EX_SHL || f->a[0]->op != EX_CONST || !f->a[0]->imm ||
+		    f->a[0]->imm & (f->a[0]->imm - 1))
+			continue;
+		Z3_ast n = smt_bits(s, f->a[1], t), x = smt_bits(s, v->a[!i], t);
+		unsigned first = (unsigned)__builtin_ctzll(f->a[0]->imm);
+		x = Z3_mk_bvshl(s->z, x, number(s, first, v->w));
+		return Z3_mk_bvshl(s->z, x, n);
+	}
+	return NULL;
+}
+
 static Z3_ast binary(struct smt *s, const struct ex *v, unsigned t)
 {
+	Z3_ast shift = product_as_shift(s, v, t);
+
+	if (shift)
+		return shift;
 	Z3_ast a = smt_bits(s, v->a[0], t), b = smt_bits(s, v->a[1], t);
 
 	/* clang-format off */
@@ -119,8 +139,60 @@ static Z3_ast binary(struct smt *s, const struct ex *v, unsigned t)
 	/* clang-format on */
 }
 
+/*
+ * A thread's position in the grid, with a block size that isn't known: an unknown of its own
+ * instead of a product, which bit-vectors are slow at. That positions are equal only where thread
+ * and block are is added at the end. A model may be wrong then (is_loose).
+ */
+static Z3_ast position(struct smt *s, const struct ex *v, unsigned t, unsigned d)
+{
+	unsigned i = smt_is_shared(s, v) ? 0 : t;
+
+	if (!s->position[i][d]) {
+		Z3_ast r = Z3_mk_fresh_const(s->z, "p", Z3_mk_bv_sort(s->z, v->w));
+		smt_hold(s, Z3_mk_bvule(s->z, r, number(s, INT32_MAX, v->w)));
+		s->position[i][d] = r;
+		s->is_loose = true;
+	}
+	return s->position[i][d];
+}
+
+static bool is_product(const struct ex *v)
+{
+	return v->op == EX_MUL && v->a[1]->op != EX_CONST;
+}
+
+void smt_finish_bits(struct smt *s)
+{
+	for (unsigned d = 0; d < 3; d++) {
+		const struct ex *tid = ex_spec(s->e->pool, (enum ex_spec)(EX_TID_X + d));
+		const struct ex *cta = ex_spec(s->e->pool, (enum ex_spec)(EX_CTAID_X + d));
+		Z3_ast *p[2] = {&s->position[0][d], &s->position[1][d]};
+		if (!*p[0] && !*p[1])
+			continue;
+		for (unsigned t = 0; t < 2; t++) {
+			if (!*p[t])
+				continue;
+			smt_hold(s, Z3_mk_bvule(s->z, smt_bits(s, tid, t), *p[t]));
+			smt_hold(s, Z3_mk_bvule(s->z, smt_bits(s, cta, t), *p[t]));
+		}
+		if (!*p[0] || !*p[1])
+			continue;
+		Z3_ast same[2] = {
+			Z3_mk_eq(s->z, smt_bits(s, tid, 0), smt_bits(s, tid, 1)),
+			Z3_mk_eq(s->z, smt_bits(s, cta, 0), smt_bits(s, cta, 1)),
+		};
+		smt_hold(s,
+			 Z3_mk_iff(s->z, Z3_mk_eq(s->z, *p[0], *p[1]), Z3_mk_and(s->z, 2, same)));
+	}
+}
+
 static Z3_ast fresh_bits(struct smt *s, const struct ex *v, unsigned t)
 {
+	unsigned d = s->q.is_exact ? 3 : smt_position(s, v);
+
+	if (d < 3 && (is_product(v->a[0]) || is_product(v->a[1])))
+		return position(s, v, t, d);
 	switch ((enum ex_op)v->op) {
 	case EX_CONST:
 		return number(s, v->imm, v->w);

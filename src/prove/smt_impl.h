@@ -24,7 +24,8 @@ struct memo {
 	uint8_t is_shared; /* 0: not asked, 1: no, 2: by both threads */
 };
 
-#define MAX_PRODUCTS 512
+#define MAX_PRODUCTS   512
+#define MAX_THRESHOLDS 6
 
 struct product {
 	struct term a, b, r;
@@ -59,6 +60,9 @@ struct smt {
 	struct product products[MAX_PRODUCTS];
 	struct division divisions[MAX_PRODUCTS];
 	uint32_t nproducts, ndivisions;
+	wide threshold[MAX_THRESHOLDS]; /* numbers that unknowns are compared with */
+	uint32_t nthresholds;
+	Z3_ast position[2][3]; /* smt_bits.c: in the grid, by thread and dimension */
 	BASE_VEC(struct instance) instances;
 	BASE_VEC(struct atom) atoms;
 	BASE_VEC(struct {
@@ -81,6 +85,8 @@ uint64_t smt_leaf_key(struct smt *s, const struct ex *v, unsigned t);
 struct term smt_leaf(struct smt *s, const struct ex *v, unsigned t);
 /* The integer unknown of a key, made when it is new. */
 struct term smt_instance(struct smt *s, uint64_t key, wide lo, wide hi);
+/* The closed form of a value that a loop carries (EX_PHI) for its counters, or NULL. */
+const struct ex *smt_closed(struct smt *s, const struct ex *v);
 void smt_leaf_facts(struct smt *s, const struct ex *v, unsigned t);
 /* smt.c */
 Z3_ast smt_number(struct smt *s, wide v);
@@ -95,10 +101,14 @@ Z3_ast smt_bool(struct smt *s, const struct ex *v, unsigned t);
 void smt_conflict_integer(struct smt *s, const struct ex *a, unsigned na, const struct ex *b,
 			  unsigned nb, bool is_partial);
 void smt_finish_integer(struct smt *s);
+/* blockIdx.d * blockDim.d + threadIdx.d, which the contract keeps below 2^31: d; else 3. */
+unsigned smt_position(const struct smt *s, const struct ex *v);
 /* smt_bits.c */
 Z3_ast smt_bits_one(struct smt *s);
 Z3_ast smt_bits_instance(struct smt *s, uint64_t key, const struct ex *v, unsigned t);
 Z3_ast smt_bits(struct smt *s, const struct ex *v, unsigned t);
+/* What is known of the two threads' positions. */
+void smt_finish_bits(struct smt *s);
 void smt_conflict_bits(struct smt *s, const struct ex *a, unsigned na, const struct ex *b,
 		       unsigned nb, bool is_partial);
 

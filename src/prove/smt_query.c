@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FAR_COUNTER ((wide)1 << 62)
 /* Z3 keeps every term of a context; a new context every so often keeps memory flat. */
 #define QUERIES_PER_CONTEXT 100
 
@@ -80,9 +79,10 @@ void smt_begin(struct smt *s, const struct smt_query *q)
 	Z3_params_dec_ref(s->z, p);
 	if (s->memo)
 		memset(s->memo, 0, 2 * (size_t)s->nmemo * sizeof(*s->memo));
-	s->nproducts = s->ndivisions = 0;
+	s->nproducts = s->ndivisions = s->nthresholds = 0;
 	s->instances.n = s->atoms.n = s->queue.n = s->injective.n = 0;
 	s->nloads = 0;
+	memset(s->position, 0, sizeof(s->position));
 	s->is_loose = false;
 	s->depth = 0;
 }
@@ -201,6 +201,14 @@ static const struct ex *reached(struct smt *s, uint32_t loop, const struct ex *c
 	return ex_or(p, is_first, back);
 }
 
+const struct ex *smt_closed(struct smt *s, const struct ex *v)
+{
+	uint32_t loop = (uint32_t)(v->imm / s->e->ncells);
+	const struct ex *closed = v->n ? s->e->phi[v->imm].closed : NULL;
+
+	return closed && closed->w == v->w ? instantiate(s, closed, loop, v->a[0], v, 1) : NULL;
+}
+
 void smt_leaf_facts(struct smt *s, const struct ex *v, unsigned t)
 {
 	struct ex_pool *p = s->e->pool;
@@ -219,6 +227,8 @@ void smt_leaf_facts(struct smt *s, const struct ex *v, unsigned t)
 		const struct ex *over = instantiate(s, s->e->loops[loop].leave, loop, v, v, 0);
 		later(s, ex_or(p, out, ex_and(p, over, reached(s, loop, v, v, 0))), t);
 	}
+	if (v->op == EX_PHI && v->n && s->q.use_bits && s->e->phi[v->imm].closed)
+		later(s, ex_bin(p, EX_EQ, v, smt_closed(s, v)), t);
 	if (v->op == EX_PHI && v->n && v->a[0]->op == EX_CTR) {
 		const struct ev_phi *f = &s->e->phi[v->imm];
 		uint8_t c = s->q.counters[v->a[0]->imm];
@@ -236,15 +246,17 @@ struct term smt_leaf(struct smt *s, const struct ex *v, unsigned t)
 	if (v->op == EX_CTR) {
 		uint8_t c = s->q.counters[v->imm];
 		uint64_t key = mix(mix(BASE_FNV_INIT, EX_CTR), v->imm);
+		wide last = (wide)s->e->loops[v->imm].last;
 		bool is_ahead = (c == SMT_SECOND_AHEAD && t) || (c == SMT_FIRST_AHEAD && !t);
-		struct term r =
-			smt_instance(s, mix(key, c == SMT_FREE ? 1 + t : 0), 0, FAR_COUNTER);
+		struct term r = smt_instance(s, mix(key, c == SMT_FREE ? 1 + t : 0), 0, last);
 		if (is_ahead)
-			r = (struct term){smt_sum(s, r.t, smt_number(s, 1)), 1, FAR_COUNTER + 1};
+			r = (struct term){smt_sum(s, r.t, smt_number(s, 1)), 1, last + 1};
 		return r;
 	}
+	/* integers can't say what a shift by the counter makes of it: the bit-vectors can */
+	s->is_loose |= v->op == EX_PHI && s->e->phi[v->imm].closed;
 	size_t n = s->instances.n;
-	wide hi = v->op == EX_KEXIT ? FAR_COUNTER : (wide)v->hi;
+	wide hi = v->op == EX_KEXIT ? (wide)s->e->loops[v->imm].last : (wide)v->hi;
 	struct term r = smt_instance(s, smt_leaf_key(s, v, t), (wide)v->lo, hi);
 	if (s->instances.n > n) {
 		struct atom a = {v, t, r.t};
@@ -438,6 +450,8 @@ static void hold_threads(struct smt *s)
 		if (s->q.use_bits) {
 			differ[d] = Z3_mk_not(s->z,
 					      Z3_mk_eq(s->z, smt_bits(s, v, 0), smt_bits(s, v, 1)));
+			if (s->position[0][d] || s->position[1][d])
+				continue; /* what the product would be for */
 			const struct ex *wide_n = ex_un(p, EX_ZEXT, 64, n);
 			const struct ex *wide_g = ex_un(p, EX_ZEXT, 64, g);
 			if (!may_wrap)
@@ -512,15 +526,17 @@ static void read_model(struct smt *s, struct smt_model *m)
 	Z3_model_dec_ref(s->z, zm);
 }
 
-/* Asks again for a small launch with small parameters; the first model stays if there is none. */
-static void prefer_small(struct smt *s, struct smt_model *m)
+/* Asks again for a small launch with parameters up to `most`; the model stays if there is none. */
+static bool prefer_small(struct smt *s, struct smt_model *m, unsigned most)
 {
+	bool is_found = false;
+
 	Z3_solver_push(s->z, s->solver);
 	for (size_t i = 0; i < s->atoms.n; i++) {
 		const struct atom *a = &s->atoms.v[i];
 		unsigned top = 0;
 		if (a->v->op == EX_PARAM && a->v->w <= 32)
-			top = 4096;
+			top = most;
 		if (a->v->op == EX_SPEC && a->v->imm >= EX_NTID_X)
 			top = a->v->imm >= EX_NCTAID_X ? 4 : a->v->imm == EX_NTID_X ? 64 : 8;
 		if (!top)
@@ -530,9 +546,12 @@ static void prefer_small(struct smt *s, struct smt_model *m)
 		smt_hold(s,
 			 s->q.use_bits ? Z3_mk_bvule(s->z, a->ast, n) : Z3_mk_le(s->z, a->ast, n));
 	}
-	if (Z3_solver_check(s->z, s->solver) == Z3_L_TRUE)
+	if (Z3_solver_check(s->z, s->solver) == Z3_L_TRUE) {
 		read_model(s, m);
+		is_found = true;
+	}
 	Z3_solver_pop(s->z, s->solver, 1);
+	return is_found;
 }
 
 enum smt_answer smt_check(struct smt *s, struct smt_model *m)
@@ -541,7 +560,9 @@ enum smt_answer smt_check(struct smt *s, struct smt_model *m)
 	flush(s);
 	learn_loads(s);
 	flush(s);
-	if (!s->q.use_bits)
+	if (s->q.use_bits)
+		smt_finish_bits(s);
+	else
 		smt_finish_integer(s);
 	switch (Z3_solver_check(s->z, s->solver)) {
 	case Z3_L_FALSE:
@@ -549,7 +570,9 @@ enum smt_answer smt_check(struct smt *s, struct smt_model *m)
 	case Z3_L_TRUE:
 		if (!s->q.is_alone) {
 			read_model(s, m);
-			prefer_small(s, m);
+			/* what a loop runs to had better be very small: the model is replayed */
+			if (!prefer_small(s, m, 16))
+				prefer_small(s, m, 4096);
 		}
 		return s->is_loose ? SMT_MAYBE : SMT_POSSIBLE;
 	default:

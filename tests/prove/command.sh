@@ -168,6 +168,18 @@ expect 10 'from the cache' --no-remedies --build="$tree"
 expect 2 'found both' --build="$tree" "$tree/mask.cu"
 expect 1 'compile_commands.json: No such' --build="$tree/cache"
 
+# 24,090 pairs
+{
+	printf '%s\n' '.version 8.0' '.target sm_90' '.address_size 64' '.visible .entry k(.param .u64 p)' '{' \
+		'.reg .b32 %r<4>; .reg .b64 %rd<4>;' 'ld.param.u64 %rd0, [p];' 'mov.u32 %r0, %tid.x;' \
+		'mul.wide.u32 %rd1, %r0, 1024;' 'add.s64 %rd2, %rd0, %rd1;'
+	for i in $(seq 0 218); do echo "st.global.u32 [%rd2+$((4 * i))], %r0;"; done
+	printf '%s\n' 'ret;' '}'
+} >"$tree/many.ptx"
+expect 0 '24090 pairs' "$tree/many.ptx"
+sed 's/, 1024;/, 8;/' "$tree/many.ptx" >"$tree/many_racy.ptx"
+expect 10 'the time limit was reached before' --no-remedies --prove-timeout=1 "$tree/many_racy.ptx"
+
 # launches that were seen
 printf '%s\n' '{"kernel":"_Z4halfPfi","block":[64,1,1],"grid":[1,1,1],"params":[{"offset":0,"bytes":8,"value":1},{"offset":8,"bytes":4,"value":1}]}' >"$tree/launches"
 expect 0 'a recorded launch' --launches="$tree/launches" "$tree/param.ptx"

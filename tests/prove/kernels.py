@@ -3,7 +3,9 @@
 
     kernels.py COLLIDER NVCC ROOT [--optimised] FILE.cu...
 
-    // prove: NAME race-free|true|potential|unproven|vacuous [CIDI...] [excludes=N] [--options]
+    // prove: NAME race-free|true|potential|unproven|vacuous [TRUTH] [CIDI...] [excludes=N] [--options]
+
+TRUTH says what the kernel is where the verdict doesn't: free or racy (figures.py).
 
 A file is compiled once, each kernel is analysed with its own options. With --optimised the PTX of
 -O3 is analysed too, and must not be proven where the unoptimised one has a true alarm, nor the
@@ -28,7 +30,7 @@ def ptx_of(path, flags, out):
 
 
 def verdict_of(ptx, name, options):
-    r = subprocess.run([collider, 'prove', '--format=json', '--no-remedies', *options, ptx],
+    r = subprocess.run([collider, 'prove', '--format=json', '--no-cache', '--no-remedies', *options, ptx],
                        capture_output=True, text=True)
     if not r.stdout:
         sys.exit('%s: %s' % (name, r.stderr))

@@ -166,7 +166,7 @@ __global__ void ended_thread(float *g, int n)
 	g[threadIdx.x] = s[threadIdx.x & 31];
 }
 
-// prove: divergent unproven
+// prove: divergent unproven divergent
 __global__ void divergent(float *g)
 {
 	__shared__ float s[1024];

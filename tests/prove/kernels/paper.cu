@@ -14,7 +14,7 @@ __global__ void alarm1(float *out)
 }
 
 // As in the original the array is volatile: strong accesses, a conflict of its own class.
-// prove: alarm1_volatile potential
+// prove: alarm1_volatile potential volatile
 __global__ void alarm1_volatile(float *out)
 {
 	__shared__ volatile float sdata[256];
@@ -37,7 +37,7 @@ __global__ void alarm1_fixed(float *out)
 		sdata[threadIdx.x] = sum;
 }
 
-// prove: alarm2 potential CDDI
+// prove: alarm2 potential racy CDDI
 __global__ void alarm2(unsigned *P, unsigned pass)
 {
 	unsigned connected = P[0];
@@ -45,7 +45,7 @@ __global__ void alarm2(unsigned *P, unsigned pass)
 		P[threadIdx.x] = pass * 8 + 2;
 }
 
-// prove: alarm3 potential CIDD
+// prove: alarm3 potential racy CIDD
 __global__ void alarm3(float *newVel, const unsigned *gridParticleIndex)
 {
 	unsigned index = blockIdx.x * blockDim.x + threadIdx.x;
@@ -53,7 +53,7 @@ __global__ void alarm3(float *newVel, const unsigned *gridParticleIndex)
 	newVel[orig] = 1.0f;
 }
 
-// prove: alarm4 potential CIDD
+// prove: alarm4 potential free CIDD
 __global__ void alarm4(int *M)
 {
 	M[threadIdx.x] = threadIdx.x;

@@ -10,7 +10,7 @@ __global__ void histogram(unsigned *bins, const unsigned char *data, int n)
 		atomicAdd(&bins[data[i]], 1u);
 }
 
-// prove: histogram_plain potential CIDD
+// prove: histogram_plain potential racy CIDD
 __global__ void histogram_plain(unsigned *bins, const unsigned char *data)
 {
 	int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -52,7 +52,7 @@ __global__ void atomic_and_plain(unsigned *sum)
 		atomicAdd(sum, 1u);
 }
 
-// prove: flag potential
+// prove: flag potential racy
 __global__ void flag(volatile int *f, int *data)
 {
 	if (threadIdx.x == 0) {
@@ -65,7 +65,7 @@ __global__ void flag(volatile int *f, int *data)
 	}
 }
 
-// prove: last_block potential
+// prove: last_block potential free
 __global__ void last_block(float *g, unsigned *ticket)
 {
 	__shared__ bool last;
@@ -87,7 +87,7 @@ __global__ void shuffle_only(float *g)
 	g[threadIdx.x] = v;
 }
 
-// prove: recursion unproven
+// prove: recursion unproven free
 __device__ int down(int n)
 {
 	return n > 0 ? down(n - 1) + 1 : 0;
@@ -124,7 +124,7 @@ __global__ void copy_no_barrier(int *out, const int *in)
 }
 
 // The barrier doesn't wait for the copy.
-// prove: copy_not_waited unproven --block-dim=64
+// prove: copy_not_waited unproven racy --block-dim=64
 __global__ void copy_not_waited(int *out, const int *in)
 {
 	__shared__ int s[64];
@@ -134,7 +134,7 @@ __global__ void copy_not_waited(int *out, const int *in)
 }
 
 // The thread itself must wait, too.
-// prove: copy_own_too_early unproven --block-dim=64
+// prove: copy_own_too_early unproven racy --block-dim=64
 __global__ void copy_own_too_early(int *out, const int *in)
 {
 	__shared__ int s[64];
@@ -144,7 +144,7 @@ __global__ void copy_own_too_early(int *out, const int *in)
 	out[threadIdx.x] = v;
 }
 
-// prove: bulk_copy unproven
+// prove: bulk_copy unproven racy
 __global__ void bulk_copy(int *g)
 {
 	__shared__ int s[4];
@@ -154,7 +154,7 @@ __global__ void bulk_copy(int *g)
 }
 
 // One lane waits for the other block, the warp barrier hands the order on to its lanes.
-// prove: handed_on potential --block-dim=32 --grid-dim=2
+// prove: handed_on potential free --block-dim=32 --grid-dim=2
 __global__ void handed_on(unsigned *message, unsigned *f, unsigned *heard)
 {
 	if (blockIdx.x == 0) {
@@ -231,7 +231,7 @@ __global__ void block_group(float *a)
 	a[threadIdx.x] = s[63 - threadIdx.x];
 }
 
-// prove: mbarrier potential --block-dim=64 --grid-dim=1
+// prove: mbarrier potential free --block-dim=64 --grid-dim=1
 __global__ void mbarrier(float *a)
 {
 	__shared__ float s[64];

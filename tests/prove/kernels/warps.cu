@@ -77,7 +77,7 @@ __global__ void first_warp(float *out, const float *in)
 }
 
 // Half a warp comes to the barrier: it orders nothing for sure.
-// prove: half_warp potential --block-dim=128
+// prove: half_warp potential free --block-dim=128
 __global__ void half_warp(float *out, const float *in)
 {
 	__shared__ float s[128];
@@ -142,4 +142,33 @@ __global__ void lockstep_two_warps(float *out)
 __global__ void level_warp(float *out)
 {
 	out[threadIdx.x % 32] = 1;
+}
+
+// Blocks 0 and 1 are one cluster; 0 and 2 are not.
+// prove: cluster_same true --level=cluster
+__global__ void __cluster_dims__(2, 1, 1) cluster_same(float *y)
+{
+	y[threadIdx.x] = blockIdx.x;
+}
+
+// prove: cluster_apart race-free --level=cluster
+// prove: cluster_apart true --level=grid
+__global__ void __cluster_dims__(2, 1, 1) cluster_apart(float *y)
+{
+	y[blockIdx.x % 2 * 1024 + threadIdx.x] = 1;
+}
+
+// prove: cluster_scope race-free --level=cluster
+// prove: cluster_scope true --level=grid
+__global__ void __cluster_dims__(2, 1, 1) cluster_scope(unsigned *sum)
+{
+	if (blockIdx.x < 8)
+		asm volatile("red.relaxed.cluster.global.add.u32 [%0], 1;" ::"l"(sum) : "memory");
+}
+
+// prove: cluster_scope_too_small true --level=cluster
+__global__ void __cluster_dims__(2, 1, 1) cluster_scope_too_small(unsigned *sum)
+{
+	if (blockIdx.x < 8)
+		asm volatile("red.relaxed.cta.global.add.u32 [%0], 1;" ::"l"(sum) : "memory");
 }

@@ -1,0 +1,78 @@
+#!/bin/bash
+# replay.sh - from proofs to runs and back: replay.sh COLLIDER COLLIDER_NVCC
+#
+# A reproducer that prove wrote is built and run: the oracle must report the alarm's lines. The
+# launches that a run recorded are given to prove: what holds for those launches must be proven, and
+# what races in them must not.
+set -u
+collider=$1 nvcc=$2
+tree=$(mktemp -d) || exit 2
+trap 'rm -rf "$tree"' EXIT
+cd "$tree" || exit 2
+failed=0
+
+expect() { # expect CODE PATTERN COMMAND...
+	local code=$1 pattern=$2 out rc
+	shift 2
+	out=$("$@" 2>&1)
+	rc=$?
+	[[ $rc -eq $code ]] || { echo "FAIL $*: expected exit code $code, found $rc"; echo "$out"; failed=1; }
+	grep -Eq -- "$pattern" <<<"$out" || { echo "FAIL $*: expected $pattern, found:"; echo "$out"; failed=1; }
+}
+
+cat >app.cu <<'CU'
+#include <cstdio>
+
+namespace ns
+{
+// Threads of one half each; races unless n is 1.
+template <typename T> __global__ void halves(T *y, unsigned n)
+{
+	extern __shared__ T s[];
+	s[threadIdx.x / n] = threadIdx.x + ADD;
+	__syncthreads();
+	y[threadIdx.x] = s[threadIdx.x / n];
+}
+}
+
+int main(int argc, char **argv)
+{
+	float *y;
+	cudaMalloc(&y, 64 * sizeof(*y));
+	ns::halves<float><<<1, 64, 256>>>(y, argc > 1 ? 2 : 1);
+	ns::halves<float><<<1, 32, 256>>>(y, argc > 1 ? 2 : 1);
+	printf("%s\n", cudaGetErrorString(cudaDeviceSynchronize()));
+}
+CU
+
+# an alarm, its reproducer, the oracle's verdict
+expect 10 'reproducer: ./race1.cu' "$collider" prove --no-cache --no-remedies --confirm --reproducer=. \
+	--grid-dim=1 --param=n=2 app.cu -- -DADD=1
+options=$(sed -n 's|^// *collider nvcc\(.*\) -o race ./race1.cu$|\1|p' race1.cu)
+[ "$options" = " --keep-races '-DADD=1'" ] || { echo "FAIL race1.cu: options $options"; failed=1; }
+line=$(grep -n 's\[threadIdx.x / n\] = ' app.cu | cut -d: -f1)
+if eval "$nvcc $options -o race race1.cu -arch=compute_90" >log 2>&1; then
+	expect 0 "at .*/app.cu:$line:" "$collider" run --device=cpu --detector=oracle --seed=1 ./race
+else
+	echo 'FAIL the reproducer does not compile'; cat race1.cu log; failed=1
+fi
+# where nothing races there is none
+rm -f race*.cu
+expect 0 'race-free' "$collider" prove --no-cache --confirm --reproducer=. --grid-dim=1 --param=n=1 app.cu -- -DADD=1
+[ ! -e race1.cu ] || { echo 'FAIL a reproducer without an alarm'; failed=1; }
+
+# launches that a run recorded
+"$nvcc" -DADD=0 -arch=compute_90 -o app app.cu || exit 2
+for n in 1 2; do
+	arguments=()
+	[ $n = 2 ] && arguments=(more)
+	expect 0 'no error' "$collider" run --device=cpu --record-launches=seen$n -- ./app "${arguments[@]}"
+	grep -q '"block":\[64,1,1\],"grid":\[1,1,1\]' seen$n || { echo 'FAIL no launch of 64'; cat seen$n; failed=1; }
+	grep -q '"block":\[32,1,1\],"grid":\[1,1,1\]' seen$n || { echo 'FAIL no launch of 32'; cat seen$n; failed=1; }
+	grep -q "\"offset\":8,\"bytes\":4,\"value\":$n}" seen$n || { echo "FAIL no n = $n"; cat seen$n; failed=1; }
+done
+expect 0 'a recorded launch' "$collider" prove --no-cache --launches=seen1 app.cu -- -DADD=0
+expect 10 'true data race' "$collider" prove --no-cache --no-remedies --launches=seen2 app.cu -- -DADD=0
+# a file that can't be written doesn't disturb the program
+expect 0 'record-launches: .*nowhere' "$collider" run --device=cpu --record-launches=nowhere/seen -- ./app
+exit $failed
