@@ -233,7 +233,7 @@ static void add_iguard_block(struct inst_ctx *cx, struct ptx_item *at)
 	add_history_block(cx, at, PTX_STR(RACE_GUARD_SYMBOL), sizeof(struct race_guard));
 }
 
-/* The functions of such a detector, named by a hash of their text as those of collide are. */
+/* The functions of such a detector, with the module's hash where they name it. */
 static bool add_history_functions(struct inst_ctx *cx, struct ptx_item *at, const char *ptx,
 				  size_t size)
 {
