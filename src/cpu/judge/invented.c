@@ -1,17 +1,17 @@
 /*
- * invented.c - has the programmer written this load?
+ * invented.c - is a load the programmer's, or did the compiler invent it?
  *
- * nvcc moves loads above their condition, makes selects of them and widens neighbours to a vector:
- * such a load may race by the letter of the model although no thread of the source reads there. An
- * element counts as read if every path from the load really uses its value (flow_demand), or if the
- * thread comes to such a use before it loads again; a race of any other one is only possible.
+ * nvcc moves loads above their condition, turns them into selects and widens neighbours to a
+ * vector: such a load may race formally although no thread of the source reads there. An element
+ * counts as read if every path from the load really uses its value (flow_demand), or if the thread
+ * comes to such a use before it loads again; a race of any other one is only possible.
  *
- * To see uses, the load and the statements that use it have another handler. Uses under a predicate
- * (selp), by branches and warp operations, and those of vectors are not watched: their races stay
- * possible.
+ * To observe uses, the load and the statements that use it get another handler. Uses under a
+ * predicate (selp), by branches and warp operations, and those of vectors are not watched: their
+ * races stay possible.
  *
- * In an instrumented function the answer is that of the function without what was put in: those
- * statements are taken out of the list of instructions while it is asked.
+ * For an instrumented function the analysis ignores insertions: those statements are removed from
+ * the list of instructions while it runs.
  * Costs: one flow analysis of each function that is judged; a look-up for each execution of such a
  * load and its uses, a bit for each thread.
  */
@@ -63,7 +63,7 @@ struct judge_note {
 	UT_hash_handle hh;
 };
 
-/* A race of a load that its thread may use yet. */
+/* A race of a load whose value its thread may still use. */
 struct judge_pending {
 	struct {
 		uint64_t actor;
@@ -159,7 +159,7 @@ static struct judge_note *note_add(struct cpu_judge *x, struct cpu_inst *in)
 	return n;
 }
 
-/* The engine knows some instructions by their handlers: those keep them. */
+/* The engine recognises some instructions by their handlers: those keep them. */
 static bool can_be_noted(const struct ptx_stmt *s)
 {
 	const uint32_t known = PTX_EFF_BRANCH | PTX_EFF_CALL | PTX_EFF_EXIT | PTX_EFF_CONVERGENT |
