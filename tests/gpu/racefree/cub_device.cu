@@ -2,6 +2,7 @@
 //
 // Their tiles look back at each other through status words and plain payloads after fences.
 // expect: nothing
+// flags: -std=c++17
 // small: 1 128
 
 #include "racefree.h"
