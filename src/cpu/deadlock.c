@@ -268,7 +268,8 @@ bool cpu_proof_before(struct cpu_warp *w, const struct cpu_inst *in)
 			w, in, (unsigned)__builtin_ctz(s->mask), CPU_FAULT_DEADLOCK,
 			"deadlock: this loop waits for %s; of the threads that run, %u are in such "
 			"loops and %u wait for others",
-			x->poll ? "a value that nobody left can write" : "nothing that could come",
+			x->poll ? "a value that no remaining thread can write"
+				: "something that can't come",
 			p->spin, p->wait);
 		return false;
 	}
