@@ -514,8 +514,8 @@ uint64_t *judge_count_repeats(void *arg, const struct oracle_finding *f)
 	const struct cpu_site *s = f->first.inst, *t = f->second.inst;
 	struct judge_pair key = {0}, *p;
 
-	/* Of an invented load each sighting may be the one whose value is used; what is told of
-	 * host code can change. */
+	/* For an invented load each sighting may be the one whose value is used; what is reported
+	 * of host code can change. */
 	if (!x->fn || !s || !t || s->invented || t->invented || s->is_host_code || t->is_host_code)
 		return NULL;
 	set_key(&key, f, false);
