@@ -1,5 +1,5 @@
 #!/bin/bash
-# fresh.sh - demo and check on machines that nobody has prepared.
+# fresh.sh - demo and check on unprepared machines.
 #
 #   tools/fresh.sh [PART,...] [-k]        (make fresh PARTS=...; as root)
 #

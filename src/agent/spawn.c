@@ -339,7 +339,7 @@ struct deadline {
 	uint64_t at; /* ns, 0: none */
 	bool is_term_sent, is_passed, is_halted;
 	uint64_t poll;	      /* when to call is_over again, 0: never */
-	struct race_shm *shm; /* kernels are told there to stop; NULL: none would notice */
+	struct race_shm *shm; /* kernels are asked there to stop; NULL: none would notice */
 };
 
 /* Signals the loops that wait, in all contexts. */

@@ -5,12 +5,12 @@
  * blocks fit on the multiprocessors' threads, blocks and shared memory. Blocks
  * start mostly in the order of their index: the next is drawn from a window of
  * the first CPU_WINDOW that have not started. A cooperative grid starts when
- * all of it fits. Shared memory is filled with a byte drawn by seed, because on
- * hardware it holds what somebody left there.
+ * all of it fits. Shared memory is filled with a byte drawn by seed, because on hardware it holds
+ * what an earlier block left there.
  *
  * The memory of an ended cluster is kept for the next of the same grid; that
- * of a grid is given back when it ends. The registers a kernel would use
- * don't limit placing, only cooperative launches are checked against them.
+ * of a grid is freed when it ends. The registers that a kernel would use don't limit placement;
+ * only cooperative launches are checked against them.
  */
 #include "cpu/sched.h"
 #include "cpu/events.h"
@@ -301,7 +301,7 @@ static bool unit_take(struct cpu_device *dev, struct share sh, uint32_t first,
 	return true;
 }
 
-/* Where in the grid block r of cluster `index` is. */
+/* The position in the grid of block r of cluster `index`. */
 static void block_id(const struct cpu_grid *g, struct cpu_unit *u, struct cpu_cta *cta)
 {
 	uint64_t left = u->index;
@@ -370,7 +370,7 @@ static uint64_t next_index(struct cpu_worker *k, struct cpu_grid_priv *p)
 	return index;
 }
 
-/* The unit's memory is exhausted: it is taken back whole. */
+/* There is no memory for the unit: it is removed as a whole. */
 static void start_failed(struct cpu_engine *e, struct cpu_grid *g)
 {
 	cpu_fault_op(e->m, g->device, g->op, CPU_FAULT_RESOURCES,
@@ -476,7 +476,7 @@ void cpu_block_place(struct cpu_worker *k, unsigned device)
 	}
 	while (n) {
 		uint32_t i = n > 1 ? cpu_random_below(k, n) : 0;
-		/* Leaning on the priority: mostly the most urgent go first. */
+		/* Biased by priority: mostly the most urgent go first. */
 		if (some[i]->priv->priority > best && cpu_random_below(k, 8))
 			for (i = 0; some[i]->priv->priority > best && i + 1 < n; i++)
 				;

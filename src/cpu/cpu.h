@@ -6,17 +6,17 @@
  * A machine has one or more virtual devices, which share the host's address
  * space: a global address is a host address, so managed and pinned memory need
  * no translation. Work (kernels, copies, memsets, host functions) is a graph
- * of operations: each starts when all it depends on have ended; streams,
- * events and CUDA graphs are made of that by the caller. Operations that may
- * run at the same time are interleaved at random by the seed.
+ * of operations: each starts when all that it depends on have ended; the caller builds streams,
+ * events and CUDA graphs from that. Operations that may run at the same time are interleaved at
+ * random by the seed.
  *
  * The machine works while some host thread waits for it (cpu_wait and the
- * like), in that thread; when nobody has called for CPU_GRACE_MS although
- * there is work, a thread of its own goes on. So a program that only launches
- * and waits has one schedule per seed, and one that polls memory still ends.
+ * like), in that thread; when there has been no call for CPU_GRACE_MS although there is work, a
+ * thread of its own continues. So a program that only launches and waits has one schedule per seed,
+ * and one that polls memory still ends.
  *
- * Every function here may be called from any host thread. Names of CUDA's API
- * stay out of this room (src/cudart knows them).
+ * Every function here may be called from any host thread. This room doesn't know CUDA's API
+ * (src/cudart does).
  */
 #ifndef COLLIDER_CPU_H
 #define COLLIDER_CPU_H
@@ -46,10 +46,10 @@ struct cpu_options {
 	unsigned sms;	  /* multiprocessors of each; 0: the default (CPU_SMS) */
 	enum cpu_model model;
 	uint64_t memory;	/* bytes of each device; 0: the default (CPU_MEMORY) */
-	bool tells_stats;	/* the caller is to print cpu_get_stats at the end */
+	bool tells_stats;	/* the caller prints cpu_get_stats at the end */
 	enum cpu_oracle oracle; /* not OFF: threads is 1, or there is no machine */
-	bool sees_host;	    /* the oracle is to see loads and stores of host code: host_access.c */
-	bool is_host_apart; /* the oracle takes each host thread for itself: judge/host.c */
+	bool sees_host;	    /* the oracle sees host code's loads and stores: judge/host_access.c */
+	bool is_host_apart; /* each host thread is an actor of the oracle: judge/host.c */
 	uint32_t oracle_actors, oracle_records; /* limits, for tests; 0: those of oracle.h */
 };
 
@@ -62,10 +62,10 @@ struct cpu_options {
 #define CPU_SHARED_SM	  (228u << 10)
 #define CPU_WARP	  32u
 #define CPU_CLUSTER_MAX	  16u
-#define CPU_SM_VERSION	  90u /* what the device says it is: 9.0 */
+#define CPU_SM_VERSION	  90u /* the version that the device reports: 9.0 */
 
 struct cpu_machine *cpu_machine_new(const struct cpu_options *opt);
-/* Waits for nothing: what still runs is dropped. */
+/* Does not wait: what still runs is dropped. */
 void cpu_machine_free(struct cpu_machine *m);
 /* Memory is short: nothing more is judged (base_reserve calls this, whatever locks are held). */
 void cpu_machine_short(struct cpu_machine *m);
@@ -91,7 +91,7 @@ enum cpu_fault_kind {
 struct cpu_fault {
 	enum cpu_fault_kind kind;
 	char text[512]; /* one line: what, thread, block, kernel, file:line, PTX text */
-	/* The instruction that did it, as a race's side names it; "" and 0 where there is none. */
+	/* The instruction that caused it, as a race's side names it; "" and 0 if there is none. */
 	char func[256];
 	uint32_t ptx_line;
 };
@@ -101,9 +101,9 @@ void cpu_fault_get(struct cpu_machine *m, unsigned device, struct cpu_fault *out
 void cpu_fault_clear(struct cpu_machine *m, unsigned device);
 
 /*
- * News, before the first work: `progress` after each batch of work, `fault` at a device's first
- * fault. Called by the thread that executes, with locks of the machine held: they may ask for
- * cpu_get_oracle_stats and must not wait.
+ * Notifications; to be set before the first work: `progress` after each batch of work, `fault` at a
+ * device's first fault. Called by the thread that executes, with locks of the machine held: they
+ * may call cpu_get_oracle_stats and must not wait.
  */
 typedef void cpu_progress_fn(void *arg);
 typedef void cpu_fault_fn(void *arg, unsigned device, const struct cpu_fault *f);
@@ -126,16 +126,16 @@ struct cpu_mem_info {
 };
 
 /*
- * Allocates `bytes` (0 gives a distinct address, too), aligned to at least 256, zero only by
- * chance: fresh DEVICE memory is filled with a pattern by seed. Returns NULL
- * when the device's memory is exhausted. DEVICE memory may be touched by host code only through
- * copies: the pages are readable and writable, but the caller of the program's API enforces that.
+ * Allocates `bytes` (0 gives a distinct address, too), aligned to at least 256, not zeroed: fresh
+ * DEVICE memory is filled with a pattern by seed. Returns NULL when the device's memory is
+ * exhausted. Host code may access DEVICE memory only through copies: the pages are readable and
+ * writable, so the program's API must enforce that.
  */
 void *cpu_mem_alloc(struct cpu_machine *m, unsigned device, uint64_t bytes, enum cpu_mem_kind kind);
-/* Host memory of the program becomes known to the device (pinned). False: overlaps another. */
+/* Registers host memory of the program with the device (pinned). False: overlaps another. */
 bool cpu_mem_register(struct cpu_machine *m, void *p, uint64_t bytes);
 /* The same for memory that only inserted instructions access: the oracle has nothing to forget
- * there, however large it is. */
+ * there. */
 bool cpu_mem_register_ours(struct cpu_machine *m, void *p, uint64_t bytes);
 bool cpu_mem_unregister(struct cpu_machine *m, void *p);
 /* False: not the start of a live allocation. Freed memory stays unusable for a while, so that a
@@ -153,7 +153,7 @@ void cpu_mem_set_peer(struct cpu_machine *m, unsigned device, unsigned peer, boo
 
 /* Bytes of a device's heap for malloc in kernels, of which an allocation costs its size, rounded up
  * to 16, and 16 more; the default is CPU_HEAP. False: a kernel that may call malloc or free has
- * been launched on the device, so that its heap stays as it is. */
+ * been launched on the device, so that its heap can't change. */
 bool cpu_heap_set_limit(struct cpu_machine *m, unsigned device, uint64_t bytes);
 uint64_t cpu_heap_limit(struct cpu_machine *m, unsigned device);
 /* Frees what kernels have allocated; the limit is the default again. No kernel runs on the
@@ -178,9 +178,9 @@ struct cpu_module *cpu_module_load(struct cpu_machine *m, unsigned device,
 				   struct ptx_module *const *parts, unsigned n,
 				   struct base_sink *sink);
 void cpu_module_unload(struct cpu_module *mod);
-/* Makes the managed variables of `mod` those of `of`, the same parts loaded on another device: they
- * are one for the whole program. Before the first launch of mod's kernels; `of` must outlive mod.
- * An initialiser that holds a managed variable's address keeps the old one. */
+/* Makes the managed variables of `mod` those of `of`, the same parts loaded on another device:
+ * there is one of each for the whole program. Before the first launch of mod's kernels; `of` must
+ * outlive mod. An initialiser that holds a managed variable's address keeps the old one. */
 void cpu_module_share_managed(struct cpu_module *mod, const struct cpu_module *of);
 
 /* A variable of .global or .const space; false: there is none. The address is writable by the
@@ -209,14 +209,15 @@ void cpu_kernel_get_info(const struct cpu_kernel *k, struct cpu_kernel_info *out
 /*
  * Why the kernel can't be launched, in one line with its place (a function that it calls is not
  * defined, variables that don't fit); NULL: it can. Lives as long as the module; cpu_submit refuses
- * the launch with the same text. *is_incomplete (may be NULL): another object might have helped.
+ * the launch with the same text. *is_incomplete (may be NULL): another object might define what is
+ * missing.
  */
 const char *cpu_kernel_refused(struct cpu_kernel *k, bool *is_incomplete);
 /* Offset and size of parameter i in the parameter block; false: no such parameter. */
 bool cpu_kernel_param(const struct cpu_kernel *k, uint32_t i, uint32_t *offset, uint32_t *bytes);
 /* Whole size of the parameter block. */
 uint32_t cpu_kernel_param_bytes(const struct cpu_kernel *k);
-/* Blocks that fit on one multiprocessor at the same time; __launch_bounds__ are not asked, as in
+/* Blocks that fit on one multiprocessor at the same time; __launch_bounds__ don't count, as in
  * CUDA's occupancy calculator: a launch checks them itself. */
 uint32_t cpu_kernel_occupancy(const struct cpu_kernel *k, uint32_t threads, uint64_t shared_dyn);
 
@@ -224,7 +225,7 @@ uint32_t cpu_kernel_occupancy(const struct cpu_kernel *k, uint32_t threads, uint
 
 struct cpu_launch {
 	struct cpu_kernel *kernel;
-	uint32_t grid[3], block[3], cluster[3]; /* cluster 0,0,0: none asked for by the launch */
+	uint32_t grid[3], block[3], cluster[3]; /* cluster 0,0,0: the launch requests none */
 	uint64_t shared_dyn;
 	const void *params; /* cpu_kernel_param_bytes bytes; copied by cpu_submit */
 	bool is_cooperative;
@@ -266,10 +267,10 @@ struct cpu_work {
 	enum cpu_work_kind kind;
 	unsigned device;
 	uint32_t stream; /* the caller's number of the stream, for reports and %gridid's order */
-	uint32_t origin; /* the caller's number of the place that asked for it; 0: unknown */
+	uint32_t origin; /* the caller's number of the place that requested it; 0: unknown */
 	bool is_graph;	 /* a node of a graph asked for it */
-	int priority;	 /* lower is more urgent; the scheduler only leans on it */
-	/* Memory that the operation gives up: nobody may use it beside or after it. 0: none. */
+	int priority;	 /* lower is more urgent; it only biases the scheduler */
+	/* Memory that the operation frees: it must not be used beside or after it. 0: none. */
 	uint64_t frees, free_bytes;
 	uint64_t hold; /* ns that a kernel waits for when all it depends on has ended */
 	union {
@@ -289,10 +290,10 @@ struct cpu_work {
 };
 
 /*
- * Hands over one operation, which starts when the `n` operations in deps (NULL entries are
- * skipped) have ended. Returns it with a reference that the caller gives back by cpu_op_put. NULL:
- * a launch that the device refuses (too many threads, too much shared memory, grid of 0, a
- * cooperative grid that does not fit; *fault says which).
+ * Submits one operation, which starts when the `n` operations in deps (NULL entries are skipped)
+ * have ended. Returns it with a reference that the caller drops by cpu_op_put. NULL: a launch that
+ * the device refuses (too many threads, too much shared memory, grid of 0, a cooperative grid that
+ * does not fit; *fault says which).
  */
 struct cpu_op *cpu_submit(struct cpu_machine *m, const struct cpu_work *work,
 			  struct cpu_op *const *deps, size_t n, struct cpu_fault *fault);
@@ -301,7 +302,7 @@ void cpu_op_put(struct cpu_op *op);
 /* Has it ended (well or not)? Does a bounded amount of the machine's work if it hasn't. */
 bool cpu_op_query(struct cpu_op *op);
 /* Works for `ns` of the machine's clock, or until there is nothing to do. False: another thread is
- * at it. */
+ * working. */
 bool cpu_run_for(struct cpu_machine *m, uint64_t ns);
 /* Waits for its end, working on the machine meanwhile. */
 void cpu_op_wait(struct cpu_op *op);
@@ -325,7 +326,7 @@ uint64_t cpu_get_checked(const struct cpu_machine *m, unsigned device);
 /* FNV-1a over all decisions of the scheduler: equal for equal schedules. */
 uint64_t cpu_schedule_hash(struct cpu_machine *m);
 
-/* ---- copies and fills that read again (recheck.c) ------------------------------- */
+/* ---- copies and fills that compare their memory (recheck.c) ------------------------------- */
 
 /* Device memory of a copy or fill changed before the operation was over. */
 struct cpu_change {
@@ -366,29 +367,30 @@ void cpu_on_pair(struct cpu_machine *m, cpu_pair_fn *fn, void *arg);
 
 /*
  * Loads and stores of host code (sees_host). Memory that both sides may use is read- and
- * write-protected while work is under way; host_signal.c takes the faults. What the program does
- * about those signals goes through these; what the C library's functions would do is what they do.
+ * write-protected while work is under way; judge/host_signal.c handles the faults. The program's
+ * calls that concern those signals go through these functions, which behave like the C library's.
  */
 struct sigaction;
-/* Is the signal ours? Then *old and the program's own action are exchanged, else nothing is
- * done. */
+/* Is the signal ours? Then stores the program's own action in *old and replaces it; otherwise
+ * nothing is done. */
 bool cpu_host_sigaction(int sig, const struct sigaction *act, struct sigaction *old);
-/* Is it one that no thread may block? */
+/* Must no thread block this signal? */
 bool cpu_host_needs_signal(int sig);
 /* Where a system call finds the program's bytes at p; p itself if they are not protected. */
 void *cpu_host_pointer(const void *p);
-/* The program lets the device use memory of its own, which can't be protected: what host code does
- * there isn't seen, so no access of host code is judged from now on. bytes: of it, for the
- * report. */
+/* The program lets the device use the program's own memory, which can't be protected: accesses of
+ * host code to it aren't seen, so no access of host code is judged from now on. bytes: its size,
+ * for the report. */
 void cpu_host_unseen(struct cpu_machine *m, uint64_t bytes);
 /* The program has started a thread. */
 void cpu_host_thread(void);
 
 /*
- * What orders host threads, for a machine with is_host_apart (else these do nothing). `object`: any
- * number that names a lock, a condition or whatever else; addresses of host memory do. release: who
- * acquires the object later comes after what the calling thread has done; is_whole: nobody needs
- * what was released there earlier, as the thread has acquired it (a mutex).
+ * What orders host threads, for a machine with is_host_apart (otherwise these do nothing).
+ * `object`: any number that identifies a lock, a condition or similar, such as a host address.
+ * release: a thread that acquires the object later comes after what the calling thread has done;
+ * is_whole: earlier releases of the object are no longer needed, as the thread has acquired it (a
+ * mutex).
  */
 void cpu_host_release(struct cpu_machine *m, uint64_t object, bool is_whole);
 void cpu_host_acquire(struct cpu_machine *m, uint64_t object);
@@ -402,9 +404,9 @@ struct cpu_oracle_stats {
 	uint64_t registered, registered_bytes; /* calls of cpu_host_unseen, and their sum */
 	uint32_t actors;
 	uint64_t running; /* operations that have not ended */
-	bool sees_host;	  /* accesses of host code are judged, all that there were so far */
+	bool sees_host;	  /* accesses of host code are judged, and all so far were */
 	bool has_shared;  /* there is memory that host code and kernels can access */
-	bool is_full;	  /* too many threads, or no memory: what came later was not judged */
+	bool is_full;	  /* too many threads, or no memory: later events were not judged */
 };
 /* All zero when there is no oracle. */
 void cpu_get_oracle_stats(struct cpu_machine *m, struct cpu_oracle_stats *out);
@@ -423,14 +425,14 @@ struct cpu_texture {
 	uint8_t channels, bits, type;  /* 1, 2 or 4; 8, 16 or 32 of each; enum cpu_tex_type */
 	uint8_t mode[3];	       /* enum cpu_tex_mode, by dimension */
 	bool is_surface, is_layered;
-	bool is_array;	    /* else memory of the program's: `tex.1d` takes whole numbers only */
+	bool is_array;	    /* otherwise linear memory: `tex.1d` takes whole numbers only */
 	bool is_filtered;   /* linearly */
 	bool is_normalized; /* coordinates are of [0, 1) */
 	bool is_unit;	    /* integers are read as floats of [0, 1] or [-1, 1] */
 	float border[4];
 };
 
-/* The number by which kernels know it; 0: no memory, or too many. The memory is not looked at. */
+/* The handle by which kernels know it; 0: no memory, or too many. The texels are not read. */
 uint64_t cpu_texture_new(struct cpu_machine *m, const struct cpu_texture *t);
 /* False: no such object. */
 bool cpu_texture_free(struct cpu_machine *m, uint64_t handle);
@@ -448,7 +450,7 @@ struct cpu_tensormap_desc {
 	int32_t lower[3], upper[3];
 	uint32_t channels, pixels;
 };
-/* Returns NULL and fills out[128], or says what is wrong with the description. */
+/* Returns NULL and fills out[128], or returns what is wrong with the description. */
 const char *cpu_tensormap_encode(const struct cpu_tensormap_desc *d, void *out);
 
 #endif

@@ -1,20 +1,20 @@
 /*
- * deadlock.c - kernels that wait for a value which nobody left can write.
+ * deadlock.c - kernels that wait for a value which no remaining thread can write.
  *
- * When operations and blocks have neither started nor ended for a while, a proof is tried. What
- * each lane has (place, registers, stack, .param area) is copied; the machine goes on as before,
- * one instruction at a time. The proof holds when every lane comes back to what it had, or waits
+ * When operations and blocks have neither started nor ended for a while, a proof is tried. The
+ * state of each lane (place, registers, stack, .param area) is copied; the machine continues as
+ * before, one instruction at a time. The proof holds if every lane returns to its state, or waits
  * for others all the time, while
- *   - nobody has executed an instruction that may change memory, arrive, exit, or read a clock;
- *     atomics may that leave memory as it was (a lock that is taken);
+ *   - no lane has executed an instruction that may change memory, arrive, exit, or read a clock;
+ *     atomics are allowed if they leave memory unchanged (a lock that is taken);
  *   - no copy, fill, host function, held launch or wait for a value is under way;
  *   - every thread of the process waits for the machine, each for something that is still to
- *     come. If memory that host code reaches was read, there is no handler of a signal either.
- * Lanes are functions of what they have and of memory, so that they go round for ever. Lanes of one
- * warp that pass values to each other (shfl, vote) count only if all of the warp come back at once.
- * Then the next access of shared or global memory by one of the loops is the fault.
+ *     come. If memory that host code can reach was read, there must be no signal handler either.
+ * A lane's behaviour is a function of its state and of memory, so such lanes loop forever. Lanes of
+ * one warp that pass values to each other (shfl, vote) count only if all of the warp return at the
+ * same time. Then the next access of shared or global memory by one of the loops is the fault.
  *
- * Misses: loops that count, read a clock or store at each turn; memory models other than sc;
+ * Misses: loops that count, read a clock or store in each iteration; memory models other than sc;
  * several workers; memory that the program has registered, which another process may write; a
  * program with a thread that does anything else, even sleep.
  * Costs: a comparison at each batch of turns. A proof that fails is tried again after twice as many
@@ -32,7 +32,7 @@
 #define ANCHOR_INSTS 4000u	    /* that a proof may take for each anchor */
 #define MOST_BYTES   (256ull << 20) /* of copies */
 
-/* What lanes of one split had when the proof began. */
+/* The state of the lanes of one split when the proof began. */
 struct anchor {
 	struct cpu_func *func;
 	uint32_t pc, mask, carry;
@@ -73,7 +73,7 @@ static bool is_wait_of_mbarrier(const struct ptx_form *f)
 	return f->op == PTX_OP_MBARRIER_TEST_WAIT || f->op == PTX_OP_MBARRIER_TRY_WAIT;
 }
 
-/* May the instruction be part of a loop that changes nothing? Atomics are looked at as they run. */
+/* May the instruction be part of a loop that changes nothing? Atomics are examined as they run. */
 static bool is_harmless(const struct cpu_split *s, const struct cpu_inst *in,
 			const struct ptx_form *f)
 {
@@ -90,7 +90,8 @@ static bool is_harmless(const struct cpu_split *s, const struct cpu_inst *in,
 		return !((const struct cpu_call *)in->aux)->syscall;
 	if (f->effects & PTX_EFF_ATOMIC)
 		return true;
-	/* A thread's own stack, and what it hands to a call, are compared. */
+	/* A thread's own stack and the arguments of its calls are part of the state that is
+	 * compared. */
 	return !(f->effects & PTX_EFF_WRITE) || f->space == PTX_SPACE_LOCAL ||
 	       f->space == PTX_SPACE_PARAM;
 }
@@ -110,7 +111,7 @@ void cpu_proof_read(struct cpu_warp *w, const struct cpu_inst *in, uint64_t addr
 		p->reads_host = true;
 }
 
-/* ---- copies of what lanes have -------------------------------------------------------- */
+/* ---- copies of lanes' states -------------------------------------------------------- */
 
 static size_t copy_bytes(const struct cpu_warp *w, uint32_t depth)
 {
@@ -223,7 +224,7 @@ static uint32_t differ_in_stack(const struct cpu_warp *w, const struct anchor *a
 	return differ;
 }
 
-/* Lanes at the anchor's place that have what they had. */
+/* Lanes at the anchor's place whose state is that of the anchor. */
 static uint32_t same_lanes(const struct cpu_warp *w, const struct anchor *a, uint32_t lanes)
 {
 	const struct cpu_layout *top = w->grid->func->layout;
@@ -267,7 +268,8 @@ bool cpu_proof_before(struct cpu_warp *w, const struct cpu_inst *in)
 			w, in, (unsigned)__builtin_ctz(s->mask), CPU_FAULT_DEADLOCK,
 			"deadlock: this loop waits for %s; of the threads that run, %u are in such "
 			"loops and %u wait for others",
-			x->poll ? "a value that nobody left can write" : "nothing that could come",
+			x->poll ? "a value that no remaining thread can write"
+				: "something that can't come",
 			p->spin, p->wait);
 		return false;
 	}
@@ -319,7 +321,7 @@ static unsigned count_threads(void)
 	return n;
 }
 
-/* A handler of a signal that comes from outside may write what host code can reach. */
+/* A handler of an external signal may write what host code can reach. */
 static bool has_handlers(void)
 {
 	static const int faults[] = {SIGSEGV, SIGBUS, SIGTRAP, SIGSYS, SIGILL, SIGFPE, SIGABRT};
@@ -389,7 +391,7 @@ static void add_grid(struct cpu_proof *p, const struct cpu_grid *g)
 		}
 }
 
-/* The warps that it speaks of are still there, or their priv is not: called before they go. */
+/* Must be called before the warps of the proof are freed. */
 static void end_proof(struct cpu_worker *k)
 {
 	struct cpu_proof *p = k->proof;
@@ -424,7 +426,7 @@ static void begin_proof(struct cpu_engine *e, struct cpu_worker *k)
 		end_proof(k);
 }
 
-/* Waits all the time, or has come back. */
+/* Has it waited all the time, or returned to its state? */
 static bool has_returned(const struct cpu_proof_warp *x, const struct anchor *a)
 {
 	uint32_t used = cpu_wp(x->w)->used, still = 0;

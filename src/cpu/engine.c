@@ -1,12 +1,11 @@
 /*
- * engine.c - who does the machine's work, and who waits for it.
+ * engine.c - which thread does the machine's work, and which wait for it.
  *
  * One lock guards everything. The host thread that waits for an operation does
- * the machine's work meanwhile, holding the lock and letting it go when another
- * thread wants it; other waiters sleep until an operation has ended. When
- * nobody has worked for CPU_GRACE_MS although there is something to do, a
- * thread of the engine's own goes on, and the run is no longer replayable.
- * What may start and what has ended is op.c's.
+ * the machine's work meanwhile, holding the lock and releasing it when another thread wants it;
+ * other waiters sleep until an operation has ended. If no thread has worked for CPU_GRACE_MS
+ * although there is something to do, a thread of the engine's own continues, and the run is no
+ * longer replayable. What may start and what has ended is op.c's.
  */
 #include "cpu/sched.h"
 #include "cpu/events.h"
@@ -80,9 +79,8 @@ bool cpu_engine_all_wait(struct cpu_engine *e)
 }
 
 /*
- * While working: lets others have the lock who want it, or whose wait is over. Those sleep, and
- * what they do next may be what the work waits for: they have the lock before anything else is
- * done.
+ * While working: gives the lock to threads that want it, or whose wait is over. These sleep, and
+ * the work may depend on what they do next, so they get the lock before anything else is done.
  */
 static void breathe(struct cpu_engine *e)
 {

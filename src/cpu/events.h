@@ -1,11 +1,10 @@
 /*
- * events.h - inside src/cpu: what happens in the machine that a judge of accesses needs (judge/).
+ * events.h - inside src/cpu: the machine's events that a judge of accesses needs (judge/).
  *
- * The files that execute call these where something happens that orders memory
- * or touches it. machine.judge is NULL when nothing is judged: then the binders of
- * ld and st choose handlers that know nothing of this, and all others ask
- * cpu_judge_of first. Every call takes the watch's lock, the innermost one; the
- * order of the calls is the order of events.
+ * The files that execute instructions call these for everything that orders or accesses memory.
+ * machine.judge is NULL when nothing is judged: then the binders of ld and st choose handlers
+ * without events, and all other handlers test machine.judge first. Every call takes the judge's
+ * lock, the innermost one; the order of the calls is the order of events.
  *
  * Instructions with CPU_I_INSERTED make no event.
  */
@@ -25,10 +24,10 @@ static inline struct cpu_judge *cpu_judge_of(const struct cpu_warp *w)
 
 /* ---- judge/judge.c: the machine, grids, operations of the host ------------------------------ */
 
-/* False: no memory, or options that the oracle doesn't go with. */
+/* False: no memory, or options that the oracle doesn't support. */
 bool cpu_judge_init(struct cpu_machine *m);
 void cpu_judge_free(struct cpu_machine *m);
-/* From now on nothing is judged; only sets a flag. m->judge is there. */
+/* From now on nothing is judged; only sets a flag. m->judge isn't NULL. */
 void cpu_judge_stop(struct cpu_machine *m);
 
 /* All below: nothing happens when m->judge is NULL. Operations are named by their id. */
@@ -74,7 +73,7 @@ struct cpu_rmw {
 	bool is_red;	     /* returns nothing */
 	const uint32_t *ids; /* weak model: the numbers that its bytes had; else NULL */
 };
-/* Returns the number of a write in the weak model, which its bytes get then; else 0. */
+/* Returns the number of a write in the weak model, to be given to its bytes; otherwise 0. */
 uint32_t cpu_judge_atomic(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
 			  const struct cpu_elem *e, const struct cpu_rmw *rmw);
 /* A strong ld or st of a lane in the weak model, one element. `ids`: the numbers that its bytes
@@ -116,13 +115,13 @@ struct cpu_mbar_use {
 void cpu_judge_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
 			const uint8_t *host, const struct cpu_mbar_use *u);
 
-/* The mbarrier there isn't initialised, and the lane uses it. False: the time in which somebody
- * else might have done it is over. */
+/* The mbarrier there isn't initialised, and the lane uses it. False: the time in which another
+ * thread might have initialised it is over. */
 bool cpu_judge_early(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
 		     const uint8_t *host);
 
 void cpu_judge_issue(struct cpu_transfer *t);
-/* A part of the copy of `lane` touches memory. */
+/* A part of the copy of `lane` accesses memory. */
 void cpu_judge_part(struct cpu_transfer *t, unsigned lane, bool is_write, const uint8_t *host,
 		    uint64_t bytes);
 /* The lane's part (or lanes' arrival) completes on an mbarrier. */
@@ -153,7 +152,8 @@ uint32_t cpu_ids_same(const uint32_t *ids, uint32_t n);
 /* The module is complete: its variables have names from now on. */
 void cpu_judge_module(struct cpu_module *mod);
 
-/* ---- judge/site.c: who accessed, as words ---------------------------------------------------- */
+/* ---- judge/site.c: the instruction and thread of an access, as words
+ * ---------------------------------------------------- */
 
 struct cpu_site;
 
@@ -162,7 +162,7 @@ struct cpu_site;
 struct cpu_site *cpu_site_of(struct cpu_warp *w, const struct cpu_inst *in);
 /* Of copies, fills and values of a stream. */
 struct cpu_site *cpu_site_of_op(struct cpu_judge *x, const struct cpu_op *op, bool is_write);
-/* The functions' code goes away: what their sites need of it is copied. */
+/* The functions' code is freed: copies what their sites need from it. */
 void cpu_site_unload(struct cpu_module *mod);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * fault.c - words for what went wrong on the device.
+ * fault.c - the text of a fault of the device.
  *
  * A fault's text is one line: what happened, the thread, its block, the
  * kernel, the line in the source (.loc, or else in the PTX) and the

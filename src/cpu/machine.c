@@ -1,5 +1,5 @@
 /*
- * machine.c - a machine's beginning and end, and what it says about itself.
+ * machine.c - creating and freeing a machine, and its statistics.
  */
 #include "cpu/sched.h"
 #include "cpu/events.h"
@@ -64,7 +64,7 @@ bool cpu_engine_init(struct cpu_machine *m)
 	return true;
 }
 
-/* Operations that haven't begun, and all that waits for them alone. */
+/* Drops operations that haven't begun, and all that wait only for these. */
 static void drop_waiting(struct cpu_engine *e)
 {
 	for (size_t i = 0; i < e->held.n; i++)
@@ -194,7 +194,7 @@ void cpu_machine_forked(struct cpu_machine *m)
 		p->queue[0].n = p->queue[1].n = p->heap.n = p->ended.n = 0;
 		p->nblocks = 0;
 	}
-	/* What the parent's kernels held stays allocated: nobody uses it again. */
+	/* Memory of the parent's kernels stays allocated, but is not used again. */
 	for (unsigned d = 0; d < m->opt.devices; d++) {
 		e->devices[d].grids = NULL;
 		e->devices[d].nops = 0;

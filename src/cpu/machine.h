@@ -42,12 +42,12 @@ struct cpu_worker;
 
 /* ---- instructions ----------------------------------------------------------- */
 
-/* What executing one instruction means for its split. */
+/* The effect of an instruction on its split. */
 enum cpu_step {
 	CPU_OK,	   /* go on with the next one */
 	CPU_YIELD, /* the next one, but let others run first */
 	CPU_RETRY, /* nothing was done: execute it again later (a wait that polls) */
-	CPU_MOVED, /* the function changed the splits (pc, masks, states): look again */
+	CPU_MOVED, /* the function changed the splits (pc, masks, states): read them again */
 	CPU_FAULTED
 };
 
@@ -73,7 +73,7 @@ enum {
 	CPU_I_GATHER = 1 << 2,
 	CPU_I_JOIN = 1 << 3,	 /* some divergent branch joins here: merge before executing */
 	CPU_I_INSERTED = 1 << 4, /* of the instrumentation, not the user's */
-	CPU_I_MEMORY = 1 << 5,	 /* accesses memory that others see: threads switch there */
+	CPU_I_MEMORY = 1 << 5,	 /* accesses memory that others see: threads switch here */
 	CPU_I_BACK = 1 << 6	 /* a branch to an earlier place: a point where threads switch */
 };
 
@@ -154,9 +154,8 @@ struct cpu_dec; /* one function being decoded */
 typedef enum cpu_bound cpu_binder(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in);
 
 /* The slot of an operand read as type t: a register's slot, or a constant's (integer, float,
- * address of a variable, WARP_SZ ...), broadcast in the class that t's size asks for. A special
- * register in any other place than mov is first read into a temporary by an instruction that is
- * put before. */
+ * address of a variable, WARP_SZ ...), broadcast in the class of t's size. A special register
+ * outside of mov is first read into a temporary by an instruction inserted before. */
 uint32_t cpu_dec_src(struct cpu_dec *d, const struct ptx_opnd *op, enum ptx_type t);
 /* The slot that an operand writes; CPU_NOSLOT for the sink `_`. */
 uint32_t cpu_dec_dst(struct cpu_dec *d, const struct ptx_opnd *op);
@@ -228,7 +227,7 @@ bool cpu_dec_is_judged(struct cpu_dec *d, const struct cpu_inst *in);
 bool cpu_dec_is_unsupported(const struct cpu_inst *in);
 
 /*
- * The binders and what each is asked about: cpu/units.def. The files of alu/ are compiled twice,
+ * The binders and their opcodes: cpu/units.def. The files of alu/ are compiled twice,
  * for x86-64-v3 and for the baseline, and must name their binder by this macro.
  */
 #ifdef CPU_ISA_SUFFIX
@@ -346,7 +345,7 @@ struct cpu_warp {
 	uint8_t *params;	  /* [depth][lane][layout->param] */
 	uint32_t (*fp)[CPU_WARP]; /* local address of the frame, by depth and lane */
 	uint32_t sp[CPU_WARP];	  /* local address of the next free byte */
-	uint8_t *local;		  /* 32 stacks of local_stride bytes; pages come when touched */
+	uint8_t *local; /* 32 stacks of local_stride bytes; pages are allocated on access */
 	uint32_t local_stride;
 	uint32_t nevents; /* judge/judge.c: events that were more than a read */
 	void *priv;	  /* warp.c's own */
@@ -395,7 +394,7 @@ struct cpu_copies {
 	struct cpu_copy_stats stats;
 };
 
-/* Who is called for news, by the thread that executes; NULL: nobody. */
+/* The callbacks for notifications, called by the thread that executes; NULL: none. */
 struct cpu_listener {
 	cpu_progress_fn *progress;
 	cpu_fault_fn *fault;
@@ -517,7 +516,7 @@ void cpu_lane_tid(const struct cpu_warp *w, unsigned lane, uint32_t tid[3]);
 
 enum cpu_acc_kind { CPU_ACC_LOAD, CPU_ACC_STORE, CPU_ACC_ATOMIC };
 
-/* What is known of an access when it is decoded. */
+/* What is known about an access when it is decoded. */
 struct cpu_acc {
 	uint8_t kind;		   /* enum cpu_acc_kind */
 	uint8_t space;		   /* enum ptx_space: GENERIC, GLOBAL, SHARED, ... */
@@ -531,7 +530,8 @@ struct cpu_acc {
 void cpu_addresses(struct cpu_warp *w, const struct cpu_addr *a, uint32_t mask,
 		   uint64_t addr[CPU_WARP]);
 
-/* What host bytes belong to: private ones (local, const, parameters) have no model. */
+/* The kind of memory that host bytes belong to: private memory (local, const, parameters) has no
+ * model. */
 enum cpu_place { CPU_PLACE_PRIVATE, CPU_PLACE_SHARED, CPU_PLACE_GLOBAL };
 
 /* Bytes of the program's memory that a lane is about to access. */
@@ -552,7 +552,7 @@ struct cpu_elem {
 
 /*
  * Where the range of lane `lane` lies on the host, once bounds and alignment are checked. NULL: a
- * fault was raised. Memory models are not asked: the pointer is the memory itself, valid until the
+ * fault was raised. Memory models are bypassed: the pointer is the memory itself, valid until the
  * lane's next instruction. Atomics and async copies use this.
  */
 uint8_t *cpu_resolve(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
@@ -592,9 +592,10 @@ bool cpu_space_init(struct cpu_machine *m);
 void cpu_space_free(struct cpu_machine *m);
 /* After fork, in the child. */
 void cpu_space_forked(struct cpu_machine *m);
-/* The device heap of malloc and free is made when it is first used; cpu_space_free calls this. */
+/* The device heap of malloc and free is created at its first use; cpu_space_free calls this. */
 void cpu_heap_free(struct cpu_machine *m);
-/* A kernel that may call malloc or free is launched: the device's heap has its size for good. */
+/* A kernel that may call malloc or free is launched: from now on the device's heap keeps its
+ * size. */
 void cpu_heap_use(struct cpu_machine *m, unsigned device);
 bool cpu_syscall_is_heap(cpu_syscall *fn);
 
@@ -603,8 +604,8 @@ bool cpu_syscall_is_heap(cpu_syscall *fn);
  * area of the callee's depth, results at `rets`. Called by control.c with the lanes that call
  * it. */
 cpu_syscall *cpu_syscall_find(const char *name, uint32_t *args, uint32_t *rets);
-/* What a function of the toolkit's device runtime, which the CPU device lacks, is there for; NULL:
- * the name is none of those. */
+/* The purpose of a function of the toolkit's device runtime that the CPU device lacks; NULL: the
+ * name is none of those. */
 const char *cpu_syscall_lacks(const char *name, size_t n);
 
 /* ---- warp.c, control.c, barrier.c: execution -------------------------------------------- */
@@ -612,7 +613,7 @@ const char *cpu_syscall_lacks(const char *name, size_t n);
 /* Executes the warp for at most `budget` instructions of one ready split; returns false when
  * nothing of it can run now. */
 bool cpu_warp_run(struct cpu_worker *k, struct cpu_warp *w, uint32_t budget);
-/* Fault, or end of the grid: the warp's lanes are gone. */
+/* Fault, or end of the grid: the warp's lanes have exited. */
 void cpu_warp_exit(struct cpu_warp *w, uint32_t lanes);
 /* Removes `lanes` from the current split into a new one at the given pc; the current one keeps
  * the rest. */
@@ -679,8 +680,8 @@ bool cpu_kernel_uses_heap(struct cpu_kernel *k);
 /* Decodes the kernel and all functions that it can call, once; thread-safe. The engine calls it
  * before the first block of a grid. False: host memory is exhausted or the kernel is too large. */
 bool cpu_kernel_ready(struct cpu_kernel *k);
-/* After fork, in the child: nobody decodes. (A function that was being decoded then stays without
- * code and is decoded anew.) */
+/* After fork, in the child: no thread decodes. (A function that was being decoded has no code and
+ * is decoded again.) */
 void cpu_load_forked(void);
 
 /* decode.c: makes f->code; called by load.c once all symbols have addresses. */

@@ -1,11 +1,10 @@
 /*
  * op.c - the graph of operations: what may start, what has ended.
  *
- * Called with the engine's lock held, by who does the machine's work (engine.c).
+ * Called with the engine's lock held, by the thread that does the machine's work (engine.c).
  *
  * A host function runs in a thread of its own. The engine waits for it up to
- * CPU_GRACE_MS, so that short ones leave the schedule as it is, then goes on
- * beside it.
+ * CPU_GRACE_MS, so that short ones don't change the schedule, then continues beside it.
  *
  * After a device's first fault its kernels are dropped and later operations on
  * it end when they would start. Deadlock is reported when nothing is ready and
@@ -214,7 +213,7 @@ static void deadlock_text(const struct cpu_grid *g, char *text, size_t n)
 		 (unsigned long long)blocks, blocks == 1 ? "" : "s", where);
 }
 
-/* Nothing is ready and nothing sleeps. True: blocks are resident, so that is for ever. */
+/* Nothing is ready and nothing sleeps. True: blocks are resident, so this is a deadlock. */
 bool cpu_deadlock_find(struct cpu_engine *e)
 {
 	bool found = false;
@@ -261,7 +260,7 @@ static void start_host(struct cpu_engine *e, struct cpu_op *op)
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	if (pthread_create(&t, &attr, host_main, op)) {
-		cpu_engine_let_go(e->m); /* no thread to be had: here, then */
+		cpu_engine_let_go(e->m); /* no thread is available: run it here */
 		host_main(op);
 		cpu_engine_hold(e->m);
 	}

@@ -8,7 +8,7 @@
  *
  * The clock counts nanoseconds: each busy multiprocessor issues one warp
  * instruction in each, so n instructions of a device that has b busy ones last
- * n / b. When all sleep it jumps. Blocked warps are in no list; who wakes them
+ * n / b. When all sleep, it jumps ahead. Blocked warps are in no list; the code that wakes them
  * puts them back.
  */
 #include "cpu/sched.h"
@@ -41,7 +41,7 @@ void cpu_sched_remove(struct cpu_worker *k, struct cpu_actor *a)
 	a->list = 0;
 }
 
-/* Starts the next round when this one is over. False: nobody is ready. */
+/* Starts the next round when this one is over. False: no actor is ready. */
 static bool next_round(struct cpu_worker_priv *p)
 {
 	struct cpu_queue q = p->queue[0];
@@ -144,7 +144,8 @@ void cpu_sched_wake(struct cpu_warp *w)
 {
 	struct cpu_warp_priv *x = cpu_wp(w);
 
-	/* A split that only waits for others to join it needs a turn to see that nobody comes. */
+	/* A split that only waits for others to join it needs a turn to find that none will
+	 * come. */
 	if ((x->ready || x->joining) && !x->actor.list && w->worker->warp != w)
 		cpu_sched_push(w->worker, &x->actor);
 }

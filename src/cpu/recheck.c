@@ -1,15 +1,15 @@
 /*
- * recheck.c - copies and fills of the host read their memory again: did somebody change it?
+ * recheck.c - copies and fills of the host read their memory again: has it been changed?
  *
- * What it took from device memory and what it left there is kept, up to KEEP_BYTES or SEGMENTS
- * pieces of rows; the operation then stays unfinished for a random time while others go on,
- * compares, and goes on. Whoever changes the bytes meanwhile is ordered neither before the
- * operation nor after it, for whatever waits for it waits for its end: so there is no false report.
- * Only device memory is looked at: host code may own the other kinds, and no oracle sees what it
- * does.
+ * What an operation reads from device memory and what it writes there is kept, up to KEEP_BYTES or
+ * SEGMENTS pieces of rows; the operation then stays unfinished for a random time while others
+ * continue, compares, and continues. A change of the bytes meanwhile is ordered neither before the
+ * operation nor after it, since everything that waits for the operation waits for its end: so there
+ * is no false report. Only device memory is compared: host code may own the other kinds, and no
+ * oracle sees its accesses.
  *
  * Misses: changes that restore the old bytes, rows beyond SEGMENTS in KEEP_BYTES.
- * Costs: up to KEEP_BYTES for each operation that runs; a wait ends at once when nobody else could
+ * Costs: up to KEEP_BYTES for each operation that runs; a wait ends at once if nothing else could
  * run.
  */
 #include "cpu/sched.h"
@@ -160,9 +160,9 @@ static void compare(struct cpu_worker *k, struct cpu_op *op, const struct segmen
 		report(k, op, s, is_source, i);
 }
 
-#define TURN_NS 16 /* others that are ready may be waiting here, too: time must go on */
+#define TURN_NS 16 /* other ready actors may be waiting here, too: time must advance */
 
-/* Nobody of this worker is ready: time may pass until somebody wakes. */
+/* No actor of this worker is ready: time may pass until one wakes. */
 static void let_time_pass(struct cpu_worker *k, uint64_t until)
 {
 	struct cpu_worker_priv *p = k->priv;

@@ -1,15 +1,15 @@
 /*
  * sched.h - what the files that run warps and order work share: warp.c,
  * control.c, barrier.c, collective.c, special.c, stack.c, block.c, queue.c,
- * engine.c, transfer.c. Nobody else includes it.
+ * engine.c, transfer.c. No other file includes it.
  *
- *   engine.c    who works when, waits
+ *   engine.c    which thread works, which wait
  *   op.c        operations: what may start, what has ended; host functions, faults
  *   transfer.c  copies, fills, values: operations that are actors themselves
  *   block.c     blocks and clusters: made, placed on multiprocessors, ended
  *   queue.c     the actors that are ready, the warps that sleep; one decision
  *   warp.c      one turn of one warp
- *   deadlock.c  proofs that all that runs waits for ever
+ *   deadlock.c  proofs that all that runs waits forever
  *
  * An *actor* is what the scheduler chooses among: a warp, the asynchronous
  * copies of a block, a transfer. A *turn* is what an actor does when chosen.
@@ -36,8 +36,8 @@ struct cpu_queue {
 	size_t n, cap;
 };
 
-/* What struct cpu_worker.priv is. A round serves each ready actor once, in random order: queue[0]
- * is still to be served in the running round, queue[1] has been or came later. */
+/* The type of struct cpu_worker.priv. A round serves each ready actor once, in random order:
+ * queue[0] is still to be served in the running round, queue[1] has been or came later. */
 struct cpu_worker_priv {
 	struct cpu_worker *k;
 	struct cpu_engine *e;
@@ -69,7 +69,7 @@ static inline void cpu_sched_note(struct cpu_worker_priv *p, uint64_t what)
 
 /* ---- warps (warp.c) ----------------------------------------------------------- */
 
-/* Where lanes of a divergent branch want to meet again. */
+/* Where the lanes of a divergent branch reconverge. */
 struct cpu_meet {
 	struct cpu_func *func;
 	uint32_t pc;
@@ -136,9 +136,9 @@ void cpu_meet_expect(struct cpu_warp *w, struct cpu_func *func, uint32_t pc, uin
 		     uint32_t lanes);
 /* The same for the lanes of the current split that part at its instruction. */
 void cpu_meet_after(struct cpu_warp *w, const struct cpu_inst *in, uint32_t lanes);
-/* These lanes leave their function: nobody waits for them at its joins. */
+/* These lanes leave their function: no split waits for them at its joins. */
 void cpu_meet_leave(struct cpu_warp *w, uint32_t depth, uint32_t lanes);
-/* The split has come to its pc: merges it with those that are there. False: it waits (JOIN). */
+/* The split has reached its pc: merges it with those that are there. False: it waits (JOIN). */
 bool cpu_meet_arrive(struct cpu_warp *w, struct cpu_split *s);
 void cpu_warp_start(struct cpu_warp *w, struct cpu_func *f);
 
@@ -161,7 +161,8 @@ void cpu_stack_free(struct cpu_warp *w);
 
 /* ---- deadlock.c --------------------------------------------------------------------- */
 
-/* Between two batches of turns: begins a proof that all that runs waits for ever, or judges one. */
+/* Between two batches of turns: begins a proof that all that runs waits forever, or evaluates
+ * one. */
 void cpu_deadlock_look(struct cpu_engine *e);
 /* Around each instruction of w->cur while worker->proof isn't NULL. False: it has faulted. `lanes`:
  * that have executed it. */
@@ -247,18 +248,18 @@ struct cpu_op {
 	uint64_t id;
 	BASE_VEC(struct cpu_op *) after; /* wait for this one */
 	BASE_VEC(struct cpu_op *)
-	before; /* what a programmatic launch came early for; references */
+	before; /* what a programmatic launch started before; references */
 	struct cpu_grid *grid;
 	uint64_t done[3];	     /* transfers: byte or element, row, slice */
 	_Atomic uint64_t time;	     /* of its end */
 	uint64_t due;		     /* held back until then */
 	void *copy;		     /* parameters or immediate bytes, owned */
 	struct cpu_recheck *recheck; /* recheck.c; NULL: it compares nothing */
-	uint32_t judge_actor;	     /* judge/judge.c: who copies or fills */
+	uint32_t judge_actor;	     /* judge/judge.c: the actor of a copy or fill */
 	BASE_VEC(uint64_t)
 	judge_before;	    /* judge/judge.c: ids of what a programmatic launch came before */
 	bool is_watched;    /* judge/judge.c: has been started */
-	bool has_triggered; /* its programmatic dependents have been let go */
+	bool has_triggered; /* its programmatic dependents have been released */
 	bool is_finishing;  /* a kernel that is done, but came early */
 	bool is_finished;   /* cpu_op_finish has been called */
 };
@@ -276,9 +277,9 @@ struct cpu_engine {
 	_Atomic uint32_t nwaiters;
 	bool has_news; /* an operation has ended since waiters were last looked at */
 	pthread_mutex_t lock;
-	pthread_cond_t changed; /* an operation ended, work came, somebody stopped working */
-	_Atomic int wanted;	/* threads that want the lock while somebody works */
-	/* Somebody works: with several workers the others may execute. */
+	pthread_cond_t changed; /* an operation ended, work came, a thread stopped working */
+	_Atomic int wanted;	/* threads that want the lock while another works */
+	/* A thread works: with several workers the others may execute. */
 	bool is_working;
 	bool is_replayable;
 	bool is_closing;
@@ -299,7 +300,7 @@ struct cpu_engine {
 	uint64_t placing;	 /* counts what may let blocks start */
 	uint32_t nbusy;		 /* workers that execute without the lock */
 	uint32_t nthreads;	 /* of workers that have been started */
-	_Atomic bool is_pausing; /* they shall stop after their turn */
+	_Atomic bool is_pausing; /* they must stop after their turn */
 	pthread_mutex_t fault_lock;
 	_Atomic bool has_fault; /* a new one, not acted upon yet */
 	struct cpu_stats stats;

@@ -1,20 +1,19 @@
 /*
- * warp.c - one turn of one warp: the run loop, how lanes part and meet.
+ * warp.c - one turn of one warp: the run loop, how lanes diverge and reconverge.
  *
  * A warp starts as one split. A branch that lanes take differently makes two;
  * each is scheduled for itself, so every lane makes progress (independent
- * thread scheduling). Splits of one warp that come to the same place are
- * merged where the decoder says that paths join. A split that comes there
- * first waits for the others of its branch, but only for a bounded number of
- * the warp's instructions, drawn by seed: a lane that spins for a value that
- * a waiting lane has yet to write ends so. The bound adapts: it shrinks when
- * waiting was in vain and grows when it was not.
+ * thread scheduling). Splits of one warp that reach the same place are merged where the decoder has
+ * marked that paths join. The first split there waits for the others of its branch, but only for a
+ * bounded number of the warp's instructions, drawn by seed; otherwise a lane would spin forever for
+ * a value that a waiting lane has yet to write. The bound adapts: it shrinks when waiting was in
+ * vain and grows when it was not.
  *
  * Instructions that need named lanes together (CPU_I_GATHER) wait without a
- * bound; lanes that come by different instructions of one form are served
- * together when the function can (w->priv->parts).
+ * bound; lanes that arrive by different instructions of one form are handled together if the
+ * function supports that (w->priv->parts).
  *
- * Costs: the loop tests flags and the returned step, nothing else. Merges are
+ * Costs: the loop tests only flags and the returned step. Merges are
  * missed where a path joins without a flag; the lanes then run one after the
  * other until the next join.
  */
@@ -157,7 +156,7 @@ static bool is_mergeable(const struct cpu_split *s, const struct cpu_split *t)
 	return t->pc == s->pc && t->func == s->func && t->depth == s->depth && !t->aux;
 }
 
-/* Takes the lanes of all splits among `those` that are at the same place. */
+/* Merges the lanes of all splits among `those` that are at the same place. */
 static void absorb(struct cpu_warp *w, struct cpu_split *s, uint32_t those)
 {
 	those &= ~cpu_split_bit(w, s);
@@ -248,15 +247,15 @@ void cpu_warp_exit(struct cpu_warp *w, uint32_t lanes)
 		if (!s->mask)
 			cpu_split_state(w, s, CPU_SPLIT_FREE);
 		else if (s->state == CPU_SPLIT_GATHER)
-			cpu_split_state(w, s, CPU_SPLIT_READY); /* asks again */
+			cpu_split_state(w, s, CPU_SPLIT_READY); /* tests again */
 	}
 	cpu_meet_leave(w, 0, lanes);
-	/* Who waited for these only goes on. */
+	/* A split that waited only for these continues. */
 	used = p->joining;
 	CPU_EACH_LANE (j, used) {
 		struct cpu_split *s = &w->split[j];
 		if (s->state != CPU_SPLIT_JOIN)
-			continue; /* taken by one of those before */
+			continue; /* merged into an earlier one */
 		cpu_split_state(w, s, CPU_SPLIT_READY);
 		cpu_meet_arrive(w, s);
 	}
@@ -373,7 +372,8 @@ static enum go gather(struct cpu_warp *w, const struct cpu_inst *in)
 
 /* ---- the run loop ------------------------------------------------------------------------ */
 
-/* Where lanes meet that part at the instruction at pc; not at all after one that ends them. */
+/* Where lanes that diverge at the instruction at pc reconverge; nowhere after one that ends
+ * them. */
 void cpu_meet_after(struct cpu_warp *w, const struct cpu_inst *in, uint32_t lanes)
 {
 	struct cpu_split *s = w->cur;
@@ -392,8 +392,8 @@ void cpu_meet_after(struct cpu_warp *w, const struct cpu_inst *in, uint32_t lane
 }
 
 /*
- * What comes before an instruction with JOIN, PARTS or GATHER: merges, lets the lanes go whose
- * guard is false, waits for others. GO_ON: execute it with all lanes of s->mask.
+ * What precedes an instruction with JOIN, PARTS or GATHER: merges, splits off the lanes whose guard
+ * is false, waits for others. GO_ON: execute it with all lanes of s->mask.
  */
 static __attribute__((noinline)) enum go prepare(struct cpu_warp *w, const struct cpu_inst *in)
 {
@@ -421,7 +421,8 @@ static __attribute__((noinline)) enum go prepare(struct cpu_warp *w, const struc
 
 _Static_assert(CPU_I_MEMORY == 1 << 5 && CPU_I_BACK == 1 << 6, "weight of an instruction");
 
-/* How much of its budget an instruction takes: turns end more often where others would notice. */
+/* How much of its budget an instruction takes: turns end more often where other threads could
+ * observe it. */
 static inline int32_t weight(uint32_t flags)
 {
 	return 1 + (int32_t)(flags >> 5 & 3) * 4;
@@ -575,7 +576,7 @@ bool cpu_warp_run(struct cpu_worker *k, struct cpu_warp *w, uint32_t budget)
 		cpu_model_tick(w);
 	if (p->joining && p->join_wake <= p->insts)
 		join_expire(w);
-	/* Nobody is on the way to them, or not before something else happens. */
+	/* No split is on the way to them, or not before something else happens. */
 	while (p->joining && !p->ready && !p->asleep)
 		join_give_up(w, &w->split[__builtin_ctz(p->joining)]);
 	return p->ready != 0;

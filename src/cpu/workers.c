@@ -1,15 +1,14 @@
 /*
  * workers.c - the threads that execute blocks.
  *
- * With one worker the thread that works for the machine executes a turn and
- * looks around, holding the lock. With several, each has its part of every
- * device's multiprocessors and starts blocks there; it executes BATCH turns
- * without the lock, then ends and starts blocks with it. Worker 0 is the
- * thread that works for the machine; transfers are its, too. Clusters stay on
- * one worker, so only memory and the engine are shared between workers.
+ * With one worker the thread that works for the machine executes a turn and then checks for other
+ * work, holding the lock. With several, each has its part of every device's multiprocessors and
+ * starts blocks there; it executes BATCH turns without the lock, then ends and starts blocks with
+ * it. Worker 0 is the thread that works for the machine; it also does the transfers. Clusters stay
+ * on one worker, so only memory and the engine are shared between workers.
  *
- * Each worker has a clock of its own; %globaltimer of two multiprocessors may
- * differ by what one has executed more.
+ * Each worker has a clock of its own; %globaltimer of two multiprocessors may differ by how much
+ * more one has executed.
  */
 #include "cpu/sched.h"
 
@@ -24,7 +23,7 @@ static struct cpu_worker_priv *kp(const struct cpu_worker *k)
 	return k->priv;
 }
 
-/* One that executes has; its queues are its own then. */
+/* A worker that executes has work; its queues are then its own. */
 static bool has_work(const struct cpu_engine *e, const struct cpu_worker *k)
 {
 	const struct cpu_worker_priv *p = kp(k);
@@ -54,7 +53,7 @@ static bool execute(struct cpu_engine *e, struct cpu_worker *k)
 		pthread_cond_broadcast(&e->changed);
 	if (e->m->listener.progress)
 		e->m->listener.progress(e->m->listener.arg);
-	/* A faulted grid goes as a whole, when all have stopped. */
+	/* A faulted grid is removed as a whole, when all have stopped. */
 	if (!atomic_load(&e->has_fault))
 		cpu_engine_reap(k);
 	return did;
@@ -99,7 +98,7 @@ void cpu_workers_pause(struct cpu_engine *e)
 	for (uint32_t i = 0; i < e->nworkers; i++) {
 		struct cpu_worker_priv *p = kp(&e->workers[i]);
 		size_t kept = 0;
-		/* Blocks of grids that are over go with their grid. */
+		/* Blocks of grids that are over are removed with their grid. */
 		for (size_t j = 0; j < p->ended.n; j++)
 			if (!p->ended.v[j]->cluster.grid->priv->is_over)
 				p->ended.v[kept++] = p->ended.v[j];
@@ -114,7 +113,7 @@ void cpu_workers_resume(struct cpu_engine *e)
 	pthread_cond_broadcast(&e->changed);
 }
 
-/* The only worker: it looks around when something has happened that others may care for. */
+/* The only worker: it checks for other work when something has happened that may concern others. */
 static bool execute_locked(struct cpu_engine *e, struct cpu_worker *k)
 {
 	const struct cpu_worker_priv *p = kp(k);

@@ -318,7 +318,7 @@ struct oracle_finding {
 
 size_t oracle_findings(const struct oracle *o);
 const struct oracle_finding *oracle_get(const struct oracle *o, size_t i);
-/* Called at each racing pair, before deduplication; NULL: nobody. */
+/* Called at each racing pair, before deduplication; NULL: no call. */
 void oracle_on_race(struct oracle *o, void (*fn)(void *arg, const struct oracle_finding *f),
 		    void *arg);
 /*

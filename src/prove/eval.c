@@ -30,7 +30,7 @@ static uint32_t counters_of(const struct ev *e, uint32_t block, const struct ex 
 	return n;
 }
 
-/* A value of which nothing is known; `which` tells several of one step apart. */
+/* A value of which nothing is known; `which` distinguishes several of one step. */
 static const struct ex *fresh(struct ev *e, uint32_t block, uint32_t step, unsigned which,
 			      unsigned w)
 {

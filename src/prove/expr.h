@@ -7,7 +7,7 @@
  * made in a loop has the counters of its loops as arguments: the same thread in the same iteration
  * gets the same value.
  *
- * The level says who shares a value: all threads of the grid, those of a CTA, or nobody.
+ * The level says who shares a value: all threads of the grid, those of a CTA, or none.
  */
 #ifndef COLLIDER_PROVE_EXPR_H
 #define COLLIDER_PROVE_EXPR_H

@@ -338,11 +338,11 @@ const char *rep_pair_fix(struct base_arena *a, const struct race_finding *f)
 		return update_fix(a, f);
 	if (f->kind == RACE_KIND_HISTORY_POSSIBLE || f->kind == RACE_KIND_GUARD_POSSIBLE)
 		return base_printf(a,
-				   "look whether a lock, a flag or another barrier orders them in "
+				   "check whether a lock, a flag or another barrier orders them in "
 				   "every run; if not:\n%s",
 				   unordered_fix(a, f));
 	if (f->cls == RACE_CLASS_POSSIBLE && f->kind < RACE_KIND_HISTORY)
-		return "look whether the value is used on some path; building with\n"
+		return "check whether the value is used on some path; building with\n"
 		       "`collider nvcc --keep-races` removes invented loads.";
 	switch (f->kind) {
 	case RACE_KIND_SCOPE:

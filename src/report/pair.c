@@ -92,7 +92,7 @@ const char *rep_pair_sentence(const struct race_finding *f)
 			       "by "
 			       "this thread.";
 		if ((f->sides[0].flags | f->sides[1].flags) & RACE_SIDE_FREES)
-			return "The host gave this memory back (cudaFreeAsync), and nothing orders "
+			return "The host freed this memory (cudaFreeAsync), and nothing orders "
 			       "that after\n"
 			       "the access: in another schedule the memory may be gone, or "
 			       "belong to another allocation.";

@@ -8,8 +8,8 @@
 
 /*
  * Sets SHADOW_KEEP in the entries of a table (SHADOW_TABLE_SIZE bytes) whose update can be left
- * out. Returns how many states no later verdict can tell apart are left of the 25, if those are
- * merged.
+ * out. Returns how many states that no later verdict can distinguish are left of the 25, if those
+ * are merged.
  */
 uint32_t shadow_bisimulate(uint8_t *table);
 

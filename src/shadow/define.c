@@ -4,7 +4,7 @@
  * The table isn't written by hand: generate.c runs through all histories of a small universe, asks
  * here for the state after each access, and finds that all histories of a state agree on the next
  * one. The names follow the published table, which keeps apart some states that no later verdict
- * can tell apart (BWSYNC from BSYNC, BSYNC-ATOM from BATOM).
+ * can distinguish (BWSYNC from BSYNC, BSYNC-ATOM from BATOM).
  */
 #include "shadow/define.h"
 

@@ -10,7 +10,7 @@
 #include <cupti.h>
 
 struct fake_subscriber {
-	CUpti_CallbackFunc call; /* NULL: nobody */
+	CUpti_CallbackFunc call; /* NULL: no subscriber */
 	void *user;
 	bool driver[CUPTI_DRIVER_TRACE_CBID_SIZE];
 	bool resource[CUPTI_CBID_RESOURCE_SIZE];
@@ -21,12 +21,12 @@ struct fake_subscriber *fake_subscriber(void);
 
 /* The byte at p changes after each copy to the host that reads it. */
 void fake_unruly(CUdeviceptr p);
-/* Events are complete only when somebody has waited. */
+/* Events are complete only when a thread has waited. */
 void fake_late(void);
 /* How long streams were held back by the agent's kernel so far, in ns; how often. */
 unsigned long long fake_held_ns(void);
 unsigned fake_held(void);
-/* Copies to the host so far, whoever asked for them. */
+/* Copies to the host so far, by any caller. */
 unsigned fake_reads(void);
 /* How often pinned memory was asked for, by the agent as well. */
 unsigned fake_pinned(void);

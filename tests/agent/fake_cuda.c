@@ -16,7 +16,7 @@
  * FAKE_NO_REGISTER=1: cuMemHostRegister fails.
  * Memory can be unruly (fake_unruly): a byte of it changes whenever a copy to the host has read it,
  * as if a kernel of another stream wrote there all the time. Events can be late (fake_late): they
- * are complete only when somebody has waited.
+ * are complete only when a thread has waited.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -312,7 +312,7 @@ CUresult cuDeviceGetName(char *name, int n, CUdevice dev)
 	return check(false);
 }
 
-/* Somebody has waited. */
+/* A thread has waited. */
 static void complete_events(void)
 {
 	for (CUevent e = events; e; e = e->next)
@@ -392,7 +392,7 @@ CUresult cuMemAllocManaged(CUdeviceptr *p, size_t n, unsigned flags)
 	return end(&c, r);
 }
 
-/* Memory stays: only who is told matters. */
+/* Memory stays: only who is informed matters. */
 CUresult cuMemFree_v2(CUdeviceptr p)
 {
 	cuMemFree_v2_params params = {p};
@@ -779,7 +779,7 @@ static CUresult run(CUfunction f)
 	if (!m)
 		m = kernel->library->module[top()->number] = new_module(kernel->library->image);
 	if (strcmp(name, "trap") == 0)
-		top()->error = CUDA_ERROR_LAUNCH_FAILED; /* told by the next call */
+		top()->error = CUDA_ERROR_LAUNCH_FAILED; /* returned by the next call */
 	rt = (struct race_rt *)(uintptr_t)m->knobs.rt;
 	if (!rt)
 		return CUDA_SUCCESS;

@@ -1,7 +1,7 @@
 /*
  * fake_cupti.c - stands in for libcupti.so.13: one subscriber, single callbacks.
  *
- * FAKE_CUPTI_BUSY=1 in the environment: somebody has subscribed already.
+ * FAKE_CUPTI_BUSY=1 in the environment: another tool has subscribed already.
  */
 #include <stdlib.h>
 

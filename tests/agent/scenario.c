@@ -550,7 +550,7 @@ static bool knows(const void *p, unsigned space)
 	return race_host_lookup(area, (uint64_t)(uintptr_t)p, &r) && r.space == space;
 }
 
-/* What the agent tells host code: which memory it shares with the GPU, and when work is in
+/* What the agent passes to host code: which memory it shares with the GPU, and when work is in
  * flight. The area is there before CUDA starts, as the runtime of the host half makes it. */
 static void host_half(void)
 {

@@ -151,7 +151,7 @@ wait $pid
 [ $? = 143 ] || fail "exit code after SIGTERM"
 has err "fake.cu:42"
 
-# Delays: presets, and which place wins. The JSON form tells what the program was run with.
+# Delays: presets, and which place wins. The JSON form says what the program was run with.
 # delays R W ARGUMENTS...
 delays() {
 	r=$1 w=$2

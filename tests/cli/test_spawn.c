@@ -114,7 +114,7 @@ static void test_time_limit(void **state)
 	assert_int_equal(res.signal, SIGTERM);
 	assert_int_equal(res.shm->nregions, 1);
 	spawn_free(&res);
-	/* One that doesn't listen, and a child that nobody would end. */
+	/* One that ignores the signal, and a child that nothing else would end. */
 	assert_int_equal(launch("stubborn fork race sleep=600", 1000, &res, &sink), 0);
 	assert_true(res.is_timed_out);
 	assert_int_equal(res.signal, SIGKILL);

@@ -2,7 +2,7 @@
  * cpu_run.c - runs a PTX file on the CPU device and checks what its comments expect.
  *
  *   cpu_run FILE.ptx...          every file with all its seeds and models
- *   cpu_run --oracle FILE.ptx... also prints what the oracle tells of each run
+ *   cpu_run --oracle FILE.ptx... also prints what the oracle reports of each run
  *   cpu_run --dump FILE.ptx      prints the buffers after the first run instead of checking
  *
  * Lines of the PTX file that start with one of these comments, in their order:
@@ -21,7 +21,7 @@
  *   // expect-race KIND TAG TAG            the oracle reports this pair in every run; TAG: the
  *                                          statement marked `// race: TAG`; reports no other pair
  *   // expect-possible KIND TAG TAG        the same of a race that is only possible
- *   // expect-no-race                      the oracle tells none
+ *   // expect-no-race                      the oracle reports none
  *   // tensormap NAME BUFFER W,H W,H       a buffer with a tensor map: 32-bit elements, all, box
  *   // texture NAME BUFFER W,H             a 2D texture object (surface: a surface object) of a
  *                                          buffer's 32-bit texels, clamped; as argument: its number
@@ -63,7 +63,7 @@ struct expect {
 	bool seen;
 };
 
-/* A pair that the oracle is to tell: its kind and the lines of both statements. */
+/* A pair that the oracle must report: its kind and the lines of both statements. */
 struct race {
 	const char *kind, *tags[2];
 	uint32_t lines[2];
@@ -618,11 +618,11 @@ static void check_run(struct test *t, struct cpu_machine *m, const struct cpu_fa
 	for (unsigned i = 0; i < t->nraces && model == CPU_MODEL_SC; i++) {
 		if (!t->races[i].is_told) {
 			fail(t, t->races[i].line, model, seed);
-			printf(" the oracle does not tell of %s %s\n", t->races[i].tags[0],
+			printf(" the oracle does not report %s %s\n", t->races[i].tags[0],
 			       t->races[i].tags[1]);
 		} else if (t->races[i].pair.is_possible != t->races[i].is_possible) {
 			fail(t, t->races[i].line, model, seed);
-			printf(" the race of %s and %s is told as %s\n", t->races[i].tags[0],
+			printf(" the race of %s and %s is reported as %s\n", t->races[i].tags[0],
 			       t->races[i].tags[1], t->races[i].is_possible ? "one" : "possible");
 		}
 		t->races[i].is_told = false;
@@ -701,7 +701,7 @@ static uint64_t run_once(struct test *t, struct ptx_module *ptx, enum cpu_model 
 	t->racy_runs += t->ntold != 0;
 	if ((t->judge == JUDGE_CLEAN && t->ntold) || (t->judge == JUDGE_RACY && !t->ntold)) {
 		fail(t, 1, model, seed);
-		printf(" the oracle tells %u races\n", t->ntold);
+		printf(" the oracle reports %u races\n", t->ntold);
 	}
 	t->ntold = 0;
 	uint64_t hash = cpu_schedule_hash(m);
@@ -736,7 +736,7 @@ static void run_all(struct test *t, struct ptx_module *ptx, bool is_dump)
 	}
 	if (t->judge == JUDGE_SOME && !t->racy_runs) {
 		t->failures++;
-		printf("%s: the oracle tells a race in none of %u runs\n", t->file, t->runs);
+		printf("%s: the oracle reports a race in none of %u runs\n", t->file, t->runs);
 	}
 }
 

@@ -5,9 +5,10 @@
 #   SETS=racefree oracle.sh COLLIDER PROGRAMS [-k SEEDS]
 #
 # PROGRAMS is the folder of tests/gpu/build.sh (here: of the target gpu_programs). Every racy example
-# is told in every seed (20; those with `// detector: oracle seldom` in one of 20), every fixed
-# one is clean in all of them, as are the race-free programs of tests/gpu. Then --verify on instrumented programs: what collide tells is confirmed (exit code that of the
-# program), and its refusal: no GPU. Then the examples in the other memory models.
+# is reported in every seed (20; those with `// detector: oracle seldom` in one of 20), every fixed
+# one is clean in all of them, as are the race-free programs of tests/gpu. Then --verify on instrumented
+# programs: what collide reports is confirmed (exit code: that of the program), and that it is refused
+# without a GPU. Then the examples in the other memory models.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 collider=$(readlink -f "$1")
@@ -45,7 +46,7 @@ for model in weak a1; do
 		"$root/tests/gpu/run_races.sh" "$programs" "$collider" -k 1 \
 		counter scan histogram warp_sync reduction
 done
-# Limits, made low: what isn't judged is told; a run that doesn't fit is refused. The twins fit.
+# Limits, made low: what isn't judged is reported; a run that doesn't fit is refused. The twins fit.
 limited() { # limited KEY=NUMBER: exit code in $rc, report in limits.txt
 	rc=0
 	"$collider" run --detector=oracle --log-file="$work/limits.txt" -- \

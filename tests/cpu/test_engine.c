@@ -222,8 +222,8 @@ static struct cpu_op *launch_held(struct fixture *f, uint64_t ns, struct cpu_op 
 	return op;
 }
 
-/* A kernel that is held back starts later than others, and starts: whoever waits for it by spinning
- * gets it, an idle device skips the time, its successors wait. */
+/* A kernel that is held back starts later than others, but it does start: a kernel that waits for
+ * it by spinning gets it, an idle device skips the time, its successors wait. */
 static void held_kernels_come_later(void **state)
 {
 	(void)state;
@@ -251,7 +251,7 @@ static void held_kernels_come_later(void **state)
 		cpu_op_put(next);
 		cpu_op_put(other);
 
-		/* Nobody waits: what is held goes with the machine. */
+		/* Nothing waits: what is held is freed with the machine. */
 		cpu_op_put(launch_held(&f, 1000000000000, NULL));
 		expect_fault(&f, CPU_FAULT_NONE);
 		close_machine(&f);
@@ -371,7 +371,7 @@ static void programmatic_launches_come_early(void **state)
 	}
 }
 
-/* Nobody waits: the engine's own thread goes on, and the run says that it can't be replayed. */
+/* Nothing waits: the engine's own thread goes on, and the run says that it can't be replayed. */
 static void polling_ends(void **state)
 {
 	struct fixture f;

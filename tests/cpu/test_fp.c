@@ -522,7 +522,8 @@ static void test_half_exhaustive(void **state)
 	}
 }
 
-/* Packed 8-, 6- and 4-bit formats: what is exact comes back, NaN and what is too large as told. */
+/* Packed 8-, 6- and 4-bit formats: what is exact comes back, NaN and what is too large as
+ * specified. */
 static void test_cvt_packed(void **state)
 {
 	static const struct {

@@ -11,7 +11,7 @@
 
 #include <cuda_runtime_api.h>
 
-/* With KEEP_GOING set, all that differs is told: to compare with a GPU's runtime. */
+/* With KEEP_GOING set, all that differs is printed: to compare with a GPU's runtime. */
 static inline void failed(void)
 {
 	if (!getenv("KEEP_GOING"))

@@ -1,7 +1,7 @@
 /*
  * fake_cpu.c - a machine without kernels, for tests of the runtime facade alone.
  *
- * Operations run only while somebody waits or asks, one at a time, in an order
+ * Operations run only while a thread waits or asks, one at a time, in an order
  * drawn by seed among those whose dependencies have ended: an edge that the
  * facade forgets shows as a wrong result with some seed. Kernels are refused.
  * FAKE_ORDER=last makes the newest ready operation run first, the hardest

@@ -37,7 +37,7 @@ static void test_in_order(void)
 	CHECK(strcmp(text, "abcdefghijklmnop") == 0);
 	OK(cudaStreamQuery(s));
 	OK(cudaStreamDestroy(s));
-	if (is_cpu_device()) { /* destroyed; elsewhere nobody may use it */
+	if (is_cpu_device()) { /* destroyed; elsewhere it must not be used */
 		CHECK_IS(cudaStreamSynchronize(s), cudaErrorInvalidResourceHandle);
 		CHECK_IS(cudaStreamDestroy(s), cudaErrorInvalidResourceHandle);
 		cudaGetLastError();

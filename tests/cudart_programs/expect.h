@@ -1,4 +1,4 @@
-/* expect.h - checks of the programs here: each tells what it found and ends the program. */
+/* expect.h - checks of the programs here: each prints what it found and ends the program. */
 #ifndef EXPECT_H
 #define EXPECT_H
 
@@ -8,7 +8,7 @@
 
 #include <cuda_runtime.h>
 
-/* With KEEP_GOING set, all that differs is told: to compare with a GPU's runtime. */
+/* With KEEP_GOING set, all that differs is printed: to compare with a GPU's runtime. */
 static inline void failed()
 {
 	if (!getenv("KEEP_GOING"))

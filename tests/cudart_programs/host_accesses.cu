@@ -1,5 +1,5 @@
 // host_accesses.cu - loads and stores of host code beside a kernel: each case by its name, which is
-// the argument. All print "ok" whatever is told of them. host_accesses.sh says what must be told.
+// the argument. All print "ok" whatever is reported. host_accesses.sh says what must be reported.
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -177,7 +177,7 @@ static void on_fault(int sig)
 	siglongjmp(back, sig);
 }
 
-// The program's own handler gets what isn't about this memory, and is what sigaction tells.
+// The program's own handler gets what isn't about this memory, and is what sigaction returns.
 static void handler()
 {
 	struct sigaction a = {}, old;

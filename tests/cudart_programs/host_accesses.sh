@@ -1,6 +1,6 @@
 #!/bin/sh
-# host_accesses.sh COLLIDER PROGRAM - --host-accesses: races of host code with kernels are told, with the
-# function of the host; what is ordered isn't, and no program does anything else than without.
+# host_accesses.sh COLLIDER PROGRAM - --host-accesses: races of host code with kernels are reported, with
+# the host's function; what is ordered isn't, and no program behaves differently than without the option.
 set -eu
 collider=$1
 program=$2

@@ -1,6 +1,6 @@
-// host_threads.cu - two host threads launch kernels on the same memory, ordered by what the argument
-// names: mutex, condition, barrier, semaphore, once, join, event (of the API), atomic, or nothing.
-// Prints "ok". host_threads.sh says what the oracle must tell.
+// host_threads.cu - two host threads launch kernels on the same memory, ordered by what the
+// argument names: mutex, condition, barrier, semaphore, once, join, event (of the API), atomic, or
+// nothing. Prints "ok". host_threads.sh says what the oracle must report.
 #include <pthread.h>
 #include <semaphore.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static void launch_first()
 static void one()
 {
 	if (is("mutex")) {
-		// Whoever comes first: the kernels are ordered by the lock either way.
+		// In either order: the kernels are ordered by the lock either way.
 		std::lock_guard<std::mutex> l(m);
 		launch_first();
 		return;

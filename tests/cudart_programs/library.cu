@@ -59,7 +59,7 @@ int main()
 	OK(cudaDeviceSynchronize());
 	THAT(*p == 105);
 	OK(cudaLibraryUnload(lib2));
-	if (is_cpu_device()) { /* they are gone; elsewhere nobody may use them */
+	if (is_cpu_device()) { /* they are gone; elsewhere they must not be used */
 		EXPECT(cudaLaunchKernel((void *)k, 1, 1, args, 0, 0),
 		       cudaErrorInvalidResourceHandle);
 		EXPECT(cudaLibraryUnload(lib2), cudaErrorInvalidResourceHandle);

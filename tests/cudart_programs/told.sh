@@ -1,6 +1,6 @@
 #!/bin/sh
 # told.sh COLLIDER SOURCE_FOLDER - a report says what is so: after a program was ended from outside, when a
-# device stopped, of the host's copies, of graphs, and when nothing was checked.
+# device stopped, about the host's copies, about graphs, and when nothing was checked.
 set -eu
 collider=$1
 src=$2

@@ -1,5 +1,5 @@
 /* Kernels that wait for what another stream, a copy, a host function, a host thread or a signal
- * handler writes late: no deadlock. The last waits for what nobody writes, and is ended, with its
+ * handler writes late: no deadlock. The last waits for what nothing writes, and is ended, with its
  * line. */
 #include "expect.h"
 
@@ -114,7 +114,7 @@ int main()
 	THAT(*seen == 6);
 	signal(SIGALRM, SIG_DFL);
 
-	/* Nobody. */
+	/* Nothing writes it. */
 	*mapped = 0;
 	wait_for<<<1, 1, 0, a>>>(mapped, seen);
 	EXPECT(cudaStreamSynchronize(a), cudaErrorLaunchTimeout);

@@ -1,7 +1,7 @@
 /*
  * report_test.c - the algorithm of __collider_report, run by host threads.
  *
- * Shows: one record per (site, kind), whoever comes first; counts exact up to
+ * Shows: one record per (site, kind), whichever thread comes first; counts exact up to
  * the mute limit; milestones at powers of two; a full neighbourhood counted as
  * overflow and nothing overwritten. Lanes are simulated one at a time (each
  * lane alone) or as a group of N equal lanes whose leader adds N.

@@ -6,7 +6,7 @@
 # collider comes onto PATH, which later blocks of a document keep. `<!-- run: N -->` expects exit code N.
 # After a block an optional `<!-- says: REGEX -->` is looked for in its output. Nothing here needs a GPU.
 #
-# Indented commands of ours that nobody runs are errors unless `<!-- not run: REASON -->` stands
+# Indented commands of ours that no test runs are errors unless `<!-- not run: REASON -->` stands
 # before them (options.md has summaries and examples out of the option table); so are options that
 # no command has.
 set -u

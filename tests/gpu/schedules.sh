@@ -16,7 +16,7 @@
 #              place for an early block ends at --timeout, and the report says so
 #   grid sync  a cooperative launch, shuffled with --shuffle=all: the right result
 #   clusters   each block once, those of a cluster together
-#   sites      --sample=N: other sites by seed, all that run in the end, as --coverage tells
+#   sites      --sample=N: other sites by seed, all that run in the end, as --coverage shows
 #   streams    a race that only another order of two streams shows, in about half of the runs
 # Exit code 1: something else was seen; 2: wrong usage, or it can't be built.
 set -u

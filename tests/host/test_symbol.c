@@ -131,7 +131,7 @@ static const struct race_finding *copy_from(const char *path, uint64_t offset)
 	n += sizeof("cudaMemcpyAsync");
 	memcpy(c.texts + n, path, strlen(path) + 1);
 	c.frames[1] = (struct race_transfer_frame){.offset = offset, .module = (uint32_t)n};
-	c.frames[2] = c.frames[1]; /* its caller; never told when frame 1 has a line */
+	c.frames[2] = c.frames[1]; /* its caller; never printed when frame 1 has a line */
 	c.frames[2].offset = here();
 	c.t.strings = sizeof(c.texts);
 	assert_true(race_transfer_read(&results, &c, sizeof(c), 1));

@@ -1,4 +1,4 @@
-// inlined.cu - two levels of inlining below a kernel: the site table tells each call's place.
+// inlined.cu - two levels of inlining below a kernel: the site table holds each call's place.
 __device__ __forceinline__ void inner(int *p, int v)
 {
 	p[threadIdx.x] = v; // the store

@@ -3,7 +3,7 @@
 # must be found in 9 of 10 runs (of 5, in 4), and no data race on a line without a mark:
 #   // expect: KIND at TAG     of the racy variant (-DRACY); TAG: lines that end in "// race: TAG"
 #   // expect N: KIND at TAG   of the same program run with argument N; TAG|TAG: either of them
-#   // never N: KIND at TAG    not told of that race: the other side of it was left alone
+#   // never N: KIND at TAG    no report of that race: its other side was left alone
 #   // told: TEXT              in the report of the race-free program
 #   // also: OPTION            all once more with this option of collider run
 #   // also built: OPTION      all once more, built with this option of collider nvcc

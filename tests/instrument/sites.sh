@@ -11,7 +11,7 @@ nvcc -arch=sm_80 -lineinfo -ptx "$src/inlined.cu" -o "$T/in.ptx" || fail "nvcc"
 grep -q "^kernel inlined.cu:$(line 'the store') store global 4x1: st.global.* | in _Z5innerPii at inlined.cu:$(line 'inner called here') | in _Z5outerPii at inlined.cu:$(line 'outer called here')\$" "$T/sites" ||
 	fail "not the chain inner, outer: $(cat "$T/sites")"
 
-# What is not checked is told by name.
+# What is not checked is named.
 "$collider" instrument "$src/cases/untouched.ptx" -o "$T/out.ptx" || fail "instrument"
 "$dump" "$T/out.ptx" >"$T/sites" || fail "the table doesn't decode"
 grep -q '^unchecked 1 wmma.load.*s4' "$T/sites" || fail "wmma.load of 4 bits: $(cat "$T/sites")"

@@ -1,5 +1,5 @@
 # strip.sh COLLIDER CUBIN_SAME PTX... - what --strip leaves of an instrumented file has the original's
-# machine code and names nothing of ours; what nobody instrumented is left as it is.
+# machine code and names nothing of ours; what was not instrumented is left as it is.
 #
 # A file that doesn't assemble by itself (a case may be a fragment for a newer ptxas) is compared as
 # text, without .version and .loc. At least half of the files must assemble.

@@ -10,7 +10,7 @@
  *	...events; without a grid line: grid 1 of 8 blocks of 64 threads, clusters of 2, device 0,
  *	and actors A=1.0.0 B=1.2.0 C=1.4.0 D=1.6.0 (four clusters), a=1.0.1 (A's warp),
  *	b=1.0.32 (A's block), c=1.1.0 (A's cluster)
- *	race W R			labels; all racing pairs must be told
+ *	race W R			labels; all racing pairs must be reported
  *	norace
  *
  * race@program and norace@program hold only where fence.sc is ordered as far as forced,

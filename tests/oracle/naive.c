@@ -508,7 +508,7 @@ static void add_barrier_edges(void)
 		}
 }
 
-/* 8.9.1.1 Asynchronous operations: what the copy did is before whoever waited for it. */
+/* 8.9.1.1 Asynchronous operations: what the copy did happens before what follows a wait for it. */
 static void add_copy_edges(void)
 {
 	for (uint32_t y = 0; y < nops; y++)

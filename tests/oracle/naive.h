@@ -22,7 +22,7 @@ struct naive_pair {
 };
 
 struct naive_result {
-	bool is_too_long; /* over NAIVE_OPS operations, or an actor that nobody made: no verdict */
+	bool is_too_long; /* over NAIVE_OPS operations, or an unknown actor: no verdict */
 	uint32_t npairs;
 	struct naive_pair pairs[NAIVE_OPS * 16]; /* the first ones, where there are more */
 };

@@ -1,7 +1,7 @@
 /*
  * test_oracle.c - the oracle's rules one by one, each case that races with a twin that doesn't.
  *
- * A case is a short list of steps by a few threads on two words; `races` counts the pairs told.
+ * A case is a short list of steps by a few threads on two words; `races` counts the pairs reported.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -65,7 +65,7 @@ static struct world world(void)
 	return world_in(ORACLE_SC_PROGRAM);
 }
 
-/* Ends a case: how many races were told, and of what kind. */
+/* Ends a case: how many races were reported, and of what kind. */
 static void expect(struct world *w, unsigned races, enum oracle_kind kind)
 {
 	assert_int_equal(w->races, races);
@@ -901,7 +901,7 @@ static void test_waited_launches(void **state)
 	s = oracle_get_stats(w.o);
 	assert_true(s.clock_bytes <= at_start.clock_bytes * 2);
 	assert_int_equal(s.shadow_bytes, at_start.shadow_bytes);
-	/* Those that nobody has waited for race as ever. */
+	/* Those that no thread has waited for race as ever. */
 	store(&w, add_grid(&w, 2000, 1, 32), X);
 	oracle_op_end(w.o, 2000);
 	load(&w, add_grid(&w, 2001, 1, 32), X);

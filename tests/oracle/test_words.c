@@ -23,7 +23,7 @@
 struct world {
 	struct oracle *o;
 	uint32_t first, stranger;
-	unsigned races, told; /* told: of races with `watched` */
+	unsigned races, told; /* told: those with `watched` */
 	uint32_t watched;
 	enum oracle_kind last;
 };

@@ -200,7 +200,7 @@ sites)
 	[ "$(printf '%s\n' $found | sort -u | wc -l)" -ge 2 ] || fail "races at: $found"
 	"$collider" report --coverage="$T/cov" >"$T/out" || fail "report: $?"
 	grep -q "^checked $reached of $all sites in 40 runs" "$T/out" || fail "$(cat "$T/out")"
-	# A damaged file is told before the program starts, and stays as it is.
+	# A damaged file is reported before the program starts, and stays as it is.
 	echo '{"runs": 1, "tables": [{"table": "zz", "leads": "1", "checked": "1"}]}' >"$T/cov"
 	cp "$T/cov" "$T/was"
 	run 1 off ./sites && fail "a damaged coverage file was taken"

@@ -3,7 +3,7 @@
  *
  * The manual's sentences (PTX ISA 9.0, 8.5 and 8.6) are written down a second time here, each by
  * itself, and compared with race/rules.c over every combination of places, scopes, strengths,
- * proxies, kinds and bytes that it can tell apart.
+ * proxies, kinds and bytes that it can distinguish.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -227,7 +227,7 @@ static void three_threads(void **state)
 	store_release(0, 0);
 	store_release(BLOCK, 1);
 	load_acquire(2 * BLOCK, 1);
-	/* The numbers can't tell which of the two it acquired: never more than possible. */
+	/* The numbers don't show which of the two it acquired: never more than possible. */
 	assert_int_equal(access_data(2 * BLOCK, 0, R), SHADOW_POSSIBLE);
 }
 

@@ -291,7 +291,7 @@ static void listing_2(void **state)
 }
 
 /* Listing 3, multiReadRace: read data[tid] and data[tid + 1], write data[tid + 1]. The paper:
- * whoever remembers a fixed number of readers misses it in some schedules. */
+ * a detector that remembers a fixed number of readers misses it in some schedules. */
 static void listing_3(void **state)
 {
 	struct listing l = {.threads = 6, .block_size = 6};

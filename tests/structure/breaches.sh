@@ -97,4 +97,15 @@ put src/instrument/pipeline.c '	return on_module[pass](cx) && pass_end(cx);'
 expect "a pass without a function" '^src/base/passes.def: pass FROB' base/passes.def
 put src/instrument/pipeline.c '	on_module[pass](cx);'
 expect "a pass that nothing verifies" '^src/instrument/pipeline.c:4: runs a pass' instrument/pipeline.c
+mkdir -p "$tree/docs" "$tree/tools"
+put src/race/words.c 'int tell(int told); /* told.h */
+// told: a keyword of a test'
+echo '# fine: `tell(x)`' >"$tree/docs/fine.md"
+bash "$rules" "$tree" || { echo "FAIL names and keywords are no words"; failed=1; }
+put src/race/words.c 'int x; /* what the check tells */'
+expect "a comment that tells" '^src/race/words.c:4: says "tell"' race/words.c
+echo 'x # the race is told' >"$tree/tools/words.sh"
+expect "a script's comment that tells" '^tools/words.sh:1: says "tell"' ../tools/words.sh
+echo 'The oracle tells each pair.' >"$tree/docs/words.md"
+expect "a text that tells" '^docs/words.md:1: says "tell"' ../docs/words.md
 exit $failed

@@ -15,7 +15,9 @@
 #    declaration. src/device speaks to nvcc in inline assembly; src/report reads a site's text.
 # 8. A detector's runtime block is found by its row: no marker is named in src/agent or src/toolchain.
 # 9. Each pass of base/passes.def has its function in instrument/pipeline.c (or is strip.c's), and
-#    inst_end_pass (or inst_pass_end) stands after each call of one.
+#    inst_end_pass (or inst_pass_end) follows each call of one.
+# 10. No comment and no text of docs/ says tell, tells, told or telling: CONTRIBUTING.md's glossary has
+#    the words for it (report, say, distinguish). Names in code and keywords ("// told:") are exempt.
 # Prints one line (file:line: what, what is allowed) per breach; exit code 1 when there is one.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -219,5 +221,20 @@ done < <(sed -n 's/^PASS(\([A-Z]*\), "[a-z]*", \([A-Z]*\),.*/\1\t\2/p' src/base/
 	sed -n "$line,$((line + 1))p" $pipeline | grep -qE '(pass_end|end_pass)\(' ||
 		breach "$pipeline:$line: runs a pass that nothing verifies"
 done < <(grep -nE '^[^/]*on_(module|function)\[p(ass)?\]\(' $pipeline)
+
+# ---- words --------------------------------------------------------------------------------------
+
+# A word after the start of a comment; no call, no file's name, no keyword before a colon.
+tell='\b(tells?|told|telling)\b(?![:(_]|\.[a-z])'
+while IFS= read -r hit; do
+	breach "$(cut -d: -f1,2 <<<"$hit"): says \"tell\": report, say or distinguish (CONTRIBUTING.md)"
+done < <(
+	grep -rnP --include='*.[ch]' --include='*.cu' --include='*.def' --include='*.ptx' \
+		--include='*.ptxt' "(//|/\*|^[ \t]*\*[ /]).*$tell" src include examples bench tests 2>/dev/null
+	grep -rnP --include='*.sh' --include='*.litmus' --include=CMakeLists.txt --include=Makefile \
+		"(^|[ \t])# .*$tell" src examples bench tests tools Makefile 2>/dev/null |
+		grep -v '^tests/structure/'
+	grep -nHP "$tell" README.md docs/*.md 2>/dev/null
+)
 
 [ $breaches -eq 0 ] || { echo "$breaches breaches"; exit 1; }

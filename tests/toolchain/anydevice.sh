@@ -41,7 +41,7 @@ static --gpu-only
 COLLIDER_DISABLE=1 build -arch=sm_90
 static COLLIDER_DISABLE
 
-# Objects are linked by whoever; the steps that don't link get no runtime option.
+# Any tool may link objects; the steps that don't link get no runtime option.
 rc_of 0 "$nvcc" -gencode arch=compute_90,code=sm_90 -c k.cu -o k.o
 grep -aq '^\.target sm_90' k.o || fail "expected PTX in the object"
 rc_of 0 "$nvcc" k.o -o k

@@ -1,5 +1,5 @@
 #!/bin/bash
-# assembler.sh - the stand-in for ptxas: PTX that nobody instrumented, and registers that fit.
+# assembler.sh - the stand-in for ptxas: PTX that was not instrumented, and registers that fit.
 regs=$(readlink -f "$2")
 . "$(dirname "$0")/lib.sh"
 unset NVCC_PREPEND_FLAGS # cooperative groups are of C++17

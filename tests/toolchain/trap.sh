@@ -72,7 +72,7 @@ stops() {
 	build "$1" "${@:2}"
 	run "$1" && fail "$1 does not stop"
 	grep -q 'a breakpoint, and no debugger; thread (.*) of block (.*) in ' "$1.err" ||
-		fail "$1 does not tell of a breakpoint: $(head -3 "$1.err")"
+		fail "$1 does not report a breakpoint: $(head -3 "$1.err")"
 }
 
 at_a_racy_line() {

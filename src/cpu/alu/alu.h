@@ -1,5 +1,5 @@
 /*
- * alu.h - inside cpu/alu: how integer handlers are made, and how their operands are bound.
+ * alu.h - inside cpu/alu: how integer handlers are defined, and how their operands are bound.
  *
  * A handler is one loop over the lanes, from a macro that takes the types of its slots and an
  * expression in a, b, c (the lane's operands). The full warp has a loop without a test; else each
@@ -75,7 +75,8 @@
 #define ALU_BIN_SCALAR(...) ALU_BIN_(ALU_HINT_SCALAR, __VA_ARGS__)
 #define ALU_TER_SCALAR(...) ALU_TER_(ALU_HINT_SCALAR, __VA_ARGS__)
 
-/* Only the lanes of mask, one by one: where an idle lane's operands would cost too much. */
+/* Only the lanes of mask, one by one: for operations that would cost too much on an idle lane's
+ * operands. */
 #define ALU_BIN_EACH(name, TD, TA, TB, ...)                                                        \
 	ALU_HEAD(name)                                                                             \
 	{                                                                                          \
@@ -166,7 +167,7 @@ static inline bool alu_fits(struct cpu_dec *d, const struct ptx_opnd *op, enum p
 	return op->kind == PTX_OPND_SINK || cpu_dec_bytes(d, op, t) == alu_bytes(t);
 }
 
-/* The slot to write; what goes to the sink `_` is written to a temporary. */
+/* The slot to write; a result for the sink `_` is written to a temporary. */
 static inline uint32_t alu_dst(struct cpu_dec *d, const struct ptx_opnd *op, enum ptx_type t)
 {
 	uint32_t slot = cpu_dec_dst(d, op);
@@ -214,8 +215,8 @@ static inline enum ptx_type alu_type(const struct ptx_form *f, unsigned i)
 	return i < f->ntypes ? (enum ptx_type)f->types[i] : PTX_TYPE_NONE;
 }
 
-/* Whether the form has a modifier; *left counts those not asked for yet, so that one which nobody
- * knows about isn't ignored. */
+/* Whether the form has a modifier; *left counts those not queried yet, so that an unknown one isn't
+ * ignored. */
 static inline bool alu_take(const struct ptx_form *f, enum ptx_mod m, unsigned *left)
 {
 	bool has = ptx_form_has(f, m);
@@ -224,7 +225,8 @@ static inline bool alu_take(const struct ptx_form *f, enum ptx_mod m, unsigned *
 	return has;
 }
 
-/* Is it an integer type of section 9.7.1, packed ones included? Others are other binders'. */
+/* Is it an integer type of section 9.7.1, packed ones included? The rest belongs to other
+ * binders. */
 static inline bool alu_is_int(enum ptx_type t)
 {
 	switch (ptx_type_class(t)) {

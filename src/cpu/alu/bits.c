@@ -3,8 +3,8 @@
  * the byte and half-word dot products dp4a, dp2a. PTX ISA 9.7.1.
  *
  * Positions and lengths of bit fields may lie beyond the register; the ISA defines all of that bit
- * by bit, here it is shifts that never exceed the width. It says that their low 8 bits count; an
- * H100 does so for 32 bits only and takes all of them for 64.
+ * by bit, here this is done by shifts that never exceed the width. By the ISA their low 8 bits
+ * count; an H100 follows that for 32 bits only and takes all of them for 64.
  * Costs: fns is one lane at a time, popc and clz where the processor has them for scalars only.
  */
 #include "cpu/alu/alu.h"
@@ -77,7 +77,7 @@ ALU_UN(brev_64, uint64_t, uint64_t, reverse_64(a))
  */
 static uint32_t find_nth(uint32_t set, uint32_t base, int32_t offset)
 {
-	if (offset == INT32_MIN) /* there is no such count; this is what GPUs give */
+	if (offset == INT32_MIN) /* there is no such count; GPUs return this */
 		return 0;
 	if (base > 31)
 		return UINT32_MAX;

@@ -5,7 +5,7 @@
  * where both have it set, or one has and the sum has not. These bits are kept by lane and gathered
  * into the word at the end. Subtraction adds the complement, as GPUs do: the flag is then set where
  * there is *no* borrow. The ISA calls it the borrow; only code that mixes sub.cc with addc can
- * say, and it gets what an H100 gives.
+ * observe the difference, and it gets an H100's result.
  * Costs: high halves of 64-bit products are one lane at a time.
  */
 #include "cpu/alu/alu.h"
@@ -122,7 +122,7 @@ enum cpu_bound CPU_BINDER(carry)(struct cpu_dec *d, const struct ptx_stmt *s, st
 	if (left || !alu_is_int(t) || ptx_type_bytes(t) < 4 ||
 	    ptx_type_class(t) == PTX_CLASS_PACKED)
 		fn = NULL;
-	/* Handlers with two operands look at the third's address all the same. */
+	/* Handlers with two operands read the third's address nevertheless. */
 	in->src[2] = 0;
 	return alu_bind_same(d, s, in, fn, t, nsrc);
 }

@@ -299,7 +299,7 @@ static enum cpu_bound bind_testp(struct cpu_dec *d, const struct ptx_stmt *s, st
 
 enum primitive { EQ, LT, LE, NE, ORD, PRIMITIVES };
 
-/* How each operator is made; integers have the first ten only. */
+/* How each operator is expressed; integers have only the first ten. */
 static const struct compare_op {
 	enum ptx_mod mod;
 	bool is_unsigned; /* spelled for unsigned integers only */
@@ -328,7 +328,7 @@ static const struct compare_op {
 	{PTX_MOD_NAN, false, {PRIMITIVES, false, false}, {ORD, false, true}},
 };
 
-/* The last column: what is no primitive of the type. */
+/* The last column: operators that are no primitive of the type. */
 static cpu_exec *const handlers[PTX_TYPE_COUNT][PRIMITIVES + 1] = {
 	[PTX_TYPE_B16] = {setp_eq_16},
 	[PTX_TYPE_U16] = {setp_eq_16, setp_lt_u16},

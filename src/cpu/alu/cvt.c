@@ -1,13 +1,13 @@
 /*
  * cvt.c - cvt between scalar types, cvt.pack.
  *
- * What compilers write often has a vector loop, found in the table of fast conversions; integers of
- * all widths share one (mask, xor, subtract extends a sign of any width). The rest, saturation and
- * directed rounding among it, goes value by value through fp_num.h at some 10 ns each.
- * A source register may be wider than its type (the low bits count), a destination too (extended
- * as the destination type says). PTX ISA 9.7.9 cvt: out of range clamps; NaN becomes 0, or
- * 1 << (bits - 1) where the source is f64 or the destination has 64 bits.
- * Packed types are in cvt_pack.c; .rs (stochastic) is refused.
+ * Conversions that compilers generate often have a vector loop, found in the table of fast
+ * conversions; integers of all widths share one (mask, xor, subtract extends a sign of any width).
+ * The rest, saturation and directed rounding among it, goes value by value through fp_num.h at some
+ * 10 ns each. A source register may be wider than its type (the low bits count), a destination too
+ * (extended as the destination type says). PTX ISA 9.7.9 cvt: out of range clamps; NaN becomes 0,
+ * or 1 << (bits - 1) where the source is f64 or the destination has 64 bits. Packed types are in
+ * cvt_pack.c; .rs (stochastic) is refused.
  */
 #include "cpu/alu/fp_num.h"
 
@@ -259,7 +259,8 @@ static uint64_t cvt_value(const struct cvt_any *c, uint64_t u)
 
 	u = cvt_extend(u, s->bits, s->is_signed);
 	if (s->format) {
-		/* An f16 result sees subnormals all the same (H100; it differs for .rm and .rp). */
+		/* For an f16 result subnormals are kept nevertheless (H100; .rm and .rp show the
+		 * difference). */
 		if (c->ftz && s->type == PTX_TYPE_F32 && d->type != PTX_TYPE_F16)
 			u = fp_out32(fp_f32((uint32_t)u), true, false);
 		n = num_unpack(s->format, s->type == PTX_TYPE_TF32 ? u >> 13 : u);

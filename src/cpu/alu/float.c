@@ -51,7 +51,7 @@ F32_OP(fma, 3, fp_fma32(x, y, z))
 F32_OP(div, 2, x / y)
 F32_OP(sqrt, 1, __builtin_sqrtf(x))
 F32_OP(rcp, 1, 1.0f / x)
-/* FADD is what the hardware does for these two: a NaN becomes the canonical one. */
+/* The hardware uses FADD for these two: a NaN becomes the canonical one. */
 F32_OP(abs, 1, fp_f32(fp_b32(x) & 0x7fffffffu))
 F32_OP(neg, 1, fp_f32(fp_b32(x) ^ 0x80000000u))
 
@@ -86,7 +86,7 @@ F64_OP(div, 2, x / y, y, y, x)
 F64_OP(sqrt, 1, __builtin_sqrt(x), x, x, x)
 F64_OP(rcp, 1, 1.0 / x, x, x, x)
 
-/* DADD does these on the hardware: a NaN keeps its sign. */
+/* The hardware uses DADD for these: a NaN keeps its sign. */
 static inline uint64_t sign_f64_lane(uint64_t u, uint64_t changed)
 {
 	return fp_f64(u) == fp_f64(u) ? changed : u | FP_QUIET64;
@@ -141,7 +141,7 @@ static enum cpu_step directed_f32(struct cpu_warp *w, const struct cpu_inst *in,
 static enum cpu_step directed_f64(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	unsigned nsrc = in->sub == FP_FMA ? 3 : in->sub >= FP_SQRT ? 1 : 2;
-	/* Whose NaN counts most, as above. */
+	/* The operand whose NaN takes precedence, as above. */
 	unsigned first = in->sub == FP_DIV ? 0 : 1, second = nsrc == 3 ? 2 : 1 - first;
 	uint64_t *d = cpu_u64(w, in->dst[0]);
 	double x[3][CPU_WARP], r[CPU_WARP];

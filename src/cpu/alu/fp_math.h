@@ -3,7 +3,7 @@
  *
  * Relative error below 2^-40 before the result is rounded to f32 or less, so results are correctly
  * rounded except for one in some 10^5: well inside PTX's bounds. Only + - * / and sqrt are used, in
- * an order that is written down: both builds, and all hosts, give the same bits.
+ * an order that the source fixes: both builds, and all hosts, give the same bits.
  */
 #ifndef COLLIDER_CPU_OP_FP_MATH_H
 #define COLLIDER_CPU_OP_FP_MATH_H
@@ -80,7 +80,7 @@ static inline double fp_tanh(double x)
 /*
  * Sine (quarter 0) or cosine (1) as the hardware reduces it: the argument in turns is the product
  * with the float next to 1/2pi, cut to a float; from there on it is exact. That is where the bound
- * of 2^-14.7 in [-100pi, 100pi] comes from, and why larger arguments lose all meaning.
+ * of 2^-14.7 in [-100pi, 100pi] comes from, and why results for larger arguments are meaningless.
  */
 static inline double fp_sincos(float x, uint64_t quarter)
 {

@@ -2,7 +2,7 @@
  * fp_num.h - exact numbers between formats, for the conversions that have no vector loop.
  *
  * Every value of every format with up to 64 bits is sign * sig * 2^exp; packing rounds it once. All
- * in integers, some 10 ns a value. Also what the tests measure the fast paths against.
+ * in integers, some 10 ns a value. The tests compare the fast paths with these.
  */
 #ifndef COLLIDER_CPU_OP_FP_NUM_H
 #define COLLIDER_CPU_OP_FP_NUM_H

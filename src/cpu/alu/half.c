@@ -2,9 +2,9 @@
  * half.c - f16, bf16, f16x2, bf16x2: arithmetic, min, max, set, setp; mixed precision to f32.
  *
  * All 32 (packed: 64) elements become floats, one vector loop computes, the results are rounded
- * once more and the lanes of the mask are written. Two roundings give what one would: a product's
- * 16 or 22 bits fit a float (unless they end below 2^-149, then it rounds to 0 or 2^-133 both
- * ways), sums and differences have more than twice the bits (Figueroa); fma is rounded to odd
+ * once more and the lanes of the mask are written. Two roundings give the same result as one: a
+ * product's 16 or 22 bits fit a float (unless they end below 2^-149, then it rounds to 0 or 2^-133
+ * both ways), sums and differences have more than twice the bits (Figueroa); fma is rounded to odd
  * first. .oob: where an operand of the product is the marker that copies fill in out of bounds, the
  * result is zero. ex2 and tanh are within the bounds of PTX ISA 9.7.4. Costs about 30 ns a warp.
  */
@@ -138,8 +138,8 @@ static void half_store(struct cpu_warp *w, uint32_t slot, const struct half_op *
 	}
 }
 
-/* PTX ISA names no value. Of all 65,536 an H100 takes these bits, with either sign, in a or b, for
- * f16 and for bf16. */
+/* PTX ISA gives no value. Of all 65,536 an H100 recognises these bits, with either sign, in a or b,
+ * for f16 and for bf16. */
 #define HALF_OOB_NAN 0x7ff7u
 
 static void half_zero_oob(struct cpu_warp *w, const struct cpu_inst *in, unsigned n, float *r)

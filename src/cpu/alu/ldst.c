@@ -4,8 +4,8 @@
  * In the sc model a warp's access is one of three shapes: lanes side by side
  * (one bounds check, one vector copy between memory and slots), all lanes at
  * one address (one load), or any (one bounds check for the lowest to the highest
- * address, then lane by lane). What fits none of them, and every access that
- * faults, is taken lane by lane through cpu_resolve.
+ * address, then lane by lane). An access that fits none of them, and every one that faults, is done
+ * lane by lane through cpu_resolve.
  *
  * In the other models each element goes through model.c. Cache operators and
  * hints are ignored: they change no value.
@@ -220,7 +220,7 @@ static inline bool is_uniform(const uint64_t *addr)
 	return !diff;
 }
 
-/* A window that holds the bytes of all lanes of mask, aligned; false: there is no such one. */
+/* A window that contains the bytes of all lanes of mask, aligned; false: there is none. */
 static bool find_window(struct cpu_warp *w, const struct cpu_inst *in, const struct mem *m,
 			uint32_t mask, const uint64_t *addr, struct cpu_window *win)
 {
@@ -236,7 +236,7 @@ static bool find_window(struct cpu_warp *w, const struct cpu_inst *in, const str
 			       m->acc.kind == CPU_ACC_STORE, win);
 }
 
-/* ---- the other models, and all that is odd ----------------------------------------------- */
+/* ---- the other models, and unusual cases ----------------------------------------------- */
 
 static void load_lane(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
 		      const struct mem *m, enum cpu_place place, uint8_t *host, uint8_t *out)

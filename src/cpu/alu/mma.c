@@ -10,8 +10,8 @@
  * k, as the hardware does; integers are exact, and wrap or saturate at the
  * end (PTX ISA 9.7.14). tf32 ignores the low 13 bits.
  *
- * Not there, refused by name: block scaling and the kinds of sm_120, the
- * sparse forms, rounding other than .rn in f64. Registers of lanes that don't exist count as
+ * Not implemented, refused by name: block scaling and the kinds of sm_120, the
+ * sparse forms, rounding other than .rn in f64. Registers of lanes that don't exist are used as
  * they are. Costs: 0.5 to 1 us for m16n8k16.
  */
 #include "cpu/load/fragment.h"
@@ -121,7 +121,7 @@ static void gather_words(struct cpu_warp *w, const struct cpu_frag *f, int32_t *
 			m[f->pos[r * CPU_WARP + l]] = (int32_t)cpu_u32(w, f->slots[r])[l];
 }
 
-/* Integers of 8 and 4 bits, as floats: what is summed up of them stays far below 2^24. */
+/* Integers of 8 and 4 bits, as floats: their sums stay far below 2^24. */
 static void gather_ints(struct cpu_warp *w, const struct cpu_frag *f, float *m)
 {
 	unsigned down = 32u - f->bits;

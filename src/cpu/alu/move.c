@@ -285,7 +285,7 @@ static enum ptx_type bits_type(unsigned bytes)
 }
 
 /*
- * A variable whose address is no constant for decode.c, or counts from elsewhere: .local and
+ * A variable whose address is no constant for decode.c, or is relative to another base: .local and
  * .param. Writes its address plus `by`.
  */
 static bool bind_variable(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in,

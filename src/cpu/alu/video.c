@@ -5,12 +5,13 @@
  * What an instruction does is data (struct video): which parts of a and b are taken and how they
  * are extended, the operation, saturation, then either a second operation with c or a merge of
  * the result's part into c. Two handlers read it, for one part and for several; vmad has its own.
- * Where an H100 and the ISA differ, this is the H100 (in truth the code that ptxas 13.0 makes): a
- * merge into .h1 takes the upper half of the result, unsigned .sat stops at 0 only, .min and .max
- * see a sum as a signed word, vmad reads whole words and c as signed, vset's second operation has
- * the sign of a. Misses: .sat together with a merge is as in the ISA, the H100 was not asked.
- * Costs: one lane at a time, some tens of operations each; code that is generated today doesn't
- * use them in inner loops.
+ * Where an H100 and the ISA differ, this follows the H100 (strictly, the code that ptxas 13.0
+ * generates): a merge into .h1 takes the upper half of the result, unsigned .sat stops at 0 only,
+ * .min and .max see a sum as a signed word, vmad reads whole words and c as signed, vset's second
+ * operation has the sign of a. Misses: .sat together with a merge follows the ISA; it was not tried
+ * on an H100.
+ * Costs: one lane at a time, some tens of operations each; today's compilers don't generate them in
+ * inner loops.
  */
 #include "cpu/alu/alu.h"
 
@@ -284,7 +285,7 @@ static bool is_s32(const struct ptx_form *f, unsigned i)
 	return alu_type(f, i) == PTX_TYPE_S32;
 }
 
-/* Modifiers; false: one that nobody knows here. */
+/* Reads the modifiers; false: an unknown one. */
 static bool read_mods(const struct ptx_form *f, struct video *v)
 {
 	static const struct {

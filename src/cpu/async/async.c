@@ -9,11 +9,10 @@
  * has its thread and line, and global ones once more when the part is done: the
  * memory may have been freed meanwhile.
  *
- * Waiting for groups polls (CPU_RETRY) and looks through the warp's transfers.
+ * A wait for groups polls (CPU_RETRY) and searches the warp's transfers.
  * cp.async.mbarrier.arrive is a transfer, too, that can end when all earlier
  * copies of its lane have ended (PTX ISA 9.7.9.25).
- * Costs: about 1 KiB for a transfer; they are used again, never given back before
- * the block ends.
+ * Costs: about 1 KiB for a transfer; they are reused, and freed only when the block ends.
  */
 #include "cpu/async/async.h"
 #include "cpu/events.h"
@@ -23,8 +22,8 @@
 
 #define PIECES	    8  /* that one step does at most */
 #define SLOW_BLOCKS 4  /* one in that many has slow copies */
-#define SLOWNESS    16 /* of which one step in so many does something */
-#define EAGER	    8  /* one transfer in so many begins at issue */
+#define SLOWNESS    16 /* of which one step in that many does something */
+#define EAGER	    8  /* one transfer in that many begins at issue */
 
 /* ---- the list ------------------------------------------------------------------- */
 
@@ -422,7 +421,7 @@ static bool holds_back(const struct cpu_transfer *t, const uint32_t *open, uint3
 	return false;
 }
 
-/* What imm holds of a wait: groups that may be left, and two flags. */
+/* The imm of a wait: groups that may be pending, and two flags. */
 #define WAIT_KEEP 0xffffffffull
 #define WAIT_READ (1ull << 32)
 #define WAIT_ALL  (1ull << 33)
@@ -457,7 +456,7 @@ static enum cpu_step exec_wait(struct cpu_warp *w, const struct cpu_inst *in, ui
 			return CPU_RETRY;
 	cpu_judge_group_wait(w, mask, in->sub, group, (uint32_t)(in->imm & WAIT_KEEP), is_read,
 			     false);
-	/* A bulk copy wrote global memory after the block's cache. */
+	/* A bulk copy wrote global memory, bypassing the block's cache. */
 	if (is_bulk && !is_read)
 		cpu_acquire(w, mask, PTX_SCOPE_GPU);
 	return CPU_OK;
@@ -582,7 +581,8 @@ bool cpu_async_step(struct cpu_worker *k, struct cpu_cta *cta)
 	unsigned pieces = 1 + cpu_random_below(k, PIECES);
 	while (pieces-- && as->n) {
 		uint32_t first = cpu_random_below(k, as->n);
-		/* The oldest one of each warp is no arrival that waits, so some can be done. */
+		/* The oldest one of each warp is not an arrival that waits, so some transfer can
+		 * advance. */
 		for (uint32_t i = 0; i < as->n; i++)
 			if (advance(k, as->all[(first + i) % as->n]))
 				break;
@@ -613,7 +613,7 @@ void cpu_async_free(struct cpu_cta *cta)
 		return;
 	while (as->n) {
 		struct cpu_transfer *t = as->all[as->n - 1];
-		/* The oracle has to see what nobody has waited for, too. */
+		/* The oracle must also see copies that have not been waited for. */
 		bool is_judged = cta->grid->m->judge && t->kind != CPU_TR_ARRIVE;
 		if (is_seen_outside(t, cta) || is_judged)
 			advance(NULL, t);

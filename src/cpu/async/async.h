@@ -1,11 +1,11 @@
 /*
  * async.h - inside src/cpu: copies in flight, shared by async.c, bulk.c, tensor.c, reduce.c and
- * mbarrier.c; what an oracle of happens-before needs to know of a copy is here.
+ * mbarrier.c; and what an oracle of happens-before needs to know about a copy.
  *
  * A *transfer* is one issued operation that ends later: of many lanes (cp.async, st.async, ...:
- * each lane's part is a copy of its own) or of one (bulk and tensor copies). Each is a thread of
- * its own to the memory model: forked by its issuer, joined through its group or its mbarrier.
- * Work is done in pieces by cpu_async_step, between the turns of warps.
+ * each lane's part is a copy of its own) or of one (bulk and tensor copies). In the memory model
+ * each is a thread of its own: forked by its issuer, joined through its group or its mbarrier. Work
+ * is done in pieces by cpu_async_step, between the turns of warps.
  */
 #ifndef COLLIDER_CPU_ASYNC_H
 #define COLLIDER_CPU_ASYNC_H
@@ -21,7 +21,7 @@ enum cpu_transfer_kind {
 	CPU_TR_TENSOR  /* cp.async.bulk.tensor, cp.reduce.async.bulk.tensor: one lane */
 };
 
-/* What shows that a transfer has ended. */
+/* How the program learns that a transfer has ended. */
 enum cpu_completion {
 	CPU_DONE_GROUP,	     /* cp.async.wait_group of the issuing thread */
 	CPU_DONE_BULK_GROUP, /* cp.async.bulk.wait_group of the issuing thread */
@@ -132,7 +132,7 @@ struct cpu_async {
 struct cpu_transfer *cpu_async_new(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
 				   enum cpu_transfer_kind kind, enum cpu_completion completion);
 void cpu_async_start(struct cpu_transfer *t);
-/* Gives back one that was not started. */
+/* Frees one that was not started. */
 void cpu_async_abandon(struct cpu_transfer *t);
 /* The lane that a fault of the transfer names. */
 static inline unsigned cpu_transfer_lane(const struct cpu_transfer *t)
@@ -175,18 +175,18 @@ bool cpu_tensor_rows(struct cpu_transfer *t, uint32_t row, uint32_t n, bool is_r
 float cpu_half_to_float(uint16_t h);
 /* The operation and type of a form; false: not one that PTX has. */
 bool cpu_reduce_find(const struct ptx_form *f, enum cpu_red_op *op, enum ptx_type *type);
-/* Combines `bytes` of src into dst (both on the host), element by element, each at once. */
+/* Combines `bytes` of src into dst (both on the host), element by element, each atomically. */
 void cpu_reduce(uint8_t *dst, const uint8_t *src, uint32_t bytes, enum cpu_red_op op,
 		enum ptx_type type);
 
 /* ---- mbarrier.c -------------------------------------------------------------------- */
 
-/* A change of an mbarrier; all of it happens at once. */
+/* A change of an mbarrier; it is atomic. */
 struct cpu_mbar_change {
 	uint32_t more;	    /* is added to the pending count (cp.async.mbarrier.arrive) */
 	int32_t tx;	    /* is added to the tx-count: positive expects, negative completes */
 	uint32_t arrive;    /* arrivals */
-	uint32_t drop;	    /* is taken from the expected count of the phases to come */
+	uint32_t drop;	    /* is subtracted from the expected count of later phases */
 	bool is_incomplete; /* .noComplete: must not end the phase */
 };
 /* NULL, or what is wrong. *was: the state before, if not NULL. */

@@ -6,11 +6,10 @@
  * straight from source to destination; those of a bulk group, shared to global,
  * are staged: first all units are read, which is what .read waits for, then all
  * are written. When the last unit is done the mbarrier gets its complete_tx of
- * all bytes, or the group ends. A multicast is one transfer for each block that
- * gets the data, so that they end apart.
+ * all bytes, or the group ends. A multicast is one transfer for each block that gets the data, so
+ * that they end separately.
  *
- * Misses: a complete_tx for each part of a copy; nothing but the tx-count could
- * show it.
+ * Misses: a complete_tx for each part of a copy; only the tx-count could show it.
  */
 #include "cpu/async/async.h"
 #include "cpu/events.h"
@@ -147,7 +146,7 @@ static bool check_ends(struct cpu_warp *w, const struct cpu_inst *in, unsigned l
 			  "a bulk copy of %u bytes, no multiple of 16", size);
 		return false;
 	}
-	/* A copy of nothing has addresses all the same. */
+	/* An empty copy has addresses nevertheless. */
 	uint32_t bytes = size ? size : 1;
 	uint8_t *to = cpu_resolve(w, in, l,
 				  &(struct cpu_range){.space = (enum ptx_space)x->dst_space,

@@ -11,8 +11,8 @@
  * cluster may run on different host threads. A phase ends when nothing is pending and the tx-count
  * is 0; then pending is expected again and the parity flips (PTX ISA 9.7.13.15).
  *
- * try_wait polls: it blocks for a while, and returns false after a number of turns that is drawn
- * by seed (once in TRY_TURNS), as a time limit in virtual time would. The hint is not read.
+ * try_wait polls: it blocks for a while, and returns false after a number of turns drawn by seed
+ * (one in TRY_TURNS), like a time limit in virtual time. The hint is ignored.
  * Misses: use of a word as mbarrier whose top two bits happen to be 10.
  */
 #include "cpu/async/async.h"
@@ -121,8 +121,8 @@ static uint64_t state_at(const uint8_t *at)
 	return __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_ACQUIRE);
 }
 
-/* A lane's object isn't initialised (yet). For the oracle to see the init, too, the lanes wait for
- * it for a while; then this is a race that it reports, else the fault that it is without the
+/* A lane's object isn't initialised (yet). So that the oracle sees the init, too, the lanes wait
+ * for it for a while: then this is a race that it reports. Otherwise it is a fault, as without the
  * oracle. */
 static bool waits_for_init(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask,
 			   uint8_t *const at[CPU_WARP])
@@ -171,8 +171,8 @@ static enum cpu_step exec_inval(struct cpu_warp *w, const struct cpu_inst *in, u
 	return CPU_OK;
 }
 
-/* Changes a lane's object; *was gets the state before. False: a fault was raised. One thread
- * executes when anybody asks whether the change ended the phase. */
+/* Changes a lane's object; *was gets the state before. False: a fault was raised. Only one thread
+ * executes when a caller needs to know whether the change ended the phase. */
 static bool change_at(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane, uint8_t *at,
 		      const struct cpu_mbar_change *c, uint64_t *was)
 {

@@ -8,9 +8,9 @@
  * chunks are permuted by the bits of their shared address. Elements outside of
  * the tensor read as 0 or NaN, and aren't written (PTX ISA 5.5).
  *
- * The whole box counts for the mbarrier, parts out of bounds included. Not
- * there, refused by name: im2col, gather and scatter, interleaved layouts,
- * packed 4 and 6 bit types, swizzles with atoms of more than 16 bytes.
+ * The whole box counts for the mbarrier, parts out of bounds included. Not implemented, refused by
+ * name: im2col, gather and scatter, interleaved layouts, packed 4 and 6 bit types, swizzles with
+ * atoms of more than 16 bytes.
  *
  * A store or reduction may reach over the far edges, and may not start before the near ones (CUDA
  * programming guide, tensor memory access; an H200 ends it as an illegal instruction).
@@ -171,8 +171,8 @@ bool cpu_tensor_rows(struct cpu_transfer *t, uint32_t row, uint32_t n, bool is_r
 
 /* ---- issue --------------------------------------------------------------------------- */
 
-/* The reading of the map is the issuing thread's own, in a proxy of its own: hardware reads it some
- * time before the copy is over. */
+/* The read of the map belongs to the issuing thread, but is in the tensormap proxy: hardware reads
+ * it some time before the copy completes. */
 static void judge_map(struct cpu_warp *w, const struct cpu_inst *in, unsigned l, uint64_t addr)
 {
 	struct cpu_acc acc = {.kind = CPU_ACC_LOAD,
@@ -254,7 +254,7 @@ static enum ptx_type reduce_type(uint8_t type, uint8_t op)
 	return t;
 }
 
-/* Loads may start before the tensor, stores may not. */
+/* Loads may start before the tensor's first element, stores may not. */
 static bool is_storable(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
 			const struct cpu_tensor_box *b)
 {

@@ -1,14 +1,13 @@
 /*
- * tensormap.c - tensor maps: making one, changing one, and its way to memory.
+ * tensormap.c - tensor maps: encoding, changing, and storing them.
  *
  * cpu_tensormap_encode checks what the driver's cuTensorMapEncodeTiled and
  * ...Im2col document and writes our own 128 bytes (struct cpu_tensormap), which a
  * program passes as parameter or keeps in const or global memory.
- * tensormap.replace changes one field; what it breaks shows when the map is
- * used. tensormap.cp_fenceproxy copies a map from shared to global memory and
- * releases it.
+ * tensormap.replace changes one field; an inconsistency is reported when the map is used.
+ * tensormap.cp_fenceproxy copies a map from shared to global memory and releases it.
  *
- * Misses: the hardware's restrictions that no manual states.
+ * Misses: restrictions of the hardware that no manual states.
  */
 #include "cpu/async/async.h"
 #include "cpu/memory/resolve.h"
@@ -376,7 +375,7 @@ static enum cpu_step exec_fenceproxy(struct cpu_warp *w, const struct cpu_inst *
 	cpu_addresses(w, &x->dst, mask, dst);
 	cpu_addresses(w, &x->src, mask, src);
 	cpu_release(w, mask, (enum ptx_scope)x->scope);
-	/* .sync counts as bar.warp.sync: which lane made the copy is nowhere said. */
+	/* .sync counts as bar.warp.sync: it is not specified which lane makes the copy. */
 	cpu_judge_warp_sync(w, in, mask);
 	/* All lanes name the same two places: the warp makes one copy. */
 	uint8_t *to = cpu_resolve(w, in, l,

@@ -2,9 +2,9 @@
  * atomic.c - atom and red: read-modify-write, lane by lane, with the host's atomics.
  *
  * Each (operation, type) is one function on the bytes in memory; integer add,
- * and, or, xor, exch and cas are the host's own, the rest compares and swaps until
- * it holds. Vectors are one atomic an element (PTX ISA 9.7.13, atom). 16 bytes go
- * through cmpxchg16b, or one lock where the host has none.
+ * and, or, xor, exch and cas are the host's own, the rest loop over compare-and-swap until that
+ * succeeds. Vectors are one atomic an element (PTX ISA 9.7.13, atom). 16 bytes go through
+ * cmpxchg16b, or one lock where the host has none.
  *
  * Misses: multimem is refused; without cmpxchg16b a 16-byte atomic is not atomic
  * against narrower ones.
@@ -26,7 +26,7 @@ union value {
 	double f64;
 };
 
-/* Does the operation on the bytes at p; *old gets what was there. is_ftz: f32 additions flush
+/* Does the operation on the bytes at p; *old gets the previous value. is_ftz: f32 additions flush
  * subnormals (global memory only, as the ISA says of its implementations). */
 typedef void rmw_fn(void *p, const union value *b, const union value *c, union value *old,
 		    bool is_ftz);

@@ -1,16 +1,14 @@
 /*
  * barrier.c - threads that wait for each other: bar, barrier, barrier.cluster, bar.warp.sync.
  *
- * A block has 16 barriers. Each counts threads, not warps: what arrives is the
- * lanes of a split. A barrier without a count expects every thread of the block
- * that has not exited; one with a count expects that many arrivals, and all who
- * take part in one generation must name the same (the whole block's count and
- * none are the same). Counts are in whole warps: when all lanes of a warp that
- * are left have arrived, those that exited or never were count as well. Splits that wait keep their
- * pc at the barrier; the arrival that completes the generation moves all of
- * them on, merges those of one warp that are at one place, and gives the
- * result of a reduction. Arriving releases, leaving acquires (scope of the
- * block or the cluster, nothing with .relaxed).
+ * A block has 16 barriers. Each counts threads, not warps: the lanes of a split arrive. A barrier
+ * without a count expects every thread of the block that has not exited; one with a count expects
+ * that many arrivals, and all participants of one generation must give the same (the whole block's
+ * count and none are the same). Counts are in whole warps: when all remaining lanes of a warp have
+ * arrived, lanes that exited or never existed count as well. Splits that wait keep their pc at the
+ * barrier; the arrival that completes the generation moves all of them on, merges those of one warp
+ * that are at one place, and gives the result of a reduction. Arriving releases, leaving acquires
+ * (scope of the block or the cluster, nothing with .relaxed).
  *
  * The cluster's barrier has arrive and wait apart: a lane remembers the parity
  * of the generation it arrived in.
@@ -34,7 +32,7 @@ struct barrier {
 	uint32_t popc;	     /* lanes whose predicate is true, of those that arrived by .red */
 	uint32_t reduced;    /* lanes that arrived by .red */
 	uint32_t count_line; /* of the PTX instruction that set `expected` */
-	bool is_open;	     /* somebody has arrived */
+	bool is_open;	     /* a thread has arrived */
 	/* By warp: lanes that have arrived since the last time that all of it had. */
 	uint32_t round[CPU_WARP];
 };
@@ -155,7 +153,7 @@ static void round_up(struct barrier *b, const struct cpu_warp *w, uint32_t mask)
 	b->arrived += cpu_popcount(gone);
 }
 
-/* The first lane's value; lanes that name another barrier part and come again. */
+/* The first lane's value; lanes that name another barrier are split off and execute it again. */
 static uint32_t barrier_id(struct cpu_warp *w, const struct cpu_inst *in, uint32_t *mask)
 {
 	const uint32_t *v = cpu_u32(w, in->src[0]);

@@ -7,8 +7,8 @@
  * brought together by lane, the result is computed for all, and each side gets
  * its lanes' share. The forms without .sync work on the lanes of the split.
  *
- * A shuffle from a lane that takes no part gives what lies in that lane's
- * register (the ISA leaves it undefined).
+ * A shuffle from a lane that does not take part returns the value of that lane's register (the ISA
+ * leaves it undefined).
  */
 #include "cpu/sched.h"
 

@@ -2,12 +2,11 @@
  * control.c - branches, calls, returns, ends of threads, sleep.
  *
  * A branch that all lanes take alike never comes here: the run loop knows
- * cpu_exec_bra and moves pc itself. Lanes that a table or an address sends to
- * different places part here, the rest of the split executes the instruction
- * again. A call copies the bytes that struct cpu_call names between the .param
- * areas of two depths; registers stay, for each depth has its own frame.
- * Results are copied by the return, which finds the call before the place it
- * returns to.
+ * cpu_exec_bra and moves pc itself. Lanes that a table or an address sends to different places are
+ * split here; the rest of the split executes the instruction again. A call copies the bytes that
+ * struct cpu_call names between the .param areas of two depths; registers stay, for each depth has
+ * its own frame. Results are copied by the return, which finds the call before the place it returns
+ * to.
  *
  * setmaxnreg and pmevent have no effect. nanosleep takes the longest time that
  * a lane of the split asks for, times a random factor in [0, 2], on the
@@ -237,8 +236,8 @@ static enum cpu_step exec_nanosleep(struct cpu_warp *w, const struct cpu_inst *i
 	s->pc = here(w, in) + 1;
 	uint32_t slept = cpu_random_below(w->worker, 2 * longest + 1);
 	s->wake = w->worker->clock + slept;
-	/* Who waits for these lanes, while they wait for it with a nanosleep in between (a lock's
-	 * holder), isn't to wait for thousands of tries. */
+	/* A split that waits for these lanes, while they wait for it with nanosleep (the holder of
+	 * a lock), must not wait for thousands of their attempts. */
 	cpu_wp(w)->insts += slept / 16;
 	cpu_split_state(w, s, CPU_SPLIT_SLEEP);
 	return CPU_MOVED;

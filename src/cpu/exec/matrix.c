@@ -12,7 +12,7 @@
  * the stride are those of the first lane: all lanes must agree, and a lane
  * that doesn't is a fault.
  *
- * Not there, refused by name: the b8 forms of sm_100.
+ * Not implemented, refused by name: the b8 forms of sm_100.
  */
 #include "cpu/load/fragment.h"
 
@@ -42,7 +42,7 @@ static uint32_t row_lanes(const struct ldmatrix *x)
 	return x->n == 4 ? UINT32_MAX : (1u << x->n * ROWS) - 1;
 }
 
-/* Rows named by lanes that are not there have no address. */
+/* Rows whose lanes don't exist have no address. */
 static enum cpu_step check_rows(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	const struct ldmatrix *x = in->aux;

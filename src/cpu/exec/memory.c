@@ -1,5 +1,5 @@
 /*
- * memory.c - what touches memory beside ld and st: cpu_access, fences, st.bulk, hints.
+ * memory.c - memory instructions other than ld and st: cpu_access, fences, st.bulk, hints.
  *
  * A fence is a release and an acquire for its scope in the weak models, and the host's own fence in
  * all of them. Prefetches, priorities and discards do nothing.
@@ -64,8 +64,8 @@ static enum cpu_step exec_nothing(struct cpu_warp *w, const struct cpu_inst *in,
 }
 
 /* Chapter 8: a fence orders for its scope what came before it and what follows; a proxy fence makes
- * what the generic proxy wrote readable by the other one and the reverse, for which the block's
- * copies have to go as well. imm: the scope; src[0], src[1]: does it release, acquire? */
+ * what the generic proxy wrote readable by the other one and vice versa, for which the block's
+ * copies must be dropped as well. imm: the scope; src[0], src[1]: does it release, acquire? */
 static enum cpu_step exec_fence(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	if (cpu_model_is_on(w)) {
@@ -168,7 +168,7 @@ enum cpu_bound cpu_bind_memory(struct cpu_dec *d, const struct ptx_stmt *s, stru
 	case PTX_OP_PREFETCHU:
 	case PTX_OP_APPLYPRIORITY:
 	case PTX_OP_DISCARD:
-		/* The value after discard is undefined; the old one is as good as any. */
+		/* The value after discard is undefined; the old one is allowed. */
 		in->fn = exec_nothing;
 		return CPU_BOUND;
 	case PTX_OP_MEMBAR:

@@ -3,9 +3,9 @@
  *
  * A register is a row of the table below: lanes differ (a row of 32 values) or
  * all read one. The clocks are the machine's, so they are the same in every
- * run with one seed; each read of a clock moves it on by one, so that two reads
- * never give the same time. What the device has no counterpart of
- * (%pm, most %envreg, %current_graph_exec) reads as 0.
+ * run with one seed; each read of a clock advances it by one, so that two reads never return the
+ * same time. Registers for which the device has no counterpart (%pm, most %envreg,
+ * %current_graph_exec) reads as 0.
  */
 #include "cpu/sched.h"
 
@@ -104,7 +104,7 @@ static const struct {
 
 /*
  * %reserved_smem_offset_*: the system's part of shared memory, begin, end, size, and two places in
- * it. Those are the driver's to choose; cooperative groups keeps the barriers and slots of tiles
+ * it. The driver chooses these; cooperative groups keeps the barriers and slots of tiles
  * larger than a warp, up to 288 bytes, after the second.
  */
 static const uint32_t reserved[] = {0, CPU_SHARED_BASE, CPU_SHARED_BASE, 64, 512};

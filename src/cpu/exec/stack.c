@@ -5,9 +5,9 @@
  * Everything starts small and doubles, so that a hundred thousand threads that
  * call nothing cost their registers only. Depth is limited to DEPTH_MAX,
  * local memory to LOCAL_MAX bytes a thread as on hardware, one warp's
- * frames to FRAMES_MAX. What a finished warp leaves is kept for the next of
- * the same grid; the first frame and local memory are cleared then, deeper
- * frames keep what was there (an uninitialised register may read it).
+ * frames to FRAMES_MAX. A finished warp's memory is kept for the next one of the same grid; the
+ * first frame and local memory are cleared then, deeper frames keep their contents (an
+ * uninitialised register may read it).
  */
 #include "cpu/sched.h"
 
@@ -64,7 +64,7 @@ bool cpu_stack_frames(struct cpu_warp *w, uint32_t depth)
 	return true;
 }
 
-/* Large stacks come from calloc: their pages cost nothing until they are touched. */
+/* Large stacks come from calloc: their pages cost nothing until they are accessed. */
 static bool grow_local(struct cpu_warp *w, uint32_t need)
 {
 	uint32_t stride = w->local_stride ? w->local_stride * 2 : 64;

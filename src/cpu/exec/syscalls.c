@@ -2,9 +2,8 @@
  * syscalls.c - functions that CUDA programs call without defining them.
  *
  * vprintf (arguments in a buffer that the caller filled), malloc, free and the
- * aligned form, __assertfail. What malloc gives is an allocation of its own in
- * the map of memory, so that overruns and uses after free are reported; the heap's limit
- * is kept as a number.
+ * aligned form, __assertfail. malloc returns an allocation of its own in the map of memory, so that
+ * overruns and uses after free are reported; the heap's limit is only counted.
  *
  * Misses: %n; the legacy cooperative groups interface (cudaCG*); launches from kernels.
  * Costs: one write of the printer for each warp's call; a search of the map for
@@ -18,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HEAP_UNIT  16u	      /* what a malloc costs of the limit: a multiple, and one more */
+#define HEAP_UNIT  16u /* what a malloc takes from the limit: a multiple of this, and one more */
 #define MAX_STRING (1u << 20) /* bytes of a format or %s */
 
 struct device_heap {
@@ -336,7 +335,7 @@ static void format(struct print_args *a, const char *f, struct base_buf *out)
 			continue;
 		}
 		f = parse_spec(a, p, spec, sizeof(spec), &type, &size);
-		/* Unknown: as it stands, without an argument. */
+		/* Unknown: copied verbatim, without an argument. */
 		if (type && strchr("diouxXcpseEfFgGaA", type))
 			put_conversion(a, spec, type, size, out);
 		else

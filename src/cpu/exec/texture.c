@@ -8,8 +8,8 @@
  * in fixed point, so a coordinate that is a rounding error away from a texel's border may fall on
  * its other side, and the last bits of filtered values may differ.
  *
- * Handles count from 1 and are not used again before a million objects have been made, so that one
- * that was destroyed is reported. Looking one up takes no lock.
+ * Handles count from 1 and are not reused before a million objects have been created, so that the
+ * use of a destroyed one is reported. Looking one up takes no lock.
  * Misses: mipmaps, cube maps, sRGB, views, anisotropy (cudart refuses them).
  */
 #include "cpu/async/async.h"

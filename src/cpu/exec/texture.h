@@ -8,7 +8,7 @@
 
 struct cpu_textures;
 
-/* The object of a handle, or NULL: there is none, or no more. Any thread. */
+/* The object of a handle; NULL: it doesn't exist, or no longer. Any thread. */
 const struct cpu_texture *cpu_texture_find(struct cpu_machine *m, uint64_t handle);
 
 #define CPU_TEX_CORNERS 8u

@@ -2,14 +2,14 @@
  * texture_op.c - tex, tld4 (fetches), suld.b, sust.b (surfaces), PTX ISA 9.7.10, 9.7.11.
  *
  * Objects are found by the number in a 64-bit register (the unified mode, which is all that CUDA
- * C++ has). Lanes of one object go together: for each corner of their footprints first the oracle
- * is an event, in the texture proxy, then the texels are loaded. Fetches and surfaces work on
- * memory itself, past the caches of the weak models: what the same launch wrote there is undefined
- * to them anyway.
+ * C++ has). Lanes that name the same object are handled together: for each corner of their
+ * footprints there is first an event for the oracle, in the texture proxy, then the texels are
+ * loaded. Fetches and surfaces work on memory itself, past the caches of the weak models: what the
+ * same launch wrote there is undefined to them anyway.
  *
- * Not there, refused by name: texture references, separate samplers, cube maps, multisampling,
- * offsets, depth compare, sparse residence, packed half results; sust.p, sured, txq and suq.
- * .level and .grad choose among mipmaps; there is one level, so they change nothing.
+ * Not implemented, refused by name: texture references, separate samplers, cube maps,
+ * multisampling, offsets, depth compare, sparse residence, packed half results; sust.p, sured, txq
+ * and suq. .level and .grad choose among mipmaps; there is one level, so they change nothing.
  */
 #include "cpu/async/async.h"
 #include "cpu/memory/resolve.h"
@@ -141,7 +141,7 @@ static void blend(const struct tex_aux *x, unsigned k, const struct cpu_footprin
 				result[c][l] = texel[c][l];
 				continue;
 			}
-			/* A weight of 0 takes no part, not even of a NaN. */
+			/* A texel with weight 0 does not count, even if it is a NaN. */
 			a = f[l].weight[k] != 0 ? a + f[l].weight[k] * b : a;
 			memcpy(&result[c][l], &a, 4);
 		}

@@ -6,14 +6,15 @@
  * by element, packed types half by half, as the memory model has them (PTX ISA 8.2.1, 8.2.2).
  *
  * An access is an event before it is executed; nothing comes between in the one thread that
- * executes. An atomic is one after, since only then a failed compare-and-swap is known as a read.
+ * executes. An atomic is one after its execution, since only then is a failed compare-and-swap
+ * known to be a read.
  */
 #include "flow/flow.h"
 #include "cpu/memory/resolve.h"
 #include "cpu/memory/space.h"
 #include "cpu/judge/judge.h"
 
-/* Of ld and its like; copies of the async proxy are actors of their own. */
+/* Of ld and similar instructions; copies of the async proxy are actors of their own. */
 static enum race_proxy judge_proxy(uint8_t proxy)
 {
 	return proxy == PTX_PROXY_TEX	      ? RACE_PROXY_TEXTURE
@@ -23,7 +24,7 @@ static enum race_proxy judge_proxy(uint8_t proxy)
 
 /* ---- loads and stores ----------------------------------------------------------------------- */
 
-/* The lanes of `mask` on the host, by place; those that are private or wrong are in neither. */
+/* The lanes of `mask` on the host, by place; private and invalid ones are in neither set. */
 struct lanes {
 	uint32_t shared, global;
 	uint64_t at[CPU_WARP];
@@ -74,7 +75,7 @@ bool judge_is_repeated(struct cpu_judge *x, const struct cpu_warp *w, const stru
 	struct judge_poll now = {
 		.inst = in,
 		.address = address,
-		/* Neither number falls: the sum is the same when both are. */
+		/* Neither number ever falls: the sum is equal if and only if both are. */
 		.version = x->written[(address >> 6) % JUDGE_LINES] + x->written_all,
 		.actor = actor,
 		.nevents = w->nevents,
@@ -126,7 +127,7 @@ void cpu_judge_access(struct cpu_warp *w, const struct cpu_inst *in, const struc
 	bool is_write = acc->kind == CPU_ACC_STORE;
 	struct lanes where;
 
-	/* These are handed over by the model, one by one, with the write that they see. */
+	/* The model reports these, one by one, with the write that they see. */
 	if (x->ids && cpu_model_is_on(w) && flow_strength(acc->sem) != RACE_WEAK)
 		return;
 	locate(w, in, acc, mask, addr, bytes, &where);

@@ -3,17 +3,17 @@
  *
  * Each lane's part of a transfer is a pseudo-thread, forked when it is issued, in the async proxy
  * for bulk and tensor copies, st.async and red.async. A part that completes on an mbarrier arrives
- * there for itself alone. One that belongs to a group is remembered by its warp when it has ended,
- * until its thread waits: parts are joined then, not when they end.
+ * there on its own behalf only. One that belongs to a group is remembered by its warp when it has
+ * ended, until its thread waits: parts are joined then, not when they end.
  *
- * The number of an mbarrier's open phase is kept here, since the object itself holds its parity
- * only. A successful wait saw the phase before the open one complete (the ISA lets a thread ask for
- * no older one). All operations on the object are relaxed and in the generic proxy, init a weak
- * write, waits reads, all others read-modify-writes: a copy
- * that completes on an object whose init it cannot know of is a race.
+ * The number of an mbarrier's open phase is kept here, since the object itself holds only its
+ * parity. A successful wait saw the completion of the phase before the open one (the ISA doesn't
+ * let a thread wait for an older one). All operations on the object are relaxed and in the generic
+ * proxy, init a weak write, waits reads, all others read-modify-writes: a copy that completes on an
+ * object whose init is not ordered before it is a race.
  *
  * Misses: scopes of .cta (below).
- * Costs: 24 bytes for a part of a group that nobody has waited for, PARTS_MAX of them in a warp;
+ * Costs: 24 bytes for a part of a group that has not been waited for, PARTS_MAX of them in a warp;
  * beyond, those that completed on an mbarrier are forgotten first.
  */
 #include "flow/flow.h"
@@ -60,8 +60,8 @@ void cpu_judge_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned 
 	struct cpu_judge *x = cpu_judge_of(w);
 	uint64_t address = (uint64_t)(uintptr_t)host;
 	uint32_t actor = judge_actor(w) + lane;
-	/* A wait of .cta scope is how everybody waits for copies that other blocks have issued.
-	 * Nobody outside of the cluster reaches the object, so device scope says the same as the
+	/* Programs use a wait of .cta scope even for copies that other blocks have issued. No
+	 * thread outside of the cluster can reach the object, so device scope is equivalent to the
 	 * cluster's, and the oracle joins releases of that scope as they come, not at each wait. */
 	uint8_t rscope = u->scope == PTX_SCOPE_SYS ? (uint8_t)flow_scope(PTX_SEM_RELAXED, u->scope)
 						   : RACE_SCOPE_GPU;
@@ -89,7 +89,7 @@ void cpu_judge_mbarrier(struct cpu_warp *w, const struct cpu_inst *in, unsigned 
 		oracle_mbarrier_arrive(x->o, actor, address, b->phase,
 				       is_relaxed ? RACE_RELAXED : RACE_RELEASE, rscope);
 	} else if (what == CPU_MBAR_WAIT || (what == CPU_MBAR_TEST && !is_relaxed)) {
-		/* One that failed has acquired what relaxed waits have seen before. */
+		/* A failed wait has acquired what earlier relaxed waits have seen. */
 		oracle_mbarrier_wait(x->o, actor, address,
 				     what == CPU_MBAR_WAIT ? b->phase - 1 : UINT64_MAX,
 				     is_relaxed ? RACE_RELAXED : RACE_ACQUIRE, rscope);

@@ -1,8 +1,8 @@
 /*
  * elf_symbol.c - the name of a function of host code that the dynamic linker doesn't know.
  *
- * The file's table of all symbols is searched, which a stripped one hasn't. Addresses are offsets
- * from where the file is loaded, so what is linked to a fixed address is taken by that address.
+ * Searches the file's full symbol table, which a stripped file lacks. Addresses are offsets from
+ * where the file is loaded; for files linked to a fixed address that address is added.
  */
 #include "cpu/judge/judge.h"
 
@@ -28,7 +28,7 @@ static const char *search(Elf *elf, uint64_t at)
 	return NULL;
 }
 
-/* Where a file that isn't relocatable wants to be. */
+/* The address at which a file that isn't relocatable is linked. */
 static uint64_t base_of(Elf *elf)
 {
 	GElf_Ehdr e;

@@ -1,23 +1,23 @@
 /*
  * host.c - host threads as actors, and what orders them.
  *
- * By default all host threads are one actor. What orders them may be a lock, a join, an atomic or
- * a pipe; whatever it is, one actor can't race with itself, so no report is wrong, and races
- * that are between host threads only are not seen. With is_host_apart each is an actor of its own:
- * what it submits starts after what it has done, it comes after what it has waited for, and the
- * caller says what orders threads (cpu_host_release and the others: locks and joins that it
- * sees; the C library's, not atomics of the program's own).
+ * By default all host threads are one actor. They may be ordered by a lock, a join, an atomic or a
+ * pipe; in any case one actor can't race with itself, so no report is wrong, and races between host
+ * threads alone are not seen. With is_host_apart each is an actor of its own: what it submits
+ * starts after what it has done, it comes after what it has waited for, and the caller says what
+ * orders threads (cpu_host_release and the others: locks and joins that it sees; the C library's,
+ * not atomics of the program's own).
  *
- * A lock is an mbarrier to the oracle: a release arrives in its phase, an acquire waits for it. A
- * mutex has a new phase at each release. Who waits for a whole device comes after an
- * operation of ours that is after all that had ended there.
- * Costs: nothing in one actor; else a lock of ours at each of the program's.
+ * For the oracle a lock is an mbarrier: a release arrives in its phase, an acquire waits for it. A
+ * mutex has a new phase at each release. A thread that waits for a whole device comes after an
+ * operation of ours that comes after all that had ended there.
+ * Costs: nothing with one actor; otherwise a lock of ours at each of the program's.
  */
 #include "cpu/judge/judge.h"
 
 #include <stdlib.h>
 
-/* The calling thread's actor, of the watch with that serial. */
+/* The calling thread's actor, of the judge with that serial. */
 static _Thread_local struct {
 	uint64_t serial;
 	uint32_t actor;

@@ -1,22 +1,21 @@
 /*
- * host_access.c - loads and stores of host code as the oracle's events, and when they are looked
- * at.
+ * host_access.c - loads and stores of host code as the oracle's events, and when they are observed.
  *
- * A mov may be a plain access or an atomic with any order: the processor makes no difference. So
- * that no report is wrong, each is taken as strong, acquiring or releasing, of scope .sys: with a
+ * A mov may be a plain access or an atomic with any order: the processor doesn't distinguish them.
+ * So that no report is wrong, each counts as strong, acquiring or releasing, of scope .sys: with a
  * strong access of a kernel it never races (except for too small a scope of the kernel's), with a
  * weak one it does. Two accesses of host code are never a pair, nor are strong ones of different
  * sizes.
  *
  * With one actor for all host threads memory is protected only while something is under way, or has
- * ended without any host thread knowing it: otherwise all that ran is before, and all that will
- * run is after what host code does. With is_host_apart it always is.
+ * ended without any host thread knowing it: otherwise all that ran comes before, and all that will
+ * run comes after, what host code does. With is_host_apart memory is always protected.
  *
  * Misses: memory that the program has registered, which the report counts: it is the program's own,
- * with neighbours on its pages that system calls reach by any address, and it may be given back
- * without a word, so it can't be mapped twice. What host code does there might order what it does
- * elsewhere, so from then on nothing of host code is reported; writes by system calls that
- * take a list of buffers. Costs: a signal for each access, see host_signal.c.
+ * with neighbours on its pages that system calls reach by any address, and it may be unmapped
+ * without notice, so it can't be mapped twice. What host code does there might order what it does
+ * elsewhere, so from then on no race of host code is reported; writes by system calls that take a
+ * list of buffers. Costs: a signal for each access, see host_signal.c.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -52,7 +51,7 @@ void judge_mem_submitted(struct cpu_judge *x)
 	arm(x, true);
 }
 
-/* Has the host's only actor waited for all that ended? */
+/* Has the host's only actor waited for all operations that have ended? */
 static bool knows_all(struct cpu_judge *x)
 {
 	bool is_all = true;

@@ -15,7 +15,7 @@ void cpu_host_stop(struct cpu_machine *m);
  * race_op_kind. */
 void cpu_judge_host_access(struct cpu_machine *m, uint64_t addr, uint32_t bytes, uint8_t kind,
 			   uint64_t pc);
-/* The same for many bytes, which no one can mean as an atomic. */
+/* The same for many bytes, which can't be meant as an atomic. */
 void cpu_judge_host_range(struct cpu_machine *m, uint64_t addr, uint64_t bytes, bool is_write,
 			  uint64_t pc);
 /* Is memory protected now? */

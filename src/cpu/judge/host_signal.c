@@ -1,23 +1,23 @@
 /*
- * host_signal.c - faults of host code at protected memory, and system calls that get such memory.
+ * host_signal.c - faults of host code at protected memory, and system calls on such memory.
  *
  * The handler of SIGSEGV takes the engine's lock, so that no kernel does anything meanwhile,
- * records the access and does it at the machine's address of the memory (x86.c). What it can't do
- * itself it leaves to the processor: the page is opened, the instruction executed in a single step
- * (the trap flag), the page closed and the lock given back in the handler of SIGTRAP. Another host
- * thread that uses that page in between isn't seen: if the program has other threads, nothing of
- * host code is reported from then on.
+ * records the access and does it at the machine's address of the memory (x86.c). Instructions that
+ * it can't emulate are left to the processor: the page is opened, the instruction executed in a
+ * single step (the trap flag), the page closed and the lock released in the handler of SIGTRAP.
+ * Another host thread that uses that page in between isn't seen: if the program has other threads,
+ * no race of host code is reported from then on.
  *
  * The kernel can't write to protected memory: a system call with such an address would fail with
  * EFAULT. A seccomp filter sends those with an argument in the machine's range of addresses to
  * SIGSYS; the handler makes the call again with the machine's addresses. Where filters are not
  * allowed host code is not watched at all, rather than change what the program does. The filter is
  * inherited by programs that this one starts and does nothing to them, as they have nothing at
- * those addresses; it needs no_new_privs, so set-user-id programs that are started this way get no
- * rights.
+ * those addresses; it needs no_new_privs, so set-user-id programs that are started this way run
+ * without privileges.
  *
  * Only on Linux on x86-64. The program's own handlers of the three signals are called for what is
- * not ours (src/cudart/signals.c keeps them from replacing ours).
+ * not ours (src/cudart/state/signals.c keeps them from replacing ours).
  * Costs: one signal for an access, two with a step: 3 to 40 us.
  */
 #ifndef _GNU_SOURCE
@@ -93,7 +93,7 @@ bool cpu_host_sigaction(int sig, const struct sigaction *act, struct sigaction *
 	return true;
 }
 
-/* What the program wants to happen. */
+/* Does what the program has set for the signal. */
 static void hand_on(int sig, siginfo_t *info, void *context)
 {
 	const struct sigaction a = theirs[index_of(sig)];
@@ -179,7 +179,7 @@ static bool do_string(struct cpu_machine *m, ucontext_t *u, const struct x86_ins
 	if (from_n && from_n < n)
 		n = from_n;
 	n -= n % in->bytes;
-	/* What overlaps is copied byte by byte, forwards. */
+	/* Overlapping ranges are copied byte by byte, forwards. */
 	if (!n || (in->is_string_copy && to - from < n))
 		return false;
 	if (!in->is_string_copy) {
@@ -195,7 +195,8 @@ static bool do_string(struct cpu_machine *m, ucontext_t *u, const struct x86_ins
 	return true;
 }
 
-/* One access of host code at protected memory; the engine is held. False: it takes a step. */
+/* One access of host code at protected memory; the engine is held. False: it needs a single
+ * step. */
 static bool do_access(struct cpu_machine *m, ucontext_t *u, uint64_t addr, bool is_told)
 {
 	struct x86_inst in;
@@ -329,7 +330,7 @@ static bool install_filter(struct cpu_machine *m)
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
 		ALLOW,
 		LOAD(offsetof(struct seccomp_data, nr)),
-		/* What manages memory means the addresses themselves. */
+		/* Calls that manage memory use the addresses themselves. */
 		ALLOW_CALL(SYS_mmap),
 		ALLOW_CALL(SYS_mprotect),
 		ALLOW_CALL(SYS_munmap),

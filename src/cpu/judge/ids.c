@@ -3,10 +3,10 @@
  *
  * In the weak model a store takes effect later than its event, and a block's cache keeps old
  * bytes: a strong read may see another write than the latest event. So each strong write has a
- * number, which goes where its bytes go: here for memory, in model_weak.c for the caches. 0 stands
- * for a weak write, which no strong read takes anything from; so stores that wait in a lane's
- * buffer, which are weak, need none. A number that no byte has any more is handed to the oracle,
- * and given out again.
+ * number, which accompanies its bytes: here for memory, in model_weak.c for the caches. 0 stands
+ * for a weak write, from which no strong read acquires anything; so stores that wait in a lane's
+ * buffer, which are weak, need none. A number that no byte has any more is reported to the oracle
+ * and reused.
  *
  * In the models sc and a1 strong accesses and the latest event agree, and none of this is used.
  * Costs: 160 bytes for 32 of memory that hold a strong write, 4 a live write. Everything here is
@@ -75,7 +75,7 @@ uint32_t judge_id_new(struct cpu_judge *x)
 	return (uint32_t)d->refs.n - 1;
 }
 
-/* A byte changes its number; the watch's lock isn't held. */
+/* A byte changes its number; the judge's lock isn't held. */
 static void change(struct cpu_judge *x, uint32_t *of, uint32_t id)
 {
 	struct judge_ids *d = x->ids;

@@ -1,14 +1,14 @@
 /*
- * invented.c - has the programmer written this load?
+ * invented.c - is a load the programmer's, or did the compiler invent it?
  *
- * nvcc moves loads above their condition, makes selects of them and widens neighbours to a vector:
- * such a load may race by the letter of the model although no thread of the source reads there. An
- * element counts as read if every path from the load really uses its value (flow_demand), or if the
+ * nvcc moves loads above their condition, turns them into selects and widens neighbours to a
+ * vector: such a load may race formally although no thread of the source reads there. An element
+ * counts as read if every path from the load really uses its value (flow_demand), or if the
  * thread comes to such a use before it loads again (used.c); a race of any other one is only
  * possible.
  *
- * In an instrumented function the answer is that of the function without what was put in: those
- * statements are taken out of the list of instructions while it is asked.
+ * For an instrumented function the analysis ignores insertions: those statements are removed from
+ * the list of instructions while it runs.
  * Costs: one flow analysis of each function that is judged.
  */
 #include "cpu/judge/judge.h"

@@ -1,13 +1,14 @@
 /*
- * judge.c - the machine's side of the oracle: its beginning and end, grids, operations of the host.
+ * judge.c - the machine's side of the oracle: start and end, grids, operations of the host.
  *
- * Operations are named by their number; what host threads know of them: host.c. A host function
- * is two operations: one that ends when the function begins, which its thread has waited for, and
- * one that its thread submits when it has ended. A programmatic launch depends on its predecessor
- * only from griddepcontrol.wait on; what depends on such a launch depends on that predecessor, too.
+ * Operations are named by their number; what host threads know about them is in host.c. A host
+ * function is two operations: one that ends when the function begins, which its thread has waited
+ * for, and one that its thread submits when it has ended. A programmatic launch depends on its
+ * predecessor only from griddepcontrol.wait on; what depends on such a launch depends on that
+ * predecessor, too.
  *
  * Host memory that the device doesn't know (pageable memory of copies) is not judged: its
- * owner may reuse it at any time. Loads and stores of host code are not seen at all.
+ * owner may reuse it at any time. Loads and stores of host code are handled in host_access.c.
  * Costs: a lock and an unlock for each event; 96 bytes for each launch of the run.
  */
 #include "cpu/judge/host_access.h"
@@ -186,7 +187,7 @@ void cpu_judge_block_end(struct cpu_cta *cta)
 	judge_lock(x);
 	judge_block_remove(x, cta);
 	judge_used_block_end(x, cta);
-	/* Its copies have ended, too: nobody comes for it any more. Whole pages of shadow; the
+	/* Its copies have ended, too: it is not accessed any more. Whole pages of shadow; the
 	 * memory is that long (block.c). */
 	if (cta->shared_bytes)
 		oracle_forget(x->o, (uint64_t)(uintptr_t)cta->shared,
@@ -253,7 +254,7 @@ void cpu_judge_submit(struct cpu_op *op, struct cpu_op *const *deps, size_t n)
 	judge_unlock(x);
 }
 
-/* To give memory up is to write all of it: what uses it must be ordered. */
+/* Freeing memory counts as writing all of it: every use must be ordered with that. */
 static void free_range(struct cpu_judge *x, const struct cpu_op *op, uint32_t actor)
 {
 	judge_wrote_all(x);
@@ -281,7 +282,7 @@ void cpu_judge_start(struct cpu_op *op)
 	}
 	bool is_full = oracle_is_full(x->o);
 	judge_unlock(x);
-	/* Nothing more is executed that can't be judged. */
+	/* Nothing that can't be judged is executed any more. */
 	if (is_full)
 		cpu_fault_op(x->m, op->work.device, op, CPU_FAULT_RESOURCES,
 			     "the oracle is full: it can hold no more threads, copies and "
@@ -308,7 +309,7 @@ void cpu_judge_end(struct cpu_op *op)
 	cpu_judge_start(op); /* empty, or refused because of a fault */
 	judge_lock(x);
 	if (op->work.kind == CPU_WORK_HOST) {
-		/* Refused because of a fault: the thread that says so did nothing. */
+		/* Refused because of a fault: its thread did nothing. */
 		oracle_op_submit(x->o, judge_self(x), op->id);
 		oracle_op_start(x->o, op->id, ORACLE_NO_ACTOR);
 	}

@@ -12,7 +12,8 @@
 #include "oracle/oracle.h"
 #include "race/pair.h"
 
-/* What findings need of a launch, kept for good: the other side of a race may have ended. */
+/* What findings need from a launch, kept forever: the launch on the other side of a race may have
+ * ended. */
 struct judge_grid {
 	uint64_t id;
 	const char *kernel;
@@ -37,13 +38,13 @@ struct judge_thread {
 	UT_hash_handle hh;
 };
 
-/* What of a device's operations has ended, for threads that wait for all of them. */
+/* Which of a device's operations have ended, for threads that wait for all of them. */
 struct judge_idle {
 	BASE_VEC(uint64_t) ended; /* since `all` */
 	uint64_t all;		  /* an operation after those that ended before; 0: none */
 };
 
-/* Operations of the oracle that are none of the machine's. */
+/* Operations of the oracle that the machine doesn't have. */
 #define JUDGE_KEY_FN   (1ull << 63) /* | id: what a host function starts after */
 #define JUDGE_KEY_IDLE (1ull << 62) /* | number: judge_idle.all */
 /* A running block's shared memory. */
@@ -53,7 +54,7 @@ struct judge_block {
 	const struct cpu_grid *grid;
 };
 
-/* What lies at an address. */
+/* The memory at an address. */
 struct judge_memory {
 	enum race_memory kind;
 	const char *name; /* the variable's, mangled, or "" */
@@ -64,9 +65,9 @@ struct judge_memory {
 };
 
 /*
- * Polling: a strong read that is repeated while its thread does nothing but read, and nobody
- * writes there, is one event to the oracle: it would read from the same write, in the same epoch.
- * Threads and lines of memory are hashed; what another one has taken is an event again.
+ * Polling: a strong read that is repeated while its thread does nothing but read, and no thread
+ * writes there, is one event for the oracle: it would read from the same write, in the same epoch.
+ * Threads and lines of memory are hashed; in a collision the read is an event again.
  */
 #define JUDGE_POLLS 65536u
 #define JUDGE_LINES 4096u
@@ -101,7 +102,7 @@ struct cpu_site {
 	bool is_host;
 	bool is_near;	   /* the line is its neighbour's */
 	bool is_graph;	   /* of a node of a graph */
-	bool is_free;	   /* gives memory up */
+	bool is_free;	   /* frees memory */
 	bool is_host_code; /* a load or store of host code: judge_host_site */
 	uint8_t access;	   /* enum race_access */
 	uint8_t width, vec;
@@ -139,7 +140,7 @@ struct cpu_judge {
 	struct base_arena arena;
 	/* host.c. All host threads, or those that have none of their own. */
 	uint32_t host;
-	uint64_t serial;	      /* of this watch: a thread keeps its actor by it */
+	uint64_t serial;	      /* of this judge: identifies a thread's actor */
 	struct judge_thread *threads; /* host threads that are actors of their own */
 	struct judge_idle *idle;      /* by device */
 	uint64_t nidle;
@@ -149,7 +150,7 @@ struct cpu_judge {
 	uint64_t nhost_accesses;
 	uint64_t nregistered, registered_bytes; /* memory of the program's that isn't watched */
 	bool is_armed;				/* memory is protected */
-	bool is_blind;	 /* something was missed: nothing of host code is reported any more */
+	bool is_blind;	 /* something was missed: no race of host code is reported any more */
 	bool has_shared; /* there was memory that host code may access */
 	BASE_VEC(struct judge_grid) grids; /* by id, rising */
 	struct judge_ids *ids;		   /* ids.c; NULL: not the weak model */
@@ -186,7 +187,7 @@ static inline uint32_t judge_actor(const struct cpu_warp *w)
 	return w->cta->actor + w->index * CPU_WARP;
 }
 
-/* Somebody writes to these bytes (at most 64, aligned to their number), or anywhere. */
+/* A thread writes to these bytes (at most 64, aligned to their number), or anywhere. */
 static inline void judge_wrote(struct cpu_judge *x, uint64_t address)
 {
 	x->written[(address >> 6) % JUDGE_LINES]++;
@@ -207,7 +208,7 @@ struct judge_mbar *judge_mbar_at(struct cpu_judge *x, uint64_t address);
 /* host.c, lock held. */
 bool judge_host_init(struct cpu_judge *x);
 void judge_host_free(struct cpu_judge *x);
-/* Who the calling host thread is. */
+/* The actor of the calling host thread. */
 uint32_t judge_self(struct cpu_judge *x);
 /* An operation of the device has ended. */
 void judge_ended(struct cpu_judge *x, unsigned device, uint64_t id);
@@ -231,7 +232,8 @@ uint32_t judge_id_new(struct cpu_judge *x);
  * `id`: its own, if it writes. */
 void judge_strong(struct cpu_judge *x, uint32_t actor, struct oracle_acc *acc, uint64_t address,
 		  const uint32_t *ids, uint32_t id);
-/* Records an access that goes to memory itself, in any model; lock held, and let go in between. */
+/* Records an access that goes to memory itself, in any model; lock held, and released in
+ * between. */
 void judge_direct(struct cpu_judge *x, uint32_t actor, struct oracle_acc *acc, uint64_t address);
 /* place.c, with the lock held */
 void judge_block_add(struct cpu_judge *x, const struct cpu_cta *cta, uint64_t number);
@@ -249,7 +251,7 @@ void judge_used_watch(struct cpu_judge *x, struct flow *fl, struct cpu_site *sit
 bool judge_is_used(struct cpu_judge *x, const struct cpu_site *s, uint32_t actor, unsigned elems,
 		   struct judge_pair *pair);
 void judge_used_block_end(struct cpu_judge *x, const struct cpu_cta *cta);
-/* The function's code goes away; NULL: all of it does. */
+/* The function's code is freed; NULL: all functions'. */
 void judge_notes_drop(struct cpu_judge *x, const struct cpu_func *f);
 void judge_used_free(struct cpu_judge *x);
 /* site.c: made once for an instruction; makes the list of sites of a function, and finds its

@@ -1,9 +1,10 @@
 /*
- * place.c - what lies at an address, as a programmer knows it.
+ * place.c - the memory at an address, as a programmer knows it.
  *
- * Events carry addresses on the host. A report wants the block and its variable for shared memory,
+ * Events carry addresses on the host. A report needs the block and its variable for shared memory,
  * the variable's name for a module's, and the allocation for the rest. Blocks that run and modules
- * that are loaded are listed for that; both lists are only searched when a pair is reported first.
+ * that are loaded are listed for that; both lists are searched only when a pair is reported for the
+ * first time.
  *
  * Misses: pointers are not followed, so a part of a pool is named as the whole allocation.
  * Costs: 32 bytes for each running block, a walk over those of the machine when one ends.

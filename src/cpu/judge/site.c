@@ -1,12 +1,12 @@
 /*
- * site.c - who accessed, as words; racing pairs on their way to the report.
+ * site.c - the instruction and thread of an access, as words; racing pairs for the report.
  *
  * A site stands for one instruction for as long as the machine lives: the oracle keeps it as an
  * identity, and a module may be unloaded before its race is found. Its words (file, line, PTX,
- * inlined calls) are made when a pair is reported, or at the latest when the module goes.
+ * inlined calls) are made when a pair is reported, or at the latest when the module is unloaded.
  *
  * A pair of sites is reported once, in an order that doesn't depend on the schedule: a kernel's
- * before the host's, then the access that reads, else the one that comes first in the source.
+ * before the host's, then the access that reads, otherwise the one that comes first in the source.
  * Further sightings are counted.
  */
 #include "cpu/load/load.h"
@@ -19,7 +19,7 @@
 
 #define INLINE_MAX 32
 
-/* What flow calls an update is what a report calls one. */
+/* The enumerators of flow and of reports agree. */
 #define SAME_UPDATE(x)                                                                             \
 	_Static_assert((int)FLOW_UPDATE_##x == (int)RACE_UPDATE_##x, "flow.h, pair.h")
 SAME_UPDATE(NONE);
@@ -107,7 +107,7 @@ static void fill_text(struct cpu_judge *x, struct cpu_site *s, const struct ptx_
 	base_buf_free(&b);
 }
 
-/* A struct flow for each site that races, which is seldom. */
+/* A struct flow is built for each site that races, which is seldom. */
 static uint8_t update_of(const struct cpu_func *f, const struct ptx_stmt *st)
 {
 	struct base_arena scratch = {0};
@@ -409,7 +409,7 @@ static unsigned elements_met(const struct oracle_side *a, const struct oracle_si
 	return met;
 }
 
-/* Does some element that both access belong to the source? */
+/* Do both access some element that the source accesses? */
 static bool is_written_down(const struct oracle_side *a, const struct oracle_side *b)
 {
 	const struct cpu_site *s = a->inst;
@@ -489,7 +489,7 @@ static void ask_for_use(struct cpu_judge *x, struct judge_pair *p, const struct 
 		judge_pair_sure(p);
 }
 
-/* What of host code is reported: host_access.c. */
+/* Which races of host code are reported: see host_access.c. */
 static bool is_told(const struct cpu_judge *x, const struct oracle_finding *f,
 		    const struct cpu_site *s, const struct cpu_site *t)
 {
@@ -514,8 +514,8 @@ uint64_t *judge_count_repeats(void *arg, const struct oracle_finding *f)
 	const struct cpu_site *s = f->first.inst, *t = f->second.inst;
 	struct judge_pair key = {0}, *p;
 
-	/* Of an invented load each sighting may be the one whose value is used; what is told of
-	 * host code can change. */
+	/* For an invented load each sighting may be the one whose value is used; what is reported
+	 * of host code can change. */
 	if (!x->fn || !s || !t || s->invented || t->invented || s->is_host_code || t->is_host_code)
 		return NULL;
 	set_key(&key, f, false);
@@ -532,7 +532,7 @@ void judge_on_race(void *arg, const struct oracle_finding *f)
 
 	if (!x->fn || !a->inst || !b->inst || !is_told(x, f, a->inst, b->inst))
 		return;
-	/* Sites are only read here as words: that they are const to the oracle is no promise. */
+	/* The oracle has its sites as pointers to const; here their words may be filled in. */
 	judge_site_fill(x, (struct cpu_site *)(uintptr_t)a->inst);
 	judge_site_fill(x, (struct cpu_site *)(uintptr_t)b->inst);
 	bool is_possible = !is_written_down(a, b) || !is_written_down(b, a);

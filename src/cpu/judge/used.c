@@ -1,9 +1,9 @@
 /*
- * used.c - has a thread really used the value that a load gave it?
+ * used.c - has a thread really used the value that it loaded?
  *
  * Of a load that nvcc may have invented (invented.c), each element has a trace (flow_trace): the
  * registers that may hold something computed from it, and the statements that read or overwrite
- * them. Those statements and the load have another handler, which first follows the value: a bit
+ * them. Those statements and the load get another handler, which first follows the value: a bit
  * for each register and lane says that what it holds depends on what the lane loaded there last. A
  * selp passes on the operand that it takes, an and.pred one operand where the other is true, and so
  * on. Where a marked value takes effect, or comes to a result that is surely used, the thread has

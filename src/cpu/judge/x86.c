@@ -1,10 +1,11 @@
 /*
- * x86.c - host instructions that touch protected memory: what they access, and doing it elsewhere.
+ * x86.c - host instructions that access protected memory: what they access, and their emulation at
+ * another address.
  *
- * Zydis decodes them. Done in the handler of the fault are mov, movzx, movsx, the moves of SSE and
- * AVX (vectors of 16 and 32 bytes, scalars of 4 and 8), rep movs and rep stos. Other instructions
- * with a memory operand are executed in a single step by the processor, and so are those relative
- * to fs and gs and those of AVX-512. Nothing here allocates or locks: it runs in a signal handler.
+ * Zydis decodes them. The handler of the fault emulates mov, movzx, movsx, the moves of SSE and AVX
+ * (vectors of 16 and 32 bytes, scalars of 4 and 8), rep movs and rep stos. Other instructions with
+ * a memory operand are executed in a single step by the processor, and so are those relative to fs
+ * and gs and those of AVX-512. Nothing here allocates or locks: it runs in a signal handler.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -38,7 +39,7 @@ static bool decode(const uint8_t *p, struct decoded *d)
 	size_t page = 4096 - ((uintptr_t)p & 4095);
 	ZydisDecoder decoder;
 
-	/* The page after is read only if the instruction goes on there. */
+	/* The next page is read only if the instruction continues there. */
 	for (size_t n = page < ZYDIS_MAX_INSTRUCTION_LENGTH ? page : ZYDIS_MAX_INSTRUCTION_LENGTH;;
 	     n = ZYDIS_MAX_INSTRUCTION_LENGTH) {
 		ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
@@ -82,7 +83,7 @@ static uint64_t address_of(const ucontext_t *u, const struct decoded *d,
 	return d->inst.address_width == 32 ? (uint32_t)a : a;
 }
 
-/* The operand in memory that the instruction spells, or NULL. */
+/* The explicit memory operand of the instruction, or NULL. */
 static const ZydisDecodedOperand *memory_of(const struct decoded *d)
 {
 	for (unsigned i = 0; i < d->inst.operand_count_visible; i++)
@@ -268,7 +269,7 @@ static bool do_vector(ucontext_t *u, const struct x86_inst *in, void *at)
 	return true;
 }
 
-/* One access by the processor where the program's would be one. */
+/* One access by the processor wherever the program's would be one. */
 static uint64_t load(const void *at, unsigned bytes)
 {
 	switch (bytes) {

@@ -1,6 +1,6 @@
 /*
- * x86.h - one instruction of host code that touches memory: what it accesses, and doing it
- * elsewhere.
+ * x86.h - one instruction of host code that accesses memory: what it accesses, and its emulation at
+ * another address.
  */
 #ifndef COLLIDER_CPU_X86_H
 #define COLLIDER_CPU_X86_H
@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 enum x86_move {
-	X86_OTHER, /* nothing that x86_move does: the processor has to */
+	X86_OTHER, /* not emulated: the processor must execute it */
 	X86_LOAD,
 	X86_STORE,
 	X86_STORE_IMM,
@@ -34,10 +34,10 @@ struct x86_inst {
 /* Reads the instruction at the context's program counter. False: not x86-64, or not understood at
  * all. */
 bool x86_decode(const void *ucontext, struct x86_inst *out);
-/* Does a load or store with `at` in the place of its address, and goes on after it. False: the
- * context can't take the result; nothing was done. Not for X86_OTHER and X86_STRING. */
+/* Emulates a load or store with `at` in place of its address, and advances past it. False: the
+ * context can't hold the result; nothing was done. Not for X86_OTHER and X86_STRING. */
 bool x86_do(void *ucontext, const struct x86_inst *in, void *at);
-/* rep movs and stos: how many bytes are left, and where a copy reads; done: goes on behind so
+/* rep movs and stos: how many bytes are left, and where a copy reads; done: advances by that
  * many. */
 uint64_t x86_string_left(const void *ucontext, const struct x86_inst *in, uint64_t *source);
 void x86_string_done(void *ucontext, const struct x86_inst *in, uint64_t bytes, bool is_all);
@@ -45,7 +45,7 @@ uint64_t x86_string_value(const void *ucontext);
 uint64_t x86_pc(const void *ucontext);
 /* Is the fault a write? */
 bool x86_is_write(const void *ucontext);
-/* The processor stops after the next instruction, or doesn't. */
+/* Lets the processor stop after the next instruction, or not. */
 void x86_step(void *ucontext, bool is_on);
 #if defined(__x86_64__) && defined(__linux__)
 #define X86_HAS 1

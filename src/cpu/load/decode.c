@@ -2,12 +2,11 @@
  * decode.c - one PTX function becomes an array of struct cpu_inst.
  *
  * The statements are walked once; each instruction is offered to the binders of
- * its opcode (cpu/units.def), arithmetic ones in the build for this processor. What nobody takes
- * becomes an instruction that faults when a lane executes it. Targets and joins
- * are filled in at the end: the join of a branch is the first instruction of
- * its block's immediate post-dominator, where the run loop merges what the
- * branch has parted; a call joins after itself. A `ret` is put after the last
- * statement, so that control can't run off the end.
+ * its opcode (cpu/units.def), arithmetic ones in the build for this processor. An instruction that
+ * no binder accepts becomes one that faults when a lane executes it. Targets and joins are filled
+ * in at the end: the join of a branch is the first instruction of its block's immediate
+ * post-dominator, where the run loop merges what the branch has parted; a call joins after itself.
+ * A `ret` is put after the last statement, so that control can't run off the end.
  *
  * Costs: linear; a function of 20,000 instructions takes about 25 ms, slots
  * included. Slots are chosen before (slots.c), because the layout of frames
@@ -190,7 +189,7 @@ static enum cpu_bound offer(struct cpu_dec *d, const struct ptx_stmt *s, struct 
 		b = d->binders[__builtin_ctz(left)](d, s, in);
 		if (b != CPU_NOT_MINE)
 			return b;
-		*in = fresh; /* nothing that it may have tried stays */
+		*in = fresh; /* nothing of a failed attempt remains */
 		d->code.n = d->stmts.n = n;
 		d->nbehind = 0;
 		d->bad = NULL;
@@ -442,7 +441,7 @@ static void walk(struct cpu_dec *d)
 	decode_inst(d, ret);
 }
 
-/* Hands the finished code over to the function. */
+/* Stores the finished code in the function. */
 static void keep(struct cpu_dec *d)
 {
 	struct cpu_func *f = &d->lf->f;

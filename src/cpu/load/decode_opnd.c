@@ -1,12 +1,11 @@
 /*
- * decode_opnd.c - operands: which slot, constant or address an operand means.
+ * decode_opnd.c - operands: which slot, constant or address an operand denotes.
  *
  * Constants are slots, too, in memory of the function's own, one for each value
- * and class, so that a handler reads every operand in the same way. What is no
- * constant and no register (a special register, the address of a .local
- * variable) is computed into a temporary by an instruction that goes before.
- * An operand that can't be had (undefined name, too many temporaries) makes the
- * whole instruction one that faults when it is executed.
+ * and class, so that a handler reads every operand in the same way. Anything that is neither a
+ * constant nor a register (a special register, the address of a .local variable) is computed into a
+ * temporary by an instruction inserted before. If an operand is impossible (undefined name, too
+ * many temporaries), the whole instruction faults when it is executed.
  */
 #include "cpu/load/decode.h"
 

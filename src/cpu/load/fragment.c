@@ -4,11 +4,11 @@
  * All shapes but one follow one rule (PTX ISA 9.7.14.5): with g = lane / 4 and
  * t = lane % 4, a register holds the elements of row g (column g of B) at
  * t * per, t * per + 1, ... of a block of 4 * per along k; further registers are
- * 8 rows down, then the next block along k. Of C, a pair of columns t * 2 in row
- * g, then g + 8. wmma uses the same for its larger shapes, tile by tile of 16x8:
- * what the hardware does from sm_75 on; registers beyond the matrix's elements
- * repeat the first. The exception is m8n8k4 with f16: four products at the same
- * time, one for each quad pair (lanes q*4..q*4+3 and those 16 higher).
+ * 8 rows down, then the next block along k. For C it is a pair of columns from t * 2 in row g, then
+ * g + 8. wmma uses the same for its larger shapes, tile by tile of 16x8: as the hardware does from
+ * sm_75 on; registers beyond the matrix's elements repeat the first. The exception is m8n8k4 with
+ * f16: four products at the same time, one for each quad pair (lanes q*4..q*4+3 and those 16
+ * higher).
  */
 #include "cpu/load/fragment.h"
 

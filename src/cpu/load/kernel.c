@@ -2,11 +2,10 @@
  * kernel.c - a module's kernels: what the launcher must know, and their code.
  *
  * A kernel and all functions that it can call are decoded at its first launch,
- * since modules hold hundreds of kernels of which a program starts a few. All
- * functions that can be called share one layout of frames, as they can meet at
- * any depth; a kernel, alone at depth 0, has its own. One lock serves all
- * modules: decoding marks statements and may add forms to the parsed module,
- * which several devices share.
+ * since modules contain hundreds of kernels of which a program starts a few. All functions that can
+ * be called share one layout of frames, as they can run side by side at any depth; a kernel, alone
+ * at depth 0, has its own. One lock serves all modules: decoding marks statements and may add forms
+ * to the parsed module, which several devices share.
  */
 #include <pthread.h>
 #include <string.h>
@@ -173,7 +172,8 @@ static void make_ready(struct load_func *lf, void *arg)
 
 /* ======================================================================== */
 
-/* What is only called by address is left out: a kernel that never does so must not suffer. */
+/* Functions that are only called by address are left out: a kernel that never calls them must not
+ * be refused. */
 static struct load_func *find_refused(struct cpu_module *mod, struct load_func *lf)
 {
 	BASE_VEC(struct load_func *) stack = {0};

@@ -1,13 +1,13 @@
 /*
- * layout.c - where a module's variables lie, and what they hold at first.
+ * layout.c - where a module's variables lie, and their initial values.
  *
  * .global, .const and managed variables are three blocks of device memory.
  * .shared ones get an offset that is the same in all kernels that reach them,
  * since a device function is decoded once: variables that several kernels reach
  * are placed first, each after all that its kernels have so far, then each
- * kernel's own. Memory may so be left unused in a kernel whose functions others
- * use with larger variables. extern .shared x[] begins after the static ones;
- * kernels that share such a function begin it at the same place.
+ * kernel's own. So memory may be unused in a kernel that shares functions with kernels that have
+ * larger variables. extern .shared x[] begins after the static ones; kernels that share such a
+ * function begin it at the same place.
  */
 #include <string.h>
 
@@ -44,7 +44,7 @@ static void note_kernel(struct load_func *lf, void *arg)
 	}
 }
 
-/* What doesn't fit refuses the kernels that reach it. */
+/* A variable that doesn't fit refuses the kernels that reach it. */
 static void place_shared(struct cpu_module *mod, struct load_var *v, uint64_t *top)
 {
 	uint64_t at = CPU_SHARED_BASE;

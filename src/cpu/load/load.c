@@ -2,11 +2,10 @@
  * load.c - links parsed PTX modules into one that the device can run.
  *
  * Names without linkage belong to their part; .visible, .weak and .common ones
- * are one name for all: a strong definition beats weak ones, of several weak
- * ones the first wins, common ones become the largest (PTX ISA 9.0, section
- * 5.4 and 11.6). A part's own names come first, then those of all, then the
- * device's system calls. Function bodies are only scanned here (scan.c);
- * they are decoded when a kernel that needs them is launched (kernel.c).
+ * are one name for all: a strong definition takes precedence over weak ones, of several weak ones
+ * the first is taken, of common ones the largest (PTX ISA 9.0, section 5.4 and 11.6). A part's own
+ * names come first, then those of all, then the device's system calls. Function bodies are only
+ * scanned here (scan.c); they are decoded when a kernel that needs them is launched (kernel.c).
  *
  * Costs: linear in the text of all parts.
  */

@@ -47,7 +47,7 @@ struct load_var {
 	uint64_t addr; /* global, const: host address; shared: offset in the window */
 	uint64_t bytes;
 	uint32_t align;
-	bool is_module;		/* can be asked for by name */
+	bool is_module;		/* can be queried by name */
 	bool is_dynamic;	/* extern .shared x[] */
 	uint32_t *kernels;	/* shared: numbers of kernels that reach it, while laying out */
 	uint32_t nkernels, cap; /* of that list */
@@ -133,7 +133,7 @@ void load_error(struct cpu_module *mod, const struct load_part *part, uint32_t l
 		const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
 /* The same of one function: the module is loaded, but what calls the function can't be launched.
- * The first reason stands. */
+ * The first reason is kept. */
 void load_refuse(struct cpu_module *mod, struct load_func *lf, uint32_t line, uint32_t col,
 		 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 

@@ -1,9 +1,9 @@
 /*
- * scan.c - one look at every function: what it calls, which variables it
- * names, how large its frames are.
+ * scan.c - one pass over every function: what it calls, which variables it names, how large its
+ * frames are.
  *
  * An operand that names nothing is an error when it is called or declared as an
- * extern variable; a function that is declared and never used is none.
+ * extern variable; a function that is declared but never used is not.
  */
 #include "cpu/load/decode.h"
 #include "cpu/load/load.h"

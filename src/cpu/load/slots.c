@@ -1,19 +1,17 @@
 /*
  * slots.c - which slot of the frame each PTX register lives in.
  *
- * PTX has as many registers as the front end likes; a frame of them all would
- * not fit any cache. Linear scan: each register's interval of instructions, in
- * text order, covers all places where it is live or written; registers of a
- * class whose intervals don't meet share a slot. An interval that ends at an
- * instruction and one that starts there do meet: what an instruction writes
+ * PTX has an unlimited number of registers; a frame with all of them would not fit any cache.
+ * Linear scan: each register's interval of instructions, in text order, covers all places where it
+ * is live or written; registers of a class whose intervals don't overlap share a slot. An interval
+ * that ends at an instruction and one that starts there do overlap: what an instruction writes
  * never lies on what it reads, unless the program says so.
  *
  * Liveness of a single thread is enough: lanes that run other blocks have
- * columns of their own. A guarded write leaves the old value in place, so it
- * ends no life (flow/live.c). Vector registers and .reg parameters live
- * everywhere. Misses: holes in an interval stay unused (a value that is live
- * across a loop it isn't used in). Cost: linear, except for one pass over the
- * live sets of all blocks.
+ * columns of their own. A guarded write leaves the old value in place, so it ends no live range
+ * (flow/live.c). Vector registers and .reg parameters are live everywhere. Misses: holes in an
+ * interval stay unused (a value that is live across a loop it isn't used in). Cost: linear, except
+ * for one pass over the live sets of all blocks.
  */
 #include "cpu/load/load.h"
 
@@ -75,7 +73,7 @@ static void touch(uint32_t reg, bool is_write, void *arg)
 		sc->killed[reg] = sc->block + 1;
 }
 
-/* Operands whose role the table doesn't know are covered here, if nothing else. */
+/* At least covers operands whose role the table doesn't know. */
 static void touch_all(struct scan *sc, const struct ptx_opnd *o, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)

@@ -1,5 +1,5 @@
 /*
- * model.c - memory models: what is common to them, and who decides.
+ * model.c - memory models: their common part, and the choice between them.
  *
  * sc:   every access is to memory itself; nothing of this file is called.
  * weak: stores of a lane wait in its buffer, then in the block's cache, whose clean copies may be

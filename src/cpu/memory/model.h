@@ -1,8 +1,8 @@
 /*
- * model.h - what ld, st, atom and fences ask of the memory models, inside src/cpu.
+ * model.h - the memory models, for ld, st, atom and fences, inside src/cpu.
  *
- * model.c has what the models share and decides between model_weak.c and
- * model_a1.c. In the sc model cta->l1 is NULL and nothing here is called.
+ * model.c has the part that the models share and dispatches to model_weak.c and model_a1.c. In the
+ * sc model cta->l1 is NULL and nothing here is called.
  */
 #ifndef COLLIDER_CPU_MODEL_H
 #define COLLIDER_CPU_MODEL_H
@@ -18,8 +18,8 @@ static inline bool cpu_model_is_on(const struct cpu_warp *w)
 uint8_t *cpu_resolve_place(struct cpu_warp *w, const struct cpu_inst *in, unsigned lane,
 			   const struct cpu_range *r, enum cpu_place *place);
 
-/* One element (at most 16 bytes, not across a 16-byte line) read or written by a lane as the model
- * has it. Acquire and release are the caller's: before a store, after a load. */
+/* One element (at most 16 bytes, not across a 16-byte line) read or written by a lane under the
+ * model. The caller releases before a store and acquires after a load. */
 void cpu_model_load(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
 		    const struct cpu_elem *e, void *out);
 void cpu_model_store(struct cpu_warp *w, const struct cpu_inst *in, const struct cpu_acc *acc,
@@ -28,7 +28,7 @@ void cpu_model_store(struct cpu_warp *w, const struct cpu_inst *in, const struct
 uint8_t *cpu_model_atomic(struct cpu_warp *w, unsigned lane, enum ptx_scope scope,
 			  enum cpu_place place, uint8_t *host, uint32_t bytes);
 /* It has written the bytes at `at` (of cpu_model_atomic). A compare-and-swap that failed is a read
- * and doesn't call this: the copy may be older than memory, and must not go there. */
+ * and doesn't call this: the copy may be older than memory, and must not be written back. */
 void cpu_model_atomic_wrote(struct cpu_warp *w, const uint8_t *at, const uint8_t *host,
 			    uint32_t bytes);
 /* Does the model keep which strong write each byte comes from (judge/ids.c)? Then for an atomic
@@ -46,7 +46,7 @@ void cpu_model_bypass_cta(struct cpu_cta *cta, uint8_t *host, uint64_t bytes);
 
 #define CPU_PENDING 8 /* entries of a lane */
 
-/* weak: a store on its way; a1: what the lane believes of these bytes. Entries of one lane never
+/* weak: a store on its way; a1: the lane's view of these bytes. Entries of one lane never
  * overlap each other. */
 struct cpu_pending {
 	uint8_t *host;
@@ -74,7 +74,7 @@ struct cpu_l1 {
 	uint32_t nsectors, cap;
 	uint32_t ndirty; /* sectors[0..ndirty-1] hold bytes that memory doesn't have */
 	uint64_t rng;	 /* for copies, which belong to no worker */
-	/* weak, when accesses are judged (NULL: not): numbers of strong writes go with the
+	/* weak, when accesses are judged (NULL: not): numbers of strong writes accompany the
 	 * bytes. */
 	struct cpu_judge *judge;
 	uint32_t ids[16]; /* of what a strong load has just seen */
@@ -114,7 +114,7 @@ void cpu_weak_mark(struct cpu_l1 *l1, bool is_cached, const uint8_t *host, uint3
 void cpu_weak_release(struct cpu_warp *w, uint32_t mask, enum ptx_scope scope);
 void cpu_weak_acquire(struct cpu_warp *w, enum ptx_scope scope);
 void cpu_weak_bypass(struct cpu_warp *w, unsigned lane, uint8_t *host, uint64_t bytes);
-/* Dirty bytes of the range go to memory; the block's clean copies of it go when is_drop. */
+/* Writes dirty bytes of the range to memory; drops the block's clean copies of it if is_drop. */
 void cpu_weak_clean(struct cpu_l1 *l1, const uint8_t *host, uint64_t bytes, bool is_drop);
 void cpu_weak_tick(struct cpu_warp *w);
 void cpu_weak_flush(struct cpu_l1 *l1); /* all dirty bytes to memory */

@@ -10,11 +10,11 @@
  * their scope: .cta in the cache, wider ones in memory; what the lane and
  * its block had pending for those bytes goes there first.
  *
- * Why race-free programs see nothing of it: a write that happens before a read of another block
- * has been released beyond its block (all dirty bytes go, the lane's or what others released to
- * it), and the reader's block has dropped its copies since; within a block the cache is common.
- * When accesses are judged, the number of the strong write that a byte comes from goes with it
- * (judge/ids.c).
+ * Why this changes nothing for race-free programs: a write that happens before a read of another
+ * block has been released beyond its block (all dirty bytes are written, the lane's own and those
+ * that others released to it), and the reader's block has dropped its copies since; within a block
+ * the cache is shared. When accesses are judged, each byte is accompanied by the number of the
+ * strong write that it comes from (judge/ids.c).
  * Misses: reordering of loads; stores to another block's shared memory are never delayed.
  * Costs: about 1 us for an access of a warp; 100 bytes a sector, at most 512 a block.
  */
@@ -32,7 +32,7 @@
 struct cpu_sector {
 	_Alignas(SECTOR) uint8_t data[SECTOR];
 	uint64_t host;	       /* its first byte */
-	uint64_t epoch;	       /* clean bytes are good while it is the cache's */
+	uint64_t epoch;	       /* clean bytes are valid while it equals the cache's */
 	uint32_t valid, dirty; /* a bit per byte; dirty ones are valid */
 	uint32_t index;	       /* in l1->sectors */
 	uint32_t *ids;	       /* numbers of strong writes, or NULL: there are none */
@@ -349,7 +349,8 @@ void cpu_weak_load(struct cpu_warp *w, bool is_inserted, const struct cpu_acc *a
 	}
 	drain_overlapping(w, e->lane, host, bytes);
 	if (e->place == CPU_PLACE_GLOBAL && is_wide((enum ptx_scope)acc->scope)) {
-		/* A re-read of the instrumentation leaves what the user's loads will find. */
+		/* A re-read by the instrumentation doesn't change what the user's loads will
+		 * find. */
 		cpu_weak_clean(l1, host, bytes, !is_inserted);
 		cpu_copy_in(out, host, bytes);
 		if (l1->judge)

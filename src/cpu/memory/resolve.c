@@ -1,14 +1,13 @@
 /*
- * resolve.c - from an address of a program to the bytes on the host.
+ * resolve.c - from a program's address to the bytes on the host.
  *
  * A global address is a host address, once it is known to lie in a live
- * allocation; shared, local and parameter addresses are offsets, as generic
- * ones they lie in windows (machine.h). Each instruction keeps the allocation
- * that it used last per worker (struct cpu_hit), so that the map is searched
- * only when that changes.
+ * allocation; shared, local and parameter addresses are offsets; as generic addresses they lie in
+ * windows (machine.h). Each instruction keeps the allocation that it used last per worker (struct
+ * cpu_hit), so that the map is searched only when that changes.
  *
  * Misses: an overrun inside of one allocation, one variable of the module or
- * the block's shared memory into another is no fault.
+ * the block's shared memory into another is not a fault.
  */
 #include "cpu/memory/resolve.h"
 #include "cpu/memory/space.h"
@@ -27,7 +26,7 @@ __attribute__((noinline)) static bool global_miss(struct cpu_warp *w, struct cpu
 
 	if (!cpu_space_range(m, w->grid->device, addr, &base, &end))
 		return false;
-	/* Odd: a change was under way, and what was found may be old soon. */
+	/* Odd: a change was under way, and the result may soon be stale. */
 	*delta = cpu_space_machine(m, addr) - addr;
 	*h = (struct cpu_hit){base, end - base, version | (version & 1 ? UINT64_MAX : 0), *delta,
 			      w->grid->device};
@@ -72,7 +71,7 @@ static bool shared_window(struct cpu_cta *cta, uint64_t addr, uint64_t bytes, bo
 
 	if (!owner || !owner->shared)
 		return false;
-	/* The system's part is another variable: no access reaches over its end. */
+	/* The system's part is a separate variable: no access extends over its end. */
 	if (at >= CPU_SHARED_BASE)
 		end += owner->shared_bytes;
 	else if (!owner->cluster->uses_reserved)
@@ -182,7 +181,7 @@ static enum ptx_space space_of(enum ptx_space space, uint64_t *addr)
 	return windows[i];
 }
 
-/* Why the range is none that threads of the block may access. */
+/* Why threads of the block may not access the range. */
 static void explain(struct cpu_cta *cta, const struct cpu_range *r, char *out, size_t size)
 {
 	struct cpu_cta *owner;

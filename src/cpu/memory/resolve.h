@@ -1,5 +1,5 @@
 /*
- * resolve.h - windows of addresses, inside src/cpu: resolve.c owns it, memory.c asks.
+ * resolve.h - windows of addresses, inside src/cpu: owned by resolve.c, used by memory.c.
  */
 #ifndef COLLIDER_CPU_RESOLVE_H
 #define COLLIDER_CPU_RESOLVE_H

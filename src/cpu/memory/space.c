@@ -2,16 +2,16 @@
  * space.c - the memory of the machine's devices: what is allocated, and where.
  *
  * Everything lies in one reserved range of host addresses (always the same
- * one if it is free, so that pointers are equal from run to run), pages come
- * when touched. The map is one sorted array, changed under a lock; readers take no lock: they
- * search it and search again if its version moved meanwhile (a sequence lock). Between two
- * allocations lie at least SPACE_GAP bytes that belong to nobody, so that an overrun is reported.
- * Freed ranges stay in the map, as freed, until SPACE_KEEP others were freed after them or the
- * range runs out; their whole pages go back at once.
+ * one if it is free, so that pointers are equal from run to run), pages are allocated on access.
+ * The map is one sorted array, changed under a lock; readers take no lock: they search it and
+ * search again if its version moved meanwhile (a sequence lock). Between two allocations lie at
+ * least SPACE_GAP unused bytes, so that an overrun is reported. Freed ranges stay in the map, as
+ * freed, until SPACE_KEEP others were freed after them or the range runs out; their whole pages are
+ * released at once.
  *
  * Managed and pinned memory is zero at first, as the system's pages are. Fresh device memory up
  * to SPACE_FILL bytes is filled with a byte drawn by seed, never 0; the rest of a larger
- * allocation reads as 0, because filling it would touch all its pages.
+ * allocation reads as 0, because filling it would allocate all its pages.
  * With sees_host, managed and pinned memory is mapped twice (twice.c).
  * Misses: an overrun by more than the gap that lands in another allocation.
  * Costs: a look-up is a binary search; an allocation moves the array's tail (48 bytes each).
@@ -122,7 +122,7 @@ static void forget(struct cpu_space *s, uint64_t until)
 
 /* ---- addresses --------------------------------------------------------------- */
 
-/* A hole of `size` bytes below top; 0: none.. */
+/* A hole of `size` bytes below top; 0: none. */
 static uint64_t find_hole(struct cpu_space *s, uint64_t size)
 {
 	uint64_t at = s->region;
@@ -157,7 +157,7 @@ static uint64_t take(struct cpu_space *s, uint64_t size)
 	return at;
 }
 
-/* Gives whole pages of a range back: they read as 0 when they are touched again. */
+/* Releases whole pages of a range: they read as 0 when they are accessed again. */
 static void drop_pages(uint64_t from, uint64_t to)
 {
 	from = (from + SPACE_PAGE - 1) & ~(SPACE_PAGE - 1);
@@ -180,7 +180,7 @@ static void fill(struct cpu_machine *m, const struct space_range *r)
 	if (bytes > SPACE_FILL && value)
 		bytes = SPACE_FILL;
 	if (!value && bytes > SPACE_FILL) {
-		/* Only the edges can hold something old. */
+		/* Only the edges can hold old contents. */
 		memset((void *)(uintptr_t)r->base, 0, SPACE_PAGE);
 		memset((void *)(uintptr_t)(r->end - SPACE_PAGE), 0, SPACE_PAGE);
 		return;

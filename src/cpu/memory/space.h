@@ -1,5 +1,5 @@
 /*
- * space.h - the look-up of allocations, inside src/cpu: space.c owns it.
+ * space.h - the look-up of allocations, inside src/cpu (space.c).
  */
 #ifndef COLLIDER_CPU_SPACE_H
 #define COLLIDER_CPU_SPACE_H
@@ -21,20 +21,20 @@ uint64_t cpu_space_machine(struct cpu_machine *m, uint64_t addr);
 uint64_t cpu_space_program(const struct cpu_machine *m, uint64_t addr);
 /* The range that all of the machine's memory lies in, by the program's addresses. */
 void cpu_space_region(const struct cpu_machine *m, uint64_t *first, uint64_t *last);
-/* Protects what is mapped twice, or lets the program at it: all of it, or the pages of one access
- * (false: addr is no such memory). */
+/* Protects what is mapped twice, or unprotects it: all of it, or the pages of one access (false:
+ * addr is no such memory). */
 void cpu_space_protect(struct cpu_machine *m, bool is_on);
 bool cpu_space_protect_page(struct cpu_machine *m, uint64_t addr, bool is_on);
 /* Bytes from addr on that lie in the same allocation that is mapped twice; 0: none. */
 uint64_t cpu_space_twice(struct cpu_machine *m, uint64_t addr);
 
-/* Says in `out` why the bytes at addr are no memory for the device: freed, after an allocation,
+/* Writes to `out` why the bytes at addr are not memory of the device: freed, after an allocation,
  * another device's, the host's. */
 void cpu_space_explain(struct cpu_machine *m, unsigned device, uint64_t addr, uint64_t bytes,
 		       char *out, size_t size);
 
 /* An allocation for malloc in kernels: not counted as the device's used memory, and freed only by
- * cpu_space_heap_free, which gives its size; false: addr is no start of such a one. */
+ * cpu_space_heap_free, which gives its size; false: addr is not the start of one. */
 void *cpu_space_heap_alloc(struct cpu_machine *m, unsigned device, uint64_t bytes);
 bool cpu_space_heap_free(struct cpu_machine *m, uint64_t addr, uint64_t *bytes);
 /* Frees all of them on a device. */

@@ -15,7 +15,7 @@ enum space_state { SPACE_LIVE, SPACE_FREED };
 /* One range, never overlapping another; read by threads that hold no lock. */
 struct space_range {
 	uint64_t base, end; /* end: of the program's bytes */
-	uint64_t limit;	    /* of what is taken from the region; base of nothing else before it */
+	uint64_t limit;	    /* of end of what is taken from the region; others begin above */
 	uint64_t generation;
 	uint64_t freed; /* number of the free that ended it */
 	uint8_t state, kind;
@@ -27,8 +27,8 @@ _Static_assert(sizeof(struct space_range) == 48, "the price in space.c");
 
 struct cpu_space {
 	pthread_mutex_t lock;
-	_Atomic uint64_t *version; /* lies in the machine, where readers have it at hand */
-	struct space_range *map;   /* SPACE_MAX, pages when touched */
+	_Atomic uint64_t *version; /* in struct cpu_machine, where readers have it at hand */
+	struct space_range *map;   /* SPACE_MAX, pages allocated on access */
 	_Atomic uint32_t n;
 	uint64_t region, region_end, top; /* top: nothing was allocated above it yet */
 	uint64_t generation, freed, nkept;

@@ -1,11 +1,11 @@
 /*
  * transfer.c - copies, fills and values in memory: operations that are actors
- * themselves and do a piece at each turn, so that a kernel of another stream
- * sees them half done.
+ * themselves and do a piece at each turn, so that a kernel in another stream may see them half
+ * done.
  *
- * A piece is 256 bytes to 512 KiB, drawn by seed, or at least one row. Memory
- * is touched directly, past every model's caches: a block that starts later
- * sees it. The caller of the program's API has checked that the ranges exist.
+ * A piece is 256 bytes to 512 KiB, drawn by seed, or at least one row. Memory is accessed directly,
+ * bypassing every model's caches: a block that starts later sees the result. The caller of the
+ * program's API has checked that the ranges exist.
  */
 #include "cpu/sched.h"
 #include "cpu/memory/space.h"
@@ -18,7 +18,7 @@ static uint64_t draw_piece(struct cpu_worker *k)
 	return 256ull << cpu_random_below(k, 12);
 }
 
-/* Goes on by n elements; true: that was the last. */
+/* Advances by n elements; true: that was the last. */
 static bool advance(struct cpu_op *op, uint64_t n, uint64_t width, uint64_t height, uint64_t depth)
 {
 	op->done[0] += n;
@@ -108,7 +108,7 @@ void cpu_value_write(const struct cpu_op *op)
 		__atomic_store_n((uint32_t *)p, (uint32_t)op->work.value.value, __ATOMIC_RELEASE);
 }
 
-/* The comparisons are cyclic, as the driver API's. */
+/* The comparisons are cyclic, as in the driver API. */
 bool cpu_value_holds(const struct cpu_op *op)
 {
 	const void *p = (const void *)(uintptr_t)cpu_space_machine(op->m, op->work.value.addr);

@@ -15,9 +15,9 @@
  * for the machine or calls the program.
  *
  * Files named pt_*.c are compiled twice: as they are, and with CUDA_API_PER_THREAD_DEFAULT_STREAM,
- * with which the toolkit's header renames the entry points to *_ptsz and *_ptds. They hold nothing
- * else than entry points that have such a twin (the linker would complain about others), and
- * resolve stream 0 with RT_PER_THREAD.
+ * with which the toolkit's header renames the entry points to *_ptsz and *_ptds. They contain only
+ * entry points that have such a twin (the linker would complain about others), and resolve stream 0
+ * with RT_PER_THREAD.
  */
 #ifndef COLLIDER_CUDART_INTERNAL_H
 #define COLLIDER_CUDART_INTERNAL_H

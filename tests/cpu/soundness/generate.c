@@ -154,7 +154,7 @@ static bool break_launch(struct gen_program *k, uint64_t *r)
 	/* One after it that is broken already races with it, in its region. */
 	for (struct gen_launch *x = l; x < k->launch + k->nlaunches && x->broken == 1; x++)
 		x->region = x[-1].region;
-	/* A fill would come between the two: the oracle tells one race of an access, not all. */
+	/* A fill would come between the two: the oracle reports one race of an access, not all. */
 	for (unsigned i = 0; i < 2; i++)
 		if (l[-(int)i].after == GEN_AFTER_FILL)
 			l[-(int)i].after = GEN_AFTER_COPY;

@@ -2,7 +2,7 @@
  * generate.h - random small programs that are race-free by construction, or broken on purpose.
  *
  * A program is a few launches of a few statements. generate.c draws it, print.c writes it as PTX
- * with a list of operations (program.h), expect.c tells what it computes.
+ * with a list of operations (program.h), expect.c determines what it computes.
  */
 #ifndef SOUNDNESS_GENERATE_H
 #define SOUNDNESS_GENERATE_H
@@ -94,7 +94,7 @@ bool gen_break(struct gen_program *k, uint64_t *random);
 unsigned gen_counter(const struct gen_program *k, unsigned i);
 /* Is there a pair of accesses that no schedule orders? (docs/soundness.md) */
 bool gen_is_certain(const struct gen_program *k, const struct gen_stmt *s);
-/* PTX with its operations and, for racy programs, what the oracle must tell. Each memory
+/* PTX with its operations and, for racy programs, what the oracle must report. Each memory
  * instruction has a source line of its own. */
 void gen_print(const struct gen_program *k, struct program *out);
 /* What a race-free program leaves in memory that program_initial has filled. */

@@ -425,7 +425,7 @@ static void common(struct writer *w, const struct gen_stmt *s, unsigned i)
 	put_plant_pair(w, s, one, other);
 }
 
-/* Nobody knows what is read here, and nobody looks at it. */
+/* The value read here is undetermined, and nothing uses it. */
 static void strong(struct writer *w, const struct gen_stmt *s, unsigned i)
 {
 	bool is_cta = s->scope == 0 || is_out(w, s, 3);
@@ -500,8 +500,8 @@ static void copy(struct writer *w, const struct gen_stmt *s, unsigned i)
 	struct gen_stmt x = *s, y = *s;
 	unsigned bytes = s->broken || s->form % 3 == 0 ? 16 : s->form % 3 == 1 ? 8 : 4;
 	unsigned cp, other;
-	/* The mbarrier tells of copies alone: what others have stored there before, or beside,
-	 * needs a barrier. */
+	/* The mbarrier orders the copies only: what others stored there before them, or beside
+	 * them, needs a barrier. */
 	bool is_block_wide = !s->broken && s->form2 % 4 == 3 && bytes == 16;
 	bool is_others = (s->guard & 1 && s->broken != 1) || s->broken == 2 || s->broken == 4;
 

@@ -7,7 +7,7 @@
  *   //! op copy=20480 from=16384 bytes=512 region=0 after=1 how=0
  *   //! op fill=16384 value=7 bytes=256 region=0 after=2 how=0
  *   //! seed 17                               of the run that once failed
- *   //! must 12-12 14-15 exchange/1          lines of the two sides, told in each seed
+ *   //! must 12-12 14-15 exchange/1          lines of the two sides, reported in each seed
  *
  * "after" is a mask of earlier operations, "how" an enum program_how.
  */

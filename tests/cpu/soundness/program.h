@@ -28,7 +28,7 @@ struct program_op {
 	enum program_how how;
 };
 
-/* The oracle must tell a pair of a line of a[0]..a[1] and one of b[0]..b[1]; line 0: an operation
+/* The oracle must report a pair of a line of a[0]..a[1] and one of b[0]..b[1]; line 0: an operation
  * of the host. `what` names the statement and how it was broken. */
 struct program_plant {
 	unsigned a[2], b[2];

@@ -21,7 +21,7 @@ typedef void reduce_done_fn(const struct program *p, const struct run_config *c,
 /*
  * Runs the program plain, then instrumented (with start's damage) in each memory model with `seeds`
  * seeds from start's, until one run fails: then *c is that run's. `expected`: as for run_program.
- * `done`: called with each run; NULL: nobody.
+ * `done`: called with each run; NULL: no call.
  */
 struct run_result reduce_check(const struct program *p, const struct reduce_case *start,
 			       unsigned seeds, const unsigned char *expected, struct reduce_case *c,

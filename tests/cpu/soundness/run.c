@@ -338,7 +338,7 @@ static bool look_at_reports(struct run *x)
 	return is_confirmed;
 }
 
-/* False: a planted race was not told. */
+/* False: a planted race was not reported. */
 static bool look_at_plants(struct run *x)
 {
 	for (unsigned i = 0; i < x->p->nplants; i++) {

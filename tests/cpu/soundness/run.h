@@ -36,7 +36,7 @@ struct run_result {
 	char text[256]; /* what failed */
 	unsigned reports, pairs;
 	unsigned possible;   /* reports of hirace that aren't certain */
-	unsigned told, seen; /* bit i: the oracle told plant i, collide reported a line of it */
+	unsigned told, seen; /* bit i: the oracle reported plant i, collide reported a line of it */
 };
 
 /* The program's text with collide in it (COLLIDER_SOUNDNESS=hirace: with hirace), and damaged. */

@@ -31,7 +31,8 @@ static _Noreturn void die(const char *what)
 
 /* ---- counts ------------------------------------------------------------------------------ */
 
-/* Plants of one kind: in how many runs they stood, were told by the oracle, seen by collide. */
+/* Plants of one kind: in how many runs they were present, reported by the oracle, seen by
+ * collide. */
 struct tally {
 	char what[32];
 	uint64_t runs, told, seen;
@@ -42,7 +43,7 @@ static struct {
 	uint64_t judged[2];	       /* runs with an oracle */
 	uint64_t reports, reported;    /* of collide; runs with some */
 	uint64_t pairs, paired;	       /* of the oracle */
-	uint64_t hidden, hidden_told;  /* racy runs without a plant that must be told */
+	uint64_t hidden, hidden_told;  /* racy runs without a plant that must be reported */
 	uint64_t stmts[GEN_KINDS];     /* of race-free programs */
 	struct tally tally[80];
 	unsigned ntally;
@@ -199,7 +200,7 @@ static struct run_result check(const struct gen_program *k, uint64_t number, enu
 	return r;
 }
 
-/* An interrupt ends the run after the program that it is at: the counts are told. */
+/* An interrupt ends the run after the program that it is at: the counts are printed. */
 static volatile sig_atomic_t is_stopped;
 
 static void on_interrupt(int signal)

@@ -331,7 +331,7 @@ void put_message(struct writer *w, const struct gen_stmt *s, unsigned i)
 		put_plant_pair(w, s, st, ld);
 }
 
-/* Whoever sees the other's flag unset goes in; fence.sc lets at most one. */
+/* The thread that sees the other's flag unset goes in; fence.sc lets at most one. */
 void put_dekker(struct writer *w, const struct gen_stmt *s, unsigned i)
 {
 	unsigned last = w->l->blocks * w->l->threads - 1;

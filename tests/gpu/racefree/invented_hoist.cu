@@ -23,7 +23,7 @@ __global__ void hoist(const unsigned *use, unsigned *out, int n)
 	for (int i = 0; i < n; i++) {
 		const unsigned *u = use + (i % 2) * WORK;
 
-		/* Even rounds: thread 0 stores, nobody reads. Odd rounds: everybody reads. */
+		/* Even rounds: thread 0 stores, none reads. Odd rounds: all read. */
 		if (i % 2 == 0 && t == 0)
 			flag = i + 3;
 		for (int k = 0; k < WORK; k++)

@@ -1,6 +1,6 @@
 // streaming.cu - every width that a plain access has, read and written by one thread each.
 //
-// 1, 2, 4, 8 and 16 bytes, aligned vectors, read-only loads of memory nobody writes.
+// 1, 2, 4, 8 and 16 bytes, aligned vectors, read-only loads of memory that nothing writes.
 // expect: nothing
 // small: 1 256
 

@@ -6,7 +6,7 @@
 // delays: 1000000/1
 // expect collide: clobbered-read|speculated-read at takes
 // may: gives
-// twin: -DFIXED: the reader is told when the writer has waited for its kernel
+// twin: -DFIXED: the reader is notified when the writer has waited for its kernel
 
 #include "hadron.h"
 
@@ -65,7 +65,7 @@ __global__ void consume(const unsigned *data, unsigned *out, unsigned long long 
 		span[1] = now();
 }
 
-/* What the processes tell each other. CUDA is started in each of them, after the fork. */
+/* What the processes send each other. CUDA is started in each of them, after the fork. */
 struct message {
 	cudaIpcMemHandle_t handle;
 	int is_good;
@@ -149,7 +149,7 @@ static int producer(int in, int out)
 	get(in, got.data(), N * sizeof(got[0]));
 	get(in, theirs.data(), 2 * sizeof(theirs[0]));
 	ours = example_download(d_span, ours.size());
-	/* Did the two overlap? Nobody can tell from the report. */
+	/* Did the two overlap? The report doesn't say. */
 	fprintf(stderr, "produce ran for %.1f ms, consume from %.1f to %.1f ms after its start\n",
 		(double)(ours[1] - ours[0]) / 1e6, (double)(long long)(theirs[0] - ours[0]) / 1e6,
 		(double)(long long)(theirs[1] - ours[0]) / 1e6);

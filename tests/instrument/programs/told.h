@@ -36,7 +36,7 @@ static __device__ inline bool is_told(unsigned flag, unsigned value)
 	return v >= value;
 }
 
-/* Runs its body once or more, with `pass` counting, until `flag` is told `value`. */
+/* Runs its body once or more, with `pass` counting, until `flag` has received `value`. */
 #define UNTIL_TOLD(pass, flag, value)                                                              \
 	for (unsigned pass = 0, end_ = 0; !end_; pass++, end_ = is_told(flag, value))
 
