@@ -122,12 +122,18 @@ RACE_FN uint32_t shadow_launch_next(uint32_t launch)
  * sides of what it reports.
  *
  * The host fills the block of a module when it loads it: first the knobs that every report needs
- * (record.h), then where the history words are. The word of address a in the tracked range is
+ * (record.h), then where the history words are. All memory is tracked, whoever allocated it, and
+ * words exist for what kernels touch. Addresses are cut into pieces of RACE_HISTORY_PIECE bytes;
+ * the first access to a piece takes the next block of the pool and writes its address into the
+ * directory. The word of address a is then
  *
- *	words + ((a - first) >> 2 << 3)
+ *	directory[a / piece] + (a % piece >> 2 << 3)
  *
- * and bytes and halfwords have words of their own, one for each byte. With `directory` set the
- * range is cut into pieces of RACE_HISTORY_PIECE bytes, each with words somewhere, or without.
+ * Bytes and halfwords have words of their own, one for each byte. They come by pages of
+ * RACE_HISTORY_PAGE bytes of the program's memory, on demand from a second pool.
+ *
+ * The pools are address space; the host says how much of them has memory (race_history_pool). When
+ * it runs out the pieces that come later go unchecked, and their accesses are counted.
  *
  * A launch is known by its place in a table of %gridid: the first thread of it that comes takes a
  * place, whose number is the launch number of the words. When the table is full later
@@ -135,7 +141,22 @@ RACE_FN uint32_t shadow_launch_next(uint32_t launch)
  */
 
 #define RACE_HISTORY_SYMBOL "__collider_history"
-#define RACE_HISTORY_PIECE  (1ull << 21)
+
+/* Addresses that have a place in the directory: those of x86-64 and of CUDA's unified space there. */
+#define RACE_HISTORY_ADDRESS_BITS 47u
+#define RACE_HISTORY_PIECE_BITS	  21u
+#define RACE_HISTORY_PIECE	  (1ull << RACE_HISTORY_PIECE_BITS)
+#define RACE_HISTORY_PIECES	  (1ull << (RACE_HISTORY_ADDRESS_BITS - RACE_HISTORY_PIECE_BITS))
+#define RACE_HISTORY_PAGE_BITS	  16u
+#define RACE_HISTORY_PAGE	  (1ull << RACE_HISTORY_PAGE_BITS)
+#define RACE_HISTORY_PAGES	  (RACE_HISTORY_PIECE / RACE_HISTORY_PAGE) /* of a piece */
+/* Bytes of a block of words, and of a page of bytes' words. */
+#define RACE_HISTORY_BLOCK_BYTES (RACE_HISTORY_PIECE * 2u)
+#define RACE_HISTORY_PAGE_BYTES	 (RACE_HISTORY_PAGE * 8u)
+/* Entries of the directory and of the pages' table that are no address. */
+#define RACE_HISTORY_NONE 0u /* nobody has touched it */
+#define RACE_HISTORY_BUSY 1u /* somebody is taking a block */
+#define RACE_HISTORY_FULL 2u /* there was none left */
 
 /* Places of the launches' table, one for each launch number, and how many are tried. */
 #define RACE_HISTORY_LAUNCHES SHADOW_LAUNCH_LAST
@@ -157,13 +178,19 @@ struct race_history_block {
 	uint32_t reserved[3];
 };
 
+/* How many blocks or pages of a pool are taken, and how many have memory. */
+struct race_history_pool {
+	uint64_t used, limit;
+};
+
 /* The tables, in one piece of zeroed memory that the host owns. */
 struct race_history_tables {
 	uint64_t launches[RACE_HISTORY_LAUNCHES + 1u]; /* %gridid + 1; 0: free */
 	uint64_t threads_aside, accesses_aside;	       /* threads without numbers; without words */
 	uint32_t unseen;			       /* RACE_HISTORY_*_ORDERS */
 	uint32_t is_ordered;	/* not 0: something stands in sides and blocks */
-	uint64_t reserved[509]; /* whole pages: the host gives them back */
+	struct race_history_pool words, bytes;
+	uint64_t reserved[505]; /* whole pages: the host gives them back */
 	struct race_history_side sides[RACE_HISTORY_SIDES];
 	struct race_history_block blocks[RACE_HISTORY_BLOCKS];
 };
@@ -175,12 +202,12 @@ struct race_history_tables {
 /* The symbol RACE_HISTORY_SYMBOL. All zero: no check does anything. */
 struct race_history {
 	struct race_knobs knobs;
-	uint64_t first, bytes; /* the tracked range */
-	uint64_t words, byte_words;
-	uint64_t sites, byte_sites; /* 4 bytes beside each word, or 0 */
-	uint64_t directory;	    /* of words, by piece; 0: one range */
-	uint64_t tables;	    /* struct race_history_tables */
-	uint64_t reserved[2];
+	uint64_t directory;	     /* RACE_HISTORY_PIECES addresses of blocks */
+	uint64_t words, sites;	     /* the pool of blocks; beside each word 4 bytes, or 0 */
+	uint64_t pages;		     /* RACE_HISTORY_PAGES addresses for each block, or 0 */
+	uint64_t bytes, byte_sites;  /* the pool of pages */
+	uint64_t tables;	     /* struct race_history_tables */
+	uint64_t reserved[3];
 };
 
 /*

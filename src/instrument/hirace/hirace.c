@@ -137,7 +137,7 @@ static void put_sync(struct kernel *k, struct ptx_opnd at, uint32_t op, struct p
 	struct inst_ctx *cx = k->cx;
 
 	inst_emit(cx, where, "sync", T(inst_num(op)),
-		  H(inst_reg(cx, k->me), inst_reg(cx, k->stamps), inst_reg(cx, k->table), at));
+		  H(inst_reg(cx, k->me), inst_reg(cx, k->stamps), at));
 }
 
 /* Release stamps beside a strong access; `at` is a generic address. */
