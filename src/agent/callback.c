@@ -24,6 +24,7 @@
 
 #include "agent/agent.h"
 #include "race/maps.h"
+#include "race/shadow.h"
 
 enum action {
 	ON_MODULE_LOAD,
@@ -53,6 +54,12 @@ enum action {
 	ON_CTX_DESTROY,
 	ON_DEVICE_RESET,
 	ON_TENSOR_MAP,
+	ON_MEMORY, /* these four: for the history words of detector hirace, and as ON_EARLY */
+	ON_MEMORY_ROWS,
+	ON_MEMORY_MAP,
+	ON_MEMORY_NODE,
+	ON_HOST_MEMORY,
+	ON_HEAP,
 	ON_EARLY /* comes before there is anything to race in: the context is set up now */
 };
 
@@ -148,9 +155,17 @@ static const struct row rows[] = {
 	ROW(cuTensorMapEncodeTiled, ON_TENSOR_MAP),
 	ROW(cuStreamCreate, ON_EARLY),
 	ROW(cuStreamCreateWithPriority, ON_EARLY),
-	ROW(cuMemAlloc_v2, ON_EARLY),
-	BOTH(cuMemAllocAsync, ON_EARLY),
-	ROW(cuMemAllocManaged, ON_EARLY),
+	ROW(cuMemAlloc_v2, ON_MEMORY),
+	BOTH(cuMemAllocAsync, ON_MEMORY),
+	BOTH(cuMemAllocFromPoolAsync, ON_MEMORY),
+	ROW(cuMemAllocManaged, ON_MEMORY),
+	ROW(cuMemAllocPitch_v2, ON_MEMORY_ROWS),
+	ROW(cuMemMap, ON_MEMORY_MAP),
+	ROW(cuGraphAddMemAllocNode, ON_MEMORY_NODE),
+	ROW(cuMemHostAlloc, ON_HOST_MEMORY),
+	ROW(cuMemAllocHost_v2, ON_HOST_MEMORY),
+	ROW(cuMemHostRegister_v2, ON_HOST_MEMORY),
+	ROW(cuCtxSetLimit, ON_HEAP),
 };
 
 static unsigned char action_of[CUPTI_DRIVER_TRACE_CBID_SIZE]; /* action + 1, 0: none */
@@ -293,6 +308,9 @@ static void on_launch(enum action a, CUpti_CallbackId id, const CUpti_CallbackDa
 		f = a == ON_LAUNCH_EX ? ((const cuLaunchKernelEx_params *)d->functionParams)->f
 				      : ((const cuLaunchKernel_params *)d->functionParams)->f;
 		k = agent_launch_prepare(c, f, d->symbolName);
+		if (!agent_kernel_is_instrumented(k))
+			agent_context_unseen(c, RACE_HISTORY_GRID_ORDERS);
+		agent_history_launch_begin(agent_context_history(c), 1);
 		*d->correlationData = (uint64_t)(uintptr_t)k;
 		agent_context_launch(c);
 		hold(c, stream_of(a, id, d->functionParams), is_programmatic(a, d->functionParams),
@@ -304,6 +322,8 @@ static void on_launch(enum action a, CUpti_CallbackId id, const CUpti_CallbackDa
 	} else {
 		agent_context_synced(c, result_of(d), UINT64_MAX); /* a dead context? */
 	}
+	if (d->callbackSite == CUPTI_API_EXIT)
+		agent_history_launch_end();
 }
 
 /* Kernels of several contexts at once: counted here, without their names. */
@@ -335,6 +355,7 @@ static void on_graph(enum action a, const CUpti_CallbackData *d)
 		agent_graph_forget(exec);
 	} else if (a == ON_GRAPH_LAUNCH && is_enter) {
 		agent_library_patch_all(c);
+		agent_history_launch_begin(agent_context_history(c), agent_graph_kernels(exec));
 		agent_context_launch(c);
 		hold(c, PARAMS(cuGraphLaunch)->hStream, false, d);
 	} else if (!is_enter && result_of(d) == CUDA_SUCCESS) {
@@ -343,6 +364,8 @@ static void on_graph(enum action a, const CUpti_CallbackData *d)
 		else if (a == ON_GRAPH_INSTANTIATE)
 			agent_graph_instantiated(c, *made->phGraphExec, made->hGraph);
 	}
+	if (a == ON_GRAPH_LAUNCH && !is_enter)
+		agent_history_launch_end();
 }
 
 /* Does this call wait for the whole current context? */
@@ -433,6 +456,40 @@ static void on_tensor_map(const CUpti_CallbackData *d)
 	race_map_record(p->tensorMap, &q);
 }
 
+/* Memory was asked for, or got: how much, and where it is (0: not yet, or not said). */
+static void on_memory(enum action a, CUpti_CallbackId id, const CUpti_CallbackData *d)
+{
+	bool is_exit = d->callbackSite == CUPTI_API_EXIT;
+	uint64_t at = 0, bytes = 0;
+	struct agent_context *c;
+
+	if (is_exit && result_of(d) != CUDA_SUCCESS)
+		return;
+	c = current(d);
+	if (!c)
+		return;
+	if (a == ON_MEMORY) { /* the parameters of all four begin alike */
+		bytes = PARAMS(cuMemAlloc_v2)->bytesize;
+		at = is_exit ? *PARAMS(cuMemAlloc_v2)->dptr : 0;
+	} else if (a == ON_MEMORY_ROWS) {
+		const cuMemAllocPitch_v2_params *p = d->functionParams;
+		bytes = (is_exit ? *p->pPitch : p->WidthInBytes) * p->Height;
+		at = is_exit ? *p->dptr : 0;
+	} else if (a == ON_MEMORY_MAP) {
+		bytes = is_exit ? PARAMS(cuMemMap)->size : 0;
+		at = PARAMS(cuMemMap)->ptr;
+	} else if (is_exit) {
+		bytes = PARAMS(cuGraphAddMemAllocNode)->nodeParams->bytesize;
+		at = PARAMS(cuGraphAddMemAllocNode)->nodeParams->dptr;
+	}
+	if (is_exit)
+		agent_history_memory(agent_context_history(c), at, bytes);
+	else
+		agent_history_request(agent_context_history(c), bytes);
+	if (id == ID(cuMemAllocManaged))
+		agent_context_unseen(c, RACE_HISTORY_HOST_ORDERS);
+}
+
 static void on_enter_only(enum action a, const CUpti_CallbackData *d)
 {
 	const void *p = d->functionParams;
@@ -504,6 +561,21 @@ static void on_driver(CUpti_CallbackId id, const CUpti_CallbackData *d)
 	case ON_TENSOR_MAP:
 		if (d->callbackSite == CUPTI_API_EXIT && result_of(d) == CUDA_SUCCESS)
 			on_tensor_map(d);
+		break;
+	case ON_MEMORY:
+	case ON_MEMORY_ROWS:
+	case ON_MEMORY_MAP:
+	case ON_MEMORY_NODE:
+		on_memory(a, id, d);
+		break;
+	case ON_HOST_MEMORY:
+		if (d->callbackSite == CUPTI_API_EXIT && current(d))
+			agent_context_unseen(current(d), RACE_HISTORY_HOST_ORDERS);
+		break;
+	case ON_HEAP:
+		if (d->callbackSite == CUPTI_API_EXIT && result_of(d) == CUDA_SUCCESS &&
+		    PARAMS(cuCtxSetLimit)->limit == CU_LIMIT_MALLOC_HEAP_SIZE)
+			agent_history_static(PARAMS(cuCtxSetLimit)->value);
 		break;
 	case ON_EARLY:
 		if (d->callbackSite == CUPTI_API_EXIT && result_of(d) == CUDA_SUCCESS)

@@ -48,6 +48,10 @@ struct agent_context {
 	struct race_rt *copy;
 	struct agent_copies *copies; /* NULL: the host's copies are not checked */
 	struct agent_holds *holds;   /* NULL: streams keep their order */
+	struct agent_history *history;
+	CUdeviceptr records; /* where the device sees the region's */
+	int is_history_tried; /* atomic */
+	uint32_t unseen;      /* RACE_HISTORY_*_ORDERS; atomic */
 	UT_hash_handle hh;
 };
 
@@ -121,7 +125,7 @@ static CUresult build(struct agent_context *c, const char **what)
 			      CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_PORTABLE));
 	TRY(mem_host_get_device_pointer(&records, region->records, 0));
 	memset(&head, 0, offsetof(struct race_rt, counters));
-	head.records = records;
+	head.records = c->records = records;
 	head.maps = records + RACE_REGION_MAPS;
 	TRY(memcpy_htod_async(rt, &head, offsetof(struct race_rt, counters), c->stream));
 	TRY(stream_synchronize(c->stream));
@@ -185,6 +189,7 @@ static CUresult copy_counters(struct agent_context *c)
 	region->unboxed = c->copy->unboxed;
 	for (unsigned i = 0; i < RACE_SLOTS; i++)
 		region->counts[i] = c->copy->slots[i].count;
+	agent_history_snapshot(agent_context_history(c), region);
 	return CUDA_SUCCESS;
 }
 
@@ -409,6 +414,33 @@ struct agent_copies *agent_context_copies(const struct agent_context *c)
 struct agent_holds *agent_context_holds(const struct agent_context *c)
 {
 	return c->state == AGENT_CTX_READY ? c->holds : NULL;
+}
+
+struct agent_history *agent_context_history(const struct agent_context *c)
+{
+	return __atomic_load_n(&c->history, __ATOMIC_ACQUIRE);
+}
+
+struct agent_history *agent_context_history_make(struct agent_context *c)
+{
+	struct agent_history *h;
+
+	if (c->state != AGENT_CTX_READY)
+		return NULL;
+	if (!__atomic_exchange_n(&c->is_history_tried, 1, __ATOMIC_RELAXED)) {
+		h = agent_history_new(c->handle, c->device, c->stream, c->region, c->records);
+		__atomic_store_n(&c->history, h, __ATOMIC_RELEASE);
+		if (h)
+			c->region->has_history = 1;
+		agent_history_unseen(h, __atomic_load_n(&c->unseen, __ATOMIC_SEQ_CST));
+	}
+	return agent_context_history(c);
+}
+
+void agent_context_unseen(struct agent_context *c, uint32_t who)
+{
+	if ((__atomic_fetch_or(&c->unseen, who, __ATOMIC_SEQ_CST) & who) != who)
+		agent_history_unseen(agent_context_history(c), who);
 }
 
 void agent_context_launch(struct agent_context *c)

@@ -188,6 +188,11 @@ struct agent_kernel *agent_launch_prepare(struct agent_context *c, CUfunction f,
 	return k;
 }
 
+bool agent_kernel_is_instrumented(const struct agent_kernel *k)
+{
+	return k && k->is_instrumented;
+}
+
 void agent_launch_count(struct agent_context *c, struct agent_kernel *k, uint64_t n)
 {
 	struct race_region *region = agent_context_region(c);
@@ -258,6 +263,18 @@ void agent_graph_launched(struct agent_context *c, CUgraphExec exec)
 	for (size_t i = 0; g && i < g->n; i++)
 		agent_launch_count(c, g->kernel[i], 1);
 	agent_unlock();
+}
+
+uint64_t agent_graph_kernels(CUgraphExec exec)
+{
+	struct graph *g;
+	uint64_t n;
+
+	agent_lock();
+	HASH_FIND_PTR(graphs, &exec, g);
+	n = g ? g->n : 0;
+	agent_unlock();
+	return n;
 }
 
 void agent_graph_forget(CUgraphExec exec)

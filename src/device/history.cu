@@ -312,9 +312,13 @@ extern "C" __device__ __noinline__ uint64_t __collider_history_take(uint64_t at,
 								    uint64_t first, uint64_t bytes)
 {
 	struct race_history_pool *p = (struct race_history_pool *)pool;
-	uint64_t was = dev_cas64(at, RACE_HISTORY_NONE, RACE_HISTORY_BUSY), now = RACE_HISTORY_FULL;
+	uint64_t old = dev_load64(at), was = old, now = RACE_HISTORY_FULL;
 
-	if (was == RACE_HISTORY_NONE) {
+	if (old == RACE_HISTORY_FULL && dev_word(&p->used) >= dev_word(&p->limit))
+		return old;
+	if (old == RACE_HISTORY_NONE || old == RACE_HISTORY_FULL)
+		was = dev_cas64(at, old, RACE_HISTORY_BUSY);
+	if (was == old && old != RACE_HISTORY_BUSY && old <= RACE_HISTORY_FULL) {
 		uint64_t n = dev_word(&p->used) < dev_word(&p->limit) ? dev_add64(pool, 1) : ~0ull;
 		if (n < dev_word(&p->limit))
 			now = first + n * bytes;
@@ -341,7 +345,7 @@ DEV_FN uint64_t dev_bytes(uint64_t at, uint64_t block, bool is_store)
 			 at % RACE_HISTORY_PIECE / RACE_HISTORY_PAGE) *
 				8u;
 	page = dev_load64(entry);
-	if (page <= RACE_HISTORY_BUSY && is_store)
+	if (page <= RACE_HISTORY_FULL && is_store)
 		page = __collider_history_take(entry, (uint64_t)&dev_tables()->bytes, first,
 					       RACE_HISTORY_PAGE_BYTES);
 	return page > RACE_HISTORY_FULL ? page + at % RACE_HISTORY_PAGE * 8u : 0;
@@ -351,6 +355,21 @@ DEV_FN uint64_t dev_bytes(uint64_t at, uint64_t block, bool is_store)
 DEV_FN uint64_t dev_beside(uint64_t word, uint64_t pool, uint64_t sites)
 {
 	return sites && word ? sites + (word - pool) / 2u : 0;
+}
+
+/* The piece's block of words; up to RACE_HISTORY_FULL: it has none. */
+extern "C" __device__ __noinline__ uint64_t __collider_history_block_of(uint64_t at)
+{
+	struct race_history_tables *t = dev_tables();
+	uint64_t directory, words;
+	uint32_t part = (uint32_t)(at >> (RACE_HISTORY_ADDRESS_BITS - 8u));
+
+	FIELD(directory, 64);
+	FIELD(words, 72);
+	if (part >= RACE_HISTORY_PARTS || !(t->parts[part / 32u] >> part % 32u & 1u))
+		return RACE_HISTORY_FULL;
+	return __collider_history_take(directory + at / RACE_HISTORY_PIECE * 8u,
+				       (uint64_t)&t->words, words, RACE_HISTORY_BLOCK_BYTES);
 }
 
 DEV_FN void dev_global(uint64_t me, uint64_t stamps, uint64_t at, uint64_t what)
@@ -366,9 +385,8 @@ DEV_FN void dev_global(uint64_t me, uint64_t stamps, uint64_t at, uint64_t what)
 	FIELD(byte_sites, 104);
 	entry = directory + at / RACE_HISTORY_PIECE * 8u;
 	block = at >> RACE_HISTORY_ADDRESS_BITS ? RACE_HISTORY_FULL : dev_load64(entry);
-	if (block <= RACE_HISTORY_BUSY)
-		block = __collider_history_take(entry, (uint64_t)&dev_tables()->words, words,
-						RACE_HISTORY_BLOCK_BYTES);
+	if (block <= RACE_HISTORY_FULL)
+		block = __collider_history_block_of(at);
 	if (block <= RACE_HISTORY_FULL) {
 		dev_untracked();
 		return;
@@ -503,10 +521,13 @@ RACE_STATIC_ASSERT(RACE_HISTORY_SIDES == 1u << 16, "hashed to 16 bits");
 /* The host clears the tables when nothing runs. */
 DEV_FN void dev_mark(void)
 {
-	uint32_t *at = &dev_tables()->is_ordered;
+	struct race_history_tables *t = dev_tables();
 
-	if (dev_word32(at) == 0)
-		asm volatile("st.relaxed.gpu.u32 [%0], %1;" ::"l"(at), "r"(1));
+	if (dev_word32(&t->is_ordered))
+		return;
+	asm volatile("st.relaxed.gpu.u32 [%0], %1;" ::"l"(&t->is_ordered), "r"(1));
+	if (t->ordered_at)
+		DEV_STORE32(t->ordered_at, 1);
 }
 
 DEV_FN void dev_post(uint32_t *at, const struct shadow_stamp *s)

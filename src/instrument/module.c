@@ -208,6 +208,16 @@ static void choose_space(struct inst_ctx *cx, size_t bytes)
 							       : PTX_STR("global");
 }
 
+static bool has_managed(const struct ptx_module *m)
+{
+	ptx_each_item(m, it)
+	{
+		if (it->kind == PTX_ITEM_VAR && it->var->is_managed)
+			return true;
+	}
+	return false;
+}
+
 /* The block of detector hirace and its functions. */
 bool inst_add_history(struct inst_ctx *cx)
 {
@@ -219,6 +229,10 @@ bool inst_add_history(struct inst_ctx *cx)
 		inst_module_text(cx, "history",
 				 T(cx->k, PTX_STR(RACE_HISTORY_SYMBOL),
 				   inst_num((int64_t)sizeof(struct race_history) / 8))));
+	if (has_managed(cx->m))
+		add_raw(cx, at, inst_module_text(cx, "words",
+						 T(PTX_STR(RACE_HISTORY_HOST_SYMBOL), inst_num(1),
+						   inst_num(1))));
 	if (!add_functions(cx, at, race_device_history, race_device_history_size))
 		return false;
 	ptx_each_item(cx->m, it)

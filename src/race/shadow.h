@@ -141,12 +141,15 @@ RACE_FN uint32_t shadow_launch_next(uint32_t launch)
  */
 
 #define RACE_HISTORY_SYMBOL "__collider_history"
+/* A module with managed variables has this one, too: host code may order its threads. */
+#define RACE_HISTORY_HOST_SYMBOL "__collider_history_host"
 
 /* Addresses that have a place in the directory: those of x86-64 and of CUDA's unified space there. */
 #define RACE_HISTORY_ADDRESS_BITS 47u
 #define RACE_HISTORY_PIECE_BITS	  21u
 #define RACE_HISTORY_PIECE	  (1ull << RACE_HISTORY_PIECE_BITS)
 #define RACE_HISTORY_PIECES	  (1ull << (RACE_HISTORY_ADDRESS_BITS - RACE_HISTORY_PIECE_BITS))
+#define RACE_HISTORY_PARTS	  256u /* of the directory */
 #define RACE_HISTORY_PAGE_BITS	  16u
 #define RACE_HISTORY_PAGE	  (1ull << RACE_HISTORY_PAGE_BITS)
 #define RACE_HISTORY_PAGES	  (RACE_HISTORY_PIECE / RACE_HISTORY_PAGE) /* of a piece */
@@ -187,10 +190,13 @@ struct race_history_pool {
 struct race_history_tables {
 	uint64_t launches[RACE_HISTORY_LAUNCHES + 1u]; /* %gridid + 1; 0: free */
 	uint64_t threads_aside, accesses_aside;	       /* threads without numbers; without words */
-	uint32_t unseen;			       /* RACE_HISTORY_*_ORDERS */
-	uint32_t is_ordered;	/* not 0: something stands in sides and blocks */
 	struct race_history_pool words, bytes;
-	uint64_t reserved[505]; /* whole pages: the host gives them back */
+	uint64_t ordered_at; /* where the host wants to see is_ordered, too; 0: nowhere */
+	uint32_t unseen;     /* RACE_HISTORY_*_ORDERS */
+	uint32_t is_ordered; /* not 0: something stands in sides and blocks */
+	/* Parts of the directory that have memory of their own; a bit for each. */
+	uint32_t parts[RACE_HISTORY_PARTS / 32u];
+	uint64_t reserved[500]; /* whole pages: the host gives them back */
 	struct race_history_side sides[RACE_HISTORY_SIDES];
 	struct race_history_block blocks[RACE_HISTORY_BLOCKS];
 };

@@ -17,6 +17,7 @@
 #define _GNU_SOURCE
 #endif
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "cudart/state/collider.h"
@@ -99,6 +100,7 @@ static void set_up(void)
 		return;
 	}
 	h.tables->words.limit = h.blocks;
+	memset(h.tables->parts, 0xff, sizeof(h.tables->parts));
 	/* Without these less is said, and bytes go unchecked. */
 	h.sites = reserve(h.blocks * RACE_HISTORY_BLOCK_BYTES / 2);
 	h.pages = reserve(h.blocks * RACE_HISTORY_PAGES * 8);
