@@ -70,6 +70,8 @@ struct agent_driver {
 	CUresult (*module_load_data)(CUmodule *, const void *);
 	CUresult (*module_get_function)(CUfunction *, CUmodule, const char *);
 	CUresult (*event_destroy)(CUevent);
+	CUresult (*stream_wait_event)(CUstream, CUevent, unsigned);
+	CUresult (*memset_d32_async)(CUdeviceptr, unsigned, size_t, CUstream);
 	/* For history.c, from 11.2 on; without them hirace checks nothing. */
 	CUresult (*device_get_attribute)(int *, CUdevice_attribute, CUdevice);
 	CUresult (*mem_get_info)(size_t *, size_t *);
@@ -225,6 +227,12 @@ void agent_graph_launched(struct agent_context *c, CUgraphExec exec);
 void agent_graph_forget(CUgraphExec exec);
 /* Its kernel nodes, as far as they are known. */
 uint64_t agent_graph_kernels(CUgraphExec exec);
+/* Around its launch: waits until no other thread launches it, and gives the event that its last
+ * launch left (NULL: it has none yet). False: it isn't known, or kernels of it may run more than
+ * once a launch. */
+bool agent_graph_begin(CUgraphExec exec, CUevent *last);
+/* `last`: an event behind this launch, NULL: there is none. */
+void agent_graph_end(CUgraphExec exec, CUevent last);
 
 /* ---- copies.c ------------------------------------------------------------ */
 
@@ -276,6 +284,9 @@ void agent_history_unseen(struct agent_history *h, uint32_t who);
 /* Around each call that launches so many kernels, its context current. */
 void agent_history_launch_begin(struct agent_history *h, uint64_t kernels);
 void agent_history_launch_end(void);
+/* Before and behind the launch of a graph, inside those two: see race_history_key(). */
+void agent_history_graph_begin(struct agent_history *h, CUgraphExec exec, CUstream stream);
+void agent_history_graph_end(struct agent_history *h, CUgraphExec exec, CUstream stream);
 /* Context current, inside a guard: what stepped aside goes to the region. */
 void agent_history_snapshot(struct agent_history *h, struct race_region *region);
 

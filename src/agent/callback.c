@@ -342,13 +342,30 @@ static void on_launch_multi(const CUpti_CallbackData *d)
 	}
 }
 
+/* A graph that is launched, not put into another one. */
+static void around_graph(struct agent_context *c, CUgraphExec exec, CUstream stream, bool is_enter)
+{
+	struct agent_history *h = agent_context_history(c);
+	struct agent_guard g;
+
+	agent_enter(&g);
+	if (is_enter)
+		agent_history_graph_begin(h, exec, stream);
+	else
+		agent_history_graph_end(h, exec, stream);
+	agent_leave(&g);
+}
+
 static void on_graph(enum action a, const CUpti_CallbackData *d)
 {
 	const cuGraphInstantiateWithFlags_params *made = d->functionParams;
 	CUgraphExec exec = PARAMS(cuGraphLaunch)->hGraph; /* or cuGraphExecDestroy's only one */
 	struct agent_context *c = current(d);
 	bool is_enter = d->callbackSite == CUPTI_API_ENTER;
+	CUstream stream = a == ON_GRAPH_LAUNCH ? PARAMS(cuGraphLaunch)->hStream : NULL;
 
+	if (!stream && is_per_thread(d->functionName))
+		stream = CU_STREAM_PER_THREAD;
 	if (!c)
 		return;
 	if (a == ON_GRAPH_DESTROY && is_enter) {
@@ -356,6 +373,8 @@ static void on_graph(enum action a, const CUpti_CallbackData *d)
 	} else if (a == ON_GRAPH_LAUNCH && is_enter) {
 		agent_library_patch_all(c);
 		agent_history_launch_begin(agent_context_history(c), agent_graph_kernels(exec));
+		if (!is_captured(stream))
+			around_graph(c, exec, stream, true);
 		agent_context_launch(c);
 		hold(c, PARAMS(cuGraphLaunch)->hStream, false, d);
 	} else if (!is_enter && result_of(d) == CUDA_SUCCESS) {
@@ -364,8 +383,11 @@ static void on_graph(enum action a, const CUpti_CallbackData *d)
 		else if (a == ON_GRAPH_INSTANTIATE)
 			agent_graph_instantiated(c, *made->phGraphExec, made->hGraph);
 	}
-	if (a == ON_GRAPH_LAUNCH && !is_enter)
+	if (a == ON_GRAPH_LAUNCH && !is_enter) {
+		if (!is_captured(stream))
+			around_graph(c, exec, stream, false);
 		agent_history_launch_end();
+	}
 }
 
 /* Does this call wait for the whole current context? */

@@ -60,6 +60,8 @@ static const char *load_all(void)
 	SET(module_get_function, "cuModuleGetFunction");
 	SET(launch_kernel, "cuLaunchKernel");
 	SET(event_destroy, "cuEventDestroy_v2");
+	SET(stream_wait_event, "cuStreamWaitEvent");
+	SET(memset_d32_async, "cuMemsetD32Async");
 	SET(device_get_attribute, "cuDeviceGetAttribute");
 	SET(mem_get_info, "cuMemGetInfo_v2");
 	SET(mem_address_reserve, "cuMemAddressReserve");

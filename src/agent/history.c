@@ -50,6 +50,7 @@
 #define PARTS	       RACE_HISTORY_PARTS
 #define PART_BYTES     (RACE_HISTORY_PIECES * 8u / PARTS)
 #define POOL_CHUNKS    4096u
+#define LOW_PARTS      4u /* memory of pools lies there */
 
 /* Address space with memory behind its first `mapped` bytes. */
 struct area {
@@ -84,6 +85,8 @@ struct agent_history {
 	uint32_t parts[PARTS / 32]; /* with memory of their own */
 	struct chunk chunks[POOL_CHUNKS];
 	uint32_t nchunks;
+	uint32_t epochs;   /* launches of graphs; atomic */
+	bool is_blind;
 	uint32_t *ordered; /* in the shared file: the device set it */
 
 	/* Under the agent's lock. */
@@ -238,6 +241,8 @@ static void choose_parts(struct agent_history *h)
 	char line[512];
 
 	mark(h, h->tables);
+	for (uint64_t part = 0; part < LOW_PARTS; part++)
+		mark(h, part << PART_BITS);
 	for (uint64_t part = PARTS - 3; part < PARTS; part++)
 		mark(h, part << PART_BITS);
 	while (f && fgets(line, sizeof(line), f)) {
@@ -373,7 +378,9 @@ static bool has_functions(void)
 	return agent_driver.mem_address_reserve && agent_driver.mem_create &&
 	       agent_driver.mem_release && agent_driver.mem_map && agent_driver.mem_unmap &&
 	       agent_driver.mem_set_access && agent_driver.mem_get_info &&
-	       agent_driver.device_get_attribute && agent_driver.ctx_record_event;
+	       agent_driver.device_get_attribute && agent_driver.ctx_record_event &&
+	       agent_driver.stream_wait_event && agent_driver.memset_d32_async &&
+	       agent_driver.event_record;
 }
 
 /* ---- when nothing runs ------------------------------------------------------------------------ */
@@ -691,6 +698,46 @@ void agent_history_launch_end(void)
 	if (!h->launching && h->is_busy)
 		pthread_cond_broadcast(&agent.changed);
 	agent_unlock();
+}
+
+void agent_history_graph_begin(struct agent_history *h, CUgraphExec exec, CUstream stream)
+{
+	static const uint32_t parts = 1u << 24; /* of the key, see race_history_key() */
+	CUdeviceptr at;
+	CUevent last;
+	bool is_good;
+	uint32_t n;
+
+	if (!h)
+		return;
+	is_good = agent_graph_begin(exec, &last);
+	n = __atomic_add_fetch(&h->epochs, 1, __ATOMIC_RELAXED) % parts;
+	at = h->tables + offsetof(struct race_history_tables, epoch);
+	if (is_good && last)
+		is_good = agent_driver.stream_wait_event(stream, last, 0) == CUDA_SUCCESS;
+	if (is_good)
+		is_good = agent_driver.memset_d32_async(at, n, 1, stream) == CUDA_SUCCESS;
+	if (!is_good && !h->is_blind) {
+		uint32_t unseen = h->unseen | RACE_HISTORY_BLIND;
+		h->is_blind = true;
+		agent_history_unseen(h, RACE_HISTORY_BLIND);
+		(void)write_words(h, h->tables + offsetof(struct race_history_tables, unseen),
+				  &unseen, sizeof(unseen));
+		race_shm_note("a graph has conditional nodes, or was made unseen: "
+			      "--detector=hirace checks nothing from here on");
+	}
+}
+
+void agent_history_graph_end(struct agent_history *h, CUgraphExec exec, CUstream stream)
+{
+	CUevent last;
+
+	if (!h)
+		return;
+	if (agent_driver.event_create(&last, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS ||
+	    agent_driver.event_record(last, stream) != CUDA_SUCCESS)
+		last = NULL;
+	agent_graph_end(exec, last);
 }
 
 void agent_history_snapshot(struct agent_history *h, struct race_region *region)

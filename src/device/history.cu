@@ -138,7 +138,7 @@ DEV_FN struct place dev_place(void)
 /* This launch's place in the table, from 1; 0: there is none. */
 DEV_FN uint32_t dev_launch(struct race_history_tables *t)
 {
-	uint64_t grid = dev_grid() + 1u;
+	uint64_t grid = race_history_key(dev_grid(), dev_word(&t->epoch));
 	uint32_t at = (uint32_t)(grid % RACE_HISTORY_LAUNCHES);
 
 #pragma unroll 1
@@ -165,7 +165,7 @@ extern "C" __device__ __noinline__ uint64_t __collider_history_begin(uint32_t fl
 	if (t == 0)
 		return 0;
 	bits = shadow_thread_bits(p.blocks * p.block_size);
-	w.launch = dev_launch(t);
+	w.launch = t->unseen & RACE_HISTORY_BLIND ? 0 : dev_launch(t);
 	if (thread >> bits || w.launch == 0) {
 		DEV_INC64((uint64_t)&t->threads_aside);
 		return 0;
@@ -213,7 +213,7 @@ extern "C" __device__ __noinline__ void __collider_history_tell(uint64_t me, uin
 								uint32_t site, uint32_t kind_width)
 {
 	uint64_t shape = blockDim.x | blockDim.y << 16 | (uint64_t)blockDim.z << 32;
-	uint32_t earlier = (left & 0xffu) == race_history_mix(was) ? left >> 8 : 0;
+	uint32_t earlier = race_history_who(left, was);
 
 	struct dev_found f = {dev_table(), site,
 			      (kind_width & 0xffu) | RACE_REC_TWO_SIDES << 16,

@@ -17,10 +17,11 @@
 
 #include <string.h>
 
-/* Functions of the system that order nothing between threads. */
+/* Functions of the system that order nothing between threads. The heap's `free` isn't among them:
+ * what one thread frees another one's malloc may return, ordered behind it. */
 static bool is_quiet_system(struct ptx_str name)
 {
-	static const char *const quiet[] = {"vprintf", "malloc", "free", "__assertfail"};
+	static const char *const quiet[] = {"vprintf", "malloc", "__assertfail"};
 
 	for (size_t i = 0; i < BASE_COUNTOF(quiet); i++)
 		if (ptx_str_is(name, quiet[i]))

@@ -135,7 +135,7 @@ RACE_FN uint32_t shadow_launch_next(uint32_t launch)
  * The pools are address space; the host says how much of them has memory (race_history_pool). When
  * it runs out the pieces that come later go unchecked, and their accesses are counted.
  *
- * A launch is known by its place in a table of %gridid: the first thread of it that comes takes a
+ * A launch is known by its place in a table by %gridid: the first thread of it that comes takes a
  * place, whose number is the launch number of the words. When the table is full later
  * launches step aside until the host has swept all words.
  */
@@ -188,22 +188,35 @@ struct race_history_pool {
 
 /* The tables, in one piece of zeroed memory that the host owns. */
 struct race_history_tables {
-	uint64_t launches[RACE_HISTORY_LAUNCHES + 1u]; /* %gridid + 1; 0: free */
+	uint64_t launches[RACE_HISTORY_LAUNCHES + 1u]; /* race_history_key(); 0: free */
 	uint64_t threads_aside, accesses_aside;	       /* threads without numbers; without words */
 	struct race_history_pool words, bytes;
 	uint64_t ordered_at; /* where the host wants to see is_ordered, too; 0: nowhere */
+	uint64_t epoch;	     /* of graphs, see race_history_key() */
 	uint32_t unseen;     /* RACE_HISTORY_*_ORDERS */
 	uint32_t is_ordered; /* not 0: something stands in sides and blocks */
 	/* Parts of the directory that have memory of their own; a bit for each. */
 	uint32_t parts[RACE_HISTORY_PARTS / 32u];
-	uint64_t reserved[500]; /* whole pages: the host gives them back */
+	uint64_t reserved[499]; /* whole pages: the host gives them back */
 	struct race_history_side sides[RACE_HISTORY_SIDES];
 	struct race_history_block blocks[RACE_HISTORY_BLOCKS];
 };
 
+/*
+ * What a launch is known by. A kernel of a graph has the same %gridid each time that the graph is
+ * launched (seen on an H200), so the host gives each launch of a graph an epoch of its own, written
+ * behind the graph's last launch and before this one. Launches that run beside that may get two
+ * numbers: pairs of theirs are missed, none is invented.
+ */
+RACE_FN uint64_t race_history_key(uint64_t grid, uint64_t epoch)
+{
+	return grid + 1u + (epoch << 40);
+}
+
 /* race_history_tables.unseen: who may order threads of a kernel without our seeing it. */
 #define RACE_HISTORY_HOST_ORDERS 1u /* host code: it has memory in common with kernels */
 #define RACE_HISTORY_GRID_ORDERS 2u /* kernels that were not instrumented */
+#define RACE_HISTORY_BLIND	 4u /* launches can't be told apart: no thread gets a number */
 
 /* The symbol RACE_HISTORY_SYMBOL. All zero: no check does anything. */
 struct race_history {
@@ -252,20 +265,23 @@ struct race_history {
 #define RACE_SYNC_JOIN	  128u /* a barrier was just passed */
 
 /*
- * The 4 bytes beside a word: who left it, with some bits of the word, since the two are not written
- * at once. 0: nobody.
+ * The 4 bytes beside a word: who left it, with 16 bits of a hash of the word, since the two are not
+ * written at once. 0: nobody, or a site whose number doesn't fit.
  */
 RACE_FN uint32_t race_history_mix(uint64_t word)
 {
-	uint32_t x = (uint32_t)(word ^ word >> 32);
-
-	x ^= x >> 16;
-	return (x ^ x >> 8) & 0xffu;
+	return (uint32_t)(word * 0x9e3779b97f4a7c15ull >> 48);
 }
 
 RACE_FN uint32_t race_history_left(uint32_t site, uint64_t word)
 {
-	return (site + 1u) << 8 | race_history_mix(word);
+	return site < 0xffffu ? (site + 1u) << 16 | race_history_mix(word) : 0u;
+}
+
+/* The site + 1 of who left this word; 0: not known. */
+RACE_FN uint32_t race_history_who(uint32_t left, uint64_t word)
+{
+	return (left & 0xffffu) == race_history_mix(word) ? left >> 16 : 0u;
 }
 
 /* The table of a block's static shared memory: a head, and words as above, all in shared memory. */
