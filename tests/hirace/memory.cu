@@ -106,7 +106,7 @@ static void graph()
 
 int main(int argc, char **argv)
 {
-	int many = argc > 1 ? atoi(argv[1]) : 3000, *p, *q;
+	int many = argc > 1 ? atoi(argv[1]) : 1300, *p, *q;
 	size_t pitch;
 	void *v;
 
