@@ -319,4 +319,10 @@ void agent_host_call(uint32_t id, const void *data);
 /* After fork, in the child; the lock is held. */
 void agent_host_forget(void);
 
+/* ---- memory.c: what the program allocates -------------------------------- */
+
+/* As agent_host_enable and agent_host_call. */
+void agent_memory_enable(agent_enable_fn *enable, void *arg);
+void agent_memory_call(uint32_t id, const void *data);
+
 #endif

@@ -54,12 +54,6 @@ enum action {
 	ON_CTX_DESTROY,
 	ON_DEVICE_RESET,
 	ON_TENSOR_MAP,
-	ON_MEMORY, /* these four: for the history words of detector hirace, and as ON_EARLY */
-	ON_MEMORY_ROWS,
-	ON_MEMORY_MAP,
-	ON_MEMORY_NODE,
-	ON_HOST_MEMORY,
-	ON_HEAP,
 	ON_EARLY /* comes before there is anything to race in: the context is set up now */
 };
 
@@ -155,17 +149,9 @@ static const struct row rows[] = {
 	ROW(cuTensorMapEncodeTiled, ON_TENSOR_MAP),
 	ROW(cuStreamCreate, ON_EARLY),
 	ROW(cuStreamCreateWithPriority, ON_EARLY),
-	ROW(cuMemAlloc_v2, ON_MEMORY),
-	BOTH(cuMemAllocAsync, ON_MEMORY),
-	BOTH(cuMemAllocFromPoolAsync, ON_MEMORY),
-	ROW(cuMemAllocManaged, ON_MEMORY),
-	ROW(cuMemAllocPitch_v2, ON_MEMORY_ROWS),
-	ROW(cuMemMap, ON_MEMORY_MAP),
-	ROW(cuGraphAddMemAllocNode, ON_MEMORY_NODE),
-	ROW(cuMemHostAlloc, ON_HOST_MEMORY),
-	ROW(cuMemAllocHost_v2, ON_HOST_MEMORY),
-	ROW(cuMemHostRegister_v2, ON_HOST_MEMORY),
-	ROW(cuCtxSetLimit, ON_HEAP),
+	ROW(cuMemAlloc_v2, ON_EARLY),
+	BOTH(cuMemAllocAsync, ON_EARLY),
+	ROW(cuMemAllocManaged, ON_EARLY),
 };
 
 static unsigned char action_of[CUPTI_DRIVER_TRACE_CBID_SIZE]; /* action + 1, 0: none */
@@ -345,14 +331,11 @@ static void on_launch_multi(const CUpti_CallbackData *d)
 /* A graph that is launched, not put into another one. */
 static void around_graph(struct agent_context *c, CUgraphExec exec, CUstream stream, bool is_enter)
 {
-	struct agent_history *h = agent_context_history(c);
 	struct agent_guard g;
 
 	agent_enter(&g);
-	if (is_enter)
-		agent_history_graph_begin(h, exec, stream);
-	else
-		agent_history_graph_end(h, exec, stream);
+	(is_enter ? agent_history_graph_begin : agent_history_graph_end)(agent_context_history(c),
+									 exec, stream);
 	agent_leave(&g);
 }
 
@@ -478,40 +461,6 @@ static void on_tensor_map(const CUpti_CallbackData *d)
 	race_map_record(p->tensorMap, &q);
 }
 
-/* Memory was asked for, or got: how much, and where it is (0: not yet, or not said). */
-static void on_memory(enum action a, CUpti_CallbackId id, const CUpti_CallbackData *d)
-{
-	bool is_exit = d->callbackSite == CUPTI_API_EXIT;
-	uint64_t at = 0, bytes = 0;
-	struct agent_context *c;
-
-	if (is_exit && result_of(d) != CUDA_SUCCESS)
-		return;
-	c = current(d);
-	if (!c)
-		return;
-	if (a == ON_MEMORY) { /* the parameters of all four begin alike */
-		bytes = PARAMS(cuMemAlloc_v2)->bytesize;
-		at = is_exit ? *PARAMS(cuMemAlloc_v2)->dptr : 0;
-	} else if (a == ON_MEMORY_ROWS) {
-		const cuMemAllocPitch_v2_params *p = d->functionParams;
-		bytes = (is_exit ? *p->pPitch : p->WidthInBytes) * p->Height;
-		at = is_exit ? *p->dptr : 0;
-	} else if (a == ON_MEMORY_MAP) {
-		bytes = is_exit ? PARAMS(cuMemMap)->size : 0;
-		at = PARAMS(cuMemMap)->ptr;
-	} else if (is_exit) {
-		bytes = PARAMS(cuGraphAddMemAllocNode)->nodeParams->bytesize;
-		at = PARAMS(cuGraphAddMemAllocNode)->nodeParams->dptr;
-	}
-	if (is_exit)
-		agent_history_memory(agent_context_history(c), at, bytes);
-	else
-		agent_history_request(agent_context_history(c), bytes);
-	if (id == ID(cuMemAllocManaged))
-		agent_context_unseen(c, RACE_HISTORY_HOST_ORDERS);
-}
-
 static void on_enter_only(enum action a, const CUpti_CallbackData *d)
 {
 	const void *p = d->functionParams;
@@ -584,21 +533,6 @@ static void on_driver(CUpti_CallbackId id, const CUpti_CallbackData *d)
 		if (d->callbackSite == CUPTI_API_EXIT && result_of(d) == CUDA_SUCCESS)
 			on_tensor_map(d);
 		break;
-	case ON_MEMORY:
-	case ON_MEMORY_ROWS:
-	case ON_MEMORY_MAP:
-	case ON_MEMORY_NODE:
-		on_memory(a, id, d);
-		break;
-	case ON_HOST_MEMORY:
-		if (d->callbackSite == CUPTI_API_EXIT && current(d))
-			agent_context_unseen(current(d), RACE_HISTORY_HOST_ORDERS);
-		break;
-	case ON_HEAP:
-		if (d->callbackSite == CUPTI_API_EXIT && result_of(d) == CUDA_SUCCESS &&
-		    PARAMS(cuCtxSetLimit)->limit == CU_LIMIT_MALLOC_HEAP_SIZE)
-			agent_history_static(PARAMS(cuCtxSetLimit)->value);
-		break;
 	case ON_EARLY:
 		if (d->callbackSite == CUPTI_API_EXIT && result_of(d) == CUDA_SUCCESS)
 			current(d);
@@ -642,6 +576,7 @@ static void CUPTIAPI on_callback(void *user, CUpti_CallbackDomain domain, CUpti_
 	} else if (domain == CUPTI_CB_DOMAIN_DRIVER_API && !agent_is_inside()) {
 		on_driver(id, data);
 		agent_host_call(id, data);
+		agent_memory_call(id, data);
 	}
 }
 
@@ -722,6 +657,7 @@ static bool enable_all(const struct cupti *cupti, CUpti_SubscriberHandle sub)
 			is_good = is_good && r == CUPTI_SUCCESS;
 	}
 	agent_host_enable(enable_one, &(struct enabling){cupti, sub});
+	agent_memory_enable(enable_one, &(struct enabling){cupti, sub});
 	return is_good;
 }
 

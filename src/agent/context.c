@@ -49,7 +49,7 @@ struct agent_context {
 	struct agent_copies *copies; /* NULL: the host's copies are not checked */
 	struct agent_holds *holds;   /* NULL: streams keep their order */
 	struct agent_history *history;
-	CUdeviceptr records; /* where the device sees the region's */
+	CUdeviceptr records;  /* where the device sees the region's */
 	int is_history_tried; /* atomic */
 	uint32_t unseen;      /* RACE_HISTORY_*_ORDERS; atomic */
 	UT_hash_handle hh;

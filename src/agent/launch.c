@@ -24,7 +24,7 @@ static bool was_added; /* under the lock */
 
 #define NODE_CONDITIONAL 13 /* CU_GRAPH_NODE_TYPE_CONDITIONAL, since 12.3 */
 #define LAUNCH_WAIT_S	 2
-#define GRAPH_DEPTH 8 /* child graphs in child graphs */
+#define GRAPH_DEPTH	 8 /* child graphs in child graphs */
 
 struct agent_kernel {
 	struct race_kernel_count *chunk; /* NULL: the heap is full */

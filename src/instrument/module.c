@@ -230,9 +230,10 @@ bool inst_add_history(struct inst_ctx *cx)
 				 T(cx->k, PTX_STR(RACE_HISTORY_SYMBOL),
 				   inst_num((int64_t)sizeof(struct race_history) / 8))));
 	if (has_managed(cx->m))
-		add_raw(cx, at, inst_module_text(cx, "words",
-						 T(PTX_STR(RACE_HISTORY_HOST_SYMBOL), inst_num(1),
-						   inst_num(1))));
+		add_raw(cx, at,
+			inst_module_text(
+				cx, "words",
+				T(PTX_STR(RACE_HISTORY_HOST_SYMBOL), inst_num(1), inst_num(1))));
 	if (!add_functions(cx, at, race_device_history, race_device_history_size))
 		return false;
 	ptx_each_item(cx->m, it)

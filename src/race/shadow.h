@@ -144,7 +144,7 @@ RACE_FN uint32_t shadow_launch_next(uint32_t launch)
 /* A module with managed variables has this one, too: host code may order its threads. */
 #define RACE_HISTORY_HOST_SYMBOL "__collider_history_host"
 
-/* Addresses that have a place in the directory: those of x86-64 and of CUDA's unified space there. */
+/* Addresses that have a place in the directory: those of x86-64, and CUDA's unified ones there. */
 #define RACE_HISTORY_ADDRESS_BITS 47u
 #define RACE_HISTORY_PIECE_BITS	  21u
 #define RACE_HISTORY_PIECE	  (1ull << RACE_HISTORY_PIECE_BITS)
@@ -221,11 +221,11 @@ RACE_FN uint64_t race_history_key(uint64_t grid, uint64_t epoch)
 /* The symbol RACE_HISTORY_SYMBOL. All zero: no check does anything. */
 struct race_history {
 	struct race_knobs knobs;
-	uint64_t directory;	     /* RACE_HISTORY_PIECES addresses of blocks */
-	uint64_t words, sites;	     /* the pool of blocks; beside each word 4 bytes, or 0 */
-	uint64_t pages;		     /* RACE_HISTORY_PAGES addresses for each block, or 0 */
-	uint64_t bytes, byte_sites;  /* the pool of pages */
-	uint64_t tables;	     /* struct race_history_tables */
+	uint64_t directory;	    /* RACE_HISTORY_PIECES addresses of blocks */
+	uint64_t words, sites;	    /* the pool of blocks; beside each word 4 bytes, or 0 */
+	uint64_t pages;		    /* RACE_HISTORY_PAGES addresses for each block, or 0 */
+	uint64_t bytes, byte_sites; /* the pool of pages */
+	uint64_t tables;	    /* struct race_history_tables */
 	uint64_t reserved[3];
 };
 

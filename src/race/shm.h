@@ -70,10 +70,10 @@ struct race_region {
 #define RACE_REGION_MAPPED (sizeof(struct race_region) - offsetof(struct race_region, records))
 #define RACE_REGION_MAPS                                                                           \
 	(offsetof(struct race_region, maps) - offsetof(struct race_region, records))
-#define RACE_REGION_STOP  (sizeof(struct race_record) * RACE_SLOTS) /* behind the records */
+#define RACE_REGION_STOP    (sizeof(struct race_record) * RACE_SLOTS) /* behind the records */
 #define RACE_REGION_ORDERED (RACE_REGION_STOP + 4u)
-#define RACE_REGION_COVER (RACE_REGION_STOP + 4096u)
-#define RACE_REGION_USED  (RACE_REGION_COVER + RACE_COVER)
+#define RACE_REGION_COVER   (RACE_REGION_STOP + 4096u)
+#define RACE_REGION_USED    (RACE_REGION_COVER + RACE_COVER)
 
 enum race_region_state { RACE_REGION_FREE, RACE_REGION_OPEN, RACE_REGION_CLOSED };
 

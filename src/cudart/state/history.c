@@ -1,9 +1,9 @@
 /*
  * history.c - the history words of detector hirace on the CPU device.
  *
- * The pools of words (race/shadow.h) are reserved when the first module with the detector is loaded:
- * as much address space as the machine's memory may need. Pages come when they are touched. Kernels
- * find them through the module's runtime block and use them as they use all memory, by
+ * The pools of words (race/shadow.h) are reserved when the first module with the detector is
+ * loaded: as much address space as the machine's memory may need. Pages come when they are touched.
+ * Kernels find them through the module's runtime block and use them as they use all memory, by
  * instructions of the machine.
  *
  * When a kernel starts and no other runs, the tables of release stamps are cleared, and once half
@@ -28,7 +28,7 @@
 
 static struct {
 	struct race_history_tables *tables; /* NULL: none, or no memory for them */
-	uint64_t blocks; /* of the pool of words */
+	uint64_t blocks;		    /* of the pool of words */
 	char *directory, *words, *sites, *pages, *bytes, *byte_sites;
 	bool is_tried;
 	uint32_t unseen; /* before there are tables */

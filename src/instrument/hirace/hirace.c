@@ -166,7 +166,7 @@ static void order_access(struct kernel *k, const struct inst_event *e, struct pt
 			 e->stmt->next);
 }
 
-/* ---- the fast path ----------------------------------------------------------------------------- */
+/* ---- the fast path --------------------------------------------------------------------------- */
 
 #define FAST_WORDS 4u /* of an access; more are called */
 
@@ -200,8 +200,8 @@ static struct fast fast_of(uint32_t access)
 		if (is_kept_by_all(table, s, access))
 			f.all = s;
 	}
-	f.fresh = table[shadow_entry(SHADOW_INIT, access, SHADOW_SYNC_U, SHADOW_SELF)] &
-		  SHADOW_NEXT;
+	f.fresh =
+		table[shadow_entry(SHADOW_INIT, access, SHADOW_SYNC_U, SHADOW_SELF)] & SHADOW_NEXT;
 	return f;
 }
 
