@@ -3,8 +3,8 @@
  *
  * A program ends with `return example_finish(is_right, checksum)`: it prints
  * "ok CHECKSUM" and returns 0, or "wrong CHECKSUM" and returns 1. A failing CUDA
- * call ends it with exit code 2, so that a test knows a race's damage (1)
- * from a broken program.
+ * call ends it with exit code 2, so that a test can distinguish the effect of a race (1) from a
+ * broken program.
  */
 #ifndef COLLIDER_EXAMPLE_H
 #define COLLIDER_EXAMPLE_H

@@ -1,5 +1,6 @@
 // minimum.fixed.cu - the look is a relaxed atomic load.
 // expect: nothing
+// flags: -std=c++17
 // twin: minimum.cu
 
 #include "example.h"

@@ -14,14 +14,17 @@ function(made kind name)
 endfunction()
 
 # by_script(FILE SCRIPT ARGUMENTS... ENV NAME=VALUE... DEPENDS FILES...): FILE is made by a test's own
-# script, which knows how; it finds FILE up to date later, when it runs as the test.
+# script, which knows how; it finds FILE up to date later, when it runs as the test. The toolkit is on the
+# script's PATH, as it is on a test's. nvcc warns where a program asks for another -std=; that says nothing.
 function(by_script file script)
   cmake_parse_arguments(B "" "" "ENV;DEPENDS" ${ARGN})
   add_custom_command(
     OUTPUT ${file}
     COMMAND ${CMAKE_COMMAND} -E rm -f ${file}
-    COMMAND ${CMAKE_COMMAND} -E env NVCC=${COLLIDER_NVCC} CUDA_HOME=${COLLIDER_CUDA} ${B_ENV}
-            bash ${script} ${B_UNPARSED_ARGUMENTS}
+    COMMAND ${CMAKE_COMMAND} -E env NVCC=${COLLIDER_NVCC} CUDA_HOME=${COLLIDER_CUDA}
+            NVCC_PREPEND_FLAGS=${COLLIDER_TEST_STD} ${B_ENV}
+            bash -c "PATH=\$0:\$PATH exec bash \"\$@\" 2> >(grep -v \"redefinition for option 'std'\" >&2)"
+            ${COLLIDER_CUDA_BIN} ${script} ${B_UNPARSED_ARGUMENTS}
     DEPENDS ${script} ${B_DEPENDS}
     VERBATIM)
 endfunction()

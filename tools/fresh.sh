@@ -63,6 +63,7 @@ if [ -z "${FRESH_INSIDE:-}" ]; then
 	exit
 fi
 scratch=$FRESH_INSIDE
+unset TMPDIR # a path of this machine means nothing inside
 has_part() { # has_part NAME...: is one of them asked for?
 	local p
 	for p; do

@@ -5,7 +5,7 @@
 #   run.sh COLLIDER [-a ARCH] [-j JOBS] [-t SECONDS] [-f LIST]... [-o FILE.tsv] [-b FOLDER] [PROGRAM...]
 #
 # PROGRAM is a folder with a Makefile that takes ARCH= and finds nvcc on the PATH (a name of a target may
-# follow behind a colon), a folder of .cu and .cpp files that make one program, or one .cu file. LIST has
+# follow after a colon), a folder of .cu and .cpp files that make one program, or one .cu file. LIST has
 # lines "GROUP PROGRAM [OPTIONS OF NVCC]", paths relative to LIST's folder; # begins a comment. The
 # program's own folder is copied, its neighbours are linked, so nothing is written beside the sources.
 # With -b the built programs stay as FOLDER/{plain,collide}/GROUP.NAME.

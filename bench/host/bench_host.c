@@ -27,7 +27,7 @@
 #include "race/shm_write.h"
 
 #define RUNS	7
-#define RUN_NS	20e6 /* of a piece, so many calls as fit; at least one */
+#define RUN_NS	20e6 /* of a piece, as many calls as fit; at least one */
 #define ARENA	(64u << 20)
 #define WARM_NS 1e9 /* of a piece in shared memory, before timing: a long run is the question */
 

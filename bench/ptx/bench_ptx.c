@@ -75,7 +75,7 @@ static bool measure(const char *name, const char *text, size_t size, struct resu
 }
 
 /* Appends the module's functions `times` more times, their names made different. Written with the
- * parser itself: each function's head is printed with a suffix behind its name. */
+ * parser itself: each function's head is printed with a suffix after its name. */
 static void enlarge(const char *text, size_t size, unsigned times, struct base_buf *out)
 {
 	struct base_arena arena = {0};

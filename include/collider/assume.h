@@ -1,11 +1,13 @@
 /*
- * assume.h - what a kernel may rely on, for `collider prove`; nothing for any other compiler run.
+ * assume.h - what a kernel may rely on, for `collider prove`; without effect in any other
+ * compilation.
  *
- * collider_assume(e) in device code: e holds whenever control comes here. It becomes part of the
- * launch contract that is printed with the verdict. collider_distinct(x): x is another value in
- * each thread that comes here. collider_injective(p, n): the n elements at p are all different, as
- * the indices of a permutation are. `collider prove` includes this file by itself; a program that
- * uses it includes it too, so that other compilers find the names.
+ * collider_assume(e) in device code: e holds whenever control reaches this call. It becomes part of
+ * the launch contract that is printed with the verdict. collider_distinct(x): x has a different
+ * value in each thread that reaches this call. collider_injective(p, n): the n elements at p are
+ * all different, as the indices of a permutation are. `collider prove` includes this file
+ * automatically; a program that uses it must include it too, so that other compilers find the
+ * names.
  */
 #ifndef COLLIDER_ASSUME_H
 #define COLLIDER_ASSUME_H

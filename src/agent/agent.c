@@ -4,10 +4,9 @@
  * The driver loads the library that CUDA_INJECTION64_PATH names inside cuInit
  * and calls InitializeInjection, which maps the shared file and subscribes to
  * CUPTI; everything after that happens in callbacks (callback.c). At exit()
- * the last snapshot is taken: handlers run in reverse order, so ours, which
- * is registered during cuInit, runs before those of the CUDA runtime. After
- * _exit or a signal there is no last snapshot, but the records are in the
- * shared file already.
+ * the last snapshot is taken: handlers run in reverse order, so ours, which is registered during
+ * cuInit, runs before those of the CUDA runtime. After _exit or a signal there is no last snapshot,
+ * but the records are in the shared file already.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -29,7 +28,7 @@ static void at_exit(void)
 	if (agent.pid != getpid())
 		return;
 	agent_context_finish(NULL);
-	/* Without regions CUDA was started, and nothing was done with it. */
+	/* Without regions CUDA was started, but not used. */
 	if (race_shm_is_own() && race_shm_get()->nregions)
 		rep_own(race_shm_get());
 }
@@ -70,7 +69,7 @@ static void after_fork_child(void)
 	agent_copies_reset();
 	agent_holds_reset();
 	race_shm_disown();
-	init_clock();	      /* threads that waited do not exist here */
+	init_clock();	      /* threads that waited do not exist in the child */
 	agent.is_counted = 0; /* until it makes a context: most children only exec */
 	agent_unlock();
 }

@@ -1,14 +1,12 @@
 /*
  * agent.h - inside src/agent: what its files share.
  *
- * The agent lives in somebody else's process. Rules that every file keeps:
- * it never exits, aborts or changes a result; what fails is noted and the
- * agent steps aside. It takes `agent.lock` only around its own tables and
- * never while it calls the driver or CUPTI: their callbacks come back to us
- * with the driver's locks held. Where one thread must wait for another's
- * driver calls (a context being set up, a module being patched) it waits on
- * `agent.changed`, with a limit, and only inside API callbacks, where CUPTI
- * holds no lock of the driver; resource callbacks never wait.
+ * The agent lives in the user's process. Rules for every file: it never exits, aborts or changes a
+ * result; what fails is noted, and the agent does without it. It takes `agent.lock` only around its
+ * own tables and never while it calls the driver or CUPTI: their callbacks reach us with the
+ * driver's locks held. Where one thread must wait for another's driver calls (a context being set
+ * up, a module being patched) it waits on `agent.changed`, with a limit, and only inside API
+ * callbacks, where CUPTI holds no lock of the driver; resource callbacks never wait.
  */
 #ifndef COLLIDER_AGENT_H
 #define COLLIDER_AGENT_H
@@ -24,7 +22,7 @@
 
 /* ---- driver.c: the driver's functions, found at run time --------------- */
 
-/* Those that the agent cannot do without: field, symbol. */
+/* Those that the agent requires: field, symbol. */
 #define AGENT_DRIVER_NEEDED(F)                                                                     \
 	F(mem_alloc, cuMemAlloc_v2)                                                                \
 	F(memset_d8_async, cuMemsetD8Async)                                                        \
@@ -49,7 +47,7 @@ struct agent_driver {
 #define F(field, symbol) __typeof__(symbol) *field;
 	AGENT_DRIVER_NEEDED(F)
 #undef F
-	/* Younger than the oldest driver served (NULL there). */
+	/* Newer than the oldest supported driver (NULL there). */
 	CUresult (*library_get_module)(CUmodule *, CUlibrary);			 /* 12.0 */
 	CUresult (*kernel_get_function)(CUfunction *, CUkernel);		 /* 12.0 */
 	CUresult (*func_get_module)(CUmodule *, CUfunction);			 /* 11.0 */
@@ -61,12 +59,12 @@ struct agent_driver {
 	CUresult (*graph_kernel_params)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS *); /* 12.0 */
 	CUresult (*func_get_name)(const char **, CUfunction);			 /* 12.3 */
 	CUresult (*kernel_get_name)(const char **, CUkernel);			 /* 12.3 */
-	/* For copies.c, in all drivers served; without them copies go unchecked. */
+	/* For copies.c, in all supported drivers; without them copies go unchecked. */
 	CUresult (*event_record)(CUevent, CUstream);
 	CUresult (*stream_get_ctx)(CUstream, CUcontext *);
 	CUresult (*pointer_get_attribute)(void *, CUpointer_attribute, CUdeviceptr);
 	CUresult (*mem_host_alloc)(void **, size_t, unsigned);
-	/* For hold.c, in all drivers served; without them streams keep their order. */
+	/* For hold.c, in all supported drivers; without them streams keep their order. */
 	CUresult (*module_load_data)(CUmodule *, const void *);
 	CUresult (*module_get_function)(CUfunction *, CUmodule, const char *);
 	CUresult (*event_destroy)(CUevent);
@@ -116,7 +114,7 @@ struct agent {
 };
 extern struct agent agent;
 
-/* There was no memory for an entry of our tables: notes, once for each place, what that costs. The
+/* There was no memory for an entry of our tables: notes the consequence, once for each place. The
  * agent goes on without the entry. */
 #define AGENT_NO_MEMORY(cost)                                                                      \
 	do {                                                                                       \
@@ -127,7 +125,7 @@ extern struct agent agent;
 
 void agent_lock(void);
 void agent_unlock(void);
-/* Waits for agent.changed at most until `deadline`; the lock is held. False: time is over. */
+/* Waits for agent.changed at most until `deadline`; the lock is held. False: the time is up. */
 bool agent_wait(const struct timespec *deadline);
 /* Now + seconds, for agent_wait. */
 struct timespec agent_deadline(int seconds);
@@ -150,9 +148,9 @@ struct agent_context; /* never freed, so that a stale pointer stays harmless */
 
 /* The context's entry; set up on first use, so it must be current. NULL: no memory. */
 struct agent_context *agent_context_get(CUcontext handle);
-/* A context came to be: an entry of an earlier one with this address is over. */
+/* A context was created: the entry of an earlier one with this address is invalid. */
 void agent_context_created(CUcontext handle);
-/* Last snapshot before the context goes; `handle` NULL: all contexts of the process. */
+/* Last snapshot before the context is destroyed; `handle` NULL: all contexts of the process. */
 void agent_context_finish(CUcontext handle);
 /* The same for all contexts of a device (reset or release of its primary context). */
 void agent_context_finish_device(CUdevice device);
@@ -172,9 +170,9 @@ struct agent_history *agent_context_history(const struct agent_context *c);
 struct agent_history *agent_context_history_make(struct agent_context *c);
 /* Somebody may order threads of kernels unseen: RACE_HISTORY_*_ORDERS. */
 void agent_context_unseen(struct agent_context *c, uint32_t who);
-/* How many library loads this context has caught up with; module.c keeps it, under the lock. */
+/* How many library loads this context has processed; module.c maintains it, under the lock. */
 uint64_t *agent_context_libraries(struct agent_context *c);
-/* A launch begins (kernels > 0 or graph): the last snapshot is not exact any more. */
+/* A launch begins (kernels > 0 or graph): the last snapshot is no longer exact. */
 void agent_context_launch(struct agent_context *c);
 uint64_t agent_context_seq(const struct agent_context *c);
 /*
@@ -203,7 +201,7 @@ void agent_library_add(CUlibrary library);
 void agent_kernel_add(CUkernel kernel, CUlibrary library);
 /* The state of the module that `f` (a CUfunction or a CUkernel) belongs to, patched if needed. */
 enum agent_module_state agent_function_patch(struct agent_context *c, CUfunction f);
-/* Unloading: the handles may come back for something else. One of the two is NULL. */
+/* Unloading: the handles may be reused for something else. One of the two is NULL. */
 void agent_module_forget(CUmodule module, CUlibrary library);
 /* After fork, in the child; the lock is held. */
 void agent_module_reset(void);
@@ -254,7 +252,7 @@ struct agent_copies; /* the buffers of one context; never freed */
 /* Context current, inside a guard; `stream` is the agent's own, `from` device memory of 64 bytes
  * that can be read. NULL: copies are not checked in it. */
 struct agent_copies *agent_copies_new(CUdeviceptr from, CUstream stream);
-/* Reads again behind the operation, before its call returns; its context is current. */
+/* Reads again after the operation, before its call returns; its context is current. */
 void agent_copies_after(struct agent_copies *p, CUcontext context,
 			const struct agent_operation *op);
 /* Compares what is complete. */
@@ -296,17 +294,17 @@ struct agent_holds; /* of one context; never freed */
 
 extern const char agent_hold_ptx[]; /* hold.ptx */
 
-/* Context current, inside a guard. NULL: not asked for, or it can't be (noted). */
+/* Context current, inside a guard. NULL: not requested, or not possible (noted). */
 struct agent_holds *agent_holds_new(struct race_region *region);
-/* Before a launch on `stream`, its context current: may put a wait before it. `why` it may not, or
- * RACE_HOLD_SKIPS. */
+/* Before a launch on `stream`, its context current: may enqueue a wait before it. why: the reason
+ * it may not be held, or RACE_HOLD_SKIPS. */
 void agent_hold(struct agent_holds *h, CUstream stream, enum race_hold_skip why);
 /* After fork, in the child; the lock is held. */
 void agent_holds_reset(void);
 
 /* ---- callback.c ---------------------------------------------------------- */
 
-/* Finds CUPTI and subscribes; returns what became of it. */
+/* Finds CUPTI and subscribes; returns the resulting state. */
 enum race_agent_state agent_subscribe(void);
 
 /* ---- hosthalf.c: for checks in host code (race/host.h) -------------------- */

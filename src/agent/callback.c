@@ -3,13 +3,13 @@
  *
  * One table maps the driver's functions to what they mean for us; everything
  * else is not even subscribed to, so it costs nothing. Parameters are read
- * through the structures of CUPTI's headers; functions in one row share the
- * first fields of theirs. Callbacks that our own driver calls cause are
- * ignored, but for loaded modules: a lazily loaded one may be loaded by us.
+ * through the structures of CUPTI's headers; functions in one row share the first fields of their
+ * structures. Callbacks that our own driver calls cause are ignored, except for loaded modules: a
+ * lazily loaded one may be loaded by us.
  *
  * Another tool that has subscribed already (Nsight, compute-sanitizer,
- * cuda-gdb, a profiler of the program's own) leaves no room for us: said, and
- * the program runs unchecked.
+ * cuda-gdb, a profiler of the program's own) excludes us: a message says so, and the program runs
+ * unchecked.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -50,11 +50,11 @@ enum action {
 	ON_FILL16,
 	ON_FILL32,
 	ON_COPY_ODD,  /* rows, slices, arrays, peers, batches */
-	ON_COPY_NODE, /* put into a graph by hand */
+	ON_COPY_NODE, /* added to a graph by hand */
 	ON_CTX_DESTROY,
 	ON_DEVICE_RESET,
 	ON_TENSOR_MAP,
-	ON_EARLY /* comes before there is anything to race in: the context is set up now */
+	ON_EARLY /* comes before there is memory to race in: the context is set up now */
 };
 
 struct row {
@@ -156,9 +156,9 @@ static const struct row rows[] = {
 
 static unsigned char action_of[CUPTI_DRIVER_TRACE_CBID_SIZE]; /* action + 1, 0: none */
 
-/* The context is set up as late as here: where its functions are used. Setting up takes
- * milliseconds; behind an asynchronous copy they would hide the program's race with it, so that the
- * first stream or memory (ON_EARLY) does it as well. */
+/* The context is set up as late as possible: when its functions are used. Setting up takes
+ * milliseconds, which after an asynchronous copy would hide the program's race with it; so the
+ * first stream or allocation (ON_EARLY) sets it up as well. */
 static struct agent_context *current(const CUpti_CallbackData *d)
 {
 	return agent_context_get(d->context);
@@ -171,7 +171,7 @@ static CUresult result_of(const CUpti_CallbackData *d)
 
 #define PARAMS(f) ((const f##_params *)d->functionParams)
 
-/* After modules came or were asked for something. */
+/* After a module was loaded or queried. */
 static void on_module(enum action a, const CUpti_CallbackData *d)
 {
 	struct agent_context *c = d->context ? current(d) : NULL;
@@ -186,7 +186,7 @@ static void on_module(enum action a, const CUpti_CallbackData *d)
 	if (!c)
 		return; /* patched at the latest when one of its kernels is launched */
 	switch (a) {
-	case ON_MODULE_LOAD: /* the handle may be an old one's: anew, whatever is known */
+	case ON_MODULE_LOAD: /* the handle may be reused: patched again, whatever is known */
 		agent_module_patch(c, *PARAMS(cuModuleLoadData)->module, true);
 		break;
 	case ON_MODULE_GET:
@@ -399,7 +399,7 @@ static void on_sync(CUpti_CallbackId id, const CUpti_CallbackData *d)
 }
 
 /* A copy or fill was enqueued: the copies' parameters are the same in all four functions, and so
- * are those of the fills, but for the value's width. */
+ * are those of the fills, except for the value's width. */
 static void on_copy(enum action a, const CUpti_CallbackData *d)
 {
 	struct agent_context *c = current(d);
@@ -431,7 +431,7 @@ static void on_copy(enum action a, const CUpti_CallbackData *d)
 
 static void on_capture(enum action a, const CUpti_CallbackData *d)
 {
-	/* Failing to end one has ended it too, unless there was none: never below zero. */
+	/* A failed attempt to end one has ended it too, unless there was none: never below zero. */
 	uint32_t n = __atomic_load_n(&agent.captures, __ATOMIC_RELAXED);
 
 	if (a == ON_CAPTURE_BEGIN && result_of(d) == CUDA_SUCCESS)
@@ -635,7 +635,7 @@ static void enable_one(void *arg, uint32_t id)
 	e->cupti->enable_callback(1, e->sub, CUPTI_CB_DOMAIN_DRIVER_API, id);
 }
 
-/* Without launches or modules there is nothing to check; the other functions may be missing. */
+/* Callbacks of launches and modules are necessary; the other functions may be missing. */
 static bool enable_all(const struct cupti *cupti, CUpti_SubscriberHandle sub)
 {
 	static const CUpti_CallbackId resources[] = {

@@ -1,18 +1,16 @@
 /*
  * context.c - one runtime block and one region of the shared file per context.
  *
- * A context is set up at the first API callback in which it is current: the
- * callback that announces it comes while the driver still builds it. Counters
- * live in device memory and are copied to the region (a snapshot, 72 KiB on a
- * stream of our own) before the context goes, at exit, and after synchronising
- * calls, at most every SNAPSHOT_NS. A snapshot is exact when nothing was
+ * A context is set up at the first API callback in which it is current: the callback that announces
+ * it comes while the driver is still building it. Counters live in device memory and are copied to
+ * the region (a snapshot, 72 KiB on a stream of our own) before the context is destroyed, at exit,
+ * and after synchronising calls, at most every SNAPSHOT_NS. A snapshot is exact when nothing was
  * launched between the wait for the whole context and the copy.
  *
- * The last wait has a limit: a kernel that never ends must not keep a program
- * from exiting that would have exited without us; then the counts are reported as
- * not exact (drivers before 12.5 know no such wait: there it has none). A
- * context killed by an error keeps its last snapshot; its records lie in host
- * memory and need none.
+ * The last wait has a limit: a kernel that never ends must not keep a program from exiting that
+ * would have exited without us; in that case the counts are reported as not exact (drivers before
+ * 12.5 have no such wait: there it has no limit). A context killed by an error keeps its last
+ * snapshot; its records lie in host memory and need none.
  *
  * Green contexts share modules with their primary context but have handles of
  * their own: the one that was set up last gets the counts.
@@ -22,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Out of memory: uthash leaves the element out, and the context goes without us. */
+/* Out of memory: uthash leaves the element out, and the context goes unchecked. */
 #define uthash_nonfatal_oom(c) ((c)->handle = NULL)
 #include <uthash.h>
 
@@ -58,7 +56,7 @@ struct agent_context {
 static struct agent_context *contexts; /* open ones, by handle; under the lock */
 static uint32_t next_number;
 
-/* After these the context answers nothing else; others concern one call only. */
+/* After these every call in the context fails; other errors concern one call only. */
 static bool is_fatal(CUresult r)
 {
 	switch (r) {
@@ -194,8 +192,8 @@ static CUresult copy_counters(struct agent_context *c)
 }
 
 /*
- * `seq`: agent_context_seq before the wait for the whole context, or UINT64_MAX. Skipped when
- * another thread takes one at this moment.
+ * `seq`: agent_context_seq before the wait for the whole context, or UINT64_MAX. Skipped if another
+ * thread is taking one.
  */
 static void snapshot(struct agent_context *c, uint64_t seq)
 {

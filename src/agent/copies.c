@@ -1,20 +1,20 @@
 /*
  * copies.c - asynchronous copies and fills of the host against everything else.
  *
- * Directly behind the program's operation, in the same stream and before its call returns, we put
- * copies of our own that read a window of the operation's device memory (its source, else its
- * destination) into a pinned buffer, two to READS times, and an event. The buffers are compared by
- * the host when the event is complete, at a later call or at exit. Whatever waits for the program's
- * operation (stream order, an event, the host) waits for our reads, too: so what changes the window
- * between two of them is ordered neither before the operation nor behind it.
+ * Directly after the program's operation, in the same stream and before its call returns, we
+ * enqueue copies of our own that read a window of the operation's device memory (its source, else
+ * its destination) into a pinned buffer, two to READS times, and an event. The buffers are compared
+ * by the host when the event is complete, at a later call or at exit. Whatever waits for the
+ * program's operation (stream order, an event, the host) waits for our reads, too: so what changes
+ * the window between two of them is ordered neither before the operation nor after it.
  *
  * That holds only where nothing can wait for the operation alone. Left out, and counted: the legacy
- * stream, to which others are ordered without being asked; captures; copies to pageable memory,
- * which are over when the call returns; rows, slices, peers and batches; what finds no free buffer.
- * Only copy engines are used, no kernel: one that the program keeps on all multiprocessors for as
- * long as it likes must not hold up its copies.
+ * stream, with which other streams are ordered implicitly; captures; copies to pageable memory,
+ * which are complete when the call returns; rows, slices, peers and batches; and operations for
+ * which no buffer is free. Only copy engines are used, no kernel: a long-running kernel of the
+ * program on all multiprocessors must not hold up its copies.
  *
- * Misses: changes that end before the first of our reads or begin behind the last; the first copy
+ * Misses: changes that end before the first of our reads or begin after the last; the first copy
  * of a context for which nothing was allocated and no stream was made before (context.c sets up
  * then).
  * Costs: SLOTS buffers of pinned memory for each context (none without checks), three calls and
@@ -80,7 +80,7 @@ static void count(enum race_transfer_skip why)
 	count_by(why, 1);
 }
 
-/* splitmix64 over a counter: not repeatable between threads, which nothing here is. */
+/* splitmix64 over a counter: not repeatable between threads, like everything here. */
 static uint64_t draw(void)
 {
 	uint64_t z = __atomic_add_fetch(&drawn, 0x9e3779b97f4a7c15ull, __ATOMIC_RELAXED);
@@ -173,7 +173,7 @@ void agent_copies_poll(struct agent_copies *p)
 		agent_leave(&g);
 		if (r == CUDA_SUCCESS)
 			compare(s);
-		/* After an error the context is dead, and what the buffer holds means nothing. */
+		/* After an error the context is dead, and the buffer's content is meaningless. */
 		give(s, r == CUDA_ERROR_NOT_READY ? PENDING : FREE);
 	}
 }
@@ -186,7 +186,7 @@ bool agent_copies_pending(const struct agent_copies *p)
 	return false;
 }
 
-/* ---- putting reads behind an operation -------------------------------------------------- */
+/* ---- putting reads after an operation -------------------------------------------------- */
 
 static struct slot *free_slot(struct agent_copies *p)
 {
@@ -214,7 +214,7 @@ static void enqueue(struct slot *s, CUdeviceptr from, size_t n, CUstream stream)
 		give(s, FREE);
 	else if (agent_driver.event_record(s->event, stream) == CUDA_SUCCESS)
 		give(s, PENDING);
-	/* Without an event nobody knows when the buffer is free again: it is given up. */
+	/* Without an event it is unknown when the buffer is free again: it is abandoned. */
 }
 
 static bool is_pageable(const void *p)
@@ -339,7 +339,8 @@ void agent_copies_after(struct agent_copies *p, CUcontext context, const struct 
 
 /* ---- start and end ----------------------------------------------------------------------- */
 
-/* The first of our reads would take longer than any later one: the driver makes its way ready. */
+/* Without this the first of our reads would take longer than any later one, since the driver
+ * prepares its path. */
 static void warm_up(const struct agent_copies *p, CUdeviceptr from, CUstream stream)
 {
 	const struct slot *s = &p->slots[0];

@@ -2,8 +2,8 @@
  * driver.c - the driver's functions, and the guard around our own calls.
  *
  * The agent must not link to libcuda: it is found in the process that already
- * has it. The explicit versioned names are asked for, since the plain names of
- * some (cuMemAlloc) are the 32-bit interface of CUDA 2.
+ * has it. The explicit versioned names are looked up, since the plain names of some functions
+ * (cuMemAlloc) are the 32-bit interface of CUDA 2.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -1,13 +1,13 @@
 /*
  * hold.c - kernels of independent streams in another order: --shuffle-streams.
  *
- * Before a launch that race/hold.h draws, a kernel of our own goes into the same stream: one
- * thread that sleeps. What comes behind it in the stream, or waits for that, comes later; all other
- * streams go on. Only time passes, so whatever was ordered stays ordered, and a result can only
- * change if it hung on the order before.
+ * Before a launch that race/hold.h selects, a kernel of our own is launched into the same stream:
+ * one thread that sleeps. What follows it in the stream, or waits for that, comes later; all other
+ * streams continue. Only time passes, so whatever was ordered stays ordered, and a result can only
+ * change if it depended on an accidental order.
  *
- * Left alone, and counted: the legacy stream, to which others are ordered without being asked;
- * streams that are captured; programmatic launches, which a kernel in between would order behind
+ * Never held back, and counted: the legacy stream, with which other streams are ordered implicitly;
+ * streams that are captured; programmatic launches, which a kernel in between would order after
  * the end of their predecessor.
  *
  * Misses: kernels longer than the longest wait (17 ms) of one launch; graphs move as a whole.

@@ -1,11 +1,11 @@
 /*
- * hosthalf.c - what the agent says to the half of the checks that runs in host code.
+ * hosthalf.c - what the agent reports to the half of the checks that runs in host code.
  *
- * Where the program was linked with it (collider cc, collider nvcc --host) there is an area in the
- * shared file (race/host.h). Managed and pinned memory is entered there as the program allocates
- * it, and whether device work is in flight: from a launch, an asynchronous copy or a fill until
- * its stream or context was waited for. A program without the host half has no area when CUDA
- * starts, and none of these functions is subscribed to then.
+ * If the program was linked with it (collider cc, collider nvcc --host), the shared file has an
+ * area for it (race/host.h). Managed and pinned memory is entered there as the program allocates
+ * it, and also whether device work is in flight: from a launch, an asynchronous copy or a fill
+ * until its stream or context has been waited for. A program without the host half has no area when
+ * CUDA starts, and none of these functions is subscribed to then.
  *
  * "In flight" is a filter for speed, so it errs on the long side: what is waited for by events,
  * queries or cudaMemcpy stays in flight until the next wait for its stream or context, as does all
@@ -32,7 +32,7 @@ struct flight {
 /* All under agent.lock. */
 static struct flight flights[STREAMS];
 static size_t nflights;
-static uint64_t submitted, many; /* numbers of work; the newest that found no place ... */
+static uint64_t submitted, many; /* numbers of work; the newest for which there was no room ... */
 static CUcontext many_context;	 /* ... of this context; NULL: of several, so that it stays */
 
 static __thread uint64_t entered; /* `submitted` when this thread's wait began */

@@ -2,13 +2,13 @@
  * keeper.c - holds the shared file while the program runs, in case `collider run` is killed.
  *
  * SIGKILL (by hand, or when memory is short) leaves no time for a report, and the file is a memfd:
- * it is gone with the last process that holds it. So a small process of a session of its own keeps
- * it, and a pipe says how we ended: by a byte, then it goes; by nothing, then it waits for the
- * program (which has got SIGTERM, its parent-death signal), ends it where that takes longer than
- * GRACE_MS, and writes the file where `collider report --rescue` looks for it.
+ * it is gone with the last process that holds it. So a small process in a session of its own holds
+ * it, and a pipe shows how we ended. After a byte it exits; at the end of the pipe without one it
+ * waits for the program (which has received SIGTERM, its parent-death signal), kills it if that
+ * takes longer than GRACE_MS, and writes the file to where `collider report --rescue` looks for it.
  *
- * Misses: SIGKILL to the whole session's control group takes the keeper, too. Children of the
- * program are left alone. Costs: a fork for each run; a rescued file has the size of what was
+ * Misses: SIGKILL to the whole session's control group ends the keeper, too. Children of the
+ * program are not ended. Costs: a fork for each run; a rescued file has the size of what was
  * written.
  */
 #ifndef _GNU_SOURCE
@@ -114,7 +114,7 @@ static void rescue(int shm_fd, const char *folder, pid_t app)
 
 	if (mkdir(folder, 0700) && errno != EEXIST)
 		return;
-	/* In /tmp the name could be somebody else's. */
+	/* In /tmp the name could belong to another user. */
 	if (lstat(folder, &st) || !S_ISDIR(st.st_mode) || st.st_uid != getuid())
 		return;
 	if (snprintf(path, sizeof(path), "%s/%d" SPAWN_RESCUE_END, folder, (int)app) >= PATH_MAX ||
@@ -136,7 +136,7 @@ static void close_others(int a, int b)
 	int lo = a < b ? a : b, hi = a < b ? b : a;
 	long max = sysconf(_SC_OPEN_MAX);
 
-	/* Nobody who reads our output may have to wait for the keeper. */
+	/* No reader of our output may have to wait for the keeper. */
 	if (max < 0 || max > 65536)
 		max = 65536;
 	for (int fd = 0; fd < max; fd++)

@@ -8,13 +8,13 @@
 
 struct keeper {
 	pid_t pid; /* a child of ours; 0: there is none, and the run goes on without */
-	int fd;	   /* by which it hears from us */
+	int fd;	   /* through which it hears from us */
 };
 
 struct keeper keeper_start(int shm_fd);
-/* The program that is to end with us. */
+/* Names the program that must end with us. */
 void keeper_watch(const struct keeper *k, pid_t app);
-/* All is well: the keeper goes, and leaves nothing. Waits for it. */
+/* All is well: the keeper exits and leaves nothing. Waits for it. */
 void keeper_end(struct keeper *k);
 
 #endif

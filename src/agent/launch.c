@@ -2,7 +2,7 @@
  * launch.c - counts launches, by context and by kernel.
  *
  * The count of a kernel lives in its chunk of the shared file, so that it
- * survives every kind of death. The hot path is one look-up by (context,
+ * survives however the program ends. The hot path is one look-up by (context,
  * function) under the lock and two atomic adds; only the first launch of a
  * function allocates. Launches that are captured into a graph do not count;
  * the graph's kernel nodes count each time it is launched (those it had when
@@ -106,7 +106,7 @@ static struct agent_kernel *func_add(struct func_key key, struct agent_kernel *k
 	return k;
 }
 
-/* The name of a graph node's kernel, which no launch callback gives. */
+/* The name of a graph node's kernel, which no launch callback provides. */
 static const char *name_of(const CUDA_KERNEL_NODE_PARAMS *p)
 {
 	const char *name = NULL;

@@ -2,14 +2,14 @@
  * module.c - writes the knobs of instrumented modules before their kernels run.
  *
  * A module is patched once per context, at the first of: the exit of the call
- * that loaded it, of a call that asked it for a kernel, or the entry of a
- * launch. No kernel of it can be running then, because no launch passes before
- * its module is done: a second thread waits for the first (agent_wait). The
- * copy goes over a stream of our own, so it waits for nothing of the user's.
+ * that loaded it, of a call that looked up a kernel in it, or the entry of a launch. No kernel of
+ * it can be running then, because no launch passes before its module is done: a second thread waits
+ * for the first (agent_wait). The copy goes over a stream of our own, so it does not wait for the
+ * user's work.
  *
- * A module that cannot be patched keeps its null runtime pointer: it computes
- * the same, unchecked, and that is noted. Handles of unloaded modules are
- * dropped, since the driver uses addresses again.
+ * A module that cannot be patched keeps its null runtime pointer: its results are the same, it runs
+ * unchecked, and that is noted. Handles of unloaded modules are dropped, since the driver reuses
+ * addresses.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -119,7 +119,7 @@ static CUresult write_block(struct agent_context *c, enum race_detector_id id, C
 	_Alignas(16) unsigned char block[RACE_BLOCK_MAX];
 	CUresult r;
 
-	/* What the instrumenter put there stays where it is not ours to say. */
+	/* Fields that the instrumenter sets are kept where the run does not determine them. */
 	r = agent_driver.memcpy_dtoh_async(block, at, bytes, stream);
 	if (r == CUDA_SUCCESS)
 		r = agent_driver.stream_synchronize(stream);
@@ -266,7 +266,8 @@ enum agent_module_state agent_library_patch(struct agent_context *c, CUlibrary l
 		agent_enter(&g);
 		r = agent_driver.library_get_module(&module, library);
 		agent_leave(&g);
-		/* No image for this device, say: the program's own use of it fails the same way. */
+		/* For example no image for this device: the program's own use of it fails the same
+		 * way. */
 		if (r != CUDA_SUCCESS)
 			return AGENT_MODULE_UNKNOWN;
 		agent_lock();

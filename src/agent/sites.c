@@ -1,8 +1,8 @@
 /*
- * sites.c - copies the site tables of loaded modules to the shared file, and judges from the order
+ * sites.c - copies the site tables of loaded modules to the shared file, and decides from the order
  * tables and the functions of each image whether its blocks may be shuffled (race/order.h).
  *
- * CUPTI hands over the final cubin of each module, whatever it was loaded or
+ * CUPTI provides the final cubin of each module, whatever it was loaded or
  * linked from. Each symbol __collider_sites_<hash> in it is one table (several
  * after -rdc linking). Reads the image only, calls no driver function: it runs
  * inside a resource callback. A table that does not parse is noted, not
@@ -28,7 +28,7 @@ static bool was_added; /* under the lock */
 
 #include "agent/agent.h"
 
-/* What was found of the images that carry an order table with this id. */
+/* The verdict on the images that carry an order table with this id. */
 struct verdict {
 	uint32_t id;
 	enum race_order_verdict verdict;
@@ -198,7 +198,7 @@ void agent_sites_collect(const void *image, size_t size)
 
 	if (!image || size < SELFMAG || memcmp(image, ELFMAG, SELFMAG) != 0)
 		return;
-	/* Most modules of a process carry no table: do not parse those. */
+	/* Most modules of a process have no table: do not parse those. */
 	if (!memmem(image, size, RACE_SITES_PREFIX, strlen(RACE_SITES_PREFIX)))
 		return;
 	if (elf_version(EV_CURRENT) == EV_NONE)

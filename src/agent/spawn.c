@@ -2,11 +2,10 @@
  * spawn.c - fork, exec and wait, with the shared file of race/shm.h around it.
  *
  * The file is a memfd: it has no name that could be left behind, is sparse, and
- * lives as long as somebody holds it (should we be killed, keeper.c). The program stays in our
- * process group, so that the terminal's job control works as without us;
- * signals are taken with sigtimedwait, so that no handler runs here. This
- * process is the reaper of orphans (PR_SET_CHILD_SUBREAPER) only to be able to
- * end a program's children at the time limit.
+ * lives as long as a process holds it (if we are killed: keeper.c). The program stays in our
+ * process group, so that the terminal's job control works as without us; signals are received with
+ * sigtimedwait, so that no handler runs here. This process is the reaper of orphans
+ * (PR_SET_CHILD_SUBREAPER) only to be able to end a program's children at the time limit.
  *
  * Misses: children that outlive a program which ends by itself are not waited
  * for; what they find later is lost. Costs: nothing while the program runs.
@@ -29,10 +28,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SHM_FD_MIN  200	 /* shells and programs use the low numbers by hand */
+#define SHM_FD_MIN  200	 /* shells and programs use the low numbers explicitly */
 #define GRACE_MS    2000 /* between SIGTERM and SIGKILL */
 #define STOP_MS	    1000 /* between the flag for loops that wait and SIGTERM */
-#define HALT_MS	    500	 /* the same for is_over, which is asked every POLL_MS */
+#define HALT_MS	    500	 /* the same for is_over, which is called every POLL_MS */
 #define POLL_MS	    100
 #define COMMAND_MAX 65536
 #define NS_PER_MS   1000000ull
@@ -58,7 +57,7 @@ static void say_error(struct base_sink *sink, const char *what, const char *why)
 	base_report(sink, BASE_ERROR, NULL, (struct base_span){0}, "%s: %s", what, why);
 }
 
-/* A file of ours: what `env` names, or `file` beside the folder of this executable. */
+/* One of our files: what `env` names, or `file` beside the folder of this executable. */
 static const char *find_file(struct base_arena *a, const char *env, const char *file,
 			     const char *what, struct base_sink *sink)
 {
@@ -226,9 +225,9 @@ static int set_gpu(const struct spawn_request *req)
 }
 
 /*
- * The CPU device's library has the name of the real one, so it stands in for it once it is
- * loaded. Addresses are the same in every run, as far as the system lets us, so that a replay is
- * one to the last byte.
+ * The CPU device's library has the name of the real one, so it replaces it once it is loaded.
+ * Addresses are the same in every run, as far as the system allows, so that a replay is exact to
+ * the last byte.
  */
 static int set_cpu(const struct spawn_request *req)
 {
@@ -255,7 +254,7 @@ __attribute__((noreturn)) static void become_app(const struct spawn_request *req
 
 	snprintf(number, sizeof(number), "%d", shm_fd);
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)parent, shm_fd);
-	/* A program whose report nobody can write any more is not to go on. */
+	/* A program whose report can no longer be written must not continue. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(128 + SIGTERM);
@@ -307,8 +306,8 @@ static int start_app(const struct spawn_request *req, int shm_fd, const sigset_t
 
 /* ---- waiting ------------------------------------------------------------------------- */
 
-/* Kills everything that has this process as its parent, but the keeper, until nothing is left.
- * Orphans of the program come here one generation after the other. */
+/* Kills all children of this process except the keeper, until none is left. Orphans of the program
+ * become our children one generation after the other. */
 static void kill_children(pid_t keeper)
 {
 	char path[64];
@@ -339,8 +338,8 @@ static void kill_children(pid_t keeper)
 struct deadline {
 	uint64_t at; /* ns, 0: none */
 	bool is_term_sent, is_passed, is_halted;
-	uint64_t poll;	      /* when to ask is_over again, 0: never */
-	struct race_shm *shm; /* kernels are asked to stop there; NULL: none would hear it */
+	uint64_t poll;	      /* when to call is_over again, 0: never */
+	struct race_shm *shm; /* kernels are told there to stop; NULL: none would notice */
 };
 
 /* Signals the loops that wait, in all contexts. */
@@ -383,7 +382,7 @@ static void halt(struct deadline *d, pid_t pid)
 	d->at = now_ns() + HALT_MS * NS_PER_MS;
 }
 
-/* What is due: the time limit, or the question whether it is over. */
+/* Does what is due: the time limit, or the call of is_over. */
 static void pass_time(struct deadline *d, pid_t pid, const struct spawn_request *req,
 		      const struct race_shm *shm)
 {
@@ -399,12 +398,12 @@ static void pass_time(struct deadline *d, pid_t pid, const struct spawn_request 
 		halt(d, pid);
 		return;
 	}
-	/* Where looking takes long, it takes a fifth of the time. */
+	/* If the call takes long, it may take a fifth of the time. */
 	cost = (now_ns() - start) * 4;
 	d->poll = now_ns() + (cost > POLL_MS * NS_PER_MS ? cost : POLL_MS * NS_PER_MS);
 }
 
-/* Waits for one of the signals until something is due. Returns it, or 0 then. */
+/* Waits for one of the signals until something is due. Returns the signal, or 0. */
 static int wait_signal(const sigset_t *set, const struct deadline *d, siginfo_t *info)
 {
 	uint64_t at = !d->poll || (d->at && d->at < d->poll) ? d->at : d->poll;
@@ -499,7 +498,7 @@ int spawn_app(const struct spawn_request *req, struct spawn_result *res, struct 
 	keeper_end(&keeper);
 	close(fd); /* kept until here for children without it: RACE_SHM_PATH_ENV */
 	res->wall_ns = now_ns() - start;
-	/* One more Ctrl-C that came too late for the program must not end us before the report. */
+	/* A further Ctrl-C that came too late for the program must not end us before the report. */
 	struct timespec none = {0};
 	while (sigtimedwait(&set, NULL, &none) > 0)
 		;

@@ -24,7 +24,7 @@ struct spawn_request {
 	/* The CPU device: its runtime library, put before the program's own, and its options
 	 * (COLLIDER_CPU). NULL: the program runs on the GPU, with the agent. */
 	const char *cudart, *cpu_options;
-	/* Asked about ten times in a second while the program runs: true ends it, with SIGTERM and
+	/* Called about ten times a second while the program runs: true ends it, with SIGTERM and
 	 * half a second later SIGKILL. NULL: never. */
 	bool (*is_over)(void *arg, const struct race_shm *shm);
 	void *arg;
@@ -44,12 +44,12 @@ struct spawn_result {
 
 /*
  * Runs the program to its end. SIGINT, SIGTERM, SIGHUP and SIGQUIT that are sent to this process
- * are passed on (what the terminal sends, the program has got already). At the time limit the
- * program gets SIGTERM and, 2 s later, it and all it started get SIGKILL. Where loops that wait
- * were shuffled (RACE_ORDER_ALL) these are stopped first, 1 s before SIGTERM.
+ * are passed on (those from the terminal have reached the program already). At the time limit the
+ * program gets SIGTERM and, 2 s later, it and all it started get SIGKILL. If kernels with loops
+ * that wait were shuffled (RACE_ORDER_ALL), these are stopped first, 1 s before SIGTERM.
  *
- * When this process is killed, the program gets SIGTERM, and what it left in the shared file goes
- * to spawn_rescue_folder (keeper.c).
+ * If this process is killed, the program gets SIGTERM, and what it left in the shared file is saved
+ * in spawn_rescue_folder (keeper.c).
  *
  * Returns 0 with *res filled (spawn_free it), or an exit code with one line in `sink`: 127 and
  * 126 when the program can't be found or started, BASE_EXIT_ENV when the shared file can't be
@@ -71,13 +71,13 @@ const char *spawn_find_agent(struct base_arena *a, struct base_sink *sink);
 const char *spawn_find_cudart(struct base_arena *a, struct base_sink *sink);
 
 /* Where files go that a killed `collider run` left: $XDG_RUNTIME_DIR/collider, or collider-UID in
- * $TMPDIR or /tmp. They end with SPAWN_RESCUE_END and are the shared file as it was. */
+ * $TMPDIR or /tmp. Their names end in SPAWN_RESCUE_END; the content is the shared file's. */
 const char *spawn_rescue_folder(struct base_arena *a);
 #define SPAWN_RESCUE_END ".rescue"
 
 /* Can the CUDA driver's library be loaded? (Says nothing about a GPU being there.) */
 bool spawn_has_driver(void);
-/* Does the driver find a GPU? Asked in a child, since the driver starts threads. */
+/* Does the driver find a GPU? Determined in a child, since the driver starts threads. */
 bool spawn_has_gpu(void);
 
 #endif

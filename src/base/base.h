@@ -68,16 +68,16 @@ void *base_realloc(void *old, size_t bytes) __attribute__((returns_nonnull));
 void *base_aligned(size_t align, size_t bytes) __attribute__((returns_nonnull, malloc));
 /* Says so and ends the process with BASE_EXIT_INTERNAL: for tools. */
 _Noreturn void base_out_of_memory(size_t wanted);
-/* From now on base_out_of_memory runs no exit handlers and writes nothing that others have
- * buffered: for a child that a user's process has forked. */
+/* From now on base_out_of_memory runs no exit handlers and does not flush buffered output: for a
+ * child that a user's process has forked. */
 void base_end_quietly(void);
 
-/* In a user's process: holds so many bytes of address space back for the first allocation that
- * fails. when_short is called then, in the thread that it failed in, whatever locks it holds: it
- * may set flags, and nothing else. Call once. */
+/* In a user's process: holds that many bytes of address space back for the first allocation that
+ * fails. when_short is called then, in the thread whose allocation failed, whatever locks that
+ * holds: it may only set flags. Call once. */
 void base_reserve(size_t bytes, void (*when_short)(void));
-/* Has the reserve been used? Then a boundary of an API refuses new work, unless base_rearm gets it
- * again. */
+/* Has the reserve been used? Then the boundary of an API refuses new work, unless base_rearm gets
+ * the reserve back. */
 bool base_is_short(void);
 bool base_rearm(void);
 
@@ -112,13 +112,13 @@ void base_vec_free_(void **v);
 
 /* ---- text.c: a growing byte buffer ------------------------------------- */
 
-/* Behind what was put in last stands a NUL that doesn't count: the text can be parsed. */
+/* The text is followed by a NUL that isn't counted, so it can be parsed. */
 struct base_buf {
 	char *p;
 	size_t n, cap;
 };
 
-/* Makes room for `extra` more bytes behind b->n. */
+/* Makes room for `extra` more bytes after b->n. */
 void base_buf_room(struct base_buf *b, size_t extra);
 void base_buf_put(struct base_buf *b, const void *s, size_t n);
 void base_buf_puts(struct base_buf *b, const char *s);
@@ -132,7 +132,7 @@ void base_buf_free(struct base_buf *b);
 
 /* Does the pattern match the whole text? */
 bool base_glob(const char *pattern, const char *text);
-/* ... a part of it? `^` and `$` at the pattern's ends tie it to the text's. */
+/* ... a part of it? `^` and `$` at the pattern's ends tie it to those of the text. */
 bool base_glob_part(const char *pattern, const char *text);
 /* ... a path, or its last part? */
 bool base_glob_file(const char *pattern, const char *path);
@@ -140,7 +140,7 @@ bool base_glob_file(const char *pattern, const char *path);
 /* ---- file.c ------------------------------------------------------------ */
 
 /* Reads a whole file ("-" is standard input) into malloc'd memory with a NUL
- * behind it. Returns 0, or an errno value. */
+ * after it. Returns 0, or an errno value. */
 int base_read_file(const char *path, char **data, size_t *size);
 /* Writes to a temporary file beside `path` and renames it, so that a reader
  * sees the old content or the new, never half ("-" is standard output).
@@ -189,7 +189,7 @@ enum base_exit {
 	BASE_EXIT_OK = 0,
 	BASE_EXIT_INPUT = 1,		/* the input is wrong: not PTX, truncated, unreadable */
 	BASE_EXIT_USAGE = 2,		/* the command line is wrong */
-	BASE_EXIT_ENV = 3,		/* something needed is missing: toolkit, GPU, CUPTI */
+	BASE_EXIT_ENV = 3,		/* something required is missing: toolkit, GPU, CUPTI */
 	BASE_EXIT_TRUE_ALARM = 10,	/* prove: a kernel has a true alarm */
 	BASE_EXIT_UNPROVEN = 11,	/* prove: a kernel not analysed or proven, or vacuous */
 	BASE_EXIT_POTENTIAL_ALARM = 12, /* prove: potential alarms only */

@@ -1,5 +1,5 @@
 /*
- * diag.c - diagnostics as data: collected first, printed by whoever knows where.
+ * diag.c - diagnostics as data: collected first, printed by the caller that knows where.
  */
 #include "base/base.h"
 

@@ -1,8 +1,8 @@
 /*
  * glob.c - the patterns of options and suppressions: one dialect.
  *
- * `*` stands for any text, everything else for itself (names of C++ have brackets and question
- * marks of their own). One point to go back to: linear in practice, quadratic at worst.
+ * `*` stands for any text, everything else for itself (C++ names contain brackets and question
+ * marks). It backtracks to the last `*` only: linear in practice, quadratic at worst.
  */
 #include "base/base.h"
 

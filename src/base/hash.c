@@ -1,5 +1,5 @@
 /*
- * hash.c - FNV-1a, alone in its file: the host half links nothing else of base.
+ * hash.c - FNV-1a, alone in its file: the host half links nothing else from base.
  */
 #include "base/base.h"
 

@@ -1,15 +1,15 @@
 /*
  * memory.c - what happens when there is no memory: the one policy of all rooms.
  *
- * Tools say so and end with BASE_EXIT_INTERNAL. In a user's process nothing of ours may end it: a
- * reserve is held there (base_reserve), which is given back to the system at the first allocation
- * that fails. What is under way completes with it; the part that holds the reserve is called, takes
- * up no new work (its API's boundary asks base_is_short) and says in the report what went
- * unchecked. So an allocation never fails in the middle of a change, and no lock or half-made
+ * Tools print a message and end with BASE_EXIT_INTERNAL. A user's process must not be ended by us:
+ * a reserve is held there (base_reserve), which is returned to the system at the first allocation
+ * that fails. Work in progress completes with it; the part that holds the reserve is notified,
+ * accepts no new work (the boundary of its API tests base_is_short) and states in the report what
+ * went unchecked. So an allocation never fails in the middle of a change, and no lock or half-made
  * structure is left behind. A later call may get the reserve again (base_rearm) and go on.
  *
- * Misses: a call that needs more than the reserve while there is nothing else; it ends as in a
- * tool.
+ * Misses: a call that needs more than the reserve while no other memory is left; the process ends
+ * as in a tool.
  * Costs: address space for the reserve; its pages are never touched.
  */
 #ifndef _GNU_SOURCE
@@ -65,7 +65,7 @@ bool base_rearm(void)
 	return is_good;
 }
 
-/* Gives the reserve back: the caller tries again. Doesn't return where there is none. */
+/* Releases the reserve; the caller tries again. Doesn't return if there is none. */
 static void give_way(size_t wanted)
 {
 	pthread_mutex_lock(&lock);
@@ -77,7 +77,7 @@ static void give_way(size_t wanted)
 		munmap(p, reserve_bytes);
 	if (p && !was_short && on_short)
 		on_short();
-	/* Another thread may have got what it gave back; that one is short of nothing now. */
+	/* If another thread has just released the reserve, the caller tries again, too. */
 	if (p || was_short)
 		return;
 	base_out_of_memory(wanted);

@@ -1,5 +1,5 @@
 /*
- * optdoc.c - the rows of options.def as words: help, manual page, docs/options.md.
+ * optdoc.c - the rows of options.def as text: help, manual page, docs/options.md.
  *
  * Three renderers over the same rows, so that none of them can lag behind the
  * parser. The manual page uses only the man(7) macros, which groff and mandoc
@@ -49,7 +49,7 @@ static bool has_default(const struct option_row *row)
 	return row->preset && strcmp(row->preset, "0") != 0;
 }
 
-/* Fills lines up to WIDTH, behind `indent` spaces; the first line starts at column `at`. */
+/* Fills lines up to WIDTH, after `indent` spaces; the first line starts at column `at`. */
 static void put_filled(struct base_buf *out, const char *text, size_t at, size_t indent)
 {
 	size_t col = at;
@@ -140,7 +140,7 @@ void option_doc_cmd(struct base_buf *out, enum option_cmd cmd)
 
 /* ---- the manual page --------------------------------------------------------------------- */
 
-/* Text for roff: a backslash, a hyphen and a leading dot or quote mean something there. */
+/* Text for roff: a backslash, a hyphen and a leading dot or quote are special there. */
 static void put_roff(struct base_buf *out, const char *text)
 {
 	if (*text == '.' || *text == '\'')

@@ -1,13 +1,12 @@
 /*
  * option.c - command lines and COLLIDER_OPTIONS read by the rows of options.def.
  *
- * A loop of our own instead of getopt_long: that one accepts any unique prefix
- * of a name, so that a new option can break somebody's script, and it can't
- * leave unknown options of nvcc and ptxas in place. Names are exact here, and a
- * wrong one is answered with the nearest right one.
+ * A loop of our own instead of getopt_long: getopt_long accepts any unique prefix of a name, so
+ * that a new option can break a user's script, and it can't leave unknown options of nvcc and ptxas
+ * in place. Names are exact here, and for a wrong one the nearest right one is suggested.
  *
- * Misses: short flags can't be joined (-qv). Costs: a linear look through some
- * thirty rows per word of the command line.
+ * Misses: short flags can't be joined (-qv). Costs: a linear search through the rows for each word
+ * of the command line.
  */
 #include "base/option.h"
 
@@ -124,7 +123,7 @@ const char *option_nearest(const char *word, const char *const *names, size_t n)
 	return found;
 }
 
-/* The nearest option of the command (of any command that may stand in the environment: cmd < 0). */
+/* The nearest option of the command (cmd < 0: of all options allowed in the environment). */
 static const char *nearest_option(const char *word, int cmd)
 {
 	const char *names[OPTION_COUNT];
@@ -192,7 +191,7 @@ static bool read_seconds(const char *text, int64_t *ms)
 	if (v > 1e15)
 		return false;
 	*ms = (int64_t)v;
-	/* 0.0001 must not turn into "never". */
+	/* 0.0001 must not become "never". */
 	if (v > 0 && *ms == 0)
 		*ms = 1;
 	return true;
@@ -280,7 +279,7 @@ static bool read_value(struct option_set *s, const struct option_row *row, const
 		*expected = base_printf(&s->arena, "a list of %s", row->arg);
 		return read_list(row->arg, text, num);
 	case OPTION_TYPE_BYTES:
-		*expected = base_printf(&s->arena, "%lld to %lld bytes, with K, M or G behind it",
+		*expected = base_printf(&s->arena, "%lld to %lld bytes, with K, M or G after it",
 					(long long)row->lo, (long long)row->hi);
 		return read_bytes(text, num) && *num >= row->lo && *num <= row->hi;
 	case OPTION_TYPE_SECONDS:
@@ -496,7 +495,7 @@ static int unknown_option(const struct option_set *s, const char *word, struct b
 	return BASE_EXIT_USAGE;
 }
 
-/* The option that this word spells, or -1. *value: what stands in the same word, or NULL. */
+/* The option that this word spells, or -1. *value: the value in the same word, or NULL. */
 static int match_word(const struct option_set *s, const char *word, const char **value)
 {
 	*value = NULL;

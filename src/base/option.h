@@ -1,10 +1,10 @@
 /*
- * option.h - options as a table: one row each in options.def, and nothing else
- * knows an option's name, type, range, default or help.
+ * option.h - options as a table: one row each in options.def, and no other place knows an option's
+ * name, type, range, default or help.
  *
  * From the rows come the parser of command lines, the parser of the environment
  * variable COLLIDER_OPTIONS, `--help`, the manual page and docs/options.md.
- * The command line beats the environment, the environment beats the default.
+ * The command line takes precedence over the environment, the environment over the default.
  *
  * A *command* is a subcommand of `collider`. A *choice* is one of the words
  * that an ENUM option accepts.
@@ -15,8 +15,7 @@
 #include "base/base.h"
 
 /* One enumerator per CMD row: OPTION_CMD_RUN, ... Those without a name (OPTION_CMD_SHOWN and up)
- * are no commands of a user, but lists of options that travel from one of our programs to
- * another. */
+ * are not commands for users, but lists of options that one of our programs passes to another. */
 enum option_cmd {
 #define CMD(id, ...) OPTION_CMD_##id,
 #include "base/options.def"
@@ -36,7 +35,7 @@ enum option_type {
 	OPTION_TYPE_INT,    /* decimal or 0x; num, within lo..hi */
 	OPTION_TYPE_ENUM,   /* one of the choices; num is its index */
 	OPTION_TYPE_LIST,   /* choices joined by commas; num has a bit for each, in their order;
-			     * the choice "none" stands alone and has none */
+			     * the choice "none" must be alone and has no bit */
 	OPTION_TYPE_BYTES,  /* decimal or 0x, with K, M or G; num, within lo..hi */
 	OPTION_TYPE_STRING, /* any text */
 	OPTION_TYPE_PATH,   /* a file name, not empty */
@@ -78,7 +77,7 @@ void option_free(struct option_set *s);
 
 /*
  * Reads "key=value:key=value", the content of the environment variable `var`.
- * A value with ':' in it stands in '...' or "...". A flag is key=1, key=0 or
+ * A value that contains ':' is quoted: '...' or "...". A flag is key=1, key=0 or
  * the bare key. Keys of other commands are silently ignored, unknown ones get
  * a warning line each. Returns 0, or BASE_EXIT_USAGE for a wrong value of one
  * of the command's own options, with the error in `sink`.
@@ -87,8 +86,8 @@ int option_read_env(struct option_set *s, const char *var, const char *text,
 		    struct base_sink *sink);
 
 /*
- * The same for a list that one of our own programs has written (option_encode): all options of the
- * set's command may stand there, and no others. Goes on after an error; what is wrong keeps its
+ * The same for a list that one of our own programs has written (option_encode): it may hold all
+ * options of the set's command, and no others. Continues after an error; a wrong option keeps its
  * default. Returns 0 or BASE_EXIT_USAGE.
  */
 int option_read_own(struct option_set *s, const char *var, const char *text,
@@ -96,7 +95,7 @@ int option_read_own(struct option_set *s, const char *var, const char *text,
 /* The options of `to` that the set's command has too and that have a value, for option_read_own;
  * lives as long as the set. */
 char *option_encode(struct option_set *s, enum option_cmd to);
-/* Appends ":name=value" to a list as option_read_own takes it apart again. */
+/* Appends ":name=value" to a list in the form that option_read_own reads. */
 void option_encode_one(struct base_buf *out, enum option_id id, const char *value);
 
 /* Sets one option as if the command line had it. Asserts that the value fits. */
@@ -107,7 +106,7 @@ void option_put(struct option_set *s, enum option_id id, const char *value);
 int option_take(struct option_set *s, const char *word, struct base_sink *sink);
 
 /*
- * Reads a command line, argv[0] being the first word behind the command's
+ * Reads a command line, argv[0] being the first word after the command's
  * name. Takes --name=value, --name value, -x value and -xvalue. Returns 0, or
  * BASE_EXIT_USAGE with one error in `sink`. argv must outlive the set.
  */
@@ -118,7 +117,7 @@ int option_parse(struct option_set *s, int argc, char **argv, struct base_sink *
 bool option_flag(const struct option_set *s, enum option_id id);
 /* The bits of a LIST. */
 unsigned option_list(const struct option_set *s, enum option_id id);
-/* A number; of an ENUM the place of the choice. */
+/* A number; for an ENUM the index of the choice. */
 int64_t option_int(const struct option_set *s, enum option_id id);
 /* The text as given or the default's, or NULL. */
 const char *option_text(const struct option_set *s, enum option_id id);
@@ -129,7 +128,7 @@ enum option_source option_source(const struct option_set *s, enum option_id id);
 /* The name nearest to `word` among n names, or NULL when none is near. */
 const char *option_nearest(const char *word, const char *const *names, size_t n);
 
-/* ---- optdoc.c: the rows as words ---------------------------------------------- */
+/* ---- optdoc.c: the rows as text ---------------------------------------------- */
 
 /* `collider help`: the list of commands. */
 void option_doc_overview(struct base_buf *out, const char *version);
@@ -150,7 +149,7 @@ struct option_row {
 	int64_t lo, hi;	    /* INT: range; SECONDS: in milliseconds */
 	const char *preset; /* default, NULL: none */
 	unsigned cmds;	    /* 1u << enum option_cmd */
-	bool in_env;	    /* may stand in COLLIDER_OPTIONS */
+	bool in_env;	    /* allowed in COLLIDER_OPTIONS */
 	const char *help;   /* one line, no full stop */
 	const char *more;   /* sentences for the manual, or "" */
 };

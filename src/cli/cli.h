@@ -1,8 +1,8 @@
 /*
  * cli.h - the subcommands, as main.c calls them.
  *
- * Each takes its options parsed (the arguments are set->args) and returns the
- * exit code. The tools that pass their command line on take it whole.
+ * Each takes parsed options (the arguments are set->args) and returns the exit code. The tools that
+ * pass on their command line take it whole.
  */
 #ifndef COLLIDER_CLI_H
 #define COLLIDER_CLI_H

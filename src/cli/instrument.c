@@ -23,7 +23,7 @@ static void say_counts(const char *file, const struct inst_stats *st)
 		 st->skipped_private, st->skipped_dead, st->strong, st->unsupported, st->unknown);
 }
 
-/* Prints the text back as it is, or without the checks in it: --sanitize=none, --strip. */
+/* Prints the text back unchanged, or without the checks in it: --sanitize=none, --strip. */
 static int print_back(const char *file, const char *text, size_t size, bool is_stripped,
 		      bool is_dumped, struct base_buf *out, struct base_sink *sink)
 {

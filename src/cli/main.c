@@ -3,8 +3,8 @@
  *
  * The command is the first word, or the name the program was called by
  * (collider-nvcc, and cicc and ptxas where nvcc finds us in the place of its
- * own). Everything about options stands in base/options.def; the commands
- * themselves are one file each and hold no logic that a room could hold.
+ * own). Everything about options is in base/options.def; the commands themselves are one file each
+ * and contain no logic that belongs in a room.
  */
 #include "cli/cli.h"
 #include "toolchain/toolchain.h"
@@ -31,7 +31,7 @@ int cli_print(struct base_buf *text)
 	return BASE_EXIT_ENV;
 }
 
-/* Options in, command's exit code out. */
+/* Parses the command's options and runs it; returns its exit code. */
 static int run_command(enum option_cmd cmd, int argc, char **argv)
 {
 	static int (*const entry[OPTION_CMD_COUNT])(struct option_set *) = {

@@ -97,7 +97,7 @@ static bool read_params(const char *s, struct prove_options *o, struct base_aren
 	return true;
 }
 
-/* "A; B" into two; the parts without their spaces. */
+/* Splits "A; B" into its parts, without surrounding spaces. */
 static const char **split(const char *s, struct base_arena *a, size_t *n)
 {
 	const char **out = BASE_NEWN(a, const char *, strlen(s) / 2 + 2);
@@ -171,7 +171,7 @@ static int read_options(struct option_set *set, struct prove_options *o)
 	return 0;
 }
 
-/* One run of the command: what to do with each file, and what came out. */
+/* One run of the command: what to do with each file, and the results. */
 struct job {
 	struct option_set *set;
 	struct prove_options o;
@@ -188,7 +188,7 @@ static int read_ptx(const char *from, char **text, size_t *size)
 	return err ? BASE_EXIT_INPUT : 0;
 }
 
-/* Compiles a source, with the instances that were asked for. */
+/* Compiles a source, with the requested instances. */
 static int compile(struct job *j, const char *from, char *const *args, size_t nargs, char **text,
 		   size_t *size)
 {
@@ -237,8 +237,8 @@ static int prove_one(struct job *j, const char *from, char *const *args, size_t 
 	return rc;
 }
 
-/* A file of --build: its kernels join the others'. One that doesn't compile is said and left out.
- * */
+/* A file of --build: its kernels join the others'. One that doesn't compile is reported and left
+ * out. */
 static int prove_next(const char *file, char *const *args, size_t nargs, size_t at, size_t of,
 		      void *arg)
 {
@@ -285,7 +285,7 @@ static int check_arguments(const struct option_set *set)
 	bool is_build = option_text(set, OPTION_BUILD);
 
 	if (!from && !is_build)
-		base_say("error: prove takes a .cu or .ptx file, and options of nvcc behind --");
+		base_say("error: prove takes a .cu or .ptx file, and options of nvcc after --");
 	else if (from && is_build)
 		base_say("error: prove takes a file or --build, found both");
 	else if (from && set->args.n > 1 &&

@@ -1,7 +1,7 @@
 /*
  * prove_build.c - the .cu files of a compile_commands.json, with their options (prove.h).
  *
- * Of a command only what decides about the meaning of the source is kept: macros, folders, the
+ * Of a command only what determines the meaning of the source is kept: macros, folders, the
  * language; the architecture and the optimisation are prove's own.
  */
 #include "cli/prove.h"

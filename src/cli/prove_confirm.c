@@ -1,12 +1,12 @@
 /*
  * prove_confirm.c - runs the launches of alarms on the CPU device under the oracle (prove.h).
  *
- * prove doesn't know the CPU device; here the two meet. Each alarm with a launch of at most
- * MAX_THREADS threads runs in a child process with a time limit: the very PTX, arrays of zeros for
- * the pointers, the model's scalars. The oracle judges by happens-before, so one run is enough
+ * prove doesn't know the CPU device; this file connects the two. Each alarm with a launch of at
+ * most MAX_THREADS threads runs in a child process with a time limit: the same PTX, arrays of zeros
+ * for the pointers, the model's scalars. The oracle judges by happens-before, so one run is enough
  * where values don't decide. If it finds the alarm's two instructions unordered, the alarm is
  * confirmed. A potential alarm that is confirmed stays potential: it raced with arrays of zeros,
- * which the analysis had not in hand.
+ * which the analysis did not assume.
  *
  * A reproducer is a small program with a main() that includes the source and makes the same launch.
  *
@@ -45,9 +45,9 @@ static bool is_level(const struct race_pair *p, enum race_level level)
 }
 
 /*
- * Are the two sides the alarm's instructions, in either order? The oracle tells a pair of
- * instructions once, for the first threads that it sees: where those are other than the alarm's,
- * nothing is said.
+ * Are the two sides the alarm's instructions, in either order? The oracle reports a pair of
+ * instructions once, for the first threads that it sees; if these are not the alarm's, the alarm
+ * stays unconfirmed.
  */
 static struct race_pair *on_pair(void *arg, const struct race_pair *p, size_t bytes)
 {
@@ -95,7 +95,7 @@ static bool fill_params(struct cpu_machine *m, struct cpu_kernel *k, const struc
 	return true;
 }
 
-/* In the child: what the launch says. */
+/* In the child: runs the launch. */
 static int run_launch(const char *text, size_t size, const char *kernel, const struct race_alarm *a)
 {
 	struct cpu_options o = {.seed = 1,

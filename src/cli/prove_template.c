@@ -6,7 +6,7 @@
  * user's and takes the address of each instance. Templates are found in the source by their words,
  * not by a parser: `template <...> ... __global__ ... NAME(`, without looking into comments.
  *
- * Misses: templates in headers, and such as macros make.
+ * Misses: templates in headers, and those that macros generate.
  */
 #include "cli/prove.h"
 
@@ -49,7 +49,7 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Behind "template": the matching '>', or NULL. */
+/* After "template": the matching '>', or NULL. */
 static const char *behind_arguments(const char *p)
 {
 	int depth = 0;

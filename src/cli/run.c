@@ -2,8 +2,8 @@
  * run.c - collider run: options to the launcher, the shared file to the report.
  *
  * Everything that can be wrong with the command line, the suppressions file or
- * the machine is found before the program starts. After that, its exit code is
- * given back whatever happens to the report.
+ * the machine is found before the program starts. After that, the program's exit code is returned
+ * whatever happens to the report.
  */
 #include "cli/cli.h"
 #include "cli/view.h"
@@ -20,8 +20,8 @@ struct delays {
 	uint32_t rdelay, wdelay, dense;
 };
 
-/* --speed stands for two options; each of them wins over it when it was given in a place that
- * counts as much (the command line, or the environment and no --speed on the command line). */
+/* --speed stands for two options; each of them takes precedence if it was given in a place of the
+ * same rank (the command line, or the environment and no --speed on the command line). */
 static struct delays choose_delays(const struct option_set *set)
 {
 	struct delays d = {(uint32_t)option_int(set, OPTION_RDELAY),
@@ -79,7 +79,7 @@ static const char *expand_path(struct base_arena *a, const char *pattern, pid_t 
 	return path;
 }
 
-/* Why no CUDA call came, as far as the program's file says it. */
+/* Why no CUDA call came, as far as the program's file shows it. */
 static const char *no_call_reason(struct race_results *r, const char *program, bool is_cpu)
 {
 	struct host_program p;
@@ -107,7 +107,7 @@ static const char *no_call_reason(struct race_results *r, const char *program, b
 			   program);
 }
 
-/* What only this side knows, as lines for the report. */
+/* What only the launcher knows, as lines for the report. */
 static void add_notes(struct race_results *r, const struct option_set *set,
 		      const struct spawn_result *res, bool is_cpu)
 {
@@ -218,7 +218,7 @@ static bool verify(const struct race_results *r)
 	return r->is_host_unseen;
 }
 
-/* Lines of host code, and --host-filter. */
+/* Adds lines of host code, and applies --host-filter. */
 static void name_host_code(struct race_results *r, const struct option_set *set)
 {
 	const char *filter = option_text(set, OPTION_HOST_FILTER);
@@ -247,7 +247,7 @@ static int choose_sites(const struct option_set *set, struct spawn_request *req,
 	return rc;
 }
 
-/* What --sample and --coverage have to say, as notes; the file is written anew. */
+/* The results of --sample and --coverage as notes; writes the coverage file. */
 static void note_coverage(struct race_results *r, const struct option_set *set,
 			  struct rep_coverage *coverage)
 {
@@ -276,7 +276,7 @@ static void note_coverage(struct race_results *r, const struct option_set *set,
 	base_buf_free(&b);
 }
 
-/* The shared file into reports. Returns the exit code of the whole. */
+/* Turns the shared file into reports. Returns the exit code of the run. */
 static int report_run(struct option_set *set, const struct cli_view *view,
 		      const struct spawn_result *res, bool is_cpu, struct rep_coverage *coverage)
 {
@@ -368,7 +368,7 @@ static int check_writable(const char *pattern)
 	return err;
 }
 
-/* A report that can't be written is known before the program runs for hours. */
+/* That a report can't be written must be known before the program runs for hours. */
 static int check_files(const struct option_set *set)
 {
 	static const struct {
@@ -395,7 +395,7 @@ static bool takes_cpu(const struct option_set *set)
 	       (option_is(set, OPTION_DEVICE, "auto") && !spawn_has_gpu());
 }
 
-/* What forbids starting the program. Returns 0 or an exit code. */
+/* Checks what prevents starting the program. Returns 0 or an exit code. */
 static int check_device(const struct option_set *set)
 {
 	if (set->args.n == 0) {
@@ -480,7 +480,7 @@ int cli_run(struct option_set *set)
 		.is_over = option_flag(set, OPTION_HALT_ON_RACE) ? has_race : NULL,
 		.arg = &view,
 	};
-	/* Checks that were put in are switched off while none of their detectors is asked for. */
+	/* Checks in the program are switched off if none of their detectors is requested. */
 	if (!(option_list(set, OPTION_DETECTOR) & RACE_DETECT_PUT))
 		req.sample = RACE_SAMPLE_NEVER;
 	rc = choose_sites(set, &req, &coverage, &sink);

@@ -13,7 +13,7 @@ struct cli_view {
 };
 
 /* Takes the options that both commands have; `fd` is where the report will go (for colours).
- * Returns 0, or an exit code after saying why. Free with cli_view_close; don't move it. */
+ * Returns 0, or an exit code with a message. Free with cli_view_close; don't move it. */
 int cli_view_open(struct cli_view *v, const struct option_set *set, int fd);
 void cli_view_close(struct cli_view *v);
 

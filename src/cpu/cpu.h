@@ -356,7 +356,7 @@ struct cpu_copy_stats cpu_get_copy_stats(const struct cpu_machine *m);
 
 /*
  * Two accesses that nothing orders, as the shared file has them (race/pair.h): `bytes` of struct
- * race_pair with its strings behind it, for the first sighting of a pair of instructions. Returns
+ * race_pair with its strings after it, for the first sighting of a pair of instructions. Returns
  * where the pair is kept from now on (its count and is_possible are updated by plain stores), or
  * NULL. Called by the thread that executes, with locks of the machine held.
  */
@@ -387,12 +387,12 @@ void cpu_host_thread(void);
 /*
  * What orders host threads, for a machine with is_host_apart (else these do nothing). `object`: any
  * number that names a lock, a condition or whatever else; addresses of host memory do. release: who
- * acquires the object later comes behind what the calling thread has done; is_whole: nobody needs
+ * acquires the object later comes after what the calling thread has done; is_whole: nobody needs
  * what was released there earlier, as the thread has acquired it (a mutex).
  */
 void cpu_host_release(struct cpu_machine *m, uint64_t object, bool is_whole);
 void cpu_host_acquire(struct cpu_machine *m, uint64_t object);
-/* The calling thread has joined this one (pthread_self of it): it comes behind all that it did. */
+/* The calling thread has joined this one (pthread_self of it): it comes after all that it did. */
 void cpu_host_joined(struct cpu_machine *m, uint64_t thread);
 
 struct cpu_oracle_stats {

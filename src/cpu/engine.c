@@ -30,7 +30,7 @@ uint64_t cpu_now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* Has the calling thread the lock (of whichever machine)? */
+/* Does the calling thread hold the lock (of whichever machine)? */
 static _Thread_local bool holds_lock;
 
 static void take_lock(struct cpu_engine *e)

@@ -160,7 +160,7 @@ typedef enum cpu_bound cpu_binder(struct cpu_dec *d, const struct ptx_stmt *s, s
 uint32_t cpu_dec_src(struct cpu_dec *d, const struct ptx_opnd *op, enum ptx_type t);
 /* The slot that an operand writes; CPU_NOSLOT for the sink `_`. */
 uint32_t cpu_dec_dst(struct cpu_dec *d, const struct ptx_opnd *op);
-/* Bytes of the register behind an operand (1, 2, 4, 8, 16; predicate 0), or of t for constants:
+/* Bytes of the register of an operand (1, 2, 4, 8, 16; predicate 0), or of t for constants:
  * ld, st, cvt and others accept registers wider than their type. */
 unsigned cpu_dec_bytes(struct cpu_dec *d, const struct ptx_opnd *op, enum ptx_type t);
 bool cpu_dec_is_not(const struct ptx_opnd *op); /* !p as an operand */
@@ -213,7 +213,7 @@ struct cpu_call {
 /*
  * Describes a call (direct, to a system call, or by address); lives as long as the code.
  * Arguments and results in registers have been moved to and from hidden .param variables by
- * instructions before and behind the call, .reg parameters of the callee likewise, so that
+ * instructions before and after the call, .reg parameters of the callee likewise, so that
  * only bytes of .param areas are left to be copied. The callee's code is complete before the
  * kernel starts (cpu_kernel_ready). NULL: cpu_dec_unsupported was called for `in`.
  */
@@ -670,7 +670,7 @@ struct cpu_kernel {
 	bool is_heap_known, uses_heap; /* kernel.c */
 };
 
-/* The function behind an address taken in CPU_WIN_CODE; NULL: there is none. */
+/* The function whose address in CPU_WIN_CODE this is; NULL: there is none. */
 struct cpu_func *cpu_func_at(struct cpu_module *mod, uint64_t address);
 /* Why a function without code has none. */
 const char *cpu_func_refused(const struct cpu_func *f);

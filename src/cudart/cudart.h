@@ -1,10 +1,10 @@
 /*
- * cudart.h - the front header of src/cudart: what `collider run` hands to the facade.
+ * cudart.h - the front header of src/cudart: what `collider run` passes to the facade.
  *
- * The room makes one shared object, build/lib/collider/cpu/libcudart.so.13, which stands in the
- * place of NVIDIA's runtime (same SONAME, same symbol version) and runs the program on src/cpu. It
- * is found by LD_PRELOAD or by its folder in the library path, and one environment variable
- * says what machine to make.
+ * The room makes one shared object, build/lib/collider/cpu/libcudart.so.13, which replaces NVIDIA's
+ * runtime (same SONAME, same symbol version) and runs the program on src/cpu. It is found by
+ * LD_PRELOAD or by its folder in the library path, and one environment variable describes the
+ * machine.
  */
 #ifndef COLLIDER_CUDART_H
 #define COLLIDER_CUDART_H
@@ -17,7 +17,7 @@
 /*
  * COLLIDER_CPU=key=value:key=value...: the machine's options, by their names in base/options.def
  * (the list DEVICE). Without --seed the schedule is that of seed 1; without --detector modules run
- * as they are. What is wrong is said once on stderr and left at its default.
+ * unchanged. A wrong option gets one message on stderr and keeps its default.
  */
 #define CUDART_OPTIONS_ENV "COLLIDER_CPU"
 
@@ -26,7 +26,7 @@
 
 #define RT_DEVICES 16u
 
-/* What the options say, for the machine and for this room. */
+/* The options, for the machine and for this room. */
 struct cudart_options {
 	struct cpu_options cpu;
 	bool has_detectors; /* --detector was given */

@@ -3,17 +3,18 @@
  *
  * One call takes a group of up to four items (race/record.h): draws, sleeps, reads again with all
  * loads in flight, compares, compares lanes, reports. N is the number of items; V says what is
- * read: 4 or 8 bytes each, or m for mixed sizes; S where: g global, s shared (32-bit addresses), x
- * generic addresses, of which those that point to the thread's own stack are left out.
+ * read: 4 or 8 bytes each, or m for mixed sizes; S says where: g global, s shared (32-bit
+ * addresses), x generic addresses, of which those that point to the thread's own stack are left
+ * out.
  *
  * Compiled to PTX when Collider is built. src/instrument pastes the functions that a module calls,
- * local to it: the hash of the module's site table stands in them. The rules of report.cu hold here
- * too: strong (relaxed) accesses only, nothing orders memory, no lane is waited for that is not
- * here. A lane's partners are those that are active at the call, with the same site (for the case
- * that ptxas made one call of two).
+ * local to it: they contain the hash of the module's site table. The rules of report.cu hold here
+ * too: strong (relaxed) accesses only, nothing orders memory, and no lane waits for one that has
+ * not arrived. A lane's partners are those that are active at the call, with the same site (for the
+ * case that ptxas made one call of two).
  *
- * What is rare is called (check_cold.cu): ptxas makes a copy of each of these functions for each
- * kernel, so they are small.
+ * Rare cases are calls (check_cold.cu): ptxas makes a copy of each of these functions for each
+ * kernel, so they must be small.
  *
  * Costs: what a call costs beside the inlined check is in docs/results.
  */
@@ -47,7 +48,7 @@ DEV_FN uint64_t dev_table(void)
 	return v;
 }
 
-/* Equal in lanes that come together, different from warp to warp and turn to turn. */
+/* Equal in lanes that arrive together, different from warp to warp and from call to call. */
 DEV_FN uint32_t dev_draw(void)
 {
 	uint32_t clock, seed;
@@ -208,7 +209,7 @@ DEV_FN uint64_t dev_check(uint32_t state, uint64_t what64, items<N> &t)
 	return (uint64_t)changed << 32 | state;
 }
 
-/* Parameters stand one by one: an array would be one of bytes, in memory. */
+/* Parameters are separate: an array would be one of bytes, in memory. */
 #define P(i, A, W)  A a##i, W w##i
 #define TAKE(i)	    t.at[i] = a##i, t.was[i] = w##i
 #define P1(A, W)    P(0, A, W)

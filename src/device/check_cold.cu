@@ -77,7 +77,7 @@ DEV_FN uint32_t dev_together(uint32_t what)
 struct dev_store {
 	uint32_t what, width;
 	uint64_t address, value;
-	uint32_t fold; /* of the words behind `value` */
+	uint32_t fold; /* of the words after `value` */
 	bool happened; /* in this lane */
 };
 
@@ -110,7 +110,7 @@ DEV_FN uint32_t dev_what(uint64_t what, uint32_t i)
 	       (item & RACE_ITEM_PAIR ? 2u : item >> RACE_ITEM_WIDTH_AT & 3u) << 28;
 }
 
-/* What differed: bits of `changed`. */
+/* Reports the items that differ: bits of `changed`. */
 DEV_FN void dev_items(uint64_t table, uint64_t what, uint32_t changed, const uint64_t *item)
 {
 	DEV_NO_UNROLL
@@ -130,7 +130,7 @@ DEV_FN void dev_items(uint64_t table, uint64_t what, uint32_t changed, const uin
 	}
 }
 
-/* Do lanes of a store share an address? The last item comes first, so that the words behind an
+/* Do lanes of a store share an address? The last item comes first, so that the words after an
  * access's first item are folded when that is reached. */
 DEV_FN void dev_lanes(uint64_t table, uint64_t what, uint32_t found, const uint64_t *item)
 {
@@ -198,8 +198,8 @@ __collider_launch(void)
 			  offsetof(struct race_counters, launches));
 }
 
-/* At every way out: the thread's count goes to the counter of its SM, where all lanes have one
- * count in a single reduction. */
+/* At every exit: the thread's count is added to the counter of its SM, in a single reduction if all
+ * lanes have the same count. */
 extern "C" __device__ __noinline__ __attribute__((weak)) void
 __collider_flush(uint32_t state)
 {

@@ -11,8 +11,8 @@
  * `what` is race_what() of race/record.h; all parameters are .b64 or .b32. They
  * read the module's knobs themselves (ld.const), return at once when there is no
  * agent, order no memory and wait for no lane but, in __collider_warp, those of
- * `mask`. Few parameters on purpose: each register of theirs is one the caller
- * can't use. Code built with --trap doesn't call them: it stops at the access.
+ * `mask`. They have few parameters on purpose: each takes a register from the caller. Code built
+ * with --trap doesn't call them: it stops at the access.
  *
  * Call-free code does the same for one slot that is a constant: with
  *   key   = race_slot_key(table, site, kind)     (race/record.h)

@@ -2,9 +2,9 @@
  * gpu_ops.h - the DEV_* operations of report_core.h on a GPU, and others that the functions of
  * this folder share.
  *
- * Every access is .relaxed, so no detector takes it for the user's, and nothing here orders memory:
- * the one warp-wide instruction without a mask of the caller's (match.any.sync in dev_peers) names
- * the lanes that are active beside it, so that no lane is waited for that is not here already.
+ * Every access is .relaxed, so no detector mistakes it for the user's, and nothing here orders
+ * memory: the one warp-wide instruction without a mask from the caller (match.any.sync in
+ * dev_peers) names the currently active lanes, so that no lane waits for one that has not arrived.
  */
 #ifndef COLLIDER_DEVICE_GPU_OPS_H
 #define COLLIDER_DEVICE_GPU_OPS_H
@@ -61,7 +61,8 @@ DEV_FN uint32_t dev_peers(uint32_t slot)
 	return peers;
 }
 
-/* Reads a special register where its value is needed, so that it occupies no register before. */
+/* Reads a special register where its value is needed, so that it occupies no register before
+ * that. */
 #define DEV_SREG32(v, name) asm volatile("mov.u32 %0, %" name ";" : "=r"(v))
 
 DEV_FN uint32_t dev_is_leader(uint32_t peers)
@@ -131,7 +132,7 @@ DEV_FN void dev_order(uint64_t at)
 	DEV_SREG32(v, "%nctaid.y");
 	DEV_SREG32(w, "%nctaid.z");
 	DEV_STORE32(at + 4, v | w << 16);
-	/* src/instrument puts the target's shape of clusters in the place of %nsmid. */
+	/* src/instrument replaces %nsmid by the target's shape of clusters. */
 	DEV_SREG32(v, "%nsmid");
 	DEV_STORE32(at + 8, v);
 	RACE_STATIC_ASSERT(offsetof(struct race_knobs, order) == 32, "read below");

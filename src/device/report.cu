@@ -4,8 +4,8 @@
  *
  * Compiled to PTX when Collider is built and pasted into each instrumented
  * module by src/instrument; weak, so that the copies of several objects merge.
- * The algorithm stands in report_core.h; here are the instructions that it
- * runs on (gpu_ops.h). Only PTX 6.3 and sm_70 are used.
+ * The algorithm is in report_core.h; gpu_ops.h has the instructions that it runs on. Only PTX 6.3
+ * and sm_70 are used.
  *
  * It is called from cold code, but the caller's register count covers it:
  * see tests/device for the budget.
@@ -16,7 +16,7 @@
 #include "report_parts.h"
 
 /* A location that changed between an access and its re-read; `what` by race_what. Returns at
- * once when it did not: the caller only knows that something in the group has. */
+ * once when it did not: the caller only knows that something in the group has changed. */
 extern "C" __device__ __noinline__ __attribute__((weak)) void
 __collider_changed(uint64_t table, uint32_t what, uint64_t address, uint64_t was, uint64_t now)
 {
@@ -40,7 +40,7 @@ extern "C" __device__ __noinline__ __attribute__((weak)) uint32_t __collider_sam
 }
 
 /* One store instruction, executed by the lanes of `mask`, all of which call this: do some share
- * an address? `value` is the first 8 bytes, `fold` the xor of the words behind them: vectors that
+ * an address? `value` is the first 8 bytes, `fold` the xor of the words after them: vectors that
  * differ there in a way that xor hides count as equal. */
 extern "C" __device__ __noinline__ __attribute__((weak)) void
 __collider_warp(uint64_t table, uint32_t what, uint64_t address, uint64_t value, uint32_t fold,

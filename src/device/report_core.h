@@ -3,8 +3,8 @@
  *
  * Included by report.cu (the GPU) and by tests/ (host threads stand in for
  * lanes). The includer defines the DEV_* operations below first. All of them
- * are strong (relaxed) and none of them orders any other access: a fence here
- * would order the user's memory and hide the races that are looked for.
+ * are strong (relaxed) and none of them orders any other access: a fence here would order the
+ * user's memory and hide the races that we look for.
  *
  *   DEV_LOAD64(addr)              ld.relaxed.gpu.global.u64
  *   DEV_CAS64(addr, old, new)     atom.relaxed.gpu.global.cas.b64
@@ -21,7 +21,7 @@
  *
  * What it misses: two milestones stored by two SMs may reach the record out of
  * order (the snapshot of the slots is exact; record.count is a lower bound);
- * and nothing orders `valid` behind the other fields but the order of issue,
+ * and nothing orders `valid` after the other fields but the order of issue,
  * so a program that is killed within that microsecond may leave a record with
  * zeroes. Costs: a muted site two loads, a counted one an atomic per group of
  * lanes, the first one 128 bytes over the bus.
@@ -36,7 +36,7 @@
 #define DEV_RT_OVERFLOW 8u
 #define DEV_RT_SLOTS	(64u + RACE_COUNTERS * 32u)
 
-/* Offsets are spelled once more as numbers because the code computes with addresses. */
+/* Offsets are repeated as numbers because the code computes with addresses. */
 RACE_STATIC_ASSERT(offsetof(struct race_rt, records) == 0, "rt layout");
 RACE_STATIC_ASSERT(offsetof(struct race_rt, overflow) == DEV_RT_OVERFLOW, "rt layout");
 RACE_STATIC_ASSERT(offsetof(struct race_rt, slots) == DEV_RT_SLOTS, "rt layout");
@@ -107,7 +107,7 @@ DEV_FN void dev_report(const struct dev_found *f, uint64_t rt)
 	index = slot & ~DEV_CLAIMED;
 	record = DEV_LOAD64(rt) + (uint64_t)index * 128u;
 	if (slot == index && f->kind_flags >> 16 & RACE_REC_USED) {
-		/* A speculated read that was used after all: said in the record it left. */
+		/* A speculated read that was used after all: noted in its record. */
 		DEV_STORE32(record + 12, f->kind_flags);
 		return;
 	}

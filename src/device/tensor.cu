@@ -5,13 +5,13 @@
  * then does what src/instrument/collide/bulk.c does for plain bulk copies, over a window of the
  * box's words of 16 bytes: copy, delay, compare both sides, make the destination dirty, fence. Here
  * the words of the global side lie in rows, a stride apart, those of the shared side in the order
- * of the swizzle. A map that is not known, a box that reaches over the tensor's edge and rows that
- * begin between multiples of 16 bytes are counted and left alone.
+ * of the swizzle. Copies by an unknown map, of a box that exceeds the tensor's edge, or with rows
+ * that don't begin at multiples of 16 bytes are counted and not checked.
  *
  * Compiled and pasted as report.cu is, into modules that have such copies only. All accesses are
- * .relaxed but those of the map and of the table, which nobody writes meanwhile.
+ * .relaxed except those of the map and of the table, which are not written meanwhile.
  * Costs: the look-up reads host memory (keys, then map and box: three trips over the bus, some
- * 4 us), a word about as much as in bulk.c. No loop is unrolled beyond FLIGHT words.
+ * 4 us), each word about as much as in bulk.c. No loop is unrolled beyond FLIGHT words.
  */
 #include "race/box.h"
 
@@ -64,7 +64,7 @@ DEV_FN void store(uint64_t at, struct word w)
 	asm volatile("st.relaxed.sys.v2.b64 [%0], {%1, %2};" ::"l"(at), "l"(w.a), "l"(w.b));
 }
 
-/* What a shared address lacks to be a generic one. */
+/* The difference between a generic address and its shared address. */
 DEV_FN uint64_t shared_window(uint32_t shared)
 {
 	uint64_t generic;
@@ -291,7 +291,8 @@ DEV_FN void delay(uint32_t rng, uint32_t count)
 		asm volatile("nanosleep.u32 %0;" ::"r"(__umulhi(rng * 0x9e3779b1u, rsleep)));
 }
 
-/* The half of the 8 bytes that differs. Of a changed source the destination has what it was. */
+/* The half of the 8 bytes that differs. If the source has changed, the destination holds its old
+ * value. */
 DEV_FN void report(struct race_tensor *r, const struct found *f, const struct copy *x,
 		   bool is_source)
 {

@@ -1,12 +1,12 @@
 /*
- * addr.c - where an address points, and whether two accesses can meet.
+ * addr.c - where an address points, and whether two accesses can overlap.
  *
  * Origins: one value per register from a small lattice, solved once for the
  * whole function. All start at TOP (nothing known yet); each definition lowers
- * its register to the meet over all its definitions; uses of a lowered register
- * are looked at again. A sum of a pointer and a number points into the pointer's
- * space, as leaving an object is undefined; the difference of two pointers, or
- * other arithmetic on one, is DIFF, which spoils every sum it enters.
+ * its register to the meet over all its definitions; uses of a lowered register are visited again.
+ * A sum of a pointer and a number points into the pointer's space, as leaving an object is
+ * undefined; the difference of two pointers, or other arithmetic on one, is DIFF, and so is every
+ * sum that contains it.
  *
  * Aliasing: both addresses are brought to (base, constant offset) through
  * mov, add, sub and cvta with immediates, as far as the base has the same value
@@ -63,7 +63,7 @@ static enum origin meet_null(enum origin a, const struct ptx_opnd *oa, enum orig
 	return meet(a, b);
 }
 
-/* A parameter of an entry can't change; a device function's lies with the thread. */
+/* A parameter of an entry can't change; a device function's is private to the thread. */
 static enum origin space_origin(const struct flow *fl, uint8_t space)
 {
 	switch ((enum ptx_space)space) {
@@ -284,8 +284,8 @@ struct place {
 
 /*
  * Does register q hold at statement `at` what it held at `def`, the single definition of another
- * register? Yes if q has a single definition too, each dominating the next; or if def and `at`
- * stand in one block and nothing writes q between them.
+ * register? Yes if q has a single definition too and each of the three dominates the next; or if
+ * def and `at` are in one block and nothing writes q between them.
  */
 static bool keeps_value(struct flow *fl, uint32_t q, const struct ptx_stmt *def,
 			const struct ptx_stmt *at)
@@ -378,7 +378,7 @@ static bool are_apart(enum flow_origin a, enum flow_origin b)
 	return true;
 }
 
-/* Bytes of one lane's plain access, 0 where that is not all that is touched. */
+/* Bytes of one lane's plain access; 0 if the statement accesses more than that. */
 static int64_t access_bytes(const struct ptx_stmt *s)
 {
 	if (s->form->effects & (PTX_EFF_ASYNC | PTX_EFF_COLLECTIVE_MEM | PTX_EFF_UNKNOWN))
@@ -436,5 +436,5 @@ enum flow_alias flow_may_alias(struct flow *fl, const struct ptx_stmt *a, const 
 		return compare_ranges(pa.off, na, pb.off, nb);
 	if (pa.var && pb.var) /* all unsized extern arrays of a space begin at one address */
 		return pa.var->is_unsized && pb.var->is_unsized ? FLOW_MAY_ALIAS : FLOW_NO_ALIAS;
-	return FLOW_MAY_ALIAS; /* one may be the other, followed back less far */
+	return FLOW_MAY_ALIAS; /* the two may be equal, with one traced back less far */
 }

@@ -4,13 +4,12 @@
  * Forms are computed once for all registers with a single definition, through
  * mov, cvt, cvta, add, sub, neg, mul, mad and shl by constants; what is uniform
  * (uniform.c) is one unknown term. A register is given its form when all that
- * its definition reads has one, so loops and phis end with "not known".
+ * its definition reads has one, so loops and phis yield "not known".
  *
- * What is assumed: the form holds as numbers only while 32-bit steps don't wrap.
- * If one wraps, it holds modulo 2^32, so that two threads whose forms differ by
- * less than 2^32 still have different values; coefficients of 32-bit registers
- * are kept below 2^21 for that (at most 1,024 threads in a block). A form must
- * not be used to prove that an access stays within an object.
+ * Assumption: the form is exact only while 32-bit steps don't wrap. If one wraps, it holds modulo
+ * 2^32, so two threads whose forms differ by less than 2^32 still have different values; for that
+ * reason coefficients of 32-bit registers are kept below 2^21 (a block has at most 1,024 threads).
+ * A form must not be used to prove that an access stays within an object.
  *
  * Misses: or used as add, shifts right, tid times an unknown pitch.
  * Costs: linear; 48 bytes per register.
@@ -129,7 +128,7 @@ static struct flow_affine result_form(const struct flow *fl, const struct ptx_st
 	case PTX_OP_MOV:
 	case PTX_OP_CVT:
 		return a[1];
-	case PTX_OP_CVTA: /* the same for global; a window's base more for others */
+	case PTX_OP_CVTA: /* the same for global; for others it adds the window's base */
 		return f->space == PTX_SPACE_LOCAL ? not_known
 						   : add_scaled(a[1], uniform_unknown, 1);
 	case PTX_OP_ADD:

@@ -11,7 +11,7 @@
  * A block from which no exit can be reached (an endless loop) post-dominates
  * nothing and is post-dominated by nothing but itself. A call of a function
  * that never returns is taken to return.
- * Costs: linear but for the dominators, near-linear on compiled code.
+ * Costs: linear except for the dominators, near-linear on compiled code.
  */
 #include "flow/priv.h"
 
@@ -100,7 +100,7 @@ static void each_target(struct flow *fl, const struct ptx_stmt *s, uint32_t b, e
 		}
 		return;
 	}
-	for (uint32_t i = 0; i < fl->priv->nstmts; i++) /* not known where to: anywhere */
+	for (uint32_t i = 0; i < fl->priv->nstmts; i++) /* the targets are not known: any label */
 		if (fl->priv->stmt[i]->kind == PTX_STMT_LABEL)
 			fn(fl, b, fl->priv->stmt[i]->mark, arg);
 }
@@ -137,7 +137,7 @@ static void fill_edge(struct flow *fl, uint32_t from, uint32_t to, void *arg)
 	struct flow_block *a = &fl->blocks[from], *b = &fl->blocks[to];
 	for (uint32_t i = 0; i < a->nsucc; i++)
 		if (a->succ[i] == to && a->nsucc < 8)
-			return; /* both ways of a branch lead to one place */
+			return; /* both edges of a branch lead to the same block */
 	a->succ[a->nsucc++] = to;
 	b->pred[b->npred++] = from;
 }
@@ -284,7 +284,7 @@ static void solve_backward(const struct flow *fl, const uint32_t *order, const u
 	}
 }
 
-/* Intervals [in, out) of the tree's nodes, by place; parents stand before children. */
+/* Intervals [in, out) of the tree's nodes, by place; parents come before children. */
 static void number_tree(const uint32_t *dom, uint32_t n, uint32_t *in, uint32_t *out)
 {
 	uint32_t *size = base_calloc(n + 1u, sizeof(*size));
@@ -386,7 +386,7 @@ static int compare_spots(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* All statements by address, for those that the arena's chunks put out of text order. */
+/* All statements by address, for those that are not in text order in the arena's chunks. */
 static uint32_t look_up_spot(const struct flow *fl, const struct ptx_stmt *s)
 {
 	struct flow_priv *pr = fl->priv;

@@ -4,7 +4,7 @@
  * One walk over the body notes every (register, statement) pair; a counting
  * sort turns the notes into two flat lists cut by register (CSR), in text
  * order, each statement once. A guarded write is a write like any other here;
- * who needs to know asks the statement's guard.
+ * a caller that must distinguish them looks at the statement's guard.
  *
  * Costs: one walk and 24 bytes per pair, whatever the number of registers.
  */

@@ -2,19 +2,17 @@
  * demand.c - is the value of a load really used, or did the compiler invent the read?
  *
  * A value is *surely used* at its definition d if every path from d meets,
- * before the register is written again and before the function is left, a real
- * use: an instruction with an effect (address and value of a memory operation,
- * branch, call, barrier, warp communication), or a pure instruction whose own
- * result is surely used from there on. So a phi (a mov into a register with
- * several definitions) counts exactly on the paths on which the moved value
- * survives. Operands that are taken under a condition never count (use.c).
+ * before the register is written again and before the function returns, a real use: an instruction
+ * with an effect (address and value of a memory operation, branch, call, barrier, warp
+ * communication), or a pure instruction whose own result is surely used from there on. So a phi (a
+ * mov into a register with several definitions) counts exactly on the paths on which the moved
+ * value survives. Operands that are taken under a condition never count (use.c).
  *
- * This is solved once per function for all definitions: all start as sure, a
- * worklist takes back those with an escaping path, until nothing changes (the
- * greatest solution). That is right for every run that ends: it is finite, so a
- * chain of sure uses ends at a real one. Loops that have an exit are taken to
- * end, as C++ and the compiler do; blocks from which no exit can be reached
- * count as left unused.
+ * This is solved once per function for all definitions: all start as sure, a worklist withdraws
+ * those with an escaping path, until nothing changes (the greatest solution). That is right for
+ * every run that ends: it is finite, so a chain of sure uses ends at a real one. Loops that have an
+ * exit are taken to end, as C++ and the compiler do; blocks from which no exit can be reached count
+ * as left unused.
  *
  * Misses: arithmetic that ignores an operand (x*0) and a store to the thread's
  * own stack that nothing reads are taken as uses. Past the limits below the
@@ -88,7 +86,7 @@ static bool is_real(struct flow *fl, uint32_t d, uint32_t reg, uint32_t use)
 	}
 }
 
-/* What a value meets between two places of one block. */
+/* What happens to a value between two places of one block. */
 enum meet { MEET_NOTHING, MEET_USE, MEET_KILL };
 
 /* The end of the part of [from, to) in which d's value is in the register; `to` if nothing
@@ -166,7 +164,7 @@ struct worklist {
 	uint32_t n;
 };
 
-/* A def was taken back: whatever its statement reads may have lost its use. */
+/* A def was withdrawn: the registers that its statement reads may have lost their use. */
 static void requeue_sources(uint32_t reg, bool is_write, void *arg)
 {
 	struct worklist *w = arg;
@@ -233,7 +231,7 @@ static void need_reads(uint32_t reg, bool is_write, void *arg)
 	nd->stack[nd->n++] = reg;
 }
 
-/* An instruction that passes something on beside its registers: the carry flag. */
+/* An instruction that passes on something other than its registers: the carry flag. */
 static bool sets_carry(const struct ptx_stmt *s)
 {
 	return ptx_form_has(s->form, PTX_MOD_CC);
@@ -314,7 +312,7 @@ static bool def_is_dead(struct flow *fl, uint32_t d, uint32_t reg)
 struct finder {
 	struct flow *fl;
 	uint32_t defs[MAX_CHAIN], regs[MAX_CHAIN]; /* the value and what was computed from it */
-	bool near[MAX_CHAIN];			   /* computed behind the load in its own block */
+	bool near[MAX_CHAIN];			   /* computed after the load in its own block */
 	uint32_t ndefs;
 	const struct ptx_stmt *from; /* whose results are being added */
 	uint32_t from_def;	     /* index of the def that it reads */
@@ -397,9 +395,9 @@ static bool leads_to_others(struct flow *fl, uint32_t d, const struct reaching *
 
 /*
  * Whenever control comes from the load to place `at`, does the register hold d's value there, and
- * not on some paths another one (a phi)? Only then code put at `at` speaks about the load. Yes if
- * no other definition comes there; or if d follows the load in its block (so that no path goes
- * past it) and none of the others can be reached from d.
+ * not on some paths another one (a phi)? Only then does code inserted at `at` refer to the load's
+ * value. Yes if no other definition comes there; or if d follows the load in its block (so that no
+ * path goes past it) and none of the others can be reached from d.
  */
 static bool holds_at(struct finder *f, uint32_t i, uint32_t at, uint32_t block)
 {
@@ -445,7 +443,7 @@ static void add_use(struct finder *f, struct ptx_stmt *u)
 		f->uses[f->nuses++] = u;
 }
 
-/* A use under a predicate that one register shows. */
+/* A use under a predicate that is held by one register. */
 static void add_cond(struct finder *f, struct ptx_stmt *u, uint32_t reg)
 {
 	struct flow_demand_info info = {.pred = PTX_NO_REG};
@@ -454,8 +452,8 @@ static void add_cond(struct finder *f, struct ptx_stmt *u, uint32_t reg)
 	f->conds[f->nconds++] = (struct flow_cond_use){u, info.pred, info.sense};
 }
 
-/* A use at which some path's first real use may stand; pending[] keeps it, as deciding needs
- * a walk of its own. */
+/* A use that may be the first real use on some path; pending[] keeps it, as deciding needs a
+ * separate walk. */
 struct pending {
 	BASE_VEC(uint32_t) use;
 };

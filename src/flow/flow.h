@@ -3,10 +3,9 @@
  * and data flow, pure over the PTX IR (nothing here changes it).
  *
  * flow_build makes the block graph once; the other analyses are computed on
- * first use and kept in the same arena. A pass asks all its questions first and
- * changes the function then (a statement put in later is not seen, a changed
- * operand of an old one gives stale answers); the next pass builds a new
- * struct flow.
+ * first use and kept in the same arena. A pass makes all its queries before it changes the function
+ * (a statement inserted later is not seen, and a changed operand of an old one gives stale
+ * answers); the next pass builds a new struct flow.
  *
  * cfg.c defuse.c solve.c live.c use.c demand.c select.c addr.c affine.c uniform.c update.c
  * manner.c; what they share among themselves is in priv.h.
@@ -69,7 +68,7 @@ const uint64_t *flow_live_out(struct flow *fl, uint32_t block);
 enum flow_demand {
 	FLOW_DEMAND_DEAD,   /* no use at all */
 	FLOW_DEMAND_SURE,   /* every path from the load to an exit really uses the value */
-	FLOW_DEMAND_SELECT, /* only by selp in the load's own block: used when .pred is .sense */
+	FLOW_DEMAND_SELECT, /* only by selp in the load's own block: used if .pred is .sense */
 	FLOW_DEMAND_MAYBE   /* used on some paths only: nvcc may have moved the load up */
 };
 
@@ -88,9 +87,9 @@ struct flow_demand_info {
 	struct ptx_stmt *at;
 	/*
 	 * MAYBE: the first real uses on the paths that have one (each once). When control comes
-	 * from the load to such a statement, the value is used; but control may come there on
-	 * other paths too, so a note about the load must be cleared at the function's entry and
-	 * at each execution of the load. May be empty: no place shows it.
+	 * from the load to such a statement, the value is used; but control may reach it on other
+	 * paths too, so a note about the load must be cleared at the function's entry and at each
+	 * execution of the load. May be empty: then no place shows it.
 	 */
 	struct ptx_stmt **uses;
 	uint32_t nuses;
@@ -165,7 +164,7 @@ enum flow_update {
 	FLOW_UPDATE_OTHER /* more than one atomic operation could do */
 };
 
-/* Of a load or store: the update that it is half of. */
+/* The update of which a load or store is one half. */
 enum flow_update flow_update_of(struct flow *fl, const struct ptx_stmt *s);
 
 /* ---- manner.c ------------------------------------------------------------------------- */

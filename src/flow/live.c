@@ -2,8 +2,8 @@
  * live.c - which registers are live at the end of each block.
  *
  * Register by register: each use that no unguarded write in its block precedes
- * makes the register live at the end of all predecessors, and from there back
- * through blocks that don't write it. A guarded write doesn't end a life.
+ * makes the register live at the end of all predecessors, and from there backwards through blocks
+ * that don't write it. A guarded write doesn't end a live range.
  *
  * Costs: time in proportion to the answer, and nblocks * nregs bits of memory
  * (30 MB for a function of 50,000 registers in 5,000 blocks); so it is computed
@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-/* Does an unguarded write of reg stand in [from, to)? */
+/* Is there an unguarded write of reg in [from, to)? */
 static bool is_killed(const struct flow_priv *pr, uint32_t reg, uint32_t from, uint32_t to)
 {
 	uint32_t hi = pr->def_off[reg + 1];

@@ -76,11 +76,12 @@ bool flow_is_pure(const struct ptx_stmt *s);
 
 /* solve.c */
 struct flow_work;
-/* Takes over what statement `s` says of the registers that it writes. */
+/* Updates what is known about the registers that statement `s` writes. */
 typedef void flow_visit_fn(struct flow *fl, struct flow_work *w, const struct ptx_stmt *s);
 /* Visits all instructions, until nothing that they read changes any more. */
 void flow_solve(struct flow *fl, flow_visit_fn *visit);
-/* For a visit: more is known of a register, and who reads it is visited again. */
+/* For a visit: more is known about a register, and the statements that read it are visited
+ * again. */
 void flow_work_uses(struct flow_work *w, uint32_t reg);
 
 /* use.c */
@@ -90,8 +91,8 @@ enum flow_use {
 	FLOW_USE_MAYBE, /* taken under a condition (selp, guard, and.pred), or not known */
 	FLOW_USE_NONE
 };
-/* How statement `u` uses `reg`. The guard `pred` (sense `is_not`) is known to hold, PTX_NO_REG:
- * none is. */
+/* How statement `u` uses `reg`. The guard `pred` (sense `is_not`) is known to hold; PTX_NO_REG: no
+ * guard is. */
 enum flow_use flow_use_kind(struct flow *fl, const struct ptx_stmt *u, uint32_t reg, uint32_t pred,
 			    bool is_not);
 /* demand.c */

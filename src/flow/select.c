@@ -78,13 +78,14 @@ static bool takes_for_good(struct flow *fl, const struct ptx_stmt *u)
 	return flow_is_pure(u) ? flow_result_sure(fl, u) : true;
 }
 
-/* The predicate under which u takes reg for good, into out->pred and .sense; false: not known. */
+/* The predicate under which u takes reg with effect, into out->pred and .sense; false: not
+ * known. */
 bool flow_take_condition(struct flow *fl, const struct ptx_stmt *u, uint32_t reg,
 			 struct flow_demand_info *out)
 {
 	bool is_guarded = u->pred != PTX_NO_REG;
 	if (is_guarded) {
-		/* The condition is the guard, if nothing else stands between. */
+		/* The condition is the guard, if no other condition is involved. */
 		enum flow_use k = flow_use_kind(fl, u, reg, u->pred, u->is_pred_not);
 		if (u->pred == reg || (k != FLOW_USE_REAL && k != FLOW_USE_PURE))
 			return false;

@@ -1,9 +1,9 @@
 /*
  * solve.c - the worklist of the analyses that keep a value for each register.
  *
- * Every instruction is visited in text order, and again whenever more is known of a register that
- * it reads, until nothing changes. A visit may only move a register's value one way in a lattice of
- * small height; so the order of visits doesn't matter, and it ends.
+ * Every instruction is visited in text order, and again whenever more becomes known about a
+ * register that it reads, until nothing changes. A visit may only move a register's value one way
+ * in a lattice of small height; so the order of visits doesn't matter, and it ends.
  *
  * Costs: 5 bytes a statement while it runs; a visit for each use of each change.
  */

@@ -3,9 +3,9 @@
  *
  * A register is uniform if it has one unguarded definition, which is pure or
  * reads constant memory, and all that it reads is uniform: immediates, symbols,
- * special registers of the block and the grid, parameters of an entry. As no
- * register with two definitions ever is, such a value doesn't depend on the
- * path taken or on the turn of a loop: it is the same at any time.
+ * special registers of the block and the grid, parameters of an entry. As a register with two
+ * definitions never is uniform, such a value doesn't depend on the path taken or on the iteration
+ * of a loop: it is the same at any time.
  *
  * Misses: loop counters and other phis, results of votes, values loaded from
  * global or shared memory (another thread may have changed them in between).

@@ -2,13 +2,13 @@
  * update.c - is an access half of `x += 1`?
  *
  * A store and an earlier load of the same address (register, offset and space, as written) belong
- * together when the stored value is computed from the loaded one. Then what mends a race between
- * two of them is one atomic operation, and which one follows from the arithmetic between. The
- * answer only chooses words of a report, so paths don't matter: the definition of a register is the
+ * together if the stored value is computed from the loaded one. Then a single atomic operation
+ * would remove a race between two of them, and the arithmetic between determines which one. The
+ * answer only selects words of a report, so paths don't matter: the definition of a register is the
  * last one above its use in the text, at most CHAIN_MAX steps back.
  *
- * Misses: addresses that are computed twice, values carried round a loop, results of calls.
- * Costs: for a load, a walk over the stores behind it.
+ * Misses: addresses that are computed twice, values carried around a loop, results of calls.
+ * Costs: for a load, a walk over the stores after it.
  */
 #include "flow/priv.h"
 
@@ -57,7 +57,7 @@ static const struct ptx_stmt *definition(struct flow *fl, const struct ptx_stmt 
 	return k > pr->def_off[reg] ? pr->def[k - 1] : NULL;
 }
 
-/* What the instruction does to operand i; NONE: it hands it on as it is. */
+/* What the instruction does to operand i; NONE: it passes it on unchanged. */
 static enum flow_update step_of(const struct ptx_stmt *s, unsigned operand)
 {
 	bool is_float = s->form->ntypes &&
@@ -71,7 +71,7 @@ static enum flow_update step_of(const struct ptx_stmt *s, unsigned operand)
 		return FLOW_UPDATE_NONE;
 	case PTX_OP_ADD:
 		return FLOW_UPDATE_ADD;
-	case PTX_OP_SUB: /* what is subtracted from may be added to */
+	case PTX_OP_SUB: /* the minuend: x - c is an addition */
 		return operand == 1 ? FLOW_UPDATE_ADD : FLOW_UPDATE_OTHER;
 	case PTX_OP_MAD:
 	case PTX_OP_FMA:

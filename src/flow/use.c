@@ -113,7 +113,7 @@ static bool feeds_only_tests(struct flow *fl, const struct ptx_stmt *u, int dept
 	return n > 0;
 }
 
-/* 1 << n: a bit that the program looks for, no condition of its own. */
+/* 1 << n: a bit that the program tests, not a condition by itself. */
 static bool is_bit(struct flow *fl, const struct ptx_opnd *o)
 {
 	const struct ptx_stmt *d = flow_single_def(fl, o->reg);
@@ -138,7 +138,7 @@ static bool is_conditional_logic(struct flow *fl, const struct ptx_stmt *u, uint
 	return false;
 }
 
-/* A pure instruction without regard to its guard. */
+/* How a pure instruction uses reg, regardless of its guard. */
 static enum flow_use pure_use(struct flow *fl, const struct ptx_stmt *u, uint32_t reg)
 {
 	switch (u->form->op) {

@@ -1,9 +1,9 @@
 /*
  * host.h - the front header of src/host, the half of the checks that runs in host code.
  *
- * The runtime itself (libcollider_host.a) has no interface but the compilers' hooks; it talks to
- * the devices and to `collider run` through race/host.h. Here is what `collider run` needs after
- * the program's end.
+ * The runtime itself (libcollider_host.a) has no interface but the compilers' hooks; it
+ * communicates with the devices and with `collider run` through race/host.h. This header has what
+ * `collider run` needs after the program's end.
  */
 #ifndef COLLIDER_HOST_H
 #define COLLIDER_HOST_H
@@ -12,8 +12,8 @@
 
 /*
  * Gives findings of host code and of the host's copies their function, file, line and inlined
- * calls, from the debug information of the program's and its libraries' files (symbol.c). What
- * can't be read stays as it is: the report shows file and offset.
+ * calls, from the debug information of the program's and its libraries' files (symbol.c). Where
+ * that can't be read, the report shows file and offset.
  */
 void host_symbolise(struct race_results *r);
 
@@ -24,11 +24,11 @@ void host_symbolise(struct race_results *r);
  */
 size_t host_filter_findings(struct race_results *r, const char *patterns);
 
-/* What the file of a program says about CUDA (program.c). */
+/* What a program's file shows about its use of CUDA (program.c). */
 struct host_program {
 	bool is_elf;	   /* false: not found, or a script; nothing else is known then */
 	bool has_gpu_code; /* nvcc's, embedded */
-	bool links_runtime, links_driver; /* asks the loader for libcudart.so, libcuda.so */
+	bool links_runtime, links_driver; /* needs libcudart.so, libcuda.so */
 };
 /* Looks for `name` as execvp does. */
 void host_program_read(const char *name, struct host_program *out);

@@ -1,8 +1,8 @@
 /*
- * program.c - what a program's file says about its way to the GPU.
+ * program.c - what a program's file shows about how it reaches the GPU.
  *
  * When no CUDA call came from a program, the reason is often in its file: which CUDA library it
- * asks the loader for, and whether GPU code is in it. The file is looked for as execvp does.
+ * needs, and whether it contains GPU code. The file is looked for as execvp does.
  * Misses: what a program loads while it runs, what a script starts. Costs: the section headers are
  * read.
  */

@@ -2,12 +2,12 @@
  * symbol.c - from a place in a program's file to function, file and line.
  *
  * The one reader of host code's line tables: for accesses of host code, and for the calls that
- * asked for a copy (GPU code brings its lines along in the site tables). libdw reads the DWARF that
- * the compiler left (collider cc adds -g1). The compilation unit is found by asking each one
- * whether it holds the address, since clang writes no .debug_aranges; findings are few. Without
+ * requested a copy (GPU code has its lines in the site tables). libdw reads the DWARF that the
+ * compiler left (collider cc adds -g1). The compilation unit is found by testing for each one
+ * whether it contains the address, since clang writes no .debug_aranges; findings are few. Without
  * DWARF the function still comes from the symbol table.
  *
- * Addresses are those behind a call, so one less is looked up. Offsets count from where the loader
+ * Addresses are those after a call, so one less is looked up. Offsets count from where the loader
  * put the file's first page. Misses: debug information in other files (-gsplit-dwarf,
  * .gnu_debuglink). Costs: a file is opened once and kept until all is looked up.
  */
@@ -46,7 +46,7 @@ static void object_open(struct object *o)
 	struct stat st;
 	size_t n = 0;
 
-	/* Names like linux-vdso.so.1 are no files; a pipe would not let go. */
+	/* Names like linux-vdso.so.1 are not files; reading a pipe would block. */
 	if (*o->path != '/' || stat(o->path, &st) || !S_ISREG(st.st_mode))
 		return;
 	elf_version(EV_CURRENT);
@@ -187,7 +187,7 @@ static void function_fill(struct race_results *r, struct race_line *out, Dwarf_D
 	out->ninlined = n;
 }
 
-/* What is known of the code before the address `offset`. */
+/* What is known about the code before the address `offset`. */
 static struct race_line line_find(struct objects *all, const char *path, uint64_t offset)
 {
 	struct race_line out = {.func = "", .file = ""};
@@ -248,7 +248,7 @@ static void side_fill(struct objects *all, struct race_side *s)
 
 	if (!(s->flags & RACE_SIDE_HOST) || s->access == RACE_ACCESS_COPY || !plus)
 		return;
-	/* The address is that of the instruction, not behind a call. */
+	/* The address is that of the instruction, not after a call. */
 	struct race_line l =
 		line_find(all, base_strndup(&all->r->arena, at + 4, (size_t)(plus - at - 4)),
 			  strtoull(plus + 1, NULL, 16) + 1);

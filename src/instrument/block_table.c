@@ -1,15 +1,15 @@
 /*
- * block_table.c - a table of a block's own beside the static shared memory of a kernel.
+ * block_table.c - a table in shared memory, one per block, beside a kernel's static variables.
  *
- * A detector that keeps something for each byte of shared memory gets a shared variable of its own
- * for it: who allocates scratch for that elsewhere needs a place for each block at work, and a way
- * to give it back. The table is as large as what the kernel's static variables need; the
- * kernel's first instructions fill it (the detector's part), and a barrier of the block follows.
+ * A detector that keeps data for each byte of shared memory gets a shared variable of its own for
+ * it; a table elsewhere would need an entry for each resident block, and a way to release it. The
+ * table is sized for the kernel's static variables; the kernel's first instructions fill it (the
+ * detector's part), and a barrier of the block follows.
  *
- * It is only put in where no launch is refused for it: it must fit beside the program's variables
- * into what every launch may have, and the kernel must have no dynamic shared memory. Else the
- * accesses go unchecked, which the footer says. A kernel with much less room left runs fewer
- * blocks at once.
+ * It is inserted only where no launch is refused because of it: it must fit beside the program's
+ * variables into the shared memory that every launch may have, and the kernel must have no dynamic
+ * shared memory. Otherwise the accesses go unchecked, and the footer reports that. The table can
+ * reduce how many blocks run at once.
  */
 #include "instrument/internal.h"
 
@@ -22,7 +22,7 @@
 struct vars {
 	struct ptx_var *v[VARS_MAX];
 	unsigned n;
-	bool is_dynamic, is_lost; /* there is an unsized one; there are more than fit */
+	bool is_dynamic, is_lost; /* there is an unsized one; there are more than VARS_MAX */
 };
 
 static void note_operand(struct vars *vs, const struct ptx_opnd *o)
@@ -44,7 +44,7 @@ static void note_operand(struct vars *vs, const struct ptx_opnd *o)
 			note_operand(vs, &o->sub[i]);
 }
 
-/* Variables of the functions that it calls are theirs: what is there lies outside of the table. */
+/* Variables of the functions that it calls are not included: they lie outside of the table. */
 static void find_vars(const struct ptx_func *f, struct vars *vs)
 {
 	ptx_each_stmt(f, s)

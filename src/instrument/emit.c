@@ -12,7 +12,7 @@ struct ptx_str inst_num(int64_t n)
 	char *end = ring[next++ % 16] + sizeof(ring[0]), *p = end;
 	uint64_t abs = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
 
-	/* By hand: a large module asks a hundred thousand times. */
+	/* Without snprintf: a large module calls this a hundred thousand times. */
 	do
 		*--p = (char)('0' + abs % 10);
 	while (abs /= 10);

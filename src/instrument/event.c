@@ -1,17 +1,17 @@
 /*
- * event.c - what a function does to memory and to its order: the plan of detectors that follow
- * every access, whatever its strength, and everything that synchronises.
+ * event.c - a function's memory accesses and synchronisation: the plan for detectors that follow
+ * every access, whatever its strength, and everything that orders threads.
  *
  * Walks a function once. Loads and stores, atomics and reductions of global, shared or generic
  * memory become access events with their strength and scope, and with the words of 4 bytes that
- * they surely access: of a load the elements whose value is really used (flow_demand); of others
- * the compiler may have invented the load. Barriers of the block and the warp and fences are
- * events, too. What orders threads in another way (mbarriers, named and cluster barriers, calls of
- * functions that synchronise) makes the function *unsure*: pairs of it may be ordered by what
- * nobody followed.
+ * they surely access: for a load only the elements whose value is really used (flow_demand); the
+ * compiler may have invented the load of others. Barriers of the block and the warp and fences are
+ * events, too. Anything else that orders threads (mbarriers, named and cluster barriers, calls of
+ * functions that synchronise) makes the function *unsure*: its pairs may be ordered by something
+ * that was not followed.
  *
  * Misses: copies (cp.async, bulk, tensor), matrix loads and stores, textures, memory of other
- * blocks of the cluster, functions that are called: all counted for the report's footer.
+ * blocks of the cluster, called functions: all are counted for the report's footer.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -43,7 +43,7 @@ static const struct ptx_func *function_of(const struct ptx_module *m, struct ptx
 	return NULL;
 }
 
-/* The called function's name; n 0: by a register. */
+/* The name of the called function; n is 0 if it is called through a register. */
 static struct ptx_str callee_of(const struct ptx_stmt *s)
 {
 	for (unsigned i = 0; i < s->nops; i++)
@@ -60,7 +60,7 @@ static bool is_strong(const struct ptx_form *fm)
 
 #define CALL_DEPTH 16
 
-/* Does the function, and what it calls, keep from synchronising in any way? */
+/* Is the function, with all that it calls, free of any synchronisation? */
 static bool is_quiet(const struct ptx_module *m, const struct ptx_func *f, unsigned depth)
 {
 	ptx_each_stmt(f, s)
@@ -125,7 +125,7 @@ static enum elem_use use_of(struct inst_ctx *cx, const struct ptx_stmt *s,
 	return info.demand == FLOW_DEMAND_SURE ? ELEM_SURE : ELEM_MAYBE;
 }
 
-/* What is known of each byte, in bits of two sets. */
+/* Which bytes are surely accessed, and which perhaps: two sets of bits. */
 static void bytes_of(struct inst_ctx *cx, const struct ptx_stmt *s, uint32_t *sure, uint32_t *maybe)
 {
 	const struct ptx_form *fm = s->form;
@@ -334,7 +334,7 @@ static bool is_of_block(const struct ptx_stmt *s)
 	}
 }
 
-/* Waits for what this thread itself has begun. */
+/* Does it wait only for what this thread itself has begun? */
 static bool is_own_wait(const struct ptx_form *fm)
 {
 	return !(fm->effects & PTX_EFF_BARRIER) && fm->effects & PTX_EFF_WAIT &&

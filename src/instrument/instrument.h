@@ -11,7 +11,7 @@
 #include "race/detector.h"
 
 /* Functions of the size of a radix sort's kernels stay inlined: a call costs more at run time. In a
- * module with more than INST_LARGE_MODULE loads and stores the time of ptxas counts for more. */
+ * module with more than INST_LARGE_MODULE loads and stores the time of ptxas matters more. */
 #define INST_INLINE_GROUPS 160
 #define INST_LARGE_MODULE  2000
 #define INST_LARGE_GROUPS  24
@@ -20,13 +20,13 @@
 struct inst_limit {
 	const char *kernel; /* name in the PTX */
 	unsigned maxnreg;   /* put ".maxnreg N"; 0: none needed */
-	bool skip;	    /* leave this kernel as it was: nothing fits */
-	const char *why;    /* with skip: for the footer */
+	bool skip;	    /* leave this kernel unchanged: nothing fits */
+	const char *why;    /* with skip: the reason, for the footer */
 	bool call_free;	    /* report without calling __collider_report */
 	bool no_calls;	    /* checks are inlined; only what is rare is called */
 };
 
-/* What is done to a module; the choices of --dump are in the same order. */
+/* The passes over a module; the choices of --dump are in the same order. */
 enum inst_pass {
 	INST_PASS_NONE,
 #define PASS(id, ...) INST_PASS_##id,
@@ -35,8 +35,8 @@ enum inst_pass {
 };
 
 struct inst_options {
-	unsigned sanitize;    /* whose checks: a set of race/detector.h */
-	int inline_groups;    /* functions with more groups check by call; 0: the above, -1: all */
+	unsigned sanitize;    /* the detectors: a set of race/detector.h */
+	int inline_groups;    /* more groups: check by call; 0: INST_INLINE_GROUPS, -1: never */
 	unsigned group_max;   /* accesses checked together, 1..8; 0: 8 */
 	bool trap;	      /* --trap: brkpt when there is no agent */
 	bool raise_target;    /* raise .target below sm_70 */
@@ -72,8 +72,8 @@ int inst_text(const char *file, const char *text, size_t size, const struct inst
 	      struct base_buf *out, struct inst_stats *stats, struct base_sink *sink);
 
 /*
- * Are passes verified here? In debug builds, and elsewhere where COLLIDER_VERIFY is set (the tests
- * set it). What a pass breaks ends its run with 70.
+ * Are passes verified? Yes in debug builds, and wherever COLLIDER_VERIFY is set (the tests set it).
+ * A pass that leaves a defect ends the run with exit code 70.
  */
 bool inst_verifies(void);
 
@@ -81,9 +81,10 @@ bool inst_verifies(void);
 unsigned inst_detectors_of(const struct ptx_module *m);
 
 /*
- * strip.c: takes out all that inst_run has put in, whatever detectors it was for. What is left
- * assembles to the original's machine code, unless the toolchain has capped a kernel's registers
- * (.maxnreg stays). False when something of ours is used in a way that none of our passes does.
+ * strip.c: removes all that inst_run has inserted, for whatever detectors. The rest assembles to
+ * the original's machine code, unless the toolchain has capped a kernel's registers (.maxnreg
+ * stays). False if something of ours is used in a way that none of our passes generates (the
+ * reason is in `sink`).
  */
 bool inst_strip(struct ptx_module *m, struct base_sink *sink);
 

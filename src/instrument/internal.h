@@ -1,7 +1,7 @@
 /*
  * internal.h - what the files of src/instrument share.
  *
- * inst_plan_function decides (nothing is changed), inst_collide_function does.
+ * inst_plan_function decides (it changes nothing), inst_collide_function carries it out.
  * An access is one weak load or store; a group is the accesses of one basic
  * block that are re-read together after one delay. Warp-wide loads and asynchronous
  * copies have a group of their own, checked before the instruction (ahead.c).
@@ -24,7 +24,7 @@
 
 /* One element of an access. */
 struct inst_elem {
-	struct ptx_opnd op; /* the user's register (loaded to or stored from) or immediate */
+	struct ptx_opnd op; /* the user's register (loaded or stored) or immediate */
 	bool checked;	    /* false: sink, duplicate, or value never used */
 	bool speculated;    /* load: nvcc may have invented it */
 	bool changed;	    /* .op is a register that is written before the check */
@@ -62,18 +62,18 @@ struct inst_access {
 	struct ptx_opnd low;   /* store with a register base: the low word of it */
 };
 
-/* How the accesses of a group come about. */
+/* Where the accesses of a group come from. */
 enum inst_ahead {
 	INST_AHEAD_NOT,	     /* they are the user's */
-	INST_AHEAD_ROWS,     /* ours, the same bytes as the warp-wide load behind the check */
-	INST_AHEAD_TILE,     /* ours, the same words as the warp-wide store behind the check */
-	INST_AHEAD_COPY,     /* ours, the same as the asynchronous copy behind the check */
-	INST_AHEAD_STORE,    /* ours, the same as the asynchronous store behind the check */
-	INST_AHEAD_MATRIX,   /* ours, the bytes of the matrix that is loaded behind the check */
-	INST_AHEAD_FRAGMENT, /* ours, the same elements as the wmma.store behind the check */
-	INST_AHEAD_TMEM,   /* ours, a part of the tensor memory that is accessed behind the check */
+	INST_AHEAD_ROWS,     /* ours, the same bytes as the warp-wide load after the check */
+	INST_AHEAD_TILE,     /* ours, the same words as the warp-wide store after the check */
+	INST_AHEAD_COPY,     /* ours, the same as the asynchronous copy after the check */
+	INST_AHEAD_STORE,    /* ours, the same as the asynchronous store after the check */
+	INST_AHEAD_MATRIX,   /* ours, the bytes of the matrix that is loaded after the check */
+	INST_AHEAD_FRAGMENT, /* ours, the same elements as the wmma.store after the check */
+	INST_AHEAD_TMEM,   /* ours, a part of the tensor memory that is accessed after the check */
 	INST_AHEAD_TENSOR, /* the same for a tensor copy, by call */
-	INST_AHEAD_BULK	   /* ours, a window of the bulk copy behind the check */
+	INST_AHEAD_BULK	   /* ours, a window of the bulk copy after the check */
 };
 
 struct inst_group {
@@ -91,7 +91,7 @@ struct inst_plan {
 	uint32_t ngroups;
 };
 
-/* A literal that depends on the site table's hash and is filled in when that is known. */
+/* A literal that depends on the site table's hash and is filled in once that is known. */
 enum inst_late_kind { INST_LATE_HASH, INST_LATE_KEY, INST_LATE_SLOT, INST_LATE_RECORD };
 struct inst_late {
 	char *text;   /* INST_LATE_DIGITS characters, "0x" and hex digits; NULL: */
@@ -134,19 +134,19 @@ struct inst_ctx {
 	struct flow *fl;
 	bool call_free;
 	bool by_call;			   /* checks are calls (call.c) */
-	bool is_called;			   /* ... and that of the group at work is one */
+	bool is_called;			   /* ... and the check of the current group is one */
 	uint32_t rng, cnt;		   /* registers */
-	uint32_t state;			   /* by call: the register in place of these */
+	uint32_t state;			   /* by call: one register in place of these */
 	uint32_t used_base;		   /* by call: the mapped records, or PTX_NO_REG */
 	bool waits;			   /* one of its loops waits for another block */
 	BASE_VEC(struct ptx_stmt *) polls; /* the heads of those loops */
 };
 
-/* pipeline.c. Is there nothing that the verifier does not take? What a front end wrote is not ours
- * to judge: ptxas may take more. */
+/* pipeline.c. Does the verifier accept the module? If not, it says nothing about a front end's
+ * text: ptxas may accept more. */
 bool inst_is_sound(const struct ptx_module *m);
-/* Verifies what a pass has left. f: the function it was for; NULL: the module. False: there is
- * something that ptx_verify does not take (said in the sink). */
+/* Verifies the result of a pass. f: the function it ran on; NULL: the module. False: ptx_verify has
+ * found errors (in the sink). */
 bool inst_pass_end(struct ptx_module *m, enum inst_pass pass, struct ptx_func *f,
 		   struct base_sink *sink);
 
@@ -170,7 +170,7 @@ struct inst_event {
 	enum race_strength strength;
 	enum race_scope scope;
 	bool reads, writes;
-	bool is_seen; /* a read whose value goes somewhere */
+	bool is_seen; /* a read whose value is kept */
 	/* Words of 4 bytes from the address, bits of sets: surely accessed, perhaps. */
 	uint8_t sure, maybe;
 	uint8_t narrow; /* bytes of an access of fewer than 4; else 0 */
@@ -185,7 +185,7 @@ struct inst_events {
 };
 
 void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev);
-/* A function that isn't followed: its accesses are counted. */
+/* Counts the accesses of a function that isn't followed. */
 void inst_count_unfollowed(struct inst_ctx *cx);
 
 /* block_table.c: a table of the block for its static shared memory. */
@@ -206,7 +206,7 @@ bool inst_each_function(struct inst_ctx *cx, const struct ptx_item *last,
 			bool (*instrument)(struct inst_ctx *cx, struct ptx_func *f));
 /* f is the function at work. False: it stays as it was (counted). */
 bool inst_begin_function(struct inst_ctx *cx, struct ptx_func *f);
-/* One pass over the function at work, with what stands behind each: --dump, and the verifier. */
+/* One pass over the function at work, and what follows each: --dump, and the verifier. */
 bool inst_function_pass(struct inst_ctx *cx, enum inst_pass pass);
 
 /* hirace/hirace.c: a module; the pass over the function at work, a kernel. */
@@ -222,9 +222,9 @@ struct inst_group *inst_plan_ahead(struct inst_ctx *cx, struct ptx_stmt *s);
 void inst_emit_together(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at);
 void inst_emit_ahead(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at);
 void inst_emit_dirty(struct inst_ctx *cx, const struct inst_group *g, struct ptx_stmt *at);
-/* Parts of them, for the files below. An access of words that are all compared; a group for it; its
- * place in the group, with its site; registers as one operand, and the suffix for so many; the
- * statement's guard, or that and another predicate. */
+/* Parts of them, for the files below. In order: an access of words that are all compared; a group
+ * for it; adding it to the group, with its site; registers as one operand, and the suffix for that
+ * many; the statement's guard, or its conjunction with another predicate. */
 struct inst_access *inst_new_access(struct inst_ctx *cx, struct ptx_stmt *s,
 				    const struct ptx_opnd *where, enum race_access kind,
 				    enum ptx_space space, unsigned words);
@@ -246,12 +246,12 @@ struct ptx_opnd inst_matrix_base(struct inst_ctx *cx, const struct inst_access *
 struct ptx_str inst_space_of(enum ptx_space s);
 unsigned inst_log2(unsigned n);
 
-/* fragment.c: wmma.store. First what all lanes do together, then each lane's own. */
+/* fragment.c: wmma.store. First what all lanes do together, then what each lane does. */
 struct inst_group *inst_plan_fragment(struct inst_ctx *cx, struct ptx_stmt *s);
 void inst_emit_numbers(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at);
 void inst_emit_fragment(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at);
 /* The tables of numbers that a module's stores need, by bytes of an element (bits of a set), and
- * one. */
+ * the table for one size. */
 unsigned inst_fragment_tables(const struct ptx_module *m);
 struct ptx_str inst_fragment_table(struct inst_ctx *cx, unsigned bytes);
 #define INST_NUMBERS_SYMBOL "__collider_numbers"
@@ -260,7 +260,7 @@ struct ptx_str inst_fragment_table(struct inst_ctx *cx, unsigned bytes);
 struct inst_group *inst_plan_bulk(struct inst_ctx *cx, struct ptx_stmt *s);
 void inst_emit_bulk(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at,
 		    struct ptx_label *skip);
-/* What is told of such a copy, by call or without: registers, but for the sites. */
+/* What the report of such a copy needs, by call or without. All but the sites are registers. */
 struct inst_found {
 	struct ptx_stmt *at;
 	uint32_t source_site, destination_site;
@@ -269,7 +269,7 @@ struct inst_found {
 	uint32_t width; /* of was and now */
 };
 void inst_report_side(struct inst_ctx *cx, const struct inst_found *f);
-/* One side of such a copy, and the word in the footer for one that isn't checked. */
+/* One side of such a copy, and the entry in the footer for one that isn't checked. */
 void inst_add_side(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *s,
 		   const struct ptx_opnd *where, enum race_access kind, uint8_t space);
 void inst_count_destination(struct inst_ctx *cx, const struct ptx_form *fm);
@@ -284,8 +284,8 @@ struct inst_group *inst_plan_tmem(struct inst_ctx *cx, struct ptx_stmt *s);
 void inst_emit_tmem(struct inst_ctx *cx, struct inst_group *g, struct ptx_opnd draw,
 		    struct ptx_stmt *at);
 
-/* splice.c: a function of our own in place of a call of it. Parameters are taken from `args`, what
- * it returns is left in `outs` (registers, 8 bytes each). It calls nothing. */
+/* splice.c: a function of our own in place of a call of it. Parameters are taken from `args`;
+ * results are left in `outs` (registers, 8 bytes each). The function must not call another. */
 void inst_splice(struct inst_ctx *cx, const struct ptx_func *callee, struct ptx_stmt *at,
 		 const struct ptx_opnd *args, const struct ptx_opnd *outs);
 
@@ -298,16 +298,16 @@ void inst_unchecked(struct inst_ctx *cx, struct ptx_str what, enum race_unchecke
 		    bool name_function);
 
 /* waits.c: fills cx->polls with the heads of loops that wait for another block; true: there are
- * some. needs: flow.  Keeps everything, but for cx->order_flags. */
+ * some. needs: flow.  Keeps everything, except for cx->order_flags. */
 bool inst_find_waits(struct inst_ctx *cx);
 /* May a loop wait by calling this function? */
 bool inst_is_strong_function(const struct ptx_func *f);
 
-/* shuffle.c: looks at the whole module, before anything is changed; false: our bug. */
+/* shuffle.c: examines the whole module before anything is changed; false: a defect of ours. */
 bool inst_order_begin(struct inst_ctx *cx);
 void inst_shuffle_function(struct inst_ctx *cx);
-/* Where a record is written, %nsmid stands for the shape of clusters: puts in how the target
- * finds it. is_ours: the whole function is Collider's. Sets cx->f. */
+/* Where a record is written, %nsmid stands for the shape of clusters: inserts how the target
+ * computes it. is_ours: the whole function is Collider's. Sets cx->f. */
 void inst_fill_clusters(struct inst_ctx *cx, struct ptx_func *f, bool is_ours);
 /* The declaration of the object's order table. */
 struct ptx_str inst_order_table(struct inst_ctx *cx);
@@ -324,7 +324,7 @@ void inst_capture(struct inst_ctx *cx, struct inst_access *a, struct ptx_stmt *t
 /* p or !p as a guard; and as a register of its own, where PTX takes no negated predicate. */
 struct ptx_opnd inst_sense(struct ptx_opnd p, bool positive);
 uint32_t inst_condition(struct inst_ctx *cx, uint32_t pred, bool positive, struct ptx_stmt *at);
-/* Is it a register that cvt takes as an integer? A register for values of that many bits. */
+/* Does cvt accept this register as an integer? And a new register for values of that many bits. */
 bool inst_is_integer(const struct inst_ctx *cx, uint32_t reg);
 uint32_t inst_value_reg(struct inst_ctx *cx, unsigned bits);
 
@@ -354,7 +354,8 @@ void inst_cold_used(struct inst_ctx *cx, const struct inst_access *a, uint32_t h
 bool inst_add_runtime(struct inst_ctx *cx);
 bool inst_add_history(struct inst_ctx *cx);
 bool inst_add_sites(struct inst_ctx *cx);
-/* Notes that __collider_check<suffix> is called; puts in what was noted, with what it calls. */
+/* Notes that __collider_check<suffix> is called; inserts all functions noted, and those that they
+ * call. */
 void inst_want_check(struct inst_ctx *cx, const char *suffix);
 bool inst_add_checks(struct inst_ctx *cx);
 struct ptx_opnd inst_late_opnd(struct inst_ctx *cx, enum inst_late_kind kind, uint32_t site,

@@ -1,6 +1,6 @@
 /*
- * module.c - what every instrumented module carries beside its functions: the
- * knobs (which are also the marker), the report function, the site table.
+ * module.c - what every instrumented module contains besides its functions: the knobs (which are
+ * also the marker), the report function, the site table.
  *
  * Knobs lie in .const, where an instruction takes them as an operand for free;
  * in .global where the program's own constants leave no room. All symbols are
@@ -18,7 +18,7 @@
 
 #define CONST_BYTES 65536u
 
-/* Defaults of a module that no agent ever touched: check nothing, except under --trap. */
+/* Defaults of a module that no agent has modified: check nothing, except under --trap. */
 #define DEFAULT_RSLEEP 2500u /* half of 5000 ns: nanosleep takes up to twice its operand */
 #define DEFAULT_WSLEEP 1u
 
@@ -93,7 +93,8 @@ static void read_knobs_in_global(struct inst_ctx *cx, struct ptx_func *f)
 	}
 }
 
-/* Functions' PTX, as the build made it; the items move into the module. The last one, or NULL. */
+/* Adds functions from PTX that the build made; the items move into the module. Returns the last
+ * one, or NULL. */
 static const struct ptx_func *add_functions(struct inst_ctx *cx, struct ptx_item *at,
 					    const char *ptx, size_t size)
 {
@@ -122,12 +123,13 @@ static const struct ptx_func *add_functions(struct inst_ctx *cx, struct ptx_item
 	return last;
 }
 
-/* One of several functions in a text of ours: its head, for ptx_parse, and it. NULL: not there. */
+/* One of several functions of a text of ours, with the text's head, for ptx_parse. NULL: it isn't
+ * there. */
 static char *one_function_of(struct inst_ctx *cx, const char *ptx, const char *name, size_t *n)
 {
 	const char *body = ptx, *head = strchr(strstr(ptx, ".address_size"), '\n');
 
-	/* A definition has its parameters behind the name, a call has blanks before it. */
+	/* A definition has its parameters after the name, a call has blanks before it. */
 	while ((body = strstr(body, name)) != NULL && body[strlen(name)] != '(')
 		body += strlen(name);
 	if (!body)
@@ -149,7 +151,7 @@ void inst_want_check(struct inst_ctx *cx, const char *suffix)
 	base_vec_push(&cx->checks, suffix);
 }
 
-/* The hash of the site table goes in the place of the number that stands for it in check.cu. */
+/* Replaces the number that stands for the site table's hash in check.cu by a late literal. */
 static void put_hash(struct inst_ctx *cx, const struct ptx_func *f)
 {
 	ptx_each_stmt(f, s)
@@ -201,7 +203,7 @@ static bool has_tensor_copies(const struct ptx_module *m)
 	return false;
 }
 
-/* Where .const has no room for so many bytes more, runtime blocks lie in .global. */
+/* Where .const has no room for that many more bytes, runtime blocks lie in .global. */
 static void choose_space(struct inst_ctx *cx, size_t bytes)
 {
 	cx->k = const_bytes(cx->m) + bytes + 64 <= CONST_BYTES ? PTX_STR("const")
@@ -223,7 +225,7 @@ bool inst_add_history(struct inst_ctx *cx)
 {
 	struct ptx_item *at = first_code(cx->m);
 
-	/* Beside the knobs of another detector, which count as none of the program's. */
+	/* Another detector's knobs do not count as constants of the program. */
 	choose_space(cx, sizeof(struct race_history) + sizeof(struct race_knobs));
 	add_raw(cx, at,
 		inst_module_text(cx, "history",

@@ -38,12 +38,12 @@ bool inst_pass_end(struct ptx_module *m, enum inst_pass pass, struct ptx_func *f
 	if (!n)
 		return true;
 	base_report(sink, BASE_ERROR, m->file, (struct base_span){0, 0},
-		    "found %u wrong instructions behind pass %s: a defect of Collider", n,
+		    "found %u wrong instructions after pass %s: a defect of Collider", n,
 		    names[pass]);
 	return false;
 }
 
-/* What stands behind each pass: --dump, and the verifier. */
+/* What follows each pass: --dump, and the verifier. */
 static bool pass_end(struct inst_ctx *cx, enum inst_pass pass, struct ptx_func *f)
 {
 	struct base_buf b = {0};
@@ -93,10 +93,9 @@ static bool is_target(const struct ptx_func *f, const struct ptx_label *l)
 }
 
 /*
- * The compiler's debug sections name the body by a label on each side. They go round all that was
- * put in: a debugger takes no line, and no variable, of code outside, and drops a line table that
- * begins before the function. Nothing branches to these labels; one that something does branch to
- * stays.
+ * The compiler's debug sections delimit the body by a label on each side. These are moved around
+ * all inserted code: a debugger finds no line, and no variable, for code outside of them, and drops
+ * a line table that begins before the function. Labels that are the target of a branch stay.
  */
 static void widen_debug_range(struct ptx_func *f)
 {
@@ -143,7 +142,7 @@ static bool is_large(const struct ptx_module *m)
 	return n > INST_LARGE_MODULE;
 }
 
-/* Many groups: as calls. */
+/* Does the function have so many groups that they become calls? */
 static bool checks_by_call(const struct inst_ctx *cx, const struct inst_limit *lim,
 			   const struct inst_plan *plan)
 {
@@ -283,7 +282,7 @@ static int collide(struct inst_ctx *cx)
 	if (!cx->ts)
 		return BASE_EXIT_INTERNAL;
 	struct ptx_item *last =
-		m->last; /* the report function comes before, but isn't ours to do */
+		m->last; /* the report function comes first, but is not instrumented */
 	if (!one_pass(cx, INST_PASS_RUNTIME))
 		return BASE_EXIT_INTERNAL;
 	cx->is_large = is_large(m);
@@ -298,7 +297,7 @@ static int (*const pipelines[RACE_DETECTORS_PUT])(struct inst_ctx *cx) = {
 	[RACE_DETECTOR_HIRACE] = inst_hirace,
 };
 
-/* What all of them share, before and behind. */
+/* Runs them, between the steps that all of them share. */
 static int run_pipelines(struct inst_ctx *cx)
 {
 	struct ptx_module *m = cx->m;

@@ -1,10 +1,10 @@
 /*
- * site.c - where an access stands in the source, for the site table.
+ * site.c - the source location of an access, for the site table.
  *
  * The place is the .loc in force. Inlined code carries "inlined_at file line
- * col"; the place of that call may itself stand in inlined code, and PTX says so
- * by an earlier .loc with just that place: the chain is followed through an index
- * of the function's .loc places (PTX ISA 11.3, .loc).
+ * col"; that call may itself be in inlined code, and PTX shows this by an earlier .loc with exactly
+ * that location: the chain is followed through an index of the function's .loc locations (PTX ISA
+ * 11.3, .loc).
  */
 #include "instrument/internal.h"
 #include "race/pair.h"
@@ -94,7 +94,7 @@ static uint32_t add_frames(struct inst_ctx *cx, const struct ptx_loc *l)
 	while (n--) { /* the outermost first: an inner frame names its outer one */
 		struct ptx_str func =
 			ptx_debug_string(cx->m, chain[n]->func_sym, chain[n]->func_off);
-		/* One after the other: the table's bytes, and so its hash, depend on the order. */
+		/* In two statements: the table's bytes, and so its hash, depend on the order. */
 		uint32_t name = race_sites_string(cx->sites, func.p, func.n);
 		uint32_t file = file_string(cx, chain[n]->in_file);
 		struct race_frame fr = {

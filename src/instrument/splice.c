@@ -1,10 +1,10 @@
 /*
  * splice.c - a function of Collider's own in place of a call of it.
  *
- * For code that must not call: statements are copied with registers and labels of the caller's,
- * loads of parameters become moves from the arguments, stores to what is returned moves to the
- * results, and ret a branch behind the copy. Scopes go, as all names in them are new. The names
- * of the new registers mark the copies as inserted.
+ * For code that must not call: statements are copied with registers and labels of the caller, loads
+ * of parameters become moves from the arguments, stores to return parameters become moves to the
+ * results, and ret becomes a branch to the end of the copy. Scopes are dropped, as all names in
+ * them are new. The names of the new registers mark the copies as inserted.
  *
  * needs: a function without calls and variables.  Costs: the function's size for each use.
  */

@@ -1,17 +1,18 @@
 /*
- * strip.c - takes out what inst_run has put into a module.
+ * strip.c - removes what inst_run has inserted into a module.
  *
- * What was put in is recognised in the text alone, so that any module can be stripped that was
+ * Insertions are recognised by the text alone, so that any module can be stripped that was
  * instrumented when it was built: an item, a label, a variable or a register of ours has a reserved
  * name (race/detector.h), and an instruction is ours if it names one and writes no register of the
- * program. One that writes one is the program's: it reads a block's logical id where the original
- * reads %ctaid or %clusterid (shuffle/), and gets that back. A scope that only we have filled goes.
- * Three statements name nothing and are known by what stands beside them: `trap` behind a branch of
- * ours that leads around it, `tcgen05.wait` behind a tcgen05.ld or .st of ours, .pragma between an
- * instruction and a label of ours.
+ * program. An instruction that writes such a register is the program's: it reads a block's logical
+ * id where the original reads %ctaid or %clusterid (shuffle/), and that operand is restored. A
+ * scope that holds nothing but insertions is removed. Three statements name nothing of ours and are
+ * recognised by their neighbours: `trap` after a branch of ours that leads around it,
+ * `tcgen05.wait` after a tcgen05.ld or .st of ours, .pragma between an instruction and a label of
+ * ours.
  *
  * Misses: .maxnreg that the toolchain has given a kernel, and a raised .version, stay, and so does
- * the ret behind a body that falls off its end.
+ * the ret after a body that falls off its end.
  */
 #include "instrument/internal.h"
 
@@ -65,7 +66,7 @@ static bool inst_names_ours(const struct strip *x, const struct ptx_stmt *s)
 
 struct writes {
 	const struct strip *x;
-	uint32_t reg; /* is this one written? */
+	uint32_t reg; /* set if this one is written */
 	bool has_theirs, has_reg;
 };
 
@@ -106,7 +107,7 @@ static const struct ptx_opnd *first_source(const struct strip *x, uint32_t reg)
 	return NULL;
 }
 
-/* An instruction of the program reads the hardware's ids again. */
+/* Lets an instruction of the program read the hardware's ids again. */
 static bool give_back(const struct strip *x, struct ptx_stmt *s)
 {
 	for (unsigned i = 0; i < s->nops; i++) {
@@ -148,7 +149,7 @@ static bool goes_with(const struct ptx_stmt *last, const struct ptx_stmt *s)
 	}
 }
 
-/* last: the statement before it, but for .loc. */
+/* last: the statement before it, except for .loc. */
 static bool is_inserted(const struct strip *x, const struct ptx_stmt *last,
 			const struct ptx_stmt *s)
 {
@@ -172,8 +173,8 @@ static bool is_inserted(const struct strip *x, const struct ptx_stmt *last,
 	}
 }
 
-/* Marks first: what is left is asked about neighbours that must still be there. Scopes that hold
- * nothing else go with what they hold. */
+/* Marks first and removes later: a statement's neighbours must still be there when it is examined.
+ * Scopes that hold nothing else are marked with their contents. */
 static void mark(const struct strip *x)
 {
 	const struct ptx_stmt *last = NULL;

@@ -1,15 +1,15 @@
 /*
  * cell.c - where the words of memory are, and the memory of their shadow.
  *
- * A region of 16 KiB holds pages of 256 bytes, made when touched: 16 bytes a word that is touched,
- * or all of a page's words from half of them on. All comes from
- * the C library and goes back as soon as it isn't needed: the shared memory of a block that has
- * ended, records that were superseded. stats.shadow_bytes is the most that was held at a time, with
+ * A region of 16 KiB holds pages of 256 bytes, made on first access: 16 bytes for each word
+ * accessed, or for all of a page's words once half of them are. All memory comes from the C library
+ * and is freed as soon as it isn't needed: that of the shared memory of a block that has ended, and
+ * of records that were superseded. stats.shadow_bytes is the most that was held at a time, with
  * what the library itself takes for each piece. Costs: a look-up in a small cache of regions.
  */
 #include "oracle/impl.h"
 
-/* What the C library takes for this: a header of 8 bytes, in steps of 16. */
+/* What the C library uses for this: a header of 8 bytes, in steps of 16. */
 static size_t taken_for(size_t bytes)
 {
 	return bytes <= 24 ? 32 : (bytes + 8 + 15) & ~(size_t)15;
@@ -67,7 +67,7 @@ static struct oracle_region *region_at(struct oracle *o, uint64_t address, bool 
 	return r;
 }
 
-/* Which one of those that are there is the one with this bit? */
+/* The place of the one with this bit among those that are there. */
 static uint32_t place_of(uint64_t there, uint32_t bit)
 {
 	uint64_t below = there & ((1ull << bit) - 1);
@@ -122,7 +122,7 @@ static struct oracle_page **page_make(struct oracle *o, struct oracle_region *r,
 	return &r->page[at];
 }
 
-/* The page gets cells for these words, too. */
+/* Gives the page cells for these words, too. */
 static struct oracle_page *page_grow(struct oracle *o, struct oracle_page *p, uint64_t more)
 {
 	uint64_t old = p->words, words = old | more;
@@ -160,7 +160,7 @@ struct oracle_cell *oracle_cells_at(struct oracle *o, uint64_t address, uint32_t
 	return &(*p)->cell[place_of((*p)->words, first)];
 }
 
-/* Of a page whose words have been forgotten. */
+/* Frees a page whose words have been forgotten. */
 void oracle_page_free(struct oracle *o, uint64_t address)
 {
 	struct oracle_region *r = region_at(o, address, false);

@@ -1,13 +1,13 @@
 /*
- * clock.c - clocks as persistent tries over actors, 32 ways a level.
+ * clock.c - clocks as persistent tries over actors, with a fan-out of 32.
  *
  * A block's stride is a power of two, so blocks and warps are aligned subtrees, and a subtree whose
  * actors have one value is one word. Joining stops where two subtrees are the same node and
- * gives back one of its two sides when that side has it all, so clocks that went through the
- * same barriers keep sharing. A clock has a name, mostly: the publication that carried it, so
- * that whoever knows that need not look further; and what the lanes of a warp learn alike is
- * remembered, so that they go on sharing one clock. Costs: 272 bytes an inner node, 136 a leaf; a
- * change copies the path to one leaf, or nothing when nobody else holds it.
+ * returns one of its two sides if that side contains the other, so clocks that went through the
+ * same barriers keep sharing. Most clocks have a name, the publication that carried them: a clock
+ * that knows the publication needs no further comparison. What the lanes of a warp learn in the
+ * same way is remembered, so that they continue to share one clock. Costs: 272 bytes an inner node,
+ * 136 a leaf; a change copies the path to one leaf, or nothing if it has no other holder.
  */
 #include "oracle/impl.h"
 
@@ -76,7 +76,7 @@ void oracle_tree_unref(struct oracle_pool *p, uint64_t t)
 	*list = n;
 }
 
-/* A node of this level that only the caller holds; takes over the caller's hold on t. */
+/* A node of this level that only the caller holds; takes over the caller's reference to t. */
 static struct oracle_node *node_own(struct oracle_pool *p, uint64_t t, uint32_t level)
 {
 	struct oracle_node *old = node_of(t), *n;
@@ -146,7 +146,7 @@ uint32_t oracle_tree_get(uint64_t root, uint32_t key)
 	return leaf ? leaf[key & 31] : value;
 }
 
-/* Makes the root reach as far as the key. */
+/* Raises the root until it covers the key. */
 static void lift(struct oracle_pool *p, uint64_t *root, uint32_t key)
 {
 	if (!*root)
@@ -329,7 +329,7 @@ static uint64_t join_inner(struct oracle_pool *p, uint64_t a, uint64_t b, uint32
 		oracle_tree_unref(p, a);
 		return oracle_tree_ref(b);
 	}
-	/* Before a is let go, which may hold them alone. */
+	/* Before a is released, which may be their only holder. */
 	ORACLE_EACH (m, not_a & ~held)
 		oracle_tree_ref(v[m]);
 	struct oracle_node *n = node_own(p, a, level);
@@ -385,7 +385,7 @@ void oracle_tree_join(struct oracle_pool *p, uint64_t *root, uint64_t with)
 struct pair {
 	uint64_t t[2];
 	uint32_t level;
-	struct oracle_node top[8]; /* roots of its own for the lower one */
+	struct oracle_node top[8]; /* new roots for the lower one */
 };
 
 static void pair_init(struct pair *p, uint64_t a, uint64_t b)
@@ -521,7 +521,7 @@ struct oracle_clock *oracle_clock_own(struct oracle_pool *p, struct oracle_clock
 	return *c = n;
 }
 
-/* Is all that x knows known to y, by its name? */
+/* Does y know all that x knows? (By x's name.) */
 static bool is_below(const struct oracle_clock *x, const struct oracle_clock *y)
 {
 	if (x->span)

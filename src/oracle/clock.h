@@ -20,7 +20,7 @@ struct oracle_node {
 	uint32_t level; /* 0: a leaf */
 	union {
 		uint64_t child[32];
-		uint32_t value[32]; /* leaf; allocated no longer than this */
+		uint32_t value[32]; /* leaf; a leaf is allocated only up to here */
 	} u;
 };
 
@@ -33,7 +33,8 @@ enum oracle_memo_kind {
 	ORACLE_MEMO_FENCE   /* a fence.sc of a warp, of a scope */
 };
 
-/* What became of a clock that many have: the lanes of a warp often learn the same. All are held. */
+/* The result of an operation on a clock that many share: the lanes of a warp often learn the same.
+ * All are held. */
 struct oracle_memo {
 	struct oracle_clock *from, *to; /* from: NULL for none */
 	uint64_t with;			/* JOIN, LEARN: a clock; FORCED: a tree */
@@ -71,9 +72,9 @@ bool oracle_tree_covers(uint64_t a, uint64_t b);
 enum oracle_root {
 	ORACLE_HB,     /* epochs: base causality */
 	ORACLE_FENCES, /* epoch of the last fence.sc of each other actor in the past */
-	ORACLE_FORCED, /* ... that an access in the past has communicated behind; not those in
-			  ORACLE_FENCES only */
-	ORACLE_CROSS,  /* epochs with a proxy fence behind them: global, shared, tensormap, and
+	ORACLE_FORCED, /* ... after which an access in the past has communicated; not those that
+			  are only in ORACLE_FENCES */
+	ORACLE_CROSS,  /* epochs with a proxy fence after them: global, shared, tensormap, and
 			* what the end of a launch or copy is alone: texture */
 	ORACLE_CROSS_TMAP = ORACLE_CROSS + 2,
 	ORACLE_CROSS_TEXTURE,
@@ -82,8 +83,8 @@ enum oracle_root {
 };
 
 /*
- * Immutable once shared. It may have a name: who knows this epoch of the actor knows all of the
- * clock. span, with epoch 0: who is behind any of as many actors from this one on does.
+ * Immutable once shared. It may have a name: a clock that knows this epoch of the actor knows all
+ * of this clock. With epoch 0: one that knows any of `span` actors from this one on does.
  */
 struct oracle_clock {
 	uint32_t refs;
@@ -101,12 +102,12 @@ struct oracle_clock *oracle_clock_new(void);
 void oracle_clock_unref(struct oracle_pool *p, struct oracle_clock *c);
 /* Gives it the name, if it has none. */
 void oracle_clock_name(struct oracle_clock *c, uint32_t actor, uint32_t epoch);
-/* Makes *c one's own, without a name, to be changed. */
+/* Makes *c the caller's own, without a name, so that it can be changed. */
 struct oracle_clock *oracle_clock_own(struct oracle_pool *p, struct oracle_clock **c);
 void oracle_clock_join(struct oracle_pool *p, struct oracle_clock **c, struct oracle_clock *with);
-/* Has the same been done to *c before? Then *c is what came out. */
+/* Has the same been done to *c before? Then *c becomes the result. */
 bool oracle_memo_get(struct oracle_pool *p, struct oracle_clock **c, const struct oracle_memo *m);
-/* It was done to m->from: m->to came out. Holds what it needs. */
+/* Remembers that the operation on m->from has given m->to. Takes the references it needs. */
 void oracle_memo_put(struct oracle_pool *p, const struct oracle_memo *m);
 void oracle_memos_free(struct oracle_pool *p);
 

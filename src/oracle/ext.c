@@ -1,9 +1,9 @@
 /*
- * ext.c - words that not only plain accesses touched: their records, where bytes come from.
+ * ext.c - words with other than plain accesses: their records, and where bytes come from.
  *
- * A word's record of accesses starts with what its cell has kept until then. Each part is there
- * only when needed: 64 bytes for the word, 32 a record, 64 and 32 for a strong write that may still
- * be read and its chain, 96 where bytes differ or fences came before.
+ * A word's records start with what its cell has kept until then. Each part is there only if needed:
+ * 64 bytes for the word, 32 a record, 64 and 32 for a strong write that may still be read and its
+ * chain, 96 where bytes differ or fences came before.
  */
 #include "oracle/shadow.h"
 
@@ -77,8 +77,8 @@ static int8_t offset_in(const struct oracle *o, uint32_t site, uint64_t word)
 	return (int8_t) - (int)(word & (bytes - 1));
 }
 
-/* Fences before a plain access come before all that follows on the word: those in the tree and
- * the actors' own. */
+/* Fences before a plain access come before all that follows on the word: those in the tree and the
+ * actors' own. */
 static void push_fences(struct oracle *o, struct oracle_ext *e, uint64_t fences,
 			const struct oracle_rec *r, bool is_write)
 {
@@ -101,7 +101,7 @@ static void push_fenced(struct oracle *o, struct oracle_ext *e, const struct ora
 	push_fences(o, e, x->a.fences, r, x->a.kind & RACE_OP_WRITE);
 }
 
-/* Of each of the lanes that share the word from the first one on, its bytes. */
+/* For each of the lanes that share the word, from the first one on, its bytes. */
 static void push_narrow(struct oracle *o, struct oracle_ext *e, struct oracle_rec r,
 			const struct oracle_site *x)
 {

@@ -1,8 +1,8 @@
 /*
- * forget.c - memory that is new: its words lose their past.
+ * forget.c - memory that is newly allocated: its words lose their past.
  *
- * Whole pages of cells are given back; of a word that only partly lies in the range, the records
- * lose these bytes. Costs: a look-up per page that was never touched.
+ * Whole pages of cells are freed; the records of a word that lies only partly in the range lose
+ * these bytes. Costs: a look-up per page that was never accessed.
  */
 #include "oracle/impl.h"
 
@@ -80,7 +80,7 @@ void oracle_shadow_free(struct oracle *o)
 {
 	struct oracle_region *r, *tmp;
 
-	/* The last page takes its region with it. */
+	/* The last page's region is freed with it. */
 	HASH_ITER(hh, o->regions, r, tmp)
 	{
 		for (uint64_t left = r->pages; left; left &= left - 1) {

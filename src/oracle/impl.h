@@ -11,10 +11,10 @@
  *   forget.c  memory that is new             retire.c  what can't race any more
  *
  * Epochs. A thread counts its publications: an access has the epoch of its thread, each
- * publication (release, arrival, fork ...) hands out the clock with that epoch and starts the next.
+ * publication (release, arrival, fork ...) passes on the clock with that epoch and starts the next.
  * X -> Y iff X's epoch <= the clock of Y's thread at X's actor. A thread's own components
- * are kept beside its clock (struct oracle_thread: own, fence), so that threads behind one barrier
- * share one clock, also while each of them executes fences.
+ * are kept beside its clock (struct oracle_thread: own, fence), so that threads that have passed
+ * one barrier share one clock, even while each of them executes fences.
  */
 #ifndef COLLIDER_ORACLE_IMPL_H
 #define COLLIDER_ORACLE_IMPL_H
@@ -34,7 +34,7 @@ struct oracle_pub {
 
 #define ORACLE_SCOPES 5 /* enum race_scope */
 
-/* What a thread may still complete to a pattern: on one place in memory, or by fences. */
+/* What a thread may still complete to a pattern: at one place in memory, or by fences. */
 struct oracle_pend {
 	uint64_t address;
 	uint64_t bytes;
@@ -42,8 +42,8 @@ struct oracle_pend {
 	struct oracle_clock *acquire[ORACLE_SCOPES]; /* by the scope that the end needs */
 };
 
-/* mbarrier.init of a thread: each is a pseudo-thread's, so that fence.mbarrier_init can release
- * them alone. */
+/* A thread's mbarrier.init: each is performed by a pseudo-thread, so that fence.mbarrier_init can
+ * release them alone. */
 struct oracle_inits {
 	struct oracle_clock *clock; /* NULL: none yet */
 	uint32_t last;		    /* the pseudo-thread of the last one */
@@ -74,7 +74,7 @@ struct oracle_block {
 	struct oracle_thread thread[1]; /* stride of the grid */
 };
 
-/* Actors of one kind, numbered in a row. */
+/* Actors of one kind, numbered consecutively. */
 struct oracle_group {
 	uint32_t first, n;
 	uint32_t shift; /* log2 of the stride; grids */
@@ -95,14 +95,14 @@ enum oracle_misc_kind {
 
 struct oracle_misc {
 	struct oracle_thread thread;
-	/* Of a pseudo-thread: fence.sc's (trees) that its reads, and all its accesses, have
-	 * communicated behind: who waits for it has, too, unlike what its issuer had. */
+	/* Of a pseudo-thread: fence.sc's (trees) after which its reads, and all its accesses, have
+	 * communicated. They pass to a thread that waits for it, unlike those of its issuer. */
 	uint64_t read_forced, all_forced;
 	uint32_t issuer; /* whose place a pseudo-thread has */
 	uint8_t kind;
 };
 
-/* A fence.sc, for those that will be forced behind it. */
+/* A fence.sc, for those that will be forced after it. */
 struct oracle_sc_fence {
 	struct oracle_pub pub;
 	uint8_t scope;
@@ -114,7 +114,7 @@ struct oracle_sc_log {
 	UT_hash_handle hh;
 };
 
-/* Fences of the execution's order: what those of one scope within one container published. */
+/* Fences in the order of execution: what those of one scope within one container have published. */
 struct oracle_sc_sum {
 	struct {
 		uint64_t scope, level, a, b;
@@ -131,8 +131,8 @@ struct oracle_entry {
 };
 
 /*
- * What an acquire from here gets: release patterns by their first operation. Those of gpu and sys
- * scope are in `wide`, joined in `sum` as long as all are of one device.
+ * What an acquire gets from here: release patterns by their first operation. Those of gpu and sys
+ * scope are in `wide`, and joined in `sum` as long as all are of one device.
  */
 struct oracle_release {
 	BASE_VEC(struct oracle_entry) wide;
@@ -197,7 +197,8 @@ struct oracle_site {
 	UT_hash_handle hh;
 };
 
-/* Accesses to a word that aren't superseded: one actor's, or those of some lanes of a warp. */
+/* Accesses to a word that have not been superseded: one actor's, or those of some lanes of a
+ * warp. */
 struct oracle_rec {
 	uint32_t actor; /* lane 0's when mask != 0 */
 	uint32_t mask;
@@ -217,7 +218,7 @@ enum oracle_class { ORACLE_WRITES /* weak */, ORACLE_READS /* weak */, ORACLE_ST
 struct oracle_list {
 	uint32_t n, cap;
 	uint32_t compact_at;
-	/* A clock that all are generic and behind of; dropped when one is added. */
+	/* All are generic and known to this clock; dropped when one is added. */
 	struct oracle_clock *behind;
 	struct oracle_rec v[];
 };
@@ -235,7 +236,7 @@ struct oracle_fenced {
 	struct oracle_past write; /* before the last write, or an access before that */
 };
 
-/* What differs between a word's bytes, or is rare. */
+/* What can differ between a word's bytes, or is rare. */
 struct oracle_bytes {
 	struct oracle_write *from[4];
 	struct oracle_fenced *fences[4]; /* NULL: none */
@@ -246,7 +247,7 @@ struct oracle_ext {
 	struct oracle_write *from;  /* where the bytes' values come from; NULL: a weak write */
 	struct oracle_bytes *bytes; /* NULL: all bytes are from `from`, and no fences */
 	/* All strong recs are generic, access these same bytes, and either are of gpu or sys scope
-	 * and one device, or of one block: morally strong with another such one. 0 bytes: not
+	 * and one device, or of one block: morally strong with another such access. 0 bytes: not
 	 * so. */
 	uint64_t same_address;
 	uint32_t same_bytes;
@@ -255,9 +256,9 @@ struct oracle_ext {
 
 /*
  * A word of memory. Plain accesses (weak, generic, of the whole word) are here: `w` is the last
- * write: 0: none, odd: a packed access, a pointer to a log of atomic accesses (log.c) behind it, or
- * a pointer to the word's oracle_ext plus 2; `r` are reads that no write has taken the place of: 0,
- * packed, or a pointer to readers that words share.
+ * write: 0: none, odd: a packed access, a pointer to a log of atomic accesses (log.c) after it, or
+ * a pointer to the word's oracle_ext plus 2; `r` are reads that no write has replaced: 0, packed,
+ * or a pointer to readers that words share.
  */
 struct oracle_cell {
 	uint64_t w, r;
@@ -266,9 +267,9 @@ struct oracle_cell {
 /*
  * A packed access, from the top: actor, epoch, site, form, 1. Without a form the actor accesses all
  * of the word. With one: where the site's accesses are of 1 or 2 bytes, the word's bytes (halves)
- * are of four (two) neighbouring lanes, actor being the first; else all of some lanes of a warp
- * read all of it, and the actor's lane is the node of a binary tree over the lanes: 1 is all of
- * them, 2 the lower half, 3 the upper one ...
+ * are of four (two) neighbouring lanes, actor being the first; otherwise all of some lanes of a
+ * warp read all of it, and the actor's lane is the node of a binary tree over the lanes: 1 is all
+ * of them, 2 the lower half, 3 the upper one ...
  */
 #define ORACLE_SITE_BITS   16
 #define ORACLE_EPOCH_BITS  16
@@ -343,7 +344,7 @@ struct oracle_reader {
 	uint32_t is_mask : 1;
 };
 
-/* Shifts that are none. */
+/* Special values of a shift. */
 #define ORACLE_ONE_ACTOR 31u /* one for all words */
 #define ORACLE_BYTES	 30u /* four lanes a word */
 #define ORACLE_HALVES	 29u /* two */
@@ -359,8 +360,8 @@ static inline uint32_t oracle_narrowness(uint32_t shift)
 	return shift == ORACLE_BYTES ? 2 : shift == ORACLE_HALVES ? 1 : 0;
 }
 
-/* How many actors after the first of a row the (first) one of a word is, which is `at` words
- * behind. */
+/* The distance from the first actor of a row to the (first) actor of the word `at` words further
+ * on. */
 static inline uint32_t oracle_actor_after(uint32_t shift, uint32_t at)
 {
 	return oracle_is_narrow(shift) ? at << oracle_narrowness(shift) : at >> shift;
@@ -385,7 +386,8 @@ struct oracle_readers {
 #define ORACLE_REGION_PAGES (1u << (ORACLE_REGION_SHIFT - ORACLE_PAGE_SHIFT))
 #define ORACLE_REGION_CACHE 64u
 
-/* The cells of the words that were touched, in a row; of more than half of the words: of all. */
+/* The cells of the words that were accessed, in order; if more than half of the words were, all
+ * cells. */
 struct oracle_page {
 	uint64_t words; /* bits */
 	struct oracle_cell cell[];
@@ -393,7 +395,7 @@ struct oracle_page {
 
 struct oracle_region {
 	uint64_t key;
-	uint64_t pages; /* bits: those that are there, in a row */
+	uint64_t pages; /* bits: those that are there, in order */
 	struct oracle_page **page;
 	UT_hash_handle hh;
 };
@@ -462,7 +464,7 @@ struct oracle_pair {
 	UT_hash_handle hh;
 };
 
-/* A long log that all who have this clock are behind of, as it was then. */
+/* A long log, as it was then: all of it is known to each thread that has this clock. */
 struct oracle_known_log {
 	const struct oracle_log *log;
 	struct oracle_clock *clock;
@@ -525,15 +527,15 @@ uint32_t oracle_absent_lanes(struct oracle *o, uint32_t warp);
 void oracle_block_free(struct oracle *o, struct oracle_group *g, uint32_t index);
 void oracle_group_free(struct oracle *o, struct oracle_group *g);
 void oracle_sites_free(struct oracle *o);
-/* The narrowest scope that holds both; equal actors: CTA. */
+/* The narrowest scope that includes both; equal actors: CTA. */
 enum race_scope oracle_level(struct oracle *o, uint32_t a, uint32_t b);
 uint32_t oracle_device(struct oracle *o, uint32_t actor); /* of its place */
-/* Accesses with one key, not 0, reach each other: from gpu scope on the device's, else the
- * block's. */
+/* Accesses with the same key, not 0, include each other in their scopes: from gpu scope on it is
+ * the device's, otherwise the block's. */
 uint32_t oracle_place_key(struct oracle *o, uint32_t actor, uint8_t scope);
 #define ORACLE_PLACE_BLOCK (1u << 30)
-/* The number of what the access has in common with others; `fences`: that came before it, a tree.
- * ORACLE_NO_SITE: too many with fences. */
+/* The number of the attributes that the access shares with others; `fences`: a tree of those before
+ * it. ORACLE_NO_SITE: there are too many with fences. */
 uint32_t oracle_site(struct oracle *o, const struct oracle_acc *acc, uint64_t fences);
 void oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_side *first,
 		  const struct oracle_side *second, uint64_t address);
@@ -546,7 +548,7 @@ void oracle_release_add(struct oracle *o, struct oracle_release *r, uint8_t scop
 void oracle_release_copy(struct oracle *o, struct oracle_release *to,
 			 const struct oracle_release *from);
 void oracle_release_free(struct oracle *o, struct oracle_release *r);
-/* Thread t takes what of r its scope reaches now. */
+/* Thread t acquires the part of r that its scope reaches now. */
 void oracle_acquire(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 		    const struct oracle_release *r, uint8_t scope);
 /* ... or keeps it for an acquire that may follow; `taken`: the scope acquired already, or 0. */
@@ -555,7 +557,7 @@ void oracle_acquire_later(struct oracle *o, struct oracle_thread *t, uint32_t ac
 			  uint8_t taken);
 void oracle_acquire_at(struct oracle *o, struct oracle_thread *t, uint64_t address, uint64_t bytes,
 		       uint8_t scope);
-/* t has released by an operation on these bytes; takes over pub. */
+/* t has released by an operation on these bytes; takes ownership of pub. */
 void oracle_release_at(struct oracle *o, struct oracle_thread *t, uint64_t address, uint64_t bytes,
 		       uint8_t scope, struct oracle_pub pub);
 /* All that a strong write of t to these bytes releases, besides itself. */
@@ -564,7 +566,7 @@ void oracle_release_pending(struct oracle *o, struct oracle_thread *t, uint64_t 
 void oracle_pends_free(struct oracle *o, struct oracle_pends *p);
 /* t's access by mbarrier.init has been made by the pseudo-thread `init`. */
 void oracle_init_done(struct oracle *o, struct oracle_thread *t, uint32_t init);
-/* What an acquiring fence takes, and what it and a releasing one leave to be completed. */
+/* What an acquiring fence acquires, and what it and a releasing one leave to be completed. */
 void oracle_fence_acquire(struct oracle *o, struct oracle_thread *t, uint8_t scope);
 void oracle_fence_release(struct oracle *o, struct oracle_thread *t, uint8_t scope,
 			  const struct oracle_pub *pub);
@@ -575,8 +577,8 @@ void oracle_fence_prune(struct oracle *o, struct oracle_thread *t, uint8_t stren
 uint32_t oracle_fence_before(struct oracle *o, uint32_t actor, uint32_t epoch);
 /* The block's threads have ended. */
 void oracle_sc_block_end(struct oracle *o, uint32_t first, uint32_t n);
-/* An access of thread t to the bytes in mask: what it communicates with is forced before what
- * follows, and the fences before it are kept. */
+/* An access of thread t to the bytes in mask: the fences that it communicates with are forced
+ * before later ones, and the fences before it are kept. */
 void oracle_communicate(struct oracle *o, struct oracle_thread *t, uint32_t actor, bool is_write,
 			struct oracle_ext *e, uint32_t mask);
 /* An access to the bytes in mask, with the fences in the tree and those of the actor before it. */
@@ -584,10 +586,11 @@ void oracle_fenced_add(struct oracle *o, struct oracle_ext *e, uint32_t mask, ui
 		       uint32_t actor, uint32_t fence, bool is_write);
 /* Are a word's fences just those before this thread's last write? */
 bool oracle_fenced_is(const struct oracle_ext *e, const struct oracle_thread *t, uint32_t actor);
-/* These bytes have no past. */
+/* These bytes lose their past. */
 void oracle_fenced_drop(struct oracle *o, struct oracle_bytes *x, uint32_t mask);
 void oracle_sc_free(struct oracle *o);
-/* The clock takes over what a pseudo-thread has communicated behind; is_read: by its reads. */
+/* Adds to the clock the fences after which a pseudo-thread has communicated; is_read: by its
+ * reads. */
 void oracle_forced_by(struct oracle *o, struct oracle_clock **c, uint32_t pseudo, bool is_read);
 void oracle_forced_drop(struct oracle *o, struct oracle_misc *m);
 
@@ -614,32 +617,32 @@ bool oracle_write_is_strong_with(struct oracle *o, const struct oracle_write *w,
 /* The actor has read w, in that epoch; is_write: by an RMW. */
 void oracle_chain_see(struct oracle *o, const struct oracle_write *w, uint32_t actor,
 		      uint32_t epoch, bool is_write);
-/* An observation of the write at `pos`, as it is. */
+/* Adds an observation of the write at `pos` without further checks. */
 void oracle_chain_add(struct oracle *o, struct oracle_chain *c, uint32_t pos, uint32_t actor,
 		      uint32_t epoch, bool is_write);
-/* Is an access of the actor behind an observation? By the tree `read` if a read made it, else by
+/* Is an access of the actor after an observation? By the tree `read` if a read made it, else by
  * `rmw`. */
 bool oracle_chain_is_seen(const struct oracle_chain *c, uint32_t pos, uint32_t actor, uint64_t read,
 			  uint64_t rmw);
 /* Is each observer of `a` (closed) one of `b` too, at least as early? */
 bool oracle_chain_covers(const struct oracle_chain *b, uint32_t bpos, const struct oracle_chain *a,
 			 uint32_t apos);
-/* An access beyond the plain ones, at all its steps. */
+/* An access that is not plain, with all its steps. */
 void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_acc *acc,
 			  uint64_t address);
 
 /* cell.c */
-/* Zeroed; counted in stats.shadow_bytes, as what the C library takes for it. */
+/* Zeroed; counted in stats.shadow_bytes with what the C library uses for it. */
 void *oracle_mem_new(struct oracle *o, size_t bytes);
-/* realloc; what is new isn't zeroed. */
+/* realloc; the new part isn't zeroed. */
 void *oracle_mem_resize(struct oracle *o, void *p, size_t from, size_t to);
 void oracle_mem_free(struct oracle *o, void *p, size_t bytes);
 struct oracle_cell *oracle_cell_at(struct oracle *o, uint64_t address, bool is_made);
-/* The cells of n words of one page; they stay where they are until others of the page are made. */
+/* The cells of n words of one page; they stay in place until others of the page are made. */
 struct oracle_cell *oracle_cells_at(struct oracle *o, uint64_t address, uint32_t n);
 struct oracle_page *oracle_page_at(struct oracle *o, uint64_t address);
 uint32_t oracle_page_cells(const struct oracle_page *p); /* how many there are */
-/* The cell's plain accesses are dropped; it isn't an ext. */
+/* Drops the cell's plain accesses; the cell must not be an ext. */
 void oracle_cell_clear(struct oracle *o, struct oracle_cell *c);
 void oracle_readers_unref(struct oracle *o, struct oracle_readers *s, uint32_t words);
 void oracle_page_free(struct oracle *o, uint64_t address);
@@ -648,7 +651,7 @@ void oracle_page_free(struct oracle *o, uint64_t address);
 /* Checks and keeps an access if a log can; false: nothing is done. */
 bool oracle_log_access(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 		       const struct oracle_acc *acc, uint64_t address);
-/* The log's accesses become e's, which is empty; returns the packed write before them, or 0. */
+/* Moves the log's accesses to e, which is empty; returns the packed write before them, or 0. */
 uint64_t oracle_log_expand(struct oracle *o, struct oracle_cell *c, struct oracle_ext *e,
 			   uint64_t word);
 void oracle_log_free(struct oracle *o, struct oracle_cell *c);
@@ -664,7 +667,7 @@ void oracle_shadow_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp
 			const struct oracle_acc *acc, const uint64_t *addresses);
 struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64_t word);
 void oracle_ext_free(struct oracle *o, struct oracle_cell *c);
-/* The bytes in mask come from w (NULL: a weak write) now. Each byte holds it. */
+/* From now on the bytes in mask come from w (NULL: a weak write). Each byte holds a reference. */
 void oracle_ext_from(struct oracle *o, struct oracle_ext *e, uint32_t mask, struct oracle_write *w);
 struct oracle_bytes *oracle_ext_bytes(struct oracle *o, struct oracle_ext *e);
 
@@ -680,11 +683,12 @@ static inline void oracle_words_peak(struct oracle *o)
 }
 
 /* retire.c */
-/* The host thread has learned something: if nothing can race any more with what was, it goes. */
+/* The host thread has learned something: if nothing can race any more with what is kept, that is
+ * freed. */
 void oracle_retire(struct oracle *o, uint32_t host);
 
 /* forget.c */
-void oracle_shadow_retire(struct oracle *o); /* all of memory is new */
+void oracle_shadow_retire(struct oracle *o); /* all of memory loses its past */
 void oracle_shadow_forget(struct oracle *o, uint64_t address, uint64_t bytes);
 void oracle_shadow_free(struct oracle *o);
 void oracle_sync_free(struct oracle *o);

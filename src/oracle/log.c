@@ -1,15 +1,16 @@
 /*
- * log.c - words that many access by relaxed atomics: who did, in the order in which they did.
+ * log.c - words that many threads access by relaxed atomics: the threads in the order of their
+ * accesses.
  *
  * A word's strong accesses that are all morally strong with each other (32 bits, scope gpu or
- * wider, one device, generic proxy) and hand nothing on but what they observe (relaxed, no fence
- * before) are a log: what chains, positions and observers (write.c) would be follows from the
- * order. Plain accesses behind all of it stay plain: reads beside it, a write in its place.
- * Anything else makes the log what it stands for (ext.c).
+ * wider, one device, generic proxy) and pass on nothing but what they observe (relaxed, no fence
+ * before) form a log: chains, positions and observers (write.c) follow from the order. Plain
+ * accesses after all of it stay plain: reads beside it, a write in its place. Anything else expands
+ * the log to the records that it represents (ext.c).
  *
- * The log is a row of 16-bit numbers, in runs of one site and epoch: 8 bytes a run, 2 a thread, or
- * 2 for neighbouring threads one after the other. Of what one thread does in one epoch the last is
- * enough; the log is gone through for that each time it has doubled.
+ * The log is an array of 16-bit numbers, in runs of one site and epoch: 8 bytes a run, 2 a thread,
+ * or 2 for a sequence of neighbouring threads. Of one thread's accesses in one epoch the last is
+ * enough; the log is compacted accordingly each time it has doubled.
  */
 #include "oracle/shadow.h"
 
@@ -34,8 +35,7 @@ _Static_assert(ORACLE_EPOCH_BITS <= 16 && ORACLE_SITE_BITS <= 16, "fit a run");
 
 #define HEAD (offsetof(struct oracle_log, v) / 2)
 
-/* How many numbers there is room for when there are n: full pieces of memory, a quarter more at
- * most. */
+/* The capacity for n numbers: full pieces of memory, at most a quarter more. */
 static uint32_t room_for(uint32_t n)
 {
 	const uint32_t head = (uint32_t)HEAD + 4 /* malloc's */;
@@ -69,7 +69,7 @@ static struct oracle_known_log *known_log(struct oracle *o, const struct oracle_
 	return &o->known_logs[(uintptr_t)l / 64 % ORACLE_KNOWN_LOGS];
 }
 
-/* The log is no longer there. */
+/* Forgets what is known about a log that is being freed. */
 static void unknow(struct oracle *o, const struct oracle_log *l)
 {
 	struct oracle_known_log *k = known_log(o, l);
@@ -212,8 +212,8 @@ static int by_order(const void *a, const void *b)
 }
 
 /*
- * Does y, later and by the same actor in the same epoch, stand for x? Who is behind y is behind x,
- * and who knows y's epoch has observed what x has.
+ * Does y, later and by the same actor in the same epoch, represent x? What is ordered after y is
+ * ordered after x, and a thread that knows y's epoch has observed what x has.
  */
 static bool stands_for(const struct oracle *o, const struct entry *y, const struct entry *x)
 {
@@ -263,7 +263,7 @@ static void log_compact(struct oracle *o, struct oracle_cell *c)
 
 /* ---- is all of it before an access? ---------------------------------------------------------- */
 
-#define REMEMBER_FROM 64u /* numbers; a shorter log is looked at each time */
+#define REMEMBER_FROM 64u /* numbers; a shorter log is searched each time */
 
 static void remember(struct oracle *o, const struct oracle_log *l, struct oracle_clock *clock,
 		     bool is_write)
@@ -401,7 +401,7 @@ static struct oracle_acc acc_of(const struct oracle_site *s)
 				   .bytes = s->a.bytes};
 }
 
-/* Lanes of a warp one after the other become one record. */
+/* Consecutive lanes of a warp become one record. */
 static bool joins(struct oracle_rec *r, const struct walk *w, uint32_t pos, bool is_write)
 {
 	uint32_t lanes = r->mask ? r->mask : 1u << (r->actor & 31), bit = 1u << (w->actor & 31);

@@ -2,15 +2,16 @@
  * oracle.c - the on-line oracle: actors, events, findings (oracle.h states the rules).
  *
  * Actors are numbered in groups: the threads of one grid, or 1024 others (pseudo-threads, host
- * threads, copies). A block's threads get their state at the block's first event and give it
- * back at its end, so a grid costs memory for the blocks that run. Findings are pairs of
- * instructions, the first example of each kept.
+ * threads, copies). A block's threads get their state at the block's first event, and it is freed
+ * at the block's end, so a grid costs memory only for the blocks that run. Findings are pairs of
+ * instructions; the first example of each is kept.
  *
- * Misses: what weak memory models let a strong read of a wider scope see late is taken from the
- * event (ORACLE_SAW); communication that forces a fence.sc is counted in the order of events.
- * Costs: 2 to 12 times plain emulation, 30 where many threads communicate behind fence.sc; 16 bytes
- * a word that plain accesses of one writer and one reader touched, 50 and 2 a thread for one with
- * relaxed atomics, 250 to 600 for one with others.
+ * Misses: which late value a weak memory model lets a strong read of a wider scope see is taken
+ * from the event (ORACLE_SAW); communication that forces a fence.sc is counted in the order of
+ * events.
+ * Costs: 2 to 12 times plain emulation, 30 where many threads communicate after fence.sc; 16 bytes
+ * for a word with plain accesses of one writer and one reader, 50 and 2 a thread for one with
+ * relaxed atomics, 250 to 600 for others.
  */
 #include "oracle/impl.h"
 
@@ -76,7 +77,7 @@ static void tables_free(struct oracle *o)
 	}
 }
 
-/* None is in use. */
+/* Frees the sites; none is in use. */
 void oracle_sites_free(struct oracle *o)
 {
 	HASH_CLEAR(hh, o->site_table);
@@ -403,7 +404,7 @@ enum race_scope oracle_level(struct oracle *o, uint32_t a, uint32_t b)
 
 /* ---- accesses -------------------------------------------------------------------------------- */
 
-/* The others must have numbers that can be packed. */
+/* Those without fences must have numbers that can be packed. */
 #define FENCED_MAX ((1u << ORACLE_SITE_BITS) - (1u << 14))
 
 uint32_t oracle_site(struct oracle *o, const struct oracle_acc *acc, uint64_t fences)
@@ -448,7 +449,7 @@ static bool is_init(const struct oracle_acc *acc)
 	       acc->kind == RACE_OP_WRITE;
 }
 
-/* A pseudo-thread makes the access, between what its thread did before and does after it. */
+/* A pseudo-thread performs the access, between what its thread does before and after it. */
 static void init_one(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 		     const struct oracle_acc *acc, uint64_t address)
 {
@@ -482,7 +483,7 @@ static void access_one(struct oracle *o, uint32_t actor, const struct oracle_acc
 		init_one(o, t, actor, acc, address);
 		return;
 	}
-	/* The reads of a copy can be waited for alone. */
+	/* One can wait for the reads of a copy alone. */
 	if (oracle_is_pseudo(o, actor))
 		t->own = acc->kind == RACE_OP_READ ? 1 : 2;
 	if (acc->strength == RACE_WEAK)

@@ -1,66 +1,64 @@
 /*
  * oracle.h - which accesses of an executed schedule raced, by the PTX memory model.
  *
- * The oracle knows nothing of the emulator: it is fed events in the order in which they took effect
- * (program order within an actor) and keeps clocks, a shadow of memory and findings. Not
- * thread-safe: one caller at a time. PTX ISA 9.0 chapter 8 names what is meant:
+ * The oracle knows nothing about the emulator: it receives events in the order in which they took
+ * effect (program order within an actor) and keeps clocks, a shadow of memory and findings. Not
+ * thread-safe: one caller at a time. The terms are those of PTX ISA 9.0, chapter 8:
  *
- *   actor      who acts: a thread of a grid, a pseudo-thread (asynchronous copy), a host thread,
+ *   actor      what acts: a thread of a grid, a pseudo-thread (asynchronous copy), a host thread,
  *              an operation of the host (copy, fill). A number; equal actor = program order.
  *   place      race/rules.h; threads of one block have equal (device, grid, cta).
  *
  * The rules, as the oracle and every other reading of its events take them. "->" is base causality.
  *
- *  R1 Reads-from. A read or RMW reads each byte from the latest write to it in event order (weak or
- *     strong), unless the event names the write that it saw. R *reads W* only if R has exactly W's
- *     bytes (address and size) and all of them come from W.
- *  R2 Observation. W obs R if R reads W, both are strong and morally strong; through RMWs Z: W obs
- *  Z
- *     and Z obs R. (A weak write that an RMW of its own thread reads is left out: whoever were to
- *     observe it through that RMW races with it.) A failed compare-and-swap is a READ with its
- *     strength. `red` (ORACLE_RED) passes chains on, but is not a read: it neither acquires, alone
- *     or by a later fence, nor observes.
+ *  R1 Reads-from. A read or RMW reads each byte from the latest write to it in event order (weak
+ *     or strong), unless the event names the write that it saw. R *reads W* only if R has exactly
+ *     W's bytes (address and size) and all of them come from W.
+ *  R2 Observation. W obs R if R reads W, both are strong and morally strong; through RMWs Z: W
+ *     obs Z and Z obs R. (A weak write that an RMW of its own thread reads is left out: a thread
+ *     that observed it through that RMW would race with it.) A failed compare-and-swap is a READ
+ *     with its strength. `red` (ORACLE_RED) passes chains on, but is not a read: it neither
+ *     acquires, alone or by a later fence, nor observes.
  *  R3 Release patterns of t on M = (address, size): (1) a releasing WRITE or RMW on M; (2) a
- *     releasing WRITE or RMW of t on M, then a strong write of t on M; (3) a releasing fence of t,
- *     then any strong write of t on M. Acquire patterns: (1) an acquiring read of M; (2) a strong
- *     read of M, then an acquiring operation of t on M; (3) a strong read of M, then an acquiring
- *     fence of t. Writes that are weak belong to no pattern.
- *  R4 X synchronises with Y: a write of X obs a read of Y, and the scopes of X's first and Y's last
- *     operation include each other's threads. X's first operation and all before it -> all behind
- *     Y's last operation and that operation itself.
- *  R5 Barriers: every arrival that releases -> every leaving that acquires of its generation. A
- *  relaxed
- *     arrival is a strong write to the barrier: it ends the release patterns that a fence before it
- *     has begun (scope: the fence's). An mbarrier's arrivals and waits are strong writes and reads
- *     of it, and those of one phase that are morally strong observe each other: patterns (1) to (3)
- *     of R3, both ways. fence.mbarrier_init begins a release pattern for the weak writes of its
- *     thread with ORACLE_MBARRIER before it (mbarrier.init), and for nothing else: not for what
- *     came before these. (Orders by such a pattern force no fence.sc.)
- *  R6 fence.sc, ORACLE_SC_EXECUTION: a fence -> every later morally strong one. ORACLE_SC_PROGRAM:
- *     F1 -> F2 if morally strong and F1 -> A, B -> F2 (or A, B in program order with them) for some
- *     accesses A, B (actors may differ from F1's and F2's) of a common byte where A communicates
- *     before B: the closure, byte by byte, of reads-from, coherence and from-reads, coherence being
- *     the order of events. So a write is behind all earlier accesses, a read behind the last write
- *     and all before that. An RMW, red included, writes. Weak accesses and those of other proxies
- *     count.
- *  R7 Proxies: X -> Y orders X before Y if both are generic; or both have the same other proxy and
- *     the same block (an operation's or pseudo-thread's block is its issuer's); or X only reads and
- *     Y writes (what was read stays read); or a proxy fence of a kind that fits stands along the
- *     path: X -> fence -> Y, which the tensormap proxy has in halves: X -> release -> acquire -> Y.
- *     This holds for X and Y of one actor, too. Completions (ORACLE_JOIN_*, mbarrier, ends and
- *     starts of operations) count as proxy fences of all kinds for what the completed copy did.
- *  R8 X is ordered before Y: same actor and proxy; or X -> Y by R7; or X obs Z and (Z -> Y, or same
- *  actor).
+ *     releasing WRITE or RMW of t on M, then a strong write of t on M; (3) a releasing fence of
+ *     t, then any strong write of t on M. Acquire patterns: (1) an acquiring read of M; (2) a
+ *     strong read of M, then an acquiring operation of t on M; (3) a strong read of M, then an
+ *     acquiring fence of t. Writes that are weak belong to no pattern.
+ *  R4 X synchronises with Y: a write of X obs a read of Y, and the scopes of X's first and Y's
+ *     last operation include each other's threads. X's first operation and all before it -> all
+ *     after Y's last operation and that operation itself.
+ *  R5 Barriers: every arrival that releases -> every departure that acquires, of the same
+ *     generation. A relaxed arrival is a strong write to the barrier: it ends the release
+ *     patterns that an earlier fence has begun (scope: the fence's). An mbarrier's arrivals and
+ *     waits are strong writes and reads of it, and those of one phase that are morally strong
+ *     observe each other: patterns (1) to (3) of R3, both ways. fence.mbarrier_init begins a
+ *     release pattern for the weak writes of its thread with ORACLE_MBARRIER before it
+ *     (mbarrier.init), and for nothing else: not for what came before these. (Such a pattern
+ *     forces no fence.sc.)
+ *  R6 fence.sc, ORACLE_SC_EXECUTION: a fence -> every later morally strong one.
+ *     ORACLE_SC_PROGRAM: F1 -> F2 if morally strong and F1 -> A, B -> F2 (or A, B in program
+ *     order with them) for some accesses A, B (actors may differ from F1's and F2's) of a common
+ *     byte where A communicates before B: the closure, byte by byte, of reads-from, coherence and
+ *     from-reads, coherence being the order of events. So a write is after all earlier accesses,
+ *     a read after the last write and all before that. An RMW, red included, writes. Weak
+ *     accesses and those of other proxies count.
+ *  R7 Proxies: X -> Y orders X before Y if both are generic; or both have the same other proxy
+ *     and the same block (an operation's or pseudo-thread's block is its issuer's); or X only
+ *     reads and Y writes (what was read stays read); or a proxy fence of a suitable kind is on
+ *     the path: X -> fence -> Y, for the tensormap proxy in two halves: X -> release -> acquire
+ *     -> Y. This holds for X and Y of one actor, too. Completions (ORACLE_JOIN_*, mbarrier, ends
+ *     and starts of operations) count as proxy fences of all kinds for what the completed copy
+ *     did.
+ *  R8 X is ordered before Y: same actor and proxy; or X -> Y by R7; or X obs Z and (Z -> Y, or
+ *     same actor).
  *  R9 Race: overlap, different actors or proxies, one writes, not ordered, not morally strong.
- *
  *  R10 An ORACLE_NC read and a write of its grid are a finding in any order. So is a read of the
- *  texture
- *     proxy behind a write of its grid (CUDA programming guide, textures and surfaces: what the
- *     same launch wrote there is undefined); a write behind it is judged by R9. No proxy fence
- *     helps the texture proxy (R7).
+ *     texture proxy after a write of its grid (CUDA programming guide, textures and surfaces:
+ *     what the same launch wrote there is undefined); a write after it is judged by R9. No proxy
+ *     fence helps the texture proxy (R7).
  *
- * Of the races of an access with earlier ones at least one is reported (of each byte's class),
- * never one that is none: an access that a weak, covering, ordered one superseded is forgotten.
+ * Of the races of an access with earlier ones at least one is reported (of each byte's class), and
+ * never a false one. An access that a weak, covering, ordered one has superseded is forgotten.
  */
 #ifndef COLLIDER_ORACLE_ORACLE_H
 #define COLLIDER_ORACLE_ORACLE_H
@@ -73,7 +71,7 @@
 
 struct oracle;
 
-#define ORACLE_MAX_ACTORS (1u << 30) /* beyond: oracle_is_full, nothing more is judged */
+#define ORACLE_MAX_ACTORS (1u << 30) /* beyond this: oracle_is_full, and nothing more is judged */
 #define ORACLE_NO_ACTOR	  UINT32_MAX
 #define ORACLE_LANES	  32u
 
@@ -82,7 +80,7 @@ enum oracle_sc { ORACLE_SC_PROGRAM, ORACLE_SC_EXECUTION };
 struct oracle_options {
 	enum oracle_sc sc;
 	uint32_t max_actors;  /* 0: ORACLE_MAX_ACTORS */
-	uint32_t max_records; /* of a word, then its oldest are dropped, counted; 0: 2^20 */
+	uint32_t max_records; /* of a word; then its oldest are dropped and counted; 0: 2^20 */
 	bool is_one_host;     /* one host thread, which submits every operation before it starts:
 				 what it has seen the end of can be forgotten */
 	bool is_tiny;	      /* tests: few records of a word are treated as if they were many */
@@ -91,7 +89,7 @@ struct oracle_options {
 /* NULL: out of memory. */
 struct oracle *oracle_new(const struct oracle_options *opt);
 void oracle_free(struct oracle *o);
-/* Too many actors, or out of memory: the run is to be refused. */
+/* Too many actors, or out of memory: the run must be refused. */
 bool oracle_is_full(const struct oracle *o);
 /* Makes it full: there is no memory for more. Only sets a flag. */
 void oracle_stop(struct oracle *o);
@@ -109,8 +107,8 @@ enum oracle_type {
 	ORACLE_MB_ARRIVE,  /* mbarrier: see oracle_mbarrier_arrive */
 	ORACLE_MB_WAIT,	   /* mbarrier: see oracle_mbarrier_wait */
 	ORACLE_FORK,	   /* actor starts pseudo-thread `other` */
-	ORACLE_JOIN,	   /* actor has waited for `other`; `join` says for what of it */
-	ORACLE_HOST,	   /* `actor` is a host thread, from here on */
+	ORACLE_JOIN,	   /* actor has waited for `other`; `join` says for which part */
+	ORACLE_HOST,	   /* from here on, `actor` is a host thread */
 	ORACLE_SUBMIT,	   /* host thread `actor` submits operation `key` */
 	ORACLE_DEPEND,	   /* operation `key` starts after operation `key2` has ended */
 	ORACLE_START,	   /* operation `key` starts: `actor` is the grid's first, or the copy's */
@@ -131,7 +129,7 @@ enum {
 	ORACLE_SAW = 1 << 4,	  /* a read that names what it saw: `saw`, 0: no strong write */
 	ORACLE_SHARED = 1 << 5,	  /* the bytes are of shared memory (for proxy fences) */
 	ORACLE_MBARRIER = 1 << 6, /* for the finding's text: init, arrive ... of an mbarrier */
-	ORACLE_SAW_LAST = 1 << 7  /* no later event says it saw this `saw` (oracle_drop_id) */
+	ORACLE_SAW_LAST = 1 << 7  /* no later event names this `saw` (oracle_drop_id) */
 };
 
 enum {
@@ -163,7 +161,7 @@ struct oracle_grid {
 	const uint32_t *cluster_of; /* blocks long, or NULL; copied */
 };
 
-/* One event. Fields that a type doesn't name are 0. A recorder copies `addresses`, `grid`, too. */
+/* One event. Fields that a type doesn't name are 0. */
 struct oracle_event {
 	uint8_t type;			/* enum oracle_type */
 	uint8_t kind;			/* ACCESS: enum race_op_kind */
@@ -186,9 +184,9 @@ struct oracle_event {
 	const struct oracle_grid *grid;
 };
 
-/* Does what the event says, through the calls below. For ORACLE_GRID, FORK, HOST and the actors of
- * START the numbers are given out in order of the calls; the
- * return value is the first new actor, or ORACLE_NO_ACTOR. */
+/* Performs the event through the calls below. For ORACLE_GRID, FORK, HOST and the actors of START
+ * numbers are assigned in the order of the calls; the return value is the first new actor, or
+ * ORACLE_NO_ACTOR. */
 uint32_t oracle_feed(struct oracle *o, const struct oracle_event *e);
 
 /* ---- actors ------------------------------------------------------------------------------ */
@@ -197,10 +195,11 @@ uint32_t oracle_stride(uint32_t block_threads);
 /* Returns the grid's first actor, a multiple of 32, or ORACLE_NO_ACTOR when full. Its threads know
  * nothing until oracle_op_start. */
 uint32_t oracle_grid(struct oracle *o, const struct oracle_grid *g);
-/* A pseudo-thread of the issuer: knows what the issuer has done so far; same place. */
+/* A pseudo-thread of the issuer, with the issuer's place: it knows what the issuer has done so
+ * far. */
 uint32_t oracle_fork(struct oracle *o, uint32_t issuer);
-/* The actor continues behind the pseudo-thread's reads, or all that it did (and not behind what its
- * issuer did). What it did came before: after the first join it reads no more, after
+/* The actor continues after the pseudo-thread's reads, or after all that it did (not after what its
+ * issuer did). These must be complete: after the first join the pseudo-thread reads no more, after
  * ORACLE_JOIN_ALL or an arrival at an mbarrier it does nothing more. */
 void oracle_join(struct oracle *o, uint32_t actor, uint32_t pseudo, enum oracle_join what);
 void oracle_block_end(struct oracle *o, uint32_t actor);
@@ -225,7 +224,7 @@ void oracle_access(struct oracle *o, uint32_t actor, const struct oracle_acc *ac
 /* Copies and fills: a weak generic access of any length. */
 void oracle_access_range(struct oracle *o, uint32_t actor, const void *inst, uint8_t kind,
 			 uint64_t address, uint64_t bytes);
-/* No copy of the named write is left: no later event will say it saw it. */
+/* No copy of the named write is left: no later event will name it in `saw`. */
 void oracle_drop_id(struct oracle *o, uint64_t id);
 void oracle_forget(struct oracle *o, uint64_t address, uint64_t bytes);
 void oracle_heap_free(struct oracle *o, uint32_t actor, uint64_t address, uint64_t bytes);
@@ -235,14 +234,15 @@ void oracle_heap_alloc(struct oracle *o, uint32_t actor, uint64_t address, uint6
 
 /* strength: RACE_ACQUIRE, RELEASE, ACQ_REL or SC. */
 void oracle_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t strength, uint8_t scope);
-/* fence.mbarrier_init: an event FENCE with ORACLE_MBARRIER. Releases the thread's earlier inits
- * alone. */
+/* fence.mbarrier_init: an event FENCE with ORACLE_MBARRIER. Releases only the thread's earlier
+ * inits. */
 void oracle_init_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t scope);
 void oracle_proxy_fence(struct oracle *o, uint32_t warp, uint32_t mask, uint8_t kinds);
 /*
  * Barriers (bar, barrier, barrier.cluster): key names the barrier object for good (block and
- * number, cluster), generation counts its uses. Arrivals of a generation come before its leavings.
- * oracle_leave is for lanes that acquire; a leaving that doesn't (.relaxed wait) makes no call.
+ * number, cluster), generation counts its uses. Arrivals of a generation come before its
+ * departures. oracle_leave is for lanes that acquire; a departure that doesn't (.relaxed wait)
+ * makes no call.
  */
 struct oracle_arrival {
 	uint64_t key, generation;
@@ -256,12 +256,12 @@ void oracle_leave(struct oracle *o, uint32_t warp, uint32_t mask, uint64_t key,
 void oracle_warp_sync(struct oracle *o, uint32_t warp, uint32_t mask);
 /*
  * mbarriers: arrivals count for phase `phase` of the object at `address`; strength RACE_RELEASE
- * releases, RACE_RELAXED gives what fences before it released. An arrival of a pseudo-thread
+ * releases, RACE_RELAXED passes on what earlier fences released. An arrival of a pseudo-thread
  * (complete_tx, cp.async.mbarrier.arrive) carries that copy alone: its reads and writes. A wait
  * that succeeded acquires (RACE_ACQUIRE; RACE_RELAXED: at the next acquiring fence, or wait for the
- * object) what arrived in the phase that it saw complete. The object's own eight
- * bytes are accessed by separate oracle_access calls: init a weak write, all else a
- * relaxed.sys RMW with ORACLE_MBARRIER. oracle_forget of the address forgets the phases.
+ * object) what arrived in the phase whose completion it saw. The object's own eight
+ * bytes are accessed by separate oracle_access calls: init is a weak write, all else a relaxed.sys
+ * RMW with ORACLE_MBARRIER. oracle_forget of the address forgets the phases.
  */
 void oracle_mbarrier_arrive(struct oracle *o, uint32_t actor, uint64_t address, uint64_t phase,
 			    uint8_t strength, uint8_t scope);
@@ -274,14 +274,14 @@ void oracle_mbarrier_wait(struct oracle *o, uint32_t actor, uint64_t address, ui
 uint32_t oracle_host(struct oracle *o);
 /* The operation `key` starts after all that the host thread knows and has done now. */
 void oracle_op_submit(struct oracle *o, uint32_t host, uint64_t key);
-/* ... and after the end of operation `before`, which has ended when oracle_op_start comes (an
- * unknown one is ignored). */
+/* ... and after the end of operation `before`, which must have ended when oracle_op_start is called
+ * (an unknown one is ignored). */
 void oracle_op_depend(struct oracle *o, uint64_t key, uint64_t before);
 /* A grid's operation: `first` from oracle_grid. Others: ORACLE_NO_ACTOR. Returns the actor:
  * `first`, or a new one for a copy, fill or host function. */
 uint32_t oracle_op_start(struct oracle *o, uint64_t key, uint32_t first);
-/* The operation's threads and their copies have all ended, waited for or not; its clock is the join
- * of theirs. */
+/* The operation's threads and their copies have all ended, whether or not they were waited for; its
+ * clock is the join of theirs. */
 void oracle_op_end(struct oracle *o, uint64_t key);
 void oracle_host_wait(struct oracle *o, uint32_t host, uint64_t key);
 /* Has it ended, and is all that it did before what the host thread does now? */
@@ -323,11 +323,11 @@ void oracle_on_race(struct oracle *o, void (*fn)(void *arg, const struct oracle_
 		    void *arg);
 
 struct oracle_stats {
-	/* words, shadow_bytes: the most that had a shadow at a time, and the most held for them,
-	 * chains and releases of strong writes included. */
+	/* words, shadow_bytes: the maximum number with a shadow at a time, and the maximum memory
+	 * for them, including chains and releases of strong writes. */
 	uint64_t events, accesses, words, shadow_bytes, clock_bytes;
-	/* 0: the verdict is whole. Accesses forgotten because a word had too many; those that have
-	 * raced so often that their later races are not reported. */
+	/* 0: the verdict is complete. Accesses forgotten because a word had too many; accesses that
+	 * have raced so often that their later races are not reported. */
 	uint64_t dropped, raced_out;
 	uint32_t actors;
 };

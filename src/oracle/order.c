@@ -1,19 +1,20 @@
 /*
  * order.c - release and acquire patterns.
  *
- * A publication is a clock and one epoch more. A strong write carries the publications of the
- * release patterns that end in it or in a write before it in its chain; a read that acquires takes
- * those whose scope, and its own, reach the other side. What may yet become a pattern is kept with
- * the thread: its release fences (any later strong write), its releasing operations by place (a
- * later strong write there), what its strong reads saw released (a later acquiring fence, or
- * operation there), each until a fence of at least that scope takes its part over.
+ * A publication is a clock and one more epoch. A strong write carries the publications of the
+ * release patterns that end in it or in an earlier write of its chain; a read that acquires takes
+ * those whose scope, like its own, includes the other side. What may still become a pattern is kept
+ * with the thread: its release fences (completed by any later strong write), its releasing
+ * operations by place (by a later strong write there), what its strong reads saw released (by a
+ * later acquiring fence, or operation there), each until a fence of at least that scope supersedes
+ * it.
  * Costs: a join of clocks for each pattern that is completed and adds something new.
  */
 #include "oracle/impl.h"
 
 struct oracle_pub oracle_publish(struct oracle *o, struct oracle_thread *t, uint32_t actor)
 {
-	/* What a copy's completion hands on isn't what the copy knows. */
+	/* What a copy's completion passes on isn't what the copy knows. */
 	if (!t->clock->epoch && !oracle_is_pseudo(o, actor))
 		oracle_clock_name(t->clock, actor, t->own);
 	return (struct oracle_pub){oracle_clock_ref(t->clock), actor, t->own++, t->fence};
@@ -31,7 +32,7 @@ static struct oracle_pub pub_ref(const struct oracle_pub *p)
 	return *p;
 }
 
-/* Takes the publication's own epochs over, beyond its clock. */
+/* Adds the publication's own epochs, beyond its clock. */
 static void learn_epochs(struct oracle *o, struct oracle_clock **c, const struct oracle_pub *pub)
 {
 	bool is_whole = *c == pub->clock;
@@ -55,7 +56,7 @@ void oracle_learn(struct oracle *o, struct oracle_clock **c, const struct oracle
 				.kind = ORACLE_MEMO_LEARN};
 	bool is_shared = !*c || (*c)->refs > 1;
 
-	/* Who knows this epoch of the actor knows what the actor knew then. */
+	/* A clock that knows this epoch of the actor knows what the actor knew then. */
 	if (*c && oracle_tree_get((*c)->root[ORACLE_HB], pub->actor) >= pub->epoch)
 		return;
 	if (is_shared && oracle_memo_get(&o->pool, c, &m))
@@ -100,8 +101,9 @@ static void sum_add(struct oracle *o, struct oracle_release *r, const struct ora
 }
 
 /*
- * Drops the entries that a new one stands for: of its block, so that it reaches whom they reach,
- * and known to it. A lock's holders follow each other so. Done each time the list has doubled.
+ * Drops the entries that a new one represents: those of its block, so that it reaches the same
+ * threads, that are known to it. Successive holders of a lock are such a case. Done each time the
+ * list has doubled.
  */
 static size_t compact(struct oracle *o, struct oracle_entry *v, size_t n,
 		      const struct oracle_entry *new)
@@ -174,7 +176,7 @@ void oracle_release_free(struct oracle *o, struct oracle_release *r)
 	r->sum = NULL;
 }
 
-/* Do a publication of this scope and an acquire of scope s reach each other's thread? */
+/* Do the scopes of a publication and of an acquire (s) include each other's thread? */
 static bool is_reached(struct oracle *o, uint32_t actor, const struct oracle_entry *e, uint8_t s)
 {
 	return race_scopes_meet(oracle_level(o, actor, e->pub.actor), e->scope, s);
@@ -209,8 +211,8 @@ static struct oracle_pends *pends_of(struct oracle_thread *t)
 	return t->pends;
 }
 
-/* A kernel's thread has a handful of places, the host's has one for each byte it wrote: only many
- * are worth a table. */
+/* A kernel's thread has a few places, the host's has one for each byte it wrote: a table pays only
+ * for many. */
 #define FEW_PLACES 16
 
 struct oracle_place {
@@ -332,7 +334,7 @@ void oracle_acquire_at(struct oracle *o, struct oracle_thread *t, uint64_t addre
 		take_acquire(o, t, p, scope, true);
 }
 
-/* A release of this scope stands for all earlier ones of the same thread that reach no further. */
+/* A release of this scope represents all earlier ones of the same thread with no wider scope. */
 static void put_release(struct oracle *o, struct oracle_pend *p, uint8_t scope,
 			const struct oracle_pub *pub)
 {
@@ -405,7 +407,7 @@ void oracle_fence_release(struct oracle *o, struct oracle_thread *t, uint8_t sco
 	put_release(o, &pends_of(t)->fence, scope, pub);
 }
 
-/* A fence took over what it covers of the records by place. */
+/* Drops the records by place that a fence has superseded. */
 void oracle_fence_prune(struct oracle *o, struct oracle_thread *t, uint8_t strength, uint8_t scope)
 {
 	struct oracle_pends *all = t->pends;

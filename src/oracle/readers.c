@@ -1,9 +1,9 @@
 /*
- * readers.c - sets of readers: reads of the words of a row that nothing orders.
+ * readers.c - sets of readers: unordered reads of the words of a row.
  *
- * A reader says which lane had which word, so that words of one row share a set. Warps of a block
- * that read the same words at one instruction, in one epoch, become one reader. A set that grows
- * first drops the readers that a later one stands for. Costs: 16 bytes a reader, 24 a set; adding
+ * A reader maps words to lanes, so that the words of one row share a set. Warps of a block
+ * that read the same words at one instruction, in one epoch, become one reader. Before a set grows,
+ * it drops the readers that a later one represents. Costs: 16 bytes a reader, 24 a set; adding
  * looks at the last few readers.
  */
 #include "oracle/shadow.h"
@@ -35,7 +35,7 @@ void oracle_readers_unref(struct oracle *o, struct oracle_readers *s, uint32_t w
 		oracle_mem_free(o, s, set_bytes(s->cap));
 }
 
-/* The same set with room for `cap`, of these words alone. */
+/* The same set with room for `cap`, for these words alone. */
 static struct oracle_readers *set_own(struct oracle *o, struct oracle_cell *c, uint32_t len,
 				      uint32_t cap)
 {
@@ -135,7 +135,7 @@ static int by_actor(const void *a, const void *b)
 	return 0;
 }
 
-/* Drops the readers that the row's access, or a later one of the same actors, stands for. */
+/* Drops the readers that the row's access, or a later one of the same actors, represents. */
 static void set_compact(struct oracle_now *n, struct oracle_readers *s, uint32_t word, uint32_t len)
 {
 	uint32_t kept = 0;
@@ -200,7 +200,7 @@ static uint32_t first_looked_at(const struct oracle_now *n, const struct oracle_
 	return s->n > last ? s->n - last : 0;
 }
 
-/* A reader that has grown may have come to where others begin. */
+/* A reader that has grown may now touch the beginning of others. */
 static void set_close(const struct oracle_now *n, struct oracle_readers *s, uint32_t at)
 {
 	if (!s->v[at].is_mask)
@@ -215,7 +215,7 @@ static void set_close(const struct oracle_now *n, struct oracle_readers *s, uint
 	}
 }
 
-/* The reader whose place the row's may take, or that it may join. Most are neither. */
+/* The reader that the row's may replace or join. Most are neither. */
 static struct oracle_reader *set_find(const struct oracle_now *n, struct oracle_readers *s,
 				      const struct oracle_reader *r, uint32_t word, uint32_t len)
 {

@@ -1,16 +1,17 @@
 /*
  * retire.c - forgetting what nothing can race with any more.
  *
- * Where the one host thread knows the end of every operation that it has submitted, all that was
- * done comes before all that will be: clocks, records, fences and operations start anew. So a
- * program that launches thousands of kernels and waits now and then needs memory for those between
- * two waits. Numbers of actors are not given out again: others keep them.
+ * When the only host thread knows the end of every operation that it has submitted, all that was
+ * done is ordered before all that will be: clocks, records, fences and operations start afresh. So
+ * a program that launches thousands of kernels and waits from time to time needs memory only for
+ * those between two waits. Numbers of actors are not reused: other parts keep them.
  * Misses: nothing is forgotten while host threads are distinguished, nor before a wait: a launch
- * costs about 2 KB until then. Costs: a look at the pages that were touched since the last time.
+ * costs about 2 KB until then. Costs: a pass over the pages that were accessed since the last time.
  */
 #include "oracle/impl.h"
 
-/* Does the host thread know the end of all operations? Those that it knew are not asked again. */
+/* Does the host thread know the end of all operations? Those that are known are not tested
+ * again. */
 static bool knows_all(struct oracle *o, uint32_t host)
 {
 	struct oracle_opn *p = o->unknown ? o->unknown : o->ops;
@@ -21,7 +22,7 @@ static bool knows_all(struct oracle *o, uint32_t host)
 	return !p;
 }
 
-/* Has all that acted been part of an operation that has ended? */
+/* Was every actor part of an operation that has ended? */
 static bool is_all_ended(struct oracle *o, const struct oracle_clock *host)
 {
 	for (size_t i = 0; i < o->groups.n; i++) {
@@ -38,7 +39,7 @@ static bool is_all_ended(struct oracle *o, const struct oracle_clock *host)
 	return true;
 }
 
-/* Of actors that are no grid's the host thread stays, and their group while it has room. */
+/* Of the actors outside of grids the host thread stays, and their group while it has room. */
 static bool is_kept(struct oracle *o, struct oracle_group *g)
 {
 	bool has_host = false;
@@ -53,7 +54,7 @@ static bool is_kept(struct oracle *o, struct oracle_group *g)
 		oracle_forced_drop(o, m);
 		m->thread.clock = is_host ? oracle_clock_ref(o->zero) : NULL;
 		m->thread.pends = NULL;
-		/* No copy that some operation's end must order. */
+		/* No copy whose order depends on the end of some operation. */
 		if (!is_host)
 			m->kind = ORACLE_MISC_OP;
 		has_host |= is_host;

@@ -2,16 +2,16 @@
  * row.c - plain accesses, by rows of words: the common case.
  *
  * Lanes of a warp that access neighbouring words with one clock are one row, and so is a copy.
- * Where each word is ordered behind what it was accessed by before, the row becomes its last
- * access, 16 bytes a word. Reads of several that nothing orders are a set of readers that all words
- * of the row share: a reader says which lane had which word. A word where something
- * races or isn't known so simply goes the general way (shadow.c), alone.
+ * If the row is ordered after each word's earlier accesses, it becomes the words' last access, 16
+ * bytes a word. Unordered reads by several actors are a set of readers that all words of the row
+ * share: a reader maps words to lanes. A word with a race, or whose order isn't found so simply,
+ * takes the general path (shadow.c) alone.
  *
- * A read takes the place of reads before it, a write that of all: who races with these later, races
- * with it, too. Of fence.sc, an access's site says which came before it, for the day when the
- * word is no longer plain: communication with an access that is ordered before adds nothing that
- * causality doesn't (the clock that knows the access knows its fences). Costs: a comparison for
- * each word, a look-up in the clock for each warp met.
+ * A read replaces earlier reads, a write all earlier accesses: an access that later races with
+ * these races with it, too. An access's site records which fence.sc came before it, in case the
+ * word ceases to be plain; communication with an access that is ordered before adds nothing to
+ * causality (the clock that knows the access knows its fences). Costs: a comparison for each word,
+ * a look-up in the clock for each warp encountered.
  */
 #include "oracle/shadow.h"
 
@@ -79,7 +79,7 @@ static bool is_same_grid(const struct oracle_now *n, uint32_t actor)
 	return g && g->is_grid && actor - g->first < g->n;
 }
 
-/* May the access take the place of a read that is ordered before it? */
+/* May the access replace a read that is ordered before it? */
 bool oracle_row_may_replace(const struct oracle_now *n, uint32_t actor, uint32_t site)
 {
 	if (!is_nc_site(n, site))
@@ -90,7 +90,7 @@ bool oracle_row_may_replace(const struct oracle_now *n, uint32_t actor, uint32_t
 
 /* ---- what is before the row ------------------------------------------------------------------ */
 
-/* Who made a packed access that has a form. */
+/* The lanes of a packed access that has a form. */
 struct lanes {
 	uint32_t warp, mask;
 	uint32_t shift; /* ORACLE_BYTES, ORACLE_HALVES, or 0 for lanes that all read all of it */
@@ -111,7 +111,7 @@ static struct lanes lanes_of(const struct oracle_now *n, uint64_t p)
 	return x;
 }
 
-/* One that has a form: is it the row's at that word, byte by byte, or before it? */
+/* An access with a form: is it the row's own at that word, byte by byte, or before it? */
 static bool are_before(struct oracle_now *n, const struct oracle_row *row, uint32_t word,
 		       uint64_t p, bool are_reads)
 {
@@ -157,7 +157,7 @@ static bool is_write_before(struct oracle_now *n, const struct oracle_row *row,
 	return oracle_cell_log(c) && oracle_log_is_before(n, row, c, word);
 }
 
-/* May the row's access take a packed read's place? A set's lane counts as its own. */
+/* May the row's access replace a packed read? A set's lane counts as its own. */
 static bool is_read_done(struct oracle_now *n, const struct oracle_row *row, uint64_t r,
 			 uint32_t word)
 {
@@ -181,7 +181,7 @@ bool oracle_row_reads_behind(struct oracle_now *n, const struct oracle_row *row,
 		     : oracle_set_is_before(n, row, oracle_set_of(r), word);
 }
 
-/* The reader that a packed read at `word` stands for, with those of the words behind it. */
+/* The reader that a packed read at `word` represents, with those of the words after it. */
 static struct oracle_reader reader_packed(const struct oracle_now *n, uint64_t p, uint32_t word)
 {
 	struct oracle_reader r = {.actor = oracle_packed_actor(p),
@@ -214,7 +214,7 @@ static void back_to_row(struct oracle_now *n, const struct oracle_row *row)
 	forget_leaf(n);
 }
 
-/* A word of several lanes from `actor` on goes the general way. */
+/* A word of several lanes from `actor` on takes the general path. */
 static void narrow_full(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
 			uint64_t word, uint32_t actor)
 {
@@ -232,7 +232,7 @@ static void narrow_full(struct oracle_now *n, const struct oracle_row *row, stru
 	back_to_row(n, row);
 }
 
-/* One word goes the general way, lane after lane. */
+/* One word takes the general path, lane after lane. */
 static void go_full(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
 		    uint64_t word)
 {
@@ -292,7 +292,7 @@ static void row_write(struct oracle_now *n, const struct oracle_row *row, struct
 	}
 }
 
-/* How many words from here on share a set and can take the row's read. */
+/* How many words from here on share a set and can accept the row's read. */
 static uint32_t shared_run(struct oracle_now *n, const struct oracle_row *row,
 			   const struct oracle_cell *c, uint32_t word, uint32_t len)
 {
@@ -322,7 +322,7 @@ static uint32_t packed_run(struct oracle_now *n, const struct oracle_row *row,
 	return i;
 }
 
-/* Words whose reads the row's takes the place of. */
+/* Words whose reads the row's replaces. */
 static uint32_t read_alone(struct oracle_now *n, const struct oracle_row *row,
 			   struct oracle_cell *c, uint32_t word, uint32_t len)
 {

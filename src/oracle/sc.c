@@ -1,15 +1,15 @@
 /*
  * sc.c - fences, and the order of fence.sc.
  *
- * In program order a word keeps which fence.sc stood before its accesses; who accesses it later
- * takes them as forced, hands them on along base causality, and at its next fence.sc comes behind
- * them. Fences are named by the epoch that they published. A thread's own last one is kept beside
- * its clock, and beside a word's tree, so that the trees of threads that poll behind fences don't
- * change and are one for a block; what causality orders already isn't forced.
- * In the execution's order fences that reach each other come behind all earlier ones, summed up by
+ * For each word the fence.sc's before its accesses are kept. A thread that accesses it later takes
+ * them as forced, passes them on along base causality, and its next fence.sc comes after them.
+ * (ORACLE_SC_PROGRAM.) Fences are named by the epoch that they published. A thread's own last one
+ * is kept beside its clock, and beside a word's tree, so that the trees of threads that poll after
+ * fences don't change and are shared by a block; what causality orders already isn't forced. In the
+ * order of execution fences that include each other come after all earlier ones, summed up by
  * scope.
- * Costs: nothing for words and threads that no fence.sc came before; else 48 bytes a word, and 32
- * for each fence of a thread until its block ends (wider ones: until the end).
+ * Costs: nothing for words and threads without a fence.sc before them; otherwise 48 bytes a word,
+ * and 32 for each fence of a thread until its block ends (wider ones: until the end).
  */
 #include "oracle/impl.h"
 
@@ -46,7 +46,7 @@ static void log_free(struct oracle *o, struct oracle_sc_log *log)
 	free(log);
 }
 
-/* How many of its fences were up to that epoch. */
+/* How many of its fences there were up to that epoch. */
 static size_t log_upto(const struct oracle_sc_log *log, uint32_t epoch)
 {
 	size_t low = 0, high = log->v.n;
@@ -76,7 +76,7 @@ void oracle_sc_block_end(struct oracle *o, uint32_t first, uint32_t n)
 		bool is_narrow = true;
 		for (size_t k = 0; log && k < log->v.n && is_narrow; k++)
 			is_narrow = log->v.v[k].scope == RACE_SCOPE_CTA;
-		/* Only fences of the block could come behind these. */
+		/* Only fences of the block could come after these. */
 		if (log && is_narrow)
 			log_free(o, log);
 	}
@@ -132,7 +132,7 @@ void oracle_fenced_drop(struct oracle *o, struct oracle_bytes *x, uint32_t mask)
 	}
 }
 
-/* The fences of the first byte in mask and of those like it (*same), for them alone. */
+/* The fences of the first byte in mask and of those equal to it (*same), separated from others. */
 static struct oracle_fenced *fenced_own(struct oracle *o, struct oracle_bytes *x, uint32_t mask,
 					uint32_t *same)
 {
@@ -164,7 +164,7 @@ static void fenced_add(struct oracle_pool *pool, struct oracle_fenced *f, uint64
 		       uint32_t actor, uint32_t fence, bool is_write)
 {
 	past_add(pool, &f->all, tree, actor, fence);
-	/* A read behind this write is behind all before it. */
+	/* A read after this write is after all before it. */
 	if (is_write)
 		past_copy(pool, &f->write, &f->all);
 }
@@ -194,7 +194,7 @@ bool oracle_fenced_is(const struct oracle_ext *e, const struct oracle_thread *t,
 
 /* ---- communication -------------------------------------------------------------------------- */
 
-/* What an access is behind by communication is forced before what follows it. */
+/* The fences after which an access comes by communication are forced before later ones. */
 static void take_forced(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 			const struct oracle_past *p)
 {
@@ -276,7 +276,7 @@ struct force {
 	struct oracle *o;
 	uint32_t actor;
 	uint8_t scope;
-	bool is_own;			  /* a fence of the actor's warp counts: its lanes differ */
+	bool is_own; /* a fence of the actor's own warp is among them: its lanes differ */
 	BASE_VEC(struct oracle_pub) pubs; /* borrowed from the logs */
 };
 
@@ -297,7 +297,8 @@ static void force_one(void *arg, uint32_t key, uint32_t epoch)
 		}
 }
 
-/* Comes behind what is forced. What causality orders by then needn't be kept as forced. */
+/* Places the fence after those that are forced. Those that causality then orders need not be kept
+ * as forced. */
 static void force_all(struct oracle *o, struct oracle_thread *t, const struct force *f)
 {
 	uint64_t *root;
@@ -368,7 +369,7 @@ static uint8_t narrower(uint8_t a, uint8_t b)
 	return a < b ? a : b;
 }
 
-/* Comes behind the fences of the execution that it is morally strong with. */
+/* Places the fence after the earlier ones in the execution with which it is morally strong. */
 static void join_sums(struct oracle *o, struct oracle_thread *t, uint32_t actor, uint8_t scope)
 {
 	struct oracle_sc_sum *s;

@@ -1,15 +1,16 @@
 /*
- * shadow.c - the check of an access to a word against those before it, in general.
+ * shadow.c - the general check of an access to a word against the earlier ones.
  *
- * What isn't plain, or races, or whose order isn't simple (row.c does the rest): a word has three
- * lists: weak writes, weak reads, strong accesses. A new access is compared with each kept one that
- * conflicts; a weak one that is ordered behind a kept one and covers it (a write covers all, a read
- * the reads) takes its place: who races with the superseded one later, races with the new one too.
+ * For accesses that aren't plain, that race, or whose order isn't simple (row.c does the rest). A
+ * word has three lists: weak writes, weak reads, strong accesses. A new access is compared with
+ * each kept one that conflicts; a weak one that is ordered after a kept one and covers it (a write
+ * covers all, a read the reads) replaces it: an access that later races with the superseded one
+ * races with the new one, too.
  *
- * Long lists are not walked: each remembers a clock that all of it is behind of; strong accesses
- * that are all of the same bytes, and of one device (scope gpu and wider) or block, can't race with
- * one more such. Reads of a
- * warp's lanes in one epoch are one record, as are RMWs of a warp in a row.
+ * Long lists are not walked: each remembers a clock that knows all of it; strong accesses that all
+ * access the same bytes, and are of one device (scope gpu and wider) or block, can't race with
+ * another of that kind. Reads of a warp's lanes in one epoch are one record, as are consecutive
+ * RMWs of a warp.
  */
 #include "oracle/shadow.h"
 
@@ -20,7 +21,7 @@ static bool is_empty(const struct oracle_list *l)
 	return !l || !l->n;
 }
 
-/* Back to the plain form where the plain write n, which has just been made, is all that is left. */
+/* Back to the plain form if the plain write n, just made, is all that is left. */
 static void shrink(const struct oracle_now *n, struct oracle_cell *c)
 {
 	struct oracle_ext *e = oracle_cell_ext(c);
@@ -85,7 +86,7 @@ static bool is_same_grid(struct oracle *o, uint32_t a, uint32_t b)
 	return g && g == oracle_place(o, b).grid;
 }
 
-/* A read-only load and a write, which is never right within one grid; or a texture's read behind a
+/* A read-only load and a write, which is never right within one grid; or a texture's read after a
  * write. */
 static bool is_nc_pair(const struct oracle_now *n, const struct oracle_site *x, uint32_t actor)
 {
@@ -128,7 +129,7 @@ static void found(const struct oracle_now *n, enum oracle_kind kind, const struc
 		     n->word + (uint64_t)__builtin_ctz(n->mask & r->bytes));
 }
 
-/* What a pair that isn't ordered is. Returns false when it is none: both morally strong. */
+/* Classifies an unordered pair. Returns false if it is no race: both are morally strong. */
 static bool judge(const struct oracle_now *n, const struct oracle_site *x,
 		  const struct oracle_rec *r, uint32_t actor, enum order order,
 		  enum oracle_kind *kind)
@@ -137,7 +138,8 @@ static bool judge(const struct oracle_now *n, const struct oracle_site *x,
 		n->word + (uint64_t)(int64_t)r->offset == n->address && x->a.bytes == n->acc->bytes;
 	struct race_manner a = {x->a.strength, x->a.scope, x->a.proxy};
 	struct race_manner b = {n->acc->strength, n->acc->scope, n->acc->proxy};
-	bool is_weak = a.strength == RACE_WEAK || b.strength == RACE_WEAK; /* no need for a level */
+	bool is_weak =
+		a.strength == RACE_WEAK || b.strength == RACE_WEAK; /* the level is not needed */
 
 	*kind = order == UNCROSSED ? ORACLE_RACE_PROXY : ORACLE_RACE;
 	switch (race_moral_of(a, b, is_weak ? RACE_SCOPE_SYS : oracle_level(n->o, actor, n->actor),
@@ -158,7 +160,7 @@ static bool judge(const struct oracle_now *n, const struct oracle_site *x,
 
 /* ---- one record against the access ----------------------------------------------------------- */
 
-/* Is the access behind a read that observed this write? (R7 between that read and the access.) */
+/* Is the access after a read that observed this write? (R7 between that read and the access.) */
 static bool is_seen(const struct oracle_now *n, const struct oracle_chain *chain, uint32_t pos)
 {
 	const struct oracle_site generic = {.a = {.proxy = RACE_PROXY_GENERIC}};
@@ -167,7 +169,7 @@ static bool is_seen(const struct oracle_now *n, const struct oracle_chain *chain
 
 	if (n->acc->proxy == RACE_PROXY_GENERIC)
 		return oracle_chain_is_seen(chain, pos, n->actor, hb, hb);
-	/* What the thread itself has read, it has read through the generic proxy. */
+	/* The thread's own reads went through the generic proxy. */
 	if (n->acc->kind == RACE_OP_READ)
 		return oracle_chain_is_seen(chain, pos, ORACLE_NO_ACTOR, cross, cross);
 	return oracle_chain_is_seen(chain, pos, n->actor, hb, cross);
@@ -188,11 +190,10 @@ static bool check_one(const struct oracle_now *n, const struct oracle_rec *r, ui
 	}
 	if (order == ORDERED)
 		return true;
-	/* Two that are morally strong don't race, and neither takes the other's place. */
+	/* Two that are morally strong don't race, and neither replaces the other. */
 	if (!is_conflict || !judge(n, x, r, actor, order, &kind))
 		return false;
-	/* Behind another proxy's access that was let through as a write after a read, a read
-	 * isn't. */
+	/* After another proxy's access that was accepted as a write after a read, a read isn't. */
 	if (r->chain && is_seen(n, r->chain, pos))
 		return n->acc->proxy == RACE_PROXY_GENERIC;
 	found(n, kind, r, actor);
@@ -221,9 +222,9 @@ bool oracle_is_nc_kept(struct oracle *o, const struct oracle_site *x, uint32_t a
 }
 
 /*
- * May this access take the place of an ordered one? Who knows of it must know of the other: so a
- * copy, whose completion carries the copy alone, takes only its own accesses' place. One
- * read-only load does for its grid.
+ * May this access replace an ordered one? A thread that knows it must know the other: so a copy,
+ * whose completion passes on the copy alone, replaces only its own accesses. One read-only load is
+ * enough for its grid.
  */
 static bool supersedes(const struct oracle_now *n, const struct oracle_site *x, uint32_t actor)
 {
@@ -235,13 +236,13 @@ static bool supersedes(const struct oracle_now *n, const struct oracle_site *x, 
 	       ((n->acc->flags & ORACLE_NC) && is_same_grid(n->o, actor, n->actor));
 }
 
-/* Takes the lanes and bytes out of a record that are superseded; false: nothing is left. */
+/* Removes the superseded lanes and bytes from a record; false: nothing is left. */
 static bool trim(const struct oracle_now *n, struct oracle_rec *r, uint32_t ordered)
 {
 	if ((r->bytes & ~n->mask) == 0) {
 		if (ordered == (r->mask ? r->mask : 1u))
 			return false;
-		/* RMWs in a row keep their lanes: positions count them. */
+		/* Consecutive RMWs keep their lanes: positions count them. */
 		if (ordered && !r->chain)
 			r->mask &= ~ordered;
 	} else if (ordered == (r->mask ? r->mask : 1u)) {
@@ -258,7 +259,7 @@ static bool is_behind(const struct oracle_now *n, const struct oracle_list *l)
 	       !(n->acc->flags & ORACLE_NC);
 }
 
-/* Is each lane of the record known to the clock alone, without a thought of proxies? */
+/* Does the clock know each lane of the record, regardless of proxies? */
 static bool is_known(const struct oracle_now *n, const struct oracle_rec *r)
 {
 	const struct oracle_site *x = oracle_site_at(n->o, r->site);
@@ -279,8 +280,8 @@ static bool is_known(const struct oracle_now *n, const struct oracle_rec *r)
 }
 
 /*
- * A record that has raced so often is forgotten: all of a hot word's accesses race with each other,
- * which would take the square of their number.
+ * A record that has raced this often is forgotten: if all of a hot word's accesses race with each
+ * other, the cost would be the square of their number.
  */
 #define RACED_MAX 256u
 
@@ -333,15 +334,15 @@ static int by_warp(const void *a, const void *b)
 	return x->epoch > y->epoch ? -1 : x->epoch < y->epoch;
 }
 
-/* The lanes of its warp that a record is of. */
+/* The lanes of its warp that a record covers. */
 static uint32_t lanes_of(const struct oracle_rec *r)
 {
 	return r->mask ? r->mask : 1u << (r->actor & 31);
 }
 
 /*
- * Of a thread's weak reads of all the word the last one is enough, and none that is ordered before
- * the access that has just been added. Done each time a list has doubled.
+ * Of a thread's weak reads of the whole word the last one is enough, and those ordered before the
+ * access just added are not needed. Done each time a list has doubled.
  */
 static void compact_reads(const struct oracle_now *n, struct oracle_list *l)
 {
@@ -426,7 +427,7 @@ static void compact_strong(const struct oracle_now *n, struct oracle_list *l)
 	l->compact_at = kept * 2;
 }
 
-/* Joins the new access to the last record, if it is its warp's and like it. */
+/* Joins the new access to the last record, if that is of the same warp and alike. */
 static bool merge(const struct oracle_now *n, struct oracle_list *l)
 {
 	struct oracle_rec *r = l && l->n ? &l->v[l->n - 1] : NULL;
@@ -441,7 +442,7 @@ static bool merge(const struct oracle_now *n, struct oracle_list *l)
 		return false;
 	uint32_t lanes = lanes_of(r);
 	if (n->chain) {
-		/* Positions go with the lanes. */
+		/* Positions follow the lanes. */
 		if (r->chain != n->chain || (bit - 1) < lanes ||
 		    n->pos != r->pos + (uint32_t)__builtin_popcount(lanes))
 			return false;
@@ -482,7 +483,7 @@ static bool is_replaced(const struct oracle_now *n, const struct oracle_rec *r,
 	if (x->a.bytes != y->a.bytes || x->a.scope != y->a.scope || x->a.proxy != y->a.proxy ||
 	    x->a.flags & ORACLE_NC)
 		return false;
-	/* Who has seen a write is behind it, not behind a read before it. */
+	/* A thread that has seen a write is after it, not after a read before it. */
 	if (x->a.kind == RACE_OP_READ)
 		return !n->chain;
 	if (!n->chain)
@@ -491,8 +492,8 @@ static bool is_replaced(const struct oracle_now *n, const struct oracle_rec *r,
 		return true;
 	if (r->chain->live)
 		return false;
-	/* Neither can be read any more: the later one stands for an earlier one if whoever
-	 * has seen it has seen the other. */
+	/* Neither can be read any more: the later one represents an earlier one if every thread
+	 * that has seen it has seen the other. */
 	struct oracle_rec *later = *closed;
 	if (later && oracle_chain_covers(r->chain, r->pos, later->chain, later->pos))
 		return true;
@@ -517,7 +518,7 @@ static void prune_strong(const struct oracle_now *n, struct oracle_list *l)
 	}
 }
 
-/* May the access be one of a list that is named by where its accesses are from? */
+/* May the access be in a list that is characterised by the place of its accesses? */
 static bool is_of_place(const struct oracle_now *n)
 {
 	return n->acc->strength != RACE_WEAK && n->acc->proxy == RACE_PROXY_GENERIC &&
@@ -548,7 +549,7 @@ static void add_strong(const struct oracle_now *n, struct oracle_ext *e)
 	}
 }
 
-/* Of too many, the oldest half is dropped, counted. */
+/* If there are too many, the oldest half is dropped and counted. */
 static void limit(const struct oracle_now *n, struct oracle_list *l)
 {
 	uint32_t half = l ? l->n / 2 : 0;

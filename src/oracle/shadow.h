@@ -29,7 +29,7 @@ struct oracle_now {
 	const struct oracle_readers *known; /* all of these are known to leaf_clock */
 };
 
-/* Words in a row that one actor, or lanes one after the other, access with one clock. */
+/* Consecutive words that one actor, or consecutive lanes, access with one clock. */
 struct oracle_row {
 	struct oracle_thread *t; /* of the actor */
 	uint32_t actor;		 /* of the first word; is_mask: of lane 0 */
@@ -54,14 +54,14 @@ static inline const struct oracle_site *oracle_site_at(const struct oracle *o, u
 enum oracle_class oracle_class_of(const struct oracle_site *s);
 void oracle_rec_drop(struct oracle *o, struct oracle_rec *r);
 void oracle_list_push(struct oracle *o, struct oracle_list **at, const struct oracle_rec *r);
-/* The list (or NULL) changes: what it remembered of its order doesn't hold. */
+/* The list (or NULL) changes: what it remembered about its order no longer holds. */
 void oracle_list_touch(struct oracle *o, struct oracle_list *l);
-/* A read-only load stays for the writes of its grid while that runs. */
+/* A read-only load is kept for the writes of its grid while that runs. */
 bool oracle_is_nc_kept(struct oracle *o, const struct oracle_site *x, uint32_t actor);
 /* A word's check and keeping in general; n->word and n->mask are set. */
 void oracle_word_full(struct oracle_now *n, struct oracle_cell *c);
 
-/* ---- row.c: who a row's words are accessed by, what its clock knows ---------------------- */
+/* ---- row.c: the actors of a row's words, what its clock knows ---------------------- */
 
 #define ORACLE_NO_WARP UINT32_MAX
 
@@ -97,10 +97,10 @@ static inline bool oracle_row_knows(struct oracle_now *n, uint32_t actor, uint32
 
 /* ... of all these lanes of a warp. */
 bool oracle_row_knows_lanes(struct oracle_now *n, uint32_t warp, uint32_t lanes, uint32_t epoch);
-/* These lanes of a warp, less the one that makes the row's access to the word alone. */
+/* These lanes of a warp, without the one that makes the row's access to the word alone. */
 uint32_t oracle_row_others(const struct oracle_row *row, uint32_t word, uint32_t warp,
 			   uint32_t lanes);
-/* May the access take the place of a read that is ordered before it? */
+/* May the access replace a read that is ordered before it? */
 bool oracle_row_may_replace(const struct oracle_now *n, uint32_t actor, uint32_t site);
 
 /* Is a packed write the row's at this word, or before it? */

@@ -1,9 +1,9 @@
 /*
  * split.c - an access in parts: rows for row.c, words for shadow.c.
  *
- * A row is what lanes of a warp access with one clock: neighbouring words one after the other, all
- * of them the same words, or bytes and halves of words side by side. Bytes at the ends of a row
- * whose word others have no part in go alone, and so does what isn't plain. Costs: a pass over the
+ * A row is what lanes of a warp access with one clock: neighbouring words in order, all of them the
+ * same words, or bytes and halves of words side by side. Bytes at the ends of a row that don't fill
+ * their word are handled alone, and so are accesses that aren't plain. Costs: a pass over the
  * lanes.
  */
 #include "oracle/shadow.h"
@@ -73,7 +73,7 @@ void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t ac
 		access_words(&n, address, address + bytes);
 }
 
-/* The lanes from l on that access neighbouring words and know the same. */
+/* The lanes from l on that access neighbouring words with the same clock. */
 static uint32_t row_lanes(const struct oracle_thread *t, uint32_t mask, uint32_t l,
 			  const uint64_t *addresses, uint32_t bytes)
 {
@@ -111,7 +111,7 @@ static void access_lane(struct oracle_now *n, struct oracle_thread *t, uint32_t 
 	access_words(n, address, address + n->bytes);
 }
 
-/* Bytes or halves: words that are all of the row's lanes, and the bytes beside them. */
+/* Bytes or halves: words that belong to the row's lanes alone, and the bytes beside them. */
 static void access_narrow(struct oracle_now *n, struct oracle_thread *t, uint32_t warp,
 			  uint32_t mask, const uint64_t *addresses)
 {

@@ -1,10 +1,11 @@
 /*
  * sync.c - barriers, asynchronous copies, operations of the host, the device's heap.
  *
- * A barrier generation joins the clocks that arrive (threads behind the same barrier before have
- * the same one, so this is a comparison of pointers) and raises the epochs of those that arrived:
- * one value for the block where all stand at the same epoch. All that leave get that one clock and
- * one next epoch, so they stay alike. A copy has two epochs: 1 for its reads, 2 for its writes.
+ * A barrier generation joins the clocks that arrive (threads that passed the same barrier before
+ * have the same one, so this is a comparison of pointers) and raises the epochs of those that
+ * arrived: one value for the block if all are at the same epoch. All threads that leave get that
+ * one clock and the same next epoch, so they stay alike. A copy has two epochs: 1 for its reads, 2
+ * for its writes.
  */
 #include "oracle/impl.h"
 
@@ -39,7 +40,7 @@ static struct oracle_part same_epoch(struct oracle *o, uint32_t warp, uint32_t l
 	return p;
 }
 
-/* The epochs of a part come into a clock of the caller's own. */
+/* Adds the epochs of a part to a clock that the caller owns. */
 static void raise_part(struct oracle *o, struct oracle_clock *c, const struct oracle_part *p)
 {
 	oracle_tree_raise_mask(&o->pool, &c->root[ORACLE_HB], p->warp, p->mask, p->epoch);
@@ -62,7 +63,7 @@ static struct oracle_bar *bar_at(struct oracle *o, uint64_t key, uint64_t genera
 	HASH_FIND(hh, o->bars, &probe.key, sizeof(probe.key), b);
 	if (b || !is_made)
 		return b;
-	/* One that nobody waits at. */
+	/* One at which no thread waits. */
 	probe.key.generation--;
 	HASH_FIND(hh, o->bars, &probe.key, sizeof(probe.key), old);
 	if (old && !old->leaving)
@@ -140,7 +141,7 @@ void oracle_arrive(struct oracle *o, uint32_t warp, uint32_t mask, const struct 
 	}
 }
 
-/* The arrivals are complete: their epochs come into the clock. */
+/* The arrivals are complete: adds their epochs to the clock. */
 static void bar_close(struct oracle *o, struct oracle_bar *b)
 {
 	if (b->is_final)
@@ -225,7 +226,7 @@ void oracle_warp_sync(struct oracle *o, uint32_t warp, uint32_t mask)
 	}
 	for (uint32_t i = 0; i < n; i++)
 		raise_part(o, oracle_clock_own(&o->pool, &c), &part[i]);
-	/* It has all that any of them knew. */
+	/* It contains all that any of them knew. */
 	ORACLE_EACH (k, mask) {
 		struct oracle_thread *t = oracle_thread_of(o, warp + k);
 		if (!t)
@@ -333,7 +334,7 @@ void oracle_mbarrier_arrive(struct oracle *o, uint32_t actor, uint64_t address, 
 	oracle_release_at(o, t, address, OBJECT, scope, pub);
 }
 
-/* What of r its scope reaches, for a later acquire. */
+/* Keeps the part of r that its scope reaches for a later acquire. */
 static void relaxed_wait(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 			 uint64_t address, const struct oracle_release *r, uint8_t scope,
 			 uint8_t taken)
@@ -363,7 +364,8 @@ void oracle_mbarrier_wait(struct oracle *o, uint32_t actor, uint64_t address, ui
 		return;
 	if (is_acquire)
 		oracle_acquire(o, t, actor, &p->release, scope);
-	/* Who waits for an object in shared memory is of the device of those that arrive. */
+	/* A thread that waits for an object in shared memory is on the device of those that
+	 * arrive. */
 	if (!is_acquire || scope < RACE_SCOPE_GPU)
 		relaxed_wait(o, t, actor, address, &p->release, scope,
 			     is_acquire ? scope : (uint8_t)RACE_SCOPE_NONE);
@@ -559,7 +561,7 @@ bool oracle_host_knows(struct oracle *o, uint32_t host, uint64_t key)
 
 	if (!p || !p->is_ended || !t)
 		return false;
-	/* What the host thread did itself isn't in its clock. */
+	/* The host thread's own actions aren't in its clock. */
 	known = oracle_tree_ref(t->clock->root[ORACLE_HB]);
 	oracle_tree_raise(&o->pool, &known, host, INT32_MAX);
 	is_known = oracle_tree_covers(known, p->end->root[ORACLE_HB]);
@@ -614,7 +616,8 @@ void oracle_heap_alloc(struct oracle *o, uint32_t actor, uint64_t address, uint6
 		bool is_ours = f->address < address + bytes && address < f->address + f->bytes;
 		if (is_ours && t)
 			oracle_clock_join(&o->pool, &t->clock, f->clock);
-		/* Freed memory that was given out whole has no more edge to give. */
+		/* Freed memory that has been allocated again as a whole has no edge left to pass
+		 * on. */
 		if (is_ours && f->address >= address && f->address + f->bytes <= address + bytes)
 			oracle_clock_unref(&o->pool, f->clock);
 		else

@@ -1,10 +1,10 @@
 /*
- * write.c - strong writes: who reads them, what they hand on, who has seen them.
+ * write.c - strong writes: which reads read them, what they pass on, which threads have seen them.
  *
- * Each byte of a word knows the strong write that it comes from, if it comes from one. A read of
- * exactly its bytes reads it. Writes and the RMWs that read them form a chain; a morally strong
- * read has seen its chain up to a position, and is kept with the chain by its epoch: a
- * later access that knows that epoch comes behind these writes (observation).
+ * Each byte of a word records the strong write that it comes from, if any. A read of exactly the
+ * write's bytes reads it. Writes and the RMWs that read them form a chain; a morally strong read
+ * has seen its chain up to a position, and is kept with the chain by its epoch: a later access that
+ * knows that epoch comes after these writes (observation).
  * Costs: about 150 bytes a strong write that may still be read, 12 an observation.
  */
 #include "oracle/impl.h"
@@ -163,7 +163,7 @@ struct positions {
 	BASE_VEC(uint32_t) v;
 };
 
-/* The positions of the chain that a later access may ask about: of records kept. */
+/* The positions in the chain that a later access may need: those of records kept. */
 static void positions_get(struct oracle *o, const struct oracle_write *w, struct positions *p)
 {
 	for (uint64_t a = w->address & ~3ull; a < w->address + w->bytes; a += 4) {
@@ -197,8 +197,8 @@ static bool positions_has(const struct positions *p, uint32_t low, uint32_t high
 }
 
 /*
- * Of a thread's observations one says all that is asked of later ones, but of writes that came
- * since: a poll's last RMW is kept for each of the others, not every one.
+ * One of a thread's observations says all that later ones would, except about writes made since: of
+ * a poll's RMWs the last is kept for each of the other writes, not all.
  */
 static void chain_prune(struct oracle *o, const struct oracle_write *w)
 {
@@ -209,11 +209,11 @@ static void chain_prune(struct oracle *o, const struct oracle_write *w)
 
 	positions_get(o, w, &p);
 	qsort(s, c->nseen, sizeof(*s), by_observer);
-	/* Not those that saw less at a later time, ... */
+	/* Drops those that saw less at a later time, ... */
 	for (uint32_t i = c->nseen; i-- > 0;)
 		if (low == c->nseen || !is_same(&s[i], &s[low]) || s[i].epoch < s[low].epoch)
 			s[--low] = s[i];
-	/* ... nor what an earlier one says. */
+	/* ... and those that an earlier one implies. */
 	for (uint32_t i = low; i < c->nseen; i++) {
 		bool is_first = !kept || !is_same(&s[i], &s[kept - 1]);
 		if (positions_has(&p, is_first ? UINT32_MAX : s[kept - 1].pos, s[i].pos))
@@ -252,7 +252,7 @@ void oracle_chain_see(struct oracle *o, const struct oracle_write *w, uint32_t a
 	}
 	if (c->nseen == c->cap && c->cap >= (o->opt.is_tiny ? 4 : PRUNE_FROM)) {
 		chain_prune(o, w);
-		/* What is nearly full would be gone through again at once. */
+		/* A list that is nearly full would be pruned again at once. */
 		if (c->nseen > c->cap - c->cap / 4 && c->nseen < c->cap) {
 			uint32_t cap = c->cap + c->cap / 2;
 			c->seen = oracle_mem_resize(o, c->seen, c->cap * sizeof(c->seen[0]),
@@ -277,7 +277,7 @@ bool oracle_chain_is_seen(const struct oracle_chain *c, uint32_t pos, uint32_t a
 	return false;
 }
 
-#define COVER_MAX 16u /* above, the comparison isn't worth it */
+#define COVER_MAX 16u /* above this, the comparison doesn't pay */
 
 bool oracle_chain_covers(const struct oracle_chain *b, uint32_t bpos, const struct oracle_chain *a,
 			 uint32_t apos)
@@ -335,7 +335,7 @@ static struct oracle_release *release_of(struct oracle *o, struct oracle_write *
 	return w->release;
 }
 
-/* Will nothing else read it: are all that refer to it the bytes that its reader overwrites? */
+/* Will nothing else read it: are the bytes that its reader overwrites all that refers to it? */
 static bool is_over(const struct oracle_write *before)
 {
 	return before->refs == before->bytes + 1 && !before->id;
@@ -355,7 +355,7 @@ static void keep(struct oracle *o, struct oracle_thread *t, uint32_t actor,
 	bool is_in_place = before && is_over(before) && !acc->id;
 	struct oracle_write *w = before;
 
-	/* What an RMW reads goes on with it. */
+	/* The chain that an RMW reads continues with it. */
 	if (is_in_place) {
 		w->actor = actor;
 		w->pos = link->pos;

@@ -4,7 +4,7 @@
  * Statements are found by their first character. An instruction's spelling is
  * looked up in a small direct-mapped cache before the module's table of forms,
  * because a body uses few spellings many times. Scopes are a counter, not
- * recursion. After an error the parser goes on behind the next ';'.
+ * recursion. After an error the parser goes on after the next ';'.
  */
 #include "ptx/parse.h"
 
@@ -211,7 +211,7 @@ static bool parse_directive(struct ptx_parser *ps)
 
 /* ---- labels ---------------------------------------------------------------- */
 
-/* A symbol that may be a label of later text; one that is a variable's has .var instead. */
+/* A symbol that may be a label defined further down; a variable's symbol has .var instead. */
 static bool is_name(const struct ptx_opnd *o)
 {
 	return o->kind == PTX_OPND_SYM && !(o->flags & PTX_OPND_VAR) && o->name;
@@ -229,7 +229,7 @@ static void pend(struct ptx_parser *ps, struct ptx_opnd *o, bool must, struct ba
 	base_vec_push(&ps->pending, pd);
 }
 
-/* .branchtargets a, b<3>; and .calltargets f, g; behind "label:". */
+/* .branchtargets a, b<3>; and .calltargets f, g; after "label:". */
 static bool parse_targets(struct ptx_parser *ps, struct ptx_stmt *s, const char *start, bool must)
 {
 	struct base_span at = ptx_lex_here(&ps->l);
@@ -249,7 +249,7 @@ static bool parse_targets(struct ptx_parser *ps, struct ptx_stmt *s, const char 
 	return true;
 }
 
-/* What stands behind "name:"; at the name's place. */
+/* What follows "name:"; `at` is the place of the name. */
 static bool parse_label(struct ptx_parser *ps, struct ptx_str name, struct base_span at)
 {
 	enum ptx_stmt_kind kind = PTX_STMT_LABEL;
@@ -283,7 +283,7 @@ static struct ptx_form *find_form(struct ptx_parser *ps, struct ptx_str text)
 {
 	uint64_t head, tail;
 
-	/* the first and the last bytes tell most spellings apart */
+	/* the first and the last bytes distinguish most spellings */
 	if (text.n >= 8) {
 		head = ptx_load64(text.p);
 		tail = ptx_load64(text.p + text.n - 8);

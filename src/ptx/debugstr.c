@@ -1,10 +1,10 @@
 /*
- * debugstr.c - C strings out of the .debug_str section.
+ * debugstr.c - C strings from the .debug_str section.
  *
  * The names of inlined functions in .loc lines are labels there, and the text is
- * lists of bytes (".b8 95,90,0"). The first question decodes all such sections
- * into one byte array and indexes their labels; later ones are a look-up. Costs
- * a quarter of the section's text in arena memory.
+ * lists of bytes (".b8 95,90,0"). The first query decodes all such sections into one byte array and
+ * indexes their labels; later ones only look up. Costs a quarter of the section's text in arena
+ * memory.
  */
 #include "ptx/parse.h"
 
@@ -42,7 +42,7 @@ static void add_label(struct ptx_module *m, struct ptx_debug *d, struct ptx_str 
 	HASH_ADD_KEYPTR(hh, d->labels, dl->name.p, dl->name.n, dl);
 }
 
-/* ".b8 1, 2" and "label:" between the braces; what else stands there is passed over. */
+/* ".b8 1, 2" and "label:" between the braces; anything else in there is skipped. */
 static void read_section(struct ptx_module *m, struct ptx_debug *d, struct ptx_str text)
 {
 	struct ptx_lex l = {text.p, text.p + text.n, text.p, 1};

@@ -1,10 +1,9 @@
 /*
  * decl.c - declarations: variables, parameters, function heads.
  *
- * The text of a declaration is kept and printed as it is; what passes need
- * (space, type, size, alignment, name) is read out of it. A declaration of
- * several variables becomes one per name, each with its own text. Initialisers
- * are skipped over, not read.
+ * The text of a declaration is kept and printed verbatim; what passes need (space, type, size,
+ * alignment, name) is extracted from it. A declaration of several variables becomes one per name,
+ * each with its own text. Initialisers are skipped over, not read.
  */
 #include "ptx/parse.h"
 
@@ -149,7 +148,8 @@ static bool parse_decl_words(struct ptx_parser *ps, struct decl *d)
 	}
 }
 
-/* name<count> and [a][b]...: multiplies *n, tells of "[]". *end is behind the last of it. */
+/* name<count> and [a][b]...: multiplies *n; *is_unsized is set for "[]". *end is the place after
+ * the last of them. */
 static bool parse_dims(struct ptx_parser *ps, uint64_t *n, bool *is_unsized, const char **end)
 {
 	int64_t v;
@@ -188,7 +188,7 @@ static struct ptx_str own_text(struct ptx_parser *ps, struct ptx_str common, str
 	return (struct ptx_str){p, common.n + own.n};
 }
 
-/* One "name<n>[dims] = init" behind the words in d. */
+/* One "name<n>[dims] = init" after the words in d. */
 static struct ptx_var *parse_declarator(struct ptx_parser *ps, const struct decl *d)
 {
 	struct ptx_var *v = BASE_NEW(ps->a, struct ptx_var);
@@ -224,7 +224,7 @@ static struct ptx_var *parse_declarator(struct ptx_parser *ps, const struct decl
 		ps->l.p++;
 		v->has_init = true;
 		if (!ptx_lex_until(&ps->l, ",;", &end)) {
-			ptx_parse_error(ps, "',' or ';' behind the initialiser");
+			ptx_parse_error(ps, "',' or ';' after the initialiser");
 			return NULL;
 		}
 	}
@@ -356,7 +356,7 @@ static bool parse_params(struct ptx_parser *ps, struct ptx_param **list, uint32_
 	return true;
 }
 
-/* 1 to 3 numbers, those not given are 1. */
+/* 1 to 3 numbers; those not given are 1. */
 static bool parse_dim3(struct ptx_parser *ps, uint32_t v[3])
 {
 	v[1] = v[2] = 1;
@@ -389,8 +389,8 @@ static bool read_attr(struct ptx_parser *ps, struct ptx_func *f, struct ptx_str 
 	return true;
 }
 
-/* One such directive; *end is set behind it. Of those not known here, numbers, strings and
- * brackets are passed over. */
+/* One such directive; *end is set to the place after it. Numbers, strings and brackets of an
+ * unknown directive are skipped. */
 static bool parse_attr(struct ptx_parser *ps, struct ptx_func *f, const char **end)
 {
 	struct ptx_str w = ptx_lex_dotword(&ps->l);
@@ -400,7 +400,7 @@ static bool parse_attr(struct ptx_parser *ps, struct ptx_func *f, const char **e
 		return ptx_parse_error(ps, "a directive");
 	if (PTX_IS(w, "pragma")) {
 		if (!ptx_lex_until(&ps->l, ";", end))
-			return ptx_parse_error(ps, "';' behind .pragma");
+			return ptx_parse_error(ps, "';' after .pragma");
 		*end = ++ps->l.p;
 		return true;
 	}

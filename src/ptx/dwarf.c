@@ -2,14 +2,14 @@
  * dwarf.c - the programmer's variables: names, types and places, from the DWARF of -G (ptx.h).
  *
  * PTX carries DWARF as lists of numbers and label names in .section blocks. A section is read into
- * bytes with the names beside them (no assembler, no ELF: libdw wants an object file, so only its
- * constants serve). Then the tree of .debug_info is walked once: functions, their parameters, the
- * variables of their blocks. A place is a register (DW_OP_regx with the register's name as the
- * number), a parameter, or bytes of the stack, for a range of lines of the PTX text (DWARF 2 to 4,
- * sections 2.5, 2.6, 7.5).
+ * bytes, with the names apart (libdw requires an object file and there is none, so only its
+ * constants are used). Then the tree of .debug_info is walked once: functions, their parameters,
+ * the variables of their blocks. A variable's place is a register (DW_OP_regx with the register's
+ * name in place of its number), a parameter, or bytes of the stack, for a range of lines of the PTX
+ * text (DWARF 2 to 4, sections 2.5, 2.6, 7.5).
  *
  * Misses: values made by an expression, parts of registers, and what nvcc gives no place.
- * Costs: linear in the sections for each function that is asked about.
+ * Costs: linear in the sections for each function queried.
  */
 #include "ptx/ptx.h"
 
@@ -33,7 +33,7 @@ struct section {
 
 struct attr {
 	uint32_t name;
-	uint64_t value;		/* a number, or where a block stands: its bytes may have names */
+	uint64_t value;		/* a number, or where a block lies: its bytes may contain names */
 	uint64_t nblock;	/* bytes of a block */
 	const unsigned char *p; /* of a string */
 	struct ptx_str sym;	/* a name in its place */
@@ -74,7 +74,7 @@ static void put_number(struct section *s, uint64_t v, unsigned bytes)
 	base_buf_put(&s->bytes, le, bytes);
 }
 
-/* One element of a list behind .b8 to .b64: a number, or name[+number]. */
+/* One element of a list after .b8 to .b64: a number, or name[+number]. */
 static const char *read_element(struct section *s, const char *p, const char *end, unsigned bytes)
 {
 	char *behind;

@@ -3,8 +3,8 @@
  *
  * Nodes come from the module's arena and are linked into the lists the parser
  * made. New names use the prefix "%collider_" (registers) and "$collider_"
- * (labels), which front ends don't produce. A register's full name is built when
- * somebody asks: most belong to families, and most passes only need numbers.
+ * (labels), which front ends don't produce. A register's full name is built on demand: most belong
+ * to families, and most passes only need numbers.
  */
 #include "ptx/parse.h"
 

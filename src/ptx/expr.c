@@ -2,10 +2,10 @@
  * expr.c - constant integer expressions (PTX ISA 9.0, section 4.5.4 to 4.5.6).
  *
  * C's operators over 64-bit integers, by precedence climbing with a depth
- * limit. Signed and unsigned are not told apart except by the U of a literal:
- * division, remainder, shifts and comparisons are done signed unless an operand
- * carries it. The printer writes the source's own spelling, so a difference here
- * can only touch what flow/ knows about an offset, never the program.
+ * limit. Signed and unsigned are distinguished only by the U of a literal: division, remainder,
+ * shifts and comparisons are signed unless an operand carries it. The printer writes the source's
+ * own spelling, so a difference here can only affect what flow/ knows about an offset, never the
+ * program.
  */
 #include "ptx/lexer.h"
 

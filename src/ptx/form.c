@@ -1,7 +1,7 @@
 /*
  * form.c - decodes the dotted spelling of an instruction once, and interns it.
  *
- * "ld.global.nc.v4.f32" is cut at its dots; the opcode's row in isa.def gives
+ * "ld.global.nc.v4.f32" is split at its dots; the opcode's row in isa.def gives
  * the defaults, and each modifier sets the field of its class (mods.def). The
  * rules of the memory chapter (PTX ISA 8) that depend on more than one part
  * are in settle_memory.
@@ -43,7 +43,7 @@ static inline unsigned spelling_hash(const char *p, size_t n)
 	return (unsigned)(h ^ h >> 32);
 }
 
-/* Whether n bytes are the same; n is seldom above 32, so a call of memcmp would cost more. */
+/* Whether n bytes are equal; n is seldom above 32, so a call of memcmp would cost more. */
 static inline bool is_same(const char *a, const char *b, size_t n)
 {
 	uint64_t x, y;
@@ -61,7 +61,7 @@ static inline bool is_same(const char *a, const char *b, size_t n)
 	return x == y;
 }
 
-/* The table's own memory comes from the module's arena and goes with it; each function that
+/* The table's own memory comes from the module's arena and is freed with it; each function that
  * changes the table has `forms` in scope. */
 #define HASH_FUNCTION(key, len, hash) (hash) = spelling_hash((key), (len))
 #define uthash_malloc(size)	      base_alloc(forms->arena, (size))
@@ -188,7 +188,8 @@ static void settle_memory(struct ptx_form *f)
 		f->width = (uint8_t)ptx_type_bytes((enum ptx_type)f->types[0]);
 }
 
-/* Whether `part` is a word of the opcode's name not met before; `met` has a bit per word. */
+/* Whether `part` is a word of the opcode's name that has not occurred before; `met` has a bit per
+ * word. */
 static bool is_op_word(const char *name, struct ptx_str part, unsigned *met)
 {
 	for (unsigned i = 0; *name; i++) {

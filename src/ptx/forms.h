@@ -49,7 +49,7 @@ void ptx_op_arity(enum ptx_op op, unsigned *min, unsigned *max);
 /* The opcode of a spelling: the longest dotted prefix that is a row, unless a row of more words
  * has them all in another order (ptxas takes vote.ballot.sync for vote.sync.ballot). */
 enum ptx_op ptx_op_find(struct ptx_str text);
-/* A dotted part without its dot; NONE / UNKNOWN when it is none. */
+/* By a dotted part without its dot; NONE or UNKNOWN if there is no such type or modifier. */
 enum ptx_type ptx_type_find(struct ptx_str part);
 enum ptx_mod ptx_mod_find(struct ptx_str part);
 

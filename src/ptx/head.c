@@ -1,7 +1,7 @@
 /*
  * head.c - is a text PTX, and for what target: read without parsing it.
  *
- * For texts found in files and fat binaries, of which most are passed on as they are. Misses: a
+ * For texts found in files and fat binaries, most of which are passed on unchanged. Misses: a
  * directive between .version and .target (no front end writes one).
  */
 #include "ptx/ptx.h"
@@ -25,7 +25,7 @@ static const char *skip_blanks(const char *p)
 	}
 }
 
-/* Behind a word that ends at a blank, or NULL. */
+/* After a word that ends at a blank, or NULL. */
 static const char *take_word(const char *p, const char *word)
 {
 	size_t n = strlen(word);

@@ -3,9 +3,8 @@
  *
  * PTX ISA 9.0, section 5.4.4: numbers, names with offsets, generic(name), a byte
  * of an address by mask(name), and nested lists for arrays and vectors. Elements
- * that a list leaves out are zero. Only who loads a module (src/cpu) asks;
- * passes leave the text alone. Initialisers of textures and samplers are not
- * read. Cost: linear in the text.
+ * that a list leaves out are zero. Only the loader (src/cpu) reads them; passes leave the text
+ * alone. Initialisers of textures and samplers are not read. Cost: linear in the text.
  */
 #include "ptx/parse.h"
 
@@ -21,7 +20,7 @@ struct init {
 	uint64_t dims[MAX_DIMS + 1]; /* the last is the vector's */
 	unsigned ndims;
 	uint64_t elem; /* bytes */
-	uint64_t end;  /* behind the last element */
+	uint64_t end;  /* after the last element */
 };
 
 static bool fail(struct init *in, const char *expected)
@@ -86,7 +85,7 @@ static uint64_t convert(const struct init *in, const struct ptx_opnd *o)
 	return bits;
 }
 
-/* + or - a constant, behind a name. */
+/* + or - a constant, after a name. */
 static bool parse_addend(struct init *in, int64_t *addend)
 {
 	int64_t v;
@@ -218,7 +217,7 @@ static bool parse_list(struct init *in, uint64_t off, unsigned dim)
 	return ptx_lex_take(&in->l, '}') || fail(in, "',' or '}'");
 }
 
-/* To the name, over the words before it. */
+/* Advances to the name, past the words before it. */
 static bool find_name(struct init *in)
 {
 	const char *last;

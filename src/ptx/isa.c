@@ -3,11 +3,11 @@
  *
  * Look-ups are linear over the rows with a length and first-letter test before
  * the compare: about half a microsecond each, done once per distinct spelling of a
- * module (form.c remembers), so a hash or a sorted copy would not be seen.
+ * module (form.c remembers), so a hash or a sorted copy would make no measurable difference.
  *
- * A modifier is known or unknown by its name alone; whether it is legal on its
- * opcode is left to ptxas. A modifier with a new meaning on an old opcode is
- * therefore not noticed.
+ * A user's modifier is known or unknown by its name alone; whether it is legal on its opcode is
+ * left to ptxas (our own forms are held to isa_forms.def, pattern.c). A modifier with a new meaning
+ * on an old opcode is therefore not noticed.
  */
 #include "ptx/ptx.h"
 #include "ptx/forms.h"
@@ -248,7 +248,7 @@ struct ptx_str ptx_mod_suffix(enum ptx_mod m)
 {
 	const struct ptx_mod_info *info = ptx_mod_info(m);
 
-	/* The dot stands before each name but the first row's. */
+	/* Each name but the first row's is preceded by a dot. */
 	return m == PTX_MOD_UNKNOWN ? (struct ptx_str){"", 0}
 				    : (struct ptx_str){info->name - 1, info->len + 1u};
 }

@@ -3,7 +3,7 @@
  *
  * The class table decides what a character may start or continue (PTX ISA 9.0,
  * section 4.4). Everything here is linear and takes no memory. Lines are counted
- * where blanks, comments and skipped blocks are passed, nowhere else.
+ * only where blanks, comments and skipped blocks are passed.
  */
 #include "ptx/lexer.h"
 
@@ -59,7 +59,7 @@ bool ptx_lex_comment(struct ptx_lex *l)
 			return true;
 		}
 	}
-	return true; /* the end of the text is told by whoever expected more */
+	return true; /* the caller that expected more reports the end of the text */
 }
 
 struct ptx_str ptx_lex_dotword(struct ptx_lex *l)
@@ -115,8 +115,8 @@ static bool bits_literal(struct ptx_lex *l, struct ptx_opnd *o, unsigned digits)
 	return n == digits;
 }
 
-/* 1.5, 1., 1e5, 1.5e-3. strtod is bounded by the NUL behind the text; the span is cut first so
- * that "0x1p3" or "1.5f" are not read in C's way. */
+/* 1.5, 1., 1e5, 1.5e-3. strtod is bounded by the NUL after the text; the span is delimited first so
+ * that "0x1p3" or "1.5f" are not read as in C. */
 static bool decimal_float(struct ptx_lex *l, struct ptx_opnd *o)
 {
 	const char *s = l->p;

@@ -1,9 +1,9 @@
 /*
  * lexer.h - the scanner under the parser (private to src/ptx).
  *
- * There are no token objects: the parser looks at the next character's class
- * and calls the scanner for the one thing that may stand there. A NUL behind
- * the text ends every loop, so the hot loops need no bounds check.
+ * There are no token objects: the parser looks at the next character's class and calls the scanner
+ * for the one item that may come there. A NUL after the text ends every loop, so the hot loops need
+ * no bounds check.
  */
 #ifndef COLLIDER_PTX_LEXER_H
 #define COLLIDER_PTX_LEXER_H
@@ -26,7 +26,7 @@ extern const uint8_t ptx_class[256];
 
 struct ptx_lex {
 	const char *p;	 /* next character */
-	const char *end; /* the NUL behind the text */
+	const char *end; /* the NUL after the text */
 	const char *line_start;
 	uint32_t line;
 };
@@ -124,7 +124,7 @@ struct ptx_str ptx_lex_dotword(struct ptx_lex *l);
 /* "..." at l->p, which is a quote: the text between the quotes. False: it never ends. */
 bool ptx_lex_string(struct ptx_lex *l, struct ptx_str *s);
 /* A literal at l->p, which is a digit, without sign, into o's kind, text, imm and U flag.
- * False: malformed; l->p is then behind it. */
+ * False: malformed; l->p is then after it. */
 bool ptx_lex_number(struct ptx_lex *l, struct ptx_opnd *o);
 /* A plain decimal integer, perhaps with a '-', that a delimiter ends. False: something else, l->p
  * is where it was. The fast path before ptx_lex_number and ptx_lex_expr. */
@@ -145,16 +145,16 @@ static inline bool ptx_lex_decimal(struct ptx_lex *l, int64_t *value)
 }
 
 /* Skips to the first character of `stop` outside strings, comments and brackets (which are
- * counted, not recursed into); false at the end of the text. `last` gets the place behind the last
- * thing that was skipped. */
+ * counted, not recursed into); false at the end of the text. *last is set to the place after the
+ * last item that was skipped. */
 bool ptx_lex_until(struct ptx_lex *l, const char *stop, const char **last);
-/* After an error: behind the next ';', or at the next brace that starts a line (others belong to
+/* After an error: after the next ';', or at the next brace that starts a line (others belong to
  * the operand that was wrong), or at the end. */
 void ptx_lex_recover(struct ptx_lex *l);
-/* What stands at l->p, for messages: quoted, printable, at most 32 characters. */
+/* The text at l->p, for messages: quoted, printable, at most 32 characters. */
 const char *ptx_lex_found(const struct ptx_lex *l, char buf[48]);
 
-/* Evaluates a constant expression at l->p; stops at the first thing that can't continue it. False:
+/* Evaluates a constant expression at l->p; stops at the first item that can't continue it. False:
  * not a constant integer expression (a symbol, a float, nesting too deep). */
 bool ptx_lex_expr(struct ptx_lex *l, int64_t *value);
 

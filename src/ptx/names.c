@@ -3,11 +3,10 @@
  *
  * Register families ("%r<37>", nearly all registers of compiled code) are found
  * by prefix in a small table, without hashing. Every other name is interned in
- * one uthash table; its meanings are stacked, newest scope first, and an undo
- * list takes them away at the scope's end. Labels may be used before they are
- * defined, so references wait in a list and are resolved where the scope that
- * defines the label ends; one that is not found there moves to the outer scope,
- * at most PTX_MAX_NESTING times. All of it is linear.
+ * one uthash table; its meanings are stacked, newest scope first, and an undo list removes them at
+ * the scope's end. Labels may be used before they are defined, so references wait in a list and are
+ * resolved where the scope that defines the label ends; one that is not found there moves to the
+ * outer scope, at most PTX_MAX_NESTING times. All of it is linear.
  */
 #include "ptx/parse.h"
 
@@ -92,7 +91,7 @@ static void declare_family(struct ptx_parser *ps, struct ptx_regdecl *d)
 	base_vec_push(&ps->undo, u);
 }
 
-/* A single "%r5" beside a family "%r": the family must ask the table from now on. */
+/* A single "%r5" beside a family "%r": the family must consult the table from now on. */
 static void mark_shadowed(struct ptx_parser *ps, struct ptx_str name)
 {
 	struct ptx_family *fam;

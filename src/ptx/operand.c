@@ -25,7 +25,7 @@ bool ptx_is_hole(const struct ptx_parser *ps, struct ptx_str name)
 	       !(name.n >= 3 && name.p[1] == 'L' && name.p[2] == '_');
 }
 
-/* Moves what stands on the stack from `base` on into the arena. */
+/* Moves the operands from `base` on from the stack into the arena. */
 static struct ptx_opnd *take_ops(struct ptx_parser *ps, size_t base)
 {
 	size_t n = ps->ops.n - base;
@@ -121,7 +121,7 @@ static inline bool parse_family_reg(struct ptx_parser *ps, struct ptx_opnd *o)
 	digits = p;
 	while (ptx_is(*p, PTX_CC_DIGIT))
 		v = v * 10 + (uint32_t)(*p++ - '0');
-	/* no digits, a letter behind them, a number with a leading zero, or too long */
+	/* no digits, a letter after them, a number with a leading zero, or too long */
 	if (ptx_is(*p, PTX_CC_FOLLOW) || (size_t)(p - digits) - 1 > 7 ||
 	    digits - s > PTX_KEY_PREFIX || (*digits == '0' && p - digits > 1) || ps->l.end - s < 8)
 		return false;
@@ -192,7 +192,7 @@ static bool parse_name(struct ptx_parser *ps, struct ptx_opnd *o, unsigned nest)
 	return parse_sym_offset(ps, o);
 }
 
-/* A literal with its sign; anything that goes on behind it is an expression. */
+/* A literal with its sign; anything that goes on after it is an expression. */
 static bool parse_literal(struct ptx_parser *ps, struct ptx_opnd *o)
 {
 	struct ptx_lex from = ps->l;
@@ -271,7 +271,7 @@ static bool parse_list(struct ptx_parser *ps, struct ptx_opnd *o, char close, un
 	return true;
 }
 
-/* [base], [base+off], [base, {..}, ..], and ".unified" behind it. */
+/* [base], [base+off], [base, {..}, ..], and ".unified" after it. */
 static bool parse_address(struct ptx_parser *ps, struct ptx_opnd *o, unsigned nest)
 {
 	o->kind = PTX_OPND_ADDR;

@@ -36,7 +36,8 @@ static inline unsigned ptx_hash(const void *key, size_t len)
 	return (unsigned)(h ^ h >> 17);
 }
 
-/* Tables live and die with the module's arena, which a function that adds calls hash_arena. */
+/* Tables live as long as the module's arena; a function that adds to one names that arena
+ * hash_arena. */
 #define uthash_malloc(size)  base_alloc(hash_arena, (size))
 #define uthash_free(p, size) ((void)0)
 #include <uthash.h>
@@ -109,11 +110,11 @@ struct ptx_parser {
 	struct ptx_module *m;
 	struct base_arena *a;
 	struct base_sink *sink;
-	struct ptx_func *f; /* the function at work */
+	struct ptx_func *f; /* the current function */
 	const struct ptx_loc *loc;
 	const char *file;
 	bool is_fragment; /* $name is a hole */
-	bool is_flow;	  /* the instruction at work may name labels */
+	bool is_flow;	  /* the current instruction may name labels */
 	uint32_t depth;	  /* 0: module */
 	uint32_t all_regs;
 	struct ptx_name *names;
@@ -121,7 +122,7 @@ struct ptx_parser {
 	struct ptx_block scopes[PTX_MAX_NESTING + 2];
 	BASE_VEC(struct ptx_undo) undo;
 	BASE_VEC(struct ptx_pending) pending;
-	BASE_VEC(struct ptx_opnd) ops; /* operands of the instruction at work, a stack */
+	BASE_VEC(struct ptx_opnd) ops; /* operands of the current instruction, a stack */
 	struct ptx_form *forms[PTX_FORM_CACHE];
 };
 
@@ -147,7 +148,7 @@ void ptx_scope_close(struct ptx_parser *ps);
 void ptx_declare_var(struct ptx_parser *ps, struct ptx_var *v);
 /* A name that is no register and no variable with a ptx_var: parameters, functions. */
 void ptx_declare_other(struct ptx_parser *ps, struct ptx_str name);
-/* Numbers the registers of d and makes them known. False: too many. */
+/* Numbers the registers of d and declares their names. False: too many. */
 bool ptx_declare_regs(struct ptx_parser *ps, struct ptx_regdecl *d);
 struct ptx_label *ptx_define_label(struct ptx_parser *ps, struct ptx_str name, struct base_span at);
 /* The register `text` names, or PTX_NO_REG; *name gets its entry unless a family has it. */
@@ -184,14 +185,14 @@ bool ptx_is_hole(const struct ptx_parser *ps, struct ptx_str name);
 bool ptx_parse_vars(struct ptx_parser *ps, unsigned linkage, const char *start,
 		    void (*emit)(struct ptx_parser *ps, struct ptx_var *v));
 bool ptx_is_var_space(struct ptx_str word);
-/* .func and .entry, the word being taken: head and body. */
+/* .func and .entry, whose word has been consumed: head and body. */
 bool ptx_parse_func(struct ptx_parser *ps, unsigned linkage, bool is_entry, const char *start);
 
 /* ---- body.c ---- */
 
 /* Statements up to the '}' that closes the function's body, or (fragment) to the end. */
 bool ptx_parse_body(struct ptx_parser *ps);
-/* .loc, the word being taken. */
+/* .loc, whose word has been consumed. */
 struct ptx_loc *ptx_parse_loc(struct ptx_parser *ps, const char *start);
 
 /* ---- parser.c ---- */

@@ -2,10 +2,9 @@
  * parser.c - a PTX module: its directives, in order.
  *
  * One pass over the text; spans into it instead of copies. Function bodies are
- * body.c's, declarations decl.c's. After an error the next ';' or the end of the
- * block is sought, so that one run tells several errors; after
- * MAX_ERRORS it stops. .section blocks are skipped as text: their braces are
- * debug data, not code.
+ * body.c's, declarations decl.c's. After an error the parser resumes at the next ';' or the end of
+ * the block, so that one run reports several errors; after MAX_ERRORS it stops. .section blocks are
+ * skipped as text: their braces are debug data, not code.
  */
 #include "ptx/parse.h"
 
@@ -70,7 +69,7 @@ static void target_word(struct ptx_module *m, struct ptx_str w)
 	m->sm_suffix = i < w.n ? w.p[i] : 0;
 }
 
-/* .target sm_90a, debug: the text behind the directive. */
+/* .target sm_90a, debug: the text after the directive. */
 static bool parse_target(struct ptx_parser *ps, struct ptx_str *text)
 {
 	const char *from, *end;
@@ -135,7 +134,7 @@ static void emit_var(struct ptx_parser *ps, struct ptx_var *v)
 	new_item(ps, PTX_ITEM_VAR, (struct base_span){v->line, v->col})->var = v;
 }
 
-/* A directive kept as it is, up to and with its ';'. */
+/* A directive kept verbatim, up to and including its ';'. */
 static bool parse_raw(struct ptx_parser *ps, enum ptx_item_kind kind, struct base_span at,
 		      const char *start)
 {
@@ -229,7 +228,7 @@ static bool parse_item(struct ptx_parser *ps)
 	return parse_raw(ps, PTX_ITEM_RAW, at, start);
 }
 
-/* After an error: behind the ';', or behind the block that starts or ends here. */
+/* After an error: after the ';', or after the block that starts or ends here. */
 static void recover_item(struct ptx_parser *ps)
 {
 	const char *last;
@@ -290,7 +289,7 @@ static void parse_items(struct ptx_parser *ps)
 	}
 }
 
-/* A NUL ends every loop of the lexer, so one inside the text would cut it in odd places. */
+/* A NUL ends every loop of the lexer, so one inside the text would end it at arbitrary places. */
 static bool has_no_nul(struct ptx_parser *ps, const char *text, size_t size)
 {
 	const char *nul = memchr(text, 0, size);

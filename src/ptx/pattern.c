@@ -1,13 +1,12 @@
 /*
  * pattern.c - which spellings the rows of isa_forms.def allow, and on which targets.
  *
- * A pattern is matched as it stands, without being compiled: the set of places that have been
- * reached in the spelling is a bit mask, so alternatives need no backtracking. A spelling is
- * legal if one
- * row of its opcode has it, and the target has the row and each of its words (NEEDS).
+ * A pattern is matched directly, without being compiled: the set of places that have been reached
+ * in the spelling is a bit mask, so alternatives need no backtracking. A spelling is legal if a row
+ * of its opcode generates it, and the target supports the row and each of its words (NEEDS).
  *
  * Misses: what depends on operands (a cache hint without its operand, the range of a literal).
- * Costs: some microseconds for a spelling; a form is asked once per module (ptx_form_legal).
+ * Costs: some microseconds for a spelling; a form is checked once per module (ptx_form_legal).
  */
 #include "ptx/pattern.h"
 
@@ -74,7 +73,7 @@ static const char *alternative_end(const char *p, const char *end)
 	return p;
 }
 
-/* What an item is made of: the alternatives of a group or a set. False: a word. */
+/* The contents of an item: the alternatives of a group or a set. False: the item is a word. */
 static bool open_item(const char *p, const char *end, const char **from, const char **to)
 {
 	if (*p == '$') {
@@ -118,7 +117,7 @@ static uint32_t match_word(const struct words *w, const char *p, size_t n, uint3
 	return next;
 }
 
-/* The places behind one of the alternatives, from those of `at`. */
+/* The places after one of the alternatives, from those of `at`. */
 static uint32_t match(const struct words *w, const char *p, const char *end, uint32_t at)
 {
 	uint32_t all = 0;

@@ -1,13 +1,13 @@
 /*
- * pattern.h - private to src/ptx: the patterns of isa_forms.def, in which a row says how a form
- * is spelled.
+ * pattern.h - private to src/ptx: the patterns of isa_forms.def, which say how a form is spelled.
  *
  * A pattern is read as the manual's syntax lines are:
  *
  *   .word      that word        {a|b}   one of them, or none
  *   (a|b)      one of them      $name   a SET of isa_forms.def, as if it stood in parentheses
  *
- * One that begins with none of these begins with the opcode's own words; else they are implied.
+ * A pattern whose first characters are none of these begins with the opcode's own words; otherwise
+ * these are implied.
  */
 #ifndef COLLIDER_PTX_PATTERN_H
 #define COLLIDER_PTX_PATTERN_H
@@ -20,7 +20,7 @@ struct ptx_form_row {
 	uint8_t version;      /* first PTX version, times ten */
 	const char *targets;  /* as isa_forms.def explains */
 	const char *pattern;  /* what the form's words are */
-	const char *operands; /* what the tests write behind it */
+	const char *operands; /* what the tests write after it */
 };
 
 /* All rows, in the table's order; *n of them. */

@@ -3,7 +3,7 @@
  *
  * Instructions are spelled from their form, guard and operands; declarations,
  * directives and sections are the text their nodes hold. One tab before each
- * statement; comments inside bodies are gone. The buffer is grown once per
+ * statement; comments inside bodies are dropped. The buffer is grown once per
  * statement by an upper bound and then written without checks: about 1 GB/s, and
  * the reason for the two-step shape of put_ and size_ functions.
  */

@@ -5,7 +5,7 @@
  *
  * Glossary. A *form* is one full dotted spelling of an instruction
  * ("ld.global.nc.v4.f32") decoded once per module against the ISA table
- * (isa.def) and shared by every instruction spelled so: what it reads, writes,
+ * (isa.def) and shared by every instruction with that spelling: what it reads, writes,
  * its space, width, strength, scope. A *statement* is one line of a function
  * body: instruction, label, declaration, directive, brace. A *register* is a
  * small dense number within its function; nested scopes give distinct numbers
@@ -15,8 +15,8 @@
  * the arena; nothing is freed one by one. Names and texts are (pointer, length)
  * spans, not NUL-terminated.
  *
- * isa.c form.c lexer.c parser.c printer.c edit.c template.c verify.c, in the order
- * of use; this header groups their prototypes so.
+ * isa.c form.c lexer.c parser.c printer.c edit.c template.c verify.c, in the order of use; this
+ * header groups the prototypes in that order.
  */
 #ifndef COLLIDER_PTX_H
 #define COLLIDER_PTX_H
@@ -25,7 +25,7 @@
 
 /* ---- text spans ------------------------------------------------------- */
 
-/* Packed to 12 bytes: an operand is 32 bytes so, and memory is what limits the parser's speed. */
+/* Packed to 12 bytes: this keeps an operand at 32 bytes, and memory limits the parser's speed. */
 struct __attribute__((packed, aligned(4))) ptx_str {
 	const char *p;
 	uint32_t n;
@@ -108,7 +108,7 @@ enum ptx_scope { PTX_SCOPE_NONE, PTX_SCOPE_CTA, PTX_SCOPE_CLUSTER, PTX_SCOPE_GPU
 
 enum ptx_proxy { PTX_PROXY_GENERIC, PTX_PROXY_ASYNC, PTX_PROXY_TENSORMAP, PTX_PROXY_TEX };
 
-/* Effect bits: what a pass may ask instead of switching over opcodes. */
+/* Effect bits: what a pass queries instead of switching over opcodes. */
 /* clang-format off */
 enum {
 	PTX_EFF_READ = 1 << 0,        /* reads memory at its address operand(s) */
@@ -174,7 +174,7 @@ struct ptx_form {
 bool ptx_form_has(const struct ptx_form *f, enum ptx_mod m);
 /* Is the spelling one that isa_forms.def has, on target sm_NN with that letter (0: none) at
  * .version
- * `version` (times ten)? Asked of what we put in; of a front end's forms ptxas is the judge.
+ * `version` (times ten)? For what we insert; a front end's forms are left to ptxas.
  * pattern.c. */
 bool ptx_form_legal(const struct ptx_form *f, unsigned sm, char suffix, unsigned version);
 const char *ptx_op_name(enum ptx_op op);  /* "ld" */
@@ -235,7 +235,7 @@ struct ptx_opnd {
 		struct ptx_opnd *sub;
 		struct ptx_label *label; /* SYM that resolved to a label */
 		struct ptx_var *var;	 /* SYM that resolved to a variable, or NULL */
-		struct ptx_name *name;	 /* only while the parser is at work */
+		struct ptx_name *name;	 /* only during parsing */
 	};
 	int64_t off; /* ADDR: byte offset beside the base; SYM: sym+off */
 };
@@ -273,7 +273,7 @@ struct ptx_stmt {
 	struct ptx_stmt *prev, *next;
 	uint8_t kind; /* enum ptx_stmt_kind */
 	uint8_t nops;
-	bool inserted;		   /* put in by a pass, not by the user */
+	bool inserted;		   /* inserted by a pass, not the user's */
 	bool is_pred_not;	   /* @!p */
 	uint32_t line, col;	   /* place in the PTX source; 0 for inserted ones */
 	uint32_t mark;		   /* free for passes (flow: block number) */
@@ -366,7 +366,7 @@ struct ptx_func {
 	uint32_t nregs;	   /* registers numbered 0 .. nregs-1 */
 	uint8_t *reg_type; /* enum ptx_type by number; grows with ptx_new_reg */
 	uint32_t reg_cap;
-	struct ptx_regnames *names; /* what ptx_reg_name asks */
+	struct ptx_regnames *names; /* what ptx_reg_name reads */
 	uint32_t nlabels;
 	uint32_t ninsts;
 	uint32_t line, col;
@@ -420,8 +420,8 @@ struct ptx_module {
 
 /* ---- head.c ------------------------------------------------------------- */
 
-/* Does a text begin as PTX does, with .version, behind blanks and comments? And its first .target,
- * if that follows at once: sm_NN with the letter behind it, or 0 for sm. */
+/* Does a text begin as PTX does, with .version, after blanks and comments? And its first .target,
+ * if that follows at once: sm_NN with the letter after it, or 0 for sm. */
 bool ptx_read_head(const char *text, unsigned *sm, char *suffix);
 
 /* ---- lexer.c, parser.c -------------------------------------------------- */
@@ -455,7 +455,7 @@ struct ptx_str ptx_debug_string(struct ptx_module *m, struct ptx_str sym, uint32
 
 enum ptx_debug_kind { PTX_DEBUG_REG, PTX_DEBUG_OBJECT };
 
-/* Where a variable is, from one line of the PTX text up to another. */
+/* Where a variable is stored between two lines of the PTX text. */
 struct ptx_debug_place {
 	enum ptx_debug_kind kind;
 	uint32_t from, to;  /* lines; `to` isn't one of them */
@@ -468,7 +468,7 @@ struct ptx_debug_var {
 	const char *name;
 	bool is_param, is_pointer, is_signed, is_float;
 	uint8_t bytes;	   /* of a scalar, else 0 */
-	uint32_t from, to; /* lines in which the name means it */
+	uint32_t from, to; /* lines in which the name denotes it */
 	struct ptx_debug_place *places;
 	size_t nplaces;
 };
@@ -481,8 +481,9 @@ const struct ptx_debug_var *ptx_debug_vars(struct ptx_module *m, const struct pt
 /* ---- walking ------------------------------------------------------------ */
 
 #define ptx_each_item(m, it) for (struct ptx_item *it = (m)->first; it; it = it->next)
-/* The place in the source that a statement belongs to: its own, or where that has no line (`.loc 1
- * 0`: the compiler made it) that of the nearest statement with one. NULL: none has. */
+/* The place in the source that a statement belongs to: its own, or, if that has no line (`.loc 1
+ * 0`: generated by the compiler), that of the nearest statement with one. NULL: no statement has
+ * one. */
 const struct ptx_loc *ptx_near_loc(const struct ptx_stmt *s);
 
 #define ptx_each_stmt(f, s) for (struct ptx_stmt *s = (f)->first; s; s = s->next)
@@ -494,7 +495,7 @@ typedef void ptx_reg_fn(uint32_t reg, bool is_write, void *arg);
 void ptx_each_reg(const struct ptx_stmt *s, ptx_reg_fn *fn, void *arg);
 
 /* The role of operand i of an instruction. Unlike ptx_form_role this knows calls: lists are
- * PARAMS (written before the callee, read behind it), the callee and the prototype LABEL. */
+ * PARAMS (written before the callee, read after it), the callee and the prototype LABEL. */
 enum ptx_role ptx_stmt_role(const struct ptx_stmt *s, unsigned i);
 /* The index of the operand with the given role, or -1. */
 int ptx_find_role(const struct ptx_stmt *s, enum ptx_role role);
@@ -513,7 +514,7 @@ struct ptx_init {
 	struct ptx_str sym; /* n 0: a number; else the address of sym + addend */
 	int64_t addend;
 	bool is_generic; /* generic(sym): as a generic address */
-	uint8_t shift;	 /* 0xff00(sym): the address is shifted right by so much and cut */
+	uint8_t shift;	 /* 0xff00(sym): the address is shifted right by this and truncated */
 };
 typedef void ptx_init_fn(const struct ptx_init *in, void *arg);
 /* Calls fn for each element that the initialiser of v gives, in order (the others are zero);
@@ -523,8 +524,8 @@ bool ptx_each_init(const struct ptx_module *m, const struct ptx_var *v, ptx_init
 		   uint64_t *bytes, struct base_sink *sink);
 /* ".alias alias, of;". False: the item is something else. */
 bool ptx_read_alias(const struct ptx_item *it, struct ptx_str *alias, struct ptx_str *of);
-/* The up to three numbers behind directive `word` (no dot) of a function's head, those not given
- * are 1. False: there is no such directive, or it has no numbers. */
+/* The up to three numbers after directive `word` (no dot) of a function's head, where those not
+ * given are 1. False: there is no such directive, or it has no numbers. */
 bool ptx_func_attr(const struct ptx_func *f, const char *word, uint32_t v[3]);
 
 /* ---- changing ------------------------------------------------------------ */
@@ -580,9 +581,9 @@ void ptx_print_stmt(const struct ptx_func *f, const struct ptx_stmt *s, struct b
  *
  * $name is an operand hole filled by ptx_emit; @name is text pasted before
  * parsing (opcode suffixes) chosen by ptx_template; the names before ';' are
- * holes, those behind it are texts. A label "$name:" and a branch to $name
- * take a label operand. "%new:b32 a, b;" lines declare scratch registers, made
- * anew at each ptx_emit. Inserted statements have .inserted set and no span.
+ * holes, those after it are texts. A label "$name:" and a branch to $name
+ * take a label operand. "%new:b32 a, b;" lines declare scratch registers, new ones at each
+ * ptx_emit. Inserted statements have .inserted set and no span.
  */
 struct ptx_templates;
 struct ptx_template;
@@ -596,8 +597,8 @@ struct ptx_template_file {
 struct ptx_templates *ptx_templates_read(struct ptx_module *m,
 					 const struct ptx_template_file *files,
 					 struct base_sink *sink);
-/* A block without holes, its texts set: for what is no statement (a variable, a directive). In the
- * module's arena, NUL-terminated. Aborts on an unknown name (our bug). */
+/* A block without holes, its texts set: for what isn't a statement (a variable, a directive). In
+ * the module's arena, NUL-terminated. Aborts on an unknown name (our bug). */
 struct ptx_str ptx_template_text(struct ptx_templates *ts, const char *name, unsigned n,
 				 const struct ptx_str *texts);
 /* The template `name` with its text parameters set (n of them, in declared order). Parsed once

@@ -7,9 +7,8 @@
  * statements and operands, so that a pass pays no parsing per use.
  *
  * Holes: $name of the parameter list is filled by the caller; a name after %new
- * is a scratch register and a label defined in the block is a local label, both
- * made anew at each ptx_emit. A guard hole filled with PTX_OPND_SINK leaves the
- * instruction unguarded.
+ * is a scratch register and a label defined in the block is a local label, both new at each
+ * ptx_emit. A guard hole filled with PTX_OPND_SINK leaves the instruction unguarded.
  */
 #include "ptx/ptx.h"
 
@@ -102,7 +101,7 @@ static unsigned line_of(const char *text, const char *p)
 	return line;
 }
 
-/* ".template name(holes; texts)" at p; returns the place behind ')' or NULL. */
+/* ".template name(holes; texts)" at p; returns the place after ')' or NULL. */
 static const char *read_head(struct block *b, const char *p, const char *end)
 {
 	p = skip_blank(p + strlen(".template"), end);
@@ -246,7 +245,7 @@ static struct ptx_str copy_name(const struct ptx_template *t, struct ptx_str s)
 	return (struct ptx_str){base_strndup(t->m->arena, s.p, s.n), s.n};
 }
 
-/* Takes "%new:type a, b;" lines out of the text (blanks them) and enters their names. */
+/* Removes "%new:type a, b;" lines from the text (blanks them) and enters their names. */
 static void read_scratch(struct ptx_template *t, char *text)
 {
 	char *p = text;

@@ -7,13 +7,13 @@
  * predicates stay out of data and addresses, and a result of an instruction
  * with one type is as wide as that type.
  *
- * What was put in must be of a form that isa_forms.def has: types, modifiers, their order, the
- * target
- * and the version. What a front end wrote may have others, unknown ones too: ptxas judges those.
+ * Inserted instructions must have a form of isa_forms.def: types, modifiers, their order, the
+ * target and the version. What a front end wrote may have other forms, even unknown ones: they are
+ * left to ptxas.
  *
- * Misses: literal ranges, vectors' lengths, and everything of unknown opcodes but their
- * registers and
- * labels. ptxas sees those. Costs one pass, no memory; some microseconds for each form of ours.
+ * Misses: literal ranges, vectors' lengths, and everything about unknown opcodes but their
+ * registers and labels. ptxas checks those. Costs one pass, no memory; some microseconds for each
+ * form of ours.
  */
 #include "ptx/ptx.h"
 #include "ptx/forms.h"
@@ -26,7 +26,7 @@ struct check {
 	const struct ptx_stmt *s;
 	struct base_sink *sink;
 	unsigned problems;
-	bool is_ours; /* the whole function was put in */
+	bool is_ours; /* the whole function was inserted */
 };
 
 #define PROBLEM(c, ...)                                                                            \
@@ -202,7 +202,7 @@ static void check_memory(struct check *c)
 			check_mem_data(c, &c->s->ops[i]);
 }
 
-/* Has the table the form, for the module's target and version? Each form is asked once. */
+/* Does the table have the form, for the module's target and version? Each form is checked once. */
 static bool is_legal(struct check *c)
 {
 	const struct ptx_form *f = c->s->form;

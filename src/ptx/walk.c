@@ -1,8 +1,8 @@
 /*
- * walk.c - asks a statement for its operands by role instead of by opcode.
+ * walk.c - finds a statement's operands by role instead of by opcode.
  *
  * Roles come from the form (isa.def), by position. A call is the exception:
- * its roles go by the place of the callee, the first operand that is not a
+ * its roles depend on the position of the callee, the first operand that is not a
  * parenthesised list: "call (ret), f, (args), proto".
  *
  * An instruction that the table does not know reads and may write every

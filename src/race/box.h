@@ -1,10 +1,10 @@
 /*
- * box.h - what is known of tensor maps, for the checks of tensor copies.
+ * box.h - what is known about tensor maps, for the checks of tensor copies.
  *
- * Nobody but the driver reads the 128 bytes of a tensor map. What was asked for when it was made is
- * recorded under them (maps.c), in a table that kernels read: the thread that issues a tensor copy
- * looks its map up. A map that was changed on the device has other bytes and is not found. Shared
- * by host C and CUDA C.
+ * Only the driver can interpret the 128 bytes of a tensor map. The request by which it was encoded
+ * is recorded with these bytes as the key (maps.c), in a table that kernels read: the thread that
+ * issues a tensor copy looks its map up. A map that was changed on the device has other bytes and
+ * is not found. Shared by host C and CUDA C.
  */
 #ifndef COLLIDER_RACE_BOX_H
 #define COLLIDER_RACE_BOX_H
@@ -34,7 +34,7 @@ struct race_map {
 	struct race_box box;
 };
 
-/* Open addressing; a key is stored when its map is complete, and neither changes any more. */
+/* Open addressing; a key is stored when its map is complete, and neither changes afterwards. */
 struct race_maps {
 	uint64_t keys[RACE_MAPS]; /* 0: free */
 	struct race_map maps[RACE_MAPS];
@@ -43,7 +43,7 @@ struct race_maps {
 /* What __collider_tensor takes in `flags`. */
 #define RACE_TENSOR_RANK(flags) ((flags)&7u)
 #define RACE_TENSOR_STORE	8u  /* from shared to global memory */
-#define RACE_TENSOR_SOURCE	16u /* the destination is left alone */
+#define RACE_TENSOR_SOURCE	16u /* the destination is not checked */
 
 /* What it returns. head: the number of sides that were checked, and the flags; the rest is for
  * RACE_TENSOR_FOUND: the place that differs (four bytes) and its values. */

@@ -2,9 +2,9 @@
  * demangle.c - C++ names as the programmer wrote them.
  *
  * Uses __cxa_demangle of the C++ ABI (Itanium C++ ABI, 3.4). The runtime library
- * is opened when the first mangled name comes, so that neither the tools nor the
- * agent need it to start; without it names are shown as they are. Internal names
- * of nvcc (`_INTERNAL_...`, `__nv_static_...`) that it can't read stay too.
+ * is opened at the first mangled name, so that neither the tools nor the agent need it to start;
+ * without it names are shown unchanged, as are internal names of nvcc (`_INTERNAL_...`,
+ * `__nv_static_...`) that it can't read.
  */
 #include "race/race.h"
 

@@ -18,7 +18,7 @@ enum race_detector_id {
 /* The set of one detector. */
 #define RACE_DETECT(id) (1u << RACE_DETECTOR_##id)
 
-/* Those whose checks are put into PTX come first in the table. */
+/* Those whose checks are inserted into PTX come first in the table. */
 enum {
 	RACE_DETECTORS_PUT = 0
 #define DETECTOR(...) +1
@@ -31,21 +31,21 @@ enum race_detector_space { RACE_SEES_GLOBAL = 1, RACE_SEES_SHARED = 2 };
 
 struct race_detector {
 	const char *name;
-	const char *marker; /* NULL: nothing is put in */
+	const char *marker; /* NULL: nothing is inserted */
 	unsigned strengths, spaces;
-	size_t block_bytes; /* of what lies at the marker; up to RACE_BLOCK_MAX */
+	size_t block_bytes; /* of the block at the marker; up to RACE_BLOCK_MAX */
 };
 #define RACE_BLOCK_MAX 256
 
 extern const struct race_detector race_detectors[RACE_DETECTORS];
 
-/* Is this name one that our passes give: to a register (RACE_REG_PREFIX), a label, or a variable,
- * function or parameter? Front ends produce none of these. */
+/* Is this a name that our passes give to a register (RACE_REG_PREFIX), a label, a variable, a
+ * function or a parameter? Front ends produce no such names. */
 bool race_is_inserted_name(const char *name, size_t n);
 
 /* The detector that a symbol of a module marks, as a set; 0: none. */
 unsigned race_detector_marked(const char *symbol, size_t n);
-/* The detectors whose mark stands somewhere in a PTX text, as a set. */
+/* The detectors whose mark a PTX text contains, as a set. */
 unsigned race_detectors_in(const char *text);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * finding.c - names of kinds and classes, and the lists that results are made of.
+ * finding.c - names of kinds and classes, and the lists that results consist of.
  *
- * Each name stands once, in a table indexed by its enum: JSON, suppressions and
- * options all use it. The lists are short (kernels, notes, opcodes of a program)
- * and searched in a line; findings are merged by their readers, which hash.
+ * Each name appears once, in a table indexed by its enum: JSON, suppressions and options all use
+ * it. The lists are short (kernels, notes, opcodes of a program) and searched linearly; findings
+ * are merged by their readers, which hash.
  */
 #include "race/race.h"
 
@@ -162,8 +162,8 @@ enum race_class race_classify(unsigned kind, unsigned record_flags, unsigned sit
 {
 	if (kind < RACE_KIND_COUNT && race_kinds[kind].cls != RACE_CLASS_RACE)
 		return race_kinds[kind].cls;
-	/* A load that nvcc moved above its condition reads what the source never read; only a
-	 * value that was used makes it the program's own read. */
+	/* A load that nvcc moved above its condition reads what the source never reads; it is the
+	 * program's own read only if the value was used. */
 	if (kind == RACE_KIND_SPECULATED_READ && !(record_flags & RACE_REC_USED))
 		return RACE_CLASS_POSSIBLE;
 	if (site_flags & RACE_SITE_VOLATILE)

@@ -1,12 +1,12 @@
 /*
  * hold.h - kernels of independent streams in another order: --shuffle-streams.
  *
- * A launch on a stream is held back for a while, so that what other streams have to do comes first.
- * Streams are ordered among each other by nothing but events and waits, which hold the launch's
- * successors back, too: no order that the program asked for is broken. Held back are half of a
- * stream's first RACE_HOLD_DENSE launches, then ever fewer, as with the delays (--dense), for 8 us
- * to 17 ms: each power of two is as likely as the others, since nobody knows how long kernels last.
- * SuperCollider 3.5 shuffles what runs inside a kernel; this is the same between kernels.
+ * A launch on a stream is held back for a while, so that the work of other streams comes first.
+ * Only events and waits order streams with each other, and these hold back the launch's successors,
+ * too: no order that the program requires is broken. Half of a stream's first RACE_HOLD_DENSE
+ * launches are held back, then ever fewer, as with the delays (--dense), for 8 us to 17 ms: all
+ * powers of two are equally likely, since it is not known how long kernels last. SuperCollider 3.5
+ * shuffles what runs inside a kernel; this is the same between kernels.
  */
 #ifndef COLLIDER_RACE_HOLD_H
 #define COLLIDER_RACE_HOLD_H
@@ -26,7 +26,7 @@ enum race_hold_skip {
 	RACE_HOLD_SKIPS
 };
 
-/* What became of the launches of one context. */
+/* How the launches of one context were treated. */
 struct race_holds {
 	uint64_t held, passed; /* not drawn */
 	uint64_t skipped[RACE_HOLD_SKIPS];

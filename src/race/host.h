@@ -4,8 +4,9 @@
  * The host half is linked into the program; it makes one area in the shared file for each process
  * (a chunk RACE_CHUNK_HOST_AREA). The agent and the CPU device find it there, enter the memory
  * that host and device share, and say whether device work is in flight. An access of host code
- * compares its address with `lo` and `span`; span is 0 while nothing could race, so that this is
- * the whole cost then. What the host half finds are chunks RACE_CHUNK_HOST_FIND.
+ * compares its address with `lo` and `span`; span is 0 while nothing could race, so that the
+ * comparison is then the whole cost. What the host half finds goes into chunks
+ * RACE_CHUNK_HOST_FIND.
  *
  * One writer of the ranges (race_host_* below, under a lock), any number of readers, which watch
  * `seq`. A process that has no host half has no area: the functions do nothing then.
@@ -32,23 +33,23 @@ struct race_host_area {
 	uint64_t lo, span;
 	uint64_t padding[14]; /* what follows is written often, by other threads */
 	uint64_t checked;     /* accesses that were read again */
-	uint64_t skipped;     /* findings that got no place */
+	uint64_t skipped;     /* findings for which there was no room */
 	uint64_t padding2[14];
 	uint64_t all_lo, all_span; /* the filter while work is in flight */
 	uint32_t busy;		   /* devices with work in flight, a bit each */
 	uint32_t is_all;	   /* every address is checked: the ranges only name the memory */
 	uint32_t seq;		   /* odd while the ranges change */
 	uint32_t nranges;	   /* sorted, without overlap */
-	uint32_t nlost;		   /* ranges that found no place */
+	uint32_t nlost;		   /* ranges for which there was no room */
 	uint32_t reserved[3];
 	uint64_t map[RACE_HOST_PAGES / 64];
 	struct race_host_range ranges[RACE_HOST_RANGES];
 };
 
-/* Behind it lies the path of the program or library, NUL-terminated. */
+/* After it lies the path of the program or library, NUL-terminated. */
 struct race_host_find {
 	uint64_t count;	 /* sightings; kept up to date in the file */
-	uint64_t offset; /* of the instruction behind the check, from the start of the object */
+	uint64_t offset; /* of the instruction after the check, from the start of the object */
 	uint64_t address;
 	uint64_t was[2], now[2];
 	uint32_t kind;	/* RACE_KIND_CLOBBERED_READ or RACE_KIND_LOST_UPDATE */
@@ -69,7 +70,7 @@ static inline bool race_space_is_host(unsigned space)
 
 /* ---- host_area.c; needs race_shm_open ------------------------------------- */
 
-/* This process's area, made if there is none (for the host half). NULL: no file, or no room. */
+/* This process's area, created if there is none (for the host half). NULL: no file, or no room. */
 struct race_host_area *race_host_make(void);
 /* The same, for the devices: NULL when the program has no host half. Found once, then cheap. */
 struct race_host_area *race_host_get(void);

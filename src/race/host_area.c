@@ -1,11 +1,11 @@
 /*
- * host_area.c - the table of memory that host and device share, and who may race in it.
+ * host_area.c - the table of memory that host and device share, and which accesses may race in it.
  *
  * Kept in the shared file, where the host half of the same process reads it at each access that
- * passes the filter. Entering or removing a range moves the ones behind it and makes the map of
- * pages anew: fine for a program's allocations, of which RACE_HOST_RANGES have a place
- * (others are counted in nlost). A range that overlaps an older one replaces it: the older one
- * was freed without our notice.
+ * passes the filter. Entering or removing a range moves the ones after it and makes the map of
+ * pages again: fine for a program's allocations, of which RACE_HOST_RANGES have room (others are
+ * counted in nlost). A range that overlaps an older one replaces it: the older one was freed
+ * without our notice.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -53,7 +53,7 @@ static void summary_set(struct race_host_area *a)
 	filter_set(a);
 }
 
-/* Index of the first range that ends behind the address. */
+/* Index of the first range that ends after the address. */
 static uint32_t range_find(const struct race_host_area *a, uint64_t address, uint32_t n)
 {
 	uint32_t low = 0, high = n;
@@ -185,7 +185,7 @@ void race_host_busy(unsigned device, bool is_busy)
 
 bool race_host_lookup(const struct race_host_area *a, uint64_t address, struct race_host_range *out)
 {
-	/* A few tries: while the table changes, an access goes unchecked rather than waits. */
+	/* A few tries: while the table changes, an access goes unchecked rather than wait. */
 	for (int tries = 0; tries < 4; tries++) {
 		uint32_t seq = __atomic_load_n(&a->seq, __ATOMIC_ACQUIRE);
 		uint32_t n = __atomic_load_n(&a->nranges, __ATOMIC_RELAXED);

@@ -1,5 +1,5 @@
 /*
- * host_read.c - what the host half left in the shared file, into findings.
+ * host_read.c - turns what the host half left in the shared file into findings.
  *
  * As with all that comes from the program's memory, nothing is trusted: sizes are checked, texts
  * end within their chunk.

@@ -6,7 +6,7 @@
  * suppressions file (in the style of ThreadSanitizer), --same-value=ignore, and
  * the class "possible", which is shown on request only.
  *
- * A pattern is matched against part of a text (base_glob_part); a path with `:123` behind it
+ * A pattern is matched against part of a text (base_glob_part); a path with `:123` after it
  * matches that line only, so that "a.cu:1" doesn't hide line 12. Misses: a line number goes stale
  * when the source is edited; rules that matched nothing are listed.
  */
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Is the rule's place this file, and this line where it names one? */
+/* Does the rule match this file and, if it names a line, this line? */
 static bool place_match(const struct race_rule *r, const char *file, uint32_t line)
 {
 	if (!*file || (r->line && r->line != line))
@@ -63,7 +63,7 @@ static bool rule_fail(struct race_ignore *ig, struct base_sink *sink, uint32_t a
 	return false;
 }
 
-/* One line without its comment and its spaces. */
+/* Parses one line, without its comment and surrounding spaces. */
 static bool rule_parse(struct race_ignore *ig, char *s, uint32_t at, uint32_t col,
 		       struct base_sink *sink)
 {
@@ -90,7 +90,7 @@ static bool rule_parse(struct race_ignore *ig, char *s, uint32_t at, uint32_t co
 	if (!*arg)
 		return rule_fail(ig, sink, at, arg_col, arg,
 				 "a pattern (to leave out a whole kind, write kind:KIND)");
-	/* Digits behind the last colon are a line; a C++ name never ends like that. */
+	/* Digits after the last colon are a line; a C++ name never ends like that. */
 	char *last = strrchr(arg, ':');
 	if (last && last > arg && last[1] && strspn(last + 1, "0123456789") == strlen(last + 1)) {
 		unsigned long line = strtoul(last + 1, NULL, 10);

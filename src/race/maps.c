@@ -5,8 +5,8 @@
  * the CPU device) has a copy that kernels read, brought up to date when a map is
  * made and when a region is claimed. A map is made before the launch that uses it.
  *
- * Misses: more than RACE_MAPS different maps, and what box.h says; copies by such maps are
- * counted where they run. Costs: 132 KiB for each region that is used.
+ * Misses: more than RACE_MAPS different maps, and the maps that box.h excludes; copies by such maps
+ * are counted at run time. Costs: 132 KiB for each region that is used.
  */
 #include "race/maps.h"
 

@@ -9,7 +9,7 @@
 #include "race/box.h"
 #include "race/shm.h"
 
-/* What cuTensorMapEncodeTiled was asked for; the numbers are those of cuda.h. */
+/* The arguments of cuTensorMapEncodeTiled; the numbers are those of cuda.h. */
 struct race_map_request {
 	uint64_t address;
 	uint32_t type, rank, interleave, swizzle;
@@ -19,7 +19,7 @@ struct race_map_request {
 	const uint32_t *element_strides; /* rank */
 };
 
-/* The box of a request; false: not one whose footprint is plain. */
+/* The box of a request; false: its footprint is not plain. */
 bool race_box_make(struct race_box *b, const struct race_map_request *q);
 /* Records a map (its 128 bytes) for all regions of this process, where its box is plain. */
 void race_map_record(const void *map, const struct race_map_request *q);

@@ -1,15 +1,15 @@
 /*
- * order.h - block shuffling: in which order the blocks of a grid run, and who may be shuffled.
+ * order.h - block shuffling: in which order the blocks of a grid run, and which kernels may be
+ * shuffled.
  *
- * The hardware starts blocks by rising number. An instrumented kernel takes the number that it
- * reads in %ctaid as a place in that order only, and works as another block: the *logical* one,
- * which a bijection of the whole grid (x, y and z as one number; of clusters where there are
- * some) gives. Freestanding C: the host turns the numbers of a record into logical ones by the
- * same arithmetic as src/instrument/shuffle/shuffle.ptxt. Source: SuperCollider 3.5.2, for one
- * dimension.
+ * The hardware starts blocks by rising number. An instrumented kernel takes the number in %ctaid
+ * only as a position in that order, and works as another block, the *logical* one: a bijection of
+ * the whole grid (x, y and z as one number; of the clusters, if there are any) determines it.
+ * Freestanding C: the host turns the numbers of a record into logical ones by the same arithmetic
+ * as src/instrument/shuffle/shuffle.ptxt. Source: SuperCollider 3.5.2, for one dimension.
  *
- * Each object carries a table that says what its code can do, so that a program that was linked
- * from objects with and without Collider's marker is left as it was.
+ * Each object carries a table that says what its code can do, so that a program linked from objects
+ * with and without Collider's marker keeps its order.
  */
 #ifndef COLLIDER_RACE_ORDER_H
 #define COLLIDER_RACE_ORDER_H
@@ -49,7 +49,7 @@ RACE_FN int race_order_is_prime(uint32_t x)
 /*
  * a[0] is a prime above 2^31. It divides no grid: %nctaid.x is below 2^31 and y and z are below
  * 2^16, so no prime factor of N is that large, and a and N are coprime whatever N is. a[1] is 1:
- * a rotation, which keeps neighbours together and brings the last block beside the first.
+ * a rotation, which keeps neighbours together and puts the last block next to the first.
  */
 RACE_FN struct race_order_keys race_order_keys(uint32_t seed)
 {
@@ -117,20 +117,19 @@ RACE_FN void race_order_block(uint32_t order, const struct race_order_keys *k, u
 
 /*
  * `.weak .global .b64 __collider_order_<id><flags>[n + 1]`: the flags below, then the FNV-1a hash
- * of the name of each function of the object. A linked image is shuffled when every function in
- * it stands in one of its tables.
+ * of the name of each function of the object. A linked image is shuffled if every function in it
+ * appears in one of its tables.
  */
-#define RACE_ORDER_FIXED    1u	/* it can't follow: a way to read %ctaid that isn't replaced */
+#define RACE_ORDER_FIXED    1u	/* it reads %ctaid in a way that isn't replaced */
 #define RACE_ORDER_FOLLOWER 2u	/* a function beside the kernels that reads %ctaid or has checks */
 #define RACE_ORDER_WAITS    4u	/* a kernel or function whose loop waits for another block */
 #define RACE_ORDER_CALLS    8u	/* a loop that calls a function of another object */
 #define RACE_ORDER_STRONG   16u /* a function that may be what such a loop waits for */
-#define RACE_ORDER_SKIPPED  32u /* a kernel that was left as it was */
+#define RACE_ORDER_SKIPPED  32u /* a kernel that was left unchanged */
 
 /*
- * What the tables of one image come to, its flags or-ed together: may it be shuffled? *all: its
- * kernels count as waiting ones, whatever each of them is, because functions that they share
- * don't know which kernel they run in.
+ * May the image be shuffled whose tables' flags, or-ed together, are `flags`? *all: all its kernels
+ * count as waiting ones, because functions that they share don't know in which kernel they run.
  */
 RACE_FN int race_order_allowed(uint64_t flags, int *all)
 {

@@ -1,10 +1,10 @@
 /*
  * order_image.c - may the blocks of a loaded image be shuffled?
  *
- * Every function of the image must stand in a table of an object that carries Collider's marker:
- * one that doesn't may read the hardware's block id. Inlined functions leave no trace and need
- * none. ptxas's own helpers ($name, and what it names after itself) never read ids. Costs: a sort
- * of 8 bytes per function.
+ * Every function of the image must appear in a table of an object with Collider's marker: any other
+ * may read the hardware's block id. Inlined functions leave no trace and need none. ptxas's own
+ * helpers ($name, and names that contain its own) never read ids. Costs: a sort of 8 bytes per
+ * function.
  */
 #include "race/order_image.h"
 

@@ -1,8 +1,8 @@
 /*
  * order_image.h - may the blocks of a loaded image be shuffled? (the tables of order.h, read)
  *
- * For whoever loads modules: hands over all tables that the image carries, then the name of each
- * function in it, and gets a verdict.
+ * For the loaders of modules: they pass all tables that the image contains, then the name of each
+ * function in it, and get a verdict.
  */
 #ifndef COLLIDER_RACE_ORDER_IMAGE_H
 #define COLLIDER_RACE_ORDER_IMAGE_H
@@ -19,15 +19,15 @@ enum race_order_verdict {
 };
 
 struct race_order_image {
-	uint64_t *names; /* malloc'd; sorted from the first question on */
+	uint64_t *names; /* malloc'd; sorted at the first query */
 	size_t n, cap;
 	uint64_t flags;
 	bool is_sorted, is_foreign;
 };
 
-/* A table of `bytes` bytes. What is cut off is a function that nobody knows. */
+/* A table of `bytes` bytes. An incomplete hash counts as an unknown function. */
 void race_order_table(struct race_order_image *im, const void *table, size_t bytes);
-/* A function of the image, after the tables. Collider's own and ptxas's are passed over. */
+/* A function of the image, after the tables. Collider's own functions and ptxas's are ignored. */
 void race_order_function(struct race_order_image *im, const char *name, size_t n);
 /* Ends the image and frees what it holds. */
 enum race_order_verdict race_order_judge(struct race_order_image *im);

@@ -14,14 +14,14 @@
 /* race_pair_side.flags */
 #define RACE_SIDE_VOLATILE 1u
 #define RACE_SIDE_ASYNC	   2u /* an asynchronous copy of this thread */
-#define RACE_SIDE_HOST	   4u /* no thread: a copy or fill; a load, store or atomic of host code */
+#define RACE_SIDE_HOST	   4u /* no thread: a copy, fill or host code */
 #define RACE_SIDE_READS	   8u
 #define RACE_SIDE_WRITES   16u
 #define RACE_SIDE_MBARRIER 32u	/* an operation on an mbarrier object */
-#define RACE_SIDE_GRAPH	   64u	/* of a launch or operation that is a node of a CUDA graph */
-#define RACE_SIDE_FREES	   128u /* with _HOST: gives the memory up */
+#define RACE_SIDE_GRAPH	   64u	/* a launch or operation that is a node of a CUDA graph */
+#define RACE_SIDE_FREES	   128u /* with _HOST: frees the memory */
 
-/* What lies at the address. */
+/* The memory at the address. */
 enum race_memory {
 	RACE_MEMORY_UNKNOWN,
 	RACE_MEMORY_SHARED,	/* of block `owner`; base is its address in the shared window */
@@ -33,8 +33,8 @@ enum race_memory {
 	RACE_MEMORY_HEAP	/* malloc in a kernel */
 };
 
-/* A load and a store of one location in one thread, what is stored being made from what was
- * loaded: `x += 1`. Which function would do it in one atomic step. */
+/* A load and a store of one location in one thread, where the stored value is computed from the
+ * loaded one: `x += 1`. Names the function that would do it in one atomic step. */
 enum race_update {
 	RACE_UPDATE_NONE,
 	RACE_UPDATE_ADD,
@@ -61,7 +61,7 @@ struct race_pair_side {
 	int32_t device;			/* -1: the host */
 	uint32_t cluster, warp;		/* numbers in the grid, in the block */
 	uint16_t update;		/* enum race_update */
-	uint16_t is_near;		/* the line is that of a neighbour: it has none itself */
+	uint16_t is_near;		/* the line is a neighbour's: it has none itself */
 };
 
 struct race_pair {
@@ -73,8 +73,8 @@ struct race_pair {
 	uint32_t owner[3];    /* shared memory: its block */
 	uint32_t kind;	      /* enum race_kind */
 	int32_t device;
-	uint32_t nframes;     /* struct race_frame behind this; their `next` is not used */
-	uint32_t strings;     /* bytes of strings behind the frames */
+	uint32_t nframes;     /* struct race_frame after this; their `next` is not used */
+	uint32_t strings;     /* bytes of strings after the frames */
 	uint32_t is_possible; /* the compiler may have invented one of the two */
 	struct race_pair_side side[2];
 };
@@ -90,7 +90,7 @@ struct race_oracle {
 	uint32_t has_shared;	/* there is memory that host code and kernels can access */
 	/* --host-accesses: memory that the program registered, where host code isn't seen */
 	uint64_t registered, registered_bytes;
-	uint64_t running; /* operations that had not ended: the figures are lower bounds */
+	uint64_t running; /* operations that had not ended: the counters are lower bounds */
 };
 
 /* The first fault of a device: its text and the function's name follow, each with its NUL. A race
@@ -98,7 +98,7 @@ struct race_oracle {
 struct race_fault {
 	int32_t device;
 	uint32_t ptx_line; /* 0: no instruction did it */
-	uint32_t func;	   /* offset of the name (mangled) behind this struct */
+	uint32_t func;	   /* offset of the name (mangled) after this struct */
 	uint32_t reserved;
 };
 

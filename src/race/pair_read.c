@@ -1,5 +1,5 @@
 /*
- * pair_read.c - the oracle's pairs from the shared file into findings.
+ * pair_read.c - turns the oracle's pairs in the shared file into findings.
  *
  * Nothing in a chunk is trusted: offsets are checked, strings end within the chunk. A pair becomes
  * one finding whose place is that of its first side.
@@ -83,8 +83,8 @@ static void side_fill(struct source *s, const struct race_pair_side *from, struc
 	inlined_fill(s, from, o);
 }
 
-/* A conflict of two volatile accesses is strong to PTX; here one side at least is too small, of
- * another size or weak: volatile on both sides is reported as such. */
+/* A conflict of two volatile accesses is strong to PTX; here at least one side has too narrow a
+ * scope, another size, or is weak. Volatile on both sides is reported as such. */
 static enum race_class pair_class(const struct race_finding *f)
 {
 	if (f->sides[0].flags & f->sides[1].flags & RACE_SIDE_VOLATILE)
@@ -211,9 +211,9 @@ bool race_explains(const struct race_finding *f, const struct race_stop *stop)
 
 /* ---- records with two sides (shadow.h) --------------------------------------------------- */
 
-/* This access is the finding's own; the earlier one's thread comes from its history word, its
- * place in the source from the site that was left beside the word. That may be unknown: the two
- * are not written at once. Numbers of threads and blocks are as the hardware has them. */
+/* This access is the finding's own; the earlier one's thread comes from its history word, its place
+ * in the source from the site stored beside the word, which may be unknown: the two are not written
+ * atomically. Numbers of threads and blocks are the hardware's. */
 static uint32_t ways_of(enum race_access access)
 {
 	switch (access) {
@@ -307,7 +307,7 @@ void race_sides_fill(struct base_arena *a, const struct race_record *rec, int de
 	side_place(rec, threads, &f->sides[0]);
 	side_place(rec, threads, &f->sides[1]);
 	f->met.name = "";
-	/* They are no values. */
+	/* These are not values. */
 	memset(f->first.was, 0, sizeof(f->first.was));
 	memset(f->first.now, 0, sizeof(f->first.now));
 }

@@ -3,9 +3,9 @@
  *
  * A finding stays a struct until a renderer of src/report turns it into words.
  * The layouts that host and device share are record.h, site.h and shm.h; the
- * tables are written by site_build.h and read here. Everything read from a
- * program's memory or from a file is untrusted: it is bounds-checked, cleaned
- * of control characters and invalid UTF-8, and what is damaged is counted.
+ * tables are written by site_build.h and read here. Everything read from a program's memory or from
+ * a file is untrusted: it is bounds-checked and cleaned of control characters and invalid UTF-8;
+ * damaged parts are counted.
  */
 #ifndef COLLIDER_RACE_H
 #define COLLIDER_RACE_H
@@ -54,8 +54,8 @@ unsigned race_agent_parse(const char *name);
 enum race_class race_classify(unsigned kind, unsigned record_flags, unsigned site_flags);
 
 struct race_finding;
-/* pair_read.c: fills f->sides of a record with RACE_REC_TWO_SIDES; `earlier` has what is known of
- * the earlier access's site; the flags are those of the two sites (RACE_SITE_*). */
+/* pair_read.c: fills f->sides of a record with RACE_REC_TWO_SIDES; `earlier` has what is known
+ * about the earlier access's site; the flags are those of the two sites (RACE_SITE_*). */
 void race_sides_fill(struct base_arena *a, const struct race_record *rec, int device,
 		     const struct race_finding *earlier, uint32_t earlier_flags, uint32_t own_flags,
 		     struct race_finding *f);
@@ -64,7 +64,7 @@ void race_sides_fill(struct base_arena *a, const struct race_record *rec, int de
 struct race_inlined {
 	const char *func;	/* mangled name of the inlined function, "" = unknown */
 	const char *func_shown; /* demangled */
-	const char *file;	/* where the call stands */
+	const char *file;	/* where the call is */
 	uint32_t line, col;
 };
 
@@ -96,7 +96,7 @@ struct race_first {
 	bool is_generic; /* the address is generic, else one of the site's space */
 };
 
-/* One access of a pair that raced: what the oracle knows of it. */
+/* One access of a pair that raced: what the oracle knows about it. */
 struct race_side {
 	const char *func, *func_shown; /* as in a finding */
 	const char *kernel; /* the launched kernel, demangled; "" = an operation of the host */
@@ -107,7 +107,7 @@ struct race_side {
 	enum race_access access;
 	enum race_space space;
 	uint32_t width, vec, bytes; /* bytes of all of it, 0: more than 2^32 */
-	const char *text;	    /* PTX, or what the host's operation is */
+	const char *text;	    /* PTX, or a description of the host's operation */
 	uint32_t ptx_line;
 	uint32_t thread[3], block[3];
 	uint64_t address, grid;
@@ -123,7 +123,7 @@ struct race_side {
 	const struct race_origin *origin; /* of an operation of the host; NULL: unknown */
 };
 
-/* Where two accesses met. */
+/* The object that two accesses share. */
 struct race_object {
 	enum race_memory memory;
 	const char *name; /* the variable, demangled; "" = none, or unknown */
@@ -136,13 +136,13 @@ struct race_line {
 	const char *func; /* mangled */
 	const char *file;
 	uint32_t line, col;
-	struct race_inlined *inlined; /* from the innermost out */
+	struct race_inlined *inlined; /* innermost first */
 	size_t ninlined;
 };
 
 /* A call on the way to an operation of the host. */
 struct race_call {
-	const char *module; /* file, and the address behind the call from where that was loaded */
+	const char *module; /* file, and the address after the call from where that was loaded */
 	uint64_t offset;
 	struct race_line at;
 };
@@ -155,7 +155,7 @@ struct race_transfer_op {
 	uint64_t stream, bytes; /* of the whole operation */
 	uint64_t at;		/* where in it, in bytes */
 	uint32_t origin;
-	struct race_call *calls; /* how the program came there; none when read from JSON */
+	struct race_call *calls; /* the program's calls to it; none when read from JSON */
 	size_t ncalls;
 };
 
@@ -183,9 +183,9 @@ struct race_finding {
 	const char *module;	 /* source's name, "" = unknown */
 	const char *target;	 /* "sm_90a" */
 	struct race_first first;
-	/* Of host code: the program or library that it stands in, and where. NULL: GPU code. */
+	/* Of host code: the program or library that contains it, and where. NULL: GPU code. */
 	const char *object;
-	uint64_t offset; /* of the instruction behind the access */
+	uint64_t offset; /* of the instruction after the access */
 	uint64_t count;
 	bool is_muted; /* the true count is `count` or more */
 	/* Kinds from RACE_KIND_UNORDERED on: both accesses, the finding's own place first. */
@@ -222,8 +222,8 @@ struct race_stop {
 	int32_t device;
 };
 
-/* Everything one run (or several, merged) left behind. Zero-initialised is valid and empty;
- * all strings and arrays behind findings live in `arena`. */
+/* All results of one run (or several, merged). Zero-initialised is valid and empty;
+ * all strings, and arrays of findings, live in `arena`. */
 /* Which sites of one table were ever checked. */
 struct race_coverage {
 	uint64_t table;
@@ -249,7 +249,7 @@ struct race_results {
 	uint64_t launches; /* grids of instrumented kernels, counted on the GPU */
 	uint64_t overflow; /* reports lost: the table on the GPU was full */
 	uint64_t unboxed;  /* tensor copies that went unchecked: map not known, box clipped */
-	bool has_history;  /* detector hirace was at work */
+	bool has_history;  /* detector hirace was active */
 	uint64_t threads_aside, accesses_aside; /* of it: without numbers, or words */
 	uint64_t host_launches, host_launches_plain;
 	uint64_t modules, plain_modules;
@@ -278,7 +278,7 @@ struct race_results {
 	uint64_t host_checked, host_lost, host_ranges_lost;
 	struct race_transfer_counts transfers; /* copies of the host, summed over processes */
 	struct race_holds holds;	       /* launches held back, summed over contexts */
-	/* Why nothing was checked, as far as only the launcher knows; NULL: what is here says
+	/* Why nothing was checked, where only the launcher knows it; NULL: the fields above show
 	 * it. */
 	const char *why_nothing;
 	uint64_t failed_modules; /* that could not be loaded */
@@ -318,7 +318,7 @@ uint64_t race_counter_get(const struct race_results *r, enum race_counter_id id)
 /* Adds to a counter, or sets a flag if n isn't 0. */
 void race_counter_add(struct race_results *r, enum race_counter_id id, uint64_t n);
 
-/* What kinds.def says of a kind; texts are NULL where it says nothing. */
+/* What kinds.def has for a kind; texts are NULL where it has none. */
 struct race_kind_row {
 	const char *name;
 	enum race_class cls;
@@ -363,7 +363,7 @@ struct race_sites {
 /*
  * Decodes a struct race_site_blob with its bytes; more may follow it (padding). Checks magic,
  * version, sizes, every section's bounds and the content hash. Returns NULL and fills *t, or
- * says what is wrong with it (a constant string); then *t needs no free.
+ * what is wrong with it (a constant string); then *t needs no free.
  */
 const char *race_sites_decode(const void *blob, size_t size, struct race_sites *t);
 void race_sites_close(struct race_sites *t);
@@ -399,14 +399,14 @@ bool race_transfer_read(struct race_results *out, const void *payload, size_t n,
 bool race_transfer_counts_read(struct race_results *out, const void *payload, size_t n);
 /* The same for RACE_CHUNK_ORIGIN. */
 bool race_origin_read(struct race_results *out, const void *payload, size_t n, uint32_t pid);
-/* Gives the host's operations of pairs their calls, when all chunks have been read and again when
- * those got their lines. */
+/* Attaches their calls to the host's operations of pairs: once all chunks have been read, and again
+ * once the calls have lines. */
 void race_origins_place(struct race_results *r);
-/* The place of a finding with calls, again after those got their functions and lines. */
+/* Sets the place of a finding with calls; again once these have functions and lines. */
 void race_transfer_place(struct base_arena *a, struct race_finding *f);
 void race_transfer_counts_add(struct race_transfer_counts *to,
 			      const struct race_transfer_counts *from);
-/* "captured", for JSON; and the class of a finding about an operation of so many bytes. */
+/* "captured", for JSON; and the class of a finding about an operation of that many bytes. */
 const char *race_transfer_skip_name(unsigned why);
 enum race_class race_transfer_class(uint64_t bytes);
 
@@ -417,21 +417,21 @@ const char *race_hold_skip_name(unsigned why);
 /* ---- verify.c ------------------------------------------------------------ */
 
 /*
- * The findings of `collide` that no pair of the oracle confirms: none has a side in the same place
- * (file and line; without lines the same function) that is the same instruction, or one of the same
- * direction in the same object that stands for it. Possible races need no confirmation,
- * nor do findings in host code, whose lines the oracle does not know.
- * Returns how many; the indexes of the first `max` go to `out`.
+ * The findings of `collide` that no pair of the oracle confirms: no pair has a side in the same
+ * place (file and line; without lines, the same function) that is the same instruction, or one of
+ * the same direction on the same object that represents it. Possible races need no confirmation,
+ * nor do findings in host code, whose lines the oracle does not know. Returns how many; the indexes
+ * of the first `max` go to `out`.
  */
 size_t race_unconfirmed(const struct race_results *r, size_t *out, size_t max);
 
 /* ---- shm_read.c ---------------------------------------------------------- */
 
 /*
- * Reads the file that the agent left (shm.h) and adds what it holds to *out. Survives half-written
- * data: records that aren't valid yet and chunks without their size are passed over, what
- * contradicts itself is counted in out->damaged. The same (table, site, kind) of several contexts
- * is one finding. Returns 0, or BASE_EXIT_INPUT when the bytes are no such file.
+ * Reads the file that the agent left (shm.h) and adds what it holds to *out. Tolerates half-written
+ * data: records that aren't valid yet and chunks without their size are skipped; inconsistent ones
+ * are counted in out->damaged. The same (table, site, kind) of several contexts is one finding.
+ * Returns 0, or BASE_EXIT_INPUT if the bytes are not such a file.
  */
 int race_shm_read(const void *map, size_t bytes, struct race_results *out);
 
@@ -441,7 +441,7 @@ enum race_ignored {
 	RACE_IGNORED_NOT = 0,
 	RACE_IGNORED_SUPPRESSED, /* by a line of the suppressions file */
 	RACE_IGNORED_SAME_VALUE, /* intra-warp conflict of equal values, --same-value=ignore */
-	RACE_IGNORED_POSSIBLE	 /* class possible, not asked for */
+	RACE_IGNORED_POSSIBLE	 /* class possible, not requested */
 };
 
 /* One line of a suppressions file. */
@@ -464,7 +464,7 @@ struct race_ignore {
 /*
  * Reads a suppressions file (docs/reading-a-report.md): lines `race:PATTERN`, `KIND:PATTERN` or
  * `kind:KIND`, `#` comments. A pattern matches a part of a function's mangled or demangled name
- * or of a file's path; `*` stands for any text, `^` and `$` tie it to the ends, `:123` behind a
+ * or of a file's path; `*` stands for any text, `^` and `$` tie it to the ends, `:123` after a
  * path is a line. Errors go to the sink as path:line:col; returns false when there was one.
  */
 bool race_ignore_read(struct race_ignore *ig, const char *path, struct base_sink *sink);

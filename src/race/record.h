@@ -1,5 +1,5 @@
 /*
- * record.h - what the GPU writes when it sees a race, and where.
+ * record.h - what the GPU writes when it detects a race, and where.
  *
  * Shared by host C and CUDA C (freestanding: fixed-size integers only). One
  * runtime block per CUDA context lies in device memory (struct race_rt, at most
@@ -15,7 +15,7 @@
 #include <stdint.h>
 #endif
 
-/* What a check saw. The order is the order of certainty in reports. */
+/* What a check found. The order is that of certainty in reports. */
 enum race_kind {
 	RACE_KIND_NONE = 0,
 #define KIND(id, number, ...) RACE_KIND_##id = number,
@@ -32,7 +32,7 @@ enum race_kind {
 /* race_record.flags */
 #define RACE_REC_USED	   1u /* speculated read: its value was really used later */
 #define RACE_REC_GENERIC   2u /* address is generic (else: of the site's space) */
-#define RACE_REC_TWO_SIDES 4u /* was and now say who the earlier access was (shadow.h) */
+#define RACE_REC_TWO_SIDES 4u /* was and now describe the earlier access (shadow.h) */
 
 /* First sighting of one (site, kind). 128 bytes; strong stores only, `valid` last. */
 struct race_record {
@@ -99,14 +99,14 @@ struct race_knobs {
 	uint32_t order_a[2], order_b;
 	uint32_t window;   /* bytes of a bulk copy that are checked at most, a multiple of 16 */
 	uint32_t sparse;   /* `dense` of n, with n counted up to `sparse` only */
-	uint32_t order_id; /* of the module, as its order table says; the run leaves it */
+	uint32_t order_id; /* of the module, as in its order table; the run doesn't change it */
 };
 
 #define RACE_KNOB_TRAP	  1u /* brkpt when there is no agent */
 #define RACE_SAMPLE_NEVER 0xffffffffu
 #define RACE_SAMPLE_SITES 0x80000000u /* + limit: groups are chosen, not executions */
 #define RACE_DENSE_ALL	  0xffffffffu /* every check is delayed */
-#define RACE_SPARSEST	  64u	      /* never fewer than one delay in so many checks */
+#define RACE_SPARSEST	  64u	      /* never fewer than one delay in that many checks */
 #define RACE_WINDOW	  1024u	      /* what is checked of a bulk copy */
 #define RACE_WINDOW_ALL	  0xfffffff0u
 
@@ -124,7 +124,7 @@ struct race_knobs {
 #endif
 
 /*
- * Key of a (site, kind) in race_rt.slots; never 0. A finaliser in the way of splitmix64: the low
+ * Key of a (site, kind) in race_rt.slots; never 0. A finaliser in the style of splitmix64: the low
  * bits, which choose the slot, depend on all of the table's hash, the site and the kind.
  */
 RACE_FN uint64_t race_slot_key(uint64_t table, uint32_t site, uint32_t kind)
@@ -148,12 +148,12 @@ RACE_FN uint32_t race_slot_index(uint64_t key)
 
 #define RACE_PROBES 16u
 
-/* A width: was and now are a number of bytes << 32 | the FNV-1a sum of so many (by words of 8, its
- * halves folded), for more than fits in registers. */
+/* A width: was and now are a number of bytes << 32 | the FNV-1a sum of that many (by words of 8,
+ * its halves folded), for more than fits in registers. */
 #define RACE_WIDTH_SUM 128u
 
 /*
- * What a check hands to __collider_changed and __collider_warp in one word: site, kind, width of
+ * What a check passes to __collider_changed and __collider_warp in one word: site, kind, width of
  * the element, and whether a speculated value was used (RACE_REC_USED).
  */
 #define RACE_WHAT_SITES	   (1u << 24)
@@ -185,7 +185,7 @@ RACE_STATIC_ASSERT(sizeof(struct race_rt) <= (2u << 20), "at most 2 MiB on the G
 /* ---- the words of a check by call --------------------------------------------------- */
 
 /*
- * What a check hands to the function that it calls (src/device/check.cu).
+ * What a check passes to the function that it calls (src/device/check.cu).
  *
  * Accesses that are checked together are split into *items*: up to 8 bytes at one address. A call
  * takes up to RACE_CHECK_ITEMS of them, with what the access loaded or stored:
@@ -221,8 +221,9 @@ RACE_STATIC_ASSERT(sizeof(struct race_rt) <= (2u << 20), "at most 2 MiB on the G
 #define RACE_ITEM_PAIR	     0x10u /* two elements of 4 bytes */
 #define RACE_ITEM_STEP	     0x20u /* of the next site: a new access */
 #define RACE_ITEM_LANES	     0x40u /* the first of a store: compare the lanes */
-#define RACE_ITEM_RISES	     0x80u /* addresses rise with tid.x: not where rows are whole warps */
-#define RACE_ITEM_EACH(b)    ((b)*0x01010101u)
+#define RACE_ITEM_RISES                                                                            \
+	0x80u /* addresses rise with tid.x: no comparison where rows are whole warps */
+#define RACE_ITEM_EACH(b) ((b)*0x01010101u)
 
 /* What a call found: the items that differ, those that happened (bits), and how many there are. */
 #define RACE_FOUND(changed, happened, n) ((changed) | (happened) << 4 | (n) << 8)
@@ -249,8 +250,9 @@ RACE_STATIC_ASSERT(RACE_KIND_SPECULATED_READ == RACE_KIND_NC_READ + 1, "race_ite
 
 /*
  * Uses of speculated values. Where a value whose second reading differed is really used, the key of
- * (table, site, speculated) is stored at race_used_place(key) of a table in the host's memory; a
- * record whose key is found there was used. Two keys of one place: the last one stays (a miss).
+ * (table, site, speculated) is stored at race_used_place(key) of a table in the host's memory; the
+ * value of a record whose key is found there was used. If two keys have one place, the last one
+ * remains (a miss).
  */
 #define RACE_USED (1u << 15)
 

@@ -2,8 +2,9 @@
  * rules.h - the PTX memory model's rules about two operations, as pure functions.
  *
  * PTX ISA 9.0, chapter 8: scopes (8.5), strong operations (8.4), conflict and data race (8.6.1,
- * 8.7.1), morally strong (8.6). Ordering itself (causality) is oracle/oracle.c's; here is what
- * it and every other detector ask about a pair: the only place that knows these rules.
+ * 8.7.1), morally strong (8.6). Ordering itself (causality) belongs to oracle/oracle.c; this is
+ * what it and every other detector need to know about a pair, and the only place that knows these
+ * rules.
  *
  * The inline functions take a pair in parts, for callers that keep its parts in forms of their own
  * (the oracle numbers its threads); those below take two whole operations.
@@ -14,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Who performs an operation. The host and its copies are in no grid. */
+/* The thread that performs an operation. The host and its copies belong to no grid. */
 struct race_place {
 	uint32_t device;       /* RACE_HOST: host code */
 	uint32_t cluster, cta; /* linear numbers within the grid */
@@ -46,7 +47,7 @@ enum race_proxy { RACE_PROXY_GENERIC, RACE_PROXY_ASYNC, RACE_PROXY_TENSORMAP, RA
 
 enum race_op_kind { RACE_OP_READ = 1, RACE_OP_WRITE = 2, RACE_OP_RMW = 3 };
 
-/* A memory operation or a fence, as far as the rules about pairs go. */
+/* A memory operation or a fence, as far as the rules about pairs need it. */
 struct race_op {
 	struct race_place place;
 	uint32_t actor; /* thread or pseudo-thread; equal: related in program order */
@@ -56,7 +57,7 @@ struct race_op {
 	uint64_t address, bytes;
 };
 
-/* How an operation is performed: what moral strength asks about each side. */
+/* How an operation is performed: what moral strength depends on, for each side. */
 struct race_manner {
 	uint8_t strength, scope, proxy; /* enum race_strength, race_scope, race_proxy */
 };
@@ -77,7 +78,7 @@ static inline bool race_scopes_meet(enum race_scope between, uint8_t a, uint8_t 
 	return between <= a && between <= b;
 }
 
-/* Of two operations of different threads (8.6). has_same_bytes: true where one is a fence. */
+/* For two operations of different threads (8.6). has_same_bytes: true if one is a fence. */
 static inline enum race_moral race_moral_of(struct race_manner a, struct race_manner b,
 					    enum race_scope between, bool has_same_bytes)
 {

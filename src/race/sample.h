@@ -5,8 +5,8 @@
  * A group's *number* for a run is a hash of (table, first site, seed); a module gets a limit, and
  * its groups with numbers below it are checked. The limit is the least that covers N sites, of all
  * that are known: those of the modules that are loaded, and of the coverage file. An execution that
- * the draw of collide.ptxt passes over asks for the number, out of the way, so nothing is paid
- * without sampling; a checked group marks its place in a map. SuperCollider 7.3 does it by JIT.
+ * the draw of collide.ptxt skips computes the number, in cold code, so sampling costs nothing when
+ * it is off; a checked group marks its place in a map. SuperCollider 7.3 does it by JIT.
  */
 #ifndef COLLIDER_RACE_SAMPLE_H
 #define COLLIDER_RACE_SAMPLE_H
@@ -18,7 +18,7 @@
 
 #define RACE_SAMPLE_LIMIT_ALL 0x7ffffffeu
 
-/* The key that the code of a group carries. */
+/* The key in the code of a group. */
 RACE_FN uint64_t race_sample_key(uint64_t table, uint32_t site)
 {
 	return race_slot_key(table, site, RACE_KIND_NONE);

@@ -1,28 +1,28 @@
 /*
  * shadow.h - the bits of a history word: the one place that knows where a field lies.
  *
- * A detector with a word for each location (HiRace, SC'24, Figure 2) keeps in 8 bytes who accessed
- * it last, when, and what state the history is in:
+ * A detector with a word for each location (HiRace, SC'24, Figure 2) keeps in 8 bytes which thread
+ * accessed it last, when, and the state of the history:
  *
  *	bits  0 to  4	state		enum shadow_state of src/shadow/machine.h
  *	bits  5 to 10	stamp		release stamp of the access; 63 stands for 63 and more
  *	bits 11 to 16	warp clock	__syncwarps of the thread since its block's last barrier
- *	bits 17 to 26	launch		1 to 1,023; 0: nobody has accessed it since a sweep
+ *	bits 17 to 26	launch		1 to 1,023; 0: not accessed since a sweep
  *	bits 27 to 63	place		block clock * 2^thread_bits + thread
  *
- * Thread and block clock share 37 bits, and the launch says where the border lies: a launch of 2^20
+ * Thread and block clock share 37 bits, and the launch determines the boundary: a launch of 2^20
  * threads can count 131,071 barriers of a block, one of 2^31 threads 63. thread_bits is from 10 to
  * 31. Words of shared memory hold the thread's number in its block: 10 bits, and 2^27 - 1 barriers.
  *
- * No field may give a report by being full or by wrapping:
+ * No field may cause a report by being full or by wrapping:
  *
  *  - stamp: stops at 63, which means "63 or more" (release.h says why that is enough);
  *  - warp clock, block clock, thread: a thread whose number doesn't fit *steps aside*: it neither
- *    checks nor stores (shadow_can_track), and is counted. What is left is the history of the
- *    other threads, which is judged as it is;
+ *    checks nor stores (shadow_can_track), and is counted. The word then holds the history of the
+ *    other threads, which is judged as usual;
  *  - launch: after number 1,023 all words are set to 0 (a sweep), and numbers begin at 1 again.
  *
- * Zeroed memory is a word that nobody has accessed. Freestanding C, compiled by CUDA C too.
+ * Zeroed memory is a word that has not been accessed. Freestanding C, compiled by CUDA C too.
  */
 #ifndef COLLIDER_RACE_SHADOW_H
 #define COLLIDER_RACE_SHADOW_H
@@ -61,7 +61,7 @@ RACE_FN uint32_t shadow_bits(uint64_t word, uint32_t at, uint32_t bits)
 	return (uint32_t)(word >> at) & ((1u << bits) - 1u);
 }
 
-/* How many bits the thread numbers of a launch take: what to give as thread_bits. */
+/* How many bits the thread numbers of a launch take: the value for thread_bits. */
 RACE_FN uint32_t shadow_thread_bits(uint64_t threads)
 {
 	uint32_t bits = SHADOW_THREAD_BITS_MIN;
@@ -109,7 +109,7 @@ RACE_FN struct shadow_word shadow_decode(uint64_t word, uint32_t thread_bits)
 	return w;
 }
 
-/* The number of the launch behind number `launch`; 0: sweep all words first, then it is 1. */
+/* The number of the launch after number `launch`; 0: sweep all words first, then it is 1. */
 RACE_FN uint32_t shadow_launch_next(uint32_t launch)
 {
 	return launch < SHADOW_LAUNCH_LAST ? launch + 1u : 0u;
@@ -135,8 +135,8 @@ RACE_FN uint32_t shadow_launch_next(uint32_t launch)
  * The pools are address space; the host says how much of them has memory (race_history_pool). When
  * it runs out the pieces that come later go unchecked, and their accesses are counted.
  *
- * A launch is known by its place in a table by %gridid: the first thread of it that comes takes a
- * place, whose number is the launch number of the words. When the table is full later
+ * A launch is identified by its place in a table by %gridid: the first of its threads that arrives
+ * takes a place, whose number is the launch number of the words. When the table is full later
  * launches step aside until the host has swept all words.
  */
 
@@ -165,7 +165,7 @@ RACE_FN uint32_t shadow_launch_next(uint32_t launch)
 #define RACE_HISTORY_LAUNCHES SHADOW_LAUNCH_LAST
 #define RACE_HISTORY_PROBES   32u
 /* Of the side words of locations that strong accesses touch, and of the joins of blocks: by hash,
- * since who shares an entry only joins more (shadow/release.h). */
+ * since locations that share an entry only join more (shadow/release.h). */
 #define RACE_HISTORY_SIDES  (1u << 16)
 #define RACE_HISTORY_BLOCKS (1u << 16)
 
@@ -213,12 +213,12 @@ RACE_FN uint64_t race_history_key(uint64_t grid, uint64_t epoch)
 	return grid + 1u + (epoch << 40);
 }
 
-/* race_history_tables.unseen: who may order threads of a kernel without our seeing it. */
+/* race_history_tables.unseen: what may order threads of a kernel without being seen. */
 #define RACE_HISTORY_HOST_ORDERS 1u /* host code: it has memory in common with kernels */
 #define RACE_HISTORY_GRID_ORDERS 2u /* kernels that were not instrumented */
 #define RACE_HISTORY_BLIND	 4u /* launches can't be told apart: no thread gets a number */
 
-/* The symbol RACE_HISTORY_SYMBOL. All zero: no check does anything. */
+/* The symbol RACE_HISTORY_SYMBOL. If all are zero, checks do nothing. */
 struct race_history {
 	struct race_knobs knobs;
 	uint64_t directory;	    /* RACE_HISTORY_PIECES addresses of blocks */
@@ -236,7 +236,7 @@ struct race_history {
 #define RACE_HISTORY_SITE(w)   ((uint32_t)(w)&0xffffffu)
 #define RACE_HISTORY_ACCESS(w) ((uint32_t)(w) >> 24 & 3u) /* enum shadow_access */
 #define RACE_HISTORY_ACCESS_AT 24u
-#define RACE_HISTORY_STRONG    (1u << 26)		  /* a strong load: looked at, not stored */
+#define RACE_HISTORY_STRONG    (1u << 26)		  /* a strong load: compared, not stored */
 #define RACE_HISTORY_BYTES     (1u << 27)		  /* this kernel accesses bytes, too */
 #define RACE_HISTORY_NARROW(w) ((uint32_t)(w) >> 28 & 3u) /* bytes, if fewer than 4; or 0 */
 #define RACE_HISTORY_NARROW_AT 28u
@@ -246,11 +246,12 @@ struct race_history {
 #define RACE_HISTORY_MAYBE_AT  40u
 
 /*
- * A thread's number, clocks and launch are one word in a register: a history word as its next
- * access would leave it, with the bits of state and stamp used otherwise. Launch 0: it steps aside.
+ * A thread's number, clocks and launch are one word in a register: a history word as the thread's
+ * next access would leave it, with other uses for the bits of state and stamp. Launch 0: it steps
+ * aside.
  */
 #define RACE_ACTOR_BITS(me) (((uint32_t)(me)&31u) + SHADOW_THREAD_BITS_MIN)
-#define RACE_ACTOR_UNSURE   (1u << 5) /* all it sees is only possible */
+#define RACE_ACTOR_UNSURE   (1u << 5) /* all its findings are only possible */
 #define RACE_ACTOR_ASIDE    (1u << 6) /* until the next barrier of its block */
 #define RACE_ACTOR_HAS(me)  ((uint32_t)((me) >> SHADOW_LAUNCH_AT) & SHADOW_LAUNCH_LAST)
 
@@ -291,7 +292,7 @@ struct race_history_shared {
 	uint32_t reserved;
 };
 
-/* Bytes of such a table for so many bytes (a multiple of 4) of shared memory. */
+/* Bytes of such a table for that many bytes (a multiple of 4) of shared memory. */
 #define RACE_HISTORY_SHARED_WORDS(n)		((n)*2u)
 #define RACE_HISTORY_SHARED_SITES(n)		(n)
 #define RACE_HISTORY_SHARED_BYTES(n, has_bytes) (16u + (n)*3u + ((has_bytes) ? (n)*12u : 0u))

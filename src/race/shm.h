@@ -42,8 +42,8 @@ struct race_region {
 	uint32_t plain_modules; /* modules without Collider's marker */
 	uint32_t error;		/* CUresult that killed the context, 0 = none */
 	/* 1: the device counts in `rt` below, in the file itself, so that nothing is lost with the
-	 * program: the sums of its threads that have ended. `checked` is that of all threads then,
-	 * `warp_checked` to `unboxed` and `counts` are not used. */
+	 * program: the sums of its threads that have ended. Then `checked` is that of all threads,
+	 * and `warp_checked` to `unboxed` and `counts` are not used. */
 	uint32_t is_live;
 	uint32_t has_history;			/* some module has detector hirace */
 	uint64_t threads_aside, accesses_aside; /* of detector hirace, see shadow.h */
@@ -55,7 +55,7 @@ struct race_region {
 	struct race_rt rt __attribute__((aligned(4096)));
 	struct race_record records[RACE_SLOTS] __attribute__((aligned(4096)));
 	/* Not 0: loops that wait are to end their kernel (--timeout under --shuffle=all). The
-	 * device sees this page behind the records. */
+	 * device sees this page after the records. */
 	uint32_t stop __attribute__((aligned(4096)));
 	/* Not 0: release stamps of detector hirace stand beside locations (shadow.h). */
 	uint32_t ordered;
@@ -66,7 +66,8 @@ struct race_region {
 	struct race_maps maps __attribute__((aligned(4096))); /* seen by the device, too */
 };
 
-/* What the device has to see of a region: its records and what follows; and where these two lie. */
+/* The part of a region that the device sees: its records and what follows; and the offsets of two
+ * of these. */
 #define RACE_REGION_MAPPED (sizeof(struct race_region) - offsetof(struct race_region, records))
 #define RACE_REGION_MAPS                                                                           \
 	(offsetof(struct race_region, maps) - offsetof(struct race_region, records))
@@ -98,7 +99,7 @@ enum race_chunk_kind {
 };
 
 struct race_chunk {
-	uint32_t bytes; /* payload bytes behind this header; 0: not complete yet */
+	uint32_t bytes; /* payload bytes after this header; 0: not complete yet */
 	uint32_t kind;	/* enum race_chunk_kind */
 	uint64_t hash;
 	uint32_t pid;
@@ -119,19 +120,19 @@ struct race_shm {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t agent_state; /* enum race_agent_state; the best of all processes */
-	uint64_t heap_used;   /* bytes claimed behind RACE_SHM_HEAP; atomic */
+	uint64_t heap_used;   /* bytes claimed after RACE_SHM_HEAP; atomic */
 	uint64_t heap_limit;  /* file size - RACE_SHM_HEAP */
 	uint32_t nregions;    /* claimed; atomic; may exceed RACE_REGIONS (those had no room) */
 	uint32_t nprocesses;
-	/* What `collider run` asked for; the agent obeys. */
+	/* What `collider run` requests of the agent. */
 	uint32_t rdelay, wdelay, sample, seed;
 	uint32_t flags;	 /* RACE_RUN_* */
 	uint32_t dense;	 /* checks of a thread that are all delayed; 0: all its checks */
 	uint32_t order;	 /* enum race_order | RACE_ORDER_ALL: --shuffle */
 	uint32_t window; /* bytes checked of a bulk copy at most; 0: whole copies */
-	uint32_t sites;	 /* --sample: check so many sites only, and note which; 0: all, not noted */
-	/* Groups below this number are checked, as far as earlier runs' coverage shows; 0: it
-	 * doesn't. And the highest that a module got, by the agents; atomic. */
+	uint32_t sites;	 /* --sample: check that many sites, and note which; 0: all, not noted */
+	/* Groups below this number are checked, as computed from earlier runs' coverage; 0: it
+	 * wasn't. And the highest limit that the agents have given a module; atomic. */
 	uint32_t sites_limit, sites_limit_used;
 	uint32_t failed_modules; /* that could not be loaded; atomic */
 	uint32_t reserved[8];

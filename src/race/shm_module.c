@@ -1,10 +1,10 @@
 /*
- * shm_module.c - the file shared with `collider run`, for those that load modules on a device:
+ * shm_module.c - the file shared with `collider run`, for the loaders of modules on a device:
  * regions, site tables, kernels' counters, knobs.
  *
- * Apart from shm_write.c, which the runtime of host code holds too: that has no device, and nothing
- * of this. Called under the caller's lock where it says so in shm_write.h. Allocates for --sample
- * alone.
+ * Separate from shm_write.c, which is also linked into the runtime of host code: that has no device
+ * and needs none of this. Called under the caller's lock where shm_write.h says so. Allocates only
+ * for --sample.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static void sample_table(const char *bytes, size_t n)
 	race_sites_close(&t);
 }
 
-/* The knob of a module, whose tables are known. */
+/* The `sample` knob of a module whose tables are known. */
 static uint32_t sample_knob(void)
 {
 	struct race_shm *shm = race_shm_get();
@@ -118,7 +118,7 @@ static uint32_t half(uint32_t ns)
 	return ns / 2 + (ns & 1);
 }
 
-/* The order of blocks (--shuffle) in the knobs of an image of which `verdict` was found. */
+/* Sets the order of blocks (--shuffle) in the knobs of an image with this verdict. */
 static void set_order(struct race_knobs *k, enum race_order_verdict verdict)
 {
 	struct race_shm *shm = race_shm_get();
@@ -159,7 +159,7 @@ void race_shm_knobs(struct race_knobs *k, const struct race_fill *fill)
 	set_order(k, fill->order(k->order_id, fill->arg));
 }
 
-/* Where the words are only who has them knows; without words no check may count. */
+/* Only the caller knows where the words are; without words no check may count. */
 void race_shm_history(struct race_history *h, const struct race_fill *fill)
 {
 	if (h->tables)

@@ -2,14 +2,14 @@
  * shm_read.c - reads the file that the agent left, in whatever state it was left.
  *
  * The program may have been killed at any instruction, and its stray stores can
- * have hit the mapping. So: sizes are clamped to the bytes there are, a record
- * counts once its `valid` word is there, a chunk once its size is, both are
- * copied before they are looked at, and what contradicts itself is counted as
- * damaged. A record whose table is lost is still a finding, without a place.
+ * have hit the mapping. Therefore sizes are clamped to the bytes there are; a record counts once
+ * its `valid` word is set, a chunk once its size is; both are copied before they are examined, and
+ * inconsistent ones are counted as damaged. A record whose table is lost is still a finding,
+ * without a place.
  *
  * The same (table, site, kind) of several contexts becomes one finding: the first
- * sighting is that of the first region, counts are summed, of the two counts of
- * a slot (record and last snapshot) the larger is taken.
+ * sighting is that of the first region, counts are summed; of the two counts of a slot (record and
+ * last snapshot) the larger one is taken.
  */
 #include "race/shadow.h"
 #include "race/race.h"
@@ -57,7 +57,7 @@ static const char *text_copy(struct reader *rd, const char *s)
 	return race_text(&rd->out->arena, s, strlen(s));
 }
 
-/* Which kernels were not shuffled: no news unless it was asked for. */
+/* Which kernels were not shuffled: noted only if shuffling was requested. */
 static void order_note(struct reader *rd, const char *func, unsigned why)
 {
 	if (!(rd->order & ~(uint32_t)RACE_ORDER_ALL) ||
@@ -136,7 +136,7 @@ static void chunk_take_kernel(struct reader *rd, const struct race_chunk *c,
 	race_kernel_add(rd->out, &out);
 }
 
-/* One chunk; those of the host's copies come in a round of their own (`is_last`), when the contexts
+/* One chunk; those of the host's copies are read in a second pass (`is_last`), when the contexts
  * are known. */
 static void chunk_take(struct reader *rd, const struct race_chunk *c, const unsigned char *payload,
 		       bool is_last)
@@ -236,7 +236,7 @@ static void inlined_fill(struct reader *rd, const struct race_sites *t, uint32_t
 	memcpy(f->inlined, chain, n * sizeof(*chain));
 }
 
-/* Looks the record's site up and fills in what it says. */
+/* Looks up the record's site and fills in what it holds. */
 static void site_fill(struct reader *rd, const struct race_record *rec, struct race_finding *f,
 		      struct race_finding_site *fs)
 {
@@ -272,7 +272,7 @@ static void site_fill(struct reader *rd, const struct race_record *rec, struct r
 	inlined_fill(rd, &t->sites, s.frame, f);
 }
 
-/* The block that the program took itself for. */
+/* The logical block. */
 static void block_fill(struct reader *rd, const struct race_record *rec, uint32_t block[3])
 {
 	const uint32_t size[3] = {rec->grid_x, rec->grid_yz & 0xffff, rec->grid_yz >> 16};
@@ -429,7 +429,8 @@ static void live_read(const unsigned char *at, struct race_region *head)
 		head->warp_checked += now.counters[i].warp;
 		head->launches += now.counters[i].launches;
 	}
-	/* Threads count when they end; what those have checked that hadn't is in the head. */
+	/* Threads add their counts when they end; the head has those of the threads that had
+	 * not. */
 	if (head->checked < checked)
 		head->checked = checked;
 }
@@ -439,7 +440,7 @@ static void region_read(struct reader *rd, const unsigned char *at)
 	struct race_region head;
 	struct race_results *out = rd->out;
 
-	/* Only the head: the arrays behind it are half a megabyte and mostly untouched. */
+	/* Only the head: the arrays after it are half a megabyte and mostly untouched. */
 	memcpy(&head, at, offsetof(struct race_region, counts));
 	if (head.state == RACE_REGION_FREE)
 		return;

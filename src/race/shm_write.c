@@ -3,8 +3,8 @@
  *
  * Everything is claimed without a lock, since several processes write to the
  * file. A chunk's `room` is set at once and `bytes` last, so that a reader can
- * step over one whose writer was killed in between. Limits (RACE_REGIONS,
- * heap_limit) are reported, never waited for.
+ * step over one whose writer was killed in between. When a limit (RACE_REGIONS, heap_limit) is
+ * reached, that is reported; nothing waits.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -60,8 +60,8 @@ static const char *try_file(int fd)
 	return "was made by another version of Collider";
 }
 
-/* The inherited descriptor; whoever starts processes may close it (Python's subprocess does), then
- * the launcher's own through /proc. */
+/* The inherited descriptor; if a parent process has closed it (Python's subprocess does), the
+ * launcher's own through /proc. */
 static bool open_given(const char *number)
 {
 	const char *path = getenv(RACE_SHM_PATH_ENV), *why, *why_not = "";
@@ -136,7 +136,7 @@ void race_shm_state(enum race_agent_state state)
 {
 	uint32_t old = __atomic_load_n(&shm->agent_state, __ATOMIC_RELAXED);
 
-	/* The best of all processes: attached stays, otherwise the latest trouble is kept. */
+	/* The best of all processes: attached stays; otherwise the latest problem is kept. */
 	while (old != RACE_AGENT_ATTACHED &&
 	       !__atomic_compare_exchange_n(&shm->agent_state, &old, (uint32_t)state, 0,
 					    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
@@ -178,7 +178,7 @@ void *race_shm_find(enum race_chunk_kind kind, uint64_t hash, size_t *bytes)
 		struct race_chunk *c = heap_at(at);
 		uint32_t room = __atomic_load_n(&c->room, __ATOMIC_ACQUIRE);
 
-		if (room == 0) /* claimed this moment by another process: look no further */
+		if (room == 0) /* just claimed by another process: stop here */
 			return NULL;
 		*bytes = __atomic_load_n(&c->bytes, __ATOMIC_ACQUIRE);
 		if (*bytes && c->kind == kind && c->hash == hash)
@@ -207,7 +207,7 @@ void race_shm_say(const char *fmt, ...)
 	n = strlen(line);
 	line[n++] = '\n';
 	if (write(STDERR_FILENO, line, n) < 0)
-		return; /* stderr is closed: nobody listens */
+		return; /* stderr is closed */
 }
 
 void race_shm_note(const char *fmt, ...)

@@ -2,7 +2,7 @@
  * shm_write.h - the program's side of the shared file (race/shm.h): what the agent and the CPU
  * device write there.
  *
- * Works in somebody else's process: nothing here exits, and nothing allocates. Claims are made
+ * Works in the user's process: nothing here exits, and nothing allocates. Claims are made
  * without a lock (several processes write), each writer owns what it claimed.
  */
 #ifndef COLLIDER_RACE_SHM_WRITE_H
@@ -15,7 +15,7 @@
 #include "race/order_image.h"
 #include "race/shm.h"
 
-/* Maps the file of `collider run`, or makes an own one. False (said): there is none. */
+/* Maps the file of `collider run`, or creates one. False (with a message): there is none. */
 bool race_shm_open(void);
 /* The file, after race_shm_open; NULL before. */
 struct race_shm *race_shm_get(void);
@@ -39,8 +39,8 @@ bool race_shm_has(enum race_chunk_kind kind, uint64_t hash);
 
 /*
  * Copies the site table that lies at `bytes` (at most `room` of them) under the symbol `name`, if
- * the file has not got it yet. What is damaged or finds no place is noted. Two threads must not
- * copy the same table at the same time.
+ * the file doesn't have it yet. A note says if it is damaged or if there is no room. Two threads
+ * must not copy the same table at the same time.
  */
 void race_shm_sites(const char *name, const char *bytes, size_t room);
 
@@ -53,17 +53,16 @@ struct race_kernel_count {
 /* Appends a kernel's counter; NULL: the heap is full. */
 struct race_kernel_count *race_shm_kernel(const char *name, bool is_instrumented);
 
-/* What a run knows of a module whose runtime block it fills in. */
+/* What a run knows about a module whose runtime block it fills in. */
 struct race_fill {
 	uint64_t rt; /* address of its struct race_rt */
-	/* What was found of the image's order of blocks; `id` as its order table has it. */
+	/* What was determined about the image's order of blocks; `id` as in its order table. */
 	enum race_order_verdict (*order)(uint32_t id, void *arg);
 	void *arg;
 };
 /*
- * Sets what `collider run` asked for in a module's runtime block of detector `id`; `block` is a
- * copy of it, or the block itself. What the instrumenter put there and the run has no say about,
- * stays.
+ * Sets what `collider run` requests in a module's runtime block of detector `id`; `block` is a copy
+ * of it, or the block itself. Fields that only the instrumenter determines are not changed.
  */
 void race_shm_block(enum race_detector_id id, void *block, const struct race_fill *fill);
 /* The same for each layout that a row of base/detectors.def names. */
@@ -76,13 +75,13 @@ struct race_transfer_counts;
 /*
  * Appends a copy or fill that raced (transfer.h), called with the stack `pcs`, the innermost of n
  * frames first; `api` is the function's name, NULL = unknown. Returns where its count is kept from
- * now on, NULL: the heap is full.
+ * now on; NULL: the heap is full.
  */
 uint64_t *race_transfer_tell(const struct race_transfer *t, const char *api, void *const *pcs,
 			     int n);
 /* Appends the call that asked for the operation `origin` of a pair (RACE_CHUNK_ORIGIN). */
 void race_origin_tell(uint32_t origin, void *const *pcs, int n);
-/* Appends the counters of this process, NULL: the heap is full. */
+/* Appends the counters of this process; NULL: the heap is full. */
 struct race_transfer_counts *race_transfer_counts_new(void);
 
 /* A line on stderr with "collider: " before it; base_say would allocate. */

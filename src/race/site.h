@@ -2,11 +2,10 @@
  * site.h - the table that turns a record's site number into words.
  *
  * Written by src/instrument into each module as
- * `.weak .global .align 8 .b64 __collider_sites_<hash>[n]`, copied as it is by the
- * agent into the shared file, read by src/report. Little-endian, offsets from the
- * start of the raw image. The image is: race_site_header, files, functions are
- * string offsets; then race_site[nsites], race_frame[nframes], strings.
- * In the module it is zstd-compressed behind a race_site_blob header.
+ * `.weak .global .align 8 .b64 __collider_sites_<hash>[n]`, copied unchanged by the agent into the
+ * shared file, read by src/report. Little-endian, offsets from the start of the raw image. The
+ * image is: race_site_header, files, functions are string offsets; then race_site[nsites],
+ * race_frame[nframes], strings. In the module it is zstd-compressed after a race_site_blob header.
  */
 #ifndef COLLIDER_RACE_SITE_H
 #define COLLIDER_RACE_SITE_H
@@ -51,8 +50,8 @@ enum race_space {
 /* race_site.flags */
 #define RACE_SITE_SPECULATED 1u /* nvcc may have invented this load */
 #define RACE_SITE_VOLATILE   2u
-#define RACE_SITE_LEADS	     8u	 /* the first of its group, which ends at the next such one */
-#define RACE_SITE_NEAR	     16u /* the instruction has no line: it is that of its neighbour */
+#define RACE_SITE_LEADS	     8u	 /* the first of its group, which ends before the next such site */
+#define RACE_SITE_NEAR	     16u /* the instruction has no line: this is a neighbour's */
 #define RACE_SITE_UPDATE(f)  ((f) >> 5 & 7u) /* enum race_update (pair.h) */
 #define RACE_SITE_WAITS	     4u /* of a kernel or function with a loop that waits (order.h) */
 /* Of accesses that are checked whatever their strength; 0: weak (rules.h). */
@@ -62,7 +61,7 @@ enum race_space {
 #define RACE_SITE_SCOPE_AT    11u
 
 struct race_site {
-	uint32_t func; /* string: mangled name of the PTX function it stands in */
+	uint32_t func; /* string: mangled name of the PTX function that contains it */
 	uint32_t file; /* string: source path as in .file, 0 = unknown */
 	uint32_t line; /* 0 = unknown */
 	uint16_t col;
@@ -76,11 +75,11 @@ struct race_site {
 	uint32_t ptx_line; /* line in the PTX text */
 };
 
-/* "inlined at": the code of `func` was inlined into a place at file:line:col, which may itself
- * stand in inlined code (next). */
+/* "inlined at": the code of `func` was inlined at file:line:col, which may itself be inlined code
+ * (next). */
 struct race_frame {
 	uint32_t func; /* string: name of the inlined function, 0 = unknown */
-	uint32_t file; /* string: where the call stands */
+	uint32_t file; /* string: where the call is */
 	uint32_t line;
 	uint32_t col;
 	uint32_t next; /* index + 1 of the next outer frame, 0 = none */
@@ -95,14 +94,14 @@ struct race_unchecked {
 };
 
 enum race_unchecked_why {
-	RACE_WHY_UNKNOWN_OPCODE = 1,   /* the ISA table does not know it */
+	RACE_WHY_UNKNOWN_OPCODE = 1,   /* not in the ISA table */
 	RACE_WHY_UNSUPPORTED = 2,      /* known, but collide has no check for it (yet) */
 	RACE_WHY_PRIVATE = 3,	       /* proven to be the thread's own memory: nothing to check */
 	RACE_WHY_DEAD = 4,	       /* value never used */
 	RACE_WHY_KERNEL_AS_IT_WAS = 5, /* a kernel that could not be instrumented, named in func */
 	RACE_WHY_STRONG = 6,	       /* volatile, atomic, ...: not weak, so not for collide */
 	RACE_WHY_ORDERS = 7,	       /* orders threads in a way that isn't followed, in func */
-	/* About the order of blocks, not about checks: reported when it was asked for. */
+	/* About the order of blocks, not about checks: reported if shuffling was requested. */
 	RACE_WHY_WAITS = 100,	   /* func: a loop waits for another block */
 	RACE_WHY_FIXED_ORDER = 101 /* the module reads block ids in a way that isn't replaced */
 };

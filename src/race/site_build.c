@@ -1,10 +1,9 @@
 /*
  * site_build.c - writes a module's site table.
  *
- * Strings are entered in a uthash table whose nodes lie in an arena and know the
- * offset the string will have; the image is put together once, at the end. Frames
- * and unchecked entries are shared the same way: an inlined template gives
- * thousands of sites with one chain.
+ * Strings are entered in a uthash table whose nodes lie in an arena and hold the offset that the
+ * string will have; the image is put together once, at the end. Frames and unchecked entries are
+ * shared the same way: an inlined template gives thousands of sites with one chain.
  *
  * Cost: 100,000 sites with 100,000 different PTX texts (7 MB) take about 40 ms of a
  * slow core to enter and 30 ms to finish. A table without sites is valid: its
@@ -19,7 +18,7 @@
 
 #include "base/base.h"
 
-/* Growing a table misses the cache for every node: start where a usual module ends. */
+/* Growing a table misses the cache for every node: start at the size that a usual module needs. */
 #undef HASH_INITIAL_NUM_BUCKETS
 #undef HASH_INITIAL_NUM_BUCKETS_LOG2
 #define HASH_INITIAL_NUM_BUCKETS      4096U
@@ -159,7 +158,8 @@ static void image_build(struct race_site_builder *b, const char *module_name, co
 	h.strings_bytes = (uint32_t)b->text;
 	h.strings = (uint32_t)image->n;
 	base_buf_put(image, "", 1);
-	/* uthash goes through its entries in the order they came: that of their offsets. */
+	/* uthash iterates over its entries in the order of insertion, which is that of their
+	 * offsets. */
 	for (struct entry *e = b->strings; e; e = e->hh.next) {
 		base_buf_put(image, e->hh.key, e->hh.keylen);
 		base_buf_put(image, "", 1);
@@ -190,7 +190,7 @@ bool race_sites_finish(struct race_site_builder *b, const char *module_name, con
 		n = image.n;
 		memcpy(out + sizeof(head), image.p, n);
 	}
-	/* The buffer behind n may hold what a longer attempt left: the padding is cleared. */
+	/* Beyond n the buffer may hold the rest of a longer attempt: the padding is cleared. */
 	size_t padded = (sizeof(head) + n + 7) & ~(size_t)7;
 	memset(out + sizeof(head) + n, 0, padded - sizeof(head) - n);
 	memcpy(&h, image.p, sizeof(h));

@@ -1,7 +1,7 @@
 /*
  * site_read.c - reads a module's site table, whatever its bytes are.
  *
- * The bytes come out of a program's memory, so nothing is trusted: sizes are
+ * The bytes come from a program's memory, so nothing is trusted: sizes are
  * bounded before they are used, the content hash must match, and elements are
  * copied out (a hostile offset may be unaligned). After a successful decode
  * every getter is safe for every argument.
@@ -48,7 +48,7 @@ static const char *header_check(const struct race_sites *t)
 	return NULL;
 }
 
-/* Unpacks the image behind the blob header into t. */
+/* Unpacks the image after the blob header into t. */
 static const char *image_unpack(const struct race_site_blob *b, const unsigned char *stored,
 				struct race_sites *t)
 {
@@ -56,7 +56,7 @@ static const char *image_unpack(const struct race_site_blob *b, const unsigned c
 		return "the image has an impossible size";
 	if (!(b->flags & 1) && b->stored_bytes != b->raw_bytes)
 		return "the image has two sizes";
-	/* Before memory is taken: the frame must promise the same size. */
+	/* Before memory is allocated: the frame must declare the same size. */
 	if ((b->flags & 1) && ZSTD_getFrameContentSize(stored, b->stored_bytes) != b->raw_bytes)
 		return "the compressed image has another size than its header says";
 	t->size = b->raw_bytes;

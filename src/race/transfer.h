@@ -13,8 +13,8 @@
 
 #define RACE_TRANSFER_FRAMES 12u
 
-/* A copy of so few bytes may be a flag that a running kernel and the host pass to each other, which
- * is outside the memory model, but no accident: reported as possible only. */
+/* A copy of at most this many bytes may be a flag between a running kernel and the host, which is
+ * outside the memory model, but intended: it is reported as possible only. */
 #define RACE_TRANSFER_FLAG_BYTES 8u
 
 /* A return address in the program, the innermost first. */
@@ -37,15 +37,15 @@ struct race_transfer {
 	uint32_t context; /* as in race_region */
 	int32_t device;
 	uint32_t api;	  /* string: "cudaMemcpyAsync" */
-	uint32_t nframes; /* struct race_transfer_frame behind this */
-	uint32_t strings; /* bytes of strings behind the frames */
+	uint32_t nframes; /* struct race_transfer_frame after this */
+	uint32_t strings; /* bytes of strings after the frames */
 };
 
 /* Why an operation was not checked. */
 enum race_transfer_skip {
 	RACE_TRANSFER_CAPTURED,	   /* only written into a graph */
 	RACE_TRANSFER_NULL_STREAM, /* the legacy stream, which all others wait for */
-	RACE_TRANSFER_PAGEABLE,	   /* waits for itself, so nothing can be put behind it */
+	RACE_TRANSFER_PAGEABLE,	   /* the call itself waits, so nothing can be enqueued after it */
 	RACE_TRANSFER_SHAPE,	   /* rows, slices, arrays, other contexts */
 	RACE_TRANSFER_BUSY,	   /* no buffer was free */
 	RACE_TRANSFER_SAMPLED,	   /* not drawn */

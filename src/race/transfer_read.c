@@ -1,11 +1,11 @@
 /*
- * transfer_read.c - the host's copies that raced, from the shared file into findings.
+ * transfer_read.c - turns the host's copies that raced, from the shared file, into findings.
  *
- * The call stands in the first frame that has a source line; without debug information in the
- * first that is no part of a CUDA library, which may be linked into the program itself. Lines are
- * not looked up here: this is linked into the agent, too, and libdw is not to come into the user's
- * process. src/host/symbol.c adds them and asks for the place again. Nothing in a chunk is trusted:
- * offsets are checked, strings end within the chunk.
+ * The call is in the first frame that has a source line; without debug information, in the first
+ * that is not part of a CUDA library, which may be linked into the program itself. Lines are not
+ * looked up here: this is linked into the agent, too, and libdw must not be loaded into the user's
+ * process. src/host/symbol.c adds them and then sets the place again. Nothing in a chunk is
+ * trusted: offsets are checked, strings end within the chunk.
  */
 #include "race/race.h"
 
@@ -37,7 +37,7 @@ static bool is_cuda(const char *module, const char *func)
 	       !strncmp(func, "libcudart_", 10) || !strncmp(func, "cudart", 6);
 }
 
-/* "cudaMemcpyAsync", from the name with what default streams and versions add. */
+/* "cudaMemcpyAsync", from a name with the suffixes of default streams and versions. */
 static const char *api_of(struct base_arena *a, const char *func)
 {
 	static const char *const ends[] = {"_ptsz", "_ptds", "_v2"};
@@ -162,7 +162,7 @@ bool race_origin_read(struct race_results *out, const void *payload, size_t n, u
 	return true;
 }
 
-/* The call of the program's own code: its place goes to the operation and is returned. */
+/* The call in the program's own code: its place is stored in the operation and returned. */
 static struct race_line op_place(struct base_arena *a, struct race_transfer_op *op)
 {
 	const struct race_call *place = NULL;

@@ -1,9 +1,10 @@
 /*
- * transfer_write.c - a copy or fill that raced, from the program's process into the shared file.
+ * transfer_write.c - writes a copy or fill that raced from the program's process into the shared
+ * file.
  *
- * The stack is kept as files and offsets; which of the frames is the program's own call is seen by
- * the reader, who has the symbol tables. Collider's own frames and those of CUPTI and the driver
- * are left out. Nothing here allocates; callers hold a lock of theirs.
+ * The stack is kept as files and offsets; the reader, which has the symbol tables, finds out which
+ * frame is the program's own call. Collider's own frames and those of CUPTI and the driver are left
+ * out. Nothing here allocates; callers hold a lock of their own.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -35,7 +36,7 @@ static uint32_t put_string(struct writer *wr, const char *s)
 	return at;
 }
 
-/* Innermost frames that say nothing. */
+/* Innermost frames that carry no information. */
 static bool is_plumbing(const char *path)
 {
 	const char *name = strrchr(path, '/');

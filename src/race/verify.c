@@ -2,17 +2,17 @@
  * verify.c - does the oracle confirm what a detector has reported?
  *
  * A detector's finding is one access; a pair of the oracle confirms it when one of its sides is
- * that access. Both come from one schedule, but the instruction has two names: the site table
- * counts lines of the PTX before instrumentation, the oracle those of the text that ran. What
- * instrumentation keeps is the source line and the text of the user's statement, and both must be
+ * that access. Both come from one schedule, but identify the instruction differently: the site
+ * table counts lines of the PTX before instrumentation, the oracle those of the text that ran.
+ * Instrumentation preserves the source line and the text of the user's statement, and both must be
  * equal where they are known. Operations of the host are compared by the number of the place that
- * asked for them.
+ * requested them.
  *
- * Of two accesses of one thread to a location the oracle keeps the later one, which stands for
+ * Of two accesses of one thread to a location the oracle keeps the later one, which represents
  * both. So an access that it doesn't name is confirmed by another one of the same line and
- * direction, if that has met the other thread in the same object (variable or allocation).
+ * direction, if that raced in the same object (variable or allocation).
  *
- * Misses: a wrong report beside a real race of another access to the same object on its line.
+ * Misses: a wrong report where another access to the same object on the same line really races.
  */
 #include "race/race.h"
 
@@ -28,7 +28,7 @@ static bool is_place(const struct race_finding *f, const struct race_side *s)
 	return !strcmp(f->func, s->func);
 }
 
-/* Texts without what printers put behind them. */
+/* Compares texts without what printers add at their end. */
 static bool is_text(const char *a, const char *b)
 {
 	size_t n = strlen(a), m = strlen(b);
@@ -56,8 +56,8 @@ static bool is_known(const struct race_finding *f)
 	return false;
 }
 
-/* Has the finding's first sighting been in the pair's object? A generic address of shared memory
- * is not compared: which block's it is would have to be known. */
+/* Was the finding's first sighting in the pair's object? A generic address of shared memory is not
+ * compared: one would have to know whose block's it is. */
 static bool is_object(const struct race_finding *f, const struct race_object *o)
 {
 	uint64_t at = f->first.address;

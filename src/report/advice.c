@@ -1,9 +1,9 @@
 /*
- * advice.c - what usually mends a race of two accesses.
+ * advice.c - the usual correction of a race of two accesses.
  *
- * Asked in the order of what a programmer can do: wait for a copy, order launches, make an update
- * one atomic, then the narrowest barrier that holds both threads. Words only: nothing here changes
- * a verdict. Where a scope is too small the wider one is named, from the two threads' places.
+ * Tried in the order of what a programmer can do: wait for a copy, order launches, make an update
+ * atomic, then the narrowest barrier that includes both threads. Words only: nothing here changes a
+ * verdict. If a scope is too narrow, the wider one follows from the two threads' places.
  */
 #include "report/internal.h"
 
@@ -20,7 +20,7 @@ static bool is_shared(const struct race_finding *f)
 	       f->sides[0].space == RACE_SPACE_SHARED_CLUSTER;
 }
 
-/* Both access by one line and one kind of access. */
+/* Are both sides on one line, with the same kind of access? */
 static bool is_same_place(const struct race_finding *f)
 {
 	const struct race_side *a = &f->sides[0], *b = &f->sides[1];
@@ -175,7 +175,7 @@ static const char *host_fix(const struct race_finding *f)
 	if (flags_of(f) & RACE_SIDE_FREES)
 		return "free it in the stream that uses it last, or let the stream of "
 		       "cudaFreeAsync() wait for\n"
-		       "that one: cudaEventRecord() behind the last use and cudaStreamWaitEvent() "
+		       "that one: cudaEventRecord() after the last use and cudaStreamWaitEvent() "
 		       "before the free.";
 	if (is_in_graph(f))
 		return graph_fix();
@@ -189,7 +189,7 @@ static const char *host_fix(const struct race_finding *f)
 static const char *launch_fix(const struct race_finding *f)
 {
 	if (f->sides[0].device != f->sides[1].device)
-		return "the devices' streams need an order: cudaEventRecord() behind the one "
+		return "the devices' streams need an order: cudaEventRecord() after the one "
 		       "launch and\n"
 		       "cudaStreamWaitEvent() before the other, or wait on the host between the "
 		       "two.";
@@ -264,7 +264,7 @@ static const char *same_store_fix(const struct race_finding *f)
 {
 	if (rep_pair_distance(f) <= REP_BLOCK && is_shared(f))
 		return "let one thread write (if (threadIdx.x == 0)) and put __syncthreads() "
-		       "behind it;\n"
+		       "after it;\n"
 		       "or look at the index: each thread should have an element of its own.";
 	return "look at the index: each thread should write an element of its own; else let one\n"
 	       "thread write, or use an atomic (atomicMax(), atomicExch(), ...).";
@@ -332,7 +332,7 @@ static const char *unordered_fix(struct base_arena *a, const struct race_finding
 
 const char *rep_pair_fix(struct base_arena *a, const struct race_finding *f)
 {
-	/* A used value or not: only one atomic step mends it. */
+	/* Whether the value is used or not: only one atomic step corrects it. */
 	if (f->kind == RACE_KIND_UNORDERED && f->sides[0].grid == f->sides[1].grid &&
 	    f->sides[0].update && f->sides[1].update)
 		return update_fix(a, f);

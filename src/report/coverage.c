@@ -4,7 +4,7 @@
  * JSON, one object: "runs" and, for each site table (named by its content hash, so that a changed
  * source is a new one), two strings of one character per site: is it the first of its group, was it
  * checked. Merging is an or; tables of modules that are no longer built stay until the file is
- * deleted. What it misses: a group whose place in the map another chosen group shares.
+ * deleted. Misses: a group whose place in the map is shared by another chosen group.
  */
 #include "report/internal.h"
 #include "race/sample.h"

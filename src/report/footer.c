@@ -1,11 +1,10 @@
 /*
- * footer.c - what the verdict rests on: what was checked, and what was not.
+ * footer.c - the basis of the verdict: what was checked, and what was not.
  *
- * Printed under every report. The result is one of four sentences that can't be
- * taken for each other: races found, other findings only, no race seen in N
- * checked accesses, NOTHING WAS CHECKED. Everything that lowers the worth of
- * "no race" is listed: sampling, opcodes without a check, kernels that ran as
- * they were, suppressions, lost reports, counters read too early.
+ * Printed under every report. The result is one of four sentences that can't be confused: races
+ * found, other findings only, no race seen in N checked accesses, NOTHING WAS CHECKED. Everything
+ * that weakens "no race" is listed: sampling, opcodes without a check, kernels that ran without
+ * checks, suppressions, lost reports, counters read too early.
  */
 #include "report/internal.h"
 
@@ -100,7 +99,7 @@ static void checked_put(struct base_buf *out, struct rep_view *v)
 				   "seen\n");
 }
 
-/* What the oracle's verdict rests on. */
+/* The basis of the oracle's verdict. */
 static void judged_put(struct base_buf *out, struct rep_view *v)
 {
 	const struct race_results *r = v->r;
@@ -154,7 +153,7 @@ static void judged_put(struct base_buf *out, struct rep_view *v)
 			      "race\n");
 }
 
-/* Sum of the instructions skipped for a reason that hides nothing. */
+/* Sum of the instructions skipped for a reason that hides no race. */
 static uint64_t skip_sum(const struct race_results *r, enum race_unchecked_why why)
 {
 	uint64_t n = 0;

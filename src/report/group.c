@@ -2,13 +2,13 @@
  * group.c - from findings per PTX instruction to entries per source line.
  *
  * Unrolling, vectorising and inlining make many PTX sites of one source line;
- * the reader wants one. Findings of the same file, line, function, kind and
+ * the reader needs one entry. Findings of the same file, line, function, kind and
  * class become one entry: counts are summed, the widest access is shown, every
  * site and context stays listed. Findings without a line stay apart by site.
  *
- * Ignore rules are asked before grouping, so that no rule hides a finding that it
- * doesn't match. Order: what explains a device's fault, class, kind, count falling; equal ones as
- * they came.
+ * Ignore rules are applied before grouping, so that no rule hides a finding that it doesn't match.
+ * Order: first what explains a device's fault, then by class, kind and falling count; equal ones in
+ * the order of arrival.
  */
 #include "report/internal.h"
 
@@ -21,7 +21,7 @@ struct group {
 	size_t index;
 };
 
-/* Widest first: what the memory system really moved for this line. */
+/* Widest first: what the memory system actually moved for this line. */
 static void facts_widen(struct race_finding *into, const struct race_finding *f)
 {
 	if (into->sides || into->width * into->vec >= f->width * f->vec)
@@ -61,7 +61,7 @@ static void finding_merge(struct base_arena *a, struct race_finding *into,
 		race_seen_add(a, into, &f->seen[i]);
 }
 
-/* Of operations of the host, whose direction isn't seen from their place. */
+/* The direction of operations of the host, which their place doesn't show. */
 static unsigned way_of(const struct race_side *s)
 {
 	return s->flags & RACE_SIDE_HOST ? s->flags & (RACE_SIDE_READS | RACE_SIDE_WRITES) : 0;
@@ -78,7 +78,7 @@ static const char *group_key(struct base_arena *a, const struct race_finding *f,
 		/* Copies of many streams are one: "copy on stream 3". */
 		const char *text = o->line ? "" : o->text;
 		const char *end = o->flags & RACE_SIDE_HOST ? strstr(text, " on stream ") : NULL;
-		/* What reads is another finding than what writes. */
+		/* A read and a write are different findings. */
 		second = base_printf(a, "%u.%u %u %s|%s|%.*s", way_of(&f->sides[0]), way_of(o),
 				     o->line, o->file, o->func,
 				     end ? (int)(end - text) : (int)strlen(text), text);
@@ -195,7 +195,7 @@ static void view_conclude(struct rep_view *v)
 		else
 			v->others++;
 	}
-	/* What the GPU had no room for is a finding too, though nobody knows its class. */
+	/* A report for which the GPU had no room is a finding too, though its class is unknown. */
 	if (v->races)
 		v->verdict = REP_VERDICT_RACES;
 	else if (v->others || r->overflow)

@@ -21,7 +21,7 @@ struct rep_view {
 	struct base_arena arena;
 	const struct race_results *r;
 	const struct rep_options *opt;
-	BASE_VEC(struct rep_entry) entries; /* those that are ignored last */
+	BASE_VEC(struct rep_entry) entries; /* ignored ones last */
 	size_t nshown;			    /* entries that aren't ignored */
 	uint64_t races, others;		    /* entries not ignored: data races, other classes */
 	uint64_t ignored[RACE_IGNORED_POSSIBLE + 1];
@@ -58,7 +58,7 @@ const char *rep_values(struct base_arena *a, const struct race_finding *f);
 /* pair.c: the same for findings with two sides. */
 const char *rep_pair_title(const struct race_finding *f);
 const char *rep_pair_sentence(const struct race_finding *f);
-/* "byte 12 of bins, 1024 bytes, __device__", "" when the machine doesn't know. */
+/* "byte 12 of bins, 1024 bytes, __device__", "" if it is not known. */
 const char *rep_object(struct base_arena *a, const struct race_finding *f, bool is_long);
 /* "relaxed, scope gpu" */
 const char *rep_side_order(struct base_arena *a, const struct race_side *s);
@@ -107,7 +107,7 @@ void rep_source(struct base_buf *out, const struct rep_options *opt, const char 
 void rep_text(struct base_buf *out, struct rep_view *v);
 void rep_text_footer(struct base_buf *out, struct rep_view *v);
 void rep_json(struct base_buf *out, struct rep_view *v);
-/* The one sentence that says how it ended. */
+/* The sentence that states the result. */
 const char *rep_result_sentence(struct rep_view *v);
 
 #endif

@@ -2,10 +2,10 @@
  * json.c - the report as JSON lines, which is also the format it is saved in.
  *
  * One object per line (docs/report-format.md): header, findings, what was not
- * checked, kernels, notes, summary last, so that a file without its summary is
- * known to be cut off. 64-bit values that need every bit (addresses, hashes,
- * values) are hexadecimal strings; counts are numbers, exact below 2^53.
- * Ignored findings are written too, marked, and judged anew when read.
+ * checked, kernels, notes, summary last, so that a file without its summary can be recognised as
+ * incomplete. 64-bit values that need every bit (addresses, hashes, values) are hexadecimal
+ * strings; counts are numbers, exact below 2^53. Ignored findings are written too, marked, and
+ * matched against the rules again when read.
  */
 #include "report/internal.h"
 

@@ -3,9 +3,9 @@
  *
  * Counts are summed over files; equal findings become one when they are grouped
  * for display (group.c), so that nothing here needs to know which are equal.
- * Lines of a type that this version doesn't know are passed over: the schema
- * may grow within a version. A wrong type or a missing key of a known line
- * reads as 0 or "", what isn't JSON is an error with its line.
+ * Lines of a type that this version doesn't know are skipped: the schema may grow within a version.
+ * A wrong type or a missing key of a known line reads as 0 or "", what isn't JSON is an error with
+ * its line.
  */
 #include "report/internal.h"
 
@@ -317,7 +317,8 @@ static bool header_get(struct saved *s, const cJSON *o)
 	else
 		r->command = command;
 	unsigned agent = race_agent_parse(str_get(s, o, "agent"));
-	/* A run that worked speaks for the merged report; else the last state does. */
+	/* The state of a run that worked is that of the merged report; otherwise the last state
+	 * is. */
 	if (r->agent_state != RACE_AGENT_ATTACHED)
 		r->agent_state = (enum race_agent_state)agent;
 	r->runs += small_get(o, "runs");
@@ -334,7 +335,7 @@ static bool header_get(struct saved *s, const cJSON *o)
 		context_get(s, e, &c);
 		race_context_add(r, &c);
 	}
-	/* Of joined reports each has its own summary. */
+	/* Each of several joined reports has its own summary. */
 	r->is_inexact = r->is_inexact || (s->has_header && !s->has_summary);
 	s->has_header = true;
 	s->has_summary = false;
@@ -349,7 +350,7 @@ static void skip_get(struct saved *s, const cJSON *o)
 				 .count = count_get(o, "instructions")};
 
 	skip.why = (enum race_unchecked_why)race_why_parse(str_get(s, o, "why"));
-	/* The same program run twice has its instructions once. */
+	/* The instructions of a program that ran twice count once. */
 	for (size_t i = 0; i < s->r->skips.n; i++) {
 		struct race_skip *old = &s->r->skips.v[i];
 		if (old->why == skip.why && !strcmp(old->what, skip.what) &&

@@ -1,11 +1,11 @@
 /*
  * own.c - the report when the program was not started by `collider run`.
  *
- * Then nobody else reads the shared file, so whoever works in the program's process (the agent, the
- * CPU device's runtime) has the text report printed to stderr at exit. A forked child does it: the
- * renderers may end their process when memory is exhausted, and the program's exit code must stay
- * its own. Costs a fork at exit; a program that is killed or calls _exit prints nothing, for that
- * `collider run` is needed.
+ * Then no launcher reads the shared file, so our part of the program's process (the agent, the CPU
+ * device's runtime) prints the text report to stderr at exit. A forked child does it: the renderers
+ * may end their process when memory is exhausted, and the program's exit code must stay its own.
+ * Costs a fork at exit. A program that is killed or calls _exit prints no report; that needs
+ * `collider run`.
  */
 #include "report/report.h"
 
@@ -32,7 +32,7 @@ void rep_own(const struct race_shm *shm)
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		base_end_quietly(); /* what the program has buffered is the parent's to write */
+		base_end_quietly(); /* the parent writes what the program has buffered */
 		_exit(render(shm) ? 1 : 0);
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)

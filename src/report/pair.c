@@ -1,8 +1,8 @@
 /*
  * pair.c - the phrases for two accesses that raced, as the oracle reports them.
  *
- * What was seen and why it is a race, by kind, space and what the accesses are; where the two met.
- * What usually helps is in advice.c.
+ * What was seen and why it is a race, by kind, space and type of the accesses; and the object that
+ * the two accessed. Corrections are in advice.c.
  */
 #include "report/internal.h"
 
@@ -93,10 +93,9 @@ const char *rep_pair_sentence(const struct race_finding *f)
 			       "this thread.";
 		if ((f->sides[0].flags | f->sides[1].flags) & RACE_SIDE_FREES)
 			return "The host gave this memory back (cudaFreeAsync), and nothing orders "
-			       "that behind\n"
+			       "that after\n"
 			       "the access: in another schedule the memory may be gone, or "
-			       "somebody "
-			       "else's.";
+			       "belong to another allocation.";
 		if (!is_same_grid(f))
 			return "The two accesses are in different launches or operations, and "
 			       "nothing\n"

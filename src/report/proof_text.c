@@ -1,10 +1,10 @@
 /*
  * proof_text.c - what collider prove found, as text (race/proof/proof.h).
  *
- * Under an alarm stand both accesses with their source lines, what the launch has for all threads,
- * and two columns of what the two threads have: the FaialAA paper's figure of an alarm (section
- * 2.1). A star marks
- * what the analysis only approximates. The summary has the columns of its tables 1 and 4.
+ * An alarm shows both accesses with their source lines, the values that all threads of the launch
+ * share, and two columns with those of the two threads: the FaialAA paper's figure of an alarm
+ * (section 2.1). A star marks what the analysis only approximates. The summary has the columns of
+ * its tables 1 and 4.
  */
 #include "report/internal.h"
 
@@ -219,7 +219,7 @@ static void print_remedies(struct base_buf *out, const struct race_proof *k)
 	}
 }
 
-/* An alarm may need a launch that the program never makes: says so, and what to do about it. */
+/* Says that an alarm may need a launch that the program never makes, and what to do about it. */
 static void print_advice(struct base_buf *out, const struct race_proof *k)
 {
 	bool has_launch = false, has_params = false;

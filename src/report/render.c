@@ -1,8 +1,8 @@
 /*
  * render.c - the front of src/report: one view, one of the renderers, one write.
  *
- * The report is put together in memory and written at once, so that lines of a
- * program that still prints don't get between.
+ * The report is put together in memory and written at once, so that lines of a program that still
+ * prints don't come between.
  */
 #include "report/internal.h"
 

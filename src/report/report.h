@@ -3,9 +3,8 @@
  *
  * struct race_results (race/race.h) comes from the shared file or from saved
  * JSON lines; nothing here knows which. group.c makes one entry per source line
- * and kind, text.c and json.c render the same entries. Every report ends with
- * what was checked, so that "no race" can't be mistaken for "nothing was
- * checked".
+ * and kind, text.c and json.c render the same entries. Every report ends with what was checked, so
+ * that "no race" can't be mistaken for "nothing was checked".
  */
 #ifndef COLLIDER_REPORT_H
 #define COLLIDER_REPORT_H
@@ -42,7 +41,7 @@ enum rep_verdict {
 int rep_render(const struct race_results *r, const struct rep_options *opt, FILE *out);
 
 /* The findings that count for exit codes: data races, not ignored, one per source line, function
- * and kind. Reports that the GPU had no room for count as one. */
+ * and kind. Reports for which the GPU had no room count as one. */
 uint64_t rep_exit_races(const struct race_results *r, const struct rep_options *opt);
 
 enum rep_verdict rep_get_verdict(const struct race_results *r, const struct rep_options *opt);
@@ -52,7 +51,7 @@ enum rep_format rep_format_find(const char *name);
 
 /* ---- proof_text.c, proof_json.c: what collider prove found ------------------ */
 
-/* For a reader. Of the options no_source and source_prefix count. */
+/* For people. Only the options no_source and source_prefix are used. */
 void rep_proof_text(const struct race_proofs *r, const struct rep_options *opt,
 		    struct base_buf *out);
 /* One JSON object: docs/prove.md. */
@@ -60,8 +59,8 @@ void rep_proof_json(const struct race_proofs *r, struct base_buf *out);
 
 /* ---- own.c ---------------------------------------------------------------- */
 
-/* Prints the text report of this process's own shared file to stderr, by a forked child; says so
- * when it could not be written. */
+/* Prints the text report of this process's own shared file to stderr, by a forked child; prints a
+ * message if it could not be written. */
 void rep_own(const struct race_shm *shm);
 
 /* ---- json_read.c --------------------------------------------------------- */

@@ -1,10 +1,9 @@
 /*
  * source.c - shows a line of source with its neighbours and a caret.
  *
- * The path is tried as it stands in the site table, then below the folder that
- * the user gave. Only regular files up to 32 MiB are read: the name comes from
- * the program. The source may be newer than the program; the line is shown all
- * the same, the reader sees at once when it doesn't fit.
+ * The path is tried as in the site table, then below the folder that the user gave. Only regular
+ * files up to 32 MiB are read: the name comes from the program. The source may be newer than the
+ * program; the line is shown all the same; the reader will notice if it doesn't fit.
  */
 #include "report/internal.h"
 

@@ -1,9 +1,9 @@
 /*
  * text.c - the report for people: head, one paragraph per finding.
  *
- * After figure 6 of the SuperCollider paper, with what its readers missed: the
- * source line, the values, how sure it is, what usually mends it. The footer is
- * in footer.c. Colour only when the caller asked for it.
+ * After figure 6 of the SuperCollider paper, with what its readers lacked: the source line, the
+ * values, how certain it is, the usual correction. The footer is in footer.c. Colour only when the
+ * caller asked for it.
  */
 #include "report/internal.h"
 
@@ -21,7 +21,7 @@ static const char *color(const struct rep_view *v, const char *code)
 	return v->opt->color ? code : "";
 }
 
-/* Prints text of several lines, each behind the indent. */
+/* Prints text of several lines, each after the indent. */
 static void lines_put(struct base_buf *out, const char *indent, const char *text)
 {
 	while (*text) {

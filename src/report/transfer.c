@@ -22,7 +22,7 @@ const char *rep_transfer_title(const struct race_finding *f)
 const char *rep_transfer_sentence(const struct race_finding *f)
 {
 	if (f->cls == RACE_CLASS_POSSIBLE)
-		return "The memory of this small copy or fill changed directly behind it. It may "
+		return "The memory of this small copy or fill changed directly after it. It may "
 		       "be a "
 		       "flag\n"
 		       "that a running kernel is meant to change; else nothing orders the two.";
@@ -39,14 +39,14 @@ const char *rep_transfer_sentence(const struct race_finding *f)
 const char *rep_transfer_fix(const struct race_finding *f)
 {
 	(void)f;
-	return "order the copy behind the kernel: put both into one stream, or let the copy's "
+	return "order the copy after the kernel: put both into one stream, or let the copy's "
 	       "stream\n"
 	       "wait with cudaEventRecord() and cudaStreamWaitEvent(); between processes an event "
 	       "of\n"
 	       "cudaIpcGetEventHandle() does it.";
 }
 
-/* What stands in place of thread and block. */
+/* Printed in place of thread and block. */
 void rep_transfer_first(struct base_buf *out, struct rep_view *v, const struct race_finding *f,
 			const char *indent)
 {

@@ -1,9 +1,8 @@
 /*
  * words.c - the phrases of the text report.
  *
- * Everything that a finding's numbers become in English stands here: titles,
- * one sentence that says what was seen, what usually mends it, values by width.
- * Advice goes by kind and space and is what usually helps, not what must.
+ * The English for a finding's numbers: titles, one sentence that says what was seen, the usual
+ * correction, values by width. Advice depends on kind and space; it usually helps, but need not.
  */
 #include "report/internal.h"
 
@@ -89,7 +88,7 @@ static const char *copy_fix(const struct race_finding *f)
 	if (f->kind == RACE_KIND_CLOBBERED_READ)
 		return "write the source before a barrier (__syncthreads(), a kernel's end) that "
 		       "the\n"
-		       "copy comes behind, and again only when the copy has been waited for.";
+		       "copy comes after, and again only when the copy has been waited for.";
 	if (f->kind == RACE_KIND_LOST_UPDATE)
 		return "wait for each copy (cp.async.wait_group, consumer_wait()) and pass a "
 		       "barrier\n"
@@ -130,12 +129,12 @@ const char *rep_kind_fix(struct base_arena *a, const struct race_finding *f)
 		       "and release where other data depends on it.";
 	if (race_space_is_host(f->space))
 		return "wait for the GPU before this line: cudaStreamSynchronize() or\n"
-		       "cudaEventSynchronize() behind the kernel or copy. For a flag that both\n"
+		       "cudaEventSynchronize() after the kernel or copy. For a flag that both\n"
 		       "sides use meanwhile: cuda::atomic_ref with thread_scope_system on both.";
 	if (f->space == RACE_SPACE_TENSOR)
 		return "wait for the operation on the other side: tcgen05.wait::st or ::ld and a\n"
 		       "barrier between warps, with tcgen05.fence::before_thread_sync and\n"
-		       "::after_thread_sync around it; tcgen05.commit and its mbarrier behind mma.";
+		       "::after_thread_sync around it; tcgen05.commit and its mbarrier after mma.";
 	if (f->update &&
 	    (kind_shown(f) == RACE_KIND_CLOBBERED_READ || kind_shown(f) == RACE_KIND_LOST_UPDATE))
 		return base_printf(a,
@@ -294,7 +293,8 @@ static double value_float(uint64_t bits, uint32_t width)
 	return d;
 }
 
-/* Is it a number somebody would compute with? Small integers read as floats are denormal. */
+/* Is it a number that a program is likely to compute with? Small integers read as floats are
+ * denormal. */
 static bool float_is_likely(double d)
 {
 	return d == 0 || (isfinite(d) && fabs(d) >= 1e-12 && fabs(d) <= 1e15);

@@ -18,8 +18,8 @@
 
 #define CPU_DEVICE_SM 90u /* what the CPU device says it is: PTX for more does not run there */
 
-/* The value of option `name` at args[*i], written with '=' or as the next argument; NULL: another
- * option. */
+/* The value of option `name` at args[*i], written with '=' or as the next argument; NULL if that is
+ * another option. */
 static const char *value_of(const struct tool_strings *args, size_t *i, const char *name)
 {
 	const char *arg = args->v[*i];
@@ -86,7 +86,7 @@ static void add_ptx(struct tool_strings *args, struct base_arena *a)
 		const char *code = strstr(v, "code=");
 		if (strncmp(v, "arch=", 5) != 0 || !code || strstr(code, "compute_") ||
 		    strstr(code, "lto_"))
-			return; /* PTX is there already, or nothing that has any */
+			return; /* PTX is there already, or nothing is compiled to PTX */
 		char *arch = base_strndup(a, v + 5, strcspn(v + 5, ","));
 		unsigned sm = sm_of(arch);
 		if (sm <= CPU_DEVICE_SM ? sm > best_sm || best_sm > CPU_DEVICE_SM

@@ -2,10 +2,10 @@
  * args.c - reads an nvcc command line as far as Collider must understand it.
  *
  * Three questions: which arguments are ours, will anything be compiled, and does the user ask
- * for line information already. Everything else stays as it is, in its order. An argument behind
- * an option that hands it on to another program (-Xcompiler, --ptxas-options ...) is a value and
- * never ours. Response files are read for the same questions; one that holds an option of ours
- * is replaced by its words, every other one stays.
+ * for line information already. Everything else stays as it is, in its order. An argument after an
+ * option that passes it on to another program (-Xcompiler, --ptxas-options ...) is a value and
+ * never ours. Response files are read for the same questions; one that holds an option of ours is
+ * replaced by its words, every other one stays.
  *
  * Misses: options inside a response file named by another response file.
  */

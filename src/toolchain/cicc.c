@@ -2,9 +2,9 @@
  * cicc.c - stands in for cicc: runs the real one, then rewrites the PTX it wrote.
  *
  * cicc writes to a temporary file; the file nvcc wants appears only when all is done, so a
- * failing or killed compilation leaves nothing half-written. Where the PTX can't be
- * instrumented it is handed on as it was (--strict: an error). With -lto or -olto the linker
- * gets NVVM IR instead of PTX; such a run passes through, said.
+ * failing or killed compilation leaves nothing half-written. PTX that can't be instrumented is
+ * passed on unchanged (with --strict it is an error). With -lto or -olto the linker gets NVVM IR
+ * instead of PTX; such a run passes through with a message.
  */
 #include "toolchain/toolchain.h"
 #include "toolchain/internal.h"
@@ -50,8 +50,8 @@ static void read_line(struct line *l, int argc, char **argv)
 	}
 }
 
-/* cicc's switches against what its optimiser does to racy code. The two pass switches belong to
- * the older of its two code generators, which serves targets below compute_100. */
+/* Switches of cicc that turn off what its optimiser does to racy code. The two pass switches belong
+ * to the older of its two code generators, which serves targets below compute_100. */
 static void add_switches(const struct tool_options *o, const struct line *l,
 			 struct tool_strings *args)
 {
@@ -69,7 +69,8 @@ static void add_switches(const struct tool_options *o, const struct line *l,
 		base_vec_push(args, off[i]);
 }
 
-/* Writes the result; a folder that takes no new file may still hold a writable one. */
+/* Writes the result; in a folder where no file can be created, an existing one may still be
+ * writable. */
 static int write_result(const char *path, const char *text, size_t n)
 {
 	int err = base_write_file(path, text, n);
@@ -104,7 +105,7 @@ static int finish_ptx(const struct tool_options *o, const struct tool_kit *k, co
 	int err = base_read_file(ptx, &text, &size);
 
 	if (err == ENOENT)
-		return BASE_EXIT_OK; /* asked only to check the syntax */
+		return BASE_EXIT_OK; /* only the syntax was to be checked */
 	if (err) {
 		base_say("%s: %s", ptx, strerror(err));
 		return BASE_EXIT_INTERNAL;

@@ -15,7 +15,7 @@
 #define WARPS_MAX      32u
 #define WARP	       32u
 #define PARTITIONS     4u
-/* Multiples of 8 registers per thread that one warp per sub-partition leaves room for. */
+/* A sub-partition's registers divided by a warp's lanes: registers per thread, times warps. */
 #define REGS_PER_QUAD (REGS_PER_BLOCK / WARP / PARTITIONS)
 
 unsigned tool_fit_cap(unsigned regs)

@@ -2,17 +2,19 @@
  * hostcc.c - `collider cc`, `collider c++` and `collider nvcc --host`: checks in host code.
  *
  * The compiler puts calls before each access for its -fsanitize=thread; src/host answers them. Two
- * things are to be avoided: that the driver links ThreadSanitizer, and that the program notices.
+ * things must be avoided: the driver must not link ThreadSanitizer, and the program must not
+ * notice.
  *
  *   gcc    gets -fsanitize=thread and a -B folder, in which its driver finds an empty libtsan; the
  *          macro that programs ask for is taken away.
- *   clang  gets it behind -Xclang, so that only the compiler proper knows.
+ *   clang  gets it after -Xclang, so that only the compiler proper knows.
  *
- * Our own library is handed to the linker by -Wl, which is ignored when nothing is linked, and with
- * it the memory functions that the compilers don't mark. Entries and exits of functions are not
- * wanted; volatile accesses are told apart; clang leaves atomics alone.
+ * Our own library is passed to the linker by -Wl, which is ignored when nothing is linked, and with
+ * it wrappers of the memory functions that the compilers don't instrument. Calls at the entries and
+ * exits of functions are turned off; volatile accesses get calls of their own; clang leaves atomics
+ * alone.
  *
- * The command line stays as it is but for that; a compiler is asked what it is at each call (10
+ * Apart from that the command line is not changed. Each call asks the compiler which one it is (10
  * ms).
  * Misses: gcc with -static (its own error), paths of ours with a comma.
  */
@@ -58,7 +60,7 @@ static unsigned macro(const char *text, const char *name)
 	return at ? (unsigned)strtoul(at + strlen(name), NULL, 10) : 0;
 }
 
-/* Asks the compiler for its macros. Returns 0 or a base_exit code (said). */
+/* Asks the compiler for its macros. Returns 0 or a base_exit code (with a message). */
 static int compiler_ask(struct compiler *c, struct base_arena *a)
 {
 	const char *log = tool_temp("macros");
@@ -105,7 +107,8 @@ static int compiler_find(struct compiler *c, const char *command, struct base_ar
 
 /* ---- what it is given ----------------------------------------------------------------- */
 
-/* Our folder beside the program, NULL when it isn't whole or can't be named (said). */
+/* Our folder beside the program; NULL if it is incomplete or its name can't be passed on (with a
+ * message). */
 static char *host_folder(struct base_arena *a)
 {
 	char *self = tool_self(a);
@@ -123,7 +126,7 @@ static char *host_folder(struct base_arena *a)
 	return folder;
 }
 
-/* Lets the compiler put in its calls. */
+/* Adds what makes the compiler insert its calls. */
 static void add_compile(struct tool_strings *out, const struct compiler *c)
 {
 	static char *const clang[] = {"-Xclang", "-fsanitize=thread",
@@ -180,7 +183,7 @@ static bool is_source(const char *arg)
 	return false;
 }
 
-/* Is one of the source files wanted? Without a filter: always. */
+/* Does the filter select one of the source files? Without a filter: always. */
 static bool is_filtered(char *const *args, size_t n, const char *filter, struct base_arena *a)
 {
 	for (size_t i = 1; filter && i < n; i++)

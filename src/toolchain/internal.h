@@ -29,13 +29,14 @@ struct tool_options {
 
 /* The defaults; then COLLIDER_TOOL_OPTIONS where it is set. Returns 0 or a base_exit code. */
 int tool_options_init(struct tool_options *o, struct base_arena *a);
-/* Takes one argument of a command line. 1: ours, taken; 0: not ours; -1: ours but wrong (said). */
+/* Takes one argument of a command line. 1: ours, taken; 0: not ours; -1: ours but wrong (with a
+ * message). */
 int tool_options_take(struct tool_options *o, const char *arg);
 /* The value for COLLIDER_TOOL_OPTIONS. */
 char *tool_options_encode(const struct tool_options *o, struct base_arena *a);
 /* COLLIDER_DISABLE is set, not empty and not 0. */
 bool tool_is_disabled(void);
-/* Are checks to be put in? */
+/* Are checks to be inserted? */
 bool tool_is_on(const struct tool_options *o);
 
 /* ---- args.c: what an nvcc command line says ---------------------------- */
@@ -53,7 +54,7 @@ struct tool_nvcc_line {
 };
 
 /* Splits the arguments; response files are only replaced by their content when they hold an
- * option of ours. Returns 0 or a base_exit code (said). Strings live in the arena. */
+ * option of ours. Returns 0 or a base_exit code (with a message). Strings live in the arena. */
 int tool_nvcc_parse(struct tool_nvcc_line *l, struct tool_options *o, int argc, char **argv,
 		    struct base_arena *a);
 /* Splits the text of a response file at blanks, minding quotes and backslashes. */
@@ -69,33 +70,36 @@ struct tool_kit {
 	char *ptxas;
 };
 
-/* Finds the real toolkit; `root` is tried first when given. Returns 0, or BASE_EXIT_ENV (said). */
+/* Finds the real toolkit; `root` is tried first when given. Returns 0, or BASE_EXIT_ENV (with a
+ * message). */
 int tool_kit_find(struct tool_kit *k, const char *root, struct base_arena *a);
 /* What a stand-in for one of the toolkit's programs begins with: options from the environment, and
- * the toolkit. Returns 0, or a base_exit code (said). */
+ * the toolkit. Returns 0, or a base_exit code (with a message). */
 int tool_begin(struct tool_options *o, struct tool_kit *k, struct base_arena *a);
-/* The cached mirror of the toolkit, made when missing. NULL when it can't be made (said). */
+/* The cached mirror of the toolkit, created if missing. NULL if that fails (with a
+ * message). */
 char *tool_mirror_get(const struct tool_kit *k, struct base_arena *a);
 /* The path of this executable. */
 char *tool_self(struct base_arena *a);
 
-/* anydevice.c: adds what the CPU device needs of the program (shared cudart, PTX) to the arguments
- * for nvcc, as far as the user has not said otherwise. */
+/* anydevice.c: adds to nvcc's arguments what the CPU device requires of a program (shared cudart,
+ * PTX), unless the user's own arguments decide otherwise. */
 void tool_any_device(struct tool_strings *args, const struct tool_kit *kit, struct base_arena *a);
 
-/* hostcc.c: adds to nvcc's arguments what makes the host compiler put in checks. Returns 0 or a
- * base_exit code (said). */
+/* hostcc.c: adds to nvcc's arguments what makes the host compiler insert checks. Returns 0 or a
+ * base_exit code (with a message). */
 int tool_host_nvcc(struct tool_strings *args, const char *filter, struct base_arena *a);
 
 /* ---- process.c ---------------------------------------------------------- */
 
 /* A file name in this process's temporary folder (made on first use, removed with all that was
- * named in it by tool_cleanup and on SIGINT, SIGTERM, SIGHUP). NULL: no folder (said). The name
- * lives as long as the process; the file doesn't exist yet. */
+ * named in it by tool_cleanup and on SIGINT, SIGTERM, SIGHUP). NULL: no folder (with a message).
+ * The name lives as long as the process; the file doesn't exist yet. */
 const char *tool_temp(const char *name);
 void tool_cleanup(void);
 
-/* Becomes the program. Only returns when that fails: BASE_EXIT_ENV, said. */
+/* Replaces this process by the program. Returns only if that fails: BASE_EXIT_ENV, with a
+ * message. */
 int tool_exec(const char *path, char **argv);
 /* Added to a signal number in the result of tool_run. */
 #define TOOL_SIGNAL 256
@@ -106,7 +110,7 @@ int tool_run(const char *path, char **argv, const char *messages);
 /* Calls fn in a child process, so that its crash is only a result. Files that it makes must be
  * named by tool_temp before. Returns like tool_run, with what fn returned. */
 int tool_call(int (*fn)(void *arg), void *arg);
-/* Ends like the child did: the code of tool_run, by signal where it was one. */
+/* Ends as the child did (the code of tool_run): by a signal if it was one. */
 int tool_finish(int code);
 
 /* ---- cubin.c ------------------------------------------------------------- */
@@ -124,7 +128,7 @@ struct tool_reglist {
 /* Registers per thread of each function of a cubin (EIATTR_REGCOUNT in .nv.info). Returns 0, or
  * an errno value. */
 int tool_cubin_regs(const char *path, struct tool_reglist *out, struct base_arena *a);
-/* Its count, 0 when not listed. */
+/* The count of `name`; 0 if it is not listed. */
 unsigned tool_reglist_get(const struct tool_reglist *l, const char *name);
 
 /* ---- fit.c, rewrite.c ------------------------------------------------------ */
@@ -151,14 +155,14 @@ struct tool_job {
 
 enum tool_outcome {
 	TOOL_CHANGED, /* `out` holds the instrumented text */
-	TOOL_LEFT,    /* nothing to do: carries the marker, or nothing in it */
-	TOOL_FAILED   /* could not be instrumented, said */
+	TOOL_LEFT,    /* nothing to do: carries the marker, or contains no code */
+	TOOL_FAILED   /* could not be instrumented, with a message */
 };
 
 enum tool_outcome tool_rewrite(const struct tool_job *job, const char *text, size_t size,
 			       struct base_buf *out);
 
-/* ---- keep.c: the trial's result for the ptxas that comes next ---------------- */
+/* ---- keep.c: the trial's result, for the ptxas that follows ---------------- */
 
 /* A text, and the options with which it is assembled (input and output left out), sorted. */
 struct tool_kept {
@@ -170,14 +174,14 @@ struct tool_kept {
 
 /* Keeps a copy of the cubin; failing is no error. */
 void tool_keep(const struct tool_kept *k, const char *cubin);
-/* Writes what was kept to `out`; false: nothing was, or it can't be written. */
+/* Writes what was kept to `out`; false if nothing was kept or it can't be written. */
 bool tool_take(const struct tool_kept *k, const char *out);
 /* For qsort: the order of options. */
 int tool_by_text(const void *a, const void *b);
 
 /* The comment with which tool_rewrite asks tool_ptxas for a cap on device functions. */
 #define TOOL_MAXREG_COMMENT "// collider-maxrregcount "
-/* The comment in front of PTX that tool_cicc could not instrument: tool_ptxas needn't try. */
+/* The comment in front of PTX that tool_cicc could not instrument: tool_ptxas does not try. */
 #define TOOL_LEFT_COMMENT "// collider-left-as-it-was\n"
 
 #endif

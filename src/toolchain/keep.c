@@ -1,10 +1,10 @@
 /*
- * keep.c - what the trial of an instrumented text assembled to, for the ptxas that comes next.
+ * keep.c - keeps the cubin of an instrumented text's trial for the ptxas that follows.
  *
  * nvcc calls ptxas on the text that the stand-in for cicc has just assembled. With the same options
  * the result is the same code, so the trial's cubin is kept in the user's folder of caches under a
  * hash of the text, the options and the assembler, and the stand-in for ptxas takes it. Each is
- * taken once; what nobody took for an hour is removed by a later trial.
+ * taken once; what has not been taken within an hour is removed by a later trial.
  *
  * Misses: options that cicc doesn't see (-Xptxas): the hash differs, and ptxas runs. Costs: reading
  * the text once more, a file of the cubin's size.
@@ -26,8 +26,8 @@ int tool_by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* `kept` in the folder of caches where the mirror lies (mirror.c made it), made when missing. NULL:
- * no such folder, or it is not ours alone. */
+/* `kept` in the folder of caches where the mirror lies (mirror.c made it), created if missing.
+ * NULL: there is no such folder, or others may write to it. */
 static const char *folder(struct base_arena *a)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -42,7 +42,7 @@ static const char *folder(struct base_arena *a)
 		return NULL;
 	if (mkdir(path, 0700) != 0 && errno != EEXIST)
 		return NULL;
-	/* What others may write could be another program's code. */
+	/* A file that others may write could hold another program's code. */
 	if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
 	    (st.st_mode & 077))
 		return NULL;

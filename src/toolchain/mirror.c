@@ -6,13 +6,14 @@
  *	toolkit-<hash>/nvvm/bin/cicc	this executable
  *	toolkit-<hash>/...		links to everything else
  *
- * nvcc takes the folder of argv[0] for its own and reads nvcc.profile there. Because the profile
- * names the real toolkit, include paths, libraries, dependency files and CMake's toolkit root
- * are what they are without Collider; only cicc and ptxas differ.
+ * nvcc takes the folder of argv[0] as its own and reads nvcc.profile there. Because the profile
+ * names the real toolkit, include paths, libraries, dependency files and CMake's toolkit root are
+ * the same as without Collider; only cicc and ptxas differ.
  *
  * The folder is built under another name and renamed, so that parallel builds see all of it or
- * nothing; who comes second throws his own away. The hash covers this executable's path and
- * nvcc's path, size and time, and the profile's: an update of the toolkit gives a new folder.
+ * nothing; the build that finishes second removes its own copy. The hash covers this executable's
+ * path and nvcc's path, size and time, and the profile's: an update of the toolkit gives a new
+ * folder.
  */
 #include "toolchain/internal.h"
 
@@ -160,7 +161,7 @@ static int fill(const struct tool_kit *k, const char *self, const char *dir, str
 	return write_profile(k, dir, a);
 }
 
-/* All that nvcc needs is there (a cleaner of caches may have taken a part). */
+/* Is all there that nvcc needs? (A cleaner of caches may have removed a part.) */
 static bool is_whole(const char *dir, struct base_arena *a)
 {
 	static const char *const parts[] = {"bin/nvcc", "bin/ptxas", "nvvm/bin/cicc"};
@@ -184,7 +185,7 @@ static int get_in(const struct tool_kit *k, const char *base, char **out, struct
 	int err = make_dirs(base, a);
 	if (err)
 		return err;
-	/* What others may write, or own, could start their programs. */
+	/* A folder that others own or may write could start their programs. */
 	if (stat(base, &st) < 0)
 		return errno;
 	if (st.st_uid != geteuid() || (st.st_mode & 022))
@@ -198,7 +199,7 @@ static int get_in(const struct tool_kit *k, const char *base, char **out, struct
 	if (!err && rename(tmp, *out) == 0)
 		return 0;
 	if (!err && !is_whole(*out, a)) {
-		/* A damaged one is in the way: swap it for ours. */
+		/* A damaged mirror is in the way: exchange it for ours. */
 		char *old = base_printf(a, "%s.old", tmp);
 		if (rename(*out, old) == 0)
 			remove_tree(old, 2, a);

@@ -1,8 +1,8 @@
 /*
  * nvcc.c - `collider nvcc`: the real nvcc, started from the mirror.
  *
- * Nothing of nvcc's work is redone here. The process becomes nvcc, so its output, signals and
- * exit code are nvcc's own; Collider's options go on in the environment.
+ * None of nvcc's work is repeated here. The process becomes nvcc, so its output, signals and exit
+ * code are nvcc's own; Collider's options are passed on in the environment.
  */
 #include "toolchain/toolchain.h"
 #include "toolchain/internal.h"

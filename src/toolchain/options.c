@@ -1,8 +1,8 @@
 /*
  * options.c - Collider's own options: on the nvcc line and in COLLIDER_TOOL_OPTIONS.
  *
- * Their names, types and values are base/options.def's; the map below says which field each has.
- * They travel to the cicc and ptxas that nvcc starts as a list of the command TOOL.
+ * Their names, types and values are base/options.def's; the map below assigns a field to each. They
+ * reach the cicc and ptxas that nvcc starts as an option list of the command TOOL.
  *
  * nvcc 13 has a --sanitize=NAME of its own (memcheck, threadsteer): a list of these names alone is
  * nvcc's and passes through.
@@ -37,7 +37,7 @@ static bool *switch_at(struct tool_options *o, size_t i)
 	return (bool *)((char *)o + switches[i].at);
 }
 
-/* What the set was given, defaults left out. Strings are copied. */
+/* Copies the options that were given, without the defaults. Strings are copied. */
 static void take_given(struct tool_options *o, const struct option_set *s, struct base_arena *a)
 {
 	for (size_t i = 0; i < BASE_COUNTOF(switches); i++)
@@ -53,7 +53,7 @@ static void take_given(struct tool_options *o, const struct option_set *s, struc
 		o->root = base_strdup(a, option_text(s, OPTION_ROOT));
 }
 
-/* Are all of a list's names those that nvcc has for its own --sanitize? */
+/* Does the list hold only names of nvcc's own --sanitize? */
 static bool is_nvccs(const char *list)
 {
 	static const char *const names[] = {"memcheck", "threadsteer"};

@@ -1,9 +1,9 @@
 /*
  * process.c - child processes, signals and temporary files of one tool run.
  *
- * A wrapper must look like the tool it wraps: it ends with the same code, or by the same signal.
- * All temporary files lie in one folder of this process (mkdtemp, so parallel makes don't meet).
- * It is removed at the end and from the signal handler, which therefore only uses
+ * A wrapper must behave like the tool that it wraps: it ends with the same code, or by the same
+ * signal. All temporary files lie in one folder of this process (mkdtemp, so parallel makes don't
+ * meet). It is removed at the end and from the signal handler, which therefore only uses
  * async-signal-safe calls on names fixed beforehand. SIGKILL leaves the folder behind.
  */
 #include "toolchain/internal.h"
@@ -60,7 +60,7 @@ static void catch_signals(void)
 	done = true;
 	for (size_t i = 0; i < BASE_COUNTOF(caught); i++) {
 		struct sigaction sa = {.sa_handler = on_signal}, old;
-		/* What the caller ignores (nohup) stays ignored. */
+		/* A signal that the caller ignores (nohup) stays ignored. */
 		if (sigaction(caught[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
 			sigaction(caught[i], &sa, NULL);
 	}
@@ -122,7 +122,7 @@ static void become(const char *path, char **argv, const char *messages)
 	_exit(127);
 }
 
-/* Forks with signals held, so that none arrives before `child` says whom to pass it to. */
+/* Forks with signals held, so that none arrives before `child` is set, to which it is passed on. */
 static pid_t fork_child(void)
 {
 	sigset_t block, old;
@@ -188,7 +188,7 @@ int tool_call(int (*fn)(void *arg), void *arg)
 int tool_finish(int code)
 {
 	if (code > TOOL_SIGNAL && code < TOOL_SIGNAL + NSIG) {
-		/* The core that matters is the child's. */
+		/* Only the child's core dump is of use. */
 		struct rlimit none = {0};
 		setrlimit(RLIMIT_CORE, &none);
 		signal(code - TOOL_SIGNAL, SIG_DFL);

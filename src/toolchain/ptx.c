@@ -1,10 +1,10 @@
 /*
  * ptx.c - the PTX of one CUDA source, for analysis: unoptimised, with all names and lines.
  *
- * nvcc's optimiser removes races and invents reads, so it is called with -G, which is -O0 of cicc
- * with the DWARF that carries the names. Nothing is instrumented, and no other compiler is run.
+ * nvcc's optimiser removes races and invents reads, so nvcc is called with -G: cicc then runs at
+ * -O0 and emits DWARF with the names. Nothing is instrumented, and no other compiler is run.
  *
- * Misses: a source that only compiles with the options of its project; those are given behind "--".
+ * Misses: a source that only compiles with the options of its project; those are given after "--".
  */
 #include "toolchain/toolchain.h"
 #include "toolchain/internal.h"
@@ -55,7 +55,7 @@ int tool_ptx(const char *source, char *const *extra, size_t nextra, char **text,
 			base_strndup(&arena, self ? self : "", slash ? (size_t)(slash - self) : 0);
 		add(&args, kit.nvcc, &arena);
 		add(&args, "-ptx", &arena);
-		/* Optimised PTX is analysed as well, where it is asked for. */
+		/* With an option of the user's, optimised PTX is analysed instead. */
 		if (!has_option(extra, nextra, "-O") && !has_option(extra, nextra, "-G"))
 			add(&args, "-G", &arena);
 		if (!says_target(extra, nextra))

@@ -1,10 +1,10 @@
 /*
- * ptxas.c - stands in for ptxas: PTX that nobody instrumented yet is, then assembled.
+ * ptxas.c - stands in for ptxas: instruments PTX that isn't instrumented yet, then assembles it.
  *
  * An input is an argument that names a readable file starting like PTX (comments, then
- * ".version"). Behind nvcc nearly all of them carry the marker already and pass through; what is
- * left are .ptx inputs of nvcc, and the calls of clang and Triton. Messages about a text that
- * ptxas refuses come from the original, so that file names and lines are the user's.
+ * ".version"). When nvcc is the caller, nearly all of them carry the marker already and pass
+ * through; what remains are .ptx inputs of nvcc, and calls by clang and Triton. Messages about a
+ * text that ptxas refuses come from the original, so that file names and lines are the user's.
  *
  * Misses: PTX given by --input-as-string or in a response file (assembled as it is).
  */
@@ -20,7 +20,7 @@ struct line {
 	bool relocatable, has_maxreg, is_debug, has_output;
 };
 
-/* The value of an option: behind '=', or the next argument. NULL: another option. */
+/* The value of an option: after '=', or the next argument; NULL if that is another option. */
 static const char *value_of(const char *arg, const char *next, const char *const *names)
 {
 	for (; *names; names++) {
@@ -53,7 +53,7 @@ static void read_line(struct line *l, int argc, char **argv)
 	}
 }
 
-/* The cap that tool_rewrite asked for, 0: none. */
+/* The cap that tool_rewrite requested; 0: none. */
 static unsigned asked_maxreg(const char *text)
 {
 	size_t n = strlen(TOOL_MAXREG_COMMENT);
@@ -95,7 +95,7 @@ static int take_input(const struct tool_job *job, char **arg, int index, unsigne
 	return rc;
 }
 
-/* Did the stand-in for cicc assemble this very text with these options? Then it is done. */
+/* If the stand-in for cicc has assembled this very text with these options, takes its result. */
 static bool take_kept(const struct tool_kit *kit, const struct tool_strings *args)
 {
 	struct tool_strings options = {0};

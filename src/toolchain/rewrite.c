@@ -1,5 +1,5 @@
 /*
- * rewrite.c - one PTX text: instrumented, assembled on trial, capped, or left as it was.
+ * rewrite.c - one PTX text: instrumented, assembled on trial, capped, or left unchanged.
  *
  *	scan	  what each function is: bounds, grid barrier, wgmma, calls
  *	original  assembled once, for its register counts (not when every kernel has bounds)
@@ -15,8 +15,9 @@
  *
  * Misses: ptxas options that cicc never sees (-Xptxas -O0), and embedded PTX of -rdc objects,
  * where the driver assembles without the file-wide cap (a kernel with tight bounds may not
- * load). Costs: ptxas on the original once; what it makes of the result is kept for nvcc. (Without
- * the original first, whoever needs a cap needs two trials, and those are the long ones.)
+ * load). Costs: ptxas on the original once; what it makes of the result is kept for nvcc. (If the
+ * original were not assembled first, a kernel that needs a cap would need two trials, and trials
+ * take longer.)
  */
 #include "toolchain/internal.h"
 #include "instrument/instrument.h"
@@ -31,7 +32,7 @@
 #define REGS_ABI 24u
 /* What bounds of 1024 threads twice on a multiprocessor leave: the tightest in use. */
 #define REGS_SHARED 32u
-/* What the functions that we add use at most where nothing caps them. */
+/* The most registers that the functions we add use where nothing caps them. */
 #define REGS_CALLED 64u
 
 struct func {
@@ -115,7 +116,7 @@ static void scan_func(struct work *w, const struct ptx_func *pf)
 	base_vec_push(&w->funcs, f);
 }
 
-/* The functions that every driver brings and that need few registers (PTX interoperability guide,
+/* The functions that every driver provides and that need few registers (PTX interoperability guide,
  * "System Calls"): printf, assert, malloc and free of a kernel. */
 static bool is_system_call(struct ptx_str name)
 {
@@ -221,7 +222,7 @@ static bool assemble(struct work *w, const char *text, size_t n, struct tool_reg
 	return rc == 0 && tool_cubin_regs(out, regs, &w->arena) == 0;
 }
 
-/* The trial's result is what nvcc will ask for, unless ptxas had something to say. */
+/* Keeps the trial's result, which nvcc will need, unless ptxas printed messages. */
 static void keep(struct work *w, const struct base_buf *out, const char *said)
 {
 	struct tool_strings options = {0};
@@ -264,8 +265,8 @@ static bool needs_counts(const struct work *w)
 	return false;
 }
 
-/* Has the file device functions that need more than REGS_SHARED, or some that may not? (With checks
- * they need about a dozen more.) */
+/* Does the file have device functions that need more than REGS_SHARED (is_large), or some that need
+ * no more? (With checks they need about a dozen more.) */
 static bool has_func(const struct work *w, bool is_large)
 {
 	for (size_t i = 0; i < w->funcs.n; i++) {
@@ -277,8 +278,8 @@ static bool has_func(const struct work *w, bool is_large)
 	return false;
 }
 
-/* Is a cap for the whole file the first thing to try? With small functions in it the search ends
- * there. */
+/* Should a cap for the whole file be tried first? With small functions in it the search would end
+ * there anyway. */
 static bool wants_file_cap(const struct work *w)
 {
 	return !has_func(w, true) || has_func(w, false);
@@ -298,7 +299,8 @@ static void set_entry_cap(const struct work *w, struct func *f)
 		f->cap = f->bound;
 		return;
 	}
-	/* What launches need is a must (cap), what speed asks for is only worth a directive. */
+	/* What launches need is mandatory (cap); what only speed needs is worth no more than a
+	 * directive. */
 	unsigned fast = tool_fit_occupancy(f->before);
 	f->cap = tool_fit_cap(f->before);
 	bool is_open = w->job->relocatable && w->has_proto && f->has_call;
@@ -307,9 +309,9 @@ static void set_entry_cap(const struct work *w, struct func *f)
 		f->maxnreg = wanted;
 }
 
-/* What a device function may use under -rdc. Kernels of other objects may call it, with bounds
- * that nobody knows here; REGS_SHARED fits all bounds in use, and where the original needs more,
- * it is the original's own count that was linked before. */
+/* What a device function may use under -rdc. Kernels of other objects may call it, with bounds that
+ * are unknown here. REGS_SHARED fits all bounds in use; where the original needs more, its own
+ * count was linked before. */
 static void set_func_cap(struct func *f)
 {
 	f->cap = (f->before + 7) / 8 * 8;
@@ -330,11 +332,11 @@ static void cap_file(struct work *w, unsigned maxreg)
 }
 
 /*
- * Under -rdc what we add counts in each kernel that calls it, by the ABI's rules: ptxas takes up to
- * REGS_CALLED registers there where nothing stops it, and 32 under a cap for the file. A function
- * without room for that would have to report without calls, in several times the code. Where the
- * cap would hit nothing but large functions of the user's, kernels give up what was only for speed
- * instead, and only what must be small has no calls.
+ * Under -rdc the functions that we add count in each kernel that calls them, by the ABI's rules:
+ * ptxas gives them up to REGS_CALLED registers where nothing caps them, and 32 under a cap for the
+ * file. A function without room for that would have to report without calls, which takes several
+ * times the code. If the cap would affect only large functions of the user's, kernels give up what
+ * was only for speed instead, and only what must be small has no calls.
  */
 static void limit_called(struct work *w)
 {
@@ -451,7 +453,7 @@ static const struct func *find(const struct work *w, const char *name)
 	return NULL;
 }
 
-/* The largest count among functions that instrumenting added. */
+/* The largest count among the functions that the instrumenter added. */
 static unsigned added_regs(const struct work *w)
 {
 	unsigned most = 0;
@@ -463,14 +465,14 @@ static unsigned added_regs(const struct work *w)
 	return most;
 }
 
-/* It assembled: does everything keep its cap? Tightens what doesn't; true when all does. */
+/* It assembled: does every function keep its cap? Tightens those that don't; true if all do. */
 static bool keeps_caps(struct work *w)
 {
 	unsigned added = w->job->relocatable ? added_regs(w) : 0, maxreg = 0;
 	bool ok = true;
 
 	/* What we add is called by kernels and functions alike: it must suit them all. A cap for it
-	 * is one for the whole file, so large functions are better off without the calls. */
+	 * applies to the whole file, so large functions do better without the calls. */
 	bool has_large = has_func(w, true);
 	if (added > (has_large ? REGS_CALLED : REGS_SHARED) && !w->call_free) {
 		if (has_large) {
@@ -486,7 +488,7 @@ static bool keeps_caps(struct work *w)
 			regs = added; /* nvlink adds it up so */
 		if (regs <= f->cap || f->skip || !f->before)
 			continue;
-		/* A skipped kernel is as large as it was: nothing better can be had. */
+		/* A skipped kernel keeps its size: there is nothing smaller. */
 		if (!f->is_entry && w->maxreg != f->cap && (!maxreg || f->cap < maxreg))
 			maxreg = f->cap;
 		else if (f->is_entry || w->maxreg)

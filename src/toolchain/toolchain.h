@@ -4,10 +4,10 @@
  * nvcc looks for its helpers beside argv[0]. tool_nvcc runs the real nvcc from a cached mirror
  * of the toolkit (symbolic links) in which nvvm/bin/cicc and bin/ptxas are this executable;
  * nvcc then calls tool_cicc, which rewrites the PTX that the real cicc wrote, and tool_ptxas,
- * which rewrites PTX that nobody has instrumented yet.
+ * which rewrites PTX that is not instrumented yet.
  *
- * tool_cc and tool_cxx are apart from that: the host's compilers with their -fsanitize=thread, and
- * src/host behind it.
+ * tool_cc and tool_cxx are apart from that: the host's compilers with their -fsanitize=thread,
+ * whose calls src/host answers.
  *
  * The executable must dispatch by the last part of argv[0]: see tool_by_name.
  */
@@ -46,8 +46,8 @@ int tool_ptx(const char *source, char *const *extra, size_t nextra, char **text,
 typedef int tool_main(int argc, char **argv);
 
 /* The tool that a program called `argv0` stands in for: its last part is collider-nvcc,
- * collider-cc, collider-c++, cicc, ptxas or collider-ptxas. NULL for any other name (the program is
- * `collider` itself). */
+ * collider-cc, collider-c++, cicc, ptxas or collider-ptxas. NULL for any other name (then the
+ * program is `collider` itself). */
 tool_main *tool_by_name(const char *argv0);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * toolkit.c - finds the real CUDA toolkit.
  *
- * Asked in this order: the root that tool_nvcc handed down, CUDA_HOME, CUDA_PATH, every nvcc on
+ * Tried in this order: the root that tool_nvcc handed down, CUDA_HOME, CUDA_PATH, every nvcc on
  * PATH that isn't this executable, /usr/local/cuda, the toolkit Collider was built with. An nvcc
  * that is a script or a compiler cache has no nvvm/ beside it; it is asked for its folder with
  * --dryrun (the line "#$ _HERE_="), which costs a process start.
@@ -14,12 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Where installers put it; another place in the tests of a machine without a toolkit. */
+/* Where installers put it. Tests that need a machine without a toolkit set another place. */
 #ifndef COLLIDER_USUAL_CUDA
 #define COLLIDER_USUAL_CUDA "/usr/local/cuda"
 #endif
 
-/* Set while an nvcc is asked for its folder: tool_nvcc must not answer by asking again. */
+/* Set while an nvcc is asked for its folder: tool_nvcc must then not ask again itself. */
 #define ENV_PROBE "COLLIDER_TOOL_PROBE"
 
 static bool is_program(const char *path)

@@ -5,7 +5,7 @@
 #   no_memory.sh LIBRARY SCENARIO_PROGRAM AGENT FAKE_CUPTI FOLDER
 #
 # LIBRARY is tests/cudart/no_memory.c. Each scenario is run with each allocation of the agent
-# failing, alone and with all behind it: the same output and exit code as always, and if the report
+# failing, alone and with all after it: the same output and exit code as always, and if the report
 # is not the usual one, a line says that there was no memory.
 set -u
 lib=$1 program=$2 agent=$3 cupti=$4 folder=$5

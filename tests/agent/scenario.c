@@ -104,7 +104,7 @@ static void races(void)
 	CUfunction f = simple("instrumented", "race", 3);
 
 	MUST(cuCtxSynchronize());
-	MUST(launch(f, NULL));	/* behind the snapshot: counted by the one at exit */
+	MUST(launch(f, NULL));	/* after the snapshot: counted by the one at exit */
 	module("instrumented"); /* its table is known */
 }
 
@@ -431,7 +431,7 @@ static void copies_racy(void)
 	MUST(cuStreamSynchronize(m.stream));
 }
 
-/* None of these may get anything put behind it. */
+/* None of these may get anything put after it. */
 static void copies_skipped(void)
 {
 	struct memory m = memory_of_context();

@@ -646,7 +646,7 @@ static void dump(const struct test *t, struct cpu_machine *m)
 	printf("schedule %016" PRIx64 "\n", cpu_schedule_hash(m));
 }
 
-/* What the kernels print, kept for expect-print, a NUL behind it. */
+/* What the kernels print, kept for expect-print, a NUL after it. */
 static void capture(struct cpu_machine *m, bool is_error, const char *text, size_t n)
 {
 	(void)m, (void)is_error;

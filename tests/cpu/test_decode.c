@@ -285,7 +285,7 @@ static void test_shared_of_each_kernel(void **state)
 	cpu_module_unload(mod);
 }
 
-/* f's variable has one address, behind what is shared and before each kernel's own. */
+/* f's variable has one address, after what is shared and before each kernel's own. */
 static void test_shared_of_function(void **state)
 {
 	(void)state;
@@ -394,7 +394,7 @@ static void test_join(void **state)
 				      "else: mov.u32 r, 2;\n" /* 3 */
 				      "end: mov.u32 r, 3;\n"  /* 4 */
 				      "@p bra end;\n"	      /* 5 */
-				      "ret; }\n",	      /* 6, and a ret behind it */
+				      "ret; }\n",	      /* 6, and a ret after it */
 				      NULL);
 	const struct cpu_func *f = &func(mod, "k")->f;
 
@@ -423,7 +423,7 @@ static void test_no_join(void **state)
 	cpu_module_unload(mod);
 }
 
-/* A call joins behind itself, and its results in registers are moved there. */
+/* A call joins after itself, and its results in registers are moved there. */
 static void test_call_joins(void **state)
 {
 	(void)state;

@@ -469,7 +469,7 @@ void rt_threads_start(struct cpu_machine *m)
 	(void)m;
 }
 
-/* Numbers, and nothing behind them. */
+/* Numbers, and nothing after them. */
 uint64_t cpu_texture_new(struct cpu_machine *m, const struct cpu_texture *t)
 {
 	(void)t;

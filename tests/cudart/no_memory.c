@@ -2,7 +2,7 @@
  * no_memory.c - a preloaded library that lets the Nth allocation of a library of ours fail.
  *
  * NO_MEMORY_IN=NAME: a part of that library's name; it may be loaded later. NO_MEMORY=N: its Nth
- * allocation. NO_MEMORY=N+: that one and all behind it, until the library has given back the
+ * allocation. NO_MEMORY=N+: that one and all after it, until the library has given back the
  * address space that it holds in reserve (base/memory.c; the agent has none), as it would be where
  * memory has ended. Allocations of the program itself and of the C library aren't counted.
  * NO_MEMORY_COUNT=FILE: the number of allocations goes there at exit.

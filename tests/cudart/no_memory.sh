@@ -2,7 +2,7 @@
 # no_memory.sh - without memory calls fail, and nothing of ours ends the program.
 #
 #   no_memory.sh LIBRARY PROGRAM...   each is run with its Nth allocation failing, for some 60 N, alone
-#                                     and with all behind it
+#                                     and with all after it
 # The programs check every result: they end with 0, or with 1 and a line about an error code. A signal,
 # our exit code 70 or a run that hangs is a failure.
 set -u

@@ -30,7 +30,7 @@ run() {
 has() { grep -qE -e "$1" out || fail "no line with '$1'"; }
 hasnt() { ! grep -qE -e "$1" out || fail "a line with '$1'"; }
 
-build() { "$collider" nvcc -arch=sm_90 -g -lineinfo "$@" >out 2>&1 || { last=build; fail "$*"; }; }
+build() { "$collider" nvcc -arch=compute_90 --no-fit -g -lineinfo "$@" >out 2>&1 || { last=build; fail "$*"; }; }
 for p in told_copies told_graph told_stop killed; do
 	build "$src/$p.cu" -o $p
 done

@@ -1,5 +1,5 @@
 // told_copies.cu - copies of both directions beside a kernel: two findings, each with the function
-// that was called and its line. With an argument the copies are behind the kernel in its stream.
+// that was called and its line. With an argument the copies are after the kernel in its stream.
 #include <cuda_runtime.h>
 
 __global__ void put(int *p)

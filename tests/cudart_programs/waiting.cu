@@ -1,5 +1,6 @@
-/* Kernels that wait for what another stream, a copy, a host function, a host thread or a signal handler
- * writes late: no deadlock. The last waits for what nobody writes, and is ended, with its line. */
+/* Kernels that wait for what another stream, a copy, a host function, a host thread or a signal
+ * handler writes late: no deadlock. The last waits for what nobody writes, and is ended, with its
+ * line. */
 #include "expect.h"
 
 #include <chrono>
@@ -86,7 +87,7 @@ int main()
 	OK(cudaStreamSynchronize(a));
 	THAT(*seen == 3);
 
-	/* A copy behind a host function, and a kernel behind that, in another stream. */
+	/* A copy after a host function, and a kernel after that, in another stream. */
 	OK(cudaMemset(device, 0, sizeof(*device)));
 	OK(cudaDeviceSynchronize());
 	*flag = 0;

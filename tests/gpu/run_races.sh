@@ -9,7 +9,7 @@
 # data race, and its output is that of the plain build. Exit code 1: a miss, a false
 # positive or a wrong output.
 #
-# With DETECTOR=oracle (and DEVICE=cpu) the plain programs are judged: what stands behind
+# With DETECTOR=oracle (and DEVICE=cpu) the plain programs are judged: what stands after
 # `expect oracle:` is required, lines are those of either side, every run of a racy program must be
 # as the header says (one of them, with `// detector: oracle seldom`), and nothing may be reported
 # of fixed twins in any of them. RUNS is 20, less for programs with a `// seeds:` line.

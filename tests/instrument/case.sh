@@ -5,7 +5,7 @@
 #   // expect-count: N LINE
 #   // expect-stats: TEXT in the line that --stats prints
 #   // expect-said: TEXT  another line on standard error
-#   // expect-order: A >> B >> C   lines in this order, the first match of each behind the one before
+#   // expect-order: A >> B >> C   lines in this order, the first match of each after the one before
 #   // not-assembled: WHY
 # Every output must assemble for each target that the original assembles for; without calls and
 # with --trap for sm_75, sm_90a, sm_100 and sm_100a; with all checks by calls for sm_75, sm_90a and sm_100.
@@ -54,7 +54,7 @@ while IFS= read -r want; do
 /g' >"$T/steps"
 	while IFS= read -r step; do
 		at=$(tail -n +$from "$T/users" | grep -En -m1 "$(regex "$step")" | cut -d: -f1)
-		[ -n "$at" ] || { fail "not behind line $from of the user's part: $step ($want)"; break; }
+		[ -n "$at" ] || { fail "not after line $from of the user's part: $step ($want)"; break; }
 		from=$((from + at))
 	done <"$T/steps"
 done <"$T/list"

@@ -1,6 +1,6 @@
 # dirty.sh COLLIDER SOURCE_DIR CPU_RUN - what the check of a copy leaves at the destination, the dirty value,
 # is there before each word of the copy lands, and is never there when it has: dirty.ptx is run as it is
-# instrumented, and with the copies taken out behind the checks. (Tensor copies need a tensor map that
+# instrumented, and with the copies taken out after the checks. (Tensor copies need a tensor map that
 # the run knows: programs/tensor_boxes.cu and tensor_races.cu compare each word of theirs.)
 collider=$1 src=$2 cpu_run=$3
 name=dirty

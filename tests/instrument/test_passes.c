@@ -1,5 +1,5 @@
 /*
- * test_passes.c - the verifier stands behind every pass, and finds what a pass breaks.
+ * test_passes.c - the verifier stands after every pass, and finds what a pass breaks.
  */
 #include "instrument/internal.h"
 

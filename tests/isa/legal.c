@@ -10,12 +10,11 @@
  * otherwise than the table must stand in DIFFERENCES with its reason, and each line there must
  * be met.
  *
- * Operands of a row, between commas: 0 to 3, a register for the type of that number; v0, so many of
- * them as the vector has; w, twice as wide as type 0; p, h, r, d, q, registers of 1, 16, 32, 64,
- * 128
- * bits; a, an address; En, n registers of 32 bits in braces; Tn, for tcgen05, n times the form's
- * .xN;
- * X and Y, one or two for each .xN; ?MOD=x, x if the form has that modifier; else the text itself.
+ * Operands of a row, between commas: 0 to 3, a register for the type of that number; v0, that many
+ * of them as the vector has; w, twice as wide as type 0; p, h, r, d, q, registers of 1, 16, 32, 64,
+ * 128 bits; a, an address; En, n registers of 32 bits in braces; Tn, for tcgen05, n times the
+ * form's .xN; X and Y, one or two for each .xN; ?MOD=x, x if the form has that modifier; else the
+ * text itself.
  */
 #include "ptx/pattern.h"
 #include "ptx/forms.h"
@@ -52,7 +51,7 @@ struct difference {
 	unsigned met;
 };
 
-/* With so many samples of each row every line of DIFFERENCES must be met. */
+/* With that many samples of each row every line of DIFFERENCES must be met. */
 #define ENOUGH 20
 
 static struct base_arena arena;
@@ -399,7 +398,7 @@ struct counts {
 	unsigned same, stricter[WHYS], laxer[WHYS], unexpected, runs;
 };
 
-/* What ptxas says of lines from..n-1; returns the line behind a syntax error, where it gives up,
+/* What ptxas says of lines from..n-1; returns the line after a syntax error, where it gives up,
  * or n. */
 static size_t ask(const char *ptxas, const char *dir, unsigned t, size_t from, char **said)
 {

@@ -13,7 +13,7 @@ for src in "$snippets"/*.cu; do
 	least=$(echo "$head" | sed -n 's/.*at least \([0-9]*\).*/\1/p')
 	for t in $targets; do
 		"$nvcc" -std=c++17 -arch="$t" -ptx "$src" -o "$tmp/x.ptx"
-		# Statements end at ; or a brace. Of each, the first word behind labels and a guard
+		# Statements end at ; or a brace. Of each, the first word after labels and a guard
 		# is the spelling; directives, operands and comments start otherwise.
 		sed -e 's,//.*,,' "$tmp/x.ptx" | tr '\n\t' '  ' | tr ';{}' '\n\n\n' |
 			sed -e 's/^ *//' -e ':l' -e 's/^[$%_A-Za-z0-9]*: *//' -e 'tl' \

@@ -2,7 +2,7 @@
  * samples.h - spellings in the manual's syntax with what they must decode to.
  *
  * MEMORY: everything about a memory or ordering form. SPELL: only that the
- * opcode ends at the bar and that every part behind it is known.
+ * opcode ends at the bar and that every part after it is known.
  */
 #define R PTX_EFF_READ
 #define W PTX_EFF_WRITE

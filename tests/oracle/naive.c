@@ -473,7 +473,7 @@ static void add_mbarrier_edges(uint32_t w, uint32_t r)
 		}
 }
 
-/* R5: a relaxed arrival behind a fence. */
+/* R5: a relaxed arrival after a fence. */
 static void add_fenced_edges(uint32_t arrival, uint32_t leaving)
 {
 	for (uint32_t f = 0; f < arrival; f++)
@@ -563,7 +563,7 @@ static void add_api_edges(const struct oracle_event *list, size_t n)
 }
 
 /* 8.9.5 Base causality order. A copy comes after all that its issuer did, but is not on the way to
- * anything for it, nor are its own operations for each other, but for its arrival at an mbarrier
+ * anything for it, nor are its own operations for each other, except for its arrival at an mbarrier
  * (8.9.1.1: completion doesn't order the issuer's earlier instructions; reads may be waited for
  * alone). */
 static void make_base_causality(void)
@@ -682,7 +682,7 @@ static void make_fence_sc_order(enum oracle_sc sc)
 }
 
 /* fence.mbarrier_init: the thread's inits before it, and nothing before them, come before what it
- * synchronises with and all behind that. */
+ * synchronises with and all after that. */
 static void add_init_edges(void)
 {
 	for (uint32_t f = 0; f < nops; f++)

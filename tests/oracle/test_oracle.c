@@ -471,7 +471,7 @@ static void test_barrier(void **state)
 	assert_int_equal(barrier_races(ORACLE_BAR_RELEASE, false), 1);
 }
 
-/* An arrival only releases; what follows it isn't behind the others. */
+/* An arrival only releases; what follows it isn't after the others. */
 static void test_arrive_only(void **state)
 {
 	struct world w = world();
@@ -784,7 +784,7 @@ static void test_raced_out(void **state)
 }
 
 /* A barrier keeps a block's threads on one clock: memory doesn't grow with their number of uses,
- * but for the joins that are remembered. */
+ * except for the joins that are remembered. */
 static void test_barrier_memory(void **state)
 {
 	struct world w = world();

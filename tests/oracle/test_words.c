@@ -2,8 +2,8 @@
  * test_words.c - words that many threads access, as the oracle keeps them: sets of readers, lanes
  * of a word's bytes, logs of atomics.
  *
- * Each case: some threads access a word, a stranger comes behind all of them, or behind all but
- * one, by a chain of releases at another word, and accesses it. Behind all: no race; else there is
+ * Each case: some threads access a word, a stranger comes after all of them, or after all but
+ * one, by a chain of releases at another word, and accesses it. After all: no race; else there is
  * one.
  */
 #include <setjmp.h>
@@ -75,7 +75,7 @@ static void one(struct world *w, uint32_t actor, uint8_t kind, uint8_t strength,
 	oracle_access(w->o, actor, &acc, address);
 }
 
-/* The stranger comes behind all threads of its `n`, each `step`th, but `but`. */
+/* The stranger comes after all threads of its `n`, each `step`th, but `but`. */
 static void come_behind(struct world *w, uint32_t n, uint32_t step, uint32_t but)
 {
 	for (uint32_t t = 0; t < n * step; t += step)
@@ -169,7 +169,7 @@ static void test_reductions(void **state)
 	}
 }
 
-/* Who is behind the last of atomics that return a value is behind all of them: it has seen them. */
+/* Who is after the last of atomics that return a value is after all of them: it has seen them. */
 static void test_observed(void **state)
 {
 	(void)state;

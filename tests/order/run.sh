@@ -29,14 +29,14 @@ build() { # build NAME SOURCE FLAGS...
 	local name=$1 src=$here/$2
 	shift 2
 	[ "$name" -nt "$src" ] && [ "$name" -nt "$collider" ] && return
-	"$collider" nvcc -O0 -std=c++17 -arch=compute_90 --no-fit "$@" "$src" -o "$name" || exit 2
+	"$collider" nvcc -O0 -arch=compute_90 --no-fit "$@" "$src" -o "$name" || exit 2
 }
 
 make_program() { # make_program NAME...
 	local name objects ptx system=../gpu/system
 	for name; do
 		case $name in
-		grids) build grids grids.cu -I"$here/../../src" ;;
+		grids) build grids grids.cu -std=c++17 -I"$here/../../src" ;;
 		waves | sites) build $name $name.cu ;;
 		# Fitted: how many tiles have a place depends on the registers.
 		lookback)

@@ -15,7 +15,7 @@ done
 i=0
 for flags in "-O3" "-O3 -lineinfo" "-G" "-O3 -rdc=true -lineinfo"; do
 	i=$((i + 1))
-	"$nvcc" -arch=compute_90 -ptx $flags "$cases/../sample.cu" -o "$dir/s$i.ptx"
+	"$nvcc" -std=c++17 -arch=compute_90 -ptx $flags "$cases/../sample.cu" -o "$dir/s$i.ptx"
 	case $flags in *-G*) opt="-g -O0" ;; *) opt= ;; esac
 	"$trip" "$dir/s$i.ptx" sm_90 $opt
 done

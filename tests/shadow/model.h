@@ -8,12 +8,12 @@
  * and the whole order doesn't order them; it is *unbarred* if barriers alone don't.
  *
  * Synchronisation by memory: each sync location holds what its last write released. An acquire that
- * reads it (or a fence behind a relaxed read) joins that. A read-modify-write continues what it
+ * reads it (or a fence after a relaxed read) joins that. A read-modify-write continues what it
  * reads. A strong write that a strong read of its own location has seen is ordered before what
- * comes behind the read, but nothing that its thread did before is (PTX ISA 8.9: observation order,
+ * comes after the read, but nothing that its thread did before is (PTX ISA 8.9: observation order,
  * causality order).
  *
- * Every fence is a fence.sc. Two are ordered where an access behind the one communicates (write to
+ * Every fence is a fence.sc. Two are ordered where an access after the one communicates (write to
  * read, write to write, read to write) with an access before the other, causality taking the place
  * of program order on either side: otherwise the accesses would contradict the order of the fences.
  */
@@ -76,7 +76,7 @@ void model_strong_read(struct model *m, unsigned thread, unsigned s, bool is_acq
 /* A strong read of a location of accesses: it sees all strong writes so far. */
 void model_observe(struct model *m, unsigned thread, unsigned location);
 
-/* Does `thread`, accessing now with this kind, conflict with a; is it ordered behind it? */
+/* Does `thread`, accessing now with this kind, conflict with a; is it ordered after it? */
 bool model_conflicts(const struct model *m, const struct model_access *a, unsigned thread,
 		     unsigned kind);
 bool model_is_barred(const struct model *m, const struct model_access *a, unsigned thread);

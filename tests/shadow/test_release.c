@@ -125,7 +125,7 @@ static void flag_without_acquire(void **state)
 	assert_int_equal(access_data(BLOCK, 0, R), SHADOW_IS_RACE);
 }
 
-/* The release comes too early: it doesn't carry the write behind it. */
+/* The release comes too early: it doesn't carry the write after it. */
 static void write_behind_the_release(void **state)
 {
 	(void)state;
@@ -187,7 +187,7 @@ static void last_block(void **state)
 	assert_int_equal(access_data(BLOCK + 3, 0, R), SHADOW_POSSIBLE);
 }
 
-/* A grid barrier in which only thread 0 of a block fences, behind the block's barrier: fences are
+/* A grid barrier in which only thread 0 of a block fences, after the block's barrier: fences are
  * cumulative, so this is no race (iGUARD's Figure 10 blames it). */
 static void grid_barrier(void **state)
 {
@@ -274,7 +274,7 @@ static void fence_before_a_release(void **state)
 	assert_int_equal(access_data(2 * BLOCK, 0, R), SHADOW_POSSIBLE);
 }
 
-/* and where a write comes behind a read: thread 0 read the flag before it was written. */
+/* and where a write comes after a read: thread 0 read the flag before it was written. */
 static void fence_behind_a_read(void **state)
 {
 	(void)state;
@@ -355,7 +355,7 @@ static void observed_counter(void **state)
 	access_data(0, 0, SHADOW_GA);
 	access_data(BLOCK, 0, SHADOW_GA);
 	assert_int_equal(access_data(BLOCK, 0, R), SHADOW_IS_RACE);
-	/* And behind a barrier the block's other threads have seen it, too. */
+	/* And after a barrier the block's other threads have seen it, too. */
 	setup(NULL);
 	access_data(0, 0, SHADOW_GA);
 	shadow_strong_read(&thread[BLOCK].stamps, &flag[0], bit, false);

@@ -15,7 +15,7 @@
 #    declaration. src/device speaks to nvcc in inline assembly; src/report reads a site's text.
 # 8. A detector's runtime block is found by its row: no marker is named in src/agent or src/toolchain.
 # 9. Each pass of base/passes.def has its function in instrument/pipeline.c (or is strip.c's), and
-#    inst_end_pass (or inst_pass_end) stands behind each call of one.
+#    inst_end_pass (or inst_pass_end) stands after each call of one.
 # Prints one line (file:line: what, what is allowed) per breach; exit code 1 when there is one.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)

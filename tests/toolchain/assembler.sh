@@ -2,6 +2,7 @@
 # assembler.sh - the stand-in for ptxas: PTX that nobody instrumented, and registers that fit.
 regs=$(readlink -f "$2")
 . "$(dirname "$0")/lib.sh"
+unset NVCC_PREPEND_FLAGS # cooperative groups are of C++17
 arch=-arch=sm_90
 
 "$real/bin/nvcc" $arch -ptx k.cu -o plain.ptx

@@ -2,7 +2,7 @@
  * cubin_regs.c - do the kernels of one cubin accept every block size that they accept in another?
  *
  * cubin_regs [--exact] ORIGINAL INSTRUMENTED KERNEL...; --exact: not one register unit more
- * (but for the ABI's minimum of 24). Exit code 1 and a line per kernel that doesn't.
+ * (except for the ABI's minimum of 24). Exit code 1 and a line per kernel that doesn't.
  */
 #include "toolchain/internal.h"
 

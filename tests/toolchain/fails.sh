@@ -76,7 +76,7 @@ if kill -0 "$(cat "$work/pid")" 2>/dev/null; then fail "cicc lives on"; fi
 test ! -e x.ptx || fail "half-written x.ptx"
 no_leftovers
 
-# What can't be instrumented is handed on as it was, said; --strict makes it an error.
+# What can't be instrumented is passed on as it was, said; --strict makes it an error.
 echo 'echo "not PTX at all" >"$5"' >"$fake/does"
 rc_of 0 bin/cicc -arch compute_90 in.ii -o x.ptx
 grep -q 'not instrumented' log || fail "expected a line that says so"

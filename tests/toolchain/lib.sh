@@ -9,7 +9,7 @@ cd "$work/a folder"
 ln -s "$tool" bin/collider-nvcc
 ln -s "$tool" bin/collider-ptxas
 export XDG_CACHE_HOME="$work/cache dir" TMPDIR="$work/tmp"
-unset COLLIDER_TOOL_OPTIONS COLLIDER_DISABLE NVCC_PREPEND_FLAGS || true
+unset COLLIDER_TOOL_OPTIONS COLLIDER_DISABLE || true
 real=$(readlink -f "${COLLIDER_TEST_CUDA:-/usr/local/cuda}")
 export CUDA_HOME=$real
 # What is embedded can be searched for.

@@ -1,7 +1,7 @@
 /*
  * approx.c - sin cos ex2 lg2 tanh, and rcp rsqrt sqrt div with .approx or .full.
  *
- * The functions are those of fp_math.h, correctly rounded but for rare cases: a GPU's result may
+ * The functions are those of fp_math.h, correctly rounded except for rare cases: a GPU's result may
  * differ in the last places, within the bounds of PTX ISA 9.7.3, whose tables of special values
  * hold exactly. div.approx gives 0 (NaN for an infinite dividend) beyond a divisor of 2^126, as
  * documented. rcp and rsqrt.approx.ftz.f64 read and write the upper 32 bits only.

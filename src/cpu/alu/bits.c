@@ -190,7 +190,7 @@ ALU_BIN(bmsk_wrap, uint32_t, uint32_t, uint32_t, left_32(low_32(b & 31), a & 31)
 
 #define BYTE(T, v, i) ((int32_t)(T)((v) >> 8 * (i)))
 #define HALF(T, v, i) ((int32_t)(T)((v) >> 16 * (i)))
-/* Unsigned by signed products and sums fit 32 bits but for the last addition, which wraps. */
+/* Unsigned by signed products and sums fit 32 bits except for the last addition, which wraps. */
 #define DP4A(name, TA, TB)                                                                         \
 	ALU_TER(name, uint32_t, uint32_t, uint32_t, uint32_t,                                      \
 		c + (uint32_t)(BYTE(TA, a, 0) * BYTE(TB, b, 0) + BYTE(TA, a, 1) * BYTE(TB, b, 1) + \

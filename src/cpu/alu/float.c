@@ -210,7 +210,7 @@ static enum cpu_step minmax_f32_any(struct cpu_warp *w, const struct cpu_inst *i
 	return CPU_OK;
 }
 
-/* Of two NaNs the second one, quieted, as DSETP.MIN and the selects behind it do. */
+/* Of two NaNs the second one, quieted, as DSETP.MIN and the selects after it do. */
 static inline uint64_t minmax_f64_lane(uint64_t x, uint64_t y, bool is_max)
 {
 	bool x_nan = fp_f64(x) != fp_f64(x), y_nan = fp_f64(y) != fp_f64(y);

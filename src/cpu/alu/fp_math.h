@@ -2,8 +2,8 @@
  * fp_math.h - the approximated functions, each a branchless double expression.
  *
  * Relative error below 2^-40 before the result is rounded to f32 or less, so results are correctly
- * rounded but for one in some 10^5: well inside PTX's bounds. Only + - * / and sqrt are used, in an
- * order that is written down: both builds, and all hosts, give the same bits.
+ * rounded except for one in some 10^5: well inside PTX's bounds. Only + - * / and sqrt are used, in
+ * an order that is written down: both builds, and all hosts, give the same bits.
  */
 #ifndef COLLIDER_CPU_OP_FP_MATH_H
 #define COLLIDER_CPU_OP_FP_MATH_H

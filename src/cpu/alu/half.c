@@ -295,7 +295,8 @@ static void half_relate(struct cpu_warp *w, const struct cpu_inst *in, const str
 	}
 }
 
-/* Packed: p of the lower elements, q of the upper ones. Else q is the comparison that failed. */
+/* Packed: p of the lower elements, q of the upper ones. Otherwise q is the comparison that
+ * failed. */
 static enum cpu_step half_setp(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	const struct half_op *h = (const struct half_op *)in->aux;

@@ -48,7 +48,8 @@ static inline uint32_t as_bits(float f)
 }
 
 /* A small float with exponent and fraction at the top of its `width` bits below the sign, as in
- * f32 but for the exponent's bias: shifting it into place and scaling is exact for subnormals. */
+ * f32 except for the exponent's bias: shifting it into place and scaling is exact for subnormals.
+ * */
 static inline float from_f16(uint32_t h)
 {
 	float v = as_float((h & 0x7fff) << 13) * 0x1p112f;

@@ -212,7 +212,7 @@ static const struct {
 	{PTX_OP_VSET4, V_SET, 4},
 };
 
-/* The selector behind an operand's name, without the dot ("b3210"); empty: none. */
+/* The selector after an operand's name, without the dot ("b3210"); empty: none. */
 static struct ptx_str selector(const struct ptx_opnd *op)
 {
 	struct ptx_str none = {"", 0};

@@ -22,7 +22,7 @@
 #include <string.h>
 
 #define PIECES	    8  /* that one step does at most */
-#define SLOW_BLOCKS 4  /* one in so many has slow copies */
+#define SLOW_BLOCKS 4  /* one in that many has slow copies */
 #define SLOWNESS    16 /* of which one step in so many does something */
 #define EAGER	    8  /* one transfer in so many begins at issue */
 
@@ -457,7 +457,7 @@ static enum cpu_step exec_wait(struct cpu_warp *w, const struct cpu_inst *in, ui
 			return CPU_RETRY;
 	cpu_judge_group_wait(w, mask, in->sub, group, (uint32_t)(in->imm & WAIT_KEEP), is_read,
 			     false);
-	/* A bulk copy wrote global memory behind the block's cache. */
+	/* A bulk copy wrote global memory after the block's cache. */
 	if (is_bulk && !is_read)
 		cpu_acquire(w, mask, PTX_SCOPE_GPU);
 	return CPU_OK;

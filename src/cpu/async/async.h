@@ -155,8 +155,8 @@ struct cpu_bulk_job {
 	uint32_t cta_mask; /* slot: one transfer for each block of the mask; CPU_NOSLOT: one */
 	const char *what;  /* for faults: "a bulk copy" */
 };
-/* Issues the transfer of lane l, whose part is made but for .first and .buffer. False: a fault was
- * raised. */
+/* Issues the transfer of lane l, whose part is made except for .first and .buffer. False: a fault
+ * was raised. */
 bool cpu_bulk_issue(struct cpu_warp *w, const struct cpu_inst *in, unsigned l,
 		    const struct cpu_bulk_job *job, struct cpu_bulk_part *part);
 /* One piece of a bulk or tensor transfer, of a size drawn by k (NULL: all that is left).

@@ -88,7 +88,7 @@ static bool move(struct cpu_transfer *t, uint32_t first, uint32_t n, bool is_rea
 	return move_units(t, first, n, is_read, is_write);
 }
 
-/* How many of the units behind `done` make the next piece; where it starts goes to *at. */
+/* How many of the units after `done` make the next piece; where it starts goes to *at. */
 static uint32_t next_piece(struct cpu_worker *k, const struct cpu_bulk_part *b, uint32_t done,
 			   uint32_t *at)
 {

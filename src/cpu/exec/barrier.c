@@ -3,7 +3,7 @@
  *
  * A block has 16 barriers. Each counts threads, not warps: what arrives is the
  * lanes of a split. A barrier without a count expects every thread of the block
- * that has not exited; one with a count expects so many arrivals, and all who
+ * that has not exited; one with a count expects that many arrivals, and all who
  * take part in one generation must name the same (the whole block's count and
  * none are the same). Counts are in whole warps: when all lanes of a warp that
  * are left have arrived, those that exited or never were count as well. Splits that wait keep their

@@ -105,7 +105,7 @@ static const struct {
 /*
  * %reserved_smem_offset_*: the system's part of shared memory, begin, end, size, and two places in
  * it. Those are the driver's to choose; cooperative groups keeps the barriers and slots of tiles
- * larger than a warp, up to 288 bytes, behind the second.
+ * larger than a warp, up to 288 bytes, after the second.
  */
 static const uint32_t reserved[] = {0, CPU_SHARED_BASE, CPU_SHARED_BASE, 64, 512};
 

@@ -510,7 +510,7 @@ static enum cpu_step do_free(struct cpu_warp *w, const struct cpu_inst *in, uint
 static const struct {
 	const char *name;
 	cpu_syscall *fn;
-	uint32_t rets; /* behind the arguments, which start at 0 */
+	uint32_t rets; /* after the arguments, which start at 0 */
 } calls[] = {
 	{"vprintf", do_vprintf, 16},
 	{"malloc", do_malloc, 8},

@@ -3,7 +3,7 @@
  *
  * Texels lie row by row in ordinary memory, CUDA arrays too, so a fetch is a few loads.
  * Coordinates, address modes and linear filtering follow the appendix "Texture Fetching" of CUDA's
- * programming guide: weights have 8 bits behind the point (rounded to nearest), and address modes
+ * programming guide: weights have 8 bits after the point (rounded to nearest), and address modes
  * hold for each texel of a footprint. Coordinates are scaled in double precision; hardware does so
  * in fixed point, so a coordinate that is a rounding error away from a texel's border may fall on
  * its other side, and the last bits of filtered values may differ.

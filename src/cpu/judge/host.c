@@ -4,13 +4,13 @@
  * By default all host threads are one actor. What orders them may be a lock, a join, an atomic or
  * a pipe; whatever it is, one actor can't race with itself, so no report is wrong, and races
  * that are between host threads only are not seen. With is_host_apart each is an actor of its own:
- * what it submits starts behind what it has done, it comes behind what it has waited for, and the
+ * what it submits starts after what it has done, it comes after what it has waited for, and the
  * caller says what orders threads (cpu_host_release and the others: locks and joins that it
  * sees; the C library's, not atomics of the program's own).
  *
  * A lock is an mbarrier to the oracle: a release arrives in its phase, an acquire waits for it. A
- * mutex has a new phase at each release. Who waits for a whole device comes behind an
- * operation of ours that is behind all that had ended there.
+ * mutex has a new phase at each release. Who waits for a whole device comes after an
+ * operation of ours that is after all that had ended there.
  * Costs: nothing in one actor; else a lock of ours at each of the program's.
  */
 #include "cpu/judge/judge.h"

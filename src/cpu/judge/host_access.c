@@ -4,12 +4,13 @@
  *
  * A mov may be a plain access or an atomic with any order: the processor makes no difference. So
  * that no report is wrong, each is taken as strong, acquiring or releasing, of scope .sys: with a
- * strong access of a kernel it never races (but for too small a scope of the kernel's), with a weak
- * one it does. Two accesses of host code are never a pair, nor are strong ones of different sizes.
+ * strong access of a kernel it never races (except for too small a scope of the kernel's), with a
+ * weak one it does. Two accesses of host code are never a pair, nor are strong ones of different
+ * sizes.
  *
  * With one actor for all host threads memory is protected only while something is under way, or has
  * ended without any host thread knowing it: otherwise all that ran is before, and all that will
- * run is behind what host code does. With is_host_apart it always is.
+ * run is after what host code does. With is_host_apart it always is.
  *
  * Misses: memory that the program has registered, which the report counts: it is the program's own,
  * with neighbours on its pages that system calls reach by any address, and it may be given back
@@ -135,7 +136,7 @@ void cpu_judge_host_access(struct cpu_machine *m, uint64_t addr, uint32_t bytes,
 	struct cpu_judge *x = m->judge;
 
 	if (!cpu_space_twice(m, addr))
-		return; /* behind the end of an allocation, on its last page */
+		return; /* after the end of an allocation, on its last page */
 	judge_lock(x);
 	struct oracle_acc acc = {.inst = site_at(x, pc, bytes, kind),
 				 .kind = kind,

@@ -40,11 +40,11 @@ struct judge_thread {
 /* What of a device's operations has ended, for threads that wait for all of them. */
 struct judge_idle {
 	BASE_VEC(uint64_t) ended; /* since `all` */
-	uint64_t all;		  /* an operation behind those that ended before; 0: none */
+	uint64_t all;		  /* an operation after those that ended before; 0: none */
 };
 
 /* Operations of the oracle that are none of the machine's. */
-#define JUDGE_KEY_FN   (1ull << 63) /* | id: what a host function starts behind */
+#define JUDGE_KEY_FN   (1ull << 63) /* | id: what a host function starts after */
 #define JUDGE_KEY_IDLE (1ull << 62) /* | number: judge_idle.all */
 /* A running block's shared memory. */
 struct judge_block {

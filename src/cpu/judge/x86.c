@@ -38,7 +38,7 @@ static bool decode(const uint8_t *p, struct decoded *d)
 	size_t page = 4096 - ((uintptr_t)p & 4095);
 	ZydisDecoder decoder;
 
-	/* The page behind is read only if the instruction goes on there. */
+	/* The page after is read only if the instruction goes on there. */
 	for (size_t n = page < ZYDIS_MAX_INSTRUCTION_LENGTH ? page : ZYDIS_MAX_INSTRUCTION_LENGTH;;
 	     n = ZYDIS_MAX_INSTRUCTION_LENGTH) {
 		ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);

@@ -34,7 +34,7 @@ struct x86_inst {
 /* Reads the instruction at the context's program counter. False: not x86-64, or not understood at
  * all. */
 bool x86_decode(const void *ucontext, struct x86_inst *out);
-/* Does a load or store with `at` in the place of its address, and goes on behind it. False: the
+/* Does a load or store with `at` in the place of its address, and goes on after it. False: the
  * context can't take the result; nothing was done. Not for X86_OTHER and X86_STRING. */
 bool x86_do(void *ucontext, const struct x86_inst *in, void *at);
 /* rep movs and stos: how many bytes are left, and where a copy reads; done: goes on behind so
@@ -45,7 +45,7 @@ uint64_t x86_string_value(const void *ucontext);
 uint64_t x86_pc(const void *ucontext);
 /* Is the fault a write? */
 bool x86_is_write(const void *ucontext);
-/* The processor stops behind the next instruction, or doesn't. */
+/* The processor stops after the next instruction, or doesn't. */
 void x86_step(void *ucontext, bool is_on);
 #if defined(__x86_64__) && defined(__linux__)
 #define X86_HAS 1

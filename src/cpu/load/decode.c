@@ -6,7 +6,7 @@
  * becomes an instruction that faults when a lane executes it. Targets and joins
  * are filled in at the end: the join of a branch is the first instruction of
  * its block's immediate post-dominator, where the run loop merges what the
- * branch has parted; a call joins behind itself. A `ret` is put behind the last
+ * branch has parted; a call joins after itself. A `ret` is put after the last
  * statement, so that control can't run off the end.
  *
  * Costs: linear; a function of 20,000 instructions takes about 25 ms, slots

@@ -7,7 +7,7 @@
 
 #include "cpu/load/load.h"
 
-/* Temporary slots behind those of the registers, in every layout. */
+/* Temporary slots after those of the registers, in every layout. */
 static const uint16_t dec_temps[CPU_CLASSES] = {8, 8, 16, 16, 2};
 
 /* A .local or .param variable of the body. */
@@ -64,7 +64,7 @@ struct cpu_dec {
 	const char *bad;	   /* why it can't be executed */
 	uint32_t ntemps[CPU_CLASSES];
 	uint32_t fake[DEC_FAKES], fake_cls[DEC_FAKES], nfakes;
-	struct cpu_inst behind[DEC_FAKES]; /* go behind the instruction being bound */
+	struct cpu_inst behind[DEC_FAKES]; /* go after the instruction being bound */
 	uint32_t nbehind;
 };
 
@@ -78,7 +78,7 @@ uint32_t dec_read_special(struct cpu_dec *d, const struct ptx_opnd *op, enum ptx
 uint32_t dec_reg_slot(struct cpu_dec *d, uint32_t reg, unsigned comp);
 enum cpu_class dec_reg_class(struct cpu_dec *d, uint32_t reg);
 /* The parameter or result of the function itself by that name: its offset among all of them
- * (results behind arguments); NULL: none. */
+ * (results after arguments); NULL: none. */
 const struct ptx_param *dec_own_param(struct cpu_dec *d, struct ptx_str name, uint32_t *off);
 
 /* decode_call.c */
@@ -87,7 +87,7 @@ void dec_enter(struct cpu_dec *d, const struct ptx_stmt *s);
 void dec_leave(struct cpu_dec *d, const struct ptx_stmt *s);
 /* Bytes of hidden .param variables that a call needs for operands in registers. */
 uint32_t dec_call_hidden(const struct ptx_stmt *s);
-/* The place behind `at` of a variable with this size and alignment. */
+/* The place after `at` of a variable with this size and alignment. */
 static inline uint32_t dec_place(uint32_t *at, uint32_t bytes, uint32_t align)
 {
 	uint32_t off = LOAD_ALIGN(*at, align ? align : 1u);

@@ -5,7 +5,7 @@
  * the callee's declaration (by the caller's variables where the callee isn't
  * known: they agree in size and alignment in every valid program). A register
  * or constant among the operands is first stored to a hidden variable of the
- * caller's area; a result in a register is loaded from one behind the call; a
+ * caller's area; a result in a register is loaded from one after the call; a
  * callee with .reg parameters loads them at its entry and stores its results
  * before each ret. So control.c copies bytes and nothing else.
  */

@@ -61,7 +61,7 @@ static unsigned place_c(struct cpu_shape s, unsigned per, unsigned r, unsigned l
 	return row * s.n + (s.m == 32 ? 0 : tile * 8) + lane % 4 * 2 + q % 2;
 }
 
-/* m8n8k4 with f16: quad pair's matrices one behind the other. */
+/* m8n8k4 with f16: quad pair's matrices one after the other. */
 static unsigned place_quad(enum cpu_frag_use use, unsigned per, bool is_col, unsigned r,
 			   unsigned lane, unsigned e)
 {

@@ -4,9 +4,9 @@
  * .global, .const and managed variables are three blocks of device memory.
  * .shared ones get an offset that is the same in all kernels that reach them,
  * since a device function is decoded once: variables that several kernels reach
- * are placed first, each behind all that its kernels have so far, then each
+ * are placed first, each after all that its kernels have so far, then each
  * kernel's own. Memory may so be left unused in a kernel whose functions others
- * use with larger variables. extern .shared x[] begins behind the static ones;
+ * use with larger variables. extern .shared x[] begins after the static ones;
  * kernels that share such a function begin it at the same place.
  */
 #include <string.h>

@@ -22,7 +22,7 @@
 
 /*
  * A *lane register* is what has a slot: a register, or one component of a vector register
- * (numbered behind all others).
+ * (numbered after all others).
  */
 struct cpu_slots {
 	uint32_t *slot;	 /* by lane register: number within its class, or CPU_NOSLOT */
@@ -125,7 +125,7 @@ struct cpu_module {
 
 /* The function, variable or system call that a name means in a part; NULL: none. */
 struct load_name *load_find(struct cpu_module *mod, struct load_part *part, struct ptx_str name);
-/* The variable behind a declaration, or NULL (a .local or .param one, or undefined). */
+/* The variable of a declaration, or NULL (a .local or .param one, or undefined). */
 struct load_var *load_var_of(struct cpu_module *mod, const struct ptx_var *decl);
 uint32_t load_param_align(const struct ptx_param *p);
 uint32_t load_var_align(const struct ptx_var *v);

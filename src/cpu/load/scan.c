@@ -174,7 +174,7 @@ static void measure(struct scan *sc)
 		}
 	}
 	lf->f.local = (uint32_t)LOAD_ALIGN(max_local, (uint64_t)16);
-	/* a system call's results may lie behind its arguments */
+	/* a system call's results may lie after its arguments */
 	max_own += lf->has_calls ? SYSCALL_BYTES : 0;
 	lf->area = (uint32_t)LOAD_ALIGN(max_own, (uint64_t)16);
 }

@@ -12,7 +12,7 @@
  * columns of their own. A guarded write leaves the old value in place, so it
  * ends no life (flow/live.c). Vector registers and .reg parameters live
  * everywhere. Misses: holes in an interval stay unused (a value that is live
- * across a loop it isn't used in). Cost: linear, but for one pass over the
+ * across a loop it isn't used in). Cost: linear, except for one pass over the
  * live sets of all blocks.
  */
 #include "cpu/load/load.h"
@@ -153,7 +153,7 @@ static void cover_params(struct scan *sc, const struct ptx_param *p)
 
 /* ---- vector registers -------------------------------------------------------------- */
 
-/* Numbers the components of vector registers behind the registers; returns how many there are of
+/* Numbers the components of vector registers after the registers; returns how many there are of
  * both. */
 static uint32_t number_comps(struct base_arena *arena, const struct ptx_func *f,
 			     struct cpu_slots *sl)

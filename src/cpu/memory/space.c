@@ -61,7 +61,7 @@ static uint32_t upper(const struct cpu_space *s, uint64_t addr)
 	return lo;
 }
 
-/* The last range that starts at or before addr, and the one behind it; false: none such. */
+/* The last range that starts at or before addr, and the one after it; false: none such. */
 static bool around(const struct cpu_space *s, uint64_t addr, struct space_range *before,
 		   struct space_range *after)
 {

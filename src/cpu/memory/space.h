@@ -28,7 +28,7 @@ bool cpu_space_protect_page(struct cpu_machine *m, uint64_t addr, bool is_on);
 /* Bytes from addr on that lie in the same allocation that is mapped twice; 0: none. */
 uint64_t cpu_space_twice(struct cpu_machine *m, uint64_t addr);
 
-/* Says in `out` why the bytes at addr are no memory for the device: freed, behind an allocation,
+/* Says in `out` why the bytes at addr are no memory for the device: freed, after an allocation,
  * another device's, the host's. */
 void cpu_space_explain(struct cpu_machine *m, unsigned device, uint64_t addr, uint64_t bytes,
 		       char *out, size_t size);

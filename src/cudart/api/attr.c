@@ -1,5 +1,5 @@
 /*
- * attr.c - what a program may ask about its kernels and set on them; occupancy.
+ * attr.c - attributes of kernels that a program may query and set; occupancy.
  *
  * Registers are an estimate (there is no register allocation); shared and
  * local memory are what the PTX declares. Occupancy is the machine's own, so
@@ -53,7 +53,7 @@ static cudaError_t query_begin(struct query *q, const void *func)
 	q->device = rt_thread()->device;
 	rt_images_lock();
 	q->k = rt_kern_find(func);
-	/* What is no host function could be a cudaKernel_t, and CUDA's code is that of a wrong
+	/* What isn't a host function could be a cudaKernel_t; CUDA returns the code for an invalid
 	 * one. */
 	e = q->k ? rt_kern_load(q->k, q->device, &q->kernel) : cudaErrorInvalidResourceHandle;
 	if (e == cudaSuccess)
@@ -114,7 +114,7 @@ static cudaError_t set_attribute(struct rt_kern_attr *a, const struct cpu_kernel
 	case cudaFuncAttributeRequiredClusterWidth:
 	case cudaFuncAttributeRequiredClusterHeight:
 	case cudaFuncAttributeRequiredClusterDepth:
-		if (info->cluster[0]) /* fixed when it was compiled */
+		if (info->cluster[0]) /* fixed at compile time */
 			return cudaErrorNotPermitted;
 		if (value < 1)
 			return cudaErrorInvalidValue;
@@ -165,7 +165,7 @@ cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, enum cudaFuncAt
 	return rt_fail(e);
 }
 
-/* Hints: the function must exist, that is all. */
+/* Hints: only the function must exist. */
 static cudaError_t hint(const void *func)
 {
 	struct query q;
@@ -246,8 +246,8 @@ cudaError_t cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr)
 
 /* ---- occupancy ------------------------------------------------------------------------------- */
 
-/* As in CUDA's occupancy calculator, what a launch may have in dynamic shared memory counts (0
- * blocks beyond), but __launch_bounds__ don't. */
+/* As in CUDA's occupancy calculator, the limit of dynamic shared memory counts (0 blocks beyond
+ * it), but __launch_bounds__ don't. */
 static uint32_t blocks_per_sm(const struct query *q, uint64_t threads, size_t shared)
 {
 	if (threads > 1024 || shared > rt_kern_dynamic_limit(q->k, q->device, &q->info))

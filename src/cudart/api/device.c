@@ -1,12 +1,11 @@
 /*
  * device.c - devices: count, properties, attributes, limits, peers, reset.
  *
- * A fact about the device stands once, in attrs.def; cudaDeviceProp is filled
- * from there. The limit of the heap is the device's; the others are kept and
- * given back, and the stack and printf buffer don't depend on them (a program
- * that sets one and reads it again sees its value). cudaDeviceReset drops the device's memory,
- * streams' work and modules, and its sticky fault, with which a program can go on after
- * an error without a new process.
+ * Each fact about the device is in attrs.def, once; cudaDeviceProp is filled from there. The limit
+ * of the heap is the device's; the others are only stored and returned, and the stack and printf
+ * buffer don't depend on them (a program that sets one and reads it again gets its value).
+ * cudaDeviceReset drops the device's memory, streams' work and modules, and its sticky fault, so
+ * that a program can continue after an error without a new process.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -199,7 +198,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr a, int device
 								  : cudaErrorInvalidValue);
 }
 
-/* The device whose wishes are met best; all of ours are equal. */
+/* The device that fits the properties best; all of ours are equal. */
 cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *prop)
 {
 	cudaError_t e = rt_enter_any();
@@ -307,7 +306,7 @@ cudaError_t cudaDeviceReset(void)
 
 	cpu_wait_idle(rt.m, d);
 	rt_collider_synced(d);
-	(void)rt_device_error(d); /* a fault nobody has asked for is reported nevertheless */
+	(void)rt_device_error(d); /* a fault that no call has returned is reported nevertheless */
 	rt_streams_reset(d);
 	rt_modules_reset(d);
 	rt_memory_reset(d);
@@ -354,7 +353,7 @@ cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
 
 	if (!v)
 		return rt_fail(cudaErrorInvalidValue);
-	/* As the toolkit says: not after the launch of a kernel that uses malloc or free. */
+	/* As the toolkit documents: not after the launch of a kernel that uses malloc or free. */
 	if (limit == cudaLimitMallocHeapSize &&
 	    !cpu_heap_set_limit(rt.m, rt_thread()->device, value))
 		return rt_fail(cudaErrorInvalidValue);

@@ -1,12 +1,11 @@
 /*
- * driver.c - the few driver functions that runtime programs ask for.
+ * driver.c - the few driver functions that runtime programs use.
  *
  * cuTensorMapEncode* have no counterpart in the runtime, so programs get them
  * through cudaGetDriverEntryPoint or link libcuda for them; both find these.
- * A handful of others answer from the runtime's own state. Everything else of
- * the driver is refused by name: the entry point is reported as not found,
- * which is how CUDA reports it. Tensor maps are the machine's own 128 bytes and
- * mean nothing to a GPU.
+ * A few others answer from the runtime's own state. All other driver functions are refused by name:
+ * the entry point is reported as not found, as CUDA does. Tensor maps are 128 bytes in the
+ * machine's own format and mean nothing to a GPU.
  */
 #include <string.h>
 
@@ -166,7 +165,7 @@ static CUresult CUDAAPI drv_error_string(CUresult error, const char **text)
 	return CUDA_SUCCESS;
 }
 
-/* The driver's name of an error is not the runtime's; those of common ones. */
+/* The driver's names of common errors, which differ from the runtime's. */
 static CUresult CUDAAPI drv_error_name(CUresult error, const char **text)
 {
 	if (!text)
@@ -219,7 +218,7 @@ static const struct entry entries[] = {
 };
 #undef E
 
-/* NULL and *status say why not. */
+/* NULL: *status says why not. */
 static void *find(const char *symbol, unsigned version,
 		  enum cudaDriverEntryPointQueryResult *status)
 {

@@ -3,9 +3,9 @@
  *
  * A launch is checked here in the order in which CUDA does it (configuration,
  * function, cluster, shared memory, cooperative fit), so that a wrong one
- * returns CUDA's code and leaves no trace; what the machine would refuse
- * beyond that is an out-of-resources error. Parameters are gathered into one
- * block by the offsets and sizes of the PTX declaration.
+ * returns CUDA's code and has no effect; what the machine refuses beyond that is an
+ * out-of-resources error. Parameters are gathered into one block by the offsets and sizes of the
+ * PTX declaration.
  *
  * Attributes that only tune (priority, access window, carve-out, scheduling
  * policy, memory domains, preferred cluster size) are accepted and have no
@@ -88,7 +88,7 @@ static cudaError_t check_dims(dim3 grid, dim3 block)
 }
 
 /*
- * The kernel's own wishes: __launch_bounds__ and .reqntid. cudaErrorLaunchOutOfResources, for too
+ * The kernel's own limits: __launch_bounds__ and .reqntid. cudaErrorLaunchOutOfResources, for too
  * many registers, can't happen: they are an estimate, which fits the bounds.
  */
 static cudaError_t check_block(const struct cpu_kernel_info *info, dim3 block)
@@ -105,7 +105,7 @@ static cudaError_t check_block(const struct cpu_kernel_info *info, dim3 block)
 	return threads > rt_kern_max_threads(info) ? cudaErrorInvalidValue : cudaSuccess;
 }
 
-/* Decides the cluster of a launch; `shape` gets it. Images' lock held. */
+/* Determines the cluster of a launch, in `shape`. Images' lock held. */
 static cudaError_t check_cluster(const struct rt_kern *k, unsigned device,
 				 const struct cpu_kernel_info *info, dim3 grid,
 				 struct rt_shape *shape)
@@ -181,7 +181,7 @@ static cudaError_t gather_extra(void **extra, uint8_t *block, uint32_t bytes)
 	}
 	if (bytes && (!p || n > PARAM_MAX))
 		return cudaErrorInvalidValue;
-	/* A buffer may end behind the last parameter, without the block's padding. */
+	/* A buffer may end after the last parameter, without the block's padding. */
 	if (bytes)
 		memcpy(block, p, n < bytes ? n : bytes);
 	return cudaSuccess;
@@ -242,7 +242,7 @@ static cudaError_t prepare(const struct rt_launch *l, struct rt_shape *shape, st
 	rt_images_lock();
 	struct rt_kern *k = rt_kern_find(l->func);
 	e = k ? check(k, l, shape, &kernel)
-	      : cudaErrorInvalidResourceHandle; /* as a handle that is none */
+	      : cudaErrorInvalidResourceHandle; /* as for an invalid handle */
 	if (e == cudaSuccess)
 		rt_collider_kernel(k);
 	rt_images_unlock();

@@ -2,10 +2,9 @@
  * library.c - cudaLibrary*: device code that a program loads at run time.
  *
  * Takes PTX text, fat binaries (with or without nvcc's wrapper around them)
- * and files of both. What has PTX in it is parsed at once, so that wrong text
- * is an error of the call; loading on a device waits for the first use.
- * cubins hold machine code only and are refused. JIT options are read by no
- * one. Unloading waits for the devices: kernels of the library may run.
+ * and files of both. PTX is parsed at once, so that wrong text is an error of the call; loading on
+ * a device happens at the first use. cubins contain only machine code and are refused. JIT options
+ * are ignored. Unloading waits for the devices: kernels of the library may be running.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -24,7 +23,7 @@ static struct rt_image *library_of(cudaLibrary_t library)
 	return is_library ? (struct rt_image *)(void *)library : NULL;
 }
 
-/* Copies n bytes, with a NUL behind them. */
+/* Copies n bytes, with a NUL after them. */
 static char *keep(const void *data, size_t n)
 {
 	char *copy = malloc(n + 1);
@@ -36,7 +35,7 @@ static char *keep(const void *data, size_t n)
 	return copy;
 }
 
-/* `size`: SIZE_MAX when only the content says. */
+/* `size`: SIZE_MAX if only the content shows it. */
 static cudaError_t fill(struct rt_image *im, const void *code, size_t size)
 {
 	struct fatbin_wrapper w;

@@ -33,12 +33,12 @@ cudaError_t cudaMemPrefetchAsync(const void *devPtr, size_t count, struct cudaMe
 	if (location.type == cudaMemLocationTypeDevice &&
 	    (location.id < 0 || (unsigned)location.id >= rt.ndevices))
 		return rt_fail(cudaErrorInvalidDevice);
-	/* It takes its place in the stream, and does nothing there. */
+	/* It takes its place in the stream and has no effect. */
 	struct rt_work w = {.cpu = {.kind = CPU_WORK_EMPTY}};
 	return rt_fail(rt_stream_submit(stream, RT_PER_THREAD, &w, NULL));
 }
 
-/* ---- batches of hints: each range is checked, and nothing is done ------------------------- */
+/* ---- batches of hints: each range is checked; they have no effect ------------------------- */
 
 static cudaError_t hints(void **dptrs, const size_t *sizes, size_t count, unsigned long long flags,
 			 cudaStream_t stream)

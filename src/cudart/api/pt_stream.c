@@ -9,8 +9,8 @@
 
 /* ---- waiting ------------------------------------------------------------------ */
 
-/* References to all that must end before the stream counts as empty. The legacy stream stands for
- * all blocking ones. */
+/* References to all operations that must end before the stream counts as empty. The legacy stream
+ * represents all blocking ones. */
 static cudaError_t take(cudaStream_t stream, struct rt_ops *ops, unsigned *device)
 {
 	cudaError_t e = cudaSuccess;
@@ -141,7 +141,7 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
 
 /* ---- what a stream is ------------------------------------------------------------------ */
 
-/* Begins an entry point that asks about a stream: finds it with the lock held. */
+/* Begins an entry point that queries a stream: finds it with the lock held. */
 #define FIND(stream, out)                                                                          \
 	struct rt_stream *s;                                                                       \
 	RT_ENTER();                                                                                \

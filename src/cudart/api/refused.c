@@ -1,9 +1,9 @@
 /*
  * refused.c - the entry points of refused.def: each says its name and fails.
  *
- * The toolkit's headers are not included here: the functions take no notice of
- * their arguments, so one shape serves all (the caller cleans up its own
- * arguments in every calling convention that CUDA supports on Linux).
+ * The toolkit's headers are not included here: the functions ignore their arguments, so one
+ * signature serves all (the caller cleans up its own arguments in every calling convention that
+ * CUDA supports on Linux).
  */
 #include "cudart/state/refuse.h"
 

@@ -1,14 +1,14 @@
 /*
- * register.c - what the code calls that nvcc puts into each object.
+ * register.c - the functions that nvcc's start-up code in each object calls.
  *
  * Before main, each object (or, under -rdc, the one that the device linker
  * made, for all objects of the program) registers its fat binary, then host
  * functions and variables with their names in it. A kernel's first call asks
- * __cudaGetKernel for a handle; the host's first touch of a managed variable
- * calls __cudaInitModule. Nothing here starts the machine but those two, and
- * nothing fails: what is wrong is reported when it is used.
+ * __cudaGetKernel for a handle; the host's first access to a managed variable calls
+ * __cudaInitModule. Only those two start the machine, and nothing fails: errors are reported at the
+ * first use.
  *
- * Textures and surfaces by reference are gone from CUDA 12 on; programs of
+ * Texture and surface references were removed in CUDA 12; programs of
  * older toolkits can't be linked to this library anyway.
  */
 #include <stdlib.h>

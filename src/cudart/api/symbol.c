@@ -2,7 +2,7 @@
  * symbol.c - variables of the device by their host names: addresses, copies.
  *
  * A copy to or from a symbol is a plain copy to its address after a check of
- * the range; streams, captures and waiting are copy.c's business.
+ * the range; streams, captures and waiting are handled by copy.c.
  */
 #include "cudart/state/copy.h"
 #include "cudart/state/link.h"
@@ -83,7 +83,7 @@ static struct symbol_copy from(void *dst, const void *symbol, size_t count, size
 	return (struct symbol_copy){symbol, dst, count, offset, kind, false};
 }
 
-/* ---- entry points; those of --default-stream per-thread behind each -------------------------- */
+/* ---- entry points; those of --default-stream per-thread after each -------------------------- */
 
 RT_API cudaError_t cudaMemcpyToSymbol_ptds(const void *symbol, const void *src, size_t count,
 					   size_t offset, enum cudaMemcpyKind kind);

@@ -1,8 +1,9 @@
 /*
- * texture.c - texture and surface objects: what the program describes becomes the machine's.
+ * texture.c - texture and surface objects: turns the program's descriptions into the machine's
+ * objects.
  *
- * Checked is what CUDA's manual states of resources and their descriptions. Refused by name:
- * mipmaps, cube maps, views, sRGB, anisotropy.
+ * The restrictions that CUDA's manual states for resources and their descriptions are checked.
+ * Refused by name: mipmaps, cube maps, views, sRGB, anisotropy.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 #define TEXTURE_ALIGN 512u /* as the attributes say */
 #define PITCH_ALIGN   32u
 
-/* What the program gave, for it to ask. */
+/* What the program passed, for its queries. */
 struct object {
 	UT_hash_handle hh;
 	uint64_t handle;

@@ -2,10 +2,10 @@
  * capture.c - stream capture: work becomes nodes of a graph.
  *
  * Streams take part in a capture by beginning it or by waiting for an event
- * recorded in it. The rules are those of cudaStreamBeginCapture's text: the
- * origin stream ends it, on the thread that began it (unless relaxed), after
- * all others have been joined; what could make the capture depend on work
- * outside, or the legacy stream on the capture, is an error and spoils it.
+ * recorded in it. The rules are those documented for cudaStreamBeginCapture: the origin stream ends
+ * it, on the thread that began it (unless relaxed), after all others have been joined; what could
+ * make the capture depend on work outside, or the legacy stream on the capture, is an error and
+ * invalidates it.
  */
 #include <stdlib.h>
 
@@ -53,7 +53,8 @@ void rt_capture_forget_stream(struct rt_stream *s)
 		rt_capture_drop(c);
 }
 
-/* ---- what is forbidden meanwhile ------------------------------------------------------- */
+/* ---- what is forbidden during a capture
+ * ------------------------------------------------------- */
 
 cudaError_t rt_capture_check(void)
 {
@@ -288,7 +289,7 @@ static void mark_ancestors(struct rt_node *n)
 	base_vec_free(&todo);
 }
 
-/* Has the origin waited for all that the other streams captured, those that are gone included? */
+/* Has the origin waited for all that the other streams captured, including destroyed ones? */
 static bool is_joined(const struct rt_capture *c)
 {
 	for (size_t i = 0; i < c->graph->nodes.n; i++)

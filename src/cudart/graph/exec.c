@@ -2,10 +2,9 @@
  * exec.c - executable graphs: instantiate, launch, update.
  *
  * A launch turns nodes into operations in topological order; those without an
- * edge between them may run at the same time, in an order drawn by seed. One
- * empty operation stands before all and one after all, so a launch of n nodes
- * costs n + 2 operations. The next launch of the same graph waits for the
- * last.
+ * edge between them may run at the same time, in an order drawn by seed. One empty operation comes
+ * before all and one after all, so a launch of n nodes costs n + 2 operations. The next launch of
+ * the same graph waits for the previous one.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /*
- * graph.c - graphs as data: making, copying, edges, questions.
+ * graph.c - graphs as data: creating, copying, edges, queries.
  *
- * Edge data (programmatic launches) is accepted and read back as default: the
- * launch's own attribute is what lets a kernel start early here.
+ * Edge data (programmatic launches) is accepted and read back as default: here only the launch's
+ * own attribute lets a kernel start early.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -341,8 +341,8 @@ cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t
 
 /* ---- public: lists --------------------------------------------------------------------------- */
 
-/* Gives out a list the way CUDA does: without `out` only the count; what is left over in it is
- * NULL, and *n is how many were written. */
+/* Returns a list the way CUDA does: without `out` only the count; otherwise the rest of it is set
+ * to NULL, and *n is how many were written. */
 struct list {
 	cudaGraphNode_t *out, *out2;
 	cudaGraphEdgeData *data;

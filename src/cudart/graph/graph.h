@@ -68,10 +68,10 @@ struct rt_graph *rt_graph_new(void);
 void rt_graph_free(struct rt_graph *g);
 /* A deep copy. */
 struct rt_graph *rt_graph_clone(const struct rt_graph *g);
-/* Sorts g's nodes so that each comes after those it depends on, else in order of creation, and
- * those of its child graphs; false: there is a cycle. */
+/* Sorts g's nodes so that each comes after those it depends on, otherwise in the order of creation,
+ * and also those of its child graphs; false: there is a cycle. */
 bool rt_graph_sort(struct rt_graph *g);
-/* Takes over the payload. */
+/* Takes ownership of the payload. */
 struct rt_node *rt_node_new(struct rt_graph *g, const struct rt_payload *what);
 /* No edge twice. */
 void rt_node_depend(struct rt_node *n, struct rt_node *on);
@@ -81,14 +81,14 @@ void rt_payload_free(struct rt_payload *p);
 
 /* ---- userobj.c: lock not held --------------------------------------------------- */
 
-/* Calls the destructors of objects that nobody refers to any more. */
+/* Calls the destructors of objects without references. */
 void rt_user_objects_sweep(void);
 
 /* ---- graphmem.c ------------------------------------------------------------------ */
 
 struct rt_graph_memory *rt_graph_memory_get(struct rt_graph_memory *m);
 void rt_graph_memory_put(struct rt_graph_memory *m);
-/* Lock not held: frees memory that no graph needs any more. */
+/* Frees memory that no graph needs any more. Lock not held. */
 void rt_graph_memory_sweep(void);
 /* Payloads. Lock not held. */
 cudaError_t rt_graph_make_alloc(struct rt_payload *p, struct cudaMemAllocNodeParams *a);

@@ -4,9 +4,8 @@
  * The address of an alloc node is fixed when the node is made, and so is the
  * memory here: it exists from then on until the last copy of the graph is gone
  * (if something frees it) or cudaDeviceReset. At run time both nodes only
- * order. Missed by that: a use after the free node or before the alloc node,
- * which CUDA forbids. CUDA would also share memory between nodes whose
- * lifetimes don't overlap; here a graph needs the sum.
+ * order. Misses: a use after the free node or before the alloc node, which CUDA forbids. CUDA would
+ * also share memory between nodes whose lifetimes don't overlap; here a graph needs the sum.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * node.c - nodes of graphs: adding them, asking and changing what they do.
+ * node.c - nodes of graphs: adding them, querying and changing what they do.
  *
  * Every entry point makes a payload from the caller's description (make_*,
  * without the lock: kernels may have to be loaded), then puts it into a new
@@ -214,7 +214,8 @@ static void drop(struct rt_payload *p)
 	rt_unlock();
 }
 
-/* A new node after `deps`. `e` is the result of making the payload, which is taken over. */
+/* A new node after `deps`. `e` is the result of making the payload, which this function then
+ * owns. */
 static cudaError_t add(cudaGraphNode_t *out, cudaGraph_t graph, const cudaGraphNode_t *deps,
 		       size_t n, struct rt_payload *p, cudaError_t e)
 {
@@ -258,7 +259,7 @@ static cudaError_t set(cudaGraphExec_t exec, cudaGraphNode_t node, struct rt_pay
 		n = n && x ? rt_exec_node(x, n) : NULL;
 	bool is_good = n && n->what.type == p->type;
 	if (is_good && n->what.type == cudaGraphNodeTypeKernel) {
-		/* Attributes that were set stay. */
+		/* Attributes that were set are kept. */
 		p->work.cpu.launch.is_cooperative = n->what.work.cpu.launch.is_cooperative;
 		p->work.cpu.launch.is_programmatic = n->what.work.cpu.launch.is_programmatic;
 		memcpy(p->work.cpu.launch.cluster, n->what.work.cpu.launch.cluster,
@@ -293,7 +294,7 @@ cudaError_t cudaGraphAddNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
 	return add(pGraphNode, graph, pDependencies, numDependencies, &p, e);
 }
 
-/* Entry points that add a node differ in how its payload is made only. */
+/* Entry points that add a node differ only in how its payload is made. */
 #define ADD(...)                                                                                   \
 	do {                                                                                       \
 		struct rt_payload p;                                                               \

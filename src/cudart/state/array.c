@@ -2,7 +2,8 @@
  * array.c - CUDA arrays: allocation, description, places in them.
  *
  * An array's texels lie row by row without gaps in ordinary device memory. On a GPU their order is
- * a secret, so no program can depend on it. cudaFreeArray waits for the device, as cudaFree does.
+ * undocumented, so no program can depend on it. cudaFreeArray waits for the device, as cudaFree
+ * does.
  * Misses: mipmapped, sparse and cube map arrays, planes of video formats.
  */
 #include <stdlib.h>

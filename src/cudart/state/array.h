@@ -17,7 +17,8 @@ struct rt_array {
 
 /* The array of a handle, NULL: none. Lock not held. */
 struct rt_array *rt_array_find(cudaArray_const_t a);
-/* Fills channels, bits and type; cudaErrorInvalidChannelDescriptor: no format that a GPU has. */
+/* Fills channels, bits and type; cudaErrorInvalidChannelDescriptor: not a format that GPUs
+ * support. */
 cudaError_t rt_channels(const struct cudaChannelFormatDesc *d, struct cpu_texture *out);
 /* Where a rectangle of the array starts: offsets and width in bytes. height 0: `width` bytes in the
  * order of rows. */

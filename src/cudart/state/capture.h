@@ -29,19 +29,20 @@ cudaError_t rt_capture_add(struct rt_stream *s, const struct rt_work *w);
 /* A node that waits for or records an event outside of the capture. */
 cudaError_t rt_capture_add_event(struct rt_stream *s, struct rt_event *event, bool is_record);
 /* cudaErrorStreamCaptureImplicit when work on the legacy stream would join a captured stream,
- * which is spoilt by it. */
+ * which this invalidates. */
 cudaError_t rt_capture_check_legacy(unsigned device);
 /* Keeps the stream's front in the event. */
 void rt_capture_record(struct rt_stream *s, struct rt_event *event);
 /* Brings the event's front into the stream, which joins the event's capture if it is in none. */
 cudaError_t rt_capture_wait(struct rt_stream *s, struct rt_event *event);
-/* The capture becomes unusable; ending it says so. */
+/* Invalidates the capture; ending it returns an error. */
 void rt_capture_spoil(struct rt_capture *c);
 /* The same for a call that can't be captured (launches of graphs); returns its error. */
 cudaError_t rt_capture_refuse(struct rt_capture *c);
-/* It is over: streams leave it, and a graph that is still its own is freed. */
+/* Ends the capture: streams leave it, and a graph that it still owns is freed. */
 void rt_capture_drop(struct rt_capture *c);
-/* A stream goes away: with the origin its capture ends, what others captured has to be joined. */
+/* A stream is destroyed: if it is the origin its capture ends; what others captured has to be
+ * joined. */
 void rt_capture_forget_stream(struct rt_stream *s);
 /* Is this still the capture that had this id? */
 bool rt_capture_is_alive(const struct rt_capture *c, uint64_t id);

@@ -5,13 +5,12 @@
  * through its knobs, written when it is loaded, before any kernel of it can run; its site tables
  * are copied from the module's memory then. Kernels write records into the
  * region themselves, and count in a struct race_rt there; what the oracle has
- * judged is written after each batch of work. So the figures in the file are those
- * of this moment, however the program ends; they are exact when no stream has work
- * left.
+ * judged is written after each batch of work. So the counters in the file are always current,
+ * however the program ends; they are exact if no stream has work left.
  *
- * At exit work that nobody waited for is given LAST_WAIT_S to end, as on the
- * GPU. Without `collider run` the report goes to stderr at exit, by a forked
- * child (the renderers may end their process).
+ * At exit, work that has not been waited for is given LAST_WAIT_S to end, as on the GPU. Without
+ * `collider run` the report goes to stderr at exit, by a forked child (the renderers may end their
+ * process).
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -85,7 +84,8 @@ static void start_oracle(void)
 	cpu_on_pair(rt.m, write_pair, NULL);
 }
 
-/* What stepped aside is that of the process: in the region of its first device. */
+/* The counts of threads that stepped aside are those of the process: they are in the region of its
+ * first device. */
 static void update_history(void)
 {
 	uint64_t threads, accesses;
@@ -137,8 +137,8 @@ static void update_oracle(void)
 	oracle->is_full = s.is_full;
 }
 
-/* After each batch of the machine's work. Its locks are held, so this one is only tried: who has it
- * brings the figures up to date himself. */
+/* After each batch of the machine's work. The machine's locks are held, so this lock is only tried:
+ * a thread that holds it updates the counters itself. */
 static void on_progress(void *arg)
 {
 	(void)arg;
@@ -244,12 +244,12 @@ static void look_at_symbol(const char *name, uint64_t addr, uint64_t bytes, void
 	}
 }
 
-/* Does all of the image follow the order of blocks that the knobs ask for? */
+/* Does all of the image follow the order of blocks that the knobs request? */
 static enum race_order_verdict judge_order(uint32_t id, void *arg)
 {
 	struct found *f = arg;
 
-	(void)id; /* all parts of an image are looked at, whatever they were linked from */
+	(void)id; /* all parts of an image are examined, whatever they were linked from */
 	if (f->is_judged)
 		return f->verdict;
 	for (size_t i = 0; i < f->image->parts.n; i++) {
@@ -538,7 +538,7 @@ static void at_exit(void)
 		return;
 	for (unsigned d = 0; d < rt.ndevices; d++)
 		bring_up_to_date(d, deadline);
-	/* Where nothing was instrumented the program is just run. */
+	/* If nothing was instrumented, there is no report. */
 	if (race_shm_is_own() && is_used())
 		rep_own(race_shm_get());
 }

@@ -1,22 +1,22 @@
 /*
- * collider.h - inside src/cudart: what goes to the file shared with `collider run`.
+ * collider.h - inside src/cudart: what is written to the file shared with `collider run`.
  */
 #ifndef COLLIDER_CUDART_COLLIDER_H
 #define COLLIDER_CUDART_COLLIDER_H
 
 #include "cudart/state/link.h"
 
-/* Opens the shared file and says that the CPU device is here; once, when the machine starts. */
+/* Opens the shared file and announces the CPU device; once, when the machine starts. */
 void rt_collider_start(void);
 /* A module was loaded: writes its knobs, copies its site tables. True: it is instrumented;
  * has_history: with detector hirace. */
 bool rt_collider_module(unsigned device, const struct rt_image *im, struct cpu_module *mod,
 			bool *has_history);
-/* Says in a launch how the kernel orders its blocks. The images' lock is held. */
+/* Sets in a launch how the kernel orders its blocks. The images' lock is held. */
 void rt_collider_order(struct rt_kern *k, unsigned device, struct cpu_launch *launch);
 /* Makes the kernel's counter before its first launch. The images' lock is held. */
 void rt_collider_kernel(struct rt_kern *k);
-/* Have all streams of the device come to their end? Works on it until `deadline` (0: doesn't). The
+/* Have all streams of the device finished? Works on them until `deadline` (0: doesn't). The
  * lock is not held. */
 bool rt_collider_is_idle(unsigned device, uint64_t deadline);
 
@@ -25,8 +25,8 @@ void rt_collider_failed(const char *why);
 /* The number of a device's region among those of the process (race_region.context). */
 uint32_t rt_collider_number(unsigned device);
 
-/* history.c: fills in the block of a module with detector hirace; notes who may order threads of a
- * kernel without being seen (RACE_HISTORY_*_ORDERS); what stepped aside. */
+/* history.c: fills in the block of a module with detector hirace; notes what may order threads of a
+ * kernel without being seen (RACE_HISTORY_*_ORDERS); counts what stepped aside. */
 struct race_history;
 void rt_history_module(struct race_history *block);
 void rt_history_unseen(uint32_t who);

@@ -1,5 +1,5 @@
 /*
- * copy.c - copies and fills: checks, when they wait, how they become work.
+ * copy.c - copies and fills: their checks, when they wait, how they become work.
  *
  * A host address is pageable unless the machine knows it. When a call waits:
  *   - synchronous copies do, but not from device to device (as documented);
@@ -7,10 +7,9 @@
  *   - asynchronous copies from pageable memory are staged when the source is
  *     in one piece of at most STAGE_MAX: its bytes are taken at the call; others
  *     wait.
- * Fills wait only in pinned and managed memory. A side that the kind calls
- * device must be memory that the device knows, and a range must lie within one
- * allocation: the error that CUDA gives for most of these, and the driver
- * sometimes misses.
+ * Fills wait only in pinned and managed memory. A side that the kind calls device must be memory
+ * that the device knows, and a range must lie within one allocation. CUDA returns this error for
+ * most such cases; the driver misses some.
  */
 #include <string.h>
 
@@ -158,7 +157,7 @@ cudaError_t rt_fill_make(struct rt_work *w, struct cudaPitchedPtr p, unsigned va
 
 /* ---- checking -------------------------------------------------------------------- */
 
-/* Bytes from the first to the last one touched. 0: none is. */
+/* Bytes from the first to the last one accessed. 0: none is. */
 static uint64_t span(uint64_t width, uint64_t pitch, uint64_t height, uint64_t slice,
 		     uint64_t depth)
 {
@@ -184,7 +183,7 @@ static cudaError_t find_end(uint64_t addr, uint64_t bytes, enum rt_end *end)
 	return addr - i.base + bytes <= i.bytes ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-/* May an end be what the kind of the copy calls it? */
+/* Does an end match what the kind of the copy says? */
 static bool fits(enum rt_end end, bool is_device)
 {
 	return is_device ? end != RT_END_PAGEABLE : end != RT_END_DEVICE;

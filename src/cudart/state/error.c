@@ -36,13 +36,13 @@ cudaError_t rt_fail(cudaError_t e)
 	return e;
 }
 
-/* The fault of the current device, else the thread's last error. */
+/* The fault of the current device, otherwise the thread's last error. */
 static cudaError_t current(void)
 {
 	struct rt_thread *t = rt_thread();
 	cudaError_t e = cudaSuccess;
 
-	/* A program that never used the device must not start one to ask for errors. */
+	/* Querying errors must not start a device that the program never used. */
 	if (rt.m)
 		e = rt_enter();
 	return e == cudaSuccess ? t->last : e;

@@ -3,8 +3,8 @@
  *
  * A record is an empty operation at the end of a stream; the event keeps it.
  * Waiting for the event is a dependency on that operation, also across
- * devices. Times are the machine's own clock, so they are the same in each
- * run with the same seed, and no measure of a GPU's speed.
+ * devices. Times are the machine's own clock, so they are the same in each run with the same seed,
+ * and say nothing about a GPU's speed.
  */
 #include <stdlib.h>
 
@@ -159,7 +159,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 	return rt_fail(e ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }
 
-/* The event's operation with a reference (NULL: never recorded), for calls that wait or ask. */
+/* The event's operation with a reference (NULL: never recorded), for calls that wait or query. */
 static cudaError_t take(cudaEvent_t event, struct cpu_op **op, unsigned *device)
 {
 	cudaError_t e = cudaSuccess;
@@ -169,7 +169,7 @@ static cudaError_t take(cudaEvent_t event, struct cpu_op **op, unsigned *device)
 	struct rt_event *ev = rt_event_find(event);
 	if (!ev)
 		e = cudaErrorInvalidResourceHandle;
-	else if (ev->capture) /* H100: of a capture that has ended it is the plain code */
+	else if (ev->capture) /* on an H100: the plain code, if the capture has ended */
 		e = rt_capture_is_alive(ev->capture, ev->capture_id) ? cudaErrorCapturedEvent
 								     : cudaErrorInvalidValue;
 	else if (ev->op)
@@ -228,7 +228,7 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
 		tb = cpu_op_time(b->op);
 		if (!ta || !tb) {
 			e = cudaErrorNotReady;
-		} else { /* as good as asking whether they have ended */
+		} else { /* the same as querying whether they have ended */
 			(void)cpu_op_query(a->op);
 			(void)cpu_op_query(b->op);
 		}

@@ -5,14 +5,13 @@
  * each with a header of its own: kind (1 PTX, 2 ELF), sizes, target, flags.
  * Payloads are plain, zstd (flag 0x8000, the default of CUDA 13) or one raw
  * LZ4 block (0x2000: --compress-mode=speed, and older toolkits' default).
- * Nothing in NVIDIA's documents describes this; it was read from what nvcc
- * 13.0 writes in each mode.
+ * NVIDIA does not document this; it was derived from what nvcc 13.0 writes in each mode.
  *
  * Everything is bounds-checked and read by memcpy: the data may come from a
  * file. The target in an entry's header only narrows the choice; the text's
  * own .target decides, for the header doesn't distinguish sm_90a from sm_90. Costs:
- * all PTX entries up to the device's version are unpacked to look at that
- * line; programs carry one or two.
+ * all PTX entries up to the device's version are unpacked to read that line; programs contain one
+ * or two.
  */
 #include "cudart/state/fatbin.h"
 

@@ -29,7 +29,7 @@ enum fatbin_result {
 };
 
 struct fatbin_ptx {
-	char *text;  /* malloc'd, a NUL behind it */
+	char *text;  /* malloc'd, followed by a NUL */
 	size_t size; /* without the NUL */
 	unsigned sm; /* of its .target */
 	char suffix; /* 'a', or 0 */

@@ -3,10 +3,9 @@
  *
  * A handle is the address of one of our structs. Programs pass stale ones (a
  * destroyed stream, an event of another library); those must be refused with
- * cudaErrorInvalidResourceHandle, not followed. One hash table by address
- * serves all kinds; an entry costs about 80 bytes. An address that malloc
- * gives out again to the same kind makes a stale handle valid again, as in
- * CUDA itself.
+ * cudaErrorInvalidResourceHandle, not dereferenced. One hash table by address serves all kinds; an
+ * entry costs about 80 bytes. An address that malloc reuses for the same kind makes a stale handle
+ * valid again, as in CUDA itself.
  */
 #include <stdlib.h>
 
@@ -26,7 +25,7 @@ void rt_handle_add(const void *p, enum rt_handle kind)
 	struct handle *h = calloc(1, sizeof(*h));
 
 	if (!h)
-		return; /* then it's refused when it is used */
+		return; /* then it will be refused when it is used */
 	h->p = p;
 	h->kind = kind;
 	HASH_ADD_PTR(handles, p, h);

@@ -7,9 +7,9 @@
  * instructions of the machine.
  *
  * When a kernel starts and no other runs, the tables of release stamps are cleared, and once half
- * of the launch numbers are taken all words are given back (a sweep): a word of 0 is one that
- * nobody has accessed. Programs that never let the device come to rest run out of numbers; later
- * launches step aside then, and the report counts their threads.
+ * of the launch numbers are taken all words are released (a sweep): a word of 0 has not been
+ * accessed. Programs that never let the device become idle run out of numbers; later launches then
+ * step aside, and the report counts their threads.
  *
  * Misses: pairs of two launches.
  */
@@ -34,7 +34,7 @@ static struct {
 	uint32_t unseen; /* before there are tables */
 } h;
 
-/* Address space of zeroes, known to the device as its memory. */
+/* Reserves address space of zeroes, known to the device as its memory. */
 static void *reserve(uint64_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -42,7 +42,7 @@ static void *reserve(uint64_t bytes)
 
 	if (p == MAP_FAILED)
 		return NULL;
-	/* Words are touched here and there. */
+	/* Words are accessed sparsely. */
 	(void)madvise(p, bytes, MADV_NOHUGEPAGE);
 	if (cpu_mem_register_ours(rt.m, p, bytes))
 		return p;
@@ -50,7 +50,7 @@ static void *reserve(uint64_t bytes)
 	return NULL;
 }
 
-/* Given back, they read as zeroes. */
+/* Once released, they read as zeroes. */
 static void clear(void *p, uint64_t bytes)
 {
 	if (p)

@@ -1,13 +1,13 @@
 /*
- * hosthalf.c - what the CPU device says to the half of the checks that runs in host code.
+ * hosthalf.c - what the CPU device reports to the half of the checks that runs in host code.
  *
- * Where the program was linked with it (collider cc, collider nvcc --host) there is an area in the
- * shared file (race/host.h): managed, pinned and registered memory is entered there, and whether
- * any stream has work. The latter is looked at after each call that waited, so it lags while a
- * program asks by cudaStreamQuery only: accesses are then checked in vain, never missed.
+ * If the program was linked with it (collider cc, collider nvcc --host), the shared file has an
+ * area for it (race/host.h): managed, pinned and registered memory is entered there, and whether
+ * any stream has work. The latter is updated after each call that waited, so it lags while a
+ * program only polls by cudaStreamQuery: accesses are then checked unnecessarily, never missed.
  *
  * During a check's delay the host half lends its thread to the machine, which otherwise works only
- * while the program waits: so one seed gives one schedule here, too.
+ * while the program waits: so one seed still gives one schedule.
  */
 #include "cudart/state/collider.h"
 #include "race/shadow.h"
@@ -49,7 +49,7 @@ void rt_host_synced(unsigned device)
 		race_host_busy(device, true);
 }
 
-/* Called by the host half. Must be visible: it looks the name up. */
+/* Called by the host half, which looks the name up, so it must be visible. */
 __attribute__((visibility("default"))) bool collider_cpu_yield(uint64_t ns);
 
 bool collider_cpu_yield(uint64_t ns)

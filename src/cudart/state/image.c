@@ -3,12 +3,12 @@
  *
  * A program registers its fat binaries before main; nothing is read then. The
  * first use of a kernel or variable parses the image's PTX (all objects of an
- * -rdc program, else one text) and loads it on the device that asks. Text and
+ * -rdc program, else one text) and loads it on the device that needs it. Text and
  * parsed modules live as long as the image, since the CPU device points into
- * them. An image that has no PTX, or PTX that doesn't parse or link, keeps its
- * error: each use returns it, the reason is said once on stderr.
+ * them. An image that has no PTX, or PTX that doesn't parse or link, keeps its error: each use
+ * returns it, the reason is printed once on stderr.
  *
- * Managed variables lie in the module of the device that asked first, and are
+ * Managed variables lie in the module of the device that used them first, and are
  * lost when that device is reset. cudaDeviceReset unloads what the device has;
  * kernels' handles stay valid.
  */
@@ -42,7 +42,7 @@ void rt_images_unlock(void)
 
 /* ---- parsing -------------------------------------------------------------------- */
 
-/* Says on stderr and in the report why an image is of no use. */
+/* Reports on stderr and in the report why an image can't be used. */
 __attribute__((format(printf, 1, 2))) static void say_failed(const char *fmt, ...)
 {
 	char line[1024];
@@ -86,9 +86,9 @@ static void name_image(struct rt_image *im)
 			    : "a library loaded at run time";
 }
 
-/* The checks that the run asks for in place of those that the module has: parsed anew, since what
- * passes put in is text that only the parser knows. Without a sound result the module stays as it
- * is, and the report says so. */
+/* Replaces the module's checks by those that the run requests. The result is printed and parsed
+ * again, since what passes insert is text that only the parser resolves. Without a sound result the
+ * module runs unchanged, and the report says so. */
 static struct ptx_module *prepare(struct rt_image *im, const char *file, struct ptx_module *m)
 {
 	unsigned has = inst_detectors_of(m), wants = rt.detectors & RACE_DETECT_PUT;
@@ -98,7 +98,7 @@ static struct ptx_module *prepare(struct rt_image *im, const char *file, struct 
 	struct base_sink sink = {0};
 	struct base_buf out = {0};
 
-	/* Judges see past what is put in. */
+	/* Judges ignore inserted instructions. */
 	if (!rt.has_detectors || has == wants || (!wants && rt.detectors))
 		return m;
 	bool is_good = !has || inst_strip(m, &sink);
@@ -123,7 +123,7 @@ static struct ptx_module *prepare(struct rt_image *im, const char *file, struct 
 	return done; /* out.p lives as long as the image */
 }
 
-/* Takes over a malloc'd text. */
+/* Takes ownership of a malloc'd text. */
 static cudaError_t parse_text(struct rt_image *im, char *text, size_t size, unsigned sm)
 {
 	struct base_sink sink = {0};
@@ -133,7 +133,7 @@ static cudaError_t parse_text(struct rt_image *im, char *text, size_t size, unsi
 	struct ptx_module *m = ptx_parse(&im->arena, file, text, size, &sink);
 	if (m && !sink.errors) {
 		struct ptx_module *done = prepare(im, file, m);
-		/* A pass that failed may have left half of its work. */
+		/* A pass that failed may have left the module half changed. */
 		m = done ? done : ptx_parse(&im->arena, file, text, size, &sink);
 	}
 	if (!m || sink.errors)
@@ -166,8 +166,8 @@ static cudaError_t parse_fatbin(struct rt_image *im, const void *data, size_t si
 }
 
 /* All objects of an -rdc program. Some may hold machine code only: NVIDIA's libcudadevrt does, and
- * what programs call of it are functions of the device here. What else is missing then shows when
- * it is linked or asked for. */
+ * the functions that programs call from it are part of the device here. Anything else that is
+ * missing is reported at linking or at its use. */
 static cudaError_t parse_relocatable(struct rt_image *im)
 {
 	for (size_t i = 0; im->relocatable[i]; i++) {
@@ -207,7 +207,7 @@ cudaError_t rt_image_parse(struct rt_image *im)
 
 /* ---- loading ------------------------------------------------------------------------ */
 
-/* Managed variables are those of the device that was first; the host learns where they are. */
+/* Managed variables are those of the first device; the host is given their addresses. */
 static void bind_managed(struct rt_image *im, unsigned device, struct cpu_module *mod)
 {
 	uint64_t addr, bytes;
@@ -290,7 +290,7 @@ struct rt_image *rt_image_first(void)
 	return images;
 }
 
-/* Nothing finds it any more. */
+/* Removes it from the list, so that it is no longer found. */
 static void unlink_image(struct rt_image *im)
 {
 	struct rt_kern *found_kern;
@@ -363,7 +363,8 @@ struct rt_kern *rt_kern_add(struct rt_image *im, const char *name, const void *h
 	k->next = im->kerns;
 	im->kerns = k;
 	HASH_FIND_PTR(by_function, &host, found);
-	/* A template's kernel in several fat binaries has one host function; the first stands. */
+	/* A template's kernel in several fat binaries has one host function; the first one
+	 * counts. */
 	if (host && !found)
 		HASH_ADD_PTR(by_function, host, k);
 	rt_lock();

@@ -15,7 +15,7 @@
  * for the machine or calls the program.
  *
  * Files named pt_*.c are compiled twice: as they are, and with CUDA_API_PER_THREAD_DEFAULT_STREAM,
- * by which the toolkit's header renames the entry points to *_ptsz and *_ptds. They hold nothing
+ * with which the toolkit's header renames the entry points to *_ptsz and *_ptds. They hold nothing
  * else than entry points that have such a twin (the linker would complain about others), and
  * resolve stream 0 with RT_PER_THREAD.
  */
@@ -25,10 +25,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* The public functions keep default visibility in a library that hides all else. */
+/* The public functions have default visibility in a library that hides everything else. */
 #pragma GCC visibility push(default)
 #include <cuda_runtime_api.h>
-/* Of <cuda_profiler_api.h>, which a toolkit made of wheels has not. */
+/* From <cuda_profiler_api.h>, which a toolkit installed from wheels lacks. */
 cudaError_t cudaProfilerStart(void);
 cudaError_t cudaProfilerStop(void);
 #pragma GCC visibility pop
@@ -75,7 +75,7 @@ struct rt_state {
 };
 extern struct rt_state rt;
 
-/* What each host thread has. */
+/* The state of each host thread. */
 struct rt_thread {
 	unsigned device;
 	cudaError_t last;
@@ -107,7 +107,7 @@ cudaError_t rt_enter_any(void);
 /* Keeps an error as the thread's last one (cudaSuccess and cudaErrorNotReady aren't kept) and
  * returns it: every entry point ends with `return rt_fail(e)`. */
 cudaError_t rt_fail(cudaError_t e);
-/* The device's sticky fault as an error code; said on stderr the first time. */
+/* The device's sticky fault as an error code; printed on stderr the first time. */
 cudaError_t rt_device_error(unsigned device);
 /* cpu_fault_kind to CUDA's code. */
 cudaError_t rt_fault_error(enum cpu_fault_kind kind);
@@ -140,7 +140,8 @@ bool rt_device_attr(enum cudaDeviceAttr attr, unsigned device, int *value);
 
 /* ---- handle.c: handles ------------------------------------------------------ */
 
-/* Handles are addresses of our structs; one that is not in the table is refused, not followed. */
+/* Handles are addresses of our structs; one that is not in the table is refused, not
+ * dereferenced. */
 enum rt_handle {
 	RT_STREAM = 1,
 	RT_EVENT,
@@ -180,9 +181,9 @@ struct rt_stream {
 /* One operation for a stream. */
 struct rt_work {
 	struct cpu_work cpu; /* device, stream and priority are filled in by rt_stream_submit */
-	/* KERNEL: what the program calls it by (host function or cudaKernel_t), for graphs */
+	/* KERNEL: the program's name for it (host function or cudaKernel_t), for graphs */
 	const void *func;
-	struct rt_kern *kern;	       /* KERNEL: who counts the launch (link.h) */
+	struct rt_kern *kern;	       /* KERNEL: it counts the launch (link.h) */
 	uint32_t param_bytes;	       /* KERNEL: of launch.params */
 	enum cudaMemcpyKind copy_kind; /* COPY, for graphs */
 };
@@ -227,7 +228,8 @@ struct rt_stream *rt_stream_new(unsigned device, unsigned flags, int priority);
 void rt_streams_reset(unsigned device);
 /* Stream priorities go from 0 down to this. */
 #define RT_PRIORITY_MAX (-5)
-/* Waits for an operation and puts it; returns the fault of its device, if any. Lock not held. */
+/* Waits for an operation and drops the reference; returns the fault of its device, if any. Lock not
+ * held. */
 cudaError_t rt_op_finish(struct cpu_op *op, unsigned device);
 /* After a launch with cudaLaunchAttributeLaunchCompletionEvent or ProgrammaticEvent: the event
  * stands for `op` from now on. */
@@ -269,8 +271,8 @@ cudaError_t rt_event_wait(cudaStream_t stream, bool is_per_thread, cudaEvent_t e
 
 /* ---- capture.c ------------------------------------------------------------------ */
 
-/* cudaErrorStreamCaptureUnsupported (and the capture is spoilt) when the calling thread may not
- * make unsafe calls now. */
+/* cudaErrorStreamCaptureUnsupported (and the capture is invalidated) when the calling thread may
+ * not make unsafe calls now. */
 cudaError_t rt_capture_check(void);
 
 /* ---- link's: kernels and symbols -------------------------------------------------- */
@@ -293,13 +295,13 @@ struct rt_launch {
 cudaError_t rt_launch_prepare(const struct rt_launch *l, struct rt_work *out);
 /* A __device__, __constant__ or __managed__ variable; cudaErrorInvalidSymbol: there is none. */
 cudaError_t rt_symbol_find(const void *symbol, unsigned device, uint64_t *addr, uint64_t *bytes);
-/* cudaDeviceReset: modules of the device are loaded anew at their next use. */
+/* cudaDeviceReset: modules of the device are loaded again at their next use. */
 void rt_modules_reset(unsigned device);
 /* The number of the call that the program made, from any depth below its entry point (origin.c);
  * 0 when nothing is checked. */
 uint32_t rt_origin(void);
-/* A kernel was submitted / something of the device was waited for: the shared file of findings is
- * brought up to date (collider.c). launched: the lock may be held; synced: not. */
+/* A kernel was submitted, or work of the device was waited for: updates the shared file of findings
+ * (collider.c). launched: the lock may be held; synced: not. */
 void rt_collider_launched(unsigned device, struct rt_kern *k);
 /* launches.c: --record-launches. The file's name is copied; NULL: nothing is recorded. */
 void rt_launches_open(const char *file);
@@ -307,13 +309,13 @@ void rt_launches_record(const struct cpu_launch *l);
 /* How long a kernel on this stream is to be held back, in ns (--shuffle-streams), and counted. The
  * lock is held. */
 uint64_t rt_collider_hold(struct rt_stream *s, unsigned device, bool is_programmatic);
-/* A launch was written into a graph: counted as one that is not held back. */
+/* A launch was captured into a graph: counts it as one that is not held back. */
 void rt_collider_captured(unsigned device);
 void rt_collider_synced(unsigned device);
 
 /* ---- hosthalf.c: what the host half of the checks learns (race/host.h) ------------ */
 
-/* Memory that host code and kernels share comes and goes; other kinds are passed over. The lock
+/* Memory that host code and kernels share is allocated or freed; other kinds are ignored. The lock
  * may be held. */
 void rt_host_memory(uint64_t base, uint64_t bytes, enum cpu_mem_kind kind);
 void rt_host_memory_gone(uint64_t base);
@@ -325,7 +327,7 @@ void rt_host_synced(unsigned device);
 
 /* "collider: NAME is not available on the CPU device", once per name; cudaErrorNotSupported. */
 cudaError_t rt_refuse(const char *name);
-/* The same for a use of a function that is there otherwise ("NAME with ..."). */
+/* The same for one use of a function that is otherwise available ("NAME with ..."). */
 cudaError_t rt_refuse_use(const char *name, const char *what);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * launches.c - writes down which launches a program made (collider run --record-launches).
+ * launches.c - records the launches that a program made (collider run --record-launches).
  *
  * A line of JSON for each launch that is new by its kernel, dimensions and parameters: what
  * `collider prove --launches` reads. Lines are appended in one write each, so that several
- * processes may share the file. Launches are told apart by a hash of 64 bits.
+ * processes may share the file. Launches are distinguished by a 64-bit hash.
  *
  * Misses: launches through CUDA graphs that change parameters after capture.
  * Costs: a hash and a look-up for each launch; memory for 65,536 launches, later ones are left out.

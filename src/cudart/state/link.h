@@ -84,8 +84,8 @@ void rt_images_unlock(void);
 /* ---- image.c. All with the images' lock held. ------------------------------------------------ */
 
 struct rt_image *rt_image_new(void);
-/* Its program part is gone (dlclose, exit): nothing finds it any more, but kernels that still run
- * keep their code. What it holds is not freed. */
+/* Its part of the program was unloaded (dlclose, exit): it is no longer found, but kernels that
+ * still run keep their code. Its memory is not freed. */
 void rt_image_retire(struct rt_image *im);
 /* Unloads and frees it with its kernels and variables; nothing of it may run. */
 void rt_image_free(struct rt_image *im);
@@ -103,12 +103,12 @@ struct rt_kern *rt_kern_find(const void *func);
 struct rt_var *rt_var_find(const void *symbol);
 /* Its kernel on a device. */
 cudaError_t rt_kern_load(struct rt_kern *k, unsigned device, struct cpu_kernel **out);
-/* Can the CPU device not run it? Says once why. Images' lock held. */
+/* Is the CPU device unable to run it? Prints the reason once. Images' lock held. */
 bool rt_kern_is_refused(struct rt_kern *k, struct cpu_kernel *kernel);
 
 /* ---- attr.c ---------------------------------------------------------------------------------- */
 
-/* Dynamic shared memory that a launch may ask for on the device now. Lock held. */
+/* Dynamic shared memory that a launch may request on the device now. Lock held. */
 uint64_t rt_kern_dynamic_limit(const struct rt_kern *k, unsigned device,
 			       const struct cpu_kernel_info *info);
 /* Threads of a block that the registers allow. */
@@ -116,7 +116,7 @@ uint32_t rt_kern_max_threads(const struct cpu_kernel_info *info);
 
 /* ---- launch.c -------------------------------------------------------------------------------- */
 
-/* What the attributes of a launch say. */
+/* The attributes of a launch. */
 struct rt_shape {
 	uint32_t cluster[3]; /* 0: none */
 	bool is_cooperative, is_programmatic;

@@ -1,11 +1,10 @@
 /*
  * memory.c - allocations: device, managed, pinned and registered host memory.
  *
- * The machine owns the memory; this file keeps what only the API knows (flags,
- * pools) in a table by start address. cudaFree waits for the device, as CUDA's
- * does; so does cudaFreeHost for all devices. Pitches are multiples of 512
- * bytes. Managed memory is host memory that kernels see: prefetching and
- * advice are checked and have no effect.
+ * The machine owns the memory; this file keeps what belongs to the API only (flags, pools) in a
+ * table by start address. cudaFree waits for the device, as CUDA's does; so does cudaFreeHost for
+ * all devices. Pitches are multiples of 512 bytes. Managed memory is host memory that kernels see:
+ * prefetching and advice are checked and have no effect.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +59,7 @@ cudaError_t rt_block_new(unsigned device, uint64_t bytes, enum cpu_mem_kind kind
 	void *p = cpu_mem_alloc(rt.m, device, bytes, kind);
 
 	if (!p) {
-		cpu_wait_idle(rt.m, device); /* stream-ordered frees may give some back */
+		cpu_wait_idle(rt.m, device); /* stream-ordered frees may release some */
 		p = cpu_mem_alloc(rt.m, device, bytes, kind);
 	}
 	if (!p)
@@ -102,7 +101,7 @@ void rt_memory_reset(unsigned device)
 	rt_unlock();
 }
 
-/* The body of all that allocate. 0 bytes: NULL, as in CUDA. */
+/* The common body of the allocating functions. 0 bytes: NULL, as in CUDA. */
 static cudaError_t alloc(void **out, size_t size, enum cpu_mem_kind kind, unsigned flags)
 {
 	RT_ENTER_UNSAFE();
@@ -172,7 +171,7 @@ static cudaError_t free_block(void *p, unsigned kinds)
 	if (is_graph)
 		return rt_device_error(device);
 	rt_lock();
-	b = rt_block_at(p); /* another thread may have been faster */
+	b = rt_block_at(p); /* another thread may have freed it first */
 	if (b)
 		rt_block_free(b);
 	rt_unlock();

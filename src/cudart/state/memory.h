@@ -24,11 +24,11 @@ struct rt_block {
 	enum cpu_mem_kind kind;
 	struct rt_pool *pool; /* NULL: not stream-ordered */
 	bool is_registered;
-	bool is_freed; /* cudaFreeAsync was called; gone when the stream gets there */
+	bool is_freed; /* cudaFreeAsync was called; freed when the stream gets there */
 };
 
 /*
- * Allocates and enters it. When the device is full, waits for frees that are under way. Lock not
+ * Allocates and enters it. If the device is full, waits for pending frees. Lock not
  * held.
  */
 cudaError_t rt_block_new(unsigned device, uint64_t bytes, enum cpu_mem_kind kind, unsigned flags,

@@ -1,9 +1,9 @@
 /*
- * origin.c - which calls of the program asked for copies and fills, and which of those raced.
+ * origin.c - which calls of the program requested copies and fills, and which of those raced.
  *
  * A call site is its return addresses, numbered as they come; the number travels with the work
  * (cpu_work.origin), into graphs, too. The machine reports what changed (cpu/recheck.c); the first
- * change of a site goes to the shared file with the addresses, further ones are counted there.
+ * change of a site goes to the shared file with the addresses, later ones are only counted there.
  * The site of a graph's node is the call that added or last changed it.
  *
  * Costs: a walk of 16 frames and a look-up for each copy or fill, only while races are looked for.
@@ -33,7 +33,7 @@ struct origin {
 	uint32_t number;
 	int n;
 	uint64_t *count[2]; /* in the shared file: destination, source */
-	bool is_told;	    /* as the call of a pair's operation */
+	bool is_told;	    /* reported as the call of a pair's operation */
 	UT_hash_handle hh;
 };
 

@@ -4,9 +4,8 @@
  * cudaMallocAsync allocates at once; the memory may be used by work that comes
  * after it in the stream's order, and by nothing else, which is what CUDA
  * promises too. cudaFreeAsync frees when the stream gets there, by an operation
- * of its own: a kernel that uses the memory later faults. A pool never keeps
- * freed memory (its release threshold is remembered, no more): reuse would
- * hide such a use.
+ * of its own: a kernel that uses the memory later faults. A pool never keeps freed memory (its
+ * release threshold is only stored): reuse would hide such a use.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /*
- * refuse.c - saying what the CPU device doesn't do, once per thing.
+ * refuse.c - reports what the CPU device doesn't support, once for each function.
  *
- * A program that asks for something we don't have must hear its name, and must
- * hear it once: libraries try entry points in loops. The table of what was
- * said is small (a program refuses itself after a few).
+ * A program that uses something unsupported must get a message with its name, but only one:
+ * libraries try entry points in loops. The table of names is small (a program gives up after a
+ * few).
  */
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,8 @@
 #ifndef COLLIDER_CUDART_REFUSE_H
 #define COLLIDER_CUDART_REFUSE_H
 
-/* Says that the entry point isn't there, once per name; keeps and returns cudaErrorNotSupported. */
+/* Reports that the entry point isn't available, once per name; keeps and returns
+ * cudaErrorNotSupported. */
 int rt_refuse_entry(const char *name);
 
 #endif

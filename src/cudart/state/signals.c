@@ -2,12 +2,11 @@
  * signals.c - the program's signals and lists of buffers, while loads and stores of host code are
  * seen.
  *
- * The machine needs SIGSEGV, SIGTRAP and SIGSYS (src/cpu/host_signal.c). A handler that the
+ * The machine needs SIGSEGV, SIGTRAP and SIGSYS (src/cpu/judge/host_signal.c). A handler that the
  * program sets for one of them is kept and called for what isn't the machine's; a thread that
- * blocks all signals keeps these open, as a fault while they are blocked would end the process.
+ * blocks all signals still receives these, as a fault while they are blocked would end the process.
  * Calls with a list of buffers get the addresses at which the kernel may write. Nothing changes
- * without
- * --host-accesses and for calls of this library itself.
+ * without --host-accesses, nor for calls by this library itself.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -6,8 +6,8 @@
  * struct rt_thread (current device, last error). A device's fault is sticky:
  * every later call for the device returns it; its text goes to stderr once.
  *
- * What still runs at exit is dropped, as CUDA does (collider.c gives it some
- * time first, for the report); a fault nobody asked for is reported.
+ * What still runs at exit is dropped, as in CUDA (collider.c first gives it some time, for the
+ * report); a fault that no call has returned is reported.
  */
 #include <stdarg.h>
 #include <stdlib.h>
@@ -109,7 +109,7 @@ static void fork_child(void)
 	cpu_machine_forked(rt.m);
 }
 
-/* The thread's own default streams go when their work is done. */
+/* The thread's own default streams are freed when their work is done. */
 static void thread_end(void *p)
 {
 	struct rt_thread *t = p;
@@ -144,7 +144,7 @@ static void tell_stats(void)
 	       (double)t.tv_sec + (double)t.tv_nsec * 1e-9);
 }
 
-/* A fault that the program never asked for. */
+/* Reports faults that no call of the program has returned. */
 static void tell_faults(void)
 {
 	if (rt.is_forked)
@@ -153,7 +153,7 @@ static void tell_faults(void)
 		(void)rt_device_error(d);
 }
 
-/* What is held back for the calls that are under way when memory ends. */
+/* The reserve for the calls in progress when memory is exhausted. */
 #define RESERVE ((size_t)64 << 20)
 
 static void when_short(void)
@@ -167,7 +167,7 @@ __attribute__((constructor)) static void hold_reserve(void)
 	base_reserve(RESERVE, when_short);
 }
 
-/* Every call of the program passes here: with nothing left it starts nothing new. */
+/* Every call of the program passes through here: without memory it starts nothing new. */
 static bool has_memory(void)
 {
 	static atomic_bool is_told;

@@ -56,7 +56,7 @@ struct rt_stream *rt_stream_new(unsigned device, unsigned flags, int priority)
 		s->priority = RT_PRIORITY_MAX;
 	s->sync_policy = cudaSyncPolicyAuto;
 	s->id = atomic_fetch_add(&rt.next_stream, 1) + 1;
-	if (d->legacy) { /* the first stream of a device is that itself */
+	if (d->legacy) { /* the first stream of a device is the legacy stream itself */
 		prune(d);
 		s->next = d->streams;
 		d->streams = s;

@@ -3,12 +3,13 @@
  *
  * The library defines the C library's functions that lock, signal, start and join (POSIX and C11),
  * which is what std::mutex, std::thread and the like call, too. Each calls the real one, and is an
- * event: a release before what lets others go on, an acquire after what may have waited.
- * Without the option, and for calls of this library itself, it is the real one alone.
+ * event: a release before an operation that lets other threads continue, an acquire after one that
+ * may have waited. Without the option, and for calls by this library itself, only the real one is
+ * called.
  *
- * The exported names have no version, so they stand in for any version that a program asks for
+ * The exported names have no version, so they replace any version that a program requires
  * (cudart.map). The real function is looked up at its first use; dlsym may give the oldest version
- * of the condition variables, whose layout is another, so theirs is named.
+ * of the condition variables, whose layout differs, so their version is given.
  *
  * Misses: atomics, futexes and pipes of the program's own, OpenMP's runtime (which has its own
  * futexes), std::latch, std::barrier and std::counting_semaphore. That is why one actor is the
@@ -45,7 +46,7 @@ void *rt_look_up(const char *name)
 	if (!fn)
 		fn = dlsym(RTLD_NEXT, name);
 	if (!fn)
-		abort(); /* the program has called what its C library doesn't have */
+		abort(); /* the program has called a function that its C library lacks */
 	return fn;
 }
 
@@ -71,7 +72,7 @@ static void acquire(const void *object)
 }
 
 /* name(PARAMETERS) calls the real one with ARGUMENTS, releases `rel` before and acquires `acq`
- * behind it if it has succeeded. */
+ * after it if it has succeeded. */
 #define PASS(name, params, args, rel, is_whole, acq, succeeded)                                    \
 	EXPORT int name params                                                                     \
 	{                                                                                          \
@@ -89,7 +90,7 @@ static void acquire(const void *object)
 
 typedef const struct timespec deadline;
 
-/* EOWNERDEAD gives a mutex, too. */
+/* EOWNERDEAD also means that the mutex was acquired. */
 #define LOCKED (rc == 0 || rc == EOWNERDEAD)
 
 PASS(pthread_mutex_lock, (pthread_mutex_t * m), (m), NOTHING, false, m, LOCKED)
@@ -123,7 +124,7 @@ PASS(pthread_spin_unlock, (pthread_spinlock_t * s), (s), (const void *)(uintptr_
 PASS(pthread_barrier_wait, (pthread_barrier_t * b), (b), b, false, b,
      rc == 0 || rc == PTHREAD_BARRIER_SERIAL_THREAD)
 
-/* A wait gives the mutex back and takes it again, after a deadline too. */
+/* A wait releases the mutex and acquires it again, even after a deadline. */
 PASS(pthread_cond_signal, (pthread_cond_t * c), (c), c, false, NOTHING, true)
 PASS(pthread_cond_broadcast, (pthread_cond_t * c), (c), c, false, NOTHING, true)
 
@@ -201,7 +202,8 @@ EXPORT int cnd_timedwait(cnd_t *c, mtx_t *m, deadline *t)
 
 /* ---- once ------------------------------------------------------------------------------------ */
 
-/* The routine is called without an argument: what it is lies here, the innermost call's. */
+/* The routine is called without an argument, so its context is kept here: that of the innermost
+ * call. */
 struct once_call {
 	void (*fn)(void);
 	const void *object;
@@ -245,14 +247,15 @@ EXPORT void call_once(once_flag *o, void (*fn)(void))
 
 /* ---- threads ------------------------------------------------------------------------------- */
 
-/* What a new thread is to do. Its address names the object that its parent released. */
+/* The start routine of a new thread. The struct's address names the object that its parent
+ * released. */
 struct birth {
 	void *(*fn)(void *);
 	thrd_start_t c11;
 	void *arg;
 };
 
-/* Odd numbers are no addresses of locks. */
+/* Odd numbers can't be addresses of locks. */
 static const void *birth_object(const struct birth *b)
 {
 	return (const char *)b + 1;

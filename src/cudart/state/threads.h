@@ -1,5 +1,5 @@
 /*
- * threads.h - inside src/cudart: functions of the C library that this one stands in for (threads.c,
+ * threads.h - inside src/cudart: functions of the C library that this library replaces (threads.c,
  * signals.c).
  */
 #ifndef COLLIDER_CUDART_THREADS_H
@@ -11,7 +11,7 @@
 
 struct cpu_machine;
 
-/* From now on the machine hears what orders host threads. */
+/* From now on the machine is notified of what orders host threads. */
 void rt_threads_start(struct cpu_machine *m);
 
 /* The C library's function, not ours. */
@@ -37,7 +37,7 @@ static inline bool rt_is_ours(const void *caller)
 	       (uintptr_t)caller < (uintptr_t)rt_library_code;
 }
 
-/* Is it this library that calls? In an exported function. */
+/* Is the caller this library? To be used in an exported function. */
 #define IS_OURS() rt_is_ours(__builtin_return_address(0))
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * atomic.c - the program's atomic operations, done in its place.
+ * atomic.c - the program's atomic operations, performed on its behalf.
  *
- * Under -fsanitize=thread the compilers call for atomics instead of making instructions (clang can
- * be asked not to; gcc can't). They are strong operations, so nothing is checked: each is performed
- * with the order that the program asked for, or with the next stronger one that exists. 16 bytes go
- * by compare-and-exchange, also for a load.
+ * Under -fsanitize=thread the compilers generate calls for atomics instead of instructions (an
+ * option of clang's prevents that; gcc has none). They are strong operations, so nothing is
+ * checked: each is performed with the order that the program asked for, or with the next stronger
+ * one that exists. Operations of 16 bytes, even loads, use compare-and-exchange.
  *
  * Functions that programs call by name when they know of ThreadSanitizer (to name locks of
  * their own) are here too, and do nothing.
@@ -14,7 +14,7 @@
 
 #define HOOK __attribute__((used))
 
-/* Calls F with the order as a constant, which makes the cheap instruction. */
+/* Calls F with the order as a constant, which gives the cheapest instruction. */
 #define BY_ORDER(order, F)                                                                         \
 	switch ((order)&7) {                                                                       \
 	case __ATOMIC_RELAXED:                                                                     \
@@ -51,7 +51,7 @@
 		BY_ORDER(order, F)                                                                 \
 	}
 
-/* One order for success and failure, which has what both ask for. */
+/* One order that satisfies both the success and the failure order. */
 static inline int both(int success, int failure)
 {
 	success &= 7;

@@ -2,19 +2,19 @@
  * check.c - read, wait, read again: the DataCollider half (SuperCollider, section 7.6).
  *
  * The compiler's hook runs before the access. Two reads with a delay between them show whether
- * somebody else changes the location now; if so, nothing orders that change and the access that
- * comes next: this thread does nothing in between that could order them. That holds for a read
- * (its value depends on the moment) and for a write (one of the two is lost).
+ * another thread or device changes the location now; if so, nothing orders that change and the
+ * access that follows, since this thread does nothing in between that could order them. That holds
+ * for a read (its value depends on timing) and for a write (one of the two is lost).
  *
- * Who gets a delay: each site (place in the code) and thread counts for itself. Its first `dense`
- * accesses to memory that may race are all checked, after that dense of n, at least one in
- * HOST_SPARSEST; what is not checked costs two tests and a counter (hooks.c). The 1st,
- * 2nd, 4th, 8th... check of a site waits 32 to 64 times longer: a missing wait for a kernel shows
- * when the delay covers its end. An access of more than 16 bytes is checked in one window of at
- * most 64, at random.
+ * Which accesses are delayed: each site (place in the code) and thread counts for itself. Its first
+ * `dense` accesses to memory that may race are all checked, after that dense of n, at least one in
+ * HOST_SPARSEST; what is not checked costs two tests and a counter (hooks.c). The 1st, 2nd, 4th,
+ * 8th... check of a site waits 32 to 64 times longer: a missing wait for a kernel shows when the
+ * delay covers its end. An access of more than 16 bytes is checked in one window of at most 64, at
+ * random.
  *
- * Delays are spun, since a sleep takes 50 us at least. On the CPU device, which works only while
- * it is asked to, the delay is its work for as long on its own clock.
+ * Delays are spun, since a sleep takes 50 us at least. The CPU device works only while it is
+ * called; there the delay consists of its work for that long on its own clock.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -29,13 +29,13 @@
 
 #include "host/linked/runtime.h"
 
-#define DENSE_FACTOR  4u /* host threads are few: they may be checked more often than the GPU's */
+#define DENSE_FACTOR  4u /* there are few host threads: more of their accesses are checked */
 #define HOST_SPARSEST 8192u
 #define LONG_FACTOR   32u
 #define WINDOW	      64u
 
 struct site {
-	uint64_t seen; /* accesses, those included that are passed over next */
+	uint64_t seen; /* accesses, including those that are skipped next */
 	uint32_t checks;
 };
 
@@ -47,7 +47,7 @@ struct thread {
 	bool is_inside;
 };
 
-/* What a thread begins with: nothing is to be passed over, so the table is asked for and made. */
+/* What a thread begins with: nothing is skipped, so the table is created at the first access. */
 static struct host_pace nobody;
 __thread struct host_pace *host_pace __attribute__((tls_model("initial-exec"))) = &nobody;
 static pthread_key_t at_exit_key;
@@ -131,7 +131,7 @@ static void delay(struct thread *t, uint32_t checks)
 	while (now_ns() < end);
 }
 
-/* How many accesses go by before the next check. */
+/* How many accesses are skipped before the next check. */
 static uint32_t next_skip(struct thread *t, const struct site *s)
 {
 	uint64_t dense = (uint64_t)host_state.dense * DENSE_FACTOR;
@@ -231,7 +231,7 @@ static void check(struct thread *t, const volatile void *p, size_t n, unsigned h
 	record(p, n, at, was, now, &s);
 }
 
-/* Apart from host_check_now, so that that saves no registers. */
+/* Separate from host_check_now, so that the latter saves no registers. */
 __attribute__((noinline, cold)) static void check_shared(const volatile void *p, size_t n,
 							 unsigned how, const void *pc)
 {
@@ -253,7 +253,7 @@ __attribute__((noinline, cold)) static void check_shared(const volatile void *p,
 
 /* ------------------------------------------------------------------------ */
 
-/* Memory that lies between shared memory comes here at each access, and is to go soon. */
+/* Accesses to memory between shared ranges come here every time, and must leave quickly. */
 void host_check_now(const volatile void *p, size_t n, unsigned how, const void *pc)
 {
 	if (__builtin_expect(race_host_on_page(host_filter, (uint64_t)(uintptr_t)p), 0))

@@ -1,10 +1,10 @@
 /*
- * find.c - a race that was seen, into the shared file.
+ * find.c - writes a race that was seen into the shared file.
  *
  * One record for each place in the code and kind, with the first sighting; later ones count. The
  * place is an offset into the program's or library's file, which `collider run` turns into a line
- * (symbol.c): nothing is looked up in the program but the name of that file. HOST_FINDS places
- * fit; more are counted as lost.
+ * (symbol.c): nothing is looked up in the program but the name of that file. There is room for
+ * HOST_FINDS places; others are counted as lost.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -92,7 +92,7 @@ void host_find(const struct host_sighting *s)
 			f = record(s);
 			__atomic_store_n(&slot->find, f ? f : TAKEN, __ATOMIC_RELEASE);
 		} else {
-			/* NULL: another thread writes it now; this sighting is not counted. */
+			/* NULL: another thread is writing it; this sighting is not counted. */
 			f = __atomic_load_n(&slot->find, __ATOMIC_ACQUIRE);
 		}
 		if (f && f != TAKEN)

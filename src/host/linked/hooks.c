@@ -1,23 +1,24 @@
 /*
- * hooks.c - what gcc and clang call for -fsanitize=thread, but for atomics (atomic.c).
+ * hooks.c - what gcc and clang call for -fsanitize=thread, except for atomics (atomic.c).
  *
- * Every access to memory that others might see: __tsan_read4(p) and the like before it. Names and
- * meaning are those of the compilers (gcc/sanitizer.def, LLVM's ThreadSanitizer pass); they are
+ * A call before every access to memory that others might see: __tsan_read4(p), for example. Names
+ * and meaning are those of the compilers (gcc/sanitizer.def, LLVM's ThreadSanitizer pass); they are
  * only called, never declared in a header.
  *
  * On x86-64 a hook is 6 instructions (20 bytes) while nothing can race, 16 (62 bytes, one line of
- * the cache) when the access may race and is passed over: no frame, no call, no PLT. The order
+ * the cache) when the access may race and is skipped: no frame, no call, no PLT. The order
  * favours the first: its branch is not taken.
  *
  * memcpy, memmove and memset come here by clang's __tsan_mem*, or by the linker's --wrap where the
- * compiler calls the library's (gcc): calls from libraries that were not linked so are not seen.
- * Entry and exit of functions are of no use here; the compiler is asked not to call for them.
+ * compiler calls the library's (gcc): calls from libraries that were not linked this way are not
+ * seen. Entry and exit of functions are not needed; an option makes the compiler omit these calls.
  */
 #include "host/linked/runtime.h"
 
 #define PC __builtin_return_address(0)
 
-/* With link-time optimisation the calls appear after the linker has looked who is called. */
+/* With link-time optimisation the calls appear after the linker has determined which functions are
+ * used. */
 #define HOOK __attribute__((used))
 
 #define ACCESS(name, n, how)                                                                       \

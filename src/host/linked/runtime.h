@@ -3,8 +3,8 @@
  *
  * The runtime is linked into the user's program in place of ThreadSanitizer's. The compiler calls
  * it before each access (hooks.c); one that may race is read twice (check.c). Rules: nothing here
- * allocates, exits, prints or changes errno; nothing is called of which the program may have a
- * version of its own that is instrumented, too.
+ * allocates, exits, prints or changes errno; nothing is called that the program may define itself,
+ * since its version would be instrumented, too.
  */
 #ifndef COLLIDER_HOST_RUNTIME_H
 #define COLLIDER_HOST_RUNTIME_H
@@ -22,14 +22,14 @@ enum host_how {
 	HOST_VOLATILE = 2 /* added to one of them */
 };
 
-/* Without this the compiler asks the loader's table where they are. */
+/* Without this the compiler reads their addresses from the global offset table. */
 #define HOST_HIDDEN __attribute__((visibility("hidden")))
 
 /* Points to zeroes until the program runs under `collider run`. */
 extern const struct race_host_area *host_filter HOST_HIDDEN;
 
-/* A place in the code is known by the lower bits of its address: the same ones in every run, and
- * no two places in a page of code share a count. */
+/* A place in the code is identified by the lower bits of its address: the same ones in every run,
+ * and no two places in a page of code share a count. */
 #define HOST_SITES 4096u
 
 static inline size_t host_place(const void *pc)
@@ -37,9 +37,9 @@ static inline size_t host_place(const void *pc)
 	return (uintptr_t)pc % HOST_SITES;
 }
 
-/* What a hook needs of its thread: how many accesses of a place go by before its next check. Only
- * a pointer is thread-local, in the cheapest model, for which a loaded library has little room. A
- * thread begins with zeroes that nobody writes. */
+/* What a hook needs from its thread: how many accesses of a place are skipped before its next
+ * check. Only a pointer is thread-local, in the cheapest model, for which a loaded library has
+ * little room. A thread begins with zeroes that are never written. */
 struct host_pace {
 	uint32_t skip[HOST_SITES];
 };
@@ -50,16 +50,17 @@ extern __thread struct host_pace *host_pace
 struct host_state {
 	struct race_host_area *area;
 	uint32_t rdelay, dense, sample, seed;
-	/* The CPU device works while it is asked to: for `ns` of its own time, in this thread.
-	 * False: another thread does it now. NULL: the program runs on a GPU. */
+	/* Lets the CPU device work for `ns` of its own time, in this thread. False: another thread
+	 * is doing that. NULL: the program runs on a GPU. */
 	bool (*yield)(uint64_t ns);
 };
 extern struct host_state host_state HOST_HIDDEN;
 
 /*
  * Is the address outside of all that could race now? The one test that every access pays for. The
- * two words are read plainly, since the compiler folds atomic loads into no instruction: each is
- * whole anyway, and one that is old lets an access go, or through to tests that look again.
+ * two words are read plainly, since compilers don't fold atomic loads into other instructions: each
+ * read is atomic anyway, and a stale value lets an access pass unchecked, or leads to tests that
+ * look again.
  */
 static inline bool host_is_outside(const volatile void *p)
 {
@@ -81,7 +82,7 @@ static inline bool host_range_is_outside(const volatile void *p, size_t n)
 /* check.c: reads `n` bytes that are accessed next, from the code that returns to `pc`, twice. */
 void host_check_now(const volatile void *p, size_t n, unsigned how, const void *pc) HOST_HIDDEN;
 
-/* An access to memory that may race. Most are passed over. */
+/* An access to memory that may race. Most are skipped. */
 static inline void host_check(const volatile void *p, size_t n, unsigned how, const void *pc)
 {
 	uint32_t *skip = &host_pace->skip[host_place(pc)], k = *skip;

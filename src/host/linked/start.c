@@ -32,8 +32,8 @@ static void after_fork_child(void)
 	host_stop(); /* CUDA does not work in the child */
 }
 
-/* The program is built for `collider run`: a symbol of the CPU device's library, which stands
- * before the program's others where it is used at all. */
+/* The program is built for `collider run`: a symbol of the CPU device's library, which precedes the
+ * program's other libraries where it is used. */
 static void find_device(void)
 {
 	void *symbol = dlsym(RTLD_DEFAULT, "collider_cpu_yield");

@@ -2,20 +2,20 @@
  * ahead.c - ldmatrix, stmatrix, cp.async and st.async, checked by accesses of ours before they run.
  *
  * SuperCollider section 3.4, theorem A.5. cp.async: load the source, store to
- * the destination, delay, re-read both, make the destination dirty, then the
- * original. Another thread's write shows in the re-reads; a missing wait shows
- * as a clobbered read where this thread loads the dirty value before the copy has
- * landed. The original writes every byte that was made dirty (with src-size and
- * ignore-src zeroes), so no completed copy leaves one. All of it comes before the
- * original is issued and only what is issued later is unordered with a copy.
+ * the destination, delay, re-read both, make the destination dirty, then the original. The re-reads
+ * reveal another thread's write; a missing wait is revealed as a clobbered read where this thread
+ * loads the dirty value before the copy has completed. The original writes every byte that was made
+ * dirty (zeroes with src-size and ignore-src), so no dirty byte remains after a completed copy. All
+ * of this precedes the issue of the original, and only what is issued later is unordered with a
+ * copy.
  *
  * st.async: the same, with registers for a source and fence.proxy.async before the original.
  *
  * ldmatrix: each lane whose address is taken loads its row of 16 bytes, and re-reads
- * it. Behind the original a lane that ran ahead could write to a row of another's;
- * ahead of it all lanes still wait for this one. stmatrix: each lane stores the words
- * that it gives to the tile, and re-reads them; the original stores the same again. The
- * rows' addresses come by shuffles, for which all lanes meet as they do for the original.
+ * it. After the original a lane that ran ahead could write to another lane's row; before it all
+ * lanes still wait for this one. stmatrix: each lane stores the words that it gives to the tile,
+ * and re-reads them; the original stores the same again. The rows' addresses are exchanged by
+ * shuffles, in which all lanes take part as they do in the original.
  *
  * Misses: a src-size that is no multiple of 4 (the lane goes without a check);
  * matrices of 8-bit elements (counted).
@@ -29,7 +29,7 @@
 #define WORD   4u
 #define MAX_CP 16u
 #define ROW    16u /* bytes of a row of ldmatrix */
-#define LANES  8u  /* rows of one matrix, one lane's address for each */
+#define LANES  8u  /* rows of one matrix, the address of each from one lane */
 #define WARP   32u
 
 /* ---- plan --------------------------------------------------------------------- */
@@ -114,7 +114,7 @@ static bool is_word_register(const struct inst_ctx *cx, const struct ptx_opnd *o
 	return op->kind == PTX_OPND_REG && reg_bytes(cx, op) == WORD;
 }
 
-/* The registers that stmatrix stores, one for each matrix; NULL: it isn't spelled so. */
+/* The registers that stmatrix stores, one for each matrix; NULL: another spelling. */
 static const struct ptx_opnd *tile_registers(const struct inst_ctx *cx, const struct ptx_stmt *s)
 {
 	int data = ptx_find_role(s, PTX_ROLE_SRC);
@@ -146,7 +146,7 @@ static struct inst_group *plan_tile(struct inst_ctx *cx, struct ptx_stmt *s)
 	return g;
 }
 
-/* The operand of cp.async that cuts its source: src-size or ignore-src; NULL: there is none. */
+/* The operand of cp.async that shortens its source: src-size or ignore-src; NULL: there is none. */
 static const struct ptx_opnd *cut_of(const struct ptx_stmt *s)
 {
 	unsigned n = s->nops - (ptx_form_has(s->form, PTX_MOD_L2_CACHE_HINT) ? 1u : 0u);
@@ -230,8 +230,8 @@ static struct inst_group *plan_store(struct inst_ctx *cx, struct ptx_stmt *s)
 	return g;
 }
 
-/* The group of an instruction that is checked before it runs; NULL: another, or a form of it whose
- * footprint is not known. */
+/* The group of an instruction that is checked before it runs; NULL: another instruction, or a form
+ * whose footprint is not known. */
 struct inst_group *inst_plan_ahead(struct inst_ctx *cx, struct ptx_stmt *s)
 {
 	if (s->form->effects & PTX_EFF_UNKNOWN)
@@ -333,7 +333,7 @@ static void emit_rows(struct inst_ctx *cx, struct inst_access *a, struct ptx_stm
 		  H(inst_values(cx, w, a->vec), a->addr, a->guard));
 }
 
-/* The address operand's value as a 32-bit register in the shared window. */
+/* The value of the address operand as a 32-bit register, an address in the shared window. */
 static struct ptx_opnd shared_low(struct inst_ctx *cx, const struct inst_access *a,
 				  struct ptx_stmt *at)
 {
@@ -485,7 +485,8 @@ void inst_emit_ahead(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt 
 		emit_copy(cx, g, at);
 }
 
-/* Last before the copy: who reads the destination without having waited sees that. */
+/* Comes last before the copy: a thread that reads the destination without having waited reads the
+ * dirty value. */
 void inst_emit_dirty(struct inst_ctx *cx, const struct inst_group *g, struct ptx_stmt *at)
 {
 	const struct inst_access *to = g->last;
@@ -500,7 +501,7 @@ void inst_emit_dirty(struct inst_ctx *cx, const struct inst_group *g, struct ptx
 	}
 	inst_emit(cx, at, "dirty", T(space, inst_vec_of(to->vec), inst_num(to->bits)),
 		  H(to->addr, inst_values(cx, d, to->vec), to->guard));
-	/* The counter has counted this check, so that it isn't zero. */
+	/* The counter already includes this check, so it isn't zero. */
 	if (g->ahead == INST_AHEAD_STORE)
 		inst_emit(cx, at, "bulk_fence", T(PTX_STR("")), H(inst_reg(cx, cx->cnt)));
 }

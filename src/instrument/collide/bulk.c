@@ -4,24 +4,24 @@
  * SuperCollider section 3.4, theorem A.5, for both directions and for the cluster. A random window
  * of the copy (at most the knob's bytes) is copied by the issuing thread, delayed, compared word by
  * word, source against destination, and made dirty at the destination; then fence.proxy.async and
- * the original, which writes over all of it. The destination itself holds the values between, so
- * the window takes no registers; two checksums of the source tell which side has changed. All of
- * our accesses are relaxed: behind a copy the block's cache may be stale.
+ * the original, which overwrites all of it. The destination itself holds the values meanwhile, so
+ * the window takes no registers; two checksums of the source show which side has changed. All of
+ * our accesses are relaxed: after a copy the block's cache may be stale.
  *
  * Where the destination may not be touched (a reduction, a multicast, a byte mask) there is no
  * place for the window's values: the FNV-1a sum of the source is taken twice, and the destination
- * is counted as not checked. A report has the sums, for the window as a whole.
+ * is counted as not checked. A report shows the sums, for the window as a whole.
  *
  * Misses: a change outside the window; source and destination that overlap (in the block's own
  * shared memory: repeating the copy would change it); lanes that share a destination are not
- * compared, but what one of them writes is found by the other.
+ * compared with each other, but one finds what the other writes.
  * Costs: see the count above the templates in bulk.ptxt. One lane does it all.
  */
 #include "instrument/internal.h"
 
 #include <string.h>
 
-#define REPORT_WORD 4 /* bytes of what is reported */
+#define REPORT_WORD 4 /* bytes of a reported value */
 
 /* ---- plan --------------------------------------------------------------------- */
 
@@ -64,7 +64,7 @@ void inst_add_side(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *s
 	inst_append_access(cx, g, a);
 }
 
-/* Counts the side that is left alone. */
+/* Counts the side that is not checked. */
 void inst_count_destination(struct inst_ctx *cx, const struct ptx_form *fm)
 {
 	const char *what =
@@ -163,7 +163,7 @@ static void emit_window(struct inst_ctx *cx, struct bulk *b, struct ptx_opnd siz
 	emit_sleep(cx, b->at);
 	inst_emit(cx, b->at, "bulk_compare", T(space_of(b->from), space_of(b->to)),
 		  H(b->src, b->dst, b->n, b->again, b->hit, b->place, b->here, b->there));
-	/* A write to the block's own memory needs no more than its fence. */
+	/* For a write to the block's own memory its own fence is enough. */
 	if (b->to->space == PTX_SPACE_SHARED)
 		inst_emit(cx, b->at, "bulk_fence", T(ptx_mod_suffix(PTX_MOD_SHARED_CTA)), H(b->n));
 	else

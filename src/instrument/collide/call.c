@@ -1,13 +1,12 @@
 /*
  * call.c - a group of accesses checked by calls (src/device/check.cu) in place of inlined code.
  *
- * In a function with many groups the time of ptxas and the registers are those of inlined blocks,
- * so there a group becomes straight-line code: addresses (that of nothing where the guard is
- * false), values, a call for each four items. What the call returns says which second readings
- * differed; only uses of speculated values look at it, and a use that counts is one predicated
- * store.
+ * In a function with many groups, inlined blocks would dominate the time of ptxas and the
+ * registers. There a group becomes straight-line code: addresses (a null address where the guard is
+ * false), values, and a call for every four items. The call returns which second readings differed;
+ * only uses of speculated values test that, and a use that counts is one predicated store.
  *
- * Misses nothing that inlined code sees; what has another shape (shared::cluster, more than four
+ * Misses nothing that inlined code finds; what has another shape (shared::cluster, more than four
  * pieces, groups of ahead.c) stays inlined. Costs: see src/device/check.cu.
  */
 #include "instrument/internal.h"
@@ -23,7 +22,7 @@ struct inst_call {
 	bool is_mixed;	 /* sizes differ, or aren't 4 or 8 throughout */
 	bool is_wide;	 /* all of 8 bytes */
 	bool wants_mask; /* some element is speculated */
-	bool is_sure;	 /* no guard, no test for private memory */
+	bool is_sure;	 /* no guard and no test for private memory */
 	bool has_lanes;
 	uint32_t site, naccesses, n;
 	uint32_t mask; /* register: what changed */
@@ -44,7 +43,8 @@ static bool is_joined(const struct inst_access *a, unsigned i)
 	       !a->elem[i + 1].speculated;
 }
 
-/* Fills `item` (or only counts, NULL). More than four, or 0: this access can't be called for. */
+/* Fills `item` (or only counts, NULL). More than four, or 0: this access can't be checked by a
+ * call. */
 static unsigned items_of(struct inst_access *a, struct inst_item *item)
 {
 	unsigned n = 0;
@@ -53,7 +53,7 @@ static unsigned items_of(struct inst_access *a, struct inst_item *item)
 		struct inst_item it = {.a = a, .elem = i, .is_head = n == 0};
 
 		if (!a->elem[i].checked) {
-			/* Lanes of a store are compared by all of it. */
+			/* The lanes of a store are compared by its whole value. */
 			if (a->kind == RACE_ACCESS_STORE)
 				return 0;
 			continue;
@@ -124,7 +124,7 @@ static void add_items(struct inst_call *c, struct inst_access *a)
 }
 
 /*
- * The calls of a group, one behind the other; NULL: it has to be inlined. Consecutive accesses
+ * The calls of a group, in order; NULL: the group must be inlined. Consecutive accesses
  * share a call where their addresses are of one kind; their sites count up.
  */
 struct inst_call *inst_plan_calls(struct inst_ctx *cx, struct inst_group *g)
@@ -160,7 +160,8 @@ struct inst_call *inst_plan_calls(struct inst_ctx *cx, struct inst_group *g)
 
 /* ---- before the accesses ------------------------------------------------------------- */
 
-/* Gives the speculated elements their bits. `top`: where a word that no check has set yet is 0. */
+/* Assigns bits to the speculated elements. `top`: where the words of bits are set to 0, before any
+ * check. */
 void inst_begin_calls(struct inst_ctx *cx, struct inst_call *c, struct ptx_stmt *top)
 {
 	for (; c; c = c->next) {
@@ -334,7 +335,7 @@ static int64_t what_of_call(const struct inst_call *c, bool follows, bool has_lo
 	return (int64_t)what;
 }
 
-/* The function's number among 1, 2 and 4 items, and its name's end. */
+/* How many items the function takes (*n: 1, 2 or 4), and the suffix of its name. */
 static struct ptx_str suffix_of(struct inst_ctx *cx, const struct inst_call *c, unsigned *n)
 {
 	static const char *const names[3][3][3] = {
@@ -367,7 +368,7 @@ static void emit_call(struct inst_ctx *cx, struct inst_call *c, bool follows, bo
 	bool is_shared = c->cls == CLASS_SHARED;
 	unsigned n;
 
-	/* Sizes that no function is for. */
+	/* There is no function for these sizes. */
 	c->is_mixed |= c->cls == CLASS_GENERIC || (is_shared && c->is_wide);
 	struct ptx_str suffix = suffix_of(cx, c, &n);
 	bool is_wide = c->is_mixed || c->is_wide;
@@ -405,7 +406,7 @@ void inst_emit_calls(struct inst_ctx *cx, const struct inst_group *g, struct ins
 
 	for (struct inst_call *c = calls; c; c = c->next)
 		emit_call(cx, c, c != calls, g->has_load, at);
-	/* Values that were used before they were checked. */
+	/* Reports values that were used before they were checked. */
 	for (struct inst_access *a = g->first; a; a = a->next)
 		for (unsigned i = 0; i < a->vec; i++) {
 			const struct inst_elem *e = &a->elem[i];

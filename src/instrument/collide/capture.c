@@ -1,8 +1,8 @@
 /*
  * capture.c - beside an access: copies of its address base, guard and values.
  *
- * They are registers of ours, which ptxas coalesces away when nothing overwrites the originals. Of
- * a value that may be speculated (flow_demand) it is noted at its uses whether it was used.
+ * They are registers of ours, which ptxas coalesces away when nothing overwrites the originals. For
+ * a value that may be speculated (flow_demand), its uses note whether it was used.
  */
 #include "instrument/internal.h"
 
@@ -68,7 +68,7 @@ struct ptx_opnd inst_sense(struct ptx_opnd p, bool positive)
 	return p;
 }
 
-/* ok = p, or !p: PTX has no negated predicate sources in and.pred. */
+/* ok = p, or !p: and.pred takes no negated predicate source in PTX. */
 uint32_t inst_condition(struct inst_ctx *cx, uint32_t pred, bool positive, struct ptx_stmt *at)
 {
 	uint32_t r = ptx_new_reg(cx->m, cx->f, PTX_TYPE_PRED);
@@ -128,8 +128,8 @@ static void capture_value(struct inst_ctx *cx, struct inst_access *a, struct ins
 	}
 }
 
-/* Is `what` behind `from`, up to and with `to`, in the same run of statements? The check goes
- * before `to`, and what is put before `to` now still precedes it. */
+/* Is `what` after `from`, up to and with `to`, in the same run of statements? The check is inserted
+ * before `to`, and what is inserted before `to` now still precedes it. */
 static bool stands_before(const struct ptx_stmt *from, const struct ptx_stmt *what,
 			  const struct ptx_stmt *to)
 {
@@ -142,8 +142,8 @@ static bool stands_before(const struct ptx_stmt *from, const struct ptx_stmt *wh
 }
 
 /*
- * A use of a speculated value: before the check (same block) only whether it is really used is
- * noted; behind it the finding of the check is confirmed there.
+ * A use of a speculated value: before the check (same block) it only notes whether the value is
+ * really used; after the check it confirms the check's finding.
  */
 static void capture_use(struct inst_ctx *cx, struct inst_access *a, struct inst_elem *e,
 			struct ptx_stmt *use, uint32_t pred, bool positive,
@@ -176,7 +176,7 @@ static void capture_use(struct inst_ctx *cx, struct inst_access *a, struct inst_
 		inst_cold_used(cx, a, hit, use);
 }
 
-/* Is `what` behind `from` in its block? */
+/* Is `what` after `from` in its block? */
 static bool is_behind(const struct ptx_stmt *from, const struct ptx_stmt *what)
 {
 	uint32_t block = what->mark;
@@ -197,7 +197,7 @@ struct use {
 	bool sense, is_covered;
 };
 
-/* A value that is taken under a predicate and under its opposite is taken. */
+/* A value that is used under a predicate and under its negation is always used. */
 static void join_senses(struct use *u, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -218,7 +218,8 @@ static void cover_uses(const struct inst_access *a, struct use *u, uint32_t n)
 
 		if (u[i].is_covered || u[i].pred != PTX_NO_REG)
 			continue;
-		/* In the load's own block: what stands before it uses an earlier turn's value. */
+		/* In the load's own block: a use before the load takes the value of an earlier
+		 * iteration. */
 		if (block == a->stmt->mark && !is_behind(a->stmt, u[i].at))
 			continue;
 		for (uint32_t j = 0; j < n; j++) {
@@ -238,7 +239,7 @@ static void capture_demand(struct inst_ctx *cx, struct inst_access *a, struct in
 	struct use *u;
 	uint32_t n = 0;
 
-	/* The read-only path is a kind of its own, never a data race: it stays "possible". */
+	/* The read-only path is a separate kind, never a data race: it stays "possible". */
 	if (a->kind == RACE_ACCESS_NC_LOAD)
 		return;
 	if (!e->mask_bits) {

@@ -1,17 +1,16 @@
 /*
  * cold.c - what runs when a re-read found another value, or lanes share an address.
  *
- * Out of the way behind the body (inline only inside nested scopes, whose labels
- * can't be reached from there). Each element of the group goes to
- * __collider_changed, which compares again and reports (src/device/report.cu).
- * Where a call would cost too much the same is done call-free: the first
- * differing element is picked and report_inline of cold.ptxt records it.
- * Costs nothing until something changed, but its call raises the register
- * count of the function (measured by the toolchain's fit).
+ * Placed after the body (inline only in nested scopes, whose labels can't be reached from there).
+ * Each element of the group is passed to __collider_changed, which compares again and reports
+ * (src/device/report.cu). Where a call would cost too much, the same is done without one: the first
+ * differing element is selected and report_inline of cold.ptxt records it.
+ * Costs nothing until something has changed, but the call raises the function's register count (the
+ * toolchain measures that when it fits registers).
  */
 #include "instrument/internal.h"
 
-/* report_inline spells these offsets as numbers. */
+/* report_inline contains these offsets as numbers. */
 _Static_assert(offsetof(struct race_record, site) == 8, "report_inline");
 _Static_assert(offsetof(struct race_record, kind) == 12, "report_inline");
 _Static_assert(offsetof(struct race_record, flags) == 14, "report_inline");
@@ -31,7 +30,7 @@ _Static_assert(offsetof(struct race_record, valid) == 124, "report_inline");
 _Static_assert(offsetof(struct race_rt, records) == 0, "report_inline");
 _Static_assert(offsetof(struct race_slot, count) == 8, "report_inline");
 
-/* Only a debugger that stops in cold code asks for its line; it costs ptxas time. */
+/* Only a debugger that stops in cold code needs its line, and it costs ptxas time. */
 static void put_loc(struct inst_ctx *cx, const struct inst_access *a, struct ptx_stmt *at)
 {
 	if (!cx->opt->trap || !a->stmt->loc)
@@ -141,7 +140,7 @@ static struct ptx_opnd warp_value(struct inst_ctx *cx, const struct inst_access 
 	return widen64(cx, a, e->was, at);
 }
 
-/* The xor of a store's words behind its first 8 bytes. */
+/* The xor of a store's words after its first 8 bytes. */
 static struct ptx_opnd warp_fold(struct inst_ctx *cx, const struct inst_access *a,
 				 struct ptx_stmt *at)
 {
@@ -171,7 +170,7 @@ static struct ptx_opnd warp_fold(struct inst_ctx *cx, const struct inst_access *
 
 /* ---- call-free ------------------------------------------------------------------ */
 
-/* The registers of one report, made once per use. */
+/* The registers of one report, new for each use. */
 struct report {
 	struct ptx_opnd hit, addr, wl, wh, nl, nh;
 	struct ptx_opnd lanes;
@@ -205,7 +204,8 @@ void inst_put_stop(struct inst_ctx *cx, struct ptx_opnd hit, struct ptx_stmt *at
 static void send_inline(struct inst_ctx *cx, const struct inst_access *a, const struct report *r,
 			struct ptx_stmt *at)
 {
-	/* What the compiler reads early is no race before its use: inst_cold_used stops then. */
+	/* A read that the compiler has moved up is no race before its use: inst_cold_used stops
+	 * then. */
 	if (r->race != RACE_KIND_SPECULATED_READ)
 		inst_put_stop(cx, r->hit, at);
 	inst_emit(cx, at, "report_inline",
@@ -343,7 +343,7 @@ void inst_cold_group(struct inst_ctx *cx, const struct inst_group *g, struct ptx
 
 /* ---- lanes of one store ------------------------------------------------------------ */
 
-/* Compares the values of the lanes that share my address: the first 8 bytes. */
+/* Compares the values (their first 8 bytes) of the lanes that share this lane's address. */
 static void warp_values(struct inst_ctx *cx, const struct inst_access *a, struct report *r,
 			struct ptx_opnd distinct, struct ptx_opnd same, struct ptx_stmt *at)
 {
@@ -383,7 +383,7 @@ static void warp_inline(struct inst_ctx *cx, const struct inst_access *a, struct
 }
 
 /* Entered by all lanes of the store (guarded ones included: those with a false guard are not in
- * `mask` and go round it). */
+ * `mask` and branch around it). */
 void inst_cold_warp(struct inst_ctx *cx, const struct inst_access *a, struct ptx_opnd mask,
 		    struct ptx_stmt *at)
 {

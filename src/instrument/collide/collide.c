@@ -26,7 +26,7 @@ static void test_private(struct inst_ctx *cx, struct inst_access *a, struct ptx_
 {
 	struct ptx_opnd ok = inst_reg(cx, new_reg(cx, PTX_TYPE_PRED)), addr = a->addr.sub[0];
 
-	/* The base alone may lie just outside the window that base + offset lies in. */
+	/* The base alone may lie just outside the window that contains base + offset. */
 	if (a->addr.off) {
 		addr = inst_reg(cx, new_reg(cx, PTX_TYPE_B64));
 		inst_emit(cx, at, "add_offset", NT,
@@ -117,7 +117,7 @@ static void count(struct inst_ctx *cx, const struct inst_group *g, struct ptx_st
 			  H(inst_reg(cx, cx->cnt), inst_none()));
 }
 
-/* Where cold code goes: behind the body, or here when labels of an inner scope are involved. */
+/* Where cold code is placed: after the body, or here if labels of an inner scope are involved. */
 static struct ptx_stmt *cold_place(const struct inst_group *g, struct ptx_stmt *at)
 {
 	return g->depth ? at : NULL;
@@ -177,8 +177,8 @@ static void check_warp(struct inst_ctx *cx, const struct inst_group *g, struct i
 }
 
 /*
- * Is this execution checked? What the draw passes over goes to a place of its own, where --sample
- * is looked at: behind the body, or (labels of an inner scope) where end_draw is.
+ * Is this execution checked? Executions that the draw skips branch to code of their own, which
+ * handles --sample: after the body, or (labels of an inner scope) where end_draw is.
  */
 struct draw {
 	struct ptx_label *skip, *sampled, *go;
@@ -234,7 +234,8 @@ static void check_bulk(struct inst_ctx *cx, struct inst_group *g)
 	end_draw(cx, g, &d);
 }
 
-/* All lanes take part in accesses to tensor memory: one draw, and a number, for all of them. */
+/* All lanes take part in accesses to tensor memory: one draw, and one random number, for all of
+ * them. */
 static void check_tmem(struct inst_ctx *cx, struct inst_group *g)
 {
 	struct ptx_opnd drawn = inst_fresh(cx, PTX_TYPE_PRED),
@@ -350,7 +351,7 @@ static void count_launch(struct inst_ctx *cx, struct ptx_stmt *top)
 		  NH);
 }
 
-/* Its accesses may all be in functions that it calls, in another object even (-rdc). */
+/* All its accesses may be in functions that it calls, even in another object (-rdc). */
 static bool has_call(const struct ptx_func *f)
 {
 	for (const struct ptx_stmt *s = f->first; s; s = s->next)
@@ -411,8 +412,8 @@ static void begin_function(struct inst_ctx *cx, const struct inst_plan *plan, st
 		count_launch(cx, top);
 }
 
-/* The exit behind which nothing is executed, or NULL: control may fall off the end. Labels of debug
- * information stand behind it. */
+/* The exit after which no statement is executed, or NULL if control may fall off the end. Labels of
+ * debug information may follow it. */
 static struct ptx_stmt *last_exit(const struct inst_ctx *cx)
 {
 	struct ptx_stmt *s = cx->f->last;
@@ -438,7 +439,7 @@ void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
 	cx->used_base = PTX_NO_REG;
 	if (cx->by_call)
 		cx->state = new_reg(cx, PTX_TYPE_B32);
-	/* Falling off the end is a ret: cold code goes behind it. */
+	/* Falling off the end acts as a ret: cold code is placed after it. */
 	struct ptx_stmt *end = ptx_new_stmt(cx->m, PTX_STMT_INST);
 	end->form = ptx_form_of(cx->m, PTX_OP_RET, PTX_TYPE_NONE);
 	end->pred = PTX_NO_REG;
@@ -449,12 +450,12 @@ void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
 	struct ptx_stmt *top = inst_body_start(f);
 	begin_function(cx, plan, top);
 	for (struct inst_group *g = plan->first; g; g = g->next) {
-		/* Code that would go to the end of the body goes before the last ret. */
+		/* Code that belongs at the end of the body is placed before the last ret. */
 		if (!g->flush)
 			g->flush = falls_off ? end : last;
 		one_group(cx, g, top);
 	}
-	/* Behind the checks that go before the same ret: they count too. */
+	/* After the checks that are placed before the same ret, since they count too. */
 	for (struct ptx_stmt *s = f->first; s; s = s->next)
 		if (leaves(s))
 			flush_counts(cx, s);

@@ -1,13 +1,13 @@
 /*
  * fragment.c - wmma.store and wmma.load.c, checked by accesses of ours before they run.
  *
- * Which lane stores which elements is nowhere told, but wmma.load.c puts the elements into the same
- * registers of the same lanes: the fragments of C and D are one. So a matrix whose elements are
- * their own numbers is loaded (a table of the module's), and each lane knows where its elements
- * are. They are stored one by one, delayed and read again, as with stmatrix; the original stores
- * the same again. For wmma.load.c they are loaded and read again. No lane looks at another's bytes:
- * a warp may store a matrix and load it again with nothing in between, which orders each lane's own
- * elements only.
+ * PTX does not specify which lane stores which elements, but wmma.load.c places the elements in the
+ * same registers of the same lanes: C and D have the same fragment layout. So a matrix whose
+ * elements are their own numbers is loaded (a table in the module), and each lane knows where its
+ * elements are. They are stored one by one, delayed and read again, as with stmatrix; the original
+ * stores the same again. For wmma.load.c they are loaded and read again. No lane examines another's
+ * bytes: a warp may store a matrix and load it again with nothing in between, which orders each
+ * lane's own elements only.
  *
  * Misses: lanes of one store that share an address (a stride below the width of the matrix).
  * Costs: the load of the table, up to 1 KiB, for each store, whether drawn or not (all lanes must
@@ -190,7 +190,7 @@ void inst_emit_fragment(struct inst_ctx *cx, struct inst_group *g, struct ptx_st
 
 /* ---- the table ------------------------------------------------------------------- */
 
-/* The numbers 0 to n-1 in elements of so many bytes, as a variable of the module. */
+/* The numbers 0 to n-1 in elements of that many bytes, as a variable of the module. */
 struct ptx_str inst_fragment_table(struct inst_ctx *cx, unsigned bytes)
 {
 	unsigned n = bytes == 8 ? 64 : 256;

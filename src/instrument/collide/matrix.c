@@ -1,10 +1,10 @@
 /*
  * matrix.c - wmma.load.a and .b, checked by loads of ours before it runs.
  *
- * Which lane gets which element of a fragment is nowhere told, but the bytes of the matrix are:
- * lines (rows or columns) of a known length, a stride apart. Each lane loads pieces of 16 bytes of
- * them (8 where a line is no longer) and reads them again after the delay. As with ldmatrix all of
- * it comes ahead of the original, for which all lanes wait for this one.
+ * PTX does not specify which lane gets which element of a fragment, but it specifies the bytes of
+ * the matrix: lines (rows or columns) of a known length, a stride apart. Each lane loads pieces of
+ * 16 bytes of them (8 where a line is no longer) and reads them again after the delay. As with
+ * ldmatrix all of this precedes the original, before which all lanes wait for this one.
  *
  * Misses: elements below a byte; lines that don't begin at a multiple of a piece (left out at run
  * time).
@@ -60,7 +60,7 @@ static bool find_lines(const struct ptx_form *fm, struct lines *x)
 		return false;
 	x->n = is_col ? cols : rows;
 	x->elems = is_col ? rows : cols;
-	/* .tf32 is spelled of 32-bit elements. */
+	/* .tf32 has elements of 32 bits. */
 	x->elem = type == PTX_TYPE_TF32 ? 4 : ptx_type_bytes(type);
 	x->piece = x->elems * x->elem < PIECE ? x->elems * x->elem : PIECE;
 	if (x->piece != PIECE && x->piece != PIECE / 2)

@@ -31,7 +31,7 @@ struct planner {
 	struct inst_plan *plan;
 	struct inst_group *open;
 	uint32_t depth;
-	bool declares[MAX_DEPTH]; /* by depth: the scope has registers or variables of its own */
+	bool declares[MAX_DEPTH]; /* by depth: has the scope names of its own? */
 };
 
 static void add_group(struct planner *p, struct inst_group *g, struct ptx_stmt *at)
@@ -124,7 +124,7 @@ static unsigned plan_load(struct planner *p, struct inst_access *a)
 		for (unsigned j = 0; j < a->vec; j++)
 			twice |= j != i && a->elem[j].op.kind == PTX_OPND_REG &&
 				 a->elem[j].op.reg == e->op.reg;
-		/* All elements are re-read in one size: registers of another one are left out. */
+		/* All elements are re-read in one size; registers of another size are left out. */
 		if (twice || a->bits < 16 || reg_bits(p->cx, &e->op) != a->bits)
 			continue;
 		flow_demand(p->cx->fl, a->stmt, e->op.reg, &e->demand);
@@ -190,8 +190,8 @@ static enum race_access access_kind(const struct ptx_form *fm)
 
 /*
  * Do the addresses of lanes with consecutive tid.x lie at least a store's width apart? Then only
- * the shape of the block is left to ask at run time (cold.ptxt, warp_rows). Signed strides: falling
- * addresses do as well.
+ * the shape of the block must be tested at run time (cold.ptxt, warp_rows). Strides are signed:
+ * falling addresses qualify as well.
  */
 static bool rises_with_lane(const struct inst_ctx *cx, const struct inst_access *a,
 			    const struct ptx_opnd *addr)
@@ -205,7 +205,7 @@ static bool rises_with_lane(const struct inst_ctx *cx, const struct inst_access 
 	return stride >= width || stride <= -width;
 }
 
-/* The statement as an access to check, or NULL with the reason counted. */
+/* The statement as an access to check; NULL if it isn't checked (the reason is counted). */
 static struct inst_access *make_access(struct planner *p, struct ptx_stmt *s)
 {
 	struct inst_ctx *cx = p->cx;
@@ -263,7 +263,7 @@ static void count_unchecked(struct inst_ctx *cx, const struct ptx_form *fm)
 		cx->stats->unknown++;
 		inst_unchecked(cx, fm->text, RACE_WHY_UNKNOWN_OPCODE, false);
 	} else if (is_memory(fm) && is_checked_space(fm->space) && fm->sem != PTX_SEM_WEAK &&
-		   !is_checked_space(fm->space2)) { /* a reduction's source is read weakly */
+		   !is_checked_space(fm->space2)) { /* (a reduction's source is read weakly) */
 		cx->stats->strong++;
 		inst_unchecked(cx, fm->text, RACE_WHY_STRONG, false);
 	} else if (is_memory(fm) && (is_checked_space(fm->space) || is_checked_space(fm->space2) ||
@@ -315,7 +315,7 @@ struct written {
 	const struct ptx_stmt *by;
 };
 
-/* Which of the registers that the check will read are no longer what they were. */
+/* Notes which of the registers that the check will read have been overwritten. */
 static void note_write(uint32_t reg, bool is_write, void *arg)
 {
 	struct written *w = arg;
@@ -338,9 +338,9 @@ static void note_write(uint32_t reg, bool is_write, void *arg)
 }
 
 /*
- * Braces with declarations of their own: names in there may hide those outside (the check could
- * not name its registers), and a call's parameters are declared so. Others change nothing: nvcc
- * puts each half-precision conversion in braces.
+ * Braces with declarations of their own: names declared there may hide outer ones (the check could
+ * not name its registers), and a call's parameters are declared that way. Other braces have no
+ * effect: nvcc puts each half-precision conversion in braces.
  */
 static bool scope_declares(const struct ptx_stmt *open)
 {

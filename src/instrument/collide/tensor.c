@@ -3,15 +3,15 @@
  *
  * What bulk.c does for plain bytes is done for boxes of a tensor by a function of Collider's own
  * (src/device/tensor.cu), as the box is known at run time only: from the tensor map, if it was made
- * by cuTensorMapEncodeTiled and has not been changed since. Of reductions and multicasts the
- * window's source is summed twice, their destination is left alone and counted.
+ * by cuTensorMapEncodeTiled and has not been changed since. For reductions and multicasts the
+ * window's source is summed twice; their destination is not checked, but counted.
  *
- * Misses: im2col, gather and scatter (counted by opcode); at run time what tensor.cu says
- * (counted by execution).
+ * Misses: im2col, gather and scatter (counted by opcode); at run time what tensor.cu lists (counted
+ * by execution).
  * Costs: 25 instructions for the call; one copy of the function, 1,000 instructions and 94
  * registers (ptxas 13.0, sm_90; fewer where the kernel is capped), in modules with tensor copies.
- * Where nothing may be called (warp-specialised kernels with setmaxnreg) the function stands in
- * place of each call.
+ * Where nothing may be called (warp-specialised kernels with setmaxnreg) the function is inlined at
+ * each call.
  */
 #include "instrument/internal.h"
 
@@ -19,7 +19,7 @@
 
 #include <string.h>
 
-/* The rank in the spelling, or 0. */
+/* The rank that the spelling has, or 0. */
 static unsigned rank_of(const struct ptx_form *fm)
 {
 	static const enum ptx_mod ranks[] = {PTX_MOD_N1D, PTX_MOD_N2D, PTX_MOD_N3D, PTX_MOD_N4D,
@@ -31,7 +31,7 @@ static unsigned rank_of(const struct ptx_form *fm)
 	return 0;
 }
 
-/* (.cta_group tells whose mbarrier is signalled, nothing of the data.) */
+/* (.cta_group selects whose mbarrier is signalled; it says nothing about the data.) */
 static bool is_plain_tile(const struct ptx_form *fm)
 {
 	static const enum ptx_mod others[] = {
@@ -74,7 +74,7 @@ static bool is_shared(const struct inst_ctx *cx, const struct ptx_opnd *op, uint
 	       (space == PTX_SPACE_SHARED || space == PTX_SPACE_SHARED_CLUSTER);
 }
 
-/* The group of a tensor copy, or NULL: not one that __collider_tensor could look at. */
+/* The group of a tensor copy, or NULL: not a copy that __collider_tensor could check. */
 struct inst_group *inst_plan_tensor(struct inst_ctx *cx, struct ptx_stmt *s)
 {
 	const struct ptx_form *fm = s->form;

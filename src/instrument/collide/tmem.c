@@ -1,20 +1,21 @@
 /*
  * tmem.c - tcgen05.ld and tcgen05.st, checked by accesses of ours before they run.
  *
- * Tensor memory belongs to the block, and its warps and its tensor core's asynchronous operations
- * can race in it. ld: the same registers' worth is loaded into registers of ours, waited for
+ * Tensor memory belongs to the block; the block's warps and the tensor core's asynchronous
+ * operations can race in it. ld: the same amount is loaded into registers of ours, waited for
  * (tcgen05.wait::ld), delayed, loaded again and compared. st: what the original is about to store
  * is stored, waited for, delayed, loaded and compared; the original stores the same again. All
  * lanes take part in each of these, so the decision to check is made for the warp as a whole.
  *
- * Of more than PART registers a part is looked at: of a load one by chance at each execution, of a
- * store (registers have no index) one that the place in the code decides. The parts of all shapes
- * follow each other along the columns, and a lane's registers do, too.
+ * If there are more than PART registers, only a part is checked: for a load a random one at each
+ * execution, for a store (registers can't be indexed) one fixed by the place in the code. The parts
+ * of all shapes follow each other along the columns, as do a lane's registers.
  *
  * Misses: predicated ones, .pack::16b and .unpack::16b of more than PART registers, .red (counted).
- * Our waits are the program's as well: a wait that it lacks for an earlier access of the same
- * thread is made up for where a check stands between. tcgen05.mma, .cp and .shift are not checked,
- * only seen by these. Never run so far but by ptxas: no GPU with tensor memory was at hand.
+ * Our waits also wait for the program's earlier accesses: where a check comes between, it hides a
+ * wait that the same thread lacks. tcgen05.mma, .cp and .shift are not checked themselves; these
+ * checks see only their effects. So far only assembled by ptxas, never executed: no GPU with tensor
+ * memory was available.
  * Costs: a vote and a shuffle each time; where drawn two loads (a store and a load) of a part with
  * their waits, and up to 32 registers.
  */
@@ -28,11 +29,11 @@
 struct tmem {
 	struct ptx_str shape; /* "32x32b" */
 	struct ptx_str
-		pack;  /* ".pack::16b" or nothing; of a store .unpack::16b, and both are kept */
+		pack;  /* ".pack::16b" or nothing; for a store ".unpack::16b". Both are kept */
 	unsigned regs; /* of a lane, in all */
 	unsigned unit; /* registers of .x1 */
 	unsigned cols; /* columns that a register adds */
-	const struct ptx_opnd *data, *addr, *split; /* split: NULL but for .16x32bx2 */
+	const struct ptx_opnd *data, *addr, *split; /* split: NULL except for .16x32bx2 */
 };
 
 static const struct shape {

@@ -5,13 +5,13 @@
  * and function that reads an id, the logical one is computed from the hardware's
  * and from the order that the knobs ask for (race/order.h, shuffle.ptxt); the
  * reads take it from there. Which blocks a cluster is made of, %cluster_ctaid
- * and %cluster_ctarank stay. Functions compute the id again: nothing tells them
- * which kernel they run in, hence the rules of race_order_allowed.
+ * and %cluster_ctarank stay. Functions compute the id again: they can't know which kernel they run
+ * in, hence the rules of race_order_allowed.
  *
- * Not followed, so that the module keeps its order (said): ids read in another
- * way than mov and cvt of 32 bits, clusterlaunchcontrol (it hands out ids of its
- * own). Collider's own reads (the seed of the draws, the record) stay physical;
- * the host turns a record's block into the logical one.
+ * Not supported, so that the module keeps its order (with a message): ids read otherwise than by
+ * mov and cvt of 32 bits; clusterlaunchcontrol (it assigns ids of its own). Collider's own reads
+ * (the seed of the draws, the record) stay physical; the host turns a record's block into the
+ * logical one.
  *
  * Costs with --shuffle=off: one constant, a compare and a branch per kernel and
  * thread, and the id lives in a register from the entry on.
@@ -84,7 +84,7 @@ static void each_id_in(struct inst_ctx *cx, struct ptx_stmt *s, struct ptx_opnd 
 			each_id_in(cx, s, &op->sub[i], fn, arg);
 }
 
-/* All reads of ids by the program in a function. */
+/* Calls fn with each read of an id by the program in a function. */
 static void each_id(struct inst_ctx *cx, struct ptx_func *f, id_fn *fn, void *arg)
 {
 	ptx_each_stmt(f, s)
@@ -170,7 +170,7 @@ static void take_id(struct inst_ctx *cx, struct ptx_stmt *s, struct ptx_opnd *op
 
 	(void)cx;
 	*op = kind == ID_CLUSTER ? ids->cluster[dim] : ids->block[dim];
-	s->text = (struct ptx_str){"", 0}; /* it isn't the source's line any more */
+	s->text = (struct ptx_str){"", 0}; /* it no longer is the source's text */
 }
 
 static struct ptx_opnd fresh(struct inst_ctx *cx, enum ptx_type t)

@@ -2,13 +2,14 @@
  * waits.c - does a loop wait for another block? Those kernels are not shuffled by default.
  *
  * A loop waits when what a strong load (or an atomic that changes nothing by itself) of global
- * memory finds decides whether the loop ends: its value reaches, through registers or through
- * the branches that choose between them, the condition of a way out. A weak load does where the
- * loop also holds a fence or a sleep, which nobody puts into a search. So do atomics, but for
- * those that get on by themselves: a ticket (add of something) and a compare-and-swap against
- * what the loop has just read. Where the way goes through the thread's stack or shared memory any
- * strong load in the loop is enough. Shared memory and scopes within the cluster don't count:
- * clusters are moved as a whole. A loop that calls a function which has a strong load counts, too.
+ * memory returns decides whether the loop ends: the value reaches, through registers or through the
+ * branches that choose between them, the condition of an exit. A weak load counts if the loop also
+ * contains a fence or a sleep, which a mere search would not. So do atomics, except for those that
+ * make progress by themselves: a ticket (addition of a non-zero value) and a compare-and-swap
+ * against what the loop has just read. If the dependence passes through the thread's stack or
+ * shared memory, any strong load in the loop is enough. Accesses to shared memory and scopes within
+ * the cluster don't count: clusters are moved as a whole. A loop that calls a function with a
+ * strong load counts, too.
  *
  * Loops are the natural loops of all backward edges; what waits by recursion, or by a weak load
  * alone (a race), is missed. Costs: linear in the body for each loop.
@@ -26,7 +27,7 @@ struct loop_walk {
 	uint32_t ntodo;
 	bool has_pause; /* a fence or a sleep */
 	bool has_wait;	/* something that waits_on, wherever its value goes */
-	bool is_lost;	/* what decides went through memory */
+	bool is_lost;	/* the value went through memory */
 };
 
 static bool is_inst(const struct ptx_stmt *s)
@@ -95,7 +96,7 @@ static bool is_read_in_loop(struct loop_walk *w, const struct ptx_opnd *op)
 	return t.is_found;
 }
 
-/* An atomic whose next turn finds another value because of this one. */
+/* An atomic that finds another value in the next iteration because of this one. */
 static bool gets_on(struct loop_walk *w, const struct ptx_stmt *s)
 {
 	const struct ptx_form *fm = s->form;
@@ -133,7 +134,7 @@ static void want_choosers(struct loop_walk *w, uint32_t block)
 	}
 }
 
-/* Follows what decides, back through the loop. */
+/* Follows the values that decide, backwards through the loop. */
 static bool decides_by_waiting(struct loop_walk *w)
 {
 	while (w->ntodo) {
@@ -156,7 +157,7 @@ static bool decides_by_waiting(struct loop_walk *w)
 	return w->is_lost && w->has_wait;
 }
 
-/* The statements of a block that may be a way out of the loop. */
+/* The statements of a block that may leave the loop. */
 static void want_exits(struct loop_walk *w, const struct flow_block *b)
 {
 	bool leaves = b->exits;

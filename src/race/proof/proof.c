@@ -1,5 +1,5 @@
 /*
- * proof.c - names, exit codes and the end of what collider prove found (proof.h).
+ * proof.c - names, exit codes and clean-up of what collider prove found (proof.h).
  */
 #include "race/proof/proof.h"
 

@@ -28,7 +28,7 @@ enum race_problem_kind {
 /* What made a kernel unproven, for the columns of the summary. */
 enum race_problem_cause { RACE_CAUSE_OTHER, RACE_CAUSE_TIMEOUT, RACE_CAUSE_CRASH };
 
-/* Why a kernel is "could not prove" or "vacuous", or what its verdict doesn't cover. */
+/* Why a kernel's verdict is "could not prove" or "vacuous", or what the verdict doesn't cover. */
 struct race_problem {
 	enum race_problem_kind kind;
 	enum race_problem_cause cause;
@@ -37,15 +37,14 @@ struct race_problem {
 	uint32_t line, ptx_line;
 };
 
-/* A variable of the program at an alarm's accesses; side 1 says the same of a global one. */
+/* A variable of the program at an alarm's accesses; for a global one side 1 says the same. */
 struct race_alarm_var {
 	const char *name;
-	bool is_global;	  /* the same in all threads: parameters, dimensions */
-	bool is_signed;	  /* the values */
-	bool is_known[2]; /* else it may be anything, or isn't there */
-	bool is_approx
-		[2]; /* what the analysis knows of it is not exact (the paper underlines it) */
-	bool is_control, is_data; /* of those: decides about reaching the access, about the index */
+	bool is_global;	   /* the same in all threads: parameters, dimensions */
+	bool is_signed;	   /* the values */
+	bool is_known[2];  /* else any value, or not present */
+	bool is_approx[2]; /* the analysis doesn't know it exactly (the paper underlines it) */
+	bool is_control, is_data; /* it determines whether the access is reached, its index */
 	uint64_t value[2];	  /* sign-extended */
 };
 
@@ -73,7 +72,7 @@ struct race_alarm_param {
 	uint32_t bytes;
 };
 
-/* What running the launch on the CPU device under the oracle said (--confirm). */
+/* What a run of the launch on the CPU device under the oracle showed (--confirm). */
 enum race_confirmed { RACE_NOT_TRIED, RACE_CONFIRMED, RACE_NOT_CONFIRMED };
 
 struct race_alarm {
@@ -81,9 +80,9 @@ struct race_alarm {
 	bool is_benign;	     /* both store the same value: excused by --benign=same-value */
 	enum race_class cls; /* RACE_CLASS_RACE, or RACE_CLASS_VOLATILE */
 	enum race_level level;
-	bool is_exited; /* one thread has ended; no later barrier orders what it did */
+	bool is_exited; /* one thread has ended; no later barrier orders its accesses */
 	bool has_launch;
-	const char *object; /* what both touch */
+	const char *object; /* what both access */
 	const char *reason; /* why it is only potential, or "" */
 	const char *order;  /* the operation that may order the two ("line 12: atom..."), or "" */
 	struct race_alarm_side side[2];
@@ -105,12 +104,12 @@ struct race_proof_counts {
 	uint32_t memory_kb; /* the most that the analysis needed */
 };
 
-/* An assumption that takes alarms away, ready to paste behind --assume. */
+/* An assumption that removes alarms, ready to paste after --assume. */
 struct race_remedy {
 	const char *assume;
-	uint32_t alarms; /* that it takes away */
-	bool is_all;	 /* the kernel is proven with it */
-	int seen;	 /* in the launches that were recorded: 1 holds in all, 0 not, -1 unknown */
+	uint32_t alarms; /* that it removes */
+	bool is_all;	 /* with it the kernel is proven */
+	int seen;	 /* in the recorded launches: 1 holds in all, 0 does not, -1 unknown */
 };
 
 struct race_proof {
@@ -121,9 +120,10 @@ struct race_proof {
 	BASE_VEC(const char *) contract; /* sentences */
 	BASE_VEC(const char *) protocol; /* lines, with --protocol */
 	BASE_VEC(struct race_remedy) remedies;
-	/* Of all its accesses: depends reaching one on what is approximated, does an index? */
+	/* Over all its accesses: does reaching one depend on an approximated value, does an
+	 * index? */
 	bool has_class, is_approx_path, is_approx_index;
-	uint8_t free_dims; /* bit d: blockDim x y z, gridDim x y z may be anything */
+	uint8_t free_dims; /* bit d: blockDim x y z, gridDim x y z may have any value */
 	struct race_proof_counts counts;
 	uint64_t ms; /* wall-clock, for the user only */
 	bool is_cached;

@@ -58,7 +58,7 @@ bool forms_read(struct form_list *l, const char *path);
 void forms_emit(const struct form_list *l, size_t first, size_t n, struct base_buf *out);
 /* The bits of an input of one thread, as the type has them (8 bytes of room). */
 uint64_t forms_input(const struct form *f, unsigned operand, unsigned thread);
-/* Bytes of all results of one thread; results lie behind each other by thread, then operand. */
+/* Bytes of all results of one thread; results follow one another by thread, then operand. */
 unsigned forms_result_bytes(const struct form *f);
 
 /* Kept results of one form. */

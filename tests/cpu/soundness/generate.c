@@ -151,7 +151,7 @@ static bool break_launch(struct gen_program *k, uint64_t *r)
 	if (l == k->launch)
 		return false;
 	l->broken = 1;
-	/* One behind it that is broken already races with it, in its region. */
+	/* One after it that is broken already races with it, in its region. */
 	for (struct gen_launch *x = l; x < k->launch + k->nlaunches && x->broken == 1; x++)
 		x->region = x[-1].region;
 	/* A fill would come between the two: the oracle tells one race of an access, not all. */

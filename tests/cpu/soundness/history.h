@@ -15,7 +15,7 @@ struct history {
 	uint64_t bytes[HISTORY_PARTS];
 };
 
-/* False: no address space. To be ended in any case, behind the machine's end. */
+/* False: no address space. To be ended in any case, after the machine's end. */
 bool history_begin(struct history *h, struct cpu_machine *m, struct race_history *block,
 		   uint64_t runtime);
 void history_end(struct history *h);

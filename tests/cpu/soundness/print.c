@@ -248,7 +248,7 @@ static void exchange(struct writer *w, const struct gen_stmt *s, unsigned i)
 {
 	unsigned st, ld;
 
-	/* Bytes that others have read are the thread's own again only behind a barrier. */
+	/* Bytes that others have read are the thread's own again only after a barrier. */
 	st = put_store(w, s, own_of(s));
 	if (!is_out(w, s, 1))
 		barrier(w, s, i);
@@ -480,7 +480,7 @@ static void wait_copies(struct writer *w, const struct gen_stmt *s, unsigned i)
 	case 1:
 		put_inst(w, "cp.async.wait_all");
 		break;
-	case 2: /* an empty group behind it */
+	case 2: /* an empty group after it */
 		put_inst(w, "cp.async.commit_group");
 		put_inst(w, "cp.async.commit_group");
 		put_inst(w, "cp.async.wait_group 1");

@@ -1,7 +1,7 @@
 /*
  * program.h - a PTX module and the operations of a test: launches, copies, fills and their order.
  *
- * As a file it is the PTX behind comments that hold the rest, so that a reduced failure can be
+ * As a file it is the PTX after comments that hold the rest, so that a reduced failure can be
  * kept: tests/cpu/soundness/kept.
  */
 #ifndef SOUNDNESS_PROGRAM_H
@@ -11,7 +11,7 @@
 
 #define PROGRAM_OPS    12u
 #define PROGRAM_PLANTS 8u
-#define PROGRAM_COMMON 256u /* bytes behind the regions that all launches share */
+#define PROGRAM_COMMON 256u /* bytes after the regions that all launches share */
 
 enum program_op_kind { PROGRAM_KERNEL, PROGRAM_COPY, PROGRAM_FILL };
 
@@ -56,7 +56,7 @@ size_t program_differs(const struct program *p, const unsigned char *a, const un
 
 /* As a file: comments, PTX. */
 void program_print(const struct program *p, struct base_buf *out);
-/* Returns NULL, or what is wrong with the text, which ends with a NUL behind n. */
+/* Returns NULL, or what is wrong with the text, which ends with a NUL after n. */
 const char *program_read(const char *text, size_t n, struct program *out);
 
 #endif

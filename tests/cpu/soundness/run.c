@@ -247,7 +247,7 @@ static struct cpu_op *submit(struct run *x, const struct cpu_work *w, struct cpu
 	return op;
 }
 
-/* All are handed over before the first one starts, but for those that the host waits for. */
+/* All are handed over before the first one starts, except for those that the host waits for. */
 static void run_ops(struct run *x)
 {
 	struct cpu_op *ops[PROGRAM_OPS], *deps[PROGRAM_OPS];

@@ -199,7 +199,7 @@ static struct run_result check(const struct gen_program *k, uint64_t number, enu
 	return r;
 }
 
-/* An interrupt ends the run behind the program that it is at: the counts are told. */
+/* An interrupt ends the run after the program that it is at: the counts are told. */
 static volatile sig_atomic_t is_stopped;
 
 static void on_interrupt(int signal)

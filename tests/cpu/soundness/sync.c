@@ -2,7 +2,7 @@
  * sync.c - statements that synchronise threads by hand: flags, locks, fences.
  *
  * Releases and acquires come in the forms of the ISA's patterns: a releasing operation, one and a
- * strong write behind it, a fence and a strong write; and the mirror image.
+ * strong write after it, a fence and a strong write; and the mirror image.
  */
 #include "print.h"
 

@@ -1,5 +1,6 @@
 // async_copy.cu - tiles come through cuda::pipeline and memcpy_async, two stages ahead of use.
 // expect: nothing
+// flags: -std=c++17
 // small: 6 32
 
 #include "racefree.h"

@@ -1,5 +1,6 @@
 // cluster.cu - blocks of a cluster read each other's shared memory between cluster barriers.
 // expect: nothing
+// flags: -std=c++17
 // small: 1
 
 #include "racefree.h"

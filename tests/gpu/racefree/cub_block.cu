@@ -1,5 +1,6 @@
 // cub_block.cu - CUB's block-wide sort, scan and reduction, which reuse one piece of shared memory.
 // expect: nothing
+// flags: -std=c++17
 // small: 1 32
 
 #include "racefree.h"

@@ -1,7 +1,8 @@
 // cub_device.cu - CUB's device-wide reduction, scan and radix sort.
 //
-// Their tiles look back at each other through status words and plain payloads behind fences.
+// Their tiles look back at each other through status words and plain payloads after fences.
 // expect: nothing
+// flags: -std=c++17
 // small: 1 128
 
 #include "racefree.h"

@@ -1,6 +1,7 @@
 // producer_consumer.cu - a ring of plain words between two blocks, handed over by an atomic with
 // release and acquire, in both directions.
 // expect: nothing
+// flags: -std=c++17
 // small: 4
 
 #include "racefree.h"

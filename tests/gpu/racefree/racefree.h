@@ -2,7 +2,7 @@
  * racefree.h - what the race-free programs share, on top of examples/example.h.
  *
  * Each takes an optional loop count, so that the same binary can be a quick test
- * or a long one; large ones take how many times smaller to be behind it. The
+ * or a long one; large ones take how many times smaller to be after it. The
  * output depends on these alone.
  */
 #ifndef COLLIDER_RACEFREE_H

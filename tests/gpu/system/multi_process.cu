@@ -65,7 +65,7 @@ __global__ void consume(const unsigned *data, unsigned *out, unsigned long long 
 		span[1] = now();
 }
 
-/* What the processes tell each other. CUDA is started in each of them, behind the fork. */
+/* What the processes tell each other. CUDA is started in each of them, after the fork. */
 struct message {
 	cudaIpcMemHandle_t handle;
 	int is_good;

@@ -9,7 +9,7 @@
 // expect collide: clobbered-read|speculated-read at takes
 // expect oracle: unordered at takes
 // may: gives
-// twin: -DFIXED: the reader waits for an event behind the kernel that fills
+// twin: -DFIXED: the reader waits for an event after the kernel that fills
 
 #include "hadron.h"
 
