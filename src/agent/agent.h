@@ -168,6 +168,8 @@ struct agent_holds *agent_context_holds(const struct agent_context *c);	  /* NUL
 struct agent_history *agent_context_history(const struct agent_context *c);
 /* The same, set up now: the context is current, inside a guard. */
 struct agent_history *agent_context_history_make(struct agent_context *c);
+/* The program has got memory; the first calls are kept for a history that comes later. */
+void agent_context_memory(struct agent_context *c, uint64_t at, uint64_t bytes);
 /* Somebody may order threads of kernels unseen: RACE_HISTORY_*_ORDERS. */
 void agent_context_unseen(struct agent_context *c, uint32_t who);
 /* How many library loads this context has processed; module.c maintains it, under the lock. */

@@ -26,6 +26,7 @@
 
 #include "agent/agent.h"
 
+#define EARLY	     256
 #define SNAPSHOT_NS  200000000u
 #define LAST_WAIT_S  10
 #define BUILD_WAIT_S 30
@@ -47,9 +48,11 @@ struct agent_context {
 	struct agent_copies *copies; /* NULL: the host's copies are not checked */
 	struct agent_holds *holds;   /* NULL: streams keep their order */
 	struct agent_history *history;
-	CUdeviceptr records;  /* where the device sees the region's */
-	int is_history_tried; /* atomic */
-	uint32_t unseen;      /* RACE_HISTORY_*_ORDERS; atomic */
+	CUdeviceptr records;	  /* where the device sees the region's */
+	int is_history_tried;	  /* atomic */
+	uint32_t unseen;	  /* RACE_HISTORY_*_ORDERS; atomic */
+	uint64_t early[EARLY][2]; /* memory got before there was a history; under the lock */
+	uint32_t nearly;
 	UT_hash_handle hh;
 };
 
@@ -430,9 +433,24 @@ struct agent_history *agent_context_history_make(struct agent_context *c)
 		__atomic_store_n(&c->history, h, __ATOMIC_RELEASE);
 		if (h)
 			c->region->has_history = 1;
+		for (uint32_t i = 0; h && i < c->nearly; i++)
+			agent_history_memory(h, c->early[i][0], c->early[i][1]);
 		agent_history_unseen(h, __atomic_load_n(&c->unseen, __ATOMIC_SEQ_CST));
 	}
 	return agent_context_history(c);
+}
+
+void agent_context_memory(struct agent_context *c, uint64_t at, uint64_t bytes)
+{
+	struct agent_history *h = agent_context_history(c);
+
+	agent_lock();
+	if (!h && c->nearly < EARLY) {
+		c->early[c->nearly][0] = at;
+		c->early[c->nearly++][1] = bytes;
+	}
+	agent_unlock();
+	agent_history_memory(h, at, bytes);
 }
 
 void agent_context_unseen(struct agent_context *c, uint32_t who)

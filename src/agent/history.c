@@ -181,6 +181,9 @@ static void work(struct agent_history *h, bool has_to_sweep, uint64_t pieces)
 		   becomes_idle(h, CLEAR_WAIT_US)) {
 		(void)clear_stamps(h);
 	}
+	/* All taken: by memory that no call announced. */
+	if (h->words.used && h->words.used >= h->words.limit)
+		need *= 2;
 	need += SPARE_PIECES;
 	if (!h->is_capped && h->words.limit < need)
 		agent_pool_grow(h, &h->words, need - h->words.limit);

@@ -104,7 +104,7 @@ static void on_call(enum way way, const CUpti_CallbackData *d)
 		return;
 	bytes = bytes_of(way, d);
 	if (IS_EXIT(d))
-		agent_history_memory(agent_context_history(c), address_of(way, d), bytes);
+		agent_context_memory(c, address_of(way, d), bytes);
 	else
 		agent_history_request(agent_context_history(c), bytes);
 	if (way == MANAGED || way == HOST)

@@ -234,8 +234,8 @@ static void put_fast(struct kernel *k, const struct inst_event *e, unsigned word
 		access = e->scope == RACE_SCOPE_CTA ? SHADOW_BA : SHADOW_GA;
 	const struct fast f = fast_of(access);
 	inst_emit(cx, e->stmt, "fast_begin",
-		  T(cx->k, BLOCK(directory), inst_num(RACE_HISTORY_PIECE_BITS),
-		    inst_num((int64_t)RACE_HISTORY_PIECES - 1),
+		  T(cx->k, BLOCK(directory), inst_num(RACE_HISTORY_PIECE_BITS - 3u),
+		    inst_num((int64_t)(RACE_HISTORY_PIECES - 1u) << 3),
 		    inst_num((int64_t)(RACE_HISTORY_PIECE - 4u))),
 		  H(me, at, word, ptx_opnd_label(over), ptx_opnd_label(cold)));
 	for (unsigned i = 0; i < words; i++) {
