@@ -7,7 +7,7 @@
  * (a statement inserted later is not seen, and a changed operand of an old one gives stale
  * answers); the next pass builds a new struct flow.
  *
- * cfg.c defuse.c solve.c live.c use.c demand.c select.c addr.c affine.c uniform.c update.c
+ * cfg.c defuse.c solve.c live.c use.c demand.c select.c trace.c addr.c affine.c uniform.c update.c
  * manner.c; what they share among themselves is in priv.h.
  */
 #ifndef COLLIDER_FLOW_H
@@ -109,6 +109,31 @@ struct flow_demand_info {
  */
 void flow_demand(struct flow *fl, const struct ptx_stmt *load, uint32_t reg,
 		 struct flow_demand_info *out);
+
+/* ---- trace.c: the way of a loaded value, for an engine that executes it -------------- */
+
+#define FLOW_TRACE_REGS 32
+
+/*
+ * A statement that reads or overwrites a register of a trace. is_last: the value takes effect
+ * there, or the result surely does later. Of and, or, mul, min, max: is_bool[i], operand i + 1 is a
+ * widened predicate; is_test, the result is only compared with constants: either operand may decide
+ * alone.
+ */
+struct flow_step {
+	struct ptx_stmt *at;
+	bool is_pure, is_last, is_test, is_bool[2];
+};
+
+struct flow_trace {
+	uint32_t regs[FLOW_TRACE_REGS]; /* the load's register first */
+	uint32_t nregs;
+	struct flow_step *steps; /* each statement once, the load left out */
+	uint32_t nsteps;
+};
+
+/* The trace of the value that `load` writes into `reg`, in fl's arena; NULL: it is too long. */
+struct flow_trace *flow_trace(struct flow *fl, const struct ptx_stmt *load, uint32_t reg);
 
 /* ---- addr.c: where an address points ----------------------------------------------- */
 

@@ -95,6 +95,10 @@ enum flow_use {
  * guard is. */
 enum flow_use flow_use_kind(struct flow *fl, const struct ptx_stmt *u, uint32_t reg, uint32_t pred,
 			    bool is_not);
+/* Is the operand a predicate, perhaps widened to a number; is u's result only compared with
+ * constants? */
+bool flow_is_boolean(struct flow *fl, const struct ptx_opnd *o);
+bool flow_feeds_tests(struct flow *fl, const struct ptx_stmt *u);
 /* demand.c */
 bool flow_result_sure(struct flow *fl, const struct ptx_stmt *u);
 

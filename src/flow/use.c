@@ -113,6 +113,16 @@ static bool feeds_only_tests(struct flow *fl, const struct ptx_stmt *u, int dept
 	return n > 0;
 }
 
+bool flow_is_boolean(struct flow *fl, const struct ptx_opnd *o)
+{
+	return o->kind == PTX_OPND_REG && is_boolean(fl, o);
+}
+
+bool flow_feeds_tests(struct flow *fl, const struct ptx_stmt *u)
+{
+	return feeds_only_tests(fl, u, 0);
+}
+
 /* 1 << n: a bit that the program tests, not a condition by itself. */
 static bool is_bit(struct flow *fl, const struct ptx_opnd *o)
 {

@@ -74,7 +74,7 @@ void cpu_judge_free(struct cpu_machine *m)
 		return;
 	cpu_host_stop(m);
 	oracle_free(x->o);
-	judge_invented_free(x);
+	judge_used_free(x);
 	HASH_ITER(hh, x->mbars, b, next_b)
 	{
 		HASH_DEL(x->mbars, b);
@@ -144,6 +144,7 @@ static void start_grid(struct cpu_judge *x, struct cpu_op *op)
 				 .block_threads = g->nthreads,
 				 .cluster_blocks = g->cluster[0] * g->cluster[1] * g->cluster[2]};
 
+	judge_sites_make(x, g->func);
 	info.kernel = base_strdup(&x->arena, g->func->name);
 	memcpy(info.grid, g->grid, sizeof(info.grid));
 	memcpy(info.block, g->block, sizeof(info.block));
@@ -183,6 +184,7 @@ void cpu_judge_block_end(struct cpu_cta *cta)
 		return;
 	judge_lock(x);
 	judge_block_remove(x, cta);
+	judge_used_block_end(x, cta);
 	/* Its copies have ended, too: nobody comes for it any more. Whole pages of shadow; the
 	 * memory is that long (block.c). */
 	if (cta->shared_bytes)

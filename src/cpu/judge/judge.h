@@ -80,6 +80,9 @@ struct judge_poll {
 
 struct judge_note;
 struct judge_pending;
+struct judge_marks;
+struct judge_marked;
+struct flow;
 
 struct judge_pair {
 	struct {
@@ -156,8 +159,10 @@ struct cpu_judge {
 	uint64_t written[JUDGE_LINES]; /* writes to lines of this hash */
 	uint64_t written_all;	       /* writes of unknown place */
 	uint64_t repeated;	       /* reads that were no event again */
-	struct judge_note *notes;      /* invented.c */
+	struct judge_note *notes;      /* used.c */
 	struct judge_pending *pending;
+	struct judge_marks *marks;
+	struct judge_marked *marked;
 	struct judge_mbar *mbars;
 	struct judge_pair *pairs;
 	struct judge_op_site *op_sites;
@@ -236,14 +241,21 @@ void judge_memory_at(const struct cpu_judge *x, uint64_t host, struct judge_memo
 
 /* invented.c: makes the sites of the loads that the compiler may have invented. */
 void judge_invented_find(struct cpu_judge *x, struct cpu_func *f);
-/* Has the actor used what it loaded there last? If not, the pair is made sure when it does. */
-bool judge_is_used(struct cpu_judge *x, const struct cpu_site *s, uint32_t actor,
+/* used.c, lock held: follows what the load at `site` writes into `reg`, its element `elem`. */
+void judge_used_watch(struct cpu_judge *x, struct flow *fl, struct cpu_site *site, unsigned elem,
+		      uint32_t reg);
+/* Has the actor used one of the elements (bits) that it loaded there last? If not, the pair is made
+ * sure when it does. */
+bool judge_is_used(struct cpu_judge *x, const struct cpu_site *s, uint32_t actor, unsigned elems,
 		   struct judge_pair *pair);
-/* The function's code goes away. */
+void judge_used_block_end(struct cpu_judge *x, const struct cpu_cta *cta);
+/* The function's code goes away; NULL: all of it does. */
 void judge_notes_drop(struct cpu_judge *x, const struct cpu_func *f);
-void judge_invented_free(struct cpu_judge *x);
-/* site.c */
+void judge_used_free(struct cpu_judge *x);
+/* site.c: made once for an instruction; makes the list of sites of a function, and finds its
+ * invented loads. */
 struct cpu_site *judge_site_new(struct cpu_judge *x, struct cpu_func *f, uint32_t pc);
+void judge_sites_make(struct cpu_judge *x, struct cpu_func *f);
 /* The load of a possible pair was used. */
 void judge_pair_sure(struct judge_pair *p);
 

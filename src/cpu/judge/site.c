@@ -151,12 +151,23 @@ void judge_site_fill(struct cpu_judge *x, struct cpu_site *s)
 
 struct cpu_site *judge_site_new(struct cpu_judge *x, struct cpu_func *f, uint32_t pc)
 {
-	struct cpu_site *s = BASE_NEW(&x->arena, struct cpu_site);
+	struct cpu_site *s = f->sites[pc];
 
+	if (s)
+		return s;
+	s = BASE_NEW(&x->arena, struct cpu_site);
 	s->func = f;
 	s->pc = pc;
 	f->sites[pc] = s;
 	return s;
+}
+
+void judge_sites_make(struct cpu_judge *x, struct cpu_func *f)
+{
+	if (f->sites)
+		return;
+	f->sites = base_zalloc(&x->arena, f->ninsts * sizeof(struct cpu_site *));
+	judge_invented_find(x, f);
 }
 
 struct cpu_site *cpu_site_of(struct cpu_warp *w, const struct cpu_inst *in)
@@ -165,11 +176,8 @@ struct cpu_site *cpu_site_of(struct cpu_warp *w, const struct cpu_inst *in)
 	struct cpu_judge *x = cpu_judge_of(w);
 	uint32_t pc = (uint32_t)(in - f->code);
 
-	if (!f->sites) {
-		f->sites = base_zalloc(&x->arena, f->ninsts * sizeof(struct cpu_site *));
-		judge_invented_find(x, f);
-	}
-	return f->sites[pc] ? f->sites[pc] : judge_site_new(x, f, pc);
+	judge_sites_make(x, f);
+	return judge_site_new(x, f, pc);
 }
 
 static const char *op_name(enum cpu_work_kind kind)
@@ -387,20 +395,28 @@ static enum race_kind kind_of(enum oracle_kind k)
 	return RACE_KIND_UNORDERED;
 }
 
+/* The elements of a's load, as bits, that b's access meets. */
+static unsigned elements_met(const struct oracle_side *a, const struct oracle_side *b)
+{
+	const struct cpu_site *s = a->inst;
+	uint64_t from = b->address, to = b->address + b->bytes;
+	unsigned met = 0;
+
+	for (unsigned i = 0; i < s->vec || i == 0; i++) {
+		uint64_t at = a->address + i * (uint64_t)s->width;
+		met |= (unsigned)(at < to && from < at + s->width) << i;
+	}
+	return met;
+}
+
 /* Does some element that both access belong to the source? */
 static bool is_written_down(const struct oracle_side *a, const struct oracle_side *b)
 {
 	const struct cpu_site *s = a->inst;
-	uint64_t from = b->address, to = b->address + b->bytes;
 
 	if (!s->invented || !s->width || !b->bytes)
 		return !s->invented;
-	for (unsigned i = 0; i < s->vec || i == 0; i++) {
-		uint64_t at = a->address + i * (uint64_t)s->width;
-		if (!(s->invented >> i & 1) && at < to && from < at + s->width)
-			return true;
-	}
-	return false;
+	return elements_met(a, b) & ~(unsigned)s->invented;
 }
 
 static struct race_pair *pair_add(struct cpu_judge *x, const struct oracle_finding *f,
@@ -467,8 +483,9 @@ static void ask_for_use(struct cpu_judge *x, struct judge_pair *p, const struct 
 			const struct oracle_side *b)
 {
 	const struct oracle_side *load = is_written_down(a, b) ? b : a;
+	unsigned elems = elements_met(load, load == a ? b : a);
 
-	if (p->is_possible && judge_is_used(x, load->inst, load->actor, p))
+	if (p->is_possible && judge_is_used(x, load->inst, load->actor, elems, p))
 		judge_pair_sure(p);
 }
 
