@@ -33,7 +33,8 @@ def findings(detector):
     is_gpu = device == "gpu" and detector == "hirace"
     done = subprocess.run([collider, "run", "--device=" + ("gpu" if is_gpu else "cpu"),
                            "--both-sides", "--detector=" + detector, "--format=json",
-                           "--log-file=" + report, program + (".gpu" if is_gpu else "")],
+                           "--log-file=" + report, program + (".gpu" if is_gpu else ""),
+                           "1300" if detector == "hirace" else "3"],
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     assert done.returncode in (0, 1, 2), (done.returncode, done.stderr)
     found = {n: set() for n in names}
