@@ -455,15 +455,6 @@ struct oracle_freed {
 	struct oracle_clock *clock;
 };
 
-struct oracle_pair {
-	struct {
-		const void *a, *b;
-		uint64_t kind;
-	} key;
-	size_t index;
-	UT_hash_handle hh;
-};
-
 /* A long log, as it was then: all of it is known to each thread that has this clock. */
 struct oracle_known_log {
 	const struct oracle_log *log;
@@ -503,6 +494,8 @@ struct oracle {
 	struct oracle_pair *pairs;
 	void (*on_race)(void *arg, const struct oracle_finding *f);
 	void *race_arg;
+	uint64_t *(*count_at)(void *arg, const struct oracle_finding *f);
+	struct oracle_repeat *repeats; /* shadow.h */
 	struct oracle_stats stats;
 	uint64_t nchains;
 	/* retire.c: the host threads; operations that haven't ended; the first whose end the
@@ -537,8 +530,10 @@ uint32_t oracle_place_key(struct oracle *o, uint32_t actor, uint8_t scope);
 /* The number of the attributes that the access shares with others; `fences`: a tree of those before
  * it. ORACLE_NO_SITE: there are too many with fences. */
 uint32_t oracle_site(struct oracle *o, const struct oracle_acc *acc, uint64_t fences);
-void oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_side *first,
-		  const struct oracle_side *second, uint64_t address);
+/* Reports a race, and gives the number of its finding. Returns where a repeat is counted without
+ * another call (oracle_count_repeats), or NULL. */
+uint64_t *oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_side *first,
+		       const struct oracle_side *second, uint64_t address, uint64_t *index);
 
 /* order.c */
 struct oracle_pub oracle_publish(struct oracle *o, struct oracle_thread *t, uint32_t actor);

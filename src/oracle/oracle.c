@@ -13,12 +13,22 @@
  * for a word with plain accesses of one writer and one reader, 50 and 2 a thread for one with
  * relaxed atomics, 250 to 600 for others.
  */
-#include "oracle/impl.h"
+#include "oracle/shadow.h"
 
 #define MISC_GROUP  1024u
 #define MAX_RECORDS (1u << 20)
 
 static struct oracle_block gone; /* of blocks that have ended */
+
+/* Two instructions that race, and the number of their finding. */
+struct oracle_pair {
+	struct {
+		const void *a, *b;
+		uint64_t kind;
+	} key;
+	size_t index;
+	UT_hash_handle hh;
+};
 
 struct oracle *oracle_new(const struct oracle_options *opt)
 {
@@ -33,6 +43,7 @@ struct oracle *oracle_new(const struct oracle_options *opt)
 	if (!o->opt.max_records)
 		o->opt.max_records = MAX_RECORDS;
 	o->zero = oracle_clock_new();
+	o->repeats = base_calloc(ORACLE_REPEATS, sizeof(*o->repeats));
 	return o;
 }
 
@@ -111,6 +122,7 @@ void oracle_free(struct oracle *o)
 	oracle_clock_unref(&o->pool, o->zero);
 	oracle_memos_free(&o->pool);
 	base_arena_free(&o->pool.arena);
+	free(o->repeats);
 	free(o);
 }
 
@@ -535,8 +547,8 @@ static uint32_t thread_of_init(struct oracle *o, uint32_t actor)
 	return m && m->kind == ORACLE_MISC_INIT ? m->issuer : actor;
 }
 
-void oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_side *first,
-		  const struct oracle_side *second, uint64_t address)
+uint64_t *oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_side *first,
+		       const struct oracle_side *second, uint64_t address, uint64_t *index)
 {
 	struct oracle_finding f = {.kind = kind,
 				   .first = *first,
@@ -559,13 +571,15 @@ void oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_s
 	HASH_FIND(hh, o->pairs, &probe.key, sizeof(probe.key), p);
 	if (p) {
 		o->findings.v[p->index].count++;
-		return;
+		*index = p->index;
+		return o->count_at ? o->count_at(o->race_arg, &f) : NULL;
 	}
 	p = base_calloc(1, sizeof(*p));
 	p->key = probe.key;
 	p->index = o->findings.n;
 	HASH_ADD(hh, o->pairs, key, sizeof(p->key), p);
 	base_vec_push(&o->findings, f);
+	return NULL;
 }
 
 size_t oracle_findings(const struct oracle *o)
@@ -583,6 +597,12 @@ void oracle_on_race(struct oracle *o, void (*fn)(void *arg, const struct oracle_
 {
 	o->on_race = fn;
 	o->race_arg = arg;
+}
+
+void oracle_count_repeats(struct oracle *o,
+			  uint64_t *(*where)(void *arg, const struct oracle_finding *f))
+{
+	o->count_at = where;
 }
 
 struct oracle_stats oracle_get_stats(const struct oracle *o)

@@ -321,6 +321,13 @@ const struct oracle_finding *oracle_get(const struct oracle *o, size_t i);
 /* Called at each racing pair, before deduplication; NULL: nobody. */
 void oracle_on_race(struct oracle *o, void (*fn)(void *arg, const struct oracle_finding *f),
 		    void *arg);
+/*
+ * `where` is called when a pair of instructions races again, after on_race. It returns the number
+ * that counts the pair's sightings from now on, without another call, and that must outlive the
+ * oracle; NULL: on_race is called for each.
+ */
+void oracle_count_repeats(struct oracle *o,
+			  uint64_t *(*where)(void *arg, const struct oracle_finding *f));
 
 struct oracle_stats {
 	/* words, shadow_bytes: the maximum number with a shadow at a time, and the maximum memory

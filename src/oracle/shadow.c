@@ -118,15 +118,29 @@ static struct oracle_side side_of(struct oracle *o, const struct oracle_site *s,
 static void found(const struct oracle_now *n, enum oracle_kind kind, const struct oracle_rec *r,
 		  uint32_t actor)
 {
-	const struct oracle_site *x = oracle_site_at(n->o, r->site);
+	struct oracle *o = n->o;
+	struct oracle_repeat *again =
+		&o->repeats[(r->site * 31u + n->site * 7u + (uint32_t)kind) % ORACLE_REPEATS];
+
+	if (again->count && again->first == r->site && again->second == n->site &&
+	    again->kind == kind) {
+		o->races++;
+		o->findings.v[again->index].count++;
+		++*again->count;
+		return;
+	}
+	const struct oracle_site *x = oracle_site_at(o, r->site);
 	uint64_t at =
 		r->offset == ORACLE_OFF_RANGE ? n->word : n->word + (uint64_t)(int64_t)r->offset;
-	struct oracle_side first = side_of(n->o, x, actor, at);
-	struct oracle_side second =
-		side_of(n->o, oracle_site_at(n->o, n->site), n->actor, n->address);
+	struct oracle_side first = side_of(o, x, actor, at);
+	struct oracle_side second = side_of(o, oracle_site_at(o, n->site), n->actor, n->address);
+	struct oracle_repeat next = {r->site, n->site, kind, NULL, 0};
 
-	oracle_found(n->o, kind, &first, &second,
-		     n->word + (uint64_t)__builtin_ctz(n->mask & r->bytes));
+	next.count =
+		oracle_found(o, kind, &first, &second,
+			     n->word + (uint64_t)__builtin_ctz(n->mask & r->bytes), &next.index);
+	if (next.count)
+		*again = next;
 }
 
 /* Classifies an unordered pair. Returns false if it is no race: both are morally strong. */

@@ -29,6 +29,15 @@ struct oracle_now {
 	const struct oracle_readers *known; /* all of these are known to leaf_clock */
 };
 
+/* A pair of sites that need only be counted: struct oracle has ORACLE_REPEATS, by a hash. */
+struct oracle_repeat {
+	uint32_t first, second;
+	enum oracle_kind kind;
+	uint64_t *count; /* of the one who asked for repeats; NULL: free */
+	uint64_t index;	 /* of our finding */
+};
+#define ORACLE_REPEATS 64u
+
 /* Consecutive words that one actor, or consecutive lanes, access with one clock. */
 struct oracle_row {
 	struct oracle_thread *t; /* of the actor */

@@ -717,6 +717,34 @@ static void test_findings(void **state)
 	oracle_free(w.o);
 }
 
+static uint64_t repeats;
+
+static uint64_t *count_all(void *arg, const struct oracle_finding *f)
+{
+	(void)arg;
+	return f->kind == ORACLE_RACE ? &repeats : NULL;
+}
+
+/* The first sighting and the second one are calls, the others numbers; another pair is another. */
+static void test_repeats(void **state)
+{
+	struct world w = world();
+
+	(void)state;
+	repeats = 0;
+	oracle_count_repeats(w.o, count_all);
+	for (unsigned i = 0; i < 10; i++) {
+		store(&w, w.a, X + 8 * i);
+		load(&w, w.b, X + 8 * i);
+	}
+	assert_int_equal(w.races, 2);
+	assert_int_equal(repeats, 8);
+	assert_int_equal(oracle_get(w.o, 0)->count, 10);
+	store(&w, w.b, X);
+	assert_int_equal(w.races, 3);
+	oracle_free(w.o);
+}
+
 static void test_full(void **state)
 {
 	struct world w = world();
@@ -900,6 +928,7 @@ int main(void)
 		cmocka_unit_test(test_full_is_silent),
 		cmocka_unit_test(test_forgotten),
 		cmocka_unit_test(test_raced_out),
+		cmocka_unit_test(test_repeats),
 		cmocka_unit_test(test_barrier_memory),
 		cmocka_unit_test(test_waited_launches),
 		cmocka_unit_test(test_waited_beside),

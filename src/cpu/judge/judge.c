@@ -52,6 +52,7 @@ bool cpu_judge_init(struct cpu_machine *m)
 		return false;
 	}
 	oracle_on_race(x->o, judge_on_race, x);
+	oracle_count_repeats(x->o, judge_count_repeats);
 	m->judge = x;
 	if (m->alias && !cpu_host_start(m))
 		m->alias = 0;

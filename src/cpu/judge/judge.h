@@ -261,6 +261,8 @@ void judge_pair_sure(struct judge_pair *p);
 
 /* site.c: called for every racing pair (oracle_on_race). */
 void judge_on_race(void *arg, const struct oracle_finding *f);
+/* Where the pair's sightings are counted, if that is all there is to do (oracle_count_repeats). */
+uint64_t *judge_count_repeats(void *arg, const struct oracle_finding *f);
 /* Fills the words of a site. */
 void judge_site_fill(struct cpu_judge *x, struct cpu_site *s);
 

@@ -498,6 +498,31 @@ static bool is_told(const struct cpu_judge *x, const struct oracle_finding *f,
 	return s->is_host_code != t->is_host_code && !x->is_blind && f->kind != ORACLE_RACE_SIZE;
 }
 
+/* Either order finds the same pair: the lower address first. */
+static void set_key(struct judge_pair *p, const struct oracle_finding *f, bool is_possible)
+{
+	bool is_swapped = (uintptr_t)f->second.inst > (uintptr_t)f->first.inst;
+
+	p->key.site[0] = is_swapped ? f->first.inst : f->second.inst;
+	p->key.site[1] = is_swapped ? f->second.inst : f->first.inst;
+	p->key.kind = (uint64_t)f->kind << 1 | is_possible;
+}
+
+uint64_t *judge_count_repeats(void *arg, const struct oracle_finding *f)
+{
+	struct cpu_judge *x = arg;
+	const struct cpu_site *s = f->first.inst, *t = f->second.inst;
+	struct judge_pair key = {0}, *p;
+
+	/* Of an invented load each sighting may be the one whose value is used; what is told of
+	 * host code can change. */
+	if (!x->fn || !s || !t || s->invented || t->invented || s->is_host_code || t->is_host_code)
+		return NULL;
+	set_key(&key, f, false);
+	HASH_FIND(hh, x->pairs, &key.key, sizeof(key.key), p);
+	return p && p->kept ? &p->kept->count : NULL;
+}
+
 /* Called with the lock held, by the oracle. */
 void judge_on_race(void *arg, const struct oracle_finding *f)
 {
@@ -511,11 +536,7 @@ void judge_on_race(void *arg, const struct oracle_finding *f)
 	judge_site_fill(x, (struct cpu_site *)(uintptr_t)a->inst);
 	judge_site_fill(x, (struct cpu_site *)(uintptr_t)b->inst);
 	bool is_possible = !is_written_down(a, b) || !is_written_down(b, a);
-	/* Either order finds the same pair: the lower address first. */
-	bool is_swapped = (uintptr_t)a->inst > (uintptr_t)b->inst;
-	key.key.site[0] = is_swapped ? b->inst : a->inst;
-	key.key.site[1] = is_swapped ? a->inst : b->inst;
-	key.key.kind = (uint64_t)f->kind << 1 | is_possible;
+	set_key(&key, f, is_possible);
 	HASH_FIND(hh, x->pairs, &key.key, sizeof(key.key), p);
 	if (p) {
 		if (p->kept)
