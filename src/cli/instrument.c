@@ -21,6 +21,9 @@ static void say_counts(const char *file, const struct inst_stats *st)
 		 "skipped: %u private, %u dead, %u strong, %u unsupported, %u unknown",
 		 file, st->kernels, st->functions, st->sites, st->groups, st->speculated,
 		 st->skipped_private, st->skipped_dead, st->strong, st->unsupported, st->unknown);
+	if (st->left_out)
+		base_say("%s: left out by name: %u kernels and functions with %u loads and stores",
+			 file, st->left_out, st->left_out_accesses);
 }
 
 /* Prints the text back unchanged, or without the checks in it: --sanitize=none, --strip. */
@@ -46,6 +49,8 @@ int cli_instrument(struct option_set *set)
 		.trap = option_flag(set, OPTION_TRAP),
 		.raise_target = option_flag(set, OPTION_RAISE_TARGET),
 		.call_free = option_flag(set, OPTION_CALL_FREE),
+		.kernel_name = option_text(set, OPTION_KERNEL_NAME),
+		.kernel_name_exclude = option_text(set, OPTION_KERNEL_NAME_EXCLUDE),
 		.dump = (enum inst_pass)option_int(set, OPTION_DUMP),
 	};
 	const char *to = option_text(set, OPTION_OUTPUT);

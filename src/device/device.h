@@ -37,6 +37,9 @@ extern const char race_device_check_cold[];
 extern const size_t race_device_check_cold_size;
 extern const char race_device_check[];
 extern const size_t race_device_check_size;
+/* __collider_block (order.cu), for modules whose code reads ids of blocks. */
+extern const char race_device_order[];
+extern const size_t race_device_order_size;
 /* The functions of history.cu, for detector hirace; local to the module. */
 extern const char race_device_history[];
 extern const size_t race_device_history_size;

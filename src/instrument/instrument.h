@@ -13,8 +13,10 @@
 /* Functions of the size of a radix sort's kernels stay inlined: a call costs more at run time. In a
  * module with more than INST_LARGE_MODULE loads and stores the time of ptxas matters more. */
 #define INST_INLINE_GROUPS 160
-#define INST_LARGE_MODULE  2000
-#define INST_LARGE_GROUPS  24
+/* Under -rdc all functions stay and are capped together, which makes ptxas slower. */
+#define INST_RDC_GROUPS	  64
+#define INST_LARGE_MODULE 2000
+#define INST_LARGE_GROUPS 24
 
 /* A register budget of one kernel, from assembling the original (toolchain). */
 struct inst_limit {
@@ -35,13 +37,19 @@ enum inst_pass {
 };
 
 struct inst_options {
-	unsigned sanitize;    /* the detectors: a set of race/detector.h */
-	int inline_groups;    /* more groups: check by call; 0: INST_INLINE_GROUPS, -1: never */
-	unsigned group_max;   /* accesses checked together, 1..8; 0: 8 */
-	bool trap;	      /* --trap: brkpt when there is no agent */
-	bool raise_target;    /* raise .target below sm_70 */
-	bool call_free;	      /* never call; report inline */
-	bool relocatable;     /* -rdc: other objects bring the same symbols */
+	unsigned sanitize;  /* the detectors: a set of race/detector.h */
+	int inline_groups;  /* more groups: check by call; 0: the limits above; -1: all do */
+	unsigned group_max; /* accesses checked together, 1..8; 0: 8 */
+	bool trap;	    /* --trap: brkpt when there is no agent */
+	bool raise_target;  /* raise .target below sm_70 */
+	bool call_free;	    /* never call; report inline */
+	bool relocatable;   /* -rdc: other objects bring the same symbols */
+	/* Lists of patterns: kernels that alone get checks, and functions that get none; NULL: all
+	 * get them. See select.c. */
+	const char *kernel_name, *kernel_name_exclude;
+	/* Called for each function that got checks: n instructions and labels. NULL: nobody. */
+	void (*on_size)(void *arg, struct ptx_str name, uint32_t n);
+	void *on_size_arg;
 	uint32_t shared_room; /* static shared memory a block may have; 0: what all targets allow */
 	enum inst_pass dump;  /* the pass whose result is printed to stderr */
 	const struct inst_limit *limits;
@@ -55,8 +63,11 @@ struct inst_stats {
 	uint32_t groups;
 	uint32_t skipped_private, skipped_dead, strong, unsupported, unknown;
 	uint32_t speculated;
+	uint32_t left_out; /* kernels and functions, by name */
+	uint32_t left_out_accesses;
 	bool already; /* carried Collider's marker: left alone */
 	bool too_old; /* .target below sm_70: left alone */
+	bool idle;    /* nothing to check: no instruction was put in */
 };
 
 /*
@@ -67,6 +78,14 @@ struct inst_stats {
 int inst_run(struct ptx_module *m, const struct inst_options *opt, struct inst_stats *stats,
 	     struct base_sink *sink);
 
+/*
+ * Is there nothing to check: no instruction that accesses memory which threads share, and none that
+ * the table doesn't know? Under -rdc only a module without functions is idle: others may call its
+ * functions. Such a module gets no code and needs no registers; where it has functions, the
+ * detectors' blocks mark it, so that a run doesn't take it for one that was built without checks.
+ */
+bool inst_is_idle(const struct ptx_module *m, bool is_relocatable);
+
 /* Text to text: parse, instrument, print. `out` is only written on success. */
 int inst_text(const char *file, const char *text, size_t size, const struct inst_options *opt,
 	      struct base_buf *out, struct inst_stats *stats, struct base_sink *sink);
@@ -76,6 +95,13 @@ int inst_text(const char *file, const char *text, size_t size, const struct inst
  * A pass that leaves a defect ends the run with exit code 70.
  */
 bool inst_verifies(void);
+
+/*
+ * select.c: the option by which a function stays without checks, or NULL. `name` as in the PTX.
+ * And a pattern for such an option that matches this function, in the arena.
+ */
+const char *inst_left_out(const struct inst_options *opt, const char *name, bool is_entry);
+char *inst_pattern_of(struct base_arena *a, const char *name);
 
 /* The detectors whose checks a module has: a set of race/detector.h. */
 unsigned inst_detectors_of(const struct ptx_module *m);

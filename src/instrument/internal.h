@@ -117,6 +117,8 @@ struct inst_ctx {
 	BASE_VEC(struct inst_late) late;
 	struct ptx_opnd hash;	       /* operand with a late text */
 	const struct ptx_func *tensor; /* __collider_tensor, in modules with tensor copies */
+	bool reads_ids;		       /* some function reads %ctaid or %clusterid */
+	const struct ptx_func *block;  /* __collider_block, in such modules */
 	struct ptx_templates *order_ts;
 	uint32_t order_flags, order_id; /* race/order.h */
 	bool is_large;			/* the module: see INST_LARGE_MODULE */
@@ -352,6 +354,8 @@ void inst_cold_used(struct inst_ctx *cx, const struct inst_access *a, uint32_t h
 
 /* module.c */
 bool inst_add_runtime(struct inst_ctx *cx);
+/* The runtime blocks alone: marks of a module in which there is nothing to check. */
+void inst_add_blocks(struct inst_ctx *cx);
 bool inst_add_history(struct inst_ctx *cx);
 bool inst_add_sites(struct inst_ctx *cx);
 /* Notes that __collider_check<suffix> is called; inserts all functions noted, and those that they

@@ -220,11 +220,8 @@ static bool has_managed(const struct ptx_module *m)
 	return false;
 }
 
-/* The block of detector hirace and its functions. */
-bool inst_add_history(struct inst_ctx *cx)
+static void add_history_block(struct inst_ctx *cx, struct ptx_item *at)
 {
-	struct ptx_item *at = first_code(cx->m);
-
 	/* Another detector's knobs do not count as constants of the program. */
 	choose_space(cx, sizeof(struct race_history) + sizeof(struct race_knobs));
 	add_raw(cx, at,
@@ -236,6 +233,14 @@ bool inst_add_history(struct inst_ctx *cx)
 			inst_module_text(
 				cx, "words",
 				T(PTX_STR(RACE_HISTORY_HOST_SYMBOL), inst_num(1), inst_num(1))));
+}
+
+/* The block of detector hirace and its functions. */
+bool inst_add_history(struct inst_ctx *cx)
+{
+	struct ptx_item *at = first_code(cx->m);
+
+	add_history_block(cx, at);
 	if (!add_functions(cx, at, race_device_history, race_device_history_size))
 		return false;
 	ptx_each_item(cx->m, it)
@@ -246,6 +251,17 @@ bool inst_add_history(struct inst_ctx *cx)
 			put_hash(cx, it->func);
 	}
 	return true;
+}
+
+void inst_add_blocks(struct inst_ctx *cx)
+{
+	struct ptx_item *at = first_code(cx->m);
+
+	choose_space(cx, sizeof(struct race_knobs));
+	if (cx->opt->sanitize & RACE_DETECT(COLLIDE))
+		add_knobs(cx, at);
+	if (cx->opt->sanitize & RACE_DETECT(HIRACE))
+		add_history_block(cx, at);
 }
 
 bool inst_add_runtime(struct inst_ctx *cx)
@@ -263,7 +279,10 @@ bool inst_add_runtime(struct inst_ctx *cx)
 		return false;
 	if (has_tensor)
 		cx->tensor = add_functions(cx, at, race_device_tensor, race_device_tensor_size);
-	return !has_tensor || cx->tensor;
+	bool has_order = cx->reads_ids && !(cx->order_flags & RACE_ORDER_FIXED);
+	if (has_order)
+		cx->block = add_functions(cx, at, race_device_order, race_device_order_size);
+	return (!has_tensor || cx->tensor) && (!has_order || cx->block);
 }
 
 struct ptx_opnd inst_late_opnd(struct inst_ctx *cx, enum inst_late_kind kind, uint32_t site,

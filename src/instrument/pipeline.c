@@ -125,20 +125,28 @@ static void widen_debug_range(struct ptx_func *f)
 	}
 }
 
+/* A load or store of memory that threads may share. */
+static bool is_access(const struct ptx_stmt *s)
+{
+	return s->kind == PTX_STMT_INST && (s->form->op == PTX_OP_LD || s->form->op == PTX_OP_ST) &&
+	       (s->form->space == PTX_SPACE_GLOBAL || s->form->space == PTX_SPACE_SHARED ||
+		s->form->space == PTX_SPACE_GENERIC);
+}
+
+static uint32_t accesses_of(const struct ptx_func *f)
+{
+	uint32_t n = 0;
+
+	ptx_each_stmt(f, s) n += is_access(s);
+	return n;
+}
+
 static bool is_large(const struct ptx_module *m)
 {
 	uint32_t n = 0;
 
-	ptx_each_item(m, it)
-	{
-		if (it->kind != PTX_ITEM_FUNC || it->func->is_proto)
-			continue;
-		ptx_each_stmt(it->func, s) n +=
-			s->kind == PTX_STMT_INST &&
-			(s->form->op == PTX_OP_LD || s->form->op == PTX_OP_ST) &&
-			(s->form->space == PTX_SPACE_GLOBAL || s->form->space == PTX_SPACE_SHARED ||
-			 s->form->space == PTX_SPACE_GENERIC);
-	}
+	ptx_each_item(m, it) if (it->kind == PTX_ITEM_FUNC && !it->func->is_proto) n +=
+		accesses_of(it->func);
 	return n > INST_LARGE_MODULE;
 }
 
@@ -147,11 +155,12 @@ static bool checks_by_call(const struct inst_ctx *cx, const struct inst_limit *l
 			   const struct inst_plan *plan)
 {
 	int n = cx->opt->inline_groups;
-	uint32_t most = cx->is_large ? INST_LARGE_GROUPS : INST_INLINE_GROUPS;
+	uint32_t most = cx->opt->relocatable ? INST_RDC_GROUPS : INST_INLINE_GROUPS;
 
+	if (cx->is_large)
+		most = INST_LARGE_GROUPS;
 	if (n)
 		most = n < 0 ? 0 : (uint32_t)n;
-
 	return !cx->call_free && !(lim && lim->no_calls) && plan->ngroups > most;
 }
 
@@ -165,13 +174,29 @@ static void collide_function(struct inst_ctx *cx)
 		cx->order_flags |= RACE_ORDER_FOLLOWER;
 }
 
+static uint32_t statements_of(const struct ptx_func *f)
+{
+	uint32_t n = 0;
+
+	ptx_each_stmt(f, s) n += s->kind == PTX_STMT_INST || s->kind == PTX_STMT_LABEL;
+	return n;
+}
+
+static void put_maxnreg(struct inst_ctx *cx)
+{
+	if (cx->limit && cx->limit->maxnreg)
+		cx->f->extra_attrs =
+			inst_module_text(cx, "maxnreg", T(inst_num(cx->limit->maxnreg)));
+}
+
 static void frame_function(struct inst_ctx *cx)
 {
 	struct ptx_func *f = cx->f;
 
 	widen_debug_range(f);
-	if (cx->limit && cx->limit->maxnreg)
-		f->extra_attrs = inst_module_text(cx, "maxnreg", T(inst_num(cx->limit->maxnreg)));
+	put_maxnreg(cx);
+	if (cx->opt->on_size)
+		cx->opt->on_size(cx->opt->on_size_arg, f->name, statements_of(f));
 }
 
 static void (*const on_function[INST_PASSES])(struct inst_ctx *cx) = {
@@ -187,16 +212,42 @@ bool inst_function_pass(struct inst_ctx *cx, enum inst_pass pass)
 	return pass_end(cx, pass, cx->f);
 }
 
+/* The function stays as it was, for this reason. */
+static void leave_function(struct inst_ctx *cx, const char *why)
+{
+	struct ptx_str text = {why, (uint32_t)strlen(why)};
+
+	inst_unchecked(cx, text, RACE_WHY_KERNEL_AS_IT_WAS, true);
+	put_maxnreg(cx);
+}
+
+/* By --kernel-name and the like. */
+static bool is_left_out(struct inst_ctx *cx)
+{
+	const struct ptx_func *f = cx->f;
+	const char *name = base_strndup(&cx->scratch, f->name.p, f->name.n);
+	const char *by = inst_left_out(cx->opt, name, f->is_entry);
+
+	if (!by)
+		return false;
+	uint32_t n = accesses_of(f);
+	cx->stats->left_out++;
+	cx->stats->left_out_accesses += n;
+	leave_function(cx,
+		       base_printf(cx->m->arena, "%u loads and stores not checked (%s)", n, by));
+	return true;
+}
+
 bool inst_begin_function(struct inst_ctx *cx, struct ptx_func *f)
 {
 	cx->f = f;
 	cx->func_name = race_sites_string(cx->sites, f->name.p, f->name.n);
 	cx->limit = find_limit(cx->opt, f);
-	if (!cx->limit || !cx->limit->skip)
-		return true;
-	struct ptx_str why = {cx->limit->why, (uint32_t)strlen(cx->limit->why)};
-	inst_unchecked(cx, why, RACE_WHY_KERNEL_AS_IT_WAS, true);
-	return false;
+	if (cx->limit && cx->limit->skip) {
+		leave_function(cx, cx->limit->why);
+		return false;
+	}
+	return !is_left_out(cx);
 }
 
 /* All passes of collide over one function, each verified. */
@@ -319,6 +370,52 @@ static int run_pipelines(struct inst_ctx *cx)
 	return one_pass(cx, INST_PASS_SITES) ? 0 : BASE_EXIT_INTERNAL;
 }
 
+static bool is_shared_access(const struct ptx_stmt *s)
+{
+	const uint32_t effects = PTX_EFF_READ | PTX_EFF_WRITE | PTX_EFF_ATOMIC | PTX_EFF_ASYNC |
+				 PTX_EFF_COLLECTIVE_MEM | PTX_EFF_DISCARD | PTX_EFF_UNKNOWN;
+
+	if (s->kind != PTX_STMT_INST)
+		return s->kind == PTX_STMT_RAW;
+	if (!(s->form->effects & effects))
+		return false;
+	return s->form->effects & PTX_EFF_UNKNOWN ||
+	       (s->form->space != PTX_SPACE_PARAM && s->form->space != PTX_SPACE_CONST &&
+		s->form->space != PTX_SPACE_LOCAL);
+}
+
+static bool has_functions(const struct ptx_module *m)
+{
+	ptx_each_item(m, it) if (it->kind == PTX_ITEM_FUNC && !it->func->is_proto) return true;
+	return false;
+}
+
+bool inst_is_idle(const struct ptx_module *m, bool is_relocatable)
+{
+	ptx_each_item(m, it)
+	{
+		if (it->kind != PTX_ITEM_FUNC || it->func->is_proto)
+			continue;
+		if (is_relocatable)
+			return false;
+		ptx_each_stmt(it->func, s) if (is_shared_access(s)) return false;
+	}
+	return true;
+}
+
+/* A module in which there is nothing to check. */
+static int mark_idle(struct inst_ctx *cx)
+{
+	cx->stats->idle = true;
+	if (!has_functions(cx->m))
+		return 0;
+	cx->module_ts = ptx_templates_read(cx->m, inst_module_templates, cx->sink);
+	if (!cx->module_ts)
+		return BASE_EXIT_INTERNAL;
+	inst_add_blocks(cx);
+	return 0;
+}
+
 bool inst_is_sound(const struct ptx_module *m)
 {
 	struct base_sink sink = {0};
@@ -344,6 +441,8 @@ int inst_run(struct ptx_module *m, const struct inst_options *opt, struct inst_s
 	rc = check_target(m, opt, stats, sink);
 	if (rc || stats->too_old)
 		return rc;
+	if (inst_is_idle(m, opt->relocatable))
+		return mark_idle(&cx);
 	cx.verifies = inst_verifies() && inst_is_sound(m);
 	cx.sites = race_sites_new();
 	rc = run_pipelines(&cx);

@@ -99,6 +99,8 @@ void oracle_sites_free(struct oracle *o)
 	base_vec_free(&o->sites);
 	o->last_site[0] = o->last_site[1] = NULL;
 	o->nfenced = 0;
+	/* They name sites by numbers, which are given out again. */
+	memset(o->repeats, 0, ORACLE_REPEATS * sizeof(*o->repeats));
 }
 
 void oracle_free(struct oracle *o)

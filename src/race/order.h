@@ -70,7 +70,7 @@ RACE_FN struct race_order_keys race_order_keys(uint32_t seed)
 RACE_FN uint64_t race_order_linear(uint32_t order, const struct race_order_keys *k, uint64_t grid,
 				   uint64_t i, uint64_t n)
 {
-	uint32_t g = (uint32_t)grid + k->b, a = k->a[g >> 1 & 1], b = g * 0x9e3779b1u;
+	uint32_t g = (uint32_t)grid + k->b, a = g & 2 ? k->a[1] : k->a[0], b = g * 0x9e3779b1u;
 	uint64_t v = 0;
 
 	if (order == RACE_ORDER_AUTO)
@@ -82,6 +82,7 @@ RACE_FN uint64_t race_order_linear(uint32_t order, const struct race_order_keys 
 	if (n >> 32 == 0)
 		return (i * a + b) % n;
 	/* The product has more than 64 bits: by doubling. b is below n. */
+	RACE_NO_UNROLL
 	for (int bit = 31; bit >= 0; bit--) {
 		v += v;
 		v -= v >= n ? n : 0;

@@ -118,9 +118,11 @@ struct race_knobs {
 #define RACE_SYMBOL_PREFIX "__collider_"       /* variables, functions, parameters */
 
 #ifdef __CUDACC__
-#define RACE_FN static __host__ __device__ __forceinline__
+#define RACE_FN	       static __host__ __device__ __forceinline__
+#define RACE_NO_UNROLL _Pragma("unroll 1")
 #else
 #define RACE_FN static inline
+#define RACE_NO_UNROLL
 #endif
 
 /*

@@ -10,6 +10,9 @@
  */
 #include "toolchain/internal.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #define REGS_PER_BLOCK 65536u
 #define REGS_MAX       255u
 #define WARPS_MAX      32u
@@ -57,4 +60,16 @@ unsigned tool_fit_bound(unsigned threads, unsigned min_blocks, unsigned maxnreg)
 	if (maxnreg && maxnreg < bound)
 		bound = maxnreg;
 	return bound > REGS_MAX ? REGS_MAX : bound;
+}
+
+unsigned tool_fit_refused(const char *said)
+{
+	static const char begin[] = "with max regcount of ", end[] = " calls function";
+	const char *at = strstr(said, begin);
+	char *rest;
+
+	if (!at)
+		return 0;
+	unsigned long cap = strtoul(at + sizeof(begin) - 1, &rest, 10);
+	return strncmp(rest, end, sizeof(end) - 1) ? 0 : (unsigned)cap;
 }

@@ -21,8 +21,11 @@ struct tool_options {
 	bool verbose;
 	bool no_lineinfo, gpu_only, host; /* for nvcc only */
 	const char *host_filter;	  /* likewise; NULL: all files */
-	int inline_groups;		  /* as inst_options has it */
-	char *root;			  /* the real toolkit, or NULL: look for it */
+	const char *kernel_name;	  /* as inst_options has them */
+	const char *kernel_name_exclude;
+	int inline_groups;
+	int64_t long_build_ms; /* say so when ptxas will need more; 0: never */
+	char *root;	       /* the real toolkit, or NULL: look for it */
 };
 
 #define TOOL_ENV_OPTIONS "COLLIDER_TOOL_OPTIONS"
@@ -107,6 +110,10 @@ int tool_exec(const char *path, char **argv);
  * and the like are passed on; what was caught ends this process after the child. `messages`: a
  * file that gets what it prints, or NULL for our own stdout and stderr. */
 int tool_run(const char *path, char **argv, const char *messages);
+/* The same; about ten times a second tick gets the seconds so far. NULL: nobody. */
+typedef void tool_tick(void *arg, double seconds);
+int tool_run_ticking(const char *path, char **argv, const char *messages, tool_tick *tick,
+		     void *arg);
 /* Calls fn in a child process, so that its crash is only a result. Files that it makes must be
  * named by tool_temp before. Returns like tool_run, with what fn returned. */
 int tool_call(int (*fn)(void *arg), void *arg);
@@ -140,6 +147,9 @@ unsigned tool_fit_cap(unsigned regs);
 unsigned tool_fit_occupancy(unsigned regs);
 /* The most registers that ptxas gives a kernel with these bounds (0: none given). */
 unsigned tool_fit_bound(unsigned threads, unsigned min_blocks, unsigned maxnreg);
+/* ptxas says "Entry function 'k' with max regcount of 64 calls function 'f' with regcount of 84":
+ * the cap that f must keep, and with it the file. 0: another refusal. */
+unsigned tool_fit_refused(const char *said);
 
 /* One PTX text to be instrumented. */
 struct tool_job {
@@ -162,6 +172,29 @@ enum tool_outcome {
 enum tool_outcome tool_rewrite(const struct tool_job *job, const char *text, size_t size,
 			       struct base_buf *out);
 
+/* ---- slow.c: builds that take long --------------------------------------------- */
+
+struct ptx_str;
+struct tool_sizes {
+	struct base_arena *arena;
+	BASE_VEC(struct tool_size {
+		const char *name;
+		uint32_t n; /* instructions and labels */
+	})
+	list;
+	bool is_said;
+};
+
+/* For inst_options.on_size; the argument is a struct tool_sizes. */
+void tool_sizes_note(void *arg, struct ptx_str name, uint32_t n);
+/* What ptxas is expected to take for them. */
+double tool_sizes_seconds(const struct tool_sizes *s);
+/* Says so, once, where it is more than --long-build. Sorts the list. */
+void tool_slow_say(const struct tool_job *job, struct tool_sizes *s);
+/* tool_run of argv[0], with a line on a terminal while it works. */
+int tool_run_shown(const struct tool_job *job, const struct tool_sizes *sizes, char **argv,
+		   const char *messages);
+
 /* ---- keep.c: the trial's result, for the ptxas that follows ---------------- */
 
 /* A text, and the options with which it is assembled (input and output left out), sorted. */
@@ -172,10 +205,11 @@ struct tool_kept {
 	size_t noptions;
 };
 
-/* Keeps a copy of the cubin; failing is no error. */
-void tool_keep(const struct tool_kept *k, const char *cubin);
-/* Writes what was kept to `out`; false if nothing was kept or it can't be written. */
-bool tool_take(const struct tool_kept *k, const char *out);
+/* Keeps a copy of the cubin, and what ptxas said about the input `in`; failing is no error. */
+void tool_keep(const struct tool_kept *k, const char *cubin, const char *said, const char *in);
+/* Writes what was kept to `out` and says what ptxas said, of `in` now; false: nothing was, or it
+ * can't be written. Without `out`: was it kept? */
+bool tool_take(const struct tool_kept *k, const char *in, const char *out);
 /* For qsort: the order of options. */
 int tool_by_text(const void *a, const void *b);
 

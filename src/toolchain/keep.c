@@ -4,7 +4,10 @@
  * nvcc calls ptxas on the text that the stand-in for cicc has just assembled. With the same options
  * the result is the same code, so the trial's cubin is kept in the user's folder of caches under a
  * hash of the text, the options and the assembler, and the stand-in for ptxas takes it. Each is
- * taken once; what has not been taken within an hour is removed by a later trial.
+ * taken once; what has not been taken within an hour is removed by a later trial. Messages of ptxas
+ * lie beside it, with a byte in place of the input's name, and are printed when the code is taken.
+ * The check of a text for a virtual target, which makes no code, is passed when the text was
+ * assembled for the real one.
  *
  * Misses: options that cicc doesn't see (-Xptxas): the hash differs, and ptxas runs. Costs: reading
  * the text once more, a file of the cubin's size.
@@ -13,13 +16,15 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#define OLDEST_S 3600
+#define OLDEST_S	 3600
+#define NAME_IN_MESSAGES '\1'
 
 int tool_by_text(const void *a, const void *b)
 {
@@ -98,26 +103,72 @@ static bool copy(const char *from, const char *to)
 	return ok;
 }
 
-void tool_keep(const struct tool_kept *k, const char *cubin)
+/* Writes what ptxas said about `in`; false: it can't be kept. */
+static bool keep_messages(const char *path, const char *said, const char *in)
+{
+	struct base_buf b = {0};
+	size_t n = strlen(in);
+
+	for (; *said; said++) {
+		if (!strncmp(said, in, n)) {
+			base_buf_put(&b, (char[]){NAME_IN_MESSAGES}, 1);
+			said += n - 1;
+		} else {
+			base_buf_put(&b, said, 1);
+		}
+	}
+	bool ok = base_write_file(path, b.p, b.n) == 0;
+	base_buf_free(&b);
+	return ok;
+}
+
+static void say_messages(const char *path, const char *in)
+{
+	char *said;
+	size_t n;
+
+	if (base_read_file(path, &said, &n) != 0)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		if (said[i] == NAME_IN_MESSAGES)
+			fputs(in, stderr);
+		else
+			fputc(said[i], stderr);
+	}
+	fflush(stderr);
+	free(said);
+}
+
+static const char *messages_of(const char *path, struct base_arena *a)
+{
+	return base_printf(a, "%s.said", path);
+}
+
+void tool_keep(const struct tool_kept *k, const char *cubin, const char *said, const char *in)
 {
 	struct base_arena a = {0};
 	const char *path = file_of(k, &a);
 
-	if (path) {
+	if (path)
 		remove_old(folder(&a), &a);
+	/* The messages first: who finds the code finds them. */
+	if (path && (!*said || keep_messages(messages_of(path, &a), said, in)))
 		copy(cubin, path);
-	}
 	base_arena_free(&a);
 }
 
-bool tool_take(const struct tool_kept *k, const char *out)
+bool tool_take(const struct tool_kept *k, const char *in, const char *out)
 {
 	struct base_arena a = {0};
 	const char *path = file_of(k, &a);
-	bool ok = path && access(path, R_OK) == 0 && copy(path, out);
+	bool ok = path && access(path, R_OK) == 0 && (!out || copy(path, out));
 
-	if (ok)
+	if (ok && out)
+		say_messages(messages_of(path, &a), in);
+	if (ok) {
+		unlink(messages_of(path, &a));
 		unlink(path);
+	}
 	base_arena_free(&a);
 	return ok;
 }

@@ -49,8 +49,14 @@ static void take_given(struct tool_options *o, const struct option_set *s, struc
 		int n = (int)option_int(s, OPTION_INLINE_CHECKS);
 		o->inline_groups = n ? n : -1;
 	}
+	if (option_source(s, OPTION_LONG_BUILD) != OPTION_FROM_DEFAULT)
+		o->long_build_ms = option_int(s, OPTION_LONG_BUILD);
 	if (a && option_text(s, OPTION_ROOT))
 		o->root = base_strdup(a, option_text(s, OPTION_ROOT));
+	if (a && option_text(s, OPTION_KERNEL_NAME))
+		o->kernel_name = base_strdup(a, option_text(s, OPTION_KERNEL_NAME));
+	if (a && option_text(s, OPTION_KERNEL_NAME_EXCLUDE))
+		o->kernel_name_exclude = base_strdup(a, option_text(s, OPTION_KERNEL_NAME_EXCLUDE));
 }
 
 /* Does the list hold only names of nvcc's own --sanitize? */
@@ -73,7 +79,7 @@ static bool is_nvccs(const char *list)
 
 int tool_options_take(struct tool_options *o, const char *arg)
 {
-	static const char sanitize[] = "--sanitize=", filter[] = "--host-filter=";
+	static const char sanitize[] = "--sanitize=";
 	struct base_sink sink = {0};
 	struct option_set s;
 
@@ -86,8 +92,13 @@ int tool_options_take(struct tool_options *o, const char *arg)
 	if (took > 0)
 		take_given(o, &s, NULL);
 	/* The argument outlives the set. */
+	const char *value = strchr(arg, '=');
 	if (took > 0 && option_text(&s, OPTION_HOST_FILTER))
-		o->host_filter = arg + sizeof(filter) - 1;
+		o->host_filter = value + 1;
+	if (took > 0 && option_text(&s, OPTION_KERNEL_NAME))
+		o->kernel_name = value + 1;
+	if (took > 0 && option_text(&s, OPTION_KERNEL_NAME_EXCLUDE))
+		o->kernel_name_exclude = value + 1;
 	base_sink_print(&sink, stderr);
 	base_sink_free(&sink);
 	option_free(&s);
@@ -103,6 +114,7 @@ int tool_options_init(struct tool_options *o, struct base_arena *a)
 	memset(o, 0, sizeof(*o));
 	option_init(&s, OPTION_CMD_TOOL);
 	o->sanitize = option_list(&s, OPTION_SANITIZE);
+	o->long_build_ms = option_int(&s, OPTION_LONG_BUILD);
 	int rc = env ? option_read_own(&s, TOOL_ENV_OPTIONS, env, &sink) : BASE_EXIT_OK;
 	if (!rc)
 		take_given(o, &s, a);
@@ -136,6 +148,12 @@ char *tool_options_encode(const struct tool_options *o, struct base_arena *a)
 		int n = o->inline_groups < 0 ? 0 : o->inline_groups;
 		option_encode_one(&b, OPTION_INLINE_CHECKS, base_printf(a, "%d", n));
 	}
+	option_encode_one(&b, OPTION_LONG_BUILD,
+			  base_printf(a, "%lldms", (long long)o->long_build_ms));
+	if (o->kernel_name)
+		option_encode_one(&b, OPTION_KERNEL_NAME, o->kernel_name);
+	if (o->kernel_name_exclude)
+		option_encode_one(&b, OPTION_KERNEL_NAME_EXCLUDE, o->kernel_name_exclude);
 	if (o->root)
 		option_encode_one(&b, OPTION_ROOT, o->root);
 	char *text = base_strndup(a, b.p, b.n);

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MAX_TEMPS 16
@@ -139,12 +140,36 @@ static pid_t fork_child(void)
 	return pid;
 }
 
+static double seconds_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* waitpid, with somebody called while it lasts. */
+static pid_t wait_ticking(pid_t pid, int *status, tool_tick *tick, void *arg)
+{
+	const struct timespec pause = {.tv_nsec = 100 * 1000 * 1000};
+	double began = seconds_now();
+	pid_t got;
+
+	if (!tick)
+		return waitpid(pid, status, 0);
+	while ((got = waitpid(pid, status, WNOHANG)) == 0) {
+		tick(arg, seconds_now() - began);
+		nanosleep(&pause, NULL);
+	}
+	return got;
+}
+
 /* The child's end, as tool_run returns it. */
-static int wait_child(pid_t pid)
+static int wait_child(pid_t pid, tool_tick *tick, void *arg)
 {
 	int status;
 
-	while (waitpid(pid, &status, 0) < 0) {
+	while (wait_ticking(pid, &status, tick, arg) < 0) {
 		if (errno != EINTR) {
 			base_say("waiting for a child: %s", strerror(errno));
 			return BASE_EXIT_INTERNAL;
@@ -158,7 +183,8 @@ static int wait_child(pid_t pid)
 	return WIFSIGNALED(status) ? TOOL_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-int tool_run(const char *path, char **argv, const char *messages)
+int tool_run_ticking(const char *path, char **argv, const char *messages, tool_tick *tick,
+		     void *arg)
 {
 	pid_t pid = fork_child();
 
@@ -166,7 +192,12 @@ int tool_run(const char *path, char **argv, const char *messages)
 		return BASE_EXIT_ENV;
 	if (pid == 0)
 		become(path, argv, messages);
-	return wait_child(pid);
+	return wait_child(pid, tick, arg);
+}
+
+int tool_run(const char *path, char **argv, const char *messages)
+{
+	return tool_run_ticking(path, argv, messages, NULL, NULL);
 }
 
 int tool_call(int (*fn)(void *arg), void *arg)
@@ -182,7 +213,7 @@ int tool_call(int (*fn)(void *arg), void *arg)
 		fflush(NULL);
 		_exit(rc);
 	}
-	return wait_child(pid);
+	return wait_child(pid, NULL, NULL);
 }
 
 int tool_finish(int code)

@@ -95,8 +95,20 @@ static int take_input(const struct tool_job *job, char **arg, int index, unsigne
 	return rc;
 }
 
-/* If the stand-in for cicc has assembled this very text with these options, takes its result. */
-static bool take_kept(const struct tool_kit *kit, const struct tool_strings *args)
+/* "-arch=compute_90" as "-arch=sm_90"; other options as they are. */
+static char *as_real(char *option, struct base_arena *a)
+{
+	static const char virtual[] = "-arch=compute_";
+
+	return strncmp(option, virtual, sizeof(virtual) - 1)
+		       ? option
+		       : base_printf(a, "-arch=sm_%s", option + sizeof(virtual) - 1);
+}
+
+/* If the stand-in for cicc has assembled this very text with these options, takes its result. For a
+ * virtual target nothing is written, only checked. */
+static bool take_kept(const struct tool_kit *kit, const struct tool_strings *args, bool is_real,
+		      struct base_arena *a)
 {
 	struct tool_strings options = {0};
 	const char *in = NULL, *out = NULL;
@@ -112,17 +124,17 @@ static bool take_kept(const struct tool_kit *kit, const struct tool_strings *arg
 			ok &= !in;
 			in = s;
 		} else {
-			base_vec_push(&options, s);
+			base_vec_push(&options, as_real(s, a));
 		}
 	}
-	if (ok && in && out && base_read_file(in, &text, &size) == 0) {
+	if (ok && in && is_real == (out != NULL) && base_read_file(in, &text, &size) == 0) {
 		qsort(options.v, options.n, sizeof(*options.v), tool_by_text);
 		struct tool_kept k = {.ptxas = kit->ptxas,
 				      .text = text,
 				      .size = size,
 				      .options = options.v,
 				      .noptions = options.n};
-		ok = tool_take(&k, out);
+		ok = tool_take(&k, in, out);
 		free(text);
 	} else {
 		ok = false;
@@ -171,7 +183,7 @@ int tool_ptxas(int argc, char **argv)
 		base_vec_push(&args, base_printf(&arena, "-maxrregcount=%u", maxreg));
 	base_vec_push(&args, NULL);
 	if (!changed) {
-		if (is_on && take_kept(&kit, &args)) {
+		if (is_on && take_kept(&kit, &args, is_real, &arena)) {
 			tool_cleanup();
 			return BASE_EXIT_OK;
 		}

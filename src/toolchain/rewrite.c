@@ -48,6 +48,7 @@ struct func {
 	unsigned cap;	  /* most registers allowed afterwards; 255: any */
 	unsigned maxnreg; /* the directive to put, 0: none */
 	bool call_free, skip;
+	bool is_left_out; /* by --kernel-name and the like */
 	const char *why;
 };
 
@@ -58,16 +59,19 @@ struct work {
 	struct base_arena arena;
 	BASE_VEC(struct func) funcs;
 	bool has_proto;	 /* functions that other objects define */
+	bool is_idle;	 /* inst_is_idle */
 	unsigned maxreg; /* the cap for tool_ptxas, 0: none */
 	bool call_free;
+	struct inst_options io; /* but for the limits */
 	struct inst_stats stats;
+	struct tool_sizes sizes; /* of the functions, as the last attempt left them */
 	struct costs {
 		unsigned trials;
 		double pass, original, trial; /* seconds of this processor */
 		size_t lines, lines_after;
 	} costs;
 	struct tool_reglist after;
-	const char *cubin; /* what the last trial wrote */
+	const char *in, *cubin; /* what the last trial read and wrote */
 };
 
 /* ---- scan ---------------------------------------------------------------- */
@@ -112,6 +116,7 @@ static void scan_func(struct work *w, const struct ptx_func *pf)
 		.bound = tool_fit_bound(exact ? exact : threads, pf->minnctapersm, pf->maxnreg),
 		.cap = REGS_MAX};
 
+	f.is_left_out = inst_left_out(&w->io, f.name, f.is_entry) != NULL;
 	ptx_each_stmt(pf, s) scan_stmt(&f, s);
 	base_vec_push(&w->funcs, f);
 }
@@ -144,6 +149,7 @@ static bool scan(struct work *w, struct base_sink *sink)
 				scan_func(w, it->func);
 		}
 	}
+	w->is_idle = m && !sink->errors && inst_is_idle(m, w->job->relocatable);
 	base_arena_free(&arena);
 	return m && !sink->errors;
 }
@@ -186,7 +192,8 @@ static void trial_options(struct work *w, unsigned maxreg, struct tool_strings *
 static bool assemble(struct work *w, const char *text, size_t n, struct tool_reglist *regs,
 		     char **said)
 {
-	const char *in = tool_temp("trial.ptx"), *out = w->cubin = tool_temp("trial.cubin");
+	const char *in = w->in = tool_temp("trial.ptx");
+	const char *out = w->cubin = tool_temp("trial.cubin");
 	const char *log = tool_temp("trial.log");
 	struct tool_strings argv = {0};
 	char *messages;
@@ -205,8 +212,12 @@ static bool assemble(struct work *w, const char *text, size_t n, struct tool_reg
 		base_vec_push(&line, argv.v[i]);
 	base_vec_push(&line, NULL);
 	double began = seconds_of(RUSAGE_CHILDREN);
-	int rc = tool_run(w->job->ptxas, line.v, log);
-	if (text == w->text) {
+	bool is_original = text == w->text;
+	if (!is_original)
+		tool_slow_say(w->job, &w->sizes);
+	int rc = is_original ? tool_run(w->job->ptxas, line.v, log)
+			     : tool_run_shown(w->job, &w->sizes, line.v, log);
+	if (is_original) {
 		w->costs.original += seconds_of(RUSAGE_CHILDREN) - began;
 	} else {
 		w->costs.trial += seconds_of(RUSAGE_CHILDREN) - began;
@@ -222,12 +233,12 @@ static bool assemble(struct work *w, const char *text, size_t n, struct tool_reg
 	return rc == 0 && tool_cubin_regs(out, regs, &w->arena) == 0;
 }
 
-/* Keeps the trial's result, which nvcc will need, unless ptxas printed messages. */
+/* Keeps the trial's result, which nvcc will need, with the messages of ptxas. */
 static void keep(struct work *w, const struct base_buf *out, const char *said)
 {
 	struct tool_strings options = {0};
 
-	if (*said || w->job->has_maxreg)
+	if (w->job->has_maxreg)
 		return;
 	trial_options(w, w->maxreg, &options);
 	struct tool_kept k = {.ptxas = w->job->ptxas,
@@ -235,7 +246,7 @@ static void keep(struct work *w, const struct base_buf *out, const char *said)
 			      .size = out->n,
 			      .options = options.v,
 			      .noptions = options.n};
-	tool_keep(&k, w->cubin);
+	tool_keep(&k, w->cubin, said, w->in);
 	base_vec_free(&options);
 }
 
@@ -259,6 +270,8 @@ static bool needs_counts(const struct work *w)
 		return false;
 	for (size_t i = 0; i < w->funcs.n; i++) {
 		const struct func *f = &w->funcs.v[i];
+		if (f->is_left_out)
+			continue;
 		if (!f->is_entry ? w->job->relocatable : !f->is_bounded || f->has_grid_sync)
 			return true;
 	}
@@ -361,7 +374,7 @@ static void first_limits(struct work *w, const struct tool_reglist *before)
 		struct func *f = &w->funcs.v[i];
 		if (f->has_wgmma && w->job->relocatable)
 			f->call_free = true;
-		if (!f->before || w->job->has_maxreg)
+		if (!f->before || f->is_left_out || w->job->has_maxreg)
 			continue;
 		if (f->is_entry)
 			set_entry_cap(w, f);
@@ -395,7 +408,6 @@ static bool tighten(struct work *w, struct func *f, const char *why)
 
 static int instrument(struct work *w, struct base_buf *out, struct base_sink *sink)
 {
-	const struct tool_options *o = w->job->opt;
 	struct inst_limit *lim = BASE_NEWN(&w->arena, struct inst_limit, w->funcs.n + 1);
 	size_t n = 0;
 
@@ -411,14 +423,11 @@ static int instrument(struct work *w, struct base_buf *out, struct base_sink *si
 					       /* ptxas serialises wgmma around calls. */
 					       .no_calls = f->has_wgmma};
 	}
-	struct inst_options io = {.sanitize = o->sanitize,
-				  .trap = o->trap,
-				  .raise_target = o->raise_target,
-				  .call_free = o->call_free || w->call_free,
-				  .relocatable = w->job->relocatable,
-				  .inline_groups = o->inline_groups,
-				  .limits = lim,
-				  .nlimits = n};
+	struct inst_options io = w->io;
+	io.call_free |= w->call_free;
+	io.limits = lim;
+	io.nlimits = n;
+	w->sizes.list.n = 0;
 	out->n = 0;
 	if (w->maxreg)
 		base_buf_printf(out, TOOL_MAXREG_COMMENT "%u\n", w->maxreg);
@@ -429,8 +438,13 @@ static int instrument(struct work *w, struct base_buf *out, struct base_sink *si
 static bool after_refusal(struct work *w, const char *said)
 {
 	const char *why = first_error(w, said);
+	unsigned cap = tool_fit_refused(said);
 	bool changed = false;
 
+	if (cap && (!w->maxreg || cap < w->maxreg)) {
+		cap_file(w, cap);
+		return true;
+	}
 	for (size_t i = 0; i < w->funcs.n; i++) {
 		char *quoted = base_printf(&w->arena, "'%s'", w->funcs.v[i].name);
 		if (strstr(said, quoted))
@@ -486,7 +500,7 @@ static bool keeps_caps(struct work *w)
 		unsigned regs = tool_reglist_get(&w->after, f->name);
 		if (f->is_entry && added > regs && !f->call_free && !w->call_free)
 			regs = added; /* nvlink adds it up so */
-		if (regs <= f->cap || f->skip || !f->before)
+		if (regs <= f->cap || f->skip || f->is_left_out || !f->before)
 			continue;
 		/* A skipped kernel keeps its size: there is nothing smaller. */
 		if (!f->is_entry && w->maxreg != f->cap && (!maxreg || f->cap < maxreg))
@@ -507,7 +521,8 @@ static bool attempts(struct work *w, struct base_buf *out, struct base_sink *sin
 		char *said;
 		if (instrument(w, out, sink) != 0)
 			return false;
-		if (w->stats.already || w->stats.too_old || w->job->opt->no_fit || !w->job->arch)
+		if (w->stats.already || w->stats.too_old || w->stats.idle || w->job->opt->no_fit ||
+		    !w->job->arch)
 			return true;
 		if (assemble(w, out->p, out->n, &w->after, &said)) {
 			if (w->job->has_maxreg || keeps_caps(w)) {
@@ -575,7 +590,9 @@ static enum tool_outcome rewrite(struct work *w, struct base_buf *out, struct ba
 
 	if (has_fit && !scan(w, sink))
 		return failed(w, reason(w, sink, "not PTX"));
-	if (has_fit && needs_counts(w)) {
+	if (w->is_idle && !w->funcs.n)
+		return TOOL_LEFT;
+	if (has_fit && !w->is_idle && needs_counts(w)) {
 		bool ok = assemble(w, w->text, w->size, &before, &said);
 		if (!ok)
 			return failed(w, base_printf(&w->arena, "ptxas refuses the original: %s",
@@ -615,9 +632,21 @@ struct call {
 static int rewrite_call(void *arg)
 {
 	const struct call *c = arg;
+	const struct tool_options *o = c->job->opt;
 	struct work w = {.job = c->job, .text = c->text, .size = c->size};
 	struct base_buf out = {0};
 	struct base_sink sink = {0};
+	w.sizes.arena = &w.arena;
+	w.io = (struct inst_options){.sanitize = o->sanitize,
+				     .trap = o->trap,
+				     .raise_target = o->raise_target,
+				     .call_free = o->call_free,
+				     .relocatable = c->job->relocatable,
+				     .inline_groups = o->inline_groups,
+				     .kernel_name = o->kernel_name,
+				     .kernel_name_exclude = o->kernel_name_exclude,
+				     .on_size = tool_sizes_note,
+				     .on_size_arg = &w.sizes};
 	enum tool_outcome got = rewrite(&w, &out, &sink);
 
 	if (got == TOOL_CHANGED && base_write_file(c->result, out.p, out.n) != 0)

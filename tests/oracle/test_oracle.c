@@ -745,6 +745,32 @@ static void test_repeats(void **state)
 	oracle_free(w.o);
 }
 
+/* When all has ended, numbers of sites are given out again: another pair is no repeat. */
+static void test_repeats_after_the_end(void **state)
+{
+	struct world w = world();
+	uint32_t a;
+	int other;
+
+	(void)state;
+	oracle_count_repeats(w.o, count_all);
+	for (unsigned i = 0; i < 3; i++) {
+		store(&w, w.a, X + 8 * i);
+		load(&w, w.b, X + 8 * i);
+	}
+	assert_int_equal(w.races, 2);
+	oracle_op_end(w.o, 1);
+	oracle_host_wait(w.o, w.host, 1);
+	a = add_grid(&w, 2, 1, 64);
+	for (uint8_t kind = RACE_OP_WRITE; kind; kind = kind == RACE_OP_WRITE ? RACE_OP_READ : 0) {
+		struct oracle_acc acc = {.inst = &other, .kind = kind, .bytes = 4};
+		oracle_access(w.o, kind == RACE_OP_WRITE ? a : a + 33, &acc, X);
+	}
+	assert_int_equal(w.races, 3);
+	assert_int_equal(oracle_findings(w.o), 2);
+	oracle_free(w.o);
+}
+
 static void test_full(void **state)
 {
 	struct world w = world();
@@ -929,6 +955,7 @@ int main(void)
 		cmocka_unit_test(test_forgotten),
 		cmocka_unit_test(test_raced_out),
 		cmocka_unit_test(test_repeats),
+		cmocka_unit_test(test_repeats_after_the_end),
 		cmocka_unit_test(test_barrier_memory),
 		cmocka_unit_test(test_waited_launches),
 		cmocka_unit_test(test_waited_beside),

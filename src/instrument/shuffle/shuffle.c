@@ -112,6 +112,7 @@ static void look_at_function(struct inst_ctx *cx, struct ptx_func *f)
 	bool reads = false;
 
 	each_id(cx, f, look_at_read, &reads);
+	cx->reads_ids |= reads;
 	if (reads && !f->is_entry)
 		cx->order_flags |= RACE_ORDER_FOLLOWER;
 	if (!f->is_entry && inst_is_strong_function(f))
@@ -191,36 +192,33 @@ static void emit(struct inst_ctx *cx, struct ptx_stmt *at, const char *name, uns
 		 holes);
 }
 
+/* By a call of __collider_block, or its code where nothing may be called. */
+static struct ptx_opnd logical_block(struct inst_ctx *cx, struct ptx_opnd order,
+				     struct ptx_stmt *at)
+{
+	struct ptx_opnd packed = fresh(cx, PTX_TYPE_B64);
+
+	if (cx->call_free || (cx->limit && cx->limit->no_calls))
+		inst_splice(cx, cx->block, at, &order, &packed);
+	else
+		emit(cx, at, "block", NT, H(packed, order));
+	return packed;
+}
+
 /* The ids, at the entry. */
 static void compute(struct inst_ctx *cx, struct ids *ids, struct ptx_stmt *at)
 {
-	struct ptx_opnd n[3], c[3], explicit = fresh(cx, PTX_TYPE_PRED);
-	struct ptx_opnd order = fresh(cx, PTX_TYPE_B32), g = fresh(cx, PTX_TYPE_B32);
+	struct ptx_opnd order = fresh(cx, PTX_TYPE_B32), *b = ids->block, *c = ids->cluster;
 	struct ptx_label *skip = ptx_new_label(cx->m, cx->f);
-	bool has_clusters = cx->m->sm >= ORDER_SM;
-	struct ptx_opnd *b = ids->block;
 
-	fresh3(cx, n);
 	emit(cx, at, "ids", NT, H(b[0], b[1], b[2]));
 	if (ids->has[1])
-		emit(cx, at, "cluster_ids", NT,
-		     H(ids->cluster[0], ids->cluster[1], ids->cluster[2]));
-	emit(cx, at, "gate", T(cx->k, cx->waits ? KNOB(order_waiting) : KNOB(order), KNOB(order_b)),
-	     H(order, g, ptx_opnd_label(skip)));
-	memcpy(c, b, sizeof(c));
-	emit(cx, at, "sizes", NT, H(n[0], n[1], n[2]));
-	if (has_clusters) {
-		fresh3(cx, c);
-		emit(cx, at, "take", NT, H(c[0], c[1], c[2], b[0], b[1], b[2]));
-		emit(cx, at, "cluster_sizes", NT, H(explicit, c[0], c[1], c[2], n[0], n[1], n[2]));
-	}
-	emit(cx, at, "permute", T(cx->k, KNOB(order_a)),
-	     H(c[0], c[1], c[2], order, g, n[0], n[1], n[2]));
-	if (has_clusters)
-		emit(cx, at, "cluster_blocks", NT, H(explicit, b[0], b[1], b[2], c[0], c[1], c[2]));
+		emit(cx, at, "cluster_ids", NT, H(c[0], c[1], c[2]));
+	emit(cx, at, "gate", T(cx->k, cx->waits ? KNOB(order_waiting) : KNOB(order)),
+	     H(order, ptx_opnd_label(skip)));
+	emit(cx, at, "unpack", NT, H(b[0], b[1], b[2], logical_block(cx, order, at)));
 	if (ids->has[1])
-		emit(cx, at, "take", NT,
-		     H(ids->cluster[0], ids->cluster[1], ids->cluster[2], c[0], c[1], c[2]));
+		emit(cx, at, "clusters_of", NT, H(c[0], c[1], c[2], b[0], b[1], b[2]));
 	inst_emit_label(cx, at, skip);
 }
 

@@ -1,0 +1,124 @@
+/*
+ * slow.c - a build that will take long says so, and shows that it is at work.
+ *
+ * The time of ptxas grows with a function's length to the power 1.85 (measured for sm_90 at -O3,
+ * docs/results, 2026-11-22): the lengths of all functions with their checks give an estimate before
+ * ptxas starts. Where that is above --long-build, one line names the functions that cost most, and
+ * how to leave them out. On a terminal a line counts the seconds after a tenth of that time, and
+ * goes away.
+ *
+ * Misses: what makes one function three times as slow as another of its length; a slower machine.
+ * The line of one of several compilations at the same time is overwritten by the others'.
+ * Costs: ten short sleeps a second on a terminal, else nothing.
+ */
+#include "toolchain/internal.h"
+#include "instrument/instrument.h"
+#include "race/race.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Seconds of one core for a function of n instructions and labels. */
+#define SLOW_FACTOR   1.4e-7
+#define SLOW_EXPONENT 1.85
+/* How many functions are named, and from which part of the whole on. */
+#define SLOW_NAMED 3
+#define SLOW_PART  0.1
+/* The line comes after so much of --long-build. */
+#define SHOWN_PART 0.1
+
+static double seconds_for(uint32_t n)
+{
+	return SLOW_FACTOR * pow(n, SLOW_EXPONENT);
+}
+
+void tool_sizes_note(void *arg, struct ptx_str name, uint32_t n)
+{
+	struct tool_sizes *s = arg;
+	struct tool_size one = {.name = base_strndup(s->arena, name.p, name.n), .n = n};
+
+	/* Each detector calls in turn. */
+	for (size_t i = 0; i < s->list.n; i++) {
+		if (!strcmp(s->list.v[i].name, one.name)) {
+			s->list.v[i].n = n;
+			return;
+		}
+	}
+	base_vec_push(&s->list, one);
+}
+
+double tool_sizes_seconds(const struct tool_sizes *s)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < s->list.n; i++)
+		sum += seconds_for(s->list.v[i].n);
+	return sum;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const struct tool_size *x = a, *y = b;
+
+	return (x->n < y->n) - (x->n > y->n);
+}
+
+void tool_slow_say(const struct tool_job *job, struct tool_sizes *s)
+{
+	double all = tool_sizes_seconds(s);
+	struct base_buf list = {0};
+
+	if (s->is_said || !job->opt->long_build_ms || all * 1000 < (double)job->opt->long_build_ms)
+		return;
+	s->is_said = true;
+	qsort(s->list.v, s->list.n, sizeof(*s->list.v), by_size);
+	for (size_t i = 0; i < s->list.n && i < SLOW_NAMED; i++) {
+		const struct tool_size *one = &s->list.v[i];
+		if (i && seconds_for(one->n) < SLOW_PART * all)
+			break;
+		base_say("%s: %s has %u instructions with its checks", job->name,
+			 race_demangle(s->arena, one->name), one->n);
+		base_buf_printf(&list, "%s%s", i ? "," : "", inst_pattern_of(s->arena, one->name));
+	}
+	base_say("%s: ptxas is expected to take about %.0f s; --kernel-name-exclude='%s' builds "
+		 "without these checks",
+		 job->name, all < 1 ? 1 : all, list.p);
+	base_buf_free(&list);
+}
+
+struct shown {
+	const struct tool_job *job;
+	double expected, from; /* seconds */
+	bool is_there;	       /* the line */
+};
+
+static void show(void *arg, double seconds)
+{
+	struct shown *s = arg;
+
+	if (seconds < s->from)
+		return;
+	fprintf(stderr, "\r%s: ptxas on the code with checks: %.0f s", s->job->name, seconds);
+	if (s->expected >= 1)
+		fprintf(stderr, " of about %.0f", s->expected);
+	fputs("\033[K", stderr);
+	fflush(stderr);
+	s->is_there = true;
+}
+
+int tool_run_shown(const struct tool_job *job, const struct tool_sizes *sizes, char **argv,
+		   const char *messages)
+{
+	struct shown s = {.job = job,
+			  .expected = tool_sizes_seconds(sizes),
+			  .from = SHOWN_PART * 1e-3 * (double)job->opt->long_build_ms};
+	bool is_wanted = isatty(STDERR_FILENO) && job->opt->long_build_ms;
+	int rc = tool_run_ticking(argv[0], argv, messages, is_wanted ? show : NULL, &s);
+
+	if (s.is_there)
+		fputs("\r\033[K", stderr);
+	fflush(stderr);
+	return rc;
+}
