@@ -67,6 +67,21 @@ struct agent_driver {
 	/* For hold.c, in all supported drivers; without them streams keep their order. */
 	CUresult (*module_load_data)(CUmodule *, const void *);
 	CUresult (*module_get_function)(CUfunction *, CUmodule, const char *);
+	CUresult (*event_destroy)(CUevent);
+	CUresult (*stream_wait_event)(CUstream, CUevent, unsigned);
+	CUresult (*memset_d32_async)(CUdeviceptr, unsigned, size_t, CUstream);
+	/* For history.c, from 11.2 on; without them hirace checks nothing. */
+	CUresult (*device_get_attribute)(int *, CUdevice_attribute, CUdevice);
+	CUresult (*mem_get_info)(size_t *, size_t *);
+	CUresult (*mem_address_reserve)(CUdeviceptr *, size_t, size_t, CUdeviceptr,
+					unsigned long long);
+	CUresult (*mem_create)(CUmemGenericAllocationHandle *, size_t, const CUmemAllocationProp *,
+			       unsigned long long);
+	CUresult (*mem_release)(CUmemGenericAllocationHandle);
+	CUresult (*mem_map)(CUdeviceptr, size_t, size_t, CUmemGenericAllocationHandle,
+			    unsigned long long);
+	CUresult (*mem_unmap)(CUdeviceptr, size_t);
+	CUresult (*mem_set_access)(CUdeviceptr, size_t, const CUmemAccessDesc *, size_t);
 	CUresult (*launch_kernel)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned,
 				  unsigned, unsigned, CUstream, void **, void **);
 };
@@ -149,6 +164,14 @@ struct race_region *agent_context_region(const struct agent_context *c);
 CUstream agent_context_stream(const struct agent_context *c);
 struct agent_copies *agent_context_copies(const struct agent_context *c); /* NULL: none */
 struct agent_holds *agent_context_holds(const struct agent_context *c);	  /* NULL: none */
+/* history.c's; NULL: no module with detector hirace was seen. */
+struct agent_history *agent_context_history(const struct agent_context *c);
+/* The same, set up now: the context is current, inside a guard. */
+struct agent_history *agent_context_history_make(struct agent_context *c);
+/* The program has got memory; the first calls are kept for a history that comes later. */
+void agent_context_memory(struct agent_context *c, uint64_t at, uint64_t bytes);
+/* Somebody may order threads of kernels unseen: RACE_HISTORY_*_ORDERS. */
+void agent_context_unseen(struct agent_context *c, uint32_t who);
 /* How many library loads this context has processed; module.c maintains it, under the lock. */
 uint64_t *agent_context_libraries(struct agent_context *c);
 /* A launch begins (kernels > 0 or graph): the last snapshot is no longer exact. */
@@ -191,6 +214,7 @@ struct agent_kernel; /* one (name, instrumented); never freed */
 
 /* Before a launch: makes sure that the module is patched. `name` may be NULL. */
 struct agent_kernel *agent_launch_prepare(struct agent_context *c, CUfunction f, const char *name);
+bool agent_kernel_is_instrumented(const struct agent_kernel *k);
 /* After `n` successful launches. */
 void agent_launch_count(struct agent_context *c, struct agent_kernel *k, uint64_t n);
 /* Function handles may be reused from here on. */
@@ -201,6 +225,14 @@ void agent_launch_reset(void);
 void agent_graph_instantiated(struct agent_context *c, CUgraphExec exec, CUgraph graph);
 void agent_graph_launched(struct agent_context *c, CUgraphExec exec);
 void agent_graph_forget(CUgraphExec exec);
+/* Its kernel nodes, as far as they are known. */
+uint64_t agent_graph_kernels(CUgraphExec exec);
+/* Around its launch: waits until no other thread launches it, and gives the event that its last
+ * launch left (NULL: it has none yet). False: it isn't known, or kernels of it may run more than
+ * once a launch. */
+bool agent_graph_begin(CUgraphExec exec, CUevent *last);
+/* `last`: an event behind this launch, NULL: there is none. */
+void agent_graph_end(CUgraphExec exec, CUevent last);
 
 /* ---- copies.c ------------------------------------------------------------ */
 
@@ -231,6 +263,33 @@ bool agent_copies_pending(const struct agent_copies *p);
 /* After fork, in the child; the lock is held. */
 void agent_copies_reset(void);
 
+/* ---- history.c: the words of detector hirace ------------------------------------ */
+
+struct agent_history; /* of one context; never freed */
+struct race_history;
+
+/* Context current, inside a guard; `stream` is the agent's own, `records` where the device sees
+ * the region's. NULL: there is no memory, which is noted. */
+struct agent_history *agent_history_new(CUcontext context, CUdevice device, CUstream stream,
+					struct race_region *region, CUdeviceptr records);
+/* The addresses in a module's runtime block. */
+void agent_history_fill(const struct agent_history *h, struct race_history *block);
+/* So many bytes more of memory whose address isn't known: variables of modules, the heap. */
+void agent_history_static(uint64_t bytes);
+/* Each of these does nothing for NULL. The program has got memory; it asks for some; somebody may
+ * order threads of kernels unseen (RACE_HISTORY_*_ORDERS): agent_context_unseen's. */
+void agent_history_memory(struct agent_history *h, uint64_t at, uint64_t bytes);
+void agent_history_request(struct agent_history *h, uint64_t bytes);
+void agent_history_unseen(struct agent_history *h, uint32_t who);
+/* Around each call that launches so many kernels, its context current. */
+void agent_history_launch_begin(struct agent_history *h, uint64_t kernels);
+void agent_history_launch_end(void);
+/* Before and behind the launch of a graph, inside those two: see race_history_key(). */
+void agent_history_graph_begin(struct agent_history *h, CUgraphExec exec, CUstream stream);
+void agent_history_graph_end(struct agent_history *h, CUgraphExec exec, CUstream stream);
+/* Context current, inside a guard: what stepped aside goes to the region. */
+void agent_history_snapshot(struct agent_history *h, struct race_region *region);
+
 /* ---- hold.c: --shuffle-streams --------------------------------------------- */
 
 struct agent_holds; /* of one context; never freed */
@@ -259,5 +318,11 @@ void agent_host_enable(agent_enable_fn *enable, void *arg);
 void agent_host_call(uint32_t id, const void *data);
 /* After fork, in the child; the lock is held. */
 void agent_host_forget(void);
+
+/* ---- memory.c: what the program allocates -------------------------------- */
+
+/* As agent_host_enable and agent_host_call. */
+void agent_memory_enable(agent_enable_fn *enable, void *arg);
+void agent_memory_call(uint32_t id, const void *data);
 
 #endif

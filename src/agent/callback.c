@@ -24,6 +24,7 @@
 
 #include "agent/agent.h"
 #include "race/maps.h"
+#include "race/shadow.h"
 
 enum action {
 	ON_MODULE_LOAD,
@@ -293,6 +294,9 @@ static void on_launch(enum action a, CUpti_CallbackId id, const CUpti_CallbackDa
 		f = a == ON_LAUNCH_EX ? ((const cuLaunchKernelEx_params *)d->functionParams)->f
 				      : ((const cuLaunchKernel_params *)d->functionParams)->f;
 		k = agent_launch_prepare(c, f, d->symbolName);
+		if (!agent_kernel_is_instrumented(k))
+			agent_context_unseen(c, RACE_HISTORY_GRID_ORDERS);
+		agent_history_launch_begin(agent_context_history(c), 1);
 		*d->correlationData = (uint64_t)(uintptr_t)k;
 		agent_context_launch(c);
 		hold(c, stream_of(a, id, d->functionParams), is_programmatic(a, d->functionParams),
@@ -304,6 +308,8 @@ static void on_launch(enum action a, CUpti_CallbackId id, const CUpti_CallbackDa
 	} else {
 		agent_context_synced(c, result_of(d), UINT64_MAX); /* a dead context? */
 	}
+	if (d->callbackSite == CUPTI_API_EXIT)
+		agent_history_launch_end();
 }
 
 /* Kernels of several contexts at once: counted here, without their names. */
@@ -322,19 +328,36 @@ static void on_launch_multi(const CUpti_CallbackData *d)
 	}
 }
 
+/* A graph that is launched, not put into another one. */
+static void around_graph(struct agent_context *c, CUgraphExec exec, CUstream stream, bool is_enter)
+{
+	struct agent_guard g;
+
+	agent_enter(&g);
+	(is_enter ? agent_history_graph_begin : agent_history_graph_end)(agent_context_history(c),
+									 exec, stream);
+	agent_leave(&g);
+}
+
 static void on_graph(enum action a, const CUpti_CallbackData *d)
 {
 	const cuGraphInstantiateWithFlags_params *made = d->functionParams;
 	CUgraphExec exec = PARAMS(cuGraphLaunch)->hGraph; /* or cuGraphExecDestroy's only one */
 	struct agent_context *c = current(d);
 	bool is_enter = d->callbackSite == CUPTI_API_ENTER;
+	CUstream stream = a == ON_GRAPH_LAUNCH ? PARAMS(cuGraphLaunch)->hStream : NULL;
 
+	if (!stream && is_per_thread(d->functionName))
+		stream = CU_STREAM_PER_THREAD;
 	if (!c)
 		return;
 	if (a == ON_GRAPH_DESTROY && is_enter) {
 		agent_graph_forget(exec);
 	} else if (a == ON_GRAPH_LAUNCH && is_enter) {
 		agent_library_patch_all(c);
+		agent_history_launch_begin(agent_context_history(c), agent_graph_kernels(exec));
+		if (!is_captured(stream))
+			around_graph(c, exec, stream, true);
 		agent_context_launch(c);
 		hold(c, PARAMS(cuGraphLaunch)->hStream, false, d);
 	} else if (!is_enter && result_of(d) == CUDA_SUCCESS) {
@@ -342,6 +365,11 @@ static void on_graph(enum action a, const CUpti_CallbackData *d)
 			agent_graph_launched(c, exec);
 		else if (a == ON_GRAPH_INSTANTIATE)
 			agent_graph_instantiated(c, *made->phGraphExec, made->hGraph);
+	}
+	if (a == ON_GRAPH_LAUNCH && !is_enter) {
+		if (!is_captured(stream))
+			around_graph(c, exec, stream, false);
+		agent_history_launch_end();
 	}
 }
 
@@ -548,6 +576,7 @@ static void CUPTIAPI on_callback(void *user, CUpti_CallbackDomain domain, CUpti_
 	} else if (domain == CUPTI_CB_DOMAIN_DRIVER_API && !agent_is_inside()) {
 		on_driver(id, data);
 		agent_host_call(id, data);
+		agent_memory_call(id, data);
 	}
 }
 
@@ -628,6 +657,7 @@ static bool enable_all(const struct cupti *cupti, CUpti_SubscriberHandle sub)
 			is_good = is_good && r == CUPTI_SUCCESS;
 	}
 	agent_host_enable(enable_one, &(struct enabling){cupti, sub});
+	agent_memory_enable(enable_one, &(struct enabling){cupti, sub});
 	return is_good;
 }
 

@@ -26,6 +26,7 @@
 
 #include "agent/agent.h"
 
+#define EARLY	     256
 #define SNAPSHOT_NS  200000000u
 #define LAST_WAIT_S  10
 #define BUILD_WAIT_S 30
@@ -46,6 +47,12 @@ struct agent_context {
 	struct race_rt *copy;
 	struct agent_copies *copies; /* NULL: the host's copies are not checked */
 	struct agent_holds *holds;   /* NULL: streams keep their order */
+	struct agent_history *history;
+	CUdeviceptr records;	  /* where the device sees the region's */
+	int is_history_tried;	  /* atomic */
+	uint32_t unseen;	  /* RACE_HISTORY_*_ORDERS; atomic */
+	uint64_t early[EARLY][2]; /* memory got before there was a history; under the lock */
+	uint32_t nearly;
 	UT_hash_handle hh;
 };
 
@@ -119,7 +126,7 @@ static CUresult build(struct agent_context *c, const char **what)
 			      CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_PORTABLE));
 	TRY(mem_host_get_device_pointer(&records, region->records, 0));
 	memset(&head, 0, offsetof(struct race_rt, counters));
-	head.records = records;
+	head.records = c->records = records;
 	head.maps = records + RACE_REGION_MAPS;
 	TRY(memcpy_htod_async(rt, &head, offsetof(struct race_rt, counters), c->stream));
 	TRY(stream_synchronize(c->stream));
@@ -183,6 +190,7 @@ static CUresult copy_counters(struct agent_context *c)
 	region->unboxed = c->copy->unboxed;
 	for (unsigned i = 0; i < RACE_SLOTS; i++)
 		region->counts[i] = c->copy->slots[i].count;
+	agent_history_snapshot(agent_context_history(c), region);
 	return CUDA_SUCCESS;
 }
 
@@ -407,6 +415,48 @@ struct agent_copies *agent_context_copies(const struct agent_context *c)
 struct agent_holds *agent_context_holds(const struct agent_context *c)
 {
 	return c->state == AGENT_CTX_READY ? c->holds : NULL;
+}
+
+struct agent_history *agent_context_history(const struct agent_context *c)
+{
+	return __atomic_load_n(&c->history, __ATOMIC_ACQUIRE);
+}
+
+struct agent_history *agent_context_history_make(struct agent_context *c)
+{
+	struct agent_history *h;
+
+	if (c->state != AGENT_CTX_READY)
+		return NULL;
+	if (!__atomic_exchange_n(&c->is_history_tried, 1, __ATOMIC_RELAXED)) {
+		h = agent_history_new(c->handle, c->device, c->stream, c->region, c->records);
+		__atomic_store_n(&c->history, h, __ATOMIC_RELEASE);
+		if (h)
+			c->region->has_history = 1;
+		for (uint32_t i = 0; h && i < c->nearly; i++)
+			agent_history_memory(h, c->early[i][0], c->early[i][1]);
+		agent_history_unseen(h, __atomic_load_n(&c->unseen, __ATOMIC_SEQ_CST));
+	}
+	return agent_context_history(c);
+}
+
+void agent_context_memory(struct agent_context *c, uint64_t at, uint64_t bytes)
+{
+	struct agent_history *h = agent_context_history(c);
+
+	agent_lock();
+	if (!h && c->nearly < EARLY) {
+		c->early[c->nearly][0] = at;
+		c->early[c->nearly++][1] = bytes;
+	}
+	agent_unlock();
+	agent_history_memory(h, at, bytes);
+}
+
+void agent_context_unseen(struct agent_context *c, uint32_t who)
+{
+	if ((__atomic_fetch_or(&c->unseen, who, __ATOMIC_SEQ_CST) & who) != who)
+		agent_history_unseen(agent_context_history(c), who);
 }
 
 void agent_context_launch(struct agent_context *c)

@@ -59,6 +59,17 @@ static const char *load_all(void)
 	SET(module_load_data, "cuModuleLoadData");
 	SET(module_get_function, "cuModuleGetFunction");
 	SET(launch_kernel, "cuLaunchKernel");
+	SET(event_destroy, "cuEventDestroy_v2");
+	SET(stream_wait_event, "cuStreamWaitEvent");
+	SET(memset_d32_async, "cuMemsetD32Async");
+	SET(device_get_attribute, "cuDeviceGetAttribute");
+	SET(mem_get_info, "cuMemGetInfo_v2");
+	SET(mem_address_reserve, "cuMemAddressReserve");
+	SET(mem_create, "cuMemCreate");
+	SET(mem_release, "cuMemRelease");
+	SET(mem_map, "cuMemMap");
+	SET(mem_unmap, "cuMemUnmap");
+	SET(mem_set_access, "cuMemSetAccess");
 	return missing;
 }
 

@@ -22,7 +22,9 @@ static bool was_added; /* under the lock */
 
 #include "agent/agent.h"
 
-#define GRAPH_DEPTH 8 /* child graphs in child graphs */
+#define NODE_CONDITIONAL 13 /* CU_GRAPH_NODE_TYPE_CONDITIONAL, since 12.3 */
+#define LAUNCH_WAIT_S	 2
+#define GRAPH_DEPTH	 8 /* child graphs in child graphs */
 
 struct agent_kernel {
 	struct race_kernel_count *chunk; /* NULL: the heap is full */
@@ -47,6 +49,9 @@ struct graph {
 	CUgraphExec exec;
 	size_t n;
 	struct agent_kernel **kernel;
+	CUevent last;	   /* behind its last launch */
+	bool is_launching; /* some thread is in the call */
+	bool has_loops;	   /* conditional nodes, or too many levels */
 	UT_hash_handle hh;
 };
 
@@ -142,6 +147,7 @@ static void graph_walk(struct agent_context *c, struct graph *g, CUgraph graph, 
 	CUgraph child;
 	size_t n = 0;
 
+	g->has_loops |= depth > GRAPH_DEPTH;
 	if (depth > GRAPH_DEPTH || agent_driver.graph_get_nodes(graph, NULL, &n) != CUDA_SUCCESS)
 		return;
 	nodes = n ? calloc(n, sizeof(CUgraphNode)) : NULL;
@@ -154,6 +160,7 @@ static void graph_walk(struct agent_context *c, struct graph *g, CUgraph graph, 
 	for (size_t i = 0; i < n; i++) {
 		if (agent_driver.graph_node_get_type(nodes[i], &type) != CUDA_SUCCESS)
 			continue;
+		g->has_loops |= (int)type == NODE_CONDITIONAL;
 		if (type == CU_GRAPH_NODE_TYPE_KERNEL)
 			graph_add_kernel(c, g, nodes[i]);
 		else if (type == CU_GRAPH_NODE_TYPE_GRAPH && agent_driver.graph_child_get_graph &&
@@ -186,6 +193,11 @@ struct agent_kernel *agent_launch_prepare(struct agent_context *c, CUfunction f,
 		func_add(key, k);
 	agent_unlock();
 	return k;
+}
+
+bool agent_kernel_is_instrumented(const struct agent_kernel *k)
+{
+	return k && k->is_instrumented;
 }
 
 void agent_launch_count(struct agent_context *c, struct agent_kernel *k, uint64_t n)
@@ -257,6 +269,54 @@ void agent_graph_launched(struct agent_context *c, CUgraphExec exec)
 	HASH_FIND_PTR(graphs, &exec, g);
 	for (size_t i = 0; g && i < g->n; i++)
 		agent_launch_count(c, g->kernel[i], 1);
+	agent_unlock();
+}
+
+uint64_t agent_graph_kernels(CUgraphExec exec)
+{
+	struct graph *g;
+	uint64_t n;
+
+	agent_lock();
+	HASH_FIND_PTR(graphs, &exec, g);
+	n = g ? g->n : 0;
+	agent_unlock();
+	return n;
+}
+
+bool agent_graph_begin(CUgraphExec exec, CUevent *last)
+{
+	struct timespec deadline = agent_deadline(LAUNCH_WAIT_S);
+	bool is_good = false;
+	struct graph *g;
+
+	*last = NULL;
+	agent_lock();
+	for (;;) {
+		HASH_FIND_PTR(graphs, &exec, g);
+		if (!g || !g->is_launching || !agent_wait(&deadline))
+			break;
+	}
+	if (g && !g->is_launching) {
+		g->is_launching = true;
+		*last = g->last;
+		is_good = !g->has_loops;
+	}
+	agent_unlock();
+	return is_good;
+}
+
+void agent_graph_end(CUgraphExec exec, CUevent last)
+{
+	struct graph *g;
+
+	agent_lock();
+	HASH_FIND_PTR(graphs, &exec, g);
+	if (g) {
+		g->is_launching = false;
+		g->last = last;
+	}
+	pthread_cond_broadcast(&agent.changed);
 	agent_unlock();
 }
 

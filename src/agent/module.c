@@ -21,6 +21,7 @@ static bool was_added; /* under the lock */
 #include <uthash.h>
 
 #include "agent/agent.h"
+#include "race/shadow.h"
 
 #define PATCH_WAIT_S 10
 
@@ -124,6 +125,11 @@ static CUresult write_block(struct agent_context *c, enum race_detector_id id, C
 		r = agent_driver.stream_synchronize(stream);
 	if (r != CUDA_SUCCESS)
 		return r;
+	if (id == RACE_DETECTOR_HIRACE) {
+		const struct agent_history *h = agent_context_history_make(c);
+		if (h)
+			agent_history_fill(h, (struct race_history *)(void *)block);
+	}
 	race_shm_block(id, block, &fill);
 	r = agent_driver.memcpy_htod_async(at, block, bytes, stream);
 	return r == CUDA_SUCCESS ? agent_driver.stream_synchronize(stream) : r;
@@ -163,6 +169,10 @@ static enum agent_module_state patch(struct agent_context *c, CUmodule module)
 {
 	struct race_region *region = agent_context_region(c);
 	enum agent_module_state state = AGENT_MODULE_PLAIN;
+	bool has_history = false;
+	CUresult has_global;
+	CUdeviceptr at;
+	size_t bytes;
 
 	for (unsigned id = 0; id < RACE_DETECTORS_PUT; id++) {
 		enum agent_module_state one = patch_block(c, module, (enum race_detector_id)id);
@@ -170,7 +180,14 @@ static enum agent_module_state patch(struct agent_context *c, CUmodule module)
 			return one;
 		if (one == AGENT_MODULE_PATCHED)
 			state = one;
+		has_history |= one == AGENT_MODULE_PATCHED && id == RACE_DETECTOR_HIRACE;
 	}
+	has_global = agent_driver.module_get_global(&at, &bytes, module, RACE_HISTORY_HOST_SYMBOL);
+	if (has_global == CUDA_SUCCESS)
+		agent_context_unseen(c, RACE_HISTORY_HOST_ORDERS);
+	/* Checked by others only: what it orders is not followed. */
+	if (state == AGENT_MODULE_PATCHED && !has_history)
+		agent_context_unseen(c, RACE_HISTORY_GRID_ORDERS);
 	if (state == AGENT_MODULE_PATCHED)
 		__atomic_fetch_add(&region->modules, 1, __ATOMIC_RELAXED);
 	else if (region)

@@ -158,11 +158,32 @@ static void each_symbol(struct image *im, symbol_fn *fn, void *arg)
 	}
 }
 
+/* The variables of the module, for the history words of detector hirace. */
+static void count_variables(Elf *elf)
+{
+	Elf_Scn *scn = NULL;
+	uint64_t bytes = 0;
+	size_t names;
+	GElf_Shdr sh;
+
+	if (elf_getshdrstrndx(elf, &names) != 0)
+		return;
+	while ((scn = elf_nextscn(elf, scn))) {
+		const char *name;
+		if (!gelf_getshdr(scn, &sh) || !(name = elf_strptr(elf, names, sh.sh_name)))
+			continue;
+		if (has_prefix(name, ".nv.global"))
+			bytes += sh.sh_size;
+	}
+	agent_history_static(bytes);
+}
+
 static void read_image(Elf *elf)
 {
 	struct image im = {.elf = elf};
 	enum race_order_verdict verdict;
 
+	count_variables(elf);
 	each_symbol(&im, take_tables, NULL);
 	each_symbol(&im, take_function, NULL);
 	verdict = race_order_judge(&im.order);

@@ -325,12 +325,10 @@ static bool wants_oracle(const struct option_set *set)
 	return (option_list(set, OPTION_DETECTOR) & RACE_DETECT(ORACLE)) != 0;
 }
 
-/* A detector that keeps a history of each location, which has no memory on a GPU yet. */
-static bool wants_history(const struct option_set *set)
+/* iguard has no memory on a GPU yet. */
+static bool wants_iguard(const struct option_set *set)
 {
-	unsigned history = RACE_DETECT(HIRACE) | RACE_DETECT(IGUARD);
-
-	return (option_list(set, OPTION_DETECTOR) & history) != 0;
+	return (option_list(set, OPTION_DETECTOR) & RACE_DETECT(IGUARD)) != 0;
 }
 
 /* --halt-on-race: is there a finding that counts for exit codes? */
@@ -399,7 +397,7 @@ static int check_files(const struct option_set *set)
 /* --device=auto is the GPU where there is one. */
 static bool takes_cpu(const struct option_set *set)
 {
-	return option_is(set, OPTION_DEVICE, "cpu") || wants_oracle(set) || wants_history(set) ||
+	return option_is(set, OPTION_DEVICE, "cpu") || wants_oracle(set) || wants_iguard(set) ||
 	       (option_is(set, OPTION_DEVICE, "auto") && !spawn_has_gpu());
 }
 
@@ -424,9 +422,8 @@ static int check_device(const struct option_set *set)
 		base_say("error: the oracle works on the CPU device, not with --device=gpu");
 		return BASE_EXIT_USAGE;
 	}
-	if (wants_history(set)) {
-		base_say("error: hirace and iguard work on the CPU device so far, not with "
-			 "--device=gpu");
+	if (wants_iguard(set)) {
+		base_say("error: iguard works on the CPU device so far, not with --device=gpu");
 		return BASE_EXIT_USAGE;
 	}
 	return 0;
@@ -486,7 +483,8 @@ int cli_run(struct option_set *set)
 		.seed = (uint32_t)option_int(set, OPTION_SEED),
 		.flags = (option_flag(set, OPTION_VERBOSE) ? RACE_RUN_VERBOSE : 0) |
 			 (option_is(set, OPTION_HOST_MEMORY, "all") ? RACE_RUN_HOST_ALL : 0) |
-			 (option_flag(set, OPTION_SHUFFLE_STREAMS) ? RACE_RUN_STREAMS : 0),
+			 (option_flag(set, OPTION_SHUFFLE_STREAMS) ? RACE_RUN_STREAMS : 0) |
+			 (option_flag(set, OPTION_BOTH_SIDES) ? RACE_RUN_BOTH : 0),
 		.order = choose_order(set),
 		.timeout_ms = (uint64_t)option_int(set, OPTION_TIMEOUT),
 		.is_over = option_flag(set, OPTION_HALT_ON_RACE) ? has_race : NULL,

@@ -15,7 +15,7 @@
  * and be read no earlier than its strong read; they run only in kernels that have releases or
  * fences. This detector judges by history, so they hide no race.
  *
- * Misses: an access outside of the tracked range (counted). Costs: a call, a load of the word and
+ * Misses: accesses of pieces that got no block (counted). Costs: a call, a load of the word and
  * one of the table for each 4 bytes that stay as they are, some 150 instructions; a
  * compare-and-swap where the word changes.
  */
@@ -92,20 +92,19 @@ extern "C" __device__ const uint8_t __collider_history_table[SHADOW_TABLE_SIZE] 
 
 /* Offsets are spelled as text because src/instrument rewrites ld.const where need be. */
 #define FIELD(v, at) asm volatile("ld.const.u64 %0, [__collider_history+" #at "];" : "=l"(v))
-RACE_STATIC_ASSERT(offsetof(struct race_history, first) == 64, "read below");
-RACE_STATIC_ASSERT(offsetof(struct race_history, bytes) == 72, "read below");
-RACE_STATIC_ASSERT(offsetof(struct race_history, words) == 80, "read below");
-RACE_STATIC_ASSERT(offsetof(struct race_history, byte_words) == 88, "read below");
-RACE_STATIC_ASSERT(offsetof(struct race_history, sites) == 96, "read below");
+RACE_STATIC_ASSERT(offsetof(struct race_history, directory) == 64, "read below");
+RACE_STATIC_ASSERT(offsetof(struct race_history, words) == 72, "read below");
+RACE_STATIC_ASSERT(offsetof(struct race_history, sites) == 80, "read below");
+RACE_STATIC_ASSERT(offsetof(struct race_history, pages) == 88, "read below");
+RACE_STATIC_ASSERT(offsetof(struct race_history, bytes) == 96, "read below");
 RACE_STATIC_ASSERT(offsetof(struct race_history, byte_sites) == 104, "read below");
-RACE_STATIC_ASSERT(offsetof(struct race_history, directory) == 112, "read below");
-RACE_STATIC_ASSERT(offsetof(struct race_history, tables) == 120, "read below");
+RACE_STATIC_ASSERT(offsetof(struct race_history, tables) == 112, "read below");
 
 DEV_FN struct race_history_tables *dev_tables(void)
 {
 	uint64_t v;
 
-	FIELD(v, 120);
+	FIELD(v, 112);
 	return (struct race_history_tables *)v;
 }
 
@@ -139,7 +138,7 @@ DEV_FN struct place dev_place(void)
 /* This launch's place in the table, from 1; 0: there is none. */
 DEV_FN uint32_t dev_launch(struct race_history_tables *t)
 {
-	uint64_t grid = dev_grid() + 1u;
+	uint64_t grid = race_history_key(dev_grid(), dev_word(&t->epoch));
 	uint32_t at = (uint32_t)(grid % RACE_HISTORY_LAUNCHES);
 
 #pragma unroll 1
@@ -166,7 +165,7 @@ extern "C" __device__ __noinline__ uint64_t __collider_history_begin(uint32_t fl
 	if (t == 0)
 		return 0;
 	bits = shadow_thread_bits(p.blocks * p.block_size);
-	w.launch = dev_launch(t);
+	w.launch = t->unseen & RACE_HISTORY_BLIND ? 0 : dev_launch(t);
 	if (thread >> bits || w.launch == 0) {
 		DEV_INC64((uint64_t)&t->threads_aside);
 		return 0;
@@ -214,13 +213,15 @@ extern "C" __device__ __noinline__ void __collider_history_tell(uint64_t me, uin
 								uint32_t site, uint32_t kind_width)
 {
 	uint64_t shape = blockDim.x | blockDim.y << 16 | (uint64_t)blockDim.z << 32;
-	uint32_t earlier = (left & 0xffu) == race_history_mix(was) ? left >> 8 : 0;
+	uint32_t earlier = race_history_who(left, was);
 
 	struct dev_found f = {dev_table(), site,
 			      (kind_width & 0xffu) | RACE_REC_TWO_SIDES << 16,
 			      at, {was, me}, {earlier, shape}, 0, kind_width >> 8};
 	dev_report(&f, dev_rt());
 }
+
+#define WAIT_TURNS 4096u /* of a thread for another one's block of words */
 
 #define MODE_MAYBE 4u /* beside enum shadow_how: the compiler may have invented the load */
 #define MODE_WIDTH 8u /* the width's place */
@@ -250,6 +251,12 @@ extern "C" __device__ __noinline__ void __collider_history_word(uint64_t me, uin
 	__collider_history_tell(me, at, seen.was, beside, site, kind | mode / MODE_WIDTH << 8);
 }
 
+/* The bit of a location's word in the set of those that were read strongly (shadow/release.h). */
+DEV_FN uint32_t dev_read_bit(uint64_t at)
+{
+	return shadow_read_bit(at >> 2 << 3);
+}
+
 /* The words of an access. Of 4 bytes: their word, and in kernels that access bytes, too, those of
  * the bytes are looked at; of bytes: the other way round. */
 extern "C" __device__ __noinline__ void
@@ -266,7 +273,7 @@ __collider_history_words(uint64_t me, uint64_t stamps, uint64_t at, uint64_t wor
 		uint32_t maybe = sure >> i & 1u ? 0 : MODE_MAYBE, n = narrow ? narrow : 4u;
 		uint32_t of_word = narrow || maybe ? look : store;
 		uint32_t of_bytes = narrow && !maybe ? store : look;
-		uint32_t bit = shadow_read_bit(words + 8u * i);
+		uint32_t bit = dev_read_bit(at + 4u * i);
 
 		if (!(all >> i & 1u))
 			continue;
@@ -282,10 +289,8 @@ __collider_history_words(uint64_t me, uint64_t stamps, uint64_t at, uint64_t wor
 
 DEV_FN void dev_check(uint64_t me, uint64_t stamps, const struct where *w, uint64_t what)
 {
-	bool is_bytes = (uint32_t)what & (3u << RACE_HISTORY_NARROW_AT | RACE_HISTORY_BYTES);
-
-	__collider_history_words(me, stamps, w->at, w->words, w->left, is_bytes ? w->bytes : 0,
-				 w->bytes_left, what);
+	__collider_history_words(me, stamps, w->at, w->words, w->left, w->bytes, w->bytes_left,
+				 what);
 }
 
 DEV_FN bool dev_is_aside(uint64_t me)
@@ -298,34 +303,101 @@ DEV_FN void dev_untracked(void)
 	DEV_INC64((uint64_t)&dev_tables()->accesses_aside);
 }
 
+/*
+ * The entry at `at` of the directory or of the pages' table. Where nobody has touched the place the
+ * first thread takes the next block; others wait for it, with an end, since they may be lanes of
+ * its warp. Nothing is lost by going on without a block but one check.
+ */
+extern "C" __device__ __noinline__ uint64_t __collider_history_take(uint64_t at, uint64_t pool,
+								    uint64_t first, uint64_t bytes)
+{
+	struct race_history_pool *p = (struct race_history_pool *)pool;
+	uint64_t old = dev_load64(at), was = old, now = RACE_HISTORY_FULL;
+
+	if (old == RACE_HISTORY_FULL && dev_word(&p->used) >= dev_word(&p->limit))
+		return old;
+	if (old == RACE_HISTORY_NONE || old == RACE_HISTORY_FULL)
+		was = dev_cas64(at, old, RACE_HISTORY_BUSY);
+	if (was == old && old != RACE_HISTORY_BUSY && old <= RACE_HISTORY_FULL) {
+		uint64_t n = dev_word(&p->used) < dev_word(&p->limit) ? dev_add64(pool, 1) : ~0ull;
+		if (n < dev_word(&p->limit))
+			now = first + n * bytes;
+		asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(at), "l"(now));
+		return now;
+	}
+#pragma unroll 1
+	for (uint32_t i = 0; was == RACE_HISTORY_BUSY && i < WAIT_TURNS; i++)
+		was = dev_load64(at);
+	return was;
+}
+
+/* The words of bytes of this address, in the block's page; 0: none. */
+DEV_FN uint64_t dev_bytes(uint64_t at, uint64_t block, bool is_store)
+{
+	uint64_t pages, words, first, page, entry;
+
+	FIELD(pages, 88);
+	FIELD(words, 72);
+	FIELD(first, 96);
+	if (pages == 0)
+		return 0;
+	entry = pages + ((block - words) / RACE_HISTORY_BLOCK_BYTES * RACE_HISTORY_PAGES +
+			 at % RACE_HISTORY_PIECE / RACE_HISTORY_PAGE) *
+				8u;
+	page = dev_load64(entry);
+	if (page <= RACE_HISTORY_FULL && is_store)
+		page = __collider_history_take(entry, (uint64_t)&dev_tables()->bytes, first,
+					       RACE_HISTORY_PAGE_BYTES);
+	return page > RACE_HISTORY_FULL ? page + at % RACE_HISTORY_PAGE * 8u : 0;
+}
+
+/* What lies beside a word of a pool; 0: nothing does. */
+DEV_FN uint64_t dev_beside(uint64_t word, uint64_t pool, uint64_t sites)
+{
+	return sites && word ? sites + (word - pool) / 2u : 0;
+}
+
+/* The piece's block of words; up to RACE_HISTORY_FULL: it has none. */
+extern "C" __device__ __noinline__ uint64_t __collider_history_block_of(uint64_t at)
+{
+	struct race_history_tables *t = dev_tables();
+	uint64_t directory, words;
+	uint32_t part = (uint32_t)(at >> (RACE_HISTORY_ADDRESS_BITS - 8u));
+
+	FIELD(directory, 64);
+	FIELD(words, 72);
+	if (part >= RACE_HISTORY_PARTS || !(t->parts[part / 32u] >> part % 32u & 1u))
+		return RACE_HISTORY_FULL;
+	return __collider_history_take(directory + at / RACE_HISTORY_PIECE * 8u,
+				       (uint64_t)&t->words, words, RACE_HISTORY_BLOCK_BYTES);
+}
+
 DEV_FN void dev_global(uint64_t me, uint64_t stamps, uint64_t at, uint64_t what)
 {
-	uint64_t first, bytes, words, directory, off;
+	uint64_t directory, words, sites, bytes, byte_sites, entry, block;
+	uint32_t narrow = RACE_HISTORY_NARROW((uint32_t)what);
 	struct where w = {at, 0, 0, 0, 0};
 
-	FIELD(first, 64);
-	FIELD(bytes, 72);
-	FIELD(words, 80);
-	FIELD(directory, 112);
-	off = at - first;
-	if (off >= bytes)
-		words = 0;
-	else if (directory)
-		words = dev_load64(directory + off / RACE_HISTORY_PIECE * 8u);
-	if (words == 0) {
+	FIELD(directory, 64);
+	FIELD(words, 72);
+	FIELD(sites, 80);
+	FIELD(bytes, 96);
+	FIELD(byte_sites, 104);
+	entry = directory + at / RACE_HISTORY_PIECE * 8u;
+	block = at >> RACE_HISTORY_ADDRESS_BITS ? RACE_HISTORY_FULL : dev_load64(entry);
+	if (block <= RACE_HISTORY_FULL)
+		block = __collider_history_block_of(at);
+	if (block <= RACE_HISTORY_FULL) {
 		dev_untracked();
 		return;
 	}
-	w.words = words + ((directory ? off % RACE_HISTORY_PIECE : off) >> 2 << 3);
-	if (!directory) {
-		FIELD(w.left, 96);
-		w.left = w.left ? w.left + (off & ~3ull) : 0;
-		FIELD(w.bytes, 88);
-		w.bytes = w.bytes ? w.bytes + off * 8u : 0;
-		FIELD(w.bytes_left, 104);
-		w.bytes_left = w.bytes_left ? w.bytes_left + off * 4u : 0;
+	w.words = block + (at % RACE_HISTORY_PIECE >> 2 << 3);
+	w.left = dev_beside(w.words, words, sites);
+	if (what & RACE_HISTORY_BYTES || narrow) {
+		w.bytes = dev_bytes(at, block, narrow != 0);
+		w.bytes_left = dev_beside(w.bytes, bytes, byte_sites);
 	}
-	if (RACE_HISTORY_NARROW((uint32_t)what) && !w.bytes)
+	if (narrow && !w.bytes)
 		dev_untracked();
 	else
 		dev_check(me, stamps, &w, what);
@@ -355,7 +427,8 @@ DEV_FN void dev_in_shared(uint64_t me, uint64_t stamps, uint32_t table, uint32_t
 	words += RACE_HISTORY_SHARED_WORDS(n);
 	w.left = words + (off & ~3u);
 	words += RACE_HISTORY_SHARED_SITES(n);
-	if (dev_word32(&head->has_bytes)) {
+	if (what & (3u << RACE_HISTORY_NARROW_AT | RACE_HISTORY_BYTES) &&
+	    dev_word32(&head->has_bytes)) {
 		w.bytes = words + off * 8u;
 		w.bytes_left = words + n * 8u + off * 4u;
 	}
@@ -448,10 +521,13 @@ RACE_STATIC_ASSERT(RACE_HISTORY_SIDES == 1u << 16, "hashed to 16 bits");
 /* The host clears the tables when nothing runs. */
 DEV_FN void dev_mark(void)
 {
-	uint32_t *at = &dev_tables()->is_ordered;
+	struct race_history_tables *t = dev_tables();
 
-	if (dev_word32(at) == 0)
-		asm volatile("st.relaxed.gpu.u32 [%0], %1;" ::"l"(at), "r"(1));
+	if (dev_word32(&t->is_ordered))
+		return;
+	asm volatile("st.relaxed.gpu.u32 [%0], %1;" ::"l"(&t->is_ordered), "r"(1));
+	if (t->ordered_at)
+		DEV_STORE32(t->ordered_at, 1);
 }
 
 DEV_FN void dev_post(uint32_t *at, const struct shadow_stamp *s)
@@ -552,36 +628,22 @@ DEV_FN void dev_read(struct shadow_stamps *t, uint64_t at, uint32_t op)
 	shadow_strong_read(t, s, 0, (op & RACE_SYNC_ACQUIRE) != 0);
 }
 
-/* The bit that a race at this address asks for: of its word, wherever that is. */
-DEV_FN uint32_t dev_read_bits(uint64_t at, uint32_t table, uint32_t words)
+/* The bits that races at these words ask for. Of shared memory the address in its window. */
+DEV_FN uint32_t dev_read_bits(uint64_t at, uint32_t words)
 {
 	uint32_t bits = 0;
-	uint64_t first, word;
 
-	if (__isShared((const void *)at)) {
-		const struct race_history_shared *head =
-			(const struct race_history_shared *)__cvta_shared_to_generic(table);
-		if (table == 0xffffffffu)
-			return 0;
-		word = (uint64_t)(head + 1) +
-		       ((uint32_t)__cvta_generic_to_shared((const void *)at) -
-				dev_word32(&head->first) >>
-			2 << 3);
-	} else {
-		FIELD(first, 64);
-		FIELD(word, 80);
-		word += at - first >> 2 << 3;
-	}
+	if (__isShared((const void *)at))
+		at = (uint32_t)__cvta_generic_to_shared((const void *)at);
 #pragma unroll 1
 	for (uint32_t i = 0; i < words; i++)
-		bits |= shadow_read_bit(word + 8u * i);
+		bits |= dev_read_bit(at + 4u * i);
 	return bits;
 }
 
 /* `op` is a set of RACE_SYNC_*, with the words of a strong read from bit 16 on. at: generic. */
-extern "C" __device__ __noinline__ void __collider_history_sync(uint64_t me, uint64_t stamps,
-								uint32_t table, uint64_t at,
-								uint32_t op)
+extern "C" __device__ __noinline__ void
+__collider_history_sync(uint64_t me, uint64_t stamps, uint64_t at, uint32_t op)
 {
 	struct shadow_stamps *t = (struct shadow_stamps *)stamps;
 
@@ -594,7 +656,7 @@ extern "C" __device__ __noinline__ void __collider_history_sync(uint64_t me, uin
 	if (op & RACE_SYNC_WRITE && at)
 		dev_write(t, at, RACE_ACTOR_HAS(me));
 	if (op & RACE_SYNC_READ && at) {
-		t->own.read |= dev_read_bits(at, table, op >> 16);
+		t->own.read |= dev_read_bits(at, op >> 16);
 		dev_read(t, at, op);
 	}
 	if (op & RACE_SYNC_POST)

@@ -13,14 +13,18 @@
  * Misses: copies (cp.async, bulk, tensor), matrix loads and stores, textures, memory of other
  * blocks of the cluster, called functions: all are counted for the report's footer.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "instrument/internal.h"
 
 #include <string.h>
 
-/* Functions of the system that order nothing between threads. */
+/* Functions of the system that order nothing between threads. The heap's `free` isn't among them:
+ * what one thread frees another one's malloc may return, ordered behind it. */
 static bool is_quiet_system(struct ptx_str name)
 {
-	static const char *const quiet[] = {"vprintf", "malloc", "free", "__assertfail"};
+	static const char *const quiet[] = {"vprintf", "malloc", "__assertfail"};
 
 	for (size_t i = 0; i < BASE_COUNTOF(quiet); i++)
 		if (ptx_str_is(name, quiet[i]))
@@ -380,10 +384,29 @@ static void plan_inst(struct inst_ctx *cx, struct inst_events *ev, struct ptx_st
 	}
 }
 
+/* May kernels of this module launch others? Such launches have no numbers of the host's. */
+static bool has_launches(const struct ptx_module *m)
+{
+	static const char *const parts[] = {"cudaCDP", "cudaLaunchDevice", "cudaGraphLaunch"};
+
+	ptx_each_item(m, it)
+	{
+		if (it->kind != PTX_ITEM_FUNC || it->inserted)
+			continue;
+		struct ptx_str name = it->func->name;
+		for (size_t i = 0; i < BASE_COUNTOF(parts); i++)
+			if (memmem(name.p, name.n, parts[i], strlen(parts[i])))
+				return true;
+	}
+	return false;
+}
+
 /* needs: flow.  keeps: everything (nothing is changed). */
 void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev)
 {
 	memset(ev, 0, sizeof(*ev));
+	if (has_launches(cx->m))
+		set_unsure(cx, ev, PTX_STR("launch of a kernel by a kernel"));
 	ptx_each_stmt(cx->f, s)
 	{
 		if (s->kind == PTX_STMT_RAW)

@@ -212,6 +212,16 @@ static void choose_space(struct inst_ctx *cx, size_t bytes)
 							       : PTX_STR("global");
 }
 
+static bool has_managed(const struct ptx_module *m)
+{
+	ptx_each_item(m, it)
+	{
+		if (it->kind == PTX_ITEM_VAR && it->var->is_managed)
+			return true;
+	}
+	return false;
+}
+
 /* The runtime block of a detector with history. */
 static void add_history_block(struct inst_ctx *cx, struct ptx_item *at, struct ptx_str symbol,
 			      size_t bytes)
@@ -226,6 +236,11 @@ static void add_history_block(struct inst_ctx *cx, struct ptx_item *at, struct p
 static void add_hirace_block(struct inst_ctx *cx, struct ptx_item *at)
 {
 	add_history_block(cx, at, PTX_STR(RACE_HISTORY_SYMBOL), sizeof(struct race_history));
+	if (has_managed(cx->m))
+		add_raw(cx, at,
+			inst_module_text(
+				cx, "words",
+				T(PTX_STR(RACE_HISTORY_HOST_SYMBOL), inst_num(1), inst_num(1))));
 }
 
 static void add_iguard_block(struct inst_ctx *cx, struct ptx_item *at)

@@ -122,20 +122,44 @@ RACE_FN uint32_t shadow_launch_next(uint32_t launch)
  * sides of what it reports.
  *
  * The host fills the block of a module when it loads it: first the knobs that every report needs
- * (record.h), then where the history words are. The word of address a in the tracked range is
+ * (record.h), then where the history words are. All memory is tracked, whoever allocated it, and
+ * words exist for what kernels touch. Addresses are cut into pieces of RACE_HISTORY_PIECE bytes;
+ * the first access to a piece takes the next block of the pool and writes its address into the
+ * directory. The word of address a is then
  *
- *	words + ((a - first) >> 2 << 3)
+ *	directory[a / piece] + (a % piece >> 2 << 3)
  *
- * and bytes and halfwords have words of their own, one for each byte. With `directory` set the
- * range is divided into pieces of RACE_HISTORY_PIECE bytes, each with words anywhere, or with none.
+ * Bytes and halfwords have words of their own, one for each byte. They come by pages of
+ * RACE_HISTORY_PAGE bytes of the program's memory, on demand from a second pool.
  *
- * A launch is identified by its place in a table of %gridid: the first of its threads that arrives
- * takes a place, whose number is the launch number of the words. When the table is full, later
+ * The pools are address space; the host says how much of them has memory (race_history_pool). When
+ * it runs out the pieces that come later go unchecked, and their accesses are counted.
+ *
+ * A launch is identified by its place in a table by %gridid: the first of its threads that arrives
+ * takes a place, whose number is the launch number of the words. When the table is full later
  * launches step aside until the host has swept all words.
  */
 
 #define RACE_HISTORY_SYMBOL "__collider_history"
-#define RACE_HISTORY_PIECE  (1ull << 21)
+/* A module with managed variables has this one, too: host code may order its threads. */
+#define RACE_HISTORY_HOST_SYMBOL "__collider_history_host"
+
+/* Addresses that have a place in the directory: those of x86-64, and CUDA's unified ones there. */
+#define RACE_HISTORY_ADDRESS_BITS 47u
+#define RACE_HISTORY_PIECE_BITS	  21u
+#define RACE_HISTORY_PIECE	  (1ull << RACE_HISTORY_PIECE_BITS)
+#define RACE_HISTORY_PIECES	  (1ull << (RACE_HISTORY_ADDRESS_BITS - RACE_HISTORY_PIECE_BITS))
+#define RACE_HISTORY_PARTS	  256u /* of the directory */
+#define RACE_HISTORY_PAGE_BITS	  16u
+#define RACE_HISTORY_PAGE	  (1ull << RACE_HISTORY_PAGE_BITS)
+#define RACE_HISTORY_PAGES	  (RACE_HISTORY_PIECE / RACE_HISTORY_PAGE) /* of a piece */
+/* Bytes of a block of words, and of a page of bytes' words. */
+#define RACE_HISTORY_BLOCK_BYTES (RACE_HISTORY_PIECE * 2u)
+#define RACE_HISTORY_PAGE_BYTES	 (RACE_HISTORY_PAGE * 8u)
+/* Entries of the directory and of the pages' table that are no address. */
+#define RACE_HISTORY_NONE 0u /* nobody has touched it */
+#define RACE_HISTORY_BUSY 1u /* somebody is taking a block */
+#define RACE_HISTORY_FULL 2u /* there was none left */
 
 /* Places of the launches' table, one for each launch number, and how many are tried. */
 #define RACE_HISTORY_LAUNCHES SHADOW_LAUNCH_LAST
@@ -157,30 +181,52 @@ struct race_history_block {
 	uint32_t reserved[3];
 };
 
+/* How many blocks or pages of a pool are taken, and how many have memory. */
+struct race_history_pool {
+	uint64_t used, limit;
+};
+
 /* The tables, in one piece of zeroed memory that the host owns. */
 struct race_history_tables {
-	uint64_t launches[RACE_HISTORY_LAUNCHES + 1u]; /* %gridid + 1; 0: free */
+	uint64_t launches[RACE_HISTORY_LAUNCHES + 1u]; /* race_history_key(); 0: free */
 	uint64_t threads_aside, accesses_aside;	       /* threads without numbers; without words */
-	uint32_t unseen;			       /* RACE_HISTORY_*_ORDERS */
-	uint32_t is_ordered;			       /* not 0: sides and blocks are in use */
-	uint64_t reserved[509];			       /* whole pages: the host gives them back */
+	struct race_history_pool words, bytes;
+	uint64_t ordered_at; /* where the host wants to see is_ordered, too; 0: nowhere */
+	uint64_t epoch;	     /* of graphs, see race_history_key() */
+	uint32_t unseen;     /* RACE_HISTORY_*_ORDERS */
+	uint32_t is_ordered; /* not 0: something stands in sides and blocks */
+	/* Parts of the directory that have memory of their own; a bit for each. */
+	uint32_t parts[RACE_HISTORY_PARTS / 32u];
+	uint64_t reserved[499]; /* whole pages: the host gives them back */
 	struct race_history_side sides[RACE_HISTORY_SIDES];
 	struct race_history_block blocks[RACE_HISTORY_BLOCKS];
 };
 
+/*
+ * What a launch is known by. A kernel of a graph has the same %gridid each time that the graph is
+ * launched (seen on an H200), so the host gives each launch of a graph an epoch of its own, written
+ * behind the graph's last launch and before this one. Launches that run beside that may get two
+ * numbers: pairs of theirs are missed, none is invented.
+ */
+RACE_FN uint64_t race_history_key(uint64_t grid, uint64_t epoch)
+{
+	return grid + 1u + (epoch << 40);
+}
+
 /* race_history_tables.unseen: what may order threads of a kernel without being seen. */
 #define RACE_HISTORY_HOST_ORDERS 1u /* host code: it has memory in common with kernels */
 #define RACE_HISTORY_GRID_ORDERS 2u /* kernels that were not instrumented */
+#define RACE_HISTORY_BLIND	 4u /* launches can't be told apart: no thread gets a number */
 
 /* The symbol RACE_HISTORY_SYMBOL. If all are zero, checks do nothing. */
 struct race_history {
 	struct race_knobs knobs;
-	uint64_t first, bytes; /* the tracked range */
-	uint64_t words, byte_words;
-	uint64_t sites, byte_sites; /* 4 bytes beside each word, or 0 */
-	uint64_t directory;	    /* of words, by piece; 0: one range */
+	uint64_t directory;	    /* RACE_HISTORY_PIECES addresses of blocks */
+	uint64_t words, sites;	    /* the pool of blocks; beside each word 4 bytes, or 0 */
+	uint64_t pages;		    /* RACE_HISTORY_PAGES addresses for each block, or 0 */
+	uint64_t bytes, byte_sites; /* the pool of pages */
 	uint64_t tables;	    /* struct race_history_tables */
-	uint64_t reserved[2];
+	uint64_t reserved[3];
 };
 
 /*
@@ -220,20 +266,23 @@ struct race_history {
 #define RACE_SYNC_JOIN	  128u /* a barrier was just passed */
 
 /*
- * The 4 bytes beside a word: the site that left it, with some bits of the word, since the two are
- * not written atomically. 0: none.
+ * The 4 bytes beside a word: who left it, with 16 bits of a hash of the word, since the two are not
+ * written at once. 0: nobody, or a site whose number doesn't fit.
  */
 RACE_FN uint32_t race_history_mix(uint64_t word)
 {
-	uint32_t x = (uint32_t)(word ^ word >> 32);
-
-	x ^= x >> 16;
-	return (x ^ x >> 8) & 0xffu;
+	return (uint32_t)(word * 0x9e3779b97f4a7c15ull >> 48);
 }
 
 RACE_FN uint32_t race_history_left(uint32_t site, uint64_t word)
 {
-	return (site + 1u) << 8 | race_history_mix(word);
+	return site < 0xffffu ? (site + 1u) << 16 | race_history_mix(word) : 0u;
+}
+
+/* The site + 1 of who left this word; 0: not known. */
+RACE_FN uint32_t race_history_who(uint32_t left, uint64_t word)
+{
+	return (left & 0xffffu) == race_history_mix(word) ? left >> 16 : 0u;
 }
 
 /* The table of a block's static shared memory: a head, and words as above, all in shared memory. */

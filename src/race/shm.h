@@ -57,6 +57,8 @@ struct race_region {
 	/* Not 0: loops that wait are to end their kernel (--timeout under --shuffle=all). The
 	 * device sees this page after the records. */
 	uint32_t stop __attribute__((aligned(4096)));
+	/* Not 0: release stamps of detector hirace stand beside locations (shadow.h). */
+	uint32_t ordered;
 	/* The coverage map (sample.h), as race_rt.cover; here it survives any death. */
 	uint8_t cover[RACE_COVER] __attribute__((aligned(4096)));
 	/* Keys of speculated reads whose value was used (record.h). */
@@ -69,9 +71,10 @@ struct race_region {
 #define RACE_REGION_MAPPED (sizeof(struct race_region) - offsetof(struct race_region, records))
 #define RACE_REGION_MAPS                                                                           \
 	(offsetof(struct race_region, maps) - offsetof(struct race_region, records))
-#define RACE_REGION_STOP  (sizeof(struct race_record) * RACE_SLOTS) /* after the records */
-#define RACE_REGION_COVER (RACE_REGION_STOP + 4096u)
-#define RACE_REGION_USED  (RACE_REGION_COVER + RACE_COVER)
+#define RACE_REGION_STOP    (sizeof(struct race_record) * RACE_SLOTS) /* behind the records */
+#define RACE_REGION_ORDERED (RACE_REGION_STOP + 4u)
+#define RACE_REGION_COVER   (RACE_REGION_STOP + 4096u)
+#define RACE_REGION_USED    (RACE_REGION_COVER + RACE_COVER)
 
 enum race_region_state { RACE_REGION_FREE, RACE_REGION_OPEN, RACE_REGION_CLOSED };
 
@@ -138,6 +141,7 @@ struct race_shm {
 #define RACE_RUN_VERBOSE  1u
 #define RACE_RUN_HOST_ALL 2u /* host code: all memory, not only what the GPU shares */
 #define RACE_RUN_STREAMS  4u /* --shuffle-streams */
+#define RACE_RUN_BOTH	  8u /* --both-sides */
 
 /* Offsets in the file. */
 #define RACE_SHM_REGION0    4096ull
@@ -148,6 +152,9 @@ struct race_shm {
 RACE_STATIC_ASSERT(sizeof(struct race_region) % 4096 == 0, "records are registered by page");
 RACE_STATIC_ASSERT(offsetof(struct race_region, stop) ==
 			   offsetof(struct race_region, records) + RACE_REGION_STOP,
+		   "one range to map");
+RACE_STATIC_ASSERT(offsetof(struct race_region, ordered) ==
+			   offsetof(struct race_region, records) + RACE_REGION_ORDERED,
 		   "one range to map");
 RACE_STATIC_ASSERT(offsetof(struct race_region, cover) ==
 			   offsetof(struct race_region, records) + RACE_REGION_COVER,

@@ -676,6 +676,15 @@ static void streams_are_left_alone_unless_asked(void **state)
 	assert_memory_equal(&region(0)->holds, &none, sizeof(none));
 }
 
+static void history_words_follow_the_program(void **state)
+{
+	(void)state;
+	play("history");
+	assert_int_equal(region(0)->has_history, 1);
+	assert_int_equal(region(0)->modules, 1);
+	assert_int_equal(region(0)->threads_aside, 0);
+}
+
 #define TEST(f) cmocka_unit_test_teardown(f, teardown)
 
 int main(int argc, char **argv)
@@ -718,6 +727,7 @@ int main(int argc, char **argv)
 		TEST(copies_are_sampled_like_accesses),
 		TEST(launches_are_held_back_by_seed),
 		TEST(streams_are_left_alone_unless_asked),
+		TEST(history_words_follow_the_program),
 	};
 
 	if (argc != 5)

@@ -28,6 +28,8 @@ unsigned long long fake_held_ns(void);
 unsigned fake_held(void);
 /* Copies to the host so far, by any caller. */
 unsigned fake_reads(void);
+/* Bytes of memory behind reserved addresses. */
+size_t fake_mapped(void);
 /* How often pinned memory was asked for, by the agent as well. */
 unsigned fake_pinned(void);
 

@@ -27,10 +27,12 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <string.h>
 
 #include "../device/host_report.h"
 #include "fake.h"
+#include "race/shadow.h"
 
 #define MAX_CTX	 128
 #define MAX_NODE 16
@@ -45,7 +47,9 @@ struct CUctx_st {
 struct CUmod_st {
 	bool is_used;
 	bool is_instrumented;
+	bool has_history;
 	struct race_knobs knobs;
+	struct race_history history;
 };
 
 /* CUfunction and CUkernel may be passed for each other, so both start with a tag. */
@@ -515,6 +519,90 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_ctx, CUdeviceptr from, C
 	return end(&c, copy(AT(to), AT(from), n, s, false));
 }
 
+/* ---- virtual memory: address space is the host's, and so is what lies behind it ---------- */
+
+static size_t vmm_mapped, vmm_limit = (size_t)4 << 30;
+
+size_t fake_mapped(void)
+{
+	return vmm_mapped;
+}
+
+CUresult cuDeviceGetAttribute(int *v, CUdevice_attribute what, CUdevice dev)
+{
+	(void)dev;
+	*v = what == CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
+{
+	*total = vmm_limit;
+	*free_bytes = vmm_limit - vmm_mapped;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemAddressReserve(CUdeviceptr *p, size_t n, size_t align, CUdeviceptr at,
+			     unsigned long long flags)
+{
+	void *got = mmap(NULL, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	(void)align, (void)at, (void)flags;
+	*p = (CUdeviceptr)(uintptr_t)got;
+	return got == MAP_FAILED ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+}
+
+CUresult cuMemCreate(CUmemGenericAllocationHandle *h, size_t n, const CUmemAllocationProp *prop,
+		     unsigned long long flags)
+{
+	(void)prop, (void)flags;
+	if (n % ((size_t)2 << 20) || vmm_mapped + n > vmm_limit)
+		return n % ((size_t)2 << 20) ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_OUT_OF_MEMORY;
+	vmm_mapped += n;
+	*h = n;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemRelease(CUmemGenericAllocationHandle h)
+{
+	vmm_mapped -= h;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemMap(CUdeviceptr p, size_t n, size_t off, CUmemGenericAllocationHandle h,
+		  unsigned long long flags)
+{
+	(void)p, (void)off, (void)flags;
+	return n <= h ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemUnmap(CUdeviceptr p, size_t n)
+{
+	return mprotect((void *)(uintptr_t)p, n, PROT_NONE) ? CUDA_ERROR_INVALID_VALUE
+							    : CUDA_SUCCESS;
+}
+
+CUresult cuMemSetAccess(CUdeviceptr p, size_t n, const CUmemAccessDesc *d, size_t count)
+{
+	(void)d, (void)count;
+	return mprotect((void *)(uintptr_t)p, n, PROT_READ | PROT_WRITE) ? CUDA_ERROR_INVALID_VALUE
+									 : CUDA_SUCCESS;
+}
+
+CUresult cuMemsetD32Async(CUdeviceptr p, unsigned v, size_t n, CUstream s)
+{
+	(void)s;
+	for (size_t i = 0; i < n; i++)
+		((unsigned *)(uintptr_t)p)[i] = v;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuStreamWaitEvent(CUstream s, CUevent e, unsigned flags)
+{
+	(void)s, (void)e, (void)flags;
+	return CUDA_SUCCESS;
+}
+
 CUresult cuMemHostRegister_v2(void *p, size_t n, unsigned flags)
 {
 	cuMemHostRegister_v2_params params = {p, n, flags};
@@ -632,6 +720,8 @@ static CUmodule new_module(const char *image)
 	pthread_mutex_unlock(&driver_lock);
 	memset(&m->knobs, 0, sizeof(m->knobs));
 	m->knobs.flags = RACE_KNOB_TRAP; /* the module's own: must be left alone */
+	memset(&m->history, 0, sizeof(m->history));
+	m->has_history = memmem(image, size, RACE_HISTORY_SYMBOL, sizeof(RACE_HISTORY_SYMBOL));
 	m->is_instrumented = memmem(image, size, RACE_KNOBS_SYMBOL, sizeof(RACE_KNOBS_SYMBOL));
 	resource(CUPTI_CBID_RESOURCE_MODULE_LOADED, top(), &d, true);
 	return m;
@@ -676,6 +766,11 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr *p, size_t *bytes, CUmodule m, const c
 
 	if (r != CUDA_SUCCESS)
 		return r;
+	if (m->has_history && strcmp(name, RACE_HISTORY_SYMBOL) == 0) {
+		*p = (CUdeviceptr)(uintptr_t)&m->history;
+		*bytes = sizeof(m->history);
+		return CUDA_SUCCESS;
+	}
 	if (!m->is_instrumented || strcmp(name, RACE_KNOBS_SYMBOL) != 0)
 		return CUDA_ERROR_NOT_FOUND;
 	*p = (CUdeviceptr)(uintptr_t)&m->knobs;

@@ -24,6 +24,7 @@ CUresult cuCtxCreate(CUcontext *c, unsigned flags, CUdevice dev); /* the stand-i
 
 #include "fake.h"
 #include "race/host.h"
+#include "race/shadow.h"
 #include "race/shm_write.h"
 
 static const char *folder;
@@ -597,6 +598,75 @@ static void host_half(void)
 	expect(area->nranges == 1, "and the registered is left");
 }
 
+/* ---- history words ------------------------------------------------------------------ */
+
+#define MIB ((size_t)1 << 20)
+
+/* What the agent has put into a module with detector hirace; the memory is the host's here. */
+static const struct race_history *history_of(CUmodule m)
+{
+	CUdeviceptr at = 0;
+	size_t bytes = 0;
+
+	MUST(cuModuleGetGlobal(&at, &bytes, m, RACE_HISTORY_SYMBOL));
+	expect(bytes == sizeof(struct race_history), "a runtime block");
+	return (const struct race_history *)(uintptr_t)at;
+}
+
+/* Pools grow before the launch that needs them, numbers begin anew before they are all taken, a
+ * graph's launches have epochs of their own, and the program's memory comes first. */
+static void history(void)
+{
+	CUgraphExec exec;
+	CUdeviceptr p;
+	CUstream s;
+	CUgraph g;
+
+	context();
+	MUST(cuMemAllocManaged(&p, 48 * MIB, CU_MEM_ATTACH_GLOBAL));
+	CUmodule m = module("history");
+	CUfunction f = function(m, "clean");
+	const struct race_history *h = history_of(m);
+	struct race_history_tables *t = (struct race_history_tables *)(uintptr_t)h->tables;
+	expect(h->knobs.rt && h->directory && h->words && h->pages && h->bytes, "addresses");
+	expect(!h->sites, "nothing beside the words");
+	expect(t->words.limit == 0, "no memory before a launch");
+	MUST(launch(f, NULL));
+	expect(t->words.limit >= 16 + 24, "spare blocks, and those of memory got before");
+	uint64_t spare = t->words.limit;
+	MUST(cuMemAllocManaged(&p, 64 * MIB, CU_MEM_ATTACH_GLOBAL));
+	MUST(launch(f, NULL));
+	expect(t->words.limit >= spare + 32, "a block for each piece");
+	expect(t->unseen & RACE_HISTORY_HOST_ORDERS, "host code shares managed memory");
+	uint64_t *word = (uint64_t *)(uintptr_t)h->words;
+	word[0] = 1;
+	t->words.used = 1;
+	t->launches[5] = 7;
+	for (unsigned i = 0; i < RACE_HISTORY_LAUNCHES / 2 - 4; i++)
+		MUST(launch(f, NULL));
+	expect(word[0] == 1 && t->launches[5] == 7, "no sweep yet");
+	for (unsigned i = 0; i < 8; i++)
+		MUST(launch(f, NULL));
+	expect(word[0] == 0 && t->launches[5] == 0 && t->words.used == 0, "a sweep");
+
+	MUST(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	MUST(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	MUST(launch(f, s));
+	MUST(cuStreamEndCapture(s, &g));
+	MUST(cuGraphInstantiateWithFlags(&exec, g, 0));
+	MUST(cuGraphLaunch(exec, s));
+	uint64_t epoch = t->epoch;
+	MUST(cuGraphLaunch(exec, s));
+	expect(epoch && t->epoch != epoch, "epochs");
+
+	size_t before = fake_mapped();
+	word[0] = 1;
+	MUST(cuMemAllocManaged(&p, 3800 * MIB, CU_MEM_ATTACH_GLOBAL));
+	expect(fake_mapped() < before, "the program's memory comes first");
+	expect(t->words.limit < spare + 32, "and the device knows");
+	MUST(launch(f, NULL));
+}
+
 static const struct scenario {
 	const char *name;
 	void (*run)(void);
@@ -630,6 +700,7 @@ static const struct scenario {
 	{"copies_unfinished", copies_unfinished},
 	{"streams", streams},
 	{"host_half", host_half},
+	{"history", history},
 };
 
 int main(int argc, char **argv)

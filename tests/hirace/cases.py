@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-# cases.py - runs tests/hirace/cases.cu on the CPU device: cases.py COLLIDER NVCC SOURCE WORK
+# cases.py - runs cases.cu or memory.cu: cases.py COLLIDER NVCC SOURCE WORK DEVICE
 #
+# DEVICE is cpu or gpu; without a GPU the exit code is 77 then. The oracle judges on the CPU device.
 # One run with hirace and one with the oracle; each kernel's findings are compared with what the end of
 # its name asks for. Also writes launches.h, the list of the kernels, so that none is forgotten.
 import json
@@ -9,25 +10,37 @@ import re
 import subprocess
 import sys
 
-collider, nvcc, source, work = sys.argv[1:5]
+collider, nvcc, source, work, device = sys.argv[1:6]
+if device == "gpu" and not os.path.exists("/dev/nvidia0"):
+    sys.exit(77)
 os.makedirs(work, exist_ok=True)
-names = re.findall(r"__global__ void (\w+)\(", open(source).read())
-assert len(names) == len(set(names)) and len(names) > 50, names
+text = open(source).read()
+names = re.findall(r"^__global__ void (\w+)\(", text, re.M)
+names += [n + end for n in re.findall(r"^PAIR\((\w+)\)", text, re.M) for end in ("_race", "_clean")]
+assert len(names) == len(set(names)) and len(names) > 20, names
 with open(os.path.join(work, "launches.h"), "w") as out:
     out.writelines(f"LAUNCH({n})\n" for n in names)
 program = os.path.join(work, "cases")
 subprocess.run([nvcc, "-O2", "-lineinfo", "-cudart", "shared", "-I", work, "-gencode",
                 "arch=compute_90,code=compute_90", source, "-o", program], check=True)
+if device == "gpu":
+    subprocess.run([collider, "nvcc", "--sanitize=hirace", "-O2", "-I", work, "-arch=native",
+                    source, "-o", program + ".gpu"], check=True)
 
 
 def findings(detector):
     report = os.path.join(work, detector + ".json")
-    done = subprocess.run([collider, "run", "--device=cpu", "--detector=" + detector,
-                           "--format=json", "--log-file=" + report, program],
+    is_gpu = device == "gpu" and detector == "hirace"
+    done = subprocess.run([collider, "run", "--device=" + ("gpu" if is_gpu else "cpu"),
+                           "--both-sides", "--detector=" + detector, "--format=json",
+                           "--log-file=" + report, program + (".gpu" if is_gpu else ""),
+                           "1300" if detector == "hirace" else "3"],
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     assert done.returncode in (0, 1, 2), (done.returncode, done.stderr)
     found = {n: set() for n in names}
     for f in map(json.loads, open(report)):
+        if f["type"] == "summary" and detector == "hirace":
+            assert not f.get("threads_aside") and not f.get("accesses_aside"), f
         if f["type"] != "finding":
             continue
         func = next(n for n in names if f["function"].startswith(n + "("))

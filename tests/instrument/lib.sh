@@ -19,8 +19,9 @@ needs() {
 users_part() {
 	awk '/^\.(weak|visible|extern) .func __collider_/ { skip = 1 }
 	     /^\.func .*__collider_check/ || /__collider_(chosen|block)\($/ { skip = 1 }
+	     /^\.func .*__collider_history_/ || /^\.weak \.global .*__collider_history_table/ { skip = 1 }
 	     !skip && !/^[[:space:]]*\/\// { print }
-	     skip && /^}/ { skip = 0 }' "$1"
+	     skip && (/^}/ || /};$/) { skip = 0 }' "$1"
 }
 
 # Our registers and labels without their numbers.

@@ -1,34 +1,35 @@
 /*
  * history.c - the history words of detector hirace on the CPU device.
  *
- * All memory of the machine lies in one reserved range of addresses (cpu/memory/space.c), and so do
- * its history words: 8 bytes for each 4, and 8 for each byte that kernels access as a byte, with 4
- * beside each for the site that left it. The ranges are reserved when the first module with the
- * detector is loaded; pages are allocated on first access. Kernels find them through the module's
- * runtime block (race/shadow.h) and use them as they use all memory, by instructions of the
- * machine.
+ * The pools of words (race/shadow.h) are reserved when the first module with the detector is
+ * loaded: as much address space as the machine's memory may need. Pages come when they are touched.
+ * Kernels find them through the module's runtime block and use them as they use all memory, by
+ * instructions of the machine.
  *
  * When a kernel starts and no other runs, the tables of release stamps are cleared, and once half
  * of the launch numbers are taken all words are released (a sweep): a word of 0 has not been
  * accessed. Programs that never let the device become idle run out of numbers; later launches then
  * step aside, and the report counts their threads.
  *
- * Misses: memory outside of the machine's own (cudaHostRegister); pairs of two launches.
+ * Misses: pairs of two launches.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "cudart/state/collider.h"
 #include "race/shadow.h"
 #include "race/shm_write.h"
 
+#define MORE_PIECES 4096u
+
 static struct {
 	struct race_history_tables *tables; /* NULL: none, or no memory for them */
-	uint64_t first, bytes;
-	char *words, *sites, *byte_words, *byte_sites;
+	uint64_t blocks;		    /* of the pool of words */
+	char *directory, *words, *sites, *pages, *bytes, *byte_sites;
 	bool is_tried;
 	uint32_t unseen; /* before there are tables */
 } h;
@@ -71,29 +72,42 @@ void rt_history_quiet(void)
 		n += h.tables->launches[i] != 0;
 	if (n < RACE_HISTORY_LAUNCHES / 2)
 		return;
-	clear(h.words, h.bytes * 2);
-	clear(h.sites, h.bytes);
-	clear(h.byte_words, h.bytes * 8);
-	clear(h.byte_sites, h.bytes * 4);
+	clear(h.directory, RACE_HISTORY_PIECES * 8);
+	clear(h.words, h.blocks * RACE_HISTORY_BLOCK_BYTES);
+	clear(h.sites, h.blocks * RACE_HISTORY_BLOCK_BYTES / 2);
+	clear(h.pages, h.blocks * RACE_HISTORY_PAGES * 8);
+	clear(h.bytes, h.blocks * RACE_HISTORY_PAGES * RACE_HISTORY_PAGE_BYTES);
+	clear(h.byte_sites, h.blocks * RACE_HISTORY_PAGES * RACE_HISTORY_PAGE_BYTES / 2);
+	h.tables->words.used = h.tables->bytes.used = 0;
 	for (uint32_t i = 0; i < RACE_HISTORY_LAUNCHES; i++)
 		h.tables->launches[i] = 0;
 }
 
 static void set_up(void)
 {
+	uint64_t first, bytes;
+
 	h.is_tried = true;
-	cpu_mem_region(rt.m, &h.first, &h.bytes);
-	h.words = reserve(h.bytes * 2);
-	h.tables = h.words ? reserve(sizeof(*h.tables)) : NULL;
+	cpu_mem_region(rt.m, &first, &bytes);
+	/* Some pieces more, for memory of the host that is registered. */
+	h.blocks = bytes / RACE_HISTORY_PIECE + MORE_PIECES;
+	h.words = reserve(h.blocks * RACE_HISTORY_BLOCK_BYTES);
+	h.directory = h.words ? reserve(RACE_HISTORY_PIECES * 8) : NULL;
+	h.tables = h.directory ? reserve(sizeof(*h.tables)) : NULL;
 	if (!h.tables) {
 		race_shm_note("no address space for the words of --detector=hirace; it checks "
 			      "nothing");
 		return;
 	}
-	/* Without these, reports have less detail and bytes go unchecked. */
-	h.sites = reserve(h.bytes);
-	h.byte_words = reserve(h.bytes * 8);
-	h.byte_sites = h.byte_words ? reserve(h.bytes * 4) : NULL;
+	h.tables->words.limit = h.blocks;
+	memset(h.tables->parts, 0xff, sizeof(h.tables->parts));
+	/* Without these less is said, and bytes go unchecked. */
+	h.sites = reserve(h.blocks * RACE_HISTORY_BLOCK_BYTES / 2);
+	h.pages = reserve(h.blocks * RACE_HISTORY_PAGES * 8);
+	h.bytes = reserve(h.blocks * RACE_HISTORY_PAGES * RACE_HISTORY_PAGE_BYTES);
+	h.byte_sites = reserve(h.blocks * RACE_HISTORY_PAGES * RACE_HISTORY_PAGE_BYTES / 2);
+	if (h.bytes)
+		h.tables->bytes.limit = h.blocks * RACE_HISTORY_PAGES;
 	h.tables->unseen = h.unseen;
 	cpu_listen_quiet(rt.m, rt_on_quiet, NULL);
 }
@@ -104,11 +118,11 @@ void rt_history_module(struct race_history *block)
 		set_up();
 	if (!h.tables)
 		return;
-	block->first = h.first;
-	block->bytes = h.bytes;
+	block->directory = (uint64_t)(uintptr_t)h.directory;
 	block->words = (uint64_t)(uintptr_t)h.words;
 	block->sites = (uint64_t)(uintptr_t)h.sites;
-	block->byte_words = (uint64_t)(uintptr_t)h.byte_words;
+	block->pages = (uint64_t)(uintptr_t)h.pages;
+	block->bytes = (uint64_t)(uintptr_t)h.bytes;
 	block->byte_sites = (uint64_t)(uintptr_t)h.byte_sites;
 	block->tables = (uint64_t)(uintptr_t)h.tables;
 }

@@ -18,6 +18,8 @@
 #include "race/shadow.h"
 #include "shadow/machine.h"
 
+#include "shadow/hirace_table.h"
+
 #include <string.h>
 
 #define RT(field) inst_num((int64_t)offsetof(struct race_rt, field))
@@ -86,6 +88,12 @@ static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 		inst_emit(cx, top, "no_table", NT, H(inst_reg(cx, k->table)));
 }
 
+static void end_skip(struct kernel *k, struct ptx_label *over, struct ptx_stmt *at)
+{
+	if (over)
+		inst_emit_label(k->cx, at, over);
+}
+
 /* ---- accesses -------------------------------------------------------------------------------- */
 
 /* The address as a register of so many bits: that for nothing where the guard is false. */
@@ -137,7 +145,7 @@ static void put_sync(struct kernel *k, struct ptx_opnd at, uint32_t op, struct p
 	struct inst_ctx *cx = k->cx;
 
 	inst_emit(cx, where, "sync", T(inst_num(op)),
-		  H(inst_reg(cx, k->me), inst_reg(cx, k->stamps), inst_reg(cx, k->table), at));
+		  H(inst_reg(cx, k->me), inst_reg(cx, k->stamps), at));
 }
 
 /* Release stamps beside a strong access; `at` is a generic address. */
@@ -158,17 +166,124 @@ static void order_access(struct kernel *k, const struct inst_event *e, struct pt
 			 e->stmt->next);
 }
 
+/* ---- the fast path --------------------------------------------------------------------------- */
+
+#define FAST_WORDS 4u /* of an access; more are called */
+
+/* Has the access of a word whose state stays `state` nothing to do, whoever made the word? */
+static bool is_kept_by_all(const uint8_t *table, uint32_t state, uint32_t access)
+{
+	for (uint32_t sync = 0; sync < SHADOW_SYNCS; sync++)
+		for (uint32_t rel = 0; rel < SHADOW_RELATIONS; rel++)
+			if (!(table[shadow_entry(state, access, sync, rel)] & SHADOW_KEEP))
+				return false;
+	return true;
+}
+
+/* What the machine does with an access of this kind, as the templates want it. */
+struct fast {
+	uint32_t own;	/* states of its own words that stay: a bit for each */
+	uint32_t all;	/* the state that stays whoever made the word; 32: there is none */
+	uint32_t fresh; /* the state behind a first access */
+};
+
+static struct fast fast_of(uint32_t access)
+{
+	static const uint8_t table[SHADOW_TABLE_SIZE] = SHADOW_TABLE_ENTRIES;
+	struct fast f = {.all = 32};
+
+	for (uint32_t s = 0; s < SHADOW_STATES; s++) {
+		if (s == SHADOW_INIT || s == SHADOW_RACE)
+			continue;
+		if (table[shadow_entry(s, access, SHADOW_SYNC_U, SHADOW_SELF)] & SHADOW_KEEP)
+			f.own |= 1u << s;
+		if (is_kept_by_all(table, s, access))
+			f.all = s;
+	}
+	f.fresh =
+		table[shadow_entry(SHADOW_INIT, access, SHADOW_SYNC_U, SHADOW_SELF)] & SHADOW_NEXT;
+	return f;
+}
+
+/* The words of a plain access, counted; 0: it is called. */
+static unsigned fast_words(const struct kernel *k, const struct inst_event *e)
+{
+	unsigned n = 0;
+
+	if (e->space != INST_IN_GLOBAL || k->ev.has_narrow || e->narrow || e->maybe)
+		return 0;
+	if (e->strength != RACE_WEAK && !e->writes)
+		return 0; /* a strong load is looked at only */
+	while (n < 8 && e->sure >> n & 1u)
+		n++;
+	return n <= FAST_WORDS && !(e->sure >> n) ? n : 0;
+}
+
+#define LAUNCH_BITS  inst_num((int64_t)SHADOW_LAUNCH_LAST << SHADOW_LAUNCH_AT)
+#define BLOCK(field) inst_num((int64_t)offsetof(struct race_history, field))
+
+static void put_fast(struct kernel *k, const struct inst_event *e, unsigned words,
+		     struct ptx_opnd me, struct ptx_opnd at, struct ptx_label *over)
+{
+	struct inst_ctx *cx = k->cx;
+	uint32_t access = e->writes ? SHADOW_W : SHADOW_R;
+	struct ptx_label *cold = ptx_new_label(cx->m, cx->f);
+	struct ptx_opnd word = inst_fresh(cx, PTX_TYPE_B64);
+
+	if (e->strength != RACE_WEAK)
+		access = e->scope == RACE_SCOPE_CTA ? SHADOW_BA : SHADOW_GA;
+	const struct fast f = fast_of(access);
+	inst_emit(cx, e->stmt, "fast_begin",
+		  T(cx->k, BLOCK(directory), inst_num(RACE_HISTORY_PIECE_BITS - 3u),
+		    inst_num((int64_t)(RACE_HISTORY_PIECES - 1u) << 3),
+		    inst_num((int64_t)(RACE_HISTORY_PIECE - 4u))),
+		  H(me, at, word, ptx_opnd_label(over), ptx_opnd_label(cold)));
+	for (unsigned i = 0; i < words; i++) {
+		if (k->has_stamps)
+			inst_emit(cx, e->stmt, "fast_word",
+				  T(inst_num(8 * i), inst_num(f.own), inst_num(f.all), LAUNCH_BITS,
+				    inst_num(SHADOW_NEXT)),
+				  H(me, word, ptx_opnd_label(cold)));
+		else
+			inst_emit(cx, e->stmt, "fast_word_fresh",
+				  T(cx->k, BLOCK(sites), inst_num(8 * i), inst_num(f.own),
+				    inst_num(f.all), LAUNCH_BITS, inst_num(SHADOW_NEXT),
+				    inst_num(RACE_ACTOR_ASIDE), inst_num(f.fresh)),
+				  H(me, at, word, ptx_opnd_label(cold)));
+	}
+	inst_emit(cx, e->stmt, "fast_end", NT, H(ptx_opnd_label(over)));
+	inst_emit_label(cx, e->stmt, cold);
+}
+
+/* The thread's word, or 0 where the access doesn't happen. */
+static struct ptx_opnd actor_of(struct kernel *k, const struct inst_event *e)
+{
+	struct inst_ctx *cx = k->cx;
+	struct ptx_opnd me = inst_reg(cx, k->me);
+
+	if (e->stmt->pred == PTX_NO_REG)
+		return me;
+	struct ptx_opnd to = inst_fresh(cx, PTX_TYPE_B64);
+	inst_emit(cx, e->stmt, e->stmt->is_pred_not ? "actor_unless" : "actor_if", NT,
+		  H(to, me, inst_reg(cx, e->stmt->pred)));
+	return to;
+}
+
 static void put_access(struct kernel *k, const struct inst_event *e)
 {
 	struct inst_ctx *cx = k->cx;
 	struct ptx_opnd me = inst_reg(cx, k->me), stamps = inst_reg(cx, k->stamps);
 	struct ptx_opnd table = inst_reg(cx, k->table), guard = inst_none();
-	struct ptx_str what = what_of(k, e);
 	struct ptx_opnd at = address_of(k, e, e->space == INST_IN_SHARED ? 32 : 64);
 
 	if (e->stmt->pred != PTX_NO_REG)
 		guard = inst_sense(inst_reg(cx, e->stmt->pred), !e->stmt->is_pred_not);
 	inst_emit(cx, e->stmt, "count", NT, H(inst_reg(cx, k->cnt), guard));
+	unsigned words = fast_words(k, e);
+	struct ptx_label *over = words ? ptx_new_label(cx->m, cx->f) : NULL;
+	if (words)
+		put_fast(k, e, words, actor_of(k, e), at, over);
+	struct ptx_str what = what_of(k, e); /* behind other numbers: they share a buffer */
 	switch (e->space) {
 	case INST_IN_GLOBAL:
 		inst_emit(cx, e->stmt, "access_global", T(what), H(me, stamps, at));
@@ -181,6 +296,7 @@ static void put_access(struct kernel *k, const struct inst_event *e)
 		inst_emit(cx, e->stmt, "access_generic", T(what), H(me, stamps, table, at));
 		break;
 	}
+	end_skip(k, over, e->stmt);
 	if (!k->has_stamps || e->strength == RACE_WEAK)
 		return;
 	if (e->space == INST_IN_SHARED) {
@@ -205,12 +321,6 @@ static struct ptx_label *skip_unless(struct kernel *k, const struct ptx_stmt *s,
 	inst_emit(cx, at, "unless", NT,
 		  H(inst_sense(inst_reg(cx, s->pred), s->is_pred_not), ptx_opnd_label(over)));
 	return over;
-}
-
-static void end_skip(struct kernel *k, struct ptx_label *over, struct ptx_stmt *at)
-{
-	if (over)
-		inst_emit_label(k->cx, at, over);
 }
 
 static void put_around(struct kernel *k, const struct inst_event *e)

@@ -8,6 +8,7 @@
 #include "history.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "race/layout/guard.h"
@@ -27,22 +28,29 @@ bool history_begin(struct history *h, struct cpu_machine *m, struct race_history
 	uint64_t first, bytes;
 
 	cpu_mem_region(m, &first, &bytes);
-	h->bytes[0] = bytes * 2;
-	h->bytes[1] = bytes;
-	h->bytes[2] = bytes * 8;
-	h->bytes[3] = bytes * 4;
+	const uint64_t blocks = bytes / RACE_HISTORY_PIECE + 64;
+	h->bytes[0] = blocks * RACE_HISTORY_BLOCK_BYTES;
+	h->bytes[1] = h->bytes[0] / 2;
+	h->bytes[2] = blocks * RACE_HISTORY_PAGES * RACE_HISTORY_PAGE_BYTES;
+	h->bytes[3] = h->bytes[2] / 2;
 	h->bytes[4] = sizeof(struct race_history_tables);
+	h->bytes[5] = RACE_HISTORY_PIECES * 8;
+	h->bytes[6] = blocks * RACE_HISTORY_PAGES * 8;
 	for (unsigned i = 0; i < HISTORY_PARTS; i++)
 		if (!(h->part[i] = zeroes(m, h->bytes[i])))
 			return false;
+	struct race_history_tables *t = h->part[4];
+	memset(t->parts, 0xff, sizeof(t->parts));
+	t->words.limit = blocks;
+	t->bytes.limit = blocks * RACE_HISTORY_PAGES;
 	block->knobs.rt = runtime;
-	block->first = first;
-	block->bytes = bytes;
 	block->words = (uint64_t)(uintptr_t)h->part[0];
 	block->sites = (uint64_t)(uintptr_t)h->part[1];
-	block->byte_words = (uint64_t)(uintptr_t)h->part[2];
+	block->bytes = (uint64_t)(uintptr_t)h->part[2];
 	block->byte_sites = (uint64_t)(uintptr_t)h->part[3];
-	block->tables = (uint64_t)(uintptr_t)h->part[4];
+	block->tables = (uint64_t)(uintptr_t)t;
+	block->directory = (uint64_t)(uintptr_t)h->part[5];
+	block->pages = (uint64_t)(uintptr_t)h->part[6];
 	return true;
 }
 

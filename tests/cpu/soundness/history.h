@@ -6,7 +6,7 @@
 
 #include "cpu/cpu.h"
 
-#define HISTORY_PARTS 5u
+#define HISTORY_PARTS 7u
 
 struct race_history;
 struct race_guard;

@@ -1,0 +1,411 @@
+/*
+ * history.c - the history words of detector hirace on a GPU: one set for each context.
+ *
+ * The pools of words are address space of the driver (cuMemAddressReserve); memory is put behind
+ * them from the bottom up, as much as the pieces of address space need that the program has
+ * allocated, and SPARE_PIECES for memory that nobody announces (the device's heap, memory of other
+ * processes). Which piece gets which block is decided on the device, by the first access to it
+ * (race/shadow.h), so that no allocation call waits for anything here: it sets a bit for each new
+ * piece. The directory's address space is 512 MiB. Memory lies behind the parts of it in which the
+ * process has mappings; one page of zeroes stands for all others, and the device knows which is
+ * which (race_history_tables.parts).
+ *
+ * Launch numbers last for 1,023 launches. Before that, when nothing runs, all words are set to 0 (a
+ * sweep); the launch that comes next waits for up to SWEEP_WAIT_US so that nothing does. Where that
+ * never happens, later launches step aside and are counted. What release stamps left beside
+ * locations is cleared before a launch that finds the context idle.
+ *
+ * The program's own needs come first. An allocation that would not find enough memory beside the
+ * pools gets theirs: they are swept and shrink, and don't grow again.
+ *
+ * Misses: memory of pieces that got no block, which the footer counts; pairs of two launches.
+ * Costs: 6 MiB and 2 MiB for each part of the directory, 2 bytes for each byte of tracked memory (3
+ * with --both-sides), 12 for each that kernels access by bytes or halfwords.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "agent/history.h"
+
+/* Whose launch this thread is in: history words may come to be in the middle of it. */
+static __thread struct agent_history *begun;
+static uint64_t static_bytes; /* of the variables of all modules; atomic */
+
+static bool has_functions(void)
+{
+	return agent_driver.mem_address_reserve && agent_driver.mem_create &&
+	       agent_driver.mem_release && agent_driver.mem_map && agent_driver.mem_unmap &&
+	       agent_driver.mem_set_access && agent_driver.mem_get_info &&
+	       agent_driver.device_get_attribute && agent_driver.ctx_record_event &&
+	       agent_driver.stream_wait_event && agent_driver.memset_d32_async &&
+	       agent_driver.event_record;
+}
+
+/* ---- when nothing runs ----------------------------------------------------------------------- */
+
+/* Is the context idle within so many microseconds? Inside a guard, no launch under way. */
+static bool becomes_idle(const struct agent_history *h, uint64_t us)
+{
+	static const struct timespec pause = {.tv_nsec = 20000};
+	uint64_t end = agent_now_ns() + us * 1000u;
+	CUevent event;
+	CUresult r;
+
+	if (__atomic_load_n(&agent.captures, __ATOMIC_RELAXED) ||
+	    agent_driver.event_create(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
+		return false;
+	r = agent_driver.ctx_record_event(h->context, event);
+	while (r == CUDA_SUCCESS) {
+		r = agent_driver.event_query(event);
+		if (r != CUDA_ERROR_NOT_READY)
+			break;
+		if (agent_now_ns() > end)
+			break;
+		if (us > CLEAR_WAIT_US)
+			nanosleep(&pause, NULL);
+		r = CUDA_SUCCESS;
+	}
+	if (agent_driver.event_destroy)
+		agent_driver.event_destroy(event);
+	return r == CUDA_SUCCESS;
+}
+
+static CUresult clear_stamps(struct agent_history *h)
+{
+	size_t sides = offsetof(struct race_history_tables, sides);
+	size_t flag = offsetof(struct race_history_tables, is_ordered);
+	CUresult r =
+		agent_pool_fill(h, h->tables + sides, sizeof(struct race_history_tables) - sides);
+
+	__atomic_store_n(h->ordered, 0, __ATOMIC_RELAXED);
+	return r == CUDA_SUCCESS ? agent_pool_fill(h, h->tables + flag, sizeof(uint32_t)) : r;
+}
+
+static CUresult clear_pool(struct agent_history *h, struct pool *p)
+{
+	uint64_t zero = 0, bytes = p->words.mapped;
+	CUresult r = CUDA_SUCCESS;
+
+	if (bytes)
+		r = agent_pool_fill(h, p->words.at, bytes);
+	if (r == CUDA_SUCCESS && p->beside.mapped)
+		r = agent_pool_fill(h, p->beside.at, p->beside.mapped);
+	if (r == CUDA_SUCCESS)
+		r = agent_pool_write(
+			h, h->tables + p->counts_at + offsetof(struct race_history_pool, used),
+			&zero, sizeof(zero));
+	p->used = 0;
+	return r;
+}
+
+/* All words as if nobody had accessed anything; the context is idle. The launches' table comes
+ * last: until then numbers count as taken. */
+static bool sweep(struct agent_history *h)
+{
+	return agent_pool_clear_directory(h) == CUDA_SUCCESS &&
+	       agent_pool_fill(h, h->pages, h->pages_room) == CUDA_SUCCESS &&
+	       clear_pool(h, &h->words) == CUDA_SUCCESS &&
+	       clear_pool(h, &h->bytes) == CUDA_SUCCESS && clear_stamps(h) == CUDA_SUCCESS &&
+	       agent_pool_fill(h, h->tables,
+			       sizeof(((struct race_history_tables *)NULL)->launches)) ==
+		       CUDA_SUCCESS;
+}
+
+/* ---- who works on the pools ------------------------------------------------------------------ */
+
+/* The lock is held. Alone with the pools, and no launch under way but the caller's; false: another
+ * thread's call doesn't end. */
+static bool begin_work(struct agent_history *h)
+{
+	struct timespec deadline = agent_deadline(LAUNCH_WAIT_S);
+
+	h->is_busy = true;
+	while (h->launching)
+		if (!agent_wait(&deadline))
+			break;
+	if (!h->launching)
+		return true;
+	h->tried = h->since;
+	h->is_busy = false;
+	pthread_cond_broadcast(&agent.changed);
+	return false;
+}
+
+static void end_work(struct agent_history *h)
+{
+	h->is_busy = false;
+	pthread_cond_broadcast(&agent.changed);
+}
+
+static void wait_for_others(struct agent_history *h)
+{
+	struct timespec deadline = agent_deadline(10 * LAUNCH_WAIT_S);
+
+	while (h->is_busy && agent_wait(&deadline))
+		;
+}
+
+/* Pieces that the program may touch. */
+static uint64_t pieces_of(const struct agent_history *h)
+{
+	return h->pieces + __atomic_load_n(&static_bytes, __ATOMIC_RELAXED) / RACE_HISTORY_PIECE;
+}
+
+static bool wants_growth(const struct agent_history *h)
+{
+	return !h->is_capped && (h->words.limit < pieces_of(h) + SPARE_PIECES / 2 ||
+				 h->words.limit < h->words.used + SPARE_PIECES / 2 ||
+				 h->bytes.limit < h->bytes.used + SPARE_PAGES / 2);
+}
+
+static bool wants_sweep(const struct agent_history *h)
+{
+	return h->since >= SWEEP_FROM && (!h->tried || h->since >= h->tried + SWEEP_EVERY);
+}
+
+/* What is to be done before a launch. Inside a guard, alone. */
+static void work(struct agent_history *h, bool has_to_sweep, uint64_t pieces)
+{
+	uint64_t need = pieces > h->words.used ? pieces : h->words.used;
+
+	if (has_to_sweep) {
+		if (becomes_idle(h, SWEEP_WAIT_US) && sweep(h))
+			h->since = h->tried = 0;
+		else
+			h->tried = h->since;
+	} else if (__atomic_load_n(h->ordered, __ATOMIC_RELAXED) &&
+		   becomes_idle(h, CLEAR_WAIT_US)) {
+		(void)clear_stamps(h);
+	}
+	/* All taken: by memory that no call announced. */
+	if (h->words.used && h->words.used >= h->words.limit)
+		need *= 2;
+	need += SPARE_PIECES;
+	if (!h->is_capped && h->words.limit < need)
+		agent_pool_grow(h, &h->words, need - h->words.limit);
+	need = 2 * h->bytes.used + SPARE_PAGES;
+	if (!h->is_capped && h->bytes.limit < need)
+		agent_pool_grow(h, &h->bytes, need - h->bytes.limit);
+	if (h->unseen != h->unseen_set &&
+	    agent_pool_write(h, h->tables + offsetof(struct race_history_tables, unseen),
+			     &h->unseen, sizeof(h->unseen)) == CUDA_SUCCESS)
+		h->unseen_set = h->unseen;
+}
+
+/* ------------------------------------------------------------------------ */
+
+struct agent_history *agent_history_new(CUcontext context, CUdevice device, CUstream stream,
+					struct race_region *region, CUdeviceptr records)
+{
+	struct agent_history *h = NULL;
+	const char *what = "";
+	CUresult r = CUDA_ERROR_NOT_SUPPORTED;
+
+	if (has_functions())
+		h = calloc(1, sizeof(*h));
+	if (h) {
+		h->context = context;
+		h->device = device;
+		h->stream = stream;
+		h->ordered = &region->ordered;
+		h->seen = mmap(NULL, RACE_HISTORY_PIECES / 8, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (h->seen == MAP_FAILED)
+			h->seen = NULL;
+		r = h->seen ? agent_pool_build(h, records + RACE_REGION_ORDERED, &what)
+			    : CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	if (r == CUDA_SUCCESS)
+		return h;
+	race_shm_note("no memory for the words of --detector=hirace (%.40s: error %d); it checks "
+		      "nothing in context %u",
+		      what, (int)r, region->context);
+	return NULL;
+}
+
+void agent_history_fill(const struct agent_history *h, struct race_history *block)
+{
+	block->directory = h->directory;
+	block->words = h->words.words.at;
+	block->sites = h->words.beside.room ? h->words.beside.at : 0;
+	block->pages = h->pages;
+	block->bytes = h->bytes.words.at;
+	block->byte_sites = h->bytes.beside.room ? h->bytes.beside.at : 0;
+	block->tables = h->tables;
+}
+
+void agent_history_static(uint64_t bytes)
+{
+	__atomic_fetch_add(&static_bytes, bytes + RACE_HISTORY_PIECE, __ATOMIC_RELAXED);
+}
+
+void agent_history_memory(struct agent_history *h, uint64_t at, uint64_t bytes)
+{
+	if (!h || !bytes || at >> RACE_HISTORY_ADDRESS_BITS)
+		return;
+	uint64_t first = at / RACE_HISTORY_PIECE, last = (at + bytes - 1) / RACE_HISTORY_PIECE;
+
+	agent_lock();
+	for (uint64_t i = first; i <= last && i < RACE_HISTORY_PIECES; i++) {
+		uint64_t bit = 1ull << i % 64;
+		h->pieces += !(h->seen[i / 64] & bit);
+		h->seen[i / 64] |= bit;
+	}
+	agent_unlock();
+}
+
+void agent_history_unseen(struct agent_history *h, uint32_t who)
+{
+	if (!h)
+		return;
+	agent_lock();
+	h->unseen |= who;
+	agent_unlock();
+}
+
+void agent_history_request(struct agent_history *h, uint64_t bytes)
+{
+	struct agent_guard g;
+	bool is_mine = false;
+
+	if (!h || bytes < LARGE_REQUEST)
+		return;
+	agent_enter(&g);
+	uint64_t free = agent_pool_free_bytes();
+	agent_leave(&g);
+	if (free >= bytes + KEEP_FREE)
+		return;
+	agent_lock();
+	wait_for_others(h);
+	if (!h->is_busy && h->nchunks)
+		is_mine = begin_work(h);
+	agent_unlock();
+	if (!is_mine)
+		return;
+	agent_enter(&g);
+	h->is_capped = true;
+	if (becomes_idle(h, 10 * SWEEP_WAIT_US) && sweep(h)) {
+		h->since = h->tried = 0;
+		agent_pool_shrink(h, bytes + KEEP_FREE);
+		race_shm_note("memory of the GPU is short: history words of --detector=hirace "
+			      "keep %llu MiB, and the accesses beyond them go unchecked",
+			      (unsigned long long)(h->words.words.mapped / MIB));
+	}
+	agent_leave(&g);
+	agent_lock();
+	end_work(h);
+	agent_unlock();
+}
+
+void agent_history_launch_begin(struct agent_history *h, uint64_t kernels)
+{
+	bool has_to_sweep, wants, is_mine = false;
+	struct agent_guard g;
+	uint64_t pieces;
+
+	begun = h;
+	if (!h)
+		return;
+	agent_lock();
+	wait_for_others(h);
+	has_to_sweep = wants_sweep(h);
+	wants = wants_growth(h) || h->unseen != h->unseen_set ||
+		__atomic_load_n(h->ordered, __ATOMIC_RELAXED);
+	if (!h->is_busy && (has_to_sweep || (wants && !h->launching)))
+		is_mine = begin_work(h);
+	pieces = pieces_of(h);
+	agent_unlock();
+	if (is_mine) {
+		agent_enter(&g);
+		work(h, has_to_sweep, pieces);
+		agent_leave(&g);
+	}
+	agent_lock();
+	if (is_mine)
+		end_work(h);
+	h->since += kernels;
+	h->launching++;
+	agent_unlock();
+}
+
+void agent_history_launch_end(void)
+{
+	struct agent_history *h = begun;
+
+	begun = NULL;
+	if (!h)
+		return;
+	agent_lock();
+	h->launching -= h->launching > 0;
+	if (!h->launching && h->is_busy)
+		pthread_cond_broadcast(&agent.changed);
+	agent_unlock();
+}
+
+void agent_history_graph_begin(struct agent_history *h, CUgraphExec exec, CUstream stream)
+{
+	static const uint32_t parts = 1u << 24; /* of the key, see race_history_key() */
+	CUdeviceptr at;
+	CUevent last;
+	bool is_good;
+	uint32_t n;
+
+	if (!h)
+		return;
+	is_good = agent_graph_begin(exec, &last);
+	n = __atomic_add_fetch(&h->epochs, 1, __ATOMIC_RELAXED) % parts;
+	at = h->tables + offsetof(struct race_history_tables, epoch);
+	if (is_good && last)
+		is_good = agent_driver.stream_wait_event(stream, last, 0) == CUDA_SUCCESS;
+	if (is_good)
+		is_good = agent_driver.memset_d32_async(at, n, 1, stream) == CUDA_SUCCESS;
+	if (!is_good && !h->is_blind) {
+		uint32_t unseen = h->unseen | RACE_HISTORY_BLIND;
+		h->is_blind = true;
+		agent_history_unseen(h, RACE_HISTORY_BLIND);
+		(void)agent_pool_write(h, h->tables + offsetof(struct race_history_tables, unseen),
+				       &unseen, sizeof(unseen));
+		race_shm_note("a graph has conditional nodes, or was made unseen: "
+			      "--detector=hirace checks nothing from here on");
+	}
+}
+
+void agent_history_graph_end(struct agent_history *h, CUgraphExec exec, CUstream stream)
+{
+	CUevent last;
+
+	if (!h)
+		return;
+	if (agent_driver.event_create(&last, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS ||
+	    agent_driver.event_record(last, stream) != CUDA_SUCCESS)
+		last = NULL;
+	agent_graph_end(exec, last);
+}
+
+void agent_history_snapshot(struct agent_history *h, struct race_region *region)
+{
+	struct {
+		uint64_t threads_aside, accesses_aside;
+		struct race_history_pool words, bytes;
+	} now;
+	const size_t at = offsetof(struct race_history_tables, threads_aside);
+
+	_Static_assert(offsetof(struct race_history_tables, words) ==
+			       offsetof(struct race_history_tables, threads_aside) + 16,
+		       "read in one piece");
+	_Static_assert(offsetof(struct race_history_tables, bytes) ==
+			       offsetof(struct race_history_tables, words) + 16,
+		       "read in one piece");
+	if (!h || agent_pool_read(h, &now, h->tables + at, sizeof(now)) != CUDA_SUCCESS)
+		return;
+	region->threads_aside = now.threads_aside;
+	region->accesses_aside = now.accesses_aside;
+	agent_lock();
+	h->words.used = now.words.used;
+	h->bytes.used = now.bytes.used;
+	agent_unlock();
+}

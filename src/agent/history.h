@@ -1,0 +1,91 @@
+/*
+ * history.h - inside src/agent: the history words of one context, for history.c and pool.c.
+ */
+#ifndef COLLIDER_AGENT_HISTORY_H
+#define COLLIDER_AGENT_HISTORY_H
+
+#include "agent/agent.h"
+#include "race/shadow.h"
+
+#define MIB	      (1ull << 20)
+#define GRAIN	      (2 * MIB) /* of mappings; every GPU's granularity divides it */
+#define SPARE_PIECES  16u
+#define SPARE_PAGES   64u
+#define KEEP_FREE     (256 * MIB) /* of the card's memory, for the program */
+#define SWEEP_FROM    (RACE_HISTORY_LAUNCHES / 2u)
+#define SWEEP_EVERY   32u /* launches between two tries */
+#define SWEEP_WAIT_US 200000u
+#define CLEAR_WAIT_US 50u
+#define LAUNCH_WAIT_S 2
+#define LARGE_REQUEST (32 * MIB) /* smaller ones find room in what is kept free */
+#define PART_BITS     (RACE_HISTORY_ADDRESS_BITS - 8u)
+#define PARTS	      RACE_HISTORY_PARTS
+#define PART_BYTES    (RACE_HISTORY_PIECES * 8u / PARTS)
+#define POOL_CHUNKS   4096u
+#define LOW_PARTS     4u /* memory of pools lies there */
+
+/* Address space with memory behind its first `mapped` bytes. */
+struct area {
+	CUdeviceptr at;
+	uint64_t room, mapped;
+};
+
+/* A pool: its words, what lies beside them, and how many units have memory. */
+struct pool {
+	struct area words, beside; /* beside.room 0: there is none */
+	uint64_t unit;		   /* bytes of words */
+	uint64_t limit;		   /* units that the device may take */
+	uint64_t used;		   /* taken, when last looked at */
+	size_t counts_at;	   /* of its struct race_history_pool in the tables */
+};
+
+struct chunk {
+	CUmemGenericAllocationHandle handle;
+	struct area *area;
+	uint64_t bytes;
+};
+
+struct agent_history {
+	CUcontext context;
+	CUstream stream;
+	CUdevice device;
+	CUdeviceptr tables;
+	CUdeviceptr directory;
+	CUdeviceptr pages;
+	uint64_t pages_room;
+	struct pool words, bytes;
+	uint32_t parts[PARTS / 32]; /* with memory of their own */
+	struct chunk chunks[POOL_CHUNKS];
+	uint32_t nchunks;
+	uint32_t epochs; /* launches of graphs; atomic */
+	bool is_blind;
+	uint32_t *ordered; /* in the shared file: the device set it */
+
+	/* Under the agent's lock. */
+	uint64_t pieces;     /* of the program's allocations, so far */
+	uint64_t *seen;	     /* a bit for each */
+	uint64_t since;	     /* launches since the last sweep */
+	uint64_t tried;	     /* `since` at the last try */
+	uint32_t launching;  /* calls under way that launch */
+	bool is_busy;	     /* a thread changes the pools; launches wait */
+	bool is_capped;	     /* memory is short: they don't grow */
+	uint32_t unseen;     /* RACE_HISTORY_*_ORDERS */
+	uint32_t unseen_set; /* what the tables have */
+};
+
+/* ---- pool.c: memory behind the pools; all inside a guard ------------------------------- */
+
+CUresult agent_pool_fill(struct agent_history *h, CUdeviceptr at, uint64_t bytes);
+CUresult agent_pool_write(struct agent_history *h, CUdeviceptr at, const void *p, size_t bytes);
+CUresult agent_pool_read(struct agent_history *h, void *p, CUdeviceptr at, size_t bytes);
+uint64_t agent_pool_free_bytes(void);
+/* Address space and the first memory; `what` names the call that failed. */
+CUresult agent_pool_build(struct agent_history *h, CUdeviceptr ordered, const char **what);
+/* Sets the directory's own parts to 0. */
+CUresult agent_pool_clear_directory(struct agent_history *h);
+/* So many units more, if the card has them; the limit follows what came. */
+void agent_pool_grow(struct agent_history *h, struct pool *p, uint64_t units);
+/* Gives memory back until `bytes` are free; swept, the context idle. */
+void agent_pool_shrink(struct agent_history *h, uint64_t bytes);
+
+#endif

@@ -1,0 +1,127 @@
+/*
+ * memory.c - which memory the program gets: for the history words of detector hirace.
+ *
+ * Called beside callback.c at entry and exit of the driver's functions that allocate, in every
+ * flavour: linear, pitched, managed, stream-ordered, from pools, by mapping, in graphs. The words
+ * of what is got are prepared before the next launch (history.c). Memory that host code shares with
+ * kernels is a way to order threads that nobody follows (RACE_HISTORY_HOST_ORDERS).
+ *
+ * Misses: memory of other processes and of other APIs. Costs: a search among a dozen rows for each
+ * call that is subscribed to, and a bit for each 2 MiB; without a module with hirace nothing more.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <cupti.h>
+
+#include "agent/agent.h"
+#include "race/shadow.h"
+
+enum way { LINEAR, MANAGED, ROWS, MAPPED, NODE, HOST, HEAP };
+
+#define ID(f) CUPTI_DRIVER_TRACE_CBID_##f
+#define ROW(f, way)                                                                                \
+	{                                                                                          \
+		ID(f), way                                                                         \
+	}
+#define BOTH(f, way)                                                                               \
+	{ID(f), way},                                                                              \
+	{                                                                                          \
+		ID(f##_ptsz), way                                                                  \
+	}
+#define PARAMS(f)     ((const f##_params *)d->functionParams)
+#define IS_EXIT(d)    ((d)->callbackSite == CUPTI_API_EXIT)
+#define HAS_FAILED(d) (*(const CUresult *)(d)->functionReturnValue != CUDA_SUCCESS)
+
+static const struct {
+	CUpti_CallbackId id;
+	enum way way;
+} rows[] = {
+	ROW(cuMemAlloc_v2, LINEAR),
+	BOTH(cuMemAllocAsync, LINEAR),
+	BOTH(cuMemAllocFromPoolAsync, LINEAR),
+	ROW(cuMemAllocManaged, MANAGED),
+	ROW(cuMemAllocPitch_v2, ROWS),
+	ROW(cuMemMap, MAPPED),
+	ROW(cuGraphAddMemAllocNode, NODE),
+	ROW(cuMemHostAlloc, HOST),
+	ROW(cuMemAllocHost_v2, HOST),
+	ROW(cuMemHostRegister_v2, HOST),
+	ROW(cuCtxSetLimit, HEAP),
+};
+
+/* How much is asked for. */
+static uint64_t bytes_of(enum way way, const CUpti_CallbackData *d)
+{
+	const cuMemAllocPitch_v2_params *p = d->functionParams;
+
+	switch (way) {
+	case LINEAR: /* the parameters of all these begin alike */
+	case MANAGED:
+		return PARAMS(cuMemAlloc_v2)->bytesize;
+	case ROWS:
+		return (IS_EXIT(d) ? *p->pPitch : p->WidthInBytes) * p->Height;
+	case MAPPED:
+		return IS_EXIT(d) ? PARAMS(cuMemMap)->size : 0;
+	case NODE:
+		return IS_EXIT(d) ? PARAMS(cuGraphAddMemAllocNode)->nodeParams->bytesize : 0;
+	default:
+		return 0;
+	}
+}
+
+/* Where it is, at the call's end. */
+static uint64_t address_of(enum way way, const CUpti_CallbackData *d)
+{
+	switch (way) {
+	case LINEAR:
+	case MANAGED:
+	case ROWS:
+		return *PARAMS(cuMemAlloc_v2)->dptr;
+	case MAPPED:
+		return PARAMS(cuMemMap)->ptr;
+	case NODE:
+		return PARAMS(cuGraphAddMemAllocNode)->nodeParams->dptr;
+	default:
+		return 0;
+	}
+}
+
+static void on_call(enum way way, const CUpti_CallbackData *d)
+{
+	struct agent_context *c;
+	uint64_t bytes;
+
+	if (IS_EXIT(d) && HAS_FAILED(d))
+		return;
+	if (way == HEAP) {
+		if (IS_EXIT(d) && PARAMS(cuCtxSetLimit)->limit == CU_LIMIT_MALLOC_HEAP_SIZE)
+			agent_history_static(PARAMS(cuCtxSetLimit)->value);
+		return;
+	}
+	c = agent_context_get(d->context);
+	if (!c)
+		return;
+	bytes = bytes_of(way, d);
+	if (IS_EXIT(d))
+		agent_context_memory(c, address_of(way, d), bytes);
+	else
+		agent_history_request(agent_context_history(c), bytes);
+	if (way == MANAGED || way == HOST)
+		agent_context_unseen(c, RACE_HISTORY_HOST_ORDERS);
+}
+
+/* ------------------------------------------------------------------------ */
+
+void agent_memory_enable(agent_enable_fn *enable, void *arg)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		enable(arg, rows[i].id);
+}
+
+void agent_memory_call(uint32_t id, const void *data)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].id == id)
+			on_call(rows[i].way, data);
+}
