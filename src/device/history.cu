@@ -641,7 +641,8 @@ DEV_FN uint32_t dev_read_bits(uint64_t at, uint32_t words)
 	return bits;
 }
 
-/* `op` is a set of RACE_SYNC_*, with the words of a strong read from bit 16 on. at: generic. */
+/* `op` is a set of RACE_SYNC_*, with the shape of a strong access, whose elements are operations each.
+ * at: generic. */
 extern "C" __device__ __noinline__ void
 __collider_history_sync(uint64_t me, uint64_t stamps, uint64_t at, uint32_t op)
 {
@@ -653,11 +654,16 @@ __collider_history_sync(uint64_t me, uint64_t stamps, uint64_t at, uint32_t op)
 		shadow_fence(t);
 	if (op & RACE_SYNC_RELEASE)
 		shadow_release(t);
-	if (op & RACE_SYNC_WRITE && at)
-		dev_write(t, at, RACE_ACTOR_HAS(me));
+	if (op & RACE_SYNC_WRITE && at) {
+#pragma unroll 1
+		for (uint32_t i = 0; i < RACE_SYNC_ELEMS(op); i++)
+			dev_write(t, at + i * RACE_SYNC_WIDTH(op), RACE_ACTOR_HAS(me));
+	}
 	if (op & RACE_SYNC_READ && at) {
-		t->own.read |= dev_read_bits(at, op >> 16);
-		dev_read(t, at, op);
+		t->own.read |= dev_read_bits(at, RACE_SYNC_WORDS(op));
+#pragma unroll 1
+		for (uint32_t i = 0; i < RACE_SYNC_ELEMS(op); i++)
+			dev_read(t, at + i * RACE_SYNC_WIDTH(op), op);
 	}
 	if (op & RACE_SYNC_POST)
 		dev_arrive(t, me);

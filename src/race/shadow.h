@@ -216,7 +216,7 @@ RACE_FN uint64_t race_history_key(uint64_t grid, uint64_t epoch)
 /* race_history_tables.unseen: what may order threads of a kernel without being seen. */
 #define RACE_HISTORY_HOST_ORDERS 1u /* host code: it has memory in common with kernels */
 #define RACE_HISTORY_GRID_ORDERS 2u /* kernels that were not instrumented */
-#define RACE_HISTORY_BLIND	 4u /* launches can't be told apart: no thread gets a number */
+#define RACE_HISTORY_BLIND	 4u /* launches can't be distinguished: no thread gets a number */
 
 /* The symbol RACE_HISTORY_SYMBOL. If all are zero, checks do nothing. */
 struct race_history {
@@ -264,6 +264,11 @@ struct race_history {
 #define RACE_SYNC_SYSTEM  32u  /* its scope is .sys, or it is volatile */
 #define RACE_SYNC_POST	  64u  /* a barrier is next */
 #define RACE_SYNC_JOIN	  128u /* a barrier was just passed */
+/* Of a strong access: 4-byte words, log2 of an element's bytes, elements (0: one). */
+#define RACE_SYNC_SHAPE(words, log2, elems) ((words) << 16 | (log2) << 20 | (elems) << 24)
+#define RACE_SYNC_WORDS(op)		    ((op) >> 16 & 15u)
+#define RACE_SYNC_WIDTH(op)		    (1u << ((op) >> 20 & 15u))
+#define RACE_SYNC_ELEMS(op)		    ((op) >> 24 ? (op) >> 24 : 1u)
 
 /*
  * The 4 bytes beside a word: who left it, with 16 bits of a hash of the word, since the two are not

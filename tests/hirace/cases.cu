@@ -16,6 +16,9 @@ __device__ __align__(16) unsigned int word[4096];
 __device__ __align__(16) unsigned char byte[4096];
 __device__ __align__(16) unsigned short half[4096];
 __device__ unsigned int flag, count, lock, sink[4096];
+__device__ struct __align__(8) {
+	unsigned int v[2]; // used by one kernel, once
+} flags;
 
 __device__ __forceinline__ unsigned int me() { return blockIdx.x * blockDim.x + threadIdx.x; }
 
@@ -338,6 +341,25 @@ __global__ void message_without_fence_race()
 			;
 		__threadfence();
 		sink[0] = word[0];
+	}
+}
+// The flag is the second element of what is read: its stamp, and not the first one's, is to be joined.
+__global__ void vector_flag_quiet()
+{
+	if (me() == 0) {
+		word[1] = 1;
+		asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(&flags.v[1]), "r"(1)
+			     : "memory");
+	} else if (me() == BLOCK) {
+		unsigned int v, w;
+		do
+			asm volatile("ld.relaxed.gpu.global.v2.u32 {%0, %1}, [%2];"
+				     : "=r"(v), "=r"(w)
+				     : "l"(&flags.v[0])
+				     : "memory");
+		while (w == 0);
+		__threadfence();
+		sink[0] = word[1] + v;
 	}
 }
 __global__ void ticket_quiet()

@@ -153,16 +153,19 @@ static void order_access(struct kernel *k, const struct inst_event *e, struct pt
 {
 	bool is_release = e->strength == RACE_RELEASE || e->strength == RACE_ACQ_REL;
 	bool is_acquire = e->strength == RACE_ACQUIRE || e->strength == RACE_ACQ_REL;
-	uint32_t words = 0, all = e->sure | e->maybe;
+	uint32_t words = 0, all = e->sure | e->maybe, shape;
 
 	while (words < 8 && all >> words)
 		words++;
+	shape = RACE_SYNC_SHAPE(words, inst_log2(e->stmt->form->width),
+				(uint32_t)e->stmt->form->vec);
 	if (e->writes)
-		put_sync(k, at, RACE_SYNC_WRITE | (is_release ? RACE_SYNC_RELEASE : 0), e->stmt);
+		put_sync(k, at, RACE_SYNC_WRITE | (is_release ? RACE_SYNC_RELEASE : 0) | shape,
+			 e->stmt);
 	if (e->is_seen || is_acquire)
 		put_sync(k, at,
 			 RACE_SYNC_READ | (is_acquire ? RACE_SYNC_ACQUIRE : 0) |
-				 (e->scope == RACE_SCOPE_SYS ? RACE_SYNC_SYSTEM : 0) | words << 16,
+				 (e->scope == RACE_SCOPE_SYS ? RACE_SYNC_SYSTEM : 0) | shape,
 			 e->stmt->next);
 }
 
