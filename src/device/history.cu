@@ -641,8 +641,8 @@ DEV_FN uint32_t dev_read_bits(uint64_t at, uint32_t words)
 	return bits;
 }
 
-/* `op` is a set of RACE_SYNC_*, with the shape of a strong access, whose elements are operations each.
- * at: generic. */
+/* `op` is a set of RACE_SYNC_*, with the shape of a strong access, whose elements are operations
+ * each. at: generic. */
 extern "C" __device__ __noinline__ void
 __collider_history_sync(uint64_t me, uint64_t stamps, uint64_t at, uint32_t op)
 {
