@@ -32,7 +32,7 @@ DECLARE(cvtpack)
 		cpu_bind_float_##isa, cpu_bind_approx_##isa, cpu_bind_half_##isa,                  \
 			cpu_bind_cvt_##isa, cpu_bind_cvtpack_##isa                                 \
 	}
-#ifdef __x86_64__
+#ifdef CPU_HAS_V3
 #define BUILDS 2
 static cpu_binder *const binders[BUILDS][5] = {BINDERS(base), BINDERS(v3)};
 #else
@@ -42,7 +42,7 @@ static cpu_binder *const binders[BUILDS][5] = {BINDERS(base)};
 
 static unsigned builds(void)
 {
-#ifdef __x86_64__
+#ifdef CPU_HAS_V3
 	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? BUILDS : 1;
 #else
 	return BUILDS;
