@@ -106,9 +106,10 @@ struct cpu_site {
 	bool is_host_code; /* a load or store of host code: judge_host_site */
 	uint8_t access;	   /* enum race_access */
 	uint8_t width, vec;
-	uint8_t update;	  /* enum race_update */
-	uint8_t invented; /* elements of a load that may be read by no thread of the source */
-	bool is_noted;	  /* ... and its uses are watched */
+	uint8_t update;	   /* enum race_update */
+	uint8_t invented;  /* elements of a load that may be read by no thread of the source */
+	bool is_noted;	   /* ... and its uses are watched */
+	uint32_t npending; /* races that a use would make sure (used.c) */
 	const char *name, *file, *text;
 	uint32_t line, col, ptx_line;
 	struct race_inlined_site *frames; /* innermost first */

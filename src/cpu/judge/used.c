@@ -28,6 +28,7 @@ struct judge_trace {
 	uint32_t nregs;
 	uint64_t *used; /* bits by actor */
 	size_t words;
+	struct judge_marks *last; /* the marks looked up last: a warp runs for a while */
 	struct judge_trace *next; /* of the same load */
 };
 
@@ -67,7 +68,7 @@ struct judge_note {
 struct judge_marks {
 	struct {
 		const struct cpu_warp *warp;
-		const struct judge_trace *trace;
+		struct judge_trace *trace;
 	} key;
 	const void *frame; /* of the call that loaded: marks of another one don't count */
 	uint32_t lanes[FLOW_TRACE_REGS];
@@ -113,15 +114,21 @@ static struct judge_pending *pending_of(struct cpu_judge *x, const struct cpu_si
 static void pending_drop(struct cpu_judge *x, struct judge_pending *p)
 {
 	HASH_DEL(x->pending, p);
+	/* Sites are const to whoever asks by an access; this one is of our arena. */
+	((struct cpu_site *)(uintptr_t)p->key.load)->npending--;
 	free(p);
 }
 
 static struct judge_marks *marks_of(struct cpu_judge *x, const struct cpu_warp *w,
-				    const struct judge_trace *t)
+				    struct judge_trace *t)
 {
 	struct judge_marks key = {.key = {w, t}}, *m;
 
+	if (t->last && t->last->key.warp == w)
+		return t->last;
 	HASH_FIND(hh, x->marks, &key.key, sizeof(key.key), m);
+	if (m)
+		t->last = m;
 	return m;
 }
 
@@ -135,7 +142,7 @@ static struct judge_marked *marked_of(struct cpu_judge *x, const struct cpu_cta 
 
 /* NULL: no memory. */
 static struct judge_marks *marks_add(struct cpu_judge *x, const struct cpu_warp *w,
-				     const struct judge_trace *t)
+				     struct judge_trace *t)
 {
 	struct judge_marked *b = marked_of(x, w->cta);
 	struct judge_marks *m = calloc(1, sizeof(*m));
@@ -161,6 +168,33 @@ static struct judge_marks *marks_add(struct cpu_judge *x, const struct cpu_warp 
 
 /* ---- loads and uses -------------------------------------------------------------------------- */
 
+/* The bits of a warp's lanes, whose lane 0 is `first`. Without memory nobody has used anything. */
+static void set_used(struct judge_trace *t, uint32_t first, uint32_t mask, bool is_used)
+{
+	size_t at = first / 64;
+	uint64_t low = (uint64_t)mask << first % 64;
+	uint64_t high = first % 64 > 32 ? (uint64_t)mask >> (64 - first % 64) : 0;
+
+	if (!is_used) {
+		if (at < t->words)
+			t->used[at] &= ~low;
+		if (at + 1 < t->words)
+			t->used[at + 1] &= ~high;
+		return;
+	}
+	if (at + 1 >= t->words) {
+		size_t words = at + 64;
+		uint64_t *bits = realloc(t->used, words * sizeof(*bits));
+		if (!bits)
+			return;
+		memset(bits + t->words, 0, (words - t->words) * sizeof(*bits));
+		t->used = bits;
+		t->words = words;
+	}
+	t->used[at] |= low;
+	t->used[at + 1] |= high;
+}
+
 static void has_loaded(struct cpu_judge *x, struct judge_trace *t, const struct cpu_warp *w,
 		       uint32_t mask)
 {
@@ -176,33 +210,28 @@ static void has_loaded(struct cpu_judge *x, struct judge_trace *t, const struct 
 	for (uint32_t i = 0; i < t->nregs; i++)
 		m->lanes[i] &= ~mask;
 	m->lanes[0] |= mask;
+	set_used(t, judge_actor(w), mask, false);
+	if (!t->load->npending)
+		return;
 	CPU_EACH_LANE (l, mask) {
-		uint32_t actor = judge_actor(w) + l;
-		struct judge_pending *p = pending_of(x, t->load, actor);
-		if (actor / 64 < t->words)
-			t->used[actor / 64] &= ~(1ull << actor % 64);
+		struct judge_pending *p = pending_of(x, t->load, judge_actor(w) + l);
 		if (p)
 			pending_drop(x, p);
 	}
 }
 
-static void has_used(struct cpu_judge *x, struct judge_trace *t, uint32_t actor)
+static void has_used(struct cpu_judge *x, struct judge_trace *t, const struct cpu_warp *w,
+		     uint32_t mask)
 {
-	struct judge_pending *p = pending_of(x, t->load, actor);
-
-	if (actor / 64 >= t->words) {
-		size_t words = actor / 64 + 64;
-		uint64_t *bits = realloc(t->used, words * sizeof(*bits));
-		if (!bits)
-			return;
-		memset(bits + t->words, 0, (words - t->words) * sizeof(*bits));
-		t->used = bits;
-		t->words = words;
-	}
-	t->used[actor / 64] |= 1ull << actor % 64;
-	if (p && p->elems >> t->elem & 1) {
-		judge_pair_sure(p->pair);
-		pending_drop(x, p);
+	set_used(t, judge_actor(w), mask, true);
+	if (!t->load->npending)
+		return;
+	CPU_EACH_LANE (l, mask) {
+		struct judge_pending *p = pending_of(x, t->load, judge_actor(w) + l);
+		if (p && p->elems >> t->elem & 1) {
+			judge_pair_sure(p->pair);
+			pending_drop(x, p);
+		}
 	}
 }
 
@@ -291,9 +320,8 @@ static void take_step(struct cpu_judge *x, struct cpu_warp *w, const struct cpu_
 	if (!m || m->frame != w->base[0])
 		return;
 	uint32_t dep = dependent(w, in, st, m->lanes, mask);
-	if (st->is_last)
-		CPU_EACH_LANE (l, dep)
-			has_used(x, st->trace, judge_actor(w) + l);
+	if (st->is_last && dep)
+		has_used(x, st->trace, w, dep);
 	for (uint32_t left = st->writes; left; left &= left - 1) {
 		uint32_t *to = &m->lanes[__builtin_ctz(left)];
 		*to = (*to & ~mask) | (st->is_pure ? dep : 0);
@@ -459,6 +487,7 @@ bool judge_is_used(struct cpu_judge *x, const struct cpu_site *s, uint32_t actor
 		p->key.actor = actor;
 		p->key.load = s;
 		HASH_ADD(hh, x->pending, key, sizeof(p->key), p);
+		((struct cpu_site *)(uintptr_t)s)->npending++;
 	}
 	p->pair = pair;
 	p->elems = elems;
@@ -471,6 +500,8 @@ static void marked_drop(struct cpu_judge *x, struct judge_marked *b)
 		struct judge_marks *m = b->first;
 		b->first = m->next;
 		HASH_DEL(x->marks, m);
+		if (m->key.trace->last == m)
+			m->key.trace->last = NULL;
 		free(m);
 	}
 	HASH_DEL(x->marked, b);
