@@ -6,8 +6,8 @@
 //	_possible	a possible race, and no data race
 //	_quiet		no data race; what a lock or flag orders may be possible
 //	_clean		nothing
-// The oracle must find a race in each _race and each _possible, and none in the others. Each _race
-// has a twin that doesn't race, which comes after it. LAUNCH lists the kernels with their launches:
+// The oracle must find a race in each _race and each _possible, and none in the others. A _race has
+// a twin that doesn't race; some share one. LAUNCH lists the kernels with their launches:
 // two blocks of two warps. Values are read into `sink`, so that no load is dead.
 #include <cuda_runtime.h>
 #include <stdio.h>

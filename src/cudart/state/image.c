@@ -93,7 +93,7 @@ static struct ptx_module *prepare(struct rt_image *im, const char *file, struct 
 {
 	unsigned has = inst_detectors_of(m), wants = rt.detectors & RACE_DETECT_PUT;
 	struct inst_options opt = {
-		.sanitize = wants, .raise_target = false, .shared_room = CPU_SHARED_OPTIN};
+		.sanitize = wants, .relocatable = im->relocatable, .shared_room = CPU_SHARED_OPTIN};
 	struct inst_stats stats = {0};
 	struct base_sink sink = {0};
 	struct base_buf out = {0};
