@@ -20,6 +20,12 @@ void rt_collider_kernel(struct rt_kern *k);
  * lock is not held. */
 bool rt_collider_is_idle(unsigned device, uint64_t deadline);
 
+/* reserve.c: zeroes for a detector's tables, known to the device as its memory, until the process
+ * ends. NULL: no address space. */
+void *rt_reserve(uint64_t bytes);
+/* Releases the pages: they read as zeroes. p may be NULL. */
+void rt_clear(void *p, uint64_t bytes);
+
 /* An image can't be used: `why` for the report. The images' lock is held. */
 void rt_collider_failed(const char *why);
 /* The number of a device's region among those of the process (race_region.context). */

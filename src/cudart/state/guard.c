@@ -11,10 +11,6 @@
  *
  * Misses: memory outside of the machine's own (cudaHostRegister); pairs of two launches.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-#include <sys/mman.h>
 
 #include "cudart/state/collider.h"
 #include "race/layout/guard.h"
@@ -28,29 +24,6 @@ static struct {
 	bool is_tried;
 	uint32_t unseen; /* before there are tables */
 } g;
-
-/* Address space of zeroes, known to the device as its memory. */
-static void *reserve(uint64_t bytes)
-{
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	if (p == MAP_FAILED)
-		return NULL;
-	/* Entries are touched here and there. */
-	(void)madvise(p, bytes, MADV_NOHUGEPAGE);
-	if (cpu_mem_register_ours(rt.m, p, bytes))
-		return p;
-	munmap(p, bytes);
-	return NULL;
-}
-
-/* Given back, they read as zeroes. */
-static void clear(void *p, uint64_t bytes)
-{
-	if (p)
-		(void)madvise(p, bytes, MADV_DONTNEED);
-}
 
 static uint64_t byte_range(void)
 {
@@ -75,16 +48,16 @@ static bool is_half_full(void)
 static void on_quiet(void)
 {
 	if (g.tables->is_ordered) {
-		clear(g.tables->sides, sizeof(g.tables->sides));
-		clear(g.tables->blocks, sizeof(g.tables->blocks));
+		rt_clear(g.tables->sides, sizeof(g.tables->sides));
+		rt_clear(g.tables->blocks, sizeof(g.tables->blocks));
 		g.tables->is_ordered = 0;
 	}
 	if (!is_half_full())
 		return;
-	clear(g.entries, g.bytes * 4);
-	clear(g.byte_entries, byte_range());
-	clear(g.tables->contexts, sizeof(g.tables->contexts));
-	clear(g.tables->nows, sizeof(g.tables->nows));
+	rt_clear(g.entries, g.bytes * 4);
+	rt_clear(g.byte_entries, byte_range());
+	rt_clear(g.tables->contexts, sizeof(g.tables->contexts));
+	rt_clear(g.tables->nows, sizeof(g.tables->nows));
 	for (uint32_t i = 0; i < RACE_GUARD_LAUNCHES; i++)
 		g.tables->launches[i] = 0;
 }
@@ -101,15 +74,15 @@ static void set_up(void)
 {
 	g.is_tried = true;
 	cpu_mem_region(rt.m, &g.first, &g.bytes);
-	g.entries = reserve(g.bytes * 4);
-	g.tables = g.entries ? reserve(sizeof(*g.tables)) : NULL;
+	g.entries = rt_reserve(g.bytes * 4);
+	g.tables = g.entries ? rt_reserve(sizeof(*g.tables)) : NULL;
 	if (!g.tables) {
 		race_shm_note("no address space for the metadata of --detector=iguard; it checks "
 			      "nothing");
 		return;
 	}
 	/* Without these bytes go unchecked. */
-	g.byte_entries = reserve(byte_range());
+	g.byte_entries = rt_reserve(byte_range());
 	g.tables->unseen = g.unseen;
 	cpu_listen_quiet(rt.m, rt_on_quiet, NULL);
 }

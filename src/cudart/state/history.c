@@ -13,12 +13,8 @@
  *
  * Misses: pairs of two launches.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "cudart/state/collider.h"
 #include "race/shadow.h"
@@ -34,29 +30,6 @@ static struct {
 	uint32_t unseen; /* before there are tables */
 } h;
 
-/* Reserves address space of zeroes, known to the device as its memory. */
-static void *reserve(uint64_t bytes)
-{
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	if (p == MAP_FAILED)
-		return NULL;
-	/* Words are accessed sparsely. */
-	(void)madvise(p, bytes, MADV_NOHUGEPAGE);
-	if (cpu_mem_register_ours(rt.m, p, bytes))
-		return p;
-	munmap(p, bytes);
-	return NULL;
-}
-
-/* Once released, they read as zeroes. */
-static void clear(void *p, uint64_t bytes)
-{
-	if (p)
-		(void)madvise(p, bytes, MADV_DONTNEED);
-}
-
 void rt_history_quiet(void)
 {
 	uint32_t n = 0;
@@ -64,20 +37,20 @@ void rt_history_quiet(void)
 	if (!h.tables)
 		return;
 	if (h.tables->is_ordered) {
-		clear(h.tables->sides, sizeof(h.tables->sides));
-		clear(h.tables->blocks, sizeof(h.tables->blocks));
+		rt_clear(h.tables->sides, sizeof(h.tables->sides));
+		rt_clear(h.tables->blocks, sizeof(h.tables->blocks));
 		h.tables->is_ordered = 0;
 	}
 	for (uint32_t i = 0; i < RACE_HISTORY_LAUNCHES; i++)
 		n += h.tables->launches[i] != 0;
 	if (n < RACE_HISTORY_LAUNCHES / 2)
 		return;
-	clear(h.directory, RACE_HISTORY_PIECES * 8);
-	clear(h.words, h.blocks * RACE_HISTORY_BLOCK_BYTES);
-	clear(h.sites, h.blocks * RACE_HISTORY_BLOCK_BYTES / 2);
-	clear(h.pages, h.blocks * RACE_HISTORY_PAGES * 8);
-	clear(h.bytes, h.blocks * RACE_HISTORY_PAGES * RACE_HISTORY_PAGE_BYTES);
-	clear(h.byte_sites, h.blocks * RACE_HISTORY_PAGES * RACE_HISTORY_PAGE_BYTES / 2);
+	rt_clear(h.directory, RACE_HISTORY_PIECES * 8);
+	rt_clear(h.words, h.blocks * RACE_HISTORY_BLOCK_BYTES);
+	rt_clear(h.sites, h.blocks * RACE_HISTORY_BLOCK_BYTES / 2);
+	rt_clear(h.pages, h.blocks * RACE_HISTORY_PAGES * 8);
+	rt_clear(h.bytes, h.blocks * RACE_HISTORY_PAGES * RACE_HISTORY_PAGE_BYTES);
+	rt_clear(h.byte_sites, h.blocks * RACE_HISTORY_PAGES * RACE_HISTORY_PAGE_BYTES / 2);
 	h.tables->words.used = h.tables->bytes.used = 0;
 	for (uint32_t i = 0; i < RACE_HISTORY_LAUNCHES; i++)
 		h.tables->launches[i] = 0;
@@ -91,9 +64,9 @@ static void set_up(void)
 	cpu_mem_region(rt.m, &first, &bytes);
 	/* Some pieces more, for memory of the host that is registered. */
 	h.blocks = bytes / RACE_HISTORY_PIECE + MORE_PIECES;
-	h.words = reserve(h.blocks * RACE_HISTORY_BLOCK_BYTES);
-	h.directory = h.words ? reserve(RACE_HISTORY_PIECES * 8) : NULL;
-	h.tables = h.directory ? reserve(sizeof(*h.tables)) : NULL;
+	h.words = rt_reserve(h.blocks * RACE_HISTORY_BLOCK_BYTES);
+	h.directory = h.words ? rt_reserve(RACE_HISTORY_PIECES * 8) : NULL;
+	h.tables = h.directory ? rt_reserve(sizeof(*h.tables)) : NULL;
 	if (!h.tables) {
 		race_shm_note("no address space for the words of --detector=hirace; it checks "
 			      "nothing");
@@ -102,10 +75,10 @@ static void set_up(void)
 	h.tables->words.limit = h.blocks;
 	memset(h.tables->parts, 0xff, sizeof(h.tables->parts));
 	/* Without these less is said, and bytes go unchecked. */
-	h.sites = reserve(h.blocks * RACE_HISTORY_BLOCK_BYTES / 2);
-	h.pages = reserve(h.blocks * RACE_HISTORY_PAGES * 8);
-	h.bytes = reserve(h.blocks * RACE_HISTORY_PAGES * RACE_HISTORY_PAGE_BYTES);
-	h.byte_sites = reserve(h.blocks * RACE_HISTORY_PAGES * RACE_HISTORY_PAGE_BYTES / 2);
+	h.sites = rt_reserve(h.blocks * RACE_HISTORY_BLOCK_BYTES / 2);
+	h.pages = rt_reserve(h.blocks * RACE_HISTORY_PAGES * 8);
+	h.bytes = rt_reserve(h.blocks * RACE_HISTORY_PAGES * RACE_HISTORY_PAGE_BYTES);
+	h.byte_sites = rt_reserve(h.blocks * RACE_HISTORY_PAGES * RACE_HISTORY_PAGE_BYTES / 2);
 	if (h.bytes)
 		h.tables->bytes.limit = h.blocks * RACE_HISTORY_PAGES;
 	h.tables->unseen = h.unseen;
