@@ -46,6 +46,33 @@ DEV_FN uint64_t dev_add64(uint64_t at, uint64_t n)
 	return v;
 }
 
+/* 32 and 64 bits at an address of any space. */
+DEV_FN uint64_t dev_word(const void *p)
+{
+	uint64_t v;
+
+	asm volatile("ld.relaxed.gpu.u64 %0, [%1];" : "=l"(v) : "l"(p));
+	return v;
+}
+
+DEV_FN uint64_t dev_swap(void *p, uint64_t old, uint64_t next)
+{
+	uint64_t v;
+
+	asm volatile("atom.relaxed.gpu.cas.b64 %0, [%1], %2, %3;"
+		     : "=l"(v)
+		     : "l"(p), "l"(old), "l"(next));
+	return v;
+}
+
+DEV_FN uint32_t dev_word32(const void *p)
+{
+	uint32_t v;
+
+	asm volatile("ld.relaxed.gpu.u32 %0, [%1];" : "=r"(v) : "l"(p));
+	return v;
+}
+
 DEV_FN uint32_t dev_peers(uint32_t slot)
 {
 	uint32_t peers;
