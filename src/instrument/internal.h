@@ -202,6 +202,19 @@ typedef uint32_t inst_table_bytes_fn(uint32_t tracked, bool arg);
 bool inst_plan_block_table(struct inst_ctx *cx, struct inst_block_table *t,
 			   inst_table_bytes_fn *bytes_for, bool arg);
 
+/* follow.c. Code at `at` that only lanes run for which the guarded s executes begins and ends so;
+ * NULL: s has no guard. */
+struct ptx_label *inst_skip_unless(struct inst_ctx *cx, const struct ptx_stmt *s,
+				   struct ptx_stmt *at);
+void inst_end_skip(struct inst_ctx *cx, struct ptx_label *over, struct ptx_stmt *at);
+/* Falling off the end of a body is a ret, and what is put after its last statement needs a
+ * place. */
+void inst_end_body(struct inst_ctx *cx);
+/* Adds the register `cnt` to the counters where the kernel is left. */
+void inst_flush_counts(struct inst_ctx *cx, uint32_t cnt);
+/* Runs a detector's pass over a kernel; for inst_each_function. */
+bool inst_follow_kernel(struct inst_ctx *cx, struct ptx_func *f, enum inst_pass pass);
+
 /* pipeline.c: what every detector does with the functions of a module, in this order. `instrument`
  * gets each one that has a body and isn't ours, up to `last`; false stops it. */
 bool inst_each_function(struct inst_ctx *cx, const struct ptx_item *last,
@@ -375,6 +388,7 @@ void inst_late_offset(struct inst_ctx *cx, int64_t *off, uint32_t site, enum rac
 struct ptx_str inst_num(int64_t n); /* valid until 16 more calls */
 /* The offset of a knob, as a template's text. */
 #define KNOB(field) inst_num((int64_t)offsetof(struct race_knobs, field))
+#define RT(field)   inst_num((int64_t)offsetof(struct race_rt, field))
 struct ptx_opnd inst_reg(const struct inst_ctx *cx, uint32_t reg);
 /* A declaration or a directive (module.ptxt). */
 struct ptx_str inst_module_text(struct inst_ctx *cx, const char *name, unsigned ntexts,

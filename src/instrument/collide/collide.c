@@ -13,8 +13,6 @@
 
 #include <string.h>
 
-#define RT(field) inst_num((int64_t)offsetof(struct race_rt, field))
-
 static uint32_t new_reg(struct inst_ctx *cx, enum ptx_type t)
 {
 	return ptx_new_reg(cx->m, cx->f, t);

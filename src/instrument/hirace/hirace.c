@@ -22,8 +22,6 @@
 
 #include <string.h>
 
-#define RT(field) inst_num((int64_t)offsetof(struct race_rt, field))
-
 struct kernel {
 	struct inst_ctx *cx;
 	struct inst_events ev;
@@ -86,12 +84,6 @@ static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 		begin_table(k, &t, top);
 	else
 		inst_emit(cx, top, "no_table", NT, H(inst_reg(cx, k->table)));
-}
-
-static void end_skip(struct kernel *k, struct ptx_label *over, struct ptx_stmt *at)
-{
-	if (over)
-		inst_emit_label(k->cx, at, over);
 }
 
 /* ---- accesses -------------------------------------------------------------------------------- */
@@ -299,7 +291,7 @@ static void put_access(struct kernel *k, const struct inst_event *e)
 		inst_emit(cx, e->stmt, "access_generic", T(what), H(me, stamps, table, at));
 		break;
 	}
-	end_skip(k, over, e->stmt);
+	inst_end_skip(k->cx, over, e->stmt);
 	if (!k->has_stamps || e->strength == RACE_WEAK)
 		return;
 	if (e->space == INST_IN_SHARED) {
@@ -312,20 +304,6 @@ static void put_access(struct kernel *k, const struct inst_event *e)
 
 /* ---- what synchronises ----------------------------------------------------------------------- */
 
-/* The lanes that execute a guarded barrier: code of ours around it runs in them only. */
-static struct ptx_label *skip_unless(struct kernel *k, const struct ptx_stmt *s,
-				     struct ptx_stmt *at)
-{
-	struct inst_ctx *cx = k->cx;
-
-	if (s->pred == PTX_NO_REG)
-		return NULL;
-	struct ptx_label *over = ptx_new_label(cx->m, cx->f);
-	inst_emit(cx, at, "unless", NT,
-		  H(inst_sense(inst_reg(cx, s->pred), s->is_pred_not), ptx_opnd_label(over)));
-	return over;
-}
-
 static void put_around(struct kernel *k, const struct inst_event *e)
 {
 	struct inst_ctx *cx = k->cx;
@@ -334,18 +312,18 @@ static void put_around(struct kernel *k, const struct inst_event *e)
 	struct ptx_label *over;
 
 	if (k->has_stamps || e->kind == INST_EVENT_WARP) {
-		over = skip_unless(k, s, s);
+		over = inst_skip_unless(k->cx, s, s);
 		if (e->kind == INST_EVENT_WARP)
 			inst_emit(cx, s, "lanes", T(PTX_STR("0")),
 				  H(me, me, inst_reg(cx, k->stamps), s->ops[0]));
 		else
 			put_sync(k, none,
 				 e->kind == INST_EVENT_FENCE ? RACE_SYNC_FENCE : RACE_SYNC_POST, s);
-		end_skip(k, over, s);
+		inst_end_skip(k->cx, over, s);
 	}
 	if (e->kind == INST_EVENT_FENCE)
 		return;
-	over = skip_unless(k, s, behind);
+	over = inst_skip_unless(k->cx, s, behind);
 	if (e->kind == INST_EVENT_WARP) {
 		inst_emit(cx, behind, "lanes", T(PTX_STR("1")),
 			  H(me, me, inst_reg(cx, k->stamps), s->ops[0]));
@@ -354,47 +332,10 @@ static void put_around(struct kernel *k, const struct inst_event *e)
 			put_sync(k, none, RACE_SYNC_JOIN, behind);
 		inst_emit(cx, behind, "barrier", NT, H(me, me));
 	}
-	end_skip(k, over, behind);
+	inst_end_skip(k->cx, over, behind);
 }
 
 /* ---- a function ------------------------------------------------------------------------------ */
-
-static bool leaves(const struct ptx_stmt *s)
-{
-	return s->kind == PTX_STMT_INST && !s->inserted &&
-	       (s->form->op == PTX_OP_RET || s->form->op == PTX_OP_EXIT);
-}
-
-static void flush_counts(struct kernel *k)
-{
-	struct inst_ctx *cx = k->cx;
-
-	_Static_assert(offsetof(struct race_counters, checked) == 0, "flush adds to the first");
-	for (struct ptx_stmt *s = cx->f->first; s; s = s->next) {
-		if (!leaves(s))
-			continue;
-		struct ptx_label *over = skip_unless(k, s, s);
-		inst_emit(cx, s, "flush",
-			  T(cx->k, KNOB(rt), RT(counters), inst_num(RACE_COUNTERS - 1)),
-			  H(inst_reg(cx, k->cnt)));
-		end_skip(k, over, s);
-	}
-}
-
-/* Falling off the end of a body is a ret, and what is put behind its last statement needs a
- * place. */
-static void end_body(struct inst_ctx *cx)
-{
-	const struct ptx_stmt *last = cx->f->last;
-
-	if (last && last->kind == PTX_STMT_INST && last->pred == PTX_NO_REG &&
-	    last->form->effects & PTX_EFF_EXIT)
-		return;
-	struct ptx_stmt *end = ptx_new_stmt(cx->m, PTX_STMT_INST);
-	end->form = ptx_form_get(cx->m, PTX_STR("ret"));
-	end->pred = PTX_NO_REG;
-	ptx_insert_before(cx->f, NULL, end);
-}
 
 void inst_hirace_function(struct inst_ctx *cx)
 {
@@ -402,7 +343,7 @@ void inst_hirace_function(struct inst_ctx *cx)
 
 	inst_plan_events(cx, &k.ev);
 	k.has_stamps = k.ev.has_order;
-	end_body(cx);
+	inst_end_body(cx);
 	begin_kernel(&k, inst_body_start(cx->f));
 	for (const struct inst_event *e = k.ev.first; e; e = e->next) {
 		if (e->kind == INST_EVENT_ACCESS)
@@ -410,26 +351,13 @@ void inst_hirace_function(struct inst_ctx *cx)
 		else
 			put_around(&k, e);
 	}
-	flush_counts(&k);
+	inst_flush_counts(cx, k.cnt);
 	ptx_declare_new_regs(cx->m, cx->f);
 }
 
 static bool one_function(struct inst_ctx *cx, struct ptx_func *f)
 {
-	if (!inst_begin_function(cx, f))
-		return true;
-	if (!f->is_entry) {
-		inst_count_unfollowed(cx);
-		return true;
-	}
-	cx->fl = flow_build(&cx->scratch, cx->m, f);
-	inst_read_locs(cx);
-	bool is_good =
-		inst_function_pass(cx, INST_PASS_HIRACE) && inst_function_pass(cx, INST_PASS_FRAME);
-	inst_forget_locs(cx);
-	cx->stats->kernels++;
-	base_arena_reset(&cx->scratch);
-	return is_good;
+	return inst_follow_kernel(cx, f, INST_PASS_HIRACE);
 }
 
 int inst_hirace(struct inst_ctx *cx)

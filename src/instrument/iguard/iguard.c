@@ -20,7 +20,6 @@
 
 #include <string.h>
 
-#define RT(field)   inst_num((int64_t)offsetof(struct race_rt, field))
 #define STATE_BYTES 144 /* struct state in guard.cu */
 
 struct kernel {
@@ -135,26 +134,6 @@ static void put_sync(struct kernel *k, struct ptx_opnd at, uint32_t op, struct p
 		  H(me, me, inst_reg(cx, k->state), inst_reg(cx, k->table), at));
 }
 
-/* Lanes that execute a guarded instruction: code of ours around it runs in them only. */
-static struct ptx_label *skip_unless(struct kernel *k, const struct ptx_stmt *s,
-				     struct ptx_stmt *at)
-{
-	struct inst_ctx *cx = k->cx;
-
-	if (s->pred == PTX_NO_REG)
-		return NULL;
-	struct ptx_label *over = ptx_new_label(cx->m, cx->f);
-	inst_emit(cx, at, "unless", NT,
-		  H(inst_sense(inst_reg(cx, s->pred), s->is_pred_not), ptx_opnd_label(over)));
-	return over;
-}
-
-static void end_skip(struct kernel *k, struct ptx_label *over, struct ptx_stmt *at)
-{
-	if (over)
-		inst_emit_label(k->cx, at, over);
-}
-
 /* May it take a lock: a compare-and-swap or exchange of 4 or 8 bytes whose result is used? */
 static bool may_lock(const struct inst_event *e)
 {
@@ -187,11 +166,11 @@ static void put_lock(struct kernel *k, const struct inst_event *e, struct ptx_op
 
 	wanted = bits_of(k, e, wanted, s);
 	stored = bits_of(k, e, stored, s);
-	struct ptx_label *over = skip_unless(k, s, behind);
+	struct ptx_label *over = inst_skip_unless(k->cx, s, behind);
 	old = bits_of(k, e, s->ops[0], behind);
 	inst_emit(cx, behind, "lock", T(inst_num(op)),
 		  H(me, me, inst_reg(cx, k->state), at, old, wanted, stored));
-	end_skip(k, over, behind);
+	inst_end_skip(k->cx, over, behind);
 }
 
 /* Release stamps and locks beside a strong access; `at` is a generic address. */
@@ -261,13 +240,13 @@ static void put_barrier(struct kernel *k, const struct inst_event *e, const char
 	struct inst_ctx *cx = k->cx;
 	struct ptx_opnd me = inst_reg(cx, k->me), state = inst_reg(cx, k->state);
 	struct ptx_str text = {is_behind, (uint32_t)strlen(is_behind)};
-	struct ptx_label *over = skip_unless(k, e->stmt, where);
+	struct ptx_label *over = inst_skip_unless(k->cx, e->stmt, where);
 
 	if (e->kind == INST_EVENT_WARP)
 		inst_emit(cx, where, "lanes", T(text), H(me, me, state, e->stmt->ops[0]));
 	else
 		inst_emit(cx, where, "barrier", T(text), H(me, me, state));
-	end_skip(k, over, where);
+	inst_end_skip(k->cx, over, where);
 }
 
 static void put_around(struct kernel *k, const struct inst_event *e)
@@ -276,10 +255,10 @@ static void put_around(struct kernel *k, const struct inst_event *e)
 
 	if (e->kind == INST_EVENT_FENCE) {
 		bool is_wide = s->form->scope != PTX_SCOPE_CTA;
-		struct ptx_label *over = skip_unless(k, s, s);
+		struct ptx_label *over = inst_skip_unless(k->cx, s, s);
 		put_sync(k, inst_int(k->cx, 0),
 			 RACE_GUARD_SYNC_FENCE | (is_wide ? RACE_GUARD_SYNC_WIDE : 0), s);
-		end_skip(k, over, s);
+		inst_end_skip(k->cx, over, s);
 		return;
 	}
 	put_barrier(k, e, "0", s);
@@ -288,49 +267,12 @@ static void put_around(struct kernel *k, const struct inst_event *e)
 
 /* ---- a function ------------------------------------------------------------------------------ */
 
-static bool leaves(const struct ptx_stmt *s)
-{
-	return s->kind == PTX_STMT_INST && !s->inserted &&
-	       (s->form->op == PTX_OP_RET || s->form->op == PTX_OP_EXIT);
-}
-
-static void flush_counts(struct kernel *k)
-{
-	struct inst_ctx *cx = k->cx;
-
-	_Static_assert(offsetof(struct race_counters, checked) == 0, "flush adds to the first");
-	for (struct ptx_stmt *s = cx->f->first; s; s = s->next) {
-		if (!leaves(s))
-			continue;
-		struct ptx_label *over = skip_unless(k, s, s);
-		inst_emit(cx, s, "flush",
-			  T(cx->k, KNOB(rt), RT(counters), inst_num(RACE_COUNTERS - 1)),
-			  H(inst_reg(cx, k->cnt)));
-		end_skip(k, over, s);
-	}
-}
-
-/* Falling off the end of a body is a ret, and what is put after its last statement needs a
- * place. */
-static void end_body(struct inst_ctx *cx)
-{
-	const struct ptx_stmt *last = cx->f->last;
-
-	if (last && last->kind == PTX_STMT_INST && last->pred == PTX_NO_REG &&
-	    last->form->effects & PTX_EFF_EXIT)
-		return;
-	struct ptx_stmt *end = ptx_new_stmt(cx->m, PTX_STMT_INST);
-	end->form = ptx_form_get(cx->m, PTX_STR("ret"));
-	end->pred = PTX_NO_REG;
-	ptx_insert_before(cx->f, NULL, end);
-}
-
 void inst_iguard_function(struct inst_ctx *cx)
 {
 	struct kernel k = {.cx = cx};
 
 	inst_plan_events(cx, &k.ev);
-	end_body(cx);
+	inst_end_body(cx);
 	begin_kernel(&k, inst_body_start(cx->f));
 	for (const struct inst_event *e = k.ev.first; e; e = e->next) {
 		if (e->kind == INST_EVENT_ACCESS)
@@ -338,26 +280,13 @@ void inst_iguard_function(struct inst_ctx *cx)
 		else
 			put_around(&k, e);
 	}
-	flush_counts(&k);
+	inst_flush_counts(cx, k.cnt);
 	ptx_declare_new_regs(cx->m, cx->f);
 }
 
 static bool one_function(struct inst_ctx *cx, struct ptx_func *f)
 {
-	if (!inst_begin_function(cx, f))
-		return true;
-	if (!f->is_entry) {
-		inst_count_unfollowed(cx);
-		return true;
-	}
-	cx->fl = flow_build(&cx->scratch, cx->m, f);
-	inst_read_locs(cx);
-	bool is_good =
-		inst_function_pass(cx, INST_PASS_IGUARD) && inst_function_pass(cx, INST_PASS_FRAME);
-	inst_forget_locs(cx);
-	cx->stats->kernels++;
-	base_arena_reset(&cx->scratch);
-	return is_good;
+	return inst_follow_kernel(cx, f, INST_PASS_IGUARD);
 }
 
 int inst_iguard(struct inst_ctx *cx)

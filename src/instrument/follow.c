@@ -1,0 +1,77 @@
+/*
+ * follow.c - what detectors that follow a kernel's events (event.c) put into it alike: code that
+ * only the lanes of a guarded instruction run, and the count of checked accesses.
+ *
+ * The templates "unless" and "flush" are those of the detector at work. Functions that are called
+ * are not followed (counted).
+ */
+#include "instrument/internal.h"
+
+#include <stddef.h>
+
+struct ptx_label *inst_skip_unless(struct inst_ctx *cx, const struct ptx_stmt *s,
+				   struct ptx_stmt *at)
+{
+	if (s->pred == PTX_NO_REG)
+		return NULL;
+	struct ptx_label *over = ptx_new_label(cx->m, cx->f);
+	inst_emit(cx, at, "unless", NT,
+		  H(inst_sense(inst_reg(cx, s->pred), s->is_pred_not), ptx_opnd_label(over)));
+	return over;
+}
+
+void inst_end_skip(struct inst_ctx *cx, struct ptx_label *over, struct ptx_stmt *at)
+{
+	if (over)
+		inst_emit_label(cx, at, over);
+}
+
+static bool leaves(const struct ptx_stmt *s)
+{
+	return s->kind == PTX_STMT_INST && !s->inserted &&
+	       (s->form->op == PTX_OP_RET || s->form->op == PTX_OP_EXIT);
+}
+
+void inst_flush_counts(struct inst_ctx *cx, uint32_t cnt)
+{
+	_Static_assert(offsetof(struct race_counters, checked) == 0, "flush adds to the first");
+	for (struct ptx_stmt *s = cx->f->first; s; s = s->next) {
+		if (!leaves(s))
+			continue;
+		struct ptx_label *over = inst_skip_unless(cx, s, s);
+		inst_emit(cx, s, "flush",
+			  T(cx->k, KNOB(rt), RT(counters), inst_num(RACE_COUNTERS - 1)),
+			  H(inst_reg(cx, cnt)));
+		inst_end_skip(cx, over, s);
+	}
+}
+
+void inst_end_body(struct inst_ctx *cx)
+{
+	const struct ptx_stmt *last = cx->f->last;
+
+	if (last && last->kind == PTX_STMT_INST && last->pred == PTX_NO_REG &&
+	    last->form->effects & PTX_EFF_EXIT)
+		return;
+	struct ptx_stmt *end = ptx_new_stmt(cx->m, PTX_STMT_INST);
+	end->form = ptx_form_get(cx->m, PTX_STR("ret"));
+	end->pred = PTX_NO_REG;
+	ptx_insert_before(cx->f, NULL, end);
+}
+
+bool inst_follow_kernel(struct inst_ctx *cx, struct ptx_func *f, enum inst_pass pass)
+{
+	if (!inst_begin_function(cx, f))
+		return true;
+	if (!f->is_entry) {
+		inst_count_unfollowed(cx);
+		return true;
+	}
+	cx->fl = flow_build(&cx->scratch, cx->m, f);
+	inst_read_locs(cx);
+	bool is_good = inst_function_pass(cx, pass) && inst_function_pass(cx, INST_PASS_FRAME);
+	inst_forget_locs(cx);
+	cx->stats->kernels++;
+	base_arena_reset(&cx->scratch);
+	return is_good;
+}
