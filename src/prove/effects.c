@@ -98,6 +98,25 @@ static uint32_t argument(struct ir_frame *fr, const struct ptx_stmt *s, unsigned
 	return d;
 }
 
+/* The call's one result of w bits: a new unknown, which is its register; or IR_NONE. */
+static uint32_t unknown_result(struct ir_frame *fr, const struct ptx_stmt *s, unsigned w)
+{
+	if (!s->nops || s->ops[0].kind != PTX_OPND_LIST || s->ops[0].nsub != 1)
+		return IR_NONE;
+	uint32_t v = ir_new_reg(fr->ir, w), base = ir_operand(fr, &s->ops[0].sub[0], 64);
+	struct ir_access *a = BASE_NEW(fr->ir->arena, struct ir_access);
+	ir_push(fr, IR_VAR, v);
+	struct ir_step *st = ir_push(fr, IR_ACCESS, IR_NONE);
+
+	a->kind = RACE_OP_WRITE;
+	a->space = IR_PARAM;
+	a->bytes = (uint16_t)(w / 8);
+	st->mem = a;
+	st->src[0] = base;
+	st->src[1] = v;
+	return v;
+}
+
 /* The results become unknown: their objects are written with new values. */
 static void forget_results(struct ir_frame *fr, const struct ptx_stmt *s)
 {
@@ -234,7 +253,14 @@ bool ir_known_call(struct ir_frame *fr, const struct ptx_stmt *s, struct ptx_str
 
 	if (is_atomic(name, &bytes, &scope)) {
 		bool ok = lower_atomic_call(fr, s, bytes, scope);
-		forget_results(fr, s);
+		const struct ir_access *a = ok ? fr->ir->steps.v[fr->ir->steps.n - 2].mem : NULL;
+		bool is_add = memmem(name.p, name.n, "AtomicAdd", 9) != NULL;
+		uint32_t step = ok && is_add ? argument(fr, s, 1, 8 * bytes) : IR_NONE;
+		uint32_t v = step != IR_NONE ? unknown_result(fr, s, 8 * bytes) : IR_NONE;
+		if (v != IR_NONE)
+			ir_ticket(fr, a, v, step);
+		else
+			forget_results(fr, s);
 		return ok;
 	}
 	for (size_t i = 0; i < BASE_COUNTOF(table); i++) {

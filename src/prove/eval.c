@@ -251,6 +251,12 @@ static void do_assume(struct ev *e, uint32_t block, uint32_t step, const struct 
 		size = read_reg(e, block, step, st->src[2]);
 		a.bytes = size->op == EX_CONST ? (unsigned)size->imm : 0;
 		break;
+	case IR_ASSUME_TICKET:
+		a.value = v;
+		a.step = read_reg(e, block, step, st->src[1]);
+		a.mem = st->mem;
+		base_vec_push(&e->tickets, a);
+		return;
 	}
 	base_vec_push(&e->assumes, a);
 }
@@ -415,6 +421,7 @@ static void do_turn(struct ev *e)
 {
 	e->accesses.n = 0;
 	e->assumes.n = 0;
+	e->tickets.n = 0;
 	e->writes.n = 0;
 	e->is_changed = false;
 	memset(e->val, 0, e->ir->width.n * sizeof(*e->val));
@@ -531,6 +538,7 @@ void ev_free(struct ev *e)
 {
 	base_vec_free(&e->accesses);
 	base_vec_free(&e->assumes);
+	base_vec_free(&e->tickets);
 	base_vec_free(&e->written);
 	base_vec_free(&e->writes);
 }

@@ -45,7 +45,9 @@ struct ev_assume {
 	uint32_t param;	  /* number among the options' --param from 1, or 0 */
 	const char *text; /* of --assume, or NULL */
 	const struct ptx_stmt *at;
-	const struct ex *value; /* DISTINCT */
+	const struct ex *value; /* DISTINCT, TICKET */
+	const struct ex *step;	/* TICKET: what is added */
+	const struct ir_access *mem;
 	struct ev_root root; /* INJECTIVE: elements of `bytes` at offset `off`, `count` of them */
 	const struct ex *off, *count;
 	unsigned bytes;
@@ -94,6 +96,7 @@ struct ev {
 	struct ev_loop *loops;
 	BASE_VEC(struct ev_access) accesses;
 	BASE_VEC(struct ev_assume) assumes;
+	BASE_VEC(struct ev_assume) tickets; /* meet.c finds out which are distinct */
 	BASE_VEC(struct ev_root) written, writes; /* assumed; seen in this turn */
 	bool is_all_written, may_alias;
 	bool may_wrap; /* loops' counters may, too: --all-launches */

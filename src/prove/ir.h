@@ -25,9 +25,9 @@ enum ir_kind {
 	IR_PURE,	 /* dst = unmodelled function imm of src */
 	IR_VAR,		 /* dst = anything */
 	IR_ACCESS,	 /* memory: see struct ir_access */
-	IR_BARRIER,	 /* imm: enum ir_rank; src[0], if any: its number, which must be 0 */
+	IR_BARRIER,	 /* imm: enum ir_rank; src[0], if any: its number, else 0; threads */
 	IR_WARP_BARRIER, /* src[0]: its mask; of all lanes where it is all ones and unguarded */
-	IR_ORDER,	 /* may order something, never surely: fences, named barriers, mbarriers */
+	IR_ORDER,	 /* may order something, never surely; imm: IR_PARTIAL or 0 */
 	IR_ASSUME,	 /* imm: enum ir_assume; src: its arguments */
 	IR_WAIT,	 /* the thread's asynchronous copies are done behind it */
 	IR_NOTHING,	 /* taken out */
@@ -35,13 +35,19 @@ enum ir_kind {
 	IR_ENDLESS	 /* control may stay here for ever (a call that isn't known to return) */
 };
 
+/* A barrier to which not all threads of the CTA may come: this plus its number, or the last. */
+#define IR_NUMBERS     16
+#define IR_PARTIAL     1
+#define IR_PARTIAL_ANY (IR_PARTIAL + IR_NUMBERS)
+
 /* Whom a barrier orders; a greater one orders all that a smaller one does. */
 enum ir_rank { IR_RANK_WARP, IR_RANK_CTA, IR_RANK_GRID, IR_RANKS };
 
 enum ir_assume {
 	IR_ASSUME_FACT,	    /* src[0] isn't 0 */
 	IR_ASSUME_DISTINCT, /* src[0] is another value in each thread */
-	IR_ASSUME_INJECTIVE /* the src[1] elements of src[2] bytes at src[0] are all different */
+	IR_ASSUME_INJECTIVE, /* the src[1] elements of src[2] bytes at src[0] are all different */
+	IR_ASSUME_TICKET     /* src[0]: what the atomic addition `mem` of src[1] gave back */
 };
 
 enum ir_space { IR_GENERIC, IR_GLOBAL, IR_SHARED, IR_LOCAL, IR_PARAM, IR_CONSTANT };
@@ -65,7 +71,8 @@ struct ir_step {
 	uint64_t imm;
 	const struct ir_access *mem;
 	const struct ptx_stmt *at;
-	uint32_t call; /* how it came here: index of struct ir_call */
+	uint32_t call;	  /* how it came here: index of struct ir_call */
+	uint16_t threads; /* BARRIER: that it waits for; 0: all of the CTA */
 };
 
 enum ir_object_kind {
@@ -168,6 +175,8 @@ struct ir_step *ir_push(struct ir_frame *fr, enum ir_kind kind, uint32_t dst);
 uint32_t ir_operand(struct ir_frame *fr, const struct ptx_opnd *o, unsigned w);
 /* memory.c: accesses, barriers, fences and the rest that has an effect. */
 void ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s);
+/* What an atomic addition gave back, and what it added: meet.c makes use of it. */
+void ir_ticket(struct ir_frame *fr, const struct ir_access *a, uint32_t result, uint32_t step);
 uint32_t ir_value(struct ir_frame *fr, enum ex_op op, unsigned w, uint32_t a, uint32_t b,
 		  uint32_t c);
 void ir_write(struct ir_frame *fr, const struct ptx_opnd *dst, uint32_t v, bool is_signed);

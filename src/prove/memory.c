@@ -136,6 +136,16 @@ static void lower_store(struct ir_frame *fr, const struct ptx_stmt *s)
 	}
 }
 
+void ir_ticket(struct ir_frame *fr, const struct ir_access *a, uint32_t result, uint32_t step)
+{
+	struct ir_step *st = ir_push(fr, IR_ASSUME, IR_NONE);
+
+	st->imm = IR_ASSUME_TICKET;
+	st->mem = a;
+	st->src[0] = result;
+	st->src[1] = step;
+}
+
 static void lower_atomic(struct ir_frame *fr, const struct ptx_stmt *s)
 {
 	unsigned at = s->form->op == PTX_OP_ATOM ? 1 : 0;
@@ -149,8 +159,9 @@ static void lower_atomic(struct ir_frame *fr, const struct ptx_stmt *s)
 		return;
 	}
 	uint32_t base = base_of(fr, &s->ops[at], &off);
+	struct ir_access *a = NULL;
 	for (unsigned i = 0; i < (s->form->vec ? s->form->vec : 1u); i++) {
-		struct ir_access *a = access_of(fr, s, bytes);
+		a = access_of(fr, s, bytes);
 		struct ir_step *st = ir_push(fr, IR_ACCESS, IR_NONE);
 		a->kind = RACE_OP_RMW;
 		a->off = off + (int64_t)(i * bytes);
@@ -159,33 +170,53 @@ static void lower_atomic(struct ir_frame *fr, const struct ptx_stmt *s)
 		st->src[0] = base;
 		guard(fr, st);
 	}
-	if (at)
-		ir_write_unknown(fr, &s->ops[0]);
+	if (!at)
+		return;
+	ir_write_unknown(fr, &s->ops[0]);
+	if (!ptx_form_has(s->form, PTX_MOD_ADD) || s->ops[0].kind != PTX_OPND_REG || s->nops < 3 ||
+	    s->pred != PTX_NO_REG || bytes > 8)
+		return;
+	ir_ticket(fr, a, ir_operand(fr, &s->ops[0], 8 * bytes), ir_operand(fr, &s->ops[2], 8 * bytes));
+}
+
+/* Not all threads of the CTA may come to this barrier: what has its number is no longer sure. */
+static void lower_partial(struct ir_frame *fr, const struct ptx_opnd *number)
+{
+	struct ir_step *st = ir_push(fr, IR_ORDER, IR_NONE);
+
+	st->imm = IR_PARTIAL_ANY;
+	if (number->kind == PTX_OPND_INT && number->imm >= 0 && number->imm < IR_NUMBERS)
+		st->imm = IR_PARTIAL + (uint64_t)number->imm;
 }
 
 /*
- * Barrier 0, all threads: what __syncthreads() and its counting forms are. The number may be in a
- * register (cooperative groups): whether that is 0 is known when the kernel is evaluated.
+ * __syncthreads(), its counting forms, and numbered barriers. The number may be in a register
+ * (cooperative groups), and whether a count is all threads depends on the launch: settle_barriers
+ * of pairs.c decides when the kernel is evaluated.
  */
 static void lower_barrier(struct ir_frame *fr, const struct ptx_stmt *s)
 {
 	bool is_red = s->form->op == PTX_OP_BAR_RED || s->form->op == PTX_OP_BARRIER_RED;
 	unsigned at = is_red ? 1 : 0, want = is_red ? 3 : 1;
+	bool has_count = s->nops == want + 1;
 	uint32_t number = IR_NONE;
 
 	if (is_red)
 		ir_write_unknown(fr, &s->ops[0]);
-	if (s->nops != want || s->pred != PTX_NO_REG ||
-	    (s->ops[at].kind == PTX_OPND_INT ? s->ops[at].imm != 0
-					     : s->ops[at].kind != PTX_OPND_REG)) {
-		ir_push(fr, IR_ORDER, IR_NONE);
+	const struct ptx_opnd *count = has_count ? &s->ops[at + 1] : NULL;
+	bool is_odd = count && (count->kind != PTX_OPND_INT || count->imm <= 0 ||
+				count->imm > UINT16_MAX);
+	if ((s->nops != want && !has_count) || s->pred != PTX_NO_REG || is_odd ||
+	    (s->ops[at].kind != PTX_OPND_INT && s->ops[at].kind != PTX_OPND_REG)) {
+		lower_partial(fr, &s->ops[at]);
 		return;
 	}
-	if (s->ops[at].kind == PTX_OPND_REG)
+	if (s->ops[at].kind == PTX_OPND_REG || s->ops[at].imm)
 		number = ir_operand(fr, &s->ops[at], 32);
 	struct ir_step *st = ir_push(fr, IR_BARRIER, IR_NONE);
 	st->imm = IR_RANK_CTA;
 	st->src[0] = number;
+	st->threads = count ? (uint16_t)count->imm : 0;
 }
 
 /*
@@ -273,6 +304,8 @@ void ir_lower_effect(struct ir_frame *fr, const struct ptx_stmt *s)
 		return;
 	case PTX_OP_BAR_ARRIVE:
 	case PTX_OP_BARRIER_ARRIVE:
+		lower_partial(fr, &s->ops[0]);
+		return;
 	case PTX_OP_BARRIER_CLUSTER_ARRIVE:
 	case PTX_OP_BARRIER_CLUSTER_WAIT:
 		ir_push(fr, IR_ORDER, IR_NONE);

@@ -18,7 +18,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#define MAX_SEARCHES 20
+#define MAX_SEARCHES 60
 
 uint64_t check_now_ms(void)
 {
@@ -133,6 +133,7 @@ static enum smt_answer ask(struct check *c, const uint8_t *counters, bool use_bi
 	hold_edges(c, c->b->block, 1);
 	hold_inside(c, c->a, 0);
 	hold_inside(c, c->b, 1);
+	meet_hold(c);
 	if (c->is_split_cluster)
 		smt_across(c->smt, ex_const(c->pool, 1, 1), cluster_of(c),
 			   c->level == RACE_LEVEL_CLUSTER);
@@ -142,6 +143,35 @@ static enum smt_answer ask(struct check *c, const uint8_t *counters, bool use_bi
 	if (is_unequal)
 		smt_unequal(c->smt, c->a->off, c->a->value, c->b->off, c->b->value);
 	return smt_check(c->smt, m);
+}
+
+/* The model's launch with other scalars; none where assumptions may speak of them. */
+static bool search_scalars(struct check *c, const struct replay_pair *p, struct smt_model *m,
+			   struct replay_meeting *met)
+{
+	static const uint32_t values[] = {7, 3, 100, 1};
+	struct smt_model try;
+
+	for (size_t i = 0; i < BASE_COUNTOF(values) && !c->e->assumes.n; i++) {
+		bool has_scalar = false;
+		if (c->deadline < check_now_ms() + 500 || c->searches >= MAX_SEARCHES)
+			return false;
+		try = *m;
+		for (uint32_t k = 0; k < try.nparams; k++) {
+			if (try.param[k].bytes != 4)
+				continue;
+			try.param[k].value = values[i];
+			has_scalar = true;
+		}
+		if (!has_scalar)
+			return false;
+		c->searches++;
+		if (replay_search(c->e, &try, p, met)) {
+			*m = try;
+			return true;
+		}
+	}
+	return false;
 }
 
 /* Launches that the search tries when the solver's own can't be replayed. */
@@ -170,7 +200,7 @@ static bool search(struct check *c, const struct replay_pair *p, struct smt_mode
 			return true;
 		}
 	}
-	return false;
+	return !c->is_split_cluster && search_scalars(c, p, m, met);
 }
 
 /* True: the alarm is true. Where the model itself isn't, other launches may be searched. */
@@ -239,7 +269,7 @@ static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 	struct alarm_facts f = {.m = &m, .met = &met, .is_exited = is_exited};
 
 	c->k->counts.cases++;
-	if (!c->is_forced && quick_is_apart(c, counters)) {
+	if (!c->is_forced && (quick_is_apart(c, counters) || residue_is_apart(c, counters))) {
 		c->k->counts.quick++;
 		return;
 	}
@@ -384,7 +414,7 @@ static void check_level(struct check *c, enum race_level level, enum smt_warp wa
 void check_pair(struct check *c, const struct ev_access *a, const struct ev_access *b)
 {
 	const bool *level = c->o->level;
-	bool is_split = c->phases[IR_RANK_WARP].is_used || c->o->is_lockstep ||
+	bool is_split = c->phases[IR_RANK_WARP].is_used || c->o->is_lockstep || c->has_lanes ||
 			level[RACE_LEVEL_WARP] != level[RACE_LEVEL_BLOCK];
 
 	if (!((a->mem->kind | b->mem->kind) & RACE_OP_WRITE) || !may_alias(c, a, b, &c->is_forced))
@@ -430,15 +460,56 @@ static void check_all(struct check *c)
 
 /* ---- the kernel ------------------------------------------------------------------------------ */
 
-/* Barriers whose number isn't known to be 0 order nothing for sure. */
+/* The barrier that ends block b, or NULL. */
+static struct ir_step *barrier_of(struct ir *ir, uint32_t b)
+{
+	const struct ir_block *x = &ir->blocks.v[b];
+	struct ir_step *st = x->n ? &ir->steps.v[x->first + x->n - 1] : NULL;
+
+	return st && st->kind == IR_BARRIER ? st : NULL;
+}
+
+/* Its number, or IR_NUMBERS where that isn't known. */
+static uint64_t number_of(const struct ev *e, const struct ir_step *st, uint32_t b)
+{
+	const struct ex *v = e->arg[b];
+
+	if (st->src[0] == IR_NONE)
+		return 0;
+	return v && v->op == EX_CONST && v->imm < IR_NUMBERS ? v->imm : IR_NUMBERS;
+}
+
+/* Does it wait for all threads of the CTA, whose warps count as whole ones (9.7.13.1)? */
+static bool waits_for_all(const struct ir_step *st, const struct ex_launch *l)
+{
+	uint64_t n = (uint64_t)l->dim[0] * l->dim[1] * l->dim[2];
+
+	return !st->threads || (n && st->threads == (n + 31) / 32 * 32);
+}
+
+/*
+ * What a barrier orders is sure only where its number is known, and all that has this number waits
+ * for all threads: an arrival, or a barrier of fewer, may complete it instead of a thread.
+ */
 static void settle_barriers(struct ev *e, struct ir *ir)
 {
+	bool is_partial[IR_NUMBERS + 1] = {false};
+
 	for (uint32_t i = 0; i < ir->nrpo; i++) {
 		const struct ir_block *b = &ir->blocks.v[ir->rpo[i]];
-		struct ir_step *st = b->n ? &ir->steps.v[b->first + b->n - 1] : NULL;
-		const struct ex *v = e->arg[ir->rpo[i]];
-		if (st && st->kind == IR_BARRIER && st->src[0] != IR_NONE &&
-		    !(v && v->op == EX_CONST && !v->imm))
+		const struct ir_step *st = barrier_of(ir, ir->rpo[i]);
+		if (st && !waits_for_all(st, &e->pool->launch))
+			is_partial[number_of(e, st, ir->rpo[i])] = true;
+		if (st && number_of(e, st, ir->rpo[i]) == IR_NUMBERS)
+			is_partial[IR_NUMBERS] = true;
+		for (uint32_t k = b->first; k < b->first + b->n; k++)
+			if (ir->steps.v[k].kind == IR_ORDER && ir->steps.v[k].imm)
+				is_partial[ir->steps.v[k].imm - IR_PARTIAL] = true;
+	}
+	for (uint32_t i = 0; i < ir->nrpo; i++) {
+		struct ir_step *st = barrier_of(ir, ir->rpo[i]);
+		if (st && st->imm == IR_RANK_CTA &&
+		    (is_partial[IR_NUMBERS] || is_partial[number_of(e, st, ir->rpo[i])]))
 			st->kind = IR_ORDER;
 	}
 }
@@ -579,6 +650,7 @@ static void check_kernel(struct check *c)
 	classify(c);
 	if (is_contract_kept(c)) {
 		find_phases(c);
+		c->has_lanes = meet_has_lanes(c);
 		check_all(c);
 		if (c->o->wants_remedies)
 			remedy_find(c);

@@ -333,10 +333,21 @@ __global__ void unique_index(float *out, unsigned *counter, const float *in, int
 }
 
 // The answers of an atomic counter are different; nothing here says so.
-// prove: unique_index_unsaid potential free
+// prove: unique_index_unsaid race-free
 __global__ void unique_index_unsaid(float *out, unsigned *counter, const float *in, int n)
 {
 	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	if (i < n && in[i] > 0)
+		out[atomicAdd(counter, 1u)] = in[i];
+}
+
+// The counter is set back, so that its answers come again.
+// prove: unique_index_reset potential racy
+__global__ void unique_index_reset(float *out, unsigned *counter, const float *in, int n)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	if (i == 0)
+		atomicExch(counter, 0u);
 	if (i < n && in[i] > 0)
 		out[atomicAdd(counter, 1u)] = in[i];
 }
@@ -471,11 +482,21 @@ __global__ void memcpy_overlap(char *to, const char *from)
 	memcpy(to + 20ull * i, from + 24ull * i, 24);
 }
 
-// prove: named_barrier_pair potential free --block-dim=64
+// prove: named_barrier_pair race-free --block-dim=64
 __global__ void named_barrier_pair(float *y)
 {
 	__shared__ float s[64];
 	s[threadIdx.x] = 1;
 	asm volatile("barrier.sync 1, 64;" ::: "memory");
 	y[threadIdx.x] = s[63 - threadIdx.x];
+}
+
+// Half of the block is enough to complete this barrier.
+// prove: named_barrier_half potential racy --block-dim=128
+__global__ void named_barrier_half(float *y)
+{
+	__shared__ float s[128];
+	s[threadIdx.x] = 1;
+	asm volatile("barrier.sync 1, 64;" ::: "memory");
+	y[threadIdx.x] = s[127 - threadIdx.x];
 }

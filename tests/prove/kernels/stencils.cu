@@ -33,7 +33,7 @@ __global__ void five_points_overlap(float *out, const float *in, int n)
 		out[i] = s[t] + s[t + 1] + s[t + 2] + s[t + 3] + s[t + 4];
 }
 
-// prove: plane unproven free --block-dim=16,16
+// prove: plane race-free --block-dim=16,16
 __global__ void plane(float *out, const float *in, int w, int h)
 {
 	int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;

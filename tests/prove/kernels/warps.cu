@@ -77,7 +77,7 @@ __global__ void first_warp(float *out, const float *in)
 }
 
 // Half a warp comes to the barrier: it orders nothing for sure.
-// prove: half_warp potential free --block-dim=128
+// prove: half_warp race-free --block-dim=128
 __global__ void half_warp(float *out, const float *in)
 {
 	__shared__ float s[128];
@@ -87,6 +87,22 @@ __global__ void half_warp(float *out, const float *in)
 	if (t < 16) {
 		s[t] = 1;
 		__syncwarp(0xffff);
+		out[t] = s[15 - t];
+	}
+}
+
+// Lanes 8 to 15 don't wait.
+// prove: quarter_warp potential racy --block-dim=128
+__global__ void quarter_warp(float *out, const float *in)
+{
+	__shared__ float s[128];
+	unsigned t = threadIdx.x;
+	s[t] = in[t];
+	__syncthreads();
+	if (t < 16) {
+		s[t] = 1;
+		if (t < 8)
+			__syncwarp(0xff);
 		out[t] = s[15 - t];
 	}
 }

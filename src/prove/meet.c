@@ -1,0 +1,166 @@
+/*
+ * meet.c - order that isn't a phase: barriers of some lanes, and tickets (check.h).
+ *
+ * A barrier of the lanes in a constant mask, outside of loops and the only one with its mask, is
+ * executed at most once by a thread. What a lane of the mask surely does before it comes before what
+ * another lane of the mask does behind it (PTX ISA 9.7.13.2); phases don't know that, as the other
+ * lanes never come there.
+ *
+ * What an atomic addition gives back differs between threads when all that is written to its one
+ * place in global memory is written by this very instruction, once by a thread at most, with an odd
+ * number, and there are fewer threads than values. The contract says that no host code or other
+ * kernel writes to it.
+ *
+ * Misses: masks that several barriers have or that a register holds, additions in loops, counters
+ * in shared memory (which the kernel must set first).
+ */
+#include "prove/check.h"
+
+/* ---- lanes -------------------------------------------------------------------------------- */
+
+static const struct ir_step *lanes_barrier(const struct ir *ir, uint32_t b)
+{
+	const struct ir_block *x = &ir->blocks.v[b];
+	const struct ir_step *st = x->n ? &ir->steps.v[x->first + x->n - 1] : NULL;
+
+	return st && x->is_reached && st->kind == IR_WARP_BARRIER ? st : NULL;
+}
+
+/* Is the barrier that ends block b the only one with its mask, which isn't that of all lanes? */
+static bool is_alone(const struct check *c, uint32_t b)
+{
+	const struct ir *ir = c->e->ir;
+	const struct ir_step *st = lanes_barrier(ir, b);
+
+	if (!st || st->pred != IR_NONE || ir->blocks.v[b].loop != IR_NONE || !c->e->arg[b] ||
+	    c->e->arg[b]->op != EX_CONST || c->e->arg[b]->imm == UINT32_MAX)
+		return false;
+	for (uint32_t o = 0; o < ir->blocks.n; o++) {
+		if (o == b || !lanes_barrier(ir, o))
+			continue;
+		const struct ex *mask = c->e->arg[o];
+		if (!mask || mask->op != EX_CONST || mask->imm == c->e->arg[b]->imm)
+			return false;
+	}
+	return true;
+}
+
+bool meet_has_lanes(const struct check *c)
+{
+	for (uint32_t b = 0; b < c->e->ir->blocks.n; b++)
+		if (is_alone(c, b))
+			return true;
+	return false;
+}
+
+/* Does each way from block `from` to an end of the thread lead through b? */
+static bool leads_through(const struct check *c, uint32_t from, uint32_t b)
+{
+	const struct ir *ir = c->e->ir;
+	bool *seen = base_zalloc(c->arena, ir->blocks.n);
+	BASE_VEC(uint32_t) todo = {0};
+	bool is_kept = true;
+
+	base_vec_push(&todo, from);
+	seen[from] = true;
+	while (todo.n && is_kept) {
+		uint32_t x = todo.v[--todo.n];
+		if (x == b)
+			continue;
+		is_kept = ir->blocks.v[x].end != IR_EXIT;
+		for (uint32_t k = 0; k < ir->blocks.v[x].nsucc; k++) {
+			uint32_t s = ir->blocks.v[x].succ[k];
+			if (!seen[s])
+				base_vec_push(&todo, s);
+			seen[s] = true;
+		}
+	}
+	base_vec_free(&todo);
+	return is_kept;
+}
+
+/* The thread's lane is in the mask. */
+static const struct ex *in_mask(struct check *c, uint64_t mask)
+{
+	struct ex_pool *p = c->pool;
+	const struct ex *at = ex_spec(p, EX_TID_Z);
+
+	at = ex_bin(p, EX_ADD, ex_bin(p, EX_MUL, at, ex_spec(p, EX_NTID_Y)), ex_spec(p, EX_TID_Y));
+	at = ex_bin(p, EX_ADD, ex_bin(p, EX_MUL, at, ex_spec(p, EX_NTID_X)), ex_spec(p, EX_TID_X));
+	const struct ex *lane = ex_bin(p, EX_AND, at, ex_const(p, 32, 31));
+	if (!(mask & (mask + 1))) /* the first ones: no shift */
+		return ex_bin(p, EX_ULT, lane,
+			      ex_const(p, 32, (uint64_t)__builtin_popcountll(mask)));
+	return ex_un(p, EX_TRUNC, 1, ex_bin(p, EX_LSHR, ex_const(p, 32, mask), lane));
+}
+
+static bool is_between(const struct check *c, uint32_t before, uint32_t b, uint32_t behind)
+{
+	return behind != b && ir_dominates(c->e->ir, b, behind) && leads_through(c, before, b);
+}
+
+static void hold_lanes(struct check *c)
+{
+	uint32_t x = c->a->block, y = c->b->block;
+
+	for (uint32_t b = 0; b < c->e->ir->blocks.n; b++)
+		if (is_alone(c, b) && (is_between(c, x, b, y) || is_between(c, y, b, x)))
+			smt_across(c->smt, in_mask(c, c->e->arg[b]->imm), ex_const(c->pool, 1, 1),
+				   false);
+}
+
+/* ---- tickets ------------------------------------------------------------------------------ */
+
+/* Fewer threads than 2^32? The product of the dimensions stays below 2^31 in each direction. */
+static bool is_countable(const struct check *c)
+{
+	const uint32_t *m = c->pool->launch.max;
+	uint64_t x = m[0] * (uint64_t)m[3];
+
+	if (!c->o->all_launches && x > INT32_MAX)
+		x = INT32_MAX;
+	for (unsigned d = 1; d < 3; d++)
+		if (__builtin_mul_overflow(x, m[d] * (uint64_t)m[3 + d], &x))
+			return false;
+	return x < UINT32_MAX;
+}
+
+static bool is_distinct(const struct check *c, const struct ev_assume *t)
+{
+	const struct ev_access *at = NULL;
+
+	for (size_t i = 0; i < c->e->accesses.n; i++)
+		if (c->e->accesses.v[i].mem == t->mem)
+			at = &c->e->accesses.v[i];
+	if (!at || at->is_shared || t->loop != IR_NONE || at->off->level != EX_GRID ||
+	    at->off->has_ctr || t->step->op != EX_CONST || !(t->step->imm & 1) ||
+	    (t->mem->scope != RACE_SCOPE_GPU && t->mem->scope != RACE_SCOPE_SYS) ||
+	    (at->root.kind != EV_ROOT_PARAM && at->root.kind != EV_ROOT_OBJECT) ||
+	    t->mem->bytes < 4 || (t->mem->bytes < 8 && !is_countable(c)))
+		return false;
+	for (size_t i = 0; i < c->e->accesses.n; i++) {
+		const struct ev_access *x = &c->e->accesses.v[i];
+		bool is_odd = x->root.kind == EV_ROOT_UNKNOWN || x->root.kind == EV_ROOT_LOADED;
+		if (x != at && (x->mem->kind & RACE_OP_WRITE) &&
+		    (is_odd || ev_same_root(&x->root, &at->root)))
+			return false;
+	}
+	return true;
+}
+
+static void hold_tickets(struct check *c)
+{
+	for (size_t i = 0; i < c->e->tickets.n && !c->o->may_alias; i++) {
+		const struct ev_assume *t = &c->e->tickets.v[i];
+		if (ir_dominates(c->e->ir, t->block, c->a->block) &&
+		    ir_dominates(c->e->ir, t->block, c->b->block) && is_distinct(c, t))
+			smt_across(c->smt, t->guard, t->value, false);
+	}
+}
+
+void meet_hold(struct check *c)
+{
+	if (c->has_lanes && c->level == RACE_LEVEL_WARP)
+		hold_lanes(c);
+	hold_tickets(c);
+}

@@ -1,0 +1,212 @@
+/*
+ * oracle_run.c - launches of PTX kernels on the CPU device, judged by the oracle (mutants.py).
+ *
+ *   oracle_run FILE.ptx < LAUNCHES
+ *
+ * Reads one launch a line,
+ *
+ *   KERNEL BX BY BZ GX GY GZ FILL [ARGUMENT...]
+ *
+ * where FILL is what the arrays hold (zeros, or ramp: the 32-bit word i is i) and an ARGUMENT is p,
+ * for an array of its own, or a number. Writes one line for each:
+ *
+ *   race LINE LINE    the PTX lines of the first data race
+ *   clean             it ran to its end without one
+ *   fault TEXT        an address outside of the arrays, a trap: not a launch to judge
+ *
+ * A launch runs in a child process of at most SECONDS of processor time. What has raced before the
+ * threads wait for ever, or before the time is over, has raced.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cpu/cpu.h"
+#include "race/pair.h"
+
+#define SECONDS	     2
+#define ARRAY_BYTES  ((size_t)1 << 20)
+#define MIDDLE	     (ARRAY_BYTES / 8) /* in words; kernels get this place: indices may be negative */
+#define DEVICE_BYTES ((uint64_t)1 << 30)
+#define MAX_ARGS     64
+
+struct launch {
+	char *kernel;
+	bool is_ramp;
+	struct cpu_launch l;
+	unsigned nargs;
+	char *args[MAX_ARGS];
+};
+
+static uint32_t raced[2];
+
+static struct race_pair *on_pair(void *arg, const struct race_pair *p, size_t bytes)
+{
+	struct race_pair *copy = malloc(bytes);
+
+	(void)arg;
+	if (!p->is_possible && !raced[0]) {
+		raced[0] = p->side[0].ptx_line;
+		raced[1] = p->side[1].ptx_line;
+		/* At once: the launch may never end. */
+		printf("race %u %u\n", raced[0], raced[1]);
+		fflush(stdout);
+	}
+	if (copy)
+		memcpy(copy, p, bytes);
+	return copy;
+}
+
+static bool parse(char *s, struct launch *x)
+{
+	char *save, *w = strtok_r(s, " \n", &save);
+	uint32_t dims[6];
+
+	memset(x, 0, sizeof(*x));
+	x->kernel = w;
+	for (unsigned i = 0; i < 6; i++) {
+		w = strtok_r(NULL, " \n", &save);
+		if (!w)
+			return false;
+		dims[i] = (uint32_t)strtoul(w, NULL, 10);
+	}
+	memcpy(x->l.block, dims, sizeof(x->l.block));
+	memcpy(x->l.grid, dims + 3, sizeof(x->l.grid));
+	w = strtok_r(NULL, " \n", &save);
+	if (!w)
+		return false;
+	x->is_ramp = !strcmp(w, "ramp");
+	while ((w = strtok_r(NULL, " \n", &save)) != NULL && x->nargs < MAX_ARGS)
+		x->args[x->nargs++] = w;
+	return true;
+}
+
+static void *new_array(struct cpu_machine *m, bool is_ramp)
+{
+	uint32_t *p = cpu_mem_alloc(m, 0, ARRAY_BYTES, CPU_MEM_DEVICE);
+
+	if (!p)
+		exit(2);
+	for (size_t i = 0; i < ARRAY_BYTES / 4; i++)
+		p[i] = is_ramp ? (uint32_t)(i - MIDDLE) : 0;
+	return p + MIDDLE;
+}
+
+static void fill_args(struct cpu_machine *m, const struct launch *x, unsigned char *block)
+{
+	for (unsigned i = 0; i < x->nargs; i++) {
+		uint32_t off, n;
+		uint64_t v;
+		if (!cpu_kernel_param(x->l.kernel, i, &off, &n))
+			return;
+		if (!strcmp(x->args[i], "p"))
+			v = (uint64_t)(uintptr_t)new_array(m, x->is_ramp);
+		else
+			v = strtoull(x->args[i], NULL, 0);
+		memcpy(block + off, &v, n < 8 ? n : 8);
+	}
+}
+
+/* In the child: what it prints is the answer. */
+static void run(struct ptx_module *ptx, struct launch *x)
+{
+	struct cpu_options o = {.seed = 1,
+				.threads = 1,
+				.devices = 1,
+				.memory = DEVICE_BYTES,
+				.oracle = CPU_ORACLE_PROGRAM};
+	struct cpu_machine *m = cpu_machine_new(&o);
+	struct base_sink sink = {0};
+	struct cpu_module *mod = m ? cpu_module_load(m, 0, &ptx, 1, &sink) : NULL;
+	struct cpu_work work = {.kind = CPU_WORK_KERNEL};
+	struct cpu_kernel_info info;
+	struct cpu_fault fault = {0};
+
+	x->l.kernel = mod ? cpu_module_kernel(mod, x->kernel) : NULL;
+	if (!x->l.kernel) {
+		printf("fault not loaded\n");
+		return;
+	}
+	unsigned char *block = calloc(1, cpu_kernel_param_bytes(x->l.kernel) + 16u);
+	cpu_kernel_get_info(x->l.kernel, &info);
+	if (info.shared_static < CPU_SHARED_STATIC)
+		x->l.shared_dyn = CPU_SHARED_STATIC - info.shared_static;
+	fill_args(m, x, block);
+	x->l.params = block;
+	x->l.is_cooperative = true;
+	work.launch = x->l;
+	cpu_on_pair(m, on_pair, NULL);
+	struct cpu_op *op = cpu_submit(m, &work, NULL, 0, &fault);
+	if (op)
+		cpu_op_wait(op);
+	if (op)
+		cpu_fault_get(m, 0, &fault);
+	if (fault.kind != CPU_FAULT_NONE && fault.kind != CPU_FAULT_DEADLOCK)
+		printf("fault %s\n", fault.text);
+	free(block);
+}
+
+/* Lines of the child: a fault makes its races worthless. */
+static void answer(struct ptx_module *ptx, struct launch *x)
+{
+	char line[1024], race[64] = "", fault[1024] = "";
+	int fd[2];
+
+	if (pipe(fd))
+		exit(2);
+	fflush(stdout);
+	pid_t pid = fork();
+	if (!pid) {
+		struct rlimit limit = {SECONDS, SECONDS + 1};
+		setrlimit(RLIMIT_CPU, &limit);
+		alarm(20 * SECONDS);
+		dup2(fd[1], STDOUT_FILENO);
+		close(fd[0]);
+		close(fd[1]);
+		run(ptx, x);
+		fflush(stdout);
+		_exit(0);
+	}
+	close(fd[1]);
+	FILE *f = fdopen(fd[0], "r");
+	while (f && fgets(line, sizeof(line), f)) {
+		if (!strncmp(line, "race", 4))
+			snprintf(race, sizeof(race), "%.60s", line);
+		else
+			snprintf(fault, sizeof(fault), "%s", line);
+	}
+	if (f)
+		fclose(f);
+	waitpid(pid, NULL, 0);
+	printf("%s", *fault ? fault : *race ? race : "clean\n");
+}
+
+int main(int argc, char **argv)
+{
+	struct base_arena arena = {0};
+	struct base_sink sink = {0};
+	char *text, line[4096];
+	struct launch x;
+	size_t size;
+
+	if (argc != 2 || base_read_file(argv[1], &text, &size)) {
+		fprintf(stderr, "usage: oracle_run FILE.ptx < LAUNCHES\n");
+		return 2;
+	}
+	struct ptx_module *ptx = ptx_parse(&arena, argv[1], text, size, &sink);
+	base_sink_print(&sink, stderr);
+	while (ptx && fgets(line, sizeof(line), stdin)) {
+		if (!parse(line, &x)) {
+			fprintf(stderr, "expected: KERNEL BX BY BZ GX GY GZ FILL [ARGUMENT...]\n");
+			return 2;
+		}
+		answer(ptx, &x);
+		fflush(stdout);
+	}
+	base_arena_free(&arena);
+	free(text);
+	return ptx ? 0 : 2;
+}
