@@ -7,6 +7,7 @@
  * and contain no logic that belongs in a room.
  */
 #include "cli/cli.h"
+#include "cli/prune.h"
 #include "toolchain/toolchain.h"
 
 #include <errno.h>
@@ -121,6 +122,7 @@ int main(int argc, char **argv)
 {
 	tool_main *tool = argc ? tool_by_name(argv[0]) : NULL;
 
+	tool_set_prover(prune_find);
 	if (tool)
 		return tool(argc, argv);
 	return dispatch(argc, argv);

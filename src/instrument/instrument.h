@@ -9,6 +9,7 @@
 
 #include "ptx/ptx.h"
 #include "race/detector.h"
+#include "race/prune.h"
 
 /* Functions of the size of a radix sort's kernels stay inlined: a call costs more at run time. In a
  * module with more than INST_LARGE_MODULE loads and stores the time of ptxas matters more. */
@@ -50,6 +51,8 @@ struct inst_options {
 	/* Called for each function that got checks: n instructions and labels. NULL: nobody. */
 	void (*on_size)(void *arg, struct ptx_str name, uint32_t n);
 	void *on_size_arg;
+	const struct race_prune *prunes; /* accesses that need no check, by kernel */
+	size_t nprunes;
 	uint32_t shared_room; /* static shared memory a block may have; 0: what all targets allow */
 	enum inst_pass dump;  /* the pass whose result is printed to stderr */
 	const struct inst_limit *limits;
@@ -63,6 +66,7 @@ struct inst_stats {
 	uint32_t groups;
 	uint32_t skipped_private, skipped_dead, strong, unsupported, unknown;
 	uint32_t speculated;
+	uint32_t pruned;   /* accesses without a check, or with one outside of a contract only */
 	uint32_t left_out; /* kernels and functions, by name */
 	uint32_t left_out_accesses;
 	bool already; /* carried Collider's marker: left alone */

@@ -83,12 +83,14 @@ struct inst_group {
 	uint32_t n, bytes;
 	uint32_t depth; /* nesting of { } at the flush */
 	bool has_load;
+	bool is_pruned; /* checked only where cx->within is false */
 	enum inst_ahead ahead;
 };
 
 struct inst_plan {
 	struct inst_group *first, *last;
 	uint32_t ngroups;
+	bool has_pruned;
 };
 
 /* A literal that depends on the site table's hash and is filled in once that is known. */
@@ -139,6 +141,7 @@ struct inst_ctx {
 	bool is_called;			   /* ... and the check of the current group is one */
 	uint32_t rng, cnt;		   /* registers */
 	uint32_t state;			   /* by call: one register in place of these */
+	uint32_t within;		   /* predicate: the launch keeps to prune's contract */
 	uint32_t used_base;		   /* by call: the mapped records, or PTX_NO_REG */
 	bool waits;			   /* one of its loops waits for another block */
 	BASE_VEC(struct ptx_stmt *) polls; /* the heads of those loops */
@@ -329,6 +332,12 @@ void inst_shuffle_function(struct inst_ctx *cx);
 void inst_fill_clusters(struct inst_ctx *cx, struct ptx_func *f, bool is_ours);
 /* The declaration of the object's order table. */
 struct ptx_str inst_order_table(struct inst_ctx *cx);
+
+/* prune.c: is the access left without a check (counted), or checked only outside of a contract? */
+enum inst_prune { INST_PRUNE_NOT, INST_PRUNE_WITHIN, INST_PRUNE_ALWAYS };
+enum inst_prune inst_prune_of(struct inst_ctx *cx, const struct ptx_stmt *s);
+/* The contract of the function at work as a predicate, before `top`. */
+uint32_t inst_put_within(struct inst_ctx *cx, struct ptx_stmt *top);
 
 /* collide.c: the fast path. */
 /* The first statement of the body that is not a declaration. */

@@ -38,6 +38,7 @@ struct check {
 	unsigned searches;
 	/* remedy.c: no alarms, only whether all is proven */
 	bool is_trial, has_failed;
+	bool *is_open; /* by access: some pair with it isn't proven */
 };
 
 /* Milliseconds of processor time: what is proven doesn't depend on what else the machine does. */

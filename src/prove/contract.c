@@ -699,7 +699,7 @@ void check_say_contract(struct check *c)
 	if (!c->o->all_launches)
 		say(c, "gridDim * blockDim stays below 2^31 in each dimension");
 	say(c, "every access stays within its array");
-	if (c->e->ir->nloops && !c->o->all_launches)
+	if (c->e->ir->nloops && !c->o->all_launches && !c->o->counters_wrap)
 		say(c, "pointers and 64-bit counters that a loop moves on don't wrap");
 	if (c->has_assumed_disjoint)
 		say(c, "arrays of different parameters and variables are disjoint");

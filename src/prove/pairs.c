@@ -393,8 +393,10 @@ static void check_level(struct check *c, enum race_level level, enum smt_warp wa
 		c->is_partial = false;
 	}
 	struct race_alarm *old = c->is_trial ? NULL : alarm_find(c);
-	if (old && old->is_true && !old->is_benign)
+	if (old && old->is_true && !old->is_benign) {
+		c->has_failed = true;
 		return;
+	}
 	if (level == RACE_LEVEL_WARP && c->o->is_lockstep) {
 		/* one instruction in one iteration, or the lanes don't meet */
 		if (c->a != c->b || c->a->mem->kind == RACE_OP_READ)
@@ -453,8 +455,34 @@ static void check_all(struct check *c)
 				      c);
 			return;
 		}
-		for (size_t k = i; k < e->accesses.n && check_now_ms() < c->deadline; k++)
+		for (size_t k = i; k < e->accesses.n && check_now_ms() < c->deadline; k++) {
+			c->has_failed = false;
 			check_pair(c, &e->accesses.v[i], &e->accesses.v[k]);
+			c->is_open[i] |= c->has_failed;
+			c->is_open[k] |= c->has_failed;
+		}
+	}
+}
+
+/* Instructions of the kernel's own body whose every pair is proven: a function may have other
+ * callers. */
+static void list_sites(struct check *c)
+{
+	const struct ev *e = c->e;
+
+	for (size_t i = 0; i < c->k->problems.n; i++)
+		if (c->k->problems.v[i].kind != RACE_PROBLEM_EXCLUDED)
+			return;
+	for (size_t i = 0; i < e->accesses.n; i++) {
+		const struct ev_access *x = &e->accesses.v[i];
+		struct race_proven_site s = {.ptx_line = x->step->at->line, .is_shared = x->is_shared};
+		bool is_proven = !x->step->call && x->root.kind != EV_ROOT_UNKNOWN;
+		for (size_t k = 0; k < e->accesses.n && is_proven; k++)
+			is_proven = e->accesses.v[k].step->at != x->step->at || !c->is_open[k];
+		for (size_t k = 0; k < c->k->sites.n && is_proven; k++)
+			is_proven = c->k->sites.v[k].ptx_line != s.ptx_line;
+		if (is_proven)
+			base_vec_push(&c->k->sites, s);
 	}
 }
 
@@ -519,7 +547,7 @@ static void settle_barriers(struct ev *e, struct ir *ir)
 static void evaluate(struct ev *e, struct ir *ir, struct ex_pool *pool,
 		     const struct prove_options *o)
 {
-	struct ev_limits limits = {.may_alias = o->may_alias, .may_wrap = o->all_launches};
+	struct ev_limits limits = {.may_alias = o->may_alias, .may_wrap = o->all_launches || o->counters_wrap};
 	bool pruned = true;
 
 	for (unsigned turn = 0; pruned && turn < 8; turn++) {
@@ -651,7 +679,10 @@ static void check_kernel(struct check *c)
 	if (is_contract_kept(c)) {
 		find_phases(c);
 		c->has_lanes = meet_has_lanes(c);
+		c->is_open = base_zalloc(c->arena, c->e->accesses.n + 1);
 		check_all(c);
+		if (!c->e->ir->problems.n)
+			list_sites(c);
 		if (c->o->wants_remedies)
 			remedy_find(c);
 	}
@@ -679,6 +710,7 @@ void pairs_check(struct ptx_module *m, struct ptx_func *f, const struct prove_op
 	contract_find_launch(&ir, o, k->name, &launch);
 	for (unsigned d = 0; d < 6; d++)
 		k->free_dims |= (uint8_t)((unsigned)!launch.dim[d] << d);
+	memcpy(k->fixed_dim, launch.dim, sizeof(k->fixed_dim));
 	ex_pool_init(&pool, arena, &launch);
 	memset(&e, 0, sizeof(e));
 	e.ir = &ir;

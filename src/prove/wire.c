@@ -41,7 +41,8 @@ static void put_alarm(struct base_buf *out, const struct race_alarm *a)
 
 void wire_write(const struct race_proof *k, struct base_buf *out)
 {
-	uint64_t n[5] = {k->alarms.n, k->problems.n, k->contract.n, k->protocol.n, k->remedies.n};
+	uint64_t n[6] = {k->alarms.n,	k->problems.n, k->contract.n,
+			 k->protocol.n, k->remedies.n, k->sites.n};
 
 	base_buf_put(out, n, sizeof(n));
 	base_buf_put(out, k, sizeof(*k));
@@ -62,6 +63,8 @@ void wire_write(const struct race_proof *k, struct base_buf *out)
 		base_buf_put(out, &k->remedies.v[i], sizeof(k->remedies.v[i]));
 		put_text(out, k->remedies.v[i].assume);
 	}
+	for (size_t i = 0; i < k->sites.n; i++)
+		base_buf_put(out, &k->sites.v[i], sizeof(k->sites.v[i]));
 }
 
 struct reader {
@@ -119,7 +122,7 @@ static void take_alarm(struct reader *r, struct race_alarm *a)
 bool wire_read(struct base_arena *arena, const char *p, size_t n, struct race_proof *k)
 {
 	struct reader r = {arena, p, n, false};
-	uint64_t count[5];
+	uint64_t count[6];
 
 	take(&r, count, sizeof(count));
 	take(&r, k, sizeof(*k));
@@ -128,6 +131,7 @@ bool wire_read(struct base_arena *arena, const char *p, size_t n, struct race_pr
 	memset(&k->contract, 0, sizeof(k->contract));
 	memset(&k->protocol, 0, sizeof(k->protocol));
 	memset(&k->remedies, 0, sizeof(k->remedies));
+	memset(&k->sites, 0, sizeof(k->sites));
 	k->name = take_text(&r);
 	k->name_shown = take_text(&r);
 	for (uint64_t i = 0; i < count[0] && !r.is_short; i++) {
@@ -154,6 +158,11 @@ bool wire_read(struct base_arena *arena, const char *p, size_t n, struct race_pr
 		take(&r, &q, sizeof(q));
 		q.assume = take_text(&r);
 		base_vec_push(&k->remedies, q);
+	}
+	for (uint64_t i = 0; i < count[5] && !r.is_short; i++) {
+		struct race_proven_site q;
+		take(&r, &q, sizeof(q));
+		base_vec_push(&k->sites, q);
 	}
 	return !r.is_short && k->verdict < RACE_VERDICT_COUNT;
 }
@@ -183,7 +192,7 @@ static struct wire_key key_of(const struct wire_job *j)
 	struct wire_key k = {BASE_FNV_INIT, BASE_FNV_INIT ^ 0x9e3779b97f4a7c15ull};
 	bool flags[] = {o->may_alias,	   o->all_launches,   o->is_lockstep, o->is_same_value,
 			o->wants_protocol, o->wants_remedies, o->level[0],    o->level[1],
-			o->level[2],	   o->level[3]};
+			o->level[2],	   o->level[3],	      o->counters_wrap};
 
 	mix(&k, &o->cache_key, sizeof(o->cache_key));
 	mix(&k, j->text, j->size);

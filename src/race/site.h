@@ -101,6 +101,9 @@ enum race_unchecked_why {
 	RACE_WHY_KERNEL_AS_IT_WAS = 5, /* a kernel that could not be instrumented, named in func */
 	RACE_WHY_STRONG = 6,	       /* volatile, atomic, ...: not weak, so not for collide */
 	RACE_WHY_ORDERS = 7,	       /* orders threads in a way that isn't followed, in func */
+	RACE_WHY_PROVEN = 8,	       /* --prune: no two threads of any launch race there */
+	RACE_WHY_PROVEN_WITHIN = 9,    /* ... of a launch within a contract; others are checked */
+	RACE_WHY_PROVEN_GLOBAL = 10,   /* ... in global memory: other kernels may */
 	/* About the order of blocks, not about checks: reported if shuffling was requested. */
 	RACE_WHY_WAITS = 100,	   /* func: a loop waits for another block */
 	RACE_WHY_FIXED_ORDER = 101 /* the module reads block ids in a way that isn't replaced */

@@ -170,6 +170,9 @@ static const char *skip_reason(enum race_unchecked_why why)
 		return "Collider doesn't know this opcode";
 	case RACE_WHY_UNSUPPORTED:
 		return "no check for it yet";
+	case RACE_WHY_PROVEN_GLOBAL:
+		return "proven race-free within a launch; races with other kernels and the host "
+		       "go unseen";
 	default:
 		return "unknown reason";
 	}
@@ -182,7 +185,10 @@ static void skips_put(struct base_buf *out, struct rep_view *v)
 	uint64_t private = skip_sum(r, RACE_WHY_PRIVATE), dead = skip_sum(r, RACE_WHY_DEAD);
 	uint64_t strong = skip_sum(r, RACE_WHY_STRONG);
 
-	if (private || dead || strong)
+	uint64_t proven = skip_sum(r, RACE_WHY_PROVEN);
+	uint64_t within = skip_sum(r, RACE_WHY_PROVEN_WITHIN);
+
+	if (private || dead || strong || proven || within)
 		base_buf_puts(out, "No check needed (instructions in the program):\n");
 	if (private)
 		base_buf_printf(out, "  %s to the thread's own memory\n", rep_number(a, private));
@@ -191,6 +197,14 @@ static void skips_put(struct base_buf *out, struct rep_view *v)
 	if (strong)
 		base_buf_printf(out, "  %s volatile, atomic or otherwise strong\n",
 				rep_number(a, strong));
+	if (proven)
+		base_buf_printf(out, "  %s to shared memory, proven race-free (--prune)\n",
+				rep_number(a, proven));
+	if (within)
+		base_buf_printf(out,
+				"  %s to shared memory, proven race-free for some launches; in all "
+				"others they are checked\n",
+				rep_number(a, within));
 }
 
 /* One line of the "NOT checked" list; the first one brings the heading. */
@@ -212,7 +226,8 @@ static void unchecked_put(struct base_buf *out, struct rep_view *v)
 		const struct race_skip *s = &r->skips.v[i];
 		const char *text;
 		if (s->why == RACE_WHY_PRIVATE || s->why == RACE_WHY_DEAD ||
-		    s->why == RACE_WHY_STRONG)
+		    s->why == RACE_WHY_STRONG || s->why == RACE_WHY_PROVEN ||
+		    s->why == RACE_WHY_PROVEN_WITHIN)
 			continue;
 		if (s->why == RACE_WHY_ORDERS)
 			text = base_printf(a,

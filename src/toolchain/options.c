@@ -49,6 +49,10 @@ static void take_given(struct tool_options *o, const struct option_set *s, struc
 		int n = (int)option_int(s, OPTION_INLINE_CHECKS);
 		o->inline_groups = n ? n : -1;
 	}
+	if (option_source(s, OPTION_PRUNE) != OPTION_FROM_DEFAULT) {
+		o->prune_global = option_is(s, OPTION_PRUNE, "proved-global");
+		o->prune = o->prune_global || option_is(s, OPTION_PRUNE, "proved");
+	}
 	if (option_source(s, OPTION_LONG_BUILD) != OPTION_FROM_DEFAULT)
 		o->long_build_ms = option_int(s, OPTION_LONG_BUILD);
 	if (a && option_text(s, OPTION_ROOT))
@@ -148,6 +152,8 @@ char *tool_options_encode(const struct tool_options *o, struct base_arena *a)
 		int n = o->inline_groups < 0 ? 0 : o->inline_groups;
 		option_encode_one(&b, OPTION_INLINE_CHECKS, base_printf(a, "%d", n));
 	}
+	if (o->prune)
+		option_encode_one(&b, OPTION_PRUNE, o->prune_global ? "proved-global" : "proved");
 	option_encode_one(&b, OPTION_LONG_BUILD,
 			  base_printf(a, "%lldms", (long long)o->long_build_ms));
 	if (o->kernel_name)

@@ -14,6 +14,7 @@
 #ifndef COLLIDER_TOOLCHAIN_H
 #define COLLIDER_TOOLCHAIN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -42,6 +43,19 @@ int tool_cxx(int argc, char **argv);
  * why).
  */
 int tool_ptx(const char *source, char *const *extra, size_t nextra, char **text, size_t *size);
+
+/*
+ * Finds accesses of a PTX text that need no check (race/prune.h), for --prune. The toolchain knows
+ * no prover: main() sets one before it calls a tool. Without one nothing is left out.
+ */
+struct race_prunes;
+struct tool_prover_job {
+	const char *name, *text; /* the file the user knows; the PTX, of `size` bytes */
+	size_t size;
+	bool wants_global; /* --prune=proved-global */
+};
+typedef void tool_prover(const struct tool_prover_job *j, struct race_prunes *out);
+void tool_set_prover(tool_prover *fn);
 
 typedef int tool_main(int argc, char **argv);
 

@@ -23,6 +23,10 @@ SHORT = {'race-free': 'free', 'true-alarm': 'true', 'potential-alarm': 'potentia
          'could-not-prove': 'unproven', 'vacuous': 'vacuous'}
 TRAP = ('{ .reg .pred %p; .reg .b32 %r; ld.param.u32 %r, [__collider_assume_param_0];'
         ' setp.eq.u32 %p, %r, 0; @%p trap; ret; }')
+# a table of values seen, by their low 16 bits: values that collide there only lose a launch
+DISTINCT = ('{ .reg .pred %p; .reg .b32 %r; .reg .b64 %a, %b; ld.param.u64 %a, [__collider_distinct_param_0];'
+            ' and.b64 %a, %a, 65535; shl.b64 %a, %a, 2; mov.u64 %b, seen_before; add.s64 %a, %a, %b;'
+            ' atom.relaxed.gpu.global.exch.b32 %r, [%a], 1; setp.ne.u32 %p, %r, 0; @%p trap; ret; }')
 
 
 def ptx_of(path, out):
@@ -98,7 +102,7 @@ def candidates(lines, bodies):
 
 
 def choose(all_of, n, rng):
-    """n of them, the kinds in turn."""
+    """n lists of changes, the kinds in turn."""
     by = {k: [c for c in all_of if c[0] == k] for k in (BARRIER, GUARD, STRIDE)}
     for v in by.values():
         rng.shuffle(v)
@@ -106,8 +110,11 @@ def choose(all_of, n, rng):
     while len(out) < n and any(by.values()):
         for k in by:
             if by[k] and len(out) < n:
-                out.append(by[k].pop())
-    return out
+                out.append([by[k].pop()])
+    # a small kernel has fewer places: two at once
+    pairs = [[a, b] for a in all_of for b in all_of if a[1] < b[1]]
+    rng.shuffle(pairs)
+    return out + pairs[:n - len(out)]
 
 
 def params_of(lines, head, mangled):
@@ -127,12 +134,12 @@ def params_of(lines, head, mangled):
 
 
 def with_assumes(lines):
-    """collider_assume() gets a body that traps; the other two hold by what the arrays have."""
+    """What is assumed gets bodies that trap; injective() holds by what the arrays have."""
     text = '\n'.join(lines)
     for name, body in (('__collider_assume', TRAP),
-                       ('__collider_distinct', '{ ret; }'), ('__collider_injective', '{ ret; }')):
+                       ('__collider_distinct', DISTINCT), ('__collider_injective', '{ ret; }')):
         text = re.sub(r'\.extern (\.func\s+%s\s*\([^)]*\))\s*;' % name, r'\1 ' + body, text)
-    return text
+    return text.replace('.address_size 64', '.address_size 64\n.global .align 4 .b8 seen_before[262144];', 1)
 
 
 def dims(options, which, default):
@@ -182,8 +189,10 @@ def launches(mangled, params, options, ones, text, is_ramp_only, rng):
 
 def judge(job):
     name, mangled, mutant, options, lines, head, source, tmp, serial = job
-    kind, at, n, new = mutant
-    text = lines[:at] + [new] + [''] * (n - 1) + lines[at + n:]
+    kind, at, _, new = mutant[0]
+    text = lines
+    for _, i, n, s in mutant:
+        text = text[:i] + [s] + [''] * (n - 1) + text[i + n:]
     path = os.path.join(tmp, '%s.%d.ptx' % (name, serial))
     with open(path, 'w') as f:
         f.write('\n'.join(text))

@@ -378,15 +378,21 @@ static void inline_group(struct inst_ctx *cx, struct inst_group *g)
 static void one_group(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *top)
 {
 	struct inst_call *calls = cx->by_call ? inst_plan_calls(cx, g) : NULL;
+	struct ptx_label *over = g->is_pruned ? ptx_new_label(cx->m, cx->f) : NULL;
 
 	cx->is_called = calls != NULL;
 	inst_begin_calls(cx, calls, top);
 	for (struct inst_access *a = g->first; a && !g->ahead; a = a->next)
 		inst_capture(cx, a, top, g->flush);
+	if (over)
+		inst_emit(cx, g->flush, "branch_if", NT,
+			  H(inst_reg(cx, cx->within), ptx_opnd_label(over)));
 	if (calls)
 		inst_emit_calls(cx, g, calls);
 	else
 		inline_group(cx, g);
+	if (over)
+		inst_emit_label(cx, g->flush, over);
 	cx->stats->groups++;
 }
 
@@ -397,6 +403,8 @@ static void begin_function(struct inst_ctx *cx, const struct inst_plan *plan, st
 		inst_emit(cx, top, "params", NT, NH);
 	if (has_tensor(plan))
 		inst_emit(cx, top, "params_tensor", NT, NH);
+	if (plan->has_pruned)
+		cx->within = inst_put_within(cx, top);
 	if (cx->by_call) {
 		inst_emit(cx, top, "params_check", NT, NH);
 		inst_emit(cx, top, "zero", NT, H(inst_reg(cx, cx->state)));

@@ -281,17 +281,20 @@ static bool group_may_alias(struct planner *p, const struct ptx_stmt *store)
 	return false;
 }
 
-static void add_access(struct planner *p, struct inst_access *a)
+static void add_access(struct planner *p, struct inst_access *a, bool is_pruned)
 {
 	struct inst_ctx *cx = p->cx;
 	uint32_t bytes = (uint32_t)a->vec * (a->bits / 8u);
 	uint32_t max = cx->opt->group_max ? cx->opt->group_max : INST_MAX_GROUP;
 
-	if (p->open && (p->open->n >= max || p->open->bytes + bytes > INST_GROUP_BYTES))
+	if (p->open && (p->open->n >= max || p->open->bytes + bytes > INST_GROUP_BYTES ||
+			p->open->is_pruned != is_pruned))
 		close_group(p, a->stmt);
 	if (!p->open)
 		p->open = BASE_NEW(&cx->scratch, struct inst_group);
 	struct inst_group *g = p->open;
+	g->is_pruned = is_pruned;
+	p->plan->has_pruned |= is_pruned;
 	if (g->last)
 		g->last->next = a;
 	else
@@ -363,10 +366,15 @@ static void plan_inst(struct planner *p, struct ptx_stmt *s)
 	bool plain = is_plain(fm), memory = is_memory(fm);
 	bool mine = plain && fm->sem == PTX_SEM_WEAK && is_checked_space(fm->space);
 	struct inst_access *a = NULL;
+	enum inst_prune prune = INST_PRUNE_NOT;
 	struct inst_group *ahead = plain ? NULL : inst_plan_ahead(p->cx, s);
 
 	if (mine)
+		prune = inst_prune_of(p->cx, s);
+	if (mine && prune != INST_PRUNE_ALWAYS)
 		a = make_access(p, s);
+	else if (mine)
+		; /* no check; what it stores may still end a group */
 	else if (!ahead)
 		count_unchecked(p->cx, fm);
 	bool closes =
@@ -381,7 +389,7 @@ static void plan_inst(struct planner *p, struct ptx_stmt *s)
 	if (ahead)
 		add_group(p, ahead, s);
 	if (a)
-		add_access(p, a);
+		add_access(p, a, prune == INST_PRUNE_WITHIN);
 	if (p->open) {
 		struct written w = {p->open, s};
 		ptx_each_reg(s, note_write, &w);

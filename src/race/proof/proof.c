@@ -74,6 +74,7 @@ void race_proof_free(struct race_proof *k)
 	base_vec_free(&k->contract);
 	base_vec_free(&k->protocol);
 	base_vec_free(&k->remedies);
+	base_vec_free(&k->sites);
 }
 
 void race_proofs_free(struct race_proofs *r)

@@ -112,6 +112,12 @@ struct race_remedy {
 	int seen;	 /* in the recorded launches: 1 holds in all, 0 does not, -1 unknown */
 };
 
+/* An instruction of the kernel's own body all of whose pairs are proven. */
+struct race_proven_site {
+	uint32_t ptx_line;
+	bool is_shared;
+};
+
 struct race_proof {
 	const char *name, *name_shown; /* mangled, demangled */
 	enum race_verdict verdict;
@@ -120,10 +126,12 @@ struct race_proof {
 	BASE_VEC(const char *) contract; /* sentences */
 	BASE_VEC(const char *) protocol; /* lines, with --protocol */
 	BASE_VEC(struct race_remedy) remedies;
+	BASE_VEC(struct race_proven_site) sites; /* none where anything couldn't be analysed */
 	/* Over all its accesses: does reaching one depend on an approximated value, does an
 	 * index? */
 	bool has_class, is_approx_path, is_approx_index;
 	uint8_t free_dims; /* bit d: blockDim x y z, gridDim x y z may have any value */
+	uint32_t fixed_dim[6]; /* the others: what the contract says */
 	struct race_proof_counts counts;
 	uint64_t ms; /* wall-clock, for the user only */
 	bool is_cached;

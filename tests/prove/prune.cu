@@ -1,0 +1,75 @@
+/*
+ * prune.cu - kernels for `collider nvcc --prune`: prune.sh says what of them is left unchecked.
+ *
+ * The values that are stored differ in all threads, so that a race can be seen.
+ */
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+/* Proven where blockDim.y and z are 1, which the kernel never reads. */
+__global__ void mirror(unsigned *out, unsigned *counter)
+{
+	__shared__ unsigned s[64];
+	s[threadIdx.x] = atomicAdd(counter, 1u);
+	__syncthreads();
+	atomicAdd(&out[threadIdx.x], s[63 - threadIdx.x]);
+}
+
+/* The same without the barrier: racy in every launch. */
+__global__ void no_barrier(unsigned *out, unsigned *counter)
+{
+	__shared__ unsigned s[64];
+	s[threadIdx.x] = atomicAdd(counter, 1u);
+	atomicAdd(&out[threadIdx.x], s[63 - threadIdx.x]);
+}
+
+/* Proven for blocks of at most 64 threads: an assumption that prove finds. */
+__global__ void folded(unsigned *out, unsigned *counter)
+{
+	__shared__ unsigned s[64];
+	s[threadIdx.x % 64] = atomicAdd(counter, 1u);
+	__syncthreads();
+	atomicAdd(&out[threadIdx.x], s[63 - threadIdx.x % 64]);
+}
+
+/* Proven for any launch: one thread of the block writes. */
+__global__ void shared_by_all(unsigned *out, const unsigned *in)
+{
+	__shared__ unsigned s;
+	if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0)
+		s = in[0];
+	__syncthreads();
+	atomicAdd(out, s);
+}
+
+/* Global memory: each thread its own element. */
+__global__ void copy(unsigned *out, const unsigned *in)
+{
+	unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+	out[i] = in[i] + 1;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned *out, *in;
+	const char *k = argc > 1 ? argv[1] : "mirror";
+	dim3 block(argc > 2 ? atoi(argv[2]) : 64, argc > 3 ? atoi(argv[3]) : 1);
+
+	cudaMalloc(&out, 65536);
+	cudaMalloc(&in, 65536);
+	cudaMemset(out, 0, 65536);
+	cudaMemset(in, 0, 65536);
+	if (!strcmp(k, "mirror"))
+		mirror<<<1, block>>>(out, in);
+	if (!strcmp(k, "no_barrier"))
+		no_barrier<<<1, block>>>(out, in);
+	if (!strcmp(k, "folded"))
+		folded<<<1, block>>>(out, in);
+	if (!strcmp(k, "shared_by_all"))
+		shared_by_all<<<1, block>>>(out, in);
+	if (!strcmp(k, "copy"))
+		copy<<<2, block>>>(out, in);
+	printf("%s\n", cudaGetErrorString(cudaDeviceSynchronize()));
+	return 0;
+}

@@ -1,0 +1,89 @@
+#!/bin/bash
+# prune.sh - collider nvcc --prune leaves out what is proven, and nothing else, on the CPU device.
+#
+#   prune.sh COLLIDER COLLIDER-NVCC PRUNE.CU
+#
+# Kernels of prune.cu that are proven run without findings and with fewer checks; the same kernels
+# launched outside of the proof's contract still report their races; a racy kernel keeps all checks.
+collider=$1 nvcc=$2 source=$3
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failed=0
+
+# run PROGRAM EXIT-CODE KERNEL BLOCK... : the report in $dir/out
+run() {
+	local program=$1 code=$2
+	shift 2
+	"$collider" run --device=cpu --detector=collide --seed=1 --error-exitcode=10 "$dir/$program" "$@" >"$dir/out" 2>&1
+	local got=$?
+	checked=$(sed -n 's/^  \([0-9,]*\) access[es]* read again.*/\1/p' "$dir/out" | tr -d ,)
+	checked=${checked:-0}
+	[ $got = "$code" ] && return
+	echo "FAIL $program $*: expected exit code $code, found $got"
+	cat "$dir/out"
+	failed=1
+}
+
+# says TEXT / says_not TEXT: of the latest run
+says() {
+	grep -qF -- "$1" "$dir/out" && return
+	echo "FAIL expected: $1"
+	cat "$dir/out"
+	failed=1
+}
+
+says_not() {
+	grep -qF -- "$1" "$dir/out" || return
+	echo "FAIL not expected: $1"
+	cat "$dir/out"
+	failed=1
+}
+
+# is NUMBER NUMBER WHAT
+is() {
+	[ "$1" = "$2" ] && return
+	echo "FAIL $3: expected $2, found $1"
+	failed=1
+}
+
+for prune in none proved proved-global; do
+	"$nvcc" --prune=$prune -arch=sm_90 -o "$dir/$prune" "$source" || exit 1
+done
+
+run none 0 mirror 64
+is "$checked" 128 'checks of mirror without --prune'
+says_not 'proven'
+run proved 0 mirror 64
+is "$checked" 0 'checks of mirror within its contract'
+says 'to shared memory, proven race-free for some launches; in all others they are checked'
+run proved 10 mirror 64 2
+says 's[threadIdx.x] = atomicAdd'
+
+run none 0 folded 64
+is "$checked" 128 'checks of folded without --prune'
+run proved 0 folded 64
+is "$checked" 0 'checks of folded with 64 threads'
+run proved 10 folded 128
+says 's[threadIdx.x % 64] = atomicAdd'
+
+run none 10 no_barrier 64
+all=$checked
+run proved 10 no_barrier 64
+is "$checked" "$all" 'checks of no_barrier: a racy kernel keeps them'
+
+run none 0 shared_by_all 16 4
+[ "$checked" -gt 0 ] || { echo 'FAIL shared_by_all has no checks without --prune'; failed=1; }
+run proved 0 shared_by_all 16 4
+is "$checked" 1 'checks of shared_by_all: the one load of global memory'
+says 'to shared memory, proven race-free (--prune)'
+
+run proved 0 copy 64
+is "$checked" 256 'checks of copy: global memory is not left out'
+run proved-global 0 copy 64
+is "$checked" 0 'checks of copy with --prune=proved-global'
+says 'races with other kernels and the host go unseen'
+
+# what is left out is not in the code at all, or behind the contract's predicate
+"$nvcc" --prune=wrong -arch=sm_90 -o "$dir/wrong" "$source" >"$dir/out" 2>&1
+[ $? = 2 ] || { echo 'FAIL --prune=wrong: expected exit code 2'; failed=1; }
+exit $failed
