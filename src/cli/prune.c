@@ -132,7 +132,8 @@ static bool add_contract(struct race_prune *k, const struct race_proof *proof)
 		}
 	}
 	for (uint64_t d = 0; d < 3; d++) {
-		struct race_prune_term t = {.cmp = RACE_PRUNE_LE, .c = {RACE_PRUNE_CONST, INT32_MAX}};
+		struct race_prune_term t = {.cmp = RACE_PRUNE_LE,
+					    .c = {RACE_PRUNE_CONST, INT32_MAX}};
 		t.a = (struct race_prune_number){RACE_PRUNE_DIM, d};
 		t.b = (struct race_prune_number){RACE_PRUNE_DIM, d + 3};
 		t.d = one;
@@ -195,7 +196,8 @@ static void use_remedy(const struct tool_prover_job *j, const struct race_proof 
 		    !prove_once(j, &o, &r))
 			continue;
 		for (size_t n = 0; n < r.kernels.n; n++) {
-			if (strcmp(r.kernels.v[n].name, proof->name) != 0 || !r.kernels.v[n].sites.n)
+			if (strcmp(r.kernels.v[n].name, proof->name) != 0 ||
+			    !r.kernels.v[n].sites.n)
 				continue;
 			*k = more;
 			add_sites(k, &r.kernels.v[n], j->wants_global, true);

@@ -334,7 +334,8 @@ static bool holds_in(struct contract *c, const struct ex *v, const struct trial 
 		if (!leaf)
 			return false;
 		uint64_t n = leaf->op == EX_PARAM ? t->param : t->spec[leaf->imm];
-		v = ex_replace(c->e->pool, v, leaf, ex_const(c->e->pool, leaf->w, n & ex_mask(leaf->w)));
+		v = ex_replace(c->e->pool, v, leaf,
+			       ex_const(c->e->pool, leaf->w, n & ex_mask(leaf->w)));
 	}
 	return v->op == EX_CONST && (v->imm & 1);
 }
@@ -350,7 +351,8 @@ static bool is_kept_in(struct contract *c, const struct question *q, const struc
 		if (as->loop == IR_NONE ? !holds_in(c, as->fact, t) : q->is_launch)
 			return false;
 	}
-	return q->is_launch || (holds_in(c, q->guard, t) && (!q->holds || holds_in(c, q->holds, t)));
+	return q->is_launch ||
+	       (holds_in(c, q->guard, t) && (!q->holds || holds_in(c, q->holds, t)));
 }
 
 /* The smallest launch that the contract allows, its first thread or its last. */
@@ -359,7 +361,8 @@ static void set_launch(const struct contract *c, struct trial *t, bool is_last)
 	const struct ex_launch *l = &c->e->pool->launch;
 
 	for (unsigned d = 0; d < 3; d++) {
-		uint32_t block = l->dim[d] ? l->dim[d] : 1, grid = l->dim[3 + d] ? l->dim[3 + d] : 1;
+		uint32_t block = l->dim[d] ? l->dim[d] : 1,
+			 grid = l->dim[3 + d] ? l->dim[3 + d] : 1;
 		t->spec[EX_NTID_X + d] = block;
 		t->spec[EX_NCTAID_X + d] = grid;
 		t->spec[EX_TID_X + d] = is_last ? block - 1 : 0;

@@ -96,7 +96,7 @@ struct ev {
 	struct ev_loop *loops;
 	BASE_VEC(struct ev_access) accesses;
 	BASE_VEC(struct ev_assume) assumes;
-	BASE_VEC(struct ev_assume) tickets; /* meet.c finds out which are distinct */
+	BASE_VEC(struct ev_assume) tickets;	  /* meet.c finds out which are distinct */
 	BASE_VEC(struct ev_root) written, writes; /* assumed; seen in this turn */
 	bool is_all_written, may_alias;
 	bool may_wrap; /* loops' counters may, too: --all-launches */

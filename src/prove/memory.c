@@ -176,7 +176,8 @@ static void lower_atomic(struct ir_frame *fr, const struct ptx_stmt *s)
 	if (!ptx_form_has(s->form, PTX_MOD_ADD) || s->ops[0].kind != PTX_OPND_REG || s->nops < 3 ||
 	    s->pred != PTX_NO_REG || bytes > 8)
 		return;
-	ir_ticket(fr, a, ir_operand(fr, &s->ops[0], 8 * bytes), ir_operand(fr, &s->ops[2], 8 * bytes));
+	ir_ticket(fr, a, ir_operand(fr, &s->ops[0], 8 * bytes),
+		  ir_operand(fr, &s->ops[2], 8 * bytes));
 }
 
 /* Not all threads of the CTA may come to this barrier: what has its number is no longer sure. */
@@ -204,8 +205,8 @@ static void lower_barrier(struct ir_frame *fr, const struct ptx_stmt *s)
 	if (is_red)
 		ir_write_unknown(fr, &s->ops[0]);
 	const struct ptx_opnd *count = has_count ? &s->ops[at + 1] : NULL;
-	bool is_odd = count && (count->kind != PTX_OPND_INT || count->imm <= 0 ||
-				count->imm > UINT16_MAX);
+	bool is_odd = count &&
+		      (count->kind != PTX_OPND_INT || count->imm <= 0 || count->imm > UINT16_MAX);
 	if ((s->nops != want && !has_count) || s->pred != PTX_NO_REG || is_odd ||
 	    (s->ops[at].kind != PTX_OPND_INT && s->ops[at].kind != PTX_OPND_REG)) {
 		lower_partial(fr, &s->ops[at]);

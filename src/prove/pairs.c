@@ -475,7 +475,8 @@ static void list_sites(struct check *c)
 			return;
 	for (size_t i = 0; i < e->accesses.n; i++) {
 		const struct ev_access *x = &e->accesses.v[i];
-		struct race_proven_site s = {.ptx_line = x->step->at->line, .is_shared = x->is_shared};
+		struct race_proven_site s = {.ptx_line = x->step->at->line,
+					     .is_shared = x->is_shared};
 		bool is_proven = !x->step->call && x->root.kind != EV_ROOT_UNKNOWN;
 		for (size_t k = 0; k < e->accesses.n && is_proven; k++)
 			is_proven = e->accesses.v[k].step->at != x->step->at || !c->is_open[k];
@@ -547,7 +548,8 @@ static void settle_barriers(struct ev *e, struct ir *ir)
 static void evaluate(struct ev *e, struct ir *ir, struct ex_pool *pool,
 		     const struct prove_options *o)
 {
-	struct ev_limits limits = {.may_alias = o->may_alias, .may_wrap = o->all_launches || o->counters_wrap};
+	struct ev_limits limits = {.may_alias = o->may_alias,
+				   .may_wrap = o->all_launches || o->counters_wrap};
 	bool pruned = true;
 
 	for (unsigned turn = 0; pruned && turn < 8; turn++) {

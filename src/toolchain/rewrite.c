@@ -72,7 +72,7 @@ struct work {
 	unsigned maxreg; /* the cap for tool_ptxas, 0: none */
 	bool call_free;
 	struct race_prunes prunes; /* --prune */
-	struct inst_options io; /* but for the limits */
+	struct inst_options io;	   /* but for the limits */
 	struct inst_stats stats;
 	struct tool_sizes sizes; /* of the functions, as the last attempt left them */
 	struct costs {

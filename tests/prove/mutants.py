@@ -4,12 +4,14 @@
     mutants.py COLLIDER ORACLE_RUN NVCC ROOT COUNT FILE.cu...
 
 Of each labelled kernel (kernels.py) COUNT mutants are made in its unoptimised PTX: one barrier is
-deleted, one forward branch goes one way, one multiplication or shift of an index is left out, or
-one step of more than 1 becomes 1. Each is judged by `collider prove` with the preconditions of the
-label (without --level and --warp-lockstep, which the oracle doesn't know), and run under the oracle
-on the CPU device in a few launches that keep to the contract: dimensions that the contract says are
-1 are, what collider_assume() says traps where it doesn't hold, and launches that trap or leave
-their arrays don't count. A mutant that is proven and races in one of them is the only failure.
+deleted, one forward branch goes one way, or one stride is lost: a multiplication or shift of an
+index is left out, a step of more than 1 becomes 1, a position of the thread or block becomes 0. Two
+changes at once make up for places that a small kernel doesn't have. Each is judged by `collider
+prove` with the preconditions of the label (without --level and --warp-lockstep, which the oracle
+doesn't know), and run under the oracle on the CPU device in a few launches that keep to the
+contract: dimensions that the contract says are 1 are, what collider_assume() says traps where it
+doesn't hold, and launches that trap or leave their arrays don't count. A mutant that is proven and
+races in one of them is the only failure.
 
 Misses: the oracle sees a few launches and two contents of memory; a mutant that it finds clean may
 be racy in others.
@@ -95,6 +97,9 @@ def candidates(lines, bodies):
                     out.append((STRIDE, i, 1, '\tadd.%s %s, %s, %s;' % (ty, d, a, c)))
                 else:
                     out.append((STRIDE, i, 1, '\tmov.b%s %s, %s;' % (w, d, a)))
+            m = re.match(r'mov\.u32\s+(%\w+), %(tid|ctaid)\.[xyz];', s)
+            if m:
+                out.append((STRIDE, i, 1, '\tmov.u32 %s, 0;' % m.group(1)))
             m = re.match(r'add\.([su]32)\s+(%\w+), (%\w+), (\d+);', s)
             if m and int(m.group(4)) > 1:
                 out.append((STRIDE, i, 1, '\tadd.%s %s, %s, 1;' % m.group(1, 2, 3)))

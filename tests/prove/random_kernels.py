@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 """random_kernels.py - random small kernels, judged by prove and by running all their inputs.
 
-    random_kernels.py COLLIDER [SEED [COUNT]]
+    random_kernels.py COLLIDER [SEED [COUNT [LIMIT]]]
 
 A kernel is made as a tree, printed as PTX for `collider prove`, and run by an interpreter of that
 tree that shares nothing with prove: every launch of at most 2 blocks of 4 threads and a few values
 of the parameter. Race-free must mean that no launch races or lets threads of a block meet different
-barriers; a true alarm must race in the launch, at the lines, that it names.
+barriers; a true alarm must race in the launch, at the lines, that it names. LIMIT is the processor
+time of one kernel ("250ms"): with it many kernels are worth more than the few that take long.
 """
 import itertools, json, random, subprocess, sys, tempfile, os
 
 M = 0xffffffff
-PER_FILE = 25
+PER_FILE = 50
 LAUNCHES = [(t, c, n) for t in (1, 2, 3, 4) for c in (1, 2) for n in (0, 1, 2, 3, 5)]
 
 
@@ -372,7 +373,8 @@ def main():
     collider = sys.argv[1]
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
     count = int(sys.argv[3]) if len(sys.argv) > 3 else 100
-    counts, failed, racy_missed = {}, 0, 0
+    limit = ['--prove-timeout=' + sys.argv[4]] if len(sys.argv) > 4 else []
+    counts, failed = {}, 0
     with tempfile.TemporaryDirectory() as tmp:
         for first in range(0, count, PER_FILE):
             lines = ['.version 8.0', '.target sm_90', '.address_size 64']
@@ -383,8 +385,8 @@ def main():
                 Printer(lines, 'k%d' % i, body)
             path = os.path.join(tmp, 'k.ptx')
             open(path, 'w').write('\n'.join(lines) + '\n')
-            r = subprocess.run([collider, 'prove', '--format=json', '--no-remedies', path], capture_output=True,
-                               text=True)
+            r = subprocess.run([collider, 'prove', '--format=json', '--no-remedies', '--no-cache', *limit, path],
+                               capture_output=True, text=True)
             if not r.stdout:
                 sys.exit('seed %d: %s' % (seed, r.stderr))
             for k in json.loads(r.stdout)['kernels']:

@@ -130,7 +130,7 @@ struct race_proof {
 	/* Over all its accesses: does reaching one depend on an approximated value, does an
 	 * index? */
 	bool has_class, is_approx_path, is_approx_index;
-	uint8_t free_dims; /* bit d: blockDim x y z, gridDim x y z may have any value */
+	uint8_t free_dims;     /* bit d: blockDim x y z, gridDim x y z may have any value */
 	uint32_t fixed_dim[6]; /* the others: what the contract says */
 	struct race_proof_counts counts;
 	uint64_t ms; /* wall-clock, for the user only */
