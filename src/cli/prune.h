@@ -4,10 +4,10 @@
 #ifndef COLLIDER_CLI_PRUNE_H
 #define COLLIDER_CLI_PRUNE_H
 
-#include "race/prune.h"
+#include "instrument/instrument.h"
 #include "toolchain/toolchain.h"
 
 /* A tool_prover: adds to *out. Finding nothing is no error. */
-void prune_find(const struct tool_prover_job *j, struct race_prunes *out);
+void prune_find(const struct tool_prover_job *j, struct inst_prunes *out);
 
 #endif

@@ -9,7 +9,6 @@
 
 #include "ptx/ptx.h"
 #include "race/detector.h"
-#include "race/prune.h"
 
 /* Functions of the size of a radix sort's kernels stay inlined: a call costs more at run time. In a
  * module with more than INST_LARGE_MODULE loads and stores the time of ptxas matters more. */
@@ -37,6 +36,55 @@ enum inst_pass {
 	INST_PASSES
 };
 
+/* ---- what --prune leaves out: found by src/cli with collider prove, a plain list ---- */
+
+/* A number of a launch: blockDim x y z, gridDim x y z, a parameter of 32 bits by index from 0 (not
+ * negative, or the condition fails), or a constant. */
+enum inst_prune_kind { INST_PRUNE_CONST, INST_PRUNE_DIM, INST_PRUNE_PARAM };
+
+struct inst_prune_number {
+	enum inst_prune_kind kind;
+	uint64_t n; /* the constant, the dimension 0..5, the parameter */
+};
+
+enum inst_prune_cmp {
+	INST_PRUNE_EQ,
+	INST_PRUNE_NE,
+	INST_PRUNE_LT,
+	INST_PRUNE_LE,
+	INST_PRUNE_GT,
+	INST_PRUNE_GE,
+	INST_PRUNE_CMPS
+};
+
+/* (a * b) or (a % b), compared with (c * d), in 64 bits without sign. */
+struct inst_prune_term {
+	enum inst_prune_cmp cmp;
+	bool is_rem;
+	struct inst_prune_number a, b, c, d;
+};
+
+#define INST_PRUNE_TERMS 24
+
+struct inst_prune_site {
+	uint32_t ptx_line;
+	bool is_shared;	     /* else global */
+	bool is_conditional; /* only where all terms hold */
+};
+
+/* One kernel. */
+struct inst_prune {
+	const char *kernel; /* its name in the PTX */
+	uint32_t nterms;
+	struct inst_prune_term term[INST_PRUNE_TERMS];
+	BASE_VEC(struct inst_prune_site) sites;
+};
+
+struct inst_prunes {
+	struct base_arena arena;
+	BASE_VEC(struct inst_prune) kernels;
+};
+
 struct inst_options {
 	unsigned sanitize;  /* the detectors: a set of race/detector.h */
 	int inline_groups;  /* more groups: check by call; 0: the limits above; -1: all do */
@@ -51,7 +99,7 @@ struct inst_options {
 	/* Called for each function that got checks: n instructions and labels. NULL: nobody. */
 	void (*on_size)(void *arg, struct ptx_str name, uint32_t n);
 	void *on_size_arg;
-	const struct race_prune *prunes; /* accesses that need no check, by kernel */
+	const struct inst_prune *prunes; /* accesses that need no check, by kernel */
 	size_t nprunes;
 	uint32_t shared_room; /* static shared memory a block may have; 0: what all targets allow */
 	enum inst_pass dump;  /* the pass whose result is printed to stderr */

@@ -334,8 +334,8 @@ void inst_fill_clusters(struct inst_ctx *cx, struct ptx_func *f, bool is_ours);
 struct ptx_str inst_order_table(struct inst_ctx *cx);
 
 /* prune.c: is the access left without a check (counted), or checked only outside of a contract? */
-enum inst_prune { INST_PRUNE_NOT, INST_PRUNE_WITHIN, INST_PRUNE_ALWAYS };
-enum inst_prune inst_prune_of(struct inst_ctx *cx, const struct ptx_stmt *s);
+enum inst_pruned { INST_PRUNED_NOT, INST_PRUNED_WITHIN, INST_PRUNED_ALWAYS };
+enum inst_pruned inst_prune_of(struct inst_ctx *cx, const struct ptx_stmt *s);
 /* The contract of the function at work as a predicate, before `top`. */
 uint32_t inst_put_within(struct inst_ctx *cx, struct ptx_stmt *top);
 

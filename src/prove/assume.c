@@ -292,3 +292,32 @@ const char *prove_check_assume(const char *text, struct base_arena *arena)
 
 	return assume_read(&n, NULL, text, &ignored);
 }
+
+/* ---- with numbers -------------------------------------------------------------------------- */
+
+/* Some parameter or special register in v, or NULL; looks at no more than *budget nodes. */
+static const struct ex *find_leaf(const struct ex *v, unsigned *budget)
+{
+	if (v->op == EX_PARAM || v->op == EX_SPEC)
+		return v;
+	for (uint32_t i = 0; i < v->n && *budget; i++) {
+		--*budget;
+		const struct ex *x = find_leaf(v->a[i], budget);
+		if (x)
+			return x;
+	}
+	return NULL;
+}
+
+bool assume_holds(struct ex_pool *pool, const struct ex *v, const struct assume_trial *t)
+{
+	for (unsigned turn = 0; turn < 64 && v->op != EX_CONST; turn++) {
+		unsigned budget = 4000;
+		const struct ex *leaf = find_leaf(v, &budget);
+		if (!leaf)
+			return false;
+		uint64_t n = leaf->op == EX_PARAM ? t->param : t->spec[leaf->imm];
+		v = ex_replace(pool, v, leaf, ex_const(pool, leaf->w, n & ex_mask(leaf->w)));
+	}
+	return v->op == EX_CONST && (v->imm & 1);
+}

@@ -69,8 +69,6 @@ void alarm_raise(struct check *c, const struct alarm_facts *f);
 
 /* quick.c: can the two accesses not overlap, as simple arithmetic shows? False: ask the solver. */
 bool quick_is_apart(struct check *c, const uint8_t *counters);
-/* residue.c: the same, by what their low bits are. */
-bool residue_is_apart(const struct check *c, const uint8_t *counters);
 /* meet.c: in the open query, what barriers of some lanes order, and tickets that differ. */
 void meet_hold(struct check *c);
 /* Is there a barrier of some lanes that orders? Then the lanes of a warp are asked about apart. */

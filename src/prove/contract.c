@@ -305,42 +305,7 @@ static enum smt_answer ask_once(struct contract *c, const struct question *q, bo
 
 /* ---- small values, tried before the solver ----------------------------------------------- */
 
-/* The numbers that stand for parameters, and what the launch and its thread are. */
-struct trial {
-	uint64_t param;
-	uint32_t spec[EX_SPEC_COUNT];
-};
-
-/* Some parameter or special register in v, or NULL; looks at no more than *budget nodes. */
-static const struct ex *find_leaf(const struct ex *v, unsigned *budget)
-{
-	if (v->op == EX_PARAM || v->op == EX_SPEC)
-		return v;
-	for (uint32_t i = 0; i < v->n && *budget; i++) {
-		--*budget;
-		const struct ex *x = find_leaf(v->a[i], budget);
-		if (x)
-			return x;
-	}
-	return NULL;
-}
-
-/* Is the condition true with these numbers? */
-static bool holds_in(struct contract *c, const struct ex *v, const struct trial *t)
-{
-	for (unsigned turn = 0; turn < 64 && v->op != EX_CONST; turn++) {
-		unsigned budget = 4000;
-		const struct ex *leaf = find_leaf(v, &budget);
-		if (!leaf)
-			return false;
-		uint64_t n = leaf->op == EX_PARAM ? t->param : t->spec[leaf->imm];
-		v = ex_replace(c->e->pool, v, leaf,
-			       ex_const(c->e->pool, leaf->w, n & ex_mask(leaf->w)));
-	}
-	return v->op == EX_CONST && (v->imm & 1);
-}
-
-static bool is_kept_in(struct contract *c, const struct question *q, const struct trial *t)
+static bool is_kept_in(struct contract *c, const struct question *q, const struct assume_trial *t)
 {
 	const struct ev *e = c->e;
 
@@ -348,15 +313,15 @@ static bool is_kept_in(struct contract *c, const struct question *q, const struc
 		const struct ev_assume *as = &e->assumes.v[i];
 		if ((q->is_out && q->is_out[i]) || as->kind != IR_ASSUME_FACT)
 			continue;
-		if (as->loop == IR_NONE ? !holds_in(c, as->fact, t) : q->is_launch)
+		if (as->loop == IR_NONE ? !assume_holds(c->e->pool, as->fact, t) : q->is_launch)
 			return false;
 	}
-	return q->is_launch ||
-	       (holds_in(c, q->guard, t) && (!q->holds || holds_in(c, q->holds, t)));
+	return q->is_launch || (assume_holds(c->e->pool, q->guard, t) &&
+				(!q->holds || assume_holds(c->e->pool, q->holds, t)));
 }
 
 /* The smallest launch that the contract allows, its first thread or its last. */
-static void set_launch(const struct contract *c, struct trial *t, bool is_last)
+static void set_launch(const struct contract *c, struct assume_trial *t, bool is_last)
 {
 	const struct ex_launch *l = &c->e->pool->launch;
 
@@ -377,7 +342,7 @@ static void set_launch(const struct contract *c, struct trial *t, bool is_last)
 static bool has_small_launch(struct contract *c, const struct question *q)
 {
 	static const uint64_t values[] = {1, 2, 3, 16, 64, 1024, 0};
-	struct trial t;
+	struct assume_trial t;
 
 	if (!q->is_launch && c->e->ir->blocks.v[q->block].loop != IR_NONE)
 		return false;

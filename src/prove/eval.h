@@ -112,6 +112,9 @@ struct ev_limits {
 void ev_run(struct ev *e, struct ir *ir, struct ex_pool *pool, const struct ev_limits *limits);
 void ev_free(struct ev *e);
 
+/* sync.c: barriers that aren't surely for all threads become IR_ORDER. */
+void ev_settle_barriers(struct ev *e);
+
 /* guard.c */
 /* v, made in block `from`, as it is seen in block `to` behind loops: counters become last ones. */
 const struct ex *ev_leave(struct ev *e, const struct ex *v, uint32_t from, uint32_t to);

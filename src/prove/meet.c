@@ -2,9 +2,9 @@
  * meet.c - order that isn't a phase: barriers of some lanes, and tickets (check.h).
  *
  * A barrier of the lanes in a constant mask, outside of loops and the only one with its mask, is
- * executed at most once by a thread. What a lane of the mask surely does before it comes before what
- * another lane of the mask does behind it (PTX ISA 9.7.13.2); phases don't know that, as the other
- * lanes never come there.
+ * executed at most once by a thread. What a lane of the mask surely does before it comes before
+ * what another lane of the mask does behind it (PTX ISA 9.7.13.2); phases don't know that, as the
+ * other lanes never come there.
  *
  * What an atomic addition gives back differs between threads when all that is written to its one
  * place in global memory is written by this very instruction, once by a thread at most, with an odd

@@ -192,8 +192,8 @@ static void lower_partial(struct ir_frame *fr, const struct ptx_opnd *number)
 
 /*
  * __syncthreads(), its counting forms, and numbered barriers. The number may be in a register
- * (cooperative groups), and whether a count is all threads depends on the launch: settle_barriers
- * of pairs.c decides when the kernel is evaluated.
+ * (cooperative groups), and whether a count is all threads depends on the launch:
+ * ev_settle_barriers decides when the kernel is evaluated.
  */
 static void lower_barrier(struct ir_frame *fr, const struct ptx_stmt *s)
 {

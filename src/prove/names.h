@@ -57,4 +57,12 @@ const char *names_write(struct names *n, const struct ex *v, const struct names_
  */
 const char *assume_read(struct names *n, struct ev *e, const char *text, struct ev_assume *out);
 
+/* Numbers that stand for all parameters, and what the launch and a thread of it are. */
+struct assume_trial {
+	uint64_t param;
+	uint32_t spec[EX_SPEC_COUNT];
+};
+/* Is the condition true with these numbers? False where that isn't clear. */
+bool assume_holds(struct ex_pool *pool, const struct ex *v, const struct assume_trial *t);
+
 #endif

@@ -269,7 +269,7 @@ static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 	struct alarm_facts f = {.m = &m, .met = &met, .is_exited = is_exited};
 
 	c->k->counts.cases++;
-	if (!c->is_forced && (quick_is_apart(c, counters) || residue_is_apart(c, counters))) {
+	if (!c->is_forced && quick_is_apart(c, counters)) {
 		c->k->counts.quick++;
 		return;
 	}
@@ -489,60 +489,6 @@ static void list_sites(struct check *c)
 
 /* ---- the kernel ------------------------------------------------------------------------------ */
 
-/* The barrier that ends block b, or NULL. */
-static struct ir_step *barrier_of(struct ir *ir, uint32_t b)
-{
-	const struct ir_block *x = &ir->blocks.v[b];
-	struct ir_step *st = x->n ? &ir->steps.v[x->first + x->n - 1] : NULL;
-
-	return st && st->kind == IR_BARRIER ? st : NULL;
-}
-
-/* Its number, or IR_NUMBERS where that isn't known. */
-static uint64_t number_of(const struct ev *e, const struct ir_step *st, uint32_t b)
-{
-	const struct ex *v = e->arg[b];
-
-	if (st->src[0] == IR_NONE)
-		return 0;
-	return v && v->op == EX_CONST && v->imm < IR_NUMBERS ? v->imm : IR_NUMBERS;
-}
-
-/* Does it wait for all threads of the CTA, whose warps count as whole ones (9.7.13.1)? */
-static bool waits_for_all(const struct ir_step *st, const struct ex_launch *l)
-{
-	uint64_t n = (uint64_t)l->dim[0] * l->dim[1] * l->dim[2];
-
-	return !st->threads || (n && st->threads == (n + 31) / 32 * 32);
-}
-
-/*
- * What a barrier orders is sure only where its number is known, and all that has this number waits
- * for all threads: an arrival, or a barrier of fewer, may complete it instead of a thread.
- */
-static void settle_barriers(struct ev *e, struct ir *ir)
-{
-	bool is_partial[IR_NUMBERS + 1] = {false};
-
-	for (uint32_t i = 0; i < ir->nrpo; i++) {
-		const struct ir_block *b = &ir->blocks.v[ir->rpo[i]];
-		const struct ir_step *st = barrier_of(ir, ir->rpo[i]);
-		if (st && !waits_for_all(st, &e->pool->launch))
-			is_partial[number_of(e, st, ir->rpo[i])] = true;
-		if (st && number_of(e, st, ir->rpo[i]) == IR_NUMBERS)
-			is_partial[IR_NUMBERS] = true;
-		for (uint32_t k = b->first; k < b->first + b->n; k++)
-			if (ir->steps.v[k].kind == IR_ORDER && ir->steps.v[k].imm)
-				is_partial[ir->steps.v[k].imm - IR_PARTIAL] = true;
-	}
-	for (uint32_t i = 0; i < ir->nrpo; i++) {
-		struct ir_step *st = barrier_of(ir, ir->rpo[i]);
-		if (st && st->imm == IR_RANK_CTA &&
-		    (is_partial[IR_NUMBERS] || is_partial[number_of(e, st, ir->rpo[i])]))
-			st->kind = IR_ORDER;
-	}
-}
-
 /* Evaluates; branches that turn out to be constant are taken out, and all is done again: barriers
  * in a dead branch must not count. */
 static void evaluate(struct ev *e, struct ir *ir, struct ex_pool *pool,
@@ -569,7 +515,7 @@ static void evaluate(struct ev *e, struct ir *ir, struct ex_pool *pool,
 	}
 	if (!e->cond)
 		return;
-	settle_barriers(e, ir);
+	ev_settle_barriers(e);
 	bool *is_shared = BASE_NEWN(e->arena, bool, ir->steps.n + 1);
 	for (size_t i = 0; i < e->accesses.n; i++)
 		is_shared[e->accesses.v[i].index] =

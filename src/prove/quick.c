@@ -7,8 +7,15 @@
  * several the numbers must be a mixed radix: each at least what the smaller ones can add up to. By
  * the contract blockIdx.d * blockDim.d + threadIdx.d is one position in the grid.
  *
- * Misses: everything that only a condition keeps apart; the solver is asked then.
- * Costs: linear in the two offsets, some microseconds.
+ * Machine arithmetic is exact modulo any power of two up to its width, so that wrapping, sign
+ * extension and the order of additions don't matter there. Modulo M, terms with a multiple of M
+ * vanish, even where the two threads have different values (the iterations of a loop that moves on
+ * by whole planes). If what is left are values that both threads share, and positions of thread and
+ * block with a mixed radix that fits into M, two different threads never touch a common byte.
+ *
+ * Misses: everything that only a condition keeps apart, residues that differ by a constant,
+ * dimensions that the launch leaves open in a residue; the solver is asked then.
+ * Costs: linear in the two offsets, at most 33 times, some microseconds.
  */
 #include "prove/check.h"
 
@@ -194,7 +201,7 @@ static bool is_clear(int64_t step, int64_t gap, int64_t most, unsigned na, unsig
 	return true;
 }
 
-bool quick_is_apart(struct check *c, const uint8_t *counters)
+static bool is_apart_in_numbers(const struct check *c, const uint8_t *counters)
 {
 	const struct ex_launch *l = &c->pool->launch;
 	struct linear a = {0}, b = {0};
@@ -244,4 +251,183 @@ bool quick_is_apart(struct check *c, const uint8_t *counters)
 		radix = step[best] * ((int64_t)l->max[best] - 1) + radix;
 	}
 	return true;
+}
+
+/* ---- residues ----------------------------------------------------------------------------- */
+
+#define RESIDUE_TERMS 24
+#define RESIDUE_BITS  32
+
+/* Position d of the thread (0 to 2), of its block (3 to 5). */
+#define DIGITS 6
+
+struct residue {
+	unsigned bits; /* the sum is exact modulo 2^bits */
+	uint64_t constant, digit[DIGITS];
+	uint32_t n;
+	struct {
+		const struct ex *v;
+		uint64_t times;
+	} term[RESIDUE_TERMS];
+	bool is_lost;
+};
+
+static unsigned zeros(uint64_t v)
+{
+	return v ? (unsigned)__builtin_ctzll(v) : 64;
+}
+
+static void add_residue(struct residue *r, const struct ex *v, uint64_t times)
+{
+	for (uint32_t i = 0; i < r->n; i++) {
+		if (r->term[i].v == v) {
+			r->term[i].times += times;
+			return;
+		}
+	}
+	if (r->n == RESIDUE_TERMS) {
+		r->is_lost = true;
+		return;
+	}
+	r->term[r->n].v = v;
+	r->term[r->n++].times = times;
+}
+
+static void take_apart(struct residue *r, const struct ex *v, uint64_t times, unsigned depth)
+{
+	unsigned exact = v->w + zeros(times);
+
+	if (depth > 60 || r->is_lost) {
+		r->is_lost = true;
+		return;
+	}
+	if (exact < r->bits)
+		r->bits = exact;
+	switch ((enum ex_op)v->op) {
+	case EX_CONST:
+		r->constant += v->imm * times;
+		return;
+	case EX_SPEC:
+		if (v->imm <= EX_TID_Z)
+			r->digit[v->imm - EX_TID_X] += times;
+		else if (v->imm >= EX_CTAID_X && v->imm <= EX_CTAID_Z)
+			r->digit[3 + v->imm - EX_CTAID_X] += times;
+		else
+			add_residue(r, v, times);
+		return;
+	case EX_ADD:
+		take_apart(r, v->a[0], times, depth + 1);
+		take_apart(r, v->a[1], times, depth + 1);
+		return;
+	case EX_SUB:
+		take_apart(r, v->a[0], times, depth + 1);
+		take_apart(r, v->a[1], 0 - times, depth + 1);
+		return;
+	case EX_MUL:
+		if (v->a[1]->op == EX_CONST)
+			take_apart(r, v->a[0], times * v->a[1]->imm, depth + 1);
+		else
+			add_residue(r, v, times);
+		return;
+	case EX_SHL:
+		if (v->a[1]->op == EX_CONST && v->a[1]->imm < 64)
+			take_apart(r, v->a[0], times << v->a[1]->imm, depth + 1);
+		else
+			add_residue(r, v, times);
+		return;
+	case EX_ZEXT:
+	case EX_SEXT:
+	case EX_TRUNC:
+		take_apart(r, v->a[0], times, depth + 1);
+		return;
+	case EX_IND:
+		if (v->a[1]->op != EX_CONST) {
+			add_residue(r, v, times);
+			return;
+		}
+		take_apart(r, v->a[0], times, depth + 1);
+		add_residue(r, v->a[2], times * v->a[1]->imm);
+		return;
+	default:
+		add_residue(r, v, times);
+	}
+}
+
+static uint64_t times_of(const struct residue *r, const struct ex *v)
+{
+	for (uint32_t i = 0; i < r->n; i++)
+		if (r->term[i].v == v)
+			return r->term[i].times;
+	return 0;
+}
+
+/* Modulo the mask + 1: each term vanishes, or is one value, the same number of times. */
+static bool has_same_terms(const struct check *c, const struct residue *a, const struct residue *b,
+			   const uint8_t *counters, uint64_t mask)
+{
+	for (uint32_t i = 0; i < a->n; i++) {
+		const struct ex *v = a->term[i].v;
+		uint64_t x = a->term[i].times & mask, y = times_of(b, v) & mask;
+		if ((x || y) && (x != y || !is_shared(c, v, counters, 0)))
+			return false;
+	}
+	for (uint32_t i = 0; i < b->n; i++)
+		if ((b->term[i].times & mask) && !(times_of(a, b->term[i].v) & mask))
+			return false;
+	return true;
+}
+
+/*
+ * Are the positions apart modulo 2^bits? The smallest number comes first, each must be at least
+ * what the smaller ones add up to, and one more access must fit between the largest sum and M.
+ */
+static bool has_radix(const struct check *c, const uint64_t *digit, unsigned bits, uint64_t width)
+{
+	const struct ex_launch *l = &c->pool->launch;
+	uint64_t mask = ex_mask(bits), radix = width;
+	bool is_far = c->level >= RACE_LEVEL_CLUSTER, is_done[DIGITS] = {false};
+
+	for (unsigned n = 0; n < DIGITS; n++) {
+		unsigned best = DIGITS;
+		for (unsigned d = 0; d < DIGITS; d++) {
+			bool varies = l->max[d] > 1 && (d < 3 || is_far);
+			if (varies && !is_done[d] &&
+			    (best == DIGITS || (digit[d] & mask) < (digit[best] & mask)))
+				best = d;
+		}
+		if (best == DIGITS)
+			return n > 0;
+		uint64_t step = digit[best] & mask;
+		if (step < radix || l->max[best] - 1 > (mask - radix + 1) / step)
+			return false;
+		radix += step * (l->max[best] - 1);
+		is_done[best] = true;
+	}
+	return true;
+}
+
+static bool is_apart_in_residue(const struct check *c, const uint8_t *counters)
+{
+	struct residue a = {.bits = RESIDUE_BITS}, b = {.bits = RESIDUE_BITS};
+	uint64_t na = c->a->mem->bytes, nb = c->b->mem->bytes;
+
+	take_apart(&a, c->a->off, 1, 0);
+	take_apart(&b, c->b->off, 1, 0);
+	if (a.is_lost || b.is_lost)
+		return false;
+	for (unsigned bits = a.bits < b.bits ? a.bits : b.bits; bits > 1; bits--) {
+		uint64_t mask = ex_mask(bits);
+		bool is_alike = (a.constant & mask) == (b.constant & mask);
+		for (unsigned d = 0; d < DIGITS && is_alike; d++)
+			is_alike = (a.digit[d] & mask) == (b.digit[d] & mask);
+		if (is_alike && has_same_terms(c, &a, &b, counters, mask) &&
+		    has_radix(c, a.digit, bits, na > nb ? na : nb))
+			return true;
+	}
+	return false;
+}
+
+bool quick_is_apart(struct check *c, const uint8_t *counters)
+{
+	return is_apart_in_numbers(c, counters) || is_apart_in_residue(c, counters);
 }

@@ -1,5 +1,5 @@
 /*
- * sync.c - barriers that a library makes of atomics, and copies that a thread must wait for (ir.h).
+ * sync.c - barriers with numbers or made of atomics, and copies that a thread must wait for (ir.h).
  *
  * cooperative_groups' grid_group::sync() is inlined even without optimisation: barrier 0, one
  * atomic operation of thread 0, a loop that reads until all blocks have come, barrier 0. It is
@@ -14,7 +14,7 @@
  * copies that are under way across a barrier (pipelines): could not prove.
  */
 #define _GNU_SOURCE
-#include "prove/ir.h"
+#include "prove/eval.h"
 
 #include <string.h>
 
@@ -114,6 +114,63 @@ void ir_find_grid_syncs(struct ir *ir)
 		} else {
 			first = i;
 		}
+	}
+}
+
+/* ---- numbers ----------------------------------------------------------------------------- */
+
+/* The barrier that ends block b, or NULL. */
+static struct ir_step *barrier_of(struct ir *ir, uint32_t b)
+{
+	const struct ir_block *x = &ir->blocks.v[b];
+	struct ir_step *st = x->n ? &ir->steps.v[x->first + x->n - 1] : NULL;
+
+	return st && st->kind == IR_BARRIER ? st : NULL;
+}
+
+/* Its number, or IR_NUMBERS where that isn't known. */
+static uint64_t number_of(const struct ev *e, const struct ir_step *st, uint32_t b)
+{
+	const struct ex *v = e->arg[b];
+
+	if (st->src[0] == IR_NONE)
+		return 0;
+	return v && v->op == EX_CONST && v->imm < IR_NUMBERS ? v->imm : IR_NUMBERS;
+}
+
+/* Does it wait for all threads of the CTA, whose warps count as whole ones (9.7.13.1)? */
+static bool waits_for_all(const struct ir_step *st, const struct ex_launch *l)
+{
+	uint64_t n = (uint64_t)l->dim[0] * l->dim[1] * l->dim[2];
+
+	return !st->threads || (n && st->threads == (n + 31) / 32 * 32);
+}
+
+/*
+ * What a barrier orders is sure only where its number is known, and all that has this number waits
+ * for all threads: an arrival, or a barrier of fewer, may complete it instead of a thread.
+ */
+void ev_settle_barriers(struct ev *e)
+{
+	struct ir *ir = e->ir;
+	bool is_partial[IR_NUMBERS + 1] = {false};
+
+	for (uint32_t i = 0; i < ir->nrpo; i++) {
+		const struct ir_block *b = &ir->blocks.v[ir->rpo[i]];
+		const struct ir_step *st = barrier_of(ir, ir->rpo[i]);
+		if (st && !waits_for_all(st, &e->pool->launch))
+			is_partial[number_of(e, st, ir->rpo[i])] = true;
+		if (st && number_of(e, st, ir->rpo[i]) == IR_NUMBERS)
+			is_partial[IR_NUMBERS] = true;
+		for (uint32_t k = b->first; k < b->first + b->n; k++)
+			if (ir->steps.v[k].kind == IR_ORDER && ir->steps.v[k].imm)
+				is_partial[ir->steps.v[k].imm - IR_PARTIAL] = true;
+	}
+	for (uint32_t i = 0; i < ir->nrpo; i++) {
+		struct ir_step *st = barrier_of(ir, ir->rpo[i]);
+		if (st && st->imm == IR_RANK_CTA &&
+		    (is_partial[IR_NUMBERS] || is_partial[number_of(e, st, ir->rpo[i])]))
+			st->kind = IR_ORDER;
 	}
 }
 

@@ -173,6 +173,11 @@ enum tool_outcome {
 enum tool_outcome tool_rewrite(const struct tool_job *job, const char *text, size_t size,
 			       struct base_buf *out);
 
+/* prune.c: adds the accesses that need no check, where --prune asks for it. */
+struct inst_prunes;
+void tool_find_prunes(const struct tool_job *job, const char *text, size_t size,
+		      struct inst_prunes *out);
+
 /* ---- slow.c: builds that take long --------------------------------------------- */
 
 struct ptx_str;

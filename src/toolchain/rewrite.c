@@ -22,7 +22,6 @@
 #include "toolchain/toolchain.h"
 #include "toolchain/internal.h"
 #include "instrument/instrument.h"
-#include "race/prune.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,13 +35,6 @@
 #define REGS_SHARED 32u
 /* The most registers that the functions we add use where nothing caps them. */
 #define REGS_CALLED 64u
-
-static tool_prover *prover;
-
-void tool_set_prover(tool_prover *fn)
-{
-	prover = fn;
-}
 
 struct func {
 	char *name;
@@ -71,7 +63,7 @@ struct work {
 	bool is_idle;	 /* inst_is_idle */
 	unsigned maxreg; /* the cap for tool_ptxas, 0: none */
 	bool call_free;
-	struct race_prunes prunes; /* --prune */
+	struct inst_prunes prunes; /* --prune */
 	struct inst_options io;	   /* but for the limits */
 	struct inst_stats stats;
 	struct tool_sizes sizes; /* of the functions, as the last attempt left them */
@@ -590,22 +582,6 @@ static void say_costs(const struct work *w)
 		 c->original, c->trial, c->trials);
 }
 
-/* Only collide's checks are left out: the other detectors keep a history of all accesses. */
-static void find_prunes(struct work *w)
-{
-	const struct tool_options *o = w->job->opt;
-	struct tool_prover_job j = {.name = w->job->name,
-				    .text = w->text,
-				    .size = w->size,
-				    .wants_global = o->prune_global};
-
-	if (!o->prune || w->is_idle || !prover)
-		return;
-	prover(&j, &w->prunes);
-	w->io.prunes = w->prunes.kernels.v;
-	w->io.nprunes = w->prunes.kernels.n;
-}
-
 static enum tool_outcome rewrite(struct work *w, struct base_buf *out, struct base_sink *sink)
 {
 	struct tool_reglist before = {0};
@@ -625,7 +601,10 @@ static enum tool_outcome rewrite(struct work *w, struct base_buf *out, struct ba
 						     first_error(w, said)));
 	}
 	first_limits(w, &before);
-	find_prunes(w);
+	if (!w->is_idle)
+		tool_find_prunes(w->job, w->text, w->size, &w->prunes);
+	w->io.prunes = w->prunes.kernels.v;
+	w->io.nprunes = w->prunes.kernels.n;
 	base_vec_free(&before);
 	if (!attempts(w, out, sink, &why))
 		return failed(w, reason(w, sink, why));

@@ -45,16 +45,16 @@ int tool_cxx(int argc, char **argv);
 int tool_ptx(const char *source, char *const *extra, size_t nextra, char **text, size_t *size);
 
 /*
- * Finds accesses of a PTX text that need no check (race/prune.h), for --prune. The toolchain knows
+ * Finds accesses of a PTX text that need no check (inst_prune), for --prune. The toolchain knows
  * no prover: main() sets one before it calls a tool. Without one nothing is left out.
  */
-struct race_prunes;
+struct inst_prunes;
 struct tool_prover_job {
 	const char *name, *text; /* the file the user knows; the PTX, of `size` bytes */
 	size_t size;
 	bool wants_global; /* --prune=proved-global */
 };
-typedef void tool_prover(const struct tool_prover_job *j, struct race_prunes *out);
+typedef void tool_prover(const struct tool_prover_job *j, struct inst_prunes *out);
 void tool_set_prover(tool_prover *fn);
 
 typedef int tool_main(int argc, char **argv);

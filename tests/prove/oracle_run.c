@@ -29,7 +29,7 @@
 
 #define SECONDS	     2
 #define ARRAY_BYTES  ((size_t)1 << 20)
-#define MIDDLE	     (ARRAY_BYTES / 8) /* in words; kernels get this place: indices may be negative */
+#define MIDDLE	     (ARRAY_BYTES / 8) /* in words: where kernels get it */
 #define DEVICE_BYTES ((uint64_t)1 << 30)
 #define MAX_ARGS     64
 

@@ -366,12 +366,12 @@ static void plan_inst(struct planner *p, struct ptx_stmt *s)
 	bool plain = is_plain(fm), memory = is_memory(fm);
 	bool mine = plain && fm->sem == PTX_SEM_WEAK && is_checked_space(fm->space);
 	struct inst_access *a = NULL;
-	enum inst_prune prune = INST_PRUNE_NOT;
+	enum inst_pruned prune = INST_PRUNED_NOT;
 	struct inst_group *ahead = plain ? NULL : inst_plan_ahead(p->cx, s);
 
 	if (mine)
 		prune = inst_prune_of(p->cx, s);
-	if (mine && prune != INST_PRUNE_ALWAYS)
+	if (mine && prune != INST_PRUNED_ALWAYS)
 		a = make_access(p, s);
 	else if (mine)
 		; /* no check; what it stores may still end a group */
@@ -389,7 +389,7 @@ static void plan_inst(struct planner *p, struct ptx_stmt *s)
 	if (ahead)
 		add_group(p, ahead, s);
 	if (a)
-		add_access(p, a, prune == INST_PRUNE_WITHIN);
+		add_access(p, a, prune == INST_PRUNED_WITHIN);
 	if (p->open) {
 		struct written w = {p->open, s};
 		ptx_each_reg(s, note_write, &w);

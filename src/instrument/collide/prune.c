@@ -1,5 +1,5 @@
 /*
- * prune.c - accesses that are proven race-free (race/prune.h), and the launches they are proven for.
+ * prune.c - accesses that are proven race-free (instrument.h), and for which launches.
  *
  * The list comes with the options; an access is found by its line in the PTX, which is the one that
  * was analysed. What is proven for any launch has no check. What is proven within a contract keeps
@@ -10,7 +10,7 @@
  */
 #include "instrument/internal.h"
 
-static const struct race_prune *list_of(const struct inst_ctx *cx)
+static const struct inst_prune *list_of(const struct inst_ctx *cx)
 {
 	for (size_t i = 0; i < cx->opt->nprunes && cx->f->is_entry; i++)
 		if (ptx_str_is(cx->f->name, cx->opt->prunes[i].kernel))
@@ -18,12 +18,12 @@ static const struct race_prune *list_of(const struct inst_ctx *cx)
 	return NULL;
 }
 
-enum inst_prune inst_prune_of(struct inst_ctx *cx, const struct ptx_stmt *s)
+enum inst_pruned inst_prune_of(struct inst_ctx *cx, const struct ptx_stmt *s)
 {
-	const struct race_prune *k = list_of(cx);
+	const struct inst_prune *k = list_of(cx);
 
 	for (size_t i = 0; k && i < k->sites.n; i++) {
-		const struct race_prune_site *x = &k->sites.v[i];
+		const struct inst_prune_site *x = &k->sites.v[i];
 		if (x->ptx_line != s->line)
 			continue;
 		cx->stats->pruned++;
@@ -34,9 +34,9 @@ enum inst_prune inst_prune_of(struct inst_ctx *cx, const struct ptx_stmt *s)
 			inst_unchecked(cx, PTX_STR("access to shared memory"),
 				       x->is_conditional ? RACE_WHY_PROVEN_WITHIN : RACE_WHY_PROVEN,
 				       false);
-		return x->is_conditional ? INST_PRUNE_WITHIN : INST_PRUNE_ALWAYS;
+		return x->is_conditional ? INST_PRUNED_WITHIN : INST_PRUNED_ALWAYS;
 	}
-	return INST_PRUNE_NOT;
+	return INST_PRUNED_NOT;
 }
 
 /* The name of parameter i, if it is a scalar of 32 bits; or none. */
@@ -50,7 +50,7 @@ static struct ptx_str scalar_name(const struct ptx_func *f, uint64_t i)
 										 : PTX_STR("");
 }
 
-static struct ptx_opnd number(struct inst_ctx *cx, const struct race_prune_number *x,
+static struct ptx_opnd number(struct inst_ctx *cx, const struct inst_prune_number *x,
 			      struct ptx_opnd ok, struct ptx_stmt *at)
 {
 	static const char axes[][2] = {"x", "y", "z"};
@@ -58,16 +58,16 @@ static struct ptx_opnd number(struct inst_ctx *cx, const struct race_prune_numbe
 	struct ptx_str name;
 
 	switch (x->kind) {
-	case RACE_PRUNE_CONST:
+	case INST_PRUNE_CONST:
 		inst_emit(cx, at, "within_const", T(inst_num((int64_t)x->n)), H(v));
 		break;
-	case RACE_PRUNE_DIM:
+	case INST_PRUNE_DIM:
 		inst_emit(cx, at, "within_dim",
 			  T(x->n < 3 ? PTX_STR("ntid") : PTX_STR("nctaid"),
 			    (struct ptx_str){axes[x->n % 3], 1}),
 			  H(v));
 		break;
-	case RACE_PRUNE_PARAM:
+	case INST_PRUNE_PARAM:
 		name = scalar_name(cx->f, x->n);
 		if (name.n) {
 			inst_emit(cx, at, "within_param", T(name), H(v, ok));
@@ -80,13 +80,13 @@ static struct ptx_opnd number(struct inst_ctx *cx, const struct race_prune_numbe
 	return v;
 }
 
-static struct ptx_opnd side(struct inst_ctx *cx, const struct race_prune_number *a,
-			    const struct race_prune_number *b, bool is_rem, struct ptx_opnd ok,
+static struct ptx_opnd side(struct inst_ctx *cx, const struct inst_prune_number *a,
+			    const struct inst_prune_number *b, bool is_rem, struct ptx_opnd ok,
 			    struct ptx_stmt *at)
 {
 	struct ptx_opnd x = number(cx, a, ok, at);
 
-	if (b->kind == RACE_PRUNE_CONST && b->n == 1 && !is_rem)
+	if (b->kind == INST_PRUNE_CONST && b->n == 1 && !is_rem)
 		return x;
 	struct ptx_opnd y = number(cx, b, ok, at), v = inst_fresh(cx, PTX_TYPE_B64);
 	inst_emit(cx, at, is_rem ? "within_rem" : "within_times", NT, H(v, x, y));
@@ -95,13 +95,13 @@ static struct ptx_opnd side(struct inst_ctx *cx, const struct race_prune_number 
 
 uint32_t inst_put_within(struct inst_ctx *cx, struct ptx_stmt *top)
 {
-	static const char cmps[RACE_PRUNE_CMPS][3] = {"eq", "ne", "lt", "le", "gt", "ge"};
-	const struct race_prune *k = list_of(cx);
+	static const char cmps[INST_PRUNE_CMPS][3] = {"eq", "ne", "lt", "le", "gt", "ge"};
+	const struct inst_prune *k = list_of(cx);
 	struct ptx_opnd ok = inst_fresh(cx, PTX_TYPE_PRED);
 
 	inst_emit(cx, top, "set", NT, H(ok));
 	for (uint32_t i = 0; i < k->nterms; i++) {
-		const struct race_prune_term *t = &k->term[i];
+		const struct inst_prune_term *t = &k->term[i];
 		struct ptx_opnd x = side(cx, &t->a, &t->b, t->is_rem, ok, top);
 		struct ptx_opnd y = side(cx, &t->c, &t->d, false, ok, top);
 		inst_emit(cx, top, "within_test", T((struct ptx_str){cmps[t->cmp], 2}),
