@@ -74,6 +74,9 @@ static void side_fill(struct source *s, const struct race_pair_side *from, struc
 		.cluster = from->cluster,
 		.warp = from->warp,
 		.pid = s->pid,
+		.launch = from->launch,
+		.launched = {.func = "", .file = ""},
+		.launched_shown = "",
 		.is_near = from->is_near != 0,
 		.update = from->update <= RACE_UPDATE_OTHER ? (enum race_update)from->update
 							    : RACE_UPDATE_OTHER,

@@ -200,15 +200,24 @@ void race_transfer_place(struct base_arena *a, struct race_finding *f)
 	f->sites->text = describe(a, op);
 }
 
-static const struct race_origin *origin_find(const struct race_results *r,
-					     const struct race_side *s)
+static const struct race_origin *origin_find(const struct race_results *r, uint32_t pid,
+					     uint32_t number)
 {
-	if (!(s->flags & RACE_SIDE_HOST) || s->access != RACE_ACCESS_COPY || !s->ptx_line)
-		return NULL;
-	for (size_t i = 0; i < r->origins.n; i++)
-		if (r->origins.v[i].pid == s->pid && r->origins.v[i].number == s->ptx_line)
+	for (size_t i = 0; number && i < r->origins.n; i++)
+		if (r->origins.v[i].pid == pid && r->origins.v[i].number == number)
 			return &r->origins.v[i];
 	return NULL;
+}
+
+/* The call that launched the side's kernel. */
+static void launch_place(struct race_results *r, struct race_side *s)
+{
+	const struct race_origin *o = origin_find(r, s->pid, s->launch);
+
+	if (!o)
+		return;
+	s->launched = race_launch_place(&r->arena, o->op, s->kernel);
+	s->launched_shown = race_demangle(&r->arena, s->launched.func);
 }
 
 /* "cudaMemcpyAsync on stream 3" */
@@ -234,9 +243,12 @@ void race_origins_place(struct race_results *r)
 	for (size_t i = 0; i < r->findings.n; i++) {
 		struct race_finding *f = &r->findings.v[i];
 		for (unsigned k = 0; f->sides && k < 2; k++) {
-			f->sides[k].origin = origin_find(r, &f->sides[k]);
-			if (f->sides[k].origin)
-				side_place(r, &f->sides[k]);
+			struct race_side *s = &f->sides[k];
+			launch_place(r, s);
+			if (s->flags & RACE_SIDE_HOST && s->access == RACE_ACCESS_COPY)
+				s->origin = origin_find(r, s->pid, s->ptx_line);
+			if (s->origin)
+				side_place(r, s);
 		}
 		if (!f->sides || !f->sides[0].origin)
 			continue;
