@@ -161,7 +161,7 @@ static void function_fill(struct race_results *r, struct race_line *out, Dwarf_D
 	Dwarf_Die *inner = NULL, *scopes = NULL;
 	Dwarf_Files *files = NULL;
 	size_t n = 0, nfiles = 0;
-	/* dwarf_getscopes leaves the tree at the first inlined function, for that one's definition. */
+	/* dwarf_getscopes leaves the tree at the first inlined function for its definition. */
 	int count = dwarf_getscopes(unit, address, &inner) > 0 ? dwarf_getscopes_die(inner, &scopes)
 							       : 0;
 

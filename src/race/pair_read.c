@@ -265,6 +265,8 @@ static void side_place(const struct race_record *rec, const uint32_t threads[3],
 	s->address = rec->address;
 	s->grid = rec->grid;
 	s->proxy = RACE_PROXY_GENERIC;
+	s->launched = (struct race_line){.func = "", .file = ""};
+	s->launched_shown = "";
 }
 
 void race_sides_fill(struct base_arena *a, const struct race_record *rec, int device,

@@ -108,8 +108,8 @@ static const char *without_arguments(struct base_arena *a, const char *name)
 }
 
 /*
- * The names in a mangled name that no demangler takes (nvcc's lambdas in templates), up to the first
- * template argument: "cub::detail::transform_kernel<...>".
+ * The names in a mangled name that no demangler takes (nvcc's lambdas in templates), up to the
+ * first template argument: "cub::detail::transform_kernel<...>".
  */
 static const char *names_of_mangled(struct base_arena *a, const char *mangled)
 {

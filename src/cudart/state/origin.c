@@ -7,8 +7,8 @@
  * The calls of a pair that the oracle found go there once each.
  * The site of a graph's node is the call that added or last changed it.
  *
- * Costs: a walk of up to 32 frames (a library's launches lie deep) and a look-up for each launch, copy
- * or fill, only while races are looked for.
+ * Costs: a walk of up to 32 frames (a library's launches lie deep) and a look-up for each launch,
+ * copy or fill, only while races are looked for.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

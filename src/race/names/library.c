@@ -1,9 +1,9 @@
 /*
  * library.c - which frames belong to a library, and which line of the program launched a kernel.
  *
- * Library frames are those in headers below folders with known names. A launch's call chain goes from
- * the runtime through the kernel's stub and, perhaps, through Thrust or CUB to the program: the
- * first frame that is none of these is the one that its programmer wrote.
+ * Library frames are those in headers below folders with known names. A launch's call chain goes
+ * from the runtime through the kernel's stub and, perhaps, through Thrust or CUB to the program:
+ * the first frame that is none of these is the one that its programmer wrote.
  *
  * Misses: a library that is not in the table; code without debug information has no file, and is
  * known by the names of its functions only.
@@ -68,7 +68,7 @@ static bool is_between(const char *func, const char *kernel)
 	for (size_t i = 0; i < BASE_COUNTOF(parts); i++)
 		if (strstr(func, parts[i]))
 			return true;
-	/* The host's function of the same name, which calls the stub: "sum<4>" of "void sum<4>(int*)". */
+	/* The host's function of that name calls the stub: "sum<4>" of "void sum<4>(int*)". */
 	const char *at = *func ? strstr(kernel, func) : NULL;
 	size_t n = strlen(func);
 	return at && (at == kernel || at[-1] == ' ') && (!at[n] || at[n] == '(');
