@@ -282,6 +282,8 @@ void host_symbolise(struct race_results *r)
 	}
 	for (size_t i = 0; i < r->origins.n; i++)
 		calls_fill(&all, r->origins.v[i].op);
+	for (size_t i = 0; r->findings.n && i < r->launched.n; i++)
+		calls_fill(&all, r->launched.v[i]);
 	race_origins_place(r);
 	objects_close(&all);
 }

@@ -202,6 +202,9 @@ struct race_finding {
 	const char *
 		*functions; /* of a saved report: all that have it, demangled; NULL: func_shown */
 	size_t nfunctions;
+	/* The program's calls that launched its kernel: not known to be those of this launch. */
+	struct race_line *launched;
+	size_t nlaunched;
 };
 
 /* What was not checked, summed over modules. */
@@ -248,6 +251,7 @@ struct race_results {
 	BASE_VEC(const char *) notes;
 	BASE_VEC(struct race_stop) stops;
 	BASE_VEC(struct race_origin) origins;
+	BASE_VEC(struct race_transfer_op *) launched; /* calls; api = the kernel, mangled */
 	BASE_VEC(struct race_context) contexts;
 	BASE_VEC(struct race_coverage) coverage; /* of runs that noted it, see race/sample.h */
 	uint64_t checked;			 /* dynamic accesses that were re-read */
@@ -405,6 +409,7 @@ bool race_transfer_read(struct race_results *out, const void *payload, size_t n,
 bool race_transfer_counts_read(struct race_results *out, const void *payload, size_t n);
 /* The same for RACE_CHUNK_ORIGIN. */
 bool race_origin_read(struct race_results *out, const void *payload, size_t n, uint32_t pid);
+bool race_launch_read(struct race_results *out, const void *payload, size_t n);
 /* Attaches their calls to the host's operations of pairs: once all chunks have been read, and again
  * once the calls have lines. */
 void race_origins_place(struct race_results *r);

@@ -162,6 +162,20 @@ bool race_origin_read(struct race_results *out, const void *payload, size_t n, u
 	return true;
 }
 
+bool race_launch_read(struct race_results *out, const void *payload, size_t n)
+{
+	struct source s = {.out = out};
+	struct race_transfer_op *op;
+
+	if (!source_open(&s, payload, n))
+		return false;
+	op = BASE_NEW(&out->arena, struct race_transfer_op);
+	*op = (struct race_transfer_op){.api = text_at(&s, s.t.api), .module = ""};
+	calls_fill(&s, op);
+	base_vec_push(&out->launched, op);
+	return true;
+}
+
 /* The call in the program's own code: its place is stored in the operation and returned. */
 static struct race_line op_place(struct base_arena *a, struct race_transfer_op *op)
 {
@@ -238,10 +252,32 @@ static void side_place(struct race_results *r, struct race_side *s)
 		s->text = base_printf(&r->arena, "%s%s", op->api, where);
 }
 
+/* The calls that launched the kernel of a finding that has one side only. */
+static void launches_place(struct race_results *r, struct race_finding *f)
+{
+	f->launched = BASE_NEWN(&r->arena, struct race_line, r->launched.n + 1);
+	f->nlaunched = 0;
+	for (size_t i = 0; i < r->launched.n; i++) {
+		const struct race_transfer_op *op = r->launched.v[i];
+		bool is_new = true;
+		if (strcmp(op->api, f->func) != 0)
+			continue;
+		struct race_line at = race_launch_place(&r->arena, op, f->func_shown);
+		for (size_t k = 0; k < f->nlaunched; k++)
+			is_new = is_new && (f->launched[k].line != at.line ||
+					    strcmp(f->launched[k].file, at.file) ||
+					    strcmp(f->launched[k].func, at.func));
+		if (is_new && (at.line || *at.func))
+			f->launched[f->nlaunched++] = at;
+	}
+}
+
 void race_origins_place(struct race_results *r)
 {
 	for (size_t i = 0; i < r->findings.n; i++) {
 		struct race_finding *f = &r->findings.v[i];
+		if (!f->transfer && !f->object && (!f->sides || !f->sides[0].launch))
+			launches_place(r, f);
 		for (unsigned k = 0; f->sides && k < 2; k++) {
 			struct race_side *s = &f->sides[k];
 			launch_place(r, s);

@@ -237,6 +237,20 @@ static void functions_put(cJSON *o, const struct rep_entry *e)
 		cJSON_AddItemToArray(v, cJSON_CreateString(e->functions[i]));
 }
 
+static void launchers_put(cJSON *o, const struct race_finding *f)
+{
+	cJSON *v = f->nlaunched ? cJSON_AddArrayToObject(o, "launched") : NULL;
+	struct base_arena a = {0};
+
+	for (size_t i = 0; i < f->nlaunched; i++) {
+		const struct race_line *l = &f->launched[i];
+		cJSON *c = cJSON_CreateObject();
+		place_put(c, l->func, race_demangle(&a, l->func), l->file, l->line, l->col);
+		cJSON_AddItemToArray(v, c);
+	}
+	base_arena_free(&a);
+}
+
 static void finding_put(struct base_buf *out, const struct rep_entry *e)
 {
 	const struct race_finding *f = &e->f;
@@ -249,6 +263,7 @@ static void finding_put(struct base_buf *out, const struct rep_entry *e)
 	place_put(o, f->func, f->func_shown, f->file, f->line, f->col);
 	inlined_put(o, f->inlined, f->ninlined);
 	functions_put(o, e);
+	launchers_put(o, f);
 	cJSON_AddStringToObject(o, "access", race_access_name(f->access));
 	cJSON_AddStringToObject(o, "space", race_space_name(f->space));
 	count_put(o, "width", f->width);

@@ -181,6 +181,14 @@ static const char *proxy_name(unsigned i)
 	return rep_proxy_name((enum race_proxy)i);
 }
 
+static void call_get(struct saved *s, const cJSON *o, struct race_line *l)
+{
+	*l = (struct race_line){.func = str_get(s, o, "function_mangled"),
+				.file = str_get(s, o, "file"),
+				.line = small_get(o, "line"),
+				.col = small_get(o, "column")};
+}
+
 static void side_get(struct saved *s, const cJSON *o, struct race_side *d)
 {
 	static const struct {
@@ -201,10 +209,7 @@ static void side_get(struct saved *s, const cJSON *o, struct race_side *d)
 		inlined_get(s, cJSON_GetObjectItemCaseSensitive(o, "inlined_at"), &d->ninlined);
 	d->kernel = str_get(s, o, "kernel");
 	const cJSON *at = cJSON_GetObjectItemCaseSensitive(o, "launched");
-	d->launched = (struct race_line){.func = str_get(s, at, "function_mangled"),
-					 .file = str_get(s, at, "file"),
-					 .line = small_get(at, "line"),
-					 .col = small_get(at, "column")};
+	call_get(s, at, &d->launched);
 	d->launched_shown = str_get(s, at, "function");
 	d->access = (enum race_access)race_access_parse(str_get(s, o, "access"));
 	d->space = (enum race_space)race_space_parse(str_get(s, o, "space"));
@@ -277,6 +282,12 @@ static bool finding_get(struct saved *s, const cJSON *o)
 	f.inlined = inlined_get(s, cJSON_GetObjectItemCaseSensitive(o, "inlined_at"), &f.ninlined);
 	f.functions =
 		functions_get(s, cJSON_GetObjectItemCaseSensitive(o, "functions"), &f.nfunctions);
+	const cJSON *calls = cJSON_GetObjectItemCaseSensitive(o, "launched");
+	f.launched = BASE_NEWN(&s->r->arena, struct race_line, cJSON_GetArraySize(calls) + 1);
+	cJSON_ArrayForEach(e, calls)
+	{
+		call_get(s, e, &f.launched[f.nlaunched++]);
+	}
 	f.access = (enum race_access)race_access_parse(str_get(s, o, "access"));
 	f.space = (enum race_space)race_space_parse(str_get(s, o, "space"));
 	f.width = small_get(o, "width");

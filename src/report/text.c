@@ -215,10 +215,9 @@ static void side_put(struct base_buf *out, struct rep_view *v, const struct race
 }
 
 /* "main.cu:40:2 in main"; "" if it is not known. */
-static const char *launched(struct rep_view *v, const struct race_side *s)
+static const char *line_text(struct rep_view *v, const struct race_line *l, const char *shown)
 {
-	const struct race_line *l = &s->launched;
-	const char *func = rep_name(v, s->launched_shown);
+	const char *func = rep_name(v, shown);
 
 	if (l->line)
 		return base_printf(&v->arena, "%s%s%s",
@@ -226,6 +225,21 @@ static const char *launched(struct rep_view *v, const struct race_side *s)
 				   *func ? " in " : "", func);
 	return *func ? base_printf(&v->arena, "in %s (for its line: host code built with -g)", func)
 		     : "";
+}
+
+static const char *launched(struct rep_view *v, const struct race_side *s)
+{
+	return line_text(v, &s->launched, s->launched_shown);
+}
+
+/* Every place that is known to launch the kernel. */
+static void launchers_put(struct base_buf *out, struct rep_view *v, const struct race_finding *f)
+{
+	for (size_t i = 0; i < f->nlaunched; i++) {
+		const struct race_line *l = &f->launched[i];
+		base_buf_printf(out, INDENT "%s: %s\n", i ? "         and " : "Launched     ",
+				line_text(v, l, race_demangle(&v->arena, l->func)));
+	}
 }
 
 /* Where the host launched the kernels of a pair. */
@@ -308,6 +322,7 @@ static void finding_put(struct base_buf *out, struct rep_view *v, const struct r
 		if (v->opt->verbose)
 			verbose_put(out, v, f);
 	}
+	launchers_put(out, v, f);
 	functions_put(out, v, e);
 	base_buf_puts(out, INDENT "What usually helps:\n");
 	lines_put(out, INDENT "  ", rep_kind_fix(&v->arena, f));

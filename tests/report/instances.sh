@@ -27,6 +27,12 @@ for g in "" -g; do
 	want "1 data race found"
 	want "at $here/instances.cu:$line"
 	want "The same in  : void total<"
+	"$collider" run --device=cpu --detector=collide -- ./app >out 2>collide
+	[ ! "$g" ] || grep -q "Launched     : $here/instances.cu:$launch" collide || {
+		echo "FAIL: collide has no launch:"
+		cat collide
+		bad=1
+	}
 	if [ "$g" ]; then
 		want "Launched     : $here/instances.cu:$launch"
 	else

@@ -373,11 +373,14 @@ void rt_collider_order(struct rt_kern *k, unsigned device, struct cpu_launch *la
 
 /* ---- launches ------------------------------------------------------------------------- */
 
-/* The kernel's counter; kernels of equal name share one, whatever image they are in. The images'
- * lock is held. */
+/* The kernel's counter, and the call that launches it; kernels of equal name share the counter,
+ * whatever image they are in. The images' lock is held. */
 void rt_collider_kernel(struct rt_kern *k)
 {
-	if (k->is_counted || !is_open)
+	if (!is_open)
+		return;
+	race_launch_note(&k->launches, k->name);
+	if (k->is_counted)
 		return;
 	for (struct rt_image *im = rt_image_first(); im && !k->count; im = im->next) {
 		for (struct rt_kern *o = im->kerns; o && !k->count; o = o->next) {
