@@ -291,8 +291,8 @@ static void run_step(struct run *r, struct thread *t, uint32_t i, const uint32_t
 		may_order(t, i);
 		return;
 	case IR_ASSUME:
-		t->is_lost |=
-			!is_assumed(r, st); /* outside the contract, or not known to be in it */
+		/* outside the contract, or not known to be in it; a ticket assumes nothing */
+		t->is_lost |= st->imm != IR_ASSUME_TICKET && !is_assumed(r, st);
 		return;
 	default:
 		if (st->dst != IR_NONE)
