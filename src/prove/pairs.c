@@ -178,7 +178,7 @@ static bool search_scalars(struct check *c, const struct replay_pair *p, struct 
 static bool search(struct check *c, const struct replay_pair *p, struct smt_model *m,
 		   struct replay_meeting *met)
 {
-	static const uint32_t sizes[] = {0, 4, 32, 64, 128};
+	static const uint32_t sizes[] = {0, 4, 32, 64, 128, 320};
 	const struct ex_launch *l = &c->pool->launch;
 	uint32_t blocks = c->level == RACE_LEVEL_GRID ? 2 : 1;
 	struct smt_model try;
