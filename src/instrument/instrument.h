@@ -36,6 +36,14 @@ enum inst_pass {
 	INST_PASSES
 };
 
+/* What a detector's checks made of one function. */
+struct inst_size {
+	struct ptx_str name;
+	uint32_t statements; /* instructions and labels, checks included */
+	uint32_t lines, lines_after;
+	uint32_t sites, groups;
+};
+
 struct inst_options {
 	unsigned sanitize;  /* the detectors: a set of race/detector.h */
 	int inline_groups;  /* more groups: check by call; 0: the limits above; -1: all do */
@@ -47,8 +55,8 @@ struct inst_options {
 	/* Lists of patterns: kernels that alone get checks, and functions that get none; NULL: all
 	 * get them. See select.c. */
 	const char *kernel_name, *kernel_name_exclude;
-	/* Called for each function that got checks: n instructions and labels. NULL: nobody. */
-	void (*on_size)(void *arg, struct ptx_str name, uint32_t n);
+	/* Called for each function that got checks. NULL: nobody. */
+	void (*on_size)(void *arg, const struct inst_size *size);
 	void *on_size_arg;
 	uint32_t shared_room; /* static shared memory a block may have; 0: what all targets allow */
 	enum inst_pass dump;  /* the pass whose result is printed to stderr */

@@ -132,6 +132,7 @@ struct inst_ctx {
 	struct ptx_func *f;
 	uint32_t func_name; /* string in the site table */
 	const struct inst_limit *limit;
+	struct inst_size size; /* as the function was; sites and groups of those before it */
 	struct inst_plan *plan;
 	struct flow *fl;
 	bool call_free;
