@@ -148,14 +148,14 @@ DEV_FN uint64_t dev_check(uint32_t state, uint64_t what64, items<N> &t)
 }
 
 /* Parameters are separate: an array would be one of bytes, in memory. */
-#define P(i, A, W)  A a##i, W w##i
-#define TAKE(i)	    t.at[i] = a##i, t.was[i] = w##i
-#define P1(A, W)    P(0, A, W)
-#define P2(A, W)    P1(A, W), P(1, A, W)
-#define P4(A, W)    P2(A, W), P(2, A, W), P(3, A, W)
-#define TAKE1	    TAKE(0)
-#define TAKE2	    TAKE1, TAKE(1)
-#define TAKE4	    TAKE2, TAKE(2), TAKE(3)
+#define P(i, A, W) A a##i, W w##i
+#define TAKE(i)	   t.at[i] = a##i, t.was[i] = w##i
+#define P1(A, W)   P(0, A, W)
+#define P2(A, W)   P1(A, W), P(1, A, W)
+#define P4(A, W)   P2(A, W), P(2, A, W), P(3, A, W)
+#define TAKE1	   TAKE(0)
+#define TAKE2	   TAKE1, TAKE(1)
+#define TAKE4	   TAKE2, TAKE(2), TAKE(3)
 #define CHECK(N, v, V, s, A, W)                                                                    \
 	extern "C" __device__ __noinline__ uint64_t __collider_check##N##_##v##s(                  \
 		uint32_t state, uint64_t what, P##N(A, W))                                         \

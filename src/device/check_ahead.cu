@@ -12,8 +12,8 @@
  *
  * S as in check.cu. Each makes accesses of ours to the same bytes, sleeps, reads them again,
  * compares and reports; see those files for why, and for what that misses. An instruction whose
- * guard is false has the address RACE_AHEAD_NONE. All lanes of the warp are here, except for copies:
- * the original needs them, too.
+ * guard is false has the address RACE_AHEAD_NONE. All lanes of the warp are here, except for
+ * copies: the original needs them, too.
  *
  * The first accesses are weak, as the original's are; what reads this text knows by the function's
  * name that they are ours.
@@ -32,7 +32,7 @@ DEV_FN uint32_t dev_lane(void)
 
 /* ---- accesses where `ok` ------------------------------------------------------------ */
 
-#define IF_OK "{\n\t.reg .pred dev_p;\n\tsetp.ne.u32 dev_p, %0, 0;\n\t@dev_p "
+#define IF_OK  "{\n\t.reg .pred dev_p;\n\tsetp.ne.u32 dev_p, %0, 0;\n\t@dev_p "
 #define OK(ok) "r"((uint32_t)(ok))
 
 /* 16 bytes; `strong` is "" or ".relaxed.sys". */
@@ -86,7 +86,8 @@ template <int S> DEV_FN void dev_reload8(uint64_t *v, uint64_t at, bool ok)
 
 /* Items: address, value before, value now of each. `shape` has a byte for each. */
 template <int N>
-DEV_FN void dev_found(uint32_t what, uint64_t shape, uint32_t happened, const uint64_t (&item)[3 * N])
+DEV_FN void dev_found(uint32_t what, uint64_t shape, uint32_t happened,
+		      const uint64_t (&item)[3 * N])
 {
 	uint32_t changed = 0;
 
@@ -123,8 +124,8 @@ template <int S> DEV_FN uint64_t dev_rows(uint32_t state, uint64_t what64, uint6
 }
 
 #define ROWS(s, A)                                                                                 \
-	extern "C" __device__ __noinline__ uint64_t __collider_check_rows_##s(                     \
-		uint32_t state, uint64_t what, A at)                                               \
+	extern "C" __device__ __noinline__ uint64_t __collider_check_rows_##s(uint32_t state,      \
+									      uint64_t what, A at) \
 	{                                                                                          \
 		return dev_rows<#s[0]>(state, what, at);                                           \
 	}
@@ -208,8 +209,9 @@ MATRIX(x)
 /* ---- cp.async -------------------------------------------------------------------------------- */
 
 /* The words of a copy, as pairs where there are two. `reach`: bytes that are read. */
-template <int W> DEV_FN uint64_t dev_copy(uint32_t state, uint64_t what64, uint32_t to,
-					  uint64_t from, uint32_t reach)
+template <int W>
+DEV_FN uint64_t dev_copy(uint32_t state, uint64_t what64, uint32_t to, uint64_t from,
+			 uint32_t reach)
 {
 	const int N = W == 4 ? 2 : 1; /* items of each side */
 	const uint32_t pair = W == 1 ? 0 : RACE_ITEM_PAIR;
@@ -253,8 +255,8 @@ template <int W> DEV_FN uint64_t dev_copy(uint32_t state, uint64_t what64, uint3
 	 * so that ptxas keeps it though the copy writes the same place. */
 #pragma unroll
 	for (int i = 0; i < W; i++)
-		STORE1(".relaxed.sys", ".shared", "b32", word[i] ^ 0x0badbeefu, "r", "r", to + 4 * i,
-		       is_copied);
+		STORE1(".relaxed.sys", ".shared", "b32", word[i] ^ 0x0badbeefu, "r", "r",
+		       to + 4 * i, is_copied);
 	return state;
 }
 
@@ -268,7 +270,7 @@ COPY(4)
 COPY(8)
 COPY(16)
 
-/* ---- wmma.load.c and wmma.store ------------------------------------------------------------------ */
+/* ---- wmma.load.c and wmma.store ------------------------------------------------------- */
 
 /* Generic addresses, so that there is one function for each shape and type. */
 template <int B> DEV_FN void dev_load_elem(uint64_t *v, uint64_t at, bool ok)
@@ -348,13 +350,13 @@ DEV_FN uint64_t dev_fragment(uint32_t state, uint64_t what64, uint64_t base, uin
 	return state;
 }
 
-/* The numbers of this lane's elements: PTX says that wmma.load.c places elements as wmma.store does.
- * The tables are in the module (fragment.c). */
+/* The numbers of this lane's elements: PTX says that wmma.load.c places elements as wmma.store
+ * does. The tables are in the module (fragment.c). */
 #define NUMBERS8(n, shape, type, reg, cols)                                                        \
 	asm volatile("wmma.load.c.sync.aligned.row." shape ".global." type                         \
 		     " {%0, %1, %2, %3, %4, %5, %6, %7}, [__collider_numbers4], " #cols ";"        \
-		     : reg((n)[0]), reg((n)[1]), reg((n)[2]), reg((n)[3]), reg((n)[4]), reg((n)[5]), \
-		       reg((n)[6]), reg((n)[7]))
+		     : reg((n)[0]), reg((n)[1]), reg((n)[2]), reg((n)[3]), reg((n)[4]),            \
+		       reg((n)[5]), reg((n)[6]), reg((n)[7]))
 #define NUMBERS4H(n, shape, type, reg, cols)                                                       \
 	asm volatile("wmma.load.c.sync.aligned.row." shape ".global." type                         \
 		     " {%0, %1, %2, %3}, [__collider_numbers2], " #cols ";"                        \
@@ -435,5 +437,5 @@ FRAGMENT(m8n8k32_s32, 2, 4, 2, NUMBERS2, uint32_t, "=r", "m8n8k32", "s32", 8, ui
 	 TWO(uint32_t), v0, v1)
 FRAGMENT(m8n8k128_s32, 2, 4, 2, NUMBERS2, uint32_t, "=r", "m8n8k128", "s32", 8, uint32_t,
 	 TWO(uint32_t), v0, v1)
-FRAGMENT(m8n8k4_f64, 2, 8, 2, NUMBERS2D, double, "=d", "m8n8k4", "f64", 8, uint64_t,
-	 TWO(uint64_t), v0, v1)
+FRAGMENT(m8n8k4_f64, 2, 8, 2, NUMBERS2D, double, "=d", "m8n8k4", "f64", 8, uint64_t, TWO(uint64_t),
+	 v0, v1)

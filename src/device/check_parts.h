@@ -1,6 +1,6 @@
 /*
- * check_parts.h - what the checks that are functions share (check.cu, check_ahead.cu): the draw, the
- * delay, the count.
+ * check_parts.h - what the checks that are functions share (check.cu, check_ahead.cu): the draw,
+ * the delay, the count.
  *
  * Costs: three loads of constants and about 15 instructions for each call.
  */

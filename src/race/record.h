@@ -232,14 +232,14 @@ RACE_STATIC_ASSERT(sizeof(struct race_rt) <= (2u << 20), "at most 2 MiB on the G
  * Matrices: pieces, the logarithm of those in a line, bytes of one, the logarithm of an element's
  * bytes. Rows: the lanes whose addresses are taken.
  */
-#define RACE_AHEAD_NONE		    0xffffffffffffffffu /* an address: a false guard */
-#define RACE_AHEAD_LANES(w)	    ((uint32_t)((w) >> 32) & 0xffu)
-#define RACE_MATRIX_PIECES(w)	    ((uint32_t)((w) >> 32) & 0xffu)
-#define RACE_MATRIX_LINE(w)	    ((uint32_t)((w) >> 40) & 0xffu)
-#define RACE_MATRIX_PIECE(w)	    ((uint32_t)((w) >> 48) & 0xffu)
-#define RACE_MATRIX_ELEM(w)	    ((uint32_t)((w) >> 56))
-#define RACE_FRAGMENT_IS_SHARED(w)  ((w) >> 32 & 1u)
-#define RACE_FRAGMENT_IS_COL(w)	    ((w) >> 33 & 1u)
+#define RACE_AHEAD_NONE		   0xffffffffffffffffu /* an address: a false guard */
+#define RACE_AHEAD_LANES(w)	   ((uint32_t)((w) >> 32) & 0xffu)
+#define RACE_MATRIX_PIECES(w)	   ((uint32_t)((w) >> 32) & 0xffu)
+#define RACE_MATRIX_LINE(w)	   ((uint32_t)((w) >> 40) & 0xffu)
+#define RACE_MATRIX_PIECE(w)	   ((uint32_t)((w) >> 48) & 0xffu)
+#define RACE_MATRIX_ELEM(w)	   ((uint32_t)((w) >> 56))
+#define RACE_FRAGMENT_IS_SHARED(w) ((w) >> 32 & 1u)
+#define RACE_FRAGMENT_IS_COL(w)	   ((w) >> 33 & 1u)
 #define RACE_MATRIX(pieces, line, piece, elem)                                                     \
 	((uint64_t)(pieces) << 32 | (uint64_t)(line) << 40 | (uint64_t)(piece) << 48 |             \
 	 (uint64_t)(elem) << 56)

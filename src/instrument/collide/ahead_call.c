@@ -1,5 +1,6 @@
 /*
- * ahead_call.c - groups of ahead.c, matrix.c and fragment.c as one call (src/device/check_ahead.cu).
+ * ahead_call.c - groups of ahead.c, matrix.c and fragment.c as one call (check_ahead.cu of
+ * src/device).
  *
  * In functions whose checks are calls, an ldmatrix, a cp.async, a wmma.load or a wmma.store costs
  * six to twenty instructions in place of fifty to two hundred: the function finds out itself where
@@ -41,7 +42,8 @@ static struct ptx_opnd place_of(struct inst_ctx *cx, struct inst_access *a, bool
 				struct ptx_stmt *at)
 {
 	a->addr = *a->where;
-	struct ptx_opnd r = is_wide ? inst_address(cx, a, 0, at) : inst_shared_address(cx, a, 0, at);
+	struct ptx_opnd r =
+		is_wide ? inst_address(cx, a, 0, at) : inst_shared_address(cx, a, 0, at);
 
 	return if_runs(cx, a->stmt, r,
 		       is_wide ? (int64_t)RACE_AHEAD_NONE : (int64_t)RACE_CHECK_NO_SHARED, is_wide,
@@ -109,7 +111,11 @@ static bool call_copy(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt
 	inst_put_argument(cx, at, 's', 0, false, place);
 	inst_put_argument(cx, at, 'a', 0, true, source);
 	inst_put_argument(cx, at, 's', 1, false, reach);
-	put_call(cx, "check_copy", name_of(cx, "copy", bytes == 4 ? "4" : bytes == 8 ? "8" : "16"),
+	put_call(cx, "check_copy",
+		 name_of(cx, "copy",
+			 bytes == 4   ? "4"
+			 : bytes == 8 ? "8"
+				      : "16"),
 		 at);
 	return true;
 }
@@ -208,8 +214,8 @@ void inst_join_matrices(struct inst_plan *plan)
 }
 
 /* The address of a matrix or of up to four, and their stride. */
-static unsigned put_matrix(struct inst_ctx *cx, struct inst_group *g, uint64_t shape, unsigned stride,
-			   struct ptx_stmt *at)
+static unsigned put_matrix(struct inst_ctx *cx, struct inst_group *g, uint64_t shape,
+			   unsigned stride, struct ptx_stmt *at)
 {
 	struct ptx_opnd base[MAX_MATRICES];
 	const struct ptx_stmt *s = NULL;

@@ -352,8 +352,8 @@ static struct ptx_str suffix_of(struct inst_ctx *cx, const struct inst_call *c, 
 	return (struct ptx_str){s, (uint32_t)strlen(s)};
 }
 
-void inst_put_argument(struct inst_ctx *cx, struct ptx_stmt *at, char name, unsigned i, bool is_wide,
-		       struct ptx_opnd v)
+void inst_put_argument(struct inst_ctx *cx, struct ptx_stmt *at, char name, unsigned i,
+		       bool is_wide, struct ptx_opnd v)
 {
 	char text[2] = {(char)('0' + i), name};
 	struct ptx_str s = {text, 2};
@@ -383,10 +383,10 @@ static void emit_call(struct inst_ctx *cx, struct inst_call *c, bool follows, bo
 	for (unsigned i = 0; i < n; i++) {
 		bool is_none = i >= c->n;
 		inst_put_argument(cx, at, is_shared ? 's' : 'a', i, !is_shared,
-			     is_none ? inst_int(cx, is_shared ? RACE_CHECK_NO_SHARED : 0)
-				     : addr[i]);
+				  is_none ? inst_int(cx, is_shared ? RACE_CHECK_NO_SHARED : 0)
+					  : addr[i]);
 		inst_put_argument(cx, at, is_wide ? 'w' : 'v', i, is_wide,
-			     is_none ? inst_int(cx, 0) : value[i]);
+				  is_none ? inst_int(cx, 0) : value[i]);
 	}
 	inst_emit(cx, at, call[n],
 		  T(suffix, is_shared ? PTX_STR("s") : PTX_STR("a"),

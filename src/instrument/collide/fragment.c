@@ -26,7 +26,8 @@ static bool is_load(const struct ptx_stmt *s)
 	return s->form->op == PTX_OP_WMMA_LOAD;
 }
 
-bool inst_find_fragment(const struct inst_ctx *cx, const struct ptx_stmt *s, struct inst_fragment *x)
+bool inst_find_fragment(const struct inst_ctx *cx, const struct ptx_stmt *s,
+			struct inst_fragment *x)
 {
 	const struct ptx_form *fm = s->form;
 	int data = ptx_find_role(s, is_load(s) ? PTX_ROLE_DST : PTX_ROLE_SRC);
