@@ -96,4 +96,7 @@ printf '%s\t' "$group" "$name" "$plain_rc" "$rc" "$(seconds plain)" "$(seconds c
 	"$kernels" "$sites" "$groups" "$(sum_of "$work/plain.csv" ptxas)" "$pass" "$original" "$trial" "$trials" \
 	"$(sum_of "$work/collide.csv" ptxas)"
 printf '%s\n' "$modules"
+# Functions with more than 200 sites: what their PTX became.
+sed -n 's/^collider: .*: function \([^ ]*\): \([0-9]*\) sites, \([0-9]*\) groups, \([0-9]*\) lines, \([0-9]*\) .*/\1\t\2\t\3\t\4\t\5/p' \
+	"$work/collide.log" 2>/dev/null | sed "s,^,$group/$name\t," >>"$BENCH_TMP/functions"
 rm -rf "$work"

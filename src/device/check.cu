@@ -18,66 +18,7 @@
  *
  * Costs: what a call costs beside the inlined check is in docs/results.
  */
-#include "race/record.h"
-
-#include "gpu_ops.h"
-
-/* Of check_cold.cu. */
-extern "C" __device__ uint32_t __collider_chosen(uint64_t table, uint32_t site);
-extern "C" __device__ void __collider_items(uint64_t table, uint64_t what, uint32_t found,
-					    const uint64_t *item);
-
-/* ---- knobs and randomness -------------------------------------------------------- */
-
-/* Offsets are spelled as text because src/instrument rewrites ld.const where need be. */
-RACE_STATIC_ASSERT(offsetof(struct race_knobs, rsleep) == 8, "read below");
-RACE_STATIC_ASSERT(offsetof(struct race_knobs, wsleep) == 12, "read below");
-RACE_STATIC_ASSERT(offsetof(struct race_knobs, sample) == 16, "read below");
-RACE_STATIC_ASSERT(offsetof(struct race_knobs, seed) == 20, "read below");
-RACE_STATIC_ASSERT(offsetof(struct race_knobs, dense) == 28, "read below");
-RACE_STATIC_ASSERT(offsetof(struct race_knobs, sparse) == 56, "read below");
-
-#define KNOB(v, at) asm volatile("ld.const.u32 %0, [__collider_knobs+" #at "];" : "=r"(v))
-
-/* The hash of the module's site table: src/instrument puts it in place of this number. */
-DEV_FN uint64_t dev_table(void)
-{
-	uint64_t v;
-
-	asm volatile("mov.u64 %0, 0xC011DE55C011DE55;" : "=l"(v));
-	return v;
-}
-
-/* Equal in lanes that arrive together, different from warp to warp and from call to call. */
-DEV_FN uint32_t dev_draw(void)
-{
-	uint32_t clock, seed;
-
-	asm volatile("mov.u32 %0, %%clock;" : "=r"(clock));
-	KNOB(seed, 20);
-	clock = (clock ^ seed) * 0x9E3779B1u;
-	return (clock ^ clock >> 15) * 0x2C1B3C6Du;
-}
-
-/* As template `sleep` of collide.ptxt does it. */
-DEV_FN void dev_sleep(uint32_t random, uint32_t what, uint32_t count)
-{
-	uint32_t ns, most, dense;
-	bool is_due = true;
-
-	random = random * 1664525u + 1013904223u;
-	if (what & RACE_CHECK_LOADS) {
-		KNOB(most, 56);
-		KNOB(dense, 28);
-		KNOB(ns, 8);
-		is_due = __umulhi(random, count < most ? count : most) < dense;
-		random *= 0x9E3779B1u;
-	} else {
-		KNOB(ns, 12);
-	}
-	if (is_due)
-		asm volatile("nanosleep.u32 %0;" ::"r"(__umulhi(random, ns)));
-}
+#include "check_parts.h"
 
 /* ---- reading again ------------------------------------------------------------------ */
 
@@ -172,13 +113,10 @@ DEV_FN uint64_t dev_check(uint32_t state, uint64_t what64, items<N> &t)
 		if (!(state & RACE_STATE_DRAWN))
 			return state;
 	} else {
-		uint32_t random = dev_draw(), sample;
+		uint32_t random;
 
-		KNOB(sample, 16);
-		if (__umulhi(random, sample) != 0 &&
-		    !__collider_chosen(dev_table(), RACE_CHECK_SITE(what)))
-			return state & ~RACE_STATE_DRAWN;
-		state |= RACE_STATE_DRAWN;
+		if (!dev_is_drawn(&state, what, &random))
+			return state;
 		dev_sleep(random, what, state >> RACE_STATE_COUNT_AT);
 	}
 #pragma unroll
@@ -194,7 +132,7 @@ DEV_FN uint64_t dev_check(uint32_t state, uint64_t what64, items<N> &t)
 		for (int i = 0; i < N; i++)
 			count += t.ok[i] && (i == 0 || shape >> (8 * i) & RACE_ITEM_STEP);
 	}
-	state += count << RACE_STATE_COUNT_AT;
+	dev_count(&state, count);
 #pragma unroll
 	for (int i = 0; i < N; i++)
 		changed |= (uint32_t)(t.was[i] != t.now[i]) << i;
@@ -210,14 +148,14 @@ DEV_FN uint64_t dev_check(uint32_t state, uint64_t what64, items<N> &t)
 }
 
 /* Parameters are separate: an array would be one of bytes, in memory. */
-#define P(i, A, W)  A a##i, W w##i
-#define TAKE(i)	    t.at[i] = a##i, t.was[i] = w##i
-#define P1(A, W)    P(0, A, W)
-#define P2(A, W)    P1(A, W), P(1, A, W)
-#define P4(A, W)    P2(A, W), P(2, A, W), P(3, A, W)
-#define TAKE1	    TAKE(0)
-#define TAKE2	    TAKE1, TAKE(1)
-#define TAKE4	    TAKE2, TAKE(2), TAKE(3)
+#define P(i, A, W) A a##i, W w##i
+#define TAKE(i)	   t.at[i] = a##i, t.was[i] = w##i
+#define P1(A, W)   P(0, A, W)
+#define P2(A, W)   P1(A, W), P(1, A, W)
+#define P4(A, W)   P2(A, W), P(2, A, W), P(3, A, W)
+#define TAKE1	   TAKE(0)
+#define TAKE2	   TAKE1, TAKE(1)
+#define TAKE4	   TAKE2, TAKE(2), TAKE(3)
 #define CHECK(N, v, V, s, A, W)                                                                    \
 	extern "C" __device__ __noinline__ uint64_t __collider_check##N##_##v##s(                  \
 		uint32_t state, uint64_t what, P##N(A, W))                                         \

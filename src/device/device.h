@@ -32,11 +32,13 @@
 /* NUL-terminated; the sizes are without the NUL. */
 extern const char race_device_report[];
 extern const size_t race_device_report_size;
-/* The functions of check_cold.cu and check.cu, for modules that check by call. */
+/* The functions of check_cold.cu, check.cu and check_ahead.cu, for modules that check by call. */
 extern const char race_device_check_cold[];
 extern const size_t race_device_check_cold_size;
 extern const char race_device_check[];
 extern const size_t race_device_check_size;
+extern const char race_device_check_ahead[];
+extern const size_t race_device_check_ahead_size;
 /* __collider_block (order.cu), for modules whose code reads ids of blocks. */
 extern const char race_device_order[];
 extern const size_t race_device_order_size;

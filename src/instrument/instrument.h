@@ -85,6 +85,14 @@ struct inst_prunes {
 	BASE_VEC(struct inst_prune) kernels;
 };
 
+/* What a detector's checks made of one function. */
+struct inst_size {
+	struct ptx_str name;
+	uint32_t statements; /* instructions and labels, checks included */
+	uint32_t lines, lines_after;
+	uint32_t sites, groups;
+};
+
 struct inst_options {
 	unsigned sanitize;  /* the detectors: a set of race/detector.h */
 	int inline_groups;  /* more groups: check by call; 0: the limits above; -1: all do */
@@ -96,8 +104,8 @@ struct inst_options {
 	/* Lists of patterns: kernels that alone get checks, and functions that get none; NULL: all
 	 * get them. See select.c. */
 	const char *kernel_name, *kernel_name_exclude;
-	/* Called for each function that got checks: n instructions and labels. NULL: nobody. */
-	void (*on_size)(void *arg, struct ptx_str name, uint32_t n);
+	/* Called for each function that got checks. NULL: nobody. */
+	void (*on_size)(void *arg, const struct inst_size *size);
 	void *on_size_arg;
 	const struct inst_prune *prunes; /* accesses that need no check, by kernel */
 	size_t nprunes;

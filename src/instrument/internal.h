@@ -134,6 +134,7 @@ struct inst_ctx {
 	struct ptx_func *f;
 	uint32_t func_name; /* string in the site table */
 	const struct inst_limit *limit;
+	struct inst_size size; /* as the function was; sites and groups of those before it */
 	struct inst_plan *plan;
 	struct flow *fl;
 	bool call_free;
@@ -256,6 +257,16 @@ struct ptx_opnd inst_guard_and(struct inst_ctx *cx, const struct ptx_stmt *s, st
 			       struct ptx_stmt *at);
 void inst_append_access(struct inst_ctx *cx, struct inst_group *g, struct inst_access *a);
 
+/* For ahead_call.c: the lanes whose address an ldmatrix takes; the operand of cp.async that
+ * shortens its source (src-size or ignore-src), or NULL. */
+unsigned inst_rows_lanes(const struct ptx_form *fm);
+const struct ptx_opnd *inst_copy_cut(const struct ptx_stmt *s);
+
+/* ahead_call.c: joins loads of matrices that are checked by call; such a group by call. False: it
+ * must be inlined. */
+void inst_join_matrices(struct inst_plan *plan);
+bool inst_call_ahead(struct inst_ctx *cx, struct inst_group *g);
+
 /* matrix.c: wmma.load, the same. */
 struct inst_group *inst_plan_matrix(struct inst_ctx *cx, struct ptx_stmt *s);
 void inst_emit_matrix(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at);
@@ -267,7 +278,26 @@ struct ptx_opnd inst_matrix_base(struct inst_ctx *cx, const struct inst_access *
 struct ptx_str inst_space_of(enum ptx_space s);
 unsigned inst_log2(unsigned n);
 
-/* fragment.c: wmma.store. First what all lanes do together, then what each lane does. */
+/* The shape of a wmma.load.a or .b in the words of a check by call (RACE_MATRIX), and the stride of
+ * a matrix without one. */
+uint64_t inst_matrix_words(const struct ptx_form *fm, unsigned *stride);
+
+/* What a wmma.store or wmma.load.c accesses. */
+struct inst_fragment {
+	struct ptx_str shape; /* "m16n16k16" */
+	unsigned rows, cols;
+	unsigned elem;	/* bytes */
+	unsigned elems; /* of a lane */
+	bool is_half;	/* two elements in a register */
+	bool is_col;
+	const struct ptx_opnd *regs;
+	unsigned nregs;
+};
+
+/* fragment.c: wmma.store. False: another shape. Then the group; first what all lanes do together,
+ * then what each lane does. */
+bool inst_find_fragment(const struct inst_ctx *cx, const struct ptx_stmt *s,
+			struct inst_fragment *x);
 struct inst_group *inst_plan_fragment(struct inst_ctx *cx, struct ptx_stmt *s);
 void inst_emit_numbers(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at);
 void inst_emit_fragment(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at);
@@ -342,7 +372,7 @@ uint32_t inst_put_within(struct inst_ctx *cx, struct ptx_stmt *top);
 /* collide.c: the fast path. */
 /* The first statement of the body that is not a declaration. */
 struct ptx_stmt *inst_body_start(struct ptx_func *f);
-void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan);
+void inst_collide_function(struct inst_ctx *cx, struct inst_plan *plan);
 
 /* capture.c: copies beside an access of a group that is checked at `flush`; `top`: where the
  * function begins. */
@@ -360,6 +390,12 @@ struct inst_call;
 struct inst_call *inst_plan_calls(struct inst_ctx *cx, struct inst_group *g);
 void inst_begin_calls(struct inst_ctx *cx, struct inst_call *c, struct ptx_stmt *top);
 void inst_emit_calls(struct inst_ctx *cx, const struct inst_group *g, struct inst_call *calls);
+/* One argument of such a call: number i of the parameters of that name, 32 or 64 bits. */
+void inst_put_argument(struct inst_ctx *cx, struct ptx_stmt *at, char name, unsigned i,
+		       bool is_wide, struct ptx_opnd v);
+/* The access's address in the shared window with a constant added, as a 32-bit register. */
+struct ptx_opnd inst_shared_address(struct inst_ctx *cx, const struct inst_access *a, int64_t more,
+				    struct ptx_stmt *at);
 /* A predicate: did the second reading of a speculated element differ? And its value's use. */
 uint32_t inst_take_hit(struct inst_ctx *cx, const struct inst_elem *e, struct ptx_stmt *at);
 void inst_put_used(struct inst_ctx *cx, const struct inst_access *a, uint32_t hit,

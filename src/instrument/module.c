@@ -148,7 +148,7 @@ static char *one_function_of(struct inst_ctx *cx, const char *ptx, const char *n
 void inst_want_check(struct inst_ctx *cx, const char *suffix)
 {
 	for (size_t i = 0; i < cx->checks.n; i++)
-		if (cx->checks.v[i] == suffix)
+		if (strcmp(cx->checks.v[i], suffix) == 0)
 			return;
 	base_vec_push(&cx->checks, suffix);
 }
@@ -180,6 +180,8 @@ bool inst_add_checks(struct inst_ctx *cx)
 	for (size_t i = 0; i < cx->checks.n; i++) {
 		char *name = base_printf(cx->m->arena, "__collider_check%s", cx->checks.v[i]);
 		char *text = one_function_of(cx, race_device_check, name, &n);
+		if (!text)
+			text = one_function_of(cx, race_device_check_ahead, name, &n);
 		const struct ptx_func *f = text ? add_functions(cx, at, text, n) : NULL;
 		if (!f)
 			return false;

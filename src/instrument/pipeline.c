@@ -182,6 +182,29 @@ static uint32_t statements_of(const struct ptx_func *f)
 	return n;
 }
 
+/* As printed. */
+static uint32_t lines_of(const struct ptx_func *f)
+{
+	uint32_t n = 0;
+
+	for (const struct ptx_stmt *s = f->first; s; s = s->next)
+		n++;
+	return n;
+}
+
+static void say_size(const struct inst_ctx *cx)
+{
+	struct inst_size size = cx->size;
+
+	if (!cx->opt->on_size)
+		return;
+	size.statements = statements_of(cx->f);
+	size.lines_after = lines_of(cx->f);
+	size.sites = cx->stats->sites - size.sites;
+	size.groups = cx->stats->groups - size.groups;
+	cx->opt->on_size(cx->opt->on_size_arg, &size);
+}
+
 static void put_maxnreg(struct inst_ctx *cx)
 {
 	if (cx->limit && cx->limit->maxnreg)
@@ -191,12 +214,9 @@ static void put_maxnreg(struct inst_ctx *cx)
 
 static void frame_function(struct inst_ctx *cx)
 {
-	struct ptx_func *f = cx->f;
-
-	widen_debug_range(f);
+	widen_debug_range(cx->f);
 	put_maxnreg(cx);
-	if (cx->opt->on_size)
-		cx->opt->on_size(cx->opt->on_size_arg, f->name, statements_of(f));
+	say_size(cx);
 }
 
 static void (*const on_function[INST_PASSES])(struct inst_ctx *cx) = {
@@ -242,6 +262,10 @@ bool inst_begin_function(struct inst_ctx *cx, struct ptx_func *f)
 	cx->f = f;
 	cx->func_name = race_sites_string(cx->sites, f->name.p, f->name.n);
 	cx->limit = find_limit(cx->opt, f);
+	cx->size = (struct inst_size){.name = f->name,
+				      .lines = lines_of(f),
+				      .sites = cx->stats->sites,
+				      .groups = cx->stats->groups};
 	if (cx->limit && cx->limit->skip) {
 		leave_function(cx, cx->limit->why);
 		return false;

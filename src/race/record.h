@@ -227,6 +227,24 @@ RACE_STATIC_ASSERT(sizeof(struct race_rt) <= (2u << 20), "at most 2 MiB on the G
 	0x80u /* addresses rise with tid.x: no comparison where rows are whole warps */
 #define RACE_ITEM_EACH(b) ((b)*0x01010101u)
 
+/*
+ * The high word of `what` of a check ahead of a warp-wide access (src/device/check_ahead.cu).
+ * Matrices: pieces, the logarithm of those in a line, bytes of one, the logarithm of an element's
+ * bytes. Rows: the lanes whose addresses are taken.
+ */
+#define RACE_AHEAD_NONE		   0xffffffffffffffffu /* an address: a false guard */
+#define RACE_AHEAD_LANES(w)	   ((uint32_t)((w) >> 32) & 0xffu)
+#define RACE_MATRIX_PIECES(w)	   ((uint32_t)((w) >> 32) & 0xffu)
+#define RACE_MATRIX_LINE(w)	   ((uint32_t)((w) >> 40) & 0xffu)
+#define RACE_MATRIX_PIECE(w)	   ((uint32_t)((w) >> 48) & 0xffu)
+#define RACE_MATRIX_ELEM(w)	   ((uint32_t)((w) >> 56))
+#define RACE_FRAGMENT_IS_SHARED(w) ((w) >> 32 & 1u)
+#define RACE_FRAGMENT_IS_COL(w)	   ((w) >> 33 & 1u)
+#define RACE_MATRIX(pieces, line, piece, elem)                                                     \
+	((uint64_t)(pieces) << 32 | (uint64_t)(line) << 40 | (uint64_t)(piece) << 48 |             \
+	 (uint64_t)(elem) << 56)
+#define RACE_FRAGMENT(is_shared, is_col) ((uint64_t)(is_shared) << 32 | (uint64_t)(is_col) << 33)
+
 /* What a call found: the items that differ, those that happened (bits), and how many there are. */
 #define RACE_FOUND(changed, happened, n) ((changed) | (happened) << 4 | (n) << 8)
 #define RACE_FOUND_CHANGED(f)		 ((f)&15u)

@@ -180,19 +180,25 @@ void tool_find_prunes(const struct tool_job *job, const char *text, size_t size,
 
 /* ---- slow.c: builds that take long --------------------------------------------- */
 
-struct ptx_str;
+struct inst_size;
 struct tool_sizes {
 	struct base_arena *arena;
 	BASE_VEC(struct tool_size {
 		const char *name;
 		uint32_t n; /* instructions and labels */
+		uint32_t lines;
+		uint32_t lines_after;
+		uint32_t sites;
+		uint32_t groups;
 	})
 	list;
 	bool is_said;
 };
 
 /* For inst_options.on_size; the argument is a struct tool_sizes. */
-void tool_sizes_note(void *arg, struct ptx_str name, uint32_t n);
+void tool_sizes_note(void *arg, const struct inst_size *size);
+/* For --collider-verbose: the functions with many sites. */
+void tool_sizes_say(const struct tool_job *job, const struct tool_sizes *s);
 /* What ptxas is expected to take for them. */
 double tool_sizes_seconds(const struct tool_sizes *s);
 /* Says so, once, where it is more than --long-build. Sorts the list. */

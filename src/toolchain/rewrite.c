@@ -580,6 +580,7 @@ static void say_costs(const struct work *w)
 		 "for the original, %.2f s with checks (%u runs)",
 		 w->job->name, arch, w->stats.groups, c->lines, c->lines_after, c->pass,
 		 c->original, c->trial, c->trials);
+	tool_sizes_say(w->job, &w->sizes);
 }
 
 static enum tool_outcome rewrite(struct work *w, struct base_buf *out, struct base_sink *sink)

@@ -28,25 +28,48 @@
 #define SLOW_PART  0.1
 /* The line comes after so much of --long-build. */
 #define SHOWN_PART 0.1
+/* Functions with more sites than that have a line of their own under --collider-verbose. */
+#define SAID_SITES 200
 
 static double seconds_for(uint32_t n)
 {
 	return SLOW_FACTOR * pow(n, SLOW_EXPONENT);
 }
 
-void tool_sizes_note(void *arg, struct ptx_str name, uint32_t n)
+void tool_sizes_note(void *arg, const struct inst_size *size)
 {
 	struct tool_sizes *s = arg;
-	struct tool_size one = {.name = base_strndup(s->arena, name.p, name.n), .n = n};
+	struct tool_size one = {.name = base_strndup(s->arena, size->name.p, size->name.n),
+				.n = size->statements,
+				.lines = size->lines,
+				.lines_after = size->lines_after,
+				.sites = size->sites,
+				.groups = size->groups};
 
 	/* Each detector calls in turn. */
 	for (size_t i = 0; i < s->list.n; i++) {
-		if (!strcmp(s->list.v[i].name, one.name)) {
-			s->list.v[i].n = n;
+		struct tool_size *was = &s->list.v[i];
+		if (!strcmp(was->name, one.name)) {
+			one.lines = was->lines;
+			one.sites += was->sites;
+			one.groups += was->groups;
+			*was = one;
 			return;
 		}
 	}
 	base_vec_push(&s->list, one);
+}
+
+void tool_sizes_say(const struct tool_job *job, const struct tool_sizes *s)
+{
+	for (size_t i = 0; i < s->list.n; i++) {
+		const struct tool_size *one = &s->list.v[i];
+		if (one->sites > SAID_SITES)
+			base_say("%s (%s): function %s: %u sites, %u groups, %u lines, "
+				 "%u with checks",
+				 job->name, job->arch ? job->arch : "any target", one->name,
+				 one->sites, one->groups, one->lines, one->lines_after);
+	}
 }
 
 double tool_sizes_seconds(const struct tool_sizes *s)

@@ -6,7 +6,7 @@
 #   // never N: KIND at TAG    no report of that race: its other side was left alone
 #   // told: TEXT              in the report of the race-free program
 #   // also: OPTION            all once more with this option of collider run
-#   // also built: OPTION      all once more, built with this option of collider nvcc
+#   // also built: OPTION      all once more, built with this option of collider nvcc (several lines: each)
 # DEVICE=gpu: the same on a GPU (tests/gpu/run_copies.sh), and nothing "also". DIR keeps
 # the binaries; BUILD=only builds them (for the CPU device without machine code), BUILD=no takes them as
 # they are. Ends with one line for each race:
@@ -100,7 +100,9 @@ once() { # all of them once, with seed $1
 [ "${BUILD:-}" = no ] || needs nvcc
 option=
 both ""
-[ "$device" = gpu ] || [ -z "$flags" ] || both .also "$flags"
+for f in $flags; do
+	[ "$device" = gpu ] || both ".also$f" "$f"
+done
 [ "${BUILD:-}" != only ] || exit $bad
 suffix=
 silent=0
@@ -126,6 +128,8 @@ done <"$T/races"
 option=$(sed -n 's,^// also: ,,p' "$src")
 [ -z "$option" ] || once 21
 option=
-suffix=.also
-[ -z "$flags" ] || once 22
+for f in $flags; do
+	suffix=.also$f
+	once 22
+done
 exit $bad

@@ -13,6 +13,8 @@
  */
 #include "cpu/alu/alu.h"
 
+#include "race/record.h"
+
 cpu_binder CPU_BINDER(int);
 
 /* ---- sums and differences ------------------------------------------------------ */
@@ -304,6 +306,34 @@ static alu_table mul24_hi_table = WORDS(mul24_hi);
 static alu_table mad24_lo_table = WORDS(mad24_lo);
 static alu_table mad24_hi_table = WORDS(mad24_hi);
 
+/* The instrumentation's count of a thread's checks reaches memory when the thread ends; here it is
+ * seen at once. */
+static void see_checks(struct cpu_warp *w, const uint32_t *n, uint32_t mask)
+{
+	uint64_t sum = 0;
+
+	CPU_EACH_LANE (l, mask)
+		sum += n[l];
+	atomic_fetch_add_explicit(&w->grid->m->checked[w->grid->device], sum, memory_order_relaxed);
+}
+
+/* By call (dev_count of src/device/check_parts.h): state += n * 2. */
+static enum cpu_step count_called(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
+{
+	const uint32_t *n = cpu_slot(w, in->src[0]);
+
+	see_checks(w, n, mask);
+	return mad_lo_32(w, in, mask);
+}
+
+static bool counts_called(const struct ptx_stmt *s, const struct cpu_inst *in, enum ptx_type t)
+{
+	return (in->flags & CPU_I_INSERTED) && s->form->op == PTX_OP_MAD && t == PTX_TYPE_S32 &&
+	       ptx_form_has(s->form, PTX_MOD_LO) && s->ops[0].kind == PTX_OPND_REG &&
+	       s->ops[2].kind == PTX_OPND_INT && s->ops[2].imm == RACE_STATE_COUNT &&
+	       s->ops[3].kind == PTX_OPND_REG && s->ops[3].reg == s->ops[0].reg;
+}
+
 static enum cpu_bound bind_product(struct cpu_dec *d, const struct ptx_stmt *s, struct cpu_inst *in)
 {
 	const struct ptx_form *f = s->form;
@@ -326,6 +356,8 @@ static enum cpu_bound bind_product(struct cpu_dec *d, const struct ptx_stmt *s, 
 		wide = ptx_type_bytes(t) == 2 ? PTX_TYPE_B32 : PTX_TYPE_B64;
 	}
 
+	if (counts_called(s, in, t))
+		fn = count_called;
 	const enum ptx_type types[] = {wide, t, t, wide};
 	return alu_bind(d, s, in, left ? NULL : fn, types, is_mad ? 3 : 2);
 }
@@ -372,19 +404,14 @@ static cpu_exec *pick(const struct ptx_form *f, enum ptx_type t, unsigned *nsrc)
 	}
 }
 
-/* The instrumentation's count of a thread's checks (template count of collide.ptxt) reaches memory
- * when the thread ends; here it is seen at once. */
+/* Inlined (template count of collide.ptxt). */
 static enum cpu_step count_checks(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
 	uint32_t *d = cpu_slot(w, in->dst[0]);
 	const uint32_t *was = cpu_slot(w, in->src[0]), *n = cpu_slot(w, in->src[1]);
-	uint64_t sum = 0;
-
-	CPU_EACH_LANE (l, mask) {
-		sum += n[l];
+	see_checks(w, n, mask);
+	CPU_EACH_LANE (l, mask)
 		d[l] = was[l] + n[l];
-	}
-	atomic_fetch_add_explicit(&w->grid->m->checked[w->grid->device], sum, memory_order_relaxed);
 	return CPU_OK;
 }
 

@@ -91,6 +91,11 @@ static unsigned matrices(const struct ptx_form *fm)
 	return ptx_form_has(fm, PTX_MOD_X4) ? 4 : 0;
 }
 
+unsigned inst_rows_lanes(const struct ptx_form *fm)
+{
+	return matrices(fm) * LANES;
+}
+
 static struct inst_group *plan_rows(struct inst_ctx *cx, struct ptx_stmt *s)
 {
 	const struct ptx_opnd *addr = ptx_address(s);
@@ -146,8 +151,7 @@ static struct inst_group *plan_tile(struct inst_ctx *cx, struct ptx_stmt *s)
 	return g;
 }
 
-/* The operand of cp.async that shortens its source: src-size or ignore-src; NULL: there is none. */
-static const struct ptx_opnd *cut_of(const struct ptx_stmt *s)
+const struct ptx_opnd *inst_copy_cut(const struct ptx_stmt *s)
 {
 	unsigned n = s->nops - (ptx_form_has(s->form, PTX_MOD_L2_CACHE_HINT) ? 1u : 0u);
 
@@ -170,7 +174,7 @@ static struct inst_group *plan_copy(struct inst_ctx *cx, struct ptx_stmt *s)
 		return NULL;
 	if (size->kind != PTX_OPND_INT || (size->imm != 4 && size->imm != 8 && size->imm != MAX_CP))
 		return NULL;
-	cut = cut_of(s);
+	cut = inst_copy_cut(s);
 	if (cut && cut->kind != PTX_OPND_REG && cut->kind != PTX_OPND_INT)
 		return NULL;
 	unsigned words = (unsigned)size->imm / WORD;
@@ -314,7 +318,7 @@ struct ptx_opnd inst_guard_and(struct inst_ctx *cx, const struct ptx_stmt *s, st
 
 static void emit_rows(struct inst_ctx *cx, struct inst_access *a, struct ptx_stmt *at)
 {
-	unsigned lanes = matrices(a->stmt->form) * LANES;
+	unsigned lanes = inst_rows_lanes(a->stmt->form);
 	struct ptx_opnd w[ROW / WORD], ok = inst_none();
 	struct ptx_str space =
 		ptx_mod_suffix(a->space == PTX_SPACE_SHARED ? PTX_MOD_SHARED : PTX_MOD_UNKNOWN);
@@ -438,7 +442,7 @@ static struct ptx_opnd load_whole(struct inst_ctx *cx, struct inst_group *g,
 static void emit_copy(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *at)
 {
 	struct inst_access *to = g->last;
-	const struct ptx_opnd *cut = cut_of(to->stmt);
+	const struct ptx_opnd *cut = inst_copy_cut(to->stmt);
 	struct ptx_opnd w[MAX_CP / WORD];
 
 	for (unsigned i = 0; i < to->vec; i++) {

@@ -7,7 +7,7 @@
  * only uses of speculated values test that, and a use that counts is one predicated store.
  *
  * Misses nothing that inlined code finds; what has another shape (shared::cluster, more than four
- * pieces, groups of ahead.c) stays inlined. Costs: see src/device/check.cu.
+ * pieces) stays inlined; for groups of ahead.c see ahead_call.c. Costs: see src/device/check.cu.
  */
 #include "instrument/internal.h"
 
@@ -256,8 +256,8 @@ static struct ptx_opnd value_of(struct inst_ctx *cx, const struct inst_call *c,
 }
 
 /* The address in the shared window, as 32 bits. */
-static struct ptx_opnd shared_address(struct inst_ctx *cx, const struct inst_access *a,
-				      int64_t more, struct ptx_stmt *at)
+struct ptx_opnd inst_shared_address(struct inst_ctx *cx, const struct inst_access *a, int64_t more,
+				    struct ptx_stmt *at)
 {
 	struct ptx_opnd r = a->addr.sub[0];
 	int64_t off = a->addr.off + more;
@@ -284,7 +284,7 @@ static struct ptx_opnd address_of(struct inst_ctx *cx, const struct inst_call *c
 	bool is_shared = c->cls == CLASS_SHARED;
 	int64_t more = (int64_t)it->elem * a->width + (it->half == 2 ? 8 : 0);
 	struct ptx_opnd r =
-		is_shared ? shared_address(cx, a, more, at) : inst_address(cx, a, more, at);
+		is_shared ? inst_shared_address(cx, a, more, at) : inst_address(cx, a, more, at);
 	struct ptx_opnd none = inst_int(cx, is_shared ? RACE_CHECK_NO_SHARED : 0);
 
 	if (a->guard.kind == PTX_OPND_SINK)
@@ -352,8 +352,8 @@ static struct ptx_str suffix_of(struct inst_ctx *cx, const struct inst_call *c, 
 	return (struct ptx_str){s, (uint32_t)strlen(s)};
 }
 
-static void put_argument(struct inst_ctx *cx, struct ptx_stmt *at, char name, unsigned i,
-			 bool is_wide, struct ptx_opnd v)
+void inst_put_argument(struct inst_ctx *cx, struct ptx_stmt *at, char name, unsigned i,
+		       bool is_wide, struct ptx_opnd v)
 {
 	char text[2] = {(char)('0' + i), name};
 	struct ptx_str s = {text, 2};
@@ -382,11 +382,11 @@ static void emit_call(struct inst_ctx *cx, struct inst_call *c, bool follows, bo
 		  H(inst_reg(cx, cx->state), inst_int(cx, what_of_call(c, follows, has_load))));
 	for (unsigned i = 0; i < n; i++) {
 		bool is_none = i >= c->n;
-		put_argument(cx, at, is_shared ? 's' : 'a', i, !is_shared,
-			     is_none ? inst_int(cx, is_shared ? RACE_CHECK_NO_SHARED : 0)
-				     : addr[i]);
-		put_argument(cx, at, is_wide ? 'w' : 'v', i, is_wide,
-			     is_none ? inst_int(cx, 0) : value[i]);
+		inst_put_argument(cx, at, is_shared ? 's' : 'a', i, !is_shared,
+				  is_none ? inst_int(cx, is_shared ? RACE_CHECK_NO_SHARED : 0)
+					  : addr[i]);
+		inst_put_argument(cx, at, is_wide ? 'w' : 'v', i, is_wide,
+				  is_none ? inst_int(cx, 0) : value[i]);
 	}
 	inst_emit(cx, at, call[n],
 		  T(suffix, is_shared ? PTX_STR("s") : PTX_STR("a"),

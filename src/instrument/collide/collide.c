@@ -380,6 +380,9 @@ static void one_group(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt
 	struct inst_call *calls = cx->by_call ? inst_plan_calls(cx, g) : NULL;
 	struct ptx_label *over = g->is_pruned ? ptx_new_label(cx->m, cx->f) : NULL;
 
+	cx->stats->groups++;
+	if (cx->by_call && !over && inst_call_ahead(cx, g))
+		return;
 	cx->is_called = calls != NULL;
 	inst_begin_calls(cx, calls, top);
 	for (struct inst_access *a = g->first; a && !g->ahead; a = a->next)
@@ -393,7 +396,6 @@ static void one_group(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt
 		inline_group(cx, g);
 	if (over)
 		inst_emit_label(cx, g->flush, over);
-	cx->stats->groups++;
 }
 
 /* The state of the draws, and the launch's count. */
@@ -431,7 +433,7 @@ static struct ptx_stmt *last_exit(const struct inst_ctx *cx)
 }
 
 /* needs: plan, flow.  keeps: the user's instructions.  breaks: flow. */
-void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
+void inst_collide_function(struct inst_ctx *cx, struct inst_plan *plan)
 {
 	struct ptx_func *f = cx->f;
 
@@ -443,8 +445,10 @@ void inst_collide_function(struct inst_ctx *cx, const struct inst_plan *plan)
 	cx->rng = new_reg(cx, PTX_TYPE_B32);
 	cx->cnt = new_reg(cx, PTX_TYPE_B32);
 	cx->used_base = PTX_NO_REG;
-	if (cx->by_call)
+	if (cx->by_call) {
 		cx->state = new_reg(cx, PTX_TYPE_B32);
+		inst_join_matrices(plan);
+	}
 	/* Falling off the end acts as a ret: cold code is placed after it. */
 	struct ptx_stmt *end = ptx_new_stmt(cx->m, PTX_STMT_INST);
 	end->form = ptx_form_of(cx->m, PTX_OP_RET, PTX_TYPE_NONE);

@@ -21,22 +21,13 @@
 #define WARP	  32u
 #define MAX_ELEMS 8u /* of a lane */
 
-struct fragment {
-	struct ptx_str shape; /* "m16n16k16" */
-	unsigned rows, cols;
-	unsigned elem;	/* bytes */
-	unsigned elems; /* of a lane */
-	bool is_half;	/* two elements in a register */
-	const struct ptx_opnd *regs;
-	unsigned nregs;
-};
-
 static bool is_load(const struct ptx_stmt *s)
 {
 	return s->form->op == PTX_OP_WMMA_LOAD;
 }
 
-static bool find_fragment(const struct inst_ctx *cx, const struct ptx_stmt *s, struct fragment *x)
+bool inst_find_fragment(const struct inst_ctx *cx, const struct ptx_stmt *s,
+			struct inst_fragment *x)
 {
 	const struct ptx_form *fm = s->form;
 	int data = ptx_find_role(s, is_load(s) ? PTX_ROLE_DST : PTX_ROLE_SRC);
@@ -51,6 +42,7 @@ static bool find_fragment(const struct inst_ctx *cx, const struct ptx_stmt *s, s
 	x->elem = ptx_type_bytes((enum ptx_type)fm->types[0]);
 	x->elems = x->rows * x->cols / WARP;
 	x->is_half = x->elem == 2;
+	x->is_col = ptx_form_has(fm, PTX_MOD_COL);
 	x->regs = s->ops[data].sub;
 	x->nregs = s->ops[data].nsub;
 	if ((x->elem != 2 && x->elem != 4 && x->elem != 8) || !x->elems || x->elems > MAX_ELEMS ||
@@ -70,9 +62,9 @@ struct inst_group *inst_plan_fragment(struct inst_ctx *cx, struct ptx_stmt *s)
 	static const enum ptx_type types[] = {
 		[2] = PTX_TYPE_B16, [4] = PTX_TYPE_B32, [8] = PTX_TYPE_B64};
 	const struct ptx_opnd *addr = ptx_address(s);
-	struct fragment x;
+	struct inst_fragment x;
 
-	if (!find_fragment(cx, s, &x) || !addr || !addr->nsub)
+	if (!inst_find_fragment(cx, s, &x) || !addr || !addr->nsub)
 		return NULL;
 	if (addr->sub[0].kind != PTX_OPND_REG &&
 	    (addr->sub[0].kind != PTX_OPND_SYM || s->form->space == PTX_SPACE_GENERIC))
@@ -104,9 +96,9 @@ void inst_emit_numbers(struct inst_ctx *cx, struct inst_group *g, struct ptx_stm
 	const struct ptx_stmt *s = g->first->stmt;
 	struct ptx_opnd numbers[MAX_ELEMS], half[2];
 	struct inst_access *a = g->first;
-	struct fragment x;
+	struct inst_fragment x;
 
-	find_fragment(cx, s, &x);
+	inst_find_fragment(cx, s, &x);
 	for (unsigned i = 0; i < x.nregs; i++)
 		numbers[i] = inst_fresh(cx, x.elem == 8				? PTX_TYPE_F64
 					    : x.is_half				? PTX_TYPE_B32
@@ -136,7 +128,7 @@ void inst_emit_numbers(struct inst_ctx *cx, struct inst_group *g, struct ptx_stm
 }
 
 /* This lane's elements as registers of bits. */
-static void take_values(struct inst_ctx *cx, const struct fragment *x, struct inst_access *a,
+static void take_values(struct inst_ctx *cx, const struct inst_fragment *x, struct inst_access *a,
 			struct ptx_stmt *at)
 {
 	for (unsigned i = 0; i < x->nregs; i++) {
@@ -162,19 +154,18 @@ void inst_emit_fragment(struct inst_ctx *cx, struct inst_group *g, struct ptx_st
 	struct ptx_opnd base = inst_matrix_base(cx, g->first, at);
 	struct ptx_opnd stride = inst_fresh(cx, PTX_TYPE_B32);
 	struct ptx_opnd guard = inst_guard_and(cx, s, inst_none(), at);
-	bool is_col = ptx_form_has(s->form, PTX_MOD_COL);
-	struct fragment x;
+	struct inst_fragment x;
 
-	find_fragment(cx, s, &x);
+	inst_find_fragment(cx, s, &x);
 	inst_emit(cx, at, "copy", T(PTX_STR("b32")),
-		  H(stride, s->nops > 2 ? s->ops[2] : inst_int(cx, is_col ? x.rows : x.cols)));
+		  H(stride, s->nops > 2 ? s->ops[2] : inst_int(cx, x.is_col ? x.rows : x.cols)));
 	if (!is_load(s))
 		take_values(cx, &x, g->first, at);
 	for (struct inst_access *a = g->first; a; a = a->next) {
 		struct ptx_opnd *place = BASE_NEW(cx->m->arena, struct ptx_opnd);
 
 		*place = inst_fresh(cx, PTX_TYPE_B64);
-		inst_emit(cx, at, is_col ? "fragment_place_col" : "fragment_place_row",
+		inst_emit(cx, at, x.is_col ? "fragment_place_col" : "fragment_place_row",
 			  T(inst_num(inst_log2(x.cols)), inst_num(x.cols - 1),
 			    inst_num(inst_log2(x.elem))),
 			  H(*place, inst_reg(cx, a->elem[0].now), base, stride));

@@ -69,6 +69,16 @@ static bool find_lines(const struct ptx_form *fm, struct lines *x)
 	return x->pieces <= MAX_PIECES;
 }
 
+uint64_t inst_matrix_words(const struct ptx_form *fm, unsigned *stride)
+{
+	struct lines x;
+
+	find_lines(fm, &x);
+	*stride = x.elems;
+	return RACE_MATRIX(x.pieces, inst_log2(x.elems * x.elem / x.piece), x.piece,
+			   inst_log2(x.elem));
+}
+
 /* The group of a wmma.load, or NULL: its matrix is not known. */
 struct inst_group *inst_plan_matrix(struct inst_ctx *cx, struct ptx_stmt *s)
 {

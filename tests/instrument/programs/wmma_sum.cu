@@ -2,6 +2,7 @@
 // lane's own elements are ordered by its program alone. With argument 1 two warps have the same matrix.
 // expect 1: clobbered-read at load
 // also: --memory-model=a1
+// also built: --inline-checks=0
 
 #include "example.h"
 #include "told.h"

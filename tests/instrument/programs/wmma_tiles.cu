@@ -7,6 +7,7 @@
 // expect 2: lost-update at halves
 // expect 3: lost-update at out
 // also built: --call-free
+// also built: --inline-checks=0
 
 #include "example.h"
 #include "told.h"
