@@ -169,6 +169,25 @@ static void put_command(struct race_shm *s, char *const *argv)
 	s->heap_used = c->room;
 }
 
+/* The lists of names as the second chunk. */
+static void put_names(struct race_shm *s, const struct spawn_request *req)
+{
+	const char *with = req->kernel_name ? req->kernel_name : "";
+	const char *without = req->kernel_name_exclude ? req->kernel_name_exclude : "";
+	size_t n = strlen(with) + 1, m = strlen(without) + 1;
+	struct race_chunk *c =
+		(struct race_chunk *)(void *)((char *)s + RACE_SHM_HEAP + s->heap_used);
+
+	if (!s->choice.is_on || n + m > COMMAND_MAX)
+		return;
+	memcpy(c + 1, with, n);
+	memcpy((char *)(c + 1) + n, without, m);
+	c->kind = RACE_CHUNK_CHOICE;
+	c->room = (uint32_t)((sizeof(*c) + n + m + 15) & ~(size_t)15);
+	c->bytes = (uint32_t)(n + m);
+	s->heap_used += c->room;
+}
+
 /* Makes the file and writes its header. Returns the descriptor, or -1 with errno. */
 static int make_shm(const struct spawn_request *req, struct race_shm **shm)
 {
@@ -198,7 +217,9 @@ static int make_shm(const struct spawn_request *req, struct race_shm **shm)
 	s->order = req->order;
 	s->sites = req->sites;
 	s->sites_limit = req->sites_limit;
+	s->choice = req->choice;
 	put_command(s, req->argv);
+	put_names(s, req);
 	s->magic = RACE_SHM_MAGIC;
 	*shm = s;
 	return fd;

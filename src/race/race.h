@@ -188,6 +188,7 @@ struct race_finding {
 	uint64_t offset; /* of the instruction after the access */
 	uint64_t count;
 	bool is_muted; /* the true count is `count` or more */
+	bool is_merged; /* race_merge: another finding stands for it */
 	/* Kinds from RACE_KIND_UNORDERED on: both accesses, the finding's own place first. */
 	struct race_side *sides;	   /* NULL or 2 */
 	struct race_object met;		   /* what both accessed */
@@ -212,6 +213,9 @@ struct race_kernel {
 	const char *name_shown;
 	uint64_t launches;
 	bool is_instrumented;
+	/* Where the run left launches out (choice.h): how many began, and which were checked. */
+	uint64_t started, checked, first, last;
+	uint32_t why; /* RACE_LEFT_* */
 };
 
 /* What stopped a device. */
@@ -424,6 +428,9 @@ const char *race_hold_skip_name(unsigned why);
  * of the first `max` go to `out`.
  */
 size_t race_unconfirmed(const struct race_results *r, size_t *out, size_t max);
+/* Removes the findings of `collide` whose place some pair of the oracle names as a data race or, if
+ * it is only possible, in any way. */
+void race_merge(struct race_results *r);
 
 /* ---- shm_read.c ---------------------------------------------------------- */
 

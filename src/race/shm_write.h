@@ -48,6 +48,11 @@ void race_shm_sites(const char *name, const char *bytes, size_t room);
 struct race_kernel_count {
 	uint64_t count; /* launches; atomic */
 	uint32_t instrumented;
+	/* choice.h, where a run leaves launches out: */
+	uint32_t is_judged; /* 0: not known yet; 1, 2: its name is, is not, among those to be */
+	uint64_t started, checked;
+	uint64_t first, last; /* numbers of checked launches, from 1 */
+	uint32_t why;	      /* RACE_LEFT_* */
 	uint32_t reserved;
 };
 /* Appends a kernel's counter; NULL: the heap is full. */

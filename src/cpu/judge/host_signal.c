@@ -78,6 +78,12 @@ bool cpu_host_needs_signal(int sig)
 	return atomic_load(&machine) && index_of(sig) >= 0;
 }
 
+static bool is_handler(const struct sigaction *a)
+{
+	return (a->sa_flags & SA_SIGINFO) ||
+	       (a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN);
+}
+
 bool cpu_host_sigaction(int sig, const struct sigaction *act, struct sigaction *old)
 {
 	int i = index_of(sig);
@@ -90,7 +96,19 @@ bool cpu_host_sigaction(int sig, const struct sigaction *act, struct sigaction *
 		theirs[i] = *act;
 	if (old)
 		*old = was;
+	if (act && is_handler(act) && sig != SIGSYS)
+		cpu_judge_host_off(atomic_load(&machine), true);
 	return true;
+}
+
+bool cpu_host_has_handlers(void)
+{
+	struct sigaction a;
+
+	for (int i = 0; i < SIGNALS; i++)
+		if (signals[i] != SIGSYS && !sigaction(signals[i], NULL, &a) && is_handler(&a))
+			return true;
+	return false;
 }
 
 /* Does what the program has set for the signal. */
@@ -389,6 +407,11 @@ void cpu_host_stop(struct cpu_machine *m)
 }
 
 #else
+
+bool cpu_host_has_handlers(void)
+{
+	return false;
+}
 
 bool cpu_host_start(struct cpu_machine *m)
 {

@@ -330,10 +330,15 @@ static void take_step(struct cpu_judge *x, struct cpu_warp *w, const struct cpu_
 
 static enum cpu_step exec_noted(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
-	struct cpu_judge *x = cpu_judge_of(w);
+	struct cpu_judge *x = w->grid->m->judge; /* it has the note, whatever is judged */
 
 	judge_lock(x);
 	struct judge_note *n = note_of(x, in);
+	if (!cpu_judge_of(w)) {
+		cpu_exec *plain = n->fn;
+		judge_unlock(x);
+		return plain(w, in, mask);
+	}
 	for (size_t i = 0; i < n->steps.n; i++)
 		take_step(x, w, in, &n->steps.v[i], mask);
 	for (struct judge_trace *t = n->loads; t; t = t->next)
