@@ -30,6 +30,8 @@ struct spawn_request {
 	/* Called about ten times a second while the program runs: true ends it, with SIGTERM and
 	 * half a second later SIGKILL. NULL: never. */
 	bool (*is_over)(void *arg, const struct race_shm *shm);
+	/* Called about twice a second meanwhile, with the time since the start. NULL: never. */
+	void (*tick)(void *arg, const struct race_shm *shm, uint64_t ns);
 	void *arg;
 };
 

@@ -22,6 +22,11 @@ void cli_flush(struct base_sink *sink);
 /* Writes text on standard output. Returns an exit code: a full disk is an error. */
 int cli_print(struct base_buf *text);
 
+/* progress.c: the line on a terminal while a program runs, and its removal. */
+struct race_shm;
+void cli_progress(void *arg, const struct race_shm *shm, uint64_t ns);
+void cli_progress_end(void);
+
 /* choice.c: the options about launches that are checked. Is a list of names wrong? 0, or an exit code
  * after saying it. */
 struct option_set;

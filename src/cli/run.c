@@ -419,6 +419,11 @@ static int check_device(const struct option_set *set)
 		base_say("error: --record-launches works on the CPU device (--device=cpu)");
 		return BASE_EXIT_USAGE;
 	}
+	if (cli_choice_make(set).is_on && !takes_cpu(set)) {
+		base_say("error: --budget, --launch-skip, --launch-count and --kernel-name work on "
+			 "the CPU device so far (--device=cpu)");
+		return BASE_EXIT_USAGE;
+	}
 	if (!option_is(set, OPTION_DEVICE, "gpu"))
 		return 0;
 	if (wants_oracle(set)) {
@@ -526,6 +531,9 @@ int cli_run(struct option_set *set)
 		.choice = cli_choice_make(set),
 		.kernel_name = option_text(set, OPTION_KERNEL_NAME),
 		.kernel_name_exclude = option_text(set, OPTION_KERNEL_NAME_EXCLUDE),
+		.tick = is_stderr && isatty(STDERR_FILENO) && !option_flag(set, OPTION_QUIET)
+				? cli_progress
+				: NULL,
 		.is_over = option_flag(set, OPTION_HALT_ON_RACE) ? has_race : NULL,
 		.arg = &view,
 	};
@@ -542,6 +550,7 @@ int cli_run(struct option_set *set)
 		req.agent = spawn_find_agent(&set->arena, &sink);
 	}
 	rc = req.agent || req.cudart ? spawn_app(&req, &res, &sink) : BASE_EXIT_ENV;
+	cli_progress_end();
 out:
 	cli_flush(&sink);
 	if (!rc) {

@@ -118,6 +118,8 @@ struct cpu_site {
 	uint8_t invented;  /* elements of a load that may be read by no thread of the source */
 	bool is_noted;	   /* ... and its uses are watched */
 	uint32_t npending; /* races that a use would make sure (used.c) */
+	uint64_t *pending; /* bits by actor: those whose use would */
+	size_t npending_words;
 	const char *name, *file, *text;
 	uint32_t line, col, ptx_line;
 	struct race_inlined_site *frames; /* innermost first */

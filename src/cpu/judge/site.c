@@ -516,13 +516,17 @@ uint64_t *judge_count_repeats(void *arg, const struct oracle_finding *f)
 	const struct cpu_site *s = f->first.inst, *t = f->second.inst;
 	struct judge_pair key = {0}, *p;
 
-	/* For an invented load each sighting may be the one whose value is used; what is reported
-	 * of host code can change. */
-	if (!x->fn || !s || !t || s->invented || t->invented || s->is_host_code || t->is_host_code)
+	/* What is reported of host code can change, and where launches are left out. */
+	if (!x->fn || !s || !t || s->is_host_code || t->is_host_code || x->has_plain)
 		return NULL;
 	set_key(&key, f, false);
 	HASH_FIND(hh, x->pairs, &key.key, sizeof(key.key), p);
-	return p && p->kept ? &p->kept->count : NULL;
+	/* For an invented load each sighting may be the one whose value is used, until one was. */
+	if (!p && (s->invented || t->invented)) {
+		set_key(&key, f, true);
+		HASH_FIND(hh, x->pairs, &key.key, sizeof(key.key), p);
+	}
+	return p && p->kept && !p->is_possible ? &p->kept->count : NULL;
 }
 
 /* Called with the lock held, by the oracle. */
