@@ -21,7 +21,7 @@ struct spawn_request {
 	uint32_t flags;					      /* RACE_RUN_* */
 	uint32_t order, sites, sites_limit;		      /* as in struct race_shm */
 	uint64_t timeout_ms;				      /* 0: none */
-	/* Which launches are checked (race/choice.h); lists of names or NULL. */
+	/* Which launches are checked (race/shm_write.h); lists of names or NULL. */
 	struct race_choice choice;
 	const char *kernel_name, *kernel_name_exclude;
 	/* The CPU device: its runtime library, put before the program's own, and its options

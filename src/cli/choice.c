@@ -3,7 +3,6 @@
  * the run has counted to notes of the report.
  */
 #include "cli/cli.h"
-#include "race/choice.h"
 #include "race/race.h"
 
 #include <inttypes.h>

@@ -27,8 +27,8 @@ struct race_shm;
 void cli_progress(void *arg, const struct race_shm *shm, uint64_t ns);
 void cli_progress_end(void);
 
-/* choice.c: the options about launches that are checked. Is a list of names wrong? 0, or an exit code
- * after saying it. */
+/* choice.c: the options about launches that are checked. Is a list of names wrong? 0, or an exit
+ * code after saying it. */
 struct option_set;
 struct race_results;
 int cli_choice_check(const struct option_set *set);

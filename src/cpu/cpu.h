@@ -251,8 +251,8 @@ struct cpu_launch {
 	/* How the kernel's code turns block ids into logical ones, for the oracle's reports. */
 	uint32_t order; /* enum race_order */
 	struct race_order_keys order_keys;
-	/* The kernel of the text without checks, run instead if the listener `choose` says so; NULL:
-	 * there is no choice. */
+	/* The kernel of the text without checks, run instead if the listener `choose` says so.
+	 * NULL: there is no choice. */
 	struct cpu_kernel *plain;
 	void *tag; /* for `choose` */
 	bool is_plain;

@@ -7,7 +7,6 @@
  * Misses: what nvcc has inlined has no name here. Costs: a demangled name per function.
  */
 #include "instrument/internal.h"
-#include "race/choice.h"
 #include "race/race.h"
 
 #include <ctype.h>

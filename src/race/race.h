@@ -213,7 +213,7 @@ struct race_kernel {
 	const char *name_shown;
 	uint64_t launches;
 	bool is_instrumented;
-	/* Where the run left launches out (choice.h): how many began, and which were checked. */
+	/* Where the run left launches out (shm_write.h): how many began, and which were checked. */
 	uint64_t started, checked, first, last;
 	uint32_t why; /* RACE_LEFT_* */
 };
@@ -354,6 +354,16 @@ void race_context_add(struct race_results *r, const struct race_context *c);
 /* The C++ name in the arena; `name` itself when it isn't mangled, or when the machine has no
  * C++ runtime library (it is looked up at run time: a C tool shouldn't need it to start). */
 const char *race_demangle(struct base_arena *a, const char *name);
+/*
+ * Is the kernel in the list, patterns joined by commas? A pattern with * for any text
+ * matches a whole name: the mangled one, the programmer's, or that without parameters. One that
+ * begins with "regex:" is a POSIX extended regular expression that is found in one of them.
+ */
+bool race_name_is_listed(const char *list, const char *name);
+/* What is wrong with the list (a regular expression), in `why`; NULL: nothing. */
+const char *race_name_check(const char *list, char *why, size_t n);
+/* The programmer's name without what it returns and its parameters. */
+char *race_bare_name(struct base_arena *a, const char *shown);
 
 /* ---- site_read.c --------------------------------------------------------- */
 

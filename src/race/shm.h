@@ -96,7 +96,7 @@ enum race_chunk_kind {
 	RACE_CHUNK_COMMAND = 12,   /* the program and its arguments, as one line */
 	RACE_CHUNK_ORIGIN =
 		13, /* a call that asked for an operation of a pair: struct race_transfer */
-	RACE_CHUNK_CHOICE = 14 /* names of kernels, and of others: two strings (choice.h) */
+	RACE_CHUNK_CHOICE = 14 /* names of kernels, and of others: two strings (struct race_choice) */
 };
 
 struct race_chunk {

@@ -283,7 +283,8 @@ void cpu_judge_start(struct cpu_op *op)
 		if (op->work.frees)
 			free_range(x, op, actor);
 		oracle_op_end(x->o, op->id | JUDGE_KEY_FN);
-	} else if (op->grid && op->grid->judge && !(x->m->opt.steps_aside && oracle_is_full(x->o))) {
+	} else if (op->grid && op->grid->judge &&
+		   !(x->m->opt.steps_aside && oracle_is_full(x->o))) {
 		start_grid(x, op);
 	} else {
 		op->judge_actor = oracle_op_start(x->o, op->id, ORACLE_NO_ACTOR);

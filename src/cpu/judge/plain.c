@@ -2,8 +2,9 @@
  * plain.c - launches that are left out of a run (--launch-count, --budget): what they put in doubt.
  *
  * Such a launch U makes no event, so that what it releases and acquires is not known. Another one,
- * C, may come after U by a flag that U has set, and so after all that came before U. A finding about
- * C is certain only if the API orders C before U, or after it (then C knows all that U knows).
+ * C, may come after U by a flag that U has set, and so after all that came before U. A finding
+ * about C is certain only if the API orders C before U, or after it (then C knows all that U
+ * knows).
  * So a launch is doubtful that starts while there is a U whose end it doesn't know, or that runs
  * when a U starts; a copy or host code is while there is any U. A race with a doubtful side is
  * counted and not reported: it is a miss, and no false report.

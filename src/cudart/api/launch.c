@@ -20,7 +20,7 @@
 
 #include "cudart/state/collider.h"
 #include "cudart/state/link.h"
-#include "race/choice.h"
+#include "race/shm_write.h"
 
 #define CONFIG_DEPTH 64 /* arguments of a launch that are launches themselves */
 #define PARAM_MAX    32764u

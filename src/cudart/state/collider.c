@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 #include "cudart/state/collider.h"
-#include "race/choice.h"
 #include "race/host.h"
 #include "race/pair.h"
 #include "race/race.h"
@@ -144,8 +143,9 @@ static void update_oracle(void)
 		race_shm_note("%s", why_blind(&s));
 	is_blind = is_blind || !s.sees_host;
 	if (s.untold && !oracle->untold)
-		race_shm_note("races of launches that ran beside others that were left out, or were "
-			      "not ordered with them, were not reported: what orders them is unknown");
+		race_shm_note("races of launches that ran beside others that were left out, or "
+			      "were not ordered with them, were not reported: what orders them "
+			      "is unknown");
 	oracle->untold = s.untold;
 	oracle->sees_host = s.sees_host;
 	if (s.is_full && !is_full)
