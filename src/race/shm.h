@@ -96,7 +96,9 @@ enum race_chunk_kind {
 	RACE_CHUNK_COMMAND = 12,   /* the program and its arguments, as one line */
 	RACE_CHUNK_ORIGIN =
 		13, /* a call that asked for an operation of a pair: struct race_transfer */
-	RACE_CHUNK_CHOICE = 14 /* names of kernels, and of others: two strings (struct race_choice) */
+	RACE_CHUNK_LAUNCH =
+		14, /* a call that launched a kernel: struct race_transfer, api = it */
+	RACE_CHUNK_CHOICE = 15 /* names of kernels, and of others: two strings (race_choice) */
 };
 
 struct race_chunk {

@@ -188,7 +188,7 @@ void race_shm_block(enum race_detector_id id, void *block, const struct race_fil
 	}
 }
 
-/* ---- which launches are checked --------------------------------------------------------------- */
+/* ---- which launches are checked -------------------------------------------------------------- */
 
 /*
  * With a budget, a kernel's first launches go before its later ones: the first may use all of it,
