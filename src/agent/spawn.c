@@ -33,6 +33,7 @@
 #define STOP_MS	    1000 /* between the flag for loops that wait and SIGTERM */
 #define HALT_MS	    500	 /* the same for is_over, which is called every POLL_MS */
 #define POLL_MS	    100
+#define TICK_MS	    500
 #define COMMAND_MAX 65536
 #define NS_PER_MS   1000000ull
 #define LIB_FOLDER  "lib/collider"
@@ -169,6 +170,25 @@ static void put_command(struct race_shm *s, char *const *argv)
 	s->heap_used = c->room;
 }
 
+/* The lists of names as the second chunk. */
+static void put_names(struct race_shm *s, const struct spawn_request *req)
+{
+	const char *with = req->kernel_name ? req->kernel_name : "";
+	const char *without = req->kernel_name_exclude ? req->kernel_name_exclude : "";
+	size_t n = strlen(with) + 1, m = strlen(without) + 1;
+	struct race_chunk *c =
+		(struct race_chunk *)(void *)((char *)s + RACE_SHM_HEAP + s->heap_used);
+
+	if (!s->choice.is_on || n + m > COMMAND_MAX)
+		return;
+	memcpy(c + 1, with, n);
+	memcpy((char *)(c + 1) + n, without, m);
+	c->kind = RACE_CHUNK_CHOICE;
+	c->room = (uint32_t)((sizeof(*c) + n + m + 15) & ~(size_t)15);
+	c->bytes = (uint32_t)(n + m);
+	s->heap_used += c->room;
+}
+
 /* Makes the file and writes its header. Returns the descriptor, or -1 with errno. */
 static int make_shm(const struct spawn_request *req, struct race_shm **shm)
 {
@@ -198,7 +218,9 @@ static int make_shm(const struct spawn_request *req, struct race_shm **shm)
 	s->order = req->order;
 	s->sites = req->sites;
 	s->sites_limit = req->sites_limit;
+	s->choice = req->choice;
 	put_command(s, req->argv);
+	put_names(s, req);
 	s->magic = RACE_SHM_MAGIC;
 	*shm = s;
 	return fd;
@@ -338,7 +360,8 @@ static void kill_children(pid_t keeper)
 struct deadline {
 	uint64_t at; /* ns, 0: none */
 	bool is_term_sent, is_passed, is_halted;
-	uint64_t poll;	      /* when to call is_over again, 0: never */
+	uint64_t poll;	      /* when to call is_over and tick again, 0: never */
+	uint64_t began, ticked;
 	struct race_shm *shm; /* kernels are asked there to stop; NULL: none would notice */
 };
 
@@ -394,9 +417,13 @@ static void pass_time(struct deadline *d, pid_t pid, const struct spawn_request 
 	}
 	if (!d->poll || start < d->poll)
 		return;
-	if (req->is_over(req->arg, shm)) {
+	if (req->is_over && req->is_over(req->arg, shm)) {
 		halt(d, pid);
 		return;
+	}
+	if (req->tick && start - d->ticked >= TICK_MS * NS_PER_MS) {
+		req->tick(req->arg, shm, start - d->began);
+		d->ticked = start;
 	}
 	/* If the call takes long, it may take a fifth of the time. */
 	cost = (now_ns() - start) * 4;
@@ -426,7 +453,9 @@ static int wait_app(pid_t pid, const sigset_t *set, const struct spawn_request *
 		    struct race_shm *shm, pid_t keeper, struct spawn_result *res)
 {
 	struct deadline d = {.at = req->timeout_ms ? now_ns() + req->timeout_ms * NS_PER_MS : 0,
-			     .poll = req->is_over ? now_ns() + POLL_MS * NS_PER_MS : 0,
+			     .poll = req->is_over || req->tick ? now_ns() + POLL_MS * NS_PER_MS
+							       : 0,
+			     .began = now_ns(),
 			     .shm = req->order & RACE_ORDER_ALL ? shm : NULL};
 	int status = 0;
 

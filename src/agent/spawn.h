@@ -21,12 +21,17 @@ struct spawn_request {
 	uint32_t flags;					      /* RACE_RUN_* */
 	uint32_t order, sites, sites_limit;		      /* as in struct race_shm */
 	uint64_t timeout_ms;				      /* 0: none */
+	/* Which launches are checked (race/shm_write.h); lists of names or NULL. */
+	struct race_choice choice;
+	const char *kernel_name, *kernel_name_exclude;
 	/* The CPU device: its runtime library, put before the program's own, and its options
 	 * (COLLIDER_CPU). NULL: the program runs on the GPU, with the agent. */
 	const char *cudart, *cpu_options;
 	/* Called about ten times a second while the program runs: true ends it, with SIGTERM and
 	 * half a second later SIGKILL. NULL: never. */
 	bool (*is_over)(void *arg, const struct race_shm *shm);
+	/* Called about twice a second meanwhile, with the time since the start. NULL: never. */
+	void (*tick)(void *arg, const struct race_shm *shm, uint64_t ns);
 	void *arg;
 };
 

@@ -8,6 +8,7 @@
 #define COLLIDER_CLI_H
 
 #include "base/option.h"
+#include "race/shm.h"
 
 int cli_run(struct option_set *set);	    /* run.c */
 int cli_instrument(struct option_set *set); /* instrument.c */
@@ -20,5 +21,19 @@ int cli_help(struct option_set *set);	    /* help.c */
 void cli_flush(struct base_sink *sink);
 /* Writes text on standard output. Returns an exit code: a full disk is an error. */
 int cli_print(struct base_buf *text);
+
+/* progress.c: the line on a terminal while a program runs, and its removal. */
+struct race_shm;
+void cli_progress(void *arg, const struct race_shm *shm, uint64_t ns);
+void cli_progress_end(void);
+
+/* choice.c: the options about launches that are checked. Is a list of names wrong? 0, or an exit
+ * code after saying it. */
+struct option_set;
+struct race_results;
+int cli_choice_check(const struct option_set *set);
+struct race_choice cli_choice_make(const struct option_set *set);
+/* Adds notes: which launches were checked. */
+void cli_choice_note(struct race_results *r);
 
 #endif

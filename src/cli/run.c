@@ -290,6 +290,9 @@ static int report_run(struct option_set *set, const struct cli_view *view,
 	add_command(&r, set->args.v);
 	add_notes(&r, set, res, is_cpu);
 	note_coverage(&r, set, coverage);
+	cli_choice_note(&r);
+	if (!option_flag(set, OPTION_VERIFY))
+		race_merge(&r);
 	bool is_silent = option_flag(set, OPTION_QUIET) &&
 			 rep_get_verdict(&r, &view->opt) == REP_VERDICT_CLEAN;
 	if (!is_silent) {
@@ -416,6 +419,11 @@ static int check_device(const struct option_set *set)
 		base_say("error: --record-launches works on the CPU device (--device=cpu)");
 		return BASE_EXIT_USAGE;
 	}
+	if (cli_choice_make(set).is_on && !takes_cpu(set)) {
+		base_say("error: --budget, --launch-skip, --launch-count and --kernel-name work on "
+			 "the CPU device so far (--device=cpu)");
+		return BASE_EXIT_USAGE;
+	}
 	if (!option_is(set, OPTION_DEVICE, "gpu"))
 		return 0;
 	if (wants_oracle(set)) {
@@ -429,9 +437,31 @@ static int check_device(const struct option_set *set)
 	return 0;
 }
 
-/* The CPU device's options, as its library reads them. */
-static const char *cpu_options(struct option_set *set)
+/* The detectors that --detector leaves to us. True: host code is watched where that changes nothing
+ * for the program. */
+static bool choose_detectors(struct option_set *set)
 {
+	long long threads = (long long)option_int(set, OPTION_THREADS);
+	bool has_seed = option_source(set, OPTION_SEED) != OPTION_FROM_DEFAULT;
+
+	if (option_source(set, OPTION_DETECTOR) != OPTION_FROM_DEFAULT)
+		return false;
+	if (!takes_cpu(set) || (threads > 1 && !has_seed)) {
+		if (takes_cpu(set))
+			base_say("--threads=%lld: collide checks alone, as the oracle needs one "
+				 "schedule",
+				 threads);
+		option_put(set, OPTION_DETECTOR, "collide");
+		return false;
+	}
+	option_put(set, OPTION_DETECTOR, "collide,oracle");
+	return option_source(set, OPTION_HOST_ACCESSES) == OPTION_FROM_DEFAULT;
+}
+
+/* The CPU device's options, as its library reads them. */
+static const char *cpu_options(struct option_set *set, bool is_host_auto)
+{
+	struct base_buf more = {0};
 	long long threads = (long long)option_int(set, OPTION_THREADS);
 	const char *why = NULL;
 
@@ -443,7 +473,15 @@ static const char *cpu_options(struct option_set *set)
 		base_say("%s: --threads=%lld is not used", why, threads);
 		option_put(set, OPTION_THREADS, "1");
 	}
-	return option_encode(set, OPTION_CMD_DEVICE);
+	base_buf_puts(&more, option_encode(set, OPTION_CMD_DEVICE));
+	if (wants_oracle(set) && !option_flag(set, OPTION_VERIFY) &&
+	    option_list(set, OPTION_DETECTOR) != RACE_DETECT(ORACLE))
+		option_encode_one(&more, OPTION_ORACLE_ASIDE, "1");
+	if (is_host_auto)
+		option_encode_one(&more, OPTION_HOST_AUTO, "1");
+	const char *all = base_strndup(&set->arena, more.p, more.n);
+	base_buf_free(&more);
+	return all;
 }
 
 /* --verify: collide and the oracle at the same time, and what the oracle needs for that. */
@@ -466,8 +504,11 @@ int cli_run(struct option_set *set)
 
 	apply_verify(set);
 	rc = check_device(set);
+	bool is_host_auto = !rc && choose_detectors(set);
 	if (!rc)
 		rc = check_files(set);
+	if (!rc)
+		rc = cli_choice_check(set);
 	if (!rc)
 		rc = cli_view_open(&view, set, is_stderr ? STDERR_FILENO : -1);
 	if (rc)
@@ -487,6 +528,12 @@ int cli_run(struct option_set *set)
 			 (option_flag(set, OPTION_BOTH_SIDES) ? RACE_RUN_BOTH : 0),
 		.order = choose_order(set),
 		.timeout_ms = (uint64_t)option_int(set, OPTION_TIMEOUT),
+		.choice = cli_choice_make(set),
+		.kernel_name = option_text(set, OPTION_KERNEL_NAME),
+		.kernel_name_exclude = option_text(set, OPTION_KERNEL_NAME_EXCLUDE),
+		.tick = is_stderr && isatty(STDERR_FILENO) && !option_flag(set, OPTION_QUIET)
+				? cli_progress
+				: NULL,
 		.is_over = option_flag(set, OPTION_HALT_ON_RACE) ? has_race : NULL,
 		.arg = &view,
 	};
@@ -498,11 +545,12 @@ int cli_run(struct option_set *set)
 		goto out;
 	if (takes_cpu(set)) {
 		req.cudart = spawn_find_cudart(&set->arena, &sink);
-		req.cpu_options = cpu_options(set);
+		req.cpu_options = cpu_options(set, is_host_auto);
 	} else {
 		req.agent = spawn_find_agent(&set->arena, &sink);
 	}
 	rc = req.agent || req.cudart ? spawn_app(&req, &res, &sink) : BASE_EXIT_ENV;
+	cli_progress_end();
 out:
 	cli_flush(&sink);
 	if (!rc) {

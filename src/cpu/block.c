@@ -125,6 +125,7 @@ struct cpu_grid *cpu_grid_new(struct cpu_op *op)
 			       .params = op->copy,
 			       .nparam_bytes = l->kernel->nparam_bytes,
 			       .device = op->work.device,
+			       .judge = l->is_plain ? NULL : op->m->judge,
 			       .is_cooperative = l->is_cooperative,
 			       .shared_static = l->kernel->info.shared_static,
 			       .shared_dyn = (uint32_t)l->shared_dyn,

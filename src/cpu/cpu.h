@@ -49,6 +49,10 @@ struct cpu_options {
 	bool tells_stats;	/* the caller prints cpu_get_stats at the end */
 	enum cpu_oracle oracle; /* not OFF: threads is 1, or there is no machine */
 	bool sees_host;	    /* the oracle sees host code's loads and stores: judge/host_access.c */
+	bool steps_aside;   /* a full oracle judges no more, and the machine goes on */
+	/* sees_host, from the first managed or pinned memory on, unless the program has handlers of
+	 * the signals that this needs. */
+	bool is_host_auto;
 	bool is_host_apart; /* each host thread is an actor of the oracle: judge/host.c */
 	uint32_t oracle_actors, oracle_records; /* limits, for tests; 0: those of oracle.h */
 };
@@ -111,6 +115,13 @@ void cpu_listen(struct cpu_machine *m, cpu_progress_fn *progress, cpu_fault_fn *
 /* `quiet`: a kernel is about to start, and no other runs on any device. With locks held, too. */
 typedef void cpu_quiet_fn(void *arg);
 void cpu_listen_quiet(struct cpu_machine *m, cpu_quiet_fn *quiet, void *arg);
+
+/*
+ * A launch with a plain kernel is about to start: is it checked? spent_ns: how long the machine has
+ * worked while checked launches ran. With locks held, too.
+ */
+typedef bool cpu_choose_fn(void *arg, void *tag, uint64_t spent_ns);
+void cpu_listen_choose(struct cpu_machine *m, cpu_choose_fn *choose, void *arg);
 
 /* ---- memory (space.c) ------------------------------------------------------ */
 
@@ -177,6 +188,13 @@ void cpu_set_printf(struct cpu_machine *m, cpu_print_fn *fn);
 struct cpu_module *cpu_module_load(struct cpu_machine *m, unsigned device,
 				   struct ptx_module *const *parts, unsigned n,
 				   struct base_sink *sink);
+/*
+ * The text without checks of a module that has been loaded with them: the same variables, at the
+ * same addresses, and functions whose addresses mean the same. Its kernels make no event of the
+ * oracle. To be unloaded before `of`; NULL as above, or when the two have not the same variables.
+ */
+struct cpu_module *cpu_module_load_plain(struct cpu_module *of, struct ptx_module *const *parts,
+					 unsigned n, struct base_sink *sink);
 void cpu_module_unload(struct cpu_module *mod);
 /* Makes the managed variables of `mod` those of `of`, the same parts loaded on another device:
  * there is one of each for the whole program. Before the first launch of mod's kernels; `of` must
@@ -233,6 +251,11 @@ struct cpu_launch {
 	/* How the kernel's code turns block ids into logical ones, for the oracle's reports. */
 	uint32_t order; /* enum race_order */
 	struct race_order_keys order_keys;
+	/* The kernel of the text without checks, run instead if the listener `choose` says so.
+	 * NULL: there is no choice. */
+	struct cpu_kernel *plain;
+	void *tag; /* for `choose` */
+	bool is_plain;
 };
 
 /* Up to three dimensions; a 1D copy has height = depth = 1. Pitches in bytes. */
@@ -401,10 +424,13 @@ struct cpu_oracle_stats {
 	uint64_t accesses, words, shadow_bytes, clock_bytes;
 	uint64_t dropped, raced_out;	       /* as in struct oracle_stats */
 	uint64_t host_accesses;		       /* of host code */
+	uint64_t untold; /* races in doubt because a launch between was left out: judge/plain.c */
 	uint64_t registered, registered_bytes; /* calls of cpu_host_unseen, and their sum */
 	uint32_t actors;
 	uint64_t running; /* operations that have not ended */
 	bool sees_host;	  /* accesses of host code are judged, and all so far were */
+	/* Why they aren't with is_host_auto: the program's own handlers, too many accesses. */
+	bool has_handlers, is_host_dear;
 	bool has_shared;  /* there is memory that host code and kernels can access */
 	bool is_full;	  /* too many threads, or no memory: later events were not judged */
 };

@@ -179,6 +179,7 @@ typedef bool done_fn(struct cpu_engine *e, const void *arg);
 static void start_working(struct cpu_engine *e, fenv_t *own)
 {
 	e->is_working = true;
+	cpu_time_checked(e);
 	fegetenv(own);
 	fesetenv(FE_DFL_ENV);
 }
@@ -187,6 +188,7 @@ static void stop_working(struct cpu_engine *e, const fenv_t *own)
 {
 	fesetenv(own);
 	e->is_working = false;
+	cpu_time_checked(e);
 	e->last_worked = cpu_now_ms();
 	pthread_cond_broadcast(&e->changed);
 }

@@ -19,7 +19,7 @@ struct cpu_transfer;
 
 static inline struct cpu_judge *cpu_judge_of(const struct cpu_warp *w)
 {
-	return w->grid->m->judge;
+	return w->grid->judge;
 }
 
 /* ---- judge/judge.c: the machine, grids, operations of the host ------------------------------ */
@@ -45,6 +45,8 @@ void cpu_judge_grid_wait(struct cpu_warp *w, uint32_t mask);
 /* `number` of the block in its grid, clusters being contiguous. */
 void cpu_judge_block_start(struct cpu_cta *cta, uint64_t number);
 void cpu_judge_block_end(struct cpu_cta *cta);
+/* Memory that host code may access is about to be allocated: from now on its accesses are seen. */
+void cpu_judge_before_shared(struct cpu_machine *m);
 /* There is memory that host code may access. */
 void cpu_judge_shared(struct cpu_machine *m);
 /* Memory that begins to be used for something new. */
@@ -60,7 +62,7 @@ void cpu_judge_op_value(struct cpu_op *op, bool is_write);
 /* Is the instruction one of those that are judged? */
 static inline bool cpu_judge_takes(const struct cpu_warp *w, const struct cpu_inst *in)
 {
-	return __builtin_expect(w->grid->m->judge != NULL, 0) && !(in->flags & CPU_I_INSERTED);
+	return __builtin_expect(w->grid->judge != NULL, 0) && !(in->flags & CPU_I_INSERTED);
 }
 
 /* What lanes access, before it happens: `addr` in acc's space. Lanes whose memory is private, or

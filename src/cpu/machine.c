@@ -222,6 +222,14 @@ void cpu_listen_quiet(struct cpu_machine *m, cpu_quiet_fn *quiet, void *arg)
 	pthread_mutex_unlock(&m->engine->lock);
 }
 
+void cpu_listen_choose(struct cpu_machine *m, cpu_choose_fn *choose, void *arg)
+{
+	pthread_mutex_lock(&m->engine->lock);
+	m->listener.choose = choose;
+	m->listener.choose_arg = arg;
+	pthread_mutex_unlock(&m->engine->lock);
+}
+
 void cpu_get_stats(struct cpu_machine *m, struct cpu_stats *out)
 {
 	struct cpu_engine *e = m->engine;

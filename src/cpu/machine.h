@@ -259,6 +259,7 @@ struct cpu_grid {
 	uint64_t nblocks, started, ended;
 	bool is_cooperative, has_cluster;
 	uint32_t actor, actor_stride; /* judge/judge.c: of its first thread; between blocks */
+	struct cpu_judge *judge;      /* the machine's, or NULL: this grid isn't judged */
 	uint64_t workspace; /* cooperative: CPU_GRID_WORKSPACE bytes of device memory, from 0 */
 	struct cpu_grid_priv *priv; /* engine.c's own */
 };
@@ -401,6 +402,8 @@ struct cpu_listener {
 	void *arg;
 	cpu_quiet_fn *quiet;
 	void *quiet_arg;
+	cpu_choose_fn *choose;
+	void *choose_arg;
 };
 
 struct cpu_machine {

@@ -16,6 +16,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
@@ -125,9 +126,14 @@ void cpu_op_trigger(struct cpu_op *op)
 /* The blocks have ended. A launch that came early ends after those it came before. */
 void cpu_op_end_kernel(struct cpu_op *op)
 {
+	struct cpu_engine *e = op->m->engine;
 	uint32_t n = 0;
 
-	op->grid->ended = op->m->engine->workers[0].clock;
+	if (!op->work.launch.is_plain) {
+		e->nchecked--;
+		cpu_time_checked(e);
+	}
+	op->grid->ended = e->workers[0].clock;
 	cpu_grid_free(op->grid);
 	op->grid = NULL;
 	op->is_finishing = true;
@@ -289,10 +295,38 @@ static void tell_if_quiet(const struct cpu_engine *e)
 		to->quiet(to->quiet_arg);
 }
 
+void cpu_time_checked(struct cpu_engine *e)
+{
+	struct timespec t;
+	uint64_t now;
+
+	if (!e->m->listener.choose)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	if (e->is_timed)
+		e->spent_ns += now - e->timed_since;
+	e->timed_since = now;
+	e->is_timed = e->is_working && e->nchecked;
+}
+
+/* Does the launch take the text with checks? */
+static void choose_kernel(struct cpu_engine *e, struct cpu_launch *l)
+{
+	const struct cpu_listener *to = &e->m->listener;
+
+	cpu_time_checked(e);
+	if (!to->choose || !l->plain || to->choose(to->choose_arg, l->tag, e->spent_ns))
+		return;
+	l->kernel = l->plain;
+	l->is_plain = true;
+}
+
 static void start_kernel(struct cpu_engine *e, struct cpu_op *op)
 {
 	struct cpu_grid **at = &e->devices[op->work.device].grids;
 
+	choose_kernel(e, &op->work.launch);
 	if (!cpu_kernel_ready(op->work.launch.kernel) || !(op->grid = cpu_grid_new(op))) {
 		cpu_fault_op(e->m, op->work.device, op, CPU_FAULT_RESOURCES,
 			     "host memory is exhausted by a launch of %s",
@@ -301,6 +335,10 @@ static void start_kernel(struct cpu_engine *e, struct cpu_op *op)
 		return;
 	}
 	tell_if_quiet(e);
+	if (!op->work.launch.is_plain) {
+		e->nchecked++;
+		cpu_time_checked(e);
+	}
 	op->grid->id = atomic_fetch_add(&e->m->grids, 1) + 1;
 	cpu_judge_start(op);
 	op->grid->started = e->workers[0].clock;

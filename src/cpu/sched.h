@@ -256,6 +256,7 @@ struct cpu_op {
 	void *copy;		     /* parameters or immediate bytes, owned */
 	struct cpu_recheck *recheck; /* recheck.c; NULL: it compares nothing */
 	uint32_t judge_actor;	     /* judge/judge.c: the actor of a copy or fill */
+	uint64_t judge_grid;	     /* judge/judge.c: a judged grid's id; 0: it is none */
 	BASE_VEC(uint64_t)
 	judge_before;	    /* judge/judge.c: ids of what a programmatic launch came before */
 	bool is_watched;    /* judge/judge.c: has been started */
@@ -303,10 +304,16 @@ struct cpu_engine {
 	_Atomic bool is_pausing; /* they must stop after their turn */
 	pthread_mutex_t fault_lock;
 	_Atomic bool has_fault; /* a new one, not acted upon yet */
+	/* How long it has worked while checked launches ran, for the listener `choose` (op.c). */
+	uint64_t spent_ns, timed_since, nchecked;
+	bool is_timed;
 	struct cpu_stats stats;
 };
 
 /* op.c, with the lock held */
+
+/* The time from here on counts, or no longer, as that of checked launches. */
+void cpu_time_checked(struct cpu_engine *e);
 
 static inline bool cpu_op_is_ended(const struct cpu_op *op)
 {

@@ -572,7 +572,7 @@ uint64_t *oracle_found(struct oracle *o, enum oracle_kind kind, const struct ora
 	probe.key.kind = (uint64_t)kind;
 	HASH_FIND(hh, o->pairs, &probe.key, sizeof(probe.key), p);
 	if (p) {
-		o->findings.v[p->index].count++;
+		o->is_hot = ++o->findings.v[p->index].count > ORACLE_HOT;
 		*index = p->index;
 		return o->count_at ? o->count_at(o->race_arg, &f) : NULL;
 	}

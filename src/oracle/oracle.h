@@ -286,6 +286,8 @@ void oracle_op_end(struct oracle *o, uint64_t key);
 void oracle_host_wait(struct oracle *o, uint32_t host, uint64_t key);
 /* Has it ended, and is all that it did before what the host thread does now? */
 bool oracle_host_knows(struct oracle *o, uint32_t host, uint64_t key);
+/* Is the operation still there? An old one has been forgotten with all that the host knew. */
+bool oracle_has_op(const struct oracle *o, uint64_t key);
 
 /* ---- findings -------------------------------------------------------------------------------- */
 

@@ -204,6 +204,35 @@ static struct oracle_reader reader_packed(const struct oracle_now *n, uint64_t p
 	return r;
 }
 
+/* ---- races by the thousand --------------------------------------------------------------- */
+
+/* A single plain access that no proxy or read-only load makes special. */
+static bool is_simple(const struct oracle_now *n, const struct oracle_row *row, uint32_t site)
+{
+	return oracle_is_plain(n) && !(n->acc->flags & ORACLE_NC) && row->shift <= 4 &&
+	       !row->is_mask && !is_nc_site(n, site);
+}
+
+/* Does the word's write race with the row in a pair that is only counted? Then it is counted. */
+static bool is_write_counted(struct oracle_now *n, const struct oracle_row *row,
+			     const struct oracle_cell *c)
+{
+	uint32_t site = oracle_packed_site(c->w);
+
+	return (c->w & 1) && !(c->w & ORACLE_PACKED_FORM) && is_simple(n, row, site) &&
+	       oracle_count_hot(n->o, site, row->site, 1);
+}
+
+/* The same of the word's reads, all of them, with a row that writes. */
+static bool are_reads_counted(struct oracle_now *n, const struct oracle_row *row,
+			      const struct oracle_cell *c)
+{
+	uint32_t site = oracle_packed_site(c->r);
+
+	return (c->r & 1) && !(c->r & ORACLE_PACKED_FORM) && is_simple(n, row, site) &&
+	       oracle_count_hot(n->o, site, row->site, 1);
+}
+
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 /* Clocks may have changed in place. */
@@ -278,7 +307,8 @@ static void row_write(struct oracle_now *n, const struct oracle_row *row, struct
 {
 	for (uint32_t i = 0; i < len; i++, c++, word += 4) {
 		uint32_t w = oracle_word_number(word);
-		if (!is_write_before(n, row, c, w) || !oracle_row_reads_behind(n, row, c->r, w)) {
+		if ((!is_write_before(n, row, c, w) && !is_write_counted(n, row, c)) ||
+		    (!oracle_row_reads_behind(n, row, c->r, w) && !are_reads_counted(n, row, c))) {
 			go_full(n, row, c, word);
 			continue;
 		}
@@ -363,7 +393,7 @@ static void row_read(struct oracle_now *n, const struct oracle_row *row, struct 
 	for (uint32_t i = 0, run = 1; i < len; i += run) {
 		uint32_t w = oracle_word_number(word) + i;
 		run = 1;
-		if (!is_write_before(n, row, &c[i], w)) {
+		if (!is_write_before(n, row, &c[i], w) && !is_write_counted(n, row, &c[i])) {
 			go_full(n, row, &c[i], word + i * 4);
 		} else if (c[i].r && !(c[i].r & 1)) {
 			run = shared_run(n, row, &c[i], w, len - i);

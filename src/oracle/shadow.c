@@ -119,13 +119,12 @@ static void found(const struct oracle_now *n, enum oracle_kind kind, const struc
 		  uint32_t actor)
 {
 	struct oracle *o = n->o;
-	struct oracle_repeat *again =
-		&o->repeats[(r->site * 31u + n->site * 7u + (uint32_t)kind) % ORACLE_REPEATS];
+	uint32_t a = r->site, b = n->site;
+	struct oracle_repeat *again = oracle_repeat_at(o, &a, &b, kind);
 
-	if (again->count && again->first == r->site && again->second == n->site &&
-	    again->kind == kind) {
+	if (again->count && again->first == a && again->second == b && again->kind == kind) {
 		o->races++;
-		o->findings.v[again->index].count++;
+		o->is_hot = ++o->findings.v[again->index].count > ORACLE_HOT;
 		++*again->count;
 		return;
 	}
@@ -134,7 +133,7 @@ static void found(const struct oracle_now *n, enum oracle_kind kind, const struc
 		r->offset == ORACLE_OFF_RANGE ? n->word : n->word + (uint64_t)(int64_t)r->offset;
 	struct oracle_side first = side_of(o, x, actor, at);
 	struct oracle_side second = side_of(o, oracle_site_at(o, n->site), n->actor, n->address);
-	struct oracle_repeat next = {r->site, n->site, kind, NULL, 0};
+	struct oracle_repeat next = {a, b, kind, NULL, 0};
 
 	next.count =
 		oracle_found(o, kind, &first, &second,
@@ -313,9 +312,11 @@ static void check_list(const struct oracle_now *n, struct oracle_list *l)
 		const struct oracle_site *x = oracle_site_at(n->o, r->site);
 		if (r->bytes & n->mask) {
 			uint64_t races = n->o->races;
+			n->o->is_hot = false;
 			uint32_t ordered = check_rec(n, r);
 			races = n->o->races - races + r->raced;
-			r->raced = (uint16_t)(races < RACED_MAX ? races : RACED_MAX);
+			r->raced = (uint16_t)(races < RACED_MAX && !n->o->is_hot ? races
+										 : RACED_MAX);
 			if (r->raced == RACED_MAX) {
 				n->o->stats.raced_out++;
 				oracle_rec_drop(n->o, r);

@@ -36,7 +36,14 @@ struct oracle_repeat {
 	uint64_t *count; /* of the one who asked for repeats; NULL: free */
 	uint64_t index;	 /* of our finding */
 };
-#define ORACLE_REPEATS 64u
+#define ORACLE_REPEATS 256u
+
+/*
+ * After so many sightings a pair is only counted where it is met again: whole rows at once, and the
+ * earlier access is forgotten then. What races in a part of the history races in the whole; what
+ * may be missed are other pairs of the access that is forgotten.
+ */
+#define ORACLE_HOT 1000u
 
 /* Consecutive words that one actor, or consecutive lanes, access with one clock. */
 struct oracle_row {
@@ -55,6 +62,30 @@ struct oracle_row {
 static inline const struct oracle_site *oracle_site_at(const struct oracle *o, uint32_t site)
 {
 	return o->sites.v[site];
+}
+
+/* The place of a pair of sites, fences left aside, among those that are only counted. */
+static inline struct oracle_repeat *oracle_repeat_at(struct oracle *o, uint32_t *first,
+						     uint32_t *second, enum oracle_kind kind)
+{
+	*first = oracle_site_at(o, *first)->plain;
+	*second = oracle_site_at(o, *second)->plain;
+	return &o->repeats[(*first * 31u + *second * 7u + (uint32_t)kind) % ORACLE_REPEATS];
+}
+
+/* Counts n more sightings of a pair that has had its first thousand. False: it is another one. */
+static inline bool oracle_count_hot(struct oracle *o, uint32_t first, uint32_t second, uint32_t n)
+{
+	struct oracle_repeat *x = oracle_repeat_at(o, &first, &second, ORACLE_RACE);
+
+	if (!x->count || x->first != first || x->second != second || x->kind != ORACLE_RACE ||
+	    o->findings.v[x->index].count < ORACLE_HOT)
+		return false;
+	o->races += n;
+	o->findings.v[x->index].count += n;
+	*x->count += n;
+	o->stats.raced_out++;
+	return true;
 }
 
 #define ORACLE_OFF_RANGE (-128)

@@ -553,6 +553,14 @@ void oracle_host_wait(struct oracle *o, uint32_t host, uint64_t key)
 	oracle_retire(o, host);
 }
 
+bool oracle_has_op(const struct oracle *o, uint64_t key)
+{
+	const struct oracle_opn *p;
+
+	HASH_FIND(hh, o->ops, &key, sizeof(key), p);
+	return p != NULL;
+}
+
 bool oracle_host_knows(struct oracle *o, uint32_t host, uint64_t key)
 {
 	struct oracle_opn *p = op_at(o, key, false);

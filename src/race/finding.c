@@ -268,6 +268,13 @@ void race_kernel_add(struct race_results *r, const struct race_kernel *k)
 		struct race_kernel *old = &r->kernels.v[i];
 		if (old->is_instrumented == k->is_instrumented && !strcmp(old->name, k->name)) {
 			old->launches += k->launches;
+			old->started += k->started;
+			old->checked += k->checked;
+			old->last = k->last > old->last ? k->last : old->last;
+			old->first = !old->first || (k->first && k->first < old->first)
+					     ? k->first
+					     : old->first;
+			old->why |= k->why;
 			return;
 		}
 	}

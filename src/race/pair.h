@@ -93,6 +93,7 @@ struct race_oracle {
 	/* --host-accesses: memory that the program registered, where host code isn't seen */
 	uint64_t registered, registered_bytes;
 	uint64_t running; /* operations that had not ended: the counters are lower bounds */
+	uint64_t untold;  /* races in doubt, because of launches that were left out */
 };
 
 /* The first fault of a device: its text and the function's name follow, each with its NUL. A race
@@ -107,6 +108,6 @@ struct race_fault {
 RACE_STATIC_ASSERT(sizeof(struct race_fault) == 16, "fault layout");
 RACE_STATIC_ASSERT(sizeof(struct race_pair_side) == 112, "side layout");
 RACE_STATIC_ASSERT(sizeof(struct race_pair) == 72 + 2 * 112, "pair layout");
-RACE_STATIC_ASSERT(sizeof(struct race_oracle) == 104, "oracle layout");
+RACE_STATIC_ASSERT(sizeof(struct race_oracle) == 112, "oracle layout");
 
 #endif

@@ -191,6 +191,7 @@ struct race_finding {
 	uint64_t offset; /* of the instruction after the access */
 	uint64_t count;
 	bool is_muted; /* the true count is `count` or more */
+	bool is_merged; /* race_merge: another finding stands for it */
 	/* Kinds from RACE_KIND_UNORDERED on: both accesses, the finding's own place first. */
 	struct race_side *sides;	   /* NULL or 2 */
 	struct race_object met;		   /* what both accessed */
@@ -221,6 +222,9 @@ struct race_kernel {
 	const char *name_shown;
 	uint64_t launches;
 	bool is_instrumented;
+	/* Where the run left launches out (shm_write.h): how many began, and which were checked. */
+	uint64_t started, checked, first, last;
+	uint32_t why; /* RACE_LEFT_* */
 };
 
 /* What stopped a device. */
@@ -360,6 +364,16 @@ void race_context_add(struct race_results *r, const struct race_context *c);
 /* The C++ name in the arena; `name` itself when it isn't mangled, or when the machine has no
  * C++ runtime library (it is looked up at run time: a C tool shouldn't need it to start). */
 const char *race_demangle(struct base_arena *a, const char *name);
+/*
+ * Is the kernel in the list, patterns joined by commas? A pattern with * for any text
+ * matches a whole name: the mangled one, the programmer's, or that without parameters. One that
+ * begins with "regex:" is a POSIX extended regular expression that is found in one of them.
+ */
+bool race_name_is_listed(const char *list, const char *name);
+/* What is wrong with the list (a regular expression), in `why`; NULL: nothing. */
+const char *race_name_check(const char *list, char *why, size_t n);
+/* The programmer's name without what it returns and its parameters. */
+char *race_bare_name(struct base_arena *a, const char *shown);
 
 /* ---- site_read.c --------------------------------------------------------- */
 
@@ -441,6 +455,9 @@ const char *race_hold_skip_name(unsigned why);
  * of the first `max` go to `out`.
  */
 size_t race_unconfirmed(const struct race_results *r, size_t *out, size_t max);
+/* Removes the findings of `collide` whose place some pair of the oracle names as a data race or, if
+ * it is only possible, in any way. */
+void race_merge(struct race_results *r);
 
 /* ---- shm_read.c ---------------------------------------------------------- */
 

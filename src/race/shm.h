@@ -22,7 +22,7 @@
 #include "race/record.h"
 
 #define RACE_SHM_MAGIC	 0x4d48534352444c43ull /* "CLDRCSHM" */
-#define RACE_SHM_VERSION 5u
+#define RACE_SHM_VERSION 6u
 #define RACE_SHM_ENV	 "COLLIDER_SHM_FD"
 /* The same file by name, for processes that were started without the descriptor. */
 #define RACE_SHM_PATH_ENV "COLLIDER_SHM_PATH"
@@ -96,7 +96,9 @@ enum race_chunk_kind {
 	RACE_CHUNK_COMMAND = 12,   /* the program and its arguments, as one line */
 	RACE_CHUNK_ORIGIN =
 		13, /* a call that asked for an operation of a pair: struct race_transfer */
-	RACE_CHUNK_LAUNCH = 14 /* a call that launched a kernel: struct race_transfer, api = it */
+	RACE_CHUNK_LAUNCH =
+		14, /* a call that launched a kernel: struct race_transfer, api = it */
+	RACE_CHUNK_CHOICE = 15 /* names of kernels, and of others: two strings (race_choice) */
 };
 
 struct race_chunk {
@@ -115,6 +117,21 @@ enum race_agent_state {
 	RACE_AGENT_NO_CUPTI = 2, /* libcupti was not found */
 	RACE_AGENT_BUSY = 3,	 /* another CUPTI subscriber */
 	RACE_AGENT_FAILED = 4	 /* see the notes */
+};
+
+/* What left a launch out, as bits of race_kernel_count.why. */
+#define RACE_LEFT_NAME	 1u
+#define RACE_LEFT_SKIP	 2u
+#define RACE_LEFT_COUNT	 4u
+#define RACE_LEFT_BUDGET 8u
+
+/* What a launcher puts into the file: 0 and UINT64_MAX stand for no limit where that makes sense.
+ * The lists follow each other as strings in a chunk RACE_CHUNK_CHOICE. */
+struct race_choice {
+	uint64_t skip, count, budget_ns; /* count, budget_ns UINT64_MAX: all */
+	uint64_t seen;			 /* launches whose name matched so far; atomic */
+	uint32_t is_on;
+	uint32_t reserved;
 };
 
 struct race_shm {
@@ -137,6 +154,7 @@ struct race_shm {
 	uint32_t sites_limit, sites_limit_used;
 	uint32_t failed_modules; /* that could not be loaded; atomic */
 	uint32_t reserved[8];
+	struct race_choice choice;
 };
 
 #define RACE_RUN_VERBOSE  1u

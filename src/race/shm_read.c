@@ -13,6 +13,7 @@
  */
 #include "race/shadow.h"
 #include "race/race.h"
+#include "race/shm_write.h"
 #include "race/sample.h"
 
 #include <stdlib.h>
@@ -119,17 +120,20 @@ static void chunk_take_sites(struct reader *rd, const struct race_chunk *c,
 static void chunk_take_kernel(struct reader *rd, const struct race_chunk *c,
 			      const unsigned char *payload)
 {
-	struct {
-		uint64_t count;
-		uint32_t is_instrumented, zero;
-	} k;
+	struct race_kernel_count k;
 
 	if (c->bytes < sizeof(k)) {
 		rd->out->damaged++;
 		return;
 	}
 	memcpy(&k, payload, sizeof(k));
-	struct race_kernel out = {.launches = k.count, .is_instrumented = k.is_instrumented != 0};
+	struct race_kernel out = {.launches = k.count,
+				  .is_instrumented = k.instrumented != 0,
+				  .started = k.started,
+				  .checked = k.checked,
+				  .first = k.first,
+				  .last = k.last,
+				  .why = k.why};
 	out.name =
 		race_text(&rd->out->arena, (const char *)payload + sizeof(k), c->bytes - sizeof(k));
 	out.name_shown = race_demangle(&rd->out->arena, out.name);

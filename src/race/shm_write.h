@@ -48,10 +48,25 @@ void race_shm_sites(const char *name, const char *bytes, size_t room);
 struct race_kernel_count {
 	uint64_t count; /* launches; atomic */
 	uint32_t instrumented;
+	/* Where a run leaves launches out (race_choice_take): */
+	uint32_t is_judged; /* 0: not known yet; 1, 2: its name is, is not, among those to be */
+	uint64_t started, checked;
+	uint64_t first, last; /* numbers of checked launches, from 1 */
+	uint32_t why;	      /* RACE_LEFT_* */
 	uint32_t reserved;
 };
 /* Appends a kernel's counter; NULL: the heap is full. */
 struct race_kernel_count *race_shm_kernel(const char *name, bool is_instrumented);
+
+/* Does the run leave launches out? After race_shm_open. */
+bool race_choice_is_on(void);
+/*
+ * Is the next launch of this kernel to be checked? Counts it. spent_ns: the time that checked
+ * launches have taken so far. Called by one thread at a time for a kernel.
+ */
+bool race_choice_take(struct race_kernel_count *k, const char *name, uint64_t spent_ns);
+/* May its launches be left out at all? If not, nothing needs to be prepared for that. */
+bool race_choice_concerns(const char *name);
 
 /* What a run knows about a module whose runtime block it fills in. */
 struct race_fill {

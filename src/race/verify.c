@@ -86,14 +86,33 @@ static bool is_there(const struct race_finding *f, const struct race_finding *pa
 	return !is_known(f) || !*s->text || (s->flags & way && is_object(f, &pair->met));
 }
 
-static bool is_confirmed(const struct race_results *r, const struct race_finding *f)
+/* By a pair of class `cls`, or one that is surer. */
+static bool is_confirmed(const struct race_results *r, const struct race_finding *f,
+			 enum race_class cls)
 {
 	for (size_t i = 0; i < r->findings.n; i++) {
 		const struct race_finding *o = &r->findings.v[i];
-		if (o->sides && (is_there(f, o, 0) || is_there(f, o, 1)))
+		if (o->sides && o->cls <= cls && (is_there(f, o, 0) || is_there(f, o, 1)))
 			return true;
 	}
 	return false;
+}
+
+/* What a place has raced in is one finding, and the oracle's says more: it has both sides. */
+void race_merge(struct race_results *r)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->findings.n; i++) {
+		struct race_finding *f = &r->findings.v[i];
+		bool is_single = !f->sides && f->kind < RACE_KIND_UNORDERED &&
+				 !race_space_is_host(f->space);
+		f->is_merged = is_single && is_confirmed(r, f, f->cls);
+	}
+	for (size_t i = 0; i < r->findings.n; i++)
+		if (!r->findings.v[i].is_merged)
+			r->findings.v[kept++] = r->findings.v[i];
+	r->findings.n = kept;
 }
 
 size_t race_unconfirmed(const struct race_results *r, size_t *out, size_t max)
@@ -103,7 +122,7 @@ size_t race_unconfirmed(const struct race_results *r, size_t *out, size_t max)
 	for (size_t i = 0; i < r->findings.n; i++) {
 		const struct race_finding *f = &r->findings.v[i];
 		if (f->sides || f->cls == RACE_CLASS_POSSIBLE || race_space_is_host(f->space) ||
-		    is_confirmed(r, f))
+		    is_confirmed(r, f, RACE_CLASS_COUNT))
 			continue;
 		if (n < max)
 			out[n] = i;

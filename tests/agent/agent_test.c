@@ -25,6 +25,7 @@
 
 #include <cmocka.h>
 
+#include "race/shm_write.h"
 #include "race/shm.h"
 #include "race/site.h"
 #include "race/transfer.h"
@@ -156,14 +157,15 @@ static void expect_kernel(const char *name, uint32_t instrumented, uint64_t coun
 	struct race_chunk *c;
 
 	for (unsigned n = 0; (c = chunk(RACE_CHUNK_KERNEL, n)); n++) {
+		const size_t at = sizeof(struct race_kernel_count);
 		const char *p = (const char *)(c + 1);
 		uint64_t got;
 		uint32_t flag;
 
 		memcpy(&got, p, 8);
 		memcpy(&flag, p + 8, 4);
-		assert_int_equal(c->bytes, 16 + strlen(p + 16) + 1);
-		if (strcmp(p + 16, name) != 0 || flag != instrumented)
+		assert_int_equal(c->bytes, at + strlen(p + at) + 1);
+		if (strcmp(p + at, name) != 0 || flag != instrumented)
 			continue;
 		assert_int_equal(got, count);
 		return;

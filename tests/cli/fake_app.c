@@ -17,6 +17,7 @@
  *	env=NAME      print the variable on standard output
  *	say=TEXT      print TEXT and a newline on standard output
  */
+#include "race/shm_write.h"
 #include "race/shm.h"
 #include "race/site_build.h"
 
@@ -95,12 +96,11 @@ static uint64_t put_sites(struct race_shm *shm)
 static void put_kernel(struct race_shm *shm)
 {
 	struct {
-		uint64_t count;
-		uint32_t instrumented, zero;
+		struct race_kernel_count count;
 		char name[16];
-	} k = {1, 1, 0, "fake_kernel"};
+	} k = {{.count = 1, .instrumented = 1}, "fake_kernel"};
 
-	put_chunk(shm, RACE_CHUNK_KERNEL, 0, &k, 16 + strlen(k.name));
+	put_chunk(shm, RACE_CHUNK_KERNEL, 0, &k, sizeof(k.count) + strlen(k.name));
 }
 
 static void be_agent(int kind, uint32_t valid)

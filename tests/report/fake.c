@@ -2,6 +2,7 @@
  * fake.c - builds what tests read: a table, a shared file, records.
  */
 #include "fake.h"
+#include "race/shm_write.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,6 +58,17 @@ struct race_chunk *fake_chunk(struct fake *f, uint32_t kind, const void *payload
 	c->bytes = (uint32_t)n;
 	f->head->heap_used += c->room;
 	return c;
+}
+
+void fake_kernel(struct fake *f, uint64_t launches, uint32_t instrumented, const char *name)
+{
+	struct {
+		struct race_kernel_count k;
+		char name[64];
+	} c = {.k = {.count = launches, .instrumented = instrumented}};
+
+	snprintf(c.name, sizeof(c.name), "%s", name);
+	fake_chunk(f, RACE_CHUNK_KERNEL, &c, sizeof(c.k) + strlen(name));
 }
 
 static uint32_t str(struct race_site_builder *b, const char *s)

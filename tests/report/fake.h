@@ -43,6 +43,8 @@ void fake_close(struct fake *f);
 struct race_region *fake_region(struct fake *f, unsigned i);
 /* Appends a chunk. */
 struct race_chunk *fake_chunk(struct fake *f, uint32_t kind, const void *payload, size_t n);
+/* The counter of a kernel. */
+void fake_kernel(struct fake *f, uint64_t launches, uint32_t instrumented, const char *name);
 /* Builds the table and, with f, puts it into the file; returns its hash. The blob is malloc'd
  * into *blob when that isn't NULL. */
 uint64_t fake_table(struct fake *f, void **blob, size_t *n);

@@ -208,7 +208,7 @@ static void stray_stores_are_survived(void **state)
 	struct race_region *g = fake_region(&f, 0);
 	for (uint16_t k = 1; k < RACE_KIND_COUNT; k++)
 		fake_record(g, k, h, k, k, k);
-	fake_chunk(&f, RACE_CHUNK_KERNEL, "\1\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0_Z3sumPfPKfi", 28);
+	fake_kernel(&f, 1, 1, "_Z3sumPfPKfi");
 	fake_chunk(&f, RACE_CHUNK_PLAIN, "libfoo.so", 9);
 	const size_t heads[][2] = {{12, 128},
 				   {RACE_SHM_REGION0, 160},

@@ -41,8 +41,8 @@ static uint64_t all_kinds(struct fake *f)
 	r->width = 2;
 	g->warp_checked = 50;
 	g->host_launches = 3;
-	fake_chunk(f, RACE_CHUNK_KERNEL, "\1\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0_Z3sumPfPKfi", 28);
-	fake_chunk(f, RACE_CHUNK_KERNEL, "\2\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0_Z5plainv", 25);
+	fake_kernel(f, 1, 1, "_Z3sumPfPKfi");
+	fake_kernel(f, 2, 0, "_Z5plainv");
 	fake_chunk(f, RACE_CHUNK_NOTE, "lazy loading is off", 19);
 	return h;
 }

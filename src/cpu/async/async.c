@@ -614,7 +614,7 @@ void cpu_async_free(struct cpu_cta *cta)
 	while (as->n) {
 		struct cpu_transfer *t = as->all[as->n - 1];
 		/* The oracle must also see copies that have not been waited for. */
-		bool is_judged = cta->grid->m->judge && t->kind != CPU_TR_ARRIVE;
+		bool is_judged = cta->grid->judge && t->kind != CPU_TR_ARRIVE;
 		if (is_seen_outside(t, cta) || is_judged)
 			advance(NULL, t);
 		else

@@ -30,10 +30,33 @@
 #include <stddef.h>
 #include <string.h>
 
+/* With is_host_auto: so many accesses cost some seconds, and the program shall not wait longer. */
+#define AUTO_MAX 200000u
+
+bool judge_sees_host(const struct cpu_judge *x)
+{
+	if (x->m->opt.is_host_auto && !x->is_host_tried)
+		return !x->is_blind; /* so far there is nothing to see */
+	return x->m->alias && !x->is_blind;
+}
+
+void cpu_judge_before_shared(struct cpu_machine *m)
+{
+	struct cpu_judge *x = m->judge;
+
+	if (!x || x->is_host_tried || !m->alias)
+		return;
+	x->is_host_tried = true;
+	x->has_handlers = m->opt.is_host_auto && cpu_host_has_handlers();
+	if (x->has_handlers || !cpu_host_start(m))
+		m->alias = 0; /* no memory is mapped twice yet */
+}
+
 /* Lock held. */
 static void arm(struct cpu_judge *x, bool is_on)
 {
-	if (!x->m->alias || x->is_armed == is_on)
+	if (!x->m->alias || !x->is_host_tried || x->is_armed == is_on ||
+	    (is_on && x->is_host_off))
 		return;
 	x->is_armed = is_on;
 	cpu_space_protect(x->m, is_on);
@@ -108,6 +131,20 @@ void cpu_host_unseen(struct cpu_machine *m, uint64_t bytes)
 	judge_unlock(x);
 }
 
+void cpu_judge_host_off(struct cpu_machine *m, bool has_handlers)
+{
+	struct cpu_judge *x = m->judge;
+
+	if (!x || !m->opt.is_host_auto)
+		return;
+	judge_lock(x);
+	x->is_blind = x->is_host_off = true;
+	x->has_handlers = x->has_handlers || has_handlers;
+	x->is_host_dear = x->is_host_dear || !has_handlers;
+	arm(x, false);
+	judge_unlock(x);
+}
+
 /* ---- events ------------------------------------------------------------------------------- */
 
 static struct cpu_site *site_at(struct cpu_judge *x, uint64_t pc, uint32_t bytes, uint8_t kind)
@@ -146,7 +183,10 @@ void cpu_judge_host_access(struct cpu_machine *m, uint64_t addr, uint32_t bytes,
 				 .bytes = bytes ? bytes : 1};
 	judge_direct(x, judge_self(x), &acc, cpu_space_machine(m, addr));
 	x->nhost_accesses++;
+	bool is_dear = m->opt.is_host_auto && x->nhost_accesses == AUTO_MAX;
 	judge_unlock(x);
+	if (is_dear)
+		cpu_judge_host_off(m, false);
 }
 
 void cpu_judge_host_range(struct cpu_machine *m, uint64_t addr, uint64_t bytes, bool is_write,

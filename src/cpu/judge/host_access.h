@@ -20,6 +20,11 @@ void cpu_judge_host_range(struct cpu_machine *m, uint64_t addr, uint64_t bytes, 
 			  uint64_t pc);
 /* Is memory protected now? */
 bool cpu_judge_is_armed(struct cpu_machine *m);
+/* Has the program handlers of its own for the signals by which accesses are seen? */
+bool cpu_host_has_handlers(void);
+/* With is_host_auto: from now on host code is left alone, because of the program's handlers or of
+ * its many accesses. */
+void cpu_judge_host_off(struct cpu_machine *m, bool has_handlers);
 /* From now on something may have been missed. */
 void cpu_judge_host_blind(struct cpu_machine *m);
 

@@ -57,6 +57,7 @@ void *cpu_host_pointer(const void *p)
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -78,6 +79,12 @@ bool cpu_host_needs_signal(int sig)
 	return atomic_load(&machine) && index_of(sig) >= 0;
 }
 
+static bool is_handler(const struct sigaction *a)
+{
+	return (a->sa_flags & SA_SIGINFO) ||
+	       (a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN);
+}
+
 bool cpu_host_sigaction(int sig, const struct sigaction *act, struct sigaction *old)
 {
 	int i = index_of(sig);
@@ -90,7 +97,19 @@ bool cpu_host_sigaction(int sig, const struct sigaction *act, struct sigaction *
 		theirs[i] = *act;
 	if (old)
 		*old = was;
+	if (act && is_handler(act) && sig != SIGSYS)
+		cpu_judge_host_off(atomic_load(&machine), true);
 	return true;
+}
+
+bool cpu_host_has_handlers(void)
+{
+	struct sigaction a;
+
+	for (int i = 0; i < SIGNALS; i++)
+		if (signals[i] != SIGSYS && !sigaction(signals[i], NULL, &a) && is_handler(&a))
+			return true;
+	return false;
 }
 
 /* Does what the program has set for the signal. */
@@ -358,6 +377,45 @@ static bool install_filter(struct cpu_machine *m)
 
 /* ---- start ----------------------------------------------------------------------------------- */
 
+/* What the probe's signal has shown; in its own process only. */
+static volatile sig_atomic_t is_probed;
+
+static void on_probe(int sig, siginfo_t *info, void *context)
+{
+	(void)sig, (void)context;
+	is_probed = info->si_code == SYS_SECCOMP && info->si_arch == AUDIT_ARCH_X86_64 &&
+		    info->si_syscall == SYS_access;
+}
+
+/*
+ * Does the filter work here as described above? Some sandboxes accept one and then kill the process
+ * or say less in the signal; a filter can't be taken back, so a child of ours tries. It has no exit
+ * signal and isn't made by fork(), so that the program learns nothing of it.
+ */
+static bool probe_filter(struct cpu_machine *m)
+{
+	struct sigaction a = {.sa_sigaction = on_probe, .sa_flags = SA_SIGINFO};
+	uint64_t first, bytes;
+	int status = 1;
+
+	cpu_space_region(m, &first, &bytes);
+	long pid = syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
+	if (pid < 0)
+		return false;
+	if (pid == 0) {
+		sigset_t set;
+		sigemptyset(&set);
+		sigaddset(&set, SIGSYS);
+		sigprocmask(SIG_UNBLOCK, &set, NULL);
+		if (!sigaction(SIGSYS, &a, NULL) && install_filter(m))
+			(void)!syscall(SYS_access, first, 0);
+		syscall(SYS_exit_group, is_probed ? 0 : 1);
+	}
+	while (waitpid((pid_t)pid, &status, (int)__WCLONE) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
 bool cpu_host_start(struct cpu_machine *m)
 {
 	static void (*const handlers[])(int, siginfo_t *, void *) = {on_segv, on_trap, on_sys};
@@ -365,7 +423,7 @@ bool cpu_host_start(struct cpu_machine *m)
 	struct cpu_machine *none = NULL;
 
 	/* A second machine's memory would be another range than the filter's. */
-	if (has_filter || !install_filter(m))
+	if (has_filter || !probe_filter(m) || !install_filter(m))
 		return false;
 	has_filter = true;
 	for (int i = 0; i < SIGNALS; i++) {
@@ -389,6 +447,11 @@ void cpu_host_stop(struct cpu_machine *m)
 }
 
 #else
+
+bool cpu_host_has_handlers(void)
+{
+	return false;
+}
 
 bool cpu_host_start(struct cpu_machine *m)
 {

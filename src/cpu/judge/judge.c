@@ -55,8 +55,8 @@ bool cpu_judge_init(struct cpu_machine *m)
 	oracle_on_race(x->o, judge_on_race, x);
 	oracle_count_repeats(x->o, judge_count_repeats);
 	m->judge = x;
-	if (m->alias && !cpu_host_start(m))
-		m->alias = 0;
+	if (!m->opt.is_host_auto)
+		cpu_judge_before_shared(m);
 	judge_mem_init(x);
 	return true;
 }
@@ -90,6 +90,8 @@ void cpu_judge_free(struct cpu_machine *m)
 	HASH_CLEAR(hh, x->op_sites);
 	HASH_CLEAR(hh, x->host_sites);
 	base_vec_free(&x->grids);
+	base_vec_free(&x->live);
+	base_vec_free(&x->plains);
 	judge_host_free(x);
 	judge_ids_free(x);
 	base_vec_free(&x->blocks);
@@ -124,11 +126,14 @@ void cpu_get_oracle_stats(struct cpu_machine *m, struct cpu_oracle_stats *out)
 					 .dropped = s.dropped,
 					 .raced_out = s.raced_out,
 					 .host_accesses = m->judge->nhost_accesses,
+					 .untold = m->judge->nuntold,
 					 .registered = m->judge->nregistered,
 					 .registered_bytes = m->judge->registered_bytes,
 					 .actors = s.actors,
 					 .running = m->judge->inflight,
-					 .sees_host = m->alias && !m->judge->is_blind,
+					 .sees_host = judge_sees_host(m->judge),
+					 .has_handlers = m->judge->has_handlers,
+					 .is_host_dear = m->judge->is_host_dear,
 					 .has_shared = m->judge->has_shared,
 					 .is_full = oracle_is_full(m->judge->o)};
 	judge_unlock(m->judge);
@@ -155,15 +160,18 @@ static void start_grid(struct cpu_judge *x, struct cpu_op *op)
 	info.origin = op->work.origin;
 	info.order = op->work.launch.order;
 	info.order_keys = op->work.launch.order_keys;
-	base_vec_push(&x->grids, info);
 	g->actor = oracle_grid(x->o, &og);
 	g->actor_stride = oracle_stride(g->nthreads);
 	oracle_op_start(x->o, op->id, g->actor);
+	info.is_doubtful = judge_grid_is_doubtful(x, g->actor);
+	base_vec_push(&x->grids, info);
+	base_vec_push(&x->live, g->id);
+	op->judge_grid = g->id;
 }
 
 void cpu_judge_block_start(struct cpu_cta *cta, uint64_t number)
 {
-	struct cpu_judge *x = cta->grid->m->judge;
+	struct cpu_judge *x = cta->grid->judge;
 
 	if (!x)
 		return;
@@ -181,7 +189,7 @@ void cpu_judge_block_start(struct cpu_cta *cta, uint64_t number)
 
 void cpu_judge_block_end(struct cpu_cta *cta)
 {
-	struct cpu_judge *x = cta->grid->m->judge;
+	struct cpu_judge *x = cta->grid->judge;
 
 	if (!x)
 		return;
@@ -276,13 +284,21 @@ void cpu_judge_start(struct cpu_op *op)
 		if (op->work.frees)
 			free_range(x, op, actor);
 		oracle_op_end(x->o, op->id | JUDGE_KEY_FN);
-	} else if (op->grid) {
+	} else if (op->grid && op->grid->judge &&
+		   !(x->m->opt.steps_aside && oracle_is_full(x->o))) {
 		start_grid(x, op);
 	} else {
 		op->judge_actor = oracle_op_start(x->o, op->id, ORACLE_NO_ACTOR);
+		if (op->grid && op->work.launch.is_plain)
+			judge_plain_start(x, op);
 	}
 	bool is_full = oracle_is_full(x->o);
 	judge_unlock(x);
+	if (is_full && x->m->opt.steps_aside) {
+		if (op->grid)
+			op->grid->judge = NULL;
+		return;
+	}
 	/* Nothing that can't be judged is executed any more. */
 	if (is_full)
 		cpu_fault_op(x->m, op->work.device, op, CPU_FAULT_RESOURCES,
@@ -315,6 +331,7 @@ void cpu_judge_end(struct cpu_op *op)
 		oracle_op_start(x->o, op->id, ORACLE_NO_ACTOR);
 	}
 	oracle_op_end(x->o, op->id);
+	judge_grid_ended(x, op->judge_grid);
 	judge_ended(x, op->work.device, op->id);
 	x->inflight--;
 	judge_unlock(x);
@@ -367,13 +384,18 @@ void cpu_judge_forget(struct cpu_machine *m, uint64_t address, uint64_t bytes)
 void cpu_judge_heap(struct cpu_warp *w, unsigned lane, bool is_free, uint64_t address,
 		    uint64_t bytes)
 {
-	struct cpu_judge *x = cpu_judge_of(w);
+	struct cpu_judge *x = w->grid->m->judge;
 
 	if (!x || !address)
 		return;
 	judge_lock(x);
 	w->nevents++;
 	judge_wrote_all(x);
+	if (!cpu_judge_of(w)) { /* not judged; what is new has no past all the same */
+		oracle_forget(x->o, address, is_free ? 0 : bytes);
+		judge_unlock(x);
+		return;
+	}
 	if (is_free)
 		oracle_heap_free(x->o, judge_actor(w) + lane, address, bytes);
 	else

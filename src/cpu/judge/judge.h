@@ -21,7 +21,15 @@ struct judge_grid {
 	uint32_t order;	 /* of struct cpu_launch */
 	uint32_t origin; /* of struct cpu_work */
 	bool is_graph;
+	bool is_doubtful; /* launches that were left out may order it: plain.c */
 	struct race_order_keys order_keys;
+};
+
+/* A launch that was left out, and that a host thread doesn't know to have ended: plain.c. */
+struct judge_plain {
+	uint64_t key; /* of its operation */
+	uint32_t stream;
+	bool is_graph;
 };
 
 /* An mbarrier in use: the number of its open phase. */
@@ -111,6 +119,8 @@ struct cpu_site {
 	uint8_t invented;  /* elements of a load that may be read by no thread of the source */
 	bool is_noted;	   /* ... and its uses are watched */
 	uint32_t npending; /* races that a use would make sure (used.c) */
+	uint64_t *pending; /* bits by actor: those whose use would */
+	size_t npending_words;
 	const char *name, *file, *text;
 	uint32_t line, col, ptx_line;
 	struct race_inlined_site *frames; /* innermost first */
@@ -152,9 +162,17 @@ struct cpu_judge {
 	uint64_t nhost_accesses;
 	uint64_t nregistered, registered_bytes; /* memory of the program's that isn't watched */
 	bool is_armed;				/* memory is protected */
+	bool is_host_tried;			/* cpu_host_start has been called, or refused */
+	bool is_host_off;			/* nothing is protected any more */
+	bool has_handlers;			/* is_host_auto: the program's own keep it off */
+	bool is_host_dear;			/* is_host_auto: there were too many accesses */
 	bool is_blind;	 /* something was missed: no race of host code is reported any more */
 	bool has_shared; /* there was memory that host code may access */
 	BASE_VEC(struct judge_grid) grids; /* by id, rising */
+	BASE_VEC(uint64_t) live;	   /* those of them that run */
+	BASE_VEC(struct judge_plain) plains;
+	bool has_plain;	  /* some launch was left out */
+	uint64_t nuntold; /* races in doubt, which were not reported */
 	struct judge_ids *ids;		   /* ids.c; NULL: not the weak model */
 	BASE_VEC(struct judge_block) blocks;
 	BASE_VEC(struct cpu_module *) modules;
@@ -220,10 +238,20 @@ void judge_mem_init(struct cpu_judge *x);
 /* An operation has been submitted; a host thread has learnt that something has ended. */
 void judge_mem_submitted(struct cpu_judge *x);
 void judge_mem_settle(struct cpu_judge *x);
+/* Are accesses of host code judged, and were all so far? */
+bool judge_sees_host(const struct cpu_judge *x);
 /* Fills the words of a site of host code. */
 void judge_host_fill(struct cpu_judge *x, struct cpu_site *s);
 /* elf_symbol.c: the function of a file at an offset, "" if it isn't known. */
 const char *cpu_elf_symbol(struct base_arena *a, const char *file, uint64_t offset);
+
+/* plain.c, lock held. */
+void judge_plain_start(struct cpu_judge *x, const struct cpu_op *op);
+bool judge_grid_is_doubtful(struct cpu_judge *x, uint32_t actor);
+void judge_grid_ended(struct cpu_judge *x, uint64_t id);
+bool judge_is_doubtful(struct cpu_judge *x, const struct oracle_finding *f);
+/* site.c: what is known about a launch; NULL: nothing. */
+struct judge_grid *judge_grid_of(const struct cpu_judge *x, uint64_t id);
 
 /* ids.c. */
 bool judge_ids_init(struct cpu_judge *x);

@@ -263,7 +263,7 @@ static uint32_t string(struct writer *wr, const char *s)
 	return at;
 }
 
-static const struct judge_grid *grid_of(const struct cpu_judge *x, uint64_t id)
+struct judge_grid *judge_grid_of(const struct cpu_judge *x, uint64_t id)
 {
 	size_t lo = 0, hi = x->grids.n;
 
@@ -313,7 +313,7 @@ static uint8_t side_flags(const struct oracle_side *o, const struct cpu_site *s)
 static void put_side(struct writer *wr, struct race_pair_side *out, const struct oracle_side *o)
 {
 	const struct cpu_site *s = o->inst;
-	const struct judge_grid *g = grid_of(wr->x, o->place.grid);
+	const struct judge_grid *g = judge_grid_of(wr->x, o->place.grid);
 
 	*out = (struct race_pair_side){
 		.address = o->address + wr->memory.shift,
@@ -365,7 +365,7 @@ static void put_side(struct writer *wr, struct race_pair_side *out, const struct
 static void put_memory(struct writer *wr)
 {
 	const struct judge_memory *o = &wr->memory;
-	const struct judge_grid *g = grid_of(wr->x, o->grid);
+	const struct judge_grid *g = judge_grid_of(wr->x, o->grid);
 	struct race_place p = {.cta = o->block};
 	uint32_t thread[3];
 
@@ -491,9 +491,11 @@ static void ask_for_use(struct cpu_judge *x, struct judge_pair *p, const struct 
 }
 
 /* Which races of host code are reported: see host_access.c. */
-static bool is_told(const struct cpu_judge *x, const struct oracle_finding *f,
+static bool is_told(struct cpu_judge *x, const struct oracle_finding *f,
 		    const struct cpu_site *s, const struct cpu_site *t)
 {
+	if (x->has_plain && judge_is_doubtful(x, f))
+		return false;
 	if (!s->is_host_code && !t->is_host_code)
 		return true;
 	return s->is_host_code != t->is_host_code && !x->is_blind && f->kind != ORACLE_RACE_SIZE;
@@ -515,13 +517,17 @@ uint64_t *judge_count_repeats(void *arg, const struct oracle_finding *f)
 	const struct cpu_site *s = f->first.inst, *t = f->second.inst;
 	struct judge_pair key = {0}, *p;
 
-	/* For an invented load each sighting may be the one whose value is used; what is reported
-	 * of host code can change. */
-	if (!x->fn || !s || !t || s->invented || t->invented || s->is_host_code || t->is_host_code)
+	/* What is reported of host code can change, and where launches are left out. */
+	if (!x->fn || !s || !t || s->is_host_code || t->is_host_code || x->has_plain)
 		return NULL;
 	set_key(&key, f, false);
 	HASH_FIND(hh, x->pairs, &key.key, sizeof(key.key), p);
-	return p && p->kept ? &p->kept->count : NULL;
+	/* For an invented load each sighting may be the one whose value is used, until one was. */
+	if (!p && (s->invented || t->invented)) {
+		set_key(&key, f, true);
+		HASH_FIND(hh, x->pairs, &key.key, sizeof(key.key), p);
+	}
+	return p && p->kept && !p->is_possible ? &p->kept->count : NULL;
 }
 
 /* Called with the lock held, by the oracle. */

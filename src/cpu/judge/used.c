@@ -113,10 +113,42 @@ static struct judge_pending *pending_of(struct cpu_judge *x, const struct cpu_si
 
 static void pending_drop(struct cpu_judge *x, struct judge_pending *p)
 {
-	HASH_DEL(x->pending, p);
 	/* Sites are const to whoever asks by an access; this one is of our arena. */
-	((struct cpu_site *)(uintptr_t)p->key.load)->npending--;
+	struct cpu_site *load = (struct cpu_site *)(uintptr_t)p->key.load;
+
+	HASH_DEL(x->pending, p);
+	load->npending--;
+	if (p->key.actor / 64 < load->npending_words)
+		load->pending[p->key.actor / 64] &= ~(1ull << p->key.actor % 64);
 	free(p);
+}
+
+/* False: no memory. */
+static bool pending_mark(struct cpu_judge *x, struct cpu_site *load, uint32_t actor)
+{
+	size_t at = actor / 64;
+
+	if (at >= load->npending_words) {
+		size_t words = at + 64 + load->npending_words;
+		uint64_t *bits = base_alloc(&x->arena, words * sizeof(*bits));
+		if (!bits)
+			return false;
+		memset(bits, 0, words * sizeof(*bits));
+		if (load->npending_words)
+			memcpy(bits, load->pending, load->npending_words * sizeof(*bits));
+		load->pending = bits;
+		load->npending_words = words;
+	}
+	load->pending[at] |= 1ull << actor % 64;
+	return true;
+}
+
+/* The lanes of `mask` that have such a race; lane 0 is `first`, a multiple of 32. */
+static uint32_t pending_lanes(const struct cpu_site *load, uint32_t first, uint32_t mask)
+{
+	size_t at = first / 64;
+
+	return at < load->npending_words ? (uint32_t)(load->pending[at] >> first % 64) & mask : 0;
 }
 
 static struct judge_marks *marks_of(struct cpu_judge *x, const struct cpu_warp *w,
@@ -213,6 +245,7 @@ static void has_loaded(struct cpu_judge *x, struct judge_trace *t, const struct 
 	set_used(t, judge_actor(w), mask, false);
 	if (!t->load->npending)
 		return;
+	mask = pending_lanes(t->load, judge_actor(w), mask);
 	CPU_EACH_LANE (l, mask) {
 		struct judge_pending *p = pending_of(x, t->load, judge_actor(w) + l);
 		if (p)
@@ -226,6 +259,7 @@ static void has_used(struct cpu_judge *x, struct judge_trace *t, const struct cp
 	set_used(t, judge_actor(w), mask, true);
 	if (!t->load->npending)
 		return;
+	mask = pending_lanes(t->load, judge_actor(w), mask);
 	CPU_EACH_LANE (l, mask) {
 		struct judge_pending *p = pending_of(x, t->load, judge_actor(w) + l);
 		if (p && p->elems >> t->elem & 1) {
@@ -330,10 +364,15 @@ static void take_step(struct cpu_judge *x, struct cpu_warp *w, const struct cpu_
 
 static enum cpu_step exec_noted(struct cpu_warp *w, const struct cpu_inst *in, uint32_t mask)
 {
-	struct cpu_judge *x = cpu_judge_of(w);
+	struct cpu_judge *x = w->grid->m->judge; /* it has the note, whatever is judged */
 
 	judge_lock(x);
 	struct judge_note *n = note_of(x, in);
+	if (!cpu_judge_of(w)) {
+		cpu_exec *plain = n->fn;
+		judge_unlock(x);
+		return plain(w, in, mask);
+	}
 	for (size_t i = 0; i < n->steps.n; i++)
 		take_step(x, w, in, &n->steps.v[i], mask);
 	for (struct judge_trace *t = n->loads; t; t = t->next)
@@ -486,6 +525,10 @@ bool judge_is_used(struct cpu_judge *x, const struct cpu_site *s, uint32_t actor
 			return false;
 		p->key.actor = actor;
 		p->key.load = s;
+		if (!pending_mark(x, (struct cpu_site *)(uintptr_t)s, actor)) {
+			free(p);
+			return false;
+		}
 		HASH_ADD(hh, x->pending, key, sizeof(p->key), p);
 		((struct cpu_site *)(uintptr_t)s)->npending++;
 	}

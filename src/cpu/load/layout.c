@@ -172,6 +172,26 @@ static void write_element(const struct ptx_init *in, void *arg)
 		       in->bytes < 8 ? in->bytes : 8);
 }
 
+static void note_pointer(const struct ptx_init *in, void *arg)
+{
+	if (in->sym.n)
+		(void)address_of(arg, in);
+}
+
+bool load_note_pointers(struct cpu_module *mod, struct load_var *v)
+{
+	struct writer w = {mod, v};
+	uint64_t bytes;
+
+	return !v->decl->has_init ||
+	       ptx_each_init(v->part->m, v->decl, note_pointer, &w, &bytes, mod->sink);
+}
+
+bool load_is_placed(const struct load_var *v)
+{
+	return block_of(v) != BLOCKS;
+}
+
 static bool size_blocks(struct cpu_module *mod, uint64_t *sizes)
 {
 	for (size_t i = 0; i < mod->vars.n; i++) {

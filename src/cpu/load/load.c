@@ -334,9 +334,8 @@ static void clear_names(struct load_name **names)
 
 /* ======================================================================== */
 
-struct cpu_module *cpu_module_load(struct cpu_machine *m, unsigned device,
-				   struct ptx_module *const *parts, unsigned n,
-				   struct base_sink *sink)
+static struct cpu_module *load(struct cpu_machine *m, unsigned device, struct cpu_module *of,
+			       struct ptx_module *const *parts, unsigned n, struct base_sink *sink)
 {
 	struct cpu_module *mod = calloc(1, sizeof(*mod));
 
@@ -344,6 +343,7 @@ struct cpu_module *cpu_module_load(struct cpu_machine *m, unsigned device,
 		return NULL;
 	mod->m = m;
 	mod->device = device;
+	mod->of = of;
 	mod->sink = sink;
 	mod->nparts = n;
 	mod->parts = BASE_NEWN(&mod->arena, struct load_part, n + 1u);
@@ -355,19 +355,36 @@ struct cpu_module *cpu_module_load(struct cpu_machine *m, unsigned device,
 		resolve_all(mod, &mod->parts[i]);
 	for (size_t i = 0; i < mod->funcs.n; i++)
 		define_body_vars(mod, mod->funcs.v[i]);
-	number_funcs(mod);
+	if (of)
+		load_number_as(mod);
+	else
+		number_funcs(mod);
 	if (!mod->has_failed && load_scan(mod)) {
 		load_make_kernels(mod);
 		/* initialisers first: they say which functions are called by address */
-		if (load_place_globals(mod)) {
+		if (of ? load_place_as(mod) : load_place_globals(mod)) {
 			load_place_shared(mod);
 			mod->sink = NULL;
-			cpu_judge_module(mod);
+			if (!of)
+				cpu_judge_module(mod);
 			return mod;
 		}
 	}
 	cpu_module_unload(mod);
 	return NULL;
+}
+
+struct cpu_module *cpu_module_load(struct cpu_machine *m, unsigned device,
+				   struct ptx_module *const *parts, unsigned n,
+				   struct base_sink *sink)
+{
+	return load(m, device, NULL, parts, n, sink);
+}
+
+struct cpu_module *cpu_module_load_plain(struct cpu_module *of, struct ptx_module *const *parts,
+					 unsigned n, struct base_sink *sink)
+{
+	return n == of->nparts ? load(of->m, of->device, of, parts, n, sink) : NULL;
 }
 
 void cpu_module_unload(struct cpu_module *mod)
@@ -439,8 +456,9 @@ struct cpu_func *cpu_func_at(struct cpu_module *mod, uint64_t address)
 
 	if (address < mod->code || off % LOAD_CODE_STEP || off / LOAD_CODE_STEP >= mod->ncodes)
 		return NULL;
-	struct load_func *lf = mod->funcs.v[off / LOAD_CODE_STEP];
-	return (lf->is_ready || lf->why) && !lf->f.ptx->is_entry ? &lf->f : NULL;
+	struct load_func *lf = mod->of ? mod->twins[off / LOAD_CODE_STEP]
+				       : mod->funcs.v[off / LOAD_CODE_STEP];
+	return lf && (lf->is_ready || lf->why) && !lf->f.ptx->is_entry ? &lf->f : NULL;
 }
 
 const char *cpu_func_refused(const struct cpu_func *f)

@@ -99,6 +99,8 @@ struct load_part {
 
 struct cpu_module {
 	struct cpu_machine *m;
+	struct cpu_module *of;	   /* the same module with checks (twin.c); NULL: none */
+	struct load_func **twins; /* then: by number of its functions, ours; NULL: none */
 	unsigned device;
 	struct base_arena arena;
 	struct base_sink *sink; /* while loading */
@@ -145,6 +147,14 @@ bool load_scan(struct cpu_module *mod);
 bool load_place_globals(struct cpu_module *mod);
 /* Gives .shared variables their offsets, kernels their sizes of shared memory. */
 void load_place_shared(struct cpu_module *mod);
+
+/* twin.c: variables and functions get the addresses of mod->of. False: they differ. */
+bool load_place_as(struct cpu_module *mod);
+void load_number_as(struct cpu_module *mod);
+/* layout.c: an initialiser of the variable takes functions' addresses: says so of these. */
+bool load_note_pointers(struct cpu_module *mod, struct load_var *v);
+/* Does it lie in memory of the device? */
+bool load_is_placed(const struct load_var *v);
 
 /* kernel.c */
 void load_make_kernels(struct cpu_module *mod);

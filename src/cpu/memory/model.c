@@ -240,8 +240,8 @@ void cpu_model_cta_init(struct cpu_cta *cta)
 	l1->lanes = calloc((size_t)l1->nwarps * CPU_WARP, sizeof(*l1->lanes));
 	l1->busy = calloc(l1->nwarps, sizeof(*l1->busy));
 	l1->rng = cta->grid->m->opt.seed ^ (cta->linear + 1) * 0x9e3779b97f4a7c15ull;
-	if (cpu_ids_are_on(cta->grid->m->judge))
-		l1->judge = cta->grid->m->judge;
+	if (cta->grid->judge && cpu_ids_are_on(cta->grid->judge))
+		l1->judge = cta->grid->judge;
 	cta->l1 = l1;
 	/* Without memory for a model the block runs as sc, which every model allows. */
 	if (!l1->lanes || !l1->busy)

@@ -339,6 +339,8 @@ static bool release(struct cpu_machine *m, uint64_t base, bool is_heap, uint64_t
 
 void *cpu_mem_alloc(struct cpu_machine *m, unsigned device, uint64_t bytes, enum cpu_mem_kind kind)
 {
+	if (kind == CPU_MEM_MANAGED || kind == CPU_MEM_HOST)
+		cpu_judge_before_shared(m);
 	void *p = allocate(m, (struct space_range){.kind = (uint8_t)kind, .device = device}, bytes);
 
 	if (p)

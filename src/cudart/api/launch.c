@@ -20,6 +20,7 @@
 
 #include "cudart/state/collider.h"
 #include "cudart/state/link.h"
+#include "race/shm_write.h"
 
 #define CONFIG_DEPTH 64 /* arguments of a launch that are launches themselves */
 #define PARAM_MAX    32764u
@@ -262,6 +263,9 @@ static cudaError_t prepare(const struct rt_launch *l, struct rt_shape *shape, st
 		.is_programmatic = shape->is_programmatic,
 	};
 	rt_images_lock();
+	if (race_choice_concerns(k->name))
+		out->cpu.launch.plain = rt_kern_plain(k, l->device);
+	out->cpu.launch.tag = k;
 	rt_collider_order(k, l->device, &out->cpu.launch);
 	rt_images_unlock();
 	return make_params(kernel, l->args, l->extra, out);

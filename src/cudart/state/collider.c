@@ -104,10 +104,23 @@ static void update_history(void)
 	}
 }
 
+static const char *why_blind(const struct cpu_oracle_stats *s)
+{
+	if (s->has_handlers)
+		return "host code was not watched, as the program has a handler of SIGSEGV or "
+		       "SIGTRAP: its loads and stores of managed and pinned memory were not judged "
+		       "(--host-accesses watches them all the same)";
+	if (s->is_host_dear)
+		return "host code was watched for its first accesses to managed and pinned memory "
+		       "only, since each costs a signal (--host-accesses watches all)";
+	return "host code could not be watched, or not in full (docs/soundness.md): its loads and "
+	       "stores were not judged";
+}
+
 /* Lock held. */
 static void update_oracle(void)
 {
-	static bool is_blind;
+	static bool is_blind, is_full;
 	struct cpu_oracle_stats s;
 
 	update_history();
@@ -129,15 +142,23 @@ static void update_oracle(void)
 		oracle->registered_bytes = s.registered_bytes;
 	}
 	if (rt.options.sees_host && !s.sees_host && !is_blind)
-		race_shm_note(
-			"host code could not be watched, or not in full (docs/soundness.md): its "
-			"loads and stores were not judged");
+		race_shm_note("%s", why_blind(&s));
 	is_blind = is_blind || !s.sees_host;
+	if (s.untold && !oracle->untold)
+		race_shm_note("races of launches that ran beside others that were left out, or "
+			      "were not ordered with them, were not reported: what orders them "
+			      "is unknown");
+	oracle->untold = s.untold;
 	oracle->sees_host = s.sees_host;
-	if (s.is_full && !oracle->is_full)
-		race_shm_note("the oracle is full: too many threads or no memory; what the program "
-			      "did after that was not judged");
-	oracle->is_full = s.is_full;
+	if (s.is_full && !is_full)
+		race_shm_note(rt.options.steps_aside
+				      ? "the oracle is full (too many threads, copies and "
+					"operations, or no memory) and stepped aside: what the "
+					"program did after that was checked without it"
+				      : "the oracle is full: too many threads or no memory; what "
+					"the program did after that was not judged");
+	is_full = s.is_full;
+	oracle->is_full = s.is_full && !rt.options.steps_aside;
 }
 
 /* After each batch of the machine's work. The machine's locks are held, so this lock is only tried:
@@ -406,7 +427,7 @@ void rt_collider_launched(unsigned device, struct rt_kern *k)
 	struct context *c = context_of(device);
 	atomic_fetch_add(&c->launches, 1);
 	if (oracle)
-		oracle->launches++;
+		__atomic_fetch_add(&oracle->launches, 1, __ATOMIC_RELAXED);
 	if (c->region) {
 		__atomic_fetch_add(&c->region->host_launches, 1, __ATOMIC_RELAXED);
 		if (!k || !k->image->is_instrumented)
@@ -414,6 +435,21 @@ void rt_collider_launched(unsigned device, struct rt_kern *k)
 		__atomic_store_n(&c->region->exact, 0, __ATOMIC_RELAXED);
 	}
 	pthread_mutex_unlock(&lock);
+}
+
+/* Is a launch that is about to start checked? With the machine's locks held. */
+static bool choose(void *arg, void *tag, uint64_t spent_ns)
+{
+	struct rt_kern *k = tag;
+
+	(void)arg;
+	if (race_choice_take(k->count, k->name, spent_ns))
+		return true;
+	/* It may order threads of others, and no detector sees how. */
+	rt_note_unseen(RACE_HISTORY_GRID_ORDERS);
+	if (oracle)
+		__atomic_fetch_sub(&oracle->launches, 1, __ATOMIC_RELAXED);
+	return false;
 }
 
 /* ---- the order of streams ------------------------------------------------------------------- */
@@ -572,6 +608,8 @@ void rt_collider_start(void)
 	start_oracle();
 	cpu_listen(rt.m, on_progress, on_fault, NULL);
 	rt_origin_start();
+	if (race_choice_is_on())
+		cpu_listen_choose(rt.m, choose, NULL);
 	if (atexit(at_exit) != 0)
 		race_shm_note("no exit handler; counts may be incomplete");
 	pthread_atfork(NULL, NULL, after_fork_child);

@@ -130,6 +130,7 @@ static cudaError_t parse_text(struct rt_image *im, char *text, size_t size, unsi
 	const char *file = base_printf(&im->arena, "%s[ptx %zu]", im->where, im->texts.n + 1);
 
 	base_vec_push(&im->texts, text);
+	base_vec_push(&im->sources, ((struct rt_source){file, text, size}));
 	struct ptx_module *m = ptx_parse(&im->arena, file, text, size, &sink);
 	if (m && !sink.errors) {
 		struct ptx_module *done = prepare(im, file, m);
@@ -140,8 +141,10 @@ static cudaError_t parse_text(struct rt_image *im, char *text, size_t size, unsi
 		print_failed(im, &sink);
 	bool is_good = m && !sink.errors;
 	base_sink_free(&sink);
-	if (!is_good)
+	if (!is_good) {
+		im->sources.n--;
 		return cudaErrorInvalidPtx;
+	}
 	base_vec_push(&im->parts, m);
 	if (sm > im->sm)
 		im->sm = sm;
@@ -255,11 +258,13 @@ cudaError_t rt_image_load(struct rt_image *im, unsigned device, struct cpu_modul
 
 static void unload(struct rt_image *im, unsigned device)
 {
+	if (im->plain[device] && !rt.is_forked)
+		cpu_module_unload(im->plain[device]);
 	if (im->on[device] && !rt.is_forked)
 		cpu_module_unload(im->on[device]);
-	im->on[device] = NULL;
+	im->on[device] = im->plain[device] = NULL;
 	for (struct rt_kern *k = im->kerns; k; k = k->next)
-		k->on[device] = NULL;
+		k->on[device] = k->plain[device] = NULL;
 }
 
 void rt_modules_reset(unsigned device)
@@ -341,6 +346,8 @@ void rt_image_free(struct rt_image *im)
 		free(im->texts.v[i]);
 	base_vec_free(&im->texts);
 	base_vec_free(&im->parts);
+	base_vec_free(&im->sources);
+	base_vec_free(&im->plain_parts);
 	base_arena_free(&im->arena);
 	free(im->text);
 	free(im->copy);

@@ -39,6 +39,7 @@ struct rt_kern {
 	const char *name;
 	const void *host; /* host function; NULL: of a library */
 	struct cpu_kernel *on[RT_DEVICES];
+	struct cpu_kernel *plain[RT_DEVICES]; /* without checks; NULL: not wanted so far, or none */
 	struct rt_kern_attr attr[RT_DEVICES];
 	struct race_kernel_count *count; /* collider.c */
 	struct race_launches launches;
@@ -58,6 +59,12 @@ struct rt_var {
 	uint64_t size;
 };
 
+/* The text of a part, as the program has it. */
+struct rt_source {
+	const char *file, *text;
+	size_t size;
+};
+
 struct rt_image {
 	struct rt_image *prev, *next;
 	const void *data;		/* fat binary, or NULL */
@@ -69,11 +76,14 @@ struct rt_image {
 	struct base_arena arena;
 	BASE_VEC(char *) texts;
 	BASE_VEC(struct ptx_module *) parts;
+	BASE_VEC(struct rt_source) sources;	   /* of the parts */
+	BASE_VEC(struct ptx_module *) plain_parts; /* without checks, when they are wanted */
+	bool has_no_plain;			   /* they can't be had */
 	unsigned sm; /* of the newest part */
 	bool is_parsed, is_library;
 	bool has_code_only; /* a part had no PTX */
 	cudaError_t error;  /* of parsing or linking: what its kernels return */
-	struct cpu_module *on[RT_DEVICES];
+	struct cpu_module *on[RT_DEVICES], *plain[RT_DEVICES];
 	bool is_instrumented;
 	bool has_history; /* with detector hirace or iguard */
 	struct rt_kern *kerns;
@@ -105,6 +115,9 @@ struct rt_kern *rt_kern_find(const void *func);
 struct rt_var *rt_var_find(const void *symbol);
 /* Its kernel on a device. */
 cudaError_t rt_kern_load(struct rt_kern *k, unsigned device, struct cpu_kernel **out);
+/* The same kernel without checks, after rt_kern_load; NULL: it can't be had, which the report says.
+ * plain.c */
+struct cpu_kernel *rt_kern_plain(struct rt_kern *k, unsigned device);
 /* Is the CPU device unable to run it? Prints the reason once. Images' lock held. */
 bool rt_kern_is_refused(struct rt_kern *k, struct cpu_kernel *kernel);
 

@@ -9,6 +9,7 @@
 #include "race/race.h"
 
 #include <dlfcn.h>
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,4 +47,102 @@ const char *race_demangle(struct base_arena *a, const char *name)
 	const char *out = text && status == 0 ? race_text(a, text, strlen(text)) : name;
 	free(text);
 	return out;
+}
+
+/*
+ * ---- lists of kernels' names: --kernel-name and --kernel-name-exclude, at build and at run ----
+ *
+ * Patterns are joined by commas; a comma within brackets belongs to a pattern ("sort<int, 4>"). A
+ * pattern matches a whole name: the one in the PTX, the programmer's, or that without its
+ * parameters. After "regex:" it is a regular expression, found anywhere in one of these.
+ */
+
+#define REGEX "regex:"
+
+/* The end of a list's first pattern. */
+static const char *pattern_end(const char *p)
+{
+	int depth = 0;
+
+	for (; *p && (*p != ',' || depth > 0); p++)
+		depth += (*p == '<' || *p == '(') - (*p == '>' || *p == ')');
+	return p;
+}
+
+char *race_bare_name(struct base_arena *a, const char *shown)
+{
+	const char *begin = shown, *p = shown;
+	int depth = 0;
+
+	for (; *p && (*p != '(' || depth > 0); p++) {
+		depth += (*p == '<') - (*p == '>');
+		if (*p == ' ' && !depth)
+			begin = p + 1;
+	}
+	return base_strndup(a, begin, (size_t)(p - begin));
+}
+
+/* The expression of a pattern, or NULL: it is none. */
+static const char *regex_of(const char *pattern)
+{
+	return strncmp(pattern, REGEX, strlen(REGEX)) ? NULL : pattern + strlen(REGEX);
+}
+
+static bool is_found(const char *expr, const char *const *names, size_t n)
+{
+	bool is = false;
+	regex_t re;
+
+	if (regcomp(&re, expr, REG_EXTENDED | REG_NOSUB))
+		return false; /* race_name_check has refused it */
+	for (size_t i = 0; i < n && !is; i++)
+		is = !regexec(&re, names[i], 0, NULL, 0);
+	regfree(&re);
+	return is;
+}
+
+bool race_name_is_listed(const char *list, const char *name)
+{
+	struct base_arena a = {0};
+	const char *shown = race_demangle(&a, name);
+	const char *names[] = {name, shown, race_bare_name(&a, shown)};
+	bool is = false;
+
+	while (*list && !is) {
+		const char *end = pattern_end(list);
+		char *pattern = base_strndup(&a, list, (size_t)(end - list));
+		const char *expr = regex_of(pattern);
+		is = expr && is_found(expr, names, BASE_COUNTOF(names));
+		for (size_t i = 0; i < BASE_COUNTOF(names) && !expr && !is; i++)
+			is = *pattern && base_glob(pattern, names[i]);
+		list = end + (*end == ',');
+	}
+	base_arena_free(&a);
+	return is;
+}
+
+const char *race_name_check(const char *list, char *why, size_t n)
+{
+	struct base_arena a = {0};
+	bool is_bad = false;
+
+	while (*list && !is_bad) {
+		const char *end = pattern_end(list);
+		char *pattern = base_strndup(&a, list, (size_t)(end - list));
+		const char *expr = regex_of(pattern);
+		regex_t re;
+		int err = expr ? regcomp(&re, expr, REG_EXTENDED | REG_NOSUB) : 0;
+		char what[128];
+		if (err) {
+			regerror(err, &re, what, sizeof(what));
+			snprintf(why, n, "found '%s' (%s), expected a regular expression", expr,
+				 what);
+			is_bad = true;
+		} else if (expr) {
+			regfree(&re);
+		}
+		list = end + (*end == ',');
+	}
+	base_arena_free(&a);
+	return is_bad ? why : NULL;
 }

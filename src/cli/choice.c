@@ -1,0 +1,81 @@
+/*
+ * choice.c - which launches collider run checks: from the options to the shared file, and from what
+ * the run has counted to notes of the report.
+ */
+#include "cli/cli.h"
+#include "race/race.h"
+
+#include <inttypes.h>
+
+int cli_choice_check(const struct option_set *set)
+{
+	static const struct {
+		enum option_id id;
+		const char *name;
+	} lists[] = {{OPTION_KERNEL_NAME, "kernel-name"},
+		     {OPTION_KERNEL_NAME_EXCLUDE, "kernel-name-exclude"}};
+	char why[512];
+
+	for (size_t i = 0; i < BASE_COUNTOF(lists); i++) {
+		const char *list = option_text(set, lists[i].id);
+		if (list && race_name_check(list, why, sizeof(why))) {
+			base_say("error: --%s: %s", lists[i].name, why);
+			return BASE_EXIT_USAGE;
+		}
+	}
+	return 0;
+}
+
+struct race_choice cli_choice_make(const struct option_set *set)
+{
+	uint64_t count = (uint64_t)option_int(set, OPTION_LAUNCH_COUNT);
+	uint64_t ms = (uint64_t)option_int(set, OPTION_BUDGET);
+	struct race_choice c = {.skip = (uint64_t)option_int(set, OPTION_LAUNCH_SKIP),
+				.count = count ? count : UINT64_MAX,
+				.budget_ns = ms ? ms * 1000000 : UINT64_MAX};
+
+	c.is_on = c.skip || count || ms || option_text(set, OPTION_KERNEL_NAME) ||
+		  option_text(set, OPTION_KERNEL_NAME_EXCLUDE);
+	return c;
+}
+
+/* "launch 1", "launches 1 to 12", "13 launches, from the 1st to number 40". */
+static void say_which(const struct race_kernel *k, struct base_buf *out)
+{
+	if (k->checked == 1)
+		base_buf_printf(out, "launch %" PRIu64, k->first);
+	else if (k->last - k->first + 1 == k->checked)
+		base_buf_printf(out, "launches %" PRIu64 " to %" PRIu64, k->first, k->last);
+	else
+		base_buf_printf(out, "%" PRIu64 " launches, numbers %" PRIu64 " to %" PRIu64,
+				k->checked, k->first, k->last);
+}
+
+void cli_choice_note(struct race_results *r)
+{
+	static const char *const names[] = {"--kernel-name", "--launch-skip", "--launch-count",
+					    "--budget"};
+	struct base_buf b = {0};
+
+	for (size_t i = 0; i < r->kernels.n; i++) {
+		const struct race_kernel *k = &r->kernels.v[i];
+		bool is_first = true;
+		if (!k->why)
+			continue;
+		b.n = 0;
+		base_buf_printf(&b, "%s: ", k->name_shown);
+		if (k->checked)
+			say_which(k, &b);
+		base_buf_printf(&b, "%s of %" PRIu64 " checked, the others ran without checks (",
+				k->checked ? "" : "none", k->started);
+		for (unsigned w = 0; w < BASE_COUNTOF(names); w++) {
+			if (!(k->why & 1u << w))
+				continue;
+			base_buf_printf(&b, "%s%s", is_first ? "" : ", ", names[w]);
+			is_first = false;
+		}
+		base_buf_puts(&b, ")");
+		race_note_add(r, b.p, b.n);
+	}
+	base_buf_free(&b);
+}
