@@ -10,6 +10,7 @@
 #include "agent/spawn.h"
 #include "host/host.h"
 #include "race/detector.h"
+#include "shadow/shadow.h"
 
 #include <errno.h>
 #include <string.h>
@@ -489,6 +490,9 @@ int cli_run(struct option_set *set)
 		.timeout_ms = (uint64_t)option_int(set, OPTION_TIMEOUT),
 		.is_over = option_flag(set, OPTION_HALT_ON_RACE) ? has_race : NULL,
 		.arg = &view,
+		.machine = option_is(set, OPTION_HIRACE, "published")
+				   ? shadow_table(SHADOW_PUBLISHED)
+				   : NULL,
 	};
 	/* Checks in the program are switched off if none of their detectors is requested. */
 	if (!(option_list(set, OPTION_DETECTOR) & RACE_DETECT_PUT))

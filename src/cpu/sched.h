@@ -258,6 +258,8 @@ struct cpu_op {
 	uint32_t judge_actor;	     /* judge/judge.c: the actor of a copy or fill */
 	BASE_VEC(uint64_t)
 	judge_before;	    /* judge/judge.c: ids of what a programmatic launch came before */
+	struct cpu_past *past;	/* past.c; NULL: nothing is before it */
+	uint64_t number;	/* of a kernel, in the order of submission */
 	bool is_watched;    /* judge/judge.c: has been started */
 	bool has_triggered; /* its programmatic dependents have been released */
 	bool is_finishing;  /* a kernel that is done, but came early */
