@@ -322,6 +322,9 @@ static void plan_access(struct inst_ctx *cx, struct inst_events *ev, struct ptx_
 	}
 	e->strength = strength_of(fm);
 	e->scope = scope_of(fm);
+	/* Strong accesses may order others. */
+	if (e->strength == RACE_WEAK && !inst_is_chosen(cx, s))
+		return;
 	e->reads = (fm->effects & PTX_EFF_READ) != 0;
 	e->writes = (fm->effects & PTX_EFF_WRITE) != 0;
 	e->space = origin == FLOW_ORIGIN_SHARED	   ? INST_IN_GENERIC_SHARED

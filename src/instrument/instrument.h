@@ -47,6 +47,8 @@ struct inst_options {
 	/* Lists of patterns: kernels that alone get checks, and functions that get none; NULL: all
 	 * get them. See select.c. */
 	const char *kernel_name, *kernel_name_exclude;
+	/* Patterns likewise: only accesses of these variables and parameters are checked. */
+	const char *variable;
 	/* Called for each function that got checks: n instructions and labels. NULL: nobody. */
 	void (*on_size)(void *arg, struct ptx_str name, uint32_t n);
 	void *on_size_arg;

@@ -193,6 +193,9 @@ void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev);
 /* Counts the accesses of a function that isn't followed. */
 void inst_count_unfollowed(struct inst_ctx *cx);
 
+/* select.c: is this plain access to be checked, by --variable? If not it is counted. */
+bool inst_is_chosen(struct inst_ctx *cx, const struct ptx_stmt *s);
+
 /* block_table.c: a table of the block for its static shared memory. */
 struct inst_block_table {
 	uint32_t tracked;      /* bytes, a multiple of 16, from the lowest of the variables on */

@@ -101,6 +101,7 @@ enum race_unchecked_why {
 	RACE_WHY_KERNEL_AS_IT_WAS = 5, /* a kernel that could not be instrumented, named in func */
 	RACE_WHY_STRONG = 6,	       /* volatile, atomic, ...: not weak, so not for collide */
 	RACE_WHY_ORDERS = 7,	       /* orders threads in a way that isn't followed, in func */
+	RACE_WHY_NOT_ASKED = 8,	       /* --variable names others */
 	/* About the order of blocks, not about checks: reported if shuffling was requested. */
 	RACE_WHY_WAITS = 100,	   /* func: a loop waits for another block */
 	RACE_WHY_FIXED_ORDER = 101 /* the module reads block ids in a way that isn't replaced */

@@ -170,6 +170,8 @@ static const char *skip_reason(enum race_unchecked_why why)
 		return "Collider doesn't know this opcode";
 	case RACE_WHY_UNSUPPORTED:
 		return "no check for it yet";
+	case RACE_WHY_NOT_ASKED:
+		return "--variable asks for others";
 	default:
 		return "unknown reason";
 	}

@@ -189,7 +189,8 @@ int main()
 
 	// Two launches, then one that waits for the first, or for both.
 	joined_race<<<2, WORDS / 2, 0, a>>>(p, READ);
-	joined_race<<<2, WORDS / 2, 0, b>>>(p, READ);
+	for (int i = 0; i < 3; i++)
+		joined_race<<<2, WORDS / 2, 0, b>>>(p, READ);
 	joined_race<<<2, WORDS / 2, 0, a>>>(p, WRITE);
 	ENDS
 	joined_clean<<<2, WORDS / 2, 0, a>>>(p, READ);

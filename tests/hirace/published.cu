@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cuda_runtime.h>
 
-__device__ unsigned int read_then_count, count_then_read, sink[64];
+__device__ unsigned int read_then_count, total, sink[64];
 
 // Thread 0 reads; __syncthreads; threads 0 and 32 count: published calls the last two a race.
 __global__ void read_then_atomics_clean()
@@ -24,7 +24,7 @@ __global__ void read_then_atomics_clean()
 __global__ void no_barrier_race()
 {
 	if (threadIdx.x % 32 == 0)
-		count_then_read += threadIdx.x;
+		total += threadIdx.x;
 }
 int main()
 {
