@@ -110,8 +110,8 @@ static bool sweep(struct agent_history *h)
 	       agent_pool_fill(h, h->pages, h->pages_room) == CUDA_SUCCESS &&
 	       clear_pool(h, &h->words) == CUDA_SUCCESS &&
 	       clear_pool(h, &h->bytes) == CUDA_SUCCESS && clear_stamps(h) == CUDA_SUCCESS &&
-	       agent_pool_fill(h, h->tables,
-			       offsetof(struct race_history_tables, threads_aside)) == CUDA_SUCCESS;
+	       agent_pool_fill(h, h->tables, offsetof(struct race_history_tables, threads_aside)) ==
+		       CUDA_SUCCESS;
 }
 
 /* ---- who works on the pools ------------------------------------------------------------------ */
@@ -235,9 +235,8 @@ void agent_history_fill(const struct agent_history *h, struct race_history *bloc
 	block->bytes = h->bytes.words.at;
 	block->byte_sites = h->bytes.beside.room ? h->bytes.beside.at : 0;
 	block->tables = h->tables;
-	block->machine = h->has_machine
-				 ? h->tables + offsetof(struct race_history_tables, machine)
-				 : 0;
+	block->machine =
+		h->has_machine ? h->tables + offsetof(struct race_history_tables, machine) : 0;
 }
 
 void agent_history_static(uint64_t bytes)

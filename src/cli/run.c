@@ -418,8 +418,8 @@ static int check_device(const struct option_set *set)
 		return BASE_EXIT_USAGE;
 	}
 	if (option_text(set, OPTION_VARIABLE) && !takes_cpu(set)) {
-		base_say("error: --variable: for a GPU it is given to collider nvcc, which puts the "
-			 "checks in");
+		base_say("error: --variable: for a GPU it is given to collider nvcc, which puts "
+			 "the checks in");
 		return BASE_EXIT_USAGE;
 	}
 	if (!option_is(set, OPTION_DEVICE, "gpu"))

@@ -416,7 +416,7 @@ struct cpu_machine {
 	_Atomic uint64_t grids;	 /* the last %gridid */
 	struct cpu_copies copies;
 	struct cpu_listener listener;
-	struct cpu_pasts *pasts; /* past.c; NULL: nobody listens */
+	struct cpu_pasts *pasts;   /* past.c; NULL: nobody listens */
 	_Atomic uint64_t *checked; /* by device: cpu_get_checked */
 	/* Of the map of memory (space.c): odd while it is being changed. */
 	_Atomic uint64_t space_version;

@@ -25,11 +25,11 @@ struct cpu_past {
 struct cpu_pasts {
 	pthread_mutex_t lock;
 	struct cpu_past host;
-	uint64_t kernels;	      /* submitted */
-	uint64_t number[CPU_PAST];    /* the kernel of grid i % CPU_PAST; 0: none */
-	uint64_t grid[CPU_PAST];      /* that grid */
-	unsigned device[CPU_PAST];    /* of kernel n % CPU_PAST */
-	bool is_blind;		      /* streams wait for memory */
+	uint64_t kernels;	   /* submitted */
+	uint64_t number[CPU_PAST]; /* the kernel of grid i % CPU_PAST; 0: none */
+	uint64_t grid[CPU_PAST];   /* that grid */
+	unsigned device[CPU_PAST]; /* of kernel n % CPU_PAST */
+	bool is_blind;		   /* streams wait for memory */
 };
 
 static bool has_bit(const struct cpu_past *p, uint64_t n)

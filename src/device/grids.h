@@ -7,9 +7,9 @@
  * beginnings, and what is ordered behind the end sees the count complete. Nothing is concluded
  * about kernels with RACE_ACTOR_APART: programmatic launches begin before the end of what they wait
  * for, device-side ones run beside their parents, and a function that is called may end a thread
- * where it isn't counted. Nor once a graph was launched: of kernels that run beside that, threads may
- * get two numbers. Host code can learn from a running kernel and launch another one, so pairs are
- * only possible once a kernel has run that may release to the system.
+ * where it isn't counted. Nor once a graph was launched: of kernels that run beside that, threads
+ * may get two numbers. Host code can learn from a running kernel and launch another one, so pairs
+ * are only possible once a kernel has run that may release to the system.
  *
  * On the CPU device the host has written down the API's order (race_history_tables.rows).
  *

@@ -32,9 +32,8 @@ static const struct object number = {.kind = OBJ_NUMBER}, unknown = {.kind = OBJ
 
 static bool is_same(const struct object *a, const struct object *b)
 {
-	return a->kind == b->kind &&
-	       (a->kind != OBJ_FOUND ||
-		(a->is_param == b->is_param && ptx_str_eq(a->name, b->name)));
+	return a->kind == b->kind && (a->kind != OBJ_FOUND ||
+				      (a->is_param == b->is_param && ptx_str_eq(a->name, b->name)));
 }
 
 /* Either of the two. */

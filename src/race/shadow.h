@@ -213,10 +213,10 @@ struct race_history_pool {
 
 /* The tables, in one piece of zeroed memory that the host owns. */
 struct race_history_tables {
-	uint64_t launches[RACE_HISTORY_LAUNCHES + 1u]; /* race_history_key(); 0: free */
+	uint64_t launches[RACE_HISTORY_LAUNCHES + 1u];		  /* race_history_key(); 0: free */
 	struct race_history_run runs[RACE_HISTORY_LAUNCHES + 1u]; /* the last place is spare */
-	uint32_t begins, overs; /* launches that have begun, that are over */
-	uint64_t threads_aside, accesses_aside;	       /* threads without numbers; without words */
+	uint32_t begins, overs;			/* launches that have begun, that are over */
+	uint64_t threads_aside, accesses_aside; /* threads without numbers; without words */
 	struct race_history_pool words, bytes;
 	uint64_t ordered_at; /* where the host wants to see is_ordered, too; 0: nowhere */
 	uint64_t epoch;	     /* of graphs, see race_history_key() */
@@ -299,10 +299,10 @@ struct race_history {
 #define RACE_ACTOR_UNSURE   (1u << 5) /* all its findings are only possible */
 #define RACE_ACTOR_ASIDE    (1u << 6) /* until the next barrier of its block */
 /* Of the kernel: RACE_HISTORY_APART; it may release to host code; other launches run beside it. */
-#define RACE_ACTOR_APART    (1u << 7)
-#define RACE_ACTOR_TELLS    (1u << 8)
-#define RACE_ACTOR_BESIDE   (1u << 9)
-#define RACE_ACTOR_HAS(me)  ((uint32_t)((me) >> SHADOW_LAUNCH_AT) & SHADOW_LAUNCH_LAST)
+#define RACE_ACTOR_APART   (1u << 7)
+#define RACE_ACTOR_TELLS   (1u << 8)
+#define RACE_ACTOR_BESIDE  (1u << 9)
+#define RACE_ACTOR_HAS(me) ((uint32_t)((me) >> SHADOW_LAUNCH_AT) & SHADOW_LAUNCH_LAST)
 
 /* What an operation that synchronises does: bits of the argument of __collider_history_sync. */
 #define RACE_SYNC_FENCE	  1u
@@ -363,13 +363,13 @@ struct race_history_shared {
  * that one, was[1] has its %gridid from RACE_EARLIER_GRID_AT on, and this block's shape is in the
  * high half of now[0]. Its grid's shape isn't known: a report has the block as one number.
  */
-#define RACE_EARLIER_IS_OTHER	    (1u << 10)
-#define RACE_EARLIER_GRID_AT	    11u
-#define RACE_EARLIER_OWN(x, y, z)   ((uint64_t)((x) | (y) << 11 | (z) << 22) << 32)
-#define RACE_EARLIER_OWN_X(now0)    ((uint32_t)((now0) >> 32) & 2047u)
-#define RACE_EARLIER_OWN_Y(now0)    ((uint32_t)((now0) >> 43) & 2047u)
-#define RACE_EARLIER_OWN_Z(now0)    ((uint32_t)((now0) >> 54))
-#define RACE_EARLIER_SITE(now0) ((uint32_t)(now0))
+#define RACE_EARLIER_IS_OTHER	  (1u << 10)
+#define RACE_EARLIER_GRID_AT	  11u
+#define RACE_EARLIER_OWN(x, y, z) ((uint64_t)((x) | (y) << 11 | (z) << 22) << 32)
+#define RACE_EARLIER_OWN_X(now0)  ((uint32_t)((now0) >> 32) & 2047u)
+#define RACE_EARLIER_OWN_Y(now0)  ((uint32_t)((now0) >> 43) & 2047u)
+#define RACE_EARLIER_OWN_Z(now0)  ((uint32_t)((now0) >> 54))
+#define RACE_EARLIER_SITE(now0)	  ((uint32_t)(now0))
 
 RACE_STATIC_ASSERT(sizeof(struct race_history) == 144, "read by offset in device/history.cu");
 RACE_STATIC_ASSERT(sizeof(struct race_history_run) == 32, "run layout");

@@ -6,7 +6,7 @@
 //   reset     a racy kernel, cudaDeviceReset(), a racy kernel
 //   fork      a child and its parent, each with a racy kernel
 //   contexts  two contexts of the driver, each with a racy kernel
-//   learns    the host launches a kernel because of what a running one has told it: no data race
+//   learns    the host launches a kernel because of what it learned from a running one: no data race
 //   dependent a programmatic launch that waits for the one before it: no data race
 //
 // Prints the time, and the racy kernels that a report must name. Built with -lcuda; host code and
@@ -43,14 +43,14 @@ __global__ void after_race(int *p)
 {
 	p[threadIdx.x / 2] = threadIdx.x;
 }
-__global__ void tells(int *data, volatile int *told)
+__global__ void tells(int *data, volatile int *seen)
 {
 	data[threadIdx.x] = threadIdx.x;
 	__threadfence_system();
 	__syncthreads();
 	if (threadIdx.x == 0)
-		told[0] = 1;
-	for (int i = 0; i < 1000 && told[1] == 0; i++)
+		seen[0] = 1;
+	for (int i = 0; i < 1000 && seen[1] == 0; i++)
 		__nanosleep(100000);
 }
 __global__ void learns(int *data)
@@ -178,23 +178,23 @@ static int contexts()
 static int host_learns()
 {
 	cudaStream_t a, b;
-	volatile int *told;
+	volatile int *seen;
 	int *data;
 
 	CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
 	CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
 	CHECK(cudaMalloc(&data, 4096));
-	CHECK(cudaMallocHost((void **)&told, 4096));
-	told[0] = told[1] = 0;
+	CHECK(cudaMallocHost((void **)&seen, 4096));
+	seen[0] = seen[1] = 0;
 	learns<<<1, 64, 0, b>>>(data);
 	CHECK(cudaDeviceSynchronize());
-	tells<<<1, 64, 0, a>>>(data, told);
+	tells<<<1, 64, 0, a>>>(data, seen);
 	double t = now();
-	while (!told[0] && now() < t + 5)
+	while (!seen[0] && now() < t + 5)
 		;
 	learns<<<1, 64, 0, b>>>(data);
 	CHECK(cudaStreamSynchronize(b));
-	told[1] = 1;
+	seen[1] = 1;
 	CHECK(cudaDeviceSynchronize());
 	puts("learns: no data race");
 	return 0;
