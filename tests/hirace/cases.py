@@ -16,6 +16,7 @@ if device == "gpu" and not os.path.exists("/dev/nvidia0"):
 os.makedirs(work, exist_ok=True)
 text = open(source).read()
 names = re.findall(r"^__global__ void (\w+)\(", text, re.M)
+names += re.findall(r"^KERNEL\((\w+)\)", text, re.M)
 names += [n + end for n in re.findall(r"^PAIR\((\w+)\)", text, re.M) for end in ("_race", "_clean")]
 assert len(names) == len(set(names)) and len(names) > 20, names
 with open(os.path.join(work, "launches.h"), "w") as out:

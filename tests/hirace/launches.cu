@@ -1,7 +1,7 @@
 // launches.cu - pairs of two launches: kernels whose names say what detector hirace must report.
 //
-// Run by cases.py. PAIR(x) makes the kernels x_race and x_clean, whose launches overlap in time and are
-// unordered or ordered; _clean alone, _quiet and _cpu as there. Each kernel touches its words in
+// Run by cases.py. The launches of x_race overlap in time and are unordered, those of x_clean are ordered or
+// don't conflict; _quiet and _cpu as there. Each kernel touches its words in
 // rounds with a pause, so that launches which the API leaves unordered overlap on a GPU, too.
 
 #include <cstdio>
@@ -29,62 +29,51 @@ enum how { WRITE, READ, ADD, BLOCK_ADD, SAME };
 		__nanosleep(20000);                                                                   \
 	}
 
-static __device__ void touch(unsigned int *p, how what)
-{
-	unsigned int i = blockIdx.x * blockDim.x + threadIdx.x, sum = 0;
-
-	if (what == WRITE) {
-		EACH(p[i] = i + r)
-	} else if (what == READ) {
-		EACH(sum += p[i])
-		if (sum == 0xabcdef)
-			sink[i] = sum;
-	} else if (what == ADD) {
-		EACH(atomicAdd(p + i, 1))
-	} else if (what == BLOCK_ADD) {
-		EACH(atomicAdd_block(p + i, 1))
-	} else {
-		EACH(p[i] = 1)
-	}
-}
-
+// A macro, so that the findings of each kernel have a line of their own.
 #define KERNEL(name)                                                                                 \
 	__global__ void name(unsigned int *p, how what)                                               \
 	{                                                                                             \
-		touch(p, what);                                                                       \
+		unsigned int i = blockIdx.x * blockDim.x + threadIdx.x, sum = 0;                      \
+		if (what == WRITE) {                                                                  \
+			EACH(p[i] = i + r)                                                            \
+		} else if (what == READ) {                                                            \
+			EACH(sum += p[i])                                                             \
+			if (sum == 0xabcdef)                                                          \
+				sink[i] = sum;                                                        \
+		} else if (what == ADD) {                                                             \
+			EACH(atomicAdd(p + i, 1))                                                     \
+		} else if (what == BLOCK_ADD) {                                                       \
+			EACH(atomicAdd_block(p + i, 1))                                               \
+		} else {                                                                              \
+			EACH(p[i] = 1)                                                                \
+		}                                                                                     \
 	}
-#define PAIR(name) KERNEL(name##_race) KERNEL(name##_clean)
 
-PAIR(by_event)
-PAIR(by_host)
-PAIR(read_and_write)
-PAIR(write_and_read)
-PAIR(atomic_and_plain)
-PAIR(by_legacy_stream)
-PAIR(block_scope)
-PAIR(same_value)
-PAIR(forked)
-PAIR(joined)
-__global__ void both_read_clean(unsigned int *p, how what)
-{
-	touch(p, what);
-}
-__global__ void both_atomic_clean(unsigned int *p, how what)
-{
-	touch(p, what);
-}
-__global__ void reused_memory_clean(unsigned int *p, how what)
-{
-	touch(p, what);
-}
-__global__ void graph_branches_cpu(unsigned int *p, how what)
-{
-	touch(p, what);
-}
-__global__ void graph_edge_clean(unsigned int *p, how what)
-{
-	touch(p, what);
-}
+KERNEL(by_event_race)
+KERNEL(by_event_clean)
+KERNEL(by_host_race)
+KERNEL(by_host_clean)
+KERNEL(read_and_write_race)
+KERNEL(read_and_write_clean)
+KERNEL(write_and_read_race)
+KERNEL(write_and_read_clean)
+KERNEL(atomic_and_plain_race)
+KERNEL(atomic_and_plain_clean)
+KERNEL(by_legacy_stream_race)
+KERNEL(by_legacy_stream_clean)
+KERNEL(block_scope_race)
+KERNEL(block_scope_clean)
+KERNEL(same_value_race)
+KERNEL(same_value_clean)
+KERNEL(forked_race)
+KERNEL(forked_clean)
+KERNEL(joined_race)
+KERNEL(joined_clean)
+KERNEL(both_read_clean)
+KERNEL(both_atomic_clean)
+KERNEL(reused_memory_clean)
+KERNEL(graph_branches_cpu)
+KERNEL(graph_edge_clean)
 // The first launch hands its word over to the second, which runs beside it: ordered by a flag.
 __global__ void by_flag_quiet(unsigned int *p, how what)
 {
