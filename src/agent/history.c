@@ -110,8 +110,7 @@ static bool sweep(struct agent_history *h)
 	       agent_pool_fill(h, h->pages, h->pages_room) == CUDA_SUCCESS &&
 	       clear_pool(h, &h->words) == CUDA_SUCCESS &&
 	       clear_pool(h, &h->bytes) == CUDA_SUCCESS && clear_stamps(h) == CUDA_SUCCESS &&
-	       agent_pool_fill(h, h->tables,
-			       sizeof(((struct race_history_tables *)NULL)->launches)) ==
+	       agent_pool_fill(h, h->tables, offsetof(struct race_history_tables, threads_aside)) ==
 		       CUDA_SUCCESS;
 }
 
@@ -236,6 +235,8 @@ void agent_history_fill(const struct agent_history *h, struct race_history *bloc
 	block->bytes = h->bytes.words.at;
 	block->byte_sites = h->bytes.beside.room ? h->bytes.beside.at : 0;
 	block->tables = h->tables;
+	block->machine =
+		h->has_machine ? h->tables + offsetof(struct race_history_tables, machine) : 0;
 }
 
 void agent_history_static(uint64_t bytes)
@@ -348,7 +349,7 @@ void agent_history_launch_end(void)
 
 void agent_history_graph_begin(struct agent_history *h, CUgraphExec exec, CUstream stream)
 {
-	static const uint32_t parts = 1u << 24; /* of the key, see race_history_key() */
+	static const uint32_t parts = RACE_HISTORY_EPOCHS;
 	CUdeviceptr at;
 	CUevent last;
 	bool is_good;

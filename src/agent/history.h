@@ -59,6 +59,7 @@ struct agent_history {
 	uint32_t nchunks;
 	uint32_t epochs; /* launches of graphs; atomic */
 	bool is_blind;
+	bool has_machine;  /* in the tables: --hirace */
 	uint32_t *ordered; /* in the shared file: the device set it */
 
 	/* Under the agent's lock. */

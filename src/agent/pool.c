@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "agent/history.h"
+#include "race/shm_write.h"
 
 static uint64_t round_up(uint64_t n, uint64_t to)
 {
@@ -278,6 +279,11 @@ CUresult agent_pool_build(struct agent_history *h, CUdeviceptr ordered, const ch
 			     sizeof(h->parts)));
 	TRY(agent_pool_write(h, t + offsetof(struct race_history_tables, ordered_at), &ordered,
 			     sizeof(ordered)));
+	const void *machine = race_shm_machine();
+	if (machine)
+		TRY(agent_pool_write(h, t + offsetof(struct race_history_tables, machine), machine,
+				     RACE_HISTORY_MACHINE));
+	h->has_machine = machine != NULL;
 	TRY(reserve_pools(h, total, what));
 	return CUDA_SUCCESS;
 }

@@ -12,6 +12,7 @@
  */
 #include "agent/spawn.h"
 #include "agent/keeper.h"
+#include "race/shadow.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -189,6 +190,19 @@ static void put_names(struct race_shm *s, const struct spawn_request *req)
 	s->heap_used += c->room;
 }
 
+/* Behind the command. */
+static void put_machine(struct race_shm *s, const uint8_t *table)
+{
+	char *at = (char *)s + RACE_SHM_HEAP + s->heap_used;
+	struct race_chunk *c = (struct race_chunk *)(void *)at;
+
+	memcpy(c + 1, table, RACE_HISTORY_MACHINE);
+	c->kind = RACE_CHUNK_MACHINE;
+	c->room = sizeof(*c) + RACE_HISTORY_MACHINE;
+	c->bytes = RACE_HISTORY_MACHINE;
+	s->heap_used += c->room;
+}
+
 /* Makes the file and writes its header. Returns the descriptor, or -1 with errno. */
 static int make_shm(const struct spawn_request *req, struct race_shm **shm)
 {
@@ -221,6 +235,8 @@ static int make_shm(const struct spawn_request *req, struct race_shm **shm)
 	s->choice = req->choice;
 	put_command(s, req->argv);
 	put_names(s, req);
+	if (req->machine)
+		put_machine(s, req->machine);
 	s->magic = RACE_SHM_MAGIC;
 	*shm = s;
 	return fd;

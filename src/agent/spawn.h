@@ -20,10 +20,11 @@ struct spawn_request {
 	uint32_t rdelay, wdelay, dense, window, sample, seed; /* as in struct race_shm */
 	uint32_t flags;					      /* RACE_RUN_* */
 	uint32_t order, sites, sites_limit;		      /* as in struct race_shm */
-	uint64_t timeout_ms;				      /* 0: none */
 	/* Which launches are checked (race/shm_write.h); lists of names or NULL. */
 	struct race_choice choice;
 	const char *kernel_name, *kernel_name_exclude;
+	const uint8_t *machine; /* RACE_HISTORY_MACHINE bytes; NULL: that of the modules */
+	uint64_t timeout_ms;	/* 0: none */
 	/* The CPU device: its runtime library, put before the program's own, and its options
 	 * (COLLIDER_CPU). NULL: the program runs on the GPU, with the agent. */
 	const char *cudart, *cpu_options;

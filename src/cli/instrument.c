@@ -51,6 +51,7 @@ int cli_instrument(struct option_set *set)
 		.call_free = option_flag(set, OPTION_CALL_FREE),
 		.kernel_name = option_text(set, OPTION_KERNEL_NAME),
 		.kernel_name_exclude = option_text(set, OPTION_KERNEL_NAME_EXCLUDE),
+		.variable = option_text(set, OPTION_VARIABLE),
 		.dump = (enum inst_pass)option_int(set, OPTION_DUMP),
 	};
 	const char *to = option_text(set, OPTION_OUTPUT);

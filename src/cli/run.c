@@ -10,6 +10,7 @@
 #include "agent/spawn.h"
 #include "host/host.h"
 #include "race/detector.h"
+#include "shadow/shadow.h"
 
 #include <errno.h>
 #include <string.h>
@@ -424,6 +425,11 @@ static int check_device(const struct option_set *set)
 			 "the CPU device so far (--device=cpu)");
 		return BASE_EXIT_USAGE;
 	}
+	if (option_text(set, OPTION_VARIABLE) && !takes_cpu(set)) {
+		base_say("error: --variable: for a GPU it is given to collider nvcc, which puts "
+			 "the checks in");
+		return BASE_EXIT_USAGE;
+	}
 	if (!option_is(set, OPTION_DEVICE, "gpu"))
 		return 0;
 	if (wants_oracle(set)) {
@@ -536,6 +542,9 @@ int cli_run(struct option_set *set)
 				: NULL,
 		.is_over = option_flag(set, OPTION_HALT_ON_RACE) ? has_race : NULL,
 		.arg = &view,
+		.machine = option_is(set, OPTION_HIRACE, "published")
+				   ? shadow_table(SHADOW_PUBLISHED)
+				   : NULL,
 	};
 	/* Checks in the program are switched off if none of their detectors is requested. */
 	if (!(option_list(set, OPTION_DETECTOR) & RACE_DETECT_PUT))

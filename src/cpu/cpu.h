@@ -123,6 +123,17 @@ void cpu_listen_quiet(struct cpu_machine *m, cpu_quiet_fn *quiet, void *arg);
 typedef bool cpu_choose_fn(void *arg, void *tag, uint64_t spent_ns);
 void cpu_listen_choose(struct cpu_machine *m, cpu_choose_fn *choose, void *arg);
 
+/*
+ * How the API orders launches (past.c), whether or not anything is judged: `start` when a kernel
+ * starts, with a bit for each of the CPU_PAST last grids, by %gridid: neither this one nor that one
+ * is ordered before the other; `forget` when memory begins to be used for something new. From the
+ * call on, operations are followed. With locks held, too; arg is shared.
+ */
+#define CPU_PAST 1024u
+typedef void cpu_past_fn(void *arg, uint64_t grid, const uint64_t unordered[CPU_PAST / 64]);
+typedef void cpu_forget_fn(void *arg, uint64_t address, uint64_t bytes);
+void cpu_listen_past(struct cpu_machine *m, cpu_past_fn *start, cpu_forget_fn *forget, void *arg);
+
 /* ---- memory (space.c) ------------------------------------------------------ */
 
 enum cpu_mem_kind { CPU_MEM_DEVICE, CPU_MEM_MANAGED, CPU_MEM_HOST, CPU_MEM_MODULE };

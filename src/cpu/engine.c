@@ -9,6 +9,7 @@
  */
 #include "cpu/sched.h"
 #include "cpu/events.h"
+#include "cpu/past.h"
 
 #include <fenv.h>
 #include <sched.h>
@@ -292,6 +293,7 @@ struct cpu_op *cpu_submit(struct cpu_machine *m, const struct cpu_work *work,
 	e->nops++;
 	e->devices[work->device].nops++;
 	cpu_judge_submit(op, deps, n);
+	cpu_past_submit(op, deps, n);
 	for (size_t i = 0; i < n; i++)
 		cpu_op_depend(op, deps[i]);
 	if (!op->npending && work->kind == CPU_WORK_EMPTY)
@@ -314,6 +316,7 @@ bool cpu_op_query(struct cpu_op *op)
 
 	if (cpu_op_is_ended(op)) {
 		cpu_judge_waited(op);
+		cpu_past_waited(op, true);
 		return true;
 	}
 	lock(e);
@@ -327,6 +330,7 @@ bool cpu_op_query(struct cpu_op *op)
 	if (!cpu_op_is_ended(op))
 		return false;
 	cpu_judge_waited(op);
+	cpu_past_waited(op, true);
 	return true;
 }
 
@@ -359,6 +363,7 @@ void cpu_op_wait(struct cpu_op *op)
 		unlock(e);
 	}
 	cpu_judge_waited(op);
+	cpu_past_waited(op, true);
 }
 
 void cpu_op_finish(struct cpu_op *op)
@@ -385,4 +390,5 @@ void cpu_wait_idle(struct cpu_machine *m, unsigned device)
 	wait_until(m->engine, device_is_idle, &device);
 	unlock(m->engine);
 	cpu_judge_idle(m, device);
+	cpu_past_idle(m, device);
 }

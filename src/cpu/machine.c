@@ -3,6 +3,7 @@
  */
 #include "cpu/sched.h"
 #include "cpu/events.h"
+#include "cpu/past.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -170,6 +171,7 @@ void cpu_machine_free(struct cpu_machine *m)
 	if (is_used)
 		return;
 	cpu_engine_free(m);
+	cpu_past_free(m);
 	cpu_judge_free(m);
 	cpu_textures_free(m);
 	cpu_space_free(m);

@@ -404,6 +404,9 @@ struct cpu_listener {
 	void *quiet_arg;
 	cpu_choose_fn *choose;
 	void *choose_arg;
+	cpu_past_fn *past; /* NULL: the order of launches isn't followed */
+	cpu_forget_fn *forget;
+	void *past_arg;
 };
 
 struct cpu_machine {
@@ -416,6 +419,7 @@ struct cpu_machine {
 	_Atomic uint64_t grids;	 /* the last %gridid */
 	struct cpu_copies copies;
 	struct cpu_listener listener;
+	struct cpu_pasts *pasts;   /* past.c; NULL: nobody listens */
 	_Atomic uint64_t *checked; /* by device: cpu_get_checked */
 	/* Of the map of memory (space.c): odd while it is being changed. */
 	_Atomic uint64_t space_version;

@@ -13,6 +13,7 @@
  */
 #include "cpu/sched.h"
 #include "cpu/events.h"
+#include "cpu/past.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +82,7 @@ void cpu_op_put(struct cpu_op *op)
 	base_vec_free(&op->judge_before);
 	free(op->copy);
 	free(op->recheck);
+	free(op->past);
 	free(op);
 }
 
@@ -244,6 +246,7 @@ static void *host_main(void *arg)
 	struct cpu_engine *e = op->m->engine;
 
 	cpu_judge_host(op);
+	cpu_past_waited(op, false);
 	op->work.host.fn(op->work.host.arg);
 	cpu_engine_hold(op->m);
 	e->nhost--;
@@ -341,6 +344,7 @@ static void start_kernel(struct cpu_engine *e, struct cpu_op *op)
 	}
 	op->grid->id = atomic_fetch_add(&e->m->grids, 1) + 1;
 	cpu_judge_start(op);
+	cpu_past_start(op);
 	op->grid->started = e->workers[0].clock;
 	while (*at)
 		at = &(*at)->priv->next;

@@ -2,6 +2,7 @@
  * history.cu - detector `hirace` on the device: what an instrumented module calls.
  *
  *	__collider_history_begin	at a kernel's entry: thread number and launch in one word
+ *	__collider_history_end		at every way out
  *	__collider_history_shared	at a kernel's entry: the block's table for shared memory
  *	__collider_history_g, _s, _x	before an access: global, shared, generic address
  *	__collider_history_sync		beside strong accesses, fences, barriers: release stamps
@@ -54,8 +55,8 @@ DEV_FN uint32_t dev_or32(void *p, uint32_t v)
 #define SHADOW_CAS64(p, old, next) dev_swap(p, old, next)
 #define SHADOW_MAX32(p, v)	   dev_max32(p, v)
 #define SHADOW_OR32(p, v)	   dev_or32(p, v)
-/* Pairs of two launches are not judged. */
-#define SHADOW_OVERLAPS(launch) false
+DEV_FN uint32_t dev_overlap(uint32_t mine, uint32_t other);
+#define SHADOW_OVERLAPS(mine, launch) ((enum shadow_overlap)dev_overlap(mine, launch))
 #include "shadow/update.h"
 
 extern "C" __device__ const uint8_t __collider_history_table[SHADOW_TABLE_SIZE] =
@@ -72,6 +73,7 @@ RACE_STATIC_ASSERT(offsetof(struct race_history, pages) == 88, "read below");
 RACE_STATIC_ASSERT(offsetof(struct race_history, bytes) == 96, "read below");
 RACE_STATIC_ASSERT(offsetof(struct race_history, byte_sites) == 104, "read below");
 RACE_STATIC_ASSERT(offsetof(struct race_history, tables) == 112, "read below");
+RACE_STATIC_ASSERT(offsetof(struct race_history, machine) == 120, "read below");
 
 DEV_FN struct race_history_tables *dev_tables(void)
 {
@@ -90,42 +92,9 @@ DEV_FN uint64_t dev_table(void)
 	return v;
 }
 
+#include "grids.h"
+
 /* ---- who a thread is --------------------------------------------------------------------- */
-
-struct place {
-	uint32_t in_block, block_size;
-	uint64_t block, blocks;
-};
-
-DEV_FN struct place dev_place(void)
-{
-	struct place p;
-
-	p.block_size = blockDim.x * blockDim.y * blockDim.z;
-	p.in_block = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
-	p.block = ((uint64_t)blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
-	p.blocks = (uint64_t)gridDim.z * gridDim.y * gridDim.x;
-	return p;
-}
-
-/* This launch's place in the table, from 1; 0: there is none. */
-DEV_FN uint32_t dev_launch(struct race_history_tables *t)
-{
-	uint64_t grid = race_history_key(dev_grid(), dev_word(&t->epoch));
-	uint32_t at = (uint32_t)(grid % RACE_HISTORY_LAUNCHES);
-
-#pragma unroll 1
-	for (uint32_t i = 0; i < RACE_HISTORY_PROBES; i++) {
-		uint64_t found = dev_word(&t->launches[at]);
-
-		if (found == 0)
-			found = dev_swap(&t->launches[at], 0, grid);
-		if (found == 0 || found == grid)
-			return at + 1u;
-		at = at + 1u < RACE_HISTORY_LAUNCHES ? at + 1u : 0u;
-	}
-	return 0;
-}
 
 extern "C" __device__ __noinline__ uint64_t __collider_history_begin(uint32_t flags)
 {
@@ -138,13 +107,37 @@ extern "C" __device__ __noinline__ uint64_t __collider_history_begin(uint32_t fl
 	if (t == 0)
 		return 0;
 	bits = shadow_thread_bits(p.blocks * p.block_size);
-	w.launch = t->unseen & RACE_HISTORY_BLIND ? 0 : dev_launch(t);
+	w.launch = t->unseen & RACE_HISTORY_BLIND ? 0 : dev_launch(t, flags, bits);
 	if (thread >> bits || w.launch == 0) {
 		DEV_INC64((uint64_t)&t->threads_aside);
 		return 0;
 	}
 	w.thread = (uint32_t)thread;
+	flags |= dev_beside(t);
 	return shadow_encode(w, bits) | (bits - SHADOW_THREAD_BITS_MIN) | flags;
+}
+
+/* A thread leaves a kernel without RACE_ACTOR_APART. */
+extern "C" __device__ __noinline__ void __collider_history_end(uint64_t me)
+{
+	struct race_history_tables *t = dev_tables();
+	uint32_t launch = RACE_ACTOR_HAS(me);
+
+	if (t == 0 || t->unseen & RACE_HISTORY_BLIND)
+		return;
+	if (launch == 0) /* this thread stepped aside */
+		launch = dev_launch(t, 0, 0);
+	if (launch)
+		dev_leave(t, launch);
+}
+
+/* The machine: the module's own, or the one that the run asked for. */
+DEV_FN const uint8_t *dev_machine(void)
+{
+	uint64_t v;
+
+	FIELD(v, 120);
+	return v ? (const uint8_t *)v : __collider_history_table;
 }
 
 DEV_FN struct shadow_actor dev_actor(uint64_t me, const struct shadow_stamps *stamps)
@@ -185,9 +178,11 @@ extern "C" __device__ __noinline__ void __collider_history_tell(uint64_t me, uin
 								uint64_t was, uint32_t left,
 								uint32_t site, uint32_t kind_width)
 {
-	uint64_t shape = blockDim.x | blockDim.y << 16 | (uint64_t)blockDim.z << 32;
-	uint32_t earlier = race_history_who(left, was);
+	uint64_t shape = RACE_HISTORY_SHAPE(blockDim.x, blockDim.y, blockDim.z, 0);
+	uint64_t earlier = race_history_who(left, was);
 
+	if (RACE_ACTOR_HAS(was) != RACE_ACTOR_HAS(me))
+		dev_of_other(was, &me, &earlier, &shape);
 	struct dev_found f = {dev_table(), site,
 			      (kind_width & 0xffu) | RACE_REC_TWO_SIDES << 16,
 			      at, {was, me}, {earlier, shape}, 0, kind_width >> 8};
@@ -210,7 +205,7 @@ extern "C" __device__ __noinline__ void __collider_history_word(uint64_t me, uin
 	enum shadow_verdict verdict;
 	struct shadow_seen seen;
 
-	verdict = shadow_access_at((uint64_t *)word, bit, __collider_history_table, &a,
+	verdict = shadow_access_at((uint64_t *)word, bit, dev_machine(), &a,
 				   RACE_HISTORY_ACCESS(what), (enum shadow_how)(mode & 3u), &seen);
 	if (left && (verdict == SHADOW_IS_RACE || verdict == SHADOW_POSSIBLE))
 		beside = dev_word32((const void *)left);

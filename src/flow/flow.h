@@ -7,8 +7,8 @@
  * (a statement inserted later is not seen, and a changed operand of an old one gives stale
  * answers); the next pass builds a new struct flow.
  *
- * cfg.c defuse.c solve.c live.c use.c demand.c select.c trace.c addr.c affine.c uniform.c update.c
- * manner.c; what they share among themselves is in priv.h.
+ * cfg.c defuse.c solve.c live.c use.c demand.c select.c trace.c addr.c object.c affine.c uniform.c
+ * update.c manner.c; what they share among themselves is in priv.h.
  */
 #ifndef COLLIDER_FLOW_H
 #define COLLIDER_FLOW_H
@@ -149,6 +149,14 @@ enum flow_origin {
 /* The origin of a memory statement's address, from its space or by following the address
  * register's definitions through mov, cvta, add, sub, and, or, selp, mad. */
 enum flow_origin flow_address_origin(struct flow *fl, const struct ptx_stmt *mem);
+
+/* object.c: the variable, or the parameter of the kernel, that the address is computed from. False:
+ * not known. */
+struct flow_object {
+	struct ptx_str name; /* in the PTX */
+	bool is_param;
+};
+bool flow_address_object(struct flow *fl, const struct ptx_stmt *mem, struct flow_object *out);
 
 enum flow_alias { FLOW_NO_ALIAS, FLOW_MAY_ALIAS, FLOW_MUST_ALIAS };
 

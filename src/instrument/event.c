@@ -82,6 +82,34 @@ static bool is_quiet(const struct ptx_module *m, const struct ptx_func *f, unsig
 	return true;
 }
 
+static bool is_of_dependents(const struct ptx_form *fm)
+{
+	return fm->op == PTX_OP_GRIDDEPCONTROL_WAIT ||
+	       fm->op == PTX_OP_GRIDDEPCONTROL_LAUNCH_DEPENDENTS;
+}
+
+/* Does the function, with all that it calls, always return, and depend on no other launch? */
+static bool only_returns(const struct ptx_module *m, struct ptx_str name, unsigned depth)
+{
+	const struct ptx_func *f = function_of(m, name);
+
+	if (race_is_inserted_name(name.p, name.n) || is_quiet_system(name))
+		return true;
+	if (!f || depth == CALL_DEPTH)
+		return false;
+	ptx_each_stmt(f, s)
+	{
+		if (s->kind == PTX_STMT_RAW)
+			return false;
+		if (s->kind != PTX_STMT_INST || s->inserted)
+			continue;
+		if (s->form->op == PTX_OP_EXIT || is_of_dependents(s->form) ||
+		    (s->form->effects & PTX_EFF_CALL && !only_returns(m, callee_of(s), depth + 1)))
+			return false;
+	}
+	return true;
+}
+
 static bool is_quiet_call(const struct inst_ctx *cx, const struct ptx_stmt *s)
 {
 	struct ptx_str name = callee_of(s);
@@ -294,6 +322,9 @@ static void plan_access(struct inst_ctx *cx, struct inst_events *ev, struct ptx_
 	}
 	e->strength = strength_of(fm);
 	e->scope = scope_of(fm);
+	/* Strong accesses may order others. */
+	if (e->strength == RACE_WEAK && !inst_is_chosen(cx, s))
+		return;
 	e->reads = (fm->effects & PTX_EFF_READ) != 0;
 	e->writes = (fm->effects & PTX_EFF_WRITE) != 0;
 	e->space = origin == FLOW_ORIGIN_SHARED	   ? INST_IN_GENERIC_SHARED
@@ -311,6 +342,8 @@ static void plan_access(struct inst_ctx *cx, struct inst_events *ev, struct ptx_
 	ev->has_narrow |= e->narrow != 0;
 	ev->has_shared |= e->space != INST_IN_GLOBAL;
 	ev->naccesses++;
+	ev->has_release |= e->strength == RACE_RELEASE || e->strength == RACE_ACQ_REL;
+	ev->has_system |= e->writes && e->strength != RACE_WEAK && e->scope == RACE_SCOPE_SYS;
 	if (e->strength != RACE_WEAK &&
 	    (e->is_seen || e->strength != RACE_RELAXED)) /* else: a relaxed write, a sum */
 		ev->has_order = true;
@@ -353,6 +386,7 @@ static void plan_inst(struct inst_ctx *cx, struct inst_events *ev, struct ptx_st
 	const struct ptx_form *fm = s->form;
 	bool is_memory = fm->effects & (PTX_EFF_READ | PTX_EFF_WRITE);
 
+	ev->is_apart |= is_of_dependents(fm) || fm->effects & PTX_EFF_UNKNOWN;
 	if (is_followed(fm)) {
 		plan_access(cx, ev, s);
 	} else if (is_of_block(s)) {
@@ -365,7 +399,10 @@ static void plan_inst(struct inst_ctx *cx, struct inst_events *ev, struct ptx_st
 	} else if (fm->effects & PTX_EFF_FENCE && !is_memory) {
 		add_event(ev, new_event(cx, INST_EVENT_FENCE, s));
 		ev->has_order = true;
+		ev->has_release = true;
+		ev->tells |= fm->scope == PTX_SCOPE_SYS;
 	} else if (fm->effects & PTX_EFF_CALL) {
+		ev->is_apart |= !only_returns(cx->m, callee_of(s), 0);
 		if (!is_quiet_call(cx, s))
 			set_unsure(cx, ev, PTX_STR("call of a function that synchronises"));
 	} else if (fm->effects & PTX_EFF_UNKNOWN) {
@@ -405,15 +442,19 @@ static bool has_launches(const struct ptx_module *m)
 void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev)
 {
 	memset(ev, 0, sizeof(*ev));
-	if (has_launches(cx->m))
+	if (has_launches(cx->m)) {
 		set_unsure(cx, ev, PTX_STR("launch of a kernel by a kernel"));
+		ev->is_apart = true;
+	}
 	ptx_each_stmt(cx->f, s)
 	{
 		if (s->kind == PTX_STMT_RAW)
 			set_unsure(cx, ev, PTX_STR("directive that is not known"));
 		if (s->kind == PTX_STMT_INST && !s->inserted)
 			plan_inst(cx, ev, s);
+		ev->is_apart |= s->kind == PTX_STMT_RAW;
 	}
+	ev->tells |= ev->is_unsure || (ev->has_release && ev->has_system);
 }
 
 void inst_count_unfollowed(struct inst_ctx *cx)

@@ -26,7 +26,7 @@ void inst_end_skip(struct inst_ctx *cx, struct ptx_label *over, struct ptx_stmt 
 		inst_emit_label(cx, at, over);
 }
 
-static bool leaves(const struct ptx_stmt *s)
+bool inst_leaves(const struct ptx_stmt *s)
 {
 	return s->kind == PTX_STMT_INST && !s->inserted &&
 	       (s->form->op == PTX_OP_RET || s->form->op == PTX_OP_EXIT);
@@ -36,7 +36,7 @@ void inst_flush_counts(struct inst_ctx *cx, uint32_t cnt)
 {
 	_Static_assert(offsetof(struct race_counters, checked) == 0, "flush adds to the first");
 	for (struct ptx_stmt *s = cx->f->first; s; s = s->next) {
-		if (!leaves(s))
+		if (!inst_leaves(s))
 			continue;
 		struct ptx_label *over = inst_skip_unless(cx, s, s);
 		inst_emit(cx, s, "flush",

@@ -104,6 +104,8 @@ struct inst_options {
 	/* Lists of patterns: kernels that alone get checks, and functions that get none; NULL: all
 	 * get them. See select.c. */
 	const char *kernel_name, *kernel_name_exclude;
+	/* Patterns likewise: only accesses of these variables and parameters are checked. */
+	const char *variable;
 	/* Called for each function that got checks. NULL: nobody. */
 	void (*on_size)(void *arg, const struct inst_size *size);
 	void *on_size_arg;

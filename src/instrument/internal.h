@@ -188,11 +188,17 @@ struct inst_events {
 	bool has_narrow, has_shared, has_barrier;
 	bool has_order; /* there are fences, acquires, releases, strong reads, partial masks */
 	bool is_unsure; /* something else orders threads, too */
+	bool is_apart;	/* launches of it say nothing about order in time: RACE_HISTORY_APART */
+	bool tells;	/* host code may learn from it while it runs */
+	bool has_release, has_system; /* fences or releases; strong writes of system scope */
 };
 
 void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev);
 /* Counts the accesses of a function that isn't followed. */
 void inst_count_unfollowed(struct inst_ctx *cx);
+
+/* select.c: is this plain access to be checked, by --variable? If not it is counted. */
+bool inst_is_chosen(struct inst_ctx *cx, const struct ptx_stmt *s);
 
 /* block_table.c: a table of the block for its static shared memory. */
 struct inst_block_table {
@@ -214,6 +220,8 @@ void inst_end_skip(struct inst_ctx *cx, struct ptx_label *over, struct ptx_stmt 
 /* Falling off the end of a body is a ret, and what is put after its last statement needs a
  * place. */
 void inst_end_body(struct inst_ctx *cx);
+/* Is a kernel left here, by the program's own instruction? */
+bool inst_leaves(const struct ptx_stmt *s);
 /* Adds the register `cnt` to the counters where the kernel is left. */
 void inst_flush_counts(struct inst_ctx *cx, uint32_t cnt);
 /* Runs a detector's pass over a kernel; for inst_each_function. */

@@ -276,9 +276,13 @@ void race_sides_fill(struct base_arena *a, const struct race_record *rec, int de
 	const struct race_finding *of[2] = {f, earlier};
 	const uint32_t flags[2] = {own_flags, earlier_flags};
 	uint64_t shape = rec->now[1];
+	bool is_other = rec->kind < RACE_KIND_GUARD_ATOMIC && rec->was[1] & RACE_EARLIER_IS_OTHER;
 	const uint32_t threads[3] = {(uint32_t)(shape & 0xffff), (uint32_t)(shape >> 16 & 0xffff),
 				     (uint32_t)(shape >> 32 & 0xffff)};
-	const uint32_t grid[3] = {rec->grid_x, rec->grid_yz & 0xffff, rec->grid_yz >> 16};
+	const uint32_t own[3] = {RACE_EARLIER_OWN_X(rec->now[0]), RACE_EARLIER_OWN_Y(rec->now[0]),
+				 RACE_EARLIER_OWN_Z(rec->now[0])};
+	const uint32_t grid[3] = {is_other ? UINT32_MAX : rec->grid_x, rec->grid_yz & 0xffff,
+				  rec->grid_yz >> 16};
 	uint32_t earlier_thread =
 		rec->kind >= RACE_KIND_GUARD_ATOMIC
 			? guard_decode(rec->was[0]).thread
@@ -313,8 +317,12 @@ void race_sides_fill(struct base_arena *a, const struct race_record *rec, int de
 	memcpy(f->sides[0].block, rec->block, sizeof(rec->block));
 	place_of(size ? earlier_thread % size : 0, threads, f->sides[1].thread);
 	place_of(size ? earlier_thread / size : 0, grid, f->sides[1].block);
-	side_place(rec, threads, &f->sides[0]);
+	side_place(rec, is_other ? own : threads, &f->sides[0]);
 	side_place(rec, threads, &f->sides[1]);
+	if (is_other) {
+		f->sides[1].grid = rec->was[1] >> RACE_EARLIER_GRID_AT;
+		f->sides[1].cluster = 0;
+	}
 	f->met.name = "";
 	/* These are not values. */
 	memset(f->first.was, 0, sizeof(f->first.was));

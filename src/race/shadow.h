@@ -161,6 +161,8 @@ RACE_FN uint32_t shadow_launch_next(uint32_t launch)
 #define RACE_HISTORY_BUSY 1u /* somebody is taking a block */
 #define RACE_HISTORY_FULL 2u /* there was none left */
 
+/* Bytes of the machine's table (shadow/machine.h). */
+#define RACE_HISTORY_MACHINE 1600u
 /* Places of the launches' table, one for each launch number, and how many are tried. */
 #define RACE_HISTORY_LAUNCHES SHADOW_LAUNCH_LAST
 #define RACE_HISTORY_PROBES   32u
@@ -168,6 +170,29 @@ RACE_FN uint32_t shadow_launch_next(uint32_t launch)
  * since locations that share an entry only join more (shadow/release.h). */
 #define RACE_HISTORY_SIDES  (1u << 16)
 #define RACE_HISTORY_BLOCKS (1u << 16)
+
+/*
+ * Order between launches, without knowledge of streams. Every launch is counted when its first
+ * thread arrives, and each of its threads when it leaves. A launch that begins before another one's
+ * last thread has left is not ordered behind it; one that the API orders behind it finds it over.
+ * RACE_HISTORY_APART in the key: no such conclusion is drawn (RACE_ACTOR_APART).
+ */
+struct race_history_run {
+	uint64_t left;	/* threads that have left */
+	uint32_t began; /* launches that had begun, this one included; 0: not known yet */
+	uint32_t over;	/* launches that had begun when its last thread left; 0: it runs */
+	/* For reports: the hash of its module's site table, and RACE_HISTORY_SHAPE. */
+	uint64_t table, shape;
+};
+
+/* A block's size, and the thread bits of a launch's words. */
+#define RACE_HISTORY_SHAPE(x, y, z, bits)                                                          \
+	((uint64_t)(x) | (uint64_t)(y) << 16 | (uint64_t)(z) << 32 | (uint64_t)(bits) << 48)
+#define RACE_HISTORY_SHAPE_BITS(s) ((uint32_t)((s) >> 48) & 31u)
+
+/* The CPU device knows the API's order of all launches: rows of RACE_HISTORY_ROW bits by %gridid,
+ * 1 where neither is ordered before the other. */
+#define RACE_HISTORY_ROW 1024u
 
 /* L and B of a location (struct shadow_side), and the launch that wrote L. */
 struct race_history_side {
@@ -188,8 +213,10 @@ struct race_history_pool {
 
 /* The tables, in one piece of zeroed memory that the host owns. */
 struct race_history_tables {
-	uint64_t launches[RACE_HISTORY_LAUNCHES + 1u]; /* race_history_key(); 0: free */
-	uint64_t threads_aside, accesses_aside;	       /* threads without numbers; without words */
+	uint64_t launches[RACE_HISTORY_LAUNCHES + 1u];		  /* race_history_key(); 0: free */
+	struct race_history_run runs[RACE_HISTORY_LAUNCHES + 1u]; /* the last place is spare */
+	uint32_t begins, overs;			/* launches that have begun, that are over */
+	uint64_t threads_aside, accesses_aside; /* threads without numbers; without words */
 	struct race_history_pool words, bytes;
 	uint64_t ordered_at; /* where the host wants to see is_ordered, too; 0: nowhere */
 	uint64_t epoch;	     /* of graphs, see race_history_key() */
@@ -197,7 +224,13 @@ struct race_history_tables {
 	uint32_t is_ordered; /* not 0: something stands in sides and blocks */
 	/* Parts of the directory that have memory of their own; a bit for each. */
 	uint32_t parts[RACE_HISTORY_PARTS / 32u];
-	uint64_t reserved[499]; /* whole pages: the host gives them back */
+	uint64_t rows;	/* RACE_HISTORY_ROW rows of the CPU device, or 0: by `runs` */
+	uint32_t tells; /* not 0: host code may have learned from a running kernel */
+	uint32_t reserved32;
+	/* The machine's table that --hirace asked for. Behind it whole pages are filled: the host
+	 * gives them back. */
+	uint8_t machine[RACE_HISTORY_MACHINE];
+	uint64_t reserved[296];
 	struct race_history_side sides[RACE_HISTORY_SIDES];
 	struct race_history_block blocks[RACE_HISTORY_BLOCKS];
 };
@@ -208,9 +241,20 @@ struct race_history_tables {
  * behind the graph's last launch and before this one. Launches that run beside that may get two
  * numbers: pairs of theirs are missed, none is invented.
  */
+#define RACE_HISTORY_EPOCH_AT 40u
+#define RACE_HISTORY_EPOCHS   (1u << 23) /* then they begin anew; bit 63 is RACE_HISTORY_APART */
+
 RACE_FN uint64_t race_history_key(uint64_t grid, uint64_t epoch)
 {
-	return grid + 1u + (epoch << 40);
+	return grid + 1u + (epoch << RACE_HISTORY_EPOCH_AT);
+}
+
+/* A kernel that launches kernels, waits for the one before it, or may end where nobody counts. */
+#define RACE_HISTORY_APART (1ull << 63)
+
+RACE_FN uint64_t race_history_grid(uint64_t key)
+{
+	return (key & ((1ull << RACE_HISTORY_EPOCH_AT) - 1u)) - 1u;
 }
 
 /* race_history_tables.unseen: what may order threads of a kernel without being seen. */
@@ -226,7 +270,8 @@ struct race_history {
 	uint64_t pages;		    /* RACE_HISTORY_PAGES addresses for each block, or 0 */
 	uint64_t bytes, byte_sites; /* the pool of pages */
 	uint64_t tables;	    /* struct race_history_tables */
-	uint64_t reserved[3];
+	uint64_t machine;	    /* the machine's table in place of the module's own, or 0 */
+	uint64_t reserved[2];
 };
 
 /*
@@ -253,7 +298,11 @@ struct race_history {
 #define RACE_ACTOR_BITS(me) (((uint32_t)(me)&31u) + SHADOW_THREAD_BITS_MIN)
 #define RACE_ACTOR_UNSURE   (1u << 5) /* all its findings are only possible */
 #define RACE_ACTOR_ASIDE    (1u << 6) /* until the next barrier of its block */
-#define RACE_ACTOR_HAS(me)  ((uint32_t)((me) >> SHADOW_LAUNCH_AT) & SHADOW_LAUNCH_LAST)
+/* Of the kernel: RACE_HISTORY_APART; it may release to host code; other launches run beside it. */
+#define RACE_ACTOR_APART   (1u << 7)
+#define RACE_ACTOR_TELLS   (1u << 8)
+#define RACE_ACTOR_BESIDE  (1u << 9)
+#define RACE_ACTOR_HAS(me) ((uint32_t)((me) >> SHADOW_LAUNCH_AT) & SHADOW_LAUNCH_LAST)
 
 /* What an operation that synchronises does: bits of the argument of __collider_history_sync. */
 #define RACE_SYNC_FENCE	  1u
@@ -307,12 +356,23 @@ struct race_history_shared {
  *
  *	was[0]	the word that the verdict is about
  *	was[1]	that of this thread, as RACE_ACTOR_*
- *	now[0]	the earlier access's site + 1 (0: not known); from bit 32 on its table is this one's
+ *	now[0]	the earlier access's site + 1 (0: not known), in the same table
  *	now[1]	the block's shape: x, y << 16, z << 32
+ *
+ * Of another launch (RACE_EARLIER_IS_OTHER) the shape and the thread bits in was[1] are those of
+ * that one, was[1] has its %gridid from RACE_EARLIER_GRID_AT on, and this block's shape is in the
+ * high half of now[0]. Its grid's shape isn't known: a report has the block as one number.
  */
-#define RACE_EARLIER_SITE(now0) ((uint32_t)(now0))
+#define RACE_EARLIER_IS_OTHER	  (1u << 10)
+#define RACE_EARLIER_GRID_AT	  11u
+#define RACE_EARLIER_OWN(x, y, z) ((uint64_t)((x) | (y) << 11 | (z) << 22) << 32)
+#define RACE_EARLIER_OWN_X(now0)  ((uint32_t)((now0) >> 32) & 2047u)
+#define RACE_EARLIER_OWN_Y(now0)  ((uint32_t)((now0) >> 43) & 2047u)
+#define RACE_EARLIER_OWN_Z(now0)  ((uint32_t)((now0) >> 54))
+#define RACE_EARLIER_SITE(now0)	  ((uint32_t)(now0))
 
 RACE_STATIC_ASSERT(sizeof(struct race_history) == 144, "read by offset in device/history.cu");
+RACE_STATIC_ASSERT(sizeof(struct race_history_run) == 32, "run layout");
 RACE_STATIC_ASSERT(sizeof(struct race_history_side) == 16, "side layout");
 RACE_STATIC_ASSERT(sizeof(struct race_history_block) == 48, "block layout");
 RACE_STATIC_ASSERT(sizeof(struct race_history_tables) % 4096 == 0, "tables are whole pages");

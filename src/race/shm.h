@@ -98,7 +98,8 @@ enum race_chunk_kind {
 		13, /* a call that asked for an operation of a pair: struct race_transfer */
 	RACE_CHUNK_LAUNCH =
 		14, /* a call that launched a kernel: struct race_transfer, api = it */
-	RACE_CHUNK_CHOICE = 15 /* names of kernels, and of others: two strings (race_choice) */
+	RACE_CHUNK_CHOICE = 15, /* names of kernels, and of others: two strings (race_choice) */
+	RACE_CHUNK_MACHINE = 16 /* --hirace: the table of the machine (shadow/machine.h) */
 };
 
 struct race_chunk {

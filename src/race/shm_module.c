@@ -160,6 +160,14 @@ void race_shm_knobs(struct race_knobs *k, const struct race_fill *fill)
 	set_order(k, fill->order(k->order_id, fill->arg));
 }
 
+const void *race_shm_machine(void)
+{
+	size_t n = 0;
+	const void *p = race_shm_find(RACE_CHUNK_MACHINE, 0, &n);
+
+	return n == RACE_HISTORY_MACHINE ? p : NULL;
+}
+
 /* Only the caller knows where the words are; without words no check may count. */
 void race_shm_history(struct race_history *h, const struct race_fill *fill)
 {

@@ -145,6 +145,8 @@ static void chunk_take_kernel(struct reader *rd, const struct race_chunk *c,
 static void chunk_take(struct reader *rd, const struct race_chunk *c, const unsigned char *payload,
 		       bool is_last)
 {
+	static const char published[] = "--hirace=published: the machine of HiRace's authors as it "
+					"was; its data races include its false alarms";
 	struct race_results *out = rd->out;
 
 	if (!c->bytes || is_last != (c->kind == RACE_CHUNK_TRANSFER))
@@ -173,6 +175,9 @@ static void chunk_take(struct reader *rd, const struct race_chunk *c, const unsi
 		break;
 	case RACE_CHUNK_COMMAND:
 		out->command = race_text(&out->arena, (const char *)payload, c->bytes);
+		break;
+	case RACE_CHUNK_MACHINE:
+		race_note_add(out, published, sizeof(published));
 		break;
 	case RACE_CHUNK_HOST_AREA:
 		out->damaged += !race_host_area_read(out, payload, c->bytes);

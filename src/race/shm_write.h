@@ -44,6 +44,9 @@ bool race_shm_has(enum race_chunk_kind kind, uint64_t hash);
  */
 void race_shm_sites(const char *name, const char *bytes, size_t room);
 
+/* The machine that --hirace asked for, RACE_HISTORY_MACHINE bytes; NULL: that of the modules. */
+const void *race_shm_machine(void);
+
 /* Payload of RACE_CHUNK_KERNEL; the name follows. */
 struct race_kernel_count {
 	uint64_t count; /* launches; atomic */

@@ -173,6 +173,8 @@ static const char *skip_reason(enum race_unchecked_why why)
 	case RACE_WHY_PROVEN_GLOBAL:
 		return "proven race-free within a launch; races with other kernels and the host "
 		       "go unseen";
+	case RACE_WHY_NOT_ASKED:
+		return "--variable asks for others";
 	default:
 		return "unknown reason";
 	}

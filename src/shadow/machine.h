@@ -13,7 +13,7 @@
 #ifndef COLLIDER_SHADOW_MACHINE_H
 #define COLLIDER_SHADOW_MACHINE_H
 
-#include "race/record.h"
+#include "race/shadow.h"
 
 enum shadow_state {
 #define STATE(id, name, histories) SHADOW_##id,
@@ -46,6 +46,7 @@ enum shadow_relation { SHADOW_SELF, SHADOW_WARP, SHADOW_BLOCK, SHADOW_GRID, SHAD
 #define SHADOW_KEEP   0x80u /* the word may stay as it is: no later verdict changes */
 
 RACE_STATIC_ASSERT(SHADOW_STATES == 25 && SHADOW_TRANSITIONS == 1200, "as published");
+RACE_STATIC_ASSERT(SHADOW_TABLE_SIZE == RACE_HISTORY_MACHINE, "handed over in the tables");
 RACE_STATIC_ASSERT(SHADOW_STATES_ALL <= SHADOW_NEXT + 1u, "a state has 5 bits");
 
 RACE_FN uint32_t shadow_entry(uint32_t state, uint32_t access, uint32_t sync, uint32_t relation)

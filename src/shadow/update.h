@@ -7,7 +7,7 @@
  *
  *	SHADOW_LOAD64(p)		a relaxed load
  *	SHADOW_CAS64(p, old, new)	a relaxed compare-and-swap, returns what was there
- *	SHADOW_OVERLAPS(launch)		may a grid with this launch number run beside this one?
+ *	SHADOW_OVERLAPS(mine, launch)	enum shadow_overlap: how the two launches are ordered
  *	and those of release.h
  *
  * Differences from the paper: the word is read first, and written only where that changes a later
@@ -51,6 +51,13 @@ enum shadow_verdict {
 	SHADOW_IS_RACE,	 /* a data race with an access that the word stands for */
 	SHADOW_POSSIBLE, /* no barrier orders the two, but something else may */
 	SHADOW_ASIDE	 /* not judged: a number doesn't fit the word */
+};
+
+/* How two launches are ordered. */
+enum shadow_overlap {
+	SHADOW_ORDERED, /* or nothing is known */
+	SHADOW_OVERLAPPING,
+	SHADOW_PERHAPS_ORDERED /* they overlap, but host code may have ordered what they did */
 };
 
 /* What an access makes of a word. */
@@ -150,11 +157,14 @@ SHADOW_FN struct shadow_result shadow_judge(uint64_t old, const uint8_t *table,
 	struct shadow_word w = shadow_decode(old, me->thread_bits);
 	struct shadow_result r = {old, SHADOW_NO_RACE};
 	bool is_foreign = w.launch != me->launch;
+	enum shadow_overlap overlap = SHADOW_ORDERED;
 	uint32_t stamp =
 		me->stamps.own.now < SHADOW_STAMP_FULL ? me->stamps.own.now : SHADOW_STAMP_FULL;
 	struct shadow_step s;
 
-	if (is_foreign && !(w.launch && SHADOW_OVERLAPS(w.launch)))
+	if (is_foreign && w.launch && w.state != SHADOW_INIT)
+		overlap = SHADOW_OVERLAPS(me->launch, w.launch);
+	if (is_foreign && overlap == SHADOW_ORDERED)
 		w.state = SHADOW_INIT;
 	if (is_foreign && w.state == SHADOW_RACE)
 		w.state = SHADOW_INIT;
@@ -166,7 +176,8 @@ SHADOW_FN struct shadow_result shadow_judge(uint64_t old, const uint8_t *table,
 		return r;
 	if (is_foreign)
 		w.stamp = 0; /* T begins anew in each launch; A = 0 has acquired nothing */
-	if (s.is_race && !shadow_is_unordered(w.stamp, bit, &me->stamps)) {
+	if (s.is_race && (overlap == SHADOW_PERHAPS_ORDERED ||
+			  !shadow_is_unordered(w.stamp, bit, &me->stamps))) {
 		s.is_race = false;
 		s.is_possible = true;
 		s.is_covering = true;

@@ -24,6 +24,7 @@ struct tool_options {
 	const char *host_filter;	  /* likewise; NULL: all files */
 	const char *kernel_name;	  /* as inst_options has them */
 	const char *kernel_name_exclude;
+	const char *variable;
 	int inline_groups;
 	int64_t long_build_ms; /* say so when ptxas will need more; 0: never */
 	char *root;	       /* the real toolkit, or NULL: look for it */

@@ -61,6 +61,8 @@ static void take_given(struct tool_options *o, const struct option_set *s, struc
 		o->kernel_name = base_strdup(a, option_text(s, OPTION_KERNEL_NAME));
 	if (a && option_text(s, OPTION_KERNEL_NAME_EXCLUDE))
 		o->kernel_name_exclude = base_strdup(a, option_text(s, OPTION_KERNEL_NAME_EXCLUDE));
+	if (a && option_text(s, OPTION_VARIABLE))
+		o->variable = base_strdup(a, option_text(s, OPTION_VARIABLE));
 }
 
 /* Does the list hold only names of nvcc's own --sanitize? */
@@ -103,6 +105,8 @@ int tool_options_take(struct tool_options *o, const char *arg)
 		o->kernel_name = value + 1;
 	if (took > 0 && option_text(&s, OPTION_KERNEL_NAME_EXCLUDE))
 		o->kernel_name_exclude = value + 1;
+	if (took > 0 && option_text(&s, OPTION_VARIABLE))
+		o->variable = value + 1;
 	base_sink_print(&sink, stderr);
 	base_sink_free(&sink);
 	option_free(&s);
@@ -160,6 +164,8 @@ char *tool_options_encode(const struct tool_options *o, struct base_arena *a)
 		option_encode_one(&b, OPTION_KERNEL_NAME, o->kernel_name);
 	if (o->kernel_name_exclude)
 		option_encode_one(&b, OPTION_KERNEL_NAME_EXCLUDE, o->kernel_name_exclude);
+	if (o->variable)
+		option_encode_one(&b, OPTION_VARIABLE, o->variable);
 	if (o->root)
 		option_encode_one(&b, OPTION_ROOT, o->root);
 	char *text = base_strndup(a, b.p, b.n);

@@ -652,6 +652,7 @@ static int rewrite_call(void *arg)
 				     .inline_groups = o->inline_groups,
 				     .kernel_name = o->kernel_name,
 				     .kernel_name_exclude = o->kernel_name_exclude,
+				     .variable = o->variable,
 				     .on_size = tool_sizes_note,
 				     .on_size_arg = &w.sizes};
 	enum tool_outcome got = rewrite(&w, &out, &sink);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# cases.py - runs cases.cu or memory.cu: cases.py COLLIDER NVCC SOURCE WORK DEVICE
+# cases.py - runs cases.cu, memory.cu or launches.cu: cases.py COLLIDER NVCC SOURCE WORK DEVICE
 #
 # DEVICE is cpu or gpu; without a GPU the exit code is 77 then. The oracle judges on the CPU device.
 # One run with hirace and one with the oracle; each kernel's findings are compared with what the end of
@@ -16,6 +16,7 @@ if device == "gpu" and not os.path.exists("/dev/nvidia0"):
 os.makedirs(work, exist_ok=True)
 text = open(source).read()
 names = re.findall(r"^__global__ void (\w+)\(", text, re.M)
+names += re.findall(r"^KERNEL\((\w+)\)", text, re.M)
 names += [n + end for n in re.findall(r"^PAIR\((\w+)\)", text, re.M) for end in ("_race", "_clean")]
 assert len(names) == len(set(names)) and len(names) > 20, names
 with open(os.path.join(work, "launches.h"), "w") as out:
@@ -60,7 +61,9 @@ for n in names:
     is_good = {"race": "data-race" in told and real,
                "possible": told == {"possible"} and real,
                "quiet": "data-race" not in told and not real,
-               "clean": not told and not real}[want]
+               "clean": not told and not real,
+            # Of graphs a GPU doesn't know which kernels overlap.
+            "cpu": ("data-race" in told) == (device == "cpu") and real}[want]
     if not is_good:
         print(f"FAIL {n}: hirace {sorted(told)}, oracle {sorted(real)}")
         bad += 1

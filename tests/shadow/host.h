@@ -31,7 +31,8 @@ extern uint32_t host_overlapping;
 #define SHADOW_LOAD32(p)	  __atomic_load_n((p), __ATOMIC_RELAXED)
 #define SHADOW_MAX32(p, v)	  host_max32((p), (v))
 #define SHADOW_OR32(p, v)	  __atomic_fetch_or((p), (v), __ATOMIC_RELAXED)
-#define SHADOW_OVERLAPS(launch)	  ((launch) == host_overlapping)
+#define SHADOW_OVERLAPS(mine, launch)                                                              \
+	((launch) == host_overlapping ? SHADOW_OVERLAPPING : SHADOW_ORDERED)
 
 #include "shadow/update.h"
 

@@ -4,7 +4,7 @@
 // relaxed, of scope .gpu, ordering nothing.
 #include <stdint.h>
 
-#define SHADOW_OVERLAPS(launch) false
+#define SHADOW_OVERLAPS(mine, launch) SHADOW_ORDERED
 
 static __device__ __forceinline__ unsigned long long load64(const void *p)
 {

@@ -11,7 +11,11 @@
  * accessed. Programs that never let the device become idle run out of numbers; later launches then
  * step aside, and the report counts their threads.
  *
- * Misses: pairs of two launches.
+ * A kernel that starts finds the API's order of launches in rows of bits (cpu_listen_past): the
+ * words of launches that nothing orders with it are judged. Memory that is allocated again begins
+ * with empty words, since two such launches may have had it one after the other.
+ *
+ * Misses: copies and fills of the host.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +30,7 @@ static struct {
 	struct race_history_tables *tables; /* NULL: none, or no memory for them */
 	uint64_t blocks;		    /* of the pool of words */
 	char *directory, *words, *sites, *pages, *bytes, *byte_sites;
+	uint64_t (*rows)[RACE_HISTORY_ROW / 64]; /* by %gridid; NULL: launches are ordered */
 	bool is_tried;
 	uint32_t unseen; /* before there are tables */
 } h;
@@ -52,8 +57,59 @@ void rt_history_quiet(void)
 	rt_clear(h.bytes, h.blocks * RACE_HISTORY_PAGES * RACE_HISTORY_PAGE_BYTES);
 	rt_clear(h.byte_sites, h.blocks * RACE_HISTORY_PAGES * RACE_HISTORY_PAGE_BYTES / 2);
 	h.tables->words.used = h.tables->bytes.used = 0;
+	memset(h.tables->runs, 0, sizeof(h.tables->runs));
+	h.tables->begins = h.tables->overs = 0;
 	for (uint32_t i = 0; i < RACE_HISTORY_LAUNCHES; i++)
 		h.tables->launches[i] = 0;
+}
+
+/* A kernel starts: its row, and its bit in those of the others. */
+static void on_start(void *arg, uint64_t grid, const uint64_t unordered[RACE_HISTORY_ROW / 64])
+{
+	const uint64_t me = grid % RACE_HISTORY_ROW, bit = 1ull << me % 64;
+
+	(void)arg;
+	for (uint64_t i = 0; i < RACE_HISTORY_ROW; i++) {
+		uint64_t *word = &h.rows[i][me / 64];
+		bool is_set = unordered[i / 64] >> i % 64 & 1;
+		__atomic_store_n(word, is_set ? *word | bit : *word & ~bit, __ATOMIC_RELAXED);
+	}
+	memcpy(h.rows[me], unordered, sizeof(h.rows[me]));
+}
+
+/* Address and bytes are of one piece; `pages`: its entries of the pages' table. */
+static void forget_in_piece(char *block, const uint64_t *pages, uint64_t at, uint64_t bytes)
+{
+	uint64_t first = at >> 2, last = (at + bytes - 1) >> 2;
+
+	memset(block + first * 8, 0, (last - first + 1) * 8);
+	for (uint64_t i = at; pages && i < at + bytes; i++) {
+		uint64_t page = pages[i / RACE_HISTORY_PAGE];
+		if (page > RACE_HISTORY_FULL)
+			((uint64_t *)(uintptr_t)page)[i % RACE_HISTORY_PAGE] = 0;
+		else
+			i |= RACE_HISTORY_PAGE - 1;
+	}
+}
+
+static void on_forget(void *arg, uint64_t at, uint64_t bytes)
+{
+	const uint64_t *directory = (const uint64_t *)(void *)h.directory;
+	uint64_t n;
+
+	(void)arg;
+	for (; bytes && at >> RACE_HISTORY_ADDRESS_BITS == 0; at += n, bytes -= n) {
+		uint64_t in = at % RACE_HISTORY_PIECE, block = directory[at / RACE_HISTORY_PIECE];
+		n = RACE_HISTORY_PIECE - in < bytes ? RACE_HISTORY_PIECE - in : bytes;
+		if (block <= RACE_HISTORY_FULL)
+			continue;
+		uint64_t piece = (block - (uint64_t)(uintptr_t)h.words) / RACE_HISTORY_BLOCK_BYTES;
+		forget_in_piece((char *)(uintptr_t)block,
+				h.pages ? (const uint64_t *)(void *)h.pages +
+						  piece * RACE_HISTORY_PAGES
+					: NULL,
+				in, n);
+	}
 }
 
 static void set_up(void)
@@ -83,6 +139,14 @@ static void set_up(void)
 		h.tables->bytes.limit = h.blocks * RACE_HISTORY_PAGES;
 	h.tables->unseen = h.unseen;
 	cpu_listen_quiet(rt.m, rt_on_quiet, NULL);
+	h.rows = rt_reserve(RACE_HISTORY_ROW * sizeof(*h.rows));
+	h.tables->rows = (uint64_t)(uintptr_t)h.rows;
+	if (h.rows)
+		cpu_listen_past(rt.m, on_start, on_forget, NULL);
+	else
+		h.tables->unseen |= RACE_HISTORY_BLIND;
+	if (race_shm_machine())
+		memcpy(h.tables->machine, race_shm_machine(), RACE_HISTORY_MACHINE);
 }
 
 void rt_history_module(struct race_history *block)
@@ -98,6 +162,8 @@ void rt_history_module(struct race_history *block)
 	block->bytes = (uint64_t)(uintptr_t)h.bytes;
 	block->byte_sites = (uint64_t)(uintptr_t)h.byte_sites;
 	block->tables = (uint64_t)(uintptr_t)h.tables;
+	if (race_shm_machine())
+		block->machine = (uint64_t)(uintptr_t)h.tables->machine;
 }
 
 void rt_history_unseen(uint32_t who)

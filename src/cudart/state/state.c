@@ -72,6 +72,8 @@ bool cudart_read_options(const char *text, struct cudart_options *opt, struct ba
 	opt->detectors = option_list(&s, OPTION_DETECTOR);
 	const char *launches = option_text(&s, OPTION_RECORD_LAUNCHES);
 	opt->launches = launches ? strdup(launches) : NULL;
+	const char *variable = option_text(&s, OPTION_VARIABLE);
+	opt->variable = variable ? strdup(variable) : NULL;
 	opt->cpu = (struct cpu_options){
 		.seed = has_seed ? (uint64_t)option_int(&s, OPTION_SEED) : 1,
 		.threads = (unsigned)option_int(&s, OPTION_THREADS),
@@ -196,6 +198,7 @@ static void start(void)
 	rt.options = o.cpu;
 	rt.has_detectors = o.has_detectors;
 	rt.detectors = o.detectors;
+	rt.variable = o.variable;
 	rt_launches_open(o.launches);
 	free(o.launches);
 	if (rt.options.oracle && rt.options.threads != 1) {

@@ -220,6 +220,8 @@ static struct inst_access *make_access(struct planner *p, struct ptx_stmt *s)
 		inst_unchecked(cx, fm->text, RACE_WHY_UNSUPPORTED, false);
 		return NULL;
 	}
+	if (!inst_is_chosen(cx, s))
+		return NULL;
 	struct inst_access *a = BASE_NEW(&cx->scratch, struct inst_access);
 	a->stmt = s;
 	a->where = addr;

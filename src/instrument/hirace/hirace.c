@@ -58,7 +58,9 @@ static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 {
 	struct inst_ctx *cx = k->cx;
 	struct inst_block_table t;
-	uint32_t flags = k->ev.is_unsure ? RACE_ACTOR_UNSURE : 0;
+	uint32_t flags = (k->ev.is_unsure ? RACE_ACTOR_UNSURE : 0) |
+			 (k->ev.is_apart ? RACE_ACTOR_APART : 0) |
+			 (k->ev.tells ? RACE_ACTOR_TELLS : 0);
 
 	k->me = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
 	k->stamps = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
@@ -243,7 +245,8 @@ static void put_fast(struct kernel *k, const struct inst_event *e, unsigned word
 			inst_emit(cx, e->stmt, "fast_word_fresh",
 				  T(cx->k, BLOCK(sites), inst_num(8 * i), inst_num(f.own),
 				    inst_num(f.all), LAUNCH_BITS, inst_num(SHADOW_NEXT),
-				    inst_num(RACE_ACTOR_ASIDE), inst_num(f.fresh)),
+				    inst_num(RACE_ACTOR_ASIDE | RACE_ACTOR_BESIDE),
+				    inst_num(f.fresh)),
 				  H(me, at, word, ptx_opnd_label(cold)));
 	}
 	inst_emit(cx, e->stmt, "fast_end", NT, H(ptx_opnd_label(over)));
@@ -335,6 +338,18 @@ static void put_around(struct kernel *k, const struct inst_event *e)
 	inst_end_skip(k->cx, over, behind);
 }
 
+/* The launch's threads are counted where they leave it. */
+static void put_ends(struct kernel *k)
+{
+	for (struct ptx_stmt *s = k->cx->f->first; s && !k->ev.is_apart; s = s->next) {
+		if (!inst_leaves(s))
+			continue;
+		struct ptx_label *over = inst_skip_unless(k->cx, s, s);
+		inst_emit(k->cx, s, "end", NT, H(inst_reg(k->cx, k->me)));
+		inst_end_skip(k->cx, over, s);
+	}
+}
+
 /* ---- a function ------------------------------------------------------------------------------ */
 
 void inst_hirace_function(struct inst_ctx *cx)
@@ -352,6 +367,7 @@ void inst_hirace_function(struct inst_ctx *cx)
 			put_around(&k, e);
 	}
 	inst_flush_counts(cx, k.cnt);
+	put_ends(&k);
 	ptx_declare_new_regs(cx->m, cx->f);
 }
 

@@ -22,8 +22,20 @@ static void *zeroes(struct cpu_machine *m, uint64_t bytes)
 	return p != MAP_FAILED && cpu_mem_register_ours(m, p, bytes) ? p : NULL;
 }
 
+/* Launches are given slots by %gridid. */
+static void on_start(void *arg, uint64_t grid, const uint64_t unordered[RACE_HISTORY_ROW / 64])
+{
+	uint64_t(*rows)[RACE_HISTORY_ROW / 64] = arg;
+
+	for (uint64_t i = 0; i < RACE_HISTORY_ROW; i++) {
+		bool is_set = unordered[i / 64] >> i % 64 & 1;
+		rows[grid % RACE_HISTORY_ROW][i / 64] |= (uint64_t)is_set << i % 64;
+		rows[i][grid / 64] |= (uint64_t)is_set << grid % 64;
+	}
+}
+
 bool history_begin(struct history *h, struct cpu_machine *m, struct race_history *block,
-		   uint64_t runtime)
+		   uint64_t runtime, bool is_by_marks)
 {
 	uint64_t first, bytes;
 
@@ -36,7 +48,7 @@ bool history_begin(struct history *h, struct cpu_machine *m, struct race_history
 	h->bytes[4] = sizeof(struct race_history_tables);
 	h->bytes[5] = RACE_HISTORY_PIECES * 8;
 	h->bytes[6] = blocks * RACE_HISTORY_PAGES * 8;
-	for (unsigned i = 0; i < HISTORY_PARTS; i++)
+	for (unsigned i = 0; i < HISTORY_PARTS - 1; i++)
 		if (!(h->part[i] = zeroes(m, h->bytes[i])))
 			return false;
 	struct race_history_tables *t = h->part[4];
@@ -51,7 +63,14 @@ bool history_begin(struct history *h, struct cpu_machine *m, struct race_history
 	block->tables = (uint64_t)(uintptr_t)t;
 	block->directory = (uint64_t)(uintptr_t)h->part[5];
 	block->pages = (uint64_t)(uintptr_t)h->part[6];
-	return true;
+	if (is_by_marks)
+		return true;
+	h->bytes[7] = sizeof(uint64_t[RACE_HISTORY_ROW][RACE_HISTORY_ROW / 64]);
+	h->part[7] = zeroes(m, h->bytes[7]);
+	t->rows = (uint64_t)(uintptr_t)h->part[7];
+	if (h->part[7])
+		cpu_listen_past(m, on_start, NULL, h->part[7]);
+	return h->part[7] != NULL;
 }
 
 bool history_begin_guard(struct history *h, struct cpu_machine *m, struct race_guard *block,

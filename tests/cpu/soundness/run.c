@@ -123,7 +123,8 @@ static void set_up_collide(struct run *x)
 		die("memory for reports was refused");
 	x->rt->records = (uint64_t)(uintptr_t)x->records;
 	if (x->block) {
-		if (!history_begin(&x->history, x->m, x->block, (uint64_t)(uintptr_t)x->rt))
+		if (!history_begin(&x->history, x->m, x->block, (uint64_t)(uintptr_t)x->rt,
+				   x->c->seed & 1))
 			die("no address space for history words");
 		return;
 	}

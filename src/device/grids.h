@@ -1,0 +1,161 @@
+/*
+ * grids.h - inside history.cu: the numbers of launches, and which of them overlap in time.
+ *
+ * A grid's first thread takes a place in the launches' table and counts the launches that have
+ * begun; each thread that leaves is counted there. A grid that begins while another one has threads
+ * left can't be ordered behind it by the API, since streams, events and graphs order ends before
+ * beginnings, and what is ordered behind the end sees the count complete. Nothing is concluded
+ * about kernels with RACE_ACTOR_APART: programmatic launches begin before the end of what they wait
+ * for, device-side ones run beside their parents, and a function that is called may end a thread
+ * where it isn't counted. Nor once a graph was launched: of kernels that run beside that, threads
+ * may get two numbers. Host code can learn from a running kernel and launch another one, so pairs
+ * are only possible once a kernel has run that may release to the system.
+ *
+ * On the CPU device the host has written down the API's order (race_history_tables.rows).
+ *
+ * Misses: grids that nothing orders and that ran one after the other (on a GPU). Costs: two loads
+ * for each thread that begins, an atomic for each warp that leaves.
+ */
+#ifndef COLLIDER_DEVICE_GRIDS_H
+#define COLLIDER_DEVICE_GRIDS_H
+
+struct place {
+	uint32_t in_block, block_size;
+	uint64_t block, blocks;
+};
+
+DEV_FN struct place dev_place(void)
+{
+	struct place p;
+
+	p.block_size = blockDim.x * blockDim.y * blockDim.z;
+	p.in_block = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+	p.block = ((uint64_t)blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+	p.blocks = (uint64_t)gridDim.z * gridDim.y * gridDim.x;
+	return p;
+}
+
+DEV_FN uint32_t dev_add32(void *p, uint32_t v)
+{
+	uint32_t old;
+
+	asm volatile("atom.relaxed.gpu.add.u32 %0, [%1], %2;" : "=r"(old) : "l"(p), "r"(v));
+	return old;
+}
+
+DEV_FN void dev_set32(void *p, uint32_t v)
+{
+	asm volatile("st.relaxed.gpu.u32 [%0], %1;" ::"l"(p), "r"(v));
+}
+
+/* The first thread of a launch. */
+DEV_FN void dev_start(struct race_history_tables *t, struct race_history_run *run, uint32_t flags,
+		      uint32_t bits)
+{
+	run->table = dev_table();
+	run->shape = RACE_HISTORY_SHAPE(blockDim.x, blockDim.y, blockDim.z, bits);
+	if (flags & RACE_ACTOR_APART)
+		dev_add32(&t->overs, 1u);
+	dev_set32(&run->began, dev_add32(&t->begins, 1u) + 1u);
+}
+
+/* This launch's place in the table, from 1; 0: there is none. flags: RACE_ACTOR_*. */
+DEV_FN uint32_t dev_launch(struct race_history_tables *t, uint32_t flags, uint32_t bits)
+{
+	uint64_t grid = race_history_key(dev_grid(), dev_word(&t->epoch));
+	uint32_t at = (uint32_t)(grid % RACE_HISTORY_LAUNCHES);
+
+	if (flags & RACE_ACTOR_APART)
+		grid |= RACE_HISTORY_APART;
+	if (flags & RACE_ACTOR_TELLS && dev_word32(&t->tells) == 0)
+		dev_set32(&t->tells, 1u);
+#pragma unroll 1
+	for (uint32_t i = 0; i < RACE_HISTORY_PROBES; i++) {
+		uint64_t found = dev_word(&t->launches[at]);
+
+		if (found == 0) {
+			found = dev_swap(&t->launches[at], 0, grid);
+			if (found == 0)
+				dev_start(t, &t->runs[at], flags, bits);
+		}
+		if (found == 0 || found == grid)
+			return at + 1u;
+		at = at + 1u < RACE_HISTORY_LAUNCHES ? at + 1u : 0u;
+	}
+	return 0;
+}
+
+/* Do others run beside this launch now? The fast path then leaves words of theirs to us. */
+DEV_FN uint32_t dev_beside(const struct race_history_tables *t)
+{
+	if (dev_word(&t->epoch))
+		return 0;
+	return dev_word32(&t->begins) - dev_word32(&t->overs) > 1u ? RACE_ACTOR_BESIDE : 0;
+}
+
+/* Lanes of a warp that leave together are counted at once. */
+DEV_FN void dev_leave(struct race_history_tables *t, uint32_t launch)
+{
+	struct race_history_run *run = &t->runs[launch - 1u];
+	struct place p = dev_place();
+	uint32_t peers = dev_peers(launch);
+	uint64_t n = __popc(peers);
+
+	if (!dev_is_leader(peers))
+		return;
+	if (dev_add64((uint64_t)&run->left, n) + n != p.blocks * p.block_size)
+		return;
+	dev_set32(&run->over, dev_word32(&t->begins));
+	dev_add32(&t->overs, 1u);
+}
+
+/* By the rows of the CPU device. */
+DEV_FN bool dev_is_unordered(const struct race_history_tables *t, uint64_t a, uint64_t b)
+{
+	uint64_t row = t->rows + a % RACE_HISTORY_ROW * (RACE_HISTORY_ROW / 8u);
+	uint64_t far = a > b ? a - b : b - a;
+
+	return far && far < RACE_HISTORY_ROW &&
+	       dev_word((const void *)(row + b % RACE_HISTORY_ROW / 64u * 8u)) >> b % 64u & 1u;
+}
+
+DEV_FN uint32_t dev_overlap(uint32_t mine, uint32_t other)
+{
+	struct race_history_tables *t = dev_tables();
+	uint64_t a = dev_word(&t->launches[mine - 1u]), b = dev_word(&t->launches[other - 1u]);
+	uint32_t over, began;
+	bool is_unordered;
+
+	if (a == 0 || b == 0)
+		return SHADOW_ORDERED;
+	if (t->rows) {
+		is_unordered = dev_is_unordered(t, race_history_grid(a), race_history_grid(b));
+	} else {
+		if ((a | b) & RACE_HISTORY_APART || dev_word(&t->epoch))
+			return SHADOW_ORDERED;
+		over = dev_word32(&t->runs[other - 1u].over);
+		began = dev_word32(&t->runs[mine - 1u].began);
+		is_unordered = over == 0 || (began && began <= over);
+	}
+	if (!is_unordered)
+		return SHADOW_ORDERED;
+	return dev_word32(&t->tells) ? SHADOW_PERHAPS_ORDERED : SHADOW_OVERLAPPING;
+}
+
+/* For a report, the earlier side `was` of another launch; see RACE_EARLIER_IS_OTHER. */
+DEV_FN void dev_of_other(uint64_t was, uint64_t *me, uint64_t *earlier, uint64_t *shape)
+{
+	const struct race_history_tables *t = dev_tables();
+	uint32_t other = RACE_ACTOR_HAS(was);
+	const struct race_history_run *run = &t->runs[other ? other - 1u : 0];
+	uint64_t grid = race_history_grid(dev_word(&t->launches[other ? other - 1u : 0]));
+
+	if (dev_word(&run->table) != dev_table())
+		*earlier = 0;
+	*earlier |= RACE_EARLIER_OWN(blockDim.x, blockDim.y, blockDim.z);
+	*shape = dev_word(&run->shape);
+	*me = (RACE_HISTORY_SHAPE_BITS(*shape) - SHADOW_THREAD_BITS_MIN) | RACE_EARLIER_IS_OTHER |
+	      grid << RACE_EARLIER_GRID_AT;
+}
+
+#endif

@@ -1,0 +1,51 @@
+#!/bin/sh
+# variable.sh - --variable: variable.sh COLLIDER NVCC SOURCE WORK
+#
+# Each race of the source is reported by hirace, iguard and collide's build exactly when its variable is
+# asked for, at run time on the CPU device and when the checks are put in by collider nvcc.
+set -eu
+collider=$1 nvcc=$2 source=$3 work=$4
+mkdir -p "$work"
+cd "$work"
+"$nvcc" -O2 -lineinfo -cudart shared -gencode arch=compute_90,code=compute_90 "$source" -o plain
+bad=0
+
+# The names behind "race:" on the lines that were reported.
+found() {
+	sed -n 's/.*variable.cu:\([0-9]*\):.*/\1/p' report | sort -un | while read -r line; do
+		sed -n "${line}s/.*race: //p" "$source"
+	done | tr '\n' ' '
+}
+
+expect() { # WHAT WANTED
+	got=$(found)
+	if [ "$got" != "$2" ]; then
+		echo "FAIL $1: found $got, not $2"
+		bad=1
+	fi
+}
+
+for detector in hirace iguard; do
+	while read -r asked wanted; do
+		"$collider" run --device=cpu --detector=$detector ${asked:+--variable="$asked"} \
+			--log-file=report ./plain >out || true
+		expect "$detector $asked" "${wanted:+$wanted }"
+	done <<-END
+		* first second tile given other
+		first first
+		space::first first
+		second,tile second tile
+		t* tile
+		\$1 given
+		\$2 other
+		nothing
+	END
+done
+"$collider" nvcc --sanitize=hirace --variable=second,\$1 -arch=sm_90 "$source" -o built >log 2>&1
+"$collider" run --device=cpu --detector=hirace --log-file=report ./built >out || true
+expect "built with it" "second given "
+grep -q "access of another variable: --variable asks for others" report || {
+	echo "FAIL: the report doesn't say what was left out"
+	bad=1
+}
+exit $bad
