@@ -274,9 +274,15 @@ DEV_FN bool dev_is_aside(uint64_t me)
 	return RACE_ACTOR_HAS(me) == 0 || (me & RACE_ACTOR_ASIDE);
 }
 
+/* Of all lanes that are here, one counts. */
 DEV_FN void dev_untracked(void)
 {
-	DEV_INC64((uint64_t)&dev_tables()->accesses_aside);
+	uint32_t peers = dev_peers(0);
+
+	if (dev_is_leader(peers))
+		asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(
+				     &dev_tables()->accesses_aside),
+			     "l"((uint64_t)__popc(peers)));
 }
 
 /*
