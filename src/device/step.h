@@ -34,8 +34,8 @@ DEV_FN enum step dev_step(const struct step_actor *a, uint64_t was, uint64_t *ne
 	uint32_t clock_at = RACE_ACTOR_BITS(a->me) + SHADOW_PLACE_AT - 32u;
 	uint32_t sync = SHADOW_SYNC_U, relation, place = high & ((1u << clock_at) - 1u);
 
-	relation = place >= a->span ? SHADOW_GRID
-		   : place	    ? SHADOW_BLOCK
+	relation = place >= a->span	    ? SHADOW_GRID
+		   : place		    ? SHADOW_BLOCK
 		   : low >> SHADOW_PLACE_AT ? SHADOW_WARP
 					    : SHADOW_SELF;
 	if (high >> clock_at)

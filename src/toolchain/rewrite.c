@@ -72,7 +72,7 @@ struct work {
 	} costs;
 	struct tool_reglist after;
 	const char *in, *cubin; /* what the last trial read and wrote */
-	const char *only;	 /* the kernel that a trial is about; NULL: all */
+	const char *only;	/* the kernel that a trial is about; NULL: all */
 };
 
 /* ---- scan ---------------------------------------------------------------- */

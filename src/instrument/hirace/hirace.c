@@ -72,8 +72,8 @@ static void plan_table(struct kernel *k, struct inst_block_table *t)
 	if (!k->ev.has_shared)
 		return;
 	k->has_sites = inst_plan_block_table(cx, t, table_bytes, k->ev.has_narrow);
-	k->has_table = k->has_sites || inst_plan_block_table(cx, t, table_bytes_without_sites,
-							     k->ev.has_narrow);
+	k->has_table = k->has_sites ||
+		       inst_plan_block_table(cx, t, table_bytes_without_sites, k->ev.has_narrow);
 	k->tracked = t->tracked;
 }
 
@@ -194,8 +194,8 @@ static void order_access(struct kernel *k, const struct inst_event *e, struct pt
 
 #define FAST_WORDS 4u /* of an access; more are called */
 
-/* What the machine does with an access of this kind: a bit for each state that stays, by who made the
- * word since the last barriers; `grid`: whoever, whenever. */
+/* What the machine does with an access of this kind: a bit for each state that stays, by who made
+ * the word since the last barriers; `grid`: whoever, whenever. */
 struct fast {
 	uint32_t self, warp, block, grid;
 };
@@ -243,8 +243,8 @@ static unsigned fast_words(const struct kernel *k, const struct inst_event *e)
 }
 
 #define SAME_BITS                                                                                  \
-	inst_num((int64_t)SHADOW_LAUNCH_LAST << SHADOW_LAUNCH_AT |                                 \
-		 (int64_t)SHADOW_WARP_LAST << SHADOW_WARP_AT)
+	inst_num((int64_t)SHADOW_LAUNCH_LAST << SHADOW_LAUNCH_AT | (int64_t)SHADOW_WARP_LAST       \
+									   << SHADOW_WARP_AT)
 #define BLOCK(field) inst_num((int64_t)offsetof(struct race_history, field))
 
 /* An access that the machine leaves alone goes to `over`. */
