@@ -64,7 +64,8 @@ RACE_FN uint32_t shadow_bits(uint64_t word, uint32_t at, uint32_t bits)
 /*
  * Threads are numbered so that those of a block have numbers of their own from a multiple of a
  * power of two on, and those of a warp from a multiple of 32 on: two words then say by their
- * difference how their threads are related (device/step.h). The step from block to block; size: its threads.
+ * difference how their threads are related (device/step.h).
+ * The step from block to block; size: its threads.
  */
 RACE_FN uint32_t shadow_block_stride(uint32_t size)
 {
