@@ -33,20 +33,15 @@
 
 /* ---- the operations of update.h -------------------------------------------------------- */
 
-DEV_FN uint32_t dev_max32(void *p, uint32_t v)
+/* A red takes no generic address on every target; these are in the host's tables. */
+DEV_FN void dev_max32(void *p, uint32_t v)
 {
-	uint32_t old;
-
-	asm volatile("atom.relaxed.gpu.max.u32 %0, [%1], %2;" : "=r"(old) : "l"(p), "r"(v));
-	return old;
+	asm volatile("red.relaxed.gpu.global.max.u32 [%0], %1;" ::"l"(p), "r"(v));
 }
 
-DEV_FN uint32_t dev_or32(void *p, uint32_t v)
+DEV_FN void dev_or32(void *p, uint32_t v)
 {
-	uint32_t old;
-
-	asm volatile("atom.relaxed.gpu.or.b32 %0, [%1], %2;" : "=r"(old) : "l"(p), "r"(v));
-	return old;
+	asm volatile("red.relaxed.gpu.global.or.b32 [%0], %1;" ::"l"(p), "r"(v));
 }
 
 #define SHADOW_FN		   DEV_FN
@@ -100,13 +95,14 @@ extern "C" __device__ __noinline__ uint64_t __collider_history_begin(uint32_t fl
 {
 	struct race_history_tables *t = dev_tables();
 	struct place p = dev_place();
-	uint64_t thread = p.block * p.block_size + p.in_block;
+	uint32_t stride = shadow_block_stride(p.block_size);
+	uint64_t thread = p.block * stride + p.in_block;
 	struct shadow_word w = {0, 0, 0, 0, 0, 0};
 	uint32_t bits;
 
 	if (t == 0)
 		return 0;
-	bits = shadow_thread_bits(p.blocks * p.block_size);
+	bits = shadow_thread_bits(p.blocks * stride);
 	w.launch = t->unseen & RACE_HISTORY_BLIND ? 0 : dev_launch(t, flags, bits);
 	if (thread >> bits || w.launch == 0) {
 		DEV_INC64((uint64_t)&t->threads_aside);
@@ -138,6 +134,16 @@ DEV_FN const uint8_t *dev_machine(void)
 
 	FIELD(v, 120);
 	return v ? (const uint8_t *)v : __collider_history_table;
+}
+
+/* How far the thread numbers of a block's warps differ: the high half of a word's difference within
+ * a block is less (device/step.h). 0: the thread has no number.
+ * RACE_HISTORY_ASKS: the run has another machine than the inlined code, which decides nothing. */
+extern "C" __device__ __noinline__ uint32_t __collider_history_span(uint64_t me)
+{
+	uint32_t asks = dev_machine() == __collider_history_table ? 0 : RACE_HISTORY_ASKS;
+
+	return me ? shadow_block_stride(dev_place().block_size) / SHADOW_LANES | asks : 0;
 }
 
 DEV_FN struct shadow_actor dev_actor(uint64_t me, const struct shadow_stamps *stamps)
@@ -266,9 +272,15 @@ DEV_FN bool dev_is_aside(uint64_t me)
 	return RACE_ACTOR_HAS(me) == 0 || (me & RACE_ACTOR_ASIDE);
 }
 
+/* Of all lanes that are here, one counts. */
 DEV_FN void dev_untracked(void)
 {
-	DEV_INC64((uint64_t)&dev_tables()->accesses_aside);
+	uint32_t peers = dev_peers(0);
+
+	if (dev_is_leader(peers))
+		asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(
+				     &dev_tables()->accesses_aside),
+			     "l"((uint64_t)__popc(peers)));
 }
 
 /*
@@ -371,20 +383,13 @@ DEV_FN void dev_global(uint64_t me, uint64_t stamps, uint64_t at, uint64_t what)
 		dev_check(me, stamps, &w, what);
 }
 
-DEV_FN void dev_in_shared(uint64_t me, uint64_t stamps, uint32_t table, uint32_t at, uint64_t what)
+/* A block's table for shared memory is one word in a register (RACE_TABLE_*). */
+DEV_FN void dev_in_shared(uint64_t me, uint64_t stamps, uint64_t table, uint32_t at, uint64_t what)
 {
-	const struct race_history_shared *head =
-		(const struct race_history_shared *)__cvta_shared_to_generic(table);
+	uint64_t words = (uint64_t)__cvta_shared_to_generic(RACE_TABLE_WORDS(table));
+	uint32_t off = at - RACE_TABLE_FIRST(table), n = RACE_TABLE_TRACKED(table);
 	struct where w = {at, 0, 0, 0, 0};
-	uint64_t words = (uint64_t)(head + 1);
-	uint32_t off, n;
 
-	if (table == 0xffffffffu) {
-		dev_untracked();
-		return;
-	}
-	n = dev_word32(&head->bytes);
-	off = at - dev_word32(&head->first);
 	if (off >= n || n - off < 4u * (32u - __clz(RACE_HISTORY_SURE(what) |
 						   RACE_HISTORY_MAYBE(what) | 1u)) -
 					 (off & 3u)) {
@@ -393,12 +398,15 @@ DEV_FN void dev_in_shared(uint64_t me, uint64_t stamps, uint32_t table, uint32_t
 	}
 	w.words = words + (off >> 2 << 3);
 	words += RACE_HISTORY_SHARED_WORDS(n);
-	w.left = words + (off & ~3u);
-	words += RACE_HISTORY_SHARED_SITES(n);
+	if (table & RACE_TABLE_HAS_SITES) {
+		w.left = words + (off & ~3u);
+		words += RACE_HISTORY_SHARED_SITES(n);
+	}
 	if (what & (3u << RACE_HISTORY_NARROW_AT | RACE_HISTORY_BYTES) &&
-	    dev_word32(&head->has_bytes)) {
+	    table & RACE_TABLE_HAS_BYTES) {
 		w.bytes = words + off * 8u;
-		w.bytes_left = words + n * 8u + off * 4u;
+		if (w.left)
+			w.bytes_left = words + n * 8u + off * 4u;
 	}
 	if (RACE_HISTORY_NARROW((uint32_t)what) && !w.bytes)
 		dev_untracked();
@@ -414,14 +422,14 @@ extern "C" __device__ __noinline__ void __collider_history_g(uint64_t me, uint64
 }
 
 extern "C" __device__ __noinline__ void
-__collider_history_s(uint64_t me, uint64_t stamps, uint32_t table, uint32_t at, uint64_t what)
+__collider_history_s(uint64_t me, uint64_t stamps, uint64_t table, uint32_t at, uint64_t what)
 {
 	if (at != 0xffffffffu && !dev_is_aside(me))
 		dev_in_shared(me, stamps, table, at, what);
 }
 
 extern "C" __device__ __noinline__ void
-__collider_history_x(uint64_t me, uint64_t stamps, uint32_t table, uint64_t at, uint64_t what)
+__collider_history_x(uint64_t me, uint64_t stamps, uint64_t table, uint64_t at, uint64_t what)
 {
 	const void *p = (const void *)at;
 
@@ -433,19 +441,19 @@ __collider_history_x(uint64_t me, uint64_t stamps, uint32_t table, uint64_t at, 
 		dev_global(me, stamps, at, what);
 }
 
+#include "step.h"
+
 /* ---- a block's table for shared memory ------------------------------------------------------ */
 
-/* All threads of the block; a barrier comes behind. */
-extern "C" __device__ __noinline__ void
-__collider_history_shared(uint32_t table, uint32_t first, uint32_t bytes, uint32_t has_bytes)
+/* All threads of the block; a barrier comes behind. bytes: the table's, a multiple of 16. */
+extern "C" __device__ __noinline__ void __collider_history_shared(uint64_t table, uint32_t bytes)
 {
 	struct place p = dev_place();
-	uint32_t end = RACE_HISTORY_SHARED_BYTES(bytes, has_bytes) / 4u;
 
-	for (uint32_t i = p.in_block; i < end; i += p.block_size) {
-		uint32_t v = i == 0 ? first : i == 1u ? bytes : i == 2u ? has_bytes : 0u;
-		asm volatile("st.relaxed.cta.shared.u32 [%0], %1;" ::"r"(table + 4u * i), "r"(v));
-	}
+	for (uint32_t i = 16u * p.in_block; i < bytes; i += 16u * p.block_size)
+		asm volatile("st.shared.v4.u32 [%0], {%1, %1, %1, %1};" ::"r"(
+				     RACE_TABLE_WORDS(table) + i),
+			     "r"(0));
 }
 
 /* ---- what synchronises ----------------------------------------------------------------------- */

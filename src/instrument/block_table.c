@@ -64,7 +64,7 @@ bool inst_plan_block_table(struct inst_ctx *cx, struct inst_block_table *t,
 			   inst_table_bytes_fn *bytes_for, bool arg)
 {
 	struct vars vs = {0};
-	uint64_t tracked = 0;
+	uint64_t tracked = 0, gaps = 0;
 
 	find_vars(cx->f, &vs);
 	t->nvars = 0;
@@ -73,13 +73,15 @@ bool inst_plan_block_table(struct inst_ctx *cx, struct inst_block_table *t,
 	for (unsigned i = 0; i < vs.n; i++) {
 		uint64_t align = vs.v[i]->align ? vs.v[i]->align : 16;
 		tracked = round_up(tracked, align) + vs.v[i]->bytes;
+		if (align > 16 || vs.v[i]->bytes % 16)
+			gaps = 16; /* in another order */
 	}
 	tracked = round_up(tracked, 16);
 	t->tracked = (uint32_t)tracked;
 	t->vars = BASE_NEWN(&cx->scratch, struct ptx_var *, vs.n);
 	memcpy(t->vars, vs.v, vs.n * sizeof(vs.v[0]));
 	uint32_t room = cx->opt->shared_room ? cx->opt->shared_room : SHARED_ROOM;
-	if (tracked > room || tracked + bytes_for(t->tracked, arg) + 16 > room)
+	if (tracked > room || tracked + bytes_for(t->tracked, arg) + gaps > room)
 		return false;
 	t->bytes = bytes_for(t->tracked, arg);
 	t->nvars = vs.n;

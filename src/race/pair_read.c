@@ -288,6 +288,7 @@ void race_sides_fill(struct base_arena *a, const struct race_record *rec, int de
 			? guard_decode(rec->was[0]).thread
 			: shadow_decode(rec->was[0], RACE_ACTOR_BITS(rec->was[1])).thread;
 	uint32_t size = threads[0] * threads[1] * threads[2];
+	uint32_t stride = rec->kind >= RACE_KIND_GUARD_ATOMIC ? size : shadow_block_stride(size);
 
 	f->sides = BASE_NEWN(a, struct race_side, 2);
 	for (unsigned i = 0; i < 2; i++) {
@@ -315,8 +316,8 @@ void race_sides_fill(struct base_arena *a, const struct race_record *rec, int de
 	}
 	memcpy(f->sides[0].thread, rec->thread, sizeof(rec->thread));
 	memcpy(f->sides[0].block, rec->block, sizeof(rec->block));
-	place_of(size ? earlier_thread % size : 0, threads, f->sides[1].thread);
-	place_of(size ? earlier_thread / size : 0, grid, f->sides[1].block);
+	place_of(size ? earlier_thread % stride : 0, threads, f->sides[1].thread);
+	place_of(size ? earlier_thread / stride : 0, grid, f->sides[1].block);
 	side_place(rec, is_other ? own : threads, &f->sides[0]);
 	side_place(rec, threads, &f->sides[1]);
 	if (is_other) {

@@ -61,6 +61,21 @@ RACE_FN uint32_t shadow_bits(uint64_t word, uint32_t at, uint32_t bits)
 	return (uint32_t)(word >> at) & ((1u << bits) - 1u);
 }
 
+/*
+ * Threads are numbered so that those of a block have numbers of their own from a multiple of a
+ * power of two on, and those of a warp from a multiple of 32 on: two words then say by their
+ * difference how their threads are related (device/step.h).
+ * The step from block to block; size: its threads.
+ */
+RACE_FN uint32_t shadow_block_stride(uint32_t size)
+{
+	uint32_t stride = 32;
+
+	while (stride < size)
+		stride *= 2u;
+	return stride;
+}
+
 /* How many bits the thread numbers of a launch take: the value for thread_bits. */
 RACE_FN uint32_t shadow_thread_bits(uint64_t threads)
 {
@@ -302,6 +317,8 @@ struct race_history {
 #define RACE_ACTOR_APART   (1u << 7)
 #define RACE_ACTOR_TELLS   (1u << 8)
 #define RACE_ACTOR_BESIDE  (1u << 9)
+/* Of __collider_history_span: the inlined code decides nothing. */
+#define RACE_HISTORY_ASKS (1u << 31)
 #define RACE_ACTOR_HAS(me) ((uint32_t)((me) >> SHADOW_LAUNCH_AT) & SHADOW_LAUNCH_LAST)
 
 /* What an operation that synchronises does: bits of the argument of __collider_history_sync. */
@@ -346,10 +363,23 @@ struct race_history_shared {
 	uint32_t reserved;
 };
 
-/* Bytes of such a table for that many bytes (a multiple of 4) of shared memory. */
-#define RACE_HISTORY_SHARED_WORDS(n)		((n)*2u)
-#define RACE_HISTORY_SHARED_SITES(n)		(n)
-#define RACE_HISTORY_SHARED_BYTES(n, has_bytes) (16u + (n)*3u + ((has_bytes) ? (n)*12u : 0u))
+/*
+ * Of detector `hirace` all of this is one word in a register, and the table is words, sites where
+ * they fit, and both again for bytes. No tracked bytes: there is no table.
+ */
+#define RACE_TABLE_WORDS(t)   ((uint32_t)(t)&0xfffffu)
+#define RACE_TABLE_FIRST_AT   20u
+#define RACE_TABLE_FIRST(t)   ((uint32_t)((t) >> RACE_TABLE_FIRST_AT) & 0xfffffu)
+#define RACE_TABLE_TRACKED_AT 40u
+#define RACE_TABLE_TRACKED(t) ((uint32_t)((t) >> RACE_TABLE_TRACKED_AT) & 0xfffffu)
+#define RACE_TABLE_HAS_BYTES  (1ull << 60)
+#define RACE_TABLE_HAS_SITES  (1ull << 61)
+
+/* Bytes of such a table for that many bytes (a multiple of 16) of shared memory. */
+#define RACE_HISTORY_SHARED_WORDS(n) ((n)*2u)
+#define RACE_HISTORY_SHARED_SITES(n) (n)
+#define RACE_HISTORY_SHARED_BYTES(n, has_bytes, has_sites)                                         \
+	((n) * ((has_sites) ? 3u : 2u) * ((has_bytes) ? 5u : 1u))
 
 /*
  * The earlier of the two sides, in a record with RACE_REC_TWO_SIDES, in place of the values.

@@ -73,3 +73,12 @@ unsigned tool_fit_refused(const char *said)
 	unsigned long cap = strtoul(at + sizeof(begin) - 1, &rest, 10);
 	return strncmp(rest, end, sizeof(end) - 1) ? 0 : (unsigned)cap;
 }
+
+size_t tool_fit_lines(const char *text, size_t size)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < size; i++)
+		n += text[i] == '\n';
+	return n;
+}

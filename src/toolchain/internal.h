@@ -152,6 +152,8 @@ unsigned tool_fit_bound(unsigned threads, unsigned min_blocks, unsigned maxnreg)
 /* ptxas says "Entry function 'k' with max regcount of 64 calls function 'f' with regcount of 84":
  * the cap that f must keep, and with it the file. 0: another refusal. */
 unsigned tool_fit_refused(const char *said);
+/* The lines of a text. */
+size_t tool_fit_lines(const char *text, size_t size);
 
 /* One PTX text to be instrumented. */
 struct tool_job {

@@ -74,6 +74,7 @@ struct work {
 	} costs;
 	struct tool_reglist after;
 	const char *in, *cubin; /* what the last trial read and wrote */
+	const char *only;	/* the kernel that a trial is about; NULL: all */
 };
 
 /* ---- scan ---------------------------------------------------------------- */
@@ -205,27 +206,27 @@ static bool assemble(struct work *w, const char *text, size_t n, struct tool_reg
 	if (!in || !out || !log || !strchr(w->job->arch, '_') || base_write_file(in, text, n) != 0)
 		return false;
 	trial_options(w, text == w->text ? 0 : w->maxreg, &argv);
+	if (w->only)
+		base_vec_push(&argv, base_printf(&w->arena, "--entry=%s", w->only));
 	base_vec_push(&argv, (char *)in);
 	base_vec_push(&argv, base_strdup(&w->arena, "-o"));
 	base_vec_push(&argv, (char *)out);
-	struct tool_strings line = {0};
-	base_vec_push(&line, (char *)w->job->ptxas);
-	for (size_t i = 0; i < argv.n; i++)
-		base_vec_push(&line, argv.v[i]);
-	base_vec_push(&line, NULL);
+	base_vec_push(&argv, NULL);
+	base_vec_push(&argv, NULL); /* room for the program's name */
+	memmove(argv.v + 1, argv.v, (argv.n - 2) * sizeof(*argv.v));
+	argv.v[0] = (char *)w->job->ptxas;
 	double began = seconds_of(RUSAGE_CHILDREN);
 	bool is_original = text == w->text;
 	if (!is_original)
 		tool_slow_say(w->job, &w->sizes);
-	int rc = is_original ? tool_run(w->job->ptxas, line.v, log)
-			     : tool_run_shown(w->job, &w->sizes, line.v, log);
+	int rc = is_original ? tool_run(w->job->ptxas, argv.v, log)
+			     : tool_run_shown(w->job, &w->sizes, argv.v, log);
 	if (is_original) {
 		w->costs.original += seconds_of(RUSAGE_CHILDREN) - began;
 	} else {
 		w->costs.trial += seconds_of(RUSAGE_CHILDREN) - began;
 		w->costs.trials++;
 	}
-	base_vec_free(&line);
 	base_vec_free(&argv);
 	if (base_read_file(log, &messages, &size) == 0) {
 		*said = base_strndup(&w->arena, messages, size);
@@ -436,8 +437,25 @@ static int instrument(struct work *w, struct base_buf *out, struct base_sink *si
 	return inst_text(w->job->name, w->text, w->size, &io, out, &w->stats, sink);
 }
 
+/* ptxas names no function in what it said: leaves out the kernels that it refuses alone. */
+static bool leave_out_refused(struct work *w, const struct base_buf *out, const char *why)
+{
+	bool changed = false;
+
+	for (size_t i = 0; i < w->funcs.n; i++) {
+		struct func *f = &w->funcs.v[i];
+		char *said;
+		w->only = f->name;
+		if (f->is_entry && !f->skip && !f->is_left_out &&
+		    !assemble(w, out->p, out->n, &w->after, &said))
+			changed |= tighten(w, f, why);
+		w->only = NULL;
+	}
+	return changed;
+}
+
 /* ptxas refused the instrumented text: tighten what it names, or everything once. */
-static bool after_refusal(struct work *w, const char *said)
+static bool after_refusal(struct work *w, const struct base_buf *out, const char *said)
 {
 	const char *why = first_error(w, said);
 	unsigned cap = tool_fit_refused(said);
@@ -455,7 +473,7 @@ static bool after_refusal(struct work *w, const char *said)
 	if (changed)
 		return true;
 	if (w->call_free || w->job->opt->call_free)
-		return false;
+		return leave_out_refused(w, out, why);
 	w->call_free = true;
 	return true;
 }
@@ -535,7 +553,7 @@ static bool attempts(struct work *w, struct base_buf *out, struct base_sink *sin
 		} else {
 			*why = base_printf(&w->arena, "ptxas refuses the instrumented text: %s",
 					   first_error(w, said));
-			if (!after_refusal(w, said))
+			if (!after_refusal(w, out, said))
 				return false;
 		}
 	}
@@ -557,15 +575,6 @@ static const char *reason(struct work *w, const struct base_sink *sink, const ch
 		return other;
 	return d->at.line ? base_printf(&w->arena, "PTX line %u: %s", d->at.line, d->text)
 			  : d->text;
-}
-
-static size_t lines_of(const char *text, size_t size)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < size; i++)
-		n += text[i] == '\n';
-	return n;
 }
 
 static void say_costs(const struct work *w)
@@ -620,8 +629,8 @@ static enum tool_outcome rewrite(struct work *w, struct base_buf *out, struct ba
 	}
 	if (w->job->opt->verbose) {
 		w->costs.pass = seconds_of(RUSAGE_SELF) - began;
-		w->costs.lines = lines_of(w->text, w->size);
-		w->costs.lines_after = lines_of(out->p, out->n);
+		w->costs.lines = tool_fit_lines(w->text, w->size);
+		w->costs.lines_after = tool_fit_lines(out->p, out->n);
 		say_costs(w);
 	}
 	return TOOL_CHANGED;

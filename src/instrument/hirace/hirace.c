@@ -25,13 +25,19 @@
 struct kernel {
 	struct inst_ctx *cx;
 	struct inst_events ev;
-	uint32_t me, stamps, table, cnt; /* registers */
-	bool has_stamps, has_table;
+	uint32_t me, span, stamps, table, first, cnt; /* registers */
+	bool has_stamps, has_table, has_sites;
+	uint32_t tracked;
 };
 
 static uint32_t table_bytes(uint32_t tracked, bool has_bytes)
 {
-	return RACE_HISTORY_SHARED_BYTES(tracked, has_bytes);
+	return RACE_HISTORY_SHARED_BYTES(tracked, has_bytes, true);
+}
+
+static uint32_t table_bytes_without_sites(uint32_t tracked, bool has_bytes)
+{
+	return RACE_HISTORY_SHARED_BYTES(tracked, has_bytes, false);
 }
 
 /* ---- at the entry ------------------------------------------------------------------------- */
@@ -39,7 +45,10 @@ static uint32_t table_bytes(uint32_t tracked, bool has_bytes)
 static void begin_table(struct kernel *k, const struct inst_block_table *t, struct ptx_stmt *top)
 {
 	struct inst_ctx *cx = k->cx;
-	struct ptx_opnd first = inst_fresh(cx, PTX_TYPE_B32);
+	struct ptx_opnd first = inst_reg(cx, k->first);
+	uint64_t rest = (uint64_t)t->tracked << RACE_TABLE_TRACKED_AT |
+			(k->ev.has_narrow ? RACE_TABLE_HAS_BYTES : 0) |
+			(k->has_sites ? RACE_TABLE_HAS_SITES : 0);
 
 	inst_emit(cx, top, "declare_table", T(inst_num(t->bytes)), NH);
 	for (unsigned i = 0; i < t->nvars; i++) {
@@ -49,9 +58,23 @@ static void begin_table(struct kernel *k, const struct inst_block_table *t, stru
 				       .var = t->vars[i]};
 		inst_emit(cx, top, i ? "lowest" : "lowest_first", NT, H(first, sym));
 	}
-	inst_emit(cx, top, "table", T(inst_num(t->tracked), inst_num(k->ev.has_narrow)),
+	inst_emit(cx, top, "table",
+		  T(inst_num(RACE_TABLE_FIRST_AT), inst_num((int64_t)rest), inst_num(t->bytes)),
 		  H(inst_reg(cx, k->table), first));
 	inst_emit(cx, top, "ready", NT, NH);
+}
+
+/* Sites beside the words where there is room for them. */
+static void plan_table(struct kernel *k, struct inst_block_table *t)
+{
+	struct inst_ctx *cx = k->cx;
+
+	if (!k->ev.has_shared)
+		return;
+	k->has_sites = inst_plan_block_table(cx, t, table_bytes, k->ev.has_narrow);
+	k->has_table = k->has_sites ||
+		       inst_plan_block_table(cx, t, table_bytes_without_sites, k->ev.has_narrow);
+	k->tracked = t->tracked;
 }
 
 static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
@@ -64,7 +87,9 @@ static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 
 	k->me = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
 	k->stamps = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
-	k->table = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
+	k->span = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
+	k->table = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
+	k->first = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
 	k->cnt = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
 	inst_emit(cx, top, "params", NT, NH);
 	inst_emit(cx, top, "zero", NT, H(inst_reg(cx, k->cnt)));
@@ -74,14 +99,14 @@ static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 				       offsetof(struct race_counters, launches)))),
 		  NH);
 	inst_emit(cx, top, "begin", T(inst_num(flags)), H(inst_reg(cx, k->me)));
+	inst_emit(cx, top, "span", NT, H(inst_reg(cx, k->me), inst_reg(cx, k->span)));
 	if (k->has_stamps) {
 		inst_emit(cx, top, "declare_stamps", NT, NH);
 		inst_emit(cx, top, "stamps", NT, H(inst_reg(cx, k->stamps)));
 	} else {
 		inst_emit(cx, top, "no_stamps", NT, H(inst_reg(cx, k->stamps)));
 	}
-	k->has_table =
-		k->ev.has_shared && inst_plan_block_table(cx, &t, table_bytes, k->ev.has_narrow);
+	plan_table(k, &t);
 	if (k->has_table)
 		begin_table(k, &t, top);
 	else
@@ -117,15 +142,19 @@ static struct ptx_opnd address_of(struct kernel *k, const struct inst_event *e, 
 	return at;
 }
 
+static uint32_t access_of(const struct inst_event *e)
+{
+	if (e->strength != RACE_WEAK)
+		return e->scope == RACE_SCOPE_CTA ? SHADOW_BA : SHADOW_GA;
+	return e->writes ? SHADOW_W : SHADOW_R;
+}
+
 static struct ptx_str what_of(const struct kernel *k, const struct inst_event *e)
 {
 	bool is_atomic = e->strength != RACE_WEAK;
-	uint32_t access = e->writes ? SHADOW_W : SHADOW_R;
 	uint64_t what = e->access->site;
 
-	if (is_atomic)
-		access = e->scope == RACE_SCOPE_CTA ? SHADOW_BA : SHADOW_GA;
-	what |= (uint64_t)access << RACE_HISTORY_ACCESS_AT;
+	what |= (uint64_t)access_of(e) << RACE_HISTORY_ACCESS_AT;
 	what |= is_atomic && !e->writes ? RACE_HISTORY_STRONG : 0;
 	what |= k->ev.has_narrow ? RACE_HISTORY_BYTES : 0;
 	what |= (uint64_t)e->narrow << RACE_HISTORY_NARROW_AT;
@@ -167,47 +196,46 @@ static void order_access(struct kernel *k, const struct inst_event *e, struct pt
 
 #define FAST_WORDS 4u /* of an access; more are called */
 
-/* Has the access of a word whose state stays `state` nothing to do, whoever made the word? */
-static bool is_kept_by_all(const uint8_t *table, uint32_t state, uint32_t access)
-{
-	for (uint32_t sync = 0; sync < SHADOW_SYNCS; sync++)
-		for (uint32_t rel = 0; rel < SHADOW_RELATIONS; rel++)
-			if (!(table[shadow_entry(state, access, sync, rel)] & SHADOW_KEEP))
-				return false;
-	return true;
-}
-
-/* What the machine does with an access of this kind, as the templates want it. */
+/* What the machine does with an access of this kind: a bit for each state that stays, by who made
+ * the word since the last barriers; `grid`: whoever, whenever. */
 struct fast {
-	uint32_t own;	/* states of its own words that stay: a bit for each */
-	uint32_t all;	/* the state that stays whoever made the word; 32: there is none */
-	uint32_t fresh; /* the state behind a first access */
+	uint32_t self, warp, block, grid;
 };
+
+static uint32_t kept(const uint8_t *table, uint32_t state, uint32_t access, uint32_t sync,
+		     uint32_t relation)
+{
+	return table[shadow_entry(state, access, sync, relation)] & SHADOW_KEEP ? 1u << state : 0;
+}
 
 static struct fast fast_of(uint32_t access)
 {
 	static const uint8_t table[SHADOW_TABLE_SIZE] = SHADOW_TABLE_ENTRIES;
-	struct fast f = {.all = 32};
+	struct fast f = {0};
 
 	for (uint32_t s = 0; s < SHADOW_STATES; s++) {
+		uint32_t all = 1u << s;
+
 		if (s == SHADOW_INIT || s == SHADOW_RACE)
 			continue;
-		if (table[shadow_entry(s, access, SHADOW_SYNC_U, SHADOW_SELF)] & SHADOW_KEEP)
-			f.own |= 1u << s;
-		if (is_kept_by_all(table, s, access))
-			f.all = s;
+		f.self |= kept(table, s, access, SHADOW_SYNC_U, SHADOW_SELF);
+		f.warp |= kept(table, s, access, SHADOW_SYNC_U, SHADOW_WARP);
+		f.block |= kept(table, s, access, SHADOW_SYNC_U, SHADOW_BLOCK);
+		for (uint32_t sync = 0; sync < SHADOW_SYNCS; sync++)
+			for (uint32_t rel = 0; rel < SHADOW_RELATIONS; rel++)
+				all &= kept(table, s, access, sync, rel);
+		f.grid |= all;
 	}
-	f.fresh =
-		table[shadow_entry(SHADOW_INIT, access, SHADOW_SYNC_U, SHADOW_SELF)] & SHADOW_NEXT;
 	return f;
 }
 
 /* The words of a plain access, counted; 0: it is called. */
 static unsigned fast_words(const struct kernel *k, const struct inst_event *e)
 {
+	bool has_words = e->space == INST_IN_GLOBAL || (e->space == INST_IN_SHARED && k->has_table);
 	unsigned n = 0;
 
-	if (e->space != INST_IN_GLOBAL || k->ev.has_narrow || e->narrow || e->maybe)
+	if (!has_words || k->ev.has_narrow || e->narrow || e->maybe)
 		return 0;
 	if (e->strength != RACE_WEAK && !e->writes)
 		return 0; /* a strong load is looked at only */
@@ -216,55 +244,61 @@ static unsigned fast_words(const struct kernel *k, const struct inst_event *e)
 	return n <= FAST_WORDS && !(e->sure >> n) ? n : 0;
 }
 
-#define LAUNCH_BITS  inst_num((int64_t)SHADOW_LAUNCH_LAST << SHADOW_LAUNCH_AT)
+#define SAME_BITS                                                                                  \
+	inst_num((int64_t)SHADOW_LAUNCH_LAST << SHADOW_LAUNCH_AT | (int64_t)SHADOW_WARP_LAST       \
+									   << SHADOW_WARP_AT)
 #define BLOCK(field) inst_num((int64_t)offsetof(struct race_history, field))
 
+/* An access that the machine leaves alone goes to `over`. */
 static void put_fast(struct kernel *k, const struct inst_event *e, unsigned words,
-		     struct ptx_opnd me, struct ptx_opnd at, struct ptx_label *over)
+		     struct ptx_opnd at, struct ptx_label *over)
 {
 	struct inst_ctx *cx = k->cx;
-	uint32_t access = e->writes ? SHADOW_W : SHADOW_R;
-	struct ptx_label *cold = ptx_new_label(cx->m, cx->f);
-	struct ptx_opnd word = inst_fresh(cx, PTX_TYPE_B64);
+	bool is_shared = e->space == INST_IN_SHARED;
+	const struct fast f = fast_of(access_of(e));
+	struct ptx_label *far = ptx_new_label(cx->m, cx->f);
+	struct ptx_opnd me = inst_reg(cx, k->me), span = inst_reg(cx, k->span);
+	struct ptx_opnd first = inst_reg(cx, k->first), stamps = inst_reg(cx, k->stamps);
+	struct ptx_opnd word = inst_fresh(cx, is_shared ? PTX_TYPE_B32 : PTX_TYPE_B64);
+	struct ptx_opnd stays = inst_fresh(cx, PTX_TYPE_PRED);
+	struct ptx_str space = is_shared ? PTX_STR("shared") : PTX_STR("global");
 
-	if (e->strength != RACE_WEAK)
-		access = e->scope == RACE_SCOPE_CTA ? SHADOW_BA : SHADOW_GA;
-	const struct fast f = fast_of(access);
-	inst_emit(cx, e->stmt, "fast_begin",
-		  T(cx->k, BLOCK(directory), inst_num(RACE_HISTORY_PIECE_BITS - 3u),
-		    inst_num((int64_t)(RACE_HISTORY_PIECES - 1u) << 3),
-		    inst_num((int64_t)(RACE_HISTORY_PIECE - 4u))),
-		  H(me, at, word, ptx_opnd_label(over), ptx_opnd_label(cold)));
-	for (unsigned i = 0; i < words; i++) {
-		if (k->has_stamps)
-			inst_emit(cx, e->stmt, "fast_word",
-				  T(inst_num(8 * i), inst_num(f.own), inst_num(f.all), LAUNCH_BITS,
-				    inst_num(SHADOW_NEXT)),
-				  H(me, word, ptx_opnd_label(cold)));
+	if (is_shared)
+		inst_emit(cx, e->stmt, "fast_shared", T(inst_num(k->tracked - 4 * words)),
+			  H(at, word, first, span, ptx_opnd_label(over), ptx_opnd_label(far)));
+	else
+		inst_emit(cx, e->stmt, "fast_global",
+			  T(cx->k, BLOCK(directory), inst_num(RACE_HISTORY_PIECE_BITS - 3u),
+			    inst_num((int64_t)(RACE_HISTORY_PIECES - 1u) << 3),
+			    inst_num((int64_t)(RACE_HISTORY_PIECE - 4u))),
+			  H(at, word, span, ptx_opnd_label(over), ptx_opnd_label(far)));
+	inst_emit(cx, e->stmt, "fast_begin", NT, H(span, stays));
+	for (unsigned i = 0; i < words; i += 2) {
+		struct ptx_opnd w[2] = {inst_fresh(cx, PTX_TYPE_B64), inst_fresh(cx, PTX_TYPE_B64)};
+
+		if (i + 1 < words)
+			inst_emit(cx, e->stmt, "fast_load2", T(space, inst_num(8 * i)),
+				  H(word, w[0], w[1]));
 		else
-			inst_emit(cx, e->stmt, "fast_word_fresh",
-				  T(cx->k, BLOCK(sites), inst_num(8 * i), inst_num(f.own),
-				    inst_num(f.all), LAUNCH_BITS, inst_num(SHADOW_NEXT),
-				    inst_num(RACE_ACTOR_ASIDE | RACE_ACTOR_BESIDE),
-				    inst_num(f.fresh)),
-				  H(me, at, word, ptx_opnd_label(cold)));
+			inst_emit(cx, e->stmt, "fast_load", T(space, inst_num(8 * i)),
+				  H(word, w[0]));
+		for (unsigned j = 0; j < 2 && i + j < words; j++)
+			inst_emit(cx, e->stmt, "fast_word",
+				  T(inst_num(f.self), inst_num(f.warp), inst_num(f.block),
+				    inst_num(f.grid), SAME_BITS, inst_num(SHADOW_NEXT),
+				    inst_num((int64_t)1 << SHADOW_PLACE_AT)),
+				  H(me, w[j], span, stays));
 	}
-	inst_emit(cx, e->stmt, "fast_end", NT, H(ptx_opnd_label(over)));
-	inst_emit_label(cx, e->stmt, cold);
-}
-
-/* The thread's word, or 0 where the access doesn't happen. */
-static struct ptx_opnd actor_of(struct kernel *k, const struct inst_event *e)
-{
-	struct inst_ctx *cx = k->cx;
-	struct ptx_opnd me = inst_reg(cx, k->me);
-
-	if (e->stmt->pred == PTX_NO_REG)
-		return me;
-	struct ptx_opnd to = inst_fresh(cx, PTX_TYPE_B64);
-	inst_emit(cx, e->stmt, e->stmt->is_pred_not ? "actor_unless" : "actor_if", NT,
-		  H(to, me, inst_reg(cx, e->stmt->pred)));
-	return to;
+	inst_emit(cx, e->stmt, "fast_end", NT, H(stays, ptx_opnd_label(over)));
+	if (is_shared)
+		inst_emit(cx, e->stmt, "step_shared",
+			  T(what_of(k, e), inst_num(RACE_HISTORY_SHARED_WORDS(k->tracked)),
+			    inst_num(k->has_sites)),
+			  H(me, stamps, at, first, word, span, ptx_opnd_label(over)));
+	else
+		inst_emit(cx, e->stmt, "step_global", T(what_of(k, e)),
+			  H(me, stamps, at, word, span, ptx_opnd_label(over)));
+	inst_emit_label(cx, e->stmt, far);
 }
 
 static void put_access(struct kernel *k, const struct inst_event *e)
@@ -278,9 +312,11 @@ static void put_access(struct kernel *k, const struct inst_event *e)
 		guard = inst_sense(inst_reg(cx, e->stmt->pred), !e->stmt->is_pred_not);
 	inst_emit(cx, e->stmt, "count", NT, H(inst_reg(cx, k->cnt), guard));
 	unsigned words = fast_words(k, e);
-	struct ptx_label *over = words ? ptx_new_label(cx->m, cx->f) : NULL;
+	struct ptx_label *over = words ? inst_skip_unless(cx, e->stmt, e->stmt) : NULL;
+	if (words && !over)
+		over = ptx_new_label(cx->m, cx->f);
 	if (words)
-		put_fast(k, e, words, actor_of(k, e), at, over);
+		put_fast(k, e, words, at, over);
 	struct ptx_str what = what_of(k, e); /* behind other numbers: they share a buffer */
 	switch (e->space) {
 	case INST_IN_GLOBAL:
