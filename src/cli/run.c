@@ -325,12 +325,6 @@ static bool wants_oracle(const struct option_set *set)
 	return (option_list(set, OPTION_DETECTOR) & RACE_DETECT(ORACLE)) != 0;
 }
 
-/* iguard has no memory on a GPU yet. */
-static bool wants_iguard(const struct option_set *set)
-{
-	return (option_list(set, OPTION_DETECTOR) & RACE_DETECT(IGUARD)) != 0;
-}
-
 /* --halt-on-race: is there a finding that counts for exit codes? */
 static bool has_race(void *arg, const struct race_shm *shm)
 {
@@ -397,7 +391,7 @@ static int check_files(const struct option_set *set)
 /* --device=auto is the GPU where there is one. */
 static bool takes_cpu(const struct option_set *set)
 {
-	return option_is(set, OPTION_DEVICE, "cpu") || wants_oracle(set) || wants_iguard(set) ||
+	return option_is(set, OPTION_DEVICE, "cpu") || wants_oracle(set) ||
 	       (option_is(set, OPTION_DEVICE, "auto") && !spawn_has_gpu());
 }
 
@@ -420,10 +414,6 @@ static int check_device(const struct option_set *set)
 		return 0;
 	if (wants_oracle(set)) {
 		base_say("error: the oracle works on the CPU device, not with --device=gpu");
-		return BASE_EXIT_USAGE;
-	}
-	if (wants_iguard(set)) {
-		base_say("error: iguard works on the CPU device so far, not with --device=gpu");
 		return BASE_EXIT_USAGE;
 	}
 	return 0;

@@ -27,6 +27,30 @@
 
 #include "report_core.h"
 
+#define DEV_TAKE     __collider_guard_take
+#define DEV_BLOCK_OF __collider_guard_block_of
+#define DEV_WORD     GUARD_ENTRY_BYTES
+#include "pieces.h"
+
+DEV_FN struct race_guard_tables *dev_tables(void)
+{
+	return (struct race_guard_tables *)dev_head();
+}
+
+/* RACE_GUARD_MODE_* */
+DEV_FN uint32_t dev_modes(void)
+{
+	uint64_t v;
+
+	FIELD(v, 120);
+	return (uint32_t)v;
+}
+
+DEV_FN void dev_new_context(void)
+{
+	DEV_INC64((uint64_t)&dev_head()->contexts);
+}
+
 /* ---- the operations of guard/ ------------------------------------------------------------- */
 
 DEV_FN uint32_t dev_swap32(void *p, uint32_t old, uint32_t next)
@@ -54,6 +78,29 @@ DEV_FN void dev_or32(void *p, uint32_t v)
 	asm volatile("red.relaxed.gpu.or.b32 [%0], %1;" ::"l"(p), "r"(v));
 }
 
+#ifdef GUARD_SWAPS_PAIRS
+/* Both words of an entry, at an address of any space. */
+DEV_FN struct guard_entry dev_swap128(struct guard_entry *p, struct guard_entry old,
+				      struct guard_entry next)
+{
+	struct guard_entry was;
+
+	asm volatile("{\n\t"
+		     ".reg .b128 dev_o, dev_n, dev_w;\n\t"
+		     "mov.b128 dev_o, {%3, %4};\n\t"
+		     "mov.b128 dev_n, {%5, %6};\n\t"
+		     "atom.relaxed.gpu.cas.b128 dev_w, [%2], dev_o, dev_n;\n\t"
+		     "mov.b128 {%0, %1}, dev_w;\n\t"
+		     "}"
+		     : "=l"(was.writer), "=l"(was.accessor)
+		     : "l"(p), "l"(old.writer), "l"(old.accessor), "l"(next.writer),
+		       "l"(next.accessor));
+	return was;
+}
+#define GUARD_CAS128(p, old, next) dev_swap128(p, old, next)
+#endif
+
+#define GUARD_NEW_CONTEXT() dev_new_context()
 #define GUARD_FN		  DEV_FN
 #define GUARD_LOAD64(p)		  dev_word(p)
 #define GUARD_LOAD32(p)		  dev_word32(p)
@@ -62,33 +109,6 @@ DEV_FN void dev_or32(void *p, uint32_t v)
 #define GUARD_MAX32(p, v)	  dev_max32(p, v)
 #define GUARD_OR32(p, v)	  dev_or32(p, v)
 #include "guard/kind.h"
-
-/* ---- the runtime block ------------------------------------------------------------------ */
-
-/* Offsets are spelled as text because src/instrument rewrites ld.const where need be. */
-#define FIELD(v, at) asm volatile("ld.const.u64 %0, [__collider_guard+" #at "];" : "=l"(v))
-RACE_STATIC_ASSERT(offsetof(struct race_guard, first) == 64, "read below");
-RACE_STATIC_ASSERT(offsetof(struct race_guard, bytes) == 72, "read below");
-RACE_STATIC_ASSERT(offsetof(struct race_guard, entries) == 80, "read below");
-RACE_STATIC_ASSERT(offsetof(struct race_guard, byte_entries) == 88, "read below");
-RACE_STATIC_ASSERT(offsetof(struct race_guard, tables) == 96, "read below");
-
-DEV_FN struct race_guard_tables *dev_tables(void)
-{
-	uint64_t v;
-
-	FIELD(v, 96);
-	return (struct race_guard_tables *)v;
-}
-
-/* The hash of the module's site table: src/instrument puts it in place of this number. */
-DEV_FN uint64_t dev_table(void)
-{
-	uint64_t v;
-
-	asm volatile("mov.u64 %0, 0xC011DE55C011DE55;" : "=l"(v));
-	return v;
-}
 
 RACE_STATIC_ASSERT(sizeof(struct guard_side) == sizeof(((struct race_guard_side *)0)->stamp),
 		   "the one begins with the other");
@@ -102,46 +122,13 @@ RACE_STATIC_ASSERT(GUARD_CONTEXTS == 1u << 18 && GUARD_NOWS == 1u << 17, "in the
 struct state {
 	struct guard_stamps stamps;
 	struct guard_locks locks;
+	uint64_t own; /* its context, as guard_context_encode makes it */
 	uint32_t launch, block_clock, warp_clock;
 	uint32_t warp_meets;  /* barriers of its warp so far */
 	uint32_t small_fence; /* it has fenced for its block what came from another */
 	uint32_t block;
 };
 RACE_STATIC_ASSERT(sizeof(struct state) <= 144, "iguard.ptxt");
-
-struct place {
-	uint32_t in_block, block_size;
-	uint64_t block;
-};
-
-DEV_FN struct place dev_place(void)
-{
-	struct place p;
-
-	p.block_size = blockDim.x * blockDim.y * blockDim.z;
-	p.in_block = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
-	p.block = ((uint64_t)blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
-	return p;
-}
-
-/* This launch's place in the table, from 1; 0: there is none. */
-DEV_FN uint32_t dev_launch(struct race_guard_tables *t)
-{
-	uint64_t grid = dev_grid() + 1u;
-	uint32_t at = (uint32_t)(grid % RACE_GUARD_LAUNCHES);
-
-#pragma unroll 1
-	for (uint32_t i = 0; i < RACE_GUARD_PROBES; i++) {
-		uint64_t found = dev_word(&t->launches[at]);
-
-		if (found == 0)
-			found = dev_swap(&t->launches[at], 0, grid);
-		if (found == 0 || found == grid)
-			return at + 1u;
-		at = at + 1u < RACE_GUARD_LAUNCHES ? at + 1u : 0u;
-	}
-	return 0;
-}
 
 /* What other threads find of this one: its context, or 0 while it synchronises. */
 DEV_FN void dev_set_now(uint64_t me, uint32_t context)
@@ -168,12 +155,13 @@ DEV_FN struct guard_context dev_context(const struct state *s)
 }
 
 /* The thread's word for the state that it is in now. */
-DEV_FN uint64_t dev_renew(uint64_t me, const struct state *s)
+DEV_FN uint64_t dev_renew(uint64_t me, struct state *s)
 {
 	uint64_t was = me & GUARD_CONTEXT_MASK;
-	uint32_t context =
-		guard_intern(dev_tables()->contexts, guard_context_encode(dev_context(s)));
+	uint64_t own = guard_context_encode(dev_context(s));
+	uint32_t context = guard_intern(dev_tables()->contexts_of, own);
 
+	s->own = own;
 	me = (me & ~GUARD_CONTEXT_MASK) | (uint64_t)context << GUARD_CONTEXT_AT;
 	if (context == 0 && was)
 		DEV_INC64((uint64_t)&dev_tables()->threads_aside);
@@ -201,7 +189,7 @@ extern "C" __device__ __noinline__ uint64_t __collider_guard_begin(uint64_t stat
 		return 0;
 	s->block = (uint32_t)p.block + 1u;
 	if (thread <= GUARD_THREAD_LAST)
-		s->launch = dev_launch(t);
+		s->launch = dev_launch();
 	if (s->launch == 0) {
 		DEV_INC64((uint64_t)&t->threads_aside);
 		return 0;
@@ -233,37 +221,158 @@ extern "C" __device__ __noinline__ void __collider_guard_tell(uint64_t me, uint6
 	dev_report(&f, dev_rt());
 }
 
-/* One entry; what: the low word. */
-extern "C" __device__ __noinline__ void __collider_guard_entry(uint64_t me, uint64_t state,
-							       uint64_t entry, uint64_t at,
-							       uint32_t what, uint32_t mode)
+/* The lanes that are here together, if all have this entry and this context; or 0. */
+DEV_FN uint32_t dev_alike(uint64_t entry, uint64_t context)
 {
-	const struct state *s = (const struct state *)state;
-	struct guard_access a = {(what & RACE_GUARD_WRITES) != 0, (what & RACE_GUARD_STRONG) != 0,
-				 (what & RACE_GUARD_CTA) != 0, RACE_GUARD_SITE(what) + 1u,
-				 guard_read_bit(entry)};
-	struct guard_entry *e = (struct guard_entry *)entry;
+	uint32_t lanes, also = 0;
+
+	asm volatile("{\n\t"
+		     ".reg .b32 dev_active;\n\t"
+		     "activemask.b32 dev_active;\n\t"
+		     "match.all.sync.b64 %0, %1, dev_active;\n\t"
+		     "}"
+		     : "=r"(lanes)
+		     : "l"(entry));
+	if (lanes & (lanes - 1u))
+		asm volatile("match.all.sync.b64 %0, %1, %2;"
+			     : "=r"(also)
+			     : "l"(context), "r"(lanes));
+	return also;
+}
+
+/* Section 6.5: after a swap that failed, from 32 ns to a limit that grows with the threads. */
+DEV_FN void dev_back_off(uint32_t *ns)
+{
+	uint64_t threads = (uint64_t)gridDim.x * gridDim.y * gridDim.z * blockDim.x * blockDim.y *
+			   blockDim.z;
+	uint32_t limit = threads < 1u << 18 ? (uint32_t)threads >> 6 : 1u << 12;
+
+	if (*ns)
+		asm volatile("nanosleep.u32 %0;" ::"r"(*ns));
+	*ns = *ns ? *ns * 2u : 32u;
+	if (*ns > limit)
+		*ns = limit;
+}
+
+DEV_FN struct guard_actor dev_actor(uint64_t me, const struct state *s)
+{
 	struct place p = dev_place();
 	struct guard_actor actor;
-	struct guard_seen seen = {GUARD_NO_RACE, true, 0};
 
 	actor.thread = (uint32_t)(me >> GUARD_THREAD_AT);
 	actor.block_first = actor.thread - p.in_block;
 	actor.block_size = p.block_size;
 	actor.context = guard_decode(me).context;
-	actor.own = guard_context_decode(guard_context_encode(dev_context(s)));
+	actor.own = guard_context_decode(s->own);
 	actor.block_acquired = s->stamps.block.own.acquired;
 	actor.device_acquired = s->stamps.device.own.acquired;
 	actor.read = s->stamps.block.own.read;
-	actor.contexts = dev_tables()->contexts;
+	actor.contexts = dev_tables()->contexts_of;
 	actor.now = me & RACE_GUARD_ORDERS ? dev_tables()->nows : 0;
-	actor.is_unsure = (me & RACE_GUARD_UNSURE) || (mode & MODE_MAYBE);
+	actor.is_unsure = (me & RACE_GUARD_UNSURE) != 0;
+	return actor;
+}
+
+/* Section 6.4: the word stands for all lanes that make this access together. */
+DEV_FN uint64_t dev_of_warp(uint64_t word)
+{
+	struct guard_word w = guard_decode(word);
+
+	if (w.extent == GUARD_ONE)
+		w.extent = GUARD_OF_WARP;
+	return guard_encode(w);
+}
+
+DEV_FN struct guard_entry dev_entry(const struct guard_entry *at)
+{
+	struct guard_entry e;
+
+	asm volatile("ld.relaxed.gpu.v2.u64 {%0, %1}, [%2];"
+		     : "=l"(e.writer), "=l"(e.accessor)
+		     : "l"(at));
+	return e;
+}
+
+/* Does the word become this one? Both words at once, where the target can. */
+DEV_FN bool dev_put(struct guard_entry *at, struct guard_entry was, struct guard_entry next,
+		    bool writes)
+{
+#ifdef GUARD_CAS128
+	struct guard_entry found = GUARD_CAS128(at, was, next);
+
+	return found.writer == was.writer && found.accessor == was.accessor;
+#else
+	uint64_t *own = writes ? &at->writer : &at->accessor;
+	uint64_t *other = writes ? &at->accessor : &at->writer;
+	uint64_t own_was = writes ? was.writer : was.accessor;
+	uint64_t own_next = writes ? next.writer : next.accessor;
+	uint64_t other_was = writes ? was.accessor : was.writer;
+	uint64_t other_next = writes ? next.accessor : next.writer;
+
+	if (own_next != own_was && dev_swap(own, own_was, own_next) != own_was)
+		return false;
+	if (other_next != other_was)
+		return dev_swap(other, other_was, other_next) == other_was;
+	return dev_word(other) == other_was;
+#endif
+}
+
+/*
+ * guard/update.h's guard_update_words or guard_update_pair, with 6.4 and 6.5 of the paper: lanes
+ * that do the same to one entry each judge it, and the first of them stores for all. Not where
+ * something older is kept that only one of them knows, nor where one has found something.
+ */
+DEV_FN struct guard_seen dev_update(struct guard_entry *at, const struct guard_actor *actor,
+				    const struct guard_access *a, uint64_t me)
+{
+	uint32_t modes = dev_modes(), ns = 0, lanes = 0;
+	struct guard_seen seen = {GUARD_NO_RACE, true, 0};
+	bool is_tried = (modes & RACE_GUARD_MODE_ALONE) != 0 || (a->writes && !a->is_strong);
+
+#pragma unroll 1
+	for (;;) {
+		struct guard_entry e = dev_entry(at);
+		struct guard_result r = guard_judge(e, actor, a);
+		uint64_t *own = a->writes ? &r.next.writer : &r.next.accessor;
+
+		guard_note(&seen, &r, &e);
+		if (r.next.writer == e.writer && r.next.accessor == e.accessor && lanes == 0)
+			return seen;
+		if (!is_tried && r.verdict == GUARD_NO_RACE &&
+		    guard_decode(*own).behind == GUARD_PURE)
+			lanes = dev_alike((uint64_t)at, me & GUARD_CONTEXT_MASK);
+		if (lanes && !dev_is_leader(lanes))
+			return seen;
+		is_tried = true;
+		if (lanes)
+			*own = dev_of_warp(*own);
+		if (dev_put(at, e, r.next, a->writes))
+			return seen;
+		if (!(modes & RACE_GUARD_MODE_EAGER))
+			dev_back_off(&ns);
+	}
+}
+
+/* One entry; what: the low word; bit: of the location. */
+extern "C" __device__ __noinline__ void __collider_guard_entry(uint64_t me, uint64_t state,
+							       uint64_t entry, uint64_t at,
+							       uint32_t what, uint32_t bit,
+							       uint32_t mode)
+{
+	const struct state *s = (const struct state *)state;
+	struct guard_access a = {(what & RACE_GUARD_WRITES) != 0, (what & RACE_GUARD_STRONG) != 0,
+				 (what & RACE_GUARD_CTA) != 0, RACE_GUARD_SITE(what) + 1u, bit};
+	struct guard_entry *e = (struct guard_entry *)entry;
+	struct guard_actor actor = dev_actor(me, s);
+	struct guard_seen seen = {GUARD_NO_RACE, true, 0};
+
 	if (mode & MODE_MAYBE) {
-		struct guard_entry was = {dev_word(&e->writer), dev_word(&e->accessor)};
+		struct guard_entry was = dev_entry(e);
+		actor.is_unsure = true;
 		struct guard_result r = guard_judge(was, &actor, &a);
 		guard_note(&seen, &r, &was);
 	} else {
-		seen = guard_update_words(e, &actor, &a);
+		seen = dev_update(e, &actor, &a, me);
 	}
 	if (seen.verdict == GUARD_POSSIBLE || seen.verdict == GUARD_IS_RACE)
 		__collider_guard_tell(me, at, seen.word, RACE_GUARD_SITE(what),
@@ -271,6 +380,13 @@ extern "C" __device__ __noinline__ void __collider_guard_entry(uint64_t me, uint
 						    me & RACE_GUARD_ORDERS ? &s->stamps : 0,
 						    s->small_fence != 0) |
 					      mode / MODE_WIDTH << 8);
+}
+
+/* The bit of a location in the set of those that were read strongly. Of shared memory: of the
+ * address in its window. */
+DEV_FN uint32_t dev_read_bit(uint64_t at)
+{
+	return guard_read_bit(at << 2);
 }
 
 /* The entries of an access. `first`: of its first word, or of its first byte. */
@@ -284,44 +400,34 @@ extern "C" __device__ __noinline__ void __collider_guard_entries(uint64_t me, ui
 #pragma unroll 1
 	for (uint32_t i = 0; all >> i; i++) {
 		uint32_t mode = sure >> i & 1u ? 0 : MODE_MAYBE, n = narrow ? narrow : 4u;
+		uint32_t bit = dev_read_bit(at + 4u * i);
 
 		if (!(all >> i & 1u))
 			continue;
 		if (!(what & RACE_GUARD_BYTES)) {
 			__collider_guard_entry(me, state, first + GUARD_ENTRY_BYTES * i,
-					       at + 4u * i, what, mode | MODE_WIDTH * n);
+					       at + 4u * i, what, bit, mode | MODE_WIDTH * n);
 			continue;
 		}
 #pragma unroll 1
 		for (uint32_t b = 4u * i; b < 4u * i + n; b++)
 			__collider_guard_entry(me, state, first + GUARD_ENTRY_BYTES * b, at + b,
-					       what, mode | MODE_WIDTH);
+					       what, bit, mode | MODE_WIDTH);
 	}
-}
-
-DEV_FN void dev_untracked(void)
-{
-	DEV_INC64((uint64_t)&dev_tables()->accesses_aside);
 }
 
 DEV_FN void dev_global(uint64_t me, uint64_t state, uint64_t at, uint64_t what)
 {
-	uint64_t first, bytes, entries;
+	uint64_t first = dev_block_at(at);
 
-	FIELD(first, 64);
-	FIELD(bytes, 72);
-	if ((uint32_t)what & RACE_GUARD_BYTES)
-		FIELD(entries, 88);
+	if (first && (uint32_t)what & RACE_GUARD_BYTES)
+		first = dev_bytes(at, first, true);
+	else if (first)
+		first += at % RACE_HISTORY_PIECE / 4u * GUARD_ENTRY_BYTES;
+	if (first)
+		__collider_guard_entries(me, state, at, first, what);
 	else
-		FIELD(entries, 80);
-	at -= first;
-	if (at >= bytes || entries == 0 ||
-	    ((uint32_t)what & RACE_GUARD_BYTES && at >= RACE_GUARD_BYTES_MOST)) {
 		dev_untracked();
-		return;
-	}
-	entries += (uint32_t)what & RACE_GUARD_BYTES ? at << 4 : at >> 2 << 4;
-	__collider_guard_entries(me, state, at + first, entries, what);
 }
 
 /* The table of a block: race_history_shared, then entries. */
@@ -396,10 +502,13 @@ extern "C" __device__ __noinline__ void __collider_guard_shared(uint32_t table, 
 /* The host clears the tables when nothing runs. */
 DEV_FN void dev_mark(void)
 {
-	uint32_t *at = &dev_tables()->is_ordered;
+	struct race_guard_tables *t = dev_tables();
 
-	if (dev_word32(at) == 0)
-		dev_store32(at, 1);
+	if (dev_word32(&t->is_ordered))
+		return;
+	dev_store32(&t->is_ordered, 1);
+	if (t->ordered_at)
+		DEV_STORE32(t->ordered_at, 1);
 }
 
 DEV_FN struct race_guard_block *dev_block(const struct state *s, uint32_t warp)
@@ -498,39 +607,21 @@ DEV_FN void dev_write(struct state *s, uint64_t at, uint32_t op)
 	dev_fence();
 }
 
-/* The bit that a race at this address asks for: of its entry, wherever that is. */
-DEV_FN uint32_t dev_read_bits(uint64_t at, uint32_t table, uint32_t op)
+/* The bits that races at these words ask for. */
+DEV_FN uint32_t dev_read_bits(uint64_t at, uint32_t words)
 {
-	uint32_t words = RACE_GUARD_SYNC_WORDS(op), is_bytes = RACE_GUARD_SYNC_IS_BYTES(op);
 	uint32_t bits = 0;
-	uint64_t first, entry;
 
-	if (__isShared((const void *)at)) {
-		const struct race_history_shared *head =
-			(const struct race_history_shared *)__cvta_shared_to_generic(table);
-		if (table == 0xffffffffu)
-			return 0;
-		first = dev_word32(&head->first);
+	if (__isShared((const void *)at))
 		at = (uint32_t)__cvta_generic_to_shared((const void *)at);
-		entry = (uint64_t)(head + 1);
-	} else {
-		FIELD(first, 64);
-		if (is_bytes)
-			FIELD(entry, 88);
-		else
-			FIELD(entry, 80);
-	}
-	at -= first;
-	entry += is_bytes ? at << 4 : at >> 2 << 4;
-	words = is_bytes ? words * 4u : words;
 #pragma unroll 1
 	for (uint32_t i = 0; i < words; i++)
-		bits |= guard_read_bit(entry + GUARD_ENTRY_BYTES * i);
+		bits |= dev_read_bit(at + 4u * i);
 	return bits;
 }
 
 /* After a strong read. */
-DEV_FN void dev_read(struct state *s, uint64_t at, uint32_t table, uint32_t op)
+DEV_FN void dev_read(struct state *s, uint64_t at, uint32_t op)
 {
 	uint32_t orders = dev_word32(&dev_tables()->unseen);
 
@@ -550,7 +641,7 @@ DEV_FN void dev_read(struct state *s, uint64_t at, uint32_t table, uint32_t op)
 	for (uint32_t i = 0; i < RACE_GUARD_SYNC_ELEMS(op); i++)
 		guard_strong_read(&s->stamps,
 				  (struct guard_side *)dev_side(at + i * RACE_GUARD_SYNC_WIDTH(op)),
-				  dev_op(s, i ? 0 : dev_read_bits(at, table, op), op));
+				  dev_op(s, i ? 0 : dev_read_bits(at, RACE_GUARD_SYNC_WORDS(op)), op));
 }
 
 /* `op` is a set of RACE_GUARD_SYNC_*. at: generic; the elements of a vector are operations each. */
@@ -582,7 +673,7 @@ extern "C" __device__ __noinline__ uint64_t __collider_guard_sync(uint64_t me, u
 			dev_write(s, at + i * RACE_GUARD_SYNC_WIDTH(op), op);
 	}
 	if (op & RACE_GUARD_SYNC_READ && at)
-		dev_read(s, at, table, op);
+		dev_read(s, at, op);
 	return dev_renew(me, s);
 }
 

@@ -45,8 +45,8 @@ struct race_region {
 	 * program: the sums of its threads that have ended. Then `checked` is that of all threads,
 	 * and `warp_checked` to `unboxed` and `counts` are not used. */
 	uint32_t is_live;
-	uint32_t has_history;			/* some module has detector hirace */
-	uint64_t threads_aside, accesses_aside; /* of detector hirace, see shadow.h */
+	uint32_t has_history;			/* some module has hirace or iguard */
+	uint64_t threads_aside, accesses_aside; /* of these, see shadow.h */
 	uint64_t host_launches;	      /* kernel launches seen by the agent (all kernels) */
 	uint64_t host_launches_plain; /* of those: kernels of modules without instrumentation */
 	struct race_holds holds;      /* --shuffle-streams; atomic */
@@ -57,8 +57,8 @@ struct race_region {
 	/* Not 0: loops that wait are to end their kernel (--timeout under --shuffle=all). The
 	 * device sees this page after the records. */
 	uint32_t stop __attribute__((aligned(4096)));
-	/* Not 0: release stamps of detector hirace stand beside locations (shadow.h). */
-	uint32_t ordered;
+	/* Not 0: release stamps of detector hirace, or iguard, stand beside locations (shadow.h). */
+	uint32_t ordered[2];
 	/* The coverage map (sample.h), as race_rt.cover; here it survives any death. */
 	uint8_t cover[RACE_COVER] __attribute__((aligned(4096)));
 	/* Keys of speculated reads whose value was used (record.h). */

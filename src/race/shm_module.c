@@ -167,12 +167,6 @@ void race_shm_history(struct race_history *h, const struct race_fill *fill)
 		h->knobs.rt = fill->rt;
 }
 
-void race_shm_guard(struct race_guard *g, const struct race_fill *fill)
-{
-	if (g->tables)
-		g->knobs.rt = fill->rt;
-}
-
 void race_shm_block(enum race_detector_id id, void *block, const struct race_fill *fill)
 {
 	switch (id) {

@@ -9,7 +9,6 @@
 #define HISTORY_PARTS 7u
 
 struct race_history;
-struct race_guard;
 
 struct history {
 	void *part[HISTORY_PARTS];
@@ -18,9 +17,7 @@ struct history {
 
 /* False: no address space. To be ended in any case, after the machine's end. */
 bool history_begin(struct history *h, struct cpu_machine *m, struct race_history *block,
-		   uint64_t runtime);
-bool history_begin_guard(struct history *h, struct cpu_machine *m, struct race_guard *block,
-			 uint64_t runtime);
+		   uint64_t runtime, bool is_guard);
 void history_end(struct history *h);
 
 #endif
