@@ -196,6 +196,9 @@ static bool wants_growth(const struct agent_history *h)
 
 static bool wants_sweep(const struct agent_history *h)
 {
+	if (h->kind == &kinds[1] &&
+	    RACE_RUN_GUARD(race_shm_get()->flags) & RACE_GUARD_MODE_PUBLISHED)
+		return true;
 	return (h->since >= SWEEP_FROM || h->contexts >= GUARD_CONTEXTS / 2) &&
 	       (!h->tried || h->since >= h->tried + SWEEP_EVERY);
 }

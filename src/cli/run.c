@@ -10,6 +10,7 @@
 #include "agent/spawn.h"
 #include "host/host.h"
 #include "race/detector.h"
+#include "race/layout/guard.h"
 
 #include <errno.h>
 #include <string.h>
@@ -320,6 +321,16 @@ static int report_run(struct option_set *set, const struct cli_view *view,
 	return exit_code;
 }
 
+/* How iguard works, for race_shm.flags. */
+static uint32_t guard_modes(const struct option_set *set)
+{
+	uint32_t modes = option_is(set, OPTION_IGUARD, "published") ? RACE_GUARD_MODE_PUBLISHED : 0;
+
+	modes |= option_is(set, OPTION_IGUARD_LANES, "alone") ? RACE_GUARD_MODE_ALONE : 0;
+	modes |= option_is(set, OPTION_IGUARD_SWAPS, "eager") ? RACE_GUARD_MODE_EAGER : 0;
+	return modes << RACE_RUN_GUARD_AT;
+}
+
 static bool wants_oracle(const struct option_set *set)
 {
 	return (option_list(set, OPTION_DETECTOR) & RACE_DETECT(ORACLE)) != 0;
@@ -474,7 +485,8 @@ int cli_run(struct option_set *set)
 		.flags = (option_flag(set, OPTION_VERBOSE) ? RACE_RUN_VERBOSE : 0) |
 			 (option_is(set, OPTION_HOST_MEMORY, "all") ? RACE_RUN_HOST_ALL : 0) |
 			 (option_flag(set, OPTION_SHUFFLE_STREAMS) ? RACE_RUN_STREAMS : 0) |
-			 (option_flag(set, OPTION_BOTH_SIDES) ? RACE_RUN_BOTH : 0),
+			 (option_flag(set, OPTION_BOTH_SIDES) ? RACE_RUN_BOTH : 0) |
+			 guard_modes(set),
 		.order = choose_order(set),
 		.timeout_ms = (uint64_t)option_int(set, OPTION_TIMEOUT),
 		.is_over = option_flag(set, OPTION_HALT_ON_RACE) ? has_race : NULL,

@@ -109,6 +109,7 @@ DEV_FN struct guard_entry dev_swap128(struct guard_entry *p, struct guard_entry 
 #define GUARD_MAX32(p, v)	  dev_max32(p, v)
 #define GUARD_OR32(p, v)	  dev_or32(p, v)
 #include "guard/kind.h"
+#include "guard/published.h"
 
 RACE_STATIC_ASSERT(sizeof(struct guard_side) == sizeof(((struct race_guard_side *)0)->stamp),
 		   "the one begins with the other");
@@ -127,14 +128,19 @@ struct state {
 	uint32_t warp_meets;  /* barriers of its warp so far */
 	uint32_t small_fence; /* it has fenced for its block what came from another */
 	uint32_t block;
+	uint32_t fences; /* of the published rules: 6 bits of scope .gpu, 6 of scope .cta */
 };
-RACE_STATIC_ASSERT(sizeof(struct state) <= 144, "iguard.ptxt");
+RACE_STATIC_ASSERT(sizeof(struct state) <= 152, "iguard.c");
 
 /* What other threads find of this one: its context, or 0 while it synchronises. */
-DEV_FN void dev_set_now(uint64_t me, uint32_t context)
+DEV_FN void dev_set_now(uint64_t me, const struct state *s, uint32_t context)
 {
 	uint32_t thread = (uint32_t)(me >> GUARD_THREAD_AT);
-	uint64_t v = (uint64_t)thread << GUARD_THREAD_AT | (uint64_t)context << GUARD_CONTEXT_AT;
+	uint64_t v;
+
+	if (dev_modes() & RACE_GUARD_MODE_PUBLISHED)
+		context = s->fences;
+	v = (uint64_t)thread << GUARD_THREAD_AT | (uint64_t)context << GUARD_CONTEXT_AT;
 
 	if (me & RACE_GUARD_ORDERS)
 		asm volatile("st.relaxed.gpu.u64 [%0], %1;" ::"l"(
@@ -165,7 +171,7 @@ DEV_FN uint64_t dev_renew(uint64_t me, struct state *s)
 	me = (me & ~GUARD_CONTEXT_MASK) | (uint64_t)context << GUARD_CONTEXT_AT;
 	if (context == 0 && was)
 		DEV_INC64((uint64_t)&dev_tables()->threads_aside);
-	dev_set_now(me, context);
+	dev_set_now(me, s, context);
 	return me;
 }
 
@@ -198,221 +204,33 @@ extern "C" __device__ __noinline__ uint64_t __collider_guard_begin(uint64_t stat
 }
 
 
-/* ---- accesses ------------------------------------------------------------------------------ */
+#include "guard_entry.h"
 
-#define MODE_MAYBE 1u /* the compiler may have invented the load */
-#define MODE_WIDTH 2u /* the width's place */
+#include "guard_fast.h"
 
-/* Rare, so a function of its own. */
-extern "C" __device__ __noinline__ void __collider_guard_tell(uint64_t me, uint64_t at,
-							      uint64_t was, uint32_t site,
-							      uint32_t kind_width)
-{
-	uint64_t shape = blockDim.x | blockDim.y << 16 | (uint64_t)blockDim.z << 32;
-	struct dev_found f = {dev_table(),
-			      site,
-			      (kind_width & 0xffu) | RACE_REC_TWO_SIDES << 16,
-			      at,
-			      {was, me},
-			      {guard_decode(was).site, shape},
-			      0,
-			      kind_width >> 8};
+/* ---- from an access to its entries ---------------------------------------------------------- */
 
-	dev_report(&f, dev_rt());
-}
-
-/* The lanes that are here together, if all have this entry and this context; or 0. */
-DEV_FN uint32_t dev_alike(uint64_t entry, uint64_t context)
-{
-	uint32_t lanes, also = 0;
-
-	asm volatile("{\n\t"
-		     ".reg .b32 dev_active;\n\t"
-		     "activemask.b32 dev_active;\n\t"
-		     "match.all.sync.b64 %0, %1, dev_active;\n\t"
-		     "}"
-		     : "=r"(lanes)
-		     : "l"(entry));
-	if (lanes & (lanes - 1u))
-		asm volatile("match.all.sync.b64 %0, %1, %2;"
-			     : "=r"(also)
-			     : "l"(context), "r"(lanes));
-	return also;
-}
-
-/* Section 6.5: after a swap that failed, from 32 ns to a limit that grows with the threads. */
-DEV_FN void dev_back_off(uint32_t *ns)
-{
-	uint64_t threads = (uint64_t)gridDim.x * gridDim.y * gridDim.z * blockDim.x * blockDim.y *
-			   blockDim.z;
-	uint32_t limit = threads < 1u << 18 ? (uint32_t)threads >> 6 : 1u << 12;
-
-	if (*ns)
-		asm volatile("nanosleep.u32 %0;" ::"r"(*ns));
-	*ns = *ns ? *ns * 2u : 32u;
-	if (*ns > limit)
-		*ns = limit;
-}
-
-DEV_FN struct guard_actor dev_actor(uint64_t me, const struct state *s)
-{
-	struct place p = dev_place();
-	struct guard_actor actor;
-
-	actor.thread = (uint32_t)(me >> GUARD_THREAD_AT);
-	actor.block_first = actor.thread - p.in_block;
-	actor.block_size = p.block_size;
-	actor.context = guard_decode(me).context;
-	actor.own = guard_context_decode(s->own);
-	actor.block_acquired = s->stamps.block.own.acquired;
-	actor.device_acquired = s->stamps.device.own.acquired;
-	actor.read = s->stamps.block.own.read;
-	actor.contexts = dev_tables()->contexts_of;
-	actor.now = me & RACE_GUARD_ORDERS ? dev_tables()->nows : 0;
-	actor.is_unsure = (me & RACE_GUARD_UNSURE) != 0;
-	return actor;
-}
-
-/* Section 6.4: the word stands for all lanes that make this access together. */
-DEV_FN uint64_t dev_of_warp(uint64_t word)
-{
-	struct guard_word w = guard_decode(word);
-
-	if (w.extent == GUARD_ONE)
-		w.extent = GUARD_OF_WARP;
-	return guard_encode(w);
-}
-
-DEV_FN struct guard_entry dev_entry(const struct guard_entry *at)
-{
-	struct guard_entry e;
-
-	asm volatile("ld.relaxed.gpu.v2.u64 {%0, %1}, [%2];"
-		     : "=l"(e.writer), "=l"(e.accessor)
-		     : "l"(at));
-	return e;
-}
-
-/* Does the word become this one? Both words at once, where the target can. */
-DEV_FN bool dev_put(struct guard_entry *at, struct guard_entry was, struct guard_entry next,
-		    bool writes)
-{
-#ifdef GUARD_CAS128
-	struct guard_entry found = GUARD_CAS128(at, was, next);
-
-	return found.writer == was.writer && found.accessor == was.accessor;
-#else
-	uint64_t *own = writes ? &at->writer : &at->accessor;
-	uint64_t *other = writes ? &at->accessor : &at->writer;
-	uint64_t own_was = writes ? was.writer : was.accessor;
-	uint64_t own_next = writes ? next.writer : next.accessor;
-	uint64_t other_was = writes ? was.accessor : was.writer;
-	uint64_t other_next = writes ? next.accessor : next.writer;
-
-	if (own_next != own_was && dev_swap(own, own_was, own_next) != own_was)
-		return false;
-	if (other_next != other_was)
-		return dev_swap(other, other_was, other_next) == other_was;
-	return dev_word(other) == other_was;
-#endif
-}
-
-/*
- * guard/update.h's guard_update_words or guard_update_pair, with 6.4 and 6.5 of the paper: lanes
- * that do the same to one entry each judge it, and the first of them stores for all. Not where
- * something older is kept that only one of them knows, nor where one has found something.
- */
-DEV_FN struct guard_seen dev_update(struct guard_entry *at, const struct guard_actor *actor,
-				    const struct guard_access *a, uint64_t me)
-{
-	uint32_t modes = dev_modes(), ns = 0, lanes = 0;
-	struct guard_seen seen = {GUARD_NO_RACE, true, 0};
-	bool is_tried = (modes & RACE_GUARD_MODE_ALONE) != 0 || (a->writes && !a->is_strong);
-
-#pragma unroll 1
-	for (;;) {
-		struct guard_entry e = dev_entry(at);
-		struct guard_result r = guard_judge(e, actor, a);
-		uint64_t *own = a->writes ? &r.next.writer : &r.next.accessor;
-
-		guard_note(&seen, &r, &e);
-		if (r.next.writer == e.writer && r.next.accessor == e.accessor && lanes == 0)
-			return seen;
-		if (!is_tried && r.verdict == GUARD_NO_RACE &&
-		    guard_decode(*own).behind == GUARD_PURE)
-			lanes = dev_alike((uint64_t)at, me & GUARD_CONTEXT_MASK);
-		if (lanes && !dev_is_leader(lanes))
-			return seen;
-		is_tried = true;
-		if (lanes)
-			*own = dev_of_warp(*own);
-		if (dev_put(at, e, r.next, a->writes))
-			return seen;
-		if (!(modes & RACE_GUARD_MODE_EAGER))
-			dev_back_off(&ns);
-	}
-}
-
-/* One entry; what: the low word; bit: of the location. */
-extern "C" __device__ __noinline__ void __collider_guard_entry(uint64_t me, uint64_t state,
-							       uint64_t entry, uint64_t at,
-							       uint32_t what, uint32_t bit,
-							       uint32_t mode)
-{
-	const struct state *s = (const struct state *)state;
-	struct guard_access a = {(what & RACE_GUARD_WRITES) != 0, (what & RACE_GUARD_STRONG) != 0,
-				 (what & RACE_GUARD_CTA) != 0, RACE_GUARD_SITE(what) + 1u, bit};
-	struct guard_entry *e = (struct guard_entry *)entry;
-	struct guard_actor actor = dev_actor(me, s);
-	struct guard_seen seen = {GUARD_NO_RACE, true, 0};
-
-	if (mode & MODE_MAYBE) {
-		struct guard_entry was = dev_entry(e);
-		actor.is_unsure = true;
-		struct guard_result r = guard_judge(was, &actor, &a);
-		guard_note(&seen, &r, &was);
-	} else {
-		seen = dev_update(e, &actor, &a, me);
-	}
-	if (seen.verdict == GUARD_POSSIBLE || seen.verdict == GUARD_IS_RACE)
-		__collider_guard_tell(me, at, seen.word, RACE_GUARD_SITE(what),
-				      guard_kind_of(&seen, &actor, &a,
-						    me & RACE_GUARD_ORDERS ? &s->stamps : 0,
-						    s->small_fence != 0) |
-					      mode / MODE_WIDTH << 8);
-}
-
-/* The bit of a location in the set of those that were read strongly. Of shared memory: of the
- * address in its window. */
-DEV_FN uint32_t dev_read_bit(uint64_t at)
-{
-	return guard_read_bit(at << 2);
-}
-
-/* The entries of an access. `first`: of its first word, or of its first byte. */
-extern "C" __device__ __noinline__ void __collider_guard_entries(uint64_t me, uint64_t state,
-								 uint64_t at, uint64_t first,
-								 uint64_t what64)
+/* `first`: the entry of its first word, or of its first byte. */
+DEV_FN void dev_entries(uint64_t me, uint64_t state, uint64_t at, uint64_t first, uint64_t what64)
 {
 	uint32_t what = (uint32_t)what64, narrow = RACE_GUARD_NARROW(what);
 	uint32_t sure = RACE_GUARD_SURE(what64), all = sure | RACE_GUARD_MAYBE(what64);
+	struct quick q = dev_quick(me, (const struct state *)state);
 
+	if (what & (RACE_GUARD_BYTES | RACE_GUARD_STRONG) ||
+	    dev_modes() & RACE_GUARD_MODE_PUBLISHED) {
+		__collider_guard_entries(me, state, at, first, what64);
+		return;
+	}
 #pragma unroll 1
 	for (uint32_t i = 0; all >> i; i++) {
-		uint32_t mode = sure >> i & 1u ? 0 : MODE_MAYBE, n = narrow ? narrow : 4u;
-		uint32_t bit = dev_read_bit(at + 4u * i);
+		uint64_t entry = first + GUARD_ENTRY_BYTES * i;
+		uint32_t mode = sure >> i & 1u ? dev_try(&q, entry, what) : MODE_MAYBE;
 
-		if (!(all >> i & 1u))
-			continue;
-		if (!(what & RACE_GUARD_BYTES)) {
-			__collider_guard_entry(me, state, first + GUARD_ENTRY_BYTES * i,
-					       at + 4u * i, what, bit, mode | MODE_WIDTH * n);
-			continue;
-		}
-#pragma unroll 1
-		for (uint32_t b = 4u * i; b < 4u * i + n; b++)
-			__collider_guard_entry(me, state, first + GUARD_ENTRY_BYTES * b, at + b,
-					       what, bit, mode | MODE_WIDTH);
+		if (all >> i & 1u && mode != QUICK_DONE)
+			__collider_guard_entry(me, state, entry, at + 4u * i, what,
+					       dev_read_bit(at + 4u * i),
+					       mode | MODE_WIDTH * (narrow ? narrow : 4u));
 	}
 }
 
@@ -425,7 +243,7 @@ DEV_FN void dev_global(uint64_t me, uint64_t state, uint64_t at, uint64_t what)
 	else if (first)
 		first += at % RACE_HISTORY_PIECE / 4u * GUARD_ENTRY_BYTES;
 	if (first)
-		__collider_guard_entries(me, state, at, first, what);
+		dev_entries(me, state, at, first, what);
 	else
 		dev_untracked();
 }
@@ -450,7 +268,7 @@ DEV_FN void dev_in_shared(uint64_t me, uint64_t state, uint32_t table, uint32_t 
 		return;
 	}
 	off = (uint32_t)what & RACE_GUARD_BYTES ? off << 4 : off >> 2 << 4;
-	__collider_guard_entries(me, state, at, (uint64_t)(head + 1) + off, what);
+	dev_entries(me, state, at, (uint64_t)(head + 1) + off, what);
 }
 
 DEV_FN bool dev_is_aside(uint64_t me)
@@ -644,6 +462,15 @@ DEV_FN void dev_read(struct state *s, uint64_t at, uint32_t op)
 				  dev_op(s, i ? 0 : dev_read_bits(at, RACE_GUARD_SYNC_WORDS(op)), op));
 }
 
+/* Section 6.1: a fence of a scope wider than .cta counts as both. */
+DEV_FN void dev_count_fence(struct state *s, bool is_wide)
+{
+	uint32_t wide = (s->fences + (is_wide ? 1u : 0u)) & 63u;
+	uint32_t narrow = ((s->fences >> 6) + 1u) & 63u;
+
+	s->fences = wide | narrow << 6;
+}
+
 /* `op` is a set of RACE_GUARD_SYNC_*. at: generic; the elements of a vector are operations each. */
 extern "C" __device__ __noinline__ uint64_t __collider_guard_sync(uint64_t me, uint64_t state,
 								  uint32_t table, uint64_t at,
@@ -657,8 +484,9 @@ extern "C" __device__ __noinline__ uint64_t __collider_guard_sync(uint64_t me, u
 		return me;
 	/* Whoever learns of what comes now must not find the thread as it was. */
 	if (op & RACE_GUARD_SYNC_FENCE || is_release)
-		dev_set_now(me, 0);
+		dev_set_now(me, s, 0);
 	if (op & RACE_GUARD_SYNC_FENCE) {
+		dev_count_fence(s, is_wide);
 		s->small_fence |= !is_wide && s->stamps.device.near.now < s->stamps.device.seen.now;
 		guard_fence(&s->stamps, is_wide);
 		guard_lock_fence(&s->locks, is_wide);
@@ -704,7 +532,7 @@ extern "C" __device__ __noinline__ uint64_t __collider_guard_barrier(uint64_t me
 		return me;
 	if (!is_behind) {
 		if (me & RACE_GUARD_ORDERS) {
-			dev_set_now(me, 0);
+			dev_set_now(me, s, 0);
 			dev_arrive(s, dev_block(s, 0), s->block_clock);
 		}
 		return me;
@@ -738,7 +566,7 @@ __collider_guard_warp(uint64_t me, uint64_t state, uint32_t mask, uint32_t is_be
 		return me;
 	if (!is_behind) {
 		if (me & RACE_GUARD_ORDERS) {
-			dev_set_now(me, 0);
+			dev_set_now(me, s, 0);
 			if (!is_full)
 				guard_release(&s->stamps, false);
 			dev_arrive(s, dev_block(s, warp), s->warp_meets);

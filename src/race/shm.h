@@ -142,6 +142,9 @@ struct race_shm {
 #define RACE_RUN_HOST_ALL 2u /* host code: all memory, not only what the GPU shares */
 #define RACE_RUN_STREAMS  4u /* --shuffle-streams */
 #define RACE_RUN_BOTH	  8u /* --both-sides */
+/* From bit 8 on: RACE_GUARD_MODE_* (--iguard and its switches). */
+#define RACE_RUN_GUARD_AT 8u
+#define RACE_RUN_GUARD(flags) ((flags) >> RACE_RUN_GUARD_AT & 15u)
 
 /* Offsets in the file. */
 #define RACE_SHM_REGION0    4096ull

@@ -163,6 +163,7 @@ void race_shm_knobs(struct race_knobs *k, const struct race_fill *fill)
 /* Only the caller knows where the words are; without words no check may count. */
 void race_shm_history(struct race_history *h, const struct race_fill *fill)
 {
+	h->modes = RACE_RUN_GUARD(race_shm_get()->flags);
 	if (h->tables)
 		h->knobs.rt = fill->rt;
 }
