@@ -125,7 +125,9 @@ static CUresult write_block(struct agent_context *c, enum race_detector_id id, C
 		r = agent_driver.stream_synchronize(stream);
 	if (r != CUDA_SUCCESS)
 		return r;
-	if (id == RACE_DETECTOR_HIRACE || id == RACE_DETECTOR_IGUARD) {
+	/* Without tables a detector does nothing. */
+	if ((id == RACE_DETECTOR_HIRACE || id == RACE_DETECTOR_IGUARD) &&
+	    RACE_RUN_WANTS(race_shm_get()->flags, id)) {
 		const struct agent_history *h =
 			agent_context_history_make(c, id == RACE_DETECTOR_IGUARD);
 		if (h)

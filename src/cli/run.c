@@ -486,7 +486,9 @@ int cli_run(struct option_set *set)
 			 (option_is(set, OPTION_HOST_MEMORY, "all") ? RACE_RUN_HOST_ALL : 0) |
 			 (option_flag(set, OPTION_SHUFFLE_STREAMS) ? RACE_RUN_STREAMS : 0) |
 			 (option_flag(set, OPTION_BOTH_SIDES) ? RACE_RUN_BOTH : 0) |
-			 guard_modes(set),
+			 guard_modes(set) |
+			 (uint32_t)(option_list(set, OPTION_DETECTOR) | 1u << RACE_DETECTORS)
+				 << RACE_RUN_DETECTORS_AT,
 		.order = choose_order(set),
 		.timeout_ms = (uint64_t)option_int(set, OPTION_TIMEOUT),
 		.is_over = option_flag(set, OPTION_HALT_ON_RACE) ? has_race : NULL,

@@ -145,6 +145,10 @@ struct race_shm {
 /* From bit 8 on: RACE_GUARD_MODE_* (--iguard and its switches). */
 #define RACE_RUN_GUARD_AT 8u
 #define RACE_RUN_GUARD(flags) ((flags) >> RACE_RUN_GUARD_AT & 15u)
+/* From bit 16 on: the detectors of the run, as a set; 0: all. */
+#define RACE_RUN_DETECTORS_AT 16u
+#define RACE_RUN_WANTS(flags, id)                                                                  \
+	(!((flags) >> RACE_RUN_DETECTORS_AT) || (flags) >> (RACE_RUN_DETECTORS_AT + (id)) & 1u)
 
 /* Offsets in the file. */
 #define RACE_SHM_REGION0    4096ull
