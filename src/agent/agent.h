@@ -216,6 +216,8 @@ struct agent_kernel; /* one (name, instrumented); never freed */
 
 /* Before a launch: makes sure that the module is patched. `name` may be NULL. */
 struct agent_kernel *agent_launch_prepare(struct agent_context *c, CUfunction f, const char *name);
+/* At a launch: notes which call of the program makes it. */
+void agent_launch_note(struct agent_kernel *k);
 bool agent_kernel_is_instrumented(const struct agent_kernel *k);
 /* After `n` successful launches. */
 void agent_launch_count(struct agent_context *c, struct agent_kernel *k, uint64_t n);

@@ -294,6 +294,7 @@ static void on_launch(enum action a, CUpti_CallbackId id, const CUpti_CallbackDa
 		f = a == ON_LAUNCH_EX ? ((const cuLaunchKernelEx_params *)d->functionParams)->f
 				      : ((const cuLaunchKernel_params *)d->functionParams)->f;
 		k = agent_launch_prepare(c, f, d->symbolName);
+		agent_launch_note(k);
 		if (!agent_kernel_is_instrumented(k))
 			agent_context_unseen(c, RACE_HISTORY_GRID_ORDERS);
 		agent_history_launch_begin(agent_context_history(c), 1);

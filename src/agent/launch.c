@@ -29,6 +29,7 @@ static bool was_added; /* under the lock */
 struct agent_kernel {
 	struct race_kernel_count *chunk; /* NULL: the heap is full */
 	bool is_instrumented;
+	struct race_launches launches;
 	UT_hash_handle hh;
 	char key[]; /* "0" or "1" for instrumented, then the name */
 };
@@ -79,6 +80,7 @@ static struct agent_kernel *kernel_entry(const char *name, bool is_instrumented)
 		return old;
 	}
 	k->is_instrumented = is_instrumented;
+	memset(&k->launches, 0, sizeof(k->launches));
 	was_added = true;
 	HASH_ADD_KEYPTR(hh, by_name, k->key, n, k);
 	if (!was_added) {
@@ -193,6 +195,15 @@ struct agent_kernel *agent_launch_prepare(struct agent_context *c, CUfunction f,
 		func_add(key, k);
 	agent_unlock();
 	return k;
+}
+
+void agent_launch_note(struct agent_kernel *k)
+{
+	if (!k || !k->is_instrumented)
+		return;
+	agent_lock();
+	race_launch_note(&k->launches, k->key + 1);
+	agent_unlock();
 }
 
 bool agent_kernel_is_instrumented(const struct agent_kernel *k)

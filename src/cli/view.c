@@ -39,6 +39,7 @@ int cli_view_open(struct cli_view *v, const struct option_set *set, int fd)
 	v->opt.format = rep_format_find(option_text(set, OPTION_FORMAT));
 	assert(v->opt.format != REP_FORMATS); /* the choices in options.def are its names */
 	v->opt.color = wants_color(set, fd);
+	v->opt.full_frames = option_flag(set, OPTION_FULL_FRAMES);
 	v->opt.verbose = option_flag(set, OPTION_VERBOSE);
 	v->opt.print_limit = (unsigned)option_int(set, OPTION_PRINT_LIMIT);
 	if (rc)

@@ -158,10 +158,12 @@ static void function_fill(struct race_results *r, struct race_line *out, Dwarf_D
 			  uint64_t address)
 {
 	struct race_inlined chain[INLINE_MAX];
-	Dwarf_Die *scopes = NULL;
+	Dwarf_Die *inner = NULL, *scopes = NULL;
 	Dwarf_Files *files = NULL;
 	size_t n = 0, nfiles = 0;
-	int count = dwarf_getscopes(unit, address, &scopes);
+	/* dwarf_getscopes leaves the tree at the first inlined function for its definition. */
+	int count = dwarf_getscopes(unit, address, &inner) > 0 ? dwarf_getscopes_die(inner, &scopes)
+							       : 0;
 
 	if (dwarf_getsrcfiles(unit, &files, &nfiles))
 		nfiles = 0;
@@ -182,6 +184,7 @@ static void function_fill(struct race_results *r, struct race_line *out, Dwarf_D
 		in->col = number_of(&scopes[i], DW_AT_call_column);
 	}
 	free(scopes);
+	free(inner);
 	out->inlined = base_alloc(&r->arena, n * sizeof(*chain));
 	memcpy(out->inlined, chain, n * sizeof(*chain));
 	out->ninlined = n;
@@ -279,6 +282,8 @@ void host_symbolise(struct race_results *r)
 	}
 	for (size_t i = 0; i < r->origins.n; i++)
 		calls_fill(&all, r->origins.v[i].op);
+	for (size_t i = 0; r->findings.n && i < r->launched.n; i++)
+		calls_fill(&all, r->launched.v[i]);
 	race_origins_place(r);
 	objects_close(&all);
 }

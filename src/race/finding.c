@@ -308,6 +308,7 @@ void race_results_free(struct race_results *r)
 	base_vec_free(&r->notes);
 	base_vec_free(&r->stops);
 	base_vec_free(&r->origins);
+	base_vec_free(&r->launched);
 	base_vec_free(&r->contexts);
 	base_vec_free(&r->coverage);
 	base_arena_free(&r->arena);

@@ -62,6 +62,8 @@ struct race_pair_side {
 	uint32_t cluster, warp;		/* numbers in the grid, in the block */
 	uint16_t update;		/* enum race_update */
 	uint16_t is_near;		/* the line is a neighbour's: it has none itself */
+	uint32_t launch; /* race_transfer.origin of the call that launched it; 0: unknown */
+	uint32_t reserved;
 };
 
 struct race_pair {
@@ -103,8 +105,8 @@ struct race_fault {
 };
 
 RACE_STATIC_ASSERT(sizeof(struct race_fault) == 16, "fault layout");
-RACE_STATIC_ASSERT(sizeof(struct race_pair_side) == 104, "side layout");
-RACE_STATIC_ASSERT(sizeof(struct race_pair) == 72 + 2 * 104, "pair layout");
+RACE_STATIC_ASSERT(sizeof(struct race_pair_side) == 112, "side layout");
+RACE_STATIC_ASSERT(sizeof(struct race_pair) == 72 + 2 * 112, "pair layout");
 RACE_STATIC_ASSERT(sizeof(struct race_oracle) == 104, "oracle layout");
 
 #endif

@@ -74,6 +74,9 @@ static void side_fill(struct source *s, const struct race_pair_side *from, struc
 		.cluster = from->cluster,
 		.warp = from->warp,
 		.pid = s->pid,
+		.launch = from->launch,
+		.launched = {.func = "", .file = ""},
+		.launched_shown = "",
 		.is_near = from->is_near != 0,
 		.update = from->update <= RACE_UPDATE_OTHER ? (enum race_update)from->update
 							    : RACE_UPDATE_OTHER,
@@ -262,6 +265,8 @@ static void side_place(const struct race_record *rec, const uint32_t threads[3],
 	s->address = rec->address;
 	s->grid = rec->grid;
 	s->proxy = RACE_PROXY_GENERIC;
+	s->launched = (struct race_line){.func = "", .file = ""};
+	s->launched_shown = "";
 }
 
 void race_sides_fill(struct base_arena *a, const struct race_record *rec, int device,

@@ -96,6 +96,15 @@ struct race_first {
 	bool is_generic; /* the address is generic, else one of the site's space */
 };
 
+/* A place in host code. Strings are "" and numbers 0 where nothing is known. */
+struct race_line {
+	const char *func; /* mangled */
+	const char *file;
+	uint32_t line, col;
+	struct race_inlined *inlined; /* innermost first */
+	size_t ninlined;
+};
+
 /* One access of a pair that raced: what the oracle knows about it. */
 struct race_side {
 	const char *func, *func_shown; /* as in a finding */
@@ -121,6 +130,9 @@ struct race_side {
 	bool is_near; /* the line is that of a neighbour: the instruction has none */
 	uint32_t pid;
 	const struct race_origin *origin; /* of an operation of the host; NULL: unknown */
+	uint32_t launch;	    /* number of the call that launched the kernel; 0: unknown */
+	struct race_line launched;  /* that call in the program's own code */
+	const char *launched_shown; /* its function, demangled */
 };
 
 /* The object that two accesses share. */
@@ -129,15 +141,6 @@ struct race_object {
 	const char *name; /* the variable, demangled; "" = none, or unknown */
 	uint64_t base, bytes;
 	uint32_t owner[3]; /* shared memory: its block */
-};
-
-/* A place in host code. Strings are "" and numbers 0 where nothing is known. */
-struct race_line {
-	const char *func; /* mangled */
-	const char *file;
-	uint32_t line, col;
-	struct race_inlined *inlined; /* innermost first */
-	size_t ninlined;
 };
 
 /* A call on the way to an operation of the host. */
@@ -196,6 +199,12 @@ struct race_finding {
 	size_t nsites;
 	struct race_context *seen;
 	size_t nseen;
+	const char *
+		*functions; /* of a saved report: all that have it, demangled; NULL: func_shown */
+	size_t nfunctions;
+	/* The program's calls that launched its kernel: not known to be those of this launch. */
+	struct race_line *launched;
+	size_t nlaunched;
 };
 
 /* What was not checked, summed over modules. */
@@ -242,6 +251,7 @@ struct race_results {
 	BASE_VEC(const char *) notes;
 	BASE_VEC(struct race_stop) stops;
 	BASE_VEC(struct race_origin) origins;
+	BASE_VEC(struct race_transfer_op *) launched; /* calls; api = the kernel, mangled */
 	BASE_VEC(struct race_context) contexts;
 	BASE_VEC(struct race_coverage) coverage; /* of runs that noted it, see race/sample.h */
 	uint64_t checked;			 /* dynamic accesses that were re-read */
@@ -399,9 +409,16 @@ bool race_transfer_read(struct race_results *out, const void *payload, size_t n,
 bool race_transfer_counts_read(struct race_results *out, const void *payload, size_t n);
 /* The same for RACE_CHUNK_ORIGIN. */
 bool race_origin_read(struct race_results *out, const void *payload, size_t n, uint32_t pid);
+bool race_launch_read(struct race_results *out, const void *payload, size_t n);
 /* Attaches their calls to the host's operations of pairs: once all chunks have been read, and again
  * once the calls have lines. */
 void race_origins_place(struct race_results *r);
+/* library.c: the library whose header this is ("CUB"), NULL: none that is known. */
+const char *race_library(const char *file);
+/* The line of the program's own code from which `kernel` (demangled) was launched; all "" and 0 if
+ * none is known. */
+struct race_line race_launch_place(struct base_arena *a, const struct race_transfer_op *op,
+				   const char *kernel);
 /* Sets the place of a finding with calls; again once these have functions and lines. */
 void race_transfer_place(struct base_arena *a, struct race_finding *f);
 void race_transfer_counts_add(struct race_transfer_counts *to,

@@ -95,7 +95,8 @@ enum race_chunk_kind {
 	RACE_CHUNK_FAULT = 11,	   /* what stopped a device: struct race_fault (pair.h), its text */
 	RACE_CHUNK_COMMAND = 12,   /* the program and its arguments, as one line */
 	RACE_CHUNK_ORIGIN =
-		13 /* a call that asked for an operation of a pair: struct race_transfer */
+		13, /* a call that asked for an operation of a pair: struct race_transfer */
+	RACE_CHUNK_LAUNCH = 14 /* a call that launched a kernel: struct race_transfer, api = it */
 };
 
 struct race_chunk {

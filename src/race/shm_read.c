@@ -182,6 +182,9 @@ static void chunk_take(struct reader *rd, const struct race_chunk *c, const unsi
 	case RACE_CHUNK_ORIGIN:
 		out->damaged += !race_origin_read(out, payload, c->bytes, c->pid);
 		break;
+	case RACE_CHUNK_LAUNCH:
+		out->damaged += !race_launch_read(out, payload, c->bytes);
+		break;
 	case RACE_CHUNK_TRANSFERS:
 		out->damaged += !race_transfer_counts_read(out, payload, c->bytes);
 		break;

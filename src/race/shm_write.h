@@ -81,6 +81,19 @@ uint64_t *race_transfer_tell(const struct race_transfer *t, const char *api, voi
 			     int n);
 /* Appends the call that asked for the operation `origin` of a pair (RACE_CHUNK_ORIGIN). */
 void race_origin_tell(uint32_t origin, void *const *pcs, int n);
+/*
+ * The calls that launched a kernel, for findings that don't know their launch. Zeroed at first; one
+ * for each kernel, of which one thread at a time may use it.
+ */
+#define RACE_LAUNCH_PLACES 4u
+struct race_launches {
+	uint64_t seen[RACE_LAUNCH_PLACES]; /* hashes of their stacks */
+	uint32_t n;
+	uint32_t count;
+};
+/* Called at a launch of `kernel` (mangled): appends its stack if it is new (RACE_CHUNK_LAUNCH), for
+ * the first RACE_LAUNCH_PLACES. All of the first 1,024 launches are looked at, then one in 64. */
+void race_launch_note(struct race_launches *l, const char *kernel);
 /* Appends the counters of this process; NULL: the heap is full. */
 struct race_transfer_counts *race_transfer_counts_new(void);
 

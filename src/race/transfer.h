@@ -11,7 +11,7 @@
 
 #include "race/record.h"
 
-#define RACE_TRANSFER_FRAMES 12u
+#define RACE_TRANSFER_FRAMES 32u
 
 /* A copy of at most this many bytes may be a flag between a running kernel and the host, which is
  * outside the memory model, but intended: it is reported as possible only. */

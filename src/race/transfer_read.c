@@ -162,6 +162,20 @@ bool race_origin_read(struct race_results *out, const void *payload, size_t n, u
 	return true;
 }
 
+bool race_launch_read(struct race_results *out, const void *payload, size_t n)
+{
+	struct source s = {.out = out};
+	struct race_transfer_op *op;
+
+	if (!source_open(&s, payload, n))
+		return false;
+	op = BASE_NEW(&out->arena, struct race_transfer_op);
+	*op = (struct race_transfer_op){.api = text_at(&s, s.t.api), .module = ""};
+	calls_fill(&s, op);
+	base_vec_push(&out->launched, op);
+	return true;
+}
+
 /* The call in the program's own code: its place is stored in the operation and returned. */
 static struct race_line op_place(struct base_arena *a, struct race_transfer_op *op)
 {
@@ -200,15 +214,24 @@ void race_transfer_place(struct base_arena *a, struct race_finding *f)
 	f->sites->text = describe(a, op);
 }
 
-static const struct race_origin *origin_find(const struct race_results *r,
-					     const struct race_side *s)
+static const struct race_origin *origin_find(const struct race_results *r, uint32_t pid,
+					     uint32_t number)
 {
-	if (!(s->flags & RACE_SIDE_HOST) || s->access != RACE_ACCESS_COPY || !s->ptx_line)
-		return NULL;
-	for (size_t i = 0; i < r->origins.n; i++)
-		if (r->origins.v[i].pid == s->pid && r->origins.v[i].number == s->ptx_line)
+	for (size_t i = 0; number && i < r->origins.n; i++)
+		if (r->origins.v[i].pid == pid && r->origins.v[i].number == number)
 			return &r->origins.v[i];
 	return NULL;
+}
+
+/* The call that launched the side's kernel. */
+static void launch_place(struct race_results *r, struct race_side *s)
+{
+	const struct race_origin *o = origin_find(r, s->pid, s->launch);
+
+	if (!o)
+		return;
+	s->launched = race_launch_place(&r->arena, o->op, s->kernel);
+	s->launched_shown = race_demangle(&r->arena, s->launched.func);
 }
 
 /* "cudaMemcpyAsync on stream 3" */
@@ -229,14 +252,39 @@ static void side_place(struct race_results *r, struct race_side *s)
 		s->text = base_printf(&r->arena, "%s%s", op->api, where);
 }
 
+/* The calls that launched the kernel of a finding that has one side only. */
+static void launches_place(struct race_results *r, struct race_finding *f)
+{
+	f->launched = BASE_NEWN(&r->arena, struct race_line, r->launched.n + 1);
+	f->nlaunched = 0;
+	for (size_t i = 0; i < r->launched.n; i++) {
+		const struct race_transfer_op *op = r->launched.v[i];
+		bool is_new = true;
+		if (strcmp(op->api, f->func) != 0)
+			continue;
+		struct race_line at = race_launch_place(&r->arena, op, f->func_shown);
+		for (size_t k = 0; k < f->nlaunched; k++)
+			is_new = is_new && (f->launched[k].line != at.line ||
+					    strcmp(f->launched[k].file, at.file) ||
+					    strcmp(f->launched[k].func, at.func));
+		if (is_new && (at.line || *at.func))
+			f->launched[f->nlaunched++] = at;
+	}
+}
+
 void race_origins_place(struct race_results *r)
 {
 	for (size_t i = 0; i < r->findings.n; i++) {
 		struct race_finding *f = &r->findings.v[i];
+		if (!f->transfer && !f->object && (!f->sides || !f->sides[0].launch))
+			launches_place(r, f);
 		for (unsigned k = 0; f->sides && k < 2; k++) {
-			f->sides[k].origin = origin_find(r, &f->sides[k]);
-			if (f->sides[k].origin)
-				side_place(r, &f->sides[k]);
+			struct race_side *s = &f->sides[k];
+			launch_place(r, s);
+			if (s->flags & RACE_SIDE_HOST && s->access == RACE_ACCESS_COPY)
+				s->origin = origin_find(r, s->pid, s->ptx_line);
+			if (s->origin)
+				side_place(r, s);
 		}
 		if (!f->sides || !f->sides[0].origin)
 			continue;

@@ -1,6 +1,6 @@
 /*
- * transfer_write.c - writes a copy or fill that raced from the program's process into the shared
- * file.
+ * transfer_write.c - writes a copy or fill that raced, and calls that launched kernels, from the
+ * program's process into the shared file.
  *
  * The stack is kept as files and offsets; the reader, which has the symbol tables, finds out which
  * frame is the program's own call. Collider's own frames and those of CUPTI and the driver are left
@@ -10,10 +10,12 @@
 #define _GNU_SOURCE
 #endif
 #include <dlfcn.h>
+#include <execinfo.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "race/shm_write.h"
 #include "race/transfer.h"
 
@@ -104,6 +106,24 @@ void race_origin_tell(uint32_t origin, void *const *pcs, int n)
 	const struct race_transfer t = {.origin = origin};
 
 	put_chunk(RACE_CHUNK_ORIGIN, &t, NULL, pcs, n);
+}
+
+void race_launch_note(struct race_launches *l, const char *kernel)
+{
+	const struct race_transfer t = {.origin = 0};
+	void *pcs[RACE_TRANSFER_FRAMES];
+	uint64_t hash;
+	int n;
+
+	if (l->n == RACE_LAUNCH_PLACES || (l->count++ >= 1024 && l->count % 64))
+		return;
+	n = backtrace(pcs, RACE_TRANSFER_FRAMES);
+	hash = base_hash(pcs, (size_t)n * sizeof(pcs[0]), BASE_FNV_INIT);
+	for (uint32_t i = 0; i < l->n; i++)
+		if (l->seen[i] == hash)
+			return;
+	l->seen[l->n++] = hash;
+	put_chunk(RACE_CHUNK_LAUNCH, &t, kernel, pcs, n);
 }
 
 struct race_transfer_counts *race_transfer_counts_new(void)

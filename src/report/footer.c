@@ -218,13 +218,13 @@ static void unchecked_put(struct base_buf *out, struct rep_view *v)
 			text = base_printf(a,
 					   "%s orders threads of %s in a way that isn't followed: "
 					   "races in it are only possible",
-					   s->what, s->func_shown);
+					   s->what, rep_name(v, s->func_shown));
 		else if (s->why == RACE_WHY_KERNEL_AS_IT_WAS)
-			text = base_printf(a, "function %s runs as it was: %s", s->func_shown,
-					   s->what);
+			text = base_printf(a, "function %s runs as it was: %s",
+					   rep_name(v, s->func_shown), s->what);
 		else
 			text = base_printf(a, "%s x %s%s%s: %s", rep_number(a, s->count), s->what,
-					   *s->func ? " in " : "", s->func_shown,
+					   *s->func ? " in " : "", rep_name(v, s->func_shown),
 					   skip_reason(s->why));
 		unchecked_line(out, &has_head, text);
 	}
@@ -250,7 +250,7 @@ static void unchecked_put(struct base_buf *out, struct rep_view *v)
 		if (!k->is_instrumented && !r->has_oracle)
 			unchecked_line(out, &has_head,
 				       base_printf(a, "kernel %s, %s: not instrumented",
-						   k->name_shown,
+						   rep_name(v, k->name_shown),
 						   rep_count(a, k->launches, "launch")));
 	}
 	for (size_t i = 0; i < r->plain.n && !r->has_oracle; i++)

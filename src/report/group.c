@@ -2,9 +2,11 @@
  * group.c - from findings per PTX instruction to entries per source line.
  *
  * Unrolling, vectorising and inlining make many PTX sites of one source line;
- * the reader needs one entry. Findings of the same file, line, function, kind and
- * class become one entry: counts are summed, the widest access is shown, every
- * site and context stays listed. Findings without a line stay apart by site.
+ * the reader needs one entry. Findings of the same line or pair of lines, kind and class become one
+ * entry, whichever instance of a template they are in: counts are summed, the widest access is
+ * shown, every site and context stays listed. The line is the program's own where a library was
+ * inlined into it; in a library's own kernels the line of the launch is part of it. Findings
+ * without a line stay apart by site.
  *
  * Ignore rules are applied before grouping, so that no rule hides a finding that it doesn't match.
  * Order: first what explains a device's fault, then by class, kind and falling count; equal ones in
@@ -67,25 +69,81 @@ static unsigned way_of(const struct race_side *s)
 	return s->flags & RACE_SIDE_HOST ? s->flags & (RACE_SIDE_READS | RACE_SIDE_WRITES) : 0;
 }
 
+/* A line of the program's own code where there is one, else of a library, with the launch. */
+static const char *place_key(struct base_arena *a, const struct race_finding *f,
+			     const struct race_line *launched)
+{
+	const struct rep_frame *chain = rep_chain(a, f);
+	const struct rep_frame *fr = &chain[rep_own_frame(chain, f->ninlined + 1)];
+
+	if (!fr->line)
+		return base_printf(a, "0|%s|%s", f->file, f->func);
+	if (!fr->library || !launched || !launched->line)
+		return base_printf(a, "%u|%s", fr->line, fr->file);
+	return base_printf(a, "%u|%s|%u|%s", fr->line, fr->file, launched->line, launched->file);
+}
+
+static const char *side_key(struct base_arena *a, const struct race_side *s)
+{
+	const struct race_finding at = {.func = s->func,
+					.func_shown = s->func_shown,
+					.file = s->file,
+					.line = s->line,
+					.inlined = s->inlined,
+					.ninlined = s->ninlined};
+	/* Copies of many streams are one: "copy on stream 3". */
+	const char *text = s->line ? "" : s->text;
+	const char *end = s->flags & RACE_SIDE_HOST ? strstr(text, " on stream ") : NULL;
+
+	/* A read and a write of the host are different findings. */
+	return base_printf(a, "%u %s|%.*s", way_of(s), place_key(a, &at, &s->launched),
+			   end ? (int)(end - text) : (int)strlen(text), text);
+}
+
+/* The same for all instances of a template and whichever side of a pair came first. */
 static const char *group_key(struct base_arena *a, const struct race_finding *f,
 			     enum race_ignored ignored)
 {
 	const struct race_finding_site *s = !f->line && f->nsites ? f->sites : NULL;
-	const char *second = "";
+	const char *one, *two = "";
 
 	if (f->sides) {
-		const struct race_side *o = &f->sides[1];
-		/* Copies of many streams are one: "copy on stream 3". */
-		const char *text = o->line ? "" : o->text;
-		const char *end = o->flags & RACE_SIDE_HOST ? strstr(text, " on stream ") : NULL;
-		/* A read and a write are different findings. */
-		second = base_printf(a, "%u.%u %u %s|%s|%.*s", way_of(&f->sides[0]), way_of(o),
-				     o->line, o->file, o->func,
-				     end ? (int)(end - text) : (int)strlen(text), text);
+		one = side_key(a, &f->sides[0]);
+		two = side_key(a, &f->sides[1]);
+		if (strcmp(one, two) > 0) {
+			const char *swap = one;
+			one = two;
+			two = swap;
+		}
+	} else {
+		one = place_key(a, f, NULL);
 	}
-	return base_printf(a, "%u %u %u %u %llx.%u %s|%s|%s", (unsigned)ignored, (unsigned)f->cls,
-			   (unsigned)f->kind, f->line, s ? (unsigned long long)s->table : 0,
-			   s ? s->site : 0, f->file, f->func, second);
+	return base_printf(a, "%u %u %u %llx.%u %s|%s", (unsigned)ignored, (unsigned)f->cls,
+			   (unsigned)f->kind, s ? (unsigned long long)s->table : 0, s ? s->site : 0,
+			   one, two);
+}
+
+static void function_add(struct base_arena *a, struct rep_entry *e, const char *func)
+{
+	for (size_t i = 0; i < e->nfunctions && i < REP_FUNCTIONS; i++)
+		if (!strcmp(e->functions[i], func))
+			return;
+	if (!*func)
+		return;
+	if (!e->functions)
+		e->functions = BASE_NEWN(a, const char *, REP_FUNCTIONS);
+	if (e->nfunctions < REP_FUNCTIONS)
+		e->functions[e->nfunctions] = func;
+	e->nfunctions++;
+}
+
+/* The functions that the reader knows the finding by. */
+static void functions_add(struct base_arena *a, struct rep_entry *e, const struct race_finding *f)
+{
+	if (!f->nfunctions)
+		function_add(a, e, f->func_shown);
+	for (size_t i = 0; i < f->nfunctions; i++)
+		function_add(a, e, f->functions[i]);
 }
 
 static int entry_compare(const void *pa, const void *pb)
@@ -124,11 +182,13 @@ static void view_add(struct rep_view *v, struct group **groups, const struct rac
 	if (g) {
 		struct rep_entry *e = &v->entries.v[g->index];
 		finding_merge(&v->arena, &e->f, f);
+		functions_add(&v->arena, e, f);
 		e->explains = e->explains || explains_stop(v->r, f);
 	} else {
 		struct rep_entry e = {.ignored = ignored, .order = v->entries.n};
 		e.explains = explains_stop(v->r, f);
 		finding_own(&v->arena, &e.f, f);
+		functions_add(&v->arena, &e, f);
 		g = BASE_NEW(&v->arena, struct group);
 		g->index = v->entries.n;
 		HASH_ADD_KEYPTR(hh, *groups, key, strlen(key), g);

@@ -10,8 +10,12 @@
 
 #include "report/report.h"
 
+#define REP_FUNCTIONS 8u /* that are listed by name */
+
 struct rep_entry {
 	struct race_finding f;
+	const char **functions; /* that have it, the first REP_FUNCTIONS */
+	size_t nfunctions;	/* distinct ones: beyond the listed ones, sightings */
 	enum race_ignored ignored;
 	bool explains; /* a device's fault: struct race_stop */
 	bool is_twin;  /* iguard has found the same pair: left out */
@@ -103,6 +107,21 @@ void rep_holds(struct base_buf *out, struct rep_view *v);
 /* source.c: the source line with its neighbours and a caret; nothing when there is no source. */
 void rep_source(struct base_buf *out, const struct rep_options *opt, const char *file,
 		uint32_t line, uint32_t col, const char *indent);
+
+/* frames.c: chains of inlined calls, and names for people. */
+struct rep_frame {
+	const char *file, *func;
+	uint32_t line, col;
+	const char *library; /* "CUB"; NULL: the program's own */
+};
+/* The name without versions of libraries and, if it is long, without arguments. */
+const char *rep_name(struct rep_view *v, const char *name);
+/* f->ninlined + 1 frames, the access first. */
+struct rep_frame *rep_chain(struct base_arena *a, const struct race_finding *f);
+/* The first frame that is the program's own; 0, too, if there is none. */
+size_t rep_own_frame(const struct rep_frame *chain, size_t n);
+/* "3 frames of CUB and Thrust" */
+const char *rep_fold(struct rep_view *v, const struct rep_frame *chain, size_t n);
 
 /* text.c, footer.c, json.c */
 void rep_text(struct base_buf *out, struct rep_view *v);

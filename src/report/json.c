@@ -141,6 +141,9 @@ static void side_put(cJSON *parent, const char *key, const struct race_side *s)
 	place_put(o, s->func, s->func_shown, s->file, s->line, s->col);
 	inlined_put(o, s->inlined, s->ninlined);
 	cJSON_AddStringToObject(o, "kernel", s->kernel);
+	if (*s->launched.func || s->launched.line)
+		place_put(cJSON_AddObjectToObject(o, "launched"), s->launched.func,
+			  s->launched_shown, s->launched.file, s->launched.line, s->launched.col);
 	cJSON_AddStringToObject(o, "access", race_access_name(s->access));
 	cJSON_AddStringToObject(o, "space", race_space_name(s->space));
 	count_put(o, "width", s->width);
@@ -225,6 +228,29 @@ static void holds_put(cJSON *parent, const struct race_holds *h)
 		count_put(o, race_hold_skip_name(i), h->skipped[i]);
 }
 
+/* Where the same finding is in several functions. */
+static void functions_put(cJSON *o, const struct rep_entry *e)
+{
+	cJSON *v = e->nfunctions > 1 ? cJSON_AddArrayToObject(o, "functions") : NULL;
+
+	for (size_t i = 0; v && i < e->nfunctions && i < REP_FUNCTIONS; i++)
+		cJSON_AddItemToArray(v, cJSON_CreateString(e->functions[i]));
+}
+
+static void launchers_put(cJSON *o, const struct race_finding *f)
+{
+	cJSON *v = f->nlaunched ? cJSON_AddArrayToObject(o, "launched") : NULL;
+	struct base_arena a = {0};
+
+	for (size_t i = 0; i < f->nlaunched; i++) {
+		const struct race_line *l = &f->launched[i];
+		cJSON *c = cJSON_CreateObject();
+		place_put(c, l->func, race_demangle(&a, l->func), l->file, l->line, l->col);
+		cJSON_AddItemToArray(v, c);
+	}
+	base_arena_free(&a);
+}
+
 static void finding_put(struct base_buf *out, const struct rep_entry *e)
 {
 	const struct race_finding *f = &e->f;
@@ -236,6 +262,8 @@ static void finding_put(struct base_buf *out, const struct rep_entry *e)
 	cJSON_AddStringToObject(o, "ignored", race_ignored_name(e->ignored));
 	place_put(o, f->func, f->func_shown, f->file, f->line, f->col);
 	inlined_put(o, f->inlined, f->ninlined);
+	functions_put(o, e);
+	launchers_put(o, f);
 	cJSON_AddStringToObject(o, "access", race_access_name(f->access));
 	cJSON_AddStringToObject(o, "space", race_space_name(f->space));
 	count_put(o, "width", f->width);

@@ -138,6 +138,22 @@ static struct race_inlined *inlined_get(struct saved *s, const cJSON *list, size
 	return all;
 }
 
+/* The functions that have the finding; NULL: its own alone. */
+static const char **functions_get(struct saved *s, const cJSON *list, size_t *count)
+{
+	int n = cJSON_GetArraySize(list);
+	const char **all = n ? BASE_NEWN(&s->r->arena, const char *, n) : NULL;
+	const cJSON *o;
+
+	*count = 0;
+	cJSON_ArrayForEach(o, list)
+	{
+		const char *name = cJSON_IsString(o) ? o->valuestring : "";
+		all[(*count)++] = race_text(&s->r->arena, name, strlen(name));
+	}
+	return all;
+}
+
 /* The number of a name that `name_of` gives; 0 for others. */
 static unsigned name_get(struct saved *s, const cJSON *o, const char *key,
 			 const char *(*name_of)(unsigned), unsigned n)
@@ -165,6 +181,14 @@ static const char *proxy_name(unsigned i)
 	return rep_proxy_name((enum race_proxy)i);
 }
 
+static void call_get(struct saved *s, const cJSON *o, struct race_line *l)
+{
+	*l = (struct race_line){.func = str_get(s, o, "function_mangled"),
+				.file = str_get(s, o, "file"),
+				.line = small_get(o, "line"),
+				.col = small_get(o, "column")};
+}
+
 static void side_get(struct saved *s, const cJSON *o, struct race_side *d)
 {
 	static const struct {
@@ -184,6 +208,9 @@ static void side_get(struct saved *s, const cJSON *o, struct race_side *d)
 	d->inlined =
 		inlined_get(s, cJSON_GetObjectItemCaseSensitive(o, "inlined_at"), &d->ninlined);
 	d->kernel = str_get(s, o, "kernel");
+	const cJSON *at = cJSON_GetObjectItemCaseSensitive(o, "launched");
+	call_get(s, at, &d->launched);
+	d->launched_shown = str_get(s, at, "function");
 	d->access = (enum race_access)race_access_parse(str_get(s, o, "access"));
 	d->space = (enum race_space)race_space_parse(str_get(s, o, "space"));
 	d->width = small_get(o, "width");
@@ -253,6 +280,14 @@ static bool finding_get(struct saved *s, const cJSON *o)
 	f.line = small_get(o, "line");
 	f.col = small_get(o, "column");
 	f.inlined = inlined_get(s, cJSON_GetObjectItemCaseSensitive(o, "inlined_at"), &f.ninlined);
+	f.functions =
+		functions_get(s, cJSON_GetObjectItemCaseSensitive(o, "functions"), &f.nfunctions);
+	const cJSON *calls = cJSON_GetObjectItemCaseSensitive(o, "launched");
+	f.launched = BASE_NEWN(&s->r->arena, struct race_line, cJSON_GetArraySize(calls) + 1);
+	cJSON_ArrayForEach(e, calls)
+	{
+		call_get(s, e, &f.launched[f.nlaunched++]);
+	}
 	f.access = (enum race_access)race_access_parse(str_get(s, o, "access"));
 	f.space = (enum race_space)race_space_parse(str_get(s, o, "space"));
 	f.width = small_get(o, "width");

@@ -21,6 +21,7 @@ struct rep_options {
 	enum rep_format format;
 	bool color;		   /* the caller decides (terminal, --color) */
 	bool verbose;		   /* PTX instructions, names as mangled, every device */
+	bool full_frames;	   /* every inlined call, names in full */
 	bool no_source;		   /* don't show source lines */
 	unsigned print_limit;	   /* findings shown as text, 0: all; the others are counted */
 	const char *source_prefix; /* folder in which sources are looked for too; NULL: none */

@@ -41,30 +41,61 @@ static const char *place_text(struct base_arena *a, const char *file, uint32_t l
 		   : base_printf(a, "%s:%u", file, line);
 }
 
+/* The frames that lead to the access through a library, innermost last. */
+static void through_put(struct base_buf *out, struct rep_view *v, const struct rep_frame *chain,
+			size_t own)
+{
+	const struct rep_frame *in = &chain[0];
+
+	base_buf_printf(out, INDENT "through %s, to\n", rep_fold(v, chain, own));
+	base_buf_printf(out, INDENT "  %s in %s\n",
+			place_text(&v->arena, in->file, in->line, in->col),
+			*in->func ? rep_name(v, in->func) : "an unknown function");
+}
+
+/* The calls that were inlined around frame `at`; runs of library frames are counted. */
+static void callers_put(struct base_buf *out, struct rep_view *v, const struct rep_frame *chain,
+			size_t at, size_t n)
+{
+	for (size_t i = at + 1; i < n; i++) {
+		const struct rep_frame *fr = &chain[i];
+		size_t run = i;
+		while (!v->opt->full_frames && run < n && chain[run].library)
+			run++;
+		if (run - i > 1) {
+			const char *into = chain[run - 1].func;
+			base_buf_printf(out, INDENT "inlined through %s%s%s\n",
+					rep_fold(v, fr, run - i), *into ? " into " : "",
+					rep_name(v, into));
+			i = run - 1;
+			continue;
+		}
+		base_buf_printf(out, INDENT "inlined at %s%s%s\n",
+				place_text(&v->arena, fr->file, fr->line, fr->col),
+				*fr->func ? " in " : "", rep_name(v, fr->func));
+	}
+}
+
 static void place_put(struct base_buf *out, struct rep_view *v, const struct race_finding *f)
 {
-	struct base_arena *a = &v->arena;
-	bool is_inlined = f->ninlined && *f->inlined[0].func_shown;
-	const char *func = is_inlined ? f->inlined[0].func_shown : f->func_shown;
+	const struct rep_frame *chain = rep_chain(&v->arena, f);
+	size_t n = f->ninlined + 1;
+	size_t own = v->opt->full_frames ? 0 : rep_own_frame(chain, n);
+	const struct rep_frame *fr = &chain[own];
 
-	if (*func)
-		base_buf_printf(out, INDENT "in function %s\n", func);
+	if (*fr->func)
+		base_buf_printf(out, INDENT "in function %s\n", rep_name(v, fr->func));
 	if (f->object && !*f->file)
 		base_buf_printf(out, INDENT "at %s+0x%llx (build it with -g)\n", f->object,
 				(unsigned long long)f->offset);
 	else if (*f->file || !f->transfer) /* rep_transfer_first gives the address of the call */
 		base_buf_printf(
-			out, INDENT "at %s%s\n", place_text(a, f->file, f->line, f->col),
+			out, INDENT "at %s%s\n", place_text(&v->arena, fr->file, fr->line, fr->col),
 			f->is_near ? " (the nearest line: the compiler made the instruction)" : "");
-	rep_source(out, v->opt, f->file, f->line, f->col, INDENT);
-	for (size_t i = 0; i < f->ninlined; i++) {
-		const struct race_inlined *in = &f->inlined[i];
-		const char *into =
-			i + 1 < f->ninlined ? f->inlined[i + 1].func_shown : f->func_shown;
-		base_buf_printf(out, INDENT "inlined at %s%s%s\n",
-				place_text(a, in->file, in->line, in->col), *into ? " in " : "",
-				into);
-	}
+	rep_source(out, v->opt, fr->file, fr->line, fr->col, INDENT);
+	if (own)
+		through_put(out, v, chain, own);
+	callers_put(out, v, chain, own, n);
 	if (v->opt->verbose && strcmp(f->func, f->func_shown))
 		base_buf_printf(out, INDENT "mangled %s\n", f->func);
 }
@@ -180,7 +211,55 @@ static void side_put(struct base_buf *out, struct rep_view *v, const struct race
 				*s->text ? s->text : "unknown", s->ptx_line);
 	if (v->opt->verbose)
 		base_buf_printf(out, INDENT "Grid         : %llu, kernel %s\n",
-				(unsigned long long)s->grid, s->kernel);
+				(unsigned long long)s->grid, rep_name(v, s->kernel));
+}
+
+/* "main.cu:40:2 in main"; "" if it is not known. */
+static const char *line_text(struct rep_view *v, const struct race_line *l, const char *shown)
+{
+	const char *func = rep_name(v, shown);
+
+	if (l->line)
+		return base_printf(&v->arena, "%s%s%s",
+				   place_text(&v->arena, l->file, l->line, l->col),
+				   *func ? " in " : "", func);
+	return *func ? base_printf(&v->arena, "in %s (for its line: host code built with -g)", func)
+		     : "";
+}
+
+static const char *launched(struct rep_view *v, const struct race_side *s)
+{
+	return line_text(v, &s->launched, s->launched_shown);
+}
+
+/* Every place that is known to launch the kernel. */
+static void launchers_put(struct base_buf *out, struct rep_view *v, const struct race_finding *f)
+{
+	for (size_t i = 0; i < f->nlaunched; i++) {
+		const struct race_line *l = &f->launched[i];
+		base_buf_printf(out, INDENT "%s: %s\n", i ? "         and " : "Launched     ",
+				line_text(v, l, race_demangle(&v->arena, l->func)));
+	}
+}
+
+/* Where the host launched the kernels of a pair. */
+static void launches_put(struct base_buf *out, struct rep_view *v, const struct race_finding *f)
+{
+	const char *one = launched(v, &f->sides[0]), *two = launched(v, &f->sides[1]);
+	bool is_same = f->sides[0].grid == f->sides[1].grid;
+
+	if ((f->sides[0].flags | f->sides[1].flags) & RACE_SIDE_HOST || is_same) {
+		if (*one || *two)
+			base_buf_printf(out, INDENT "Launched     : %s\n", *one ? one : two);
+		return;
+	}
+	base_buf_printf(out, INDENT "Launches     : %llu (%s) and %llu (%s)\n",
+			(unsigned long long)f->sides[0].grid, rep_name(v, f->sides[0].kernel),
+			(unsigned long long)f->sides[1].grid, rep_name(v, f->sides[1].kernel));
+	if (*one)
+		base_buf_printf(out, INDENT "The first    : %s\n", one);
+	if (*two)
+		base_buf_printf(out, INDENT "The second   : %s\n", two);
 }
 
 static void pair_put(struct base_buf *out, struct rep_view *v, const struct race_finding *f)
@@ -192,18 +271,33 @@ static void pair_put(struct base_buf *out, struct rep_view *v, const struct race
 	side_put(out, v, &f->sides[1]);
 	if (*object)
 		base_buf_printf(out, INDENT "Memory       : %s\n", object);
-	if (f->sides[0].grid != f->sides[1].grid &&
-	    !((f->sides[0].flags | f->sides[1].flags) & RACE_SIDE_HOST))
-		base_buf_printf(out, INDENT "Launches     : %llu (%s) and %llu (%s)\n",
-				(unsigned long long)f->sides[0].grid, f->sides[0].kernel,
-				(unsigned long long)f->sides[1].grid, f->sides[1].kernel);
+	launches_put(out, v, f);
 	base_buf_printf(out, INDENT "Occurrences  : %s%s\n", rep_number(&v->arena, f->count),
 			f->count > 1 ? " (possibly by other threads at other addresses)" : "");
 }
 
-static void finding_put(struct base_buf *out, struct rep_view *v, const struct race_finding *f,
+/* The other functions, or instances of the template, that have the same finding. */
+static void functions_put(struct base_buf *out, struct rep_view *v, const struct rep_entry *e)
+{
+	const char *text = "";
+
+	for (size_t i = 1; i < e->nfunctions && i < REP_FUNCTIONS; i++) {
+		const char *name = rep_name(v, e->functions[i]);
+		if (!strcmp(name, rep_name(v, e->functions[0])) || strstr(text, name))
+			continue;
+		text = base_printf(&v->arena, "%s%s%s", text, *text ? ", " : "", name);
+	}
+	if (*text)
+		base_buf_printf(out, INDENT "The same in  : %s%s\n", text,
+				e->nfunctions > REP_FUNCTIONS ? " and others" : "");
+	else if (e->nfunctions > 1)
+		base_buf_printf(out, INDENT "The same in  : other instances of this template\n");
+}
+
+static void finding_put(struct base_buf *out, struct rep_view *v, const struct rep_entry *e,
 			size_t number)
 {
+	const struct race_finding *f = &e->f;
 	const char *tint = f->cls == RACE_CLASS_RACE ? COLOR_BAD : COLOR_WARN;
 
 	base_buf_printf(out, "%s%zu. %s: %s%s\n", color(v, tint), number, rep_class_title(f->cls),
@@ -228,6 +322,8 @@ static void finding_put(struct base_buf *out, struct rep_view *v, const struct r
 		if (v->opt->verbose)
 			verbose_put(out, v, f);
 	}
+	launchers_put(out, v, f);
+	functions_put(out, v, e);
 	base_buf_puts(out, INDENT "What usually helps:\n");
 	lines_put(out, INDENT "  ", rep_kind_fix(&v->arena, f));
 	base_buf_puts(out, "\n");
@@ -281,7 +377,7 @@ void rep_text(struct base_buf *out, struct rep_view *v)
 	if (!limit || limit > v->nshown)
 		limit = v->nshown;
 	for (size_t i = 0; i < limit; i++)
-		finding_put(out, v, &v->entries.v[i].f, i + 1);
+		finding_put(out, v, &v->entries.v[i], i + 1);
 	if (limit < v->nshown)
 		base_buf_printf(out, "%s not shown (--print-limit=%u)\n\n",
 				rep_count(&v->arena, v->nshown - limit, "more finding"),

@@ -31,6 +31,13 @@ static inline __attribute__((always_inline)) uint64_t here_inlined(uint32_t *lin
 	return here();
 }
 
+/* And that into another. */
+static inline __attribute__((always_inline)) uint64_t here_twice(uint32_t *line, uint32_t *call)
+{
+	*call = __LINE__ + 1;
+	return here_inlined(line);
+}
+
 static char program[4096];
 
 static int find_program(void **state)
@@ -88,6 +95,22 @@ static void inlined_code_tells_who_called(void **state)
 	assert_int_equal(f->ninlined, 1);
 	assert_string_equal(f->inlined[0].func, "here_inlined");
 	assert_int_equal(f->inlined[0].line, call);
+}
+
+static void inlined_twice_has_both_calls(void **state)
+{
+	uint32_t line, inner, call = __LINE__ + 1;
+	uint64_t at = here_twice(&line, &inner);
+	const struct race_finding *f = access_at(program, at);
+
+	(void)state;
+	assert_string_equal(f->func, "inlined_twice_has_both_calls");
+	assert_int_equal(f->line, line);
+	assert_int_equal(f->ninlined, 2);
+	assert_string_equal(f->inlined[0].func, "here_inlined");
+	assert_int_equal(f->inlined[0].line, inner);
+	assert_string_equal(f->inlined[1].func, "here_twice");
+	assert_int_equal(f->inlined[1].line, call);
 }
 
 static void what_is_no_program_has_no_line(void **state)
@@ -170,6 +193,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_access_gets_function_and_line),
 		cmocka_unit_test(inlined_code_tells_who_called),
+		cmocka_unit_test(inlined_twice_has_both_calls),
 		cmocka_unit_test(what_is_no_program_has_no_line),
 		cmocka_unit_test(a_copy_stands_where_it_was_called),
 		cmocka_unit_test(without_lines_the_nearest_call_is_told),

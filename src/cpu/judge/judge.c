@@ -152,6 +152,7 @@ static void start_grid(struct cpu_judge *x, struct cpu_op *op)
 	memcpy(info.block, g->block, sizeof(info.block));
 	memcpy(info.cluster, g->cluster, sizeof(info.cluster));
 	info.is_graph = op->work.is_graph;
+	info.origin = op->work.origin;
 	info.order = op->work.launch.order;
 	info.order_keys = op->work.launch.order_keys;
 	base_vec_push(&x->grids, info);

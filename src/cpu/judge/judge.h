@@ -18,7 +18,8 @@ struct judge_grid {
 	uint64_t id;
 	const char *kernel;
 	uint32_t grid[3], block[3], cluster[3];
-	uint32_t order; /* of struct cpu_launch */
+	uint32_t order;	 /* of struct cpu_launch */
+	uint32_t origin; /* of struct cpu_work */
 	bool is_graph;
 	struct race_order_keys order_keys;
 };

@@ -350,6 +350,7 @@ static void put_side(struct writer *wr, struct race_pair_side *out, const struct
 		out->flags |= RACE_SIDE_GRAPH;
 	if (g) {
 		out->kernel = string(wr, g->kernel);
+		out->launch = g->origin;
 		coordinates(g, &o->place, out->block, out->thread);
 	}
 	for (uint32_t i = 0; i < s->nframes; i++) {

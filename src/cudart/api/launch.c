@@ -251,6 +251,7 @@ static cudaError_t prepare(const struct rt_launch *l, struct rt_shape *shape, st
 	out->func = k->host ? k->host : l->func; /* stubs launch by handle */
 	out->kern = k;
 	out->cpu.kind = CPU_WORK_KERNEL;
+	out->cpu.origin = rt_origin();
 	out->cpu.launch = (struct cpu_launch){
 		.kernel = kernel,
 		.grid = {l->grid.x, l->grid.y, l->grid.z},

@@ -64,10 +64,12 @@ static struct race_pair *write_pair(void *arg, const struct race_pair *pair, siz
 	void *at = race_shm_chunk(RACE_CHUNK_PAIR, 0, pair, bytes, NULL, 0);
 
 	(void)arg;
-	for (unsigned i = 0; at && i < 2; i++)
-		if (pair->side[i].flags & RACE_SIDE_HOST &&
-		    pair->side[i].access == RACE_ACCESS_COPY)
-			rt_origin_tell(pair->side[i].ptx_line);
+	for (unsigned i = 0; at && i < 2; i++) {
+		const struct race_pair_side *s = &pair->side[i];
+		if (s->flags & RACE_SIDE_HOST && s->access == RACE_ACCESS_COPY)
+			rt_origin_tell(s->ptx_line);
+		rt_origin_tell(s->launch);
+	}
 	if (!at && !is_full)
 		race_shm_note("the shared file is full; more races were found than are shown");
 	is_full = is_full || !at;
@@ -367,11 +369,14 @@ void rt_collider_order(struct rt_kern *k, unsigned device, struct cpu_launch *la
 
 /* ---- launches ------------------------------------------------------------------------- */
 
-/* The kernel's counter; kernels of equal name share one, whatever image they are in. The images'
- * lock is held. */
+/* The kernel's counter, and the call that launches it; kernels of equal name share the counter,
+ * whatever image they are in. The images' lock is held. */
 void rt_collider_kernel(struct rt_kern *k)
 {
-	if (k->is_counted || !is_open)
+	if (!is_open)
+		return;
+	race_launch_note(&k->launches, k->name);
+	if (k->is_counted)
 		return;
 	for (struct rt_image *im = rt_image_first(); im && !k->count; im = im->next) {
 		for (struct rt_kern *o = im->kerns; o && !k->count; o = o->next) {

@@ -17,6 +17,7 @@
 #include "base/table.h"
 
 #include "cudart/state/internal.h"
+#include "race/shm_write.h"
 
 #define RT_API __attribute__((visibility("default")))
 
@@ -40,6 +41,7 @@ struct rt_kern {
 	struct cpu_kernel *on[RT_DEVICES];
 	struct rt_kern_attr attr[RT_DEVICES];
 	struct race_kernel_count *count; /* collider.c */
+	struct race_launches launches;
 	bool is_counted, is_told;
 	/* Which order of blocks its code follows; collider.c. */
 	enum { RT_ORDER_UNKNOWN, RT_ORDER_PLAIN, RT_ORDER_WAITING } order;

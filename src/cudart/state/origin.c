@@ -1,12 +1,14 @@
 /*
- * origin.c - which calls of the program requested copies and fills, and which of those raced.
+ * origin.c - which calls of the program requested launches, copies and fills, and which raced.
  *
  * A call site is its return addresses, numbered as they come; the number travels with the work
  * (cpu_work.origin), into graphs, too. The machine reports what changed (cpu/recheck.c); the first
  * change of a site goes to the shared file with the addresses, later ones are only counted there.
+ * The calls of a pair that the oracle found go there once each.
  * The site of a graph's node is the call that added or last changed it.
  *
- * Costs: a walk of 16 frames and a look-up for each copy or fill, only while races are looked for.
+ * Costs: a walk of up to 32 frames (a library's launches lie deep) and a look-up for each launch,
+ * copy or fill, only while races are looked for.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -25,7 +27,7 @@
 #include "race/race.h"
 #include "race/shm_write.h"
 
-#define DEPTH	    16
+#define DEPTH	    32
 #define ORIGINS_MAX 65536u
 
 struct origin {
