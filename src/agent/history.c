@@ -127,9 +127,9 @@ static CUresult clear_contexts(struct agent_history *h)
 		r = agent_pool_fill(h, h->tables + h->kind->stamps_end, bytes);
 	h->contexts = 0;
 	return r == CUDA_SUCCESS
-		       ? agent_pool_fill(
-				 h, h->tables + offsetof(struct race_history_tables, contexts),
-				 sizeof(uint64_t))
+		       ? agent_pool_fill(h,
+					 h->tables + offsetof(struct race_history_tables, contexts),
+					 sizeof(uint64_t))
 		       : r;
 }
 
@@ -255,9 +255,9 @@ struct agent_history *agent_history_new(CUcontext context, CUdevice device, CUst
 		if (h->seen == MAP_FAILED)
 			h->seen = NULL;
 		r = h->seen ? agent_pool_build(h,
-					   records + RACE_REGION_ORDERED +
-						   is_guard * sizeof(region->ordered[0]),
-					   &what)
+					       records + RACE_REGION_ORDERED +
+						       is_guard * sizeof(region->ordered[0]),
+					       &what)
 			    : CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	if (r == CUDA_SUCCESS)

@@ -48,7 +48,7 @@ struct chunk {
 /* A detector with history. */
 struct kind {
 	const char *name;
-	uint32_t word;	      /* bytes of one */
+	uint32_t word;	       /* bytes of one */
 	uint32_t spare_pieces; /* blocks for memory that nobody announces */
 	size_t tables_bytes;
 	/* The tables of release stamps, which are cleared when nothing runs; what comes after

@@ -9,19 +9,14 @@
 #define MODE_WIDTH 4u /* the width's place */
 
 /* Rare, so a function of its own. */
-extern "C" __device__ __noinline__ void __collider_guard_tell(uint64_t me, uint64_t at,
-							      uint64_t was, uint32_t site,
-							      uint32_t kind_width)
+extern "C" __device__ __noinline__ void
+__collider_guard_tell(uint64_t me, uint64_t at, uint64_t was, uint32_t site, uint32_t kind_width)
 {
 	uint64_t shape = blockDim.x | blockDim.y << 16 | (uint64_t)blockDim.z << 32;
-	struct dev_found f = {dev_table(),
-			      site,
-			      (kind_width & 0xffu) | RACE_REC_TWO_SIDES << 16,
-			      at,
-			      {was, me},
-			      {guard_decode(was).site, shape},
-			      0,
-			      kind_width >> 8};
+	struct dev_found f = {
+		dev_table(), site,	     (kind_width & 0xffu) | RACE_REC_TWO_SIDES << 16,
+		at,	     {was, me},	     {guard_decode(was).site, shape},
+		0,	     kind_width >> 8};
 
 	dev_report(&f, dev_rt());
 }
@@ -48,8 +43,8 @@ DEV_FN uint32_t dev_alike(uint64_t entry, uint64_t context)
 /* Section 6.5: after a swap that failed, from 32 ns to a limit that grows with the threads. */
 DEV_FN void dev_back_off(uint32_t *ns)
 {
-	uint64_t threads = (uint64_t)gridDim.x * gridDim.y * gridDim.z * blockDim.x * blockDim.y *
-			   blockDim.z;
+	uint64_t threads =
+		(uint64_t)gridDim.x * gridDim.y * gridDim.z * blockDim.x * blockDim.y * blockDim.z;
 	uint32_t limit = threads < 1u << 18 ? (uint32_t)threads >> 6 : 1u << 12;
 
 	if (*ns)
@@ -132,8 +127,8 @@ DEV_FN struct guard_seen dev_update(struct guard_entry *at, const struct guard_a
 {
 	uint32_t modes = dev_modes(), ns = 0;
 	struct guard_seen seen = {GUARD_NO_RACE, true, 0};
-	bool is_tried = (modes & RACE_GUARD_MODE_ALONE) != 0 || (a->writes && !a->is_strong) ||
-			lanes != 0;
+	bool is_tried =
+		(modes & RACE_GUARD_MODE_ALONE) != 0 || (a->writes && !a->is_strong) || lanes != 0;
 
 #pragma unroll 1
 	for (;;) {
@@ -257,9 +252,8 @@ DEV_FN uint32_t dev_read_bit(uint64_t at)
 }
 
 /* The entries of an access, without the fast path. */
-extern "C" __device__ __noinline__ void __collider_guard_entries(uint64_t me, uint64_t state,
-								 uint64_t at, uint64_t first,
-								 uint64_t what64)
+extern "C" __device__ __noinline__ void
+__collider_guard_entries(uint64_t me, uint64_t state, uint64_t at, uint64_t first, uint64_t what64)
 {
 	uint32_t what = (uint32_t)what64, narrow = RACE_GUARD_NARROW(what);
 	uint32_t sure = RACE_GUARD_SURE(what64), all = sure | RACE_GUARD_MAYBE(what64);

@@ -29,7 +29,7 @@ DEV_FN struct quick dev_quick(uint64_t me, const struct state *s)
 
 #define BLOCK_CLOCK_MASK ((uint64_t)GUARD_BLOCK_CLOCK_LAST << GUARD_BLOCK_CLOCK_AT)
 
-#define WARP_CLOCK_MASK	 ((uint64_t)GUARD_WARP_CLOCK_LAST << GUARD_WARP_CLOCK_AT)
+#define WARP_CLOCK_MASK ((uint64_t)GUARD_WARP_CLOCK_LAST << GUARD_WARP_CLOCK_AT)
 
 /* The thread's number in its block. */
 DEV_FN uint32_t dev_lane_place(const struct quick *q)
@@ -64,7 +64,7 @@ DEV_FN uint64_t dev_joined(const struct quick *q, uint64_t word)
 {
 	uint32_t thread = (uint32_t)(word >> GUARD_THREAD_AT), place = thread - q->block_first;
 	uint32_t mine = dev_lane_place(q);
-	uint32_t extent = place >= q->block_size ? GUARD_OF_GRID
+	uint32_t extent = place >= q->block_size		      ? GUARD_OF_GRID
 			  : place / GUARD_LANES == mine / GUARD_LANES ? GUARD_OF_WARP
 								      : GUARD_OF_BLOCK;
 	bool is_alike = ((word ^ q->me) & GUARD_CONTEXT_MASK) == 0;

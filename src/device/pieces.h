@@ -157,10 +157,9 @@ DEV_FN uint64_t dev_bytes(uint64_t at, uint64_t block, bool is_store)
 	FIELD(first, 96);
 	if (pages == 0)
 		return 0;
-	entry = pages +
-		((block - words) / RACE_HISTORY_BLOCK_OF(DEV_WORD) * RACE_HISTORY_PAGES +
-		 at % RACE_HISTORY_PIECE / RACE_HISTORY_PAGE) *
-			8u;
+	entry = pages + ((block - words) / RACE_HISTORY_BLOCK_OF(DEV_WORD) * RACE_HISTORY_PAGES +
+			 at % RACE_HISTORY_PIECE / RACE_HISTORY_PAGE) *
+				8u;
 	page = dev_load64(entry);
 	if (page <= RACE_HISTORY_FULL && is_store)
 		page = DEV_TAKE(entry, (uint64_t)&dev_head()->bytes, first,

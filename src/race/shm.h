@@ -144,7 +144,7 @@ struct race_shm {
 #define RACE_RUN_STREAMS  4u /* --shuffle-streams */
 #define RACE_RUN_BOTH	  8u /* --both-sides */
 /* From bit 8 on: RACE_GUARD_MODE_* (--iguard and its switches). */
-#define RACE_RUN_GUARD_AT 8u
+#define RACE_RUN_GUARD_AT     8u
 #define RACE_RUN_GUARD(flags) ((flags) >> RACE_RUN_GUARD_AT & 15u)
 /* From bit 16 on: the detectors of the run, as a set; 0: all. */
 #define RACE_RUN_DETECTORS_AT 16u

@@ -26,7 +26,8 @@ struct kernel {
 	struct inst_ctx *cx;
 	struct inst_events ev;
 	uint32_t me, state, table, cnt; /* registers */
-	bool has_bytes[2]; /* global, shared memory is accessed by bytes: entries are those of bytes */
+	bool has_bytes
+		[2]; /* global, shared memory is accessed by bytes: entries are those of bytes */
 };
 
 static uint32_t table_bytes(uint32_t tracked, bool has_bytes)

@@ -187,14 +187,14 @@ RACE_FN struct guard_context guard_context_decode(uint64_t v)
 #define RACE_GUARD_SYMBOL "__collider_guard"
 
 /* race_history.modes: how the detector works. The first two are the paper's (6.4, 6.5). */
-#define RACE_GUARD_MODE_ALONE	  1u /* each lane looks at its entry itself: no coalescing */
-#define RACE_GUARD_MODE_EAGER	  2u /* a swap that failed is tried again at once: no back-off */
+#define RACE_GUARD_MODE_ALONE 1u /* each lane looks at its entry itself: no coalescing */
+#define RACE_GUARD_MODE_EAGER 2u /* a swap that failed is tried again at once: no back-off */
 /* Table 2 to the letter (guard/published.h). Its entries have no launch: the host sweeps before
  * each. */
 #define RACE_GUARD_MODE_PUBLISHED 4u
 
-#define RACE_GUARD_SIDES    (1u << 16)
-#define RACE_GUARD_BLOCKS   (1u << 16)
+#define RACE_GUARD_SIDES  (1u << 16)
+#define RACE_GUARD_BLOCKS (1u << 16)
 
 /* struct guard_side of a location (guard/stamps.h), by hash, and the launch that wrote it. */
 struct race_guard_side {
@@ -250,11 +250,10 @@ struct race_guard_tables {
 #define RACE_GUARD_SYNC_LOCK	128u /* it may take a lock: nothing is given back before it */
 /* From bit 16 on: 4 bits, the words of a strong read; from bit 21: 3 bits, the logarithm of an
  * element's bytes; 4 bits, the elements. */
-#define RACE_GUARD_SYNC_WORDS(op) ((op) >> 16 & 15u)
-#define RACE_GUARD_SYNC_WIDTH(op) (1u << ((op) >> 21 & 7u))
-#define RACE_GUARD_SYNC_ELEMS(op) ((op) >> 24 & 15u)
-#define RACE_GUARD_SYNC_SHAPE(words, log2, elems)                                                  \
-	((words) << 16 | (log2) << 21 | (elems) << 24)
+#define RACE_GUARD_SYNC_WORDS(op)		  ((op) >> 16 & 15u)
+#define RACE_GUARD_SYNC_WIDTH(op)		  (1u << ((op) >> 21 & 7u))
+#define RACE_GUARD_SYNC_ELEMS(op)		  ((op) >> 24 & 15u)
+#define RACE_GUARD_SYNC_SHAPE(words, log2, elems) ((words) << 16 | (log2) << 21 | (elems) << 24)
 
 /*
  * The earlier of the two sides, in a record with RACE_REC_TWO_SIDES:

@@ -36,8 +36,8 @@ bool history_begin(struct history *h, struct cpu_machine *m, struct race_history
 	if (h->bytes[2] > 1ull << 44)
 		h->bytes[2] = 1ull << 44;
 	h->bytes[3] = h->bytes[2] / 2;
-	h->bytes[4] = is_guard ? sizeof(struct race_guard_tables)
-			       : sizeof(struct race_history_tables);
+	h->bytes[4] =
+		is_guard ? sizeof(struct race_guard_tables) : sizeof(struct race_history_tables);
 	h->bytes[5] = RACE_HISTORY_PIECES * 8;
 	h->bytes[6] = blocks * RACE_HISTORY_PAGES * 8;
 	for (unsigned i = 0; i < HISTORY_PARTS; i++)

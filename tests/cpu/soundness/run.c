@@ -93,8 +93,7 @@ static void on_symbol(const char *name, uint64_t addr, uint64_t bytes, void *arg
 	else if (!strcmp(name, RACE_HISTORY_SYMBOL) || !strcmp(name, RACE_GUARD_SYMBOL)) {
 		x->block = p;
 		x->is_guard = !strcmp(name, RACE_GUARD_SYMBOL);
-	}
-	else if (!strncmp(name, RACE_SITES_PREFIX, strlen(RACE_SITES_PREFIX)))
+	} else if (!strncmp(name, RACE_SITES_PREFIX, strlen(RACE_SITES_PREFIX)))
 		x->has_sites = !race_sites_decode(p, bytes, &x->sites);
 }
 
