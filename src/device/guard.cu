@@ -441,7 +441,7 @@ DEV_FN uint32_t dev_read_bits(uint64_t at, uint32_t words)
 /* After a strong read. */
 DEV_FN void dev_read(struct state *s, uint64_t at, uint32_t op)
 {
-	uint32_t orders = dev_word32(&dev_tables()->unseen);
+	uint32_t orders = dev_word32(&dev_tables()->unseen), bits;
 
 	dev_fence();
 	if (orders & RACE_HISTORY_GRID_ORDERS ||
@@ -455,11 +455,12 @@ DEV_FN void dev_read(struct state *s, uint64_t at, uint32_t op)
 		}
 	}
 	dev_mark();
+	bits = dev_read_bits(at, RACE_GUARD_SYNC_WORDS(op));
 #pragma unroll 1
 	for (uint32_t i = 0; i < RACE_GUARD_SYNC_ELEMS(op); i++)
 		guard_strong_read(&s->stamps,
 				  (struct guard_side *)dev_side(at + i * RACE_GUARD_SYNC_WIDTH(op)),
-				  dev_op(s, i ? 0 : dev_read_bits(at, RACE_GUARD_SYNC_WORDS(op)), op));
+				  dev_op(s, i ? 0 : bits, op));
 }
 
 /* Section 6.1: a fence of a scope wider than .cta counts as both. */

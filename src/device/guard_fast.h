@@ -5,8 +5,8 @@
 
 /*
  * Weak accesses that race with nobody and need no more than this of guard/update.h: what stands in
- * the entry is gone (another launch), the thread's own, or before the last barrier of the block or the
- * warp; and readers join readers. Anything else is judged by __collider_guard_entry.
+ * the entry is gone (another launch), the thread's own, or before the last barrier of the block
+ * or the warp; and readers join readers. Anything else is judged by __collider_guard_entry.
  */
 struct quick {
 	uint64_t me, own; /* the thread's word and context */

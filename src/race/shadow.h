@@ -153,8 +153,8 @@ RACE_FN uint32_t shadow_launch_next(uint32_t launch)
 #define RACE_HISTORY_PAGE_BITS	  16u
 #define RACE_HISTORY_PAGE	  (1ull << RACE_HISTORY_PAGE_BITS)
 #define RACE_HISTORY_PAGES	  (RACE_HISTORY_PIECE / RACE_HISTORY_PAGE) /* of a piece */
-/* Bytes of a word, of a block of words, and of a page of bytes' words. iguard's words (entries) have
- * their own size (race/layout/guard.h). */
+/* Bytes of a word, of a block of words, and of a page of bytes' words. iguard's words (entries)
+ * have their own size (race/layout/guard.h). */
 #define RACE_HISTORY_WORD_BYTES	    8u
 #define RACE_HISTORY_BLOCK_BYTES    RACE_HISTORY_BLOCK_OF(RACE_HISTORY_WORD_BYTES)
 #define RACE_HISTORY_PAGE_BYTES	    RACE_HISTORY_PAGE_OF(RACE_HISTORY_WORD_BYTES)

@@ -57,7 +57,7 @@ struct race_region {
 	/* Not 0: loops that wait are to end their kernel (--timeout under --shuffle=all). The
 	 * device sees this page after the records. */
 	uint32_t stop __attribute__((aligned(4096)));
-	/* Not 0: release stamps of detector hirace, or iguard, stand beside locations (shadow.h). */
+	/* Not 0: release stamps of hirace, or of iguard, stand beside locations (shadow.h). */
 	uint32_t ordered[2];
 	/* The coverage map (sample.h), as race_rt.cover; here it survives any death. */
 	uint8_t cover[RACE_COVER] __attribute__((aligned(4096)));

@@ -215,7 +215,7 @@ static bool is_same_pair(const struct race_finding *a, const struct race_finding
 	return is_same_place(&x[0], &y[1]) && is_same_place(&x[1], &y[0]);
 }
 
-/* Has iguard found what hirace found here, with at least the same certainty? It knows more of why. */
+/* Has iguard found what hirace found here, as certainly? It knows more of why. */
 static bool is_known_better(const struct rep_view *v, const struct rep_entry *h)
 {
 	if (h->f.kind != RACE_KIND_HISTORY && h->f.kind != RACE_KIND_HISTORY_POSSIBLE)
