@@ -164,14 +164,16 @@ struct race_region *agent_context_region(const struct agent_context *c);
 CUstream agent_context_stream(const struct agent_context *c);
 struct agent_copies *agent_context_copies(const struct agent_context *c); /* NULL: none */
 struct agent_holds *agent_context_holds(const struct agent_context *c);	  /* NULL: none */
-/* history.c's; NULL: no module with detector hirace was seen. */
+/* history.c's, as a list; NULL: no module with detector hirace or iguard was seen. */
 struct agent_history *agent_context_history(const struct agent_context *c);
-/* The same, set up now: the context is current, inside a guard. */
-struct agent_history *agent_context_history_make(struct agent_context *c);
+/* That of one detector, set up now: the context is current, inside a guard. */
+const struct agent_history *agent_context_history_make(struct agent_context *c, bool is_guard);
 /* The program has got memory; the first calls are kept for a history that comes later. */
 void agent_context_memory(struct agent_context *c, uint64_t at, uint64_t bytes);
 /* Somebody may order threads of kernels unseen: RACE_HISTORY_*_ORDERS. */
 void agent_context_unseen(struct agent_context *c, uint32_t who);
+/* The same of one detector, hirace or iguard. */
+void agent_context_unseen_by(struct agent_context *c, uint32_t who, bool is_guard);
 /* How many library loads this context has processed; module.c maintains it, under the lock. */
 uint64_t *agent_context_libraries(struct agent_context *c);
 /* A launch begins (kernels > 0 or graph): the last snapshot is no longer exact. */
@@ -265,15 +267,19 @@ bool agent_copies_pending(const struct agent_copies *p);
 /* After fork, in the child; the lock is held. */
 void agent_copies_reset(void);
 
-/* ---- history.c: the words of detector hirace ------------------------------------ */
+/* ---- history.c: the words of detectors hirace and iguard ------------------------ */
 
-struct agent_history; /* of one context; never freed */
+struct agent_history; /* a list: of one context; never freed */
 struct race_history;
 
 /* Context current, inside a guard; `stream` is the agent's own, `records` where the device sees
  * the region's. NULL: there is no memory, which is noted. */
 struct agent_history *agent_history_new(CUcontext context, CUdevice device, CUstream stream,
-					struct race_region *region, CUdeviceptr records);
+					struct race_region *region, CUdeviceptr records,
+					bool is_guard);
+/* Puts one before the others of its context; finds that of a detector, or NULL. */
+struct agent_history *agent_history_join(struct agent_history *h, struct agent_history *next);
+const struct agent_history *agent_history_of(const struct agent_history *h, bool is_guard);
 /* The addresses in a module's runtime block. */
 void agent_history_fill(const struct agent_history *h, struct race_history *block);
 /* So many bytes more of memory whose address isn't known: variables of modules, the heap. */
@@ -282,7 +288,7 @@ void agent_history_static(uint64_t bytes);
  * order threads of kernels unseen (RACE_HISTORY_*_ORDERS): agent_context_unseen's. */
 void agent_history_memory(struct agent_history *h, uint64_t at, uint64_t bytes);
 void agent_history_request(struct agent_history *h, uint64_t bytes);
-void agent_history_unseen(struct agent_history *h, uint32_t who);
+void agent_history_unseen(struct agent_history *h, uint32_t who, bool is_guard);
 /* Around each call that launches so many kernels, its context current. */
 void agent_history_launch_begin(struct agent_history *h, uint64_t kernels);
 void agent_history_launch_end(void);

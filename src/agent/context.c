@@ -49,8 +49,8 @@ struct agent_context {
 	struct agent_holds *holds;   /* NULL: streams keep their order */
 	struct agent_history *history;
 	CUdeviceptr records;	  /* where the device sees the region's */
-	int is_history_tried;	  /* atomic */
-	uint32_t unseen;	  /* RACE_HISTORY_*_ORDERS; atomic */
+	int is_history_tried[2];  /* of hirace, iguard; atomic */
+	uint32_t unseen[2];	  /* by hirace, iguard: RACE_HISTORY_*_ORDERS; atomic */
 	uint64_t early[EARLY][2]; /* memory got before there was a history; under the lock */
 	uint32_t nearly;
 	UT_hash_handle hh;
@@ -422,22 +422,26 @@ struct agent_history *agent_context_history(const struct agent_context *c)
 	return __atomic_load_n(&c->history, __ATOMIC_ACQUIRE);
 }
 
-struct agent_history *agent_context_history_make(struct agent_context *c)
+const struct agent_history *agent_context_history_make(struct agent_context *c, bool is_guard)
 {
 	struct agent_history *h;
 
 	if (c->state != AGENT_CTX_READY)
 		return NULL;
-	if (!__atomic_exchange_n(&c->is_history_tried, 1, __ATOMIC_RELAXED)) {
-		h = agent_history_new(c->handle, c->device, c->stream, c->region, c->records);
-		__atomic_store_n(&c->history, h, __ATOMIC_RELEASE);
-		if (h)
-			c->region->has_history = 1;
+	if (!__atomic_exchange_n(&c->is_history_tried[is_guard], 1, __ATOMIC_RELAXED)) {
+		h = agent_history_new(c->handle, c->device, c->stream, c->region, c->records,
+				      is_guard);
 		for (uint32_t i = 0; h && i < c->nearly; i++)
 			agent_history_memory(h, c->early[i][0], c->early[i][1]);
-		agent_history_unseen(h, __atomic_load_n(&c->unseen, __ATOMIC_SEQ_CST));
+		agent_history_unseen(h, __atomic_load_n(&c->unseen[is_guard], __ATOMIC_SEQ_CST),
+				     is_guard);
+		if (h) {
+			c->region->has_history = 1;
+			h = agent_history_join(h, agent_context_history(c));
+			__atomic_store_n(&c->history, h, __ATOMIC_RELEASE);
+		}
 	}
-	return agent_context_history(c);
+	return agent_history_of(agent_context_history(c), is_guard);
 }
 
 void agent_context_memory(struct agent_context *c, uint64_t at, uint64_t bytes)
@@ -453,10 +457,16 @@ void agent_context_memory(struct agent_context *c, uint64_t at, uint64_t bytes)
 	agent_history_memory(h, at, bytes);
 }
 
+void agent_context_unseen_by(struct agent_context *c, uint32_t who, bool is_guard)
+{
+	if ((__atomic_fetch_or(&c->unseen[is_guard], who, __ATOMIC_SEQ_CST) & who) != who)
+		agent_history_unseen(agent_context_history(c), who, is_guard);
+}
+
 void agent_context_unseen(struct agent_context *c, uint32_t who)
 {
-	if ((__atomic_fetch_or(&c->unseen, who, __ATOMIC_SEQ_CST) & who) != who)
-		agent_history_unseen(agent_context_history(c), who);
+	agent_context_unseen_by(c, who, false);
+	agent_context_unseen_by(c, who, true);
 }
 
 void agent_context_launch(struct agent_context *c)

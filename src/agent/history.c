@@ -1,9 +1,9 @@
 /*
- * history.c - the history words of detector hirace on a GPU: one set for each context.
+ * history.c - the words of detectors hirace and iguard on a GPU: one set of each for each context.
  *
  * The pools of words are address space of the driver (cuMemAddressReserve); memory is put behind
  * them from the bottom up, as much as the pieces of address space need that the program has
- * allocated, and SPARE_PIECES for memory that nobody announces (the device's heap, memory of other
+ * allocated, and some more for memory that nobody announces (the device's heap, memory of other
  * processes). Which piece gets which block is decided on the device, by the first access to it
  * (race/shadow.h), so that no allocation call waits for anything here: it sets a bit for each new
  * piece. The directory's address space is 512 MiB. Memory lies behind the parts of it in which the
@@ -31,7 +31,23 @@
 
 #include "agent/history.h"
 
-/* Whose launch this thread is in: history words may come to be in the middle of it. */
+static const struct kind kinds[] = {
+	{.name = "hirace",
+	 .word = RACE_HISTORY_WORD_BYTES,
+	 .spare_pieces = 16,
+	 .tables_bytes = sizeof(struct race_history_tables),
+	 .stamps_at = offsetof(struct race_history_tables, sides),
+	 .stamps_end = offsetof(struct race_history_tables, runs),
+	 .has_beside = true},
+	{.name = "iguard",
+	 .word = GUARD_ENTRY_BYTES,
+	 .spare_pieces = 8,
+	 .tables_bytes = sizeof(struct race_guard_tables),
+	 .stamps_at = offsetof(struct race_guard_tables, sides),
+	 .stamps_end = offsetof(struct race_guard_tables, contexts_of)},
+};
+
+/* Whose launch this thread is in: words may come to be in the middle of it. */
 static __thread struct agent_history *begun;
 static uint64_t static_bytes; /* of the variables of all modules; atomic */
 
@@ -76,10 +92,9 @@ static bool becomes_idle(const struct agent_history *h, uint64_t us)
 
 static CUresult clear_stamps(struct agent_history *h)
 {
-	size_t sides = offsetof(struct race_history_tables, sides);
 	size_t flag = offsetof(struct race_history_tables, is_ordered);
-	CUresult r =
-		agent_pool_fill(h, h->tables + sides, sizeof(struct race_history_tables) - sides);
+	CUresult r = agent_pool_fill(h, h->tables + h->kind->stamps_at,
+				     h->kind->stamps_end - h->kind->stamps_at);
 
 	__atomic_store_n(h->ordered, 0, __ATOMIC_RELAXED);
 	return r == CUDA_SUCCESS ? agent_pool_fill(h, h->tables + flag, sizeof(uint32_t)) : r;
@@ -102,6 +117,22 @@ static CUresult clear_pool(struct agent_history *h, struct pool *p)
 	return r;
 }
 
+/* What comes after the release stamps: iguard's contexts. */
+static CUresult clear_contexts(struct agent_history *h)
+{
+	uint64_t bytes = h->kind->tables_bytes - h->kind->stamps_end;
+	CUresult r = CUDA_SUCCESS;
+
+	if (bytes)
+		r = agent_pool_fill(h, h->tables + h->kind->stamps_end, bytes);
+	h->contexts = 0;
+	return r == CUDA_SUCCESS
+		       ? agent_pool_fill(h,
+					 h->tables + offsetof(struct race_history_tables, contexts),
+					 sizeof(uint64_t))
+		       : r;
+}
+
 /* All words as if nobody had accessed anything; the context is idle. The launches' table comes
  * last: until then numbers count as taken. */
 static bool sweep(struct agent_history *h)
@@ -110,7 +141,9 @@ static bool sweep(struct agent_history *h)
 	       agent_pool_fill(h, h->pages, h->pages_room) == CUDA_SUCCESS &&
 	       clear_pool(h, &h->words) == CUDA_SUCCESS &&
 	       clear_pool(h, &h->bytes) == CUDA_SUCCESS && clear_stamps(h) == CUDA_SUCCESS &&
-	       agent_pool_fill(h, h->tables, offsetof(struct race_history_tables, threads_aside)) ==
+	       clear_contexts(h) == CUDA_SUCCESS &&
+	       agent_pool_fill(h, h->tables,
+			       sizeof(((struct race_history_tables *)NULL)->launches)) ==
 		       CUDA_SUCCESS;
 }
 
@@ -156,14 +189,18 @@ static uint64_t pieces_of(const struct agent_history *h)
 
 static bool wants_growth(const struct agent_history *h)
 {
-	return !h->is_capped && (h->words.limit < pieces_of(h) + SPARE_PIECES / 2 ||
-				 h->words.limit < h->words.used + SPARE_PIECES / 2 ||
+	return !h->is_capped && (h->words.limit < pieces_of(h) + h->kind->spare_pieces / 2 ||
+				 h->words.limit < h->words.used + h->kind->spare_pieces / 2 ||
 				 h->bytes.limit < h->bytes.used + SPARE_PAGES / 2);
 }
 
 static bool wants_sweep(const struct agent_history *h)
 {
-	return h->since >= SWEEP_FROM && (!h->tried || h->since >= h->tried + SWEEP_EVERY);
+	if (h->kind == &kinds[1] &&
+	    RACE_RUN_GUARD(race_shm_get()->flags) & RACE_GUARD_MODE_PUBLISHED)
+		return true;
+	return (h->since >= SWEEP_FROM || h->contexts >= GUARD_CONTEXTS / 2) &&
+	       (!h->tried || h->since >= h->tried + SWEEP_EVERY);
 }
 
 /* What is to be done before a launch. Inside a guard, alone. */
@@ -183,7 +220,7 @@ static void work(struct agent_history *h, bool has_to_sweep, uint64_t pieces)
 	/* All taken: by memory that no call announced. */
 	if (h->words.used && h->words.used >= h->words.limit)
 		need *= 2;
-	need += SPARE_PIECES;
+	need += h->kind->spare_pieces;
 	if (!h->is_capped && h->words.limit < need)
 		agent_pool_grow(h, &h->words, need - h->words.limit);
 	need = 2 * h->bytes.used + SPARE_PAGES;
@@ -198,7 +235,8 @@ static void work(struct agent_history *h, bool has_to_sweep, uint64_t pieces)
 /* ------------------------------------------------------------------------ */
 
 struct agent_history *agent_history_new(CUcontext context, CUdevice device, CUstream stream,
-					struct race_region *region, CUdeviceptr records)
+					struct race_region *region, CUdeviceptr records,
+					bool is_guard)
 {
 	struct agent_history *h = NULL;
 	const char *what = "";
@@ -207,23 +245,43 @@ struct agent_history *agent_history_new(CUcontext context, CUdevice device, CUst
 	if (has_functions())
 		h = calloc(1, sizeof(*h));
 	if (h) {
+		h->kind = &kinds[is_guard];
 		h->context = context;
 		h->device = device;
 		h->stream = stream;
-		h->ordered = &region->ordered;
+		h->ordered = &region->ordered[is_guard];
 		h->seen = mmap(NULL, RACE_HISTORY_PIECES / 8, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (h->seen == MAP_FAILED)
 			h->seen = NULL;
-		r = h->seen ? agent_pool_build(h, records + RACE_REGION_ORDERED, &what)
+		r = h->seen ? agent_pool_build(h,
+					       records + RACE_REGION_ORDERED +
+						       is_guard * sizeof(region->ordered[0]),
+					       &what)
 			    : CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	if (r == CUDA_SUCCESS)
 		return h;
-	race_shm_note("no memory for the words of --detector=hirace (%.40s: error %d); it checks "
+	race_shm_note("no memory for the words of --detector=%s (%.40s: error %d); it checks "
 		      "nothing in context %u",
-		      what, (int)r, region->context);
+		      kinds[is_guard].name, what, (int)r, region->context);
 	return NULL;
+}
+
+struct agent_history *agent_history_join(struct agent_history *h, struct agent_history *next)
+{
+	h->next = next;
+	/* Memory of the program that only the other one has seen. */
+	if (next && h->pieces < next->pieces)
+		h->pieces = next->pieces;
+	return h;
+}
+
+const struct agent_history *agent_history_of(const struct agent_history *h, bool is_guard)
+{
+	while (h && h->kind != &kinds[is_guard])
+		h = h->next;
+	return h;
 }
 
 void agent_history_fill(const struct agent_history *h, struct race_history *block)
@@ -248,6 +306,7 @@ void agent_history_memory(struct agent_history *h, uint64_t at, uint64_t bytes)
 {
 	if (!h || !bytes || at >> RACE_HISTORY_ADDRESS_BITS)
 		return;
+	agent_history_memory(h->next, at, bytes);
 	uint64_t first = at / RACE_HISTORY_PIECE, last = (at + bytes - 1) / RACE_HISTORY_PIECE;
 
 	agent_lock();
@@ -259,12 +318,12 @@ void agent_history_memory(struct agent_history *h, uint64_t at, uint64_t bytes)
 	agent_unlock();
 }
 
-void agent_history_unseen(struct agent_history *h, uint32_t who)
+void agent_history_unseen(struct agent_history *h, uint32_t who, bool is_guard)
 {
-	if (!h)
-		return;
 	agent_lock();
-	h->unseen |= who;
+	for (; h; h = h->next)
+		if (h->kind == &kinds[is_guard])
+			h->unseen |= who;
 	agent_unlock();
 }
 
@@ -275,6 +334,7 @@ void agent_history_request(struct agent_history *h, uint64_t bytes)
 
 	if (!h || bytes < LARGE_REQUEST)
 		return;
+	agent_history_request(h->next, bytes);
 	agent_enter(&g);
 	uint64_t free = agent_pool_free_bytes();
 	agent_leave(&g);
@@ -292,9 +352,9 @@ void agent_history_request(struct agent_history *h, uint64_t bytes)
 	if (becomes_idle(h, 10 * SWEEP_WAIT_US) && sweep(h)) {
 		h->since = h->tried = 0;
 		agent_pool_shrink(h, bytes + KEEP_FREE);
-		race_shm_note("memory of the GPU is short: history words of --detector=hirace "
-			      "keep %llu MiB, and the accesses beyond them go unchecked",
-			      (unsigned long long)(h->words.words.mapped / MIB));
+		race_shm_note("memory of the GPU is short: words of --detector=%s keep %llu MiB, "
+			      "and the accesses beyond them go unchecked",
+			      h->kind->name, (unsigned long long)(h->words.words.mapped / MIB));
 	}
 	agent_leave(&g);
 	agent_lock();
@@ -302,15 +362,12 @@ void agent_history_request(struct agent_history *h, uint64_t bytes)
 	agent_unlock();
 }
 
-void agent_history_launch_begin(struct agent_history *h, uint64_t kernels)
+static void launch_begin(struct agent_history *h, uint64_t kernels)
 {
 	bool has_to_sweep, wants, is_mine = false;
 	struct agent_guard g;
 	uint64_t pieces;
 
-	begun = h;
-	if (!h)
-		return;
 	agent_lock();
 	wait_for_others(h);
 	has_to_sweep = wants_sweep(h);
@@ -333,45 +390,64 @@ void agent_history_launch_begin(struct agent_history *h, uint64_t kernels)
 	agent_unlock();
 }
 
+/* In the order of the list, so that no two threads wait for each other. */
+void agent_history_launch_begin(struct agent_history *h, uint64_t kernels)
+{
+	begun = h;
+	for (; h; h = h->next)
+		launch_begin(h, kernels);
+}
+
 void agent_history_launch_end(void)
 {
 	struct agent_history *h = begun;
 
 	begun = NULL;
-	if (!h)
-		return;
 	agent_lock();
-	h->launching -= h->launching > 0;
-	if (!h->launching && h->is_busy)
-		pthread_cond_broadcast(&agent.changed);
+	for (; h; h = h->next) {
+		h->launching -= h->launching > 0;
+		if (!h->launching && h->is_busy)
+			pthread_cond_broadcast(&agent.changed);
+	}
 	agent_unlock();
+}
+
+/* No launch can be known any more. */
+static void make_blind(struct agent_history *h)
+{
+	uint32_t unseen = h->unseen | RACE_HISTORY_BLIND;
+
+	if (h->is_blind)
+		return;
+	h->is_blind = true;
+	agent_lock();
+	h->unseen = unseen;
+	agent_unlock();
+	(void)agent_pool_write(h, h->tables + offsetof(struct race_history_tables, unseen), &unseen,
+			       sizeof(unseen));
+	race_shm_note("a graph has conditional nodes, or was made unseen: --detector=%s checks "
+		      "nothing from here on",
+		      h->kind->name);
 }
 
 void agent_history_graph_begin(struct agent_history *h, CUgraphExec exec, CUstream stream)
 {
 	static const uint32_t parts = RACE_HISTORY_EPOCHS;
-	CUdeviceptr at;
 	CUevent last;
 	bool is_good;
-	uint32_t n;
 
 	if (!h)
 		return;
 	is_good = agent_graph_begin(exec, &last);
-	n = __atomic_add_fetch(&h->epochs, 1, __ATOMIC_RELAXED) % parts;
-	at = h->tables + offsetof(struct race_history_tables, epoch);
 	if (is_good && last)
 		is_good = agent_driver.stream_wait_event(stream, last, 0) == CUDA_SUCCESS;
-	if (is_good)
-		is_good = agent_driver.memset_d32_async(at, n, 1, stream) == CUDA_SUCCESS;
-	if (!is_good && !h->is_blind) {
-		uint32_t unseen = h->unseen | RACE_HISTORY_BLIND;
-		h->is_blind = true;
-		agent_history_unseen(h, RACE_HISTORY_BLIND);
-		(void)agent_pool_write(h, h->tables + offsetof(struct race_history_tables, unseen),
-				       &unseen, sizeof(unseen));
-		race_shm_note("a graph has conditional nodes, or was made unseen: "
-			      "--detector=hirace checks nothing from here on");
+	for (; h; h = h->next) {
+		uint32_t n = __atomic_add_fetch(&h->epochs, 1, __ATOMIC_RELAXED) % parts;
+		CUdeviceptr at = h->tables + offsetof(struct race_history_tables, epoch);
+		if (is_good)
+			is_good = agent_driver.memset_d32_async(at, n, 1, stream) == CUDA_SUCCESS;
+		if (!is_good)
+			make_blind(h);
 	}
 }
 
@@ -392,21 +468,30 @@ void agent_history_snapshot(struct agent_history *h, struct race_region *region)
 	struct {
 		uint64_t threads_aside, accesses_aside;
 		struct race_history_pool words, bytes;
+		uint64_t contexts;
 	} now;
 	const size_t at = offsetof(struct race_history_tables, threads_aside);
+	uint64_t threads = 0, accesses = 0;
 
 	_Static_assert(offsetof(struct race_history_tables, words) ==
 			       offsetof(struct race_history_tables, threads_aside) + 16,
 		       "read in one piece");
-	_Static_assert(offsetof(struct race_history_tables, bytes) ==
-			       offsetof(struct race_history_tables, words) + 16,
+	_Static_assert(offsetof(struct race_history_tables, contexts) ==
+			       offsetof(struct race_history_tables, words) + 32,
 		       "read in one piece");
-	if (!h || agent_pool_read(h, &now, h->tables + at, sizeof(now)) != CUDA_SUCCESS)
+	if (!h)
 		return;
-	region->threads_aside = now.threads_aside;
-	region->accesses_aside = now.accesses_aside;
-	agent_lock();
-	h->words.used = now.words.used;
-	h->bytes.used = now.bytes.used;
-	agent_unlock();
+	for (; h; h = h->next) {
+		if (agent_pool_read(h, &now, h->tables + at, sizeof(now)) != CUDA_SUCCESS)
+			return;
+		threads += now.threads_aside;
+		accesses += now.accesses_aside;
+		agent_lock();
+		h->words.used = now.words.used;
+		h->bytes.used = now.bytes.used;
+		h->contexts = now.contexts;
+		agent_unlock();
+	}
+	region->threads_aside = threads;
+	region->accesses_aside = accesses;
 }

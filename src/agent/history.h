@@ -1,15 +1,15 @@
 /*
- * history.h - inside src/agent: the history words of one context, for history.c and pool.c.
+ * history.h - inside src/agent: the words of a detector in one context, for history.c and pool.c.
  */
 #ifndef COLLIDER_AGENT_HISTORY_H
 #define COLLIDER_AGENT_HISTORY_H
 
 #include "agent/agent.h"
+#include "race/layout/guard.h"
 #include "race/shadow.h"
 
 #define MIB	      (1ull << 20)
 #define GRAIN	      (2 * MIB) /* of mappings; every GPU's granularity divides it */
-#define SPARE_PIECES  16u
 #define SPARE_PAGES   64u
 #define KEEP_FREE     (256 * MIB) /* of the card's memory, for the program */
 #define SWEEP_FROM    (RACE_HISTORY_LAUNCHES / 2u)
@@ -45,7 +45,21 @@ struct chunk {
 	uint64_t bytes;
 };
 
+/* A detector with history. */
+struct kind {
+	const char *name;
+	uint32_t word;	       /* bytes of one */
+	uint32_t spare_pieces; /* blocks for memory that nobody announces */
+	size_t tables_bytes;
+	/* The tables of release stamps, which are cleared when nothing runs; what comes after
+	 * them is cleared by a sweep. */
+	size_t stamps_at, stamps_end;
+	bool has_beside; /* with --both-sides */
+};
+
 struct agent_history {
+	struct agent_history *next; /* the other one of its context, or NULL */
+	const struct kind *kind;
 	CUcontext context;
 	CUstream stream;
 	CUdevice device;
@@ -65,6 +79,7 @@ struct agent_history {
 	/* Under the agent's lock. */
 	uint64_t pieces;     /* of the program's allocations, so far */
 	uint64_t *seen;	     /* a bit for each */
+	uint64_t contexts;   /* taken, when last looked at */
 	uint64_t since;	     /* launches since the last sweep */
 	uint64_t tried;	     /* `since` at the last try */
 	uint32_t launching;  /* calls under way that launch */

@@ -125,8 +125,11 @@ static CUresult write_block(struct agent_context *c, enum race_detector_id id, C
 		r = agent_driver.stream_synchronize(stream);
 	if (r != CUDA_SUCCESS)
 		return r;
-	if (id == RACE_DETECTOR_HIRACE) {
-		const struct agent_history *h = agent_context_history_make(c);
+	/* Without tables a detector does nothing. */
+	if ((id == RACE_DETECTOR_HIRACE || id == RACE_DETECTOR_IGUARD) &&
+	    RACE_RUN_WANTS(race_shm_get()->flags, id)) {
+		const struct agent_history *h =
+			agent_context_history_make(c, id == RACE_DETECTOR_IGUARD);
 		if (h)
 			agent_history_fill(h, (struct race_history *)(void *)block);
 	}
@@ -169,7 +172,7 @@ static enum agent_module_state patch(struct agent_context *c, CUmodule module)
 {
 	struct race_region *region = agent_context_region(c);
 	enum agent_module_state state = AGENT_MODULE_PLAIN;
-	bool has_history = false;
+	unsigned found = 0; /* detectors, as a set */
 	CUresult has_global;
 	CUdeviceptr at;
 	size_t bytes;
@@ -180,14 +183,16 @@ static enum agent_module_state patch(struct agent_context *c, CUmodule module)
 			return one;
 		if (one == AGENT_MODULE_PATCHED)
 			state = one;
-		has_history |= one == AGENT_MODULE_PATCHED && id == RACE_DETECTOR_HIRACE;
+		found |= one == AGENT_MODULE_PATCHED ? 1u << id : 0;
 	}
 	has_global = agent_driver.module_get_global(&at, &bytes, module, RACE_HISTORY_HOST_SYMBOL);
 	if (has_global == CUDA_SUCCESS)
 		agent_context_unseen(c, RACE_HISTORY_HOST_ORDERS);
-	/* Checked by others only: what it orders is not followed. */
-	if (state == AGENT_MODULE_PATCHED && !has_history)
-		agent_context_unseen(c, RACE_HISTORY_GRID_ORDERS);
+	/* What it orders is followed by the detectors that it has. */
+	if (state == AGENT_MODULE_PATCHED && !(found & RACE_DETECT(HIRACE)))
+		agent_context_unseen_by(c, RACE_HISTORY_GRID_ORDERS, false);
+	if (state == AGENT_MODULE_PATCHED && !(found & RACE_DETECT(IGUARD)))
+		agent_context_unseen_by(c, RACE_HISTORY_GRID_ORDERS, true);
 	if (state == AGENT_MODULE_PATCHED)
 		__atomic_fetch_add(&region->modules, 1, __ATOMIC_RELAXED);
 	else if (region)

@@ -234,13 +234,13 @@ static CUresult reserve(struct area *a, uint64_t bytes)
 
 static CUresult reserve_pools(struct agent_history *h, uint64_t total, const char **what)
 {
-	bool has_both = race_shm_get()->flags & RACE_RUN_BOTH;
-	uint64_t room = round_up(total, RACE_HISTORY_BLOCK_BYTES);
+	bool has_both = h->kind->has_beside && race_shm_get()->flags & RACE_RUN_BOTH;
+	uint64_t unit = RACE_HISTORY_BLOCK_OF(h->kind->word), room = round_up(total, unit);
 	CUresult r;
 
-	h->words.unit = RACE_HISTORY_BLOCK_BYTES;
+	h->words.unit = unit;
 	h->words.counts_at = offsetof(struct race_history_tables, words);
-	h->bytes.unit = RACE_HISTORY_PAGE_BYTES;
+	h->bytes.unit = RACE_HISTORY_PAGE_OF(h->kind->word);
 	h->bytes.counts_at = offsetof(struct race_history_tables, bytes);
 	TRY(reserve(&h->words.words, room));
 	TRY(reserve(&h->bytes.words, room));
@@ -248,7 +248,7 @@ static CUresult reserve_pools(struct agent_history *h, uint64_t total, const cha
 		TRY(reserve(&h->words.beside, room / 2));
 		TRY(reserve(&h->bytes.beside, room / 2));
 	}
-	h->pages_room = room / RACE_HISTORY_BLOCK_BYTES * RACE_HISTORY_PAGES * 8;
+	h->pages_room = room / unit * RACE_HISTORY_PAGES * 8;
 	TRY(agent_driver.mem_alloc(&h->pages, h->pages_room));
 	TRY(agent_pool_fill(h, h->pages, h->pages_room));
 	return CUDA_SUCCESS;
@@ -271,8 +271,8 @@ CUresult agent_pool_build(struct agent_history *h, CUdeviceptr ordered, const ch
 	    can_page)
 		h->unseen |= RACE_HISTORY_HOST_ORDERS;
 	TRY(agent_driver.mem_get_info(&free, &total));
-	TRY(agent_driver.mem_alloc(&t, sizeof(struct race_history_tables)));
-	TRY(agent_pool_fill(h, t, sizeof(struct race_history_tables)));
+	TRY(agent_driver.mem_alloc(&t, h->kind->tables_bytes));
+	TRY(agent_pool_fill(h, t, h->kind->tables_bytes));
 	h->tables = t;
 	TRY(map_directory(h, what));
 	TRY(agent_pool_write(h, t + offsetof(struct race_history_tables, parts), h->parts,

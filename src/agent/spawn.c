@@ -376,7 +376,7 @@ static void kill_children(pid_t keeper)
 struct deadline {
 	uint64_t at; /* ns, 0: none */
 	bool is_term_sent, is_passed, is_halted;
-	uint64_t poll;	      /* when to call is_over and tick again, 0: never */
+	uint64_t poll; /* when to call is_over and tick again, 0: never */
 	uint64_t began, ticked;
 	struct race_shm *shm; /* kernels are asked there to stop; NULL: none would notice */
 };
@@ -469,8 +469,7 @@ static int wait_app(pid_t pid, const sigset_t *set, const struct spawn_request *
 		    struct race_shm *shm, pid_t keeper, struct spawn_result *res)
 {
 	struct deadline d = {.at = req->timeout_ms ? now_ns() + req->timeout_ms * NS_PER_MS : 0,
-			     .poll = req->is_over || req->tick ? now_ns() + POLL_MS * NS_PER_MS
-							       : 0,
+			     .poll = req->is_over || req->tick ? now_ns() + POLL_MS * NS_PER_MS : 0,
 			     .began = now_ns(),
 			     .shm = req->order & RACE_ORDER_ALL ? shm : NULL};
 	int status = 0;

@@ -10,6 +10,7 @@
 #include "agent/spawn.h"
 #include "host/host.h"
 #include "race/detector.h"
+#include "race/layout/guard.h"
 #include "shadow/shadow.h"
 
 #include <errno.h>
@@ -324,15 +325,19 @@ static int report_run(struct option_set *set, const struct cli_view *view,
 	return exit_code;
 }
 
+/* How iguard works, for race_shm.flags. */
+static uint32_t guard_modes(const struct option_set *set)
+{
+	uint32_t modes = option_is(set, OPTION_IGUARD, "published") ? RACE_GUARD_MODE_PUBLISHED : 0;
+
+	modes |= option_is(set, OPTION_IGUARD_LANES, "alone") ? RACE_GUARD_MODE_ALONE : 0;
+	modes |= option_is(set, OPTION_IGUARD_SWAPS, "eager") ? RACE_GUARD_MODE_EAGER : 0;
+	return modes << RACE_RUN_GUARD_AT;
+}
+
 static bool wants_oracle(const struct option_set *set)
 {
 	return (option_list(set, OPTION_DETECTOR) & RACE_DETECT(ORACLE)) != 0;
-}
-
-/* iguard has no memory on a GPU yet. */
-static bool wants_iguard(const struct option_set *set)
-{
-	return (option_list(set, OPTION_DETECTOR) & RACE_DETECT(IGUARD)) != 0;
 }
 
 /* --halt-on-race: is there a finding that counts for exit codes? */
@@ -401,7 +406,7 @@ static int check_files(const struct option_set *set)
 /* --device=auto is the GPU where there is one. */
 static bool takes_cpu(const struct option_set *set)
 {
-	return option_is(set, OPTION_DEVICE, "cpu") || wants_oracle(set) || wants_iguard(set) ||
+	return option_is(set, OPTION_DEVICE, "cpu") || wants_oracle(set) ||
 	       (option_is(set, OPTION_DEVICE, "auto") && !spawn_has_gpu());
 }
 
@@ -434,10 +439,6 @@ static int check_device(const struct option_set *set)
 		return 0;
 	if (wants_oracle(set)) {
 		base_say("error: the oracle works on the CPU device, not with --device=gpu");
-		return BASE_EXIT_USAGE;
-	}
-	if (wants_iguard(set)) {
-		base_say("error: iguard works on the CPU device so far, not with --device=gpu");
 		return BASE_EXIT_USAGE;
 	}
 	return 0;
@@ -531,7 +532,10 @@ int cli_run(struct option_set *set)
 		.flags = (option_flag(set, OPTION_VERBOSE) ? RACE_RUN_VERBOSE : 0) |
 			 (option_is(set, OPTION_HOST_MEMORY, "all") ? RACE_RUN_HOST_ALL : 0) |
 			 (option_flag(set, OPTION_SHUFFLE_STREAMS) ? RACE_RUN_STREAMS : 0) |
-			 (option_flag(set, OPTION_BOTH_SIDES) ? RACE_RUN_BOTH : 0),
+			 (option_flag(set, OPTION_BOTH_SIDES) ? RACE_RUN_BOTH : 0) |
+			 guard_modes(set) |
+			 (uint32_t)(option_list(set, OPTION_DETECTOR) | 1u << RACE_DETECTORS)
+				 << RACE_RUN_DETECTORS_AT,
 		.order = choose_order(set),
 		.timeout_ms = (uint64_t)option_int(set, OPTION_TIMEOUT),
 		.choice = cli_choice_make(set),

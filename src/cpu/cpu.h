@@ -48,8 +48,8 @@ struct cpu_options {
 	uint64_t memory;	/* bytes of each device; 0: the default (CPU_MEMORY) */
 	bool tells_stats;	/* the caller prints cpu_get_stats at the end */
 	enum cpu_oracle oracle; /* not OFF: threads is 1, or there is no machine */
-	bool sees_host;	    /* the oracle sees host code's loads and stores: judge/host_access.c */
-	bool steps_aside;   /* a full oracle judges no more, and the machine goes on */
+	bool sees_host;	  /* the oracle sees host code's loads and stores: judge/host_access.c */
+	bool steps_aside; /* a full oracle judges no more, and the machine goes on */
 	/* sees_host, from the first managed or pinned memory on, unless the program has handlers of
 	 * the signals that this needs. */
 	bool is_host_auto;
@@ -433,8 +433,8 @@ void cpu_host_joined(struct cpu_machine *m, uint64_t thread);
 
 struct cpu_oracle_stats {
 	uint64_t accesses, words, shadow_bytes, clock_bytes;
-	uint64_t dropped, raced_out;	       /* as in struct oracle_stats */
-	uint64_t host_accesses;		       /* of host code */
+	uint64_t dropped, raced_out; /* as in struct oracle_stats */
+	uint64_t host_accesses;	     /* of host code */
 	uint64_t untold; /* races in doubt because a launch between was left out: judge/plain.c */
 	uint64_t registered, registered_bytes; /* calls of cpu_host_unseen, and their sum */
 	uint32_t actors;
@@ -442,8 +442,8 @@ struct cpu_oracle_stats {
 	bool sees_host;	  /* accesses of host code are judged, and all so far were */
 	/* Why they aren't with is_host_auto: the program's own handlers, too many accesses. */
 	bool has_handlers, is_host_dear;
-	bool has_shared;  /* there is memory that host code and kernels can access */
-	bool is_full;	  /* too many threads, or no memory: later events were not judged */
+	bool has_shared; /* there is memory that host code and kernels can access */
+	bool is_full;	 /* too many threads, or no memory: later events were not judged */
 };
 /* All zero when there is no oracle. */
 void cpu_get_oracle_stats(struct cpu_machine *m, struct cpu_oracle_stats *out);

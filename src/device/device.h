@@ -45,9 +45,12 @@ extern const size_t race_device_order_size;
 /* The functions of history.cu, for detector hirace; local to the module. */
 extern const char race_device_history[];
 extern const size_t race_device_history_size;
-/* The functions of guard.cu, for detector iguard; local to the module. */
+/* The functions of guard.cu, for detector iguard; local to the module. The second text is for
+ * targets from sm_90 on, PTX 8.4. */
 extern const char race_device_guard[];
 extern const size_t race_device_guard_size;
+extern const char race_device_guard90[];
+extern const size_t race_device_guard90_size;
 /* __collider_tensor (tensor.cu), for modules with tensor copies; it calls __collider_changed. */
 extern const char race_device_tensor[];
 extern const size_t race_device_tensor_size;

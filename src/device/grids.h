@@ -19,22 +19,6 @@
 #ifndef COLLIDER_DEVICE_GRIDS_H
 #define COLLIDER_DEVICE_GRIDS_H
 
-struct place {
-	uint32_t in_block, block_size;
-	uint64_t block, blocks;
-};
-
-DEV_FN struct place dev_place(void)
-{
-	struct place p;
-
-	p.block_size = blockDim.x * blockDim.y * blockDim.z;
-	p.in_block = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
-	p.block = ((uint64_t)blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
-	p.blocks = (uint64_t)gridDim.z * gridDim.y * gridDim.x;
-	return p;
-}
-
 DEV_FN uint32_t dev_add32(void *p, uint32_t v)
 {
 	uint32_t old;
@@ -60,7 +44,7 @@ DEV_FN void dev_start(struct race_history_tables *t, struct race_history_run *ru
 }
 
 /* This launch's place in the table, from 1; 0: there is none. flags: RACE_ACTOR_*. */
-DEV_FN uint32_t dev_launch(struct race_history_tables *t, uint32_t flags, uint32_t bits)
+DEV_FN uint32_t dev_enter(struct race_history_tables *t, uint32_t flags, uint32_t bits)
 {
 	uint64_t grid = race_history_key(dev_grid(), dev_word(&t->epoch));
 	uint32_t at = (uint32_t)(grid % RACE_HISTORY_LAUNCHES);

@@ -27,6 +27,30 @@
 
 #include "report_core.h"
 
+#define DEV_TAKE     __collider_guard_take
+#define DEV_BLOCK_OF __collider_guard_block_of
+#define DEV_WORD     GUARD_ENTRY_BYTES
+#include "pieces.h"
+
+DEV_FN struct race_guard_tables *dev_tables(void)
+{
+	return (struct race_guard_tables *)dev_head();
+}
+
+/* RACE_GUARD_MODE_* */
+DEV_FN uint32_t dev_modes(void)
+{
+	uint64_t v;
+
+	FIELD(v, 120);
+	return (uint32_t)v;
+}
+
+DEV_FN void dev_new_context(void)
+{
+	DEV_INC64((uint64_t)&dev_head()->contexts);
+}
+
 /* ---- the operations of guard/ ------------------------------------------------------------- */
 
 DEV_FN uint32_t dev_swap32(void *p, uint32_t old, uint32_t next)
@@ -54,6 +78,29 @@ DEV_FN void dev_or32(void *p, uint32_t v)
 	asm volatile("red.relaxed.gpu.or.b32 [%0], %1;" ::"l"(p), "r"(v));
 }
 
+#ifdef GUARD_SWAPS_PAIRS
+/* Both words of an entry, at an address of any space. */
+DEV_FN struct guard_entry dev_swap128(struct guard_entry *p, struct guard_entry old,
+				      struct guard_entry next)
+{
+	struct guard_entry was;
+
+	asm volatile("{\n\t"
+		     ".reg .b128 dev_o, dev_n, dev_w;\n\t"
+		     "mov.b128 dev_o, {%3, %4};\n\t"
+		     "mov.b128 dev_n, {%5, %6};\n\t"
+		     "atom.relaxed.gpu.cas.b128 dev_w, [%2], dev_o, dev_n;\n\t"
+		     "mov.b128 {%0, %1}, dev_w;\n\t"
+		     "}"
+		     : "=l"(was.writer), "=l"(was.accessor)
+		     : "l"(p), "l"(old.writer), "l"(old.accessor), "l"(next.writer),
+		       "l"(next.accessor));
+	return was;
+}
+#define GUARD_CAS128(p, old, next) dev_swap128(p, old, next)
+#endif
+
+#define GUARD_NEW_CONTEXT() dev_new_context()
 #define GUARD_FN		  DEV_FN
 #define GUARD_LOAD64(p)		  dev_word(p)
 #define GUARD_LOAD32(p)		  dev_word32(p)
@@ -62,33 +109,7 @@ DEV_FN void dev_or32(void *p, uint32_t v)
 #define GUARD_MAX32(p, v)	  dev_max32(p, v)
 #define GUARD_OR32(p, v)	  dev_or32(p, v)
 #include "guard/kind.h"
-
-/* ---- the runtime block ------------------------------------------------------------------ */
-
-/* Offsets are spelled as text because src/instrument rewrites ld.const where need be. */
-#define FIELD(v, at) asm volatile("ld.const.u64 %0, [__collider_guard+" #at "];" : "=l"(v))
-RACE_STATIC_ASSERT(offsetof(struct race_guard, first) == 64, "read below");
-RACE_STATIC_ASSERT(offsetof(struct race_guard, bytes) == 72, "read below");
-RACE_STATIC_ASSERT(offsetof(struct race_guard, entries) == 80, "read below");
-RACE_STATIC_ASSERT(offsetof(struct race_guard, byte_entries) == 88, "read below");
-RACE_STATIC_ASSERT(offsetof(struct race_guard, tables) == 96, "read below");
-
-DEV_FN struct race_guard_tables *dev_tables(void)
-{
-	uint64_t v;
-
-	FIELD(v, 96);
-	return (struct race_guard_tables *)v;
-}
-
-/* The hash of the module's site table: src/instrument puts it in place of this number. */
-DEV_FN uint64_t dev_table(void)
-{
-	uint64_t v;
-
-	asm volatile("mov.u64 %0, 0xC011DE55C011DE55;" : "=l"(v));
-	return v;
-}
+#include "guard/published.h"
 
 RACE_STATIC_ASSERT(sizeof(struct guard_side) == sizeof(((struct race_guard_side *)0)->stamp),
 		   "the one begins with the other");
@@ -102,52 +123,24 @@ RACE_STATIC_ASSERT(GUARD_CONTEXTS == 1u << 18 && GUARD_NOWS == 1u << 17, "in the
 struct state {
 	struct guard_stamps stamps;
 	struct guard_locks locks;
+	uint64_t own; /* its context, as guard_context_encode makes it */
 	uint32_t launch, block_clock, warp_clock;
 	uint32_t warp_meets;  /* barriers of its warp so far */
 	uint32_t small_fence; /* it has fenced for its block what came from another */
 	uint32_t block;
+	uint32_t fences; /* of the published rules: 6 bits of scope .gpu, 6 of scope .cta */
 };
-RACE_STATIC_ASSERT(sizeof(struct state) <= 144, "iguard.ptxt");
-
-struct place {
-	uint32_t in_block, block_size;
-	uint64_t block;
-};
-
-DEV_FN struct place dev_place(void)
-{
-	struct place p;
-
-	p.block_size = blockDim.x * blockDim.y * blockDim.z;
-	p.in_block = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
-	p.block = ((uint64_t)blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
-	return p;
-}
-
-/* This launch's place in the table, from 1; 0: there is none. */
-DEV_FN uint32_t dev_launch(struct race_guard_tables *t)
-{
-	uint64_t grid = dev_grid() + 1u;
-	uint32_t at = (uint32_t)(grid % RACE_GUARD_LAUNCHES);
-
-#pragma unroll 1
-	for (uint32_t i = 0; i < RACE_GUARD_PROBES; i++) {
-		uint64_t found = dev_word(&t->launches[at]);
-
-		if (found == 0)
-			found = dev_swap(&t->launches[at], 0, grid);
-		if (found == 0 || found == grid)
-			return at + 1u;
-		at = at + 1u < RACE_GUARD_LAUNCHES ? at + 1u : 0u;
-	}
-	return 0;
-}
+RACE_STATIC_ASSERT(sizeof(struct state) <= 152, "iguard.c");
 
 /* What other threads find of this one: its context, or 0 while it synchronises. */
-DEV_FN void dev_set_now(uint64_t me, uint32_t context)
+DEV_FN void dev_set_now(uint64_t me, const struct state *s, uint32_t context)
 {
 	uint32_t thread = (uint32_t)(me >> GUARD_THREAD_AT);
-	uint64_t v = (uint64_t)thread << GUARD_THREAD_AT | (uint64_t)context << GUARD_CONTEXT_AT;
+	uint64_t v;
+
+	if (dev_modes() & RACE_GUARD_MODE_PUBLISHED)
+		context = s->fences;
+	v = (uint64_t)thread << GUARD_THREAD_AT | (uint64_t)context << GUARD_CONTEXT_AT;
 
 	if (me & RACE_GUARD_ORDERS)
 		asm volatile("st.relaxed.gpu.u64 [%0], %1;" ::"l"(
@@ -168,16 +161,17 @@ DEV_FN struct guard_context dev_context(const struct state *s)
 }
 
 /* The thread's word for the state that it is in now. */
-DEV_FN uint64_t dev_renew(uint64_t me, const struct state *s)
+DEV_FN uint64_t dev_renew(uint64_t me, struct state *s)
 {
 	uint64_t was = me & GUARD_CONTEXT_MASK;
-	uint32_t context =
-		guard_intern(dev_tables()->contexts, guard_context_encode(dev_context(s)));
+	uint64_t own = guard_context_encode(dev_context(s));
+	uint32_t context = guard_intern(dev_tables()->contexts_of, own);
 
+	s->own = own;
 	me = (me & ~GUARD_CONTEXT_MASK) | (uint64_t)context << GUARD_CONTEXT_AT;
 	if (context == 0 && was)
 		DEV_INC64((uint64_t)&dev_tables()->threads_aside);
-	dev_set_now(me, context);
+	dev_set_now(me, s, context);
 	return me;
 }
 
@@ -201,7 +195,7 @@ extern "C" __device__ __noinline__ uint64_t __collider_guard_begin(uint64_t stat
 		return 0;
 	s->block = (uint32_t)p.block + 1u;
 	if (thread <= GUARD_THREAD_LAST)
-		s->launch = dev_launch(t);
+		s->launch = dev_launch();
 	if (s->launch == 0) {
 		DEV_INC64((uint64_t)&t->threads_aside);
 		return 0;
@@ -210,118 +204,48 @@ extern "C" __device__ __noinline__ uint64_t __collider_guard_begin(uint64_t stat
 }
 
 
-/* ---- accesses ------------------------------------------------------------------------------ */
+#include "guard_entry.h"
 
-#define MODE_MAYBE 1u /* the compiler may have invented the load */
-#define MODE_WIDTH 2u /* the width's place */
+#include "guard_fast.h"
 
-/* Rare, so a function of its own. */
-extern "C" __device__ __noinline__ void __collider_guard_tell(uint64_t me, uint64_t at,
-							      uint64_t was, uint32_t site,
-							      uint32_t kind_width)
-{
-	uint64_t shape = blockDim.x | blockDim.y << 16 | (uint64_t)blockDim.z << 32;
-	struct dev_found f = {dev_table(),
-			      site,
-			      (kind_width & 0xffu) | RACE_REC_TWO_SIDES << 16,
-			      at,
-			      {was, me},
-			      {guard_decode(was).site, shape},
-			      0,
-			      kind_width >> 8};
+/* ---- from an access to its entries ---------------------------------------------------------- */
 
-	dev_report(&f, dev_rt());
-}
-
-/* One entry; what: the low word. */
-extern "C" __device__ __noinline__ void __collider_guard_entry(uint64_t me, uint64_t state,
-							       uint64_t entry, uint64_t at,
-							       uint32_t what, uint32_t mode)
-{
-	const struct state *s = (const struct state *)state;
-	struct guard_access a = {(what & RACE_GUARD_WRITES) != 0, (what & RACE_GUARD_STRONG) != 0,
-				 (what & RACE_GUARD_CTA) != 0, RACE_GUARD_SITE(what) + 1u,
-				 guard_read_bit(entry)};
-	struct guard_entry *e = (struct guard_entry *)entry;
-	struct place p = dev_place();
-	struct guard_actor actor;
-	struct guard_seen seen = {GUARD_NO_RACE, true, 0};
-
-	actor.thread = (uint32_t)(me >> GUARD_THREAD_AT);
-	actor.block_first = actor.thread - p.in_block;
-	actor.block_size = p.block_size;
-	actor.context = guard_decode(me).context;
-	actor.own = guard_context_decode(guard_context_encode(dev_context(s)));
-	actor.block_acquired = s->stamps.block.own.acquired;
-	actor.device_acquired = s->stamps.device.own.acquired;
-	actor.read = s->stamps.block.own.read;
-	actor.contexts = dev_tables()->contexts;
-	actor.now = me & RACE_GUARD_ORDERS ? dev_tables()->nows : 0;
-	actor.is_unsure = (me & RACE_GUARD_UNSURE) || (mode & MODE_MAYBE);
-	if (mode & MODE_MAYBE) {
-		struct guard_entry was = {dev_word(&e->writer), dev_word(&e->accessor)};
-		struct guard_result r = guard_judge(was, &actor, &a);
-		guard_note(&seen, &r, &was);
-	} else {
-		seen = guard_update_words(e, &actor, &a);
-	}
-	if (seen.verdict == GUARD_POSSIBLE || seen.verdict == GUARD_IS_RACE)
-		__collider_guard_tell(me, at, seen.word, RACE_GUARD_SITE(what),
-				      guard_kind_of(&seen, &actor, &a,
-						    me & RACE_GUARD_ORDERS ? &s->stamps : 0,
-						    s->small_fence != 0) |
-					      mode / MODE_WIDTH << 8);
-}
-
-/* The entries of an access. `first`: of its first word, or of its first byte. */
-extern "C" __device__ __noinline__ void __collider_guard_entries(uint64_t me, uint64_t state,
-								 uint64_t at, uint64_t first,
-								 uint64_t what64)
+/* `first`: the entry of its first word, or of its first byte. */
+DEV_FN void dev_entries(uint64_t me, uint64_t state, uint64_t at, uint64_t first, uint64_t what64)
 {
 	uint32_t what = (uint32_t)what64, narrow = RACE_GUARD_NARROW(what);
 	uint32_t sure = RACE_GUARD_SURE(what64), all = sure | RACE_GUARD_MAYBE(what64);
+	struct quick q = dev_quick(me, (const struct state *)state);
 
+	if (what & (RACE_GUARD_BYTES | RACE_GUARD_STRONG) ||
+	    dev_modes() & RACE_GUARD_MODE_PUBLISHED) {
+		__collider_guard_entries(me, state, at, first, what64);
+		return;
+	}
 #pragma unroll 1
 	for (uint32_t i = 0; all >> i; i++) {
-		uint32_t mode = sure >> i & 1u ? 0 : MODE_MAYBE, n = narrow ? narrow : 4u;
+		uint64_t entry = first + GUARD_ENTRY_BYTES * i;
+		uint32_t mode = sure >> i & 1u ? dev_try(&q, entry, what) : MODE_MAYBE;
 
-		if (!(all >> i & 1u))
-			continue;
-		if (!(what & RACE_GUARD_BYTES)) {
-			__collider_guard_entry(me, state, first + GUARD_ENTRY_BYTES * i,
-					       at + 4u * i, what, mode | MODE_WIDTH * n);
-			continue;
-		}
-#pragma unroll 1
-		for (uint32_t b = 4u * i; b < 4u * i + n; b++)
-			__collider_guard_entry(me, state, first + GUARD_ENTRY_BYTES * b, at + b,
-					       what, mode | MODE_WIDTH);
+		if (all >> i & 1u && mode != QUICK_DONE)
+			__collider_guard_entry(me, state, entry, at + 4u * i, what,
+					       dev_read_bit(at + 4u * i),
+					       mode | MODE_WIDTH * (narrow ? narrow : 4u));
 	}
-}
-
-DEV_FN void dev_untracked(void)
-{
-	DEV_INC64((uint64_t)&dev_tables()->accesses_aside);
 }
 
 DEV_FN void dev_global(uint64_t me, uint64_t state, uint64_t at, uint64_t what)
 {
-	uint64_t first, bytes, entries;
+	uint64_t first = dev_block_at(at);
 
-	FIELD(first, 64);
-	FIELD(bytes, 72);
-	if ((uint32_t)what & RACE_GUARD_BYTES)
-		FIELD(entries, 88);
+	if (first && (uint32_t)what & RACE_GUARD_BYTES)
+		first = dev_bytes(at, first, true);
+	else if (first)
+		first += at % RACE_HISTORY_PIECE / 4u * GUARD_ENTRY_BYTES;
+	if (first)
+		dev_entries(me, state, at, first, what);
 	else
-		FIELD(entries, 80);
-	at -= first;
-	if (at >= bytes || entries == 0 ||
-	    ((uint32_t)what & RACE_GUARD_BYTES && at >= RACE_GUARD_BYTES_MOST)) {
 		dev_untracked();
-		return;
-	}
-	entries += (uint32_t)what & RACE_GUARD_BYTES ? at << 4 : at >> 2 << 4;
-	__collider_guard_entries(me, state, at + first, entries, what);
 }
 
 /* The table of a block: race_history_shared, then entries. */
@@ -344,7 +268,7 @@ DEV_FN void dev_in_shared(uint64_t me, uint64_t state, uint32_t table, uint32_t 
 		return;
 	}
 	off = (uint32_t)what & RACE_GUARD_BYTES ? off << 4 : off >> 2 << 4;
-	__collider_guard_entries(me, state, at, (uint64_t)(head + 1) + off, what);
+	dev_entries(me, state, at, (uint64_t)(head + 1) + off, what);
 }
 
 DEV_FN bool dev_is_aside(uint64_t me)
@@ -396,10 +320,13 @@ extern "C" __device__ __noinline__ void __collider_guard_shared(uint32_t table, 
 /* The host clears the tables when nothing runs. */
 DEV_FN void dev_mark(void)
 {
-	uint32_t *at = &dev_tables()->is_ordered;
+	struct race_guard_tables *t = dev_tables();
 
-	if (dev_word32(at) == 0)
-		dev_store32(at, 1);
+	if (dev_word32(&t->is_ordered))
+		return;
+	dev_store32(&t->is_ordered, 1);
+	if (t->ordered_at)
+		DEV_STORE32(t->ordered_at, 1);
 }
 
 DEV_FN struct race_guard_block *dev_block(const struct state *s, uint32_t warp)
@@ -498,41 +425,23 @@ DEV_FN void dev_write(struct state *s, uint64_t at, uint32_t op)
 	dev_fence();
 }
 
-/* The bit that a race at this address asks for: of its entry, wherever that is. */
-DEV_FN uint32_t dev_read_bits(uint64_t at, uint32_t table, uint32_t op)
+/* The bits that races at these words ask for. */
+DEV_FN uint32_t dev_read_bits(uint64_t at, uint32_t words)
 {
-	uint32_t words = RACE_GUARD_SYNC_WORDS(op), is_bytes = RACE_GUARD_SYNC_IS_BYTES(op);
 	uint32_t bits = 0;
-	uint64_t first, entry;
 
-	if (__isShared((const void *)at)) {
-		const struct race_history_shared *head =
-			(const struct race_history_shared *)__cvta_shared_to_generic(table);
-		if (table == 0xffffffffu)
-			return 0;
-		first = dev_word32(&head->first);
+	if (__isShared((const void *)at))
 		at = (uint32_t)__cvta_generic_to_shared((const void *)at);
-		entry = (uint64_t)(head + 1);
-	} else {
-		FIELD(first, 64);
-		if (is_bytes)
-			FIELD(entry, 88);
-		else
-			FIELD(entry, 80);
-	}
-	at -= first;
-	entry += is_bytes ? at << 4 : at >> 2 << 4;
-	words = is_bytes ? words * 4u : words;
 #pragma unroll 1
 	for (uint32_t i = 0; i < words; i++)
-		bits |= guard_read_bit(entry + GUARD_ENTRY_BYTES * i);
+		bits |= dev_read_bit(at + 4u * i);
 	return bits;
 }
 
 /* After a strong read. */
-DEV_FN void dev_read(struct state *s, uint64_t at, uint32_t table, uint32_t op)
+DEV_FN void dev_read(struct state *s, uint64_t at, uint32_t op)
 {
-	uint32_t orders = dev_word32(&dev_tables()->unseen);
+	uint32_t orders = dev_word32(&dev_tables()->unseen), bits;
 
 	dev_fence();
 	if (orders & RACE_HISTORY_GRID_ORDERS ||
@@ -546,11 +455,21 @@ DEV_FN void dev_read(struct state *s, uint64_t at, uint32_t table, uint32_t op)
 		}
 	}
 	dev_mark();
+	bits = dev_read_bits(at, RACE_GUARD_SYNC_WORDS(op));
 #pragma unroll 1
 	for (uint32_t i = 0; i < RACE_GUARD_SYNC_ELEMS(op); i++)
 		guard_strong_read(&s->stamps,
 				  (struct guard_side *)dev_side(at + i * RACE_GUARD_SYNC_WIDTH(op)),
-				  dev_op(s, i ? 0 : dev_read_bits(at, table, op), op));
+				  dev_op(s, i ? 0 : bits, op));
+}
+
+/* Section 6.1: a fence of a scope wider than .cta counts as both. */
+DEV_FN void dev_count_fence(struct state *s, bool is_wide)
+{
+	uint32_t wide = (s->fences + (is_wide ? 1u : 0u)) & 63u;
+	uint32_t narrow = ((s->fences >> 6) + 1u) & 63u;
+
+	s->fences = wide | narrow << 6;
 }
 
 /* `op` is a set of RACE_GUARD_SYNC_*. at: generic; the elements of a vector are operations each. */
@@ -566,8 +485,9 @@ extern "C" __device__ __noinline__ uint64_t __collider_guard_sync(uint64_t me, u
 		return me;
 	/* Whoever learns of what comes now must not find the thread as it was. */
 	if (op & RACE_GUARD_SYNC_FENCE || is_release)
-		dev_set_now(me, 0);
+		dev_set_now(me, s, 0);
 	if (op & RACE_GUARD_SYNC_FENCE) {
+		dev_count_fence(s, is_wide);
 		s->small_fence |= !is_wide && s->stamps.device.near.now < s->stamps.device.seen.now;
 		guard_fence(&s->stamps, is_wide);
 		guard_lock_fence(&s->locks, is_wide);
@@ -582,7 +502,7 @@ extern "C" __device__ __noinline__ uint64_t __collider_guard_sync(uint64_t me, u
 			dev_write(s, at + i * RACE_GUARD_SYNC_WIDTH(op), op);
 	}
 	if (op & RACE_GUARD_SYNC_READ && at)
-		dev_read(s, at, table, op);
+		dev_read(s, at, op);
 	return dev_renew(me, s);
 }
 
@@ -613,7 +533,7 @@ extern "C" __device__ __noinline__ uint64_t __collider_guard_barrier(uint64_t me
 		return me;
 	if (!is_behind) {
 		if (me & RACE_GUARD_ORDERS) {
-			dev_set_now(me, 0);
+			dev_set_now(me, s, 0);
 			dev_arrive(s, dev_block(s, 0), s->block_clock);
 		}
 		return me;
@@ -647,7 +567,7 @@ __collider_guard_warp(uint64_t me, uint64_t state, uint32_t mask, uint32_t is_be
 		return me;
 	if (!is_behind) {
 		if (me & RACE_GUARD_ORDERS) {
-			dev_set_now(me, 0);
+			dev_set_now(me, s, 0);
 			if (!is_full)
 				guard_release(&s->stamps, false);
 			dev_arrive(s, dev_block(s, warp), s->warp_meets);

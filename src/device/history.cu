@@ -57,34 +57,15 @@ DEV_FN uint32_t dev_overlap(uint32_t mine, uint32_t other);
 extern "C" __device__ const uint8_t __collider_history_table[SHADOW_TABLE_SIZE] =
 	SHADOW_TABLE_ENTRIES;
 
-/* ---- the runtime block ------------------------------------------------------------------ */
-
-/* Offsets are spelled as text because src/instrument rewrites ld.const where need be. */
-#define FIELD(v, at) asm volatile("ld.const.u64 %0, [__collider_history+" #at "];" : "=l"(v))
-RACE_STATIC_ASSERT(offsetof(struct race_history, directory) == 64, "read below");
-RACE_STATIC_ASSERT(offsetof(struct race_history, words) == 72, "read below");
-RACE_STATIC_ASSERT(offsetof(struct race_history, sites) == 80, "read below");
-RACE_STATIC_ASSERT(offsetof(struct race_history, pages) == 88, "read below");
-RACE_STATIC_ASSERT(offsetof(struct race_history, bytes) == 96, "read below");
-RACE_STATIC_ASSERT(offsetof(struct race_history, byte_sites) == 104, "read below");
-RACE_STATIC_ASSERT(offsetof(struct race_history, tables) == 112, "read below");
-RACE_STATIC_ASSERT(offsetof(struct race_history, machine) == 120, "read below");
+#define DEV_TAKE     __collider_history_take
+#define DEV_BLOCK_OF __collider_history_block_of
+#define DEV_WORD     RACE_HISTORY_WORD_BYTES
+#include "pieces.h"
+RACE_STATIC_ASSERT(offsetof(struct race_history, machine) == 128, "read below");
 
 DEV_FN struct race_history_tables *dev_tables(void)
 {
-	uint64_t v;
-
-	FIELD(v, 112);
-	return (struct race_history_tables *)v;
-}
-
-/* The hash of the module's site table: src/instrument puts it in place of this number. */
-DEV_FN uint64_t dev_table(void)
-{
-	uint64_t v;
-
-	asm volatile("mov.u64 %0, 0xC011DE55C011DE55;" : "=l"(v));
-	return v;
+	return dev_head();
 }
 
 #include "grids.h"
@@ -103,7 +84,7 @@ extern "C" __device__ __noinline__ uint64_t __collider_history_begin(uint32_t fl
 	if (t == 0)
 		return 0;
 	bits = shadow_thread_bits(p.blocks * stride);
-	w.launch = t->unseen & RACE_HISTORY_BLIND ? 0 : dev_launch(t, flags, bits);
+	w.launch = t->unseen & RACE_HISTORY_BLIND ? 0 : dev_enter(t, flags, bits);
 	if (thread >> bits || w.launch == 0) {
 		DEV_INC64((uint64_t)&t->threads_aside);
 		return 0;
@@ -122,7 +103,7 @@ extern "C" __device__ __noinline__ void __collider_history_end(uint64_t me)
 	if (t == 0 || t->unseen & RACE_HISTORY_BLIND)
 		return;
 	if (launch == 0) /* this thread stepped aside */
-		launch = dev_launch(t, 0, 0);
+		launch = dev_enter(t, 0, 0);
 	if (launch)
 		dev_leave(t, launch);
 }
@@ -132,7 +113,7 @@ DEV_FN const uint8_t *dev_machine(void)
 {
 	uint64_t v;
 
-	FIELD(v, 120);
+	FIELD(v, 128);
 	return v ? (const uint8_t *)v : __collider_history_table;
 }
 
@@ -194,8 +175,6 @@ extern "C" __device__ __noinline__ void __collider_history_tell(uint64_t me, uin
 			      at, {was, me}, {earlier, shape}, 0, kind_width >> 8};
 	dev_report(&f, dev_rt());
 }
-
-#define WAIT_TURNS 4096u /* of a thread for another one's block of words */
 
 #define MODE_MAYBE 4u /* beside enum shadow_how: the compiler may have invented the load */
 #define MODE_WIDTH 8u /* the width's place */
@@ -272,102 +251,23 @@ DEV_FN bool dev_is_aside(uint64_t me)
 	return RACE_ACTOR_HAS(me) == 0 || (me & RACE_ACTOR_ASIDE);
 }
 
-/* Of all lanes that are here, one counts. */
-DEV_FN void dev_untracked(void)
-{
-	uint32_t peers = dev_peers(0);
-
-	if (dev_is_leader(peers))
-		asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(
-				     &dev_tables()->accesses_aside),
-			     "l"((uint64_t)__popc(peers)));
-}
-
-/*
- * The entry at `at` of the directory or of the pages' table. Where nobody has touched the place the
- * first thread takes the next block; others wait for it, with an end, since they may be lanes of
- * its warp. Nothing is lost by going on without a block but one check.
- */
-extern "C" __device__ __noinline__ uint64_t __collider_history_take(uint64_t at, uint64_t pool,
-								    uint64_t first, uint64_t bytes)
-{
-	struct race_history_pool *p = (struct race_history_pool *)pool;
-	uint64_t old = dev_load64(at), was = old, now = RACE_HISTORY_FULL;
-
-	if (old == RACE_HISTORY_FULL && dev_word(&p->used) >= dev_word(&p->limit))
-		return old;
-	if (old == RACE_HISTORY_NONE || old == RACE_HISTORY_FULL)
-		was = dev_cas64(at, old, RACE_HISTORY_BUSY);
-	if (was == old && old != RACE_HISTORY_BUSY && old <= RACE_HISTORY_FULL) {
-		uint64_t n = dev_word(&p->used) < dev_word(&p->limit) ? dev_add64(pool, 1) : ~0ull;
-		if (n < dev_word(&p->limit))
-			now = first + n * bytes;
-		asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(at), "l"(now));
-		return now;
-	}
-#pragma unroll 1
-	for (uint32_t i = 0; was == RACE_HISTORY_BUSY && i < WAIT_TURNS; i++)
-		was = dev_load64(at);
-	return was;
-}
-
-/* The words of bytes of this address, in the block's page; 0: none. */
-DEV_FN uint64_t dev_bytes(uint64_t at, uint64_t block, bool is_store)
-{
-	uint64_t pages, words, first, page, entry;
-
-	FIELD(pages, 88);
-	FIELD(words, 72);
-	FIELD(first, 96);
-	if (pages == 0)
-		return 0;
-	entry = pages + ((block - words) / RACE_HISTORY_BLOCK_BYTES * RACE_HISTORY_PAGES +
-			 at % RACE_HISTORY_PIECE / RACE_HISTORY_PAGE) *
-				8u;
-	page = dev_load64(entry);
-	if (page <= RACE_HISTORY_FULL && is_store)
-		page = __collider_history_take(entry, (uint64_t)&dev_tables()->bytes, first,
-					       RACE_HISTORY_PAGE_BYTES);
-	return page > RACE_HISTORY_FULL ? page + at % RACE_HISTORY_PAGE * 8u : 0;
-}
-
 /* What lies beside a word of a pool; 0: nothing does. */
 DEV_FN uint64_t dev_beside(uint64_t word, uint64_t pool, uint64_t sites)
 {
 	return sites && word ? sites + (word - pool) / 2u : 0;
 }
 
-/* The piece's block of words; up to RACE_HISTORY_FULL: it has none. */
-extern "C" __device__ __noinline__ uint64_t __collider_history_block_of(uint64_t at)
-{
-	struct race_history_tables *t = dev_tables();
-	uint64_t directory, words;
-	uint32_t part = (uint32_t)(at >> (RACE_HISTORY_ADDRESS_BITS - 8u));
-
-	FIELD(directory, 64);
-	FIELD(words, 72);
-	if (part >= RACE_HISTORY_PARTS || !(t->parts[part / 32u] >> part % 32u & 1u))
-		return RACE_HISTORY_FULL;
-	return __collider_history_take(directory + at / RACE_HISTORY_PIECE * 8u,
-				       (uint64_t)&t->words, words, RACE_HISTORY_BLOCK_BYTES);
-}
-
 DEV_FN void dev_global(uint64_t me, uint64_t stamps, uint64_t at, uint64_t what)
 {
-	uint64_t directory, words, sites, bytes, byte_sites, entry, block;
+	uint64_t words, sites, bytes, byte_sites, block = dev_block_at(at);
 	uint32_t narrow = RACE_HISTORY_NARROW((uint32_t)what);
 	struct where w = {at, 0, 0, 0, 0};
 
-	FIELD(directory, 64);
 	FIELD(words, 72);
 	FIELD(sites, 80);
 	FIELD(bytes, 96);
 	FIELD(byte_sites, 104);
-	entry = directory + at / RACE_HISTORY_PIECE * 8u;
-	block = at >> RACE_HISTORY_ADDRESS_BITS ? RACE_HISTORY_FULL : dev_load64(entry);
-	if (block <= RACE_HISTORY_FULL)
-		block = __collider_history_block_of(at);
-	if (block <= RACE_HISTORY_FULL) {
+	if (!block) {
 		dev_untracked();
 		return;
 	}

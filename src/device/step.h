@@ -84,8 +84,8 @@ extern "C" __device__ __noinline__ uint32_t __collider_history_step(uint64_t me,
 	uint32_t n = dev_step_words(what);
 
 	FIELD(sites, 80);
-	if (span & RACE_HISTORY_ASKS || sites || at >> RACE_HISTORY_ADDRESS_BITS || RACE_ACTOR_HAS(me) == 0 ||
-	    me & (RACE_ACTOR_ASIDE | RACE_ACTOR_BESIDE))
+	if (span & RACE_HISTORY_ASKS || sites || at >> RACE_HISTORY_ADDRESS_BITS ||
+	    RACE_ACTOR_HAS(me) == 0 || me & (RACE_ACTOR_ASIDE | RACE_ACTOR_BESIDE))
 		return 1;
 #pragma unroll 1
 	for (uint32_t i = 0; i < n; i++, word += 8) {

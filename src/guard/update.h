@@ -33,6 +33,7 @@
  * includer defines, beside those of stamps.h:
  *
  *	GUARD_LOAD64(p), GUARD_CAS64(p, old, new)	relaxed
+ *	GUARD_NEW_CONTEXT()	(optional) counts an entry taken in the table of contexts
  *	GUARD_CAS128(p, old, new)	(optional) relaxed; entries; returns what was there
  *
  * Misses: pairs of two launches. Costs, where the entry can stay: two loads of 8 bytes and one for
@@ -45,6 +46,10 @@
 #include "guard/stamps.h"
 
 #define GUARD_LANES 32u
+
+#ifndef GUARD_NEW_CONTEXT
+#define GUARD_NEW_CONTEXT() ((void)0)
+#endif
 
 /* ---- contexts ---------------------------------------------------------------------------- */
 
@@ -68,6 +73,8 @@ GUARD_FN uint32_t guard_intern(uint64_t *contexts, uint64_t context)
 		found = GUARD_LOAD64(&contexts[at]);
 		if (found == 0)
 			found = GUARD_CAS64(&contexts[at], 0, context);
+		if (found == 0)
+			GUARD_NEW_CONTEXT();
 		if (found == 0 || found == context)
 			return at;
 	}

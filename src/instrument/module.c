@@ -19,6 +19,11 @@
 
 #define CONST_BYTES 65536u
 
+/* What the second text of guard.cu needs: atom.cas.b128. */
+#define GUARD90_SM	  90u
+#define GUARD90_PTX_MAJOR 8
+#define GUARD90_PTX_MINOR 4
+
 /* Defaults of a module that no agent has modified: check nothing, except under --trap. */
 #define DEFAULT_RSLEEP 2500u /* half of 5000 ns: nanosleep takes up to twice its operand */
 #define DEFAULT_WSLEEP 1u
@@ -226,28 +231,29 @@ static bool has_managed(const struct ptx_module *m)
 
 /* The runtime block of a detector with history. */
 static void add_history_block(struct inst_ctx *cx, struct ptx_item *at, struct ptx_str symbol,
-			      size_t bytes)
+			      bool is_first)
 {
 	/* Other detectors' blocks do not count as constants of the program. */
-	choose_space(cx, sizeof(struct race_history) + sizeof(struct race_guard) +
-				 sizeof(struct race_knobs));
+	choose_space(cx, 2 * sizeof(struct race_history) + sizeof(struct race_knobs));
 	add_raw(cx, at,
-		inst_module_text(cx, "history", T(cx->k, symbol, inst_num((int64_t)bytes / 8))));
-}
-
-static void add_hirace_block(struct inst_ctx *cx, struct ptx_item *at)
-{
-	add_history_block(cx, at, PTX_STR(RACE_HISTORY_SYMBOL), sizeof(struct race_history));
-	if (has_managed(cx->m))
+		inst_module_text(cx, "history",
+				 T(cx->k, symbol, inst_num(sizeof(struct race_history) / 8))));
+	if (is_first && has_managed(cx->m))
 		add_raw(cx, at,
 			inst_module_text(
 				cx, "words",
 				T(PTX_STR(RACE_HISTORY_HOST_SYMBOL), inst_num(1), inst_num(1))));
 }
 
+static void add_hirace_block(struct inst_ctx *cx, struct ptx_item *at)
+{
+	add_history_block(cx, at, PTX_STR(RACE_HISTORY_SYMBOL), true);
+}
+
 static void add_iguard_block(struct inst_ctx *cx, struct ptx_item *at)
 {
-	add_history_block(cx, at, PTX_STR(RACE_GUARD_SYMBOL), sizeof(struct race_guard));
+	add_history_block(cx, at, PTX_STR(RACE_GUARD_SYMBOL),
+			  !(cx->opt->sanitize & RACE_DETECT(HIRACE)));
 }
 
 /* The functions of such a detector, with the module's hash where they name it. */
@@ -279,7 +285,10 @@ bool inst_add_guard(struct inst_ctx *cx)
 	struct ptx_item *at = first_code(cx->m);
 
 	add_iguard_block(cx, at);
-	return add_history_functions(cx, at, race_device_guard, race_device_guard_size);
+	if (cx->m->sm < GUARD90_SM)
+		return add_history_functions(cx, at, race_device_guard, race_device_guard_size);
+	ptx_raise_version(cx->m, GUARD90_PTX_MAJOR, GUARD90_PTX_MINOR);
+	return add_history_functions(cx, at, race_device_guard90, race_device_guard90_size);
 }
 
 void inst_add_blocks(struct inst_ctx *cx)

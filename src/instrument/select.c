@@ -2,7 +2,7 @@
  * select.c - which kernels and variables get checks: --kernel-name, --kernel-name-exclude,
  * --variable.
  *
- * Each is a list of patterns (race/names.c). The first list is about kernels only: functions that
+ * Each is a list of patterns (race/names/demangle.c). The first list is about kernels only: functions that
  * they call keep their checks. The second leaves out functions, too.
  *
  * A variable is a __device__, __managed__ or __shared__ one, or a pointer that the kernel was
@@ -76,7 +76,7 @@ bool inst_is_chosen(struct inst_ctx *cx, const struct ptx_stmt *s)
 		names[n++] = shown;
 		names[n++] = last;
 	}
-	if (is_listed(&cx->scratch, cx->opt->variable, names, n))
+	if (race_names_are_listed(cx->opt->variable, names, n))
 		return true;
 	cx->stats->left_out_accesses++;
 	inst_unchecked(cx, PTX_STR("access of another variable"), RACE_WHY_NOT_ASKED, false);

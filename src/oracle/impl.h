@@ -496,7 +496,7 @@ struct oracle {
 	void *race_arg;
 	uint64_t *(*count_at)(void *arg, const struct oracle_finding *f);
 	struct oracle_repeat *repeats; /* shadow.h */
-	bool is_hot; /* the last race was of a pair that is only counted */
+	bool is_hot;		       /* the last race was of a pair that is only counted */
 	struct oracle_stats stats;
 	uint64_t nchains;
 	/* retire.c: the host threads; operations that haven't ended; the first whose end the

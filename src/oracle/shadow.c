@@ -315,8 +315,8 @@ static void check_list(const struct oracle_now *n, struct oracle_list *l)
 			n->o->is_hot = false;
 			uint32_t ordered = check_rec(n, r);
 			races = n->o->races - races + r->raced;
-			r->raced = (uint16_t)(races < RACED_MAX && !n->o->is_hot ? races
-										 : RACED_MAX);
+			r->raced =
+				(uint16_t)(races < RACED_MAX && !n->o->is_hot ? races : RACED_MAX);
 			if (r->raced == RACED_MAX) {
 				n->o->stats.raced_out++;
 				oracle_rec_drop(n->o, r);

@@ -190,7 +190,7 @@ struct race_finding {
 	const char *object;
 	uint64_t offset; /* of the instruction after the access */
 	uint64_t count;
-	bool is_muted; /* the true count is `count` or more */
+	bool is_muted;	/* the true count is `count` or more */
 	bool is_merged; /* race_merge: another finding stands for it */
 	/* Kinds from RACE_KIND_UNORDERED on: both accesses, the finding's own place first. */
 	struct race_side *sides;	   /* NULL or 2 */
@@ -370,6 +370,8 @@ const char *race_demangle(struct base_arena *a, const char *name);
  * begins with "regex:" is a POSIX extended regular expression that is found in one of them.
  */
 bool race_name_is_listed(const char *list, const char *name);
+/* The same for something that has n names of its own. */
+bool race_names_are_listed(const char *list, const char *const *names, size_t n);
 /* What is wrong with the list (a regular expression), in `why`; NULL: nothing. */
 const char *race_name_check(const char *list, char *why, size_t n);
 /* The programmer's name without what it returns and its parameters. */

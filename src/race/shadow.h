@@ -168,9 +168,13 @@ RACE_FN uint32_t shadow_launch_next(uint32_t launch)
 #define RACE_HISTORY_PAGE_BITS	  16u
 #define RACE_HISTORY_PAGE	  (1ull << RACE_HISTORY_PAGE_BITS)
 #define RACE_HISTORY_PAGES	  (RACE_HISTORY_PIECE / RACE_HISTORY_PAGE) /* of a piece */
-/* Bytes of a block of words, and of a page of bytes' words. */
-#define RACE_HISTORY_BLOCK_BYTES (RACE_HISTORY_PIECE * 2u)
-#define RACE_HISTORY_PAGE_BYTES	 (RACE_HISTORY_PAGE * 8u)
+/* Bytes of a word, of a block of words, and of a page of bytes' words. iguard's words (entries)
+ * have their own size (race/layout/guard.h). */
+#define RACE_HISTORY_WORD_BYTES	    8u
+#define RACE_HISTORY_BLOCK_BYTES    RACE_HISTORY_BLOCK_OF(RACE_HISTORY_WORD_BYTES)
+#define RACE_HISTORY_PAGE_BYTES	    RACE_HISTORY_PAGE_OF(RACE_HISTORY_WORD_BYTES)
+#define RACE_HISTORY_BLOCK_OF(word) (RACE_HISTORY_PIECE / 4u * (word))
+#define RACE_HISTORY_PAGE_OF(word)  (RACE_HISTORY_PAGE * (word))
 /* Entries of the directory and of the pages' table that are no address. */
 #define RACE_HISTORY_NONE 0u /* nobody has touched it */
 #define RACE_HISTORY_BUSY 1u /* somebody is taking a block */
@@ -226,28 +230,46 @@ struct race_history_pool {
 	uint64_t used, limit;
 };
 
-/* The tables, in one piece of zeroed memory that the host owns. */
+/*
+ * What the tables of each detector with history begin with, in zeroed memory that the host owns:
+ *
+ *	launches	race_history_key(); 0: free
+ *	threads_aside, accesses_aside	threads without numbers; accesses without words
+ *	words, bytes	the pools
+ *	contexts	entries taken in iguard's table of contexts; hirace: 0
+ *	ordered_at	where the host wants to see is_ordered, too; 0: nowhere
+ *	epoch		of graphs, see race_history_key()
+ *	unseen		RACE_HISTORY_*_ORDERS
+ *	is_ordered	not 0: something stands in sides and blocks
+ *	parts		of the directory that have memory of their own; a bit for each
+ *	reserved	whole pages: the host gives them back
+ */
+#define RACE_HISTORY_HEAD                                                                          \
+	uint64_t launches[RACE_HISTORY_LAUNCHES + 1u];                                             \
+	uint64_t threads_aside, accesses_aside;                                                    \
+	struct race_history_pool words, bytes;                                                     \
+	uint64_t contexts;                                                                         \
+	uint64_t ordered_at;                                                                       \
+	uint64_t epoch;                                                                            \
+	uint32_t unseen, is_ordered;                                                               \
+	uint32_t parts[RACE_HISTORY_PARTS / 32u];                                                  \
+	uint64_t reserved[498]
+
+/* The tables of hirace. */
 struct race_history_tables {
-	uint64_t launches[RACE_HISTORY_LAUNCHES + 1u];		  /* race_history_key(); 0: free */
-	struct race_history_run runs[RACE_HISTORY_LAUNCHES + 1u]; /* the last place is spare */
-	uint32_t begins, overs;			/* launches that have begun, that are over */
-	uint64_t threads_aside, accesses_aside; /* threads without numbers; without words */
-	struct race_history_pool words, bytes;
-	uint64_t ordered_at; /* where the host wants to see is_ordered, too; 0: nowhere */
-	uint64_t epoch;	     /* of graphs, see race_history_key() */
-	uint32_t unseen;     /* RACE_HISTORY_*_ORDERS */
-	uint32_t is_ordered; /* not 0: something stands in sides and blocks */
-	/* Parts of the directory that have memory of their own; a bit for each. */
-	uint32_t parts[RACE_HISTORY_PARTS / 32u];
+	RACE_HISTORY_HEAD;
 	uint64_t rows;	/* RACE_HISTORY_ROW rows of the CPU device, or 0: by `runs` */
 	uint32_t tells; /* not 0: host code may have learned from a running kernel */
 	uint32_t reserved32;
-	/* The machine's table that --hirace asked for. Behind it whole pages are filled: the host
-	 * gives them back. */
+	/* The machine's table that --hirace asked for; it fills a page. */
 	uint8_t machine[RACE_HISTORY_MACHINE];
-	uint64_t reserved[296];
+	uint64_t to_page[310];
 	struct race_history_side sides[RACE_HISTORY_SIDES];
 	struct race_history_block blocks[RACE_HISTORY_BLOCKS];
+	/* A sweep clears what follows. */
+	struct race_history_run runs[RACE_HISTORY_LAUNCHES + 1u]; /* the last place is spare */
+	uint32_t begins, overs; /* launches that have begun, that are over */
+	uint64_t to_page_too[511];
 };
 
 /*
@@ -277,16 +299,17 @@ RACE_FN uint64_t race_history_grid(uint64_t key)
 #define RACE_HISTORY_GRID_ORDERS 2u /* kernels that were not instrumented */
 #define RACE_HISTORY_BLIND	 4u /* launches can't be distinguished: no thread gets a number */
 
-/* The symbol RACE_HISTORY_SYMBOL. If all are zero, checks do nothing. */
+/* The symbols RACE_HISTORY_SYMBOL and RACE_GUARD_SYMBOL. If all are zero, checks do nothing. */
 struct race_history {
 	struct race_knobs knobs;
 	uint64_t directory;	    /* RACE_HISTORY_PIECES addresses of blocks */
 	uint64_t words, sites;	    /* the pool of blocks; beside each word 4 bytes, or 0 */
 	uint64_t pages;		    /* RACE_HISTORY_PAGES addresses for each block, or 0 */
 	uint64_t bytes, byte_sites; /* the pool of pages */
-	uint64_t tables;	    /* struct race_history_tables */
+	uint64_t tables;	    /* struct race_history_tables, race_guard_tables */
+	uint64_t modes;		    /* of iguard: RACE_GUARD_MODE_* */
 	uint64_t machine;	    /* the machine's table in place of the module's own, or 0 */
-	uint64_t reserved[2];
+	uint64_t reserved;
 };
 
 /*
@@ -314,11 +337,11 @@ struct race_history {
 #define RACE_ACTOR_UNSURE   (1u << 5) /* all its findings are only possible */
 #define RACE_ACTOR_ASIDE    (1u << 6) /* until the next barrier of its block */
 /* Of the kernel: RACE_HISTORY_APART; it may release to host code; other launches run beside it. */
-#define RACE_ACTOR_APART   (1u << 7)
-#define RACE_ACTOR_TELLS   (1u << 8)
-#define RACE_ACTOR_BESIDE  (1u << 9)
+#define RACE_ACTOR_APART  (1u << 7)
+#define RACE_ACTOR_TELLS  (1u << 8)
+#define RACE_ACTOR_BESIDE (1u << 9)
 /* Of __collider_history_span: the inlined code decides nothing. */
-#define RACE_HISTORY_ASKS (1u << 31)
+#define RACE_HISTORY_ASKS  (1u << 31)
 #define RACE_ACTOR_HAS(me) ((uint32_t)((me) >> SHADOW_LAUNCH_AT) & SHADOW_LAUNCH_LAST)
 
 /* What an operation that synchronises does: bits of the argument of __collider_history_sync. */

@@ -45,8 +45,8 @@ struct race_region {
 	 * program: the sums of its threads that have ended. Then `checked` is that of all threads,
 	 * and `warp_checked` to `unboxed` and `counts` are not used. */
 	uint32_t is_live;
-	uint32_t has_history;			/* some module has detector hirace */
-	uint64_t threads_aside, accesses_aside; /* of detector hirace, see shadow.h */
+	uint32_t has_history;			/* some module has hirace or iguard */
+	uint64_t threads_aside, accesses_aside; /* of these, see shadow.h */
 	uint64_t host_launches;	      /* kernel launches seen by the agent (all kernels) */
 	uint64_t host_launches_plain; /* of those: kernels of modules without instrumentation */
 	struct race_holds holds;      /* --shuffle-streams; atomic */
@@ -57,8 +57,8 @@ struct race_region {
 	/* Not 0: loops that wait are to end their kernel (--timeout under --shuffle=all). The
 	 * device sees this page after the records. */
 	uint32_t stop __attribute__((aligned(4096)));
-	/* Not 0: release stamps of detector hirace stand beside locations (shadow.h). */
-	uint32_t ordered;
+	/* Not 0: release stamps of hirace, or of iguard, stand beside locations (shadow.h). */
+	uint32_t ordered[2];
 	/* The coverage map (sample.h), as race_rt.cover; here it survives any death. */
 	uint8_t cover[RACE_COVER] __attribute__((aligned(4096)));
 	/* Keys of speculated reads whose value was used (record.h). */
@@ -96,8 +96,7 @@ enum race_chunk_kind {
 	RACE_CHUNK_COMMAND = 12,   /* the program and its arguments, as one line */
 	RACE_CHUNK_ORIGIN =
 		13, /* a call that asked for an operation of a pair: struct race_transfer */
-	RACE_CHUNK_LAUNCH =
-		14, /* a call that launched a kernel: struct race_transfer, api = it */
+	RACE_CHUNK_LAUNCH = 14, /* a call that launched a kernel: struct race_transfer, api = it */
 	RACE_CHUNK_CHOICE = 15, /* names of kernels, and of others: two strings (race_choice) */
 	RACE_CHUNK_MACHINE = 16 /* --hirace: the table of the machine (shadow/machine.h) */
 };
@@ -162,6 +161,13 @@ struct race_shm {
 #define RACE_RUN_HOST_ALL 2u /* host code: all memory, not only what the GPU shares */
 #define RACE_RUN_STREAMS  4u /* --shuffle-streams */
 #define RACE_RUN_BOTH	  8u /* --both-sides */
+/* From bit 8 on: RACE_GUARD_MODE_* (--iguard and its switches). */
+#define RACE_RUN_GUARD_AT     8u
+#define RACE_RUN_GUARD(flags) ((flags) >> RACE_RUN_GUARD_AT & 15u)
+/* From bit 16 on: the detectors of the run, as a set; 0: all. */
+#define RACE_RUN_DETECTORS_AT 16u
+#define RACE_RUN_WANTS(flags, id)                                                                  \
+	(!((flags) >> RACE_RUN_DETECTORS_AT) || (flags) >> (RACE_RUN_DETECTORS_AT + (id)) & 1u)
 
 /* Offsets in the file. */
 #define RACE_SHM_REGION0    4096ull

@@ -171,14 +171,9 @@ const void *race_shm_machine(void)
 /* Only the caller knows where the words are; without words no check may count. */
 void race_shm_history(struct race_history *h, const struct race_fill *fill)
 {
+	h->modes = RACE_RUN_GUARD(race_shm_get()->flags);
 	if (h->tables)
 		h->knobs.rt = fill->rt;
-}
-
-void race_shm_guard(struct race_guard *g, const struct race_fill *fill)
-{
-	if (g->tables)
-		g->knobs.rt = fill->rt;
 }
 
 void race_shm_block(enum race_detector_id id, void *block, const struct race_fill *fill)
@@ -239,8 +234,8 @@ bool race_choice_concerns(const char *name)
 {
 	const struct race_choice *c = asked();
 
-	return c && (c->skip || c->count != UINT64_MAX || c->budget_ns != UINT64_MAX ||
-		     !is_named(name));
+	return c &&
+	       (c->skip || c->count != UINT64_MAX || c->budget_ns != UINT64_MAX || !is_named(name));
 }
 
 static uint32_t reason(struct race_kernel_count *k, const char *name, uint64_t number,

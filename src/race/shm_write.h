@@ -87,8 +87,6 @@ void race_shm_block(enum race_detector_id id, void *block, const struct race_fil
 void race_shm_knobs(struct race_knobs *k, const struct race_fill *fill);
 struct race_history;
 void race_shm_history(struct race_history *h, const struct race_fill *fill);
-struct race_guard;
-void race_shm_guard(struct race_guard *g, const struct race_fill *fill);
 
 struct race_transfer;
 struct race_transfer_counts;

@@ -105,8 +105,8 @@ void race_merge(struct race_results *r)
 
 	for (size_t i = 0; i < r->findings.n; i++) {
 		struct race_finding *f = &r->findings.v[i];
-		bool is_single = !f->sides && f->kind < RACE_KIND_UNORDERED &&
-				 !race_space_is_host(f->space);
+		bool is_single =
+			!f->sides && f->kind < RACE_KIND_UNORDERED && !race_space_is_host(f->space);
 		f->is_merged = is_single && is_confirmed(r, f, f->cls);
 	}
 	for (size_t i = 0; i < r->findings.n; i++)

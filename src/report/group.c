@@ -198,6 +198,53 @@ static void view_add(struct rep_view *v, struct group **groups, const struct rac
 		v->hits[rule]++;
 }
 
+static bool is_same_place(const struct race_side *a, const struct race_side *b)
+{
+	return a->line == b->line && strcmp(a->file, b->file) == 0 && strcmp(a->func, b->func) == 0;
+}
+
+/* The same two lines. An earlier line that isn't known is any. */
+static bool is_same_pair(const struct race_finding *a, const struct race_finding *b)
+{
+	const struct race_side *x = a->sides, *y = b->sides;
+
+	if (!x || !y)
+		return false;
+	if (is_same_place(&x[0], &y[0]))
+		return !x[1].line || !y[1].line || is_same_place(&x[1], &y[1]);
+	return is_same_place(&x[0], &y[1]) && is_same_place(&x[1], &y[0]);
+}
+
+/* Has iguard found what hirace found here, as certainly? It knows more of why. */
+static bool is_known_better(const struct rep_view *v, const struct rep_entry *h)
+{
+	if (h->f.kind != RACE_KIND_HISTORY && h->f.kind != RACE_KIND_HISTORY_POSSIBLE)
+		return false;
+	for (size_t i = 0; i < v->entries.n; i++) {
+		const struct rep_entry *e = &v->entries.v[i];
+		bool is_guard = e->f.kind >= RACE_KIND_GUARD_ATOMIC &&
+				e->f.kind <= RACE_KIND_GUARD_POSSIBLE;
+		if (is_guard && e->ignored == h->ignored &&
+		    (e->f.cls == h->f.cls || e->f.cls == RACE_CLASS_RACE) &&
+		    is_same_pair(&h->f, &e->f))
+			return true;
+	}
+	return false;
+}
+
+/* A pair that hirace and iguard both found, in one run, is one entry: iguard's. */
+static void view_join(struct rep_view *v)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < v->entries.n; i++)
+		v->entries.v[i].is_twin = is_known_better(v, &v->entries.v[i]);
+	for (size_t i = 0; i < v->entries.n; i++)
+		if (!v->entries.v[i].is_twin)
+			v->entries.v[n++] = v->entries.v[i];
+	v->entries.n = n;
+}
+
 /* Why nothing was checked, from the outermost cause to the innermost. */
 static const char *nothing_reason(const struct race_results *r)
 {
@@ -281,6 +328,7 @@ void rep_view_make(struct rep_view *v, const struct race_results *r, const struc
 	for (size_t i = 0; i < r->findings.n; i++)
 		view_add(v, &groups, &r->findings.v[i]);
 	HASH_CLEAR(hh, groups);
+	view_join(v);
 	if (v->entries.n)
 		qsort(v->entries.v, v->entries.n, sizeof(*v->entries.v), entry_compare);
 	view_conclude(v);

@@ -18,6 +18,7 @@ struct rep_entry {
 	size_t nfunctions;	/* distinct ones: beyond the listed ones, sightings */
 	enum race_ignored ignored;
 	bool explains; /* a device's fault: struct race_stop */
+	bool is_twin;  /* iguard has found the same pair: left out */
 	size_t order;  /* of arrival: keeps the sort stable */
 };
 

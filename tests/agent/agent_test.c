@@ -687,6 +687,14 @@ static void history_words_follow_the_program(void **state)
 	assert_int_equal(region(0)->threads_aside, 0);
 }
 
+static void two_detectors_have_tables_of_their_own(void **state)
+{
+	(void)state;
+	play("guard");
+	assert_int_equal(region(0)->has_history, 1);
+	assert_int_equal(region(0)->modules, 2);
+}
+
 #define TEST(f) cmocka_unit_test_teardown(f, teardown)
 
 int main(int argc, char **argv)
@@ -730,6 +738,7 @@ int main(int argc, char **argv)
 		TEST(launches_are_held_back_by_seed),
 		TEST(streams_are_left_alone_unless_asked),
 		TEST(history_words_follow_the_program),
+		TEST(two_detectors_have_tables_of_their_own),
 	};
 
 	if (argc != 5)

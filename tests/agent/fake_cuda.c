@@ -32,6 +32,7 @@
 
 #include "../device/host_report.h"
 #include "fake.h"
+#include "race/layout/guard.h"
 #include "race/shadow.h"
 
 #define MAX_CTX	 128
@@ -49,7 +50,8 @@ struct CUmod_st {
 	bool is_instrumented;
 	bool has_history;
 	struct race_knobs knobs;
-	struct race_history history;
+	bool has_guard;
+	struct race_history history, guard;
 };
 
 /* CUfunction and CUkernel may be passed for each other, so both start with a tag. */
@@ -722,6 +724,8 @@ static CUmodule new_module(const char *image)
 	m->knobs.flags = RACE_KNOB_TRAP; /* the module's own: must be left alone */
 	memset(&m->history, 0, sizeof(m->history));
 	m->has_history = memmem(image, size, RACE_HISTORY_SYMBOL, sizeof(RACE_HISTORY_SYMBOL));
+	memset(&m->guard, 0, sizeof(m->guard));
+	m->has_guard = memmem(image, size, RACE_GUARD_SYMBOL, sizeof(RACE_GUARD_SYMBOL));
 	m->is_instrumented = memmem(image, size, RACE_KNOBS_SYMBOL, sizeof(RACE_KNOBS_SYMBOL));
 	resource(CUPTI_CBID_RESOURCE_MODULE_LOADED, top(), &d, true);
 	return m;
@@ -769,6 +773,11 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr *p, size_t *bytes, CUmodule m, const c
 	if (m->has_history && strcmp(name, RACE_HISTORY_SYMBOL) == 0) {
 		*p = (CUdeviceptr)(uintptr_t)&m->history;
 		*bytes = sizeof(m->history);
+		return CUDA_SUCCESS;
+	}
+	if (m->has_guard && strcmp(name, RACE_GUARD_SYMBOL) == 0) {
+		*p = (CUdeviceptr)(uintptr_t)&m->guard;
+		*bytes = sizeof(m->guard);
 		return CUDA_SUCCESS;
 	}
 	if (!m->is_instrumented || strcmp(name, RACE_KNOBS_SYMBOL) != 0)

@@ -24,6 +24,7 @@ CUresult cuCtxCreate(CUcontext *c, unsigned flags, CUdevice dev); /* the stand-i
 
 #include "fake.h"
 #include "race/host.h"
+#include "race/layout/guard.h"
 #include "race/shadow.h"
 #include "race/shm_write.h"
 
@@ -667,6 +668,49 @@ static void history(void)
 	MUST(launch(f, NULL));
 }
 
+/* Two detectors with history in one module: tables of their own, entries twice as large, contexts
+ * that are swept, and nothing of the other's is touched. */
+static void guard(void)
+{
+	CUdeviceptr p, at = 0;
+	size_t bytes = 0;
+
+	context();
+	CUmodule m = module("guard");
+	CUfunction f = function(m, "clean");
+	const struct race_history *h = history_of(m);
+	MUST(cuModuleGetGlobal(&at, &bytes, m, RACE_GUARD_SYMBOL));
+	expect(bytes == sizeof(struct race_history), "a runtime block");
+	const struct race_history *g = (const struct race_history *)(uintptr_t)at;
+	struct race_guard_tables *t = (struct race_guard_tables *)(uintptr_t)g->tables;
+	const struct race_history_tables *th =
+		(const struct race_history_tables *)(uintptr_t)h->tables;
+
+	expect(g->knobs.rt && g->directory && g->words && g->pages && g->bytes, "addresses");
+	expect(!g->sites && !g->byte_sites, "nothing lies beside an entry");
+	expect(g->tables != h->tables && g->words != h->words, "tables of its own");
+	MUST(cuMemAllocManaged(&p, 64 * MIB, CU_MEM_ATTACH_GLOBAL));
+	MUST(launch(f, NULL));
+	expect(t->words.limit >= 32 && th->words.limit >= 32, "a block for each piece, for both");
+	expect(!(t->unseen & RACE_HISTORY_GRID_ORDERS), "both follow what the module orders");
+	uint64_t *entry = (uint64_t *)(uintptr_t)g->words;
+	entry[0] = t->contexts_of[7] = t->nows[7] = 1;
+	t->sides[3].launch = t->is_ordered = 1;
+	t->contexts = GUARD_CONTEXTS;
+	MUST(launch(f, NULL));
+	expect(entry[0] == 1 && t->contexts_of[7] == 1, "not before the agent has looked");
+	MUST(cuCtxSynchronize());
+	MUST(launch(f, NULL));
+	expect(entry[0] == 0 && t->contexts_of[7] == 0 && t->nows[7] == 0, "a sweep");
+	expect(t->sides[3].launch == 0 && t->contexts == 0, "of all tables");
+
+	/* A module with one of the two orders unseen by the other. */
+	m = module("history");
+	MUST(launch(function(m, "clean"), NULL));
+	expect(t->unseen & RACE_HISTORY_GRID_ORDERS, "iguard doesn't follow that module");
+	expect(!(th->unseen & RACE_HISTORY_GRID_ORDERS), "hirace does");
+}
+
 static const struct scenario {
 	const char *name;
 	void (*run)(void);
@@ -701,6 +745,7 @@ static const struct scenario {
 	{"streams", streams},
 	{"host_half", host_half},
 	{"history", history},
+	{"guard", guard},
 };
 
 int main(int argc, char **argv)

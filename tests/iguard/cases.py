@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-# cases.py - runs tests/iguard/cases.cu on the CPU device: cases.py COLLIDER NVCC SOURCE WORK SEEDS
+# cases.py - runs tests/iguard/cases.cu: cases.py COLLIDER NVCC SOURCE WORK SEEDS DEVICE
 #
-# SEEDS runs with iguard and one with the oracle; each kernel's findings are compared with what the end
+# SEEDS runs with iguard on DEVICE (cpu or gpu; without a GPU the exit code is 77) and one with the
+# oracle on the CPU device; each kernel's findings are compared with what the end
 # of its name, and the line "says:" above it, ask for. Also writes launches.h, the list of the kernels,
 # so that none is forgotten, and prints the table of docs/iguard.md.
 import json
@@ -10,7 +11,9 @@ import re
 import subprocess
 import sys
 
-collider, nvcc, source, work, seeds = sys.argv[1:6]
+collider, nvcc, source, work, seeds, device = sys.argv[1:7]
+if device == "gpu" and not os.path.exists("/dev/nvidia0"):
+    sys.exit(77)
 os.makedirs(work, exist_ok=True)
 text = open(source).read()
 names = re.findall(r"__global__ void (\w+)\(", text)
@@ -23,12 +26,17 @@ with open(os.path.join(work, "launches.h"), "w") as out:
 program = os.path.join(work, "cases")
 subprocess.run([nvcc, "-O2", "-std=c++14", "-lineinfo", "-cudart", "shared", "-I", work, "-gencode",
                 "arch=compute_90,code=compute_90", source, "-o", program], check=True)
+if device == "gpu":
+    subprocess.run([collider, "nvcc", "--sanitize=iguard", "-O2", "-std=c++14", "-I", work,
+                    "-arch=native", source, "-o", program + ".gpu"], check=True)
 
 
 def findings(detector, seed):
     report = os.path.join(work, detector + ".json")
-    done = subprocess.run([collider, "run", "--device=cpu", "--detector=" + detector,
-                           "--seed=" + seed, "--format=json", "--log-file=" + report, program],
+    is_gpu = device == "gpu" and detector == "iguard"
+    done = subprocess.run([collider, "run", "--device=" + ("gpu" if is_gpu else "cpu"),
+                           "--detector=" + detector, "--seed=" + seed, "--format=json",
+                           "--log-file=" + report, program + (".gpu" if is_gpu else "")],
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     assert done.returncode in (0, 1, 2), (done.returncode, done.stderr)
     found = {n: (set(), set()) for n in names}

@@ -19,9 +19,11 @@ needs() {
 users_part() {
 	awk '/^\.(weak|visible|extern) .func __collider_/ { skip = 1 }
 	     /^\.func .*__collider_check/ || /__collider_(chosen|block)\($/ { skip = 1 }
-	     /^\.func .*__collider_history_/ || /^\.weak \.global .*__collider_history_table/ { skip = 1 }
+	     /^\.func .*__collider_history_/ || /^\.func .*__collider_guard_/ { skip = 1 }
+	     /^\.weak \.global .*__collider_history_table/ { skip = 1 }
 	     !skip && !/^[[:space:]]*\/\// { print }
-	     skip && (/^}/ || /};$/) { skip = 0 }' "$1"
+	     skip { depth += gsub(/{/, "{") - gsub(/}/, "}") }
+	     skip && /}/ && depth == 0 { skip = 0 }' "$1"
 }
 
 # Our registers and labels without their numbers.

@@ -55,8 +55,7 @@ void cpu_judge_before_shared(struct cpu_machine *m)
 /* Lock held. */
 static void arm(struct cpu_judge *x, bool is_on)
 {
-	if (!x->m->alias || !x->is_host_tried || x->is_armed == is_on ||
-	    (is_on && x->is_host_off))
+	if (!x->m->alias || !x->is_host_tried || x->is_armed == is_on || (is_on && x->is_host_off))
 		return;
 	x->is_armed = is_on;
 	cpu_space_protect(x->m, is_on);

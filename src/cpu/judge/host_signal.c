@@ -81,8 +81,7 @@ bool cpu_host_needs_signal(int sig)
 
 static bool is_handler(const struct sigaction *a)
 {
-	return (a->sa_flags & SA_SIGINFO) ||
-	       (a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN);
+	return (a->sa_flags & SA_SIGINFO) || (a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN);
 }
 
 bool cpu_host_sigaction(int sig, const struct sigaction *act, struct sigaction *old)

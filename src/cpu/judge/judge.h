@@ -171,9 +171,9 @@ struct cpu_judge {
 	BASE_VEC(struct judge_grid) grids; /* by id, rising */
 	BASE_VEC(uint64_t) live;	   /* those of them that run */
 	BASE_VEC(struct judge_plain) plains;
-	bool has_plain;	  /* some launch was left out */
-	uint64_t nuntold; /* races in doubt, which were not reported */
-	struct judge_ids *ids;		   /* ids.c; NULL: not the weak model */
+	bool has_plain;	       /* some launch was left out */
+	uint64_t nuntold;      /* races in doubt, which were not reported */
+	struct judge_ids *ids; /* ids.c; NULL: not the weak model */
 	BASE_VEC(struct judge_block) blocks;
 	BASE_VEC(struct cpu_module *) modules;
 	struct judge_poll polls[JUDGE_POLLS];

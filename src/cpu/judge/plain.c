@@ -38,8 +38,8 @@ void judge_plain_start(struct cpu_judge *x, const struct cpu_op *op)
 			g->is_doubtful = true;
 	}
 	/* Who knows the later launch of a stream knows those before it. */
-	while (i < x->plains.n && (p.is_graph || x->plains.v[i].is_graph ||
-				   x->plains.v[i].stream != p.stream))
+	while (i < x->plains.n &&
+	       (p.is_graph || x->plains.v[i].is_graph || x->plains.v[i].stream != p.stream))
 		i++;
 	if (i < x->plains.n)
 		x->plains.v[i] = p;

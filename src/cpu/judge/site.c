@@ -491,8 +491,8 @@ static void ask_for_use(struct cpu_judge *x, struct judge_pair *p, const struct 
 }
 
 /* Which races of host code are reported: see host_access.c. */
-static bool is_told(struct cpu_judge *x, const struct oracle_finding *f,
-		    const struct cpu_site *s, const struct cpu_site *t)
+static bool is_told(struct cpu_judge *x, const struct oracle_finding *f, const struct cpu_site *s,
+		    const struct cpu_site *t)
 {
 	if (x->has_plain && judge_is_doubtful(x, f))
 		return false;

@@ -456,8 +456,8 @@ struct cpu_func *cpu_func_at(struct cpu_module *mod, uint64_t address)
 
 	if (address < mod->code || off % LOAD_CODE_STEP || off / LOAD_CODE_STEP >= mod->ncodes)
 		return NULL;
-	struct load_func *lf = mod->of ? mod->twins[off / LOAD_CODE_STEP]
-				       : mod->funcs.v[off / LOAD_CODE_STEP];
+	struct load_func *lf =
+		mod->of ? mod->twins[off / LOAD_CODE_STEP] : mod->funcs.v[off / LOAD_CODE_STEP];
 	return lf && (lf->is_ready || lf->why) && !lf->f.ptx->is_entry ? &lf->f : NULL;
 }
 

@@ -99,7 +99,7 @@ struct load_part {
 
 struct cpu_module {
 	struct cpu_machine *m;
-	struct cpu_module *of;	   /* the same module with checks (twin.c); NULL: none */
+	struct cpu_module *of;	  /* the same module with checks (twin.c); NULL: none */
 	struct load_func **twins; /* then: by number of its functions, ours; NULL: none */
 	unsigned device;
 	struct base_arena arena;

@@ -93,7 +93,6 @@ static void update_history(void)
 	uint64_t threads, accesses;
 
 	rt_history_counts(&threads, &accesses);
-	rt_guard_counts(&threads, &accesses);
 	for (unsigned d = 0; d < RT_DEVICES; d++) {
 		struct race_region *region = contexts[d].region;
 		if (!region || !region->has_history)
@@ -304,10 +303,7 @@ static bool fill_blocks(const struct context *c, struct found *f, bool *has_any,
 		} else if (c->rt) {
 			void *block = (void *)(uintptr_t)f->blocks[id].at;
 			if (id == RACE_DETECTOR_HIRACE || id == RACE_DETECTOR_IGUARD) {
-				if (id == RACE_DETECTOR_HIRACE)
-					rt_history_module(block);
-				else
-					rt_guard_module(block);
+				rt_history_module(block, id == RACE_DETECTOR_IGUARD);
 				*has_history = true;
 				c->region->has_history = 1;
 			}

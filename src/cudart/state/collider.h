@@ -31,22 +31,15 @@ void rt_collider_failed(const char *why);
 /* The number of a device's region among those of the process (race_region.context). */
 uint32_t rt_collider_number(unsigned device);
 
-/* history.c: fills in the block of a module with detector hirace; notes what may order threads of a
- * kernel without being seen (RACE_HISTORY_*_ORDERS); counts what stepped aside. */
+/* history.c: fills in the block of a module with detector hirace, or iguard; notes what may order
+ * threads of a kernel without being seen (RACE_HISTORY_*_ORDERS); counts what stepped aside. */
 struct race_history;
-void rt_history_module(struct race_history *block);
-void rt_history_unseen(uint32_t who);
-void rt_history_counts(uint64_t *threads, uint64_t *accesses);
-/* guard.c: the same for detector iguard; counts are added. For both: who orders without being
- * seen. */
-struct race_guard;
-void rt_guard_module(struct race_guard *block);
-void rt_guard_counts(uint64_t *threads, uint64_t *accesses);
+void rt_history_module(struct race_history *block, bool is_guard);
 void rt_note_unseen(uint32_t who);
+void rt_history_counts(uint64_t *threads, uint64_t *accesses);
 /* A kernel starts and no other runs: what is left of earlier ones is given back. The machine's
  * locks are held. */
 void rt_on_quiet(void *arg);
-void rt_history_quiet(void);
 
 /* origin.c: the call `number` is wanted in the report. */
 void rt_origin_tell(uint32_t number);

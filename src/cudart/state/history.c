@@ -1,15 +1,15 @@
 /*
- * history.c - the history words of detector hirace on the CPU device.
+ * history.c - the words of detectors hirace and iguard on the CPU device.
  *
- * The pools of words (race/shadow.h) are reserved when the first module with the detector is
- * loaded: as much address space as the machine's memory may need. Pages come when they are touched.
- * Kernels find them through the module's runtime block and use them as they use all memory, by
- * instructions of the machine.
+ * The pools of words (race/shadow.h; iguard's are called entries) are reserved when the first
+ * module with the detector is loaded: as much address space as the machine's memory may need. Pages
+ * come when they are touched. Kernels find them through the module's runtime block and use them as
+ * they use all memory, by instructions of the machine.
  *
  * When a kernel starts and no other runs, the tables of release stamps are cleared, and once half
- * of the launch numbers are taken all words are released (a sweep): a word of 0 has not been
- * accessed. Programs that never let the device become idle run out of numbers; later launches then
- * step aside, and the report counts their threads.
+ * of the launch numbers, or of iguard's contexts, are taken all words are released (a sweep): a
+ * word of 0 has not been accessed. Programs that never let the device become idle run out of
+ * numbers; later launches then step aside, and the report counts their threads.
  *
  * A kernel that starts finds the API's order of launches in rows of bits (cpu_listen_past): the
  * words of launches that nothing orders with it are judged. Memory that is allocated again begins
@@ -21,46 +21,55 @@
 #include <string.h>
 
 #include "cudart/state/collider.h"
+#include "race/layout/guard.h"
 #include "race/shadow.h"
 #include "race/shm_write.h"
 
-#define MORE_PIECES 4096u
+#define MORE_PIECES    4096u
+#define MOST_FOR_BYTES (1ull << 44) /* they come by pages, on demand */
 
-static struct {
+/* Pairs of address and size of what is reserved; those after PART_PAGES may be missing: then less
+ * is said, and bytes go unchecked. */
+enum part { PART_WORDS, PART_DIRECTORY, PART_TABLES, PART_PAGES, PART_BYTES, PART_SITES, PARTS_OF };
+
+struct history {
+	const char *name;
+	uint32_t word;	     /* bytes of one */
+	size_t tables_bytes; /* of all tables; of those with release stamps: */
+	size_t stamps_at, stamps_end;
 	struct race_history_tables *tables; /* NULL: none, or no memory for them */
-	uint64_t blocks;		    /* of the pool of words */
-	char *directory, *words, *sites, *pages, *bytes, *byte_sites;
-	uint64_t (*rows)[RACE_HISTORY_ROW / 64]; /* by %gridid; NULL: launches are ordered */
-	bool is_tried;
-	uint32_t unseen; /* before there are tables */
-} h;
+	char *part[PARTS_OF], *byte_sites;
+	uint64_t bytes[PARTS_OF];
+	bool has_sites, is_tried;
+};
 
-void rt_history_quiet(void)
+static struct history all[] = {
+	{.name = "hirace",
+	 .word = RACE_HISTORY_WORD_BYTES,
+	 .tables_bytes = sizeof(struct race_history_tables),
+	 .stamps_at = offsetof(struct race_history_tables, sides),
+	 .stamps_end = offsetof(struct race_history_tables, runs),
+	 .has_sites = true},
+	{.name = "iguard",
+	 .word = GUARD_ENTRY_BYTES,
+	 .tables_bytes = sizeof(struct race_guard_tables),
+	 .stamps_at = offsetof(struct race_guard_tables, sides),
+	 .stamps_end = offsetof(struct race_guard_tables, contexts_of)},
+};
+#define HISTORIES (sizeof(all) / sizeof(all[0]))
+static uint64_t (*rows)[RACE_HISTORY_ROW / 64]; /* by %gridid; NULL: launches are ordered */
+static uint32_t unseen;				/* before there are tables; atomic */
+
+static bool is_half_full(const struct history *h)
 {
 	uint32_t n = 0;
 
-	if (!h.tables)
-		return;
-	if (h.tables->is_ordered) {
-		rt_clear(h.tables->sides, sizeof(h.tables->sides));
-		rt_clear(h.tables->blocks, sizeof(h.tables->blocks));
-		h.tables->is_ordered = 0;
-	}
+	/* Entries of the published form have no launch. */
+	if (h == &all[1] && RACE_RUN_GUARD(race_shm_get()->flags) & RACE_GUARD_MODE_PUBLISHED)
+		return true;
 	for (uint32_t i = 0; i < RACE_HISTORY_LAUNCHES; i++)
-		n += h.tables->launches[i] != 0;
-	if (n < RACE_HISTORY_LAUNCHES / 2)
-		return;
-	rt_clear(h.directory, RACE_HISTORY_PIECES * 8);
-	rt_clear(h.words, h.blocks * RACE_HISTORY_BLOCK_BYTES);
-	rt_clear(h.sites, h.blocks * RACE_HISTORY_BLOCK_BYTES / 2);
-	rt_clear(h.pages, h.blocks * RACE_HISTORY_PAGES * 8);
-	rt_clear(h.bytes, h.blocks * RACE_HISTORY_PAGES * RACE_HISTORY_PAGE_BYTES);
-	rt_clear(h.byte_sites, h.blocks * RACE_HISTORY_PAGES * RACE_HISTORY_PAGE_BYTES / 2);
-	h.tables->words.used = h.tables->bytes.used = 0;
-	memset(h.tables->runs, 0, sizeof(h.tables->runs));
-	h.tables->begins = h.tables->overs = 0;
-	for (uint32_t i = 0; i < RACE_HISTORY_LAUNCHES; i++)
-		h.tables->launches[i] = 0;
+		n += h->tables->launches[i] != 0;
+	return n >= RACE_HISTORY_LAUNCHES / 2 || h->tables->contexts >= GUARD_CONTEXTS / 2;
 }
 
 /* A kernel starts: its row, and its bit in those of the others. */
@@ -70,11 +79,11 @@ static void on_start(void *arg, uint64_t grid, const uint64_t unordered[RACE_HIS
 
 	(void)arg;
 	for (uint64_t i = 0; i < RACE_HISTORY_ROW; i++) {
-		uint64_t *word = &h.rows[i][me / 64];
+		uint64_t *word = &rows[i][me / 64];
 		bool is_set = unordered[i / 64] >> i % 64 & 1;
 		__atomic_store_n(word, is_set ? *word | bit : *word & ~bit, __ATOMIC_RELAXED);
 	}
-	memcpy(h.rows[me], unordered, sizeof(h.rows[me]));
+	memcpy(rows[me], unordered, sizeof(rows[me]));
 }
 
 /* Address and bytes are of one piece; `pages`: its entries of the pages' table. */
@@ -94,7 +103,8 @@ static void forget_in_piece(char *block, const uint64_t *pages, uint64_t at, uin
 
 static void on_forget(void *arg, uint64_t at, uint64_t bytes)
 {
-	const uint64_t *directory = (const uint64_t *)(void *)h.directory;
+	const struct history *h = &all[0];
+	const uint64_t *directory = (const uint64_t *)(void *)h->part[PART_DIRECTORY];
 	uint64_t n;
 
 	(void)arg;
@@ -103,78 +113,134 @@ static void on_forget(void *arg, uint64_t at, uint64_t bytes)
 		n = RACE_HISTORY_PIECE - in < bytes ? RACE_HISTORY_PIECE - in : bytes;
 		if (block <= RACE_HISTORY_FULL)
 			continue;
-		uint64_t piece = (block - (uint64_t)(uintptr_t)h.words) / RACE_HISTORY_BLOCK_BYTES;
+		uint64_t piece = (block - (uint64_t)(uintptr_t)h->part[PART_WORDS]) /
+				 RACE_HISTORY_BLOCK_BYTES;
 		forget_in_piece((char *)(uintptr_t)block,
-				h.pages ? (const uint64_t *)(void *)h.pages +
+				h->part[PART_PAGES]
+					? (const uint64_t *)(void *)h->part[PART_PAGES] +
 						  piece * RACE_HISTORY_PAGES
 					: NULL,
 				in, n);
 	}
 }
 
-static void set_up(void)
+static void on_quiet(struct history *h)
 {
-	uint64_t first, bytes;
+	char *tables = (char *)h->tables;
 
-	h.is_tried = true;
-	cpu_mem_region(rt.m, &first, &bytes);
-	/* Some pieces more, for memory of the host that is registered. */
-	h.blocks = bytes / RACE_HISTORY_PIECE + MORE_PIECES;
-	h.words = rt_reserve(h.blocks * RACE_HISTORY_BLOCK_BYTES);
-	h.directory = h.words ? rt_reserve(RACE_HISTORY_PIECES * 8) : NULL;
-	h.tables = h.directory ? rt_reserve(sizeof(*h.tables)) : NULL;
-	if (!h.tables) {
-		race_shm_note("no address space for the words of --detector=hirace; it checks "
-			      "nothing");
-		return;
+	if (h->tables->is_ordered) {
+		rt_clear(tables + h->stamps_at, h->stamps_end - h->stamps_at);
+		h->tables->is_ordered = 0;
 	}
-	h.tables->words.limit = h.blocks;
-	memset(h.tables->parts, 0xff, sizeof(h.tables->parts));
-	/* Without these less is said, and bytes go unchecked. */
-	h.sites = rt_reserve(h.blocks * RACE_HISTORY_BLOCK_BYTES / 2);
-	h.pages = rt_reserve(h.blocks * RACE_HISTORY_PAGES * 8);
-	h.bytes = rt_reserve(h.blocks * RACE_HISTORY_PAGES * RACE_HISTORY_PAGE_BYTES);
-	h.byte_sites = rt_reserve(h.blocks * RACE_HISTORY_PAGES * RACE_HISTORY_PAGE_BYTES / 2);
-	if (h.bytes)
-		h.tables->bytes.limit = h.blocks * RACE_HISTORY_PAGES;
-	h.tables->unseen = h.unseen;
-	cpu_listen_quiet(rt.m, rt_on_quiet, NULL);
-	h.rows = rt_reserve(RACE_HISTORY_ROW * sizeof(*h.rows));
-	h.tables->rows = (uint64_t)(uintptr_t)h.rows;
-	if (h.rows)
+	if (!is_half_full(h))
+		return;
+	rt_clear(tables + h->stamps_end, h->tables_bytes - h->stamps_end);
+	for (unsigned i = 0; i < PARTS_OF; i++)
+		if (i != PART_TABLES)
+			rt_clear(h->part[i], h->bytes[i]);
+	rt_clear(h->byte_sites, h->bytes[PART_BYTES] / 2);
+	h->tables->words.used = h->tables->bytes.used = h->tables->contexts = 0;
+	for (uint32_t i = 0; i < RACE_HISTORY_LAUNCHES; i++)
+		h->tables->launches[i] = 0;
+}
+
+void rt_on_quiet(void *arg)
+{
+	(void)arg;
+	for (unsigned i = 0; i < HISTORIES; i++)
+		if (all[i].tables)
+			on_quiet(&all[i]);
+}
+
+static void set_up_hirace(struct race_history_tables *t)
+{
+	rows = rt_reserve(RACE_HISTORY_ROW * sizeof(*rows));
+	t->rows = (uint64_t)(uintptr_t)rows;
+	if (rows)
 		cpu_listen_past(rt.m, on_start, on_forget, NULL);
 	else
-		h.tables->unseen |= RACE_HISTORY_BLIND;
+		t->unseen |= RACE_HISTORY_BLIND;
 	if (race_shm_machine())
-		memcpy(h.tables->machine, race_shm_machine(), RACE_HISTORY_MACHINE);
+		memcpy(t->machine, race_shm_machine(), RACE_HISTORY_MACHINE);
 }
 
-void rt_history_module(struct race_history *block)
+static void set_up(struct history *h)
 {
-	if (!h.is_tried)
-		set_up();
-	if (!h.tables)
+	uint64_t first, bytes, blocks;
+
+	h->is_tried = true;
+	cpu_mem_region(rt.m, &first, &bytes);
+	/* Some pieces more, for memory of the host that is registered. */
+	blocks = bytes / RACE_HISTORY_PIECE + MORE_PIECES;
+	h->bytes[PART_WORDS] = blocks * RACE_HISTORY_BLOCK_OF(h->word);
+	h->bytes[PART_DIRECTORY] = RACE_HISTORY_PIECES * 8;
+	h->bytes[PART_TABLES] = h->tables_bytes;
+	h->bytes[PART_PAGES] = blocks * RACE_HISTORY_PAGES * 8;
+	h->bytes[PART_BYTES] = blocks * RACE_HISTORY_PAGES * RACE_HISTORY_PAGE_OF(h->word);
+	if (h->bytes[PART_BYTES] > MOST_FOR_BYTES)
+		h->bytes[PART_BYTES] = MOST_FOR_BYTES;
+	h->bytes[PART_SITES] = h->bytes[PART_WORDS] / 2;
+	for (unsigned i = 0; i < PARTS_OF; i++) {
+		if (i == PART_SITES && !h->has_sites)
+			continue;
+		h->part[i] = rt_reserve(h->bytes[i]);
+		if (!h->part[i] && i <= PART_TABLES)
+			break;
+	}
+	if (!h->part[PART_TABLES]) {
+		race_shm_note("no address space for the words of --detector=%s; it checks nothing",
+			      h->name);
 		return;
-	block->directory = (uint64_t)(uintptr_t)h.directory;
-	block->words = (uint64_t)(uintptr_t)h.words;
-	block->sites = (uint64_t)(uintptr_t)h.sites;
-	block->pages = (uint64_t)(uintptr_t)h.pages;
-	block->bytes = (uint64_t)(uintptr_t)h.bytes;
-	block->byte_sites = (uint64_t)(uintptr_t)h.byte_sites;
-	block->tables = (uint64_t)(uintptr_t)h.tables;
-	if (race_shm_machine())
-		block->machine = (uint64_t)(uintptr_t)h.tables->machine;
+	}
+	h->tables = (struct race_history_tables *)(void *)h->part[PART_TABLES];
+	h->tables->words.limit = blocks;
+	memset(h->tables->parts, 0xff, sizeof(h->tables->parts));
+	if (h->has_sites)
+		h->byte_sites = rt_reserve(h->bytes[PART_BYTES] / 2);
+	if (h->part[PART_BYTES])
+		h->tables->bytes.limit = h->bytes[PART_BYTES] / RACE_HISTORY_PAGE_OF(h->word);
+	h->tables->unseen = unseen;
+	cpu_listen_quiet(rt.m, rt_on_quiet, NULL);
+	if (h == &all[0])
+		set_up_hirace(h->tables);
 }
 
-void rt_history_unseen(uint32_t who)
+static uint64_t address(const void *p)
 {
-	__atomic_fetch_or(&h.unseen, who, __ATOMIC_RELAXED);
-	if (h.tables)
-		__atomic_fetch_or(&h.tables->unseen, who, __ATOMIC_RELAXED);
+	return (uint64_t)(uintptr_t)p;
+}
+
+void rt_history_module(struct race_history *block, bool is_guard)
+{
+	struct history *h = &all[is_guard];
+
+	if (!h->is_tried)
+		set_up(h);
+	if (!h->tables)
+		return;
+	block->directory = address(h->part[PART_DIRECTORY]);
+	block->words = address(h->part[PART_WORDS]);
+	block->sites = address(h->part[PART_SITES]);
+	block->pages = address(h->part[PART_PAGES]);
+	block->bytes = address(h->part[PART_BYTES]);
+	block->byte_sites = address(h->byte_sites);
+	block->tables = address(h->tables);
+}
+
+void rt_note_unseen(uint32_t who)
+{
+	__atomic_fetch_or(&unseen, who, __ATOMIC_RELAXED);
+	for (unsigned i = 0; i < HISTORIES; i++)
+		if (all[i].tables)
+			__atomic_fetch_or(&all[i].tables->unseen, who, __ATOMIC_RELAXED);
 }
 
 void rt_history_counts(uint64_t *threads, uint64_t *accesses)
 {
-	*threads = h.tables ? __atomic_load_n(&h.tables->threads_aside, __ATOMIC_RELAXED) : 0;
-	*accesses = h.tables ? __atomic_load_n(&h.tables->accesses_aside, __ATOMIC_RELAXED) : 0;
+	*threads = *accesses = 0;
+	for (unsigned i = 0; i < HISTORIES; i++) {
+		const struct race_history_tables *t = all[i].tables;
+		*threads += t ? __atomic_load_n(&t->threads_aside, __ATOMIC_RELAXED) : 0;
+		*accesses += t ? __atomic_load_n(&t->accesses_aside, __ATOMIC_RELAXED) : 0;
+	}
 }

@@ -7,7 +7,7 @@
  *   memory.c, pool.c, array.c  allocations         copy.c     copies and fills
  *   stream.c, event.c          chains of work      threads.c  what orders host threads
  *   fatbin.c, image.c          modules             collider.c the file of `collider run`
- *   history.c, guard.c, reserve.c  tables of detectors
+ *   history.c, reserve.c  tables of detectors
  * graph/   graphs as data, nodes, executable graphs, capture
  * api/     device.c, launch.c, attr.c, ...: entry points that only translate
  *

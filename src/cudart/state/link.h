@@ -79,7 +79,7 @@ struct rt_image {
 	BASE_VEC(struct rt_source) sources;	   /* of the parts */
 	BASE_VEC(struct ptx_module *) plain_parts; /* without checks, when they are wanted */
 	bool has_no_plain;			   /* they can't be had */
-	unsigned sm; /* of the newest part */
+	unsigned sm;				   /* of the newest part */
 	bool is_parsed, is_library;
 	bool has_code_only; /* a part had no PTX */
 	cudaError_t error;  /* of parsing or linking: what its kernels return */

@@ -27,9 +27,8 @@ static struct ptx_module *parse_plain(struct rt_image *im, const struct rt_sourc
 static bool make_parts(struct rt_image *im)
 {
 	for (size_t i = 0; i < im->sources.n; i++) {
-		struct ptx_module *m = im->is_instrumented
-					       ? parse_plain(im, &im->sources.v[i])
-					       : im->parts.v[i];
+		struct ptx_module *m =
+			im->is_instrumented ? parse_plain(im, &im->sources.v[i]) : im->parts.v[i];
 		if (!m)
 			return false;
 		base_vec_push(&im->plain_parts, m);

@@ -1,5 +1,5 @@
 /*
- * reserve.c - address space for the tables of detectors that keep a history (history.c, guard.c).
+ * reserve.c - address space for the tables of detectors that keep a history (history.c).
  *
  * As much is reserved as the machine's memory may need; pages come when they are touched.
  */

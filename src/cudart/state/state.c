@@ -83,8 +83,8 @@ bool cudart_read_options(const char *text, struct cudart_options *opt, struct ba
 		.model = model_of(&s),
 		.tells_stats = option_flag(&s, OPTION_DEVICE_STATS),
 		.oracle = opt->has_detectors ? oracle_of(&s) : CPU_ORACLE_OFF,
-		.sees_host = option_flag(&s, OPTION_HOST_ACCESSES) ||
-			     option_flag(&s, OPTION_HOST_AUTO),
+		.sees_host =
+			option_flag(&s, OPTION_HOST_ACCESSES) || option_flag(&s, OPTION_HOST_AUTO),
 		.is_host_auto = option_flag(&s, OPTION_HOST_AUTO),
 		.steps_aside = option_flag(&s, OPTION_ORACLE_ASIDE),
 		.is_host_apart = option_is(&s, OPTION_HOST_THREADS, "separate"),

@@ -20,12 +20,14 @@
 
 #include <string.h>
 
-#define STATE_BYTES 144 /* struct state in guard.cu */
+#define STATE_BYTES 152 /* struct state in guard.cu */
 
 struct kernel {
 	struct inst_ctx *cx;
 	struct inst_events ev;
 	uint32_t me, state, table, cnt; /* registers */
+	bool has_bytes
+		[2]; /* global, shared memory is accessed by bytes: entries are those of bytes */
 };
 
 static uint32_t table_bytes(uint32_t tracked, bool has_bytes)
@@ -75,7 +77,7 @@ static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 		  NH);
 	inst_emit(cx, top, "begin", T(inst_num(flags), inst_num(STATE_BYTES)),
 		  H(inst_reg(cx, k->me), inst_reg(cx, k->state)));
-	if (k->ev.has_shared && inst_plan_block_table(cx, &t, table_bytes, k->ev.has_narrow))
+	if (k->ev.has_shared && inst_plan_block_table(cx, &t, table_bytes, k->has_bytes[1]))
 		begin_table(k, &t, top);
 	else
 		inst_emit(cx, top, "no_table", NT, H(inst_reg(cx, k->table)));
@@ -118,7 +120,7 @@ static struct ptx_str what_of(const struct kernel *k, const struct inst_event *e
 	what |= e->writes ? RACE_GUARD_WRITES : 0;
 	what |= is_strong ? RACE_GUARD_STRONG : 0;
 	what |= is_strong && e->scope == RACE_SCOPE_CTA ? RACE_GUARD_CTA : 0;
-	what |= k->ev.has_narrow ? RACE_GUARD_BYTES : 0;
+	what |= k->has_bytes[e->space != INST_IN_GLOBAL] ? RACE_GUARD_BYTES : 0;
 	what |= (uint64_t)e->narrow << RACE_GUARD_NARROW_AT;
 	what |= (uint64_t)e->sure << RACE_GUARD_SURE_AT;
 	what |= (uint64_t)e->maybe << RACE_GUARD_MAYBE_AT;
@@ -183,8 +185,8 @@ static void order_access(struct kernel *k, const struct inst_event *e, struct pt
 
 	while (words < 8 && all >> words)
 		words++;
-	op |= RACE_GUARD_SYNC_SHAPE(words, (uint32_t)k->ev.has_narrow,
-				    inst_log2(e->stmt->form->width), (uint32_t)e->stmt->form->vec);
+	op |= RACE_GUARD_SYNC_SHAPE(words, inst_log2(e->stmt->form->width),
+				    (uint32_t)e->stmt->form->vec);
 	op |= e->scope == RACE_SCOPE_CTA ? 0 : RACE_GUARD_SYNC_WIDE;
 	op |= e->scope == RACE_SCOPE_SYS ? RACE_GUARD_SYNC_SYSTEM : 0;
 	if (e->writes)
@@ -267,11 +269,27 @@ static void put_around(struct kernel *k, const struct inst_event *e)
 
 /* ---- a function ------------------------------------------------------------------------------ */
 
+/* Entries of words serve where nobody accesses bytes; a generic address may be of both spaces. */
+static void find_bytes(struct kernel *k)
+{
+	bool has_generic = false;
+
+	for (const struct inst_event *e = k->ev.first; e; e = e->next) {
+		if (e->kind != INST_EVENT_ACCESS)
+			continue;
+		has_generic |= e->space != INST_IN_GLOBAL && e->space != INST_IN_SHARED;
+		k->has_bytes[e->space != INST_IN_GLOBAL] |= e->narrow != 0;
+	}
+	if (has_generic)
+		k->has_bytes[0] = k->has_bytes[1] = k->ev.has_narrow;
+}
+
 void inst_iguard_function(struct inst_ctx *cx)
 {
 	struct kernel k = {.cx = cx};
 
 	inst_plan_events(cx, &k.ev);
+	find_bytes(&k);
 	inst_end_body(cx);
 	begin_kernel(&k, inst_body_start(cx->f));
 	for (const struct inst_event *e = k.ev.first; e; e = e->next) {

@@ -46,6 +46,7 @@
 #include <stddef.h>
 
 #include "race/record.h"
+#include "race/shadow.h"
 
 /* ---- a location -------------------------------------------------------------------------- */
 
@@ -134,6 +135,7 @@ RACE_FN struct guard_word guard_decode(uint64_t word)
 #define GUARD_WARP_CLOCK_LAST  ((1u << GUARD_WARP_CLOCK_BITS) - 1u)
 #define GUARD_STAMP_FULL       ((1u << GUARD_STAMP_BITS) - 1u)
 
+RACE_STATIC_ASSERT(GUARD_LAUNCH_LAST == RACE_HISTORY_LAUNCHES, "a place in the table of launches");
 RACE_STATIC_ASSERT(GUARD_LAUNCH_BITS == GUARD_BLOCK_CLOCK_AT, "no gap");
 RACE_STATIC_ASSERT(GUARD_BLOCK_CLOCK_AT + GUARD_BLOCK_CLOCK_BITS == GUARD_WARP_CLOCK_AT, "no gap");
 RACE_STATIC_ASSERT(GUARD_WARP_CLOCK_AT + GUARD_WARP_CLOCK_BITS == GUARD_BLOCK_STAMP_AT, "no gap");
@@ -176,26 +178,23 @@ RACE_FN struct guard_context guard_context_decode(uint64_t v)
 /* ---- the detector ------------------------------------------------------------------------ */
 
 /*
- * Detector `iguard` between host and device. The host fills the block of a module when it loads it:
- * first the knobs that every report needs (record.h), then where the entries are. That of address a
- * in the tracked range is
- *
- *	entries + ((a - first) >> 2 << 4)
- *
- * Kernels that access bytes or halfwords use byte_entries for all their accesses, one for each
- * byte: pairs of two launches aren't judged, so the two kinds never meet. They reach over the
- * range's first RACE_GUARD_BYTES_MOST bytes.
- *
- * A launch is known by its place in a table of %gridid, as in race/shadow.h.
+ * Detector `iguard` between host and device. Where the entries are is said as for hirace's words
+ * (race/shadow.h): the same runtime block, directory and pools, with blocks of entries that are
+ * twice as large. Nothing lies beside an entry. Kernels that access bytes or halfwords use the
+ * entries of bytes for all their accesses: pairs of two launches aren't judged, so the two kinds
+ * never meet. Launches are known as there.
  */
 #define RACE_GUARD_SYMBOL "__collider_guard"
 
-#define RACE_GUARD_BYTES_MOST (1ull << 40)
+/* race_history.modes: how the detector works. The first two are the paper's (6.4, 6.5). */
+#define RACE_GUARD_MODE_ALONE 1u /* each lane looks at its entry itself: no coalescing */
+#define RACE_GUARD_MODE_EAGER 2u /* a swap that failed is tried again at once: no back-off */
+/* Table 2 to the letter (guard/published.h). Its entries have no launch: the host sweeps before
+ * each. */
+#define RACE_GUARD_MODE_PUBLISHED 4u
 
-#define RACE_GUARD_LAUNCHES GUARD_LAUNCH_LAST
-#define RACE_GUARD_PROBES   32u
-#define RACE_GUARD_SIDES    (1u << 16)
-#define RACE_GUARD_BLOCKS   (1u << 16)
+#define RACE_GUARD_SIDES  (1u << 16)
+#define RACE_GUARD_BLOCKS (1u << 16)
 
 /* struct guard_side of a location (guard/stamps.h), by hash, and the launch that wrote it. */
 struct race_guard_side {
@@ -210,26 +209,13 @@ struct race_guard_block {
 	uint32_t reserved[4];
 };
 
-/* The tables, in one piece of zeroed memory that the host owns. */
+/* What the host clears when nothing runs ends where `contexts` begins; a sweep clears all. */
 struct race_guard_tables {
-	uint64_t launches[RACE_GUARD_LAUNCHES + 1u]; /* %gridid + 1; 0: free */
-	uint64_t threads_aside, accesses_aside;
-	uint32_t unseen;	/* RACE_HISTORY_*_ORDERS */
-	uint32_t is_ordered;	/* not 0: something stands in sides and blocks */
-	uint64_t reserved[509]; /* whole pages: the host gives them back */
+	RACE_HISTORY_HEAD;
 	struct race_guard_side sides[RACE_GUARD_SIDES];
 	struct race_guard_block blocks[RACE_GUARD_BLOCKS];
-	uint64_t contexts[1u << 18];
+	uint64_t contexts_of[1u << 18];
 	uint64_t nows[1u << 17];
-};
-
-/* The symbol RACE_GUARD_SYMBOL. All zero: no check does anything. */
-struct race_guard {
-	struct race_knobs knobs;
-	uint64_t first, bytes; /* the tracked range */
-	uint64_t entries, byte_entries;
-	uint64_t tables; /* struct race_guard_tables */
-	uint64_t reserved[3];
 };
 
 /* What a check is given in one word, as in race/shadow.h: the site, the access, and by words of 4
@@ -262,14 +248,12 @@ struct race_guard {
 #define RACE_GUARD_SYNC_SYSTEM	32u  /* its scope is .sys, or it is volatile */
 #define RACE_GUARD_SYNC_WIDE	64u  /* its scope is wider than .cta */
 #define RACE_GUARD_SYNC_LOCK	128u /* it may take a lock: nothing is given back before it */
-/* From bit 16 on: 4 bits, the words of a strong read; a bit, if the entries are those of bytes; 3
- * bits, the logarithm of an element's bytes; 4 bits, the elements. */
-#define RACE_GUARD_SYNC_WORDS(op)    ((op) >> 16 & 15u)
-#define RACE_GUARD_SYNC_IS_BYTES(op) ((op) >> 20 & 1u)
-#define RACE_GUARD_SYNC_WIDTH(op)    (1u << ((op) >> 21 & 7u))
-#define RACE_GUARD_SYNC_ELEMS(op)    ((op) >> 24 & 15u)
-#define RACE_GUARD_SYNC_SHAPE(words, is_bytes, log2, elems)                                        \
-	((words) << 16 | (is_bytes) << 20 | (log2) << 21 | (elems) << 24)
+/* From bit 16 on: 4 bits, the words of a strong read; from bit 21: 3 bits, the logarithm of an
+ * element's bytes; 4 bits, the elements. */
+#define RACE_GUARD_SYNC_WORDS(op)		  ((op) >> 16 & 15u)
+#define RACE_GUARD_SYNC_WIDTH(op)		  (1u << ((op) >> 21 & 7u))
+#define RACE_GUARD_SYNC_ELEMS(op)		  ((op) >> 24 & 15u)
+#define RACE_GUARD_SYNC_SHAPE(words, log2, elems) ((words) << 16 | (log2) << 21 | (elems) << 24)
 
 /*
  * The earlier of the two sides, in a record with RACE_REC_TWO_SIDES:
@@ -279,10 +263,9 @@ struct race_guard {
  *	now[0]	the earlier access's site + 1 (0: not known)
  *	now[1]	the block's shape: x, y << 16, z << 32
  */
-RACE_STATIC_ASSERT(sizeof(struct race_guard) == 128, "read by offset in device/guard.cu");
 RACE_STATIC_ASSERT(sizeof(struct race_guard_side) == 48, "side layout");
 RACE_STATIC_ASSERT(sizeof(struct race_guard_block) == 128, "block layout");
-RACE_STATIC_ASSERT(offsetof(struct race_guard_tables, contexts) % 4096 == 0, "whole pages");
+RACE_STATIC_ASSERT(offsetof(struct race_guard_tables, contexts_of) % 4096 == 0, "whole pages");
 RACE_STATIC_ASSERT(sizeof(struct race_guard_tables) % 4096 == 0, "whole pages");
 
 #endif

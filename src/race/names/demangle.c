@@ -101,22 +101,31 @@ static bool is_found(const char *expr, const char *const *names, size_t n)
 	return is;
 }
 
-bool race_name_is_listed(const char *list, const char *name)
+bool race_names_are_listed(const char *list, const char *const *names, size_t n)
 {
 	struct base_arena a = {0};
-	const char *shown = race_demangle(&a, name);
-	const char *names[] = {name, shown, race_bare_name(&a, shown)};
 	bool is = false;
 
 	while (*list && !is) {
 		const char *end = pattern_end(list);
 		char *pattern = base_strndup(&a, list, (size_t)(end - list));
 		const char *expr = regex_of(pattern);
-		is = expr && is_found(expr, names, BASE_COUNTOF(names));
-		for (size_t i = 0; i < BASE_COUNTOF(names) && !expr && !is; i++)
+		is = expr && is_found(expr, names, n);
+		for (size_t i = 0; i < n && !expr && !is; i++)
 			is = *pattern && base_glob(pattern, names[i]);
 		list = end + (*end == ',');
 	}
+	base_arena_free(&a);
+	return is;
+}
+
+bool race_name_is_listed(const char *list, const char *name)
+{
+	struct base_arena a = {0};
+	const char *shown = race_demangle(&a, name);
+	const char *names[] = {name, shown, race_bare_name(&a, shown)};
+	bool is = race_names_are_listed(list, names, BASE_COUNTOF(names));
+
 	base_arena_free(&a);
 	return is;
 }

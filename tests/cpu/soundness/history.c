@@ -1,6 +1,6 @@
 /*
  * history.c - the runtime block of detector hirace or iguard for one run, as cudart/state/history.c
- * and guard.c fill it.
+ * fills it.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -35,17 +35,21 @@ static void on_start(void *arg, uint64_t grid, const uint64_t unordered[RACE_HIS
 }
 
 bool history_begin(struct history *h, struct cpu_machine *m, struct race_history *block,
-		   uint64_t runtime, bool is_by_marks)
+		   uint64_t runtime, bool is_guard, bool is_by_marks)
 {
+	uint32_t word = is_guard ? GUARD_ENTRY_BYTES : RACE_HISTORY_WORD_BYTES;
 	uint64_t first, bytes;
 
 	cpu_mem_region(m, &first, &bytes);
 	const uint64_t blocks = bytes / RACE_HISTORY_PIECE + 64;
-	h->bytes[0] = blocks * RACE_HISTORY_BLOCK_BYTES;
+	h->bytes[0] = blocks * RACE_HISTORY_BLOCK_OF(word);
 	h->bytes[1] = h->bytes[0] / 2;
-	h->bytes[2] = blocks * RACE_HISTORY_PAGES * RACE_HISTORY_PAGE_BYTES;
+	h->bytes[2] = blocks * RACE_HISTORY_PAGES * RACE_HISTORY_PAGE_OF(word);
+	if (h->bytes[2] > 1ull << 44)
+		h->bytes[2] = 1ull << 44;
 	h->bytes[3] = h->bytes[2] / 2;
-	h->bytes[4] = sizeof(struct race_history_tables);
+	h->bytes[4] =
+		is_guard ? sizeof(struct race_guard_tables) : sizeof(struct race_history_tables);
 	h->bytes[5] = RACE_HISTORY_PIECES * 8;
 	h->bytes[6] = blocks * RACE_HISTORY_PAGES * 8;
 	for (unsigned i = 0; i < HISTORY_PARTS - 1; i++)
@@ -54,7 +58,7 @@ bool history_begin(struct history *h, struct cpu_machine *m, struct race_history
 	struct race_history_tables *t = h->part[4];
 	memset(t->parts, 0xff, sizeof(t->parts));
 	t->words.limit = blocks;
-	t->bytes.limit = blocks * RACE_HISTORY_PAGES;
+	t->bytes.limit = h->bytes[2] / RACE_HISTORY_PAGE_OF(word);
 	block->knobs.rt = runtime;
 	block->words = (uint64_t)(uintptr_t)h->part[0];
 	block->sites = (uint64_t)(uintptr_t)h->part[1];
@@ -63,7 +67,7 @@ bool history_begin(struct history *h, struct cpu_machine *m, struct race_history
 	block->tables = (uint64_t)(uintptr_t)t;
 	block->directory = (uint64_t)(uintptr_t)h->part[5];
 	block->pages = (uint64_t)(uintptr_t)h->part[6];
-	if (is_by_marks)
+	if (is_guard || is_by_marks)
 		return true;
 	h->bytes[7] = sizeof(uint64_t[RACE_HISTORY_ROW][RACE_HISTORY_ROW / 64]);
 	h->part[7] = zeroes(m, h->bytes[7]);
@@ -71,27 +75,6 @@ bool history_begin(struct history *h, struct cpu_machine *m, struct race_history
 	if (h->part[7])
 		cpu_listen_past(m, on_start, NULL, h->part[7]);
 	return h->part[7] != NULL;
-}
-
-bool history_begin_guard(struct history *h, struct cpu_machine *m, struct race_guard *block,
-			 uint64_t runtime)
-{
-	uint64_t first, bytes;
-
-	cpu_mem_region(m, &first, &bytes);
-	h->bytes[0] = bytes * 4;
-	h->bytes[1] = GUARD_ENTRY_BYTES * RACE_GUARD_BYTES_MOST;
-	h->bytes[2] = sizeof(struct race_guard_tables);
-	for (unsigned i = 0; i < 3; i++)
-		if (!(h->part[i] = zeroes(m, h->bytes[i])))
-			return false;
-	block->knobs.rt = runtime;
-	block->first = first;
-	block->bytes = bytes;
-	block->entries = (uint64_t)(uintptr_t)h->part[0];
-	block->byte_entries = (uint64_t)(uintptr_t)h->part[1];
-	block->tables = (uint64_t)(uintptr_t)h->part[2];
-	return true;
 }
 
 void history_end(struct history *h)

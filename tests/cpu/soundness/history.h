@@ -9,7 +9,6 @@
 #define HISTORY_PARTS 8u
 
 struct race_history;
-struct race_guard;
 
 struct history {
 	void *part[HISTORY_PARTS];
@@ -19,9 +18,7 @@ struct history {
 /* False: no address space. To be ended in any case, after the machine's end. is_by_marks: the order
  * of launches is what they find of each other's beginnings and ends, as on a GPU. */
 bool history_begin(struct history *h, struct cpu_machine *m, struct race_history *block,
-		   uint64_t runtime, bool is_by_marks);
-bool history_begin_guard(struct history *h, struct cpu_machine *m, struct race_guard *block,
-			 uint64_t runtime);
+		   uint64_t runtime, bool is_guard, bool is_by_marks);
 void history_end(struct history *h);
 
 #endif

@@ -50,8 +50,8 @@ struct run {
 	struct race_sites sites;
 	bool has_sites;
 	struct race_knobs *knobs;
-	struct race_history *block; /* of hirace, in place of collide */
-	struct race_guard *guard;   /* of iguard */
+	struct race_history *block; /* of hirace or iguard, in place of collide */
+	bool is_guard;
 	struct history history;
 	unsigned pair[PAIRS][2]; /* source lines of the oracle's pairs */
 	bool on_line[LINES];	 /* is one of them here? */
@@ -90,11 +90,10 @@ static void on_symbol(const char *name, uint64_t addr, uint64_t bytes, void *arg
 
 	if (!strcmp(name, RACE_KNOBS_SYMBOL))
 		x->knobs = p;
-	else if (!strcmp(name, RACE_HISTORY_SYMBOL))
+	else if (!strcmp(name, RACE_HISTORY_SYMBOL) || !strcmp(name, RACE_GUARD_SYMBOL)) {
 		x->block = p;
-	else if (!strcmp(name, RACE_GUARD_SYMBOL))
-		x->guard = p;
-	else if (!strncmp(name, RACE_SITES_PREFIX, strlen(RACE_SITES_PREFIX)))
+		x->is_guard = !strcmp(name, RACE_GUARD_SYMBOL);
+	} else if (!strncmp(name, RACE_SITES_PREFIX, strlen(RACE_SITES_PREFIX)))
 		x->has_sites = !race_sites_decode(p, bytes, &x->sites);
 }
 
@@ -114,7 +113,7 @@ static void set_up_collide(struct run *x)
 	size_t nrecords = sizeof(struct race_record) * RACE_SLOTS;
 
 	cpu_module_each_symbol(x->mod, on_symbol, x);
-	if ((!x->knobs && !x->block && !x->guard) || !x->has_sites)
+	if ((!x->knobs && !x->block) || !x->has_sites)
 		die("the instrumented module has no knobs or no site table");
 	x->rt = pages(sizeof(*x->rt));
 	x->records = pages(nrecords);
@@ -124,13 +123,8 @@ static void set_up_collide(struct run *x)
 	x->rt->records = (uint64_t)(uintptr_t)x->records;
 	if (x->block) {
 		if (!history_begin(&x->history, x->m, x->block, (uint64_t)(uintptr_t)x->rt,
-				   x->c->seed & 1))
+				   x->is_guard, x->c->seed & 1))
 			die("no address space for history words");
-		return;
-	}
-	if (x->guard) {
-		if (!history_begin_guard(&x->history, x->m, x->guard, (uint64_t)(uintptr_t)x->rt))
-			die("no address space for entries");
 		return;
 	}
 	x->knobs->rt = (uint64_t)(uintptr_t)x->rt;

@@ -1,0 +1,278 @@
+/*
+ * guard_entry.h - part of guard.cu: one entry is judged and brought up to date, by the rules of
+ * guard/update.h or, for --iguard=published, of guard/published.h.
+ */
+/* ---- accesses ------------------------------------------------------------------------------ */
+
+#define MODE_MAYBE 1u /* the compiler may have invented the load */
+#define MODE_WARP  2u /* the first of lanes that do the same, for all of them */
+#define MODE_WIDTH 4u /* the width's place */
+
+/* Rare, so a function of its own. */
+extern "C" __device__ __noinline__ void
+__collider_guard_tell(uint64_t me, uint64_t at, uint64_t was, uint32_t site, uint32_t kind_width)
+{
+	uint64_t shape = blockDim.x | blockDim.y << 16 | (uint64_t)blockDim.z << 32;
+	struct dev_found f = {
+		dev_table(), site,	     (kind_width & 0xffu) | RACE_REC_TWO_SIDES << 16,
+		at,	     {was, me},	     {guard_decode(was).site, shape},
+		0,	     kind_width >> 8};
+
+	dev_report(&f, dev_rt());
+}
+
+/* The lanes that are here together, if all have this entry and this context; or 0. */
+DEV_FN uint32_t dev_alike(uint64_t entry, uint64_t context)
+{
+	uint32_t lanes, also = 0;
+
+	asm volatile("{\n\t"
+		     ".reg .b32 dev_active;\n\t"
+		     "activemask.b32 dev_active;\n\t"
+		     "match.all.sync.b64 %0, %1, dev_active;\n\t"
+		     "}"
+		     : "=r"(lanes)
+		     : "l"(entry));
+	if (lanes & (lanes - 1u))
+		asm volatile("match.all.sync.b64 %0, %1, %2;"
+			     : "=r"(also)
+			     : "l"(context), "r"(lanes));
+	return also;
+}
+
+/* Section 6.5: after a swap that failed, from 32 ns to a limit that grows with the threads. */
+DEV_FN void dev_back_off(uint32_t *ns)
+{
+	uint64_t threads =
+		(uint64_t)gridDim.x * gridDim.y * gridDim.z * blockDim.x * blockDim.y * blockDim.z;
+	uint32_t limit = threads < 1u << 18 ? (uint32_t)threads >> 6 : 1u << 12;
+
+	if (*ns)
+		asm volatile("nanosleep.u32 %0;" ::"r"(*ns));
+	*ns = *ns ? *ns * 2u : 32u;
+	if (*ns > limit)
+		*ns = limit;
+}
+
+DEV_FN struct guard_actor dev_actor(uint64_t me, const struct state *s)
+{
+	struct place p = dev_place();
+	struct guard_actor actor;
+
+	actor.thread = (uint32_t)(me >> GUARD_THREAD_AT);
+	actor.block_first = actor.thread - p.in_block;
+	actor.block_size = p.block_size;
+	actor.context = guard_decode(me).context;
+	actor.own = guard_context_decode(s->own);
+	actor.block_acquired = s->stamps.block.own.acquired;
+	actor.device_acquired = s->stamps.device.own.acquired;
+	actor.read = s->stamps.block.own.read;
+	actor.contexts = dev_tables()->contexts_of;
+	actor.now = me & RACE_GUARD_ORDERS ? dev_tables()->nows : 0;
+	actor.is_unsure = (me & RACE_GUARD_UNSURE) != 0;
+	return actor;
+}
+
+/* Section 6.4: the word stands for all lanes that make this access together. */
+DEV_FN uint64_t dev_of_warp(uint64_t word)
+{
+	struct guard_word w = guard_decode(word);
+
+	if (w.extent == GUARD_ONE)
+		w.extent = GUARD_OF_WARP;
+	return guard_encode(w);
+}
+
+DEV_FN struct guard_entry dev_entry(const struct guard_entry *at)
+{
+	struct guard_entry e;
+
+	asm volatile("ld.relaxed.gpu.v2.u64 {%0, %1}, [%2];"
+		     : "=l"(e.writer), "=l"(e.accessor)
+		     : "l"(at));
+	return e;
+}
+
+/* Does the word become this one? Both words at once, where the target can. */
+DEV_FN bool dev_put(struct guard_entry *at, struct guard_entry was, struct guard_entry next,
+		    bool writes)
+{
+#ifdef GUARD_CAS128
+	struct guard_entry found = GUARD_CAS128(at, was, next);
+
+	return found.writer == was.writer && found.accessor == was.accessor;
+#else
+	uint64_t *own = writes ? &at->writer : &at->accessor;
+	uint64_t *other = writes ? &at->accessor : &at->writer;
+	uint64_t own_was = writes ? was.writer : was.accessor;
+	uint64_t own_next = writes ? next.writer : next.accessor;
+	uint64_t other_was = writes ? was.accessor : was.writer;
+	uint64_t other_next = writes ? next.accessor : next.writer;
+
+	if (own_next != own_was && dev_swap(own, own_was, own_next) != own_was)
+		return false;
+	if (other_next != other_was)
+		return dev_swap(other, other_was, other_next) == other_was;
+	return dev_word(other) == other_was;
+#endif
+}
+
+/*
+ * guard/update.h's guard_update_words or guard_update_pair, with 6.4 and 6.5 of the paper: lanes
+ * that do the same to one entry each judge it, and the first of them stores for all. Not where
+ * something older is kept that only one of them knows, nor where one has found something.
+ */
+DEV_FN struct guard_seen dev_update(struct guard_entry *at, const struct guard_actor *actor,
+				    const struct guard_access *a, uint64_t me, uint32_t lanes)
+{
+	uint32_t modes = dev_modes(), ns = 0;
+	struct guard_seen seen = {GUARD_NO_RACE, true, 0};
+	bool is_tried =
+		(modes & RACE_GUARD_MODE_ALONE) != 0 || (a->writes && !a->is_strong) || lanes != 0;
+
+#pragma unroll 1
+	for (;;) {
+		struct guard_entry e = dev_entry(at);
+		struct guard_result r = guard_judge(e, actor, a);
+		uint64_t *own = a->writes ? &r.next.writer : &r.next.accessor;
+
+		guard_note(&seen, &r, &e);
+		if (r.next.writer == e.writer && r.next.accessor == e.accessor && lanes == 0)
+			return seen;
+		if (!is_tried && r.verdict == GUARD_NO_RACE &&
+		    guard_decode(*own).behind == GUARD_PURE)
+			lanes = dev_alike((uint64_t)at, me & GUARD_CONTEXT_MASK);
+		if (!is_tried && lanes && !dev_is_leader(lanes))
+			return seen;
+		is_tried = true;
+		if (lanes)
+			*own = dev_of_warp(*own);
+		if (dev_put(at, e, r.next, a->writes))
+			return seen;
+		if (!(modes & RACE_GUARD_MODE_EAGER))
+			dev_back_off(&ns);
+	}
+}
+
+/* Where the counters of a thread are now; of one that isn't known, those of its access. */
+DEV_FN struct guard_pub_counters dev_fences(const struct guard_pub_side *side)
+{
+	uint64_t now = dev_word(&dev_tables()->nows[guard_now_place(side->thread)]);
+	uint32_t fences = (uint32_t)(now >> GUARD_CONTEXT_AT) & 0xfffu;
+	struct guard_pub_counters c = side->at;
+
+	if (now >> GUARD_THREAD_AT == side->thread) {
+		c.dev_fence = fences & 63u;
+		c.blk_fence = fences >> 6;
+	}
+	return c;
+}
+
+RACE_STATIC_ASSERT(RACE_KIND_GUARD_LOCK - RACE_KIND_GUARD_ATOMIC == GUARD_R5 - GUARD_R1,
+		   "the kinds of R1 to R5 in their order");
+
+/* --iguard=published: one entry by Table 2 to the letter. */
+extern "C" __device__ __noinline__ void __collider_guard_letter(uint64_t me, uint64_t state,
+								uint64_t entry, uint64_t at,
+								uint32_t what, uint32_t mode)
+{
+	const struct state *s = (const struct state *)state;
+	struct guard_entry *p = (struct guard_entry *)entry;
+	bool is_strong = (what & RACE_GUARD_STRONG) != 0, writes = (what & RACE_GUARD_WRITES) != 0;
+	struct guard_pub_access a = {!writes, is_strong && writes, (what & RACE_GUARD_CTA) != 0};
+	struct guard_word earlier = guard_decode(me & ~((1ull << GUARD_CONTEXT_AT) - 1u));
+	struct guard_pub_actor actor;
+	enum guard_pub_rule rule;
+
+	actor.thread = (uint32_t)(me >> GUARD_THREAD_AT);
+	actor.block_size = dev_place().block_size;
+	asm volatile("activemask.b32 %0;" : "=r"(actor.active));
+	actor.locks = guard_locks_summary(&s->locks);
+	actor.now.dev_fence = s->fences & 63u;
+	actor.now.blk_fence = s->fences >> 6;
+	actor.now.blk_bar = s->block_clock;
+	actor.now.warp_bar = s->warp_meets;
+#pragma unroll 1
+	for (;;) {
+		struct guard_entry e = dev_entry(p), next = guard_pub_update(e, &actor, &a);
+		struct guard_pub_side md = guard_pub_side_of(a.is_load ? e.writer : e.accessor);
+		struct guard_pub_counters now = dev_fences(&md);
+
+		rule = guard_pub_check(e, &actor, &a, &now);
+		earlier.thread = md.thread;
+		if ((next.writer == e.writer && next.accessor == e.accessor) ||
+		    dev_put(p, e, next, writes))
+			break;
+	}
+	if (rule != GUARD_PUB_NONE)
+		__collider_guard_tell(me, at, guard_encode(earlier), RACE_GUARD_SITE(what),
+				      (RACE_KIND_GUARD_ATOMIC + (uint32_t)rule - GUARD_R1) |
+					      mode / MODE_WIDTH << 8);
+}
+
+/* One entry; what: the low word; bit: of the location. */
+extern "C" __device__ __noinline__ void __collider_guard_entry(uint64_t me, uint64_t state,
+							       uint64_t entry, uint64_t at,
+							       uint32_t what, uint32_t bit,
+							       uint32_t mode)
+{
+	const struct state *s = (const struct state *)state;
+	struct guard_access a = {(what & RACE_GUARD_WRITES) != 0, (what & RACE_GUARD_STRONG) != 0,
+				 (what & RACE_GUARD_CTA) != 0, RACE_GUARD_SITE(what) + 1u, bit};
+	struct guard_entry *e = (struct guard_entry *)entry;
+	struct guard_actor actor = dev_actor(me, s);
+	struct guard_seen seen = {GUARD_NO_RACE, true, 0};
+
+	if (dev_modes() & RACE_GUARD_MODE_PUBLISHED) {
+		if (!(mode & MODE_MAYBE))
+			__collider_guard_letter(me, state, entry, at, what, mode);
+		return;
+	}
+	if (mode & MODE_MAYBE) {
+		struct guard_entry was = dev_entry(e);
+		actor.is_unsure = true;
+		struct guard_result r = guard_judge(was, &actor, &a);
+		guard_note(&seen, &r, &was);
+	} else {
+		seen = dev_update(e, &actor, &a, me, mode & MODE_WARP ? 1u : 0u);
+	}
+	if (seen.verdict == GUARD_POSSIBLE || seen.verdict == GUARD_IS_RACE)
+		__collider_guard_tell(me, at, seen.word, RACE_GUARD_SITE(what),
+				      guard_kind_of(&seen, &actor, &a,
+						    me & RACE_GUARD_ORDERS ? &s->stamps : 0,
+						    s->small_fence != 0) |
+					      mode / MODE_WIDTH << 8);
+}
+
+/* The bit of a location in the set of those that were read strongly. Of shared memory: of the
+ * address in its window. */
+DEV_FN uint32_t dev_read_bit(uint64_t at)
+{
+	return guard_read_bit(at << 2);
+}
+
+/* The entries of an access, without the fast path. */
+extern "C" __device__ __noinline__ void
+__collider_guard_entries(uint64_t me, uint64_t state, uint64_t at, uint64_t first, uint64_t what64)
+{
+	uint32_t what = (uint32_t)what64, narrow = RACE_GUARD_NARROW(what);
+	uint32_t sure = RACE_GUARD_SURE(what64), all = sure | RACE_GUARD_MAYBE(what64);
+
+#pragma unroll 1
+	for (uint32_t i = 0; all >> i; i++) {
+		uint32_t mode = sure >> i & 1u ? 0 : MODE_MAYBE, n = narrow ? narrow : 4u;
+		uint32_t bit = dev_read_bit(at + 4u * i);
+
+		if (!(all >> i & 1u))
+			continue;
+		if (!(what & RACE_GUARD_BYTES)) {
+			__collider_guard_entry(me, state, first + GUARD_ENTRY_BYTES * i,
+					       at + 4u * i, what, bit, mode | MODE_WIDTH * n);
+			continue;
+		}
+#pragma unroll 1
+		for (uint32_t b = 4u * i; b < 4u * i + n; b++)
+			__collider_guard_entry(me, state, first + GUARD_ENTRY_BYTES * b, at + b,
+					       what, bit, mode | MODE_WIDTH);
+	}
+}
