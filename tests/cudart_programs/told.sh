@@ -24,7 +24,7 @@ run() {
 	want=$1 rc=0
 	shift
 	last="$*"
-	"$collider" run --device=cpu "$@" >out 2>&1 || rc=$?
+	"$collider" run --device=cpu --detector=collide "$@" >out 2>&1 || rc=$?
 	[ $rc = "$want" ] || fail "exit code $rc, expected $want"
 }
 has() { grep -qE -e "$1" out || fail "no line with '$1'"; }
@@ -186,7 +186,7 @@ run 0 --detector=oracle ./update
 has 'atomicAdd\(\) instead of the load and the store'
 
 # A killed collider run: the program ends, and what it found is there.
-"$collider" run --device=cpu ./told_stop loop >out 2>&1 &
+"$collider" run --device=cpu --detector=collide ./told_stop loop >out 2>&1 &
 pid=$!
 for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
 	# The first child is the one that keeps the file, the second the program.

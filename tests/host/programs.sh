@@ -25,7 +25,7 @@ fail() {
 # run NAME MODE HOW SEED [OPTION]: the report in $work/report.jsonl
 run() {
 	rm -f report.jsonl
-	timeout 120 "$collider" run --device=cpu --seed="$4" --json=report.jsonl ${5:-} -- "./$1" "$2" \
+	timeout 120 "$collider" run --device=cpu --detector=collide --seed="$4" --json=report.jsonl ${5:-} -- "./$1" "$2" \
 		"$3" >out 2>err
 	rc=$?
 	[ $rc -eq 0 ] && [ -s report.jsonl ] || fail "$1 $2 $3, seed $4: exit code $rc, $(tail -1 err)"
@@ -116,7 +116,7 @@ for cc in gcc clang; do
 		{ fail "$plus can't build plain.cpp"; continue; }
 	./plain >want
 	want=$?
-	for how in "" "$collider run --device=cpu --quiet --host-memory=all --"; do
+	for how in "" "$collider run --device=cpu --detector=collide --quiet --host-memory=all --"; do
 		$how ./plain_host >got 2>err
 		[ $? -eq $want ] && cmp -s want got || fail "plain.cpp under '$how' with $plus: $(cat got)"
 	done

@@ -61,15 +61,14 @@ go() {
 for name in reduction reduction.fixed; do
 	collider nvcc -O3 -arch=sm_80 "$root/examples/$name.cu" -o $name || fail "$name can't be built"
 done
-go 99 'clobbered read' collider run --device=cpu --error-exitcode=99 -- ./reduction
+go 99 'RACES WITH' collider run --device=cpu --error-exitcode=99 -- ./reduction
 go 0 'no race seen' collider run --device=cpu --error-exitcode=99 -- ./reduction.fixed
-go 99 'RACES WITH' collider run --device=cpu --detector=oracle --error-exitcode=99 -- ./reduction
 
 collider-nvcc --host -O2 -arch=sm_90 -c "$root/examples/host/kernels.cu" -o kernels.o &&
 	collider-cc -O2 -c "$root/examples/host/main.c" -o main.o &&
 	collider nvcc --host kernels.o main.o -o app || fail "examples/host can't be built"
-go 99 'clobbered read in host code' collider run --device=cpu --error-exitcode=99 -- ./app
-go 0 'no race seen' collider run --device=cpu --error-exitcode=99 -- ./app wait
+go 99 'clobbered read in host code' collider run --device=cpu --detector=collide --error-exitcode=99 -- ./app
+go 0 'no race seen' collider run --device=cpu --detector=collide --error-exitcode=99 -- ./app wait
 
 # An ordinary build with the tree on the linker's path is not given our empty stand-in.
 cat >t.c <<'C'

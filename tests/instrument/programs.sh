@@ -38,12 +38,12 @@ run() {
 	shift
 	rm -f "$T/json"
 	# shellcheck disable=SC2086
-	timeout 60 "$collider" run --device="$device" --seed="$seed" --json="$T/json" --rdelay=5000 \
-		--wdelay=5000 $option -- "$@" >"$T/stdout" 2>"$T/stderr"
+	timeout 60 "$collider" run --detector=collide --device="$device" --seed="$seed" \
+		--json="$T/json" --rdelay=5000 --wdelay=5000 $option -- "$@" >"$T/stdout" 2>"$T/stderr"
 	rc=$?
 	grep -q '"verdict":"\(races\|no-race-seen\)"' "$T/json" ||
 		fail "seed $seed: no report: $(tail -1 "$T/stderr")"
-	grep '"type":"finding"' "$T/json" | grep '"counts":true' |
+	grep '"type":"finding"' "$T/json" | grep '"counts":true' | sed 's/"launched":\[[^]]*\],//' |
 		sed 's/.*"kind":"\([^"]*\)".*"line":\([0-9]*\),"column".*/\1 \2/' >"$T/found"
 }
 

@@ -76,7 +76,7 @@ run() {
 	local seed=$1 order=$2
 	shift 2
 	# shellcheck disable=SC2086
-	timeout 120 "$collider" run --device=cpu --seed="$seed" --shuffle="$order" $more \
+	timeout 120 "$collider" run --device=cpu --detector=collide --seed="$seed" --shuffle="$order" $more \
 		--log-file="$T/report" -- "$@" >"$T/out" 2>"$T/err"
 }
 races() { grep -c 'DATA RACE' "$T/report"; }

@@ -406,9 +406,11 @@ static bool probe_filter(struct cpu_machine *m)
 		sigemptyset(&set);
 		sigaddset(&set, SIGSYS);
 		sigprocmask(SIG_UNBLOCK, &set, NULL);
+		/* The filter looks at all six arguments, so none is left to chance. */
 		if (!sigaction(SIGSYS, &a, NULL) && install_filter(m))
-			(void)!syscall(SYS_access, first, 0);
-		syscall(SYS_exit_group, is_probed ? 0 : 1);
+			(void)!syscall(SYS_access, first, 0, 0, 0, 0, 0);
+		for (;;)
+			syscall(SYS_exit_group, is_probed ? 0 : 1, 0, 0, 0, 0, 0);
 	}
 	while (waitpid((pid_t)pid, &status, (int)__WCLONE) < 0 && errno == EINTR)
 		;
@@ -422,9 +424,10 @@ bool cpu_host_start(struct cpu_machine *m)
 	struct cpu_machine *none = NULL;
 
 	/* A second machine's memory would be another range than the filter's. */
-	if (has_filter || !probe_filter(m) || !install_filter(m))
+	if (has_filter || !probe_filter(m) || !atomic_compare_exchange_strong(&machine, &none, m))
 		return false;
-	has_filter = true;
+	/* The handlers come first: threads that are under way meet the filter at once, and the
+	 * registers that their calls don't use may hold any address. */
 	for (int i = 0; i < SIGNALS; i++) {
 		struct sigaction a = {.sa_sigaction = handlers[i], .sa_flags = SA_SIGINFO};
 		sigemptyset(&a.sa_mask);
@@ -435,7 +438,12 @@ bool cpu_host_start(struct cpu_machine *m)
 	for (int i = 0; i < SIGNALS; i++)
 		sigaddset(&set, signals[i]);
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-	return atomic_compare_exchange_strong(&machine, &none, m);
+	has_filter = install_filter(m);
+	for (int i = 0; i < SIGNALS && !has_filter; i++)
+		sigaction(signals[i], &theirs[i], NULL);
+	if (!has_filter)
+		cpu_host_stop(m);
+	return has_filter;
 }
 
 void cpu_host_stop(struct cpu_machine *m)
