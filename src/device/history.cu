@@ -230,13 +230,22 @@ __collider_history_words(uint64_t me, uint64_t stamps, uint64_t at, uint64_t wor
 
 		if (!(all >> i & 1u))
 			continue;
+		/* What this access leaves comes before what it looks at: of two accesses that
+		 * check at the same time, one of them sees the other. */
 #pragma unroll 1
-		for (uint32_t b = 4u * i; bytes && b < 4u * i + n; b++)
-			__collider_history_word(me, stamps, bytes + 8u * b,
-						bytes_left ? bytes_left + 4u * b : 0, at + b, what,
-						bit, of_bytes | maybe | MODE_WIDTH);
-		__collider_history_word(me, stamps, words + 8u * i, left ? left + 4u * i : 0,
-					at + 4u * i, what, bit, of_word | maybe | MODE_WIDTH * n);
+		for (uint32_t k = 0; k <= n; k++) {
+			bool is_word = k == (narrow ? n : 0u);
+			uint32_t b = 4u * i + (is_word ? 0u : narrow ? k : k - 1u);
+			uint64_t word = is_word ? words + 8u * i : bytes + 8u * b;
+			uint64_t beside = is_word ? left : bytes_left;
+			if (!is_word && !bytes)
+				continue;
+			if (beside)
+				beside += 4u * (is_word ? i : b);
+			__collider_history_word(me, stamps, word, beside, at + b, what, bit,
+						(is_word ? of_word : of_bytes) | maybe |
+							MODE_WIDTH * (is_word ? n : 1u));
+		}
 	}
 }
 
