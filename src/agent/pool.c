@@ -279,7 +279,8 @@ CUresult agent_pool_build(struct agent_history *h, CUdeviceptr ordered, const ch
 			     sizeof(h->parts)));
 	TRY(agent_pool_write(h, t + offsetof(struct race_history_tables, ordered_at), &ordered,
 			     sizeof(ordered)));
-	const void *machine = race_shm_machine();
+	/* Only hirace's tables have a place for it. */
+	const void *machine = h->kind->has_machine ? race_shm_machine() : NULL;
 	if (machine)
 		TRY(agent_pool_write(h, t + offsetof(struct race_history_tables, machine), machine,
 				     RACE_HISTORY_MACHINE));

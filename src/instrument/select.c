@@ -2,8 +2,8 @@
  * select.c - which kernels and variables get checks: --kernel-name, --kernel-name-exclude,
  * --variable.
  *
- * Each is a list of patterns (race/names/demangle.c). The first list is about kernels only: functions that
- * they call keep their checks. The second leaves out functions, too.
+ * Each is a list of patterns (race/names/demangle.c). The first list is about kernels only:
+ * functions that they call keep their checks. The second leaves out functions, too.
  *
  * A variable is a __device__, __managed__ or __shared__ one, or a pointer that the kernel was
  * given: $N is its Nth parameter, which has its name only in code built with -G. An access whose

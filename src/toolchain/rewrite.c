@@ -13,11 +13,8 @@
  * of the kernel, so a kernel that calls other objects gets none; its device functions are capped
  * for the whole file by a comment that tool_ptxas turns into -maxrregcount.
  *
- * Misses: ptxas options that cicc never sees (-Xptxas -O0), and embedded PTX of -rdc objects,
- * where the driver assembles without the file-wide cap (a kernel with tight bounds may not
- * load). Costs: ptxas on the original once; what it makes of the result is kept for nvcc. (If the
- * original were not assembled first, a kernel that needs a cap would need two trials, and trials
- * take longer.)
+ * Misses: ptxas options that cicc never sees (-Xptxas -O0), and embedded PTX of -rdc objects: the
+ * driver knows no file-wide cap. Costs: ptxas on the original once; the result is kept for nvcc.
  */
 #include "toolchain/toolchain.h"
 #include "toolchain/internal.h"
@@ -672,10 +669,7 @@ static int rewrite_call(void *arg)
 	return (int)got;
 }
 
-/*
- * A build must survive a crash in here, so the work is done in a child process; that costs a
- * fork and a file.
- */
+/* A build must survive a crash in here, so a child process does the work. */
 enum tool_outcome tool_rewrite(const struct tool_job *job, const char *text, size_t size,
 			       struct base_buf *out)
 {
@@ -685,13 +679,11 @@ enum tool_outcome tool_rewrite(const struct tool_job *job, const char *text, siz
 	char *result;
 	size_t n;
 
-	bool is_left = !strncmp(text, TOOL_LEFT_COMMENT, strlen(TOOL_LEFT_COMMENT));
-	if (is_left || race_detectors_in(text))
+	if (!strncmp(text, TOOL_LEFT_COMMENT, strlen(TOOL_LEFT_COMMENT)) || race_detectors_in(text))
 		return TOOL_LEFT;
-	for (size_t i = 0; i < BASE_COUNTOF(names); i++) {
+	for (size_t i = 0; i < BASE_COUNTOF(names); i++)
 		if (!tool_temp(names[i]))
 			return TOOL_FAILED;
-	}
 	if (!c.result)
 		return TOOL_FAILED;
 	int rc = tool_call(rewrite_call, &c);

@@ -225,6 +225,8 @@ void rt_history_module(struct race_history *block, bool is_guard)
 	block->bytes = address(h->part[PART_BYTES]);
 	block->byte_sites = address(h->byte_sites);
 	block->tables = address(h->tables);
+	if (!is_guard && race_shm_machine())
+		block->machine = address(h->tables->machine);
 }
 
 void rt_note_unseen(uint32_t who)
