@@ -53,7 +53,7 @@ static void say_which(const struct race_kernel *k, struct base_buf *out)
 
 void cli_choice_note(struct race_results *r)
 {
-	static const char *const names[] = {"--kernel-name", "--launch-skip", "--launch-count",
+	static const char *const names[] = {"by its name", "--launch-skip", "--launch-count",
 					    "--budget"};
 	struct base_buf b = {0};
 
@@ -64,10 +64,15 @@ void cli_choice_note(struct race_results *r)
 			continue;
 		b.n = 0;
 		base_buf_printf(&b, "%s: ", k->name_shown);
-		if (k->checked)
+		if (k->checked) {
 			say_which(k, &b);
-		base_buf_printf(&b, "%s of %" PRIu64 " checked, the others ran without checks (",
-				k->checked ? "" : "none", k->started);
+			base_buf_printf(&b,
+					" of %" PRIu64 " checked, the others ran without checks (",
+					k->started);
+		} else {
+			base_buf_printf(&b, "%" PRIu64 " launch%s, none checked (", k->started,
+					k->started == 1 ? "" : "es");
+		}
 		for (unsigned w = 0; w < BASE_COUNTOF(names); w++) {
 			if (!(k->why & 1u << w))
 				continue;
