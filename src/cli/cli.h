@@ -23,7 +23,6 @@ void cli_flush(struct base_sink *sink);
 int cli_print(struct base_buf *text);
 
 /* progress.c: the line on a terminal while a program runs, and its removal. */
-struct race_shm;
 void cli_progress(void *arg, const struct race_shm *shm, uint64_t ns);
 void cli_progress_end(void);
 

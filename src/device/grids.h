@@ -47,26 +47,17 @@ DEV_FN void dev_start(struct race_history_tables *t, struct race_history_run *ru
 DEV_FN uint32_t dev_enter(struct race_history_tables *t, uint32_t flags, uint32_t bits)
 {
 	uint64_t grid = race_history_key(dev_grid(), dev_word(&t->epoch));
-	uint32_t at = (uint32_t)(grid % RACE_HISTORY_LAUNCHES);
+	uint32_t at;
+	bool is_first;
 
 	if (flags & RACE_ACTOR_APART)
 		grid |= RACE_HISTORY_APART;
 	if (flags & RACE_ACTOR_TELLS && dev_word32(&t->tells) == 0)
 		dev_set32(&t->tells, 1u);
-#pragma unroll 1
-	for (uint32_t i = 0; i < RACE_HISTORY_PROBES; i++) {
-		uint64_t found = dev_word(&t->launches[at]);
-
-		if (found == 0) {
-			found = dev_swap(&t->launches[at], 0, grid);
-			if (found == 0)
-				dev_start(t, &t->runs[at], flags, bits);
-		}
-		if (found == 0 || found == grid)
-			return at + 1u;
-		at = at + 1u < RACE_HISTORY_LAUNCHES ? at + 1u : 0u;
-	}
-	return 0;
+	at = dev_claim(t, grid, &is_first);
+	if (is_first)
+		dev_start(t, &t->runs[at - 1u], flags, bits);
+	return at;
 }
 
 /* Do others run beside this launch now? The fast path then leaves words of theirs to us. */

@@ -59,26 +59,36 @@ DEV_FN struct place dev_place(void)
 	return p;
 }
 
-/* This launch's place in the table, from 1; 0: there is none. */
-DEV_FN uint32_t dev_launch(void)
+/* A launch's place in the table, from 1; 0: there is none. is_first: this thread has taken it. */
+DEV_FN uint32_t dev_claim(struct race_history_tables *t, uint64_t grid, bool *is_first)
 {
-	struct race_history_tables *t = dev_head();
-	uint64_t grid = race_history_key(dev_grid(), dev_word(&t->epoch));
-	uint32_t at = (uint32_t)(grid % RACE_HISTORY_LAUNCHES);
+	uint32_t at = (uint32_t)((grid & ~RACE_HISTORY_APART) % RACE_HISTORY_LAUNCHES);
 
-	if (t->unseen & RACE_HISTORY_BLIND)
-		return 0;
+	*is_first = false;
 #pragma unroll 1
 	for (uint32_t i = 0; i < RACE_HISTORY_PROBES; i++) {
 		uint64_t found = dev_word(&t->launches[at]);
 
-		if (found == 0)
+		if (found == 0) {
 			found = dev_swap(&t->launches[at], 0, grid);
+			*is_first = found == 0;
+		}
 		if (found == 0 || found == grid)
 			return at + 1u;
 		at = at + 1u < RACE_HISTORY_LAUNCHES ? at + 1u : 0u;
 	}
 	return 0;
+}
+
+/* The same for a detector that judges no pair of two launches. */
+DEV_FN uint32_t dev_launch(void)
+{
+	struct race_history_tables *t = dev_head();
+	bool is_first;
+
+	if (t->unseen & RACE_HISTORY_BLIND)
+		return 0;
+	return dev_claim(t, race_history_key(dev_grid(), dev_word(&t->epoch)), &is_first);
 }
 
 /* ---- where the words are ------------------------------------------------------------------- */

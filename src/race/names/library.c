@@ -60,7 +60,7 @@ const char *race_library(const char *file)
 /* ---- launches ------------------------------------------------------------------------ */
 
 /* A function between the program and the runtime, by its name. */
-static bool is_between(const char *func, const char *kernel)
+static bool is_between(struct base_arena *a, const char *func, const char *kernel)
 {
 	static const char *const parts[] = {"device_stub", "cudaLaunch", "__cudart",
 					    "thrust::",	   "cub::",	 "cuda::"};
@@ -69,9 +69,7 @@ static bool is_between(const char *func, const char *kernel)
 		if (strstr(func, parts[i]))
 			return true;
 	/* The host's function of that name calls the stub: "sum<4>" of "void sum<4>(int*)". */
-	const char *at = *func ? strstr(kernel, func) : NULL;
-	size_t n = strlen(func);
-	return at && (at == kernel || at[-1] == ' ') && (!at[n] || at[n] == '(');
+	return *func && (!strcmp(func, kernel) || !strcmp(func, race_bare_name(a, kernel)));
 }
 
 /* The innermost place of a call, which may be inlined into others, that the program owns. */
@@ -85,7 +83,7 @@ static bool own_place(struct base_arena *a, const struct race_line *l, const cha
 				       .file = in ? in->file : l->file,
 				       .line = in ? in->line : l->line,
 				       .col = in ? in->col : l->col};
-		if (race_library(at.file) || is_between(race_demangle(a, func), kernel))
+		if (race_library(at.file) || is_between(a, race_demangle(a, func), kernel))
 			continue;
 		*out = at;
 		return at.line || *func;
