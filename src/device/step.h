@@ -75,37 +75,6 @@ DEV_FN uint32_t dev_step_words(uint64_t what)
 	return 32u - __clz(RACE_HISTORY_SURE(what));
 }
 
-extern "C" __device__ __noinline__ uint32_t __collider_history_step(uint64_t me, uint64_t stamps,
-								    uint64_t at, uint64_t word,
-								    uint64_t what, uint32_t span)
-{
-	struct step_actor a = dev_step_actor(me, stamps, what, span);
-	uint64_t sites, was, next, found;
-	uint32_t n = dev_step_words(what);
-
-	FIELD(sites, 80);
-	if (span & RACE_HISTORY_ASKS || sites || at >> RACE_HISTORY_ADDRESS_BITS ||
-	    RACE_ACTOR_HAS(me) == 0 || me & (RACE_ACTOR_ASIDE | RACE_ACTOR_BESIDE))
-		return 1;
-#pragma unroll 1
-	for (uint32_t i = 0; i < n; i++, word += 8) {
-		was = dev_load64(word);
-#pragma unroll 1
-		for (;;) {
-			enum step s = dev_step(&a, was, &next);
-			if (s == STEP_ASK)
-				return 1;
-			if (s == STEP_STAYS)
-				break;
-			found = dev_cas64(word, was, next);
-			if (found == was)
-				break;
-			was = found;
-		}
-	}
-	return 0;
-}
-
 DEV_FN uint64_t dev_load_shared(uint32_t at)
 {
 	uint64_t v;
@@ -124,38 +93,72 @@ DEV_FN uint64_t dev_cas_shared(uint32_t at, uint64_t old, uint64_t now)
 	return v;
 }
 
+template <bool is_shared> DEV_FN uint64_t dev_word_load(uint64_t at)
+{
+	return is_shared ? dev_load_shared((uint32_t)at) : dev_load64(at);
+}
+
+template <bool is_shared> DEV_FN uint64_t dev_word_cas(uint64_t at, uint64_t old, uint64_t now)
+{
+	return is_shared ? dev_cas_shared((uint32_t)at, old, now) : dev_cas64(at, old, now);
+}
+
+/* One word at `at`. STEP_MOVES: *next is there now. */
+template <bool is_shared>
+DEV_FN enum step dev_step_word(const struct step_actor *a, uint64_t at, uint64_t *next)
+{
+	uint64_t was = dev_word_load<is_shared>(at), found;
+
+#pragma unroll 1
+	for (;;) {
+		enum step s = dev_step(a, was, next);
+		if (s != STEP_MOVES)
+			return s;
+		found = dev_word_cas<is_shared>(at, was, *next);
+		if (found == was)
+			return s;
+		was = found;
+	}
+}
+
+extern "C" __device__ __noinline__ uint32_t __collider_history_step(uint64_t me, uint64_t stamps,
+								    uint64_t at, uint64_t word,
+								    uint64_t what, uint32_t span)
+{
+	struct step_actor a = dev_step_actor(me, stamps, what, span);
+	uint64_t sites, next;
+	uint32_t n = dev_step_words(what);
+
+	FIELD(sites, 80);
+	if (span & RACE_HISTORY_ASKS || sites || at >> RACE_HISTORY_ADDRESS_BITS ||
+	    RACE_ACTOR_HAS(me) == 0 || me & (RACE_ACTOR_ASIDE | RACE_ACTOR_BESIDE))
+		return 1;
+#pragma unroll 1
+	for (uint32_t i = 0; i < n; i++, word += 8)
+		if (dev_step_word<false>(&a, word, &next) == STEP_ASK)
+			return 1;
+	return 0;
+}
+
 /* left: where what lies beside the first word is, or 0. */
 extern "C" __device__ __noinline__ uint32_t __collider_history_step_s(uint64_t me, uint64_t stamps,
 								      uint32_t left, uint32_t word,
 								      uint64_t what, uint32_t span)
 {
 	struct step_actor a = dev_step_actor(me, stamps, what, span);
-	uint64_t was, next, found;
+	uint64_t next;
 	uint32_t n = dev_step_words(what);
 
 	if (span & RACE_HISTORY_ASKS || RACE_ACTOR_HAS(me) == 0 || me & RACE_ACTOR_ASIDE)
 		return 1;
 #pragma unroll 1
 	for (uint32_t i = 0; i < n; i++, word += 8) {
-		was = dev_load_shared(word);
-#pragma unroll 1
-		for (;;) {
-			enum step s = dev_step(&a, was, &next);
-			if (s == STEP_ASK)
-				return 1;
-			if (s == STEP_STAYS)
-				break;
-			found = dev_cas_shared(word, was, next);
-			if (found == was) {
-				if (left)
-					asm volatile("st.relaxed.cta.shared.u32 [%0], %1;" ::"r"(
-							     left + 4u * i),
-						     "r"(race_history_left(RACE_HISTORY_SITE(what),
-									   next)));
-				break;
-			}
-			was = found;
-		}
+		enum step s = dev_step_word<true>(&a, word, &next);
+		if (s == STEP_ASK)
+			return 1;
+		if (s == STEP_MOVES && left)
+			asm volatile("st.relaxed.cta.shared.u32 [%0], %1;" ::"r"(left + 4u * i),
+				     "r"(race_history_left(RACE_HISTORY_SITE(what), next)));
 	}
 	return 0;
 }
