@@ -425,11 +425,6 @@ static int check_device(const struct option_set *set)
 		base_say("error: --record-launches works on the CPU device (--device=cpu)");
 		return BASE_EXIT_USAGE;
 	}
-	if (cli_choice_make(set).is_on && !takes_cpu(set)) {
-		base_say("error: --budget, --launch-skip, --launch-count and --kernel-name work on "
-			 "the CPU device so far (--device=cpu)");
-		return BASE_EXIT_USAGE;
-	}
 	if (option_text(set, OPTION_VARIABLE) && !takes_cpu(set)) {
 		base_say("error: --variable: for a GPU it is given to collider nvcc, which puts "
 			 "the checks in");
