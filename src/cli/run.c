@@ -313,10 +313,10 @@ static int report_run(struct option_set *set, const struct cli_view *view,
 			    rep_get_verdict(&r, &view->opt) == REP_VERDICT_NOTHING;
 	if (is_unchecked && !r.is_oracle_full)
 		base_say("error: --fail-unchecked: nothing was checked (see the report)");
-	if (r.is_oracle_full)
-		exit_code = BASE_EXIT_UNJUDGED;
-	else if (option_flag(set, OPTION_VERIFY) && !verify(&r))
+	if (option_flag(set, OPTION_VERIFY) && (!verify(&r) || r.is_oracle_full))
 		exit_code = BASE_EXIT_UNCONFIRMED;
+	else if (r.is_oracle_full)
+		exit_code = BASE_EXIT_UNJUDGED;
 	else if (option_int(set, OPTION_ERROR_EXITCODE) && rep_exit_races(&r, &view->opt))
 		exit_code = (int)option_int(set, OPTION_ERROR_EXITCODE);
 	else if (is_unchecked)
