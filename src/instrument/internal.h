@@ -139,6 +139,7 @@ struct inst_ctx {
 	struct flow *fl;
 	bool call_free;
 	bool by_call;			   /* checks are calls (call.c) */
+	bool no_calls;			   /* nothing is called where that can be avoided */
 	bool is_called;			   /* ... and the check of the current group is one */
 	uint32_t rng, cnt;		   /* registers */
 	uint32_t state;			   /* by call: one register in place of these */
