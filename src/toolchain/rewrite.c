@@ -33,7 +33,7 @@
 /* The most registers that the functions we add use where nothing caps them. */
 #define REGS_CALLED 64u
 /* From so many kernels with checks by call on, the functions are assembled once (trial.c). */
-#define OBJECT_KERNELS 8u
+#define OBJECT_KERNELS 16u
 
 struct func {
 	char *name;

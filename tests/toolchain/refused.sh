@@ -81,9 +81,9 @@ rc_of 0 "$nvcc" $arch -cudart shared two.cu -o two
 rc_of 0 "$collider" run --device=cpu -- ./two
 if sed -n '/^NOT checked/,$p' log | grep -q 'bad'; then fail "bad was checked here: $(cat log)"; fi
 
-# Eight kernels with calls: each function of ours is there once; with seven, once for each kernel. All
+# Sixteen kernels with calls: each function of ours is there once; with fifteen, once for each. All
 # symbols of the program stay, and every kernel accepts the launches that it accepted.
-eight()
+kernels_of()
 {
 	echo 'static __device__ int hidden; __device__ int seen; __constant__ int constant[4];'
 	for i in $(seq "$1"); do
@@ -93,18 +93,18 @@ eight()
 	echo 'return k1 == nullptr; }'
 }
 functions() { readelf -sW "$1" 2>/dev/null | awk '$4 == "FUNC" { print $8 }' | grep -c '__collider_items$'; }
-for n in 7 8; do
-	eight $n >many.cu
+for n in 15 16; do
+	kernels_of $n >many.cu
 	rc_of 0 "$nvcc" --inline-checks=0 $arch -cubin many.cu -o many.cubin
 	found=$(functions many.cubin)
 	want=1
-	test $n -eq 8 || want=7
+	test $n -eq 16 || want=15
 	test "$found" -eq $want || fail "$n kernels: found __collider_items $found times, expected $want"
 	rc_of 0 "$real/bin/nvcc" $arch -cubin many.cu -o plain.cubin
 	objects() { readelf -sW "$1" 2>/dev/null | awk '$4 == "OBJECT" && $8 !~ /collider|^\./ { print $3, $8 }' | sort; }
 	diff <(objects many.cubin) <(objects plain.cubin) >&2 || fail "other variables than nvcc's"
 	# shellcheck disable=SC2046
-	"$regs" plain.cubin many.cubin $(for i in $(seq $n); do echo "_Z2k${i}Pi"; done) >log || fail "$(cat log)"
+	"$regs" plain.cubin many.cubin $(for i in $(seq $n); do echo "_Z$((1 + ${#i}))k${i}Pi"; done) >log || fail "$(cat log)"
 done
 # The way by an object fails: the text is assembled as a whole.
 printf '#!/bin/sh\nexit 1\n' >nvlink
@@ -112,5 +112,5 @@ chmod +x nvlink
 rm "$kit/bin/nvlink"
 cp nvlink "$kit/bin/nvlink"
 rc_of 0 "$nvcc" --inline-checks=0 $arch -cubin many.cu -o whole.cubin
-test "$(functions whole.cubin)" -eq 8 || fail "expected a copy for each kernel"
+test "$(functions whole.cubin)" -eq 16 || fail "expected a copy for each kernel"
 no_leftovers
