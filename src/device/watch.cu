@@ -104,7 +104,8 @@ DEV_FN void dev_count(uint64_t offset)
 	DEV_INC64(dev_rt() + offset);
 }
 
-/* Not 0: the thread has a watchpoint now, a new one or that of before. `mask` 0: there is no table. */
+/* Not 0: the thread has a watchpoint now, a new one or that of before. `mask` 0: there is no
+ * table. */
 extern "C" __device__ __noinline__ uint32_t __collider_watch_set(uint64_t state, uint64_t table,
 								 uint32_t mask, uint64_t at,
 								 uint32_t what)
@@ -135,7 +136,7 @@ extern "C" __device__ __noinline__ uint32_t __collider_watch_set(uint64_t state,
 	return 1;
 }
 
-/* ---- the checking side ------------------------------------------------------------------------ */
+/* ---- the checking side --------------------------------------------------------------------- */
 
 /* This thread's half. The fields of the other one are not touched. */
 DEV_FN void dev_own_half(uint64_t record, uint64_t at, uint32_t what, uint32_t kind)

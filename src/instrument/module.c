@@ -265,7 +265,8 @@ static void add_iguard_block(struct inst_ctx *cx, struct ptx_item *at)
 			  !(cx->opt->sanitize & RACE_DETECT(HIRACE)));
 }
 
-/* The functions of a detector whose site table's hash isn't passed, with the module's hash where they name it. */
+/* The functions of a detector whose site table's hash isn't passed, with the module's hash where
+ * they name it. */
 static bool add_history_functions(struct inst_ctx *cx, struct ptx_item *at, const char *ptx,
 				  size_t size)
 {

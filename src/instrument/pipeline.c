@@ -222,8 +222,7 @@ static void frame_function(struct inst_ctx *cx)
 static void (*const on_function[INST_PASSES])(struct inst_ctx *cx) = {
 	[INST_PASS_COLLIDE] = collide_function,	   [INST_PASS_SHUFFLE] = inst_shuffle_function,
 	[INST_PASS_HIRACE] = inst_hirace_function, [INST_PASS_IGUARD] = inst_iguard_function,
-	[INST_PASS_WATCH] = inst_watch_function,
-	[INST_PASS_FRAME] = frame_function,
+	[INST_PASS_WATCH] = inst_watch_function,   [INST_PASS_FRAME] = frame_function,
 };
 
 bool inst_function_pass(struct inst_ctx *cx, enum inst_pass pass)

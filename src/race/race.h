@@ -267,7 +267,8 @@ struct race_results {
 	uint64_t unboxed;  /* tensor copies that went unchecked: map not known, box clipped */
 	bool has_history;  /* detector hirace was active */
 	uint64_t threads_aside, accesses_aside; /* of it: without numbers, or words */
-	/* Of detector watch: watchpoints, those whose slot was taken, hits without the other side. */
+	/* Of detector watch: watchpoints, those whose slot was taken, hits without the other side.
+	 */
 	uint64_t watches, watch_busy, watch_lost;
 	bool has_looks; /* it was active alone: `checked` counts looks */
 	uint64_t host_launches, host_launches_plain;

@@ -74,10 +74,10 @@ struct race_counters {
 
 /* Runtime block in device memory, one per context, owned by the agent. */
 struct race_rt {
-	uint64_t records;  /* device address of the mapped struct race_record[RACE_SLOTS] */
-	uint64_t overflow; /* reports lost because no slot was free */
-	uint64_t maps;	   /* device address of struct race_maps (box.h), or 0 */
-	uint64_t unboxed;  /* tensor copies that went unchecked: map not known, box clipped */
+	uint64_t records;    /* device address of the mapped struct race_record[RACE_SLOTS] */
+	uint64_t overflow;   /* reports lost because no slot was free */
+	uint64_t maps;	     /* device address of struct race_maps (box.h), or 0 */
+	uint64_t unboxed;    /* tensor copies that went unchecked: map not known, box clipped */
 	uint64_t watch_busy; /* watchpoints that found their slot taken */
 	uint64_t watch_lost; /* hits whose other side had gone before it was noted */
 	uint64_t looks;	     /* not 0: `checked` counts looks for watchpoints */

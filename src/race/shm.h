@@ -45,8 +45,8 @@ struct race_region {
 	 * program: the sums of its threads that have ended. Then `checked` is that of all threads,
 	 * and `warp_checked` to `unboxed` and `counts` are not used. */
 	uint32_t is_live;
-	uint32_t has_history;			/* some module has hirace or iguard */
-	uint64_t threads_aside, accesses_aside; /* of these, see shadow.h */
+	uint32_t has_history;				 /* some module has hirace or iguard */
+	uint64_t threads_aside, accesses_aside;		 /* of these, see shadow.h */
 	uint64_t watches, watch_busy, watch_lost, looks; /* as in struct race_rt */
 	uint64_t host_launches;	      /* kernel launches seen by the agent (all kernels) */
 	uint64_t host_launches_plain; /* of those: kernels of modules without instrumentation */

@@ -197,8 +197,7 @@ void race_shm_watch(struct race_watch *w, const struct race_fill *fill)
 		return;
 	set_rates(&w->knobs, fill, shm->sites ? 0 : shm->sample);
 	w->knobs.wsleep = w->knobs.rsleep;
-	if (w->knobs.flags & RACE_KNOB_BESIDE &&
-	    RACE_RUN_WANTS(shm->flags, RACE_DETECTOR_COLLIDE))
+	if (w->knobs.flags & RACE_KNOB_BESIDE && RACE_RUN_WANTS(shm->flags, RACE_DETECTOR_COLLIDE))
 		w->knobs.rsleep = 0;
 }
 

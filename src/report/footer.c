@@ -261,7 +261,8 @@ static void unchecked_put(struct base_buf *out, struct rep_view *v)
 					   rep_counter(a, r, RACE_COUNTER_accesses_aside)));
 	if (r->watch_busy)
 		unchecked_line(out, &has_head,
-			       base_printf(a, "%s not set, since their place in the table was taken",
+			       base_printf(a,
+					   "%s not set, since their place in the table was taken",
 					   rep_counter(a, r, RACE_COUNTER_watch_busy)));
 	if (r->watch_lost)
 		unchecked_line(out, &has_head,

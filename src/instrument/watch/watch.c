@@ -4,15 +4,15 @@
  * KCSAN's idea, as src/race/layout/watch.h and src/device/watch.cu carry it out. Each access looks
  * at the slot of its address: a weak one once, beside itself; a strong one must find the same
  * watchpoint before and after it, since it may be the very operation that orders the two. A weak
- * access whose bytes are all surely used may be drawn: it publishes a watchpoint. That stays until the
- * thread draws another one or comes to something that may release: until then nothing can order the
- * access before one of another thread, so the longer window costs nothing. The thread sleeps after each
- * drawn access, and at the end of every second watchpoint.
- * Why a hit is always a race: docs/soundness.md. Accesses are event.c's.
+ * access whose bytes are all surely used may be drawn: it publishes a watchpoint. That stays until
+ * the thread draws another one or comes to something that may release: until then nothing can
+ * order the access before one of another thread, so the longer window costs nothing. The thread
+ * sleeps after each drawn access, and at the end of every second watchpoint. Why a hit is always a
+ * race: docs/soundness.md. Accesses are event.c's.
  *
  * Misses: accesses in functions that are called, copies and matrices, shared memory of kernels
- * without room for a table (all counted); a pair of two strong accesses. Costs: nine instructions and a
- * load for each access; the rest is in calls that only sampled accesses and hits make.
+ * without room for a table (all counted); a pair of two strong accesses. Costs: nine instructions
+ * and a load for each access; the rest is in calls that only sampled accesses and hits make.
  */
 #include "instrument/internal.h"
 
@@ -26,7 +26,7 @@ struct kernel {
 	struct inst_ctx *cx;
 	struct inst_events ev;
 	uint32_t table, mask, block, held, rng, cnt; /* registers; block: PTX_NO_REG, no table */
-	bool is_across; /* watchpoints stand across __syncwarp() */
+	bool is_across;				     /* watchpoints stand across __syncwarp() */
 	struct ptx_stmt *top;
 };
 
@@ -123,8 +123,8 @@ static struct ptx_opnd address_of(struct kernel *k, const struct inst_event *e)
 		is_narrow = ptx_type_bytes((enum ptx_type)cx->f->reg_type[base.reg]) == 4;
 	else if (base.kind == PTX_OPND_SYM) {
 		struct ptx_opnd reg = inst_fresh(cx, is_narrow ? PTX_TYPE_B32 : PTX_TYPE_B64);
-		inst_emit(cx, e->stmt, "symbol",
-			  T(is_narrow ? PTX_STR("u32") : PTX_STR("u64")), H(reg, base));
+		inst_emit(cx, e->stmt, "symbol", T(is_narrow ? PTX_STR("u32") : PTX_STR("u64")),
+			  H(reg, base));
 		base = reg;
 	}
 	inst_emit(cx, e->stmt, is_narrow ? "at32" : "at64", T(inst_num(addr->off)), H(at, base));
@@ -244,8 +244,7 @@ static void put_weak(struct kernel *k, const struct inst_event *e)
 	}
 	inst_emit_label(cx, e->stmt, over);
 	if (is_watched(e))
-		inst_emit(cx, e->stmt->next, "sleep", T(cx->k, KNOB(rsleep)),
-			  H(due, rng));
+		inst_emit(cx, e->stmt->next, "sleep", T(cx->k, KNOB(rsleep)), H(due, rng));
 }
 
 static void put_strong(struct kernel *k, const struct inst_event *e)
@@ -281,9 +280,10 @@ static void put_access(struct kernel *k, const struct inst_event *e)
 
 /* ---- where watchpoints end ------------------------------------------------------------------- */
 
-/* May it release what the thread did before? Weak and relaxed accesses don't: a relaxed store is part
- * of a release pattern only with a fence before it, and at that fence the watchpoint ends. Nor do
- * branches, arithmetic and what lanes exchange; nor an acquire, which orders what comes after it. */
+/* May it release what the thread did before? Weak and relaxed accesses don't: a relaxed store is
+ * part of a release pattern only with a fence before it, and at that fence the watchpoint ends.
+ * Nor do branches, arithmetic and what lanes exchange; nor an acquire, which orders what comes
+ * after it. */
 static bool may_release(const struct ptx_stmt *s)
 {
 	const uint32_t harmless = PTX_EFF_READ | PTX_EFF_WRITE | PTX_EFF_ATOMIC | PTX_EFF_BRANCH |
@@ -301,9 +301,10 @@ static bool may_release(const struct ptx_stmt *s)
 
 /*
  * __syncwarp() orders the lanes of a warp. What one of them did before it is released to threads of
- * other warps only with something wider, by any of the lanes. A barrier of the block is reached by each
- * of them, and there each ends its own watchpoint. So where nothing wider stands in a kernel but such
- * barriers, watchpoints may stay at __syncwarp(), if threads of the same warp leave them alone.
+ * other warps only with something wider, by any of the lanes. A barrier of the block is reached by
+ * each of them, and there each ends its own watchpoint. So where nothing wider stands in a kernel
+ * but such barriers, watchpoints may stay at __syncwarp(), if threads of the same warp leave them
+ * alone.
  */
 static bool stays_across(const struct kernel *k)
 {

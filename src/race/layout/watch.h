@@ -2,9 +2,9 @@
  * watch.h - the bits of a watchpoint: the one place that knows where a field lies.
  *
  * Detector `watch` keeps a table of watchpoints, as the Linux kernel's KCSAN does: direct-mapped by
- * address, one 64-bit word for 32 bytes (a granule). Accesses are naturally aligned and have at most
- * 32 bytes, so each meets one slot. A sampled access publishes its address there; every other access
- * of the bytes looks at the slot. A word is in one of three states:
+ * address, one 64-bit word for 32 bytes (a granule). Accesses are naturally aligned and have at
+ * most 32 bytes, so each meets one slot. A sampled access publishes its address there; every other
+ * access of the bytes looks at the slot. A word is in one of three states:
  *
  *	active	63: 1
  *		62..35	tag: the address above the bits that choose the slot
@@ -20,8 +20,8 @@
  *		15..0	generation of the last watch
  *
  * A generation is one more than that of the watch before in the slot, and is never reset, so what
- * was found for one watch can't be taken for another one's before 2^16 others have stood there. Slots
- * are chosen by the low bits, so that what a warp looks up together lies together.
+ * was found for one watch can't be taken for another one's before 2^16 others have stood there.
+ * Slots are chosen by the low bits, so that what a warp looks up together lies together.
  */
 #ifndef COLLIDER_RACE_LAYOUT_WATCH_H
 #define COLLIDER_RACE_LAYOUT_WATCH_H
@@ -31,24 +31,24 @@
 #define RACE_WATCH_SYMBOL "__collider_watch"
 
 /* The granule's logarithm; the slot's address is table + (at >> 2 & mask). */
-#define RACE_WATCH_GRANULE	 5u
-#define RACE_WATCH_MASK		 ((RACE_WATCH_SLOTS - 1u) << 3)
-#define RACE_WATCH_SHARED_SLOTS	 128u
-#define RACE_WATCH_SHARED_MASK	 ((RACE_WATCH_SHARED_SLOTS - 1u) << 3)
-#define RACE_WATCH_SHARED_BYTES	 (RACE_WATCH_SHARED_SLOTS * 8u)
-#define RACE_WATCH_ADDRESS_BITS	 49u
-#define RACE_WATCH_TAG_AT	 35u
-#define RACE_WATCH_TAG_BITS	 28u
-#define RACE_WATCH_OFFSET_AT	 30u
-#define RACE_WATCH_LOG_AT	 27u
-#define RACE_WATCH_WRITES_AT	 26u
-#define RACE_WATCH_WARP_AT	 16u
-#define RACE_WATCH_WARP		 1023u
-#define RACE_WATCH_GENERATION	 ((1u << 16) - 1u)
-#define RACE_WATCH_ACTIVE	 (1ull << 63)
-#define RACE_WATCH_SEEN		 (1ull << 62)
-#define RACE_WATCH_RECORD_AT	 32u
-#define RACE_WATCH_VARIANTS	 4u /* records of one site with different other sides */
+#define RACE_WATCH_GRANULE	5u
+#define RACE_WATCH_MASK		((RACE_WATCH_SLOTS - 1u) << 3)
+#define RACE_WATCH_SHARED_SLOTS 128u
+#define RACE_WATCH_SHARED_MASK	((RACE_WATCH_SHARED_SLOTS - 1u) << 3)
+#define RACE_WATCH_SHARED_BYTES (RACE_WATCH_SHARED_SLOTS * 8u)
+#define RACE_WATCH_ADDRESS_BITS 49u
+#define RACE_WATCH_TAG_AT	35u
+#define RACE_WATCH_TAG_BITS	28u
+#define RACE_WATCH_OFFSET_AT	30u
+#define RACE_WATCH_LOG_AT	27u
+#define RACE_WATCH_WRITES_AT	26u
+#define RACE_WATCH_WARP_AT	16u
+#define RACE_WATCH_WARP		1023u
+#define RACE_WATCH_GENERATION	((1u << 16) - 1u)
+#define RACE_WATCH_ACTIVE	(1ull << 63)
+#define RACE_WATCH_SEEN		(1ull << 62)
+#define RACE_WATCH_RECORD_AT	32u
+#define RACE_WATCH_VARIANTS	4u /* records of one site with different other sides */
 
 RACE_STATIC_ASSERT(RACE_SLOTS <= 1u << 12, "a record's number has 12 bits in a seen word");
 RACE_STATIC_ASSERT(RACE_WATCH_ADDRESS_BITS - RACE_WATCH_GRANULE - 16u == RACE_WATCH_TAG_BITS &&
@@ -56,11 +56,12 @@ RACE_STATIC_ASSERT(RACE_WATCH_ADDRESS_BITS - RACE_WATCH_GRANULE - 16u == RACE_WA
 		   "tag and slot are the whole address");
 
 /* What a call says of an access: the low word. */
-#define RACE_WATCH_SITE(w)     ((uint32_t)(w)&0xffffffu)
-#define RACE_WATCH_IS_WRITE    (1u << 24)
-#define RACE_WATCH_IS_SHARED   (1u << 25) /* at is an offset in the block's window */
-#define RACE_WATCH_IS_NC       (1u << 26) /* through the read-only path */
-/* The kernel's watchpoints stand across __syncwarp(): those of the thread's own warp don't count. */
+#define RACE_WATCH_SITE(w)   ((uint32_t)(w)&0xffffffu)
+#define RACE_WATCH_IS_WRITE  (1u << 24)
+#define RACE_WATCH_IS_SHARED (1u << 25) /* at is an offset in the block's window */
+#define RACE_WATCH_IS_NC     (1u << 26) /* through the read-only path */
+/* The kernel's watchpoints stand across __syncwarp(): those of the thread's own warp don't count.
+ */
 #define RACE_WATCH_IS_ACROSS   (1u << 30)
 #define RACE_WATCH_LOG(w)      ((uint32_t)(w) >> 27 & 7u)
 #define RACE_WATCH_LOG_WHAT_AT 27u
@@ -144,20 +145,20 @@ RACE_FN uint32_t race_watch_meets(uint64_t word, uint64_t at, uint32_t what, uin
 
 /*
  * The half of the watching side, in a record with RACE_REC_TWO_SIDES, in place of the values; the
- * record's other fields are the checker's, with the shape of its block in place of the lanes (x from
- * bit 0, y from 11, z from 22). now[0] is written last, and 0 until then.
+ * record's other fields are the checker's, with the shape of its block in place of the lanes (x
+ * from bit 0, y from 11, z from 22). now[0] is written last, and 0 until then.
  *
  *	was[0]	the hash of its site table
  *	was[1]	its %gridid
  *	now[0]	its site + 1, thread and RACE_WATCH_HALF
  *	now[1]	its block: x, y << 32, z << 48
  */
-#define RACE_WATCH_SHAPE(x, y, z)   ((x) | (y) << 11 | (z) << 22)
-#define RACE_WATCH_HALF		    (1ull << 63)
-#define RACE_WATCH_HALF_SITE(h)	    ((uint32_t)(h)&0x1ffffffu)
-#define RACE_WATCH_HALF_X(h)	    ((uint32_t)((h) >> 25) & 0x7ffu)
-#define RACE_WATCH_HALF_Y(h)	    ((uint32_t)((h) >> 36) & 0x7ffu)
-#define RACE_WATCH_HALF_Z(h)	    ((uint32_t)((h) >> 47) & 0x7fu)
+#define RACE_WATCH_SHAPE(x, y, z) ((x) | (y) << 11 | (z) << 22)
+#define RACE_WATCH_HALF		  (1ull << 63)
+#define RACE_WATCH_HALF_SITE(h)	  ((uint32_t)(h)&0x1ffffffu)
+#define RACE_WATCH_HALF_X(h)	  ((uint32_t)((h) >> 25) & 0x7ffu)
+#define RACE_WATCH_HALF_Y(h)	  ((uint32_t)((h) >> 36) & 0x7ffu)
+#define RACE_WATCH_HALF_Z(h)	  ((uint32_t)((h) >> 47) & 0x7fu)
 #define RACE_WATCH_HALF_OF(site, x, y, z)                                                          \
 	(RACE_WATCH_HALF | (uint64_t)(site) | (uint64_t)(x) << 25 | (uint64_t)(y) << 36 |          \
 	 (uint64_t)(z) << 47)
