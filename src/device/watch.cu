@@ -3,6 +3,7 @@
  *
  *	__collider_watch_set	before a sampled weak access: publishes a watchpoint
  *	__collider_watch_drop	before what may release, and at the end: takes it back
+ *	__collider_watch_cross	before a __syncwarp() that it may pass
  *	__collider_watch_hit	a slot had a watchpoint: is it of these bytes?
  *
  * The words are race/layout/watch.h's. A thread has at most one watchpoint, which stands from its
@@ -49,7 +50,7 @@ DEV_FN uint32_t dev_warp(void)
 	uint32_t block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
 	uint32_t h = (block * 32u + in_block / 32u) * 0x9E3779B1u + (uint32_t)dev_grid();
 
-	return (h ^ h >> 15) * 0x85EBCA77u >> 22;
+	return (h ^ h >> 15) * 0x85EBCA77u >> 23;
 }
 
 /* ---- the watching side ---------------------------------------------------------------------- */
@@ -86,6 +87,21 @@ extern "C" __device__ __noinline__ void __collider_watch_drop(uint64_t state)
 	dev_drop((struct state *)state);
 }
 
+/* Before a __syncwarp(), where watchpoints stand across: threads of the warp are to see that it was
+ * passed. Not 0: it still stands. */
+extern "C" __device__ __noinline__ uint32_t __collider_watch_cross(uint64_t state)
+{
+	struct state *s = (struct state *)state;
+	uint64_t crossed = s->word | RACE_WATCH_CROSSED;
+
+	if (s->slot == 0)
+		return 0;
+	if (s->word != crossed && dev_swap((void *)s->slot, s->word, crossed) != s->word)
+		dev_drop(s);
+	s->word = crossed;
+	return s->slot != 0;
+}
+
 /* Of the lanes that have one slot, one publishes; which one changes from time to time. */
 DEV_FN bool dev_is_turn(uint64_t slot)
 {
@@ -102,38 +118,6 @@ DEV_FN bool dev_is_turn(uint64_t slot)
 DEV_FN void dev_count(uint64_t offset)
 {
 	DEV_INC64(dev_rt() + offset);
-}
-
-/* Not 0: the thread has a watchpoint now, a new one or that of before. `mask` 0: there is no
- * table. */
-extern "C" __device__ __noinline__ uint32_t __collider_watch_set(uint64_t state, uint64_t table,
-								 uint32_t mask, uint64_t at,
-								 uint32_t what)
-{
-	struct state *s = (struct state *)state;
-	uint64_t slot = dev_slot(table, mask, at), was, next;
-	uint32_t is_shared = what & RACE_WATCH_IS_SHARED;
-
-	if (mask == 0 || at >> RACE_WATCH_ADDRESS_BITS || !dev_is_turn(slot))
-		return s->slot != 0;
-	dev_drop(s);
-	was = dev_word((const void *)slot);
-	if (!race_watch_is_free(was)) {
-		dev_count(offsetof(struct race_rt, watch_busy));
-		return 0;
-	}
-	next = race_watch_encode(at, is_shared, RACE_WATCH_LOG(what),
-				 what & RACE_WATCH_IS_WRITE ? 1u : 0u, dev_warp(),
-				 (uint32_t)was + 1u);
-	if (dev_swap((void *)slot, was, next) != was)
-		return 0;
-	s->slot = slot;
-	s->word = next;
-	s->site = RACE_WATCH_SITE(what);
-	dev_count(offsetof(struct race_rt, counters) +
-		  (dev_sm() & (RACE_COUNTERS - 1u)) * sizeof(struct race_counters) +
-		  offsetof(struct race_counters, watches));
-	return 1;
 }
 
 /* ---- the checking side --------------------------------------------------------------------- */
@@ -225,25 +209,18 @@ extern "C" __device__ __noinline__ uint32_t __collider_watch_meet(uint64_t slot,
 	return index;
 }
 
-/*
- * `first`: 0 for a weak access, which looks once, before it. Of a strong one what it found before
- * it: the same watchpoint must still stand after it. Returns the number of the record + 1 where the
- * access is a load whose value may not be used: then it is possible until __collider_watch_used.
- */
-extern "C" __device__ __noinline__ uint32_t __collider_watch_hit(uint64_t state, uint64_t table,
-								 uint32_t mask, uint64_t at,
-								 uint64_t what64, uint64_t first)
+/* Is the word that was found in the slot a watchpoint of these bytes, and another thread's? The
+ * number of the record + 1 where the access is a load whose value may not be used. */
+DEV_FN uint32_t dev_found(const struct state *s, uint64_t slot, uint64_t word, uint64_t at,
+			  uint64_t what64)
 {
-	const struct state *s = (const struct state *)state;
-	uint64_t slot = dev_slot(table, mask, at), word = dev_word((const void *)slot);
 	uint32_t what = (uint32_t)what64, log = RACE_WATCH_LOG(what);
 	uint32_t sure = race_watch_own_bytes(at, log, RACE_WATCH_SURE(what64));
 	uint32_t maybe = race_watch_own_bytes(at, log, RACE_WATCH_MAYBE(what64));
 
-	if ((first && word != first) || (s->slot == slot && s->word == word) ||
-	    at >> RACE_WATCH_ADDRESS_BITS)
+	if ((s->slot == slot && s->word == word) || at >> RACE_WATCH_ADDRESS_BITS)
 		return 0;
-	if (what & RACE_WATCH_IS_ACROSS &&
+	if (word & RACE_WATCH_CROSSED &&
 	    (word >> RACE_WATCH_WARP_AT & RACE_WATCH_WARP) == dev_warp())
 		return 0;
 	if (race_watch_meets(word, at, what, sure))
@@ -253,6 +230,54 @@ extern "C" __device__ __noinline__ uint32_t __collider_watch_hit(uint64_t state,
 	else if (race_watch_meets(word, at, what, maybe))
 		return __collider_watch_meet(slot, word, at, what, RACE_KIND_WATCH_POSSIBLE) + 1u;
 	return 0;
+}
+
+/*
+ * `first`: 0 for a weak access, which looks once, before it. Of a strong one what it found before
+ * it: the same watchpoint must still stand after it. Returns what dev_found does: such a pair is
+ * possible until __collider_watch_used.
+ */
+extern "C" __device__ __noinline__ uint32_t __collider_watch_hit(uint64_t state, uint64_t table,
+								 uint32_t mask, uint64_t at,
+								 uint64_t what, uint64_t first)
+{
+	uint64_t slot = dev_slot(table, mask, at), word = dev_word((const void *)slot);
+
+	if (first && word != first)
+		return 0;
+	return dev_found((const struct state *)state, slot, word, at, what);
+}
+
+/* Not 0: the thread has a watchpoint now, a new one or that of before. `mask` 0: there is no table. A
+ * watchpoint that stands in its place may be a hit: the access comes next. */
+extern "C" __device__ __noinline__ uint32_t __collider_watch_set(uint64_t state, uint64_t table,
+								 uint32_t mask, uint64_t at,
+								 uint64_t what64)
+{
+	struct state *s = (struct state *)state;
+	uint64_t slot = dev_slot(table, mask, at), was, next, found;
+	uint32_t what = (uint32_t)what64;
+
+	if (mask == 0 || at >> RACE_WATCH_ADDRESS_BITS || !dev_is_turn(slot))
+		return s->slot != 0;
+	dev_drop(s);
+	was = dev_word((const void *)slot);
+	next = race_watch_encode(at, what & RACE_WATCH_IS_SHARED, RACE_WATCH_LOG(what),
+				 what & RACE_WATCH_IS_WRITE ? 1u : 0u, dev_warp(),
+				 (uint32_t)was + 1u);
+	found = race_watch_is_free(was) ? dev_swap((void *)slot, was, next) : was;
+	if (!race_watch_is_free(was) || found != was) {
+		dev_count(offsetof(struct race_rt, watch_busy));
+		dev_found(s, slot, found, at, what64);
+		return 0;
+	}
+	s->slot = slot;
+	s->word = next;
+	s->site = RACE_WATCH_SITE(what);
+	dev_count(offsetof(struct race_rt, counters) +
+		  (dev_sm() & (RACE_COUNTERS - 1u)) * sizeof(struct race_counters) +
+		  offsetof(struct race_counters, watches));
+	return 1;
 }
 
 /* The value of such a load is used. */

@@ -220,7 +220,7 @@ __global__ void message_without_fence_race()
 	volatile unsigned int *flag = &c.flag[0];
 	if (!leads())
 		return;
-	for (unsigned int i = 1; i <= TURNS; i++) {
+	for (unsigned int i = 1; i < 4 * TURNS; i++) {
 		if (blockIdx.x == 0) {
 			c.word[i] = i;
 			*flag = i;

@@ -85,7 +85,7 @@ static bool is_shared(const struct inst_event *e)
 	return e->space == INST_IN_SHARED || e->space == INST_IN_GENERIC_SHARED;
 }
 
-static uint64_t what_of(const struct kernel *k, const struct inst_event *e)
+static uint64_t what_of(const struct inst_event *e)
 {
 	const struct ptx_form *fm = e->stmt->form;
 	uint64_t what = e->access->site;
@@ -93,7 +93,6 @@ static uint64_t what_of(const struct kernel *k, const struct inst_event *e)
 	what |= e->writes ? RACE_WATCH_IS_WRITE : 0;
 	what |= fm->effects & PTX_EFF_NONTEMPORAL ? RACE_WATCH_IS_NC : 0;
 	what |= e->space == INST_IN_SHARED ? RACE_WATCH_IS_SHARED : 0;
-	what |= k->is_across ? RACE_WATCH_IS_ACROSS : 0;
 	what |= (uint64_t)inst_log2((unsigned)fm->vec * fm->width) << RACE_WATCH_LOG_WHAT_AT;
 	what |= (uint64_t)e->sure << RACE_WATCH_SURE_AT;
 	what |= (uint64_t)e->maybe << RACE_WATCH_MAYBE_AT;
@@ -143,7 +142,7 @@ static struct look put_look(struct kernel *k, const struct inst_event *e, struct
 			 .hit = inst_fresh(cx, PTX_TYPE_PRED)};
 	struct ptx_opnd table = inst_reg(cx, k->table), mask = inst_reg(cx, k->mask);
 	struct ptx_opnd skip = ptx_opnd_label(over);
-	struct ptx_str what = inst_num((int64_t)what_of(k, e));
+	struct ptx_str what = inst_num((int64_t)what_of(e));
 
 	if (e->space == INST_IN_GLOBAL)
 		inst_emit(cx, e->stmt, "of_global", T(what), H(l.tab, l.m, l.w, table, mask));
@@ -327,9 +326,14 @@ static bool stays_across(const struct kernel *k)
 	return true;
 }
 
-static bool ends_watchpoints(const struct kernel *k, const struct ptx_stmt *s)
+static void put_end(struct kernel *k, struct ptx_stmt *s)
 {
-	return may_release(s) && !(k->is_across && s->form->effects & PTX_EFF_WARP_SYNC);
+	struct inst_ctx *cx = k->cx;
+	bool is_passed = k->is_across && s->form->effects & PTX_EFF_WARP_SYNC;
+
+	if (may_release(s))
+		inst_emit(cx, s, is_passed ? "cross" : "drop", T(cx->k, KNOB(wsleep)),
+			  H(inst_reg(cx, k->held), inst_reg(cx, k->rng)));
 }
 
 static void put_all(struct kernel *k)
@@ -341,9 +345,7 @@ static void put_all(struct kernel *k)
 		next = s->next;
 		if (s->inserted)
 			continue;
-		if (ends_watchpoints(k, s))
-			inst_emit(k->cx, s, "drop", T(k->cx->k, KNOB(wsleep)),
-				  H(inst_reg(k->cx, k->held), inst_reg(k->cx, k->rng)));
+		put_end(k, s);
 		while (e && e->kind != INST_EVENT_ACCESS)
 			e = e->next;
 		if (e && e->stmt == s) {

@@ -11,7 +11,8 @@
  *		34..30	offset in the granule
  *		29..27	logarithm of the bytes
  *		26	the watched access writes
- *		25..16	a hash of the warp
+ *		25	a __syncwarp() was passed since
+ *		24..16	a hash of the warp
  *		15..0	generation
  *	seen	63: 0, 62: 1
  *		43..32	the record that its two halves go to
@@ -43,7 +44,8 @@
 #define RACE_WATCH_LOG_AT	27u
 #define RACE_WATCH_WRITES_AT	26u
 #define RACE_WATCH_WARP_AT	16u
-#define RACE_WATCH_WARP		1023u
+#define RACE_WATCH_WARP		511u
+#define RACE_WATCH_CROSSED	(1ull << 25)
 #define RACE_WATCH_GENERATION	((1u << 16) - 1u)
 #define RACE_WATCH_ACTIVE	(1ull << 63)
 #define RACE_WATCH_SEEN		(1ull << 62)
@@ -56,13 +58,10 @@ RACE_STATIC_ASSERT(RACE_WATCH_ADDRESS_BITS - RACE_WATCH_GRANULE - 16u == RACE_WA
 		   "tag and slot are the whole address");
 
 /* What a call says of an access: the low word. */
-#define RACE_WATCH_SITE(w)   ((uint32_t)(w)&0xffffffu)
-#define RACE_WATCH_IS_WRITE  (1u << 24)
-#define RACE_WATCH_IS_SHARED (1u << 25) /* at is an offset in the block's window */
-#define RACE_WATCH_IS_NC     (1u << 26) /* through the read-only path */
-/* The kernel's watchpoints stand across __syncwarp(): those of the thread's own warp don't count.
- */
-#define RACE_WATCH_IS_ACROSS   (1u << 30)
+#define RACE_WATCH_SITE(w)     ((uint32_t)(w)&0xffffffu)
+#define RACE_WATCH_IS_WRITE    (1u << 24)
+#define RACE_WATCH_IS_SHARED   (1u << 25) /* at is an offset in the block's window */
+#define RACE_WATCH_IS_NC       (1u << 26) /* through the read-only path */
 #define RACE_WATCH_LOG(w)      ((uint32_t)(w) >> 27 & 7u)
 #define RACE_WATCH_LOG_WHAT_AT 27u
 /* The high word: words of 4 bytes from the address that are surely accessed, and perhaps; of an
