@@ -217,17 +217,20 @@ __global__ void message_clean()
 }
 __global__ void message_without_fence_race()
 {
-	volatile unsigned int *flag = &c.flag[0];
+	volatile unsigned int *flag = &c.flag[0], *answer = &c.flag[1];
 	if (!leads())
 		return;
-	for (unsigned int i = 1; i < 4 * TURNS; i++) {
+	for (unsigned int i = 1; i <= TURNS; i++) {
 		if (blockIdx.x == 0) {
 			c.word[i] = i;
 			*flag = i;
+			while (*answer < i)
+				;
 		} else {
 			while (*flag < i)
 				;
 			sink[i] = c.word[i];
+			*answer = i;
 		}
 	}
 }
@@ -307,6 +310,22 @@ __global__ void chosen_value_race()
 			*(volatile unsigned int *)&sink[me()] = v;
 		}
 	}
+}
+
+// The values of all turns are in the sum that is used at the end; only the first ones race.
+__global__ void sum_is_used_race()
+{
+	unsigned int sum = 0;
+	for (int i = 0; i < TURNS; i++) {
+		if (blockIdx.x) {
+			if (i < TURNS - 4)
+				keep(c.word[0] = i);
+		} else {
+			keep(sum += c.word[i < TURNS - 4 ? 0 : 200]);
+		}
+	}
+	if (!blockIdx.x)
+		sink[me()] = sum;
 }
 
 __global__ void set_launch(unsigned int n) { c.flag[4] = n; }

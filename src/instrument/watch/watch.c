@@ -183,8 +183,51 @@ static void put_use(struct kernel *k, struct ptx_opnd found, struct ptx_stmt *us
 	inst_end_skip(cx, over, use);
 }
 
-/* What a hit has found is noted in a register, which the uses of the value look at; cleared at each
- * execution of the load, and at the entry, since other paths lead to a use, too. False: no place
+static bool is_among(const struct ptx_stmt *s, struct ptx_stmt *const *list, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (list[i] == s)
+			return true;
+	return false;
+}
+
+/* Do all uses read the sum that the value was added to? Then the values of earlier executions of the
+ * load are in it, too. */
+static bool reads_sum(struct kernel *k, const struct flow_demand_info *d, uint32_t sum)
+{
+	uint32_t n;
+	struct ptx_stmt *const *uses = flow_uses(k->cx->fl, sum, &n);
+
+	for (uint32_t i = 0; i < d->nuses; i++)
+		if (!is_among(d->uses[i], uses, n))
+			return false;
+	for (uint32_t i = 0; i < d->nconds; i++)
+		if (!is_among(d->conds[i].at, uses, n))
+			return false;
+	return d->demand != FLOW_DEMAND_SELECT;
+}
+
+/* The note about a load is cleared where its value is over: at each execution of the load, or of a
+ * sum where something else is assigned to it; and at the entry, since other paths lead to a use. */
+static void put_clears(struct kernel *k, const struct inst_event *e, uint32_t reg,
+		       const struct flow_demand_info *d, struct ptx_opnd found)
+{
+	struct inst_ctx *cx = k->cx;
+	struct ptx_stmt *const *defs;
+	uint32_t sum, n;
+
+	inst_emit(cx, k->top, "nothing", NT, H(found));
+	if (!flow_sum_of(cx->fl, e->stmt, reg, &sum) || !reads_sum(k, d, sum)) {
+		inst_emit(cx, e->stmt, "nothing", NT, H(found));
+		return;
+	}
+	defs = flow_defs(cx->fl, sum, &n);
+	for (uint32_t i = 0; i < n; i++)
+		if (!flow_is_sum_step(defs[i], sum))
+			inst_emit(cx, defs[i], "nothing", NT, H(found));
+}
+
+/* What a hit has found is noted in a register, which the uses of the value look at. False: no place
  * shows a use. */
 static bool put_uses(struct kernel *k, const struct inst_event *e, struct ptx_opnd *found)
 {
@@ -200,8 +243,7 @@ static bool put_uses(struct kernel *k, const struct inst_event *e, struct ptx_op
 	if (d.demand != FLOW_DEMAND_SELECT && !d.nuses && !d.nconds)
 		return false;
 	*found = inst_fresh(cx, PTX_TYPE_B32);
-	inst_emit(cx, k->top, "nothing", NT, H(*found));
-	inst_emit(cx, e->stmt, "nothing", NT, H(*found));
+	put_clears(k, e, e->stmt->ops[dst].reg, &d, *found);
 	if (d.demand == FLOW_DEMAND_SELECT) {
 		put_use(k, *found, d.at, d.pred, d.sense);
 		return true;
