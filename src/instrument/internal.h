@@ -191,6 +191,8 @@ struct inst_events {
 	bool is_apart;	/* launches of it say nothing about order in time: RACE_HISTORY_APART */
 	bool tells;	/* host code may learn from it while it runs */
 	bool has_release, has_system; /* fences or releases; strong writes of system scope */
+	/* Set before: the caller looks at cp.async itself, so they aren't counted as unchecked. */
+	bool follows_copies;
 };
 
 void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev);

@@ -298,6 +298,9 @@ static void side_of_site(const struct race_finding *of, uint32_t flags, int devi
 	s->strength = (enum race_strength)RACE_SITE_STRENGTH(flags);
 	s->scope = (enum race_scope)RACE_SITE_SCOPE(flags);
 	s->flags = ways_of(s->access);
+	if (s->access == RACE_ACCESS_COPY)
+		s->flags = RACE_SIDE_ASYNC |
+			   (s->space == RACE_SPACE_SHARED ? RACE_SIDE_WRITES : RACE_SIDE_READS);
 	s->device = device;
 }
 

@@ -6,6 +6,7 @@
 //	_clean		nothing
 // The oracle must find a race in each _race, and none in a _clean. LAUNCH lists the kernels: each is
 // launched twice, with two blocks of two warps. Values are read into `sink`, so that no load is dead.
+#include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -282,6 +283,64 @@ __global__ void early_exit_clean()
 		return;
 	__syncthreads();
 	sink[me()] = c.word[me()];
+}
+
+// ---- asynchronous copies ----------------------------------------------------------------------------
+
+__global__ void copy_source_race()
+{
+	__shared__ unsigned int tile[BLOCK];
+	for (int i = 0; i < TURNS; i++) {
+		if (blockIdx.x) {
+			keep(c.word[threadIdx.x] = i);
+		} else {
+			__pipeline_memcpy_async(&tile[threadIdx.x], &c.word[threadIdx.x], 4);
+			__pipeline_commit();
+			__pipeline_wait_prior(0);
+		}
+	}
+	sink[me()] = tile[threadIdx.x];
+}
+__global__ void copy_source_clean()
+{
+	__shared__ unsigned int tile[BLOCK];
+	for (int i = 0; i < TURNS; i++) {
+		if (blockIdx.x) {
+			keep(c.word[64 + threadIdx.x] = i);
+		} else {
+			__pipeline_memcpy_async(&tile[threadIdx.x], &c.word[threadIdx.x], 4);
+			__pipeline_commit();
+			__pipeline_wait_prior(0);
+		}
+	}
+	sink[me()] = tile[threadIdx.x];
+}
+// What the other warp reads may still be on its way.
+__global__ void copy_not_awaited_race()
+{
+	__shared__ unsigned int tile[BLOCK];
+	unsigned int sum = 0;
+	for (int i = 0; i < TURNS; i++) {
+		keep(sum += tile[threadIdx.x ^ 32]);
+		__pipeline_memcpy_async(&tile[threadIdx.x], &c.word[threadIdx.x], 4);
+		__pipeline_commit();
+		__pipeline_wait_prior(0);
+	}
+	sink[me()] = sum;
+}
+__global__ void copy_awaited_clean()
+{
+	__shared__ unsigned int tile[BLOCK];
+	unsigned int sum = 0;
+	for (int i = 0; i < TURNS; i++) {
+		__pipeline_memcpy_async(&tile[threadIdx.x], &c.word[threadIdx.x], 4);
+		__pipeline_commit();
+		__pipeline_wait_prior(0);
+		__syncthreads();
+		keep(sum += tile[threadIdx.x ^ 32]);
+		__syncthreads();
+	}
+	sink[me()] = sum;
 }
 
 // ---- the read-only path, and loads that the compiler may have invented ----------------------------

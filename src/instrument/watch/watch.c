@@ -10,7 +10,7 @@
  * sleeps after each drawn access, and at the end of every second watchpoint. Why a hit is always a
  * race: docs/soundness.md. Accesses are event.c's.
  *
- * Misses: accesses in functions that are called, copies and matrices, shared memory of kernels
+ * Misses: accesses in functions that are called, bulk copies and matrices, shared memory of kernels
  * without room for a table (all counted); a pair of two strong accesses. Costs: nine instructions
  * and a load for each access; the rest is in calls that only sampled accesses and hits make.
  */
@@ -93,7 +93,8 @@ static uint64_t what_of(const struct inst_event *e)
 	what |= e->writes ? RACE_WATCH_IS_WRITE : 0;
 	what |= fm->effects & PTX_EFF_NONTEMPORAL ? RACE_WATCH_IS_NC : 0;
 	what |= e->space == INST_IN_SHARED ? RACE_WATCH_IS_SHARED : 0;
-	what |= (uint64_t)inst_log2((unsigned)fm->vec * fm->width) << RACE_WATCH_LOG_WHAT_AT;
+	what |= (uint64_t)inst_log2((unsigned)e->access->vec * e->access->width)
+		<< RACE_WATCH_LOG_WHAT_AT;
 	what |= (uint64_t)e->sure << RACE_WATCH_SURE_AT;
 	what |= (uint64_t)e->maybe << RACE_WATCH_MAYBE_AT;
 	return what;
@@ -106,8 +107,8 @@ static bool is_watched(const struct inst_event *e)
 	const struct ptx_form *fm = e->stmt->form;
 	unsigned bytes = (unsigned)fm->vec * fm->width, words = bytes < 4 ? 1 : bytes / 4;
 
-	return e->strength == RACE_WEAK && !(fm->effects & PTX_EFF_NONTEMPORAL) && !e->maybe &&
-	       e->sure == (1u << words) - 1u && (bytes & (bytes - 1)) == 0;
+	return e->strength == RACE_WEAK && !(fm->effects & (PTX_EFF_NONTEMPORAL | PTX_EFF_ASYNC)) &&
+	       !e->maybe && e->sure == (1u << words) - 1u && (bytes & (bytes - 1)) == 0;
 }
 
 /* The address as 64 bits: of the window, where the space is shared memory. */
@@ -235,7 +236,7 @@ static bool put_uses(struct kernel *k, const struct inst_event *e, struct ptx_op
 	struct flow_demand_info d;
 	int dst = ptx_find_role(e->stmt, PTX_ROLE_DST);
 
-	if (!e->maybe || e->sure || e->writes || dst < 0 ||
+	if (!e->maybe || e->sure || e->writes || dst < 0 || e->access->is_copy ||
 	    e->stmt->ops[dst].kind != PTX_OPND_REG || e->stmt->ops[dst].comp ||
 	    e->stmt->form->effects & PTX_EFF_NONTEMPORAL)
 		return false;
@@ -319,6 +320,54 @@ static void put_access(struct kernel *k, const struct inst_event *e)
 		put_strong(k, e);
 }
 
+/* One side of a cp.async, looked at when it is issued: what orders the copy comes later, and what it
+ * is ordered behind came before. It is never watched: when it happens is not known. */
+static void put_side(struct kernel *k, struct ptx_stmt *s, enum ptx_role role, unsigned words,
+		     unsigned sure)
+{
+	bool writes = role == PTX_ROLE_ADDR_W;
+	int at = ptx_find_role(s, role);
+	uint8_t all = (uint8_t)((1u << words) - 1u);
+	struct inst_event e = {.kind = INST_EVENT_ACCESS, .stmt = s, .writes = writes};
+
+	if (at < 0 || s->ops[at].kind != PTX_OPND_ADDR || !s->ops[at].nsub)
+		return;
+	e.access = inst_new_access(k->cx, s, &s->ops[at],
+				   writes ? RACE_ACCESS_STORE : RACE_ACCESS_LOAD,
+				   writes ? PTX_SPACE_SHARED : PTX_SPACE_GLOBAL, words);
+	e.access->is_copy = e.access->leads = true;
+	e.access->site = inst_add_site(k->cx, e.access);
+	e.space = writes ? INST_IN_SHARED : INST_IN_GLOBAL;
+	e.strength = RACE_WEAK;
+	e.reads = !writes;
+	e.sure = (uint8_t)((1u << sure) - 1u);
+	e.maybe = all & (uint8_t)~e.sure;
+	put_access(k, &e);
+}
+
+static void put_copy(struct kernel *k, struct ptx_stmt *s)
+{
+	const struct ptx_opnd *size = s->nops >= 3 ? &s->ops[2] : NULL;
+
+	if (!size || size->kind != PTX_OPND_INT || s->form->space != PTX_SPACE_SHARED ||
+	    s->form->space2 != PTX_SPACE_GLOBAL || size->imm < 4 || size->imm > 16) {
+		inst_unchecked(k->cx, s->form->text, RACE_WHY_UNSUPPORTED, false);
+		return;
+	}
+	unsigned words = (unsigned)size->imm / 4u, sure = words;
+	const struct ptx_opnd *cut = inst_copy_cut(s);
+	if (cut) /* bytes that are read, the others become 0; in a register they aren't known */
+		sure = cut->kind == PTX_OPND_INT && cut->imm >= 0 && cut->imm <= size->imm
+			       ? (unsigned)cut->imm / 4u
+			       : 0;
+	if (!cut || cut->kind != PTX_OPND_INT)
+		put_side(k, s, PTX_ROLE_ADDR_R, words, sure);
+	else if (sure)
+		put_side(k, s, PTX_ROLE_ADDR_R, sure, sure);
+	put_side(k, s, PTX_ROLE_ADDR_W, words, words);
+	k->cx->stats->sites += 2;
+}
+
 /* ---- where watchpoints end ------------------------------------------------------------------- */
 
 /* May it release what the thread did before? Weak and relaxed accesses don't: a relaxed store is
@@ -393,6 +442,8 @@ static void put_all(struct kernel *k)
 		if (e && e->stmt == s) {
 			put_access(k, e);
 			e = e->next;
+		} else if (s->kind == PTX_STMT_INST && s->form->op == PTX_OP_CP_ASYNC) {
+			put_copy(k, s);
 		}
 	}
 }
@@ -401,7 +452,7 @@ static void put_all(struct kernel *k)
 
 void inst_watch_function(struct inst_ctx *cx)
 {
-	struct kernel k = {.cx = cx};
+	struct kernel k = {.cx = cx, .ev.follows_copies = true};
 
 	inst_plan_events(cx, &k.ev);
 	inst_end_body(cx);
