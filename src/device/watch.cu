@@ -248,8 +248,8 @@ extern "C" __device__ __noinline__ uint32_t __collider_watch_hit(uint64_t state,
 	return dev_found((const struct state *)state, slot, word, at, what);
 }
 
-/* Not 0: the thread has a watchpoint now, a new one or that of before. `mask` 0: there is no table. A
- * watchpoint that stands in its place may be a hit: the access comes next. */
+/* Not 0: the thread has a watchpoint now, a new one or that of before. `mask` 0: there is no
+ * table. A watchpoint that stands in its place may be a hit: the access comes next. */
 extern "C" __device__ __noinline__ uint32_t __collider_watch_set(uint64_t state, uint64_t table,
 								 uint32_t mask, uint64_t at,
 								 uint64_t what64)

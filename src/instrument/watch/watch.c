@@ -192,8 +192,8 @@ static bool is_among(const struct ptx_stmt *s, struct ptx_stmt *const *list, uin
 	return false;
 }
 
-/* Do all uses read the sum that the value was added to? Then the values of earlier executions of the
- * load are in it, too. */
+/* Do all uses read the sum that the value was added to? Then the values of earlier executions of
+ * the load are in it, too. */
 static bool reads_sum(struct kernel *k, const struct flow_demand_info *d, uint32_t sum)
 {
 	uint32_t n;
@@ -320,8 +320,8 @@ static void put_access(struct kernel *k, const struct inst_event *e)
 		put_strong(k, e);
 }
 
-/* One side of a cp.async, looked at when it is issued: what orders the copy comes later, and what it
- * is ordered behind came before. It is never watched: when it happens is not known. */
+/* One side of a cp.async, looked at when it is issued: what orders the copy comes later, and what
+ * it is ordered behind came before. It is never watched: when it happens is not known. */
 static void put_side(struct kernel *k, struct ptx_stmt *s, enum ptx_role role, unsigned words,
 		     unsigned sure)
 {
