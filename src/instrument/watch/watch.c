@@ -420,10 +420,12 @@ static bool stays_across(const struct kernel *k)
 static void put_end(struct kernel *k, struct ptx_stmt *s)
 {
 	struct inst_ctx *cx = k->cx;
-	bool is_passed = k->is_across && s->form->effects & PTX_EFF_WARP_SYNC;
+	bool is_passed;
 
-	if (may_release(s))
-		inst_emit(cx, s, is_passed ? "cross" : "drop", T(cx->k, KNOB(wsleep)),
+	if (!may_release(s))
+		return;
+	is_passed = k->is_across && s->form->effects & PTX_EFF_WARP_SYNC;
+	inst_emit(cx, s, is_passed ? "cross" : "drop", T(cx->k, KNOB(wsleep)),
 			  H(inst_reg(cx, k->held), inst_reg(cx, k->rng)));
 }
 
