@@ -17,8 +17,9 @@
 #define INST_RDC_GROUPS	  64
 #define INST_LARGE_MODULE 2000
 #define INST_LARGE_GROUPS 24
-/* Functions with more accesses than INST_MANY_SITES, one in fewer than INST_SITE_LINES lines, call, too:
- * an inlined check has 40 lines and more, so their text would become about four times as long. */
+/* Functions with more accesses than INST_MANY_SITES, one in fewer than INST_SITE_LINES lines,
+ * call, too: an inlined check has 40 lines and more, so their text would become about four times
+ * as long. */
 #define INST_MANY_SITES 200
 #define INST_SITE_LINES 14
 

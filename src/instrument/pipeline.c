@@ -150,8 +150,8 @@ static bool is_large(const struct ptx_module *m)
 	return n > INST_LARGE_MODULE;
 }
 
-/* A function whose warps give registers to others. ptxas ignores setmaxnreg in kernels with calls whose
- * registers it doesn't know. */
+/* A function whose warps give registers to others. ptxas ignores setmaxnreg in kernels with calls
+ * whose registers it doesn't know. */
 static bool is_specialised(const struct ptx_func *f)
 {
 	ptx_each_stmt(f, s)

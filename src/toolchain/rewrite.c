@@ -13,8 +13,8 @@
  * of the kernel, so a kernel that calls other objects gets none; its device functions are capped
  * for the whole file by a comment that tool_ptxas turns into -maxrregcount.
  *
- * Misses: options that cicc never sees (-Xptxas -O0); embedded PTX of -rdc objects: the driver knows
- * no file-wide cap. Costs: ptxas on the original once; the result is kept for nvcc.
+ * Misses: options that cicc never sees (-Xptxas -O0); embedded PTX of -rdc objects: the driver
+ * knows no file-wide cap. Costs: ptxas on the original once; the result is kept for nvcc.
  */
 #include "toolchain/toolchain.h"
 #include "toolchain/internal.h"
@@ -148,8 +148,8 @@ static bool scan(struct work *w, struct base_sink *sink)
 /* ---- ptxas on trial -------------------------------------------------------- */
 
 /* Is the text with checks assembled as an object (trial.c)? Not where functions of the user's would
- * share the cap; nor where wgmma or setmaxnreg is: a call to another section serialises the one, and
- * the other is ignored. */
+ * share the cap; nor where wgmma or setmaxnreg is: a call to another section serialises the one,
+ * and the other is ignored. */
 static bool takes_object(struct work *w)
 {
 	if (w->stats.by_call < OBJECT_KERNELS || w->is_whole || w->only || w->maxreg ||

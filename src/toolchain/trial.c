@@ -2,8 +2,8 @@
  * trial.c - how ptxas assembles a text on trial: its options, and the way by an object.
  *
  * Of a whole program ptxas makes a copy of every function that a kernel calls for that kernel. In a
- * module with many kernels whose checks are calls, the copies are most of its time. There the text is
- * assembled as an object (--compile-only), in which each function exists once, and nvlink links
+ * module with many kernels whose checks are calls, the copies are most of its time. There the text
+ * is assembled as an object (--compile-only), in which each function exists once, and nvlink links
  * that object alone: all symbols stay, local ones included, and each kernel counts the most
  * registers of all that it calls. So the functions get the tightest cap of the kernels.
  *
