@@ -26,7 +26,7 @@ __global__ void one_read(u32 *p)
 	}
 	p[1 + AT] = sum;
 }
-__global__ void one_byte(u32 *p) { for (int k = 0; k < ROUNDS; k++) ((volatile char *)p)[k & 3] = (char)AT; }
+__global__ void one_byte(u32 *p) { for (int k = 0; k < ROUNDS; k++) { ((char *)p)[k & 3] = (char)AT; asm volatile("" ::: "memory"); } }
 __global__ void one_atomic(u32 *p)
 {
 	for (int k = 0; k < ROUNDS; k++) atomicAdd(p, 1);
