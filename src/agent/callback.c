@@ -374,7 +374,8 @@ static void on_graph(enum action a, const CUpti_CallbackData *d)
 	CUgraphExec exec = PARAMS(cuGraphLaunch)->hGraph; /* or cuGraphExecDestroy's only one */
 	struct agent_context *c = current(d);
 	bool is_enter = d->callbackSite == CUPTI_API_ENTER;
-	CUstream stream = own_stream(a == ON_GRAPH_LAUNCH ? PARAMS(cuGraphLaunch)->hStream : NULL, d);
+	CUstream stream =
+		own_stream(a == ON_GRAPH_LAUNCH ? PARAMS(cuGraphLaunch)->hStream : NULL, d);
 
 	if (!c)
 		return;

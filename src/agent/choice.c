@@ -23,11 +23,11 @@
 
 #include "agent/agent.h"
 
-#define TIMINGS	      16
-#define SWITCH_WAIT_S 5	      /* for the context to become idle */
-#define AGAIN_WAIT_US 200000u /* the same, once that was in vain */
+#define TIMINGS	       16
+#define SWITCH_WAIT_S  5       /* for the context to become idle */
+#define AGAIN_WAIT_US  200000u /* the same, once that was in vain */
 #define TIMING_WAIT_US 200000u
-#define LAUNCH_WAIT_S 2
+#define LAUNCH_WAIT_S  2
 
 /* A checked launch; is_open while its call is under way. */
 struct timing {
@@ -131,8 +131,7 @@ static bool ask(struct agent_launch_set *set, uint64_t spent_ns, bool *has_any)
 		if (!k)
 			continue;
 		*has_any = true;
-		set->answer[i] =
-			race_choice_ask(k, agent_kernel_name(set->kernel[i]), spent_ns);
+		set->answer[i] = race_choice_ask(k, agent_kernel_name(set->kernel[i]), spent_ns);
 		is_wanted |= !set->answer[i].why;
 	}
 	return is_wanted;

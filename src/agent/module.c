@@ -130,7 +130,7 @@ static CUresult write_block(struct agent_context *c, enum race_detector_id id, C
 	if (is_off && (id == RACE_DETECTOR_HIRACE || id == RACE_DETECTOR_IGUARD))
 		agent_history_clear((struct race_history *)(void *)block);
 	else if ((id == RACE_DETECTOR_HIRACE || id == RACE_DETECTOR_IGUARD) &&
-	    RACE_RUN_WANTS(race_shm_get()->flags, id)) {
+		 RACE_RUN_WANTS(race_shm_get()->flags, id)) {
 		const struct agent_history *h =
 			agent_context_history_make(c, id == RACE_DETECTOR_IGUARD);
 		if (h)

@@ -751,8 +751,8 @@ static void launches_are_left_out_by_name(void **state)
 		bool is_left = i == 2;
 		names = lists[i][0];
 		others = lists[i][1];
-		play_chosen("races", (struct race_choice){.count = UINT64_MAX,
-							  .budget_ns = UINT64_MAX});
+		play_chosen("races",
+			    (struct race_choice){.count = UINT64_MAX, .budget_ns = UINT64_MAX});
 		assert_int_equal(region(0)->checked, is_left ? 0 : 4 * 32);
 		expect_chosen("race", 4, is_left ? 0 : 4, is_left ? 0 : 1,
 			      is_left ? RACE_LEFT_NAME : 0);
@@ -774,8 +774,8 @@ static void launches_are_left_out_by_time(void **state)
 static void checks_change_only_when_nothing_runs(void **state)
 {
 	(void)state;
-	play_chosen("chosen_busy", (struct race_choice){.skip = 1, .count = 1,
-							 .budget_ns = UINT64_MAX});
+	play_chosen("chosen_busy",
+		    (struct race_choice){.skip = 1, .count = 1, .budget_ns = UINT64_MAX});
 	expect_chosen("race", 3, 0, 0, RACE_LEFT_SKIP | RACE_LEFT_BUSY | RACE_LEFT_COUNT);
 	assert_int_equal(region(0)->checked, 0);
 }
@@ -785,8 +785,8 @@ static void a_graph_is_checked_as_a_whole(void **state)
 	(void)state;
 	names = "clean";
 	others = "";
-	play_chosen("chosen_graph", (struct race_choice){.skip = 1, .count = 1,
-							  .budget_ns = UINT64_MAX});
+	play_chosen("chosen_graph",
+		    (struct race_choice){.skip = 1, .count = 1, .budget_ns = UINT64_MAX});
 	expect_chosen("race", 3, 1, 2, RACE_LEFT_NAME);
 	expect_chosen("clean", 3, 1, 2, RACE_LEFT_SKIP | RACE_LEFT_COUNT);
 	assert_int_equal(region(0)->checked, 2 * 32);
@@ -795,8 +795,8 @@ static void a_graph_is_checked_as_a_whole(void **state)
 static void words_are_taken_away_and_come_back(void **state)
 {
 	(void)state;
-	play_chosen("chosen_history", (struct race_choice){.skip = 1, .count = UINT64_MAX,
-							    .budget_ns = UINT64_MAX});
+	play_chosen("chosen_history",
+		    (struct race_choice){.skip = 1, .count = UINT64_MAX, .budget_ns = UINT64_MAX});
 	expect_chosen("clean", 2, 1, 2, RACE_LEFT_SKIP);
 }
 
