@@ -306,7 +306,7 @@ void oracle_set_make(struct oracle_now *n, const struct oracle_row *row, struct 
 	set_give(c, len, s);
 }
 
-/* Is the reader before the row's access? *is_simple: and known to be so by one look at the clock. */
+/* Is the reader before the row's access? *is_simple: and one look at the clock said so. */
 static bool is_reader_before(struct oracle_now *n, const struct oracle_row *row,
 			     const struct oracle_readers *s, const struct oracle_reader *r,
 			     uint32_t word, bool *is_simple)

@@ -8,11 +8,11 @@
  * takes the general path (shadow.c) alone.
  *
  * A read replaces earlier reads, a write all earlier accesses: an access that later races with
- * these races with it, too. So does a race that has been found before, between the same
- * instructions, and need only be counted; then both accesses stay. An access's site records which fence.sc came before it, in case the
- * word ceases to be plain; communication with an access that is ordered before adds nothing to
- * causality (the clock that knows the access knows its fences). Costs: a comparison for each word,
- * a look-up in the clock for each warp encountered.
+ * these races with it, too. A race that has been found before, between the same instructions, need
+ * only be counted; then both accesses stay. An access's site records which fence.sc came before it,
+ * in case the word ceases to be plain; communication with an access that is ordered before adds
+ * nothing to causality (the clock that knows the access knows its fences). Costs: a comparison for
+ * each word, a look-up in the clock for each warp encountered.
  */
 #include "oracle/shadow.h"
 
@@ -215,7 +215,7 @@ static bool is_simple(const struct oracle_now *n, const struct oracle_row *row, 
 	       (row->is_mask ? n->acc->kind == RACE_OP_READ : row->shift <= 4);
 }
 
-/* Does a fence.sc come before the packed access? Then the row's may have to come after it (sc.c). */
+/* Does a fence.sc come before the packed access? Then the row's may be forced after it (sc.c). */
 static bool has_fence_before(const struct oracle_now *n, uint64_t p)
 {
 	const struct oracle_site *x = oracle_site_at(n->o, oracle_packed_site(p));

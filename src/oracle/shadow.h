@@ -39,9 +39,9 @@ struct oracle_repeat {
 #define ORACLE_REPEATS 4096u
 
 /*
- * A pair that has been sighted is only counted where that forgets nothing: whole rows at once. After
- * so many sightings it is also where a write replaces one with which it races. What races in a part
- * of the history races in the whole; what may be missed are other pairs of that earlier write.
+ * A pair that has been sighted is only counted where that forgets nothing: whole rows at once.
+ * After so many sightings it is also where a write replaces one with which it races. What races in a
+ * part of the history races in the whole; what may be missed are other pairs of that earlier write.
  */
 #define ORACLE_HOT 1000u
 

@@ -70,8 +70,8 @@ struct race_choice_answer {
 };
 /*
  * Is the next launch of this kernel to be checked? Counts it. spent_ns: the time that checked
- * launches have taken so far. What became of it, which may be something else, is noted then. Both are
- * called by one thread at a time for a kernel.
+ * launches have taken so far. What became of it, which may be something else, is noted then. Both
+ * are called by one thread at a time for a kernel.
  */
 struct race_choice_answer race_choice_ask(struct race_kernel_count *k, const char *name,
 					  uint64_t spent_ns);

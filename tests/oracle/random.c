@@ -909,8 +909,8 @@ static void compare(struct list *l, enum oracle_sc sc, uint64_t seed, uint64_t n
 	printf("%s\n", r.npairs ? "" : "norace\n");
 }
 
-/* Is a pair that the order of execution leaves also one that the program leaves? Where reads fit the
- * schedule, it is: a fence that is forced before another one ran before it. */
+/* Is a pair that the order of execution leaves also one that the program leaves? Where reads fit
+ * the schedule, it is: a fence that is forced before another one ran before it. */
 static void contain(struct list *l, uint64_t seed, uint64_t number)
 {
 	static struct naive_result of_program, r;
