@@ -439,6 +439,9 @@ static void find_match(const struct run *r, struct thread *const *t, struct matc
 				continue;
 			if (!(y->which & 2) || !meets)
 				continue;
+			if (r->p->is_partial && x->addr == y->addr &&
+			    r->a->mem->bytes == r->b->mem->bytes)
+				continue;
 			if (x->addr >= y->addr + r->b->mem->bytes ||
 			    y->addr >= x->addr + r->a->mem->bytes)
 				continue;
@@ -544,7 +547,7 @@ static enum replay_answer judge(struct run *r, struct thread *const *t, struct r
 	return REPLAY_RACES;
 }
 
-void replay_open(struct run *r)
+void replay_open(struct run *r, uint64_t most)
 {
 	const struct ir *ir = r->e->ir;
 
@@ -554,7 +557,10 @@ void replay_open(struct run *r)
 			r->has_orders |= ir->steps.v[k].kind == IR_ORDER ||
 					 ir->steps.v[k].kind == IR_UNKNOWN;
 	}
-	r->budget = MAX_STEPS;
+	r->budget = most;
+	if (r->p->budget && *r->p->budget < most)
+		r->budget = *r->p->budget;
+	r->granted = r->budget;
 	r->reg = BASE_NEWN(&r->arena, struct value, ir->width.n + 1);
 	r->object_at = BASE_NEWN(&r->arena, uint64_t, ir->objects.n + 1);
 	for (size_t i = 0; i < ir->objects.n; i++) {
@@ -564,6 +570,13 @@ void replay_open(struct run *r)
 	}
 	r->mem = base_zalloc(&r->arena, r->mem_bytes + 16);
 	r->mem_known = base_zalloc(&r->arena, r->mem_bytes + 16);
+}
+
+void replay_close(struct run *r)
+{
+	if (r->p->budget)
+		*r->p->budget -= r->granted - r->budget;
+	base_arena_free(&r->arena);
 }
 
 struct thread *replay_thread(struct run *r, uint32_t max_events, bool has_bars)
@@ -604,12 +617,12 @@ enum replay_answer replay_run(struct ev *e, const struct smt_model *m, const str
 		out->why = "the solver's launch is outside CUDA's limits";
 		return REPLAY_DENIES;
 	}
-	replay_open(&r);
+	replay_open(&r, MAX_STEPS);
 	for (unsigned i = 0; i < 2; i++) {
 		t[i] = replay_thread(&r, MAX_EVENTS, true);
 		replay_run_thread(&r, t[i], m->tid[i], m->ctaid[i], IR_RANK_CTA, UINT32_MAX);
 	}
 	answer = judge(&r, t, out);
-	base_arena_free(&r.arena);
+	replay_close(&r);
 	return answer;
 }

@@ -10,7 +10,7 @@
 #define MAX_EVENTS 4096
 #define MAX_BARS   4096
 /* Of a search: blocks, and accesses of one thread. */
-#define SEARCH_CTAS   4
+#define SEARCH_CTAS   16
 #define SEARCH_STEPS  (1u << 19)
 #define SEARCH_EVENTS 64
 
@@ -49,12 +49,16 @@ struct run {
 	struct value *reg;
 	unsigned char *mem, *mem_known;
 	uint64_t *object_at; /* in mem, by object */
-	uint64_t mem_bytes, budget;
+	uint64_t mem_bytes;
+	uint64_t budget, granted; /* steps left, and at first */
 	struct base_arena arena;
 };
 
 /* replay.c */
-void replay_open(struct run *r);
+/* At most so many steps, and no more than the pair has. */
+void replay_open(struct run *r, uint64_t most);
+/* Gives memory back, and takes what was run from the pair's steps. */
+void replay_close(struct run *r);
 /* A thread that notes up to so many accesses; has_bars: and the steps of its barriers. */
 struct thread *replay_thread(struct run *r, uint32_t max_events, bool has_bars);
 /* Runs one thread until it ends, is lost, or has passed `until` barriers of a rank. */

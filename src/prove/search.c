@@ -4,7 +4,7 @@
  * Where loops make the solver guess, every thread of a few blocks is run, the accesses are sorted
  * by address, and the first neighbours that overlap in one phase are replayed.
  *
- * Misses: pairs beyond 64 neighbours, launches of more than four blocks.
+ * Misses: pairs beyond 64 neighbours, blocks after the first 16 of a launch.
  */
 #include "prove/replay_impl.h"
 
@@ -94,6 +94,8 @@ static bool is_pair(const struct search *s, const struct seen *x, const struct s
 		return false;
 	if (r->p->is_lockstep && x->turn != y->turn)
 		return false;
+	if (r->p->is_partial && x->addr == y->addr && r->a->mem->bytes == r->b->mem->bytes)
+		return false;
 	if (x->phase != y->phase && !(x->has_ended && x->phase < y->phase) &&
 	    !(y->has_ended && y->phase < x->phase))
 		return false;
@@ -119,8 +121,7 @@ bool replay_search(struct ev *e, struct smt_model *m, const struct replay_pair *
 	s.r.p = &quiet;
 	if (!replay_is_legal(&s.r))
 		return false;
-	replay_open(&s.r);
-	s.r.budget = SEARCH_STEPS;
+	replay_open(&s.r, SEARCH_STEPS);
 	search_launch(&s);
 	if (s.seen.n)
 		qsort(s.seen.v, s.seen.n, sizeof(*s.seen.v), by_address);
@@ -146,6 +147,6 @@ bool replay_search(struct ev *e, struct smt_model *m, const struct replay_pair *
 	if (found)
 		*m = try;
 	base_vec_free(&s.seen);
-	base_arena_free(&s.r.arena);
+	replay_close(&s.r);
 	return found;
 }

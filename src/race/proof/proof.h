@@ -97,7 +97,8 @@ struct race_alarm {
 struct race_proof_counts {
 	uint32_t accesses, pairs; /* that may conflict */
 	uint32_t cases;		  /* of pairs: ways to be concurrent */
-	uint32_t quick;		  /* cases decided without the solver */
+	uint32_t quick;		  /* cases decided by arithmetic, without the solver */
+	uint32_t by_trying;	  /* pairs that race in a small launch: no query either */
 	uint32_t queries;
 	uint32_t by_integers, by_bits, gave_up; /* queries answered, not answered */
 	uint32_t replays, failed_replays;
