@@ -165,6 +165,7 @@ static void open_replay(struct check *c, struct replay_pair *p)
 	p->watch[0] = &w[0];
 	p->watch[1] = &w[1];
 	p->level = c->level == RACE_LEVEL_CLUSTER ? RACE_LEVEL_GRID : c->level;
+	p->is_split = c->warp != SMT_ANY_WARP;
 	p->use_warp = c->phases[IR_RANK_WARP].is_used && c->warp != SMT_ANY_WARP;
 	p->use_grid = c->phases[IR_RANK_GRID].is_used;
 	p->is_lockstep = c->o->is_lockstep && c->level == RACE_LEVEL_WARP;

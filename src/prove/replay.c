@@ -598,7 +598,7 @@ static bool is_apart(const struct smt_model *m, const struct replay_pair *p)
 	if (p->level == RACE_LEVEL_GRID)
 		return !same_cta;
 	return same_cta && memcmp(m->tid[0], m->tid[1], sizeof(m->tid[0])) != 0 &&
-	       (p->level == RACE_LEVEL_WARP || p->use_warp
+	       (p->level == RACE_LEVEL_WARP || p->is_split
 			? (replay_warp_of(m, m->tid[0]) == replay_warp_of(m, m->tid[1])) ==
 				  (p->level == RACE_LEVEL_WARP)
 			: true);

@@ -89,7 +89,7 @@ static bool is_pair(const struct search *s, const struct seen *x, const struct s
 		return false;
 	if (same_cta && !memcmp(x->tid, y->tid, sizeof(x->tid)))
 		return false;
-	if (s->is_same_cta && (r->p->level == RACE_LEVEL_WARP || r->p->use_warp) &&
+	if (s->is_same_cta && (r->p->level == RACE_LEVEL_WARP || r->p->is_split) &&
 	    (x->warp == y->warp) != (r->p->level == RACE_LEVEL_WARP))
 		return false;
 	if (r->p->is_lockstep && x->turn != y->turn)
