@@ -259,8 +259,11 @@ void smt_leaf_facts(struct smt *s, const struct ex *v, unsigned t)
 		const struct ex *over = instantiate(s, s->e->loops[loop].leave, loop, v, v, 0);
 		later(s, ex_or(p, out, ex_and(p, over, reached(s, loop, v, v, 0))), t);
 	}
-	if (v->op == EX_PHI && v->n && s->q.use_bits && s->e->phi[v->imm].closed)
-		later(s, ex_bin(p, EX_EQ, v, smt_closed(s, v)), t);
+	if (v->op == EX_PHI && v->n && s->q.use_bits && s->e->phi[v->imm].closed) {
+		/* "the iteration before" of the first one: there is none, and nothing is known */
+		const struct ex *none = ex_bin(p, EX_ULT, ex_const(p, 64, EV_MAX_COUNTER), v->a[0]);
+		later(s, ex_or(p, none, ex_bin(p, EX_EQ, v, smt_closed(s, v))), t);
+	}
 	if (v->op == EX_PHI && v->n && v->a[0]->op == EX_CTR) {
 		const struct ev_phi *f = &s->e->phi[v->imm];
 		uint8_t c = s->q.counters[v->a[0]->imm];
