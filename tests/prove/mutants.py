@@ -6,7 +6,7 @@
 Of each labelled kernel (kernels.py) COUNT mutants are made in its unoptimised PTX: one barrier is
 deleted, one forward branch goes one way or the other way round, or one stride is lost: a
 multiplication, shift, mask or division of an index is left out, an element's size becomes 0 or
-doubles, a step of more than 1 becomes 1, a position of the thread or block becomes 0, a size, the
+doubles, a step of more than 1 becomes 1, a position of the thread or block becomes 0, 1, the
 other's or the lane's, a block's size 1, a store goes to the next element. Two changes at once make
 up for places that a small kernel doesn't have. Each is judged by `collider prove` with the
 preconditions of the label (without --level and --warp-lockstep, which the oracle doesn't know), and
@@ -111,8 +111,10 @@ def candidates(lines, bodies):
             m = re.match(r'mov\.u32\s+(%\w+), %(tid|ctaid|ntid)\.([xyz]);', s)
             if m:
                 d, which, axis = m.groups()
-                out.append((STRIDE, i, 1, '\tmov.u32 %s, %d;' % (d, which == 'ntid')))
-                others = {'tid': ('ctaid', 'ntid'), 'ctaid': ('tid', 'nctaid'), 'ntid': ()}[which]
+                out.append((STRIDE, i, 1, '\tmov.u32 %s, 1;' % d))
+                if which != 'ntid':
+                    out.append((STRIDE, i, 1, '\tmov.u32 %s, 0;' % d))
+                others = {'tid': ('ctaid',), 'ctaid': ('tid',), 'ntid': ()}[which]
                 for other in others:
                     out.append((STRIDE, i, 1, '\tmov.u32 %s, %%%s.%s;' % (d, other, axis)))
                 if which == 'tid' and axis == 'x':
