@@ -187,8 +187,7 @@ static enum replay_answer replay(struct check *c, struct smt_model *m, struct re
 	open_replay(c, &p);
 	c->k->counts.replays++;
 	enum replay_answer x = replay_run(c->e, m, &p, met);
-	if (x != REPLAY_RACES && x != REPLAY_ORDERED && may_search &&
-	    tries_near(c, &p, m, other)) {
+	if (x != REPLAY_RACES && x != REPLAY_ORDERED && may_search && tries_near(c, &p, m, other)) {
 		*met = *other;
 		return REPLAY_RACES;
 	}

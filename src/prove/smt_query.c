@@ -52,8 +52,8 @@ void smt_warm(void)
 	for (unsigned i = 0; i < 2; i++) {
 		s = i ? Z3_mk_solver(warm) : Z3_mk_simple_solver(warm);
 		Z3_solver_inc_ref(warm, s);
-		Z3_ast x = Z3_mk_fresh_const(
-			warm, "w", i ? Z3_mk_bv_sort(warm, 32) : Z3_mk_int_sort(warm));
+		Z3_ast x = Z3_mk_fresh_const(warm, "w",
+					     i ? Z3_mk_bv_sort(warm, 32) : Z3_mk_int_sort(warm));
 		Z3_ast one = Z3_mk_unsigned_int(warm, 1, Z3_get_sort(warm, x));
 		Z3_solver_assert(warm, s, Z3_mk_eq(warm, x, one));
 		Z3_solver_check(warm, s);

@@ -122,7 +122,9 @@ static void set_launch(const struct check *c, struct smt_model *m, const struct 
 	for (unsigned d = 0; d < 3; d++) {
 		uint32_t t = s->threads[d], b = s->blocks[d];
 		m->ntid[d] = l->dim[d] ? l->dim[d] : l->max[d] < t ? l->max[d] : t;
-		m->nctaid[d] = l->dim[3 + d] ? l->dim[3 + d] : l->max[3 + d] < b ? l->max[3 + d] : b;
+		m->nctaid[d] = l->dim[3 + d]	   ? l->dim[3 + d]
+			       : l->max[3 + d] < b ? l->max[3 + d]
+						   : b;
 	}
 }
 
