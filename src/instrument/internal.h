@@ -374,7 +374,8 @@ void inst_fill_clusters(struct inst_ctx *cx, struct ptx_func *f, bool is_ours);
 /* The declaration of the object's order table. */
 struct ptx_str inst_order_table(struct inst_ctx *cx);
 
-/* prune/prune.c: reads its templates; false: they are wrong. Is the access left without a check (counted), or checked only outside of a contract? */
+/* prune/prune.c: reads its templates; false: they are wrong. Then: is the access left without a
+ * check (counted), or checked only outside of a contract? */
 bool inst_read_prune(struct inst_ctx *cx);
 enum inst_pruned { INST_PRUNED_NOT, INST_PRUNED_WITHIN, INST_PRUNED_ALWAYS };
 enum inst_pruned inst_prune_of(struct inst_ctx *cx, const struct ptx_stmt *s);

@@ -72,8 +72,8 @@ struct alarm_facts {
 };
 void alarm_raise(struct check *c, const struct alarm_facts *f);
 
-/* tries.c: small launches before the solver is asked, and near to its model. True: the pair races in
- * *m, within the contract. */
+/* tries.c: small launches before the solver is asked, and near to its model. True: the pair races
+ * in *m, within the contract. */
 void tries_open(struct check *c);
 bool tries_first(struct check *c, const struct replay_pair *p, struct smt_model *m,
 		 struct replay_meeting *met);

@@ -1,5 +1,5 @@
 /*
- * replay_impl.h - what replay.c (one launch, two threads) and search.c (any two threads) share.
+ * replay_impl.h - what replay.c (one launch, two threads) and tries.c (any two threads) share.
  */
 #ifndef COLLIDER_PROVE_REPLAY_IMPL_H
 #define COLLIDER_PROVE_REPLAY_IMPL_H
