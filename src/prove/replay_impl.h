@@ -37,7 +37,8 @@ struct thread {
 	uint32_t order, order_ever;
 	uint32_t turns[2];
 	bool is_lost, is_trapped;
-	bool is_vague; /* one of the two accesses had an address or guard that isn't known */
+	bool is_denied; /* it breaks what the code assumes, or may */
+	bool is_vague;	/* one of the two accesses had an address or guard that isn't known */
 };
 
 struct run {
@@ -45,7 +46,8 @@ struct run {
 	const struct smt_model *m;
 	const struct replay_pair *p;
 	const struct ev_access *a, *b;
-	bool has_orders; /* the kernel has fences, atomics or the like */
+	bool has_orders;  /* the kernel has fences, atomics or the like */
+	bool has_assumes; /* about one thread's values, or different in all threads */
 	struct value *reg;
 	unsigned char *mem, *mem_known;
 	uint64_t *object_at; /* in mem, by object */

@@ -213,6 +213,20 @@ CU
 expect 0 'gridDim.x = 4; gridDim.y = 2; .*arrays of different parameters' "$tree/alias.cu"
 expect 12 "the two addresses can't be compared" --may-alias --no-remedies "$tree/alias.cu"
 
+# what the code assumes every thread keeps to, not only the two of an alarm
+cat >"$tree/all.cu" <<'CU'
+__global__ void assumed_by_all(float *y, unsigned n)
+{
+	unsigned t = threadIdx.x;
+	collider_assume(t < n && n < 1000);
+	y[t * n / blockDim.x] = 1.0f;
+	y[2048 + t * 2 / KEEP] = 2.0f;
+}
+CU
+expect 12 'threads of that launch may break an assumption of the code' --grid-dim=1 --no-remedies \
+	"$tree/all.cu" -- -DKEEP=2
+expect 10 'true data race' --grid-dim=1 --no-remedies "$tree/all.cu" -- -DKEEP=4
+
 # limits: memory, the depth of calls
 expect 11 'perhaps at its memory limit' --no-cache --prove-memory=64 "$tree/param.ptx"
 expect 2 'from 64 to' --prove-memory=6 "$tree/param.ptx"
