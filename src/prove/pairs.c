@@ -676,6 +676,8 @@ void pairs_check(struct ptx_module *m, struct ptx_func *f, const struct prove_op
 	contract_find_launch(&ir, o, k->name, &launch);
 	for (unsigned d = 0; d < 6; d++)
 		k->free_dims |= (uint8_t)((unsigned)!launch.dim[d] << d);
+	k->has_launches = o->launches != NULL;
+	k->has_scalars = o->nparams > 0;
 	memcpy(k->fixed_dim, launch.dim, sizeof(k->fixed_dim));
 	ex_pool_init(&pool, arena, &launch);
 	memset(&e, 0, sizeof(e));

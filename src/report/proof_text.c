@@ -228,7 +228,8 @@ static void print_advice(struct base_buf *out, const struct race_proof *k)
 		has_launch |= k->alarms.v[i].has_launch;
 		has_params |= k->alarms.v[i].has_launch && k->alarms.v[i].nparams;
 	}
-	if (!has_launch || (!k->free_dims && !has_params))
+	has_params &= !k->has_scalars;
+	if (!has_launch || k->has_launches || (!k->free_dims && !has_params))
 		return;
 	base_buf_puts(out, "  These alarms are for any launch, because ");
 	print_free_names(out, k->free_dims);

@@ -186,6 +186,13 @@ expect 0 '24090 pairs' "$tree/many.ptx"
 sed 's/, 1024;/, 8;/' "$tree/many.ptx" >"$tree/many_racy.ptx"
 expect 10 'the time limit was reached before' --no-remedies --prove-timeout=1 "$tree/many_racy.ptx"
 
+not() { # not PATTERN ARGUMENTS...: what isn't said
+	local pattern=$1
+	shift
+	"$collider" prove "$@" 2>&1 | grep -E -- "$pattern" && { echo "FAIL prove $*: found $pattern"; failed=1; }
+}
+not 'may be anything here' --no-remedies --block-dim=4 --grid-dim=1 --param=2=2 "$tree/param.ptx"
+
 # launches that were seen
 printf '%s\n' '{"kernel":"_Z4halfPfi","block":[64,1,1],"grid":[1,1,1],"params":[{"offset":0,"bytes":8,"value":1},{"offset":8,"bytes":4,"value":1}]}' >"$tree/launches"
 expect 0 'a recorded launch' --launches="$tree/launches" "$tree/param.ptx"
@@ -193,6 +200,7 @@ sed -i 's/"value":1}\]/"value":2}]/' "$tree/launches"
 expect 10 'true data race' --no-remedies --launches="$tree/launches" "$tree/param.ptx"
 sed 's/"value":2}\]/"value":1}]/; s/"block":.64/"block":[32/' "$tree/launches" >>"$tree/launches.other"
 cat "$tree/launches" >>"$tree/launches.other"
+not 'may be anything here' --no-remedies --launches="$tree/launches.other" "$tree/param.ptx"
 expect 10 "n <= 1' .does NOT hold in the recorded launches" --launches="$tree/launches.other" "$tree/param.ptx"
 expect 11 'no launch of this kernel was recorded' --launches="$tree/launches" "$tree/index.ptx"
 echo nonsense >"$tree/launches"

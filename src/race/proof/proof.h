@@ -132,6 +132,8 @@ struct race_proof {
 	 * index? */
 	bool has_class, is_approx_path, is_approx_index;
 	uint8_t free_dims;     /* bit d: blockDim x y z, gridDim x y z may have any value */
+	bool has_launches;     /* only recorded ones are asked about */
+	bool has_scalars;      /* values of parameters were given */
 	uint32_t fixed_dim[6]; /* the others: what the contract says */
 	struct race_proof_counts counts;
 	uint64_t ms; /* wall-clock, for the user only */
