@@ -222,7 +222,7 @@ static void frame_function(struct inst_ctx *cx)
 static void (*const on_function[INST_PASSES])(struct inst_ctx *cx) = {
 	[INST_PASS_COLLIDE] = collide_function,	   [INST_PASS_SHUFFLE] = inst_shuffle_function,
 	[INST_PASS_HIRACE] = inst_hirace_function, [INST_PASS_IGUARD] = inst_iguard_function,
-	[INST_PASS_FRAME] = frame_function,
+	[INST_PASS_WATCH] = inst_watch_function,   [INST_PASS_FRAME] = frame_function,
 };
 
 bool inst_function_pass(struct inst_ctx *cx, enum inst_pass pass)
@@ -370,6 +370,7 @@ static int (*const pipelines[RACE_DETECTORS_PUT])(struct inst_ctx *cx) = {
 	[RACE_DETECTOR_COLLIDE] = collide,
 	[RACE_DETECTOR_HIRACE] = inst_hirace,
 	[RACE_DETECTOR_IGUARD] = inst_iguard,
+	[RACE_DETECTOR_WATCH] = inst_watch,
 };
 
 /* Runs them, between the steps that all of them share. */
