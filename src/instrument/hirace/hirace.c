@@ -98,6 +98,8 @@ static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 		    inst_num((int64_t)(offsetof(struct race_rt, counters) +
 				       offsetof(struct race_counters, launches)))),
 		  NH);
+	if (k->ev.has_pruned)
+		cx->within = inst_put_within(cx, top);
 	inst_emit(cx, top, "begin", T(inst_num(flags)), H(inst_reg(cx, k->me)));
 	inst_emit(cx, top, "span", NT, H(inst_reg(cx, k->me), inst_reg(cx, k->span)));
 	if (k->has_stamps) {
@@ -397,10 +399,12 @@ void inst_hirace_function(struct inst_ctx *cx)
 	inst_end_body(cx);
 	begin_kernel(&k, inst_body_start(cx->f));
 	for (const struct inst_event *e = k.ev.first; e; e = e->next) {
+		struct ptx_label *over = e->is_pruned ? inst_skip_within(cx, e->stmt) : NULL;
 		if (e->kind == INST_EVENT_ACCESS)
 			put_access(&k, e);
 		else
 			put_around(&k, e);
+		inst_end_skip(cx, over, e->stmt);
 	}
 	inst_flush_counts(cx, k.cnt);
 	put_ends(&k);
