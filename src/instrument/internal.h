@@ -186,6 +186,7 @@ struct inst_events {
 	struct inst_event *first, *last;
 	uint32_t naccesses;
 	bool has_narrow, has_shared, has_barrier;
+	bool has_narrow_global, has_narrow_shared; /* accesses of bytes that may be there */
 	bool has_order; /* there are fences, acquires, releases, strong reads, partial masks */
 	bool is_unsure; /* something else orders threads, too */
 	bool is_apart;	/* launches of it say nothing about order in time: RACE_HISTORY_APART */

@@ -47,7 +47,7 @@ static void begin_table(struct kernel *k, const struct inst_block_table *t, stru
 	struct inst_ctx *cx = k->cx;
 	struct ptx_opnd first = inst_reg(cx, k->first);
 	uint64_t rest = (uint64_t)t->tracked << RACE_TABLE_TRACKED_AT |
-			(k->ev.has_narrow ? RACE_TABLE_HAS_BYTES : 0) |
+			(k->ev.has_narrow_shared ? RACE_TABLE_HAS_BYTES : 0) |
 			(k->has_sites ? RACE_TABLE_HAS_SITES : 0);
 
 	inst_emit(cx, top, "declare_table", T(inst_num(t->bytes)), NH);
@@ -71,9 +71,10 @@ static void plan_table(struct kernel *k, struct inst_block_table *t)
 
 	if (!k->ev.has_shared)
 		return;
-	k->has_sites = inst_plan_block_table(cx, t, table_bytes, k->ev.has_narrow);
+	k->has_sites = inst_plan_block_table(cx, t, table_bytes, k->ev.has_narrow_shared);
 	k->has_table = k->has_sites ||
-		       inst_plan_block_table(cx, t, table_bytes_without_sites, k->ev.has_narrow);
+		       inst_plan_block_table(cx, t, table_bytes_without_sites,
+					     k->ev.has_narrow_shared);
 	k->tracked = t->tracked;
 }
 
@@ -149,6 +150,14 @@ static uint32_t access_of(const struct inst_event *e)
 	return e->writes ? SHADOW_W : SHADOW_R;
 }
 
+/* Does this kernel access bytes, too, where this access may go? */
+static bool meets_bytes(const struct kernel *k, const struct inst_event *e)
+{
+	return e->space == INST_IN_GLOBAL   ? k->ev.has_narrow_global
+	       : e->space == INST_IN_SHARED ? k->ev.has_narrow_shared
+					    : k->ev.has_narrow;
+}
+
 static struct ptx_str what_of(const struct kernel *k, const struct inst_event *e)
 {
 	bool is_atomic = e->strength != RACE_WEAK;
@@ -156,7 +165,7 @@ static struct ptx_str what_of(const struct kernel *k, const struct inst_event *e
 
 	what |= (uint64_t)access_of(e) << RACE_HISTORY_ACCESS_AT;
 	what |= is_atomic && !e->writes ? RACE_HISTORY_STRONG : 0;
-	what |= k->ev.has_narrow ? RACE_HISTORY_BYTES : 0;
+	what |= meets_bytes(k, e) ? RACE_HISTORY_BYTES : 0;
 	what |= (uint64_t)e->narrow << RACE_HISTORY_NARROW_AT;
 	what |= (uint64_t)e->sure << RACE_HISTORY_SURE_AT;
 	what |= (uint64_t)e->maybe << RACE_HISTORY_MAYBE_AT;
@@ -235,7 +244,7 @@ static unsigned fast_words(const struct kernel *k, const struct inst_event *e)
 	bool has_words = e->space == INST_IN_GLOBAL || (e->space == INST_IN_SHARED && k->has_table);
 	unsigned n = 0;
 
-	if (!has_words || k->ev.has_narrow || e->narrow || e->maybe)
+	if (!has_words || meets_bytes(k, e) || e->narrow || e->maybe)
 		return 0;
 	if (e->strength != RACE_WEAK && !e->writes)
 		return 0; /* a strong load is looked at only */
