@@ -180,6 +180,11 @@ struct inst_event {
 	/* Words of 4 bytes from the address, bits of sets: surely accessed, perhaps. */
 	uint8_t sure, maybe;
 	uint8_t narrow; /* bytes of an access of fewer than 4; else 0 */
+	/* Of hirace's groups: the next access of this one's, its number of words and how far one is
+	 * from the next in words; is_grouped: the group's first access checks this one. */
+	struct inst_event *with;
+	unsigned nwords, far;
+	bool is_grouped;
 };
 
 struct inst_events {

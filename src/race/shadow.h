@@ -328,6 +328,12 @@ struct race_history {
 #define RACE_HISTORY_MAYBE(w)  ((uint32_t)((w) >> 40) & 0xffu)
 #define RACE_HISTORY_MAYBE_AT  40u
 
+/* Words that one call steps: how many, and how far one is from the next, in words. */
+#define RACE_STEP_SHAPE(n, far) ((n) | (far) << 8)
+#define RACE_STEP_WORDS(shape)	((shape)&0xffu)
+#define RACE_STEP_FAR(shape)	((shape) >> 8)
+#define RACE_STEP_WORDS_MAX	64u
+
 /*
  * A thread's number, clocks and launch are one word in a register: a history word as the thread's
  * next access would leave it, with other uses for the bits of state and stamp. Launch 0: it steps
