@@ -67,7 +67,8 @@ DEV_FN uint32_t dev_claim(struct race_history_tables *t, uint64_t grid, bool *is
 	*is_first = false;
 #pragma unroll 1
 	for (uint32_t i = 0; i < RACE_HISTORY_PROBES; i++) {
-		uint64_t found = dev_word(&t->launches[at]);
+		/* From the L1 cache: all warps of a grid read it, and it stays. */
+		uint64_t found = dev_word_near(&t->launches[at]);
 
 		if (found == 0) {
 			found = dev_swap(&t->launches[at], 0, grid);
@@ -88,7 +89,7 @@ DEV_FN uint32_t dev_launch(void)
 
 	if (t->unseen & RACE_HISTORY_BLIND)
 		return 0;
-	return dev_claim(t, race_history_key(dev_grid(), dev_word(&t->epoch)), &is_first);
+	return dev_claim(t, race_history_key(dev_grid(), dev_word_near(&t->epoch)), &is_first);
 }
 
 /* ---- where the words are ------------------------------------------------------------------- */
