@@ -126,6 +126,8 @@ extern "C" __device__ __noinline__ uint64_t DEV_TAKE(uint64_t at, uint64_t pool,
 		uint64_t n = dev_word(&p->used) < dev_word(&p->limit) ? dev_add64(pool, 1) : ~0ull;
 		if (n < dev_word(&p->limit))
 			now = first + n * bytes;
+		else if (dev_head()->ordered_at)
+			DEV_STORE32(dev_head()->ordered_at + RACE_HISTORY_SHORT_AT, 1);
 		asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(at), "l"(now));
 		return now;
 	}

@@ -237,13 +237,15 @@ struct race_history_pool {
  *	threads_aside, accesses_aside	threads without numbers; accesses without words
  *	words, bytes	the pools
  *	contexts	entries taken in iguard's table of contexts; hirace: 0
- *	ordered_at	where the host wants to see is_ordered, too; 0: nowhere
+ *	ordered_at	where the host wants to see is_ordered, too; 0: nowhere. At
+ *			RACE_HISTORY_SHORT_AT behind it: that a pool had nothing left
  *	epoch		of graphs, see race_history_key()
  *	unseen		RACE_HISTORY_*_ORDERS
  *	is_ordered	not 0: something stands in sides and blocks
  *	parts		of the directory that have memory of their own; a bit for each
  *	reserved	whole pages: the host gives them back
  */
+#define RACE_HISTORY_SHORT_AT 8u
 #define RACE_HISTORY_HEAD                                                                          \
 	uint64_t launches[RACE_HISTORY_LAUNCHES + 1u];                                             \
 	uint64_t threads_aside, accesses_aside;                                                    \
