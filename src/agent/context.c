@@ -169,7 +169,7 @@ static enum agent_ctx_state set_up(struct agent_context *c)
 static CUresult copy_counters(struct agent_context *c)
 {
 	struct race_region *region = c->region;
-	uint64_t checked = 0, warp = 0, launches = 0;
+	uint64_t checked = 0, warp = 0, launches = 0, watches = 0;
 	CUresult r;
 
 	r = agent_driver.memcpy_dtoh_async(c->copy, c->rt, offsetof(struct race_rt, cover),
@@ -182,12 +182,17 @@ static CUresult copy_counters(struct agent_context *c)
 		checked += c->copy->counters[i].checked;
 		warp += c->copy->counters[i].warp;
 		launches += c->copy->counters[i].launches;
+		watches += c->copy->counters[i].watches;
 	}
 	region->checked = checked;
 	region->warp_checked = warp;
 	region->launches = launches;
 	region->overflow = c->copy->overflow;
 	region->unboxed = c->copy->unboxed;
+	region->watches = watches;
+	region->watch_busy = c->copy->watch_busy;
+	region->watch_lost = c->copy->watch_lost;
+	region->looks = c->copy->looks;
 	for (unsigned i = 0; i < RACE_SLOTS; i++)
 		region->counts[i] = c->copy->slots[i].count;
 	agent_history_snapshot(agent_context_history(c), region);

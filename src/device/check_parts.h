@@ -28,15 +28,6 @@ RACE_STATIC_ASSERT(offsetof(struct race_knobs, sparse) == 56, "read below");
 
 #define KNOB(v, at) asm volatile("ld.const.u32 %0, [__collider_knobs+" #at "];" : "=r"(v))
 
-/* The hash of the module's site table: src/instrument puts it in place of this number. */
-DEV_FN uint64_t dev_table(void)
-{
-	uint64_t v;
-
-	asm volatile("mov.u64 %0, 0xC011DE55C011DE55;" : "=l"(v));
-	return v;
-}
-
 /* Equal in lanes that arrive together, different from warp to warp and from call to call. */
 DEV_FN uint32_t dev_draw(void)
 {

@@ -51,6 +51,9 @@ extern const char race_device_guard[];
 extern const size_t race_device_guard_size;
 extern const char race_device_guard90[];
 extern const size_t race_device_guard90_size;
+/* The functions of watch.cu, for detector watch; local to the module. */
+extern const char race_device_watch[];
+extern const size_t race_device_watch_size;
 /* __collider_tensor (tensor.cu), for modules with tensor copies; it calls __collider_changed. */
 extern const char race_device_tensor[];
 extern const size_t race_device_tensor_size;

@@ -32,15 +32,6 @@ DEV_FN struct race_history_tables *dev_head(void)
 	return (struct race_history_tables *)v;
 }
 
-/* The hash of the module's site table: src/instrument puts it in place of this number. */
-DEV_FN uint64_t dev_table(void)
-{
-	uint64_t v;
-
-	asm volatile("mov.u64 %0, 0xC011DE55C011DE55;" : "=l"(v));
-	return v;
-}
-
 /* ---- who a thread is --------------------------------------------------------------------- */
 
 struct place {

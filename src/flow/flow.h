@@ -7,8 +7,8 @@
  * (a statement inserted later is not seen, and a changed operand of an old one gives stale
  * answers); the next pass builds a new struct flow.
  *
- * cfg.c defuse.c solve.c live.c use.c demand.c select.c trace.c addr.c object.c affine.c uniform.c
- * update.c manner.c; what they share among themselves is in priv.h.
+ * cfg.c defuse.c solve.c live.c use.c demand.c select.c sum.c trace.c addr.c object.c affine.c
+ * uniform.c update.c manner.c; what they share among themselves is in priv.h.
  */
 #ifndef COLLIDER_FLOW_H
 #define COLLIDER_FLOW_H
@@ -199,6 +199,14 @@ enum flow_update {
 
 /* The update of which a load or store is one half. */
 enum flow_update flow_update_of(struct flow *fl, const struct ptx_stmt *s);
+
+/* ---- sum.c ------------------------------------------------------------------------------ */
+
+/* Is the value that `load` writes into `reg` added at once, in its block, to a register that holds
+ * what came before (*sum)? */
+bool flow_sum_of(struct flow *fl, const struct ptx_stmt *load, uint32_t reg, uint32_t *sum);
+/* sum = sum + ..., or sum = a * b + sum: any other assignment begins a new sum. */
+bool flow_is_sum_step(const struct ptx_stmt *s, uint32_t sum);
 
 /* ---- manner.c ------------------------------------------------------------------------- */
 

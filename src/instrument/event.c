@@ -417,6 +417,7 @@ static void plan_inst(struct inst_ctx *cx, struct inst_events *ev, struct ptx_st
 		set_unsure(cx, ev, fm->text);
 	}
 	if (is_memory && !is_followed(fm) && !(fm->effects & PTX_EFF_UNKNOWN) &&
+	    !(ev->follows_copies && fm->op == PTX_OP_CP_ASYNC) &&
 	    (is_followed_space(fm->space) || is_followed_space(fm->space2) ||
 	     fm->space == PTX_SPACE_SHARED_CLUSTER || fm->space == PTX_SPACE_TMEM)) {
 		cx->stats->unsupported++;
@@ -444,7 +445,10 @@ static bool has_launches(const struct ptx_module *m)
 /* needs: flow.  keeps: everything (nothing is changed). */
 void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev)
 {
+	bool follows_copies = ev->follows_copies;
+
 	memset(ev, 0, sizeof(*ev));
+	ev->follows_copies = follows_copies;
 	if (has_launches(cx->m)) {
 		set_unsure(cx, ev, PTX_STR("launch of a kernel by a kernel"));
 		ev->is_apart = true;

@@ -139,6 +139,7 @@ struct inst_ctx {
 	struct flow *fl;
 	bool call_free;
 	bool by_call;			   /* checks are calls (call.c) */
+	bool no_calls;			   /* nothing is called where that can be avoided */
 	bool is_called;			   /* ... and the check of the current group is one */
 	uint32_t rng, cnt;		   /* registers */
 	uint32_t state;			   /* by call: one register in place of these */
@@ -197,6 +198,8 @@ struct inst_events {
 	bool is_apart;	/* launches of it say nothing about order in time: RACE_HISTORY_APART */
 	bool tells;	/* host code may learn from it while it runs */
 	bool has_release, has_system; /* fences or releases; strong writes of system scope */
+	/* Set before: the caller looks at cp.async itself, so they aren't counted as unchecked. */
+	bool follows_copies;
 };
 
 void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev);
@@ -248,6 +251,9 @@ void inst_hirace_function(struct inst_ctx *cx);
 /* iguard/iguard.c: the same. */
 int inst_iguard(struct inst_ctx *cx);
 void inst_iguard_function(struct inst_ctx *cx);
+/* watch/watch.c: the same. */
+int inst_watch(struct inst_ctx *cx);
+void inst_watch_function(struct inst_ctx *cx);
 
 /* plan.c: decides what is checked together; counts in the footer what is not checked. */
 void inst_plan_function(struct inst_ctx *cx, struct inst_plan *plan);
@@ -433,6 +439,7 @@ bool inst_add_runtime(struct inst_ctx *cx);
 void inst_add_blocks(struct inst_ctx *cx);
 bool inst_add_history(struct inst_ctx *cx);
 bool inst_add_guard(struct inst_ctx *cx);
+bool inst_add_watch(struct inst_ctx *cx);
 bool inst_add_sites(struct inst_ctx *cx);
 /* Notes that __collider_check<suffix> is called; inserts all functions noted, and those that they
  * call. */

@@ -11,6 +11,7 @@
 
 #include "device/device.h"
 #include "race/layout/guard.h"
+#include "race/layout/watch.h"
 #include "race/shadow.h"
 
 #include <inttypes.h>
@@ -61,10 +62,10 @@ static void add_raw(struct inst_ctx *cx, struct ptx_item *at, struct ptx_str tex
 	ptx_insert_item(cx->m, at, it);
 }
 
-static void add_knobs(struct inst_ctx *cx, struct ptx_item *at)
+/* The default knobs under a detector's symbol. */
+static void add_knobs_as(struct inst_ctx *cx, struct ptx_item *at, struct ptx_str symbol,
+			 uint32_t sample, uint32_t flags)
 {
-	bool trap = cx->opt->trap;
-
 	_Static_assert(offsetof(struct race_knobs, rsleep) == 8, "template knobs");
 	_Static_assert(offsetof(struct race_knobs, wsleep) == 12, "template knobs");
 	_Static_assert(offsetof(struct race_knobs, sample) == 16, "template knobs");
@@ -75,11 +76,18 @@ static void add_knobs(struct inst_ctx *cx, struct ptx_item *at)
 	_Static_assert(offsetof(struct race_knobs, window) == 52, "template knobs");
 	add_raw(cx, at,
 		inst_module_text(cx, "knobs",
-				 T(cx->k, PTX_STR(RACE_KNOBS_SYMBOL), inst_num(DEFAULT_RSLEEP),
-				   inst_num(DEFAULT_WSLEEP), inst_num(trap ? 1 : RACE_SAMPLE_NEVER),
-				   inst_num(trap ? RACE_KNOB_TRAP : 0), inst_num(RACE_DENSE_ALL),
-				   inst_num(RACE_WINDOW), inst_num(RACE_DENSE_ALL),
-				   inst_num(cx->order_id))));
+				 T(cx->k, symbol, inst_num(DEFAULT_RSLEEP),
+				   inst_num(DEFAULT_WSLEEP), inst_num(sample), inst_num(flags),
+				   inst_num(RACE_DENSE_ALL), inst_num(RACE_WINDOW),
+				   inst_num(RACE_DENSE_ALL), inst_num(cx->order_id))));
+}
+
+static void add_knobs(struct inst_ctx *cx, struct ptx_item *at)
+{
+	bool trap = cx->opt->trap;
+
+	add_knobs_as(cx, at, PTX_STR(RACE_KNOBS_SYMBOL), trap ? 1 : RACE_SAMPLE_NEVER,
+		     trap ? RACE_KNOB_TRAP : 0);
 }
 
 /* The functions of our own read the knobs from .const; where those lie in .global, so do they. */
@@ -93,7 +101,8 @@ static void read_knobs_in_global(struct inst_ctx *cx, struct ptx_func *f)
 		    a->sub[0].kind != PTX_OPND_SYM ||
 		    (!ptx_str_is(a->sub[0].text, RACE_KNOBS_SYMBOL) &&
 		     !ptx_str_is(a->sub[0].text, RACE_HISTORY_SYMBOL) &&
-		     !ptx_str_is(a->sub[0].text, RACE_GUARD_SYMBOL)))
+		     !ptx_str_is(a->sub[0].text, RACE_GUARD_SYMBOL) &&
+		     !ptx_str_is(a->sub[0].text, RACE_WATCH_SYMBOL)))
 			continue;
 		s->form = ptx_form_in_space(cx->m, s->form, PTX_SPACE_GLOBAL);
 		s->text = (struct ptx_str){"", 0};
@@ -256,7 +265,8 @@ static void add_iguard_block(struct inst_ctx *cx, struct ptx_item *at)
 			  !(cx->opt->sanitize & RACE_DETECT(HIRACE)));
 }
 
-/* The functions of such a detector, with the module's hash where they name it. */
+/* The functions of a detector whose site table's hash isn't passed, with the module's hash where
+ * they name it. */
 static bool add_history_functions(struct inst_ctx *cx, struct ptx_item *at, const char *ptx,
 				  size_t size)
 {
@@ -291,6 +301,24 @@ bool inst_add_guard(struct inst_ctx *cx)
 	return add_history_functions(cx, at, race_device_guard90, race_device_guard90_size);
 }
 
+static void add_watch_block(struct inst_ctx *cx, struct ptx_item *at)
+{
+	bool is_beside = cx->opt->sanitize & RACE_DETECT(COLLIDE);
+
+	choose_space(cx, 2 * sizeof(struct race_history) + sizeof(struct race_knobs));
+	add_knobs_as(cx, at, PTX_STR(RACE_WATCH_SYMBOL), RACE_SAMPLE_NEVER,
+		     is_beside ? RACE_KNOB_BESIDE : 0);
+	add_raw(cx, at, inst_module_text(cx, "watch_none", NT));
+}
+
+bool inst_add_watch(struct inst_ctx *cx)
+{
+	struct ptx_item *at = first_code(cx->m);
+
+	add_watch_block(cx, at);
+	return add_history_functions(cx, at, race_device_watch, race_device_watch_size);
+}
+
 void inst_add_blocks(struct inst_ctx *cx)
 {
 	struct ptx_item *at = first_code(cx->m);
@@ -302,6 +330,8 @@ void inst_add_blocks(struct inst_ctx *cx)
 		add_hirace_block(cx, at);
 	if (cx->opt->sanitize & RACE_DETECT(IGUARD))
 		add_iguard_block(cx, at);
+	if (cx->opt->sanitize & RACE_DETECT(WATCH))
+		add_watch_block(cx, at);
 }
 
 bool inst_add_runtime(struct inst_ctx *cx)

@@ -5,6 +5,7 @@
  * one finding whose place is that of its first side.
  */
 #include "race/layout/guard.h"
+#include "race/layout/watch.h"
 #include "race/race.h"
 #include "race/shadow.h"
 
@@ -269,12 +270,62 @@ static void side_place(const struct race_record *rec, const uint32_t threads[3],
 	s->launched_shown = "";
 }
 
-void race_sides_fill(struct base_arena *a, const struct race_record *rec, int device,
-		     const struct race_finding *earlier, uint32_t earlier_flags, uint32_t own_flags,
-		     struct race_finding *f)
+bool race_is_watched(unsigned kind)
 {
-	const struct race_finding *of[2] = {f, earlier};
-	const uint32_t flags[2] = {own_flags, earlier_flags};
+	return kind >= RACE_KIND_WATCH && kind <= RACE_KIND_WATCH_READ_ONLY;
+}
+
+/* What the site of a side holds. */
+static void side_of_site(const struct race_finding *of, uint32_t flags, int device,
+			 struct race_side *s)
+{
+	s->func = of->func;
+	s->func_shown = s->kernel = of->func_shown;
+	s->file = of->file;
+	s->line = of->line;
+	s->col = of->col;
+	s->inlined = of->inlined;
+	s->ninlined = of->ninlined;
+	s->access = of->access;
+	s->space = of->space;
+	s->width = of->width;
+	s->vec = of->vec;
+	s->bytes = of->width * of->vec;
+	s->text = of->nsites ? of->sites[0].text : "";
+	s->ptx_line = of->nsites ? of->sites[0].ptx_line : 0;
+	s->is_near = of->is_near;
+	s->update = of->update;
+	s->strength = (enum race_strength)RACE_SITE_STRENGTH(flags);
+	s->scope = (enum race_scope)RACE_SITE_SCOPE(flags);
+	s->flags = ways_of(s->access);
+	if (s->access == RACE_ACCESS_COPY)
+		s->flags = RACE_SIDE_ASYNC |
+			   (s->space == RACE_SPACE_SHARED ? RACE_SIDE_WRITES : RACE_SIDE_READS);
+	s->device = device;
+}
+
+/* The other side of a watchpoint: its thread and block are in the record. */
+static void sides_of_watch(const struct race_record *rec, struct race_side side[2])
+{
+	const uint32_t threads[3] = {rec->lanes & 0x7ffu, rec->lanes >> 11 & 0x7ffu,
+				     rec->lanes >> 22};
+	uint64_t half = rec->now[0];
+	const uint32_t thread[3] = {RACE_WATCH_HALF_X(half), RACE_WATCH_HALF_Y(half),
+				    RACE_WATCH_HALF_Z(half)};
+	const uint32_t block[3] = {(uint32_t)rec->now[1], (uint32_t)(rec->now[1] >> 32 & 0xffff),
+				   (uint32_t)(rec->now[1] >> 48)};
+
+	memcpy(side[1].thread, thread, sizeof(thread));
+	memcpy(side[1].block, block, sizeof(block));
+	side_place(rec, threads, &side[0]);
+	side_place(rec, threads, &side[1]);
+	if (half)
+		side[1].grid = rec->was[1];
+}
+
+/* Of a history word: the earlier thread is a number. */
+static void sides_of_history(const struct race_record *rec, struct race_side side[2])
+{
 	uint64_t shape = rec->now[1];
 	bool is_other = rec->kind < RACE_KIND_GUARD_ATOMIC && rec->was[1] & RACE_EARLIER_IS_OTHER;
 	const uint32_t threads[3] = {(uint32_t)(shape & 0xffff), (uint32_t)(shape >> 16 & 0xffff),
@@ -290,41 +341,31 @@ void race_sides_fill(struct base_arena *a, const struct race_record *rec, int de
 	uint32_t size = threads[0] * threads[1] * threads[2];
 	uint32_t stride = rec->kind >= RACE_KIND_GUARD_ATOMIC ? size : shadow_block_stride(size);
 
-	f->sides = BASE_NEWN(a, struct race_side, 2);
-	for (unsigned i = 0; i < 2; i++) {
-		struct race_side *s = &f->sides[i];
-		s->func = of[i]->func;
-		s->func_shown = s->kernel = of[i]->func_shown;
-		s->file = of[i]->file;
-		s->line = of[i]->line;
-		s->col = of[i]->col;
-		s->inlined = of[i]->inlined;
-		s->ninlined = of[i]->ninlined;
-		s->access = of[i]->access;
-		s->space = of[i]->space;
-		s->width = of[i]->width;
-		s->vec = of[i]->vec;
-		s->bytes = of[i]->width * of[i]->vec;
-		s->text = of[i]->nsites ? of[i]->sites[0].text : "";
-		s->ptx_line = of[i]->nsites ? of[i]->sites[0].ptx_line : 0;
-		s->is_near = of[i]->is_near;
-		s->update = of[i]->update;
-		s->strength = (enum race_strength)RACE_SITE_STRENGTH(flags[i]);
-		s->scope = (enum race_scope)RACE_SITE_SCOPE(flags[i]);
-		s->flags = ways_of(s->access);
-		s->device = device;
+	place_of(size ? earlier_thread % stride : 0, threads, side[1].thread);
+	place_of(size ? earlier_thread / stride : 0, grid, side[1].block);
+	side_place(rec, is_other ? own : threads, &side[0]);
+	side_place(rec, threads, &side[1]);
+	if (is_other) {
+		side[1].grid = rec->was[1] >> RACE_EARLIER_GRID_AT;
+		side[1].cluster = 0;
 	}
+}
+
+void race_sides_fill(struct base_arena *a, const struct race_record *rec, int device,
+		     const struct race_finding *earlier, uint32_t earlier_flags, uint32_t own_flags,
+		     struct race_finding *f)
+{
+	f->sides = BASE_NEWN(a, struct race_side, 2);
+	side_of_site(f, own_flags, device, &f->sides[0]);
+	side_of_site(earlier, earlier_flags, device, &f->sides[1]);
 	memcpy(f->sides[0].thread, rec->thread, sizeof(rec->thread));
 	memcpy(f->sides[0].block, rec->block, sizeof(rec->block));
-	place_of(size ? earlier_thread % stride : 0, threads, f->sides[1].thread);
-	place_of(size ? earlier_thread / stride : 0, grid, f->sides[1].block);
-	side_place(rec, is_other ? own : threads, &f->sides[0]);
-	side_place(rec, threads, &f->sides[1]);
-	if (is_other) {
-		f->sides[1].grid = rec->was[1] >> RACE_EARLIER_GRID_AT;
-		f->sides[1].cluster = 0;
-	}
+	if (race_is_watched(rec->kind))
+		sides_of_watch(rec, f->sides);
+	else
+		sides_of_history(rec, f->sides);
 	f->met.name = "";
+	f->first.lanes = 0;
 	/* These are not values. */
 	memset(f->first.was, 0, sizeof(f->first.was));
 	memset(f->first.now, 0, sizeof(f->first.now));

@@ -54,6 +54,8 @@ unsigned race_agent_parse(const char *name);
 enum race_class race_classify(unsigned kind, unsigned record_flags, unsigned site_flags);
 
 struct race_finding;
+/* Is a record of this kind detector watch's (layout/watch.h)? */
+bool race_is_watched(unsigned kind);
 /* pair_read.c: fills f->sides of a record with RACE_REC_TWO_SIDES; `earlier` has what is known
  * about the earlier access's site; the flags are those of the two sites (RACE_SITE_*). */
 void race_sides_fill(struct base_arena *a, const struct race_record *rec, int device,
@@ -265,6 +267,10 @@ struct race_results {
 	uint64_t unboxed;  /* tensor copies that went unchecked: map not known, box clipped */
 	bool has_history;  /* detector hirace was active */
 	uint64_t threads_aside, accesses_aside; /* of it: without numbers, or words */
+	/* Of detector watch: watchpoints, those whose slot was taken, hits without the other side.
+	 */
+	uint64_t watches, watch_busy, watch_lost;
+	bool has_looks; /* it was active alone: `checked` counts looks */
 	uint64_t host_launches, host_launches_plain;
 	uint64_t modules, plain_modules;
 	uint64_t tables;	/* site tables read: instrumented modules that were seen */

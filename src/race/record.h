@@ -28,6 +28,7 @@ enum race_kind {
 #define RACE_COUNTERS	  256u	       /* spread of the hot counters, by SM */
 #define RACE_COVER	  (1u << 17)   /* places of groups in a coverage map */
 #define RACE_RECORD_VALID 0x52414345u  /* "RACE", written last */
+#define RACE_WATCH_SLOTS  (1u << 16)   /* watchpoints of a device (layout/watch.h) */
 
 /* race_record.flags */
 #define RACE_REC_USED	   1u /* speculated read: its value was really used later */
@@ -68,19 +69,24 @@ struct race_counters {
 	uint64_t checked;  /* dynamic accesses (per lane) that were re-read */
 	uint64_t warp;	   /* stores (per lane) whose warp was compared */
 	uint64_t launches; /* grids that started (counted by their first thread) */
-	uint64_t reserved;
+	uint64_t watches;  /* watchpoints that were published */
 };
 
 /* Runtime block in device memory, one per context, owned by the agent. */
 struct race_rt {
-	uint64_t records;  /* device address of the mapped struct race_record[RACE_SLOTS] */
-	uint64_t overflow; /* reports lost because no slot was free */
-	uint64_t maps;	   /* device address of struct race_maps (box.h), or 0 */
-	uint64_t unboxed;  /* tensor copies that went unchecked: map not known, box clipped */
-	uint64_t reserved[4];
+	uint64_t records;    /* device address of the mapped struct race_record[RACE_SLOTS] */
+	uint64_t overflow;   /* reports lost because no slot was free */
+	uint64_t maps;	     /* device address of struct race_maps (box.h), or 0 */
+	uint64_t unboxed;    /* tensor copies that went unchecked: map not known, box clipped */
+	uint64_t watch_busy; /* watchpoints that found their slot taken */
+	uint64_t watch_lost; /* hits whose other side had gone before it was noted */
+	uint64_t looks;	     /* not 0: `checked` counts looks for watchpoints */
+	uint64_t reserved;
 	struct race_counters counters[RACE_COUNTERS];
 	struct race_slot slots[RACE_SLOTS];
-	uint8_t cover[RACE_COVER]; /* sample.h: 1 where a group was checked */
+	uint8_t cover[RACE_COVER];	  /* sample.h: 1 where a group was checked */
+	uint32_t joined[RACE_SLOTS];	  /* detector watch: the record has its checker */
+	uint64_t watch[RACE_WATCH_SLOTS]; /* layout/watch.h */
 };
 
 /* Knobs of one instrumented module: the symbol RACE_KNOBS_SYMBOL, .const (or .global when
@@ -103,6 +109,7 @@ struct race_knobs {
 };
 
 #define RACE_KNOB_TRAP	  1u /* brkpt when there is no agent */
+#define RACE_KNOB_BESIDE  2u /* of detector watch: collide's checks are beside it, with delays */
 #define RACE_SAMPLE_NEVER 0xffffffffu
 #define RACE_SAMPLE_SITES 0x80000000u /* + limit: groups are chosen, not executions */
 #define RACE_DENSE_ALL	  0xffffffffu /* every check is delayed */

@@ -22,7 +22,7 @@
 #include "race/record.h"
 
 #define RACE_SHM_MAGIC	 0x4d48534352444c43ull /* "CLDRCSHM" */
-#define RACE_SHM_VERSION 6u
+#define RACE_SHM_VERSION 7u
 #define RACE_SHM_ENV	 "COLLIDER_SHM_FD"
 /* The same file by name, for processes that were started without the descriptor. */
 #define RACE_SHM_PATH_ENV "COLLIDER_SHM_PATH"
@@ -45,8 +45,9 @@ struct race_region {
 	 * program: the sums of its threads that have ended. Then `checked` is that of all threads,
 	 * and `warp_checked` to `unboxed` and `counts` are not used. */
 	uint32_t is_live;
-	uint32_t has_history;			/* some module has hirace or iguard */
-	uint64_t threads_aside, accesses_aside; /* of these, see shadow.h */
+	uint32_t has_history;				 /* some module has hirace or iguard */
+	uint64_t threads_aside, accesses_aside;		 /* of these, see shadow.h */
+	uint64_t watches, watch_busy, watch_lost, looks; /* as in struct race_rt */
 	uint64_t host_launches;	      /* kernel launches seen by the agent (all kernels) */
 	uint64_t host_launches_plain; /* of those: kernels of modules without instrumentation */
 	struct race_holds holds;      /* --shuffle-streams; atomic */

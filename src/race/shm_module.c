@@ -16,6 +16,7 @@
 #include "race/race.h"
 #include "race/sample.h"
 #include "race/layout/guard.h"
+#include "race/layout/watch.h"
 #include "race/shadow.h"
 #include "race/shm_write.h"
 #include "race/site.h"
@@ -144,18 +145,27 @@ static void set_order(struct race_knobs *k, enum race_order_verdict verdict)
 			"with one that waits for other blocks (--shuffle=all)");
 }
 
-void race_shm_knobs(struct race_knobs *k, const struct race_fill *fill)
+/* How often checks happen, and how long they wait. */
+static void set_rates(struct race_knobs *k, const struct race_fill *fill, uint32_t one_in)
 {
-	struct race_shm *shm = race_shm_get();
+	const struct race_shm *shm = race_shm_get();
+
 	k->rt = fill->rt;
 	k->rsleep = half(shm->rdelay);
 	k->wsleep = half(shm->wdelay);
-	k->sample = sample_knob();
+	k->sample = one_in;
 	k->seed = shm->seed;
 	k->dense = shm->dense ? shm->dense : RACE_DENSE_ALL;
 	k->sparse = shm->dense && shm->dense < UINT32_MAX / RACE_SPARSEST
 			    ? shm->dense * RACE_SPARSEST
 			    : UINT32_MAX;
+}
+
+void race_shm_knobs(struct race_knobs *k, const struct race_fill *fill)
+{
+	const struct race_shm *shm = race_shm_get();
+
+	set_rates(k, fill, sample_knob());
 	k->window = shm->window ? shm->window & RACE_WINDOW_ALL : RACE_WINDOW_ALL;
 	set_order(k, fill->order(k->order_id, fill->arg));
 }
@@ -174,6 +184,21 @@ void race_shm_history(struct race_history *h, const struct race_fill *fill)
 	h->modes = RACE_RUN_GUARD(race_shm_get()->flags);
 	if (h->tables)
 		h->knobs.rt = fill->rt;
+}
+
+/* rsleep: at once; wsleep: at the end of a watchpoint. Where collide sleeps beside it a watchpoint
+ * stands through those delays, and needs none at once. --sample chooses places for collide;
+ * watchpoints are drawn everywhere then. */
+void race_shm_watch(struct race_watch *w, const struct race_fill *fill)
+{
+	const struct race_shm *shm = race_shm_get();
+
+	if (!RACE_RUN_WANTS(shm->flags, RACE_DETECTOR_WATCH))
+		return;
+	set_rates(&w->knobs, fill, shm->sites ? 0 : shm->sample);
+	w->knobs.wsleep = w->knobs.rsleep;
+	if (w->knobs.flags & RACE_KNOB_BESIDE && RACE_RUN_WANTS(shm->flags, RACE_DETECTOR_COLLIDE))
+		w->knobs.rsleep = 0;
 }
 
 void race_shm_block(enum race_detector_id id, void *block, const struct race_fill *fill)

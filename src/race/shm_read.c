@@ -11,6 +11,7 @@
  * sighting is that of the first region, counts are summed; of the two counts of a slot (record and
  * last snapshot) the larger one is taken.
  */
+#include "race/layout/watch.h"
 #include "race/shadow.h"
 #include "race/race.h"
 #include "race/shm_write.h"
@@ -32,6 +33,9 @@ struct table {
 struct finding_key {
 	uint64_t table;
 	uint32_t site, kind;
+	/* Of detector watch: */
+	uint64_t other_table;
+	uint32_t other_site, reserved;
 };
 
 struct finding_entry {
@@ -338,10 +342,15 @@ static void sides_fill(struct reader *rd, const struct race_record *rec, int dev
 	struct race_record at = *rec;
 	uint32_t flags = 0;
 
-	at.site = RACE_EARLIER_SITE(rec->now[0]) - 1u;
-	if (RACE_EARLIER_SITE(rec->now[0])) {
+	uint32_t number = RACE_EARLIER_SITE(rec->now[0]);
+	if (race_is_watched(rec->kind)) {
+		number = RACE_WATCH_HALF_SITE(rec->now[0]);
+		at.table = fs.table = rec->was[0];
+	}
+	at.site = number - 1u;
+	if (number) {
 		site_fill(rd, &at, &earlier, &fs);
-		flags = site_flags(rd, rec->table, at.site);
+		flags = site_flags(rd, at.table, at.site);
 	}
 	race_site_count(&rd->out->arena, &earlier, &fs);
 	race_sides_fill(&rd->out->arena, rec, device, &earlier, flags,
@@ -353,8 +362,14 @@ static struct race_finding *finding_get(struct reader *rd, const struct race_rec
 					int device)
 {
 	struct race_results *out = rd->out;
-	struct finding_key key = {rec->table, rec->site, rec->kind};
+	struct finding_key key = {rec->table, rec->site, rec->kind, 0, 0, 0};
 	struct finding_entry *e;
+
+	/* One access may have been met by several. */
+	if (race_is_watched(rec->kind)) {
+		key.other_table = rec->was[0];
+		key.other_site = RACE_WATCH_HALF_SITE(rec->now[0]);
+	}
 
 	HASH_FIND(hh, rd->known, &key, sizeof(key), e);
 	if (e)
@@ -392,6 +407,8 @@ static void record_take(struct reader *rd, const struct race_record *rec, uint64
 		f->is_muted = true;
 	f->count += count;
 	f->sites[0].count += count;
+	if (f->kind == RACE_KIND_WATCH_POSSIBLE && (rec->flags & RACE_REC_USED))
+		f->kind = RACE_KIND_WATCH;
 	if (f->cls == RACE_CLASS_POSSIBLE && (rec->flags & RACE_REC_USED))
 		f->cls =
 			race_classify(f->kind, rec->flags, f->is_volatile ? RACE_SITE_VOLATILE : 0);
@@ -436,10 +453,15 @@ static void live_read(const unsigned char *at, struct race_region *head)
 	head->warp_checked = head->launches = 0;
 	head->overflow = now.overflow;
 	head->unboxed = now.unboxed;
+	head->watches = 0;
+	head->watch_busy = now.watch_busy;
+	head->watch_lost = now.watch_lost;
+	head->looks = now.looks;
 	for (size_t i = 0; i < RACE_COUNTERS; i++) {
 		checked += now.counters[i].checked;
 		head->warp_checked += now.counters[i].warp;
 		head->launches += now.counters[i].launches;
+		head->watches += now.counters[i].watches;
 	}
 	/* Threads add their counts when they end; the head has those of the threads that had
 	 * not. */
@@ -468,6 +490,10 @@ static void region_read(struct reader *rd, const unsigned char *at)
 	out->has_history |= head.has_history != 0;
 	out->threads_aside += head.threads_aside;
 	out->accesses_aside += head.accesses_aside;
+	out->watches += head.watches;
+	out->watch_busy += head.watch_busy;
+	out->watch_lost += head.watch_lost;
+	out->has_looks |= head.looks != 0;
 	out->unboxed += head.unboxed;
 	out->modules += head.modules;
 	out->plain_modules += head.plain_modules;

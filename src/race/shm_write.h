@@ -87,6 +87,8 @@ void race_shm_block(enum race_detector_id id, void *block, const struct race_fil
 void race_shm_knobs(struct race_knobs *k, const struct race_fill *fill);
 struct race_history;
 void race_shm_history(struct race_history *h, const struct race_fill *fill);
+struct race_watch;
+void race_shm_watch(struct race_watch *w, const struct race_fill *fill);
 
 struct race_transfer;
 struct race_transfer_counts;

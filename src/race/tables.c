@@ -4,6 +4,7 @@
  */
 #include "race/detector.h"
 #include "race/layout/guard.h"
+#include "race/layout/watch.h"
 #include "race/race.h"
 #include "race/record.h"
 #include "race/shadow.h"

@@ -341,7 +341,8 @@ const char *rep_pair_fix(struct base_arena *a, const struct race_finding *f)
 				   "check whether a lock, a flag or another barrier orders them in "
 				   "every run; if not:\n%s",
 				   unordered_fix(a, f));
-	if (f->cls == RACE_CLASS_POSSIBLE && f->kind < RACE_KIND_HISTORY)
+	if (f->kind == RACE_KIND_WATCH_POSSIBLE ||
+	    (f->cls == RACE_CLASS_POSSIBLE && f->kind < RACE_KIND_HISTORY))
 		return "check whether the value is used on some path; building with\n"
 		       "`collider nvcc --keep-races` removes invented loads.";
 	switch (f->kind) {
@@ -360,6 +361,7 @@ const char *rep_pair_fix(struct base_arena *a, const struct race_finding *f)
 			       "within the launch doesn't help.";
 		return race_kinds[f->kind].fix;
 	case RACE_KIND_BARRIER_COUNT:
+	case RACE_KIND_WATCH_READ_ONLY:
 	case RACE_KIND_GUARD_WARP:
 	case RACE_KIND_GUARD_BLOCK:
 	case RACE_KIND_GUARD_LOCK:

@@ -65,7 +65,11 @@ static void checked_put(struct base_buf *out, struct rep_view *v)
 		base_buf_printf(out, " (%s in all)", rep_counter(a, r, RACE_COUNTER_host_launches));
 	base_buf_printf(out, "\n  %s%s %s\n", least, rep_counter(a, r, RACE_COUNTER_checked),
 			r->has_history ? "judged by the history of their locations"
+			: r->has_looks ? "compared with the watchpoints of other threads"
 				       : "read again after a delay");
+	if (r->watches)
+		base_buf_printf(out, "  %s%s set\n", least,
+				rep_counter(a, r, RACE_COUNTER_watches));
 	rep_transfer_checked(out, v);
 	if (r->warp_checked)
 		base_buf_printf(out, "  %s%s compared within %s warp\n", least,
@@ -255,6 +259,15 @@ static void unchecked_put(struct base_buf *out, struct rep_view *v)
 		unchecked_line(out, &has_head,
 			       base_printf(a, "%s of memory without history words",
 					   rep_counter(a, r, RACE_COUNTER_accesses_aside)));
+	if (r->watch_busy)
+		unchecked_line(out, &has_head,
+			       base_printf(a,
+					   "%s not set, since their place in the table was taken",
+					   rep_counter(a, r, RACE_COUNTER_watch_busy)));
+	if (r->watch_lost)
+		unchecked_line(out, &has_head,
+			       base_printf(a, "%s whose other side had gone on before it was noted",
+					   rep_counter(a, r, RACE_COUNTER_watch_lost)));
 	if (r->unboxed)
 		unchecked_line(
 			out, &has_head,

@@ -215,6 +215,34 @@ static bool is_same_pair(const struct race_finding *a, const struct race_finding
 	return is_same_place(&x[0], &y[1]) && is_same_place(&x[1], &y[0]);
 }
 
+static bool has_both(const struct rep_entry *e)
+{
+	return e->f.sides && (*e->f.sides[1].file || e->f.sides[1].ptx_line);
+}
+
+/* Does a watchpoint's finding say all that this one says? Of two with the same pair of lines the
+ * first says it; of one with both sides more than what has one: a hit whose other side had gone, or
+ * a changed value. */
+static bool is_said_by(const struct rep_view *v, size_t at, size_t by)
+{
+	const struct rep_entry *h = &v->entries.v[at], *e = &v->entries.v[by];
+
+	if (!race_is_watched(e->f.kind) || e->ignored != h->ignored || !has_both(e) ||
+	    (e->f.cls != h->f.cls && e->f.cls != RACE_CLASS_RACE))
+		return false;
+	if (race_is_watched(h->f.kind) && has_both(h))
+		return by < at && e->f.cls == h->f.cls && is_same_pair(&h->f, &e->f);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct race_side *s = &e->f.sides[i];
+		if (h->f.sides ? race_is_watched(h->f.kind) && is_same_place(&h->f.sides[0], s)
+			       : h->f.line && h->f.line == s->line &&
+					 strcmp(h->f.file, s->file) == 0 &&
+					 strcmp(h->f.func, s->func) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Has iguard found what hirace found here, as certainly? It knows more of why. */
 static bool is_known_better(const struct rep_view *v, const struct rep_entry *h)
 {
@@ -237,8 +265,11 @@ static void view_join(struct rep_view *v)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < v->entries.n; i++)
+	for (size_t i = 0; i < v->entries.n; i++) {
 		v->entries.v[i].is_twin = is_known_better(v, &v->entries.v[i]);
+		for (size_t j = 0; j < v->entries.n && !v->entries.v[i].is_twin; j++)
+			v->entries.v[i].is_twin = j != i && is_said_by(v, i, j);
+	}
 	for (size_t i = 0; i < v->entries.n; i++)
 		if (!v->entries.v[i].is_twin)
 			v->entries.v[n++] = v->entries.v[i];

@@ -41,7 +41,7 @@ while read -r pass scope; do
 	ALONE) set -- --strip "$T/checked.ptx" ;;
 	*) set -- "$T/in.ptx" ;;
 	esac
-	case $pass in hirace | iguard) set -- --sanitize="$pass" "$@" ;; esac
+	case $pass in hirace | iguard | watch) set -- --sanitize="$pass" "$@" ;; esac
 	try 0 "$collider" instrument --dump="$pass" "$@" -o "$T/dumped.ptx"
 	has err "ld.global.u32"
 	grep -q '^\.version' "$T/err" && head=yes || head=no

@@ -48,6 +48,6 @@ unset COLLIDER_OPTIONS
 # A detector that doesn't exist is our error, not ptxas'; nvcc's own lists go to nvcc.
 try 2 "$collider" nvcc --sanitize=foo -c none.cu
 lines err 1
-has err "--sanitize: found 'foo', expected a list of collide,hirace,iguard,none"
+has err "--sanitize: found 'foo', expected a list of collide,hirace,iguard,watch,none"
 try 2 "$collider" nvcc --sanitize=collide,foo -c none.cu
 finish

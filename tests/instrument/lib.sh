@@ -19,7 +19,7 @@ needs() {
 users_part() {
 	awk '/^\.(weak|visible|extern) .func __collider_/ { skip = 1 }
 	     /^\.func .*__collider_check/ || /__collider_(chosen|block)\($/ { skip = 1 }
-	     /^\.func .*__collider_history_/ || /^\.func .*__collider_guard_/ { skip = 1 }
+	     /^\.func .*__collider_(history|guard|watch)_/ { skip = 1 }
 	     /^\.weak \.global .*__collider_history_table/ { skip = 1 }
 	     !skip && !/^[[:space:]]*\/\// { print }
 	     skip { depth += gsub(/{/, "{") - gsub(/}/, "}") }

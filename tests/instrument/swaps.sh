@@ -1,5 +1,5 @@
-# swaps.sh COLLIDER DIR - iguard's code assembles for every target, alone and beside the other detectors; from
-# sm_90 on it swaps both words of an entry at once, below them one by one.
+# swaps.sh COLLIDER DIR - iguard's and watch's code assembles for every target, alone and beside the other
+# detectors; from sm_90 on iguard swaps both words of an entry at once, below them one by one.
 collider=$1 dir=$2
 name=swaps
 . "$dir/lib.sh"
@@ -8,7 +8,7 @@ needs ptxas
 for arch in sm_75 sm_80 sm_90 sm_90a sm_100 sm_120; do
 	sed -e "s/^\.target.*/.target $arch/" -e 's/^\.version.*/.version 9.0/' "$dir/golden/iguard.ptx" >"$T/in.ptx"
 	sets=iguard
-	[ $arch != sm_90 ] || sets="iguard collide,hirace,iguard"
+	[ $arch != sm_90 ] || sets="iguard collide,hirace,iguard collide,hirace,iguard,watch"
 	for set in $sets; do
 		"$collider" instrument --sanitize=$set "$T/in.ptx" -o "$T/out.ptx" 2>"$T/err" ||
 			fail "$arch $set: $(cat "$T/err")"
@@ -19,6 +19,16 @@ for arch in sm_75 sm_80 sm_90 sm_90a sm_100 sm_120; do
 		sm_75 | sm_80) [ "$pairs" -eq 0 ] || fail "$arch: swaps of 16 bytes" ;;
 		*) [ "$pairs" -gt 0 ] || fail "$arch: no swap of 16 bytes" ;;
 		esac
+	done
+done
+# watch's, for every target; -O0 code with generic addresses, and constants without room.
+for arch in sm_75 sm_80 sm_90 sm_90a sm_100 sm_120; do
+	for case in watch generic_call_free shared_constant speculated; do
+		sed -e "s/^\.target.*/.target $arch/" -e 's/^\.version.*/.version 9.0/' "$dir/golden/$case.ptx" >"$T/in.ptx"
+		"$collider" instrument --sanitize=watch "$T/in.ptx" -o "$T/out.ptx" 2>"$T/err" ||
+			fail "$arch $case: $(cat "$T/err")"
+		ptxas -c -arch=$arch "$T/out.ptx" -o "$T/out.cubin" 2>"$T/err" ||
+			fail "$arch $case: $(head -3 "$T/err")"
 	done
 done
 exit $bad

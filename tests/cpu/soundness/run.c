@@ -18,6 +18,7 @@
 
 #include "instrument/instrument.h"
 #include "race/layout/guard.h"
+#include "race/layout/watch.h"
 #include "race/shadow.h"
 #include "race/pair.h"
 #include "race/race.h"
@@ -88,7 +89,7 @@ static void on_symbol(const char *name, uint64_t addr, uint64_t bytes, void *arg
 	struct run *x = arg;
 	void *p = (void *)(uintptr_t)addr;
 
-	if (!strcmp(name, RACE_KNOBS_SYMBOL))
+	if (!strcmp(name, RACE_KNOBS_SYMBOL) || !strcmp(name, RACE_WATCH_SYMBOL))
 		x->knobs = p;
 	else if (!strcmp(name, RACE_HISTORY_SYMBOL) || !strcmp(name, RACE_GUARD_SYMBOL)) {
 		x->block = p;
@@ -182,8 +183,10 @@ void run_instrument(const struct program *p, enum run_damage how, struct base_bu
 	const char *detector = getenv("COLLIDER_SOUNDNESS");
 	bool is_hirace = detector && !strcmp(detector, "hirace");
 	bool is_iguard = detector && !strcmp(detector, "iguard");
+	bool is_watch = detector && !strcmp(detector, "watch");
 	struct inst_options opt = {.sanitize = is_hirace   ? RACE_DETECT(HIRACE)
 					       : is_iguard ? RACE_DETECT(IGUARD)
+					       : is_watch  ? RACE_DETECT(WATCH)
 							   : RACE_DETECT(COLLIDE),
 				   .inline_groups = getenv("COLLIDER_CALLS") ? -1 : 0};
 	struct inst_stats stats = {0};

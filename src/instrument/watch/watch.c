@@ -1,0 +1,486 @@
+/*
+ * watch.c - detector `watch`: a sampled access publishes a watchpoint, every other one looks.
+ *
+ * KCSAN's idea, as src/race/layout/watch.h and src/device/watch.cu carry it out. Each access looks
+ * at the slot of its address: a weak one once, beside itself; a strong one must find the same
+ * watchpoint before and after it, since it may be the very operation that orders the two. A weak
+ * access whose bytes are all surely used may be drawn: it publishes a watchpoint. That stays until
+ * the thread draws another one or comes to something that may release: until then nothing can
+ * order the access before one of another thread, so the longer window costs nothing. The thread
+ * sleeps after each drawn access, and at the end of every second watchpoint. Why a hit is always a
+ * race: docs/soundness.md. Accesses are event.c's.
+ *
+ * Misses: accesses in functions that are called, bulk copies and matrices, shared memory of kernels
+ * without room for a table (all counted); a pair of two strong accesses. Costs: nine instructions
+ * and a load for each access; the rest is in calls that only sampled accesses and hits make.
+ */
+#include "instrument/internal.h"
+
+#include "device/device.h"
+#include "instrument/templates.h"
+#include "race/layout/watch.h"
+
+#include <string.h>
+
+struct kernel {
+	struct inst_ctx *cx;
+	struct inst_events ev;
+	uint32_t table, mask, block, held, rng, cnt; /* registers; block: PTX_NO_REG, no table */
+	bool is_across;				     /* watchpoints stand across __syncwarp() */
+	struct ptx_stmt *top;
+};
+
+/* Registers of one access. */
+struct look {
+	struct ptx_opnd at, tab, m, w, hit;
+};
+
+/* Collide counts launches and accesses then. */
+static bool is_beside(const struct inst_ctx *cx)
+{
+	return cx->opt->sanitize & RACE_DETECT(COLLIDE);
+}
+
+static uint32_t table_bytes(uint32_t tracked, bool arg)
+{
+	(void)tracked;
+	(void)arg;
+	return RACE_WATCH_SHARED_BYTES;
+}
+
+static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
+{
+	struct inst_ctx *cx = k->cx;
+	struct inst_block_table t;
+
+	k->table = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
+	k->mask = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
+	k->held = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
+	k->rng = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
+	k->cnt = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
+	k->block = PTX_NO_REG;
+	inst_emit(cx, top, "params", NT, NH);
+	inst_emit(cx, top, "begin",
+		  T(cx->k, KNOB(rt), KNOB(seed), RT(watch), inst_num(RACE_WATCH_MASK)),
+		  H(inst_reg(cx, k->table), inst_reg(cx, k->mask), inst_reg(cx, k->held),
+		    inst_reg(cx, k->rng), inst_reg(cx, k->cnt)));
+	if (!is_beside(cx))
+		inst_emit(cx, top, "launch",
+			  T(cx->k, KNOB(rt),
+			    inst_num((int64_t)(offsetof(struct race_rt, counters) +
+					       offsetof(struct race_counters, launches))),
+			    RT(looks)),
+			  NH);
+	if (!k->ev.has_shared || !inst_plan_block_table(cx, &t, table_bytes, false))
+		return;
+	k->block = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
+	inst_emit(cx, top, "table", T(inst_num(RACE_WATCH_SHARED_BYTES)),
+		  H(inst_reg(cx, k->block)));
+}
+
+/* ---- one access ------------------------------------------------------------------------------ */
+
+static bool is_shared(const struct inst_event *e)
+{
+	return e->space == INST_IN_SHARED || e->space == INST_IN_GENERIC_SHARED;
+}
+
+static uint64_t what_of(const struct inst_event *e)
+{
+	const struct ptx_form *fm = e->stmt->form;
+	uint64_t what = e->access->site;
+
+	what |= e->writes ? RACE_WATCH_IS_WRITE : 0;
+	what |= fm->effects & PTX_EFF_NONTEMPORAL ? RACE_WATCH_IS_NC : 0;
+	what |= e->space == INST_IN_SHARED ? RACE_WATCH_IS_SHARED : 0;
+	what |= (uint64_t)inst_log2((unsigned)e->access->vec * e->access->width)
+		<< RACE_WATCH_LOG_WHAT_AT;
+	what |= (uint64_t)e->sure << RACE_WATCH_SURE_AT;
+	what |= (uint64_t)e->maybe << RACE_WATCH_MAYBE_AT;
+	return what;
+}
+
+/* May it be watched: is it weak, and are all its bytes surely accessed, in memory that is not
+ * read-only by declaration? */
+static bool is_watched(const struct inst_event *e)
+{
+	const struct ptx_form *fm = e->stmt->form;
+	unsigned bytes = (unsigned)fm->vec * fm->width, words = bytes < 4 ? 1 : bytes / 4;
+
+	return e->strength == RACE_WEAK && !(fm->effects & (PTX_EFF_NONTEMPORAL | PTX_EFF_ASYNC)) &&
+	       !e->maybe && e->sure == (1u << words) - 1u && (bytes & (bytes - 1)) == 0;
+}
+
+/* The address as 64 bits: of the window, where the space is shared memory. */
+static struct ptx_opnd address_of(struct kernel *k, const struct inst_event *e)
+{
+	struct inst_ctx *cx = k->cx;
+	const struct ptx_opnd *addr = e->access->where;
+	struct ptx_opnd base = addr->sub[0], at = inst_fresh(cx, PTX_TYPE_B64);
+	bool is_narrow = e->space == INST_IN_SHARED;
+
+	if (base.kind == PTX_OPND_REG)
+		is_narrow = ptx_type_bytes((enum ptx_type)cx->f->reg_type[base.reg]) == 4;
+	else if (base.kind == PTX_OPND_SYM) {
+		struct ptx_opnd reg = inst_fresh(cx, is_narrow ? PTX_TYPE_B32 : PTX_TYPE_B64);
+		inst_emit(cx, e->stmt, "symbol", T(is_narrow ? PTX_STR("u32") : PTX_STR("u64")),
+			  H(reg, base));
+		base = reg;
+	}
+	inst_emit(cx, e->stmt, is_narrow ? "at32" : "at64", T(inst_num(addr->off)), H(at, base));
+	return at;
+}
+
+/* Before the access: which table, and does a watchpoint stand in its slot? `over`: where an address
+ * of another space goes. */
+static struct look put_look(struct kernel *k, const struct inst_event *e, struct ptx_label *over)
+{
+	struct inst_ctx *cx = k->cx;
+	struct look l = {.at = address_of(k, e),
+			 .tab = inst_fresh(cx, PTX_TYPE_B64),
+			 .m = inst_fresh(cx, PTX_TYPE_B32),
+			 .w = inst_fresh(cx, PTX_TYPE_B64),
+			 .hit = inst_fresh(cx, PTX_TYPE_PRED)};
+	struct ptx_opnd table = inst_reg(cx, k->table), mask = inst_reg(cx, k->mask);
+	struct ptx_opnd skip = ptx_opnd_label(over);
+	struct ptx_str what = inst_num((int64_t)what_of(e));
+
+	if (e->space == INST_IN_GLOBAL)
+		inst_emit(cx, e->stmt, "of_global", T(what), H(l.tab, l.m, l.w, table, mask));
+	else if (e->space == INST_IN_SHARED)
+		inst_emit(cx, e->stmt, "of_shared", T(what, inst_num(RACE_WATCH_SHARED_MASK)),
+			  H(l.tab, l.m, l.w, inst_reg(cx, k->block), mask));
+	else if (k->block == PTX_NO_REG)
+		inst_emit(cx, e->stmt, "of_generic", T(what),
+			  H(l.tab, l.m, l.w, l.at, table, mask, skip));
+	else
+		inst_emit(cx, e->stmt, "of_either",
+			  T(what, inst_num(RACE_WATCH_SHARED_MASK), inst_num(RACE_WATCH_IS_SHARED)),
+			  H(l.tab, l.m, l.w, l.at, table, mask, inst_reg(cx, k->block), skip));
+	inst_emit(cx, e->stmt, "count", T(is_beside(cx) ? PTX_STR("u32") : PTX_STR("s32")),
+		  H(inst_reg(cx, k->cnt)));
+	inst_emit(cx, e->stmt, "look",
+		  T(e->space == INST_IN_GLOBAL ? PTX_STR(".global") : PTX_STR(""),
+		    e->space == INST_IN_SHARED ? PTX_STR("cta") : PTX_STR("gpu")),
+		  H(l.hit, l.at, l.tab, l.m));
+	return l;
+}
+
+/* ---- loads whose value may not be used ------------------------------------------------------- */
+
+/* A use of it, always (PTX_NO_REG) or under a predicate. */
+static void put_use(struct kernel *k, struct ptx_opnd found, struct ptx_stmt *use, uint32_t pred,
+		    bool sense)
+{
+	struct inst_ctx *cx = k->cx;
+	struct ptx_label *over = NULL;
+
+	if (pred != PTX_NO_REG) {
+		over = ptx_new_label(cx->m, cx->f);
+		inst_emit(cx, use, "unless", NT,
+			  H(inst_sense(inst_reg(cx, pred), !sense), ptx_opnd_label(over)));
+	}
+	inst_emit(cx, use, "used", NT, H(found));
+	inst_end_skip(cx, over, use);
+}
+
+static bool is_among(const struct ptx_stmt *s, struct ptx_stmt *const *list, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (list[i] == s)
+			return true;
+	return false;
+}
+
+/* Do all uses read the sum that the value was added to? Then the values of earlier executions of
+ * the load are in it, too. */
+static bool reads_sum(struct kernel *k, const struct flow_demand_info *d, uint32_t sum)
+{
+	uint32_t n;
+	struct ptx_stmt *const *uses = flow_uses(k->cx->fl, sum, &n);
+
+	for (uint32_t i = 0; i < d->nuses; i++)
+		if (!is_among(d->uses[i], uses, n))
+			return false;
+	for (uint32_t i = 0; i < d->nconds; i++)
+		if (!is_among(d->conds[i].at, uses, n))
+			return false;
+	return d->demand != FLOW_DEMAND_SELECT;
+}
+
+/* The note about a load is cleared where its value is over: at each execution of the load, or of a
+ * sum where something else is assigned to it; and at the entry, since other paths lead to a use. */
+static void put_clears(struct kernel *k, const struct inst_event *e, uint32_t reg,
+		       const struct flow_demand_info *d, struct ptx_opnd found)
+{
+	struct inst_ctx *cx = k->cx;
+	struct ptx_stmt *const *defs;
+	uint32_t sum, n;
+
+	inst_emit(cx, k->top, "nothing", NT, H(found));
+	if (!flow_sum_of(cx->fl, e->stmt, reg, &sum) || !reads_sum(k, d, sum)) {
+		inst_emit(cx, e->stmt, "nothing", NT, H(found));
+		return;
+	}
+	defs = flow_defs(cx->fl, sum, &n);
+	for (uint32_t i = 0; i < n; i++)
+		if (!flow_is_sum_step(defs[i], sum))
+			inst_emit(cx, defs[i], "nothing", NT, H(found));
+}
+
+/* What a hit has found is noted in a register, which the uses of the value look at. False: no place
+ * shows a use. */
+static bool put_uses(struct kernel *k, const struct inst_event *e, struct ptx_opnd *found)
+{
+	struct inst_ctx *cx = k->cx;
+	struct flow_demand_info d;
+	int dst = ptx_find_role(e->stmt, PTX_ROLE_DST);
+
+	if (!e->maybe || e->sure || e->writes || dst < 0 || e->access->is_copy ||
+	    e->stmt->ops[dst].kind != PTX_OPND_REG || e->stmt->ops[dst].comp ||
+	    e->stmt->form->effects & PTX_EFF_NONTEMPORAL)
+		return false;
+	flow_demand(cx->fl, e->stmt, e->stmt->ops[dst].reg, &d);
+	if (d.demand != FLOW_DEMAND_SELECT && !d.nuses && !d.nconds)
+		return false;
+	*found = inst_fresh(cx, PTX_TYPE_B32);
+	put_clears(k, e, e->stmt->ops[dst].reg, &d, *found);
+	if (d.demand == FLOW_DEMAND_SELECT) {
+		put_use(k, *found, d.at, d.pred, d.sense);
+		return true;
+	}
+	for (uint32_t i = 0; i < d.nuses; i++) {
+		bool is_inst = d.uses[i]->kind == PTX_STMT_INST;
+		put_use(k, *found, d.uses[i], is_inst ? d.uses[i]->pred : PTX_NO_REG,
+			!is_inst || !d.uses[i]->is_pred_not);
+	}
+	for (uint32_t i = 0; i < d.nconds; i++)
+		put_use(k, *found, d.conds[i].at, d.conds[i].pred, d.conds[i].sense);
+	return true;
+}
+
+static void put_weak(struct kernel *k, const struct inst_event *e)
+{
+	struct inst_ctx *cx = k->cx;
+	struct ptx_label *over = ptx_new_label(cx->m, cx->f);
+	struct ptx_opnd due = inst_fresh(cx, PTX_TYPE_PRED);
+	struct ptx_opnd rng = inst_reg(cx, k->rng), found;
+	bool has_uses = put_uses(k, e, &found);
+
+	if (is_watched(e))
+		inst_emit(cx, e->stmt, "never", NT, H(due));
+	if (e->stmt->pred != PTX_NO_REG)
+		inst_emit(cx, e->stmt, "unless", NT,
+			  H(inst_sense(inst_reg(cx, e->stmt->pred), e->stmt->is_pred_not),
+			    ptx_opnd_label(over)));
+	struct look l = put_look(k, e, over);
+	if (has_uses)
+		inst_emit(cx, e->stmt, "hit_maybe", NT, H(l.hit, found, l.tab, l.m, l.at, l.w));
+	else
+		inst_emit(cx, e->stmt, "hit", NT, H(l.hit, l.tab, l.m, l.at, l.w));
+	if (is_watched(e)) {
+		inst_emit(cx, e->stmt, "draw", T(cx->k, KNOB(sample), KNOB(dense), KNOB(sparse)),
+			  H(due, rng, inst_reg(cx, k->cnt)));
+		inst_emit(cx, e->stmt, "set", NT,
+			  H(due, inst_reg(cx, k->held), rng, l.tab, l.m, l.at, l.w));
+	}
+	inst_emit_label(cx, e->stmt, over);
+	if (is_watched(e))
+		inst_emit(cx, e->stmt->next, "sleep", T(cx->k, KNOB(rsleep)), H(due, rng));
+}
+
+static void put_strong(struct kernel *k, const struct inst_event *e)
+{
+	struct inst_ctx *cx = k->cx;
+	struct ptx_label *over = ptx_new_label(cx->m, cx->f);
+	struct ptx_opnd first = inst_fresh(cx, PTX_TYPE_B64);
+	struct ptx_stmt *behind = e->stmt->next;
+
+	inst_emit(cx, e->stmt, "none", NT, H(first));
+	if (e->stmt->pred != PTX_NO_REG)
+		inst_emit(cx, e->stmt, "unless", NT,
+			  H(inst_sense(inst_reg(cx, e->stmt->pred), e->stmt->is_pred_not),
+			    ptx_opnd_label(over)));
+	struct look l = put_look(k, e, over);
+	inst_emit(cx, e->stmt, "before", NT, H(l.hit, first, l.tab, l.m, l.at));
+	inst_emit_label(cx, e->stmt, over);
+	inst_emit(cx, behind, "after", NT, H(first, l.tab, l.m, l.at, l.w));
+}
+
+static void put_access(struct kernel *k, const struct inst_event *e)
+{
+	if (is_shared(e) && k->block == PTX_NO_REG) {
+		inst_unchecked(k->cx, PTX_STR("shared memory without room for watchpoints"),
+			       RACE_WHY_UNSUPPORTED, true);
+		return;
+	}
+	if (e->strength == RACE_WEAK)
+		put_weak(k, e);
+	else
+		put_strong(k, e);
+}
+
+/* One side of a cp.async, looked at when it is issued: what orders the copy comes later, and what
+ * it is ordered behind came before. It is never watched: when it happens is not known. */
+static void put_side(struct kernel *k, struct ptx_stmt *s, enum ptx_role role, unsigned words,
+		     unsigned sure)
+{
+	bool writes = role == PTX_ROLE_ADDR_W;
+	int at = ptx_find_role(s, role);
+	uint8_t all = (uint8_t)((1u << words) - 1u);
+	struct inst_event e = {.kind = INST_EVENT_ACCESS, .stmt = s, .writes = writes};
+
+	if (at < 0 || s->ops[at].kind != PTX_OPND_ADDR || !s->ops[at].nsub)
+		return;
+	e.access = inst_new_access(k->cx, s, &s->ops[at],
+				   writes ? RACE_ACCESS_STORE : RACE_ACCESS_LOAD,
+				   writes ? PTX_SPACE_SHARED : PTX_SPACE_GLOBAL, words);
+	e.access->is_copy = e.access->leads = true;
+	e.access->site = inst_add_site(k->cx, e.access);
+	e.space = writes ? INST_IN_SHARED : INST_IN_GLOBAL;
+	e.strength = RACE_WEAK;
+	e.reads = !writes;
+	e.sure = (uint8_t)((1u << sure) - 1u);
+	e.maybe = all & (uint8_t)~e.sure;
+	put_access(k, &e);
+}
+
+static void put_copy(struct kernel *k, struct ptx_stmt *s)
+{
+	const struct ptx_opnd *size = s->nops >= 3 ? &s->ops[2] : NULL;
+
+	if (!size || size->kind != PTX_OPND_INT || s->form->space != PTX_SPACE_SHARED ||
+	    s->form->space2 != PTX_SPACE_GLOBAL || size->imm < 4 || size->imm > 16) {
+		inst_unchecked(k->cx, s->form->text, RACE_WHY_UNSUPPORTED, false);
+		return;
+	}
+	unsigned words = (unsigned)size->imm / 4u, sure = words;
+	const struct ptx_opnd *cut = inst_copy_cut(s);
+	if (cut) /* bytes that are read, the others become 0; in a register they aren't known */
+		sure = cut->kind == PTX_OPND_INT && cut->imm >= 0 && cut->imm <= size->imm
+			       ? (unsigned)cut->imm / 4u
+			       : 0;
+	if (!cut || cut->kind != PTX_OPND_INT)
+		put_side(k, s, PTX_ROLE_ADDR_R, words, sure);
+	else if (sure)
+		put_side(k, s, PTX_ROLE_ADDR_R, sure, sure);
+	put_side(k, s, PTX_ROLE_ADDR_W, words, words);
+	k->cx->stats->sites += 2;
+}
+
+/* ---- where watchpoints end ------------------------------------------------------------------- */
+
+/* May it release what the thread did before? Weak and relaxed accesses don't: a relaxed store is
+ * part of a release pattern only with a fence before it, and at that fence the watchpoint ends.
+ * Nor do branches, arithmetic and what lanes exchange; nor an acquire, which orders what comes
+ * after it. */
+static bool may_release(const struct ptx_stmt *s)
+{
+	const uint32_t harmless = PTX_EFF_READ | PTX_EFF_WRITE | PTX_EFF_ATOMIC | PTX_EFF_BRANCH |
+				  PTX_EFF_NONTEMPORAL | PTX_EFF_PREFETCH | PTX_EFF_SLEEP |
+				  PTX_EFF_CONVERGENT;
+	const struct ptx_form *fm = s->form;
+
+	if (s->kind != PTX_STMT_INST)
+		return s->kind == PTX_STMT_RAW;
+	return (fm->effects & ~harmless) != 0 || fm->sem == PTX_SEM_RELEASE ||
+	       fm->sem == PTX_SEM_ACQ_REL || fm->sem == PTX_SEM_SC ||
+	       fm->op == PTX_OP_GRIDDEPCONTROL_WAIT ||
+	       fm->op == PTX_OP_GRIDDEPCONTROL_LAUNCH_DEPENDENTS;
+}
+
+/*
+ * __syncwarp() orders the lanes of a warp. What one of them did before it is released to threads of
+ * other warps only with something wider, by any of the lanes. A barrier of the block is reached by
+ * each of them, and there each ends its own watchpoint. So where nothing wider stands in a kernel
+ * but such barriers, watchpoints may stay at __syncwarp(), if threads of the same warp leave them
+ * alone.
+ */
+static bool stays_across(const struct kernel *k)
+{
+	bool has_lanes = false;
+
+	for (const struct inst_event *e = k->ev.first; e; e = e->next)
+		has_lanes |= e->kind == INST_EVENT_WARP;
+	if (!has_lanes || k->ev.is_unsure)
+		return false;
+	ptx_each_stmt(k->cx->f, s)
+	{
+		const struct inst_event *e = k->ev.first;
+		if (s->inserted || !may_release(s) || s->form->effects & PTX_EFF_EXIT)
+			continue;
+		while (e && e->stmt != s)
+			e = e->next;
+		if (!e || (e->kind != INST_EVENT_WARP && e->kind != INST_EVENT_BLOCK))
+			return false;
+	}
+	return true;
+}
+
+static void put_end(struct kernel *k, struct ptx_stmt *s)
+{
+	struct inst_ctx *cx = k->cx;
+	bool is_passed;
+
+	if (!may_release(s))
+		return;
+	is_passed = k->is_across && s->form->effects & PTX_EFF_WARP_SYNC;
+	inst_emit(cx, s, is_passed ? "cross" : "drop", T(cx->k, KNOB(wsleep)),
+		  H(inst_reg(cx, k->held), inst_reg(cx, k->rng)));
+}
+
+static void put_all(struct kernel *k)
+{
+	const struct inst_event *e = k->ev.first;
+	struct ptx_stmt *next;
+
+	for (struct ptx_stmt *s = k->cx->f->first; s; s = next) {
+		next = s->next;
+		if (s->inserted)
+			continue;
+		put_end(k, s);
+		while (e && e->kind != INST_EVENT_ACCESS)
+			e = e->next;
+		if (e && e->stmt == s) {
+			put_access(k, e);
+			e = e->next;
+		} else if (s->kind == PTX_STMT_INST && s->form->op == PTX_OP_CP_ASYNC) {
+			put_copy(k, s);
+		}
+	}
+}
+
+/* ---- a function ------------------------------------------------------------------------------ */
+
+void inst_watch_function(struct inst_ctx *cx)
+{
+	struct kernel k = {.cx = cx, .ev.follows_copies = true};
+
+	inst_plan_events(cx, &k.ev);
+	inst_end_body(cx);
+	k.is_across = stays_across(&k);
+	k.top = inst_body_start(cx->f);
+	begin_kernel(&k, k.top);
+	put_all(&k);
+	if (!is_beside(cx))
+		inst_flush_counts(cx, k.cnt);
+	ptx_declare_new_regs(cx->m, cx->f);
+}
+
+static bool one_function(struct inst_ctx *cx, struct ptx_func *f)
+{
+	return inst_follow_kernel(cx, f, INST_PASS_WATCH);
+}
+
+int inst_watch(struct inst_ctx *cx)
+{
+	struct ptx_module *m = cx->m;
+
+	cx->ts = ptx_templates_read(m, inst_watch_templates, cx->sink);
+	if (!cx->ts)
+		return BASE_EXIT_INTERNAL;
+	struct ptx_item *last = m->last;
+	return inst_add_watch(cx) && inst_each_function(cx, last, one_function)
+		       ? 0
+		       : BASE_EXIT_INTERNAL;
+}
