@@ -72,9 +72,8 @@ static void plan_table(struct kernel *k, struct inst_block_table *t)
 	if (!k->ev.has_shared)
 		return;
 	k->has_sites = inst_plan_block_table(cx, t, table_bytes, k->ev.has_narrow_shared);
-	k->has_table = k->has_sites ||
-		       inst_plan_block_table(cx, t, table_bytes_without_sites,
-					     k->ev.has_narrow_shared);
+	k->has_table = k->has_sites || inst_plan_block_table(cx, t, table_bytes_without_sites,
+							     k->ev.has_narrow_shared);
 	k->tracked = t->tracked;
 }
 
@@ -361,9 +360,9 @@ static bool has_same_line(const struct inst_event *a, const struct inst_event *b
 {
 	const struct ptx_loc *p = a->stmt->loc, *q = b->stmt->loc;
 
-	return p == q || (p && q && p->file == q->file && p->line == q->line &&
-			  p->in_line == q->in_line && p->in_file == q->in_file &&
-			  p->in_col == q->in_col);
+	return p == q ||
+	       (p && q && p->file == q->file && p->line == q->line && p->in_line == q->in_line &&
+		p->in_file == q->in_file && p->in_col == q->in_col);
 }
 
 /* Takes `e` into the group that `first` leads, if its words continue what is there. */
@@ -377,8 +376,8 @@ static bool join_group(const struct kernel *k, struct inst_event *first, const s
 		return false; /* at % 4: the two are not both aligned */
 	if (all == 1)
 		far = (unsigned)(at / 4);
-	if (at / 4 != (int64_t)far * all || (n > 1 && far > 1) ||
-	    all + n > RACE_STEP_WORDS_MAX || far * (all + n - 1) + 1 > k->tracked / 4)
+	if (at / 4 != (int64_t)far * all || (n > 1 && far > 1) || all + n > RACE_STEP_WORDS_MAX ||
+	    far * (all + n - 1) + 1 > k->tracked / 4)
 		return false;
 	first->far = far;
 	first->nwords = all + n;
@@ -456,8 +455,7 @@ static void put_group(struct kernel *k, const struct inst_event *e)
 	int64_t launch = (int64_t)SHADOW_LAUNCH_LAST << SHADOW_LAUNCH_AT;
 	const int64_t head = e->access->where->off;
 
-	inst_emit(cx, e->stmt, "fast_shared",
-		  T(inst_num(k->tracked - reach)),
+	inst_emit(cx, e->stmt, "fast_shared", T(inst_num(k->tracked - reach)),
 		  H(at, word, first, span, ptx_opnd_label(over), ptx_opnd_label(far)));
 	for (unsigned i = 0; i < e->nwords; i++) {
 		struct ptx_opnd w = inst_fresh(cx, PTX_TYPE_B64);
