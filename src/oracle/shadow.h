@@ -40,8 +40,8 @@ struct oracle_repeat {
 
 /*
  * A pair that has been sighted is only counted where that forgets nothing: whole rows at once.
- * After so many sightings it is also where a write replaces one with which it races. What races in a
- * part of the history races in the whole; what may be missed are other pairs of that earlier write.
+ * After so many sightings it is also where a write replaces one with which it races. What races in
+ * a part of the history races in the whole; missed may be other pairs of that earlier write.
  */
 #define ORACLE_HOT 1000u
 
