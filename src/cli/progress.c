@@ -4,7 +4,7 @@
  *
  * Only where standard error is a terminal and the report goes there; a log never has it. It is
  * written over itself twice a second and removed before the report. What the program writes to the
- * same terminal meanwhile may stand behind it.
+ * same terminal meanwhile may follow it on its line.
  */
 #include "cli/cli.h"
 #include "race/pair.h"
