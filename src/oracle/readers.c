@@ -359,6 +359,6 @@ bool oracle_set_count(struct oracle_now *n, const struct oracle_row *row,
 			return false;
 	for (uint32_t i = 0; i < s->n; i++)
 		if (!is_reader_before(n, row, s, &s->v[i], word, &is_simple))
-			oracle_count(n->o, s->v[i].site, row->site, 1);
+			oracle_count(n->o, s->v[i].site, row->site);
 	return true;
 }

@@ -208,11 +208,11 @@ static struct oracle_reader reader_packed(const struct oracle_now *n, uint64_t p
 /* ---- races by the thousand --------------------------------------------------------------- */
 
 /* Are the row, and the packed access of this site, such that no more than the order counts: no
- * proxy, no read-only load, one actor a word or lanes that all read it? */
+ * proxy, no read-only load, one actor a word? */
 static bool is_simple(const struct oracle_now *n, const struct oracle_row *row, uint32_t site)
 {
 	return oracle_is_plain(n) && !(n->acc->flags & ORACLE_NC) && !is_nc_site(n, site) &&
-	       (row->is_mask ? n->acc->kind == RACE_OP_READ : row->shift <= 4);
+	       !row->is_mask && row->shift <= 4;
 }
 
 /* Does a fence.sc come before the packed access? Then the row's may be forced after it (sc.c). */
@@ -228,14 +228,12 @@ static bool has_fence_before(const struct oracle_now *n, uint64_t p)
 static bool is_packed_counted(struct oracle_now *n, const struct oracle_row *row, uint64_t p,
 			      uint64_t least)
 {
-	uint32_t site = oracle_packed_site(p), actor = oracle_packed_actor(p), lanes = 1;
+	uint32_t site = oracle_packed_site(p);
 
 	if (!(p & 1) || p & ORACLE_PACKED_FORM || !is_simple(n, row, site) ||
 	    !oracle_is_repeated(n->o, site, row->site, least) || has_fence_before(n, p))
 		return false;
-	if (row->is_mask)
-		lanes = row->lanes & ~((actor & ~31u) == row->actor ? 1u << (actor & 31) : 0);
-	oracle_count(n->o, site, row->site, (uint32_t)__builtin_popcount(lanes));
+	oracle_count(n->o, site, row->site);
 	return true;
 }
 
@@ -258,6 +256,8 @@ static bool is_write_replaced(struct oracle_now *n, const struct oracle_row *row
 	return true;
 }
 
+#define KEPT_READERS 32u /* of a word that races: each of its writes looks at all of them */
+
 /* Are the word's reads, which aren't before the row's write, counted? They stay: the write of
  * another line may race with them, too. */
 static bool are_reads_counted(struct oracle_now *n, const struct oracle_row *row,
@@ -268,7 +268,7 @@ static bool are_reads_counted(struct oracle_now *n, const struct oracle_row *row
 	if (c->r & 1)
 		return is_packed_counted(n, row, c->r, 1);
 	return oracle_is_plain(n) && row->shift <= 4 && !row->is_mask && !s->has_nc &&
-	       !n->o->sc_logs && oracle_set_count(n, row, s, word);
+	       s->n <= KEPT_READERS && !n->o->sc_logs && oracle_set_count(n, row, s, word);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */

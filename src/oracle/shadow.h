@@ -84,14 +84,14 @@ static inline bool oracle_is_repeated(struct oracle *o, uint32_t first, uint32_t
 	       o->findings.v[x->index].count >= least;
 }
 
-/* n more sightings of such a pair. */
-static inline void oracle_count(struct oracle *o, uint32_t first, uint32_t second, uint32_t n)
+/* Another sighting of such a pair. */
+static inline void oracle_count(struct oracle *o, uint32_t first, uint32_t second)
 {
 	const struct oracle_repeat *x = oracle_repeat_at(o, &first, &second, ORACLE_RACE);
 
-	o->races += n;
-	o->findings.v[x->index].count += n;
-	*x->count += n;
+	o->races++;
+	o->findings.v[x->index].count++;
+	++*x->count;
 }
 
 #define ORACLE_OFF_RANGE (-128)
