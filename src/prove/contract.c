@@ -1,5 +1,5 @@
 /*
- * contract.c - the launch contract, and whether any launch keeps to it (contract.h).
+ * contract.c - the launch contract, and whether any launch keeps to it (check.h).
  *
  * Contradictory assumptions prove everything, so they must be found before the pairs are asked
  * about. The first and the last thread of a launch exist in every launch; when no values let both
@@ -14,7 +14,6 @@
  * Costs: two queries for the kernel, and up to two for each assumption and each condition of an
  * access; none where nothing is assumed.
  */
-#include "prove/contract.h"
 #include "prove/check.h"
 
 #include <string.h>

@@ -12,7 +12,6 @@
  * cluster is never used for a proof, and makes an alarm potential.
  */
 #include "prove/check.h"
-#include "prove/contract.h"
 
 #include <string.h>
 #include <sys/resource.h>

@@ -56,6 +56,42 @@ if eval "$nvcc $options -o race race1.cu -arch=compute_90" >log 2>&1; then
 else
 	echo 'FAIL the reproducer does not compile'; cat race1.cu log; failed=1
 fi
+# contents that the solver chose for an array: listed, and in the reproducer
+cat >held.cu <<'CU'
+__global__ void fill(int *y, const int *flag, int n)
+{
+	if (flag[blockIdx.x + 3] == 50)
+		y[threadIdx.x / 2] = n;
+}
+CU
+rm -f race*.cu
+expect 12 'if memory holds flag.3. = 50$' "$collider" prove --no-cache --no-remedies --confirm --reproducer=. \
+	--block-dim=32 --grid-dim=1 held.cu
+expect 12 'confirmed: .* memory as above and zeros elsewhere' "$collider" prove --no-cache --no-remedies --confirm \
+	--block-dim=32 --grid-dim=1 held.cu
+if "$nvcc" --keep-races -o race race1.cu -arch=compute_90 >log 2>&1; then
+	expect 0 "at .*/held.cu:4:" "$collider" run --device=cpu --detector=oracle --seed=1 ./race
+else
+	echo 'FAIL the reproducer with contents does not compile'; cat race1.cu log; failed=1
+fi
+sed 's|x / 2|x * 2|' held.cu >held_twin.cu
+expect 0 'race-free' "$collider" prove --no-cache --confirm --block-dim=32 --grid-dim=1 held_twin.cu
+# a kernel that races only if a sort's input isn't sorted: mixed numbers
+cat >mixed.cu <<'CU'
+__global__ void sort_pairs(int *s)
+{
+	unsigned i = threadIdx.x;
+	int a = s[i], b = s[i + 1];
+	if (a > b) {
+		s[i] = b;
+		s[i + 1] = a;
+	}
+}
+CU
+rm -f race*.cu
+expect 12 'confirmed: .* with mixed numbers' "$collider" prove --no-cache --no-remedies --confirm --reproducer=. \
+	--block-dim=32 --grid-dim=1 mixed.cu
+grep -q 'factor = 2654435761u' race*.cu || { echo 'FAIL no reproducer with mixed numbers'; cat race*.cu; failed=1; }
 # where nothing races there is none
 rm -f race*.cu
 expect 0 'race-free' "$collider" prove --no-cache --confirm --reproducer=. --grid-dim=1 --param=n=1 app.cu -- -DADD=1
