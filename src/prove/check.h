@@ -15,6 +15,9 @@
 /* For a model that the integers have already, but can't be replayed. */
 #define CHECK_RLIMIT_BETTER 150000
 
+/* Pairs of parameters that the contract names. */
+#define CHECK_DISJOINT 8
+
 struct check {
 	struct ev *e;
 	struct ex_pool *pool;
@@ -35,7 +38,10 @@ struct check {
 	bool is_partial, is_forced; /* forced: no offsets to compare */
 	enum race_class cls;
 	bool is_done; /* this pair has its alarm */
-	bool has_assumed_disjoint;
+	/* arrays that are held to be apart: by the places of their parameters, and others */
+	uint64_t disjoint[CHECK_DISJOINT][2];
+	unsigned ndisjoint;
+	bool has_others_disjoint;
 	bool has_lanes; /* meet_has_lanes */
 	bool is_tried;	/* tries_first was asked about the pair, at this level */
 	unsigned searches;
@@ -80,7 +86,11 @@ bool tries_first(struct check *c, const struct replay_pair *p, struct smt_model 
 bool tries_near(struct check *c, const struct replay_pair *p, struct smt_model *m,
 		struct replay_meeting *met);
 
-/* quick.c: can the two accesses not overlap, as simple arithmetic shows? False: ask the solver. */
+/* quick.c: can two accesses touch the same memory, by their roots? *forced: without a way to
+ * compare where. */
+bool quick_may_alias(struct check *c, const struct ev_access *a, const struct ev_access *b,
+		     bool *forced);
+/* Can the two accesses not overlap, as simple arithmetic shows? False: ask the solver. */
 bool quick_is_apart(struct check *c, const uint8_t *counters);
 /* meet.c: in the open query, what barriers of some lanes order, and tickets that differ. */
 void meet_hold(struct check *c);
