@@ -264,8 +264,8 @@ static void print_advice(struct base_buf *out, const struct race_proof *k)
 	base_buf_printf(out, "%s%s may be anything here.\n", k->free_dims && has_params ? ", " : "",
 			has_params ? "scalar parameters" : "");
 	base_buf_puts(out,
-		      "  Each needs a launch like the one that stands after \"found with\". If "
-		      "your program\n  never launches the kernel so, say what it uses:");
+		      "  Each needs a launch like the one after \"found with\". If your program "
+		      "never launches\n  the kernel so, say what it uses:");
 	if (k->free_dims & 7)
 		base_buf_puts(out, " --block-dim=X,Y,Z");
 	if (k->free_dims & 56)

@@ -138,6 +138,8 @@ one='--block-dim=64 --grid-dim=1'
 # shellcheck disable=SC2086
 {
 expect 12 'approximated: at' $one --no-remedies --kernel=7scatterPf "$tree/index.ptx"
+expect 12 '"contents":.{"array":"idx","param_offset":8,"offset":[0-9]*,"bytes":4,"value":[0-9]*}' --format=json \
+	$one --no-remedies --kernel=7scatterPf "$tree/index.ptx"
 expect 12 "race-free with --assume='(injective.idx.|distinct.at.)'" $one --kernel=7scatterPf "$tree/index.ptx"
 expect 0 'race-free' $one --kernel=7scatterPf --assume='injective(idx)' "$tree/index.ptx"
 expect 12 'potential' $one --no-remedies --kernel=7scatterPf --assume='injective(idx, 63)' "$tree/index.ptx"

@@ -156,7 +156,7 @@ struct race_proof {
 	bool has_scalars;      /* values of parameters were given */
 	uint32_t fixed_dim[6]; /* the others: what the contract says */
 	struct race_proof_counts counts;
-	uint64_t ms; /* wall-clock, for the user only */
+	uint64_t ms; /* processor time, for the user only */
 	bool is_cached;
 };
 
