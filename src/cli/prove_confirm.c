@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #define MAX_THREADS  4096
+#define MAX_SEEDS    6
 #define SECONDS	     20
 #define ARRAY_BYTES  PROVE_ARRAY_BYTES
 #define DEVICE_BYTES ((uint64_t)2 << 30)
@@ -36,6 +37,7 @@ struct trial {
 	const char *kernel; /* mangled */
 	const struct race_alarm *a;
 	enum race_filled filled;
+	unsigned seed; /* of the schedule */
 };
 
 struct watch {
@@ -130,7 +132,7 @@ static bool fill_params(struct cpu_machine *m, struct cpu_kernel *k, const struc
 static int run_launch(const struct trial *t)
 {
 	const struct race_alarm *a = t->a;
-	struct cpu_options o = {.seed = 1,
+	struct cpu_options o = {.seed = t->seed,
 				.threads = 1,
 				.devices = 1,
 				.sms = CPU_SMS,
@@ -208,17 +210,25 @@ static enum race_confirmed confirm(const struct trial *t)
 						     : RACE_NOT_TRIED;
 }
 
-/* A true alarm races whatever memory holds; a potential one may need more than zeros. */
+/*
+ * A true alarm races whatever memory holds; a potential one may need more than zeros. Where something
+ * may order the two, whether it does may depend on the schedule.
+ */
 static void try_contents(struct trial *t, struct race_alarm *a)
 {
 	for (int f = RACE_FILLED_ZEROS; f <= RACE_FILLED_MIXED; f++) {
 		if (f == RACE_FILLED_CONTENTS && !a->ncontents)
 			continue;
 		t->filled = a->filled = (enum race_filled)f;
-		enum race_confirmed x = confirm(t);
-		if (x == RACE_CONFIRMED || f == RACE_FILLED_ZEROS)
-			a->confirmed = x;
-		if (x == RACE_CONFIRMED || a->is_true)
+		for (t->seed = 1; t->seed <= (*a->order ? MAX_SEEDS : 1); t->seed++) {
+			enum race_confirmed x = confirm(t);
+			if (x == RACE_CONFIRMED || (f == RACE_FILLED_ZEROS && t->seed == 1))
+				a->confirmed = x;
+			a->seed = t->seed;
+			if (x == RACE_CONFIRMED)
+				return;
+		}
+		if (a->is_true)
 			return;
 	}
 }
@@ -234,7 +244,10 @@ void prove_confirm(struct race_proofs *r, const char *text, size_t size,
 			struct race_alarm *a = &k->alarms.v[j];
 			if (!a->has_launch || !is_small(a))
 				continue;
-			try_contents(&(struct trial){text, size, k->name, a, RACE_FILLED_ZEROS}, a);
+			try_contents(
+				&(struct trial){
+					.text = text, .size = size, .kernel = k->name, .a = a},
+				a);
 			if (a->confirmed != RACE_CONFIRMED || !dir || !src)
 				continue;
 			const char *path = base_printf(&r->arena, "%s/race%u.cu", dir, ++n);

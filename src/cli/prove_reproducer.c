@@ -86,7 +86,7 @@ static const char functions[] =
 	"\tunsigned *filled = new unsigned[words];\n"
 	"\tchar *p;\n\n"
 	"\tfor (size_t i = 0; i < words; i++)\n"
-	"\t\tfilled[i] = (unsigned)i * factor >> 24;\n"
+	"\t\tfilled[i] = ((unsigned)i + 1) * factor >> 24;\n"
 	"\tfor (auto &h : held)\n"
 	"\t\tif (h.offset == offset)\n"
 	"\t\t\tmemcpy((char *)filled + h.at, &h.value, h.size);\n"
@@ -131,13 +131,14 @@ bool prove_reproduce(const struct race_proof *k, const struct race_alarm *a,
 	base_buf_printf(&b,
 			"// A launch that races, found by collider prove: lines %u and %u.\n"
 			"//   collider nvcc%s -o race %s\n"
-			"//   collider run --device=cpu --detector=oracle --seed=1 ./race\n"
+			"//   collider run --device=cpu --detector=oracle --seed=%u ./race\n"
 			"#define main collider_main_of_the_program\n"
 			"#include \"%s\"\n"
 			"#undef main\n"
 			"#include <cstdio>\n#include <cstring>\n\n"
 			"namespace collider_reproducer\n{\n",
-			a->side[0].line, a->side[1].line, build_options(arena, src), path, real);
+			a->side[0].line, a->side[1].line, build_options(arena, src), path, a->seed,
+			real);
 	put_launch(&b, a);
 	base_buf_puts(&b, functions);
 	base_buf_printf(&b,

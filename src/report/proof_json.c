@@ -107,8 +107,10 @@ static void put_contents(cJSON *o, const struct race_alarm *a)
 		number(c, "bytes", a->content[i].bytes);
 		number(c, "value", a->content[i].value);
 	}
-	if (a->confirmed == RACE_CONFIRMED)
-		cJSON_AddStringToObject(o, "filled", words[a->filled]);
+	if (a->confirmed != RACE_CONFIRMED)
+		return;
+	cJSON_AddStringToObject(o, "filled", words[a->filled]);
+	number(o, "seed", a->seed);
 }
 
 static void put_alarm(cJSON *o, const struct race_alarm *a)

@@ -89,7 +89,7 @@ enum race_filled {
 	RACE_FILLED_MIXED     /* word i is RACE_MIXED_WORD(i) */
 };
 #define RACE_MIXED_FACTOR  2654435761u
-#define RACE_MIXED_WORD(i) ((uint32_t)(i)*RACE_MIXED_FACTOR >> 24)
+#define RACE_MIXED_WORD(i) (((uint32_t)(i) + 1) * RACE_MIXED_FACTOR >> 24)
 enum race_confirmed { RACE_NOT_TRIED, RACE_CONFIRMED, RACE_NOT_CONFIRMED };
 
 struct race_alarm {
@@ -110,6 +110,7 @@ struct race_alarm {
 	uint32_t ncontents;
 	struct race_alarm_content content[RACE_ALARM_CONTENTS];
 	enum race_confirmed confirmed;
+	uint32_t seed;		 /* of the schedule in which it was confirmed */
 	enum race_filled filled; /* what arrays held when it was confirmed */
 	const char *reproducer;	 /* a file, or "" */
 };
