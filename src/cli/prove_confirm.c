@@ -211,8 +211,8 @@ static enum race_confirmed confirm(const struct trial *t)
 }
 
 /*
- * A true alarm races whatever memory holds; a potential one may need more than zeros. Where something
- * may order the two, whether it does may depend on the schedule.
+ * A true alarm races whatever memory holds; a potential one may need more than zeros. Where
+ * something may order the two, whether it does may depend on the schedule.
  */
 static void try_contents(struct trial *t, struct race_alarm *a)
 {

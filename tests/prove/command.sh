@@ -162,6 +162,25 @@ echo 'template <int N> __global__ void t(float *y) { y[threadIdx.x % N] = 1; }' 
 expect 11 "a template without an instance: --instantiate='t<" "$tree/template.cu"
 expect 0 't<64>.*race-free' --instantiate='t<64>' --block-dim=64 --grid-dim=1 "$tree/template.cu"
 
+# intrinsics and library functions that are calls; threads that end
+cp "$dir/calls.cu" "$tree/calls.cu"
+ptx "$tree/calls.cu"
+call() { # call CODE PATTERN KERNEL OPTION...
+	local kernel=$3
+	expect "$1" "$2" --no-remedies --grid-dim=1 --kernel="$kernel" "${@:4}" "$tree/calls.ptx"
+}
+call 0 'race-free' counted --block-dim=256
+call 10 'true data race on shared memory voted' voted --block-dim=256
+call 0 'race-free' all_any --block-dim=256
+call 0 'race-free' 'trapped<64'
+call 10 'true data race' 'trapped<65'
+call 0 'race-free' 'asserted<64'
+call 10 'true data race' 'asserted<65'
+call 0 'race-free' 'computed<1'
+call 12 'confirmed: the launch raced' 'computed<2' --confirm
+call 0 'race-free' 'ended<0' --block-dim=256
+call 10 'one of the threads has ended: later barriers do not order it' 'ended<128' --block-dim=256
+
 # a build, and what was found before
 cat >"$tree/compile_commands.json" <<JSON
 [{"directory": "$tree", "command": "nvcc -DOFFSET=5u -O3 -c mask.cu -o mask.o", "file": "mask.cu"},
