@@ -23,8 +23,8 @@
 
 #define MAX_CHILDREN 64
 /*
- * The child ends its queries at its limit of processor time itself, and is killed a little later. On
- * the clock on the wall it gets much more: a busy machine must not change a verdict.
+ * The child ends its queries at its limit of processor time itself, and is killed a little later.
+ * On the clock on the wall it gets much more: a busy machine must not change a verdict.
  */
 #define GRACE_MS 2000
 #define MAX_WAIT 60
