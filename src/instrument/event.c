@@ -350,6 +350,9 @@ static void plan_access(struct inst_ctx *cx, struct inst_events *ev, struct ptx_
 	if (e->maybe)
 		cx->stats->speculated++;
 	ev->has_narrow |= e->narrow != 0;
+	ev->has_narrow_global |=
+		e->narrow && e->space != INST_IN_SHARED && e->space != INST_IN_GENERIC_SHARED;
+	ev->has_narrow_shared |= e->narrow && e->space != INST_IN_GLOBAL;
 	ev->has_shared |= e->space != INST_IN_GLOBAL;
 	ev->naccesses++;
 	ev->has_release |= e->strength == RACE_RELEASE || e->strength == RACE_ACQ_REL;

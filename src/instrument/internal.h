@@ -140,6 +140,7 @@ struct inst_ctx {
 	struct flow *fl;
 	bool call_free;
 	bool by_call;			   /* checks are calls (call.c) */
+	bool no_calls;			   /* nothing is called where that can be avoided */
 	bool is_called;			   /* ... and the check of the current group is one */
 	uint32_t rng, cnt;		   /* registers */
 	uint32_t state;			   /* by call: one register in place of these */
@@ -182,12 +183,18 @@ struct inst_event {
 	/* Words of 4 bytes from the address, bits of sets: surely accessed, perhaps. */
 	uint8_t sure, maybe;
 	uint8_t narrow; /* bytes of an access of fewer than 4; else 0 */
+	/* Of hirace's groups: the next access of this one's, its number of words and how far one is
+	 * from the next in words; is_grouped: the group's first access checks this one. */
+	struct inst_event *with;
+	unsigned nwords, far;
+	bool is_grouped;
 };
 
 struct inst_events {
 	struct inst_event *first, *last;
 	uint32_t naccesses;
 	bool has_narrow, has_shared, has_barrier;
+	bool has_narrow_global, has_narrow_shared; /* accesses of bytes that may be there */
 	bool has_order; /* there are fences, acquires, releases, strong reads, partial masks */
 	bool has_pruned;
 	bool is_unsure; /* something else orders threads, too */

@@ -60,6 +60,8 @@ struct race_region {
 	uint32_t stop __attribute__((aligned(4096)));
 	/* Not 0: release stamps of hirace, or of iguard, stand beside locations (shadow.h). */
 	uint32_t ordered[2];
+	/* Not 0: a pool of words of hirace, or of iguard, had no block or page left. */
+	uint32_t short_of[2];
 	/* The coverage map (sample.h), as race_rt.cover; here it survives any death. */
 	uint8_t cover[RACE_COVER] __attribute__((aligned(4096)));
 	/* Keys of speculated reads whose value was used (record.h). */

@@ -426,7 +426,7 @@ static void put_end(struct kernel *k, struct ptx_stmt *s)
 		return;
 	is_passed = k->is_across && s->form->effects & PTX_EFF_WARP_SYNC;
 	inst_emit(cx, s, is_passed ? "cross" : "drop", T(cx->k, KNOB(wsleep)),
-			  H(inst_reg(cx, k->held), inst_reg(cx, k->rng)));
+		  H(inst_reg(cx, k->held), inst_reg(cx, k->rng)));
 }
 
 static void put_all(struct kernel *k)
