@@ -4,6 +4,7 @@
  *	__collider_history_begin	at a kernel's entry: thread number and launch in one word
  *	__collider_history_end		at every way out
  *	__collider_history_shared	at a kernel's entry: the block's table for shared memory
+ *	__collider_history_scratch*	the same in global memory, see scratch.h
  *	__collider_history_g, _s, _x	before an access: global, shared, generic address
  *	__collider_history_sync		beside strong accesses, fences, barriers: release stamps
  *	__collider_history_barrier	behind a barrier of the block: the clocks
@@ -69,6 +70,8 @@ DEV_FN struct race_history_tables *dev_tables(void)
 }
 
 #include "grids.h"
+
+#include "scratch.h"
 
 /* ---- who a thread is --------------------------------------------------------------------- */
 
@@ -295,7 +298,10 @@ DEV_FN void dev_global(uint64_t me, uint64_t stamps, uint64_t at, uint64_t what)
 /* A block's table for shared memory is one word in a register (RACE_TABLE_*). */
 DEV_FN void dev_in_shared(uint64_t me, uint64_t stamps, uint64_t table, uint32_t at, uint64_t what)
 {
-	uint64_t words = (uint64_t)__cvta_shared_to_generic(RACE_TABLE_WORDS(table));
+	uint64_t words =
+		table & RACE_TABLE_IS_SCRATCH
+			? dev_scratch() + (uint64_t)RACE_TABLE_WORDS(table) * RACE_SCRATCH_UNIT
+			: (uint64_t)__cvta_shared_to_generic(RACE_TABLE_WORDS(table));
 	uint32_t off = at - RACE_TABLE_FIRST(table), n = RACE_TABLE_TRACKED(table);
 	struct where w = {at, 0, 0, 0, 0};
 

@@ -181,13 +181,16 @@ static void damage(struct base_buf *text, enum run_damage how)
 void run_instrument(const struct program *p, enum run_damage how, struct base_buf *out)
 {
 	const char *detector = getenv("COLLIDER_SOUNDNESS");
-	bool is_hirace = detector && !strcmp(detector, "hirace");
+	bool is_scratch = detector && !strcmp(detector, "hirace-scratch");
+	bool is_hirace = is_scratch || (detector && !strcmp(detector, "hirace"));
 	bool is_iguard = detector && !strcmp(detector, "iguard");
 	bool is_watch = detector && !strcmp(detector, "watch");
 	struct inst_options opt = {.sanitize = is_hirace   ? RACE_DETECT(HIRACE)
 					       : is_iguard ? RACE_DETECT(IGUARD)
 					       : is_watch  ? RACE_DETECT(WATCH)
 							   : RACE_DETECT(COLLIDE),
+				   /* No room for a table: words of shared memory in scratch. */
+				   .shared_room = is_scratch ? 1 : 0,
 				   .inline_groups = getenv("COLLIDER_CALLS") ? -1 : 0};
 	struct inst_stats stats = {0};
 	struct base_sink sink = {0};
