@@ -26,7 +26,7 @@ struct kernel {
 	struct inst_ctx *cx;
 	struct inst_events ev;
 	uint32_t me, span, stamps, table, first, cnt; /* registers */
-	bool has_stamps, has_table, has_sites, has_scratch;
+	bool has_stamps, has_table, has_sites, has_scratch, has_fences;
 	uint32_t tracked;
 };
 
@@ -524,7 +524,9 @@ static void put_access(struct kernel *k, const struct inst_event *e)
 		put_fast(k, e, words, at, over);
 	put_call(k, e, at, e->stmt);
 	inst_end_skip(k->cx, over, e->stmt);
-	if (!k->has_stamps || e->strength == RACE_WEAK)
+	/* fence.sc orders what comes before and after weak accesses, too, if the one sees the
+	 * other: a weak write leaves its thread's release. */
+	if (!k->has_stamps || (e->strength == RACE_WEAK && !(e->writes && k->has_fences)))
 		return;
 	if (e->space == INST_IN_SHARED) {
 		struct ptx_opnd generic = inst_fresh(cx, PTX_TYPE_B64);
@@ -589,6 +591,8 @@ void inst_hirace_function(struct inst_ctx *cx)
 
 	inst_plan_events(cx, &k.ev);
 	k.has_stamps = k.ev.has_order;
+	for (const struct inst_event *e = k.ev.first; e; e = e->next)
+		k.has_fences |= e->kind == INST_EVENT_FENCE;
 	inst_end_body(cx);
 	begin_kernel(&k, inst_body_start(cx->f));
 	plan_groups(&k);
