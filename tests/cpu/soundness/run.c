@@ -36,6 +36,7 @@ const char *const run_verdict_names[RUN_VERDICTS] = {
 	"the oracle finds a race in a race-free program",
 	"the oracle doesn't confirm a report",
 	"the oracle misses a planted race",
+	"hirace has not reported a planted race, not even as possible",
 	"the oracle has not judged all",
 };
 const char *const run_model_names[] = {"sc", "weak", "a1"};
@@ -319,6 +320,10 @@ static bool look_at_reports(struct run *x)
 			continue;
 		if (!race_sites_get(&x->sites, c->site, &s))
 			die("a report names no site");
+		for (unsigned j = 0; j < x->p->nplants; j++)
+			if (is_within(s.line, x->p->plant[j].a) ||
+			    is_within(s.line, x->p->plant[j].b))
+				x->r.found |= 1u << j;
 		if (race_kinds[c->kind].cls == RACE_CLASS_POSSIBLE) {
 			x->r.possible++;
 			continue;
@@ -337,6 +342,41 @@ static bool look_at_reports(struct run *x)
 	if (x->rt->overflow)
 		die("too many reports");
 	return is_confirmed;
+}
+
+/*
+ * What hirace doesn't judge, of the planted races (docs/hirace.md): memory of other blocks of a
+ * cluster, asynchronous copies, copies of the host, strong accesses that differ in size; a strong
+ * store with too small a scope is missed where the strong load came first.
+ */
+static bool is_outside(const char *what)
+{
+	static const char *const outside[] = {"cluster/", "copy/", "launch/2", "atomic/4",
+					      "strong/3", "strong/4"};
+
+	for (size_t i = 0; i < sizeof(outside) / sizeof(*outside); i++)
+		if (!strncmp(what, outside[i], strlen(outside[i])))
+			return true;
+	return false;
+}
+
+/*
+ * False: hirace has not reported a planted race of its model, not even as possible. A location is
+ * reported once: where there is a data race, another one may be at the same location.
+ */
+static bool look_at_found(struct run *x)
+{
+	if (x->r.reports)
+		return true;
+	for (unsigned i = 0; i < x->p->nplants; i++) {
+		const struct program_plant *t = &x->p->plant[i];
+		if (x->r.found >> i & 1 || is_outside(t->what))
+			continue;
+		snprintf(x->r.text, sizeof(x->r.text), "%s: lines %u-%u and %u-%u", t->what,
+			 t->a[0], t->a[1], t->b[0], t->b[1]);
+		return false;
+	}
+	return true;
 }
 
 /* False: a planted race was not reported. */
@@ -395,7 +435,9 @@ static enum run_verdict judge(struct run *x, bool has_oracle, const unsigned cha
 		return RUN_FINE;
 	if (!is_confirmed)
 		return RUN_UNCONFIRMED;
-	return look_at_plants(x) ? RUN_FINE : RUN_MISSED;
+	if (!look_at_plants(x))
+		return RUN_MISSED;
+	return !x->block || x->is_guard || look_at_found(x) ? RUN_FINE : RUN_UNSEEN;
 }
 
 /* ---- one run --------------------------------------------------------------------------------- */
