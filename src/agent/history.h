@@ -75,11 +75,11 @@ struct agent_history {
 	uint32_t nchunks;
 	uint32_t epochs; /* launches of graphs; atomic */
 	bool is_blind;
-	bool has_machine;  /* in the tables: --hirace */
+	bool has_machine; /* in the tables: --hirace */
 	bool is_scratch_tried;
 	CUdeviceptr scratch; /* RACE_SCRATCH_*, or 0; atomic */
 	uint64_t scratch_heads;
-	uint32_t *ordered; /* in the shared file: the device set it */
+	uint32_t *ordered;  /* in the shared file: the device set it */
 	uint32_t *short_of; /* not 0: a pool had nothing left; in the region */
 
 	/* Under the agent's lock. */

@@ -227,8 +227,9 @@ DEV_FN bool dev_step_shared_out(const struct step_actor *a, uint32_t peers, uint
 }
 
 /* The two for all lanes together: functions of their own, so that others don't pay in registers. */
-extern "C" __device__ __noinline__ uint32_t
-__collider_history_peers(uint64_t me, uint32_t peers, uint64_t word, uint64_t what, uint32_t span)
+extern "C" __device__ __noinline__ uint32_t __collider_history_peers(uint64_t me, uint32_t peers,
+								     uint64_t word, uint64_t what,
+								     uint32_t span)
 {
 	struct step_actor a = dev_step_actor(me, 0, what, span);
 
@@ -237,14 +238,15 @@ __collider_history_peers(uint64_t me, uint32_t peers, uint64_t word, uint64_t wh
 						  RACE_STEP_SHAPE(dev_step_words(what), 1u)));
 }
 
-extern "C" __device__ __noinline__ uint32_t
-__collider_history_peers_s(uint64_t me, uint32_t peers, uint32_t left, uint32_t word, uint64_t what,
-			   uint32_t span, uint32_t shape)
+extern "C" __device__ __noinline__ uint32_t __collider_history_peers_s(uint64_t me, uint32_t peers,
+								       uint32_t left, uint32_t word,
+								       uint64_t what, uint32_t span,
+								       uint32_t shape)
 {
 	struct step_actor a = dev_step_actor(me, 0, what, span);
 
-	return (uint32_t)__any_sync(
-		peers, dev_step_shared_out<true>(&a, peers, word, left, what, shape));
+	return (uint32_t)__any_sync(peers,
+				    dev_step_shared_out<true>(&a, peers, word, left, what, shape));
 }
 
 extern "C" __device__ __noinline__ uint32_t __collider_history_step(uint64_t me, uint64_t stamps,

@@ -406,7 +406,7 @@ static int run_pipelines(struct inst_ctx *cx)
 	int rc = 0;
 
 	cx->module_ts = ptx_templates_read(m, inst_module_templates, cx->sink);
-	if (!cx->module_ts || !inst_order_begin(cx))
+	if (!cx->module_ts || !inst_order_begin(cx) || !inst_read_prune(cx))
 		return BASE_EXIT_INTERNAL;
 	ptx_raise_version(m, MIN_PTX_MAJOR, MIN_PTX_MINOR);
 	if (m->sm >= CLUSTER_SM)

@@ -12,6 +12,8 @@
 
 #define CHECK_RLIMIT_INTEGERS 3000000
 #define CHECK_RLIMIT_BITS     8000000
+/* For a model that the integers have already, but can't be replayed. */
+#define CHECK_RLIMIT_BETTER 150000
 
 struct check {
 	struct ev *e;
@@ -35,7 +37,10 @@ struct check {
 	bool is_done; /* this pair has its alarm */
 	bool has_assumed_disjoint;
 	bool has_lanes; /* meet_has_lanes */
+	bool is_tried;	/* tries_first was asked about the pair, at this level */
 	unsigned searches;
+	unsigned refusals;   /* bit-vectors that gave up on a better model */
+	uint64_t steps_left; /* of tries_first */
 	/* remedy.c: no alarms, only whether all is proven */
 	bool is_trial, has_failed;
 	bool *is_open; /* by access: some pair with it isn't proven */
@@ -66,6 +71,14 @@ struct alarm_facts {
 	const char *reason;
 };
 void alarm_raise(struct check *c, const struct alarm_facts *f);
+
+/* tries.c: small launches before the solver is asked, and near to its model. True: the pair races
+ * in *m, within the contract. */
+void tries_open(struct check *c);
+bool tries_first(struct check *c, const struct replay_pair *p, struct smt_model *m,
+		 struct replay_meeting *met);
+bool tries_near(struct check *c, const struct replay_pair *p, struct smt_model *m,
+		struct replay_meeting *met);
 
 /* quick.c: can the two accesses not overlap, as simple arithmetic shows? False: ask the solver. */
 bool quick_is_apart(struct check *c, const uint8_t *counters);

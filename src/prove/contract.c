@@ -342,7 +342,7 @@ static void set_launch(const struct contract *c, struct assume_trial *t, bool is
 static bool has_small_launch(struct contract *c, const struct question *q)
 {
 	static const uint64_t values[] = {1, 2, 3, 16, 64, 1024, 0};
-	struct assume_trial t;
+	struct assume_trial t = {.m = NULL};
 
 	if (!q->is_launch && c->e->ir->blocks.v[q->block].loop != IR_NONE)
 		return false;

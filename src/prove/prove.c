@@ -204,6 +204,9 @@ static void run_all(struct race_proofs *r, struct ptx_module *m, const struct pr
 				base_vec_push(&r->kernels, k);
 				if (is_known)
 					continue;
+				/* where one is, more will be */
+				if (r->kernels.n > 1)
+					smt_warm();
 				if (!start(&jobs[i], m, o)) {
 					jobs[i].pid = 0;
 					unproven(r, &jobs[i], "no process could be started");

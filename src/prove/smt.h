@@ -45,6 +45,9 @@ struct smt_query {
 };
 
 struct smt;
+/* Starts Z3 (10 ms, mostly fresh pages) in a process whose children will need it. */
+void smt_warm(void);
+/* Z3 itself is started by the first smt_begin. */
 struct smt *smt_open(struct ev *e);
 void smt_close(struct smt *s);
 void smt_begin(struct smt *s, const struct smt_query *q);

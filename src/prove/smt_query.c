@@ -20,15 +20,45 @@ static void on_error(Z3_context z, Z3_error_code code)
 	abort(); /* in the child: its kernel becomes "could not prove" */
 }
 
-static void open_context(struct smt *s)
+/* A context made before the children were forked, or NULL. */
+static Z3_context warm;
+
+static Z3_context new_context(void)
 {
 	Z3_config c = Z3_mk_config();
+	Z3_context z = Z3_mk_context(c);
 
-	s->z = Z3_mk_context(c);
 	Z3_del_config(c);
-	Z3_set_error_handler(s->z, on_error);
+	Z3_set_error_handler(z, on_error);
+	return z;
+}
+
+static void open_context(struct smt *s)
+{
+	s->z = warm ? warm : new_context();
+	warm = NULL;
 	s->integer = Z3_mk_int_sort(s->z);
 	s->solver = NULL;
+}
+
+/* Without a time limit, for which Z3 would start a thread that a child doesn't inherit. */
+void smt_warm(void)
+{
+	Z3_solver s;
+
+	if (warm)
+		return;
+	warm = new_context();
+	for (unsigned i = 0; i < 2; i++) {
+		s = i ? Z3_mk_solver(warm) : Z3_mk_simple_solver(warm);
+		Z3_solver_inc_ref(warm, s);
+		Z3_ast x = Z3_mk_fresh_const(warm, "w",
+					     i ? Z3_mk_bv_sort(warm, 32) : Z3_mk_int_sort(warm));
+		Z3_ast one = Z3_mk_unsigned_int(warm, 1, Z3_get_sort(warm, x));
+		Z3_solver_assert(warm, s, Z3_mk_eq(warm, x, one));
+		Z3_solver_check(warm, s);
+		Z3_solver_dec_ref(warm, s);
+	}
 }
 
 struct smt *smt_open(struct ev *e)
@@ -38,7 +68,6 @@ struct smt *smt_open(struct ev *e)
 	if (!s)
 		abort();
 	s->e = e;
-	open_context(s);
 	return s;
 }
 
@@ -52,7 +81,8 @@ static void drop_solver(struct smt *s)
 void smt_close(struct smt *s)
 {
 	drop_solver(s);
-	Z3_del_context(s->z);
+	if (s->z)
+		Z3_del_context(s->z);
 	free(s->memo);
 	base_vec_free(&s->instances);
 	base_vec_free(&s->atoms);
@@ -64,10 +94,12 @@ void smt_close(struct smt *s)
 void smt_begin(struct smt *s, const struct smt_query *q)
 {
 	drop_solver(s);
-	if (++s->nqueries % QUERIES_PER_CONTEXT == 0) {
+	if (s->z && ++s->nqueries % QUERIES_PER_CONTEXT == 0) {
 		Z3_del_context(s->z);
-		open_context(s);
+		s->z = NULL;
 	}
+	if (!s->z)
+		open_context(s);
 	s->q = *q;
 	s->solver = q->use_bits ? Z3_mk_solver(s->z) : Z3_mk_simple_solver(s->z);
 	Z3_solver_inc_ref(s->z, s->solver);
@@ -227,8 +259,11 @@ void smt_leaf_facts(struct smt *s, const struct ex *v, unsigned t)
 		const struct ex *over = instantiate(s, s->e->loops[loop].leave, loop, v, v, 0);
 		later(s, ex_or(p, out, ex_and(p, over, reached(s, loop, v, v, 0))), t);
 	}
-	if (v->op == EX_PHI && v->n && s->q.use_bits && s->e->phi[v->imm].closed)
-		later(s, ex_bin(p, EX_EQ, v, smt_closed(s, v)), t);
+	if (v->op == EX_PHI && v->n && s->q.use_bits && s->e->phi[v->imm].closed) {
+		/* "the iteration before" of the first one: there is none, and nothing is known */
+		const struct ex *none = ex_bin(p, EX_ULT, ex_const(p, 64, EV_MAX_COUNTER), v->a[0]);
+		later(s, ex_or(p, none, ex_bin(p, EX_EQ, v, smt_closed(s, v))), t);
+	}
 	if (v->op == EX_PHI && v->n && v->a[0]->op == EX_CTR) {
 		const struct ev_phi *f = &s->e->phi[v->imm];
 		uint8_t c = s->q.counters[v->a[0]->imm];

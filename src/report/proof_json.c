@@ -141,6 +141,7 @@ static void put_counts(cJSON *o, const struct race_proof *k)
 	number(o, "pairs", c->pairs);
 	number(o, "cases", c->cases);
 	number(o, "quick", c->quick);
+	number(o, "by_trying", c->by_trying);
 	number(o, "queries", c->queries);
 	number(o, "gave_up", c->gave_up);
 	number(o, "replays", c->replays);

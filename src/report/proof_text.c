@@ -228,7 +228,8 @@ static void print_advice(struct base_buf *out, const struct race_proof *k)
 		has_launch |= k->alarms.v[i].has_launch;
 		has_params |= k->alarms.v[i].has_launch && k->alarms.v[i].nparams;
 	}
-	if (!has_launch || (!k->free_dims && !has_params))
+	has_params &= !k->has_scalars;
+	if (!has_launch || k->has_launches || (!k->free_dims && !has_params))
 		return;
 	base_buf_puts(out, "  These alarms are for any launch, because ");
 	print_free_names(out, k->free_dims);
@@ -287,12 +288,13 @@ static void print_kernel(struct base_buf *out, const struct rep_options *opt,
 	for (size_t i = 0; i < k->protocol.n; i++)
 		base_buf_printf(out, "  %s%s\n", i ? "  " : "protocol:\n    ", k->protocol.v[i]);
 	base_buf_printf(out,
-			"  %u accesses, %u pairs in %u cases, %u decided without the solver; %u "
-			"queries: %u by integers, %u by bit-vectors, %u not answered; %u replays, "
+			"  %u accesses, %u pairs in %u cases, %u decided without the solver, %u by "
+			"trying; %u queries: %u by integers, %u by bit-vectors, %u not answered; "
+			"%u replays, "
 			"%u failed; %" PRIu64 " ms%s\n",
-			c->accesses, c->pairs, c->cases, c->quick, c->queries, c->by_integers,
-			c->by_bits, c->gave_up, c->replays, c->failed_replays, k->ms,
-			k->is_cached ? " (from the cache)" : "");
+			c->accesses, c->pairs, c->cases, c->quick, c->by_trying, c->queries,
+			c->by_integers, c->by_bits, c->gave_up, c->replays, c->failed_replays,
+			k->ms, k->is_cached ? " (from the cache)" : "");
 }
 
 /* Of the kernels that were analysed, in percent: "12.5%". */

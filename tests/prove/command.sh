@@ -86,6 +86,12 @@ expect 0 'race-free' --assume='n == 1' "$tree/param.ptx"
 expect 0 'n <= 1' --assume='n > 0; n <= 1' "$tree/param.ptx"
 expect 10 "race-free with --assume='n (== 1|<= 1)'" --block-dim=4 --grid-dim=1 "$tree/param.ptx"
 expect 10 'true alarm' --no-remedies --assume='n == 2' "$tree/param.ptx"
+# launches that are tried before the solver is asked keep to --assume and --param
+expect 10 '[1-9] by trying' --no-remedies --assume='n == 2' "$tree/param.ptx"
+expect 10 'n  *2$' --no-remedies --assume='n == 2' "$tree/param.ptx"
+expect 10 'n  *2$' --no-remedies --param=n=2 "$tree/param.ptx"
+expect 10 'n  *1[0-9][0-9]' --no-remedies --assume='n > 100 && n < 200' "$tree/param.ptx"
+expect 0 ' 0 by trying' --assume='n == 1' "$tree/param.ptx"
 expect 11 'contradict' --assume='n == 1; n == 2' "$tree/param.ptx"
 expect 11 "has no parameter 'k'" --assume='k == 1' "$tree/param.ptx"
 expect 2 'column 4: the expression ends here' --assume='n <' "$tree/param.ptx"
@@ -180,15 +186,76 @@ expect 0 '24090 pairs' "$tree/many.ptx"
 sed 's/, 1024;/, 8;/' "$tree/many.ptx" >"$tree/many_racy.ptx"
 expect 10 'the time limit was reached before' --no-remedies --prove-timeout=1 "$tree/many_racy.ptx"
 
+not() { # not PATTERN ARGUMENTS...: what isn't said
+	local pattern=$1
+	shift
+	"$collider" prove "$@" 2>&1 | grep -E -- "$pattern" && { echo "FAIL prove $*: found $pattern"; failed=1; }
+}
+not 'may be anything here' --no-remedies --block-dim=4 --grid-dim=1 --param=2=2 "$tree/param.ptx"
+
 # launches that were seen
 printf '%s\n' '{"kernel":"_Z4halfPfi","block":[64,1,1],"grid":[1,1,1],"params":[{"offset":0,"bytes":8,"value":1},{"offset":8,"bytes":4,"value":1}]}' >"$tree/launches"
 expect 0 'a recorded launch' --launches="$tree/launches" "$tree/param.ptx"
 sed -i 's/"value":1}\]/"value":2}]/' "$tree/launches"
 expect 10 'true data race' --no-remedies --launches="$tree/launches" "$tree/param.ptx"
+sed 's/"value":2}\]/"value":1}]/; s/"block":.64/"block":[32/' "$tree/launches" >>"$tree/launches.other"
+cat "$tree/launches" >>"$tree/launches.other"
+not 'may be anything here' --no-remedies --launches="$tree/launches.other" "$tree/param.ptx"
+expect 10 "n <= 1' .does NOT hold in the recorded launches" --launches="$tree/launches.other" "$tree/param.ptx"
 expect 11 'no launch of this kernel was recorded' --launches="$tree/launches" "$tree/index.ptx"
 echo nonsense >"$tree/launches"
 expect 1 'launches:1: expected a launch' --launches="$tree/launches" "$tree/param.ptx"
 expect 11 'could not prove' "$dir/steps/unknown.ptx"
 expect 12 'potential' "$dir/steps/undefined.ptx"
 expect 0 '"verdict":"race-free"' --format=json "$dir/steps/switch.ptx"
+
+# arrays of different parameters; GPUVerify's line with two dimensions
+cat >"$tree/alias.cu" <<'CU'
+//--blockDim=64 --gridDim=[4,2]
+__global__ void shift(float *y, const float *x)
+{
+	unsigned i = (blockIdx.y * gridDim.x + blockIdx.x) * blockDim.x + threadIdx.x;
+	y[i] = x[i + 1];
+}
+CU
+expect 0 'gridDim.x = 4; gridDim.y = 2; .*arrays of different parameters' "$tree/alias.cu"
+expect 12 "the two addresses can't be compared" --may-alias --no-remedies "$tree/alias.cu"
+
+# what the code assumes every thread keeps to, not only the two of an alarm
+cat >"$tree/all.cu" <<'CU'
+__global__ void assumed_by_all(float *y, unsigned n)
+{
+	unsigned t = threadIdx.x;
+	collider_assume(t < n && n < 1000);
+	y[t * n / blockDim.x] = 1.0f;
+	y[2048 + t * 2 / KEEP] = 2.0f;
+}
+CU
+expect 12 'threads of that launch may break an assumption of the code' --grid-dim=1 --no-remedies \
+	"$tree/all.cu" -- -DKEEP=2
+expect 10 'true data race' --grid-dim=1 --no-remedies "$tree/all.cu" -- -DKEEP=4
+
+# limits: memory, the depth of calls
+expect 11 'perhaps at its memory limit' --no-cache --prove-memory=64 "$tree/param.ptx"
+expect 2 'from 64 to' --prove-memory=6 "$tree/param.ptx"
+calls() { # calls DEPTH: a kernel that calls so many functions, one from another
+	printf '%s\n' '.version 8.0' '.target sm_90' '.address_size 64' ".func f$1() { ret; }"
+	for ((i = $1 - 1; i; i--)); do echo ".func f$i() { call f$((i + 1)); ret; }"; done
+	printf '%s\n' '.visible .entry k(.param .u64 p) {' '.reg .b64 %rd<2>; call f1;' \
+		'ld.param.u64 %rd0, [p]; st.global.u32 [%rd0], 1; ret; }'
+}
+calls 20 >"$tree/calls20.ptx"
+expect 0 'race-free' "$tree/calls20.ptx"
+calls 40 >"$tree/calls40.ptx"
+expect 11 'calls that are too deep' "$tree/calls40.ptx"
+
+# an assumption that bounds what Triton's four elements a thread make wrap
+expect 0 'race-free' --assume='gridDim.x <= 1048576' "$dir/steps/triton.ptx"
+expect 10 'true data race' --no-remedies --assume='gridDim.x <= 1048576' "$dir/steps/triton_racy.ptx"
+
+# the tables over several kernels
+# shellcheck disable=SC2086
+expect 10 '^ *DRF P-racy T-racy  coverage timeout crash' $one --no-remedies "$tree/index.ptx"
+# shellcheck disable=SC2086
+expect 10 '^CIDI [0-9.]*%, CIDD [0-9.]*%, CDDI [0-9.]*%, CDDD [0-9.]*% of 7' $one --no-remedies "$tree/index.ptx"
 exit $failed

@@ -72,9 +72,8 @@ static void plan_table(struct kernel *k, struct inst_block_table *t)
 	if (!k->ev.has_shared)
 		return;
 	k->has_sites = inst_plan_block_table(cx, t, table_bytes, k->ev.has_narrow_shared);
-	k->has_table = k->has_sites ||
-		       inst_plan_block_table(cx, t, table_bytes_without_sites,
-					     k->ev.has_narrow_shared);
+	k->has_table = k->has_sites || inst_plan_block_table(cx, t, table_bytes_without_sites,
+							     k->ev.has_narrow_shared);
 	k->tracked = t->tracked;
 	/* Who leaves where nobody counts would keep the units. */
 	k->has_scratch = !k->has_table && t->has_vars && !k->ev.is_apart;
@@ -113,6 +112,8 @@ static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 		    inst_num((int64_t)(offsetof(struct race_rt, counters) +
 				       offsetof(struct race_counters, launches)))),
 		  NH);
+	if (k->ev.has_pruned)
+		cx->within = inst_put_within(cx, top);
 	inst_emit(cx, top, "begin", T(inst_num(flags)), H(inst_reg(cx, k->me)));
 	inst_emit(cx, top, "span", NT, H(inst_reg(cx, k->me), inst_reg(cx, k->span)));
 	if (k->has_stamps) {
@@ -375,9 +376,9 @@ static bool has_same_line(const struct inst_event *a, const struct inst_event *b
 {
 	const struct ptx_loc *p = a->stmt->loc, *q = b->stmt->loc;
 
-	return p == q || (p && q && p->file == q->file && p->line == q->line &&
-			  p->in_line == q->in_line && p->in_file == q->in_file &&
-			  p->in_col == q->in_col);
+	return p == q ||
+	       (p && q && p->file == q->file && p->line == q->line && p->in_line == q->in_line &&
+		p->in_file == q->in_file && p->in_col == q->in_col);
 }
 
 /* Takes `e` into the group that `first` leads, if its words continue what is there. */
@@ -391,8 +392,8 @@ static bool join_group(const struct kernel *k, struct inst_event *first, const s
 		return false; /* at % 4: the two are not both aligned */
 	if (all == 1)
 		far = (unsigned)(at / 4);
-	if (at / 4 != (int64_t)far * all || (n > 1 && far > 1) ||
-	    all + n > RACE_STEP_WORDS_MAX || far * (all + n - 1) + 1 > k->tracked / 4)
+	if (at / 4 != (int64_t)far * all || (n > 1 && far > 1) || all + n > RACE_STEP_WORDS_MAX ||
+	    far * (all + n - 1) + 1 > k->tracked / 4)
 		return false;
 	first->far = far;
 	first->nwords = all + n;
@@ -470,8 +471,7 @@ static void put_group(struct kernel *k, const struct inst_event *e)
 	int64_t launch = (int64_t)SHADOW_LAUNCH_LAST << SHADOW_LAUNCH_AT;
 	const int64_t head = e->access->where->off;
 
-	inst_emit(cx, e->stmt, "fast_shared",
-		  T(inst_num(k->tracked - reach)),
+	inst_emit(cx, e->stmt, "fast_shared", T(inst_num(k->tracked - reach)),
 		  H(at, word, first, span, ptx_opnd_label(over), ptx_opnd_label(far)));
 	for (unsigned i = 0; i < e->nwords; i++) {
 		struct ptx_opnd w = inst_fresh(cx, PTX_TYPE_B64);
@@ -597,10 +597,12 @@ void inst_hirace_function(struct inst_ctx *cx)
 	begin_kernel(&k, inst_body_start(cx->f));
 	plan_groups(&k);
 	for (const struct inst_event *e = k.ev.first; e; e = e->next) {
+		struct ptx_label *over = e->is_pruned ? inst_skip_within(cx, e->stmt) : NULL;
 		if (e->kind == INST_EVENT_ACCESS)
 			put_access(&k, e);
 		else
 			put_around(&k, e);
+		inst_end_skip(cx, over, e->stmt);
 	}
 	inst_flush_counts(cx, k.cnt);
 	put_ends(&k);

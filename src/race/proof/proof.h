@@ -97,7 +97,8 @@ struct race_alarm {
 struct race_proof_counts {
 	uint32_t accesses, pairs; /* that may conflict */
 	uint32_t cases;		  /* of pairs: ways to be concurrent */
-	uint32_t quick;		  /* cases decided without the solver */
+	uint32_t quick;		  /* cases decided by arithmetic, without the solver */
+	uint32_t by_trying;	  /* pairs that race in a small launch: no query either */
 	uint32_t queries;
 	uint32_t by_integers, by_bits, gave_up; /* queries answered, not answered */
 	uint32_t replays, failed_replays;
@@ -131,6 +132,8 @@ struct race_proof {
 	 * index? */
 	bool has_class, is_approx_path, is_approx_index;
 	uint8_t free_dims;     /* bit d: blockDim x y z, gridDim x y z may have any value */
+	bool has_launches;     /* only recorded ones are asked about */
+	bool has_scalars;      /* values of parameters were given */
 	uint32_t fixed_dim[6]; /* the others: what the contract says */
 	struct race_proof_counts counts;
 	uint64_t ms; /* wall-clock, for the user only */
