@@ -129,8 +129,7 @@ static CUresult write_block(struct agent_context *c, enum race_detector_id id, C
 	/* Without tables a detector does nothing. */
 	if ((id == RACE_DETECTOR_HIRACE || id == RACE_DETECTOR_IGUARD) &&
 	    RACE_RUN_WANTS(race_shm_get()->flags, id)) {
-		struct agent_history *h =
-			agent_context_history_make(c, id == RACE_DETECTOR_IGUARD);
+		struct agent_history *h = agent_context_history_make(c, id == RACE_DETECTOR_IGUARD);
 		if (h && wants_scratch)
 			agent_history_scratch(h);
 		if (h)

@@ -85,9 +85,9 @@ DEV_FN void dev_scratch_release(struct race_scratch_sm *sm, uint32_t first, uint
 	for (uint32_t half = 0; half < 2u; half++) {
 		uint64_t mask = dev_scratch_mask(first, n, half);
 		if (mask)
-			asm volatile("red.relaxed.gpu.global.and.b64 [%0], %1;" ::"l"(
-					     &sm->taken[half]),
-				     "l"(~mask));
+			asm volatile(
+				"red.relaxed.gpu.global.and.b64 [%0], %1;" ::"l"(&sm->taken[half]),
+				"l"(~mask));
 	}
 }
 

@@ -351,8 +351,8 @@ static bool look_at_reports(struct run *x)
  */
 static bool is_outside(const char *what)
 {
-	static const char *const outside[] = {"cluster/", "copy/", "launch/2", "atomic/4",
-					      "strong/3", "strong/4"};
+	static const char *const outside[] = {"cluster/", "copy/",    "launch/2",
+					      "atomic/4", "strong/3", "strong/4"};
 
 	for (size_t i = 0; i < sizeof(outside) / sizeof(*outside); i++)
 		if (!strncmp(what, outside[i], strlen(outside[i])))
