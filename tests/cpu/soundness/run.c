@@ -7,6 +7,9 @@
  * same run, and each planted race must be among the oracle's pairs. Where the oracle doesn't judge
  * a model, racy programs are only run.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "run.h"
 
 #include "history.h"
@@ -346,18 +349,18 @@ static bool look_at_reports(struct run *x)
 
 /*
  * What hirace doesn't judge, of the planted races (docs/hirace.md): memory of other blocks of a
- * cluster, asynchronous copies, copies of the host, strong accesses that differ in size; a strong
- * store with too small a scope is missed where the strong load came first.
+ * cluster, asynchronous copies, copies of the host, strong accesses that differ in size, a store
+ * after the last strong load that was checked. A scope of .cluster counts as .gpu.
  */
-static bool is_outside(const char *what)
+static bool is_outside(const struct program *p, const char *what)
 {
-	static const char *const outside[] = {"cluster/", "copy/",    "launch/2",
-					      "atomic/4", "strong/3", "strong/4"};
+	static const char *const outside[] = {"cluster/", "copy/",    "launch/2", "atomic/4",
+					      "strong/3", "strong/4", "message/4"};
 
 	for (size_t i = 0; i < sizeof(outside) / sizeof(*outside); i++)
 		if (!strncmp(what, outside[i], strlen(outside[i])))
 			return true;
-	return false;
+	return strstr(what, "/3") && memmem(p->text.p, p->text.n, ".cluster.", 9);
 }
 
 /*
@@ -370,7 +373,7 @@ static bool look_at_found(struct run *x)
 		return true;
 	for (unsigned i = 0; i < x->p->nplants; i++) {
 		const struct program_plant *t = &x->p->plant[i];
-		if (x->r.found >> i & 1 || is_outside(t->what))
+		if (x->r.found >> i & 1 || is_outside(x->p, t->what))
 			continue;
 		snprintf(x->r.text, sizeof(x->r.text), "%s: lines %u-%u and %u-%u", t->what,
 			 t->a[0], t->a[1], t->b[0], t->b[1]);
