@@ -352,7 +352,7 @@ static bool look_at_reports(struct run *x)
  * cluster, asynchronous copies, copies of the host, strong accesses that differ in size, a store
  * after the last strong load that was checked. A scope of .cluster counts as .gpu.
  */
-static bool is_outside(const struct run *x, const char *what)
+static bool is_outside(const struct program *p, const char *what)
 {
 	static const char *const outside[] = {"cluster/", "copy/",    "launch/2", "atomic/4",
 					      "strong/3", "strong/4", "message/4"};
@@ -360,10 +360,11 @@ static bool is_outside(const struct run *x, const char *what)
 	for (size_t i = 0; i < sizeof(outside) / sizeof(*outside); i++)
 		if (!strncmp(what, outside[i], strlen(outside[i])))
 			return true;
-	/* By marks, as on a GPU, launches that ran one after the other are ordered. */
-	if (!strncmp(what, "launch/1", 8) && x->c->seed & 1)
+	/* By marks, as on a GPU, launches that ran one after the other count as ordered; by rows
+	 * a location may have had a possible race with a third launch. */
+	if (!strncmp(what, "launch/1", 8))
 		return true;
-	return strstr(what, "/3") && memmem(x->p->text.p, x->p->text.n, ".cluster.", 9);
+	return strstr(what, "/3") && memmem(p->text.p, p->text.n, ".cluster.", 9);
 }
 
 /*
@@ -376,7 +377,7 @@ static bool look_at_found(struct run *x)
 		return true;
 	for (unsigned i = 0; i < x->p->nplants; i++) {
 		const struct program_plant *t = &x->p->plant[i];
-		if (x->r.found >> i & 1 || is_outside(x, t->what))
+		if (x->r.found >> i & 1 || is_outside(x->p, t->what))
 			continue;
 		snprintf(x->r.text, sizeof(x->r.text), "%s: lines %u-%u and %u-%u", t->what,
 			 t->a[0], t->a[1], t->b[0], t->b[1]);
