@@ -170,7 +170,7 @@ struct agent_choice *agent_context_choice(const struct agent_context *c); /* NUL
 /* history.c's, as a list; NULL: no module with detector hirace or iguard was seen. */
 struct agent_history *agent_context_history(const struct agent_context *c);
 /* That of one detector, set up now: the context is current, inside a guard. */
-const struct agent_history *agent_context_history_make(struct agent_context *c, bool is_guard);
+struct agent_history *agent_context_history_make(struct agent_context *c, bool is_guard);
 /* The program has got memory; the first calls are kept for a history that comes later. */
 void agent_context_memory(struct agent_context *c, uint64_t at, uint64_t bytes);
 /* Somebody may order threads of kernels unseen: RACE_HISTORY_*_ORDERS. */
@@ -297,8 +297,10 @@ struct agent_history *agent_history_new(CUcontext context, CUdevice device, CUst
 					bool is_guard);
 /* Puts one before the others of its context; finds that of a detector, or NULL. */
 struct agent_history *agent_history_join(struct agent_history *h, struct agent_history *next);
-const struct agent_history *agent_history_of(const struct agent_history *h, bool is_guard);
+struct agent_history *agent_history_of(struct agent_history *h, bool is_guard);
 /* The addresses in a module's runtime block. */
+/* Memory for the words of shared memory without a table of its own (RACE_SCRATCH_*), once. */
+void agent_history_scratch(struct agent_history *h);
 void agent_history_fill(const struct agent_history *h, struct race_history *block);
 /* So many bytes more of memory whose address isn't known: variables of modules, the heap. */
 void agent_history_static(uint64_t bytes);

@@ -434,7 +434,7 @@ struct agent_history *agent_context_history(const struct agent_context *c)
 	return __atomic_load_n(&c->history, __ATOMIC_ACQUIRE);
 }
 
-const struct agent_history *agent_context_history_make(struct agent_context *c, bool is_guard)
+struct agent_history *agent_context_history_make(struct agent_context *c, bool is_guard)
 {
 	struct agent_history *h;
 

@@ -141,7 +141,7 @@ static bool sweep(struct agent_history *h)
 	       agent_pool_fill(h, h->pages, h->pages_room) == CUDA_SUCCESS &&
 	       clear_pool(h, &h->words) == CUDA_SUCCESS &&
 	       clear_pool(h, &h->bytes) == CUDA_SUCCESS && clear_stamps(h) == CUDA_SUCCESS &&
-	       clear_contexts(h) == CUDA_SUCCESS &&
+	       clear_contexts(h) == CUDA_SUCCESS && agent_pool_free_scratch(h) == CUDA_SUCCESS &&
 	       agent_pool_fill(h, h->tables,
 			       sizeof(((struct race_history_tables *)NULL)->launches)) ==
 		       CUDA_SUCCESS;
@@ -332,7 +332,7 @@ struct agent_history *agent_history_join(struct agent_history *h, struct agent_h
 	return h;
 }
 
-const struct agent_history *agent_history_of(const struct agent_history *h, bool is_guard)
+struct agent_history *agent_history_of(struct agent_history *h, bool is_guard)
 {
 	while (h && h->kind != &kinds[is_guard])
 		h = h->next;
@@ -348,14 +348,28 @@ void agent_history_fill(const struct agent_history *h, struct race_history *bloc
 	block->bytes = h->bytes.words.at;
 	block->byte_sites = h->bytes.beside.room ? h->bytes.beside.at : 0;
 	block->tables = h->tables;
+	block->scratch = __atomic_load_n(&h->scratch, __ATOMIC_ACQUIRE);
 	block->machine =
 		h->has_machine ? h->tables + offsetof(struct race_history_tables, machine) : 0;
+}
+
+void agent_history_scratch(struct agent_history *h)
+{
+	const char *what = "";
+
+	if (__atomic_exchange_n(&h->is_scratch_tried, true, __ATOMIC_RELAXED))
+		return;
+	if (agent_pool_build_scratch(h, &what) != CUDA_SUCCESS)
+		race_shm_note("no memory for the words of dynamic shared memory (%.40s); its "
+			      "accesses go unchecked in a context",
+			      what);
 }
 
 void agent_history_clear(struct race_history *block)
 {
 	block->directory = block->words = block->sites = block->pages = 0;
 	block->bytes = block->byte_sites = block->tables = block->machine = 0;
+	block->scratch = 0;
 	block->knobs.rt = 0;
 }
 

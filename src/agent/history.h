@@ -75,7 +75,10 @@ struct agent_history {
 	uint32_t nchunks;
 	uint32_t epochs; /* launches of graphs; atomic */
 	bool is_blind;
-	bool has_machine;   /* in the tables: --hirace */
+	bool has_machine; /* in the tables: --hirace */
+	bool is_scratch_tried;
+	CUdeviceptr scratch; /* RACE_SCRATCH_*, or 0; atomic */
+	uint64_t scratch_heads;
 	uint32_t *ordered;  /* in the shared file: the device set it */
 	uint32_t *short_of; /* not 0: a pool had nothing left; in the region */
 
@@ -100,6 +103,9 @@ CUresult agent_pool_read(const struct agent_history *h, void *p, CUdeviceptr at,
 uint64_t agent_pool_free_bytes(void);
 /* Address space and the first memory; `what` names the call that failed. */
 CUresult agent_pool_build(struct agent_history *h, CUdeviceptr ordered, const char **what);
+/* Words for shared memory without a table of its own; and all of them free again. */
+CUresult agent_pool_build_scratch(struct agent_history *h, const char **what);
+CUresult agent_pool_free_scratch(struct agent_history *h);
 /* Sets the directory's own parts to 0. */
 CUresult agent_pool_clear_directory(struct agent_history *h);
 /* So many units more, if the card has them; the limit follows what came. */

@@ -111,7 +111,8 @@ static enum race_order_verdict order_of(uint32_t id, void *arg)
 }
 
 /* Writes the runtime block of a detector at `at`, context current and guard entered. */
-static CUresult write_block(struct agent_context *c, enum race_detector_id id, CUdeviceptr at)
+static CUresult write_block(struct agent_context *c, enum race_detector_id id, CUdeviceptr at,
+			    bool wants_scratch)
 {
 	const struct race_fill fill = {.rt = agent_context_rt(c), .order = order_of};
 	size_t bytes = race_detectors[id].block_bytes;
@@ -127,12 +128,13 @@ static CUresult write_block(struct agent_context *c, enum race_detector_id id, C
 		return r;
 	bool is_off = agent_choice_is_off(agent_context_choice(c));
 	/* Without tables a detector does nothing. */
-	if (is_off && (id == RACE_DETECTOR_HIRACE || id == RACE_DETECTOR_IGUARD))
+	if (is_off && (id == RACE_DETECTOR_HIRACE || id == RACE_DETECTOR_IGUARD)) {
 		agent_history_clear((struct race_history *)(void *)block);
-	else if ((id == RACE_DETECTOR_HIRACE || id == RACE_DETECTOR_IGUARD) &&
-		 RACE_RUN_WANTS(race_shm_get()->flags, id)) {
-		const struct agent_history *h =
-			agent_context_history_make(c, id == RACE_DETECTOR_IGUARD);
+	} else if ((id == RACE_DETECTOR_HIRACE || id == RACE_DETECTOR_IGUARD) &&
+		   RACE_RUN_WANTS(race_shm_get()->flags, id)) {
+		struct agent_history *h = agent_context_history_make(c, id == RACE_DETECTOR_IGUARD);
+		if (h && wants_scratch)
+			agent_history_scratch(h);
 		if (h)
 			agent_history_fill(h, (struct race_history *)(void *)block);
 	}
@@ -150,9 +152,12 @@ static enum agent_module_state patch_block(struct agent_context *c, CUmodule mod
 					   enum race_detector_id id)
 {
 	const struct race_detector *d = &race_detectors[id];
-	CUdeviceptr at = 0;
-	size_t bytes = 0;
+	CUdeviceptr at = 0, mark = 0;
+	size_t bytes = 0, mark_bytes;
 	CUresult r = agent_driver.module_get_global(&at, &bytes, module, d->marker);
+	bool wants_scratch = r == CUDA_SUCCESS && id == RACE_DETECTOR_HIRACE &&
+			     agent_driver.module_get_global(&mark, &mark_bytes, module,
+							    RACE_SCRATCH_SYMBOL) == CUDA_SUCCESS;
 
 	if (r == CUDA_ERROR_NOT_FOUND)
 		return AGENT_MODULE_PLAIN;
@@ -165,7 +170,7 @@ static enum agent_module_state patch_block(struct agent_context *c, CUmodule mod
 		return AGENT_MODULE_FAILED;
 	}
 	if (r == CUDA_SUCCESS)
-		r = write_block(c, id, at);
+		r = write_block(c, id, at, wants_scratch);
 	if (r != CUDA_SUCCESS) {
 		race_shm_note(
 			"cannot set the knobs of a module (error %d); races in it go unchecked",

@@ -289,6 +289,34 @@ CUresult agent_pool_build(struct agent_history *h, CUdeviceptr ordered, const ch
 	return CUDA_SUCCESS;
 }
 
+CUresult agent_pool_build_scratch(struct agent_history *h, const char **what)
+{
+	int sms = 0;
+	uint64_t heads, count;
+	CUdeviceptr at;
+	CUresult r;
+
+	TRY(agent_driver.device_get_attribute(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+					      h->device));
+	if (sms <= 0)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	count = (uint64_t)sms;
+	heads = race_scratch_heads(count);
+	TRY(agent_driver.mem_alloc(&at, heads + race_scratch_units(count)));
+	TRY(agent_pool_fill(h, at, heads));
+	TRY(agent_pool_write(h, at + heads - RACE_SCRATCH_HEAD, &count, sizeof(count)));
+	h->scratch_heads = heads;
+	__atomic_store_n(&h->scratch, at + heads, __ATOMIC_RELEASE);
+	return CUDA_SUCCESS;
+}
+
+CUresult agent_pool_free_scratch(struct agent_history *h)
+{
+	return h->scratch ? agent_pool_fill(h, h->scratch - h->scratch_heads,
+					    h->scratch_heads - RACE_SCRATCH_HEAD)
+			  : CUDA_SUCCESS;
+}
+
 /* Gives memory back until `bytes` are free; swept, the context idle. */
 void agent_pool_shrink(struct agent_history *h, uint64_t bytes)
 {

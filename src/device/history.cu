@@ -4,6 +4,7 @@
  *	__collider_history_begin	at a kernel's entry: thread number and launch in one word
  *	__collider_history_end		at every way out
  *	__collider_history_shared	at a kernel's entry: the block's table for shared memory
+ *	__collider_history_scratch*	the same in global memory, see scratch.h
  *	__collider_history_g, _s, _x	before an access: global, shared, generic address
  *	__collider_history_sync		beside strong accesses, fences, barriers: release stamps
  *	__collider_history_barrier	behind a barrier of the block: the clocks
@@ -69,6 +70,8 @@ DEV_FN struct race_history_tables *dev_tables(void)
 }
 
 #include "grids.h"
+
+#include "scratch.h"
 
 /* ---- who a thread is --------------------------------------------------------------------- */
 
@@ -176,6 +179,15 @@ extern "C" __device__ __noinline__ void __collider_history_tell(uint64_t me, uin
 	dev_report(&f, dev_rt());
 }
 
+/* A weak read that races may see the write, and fences order what comes before the writer's. Which
+ * number the writer had isn't known: at the next fence all may have reached this thread. */
+DEV_FN void dev_may_see(struct shadow_stamps *t)
+{
+	struct shadow_stamp any = {0, 0xffffffffu, 0};
+
+	shadow_join(&t->seen, any);
+}
+
 #define MODE_MAYBE 4u /* beside enum shadow_how: the compiler may have invented the load */
 #define MODE_WIDTH 8u /* the width's place */
 
@@ -197,6 +209,9 @@ extern "C" __device__ __noinline__ void __collider_history_word(uint64_t me, uin
 	if (left && seen.next != seen.was)
 		asm volatile("st.relaxed.gpu.u32 [%0], %1;" ::"l"(left),
 			     "r"(race_history_left(site, seen.next)));
+	if (stamps && RACE_HISTORY_ACCESS(what) == SHADOW_R && RACE_ACTOR_HAS(seen.was) &&
+	    (verdict != SHADOW_NO_RACE || (seen.was & SHADOW_NEXT) == SHADOW_RACE))
+		dev_may_see((struct shadow_stamps *)stamps);
 	if (verdict != SHADOW_IS_RACE && verdict != SHADOW_POSSIBLE)
 		return;
 	kind = verdict == SHADOW_IS_RACE && !(mode & MODE_MAYBE) ? RACE_KIND_HISTORY
@@ -295,7 +310,10 @@ DEV_FN void dev_global(uint64_t me, uint64_t stamps, uint64_t at, uint64_t what)
 /* A block's table for shared memory is one word in a register (RACE_TABLE_*). */
 DEV_FN void dev_in_shared(uint64_t me, uint64_t stamps, uint64_t table, uint32_t at, uint64_t what)
 {
-	uint64_t words = (uint64_t)__cvta_shared_to_generic(RACE_TABLE_WORDS(table));
+	uint64_t words =
+		table & RACE_TABLE_IS_SCRATCH
+			? dev_scratch() + (uint64_t)RACE_TABLE_WORDS(table) * RACE_SCRATCH_UNIT
+			: (uint64_t)__cvta_shared_to_generic(RACE_TABLE_WORDS(table));
 	uint32_t off = at - RACE_TABLE_FIRST(table), n = RACE_TABLE_TRACKED(table);
 	struct where w = {at, 0, 0, 0, 0};
 
@@ -494,7 +512,8 @@ DEV_FN void dev_write(struct shadow_stamps *t, uint64_t at, uint32_t launch)
 	}
 	dev_mark();
 	shadow_strong_write(t, s);
-	dev_fence();
+	if (t->released.now) /* else there is no number to be seen before the write */
+		dev_fence();
 }
 
 /* Behind a strong read. */

@@ -44,15 +44,32 @@ static void note_operand(struct vars *vs, const struct ptx_opnd *o)
 			note_operand(vs, &o->sub[i]);
 }
 
-/* Variables of the functions that it calls are not included: they lie outside of the table. */
-static void find_vars(const struct ptx_func *f, struct vars *vs)
+static bool has_dynamic(const struct ptx_module *m)
 {
+	ptx_each_item(m, it)
+	{
+		if (it->kind == PTX_ITEM_VAR && it->var->space == PTX_SPACE_SHARED &&
+		    (it->var->is_unsized || !it->var->bytes))
+			return true;
+	}
+	return false;
+}
+
+/* Variables of the functions that it calls are not included: they lie outside of the table. Where
+ * one of those may use dynamic memory, launches have it. */
+static void find_vars(const struct ptx_module *m, const struct ptx_func *f, struct vars *vs)
+{
+	bool has_calls = false;
+
 	ptx_each_stmt(f, s)
 	{
-		if (s->kind == PTX_STMT_INST && !s->inserted)
-			for (unsigned i = 0; i < s->nops; i++)
-				note_operand(vs, &s->ops[i]);
+		if (s->kind != PTX_STMT_INST || s->inserted)
+			continue;
+		has_calls |= (s->form->effects & PTX_EFF_CALL) != 0;
+		for (unsigned i = 0; i < s->nops; i++)
+			note_operand(vs, &s->ops[i]);
 	}
+	vs->is_dynamic |= has_calls && has_dynamic(m);
 }
 
 static uint64_t round_up(uint64_t n, uint64_t to)
@@ -66,8 +83,9 @@ bool inst_plan_block_table(struct inst_ctx *cx, struct inst_block_table *t,
 	struct vars vs = {0};
 	uint64_t tracked = 0, gaps = 0;
 
-	find_vars(cx->f, &vs);
+	find_vars(cx->m, cx->f, &vs);
 	t->nvars = 0;
+	t->has_vars = vs.n || vs.is_dynamic || vs.is_lost;
 	if (!vs.n || vs.is_dynamic || vs.is_lost)
 		return false;
 	for (unsigned i = 0; i < vs.n; i++) {

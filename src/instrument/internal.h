@@ -127,6 +127,7 @@ struct inst_ctx {
 	bool is_large;			/* the module: see INST_LARGE_MODULE */
 	bool has_calls;			/* some function has checks by call */
 	bool verifies;			/* each pass: see inst_verifies */
+	bool wants_scratch;		/* hirace: words of shared memory in global memory */
 	BASE_VEC(const char *)
 	checks; /* ends of names: the functions of check.cu that are called */
 	BASE_VEC(uint64_t) order_names;
@@ -218,6 +219,7 @@ struct inst_block_table {
 	uint32_t bytes;	       /* of the table */
 	struct ptx_var **vars; /* the kernel's */
 	unsigned nvars;
+	bool has_vars; /* the kernel has variables there, dynamic ones among them */
 };
 typedef uint32_t inst_table_bytes_fn(uint32_t tracked, bool arg);
 /* False: there is nothing to keep, or no room. */
@@ -445,6 +447,8 @@ bool inst_add_runtime(struct inst_ctx *cx);
 /* The runtime blocks alone: marks of a module in which there is nothing to check. */
 void inst_add_blocks(struct inst_ctx *cx);
 bool inst_add_history(struct inst_ctx *cx);
+/* The mark of a module whose kernels want scratch, if one does (RACE_SCRATCH_SYMBOL). */
+void inst_add_scratch(struct inst_ctx *cx);
 bool inst_add_guard(struct inst_ctx *cx);
 bool inst_add_watch(struct inst_ctx *cx);
 bool inst_add_sites(struct inst_ctx *cx);

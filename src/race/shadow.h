@@ -311,7 +311,7 @@ struct race_history {
 	uint64_t tables;	    /* struct race_history_tables, race_guard_tables */
 	uint64_t modes;		    /* of iguard: RACE_GUARD_MODE_* */
 	uint64_t machine;	    /* the machine's table in place of the module's own, or 0 */
-	uint64_t reserved;
+	uint64_t scratch;	    /* of hirace: RACE_SCRATCH_*, or 0 */
 };
 
 /*
@@ -405,12 +405,50 @@ struct race_history_shared {
 #define RACE_TABLE_TRACKED(t) ((uint32_t)((t) >> RACE_TABLE_TRACKED_AT) & 0xfffffu)
 #define RACE_TABLE_HAS_BYTES  (1ull << 60)
 #define RACE_TABLE_HAS_SITES  (1ull << 61)
+#define RACE_TABLE_IS_SCRATCH (1ull << 62) /* RACE_TABLE_WORDS is the first unit */
 
 /* Bytes of such a table for that many bytes (a multiple of 16) of shared memory. */
 #define RACE_HISTORY_SHARED_WORDS(n) ((n)*2u)
 #define RACE_HISTORY_SHARED_SITES(n) (n)
 #define RACE_HISTORY_SHARED_BYTES(n, has_bytes, has_sites)                                         \
 	((n) * ((has_sites) ? 3u : 2u) * ((has_bytes) ? 5u : 1u))
+
+/*
+ * Words of shared memory that has no such table: dynamic, or static with too little room beside it.
+ * They lie in global memory. A block takes a run of units from those of its SM when it begins, and
+ * gives it back when its last thread leaves: the units have words for nearly all the shared memory
+ * of an SM. At race_history.scratch are the units, SM after SM; before
+ * it, going down, RACE_SCRATCH_HEAD bytes that begin with the number of SMs, and struct
+ * race_scratch_sm of each.
+ */
+#define RACE_SCRATCH_SYMBOL "__collider_history_scratch" /* a module that has it wants scratch */
+#define RACE_SCRATCH_HEAD   64u
+#define RACE_SCRATCH_UNITS  128u  /* of an SM: a bit of two words for each */
+#define RACE_SCRATCH_UNIT   3712u /* bytes of words: 132 SMs have 60 MiB */
+#define RACE_SCRATCH_SYSTEM 1024u /* of shared memory, which %total_smem_size leaves out */
+
+struct race_scratch_run {
+	uint64_t key;	/* of the block that has it; 0: none has */
+	uint32_t left;	/* threads of the block that have left */
+	uint32_t shape; /* units, and RACE_SCRATCH_BYTES: words of bytes, too */
+};
+#define RACE_SCRATCH_BYTES (1u << 31)
+
+struct race_scratch_sm {
+	uint64_t taken[2]; /* a bit for each unit; a run of up to 64 is within one of the words */
+	struct race_scratch_run runs[RACE_SCRATCH_UNITS]; /* by their first unit */
+};
+
+/* Bytes before the units, and of the units. */
+RACE_FN uint64_t race_scratch_heads(uint64_t sms)
+{
+	return RACE_SCRATCH_HEAD + sms * sizeof(struct race_scratch_sm);
+}
+
+RACE_FN uint64_t race_scratch_units(uint64_t sms)
+{
+	return sms * RACE_SCRATCH_UNITS * RACE_SCRATCH_UNIT;
+}
 
 /*
  * The earlier of the two sides, in a record with RACE_REC_TWO_SIDES, in place of the values.
@@ -433,6 +471,8 @@ struct race_history_shared {
 #define RACE_EARLIER_SITE(now0)	  ((uint32_t)(now0))
 
 RACE_STATIC_ASSERT(sizeof(struct race_history) == 144, "read by offset in device/history.cu");
+RACE_STATIC_ASSERT(sizeof(struct race_scratch_sm) == 2064, "whole 16 bytes");
+RACE_STATIC_ASSERT(RACE_SCRATCH_UNIT % 16u == 0, "units are set to 0 by 16 bytes");
 RACE_STATIC_ASSERT(sizeof(struct race_history_run) == 32, "run layout");
 RACE_STATIC_ASSERT(sizeof(struct race_history_side) == 16, "side layout");
 RACE_STATIC_ASSERT(sizeof(struct race_history_block) == 48, "block layout");

@@ -26,6 +26,7 @@
 #include "race/shm_write.h"
 
 #define MORE_PIECES    4096u
+#define SCRATCH_SMS    132u
 #define MOST_FOR_BYTES (1ull << 44) /* they come by pages, on demand */
 
 /* Pairs of address and size of what is reserved; those after PART_PAGES may be missing: then less
@@ -58,6 +59,7 @@ static struct history all[] = {
 };
 #define HISTORIES (sizeof(all) / sizeof(all[0]))
 static uint64_t (*rows)[RACE_HISTORY_ROW / 64]; /* by %gridid; NULL: launches are ordered */
+static char *scratch_heads;			/* RACE_SCRATCH_*, or NULL */
 static uint32_t unseen;				/* before there are tables; atomic */
 
 static bool is_half_full(const struct history *h)
@@ -139,6 +141,8 @@ static void on_quiet(struct history *h)
 		if (i != PART_TABLES)
 			rt_clear(h->part[i], h->bytes[i]);
 	rt_clear(h->byte_sites, h->bytes[PART_BYTES] / 2);
+	if (h == &all[0] && scratch_heads)
+		memset(scratch_heads, 0, race_scratch_heads(SCRATCH_SMS) - RACE_SCRATCH_HEAD);
 	h->tables->words.used = h->tables->bytes.used = h->tables->contexts = 0;
 	for (uint32_t i = 0; i < RACE_HISTORY_LAUNCHES; i++)
 		h->tables->launches[i] = 0;
@@ -154,6 +158,11 @@ void rt_on_quiet(void *arg)
 
 static void set_up_hirace(struct race_history_tables *t)
 {
+	const uint64_t sms = SCRATCH_SMS, heads = race_scratch_heads(sms);
+
+	scratch_heads = rt_reserve(heads + race_scratch_units(sms));
+	if (scratch_heads)
+		memcpy(scratch_heads + heads - RACE_SCRATCH_HEAD, &sms, sizeof(sms));
 	rows = rt_reserve(RACE_HISTORY_ROW * sizeof(*rows));
 	t->rows = (uint64_t)(uintptr_t)rows;
 	if (rows)
@@ -225,6 +234,8 @@ void rt_history_module(struct race_history *block, bool is_guard)
 	block->bytes = address(h->part[PART_BYTES]);
 	block->byte_sites = address(h->byte_sites);
 	block->tables = address(h->tables);
+	if (!is_guard && scratch_heads)
+		block->scratch = address(scratch_heads + race_scratch_heads(SCRATCH_SMS));
 	if (!is_guard && race_shm_machine())
 		block->machine = address(h->tables->machine);
 }

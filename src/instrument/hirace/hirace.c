@@ -26,7 +26,7 @@ struct kernel {
 	struct inst_ctx *cx;
 	struct inst_events ev;
 	uint32_t me, span, stamps, table, first, cnt; /* registers */
-	bool has_stamps, has_table, has_sites;
+	bool has_stamps, has_table, has_sites, has_scratch, has_fences;
 	uint32_t tracked;
 };
 
@@ -75,6 +75,20 @@ static void plan_table(struct kernel *k, struct inst_block_table *t)
 	k->has_table = k->has_sites || inst_plan_block_table(cx, t, table_bytes_without_sites,
 							     k->ev.has_narrow_shared);
 	k->tracked = t->tracked;
+	/* Who leaves where nobody counts would keep the units. */
+	k->has_scratch = !k->has_table && t->has_vars && !k->ev.is_apart;
+}
+
+static void begin_scratch(struct kernel *k, struct ptx_stmt *top)
+{
+	struct inst_ctx *cx = k->cx;
+	struct ptx_opnd me = inst_reg(cx, k->me);
+
+	cx->wants_scratch = true;
+	inst_emit(cx, top, "scratch_take", T(inst_num(k->ev.has_narrow_shared)), H(me));
+	inst_emit(cx, top, "ready", NT, NH);
+	inst_emit(cx, top, "scratch", NT, H(inst_reg(cx, k->table), me));
+	inst_emit(cx, top, "ready", NT, NH);
 }
 
 static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
@@ -111,6 +125,8 @@ static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 	plan_table(k, &t);
 	if (k->has_table)
 		begin_table(k, &t, top);
+	else if (k->has_scratch)
+		begin_scratch(k, top);
 	else
 		inst_emit(cx, top, "no_table", NT, H(inst_reg(cx, k->table)));
 }
@@ -508,7 +524,9 @@ static void put_access(struct kernel *k, const struct inst_event *e)
 		put_fast(k, e, words, at, over);
 	put_call(k, e, at, e->stmt);
 	inst_end_skip(k->cx, over, e->stmt);
-	if (!k->has_stamps || e->strength == RACE_WEAK)
+	/* fence.sc orders what comes before and after weak accesses, too, if the one sees the
+	 * other: a weak write leaves its thread's release. */
+	if (!k->has_stamps || (e->strength == RACE_WEAK && !(e->writes && k->has_fences)))
 		return;
 	if (e->space == INST_IN_SHARED) {
 		struct ptx_opnd generic = inst_fresh(cx, PTX_TYPE_B64);
@@ -558,6 +576,8 @@ static void put_ends(struct kernel *k)
 		if (!inst_leaves(s))
 			continue;
 		struct ptx_label *over = inst_skip_unless(k->cx, s, s);
+		if (k->has_scratch)
+			inst_emit(k->cx, s, "scratch_give", NT, H(inst_reg(k->cx, k->table)));
 		inst_emit(k->cx, s, "end", NT, H(inst_reg(k->cx, k->me)));
 		inst_end_skip(k->cx, over, s);
 	}
@@ -571,6 +591,8 @@ void inst_hirace_function(struct inst_ctx *cx)
 
 	inst_plan_events(cx, &k.ev);
 	k.has_stamps = k.ev.has_order;
+	for (const struct inst_event *e = k.ev.first; e; e = e->next)
+		k.has_fences |= e->kind == INST_EVENT_FENCE;
 	inst_end_body(cx);
 	begin_kernel(&k, inst_body_start(cx->f));
 	plan_groups(&k);
@@ -600,7 +622,9 @@ int inst_hirace(struct inst_ctx *cx)
 	if (!cx->ts)
 		return BASE_EXIT_INTERNAL;
 	struct ptx_item *last = m->last;
-	return inst_add_history(cx) && inst_each_function(cx, last, one_function)
-		       ? 0
-		       : BASE_EXIT_INTERNAL;
+	cx->wants_scratch = false;
+	if (!inst_add_history(cx) || !inst_each_function(cx, last, one_function))
+		return BASE_EXIT_INTERNAL;
+	inst_add_scratch(cx);
+	return 0;
 }

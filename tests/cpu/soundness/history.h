@@ -6,7 +6,7 @@
 
 #include "cpu/cpu.h"
 
-#define HISTORY_PARTS 8u
+#define HISTORY_PARTS 9u
 
 struct race_history;
 

@@ -450,6 +450,11 @@ static void strong(struct writer *w, const struct gen_stmt *s, unsigned i)
 	else
 		other = put_mem(w, "%s%s.u32 %%r1, [%%at+%u]", is_out(w, s, 1) ? "ld" : ld, space,
 				GEN_LOOSE + 64 * i);
+	/* A weak load whose result is not used is left out by the compiler, and so by detectors. */
+	if (is_out(w, s, 1)) {
+		put_inst(w, "cvt.u64.u32 %%q0, %%r1");
+		put_inst(w, "add.u64 %%acc, %%acc, %%q0");
+	}
 	if (is_out(w, s, 2) || is_out(w, s, 3))
 		other = one;
 	put_plant_pair(w, s, one, other);

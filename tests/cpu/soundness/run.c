@@ -7,6 +7,9 @@
  * same run, and each planted race must be among the oracle's pairs. Where the oracle doesn't judge
  * a model, racy programs are only run.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "run.h"
 
 #include "history.h"
@@ -36,6 +39,7 @@ const char *const run_verdict_names[RUN_VERDICTS] = {
 	"the oracle finds a race in a race-free program",
 	"the oracle doesn't confirm a report",
 	"the oracle misses a planted race",
+	"hirace has not reported a planted race, not even as possible",
 	"the oracle has not judged all",
 };
 const char *const run_model_names[] = {"sc", "weak", "a1"};
@@ -181,13 +185,16 @@ static void damage(struct base_buf *text, enum run_damage how)
 void run_instrument(const struct program *p, enum run_damage how, struct base_buf *out)
 {
 	const char *detector = getenv("COLLIDER_SOUNDNESS");
-	bool is_hirace = detector && !strcmp(detector, "hirace");
+	bool is_scratch = detector && !strcmp(detector, "hirace-scratch");
+	bool is_hirace = is_scratch || (detector && !strcmp(detector, "hirace"));
 	bool is_iguard = detector && !strcmp(detector, "iguard");
 	bool is_watch = detector && !strcmp(detector, "watch");
 	struct inst_options opt = {.sanitize = is_hirace   ? RACE_DETECT(HIRACE)
 					       : is_iguard ? RACE_DETECT(IGUARD)
 					       : is_watch  ? RACE_DETECT(WATCH)
 							   : RACE_DETECT(COLLIDE),
+				   /* No room for a table: words of shared memory in scratch. */
+				   .shared_room = is_scratch ? 1 : 0,
 				   .inline_groups = getenv("COLLIDER_CALLS") ? -1 : 0};
 	struct inst_stats stats = {0};
 	struct base_sink sink = {0};
@@ -316,6 +323,10 @@ static bool look_at_reports(struct run *x)
 			continue;
 		if (!race_sites_get(&x->sites, c->site, &s))
 			die("a report names no site");
+		for (unsigned j = 0; j < x->p->nplants; j++)
+			if (is_within(s.line, x->p->plant[j].a) ||
+			    is_within(s.line, x->p->plant[j].b))
+				x->r.found |= 1u << j;
 		if (race_kinds[c->kind].cls == RACE_CLASS_POSSIBLE) {
 			x->r.possible++;
 			continue;
@@ -334,6 +345,45 @@ static bool look_at_reports(struct run *x)
 	if (x->rt->overflow)
 		die("too many reports");
 	return is_confirmed;
+}
+
+/*
+ * What hirace doesn't judge, of the planted races (docs/hirace.md): memory of other blocks of a
+ * cluster, asynchronous copies, copies of the host, strong accesses that differ in size, a store
+ * after the last strong load that was checked. A scope of .cluster counts as .gpu.
+ */
+static bool is_outside(const struct program *p, const char *what)
+{
+	static const char *const outside[] = {"cluster/", "copy/",    "launch/2", "atomic/4",
+					      "strong/3", "strong/4", "message/4"};
+
+	for (size_t i = 0; i < sizeof(outside) / sizeof(*outside); i++)
+		if (!strncmp(what, outside[i], strlen(outside[i])))
+			return true;
+	/* By marks, as on a GPU, launches that ran one after the other count as ordered; by rows
+	 * a location may have had a possible race with a third launch. */
+	if (!strncmp(what, "launch/1", 8))
+		return true;
+	return strstr(what, "/3") && memmem(p->text.p, p->text.n, ".cluster.", 9);
+}
+
+/*
+ * False: hirace has not reported a planted race of its model, not even as possible. A location is
+ * reported once: where there is a data race, another one may be at the same location.
+ */
+static bool look_at_found(struct run *x)
+{
+	if (x->r.reports)
+		return true;
+	for (unsigned i = 0; i < x->p->nplants; i++) {
+		const struct program_plant *t = &x->p->plant[i];
+		if (x->r.found >> i & 1 || is_outside(x->p, t->what))
+			continue;
+		snprintf(x->r.text, sizeof(x->r.text), "%s: lines %u-%u and %u-%u", t->what,
+			 t->a[0], t->a[1], t->b[0], t->b[1]);
+		return false;
+	}
+	return true;
 }
 
 /* False: a planted race was not reported. */
@@ -392,7 +442,9 @@ static enum run_verdict judge(struct run *x, bool has_oracle, const unsigned cha
 		return RUN_FINE;
 	if (!is_confirmed)
 		return RUN_UNCONFIRMED;
-	return look_at_plants(x) ? RUN_FINE : RUN_MISSED;
+	if (!look_at_plants(x))
+		return RUN_MISSED;
+	return !x->block || x->is_guard || look_at_found(x) ? RUN_FINE : RUN_UNSEEN;
 }
 
 /* ---- one run --------------------------------------------------------------------------------- */

@@ -16,6 +16,7 @@ enum run_verdict {
 	RUN_FALSE_PAIR,
 	RUN_UNCONFIRMED,
 	RUN_MISSED,
+	RUN_UNSEEN, /* hirace has not reported a planted race of its model */
 	RUN_NOT_JUDGED,
 	RUN_VERDICTS
 };
@@ -37,6 +38,7 @@ struct run_result {
 	unsigned reports, pairs;
 	unsigned possible;   /* reports of hirace that aren't certain */
 	unsigned told, seen; /* bit i: the oracle reported plant i, collide reported a line of it */
+	unsigned found;	     /* the same, or reported it as possible */
 };
 
 /* The program's text with collide in it (COLLIDER_SOUNDNESS=hirace: with hirace), and damaged. */

@@ -35,7 +35,7 @@ static _Noreturn void die(const char *what)
  * collide. */
 struct tally {
 	char what[32];
-	uint64_t runs, told, seen;
+	uint64_t runs, told, seen, found;
 };
 
 static struct {
@@ -80,6 +80,7 @@ static void count(const struct program *p, const struct run_config *c, const str
 		t->runs++;
 		t->told += r->told >> i & 1;
 		t->seen += r->seen >> i & 1;
+		t->found += r->found >> i & 1;
 	}
 }
 
@@ -104,11 +105,12 @@ static void print_counts(void)
 	for (unsigned i = 0; i < GEN_KINDS; i++)
 		printf(" %s %" PRIu64, gen_kind_names[i], total.stmts[i]);
 	printf("\nplanted races: kind/way, instrumented runs, told by the oracle, seen by "
-	       "collide\n");
+	       "the detector, seen at least as possible\n");
 	qsort(total.tally, total.ntally, sizeof(*total.tally), by_name);
 	for (unsigned i = 0; i < total.ntally; i++)
-		printf("  %-14s %6" PRIu64 " %6" PRIu64 " %6" PRIu64 "\n", total.tally[i].what,
-		       total.tally[i].runs, total.tally[i].told, total.tally[i].seen);
+		printf("  %-14s %6" PRIu64 " %6" PRIu64 " %6" PRIu64 " %6" PRIu64 "\n",
+		       total.tally[i].what, total.tally[i].runs, total.tally[i].told,
+		       total.tally[i].seen, total.tally[i].found);
 }
 
 /* ---- failures ---------------------------------------------------------------------------- */
