@@ -68,6 +68,7 @@ bool inst_plan_block_table(struct inst_ctx *cx, struct inst_block_table *t,
 
 	find_vars(cx->f, &vs);
 	t->nvars = 0;
+	t->has_any = vs.n || vs.is_dynamic;
 	if (!vs.n || vs.is_dynamic || vs.is_lost)
 		return false;
 	for (unsigned i = 0; i < vs.n; i++) {
