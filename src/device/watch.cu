@@ -264,8 +264,8 @@ extern "C" __device__ __noinline__ uint32_t __collider_watch_hit(uint64_t state,
 }
 
 /*
- * A bulk copy's bytes from `at` on, 16 at least: a look for each slot. Its site and direction are in
- * `what64`.
+ * A bulk copy's bytes from `at` on, 16 at least: a look for each slot. Its site and direction are
+ * in `what64`.
  */
 extern "C" __device__ __noinline__ void __collider_watch_span(uint64_t state, uint64_t table,
 							      uint32_t mask, uint64_t at,

@@ -10,8 +10,9 @@
  * sleeps after each drawn access, and at the end of every second watchpoint. Why a hit is always a
  * race: docs/soundness.md. Accesses are event.c's.
  *
- * Misses: shared memory in functions that are called, tensor copies, wmma (counted); a pair of two strong accesses. Costs: nine instructions
- * and a load for each access; the rest is in calls that only sampled accesses and hits make.
+ * Misses: shared memory in functions that are called, tensor copies, wmma (counted); a pair of two
+ * strong accesses. Costs: nine instructions and a load for each access; the rest is in calls that
+ * only sampled accesses and hits make.
  */
 #include "instrument/internal.h"
 
@@ -21,8 +22,8 @@
 
 #include <string.h>
 
-/* Bytes of shared memory without opting in. On the CPU device there would be more, but a launch with
- * dynamic shared memory beside it is refused there, too. */
+/* Bytes of shared memory without opting in. On the CPU device there would be more, but a launch
+ * with dynamic shared memory beside it is refused there, too. */
 #define PLAIN_ROOM ((48u << 10) - 16u)
 
 struct kernel {
