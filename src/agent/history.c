@@ -64,8 +64,7 @@ static bool has_functions(void)
 
 /* ---- when nothing runs ----------------------------------------------------------------------- */
 
-/* Is the context idle within so many microseconds? Inside a guard, no launch under way. */
-static bool becomes_idle(const struct agent_history *h, uint64_t us)
+bool agent_becomes_idle(CUcontext context, uint64_t us)
 {
 	static const struct timespec pause = {.tv_nsec = 20000};
 	uint64_t end = agent_now_ns() + us * 1000u;
@@ -75,7 +74,7 @@ static bool becomes_idle(const struct agent_history *h, uint64_t us)
 	if (__atomic_load_n(&agent.captures, __ATOMIC_RELAXED) ||
 	    agent_driver.event_create(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
 		return false;
-	r = agent_driver.ctx_record_event(h->context, event);
+	r = agent_driver.ctx_record_event(context, event);
 	while (r == CUDA_SUCCESS) {
 		r = agent_driver.event_query(event);
 		if (r != CUDA_ERROR_NOT_READY)
@@ -190,7 +189,8 @@ static uint64_t pieces_of(const struct agent_history *h)
 
 static bool wants_growth(const struct agent_history *h)
 {
-	return !h->is_capped && (h->words.limit < pieces_of(h) + h->kind->spare_pieces / 2 ||
+	return !h->is_capped && (__atomic_load_n(h->short_of, __ATOMIC_RELAXED) ||
+				 h->words.limit < pieces_of(h) + h->kind->spare_pieces / 2 ||
 				 h->words.limit < h->words.used + h->kind->spare_pieces / 2 ||
 				 h->bytes.limit < h->bytes.used + SPARE_PAGES / 2);
 }
@@ -204,18 +204,65 @@ static bool wants_sweep(const struct agent_history *h)
 	       (!h->tried || h->since >= h->tried + SWEEP_EVERY);
 }
 
+struct counts {
+	uint64_t threads_aside, accesses_aside;
+	struct race_history_pool words, bytes;
+	uint64_t contexts;
+};
+
+/* What the device has counted. Inside a guard. */
+static bool read_counts(const struct agent_history *h, struct counts *now)
+{
+	const size_t at = offsetof(struct race_history_tables, threads_aside);
+
+	_Static_assert(offsetof(struct race_history_tables, words) ==
+			       offsetof(struct race_history_tables, threads_aside) + 16,
+		       "read in one piece");
+	_Static_assert(offsetof(struct race_history_tables, contexts) ==
+			       offsetof(struct race_history_tables, words) + 32,
+		       "read in one piece");
+	return agent_pool_read(h, now, h->tables + at, sizeof(*now)) == CUDA_SUCCESS;
+}
+
+static void note_used(struct agent_history *h, const struct counts *now)
+{
+	h->words.used = now->words.used;
+	h->bytes.used = now->bytes.used;
+	h->contexts = now->contexts;
+}
+
+/* A pool ran short: how many pages of bytes to have. A kernel that runs through memory by bytes
+ * wants many more at its next launch than it got at the last. */
+static uint64_t short_of_pages(struct agent_history *h)
+{
+	uint64_t most = pieces_of(h) * RACE_HISTORY_PAGES, need;
+	struct counts now;
+
+	__atomic_store_n(h->short_of, 0, __ATOMIC_RELAXED);
+	if (!read_counts(h, &now))
+		return 0;
+	agent_lock();
+	note_used(h, &now);
+	agent_unlock();
+	need = h->bytes.used >= h->bytes.limit ? SHORT_TIMES * h->bytes.limit : 0;
+	return need < most ? need : most;
+}
+
 /* What is to be done before a launch. Inside a guard, alone. */
 static void work(struct agent_history *h, bool has_to_sweep, uint64_t pieces)
 {
-	uint64_t need = pieces > h->words.used ? pieces : h->words.used;
+	uint64_t need, pages = 0;
 
+	if (__atomic_load_n(h->short_of, __ATOMIC_RELAXED))
+		pages = short_of_pages(h);
+	need = pieces > h->words.used ? pieces : h->words.used;
 	if (has_to_sweep) {
-		if (becomes_idle(h, SWEEP_WAIT_US) && sweep(h))
+		if (agent_becomes_idle(h->context, SWEEP_WAIT_US) && sweep(h))
 			h->since = h->tried = 0;
 		else
 			h->tried = h->since;
 	} else if (__atomic_load_n(h->ordered, __ATOMIC_RELAXED) &&
-		   becomes_idle(h, CLEAR_WAIT_US)) {
+		   agent_becomes_idle(h->context, CLEAR_WAIT_US)) {
 		(void)clear_stamps(h);
 	}
 	/* All taken: by memory that no call announced. */
@@ -225,6 +272,8 @@ static void work(struct agent_history *h, bool has_to_sweep, uint64_t pieces)
 	if (!h->is_capped && h->words.limit < need)
 		agent_pool_grow(h, &h->words, need - h->words.limit);
 	need = 2 * h->bytes.used + SPARE_PAGES;
+	if (need < pages)
+		need = pages;
 	if (!h->is_capped && h->bytes.limit < need)
 		agent_pool_grow(h, &h->bytes, need - h->bytes.limit);
 	if (h->unseen != h->unseen_set &&
@@ -251,6 +300,11 @@ struct agent_history *agent_history_new(CUcontext context, CUdevice device, CUst
 		h->device = device;
 		h->stream = stream;
 		h->ordered = &region->ordered[is_guard];
+		h->short_of = &region->short_of[is_guard];
+		_Static_assert(offsetof(struct race_region, short_of) ==
+				       offsetof(struct race_region, ordered) +
+					       RACE_HISTORY_SHORT_AT,
+			       "found from the other");
 		h->seen = mmap(NULL, RACE_HISTORY_PIECES / 8, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (h->seen == MAP_FAILED)
@@ -296,6 +350,13 @@ void agent_history_fill(const struct agent_history *h, struct race_history *bloc
 	block->tables = h->tables;
 	block->machine =
 		h->has_machine ? h->tables + offsetof(struct race_history_tables, machine) : 0;
+}
+
+void agent_history_clear(struct race_history *block)
+{
+	block->directory = block->words = block->sites = block->pages = 0;
+	block->bytes = block->byte_sites = block->tables = block->machine = 0;
+	block->knobs.rt = 0;
 }
 
 void agent_history_static(uint64_t bytes)
@@ -350,7 +411,7 @@ void agent_history_request(struct agent_history *h, uint64_t bytes)
 		return;
 	agent_enter(&g);
 	h->is_capped = true;
-	if (becomes_idle(h, 10 * SWEEP_WAIT_US) && sweep(h)) {
+	if (agent_becomes_idle(h->context, 10 * SWEEP_WAIT_US) && sweep(h)) {
 		h->since = h->tried = 0;
 		agent_pool_shrink(h, bytes + KEEP_FREE);
 		race_shm_note("memory of the GPU is short: words of --detector=%s keep %llu MiB, "
@@ -466,31 +527,18 @@ void agent_history_graph_end(struct agent_history *h, CUgraphExec exec, CUstream
 
 void agent_history_snapshot(struct agent_history *h, struct race_region *region)
 {
-	struct {
-		uint64_t threads_aside, accesses_aside;
-		struct race_history_pool words, bytes;
-		uint64_t contexts;
-	} now;
-	const size_t at = offsetof(struct race_history_tables, threads_aside);
 	uint64_t threads = 0, accesses = 0;
+	struct counts now;
 
-	_Static_assert(offsetof(struct race_history_tables, words) ==
-			       offsetof(struct race_history_tables, threads_aside) + 16,
-		       "read in one piece");
-	_Static_assert(offsetof(struct race_history_tables, contexts) ==
-			       offsetof(struct race_history_tables, words) + 32,
-		       "read in one piece");
 	if (!h)
 		return;
 	for (; h; h = h->next) {
-		if (agent_pool_read(h, &now, h->tables + at, sizeof(now)) != CUDA_SUCCESS)
+		if (!read_counts(h, &now))
 			return;
 		threads += now.threads_aside;
 		accesses += now.accesses_aside;
 		agent_lock();
-		h->words.used = now.words.used;
-		h->bytes.used = now.bytes.used;
-		h->contexts = now.contexts;
+		note_used(h, &now);
 		agent_unlock();
 	}
 	region->threads_aside = threads;

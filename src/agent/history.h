@@ -21,6 +21,7 @@
 #define PART_BITS     (RACE_HISTORY_ADDRESS_BITS - 8u)
 #define PARTS	      RACE_HISTORY_PARTS
 #define PART_BYTES    (RACE_HISTORY_PIECES * 8u / PARTS)
+#define SHORT_TIMES   8u /* as many pages of bytes when they ran short */
 #define POOL_CHUNKS   4096u
 #define LOW_PARTS     4u /* memory of pools lies there */
 
@@ -74,8 +75,9 @@ struct agent_history {
 	uint32_t nchunks;
 	uint32_t epochs; /* launches of graphs; atomic */
 	bool is_blind;
-	bool has_machine;  /* in the tables: --hirace */
-	uint32_t *ordered; /* in the shared file: the device set it */
+	bool has_machine;   /* in the tables: --hirace */
+	uint32_t *ordered;  /* in the shared file: the device set it */
+	uint32_t *short_of; /* not 0: a pool had nothing left; in the region */
 
 	/* Under the agent's lock. */
 	uint64_t pieces;     /* of the program's allocations, so far */
@@ -94,7 +96,7 @@ struct agent_history {
 
 CUresult agent_pool_fill(struct agent_history *h, CUdeviceptr at, uint64_t bytes);
 CUresult agent_pool_write(struct agent_history *h, CUdeviceptr at, const void *p, size_t bytes);
-CUresult agent_pool_read(struct agent_history *h, void *p, CUdeviceptr at, size_t bytes);
+CUresult agent_pool_read(const struct agent_history *h, void *p, CUdeviceptr at, size_t bytes);
 uint64_t agent_pool_free_bytes(void);
 /* Address space and the first memory; `what` names the call that failed. */
 CUresult agent_pool_build(struct agent_history *h, CUdeviceptr ordered, const char **what);

@@ -39,7 +39,7 @@ CUresult agent_pool_write(struct agent_history *h, CUdeviceptr at, const void *p
 	return r == CUDA_SUCCESS ? agent_driver.stream_synchronize(h->stream) : r;
 }
 
-CUresult agent_pool_read(struct agent_history *h, void *p, CUdeviceptr at, size_t bytes)
+CUresult agent_pool_read(const struct agent_history *h, void *p, CUdeviceptr at, size_t bytes)
 {
 	CUresult r = agent_driver.memcpy_dtoh_async(p, at, bytes, h->stream);
 

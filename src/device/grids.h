@@ -13,8 +13,8 @@
  *
  * On the CPU device the host has written down the API's order (race_history_tables.rows).
  *
- * Misses: grids that nothing orders and that ran one after the other (on a GPU). Costs: two loads
- * for each thread that begins, an atomic for each warp that leaves.
+ * Misses: grids that nothing orders and that ran one after the other (on a GPU). Costs: three loads
+ * for each warp that begins, one of them past the L1 cache, an atomic for each warp that leaves.
  */
 #ifndef COLLIDER_DEVICE_GRIDS_H
 #define COLLIDER_DEVICE_GRIDS_H
@@ -46,7 +46,7 @@ DEV_FN void dev_start(struct race_history_tables *t, struct race_history_run *ru
 /* This launch's place in the table, from 1; 0: there is none. flags: RACE_ACTOR_*. */
 DEV_FN uint32_t dev_enter(struct race_history_tables *t, uint32_t flags, uint32_t bits)
 {
-	uint64_t grid = race_history_key(dev_grid(), dev_word(&t->epoch));
+	uint64_t grid = race_history_key(dev_grid(), dev_word_near(&t->epoch));
 	uint32_t at;
 	bool is_first;
 
@@ -63,9 +63,16 @@ DEV_FN uint32_t dev_enter(struct race_history_tables *t, uint32_t flags, uint32_
 /* Do others run beside this launch now? The fast path then leaves words of theirs to us. */
 DEV_FN uint32_t dev_beside(const struct race_history_tables *t)
 {
-	if (dev_word(&t->epoch))
+	uint64_t counts;
+
+	RACE_STATIC_ASSERT(offsetof(struct race_history_tables, overs) ==
+					   offsetof(struct race_history_tables, begins) + 4u &&
+				   offsetof(struct race_history_tables, begins) % 8u == 0,
+			   "read at once");
+	if (dev_word_near(&t->epoch))
 		return 0;
-	return dev_word32(&t->begins) - dev_word32(&t->overs) > 1u ? RACE_ACTOR_BESIDE : 0;
+	counts = dev_word(&t->begins);
+	return (uint32_t)counts - (uint32_t)(counts >> 32) > 1u ? RACE_ACTOR_BESIDE : 0;
 }
 
 /* Lanes of a warp that leave together are counted at once. */

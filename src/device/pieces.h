@@ -58,7 +58,8 @@ DEV_FN uint32_t dev_claim(struct race_history_tables *t, uint64_t grid, bool *is
 	*is_first = false;
 #pragma unroll 1
 	for (uint32_t i = 0; i < RACE_HISTORY_PROBES; i++) {
-		uint64_t found = dev_word(&t->launches[at]);
+		/* From the L1 cache: all warps of a grid read it, and it stays. */
+		uint64_t found = dev_word_near(&t->launches[at]);
 
 		if (found == 0) {
 			found = dev_swap(&t->launches[at], 0, grid);
@@ -79,7 +80,7 @@ DEV_FN uint32_t dev_launch(void)
 
 	if (t->unseen & RACE_HISTORY_BLIND)
 		return 0;
-	return dev_claim(t, race_history_key(dev_grid(), dev_word(&t->epoch)), &is_first);
+	return dev_claim(t, race_history_key(dev_grid(), dev_word_near(&t->epoch)), &is_first);
 }
 
 /* ---- where the words are ------------------------------------------------------------------- */
@@ -116,6 +117,8 @@ extern "C" __device__ __noinline__ uint64_t DEV_TAKE(uint64_t at, uint64_t pool,
 		uint64_t n = dev_word(&p->used) < dev_word(&p->limit) ? dev_add64(pool, 1) : ~0ull;
 		if (n < dev_word(&p->limit))
 			now = first + n * bytes;
+		else if (dev_head()->ordered_at)
+			DEV_STORE32(dev_head()->ordered_at + RACE_HISTORY_SHORT_AT, 1);
 		asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(at), "l"(now));
 		return now;
 	}

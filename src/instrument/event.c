@@ -300,6 +300,16 @@ static struct inst_access *access_of(struct inst_ctx *cx, const struct inst_even
 	return a;
 }
 
+/* Is a plain access followed? Not where --prune has proven that no other access races with it. */
+static bool is_left(struct inst_ctx *cx, struct inst_events *ev, struct inst_event *e)
+{
+	enum inst_pruned pruned = inst_prune_of(cx, e->stmt);
+
+	e->is_pruned = pruned == INST_PRUNED_WITHIN;
+	ev->has_pruned |= e->is_pruned;
+	return pruned != INST_PRUNED_ALWAYS;
+}
+
 static void plan_access(struct inst_ctx *cx, struct inst_events *ev, struct ptx_stmt *s)
 {
 	const struct ptx_form *fm = s->form;
@@ -331,7 +341,7 @@ static void plan_access(struct inst_ctx *cx, struct inst_events *ev, struct ptx_
 	e->strength = strength_of(fm);
 	e->scope = scope_of(fm);
 	/* Strong accesses may order others. */
-	if (e->strength == RACE_WEAK && !inst_is_chosen(cx, s))
+	if (e->strength == RACE_WEAK && !(inst_is_chosen(cx, s) && is_left(cx, ev, e)))
 		return;
 	e->reads = (fm->effects & PTX_EFF_READ) != 0;
 	e->writes = (fm->effects & PTX_EFF_WRITE) != 0;
@@ -348,6 +358,9 @@ static void plan_access(struct inst_ctx *cx, struct inst_events *ev, struct ptx_
 	if (e->maybe)
 		cx->stats->speculated++;
 	ev->has_narrow |= e->narrow != 0;
+	ev->has_narrow_global |=
+		e->narrow && e->space != INST_IN_SHARED && e->space != INST_IN_GENERIC_SHARED;
+	ev->has_narrow_shared |= e->narrow && e->space != INST_IN_GLOBAL;
 	ev->has_shared |= e->space != INST_IN_GLOBAL;
 	ev->naccesses++;
 	ev->has_release |= e->strength == RACE_RELEASE || e->strength == RACE_ACQ_REL;

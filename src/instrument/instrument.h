@@ -17,6 +17,11 @@
 #define INST_RDC_GROUPS	  64
 #define INST_LARGE_MODULE 2000
 #define INST_LARGE_GROUPS 24
+/* Functions with more accesses than INST_MANY_SITES, one in fewer than INST_SITE_LINES lines,
+ * call, too: an inlined check has 40 lines and more, so their text would become about four times
+ * as long. */
+#define INST_MANY_SITES 200
+#define INST_SITE_LINES 14
 
 /* A register budget of one kernel, from assembling the original (toolchain). */
 struct inst_limit {
@@ -122,6 +127,7 @@ struct inst_stats {
 	uint32_t kernels, functions;
 	uint32_t sites; /* accesses instrumented */
 	uint32_t groups;
+	uint32_t by_call; /* kernels and functions whose checks are calls */
 	uint32_t skipped_private, skipped_dead, strong, unsupported, unknown;
 	uint32_t speculated;
 	uint32_t pruned;   /* accesses without a check, or with one outside of a contract only */

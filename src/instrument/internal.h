@@ -121,6 +121,7 @@ struct inst_ctx {
 	const struct ptx_func *tensor; /* __collider_tensor, in modules with tensor copies */
 	bool reads_ids;		       /* some function reads %ctaid or %clusterid */
 	const struct ptx_func *block;  /* __collider_block, in such modules */
+	struct ptx_templates *prune_ts;
 	struct ptx_templates *order_ts;
 	uint32_t order_flags, order_id; /* race/order.h */
 	bool is_large;			/* the module: see INST_LARGE_MODULE */
@@ -139,6 +140,7 @@ struct inst_ctx {
 	struct flow *fl;
 	bool call_free;
 	bool by_call;			   /* checks are calls (call.c) */
+	bool no_calls;			   /* nothing is called where that can be avoided */
 	bool is_called;			   /* ... and the check of the current group is one */
 	uint32_t rng, cnt;		   /* registers */
 	uint32_t state;			   /* by call: one register in place of these */
@@ -176,17 +178,25 @@ struct inst_event {
 	enum race_strength strength;
 	enum race_scope scope;
 	bool reads, writes;
-	bool is_seen; /* a read whose value is kept */
+	bool is_seen;	/* a read whose value is kept */
+	bool is_pruned; /* checked only where cx->within is false */
 	/* Words of 4 bytes from the address, bits of sets: surely accessed, perhaps. */
 	uint8_t sure, maybe;
 	uint8_t narrow; /* bytes of an access of fewer than 4; else 0 */
+	/* Of hirace's groups: the next access of this one's, its number of words and how far one is
+	 * from the next in words; is_grouped: the group's first access checks this one. */
+	struct inst_event *with;
+	unsigned nwords, far;
+	bool is_grouped;
 };
 
 struct inst_events {
 	struct inst_event *first, *last;
 	uint32_t naccesses;
 	bool has_narrow, has_shared, has_barrier;
+	bool has_narrow_global, has_narrow_shared; /* accesses of bytes that may be there */
 	bool has_order; /* there are fences, acquires, releases, strong reads, partial masks */
+	bool has_pruned;
 	bool is_unsure; /* something else orders threads, too */
 	bool is_apart;	/* launches of it say nothing about order in time: RACE_HISTORY_APART */
 	bool tells;	/* host code may learn from it while it runs */
@@ -379,11 +389,15 @@ void inst_fill_clusters(struct inst_ctx *cx, struct ptx_func *f, bool is_ours);
 /* The declaration of the object's order table. */
 struct ptx_str inst_order_table(struct inst_ctx *cx);
 
-/* prune.c: is the access left without a check (counted), or checked only outside of a contract? */
+/* prune/prune.c: reads its templates; false: they are wrong. Then: is the access left without a
+ * check (counted), or checked only outside of a contract? */
+bool inst_read_prune(struct inst_ctx *cx);
 enum inst_pruned { INST_PRUNED_NOT, INST_PRUNED_WITHIN, INST_PRUNED_ALWAYS };
 enum inst_pruned inst_prune_of(struct inst_ctx *cx, const struct ptx_stmt *s);
-/* The contract of the function at work as a predicate, before `top`. */
+/* The contract of the function at work as a predicate (cx->within), before `top`. */
 uint32_t inst_put_within(struct inst_ctx *cx, struct ptx_stmt *top);
+/* Code at `at` that only launches outside of the contract run; it ends at the label. */
+struct ptx_label *inst_skip_within(struct inst_ctx *cx, struct ptx_stmt *at);
 
 /* collide.c: the fast path. */
 /* The first statement of the body that is not a declaration. */

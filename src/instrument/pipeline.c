@@ -150,9 +150,31 @@ static bool is_large(const struct ptx_module *m)
 	return n > INST_LARGE_MODULE;
 }
 
+/* A function whose warps give registers to others. ptxas ignores setmaxnreg in kernels with calls
+ * whose registers it doesn't know. */
+static bool is_specialised(const struct ptx_func *f)
+{
+	ptx_each_stmt(f, s)
+	{
+		if (s->kind == PTX_STMT_INST && s->form->op == PTX_OP_SETMAXNREG)
+			return true;
+	}
+	return false;
+}
+
+/* Would inlined checks make a large function's text longer than it may become? */
+static bool grows_too_long(const struct inst_ctx *cx, const struct inst_plan *plan)
+{
+	uint32_t sites = 0;
+
+	for (const struct inst_group *g = plan->first; g; g = g->next)
+		for (const struct inst_access *a = g->first; a; a = a->next)
+			sites++;
+	return sites > INST_MANY_SITES && sites * INST_SITE_LINES > cx->size.lines;
+}
+
 /* Does the function have so many groups that they become calls? */
-static bool checks_by_call(const struct inst_ctx *cx, const struct inst_limit *lim,
-			   const struct inst_plan *plan)
+static bool checks_by_call(const struct inst_ctx *cx, const struct inst_plan *plan)
 {
 	int n = cx->opt->inline_groups;
 	uint32_t most = cx->opt->relocatable ? INST_RDC_GROUPS : INST_INLINE_GROUPS;
@@ -161,7 +183,9 @@ static bool checks_by_call(const struct inst_ctx *cx, const struct inst_limit *l
 		most = INST_LARGE_GROUPS;
 	if (n)
 		most = n < 0 ? 0 : (uint32_t)n;
-	return !cx->call_free && !(lim && lim->no_calls) && plan->ngroups > most;
+	if (cx->call_free || cx->no_calls)
+		return false;
+	return plan->ngroups > most || (!n && grows_too_long(cx, plan));
 }
 
 /* ---- the passes over a function -------------------------------------------------------------- */
@@ -284,13 +308,15 @@ static bool one_function(struct inst_ctx *cx, struct ptx_func *f)
 	}
 	/* A debugger that stops in the kernel shows line and variables without unwinding a call. */
 	cx->call_free = cx->opt->call_free || cx->opt->trap || (cx->limit && cx->limit->call_free);
+	cx->no_calls = (cx->limit && cx->limit->no_calls) || is_specialised(f);
 	cx->fl = flow_build(&cx->scratch, cx->m, f);
 	inst_read_locs(cx);
 	cx->waits = inst_find_waits(cx);
 	cx->plan = &plan;
 	inst_plan_function(cx, &plan);
-	cx->by_call = checks_by_call(cx, cx->limit, &plan);
+	cx->by_call = checks_by_call(cx, &plan);
 	cx->has_calls |= cx->by_call;
+	cx->stats->by_call += cx->by_call;
 	if (!inst_function_pass(cx, INST_PASS_COLLIDE) ||
 	    !inst_function_pass(cx, INST_PASS_SHUFFLE) || !inst_function_pass(cx, INST_PASS_FRAME))
 		return false;
@@ -380,7 +406,7 @@ static int run_pipelines(struct inst_ctx *cx)
 	int rc = 0;
 
 	cx->module_ts = ptx_templates_read(m, inst_module_templates, cx->sink);
-	if (!cx->module_ts || !inst_order_begin(cx))
+	if (!cx->module_ts || !inst_order_begin(cx) || !inst_read_prune(cx))
 		return BASE_EXIT_INTERNAL;
 	ptx_raise_version(m, MIN_PTX_MAJOR, MIN_PTX_MINOR);
 	if (m->sm >= CLUSTER_SM)

@@ -10,6 +10,7 @@ extern const struct ptx_template_file inst_module_templates[];
 extern const struct ptx_template_file inst_collide_templates[];
 extern const struct ptx_template_file inst_hirace_templates[];
 extern const struct ptx_template_file inst_iguard_templates[];
+extern const struct ptx_template_file inst_prune_templates[];
 extern const struct ptx_template_file inst_watch_templates[];
 extern const struct ptx_template_file inst_shuffle_templates[];
 

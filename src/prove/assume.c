@@ -9,6 +9,7 @@
  */
 #include "prove/names.h"
 #include "prove/prove.h"
+#include "prove/smt.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -309,6 +310,19 @@ static const struct ex *find_leaf(const struct ex *v, unsigned *budget)
 	return NULL;
 }
 
+/* A parameter's number; a scalar that the model doesn't have is 0, as in a replay. */
+static bool param_of(const struct assume_trial *t, const struct ex *leaf, uint64_t *n)
+{
+	*n = t->m ? 0 : t->param;
+	for (uint32_t i = 0; t->m && i < t->m->nparams; i++) {
+		if (t->m->param[i].off == leaf->imm && 8 * t->m->param[i].bytes == leaf->w) {
+			*n = t->m->param[i].value;
+			return true;
+		}
+	}
+	return !t->m || leaf->w < 64;
+}
+
 bool assume_holds(struct ex_pool *pool, const struct ex *v, const struct assume_trial *t)
 {
 	for (unsigned turn = 0; turn < 64 && v->op != EX_CONST; turn++) {
@@ -316,7 +330,9 @@ bool assume_holds(struct ex_pool *pool, const struct ex *v, const struct assume_
 		const struct ex *leaf = find_leaf(v, &budget);
 		if (!leaf)
 			return false;
-		uint64_t n = leaf->op == EX_PARAM ? t->param : t->spec[leaf->imm];
+		uint64_t n = leaf->op == EX_PARAM ? 0 : t->spec[leaf->imm];
+		if (leaf->op == EX_PARAM && !param_of(t, leaf, &n))
+			return false;
 		v = ex_replace(pool, v, leaf, ex_const(pool, leaf->w, n & ex_mask(leaf->w)));
 	}
 	return v->op == EX_CONST && (v->imm & 1);

@@ -101,9 +101,30 @@ static void find_dominators(struct ir *ir)
 	}
 }
 
-/* Post-dominators as sets of bits: simple, and kernels have some hundred blocks. */
+/* By block: can the thread's end be reached from it? */
+static bool *find_ending(const struct ir *ir)
+{
+	bool *ends = base_zalloc(ir->arena, ir->blocks.n + 1), changed = true;
+
+	while (changed) {
+		changed = false;
+		for (uint32_t i = ir->nrpo; i-- > 0;) {
+			const struct ir_block *b = &ir->blocks.v[ir->rpo[i]];
+			bool is = ends[ir->rpo[i]] || !b->nsucc;
+			for (uint32_t k = 0; k < b->nsucc; k++)
+				is |= ends[b->succ[k]];
+			changed |= is != ends[ir->rpo[i]];
+			ends[ir->rpo[i]] = is;
+		}
+	}
+	return ends;
+}
+
+/* Post-dominators as sets of bits: simple, and kernels have some hundred blocks. A block from which
+ * a thread can't end (an endless loop) has none: everything would be one, itself in a circle. */
 static void find_postdominators(struct ir *ir)
 {
+	const bool *ends = find_ending(ir);
 	uint32_t n = (uint32_t)ir->blocks.n, words = (n + 63) / 64;
 	uint64_t *set = BASE_NEWN(ir->arena, uint64_t, (size_t)n * words);
 	uint64_t *t = BASE_NEWN(ir->arena, uint64_t, words);
@@ -130,7 +151,7 @@ static void find_postdominators(struct ir *ir)
 	for (uint32_t i = 0; i < ir->nrpo; i++) {
 		uint32_t id = ir->rpo[i], best = IR_NONE;
 		unsigned most = 0;
-		for (uint32_t p = 0; p < n; p++) {
+		for (uint32_t p = 0; p < n && ends[id]; p++) {
 			if (p == id || !ir->blocks.v[p].is_reached ||
 			    !(set[(size_t)id * words + p / 64] >> (p % 64) & 1))
 				continue;

@@ -57,9 +57,11 @@ const char *names_write(struct names *n, const struct ex *v, const struct names_
  */
 const char *assume_read(struct names *n, struct ev *e, const char *text, struct ev_assume *out);
 
-/* Numbers that stand for all parameters, and what the launch and a thread of it are. */
+struct smt_model;
+/* What the launch and a thread of it are, and the parameters. */
 struct assume_trial {
-	uint64_t param;
+	const struct smt_model *m; /* the parameters, or NULL: */
+	uint64_t param;		   /* all of them are this */
 	uint32_t spec[EX_SPEC_COUNT];
 };
 /* Is the condition true with these numbers? False where that isn't clear. */

@@ -12,13 +12,12 @@
  * cluster is never used for a proof, and makes an alarm potential.
  */
 #include "prove/check.h"
-#include "prove/contract.h"
 
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 
-#define MAX_SEARCHES 60
+#define MAX_REFUSALS 2
 
 uint64_t check_now_ms(void)
 {
@@ -111,18 +110,27 @@ static const struct ex *cluster_of(struct check *c)
 	return sum;
 }
 
-static enum smt_answer ask(struct check *c, const uint8_t *counters, bool use_bits, bool is_unequal,
-			   struct smt_model *m)
+enum question {
+	ASK_INTEGERS,
+	ASK_BITS,
+	ASK_BETTER, /* bit-vectors, with little patience */
+};
+
+static enum smt_answer ask(struct check *c, const uint8_t *counters, enum question which,
+			   bool is_unequal, struct smt_model *m)
 {
+	static const unsigned rlimit[] = {[ASK_INTEGERS] = CHECK_RLIMIT_INTEGERS,
+					  [ASK_BITS] = CHECK_RLIMIT_BITS,
+					  [ASK_BETTER] = CHECK_RLIMIT_BETTER};
 	uint64_t now = check_now_ms();
 	struct smt_query q = {.is_same_cta = c->level <= RACE_LEVEL_BLOCK,
 			      .warp = c->warp,
 			      .counters = counters,
-			      .use_bits = use_bits};
+			      .use_bits = which != ASK_INTEGERS};
 
 	if (now >= c->deadline)
 		return SMT_GAVE_UP;
-	q.rlimit = use_bits ? CHECK_RLIMIT_BITS : CHECK_RLIMIT_INTEGERS;
+	q.rlimit = rlimit[which];
 	q.timeout_ms = CHECK_WALL(c->deadline - now);
 	c->k->counts.queries++;
 	smt_begin(c->smt, &q);
@@ -145,96 +153,45 @@ static enum smt_answer ask(struct check *c, const uint8_t *counters, bool use_bi
 	return smt_check(c->smt, m);
 }
 
-/* The model's launch with other scalars; none where assumptions may speak of them. */
-static bool search_scalars(struct check *c, const struct replay_pair *p, struct smt_model *m,
-			   struct replay_meeting *met)
+/* What is replayed of the pair in hand, with the variables that an alarm shows. */
+static void open_replay(struct check *c, struct replay_pair *p)
 {
-	static const uint32_t values[] = {7, 3, 100, 1};
-	struct smt_model try;
+	struct replay_watch *w = BASE_NEWN(c->arena, struct replay_watch, 2);
 
-	for (size_t i = 0; i < BASE_COUNTOF(values) && !c->e->assumes.n; i++) {
-		bool has_scalar = false;
-		if (c->deadline < check_now_ms() + 500 || c->searches >= MAX_SEARCHES)
-			return false;
-		try = *m;
-		for (uint32_t k = 0; k < try.nparams; k++) {
-			if (try.param[k].bytes != 4)
-				continue;
-			try.param[k].value = values[i];
-			has_scalar = true;
-		}
-		if (!has_scalar)
-			return false;
-		c->searches++;
-		if (replay_search(c->e, &try, p, met)) {
-			*m = try;
-			return true;
-		}
-	}
-	return false;
+	*p = (struct replay_pair){.a = c->a, .b = c->b, .is_partial = c->is_partial};
+	alarm_watch(c, c->a, &w[0]);
+	alarm_watch(c, c->b, &w[1]);
+	p->watch[0] = &w[0];
+	p->watch[1] = &w[1];
+	p->level = c->level == RACE_LEVEL_CLUSTER ? RACE_LEVEL_GRID : c->level;
+	p->is_split = c->warp != SMT_ANY_WARP;
+	p->use_warp = c->phases[IR_RANK_WARP].is_used && c->warp != SMT_ANY_WARP;
+	p->use_grid = c->phases[IR_RANK_GRID].is_used;
+	p->is_lockstep = c->o->is_lockstep && c->level == RACE_LEVEL_WARP;
 }
 
-/* Launches that the search tries when the solver's own can't be replayed. */
-static bool search(struct check *c, const struct replay_pair *p, struct smt_model *m,
-		   struct replay_meeting *met)
-{
-	static const uint32_t sizes[] = {0, 4, 32, 64, 128, 320};
-	const struct ex_launch *l = &c->pool->launch;
-	uint32_t blocks = c->level == RACE_LEVEL_GRID ? 2 : 1;
-	struct smt_model try;
-
-	for (size_t i = 0; i < BASE_COUNTOF(sizes) && !c->is_split_cluster; i++) {
-		if (c->deadline < check_now_ms() + 500 || c->searches >= MAX_SEARCHES)
-			return false;
-		try = *m;
-		for (unsigned d = 0; d < 3 && i; d++) {
-			uint32_t n = d ? 4 : sizes[i];
-			try.ntid[d] = l->dim[d] ? l->dim[d] : l->max[d] < n ? l->max[d] : n;
-			try.nctaid[d] = l->dim[3 + d]		 ? l->dim[3 + d]
-					: l->max[3 + d] < blocks ? l->max[3 + d]
-								 : blocks;
-		}
-		c->searches++;
-		if (replay_search(c->e, &try, p, met)) {
-			*m = try;
-			return true;
-		}
-	}
-	return !c->is_split_cluster && search_scalars(c, p, m, met);
-}
-
-/* True: the alarm is true. Where the model itself isn't, other launches may be searched. */
-static bool replay(struct check *c, struct smt_model *m, struct replay_meeting *met,
-		   bool may_search)
+/* REPLAY_RACES: the alarm is true. Where the model itself isn't, other launches may be tried. */
+static enum replay_answer replay(struct check *c, struct smt_model *m, struct replay_meeting *met,
+				 bool may_search)
 {
 	struct replay_meeting *other = BASE_NEW(c->arena, struct replay_meeting);
-	struct replay_watch *w = BASE_NEWN(c->arena, struct replay_watch, 2);
-	struct replay_pair p = {.a = c->a, .b = c->b, .level = c->level};
+	struct replay_pair p;
 
 	memset(met, 0, sizeof(*met));
 	met->order = IR_NONE;
 	if (c->is_forced) {
 		met->why = "the two addresses can't be compared";
-		return false;
+		return REPLAY_UNSURE;
 	}
-	alarm_watch(c, c->a, &w[0]);
-	alarm_watch(c, c->b, &w[1]);
-	p.watch[0] = &w[0];
-	p.watch[1] = &w[1];
-	p.level = c->level == RACE_LEVEL_CLUSTER ? RACE_LEVEL_GRID : c->level;
-	p.use_warp = c->phases[IR_RANK_WARP].is_used && c->warp != SMT_ANY_WARP;
-	p.use_grid = c->phases[IR_RANK_GRID].is_used;
-	p.is_lockstep = c->o->is_lockstep && c->level == RACE_LEVEL_WARP;
+	open_replay(c, &p);
 	c->k->counts.replays++;
 	enum replay_answer x = replay_run(c->e, m, &p, met);
-	if (x == REPLAY_RACES)
-		return true;
-	if (x == REPLAY_ORDERED || !may_search || !search(c, &p, m, other)) {
-		c->k->counts.failed_replays++;
-		return false;
+	if (x != REPLAY_RACES && x != REPLAY_ORDERED && may_search && tries_near(c, &p, m, other)) {
+		*met = *other;
+		return REPLAY_RACES;
 	}
-	*met = *other;
-	return true;
+	c->k->counts.failed_replays += x != REPLAY_RACES;
+	return x;
 }
 
 /* ---- one case ------------------------------------------------------------------------------ */
@@ -248,8 +205,8 @@ static bool is_benign(struct check *c, const uint8_t *counters)
 	    c->b->mem->kind != RACE_OP_WRITE || !c->a->value || !c->b->value ||
 	    c->a->mem->bytes != c->b->mem->bytes || c->a->value->w != c->b->value->w)
 		return false;
-	return ask(c, counters, false, true, &m) == SMT_IMPOSSIBLE ||
-	       ask(c, counters, true, true, &m) == SMT_IMPOSSIBLE;
+	return ask(c, counters, ASK_INTEGERS, true, &m) == SMT_IMPOSSIBLE ||
+	       ask(c, counters, ASK_BITS, true, &m) == SMT_IMPOSSIBLE;
 }
 
 static void raise(struct check *c, const uint8_t *counters, struct alarm_facts *f)
@@ -261,42 +218,30 @@ static void raise(struct check *c, const uint8_t *counters, struct alarm_facts *
 	alarm_raise(c, f);
 }
 
-/* Does the way to thread t's access come by an operation that may order? Named for the reader. */
-static void settle(struct check *c, const uint8_t *counters, bool is_exited)
+/* Does the pair race in one of a few small launches? Asked once for each level. */
+static bool settle_by_trying(struct check *c, const uint8_t *counters)
 {
 	struct smt_model m;
-	struct replay_meeting met = {.order = IR_NONE};
-	struct alarm_facts f = {.m = &m, .met = &met, .is_exited = is_exited};
+	struct replay_meeting met;
+	struct alarm_facts f = {.m = &m, .met = &met, .is_true = true};
+	struct replay_pair p;
 
-	c->k->counts.cases++;
-	if (!c->is_forced && quick_is_apart(c, counters)) {
-		c->k->counts.quick++;
-		return;
-	}
-	enum smt_answer x = ask(c, counters, false, false, &m);
-	if (x == SMT_IMPOSSIBLE) {
-		c->k->counts.by_integers++;
-		return;
-	}
-	if (c->is_trial && x == SMT_POSSIBLE) {
-		c->has_failed = true;
-		return;
-	}
-	/* a model that may be wrong is tried; bit-vectors are asked before anything is searched */
-	if ((x == SMT_POSSIBLE || x == SMT_MAYBE) && !c->is_trial &&
-	    replay(c, &m, &met, x == SMT_POSSIBLE)) {
-		c->k->counts.by_integers++;
-		f.is_true = true;
-		raise(c, counters, &f);
-		return;
-	}
-	if (x == SMT_POSSIBLE) {
-		c->k->counts.by_integers++;
-		f.reason = met.why;
-		raise(c, counters, &f);
-		return;
-	}
-	x = ask(c, counters, true, false, &m);
+	if (c->is_tried || c->is_forced || c->o->is_same_value || !c->steps_left)
+		return false;
+	c->is_tried = true;
+	open_replay(c, &p);
+	if (!tries_first(c, &p, &m, &met))
+		return false;
+	f.is_exited = c->level <= RACE_LEVEL_BLOCK && met.phase[0] != met.phase[1];
+	raise(c, counters, &f);
+	return true;
+}
+
+static void settle_by_bits(struct check *c, const uint8_t *counters, struct alarm_facts *f,
+			   struct smt_model *m, struct replay_meeting *met)
+{
+	enum smt_answer x = ask(c, counters, ASK_BITS, false, m);
+
 	if (x == SMT_IMPOSSIBLE) {
 		c->k->counts.by_bits++;
 	} else if (x == SMT_GAVE_UP) {
@@ -310,10 +255,81 @@ static void settle(struct check *c, const uint8_t *counters, bool is_exited)
 		c->has_failed = true;
 		if (c->is_trial)
 			return;
-		f.is_true = replay(c, &m, &met, true);
+		f->is_true = replay(c, m, met, true) == REPLAY_RACES;
+		f->reason = f->is_true ? "" : met->why;
+		raise(c, counters, f);
+	}
+}
+
+/*
+ * Integers know products by their bounds and order alone, so that a launch which they say there is
+ * may not be one. Then the bit-vectors are asked for a better one; *m and *met stay where they have
+ * none. True: there is none, the pair is proven.
+ */
+static bool refine(struct check *c, const uint8_t *counters, struct alarm_facts *f,
+		   struct smt_model *m, struct replay_meeting *met)
+{
+	struct smt_model better;
+	struct replay_meeting *other = BASE_NEW(c->arena, struct replay_meeting);
+	enum smt_answer x;
+
+	if (c->refusals == MAX_REFUSALS)
+		return false;
+	x = ask(c, counters, ASK_BETTER, false, &better);
+
+	if (x == SMT_IMPOSSIBLE) {
+		c->k->counts.by_bits++;
+		return true;
+	}
+	c->refusals += x == SMT_GAVE_UP;
+	if (x == SMT_GAVE_UP)
+		return false;
+	if (replay(c, &better, other, false) == REPLAY_RACES) {
+		f->is_true = true;
+		*m = better;
+		*met = *other;
+	}
+	return false;
+}
+
+static void settle(struct check *c, const uint8_t *counters, bool is_exited)
+{
+	struct smt_model m;
+	struct replay_meeting met = {.order = IR_NONE};
+	struct alarm_facts f = {.m = &m, .met = &met, .is_exited = is_exited};
+	enum replay_answer r = REPLAY_UNSURE;
+
+	c->k->counts.cases++;
+	if (!c->is_forced && quick_is_apart(c, counters)) {
+		c->k->counts.quick++;
+		return;
+	}
+	if (settle_by_trying(c, counters)) {
+		c->k->counts.by_trying++;
+		return;
+	}
+	enum smt_answer x = ask(c, counters, ASK_INTEGERS, false, &m);
+	if (x == SMT_IMPOSSIBLE) {
+		c->k->counts.by_integers++;
+		return;
+	}
+	if (c->is_trial && x == SMT_POSSIBLE) {
+		c->has_failed = true;
+		return;
+	}
+	/* a model that may be wrong is tried; bit-vectors are asked before anything is searched */
+	if ((x == SMT_POSSIBLE || x == SMT_MAYBE) && !c->is_trial)
+		r = replay(c, &m, &met, x == SMT_POSSIBLE);
+	if (x == SMT_POSSIBLE || r == REPLAY_RACES) {
+		f.is_true = r == REPLAY_RACES;
+		if (r == REPLAY_DENIES && refine(c, counters, &f, &m, &met))
+			return;
+		c->k->counts.by_integers++;
 		f.reason = f.is_true ? "" : met.why;
 		raise(c, counters, &f);
+		return;
 	}
+	settle_by_bits(c, counters, &f, &m, &met);
 }
 
 static void one_case(const struct phase_case *way, void *arg)
@@ -327,36 +343,6 @@ static void one_case(const struct phase_case *way, void *arg)
 }
 
 /* ---- pairs --------------------------------------------------------------------------------- */
-
-/* Can two accesses touch the same memory? *forced: without a way to compare where. */
-static bool may_alias(struct check *c, const struct ev_access *a, const struct ev_access *b,
-		      bool *forced)
-{
-	const struct ev_root *x = &a->root, *y = &b->root;
-	bool x_odd = x->kind == EV_ROOT_UNKNOWN || x->kind == EV_ROOT_LOADED;
-	bool y_odd = y->kind == EV_ROOT_UNKNOWN || y->kind == EV_ROOT_LOADED;
-	bool x_generic = x->kind == EV_ROOT_UNKNOWN && x->id == IR_GENERIC;
-	bool y_generic = y->kind == EV_ROOT_UNKNOWN && y->id == IR_GENERIC;
-
-	*forced = false;
-	/* a loaded pointer is one place only if it is the same in all threads and iterations */
-	if (x->kind != EV_ROOT_UNKNOWN && ev_same_root(x, y) && a->off->w == b->off->w &&
-	    (x->kind != EV_ROOT_LOADED || (x->base->level == EX_GRID && !x->base->has_ctr)))
-		return true;
-	if (a->is_shared != b->is_shared && !x_generic && !y_generic)
-		return false;
-	if (x_odd || y_odd) {
-		*forced = true;
-		return true;
-	}
-	bool both_params = x->kind == EV_ROOT_PARAM && y->kind == EV_ROOT_PARAM;
-	if (c->o->may_alias && (both_params || (!a->is_shared && x->kind != y->kind))) {
-		*forced = true;
-		return true;
-	}
-	c->has_assumed_disjoint |= !a->is_shared && !ev_same_root(x, y);
-	return false;
-}
 
 static struct race_op op_of(const struct ev_access *a, uint32_t actor, uint32_t cta,
 			    uint32_t cluster)
@@ -385,7 +371,7 @@ static void check_level(struct check *c, enum race_level level, enum smt_warp wa
 
 	c->level = level;
 	c->warp = warp;
-	c->is_done = false;
+	c->is_done = c->is_tried = false;
 	c->cls = RACE_CLASS_RACE;
 	c->is_partial = race_is_morally_strong(&x, &y);
 	if (x.is_volatile && y.is_volatile) {
@@ -419,7 +405,8 @@ void check_pair(struct check *c, const struct ev_access *a, const struct ev_acce
 	bool is_split = c->phases[IR_RANK_WARP].is_used || c->o->is_lockstep || c->has_lanes ||
 			level[RACE_LEVEL_WARP] != level[RACE_LEVEL_BLOCK];
 
-	if (!((a->mem->kind | b->mem->kind) & RACE_OP_WRITE) || !may_alias(c, a, b, &c->is_forced))
+	if (!((a->mem->kind | b->mem->kind) & RACE_OP_WRITE) ||
+	    !quick_may_alias(c, a, b, &c->is_forced))
 		return;
 	c->k->counts.pairs++;
 	c->a = a;
@@ -619,6 +606,7 @@ static void classify(struct check *c)
 static void check_kernel(struct check *c)
 {
 	names_open(&c->names, c->e, c->arena);
+	tries_open(c);
 	c->smt = smt_open(c->e);
 	c->k->counts.accesses = (uint32_t)c->e->accesses.n;
 	if (!ptx_func_attr(c->e->ir->f, "reqnctapercluster", c->cluster))
@@ -658,6 +646,8 @@ void pairs_check(struct ptx_module *m, struct ptx_func *f, const struct prove_op
 	contract_find_launch(&ir, o, k->name, &launch);
 	for (unsigned d = 0; d < 6; d++)
 		k->free_dims |= (uint8_t)((unsigned)!launch.dim[d] << d);
+	k->has_launches = o->launches != NULL;
+	k->has_scalars = o->nparams > 0;
 	memcpy(k->fixed_dim, launch.dim, sizeof(k->fixed_dim));
 	ex_pool_init(&pool, arena, &launch);
 	memset(&e, 0, sizeof(e));

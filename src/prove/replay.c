@@ -271,6 +271,14 @@ static bool is_assumed(const struct run *r, const struct ir_step *st)
 	return (st->imm == IR_ASSUME_FACT && v.known && v.v) || st->imm == IR_ASSUME_INJECTIVE;
 }
 
+/* Surely outside the contract, or perhaps: values of several threads aren't compared. */
+static bool is_denied(const struct run *r, const struct ir_step *st)
+{
+	struct value v = r->reg[st->src[0]];
+
+	return (st->imm == IR_ASSUME_FACT && v.known && !v.v) || st->imm == IR_ASSUME_DISTINCT;
+}
+
 static void run_step(struct run *r, struct thread *t, uint32_t i, const uint32_t *tid,
 		     const uint32_t *ctaid)
 {
@@ -293,6 +301,7 @@ static void run_step(struct run *r, struct thread *t, uint32_t i, const uint32_t
 	case IR_ASSUME:
 		/* outside the contract, or not known to be in it; a ticket assumes nothing */
 		t->is_lost |= st->imm != IR_ASSUME_TICKET && !is_assumed(r, st);
+		t->is_denied |= is_denied(r, st);
 		return;
 	default:
 		if (st->dst != IR_NONE)
@@ -439,6 +448,9 @@ static void find_match(const struct run *r, struct thread *const *t, struct matc
 				continue;
 			if (!(y->which & 2) || !meets)
 				continue;
+			if (r->p->is_partial && x->addr == y->addr &&
+			    r->a->mem->bytes == r->b->mem->bytes)
+				continue;
 			if (x->addr >= y->addr + r->b->mem->bytes ||
 			    y->addr >= x->addr + r->a->mem->bytes)
 				continue;
@@ -452,7 +464,8 @@ static void find_match(const struct run *r, struct thread *const *t, struct matc
 	}
 }
 
-#define MAX_GRID_THREADS 4096
+#define MAX_GRID_THREADS     4096
+#define MAX_ASSUMING_THREADS 16384
 
 /* Do all others let the two threads come as far as their accesses? */
 static bool others_pass(struct run *r, struct thread *const *t, const struct match *m,
@@ -492,6 +505,32 @@ static bool others_pass(struct run *r, struct thread *const *t, const struct mat
 		uint32_t ctaid[3] = {c % l->nctaid[0], c / l->nctaid[0] % l->nctaid[1],
 				     c / l->nctaid[0] / l->nctaid[1]};
 		if (!all_pass(r, ctaid, &p))
+			return false;
+	}
+	return true;
+}
+
+/* The contract speaks of all threads of a launch: does none break what the code assumes? */
+static bool all_keep(struct run *r)
+{
+	struct thread *t = base_zalloc(&r->arena, sizeof(*t));
+	const struct smt_model *m = r->m;
+	uint64_t block = (uint64_t)m->ntid[0] * m->ntid[1] * m->ntid[2], n = block;
+
+	for (unsigned d = 0; d < 3; d++)
+		if (__builtin_mul_overflow(n, (uint64_t)m->nctaid[d], &n))
+			return false;
+	if (n > MAX_ASSUMING_THREADS)
+		return false;
+	for (uint64_t i = 0; i < n; i++) {
+		uint32_t at = (uint32_t)(i % block), cta = (uint32_t)(i / block);
+		uint32_t tid[3] = {at % m->ntid[0], at / m->ntid[0] % m->ntid[1],
+				   at / m->ntid[0] / m->ntid[1]};
+		uint32_t ctaid[3] = {cta % m->nctaid[0], cta / m->nctaid[0] % m->nctaid[1],
+				     cta / m->nctaid[0] / m->nctaid[1]};
+		memset(t, 0, sizeof(*t));
+		replay_run_thread(r, t, tid, ctaid, IR_RANK_CTA, UINT32_MAX);
+		if (t->is_denied || !r->budget)
 			return false;
 	}
 	return true;
@@ -541,20 +580,30 @@ static enum replay_answer judge(struct run *r, struct thread *const *t, struct r
 		out->why = "a fence, atomic or other synchronisation may order the two";
 		return REPLAY_ORDERED;
 	}
+	if (r->has_assumes && !all_keep(r)) {
+		out->why = "other threads of that launch may break an assumption of the code";
+		return REPLAY_UNSURE;
+	}
 	return REPLAY_RACES;
 }
 
-void replay_open(struct run *r)
+void replay_open(struct run *r, uint64_t most)
 {
 	const struct ir *ir = r->e->ir;
 
-	for (uint32_t i = 0; i < ir->nrpo && !r->has_orders; i++) {
+	for (uint32_t i = 0; i < ir->nrpo; i++) {
 		const struct ir_block *b = &ir->blocks.v[ir->rpo[i]];
-		for (uint32_t k = b->first; k < b->first + b->n; k++)
-			r->has_orders |= ir->steps.v[k].kind == IR_ORDER ||
-					 ir->steps.v[k].kind == IR_UNKNOWN;
+		for (uint32_t k = b->first; k < b->first + b->n; k++) {
+			const struct ir_step *st = &ir->steps.v[k];
+			r->has_orders |= st->kind == IR_ORDER || st->kind == IR_UNKNOWN;
+			r->has_assumes |= st->kind == IR_ASSUME && (st->imm == IR_ASSUME_FACT ||
+								    st->imm == IR_ASSUME_DISTINCT);
+		}
 	}
-	r->budget = MAX_STEPS;
+	r->budget = most;
+	if (r->p->budget && *r->p->budget < most)
+		r->budget = *r->p->budget;
+	r->granted = r->budget;
 	r->reg = BASE_NEWN(&r->arena, struct value, ir->width.n + 1);
 	r->object_at = BASE_NEWN(&r->arena, uint64_t, ir->objects.n + 1);
 	for (size_t i = 0; i < ir->objects.n; i++) {
@@ -564,6 +613,13 @@ void replay_open(struct run *r)
 	}
 	r->mem = base_zalloc(&r->arena, r->mem_bytes + 16);
 	r->mem_known = base_zalloc(&r->arena, r->mem_bytes + 16);
+}
+
+void replay_close(struct run *r)
+{
+	if (r->p->budget)
+		*r->p->budget -= r->granted - r->budget;
+	base_arena_free(&r->arena);
 }
 
 struct thread *replay_thread(struct run *r, uint32_t max_events, bool has_bars)
@@ -585,7 +641,7 @@ static bool is_apart(const struct smt_model *m, const struct replay_pair *p)
 	if (p->level == RACE_LEVEL_GRID)
 		return !same_cta;
 	return same_cta && memcmp(m->tid[0], m->tid[1], sizeof(m->tid[0])) != 0 &&
-	       (p->level == RACE_LEVEL_WARP || p->use_warp
+	       (p->level == RACE_LEVEL_WARP || p->is_split
 			? (replay_warp_of(m, m->tid[0]) == replay_warp_of(m, m->tid[1])) ==
 				  (p->level == RACE_LEVEL_WARP)
 			: true);
@@ -604,12 +660,12 @@ enum replay_answer replay_run(struct ev *e, const struct smt_model *m, const str
 		out->why = "the solver's launch is outside CUDA's limits";
 		return REPLAY_DENIES;
 	}
-	replay_open(&r);
+	replay_open(&r, MAX_STEPS);
 	for (unsigned i = 0; i < 2; i++) {
 		t[i] = replay_thread(&r, MAX_EVENTS, true);
 		replay_run_thread(&r, t[i], m->tid[i], m->ctaid[i], IR_RANK_CTA, UINT32_MAX);
 	}
 	answer = judge(&r, t, out);
-	base_arena_free(&r.arena);
+	replay_close(&r);
 	return answer;
 }

@@ -38,9 +38,12 @@ struct replay_meeting {
 struct replay_pair {
 	const struct ev_access *a, *b;
 	enum race_level level;
+	bool is_split;	  /* threads of one warp and of different ones are asked about apart */
 	bool use_warp;	  /* barriers of whole warps order lanes; else they may do so */
 	bool use_grid;	  /* there are barriers of the grid */
 	bool is_lockstep; /* the lanes of a warp meet at one instruction only */
+	bool is_partial;  /* the same bytes are no conflict: morally strong */
+	uint64_t *budget; /* steps that may be run, counted down; NULL: what is usual */
 	const struct replay_watch *watch[2];
 };
 

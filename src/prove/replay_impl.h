@@ -1,5 +1,5 @@
 /*
- * replay_impl.h - what replay.c (one launch, two threads) and search.c (any two threads) share.
+ * replay_impl.h - what replay.c (one launch, two threads) and tries.c (any two threads) share.
  */
 #ifndef COLLIDER_PROVE_REPLAY_IMPL_H
 #define COLLIDER_PROVE_REPLAY_IMPL_H
@@ -10,7 +10,7 @@
 #define MAX_EVENTS 4096
 #define MAX_BARS   4096
 /* Of a search: blocks, and accesses of one thread. */
-#define SEARCH_CTAS   4
+#define SEARCH_CTAS   16
 #define SEARCH_STEPS  (1u << 19)
 #define SEARCH_EVENTS 64
 
@@ -37,7 +37,8 @@ struct thread {
 	uint32_t order, order_ever;
 	uint32_t turns[2];
 	bool is_lost, is_trapped;
-	bool is_vague; /* one of the two accesses had an address or guard that isn't known */
+	bool is_denied; /* it breaks what the code assumes, or may */
+	bool is_vague;	/* one of the two accesses had an address or guard that isn't known */
 };
 
 struct run {
@@ -45,16 +46,21 @@ struct run {
 	const struct smt_model *m;
 	const struct replay_pair *p;
 	const struct ev_access *a, *b;
-	bool has_orders; /* the kernel has fences, atomics or the like */
+	bool has_orders;  /* the kernel has fences, atomics or the like */
+	bool has_assumes; /* about one thread's values, or different in all threads */
 	struct value *reg;
 	unsigned char *mem, *mem_known;
 	uint64_t *object_at; /* in mem, by object */
-	uint64_t mem_bytes, budget;
+	uint64_t mem_bytes;
+	uint64_t budget, granted; /* steps left, and at first */
 	struct base_arena arena;
 };
 
 /* replay.c */
-void replay_open(struct run *r);
+/* At most so many steps, and no more than the pair has. */
+void replay_open(struct run *r, uint64_t most);
+/* Gives memory back, and takes what was run from the pair's steps. */
+void replay_close(struct run *r);
 /* A thread that notes up to so many accesses; has_bars: and the steps of its barriers. */
 struct thread *replay_thread(struct run *r, uint32_t max_events, bool has_bars);
 /* Runs one thread until it ends, is lost, or has passed `until` barriers of a rank. */

@@ -17,7 +17,8 @@ enum smt_answer { SMT_IMPOSSIBLE, SMT_POSSIBLE, SMT_MAYBE, SMT_GAVE_UP };
 /* How the counters of one loop relate in the two threads. */
 enum smt_counter { SMT_FREE, SMT_SAME, SMT_SECOND_AHEAD, SMT_FIRST_AHEAD };
 
-#define SMT_MAX_PARAMS 64
+#define SMT_MAX_PARAMS	 64
+#define SMT_MAX_CONTENTS 16
 
 /* A launch and two threads of it, found by the solver. */
 struct smt_model {
@@ -28,6 +29,12 @@ struct smt_model {
 		uint64_t off, value;
 		uint32_t bytes;
 	} param[SMT_MAX_PARAMS];
+	/* What the threads load from arrays that the kernel doesn't write. */
+	uint32_t ncontents;
+	struct {
+		uint64_t param, at, value; /* the pointer's place, byte in its array */
+		uint32_t bytes;
+	} content[SMT_MAX_CONTENTS];
 };
 
 /* Whether the two threads are of one warp; of interest within one CTA only. */
@@ -45,6 +52,9 @@ struct smt_query {
 };
 
 struct smt;
+/* Starts Z3 (10 ms, mostly fresh pages) in a process whose children will need it. */
+void smt_warm(void);
+/* Z3 itself is started by the first smt_begin. */
 struct smt *smt_open(struct ev *e);
 void smt_close(struct smt *s);
 void smt_begin(struct smt *s, const struct smt_query *q);

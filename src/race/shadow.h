@@ -237,13 +237,15 @@ struct race_history_pool {
  *	threads_aside, accesses_aside	threads without numbers; accesses without words
  *	words, bytes	the pools
  *	contexts	entries taken in iguard's table of contexts; hirace: 0
- *	ordered_at	where the host wants to see is_ordered, too; 0: nowhere
+ *	ordered_at	where the host wants to see is_ordered, too; 0: nowhere. At
+ *			RACE_HISTORY_SHORT_AT behind it: that a pool had nothing left
  *	epoch		of graphs, see race_history_key()
  *	unseen		RACE_HISTORY_*_ORDERS
  *	is_ordered	not 0: something stands in sides and blocks
  *	parts		of the directory that have memory of their own; a bit for each
  *	reserved	whole pages: the host gives them back
  */
+#define RACE_HISTORY_SHORT_AT 8u
 #define RACE_HISTORY_HEAD                                                                          \
 	uint64_t launches[RACE_HISTORY_LAUNCHES + 1u];                                             \
 	uint64_t threads_aside, accesses_aside;                                                    \
@@ -327,6 +329,12 @@ struct race_history {
 #define RACE_HISTORY_SURE_AT   32u
 #define RACE_HISTORY_MAYBE(w)  ((uint32_t)((w) >> 40) & 0xffu)
 #define RACE_HISTORY_MAYBE_AT  40u
+
+/* Words that one call steps: how many, and how far one is from the next, in words. */
+#define RACE_STEP_SHAPE(n, far) ((n) | (far) << 8)
+#define RACE_STEP_WORDS(shape)	((shape)&0xffu)
+#define RACE_STEP_FAR(shape)	((shape) >> 8)
+#define RACE_STEP_WORDS_MAX	64u
 
 /*
  * A thread's number, clocks and launch are one word in a register: a history word as the thread's

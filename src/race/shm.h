@@ -60,6 +60,8 @@ struct race_region {
 	uint32_t stop __attribute__((aligned(4096)));
 	/* Not 0: release stamps of hirace, or of iguard, stand beside locations (shadow.h). */
 	uint32_t ordered[2];
+	/* Not 0: a pool of words of hirace, or of iguard, had no block or page left. */
+	uint32_t short_of[2];
 	/* The coverage map (sample.h), as race_rt.cover; here it survives any death. */
 	uint8_t cover[RACE_COVER] __attribute__((aligned(4096)));
 	/* Keys of speculated reads whose value was used (record.h). */
@@ -128,6 +130,7 @@ enum race_agent_state {
 #define RACE_LEFT_SKIP	 2u
 #define RACE_LEFT_COUNT	 4u
 #define RACE_LEFT_BUDGET 8u
+#define RACE_LEFT_BUSY	 16u /* on a GPU: work under way kept the checks from being switched on */
 
 /* What a launcher puts into the file: 0 and UINT64_MAX stand for no limit where that makes sense.
  * The lists follow each other as strings in a chunk RACE_CHUNK_CHOICE. */

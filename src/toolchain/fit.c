@@ -74,6 +74,16 @@ unsigned tool_fit_refused(const char *said)
 	return strncmp(rest, end, sizeof(end) - 1) ? 0 : (unsigned)cap;
 }
 
+bool tool_fit_is_system(const char *name, size_t n)
+{
+	static const char *const known[] = {"vprintf", "__assertfail", "malloc", "free"};
+
+	for (size_t i = 0; i < BASE_COUNTOF(known); i++)
+		if (strlen(known[i]) == n && !strncmp(name, known[i], n))
+			return true;
+	return false;
+}
+
 size_t tool_fit_lines(const char *text, size_t size)
 {
 	size_t n = 0;

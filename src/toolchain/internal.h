@@ -152,6 +152,9 @@ unsigned tool_fit_bound(unsigned threads, unsigned min_blocks, unsigned maxnreg)
 /* ptxas says "Entry function 'k' with max regcount of 64 calls function 'f' with regcount of 84":
  * the cap that f must keep, and with it the file. 0: another refusal. */
 unsigned tool_fit_refused(const char *said);
+/* The functions that every driver provides and that need few registers (PTX interoperability guide,
+ * "System Calls"): printf, assert, malloc and free of a kernel. */
+bool tool_fit_is_system(const char *name, size_t n);
 /* The lines of a text. */
 size_t tool_fit_lines(const char *text, size_t size);
 
@@ -180,6 +183,23 @@ enum tool_outcome tool_rewrite(const struct tool_job *job, const char *text, siz
 struct inst_prunes;
 void tool_find_prunes(const struct tool_job *job, const char *text, size_t size,
 		      struct inst_prunes *out);
+
+/* ---- trial.c: assembling on trial -------------------------------------------- */
+
+/* Seconds of a processor that this process, or its children so far, took (RUSAGE_...). */
+double tool_seconds_of(int who);
+/* The first error line of what ptxas said, without the trial file's name. */
+const char *tool_first_error(const char *said, struct base_arena *a);
+/* Adds the options that nvcc gives ptxas for such a text, sorted; strings live in the arena. */
+void tool_trial_options(const struct tool_job *job, unsigned maxreg, struct tool_strings *o,
+			struct base_arena *a);
+/* Adds those for an object whose functions use `cap` registers at most. */
+void tool_object_options(unsigned cap, struct tool_strings *o, struct base_arena *a);
+/* Is there an nvlink beside ptxas? */
+bool tool_can_link(const struct tool_job *job, struct base_arena *a);
+/* Makes a cubin of such an object. Returns like tool_run. */
+int tool_link_object(const struct tool_job *job, const char *object, const char *cubin,
+		     struct base_arena *a);
 
 /* ---- slow.c: builds that take long --------------------------------------------- */
 

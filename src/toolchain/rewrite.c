@@ -5,7 +5,7 @@
  *	original  assembled once, for its register counts (not when every kernel has bounds)
  *	attempt	  instrument with the limits so far, assemble, compare; on failure tighten the
  *		  limits (report without a call, then leave the kernel out) and try again
- *	keep	  the last trial's cubin is what ptxas would make of the result (keep.c)
+ *	keep	  the last trial's cubin is the result (keep.c, trial.c)
  *
  * A kernel with .maxntid, .reqntid or .maxnreg needs no cap: ptxas obeys those. A kernel with a
  * grid barrier may not lose occupancy, so its cap is its own count. Under -rdc nvlink gives a
@@ -13,8 +13,8 @@
  * of the kernel, so a kernel that calls other objects gets none; its device functions are capped
  * for the whole file by a comment that tool_ptxas turns into -maxrregcount.
  *
- * Misses: ptxas options that cicc never sees (-Xptxas -O0), and embedded PTX of -rdc objects: the
- * driver knows no file-wide cap. Costs: ptxas on the original once; the result is kept for nvcc.
+ * Misses: options that cicc never sees (-Xptxas -O0); embedded PTX of -rdc objects: the driver
+ * knows no file-wide cap. Costs: ptxas on the original once; the result is kept for nvcc.
  */
 #include "toolchain/toolchain.h"
 #include "toolchain/internal.h"
@@ -32,6 +32,8 @@
 #define REGS_SHARED 32u
 /* The most registers that the functions we add use where nothing caps them. */
 #define REGS_CALLED 64u
+/* From so many kernels with checks by call on, the functions are assembled once (trial.c). */
+#define OBJECT_KERNELS 16u
 
 struct func {
 	char *name;
@@ -39,7 +41,7 @@ struct func {
 	bool is_bounded; /* .maxntid, .reqntid or .maxnreg */
 	bool has_maxnreg;
 	bool has_grid_sync;
-	bool has_wgmma;
+	bool has_wgmma, is_specialised; /* setmaxnreg */
 	bool has_call, has_access;
 	unsigned bound;	  /* registers its bounds leave; 255: no bounds */
 	unsigned before;  /* registers of the original, 0: unknown */
@@ -56,9 +58,8 @@ struct work {
 	size_t size;
 	struct base_arena arena;
 	BASE_VEC(struct func) funcs;
-	bool has_proto;	 /* functions that other objects define */
-	bool is_idle;	 /* inst_is_idle */
-	unsigned maxreg; /* the cap for tool_ptxas, 0: none */
+	bool has_proto, is_idle; /* calls functions of other objects; inst_is_idle */
+	unsigned maxreg;	 /* the cap for tool_ptxas, 0: none */
 	bool call_free;
 	struct inst_prunes prunes; /* --prune */
 	struct inst_options io;	   /* but for the limits */
@@ -72,6 +73,7 @@ struct work {
 	struct tool_reglist after;
 	const char *in, *cubin; /* what the last trial read and wrote */
 	const char *only;	/* the kernel that a trial is about; NULL: all */
+	bool is_whole;		/* the way by an object (trial.c) has failed */
 };
 
 /* ---- scan ---------------------------------------------------------------- */
@@ -92,6 +94,7 @@ static void scan_stmt(struct func *f, const struct ptx_stmt *s)
 	f->has_access |= s->form->op == PTX_OP_LD || s->form->op == PTX_OP_ST;
 	f->has_wgmma |=
 		s->form->op == PTX_OP_WGMMA_MMA_ASYNC || s->form->op == PTX_OP_WGMMA_MMA_ASYNC_SP;
+	f->is_specialised |= s->form->op == PTX_OP_SETMAXNREG;
 	for (unsigned i = 0; i < s->nops; i++)
 		f->has_grid_sync |= names_grid(&s->ops[i]);
 }
@@ -121,19 +124,6 @@ static void scan_func(struct work *w, const struct ptx_func *pf)
 	base_vec_push(&w->funcs, f);
 }
 
-/* The functions that every driver provides and that need few registers (PTX interoperability guide,
- * "System Calls"): printf, assert, malloc and free of a kernel. */
-static bool is_system_call(struct ptx_str name)
-{
-	static const char *const known[] = {"vprintf", "__assertfail", "malloc", "free"};
-
-	for (size_t i = 0; i < BASE_COUNTOF(known); i++) {
-		if (ptx_str_is(name, known[i]))
-			return true;
-	}
-	return false;
-}
-
 /* false when the text is no PTX; the sink says why. */
 static bool scan(struct work *w, struct base_sink *sink)
 {
@@ -144,7 +134,8 @@ static bool scan(struct work *w, struct base_sink *sink)
 		ptx_each_item(m, it)
 		{
 			if (it->kind == PTX_ITEM_FUNC && it->func->is_proto)
-				w->has_proto |= !is_system_call(it->func->name);
+				w->has_proto |=
+					!tool_fit_is_system(it->func->name.p, it->func->name.n);
 			else if (it->kind == PTX_ITEM_FUNC)
 				scan_func(w, it->func);
 		}
@@ -156,36 +147,49 @@ static bool scan(struct work *w, struct base_sink *sink)
 
 /* ---- ptxas on trial -------------------------------------------------------- */
 
-/* Seconds of a processor that this process, or its children so far, took. */
-static double seconds_of(int who)
+/* Is the text with checks assembled as an object (trial.c)? Not where functions of the user's would
+ * share the cap; nor where wgmma or setmaxnreg is: a call to another section serialises the one,
+ * and the other is ignored. */
+static bool takes_object(struct work *w)
 {
-	struct rusage u;
-
-	if (getrusage(who, &u) != 0)
-		return 0;
-	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-	       1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+	if (w->stats.by_call < OBJECT_KERNELS || w->is_whole || w->only || w->maxreg ||
+	    w->job->relocatable || w->job->is_debug || w->job->has_maxreg)
+		return false;
+	for (size_t i = 0; i < w->funcs.n; i++) {
+		const struct func *f = &w->funcs.v[i];
+		if (!f->is_entry || f->has_wgmma || f->is_specialised)
+			return false;
+	}
+	return tool_can_link(w->job, &w->arena);
 }
 
-/* The options that nvcc gives ptxas for such a text, sorted. */
-static void trial_options(struct work *w, unsigned maxreg, struct tool_strings *o)
+/* The tightest cap of all kernels. */
+static unsigned object_cap(const struct work *w)
 {
-	const char *sm = strchr(w->job->arch, '_');
-
-	base_vec_push(o, base_printf(&w->arena, "-arch=sm%s", sm ? sm : ""));
-	base_vec_push(o, base_strdup(&w->arena, "-m64"));
-	if (w->job->relocatable)
-		base_vec_push(o, base_strdup(&w->arena, "--compile-only"));
-	if (w->job->is_debug) {
-		base_vec_push(o, base_strdup(&w->arena, "-g"));
-		base_vec_push(o, base_strdup(&w->arena, "--dont-merge-basicblocks"));
-		base_vec_push(o, base_strdup(&w->arena, "--return-at-end"));
+	unsigned least = REGS_CALLED;
+	for (size_t i = 0; i < w->funcs.n; i++) {
+		const struct func *f = &w->funcs.v[i];
+		unsigned cap = f->maxnreg && f->maxnreg < f->cap ? f->maxnreg : f->cap;
+		if (!f->skip && !f->is_left_out && cap < least)
+			least = cap;
 	}
-	if (w->job->has_lineinfo)
-		base_vec_push(o, base_strdup(&w->arena, "--generate-line-info"));
-	if (maxreg)
-		base_vec_push(o, base_printf(&w->arena, "-maxrregcount=%u", maxreg));
-	qsort(o->v, o->n, sizeof(*o->v), tool_by_text);
+	return least < REGS_ABI ? REGS_ABI : least;
+}
+
+/* Links it; true if every kernel keeps its cap. */
+static bool link_object(struct work *w, const char *object, struct tool_reglist *regs)
+{
+	regs->n = 0;
+	if (tool_link_object(w->job, object, w->cubin, &w->arena) != 0 ||
+	    tool_cubin_regs(w->cubin, regs, &w->arena) != 0)
+		return false;
+	for (size_t i = 0; i < w->funcs.n; i++) {
+		const struct func *f = &w->funcs.v[i];
+		unsigned n = tool_reglist_get(regs, f->name);
+		if (!n || (n > f->cap && f->before && !f->skip && !f->is_left_out))
+			return false;
+	}
+	return true;
 }
 
 /* Assembles; true and the register counts, or false and what ptxas said. */
@@ -193,35 +197,38 @@ static bool assemble(struct work *w, const char *text, size_t n, struct tool_reg
 		     char **said)
 {
 	const char *in = w->in = tool_temp("trial.ptx");
-	const char *out = w->cubin = tool_temp("trial.cubin");
+	const char *out = w->cubin = tool_temp("trial.cubin"), *object = tool_temp("trial.o");
 	const char *log = tool_temp("trial.log");
 	struct tool_strings argv = {0};
 	char *messages;
 	size_t size;
 
 	*said = base_strdup(&w->arena, "");
-	if (!in || !out || !log || !strchr(w->job->arch, '_') || base_write_file(in, text, n) != 0)
+	if (!in || !out || !object || !log || !strchr(w->job->arch, '_') ||
+	    base_write_file(in, text, n) != 0)
 		return false;
-	trial_options(w, text == w->text ? 0 : w->maxreg, &argv);
+	bool is_original = text == w->text, is_object = !is_original && takes_object(w);
+	tool_trial_options(w->job, is_original ? 0 : w->maxreg, &argv, &w->arena);
+	if (is_object)
+		tool_object_options(object_cap(w), &argv, &w->arena);
 	if (w->only)
 		base_vec_push(&argv, base_printf(&w->arena, "--entry=%s", w->only));
 	base_vec_push(&argv, (char *)in);
 	base_vec_push(&argv, base_strdup(&w->arena, "-o"));
-	base_vec_push(&argv, (char *)out);
+	base_vec_push(&argv, (char *)(is_object ? object : out));
 	base_vec_push(&argv, NULL);
 	base_vec_push(&argv, NULL); /* room for the program's name */
 	memmove(argv.v + 1, argv.v, (argv.n - 2) * sizeof(*argv.v));
 	argv.v[0] = (char *)w->job->ptxas;
-	double began = seconds_of(RUSAGE_CHILDREN);
-	bool is_original = text == w->text;
+	double began = tool_seconds_of(RUSAGE_CHILDREN);
 	if (!is_original)
 		tool_slow_say(w->job, &w->sizes);
 	int rc = is_original ? tool_run(w->job->ptxas, argv.v, log)
 			     : tool_run_shown(w->job, &w->sizes, argv.v, log);
 	if (is_original) {
-		w->costs.original += seconds_of(RUSAGE_CHILDREN) - began;
+		w->costs.original += tool_seconds_of(RUSAGE_CHILDREN) - began;
 	} else {
-		w->costs.trial += seconds_of(RUSAGE_CHILDREN) - began;
+		w->costs.trial += tool_seconds_of(RUSAGE_CHILDREN) - began;
 		w->costs.trials++;
 	}
 	base_vec_free(&argv);
@@ -230,7 +237,12 @@ static bool assemble(struct work *w, const char *text, size_t n, struct tool_reg
 		free(messages);
 	}
 	regs->n = 0;
-	return rc == 0 && tool_cubin_regs(out, regs, &w->arena) == 0;
+	if (!is_object)
+		return rc == 0 && tool_cubin_regs(out, regs, &w->arena) == 0;
+	if (rc == 0 && link_object(w, object, regs))
+		return true;
+	w->is_whole = true;
+	return assemble(w, text, n, regs, said);
 }
 
 /* Keeps the trial's result, which nvcc will need, with the messages of ptxas. */
@@ -240,7 +252,7 @@ static void keep(struct work *w, const struct base_buf *out, const char *said)
 
 	if (w->job->has_maxreg)
 		return;
-	trial_options(w, w->maxreg, &options);
+	tool_trial_options(w->job, w->maxreg, &options, &w->arena);
 	struct tool_kept k = {.ptxas = w->job->ptxas,
 			      .text = out->p,
 			      .size = out->n,
@@ -248,18 +260,6 @@ static void keep(struct work *w, const struct base_buf *out, const char *said)
 			      .noptions = options.n};
 	tool_keep(&k, w->cubin, said, w->in);
 	base_vec_free(&options);
-}
-
-/* The first error line of ptxas, without the trial file's name. */
-static const char *first_error(struct work *w, const char *said)
-{
-	const char *at = strstr(said, "error");
-
-	if (!at)
-		at = strstr(said, "fatal");
-	if (!at)
-		at = said;
-	return base_strndup(&w->arena, at, strcspn(at, "\n"));
 }
 
 /* ---- limits ---------------------------------------------------------------- */
@@ -454,7 +454,7 @@ static bool leave_out_refused(struct work *w, const struct base_buf *out, const 
 /* ptxas refused the instrumented text: tighten what it names, or everything once. */
 static bool after_refusal(struct work *w, const struct base_buf *out, const char *said)
 {
-	const char *why = first_error(w, said);
+	const char *why = tool_first_error(said, &w->arena);
 	unsigned cap = tool_fit_refused(said);
 	bool changed = false;
 
@@ -463,8 +463,7 @@ static bool after_refusal(struct work *w, const struct base_buf *out, const char
 		return true;
 	}
 	for (size_t i = 0; i < w->funcs.n; i++) {
-		char *quoted = base_printf(&w->arena, "'%s'", w->funcs.v[i].name);
-		if (strstr(said, quoted))
+		if (strstr(said, base_printf(&w->arena, "'%s'", w->funcs.v[i].name)))
 			changed |= tighten(w, &w->funcs.v[i], why);
 	}
 	if (changed)
@@ -549,7 +548,7 @@ static bool attempts(struct work *w, struct base_buf *out, struct base_sink *sin
 			*why = "it would not accept every block size that the original accepts";
 		} else {
 			*why = base_printf(&w->arena, "ptxas refuses the instrumented text: %s",
-					   first_error(w, said));
+					   tool_first_error(said, &w->arena));
 			if (!after_refusal(w, out, said))
 				return false;
 		}
@@ -594,7 +593,7 @@ static enum tool_outcome rewrite(struct work *w, struct base_buf *out, struct ba
 	struct tool_reglist before = {0};
 	const char *why = "unknown reason";
 	char *said;
-	double began = seconds_of(RUSAGE_SELF);
+	double began = tool_seconds_of(RUSAGE_SELF);
 	bool has_fit = w->job->arch && !w->job->opt->no_fit;
 
 	if (has_fit && !scan(w, sink))
@@ -605,7 +604,7 @@ static enum tool_outcome rewrite(struct work *w, struct base_buf *out, struct ba
 		bool ok = assemble(w, w->text, w->size, &before, &said);
 		if (!ok)
 			return failed(w, base_printf(&w->arena, "ptxas refuses the original: %s",
-						     first_error(w, said)));
+						     tool_first_error(said, &w->arena)));
 	}
 	first_limits(w, &before);
 	if (!w->is_idle)
@@ -625,7 +624,7 @@ static enum tool_outcome rewrite(struct work *w, struct base_buf *out, struct ba
 				 w->funcs.v[i].why);
 	}
 	if (w->job->opt->verbose) {
-		w->costs.pass = seconds_of(RUSAGE_SELF) - began;
+		w->costs.pass = tool_seconds_of(RUSAGE_SELF) - began;
 		w->costs.lines = tool_fit_lines(w->text, w->size);
 		w->costs.lines_after = tool_fit_lines(out->p, out->n);
 		say_costs(w);
@@ -673,7 +672,8 @@ static int rewrite_call(void *arg)
 enum tool_outcome tool_rewrite(const struct tool_job *job, const char *text, size_t size,
 			       struct base_buf *out)
 {
-	static const char *const names[] = {"trial.ptx", "trial.cubin", "trial.log"};
+	static const char *const names[] = {"trial.ptx", "trial.cubin", "trial.log", "trial.o",
+					    "link.log"};
 	struct call c = {.job = job, .text = text, .size = size, .result = tool_temp("result.ptx")};
 	struct work w = {.job = job};
 	char *result;

@@ -86,6 +86,12 @@ expect 0 'race-free' --assume='n == 1' "$tree/param.ptx"
 expect 0 'n <= 1' --assume='n > 0; n <= 1' "$tree/param.ptx"
 expect 10 "race-free with --assume='n (== 1|<= 1)'" --block-dim=4 --grid-dim=1 "$tree/param.ptx"
 expect 10 'true alarm' --no-remedies --assume='n == 2' "$tree/param.ptx"
+# launches that are tried before the solver is asked keep to --assume and --param
+expect 10 '[1-9] by trying' --no-remedies --assume='n == 2' "$tree/param.ptx"
+expect 10 'n  *2$' --no-remedies --assume='n == 2' "$tree/param.ptx"
+expect 10 'n  *2$' --no-remedies --param=n=2 "$tree/param.ptx"
+expect 10 'n  *1[0-9][0-9]' --no-remedies --assume='n > 100 && n < 200' "$tree/param.ptx"
+expect 0 ' 0 by trying' --assume='n == 1' "$tree/param.ptx"
 expect 11 'contradict' --assume='n == 1; n == 2' "$tree/param.ptx"
 expect 11 "has no parameter 'k'" --assume='k == 1' "$tree/param.ptx"
 expect 2 'column 4: the expression ends here' --assume='n <' "$tree/param.ptx"
@@ -132,6 +138,8 @@ one='--block-dim=64 --grid-dim=1'
 # shellcheck disable=SC2086
 {
 expect 12 'approximated: at' $one --no-remedies --kernel=7scatterPf "$tree/index.ptx"
+expect 12 '"contents":.{"array":"idx","param_offset":8,"offset":[0-9]*,"bytes":4,"value":[0-9]*}' --format=json \
+	$one --no-remedies --kernel=7scatterPf "$tree/index.ptx"
 expect 12 "race-free with --assume='(injective.idx.|distinct.at.)'" $one --kernel=7scatterPf "$tree/index.ptx"
 expect 0 'race-free' $one --kernel=7scatterPf --assume='injective(idx)' "$tree/index.ptx"
 expect 12 'potential' $one --no-remedies --kernel=7scatterPf --assume='injective(idx, 63)' "$tree/index.ptx"
@@ -154,6 +162,25 @@ echo 'template <int N> __global__ void t(float *y) { y[threadIdx.x % N] = 1; }' 
 expect 11 "a template without an instance: --instantiate='t<" "$tree/template.cu"
 expect 0 't<64>.*race-free' --instantiate='t<64>' --block-dim=64 --grid-dim=1 "$tree/template.cu"
 
+# intrinsics and library functions that are calls; threads that end
+cp "$dir/calls.cu" "$tree/calls.cu"
+ptx "$tree/calls.cu"
+call() { # call CODE PATTERN KERNEL OPTION...
+	local kernel=$3
+	expect "$1" "$2" --no-remedies --grid-dim=1 --kernel="$kernel" "${@:4}" "$tree/calls.ptx"
+}
+call 0 'race-free' counted --block-dim=256
+call 10 'true data race on shared memory voted' voted --block-dim=256
+call 0 'race-free' all_any --block-dim=256
+call 0 'race-free' 'trapped<64'
+call 10 'true data race' 'trapped<65'
+call 0 'race-free' 'asserted<64'
+call 10 'true data race' 'asserted<65'
+call 0 'race-free' 'computed<1'
+call 12 'confirmed: the launch raced' 'computed<2' --confirm
+call 0 'race-free' 'ended<0' --block-dim=256
+call 10 'one of the threads has ended: later barriers do not order it' 'ended<128' --block-dim=256
+
 # a build, and what was found before
 cat >"$tree/compile_commands.json" <<JSON
 [{"directory": "$tree", "command": "nvcc -DOFFSET=5u -O3 -c mask.cu -o mask.o", "file": "mask.cu"},
@@ -165,6 +192,28 @@ mkdir "$tree/cache"
 expect 10 '2 kernels: 1 race-free, 1 with true' --no-remedies --build="$tree"
 expect 10 'collider: .2/2. param.cu' --no-remedies --build="$tree"
 expect 10 'from the cache' --no-remedies --build="$tree"
+# Ctrl-C while the last file is compiled: what was found before is there in the next run
+mkdir "$tree/stopped"
+cp "$tree/mask.cu" "$tree/param.cu" "$tree/stopped"
+sed "s|\"directory\": \"$tree\"|\"directory\": \"$tree/stopped\"|; s/OFFSET=5u/OFFSET=7u/" \
+	"$tree/compile_commands.json" >"$tree/stopped/compile_commands.json"
+mv "$tree/stopped/param.cu" "$tree/stopped/last.cu"
+mkfifo "$tree/stopped/param.cu" # its compiler waits
+set -m
+"$collider" prove --no-remedies --build="$tree/stopped" >"$tree/stopped/log" 2>&1 &
+running=$!
+set +m
+for ((i = 0; i < 600; i++)); do
+	grep -q '2/2. param.cu' "$tree/stopped/log" && break
+	sleep .1
+done
+kill -INT -- -$running
+wait $running
+code=$?
+[ $code = 130 ] || { echo "FAIL Ctrl-C: expected exit code 130, found $code"; cat "$tree/stopped/log"; failed=1; }
+mv "$tree/stopped/last.cu" "$tree/stopped/param.cu"
+out=$("$collider" prove --no-remedies --build="$tree/stopped" 2>&1)
+grep -A2 '^mask' <<<"$out" | grep -q 'from the cache' || { echo "FAIL a stopped --build begins again"; echo "$out"; failed=1; }
 expect 2 'found both' --build="$tree" "$tree/mask.cu"
 expect 1 'compile_commands.json: No such' --build="$tree/cache"
 
@@ -180,15 +229,88 @@ expect 0 '24090 pairs' "$tree/many.ptx"
 sed 's/, 1024;/, 8;/' "$tree/many.ptx" >"$tree/many_racy.ptx"
 expect 10 'the time limit was reached before' --no-remedies --prove-timeout=1 "$tree/many_racy.ptx"
 
+not() { # not PATTERN ARGUMENTS...: what isn't said
+	local pattern=$1
+	shift
+	"$collider" prove "$@" 2>&1 | grep -E -- "$pattern" && { echo "FAIL prove $*: found $pattern"; failed=1; }
+}
+not 'may be anything here' --no-remedies --block-dim=4 --grid-dim=1 --param=2=2 "$tree/param.ptx"
+
 # launches that were seen
 printf '%s\n' '{"kernel":"_Z4halfPfi","block":[64,1,1],"grid":[1,1,1],"params":[{"offset":0,"bytes":8,"value":1},{"offset":8,"bytes":4,"value":1}]}' >"$tree/launches"
 expect 0 'a recorded launch' --launches="$tree/launches" "$tree/param.ptx"
 sed -i 's/"value":1}\]/"value":2}]/' "$tree/launches"
 expect 10 'true data race' --no-remedies --launches="$tree/launches" "$tree/param.ptx"
+sed 's/"value":2}\]/"value":1}]/; s/"block":.64/"block":[32/' "$tree/launches" >>"$tree/launches.other"
+cat "$tree/launches" >>"$tree/launches.other"
+not 'may be anything here' --no-remedies --launches="$tree/launches.other" "$tree/param.ptx"
+expect 10 "n <= 1' .does NOT hold in the recorded launches" --launches="$tree/launches.other" "$tree/param.ptx"
 expect 11 'no launch of this kernel was recorded' --launches="$tree/launches" "$tree/index.ptx"
 echo nonsense >"$tree/launches"
 expect 1 'launches:1: expected a launch' --launches="$tree/launches" "$tree/param.ptx"
 expect 11 'could not prove' "$dir/steps/unknown.ptx"
 expect 12 'potential' "$dir/steps/undefined.ptx"
 expect 0 '"verdict":"race-free"' --format=json "$dir/steps/switch.ptx"
+
+# arrays of different parameters; GPUVerify's line with two dimensions
+cat >"$tree/alias.cu" <<'CU'
+//--blockDim=64 --gridDim=[4,2]
+__global__ void shift(float *y, const float *x)
+{
+	unsigned i = (blockIdx.y * gridDim.x + blockIdx.x) * blockDim.x + threadIdx.x;
+	y[i] = x[i + 1];
+}
+CU
+expect 0 'gridDim.x = 4; gridDim.y = 2; .*assuming y and x disjoint' "$tree/alias.cu"
+expect 12 "the two addresses can't be compared" --may-alias --no-remedies "$tree/alias.cu"
+
+# what the code assumes every thread keeps to, not only the two of an alarm
+cat >"$tree/all.cu" <<'CU'
+__global__ void assumed_by_all(float *y, unsigned n)
+{
+	unsigned t = threadIdx.x;
+	collider_assume(t < n && n < 1000);
+	y[t * n / blockDim.x] = 1.0f;
+	y[2048 + t * 2 / KEEP] = 2.0f;
+}
+CU
+expect 12 'threads of that launch may break an assumption of the code' --grid-dim=1 --no-remedies \
+	"$tree/all.cu" -- -DKEEP=2
+expect 10 'true data race' --grid-dim=1 --no-remedies "$tree/all.cu" -- -DKEEP=4
+
+# limits: memory, the depth of calls
+expect 11 'perhaps at its memory limit' --no-cache --prove-memory=64 "$tree/param.ptx"
+expect 2 'from 64 to' --prove-memory=6 "$tree/param.ptx"
+calls() { # calls DEPTH: a kernel that calls so many functions, one from another
+	printf '%s\n' '.version 8.0' '.target sm_90' '.address_size 64' ".func f$1() { ret; }"
+	for ((i = $1 - 1; i; i--)); do echo ".func f$i() { call f$((i + 1)); ret; }"; done
+	printf '%s\n' '.visible .entry k(.param .u64 p) {' '.reg .b64 %rd<2>; call f1;' \
+		'ld.param.u64 %rd0, [p]; st.global.u32 [%rd0], 1; ret; }'
+}
+calls 20 >"$tree/calls20.ptx"
+expect 0 'race-free' "$tree/calls20.ptx"
+{ # two functions of 10,000 instructions, called five times each
+	printf '%s\n' '.version 8.0' '.target sm_90' '.address_size 64'
+	for f in 1 2; do
+		echo ".func g$f() { .reg .b32 %r<2>;"
+		yes 'add.u32 %r0, %r1, 1;' | head -10000
+		echo 'ret; }'
+	done
+	echo '.visible .entry k(.param .u64 p) { .reg .b64 %rd<2>; ld.param.u64 %rd0, [p];'
+	printf 'call g%s;\n' 1 2 1 2 1 2 1 2 1 2
+	echo 'st.global.u32 [%rd0], 1; ret; }'
+} >"$tree/large.ptx"
+expect 11 'calls that are too deep or too large' "$tree/large.ptx"
+calls 40 >"$tree/calls40.ptx"
+expect 11 'calls that are too deep' "$tree/calls40.ptx"
+
+# an assumption that bounds what Triton's four elements a thread make wrap
+expect 0 'race-free' --assume='gridDim.x <= 1048576' "$dir/steps/triton.ptx"
+expect 10 'true data race' --no-remedies --assume='gridDim.x <= 1048576' "$dir/steps/triton_racy.ptx"
+
+# the tables over several kernels
+# shellcheck disable=SC2086
+expect 10 '^ *DRF P-racy T-racy  coverage timeout crash' $one --no-remedies "$tree/index.ptx"
+# shellcheck disable=SC2086
+expect 10 '^CIDI [0-9.]*%, CIDD [0-9.]*%, CDDI [0-9.]*%, CDDD [0-9.]*% of 7' $one --no-remedies "$tree/index.ptx"
 exit $failed

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 """mutants.py - kernels with a barrier, guard or stride taken out, by prove and by the oracle.
 
-    mutants.py COLLIDER ORACLE_RUN NVCC ROOT COUNT FILE.cu...
+    [JOBS=2] mutants.py COLLIDER ORACLE_RUN NVCC ROOT COUNT FILE.cu...
 
 Of each labelled kernel (kernels.py) COUNT mutants are made in its unoptimised PTX: one barrier is
-deleted, one forward branch goes one way, or one stride is lost: a multiplication or shift of an
-index is left out, a step of more than 1 becomes 1, a position of the thread or block becomes 0. Two
-changes at once make up for places that a small kernel doesn't have. Each is judged by `collider
-prove` with the preconditions of the label (without --level and --warp-lockstep, which the oracle
-doesn't know), and run under the oracle on the CPU device in a few launches that keep to the
-contract: dimensions that the contract says are 1 are, what collider_assume() says traps where it
-doesn't hold, and launches that trap or leave their arrays don't count. A mutant that is proven and
-races in one of them is the only failure.
+deleted, one forward branch goes one way or the other way round, or one stride is lost: a
+multiplication, shift, mask or division of an index is left out, an element's size becomes 0 or
+doubles, a step of more than 1 becomes 1, a position of the thread or block becomes 0, 1, the
+other's or the lane's, a block's size 1, a store goes to the next element. Two changes at once make
+up for places that a small kernel doesn't have. Each is judged by `collider prove` with the
+preconditions of the label (without --level and --warp-lockstep, which the oracle doesn't know), and
+run under the oracle on the CPU device in a few launches that keep to the contract: dimensions that
+the contract says are 1 are, what collider_assume() says traps where it doesn't hold, and launches
+that trap or leave their arrays don't count. A mutant that is proven and races in one of them is the
+only failure.
 
 Misses: the oracle sees a few launches and two contents of memory; a mutant that it finds clean may
 be racy in others.
@@ -88,6 +90,8 @@ def candidates(lines, bodies):
                     a <= i <= b < labels[m.group(2)] for a, b in loops):
                 out.append((GUARD, i, 1, ''))
                 out.append((GUARD, i, 1, '\tbra %s;' % m.group(2)))
+                flipped = m.group(1)[1:] if m.group(1)[0] == '!' else '!' + m.group(1)
+                out.append((GUARD, i, 1, '\t@%s bra %s;' % (flipped, m.group(2))))
             m = re.match(r'(mul\.lo|mul\.wide|mad\.lo|shl)\.(\w+)\s+(%\w+), (%\w+), ([^,;]+)(?:, ([^;]+))?;', s)
             # 64 bits, and a constant widened: an element's size, without which addresses are unaligned
             if m and m.group(1) != 'mul.wide' and m.group(2)[1:] != '64':
@@ -97,9 +101,27 @@ def candidates(lines, bodies):
                     out.append((STRIDE, i, 1, '\tadd.%s %s, %s, %s;' % (ty, d, a, c)))
                 else:
                     out.append((STRIDE, i, 1, '\tmov.b%s %s, %s;' % (w, d, a)))
-            m = re.match(r'mov\.u32\s+(%\w+), %(tid|ctaid)\.[xyz];', s)
+            m = re.match(r'(mul\.wide\.\w+)\s+(%\w+), (%\w+), (\d+);', s)
+            if m:  # all at one element, or at every other
+                out.append((STRIDE, i, 1, '\tmov.u64 %s, 0;' % m.group(2)))
+                out.append((STRIDE, i, 1, '\t%s %s, %s, %d;' % (*m.group(1, 2, 3), 2 * int(m.group(4)))))
+            m = re.match(r'(?:and|rem|div)\.\w(32|64)\s+(%\w+), (%\w+), \d+;', s)
             if m:
-                out.append((STRIDE, i, 1, '\tmov.u32 %s, 0;' % m.group(1)))
+                out.append((STRIDE, i, 1, '\tmov.b%s %s, %s;' % m.groups()))
+            m = re.match(r'mov\.u32\s+(%\w+), %(tid|ctaid|ntid)\.([xyz]);', s)
+            if m:
+                d, which, axis = m.groups()
+                out.append((STRIDE, i, 1, '\tmov.u32 %s, 1;' % d))
+                if which != 'ntid':
+                    out.append((STRIDE, i, 1, '\tmov.u32 %s, 0;' % d))
+                others = {'tid': ('ctaid',), 'ctaid': ('tid',), 'ntid': ()}[which]
+                for other in others:
+                    out.append((STRIDE, i, 1, '\tmov.u32 %s, %%%s.%s;' % (d, other, axis)))
+                if which == 'tid' and axis == 'x':
+                    out.append((STRIDE, i, 1, '\tmov.u32 %s, %%laneid;' % d))
+            m = re.match(r'((?:st|atom|red)\S*\.[usbf](8|16|32|64)\s+(?:%\w+, )?\[%\w+)\](.*)', s)
+            if m:
+                out.append((STRIDE, i, 1, '\t%s+%d]%s' % (m.group(1), int(m.group(2)) // 8, m.group(3))))
             m = re.match(r'add\.([su]32)\s+(%\w+), (%\w+), (\d+);', s)
             if m and int(m.group(4)) > 1:
                 out.append((STRIDE, i, 1, '\tadd.%s %s, %s, 1;' % m.group(1, 2, 3)))

@@ -5,18 +5,21 @@
 #
 # Kernels of prune.cu that are proven run without findings and with fewer checks; the same kernels
 # launched outside of the proof's contract still report their races; a racy kernel keeps all checks.
+# So for collide, hirace and iguard.
 collider=$1 nvcc=$2 source=$3
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 failed=0
 
+detector=collide
+
 # run PROGRAM EXIT-CODE KERNEL BLOCK... : the report in $dir/out
 run() {
 	local program=$1 code=$2
 	shift 2
-	"$collider" run --device=cpu --detector=collide --seed=1 --error-exitcode=10 "$dir/$program" "$@" >"$dir/out" 2>&1
+	"$collider" run --device=cpu --detector=$detector --seed=1 --error-exitcode=10 "$dir/$program" "$@" >"$dir/out" 2>&1
 	local got=$?
-	checked=$(sed -n 's/^  \([0-9,]*\) access[es]* read again.*/\1/p' "$dir/out" | tr -d ,)
+	checked=$(sed -nE 's/^  ([0-9,]*) access(es)? (read again|judged by the history).*/\1/p' "$dir/out" | tr -d ,)
 	checked=${checked:-0}
 	[ $got = "$code" ] && return
 	echo "FAIL $program $*: expected exit code $code, found $got"
@@ -82,6 +85,31 @@ is "$checked" 256 'checks of copy: global memory is not left out'
 run proved-global 0 copy 64
 is "$checked" 0 'checks of copy with --prune=proved-global'
 says 'races with other kernels and the host go unseen'
+
+# detectors that follow every access: atomics are still followed, and found is what collide finds
+for detector in hirace iguard; do
+	"$nvcc" --prune=proved --sanitize=$detector -arch=sm_90 -o "$dir/$detector" "$source" || exit 1
+	run $detector 0 mirror 64
+	is "$checked" 128 "accesses of mirror that $detector judges: the atomics"
+	says '4 to shared memory, proven race-free for some launches; in all others they are checked'
+	run $detector 10 mirror 64 2
+	is "$checked" 384 "accesses of mirror that $detector judges outside of its contract"
+	says 's[threadIdx.x] = atomicAdd'
+	run $detector 0 folded 64
+	is "$checked" 128 "accesses of folded that $detector judges with 64 threads"
+	run $detector 10 folded 128
+	says 's[threadIdx.x % 64] = atomicAdd'
+	run $detector 10 no_barrier 64
+	is "$checked" 256 "accesses of no_barrier that $detector judges: a racy kernel keeps them"
+	run $detector 0 copy 64
+	is "$checked" 256 "accesses of copy that $detector judges: global memory is not left out"
+done
+detector=hirace
+"$nvcc" --prune=proved-global --sanitize=hirace -arch=sm_90 -o "$dir/global" "$source" || exit 1
+run global 0 copy 64
+is "$checked" 0 'accesses of copy that hirace judges with --prune=proved-global'
+says 'races with other kernels and the host go unseen'
+run global 10 no_barrier 64
 
 # what is left out is not in the code at all, or behind the contract's predicate
 "$nvcc" --prune=wrong -arch=sm_90 -o "$dir/wrong" "$source" >"$dir/out" 2>&1

@@ -378,24 +378,21 @@ static void inline_group(struct inst_ctx *cx, struct inst_group *g)
 static void one_group(struct inst_ctx *cx, struct inst_group *g, struct ptx_stmt *top)
 {
 	struct inst_call *calls = cx->by_call ? inst_plan_calls(cx, g) : NULL;
-	struct ptx_label *over = g->is_pruned ? ptx_new_label(cx->m, cx->f) : NULL;
+	struct ptx_label *over;
 
 	cx->stats->groups++;
-	if (cx->by_call && !over && inst_call_ahead(cx, g))
+	if (cx->by_call && !g->is_pruned && inst_call_ahead(cx, g))
 		return;
 	cx->is_called = calls != NULL;
 	inst_begin_calls(cx, calls, top);
 	for (struct inst_access *a = g->first; a && !g->ahead; a = a->next)
 		inst_capture(cx, a, top, g->flush);
-	if (over)
-		inst_emit(cx, g->flush, "branch_if", NT,
-			  H(inst_reg(cx, cx->within), ptx_opnd_label(over)));
+	over = g->is_pruned ? inst_skip_within(cx, g->flush) : NULL;
 	if (calls)
 		inst_emit_calls(cx, g, calls);
 	else
 		inline_group(cx, g);
-	if (over)
-		inst_emit_label(cx, g->flush, over);
+	inst_end_skip(cx, over, g->flush);
 }
 
 /* The state of the draws, and the launch's count. */

@@ -47,7 +47,7 @@ static void begin_table(struct kernel *k, const struct inst_block_table *t, stru
 	struct inst_ctx *cx = k->cx;
 	struct ptx_opnd first = inst_reg(cx, k->first);
 	uint64_t rest = (uint64_t)t->tracked << RACE_TABLE_TRACKED_AT |
-			(k->ev.has_narrow ? RACE_TABLE_HAS_BYTES : 0) |
+			(k->ev.has_narrow_shared ? RACE_TABLE_HAS_BYTES : 0) |
 			(k->has_sites ? RACE_TABLE_HAS_SITES : 0);
 
 	inst_emit(cx, top, "declare_table", T(inst_num(t->bytes)), NH);
@@ -71,9 +71,9 @@ static void plan_table(struct kernel *k, struct inst_block_table *t)
 
 	if (!k->ev.has_shared)
 		return;
-	k->has_sites = inst_plan_block_table(cx, t, table_bytes, k->ev.has_narrow);
-	k->has_table = k->has_sites ||
-		       inst_plan_block_table(cx, t, table_bytes_without_sites, k->ev.has_narrow);
+	k->has_sites = inst_plan_block_table(cx, t, table_bytes, k->ev.has_narrow_shared);
+	k->has_table = k->has_sites || inst_plan_block_table(cx, t, table_bytes_without_sites,
+							     k->ev.has_narrow_shared);
 	k->tracked = t->tracked;
 }
 
@@ -98,6 +98,8 @@ static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 		    inst_num((int64_t)(offsetof(struct race_rt, counters) +
 				       offsetof(struct race_counters, launches)))),
 		  NH);
+	if (k->ev.has_pruned)
+		cx->within = inst_put_within(cx, top);
 	inst_emit(cx, top, "begin", T(inst_num(flags)), H(inst_reg(cx, k->me)));
 	inst_emit(cx, top, "span", NT, H(inst_reg(cx, k->me), inst_reg(cx, k->span)));
 	if (k->has_stamps) {
@@ -149,6 +151,14 @@ static uint32_t access_of(const struct inst_event *e)
 	return e->writes ? SHADOW_W : SHADOW_R;
 }
 
+/* Does this kernel access bytes, too, where this access may go? */
+static bool meets_bytes(const struct kernel *k, const struct inst_event *e)
+{
+	return e->space == INST_IN_GLOBAL   ? k->ev.has_narrow_global
+	       : e->space == INST_IN_SHARED ? k->ev.has_narrow_shared
+					    : k->ev.has_narrow;
+}
+
 static struct ptx_str what_of(const struct kernel *k, const struct inst_event *e)
 {
 	bool is_atomic = e->strength != RACE_WEAK;
@@ -156,7 +166,7 @@ static struct ptx_str what_of(const struct kernel *k, const struct inst_event *e
 
 	what |= (uint64_t)access_of(e) << RACE_HISTORY_ACCESS_AT;
 	what |= is_atomic && !e->writes ? RACE_HISTORY_STRONG : 0;
-	what |= k->ev.has_narrow ? RACE_HISTORY_BYTES : 0;
+	what |= meets_bytes(k, e) ? RACE_HISTORY_BYTES : 0;
 	what |= (uint64_t)e->narrow << RACE_HISTORY_NARROW_AT;
 	what |= (uint64_t)e->sure << RACE_HISTORY_SURE_AT;
 	what |= (uint64_t)e->maybe << RACE_HISTORY_MAYBE_AT;
@@ -235,7 +245,7 @@ static unsigned fast_words(const struct kernel *k, const struct inst_event *e)
 	bool has_words = e->space == INST_IN_GLOBAL || (e->space == INST_IN_SHARED && k->has_table);
 	unsigned n = 0;
 
-	if (!has_words || k->ev.has_narrow || e->narrow || e->maybe)
+	if (!has_words || meets_bytes(k, e) || e->narrow || e->maybe)
 		return 0;
 	if (e->strength != RACE_WEAK && !e->writes)
 		return 0; /* a strong load is looked at only */
@@ -293,7 +303,7 @@ static void put_fast(struct kernel *k, const struct inst_event *e, unsigned word
 	if (is_shared)
 		inst_emit(cx, e->stmt, "step_shared",
 			  T(what_of(k, e), inst_num(RACE_HISTORY_SHARED_WORDS(k->tracked)),
-			    inst_num(k->has_sites)),
+			    inst_num(k->has_sites), inst_num(RACE_STEP_SHAPE(words, 1))),
 			  H(me, stamps, at, first, word, span, ptx_opnd_label(over)));
 	else
 		inst_emit(cx, e->stmt, "step_global", T(what_of(k, e)),
@@ -301,13 +311,192 @@ static void put_fast(struct kernel *k, const struct inst_event *e, unsigned word
 	inst_emit_label(cx, e->stmt, far);
 }
 
-static void put_access(struct kernel *k, const struct inst_event *e)
+/* The whole check, by call. */
+static void put_call(struct kernel *k, const struct inst_event *e, struct ptx_opnd at,
+		     struct ptx_stmt *where)
 {
 	struct inst_ctx *cx = k->cx;
 	struct ptx_opnd me = inst_reg(cx, k->me), stamps = inst_reg(cx, k->stamps);
-	struct ptx_opnd table = inst_reg(cx, k->table), guard = inst_none();
-	struct ptx_opnd at = address_of(k, e, e->space == INST_IN_SHARED ? 32 : 64);
+	struct ptx_opnd table = inst_reg(cx, k->table);
+	struct ptx_str what = what_of(k, e);
 
+	switch (e->space) {
+	case INST_IN_GLOBAL:
+		inst_emit(cx, where, "access_global", T(what), H(me, stamps, at));
+		break;
+	case INST_IN_SHARED:
+		inst_emit(cx, where, "access_shared", T(what), H(me, stamps, table, at));
+		break;
+	case INST_IN_GENERIC:
+	case INST_IN_GENERIC_SHARED:
+		inst_emit(cx, where, "access_generic", T(what), H(me, stamps, table, at));
+		break;
+	}
+}
+
+/* ---- groups of reads ------------------------------------------------------------------------- */
+
+/*
+ * Weak loads of shared memory in one basic block, from one register's value, at distances that rise
+ * evenly (unrolled loops), are checked at the first of them: by one look, and one call. Nothing
+ * between them orders the thread with another one, so the check of each comes in the same
+ * interval of the same clocks as it would beside its load, and stores of the thread's own between
+ * them are accesses that no order distinguishes from an earlier or later one. They have one line of
+ * the source, since the words get the first one's site.
+ */
+#define STOPS                                                                                      \
+	(PTX_EFF_ATOMIC | PTX_EFF_BARRIER | PTX_EFF_FENCE | PTX_EFF_CONVERGENT | PTX_EFF_BRANCH |  \
+	 PTX_EFF_CALL | PTX_EFF_EXIT | PTX_EFF_ASYNC | PTX_EFF_WAIT | PTX_EFF_WARP_SYNC |          \
+	 PTX_EFF_COLLECTIVE_MEM | PTX_EFF_SLEEP | PTX_EFF_SIDE | PTX_EFF_UNKNOWN)
+
+static bool can_group(const struct kernel *k, const struct inst_event *e)
+{
+	return e->kind == INST_EVENT_ACCESS && e->space == INST_IN_SHARED &&
+	       e->strength == RACE_WEAK && !e->writes && e->stmt->pred == PTX_NO_REG &&
+	       e->access->where->sub[0].kind == PTX_OPND_REG && fast_words(k, e) > 0;
+}
+
+static bool has_same_line(const struct inst_event *a, const struct inst_event *b)
+{
+	const struct ptx_loc *p = a->stmt->loc, *q = b->stmt->loc;
+
+	return p == q ||
+	       (p && q && p->file == q->file && p->line == q->line && p->in_line == q->in_line &&
+		p->in_file == q->in_file && p->in_col == q->in_col);
+}
+
+/* Takes `e` into the group that `first` leads, if its words continue what is there. */
+static bool join_group(const struct kernel *k, struct inst_event *first, const struct inst_event *e)
+{
+	int64_t at = e->access->where->off - first->access->where->off;
+	unsigned n = fast_words(k, e), far = first->far, all = first->nwords;
+
+	if (!can_group(k, e) || e->is_grouped || !has_same_line(first, e) ||
+	    e->access->where->sub[0].reg != first->access->where->sub[0].reg || at <= 0 || at % 4)
+		return false; /* at % 4: the two are not both aligned */
+	if (all == 1)
+		far = (unsigned)(at / 4);
+	if (at / 4 != (int64_t)far * all || (n > 1 && far > 1) || all + n > RACE_STEP_WORDS_MAX ||
+	    far * (all + n - 1) + 1 > k->tracked / 4)
+		return false;
+	first->far = far;
+	first->nwords = all + n;
+	return true;
+}
+
+struct written {
+	uint32_t reg;
+	bool is;
+};
+
+static void note_write(uint32_t reg, bool is_write, void *arg)
+{
+	struct written *w = arg;
+
+	w->is |= is_write && reg == w->reg;
+}
+
+static void plan_group(const struct kernel *k, struct inst_event *first)
+{
+	struct written w = {first->access->where->sub[0].reg, false};
+	struct inst_event *last = first, *e = first->next;
+
+	first->nwords = fast_words(k, first);
+	first->far = 1;
+	for (const struct ptx_stmt *s = first->stmt; s && s->kind != PTX_STMT_LABEL; s = s->next) {
+		if (e && s == e->stmt) {
+			if (e->kind != INST_EVENT_ACCESS || e->strength != RACE_WEAK)
+				return;
+			if (join_group(k, first, e)) {
+				e->is_grouped = true;
+				last->with = e;
+				last = e;
+			}
+			e = e->next;
+		}
+		if (s->kind != PTX_STMT_INST)
+			continue;
+		ptx_each_reg(s, note_write, &w);
+		if (w.is || s->form->effects & STOPS)
+			return;
+	}
+}
+
+/* A read of BREAD by a thread of the same block and interval changes nothing: else no groups. */
+static bool bread_stays(void)
+{
+	static const uint8_t table[SHADOW_TABLE_SIZE] = SHADOW_TABLE_ENTRIES;
+
+	for (uint32_t sync = SHADOW_SYNC_U; sync <= SHADOW_SYNC_W; sync++)
+		for (uint32_t rel = SHADOW_SELF; rel <= SHADOW_BLOCK; rel++)
+			if (!(rel == SHADOW_BLOCK && sync == SHADOW_SYNC_W) &&
+			    !kept(table, SHADOW_BREAD, SHADOW_R, sync, rel))
+				return false;
+	return true;
+}
+
+static void plan_groups(struct kernel *k)
+{
+	for (struct inst_event *e = k->ev.first; e && bread_stays(); e = e->next)
+		if (can_group(k, e) && !e->is_grouped)
+			plan_group(k, e);
+}
+
+/* All accesses of a group, at its first; e->nwords > 0. */
+static void put_group(struct kernel *k, const struct inst_event *e)
+{
+	struct inst_ctx *cx = k->cx;
+	struct ptx_label *far = ptx_new_label(cx->m, cx->f), *over = ptx_new_label(cx->m, cx->f);
+	struct ptx_opnd me = inst_reg(cx, k->me), span = inst_reg(cx, k->span);
+	struct ptx_opnd first = inst_reg(cx, k->first), stamps = inst_reg(cx, k->stamps);
+	struct ptx_opnd at = address_of(k, e, 32), word = inst_fresh(cx, PTX_TYPE_B32);
+	struct ptx_opnd all = inst_fresh(cx, PTX_TYPE_B64), any = inst_fresh(cx, PTX_TYPE_B64);
+	uint32_t reach = 4 * (e->far * (e->nwords - 1) + 1);
+	int64_t launch = (int64_t)SHADOW_LAUNCH_LAST << SHADOW_LAUNCH_AT;
+	const int64_t head = e->access->where->off;
+
+	inst_emit(cx, e->stmt, "fast_shared", T(inst_num(k->tracked - reach)),
+		  H(at, word, first, span, ptx_opnd_label(over), ptx_opnd_label(far)));
+	for (unsigned i = 0; i < e->nwords; i++) {
+		struct ptx_opnd w = inst_fresh(cx, PTX_TYPE_B64);
+
+		inst_emit(cx, e->stmt, "fast_load",
+			  T(PTX_STR("shared"), inst_num((int64_t)8 * i * e->far)), H(word, w));
+		inst_emit(cx, e->stmt, i ? "group_next" : "group_first", NT, H(w, all, any));
+	}
+	inst_emit(cx, e->stmt, "group_end",
+		  T(inst_num(launch | SHADOW_NEXT), inst_num(launch), inst_num(SHADOW_BREAD)),
+		  H(me, all, any, span, ptx_opnd_label(over)));
+	inst_emit(cx, e->stmt, "step_shared",
+		  T(what_of(k, e), inst_num(RACE_HISTORY_SHARED_WORDS(k->tracked)),
+		    inst_num(k->has_sites), inst_num(RACE_STEP_SHAPE(e->nwords, e->far))),
+		  H(me, stamps, at, first, word, span, ptx_opnd_label(over)));
+	inst_emit_label(cx, e->stmt, far);
+	put_call(k, e, at, e->stmt);
+	for (const struct inst_event *w = e->with; w; w = w->with) {
+		struct ptx_opnd here = inst_fresh(cx, PTX_TYPE_B32);
+
+		inst_emit(cx, e->stmt, "copy", T(PTX_STR("u32")), H(here, at));
+		inst_emit(cx, e->stmt, "add",
+			  T(inst_num(32), inst_num(w->access->where->off - head)), H(here, here));
+		put_call(k, w, here, e->stmt);
+	}
+	inst_end_skip(cx, over, e->stmt);
+}
+
+static void put_access(struct kernel *k, const struct inst_event *e)
+{
+	struct inst_ctx *cx = k->cx;
+	struct ptx_opnd guard = inst_none();
+	struct ptx_opnd at;
+
+	if (e->is_grouped || e->with) {
+		inst_emit(cx, e->stmt, "count", NT, H(inst_reg(cx, k->cnt), guard));
+		if (!e->is_grouped)
+			put_group(k, e);
+		return;
+	}
+	at = address_of(k, e, e->space == INST_IN_SHARED ? 32 : 64);
 	if (e->stmt->pred != PTX_NO_REG)
 		guard = inst_sense(inst_reg(cx, e->stmt->pred), !e->stmt->is_pred_not);
 	inst_emit(cx, e->stmt, "count", NT, H(inst_reg(cx, k->cnt), guard));
@@ -317,19 +506,7 @@ static void put_access(struct kernel *k, const struct inst_event *e)
 		over = ptx_new_label(cx->m, cx->f);
 	if (words)
 		put_fast(k, e, words, at, over);
-	struct ptx_str what = what_of(k, e); /* behind other numbers: they share a buffer */
-	switch (e->space) {
-	case INST_IN_GLOBAL:
-		inst_emit(cx, e->stmt, "access_global", T(what), H(me, stamps, at));
-		break;
-	case INST_IN_SHARED:
-		inst_emit(cx, e->stmt, "access_shared", T(what), H(me, stamps, table, at));
-		break;
-	case INST_IN_GENERIC:
-	case INST_IN_GENERIC_SHARED:
-		inst_emit(cx, e->stmt, "access_generic", T(what), H(me, stamps, table, at));
-		break;
-	}
+	put_call(k, e, at, e->stmt);
 	inst_end_skip(k->cx, over, e->stmt);
 	if (!k->has_stamps || e->strength == RACE_WEAK)
 		return;
@@ -396,11 +573,14 @@ void inst_hirace_function(struct inst_ctx *cx)
 	k.has_stamps = k.ev.has_order;
 	inst_end_body(cx);
 	begin_kernel(&k, inst_body_start(cx->f));
+	plan_groups(&k);
 	for (const struct inst_event *e = k.ev.first; e; e = e->next) {
+		struct ptx_label *over = e->is_pruned ? inst_skip_within(cx, e->stmt) : NULL;
 		if (e->kind == INST_EVENT_ACCESS)
 			put_access(&k, e);
 		else
 			put_around(&k, e);
+		inst_end_skip(cx, over, e->stmt);
 	}
 	inst_flush_counts(cx, k.cnt);
 	put_ends(&k);

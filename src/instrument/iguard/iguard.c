@@ -75,6 +75,8 @@ static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 		    inst_num((int64_t)(offsetof(struct race_rt, counters) +
 				       offsetof(struct race_counters, launches)))),
 		  NH);
+	if (k->ev.has_pruned)
+		cx->within = inst_put_within(cx, top);
 	inst_emit(cx, top, "begin", T(inst_num(flags), inst_num(STATE_BYTES)),
 		  H(inst_reg(cx, k->me), inst_reg(cx, k->state)));
 	if (k->ev.has_shared && inst_plan_block_table(cx, &t, table_bytes, k->has_bytes[1]))
@@ -293,10 +295,12 @@ void inst_iguard_function(struct inst_ctx *cx)
 	inst_end_body(cx);
 	begin_kernel(&k, inst_body_start(cx->f));
 	for (const struct inst_event *e = k.ev.first; e; e = e->next) {
+		struct ptx_label *over = e->is_pruned ? inst_skip_within(cx, e->stmt) : NULL;
 		if (e->kind == INST_EVENT_ACCESS)
 			put_access(&k, e);
 		else
 			put_around(&k, e);
+		inst_end_skip(cx, over, e->stmt);
 	}
 	inst_flush_counts(cx, k.cnt);
 	ptx_declare_new_regs(cx->m, cx->f);

@@ -198,7 +198,7 @@ static struct ptx_opnd logical_block(struct inst_ctx *cx, struct ptx_opnd order,
 {
 	struct ptx_opnd packed = fresh(cx, PTX_TYPE_B64);
 
-	if (cx->call_free || (cx->limit && cx->limit->no_calls))
+	if (cx->call_free || cx->no_calls)
 		inst_splice(cx, cx->block, at, &order, &packed);
 	else
 		emit(cx, at, "block", NT, H(packed, order));

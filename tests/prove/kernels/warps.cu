@@ -92,7 +92,7 @@ __global__ void half_warp(float *out, const float *in)
 }
 
 // Lanes 8 to 15 don't wait.
-// prove: quarter_warp potential racy --block-dim=128
+// prove: quarter_warp true --block-dim=128
 __global__ void quarter_warp(float *out, const float *in)
 {
 	__shared__ float s[128];

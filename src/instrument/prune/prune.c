@@ -9,6 +9,7 @@
  * Costs: a predicate register, a branch per group, some instructions at the entry.
  */
 #include "instrument/internal.h"
+#include "instrument/templates.h"
 
 static const struct inst_prune *list_of(const struct inst_ctx *cx)
 {
@@ -39,6 +40,13 @@ enum inst_pruned inst_prune_of(struct inst_ctx *cx, const struct ptx_stmt *s)
 	return INST_PRUNED_NOT;
 }
 
+static void put(struct inst_ctx *cx, struct ptx_stmt *at, const char *name, unsigned ntexts,
+		const struct ptx_str *texts, unsigned nholes, const struct ptx_opnd *holes)
+{
+	ptx_emit(ptx_template_get(cx->prune_ts, name, ntexts, texts), cx->f, at, NULL, nholes,
+		 holes);
+}
+
 /* The name of parameter i, if it is a scalar of 32 bits; or none. */
 static struct ptx_str scalar_name(const struct ptx_func *f, uint64_t i)
 {
@@ -59,21 +67,21 @@ static struct ptx_opnd number(struct inst_ctx *cx, const struct inst_prune_numbe
 
 	switch (x->kind) {
 	case INST_PRUNE_CONST:
-		inst_emit(cx, at, "within_const", T(inst_num((int64_t)x->n)), H(v));
+		put(cx, at, "within_const", T(inst_num((int64_t)x->n)), H(v));
 		break;
 	case INST_PRUNE_DIM:
-		inst_emit(cx, at, "within_dim",
-			  T(x->n < 3 ? PTX_STR("ntid") : PTX_STR("nctaid"),
-			    (struct ptx_str){axes[x->n % 3], 1}),
-			  H(v));
+		put(cx, at, "within_dim",
+		    T(x->n < 3 ? PTX_STR("ntid") : PTX_STR("nctaid"),
+		      (struct ptx_str){axes[x->n % 3], 1}),
+		    H(v));
 		break;
 	case INST_PRUNE_PARAM:
 		name = scalar_name(cx->f, x->n);
 		if (name.n) {
-			inst_emit(cx, at, "within_param", T(name), H(v, ok));
+			put(cx, at, "within_param", T(name), H(v, ok));
 		} else {
-			inst_emit(cx, at, "never", NT, H(ok));
-			inst_emit(cx, at, "within_const", T(inst_num(1)), H(v));
+			put(cx, at, "never", NT, H(ok));
+			put(cx, at, "within_const", T(inst_num(1)), H(v));
 		}
 		break;
 	}
@@ -89,8 +97,22 @@ static struct ptx_opnd side(struct inst_ctx *cx, const struct inst_prune_number 
 	if (b->kind == INST_PRUNE_CONST && b->n == 1 && !is_rem)
 		return x;
 	struct ptx_opnd y = number(cx, b, ok, at), v = inst_fresh(cx, PTX_TYPE_B64);
-	inst_emit(cx, at, is_rem ? "within_rem" : "within_times", NT, H(v, x, y));
+	put(cx, at, is_rem ? "within_rem" : "within_times", NT, H(v, x, y));
 	return v;
+}
+
+bool inst_read_prune(struct inst_ctx *cx)
+{
+	cx->prune_ts = ptx_templates_read(cx->m, inst_prune_templates, cx->sink);
+	return cx->prune_ts != NULL;
+}
+
+struct ptx_label *inst_skip_within(struct inst_ctx *cx, struct ptx_stmt *at)
+{
+	struct ptx_label *over = ptx_new_label(cx->m, cx->f);
+
+	put(cx, at, "within_skip", NT, H(inst_reg(cx, cx->within), ptx_opnd_label(over)));
+	return over;
 }
 
 uint32_t inst_put_within(struct inst_ctx *cx, struct ptx_stmt *top)
@@ -99,13 +121,12 @@ uint32_t inst_put_within(struct inst_ctx *cx, struct ptx_stmt *top)
 	const struct inst_prune *k = list_of(cx);
 	struct ptx_opnd ok = inst_fresh(cx, PTX_TYPE_PRED);
 
-	inst_emit(cx, top, "set", NT, H(ok));
+	put(cx, top, "within_begin", NT, H(ok));
 	for (uint32_t i = 0; i < k->nterms; i++) {
 		const struct inst_prune_term *t = &k->term[i];
 		struct ptx_opnd x = side(cx, &t->a, &t->b, t->is_rem, ok, top);
 		struct ptx_opnd y = side(cx, &t->c, &t->d, false, ok, top);
-		inst_emit(cx, top, "within_test", T((struct ptx_str){cmps[t->cmp], 2}),
-			  H(ok, x, y));
+		put(cx, top, "within_test", T((struct ptx_str){cmps[t->cmp], 2}), H(ok, x, y));
 	}
 	return ok.reg;
 }
