@@ -5,6 +5,7 @@
  *	__collider_watch_drop	before what may release, and at the end: takes it back
  *	__collider_watch_cross	before a __syncwarp() that it may pass
  *	__collider_watch_hit	a slot had a watchpoint: is it of these bytes?
+ *	__collider_watch_span	looks at the slots of a bulk copy
  *
  * The words are race/layout/watch.h's. A thread has at most one watchpoint, which stands from its
  * access to the next instruction that may release. Where another thread's access meets it, that
@@ -31,6 +32,7 @@ RACE_STATIC_ASSERT(offsetof(struct race_record, now) == 40, "written below");
 struct state {
 	uint64_t slot, word;
 	uint32_t site, reserved;
+	uint64_t key; /* of the block, where it shares a table with others */
 };
 
 DEV_FN uint64_t dev_slot(uint64_t table, uint32_t mask, uint64_t at)
@@ -127,10 +129,10 @@ DEV_FN void dev_own_half(uint64_t record, uint64_t at, uint32_t what, uint32_t k
 {
 	uint32_t log = RACE_WATCH_LOG(what);
 	uint32_t shape = RACE_WATCH_SHAPE(blockDim.x, blockDim.y, blockDim.z);
+	uint32_t flags = RACE_REC_TWO_SIDES | (what & RACE_WATCH_IS_BLOCK ? RACE_REC_ONE_BLOCK : 0);
 
 	DEV_STORE64(record, dev_table());
-	DEV_STORE64(record + 8,
-		    (uint64_t)(kind | RACE_REC_TWO_SIDES << 16) << 32 | RACE_WATCH_SITE(what));
+	DEV_STORE64(record + 8, (uint64_t)(kind | flags << 16) << 32 | RACE_WATCH_SITE(what));
 	DEV_STORE64(record + 16, at);
 	DEV_STORE64(record + 56, (uint64_t)(1u << log) << 32 | shape);
 	DEV_WHERE(record + 64);
@@ -198,6 +200,8 @@ extern "C" __device__ __noinline__ uint32_t __collider_watch_meet(uint64_t slot,
 		} else {
 			dev_count(offsetof(struct race_rt, watch_lost));
 			DEV_STORE32(joined, 0);
+			if (what & RACE_WATCH_IS_BLOCK)
+				return DEV_FULL;
 			index = dev_find(rt, what, kind, ONE_SIDE);
 			if (index == DEV_FULL)
 				return index;
@@ -209,6 +213,16 @@ extern "C" __device__ __noinline__ uint32_t __collider_watch_meet(uint64_t slot,
 	return index;
 }
 
+#define OF_BLOCK (1u << 31) /* of a record that is a finding only within a block */
+
+/* A hit of a load whose value may not be used: its record + 1 and OF_BLOCK, or 0. */
+DEV_FN uint32_t dev_possible(uint64_t slot, uint64_t word, uint64_t at, uint32_t what)
+{
+	uint32_t found = __collider_watch_meet(slot, word, at, what, RACE_KIND_WATCH_POSSIBLE) + 1u;
+
+	return found && what & RACE_WATCH_IS_BLOCK ? found | OF_BLOCK : found;
+}
+
 /* Is the word that was found in the slot a watchpoint of these bytes, and another thread's? The
  * number of the record + 1 where the access is a load whose value may not be used. */
 DEV_FN uint32_t dev_found(const struct state *s, uint64_t slot, uint64_t word, uint64_t at,
@@ -217,6 +231,7 @@ DEV_FN uint32_t dev_found(const struct state *s, uint64_t slot, uint64_t word, u
 	uint32_t what = (uint32_t)what64, log = RACE_WATCH_LOG(what);
 	uint32_t sure = race_watch_own_bytes(at, log, RACE_WATCH_SURE(what64));
 	uint32_t maybe = race_watch_own_bytes(at, log, RACE_WATCH_MAYBE(what64));
+	uint64_t shown = what & RACE_WATCH_IS_BLOCK ? at - s->key : at;
 
 	if ((s->slot == slot && s->word == word) || at >> RACE_WATCH_ADDRESS_BITS)
 		return 0;
@@ -224,11 +239,11 @@ DEV_FN uint32_t dev_found(const struct state *s, uint64_t slot, uint64_t word, u
 	    (word >> RACE_WATCH_WARP_AT & RACE_WATCH_WARP) == dev_warp())
 		return 0;
 	if (race_watch_meets(word, at, what, sure))
-		__collider_watch_meet(slot, word, at, what,
+		__collider_watch_meet(slot, word, shown, what,
 				      what & RACE_WATCH_IS_NC ? RACE_KIND_WATCH_READ_ONLY
 							      : RACE_KIND_WATCH);
 	else if (race_watch_meets(word, at, what, maybe))
-		return __collider_watch_meet(slot, word, at, what, RACE_KIND_WATCH_POSSIBLE) + 1u;
+		return dev_possible(slot, word, shown, what);
 	return 0;
 }
 
@@ -246,6 +261,30 @@ extern "C" __device__ __noinline__ uint32_t __collider_watch_hit(uint64_t state,
 	if (first && word != first)
 		return 0;
 	return dev_found((const struct state *)state, slot, word, at, what);
+}
+
+/*
+ * A bulk copy's bytes from `at` on, 16 at least: a look for each slot. Its site and direction are
+ * in `what64`.
+ */
+extern "C" __device__ __noinline__ void __collider_watch_span(uint64_t state, uint64_t table,
+							      uint32_t mask, uint64_t at,
+							      uint64_t what64, uint32_t bytes)
+{
+	const struct state *s = (const struct state *)state;
+	uint32_t what = (uint32_t)what64 & ~(7u << RACE_WATCH_LOG_WHAT_AT);
+	uint64_t of32 = 0xffull << RACE_WATCH_SURE_AT | 5u << RACE_WATCH_LOG_WHAT_AT | what;
+	uint64_t of16 = 0xfull << RACE_WATCH_SURE_AT | 4u << RACE_WATCH_LOG_WHAT_AT | what;
+
+	DEV_NO_UNROLL
+	for (uint32_t i = 0, n; i < bytes; i += n) {
+		uint64_t from = at + i, slot = dev_slot(table, mask, from);
+		uint64_t word = dev_word((const void *)slot);
+
+		n = (from & 31u) || bytes - i < 32u ? 16u : 32u;
+		if (word & RACE_WATCH_ACTIVE)
+			dev_found(s, slot, word, from, n == 32u ? of32 : of16);
+	}
 }
 
 /* A word of the module's block. */
@@ -282,7 +321,9 @@ DEV_FN bool dev_is_asked(uint64_t at, uint32_t what)
 		low = found < key ? mid + 1u : low;
 		high = found < key ? high : mid;
 	}
-	for (uint32_t i = 0; i < counts >> 32 && !(what & RACE_WATCH_IS_SHARED); i++) {
+	if (what & (RACE_WATCH_IS_SHARED | RACE_WATCH_IS_BLOCK))
+		return false;
+	for (uint32_t i = 0; i < counts >> 32; i++) {
 		from = dev_block_word(offsetof(struct race_watch, ranges) + 16u * i);
 		bytes = dev_block_word(offsetof(struct race_watch, ranges) + 16u * i + 8u);
 		if (at < from + bytes && from < at + (1u << RACE_WATCH_LOG(what)))
@@ -333,10 +374,11 @@ extern "C" __device__ __noinline__ uint32_t __collider_watch_set(uint64_t state,
 /* The value of such a load is used. */
 extern "C" __device__ __noinline__ void __collider_watch_used(uint32_t found)
 {
-	uint64_t record = dev_record(dev_rt(), found - 1u);
+	uint64_t record = dev_record(dev_rt(), (found & ~OF_BLOCK) - 1u);
+	uint32_t flags =
+		RACE_REC_TWO_SIDES | RACE_REC_USED | (found & OF_BLOCK ? RACE_REC_ONE_BLOCK : 0);
 
-	DEV_STORE32(record + 12, RACE_KIND_WATCH_POSSIBLE | (RACE_REC_TWO_SIDES | RACE_REC_USED)
-								    << 16);
+	DEV_STORE32(record + 12, RACE_KIND_WATCH_POSSIBLE | flags << 16);
 }
 
 /* The word of a slot, for a strong access. */

@@ -136,6 +136,14 @@ static bool is_followed(const struct ptx_form *fm)
 	       is_followed_space(fm->space) && (unsigned)fm->vec * fm->width <= 32;
 }
 
+/* What inst_events.follows_copies leaves to the pass: it counts what it doesn't check. */
+static bool is_issued(const struct ptx_form *fm)
+{
+	return fm->op == PTX_OP_CP_ASYNC || fm->op == PTX_OP_CP_ASYNC_BULK ||
+	       fm->op == PTX_OP_CP_REDUCE_ASYNC_BULK || fm->op == PTX_OP_LDMATRIX ||
+	       fm->op == PTX_OP_STMATRIX;
+}
+
 enum elem_use { ELEM_DEAD, ELEM_MAYBE, ELEM_SURE };
 
 static enum elem_use use_of(struct inst_ctx *cx, const struct ptx_stmt *s,
@@ -427,7 +435,7 @@ static void plan_inst(struct inst_ctx *cx, struct inst_events *ev, struct ptx_st
 		set_unsure(cx, ev, fm->text);
 	}
 	if (is_memory && !is_followed(fm) && !(fm->effects & PTX_EFF_UNKNOWN) &&
-	    !(ev->follows_copies && fm->op == PTX_OP_CP_ASYNC) &&
+	    !(ev->follows_copies && is_issued(fm)) &&
 	    (is_followed_space(fm->space) || is_followed_space(fm->space2) ||
 	     fm->space == PTX_SPACE_SHARED_CLUSTER || fm->space == PTX_SPACE_TMEM)) {
 		cx->stats->unsupported++;

@@ -3,7 +3,7 @@
  * only the lanes of a guarded instruction run, and the count of checked accesses.
  *
  * The templates "unless" and "flush" are those of the detector at work. Functions that are called
- * are not followed (counted).
+ * are not followed (counted), but by detector watch.
  */
 #include "instrument/internal.h"
 
@@ -61,17 +61,22 @@ void inst_end_body(struct inst_ctx *cx)
 
 bool inst_follow_kernel(struct inst_ctx *cx, struct ptx_func *f, enum inst_pass pass)
 {
+	if (f->is_entry)
+		return inst_follow_function(cx, f, pass);
+	if (inst_begin_function(cx, f))
+		inst_count_unfollowed(cx);
+	return true;
+}
+
+bool inst_follow_function(struct inst_ctx *cx, struct ptx_func *f, enum inst_pass pass)
+{
 	if (!inst_begin_function(cx, f))
 		return true;
-	if (!f->is_entry) {
-		inst_count_unfollowed(cx);
-		return true;
-	}
 	cx->fl = flow_build(&cx->scratch, cx->m, f);
 	inst_read_locs(cx);
 	bool is_good = inst_function_pass(cx, pass) && inst_function_pass(cx, INST_PASS_FRAME);
 	inst_forget_locs(cx);
-	cx->stats->kernels++;
+	cx->stats->kernels += f->is_entry;
 	base_arena_reset(&cx->scratch);
 	return is_good;
 }

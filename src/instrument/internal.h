@@ -240,6 +240,8 @@ bool inst_leaves(const struct ptx_stmt *s);
 void inst_flush_counts(struct inst_ctx *cx, uint32_t cnt);
 /* Runs a detector's pass over a kernel; for inst_each_function. */
 bool inst_follow_kernel(struct inst_ctx *cx, struct ptx_func *f, enum inst_pass pass);
+/* The same, also for functions that are called. */
+bool inst_follow_function(struct inst_ctx *cx, struct ptx_func *f, enum inst_pass pass);
 
 /* pipeline.c: what every detector does with the functions of a module, in this order. `instrument`
  * gets each one that has a body and isn't ours, up to `last`; false stops it. */

@@ -304,6 +304,13 @@ static void side_of_site(const struct race_finding *of, uint32_t flags, int devi
 	s->device = device;
 }
 
+bool race_is_one_block(const struct race_record *rec)
+{
+	return RACE_WATCH_HALF_SITE(rec->now[0]) && rec->was[1] == rec->grid &&
+	       rec->now[1] == ((uint64_t)rec->block[2] << 48 | (uint64_t)rec->block[1] << 32 |
+			       rec->block[0]);
+}
+
 /* The other side of a watchpoint: its thread and block are in the record. */
 static void sides_of_watch(const struct race_record *rec, struct race_side side[2])
 {

@@ -34,6 +34,7 @@ enum race_kind {
 #define RACE_REC_USED	   1u /* speculated read: its value was really used later */
 #define RACE_REC_GENERIC   2u /* address is generic (else: of the site's space) */
 #define RACE_REC_TWO_SIDES 4u /* was and now describe the earlier access (shadow.h) */
+#define RACE_REC_ONE_BLOCK 8u /* a finding only if both sides are of one block (layout/watch.h) */
 
 /* First sighting of one (site, kind). 128 bytes; strong stores only, `valid` last. */
 struct race_record {
@@ -87,6 +88,7 @@ struct race_rt {
 	uint8_t cover[RACE_COVER];	  /* sample.h: 1 where a group was checked */
 	uint32_t joined[RACE_SLOTS];	  /* detector watch: the record has its checker */
 	uint64_t watch[RACE_WATCH_SLOTS]; /* layout/watch.h */
+	uint64_t watch_blocks[RACE_WATCH_SLOTS]; /* the same, of shared memory */
 };
 
 /* Knobs of one instrumented module: the symbol RACE_KNOBS_SYMBOL, .const (or .global when

@@ -404,6 +404,11 @@ static void record_take(struct reader *rd, const struct race_record *rec, uint64
 		rd->out->damaged++;
 		return;
 	}
+	/* Two blocks that share a key in a table, or one half (layout/watch.h). */
+	if (rec->flags & RACE_REC_ONE_BLOCK && !race_is_one_block(rec)) {
+		rd->out->watch_lost += !RACE_WATCH_HALF_SITE(rec->now[0]);
+		return;
+	}
 	struct race_finding *f = finding_get(rd, rec, c->device);
 	if (!count)
 		count = 1; /* the record is there, so it happened */

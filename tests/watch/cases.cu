@@ -387,6 +387,167 @@ __global__ void sum_is_used_race()
 		sink[me()] = sum;
 }
 
+// ---- shared memory without room for a table of the block's -----------------------------------------
+
+extern __shared__ unsigned int dynamic[]; // BLOCK elements
+
+__global__ void dynamic_shared_race()
+{
+	for (int i = 0; i < TURNS; i++)
+		keep(dynamic[threadIdx.x & 31] = 1);
+	sink[me()] = dynamic[0];
+}
+// Blocks have the same offsets.
+__global__ void dynamic_shared_clean()
+{
+	for (int i = 0; i < TURNS; i++)
+		keep(dynamic[threadIdx.x] = i);
+	__syncthreads();
+	sink[me()] = dynamic[threadIdx.x ^ 32];
+}
+// Through a generic address, which may be of global memory as well.
+__global__ void dynamic_generic_race()
+{
+	unsigned int *at = c.lock ? c.word : dynamic; // 0
+	unsigned int sum = 0;
+	for (int i = 0; i < TURNS; i++) {
+		if (threadIdx.x < 32)
+			keep(at[threadIdx.x] = i);
+		else
+			keep(sum += at[threadIdx.x - 32]);
+	}
+	sink[me()] = sum;
+}
+__global__ void dynamic_generic_clean()
+{
+	unsigned int *at = c.lock ? c.word : dynamic; // 0
+	for (int i = 0; i < TURNS; i++)
+		keep(at[threadIdx.x] += i);
+	sink[me()] = at[threadIdx.x];
+}
+// A weak access and an atomic one.
+__global__ void dynamic_atomic_race()
+{
+	for (int i = 0; i < TURNS; i++) {
+		if (threadIdx.x < 32)
+			atomicAdd(&dynamic[0], 1);
+		else
+			keep(dynamic[0] = i);
+	}
+	sink[me()] = dynamic[0];
+}
+__global__ void full_shared_race()
+{
+	__shared__ unsigned int tile[48640 / 4];
+	unsigned int *at = &tile[c.lock];
+	for (int i = 0; i < TURNS; i++)
+		keep(at[threadIdx.x & 31] = 1);
+	sink[me()] = *at;
+}
+__global__ void full_shared_clean()
+{
+	__shared__ unsigned int tile[48640 / 4];
+	unsigned int *at = &tile[c.lock];
+	for (int i = 0; i < TURNS; i++)
+		keep(at[threadIdx.x * 32] = i);
+	sink[me()] = at[threadIdx.x * 32];
+}
+
+// ---- matrices, bulk copies, functions that are called ----------------------------------------------
+
+__device__ __forceinline__ unsigned int shared_address(const void *at)
+{
+	return (unsigned int)__cvta_generic_to_shared(at);
+}
+// The first warp reads 8 rows of 16 bytes; the other one writes there, or behind.
+__device__ __forceinline__ void read_rows(unsigned int *tile, unsigned int from)
+{
+	unsigned int v, sum = 0;
+	for (int i = 0; i < TURNS; i++) {
+		if (threadIdx.x < 32) {
+			asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];"
+				     : "=r"(v)
+				     : "r"(shared_address(tile + threadIdx.x % 8 * 4)));
+			sum += v;
+		} else {
+			keep(tile[threadIdx.x - 32 + from] = i);
+		}
+	}
+	sink[me()] = sum;
+}
+__global__ void matrix_rows_race()
+{
+	__shared__ __align__(16) unsigned int tile[64];
+	read_rows(tile, c.lock); // 0
+}
+__global__ void matrix_rows_clean()
+{
+	__shared__ __align__(16) unsigned int tile[64];
+	read_rows(tile, 32 + c.lock);
+}
+// A block copies its tile to the first 64 words; the other one writes there, or behind.
+__device__ __forceinline__ void copy_out(unsigned int *tile, unsigned int from)
+{
+	tile[threadIdx.x] = 1;
+	asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+	__syncthreads();
+	for (int i = 0; i < TURNS; i++) {
+		if (blockIdx.x)
+			keep(c.word[threadIdx.x + from] = i);
+		else if (leads())
+			asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 256;\n\t"
+				     "cp.async.bulk.commit_group;\n\t"
+				     "cp.async.bulk.wait_group 0;" ::"l"(c.word),
+				     "r"(shared_address(tile))
+				     : "memory");
+	}
+}
+__global__ void bulk_copy_race()
+{
+	__shared__ __align__(16) unsigned int tile[64];
+	copy_out(tile, c.lock); // 0
+}
+__global__ void bulk_copy_clean()
+{
+	__shared__ __align__(16) unsigned int tile[64];
+	copy_out(tile, 64 + c.lock);
+}
+// The source: another thread of the block still writes it.
+__global__ void bulk_source_race()
+{
+	__shared__ __align__(16) unsigned int tile[64];
+	for (int i = 0; i < TURNS; i++) {
+		if (threadIdx.x >= 32)
+			keep(tile[threadIdx.x] = i);
+		else if (leads())
+			asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 256;\n\t"
+				     "cp.async.bulk.commit_group;\n\t"
+				     "cp.async.bulk.wait_group 0;" ::"l"(c.word + 64 * blockIdx.x),
+				     "r"(shared_address(tile))
+				     : "memory");
+	}
+}
+__device__ __noinline__ void put(unsigned int *at, unsigned int v)
+{
+	*at = v;
+}
+__global__ void called_function_race()
+{
+	unsigned int sum = 0;
+	for (int i = 0; i < TURNS; i++) {
+		if (blockIdx.x)
+			put(&c.word[threadIdx.x], i);
+		else
+			keep(sum += c.word[threadIdx.x]);
+	}
+	sink[me()] = sum;
+}
+__global__ void called_function_clean()
+{
+	for (int i = 0; i < TURNS; i++)
+		put(&c.word[me()], i);
+}
+
 __global__ void set_launch(unsigned int n) { c.flag[4] = n; }
 
 static int run(const char *name, void (*kernel)(), const char *only)
@@ -399,10 +560,11 @@ static int run(const char *name, void (*kernel)(), const char *only)
 	cudaMemset(at, 0, sizeof(struct cells));
 	for (unsigned int i = 0; i < 2; i++) {
 		set_launch<<<1, 1>>>(i);
-		kernel<<<2, BLOCK>>>();
+		kernel<<<2, BLOCK, BLOCK * sizeof(int)>>>();
 		cudaMemset((char *)at + offsetof(struct cells, flag), 0, 3 * sizeof(int));
 	}
-	cudaError_t e = cudaDeviceSynchronize();
+	cudaError_t e = cudaGetLastError(); // a launch that is refused
+	e = e == cudaSuccess ? cudaDeviceSynchronize() : e;
 	if (e != cudaSuccess)
 		printf("%s: %s\n", name, cudaGetErrorString(e));
 	return e != cudaSuccess;

@@ -10,9 +10,9 @@
  * sleeps after each drawn access, and at the end of every second watchpoint. Why a hit is always a
  * race: docs/soundness.md. Accesses are event.c's.
  *
- * Misses: accesses in functions that are called, bulk copies and matrices, shared memory of kernels
- * without room for a table (all counted); a pair of two strong accesses. Costs: nine instructions
- * and a load for each access; the rest is in calls that only sampled accesses and hits make.
+ * Misses: shared memory in functions that are called, tensor copies, wmma (counted); a pair of two
+ * strong accesses. Costs: nine instructions and a load for each access; the rest is in calls that
+ * only sampled accesses and hits make.
  */
 #include "instrument/internal.h"
 
@@ -22,11 +22,18 @@
 
 #include <string.h>
 
+/* Bytes of shared memory without opting in. On the CPU device there would be more, but a launch
+ * with dynamic shared memory beside it is refused there, too. */
+#define PLAIN_ROOM ((48u << 10) - 16u)
+
 struct kernel {
 	struct inst_ctx *cx;
 	struct inst_events ev;
-	uint32_t table, mask, block, held, rng, cnt; /* registers; block: PTX_NO_REG, no table */
-	bool is_across;				     /* watchpoints stand across __syncwarp() */
+	uint32_t table, mask, held, rng, cnt; /* registers */
+	/* For shared memory: the block's own table, or the device's for blocks without one and
+	 * the block's key in it; else PTX_NO_REG. */
+	uint32_t block, blocks, key;
+	bool is_across; /* watchpoints stand across __syncwarp() */
 	struct ptx_stmt *top;
 };
 
@@ -48,6 +55,19 @@ static uint32_t table_bytes(uint32_t tracked, bool arg)
 	return RACE_WATCH_SHARED_BYTES;
 }
 
+/* Is a state space of shared memory named? */
+static bool accesses_shared(const struct kernel *k)
+{
+	ptx_each_stmt(k->cx->f, s)
+	{
+		if (s->kind == PTX_STMT_INST && !s->inserted &&
+		    (s->form->space == PTX_SPACE_SHARED || s->form->space2 == PTX_SPACE_SHARED ||
+		     s->form->space == PTX_SPACE_SHARED_CLUSTER))
+			return true;
+	}
+	return false;
+}
+
 static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 {
 	struct inst_ctx *cx = k->cx;
@@ -58,41 +78,48 @@ static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 	k->held = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
 	k->rng = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
 	k->cnt = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
-	k->block = PTX_NO_REG;
+	k->block = k->blocks = k->key = PTX_NO_REG;
 	inst_emit(cx, top, "params", NT, NH);
 	inst_emit(cx, top, "begin",
 		  T(cx->k, KNOB(rt), KNOB(seed), RT(watch), inst_num(RACE_WATCH_MASK)),
 		  H(inst_reg(cx, k->table), inst_reg(cx, k->mask), inst_reg(cx, k->held),
 		    inst_reg(cx, k->rng), inst_reg(cx, k->cnt)));
-	if (!is_beside(cx))
+	if (!is_beside(cx) && cx->f->is_entry)
 		inst_emit(cx, top, "launch",
 			  T(cx->k, KNOB(rt),
 			    inst_num((int64_t)(offsetof(struct race_rt, counters) +
 					       offsetof(struct race_counters, launches))),
 			    RT(looks)),
 			  NH);
-	if (!k->ev.has_shared || !inst_plan_block_table(cx, &t, table_bytes, false))
+	/* A function that is called can't know its callers' tables. */
+	if (!cx->f->is_entry || (!k->ev.has_shared && !accesses_shared(k)))
 		return;
-	k->block = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
-	inst_emit(cx, top, "table", T(inst_num(RACE_WATCH_SHARED_BYTES)),
-		  H(inst_reg(cx, k->block)));
+	if (inst_plan_block_table(cx, &t, table_bytes, false) &&
+	    t.tracked + t.bytes <= PLAIN_ROOM) {
+		k->block = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
+		inst_emit(cx, top, "table", T(inst_num(RACE_WATCH_SHARED_BYTES)),
+			  H(inst_reg(cx, k->block)));
+	} else if (t.has_any || accesses_shared(k)) {
+		k->key = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
+		k->blocks = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
+		inst_emit(cx, top, "key",
+			  T(cx->k, KNOB(rt), RT(watch_blocks), inst_num(RACE_WATCH_KEY_AT),
+			    inst_num(RACE_WATCH_KEY_DROP), inst_num(RACE_WATCH_KEY_LOW)),
+			  H(inst_reg(cx, k->key), inst_reg(cx, k->blocks)));
+	}
 }
 
 /* ---- one access ------------------------------------------------------------------------------ */
 
-static bool is_shared(const struct inst_event *e)
-{
-	return e->space == INST_IN_SHARED || e->space == INST_IN_GENERIC_SHARED;
-}
-
-static uint64_t what_of(const struct inst_event *e)
+static uint64_t what_of(const struct kernel *k, const struct inst_event *e)
 {
 	const struct ptx_form *fm = e->stmt->form;
 	uint64_t what = e->access->site;
 
 	what |= e->writes ? RACE_WATCH_IS_WRITE : 0;
 	what |= fm->effects & PTX_EFF_NONTEMPORAL ? RACE_WATCH_IS_NC : 0;
-	what |= e->space == INST_IN_SHARED ? RACE_WATCH_IS_SHARED : 0;
+	if (e->space == INST_IN_SHARED)
+		what |= k->key == PTX_NO_REG ? RACE_WATCH_IS_SHARED : RACE_WATCH_IS_BLOCK;
 	what |= (uint64_t)inst_log2((unsigned)e->access->vec * e->access->width)
 		<< RACE_WATCH_LOG_WHAT_AT;
 	what |= (uint64_t)e->sure << RACE_WATCH_SURE_AT;
@@ -107,7 +134,8 @@ static bool is_watched(const struct inst_event *e)
 	const struct ptx_form *fm = e->stmt->form;
 	unsigned bytes = (unsigned)fm->vec * fm->width, words = bytes < 4 ? 1 : bytes / 4;
 
-	return e->strength == RACE_WEAK && !(fm->effects & (PTX_EFF_NONTEMPORAL | PTX_EFF_ASYNC)) &&
+	return e->strength == RACE_WEAK &&
+	       !(fm->effects & (PTX_EFF_NONTEMPORAL | PTX_EFF_ASYNC | PTX_EFF_COLLECTIVE_MEM)) &&
 	       !e->maybe && e->sure == (1u << words) - 1u && (bytes & (bytes - 1)) == 0;
 }
 
@@ -131,9 +159,8 @@ static struct ptx_opnd address_of(struct kernel *k, const struct inst_event *e)
 	return at;
 }
 
-/* Before the access: which table, and does a watchpoint stand in its slot? `over`: where an address
- * of another space goes. */
-static struct look put_look(struct kernel *k, const struct inst_event *e, struct ptx_label *over)
+/* Which table? `over`: where an address of another space goes. */
+static struct look put_table(struct kernel *k, const struct inst_event *e, struct ptx_label *over)
 {
 	struct inst_ctx *cx = k->cx;
 	struct look l = {.at = address_of(k, e),
@@ -141,12 +168,23 @@ static struct look put_look(struct kernel *k, const struct inst_event *e, struct
 			 .m = inst_fresh(cx, PTX_TYPE_B32),
 			 .w = inst_fresh(cx, PTX_TYPE_B64),
 			 .hit = inst_fresh(cx, PTX_TYPE_PRED)};
+
+	if (e->access->space == PTX_SPACE_SHARED_CLUSTER)
+		inst_emit(cx, e->stmt, "own", NT, H(l.at, ptx_opnd_label(over)));
 	struct ptx_opnd table = inst_reg(cx, k->table), mask = inst_reg(cx, k->mask);
 	struct ptx_opnd skip = ptx_opnd_label(over);
-	struct ptx_str what = inst_num((int64_t)what_of(e));
+	struct ptx_str what = inst_num((int64_t)what_of(k, e));
 
 	if (e->space == INST_IN_GLOBAL)
 		inst_emit(cx, e->stmt, "of_global", T(what), H(l.tab, l.m, l.w, table, mask));
+	else if (e->space == INST_IN_SHARED && k->key != PTX_NO_REG)
+		inst_emit(cx, e->stmt, "of_block", T(what),
+			  H(l.tab, l.m, l.w, l.at, inst_reg(cx, k->blocks), inst_reg(cx, k->key),
+			    mask));
+	else if (k->key != PTX_NO_REG)
+		inst_emit(cx, e->stmt, "of_both", T(what, inst_num(RACE_WATCH_IS_BLOCK)),
+			  H(l.tab, l.m, l.w, l.at, table, mask, inst_reg(cx, k->blocks),
+			    inst_reg(cx, k->key), skip));
 	else if (e->space == INST_IN_SHARED)
 		inst_emit(cx, e->stmt, "of_shared", T(what, inst_num(RACE_WATCH_SHARED_MASK)),
 			  H(l.tab, l.m, l.w, inst_reg(cx, k->block), mask));
@@ -159,9 +197,19 @@ static struct look put_look(struct kernel *k, const struct inst_event *e, struct
 			  H(l.tab, l.m, l.w, l.at, table, mask, inst_reg(cx, k->block), skip));
 	inst_emit(cx, e->stmt, "count", T(is_beside(cx) ? PTX_STR("u32") : PTX_STR("s32")),
 		  H(inst_reg(cx, k->cnt)));
+	return l;
+}
+
+/* Before the access: does a watchpoint stand in its slot? */
+static struct look put_look(struct kernel *k, const struct inst_event *e, struct ptx_label *over)
+{
+	struct inst_ctx *cx = k->cx;
+	struct look l = put_table(k, e, over);
+	bool is_global = e->space == INST_IN_GLOBAL || k->key != PTX_NO_REG; /* the table */
+
 	inst_emit(cx, e->stmt, "look",
-		  T(e->space == INST_IN_GLOBAL ? PTX_STR(".global") : PTX_STR(""),
-		    e->space == INST_IN_SHARED ? PTX_STR("cta") : PTX_STR("gpu")),
+		  T(is_global ? PTX_STR(".global") : PTX_STR(""),
+		    !is_global && e->space == INST_IN_SHARED ? PTX_STR("cta") : PTX_STR("gpu")),
 		  H(l.hit, l.at, l.tab, l.m));
 	return l;
 }
@@ -273,6 +321,9 @@ static void put_weak(struct kernel *k, const struct inst_event *e)
 		inst_emit(cx, e->stmt, "unless", NT,
 			  H(inst_sense(inst_reg(cx, e->stmt->pred), e->stmt->is_pred_not),
 			    ptx_opnd_label(over)));
+	if (e->stmt->form->effects & PTX_EFF_COLLECTIVE_MEM)
+		inst_emit(cx, e->stmt, "lanes", T(inst_num(inst_rows_lanes(e->stmt->form))),
+			  H(ptx_opnd_label(over)));
 	struct look l = put_look(k, e, over);
 	if (has_uses)
 		inst_emit(cx, e->stmt, "hit_maybe", NT, H(l.hit, found, l.tab, l.m, l.at, l.w));
@@ -309,8 +360,8 @@ static void put_strong(struct kernel *k, const struct inst_event *e)
 
 static void put_access(struct kernel *k, const struct inst_event *e)
 {
-	if (is_shared(e) && k->block == PTX_NO_REG) {
-		inst_unchecked(k->cx, PTX_STR("shared memory without room for watchpoints"),
+	if (e->space == INST_IN_SHARED && k->block == PTX_NO_REG && k->key == PTX_NO_REG) {
+		inst_unchecked(k->cx, PTX_STR("shared memory in a function that is called"),
 			       RACE_WHY_UNSUPPORTED, true);
 		return;
 	}
@@ -320,29 +371,113 @@ static void put_access(struct kernel *k, const struct inst_event *e)
 		put_strong(k, e);
 }
 
-/* One side of a cp.async, looked at when it is issued: what orders the copy comes later, and what
- * it is ordered behind came before. It is never watched: when it happens is not known. */
+/* ---- looked at when they are issued ---------------------------------------------------------- */
+
+/* What orders a copy comes after it was issued, and what it is ordered behind came before; so one
+ * look there is enough. It is never watched: when it happens is not known. words 0: of any size. */
+static bool plan_side(struct kernel *k, struct ptx_stmt *s, const struct ptx_opnd *where,
+		      bool writes, enum ptx_space space, unsigned words, struct inst_event *e)
+{
+	if (!where || where->kind != PTX_OPND_ADDR || !where->nsub)
+		return false;
+	*e = (struct inst_event){.kind = INST_EVENT_ACCESS, .stmt = s, .writes = writes};
+	e->access = inst_new_access(k->cx, s, where, writes ? RACE_ACCESS_STORE : RACE_ACCESS_LOAD,
+				    space, words);
+	e->access->is_copy = (s->form->effects & PTX_EFF_ASYNC) != 0;
+	e->access->leads = true;
+	e->access->site = inst_add_site(k->cx, e->access);
+	e->space = space == PTX_SPACE_GLOBAL	? INST_IN_GLOBAL
+		   : space == PTX_SPACE_GENERIC ? INST_IN_GENERIC
+						: INST_IN_SHARED;
+	e->strength = RACE_WEAK;
+	e->reads = !writes;
+	k->cx->stats->sites++;
+	return true;
+}
+
+static const struct ptx_opnd *operand_of(const struct ptx_stmt *s, enum ptx_role role)
+{
+	int at = ptx_find_role(s, role);
+
+	return at < 0 ? NULL : &s->ops[at];
+}
+
+/* A side of a cp.async. */
 static void put_side(struct kernel *k, struct ptx_stmt *s, enum ptx_role role, unsigned words,
 		     unsigned sure)
 {
 	bool writes = role == PTX_ROLE_ADDR_W;
-	int at = ptx_find_role(s, role);
-	uint8_t all = (uint8_t)((1u << words) - 1u);
-	struct inst_event e = {.kind = INST_EVENT_ACCESS, .stmt = s, .writes = writes};
+	struct inst_event e;
 
-	if (at < 0 || s->ops[at].kind != PTX_OPND_ADDR || !s->ops[at].nsub)
+	if (!plan_side(k, s, operand_of(s, role), writes,
+		       writes ? PTX_SPACE_SHARED : PTX_SPACE_GLOBAL, words, &e))
 		return;
-	e.access = inst_new_access(k->cx, s, &s->ops[at],
-				   writes ? RACE_ACCESS_STORE : RACE_ACCESS_LOAD,
-				   writes ? PTX_SPACE_SHARED : PTX_SPACE_GLOBAL, words);
-	e.access->is_copy = e.access->leads = true;
-	e.access->site = inst_add_site(k->cx, e.access);
-	e.space = writes ? INST_IN_SHARED : INST_IN_GLOBAL;
-	e.strength = RACE_WEAK;
-	e.reads = !writes;
 	e.sure = (uint8_t)((1u << sure) - 1u);
-	e.maybe = all & (uint8_t)~e.sure;
+	e.maybe = (uint8_t)((1u << words) - 1u) & (uint8_t)~e.sure;
 	put_access(k, &e);
+}
+
+/* ldmatrix, stmatrix: each lane that names a row looks at its 16 bytes. */
+static void put_rows(struct kernel *k, struct ptx_stmt *s)
+{
+	struct inst_event e;
+
+	if (!inst_rows_lanes(s->form) ||
+	    !plan_side(k, s, ptx_address(s), s->form->op == PTX_OP_STMATRIX,
+		       (enum ptx_space)s->form->space, 4, &e)) {
+		inst_unchecked(k->cx, s->form->text, RACE_WHY_UNSUPPORTED, false);
+		return;
+	}
+	e.sure = 15;
+	put_access(k, &e);
+}
+
+/* A side of a bulk copy: a part of it, by the thread that issues it. */
+static void put_span(struct kernel *k, struct ptx_stmt *s, enum ptx_role role, uint8_t space)
+{
+	struct inst_ctx *cx = k->cx;
+	struct ptx_label *over = ptx_new_label(cx->m, cx->f);
+	struct inst_event e;
+
+	if (!plan_side(k, s, operand_of(s, role), role == PTX_ROLE_ADDR_W, (enum ptx_space)space, 0,
+		       &e) ||
+	    (e.space == INST_IN_SHARED && k->block == PTX_NO_REG && k->key == PTX_NO_REG)) {
+		inst_unchecked(cx, s->form->text, RACE_WHY_UNSUPPORTED, false);
+		return;
+	}
+	if (s->pred != PTX_NO_REG)
+		inst_emit(
+			cx, s, "unless", NT,
+			H(inst_sense(inst_reg(cx, s->pred), s->is_pred_not), ptx_opnd_label(over)));
+	struct look l = put_table(k, &e, over);
+	inst_emit(cx, s, "span", T(cx->k, KNOB(window)), H(l.tab, l.m, l.at, l.w, s->ops[2]));
+	inst_emit_label(cx, s, over);
+}
+
+static bool is_of_block(uint8_t space)
+{
+	return space == PTX_SPACE_SHARED || space == PTX_SPACE_SHARED_CLUSTER;
+}
+
+/* cp.async.bulk, cp.reduce.async.bulk. Where it writes to several blocks, to some of the bytes, or
+ * by atomic operations, only the source is looked at. */
+static void put_bulk(struct kernel *k, struct ptx_stmt *s)
+{
+	const struct ptx_form *fm = s->form;
+	bool is_known = (is_of_block(fm->space) || is_of_block(fm->space2)) &&
+			(is_of_block(fm->space) || fm->space == PTX_SPACE_GLOBAL) &&
+			(is_of_block(fm->space2) || fm->space2 == PTX_SPACE_GLOBAL);
+
+	if (s->nops < 3 || !is_known || ptx_form_has(fm, PTX_MOD_IGNORE_OOB)) {
+		inst_unchecked(k->cx, fm->text, RACE_WHY_UNSUPPORTED, false);
+		return;
+	}
+	put_span(k, s, PTX_ROLE_ADDR_R, fm->space2);
+	if (fm->op == PTX_OP_CP_REDUCE_ASYNC_BULK || ptx_form_has(fm, PTX_MOD_MULTICAST_CLUSTER) ||
+	    ptx_form_has(fm, PTX_MOD_CP_MASK))
+		inst_count_destination(k->cx, fm);
+	else
+		put_span(k, s, PTX_ROLE_ADDR_W, fm->space);
 }
 
 static void put_copy(struct kernel *k, struct ptx_stmt *s)
@@ -365,7 +500,25 @@ static void put_copy(struct kernel *k, struct ptx_stmt *s)
 	else if (sure)
 		put_side(k, s, PTX_ROLE_ADDR_R, sure, sure);
 	put_side(k, s, PTX_ROLE_ADDR_W, words, words);
-	k->cx->stats->sites += 2;
+}
+
+static void put_issued(struct kernel *k, struct ptx_stmt *s)
+{
+	switch (s->form->op) {
+	case PTX_OP_CP_ASYNC:
+		put_copy(k, s);
+		break;
+	case PTX_OP_CP_ASYNC_BULK:
+	case PTX_OP_CP_REDUCE_ASYNC_BULK:
+		put_bulk(k, s);
+		break;
+	case PTX_OP_LDMATRIX:
+	case PTX_OP_STMATRIX:
+		put_rows(k, s);
+		break;
+	default:
+		break;
+	}
 }
 
 /* ---- where watchpoints end ------------------------------------------------------------------- */
@@ -444,8 +597,8 @@ static void put_all(struct kernel *k)
 		if (e && e->stmt == s) {
 			put_access(k, e);
 			e = e->next;
-		} else if (s->kind == PTX_STMT_INST && s->form->op == PTX_OP_CP_ASYNC) {
-			put_copy(k, s);
+		} else if (s->kind == PTX_STMT_INST) {
+			put_issued(k, s);
 		}
 	}
 }
@@ -458,7 +611,7 @@ void inst_watch_function(struct inst_ctx *cx)
 
 	inst_plan_events(cx, &k.ev);
 	inst_end_body(cx);
-	k.is_across = stays_across(&k);
+	k.is_across = cx->f->is_entry && stays_across(&k);
 	k.top = inst_body_start(cx->f);
 	begin_kernel(&k, k.top);
 	put_all(&k);
@@ -469,7 +622,7 @@ void inst_watch_function(struct inst_ctx *cx)
 
 static bool one_function(struct inst_ctx *cx, struct ptx_func *f)
 {
-	return inst_follow_kernel(cx, f, INST_PASS_WATCH);
+	return inst_follow_function(cx, f, INST_PASS_WATCH);
 }
 
 int inst_watch(struct inst_ctx *cx)

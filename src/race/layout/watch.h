@@ -62,6 +62,7 @@ RACE_STATIC_ASSERT(RACE_WATCH_ADDRESS_BITS - RACE_WATCH_GRANULE - 16u == RACE_WA
 #define RACE_WATCH_IS_WRITE    (1u << 24)
 #define RACE_WATCH_IS_SHARED   (1u << 25) /* at is an offset in the block's window */
 #define RACE_WATCH_IS_NC       (1u << 26) /* through the read-only path */
+#define RACE_WATCH_IS_BLOCK    (1u << 30) /* at is an offset + the block's key */
 #define RACE_WATCH_LOG(w)      ((uint32_t)(w) >> 27 & 7u)
 #define RACE_WATCH_LOG_WHAT_AT 27u
 /* The high word: words of 4 bytes from the address that are surely accessed, and perhaps; of an
@@ -70,6 +71,18 @@ RACE_STATIC_ASSERT(RACE_WATCH_ADDRESS_BITS - RACE_WATCH_GRANULE - 16u == RACE_WA
 #define RACE_WATCH_MAYBE(w) ((uint32_t)((w) >> 40) & 0xffu)
 #define RACE_WATCH_SURE_AT  32u
 #define RACE_WATCH_MAYBE_AT 40u
+
+/*
+ * Shared memory of a block that has no room for a table, or room that only the launch knows: one
+ * table of the device holds the words of all such blocks. An address there is the offset in the
+ * window plus the block's key, made of its grid and number: from bit 28 on a hash, bits 5 to 19 by
+ * another part of it, so that blocks meet in few slots. Blocks with equal keys are possible. A
+ * record of such a hit is a finding only if its halves, which name grid and block in full, are of
+ * one block; the host compares them (RACE_REC_ONE_BLOCK). One with a single half is none.
+ */
+#define RACE_WATCH_KEY_AT   28u
+#define RACE_WATCH_KEY_DROP (64u - (RACE_WATCH_ADDRESS_BITS - RACE_WATCH_KEY_AT))
+#define RACE_WATCH_KEY_LOW  (((1u << 15) - 1u) << RACE_WATCH_GRANULE)
 
 RACE_FN uint64_t race_watch_tag(uint64_t at, uint32_t is_shared)
 {
