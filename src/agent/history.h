@@ -57,6 +57,7 @@ struct kind {
 	size_t stamps_at, stamps_end;
 	bool has_beside;  /* with --both-sides */
 	bool has_machine; /* the tables have a place for --hirace */
+	bool has_bytes_noted; /* RACE_HISTORY_HAS_BYTES says whether bytes have words */
 };
 
 struct agent_history {
