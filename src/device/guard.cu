@@ -576,6 +576,9 @@ extern "C" __device__ __noinline__ uint64_t __collider_guard_lock(uint64_t me, u
 {
 	struct state *s = (struct state *)state;
 
+	/* cuda::binary_semaphore takes the one that is there, and leaves 0. */
+	if (op & RACE_GUARD_SYNC_SWAP && stored == 0)
+		wanted = old;
 	if (dev_is_out(state) || !at || old != wanted)
 		return me;
 	if (guard_lock_free(&s->locks, at) || stored == wanted)

@@ -190,6 +190,7 @@ static void put_lock(struct kernel *k, const struct inst_event *e, struct ptx_op
 	stored = bits_of(k, e, stored, s);
 	struct ptx_label *over = inst_skip_unless(k->cx, s, behind);
 	old = bits_of(k, e, s->ops[0], behind);
+	op |= is_cas ? 0 : RACE_GUARD_SYNC_SWAP;
 	inst_emit(cx, behind, "lock", T(inst_num(op)),
 		  H(me, me, inst_reg(cx, k->state), at, old, wanted, stored));
 	inst_end_skip(k->cx, over, behind);

@@ -264,6 +264,7 @@ struct race_guard_tables {
 #define RACE_GUARD_SYNC_SYSTEM	32u  /* its scope is .sys, or it is volatile */
 #define RACE_GUARD_SYNC_WIDE	64u  /* its scope is wider than .cta */
 #define RACE_GUARD_SYNC_LOCK	128u /* it may take a lock: nothing is given back before it */
+#define RACE_GUARD_SYNC_SWAP	256u /* an exchange: 0 may mean free, or taken */
 /* From bit 16 on: 4 bits, the words of a strong read; from bit 21: 3 bits, the logarithm of an
  * element's bytes; 4 bits, the elements. */
 #define RACE_GUARD_SYNC_WORDS(op)		  ((op) >> 16 & 15u)
