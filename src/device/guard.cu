@@ -262,6 +262,36 @@ extern "C" __device__ __noinline__ uint64_t __collider_guard_begin(uint64_t stat
 	return dev_renew(thread << GUARD_THREAD_AT | flags, s);
 }
 
+/* ---- beside the entries ---------------------------------------------------------------------- */
+
+/* The host clears the tables when nothing runs. */
+DEV_FN void dev_mark(void)
+{
+	struct race_guard_tables *t = dev_tables();
+
+	if (dev_word32(&t->is_ordered))
+		return;
+	dev_store32(&t->is_ordered, 1);
+	if (t->ordered_at)
+		DEV_STORE32(t->ordered_at, 1);
+}
+
+/* block: plus 1; 0: what concerns all. warp: plus 1; 0: the whole block. */
+DEV_FN struct race_guard_block *dev_block(uint32_t launch, uint32_t block, uint32_t warp)
+{
+	uint64_t key = ((uint64_t)block << 20 | warp << 10 | launch) * 0x9e3779b97f4a7c15ull;
+
+	return &dev_tables()->blocks[key >> 48];
+}
+
+RACE_STATIC_ASSERT(RACE_GUARD_BLOCKS == 1u << 16, "hashed to 16 bits");
+RACE_STATIC_ASSERT(RACE_GUARD_SIDES == 1u << 16, "hashed to 16 bits");
+
+DEV_FN void dev_fence(void)
+{
+	asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+
 #include "guard_entry.h"
 
 #include "guard_fast.h"
@@ -379,28 +409,6 @@ extern "C" __device__ __noinline__ void __collider_guard_shared(uint32_t table, 
 
 /* ---- what synchronises ----------------------------------------------------------------------- */
 
-/* The host clears the tables when nothing runs. */
-DEV_FN void dev_mark(void)
-{
-	struct race_guard_tables *t = dev_tables();
-
-	if (dev_word32(&t->is_ordered))
-		return;
-	dev_store32(&t->is_ordered, 1);
-	if (t->ordered_at)
-		DEV_STORE32(t->ordered_at, 1);
-}
-
-DEV_FN struct race_guard_block *dev_block(const struct state *s, uint32_t warp)
-{
-	uint64_t key = ((uint64_t)s->block << 20 | warp << 10 | s->launch) * 0x9e3779b97f4a7c15ull;
-
-	return &dev_tables()->blocks[key >> 48];
-}
-
-RACE_STATIC_ASSERT(RACE_GUARD_BLOCKS == 1u << 16, "hashed to 16 bits");
-RACE_STATIC_ASSERT(RACE_GUARD_SIDES == 1u << 16, "hashed to 16 bits");
-
 /* Before a barrier: what the thread has goes where those that it meets find it. */
 DEV_FN void dev_arrive(const struct state *s, struct race_guard_block *b, uint32_t number)
 {
@@ -444,11 +452,6 @@ DEV_FN void dev_meet(struct state *s, struct race_guard_block *b, uint32_t numbe
 	guard_locks_meet(&s->locks, dev_word32(&b->locks[number & 3u]));
 	if (dev_word32(&b->locks[(number + 2u) & 3u]))
 		dev_store32(&b->locks[(number + 2u) & 3u], 0);
-}
-
-DEV_FN void dev_fence(void)
-{
-	asm volatile("fence.acq_rel.gpu;" ::: "memory");
 }
 
 DEV_FN struct race_guard_side *dev_side(uint64_t at)
@@ -508,12 +511,13 @@ DEV_FN void dev_read(struct state *s, uint64_t at, uint32_t op)
 	dev_fence();
 	if (orders & RACE_HISTORY_GRID_ORDERS ||
 	    (op & RACE_GUARD_SYNC_SYSTEM && orders & RACE_HISTORY_HOST_ORDERS)) {
-		struct guard_stamp any = {0, 0xffffffffu, 0xffffffffu};
-		guard_join(&s->stamps.block.seen, any);
-		guard_join(&s->stamps.device.seen, any);
+		guard_join(&s->stamps.block.seen, guard_anything());
+		guard_join(&s->stamps.device.seen, guard_anything());
 		if (op & RACE_GUARD_SYNC_ACQUIRE) {
-			guard_join(&s->stamps.block.own, any);
-			guard_join(&s->stamps.device.own, any);
+			guard_join(&s->stamps.block.own, guard_anything());
+			guard_join(&s->stamps.device.own, guard_anything());
+			guard_join(&s->stamps.block.released, guard_anything());
+			guard_join(&s->stamps.device.released, guard_anything());
 		}
 	}
 	dev_mark();
@@ -551,6 +555,7 @@ extern "C" __device__ __noinline__ uint64_t __collider_guard_sync(uint64_t me, u
 	if (op & RACE_GUARD_SYNC_FENCE) {
 		dev_count_fence(s, is_wide);
 		s->small_fence |= !is_wide && s->stamps.device.near.now < s->stamps.device.seen.now;
+		dev_find_open(s);
 		guard_fence(&s->stamps, is_wide);
 		guard_lock_fence(&s->locks, is_wide);
 	}
@@ -601,12 +606,12 @@ extern "C" __device__ __noinline__ uint64_t __collider_guard_barrier(uint64_t me
 	if (!is_behind) {
 		if (me & RACE_GUARD_ORDERS) {
 			dev_set_now(me, s, 0);
-			dev_arrive(s, dev_block(s, 0), s->block_clock);
+			dev_arrive(s, dev_block(s->launch, s->block, 0), s->block_clock);
 		}
 		return me;
 	}
 	if (me & RACE_GUARD_ORDERS)
-		dev_meet(s, dev_block(s, 0), s->block_clock, false);
+		dev_meet(s, dev_block(s->launch, s->block, 0), s->block_clock, false);
 	s->block_clock += s->block_clock != 0xffffffffu;
 	s->warp_clock = 0;
 	return dev_renew(me, s);
@@ -637,12 +642,12 @@ __collider_guard_warp(uint64_t me, uint64_t state, uint32_t mask, uint32_t is_be
 			dev_set_now(me, s, 0);
 			if (!is_full)
 				guard_release(&s->stamps, false);
-			dev_arrive(s, dev_block(s, warp), s->warp_meets);
+			dev_arrive(s, dev_block(s->launch, s->block, warp), s->warp_meets);
 		}
 		return me;
 	}
 	if (me & RACE_GUARD_ORDERS)
-		dev_meet(s, dev_block(s, warp), s->warp_meets, !is_full);
+		dev_meet(s, dev_block(s->launch, s->block, warp), s->warp_meets, !is_full);
 	if (is_full) {
 		s->warp_clock += s->warp_clock != 0xffffffffu;
 		s->warp_meets++;

@@ -133,16 +133,53 @@ DEV_FN bool dev_put(struct guard_entry *at, struct guard_entry *was, struct guar
 #endif
 }
 
+/* stamps.block.seen.acquired among the numbers of a race_guard_block: full after guard_open(). */
+#define OPEN_AT (offsetof(struct guard_level, seen.acquired) / 4u)
+
+RACE_STATIC_ASSERT(offsetof(struct guard_stamps, block) == 0, "the first");
+
+/*
+ * The other side of such a race must not be certain, either: its check came first, but its access
+ * perhaps not. It looks at its next fence (dev_find_open). `word`: its.
+ */
+extern "C" __device__ __noinline__ void __collider_guard_open(const struct state *s, uint64_t word)
+{
+	struct guard_word w = guard_decode(word);
+	uint32_t size = dev_place().block_size, block = w.thread / size;
+	uint32_t warp = w.extent == GUARD_OF_BLOCK ? 0 : (w.thread - block * size) / 32u + 1u;
+	struct race_guard_block *b = dev_block(s->launch, block + 1u, warp);
+
+	if (w.extent == GUARD_OF_GRID)
+		b = dev_block(s->launch, 0, 0);
+	dev_mark();
+	if (dev_word32(&b->stamp[OPEN_AT]) != 0xffffffffu)
+		dev_max32(&b->stamp[OPEN_AT], 0xffffffffu);
+	dev_fence();
+}
+
+/* Before a fence: has another thread found a race with this one? */
+DEV_FN void dev_find_open(struct state *s)
+{
+	uint32_t warp = dev_place().in_block / 32u + 1u;
+
+	dev_fence();
+	if (dev_word32(&dev_block(s->launch, s->block, warp)->stamp[OPEN_AT]) == 0xffffffffu ||
+	    dev_word32(&dev_block(s->launch, s->block, 0)->stamp[OPEN_AT]) == 0xffffffffu ||
+	    dev_word32(&dev_block(s->launch, 0, 0)->stamp[OPEN_AT]) == 0xffffffffu)
+		guard_open(&s->stamps);
+}
+
 /*
  * guard/update.h's guard_update_words or guard_update_pair, with 6.4 and 6.5 of the paper: lanes
  * that do the same to one entry each judge it, and the first of them stores for all. Not where
  * something older is kept that only one of them knows, nor where one has found something.
  */
 DEV_FN struct guard_seen dev_update(struct guard_entry *at, const struct guard_actor *actor,
-				    const struct guard_access *a, uint64_t me, uint32_t lanes)
+				    const struct guard_access *a, uint64_t me,
+				    const struct state *s, uint32_t lanes)
 {
 	uint32_t modes = dev_modes(), ns = 0;
-	struct guard_seen seen = {GUARD_NO_RACE, true, 0};
+	struct guard_seen seen = {GUARD_NO_RACE, true, 0, false};
 	bool is_tried =
 		(modes & RACE_GUARD_MODE_ALONE) != 0 || (a->writes && !a->is_strong) || lanes != 0;
 
@@ -153,6 +190,10 @@ DEV_FN struct guard_seen dev_update(struct guard_entry *at, const struct guard_a
 		uint64_t *own = a->writes ? &r.next.writer : &r.next.accessor;
 
 		guard_note(&seen, &r, &e);
+		if (r.open.writer && me & RACE_GUARD_ORDERS)
+			__collider_guard_open(s, r.open.writer);
+		if (r.open.accessor && me & RACE_GUARD_ORDERS)
+			__collider_guard_open(s, r.open.accessor);
 		if (r.next.writer == e.writer && r.next.accessor == e.accessor && lanes == 0)
 			return seen;
 		if (!is_tried && r.verdict == GUARD_NO_RACE &&
@@ -238,7 +279,7 @@ extern "C" __device__ __noinline__ void __collider_guard_entry(uint64_t me, uint
 				 (what & RACE_GUARD_CTA) != 0, RACE_GUARD_SITE(what) + 1u, bit};
 	struct guard_entry *e = (struct guard_entry *)entry;
 	struct guard_actor actor = dev_actor(me, s);
-	struct guard_seen seen = {GUARD_NO_RACE, true, 0};
+	struct guard_seen seen = {GUARD_NO_RACE, true, 0, false};
 
 	if (dev_modes() & RACE_GUARD_MODE_PUBLISHED) {
 		if (!(mode & MODE_MAYBE))
@@ -251,14 +292,17 @@ extern "C" __device__ __noinline__ void __collider_guard_entry(uint64_t me, uint
 		struct guard_result r = guard_judge(was, &actor, &a);
 		guard_note(&seen, &r, &was);
 	} else {
-		seen = dev_update(e, &actor, &a, me, mode & MODE_WARP ? 1u : 0u);
+		seen = dev_update(e, &actor, &a, me, s, mode & MODE_WARP ? 1u : 0u);
 	}
-	if (seen.verdict == GUARD_POSSIBLE || seen.verdict == GUARD_IS_RACE)
-		__collider_guard_tell(me, at, seen.word, RACE_GUARD_SITE(what),
-				      guard_kind_of(&seen, &actor, &a,
-						    me & RACE_GUARD_ORDERS ? &s->stamps : 0,
-						    me & RACE_GUARD_ORDERS && s->small_fence) |
-					      mode / MODE_WIDTH << 8);
+	if (seen.is_open && me & RACE_GUARD_ORDERS)
+		guard_open(&((struct state *)state)->stamps);
+	if (seen.verdict != GUARD_POSSIBLE && seen.verdict != GUARD_IS_RACE)
+		return;
+	__collider_guard_tell(me, at, seen.word, RACE_GUARD_SITE(what),
+			      guard_kind_of(&seen, &actor, &a,
+					    me & RACE_GUARD_ORDERS ? &s->stamps : 0,
+					    me & RACE_GUARD_ORDERS && s->small_fence) |
+				      mode / MODE_WIDTH << 8);
 }
 
 /* The bit of a location in the set of those that were read strongly. Of shared memory: of the
