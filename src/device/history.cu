@@ -197,6 +197,9 @@ extern "C" __device__ __noinline__ void __collider_history_word(uint64_t me, uin
 	if (left && seen.next != seen.was)
 		asm volatile("st.relaxed.gpu.u32 [%0], %1;" ::"l"(left),
 			     "r"(race_history_left(site, seen.next)));
+	if (stamps && (verdict == SHADOW_IS_RACE || verdict == SHADOW_POSSIBLE ||
+		       shadow_has_raced(seen.was, &a)))
+		shadow_open((struct shadow_stamps *)stamps);
 	if (verdict != SHADOW_IS_RACE && verdict != SHADOW_POSSIBLE)
 		return;
 	kind = verdict == SHADOW_IS_RACE && !(mode & MODE_MAYBE) ? RACE_KIND_HISTORY
