@@ -191,15 +191,15 @@ static void put_names(struct race_shm *s, const struct spawn_request *req)
 }
 
 /* Behind the command. */
-static void put_machine(struct race_shm *s, const uint8_t *table)
+static void put_chunk(struct race_shm *s, enum race_chunk_kind kind, const void *data, size_t n)
 {
 	char *at = (char *)s + RACE_SHM_HEAP + s->heap_used;
 	struct race_chunk *c = (struct race_chunk *)(void *)at;
 
-	memcpy(c + 1, table, RACE_HISTORY_MACHINE);
-	c->kind = RACE_CHUNK_MACHINE;
-	c->room = sizeof(*c) + RACE_HISTORY_MACHINE;
-	c->bytes = RACE_HISTORY_MACHINE;
+	memcpy(c + 1, data, n);
+	c->kind = kind;
+	c->room = (uint32_t)((sizeof(*c) + n + 15) & ~(size_t)15);
+	c->bytes = (uint32_t)n;
 	s->heap_used += c->room;
 }
 
@@ -236,7 +236,9 @@ static int make_shm(const struct spawn_request *req, struct race_shm **shm)
 	put_command(s, req->argv);
 	put_names(s, req);
 	if (req->machine)
-		put_machine(s, req->machine);
+		put_chunk(s, RACE_CHUNK_MACHINE, req->machine, RACE_HISTORY_MACHINE);
+	if (req->replay && req->replay->n && req->replay->n < RACE_REPLAY_MAX)
+		put_chunk(s, RACE_CHUNK_REPLAY, req->replay->p, req->replay->n);
 	s->magic = RACE_SHM_MAGIC;
 	*shm = s;
 	return fd;

@@ -35,4 +35,10 @@ struct race_choice cli_choice_make(const struct option_set *set);
 /* Adds notes: which launches were checked. */
 void cli_choice_note(struct race_results *r);
 
+/* replay.c: --replay. Sets the detector; 0, or an exit code after saying what is wrong. */
+int cli_replay_check(struct option_set *set);
+/* Reads the report, if one was given, into *out (race/layout/replay.h); the caller frees it. 0, or
+ * an exit code with one line in the sink. */
+int cli_replay_read(const struct option_set *set, struct base_buf *out, struct base_sink *sink);
+
 #endif

@@ -505,12 +505,15 @@ int cli_run(struct option_set *set)
 	bool is_stderr = !option_text(set, OPTION_LOG_FILE);
 	struct base_sink sink = {0};
 	struct rep_coverage coverage = {0};
+	struct base_buf replay = {0};
 	struct spawn_result res;
 	struct cli_view view;
 	int rc;
 
 	apply_verify(set);
-	rc = check_device(set);
+	rc = cli_replay_check(set);
+	if (!rc)
+		rc = check_device(set);
 	bool is_host_auto = !rc && choose_detectors(set);
 	if (!rc)
 		rc = check_files(set);
@@ -554,8 +557,11 @@ int cli_run(struct option_set *set)
 	if (!(option_list(set, OPTION_DETECTOR) & RACE_DETECT_PUT))
 		req.sample = RACE_SAMPLE_NEVER;
 	rc = choose_sites(set, &req, &coverage, &sink);
+	if (!rc)
+		rc = cli_replay_read(set, &replay, &sink);
 	if (rc)
 		goto out;
+	req.replay = &replay;
 	if (takes_cpu(set)) {
 		req.cudart = spawn_find_cudart(&set->arena, &sink);
 		req.cpu_options = cpu_options(set, is_host_auto);
@@ -571,6 +577,7 @@ out:
 		spawn_free(&res);
 	}
 	rep_coverage_free(&coverage);
+	base_buf_free(&replay);
 	cli_view_close(&view);
 	return rc;
 }

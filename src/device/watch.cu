@@ -248,8 +248,54 @@ extern "C" __device__ __noinline__ uint32_t __collider_watch_hit(uint64_t state,
 	return dev_found((const struct state *)state, slot, word, at, what);
 }
 
-/* Not 0: the thread has a watchpoint now, a new one or that of before. `mask` 0: there is no
- * table. A watchpoint that stands in its place may be a hit: the access comes next. */
+/* A word of the module's block. */
+DEV_FN uint64_t dev_block_word(uint32_t offset)
+{
+	uint64_t v;
+
+	asm volatile("{\n\t"
+		     ".reg .b64 dev_at;\n\t"
+		     "mov.u64 dev_at, " DEV_KNOBS ";\n\t"
+		     "add.u64 dev_at, dev_at, %1;\n\t"
+		     "ld.const.u64 %0, [dev_at];\n\t"
+		     "}"
+		     : "=l"(v)
+		     : "l"((uint64_t)offset));
+	return v;
+}
+
+/* --replay: is it a place or an address of the earlier report? */
+DEV_FN bool dev_is_asked(uint64_t at, uint32_t what)
+{
+	uint64_t key = race_slot_key(dev_table(), RACE_WATCH_SITE(what), RACE_KIND_NONE);
+	uint64_t counts = dev_block_word(offsetof(struct race_watch, nkeys)), bytes, from, found;
+	uint32_t low = 0, high = (uint32_t)counts, mid;
+
+	RACE_STATIC_ASSERT(offsetof(struct race_watch, nranges) ==
+				   offsetof(struct race_watch, nkeys) + 4,
+			   "read together");
+	while (low < high) {
+		mid = (low + high) / 2;
+		found = dev_block_word(offsetof(struct race_watch, keys) + 8u * mid);
+		if (found == key)
+			return true;
+		low = found < key ? mid + 1u : low;
+		high = found < key ? high : mid;
+	}
+	for (uint32_t i = 0; i < counts >> 32 && !(what & RACE_WATCH_IS_SHARED); i++) {
+		from = dev_block_word(offsetof(struct race_watch, ranges) + 16u * i);
+		bytes = dev_block_word(offsetof(struct race_watch, ranges) + 16u * i + 8u);
+		if (at < from + bytes && from < at + (1u << RACE_WATCH_LOG(what)))
+			return true;
+	}
+	return false;
+}
+
+#define NOT_ASKED 2u
+
+/* Bit 0: the thread has a watchpoint now, a new one or that of before. NOT_ASKED: no wait follows.
+ * `mask` 0: there is no table. A watchpoint that stands in its place may be a hit: the access comes
+ * next. */
 extern "C" __device__ __noinline__ uint32_t __collider_watch_set(uint64_t state, uint64_t table,
 								 uint32_t mask, uint64_t at,
 								 uint64_t what64)
@@ -258,6 +304,10 @@ extern "C" __device__ __noinline__ uint32_t __collider_watch_set(uint64_t state,
 	uint64_t slot = dev_slot(table, mask, at), was, next, found;
 	uint32_t what = (uint32_t)what64;
 
+	RACE_STATIC_ASSERT(offsetof(struct race_knobs, flags) % 8 == 0, "the low half");
+	if (dev_block_word(offsetof(struct race_knobs, flags)) & RACE_KNOB_REPLAY &&
+	    !dev_is_asked(at, what))
+		return (s->slot != 0) | NOT_ASKED;
 	if (mask == 0 || at >> RACE_WATCH_ADDRESS_BITS || !dev_is_turn(slot))
 		return s->slot != 0;
 	dev_drop(s);
@@ -285,8 +335,8 @@ extern "C" __device__ __noinline__ void __collider_watch_used(uint32_t found)
 {
 	uint64_t record = dev_record(dev_rt(), found - 1u);
 
-	DEV_STORE32(record + 12, RACE_KIND_WATCH_POSSIBLE |
-					 (RACE_REC_TWO_SIDES | RACE_REC_USED) << 16);
+	DEV_STORE32(record + 12, RACE_KIND_WATCH_POSSIBLE | (RACE_REC_TWO_SIDES | RACE_REC_USED)
+								    << 16);
 }
 
 /* The word of a slot, for a strong access. */

@@ -64,7 +64,7 @@ static void add_raw(struct inst_ctx *cx, struct ptx_item *at, struct ptx_str tex
 
 /* The default knobs under a detector's symbol. */
 static void add_knobs_as(struct inst_ctx *cx, struct ptx_item *at, struct ptx_str symbol,
-			 uint32_t sample, uint32_t flags)
+			 size_t bytes, uint32_t sample, uint32_t flags)
 {
 	_Static_assert(offsetof(struct race_knobs, rsleep) == 8, "template knobs");
 	_Static_assert(offsetof(struct race_knobs, wsleep) == 12, "template knobs");
@@ -76,33 +76,31 @@ static void add_knobs_as(struct inst_ctx *cx, struct ptx_item *at, struct ptx_st
 	_Static_assert(offsetof(struct race_knobs, window) == 52, "template knobs");
 	add_raw(cx, at,
 		inst_module_text(cx, "knobs",
-				 T(cx->k, symbol, inst_num(DEFAULT_RSLEEP),
-				   inst_num(DEFAULT_WSLEEP), inst_num(sample), inst_num(flags),
-				   inst_num(RACE_DENSE_ALL), inst_num(RACE_WINDOW),
-				   inst_num(RACE_DENSE_ALL), inst_num(cx->order_id))));
+				 T(cx->k, symbol, inst_num((int64_t)(bytes / 4)),
+				   inst_num(DEFAULT_RSLEEP), inst_num(DEFAULT_WSLEEP),
+				   inst_num(sample), inst_num(flags), inst_num(RACE_DENSE_ALL),
+				   inst_num(RACE_WINDOW), inst_num(RACE_DENSE_ALL),
+				   inst_num(cx->order_id))));
 }
 
 static void add_knobs(struct inst_ctx *cx, struct ptx_item *at)
 {
 	bool trap = cx->opt->trap;
 
-	add_knobs_as(cx, at, PTX_STR(RACE_KNOBS_SYMBOL), trap ? 1 : RACE_SAMPLE_NEVER,
+	add_knobs_as(cx, at, PTX_STR(RACE_KNOBS_SYMBOL), sizeof(struct race_knobs),
+		     trap ? 1 : RACE_SAMPLE_NEVER,
 		     trap ? RACE_KNOB_TRAP : 0);
 }
 
-/* The functions of our own read the knobs from .const; where those lie in .global, so do they. */
+/* The functions of our own read runtime blocks from .const, and nothing else; where those lie in
+ * .global, so do they. */
 static void read_knobs_in_global(struct inst_ctx *cx, struct ptx_func *f)
 {
 	ptx_each_stmt(f, s)
 	{
 		const struct ptx_opnd *a = s->kind == PTX_STMT_INST ? ptx_address(s) : NULL;
 
-		if (!a || !a->nsub || s->form->space != PTX_SPACE_CONST ||
-		    a->sub[0].kind != PTX_OPND_SYM ||
-		    (!ptx_str_is(a->sub[0].text, RACE_KNOBS_SYMBOL) &&
-		     !ptx_str_is(a->sub[0].text, RACE_HISTORY_SYMBOL) &&
-		     !ptx_str_is(a->sub[0].text, RACE_GUARD_SYMBOL) &&
-		     !ptx_str_is(a->sub[0].text, RACE_WATCH_SYMBOL)))
+		if (!a || !a->nsub || s->form->space != PTX_SPACE_CONST)
 			continue;
 		s->form = ptx_form_in_space(cx->m, s->form, PTX_SPACE_GLOBAL);
 		s->text = (struct ptx_str){"", 0};
@@ -327,8 +325,10 @@ static void add_watch_block(struct inst_ctx *cx, struct ptx_item *at)
 {
 	bool is_beside = cx->opt->sanitize & RACE_DETECT(COLLIDE);
 
-	choose_space(cx, 2 * sizeof(struct race_history) + sizeof(struct race_knobs));
-	add_knobs_as(cx, at, PTX_STR(RACE_WATCH_SYMBOL), RACE_SAMPLE_NEVER,
+	choose_space(cx, 2 * sizeof(struct race_history) + sizeof(struct race_knobs) +
+				 sizeof(struct race_watch));
+	add_knobs_as(cx, at, PTX_STR(RACE_WATCH_SYMBOL), sizeof(struct race_watch),
+		     RACE_SAMPLE_NEVER,
 		     is_beside ? RACE_KNOB_BESIDE : 0);
 	add_raw(cx, at, inst_module_text(cx, "watch_none", NT));
 }

@@ -35,7 +35,7 @@ struct race_detector {
 	unsigned strengths, spaces;
 	size_t block_bytes; /* of the block at the marker; up to RACE_BLOCK_MAX */
 };
-#define RACE_BLOCK_MAX 256
+#define RACE_BLOCK_MAX 2048
 
 extern const struct race_detector race_detectors[RACE_DETECTORS];
 

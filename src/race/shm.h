@@ -99,10 +99,13 @@ enum race_chunk_kind {
 	RACE_CHUNK_COMMAND = 12,   /* the program and its arguments, as one line */
 	RACE_CHUNK_ORIGIN =
 		13, /* a call that asked for an operation of a pair: struct race_transfer */
-	RACE_CHUNK_LAUNCH = 14, /* a call that launched a kernel: struct race_transfer, api = it */
-	RACE_CHUNK_CHOICE = 15, /* names of kernels, and of others: two strings (race_choice) */
-	RACE_CHUNK_MACHINE = 16 /* --hirace: the table of the machine (shadow/machine.h) */
+	RACE_CHUNK_LAUNCH = 14,	 /* a call that launched a kernel: struct race_transfer, api = it */
+	RACE_CHUNK_CHOICE = 15,	 /* names of kernels, and of others: two strings (race_choice) */
+	RACE_CHUNK_MACHINE = 16, /* --hirace: the table of the machine (shadow/machine.h) */
+	RACE_CHUNK_REPLAY = 17	 /* --replay: places and addresses (layout/replay.h) */
 };
+
+#define RACE_REPLAY_MAX (1u << 20) /* bytes of such a chunk */
 
 struct race_chunk {
 	uint32_t bytes; /* payload bytes after this header; 0: not complete yet */

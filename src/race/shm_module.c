@@ -4,7 +4,7 @@
  *
  * Separate from shm_write.c, which is also linked into the runtime of host code: that has no device
  * and needs none of this. Called under the caller's lock where shm_write.h says so. Allocates only
- * for --sample.
+ * for --sample and --replay.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +14,7 @@
 
 #include "race/maps.h"
 #include "race/race.h"
+#include "race/layout/replay.h"
 #include "race/sample.h"
 #include "race/layout/guard.h"
 #include "race/layout/watch.h"
@@ -40,21 +41,28 @@ struct race_region *race_shm_region(uint32_t number)
 }
 
 /* Its groups take part in the choice of --sample. */
-static void sample_table(const char *bytes, size_t n)
+static void sample_table(const struct race_sites *t)
 {
-	struct race_shm *shm = race_shm_get();
-	struct race_sites t;
 	struct race_site s;
-	unsigned char *leads;
+	unsigned char *leads = calloc(t->h.nsites + 1u, 1);
+
+	for (uint32_t i = 0; leads && race_sites_get(t, i, &s); i++)
+		leads[i] = i == 0 || (s.flags & RACE_SITE_LEADS);
+	if (leads)
+		race_sample_add(&sample, t->h.hash, leads, t->h.nsites, race_shm_get()->seed);
+	free(leads);
+}
+
+/* What a run that chooses among sites needs of a new table. */
+static void choose_from(const char *bytes, size_t n)
+{
+	struct race_sites t;
 
 	if (race_sites_decode(bytes, n, &t))
 		return;
-	leads = calloc(t.h.nsites + 1u, 1);
-	for (uint32_t i = 0; leads && race_sites_get(&t, i, &s); i++)
-		leads[i] = i == 0 || (s.flags & RACE_SITE_LEADS);
-	if (leads)
-		race_sample_add(&sample, t.h.hash, leads, t.h.nsites, shm->seed);
-	free(leads);
+	if (race_shm_get()->sites)
+		sample_table(&t);
+	race_replay_sites(&t);
 	race_sites_close(&t);
 }
 
@@ -94,9 +102,9 @@ void race_shm_sites(const char *name, const char *bytes, size_t room)
 	bool is_new = true;
 	for (unsigned i = 0; i < 64 && i < nseen; i++)
 		is_new = is_new && seen[i] != blob.hash;
-	if (shm->sites && is_new) {
+	if ((shm->sites || race_shm_has(RACE_CHUNK_REPLAY, 0)) && is_new) {
 		seen[nseen++ % 64] = blob.hash;
-		sample_table(bytes, sizeof(blob) + blob.stored_bytes);
+		choose_from(bytes, sizeof(blob) + blob.stored_bytes);
 	}
 	if (!race_shm_has(RACE_CHUNK_SITES, blob.hash) &&
 	    !race_shm_chunk(RACE_CHUNK_SITES, blob.hash, bytes, sizeof(blob) + blob.stored_bytes,
@@ -188,7 +196,7 @@ void race_shm_history(struct race_history *h, const struct race_fill *fill)
 
 /* rsleep: at once; wsleep: at the end of a watchpoint. Where collide sleeps beside it a watchpoint
  * stands through those delays, and needs none at once. --sample chooses places for collide;
- * watchpoints are drawn everywhere then. */
+ * watchpoints are drawn everywhere then. --replay chooses places for watch: all accesses there. */
 void race_shm_watch(struct race_watch *w, const struct race_fill *fill)
 {
 	const struct race_shm *shm = race_shm_get();
@@ -196,6 +204,11 @@ void race_shm_watch(struct race_watch *w, const struct race_fill *fill)
 	if (!RACE_RUN_WANTS(shm->flags, RACE_DETECTOR_WATCH))
 		return;
 	set_rates(&w->knobs, fill, shm->sites ? 0 : shm->sample);
+	if (race_replay_fill(w)) {
+		w->knobs.sample = 0;
+		w->knobs.dense = RACE_DENSE_ALL;
+		w->knobs.sparse = UINT32_MAX;
+	}
 	w->knobs.wsleep = w->knobs.rsleep;
 	if (w->knobs.flags & RACE_KNOB_BESIDE && RACE_RUN_WANTS(shm->flags, RACE_DETECTOR_COLLIDE))
 		w->knobs.rsleep = 0;

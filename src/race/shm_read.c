@@ -12,6 +12,7 @@
  * last snapshot) the larger one is taken.
  */
 #include "race/layout/watch.h"
+#include "race/layout/replay.h"
 #include "race/shadow.h"
 #include "race/race.h"
 #include "race/shm_write.h"
@@ -182,6 +183,9 @@ static void chunk_take(struct reader *rd, const struct race_chunk *c, const unsi
 		break;
 	case RACE_CHUNK_MACHINE:
 		race_note_add(out, published, sizeof(published));
+		break;
+	case RACE_CHUNK_REPLAY:
+		out->damaged += !race_replay_note(out, payload, c->bytes);
 		break;
 	case RACE_CHUNK_HOST_AREA:
 		out->damaged += !race_host_area_read(out, payload, c->bytes);

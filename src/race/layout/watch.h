@@ -162,9 +162,22 @@ RACE_FN uint32_t race_watch_meets(uint64_t word, uint64_t at, uint32_t what, uin
 	(RACE_WATCH_HALF | (uint64_t)(site) | (uint64_t)(x) << 25 | (uint64_t)(y) << 36 |          \
 	 (uint64_t)(z) << 47)
 
-/* The runtime block of a module. flags: RACE_KNOB_BESIDE. */
+/* Addresses of an earlier report's findings (--replay). */
+#define RACE_WATCH_KEYS	  128u
+#define RACE_WATCH_RANGES 32u
+struct race_watch_range {
+	uint64_t at, bytes;
+};
+
+/* The runtime block of a module. flags: RACE_KNOB_BESIDE, RACE_KNOB_REPLAY. With the latter only
+ * what the lists name is watched; every access looks all the same. */
 struct race_watch {
 	struct race_knobs knobs;
+	uint32_t nkeys, nranges, reserved[2];
+	uint64_t keys[RACE_WATCH_KEYS]; /* race_slot_key(table, site, 0), ascending */
+	struct race_watch_range ranges[RACE_WATCH_RANGES]; /* of global memory */
 };
+
+RACE_STATIC_ASSERT(sizeof(struct race_watch) % 16 == 0, "its alignment");
 
 #endif
