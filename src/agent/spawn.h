@@ -23,9 +23,9 @@ struct spawn_request {
 	/* Which launches are checked (race/shm_write.h); lists of names or NULL. */
 	struct race_choice choice;
 	const char *kernel_name, *kernel_name_exclude;
-	const uint8_t *machine; /* RACE_HISTORY_MACHINE bytes; NULL: that of the modules */
+	const uint8_t *machine;	       /* RACE_HISTORY_MACHINE bytes; NULL: that of the modules */
 	const struct base_buf *replay; /* a chunk RACE_CHUNK_REPLAY; NULL or empty: none */
-	uint64_t timeout_ms;	/* 0: none */
+	uint64_t timeout_ms;	       /* 0: none */
 	/* The CPU device: its runtime library, put before the program's own, and its options
 	 * (COLLIDER_CPU). NULL: the program runs on the GPU, with the agent. */
 	const char *cudart, *cpu_options;

@@ -13,9 +13,10 @@ extern "C" __device__ __noinline__ void
 __collider_guard_tell(uint64_t me, uint64_t at, uint64_t was, uint32_t site, uint32_t kind_width)
 {
 	uint64_t shape = blockDim.x | blockDim.y << 16 | (uint64_t)blockDim.z << 32;
+	uint64_t now = me & ~(uint64_t)RACE_GUARD_PLAIN;
 	struct dev_found f = {
 		dev_table(), site,	     (kind_width & 0xffu) | RACE_REC_TWO_SIDES << 16,
-		at,	     {was, me & ~(uint64_t)RACE_GUARD_PLAIN},	     {guard_decode(was).site, shape},
+		at,	     {was, now},     {guard_decode(was).site, shape},
 		0,	     kind_width >> 8};
 
 	dev_report(&f, dev_rt());

@@ -88,8 +88,8 @@ DEV_FN enum quick_past dev_past_of(const struct quick *q, uint64_t word, bool is
 
 DEV_FN enum quick_past dev_past(const struct quick *q, uint64_t word)
 {
-	bool is_here = ((uint32_t)word & 3u) != GUARD_OF_GRID &&
-		       dev_is_within(q, word, GUARD_OF_BLOCK);
+	bool is_here =
+		((uint32_t)word & 3u) != GUARD_OF_GRID && dev_is_within(q, word, GUARD_OF_BLOCK);
 
 	if (dev_number(word) == 0)
 		return QUICK_IS_GONE;

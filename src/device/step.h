@@ -66,8 +66,8 @@ DEV_FN enum step dev_step(const struct step_actor *a, uint64_t was, uint64_t *ne
 
 DEV_FN struct step_actor dev_step_actor(uint64_t me, uint64_t stamps, uint64_t what, uint32_t span)
 {
-	struct step_actor a = {me, span, RACE_HISTORY_ACCESS(what), 0, __collider_history_table,
-				stamps != 0};
+	struct step_actor a = {
+		me, span, RACE_HISTORY_ACCESS(what), 0, __collider_history_table, stamps != 0};
 
 	if (stamps)
 		a.stamp = ((const struct shadow_stamps *)stamps)->own.now;

@@ -388,7 +388,7 @@ RACE_FN uint64_t guard_left_readers(uint64_t word, const struct guard_view *v,
 struct guard_result {
 	struct guard_entry next;
 	enum guard_verdict verdict;
-	bool is_write; /* the verdict is about the writer's word */
+	bool is_write;		 /* the verdict is about the writer's word */
 	struct guard_entry open; /* the words of which guard_is_open holds; the others 0 */
 };
 

@@ -88,8 +88,7 @@ static void add_knobs(struct inst_ctx *cx, struct ptx_item *at)
 	bool trap = cx->opt->trap;
 
 	add_knobs_as(cx, at, PTX_STR(RACE_KNOBS_SYMBOL), sizeof(struct race_knobs),
-		     trap ? 1 : RACE_SAMPLE_NEVER,
-		     trap ? RACE_KNOB_TRAP : 0);
+		     trap ? 1 : RACE_SAMPLE_NEVER, trap ? RACE_KNOB_TRAP : 0);
 }
 
 /* The functions of our own read runtime blocks from .const, and nothing else; where those lie in
@@ -328,8 +327,7 @@ static void add_watch_block(struct inst_ctx *cx, struct ptx_item *at)
 	choose_space(cx, 2 * sizeof(struct race_history) + sizeof(struct race_knobs) +
 				 sizeof(struct race_watch));
 	add_knobs_as(cx, at, PTX_STR(RACE_WATCH_SYMBOL), sizeof(struct race_watch),
-		     RACE_SAMPLE_NEVER,
-		     is_beside ? RACE_KNOB_BESIDE : 0);
+		     RACE_SAMPLE_NEVER, is_beside ? RACE_KNOB_BESIDE : 0);
 	add_raw(cx, at, inst_module_text(cx, "watch_none", NT));
 }
 

@@ -158,7 +158,7 @@ RACE_FN uint32_t shadow_launch_next(uint32_t launch)
 #define RACE_HISTORY_SYMBOL "__collider_history"
 /* A module with managed variables has this one, too: host code may order its threads. */
 #define RACE_HISTORY_HOST_SYMBOL "__collider_history_host"
-/* One with iguard whose kernels may access bytes or halfwords: then there must be entries for them. */
+/* One with iguard whose kernels may access bytes or halfwords: they need entries of their own. */
 #define RACE_GUARD_BYTES_SYMBOL "__collider_guard_bytes"
 
 /* Addresses that have a place in the directory: those of x86-64, and CUDA's unified ones there. */

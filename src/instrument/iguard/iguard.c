@@ -5,8 +5,9 @@
  * iGUARD (SOSP'21) by calls (src/device/guard.cu): before each access, unless the inlined fast
  * path finds that its entries stay as they are, one that is given the thread's word, its state in
  * the thread's own memory, the address and the site; around barriers of the block and the warp,
- * beside strong accesses and fences others, which give back the thread's new word. After a compare-and-swap or exchange whose result is used one asks whether that took a
- * lock. What is followed is event.c's; shared memory's entries are in a table of block_table.c.
+ * beside strong accesses and fences others, which give back the thread's new word. After a
+ * compare-and-swap or exchange whose result is used one asks whether that took a lock. What is
+ * followed is event.c's; shared memory's entries are in a table of block_table.c.
  *
  * Misses: accesses in functions that are called (counted). What a kernel with other ways to order
  * threads (event.c: unsure) does is only possible. Costs: a call for each access, see guard.cu.
@@ -27,8 +28,8 @@ struct kernel {
 	struct inst_events ev;
 	uint32_t me, state, near, spans, cnt; /* registers */
 	bool has_bytes
-		[2]; /* global, shared memory is accessed by bytes: entries are those of bytes */
-	bool is_plain;	  /* only barriers of the block order its threads: RACE_GUARD_PLAIN */
+		[2];   /* global, shared memory is accessed by bytes: entries are those of bytes */
+	bool is_plain; /* only barriers of the block order its threads: RACE_GUARD_PLAIN */
 	uint32_t tracked; /* bytes of shared memory; 0: no table */
 };
 
