@@ -68,6 +68,8 @@ struct agent_driver {
 	CUresult (*module_load_data)(CUmodule *, const void *);
 	CUresult (*module_get_function)(CUfunction *, CUmodule, const char *);
 	CUresult (*event_destroy)(CUevent);
+	/* For choice.c, in all supported drivers; without it --budget has no end. */
+	CUresult (*event_elapsed_time)(float *, CUevent, CUevent);
 	CUresult (*stream_wait_event)(CUstream, CUevent, unsigned);
 	CUresult (*memset_d32_async)(CUdeviceptr, unsigned, size_t, CUstream);
 	/* For history.c, from 11.2 on; without them hirace checks nothing. */
@@ -164,6 +166,7 @@ struct race_region *agent_context_region(const struct agent_context *c);
 CUstream agent_context_stream(const struct agent_context *c);
 struct agent_copies *agent_context_copies(const struct agent_context *c); /* NULL: none */
 struct agent_holds *agent_context_holds(const struct agent_context *c);	  /* NULL: none */
+struct agent_choice *agent_context_choice(const struct agent_context *c); /* NULL: all checked */
 /* history.c's, as a list; NULL: no module with detector hirace or iguard was seen. */
 struct agent_history *agent_context_history(const struct agent_context *c);
 /* That of one detector, set up now: the context is current, inside a guard. */
@@ -203,6 +206,9 @@ enum agent_module_state agent_library_patch(struct agent_context *c, CUlibrary l
 void agent_library_patch_all(struct agent_context *c);
 void agent_library_add(CUlibrary library);
 void agent_kernel_add(CUkernel kernel, CUlibrary library);
+/* Writes the runtime blocks of all patched modules again, with the checks as agent_choice_is_off
+ * says; inside a guard, the context idle. */
+void agent_module_switch(struct agent_context *c);
 /* The state of the module that `f` (a CUfunction or a CUkernel) belongs to, patched if needed. */
 enum agent_module_state agent_function_patch(struct agent_context *c, CUfunction f);
 /* Unloading: the handles may be reused for something else. One of the two is NULL. */
@@ -214,11 +220,21 @@ void agent_module_reset(void);
 
 struct agent_kernel; /* one (name, instrumented); never freed */
 
+/* What one call launches, with an answer for each kernel. */
+struct agent_launch_set {
+	struct agent_kernel **kernel;
+	struct race_choice_answer *answer;
+	size_t n;
+};
+
 /* Before a launch: makes sure that the module is patched. `name` may be NULL. */
 struct agent_kernel *agent_launch_prepare(struct agent_context *c, CUfunction f, const char *name);
 /* At a launch: notes which call of the program makes it. */
 void agent_launch_note(struct agent_kernel *k);
 bool agent_kernel_is_instrumented(const struct agent_kernel *k);
+/* In the shared file; NULL: not instrumented, or there was no room. */
+struct race_kernel_count *agent_kernel_count(const struct agent_kernel *k);
+const char *agent_kernel_name(const struct agent_kernel *k); /* as the compiler names it */
 /* After `n` successful launches. */
 void agent_launch_count(struct agent_context *c, struct agent_kernel *k, uint64_t n);
 /* Function handles may be reused from here on. */
@@ -229,6 +245,8 @@ void agent_launch_reset(void);
 void agent_graph_instantiated(struct agent_context *c, CUgraphExec exec, CUgraph graph);
 void agent_graph_launched(struct agent_context *c, CUgraphExec exec);
 void agent_graph_forget(CUgraphExec exec);
+/* Its kernels, for choice.c; the caller frees both arrays. */
+struct agent_launch_set agent_graph_set(CUgraphExec exec);
 /* Its kernel nodes, as far as they are known. */
 uint64_t agent_graph_kernels(CUgraphExec exec);
 /* Around its launch: waits until no other thread launches it, and gives the event that its last
@@ -297,6 +315,28 @@ void agent_history_graph_begin(struct agent_history *h, CUgraphExec exec, CUstre
 void agent_history_graph_end(struct agent_history *h, CUgraphExec exec, CUstream stream);
 /* Context current, inside a guard: what stepped aside goes to the region. */
 void agent_history_snapshot(struct agent_history *h, struct race_region *region);
+
+/* Is the context idle within so many microseconds? Inside a guard, no launch under way, nothing
+ * captured. */
+bool agent_becomes_idle(CUcontext context, uint64_t us);
+/* Takes the addresses out of a module's runtime block: it checks nothing. */
+void agent_history_clear(struct race_history *block);
+
+/* ---- choice.c: --kernel-name, --launch-skip, --launch-count, --budget ------- */
+
+struct agent_choice; /* of one context; never freed. Each of these does nothing for NULL. */
+
+/* NULL: all launches are checked. */
+struct agent_choice *agent_choice_new(CUcontext context);
+bool agent_choice_is_off(const struct agent_choice *h);
+/* Around the writing of a module's block. */
+void agent_choice_hold(struct agent_choice *h);
+void agent_choice_release(struct agent_choice *h);
+/* Around a call that launches, its context current: decides whether it is checked, and may wait for
+ * the context to become idle. */
+void agent_choice_begin(struct agent_context *c, struct agent_choice *h,
+			struct agent_launch_set *set, CUstream stream);
+void agent_choice_end(CUstream stream);
 
 /* ---- hold.c: --shuffle-streams --------------------------------------------- */
 

@@ -14,15 +14,13 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cupti.h>
-
 #include "agent/agent.h"
+#include "agent/cupti.h"
 #include "race/maps.h"
 #include "race/shadow.h"
 
@@ -250,6 +248,11 @@ static bool is_per_thread(const char *name)
 	return n > 5 && strcmp(name + n - 5, "_ptsz") == 0;
 }
 
+static CUstream own_stream(CUstream stream, const CUpti_CallbackData *d)
+{
+	return !stream && is_per_thread(d->functionName) ? CU_STREAM_PER_THREAD : stream;
+}
+
 /* May this launch begin before its predecessor in the stream has ended? */
 static bool is_programmatic(enum action a, const void *params)
 {
@@ -273,8 +276,7 @@ static void hold(struct agent_context *c, CUstream stream, bool has_early_start,
 
 	if (!h)
 		return;
-	if (!stream && is_per_thread(d->functionName))
-		stream = CU_STREAM_PER_THREAD;
+	stream = own_stream(stream, d);
 	if (has_early_start)
 		why = RACE_HOLD_PROGRAMMATIC;
 	else if (is_captured(stream))
@@ -282,9 +284,19 @@ static void hold(struct agent_context *c, CUstream stream, bool has_early_start,
 	agent_hold(h, stream, why);
 }
 
+/* Is this launch checked? */
+static void choose(struct agent_context *c, struct agent_kernel *k, CUstream stream)
+{
+	struct race_choice_answer answer;
+
+	agent_choice_begin(c, agent_context_choice(c),
+			   &(struct agent_launch_set){&k, &answer, k != NULL}, stream);
+}
+
 static void on_launch(enum action a, CUpti_CallbackId id, const CUpti_CallbackData *d)
 {
 	struct agent_context *c = current(d);
+	CUstream stream = own_stream(stream_of(a, id, d->functionParams), d);
 	struct agent_kernel *k;
 	CUfunction f;
 
@@ -297,6 +309,8 @@ static void on_launch(enum action a, CUpti_CallbackId id, const CUpti_CallbackDa
 		agent_launch_note(k);
 		if (!agent_kernel_is_instrumented(k))
 			agent_context_unseen(c, RACE_HISTORY_GRID_ORDERS);
+		if (!is_captured(stream))
+			choose(c, k, stream);
 		agent_history_launch_begin(agent_context_history(c), 1);
 		*d->correlationData = (uint64_t)(uintptr_t)k;
 		agent_context_launch(c);
@@ -309,8 +323,10 @@ static void on_launch(enum action a, CUpti_CallbackId id, const CUpti_CallbackDa
 	} else {
 		agent_context_synced(c, result_of(d), UINT64_MAX); /* a dead context? */
 	}
-	if (d->callbackSite == CUPTI_API_EXIT)
+	if (d->callbackSite == CUPTI_API_EXIT) {
 		agent_history_launch_end();
+		agent_choice_end(stream);
+	}
 }
 
 /* Kernels of several contexts at once: counted here, without their names. */
@@ -340,22 +356,35 @@ static void around_graph(struct agent_context *c, CUgraphExec exec, CUstream str
 	agent_leave(&g);
 }
 
+static void choose_graph(struct agent_context *c, CUgraphExec exec, CUstream stream)
+{
+	struct agent_launch_set set = {0};
+
+	if (!agent_context_choice(c))
+		return;
+	set = agent_graph_set(exec);
+	agent_choice_begin(c, agent_context_choice(c), &set, stream);
+	free(set.kernel);
+	free(set.answer);
+}
+
 static void on_graph(enum action a, const CUpti_CallbackData *d)
 {
 	const cuGraphInstantiateWithFlags_params *made = d->functionParams;
 	CUgraphExec exec = PARAMS(cuGraphLaunch)->hGraph; /* or cuGraphExecDestroy's only one */
 	struct agent_context *c = current(d);
 	bool is_enter = d->callbackSite == CUPTI_API_ENTER;
-	CUstream stream = a == ON_GRAPH_LAUNCH ? PARAMS(cuGraphLaunch)->hStream : NULL;
+	CUstream stream =
+		own_stream(a == ON_GRAPH_LAUNCH ? PARAMS(cuGraphLaunch)->hStream : NULL, d);
 
-	if (!stream && is_per_thread(d->functionName))
-		stream = CU_STREAM_PER_THREAD;
 	if (!c)
 		return;
 	if (a == ON_GRAPH_DESTROY && is_enter) {
 		agent_graph_forget(exec);
 	} else if (a == ON_GRAPH_LAUNCH && is_enter) {
 		agent_library_patch_all(c);
+		if (!is_captured(stream))
+			choose_graph(c, exec, stream);
 		agent_history_launch_begin(agent_context_history(c), agent_graph_kernels(exec));
 		if (!is_captured(stream))
 			around_graph(c, exec, stream, true);
@@ -371,6 +400,7 @@ static void on_graph(enum action a, const CUpti_CallbackData *d)
 		if (!is_captured(stream))
 			around_graph(c, exec, stream, false);
 		agent_history_launch_end();
+		agent_choice_end(stream);
 	}
 }
 
@@ -425,8 +455,7 @@ static void on_copy(enum action a, const CUpti_CallbackData *d)
 		op.bytes = fill->N * (a == ON_FILL8 ? 1 : a == ON_FILL16 ? 2 : 4);
 		op.stream = fill->hStream;
 	}
-	if (!op.stream && is_per_thread(d->functionName))
-		op.stream = CU_STREAM_PER_THREAD;
+	op.stream = own_stream(op.stream, d);
 	agent_copies_after(agent_context_copies(c), d->context, &op);
 }
 
@@ -581,51 +610,10 @@ static void CUPTIAPI on_callback(void *user, CUpti_CallbackDomain domain, CUpti_
 	}
 }
 
-/* ---- finding CUPTI ------------------------------------------------------ */
-
-/* Tried in this order; COLLIDER_CUPTI (a file) comes before them. */
-static const char *const places[] = {
-	COLLIDER_CUDA_DIR "/lib64/libcupti.so.13",
-	COLLIDER_CUDA_DIR "/extras/CUPTI/lib64/libcupti.so.13",
-	"libcupti.so.13",
-	COLLIDER_CUDA_DIR "/lib64/libcupti.so",
-	COLLIDER_CUDA_DIR "/extras/CUPTI/lib64/libcupti.so",
-	"libcupti.so",
-	"libcupti.so.12",
-};
-
-static void *open_cupti(void)
-{
-	const char *given = getenv("COLLIDER_CUPTI");
-	void *lib = NULL;
-
-	if (given && *given)
-		return dlopen(given, RTLD_NOW | RTLD_LOCAL);
-	for (size_t i = 0; !lib && i < sizeof(places) / sizeof(places[0]); i++)
-		lib = dlopen(places[i], RTLD_NOW | RTLD_LOCAL);
-	return lib;
-}
-
-struct cupti {
-	__typeof__(cuptiSubscribe) *subscribe;
-	__typeof__(cuptiUnsubscribe) *unsubscribe;
-	__typeof__(cuptiEnableCallback) *enable_callback;
-};
-
-static bool find_functions(void *lib, struct cupti *cupti)
-{
-	void *subscribe = dlsym(lib, "cuptiSubscribe");
-	void *unsubscribe = dlsym(lib, "cuptiUnsubscribe");
-	void *enable = dlsym(lib, "cuptiEnableCallback");
-
-	__builtin_memcpy(&cupti->subscribe, &subscribe, sizeof(subscribe));
-	__builtin_memcpy(&cupti->unsubscribe, &unsubscribe, sizeof(unsubscribe));
-	__builtin_memcpy(&cupti->enable_callback, &enable, sizeof(enable));
-	return subscribe && unsubscribe && enable;
-}
+/* ---- what is subscribed to ------------------------------------------------------------------- */
 
 struct enabling {
-	const struct cupti *cupti;
+	const struct agent_cupti *cupti;
 	CUpti_SubscriberHandle sub;
 };
 
@@ -637,7 +625,7 @@ static void enable_one(void *arg, uint32_t id)
 }
 
 /* Callbacks of launches and modules are necessary; the other functions may be missing. */
-static bool enable_all(const struct cupti *cupti, CUpti_SubscriberHandle sub)
+static bool enable_all(const struct agent_cupti *cupti, CUpti_SubscriberHandle sub)
 {
 	static const CUpti_CallbackId resources[] = {
 		CUPTI_CBID_RESOURCE_MODULE_LOADED,
@@ -667,11 +655,10 @@ static bool enable_all(const struct cupti *cupti, CUpti_SubscriberHandle sub)
 enum race_agent_state agent_subscribe(void)
 {
 	CUpti_SubscriberHandle sub;
-	struct cupti cupti;
-	void *lib = open_cupti();
+	struct agent_cupti cupti;
 	CUptiResult r;
 
-	if (!lib || !find_functions(lib, &cupti)) {
+	if (!agent_cupti_find(&cupti)) {
 		race_shm_note(
 			"libcupti was not found (set COLLIDER_CUPTI to its path); races in this "
 			"process go unchecked");

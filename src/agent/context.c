@@ -47,6 +47,7 @@ struct agent_context {
 	struct race_rt *copy;
 	struct agent_copies *copies; /* NULL: the host's copies are not checked */
 	struct agent_holds *holds;   /* NULL: streams keep their order */
+	struct agent_choice *choice; /* NULL: all launches are checked */
 	struct agent_history *history;
 	CUdeviceptr records;	  /* where the device sees the region's */
 	int is_history_tried[2];  /* of hirace, iguard; atomic */
@@ -154,6 +155,7 @@ static enum agent_ctx_state set_up(struct agent_context *c)
 	if (r == CUDA_SUCCESS) {
 		c->copies = agent_copies_new(c->rt, c->stream);
 		c->holds = agent_holds_new(c->region);
+		c->choice = agent_choice_new(c->handle);
 	}
 	agent_leave(&g);
 	if (r == CUDA_SUCCESS)
@@ -420,6 +422,11 @@ struct agent_copies *agent_context_copies(const struct agent_context *c)
 struct agent_holds *agent_context_holds(const struct agent_context *c)
 {
 	return c->state == AGENT_CTX_READY ? c->holds : NULL;
+}
+
+struct agent_choice *agent_context_choice(const struct agent_context *c)
+{
+	return c->state == AGENT_CTX_READY ? c->choice : NULL;
 }
 
 struct agent_history *agent_context_history(const struct agent_context *c)

@@ -60,6 +60,9 @@ static const char *load_all(void)
 	SET(module_get_function, "cuModuleGetFunction");
 	SET(launch_kernel, "cuLaunchKernel");
 	SET(event_destroy, "cuEventDestroy_v2");
+	SET(event_elapsed_time, "cuEventElapsedTime_v2");
+	if (!agent_driver.event_elapsed_time)
+		SET(event_elapsed_time, "cuEventElapsedTime");
 	SET(stream_wait_event, "cuStreamWaitEvent");
 	SET(memset_d32_async, "cuMemsetD32Async");
 	SET(device_get_attribute, "cuDeviceGetAttribute");

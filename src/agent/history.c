@@ -65,8 +65,7 @@ static bool has_functions(void)
 
 /* ---- when nothing runs ----------------------------------------------------------------------- */
 
-/* Is the context idle within so many microseconds? Inside a guard, no launch under way. */
-static bool becomes_idle(const struct agent_history *h, uint64_t us)
+bool agent_becomes_idle(CUcontext context, uint64_t us)
 {
 	static const struct timespec pause = {.tv_nsec = 20000};
 	uint64_t end = agent_now_ns() + us * 1000u;
@@ -76,7 +75,7 @@ static bool becomes_idle(const struct agent_history *h, uint64_t us)
 	if (__atomic_load_n(&agent.captures, __ATOMIC_RELAXED) ||
 	    agent_driver.event_create(&event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
 		return false;
-	r = agent_driver.ctx_record_event(h->context, event);
+	r = agent_driver.ctx_record_event(context, event);
 	while (r == CUDA_SUCCESS) {
 		r = agent_driver.event_query(event);
 		if (r != CUDA_ERROR_NOT_READY)
@@ -267,12 +266,12 @@ static void work(struct agent_history *h, bool has_to_sweep, uint64_t pieces)
 		pages = short_of_pages(h);
 	need = pieces > h->words.used ? pieces : h->words.used;
 	if (has_to_sweep) {
-		if (becomes_idle(h, SWEEP_WAIT_US) && sweep(h))
+		if (agent_becomes_idle(h->context, SWEEP_WAIT_US) && sweep(h))
 			h->since = h->tried = 0;
 		else
 			h->tried = h->since;
 	} else if (__atomic_load_n(h->ordered, __ATOMIC_RELAXED) &&
-		   becomes_idle(h, CLEAR_WAIT_US)) {
+		   agent_becomes_idle(h->context, CLEAR_WAIT_US)) {
 		(void)clear_stamps(h);
 	}
 	/* All taken: by memory that no call announced. */
@@ -362,6 +361,13 @@ void agent_history_fill(const struct agent_history *h, struct race_history *bloc
 		h->has_machine ? h->tables + offsetof(struct race_history_tables, machine) : 0;
 }
 
+void agent_history_clear(struct race_history *block)
+{
+	block->directory = block->words = block->sites = block->pages = 0;
+	block->bytes = block->byte_sites = block->tables = block->machine = 0;
+	block->knobs.rt = 0;
+}
+
 void agent_history_static(uint64_t bytes)
 {
 	__atomic_fetch_add(&static_bytes, bytes + RACE_HISTORY_PIECE, __ATOMIC_RELAXED);
@@ -414,7 +420,7 @@ void agent_history_request(struct agent_history *h, uint64_t bytes)
 		return;
 	agent_enter(&g);
 	h->is_capped = true;
-	if (becomes_idle(h, 10 * SWEEP_WAIT_US) && sweep(h)) {
+	if (agent_becomes_idle(h->context, 10 * SWEEP_WAIT_US) && sweep(h)) {
 		h->since = h->tried = 0;
 		agent_pool_shrink(h, bytes + KEEP_FREE);
 		race_shm_note("memory of the GPU is short: words of --detector=%s keep %llu MiB, "

@@ -211,6 +211,16 @@ bool agent_kernel_is_instrumented(const struct agent_kernel *k)
 	return k && k->is_instrumented;
 }
 
+struct race_kernel_count *agent_kernel_count(const struct agent_kernel *k)
+{
+	return k && k->is_instrumented ? k->chunk : NULL;
+}
+
+const char *agent_kernel_name(const struct agent_kernel *k)
+{
+	return k->key + 1;
+}
+
 void agent_launch_count(struct agent_context *c, struct agent_kernel *k, uint64_t n)
 {
 	struct race_region *region = agent_context_region(c);
@@ -293,6 +303,27 @@ uint64_t agent_graph_kernels(CUgraphExec exec)
 	n = g ? g->n : 0;
 	agent_unlock();
 	return n;
+}
+
+struct agent_launch_set agent_graph_set(CUgraphExec exec)
+{
+	struct agent_launch_set set = {0};
+	struct graph *g;
+
+	agent_lock();
+	HASH_FIND_PTR(graphs, &exec, g);
+	if (g && g->n) {
+		set.kernel = calloc(g->n, sizeof(struct agent_kernel *));
+		set.answer = calloc(g->n, sizeof(*set.answer));
+	}
+	if (set.kernel && set.answer) {
+		set.n = g->n;
+		memcpy(set.kernel, g->kernel, g->n * sizeof(struct agent_kernel *));
+	} else if (g && g->n) {
+		AGENT_NO_MEMORY("kernels of a graph may be checked or left out by mistake");
+	}
+	agent_unlock();
+	return set;
 }
 
 bool agent_graph_begin(CUgraphExec exec, CUevent *last)

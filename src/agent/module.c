@@ -125,15 +125,22 @@ static CUresult write_block(struct agent_context *c, enum race_detector_id id, C
 		r = agent_driver.stream_synchronize(stream);
 	if (r != CUDA_SUCCESS)
 		return r;
+	bool is_off = agent_choice_is_off(agent_context_choice(c));
 	/* Without tables a detector does nothing. */
-	if ((id == RACE_DETECTOR_HIRACE || id == RACE_DETECTOR_IGUARD) &&
-	    RACE_RUN_WANTS(race_shm_get()->flags, id)) {
+	if (is_off && (id == RACE_DETECTOR_HIRACE || id == RACE_DETECTOR_IGUARD))
+		agent_history_clear((struct race_history *)(void *)block);
+	else if ((id == RACE_DETECTOR_HIRACE || id == RACE_DETECTOR_IGUARD) &&
+		 RACE_RUN_WANTS(race_shm_get()->flags, id)) {
 		const struct agent_history *h =
 			agent_context_history_make(c, id == RACE_DETECTOR_IGUARD);
 		if (h)
 			agent_history_fill(h, (struct race_history *)(void *)block);
 	}
 	race_shm_block(id, block, &fill);
+	if (is_off && id == RACE_DETECTOR_COLLIDE) {
+		((struct race_knobs *)(void *)block)->sample = RACE_SAMPLE_NEVER;
+		((struct race_knobs *)(void *)block)->rt = 0;
+	}
 	r = agent_driver.memcpy_htod_async(at, block, bytes, stream);
 	return r == CUDA_SUCCESS ? agent_driver.stream_synchronize(stream) : r;
 }
@@ -242,9 +249,11 @@ enum agent_module_state agent_module_patch(struct agent_context *c, CUmodule mod
 		m->state = AGENT_MODULE_BUSY;
 	agent_unlock();
 
+	agent_choice_hold(agent_context_choice(c));
 	agent_enter(&g);
 	state = patch(c, module);
 	agent_leave(&g);
+	agent_choice_release(agent_context_choice(c));
 
 	agent_lock();
 	HASH_FIND(hh, modules, &key, sizeof(key), m);
@@ -377,6 +386,28 @@ enum agent_module_state agent_function_patch(struct agent_context *c, CUfunction
 	if (module)
 		return agent_module_patch(c, module, false);
 	return library ? agent_library_patch(c, library) : AGENT_MODULE_UNKNOWN;
+}
+
+void agent_module_switch(struct agent_context *c)
+{
+	struct module *m, *tmp;
+	CUmodule *list = NULL;
+	size_t n = 0;
+
+	agent_lock();
+	list = calloc(HASH_COUNT(modules) + 1, sizeof(CUmodule));
+	HASH_ITER(hh, modules, m, tmp)
+	{
+		if (list && m->key.context == c && m->state == AGENT_MODULE_PATCHED)
+			list[n++] = (CUmodule)(uintptr_t)m->key.handle;
+	}
+	agent_unlock();
+	if (!list)
+		AGENT_NO_MEMORY("launches may be checked that should be left out");
+	for (size_t i = 0; i < n; i++)
+		for (unsigned id = 0; id < RACE_DETECTORS_PUT; id++)
+			(void)patch_block(c, list[i], (enum race_detector_id)id);
+	free(list);
 }
 
 static void forget_module(const void *handle)

@@ -54,7 +54,7 @@ static void say_which(const struct race_kernel *k, struct base_buf *out)
 void cli_choice_note(struct race_results *r)
 {
 	static const char *const names[] = {"by its name", "--launch-skip", "--launch-count",
-					    "--budget"};
+					    "--budget", "the GPU was never idle"};
 	struct base_buf b = {0};
 
 	for (size_t i = 0; i < r->kernels.n; i++) {

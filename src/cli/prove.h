@@ -22,6 +22,14 @@ struct prove_source {
 void prove_confirm(struct race_proofs *r, const char *text, size_t size,
 		   const struct prove_source *src, const char *dir);
 
+/* What each pointer of a launch gets. */
+#define PROVE_ARRAY_BYTES ((size_t)16 << 20)
+
+/* prove_reproducer.c: a program for a confirmed alarm, as a new file. False: not written, said why
+ * where the reason is the file. */
+bool prove_reproduce(const struct race_proof *k, const struct race_alarm *a,
+		     const struct prove_source *src, const char *path, struct base_arena *arena);
+
 /*
  * prove_build.c: every .cu file of a compile_commands.json. Calls fn for each with nvcc's options,
  * in its folder, until that returns something else than 0. Returns that, or an exit code.

@@ -5,10 +5,9 @@
  * most MAX_THREADS threads runs in a child process with a time limit: the same PTX, arrays of zeros
  * for the pointers, the model's scalars. The oracle judges by happens-before, so one run is enough
  * where values don't decide. If it finds the alarm's two instructions unordered, the alarm is
- * confirmed. A potential alarm that is confirmed stays potential: it raced with arrays of zeros,
- * which the analysis did not assume.
- *
- * A reproducer is a small program with a main() that includes the source and makes the same launch.
+ * confirmed. If it doesn't find a potential alarm, the contents that the model chose for arrays are
+ * tried, then mixed small numbers, which sorts and searches need. A potential alarm that is
+ * confirmed stays potential: it raced with one input, and the analysis assumes none.
  *
  * Misses: structures as parameters (they are zero); launches that need clusters or cooperation.
  * Costs: a process and a CPU device for each alarm.
@@ -24,11 +23,22 @@
 #include <unistd.h>
 
 #define MAX_THREADS  4096
+#define MAX_SEEDS    6
 #define SECONDS	     20
-#define ARRAY_BYTES  ((size_t)16 << 20)
+#define ARRAY_BYTES  PROVE_ARRAY_BYTES
 #define DEVICE_BYTES ((uint64_t)2 << 30)
 
 enum { SAID_CONFIRMED = 40, SAID_NOT, SAID_NOTHING };
+
+/* A launch to run. */
+struct trial {
+	const char *text; /* the PTX, of `size` bytes */
+	size_t size;
+	const char *kernel; /* mangled */
+	const struct race_alarm *a;
+	enum race_filled filled;
+	unsigned seed; /* of the schedule */
+};
 
 struct watch {
 	const struct race_alarm *a;
@@ -73,10 +83,32 @@ static const struct race_alarm_param *value_of(const struct race_alarm *a, uint3
 	return NULL;
 }
 
-/* Pointers get arrays of zeros; everything else the model's values, or zero. */
-static bool fill_params(struct cpu_machine *m, struct cpu_kernel *k, const struct race_alarm *a,
+/* What the array behind the parameter at `off` holds. False: it is too small for that. */
+static bool fill_array(const struct trial *t, uint32_t off, unsigned char *array)
+{
+	const struct race_alarm *a = t->a;
+
+	memset(array, 0, ARRAY_BYTES);
+	for (uint32_t i = 0; i < ARRAY_BYTES / 4 && t->filled == RACE_FILLED_MIXED; i++)
+		memcpy(array + 4 * i, &(uint32_t){RACE_MIXED_WORD(i)}, 4);
+	if (t->filled != RACE_FILLED_CONTENTS)
+		return true;
+	for (uint32_t i = 0; i < a->ncontents; i++) {
+		const struct race_alarm_content *c = &a->content[i];
+		if (c->param != off)
+			continue;
+		if (c->at > ARRAY_BYTES - c->bytes || c->bytes > 8)
+			return false;
+		memcpy(array + c->at, &c->value, c->bytes);
+	}
+	return true;
+}
+
+/* Pointers get arrays; everything else the model's values, or zero. */
+static bool fill_params(struct cpu_machine *m, struct cpu_kernel *k, const struct trial *t,
 			unsigned char *block)
 {
+	const struct race_alarm *a = t->a;
 	uint32_t off, n;
 
 	for (uint32_t i = 0; i < a->nparams; i++)
@@ -89,16 +121,18 @@ static bool fill_params(struct cpu_machine *m, struct cpu_kernel *k, const struc
 		void *p = cpu_mem_alloc(m, 0, ARRAY_BYTES, CPU_MEM_DEVICE);
 		if (!p)
 			return false;
-		memset(p, 0, ARRAY_BYTES);
+		if (!fill_array(t, off, p))
+			return false;
 		memcpy(block + off, &p, sizeof(p));
 	}
 	return true;
 }
 
 /* In the child: runs the launch. */
-static int run_launch(const char *text, size_t size, const char *kernel, const struct race_alarm *a)
+static int run_launch(const struct trial *t)
 {
-	struct cpu_options o = {.seed = 1,
+	const struct race_alarm *a = t->a;
+	struct cpu_options o = {.seed = t->seed,
 				.threads = 1,
 				.devices = 1,
 				.sms = CPU_SMS,
@@ -109,10 +143,10 @@ static int run_launch(const char *text, size_t size, const char *kernel, const s
 	struct watch w = {.a = a};
 	struct cpu_kernel_info info;
 	struct cpu_fault fault;
-	struct ptx_module *m = ptx_parse(&arena, "confirm", text, size, &sink);
+	struct ptx_module *m = ptx_parse(&arena, "confirm", t->text, t->size, &sink);
 	struct cpu_machine *machine = m ? cpu_machine_new(&o) : NULL;
 	struct cpu_module *mod = machine ? cpu_module_load(machine, 0, &m, 1, &sink) : NULL;
-	struct cpu_kernel *k = mod ? cpu_module_kernel(mod, kernel) : NULL;
+	struct cpu_kernel *k = mod ? cpu_module_kernel(mod, t->kernel) : NULL;
 
 	if (!k)
 		return SAID_NOTHING;
@@ -125,7 +159,7 @@ static int run_launch(const char *text, size_t size, const char *kernel, const s
 	cpu_kernel_get_info(k, &info);
 	if (info.shared_static < CPU_SHARED_STATIC)
 		work.launch.shared_dyn = CPU_SHARED_STATIC - info.shared_static;
-	if (!fill_params(machine, k, a, block))
+	if (!fill_params(machine, k, t, block))
 		return SAID_NOTHING;
 	cpu_on_pair(machine, on_pair, &w);
 	struct cpu_op *op = cpu_submit(machine, &work, NULL, 0, &fault);
@@ -136,110 +170,6 @@ static int run_launch(const char *text, size_t size, const char *kernel, const s
 	if (w.is_found)
 		return SAID_CONFIRMED;
 	return fault.kind == CPU_FAULT_NONE && !w.is_near ? SAID_NOT : SAID_NOTHING;
-}
-
-/* ---- the reproducer ------------------------------------------------------------------------ */
-
-/* The parameter's type and number of a demangled name: "void k<4>(float*, int)". */
-static const char *signature(const char *shown, const char **args)
-{
-	const char *name = !strncmp(shown, "void ", 5) ? shown + 5 : shown;
-	int depth = 0;
-
-	for (const char *p = name; *p; p++) {
-		depth += *p == '<';
-		depth -= *p == '>';
-		if (*p == '(' && !depth) {
-			*args = p;
-			return name;
-		}
-	}
-	return NULL;
-}
-
-/* The options of nvcc that make of the source the code that was analysed, quoted for a shell. */
-static const char *build_options(struct base_arena *arena, const struct prove_source *src)
-{
-	struct base_buf b = {0};
-	bool is_optimised = false;
-
-	for (size_t i = 0; i < src->nargs; i++) {
-		is_optimised |= !strncmp(src->args[i], "-O", 2);
-		base_buf_puts(&b, " '");
-		for (const char *p = src->args[i]; *p; p++)
-			base_buf_printf(&b, *p == '\'' ? "'\\''" : "%c", *p);
-		base_buf_puts(&b, "'");
-	}
-	const char *text = base_printf(arena, "%s%.*s", is_optimised ? "" : " --keep-races",
-				       (int)b.n, b.n ? b.p : "");
-	base_buf_free(&b);
-	return text;
-}
-
-static bool write_reproducer(const struct race_proof *k, const struct race_alarm *a,
-			     const struct prove_source *src, const char *path,
-			     struct base_arena *arena)
-{
-	const char *args = NULL, *name = signature(k->name_shown, &args);
-	struct base_buf b = {0};
-	char *real = realpath(src->path, NULL);
-	int err;
-
-	if (!name || !real || strstr(k->name_shown, "(anonymous")) {
-		free(real);
-		return false;
-	}
-	base_buf_printf(&b,
-			"// A launch that races, found by collider prove: lines %u and %u.\n"
-			"//   collider nvcc%s -o race %s\n"
-			"//   collider run --device=cpu --detector=oracle --seed=1 ./race\n"
-			"#define main collider_main_of_the_program\n"
-			"#include \"%s\"\n"
-			"#undef main\n"
-			"#include <cstdio>\n#include <cstring>\n\n"
-			"int main()\n{\n"
-			"\tvoid (*kernel)%s = %.*s;\n"
-			"\tcudaFuncAttributes attributes;\n"
-			"\tunsigned char block[32768] = {0}; // the most that a kernel takes\n"
-			"\tvoid *args[256];\n"
-			"\tsize_t offset, size, n = 0;\n",
-			a->side[0].line, a->side[1].line, build_options(arena, src), path, real,
-			args, (int)(args - name), name);
-	base_buf_puts(&b, "\tstatic const struct { size_t offset, size; unsigned long long "
-			  "value; } given[] = {\n");
-	for (uint32_t i = 0; i < a->nparams; i++)
-		base_buf_printf(&b, "\t\t{%llu, %u, %lluull},\n",
-				(unsigned long long)a->param[i].off, a->param[i].bytes,
-				(unsigned long long)a->param[i].value);
-	base_buf_printf(
-		&b,
-		"\t\t{sizeof(block), 0, 0}};\n"
-		"\tcudaFuncGetAttributes(&attributes, (const void *)kernel);\n"
-		"\twhile (n < 256 && cudaFuncGetParamInfo((const void *)kernel, n, &offset, &size) "
-		"== cudaSuccess) {\n"
-		"\t\tbool is_given = false;\n"
-		"\t\tfor (auto &g : given) {\n"
-		"\t\t\tif (g.offset < offset || g.offset >= offset + size)\n\t\t\t\tcontinue;\n"
-		"\t\t\tmemcpy(block + g.offset, &g.value, g.size);\n"
-		"\t\t\tis_given = true;\n\t\t}\n"
-		"\t\tif (!is_given && size == 8) { // an array of zeros\n"
-		"\t\t\tvoid *p;\n"
-		"\t\t\tcudaMalloc(&p, %zu);\n\t\t\tcudaMemset(p, 0, %zu);\n"
-		"\t\t\tmemcpy(block + offset, &p, sizeof(p));\n\t\t}\n"
-		"\t\targs[n++] = block + offset;\n\t}\n"
-		"\tcudaLaunchKernel((const void *)kernel, dim3(%u, %u, %u), dim3(%u, %u, %u), "
-		"args,\n"
-		"\t\t\t%u - attributes.sharedSizeBytes, 0);\n"
-		"\tprintf(\"%%s\\n\", cudaGetErrorString(cudaDeviceSynchronize()));\n"
-		"\treturn 0;\n}\n",
-		ARRAY_BYTES, ARRAY_BYTES, a->nctaid[0], a->nctaid[1], a->nctaid[2], a->ntid[0],
-		a->ntid[1], a->ntid[2], CPU_SHARED_STATIC);
-	err = base_write_file(path, b.p, b.n);
-	if (err)
-		base_say("--reproducer: %s: %s", path, strerror(err));
-	base_buf_free(&b);
-	free(real);
-	return !err;
 }
 
 /* ---- all alarms ---------------------------------------------------------------------------- */
@@ -259,8 +189,7 @@ static bool is_small(const struct race_alarm *a)
 	return true;
 }
 
-static enum race_confirmed confirm(const char *text, size_t size, const char *kernel,
-				   const struct race_alarm *a)
+static enum race_confirmed confirm(const struct trial *t)
 {
 	int status = 0;
 
@@ -270,7 +199,7 @@ static enum race_confirmed confirm(const char *text, size_t size, const char *ke
 		return RACE_NOT_TRIED;
 	if (!pid) {
 		alarm(SECONDS);
-		_exit(run_launch(text, size, kernel, a));
+		_exit(run_launch(t));
 	}
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
@@ -279,6 +208,29 @@ static enum race_confirmed confirm(const char *text, size_t size, const char *ke
 	return WEXITSTATUS(status) == SAID_CONFIRMED ? RACE_CONFIRMED
 	       : WEXITSTATUS(status) == SAID_NOT     ? RACE_NOT_CONFIRMED
 						     : RACE_NOT_TRIED;
+}
+
+/*
+ * A true alarm races whatever memory holds; a potential one may need more than zeros. Where
+ * something may order the two, whether it does may depend on the schedule.
+ */
+static void try_contents(struct trial *t, struct race_alarm *a)
+{
+	for (int f = RACE_FILLED_ZEROS; f <= RACE_FILLED_MIXED; f++) {
+		if (f == RACE_FILLED_CONTENTS && !a->ncontents)
+			continue;
+		t->filled = a->filled = (enum race_filled)f;
+		for (t->seed = 1; t->seed <= (*a->order ? MAX_SEEDS : 1); t->seed++) {
+			enum race_confirmed x = confirm(t);
+			if (x == RACE_CONFIRMED || (f == RACE_FILLED_ZEROS && t->seed == 1))
+				a->confirmed = x;
+			a->seed = t->seed;
+			if (x == RACE_CONFIRMED)
+				return;
+		}
+		if (a->is_true)
+			return;
+	}
 }
 
 void prove_confirm(struct race_proofs *r, const char *text, size_t size,
@@ -292,11 +244,14 @@ void prove_confirm(struct race_proofs *r, const char *text, size_t size,
 			struct race_alarm *a = &k->alarms.v[j];
 			if (!a->has_launch || !is_small(a))
 				continue;
-			a->confirmed = confirm(text, size, k->name, a);
+			try_contents(
+				&(struct trial){
+					.text = text, .size = size, .kernel = k->name, .a = a},
+				a);
 			if (a->confirmed != RACE_CONFIRMED || !dir || !src)
 				continue;
 			const char *path = base_printf(&r->arena, "%s/race%u.cu", dir, ++n);
-			if (write_reproducer(k, a, src, path, &r->arena))
+			if (prove_reproduce(k, a, src, path, &r->arena))
 				a->reproducer = path;
 		}
 	}

@@ -313,10 +313,10 @@ static int report_run(struct option_set *set, const struct cli_view *view,
 			    rep_get_verdict(&r, &view->opt) == REP_VERDICT_NOTHING;
 	if (is_unchecked && !r.is_oracle_full)
 		base_say("error: --fail-unchecked: nothing was checked (see the report)");
-	if (r.is_oracle_full)
-		exit_code = BASE_EXIT_UNJUDGED;
-	else if (option_flag(set, OPTION_VERIFY) && !verify(&r))
+	if (option_flag(set, OPTION_VERIFY) && (!verify(&r) || r.is_oracle_full))
 		exit_code = BASE_EXIT_UNCONFIRMED;
+	else if (r.is_oracle_full)
+		exit_code = BASE_EXIT_UNJUDGED;
 	else if (option_int(set, OPTION_ERROR_EXITCODE) && rep_exit_races(&r, &view->opt))
 		exit_code = (int)option_int(set, OPTION_ERROR_EXITCODE);
 	else if (is_unchecked)
@@ -423,11 +423,6 @@ static int check_device(const struct option_set *set)
 	}
 	if (option_text(set, OPTION_RECORD_LAUNCHES) && !takes_cpu(set)) {
 		base_say("error: --record-launches works on the CPU device (--device=cpu)");
-		return BASE_EXIT_USAGE;
-	}
-	if (cli_choice_make(set).is_on && !takes_cpu(set)) {
-		base_say("error: --budget, --launch-skip, --launch-count and --kernel-name work on "
-			 "the CPU device so far (--device=cpu)");
 		return BASE_EXIT_USAGE;
 	}
 	if (option_text(set, OPTION_VARIABLE) && !takes_cpu(set)) {

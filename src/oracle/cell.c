@@ -92,10 +92,19 @@ static size_t pointers(uint64_t pages)
 	return (size_t)__builtin_popcountll(pages) * sizeof(struct oracle_page *);
 }
 
+/* Room for this many cells: some more than there are, or each new word would move all of them. */
+static uint32_t page_room(uint32_t cells)
+{
+	uint32_t step = cells > 2 ? 1u << (30 - __builtin_clz(cells)) : 1;
+
+	return (cells + step - 1) & ~(step - 1);
+}
+
 static size_t page_bytes(uint64_t words)
 {
-	return sizeof(struct oracle_page) +
-	       (size_t)__builtin_popcountll(words) * sizeof(struct oracle_cell);
+	uint32_t room = words ? page_room((uint32_t)__builtin_popcountll(words)) : 0;
+
+	return sizeof(struct oracle_page) + room * sizeof(struct oracle_cell);
 }
 
 struct oracle_page *oracle_page_at(struct oracle *o, uint64_t address)
@@ -126,22 +135,24 @@ static struct oracle_page **page_make(struct oracle *o, struct oracle_region *r,
 static struct oracle_page *page_grow(struct oracle *o, struct oracle_page *p, uint64_t more)
 {
 	uint64_t old = p->words, words = old | more;
-	uint32_t from = (uint32_t)__builtin_popcountll(old), to;
+	size_t from = page_bytes(old), to;
+	uint32_t end = (uint32_t)__builtin_popcountll(old), n;
 
 	if (__builtin_popcountll(words) > (int)ORACLE_PAGE_WORDS / 2)
 		words = UINT64_MAX;
-	p = oracle_mem_resize(o, p, page_bytes(old), page_bytes(words));
+	to = page_bytes(words);
+	if (from != to)
+		p = oracle_mem_resize(o, p, from, to);
 	p->words = words;
-	to = oracle_page_cells(p);
+	more = words & ~old;
+	n = (uint32_t)__builtin_popcountll(more);
 	/* From the last one on: none comes before its old place. */
-	for (uint32_t bit = ORACLE_PAGE_WORDS; bit-- > 0;) {
-		if (!(words >> bit & 1))
-			continue;
-		to--;
-		if (old >> bit & 1)
-			p->cell[to] = p->cell[--from];
-		else
-			p->cell[to] = (struct oracle_cell){0};
+	for (; more; n--) {
+		uint32_t bit = 63u - (uint32_t)__builtin_clzll(more), at = place_of(old, bit);
+		memmove(&p->cell[at + n], &p->cell[at], (end - at) * sizeof(p->cell[0]));
+		p->cell[at + n - 1] = (struct oracle_cell){0};
+		end = at;
+		more &= ~(1ull << bit);
 	}
 	return p;
 }

@@ -577,6 +577,10 @@ void oracle_sc_block_end(struct oracle *o, uint32_t first, uint32_t n);
  * before later ones, and the fences before it are kept. */
 void oracle_communicate(struct oracle *o, struct oracle_thread *t, uint32_t actor, bool is_write,
 			struct oracle_ext *e, uint32_t mask);
+/* An access of t races with an earlier write of another thread, in that epoch: if no fence.sc has
+ * made the write visible since, the access may have taken effect before it. */
+void oracle_overtake(struct oracle *o, const struct oracle_thread *t, uint32_t actor,
+		     uint32_t writer, uint32_t epoch);
 /* An access to the bytes in mask, with the fences in the tree and those of the actor before it. */
 void oracle_fenced_add(struct oracle *o, struct oracle_ext *e, uint32_t mask, uint64_t tree,
 		       uint32_t actor, uint32_t fence, bool is_write);

@@ -41,7 +41,9 @@
  *     byte where A communicates before B: the closure, byte by byte, of reads-from, coherence and
  *     from-reads, coherence being the order of events. So a write is after all earlier accesses,
  *     a read after the last write and all before that. An RMW, red included, writes. Weak
- *     accesses and those of other proxies count.
+ *     accesses and those of other proxies count. With has_late_writes an access that races with
+ *     an earlier write also counts as communicating before it, if the writer has executed no
+ *     fence.sc since: it may have read what was there before, as its value can show.
  *  R7 Proxies: X -> Y orders X before Y if both are generic; or both have the same other proxy
  *     and the same block (an operation's or pseudo-thread's block is its issuer's); or X only
  *     reads and Y writes (what was read stays read); or a proxy fence of a suitable kind is on
@@ -83,6 +85,8 @@ struct oracle_options {
 	uint32_t max_records; /* of a word; then its oldest are dropped and counted; 0: 2^20 */
 	bool is_one_host;     /* one host thread, which submits every operation before it starts:
 				 what it has seen the end of can be forgotten */
+	bool has_late_writes; /* until a fence.sc of its thread a weak write may take effect later
+				 than its event: see R6 */
 	bool is_tiny;	      /* tests: few records of a word are treated as if they were many */
 };
 

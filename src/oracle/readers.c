@@ -306,33 +306,59 @@ void oracle_set_make(struct oracle_now *n, const struct oracle_row *row, struct 
 	set_give(c, len, s);
 }
 
+/* Is the reader before the row's access? *is_simple: and one look at the clock said so. */
+static bool is_reader_before(struct oracle_now *n, const struct oracle_row *row,
+			     const struct oracle_readers *s, const struct oracle_reader *r,
+			     uint32_t word, bool *is_simple)
+{
+	uint32_t actor = r->is_mask ? r->actor : oracle_reader_actor(r, word);
+	uint32_t lanes = r->is_mask ? r->at : oracle_lanes_of(r->shift, actor);
+
+	*is_simple = false;
+	if (s->has_nc && !oracle_row_may_replace(n, actor, r->site))
+		return false;
+	if (!r->is_mask && oracle_is_narrow(r->shift) && r->shift == row->shift &&
+	    actor == oracle_row_actor(row, word))
+		return true;
+	*is_simple = true;
+	for (uint32_t w = 0; w <= r->warps; w++) {
+		uint32_t warp = (actor & ~31u) + w * 32;
+		uint32_t others = oracle_row_others(row, word, warp, lanes);
+		if (others && !oracle_row_knows_lanes(n, warp, others, r->epoch))
+			return false;
+		*is_simple &= others == lanes && !n->leaf;
+	}
+	return true;
+}
+
 bool oracle_set_is_before(struct oracle_now *n, const struct oracle_row *row,
 			  struct oracle_readers *s, uint32_t word)
 {
-	bool is_simple = true;
+	bool are_simple = true, is_simple;
 
 	if (s == n->known)
 		return true;
 	for (uint32_t i = 0; i < s->n; i++) {
-		const struct oracle_reader *r = &s->v[i];
-		uint32_t actor = r->is_mask ? r->actor : oracle_reader_actor(r, word);
-		uint32_t lanes = r->is_mask ? r->at : oracle_lanes_of(r->shift, actor);
-		if (s->has_nc && !oracle_row_may_replace(n, actor, r->site))
+		if (!is_reader_before(n, row, s, &s->v[i], word, &is_simple))
 			return false;
-		if (!r->is_mask && oracle_is_narrow(r->shift) && r->shift == row->shift &&
-		    actor == oracle_row_actor(row, word)) {
-			is_simple = false;
-			continue;
-		}
-		for (uint32_t w = 0; w <= r->warps; w++) {
-			uint32_t warp = (actor & ~31u) + w * 32;
-			uint32_t others = oracle_row_others(row, word, warp, lanes);
-			if (others && !oracle_row_knows_lanes(n, warp, others, r->epoch))
-				return false;
-			is_simple &= others == lanes && !n->leaf;
-		}
+		are_simple &= is_simple;
 	}
-	if (is_simple)
+	if (are_simple)
 		n->known = s;
+	return true;
+}
+
+bool oracle_set_count(struct oracle_now *n, const struct oracle_row *row,
+		      const struct oracle_readers *s, uint32_t word)
+{
+	bool is_simple;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		if (!oracle_is_repeated(n->o, s->v[i].site, row->site, 1) &&
+		    !is_reader_before(n, row, s, &s->v[i], word, &is_simple))
+			return false;
+	for (uint32_t i = 0; i < s->n; i++)
+		if (!is_reader_before(n, row, s, &s->v[i], word, &is_simple))
+			oracle_count(n->o, s->v[i].site, row->site, 1);
 	return true;
 }

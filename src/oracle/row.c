@@ -8,10 +8,11 @@
  * takes the general path (shadow.c) alone.
  *
  * A read replaces earlier reads, a write all earlier accesses: an access that later races with
- * these races with it, too. An access's site records which fence.sc came before it, in case the
- * word ceases to be plain; communication with an access that is ordered before adds nothing to
- * causality (the clock that knows the access knows its fences). Costs: a comparison for each word,
- * a look-up in the clock for each warp encountered.
+ * these races with it, too. A race that has been found before, between the same instructions, need
+ * only be counted; then both accesses stay. An access's site records which fence.sc came before it,
+ * in case the word ceases to be plain; communication with an access that is ordered before adds
+ * nothing to causality (the clock that knows the access knows its fences). Costs: a comparison for
+ * each word, a look-up in the clock for each warp encountered.
  */
 #include "oracle/shadow.h"
 
@@ -206,31 +207,68 @@ static struct oracle_reader reader_packed(const struct oracle_now *n, uint64_t p
 
 /* ---- races by the thousand --------------------------------------------------------------- */
 
-/* A single plain access that no proxy or read-only load makes special. */
+/* Are the row, and the packed access of this site, such that no more than the order counts: no
+ * proxy, no read-only load, one actor a word or lanes that all read it? */
 static bool is_simple(const struct oracle_now *n, const struct oracle_row *row, uint32_t site)
 {
-	return oracle_is_plain(n) && !(n->acc->flags & ORACLE_NC) && row->shift <= 4 &&
-	       !row->is_mask && !is_nc_site(n, site);
+	return oracle_is_plain(n) && !(n->acc->flags & ORACLE_NC) && !is_nc_site(n, site) &&
+	       (row->is_mask ? n->acc->kind == RACE_OP_READ : row->shift <= 4);
 }
 
-/* Does the word's write race with the row in a pair that is only counted? Then it is counted. */
-static bool is_write_counted(struct oracle_now *n, const struct oracle_row *row,
-			     const struct oracle_cell *c)
+/* Does a fence.sc come before the packed access? Then the row's may be forced after it (sc.c). */
+static bool has_fence_before(const struct oracle_now *n, uint64_t p)
 {
-	uint32_t site = oracle_packed_site(c->w);
+	const struct oracle_site *x = oracle_site_at(n->o, oracle_packed_site(p));
 
-	return (c->w & 1) && !(c->w & ORACLE_PACKED_FORM) && is_simple(n, row, site) &&
-	       oracle_count_hot(n->o, site, row->site, 1);
+	return n->o->sc_logs && (x->a.fences || oracle_fence_before(n->o, oracle_packed_actor(p),
+								    oracle_packed_epoch(p)));
 }
 
-/* The same of the word's reads, all of them, with a row that writes. */
+/* Is the row's race with a packed access a pair sighted so often? Then it is counted. */
+static bool is_packed_counted(struct oracle_now *n, const struct oracle_row *row, uint64_t p,
+			      uint64_t least)
+{
+	uint32_t site = oracle_packed_site(p), actor = oracle_packed_actor(p), lanes = 1;
+
+	if (!(p & 1) || p & ORACLE_PACKED_FORM || !is_simple(n, row, site) ||
+	    !oracle_is_repeated(n->o, site, row->site, least) || has_fence_before(n, p))
+		return false;
+	if (row->is_mask)
+		lanes = row->lanes & ~((actor & ~31u) == row->actor ? 1u << (actor & 31) : 0);
+	oracle_count(n->o, site, row->site, (uint32_t)__builtin_popcount(lanes));
+	return true;
+}
+
+/* Is the word's last write before the row's read, or is their race counted? Both stay. */
+static bool is_write_passed(struct oracle_now *n, const struct oracle_row *row,
+			    const struct oracle_cell *c, uint32_t word)
+{
+	return is_write_before(n, row, c, word) || is_packed_counted(n, row, c->w, 1);
+}
+
+/* Is the word's last write before the row's write? If not, but counted, it is forgotten. */
+static bool is_write_replaced(struct oracle_now *n, const struct oracle_row *row,
+			      const struct oracle_cell *c, uint32_t word)
+{
+	if (is_write_before(n, row, c, word))
+		return true;
+	if (!is_packed_counted(n, row, c->w, ORACLE_HOT))
+		return false;
+	n->o->stats.raced_out++;
+	return true;
+}
+
+/* Are the word's reads, which aren't before the row's write, counted? They stay: the write of
+ * another line may race with them, too. */
 static bool are_reads_counted(struct oracle_now *n, const struct oracle_row *row,
-			      const struct oracle_cell *c)
+			      const struct oracle_cell *c, uint32_t word)
 {
-	uint32_t site = oracle_packed_site(c->r);
+	struct oracle_readers *s = oracle_set_of(c->r);
 
-	return (c->r & 1) && !(c->r & ORACLE_PACKED_FORM) && is_simple(n, row, site) &&
-	       oracle_count_hot(n->o, site, row->site, 1);
+	if (c->r & 1)
+		return is_packed_counted(n, row, c->r, 1);
+	return oracle_is_plain(n) && row->shift <= 4 && !row->is_mask && !s->has_nc &&
+	       !n->o->sc_logs && oracle_set_count(n, row, s, word);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -307,18 +345,20 @@ static void row_write(struct oracle_now *n, const struct oracle_row *row, struct
 {
 	for (uint32_t i = 0; i < len; i++, c++, word += 4) {
 		uint32_t w = oracle_word_number(word);
-		if ((!is_write_before(n, row, c, w) && !is_write_counted(n, row, c)) ||
-		    (!oracle_row_reads_behind(n, row, c->r, w) && !are_reads_counted(n, row, c))) {
+		bool is_behind = oracle_row_reads_behind(n, row, c->r, w);
+		if (!is_write_replaced(n, row, c, w) ||
+		    (!is_behind && !are_reads_counted(n, row, c, w))) {
 			go_full(n, row, c, word);
 			continue;
 		}
-		if (c->r && !(c->r & 1))
+		if (is_behind && c->r && !(c->r & 1))
 			oracle_readers_unref(n->o, oracle_set_of(c->r), 1);
 		n->o->words += !(c->w | c->r);
 		if (oracle_cell_log(c))
 			oracle_log_free(n->o, c);
 		c->w = packed_at(row, w);
-		c->r = 0;
+		if (is_behind)
+			c->r = 0;
 	}
 }
 
@@ -328,7 +368,7 @@ static uint32_t shared_run(struct oracle_now *n, const struct oracle_row *row,
 {
 	uint32_t i = 1;
 
-	while (i < len && c[i].r == c->r && is_write_before(n, row, &c[i], word + i))
+	while (i < len && c[i].r == c->r && is_write_passed(n, row, &c[i], word + i))
 		i++;
 	return i;
 }
@@ -346,7 +386,7 @@ static uint32_t packed_run(struct oracle_now *n, const struct oracle_row *row,
 		if (actor >> 5 != r->actor >> 5 ||
 		    c[i].r != (r->is_mask ? c->r : oracle_pack(actor, r->epoch, r->site) | form) ||
 		    is_read_done(n, row, c[i].r, word + i) ||
-		    !is_write_before(n, row, &c[i], word + i))
+		    !is_write_passed(n, row, &c[i], word + i))
 			break;
 	}
 	return i;
@@ -363,7 +403,7 @@ static uint32_t read_alone(struct oracle_now *n, const struct oracle_row *row,
 		c->r = lanes ? lanes : packed_at(row, word);
 		return 1;
 	}
-	while (run < len && c[run].r == c->r && is_write_before(n, row, &c[run], word + run)) {
+	while (run < len && c[run].r == c->r && is_write_passed(n, row, &c[run], word + run)) {
 		n->o->words += !(c[run].w | c[run].r);
 		run++;
 	}
@@ -393,7 +433,7 @@ static void row_read(struct oracle_now *n, const struct oracle_row *row, struct 
 	for (uint32_t i = 0, run = 1; i < len; i += run) {
 		uint32_t w = oracle_word_number(word) + i;
 		run = 1;
-		if (!is_write_before(n, row, &c[i], w) && !is_write_counted(n, row, &c[i])) {
+		if (!is_write_passed(n, row, &c[i], w)) {
 			go_full(n, row, &c[i], word + i * 4);
 		} else if (c[i].r && !(c[i].r & 1)) {
 			run = shared_run(n, row, &c[i], w, len - i);

@@ -270,6 +270,16 @@ void oracle_communicate(struct oracle *o, struct oracle_thread *t, uint32_t acto
 	}
 }
 
+void oracle_overtake(struct oracle *o, const struct oracle_thread *t, uint32_t actor,
+		     uint32_t writer, uint32_t epoch)
+{
+	struct oracle_past before = {t->clock->root[ORACLE_FENCES], actor, t->fence};
+	struct oracle_thread *w = oracle_is_pseudo(o, writer) ? NULL : oracle_thread_of(o, writer);
+
+	if (w && w != t && w->fence < epoch && (before.tree || before.fence))
+		take_forced(o, w, writer, &before);
+}
+
 /* ---- fences ---------------------------------------------------------------------------------- */
 
 struct force {

@@ -209,6 +209,9 @@ static bool check_one(const struct oracle_now *n, const struct oracle_rec *r, ui
 	/* After another proxy's access that was accepted as a write after a read, a read isn't. */
 	if (r->chain && is_seen(n, r->chain, pos))
 		return n->acc->proxy == RACE_PROXY_GENERIC;
+	if (n->o->opt.has_late_writes && (x->a.kind & RACE_OP_WRITE) &&
+	    n->o->opt.sc == ORACLE_SC_PROGRAM)
+		oracle_overtake(n->o, n->t, n->actor, actor, r->epoch);
 	found(n, kind, r, actor);
 	return false;
 }

@@ -36,12 +36,12 @@ struct oracle_repeat {
 	uint64_t *count; /* of the one who asked for repeats; NULL: free */
 	uint64_t index;	 /* of our finding */
 };
-#define ORACLE_REPEATS 256u
+#define ORACLE_REPEATS 4096u
 
 /*
- * After so many sightings a pair is only counted where it is met again: whole rows at once, and the
- * earlier access is forgotten then. What races in a part of the history races in the whole; what
- * may be missed are other pairs of the access that is forgotten.
+ * A pair that has been sighted is only counted where that forgets nothing: whole rows at once.
+ * After so many sightings it is also where a write replaces one with which it races. What races in
+ * a part of the history races in the whole; missed may be other pairs of that earlier write.
  */
 #define ORACLE_HOT 1000u
 
@@ -70,22 +70,28 @@ static inline struct oracle_repeat *oracle_repeat_at(struct oracle *o, uint32_t 
 {
 	*first = oracle_site_at(o, *first)->plain;
 	*second = oracle_site_at(o, *second)->plain;
-	return &o->repeats[(*first * 31u + *second * 7u + (uint32_t)kind) % ORACLE_REPEATS];
+	uint32_t hash = *first * 0x9e3779b9u ^ (*second + (uint32_t)kind) * 0x85ebca6bu;
+	return &o->repeats[(hash ^ hash >> 15) % ORACLE_REPEATS];
 }
 
-/* Counts n more sightings of a pair that has had its first thousand. False: it is another one. */
-static inline bool oracle_count_hot(struct oracle *o, uint32_t first, uint32_t second, uint32_t n)
+/* Has the pair been sighted so often, and is it one of those that are only counted? */
+static inline bool oracle_is_repeated(struct oracle *o, uint32_t first, uint32_t second,
+				      uint64_t least)
 {
-	struct oracle_repeat *x = oracle_repeat_at(o, &first, &second, ORACLE_RACE);
+	const struct oracle_repeat *x = oracle_repeat_at(o, &first, &second, ORACLE_RACE);
 
-	if (!x->count || x->first != first || x->second != second || x->kind != ORACLE_RACE ||
-	    o->findings.v[x->index].count < ORACLE_HOT)
-		return false;
+	return x->count && x->first == first && x->second == second && x->kind == ORACLE_RACE &&
+	       o->findings.v[x->index].count >= least;
+}
+
+/* n more sightings of such a pair. */
+static inline void oracle_count(struct oracle *o, uint32_t first, uint32_t second, uint32_t n)
+{
+	const struct oracle_repeat *x = oracle_repeat_at(o, &first, &second, ORACLE_RACE);
+
 	o->races += n;
 	o->findings.v[x->index].count += n;
 	*x->count += n;
-	o->stats.raced_out++;
-	return true;
 }
 
 #define ORACLE_OFF_RANGE (-128)
@@ -170,6 +176,9 @@ void oracle_set_add(struct oracle_now *n, const struct oracle_row *row, struct o
 /* Are all readers of the set before the row's access to a word? */
 bool oracle_set_is_before(struct oracle_now *n, const struct oracle_row *row,
 			  struct oracle_readers *s, uint32_t word);
+/* Do those that aren't race with it in pairs that are only counted? Then they are counted. */
+bool oracle_set_count(struct oracle_now *n, const struct oracle_row *row,
+		      const struct oracle_readers *s, uint32_t word);
 
 /* row.c: may the access stay in cells? */
 bool oracle_is_plain(const struct oracle_now *n);

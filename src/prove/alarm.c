@@ -146,6 +146,22 @@ static void add_globals(struct check *c, struct race_alarm *al)
 	}
 }
 
+/* What the model chose for arrays, where the alarm depends on it. */
+static void add_contents(struct check *c, struct race_alarm *al, const struct smt_model *m)
+{
+	_Static_assert(SMT_MAX_CONTENTS <= RACE_ALARM_CONTENTS, "all contents of a model fit");
+
+	for (uint32_t i = 0; i < m->ncontents && !al->is_true; i++) {
+		const struct names_param *p = names_param_at(&c->names, m->content[i].param);
+		struct race_alarm_content *to = &al->content[al->ncontents++];
+		to->param = m->content[i].param;
+		to->at = m->content[i].at;
+		to->value = m->content[i].value;
+		to->bytes = m->content[i].bytes;
+		to->name = p && p->is_known ? p->name : "";
+	}
+}
+
 static bool depends(const struct ex *v, const struct ex *on)
 {
 	while ((on->op == EX_SEXT || on->op == EX_ZEXT || on->op == EX_TRUNC) && on->n)
@@ -241,6 +257,7 @@ void alarm_raise(struct check *c, const struct alarm_facts *f)
 								.value = f->m->param[i].value,
 								.bytes = f->m->param[i].bytes};
 		add_globals(c, &al);
+		add_contents(c, &al, f->m);
 	}
 	add_locals(c, &al, 0, c->a, f->met);
 	add_locals(c, &al, 1, c->b, f->met);

@@ -1,6 +1,6 @@
 /*
- * check.h - private to src/prove: the check of one kernel, shared by pairs.c, alarm.c, remedy.c and
- * protocol.c.
+ * check.h - private to src/prove: the check of one kernel, shared by pairs.c, alarm.c, remedy.c,
+ * tries.c and contract.c.
  */
 #ifndef COLLIDER_PROVE_CHECK_H
 #define COLLIDER_PROVE_CHECK_H
@@ -14,6 +14,9 @@
 #define CHECK_RLIMIT_BITS     8000000
 /* For a model that the integers have already, but can't be replayed. */
 #define CHECK_RLIMIT_BETTER 150000
+
+/* Pairs of parameters that the contract names. */
+#define CHECK_DISJOINT 8
 
 struct check {
 	struct ev *e;
@@ -35,7 +38,10 @@ struct check {
 	bool is_partial, is_forced; /* forced: no offsets to compare */
 	enum race_class cls;
 	bool is_done; /* this pair has its alarm */
-	bool has_assumed_disjoint;
+	/* arrays that are held to be apart: by the places of their parameters, and others */
+	uint64_t disjoint[CHECK_DISJOINT][2];
+	unsigned ndisjoint;
+	bool has_others_disjoint;
 	bool has_lanes; /* meet_has_lanes */
 	bool is_tried;	/* tries_first was asked about the pair, at this level */
 	unsigned searches;
@@ -80,7 +86,11 @@ bool tries_first(struct check *c, const struct replay_pair *p, struct smt_model 
 bool tries_near(struct check *c, const struct replay_pair *p, struct smt_model *m,
 		struct replay_meeting *met);
 
-/* quick.c: can the two accesses not overlap, as simple arithmetic shows? False: ask the solver. */
+/* quick.c: can two accesses touch the same memory, by their roots? *forced: without a way to
+ * compare where. */
+bool quick_may_alias(struct check *c, const struct ev_access *a, const struct ev_access *b,
+		     bool *forced);
+/* Can the two accesses not overlap, as simple arithmetic shows? False: ask the solver. */
 bool quick_is_apart(struct check *c, const uint8_t *counters);
 /* meet.c: in the open query, what barriers of some lanes order, and tickets that differ. */
 void meet_hold(struct check *c);
@@ -111,5 +121,47 @@ bool wire_recall(struct base_arena *arena, const struct wire_job *j, struct race
 /* Keeps a result as wire_write made it. Fails silently. */
 void wire_keep(const struct wire_job *j, const char *p, size_t n);
 bool wire_read(struct base_arena *arena, const char *p, size_t n, struct race_proof *k);
+
+/* ---- contract.c: the launch contract, and whether any launch keeps to it ---- */
+
+/* Called for each finding; text lives in the arena, at may be NULL. */
+typedef void contract_fn(enum race_problem_kind kind, const struct ptx_stmt *at, const char *text,
+			 void *arg);
+
+struct contract {
+	struct ev *e;
+	struct smt *smt;
+	const struct prove_options *o;
+	struct base_arena *arena;
+	struct names *names;
+	struct race_proof_counts *counts;
+	uint64_t deadline; /* of check_now_ms */
+	unsigned rlimit;
+	contract_fn *say;
+	void *arg;
+};
+
+/*
+ * The dimensions. Those that the kernel never reads are 1; the others have CUDA's limits, the
+ * kernel's, or what the options say.
+ */
+void contract_find_launch(const struct ir *ir, const struct prove_options *o, const char *kernel,
+			  struct ex_launch *l);
+/* Dimensions of the options that no launch of this kernel can have are reported. True: none. */
+bool contract_check_launch(struct contract *c, const struct ir *ir);
+/* --param as assumptions. False: a value that its parameter can't hold was reported. */
+bool contract_add_params(struct contract *c);
+/* --assume. False: an expression that this kernel can't have was reported. */
+bool contract_add_assumes(struct contract *c);
+/* --launches: the launches of this kernel that were recorded. False: there is none. */
+bool contract_add_launches(struct contract *c, const char *kernel);
+/* Is there surely a launch that keeps to all assumptions? Reports nothing. */
+bool contract_has_launch(struct contract *c);
+/*
+ * Reports assumptions that contradict each other or the launch, assumptions that never hold where
+ * control reaches them, and accesses that only the assumptions keep from being reached. False: no
+ * launch keeps to the contract, so nothing can be proven.
+ */
+bool contract_check(struct contract *c);
 
 #endif

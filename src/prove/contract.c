@@ -1,5 +1,5 @@
 /*
- * contract.c - the launch contract, and whether any launch keeps to it (contract.h).
+ * contract.c - the launch contract, and whether any launch keeps to it (check.h).
  *
  * Contradictory assumptions prove everything, so they must be found before the pairs are asked
  * about. The first and the last thread of a launch exist in every launch; when no values let both
@@ -14,7 +14,6 @@
  * Costs: two queries for the kernel, and up to two for each assumption and each condition of an
  * access; none where nothing is assumed.
  */
-#include "prove/contract.h"
 #include "prove/check.h"
 
 #include <string.h>
@@ -630,6 +629,26 @@ static void say_dims(struct check *c)
 	base_buf_free(&ones);
 }
 
+static const char *array_name(struct check *c, uint64_t param)
+{
+	const struct names_param *p = names_param_at(&c->names, param);
+
+	if (p && p->is_known)
+		return p->name;
+	return base_printf(c->arena, "parameter %u", p ? (unsigned)(p - c->names.param) + 1 : 0);
+}
+
+static void say_disjoint(struct check *c)
+{
+	for (unsigned i = 0; i < c->ndisjoint; i++)
+		say(c, base_printf(c->arena, "assuming %s and %s disjoint",
+				   array_name(c, c->disjoint[i][0]),
+				   array_name(c, c->disjoint[i][1])));
+	if (c->has_others_disjoint)
+		say(c, c->ndisjoint ? "assuming other arrays of parameters and variables disjoint"
+				    : "assuming arrays of parameters and variables disjoint");
+}
+
 static void say_loops(struct check *c)
 {
 	for (uint32_t i = 0; i < c->e->ir->nloops; i++) {
@@ -669,8 +688,7 @@ void check_say_contract(struct check *c)
 	say(c, "every access stays within its array");
 	if (c->e->ir->nloops && !c->o->all_launches && !c->o->counters_wrap)
 		say(c, "pointers and 64-bit counters that a loop moves on don't wrap");
-	if (c->has_assumed_disjoint)
-		say(c, "arrays of different parameters and variables are disjoint");
+	say_disjoint(c);
 	if (c->phases[IR_RANK_GRID].is_used)
 		say(c, "the launch is cooperative");
 	if (c->o->is_lockstep)

@@ -12,7 +12,6 @@
  * cluster is never used for a proof, and makes an alarm potential.
  */
 #include "prove/check.h"
-#include "prove/contract.h"
 
 #include <string.h>
 #include <sys/resource.h>
@@ -345,36 +344,6 @@ static void one_case(const struct phase_case *way, void *arg)
 
 /* ---- pairs --------------------------------------------------------------------------------- */
 
-/* Can two accesses touch the same memory? *forced: without a way to compare where. */
-static bool may_alias(struct check *c, const struct ev_access *a, const struct ev_access *b,
-		      bool *forced)
-{
-	const struct ev_root *x = &a->root, *y = &b->root;
-	bool x_odd = x->kind == EV_ROOT_UNKNOWN || x->kind == EV_ROOT_LOADED;
-	bool y_odd = y->kind == EV_ROOT_UNKNOWN || y->kind == EV_ROOT_LOADED;
-	bool x_generic = x->kind == EV_ROOT_UNKNOWN && x->id == IR_GENERIC;
-	bool y_generic = y->kind == EV_ROOT_UNKNOWN && y->id == IR_GENERIC;
-
-	*forced = false;
-	/* a loaded pointer is one place only if it is the same in all threads and iterations */
-	if (x->kind != EV_ROOT_UNKNOWN && ev_same_root(x, y) && a->off->w == b->off->w &&
-	    (x->kind != EV_ROOT_LOADED || (x->base->level == EX_GRID && !x->base->has_ctr)))
-		return true;
-	if (a->is_shared != b->is_shared && !x_generic && !y_generic)
-		return false;
-	if (x_odd || y_odd) {
-		*forced = true;
-		return true;
-	}
-	bool both_params = x->kind == EV_ROOT_PARAM && y->kind == EV_ROOT_PARAM;
-	if (c->o->may_alias && (both_params || (!a->is_shared && x->kind != y->kind))) {
-		*forced = true;
-		return true;
-	}
-	c->has_assumed_disjoint |= !a->is_shared && !ev_same_root(x, y);
-	return false;
-}
-
 static struct race_op op_of(const struct ev_access *a, uint32_t actor, uint32_t cta,
 			    uint32_t cluster)
 {
@@ -436,7 +405,8 @@ void check_pair(struct check *c, const struct ev_access *a, const struct ev_acce
 	bool is_split = c->phases[IR_RANK_WARP].is_used || c->o->is_lockstep || c->has_lanes ||
 			level[RACE_LEVEL_WARP] != level[RACE_LEVEL_BLOCK];
 
-	if (!((a->mem->kind | b->mem->kind) & RACE_OP_WRITE) || !may_alias(c, a, b, &c->is_forced))
+	if (!((a->mem->kind | b->mem->kind) & RACE_OP_WRITE) ||
+	    !quick_may_alias(c, a, b, &c->is_forced))
 		return;
 	c->k->counts.pairs++;
 	c->a = a;

@@ -431,3 +431,54 @@ bool quick_is_apart(struct check *c, const uint8_t *counters)
 {
 	return is_apart_in_numbers(c, counters) || is_apart_in_residue(c, counters);
 }
+
+/* ---- roots --------------------------------------------------------------------------------- */
+
+/* The arrays of two parameters don't overlap: a part of the contract. */
+static void assume_disjoint(struct check *c, uint64_t x, uint64_t y)
+{
+	uint64_t low = x < y ? x : y, high = x < y ? y : x;
+
+	for (unsigned i = 0; i < c->ndisjoint; i++)
+		if (c->disjoint[i][0] == low && c->disjoint[i][1] == high)
+			return;
+	if (c->ndisjoint == CHECK_DISJOINT) {
+		c->has_others_disjoint = true;
+		return;
+	}
+	c->disjoint[c->ndisjoint][0] = low;
+	c->disjoint[c->ndisjoint++][1] = high;
+}
+
+bool quick_may_alias(struct check *c, const struct ev_access *a, const struct ev_access *b,
+		     bool *forced)
+{
+	const struct ev_root *x = &a->root, *y = &b->root;
+	bool x_odd = x->kind == EV_ROOT_UNKNOWN || x->kind == EV_ROOT_LOADED;
+	bool y_odd = y->kind == EV_ROOT_UNKNOWN || y->kind == EV_ROOT_LOADED;
+	bool x_generic = x->kind == EV_ROOT_UNKNOWN && x->id == IR_GENERIC;
+	bool y_generic = y->kind == EV_ROOT_UNKNOWN && y->id == IR_GENERIC;
+
+	*forced = false;
+	/* a loaded pointer is one place only if it is the same in all threads and iterations */
+	if (x->kind != EV_ROOT_UNKNOWN && ev_same_root(x, y) && a->off->w == b->off->w &&
+	    (x->kind != EV_ROOT_LOADED || (x->base->level == EX_GRID && !x->base->has_ctr)))
+		return true;
+	if (a->is_shared != b->is_shared && !x_generic && !y_generic)
+		return false;
+	if (x_odd || y_odd) {
+		*forced = true;
+		return true;
+	}
+	bool both_params = x->kind == EV_ROOT_PARAM && y->kind == EV_ROOT_PARAM;
+	if (c->o->may_alias && (both_params || (!a->is_shared && x->kind != y->kind))) {
+		*forced = true;
+		return true;
+	}
+	/* two variables are apart by the language */
+	if (both_params && x->id != y->id)
+		assume_disjoint(c, x->id, y->id);
+	else
+		c->has_others_disjoint |= !a->is_shared && x->kind != y->kind;
+	return false;
+}

@@ -11,7 +11,6 @@
  * Costs: up to MAX_TRIES times the pairs with alarms, at most a third of the time limit.
  */
 #include "prove/check.h"
-#include "prove/contract.h"
 
 #include <string.h>
 

@@ -17,7 +17,8 @@ enum smt_answer { SMT_IMPOSSIBLE, SMT_POSSIBLE, SMT_MAYBE, SMT_GAVE_UP };
 /* How the counters of one loop relate in the two threads. */
 enum smt_counter { SMT_FREE, SMT_SAME, SMT_SECOND_AHEAD, SMT_FIRST_AHEAD };
 
-#define SMT_MAX_PARAMS 64
+#define SMT_MAX_PARAMS	 64
+#define SMT_MAX_CONTENTS 16
 
 /* A launch and two threads of it, found by the solver. */
 struct smt_model {
@@ -28,6 +29,12 @@ struct smt_model {
 		uint64_t off, value;
 		uint32_t bytes;
 	} param[SMT_MAX_PARAMS];
+	/* What the threads load from arrays that the kernel doesn't write. */
+	uint32_t ncontents;
+	struct {
+		uint64_t param, at, value; /* the pointer's place, byte in its array */
+		uint32_t bytes;
+	} content[SMT_MAX_CONTENTS];
 };
 
 /* Whether the two threads are of one warp; of interest within one CTA only. */

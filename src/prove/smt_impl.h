@@ -103,6 +103,8 @@ void smt_conflict_integer(struct smt *s, const struct ex *a, unsigned na, const 
 void smt_finish_integer(struct smt *s);
 /* blockIdx.d * blockDim.d + threadIdx.d, which the contract keeps below 2^31: d; else 3. */
 unsigned smt_position(const struct smt *s, const struct ex *v);
+/* smt_model.c: the launch that the latest check found, a small one if there is one. */
+void smt_read_model(struct smt *s, struct smt_model *m);
 /* smt_bits.c */
 Z3_ast smt_bits_one(struct smt *s);
 Z3_ast smt_bits_instance(struct smt *s, uint64_t key, const struct ex *v, unsigned t);

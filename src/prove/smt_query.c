@@ -509,86 +509,6 @@ static void hold_threads(struct smt *s)
 		smt_across(s, ex_const(p, 1, 1), number_of_warp(p), s->q.warp == SMT_SAME_WARP);
 }
 
-static uint64_t number_of(struct smt *s, Z3_model m, Z3_ast t)
-{
-	Z3_ast v = NULL;
-	uint64_t r = 0;
-
-	if (Z3_model_eval(s->z, m, t, true, &v) && Z3_get_ast_kind(s->z, v) == Z3_NUMERAL_AST)
-		Z3_get_numeral_uint64(s->z, v, &r);
-	return r;
-}
-
-static void put_param(struct smt_model *m, uint64_t off, unsigned bytes, uint64_t value)
-{
-	if (m->nparams == SMT_MAX_PARAMS)
-		return;
-	m->param[m->nparams].off = off;
-	m->param[m->nparams].bytes = bytes;
-	m->param[m->nparams++].value = value;
-}
-
-static void read_model(struct smt *s, struct smt_model *m)
-{
-	Z3_model zm = Z3_solver_get_model(s->z, s->solver);
-	const struct ex_launch *l = &s->e->pool->launch;
-
-	Z3_model_inc_ref(s->z, zm);
-	memset(m, 0, sizeof(*m));
-	for (size_t i = 0; i < s->atoms.n; i++) {
-		const struct atom *a = &s->atoms.v[i];
-		uint64_t x = number_of(s, zm, a->ast);
-		if (a->v->op == EX_PARAM)
-			put_param(m, a->v->imm, a->v->w / 8u, x);
-		if (a->v->op != EX_SPEC)
-			continue;
-		unsigned which = (unsigned)a->v->imm, d = which % 3;
-		if (which >= EX_NCTAID_X)
-			m->nctaid[d] = (uint32_t)x;
-		else if (which >= EX_NTID_X)
-			m->ntid[d] = (uint32_t)x;
-		else
-			(which >= EX_CTAID_X ? m->ctaid : m->tid)[a->t][d] = (uint32_t)x;
-		if (which >= EX_CTAID_X && which < EX_NTID_X && s->q.is_same_cta)
-			m->ctaid[0][d] = m->ctaid[1][d] = (uint32_t)x;
-	}
-	for (unsigned d = 0; d < 3; d++) {
-		if (!m->ntid[d])
-			m->ntid[d] = l->dim[d] ? l->dim[d] : 1;
-		if (!m->nctaid[d])
-			m->nctaid[d] = l->dim[3 + d] ? l->dim[3 + d] : 1;
-	}
-	Z3_model_dec_ref(s->z, zm);
-}
-
-/* Asks again for a small launch with parameters up to `most`; the model stays if there is none. */
-static bool prefer_small(struct smt *s, struct smt_model *m, unsigned most)
-{
-	bool is_found = false;
-
-	Z3_solver_push(s->z, s->solver);
-	for (size_t i = 0; i < s->atoms.n; i++) {
-		const struct atom *a = &s->atoms.v[i];
-		unsigned top = 0;
-		if (a->v->op == EX_PARAM && a->v->w <= 32)
-			top = most;
-		if (a->v->op == EX_SPEC && a->v->imm >= EX_NTID_X)
-			top = a->v->imm >= EX_NCTAID_X ? 4 : a->v->imm == EX_NTID_X ? 64 : 8;
-		if (!top)
-			continue;
-		Z3_sort sort = Z3_get_sort(s->z, a->ast);
-		Z3_ast n = Z3_mk_unsigned_int(s->z, top, sort);
-		smt_hold(s,
-			 s->q.use_bits ? Z3_mk_bvule(s->z, a->ast, n) : Z3_mk_le(s->z, a->ast, n));
-	}
-	if (Z3_solver_check(s->z, s->solver) == Z3_L_TRUE) {
-		read_model(s, m);
-		is_found = true;
-	}
-	Z3_solver_pop(s->z, s->solver, 1);
-	return is_found;
-}
-
 enum smt_answer smt_check(struct smt *s, struct smt_model *m)
 {
 	hold_threads(s);
@@ -603,12 +523,8 @@ enum smt_answer smt_check(struct smt *s, struct smt_model *m)
 	case Z3_L_FALSE:
 		return SMT_IMPOSSIBLE;
 	case Z3_L_TRUE:
-		if (!s->q.is_alone) {
-			read_model(s, m);
-			/* what a loop runs to had better be very small: the model is replayed */
-			if (!prefer_small(s, m, 16))
-				prefer_small(s, m, 4096);
-		}
+		if (!s->q.is_alone)
+			smt_read_model(s, m);
 		return s->is_loose ? SMT_MAYBE : SMT_POSSIBLE;
 	default:
 		return SMT_GAVE_UP;

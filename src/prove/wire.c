@@ -37,6 +37,8 @@ static void put_alarm(struct base_buf *out, const struct race_alarm *a)
 	}
 	for (uint32_t i = 0; i < a->nvars; i++)
 		put_text(out, a->var[i].name);
+	for (uint32_t i = 0; i < a->ncontents; i++)
+		put_text(out, a->content[i].name);
 }
 
 void wire_write(const struct race_proof *k, struct base_buf *out)
@@ -113,10 +115,12 @@ static void take_alarm(struct reader *r, struct race_alarm *a)
 		a->side[s].text = take_text(r);
 		a->side[s].index = take_text(r);
 	}
-	if (a->nvars > RACE_ALARM_VARS)
+	if (a->nvars > RACE_ALARM_VARS || a->ncontents > RACE_ALARM_CONTENTS)
 		r->is_short = true;
 	for (uint32_t i = 0; i < a->nvars && !r->is_short; i++)
 		a->var[i].name = take_text(r);
+	for (uint32_t i = 0; i < a->ncontents && !r->is_short; i++)
+		a->content[i].name = take_text(r);
 }
 
 bool wire_read(struct base_arena *arena, const char *p, size_t n, struct race_proof *k)

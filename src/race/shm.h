@@ -130,6 +130,7 @@ enum race_agent_state {
 #define RACE_LEFT_SKIP	 2u
 #define RACE_LEFT_COUNT	 4u
 #define RACE_LEFT_BUDGET 8u
+#define RACE_LEFT_BUSY	 16u /* on a GPU: work under way kept the checks from being switched on */
 
 /* What a launcher puts into the file: 0 and UINT64_MAX stand for no limit where that makes sense.
  * The lists follow each other as strings in a chunk RACE_CHUNK_CHOICE. */

@@ -295,18 +295,33 @@ static uint32_t reason(struct race_kernel_count *k, const char *name, uint64_t n
 	return 0;
 }
 
+struct race_choice_answer race_choice_ask(struct race_kernel_count *k, const char *name,
+					  uint64_t spent_ns)
+{
+	struct race_choice_answer a = {
+		.number = __atomic_add_fetch(&k->started, 1, __ATOMIC_RELAXED)};
+
+	a.why = reason(k, name, a.number, spent_ns);
+	return a;
+}
+
+void race_choice_note(struct race_kernel_count *k, struct race_choice_answer a)
+{
+	k->why |= a.why;
+	if (a.why)
+		return;
+	k->checked++;
+	k->first = k->first ? k->first : a.number;
+	k->last = a.number;
+}
+
 bool race_choice_take(struct race_kernel_count *k, const char *name, uint64_t spent_ns)
 {
+	struct race_choice_answer a;
+
 	if (!asked() || !k)
 		return true;
-	uint64_t number = __atomic_add_fetch(&k->started, 1, __ATOMIC_RELAXED);
-	uint32_t why = reason(k, name, number, spent_ns);
-	if (why) {
-		k->why |= why;
-		return false;
-	}
-	k->checked++;
-	k->first = k->first ? k->first : number;
-	k->last = number;
-	return true;
+	a = race_choice_ask(k, name, spent_ns);
+	race_choice_note(k, a);
+	return !a.why;
 }

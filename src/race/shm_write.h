@@ -63,10 +63,20 @@ struct race_kernel_count *race_shm_kernel(const char *name, bool is_instrumented
 
 /* Does the run leave launches out? After race_shm_open. */
 bool race_choice_is_on(void);
+/* A launch of a kernel: its number, from 1, and what leaves it out (RACE_LEFT_*); 0: nothing. */
+struct race_choice_answer {
+	uint64_t number;
+	uint32_t why;
+};
 /*
  * Is the next launch of this kernel to be checked? Counts it. spent_ns: the time that checked
- * launches have taken so far. Called by one thread at a time for a kernel.
+ * launches have taken so far. What became of it, which may be something else, is noted then. Both
+ * are called by one thread at a time for a kernel.
  */
+struct race_choice_answer race_choice_ask(struct race_kernel_count *k, const char *name,
+					  uint64_t spent_ns);
+void race_choice_note(struct race_kernel_count *k, struct race_choice_answer a);
+/* Both at once. */
 bool race_choice_take(struct race_kernel_count *k, const char *name, uint64_t spent_ns);
 /* May its launches be left out at all? If not, nothing needs to be prepared for that. */
 bool race_choice_concerns(const char *name);

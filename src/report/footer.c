@@ -13,12 +13,13 @@
 static const char *accesses(struct rep_view *v)
 {
 	const struct race_results *r = v->r;
-	uint64_t n = r->has_oracle ? r->judged : r->checked + r->warp_checked + r->host_checked;
-	bool is_least = r->has_oracle ? r->is_judged_inexact : r->is_inexact;
+	/* An oracle that stepped aside at once has judged nothing. */
+	bool is_judged = r->has_oracle && (r->judged || !r->checked);
+	uint64_t n = is_judged ? r->judged : r->checked + r->warp_checked + r->host_checked;
+	bool is_least = is_judged ? r->is_judged_inexact : r->is_inexact;
 
-	return base_printf(
-		&v->arena, "%s%s", is_least ? "at least " : "",
-		rep_count(&v->arena, n, r->has_oracle ? "judged access" : "checked access"));
+	return base_printf(&v->arena, "%s%s", is_least ? "at least " : "",
+			   rep_count(&v->arena, n, is_judged ? "judged access" : "checked access"));
 }
 
 const char *rep_result_sentence(struct rep_view *v)

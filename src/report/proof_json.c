@@ -92,6 +92,27 @@ static void put_launch(cJSON *o, const struct race_alarm *a)
 	}
 }
 
+static void put_contents(cJSON *o, const struct race_alarm *a)
+{
+	static const char *const words[] = {[RACE_FILLED_ZEROS] = "zeros",
+					    [RACE_FILLED_CONTENTS] = "contents",
+					    [RACE_FILLED_MIXED] = "mixed"};
+	cJSON *list = cJSON_AddArrayToObject(o, "contents");
+
+	for (uint32_t i = 0; i < a->ncontents; i++) {
+		cJSON *c = item(list);
+		cJSON_AddStringToObject(c, "array", a->content[i].name);
+		number(c, "param_offset", a->content[i].param);
+		number(c, "offset", a->content[i].at);
+		number(c, "bytes", a->content[i].bytes);
+		number(c, "value", a->content[i].value);
+	}
+	if (a->confirmed != RACE_CONFIRMED)
+		return;
+	cJSON_AddStringToObject(o, "filled", words[a->filled]);
+	number(o, "seed", a->seed);
+}
+
 static void put_alarm(cJSON *o, const struct race_alarm *a)
 {
 	static const char *const words[] = {[RACE_NOT_TRIED] = "not-tried",
@@ -110,8 +131,10 @@ static void put_alarm(cJSON *o, const struct race_alarm *a)
 	cJSON_AddStringToObject(o, "confirmed", words[a->confirmed]);
 	if (*a->reproducer)
 		cJSON_AddStringToObject(o, "reproducer", a->reproducer);
-	if (a->has_launch)
+	if (a->has_launch) {
 		put_launch(o, a);
+		put_contents(o, a);
+	}
 	cJSON *sides = cJSON_AddArrayToObject(o, "sides");
 	for (unsigned i = 0; i < 2; i++)
 		put_side(item(sides), &a->side[i]);

@@ -126,6 +126,27 @@ static void print_launch(struct base_buf *out, const struct race_alarm *a)
 			      "isn't modelled\n");
 }
 
+/* "idx[3] = 5": what the model put into arrays that the kernel only reads. */
+static void print_contents(struct base_buf *out, const struct race_alarm *a)
+{
+	for (uint32_t i = 0; i < a->ncontents; i++) {
+		const struct race_alarm_content *c = &a->content[i];
+		base_buf_puts(out, i ? ", " : "      if memory holds ");
+		if (*c->name)
+			base_buf_puts(out, c->name);
+		else
+			base_buf_printf(out, "(array of the parameter at byte %" PRIu64 ")",
+					c->param);
+		if (c->at % c->bytes)
+			base_buf_printf(out, ", byte %" PRIu64 ": %" PRIu64, c->at, c->value);
+		else
+			base_buf_printf(out, "[%" PRIu64 "] = %" PRIu64, c->at / c->bytes,
+					c->value);
+	}
+	if (a->ncontents)
+		base_buf_puts(out, "\n");
+}
+
 /* "Which approximated names decide": the paper's two sets (figure 7). */
 static void print_set(struct base_buf *out, const struct race_alarm *a, bool is_data)
 {
@@ -166,6 +187,10 @@ static void print_alarm(struct base_buf *out, const struct rep_options *opt,
 					      [RACE_LEVEL_BLOCK] = "threads of one block",
 					      [RACE_LEVEL_CLUSTER] = "blocks of one cluster",
 					      [RACE_LEVEL_GRID] = "threads of different blocks"};
+	static const char *const filled[] = {
+		[RACE_FILLED_ZEROS] = ", with arrays of zeros",
+		[RACE_FILLED_CONTENTS] = ", memory as above and zeros elsewhere",
+		[RACE_FILLED_MIXED] = ", with mixed numbers in its arrays (see docs/prove.md)"};
 
 	base_buf_printf(out, "  %s %s on %s, %s\n",
 			a->is_benign ? "excused"
@@ -178,14 +203,17 @@ static void print_alarm(struct base_buf *out, const struct rep_options *opt,
 	if (a->is_exited)
 		base_buf_puts(out,
 			      "    one of the threads has ended: later barriers do not order it\n");
-	if (a->has_launch)
+	if (a->has_launch) {
 		print_launch(out, a);
+		print_contents(out, a);
+	}
 	print_report(out, a);
 	if (a->is_benign)
 		base_buf_puts(out,
 			      "    both store the same value: excused by --benign=same-value\n");
 	if (a->confirmed == RACE_CONFIRMED)
-		base_buf_puts(out, "    confirmed: the launch raced on the CPU device\n");
+		base_buf_printf(out, "    confirmed: the launch raced on the CPU device%s\n",
+				a->is_true ? "" : filled[a->filled]);
 	if (a->confirmed == RACE_NOT_CONFIRMED)
 		base_buf_puts(out,
 			      "    not confirmed: the launch did not race on the CPU device\n");
@@ -236,8 +264,8 @@ static void print_advice(struct base_buf *out, const struct race_proof *k)
 	base_buf_printf(out, "%s%s may be anything here.\n", k->free_dims && has_params ? ", " : "",
 			has_params ? "scalar parameters" : "");
 	base_buf_puts(out,
-		      "  Each needs a launch like the one that stands after \"found with\". If "
-		      "your program\n  never launches the kernel so, say what it uses:");
+		      "  Each needs a launch like the one after \"found with\". If your program "
+		      "never launches\n  the kernel so, say what it uses:");
 	if (k->free_dims & 7)
 		base_buf_puts(out, " --block-dim=X,Y,Z");
 	if (k->free_dims & 56)

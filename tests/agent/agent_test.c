@@ -39,6 +39,8 @@ static uint32_t sample = 32;
 static bool unset_path;
 static uint32_t window = 1024;
 static uint32_t run_flags;
+static struct race_choice choice;
+static const char *names, *others; /* --kernel-name, --kernel-name-exclude */
 
 static void slurp(int fd, char *text, size_t room)
 {
@@ -71,6 +73,20 @@ static void child(const char *name, int file, int out_fd, int err_fd, const char
 	_exit(127);
 }
 
+/* As the launcher does. */
+static void write_names(void)
+{
+	struct race_chunk *c = (void *)((char *)shm + RACE_SHM_HEAP);
+	size_t n = strlen(names) + 1, m = strlen(others) + 1;
+
+	c->kind = RACE_CHUNK_CHOICE;
+	c->bytes = (uint32_t)(n + m);
+	c->room = (uint32_t)((sizeof(*c) + n + m + 15) & ~15ull);
+	memcpy(c + 1, names, n);
+	memcpy((char *)(c + 1) + n, others, m);
+	shm->heap_used = c->room;
+}
+
 /* Runs a scenario; `env` ("NAME=value") may be NULL. The file is left in `shm`. */
 static void start(const char *name, const char *env, int has_file)
 {
@@ -91,6 +107,9 @@ static void start(const char *name, const char *env, int has_file)
 	shm->seed = 7;
 	shm->window = window;
 	shm->flags = run_flags;
+	shm->choice = choice;
+	if (names || others)
+		write_names();
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0)
@@ -678,6 +697,109 @@ static void streams_are_left_alone_unless_asked(void **state)
 	assert_memory_equal(&region(0)->holds, &none, sizeof(none));
 }
 
+/* ---- launches that are left out ----------------------------------------------------------- */
+
+static struct race_kernel_count count_of(const char *name)
+{
+	struct race_kernel_count k = {0};
+	struct race_chunk *c;
+
+	for (unsigned n = 0; (c = chunk(RACE_CHUNK_KERNEL, n)); n++) {
+		if (strcmp((const char *)(c + 1) + sizeof(k), name) == 0)
+			memcpy(&k, c + 1, sizeof(k));
+	}
+	return k;
+}
+
+static void play_chosen(const char *name, struct race_choice what)
+{
+	choice = what;
+	choice.is_on = 1;
+	play(name);
+	choice.is_on = 0;
+	names = others = NULL;
+	assert_string_equal(err, "");
+}
+
+static void expect_chosen(const char *name, uint64_t started, uint64_t checked, uint64_t first,
+			  uint32_t why)
+{
+	struct race_kernel_count k = count_of(name);
+
+	assert_int_equal(k.started, started);
+	assert_int_equal(k.checked, checked);
+	assert_int_equal(k.first, first);
+	assert_int_equal(k.why, why);
+}
+
+static void launches_are_left_out_by_number(void **state)
+{
+	(void)state;
+	play_chosen("races", (struct race_choice){.skip = 1, .count = 2, .budget_ns = UINT64_MAX});
+	expect_races(0, 2, 1);
+	assert_int_equal(region(0)->checked, 2 * 32);
+	assert_int_equal(region(0)->host_launches, 4);
+	expect_chosen("race", 4, 2, 2, RACE_LEFT_SKIP | RACE_LEFT_COUNT);
+}
+
+static void launches_are_left_out_by_name(void **state)
+{
+	static const char *const lists[][2] = {{"clean,rac*", ""}, {"", "clean"}, {"", "race"}};
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		bool is_left = i == 2;
+		names = lists[i][0];
+		others = lists[i][1];
+		play_chosen("races",
+			    (struct race_choice){.count = UINT64_MAX, .budget_ns = UINT64_MAX});
+		assert_int_equal(region(0)->checked, is_left ? 0 : 4 * 32);
+		expect_chosen("race", 4, is_left ? 0 : 4, is_left ? 0 : 1,
+			      is_left ? RACE_LEFT_NAME : 0);
+		if (i < 2)
+			teardown(NULL);
+	}
+}
+
+static void launches_are_left_out_by_time(void **state)
+{
+	(void)state;
+	play_chosen("chosen_budget",
+		    (struct race_choice){.count = UINT64_MAX, .budget_ns = 25000000});
+	expect_chosen("race", 4, 2, 1, RACE_LEFT_BUDGET); /* the third would begin at 20 of 25 ms */
+	expect_chosen("clean", 1, 1, 1, 0);
+	assert_int_equal(region(0)->checked, 3 * 32);
+}
+
+static void checks_change_only_when_nothing_runs(void **state)
+{
+	(void)state;
+	play_chosen("chosen_busy",
+		    (struct race_choice){.skip = 1, .count = 1, .budget_ns = UINT64_MAX});
+	expect_chosen("race", 3, 0, 0, RACE_LEFT_SKIP | RACE_LEFT_BUSY | RACE_LEFT_COUNT);
+	assert_int_equal(region(0)->checked, 0);
+}
+
+static void a_graph_is_checked_as_a_whole(void **state)
+{
+	(void)state;
+	names = "clean";
+	others = "";
+	play_chosen("chosen_graph",
+		    (struct race_choice){.skip = 1, .count = 1, .budget_ns = UINT64_MAX});
+	expect_chosen("race", 3, 1, 2, RACE_LEFT_NAME);
+	expect_chosen("clean", 3, 1, 2, RACE_LEFT_SKIP | RACE_LEFT_COUNT);
+	assert_int_equal(region(0)->checked, 2 * 32);
+}
+
+static void words_are_taken_away_and_come_back(void **state)
+{
+	(void)state;
+	play_chosen("chosen_history",
+		    (struct race_choice){.skip = 1, .count = UINT64_MAX, .budget_ns = UINT64_MAX});
+	expect_chosen("clean", 2, 1, 2, RACE_LEFT_SKIP);
+}
+
 static void history_words_follow_the_program(void **state)
 {
 	(void)state;
@@ -739,6 +861,12 @@ int main(int argc, char **argv)
 		TEST(streams_are_left_alone_unless_asked),
 		TEST(history_words_follow_the_program),
 		TEST(two_detectors_have_tables_of_their_own),
+		TEST(launches_are_left_out_by_number),
+		TEST(launches_are_left_out_by_name),
+		TEST(launches_are_left_out_by_time),
+		TEST(checks_change_only_when_nothing_runs),
+		TEST(a_graph_is_checked_as_a_whole),
+		TEST(words_are_taken_away_and_come_back),
 	};
 
 	if (argc != 5)

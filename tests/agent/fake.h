@@ -23,6 +23,8 @@ struct fake_subscriber *fake_subscriber(void);
 void fake_unruly(CUdeviceptr p);
 /* Events are complete only when a thread has waited. */
 void fake_late(void);
+/* The context never becomes idle. */
+void fake_busy(bool is_on);
 /* How long streams were held back by the agent's kernel so far, in ns; how often. */
 unsigned long long fake_held_ns(void);
 unsigned fake_held(void);

@@ -711,6 +711,71 @@ static void guard(void)
 	expect(!(th->unseen & RACE_HISTORY_GRID_ORDERS), "hirace does");
 }
 
+/* ---- launches that are left out ------------------------------------------------------- */
+
+/* Launch 1 is to be left out: its modules' blocks are empty, that of a module loaded meanwhile,
+ * too, and filled again before launch 2. */
+static void chosen_history(void)
+{
+	CUmodule m, late;
+	CUfunction f;
+
+	context();
+	m = module("history");
+	f = function(m, "clean");
+	expect(history_of(m)->tables != 0, "all is checked until a launch says otherwise");
+	MUST(launch(f, NULL));
+	expect(!history_of(m)->tables && !history_of(m)->directory && !history_of(m)->knobs.rt,
+	       "no table for a launch that is left out");
+	late = module("history");
+	function(late, "clean");
+	expect(!history_of(late)->tables, "nor for a module loaded meanwhile");
+	MUST(launch(f, NULL));
+	expect(history_of(m)->tables && history_of(m)->directory && history_of(m)->knobs.rt,
+	       "all is back");
+	expect(history_of(late)->tables != 0, "in both");
+}
+
+/* Something runs all the time from launch 2 on. */
+static void chosen_busy(void)
+{
+	CUfunction f = simple("instrumented", "race", 1);
+
+	fake_busy(true);
+	MUST(launch(f, NULL));
+	fake_busy(false);
+	MUST(launch(f, NULL));
+}
+
+/* The last launch of a kernel, and the first of another one. */
+static void chosen_budget(void)
+{
+	CUfunction f = simple("instrumented", "race", 4);
+
+	(void)f;
+	MUST(launch(function(module("instrumented"), "clean"), NULL));
+}
+
+/* Launches 2 to 4 of one kernel beside those of another one. */
+static void chosen_graph(void)
+{
+	CUgraphExec exec;
+	CUmodule m;
+	CUgraph g;
+	CUstream s;
+
+	context();
+	m = module("instrumented");
+	MUST(cuStreamCreate(&s, 0));
+	MUST(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	MUST(launch(function(m, "race"), s));
+	MUST(launch(function(m, "clean"), s));
+	MUST(cuStreamEndCapture(s, &g));
+	MUST(cuGraphInstantiateWithFlags(&exec, g, 0));
+	for (int i = 0; i < 3; i++)
+		MUST(cuGraphLaunch(exec, s));
+}
+
 static const struct scenario {
 	const char *name;
 	void (*run)(void);
@@ -746,6 +811,10 @@ static const struct scenario {
 	{"host_half", host_half},
 	{"history", history},
 	{"guard", guard},
+	{"chosen_history", chosen_history},
+	{"chosen_busy", chosen_busy},
+	{"chosen_budget", chosen_budget},
+	{"chosen_graph", chosen_graph},
 };
 
 int main(int argc, char **argv)

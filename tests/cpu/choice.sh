@@ -2,19 +2,24 @@
 # choice.sh - which launches collider run checks: by name, number and time. Of two racy launches the
 # chosen one is reported and the other isn't; the report says which launches were left out.
 #
-#   choice.sh COLLIDER SOURCE WORKDIR
+#   choice.sh COLLIDER SOURCE WORKDIR [gpu]
+#
+# On a GPU for each detector whose checks are put in; 77: there is none.
 set -u
-collider=$1 source=$2
+collider=$1 source=$2 device=${4:-cpu}
+detectors="oracle collide" how=
+[ $device = cpu ] || { detectors="collide hirace iguard"; how=--sanitize=collide,hirace,iguard; }
+[ $device = cpu ] || [ -e /dev/nvidiactl ] || exit 77
 unset COLLIDER_OPTIONS
 mkdir -p "$3" && cd "$3" || exit 2
 bad=0
 
-"$collider" nvcc -arch=sm_90 -o app "$source" || exit 2
+"$collider" nvcc $how -arch=sm_90 -o app "$source" || exit 2
 
 # choose OPTION FOUND LEFT_OUT: kernels total<FOUND> and total<LEFT_OUT>; "none": no such kernel
 choose() {
-	for detector in oracle collide; do
-		"$collider" run --device=cpu --detector=$detector "$1" -- ./app >out 2>report
+	for detector in $detectors; do
+		"$collider" run --device=$device --detector=$detector "$1" -- ./app >out 2>report
 		rc=$?
 		[ $rc -eq 0 ] || { echo "FAIL: $1: exit code $rc"; bad=1; }
 		for kernel in int double; do
@@ -40,7 +45,7 @@ choose "--launch-skip=1" double int
 choose "--launch-count=1" int double
 choose "--budget=1h" int,double none
 
-"$collider" run --device=cpu "--kernel-name=regex:(" -- ./app >out 2>report
+"$collider" run --device=$device "--kernel-name=regex:(" -- ./app >out 2>report
 [ $? -eq 2 ] && grep -q "found '('.*expected a regular expression" report || {
 	echo "FAIL: a bad expression: $(cat report)"
 	bad=1

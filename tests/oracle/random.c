@@ -909,6 +909,30 @@ static void compare(struct list *l, enum oracle_sc sc, uint64_t seed, uint64_t n
 	printf("%s\n", r.npairs ? "" : "norace\n");
 }
 
+/* Is a pair that the order of execution leaves also one that the program leaves? Where reads fit
+ * the schedule, it is: a fence that is forced before another one ran before it. */
+static void contain(struct list *l, uint64_t seed, uint64_t number)
+{
+	static struct naive_result of_program, r;
+
+	naive_judge(l->e, l->n, ORACLE_SC_PROGRAM, &of_program);
+	naive_judge(l->e, l->n, ORACLE_SC_EXECUTION, &r);
+	for (uint32_t i = 0; i < r.npairs; i++) {
+		bool is_there = of_program.is_too_long;
+		for (uint32_t k = 0; k < of_program.npairs && !is_there; k++)
+			is_there = of_program.pairs[k].first == r.pairs[i].first &&
+				   of_program.pairs[k].second == r.pairs[i].second;
+		if (is_there)
+			continue;
+		counts.failed++;
+		printf("# execution %llu %llu: L%u L%u only by order of execution\n",
+		       (unsigned long long)seed, (unsigned long long)number, r.pairs[i].first + 1,
+		       r.pairs[i].second + 1);
+		list_print(l, stdout);
+		return;
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static struct list l;
@@ -922,6 +946,8 @@ int main(int argc, char **argv)
 		compare(&l, ORACLE_SC_EXECUTION, seed, i);
 		draw(&l, seed, i);
 		compare(&l, ORACLE_SC_PROGRAM, seed, i);
+		draw(&l, seed, i);
+		contain(&l, seed, i);
 	}
 	printf("%u verdicts, %u with races (%u pairs), %u too long, %u wrong\n", counts.run,
 	       counts.racy, counts.races, counts.too_long, counts.failed);

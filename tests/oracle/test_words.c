@@ -261,6 +261,67 @@ static void test_memory(void **state)
 	oracle_free(w.o);
 }
 
+static uint64_t repeats;
+
+static uint64_t *count_all(void *arg, const struct oracle_finding *f)
+{
+	(void)arg;
+	(void)f;
+	return &repeats;
+}
+
+/* A row of 32 words, or for all lanes its first word. */
+static void row(struct world *w, uint32_t warp, uint8_t kind, unsigned number, uint32_t step)
+{
+	struct oracle_acc acc = {.inst = w, .kind = kind, .bytes = 4};
+	uint64_t at[ORACLE_LANES];
+
+	for (uint32_t l = 0; l < ORACLE_LANES; l++)
+		at[l] = X + number * 128 + l * step;
+	oracle_access_warp(w->o, w->first + warp * 32, kind == RACE_OP_READ || step ? ~0u : 1, &acc,
+			   at);
+}
+
+/*
+ * A pair that is only counted is counted exactly, and forgets neither side: a write of another line
+ * that comes after the one and not the other races. `how`: one reader, two, a broadcast.
+ */
+static void test_counted(void **state)
+{
+	enum { ROWS = 40 }; /* more than 1,000 words */
+
+	(void)state;
+	for (unsigned how = 0; how < 3; how++) {
+		for (unsigned is_behind = 0; is_behind < 2; is_behind++) {
+			uint32_t step = how == 2 ? 0 : 4;
+			struct oracle_acc other = {
+				.kind = RACE_OP_WRITE, .bytes = 4, .inst = state};
+			struct world w;
+			begin(&w, false);
+			oracle_count_repeats(w.o, count_all);
+			for (unsigned i = 0; i < ROWS; i++) {
+				if (how == 2)
+					row(&w, 0, RACE_OP_WRITE, i, step);
+				row(&w, 1, RACE_OP_READ, i, step);
+				if (how == 1)
+					row(&w, 2, RACE_OP_READ, i, step);
+				if (how != 2)
+					row(&w, 0, RACE_OP_WRITE, i, step);
+			}
+			assert_int_equal(oracle_findings(w.o), 1);
+			assert_int_equal(oracle_get(w.o, 0)->count, ROWS * 32 * (how == 1 ? 2 : 1));
+			for (uint32_t t = 0; t < THREADS; t++)
+				if (is_behind || t / 32 == (how == 2 ? 1 : 0))
+					one(&w, w.first + t, RACE_OP_RMW, RACE_RELEASE, ORACLE_RED,
+					    FLAG, 4);
+			one(&w, w.stranger, RACE_OP_RMW, RACE_ACQUIRE, 0, FLAG, 4);
+			w.races = 0;
+			oracle_access(w.o, w.stranger, &other, X + (ROWS - 1) * 128);
+			expect(&w, !is_behind);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -268,7 +329,7 @@ int main(void)
 		cmocka_unit_test(test_narrow),	 cmocka_unit_test(test_reductions),
 		cmocka_unit_test(test_observed), cmocka_unit_test(test_epochs),
 		cmocka_unit_test(test_failed),	 cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_memory),	 cmocka_unit_test(test_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

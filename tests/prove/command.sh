@@ -138,6 +138,8 @@ one='--block-dim=64 --grid-dim=1'
 # shellcheck disable=SC2086
 {
 expect 12 'approximated: at' $one --no-remedies --kernel=7scatterPf "$tree/index.ptx"
+expect 12 '"contents":.{"array":"idx","param_offset":8,"offset":[0-9]*,"bytes":4,"value":[0-9]*}' --format=json \
+	$one --no-remedies --kernel=7scatterPf "$tree/index.ptx"
 expect 12 "race-free with --assume='(injective.idx.|distinct.at.)'" $one --kernel=7scatterPf "$tree/index.ptx"
 expect 0 'race-free' $one --kernel=7scatterPf --assume='injective(idx)' "$tree/index.ptx"
 expect 12 'potential' $one --no-remedies --kernel=7scatterPf --assume='injective(idx, 63)' "$tree/index.ptx"
@@ -160,6 +162,25 @@ echo 'template <int N> __global__ void t(float *y) { y[threadIdx.x % N] = 1; }' 
 expect 11 "a template without an instance: --instantiate='t<" "$tree/template.cu"
 expect 0 't<64>.*race-free' --instantiate='t<64>' --block-dim=64 --grid-dim=1 "$tree/template.cu"
 
+# intrinsics and library functions that are calls; threads that end
+cp "$dir/calls.cu" "$tree/calls.cu"
+ptx "$tree/calls.cu"
+call() { # call CODE PATTERN KERNEL OPTION...
+	local kernel=$3
+	expect "$1" "$2" --no-remedies --grid-dim=1 --kernel="$kernel" "${@:4}" "$tree/calls.ptx"
+}
+call 0 'race-free' counted --block-dim=256
+call 10 'true data race on shared memory voted' voted --block-dim=256
+call 0 'race-free' all_any --block-dim=256
+call 0 'race-free' 'trapped<64'
+call 10 'true data race' 'trapped<65'
+call 0 'race-free' 'asserted<64'
+call 10 'true data race' 'asserted<65'
+call 0 'race-free' 'computed<1'
+call 12 'confirmed: the launch raced' 'computed<2' --confirm
+call 0 'race-free' 'ended<0' --block-dim=256
+call 10 'one of the threads has ended: later barriers do not order it' 'ended<128' --block-dim=256
+
 # a build, and what was found before
 cat >"$tree/compile_commands.json" <<JSON
 [{"directory": "$tree", "command": "nvcc -DOFFSET=5u -O3 -c mask.cu -o mask.o", "file": "mask.cu"},
@@ -171,6 +192,28 @@ mkdir "$tree/cache"
 expect 10 '2 kernels: 1 race-free, 1 with true' --no-remedies --build="$tree"
 expect 10 'collider: .2/2. param.cu' --no-remedies --build="$tree"
 expect 10 'from the cache' --no-remedies --build="$tree"
+# Ctrl-C while the last file is compiled: what was found before is there in the next run
+mkdir "$tree/stopped"
+cp "$tree/mask.cu" "$tree/param.cu" "$tree/stopped"
+sed "s|\"directory\": \"$tree\"|\"directory\": \"$tree/stopped\"|; s/OFFSET=5u/OFFSET=7u/" \
+	"$tree/compile_commands.json" >"$tree/stopped/compile_commands.json"
+mv "$tree/stopped/param.cu" "$tree/stopped/last.cu"
+mkfifo "$tree/stopped/param.cu" # its compiler waits
+set -m
+"$collider" prove --no-remedies --build="$tree/stopped" >"$tree/stopped/log" 2>&1 &
+running=$!
+set +m
+for ((i = 0; i < 600; i++)); do
+	grep -q '2/2. param.cu' "$tree/stopped/log" && break
+	sleep .1
+done
+kill -INT -- -$running
+wait $running
+code=$?
+[ $code = 130 ] || { echo "FAIL Ctrl-C: expected exit code 130, found $code"; cat "$tree/stopped/log"; failed=1; }
+mv "$tree/stopped/last.cu" "$tree/stopped/param.cu"
+out=$("$collider" prove --no-remedies --build="$tree/stopped" 2>&1)
+grep -A2 '^mask' <<<"$out" | grep -q 'from the cache' || { echo "FAIL a stopped --build begins again"; echo "$out"; failed=1; }
 expect 2 'found both' --build="$tree" "$tree/mask.cu"
 expect 1 'compile_commands.json: No such' --build="$tree/cache"
 
@@ -218,7 +261,7 @@ __global__ void shift(float *y, const float *x)
 	y[i] = x[i + 1];
 }
 CU
-expect 0 'gridDim.x = 4; gridDim.y = 2; .*arrays of different parameters' "$tree/alias.cu"
+expect 0 'gridDim.x = 4; gridDim.y = 2; .*assuming y and x disjoint' "$tree/alias.cu"
 expect 12 "the two addresses can't be compared" --may-alias --no-remedies "$tree/alias.cu"
 
 # what the code assumes every thread keeps to, not only the two of an alarm
@@ -246,6 +289,18 @@ calls() { # calls DEPTH: a kernel that calls so many functions, one from another
 }
 calls 20 >"$tree/calls20.ptx"
 expect 0 'race-free' "$tree/calls20.ptx"
+{ # two functions of 10,000 instructions, called five times each
+	printf '%s\n' '.version 8.0' '.target sm_90' '.address_size 64'
+	for f in 1 2; do
+		echo ".func g$f() { .reg .b32 %r<2>;"
+		yes 'add.u32 %r0, %r1, 1;' | head -10000
+		echo 'ret; }'
+	done
+	echo '.visible .entry k(.param .u64 p) { .reg .b64 %rd<2>; ld.param.u64 %rd0, [p];'
+	printf 'call g%s;\n' 1 2 1 2 1 2 1 2 1 2
+	echo 'st.global.u32 [%rd0], 1; ret; }'
+} >"$tree/large.ptx"
+expect 11 'calls that are too deep or too large' "$tree/large.ptx"
 calls 40 >"$tree/calls40.ptx"
 expect 11 'calls that are too deep' "$tree/calls40.ptx"
 

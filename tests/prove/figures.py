@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """figures.py - how well prove does on the labelled kernels, as a table.
 
-    figures.py COLLIDER NVCC ROOT [FILE.cu...]
+    [JOBS=2] figures.py COLLIDER NVCC ROOT [FILE.cu...]
 
 Each kernel is proved with the preconditions of its label (kernels.py), unoptimised and at -O3. What
 is true of it stands in the label: race-free, true, or the word free or racy behind the verdict.
@@ -45,14 +45,17 @@ def one(job):
 
 
 jobs = []
-with tempfile.TemporaryDirectory() as tmp:
-    for path in files:
-        if path.endswith('vacuous.cu'):
-            continue
-        n = os.path.basename(path)[:-3]
-        plain, fast = os.path.join(tmp, n + '.plain.ptx'), os.path.join(tmp, n + '.fast.ptx')
-        ptx_of(path, ['-G'], plain)
-        ptx_of(path, ['-O3', '-lineinfo'], fast)
+files = [f for f in files if not f.endswith('vacuous.cu')]
+workers = int(os.environ.get('JOBS', '2'))
+with tempfile.TemporaryDirectory() as tmp, \
+        concurrent.futures.ThreadPoolExecutor(max_workers=workers) as pool:
+    def both(path):
+        n = os.path.join(tmp, os.path.basename(path)[:-3])
+        ptx_of(path, ['-G'], n + '.plain.ptx')
+        ptx_of(path, ['-O3', '-lineinfo'], n + '.fast.ptx')
+        return n + '.plain.ptx', n + '.fast.ptx'
+
+    for path, (plain, fast) in zip(files, list(pool.map(both, files))):
         text = open(path).read()
         for name, expected, rest in re.findall(r'^// prove: (\w+) (\S+)(.*)$', text, re.M):
             words = rest.split()
@@ -63,8 +66,7 @@ with tempfile.TemporaryDirectory() as tmp:
             jobs.append((name, truth, options, plain, fast))
             if re.search('collider_(assume|distinct|injective)', body):
                 jobs[-1] = (name, truth, options + ['--level=all'], plain, fast)
-    with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
-        rows = list(pool.map(one, jobs))
+    rows = list(pool.map(one, jobs))
 
 wrong = [r for r in rows if (r['truth'] == 'free' and 'true' in (r['verdict'], r['fast'])) or
          (r['truth'] == 'racy' and 'free' in (r['verdict'], r['fast']))]

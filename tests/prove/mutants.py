@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """mutants.py - kernels with a barrier, guard or stride taken out, by prove and by the oracle.
 
-    mutants.py COLLIDER ORACLE_RUN NVCC ROOT COUNT FILE.cu...
+    [JOBS=2] mutants.py COLLIDER ORACLE_RUN NVCC ROOT COUNT FILE.cu...
 
 Of each labelled kernel (kernels.py) COUNT mutants are made in its unoptimised PTX: one barrier is
 deleted, one forward branch goes one way or the other way round, or one stride is lost: a

@@ -56,6 +56,63 @@ if eval "$nvcc $options -o race race1.cu -arch=compute_90" >log 2>&1; then
 else
 	echo 'FAIL the reproducer does not compile'; cat race1.cu log; failed=1
 fi
+# contents that the solver chose for an array: listed, and in the reproducer
+cat >held.cu <<'CU'
+__global__ void fill(int *y, const int *flag, int n)
+{
+	if (flag[blockIdx.x + 3] == 50)
+		y[threadIdx.x / 2] = n;
+}
+CU
+rm -f race*.cu
+expect 12 'if memory holds flag.3. = 50$' "$collider" prove --no-cache --no-remedies --confirm --reproducer=. \
+	--block-dim=32 --grid-dim=1 held.cu
+expect 12 'confirmed: .* memory as above and zeros elsewhere' "$collider" prove --no-cache --no-remedies --confirm \
+	--block-dim=32 --grid-dim=1 held.cu
+if "$nvcc" --keep-races -o race race1.cu -arch=compute_90 >log 2>&1; then
+	expect 0 "at .*/held.cu:4:" "$collider" run --device=cpu --detector=oracle --seed=1 ./race
+else
+	echo 'FAIL the reproducer with contents does not compile'; cat race1.cu log; failed=1
+fi
+sed 's|x / 2|x * 2|' held.cu >held_twin.cu
+expect 0 'race-free' "$collider" prove --no-cache --confirm --block-dim=32 --grid-dim=1 held_twin.cu
+# a kernel that races only if a sort's input isn't sorted: mixed numbers
+cat >mixed.cu <<'CU'
+__global__ void sort_pairs(int *s)
+{
+	unsigned i = threadIdx.x;
+	int a = s[i], b = s[i + 1];
+	if (a > b) {
+		s[i] = b;
+		s[i + 1] = a;
+	}
+}
+CU
+rm -f race*.cu
+expect 12 'confirmed: .* with mixed numbers' "$collider" prove --no-cache --no-remedies --confirm --reproducer=. \
+	--block-dim=32 --grid-dim=1 mixed.cu
+grep -q 'factor = 2654435761u' race*.cu || { echo 'FAIL no reproducer with mixed numbers'; cat race*.cu; failed=1; }
+# which warps meet at this barrier depends on the schedule: the reproducer names the seed
+cat >half.cu <<'CU'
+__global__ void half(float *y)
+{
+	__shared__ float s[128];
+	s[threadIdx.x] = 1;
+	asm volatile("barrier.sync 1, 64;" ::: "memory");
+	y[threadIdx.x] = s[127 - threadIdx.x];
+}
+CU
+rm -f race*.cu
+expect 12 'confirmed: the launch raced' "$collider" prove --no-cache --no-remedies --confirm --reproducer=. \
+	--block-dim=128 half.cu
+seed=$(sed -n 's|^// *collider run .* --seed=\([0-9]*\) ./race$|\1|p' race1.cu)
+if "$nvcc" --keep-races -o race race1.cu -arch=compute_90 >log 2>&1; then
+	expect 0 "at .*/half.cu:6:" "$collider" run --device=cpu --detector=oracle --seed="$seed" ./race
+else
+	echo 'FAIL the reproducer of a schedule does not compile'; cat race1.cu log; failed=1
+fi
+sed 's/1, 64/1, 128/' half.cu >whole.cu
+expect 0 'race-free' "$collider" prove --no-cache --confirm --block-dim=128 whole.cu
 # where nothing races there is none
 rm -f race*.cu
 expect 0 'race-free' "$collider" prove --no-cache --confirm --reproducer=. --grid-dim=1 --param=n=1 app.cu -- -DADD=1

@@ -72,7 +72,24 @@ struct race_alarm_param {
 	uint32_t bytes;
 };
 
+/* What memory holds in the launch: the solver's choice for an array that the kernel only reads. */
+struct race_alarm_content {
+	uint64_t param, at,
+		value; /* the pointer's place in the parameter block, byte in its array */
+	uint32_t bytes;
+	const char *name; /* of the parameter, or "" */
+};
+
+#define RACE_ALARM_CONTENTS 16
+
 /* What a run of the launch on the CPU device under the oracle showed (--confirm). */
+enum race_filled {
+	RACE_FILLED_ZEROS,
+	RACE_FILLED_CONTENTS, /* the alarm's contents, zeros elsewhere */
+	RACE_FILLED_MIXED     /* word i is RACE_MIXED_WORD(i) */
+};
+#define RACE_MIXED_FACTOR  2654435761u
+#define RACE_MIXED_WORD(i) (((uint32_t)(i) + 1) * RACE_MIXED_FACTOR >> 24)
 enum race_confirmed { RACE_NOT_TRIED, RACE_CONFIRMED, RACE_NOT_CONFIRMED };
 
 struct race_alarm {
@@ -90,8 +107,12 @@ struct race_alarm {
 	uint32_t nparams, nvars;
 	struct race_alarm_param param[64];
 	struct race_alarm_var var[RACE_ALARM_VARS];
+	uint32_t ncontents;
+	struct race_alarm_content content[RACE_ALARM_CONTENTS];
 	enum race_confirmed confirmed;
-	const char *reproducer; /* a file, or "" */
+	uint32_t seed;		 /* of the schedule in which it was confirmed */
+	enum race_filled filled; /* what arrays held when it was confirmed */
+	const char *reproducer;	 /* a file, or "" */
 };
 
 struct race_proof_counts {
@@ -136,7 +157,7 @@ struct race_proof {
 	bool has_scalars;      /* values of parameters were given */
 	uint32_t fixed_dim[6]; /* the others: what the contract says */
 	struct race_proof_counts counts;
-	uint64_t ms; /* wall-clock, for the user only */
+	uint64_t ms; /* processor time, for the user only */
 	bool is_cached;
 };
 
