@@ -42,7 +42,8 @@ static const struct kind kinds[] = {
 	 .has_machine = true},
 	{.name = "iguard",
 	 .word = GUARD_ENTRY_BYTES,
-	 .spare_pieces = 8,
+	 .spare_pieces = 4,
+	 .has_bytes_noted = true,
 	 .tables_bytes = sizeof(struct race_guard_tables),
 	 .stamps_at = offsetof(struct race_guard_tables, sides),
 	 .stamps_end = offsetof(struct race_guard_tables, contexts_of)},
@@ -187,12 +188,20 @@ static uint64_t pieces_of(const struct agent_history *h)
 	return h->pieces + __atomic_load_n(&static_bytes, __ATOMIC_RELAXED) / RACE_HISTORY_PIECE;
 }
 
+/* Pages of bytes' words that are kept ready: iguard's, a MiB each, if a module needs some. */
+static uint64_t spare_pages(const struct agent_history *h)
+{
+	bool is_unused = h->kind->has_bytes_noted && !(h->unseen & RACE_HISTORY_HAS_BYTES);
+
+	return is_unused ? 0 : SPARE_PAGES;
+}
+
 static bool wants_growth(const struct agent_history *h)
 {
 	return !h->is_capped && (__atomic_load_n(h->short_of, __ATOMIC_RELAXED) ||
 				 h->words.limit < pieces_of(h) + h->kind->spare_pieces / 2 ||
 				 h->words.limit < h->words.used + h->kind->spare_pieces / 2 ||
-				 h->bytes.limit < h->bytes.used + SPARE_PAGES / 2);
+				 h->bytes.limit < h->bytes.used + spare_pages(h) / 2);
 }
 
 static bool wants_sweep(const struct agent_history *h)
@@ -271,7 +280,7 @@ static void work(struct agent_history *h, bool has_to_sweep, uint64_t pieces)
 	need += h->kind->spare_pieces;
 	if (!h->is_capped && h->words.limit < need)
 		agent_pool_grow(h, &h->words, need - h->words.limit);
-	need = 2 * h->bytes.used + SPARE_PAGES;
+	need = 2 * h->bytes.used + spare_pages(h);
 	if (need < pages)
 		need = pages;
 	if (!h->is_capped && h->bytes.limit < need)

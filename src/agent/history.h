@@ -55,8 +55,9 @@ struct kind {
 	/* The tables of release stamps, which are cleared when nothing runs; what comes after
 	 * them is cleared by a sweep. */
 	size_t stamps_at, stamps_end;
-	bool has_beside;  /* with --both-sides */
-	bool has_machine; /* the tables have a place for --hirace */
+	bool has_beside;      /* with --both-sides */
+	bool has_machine;     /* the tables have a place for --hirace */
+	bool has_bytes_noted; /* RACE_HISTORY_HAS_BYTES says whether bytes have words */
 };
 
 struct agent_history {

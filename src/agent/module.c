@@ -200,6 +200,9 @@ static enum agent_module_state patch(struct agent_context *c, CUmodule module)
 	has_global = agent_driver.module_get_global(&at, &bytes, module, RACE_HISTORY_HOST_SYMBOL);
 	if (has_global == CUDA_SUCCESS)
 		agent_context_unseen(c, RACE_HISTORY_HOST_ORDERS);
+	has_global = agent_driver.module_get_global(&at, &bytes, module, RACE_GUARD_BYTES_SYMBOL);
+	if (has_global == CUDA_SUCCESS)
+		agent_context_unseen_by(c, RACE_HISTORY_HAS_BYTES, true);
 	/* What it orders is followed by the detectors that it has. */
 	if (state == AGENT_MODULE_PATCHED && !(found & RACE_DETECT(HIRACE)))
 		agent_context_unseen_by(c, RACE_HISTORY_GRID_ORDERS, false);

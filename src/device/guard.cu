@@ -3,6 +3,8 @@
  *
  *	__collider_guard_begin		at a kernel's entry: the thread's state and word
  *	__collider_guard_shared		at a kernel's entry: the block's table for shared memory
+ *	__collider_guard_spans		at a kernel's entry: for the inlined fast path
+ *	__collider_guard_step, _step_s	before an access that the fast path doesn't decide
  *	__collider_guard_g, _s, _x	before an access: global, shared, generic address
  *	__collider_guard_sync		beside strong accesses and fences: release stamps
  *	__collider_guard_lock		after an atomic that may have taken a lock
@@ -119,7 +121,7 @@ RACE_STATIC_ASSERT(GUARD_CONTEXTS == 1u << 18 && GUARD_NOWS == 1u << 17, "in the
 
 /* ---- who a thread is --------------------------------------------------------------------- */
 
-/* In the thread's own memory; declared in iguard.ptxt. */
+/* In the thread's own memory; declared in iguard.ptxt. Not with RACE_GUARD_PLAIN. */
 struct state {
 	struct guard_stamps stamps;
 	struct guard_locks locks;
@@ -148,24 +150,58 @@ DEV_FN void dev_set_now(uint64_t me, const struct state *s, uint32_t context)
 			     "l"(v));
 }
 
-DEV_FN struct guard_context dev_context(const struct state *s)
+/* Stamps and locks are kept only where something orders. */
+DEV_FN struct guard_context dev_context(uint64_t me, const struct state *s)
 {
-	struct guard_context c = {s->launch,
-				  s->block_clock,
-				  s->warp_clock,
-				  s->stamps.block.own.now,
-				  s->stamps.device.own.now,
-				  guard_locks_summary(&s->locks)};
+	struct guard_context c = {s->launch, s->block_clock, s->warp_clock, 0, 0, 0};
 
+	if (me & RACE_GUARD_ORDERS) {
+		c.block_stamp = s->stamps.block.own.now;
+		c.device_stamp = s->stamps.device.own.now;
+		c.locks = guard_locks_summary(&s->locks);
+	}
 	return c;
+}
+
+/* A context's number; its first place in the table is looked at in the L1 cache. What is there
+ * stays, so only what seems to be free needs the memory that all share. */
+DEV_FN uint32_t dev_intern(uint64_t own)
+{
+	uint64_t *contexts = dev_tables()->contexts_of;
+	uint32_t at = (uint32_t)(own * 0x9e3779b97f4a7c15ull >> (64u - GUARD_CONTEXT_BITS));
+
+	at += at == 0;
+	if (own && dev_word_near(&contexts[at]) == own)
+		return at;
+	return guard_intern(contexts, own);
+}
+
+/* What a context's number means. */
+DEV_FN uint64_t dev_meaning(uint32_t number)
+{
+	uint64_t *at = &dev_tables()->contexts_of[number];
+	uint64_t v = dev_word_near(at);
+
+	return v ? v : dev_word(at);
+}
+
+DEV_FN uint32_t dev_number(uint64_t word)
+{
+	return (uint32_t)(word >> GUARD_CONTEXT_AT) & (GUARD_CONTEXTS - 1u);
+}
+
+/* The thread's context. */
+DEV_FN uint64_t dev_own(uint64_t me, const struct state *s)
+{
+	return me & RACE_GUARD_PLAIN ? dev_meaning(dev_number(me)) : s->own;
 }
 
 /* The thread's word for the state that it is in now. */
 DEV_FN uint64_t dev_renew(uint64_t me, struct state *s)
 {
 	uint64_t was = me & GUARD_CONTEXT_MASK;
-	uint64_t own = guard_context_encode(dev_context(s));
-	uint32_t context = guard_intern(dev_tables()->contexts_of, own);
+	uint64_t own = guard_context_encode(dev_context(me, s));
+	uint32_t context = dev_intern(own);
 
 	s->own = own;
 	me = (me & ~GUARD_CONTEXT_MASK) | (uint64_t)context << GUARD_CONTEXT_AT;
@@ -175,34 +211,86 @@ DEV_FN uint64_t dev_renew(uint64_t me, struct state *s)
 	return me;
 }
 
+DEV_FN bool dev_is_aside(uint64_t me)
+{
+	return (me & GUARD_CONTEXT_MASK) == 0;
+}
+
 /* Without tables or a number the thread does nothing at all. */
 DEV_FN bool dev_is_out(uint64_t state)
 {
 	return ((const struct state *)state)->launch == 0;
 }
 
+/* Of RACE_GUARD_PLAIN: the word after so many more barriers. What has no room steps aside for
+ * good. */
+DEV_FN uint64_t dev_move_on(uint64_t me, uint64_t own, uint32_t barriers)
+{
+	struct guard_context c = guard_context_decode(own);
+	uint32_t context;
+
+	c.block_clock += barriers;
+	context = dev_intern(guard_context_encode(c));
+	if (context == 0)
+		DEV_INC64((uint64_t)&dev_tables()->threads_aside);
+	return (me & ~GUARD_CONTEXT_MASK) | (uint64_t)context << GUARD_CONTEXT_AT;
+}
+
+/* `state`: 0 with RACE_GUARD_PLAIN. Without RACE_GUARD_ORDERS stamps and locks are not touched. */
 extern "C" __device__ __noinline__ uint64_t __collider_guard_begin(uint64_t state, uint32_t flags)
 {
 	struct race_guard_tables *t = dev_tables();
 	struct state *s = (struct state *)state;
 	struct place p = dev_place();
 	uint64_t thread = p.block * p.block_size + p.in_block;
+	uint32_t launch = 0;
+	uint32_t from = flags & RACE_GUARD_ORDERS ? 0 : offsetof(struct state, own) / 4u;
 
+	if (t && thread <= GUARD_THREAD_LAST)
+		launch = dev_launch();
+	if (t && launch == 0)
+		DEV_INC64((uint64_t)&t->threads_aside);
+	if (flags & RACE_GUARD_PLAIN)
+		return launch ? dev_move_on(thread << GUARD_THREAD_AT | flags, launch, 0) : flags;
 #pragma unroll 1
-	for (uint32_t i = 0; i < sizeof(*s) / 4u; i++)
+	for (uint32_t i = from; i < sizeof(*s) / 4u; i++)
 		((uint32_t *)s)[i] = 0;
-	if (t == 0)
+	if (launch == 0)
 		return 0;
 	s->block = (uint32_t)p.block + 1u;
-	if (thread <= GUARD_THREAD_LAST)
-		s->launch = dev_launch();
-	if (s->launch == 0) {
-		DEV_INC64((uint64_t)&t->threads_aside);
-		return 0;
-	}
+	s->launch = launch;
 	return dev_renew(thread << GUARD_THREAD_AT | flags, s);
 }
 
+/* ---- beside the entries ---------------------------------------------------------------------- */
+
+/* The host clears the tables when nothing runs. */
+DEV_FN void dev_mark(void)
+{
+	struct race_guard_tables *t = dev_tables();
+
+	if (dev_word32(&t->is_ordered))
+		return;
+	dev_store32(&t->is_ordered, 1);
+	if (t->ordered_at)
+		DEV_STORE32(t->ordered_at, 1);
+}
+
+/* block: plus 1; 0: what concerns all. warp: plus 1; 0: the whole block. */
+DEV_FN struct race_guard_block *dev_block(uint32_t launch, uint32_t block, uint32_t warp)
+{
+	uint64_t key = ((uint64_t)block << 20 | warp << 10 | launch) * 0x9e3779b97f4a7c15ull;
+
+	return &dev_tables()->blocks[key >> 48];
+}
+
+RACE_STATIC_ASSERT(RACE_GUARD_BLOCKS == 1u << 16, "hashed to 16 bits");
+RACE_STATIC_ASSERT(RACE_GUARD_SIDES == 1u << 16, "hashed to 16 bits");
+
+DEV_FN void dev_fence(void)
+{
+	asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
 
 #include "guard_entry.h"
 
@@ -211,11 +299,12 @@ extern "C" __device__ __noinline__ uint64_t __collider_guard_begin(uint64_t stat
 /* ---- from an access to its entries ---------------------------------------------------------- */
 
 /* `first`: the entry of its first word, or of its first byte. */
-DEV_FN void dev_entries(uint64_t me, uint64_t state, uint64_t at, uint64_t first, uint64_t what64)
+DEV_FN void dev_entries(uint64_t me, uint64_t state, uint64_t at, uint64_t first, uint64_t what64,
+			bool is_shared)
 {
 	uint32_t what = (uint32_t)what64, narrow = RACE_GUARD_NARROW(what);
 	uint32_t sure = RACE_GUARD_SURE(what64), all = sure | RACE_GUARD_MAYBE(what64);
-	struct quick q = dev_quick(me, (const struct state *)state);
+	struct quick q = {me, state, dev_spans(), is_shared};
 
 	if (what & (RACE_GUARD_BYTES | RACE_GUARD_STRONG) ||
 	    dev_modes() & RACE_GUARD_MODE_PUBLISHED) {
@@ -225,7 +314,15 @@ DEV_FN void dev_entries(uint64_t me, uint64_t state, uint64_t at, uint64_t first
 #pragma unroll 1
 	for (uint32_t i = 0; all >> i; i++) {
 		uint64_t entry = first + GUARD_ENTRY_BYTES * i;
-		uint32_t mode = sure >> i & 1u ? dev_try(&q, entry, what) : MODE_MAYBE;
+		uint64_t near = entry;
+		uint32_t mode = MODE_MAYBE;
+
+		if (is_shared)
+			near = (uint32_t)__cvta_generic_to_shared((const void *)entry);
+		if (sure >> i & 1u)
+			mode = dev_try(&q, near, (what & RACE_GUARD_WRITES) != 0,
+				       RACE_GUARD_SITE(what) + 1u,
+				       RACE_GUARD_FOR_ALL(what64) >> i & 1u ? MODE_WARP : 0u);
 
 		if (all >> i & 1u && mode != QUICK_DONE)
 			__collider_guard_entry(me, state, entry, at + 4u * i, what,
@@ -243,7 +340,7 @@ DEV_FN void dev_global(uint64_t me, uint64_t state, uint64_t at, uint64_t what)
 	else if (first)
 		first += at % RACE_HISTORY_PIECE / 4u * GUARD_ENTRY_BYTES;
 	if (first)
-		dev_entries(me, state, at, first, what);
+		dev_entries(me, state, at, first, what, false);
 	else
 		dev_untracked();
 }
@@ -268,12 +365,7 @@ DEV_FN void dev_in_shared(uint64_t me, uint64_t state, uint32_t table, uint32_t 
 		return;
 	}
 	off = (uint32_t)what & RACE_GUARD_BYTES ? off << 4 : off >> 2 << 4;
-	dev_entries(me, state, at, (uint64_t)(head + 1) + off, what);
-}
-
-DEV_FN bool dev_is_aside(uint64_t me)
-{
-	return (me & GUARD_CONTEXT_MASK) == 0;
+	dev_entries(me, state, at, (uint64_t)(head + 1) + off, what, true);
 }
 
 extern "C" __device__ __noinline__ void __collider_guard_g(uint64_t me, uint64_t state, uint64_t at,
@@ -316,28 +408,6 @@ extern "C" __device__ __noinline__ void __collider_guard_shared(uint32_t table, 
 }
 
 /* ---- what synchronises ----------------------------------------------------------------------- */
-
-/* The host clears the tables when nothing runs. */
-DEV_FN void dev_mark(void)
-{
-	struct race_guard_tables *t = dev_tables();
-
-	if (dev_word32(&t->is_ordered))
-		return;
-	dev_store32(&t->is_ordered, 1);
-	if (t->ordered_at)
-		DEV_STORE32(t->ordered_at, 1);
-}
-
-DEV_FN struct race_guard_block *dev_block(const struct state *s, uint32_t warp)
-{
-	uint64_t key = ((uint64_t)s->block << 20 | warp << 10 | s->launch) * 0x9e3779b97f4a7c15ull;
-
-	return &dev_tables()->blocks[key >> 48];
-}
-
-RACE_STATIC_ASSERT(RACE_GUARD_BLOCKS == 1u << 16, "hashed to 16 bits");
-RACE_STATIC_ASSERT(RACE_GUARD_SIDES == 1u << 16, "hashed to 16 bits");
 
 /* Before a barrier: what the thread has goes where those that it meets find it. */
 DEV_FN void dev_arrive(const struct state *s, struct race_guard_block *b, uint32_t number)
@@ -382,11 +452,6 @@ DEV_FN void dev_meet(struct state *s, struct race_guard_block *b, uint32_t numbe
 	guard_locks_meet(&s->locks, dev_word32(&b->locks[number & 3u]));
 	if (dev_word32(&b->locks[(number + 2u) & 3u]))
 		dev_store32(&b->locks[(number + 2u) & 3u], 0);
-}
-
-DEV_FN void dev_fence(void)
-{
-	asm volatile("fence.acq_rel.gpu;" ::: "memory");
 }
 
 DEV_FN struct race_guard_side *dev_side(uint64_t at)
@@ -446,12 +511,13 @@ DEV_FN void dev_read(struct state *s, uint64_t at, uint32_t op)
 	dev_fence();
 	if (orders & RACE_HISTORY_GRID_ORDERS ||
 	    (op & RACE_GUARD_SYNC_SYSTEM && orders & RACE_HISTORY_HOST_ORDERS)) {
-		struct guard_stamp any = {0, 0xffffffffu, 0xffffffffu};
-		guard_join(&s->stamps.block.seen, any);
-		guard_join(&s->stamps.device.seen, any);
+		guard_join(&s->stamps.block.seen, guard_anything());
+		guard_join(&s->stamps.device.seen, guard_anything());
 		if (op & RACE_GUARD_SYNC_ACQUIRE) {
-			guard_join(&s->stamps.block.own, any);
-			guard_join(&s->stamps.device.own, any);
+			guard_join(&s->stamps.block.own, guard_anything());
+			guard_join(&s->stamps.device.own, guard_anything());
+			guard_join(&s->stamps.block.released, guard_anything());
+			guard_join(&s->stamps.device.released, guard_anything());
 		}
 	}
 	dev_mark();
@@ -489,6 +555,7 @@ extern "C" __device__ __noinline__ uint64_t __collider_guard_sync(uint64_t me, u
 	if (op & RACE_GUARD_SYNC_FENCE) {
 		dev_count_fence(s, is_wide);
 		s->small_fence |= !is_wide && s->stamps.device.near.now < s->stamps.device.seen.now;
+		dev_find_open(s);
 		guard_fence(&s->stamps, is_wide);
 		guard_lock_fence(&s->locks, is_wide);
 	}
@@ -514,6 +581,9 @@ extern "C" __device__ __noinline__ uint64_t __collider_guard_lock(uint64_t me, u
 {
 	struct state *s = (struct state *)state;
 
+	/* cuda::binary_semaphore takes the one that is there, and leaves 0. */
+	if (op & RACE_GUARD_SYNC_SWAP && stored == 0)
+		wanted = old;
 	if (dev_is_out(state) || !at || old != wanted)
 		return me;
 	if (guard_lock_free(&s->locks, at) || stored == wanted)
@@ -529,17 +599,19 @@ extern "C" __device__ __noinline__ uint64_t __collider_guard_barrier(uint64_t me
 {
 	struct state *s = (struct state *)state;
 
+	if (me & RACE_GUARD_PLAIN)
+		return is_behind && !dev_is_aside(me) ? dev_move_on(me, dev_own(me, s), 1) : me;
 	if (dev_is_out(state))
 		return me;
 	if (!is_behind) {
 		if (me & RACE_GUARD_ORDERS) {
 			dev_set_now(me, s, 0);
-			dev_arrive(s, dev_block(s, 0), s->block_clock);
+			dev_arrive(s, dev_block(s->launch, s->block, 0), s->block_clock);
 		}
 		return me;
 	}
 	if (me & RACE_GUARD_ORDERS)
-		dev_meet(s, dev_block(s, 0), s->block_clock, false);
+		dev_meet(s, dev_block(s->launch, s->block, 0), s->block_clock, false);
 	s->block_clock += s->block_clock != 0xffffffffu;
 	s->warp_clock = 0;
 	return dev_renew(me, s);
@@ -570,12 +642,12 @@ __collider_guard_warp(uint64_t me, uint64_t state, uint32_t mask, uint32_t is_be
 			dev_set_now(me, s, 0);
 			if (!is_full)
 				guard_release(&s->stamps, false);
-			dev_arrive(s, dev_block(s, warp), s->warp_meets);
+			dev_arrive(s, dev_block(s->launch, s->block, warp), s->warp_meets);
 		}
 		return me;
 	}
 	if (me & RACE_GUARD_ORDERS)
-		dev_meet(s, dev_block(s, warp), s->warp_meets, !is_full);
+		dev_meet(s, dev_block(s->launch, s->block, warp), s->warp_meets, !is_full);
 	if (is_full) {
 		s->warp_clock += s->warp_clock != 0xffffffffu;
 		s->warp_meets++;

@@ -13,18 +13,19 @@ extern "C" __device__ __noinline__ void
 __collider_guard_tell(uint64_t me, uint64_t at, uint64_t was, uint32_t site, uint32_t kind_width)
 {
 	uint64_t shape = blockDim.x | blockDim.y << 16 | (uint64_t)blockDim.z << 32;
+	uint64_t now = me & ~(uint64_t)RACE_GUARD_PLAIN;
 	struct dev_found f = {
 		dev_table(), site,	     (kind_width & 0xffu) | RACE_REC_TWO_SIDES << 16,
-		at,	     {was, me},	     {guard_decode(was).site, shape},
+		at,	     {was, now},     {guard_decode(was).site, shape},
 		0,	     kind_width >> 8};
 
 	dev_report(&f, dev_rt());
 }
 
-/* The lanes that are here together, if all have this entry and this context; or 0. */
-DEV_FN uint32_t dev_alike(uint64_t entry, uint64_t context)
+/* The lanes that are here together, if all have this entry; or 0. */
+DEV_FN uint32_t dev_all_have(uint64_t entry)
 {
-	uint32_t lanes, also = 0;
+	uint32_t lanes;
 
 	asm volatile("{\n\t"
 		     ".reg .b32 dev_active;\n\t"
@@ -33,6 +34,14 @@ DEV_FN uint32_t dev_alike(uint64_t entry, uint64_t context)
 		     "}"
 		     : "=r"(lanes)
 		     : "l"(entry));
+	return lanes;
+}
+
+/* If all have this entry and this context. */
+DEV_FN uint32_t dev_alike(uint64_t entry, uint64_t context)
+{
+	uint32_t lanes = dev_all_have(entry), also = 0;
+
 	if (lanes & (lanes - 1u))
 		asm volatile("match.all.sync.b64 %0, %1, %2;"
 			     : "=r"(also)
@@ -40,18 +49,18 @@ DEV_FN uint32_t dev_alike(uint64_t entry, uint64_t context)
 	return also;
 }
 
-/* Section 6.5: after a swap that failed, from 32 ns to a limit that grows with the threads. */
-DEV_FN void dev_back_off(uint32_t *ns)
+/* Section 6.5: after a swap that failed, from 32 ns to a limit that grows with the threads. Gives
+ * back for how long the next time. */
+extern "C" __device__ __noinline__ uint32_t __collider_guard_wait(uint32_t ns)
 {
 	uint64_t threads =
 		(uint64_t)gridDim.x * gridDim.y * gridDim.z * blockDim.x * blockDim.y * blockDim.z;
 	uint32_t limit = threads < 1u << 18 ? (uint32_t)threads >> 6 : 1u << 12;
 
-	if (*ns)
-		asm volatile("nanosleep.u32 %0;" ::"r"(*ns));
-	*ns = *ns ? *ns * 2u : 32u;
-	if (*ns > limit)
-		*ns = limit;
+	if (ns)
+		asm volatile("nanosleep.u32 %0;" ::"r"(ns));
+	ns = ns ? ns * 2u : 32u;
+	return ns < limit ? ns : limit;
 }
 
 DEV_FN struct guard_actor dev_actor(uint64_t me, const struct state *s)
@@ -63,10 +72,13 @@ DEV_FN struct guard_actor dev_actor(uint64_t me, const struct state *s)
 	actor.block_first = actor.thread - p.in_block;
 	actor.block_size = p.block_size;
 	actor.context = guard_decode(me).context;
-	actor.own = guard_context_decode(s->own);
-	actor.block_acquired = s->stamps.block.own.acquired;
-	actor.device_acquired = s->stamps.device.own.acquired;
-	actor.read = s->stamps.block.own.read;
+	actor.own = guard_context_decode(dev_own(me, s));
+	actor.block_acquired = actor.device_acquired = actor.read = 0;
+	if (me & RACE_GUARD_ORDERS) {
+		actor.block_acquired = s->stamps.block.own.acquired;
+		actor.device_acquired = s->stamps.device.own.acquired;
+		actor.read = s->stamps.block.own.read;
+	}
 	actor.contexts = dev_tables()->contexts_of;
 	actor.now = me & RACE_GUARD_ORDERS ? dev_tables()->nows : 0;
 	actor.is_unsure = (me & RACE_GUARD_UNSURE) != 0;
@@ -93,28 +105,69 @@ DEV_FN struct guard_entry dev_entry(const struct guard_entry *at)
 	return e;
 }
 
-/* Does the word become this one? Both words at once, where the target can. */
-DEV_FN bool dev_put(struct guard_entry *at, struct guard_entry was, struct guard_entry next,
+/* Does *was become this one? Both words at once, where the target can; else *was is what was
+ * found. */
+DEV_FN bool dev_put(struct guard_entry *at, struct guard_entry *was, struct guard_entry next,
 		    bool writes)
 {
 #ifdef GUARD_CAS128
-	struct guard_entry found = GUARD_CAS128(at, was, next);
+	struct guard_entry old = *was;
 
-	return found.writer == was.writer && found.accessor == was.accessor;
+	*was = GUARD_CAS128(at, old, next);
+	return was->writer == old.writer && was->accessor == old.accessor;
 #else
 	uint64_t *own = writes ? &at->writer : &at->accessor;
 	uint64_t *other = writes ? &at->accessor : &at->writer;
-	uint64_t own_was = writes ? was.writer : was.accessor;
+	uint64_t own_was = writes ? was->writer : was->accessor;
 	uint64_t own_next = writes ? next.writer : next.accessor;
-	uint64_t other_was = writes ? was.accessor : was.writer;
+	uint64_t other_was = writes ? was->accessor : was->writer;
 	uint64_t other_next = writes ? next.accessor : next.writer;
+	bool is_done = own_next == own_was || dev_swap(own, own_was, own_next) == own_was;
 
-	if (own_next != own_was && dev_swap(own, own_was, own_next) != own_was)
-		return false;
-	if (other_next != other_was)
-		return dev_swap(other, other_was, other_next) == other_was;
-	return dev_word(other) == other_was;
+	if (is_done && other_next != other_was)
+		is_done = dev_swap(other, other_was, other_next) == other_was;
+	else if (is_done)
+		is_done = dev_word(other) == other_was;
+	if (!is_done)
+		*was = dev_entry(at);
+	return is_done;
 #endif
+}
+
+/* stamps.block.seen.acquired among the numbers of a race_guard_block: full after guard_open(). */
+#define OPEN_AT (offsetof(struct guard_level, seen.acquired) / 4u)
+
+RACE_STATIC_ASSERT(offsetof(struct guard_stamps, block) == 0, "the first");
+
+/*
+ * The other side of such a race must not be certain, either: its check came first, but its access
+ * perhaps not. It looks at its next fence (dev_find_open). `word`: its.
+ */
+extern "C" __device__ __noinline__ void __collider_guard_open(const struct state *s, uint64_t word)
+{
+	struct guard_word w = guard_decode(word);
+	uint32_t size = dev_place().block_size, block = w.thread / size;
+	uint32_t warp = w.extent == GUARD_OF_BLOCK ? 0 : (w.thread - block * size) / 32u + 1u;
+	struct race_guard_block *b = dev_block(s->launch, block + 1u, warp);
+
+	if (w.extent == GUARD_OF_GRID)
+		b = dev_block(s->launch, 0, 0);
+	dev_mark();
+	if (dev_word32(&b->stamp[OPEN_AT]) != 0xffffffffu)
+		dev_max32(&b->stamp[OPEN_AT], 0xffffffffu);
+	dev_fence();
+}
+
+/* Before a fence: has another thread found a race with this one? */
+DEV_FN void dev_find_open(struct state *s)
+{
+	uint32_t warp = dev_place().in_block / 32u + 1u;
+
+	dev_fence();
+	if (dev_word32(&dev_block(s->launch, s->block, warp)->stamp[OPEN_AT]) == 0xffffffffu ||
+	    dev_word32(&dev_block(s->launch, s->block, 0)->stamp[OPEN_AT]) == 0xffffffffu ||
+	    dev_word32(&dev_block(s->launch, 0, 0)->stamp[OPEN_AT]) == 0xffffffffu)
+		guard_open(&s->stamps);
 }
 
 /*
@@ -123,20 +176,25 @@ DEV_FN bool dev_put(struct guard_entry *at, struct guard_entry was, struct guard
  * something older is kept that only one of them knows, nor where one has found something.
  */
 DEV_FN struct guard_seen dev_update(struct guard_entry *at, const struct guard_actor *actor,
-				    const struct guard_access *a, uint64_t me, uint32_t lanes)
+				    const struct guard_access *a, uint64_t me,
+				    const struct state *s, uint32_t lanes)
 {
 	uint32_t modes = dev_modes(), ns = 0;
-	struct guard_seen seen = {GUARD_NO_RACE, true, 0};
+	struct guard_seen seen = {GUARD_NO_RACE, true, 0, false};
 	bool is_tried =
 		(modes & RACE_GUARD_MODE_ALONE) != 0 || (a->writes && !a->is_strong) || lanes != 0;
 
+	struct guard_entry e = dev_entry(at);
 #pragma unroll 1
 	for (;;) {
-		struct guard_entry e = dev_entry(at);
 		struct guard_result r = guard_judge(e, actor, a);
 		uint64_t *own = a->writes ? &r.next.writer : &r.next.accessor;
 
 		guard_note(&seen, &r, &e);
+		if (r.open.writer && me & RACE_GUARD_ORDERS)
+			__collider_guard_open(s, r.open.writer);
+		if (r.open.accessor && me & RACE_GUARD_ORDERS)
+			__collider_guard_open(s, r.open.accessor);
 		if (r.next.writer == e.writer && r.next.accessor == e.accessor && lanes == 0)
 			return seen;
 		if (!is_tried && r.verdict == GUARD_NO_RACE &&
@@ -147,10 +205,10 @@ DEV_FN struct guard_seen dev_update(struct guard_entry *at, const struct guard_a
 		is_tried = true;
 		if (lanes)
 			*own = dev_of_warp(*own);
-		if (dev_put(at, e, r.next, a->writes))
+		if (dev_put(at, &e, r.next, a->writes))
 			return seen;
 		if (!(modes & RACE_GUARD_MODE_EAGER))
-			dev_back_off(&ns);
+			ns = __collider_guard_wait(ns);
 	}
 }
 
@@ -179,6 +237,7 @@ extern "C" __device__ __noinline__ void __collider_guard_letter(uint64_t me, uin
 	const struct state *s = (const struct state *)state;
 	struct guard_entry *p = (struct guard_entry *)entry;
 	bool is_strong = (what & RACE_GUARD_STRONG) != 0, writes = (what & RACE_GUARD_WRITES) != 0;
+	bool is_plain = (me & RACE_GUARD_PLAIN) != 0;
 	struct guard_pub_access a = {!writes, is_strong && writes, (what & RACE_GUARD_CTA) != 0};
 	struct guard_word earlier = guard_decode(me & ~((1ull << GUARD_CONTEXT_AT) - 1u));
 	struct guard_pub_actor actor;
@@ -187,11 +246,11 @@ extern "C" __device__ __noinline__ void __collider_guard_letter(uint64_t me, uin
 	actor.thread = (uint32_t)(me >> GUARD_THREAD_AT);
 	actor.block_size = dev_place().block_size;
 	asm volatile("activemask.b32 %0;" : "=r"(actor.active));
-	actor.locks = guard_locks_summary(&s->locks);
-	actor.now.dev_fence = s->fences & 63u;
-	actor.now.blk_fence = s->fences >> 6;
-	actor.now.blk_bar = s->block_clock;
-	actor.now.warp_bar = s->warp_meets;
+	actor.locks = me & RACE_GUARD_ORDERS ? guard_locks_summary(&s->locks) : 0;
+	actor.now.dev_fence = is_plain ? 0 : s->fences & 63u;
+	actor.now.blk_fence = is_plain ? 0 : s->fences >> 6;
+	actor.now.blk_bar = guard_context_decode(dev_own(me, s)).block_clock;
+	actor.now.warp_bar = is_plain ? 0 : s->warp_meets;
 #pragma unroll 1
 	for (;;) {
 		struct guard_entry e = dev_entry(p), next = guard_pub_update(e, &actor, &a);
@@ -201,7 +260,7 @@ extern "C" __device__ __noinline__ void __collider_guard_letter(uint64_t me, uin
 		rule = guard_pub_check(e, &actor, &a, &now);
 		earlier.thread = md.thread;
 		if ((next.writer == e.writer && next.accessor == e.accessor) ||
-		    dev_put(p, e, next, writes))
+		    dev_put(p, &e, next, writes))
 			break;
 	}
 	if (rule != GUARD_PUB_NONE)
@@ -221,7 +280,7 @@ extern "C" __device__ __noinline__ void __collider_guard_entry(uint64_t me, uint
 				 (what & RACE_GUARD_CTA) != 0, RACE_GUARD_SITE(what) + 1u, bit};
 	struct guard_entry *e = (struct guard_entry *)entry;
 	struct guard_actor actor = dev_actor(me, s);
-	struct guard_seen seen = {GUARD_NO_RACE, true, 0};
+	struct guard_seen seen = {GUARD_NO_RACE, true, 0, false};
 
 	if (dev_modes() & RACE_GUARD_MODE_PUBLISHED) {
 		if (!(mode & MODE_MAYBE))
@@ -234,14 +293,17 @@ extern "C" __device__ __noinline__ void __collider_guard_entry(uint64_t me, uint
 		struct guard_result r = guard_judge(was, &actor, &a);
 		guard_note(&seen, &r, &was);
 	} else {
-		seen = dev_update(e, &actor, &a, me, mode & MODE_WARP ? 1u : 0u);
+		seen = dev_update(e, &actor, &a, me, s, mode & MODE_WARP ? 1u : 0u);
 	}
-	if (seen.verdict == GUARD_POSSIBLE || seen.verdict == GUARD_IS_RACE)
-		__collider_guard_tell(me, at, seen.word, RACE_GUARD_SITE(what),
-				      guard_kind_of(&seen, &actor, &a,
-						    me & RACE_GUARD_ORDERS ? &s->stamps : 0,
-						    s->small_fence != 0) |
-					      mode / MODE_WIDTH << 8);
+	if (seen.is_open && me & RACE_GUARD_ORDERS)
+		guard_open(&((struct state *)state)->stamps);
+	if (seen.verdict != GUARD_POSSIBLE && seen.verdict != GUARD_IS_RACE)
+		return;
+	__collider_guard_tell(me, at, seen.word, RACE_GUARD_SITE(what),
+			      guard_kind_of(&seen, &actor, &a,
+					    me & RACE_GUARD_ORDERS ? &s->stamps : 0,
+					    me & RACE_GUARD_ORDERS && s->small_fence) |
+				      mode / MODE_WIDTH << 8);
 }
 
 /* The bit of a location in the set of those that were read strongly. Of shared memory: of the

@@ -179,15 +179,6 @@ extern "C" __device__ __noinline__ void __collider_history_tell(uint64_t me, uin
 	dev_report(&f, dev_rt());
 }
 
-/* A weak read that races may see the write, and fences order what comes before the writer's. Which
- * number the writer had isn't known: at the next fence all may have reached this thread. */
-DEV_FN void dev_may_see(struct shadow_stamps *t)
-{
-	struct shadow_stamp any = {0, 0xffffffffu, 0};
-
-	shadow_join(&t->seen, any);
-}
-
 #define MODE_MAYBE 4u /* beside enum shadow_how: the compiler may have invented the load */
 #define MODE_WIDTH 8u /* the width's place */
 
@@ -209,9 +200,9 @@ extern "C" __device__ __noinline__ void __collider_history_word(uint64_t me, uin
 	if (left && seen.next != seen.was)
 		asm volatile("st.relaxed.gpu.u32 [%0], %1;" ::"l"(left),
 			     "r"(race_history_left(site, seen.next)));
-	if (stamps && RACE_HISTORY_ACCESS(what) == SHADOW_R && RACE_ACTOR_HAS(seen.was) &&
-	    (verdict != SHADOW_NO_RACE || (seen.was & SHADOW_NEXT) == SHADOW_RACE))
-		dev_may_see((struct shadow_stamps *)stamps);
+	if (stamps && (verdict == SHADOW_IS_RACE || verdict == SHADOW_POSSIBLE ||
+		       shadow_has_raced(seen.was, &a)))
+		shadow_open((struct shadow_stamps *)stamps);
 	if (verdict != SHADOW_IS_RACE && verdict != SHADOW_POSSIBLE)
 		return;
 	kind = verdict == SHADOW_IS_RACE && !(mode & MODE_MAYBE) ? RACE_KIND_HISTORY

@@ -25,6 +25,7 @@ struct step_actor {
 	uint64_t me;
 	uint32_t span, access, stamp;
 	const uint8_t *table;
+	bool has_stamps;
 };
 
 DEV_FN enum step dev_step(const struct step_actor *a, uint64_t was, uint64_t *next)
@@ -48,6 +49,9 @@ DEV_FN enum step dev_step(const struct step_actor *a, uint64_t was, uint64_t *ne
 	if (state >= SHADOW_STATES)
 		return STEP_ASK;
 	entry = a->table[shadow_entry(state, a->access, sync, relation)];
+	/* What has raced is asked for the stamps' sake: shadow_open(). */
+	if (state == SHADOW_RACE && a->has_stamps)
+		return STEP_ASK;
 	if (state != SHADOW_INIT && entry & SHADOW_KEEP)
 		return STEP_STAYS;
 	if ((entry & SHADOW_NEXT) == SHADOW_RACE)
@@ -62,7 +66,8 @@ DEV_FN enum step dev_step(const struct step_actor *a, uint64_t was, uint64_t *ne
 
 DEV_FN struct step_actor dev_step_actor(uint64_t me, uint64_t stamps, uint64_t what, uint32_t span)
 {
-	struct step_actor a = {me, span, RACE_HISTORY_ACCESS(what), 0, __collider_history_table};
+	struct step_actor a = {
+		me, span, RACE_HISTORY_ACCESS(what), 0, __collider_history_table, stamps != 0};
 
 	if (stamps)
 		a.stamp = ((const struct shadow_stamps *)stamps)->own.now;

@@ -1,12 +1,13 @@
 /*
  * locks.h - which locks a thread holds, inferred from what it does (SOSP'21, section 6.3).
  *
- * CUDA has no lock. What takes one is a compare-and-swap or an exchange that finds it free, then a
- * fence (or that acquires itself); what gives it back is a later strong write to it by the holder.
- * Each thread has a table of three (the paper's number), so threads of a warp may hold different
- * ones; they may be given back in any order. A lane that takes a lock for its warp, and a thread
- * that does so for its block, share it with those that they meet: at a barrier each lane gets the
- * join of the locks of all (guard_locks_meet), until the next one.
+ * CUDA has no lock. What takes one is a compare-and-swap that succeeds, or an exchange that finds 0
+ * or leaves 0 (cuda::binary_semaphore), then a fence (or that acquires itself); what gives it back
+ * is a later strong write to it by the holder. Each thread has a table of three (the paper's
+ * number), so threads of a warp may hold different ones; they may be given back in any order. A
+ * lane that takes a lock for its warp, and a thread that does so for its block, share it with those
+ * that they meet: at a barrier each lane gets the join of the locks of all (guard_locks_meet),
+ * until the next one.
  *
  * Differences from the paper: only an attempt that succeeded counts, so a failed try_lock holds
  * nothing; a lock of scope .cta orders one block, so it doesn't count for pairs of two (update.h

@@ -110,10 +110,20 @@ RACE_FN uint32_t guard_read_bit(uint64_t address)
 	return 1u << ((address >> 4) * 0x9e3779b97f4a7c15ull >> 59);
 }
 
+/* What says nothing of where it comes from: behind it no stamp is certain. */
+RACE_FN struct guard_stamp guard_anything(void)
+{
+	struct guard_stamp any = {0xffffffffu, 0xffffffffu, 0xffffffffu};
+
+	return any;
+}
+
 RACE_FN void guard_release_level(struct guard_level *t, bool is_raised)
 {
 	t->released = t->own;
 	guard_join(&t->released, t->seen);
+	if (t->released.acquired == 0xffffffffu)
+		t->released.now = 0xffffffffu;
 	t->released.now += is_raised && t->released.now != 0xffffffffu;
 	t->own.now = t->released.now;
 }
@@ -131,6 +141,22 @@ RACE_FN void guard_fence(struct guard_stamps *t, bool is_wide)
 	guard_join(&t->block.own, is_wide ? t->block.seen : t->block.near);
 	guard_join(&t->device.own, is_wide ? t->device.seen : t->device.near);
 	guard_release(t, is_wide);
+}
+
+/*
+ * A race that may order the thread's next fence behind a fence of another thread, whose stamps are
+ * not known: from that fence on no stamp is certain. Only then does T become the highest
+ * (guard_release_level), so that what was seen before stays known for the finding's kind.
+ */
+RACE_FN void guard_open(struct guard_stamps *t)
+{
+	struct guard_stamp any = guard_anything();
+
+	any.now = 0;
+	guard_join(&t->block.seen, any);
+	guard_join(&t->device.seen, any);
+	guard_join(&t->block.near, any);
+	guard_join(&t->device.near, any);
 }
 
 GUARD_FN void guard_leave(uint32_t *at, uint32_t v)

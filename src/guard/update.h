@@ -388,19 +388,42 @@ RACE_FN uint64_t guard_left_readers(uint64_t word, const struct guard_view *v,
 struct guard_result {
 	struct guard_entry next;
 	enum guard_verdict verdict;
-	bool is_write; /* the verdict is about the writer's word */
+	bool is_write;		 /* the verdict is about the writer's word */
+	struct guard_entry open; /* the words of which guard_is_open holds; the others 0 */
 };
+
+/*
+ * A pair that races may order what the stamps know nothing of: two fence.sc, the earlier side's
+ * before it and the later side's behind it, since what the later side read or overwrote shows which
+ * came first. Weak accesses show it, too, and leave no stamp. Does the later thread perhaps not
+ * have the earlier one's stamps? Where A is above that of the access, it has: what the earlier
+ * thread did before a fence has no higher ones.
+ */
+GUARD_FN bool guard_is_open(const struct guard_view *v, const struct guard_actor *me,
+			    enum guard_verdict verdict)
+{
+	/* Stamps of a group, and of what has an older access behind it, are the least of all. */
+	bool is_exact = v->w.extent == GUARD_ONE && v->w.behind == GUARD_PURE;
+
+	if (verdict == GUARD_NO_RACE)
+		return false;
+	return !is_exact || v->c.block_stamp == GUARD_STAMP_FULL ||
+	       v->c.device_stamp == GUARD_STAMP_FULL || v->c.block_stamp >= me->block_acquired ||
+	       v->c.device_stamp >= me->device_acquired;
+}
 
 /* The entry after the access, and the verdict. Stores nothing but contexts. */
 GUARD_FN struct guard_result guard_judge(struct guard_entry e, const struct guard_actor *me,
 					 const struct guard_access *a)
 {
 	struct guard_view w = guard_view_of(e.writer, me), r = guard_view_of(e.accessor, me);
-	struct guard_result out = {e, GUARD_NO_RACE, true};
+	struct guard_result out = {e, GUARD_NO_RACE, true, {0, 0}};
 	enum guard_verdict of_writer = guard_against(&w, me, a, true);
 	enum guard_verdict of_reader = guard_against(&r, me, a, false);
 
 	out.verdict = of_writer;
+	out.open.writer = guard_is_open(&w, me, of_writer) ? e.writer : 0;
+	out.open.accessor = guard_is_open(&r, me, of_reader) ? e.accessor : 0;
 	if (of_reader > of_writer) {
 		out.verdict = of_reader;
 		out.is_write = false;
@@ -419,11 +442,13 @@ struct guard_seen {
 	enum guard_verdict verdict;
 	bool is_write;
 	uint64_t word;
+	bool is_open; /* guard_open() */
 };
 
 RACE_FN void guard_note(struct guard_seen *seen, const struct guard_result *r,
 			const struct guard_entry *e)
 {
+	seen->is_open |= (r->open.writer | r->open.accessor) != 0;
 	if (r->verdict <= seen->verdict)
 		return;
 	seen->verdict = r->verdict;
@@ -436,7 +461,7 @@ RACE_FN void guard_note(struct guard_seen *seen, const struct guard_result *r,
 GUARD_FN struct guard_seen guard_update_pair(struct guard_entry *at, const struct guard_actor *me,
 					     const struct guard_access *a)
 {
-	struct guard_seen seen = {GUARD_NO_RACE, true, 0};
+	struct guard_seen seen = {GUARD_NO_RACE, true, 0, false};
 	struct guard_entry e = {0, 0};
 
 	if (me->context == 0) {
@@ -466,7 +491,7 @@ GUARD_FN struct guard_seen guard_update_pair(struct guard_entry *at, const struc
 GUARD_FN struct guard_seen guard_update_words(struct guard_entry *at, const struct guard_actor *me,
 					      const struct guard_access *a)
 {
-	struct guard_seen seen = {GUARD_NO_RACE, true, 0};
+	struct guard_seen seen = {GUARD_NO_RACE, true, 0, false};
 
 	if (me->context == 0) {
 		seen.verdict = GUARD_ASIDE;

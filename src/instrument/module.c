@@ -256,8 +256,30 @@ static void add_hirace_block(struct inst_ctx *cx, struct ptx_item *at)
 	add_history_block(cx, at, PTX_STR(RACE_HISTORY_SYMBOL), true);
 }
 
+/* Does code of the program access memory by bytes or halfwords? */
+static bool has_narrow(const struct ptx_module *m)
+{
+	ptx_each_item(m, it)
+	{
+		if (it->kind != PTX_ITEM_FUNC || it->func->is_proto)
+			continue;
+		ptx_each_stmt(it->func, s)
+		{
+			if (s->kind == PTX_STMT_INST && !s->inserted && s->form->width < 4 &&
+			    s->form->effects & (PTX_EFF_READ | PTX_EFF_WRITE))
+				return true;
+		}
+	}
+	return false;
+}
+
 static void add_iguard_block(struct inst_ctx *cx, struct ptx_item *at)
 {
+	if (has_narrow(cx->m))
+		add_raw(cx, at,
+			inst_module_text(
+				cx, "words",
+				T(PTX_STR(RACE_GUARD_BYTES_SYMBOL), inst_num(1), inst_num(1))));
 	add_history_block(cx, at, PTX_STR(RACE_GUARD_SYMBOL),
 			  !(cx->opt->sanitize & RACE_DETECT(HIRACE)));
 }

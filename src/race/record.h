@@ -85,9 +85,9 @@ struct race_rt {
 	uint64_t reserved;
 	struct race_counters counters[RACE_COUNTERS];
 	struct race_slot slots[RACE_SLOTS];
-	uint8_t cover[RACE_COVER];	  /* sample.h: 1 where a group was checked */
-	uint32_t joined[RACE_SLOTS];	  /* detector watch: the record has its checker */
-	uint64_t watch[RACE_WATCH_SLOTS]; /* layout/watch.h */
+	uint8_t cover[RACE_COVER];		 /* sample.h: 1 where a group was checked */
+	uint32_t joined[RACE_SLOTS];		 /* detector watch: the record has its checker */
+	uint64_t watch[RACE_WATCH_SLOTS];	 /* layout/watch.h */
 	uint64_t watch_blocks[RACE_WATCH_SLOTS]; /* the same, of shared memory */
 };
 

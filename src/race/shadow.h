@@ -158,6 +158,8 @@ RACE_FN uint32_t shadow_launch_next(uint32_t launch)
 #define RACE_HISTORY_SYMBOL "__collider_history"
 /* A module with managed variables has this one, too: host code may order its threads. */
 #define RACE_HISTORY_HOST_SYMBOL "__collider_history_host"
+/* One with iguard whose kernels may access bytes or halfwords: they need entries of their own. */
+#define RACE_GUARD_BYTES_SYMBOL "__collider_guard_bytes"
 
 /* Addresses that have a place in the directory: those of x86-64, and CUDA's unified ones there. */
 #define RACE_HISTORY_ADDRESS_BITS 47u
@@ -300,6 +302,7 @@ RACE_FN uint64_t race_history_grid(uint64_t key)
 #define RACE_HISTORY_HOST_ORDERS 1u /* host code: it has memory in common with kernels */
 #define RACE_HISTORY_GRID_ORDERS 2u /* kernels that were not instrumented */
 #define RACE_HISTORY_BLIND	 4u /* launches can't be distinguished: no thread gets a number */
+#define RACE_HISTORY_HAS_BYTES	 8u /* nothing that orders: iguard's kernels access bytes */
 
 /* The symbols RACE_HISTORY_SYMBOL and RACE_GUARD_SYMBOL. If all are zero, checks do nothing. */
 struct race_history {

@@ -84,11 +84,25 @@ RACE_FN uint32_t shadow_read_bit(uint64_t address)
 	return 1u << ((address >> 3) * 0x9e3779b97f4a7c15ull >> 59);
 }
 
+/*
+ * The thread accessed what races. It may have read, or overwritten, what another thread left behind
+ * a fence of its own: then its next fence comes after that one (fence.sc), and weak accesses leave
+ * no stamp that says so. From that fence on no stamp is certain, nor where it is acquired.
+ */
+RACE_FN void shadow_open(struct shadow_stamps *t)
+{
+	struct shadow_stamp any = {0, 0xffffffffu, 0xffffffffu};
+
+	shadow_join(&t->seen, any);
+}
+
 /* A releasing operation begins: before its write. What waits for a fence goes along. */
 RACE_FN void shadow_release(struct shadow_stamps *t)
 {
 	t->released = t->own;
 	shadow_join(&t->released, t->seen);
+	if (t->released.acquired == 0xffffffffu)
+		t->released.now = 0xffffffffu;
 	t->released.now += t->released.now != 0xffffffffu;
 	t->own.now = t->released.now;
 }

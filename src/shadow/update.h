@@ -207,6 +207,14 @@ SHADOW_FN struct shadow_result shadow_judge(uint64_t old, const uint8_t *table,
 	return r;
 }
 
+/* Has something raced at this location before, so that its word doesn't stand for all? */
+RACE_FN bool shadow_has_raced(uint64_t word, const struct shadow_actor *me)
+{
+	struct shadow_word w = shadow_decode(word, me->thread_bits);
+
+	return w.launch == me->launch && (w.state == SHADOW_RACE || w.state >= SHADOW_READ_AFTER);
+}
+
 /* What is done with a location's word. */
 enum shadow_how {
 	SHADOW_STORE, /* Algorithm 1: it is judged, and stored where that changes a later verdict */

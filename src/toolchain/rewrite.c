@@ -313,13 +313,13 @@ static void set_entry_cap(const struct work *w, struct func *f)
 		return;
 	}
 	/* What launches need is mandatory (cap); what only speed needs is worth no more than a
-	 * directive. */
-	unsigned fast = tool_fit_occupancy(f->before);
+	 * directive. iguard's fast path holds registers across calls: caps make it slower. */
+	bool has_guard = (w->io.sanitize & RACE_DETECT(IGUARD)) != 0;
+	unsigned fast = has_guard ? REGS_MAX : tool_fit_occupancy(f->before);
 	f->cap = tool_fit_cap(f->before);
 	bool is_open = w->job->relocatable && w->has_proto && f->has_call;
-	unsigned wanted = f->cap < fast ? f->cap : fast;
-	if (wanted < REGS_MAX && !is_open)
-		f->maxnreg = wanted;
+	if ((f->cap < fast ? f->cap : fast) < REGS_MAX && !is_open)
+		f->maxnreg = f->cap < fast ? f->cap : fast;
 }
 
 /* What a device function may use under -rdc. Kernels of other objects may call it, with bounds that

@@ -221,6 +221,83 @@ __global__ void exchange_lock_quiet()
 {
 	LOCKED(atomicExch(&c.lock[0], 1), FENCE, c.word[0] += 1, FENCE, atomicExch(&c.lock[0], 0))
 }
+// As nvcc makes cuda::atomic_ref's compare_exchange_strong and store.
+__device__ __forceinline__ unsigned int swap_acquire(unsigned int *at, unsigned int old,
+						     unsigned int next)
+{
+	unsigned int was;
+	asm volatile("atom.acquire.gpu.cas.b32 %0, [%1], %2, %3;"
+		     : "=r"(was)
+		     : "l"(at), "r"(old), "r"(next)
+		     : "memory");
+	return was;
+}
+__device__ __forceinline__ unsigned int swap_relaxed(unsigned int *at, unsigned int old,
+						     unsigned int next)
+{
+	unsigned int was;
+	asm volatile("atom.relaxed.gpu.cas.b32 %0, [%1], %2, %3;"
+		     : "=r"(was)
+		     : "l"(at), "r"(old), "r"(next)
+		     : "memory");
+	return was;
+}
+#define STORE(op, at, v) asm volatile(op ".u32 [%0], %1;" ::"l"(at), "r"(v) : "memory")
+__global__ void atomic_ref_lock_clean()
+{
+	LOCKED(swap_acquire(&c.lock[0], 0, 1), , c.word[0] += 1, ,
+	       STORE("st.release.gpu", &c.lock[0], 0))
+}
+// says: acquire-missing release-missing
+__global__ void atomic_ref_lock_relaxed_race()
+{
+	LOCKED(swap_relaxed(&c.lock[0], 0, 1), , c.word[0] += 1, ,
+	       STORE("st.release.gpu", &c.lock[0], 0))
+}
+// says: release-missing
+__global__ void atomic_ref_unlock_relaxed_race()
+{
+	LOCKED(swap_acquire(&c.lock[0], 0, 1), , c.word[0] += 1, ,
+	       STORE("st.relaxed.gpu", &c.lock[0], 0))
+}
+// cuda::counting_semaphore: acquire() takes one off a count that isn't 0, release() adds one.
+__device__ __forceinline__ void semaphore_acquire(unsigned int *at)
+{
+	unsigned int old;
+	do
+		asm volatile("ld.relaxed.gpu.u32 %0, [%1];" : "=r"(old) : "l"(at) : "memory");
+	while (old == 0 || swap_acquire(at, old, old - 1) != old);
+}
+#define SEMAPHORE(op)                                                                              \
+	if (leads()) {                                                                             \
+		if (blockIdx.x == 0)                                                               \
+			asm volatile("red.release.gpu.add.u32 [%0], 1;" ::"l"(&c.lock[0])          \
+				     : "memory");                                                  \
+		semaphore_acquire(&c.lock[0]);                                                     \
+		c.word[0] += 1;                                                                    \
+		asm volatile(op ".gpu.add.u32 [%0], 1;" ::"l"(&c.lock[0]) : "memory");             \
+	}
+__global__ void semaphore_clean() { SEMAPHORE("red.release") }
+// says: release-missing
+__global__ void semaphore_relaxed_race() { SEMAPHORE("red.relaxed") }
+// cuda::binary_semaphore: acquire() exchanges the one that is there for 0, release() stores it.
+#define BINARY(op)                                                                                 \
+	if (leads()) {                                                                             \
+		unsigned int was;                                                                  \
+		if (blockIdx.x == 0)                                                               \
+			STORE("st.release.gpu", &c.lock[0], 1);                                    \
+		do                                                                                 \
+			asm volatile("atom.acquire.gpu.exch.b32 %0, [%1], 0;"                      \
+				     : "=r"(was)                                                   \
+				     : "l"(&c.lock[0])                                             \
+				     : "memory");                                                  \
+		while (was == 0);                                                                  \
+		c.word[0] += 1;                                                                    \
+		STORE(op, &c.lock[0], 1);                                                          \
+	}
+__global__ void binary_semaphore_clean() { BINARY("st.release.gpu") }
+// says: release-missing
+__global__ void binary_semaphore_relaxed_race() { BINARY("st.relaxed.gpu") }
 __global__ void different_locks_race()
 {
 	LOCKED(atomicCAS(&c.lock[blockIdx.x], 0, 1), FENCE, c.word[0] += 1, FENCE,

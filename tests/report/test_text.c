@@ -313,6 +313,53 @@ static void lines_group_and_sort(void **state)
 	fake_close(&f);
 }
 
+/* A record of a pair; `earlier`: the other side's site. */
+static void pair_record(struct race_region *r, unsigned i, uint64_t table, uint32_t site,
+			uint32_t earlier, enum race_kind kind)
+{
+	struct race_record *rec = fake_record(r, i, table, site, (uint16_t)kind, 1);
+
+	rec->flags = RACE_REC_TWO_SIDES;
+	rec->was[0] = rec->was[1] = 0;
+	rec->now[0] = earlier + 1;
+	rec->now[1] = 256u | 1ull << 16 | 1ull << 32;
+}
+
+/* What hirace and iguard find in one run: a pair of lines, whoever came first, is one finding with
+ * iguard's words, unless iguard is less certain of it. */
+static void pairs_of_two_detectors(void **state)
+{
+	static const struct {
+		uint32_t site, earlier;
+		enum race_kind kind;
+	} guards[] = {{SITE_STORE, SITE_READ, RACE_KIND_GUARD_BLOCK},
+		      {SITE_READ, SITE_STORE, RACE_KIND_GUARD_BLOCK},
+		      {SITE_STORE, SITE_READ, RACE_KIND_GUARD_POSSIBLE},
+		      {SITE_STORE, SITE_SPECULATED, RACE_KIND_GUARD_BLOCK}};
+	static const bool is_joined[] = {true, true, false, false};
+
+	(void)state;
+	for (size_t i = 0; i < BASE_COUNTOF(guards); i++) {
+		struct rep_options opt = {.no_source = true};
+		struct race_results r;
+		struct fake f;
+
+		fake_open(&f);
+		struct race_region *region = fake_region(&f, 0);
+		uint64_t table = fake_table(&f, NULL, NULL);
+		pair_record(region, 0, table, SITE_STORE, SITE_READ, RACE_KIND_HISTORY);
+		pair_record(region, 1, table, guards[i].site, guards[i].earlier, guards[i].kind);
+		fake_read(&f, &r);
+		assert_int_equal(r.findings.n, 2);
+		char *text = fake_render(&r, &opt);
+		assert_int_equal(strstr(text, "2. ") == NULL, is_joined[i]);
+		assert_non_null(strstr(text, "1. "));
+		free(text);
+		race_results_free(&r);
+		fake_close(&f);
+	}
+}
+
 static void color_only_when_told(void **state)
 {
 	struct rep_options opt = {0};
@@ -435,6 +482,7 @@ int main(void)
 		cmocka_unit_test(results_are_distinct),
 		cmocka_unit_test(lost_reports_are_no_clean_run),
 		cmocka_unit_test(lines_group_and_sort),
+		cmocka_unit_test(pairs_of_two_detectors),
 		cmocka_unit_test(color_only_when_told),
 	};
 

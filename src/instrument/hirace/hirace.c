@@ -528,6 +528,9 @@ static void put_access(struct kernel *k, const struct inst_event *e)
 	 * other: a weak write leaves its thread's release. */
 	if (!k->has_stamps || (e->strength == RACE_WEAK && !(e->writes && k->has_fences)))
 		return;
+	/* Nobody who writes finds this read: what it may have seen is asked for once more. */
+	if (e->is_seen && !e->writes)
+		put_call(k, e, at, e->stmt->next);
 	if (e->space == INST_IN_SHARED) {
 		struct ptx_opnd generic = inst_fresh(cx, PTX_TYPE_B64);
 		inst_emit(cx, e->stmt, "from_shared", NT, H(generic, at));

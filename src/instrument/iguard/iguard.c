@@ -2,11 +2,12 @@
  * iguard.c - detector `iguard`: every access is judged by who accessed its location before, and
  * with what synchronisation.
  *
- * iGUARD (SOSP'21) by calls (src/device/guard.cu): before each access one that is given the
- * thread's word, its state in the thread's own memory, the address and the site; around barriers of
- * the block and the warp, beside strong accesses and fences others, which give back the thread's
- * new word. After a compare-and-swap or exchange whose result is used one asks whether that took a
- * lock. What is followed is event.c's; shared memory's entries are in a table of block_table.c.
+ * iGUARD (SOSP'21) by calls (src/device/guard.cu): before each access, unless the inlined fast
+ * path finds that its entries stay as they are, one that is given the thread's word, its state in
+ * the thread's own memory, the address and the site; around barriers of the block and the warp,
+ * beside strong accesses and fences others, which give back the thread's new word. After a
+ * compare-and-swap or exchange whose result is used one asks whether that took a lock. What is
+ * followed is event.c's; shared memory's entries are in a table of block_table.c.
  *
  * Misses: accesses in functions that are called (counted). What a kernel with other ways to order
  * threads (event.c: unsure) does is only possible. Costs: a call for each access, see guard.cu.
@@ -25,9 +26,11 @@
 struct kernel {
 	struct inst_ctx *cx;
 	struct inst_events ev;
-	uint32_t me, state, table, cnt; /* registers */
+	uint32_t me, state, near, spans, cnt; /* registers */
 	bool has_bytes
-		[2]; /* global, shared memory is accessed by bytes: entries are those of bytes */
+		[2];   /* global, shared memory is accessed by bytes: entries are those of bytes */
+	bool is_plain; /* only barriers of the block order its threads: RACE_GUARD_PLAIN */
+	uint32_t tracked; /* bytes of shared memory; 0: no table */
 };
 
 static uint32_t table_bytes(uint32_t tracked, bool has_bytes)
@@ -35,6 +38,15 @@ static uint32_t table_bytes(uint32_t tracked, bool has_bytes)
 	uint32_t entries = has_bytes ? tracked : tracked / 4u;
 
 	return (uint32_t)sizeof(struct race_history_shared) + entries * GUARD_ENTRY_BYTES;
+}
+
+/* The address of the block's table, where it is needed; 0xffffffff: there is none. */
+static struct ptx_opnd table_of(struct kernel *k, struct ptx_stmt *where)
+{
+	struct ptx_opnd table = inst_fresh(k->cx, PTX_TYPE_B32);
+
+	inst_emit(k->cx, where, k->tracked ? "table_at" : "no_table", NT, H(table));
+	return table;
 }
 
 /* ---- at the entry ------------------------------------------------------------------------- */
@@ -52,8 +64,10 @@ static void begin_table(struct kernel *k, const struct inst_block_table *t, stru
 				       .var = t->vars[i]};
 		inst_emit(cx, top, i ? "lowest" : "lowest_first", NT, H(first, sym));
 	}
+	k->tracked = t->tracked;
 	inst_emit(cx, top, "table", T(inst_num(t->tracked), inst_num(t->bytes)),
-		  H(inst_reg(cx, k->table), first));
+		  H(table_of(k, top), first));
+	inst_emit(cx, top, "near", NT, H(inst_reg(cx, k->near), first, inst_reg(cx, k->spans)));
 	inst_emit(cx, top, "ready", NT, NH);
 }
 
@@ -62,11 +76,13 @@ static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 	struct inst_ctx *cx = k->cx;
 	struct inst_block_table t;
 	uint32_t flags = (k->ev.is_unsure ? RACE_GUARD_UNSURE : 0) |
-			 (k->ev.has_order ? RACE_GUARD_ORDERS : 0);
+			 (k->ev.has_order ? RACE_GUARD_ORDERS : 0) |
+			 (k->is_plain ? RACE_GUARD_PLAIN : 0);
 
 	k->me = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
 	k->state = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
-	k->table = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
+	k->near = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
+	k->spans = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
 	k->cnt = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
 	inst_emit(cx, top, "params", NT, NH);
 	inst_emit(cx, top, "zero", NT, H(inst_reg(cx, k->cnt)));
@@ -77,12 +93,15 @@ static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 		  NH);
 	if (k->ev.has_pruned)
 		cx->within = inst_put_within(cx, top);
-	inst_emit(cx, top, "begin", T(inst_num(flags), inst_num(STATE_BYTES)),
-		  H(inst_reg(cx, k->me), inst_reg(cx, k->state)));
+	if (k->is_plain)
+		inst_emit(cx, top, "begin_plain", T(inst_num(flags)),
+			  H(inst_reg(cx, k->me), inst_reg(cx, k->state)));
+	else
+		inst_emit(cx, top, "begin", T(inst_num(flags), inst_num(STATE_BYTES)),
+			  H(inst_reg(cx, k->me), inst_reg(cx, k->state)));
+	inst_emit(cx, top, "spans", NT, H(inst_reg(cx, k->me), inst_reg(cx, k->spans)));
 	if (k->ev.has_shared && inst_plan_block_table(cx, &t, table_bytes, k->has_bytes[1]))
 		begin_table(k, &t, top);
-	else
-		inst_emit(cx, top, "no_table", NT, H(inst_reg(cx, k->table)));
 }
 
 /* ---- accesses -------------------------------------------------------------------------------- */
@@ -114,7 +133,7 @@ static struct ptx_opnd address_of(struct kernel *k, const struct inst_event *e, 
 	return at;
 }
 
-static struct ptx_str what_of(const struct kernel *k, const struct inst_event *e)
+static int64_t what_of(const struct kernel *k, const struct inst_event *e)
 {
 	bool is_strong = e->strength != RACE_WEAK;
 	uint64_t what = e->access->site;
@@ -126,7 +145,7 @@ static struct ptx_str what_of(const struct kernel *k, const struct inst_event *e
 	what |= (uint64_t)e->narrow << RACE_GUARD_NARROW_AT;
 	what |= (uint64_t)e->sure << RACE_GUARD_SURE_AT;
 	what |= (uint64_t)e->maybe << RACE_GUARD_MAYBE_AT;
-	return inst_num((int64_t)what);
+	return (int64_t)what;
 }
 
 static void put_sync(struct kernel *k, struct ptx_opnd at, uint32_t op, struct ptx_stmt *where)
@@ -135,7 +154,7 @@ static void put_sync(struct kernel *k, struct ptx_opnd at, uint32_t op, struct p
 	struct ptx_opnd me = inst_reg(cx, k->me);
 
 	inst_emit(cx, where, "sync", T(inst_num(op)),
-		  H(me, me, inst_reg(cx, k->state), inst_reg(cx, k->table), at));
+		  H(me, me, inst_reg(cx, k->state), table_of(k, where), at));
 }
 
 /* May it take a lock: a compare-and-swap or exchange of 4 or 8 bytes whose result is used? */
@@ -172,6 +191,7 @@ static void put_lock(struct kernel *k, const struct inst_event *e, struct ptx_op
 	stored = bits_of(k, e, stored, s);
 	struct ptx_label *over = inst_skip_unless(k->cx, s, behind);
 	old = bits_of(k, e, s->ops[0], behind);
+	op |= is_cas ? 0 : RACE_GUARD_SYNC_SWAP;
 	inst_emit(cx, behind, "lock", T(inst_num(op)),
 		  H(me, me, inst_reg(cx, k->state), at, old, wanted, stored));
 	inst_end_skip(k->cx, over, behind);
@@ -203,29 +223,154 @@ static void order_access(struct kernel *k, const struct inst_event *e, struct pt
 		put_lock(k, e, at, op, behind);
 }
 
-static void put_access(struct kernel *k, const struct inst_event *e)
+/* ---- the fast path --------------------------------------------------------------------------- */
+
+#define FAST_WORDS 4u /* of an access; more are called */
+
+/* The words of a weak access, counted; 0: it is called. */
+static unsigned fast_words(const struct kernel *k, const struct inst_event *e)
+{
+	bool is_shared = e->space == INST_IN_SHARED;
+	unsigned n = 0;
+
+	if (!(is_shared ? k->tracked != 0 : e->space == INST_IN_GLOBAL))
+		return 0;
+	if (k->has_bytes[is_shared] || e->narrow || e->maybe)
+		return 0;
+	/* Of strong accesses: atomics that all threads may use. */
+	if (e->strength != RACE_WEAK && (!e->writes || e->scope == RACE_SCOPE_CTA))
+		return 0;
+	while (n < 8 && e->sure >> n & 1u)
+		n++;
+	return n <= FAST_WORDS && !(e->sure >> n) ? n : 0;
+}
+
+#define CONTEXT_LOW  inst_num((uint32_t)GUARD_CONTEXT_MASK)
+#define CONTEXT_HIGH inst_num((int64_t)(GUARD_CONTEXT_MASK >> 32))
+#define KINDS	     ((1u << GUARD_SITE_AT) - 1u)
+#define BLOCK(field) inst_num((int64_t)offsetof(struct race_history, field))
+
+/* One entry: does it stay as it is? */
+static void put_fast_entry(struct kernel *k, const struct inst_event *e, struct ptx_opnd w,
+			   struct ptx_opnd a, struct ptx_opnd stays)
+{
+	struct inst_ctx *cx = k->cx;
+	struct ptx_opnd me = inst_reg(cx, k->me), spans = inst_reg(cx, k->spans);
+	struct ptx_opnd own = inst_fresh(cx, PTX_TYPE_PRED), none, among;
+	bool is_strong = e->strength != RACE_WEAK;
+
+	if (!is_strong)
+		inst_emit(cx, e->stmt, "fast_own", T(CONTEXT_LOW, inst_num(KINDS)), H(me, w, own));
+	if (e->writes && !is_strong) {
+		inst_emit(cx, e->stmt, "fast_write", NT, H(own, a, stays));
+		return;
+	}
+	none = inst_fresh(cx, PTX_TYPE_PRED);
+	among = inst_fresh(cx, PTX_TYPE_PRED);
+	inst_emit(cx, e->stmt, "fast_among",
+		  T(inst_num((uint32_t)GUARD_CONTEXT_MASK | (KINDS & ~3u)),
+		    inst_num(is_strong ? GUARD_STRONG : 0), CONTEXT_HIGH, inst_num(3),
+		    inst_num(0x4440)),
+		  H(me, is_strong ? w : a, spans, among));
+	if (is_strong) {
+		inst_emit(cx, e->stmt, "fast_write", NT, H(among, a, stays));
+		return;
+	}
+	if (e->space == INST_IN_SHARED && k->is_plain)
+		inst_emit(cx, e->stmt, "fast_before", T(CONTEXT_LOW, CONTEXT_HIGH), H(me, w, none));
+	else
+		inst_emit(cx, e->stmt, "fast_unwritten", NT, H(w, none));
+	inst_emit(cx, e->stmt, "fast_read", NT, H(own, none, among, stays));
+}
+
+/* An access whose entries stay as they are goes to `over`. */
+static void put_fast(struct kernel *k, const struct inst_event *e, unsigned words,
+		     struct ptx_opnd at, struct ptx_opnd what, struct ptx_label *over)
+{
+	struct inst_ctx *cx = k->cx;
+	bool is_shared = e->space == INST_IN_SHARED;
+	struct ptx_label *far = ptx_new_label(cx->m, cx->f);
+	struct ptx_opnd me = inst_reg(cx, k->me), state = inst_reg(cx, k->state);
+	struct ptx_opnd entry = inst_fresh(cx, is_shared ? PTX_TYPE_B32 : PTX_TYPE_B64);
+	struct ptx_opnd stays = inst_fresh(cx, PTX_TYPE_PRED);
+	struct ptx_str space = is_shared ? PTX_STR("shared") : PTX_STR("global");
+
+	inst_emit(cx, e->stmt, "what", T(inst_num(what_of(k, e))), H(what));
+	if (is_shared)
+		inst_emit(cx, e->stmt, "fast_shared",
+			  T(inst_num(k->tracked - 4 * words),
+			    inst_num((int64_t)sizeof(struct race_history_shared))),
+			  H(at, entry, inst_reg(cx, k->near), ptx_opnd_label(far)));
+	else
+		inst_emit(cx, e->stmt, "fast_global",
+			  T(cx->k, BLOCK(directory), inst_num(RACE_HISTORY_PIECE_BITS - 3u),
+			    inst_num((int64_t)(RACE_HISTORY_PIECES - 1u) << 3),
+			    inst_num((int64_t)(RACE_HISTORY_PIECE - 4u))),
+			  H(at, entry, inst_reg(cx, k->spans), ptx_opnd_label(far)));
+	inst_emit(cx, e->stmt, "fast_begin", NT, H(stays));
+	for (unsigned i = 0; i < words; i++) {
+		struct ptx_opnd w = inst_fresh(cx, PTX_TYPE_B64), a = inst_fresh(cx, PTX_TYPE_B64);
+
+		inst_emit(cx, e->stmt, "fast_load", T(space, inst_num(GUARD_ENTRY_BYTES * i)),
+			  H(entry, w, a));
+		put_fast_entry(k, e, w, a, stays);
+	}
+	inst_emit(cx, e->stmt, "fast_end", NT, H(stays, ptx_opnd_label(over)));
+	if (e->strength == RACE_WEAK) {
+		struct ptx_opnd left = inst_fresh(cx, PTX_TYPE_B32);
+
+		inst_emit(cx, e->stmt, is_shared ? "step_shared" : "step_global",
+			  T(inst_num(what_of(k, e))),
+			  H(me, state, entry, inst_reg(cx, k->spans), left));
+		inst_emit(cx, e->stmt, "step_left",
+			  T(inst_num(what_of(k, e)), inst_num(RACE_GUARD_FOR_ALL_AT)),
+			  H(left, what, ptx_opnd_label(over)));
+	}
+	inst_emit_label(cx, e->stmt, far);
+}
+
+/* The whole call, where the fast path doesn't decide. */
+static void put_check(struct kernel *k, const struct inst_event *e, struct ptx_opnd at)
 {
 	struct inst_ctx *cx = k->cx;
 	struct ptx_opnd me = inst_reg(cx, k->me), state = inst_reg(cx, k->state);
-	struct ptx_opnd table = inst_reg(cx, k->table), guard = inst_none();
-	struct ptx_str what = what_of(k, e);
+	struct ptx_opnd what = inst_fresh(cx, PTX_TYPE_B64), table;
+	unsigned words = fast_words(k, e);
+	struct ptx_label *over = words ? inst_skip_unless(cx, e->stmt, e->stmt) : NULL;
+
+	if (words && !over)
+		over = ptx_new_label(cx->m, cx->f);
+	if (words)
+		put_fast(k, e, words, at, what, over);
+	else
+		inst_emit(cx, e->stmt, "what", T(inst_num(what_of(k, e))), H(what));
+	if (e->space != INST_IN_GLOBAL)
+		table = table_of(k, e->stmt);
+	switch (e->space) {
+	case INST_IN_GLOBAL:
+		inst_emit(cx, e->stmt, "access_global", NT, H(me, state, at, what));
+		break;
+	case INST_IN_SHARED:
+		inst_emit(cx, e->stmt, "access_shared", NT, H(me, state, table, at, what));
+		break;
+	case INST_IN_GENERIC:
+	case INST_IN_GENERIC_SHARED:
+		inst_emit(cx, e->stmt, "access_generic", NT, H(me, state, table, at, what));
+		break;
+	}
+	inst_end_skip(cx, over, e->stmt);
+}
+
+static void put_access(struct kernel *k, const struct inst_event *e)
+{
+	struct inst_ctx *cx = k->cx;
+	struct ptx_opnd guard = inst_none();
 	struct ptx_opnd at = address_of(k, e, e->space == INST_IN_SHARED ? 32 : 64);
 
 	if (e->stmt->pred != PTX_NO_REG)
 		guard = inst_sense(inst_reg(cx, e->stmt->pred), !e->stmt->is_pred_not);
 	inst_emit(cx, e->stmt, "count", NT, H(inst_reg(cx, k->cnt), guard));
-	switch (e->space) {
-	case INST_IN_GLOBAL:
-		inst_emit(cx, e->stmt, "access_global", T(what), H(me, state, at));
-		break;
-	case INST_IN_SHARED:
-		inst_emit(cx, e->stmt, "access_shared", T(what), H(me, state, table, at));
-		break;
-	case INST_IN_GENERIC:
-	case INST_IN_GENERIC_SHARED:
-		inst_emit(cx, e->stmt, "access_generic", T(what), H(me, state, table, at));
-		break;
-	}
+	put_check(k, e, at);
 	if (!k->ev.has_order || e->strength == RACE_WEAK)
 		return;
 	if (e->space == INST_IN_SHARED) {
@@ -265,7 +410,8 @@ static void put_around(struct kernel *k, const struct inst_event *e)
 		inst_end_skip(k->cx, over, s);
 		return;
 	}
-	put_barrier(k, e, "0", s);
+	if (k->ev.has_order)
+		put_barrier(k, e, "0", s);
 	put_barrier(k, e, "1", behind);
 }
 
@@ -286,12 +432,22 @@ static void find_bytes(struct kernel *k)
 		k->has_bytes[0] = k->has_bytes[1] = k->ev.has_narrow;
 }
 
+static bool is_plain(const struct inst_events *ev)
+{
+	bool has_lanes = false;
+
+	for (const struct inst_event *e = ev->first; e; e = e->next)
+		has_lanes |= e->kind == INST_EVENT_WARP;
+	return !has_lanes && !ev->has_order;
+}
+
 void inst_iguard_function(struct inst_ctx *cx)
 {
 	struct kernel k = {.cx = cx};
 
 	inst_plan_events(cx, &k.ev);
 	find_bytes(&k);
+	k.is_plain = is_plain(&k.ev);
 	inst_end_body(cx);
 	begin_kernel(&k, inst_body_start(cx->f));
 	for (const struct inst_event *e = k.ev.first; e; e = e->next) {

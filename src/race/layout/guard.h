@@ -231,6 +231,9 @@ struct race_guard_tables {
 #define RACE_GUARD_SURE_AT   32u
 #define RACE_GUARD_MAYBE(w)  ((uint32_t)((w) >> 40) & 0xffu)
 #define RACE_GUARD_MAYBE_AT  40u
+/* Which of them a lane accesses for all lanes that are with it; __collider_guard_step says so. */
+#define RACE_GUARD_FOR_ALL(w) ((uint32_t)((w) >> 48) & 0xffu)
+#define RACE_GUARD_FOR_ALL_AT 48u
 
 /*
  * A thread's number and context are one word in a register: the word that its next access leaves,
@@ -238,6 +241,19 @@ struct race_guard_tables {
  */
 #define RACE_GUARD_UNSURE 1u /* all that it finds is only possible */
 #define RACE_GUARD_ORDERS 2u /* the kernel has fences, acquires, releases, strong reads */
+/* Nothing orders its threads but barriers of the block: two contexts of a block differ by these,
+ * and a context says all that there is to know of a thread, which has no state beside it. */
+#define RACE_GUARD_PLAIN 64u
+
+/*
+ * How far a word's members may be from a thread so that it is one of them: shifts of the upper half
+ * of the difference of two words, a byte for each extent; 32 and more: anywhere. Do they know who
+ * is of another block?
+ */
+#define RACE_GUARD_SPANS(one, warp, block, knows)                                                  \
+	((uint32_t)(one) | (uint32_t)(warp) << 8 | (uint32_t)(block) << 16 |                       \
+	 ((knows) ? 32u : 33u) << 24)
+#define RACE_GUARD_SPANS_KNOW(spans) (((spans) >> 24 & 1u) == 0)
 
 /* What an operation that synchronises does: bits of the argument of __collider_guard_sync. */
 #define RACE_GUARD_SYNC_FENCE	1u
@@ -248,6 +264,7 @@ struct race_guard_tables {
 #define RACE_GUARD_SYNC_SYSTEM	32u  /* its scope is .sys, or it is volatile */
 #define RACE_GUARD_SYNC_WIDE	64u  /* its scope is wider than .cta */
 #define RACE_GUARD_SYNC_LOCK	128u /* it may take a lock: nothing is given back before it */
+#define RACE_GUARD_SYNC_SWAP	256u /* an exchange: 0 may mean free, or taken */
 /* From bit 16 on: 4 bits, the words of a strong read; from bit 21: 3 bits, the logarithm of an
  * element's bytes; 4 bits, the elements. */
 #define RACE_GUARD_SYNC_WORDS(op)		  ((op) >> 16 & 15u)
