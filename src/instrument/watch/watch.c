@@ -99,7 +99,7 @@ static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 		k->block = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
 		inst_emit(cx, top, "table", T(inst_num(RACE_WATCH_SHARED_BYTES)),
 			  H(inst_reg(cx, k->block)));
-	} else if (t.has_any || accesses_shared(k)) {
+	} else if (t.has_vars || accesses_shared(k)) {
 		k->key = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
 		k->blocks = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
 		inst_emit(cx, top, "key",
