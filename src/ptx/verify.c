@@ -7,6 +7,8 @@
  * predicates stay out of data and addresses, and a result of an instruction
  * with one type is as wide as that type.
  *
+ * Inserted arguments of calls are stored in the block of their call.
+ *
  * Inserted instructions must have a form of isa_forms.def: types, modifiers, their order, the
  * target and the version. What a front end wrote may have other forms, even unknown ones: they are
  * left to ptxas.
@@ -26,7 +28,8 @@ struct check {
 	const struct ptx_stmt *s;
 	struct base_sink *sink;
 	unsigned problems;
-	bool is_ours; /* the whole function was inserted */
+	bool is_ours;		       /* the whole function was inserted */
+	const struct ptx_stmt *stored; /* the first argument stored for a call to come */
 };
 
 #define PROBLEM(c, ...)                                                                            \
@@ -244,9 +247,36 @@ static void check_inst(struct check *c)
 	check_memory(c);
 }
 
+/*
+ * An argument that a pass stores must be stored in the block of its call: ptxas gives it the
+ * register of the first call that follows in the text, also where a branch leads to another one.
+ */
+static void check_argument(struct check *c)
+{
+	const struct ptx_stmt *s = c->s;
+	bool is_inst = s->kind == PTX_STMT_INST;
+
+	if (is_inst && s->form->effects & PTX_EFF_CALL) {
+		c->stored = NULL;
+	} else if (is_inst && s->inserted && s->form->op == PTX_OP_ST &&
+		   s->form->space == PTX_SPACE_PARAM) {
+		if (!c->stored)
+			c->stored = s;
+	} else if (c->stored && (s->kind == PTX_STMT_LABEL ||
+				 (is_inst && s->form->effects & (PTX_EFF_BRANCH | PTX_EFF_EXIT)))) {
+		c->s = c->stored;
+		PROBLEM(c, "found the argument of a call in another block, expected it beside the "
+			   "call");
+		c->s = s;
+		c->stored = NULL;
+	}
+}
+
 static void check_func(struct check *c)
 {
 	const struct ptx_stmt *prev = NULL;
+
+	c->stored = NULL;
 
 	ptx_each_stmt(c->f, s)
 	{
@@ -254,6 +284,7 @@ static void check_func(struct check *c)
 		if (s->prev != prev)
 			PROBLEM(c, "the statement list is broken here");
 		prev = s;
+		check_argument(c);
 		if (s->kind == PTX_STMT_INST)
 			check_inst(c);
 		else if (s->kind == PTX_STMT_LABEL && (!s->label || s->label->at != s))

@@ -301,20 +301,52 @@ static void addresses_are_found_by_role(void **state)
 
 /* ---- verifier ------------------------------------------------------------- */
 
-/* Problems of a function with registers 0 to 4 of pred, b32, u64, f64, b16 and one statement. */
-static unsigned problems(struct ptx_stmt s)
+/* Problems of a function with registers 0 to 4 of pred, b32, u64, f64, b16 and these statements. */
+static unsigned problems_of(struct ptx_stmt *const list[], unsigned count)
 {
+	for (unsigned i = 0; i < count; i++) {
+		list[i]->prev = i ? list[i - 1] : NULL;
+		list[i]->next = i + 1 < count ? list[i + 1] : NULL;
+	}
 	static uint8_t types[] = {PTX_TYPE_PRED, PTX_TYPE_B32, PTX_TYPE_U64, PTX_TYPE_F64,
 				  PTX_TYPE_B16};
-	struct ptx_func f = {.nregs = 5, .reg_type = types, .first = &s, .last = &s};
+	struct ptx_func f = {
+		.nregs = 5, .reg_type = types, .first = list[0], .last = list[count - 1]};
 	struct ptx_item it = {.kind = PTX_ITEM_FUNC, .func = &f};
-	struct ptx_module m = {.arena = &arena, .first = &it, .last = &it};
+	struct ptx_module m = {
+		.arena = &arena, .first = &it, .last = &it, .sm = 90, .ver_major = 8};
 	struct base_sink sink = {0};
 	unsigned n = ptx_verify(&m, &sink);
 
 	assert_int_equal(n, sink.errors);
 	base_sink_free(&sink);
 	return n;
+}
+
+static unsigned problems(struct ptx_stmt s)
+{
+	struct ptx_stmt *const list[] = {&s};
+
+	return problems_of(list, 1);
+}
+
+/* ptxas gave an argument to the first call behind it, where a branch led to another one. */
+static void an_argument_is_stored_beside_its_call(void **state)
+{
+	struct ptx_stmt here = {.kind = PTX_STMT_LABEL};
+	struct ptx_label label = {.name = PTX_STR("L"), .at = &here};
+	struct ptx_opnd f = {.kind = PTX_OPND_SYM, .text = PTX_STR("f")};
+	struct ptx_stmt store = INST("st.param.b32", GROUP(ADDR, 2), reg(1)),
+			call = INST("call", f);
+	struct ptx_stmt *together[] = {&here, &store, &call}, *apart[] = {&store, &here, &call};
+
+	(void)state;
+	here.label = &label;
+	store.inserted = true;
+	assert_int_equal(problems_of(together, 3), 0);
+	assert_int_equal(problems_of(apart, 3), 1);
+	store.inserted = false;
+	assert_int_equal(problems_of(apart, 3), 0);
 }
 
 static void the_verifier_tells_good_from_bad(void **state)
@@ -384,6 +416,7 @@ int main(void)
 		cmocka_unit_test(registers_are_visited_reads_first),
 		cmocka_unit_test(addresses_are_found_by_role),
 		cmocka_unit_test(the_verifier_tells_good_from_bad),
+		cmocka_unit_test(an_argument_is_stored_beside_its_call),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
