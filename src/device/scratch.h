@@ -2,7 +2,7 @@
  * scratch.h - inside history.cu: words in global memory for a block's shared memory.
  *
  *	__collider_history_scratch_take	at a kernel's entry: the block's first thread takes units
- *	__collider_history_scratch	after a barrier: finds and clears them, returns the table
+ *	__collider_history_scratch_find	after a barrier: finds and clears them, returns the table
  *	__collider_history_scratch_give	at every way out: the last thread gives them back
  *
  * The size of dynamic shared memory is known at launch, which we don't alter, so the words lie in
@@ -172,7 +172,7 @@ DEV_FN uint32_t dev_scratch_find(const struct race_scratch_sm *sm, uint64_t key)
 }
 
 /* The table (RACE_TABLE_*), or 0. A barrier comes before it and after it. */
-extern "C" __device__ __noinline__ uint64_t __collider_history_scratch(uint64_t me)
+extern "C" __device__ __noinline__ uint64_t __collider_history_scratch_find(uint64_t me)
 {
 	uint64_t scratch = dev_scratch(), words;
 	uint32_t window = dev_scratch_window(), at, first, bytes;

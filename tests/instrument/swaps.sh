@@ -21,14 +21,25 @@ for arch in sm_75 sm_80 sm_90 sm_90a sm_100 sm_120; do
 		esac
 	done
 done
-# watch's, for every target; -O0 code with generic addresses, and constants without room.
+# The others' for every target. watch: -O0 code with generic addresses, and constants without room; hirace:
+# words of shared memory in a table and in global memory.
 for arch in sm_75 sm_80 sm_90 sm_90a sm_100 sm_120; do
-	for case in watch generic_call_free shared_constant speculated; do
-		sed -e "s/^\.target.*/.target $arch/" -e 's/^\.version.*/.version 9.0/' "$dir/golden/$case.ptx" >"$T/in.ptx"
-		"$collider" instrument --sanitize=watch "$T/in.ptx" -o "$T/out.ptx" 2>"$T/err" ||
+	for case in watch.watch watch.generic_call_free watch.shared_constant watch.speculated \
+		hirace.hirace hirace.shared_constant hirace.speculated; do
+		sed -e "s/^\.target.*/.target $arch/" -e 's/^\.version.*/.version 9.0/' "$dir/golden/${case#*.}.ptx" \
+			>"$T/in.ptx"
+		"$collider" instrument --sanitize=${case%.*} "$T/in.ptx" -o "$T/out.ptx" 2>"$T/err" ||
 			fail "$arch $case: $(cat "$T/err")"
 		ptxas -c -arch=$arch "$T/out.ptx" -o "$T/out.cubin" 2>"$T/err" ||
 			fail "$arch $case: $(head -3 "$T/err")"
 	done
+done
+# hirace's, with words of shared memory in global memory.
+for arch in sm_75 sm_90 sm_120; do
+	sed -e "s/^\.target.*/.target $arch/" -e 's/^\.version.*/.version 9.0/' "$dir/cases/hirace_shared.ptx" >"$T/in.ptx"
+	"$collider" instrument --sanitize=hirace "$T/in.ptx" -o "$T/out.ptx" 2>"$T/err" ||
+		fail "$arch: $(cat "$T/err")"
+	ptxas -c -arch=$arch "$T/out.ptx" -o "$T/out.cubin" 2>"$T/err" ||
+		fail "$arch: $(head -3 "$T/err")"
 done
 exit $bad
