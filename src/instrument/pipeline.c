@@ -255,8 +255,7 @@ bool inst_function_pass(struct inst_ctx *cx, enum inst_pass pass)
 	return pass_end(cx, pass, cx->f);
 }
 
-/* The function stays as it was, for this reason. */
-static void leave_function(struct inst_ctx *cx, const char *why)
+void inst_leave_function(struct inst_ctx *cx, const char *why)
 {
 	struct ptx_str text = {why, (uint32_t)strlen(why)};
 
@@ -276,8 +275,8 @@ static bool is_left_out(struct inst_ctx *cx)
 	uint32_t n = accesses_of(f);
 	cx->stats->left_out++;
 	cx->stats->left_out_accesses += n;
-	leave_function(cx,
-		       base_printf(cx->m->arena, "%u loads and stores not checked (%s)", n, by));
+	inst_leave_function(
+		cx, base_printf(cx->m->arena, "%u loads and stores not checked (%s)", n, by));
 	return true;
 }
 
@@ -291,7 +290,7 @@ bool inst_begin_function(struct inst_ctx *cx, struct ptx_func *f)
 				      .sites = cx->stats->sites,
 				      .groups = cx->stats->groups};
 	if (cx->limit && cx->limit->skip) {
-		leave_function(cx, cx->limit->why);
+		inst_leave_function(cx, cx->limit->why);
 		return false;
 	}
 	return !is_left_out(cx);

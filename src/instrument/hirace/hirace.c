@@ -612,9 +612,28 @@ void inst_hirace_function(struct inst_ctx *cx)
 	ptx_declare_new_regs(cx->m, cx->f);
 }
 
+/*
+ * Kernels of clusters stay as they were. Their barriers are not modelled, so nothing could be more
+ * than possible, and generic accesses to another block's shared memory have made such a kernel fail
+ * on an H200.
+ */
+static bool is_of_cluster(const struct ptx_func *f)
+{
+	ptx_each_stmt(f, s)
+	{
+		if (s->kind == PTX_STMT_INST && s->form->op == PTX_OP_MAPA)
+			return true;
+	}
+	return f->has_cluster;
+}
+
 static bool one_function(struct inst_ctx *cx, struct ptx_func *f)
 {
-	return inst_follow_kernel(cx, f, INST_PASS_HIRACE);
+	if (!f->is_entry || !is_of_cluster(f))
+		return inst_follow_kernel(cx, f, INST_PASS_HIRACE);
+	if (inst_begin_function(cx, f))
+		inst_leave_function(cx, "hirace: a kernel of clusters");
+	return true;
 }
 
 int inst_hirace(struct inst_ctx *cx)
