@@ -297,9 +297,22 @@ static bool is_known(const struct oracle_now *n, const struct oracle_rec *r)
 
 /*
  * A record that has raced this often is forgotten: if all of a hot word's accesses race with each
- * other, the cost would be the square of their number.
+ * other, the cost would be the square of their number. The last one of each instruction stays, and
+ * is looked at by instructions that have not raced with it.
  */
 #define RACED_MAX 256u
+
+/* Has the list another record of the same instruction: one of the first `kept`, or behind i? */
+static bool has_another(const struct oracle_list *l, uint32_t kept, uint32_t i)
+{
+	for (uint32_t k = 0; k < kept; k++)
+		if (l->v[k].site == l->v[i].site)
+			return true;
+	for (uint32_t k = i + 1; k < l->n; k++)
+		if (l->v[k].site == l->v[i].site)
+			return true;
+	return false;
+}
 
 static void check_list(const struct oracle_now *n, struct oracle_list *l)
 {
@@ -313,15 +326,17 @@ static void check_list(const struct oracle_now *n, struct oracle_list *l)
 	for (uint32_t i = 0; i < l->n; i++) {
 		struct oracle_rec *r = &l->v[i];
 		const struct oracle_site *x = oracle_site_at(n->o, r->site);
-		if (r->bytes & n->mask) {
+		bool is_out = r->raced == RACED_MAX;
+		if (r->bytes & n->mask &&
+		    !(is_out && oracle_is_repeated(n->o, r->site, n->site, 1))) {
 			uint64_t races = n->o->races;
 			n->o->is_hot = false;
 			uint32_t ordered = check_rec(n, r);
 			races = n->o->races - races + r->raced;
 			r->raced =
 				(uint16_t)(races < RACED_MAX && !n->o->is_hot ? races : RACED_MAX);
-			if (r->raced == RACED_MAX) {
-				n->o->stats.raced_out++;
+			n->o->stats.raced_out += r->raced == RACED_MAX && !is_out;
+			if (r->raced == RACED_MAX && has_another(l, kept, i)) {
 				oracle_rec_drop(n->o, r);
 				continue;
 			}
