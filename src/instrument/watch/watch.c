@@ -11,8 +11,8 @@
  * race: docs/soundness.md. Accesses are event.c's.
  *
  * Misses: shared memory in functions that are called, tensor copies, wmma (counted); a pair of two
- * strong accesses. Costs: nine instructions and a load for each access; the rest is in calls that
- * only sampled accesses and hits make.
+ * strong accesses. Costs: 13 instructions for each access, one of them a load; the rest is in calls
+ * that only sampled accesses and hits make.
  */
 #include "instrument/internal.h"
 
