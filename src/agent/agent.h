@@ -298,9 +298,9 @@ struct agent_history *agent_history_new(CUcontext context, CUdevice device, CUst
 /* Puts one before the others of its context; finds that of a detector, or NULL. */
 struct agent_history *agent_history_join(struct agent_history *h, struct agent_history *next);
 struct agent_history *agent_history_of(struct agent_history *h, bool is_guard);
-/* The addresses in a module's runtime block. */
 /* Memory for the words of shared memory without a table of its own (RACE_SCRATCH_*), once. */
 void agent_history_scratch(struct agent_history *h);
+/* The addresses in a module's runtime block. */
 void agent_history_fill(const struct agent_history *h, struct race_history *block);
 /* So many bytes more of memory whose address isn't known: variables of modules, the heap. */
 void agent_history_static(uint64_t bytes);
