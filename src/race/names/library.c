@@ -31,6 +31,7 @@ static const struct library libraries[] = {
 	{"/include/cccl/", "CCCL"},
 	{"-linux/include/", "the toolkit"},
 	{"/cuda/include/", "the toolkit"},
+	{"/bin/../include/", "the toolkit"}, /* nvcc's own, wherever it was unpacked */
 	{"/usr/include/", "the system"},
 	{"/include/c++/", "C++"},
 };
