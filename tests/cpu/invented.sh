@@ -8,7 +8,8 @@ work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 unset COLLIDER_OPTIONS COLLIDER_CPU
 bad=0 nkernels=0 npossible=0
-for name in $("$program" LIST); do
+# By collider, since a machine may have no other CUDA runtime than its CPU device's.
+for name in $("$collider" run --device=cpu --detector=none --quiet -- "$program" LIST 2>/dev/null); do
 	nkernels=$((nkernels + 1))
 	for ((seed = 1; seed <= seeds; seed++)); do
 		timeout 60 "$collider" run --device=cpu --detector=oracle --seed=$seed --json="$work/json" -- \
