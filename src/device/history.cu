@@ -303,7 +303,7 @@ DEV_FN void dev_in_shared(uint64_t me, uint64_t stamps, uint64_t table, uint32_t
 {
 	uint64_t words =
 		table & RACE_TABLE_IS_SCRATCH
-			? dev_scratch() + (uint64_t)RACE_TABLE_WORDS(table) * RACE_SCRATCH_UNIT
+			? dev_scratch() + (uint64_t)RACE_TABLE_UNIT(table) * RACE_SCRATCH_UNIT
 			: (uint64_t)__cvta_shared_to_generic(RACE_TABLE_WORDS(table));
 	uint32_t off = at - RACE_TABLE_FIRST(table), n = RACE_TABLE_TRACKED(table);
 	struct where w = {at, 0, 0, 0, 0};

@@ -200,12 +200,12 @@ extern "C" __device__ __noinline__ uint64_t __collider_history_scratch_find(uint
 
 extern "C" __device__ __noinline__ void __collider_history_scratch_give(uint64_t table)
 {
-	uint32_t unit = RACE_TABLE_WORDS(table), first = unit % RACE_SCRATCH_UNITS, peers, n;
+	uint32_t unit = RACE_TABLE_UNIT(table), first = unit % RACE_SCRATCH_UNITS, peers, n;
 	struct race_scratch_sm *sm;
 	struct race_scratch_run *run;
 	uint64_t key;
 
-	if (table == 0)
+	if (!(table & RACE_TABLE_IS_SCRATCH))
 		return;
 	sm = dev_scratch_sm(dev_scratch(), unit / RACE_SCRATCH_UNITS);
 	run = &sm->runs[first];

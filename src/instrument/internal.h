@@ -17,6 +17,8 @@
 #include "race/site.h"
 #include "race/site_build.h"
 
+#define INST_CLUSTER_SM 90 /* the registers about clusters */
+
 #define INST_MAX_VEC   8
 #define INST_MAX_GROUP 8
 /* Bytes of values a group keeps in registers per lane: more costs occupancy. */
@@ -249,8 +251,6 @@ bool inst_each_function(struct inst_ctx *cx, const struct ptx_item *last,
 			bool (*instrument)(struct inst_ctx *cx, struct ptx_func *f));
 /* f is the function at work. False: it stays as it was (counted). */
 bool inst_begin_function(struct inst_ctx *cx, struct ptx_func *f);
-/* The function at work stays as it was, for this reason. */
-void inst_leave_function(struct inst_ctx *cx, const char *why);
 /* One pass over the function at work, and what follows each: --dump, and the verifier. */
 bool inst_function_pass(struct inst_ctx *cx, enum inst_pass pass);
 

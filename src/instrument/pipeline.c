@@ -12,7 +12,6 @@
 #define MIN_PTX_MAJOR 6
 #define MIN_PTX_MINOR 3 /* nanosleep */
 
-#define CLUSTER_SM	  90 /* the registers about clusters */
 #define CLUSTER_PTX_MAJOR 7
 #define CLUSTER_PTX_MINOR 8
 
@@ -255,7 +254,8 @@ bool inst_function_pass(struct inst_ctx *cx, enum inst_pass pass)
 	return pass_end(cx, pass, cx->f);
 }
 
-void inst_leave_function(struct inst_ctx *cx, const char *why)
+/* The function stays as it was, for this reason. */
+static void leave_function(struct inst_ctx *cx, const char *why)
 {
 	struct ptx_str text = {why, (uint32_t)strlen(why)};
 
@@ -275,8 +275,8 @@ static bool is_left_out(struct inst_ctx *cx)
 	uint32_t n = accesses_of(f);
 	cx->stats->left_out++;
 	cx->stats->left_out_accesses += n;
-	inst_leave_function(
-		cx, base_printf(cx->m->arena, "%u loads and stores not checked (%s)", n, by));
+	leave_function(cx,
+		       base_printf(cx->m->arena, "%u loads and stores not checked (%s)", n, by));
 	return true;
 }
 
@@ -290,7 +290,7 @@ bool inst_begin_function(struct inst_ctx *cx, struct ptx_func *f)
 				      .sites = cx->stats->sites,
 				      .groups = cx->stats->groups};
 	if (cx->limit && cx->limit->skip) {
-		inst_leave_function(cx, cx->limit->why);
+		leave_function(cx, cx->limit->why);
 		return false;
 	}
 	return !is_left_out(cx);
@@ -408,7 +408,7 @@ static int run_pipelines(struct inst_ctx *cx)
 	if (!cx->module_ts || !inst_order_begin(cx) || !inst_read_prune(cx))
 		return BASE_EXIT_INTERNAL;
 	ptx_raise_version(m, MIN_PTX_MAJOR, MIN_PTX_MINOR);
-	if (m->sm >= CLUSTER_SM)
+	if (m->sm >= INST_CLUSTER_SM)
 		ptx_raise_version(m, CLUSTER_PTX_MAJOR, CLUSTER_PTX_MINOR);
 	inst_read_files(cx);
 	cx->hash = inst_late_opnd(cx, INST_LATE_HASH, 0, RACE_KIND_NONE);

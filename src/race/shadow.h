@@ -400,15 +400,30 @@ struct race_history_shared {
 /*
  * Of detector `hirace` all of this is one word in a register, and the table is words, sites where
  * they fit, and both again for bytes. No tracked bytes: there is no table.
+ *
+ *	bits  0 to 17	where the words are in the block's shared memory; of scratch: the first unit
+ *	bits 18 to 35	the first tracked address
+ *	bits 36 to 53	tracked bytes
+ *	bits 54 to 59	the block's rank in its cluster
+ *
+ * A shared address of a block whose rank in the cluster is not 0 has the rank from bit 24 on: it is
+ * the same in the window of the whole cluster. Measured on an H200.
  */
-#define RACE_TABLE_WORDS(t)   ((uint32_t)(t)&0xfffffu)
-#define RACE_TABLE_FIRST_AT   20u
-#define RACE_TABLE_FIRST(t)   ((uint32_t)((t) >> RACE_TABLE_FIRST_AT) & 0xfffffu)
-#define RACE_TABLE_TRACKED_AT 40u
-#define RACE_TABLE_TRACKED(t) ((uint32_t)((t) >> RACE_TABLE_TRACKED_AT) & 0xfffffu)
+#define RACE_TABLE_OFFSET     0x3ffffu
+#define RACE_TABLE_RANK_AT    54u
+#define RACE_TABLE_RANK_SHIFT 24u /* of an address */
+#define RACE_TABLE_BASE(t)                                                                         \
+	(((uint32_t)((t) >> RACE_TABLE_RANK_AT) & 0x3fu) << RACE_TABLE_RANK_SHIFT)
+#define RACE_TABLE_UNIT(t)  ((uint32_t)(t)&RACE_TABLE_OFFSET)
+#define RACE_TABLE_WORDS(t) (RACE_TABLE_BASE(t) + RACE_TABLE_UNIT(t))
+#define RACE_TABLE_FIRST_AT 18u
+#define RACE_TABLE_FIRST(t)                                                                        \
+	(RACE_TABLE_BASE(t) + ((uint32_t)((t) >> RACE_TABLE_FIRST_AT) & RACE_TABLE_OFFSET))
+#define RACE_TABLE_TRACKED_AT 36u
+#define RACE_TABLE_TRACKED(t) ((uint32_t)((t) >> RACE_TABLE_TRACKED_AT) & RACE_TABLE_OFFSET)
 #define RACE_TABLE_HAS_BYTES  (1ull << 60)
 #define RACE_TABLE_HAS_SITES  (1ull << 61)
-#define RACE_TABLE_IS_SCRATCH (1ull << 62) /* RACE_TABLE_WORDS is the first unit */
+#define RACE_TABLE_IS_SCRATCH (1ull << 62) /* RACE_TABLE_UNIT is the first unit */
 
 /* Bytes of such a table for that many bytes (a multiple of 16) of shared memory. */
 #define RACE_HISTORY_SHARED_WORDS(n) ((n)*2u)

@@ -59,7 +59,9 @@ static void begin_table(struct kernel *k, const struct inst_block_table *t, stru
 		inst_emit(cx, top, i ? "lowest" : "lowest_first", NT, H(first, sym));
 	}
 	inst_emit(cx, top, "table",
-		  T(inst_num(RACE_TABLE_FIRST_AT), inst_num((int64_t)rest), inst_num(t->bytes)),
+		  T(inst_num(RACE_TABLE_OFFSET), inst_num(RACE_TABLE_RANK_SHIFT),
+		    inst_num(RACE_TABLE_RANK_AT), inst_num(RACE_TABLE_FIRST_AT),
+		    inst_num((int64_t)rest), inst_num(t->bytes)),
 		  H(inst_reg(cx, k->table), first));
 	inst_emit(cx, top, "ready", NT, NH);
 }
@@ -88,6 +90,9 @@ static void begin_scratch(struct kernel *k, struct ptx_stmt *top)
 	inst_emit(cx, top, "scratch_take", T(inst_num(k->ev.has_narrow_shared)), H(me));
 	inst_emit(cx, top, "ready", NT, NH);
 	inst_emit(cx, top, "scratch", NT, H(inst_reg(cx, k->table), me));
+	if (cx->m->sm >= INST_CLUSTER_SM)
+		inst_emit(cx, top, "scratch_rank", T(inst_num(RACE_TABLE_RANK_AT)),
+			  H(inst_reg(cx, k->table)));
 	inst_emit(cx, top, "ready", NT, NH);
 }
 
@@ -612,28 +617,9 @@ void inst_hirace_function(struct inst_ctx *cx)
 	ptx_declare_new_regs(cx->m, cx->f);
 }
 
-/*
- * Kernels of clusters stay as they were. Their barriers are not modelled, so nothing could be more
- * than possible, and generic accesses to another block's shared memory have made such a kernel fail
- * on an H200.
- */
-static bool is_of_cluster(const struct ptx_func *f)
-{
-	ptx_each_stmt(f, s)
-	{
-		if (s->kind == PTX_STMT_INST && s->form->op == PTX_OP_MAPA)
-			return true;
-	}
-	return f->has_cluster;
-}
-
 static bool one_function(struct inst_ctx *cx, struct ptx_func *f)
 {
-	if (!f->is_entry || !is_of_cluster(f))
-		return inst_follow_kernel(cx, f, INST_PASS_HIRACE);
-	if (inst_begin_function(cx, f))
-		inst_leave_function(cx, "hirace: a kernel of clusters");
-	return true;
+	return inst_follow_kernel(cx, f, INST_PASS_HIRACE);
 }
 
 int inst_hirace(struct inst_ctx *cx)

@@ -348,17 +348,15 @@ static bool look_at_reports(struct run *x)
 }
 
 /*
- * What hirace doesn't judge, of the planted races (docs/hirace.md): kernels of clusters,
- * asynchronous copies, copies of the host, strong accesses that differ in size, a store after the
- * last strong load that was checked. A scope of .cluster counts as .gpu.
+ * What hirace doesn't judge, of the planted races (docs/hirace.md): memory of other blocks of a
+ * cluster, asynchronous copies, copies of the host, strong accesses that differ in size, a store
+ * after the last strong load that was checked. A scope of .cluster counts as .gpu.
  */
 static bool is_outside(const struct program *p, const char *what)
 {
-	static const char *const outside[] = {"copy/",	  "launch/2", "atomic/4",
+	static const char *const outside[] = {"cluster/", "copy/",    "launch/2", "atomic/4",
 					      "strong/3", "strong/4", "message/4"};
 
-	if (memmem(p->text.p, p->text.n, "mapa.", 5))
-		return true;
 	for (size_t i = 0; i < sizeof(outside) / sizeof(*outside); i++)
 		if (!strncmp(what, outside[i], strlen(outside[i])))
 			return true;
