@@ -6,6 +6,8 @@
 //   reset     a racy kernel, cudaDeviceReset(), a racy kernel
 //   fork      a child and its parent, each with a racy kernel
 //   contexts  two contexts of the driver, each with a racy kernel
+//   devices   two devices, each with a racy kernel of its own memory, then each with a kernel that adds to
+//             the other's memory, one after the other: data races in the first two only
 //   learns    the host launches a kernel because of what it learned from a running one: no data race
 //   dependent a programmatic launch that waits for the one before it: no data race
 //
@@ -175,6 +177,35 @@ static int contexts()
 	return 0;
 }
 
+static int devices()
+{
+	int n, *p[2];
+
+	CHECK(cudaGetDeviceCount(&n));
+	if (n < 2) {
+		puts("devices: one device only");
+		return 77;
+	}
+	for (int i = 0; i < 2; i++) {
+		CHECK(cudaSetDevice(i));
+		CHECK(cudaMalloc(&p[i], 4096));
+		CHECK(cudaMemset(p[i], 0, 4096));
+		CHECK(cudaDeviceEnablePeerAccess(1 - i, 0));
+		if (i)
+			after_race<<<1, 64>>>(p[i]);
+		else
+			before_race<<<1, 64>>>(p[i]);
+		CHECK(cudaDeviceSynchronize());
+	}
+	for (int i = 0; i < 4; i++) {
+		CHECK(cudaSetDevice(i / 2));
+		learns<<<1, 64>>>(p[i % 2]);
+		CHECK(cudaDeviceSynchronize());
+	}
+	puts("devices: before_race, after_race");
+	return 0;
+}
+
 static int host_learns()
 {
 	cudaStream_t a, b;
@@ -239,6 +270,8 @@ int main(int argc, char **argv)
 		return forked();
 	if (!strcmp(mode, "contexts"))
 		return contexts();
+	if (!strcmp(mode, "devices"))
+		return devices();
 	if (!strcmp(mode, "learns"))
 		return host_learns();
 	return strcmp(mode, "dependent") ? 2 : dependent();
