@@ -243,16 +243,17 @@ bool cpu_deadlock_find(struct cpu_engine *e)
 static void *host_main(void *arg)
 {
 	struct cpu_op *op = arg;
-	struct cpu_engine *e = op->m->engine;
+	struct cpu_machine *m = op->m;
 
 	cpu_judge_host(op);
 	cpu_past_waited(op, false);
 	op->work.host.fn(op->work.host.arg);
-	cpu_engine_hold(op->m);
-	e->nhost--;
+	cpu_engine_hold(m);
+	m->engine->nhost--;
 	cpu_op_end(op);
-	cpu_engine_let_go(op->m);
+	/* Before anybody can go on: a program that ends now must not leave the operation behind. */
 	cpu_op_put(op);
+	cpu_engine_let_go(m);
 	return NULL;
 }
 
