@@ -14,7 +14,8 @@
  * On the CPU device the host has written down the API's order (race_history_tables.rows).
  *
  * Misses: grids that nothing orders and that ran one after the other (on a GPU). Costs: three loads
- * for each warp that begins, one of them past the L1 cache, an atomic for each warp that leaves.
+ * for each warp that begins, one of them past the L1 cache, an atomic at one of
+ * RACE_HISTORY_RUN_PARTS places for each warp that leaves.
  */
 #ifndef COLLIDER_DEVICE_GRIDS_H
 #define COLLIDER_DEVICE_GRIDS_H
@@ -80,12 +81,17 @@ DEV_FN void dev_leave(struct race_history_tables *t, uint32_t launch)
 {
 	struct race_history_run *run = &t->runs[launch - 1u];
 	struct place p = dev_place();
-	uint32_t peers = dev_peers(launch);
-	uint64_t n = __popc(peers);
+	uint32_t peers = dev_peers(launch), part = (uint32_t)p.block % RACE_HISTORY_RUN_PARTS;
+	uint64_t n = __popc(peers), parts = RACE_HISTORY_RUN_PARTS, of_part;
 
 	if (!dev_is_leader(peers))
 		return;
-	if (dev_add64((uint64_t)&run->left, n) + n != p.blocks * p.block_size)
+	of_part = (p.blocks - part + RACE_HISTORY_RUN_PARTS - 1u) / RACE_HISTORY_RUN_PARTS;
+	if (dev_add64((uint64_t)&t->parts_of[launch - 1u][part].left, n) + n !=
+	    of_part * p.block_size)
+		return;
+	parts = p.blocks < parts ? p.blocks : parts;
+	if (dev_add64((uint64_t)&run->left, 1u) + 1u != parts)
 		return;
 	dev_set32(&run->over, dev_word32(&t->begins));
 	dev_add32(&t->overs, 1u);

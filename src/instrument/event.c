@@ -303,10 +303,11 @@ static struct inst_access *access_of(struct inst_ctx *cx, const struct inst_even
 /* Is a plain access followed? Not where --prune has proven that no other access races with it. */
 static bool is_left(struct inst_ctx *cx, struct inst_events *ev, struct inst_event *e)
 {
-	enum inst_pruned pruned = inst_prune_of(cx, e->stmt);
+	enum inst_pruned pruned = inst_prune_of(cx, e->stmt, ev->sees);
 
 	e->is_pruned = pruned == INST_PRUNED_WITHIN;
 	ev->has_pruned |= e->is_pruned;
+	ev->has_alone |= e->is_pruned && cx->opt->prune_alone && ev->sees == INST_SEES_OVERLAP;
 	return pruned != INST_PRUNED_ALWAYS;
 }
 
@@ -463,10 +464,7 @@ static bool has_launches(const struct ptx_module *m)
 /* needs: flow.  keeps: everything (nothing is changed). */
 void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev)
 {
-	bool follows_copies = ev->follows_copies;
-
-	memset(ev, 0, sizeof(*ev));
-	ev->follows_copies = follows_copies;
+	*ev = (struct inst_events){.follows_copies = ev->follows_copies, .sees = ev->sees};
 	if (has_launches(cx->m)) {
 		set_unsure(cx, ev, PTX_STR("launch of a kernel by a kernel"));
 		ev->is_apart = true;

@@ -116,6 +116,7 @@ struct inst_options {
 	void *on_size_arg;
 	const struct inst_prune *prunes; /* accesses that need no check, by kernel */
 	size_t nprunes;
+	bool prune_alone; /* global ones only while the launch runs alone (--prune=proved-alone) */
 	uint32_t shared_room; /* static shared memory a block may have; 0: what all targets allow */
 	enum inst_pass dump;  /* the pass whose result is printed to stderr */
 	const struct inst_limit *limits;

@@ -193,6 +193,10 @@ struct inst_event {
 	bool is_grouped;
 };
 
+/* What a detector sees besides the launch at work; INST_SEES_OVERLAP: launches that overlap, and it
+ * knows at the entry of a kernel whether another one runs. */
+enum inst_sees { INST_SEES_ALL, INST_SEES_OVERLAP, INST_SEES_LAUNCH };
+
 struct inst_events {
 	struct inst_event *first, *last;
 	uint32_t naccesses;
@@ -200,12 +204,14 @@ struct inst_events {
 	bool has_narrow_global, has_narrow_shared; /* accesses of bytes that may be there */
 	bool has_order; /* there are fences, acquires, releases, strong reads, partial masks */
 	bool has_pruned;
+	bool has_alone; /* pruned ones only while the launch runs alone */
 	bool is_unsure; /* something else orders threads, too */
 	bool is_apart;	/* launches of it say nothing about order in time: RACE_HISTORY_APART */
 	bool tells;	/* host code may learn from it while it runs */
 	bool has_release, has_system; /* fences or releases; strong writes of system scope */
 	/* Set before: the caller looks at cp.async itself, so they aren't counted as unchecked. */
 	bool follows_copies;
+	enum inst_sees sees; /* likewise */
 };
 
 void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev);
@@ -396,7 +402,7 @@ struct ptx_str inst_order_table(struct inst_ctx *cx);
  * check (counted), or checked only outside of a contract? */
 bool inst_read_prune(struct inst_ctx *cx);
 enum inst_pruned { INST_PRUNED_NOT, INST_PRUNED_WITHIN, INST_PRUNED_ALWAYS };
-enum inst_pruned inst_prune_of(struct inst_ctx *cx, const struct ptx_stmt *s);
+enum inst_pruned inst_prune_of(struct inst_ctx *cx, const struct ptx_stmt *s, enum inst_sees sees);
 /* The contract of the function at work as a predicate (cx->within), before `top`. */
 uint32_t inst_put_within(struct inst_ctx *cx, struct ptx_stmt *top);
 /* Code at `at` that only launches outside of the contract run; it ends at the label. */

@@ -199,11 +199,19 @@ RACE_FN uint32_t shadow_launch_next(uint32_t launch)
  * RACE_HISTORY_APART in the key: no such conclusion is drawn (RACE_ACTOR_APART).
  */
 struct race_history_run {
-	uint64_t left;	/* threads that have left */
+	uint64_t left;	/* parts of its blocks (RACE_HISTORY_RUN_PARTS) that have left */
 	uint32_t began; /* launches that had begun, this one included; 0: not known yet */
 	uint32_t over;	/* launches that had begun when its last thread left; 0: it runs */
 	/* For reports: the hash of its module's site table, and RACE_HISTORY_SHAPE. */
 	uint64_t table, shape;
+};
+
+/* The threads that have left are counted apart for blocks whose numbers differ in the last bits:
+ * one count for all of them takes an atomic operation of the whole GPU for each warp. */
+#define RACE_HISTORY_RUN_PARTS 32u
+struct race_history_part {
+	uint64_t left;
+	uint64_t apart[3]; /* each in a sector of its own */
 };
 
 /* A block's size, and the thread bits of a launch's words. */
@@ -274,6 +282,7 @@ struct race_history_tables {
 	struct race_history_run runs[RACE_HISTORY_LAUNCHES + 1u]; /* the last place is spare */
 	uint32_t begins, overs; /* launches that have begun, that are over */
 	uint64_t to_page_too[511];
+	struct race_history_part parts_of[RACE_HISTORY_LAUNCHES + 1u][RACE_HISTORY_RUN_PARTS];
 };
 
 /*

@@ -197,8 +197,9 @@ static void skips_put(struct base_buf *out, struct rep_view *v)
 
 	uint64_t proven = skip_sum(r, RACE_WHY_PROVEN);
 	uint64_t within = skip_sum(r, RACE_WHY_PROVEN_WITHIN);
+	uint64_t alone = skip_sum(r, RACE_WHY_PROVEN_ALONE);
 
-	if (private || dead || strong || proven || within)
+	if (private || dead || strong || proven || within || alone)
 		base_buf_puts(out, "No check needed (instructions in the program):\n");
 	if (private)
 		base_buf_printf(out, "  %s to the thread's own memory\n", rep_number(a, private));
@@ -215,6 +216,11 @@ static void skips_put(struct base_buf *out, struct rep_view *v)
 				"  %s to shared memory, proven race-free for some launches; in all "
 				"others they are checked\n",
 				rep_number(a, within));
+	if (alone)
+		base_buf_printf(out,
+				"  %s to global memory, proven race-free within a launch; followed "
+				"where another kernel runs when the launch begins\n",
+				rep_number(a, alone));
 }
 
 /* One line of the "NOT checked" list; the first one brings the heading. */
@@ -237,7 +243,7 @@ static void unchecked_put(struct base_buf *out, struct rep_view *v)
 		const char *text;
 		if (s->why == RACE_WHY_PRIVATE || s->why == RACE_WHY_DEAD ||
 		    s->why == RACE_WHY_STRONG || s->why == RACE_WHY_PROVEN ||
-		    s->why == RACE_WHY_PROVEN_WITHIN)
+		    s->why == RACE_WHY_PROVEN_WITHIN || s->why == RACE_WHY_PROVEN_ALONE)
 			continue;
 		if (s->why == RACE_WHY_ORDERS)
 			text = base_printf(a,

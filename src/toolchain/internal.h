@@ -19,7 +19,7 @@ struct tool_options {
 	bool no_fit;
 	bool strict;
 	bool verbose;
-	bool prune, prune_global;
+	bool prune, prune_alone, prune_global;
 	bool no_lineinfo, gpu_only, host; /* for nvcc only */
 	const char *host_filter;	  /* likewise; NULL: all files */
 	const char *kernel_name;	  /* as inst_options has them */

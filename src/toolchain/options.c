@@ -51,7 +51,9 @@ static void take_given(struct tool_options *o, const struct option_set *s, struc
 	}
 	if (option_source(s, OPTION_PRUNE) != OPTION_FROM_DEFAULT) {
 		o->prune_global = option_is(s, OPTION_PRUNE, "proved-global");
-		o->prune = o->prune_global || option_is(s, OPTION_PRUNE, "proved");
+		o->prune_alone = option_is(s, OPTION_PRUNE, "proved-alone");
+		o->prune =
+			o->prune_global || o->prune_alone || option_is(s, OPTION_PRUNE, "proved");
 	}
 	if (option_source(s, OPTION_LONG_BUILD) != OPTION_FROM_DEFAULT)
 		o->long_build_ms = option_int(s, OPTION_LONG_BUILD);
@@ -157,7 +159,10 @@ char *tool_options_encode(const struct tool_options *o, struct base_arena *a)
 		option_encode_one(&b, OPTION_INLINE_CHECKS, base_printf(a, "%d", n));
 	}
 	if (o->prune)
-		option_encode_one(&b, OPTION_PRUNE, o->prune_global ? "proved-global" : "proved");
+		option_encode_one(&b, OPTION_PRUNE,
+				  o->prune_global  ? "proved-global"
+				  : o->prune_alone ? "proved-alone"
+						   : "proved");
 	option_encode_one(&b, OPTION_LONG_BUILD,
 			  base_printf(a, "%lldms", (long long)o->long_build_ms));
 	if (o->kernel_name)

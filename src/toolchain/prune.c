@@ -1,7 +1,5 @@
 /*
  * prune.c - --prune: who finds the accesses that need no check (toolchain.h).
- *
- * Only collide's checks are left out: the other detectors keep a history of all accesses.
  */
 #include "toolchain/toolchain.h"
 #include "toolchain/internal.h"
@@ -19,7 +17,8 @@ void tool_find_prunes(const struct tool_job *job, const char *text, size_t size,
 	struct tool_prover_job j = {.name = job->name,
 				    .text = text,
 				    .size = size,
-				    .wants_global = job->opt->prune_global};
+				    .wants_global =
+					    job->opt->prune_global || job->opt->prune_alone};
 
 	if (job->opt->prune && prover)
 		prover(&j, out);

@@ -13,8 +13,8 @@
  * of the kernel, so a kernel that calls other objects gets none; its device functions are capped
  * for the whole file by a comment that tool_ptxas turns into -maxrregcount.
  *
- * Misses: options that cicc never sees (-Xptxas -O0); embedded PTX of -rdc objects: the driver
- * knows no file-wide cap. Costs: ptxas on the original once; the result is kept for nvcc.
+ * Misses: options that cicc never sees (-Xptxas -O0), file-wide caps of embedded PTX of -rdc
+ * objects. Costs: ptxas on the original once; the result is kept for nvcc.
  */
 #include "toolchain/toolchain.h"
 #include "toolchain/internal.h"
@@ -26,8 +26,7 @@
 
 #define MAX_ATTEMPTS 8
 #define REGS_MAX     255u
-/* A function that is called has at least these (the ABI); ptxas raises a smaller cap. */
-#define REGS_ABI 24u
+#define REGS_ABI     24u /* of a function that is called, at least; ptxas raises a smaller cap */
 /* What bounds of 1024 threads twice on a multiprocessor leave: the tightest in use. */
 #define REGS_SHARED 32u
 /* The most registers that the functions we add use where nothing caps them. */
@@ -658,6 +657,7 @@ static int rewrite_call(void *arg)
 				     .kernel_name = o->kernel_name,
 				     .kernel_name_exclude = o->kernel_name_exclude,
 				     .variable = o->variable,
+				     .prune_alone = o->prune_alone,
 				     .on_size = tool_sizes_note,
 				     .on_size_arg = &w.sizes};
 	enum tool_outcome got = rewrite(&w, &out, &sink);

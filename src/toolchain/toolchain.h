@@ -52,7 +52,7 @@ struct inst_prunes;
 struct tool_prover_job {
 	const char *name, *text; /* the file the user knows; the PTX, of `size` bytes */
 	size_t size;
-	bool wants_global; /* --prune=proved-global */
+	bool wants_global; /* --prune=proved-global, or proved-alone */
 };
 typedef void tool_prover(const struct tool_prover_job *j, struct inst_prunes *out);
 void tool_set_prover(tool_prover *fn);

@@ -50,6 +50,46 @@ __global__ void copy(unsigned *out, const unsigned *in)
 	out[i] = in[i] + 1;
 }
 
+__global__ void raise(unsigned *flag)
+{
+	atomicExch(flag, 1u);
+}
+
+__global__ void await(unsigned *flag)
+{
+	while (atomicAdd(flag, 0u) == 0)
+		;
+}
+
+/* Not proven: its index is data. It runs until another kernel raises the second flag. */
+__global__ void linger(unsigned *out, const unsigned *in, unsigned *flag)
+{
+	out[in[threadIdx.x]] = 7;
+	atomicExch(flag, 1u);
+	while (atomicAdd(flag + 1, 0u) == 0)
+		;
+}
+
+/* `copy` begins while `linger` runs, and nothing orders the two. */
+static void beside(unsigned *out, unsigned *in)
+{
+	unsigned host[64], *flag;
+	cudaStream_t a, b;
+
+	for (unsigned i = 0; i < 64; i++)
+		host[i] = i;
+	cudaMalloc(&flag, 8);
+	cudaMemset(flag, 0, 8);
+	cudaMemcpy(in, host, sizeof(host), cudaMemcpyHostToDevice);
+	cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking);
+	cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking);
+	cudaDeviceSynchronize();
+	linger<<<1, 64, 0, a>>>(out, in, flag);
+	await<<<1, 1, 0, b>>>(flag);
+	copy<<<1, 64, 0, b>>>(out, in);
+	raise<<<1, 1, 0, b>>>(flag + 1);
+}
+
 int main(int argc, char **argv)
 {
 	unsigned *out, *in;
@@ -70,6 +110,8 @@ int main(int argc, char **argv)
 		shared_by_all<<<1, block>>>(out, in);
 	if (!strcmp(k, "copy"))
 		copy<<<2, block>>>(out, in);
+	if (!strcmp(k, "beside"))
+		beside(out, in);
 	printf("%s\n", cudaGetErrorString(cudaDeviceSynchronize()));
 	return 0;
 }

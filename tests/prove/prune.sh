@@ -110,6 +110,22 @@ run global 0 copy 64
 is "$checked" 0 'accesses of copy that hirace judges with --prune=proved-global'
 says 'races with other kernels and the host go unseen'
 run global 10 no_barrier 64
+run global 0 beside
+
+# proved-alone: as proved-global where one kernel runs, and as proved where another one runs beside it
+detector=hirace,iguard
+"$nvcc" --prune=proved-alone --sanitize=$detector -arch=sm_90 -o "$dir/alone" "$source" || exit 1
+run alone 0 copy 64
+is "$checked" 0 'accesses of copy that hirace and iguard judge with --prune=proved-alone'
+says 'to global memory, proven race-free within a launch'
+run alone 10 no_barrier 64
+run alone 10 beside
+says 'out[i] = in[i] + 1'
+# collide knows of no other kernel, so it keeps its checks of global memory
+detector=collide
+"$nvcc" --prune=proved-alone -arch=sm_90 -o "$dir/alone" "$source" || exit 1
+run alone 0 copy 64
+is "$checked" 256 'checks of copy by collide with --prune=proved-alone'
 
 # what is left out is not in the code at all, or behind the contract's predicate
 "$nvcc" --prune=wrong -arch=sm_90 -o "$dir/wrong" "$source" >"$dir/out" 2>&1

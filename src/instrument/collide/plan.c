@@ -372,7 +372,7 @@ static void plan_inst(struct planner *p, struct ptx_stmt *s)
 	struct inst_group *ahead = plain ? NULL : inst_plan_ahead(p->cx, s);
 
 	if (mine)
-		prune = inst_prune_of(p->cx, s);
+		prune = inst_prune_of(p->cx, s, INST_SEES_ALL);
 	if (mine && prune != INST_PRUNED_ALWAYS)
 		a = make_access(p, s);
 	else if (mine)

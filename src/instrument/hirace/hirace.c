@@ -120,6 +120,9 @@ static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 	if (k->ev.has_pruned)
 		cx->within = inst_put_within(cx, top);
 	inst_emit(cx, top, "begin", T(inst_num(flags)), H(inst_reg(cx, k->me)));
+	if (k->ev.has_alone)
+		inst_emit(cx, top, "alone", T(inst_num(RACE_ACTOR_BESIDE)),
+			  H(inst_reg(cx, cx->within), inst_reg(cx, k->me)));
 	inst_emit(cx, top, "span", NT, H(inst_reg(cx, k->me), inst_reg(cx, k->span)));
 	if (k->has_stamps) {
 		inst_emit(cx, top, "declare_stamps", NT, NH);
@@ -597,6 +600,7 @@ void inst_hirace_function(struct inst_ctx *cx)
 {
 	struct kernel k = {.cx = cx};
 
+	k.ev.sees = INST_SEES_OVERLAP;
 	inst_plan_events(cx, &k.ev);
 	k.has_stamps = k.ev.has_order;
 	for (const struct inst_event *e = k.ev.first; e; e = e->next)

@@ -445,6 +445,7 @@ void inst_iguard_function(struct inst_ctx *cx)
 {
 	struct kernel k = {.cx = cx};
 
+	k.ev.sees = INST_SEES_LAUNCH;
 	inst_plan_events(cx, &k.ev);
 	find_bytes(&k);
 	k.is_plain = is_plain(&k.ev);

@@ -6,6 +6,9 @@
  * its check behind a branch: the contract is evaluated at the kernel's entry into one predicate,
  * the same in all threads of the grid, so that a launch outside of it is checked as any other.
  *
+ * With --prune=proved-alone a detector that judges pairs of launches keeps the checks of global
+ * memory behind that branch, too, and its predicate is false where another kernel runs.
+ *
  * Costs: a predicate register, a branch per group, some instructions at the entry.
  */
 #include "instrument/internal.h"
@@ -19,23 +22,32 @@ static const struct inst_prune *list_of(const struct inst_ctx *cx)
 	return NULL;
 }
 
-enum inst_pruned inst_prune_of(struct inst_ctx *cx, const struct ptx_stmt *s)
+static enum race_unchecked_why why_of(const struct inst_ctx *cx, const struct inst_prune_site *x)
+{
+	if (x->is_shared)
+		return x->is_conditional ? RACE_WHY_PROVEN_WITHIN : RACE_WHY_PROVEN;
+	return cx->opt->prune_alone ? RACE_WHY_PROVEN_ALONE : RACE_WHY_PROVEN_GLOBAL;
+}
+
+enum inst_pruned inst_prune_of(struct inst_ctx *cx, const struct ptx_stmt *s, enum inst_sees sees)
 {
 	const struct inst_prune *k = list_of(cx);
 
 	for (size_t i = 0; k && i < k->sites.n; i++) {
 		const struct inst_prune_site *x = &k->sites.v[i];
+		bool is_alone = !x->is_shared && cx->opt->prune_alone;
 		if (x->ptx_line != s->line)
 			continue;
+		if (is_alone && sees == INST_SEES_ALL)
+			break;
 		cx->stats->pruned++;
-		if (!x->is_shared)
-			inst_unchecked(cx, PTX_STR("access to global memory"),
-				       RACE_WHY_PROVEN_GLOBAL, false);
-		else
-			inst_unchecked(cx, PTX_STR("access to shared memory"),
-				       x->is_conditional ? RACE_WHY_PROVEN_WITHIN : RACE_WHY_PROVEN,
-				       false);
-		return x->is_conditional ? INST_PRUNED_WITHIN : INST_PRUNED_ALWAYS;
+		inst_unchecked(cx,
+			       x->is_shared ? PTX_STR("access to shared memory")
+					    : PTX_STR("access to global memory"),
+			       why_of(cx, x), false);
+		return x->is_conditional || (is_alone && sees == INST_SEES_OVERLAP)
+			       ? INST_PRUNED_WITHIN
+			       : INST_PRUNED_ALWAYS;
 	}
 	return INST_PRUNED_NOT;
 }
