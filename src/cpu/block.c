@@ -486,6 +486,26 @@ void cpu_block_place(struct cpu_worker *k, unsigned device)
 	}
 }
 
+/* ---- judged no more -------------------------------------------------------------------------- */
+
+bool cpu_block_cut(struct cpu_grid *g)
+{
+	/* With --verify the oracle must confirm what the checks report later. */
+	if (g->kernel->info.is_instrumented && !g->m->opt.steps_aside)
+		return false;
+	/* Copies under way are actors of their own, with events to come. */
+	for (const struct cpu_unit *u = g->priv->resident; u; u = u->next)
+		for (uint32_t r = 0; r < u->cluster.size; r++)
+			if (u->blocks[r].cta.async)
+				return false;
+	for (const struct cpu_unit *u = g->priv->resident; u; u = u->next)
+		for (uint32_t r = 0; r < u->cluster.size; r++)
+			cpu_judge_block_end(&u->blocks[r].cta);
+	cpu_judge_cut(g->op);
+	g->judge = NULL;
+	return true;
+}
+
 /* ---- ending ---------------------------------------------------------------------------------- */
 
 static void block_stop(struct cpu_worker *k, struct cpu_device *dev, struct cpu_block *b)

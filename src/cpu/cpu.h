@@ -53,6 +53,7 @@ struct cpu_options {
 	/* sees_host, from the first managed or pinned memory on, unless the program has handlers of
 	 * the signals that this needs. */
 	bool is_host_auto;
+	bool is_exact;	    /* each instruction's races are reported, not one for those of a line */
 	bool is_host_apart; /* each host thread is an actor of the oracle: judge/host.c */
 	uint32_t oracle_actors, oracle_records; /* limits, for tests; 0: those of oracle.h */
 };
@@ -117,11 +118,14 @@ typedef void cpu_quiet_fn(void *arg);
 void cpu_listen_quiet(struct cpu_machine *m, cpu_quiet_fn *quiet, void *arg);
 
 /*
- * A launch with a plain kernel is about to start: is it checked? spent_ns: how long the machine has
- * worked while checked launches ran. With locks held, too.
+ * A launch with a plain kernel is about to start: until when is it checked? 0: not at all;
+ * UINT64_MAX: to its end. spent_ns: how long the machine has worked while checked launches ran.
+ * With locks held, too. `cut`: that time has come, when so many of the launch's blocks had begun.
+ * The oracle judges nothing more of it; the checks in its code stay. Not with several workers.
  */
-typedef bool cpu_choose_fn(void *arg, void *tag, uint64_t spent_ns);
-void cpu_listen_choose(struct cpu_machine *m, cpu_choose_fn *choose, void *arg);
+typedef uint64_t cpu_choose_fn(void *arg, void *tag, uint64_t spent_ns);
+typedef void cpu_cut_fn(void *arg, void *tag, uint64_t blocks, uint64_t of);
+void cpu_listen_choose(struct cpu_machine *m, cpu_choose_fn *choose, cpu_cut_fn *cut, void *arg);
 
 /*
  * How the API orders launches (past.c), whether or not anything is judged: `start` when a kernel
@@ -265,7 +269,8 @@ struct cpu_launch {
 	/* The kernel of the text without checks, run instead if the listener `choose` says so.
 	 * NULL: there is no choice. */
 	struct cpu_kernel *plain;
-	void *tag; /* for `choose` */
+	void *tag;	   /* for `choose` and `cut` */
+	uint64_t until_ns; /* what `choose` said */
 	bool is_plain;
 };
 
@@ -431,6 +436,9 @@ void cpu_host_acquire(struct cpu_machine *m, uint64_t object);
 /* The calling thread has joined this one (pthread_self of it): it comes after all that it did. */
 void cpu_host_joined(struct cpu_machine *m, uint64_t thread);
 
+/* Copies, fills and frees are judged until that has taken so many ns. */
+void cpu_judge_limit(struct cpu_machine *m, uint64_t ns);
+
 struct cpu_oracle_stats {
 	uint64_t accesses, words, shadow_bytes, clock_bytes;
 	uint64_t dropped, raced_out; /* as in struct oracle_stats */
@@ -442,8 +450,9 @@ struct cpu_oracle_stats {
 	bool sees_host;	  /* accesses of host code are judged, and all so far were */
 	/* Why they aren't with is_host_auto: the program's own handlers, too many accesses. */
 	bool has_handlers, is_host_dear;
-	bool has_shared; /* there is memory that host code and kernels can access */
-	bool is_full;	 /* too many threads, or no memory: later events were not judged */
+	bool has_shared;      /* there is memory that host code and kernels can access */
+	bool is_full;	      /* too many threads, or no memory: later events were not judged */
+	bool has_ranges_left; /* copies, fills or frees after cpu_judge_limit */
 };
 /* All zero when there is no oracle. */
 void cpu_get_oracle_stats(struct cpu_machine *m, struct cpu_oracle_stats *out);

@@ -157,6 +157,7 @@ static bool work(struct cpu_engine *e)
 		did = true;
 	}
 	cpu_deadlock_look(e);
+	cpu_ops_cut(e);
 	if (cpu_workers_step(e)) {
 		did = true;
 		if (e->polls.n && !(++e->npolled & 3))

@@ -45,6 +45,8 @@ void cpu_judge_grid_wait(struct cpu_warp *w, uint32_t mask);
 /* `number` of the block in its grid, clusters being contiguous. */
 void cpu_judge_block_start(struct cpu_cta *cta, uint64_t number);
 void cpu_judge_block_end(struct cpu_cta *cta);
+/* What the launch does from now on is not seen (after the end of all its blocks that began). */
+void cpu_judge_cut(struct cpu_op *op);
 /* Memory that host code may access is about to be allocated: from now on its accesses are seen. */
 void cpu_judge_before_shared(struct cpu_machine *m);
 /* There is memory that host code may access. */

@@ -224,10 +224,11 @@ void cpu_listen_quiet(struct cpu_machine *m, cpu_quiet_fn *quiet, void *arg)
 	pthread_mutex_unlock(&m->engine->lock);
 }
 
-void cpu_listen_choose(struct cpu_machine *m, cpu_choose_fn *choose, void *arg)
+void cpu_listen_choose(struct cpu_machine *m, cpu_choose_fn *choose, cpu_cut_fn *cut, void *arg)
 {
 	pthread_mutex_lock(&m->engine->lock);
 	m->listener.choose = choose;
+	m->listener.cut = cut;
 	m->listener.choose_arg = arg;
 	pthread_mutex_unlock(&m->engine->lock);
 }

@@ -134,6 +134,7 @@ struct cpu_func {
 	 */
 	uint32_t args, rets, own; /* byte offsets where the three parts start */
 	uint64_t address;	  /* in CPU_WIN_CODE */
+	uint32_t *first_of_line;  /* judge/line.c: of each instruction; NULL: not made yet */
 	struct cpu_site *
 		*sites; /* judge/site.c: of each instruction; NULL: none has accessed yet */
 	uint32_t max_depth_hint;
@@ -403,6 +404,7 @@ struct cpu_listener {
 	cpu_quiet_fn *quiet;
 	void *quiet_arg;
 	cpu_choose_fn *choose;
+	cpu_cut_fn *cut;
 	void *choose_arg;
 	cpu_past_fn *past; /* NULL: the order of launches isn't followed */
 	cpu_forget_fn *forget;

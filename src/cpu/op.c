@@ -320,10 +320,38 @@ static void choose_kernel(struct cpu_engine *e, struct cpu_launch *l)
 	const struct cpu_listener *to = &e->m->listener;
 
 	cpu_time_checked(e);
-	if (!to->choose || !l->plain || to->choose(to->choose_arg, l->tag, e->spent_ns))
+	l->until_ns = to->choose && l->plain ? to->choose(to->choose_arg, l->tag, e->spent_ns)
+					     : UINT64_MAX;
+	if (l->until_ns)
 		return;
 	l->kernel = l->plain;
 	l->is_plain = true;
+}
+
+/* From now on the launch counts as a plain one. */
+static void cut(struct cpu_engine *e, struct cpu_op *op)
+{
+	const struct cpu_listener *to = &e->m->listener;
+	struct cpu_launch *l = &op->work.launch;
+
+	if (!cpu_block_cut(op->grid))
+		return;
+	cpu_time_checked(e);
+	l->is_plain = true;
+	e->nchecked--;
+	to->cut(to->choose_arg, l->tag, op->grid->priv->started * cpu_grid_unit(op->grid),
+		op->grid->nblocks);
+}
+
+void cpu_ops_cut(struct cpu_engine *e)
+{
+	if (!e->nchecked || !e->m->listener.cut || e->nworkers > 1)
+		return;
+	cpu_time_checked(e);
+	for (unsigned d = 0; d < e->m->opt.devices; d++)
+		for (struct cpu_grid *g = e->devices[d].grids; g; g = g->priv->next)
+			if (g->judge && e->spent_ns > g->op->work.launch.until_ns)
+				cut(e, g->op);
 }
 
 static void start_kernel(struct cpu_engine *e, struct cpu_op *op)

@@ -316,6 +316,15 @@ struct cpu_engine {
 
 /* The time from here on counts, or no longer, as that of checked launches. */
 void cpu_time_checked(struct cpu_engine *e);
+/* Checked launches whose time is over are judged no more. */
+void cpu_ops_cut(struct cpu_engine *e);
+/* Ends the judging of the grid, as if its threads ended here. False: not yet possible. */
+bool cpu_block_cut(struct cpu_grid *g);
+/* Blocks of a cluster. */
+static inline uint32_t cpu_grid_unit(const struct cpu_grid *g)
+{
+	return g->cluster[0] * g->cluster[1] * g->cluster[2];
+}
 
 static inline bool cpu_op_is_ended(const struct cpu_op *op)
 {

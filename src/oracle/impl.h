@@ -5,7 +5,7 @@
  *   sc.c      fences, the order of fence.sc
  *   shadow.c  accesses by word, race checks    write.c   reads-from, strong writes
  *   sync.c    barriers, copies, operations     oracle.c         actors, events, findings
- *   split.c   an access, in parts      ext.c     records of other words
+ *   split.c   an access, in parts      ext.c     records of other words, spent.c if they are hot
  *   row.c     plain accesses by row    readers.c sets of readers
  *   cell.c    where words are, their memory   log.c  words with atomics
  *   forget.c  memory that is new             retire.c  what can't race any more
@@ -158,16 +158,15 @@ struct oracle_chain {
 	uint32_t nseen, cap;
 };
 
-/* A strong write that may still be read. */
 /* The place of a strong write in its chain. */
 struct oracle_link {
 	struct oracle_chain *chain;
 	uint32_t pos;
 };
 
+/* A strong write that may still be read. */
 struct oracle_write {
-	uint32_t refs;
-	uint32_t actor, pos;
+	uint32_t refs, actor, pos;
 	uint8_t scope, proxy;
 	uint32_t bytes;
 	uint64_t address, id;
@@ -216,8 +215,8 @@ enum oracle_class { ORACLE_WRITES /* weak */, ORACLE_READS /* weak */, ORACLE_ST
 #define ORACLE_CLASSES 3
 
 struct oracle_list {
-	uint32_t n, cap;
-	uint32_t compact_at;
+	uint32_t n, cap, compact_at;
+	uint32_t has_spent; /* 1: spent.c */
 	/* All are generic and known to this clock; dropped when one is added. */
 	struct oracle_clock *behind;
 	struct oracle_rec v[];
@@ -231,9 +230,8 @@ struct oracle_past {
 
 /* Which fence.sc's came before accesses of some bytes, for ORACLE_FORCED. */
 struct oracle_fenced {
-	uint32_t refs;		  /* bytes */
-	struct oracle_past all;	  /* before any access */
-	struct oracle_past write; /* before the last write, or an access before that */
+	uint32_t refs;		       /* bytes */
+	struct oracle_past all, write; /* before any access; before the last write */
 };
 
 /* What can differ between a word's bytes, or is rare. */
@@ -246,11 +244,11 @@ struct oracle_ext {
 	struct oracle_list *list[ORACLE_CLASSES]; /* NULL: empty */
 	struct oracle_write *from;  /* where the bytes' values come from; NULL: a weak write */
 	struct oracle_bytes *bytes; /* NULL: all bytes are from `from`, and no fences */
-	/* All strong recs are generic, access these same bytes, and either are of gpu or sys scope
-	 * and one device, or of one block: morally strong with another such access. 0 bytes: not
-	 * so. */
+	/* All strong recs are generic, access these same bytes, and are of gpu or sys scope and one
+	 * device, or of one block, or all of sys scope: morally strong with another such access.
+	 * 0 bytes: not so. */
 	uint64_t same_address;
-	uint32_t same_bytes;
+	uint32_t same_bytes : 31, are_sys : 1;
 	uint32_t same_place; /* oracle_place_key */
 };
 
@@ -476,6 +474,7 @@ struct oracle {
 	bool is_full;
 	struct oracle_clock *zero;
 	BASE_VEC(struct oracle_site *) sites;
+	BASE_VEC(uint32_t) families; /* of each: the plain one of its line's representative */
 	struct oracle_site *site_table, *last_site[2] /* without fences, with */;
 	uint32_t nfenced;
 	struct oracle_region *regions;
@@ -494,6 +493,7 @@ struct oracle {
 	struct oracle_pair *pairs;
 	void (*on_race)(void *arg, const struct oracle_finding *f);
 	void *race_arg;
+	const void *(*line_of)(void *arg, const void *inst);
 	uint64_t *(*count_at)(void *arg, const struct oracle_finding *f);
 	struct oracle_repeat *repeats; /* shadow.h */
 	bool is_hot;		       /* the last race was of a pair that is only counted */

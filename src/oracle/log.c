@@ -436,8 +436,10 @@ uint64_t oracle_log_expand(struct oracle *o, struct oracle_cell *c, struct oracl
 	e->same_address = word;
 	e->same_bytes = 4;
 	e->same_place = log_of(c)->device + 1u;
+	e->are_sys = true;
 	for (struct walk w = walk_from(log_of(c)); walk_next(&w);) {
 		bool is_write = !is_read(o, w.site);
+		e->are_sys &= oracle_site_at(o, w.site)->a.scope == RACE_SCOPE_SYS;
 		if (pos && !is_red(o, w.site))
 			oracle_chain_add(o, chain, pos - 1, w.actor, w.epoch, is_write);
 		if (is_write && !chain) {

@@ -97,6 +97,7 @@ void oracle_sites_free(struct oracle *o)
 		free(o->sites.v[i]);
 	}
 	base_vec_free(&o->sites);
+	base_vec_free(&o->families);
 	o->last_site[0] = o->last_site[1] = NULL;
 	o->nfenced = 0;
 	/* They name sites by numbers, which are given out again. */
@@ -421,11 +422,33 @@ enum race_scope oracle_level(struct oracle *o, uint32_t a, uint32_t b)
 /* Those without fences must have numbers that can be packed. */
 #define FENCED_MAX ((1u << ORACLE_SITE_BITS) - (1u << 14))
 
+#define SITE_FLAGS ((uint8_t) ~(ORACLE_SAW | ORACLE_SAW_LAST))
+
+static bool is_site_of(const struct oracle_site *s, const struct oracle_acc *acc, uint64_t fences)
+{
+	return s->a.inst == acc->inst && s->a.bytes == acc->bytes && s->a.kind == acc->kind &&
+	       s->a.strength == acc->strength && s->a.scope == acc->scope &&
+	       s->a.proxy == acc->proxy && s->a.flags == (acc->flags & SITE_FLAGS) &&
+	       s->a.fences == fences;
+}
+
+/* The site of the same access by the representative of the instruction's line; ORACLE_NO_SITE: it
+ * is the representative. */
+static uint32_t family_of(struct oracle *o, const struct oracle_acc *acc)
+{
+	struct oracle_acc first = *acc;
+
+	first.inst = o->line_of && acc->inst ? o->line_of(o->race_arg, acc->inst) : acc->inst;
+	return first.inst == acc->inst ? ORACLE_NO_SITE : oracle_site(o, &first, 0);
+}
+
 uint32_t oracle_site(struct oracle *o, const struct oracle_acc *acc, uint64_t fences)
 {
 	struct oracle_site probe, *s = o->last_site[fences != 0];
-	uint32_t plain = ORACLE_NO_SITE;
+	uint32_t plain = ORACLE_NO_SITE, family = ORACLE_NO_SITE;
 
+	if (s && is_site_of(s, acc, fences))
+		return s->index;
 	memset(&probe, 0, sizeof(probe));
 	probe.a.inst = acc->inst;
 	probe.a.bytes = acc->bytes;
@@ -433,10 +456,8 @@ uint32_t oracle_site(struct oracle *o, const struct oracle_acc *acc, uint64_t fe
 	probe.a.strength = acc->strength;
 	probe.a.scope = acc->scope;
 	probe.a.proxy = acc->proxy;
-	probe.a.flags = acc->flags & (uint8_t) ~(ORACLE_SAW | ORACLE_SAW_LAST);
+	probe.a.flags = acc->flags & SITE_FLAGS;
 	probe.a.fences = fences;
-	if (s && !memcmp(&s->a, &probe.a, sizeof(probe.a)))
-		return s->index;
 	HASH_FIND(hh, o->site_table, &probe.a, sizeof(probe.a), s);
 	if (!s && fences) {
 		plain = oracle_site(o, acc, 0);
@@ -444,14 +465,21 @@ uint32_t oracle_site(struct oracle *o, const struct oracle_acc *acc, uint64_t fe
 			return ORACLE_NO_SITE;
 		o->nfenced++;
 	}
+	if (!s && !fences)
+		family = family_of(o, acc);
 	if (!s) {
 		s = base_calloc(1, sizeof(*s));
 		s->a = probe.a;
 		oracle_tree_ref(fences);
 		s->index = (uint32_t)o->sites.n;
 		s->plain = fences ? plain : s->index;
+		if (fences)
+			family = o->families.v[plain];
+		else if (family == ORACLE_NO_SITE)
+			family = s->index;
 		HASH_ADD(hh, o->site_table, a, sizeof(s->a), s);
 		base_vec_push(&o->sites, s);
+		base_vec_push(&o->families, family);
 	}
 	o->last_site[fences != 0] = s;
 	return s->index;
@@ -605,6 +633,11 @@ void oracle_count_repeats(struct oracle *o,
 			  uint64_t *(*where)(void *arg, const struct oracle_finding *f))
 {
 	o->count_at = where;
+}
+
+void oracle_group_lines(struct oracle *o, const void *(*line_of)(void *arg, const void *inst))
+{
+	o->line_of = line_of;
 }
 
 struct oracle_stats oracle_get_stats(const struct oracle *o)

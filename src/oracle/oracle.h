@@ -335,6 +335,13 @@ void oracle_on_race(struct oracle *o, void (*fn)(void *arg, const struct oracle_
 void oracle_count_repeats(struct oracle *o,
 			  uint64_t *(*where)(void *arg, const struct oracle_finding *f));
 
+/*
+ * Instructions with one representative, those of a line, are one in what is counted and forgotten
+ * after many races: pairs of their accesses that are alike otherwise. Called once for each
+ * instruction, with the argument of oracle_on_race. Without it each is its own.
+ */
+void oracle_group_lines(struct oracle *o, const void *(*line_of)(void *arg, const void *inst));
+
 struct oracle_stats {
 	/* words, shadow_bytes: the maximum number with a shadow at a time, and the maximum memory
 	 * for them, including chains and releases of strong writes. */

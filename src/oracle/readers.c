@@ -121,7 +121,7 @@ static bool is_alike_nc(const struct oracle_now *n, const struct oracle_reader *
 	return is_nc_site(n, a->site) == is_nc_site(n, b->site);
 }
 
-#define SORT_FROM 16u
+#define SORT_FROM 64u
 
 static int by_actor(const void *a, const void *b)
 {
@@ -285,7 +285,7 @@ void oracle_set_add(struct oracle_now *n, const struct oracle_row *row, struct o
 		set_compact(n, s, word, len);
 	set_limit(n, s);
 	if (s->n == s->cap)
-		s = set_own(n->o, c, len, s->cap + (s->cap < 8 ? 2 : s->cap / 4));
+		s = set_own(n->o, c, len, s->cap + (s->cap < 4 ? 2 : s->cap / 2));
 	s->has_nc |= n->acc->flags & ORACLE_NC;
 	s->v[s->n++] = r;
 	set_close(n, s, s->n - 1);
@@ -351,14 +351,28 @@ bool oracle_set_is_before(struct oracle_now *n, const struct oracle_row *row,
 bool oracle_set_count(struct oracle_now *n, const struct oracle_row *row,
 		      const struct oracle_readers *s, uint32_t word)
 {
-	bool is_simple;
+	uint32_t hot = ORACLE_NO_SITE; /* the family of readers found last that is */
+	bool is_simple, is_counted = false;
 
-	for (uint32_t i = 0; i < s->n; i++)
-		if (!oracle_is_repeated(n->o, s->v[i].site, row->site, 1) &&
+	for (uint32_t i = 0; i < s->n; i++) {
+		uint32_t family = n->o->families.v[s->v[i].site];
+		if (family == hot)
+			continue;
+		if (oracle_is_repeated(n->o, family, row->site, ORACLE_HOT, ORACLE_RACE)) {
+			hot = family;
+			continue;
+		}
+		if (!oracle_is_repeated(n->o, family, row->site, 1, ORACLE_RACE) &&
 		    !is_reader_before(n, row, s, &s->v[i], word, &is_simple))
 			return false;
-	for (uint32_t i = 0; i < s->n; i++)
-		if (!is_reader_before(n, row, s, &s->v[i], word, &is_simple))
-			oracle_count(n->o, s->v[i].site, row->site);
+	}
+	for (uint32_t i = 0; i < s->n; i++) {
+		bool is_hot = n->o->families.v[s->v[i].site] == hot;
+		if ((is_hot && is_counted) ||
+		    is_reader_before(n, row, s, &s->v[i], word, &is_simple))
+			continue;
+		oracle_count(n->o, s->v[i].site, row->site);
+		is_counted |= is_hot;
+	}
 	return true;
 }

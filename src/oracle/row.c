@@ -231,7 +231,8 @@ static bool is_packed_counted(struct oracle_now *n, const struct oracle_row *row
 	uint32_t site = oracle_packed_site(p);
 
 	if (!(p & 1) || p & ORACLE_PACKED_FORM || !is_simple(n, row, site) ||
-	    !oracle_is_repeated(n->o, site, row->site, least) || has_fence_before(n, p))
+	    !oracle_is_repeated(n->o, site, row->site, least, ORACLE_RACE) ||
+	    has_fence_before(n, p))
 		return false;
 	oracle_count(n->o, site, row->site);
 	return true;

@@ -21,6 +21,15 @@ static bool is_empty(const struct oracle_list *l)
 	return !l || !l->n;
 }
 
+/* The record of n, just made. */
+static const struct oracle_rec *last_of(const struct oracle_now *n, const struct oracle_list *l)
+{
+	for (uint32_t i = l->n; i-- > 0;)
+		if (l->v[i].actor == n->actor && l->v[i].epoch == n->t->own)
+			return &l->v[i];
+	return NULL;
+}
+
 /* Back to the plain form if the plain write n, just made, is all that is left. */
 static void shrink(const struct oracle_now *n, struct oracle_cell *c)
 {
@@ -29,11 +38,11 @@ static void shrink(const struct oracle_now *n, struct oracle_cell *c)
 	uint64_t fences = n->o->opt.sc == ORACLE_SC_PROGRAM ? n->clock->root[ORACLE_FENCES] : 0;
 	uint32_t site;
 
-	if (is_empty(l) || l->n != 1 || !is_empty(e->list[ORACLE_READS]) ||
-	    !is_empty(e->list[ORACLE_STRONG]))
+	if (is_empty(l) || !is_empty(e->list[ORACLE_READS]) || !is_empty(e->list[ORACLE_STRONG]) ||
+	    (l->n > 1 && !oracle_are_hot(n, l)))
 		return;
-	const struct oracle_rec *r = &l->v[0];
-	if (r->bytes != ORACLE_PLAIN_BYTES || r->mask || r->actor != n->actor ||
+	const struct oracle_rec *r = last_of(n, l);
+	if (!r || r->bytes != ORACLE_PLAIN_BYTES || r->mask || r->actor != n->actor ||
 	    r->epoch != n->t->own || r->site != n->site || n->is_pseudo ||
 	    n->acc->proxy != RACE_PROXY_GENERIC)
 		return;
@@ -295,48 +304,38 @@ static bool is_known(const struct oracle_now *n, const struct oracle_rec *r)
 	return true;
 }
 
-/*
- * A record that has raced this often is forgotten: if all of a hot word's accesses race with each
- * other, the cost would be the square of their number. The last one of each instruction stays, and
- * is looked at by instructions that have not raced with it.
- */
-#define RACED_MAX 256u
-
-/* Has the list another record of the same instruction: one of the first `kept`, or behind i? */
-static bool has_another(const struct oracle_list *l, uint32_t kept, uint32_t i)
-{
-	for (uint32_t k = 0; k < kept; k++)
-		if (l->v[k].site == l->v[i].site)
-			return true;
-	for (uint32_t k = i + 1; k < l->n; k++)
-		if (l->v[k].site == l->v[i].site)
-			return true;
-	return false;
-}
-
 static void check_list(const struct oracle_now *n, struct oracle_list *l)
 {
 	bool is_all_known = n->acc->proxy == RACE_PROXY_GENERIC;
 	uint32_t kept = 0;
 
-	if (!l || !l->n || (is_behind(n, l) && n->acc->strength != RACE_WEAK))
+	if (!l || !l->n || oracle_are_spent(n, l) ||
+	    (is_behind(n, l) && n->acc->strength != RACE_WEAK))
 		return;
 	if (is_behind(n, l) && !(n->acc->kind & RACE_OP_WRITE))
 		return;
 	for (uint32_t i = 0; i < l->n; i++) {
 		struct oracle_rec *r = &l->v[i];
 		const struct oracle_site *x = oracle_site_at(n->o, r->site);
-		bool is_out = r->raced == RACED_MAX;
-		if (r->bytes & n->mask &&
-		    !(is_out && oracle_is_repeated(n->o, r->site, n->site, 1))) {
+		bool is_out = oracle_is_spent(r);
+		if (is_out && r->bytes & n->mask && oracle_is_pair_known(n, x)) {
+			is_all_known = false;
+			if (kept != i)
+				l->v[kept] = *r;
+			kept++;
+			continue;
+		}
+		if (r->bytes & n->mask) {
 			uint64_t races = n->o->races;
 			n->o->is_hot = false;
 			uint32_t ordered = check_rec(n, r);
 			races = n->o->races - races + r->raced;
-			r->raced =
-				(uint16_t)(races < RACED_MAX && !n->o->is_hot ? races : RACED_MAX);
-			n->o->stats.raced_out += r->raced == RACED_MAX && !is_out;
-			if (r->raced == RACED_MAX && has_another(l, kept, i)) {
+			r->raced = (uint16_t)(races < ORACLE_RACED_MAX && !n->o->is_hot
+						      ? races
+						      : ORACLE_RACED_MAX);
+			n->o->stats.raced_out += oracle_is_spent(r) && !is_out;
+			l->has_spent |= oracle_is_spent(r);
+			if (oracle_is_spent(r) && oracle_has_others(n->o, l, kept, i)) {
 				oracle_rec_drop(n->o, r);
 				continue;
 			}
@@ -558,13 +557,18 @@ static bool is_of_place(const struct oracle_now *n)
 	       !(n->acc->flags & ORACLE_NC);
 }
 
+static bool is_in_place(const struct oracle_now *n, const struct oracle_ext *e)
+{
+	if (e->same_place & ORACLE_PLACE_BLOCK)
+		return e->same_place == oracle_place_key(n->o, n->actor, RACE_SCOPE_CTA);
+	return n->acc->scope >= RACE_SCOPE_GPU && e->same_place == n->place;
+}
+
 static bool is_uniform_strong(const struct oracle_now *n, const struct oracle_ext *e)
 {
 	if (e->same_bytes != n->acc->bytes || e->same_address != n->address || !is_of_place(n))
 		return false;
-	if (e->same_place & ORACLE_PLACE_BLOCK)
-		return e->same_place == oracle_place_key(n->o, n->actor, RACE_SCOPE_CTA);
-	return n->acc->scope >= RACE_SCOPE_GPU && e->same_place == n->place;
+	return (e->are_sys && n->acc->scope == RACE_SCOPE_SYS) || is_in_place(n, e);
 }
 
 static void add_strong(const struct oracle_now *n, struct oracle_ext *e)
@@ -574,11 +578,16 @@ static void add_strong(const struct oracle_now *n, struct oracle_ext *e)
 	if (l)
 		prune_strong(n, l);
 	if (is_empty(l) && is_of_place(n) && n->place) {
-		e->same_bytes = n->acc->bytes;
+		e->same_bytes = n->acc->bytes & INT32_MAX;
 		e->same_address = n->address;
 		e->same_place = n->place;
+		e->are_sys = n->acc->scope == RACE_SCOPE_SYS;
 	} else if (!is_uniform_strong(n, e)) {
 		e->same_bytes = 0;
+	} else {
+		if (!is_in_place(n, e))
+			e->same_place = 0;
+		e->are_sys &= n->acc->scope == RACE_SCOPE_SYS;
 	}
 }
 
@@ -604,6 +613,8 @@ static void add(const struct oracle_now *n, struct oracle_ext *e)
 	oracle_list_touch(n->o, *at);
 	if (at == &e->list[ORACLE_STRONG])
 		add_strong(n, e);
+	if (oracle_replace_spent(n, *at, &r))
+		return;
 	limit(n, *at);
 	if (merge(n, *at))
 		return;
@@ -618,11 +629,33 @@ static void add(const struct oracle_now *n, struct oracle_ext *e)
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
+/* A weak access to a word whose accesses are spent, and that races in no new pair: it is the latest
+ * of its line, and that is all. (A word that only such writes access becomes plain instead.) */
+static bool is_nothing_new(const struct oracle_now *n, const struct oracle_ext *e)
+{
+	bool is_write = n->acc->kind & RACE_OP_WRITE;
+	struct oracle_list *const *l = e->list;
+	struct oracle_rec r;
+
+	if (n->acc->strength != RACE_WEAK || e->from || e->bytes || n->t->fence ||
+	    n->clock->root[ORACLE_FENCES] || is_empty(l[ORACLE_WRITES]) ||
+	    is_empty(l[ORACLE_READS]))
+		return false;
+	if (!oracle_are_spent(n, l[ORACLE_WRITES]) ||
+	    (is_write && !oracle_are_spent(n, l[ORACLE_READS])) ||
+	    (l[ORACLE_STRONG] && !oracle_are_spent(n, l[ORACLE_STRONG])))
+		return false;
+	r = rec_now(n);
+	return oracle_replace_spent(n, l[is_write ? ORACLE_WRITES : ORACLE_READS], &r);
+}
+
 void oracle_word_full(struct oracle_now *n, struct oracle_cell *c)
 {
 	struct oracle_ext *e = oracle_ext_of(n->o, c, n->word);
 	bool is_strong = n->acc->strength != RACE_WEAK;
 
+	if (is_nothing_new(n, e))
+		return;
 	check_list(n, e->list[ORACLE_WRITES]);
 	/* Reads are compared with writes only, and superseded when the list has grown. */
 	if (n->acc->kind & RACE_OP_WRITE)

@@ -64,23 +64,24 @@ static inline const struct oracle_site *oracle_site_at(const struct oracle *o, u
 	return o->sites.v[site];
 }
 
-/* The place of a pair of sites, fences left aside, among those that are only counted. */
+/* The place of a pair of sites, by their lines and fences left aside, among those that are only
+ * counted. */
 static inline struct oracle_repeat *oracle_repeat_at(struct oracle *o, uint32_t *first,
 						     uint32_t *second, enum oracle_kind kind)
 {
-	*first = oracle_site_at(o, *first)->plain;
-	*second = oracle_site_at(o, *second)->plain;
+	*first = o->families.v[*first];
+	*second = o->families.v[*second];
 	uint32_t hash = *first * 0x9e3779b9u ^ (*second + (uint32_t)kind) * 0x85ebca6bu;
 	return &o->repeats[(hash ^ hash >> 15) % ORACLE_REPEATS];
 }
 
 /* Has the pair been sighted so often, and is it one of those that are only counted? */
 static inline bool oracle_is_repeated(struct oracle *o, uint32_t first, uint32_t second,
-				      uint64_t least)
+				      uint64_t least, enum oracle_kind kind)
 {
-	const struct oracle_repeat *x = oracle_repeat_at(o, &first, &second, ORACLE_RACE);
+	const struct oracle_repeat *x = oracle_repeat_at(o, &first, &second, kind);
 
-	return x->count && x->first == first && x->second == second && x->kind == ORACLE_RACE &&
+	return x->count && x->first == first && x->second == second && x->kind == kind &&
 	       o->findings.v[x->index].count >= least;
 }
 
@@ -95,6 +96,28 @@ static inline void oracle_count(struct oracle *o, uint32_t first, uint32_t secon
 }
 
 #define ORACLE_OFF_RANGE (-128)
+
+/* spent.c: a record that has raced this often is spent. */
+#define ORACLE_RACED_MAX 256u
+
+static inline bool oracle_is_spent(const struct oracle_rec *r)
+{
+	return r->raced == ORACLE_RACED_MAX;
+}
+
+/* Has a race between a line of x and that of the access been found? */
+bool oracle_is_pair_known(const struct oracle_now *n, const struct oracle_site *x);
+/* Is there nothing new to find: are all of the list spent, and their pairs known? */
+bool oracle_are_spent(const struct oracle_now *n, const struct oracle_list *l);
+/* Are all of them spent, and of the line of n, so that a row would count them? */
+bool oracle_are_hot(const struct oracle_now *n, const struct oracle_list *l);
+/* Has the list enough others like its i-th: among the first `kept`, and after i? */
+bool oracle_has_others(const struct oracle *o, const struct oracle_list *l, uint32_t kept,
+		       uint32_t i);
+/* Puts the new access in the place of a spent one of its line, if there are enough: of the one
+ * whose actor is nearest, so that those which stay are of different warps or blocks. */
+bool oracle_replace_spent(const struct oracle_now *n, struct oracle_list *l,
+			  const struct oracle_rec *new);
 
 /* ext.c: records by class. */
 enum oracle_class oracle_class_of(const struct oracle_site *s);

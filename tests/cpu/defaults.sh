@@ -58,7 +58,7 @@ run 3 --verify shared.fixed
 # Host code is watched from the first managed or pinned memory, unless the program has handlers.
 for name in managed pinned; do
 	run 3 "" $name
-	[ $races -ge 1 ] && grep -q 'program.cu:49' report || fail "$name: $races data races"
+	[ $races -ge 1 ] && grep -q 'program.cu:70' report || fail "$name: $races data races"
 	run 3 "" $name.fixed
 	[ $races -eq 0 ] || fail "$name.fixed: $races data races"
 	run 3 --host-accesses=no $name
@@ -68,6 +68,12 @@ for name in segv trap; do
 	run 3 "" $name
 	[ $races -eq 0 ] && grep -q 'not seen:.*host code' report || fail "$name: its handler was taken"
 done
+
+# One call in many streams is one finding.
+run 3 "" copies
+grep -q '^Result  : 1 data race found' report || fail "copies: $(grep ^Result report)"
+run 3 "" copies.fixed
+[ $races -eq 0 ] || fail "copies.fixed: $races data races"
 
 # A number of threads leaves collide alone, and says so; a seed keeps the oracle.
 run 3 --threads=2 shared

@@ -29,9 +29,14 @@
 #include <stdlib.h>
 #include <stddef.h>
 #include <string.h>
+#include <time.h>
 
 /* With is_host_auto: so many accesses cost some seconds, and the program shall not wait longer. */
 #define AUTO_MAX 200000u
+/* Or such a time, where a signal is expensive (in a sandbox, up to 200 us): of accesses that follow
+ * each other within a millisecond. */
+#define AUTO_NS 3000000000u
+#define GAP_NS	1000000u
 
 bool judge_sees_host(const struct cpu_judge *x)
 {
@@ -144,6 +149,18 @@ void cpu_judge_host_off(struct cpu_machine *m, bool has_handlers)
 	judge_unlock(x);
 }
 
+/* The time that accesses of host code take. Lock held. */
+static void add_time(struct cpu_judge *x)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	uint64_t now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	if (now - x->host_last < GAP_NS)
+		x->host_ns += now - x->host_last;
+	x->host_last = now;
+}
+
 /* ---- events ------------------------------------------------------------------------------- */
 
 static struct cpu_site *site_at(struct cpu_judge *x, uint64_t pc, uint32_t bytes, uint8_t kind)
@@ -182,7 +199,9 @@ void cpu_judge_host_access(struct cpu_machine *m, uint64_t addr, uint32_t bytes,
 				 .bytes = bytes ? bytes : 1};
 	judge_direct(x, judge_self(x), &acc, cpu_space_machine(m, addr));
 	x->nhost_accesses++;
-	bool is_dear = m->opt.is_host_auto && x->nhost_accesses == AUTO_MAX;
+	add_time(x);
+	bool is_dear = m->opt.is_host_auto && !x->is_host_off &&
+		       (x->nhost_accesses >= AUTO_MAX || x->host_ns > AUTO_NS);
 	judge_unlock(x);
 	if (is_dear)
 		cpu_judge_host_off(m, false);

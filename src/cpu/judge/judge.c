@@ -17,6 +17,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- the machine ------------------------------------------------------------------------- */
 
@@ -46,6 +47,7 @@ bool cpu_judge_init(struct cpu_machine *m)
 	}
 	pthread_mutex_init(&x->lock, NULL);
 	x->m = m;
+	x->range_limit = UINT64_MAX;
 	if (!judge_host_init(x) || !judge_ids_init(x)) {
 		free(x->idle);
 		pthread_mutex_destroy(&x->lock);
@@ -55,6 +57,8 @@ bool cpu_judge_init(struct cpu_machine *m)
 	}
 	oracle_on_race(x->o, judge_on_race, x);
 	oracle_count_repeats(x->o, judge_count_repeats);
+	if (!m->opt.is_exact)
+		oracle_group_lines(x->o, judge_line_of);
 	m->judge = x;
 	if (!m->opt.is_host_auto)
 		cpu_judge_before_shared(m);
@@ -135,6 +139,7 @@ void cpu_get_oracle_stats(struct cpu_machine *m, struct cpu_oracle_stats *out)
 					 .sees_host = judge_sees_host(m->judge),
 					 .has_handlers = m->judge->has_handlers,
 					 .is_host_dear = m->judge->is_host_dear,
+					 .has_ranges_left = m->judge->has_ranges_left,
 					 .has_shared = m->judge->has_shared,
 					 .is_full = oracle_is_full(m->judge->o)};
 	judge_unlock(m->judge);
@@ -213,6 +218,13 @@ void cpu_judge_block_end(struct cpu_cta *cta)
 		cpu_ids_mark(x, cta->shared - CPU_SHARED_BASE, CPU_SHARED_BASE, 0);
 }
 
+void cpu_judge_cut(struct cpu_op *op)
+{
+	judge_lock(op->m->judge);
+	judge_plain_start(op->m->judge, op);
+	judge_unlock(op->m->judge);
+}
+
 void cpu_judge_grid_wait(struct cpu_warp *w, uint32_t mask)
 {
 	struct cpu_judge *x = cpu_judge_of(w);
@@ -264,12 +276,44 @@ void cpu_judge_submit(struct cpu_op *op, struct cpu_op *const *deps, size_t n)
 	judge_unlock(x);
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/*
+ * An operation's access, if there is time left for them (--budget). What isn't judged orders
+ * nothing, so that no later report is wrong: earlier accesses are as unordered with later ones as
+ * before. With --verify the oracle must confirm what recheck.c finds.
+ */
+static void judge_range(struct cpu_judge *x, const struct cpu_op *op, uint32_t actor, bool is_write,
+			uint64_t address, uint64_t bytes)
+{
+	if (x->range_ns > x->range_limit && (x->m->opt.steps_aside || !x->m->copies.fn)) {
+		x->has_ranges_left = true;
+		return;
+	}
+	uint64_t start = x->range_limit == UINT64_MAX ? 0 : now_ns();
+	oracle_access_range(x->o, actor, cpu_site_of_op(x, op, is_write),
+			    is_write ? RACE_OP_WRITE : RACE_OP_READ, address, bytes);
+	x->range_ns += start ? now_ns() - start : 0;
+}
+
+void cpu_judge_limit(struct cpu_machine *m, uint64_t ns)
+{
+	if (m->judge)
+		m->judge->range_limit = ns;
+}
+
 /* Freeing memory counts as writing all of it: every use must be ordered with that. */
 static void free_range(struct cpu_judge *x, const struct cpu_op *op, uint32_t actor)
 {
 	judge_wrote_all(x);
-	oracle_access_range(x->o, actor, cpu_site_of_op(x, op, true), RACE_OP_WRITE,
-			    cpu_space_machine(x->m, op->work.frees), op->work.free_bytes);
+	judge_range(x, op, actor, true, cpu_space_machine(x->m, op->work.frees),
+		    op->work.free_bytes);
 }
 
 void cpu_judge_start(struct cpu_op *op)
@@ -413,8 +457,7 @@ void cpu_judge_op_range(struct cpu_op *op, bool is_write, uint64_t address, uint
 		return;
 	judge_lock(x);
 	judge_wrote_all(x);
-	oracle_access_range(x->o, op->judge_actor, cpu_site_of_op(x, op, is_write),
-			    is_write ? RACE_OP_WRITE : RACE_OP_READ, address, bytes);
+	judge_range(x, op, op->judge_actor, is_write, address, bytes);
 	judge_unlock(x);
 	if (x->ids && is_write)
 		cpu_ids_mark(x, (const uint8_t *)(uintptr_t)address, bytes, 0);

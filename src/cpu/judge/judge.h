@@ -166,6 +166,9 @@ struct cpu_judge {
 	bool is_host_off;			/* nothing is protected any more */
 	bool has_handlers;			/* is_host_auto: the program's own keep it off */
 	bool is_host_dear;			/* is_host_auto: there were too many accesses */
+	uint64_t host_last, host_ns;		/* host_access.c: of the last one; all together */
+	uint64_t range_ns, range_limit;		/* of judging copies, fills and frees */
+	bool has_ranges_left;			/* some were not judged, for want of time */
 	bool is_blind;	 /* something was missed: no race of host code is reported any more */
 	bool has_shared; /* there was memory that host code may access */
 	BASE_VEC(struct judge_grid) grids; /* by id, rising */
@@ -284,6 +287,9 @@ void judge_used_block_end(struct cpu_judge *x, const struct cpu_cta *cta);
 /* The function's code is freed; NULL: all functions'. */
 void judge_notes_drop(struct cpu_judge *x, const struct cpu_func *f);
 void judge_used_free(struct cpu_judge *x);
+/* line.c: the site of the first instruction of a site's line, with the same inlined call; itself
+ * where no line is known. For oracle_group_lines. */
+const void *judge_line_of(void *arg, const void *site);
 /* site.c: made once for an instruction; makes the list of sites of a function, and finds its
  * invented loads. */
 struct cpu_site *judge_site_new(struct cpu_judge *x, struct cpu_func *f, uint32_t pc);

@@ -136,7 +136,7 @@ void cpu_model_load(struct cpu_warp *w, const struct cpu_inst *in, const struct 
 		cpu_weak_load(w, is_inserted, acc, e, out);
 	else
 		cpu_a1_load(w, is_inserted, acc, e, out);
-	if (w->cta->l1->judge && is_event(in, acc))
+	if (w->cta->l1->judge && cpu_judge_of(w) && is_event(in, acc))
 		(void)cpu_judge_strong(w, in, acc, e, w->cta->l1->ids);
 }
 
@@ -146,7 +146,7 @@ void cpu_model_store(struct cpu_warp *w, const struct cpu_inst *in, const struct
 	struct cpu_l1 *l1 = w->cta->l1;
 
 	l1->id = 0;
-	if (l1->judge && is_event(in, acc))
+	if (l1->judge && cpu_judge_of(w) && is_event(in, acc))
 		l1->id = cpu_judge_strong(w, in, acc, e, l1->ids);
 	if (is_weak(w))
 		cpu_weak_store(w, acc, e, data);

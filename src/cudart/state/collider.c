@@ -119,7 +119,7 @@ static const char *why_blind(const struct cpu_oracle_stats *s)
 /* Lock held. */
 static void update_oracle(void)
 {
-	static bool is_blind, is_full;
+	static bool is_blind, is_full, has_left;
 	struct cpu_oracle_stats s;
 
 	update_history();
@@ -143,6 +143,10 @@ static void update_oracle(void)
 	if (rt.options.sees_host && !s.sees_host && !is_blind)
 		race_shm_note("%s", why_blind(&s));
 	is_blind = is_blind || !s.sees_host;
+	if (s.has_ranges_left && !has_left)
+		race_shm_note("copies, fills and frees of the host were judged for half of the "
+			      "time of --budget: later ones were not");
+	has_left = s.has_ranges_left;
 	if (s.untold && !oracle->untold)
 		race_shm_note("races of launches that ran beside others that were left out, or "
 			      "were not ordered with them, were not reported: what orders them "
@@ -433,19 +437,29 @@ void rt_collider_launched(unsigned device, struct rt_kern *k)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Is a launch that is about to start checked? With the machine's locks held. */
-static bool choose(void *arg, void *tag, uint64_t spent_ns)
+/* Until when is a launch checked that is about to start? With the machine's locks held. */
+static uint64_t choose(void *arg, void *tag, uint64_t spent_ns)
 {
 	struct rt_kern *k = tag;
+	uint64_t until = race_choice_take(k->count, k->name, spent_ns);
 
 	(void)arg;
-	if (race_choice_take(k->count, k->name, spent_ns))
-		return true;
+	if (until)
+		return until;
 	/* It may order threads of others, and no detector sees how. */
 	rt_note_unseen(RACE_HISTORY_GRID_ORDERS);
 	if (oracle)
 		__atomic_fetch_sub(&oracle->launches, 1, __ATOMIC_RELAXED);
-	return false;
+	return 0;
+}
+
+static void cut(void *arg, void *tag, uint64_t blocks, uint64_t of)
+{
+	struct rt_kern *k = tag;
+
+	(void)arg;
+	if (k->count)
+		race_choice_cut(k->count, blocks, of);
 }
 
 /* ---- the order of streams ------------------------------------------------------------------- */
@@ -604,8 +618,10 @@ void rt_collider_start(void)
 	start_oracle();
 	cpu_listen(rt.m, on_progress, on_fault, NULL);
 	rt_origin_start();
+	if (race_choice_budget() != UINT64_MAX)
+		cpu_judge_limit(rt.m, race_choice_budget() / 2);
 	if (race_choice_is_on())
-		cpu_listen_choose(rt.m, choose, NULL);
+		cpu_listen_choose(rt.m, choose, cut, NULL);
 	if (atexit(at_exit) != 0)
 		race_shm_note("no exit handler; counts may be incomplete");
 	pthread_atfork(NULL, NULL, after_fork_child);

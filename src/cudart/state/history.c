@@ -40,6 +40,7 @@ struct history {
 	size_t stamps_at, stamps_end;
 	struct race_history_tables *tables; /* NULL: none, or no memory for them */
 	char *part[PARTS_OF], *byte_sites;
+	char *scratch; /* heads, then RACE_SCRATCH_*; or NULL */
 	uint64_t bytes[PARTS_OF];
 	bool has_sites, is_tried;
 };
@@ -59,7 +60,6 @@ static struct history all[] = {
 };
 #define HISTORIES (sizeof(all) / sizeof(all[0]))
 static uint64_t (*rows)[RACE_HISTORY_ROW / 64]; /* by %gridid; NULL: launches are ordered */
-static char *scratch_heads;			/* RACE_SCRATCH_*, or NULL */
 static uint32_t unseen;				/* before there are tables; atomic */
 
 static bool is_half_full(const struct history *h)
@@ -141,8 +141,8 @@ static void on_quiet(struct history *h)
 		if (i != PART_TABLES)
 			rt_clear(h->part[i], h->bytes[i]);
 	rt_clear(h->byte_sites, h->bytes[PART_BYTES] / 2);
-	if (h == &all[0] && scratch_heads)
-		memset(scratch_heads, 0, race_scratch_heads(SCRATCH_SMS) - RACE_SCRATCH_HEAD);
+	if (h->scratch)
+		memset(h->scratch, 0, race_scratch_heads(SCRATCH_SMS) - RACE_SCRATCH_HEAD);
 	h->tables->words.used = h->tables->bytes.used = h->tables->contexts = 0;
 	for (uint32_t i = 0; i < RACE_HISTORY_LAUNCHES; i++)
 		h->tables->launches[i] = 0;
@@ -156,13 +156,17 @@ void rt_on_quiet(void *arg)
 			on_quiet(&all[i]);
 }
 
-static void set_up_hirace(struct race_history_tables *t)
+static void set_up_scratch(struct history *h)
 {
 	const uint64_t sms = SCRATCH_SMS, heads = race_scratch_heads(sms);
 
-	scratch_heads = rt_reserve(heads + race_scratch_units(sms));
-	if (scratch_heads)
-		memcpy(scratch_heads + heads - RACE_SCRATCH_HEAD, &sms, sizeof(sms));
+	h->scratch = rt_reserve(heads + race_scratch_units(sms, h->word));
+	if (h->scratch)
+		memcpy(h->scratch + heads - RACE_SCRATCH_HEAD, &sms, sizeof(sms));
+}
+
+static void set_up_hirace(struct race_history_tables *t)
+{
 	rows = rt_reserve(RACE_HISTORY_ROW * sizeof(*rows));
 	t->rows = (uint64_t)(uintptr_t)rows;
 	if (rows)
@@ -210,6 +214,7 @@ static void set_up(struct history *h)
 		h->tables->bytes.limit = h->bytes[PART_BYTES] / RACE_HISTORY_PAGE_OF(h->word);
 	h->tables->unseen = unseen;
 	cpu_listen_quiet(rt.m, rt_on_quiet, NULL);
+	set_up_scratch(h);
 	if (h == &all[0])
 		set_up_hirace(h->tables);
 }
@@ -234,8 +239,8 @@ void rt_history_module(struct race_history *block, bool is_guard)
 	block->bytes = address(h->part[PART_BYTES]);
 	block->byte_sites = address(h->byte_sites);
 	block->tables = address(h->tables);
-	if (!is_guard && scratch_heads)
-		block->scratch = address(scratch_heads + race_scratch_heads(SCRATCH_SMS));
+	if (h->scratch)
+		block->scratch = address(h->scratch + race_scratch_heads(SCRATCH_SMS));
 	if (!is_guard && race_shm_machine())
 		block->machine = address(h->tables->machine);
 }

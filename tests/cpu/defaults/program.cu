@@ -26,6 +26,26 @@ static void on_signal(int)
 	_Exit(9);
 }
 
+// Three rounds of copies to the same bytes: in three streams each, or in one.
+static int copies(bool is_fixed)
+{
+	cudaStream_t s[3];
+	int *d, *h;
+
+	cudaMalloc(&d, 1024);
+	cudaMallocHost(&h, 1024);
+	for (int i = 0; i < 3; i++) {
+		for (int k = 0; k < 3; k++) cudaStreamCreate(&s[k]);
+		for (int k = 0; k < 3; k++)
+			cudaMemcpyAsync(d, h, 1024, cudaMemcpyHostToDevice, s[is_fixed ? 0 : k]);
+		for (int k = 0; k < 3; k++) cudaStreamSynchronize(s[k]);
+		for (int k = 0; k < 3; k++) cudaStreamDestroy(s[k]);
+	}
+	cudaDeviceSynchronize();
+	puts("done");
+	return 3;
+}
+
 int main(int, char **argv)
 {
 	char name[32] = "";
@@ -34,6 +54,7 @@ int main(int, char **argv)
 	strncpy(name, argv[1], sizeof(name) - 1);
 	char *dot = strchr(name, '.');
 	if (dot) *dot = 0;
+	if (!strcmp(name, "copies")) return copies(dot);
 	if (!strcmp(name, "segv")) signal(SIGSEGV, on_signal);
 	if (!strcmp(name, "trap")) signal(SIGTRAP, on_signal);
 	if (!strcmp(name, "pinned")) cudaMallocHost(&p, 1024);

@@ -182,7 +182,18 @@ bool gen_break(struct gen_program *k, uint64_t *r)
 	return false;
 }
 
-void gen_draw(struct gen_program *k, uint64_t seed, bool is_racy)
+static void leave_barriers(struct gen_program *k)
+{
+	static const enum gen_kind kinds[] = {GEN_STORE, GEN_LOAD, GEN_PACKED, GEN_EXCHANGE,
+					      GEN_WARP};
+
+	for (unsigned i = 0; i < k->nlaunches; i++)
+		k->launch[i].cluster = 0;
+	for (unsigned i = 0; i < k->n; i++)
+		k->stmt[i].kind = kinds[k->stmt[i].kind % (sizeof(kinds) / sizeof(*kinds))];
+}
+
+void gen_draw(struct gen_program *k, uint64_t seed, bool is_racy, bool is_barred)
 {
 	uint64_t r = seed * 2 + is_racy;
 
@@ -196,6 +207,8 @@ void gen_draw(struct gen_program *k, uint64_t seed, bool is_racy)
 		draw_stmt(&k->stmt[i], &r);
 		k->stmt[i].launch = i * k->nlaunches / k->n;
 	}
+	if (is_barred)
+		leave_barriers(k);
 	if (!is_racy)
 		return;
 	/* One place in two thirds of the programs; now and then one that a schedule may hide. */

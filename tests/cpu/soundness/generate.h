@@ -87,7 +87,8 @@ extern const char *const gen_kind_names[GEN_KINDS];
 extern const unsigned gen_breaks[GEN_KINDS];
 
 uint64_t gen_random(uint64_t *state);
-void gen_draw(struct gen_program *k, uint64_t seed, bool is_racy);
+/* is_barred: of statements that only barriers order. */
+void gen_draw(struct gen_program *k, uint64_t seed, bool is_racy, bool is_barred);
 /* Breaks one statement or launch, in a way that no schedule hides. False: none can be. */
 bool gen_break(struct gen_program *k, uint64_t *random);
 /* Which of the common counters the statement i adds to: no two of a launch share one. */

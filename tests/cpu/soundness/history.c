@@ -67,16 +67,14 @@ bool history_begin(struct history *h, struct cpu_machine *m, struct race_history
 	block->tables = (uint64_t)(uintptr_t)t;
 	block->directory = (uint64_t)(uintptr_t)h->part[5];
 	block->pages = (uint64_t)(uintptr_t)h->part[6];
-	if (is_guard)
-		return true;
 	const uint64_t sms = 4, heads = race_scratch_heads(sms);
-	h->bytes[8] = heads + race_scratch_units(sms);
+	h->bytes[8] = heads + race_scratch_units(sms, word);
 	h->part[8] = zeroes(m, h->bytes[8]);
 	if (!h->part[8])
 		return false;
 	memcpy((char *)h->part[8] + heads - RACE_SCRATCH_HEAD, &sms, sizeof(sms));
 	block->scratch = (uint64_t)(uintptr_t)h->part[8] + heads;
-	if (is_by_marks)
+	if (is_guard || is_by_marks)
 		return true;
 	h->bytes[7] = sizeof(uint64_t[RACE_HISTORY_ROW][RACE_HISTORY_ROW / 64]);
 	h->part[7] = zeroes(m, h->bytes[7]);

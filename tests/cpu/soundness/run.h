@@ -43,6 +43,8 @@ struct run_result {
 
 /* The program's text with collide in it (COLLIDER_SOUNDNESS=hirace: with hirace), and damaged. */
 void run_instrument(const struct program *p, enum run_damage how, struct base_buf *out);
+/* Is it hirace or iguard that runs? */
+bool run_has_history(void);
 /* Does the oracle judge this model? */
 bool run_has_oracle(enum cpu_model model);
 /*

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "reduce.h"
+#include "second.h"
 
 #define SEEDS	 2u /* of each program and model */
 #define FAILURES 5u /* then it stops */
@@ -101,6 +102,7 @@ static void print_counts(void)
 	printf("racy runs without a race that no schedule hides: %" PRIu64
 	       ", the oracle told %" PRIu64 "\n",
 	       total.hidden, total.hidden_told);
+	printf("second judge: %" PRIu64 " bytes race where barriers decide\n", second_racy_bytes());
 	printf("statements of race-free programs:");
 	for (unsigned i = 0; i < GEN_KINDS; i++)
 		printf(" %s %" PRIu64, gen_kind_names[i], total.stmts[i]);
@@ -219,7 +221,7 @@ static int run_numbers(uint64_t first, uint64_t n)
 	for (uint64_t i = first; i < first + n && failures < FAILURES && !is_stopped; i++) {
 		struct gen_program k;
 		struct reduce_case c;
-		gen_draw(&k, i, i & 1);
+		gen_draw(&k, i, i & 1, run_has_history() && i & 2);
 		struct run_result r = check(&k, i, RUN_WHOLE, &c, true);
 		total.programs[i & 1]++;
 		for (unsigned j = 0; j < k.n && !k.is_racy; j++)
@@ -230,7 +232,9 @@ static int run_numbers(uint64_t first, uint64_t n)
 	}
 	print_counts();
 	printf("%u failures\n", failures);
-	if (n >= 100 && !is_stopped && (!total.reports || !total.pairs || !total.ntally)) {
+	if (n >= 100 && !is_stopped &&
+	    (!total.reports || !total.pairs || !total.ntally ||
+	     (run_has_history() && !second_racy_bytes()))) {
 		printf("FAILED: no report, pair or plant in so many programs: nothing was "
 		       "tested\n");
 		return 1;
@@ -350,7 +354,7 @@ static int try_hook(const struct hook *h, uint64_t number)
 	uint64_t random = number;
 	char path[64];
 
-	gen_draw(&k, number, h->is_racy);
+	gen_draw(&k, number, h->is_racy, false);
 	if (check(&k, number, RUN_WHOLE, &c, false).verdict != RUN_FINE) {
 		printf("FAILED: program %" PRIu64 " fails as it is\n", number);
 		return 1;
@@ -421,7 +425,7 @@ int main(int argc, char **argv)
 	}
 	if (argc == 3 && !strcmp(argv[1], "--print")) {
 		struct gen_program k;
-		gen_draw(&k, first, first & 1);
+		gen_draw(&k, first, first & 1, false);
 		write_file("/dev/stdout", &k, 0);
 		return 0;
 	}

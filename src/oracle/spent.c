@@ -1,0 +1,104 @@
+/*
+ * spent.c - accesses that have raced so often that they are no longer compared with others.
+ *
+ * If all accesses to a hot word were compared with each other, the cost would be the square of
+ * their number. So a record that has raced 256 times, or once in a pair of lines sighted 1,000
+ * times, is spent: only instructions of a line that has not raced with its own look at it. What it
+ * misses: the later races of the spent records that are not kept, see oracle_has_others. Costs: a
+ * comparison for each spent record of the word, at most two for each line and part of the word.
+ */
+#include "oracle/shadow.h"
+
+/* Of each line two spent records stay, of different blocks or warps if there are: what is ordered
+ * after the one may race with the other. */
+#define SPENT_KEPT 2u
+
+/* Are both of one line, and alike otherwise? */
+static bool is_family(const struct oracle *o, uint32_t a, uint32_t b)
+{
+	return a == b || o->families.v[a] == o->families.v[b];
+}
+
+bool oracle_are_hot(const struct oracle_now *n, const struct oracle_list *l)
+{
+	for (uint32_t i = 0; i < l->n; i++)
+		if (!is_family(n->o, l->v[i].site, n->site) || !oracle_is_spent(&l->v[i]))
+			return false;
+	return oracle_is_repeated(n->o, n->site, n->site, ORACLE_HOT, ORACLE_RACE);
+}
+
+/* May the record b be forgotten for a, as they are of one instruction and the same bytes? */
+static bool is_one_of(const struct oracle *o, const struct oracle_rec *a,
+		      const struct oracle_rec *b)
+{
+	return a->offset == b->offset && !(b->bytes & ~a->bytes) && is_family(o, a->site, b->site);
+}
+
+bool oracle_has_others(const struct oracle *o, const struct oracle_list *l, uint32_t kept,
+		       uint32_t i)
+{
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < kept; k++)
+		n += is_one_of(o, &l->v[k], &l->v[i]);
+	for (uint32_t k = i + 1; k < l->n && n < SPENT_KEPT; k++)
+		n += is_one_of(o, &l->v[k], &l->v[i]);
+	return n >= SPENT_KEPT;
+}
+
+bool oracle_is_pair_known(const struct oracle_now *n, const struct oracle_site *x)
+{
+	bool is_weak = x->a.strength == RACE_WEAK || n->acc->strength == RACE_WEAK;
+
+	return oracle_is_repeated(n->o, x->index, n->site, 1,
+				  is_weak ? ORACLE_RACE : ORACLE_RACE_SCOPE);
+}
+
+bool oracle_are_spent(const struct oracle_now *n, const struct oracle_list *l)
+{
+	uint32_t known = ORACLE_NO_SITE; /* the family found last */
+
+	for (uint32_t i = 0; i < l->n; i++) {
+		const struct oracle_rec *r = &l->v[i];
+		uint32_t family = n->o->families.v[r->site];
+		if (!oracle_is_spent(r))
+			return false;
+		if (family == known || !(r->bytes & n->mask))
+			continue;
+		if (!oracle_is_pair_known(n, oracle_site_at(n->o, r->site)))
+			return false;
+		known = family;
+	}
+	return true;
+}
+
+static uint32_t distance(uint32_t a, uint32_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+bool oracle_replace_spent(const struct oracle_now *n, struct oracle_list *l,
+			  const struct oracle_rec *new)
+{
+	struct oracle_rec *near = NULL;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; l && l->has_spent && i < l->n; i++) {
+		struct oracle_rec *r = &l->v[i];
+		if (!oracle_is_spent(r) || !is_one_of(n->o, new, r) || new->bytes != r->bytes)
+			continue;
+		count++;
+		if (!near || distance(r->actor, n->actor) <= distance(near->actor, n->actor))
+			near = r;
+	}
+	if (count < SPENT_KEPT)
+		return false;
+	n->o->stats.raced_out++;
+	oracle_list_touch(n->o, l);
+	if (new->chain)
+		new->chain->refs++;
+	oracle_rec_drop(n->o, near);
+	*near = *new;
+	near->raced = ORACLE_RACED_MAX;
+	return true;
+}
