@@ -7,7 +7,8 @@
  *	__collider_guard_step, _step_s	before an access that the fast path doesn't decide
  *	__collider_guard_g, _s, _x	before an access: global, shared, generic address
  *	__collider_guard_sync		beside strong accesses and fences: release stamps
- *	__collider_guard_lock		after an atomic that may have taken a lock
+ *	__collider_guard_lock		after an atomic that may have taken a lock, and after strong
+ *					reads that may see a thread's turn
  *	__collider_guard_barrier	around a barrier of the block
  *	__collider_guard_warp		around one of a warp
  *
@@ -132,7 +133,13 @@ struct state {
 	uint32_t block;
 	uint32_t fences; /* of the published rules: 6 bits of scope .gpu, 6 of scope .cta */
 };
-RACE_STATIC_ASSERT(sizeof(struct state) <= 152, "iguard.c");
+RACE_STATIC_ASSERT(sizeof(struct state) <= RACE_GUARD_STATE_BYTES, "iguard.c");
+
+/* With RACE_GUARD_LANES the lane's row comes after it. */
+DEV_FN struct race_lane *dev_row(const struct state *s)
+{
+	return (struct race_lane *)((uint64_t)s + RACE_GUARD_STATE_BYTES);
+}
 
 /* What other threads find of this one: its context, or 0 while it synchronises. */
 DEV_FN void dev_set_now(uint64_t me, const struct state *s, uint32_t context)
@@ -158,7 +165,7 @@ DEV_FN struct guard_context dev_context(uint64_t me, const struct state *s)
 	if (me & RACE_GUARD_ORDERS) {
 		c.block_stamp = s->stamps.block.own.now;
 		c.device_stamp = s->stamps.device.own.now;
-		c.locks = guard_locks_summary(&s->locks);
+		c.locks = guard_locks_summary(&s->locks, s->block);
 	}
 	return c;
 }
@@ -292,6 +299,13 @@ DEV_FN void dev_fence(void)
 	asm volatile("fence.acq_rel.gpu;" ::: "memory");
 }
 
+#include "lanes_gpu.h"
+
+/* Entries of words or of bytes: a kernel that accesses bytes has no use for the others. */
+#define DEV_SCRATCH_BYTES(n, has_bytes) ((n) * ((has_bytes) ? 16u : 4u))
+#define DEV_SCRATCH_FALLS_BACK		false
+#include "scratch.h"
+
 #include "guard_entry.h"
 
 #include "guard_fast.h"
@@ -306,7 +320,7 @@ DEV_FN void dev_entries(uint64_t me, uint64_t state, uint64_t at, uint64_t first
 	uint32_t sure = RACE_GUARD_SURE(what64), all = sure | RACE_GUARD_MAYBE(what64);
 	struct quick q = {me, state, dev_spans(), is_shared};
 
-	if (what & (RACE_GUARD_BYTES | RACE_GUARD_STRONG) ||
+	if (what & (RACE_GUARD_BYTES | RACE_GUARD_STRONG) || me & RACE_GUARD_LANES ||
 	    dev_modes() & RACE_GUARD_MODE_PUBLISHED) {
 		__collider_guard_entries(me, state, at, first, what64);
 		return;
@@ -345,28 +359,7 @@ DEV_FN void dev_global(uint64_t me, uint64_t state, uint64_t at, uint64_t what)
 		dev_untracked();
 }
 
-/* The table of a block: race_history_shared, then entries. */
-DEV_FN void dev_in_shared(uint64_t me, uint64_t state, uint32_t table, uint32_t at, uint64_t what)
-{
-	const struct race_history_shared *head =
-		(const struct race_history_shared *)__cvta_shared_to_generic(table);
-	uint32_t off, n;
-
-	if (table == 0xffffffffu) {
-		dev_untracked();
-		return;
-	}
-	n = dev_word32(&head->bytes);
-	off = at - dev_word32(&head->first);
-	if (off >= n || n - off < 4u * (32u - __clz(RACE_GUARD_SURE(what) |
-						   RACE_GUARD_MAYBE(what) | 1u)) -
-					 (off & 3u)) {
-		dev_untracked();
-		return;
-	}
-	off = (uint32_t)what & RACE_GUARD_BYTES ? off << 4 : off >> 2 << 4;
-	dev_entries(me, state, at, (uint64_t)(head + 1) + off, what, true);
-}
+#include "guard_shared.h"
 
 extern "C" __device__ __noinline__ void __collider_guard_g(uint64_t me, uint64_t state, uint64_t at,
 							   uint64_t what)
@@ -376,14 +369,14 @@ extern "C" __device__ __noinline__ void __collider_guard_g(uint64_t me, uint64_t
 }
 
 extern "C" __device__ __noinline__ void
-__collider_guard_s(uint64_t me, uint64_t state, uint32_t table, uint32_t at, uint64_t what)
+__collider_guard_s(uint64_t me, uint64_t state, uint64_t table, uint32_t at, uint64_t what)
 {
 	if (at != 0xffffffffu && !dev_is_aside(me))
 		dev_in_shared(me, state, table, at, what);
 }
 
 extern "C" __device__ __noinline__ void
-__collider_guard_x(uint64_t me, uint64_t state, uint32_t table, uint64_t at, uint64_t what)
+__collider_guard_x(uint64_t me, uint64_t state, uint64_t table, uint64_t at, uint64_t what)
 {
 	const void *p = (const void *)at;
 
@@ -391,20 +384,10 @@ __collider_guard_x(uint64_t me, uint64_t state, uint32_t table, uint64_t at, uin
 		return;
 	if (__isShared(p))
 		dev_in_shared(me, state, table, (uint32_t)__cvta_generic_to_shared(p), what);
-	else
+	else if (__isGlobal(p))
 		dev_global(me, state, at, what);
-}
-
-/* All threads of the block; a barrier comes after. bytes: of the table. */
-extern "C" __device__ __noinline__ void __collider_guard_shared(uint32_t table, uint32_t first,
-								uint32_t tracked, uint32_t bytes)
-{
-	struct place p = dev_place();
-
-	for (uint32_t i = p.in_block; i < bytes / 4u; i += p.block_size) {
-		uint32_t v = i == 0 ? first : i == 1u ? tracked : 0u;
-		asm volatile("st.relaxed.cta.shared.u32 [%0], %1;" ::"r"(table + 4u * i), "r"(v));
-	}
+	else
+		dev_untracked(); /* shared memory of another block of the cluster */
 }
 
 /* ---- what synchronises ----------------------------------------------------------------------- */
@@ -413,7 +396,7 @@ extern "C" __device__ __noinline__ void __collider_guard_shared(uint32_t table, 
 DEV_FN void dev_arrive(const struct state *s, struct race_guard_block *b, uint32_t number)
 {
 	const uint32_t *own = (const uint32_t *)&s->stamps;
-	uint32_t locks = guard_locks_own(&s->locks);
+	uint32_t locks = guard_locks_own(&s->locks, s->block);
 
 	dev_mark();
 #pragma unroll 1
@@ -430,8 +413,8 @@ DEV_FN void dev_arrive(const struct state *s, struct race_guard_block *b, uint32
 }
 
 /* After it. Locks: by number of the barrier; that of two barriers on is made empty: those of two
- * barriers before were read by all. is_acquire: it is no barrier of a whole block or warp. */
-DEV_FN void dev_meet(struct state *s, struct race_guard_block *b, uint32_t number, bool is_acquire)
+ * barriers before were read by all. is_whole: of the block or the warp. */
+DEV_FN void dev_meet(struct state *s, struct race_guard_block *b, uint32_t number, bool is_whole)
 {
 	struct guard_stamps all;
 	uint32_t *words = (uint32_t *)&all;
@@ -440,15 +423,8 @@ DEV_FN void dev_meet(struct state *s, struct race_guard_block *b, uint32_t numbe
 	for (uint32_t i = 0; i < 24u; i++)
 		words[i] = dev_word32(&b->stamp[i]);
 	guard_join_all(&s->stamps, &all);
-	if (is_acquire) {
-		struct guard_stamp found = all.block.released;
-		found.acquired = found.now;
-		guard_join(&s->stamps.block.own, found);
-		guard_join(&s->stamps.block.released, found);
-		guard_join(&s->stamps.device.own, all.device.released);
-		guard_join(&s->stamps.device.released, all.device.released);
+	if (!is_whole)
 		return;
-	}
 	guard_locks_meet(&s->locks, dev_word32(&b->locks[number & 3u]));
 	if (dev_word32(&b->locks[(number + 2u) & 3u]))
 		dev_store32(&b->locks[(number + 2u) & 3u], 0);
@@ -540,8 +516,7 @@ DEV_FN void dev_count_fence(struct state *s, bool is_wide)
 
 /* `op` is a set of RACE_GUARD_SYNC_*. at: generic; the elements of a vector are operations each. */
 extern "C" __device__ __noinline__ uint64_t __collider_guard_sync(uint64_t me, uint64_t state,
-								  uint32_t table, uint64_t at,
-								  uint32_t op)
+								  uint64_t at, uint32_t op)
 {
 	struct state *s = (struct state *)state;
 	bool is_wide = (op & RACE_GUARD_SYNC_WIDE) != 0;
@@ -562,8 +537,8 @@ extern "C" __device__ __noinline__ uint64_t __collider_guard_sync(uint64_t me, u
 	if (is_release)
 		guard_release(&s->stamps, is_wide);
 	if (op & RACE_GUARD_SYNC_WRITE && at) {
-		if (!(op & RACE_GUARD_SYNC_LOCK))
-			guard_lock_free(&s->locks, at);
+		if (!(op & RACE_GUARD_SYNC_LOCK) && guard_lock_wrote(&s->locks, at, is_release))
+			dev_store32(&dev_side(at)->bare, s->launch);
 #pragma unroll 1
 		for (uint32_t i = 0; i < RACE_GUARD_SYNC_ELEMS(op); i++)
 			dev_write(s, at + i * RACE_GUARD_SYNC_WIDTH(op), op);
@@ -573,24 +548,65 @@ extern "C" __device__ __noinline__ uint64_t __collider_guard_sync(uint64_t me, u
 	return dev_renew(me, s);
 }
 
-/* After a compare-and-swap (is_cas) or exchange, whose result is `old`. */
+/* Is what would be a lock none, since it was given back without a release? */
+DEV_FN bool dev_is_bare(const struct state *s, uint64_t at)
+{
+	return dev_word32(&dev_side(at)->bare) == s->launch;
+}
+
+/* After a sum or a strong read: is it the thread's turn? */
+DEV_FN void dev_wait(struct state *s, uint64_t at, uint64_t old, uint64_t added, uint32_t op)
+{
+	if (dev_is_bare(s, at))
+		return;
+	if (op & RACE_GUARD_SYNC_DRAW && added == 1u)
+		guard_lock_draw(&s->locks, at, old);
+	else if (op & RACE_GUARD_SYNC_LOOK || added == 0)
+		guard_lock_saw(&s->locks, at, old, (op & RACE_GUARD_SYNC_WIDE) != 0,
+			       (op & RACE_GUARD_SYNC_ACQUIRE) != 0);
+}
+
+/* After a compare-and-swap or exchange, whose result is `old`; or as dev_wait(), with what was
+ * added in `stored`. */
 extern "C" __device__ __noinline__ uint64_t __collider_guard_lock(uint64_t me, uint64_t state,
 								  uint64_t at, uint64_t old,
 								  uint64_t wanted, uint64_t stored,
 								  uint32_t op)
 {
 	struct state *s = (struct state *)state;
+	bool is_wide = (op & RACE_GUARD_SYNC_WIDE) != 0;
+	bool is_acquire = (op & RACE_GUARD_SYNC_ACQUIRE) != 0;
+	bool is_swap = (op & RACE_GUARD_SYNC_SWAP) != 0;
+	bool is_bare = false;
+	uint32_t was, entry;
 
-	/* cuda::binary_semaphore takes the one that is there, and leaves 0. */
-	if (op & RACE_GUARD_SYNC_SWAP && stored == 0)
-		wanted = old;
-	if (dev_is_out(state) || !at || old != wanted)
+	if (dev_is_out(state) || !at)
 		return me;
-	if (guard_lock_free(&s->locks, at) || stored == wanted)
-		return dev_renew(me, s);
-	guard_lock_try(&s->locks, at, (op & RACE_GUARD_SYNC_WIDE) != 0,
-		       (op & RACE_GUARD_SYNC_ACQUIRE) != 0);
-	return dev_renew(me, s);
+	was = guard_locks_own(&s->locks, s->block);
+	/* cuda::binary_semaphore takes the one that is there, and leaves 0. */
+	if (is_swap && stored == 0)
+		wanted = old;
+	if (op & (RACE_GUARD_SYNC_DRAW | RACE_GUARD_SYNC_LOOK))
+		dev_wait(s, at, old, stored, op);
+	else if (is_swap && old != wanted && old != stored)
+		guard_lock_join(&s->locks, at, old, is_wide);
+	else if (old != wanted)
+		;
+	else if ((entry = guard_lock_free(&s->locks, at)))
+		is_bare = guard_lock_is_bare(entry, (op & RACE_GUARD_SYNC_RELEASE) != 0);
+	else if (dev_is_bare(s, at))
+		;
+	else if (!is_swap && stored != 0 && stored == wanted - 1u)
+		; /* a semaphore that lets others in, too */
+	else if (stored == wanted)
+		guard_lock_saw(&s->locks, at, old, is_wide, is_acquire);
+	else if (is_swap && stored > 1u)
+		guard_lock_begin(&s->locks, at, is_wide, is_acquire);
+	else
+		guard_lock_try(&s->locks, at, is_wide, is_acquire);
+	if (is_bare)
+		dev_store32(&dev_side(at)->bare, s->launch);
+	return was == guard_locks_own(&s->locks, s->block) ? me : dev_renew(me, s);
 }
 
 /* Around a barrier of the block: before it (is_behind 0) and after it. */
@@ -611,46 +627,49 @@ extern "C" __device__ __noinline__ uint64_t __collider_guard_barrier(uint64_t me
 		return me;
 	}
 	if (me & RACE_GUARD_ORDERS)
-		dev_meet(s, dev_block(s->launch, s->block, 0), s->block_clock, false);
+		dev_meet(s, dev_block(s->launch, s->block, 0), s->block_clock, true);
+	if (me & RACE_GUARD_LANES)
+		race_lane_begin(dev_row(s), 0);
 	s->block_clock += s->block_clock != 0xffffffffu;
 	s->warp_clock = 0;
 	return dev_renew(me, s);
 }
 
-/* Does the mask hold all lanes of the warp? */
-DEV_FN bool dev_is_full(uint32_t mask)
-{
-	struct place p = dev_place();
-	uint32_t first = p.in_block & ~31u, lanes = p.block_size - first;
-	uint32_t all = lanes >= 32u ? 0xffffffffu : (1u << lanes) - 1u;
-
-	return (mask & all) == all;
-}
-
-/* Around bar.warp.sync. A mask that leaves lanes out orders as a release does. */
+/* Around bar.warp.sync. With RACE_GUARD_LANES each lane has a clock; a lane without numbers takes
+ * part in what the others of its warp do together. */
 extern "C" __device__ __noinline__ uint64_t
 __collider_guard_warp(uint64_t me, uint64_t state, uint32_t mask, uint32_t is_behind)
 {
 	struct state *s = (struct state *)state;
-	uint32_t warp = dev_place().in_block / 32u + 1u;
-	bool is_full = dev_is_full(mask);
+	struct race_guard_block *b;
+	bool is_out = dev_is_out(state);
 
-	if (dev_is_out(state))
+	if (is_behind & RACE_LANES_BEGIN) {
+		race_lane_begin(dev_row(s), 0);
 		return me;
-	if (!is_behind) {
-		if (me & RACE_GUARD_ORDERS) {
+	}
+	b = dev_block(s->launch, s->block, dev_place().in_block / 32u + 1u);
+	if (!(is_behind & RACE_LANES_AFTER)) {
+		if (!is_out && me & RACE_GUARD_ORDERS) {
 			dev_set_now(me, s, 0);
-			if (!is_full)
-				guard_release(&s->stamps, false);
-			dev_arrive(s, dev_block(s->launch, s->block, warp), s->warp_meets);
+			dev_arrive(s, b, s->warp_meets);
 		}
 		return me;
 	}
-	if (me & RACE_GUARD_ORDERS)
-		dev_meet(s, dev_block(s->launch, s->block, warp), s->warp_meets, !is_full);
-	if (is_full) {
-		s->warp_clock += s->warp_clock != 0xffffffffu;
-		s->warp_meets++;
+	if (is_behind & RACE_LANES_ROW) {
+		bool is_full = dev_is_full(mask);
+		s->warp_clock = dev_lanes_sync(dev_row(s), mask, is_full);
+		if (is_out)
+			return me;
+		dev_meet(s, b, s->warp_meets, is_full);
+		s->warp_meets += is_full;
+		return dev_renew(me, s);
 	}
+	if (is_out)
+		return me;
+	if (me & RACE_GUARD_ORDERS)
+		dev_meet(s, b, s->warp_meets, true);
+	s->warp_clock += s->warp_clock != 0xffffffffu;
+	s->warp_meets++;
 	return dev_renew(me, s);
 }

@@ -13,7 +13,7 @@ extern "C" __device__ __noinline__ void
 __collider_guard_tell(uint64_t me, uint64_t at, uint64_t was, uint32_t site, uint32_t kind_width)
 {
 	uint64_t shape = blockDim.x | blockDim.y << 16 | (uint64_t)blockDim.z << 32;
-	uint64_t now = me & ~(uint64_t)RACE_GUARD_PLAIN;
+	uint64_t now = me & ~(uint64_t)(RACE_GUARD_PLAIN | RACE_GUARD_LANES);
 	struct dev_found f = {
 		dev_table(), site,	     (kind_width & 0xffu) | RACE_REC_TWO_SIDES << 16,
 		at,	     {was, now},     {guard_decode(was).site, shape},
@@ -82,6 +82,7 @@ DEV_FN struct guard_actor dev_actor(uint64_t me, const struct state *s)
 	actor.contexts = dev_tables()->contexts_of;
 	actor.now = me & RACE_GUARD_ORDERS ? dev_tables()->nows : 0;
 	actor.is_unsure = (me & RACE_GUARD_UNSURE) != 0;
+	actor.lanes = me & RACE_GUARD_LANES ? dev_row(s) : 0;
 	return actor;
 }
 
@@ -246,7 +247,7 @@ extern "C" __device__ __noinline__ void __collider_guard_letter(uint64_t me, uin
 	actor.thread = (uint32_t)(me >> GUARD_THREAD_AT);
 	actor.block_size = dev_place().block_size;
 	asm volatile("activemask.b32 %0;" : "=r"(actor.active));
-	actor.locks = me & RACE_GUARD_ORDERS ? guard_locks_summary(&s->locks) : 0;
+	actor.locks = me & RACE_GUARD_ORDERS ? guard_locks_summary(&s->locks, s->block) : 0;
 	actor.now.dev_fence = is_plain ? 0 : s->fences & 63u;
 	actor.now.blk_fence = is_plain ? 0 : s->fences >> 6;
 	actor.now.blk_bar = guard_context_decode(dev_own(me, s)).block_clock;
@@ -327,6 +328,7 @@ __collider_guard_entries(uint64_t me, uint64_t state, uint64_t at, uint64_t firs
 
 		if (!(all >> i & 1u))
 			continue;
+		mode |= RACE_GUARD_FOR_ALL(what64) >> i & 1u ? MODE_WARP : 0u;
 		if (!(what & RACE_GUARD_BYTES)) {
 			__collider_guard_entry(me, state, first + GUARD_ENTRY_BYTES * i,
 					       at + 4u * i, what, bit, mode | MODE_WIDTH * n);

@@ -240,7 +240,8 @@ DEV_FN uint32_t dev_try(const struct quick *q, uint64_t entry, bool writes, uint
 /* RACE_GUARD_SPANS; 0: every access is called. */
 extern "C" __device__ __noinline__ uint32_t __collider_guard_spans(uint64_t me)
 {
-	if ((me & GUARD_CONTEXT_MASK) == 0 || dev_modes() & RACE_GUARD_MODE_PUBLISHED)
+	if ((me & GUARD_CONTEXT_MASK) == 0 || me & RACE_GUARD_LANES ||
+	    dev_modes() & RACE_GUARD_MODE_PUBLISHED)
 		return 0;
 	return dev_spans();
 }

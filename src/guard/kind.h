@@ -58,6 +58,8 @@ GUARD_FN uint32_t guard_kind_of(const struct guard_seen *seen, const struct guar
 		return seen->is_write && a->writes ? RACE_KIND_GUARD_ATOMIC : RACE_KIND_GUARD_PAIR;
 	if (v.w.is_strong || a->is_strong)
 		return RACE_KIND_GUARD_MIXED;
+	if (v.c.locks && me->own.locks && !guard_locks_meet_in(v.c.locks, me->own.locks))
+		return RACE_KIND_GUARD_LOCKS;
 	if (stamps)
 		kind = guard_half_missing(&v, me, stamps, has_small_fence);
 	if (kind != RACE_KIND_NONE)

@@ -9,16 +9,29 @@
  * that they meet: at a barrier each lane gets the join of the locks of all (guard_locks_meet),
  * until the next one.
  *
+ * Beyond the paper are locks that are waited for after one atomic (`wait`):
+ *
+ *  - *ticket*: a thread adds 1 to a counter, and waits until another location has the number that
+ *    the counter had. That location is the lock: the holder's next strong write to it gives it
+ *    back;
+ *  - *queue*: a thread exchanges its own node for the last one's, and waits: after a strong write
+ *    to another location (MCS: it links its node) for any, else (CLH) for one within the node that
+ *    it found. The exchanged location is the lock. What gives it back goes elsewhere, so it is any
+ *    strong write after a fence, or that releases. The first of a queue finds 0, as in a plain
+ *    lock: what was exchanged for 0 counts as a queue's unless it is 1.
+ *
  * Differences from the paper: only an attempt that succeeded counts, so a failed try_lock holds
- * nothing; a lock of scope .cta orders one block, so it doesn't count for pairs of two (update.h
- * asks the stamps first); the table is the thread's in all kernels, so nothing switches.
+ * nothing; a lock of scope .cta orders one block, so it doesn't count for pairs of two; the table
+ * is the thread's in all kernels, so nothing switches.
  *
  * A held lock never makes a race: without a common one a pair that may be ordered is *possible*
  * and named improper locking, with a common one it is taken for ordered. What is wrongly taken for
- * a lock can so hide a possible race, no data race.
+ * a lock can so hide a possible race, no data race. A location that was given back *bare*, without
+ * a fence since it was taken and by no releasing write, is no lock from then on.
  *
- * Misses: a fourth lock at once; locks made of loads and stores; tickets (their pairs are
- * possible). Freestanding C, compiled by CUDA C too.
+ * Misses: a fourth lock at once; a second ticket drawn before the first is served; tickets that are
+ * a part of a word; queues of array elements (they look like a ring of messages); locks made of
+ * loads and stores. Their pairs are possible. Freestanding C, compiled by CUDA C too.
  */
 #ifndef COLLIDER_GUARD_LOCKS_H
 #define COLLIDER_GUARD_LOCKS_H
@@ -32,11 +45,19 @@
 #define GUARD_LOCK_VALID  (1u << 18)
 #define GUARD_LOCK_ACTIVE (1u << 19)
 #define GUARD_LOCK_WIDE	  (1u << 20) /* taken by an operation of a scope wider than .cta */
+#define GUARD_LOCK_QUEUE  (1u << 21) /* given back by a write to any location */
+#define GUARD_LOCK_FENCED (1u << 22) /* there was a fence since it is held */
+/* In `wait`, beside these bits. */
+#define GUARD_LOCK_TICKET (1u << 23) /* `waited` is the number; else the node that was found */
+#define GUARD_LOCK_LINKED (1u << 24) /* a strong write to another location has followed */
+#define GUARD_LOCK_SEEN	  (1u << 25) /* what it waits for has been read */
+#define GUARD_LOCK_NODE	  64u	     /* bytes of a node, at most */
 
 /* A thread's; begins as 0. `shared`: of those that it met at the last barrier. */
 struct guard_locks {
 	uint32_t held[GUARD_LOCKS_HELD];
 	uint32_t shared;
+	uint32_t wait, waited; /* for a ticket or in a queue, or 0 */
 };
 
 RACE_FN uint32_t guard_lock_hash(uint64_t address)
@@ -44,13 +65,10 @@ RACE_FN uint32_t guard_lock_hash(uint64_t address)
 	return (uint32_t)((address >> 2) * 0x9e3779b97f4a7c15ull >> 46);
 }
 
-/* A compare-and-swap or exchange found the lock free. */
-RACE_FN void guard_lock_try(struct guard_locks *t, uint64_t address, bool is_wide, bool is_acquire)
+/* A lock is in the table from now on: its bits. */
+RACE_FN void guard_lock_enter(struct guard_locks *t, uint32_t entry)
 {
-	uint32_t hash = guard_lock_hash(address);
-	uint32_t entry = hash | GUARD_LOCK_VALID | (is_wide ? GUARD_LOCK_WIDE : 0u) |
-			 (is_acquire ? GUARD_LOCK_ACTIVE : 0u);
-	uint32_t at = GUARD_LOCKS_HELD;
+	uint32_t hash = entry & GUARD_LOCK_HASH, at = GUARD_LOCKS_HELD;
 
 	for (uint32_t i = 0; i < GUARD_LOCKS_HELD; i++) {
 		bool is_free = !(t->held[i] & GUARD_LOCK_VALID);
@@ -64,36 +82,129 @@ RACE_FN void guard_lock_try(struct guard_locks *t, uint64_t address, bool is_wid
 			t->held[i] = entry;
 }
 
+RACE_FN uint32_t guard_lock_entry(uint64_t address, bool is_wide, bool is_acquire)
+{
+	return guard_lock_hash(address) | GUARD_LOCK_VALID | (is_wide ? GUARD_LOCK_WIDE : 0u) |
+	       (is_acquire ? GUARD_LOCK_ACTIVE : 0u);
+}
+
+/* A compare-and-swap or exchange found the lock free. */
+RACE_FN void guard_lock_try(struct guard_locks *t, uint64_t address, bool is_wide, bool is_acquire)
+{
+	guard_lock_enter(t, guard_lock_entry(address, is_wide, is_acquire));
+}
+
+/* An exchange by which a queue may begin: it found 0. */
+RACE_FN void guard_lock_begin(struct guard_locks *t, uint64_t address, bool is_wide,
+			      bool is_acquire)
+{
+	guard_lock_enter(t, guard_lock_entry(address, is_wide, is_acquire) | GUARD_LOCK_QUEUE);
+}
+
+/* A counter was raised by 1 and had this number. */
+RACE_FN void guard_lock_draw(struct guard_locks *t, uint64_t counter, uint64_t number)
+{
+	t->wait = guard_lock_hash(counter) | GUARD_LOCK_VALID | GUARD_LOCK_TICKET;
+	t->waited = (uint32_t)number;
+}
+
+/* An exchange found a node, and left another one. */
+RACE_FN void guard_lock_join(struct guard_locks *t, uint64_t address, uint64_t node, bool is_wide)
+{
+	t->wait = guard_lock_entry(address, is_wide, false);
+	t->waited = (uint32_t)node;
+}
+
+/* What a thread waited for has come, and was acquired. */
+RACE_FN void guard_lock_come(struct guard_locks *t)
+{
+	guard_lock_enter(t, (t->wait & (GUARD_LOCK_HASH | GUARD_LOCK_VALID | GUARD_LOCK_WIDE)) |
+				    GUARD_LOCK_QUEUE | GUARD_LOCK_ACTIVE);
+	t->wait = 0;
+}
+
+/* A strong read of this location found this value. */
+RACE_FN void guard_lock_saw(struct guard_locks *t, uint64_t address, uint64_t value, bool is_wide,
+			    bool is_acquire)
+{
+	if (!t->wait || (t->wait & GUARD_LOCK_HASH) == guard_lock_hash(address))
+		return;
+	if (t->wait & GUARD_LOCK_TICKET) {
+		if ((uint32_t)value != t->waited)
+			return;
+		t->wait = 0;
+		guard_lock_try(t, address, is_wide, is_acquire);
+		return;
+	}
+	if (!(t->wait & GUARD_LOCK_LINKED) && (uint32_t)address - t->waited >= GUARD_LOCK_NODE)
+		return;
+	t->wait |= GUARD_LOCK_SEEN;
+	if (is_acquire)
+		guard_lock_come(t);
+}
+
 /* A fence makes what was tried with its scope, or a narrower one, a lock that is held. */
 RACE_FN void guard_lock_fence(struct guard_locks *t, bool is_wide)
 {
-	for (uint32_t i = 0; i < GUARD_LOCKS_HELD; i++)
-		if (t->held[i] & GUARD_LOCK_VALID && (is_wide || !(t->held[i] & GUARD_LOCK_WIDE)))
+	for (uint32_t i = 0; i < GUARD_LOCKS_HELD; i++) {
+		if (!(t->held[i] & GUARD_LOCK_VALID))
+			continue;
+		if (t->held[i] & GUARD_LOCK_ACTIVE)
+			t->held[i] |= GUARD_LOCK_FENCED;
+		else if (is_wide || !(t->held[i] & GUARD_LOCK_WIDE))
 			t->held[i] |= GUARD_LOCK_ACTIVE;
+	}
+	if (t->wait & GUARD_LOCK_SEEN && (is_wide || !(t->wait & GUARD_LOCK_WIDE)))
+		guard_lock_come(t);
 }
 
-/* A strong write to this address, other than a successful attempt: true if it gave back a lock. */
-RACE_FN bool guard_lock_free(struct guard_locks *t, uint64_t address)
+/* The holder wrote to its lock, in whatever way: the lock's entry, 0 if it wasn't held. */
+RACE_FN uint32_t guard_lock_free(struct guard_locks *t, uint64_t address)
 {
-	uint32_t hash = guard_lock_hash(address);
-	bool is_found = false;
+	uint32_t hash = guard_lock_hash(address), found = 0;
 
 	for (uint32_t i = 0; i < GUARD_LOCKS_HELD; i++)
 		if (t->held[i] & GUARD_LOCK_VALID && (t->held[i] & GUARD_LOCK_HASH) == hash) {
+			found = t->held[i];
 			t->held[i] = 0;
-			is_found = true;
 		}
-	return is_found;
+	return found;
 }
 
-/* The thread's own locks, two bits of 16 for each. */
-RACE_FN uint32_t guard_locks_own(const struct guard_locks *t)
+/* Was the lock of this entry given back so that nothing is released? Then it orders nothing. */
+RACE_FN bool guard_lock_is_bare(uint32_t entry, bool is_release)
 {
-	uint32_t bits = 0;
+	return entry & GUARD_LOCK_ACTIVE && !(entry & GUARD_LOCK_FENCED) && !is_release;
+}
 
+/* A strong write that is no attempt to take a lock. True: it gave back a lock, and a bare one. */
+RACE_FN bool guard_lock_wrote(struct guard_locks *t, uint64_t address, bool is_release)
+{
+	uint32_t entry = guard_lock_free(t, address);
+
+	if (entry)
+		return guard_lock_is_bare(entry, is_release);
 	for (uint32_t i = 0; i < GUARD_LOCKS_HELD; i++)
+		if (t->held[i] & GUARD_LOCK_QUEUE && t->held[i] & GUARD_LOCK_ACTIVE &&
+		    (is_release || t->held[i] & GUARD_LOCK_FENCED))
+			t->held[i] = 0;
+	if (t->wait && (t->wait & GUARD_LOCK_HASH) != guard_lock_hash(address))
+		t->wait |= GUARD_LOCK_LINKED;
+	return false;
+}
+
+/* The thread's own locks, two bits of 16 for each. A lock of scope .cta is another one in each
+ * block: it orders no two of them. */
+RACE_FN uint32_t guard_locks_own(const struct guard_locks *t, uint32_t block)
+{
+	uint32_t bits = 0, apart = block * 0x9e3779b1u >> 24;
+
+	for (uint32_t i = 0; i < GUARD_LOCKS_HELD; i++) {
+		uint32_t e = t->held[i] & GUARD_LOCK_WIDE ? t->held[i] : t->held[i] ^ apart;
+
 		if (t->held[i] & GUARD_LOCK_ACTIVE)
-			bits |= 1u << (t->held[i] & 15u) | 1u << (t->held[i] >> 4 & 15u);
+			bits |= 1u << (e & 15u) | 1u << (e >> 4 & 15u);
+	}
 	return bits;
 }
 
@@ -103,9 +214,9 @@ RACE_FN void guard_locks_meet(struct guard_locks *t, uint32_t all)
 	t->shared = all;
 }
 
-RACE_FN uint32_t guard_locks_summary(const struct guard_locks *t)
+RACE_FN uint32_t guard_locks_summary(const struct guard_locks *t, uint32_t block)
 {
-	return guard_locks_own(t) | t->shared;
+	return guard_locks_own(t, block) | t->shared;
 }
 
 /* Do two summaries have a lock in common? Two bits of one lock, or by chance two of two. */

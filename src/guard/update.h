@@ -44,6 +44,7 @@
 
 #include "guard/locks.h"
 #include "guard/stamps.h"
+#include "race/layout/lanes.h"
 
 #define GUARD_LANES 32u
 
@@ -90,8 +91,9 @@ struct guard_actor {
 	uint32_t block_acquired, device_acquired; /* A of its stamps */
 	uint32_t read;				  /* their set */
 	uint64_t *contexts;
-	const uint64_t *now; /* of GUARD_NOWS: what a thread's context is now; or NULL */
-	bool is_unsure;	     /* something else may order it: nothing is certain */
+	const uint64_t *now;	       /* of GUARD_NOWS: what a thread's context is now; or NULL */
+	bool is_unsure;		       /* something else may order it: nothing is certain */
+	const struct race_lane *lanes; /* its row; NULL: full masks only */
 };
 
 /* Of a thread: its number << GUARD_THREAD_AT, and its context now at GUARD_CONTEXT_AT; a context of
@@ -156,23 +158,34 @@ GUARD_FN struct guard_view guard_view_of(uint64_t word, const struct guard_actor
 	return v;
 }
 
+/*
+ * Of a word's thread in this warp, since the block's last barrier. With rows (partial masks) the
+ * members of a group are all behind a full mask, or none is: one that joined later was not.
+ */
+RACE_FN enum race_lane_order guard_lane_order(const struct guard_view *v,
+					      const struct guard_actor *me)
+{
+	if (me->lanes)
+		return race_lane_order(me->lanes, (me->thread - me->block_first) % GUARD_LANES,
+				       (v->w.thread - me->block_first) % GUARD_LANES,
+				       v->c.warp_clock);
+	if (v->c.warp_clock != me->own.warp_clock)
+		return RACE_BEHIND_FULL;
+	return v->relation == GUARD_SELF ? RACE_MINE : RACE_OTHER;
+}
+
 /* Do barriers and program order order all members before this access (P3 to P5)? */
 RACE_FN bool guard_is_ordered(const struct guard_view *v, const struct guard_actor *me)
 {
-	bool is_barred = v->c.block_clock != me->own.block_clock;
-	bool is_warped = is_barred || v->c.warp_clock != me->own.warp_clock;
-
 	if (v->is_across)
 		return false;
-	switch (v->w.extent) {
-	case GUARD_ONE:
-		return v->relation == GUARD_SELF ||
-		       (v->relation == GUARD_SAME_WARP ? is_warped : is_barred);
-	case GUARD_OF_WARP:
-		return v->relation <= GUARD_SAME_WARP ? is_warped : is_barred;
-	default:
-		return is_barred;
-	}
+	if (v->c.block_clock != me->own.block_clock)
+		return true;
+	if (v->w.extent > GUARD_OF_WARP || v->relation > GUARD_SAME_WARP)
+		return false;
+	if (v->w.extent == GUARD_ONE)
+		return v->relation == GUARD_SELF || guard_lane_order(v, me) != RACE_OTHER;
+	return guard_lane_order(v, me) == RACE_BEHIND_FULL;
 }
 
 enum guard_conflict { GUARD_CONFLICT_NONE, GUARD_CONFLICT_MAYBE, GUARD_CONFLICT_SURE };
@@ -181,7 +194,7 @@ enum guard_conflict { GUARD_CONFLICT_NONE, GUARD_CONFLICT_MAYBE, GUARD_CONFLICT_
 RACE_FN bool guard_meets_behind(const struct guard_view *v, const struct guard_actor *me)
 {
 	bool is_barred = v->c.block_clock != me->own.block_clock;
-	bool is_warped = is_barred || v->c.warp_clock != me->own.warp_clock;
+	bool is_warped = is_barred || guard_lane_order(v, me) == RACE_BEHIND_FULL;
 
 	if (v->w.behind == GUARD_PURE || v->relation == GUARD_SELF)
 		return false;
@@ -194,6 +207,24 @@ RACE_FN bool guard_meets_behind(const struct guard_view *v, const struct guard_a
 	return v->w.behind == GUARD_BEHIND_SELF && !is_warped;
 }
 
+/*
+ * A conflict within the warp that isn't certain: the word names one of several accesses, and this
+ * lane, which took part in a partial mask, may be ordered after the one that conflicts. A group
+ * whose named lane isn't ordered conflicts for certain, unless strong and weak ones are mixed.
+ */
+RACE_FN bool guard_is_blurred(const struct guard_view *v, const struct guard_actor *me,
+			      const struct guard_access *a)
+{
+	bool is_group = v->w.extent == GUARD_OF_WARP, is_older = v->w.behind != GUARD_PURE;
+
+	if (!me->lanes || !me->lanes->is_partial || v->is_across || v->relation > GUARD_SAME_WARP ||
+	    v->w.extent > GUARD_OF_WARP)
+		return false;
+	if (a->is_strong && is_older)
+		return true;
+	return is_group && guard_lane_order(v, me) != RACE_OTHER;
+}
+
 /* Does the access conflict with a member that barriers don't order before it (and P6)? The word is
  * not ordered as a whole. */
 RACE_FN enum guard_conflict guard_conflict_of(const struct guard_view *v,
@@ -202,20 +233,26 @@ RACE_FN enum guard_conflict guard_conflict_of(const struct guard_view *v,
 {
 	bool is_elsewhere = v->relation == GUARD_OTHER_BLOCK && v->w.extent != GUARD_OF_GRID;
 	bool is_mixed = !v->w.is_strong && v->w.behind == GUARD_MIXED;
+	bool is_blurred = guard_is_blurred(v, me, a);
 
-	if (!a->is_strong)
-		return GUARD_CONFLICT_SURE;
-	if (!v->w.is_strong && !is_mixed)
-		return GUARD_CONFLICT_SURE;
+	if (!a->is_strong || (!v->w.is_strong && !is_mixed))
+		return is_blurred ? GUARD_CONFLICT_MAYBE : GUARD_CONFLICT_SURE;
 	/* All members are in one other block, and one of them conflicts. */
 	if (is_elsewhere && (is_mixed || v->w.has_cta || a->has_cta || v->w.behind))
 		return GUARD_CONFLICT_SURE;
 	if (v->is_across && a->has_cta)
 		return GUARD_CONFLICT_SURE;
 	if (!is_mixed && guard_meets_behind(v, me))
-		return GUARD_CONFLICT_SURE;
+		return is_blurred ? GUARD_CONFLICT_MAYBE : GUARD_CONFLICT_SURE;
 	return is_mixed || (v->is_across && v->w.has_cta) ? GUARD_CONFLICT_MAYBE
 							  : GUARD_CONFLICT_NONE;
+}
+
+/* Does the access conflict with that of the word's own thread? Older ones, which the thread's
+ * follows, may leave a scope of .cta there, or a weak access behind. */
+RACE_FN bool guard_meets_own(const struct guard_view *v, const struct guard_access *a)
+{
+	return !a->is_strong || !v->w.is_strong || (v->is_across && a->has_cta);
 }
 
 /* Has the earlier thread not synchronised in any way since its access? A full stamp doesn't show
@@ -245,7 +282,7 @@ GUARD_FN bool guard_is_certain(const struct guard_view *v, const struct guard_ac
 		return false;
 	if (stamp >= acquired)
 		return true;
-	return !(is_write && v->w.is_strong) && guard_is_still(v, me);
+	return !(is_write && v->w.is_strong) && guard_meets_own(v, a) && guard_is_still(v, me);
 }
 
 /* One word against the access. */
@@ -279,7 +316,7 @@ RACE_FN uint32_t guard_distance(const struct guard_view *v, const struct guard_a
 {
 	if (v->c.block_clock != me->own.block_clock)
 		return GUARD_BEHIND_BLOCK;
-	return v->c.warp_clock != me->own.warp_clock ? GUARD_BEHIND_WARP : GUARD_BEHIND_SELF;
+	return guard_lane_order(v, me) == RACE_BEHIND_FULL ? GUARD_BEHIND_WARP : GUARD_BEHIND_SELF;
 }
 
 /* A context with another's stamps and locks, so that all it says is true of both. */

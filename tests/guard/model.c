@@ -106,6 +106,7 @@ void model_strong_write(struct model *m, unsigned thread, unsigned s, bool is_wi
 		abort();
 	w = &m->chain[s][m->nchain[s]++];
 	*w = (struct model_write){.released = t->fenced,
+				  .fences = t->fences,
 				  .thread = thread,
 				  .access = (uint32_t)access,
 				  .has_cta = !is_wide,
@@ -133,6 +134,8 @@ void model_strong_read(struct model *m, unsigned thread, unsigned s, bool is_wid
 		if (w->access && w->access <= 64)
 			t->all.seen |= 1ull << (w->access - 1);
 		if (is_acquire) {
+			/* Of any write, a release or not: fences rather before than not. */
+			join_scoped(&t->fences, &w->fences);
 			if (from == t->block)
 				join(&t->all, &w->released.home[from]);
 			if (is_wide)
@@ -143,8 +146,6 @@ void model_strong_read(struct model *m, unsigned thread, unsigned s, bool is_wid
 		block = from;
 		has_cta = w->has_cta;
 	}
-	if (is_acquire)
-		join_scoped(&t->fences, &m->writers[s]);
 }
 
 bool model_conflicts(const struct model *m, const struct model_access *a, unsigned thread,

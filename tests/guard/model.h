@@ -53,7 +53,7 @@ struct model_thread {
 };
 
 struct model_write {
-	struct model_scoped released;
+	struct model_scoped released, fences;
 	uint32_t thread, access; /* access: of the list, plus 1 */
 	bool has_cta, is_rmw;
 };

@@ -35,7 +35,7 @@ static void renew(uint32_t t)
 
 	a->own.block_stamp = a->stamps.block.own.now;
 	a->own.device_stamp = a->stamps.device.own.now;
-	a->own.locks = guard_locks_summary(&a->locks);
+	a->own.locks = guard_locks_summary(&a->locks, t / BLOCK);
 	a->context = guard_intern(contexts, guard_context_encode(a->own));
 	now[guard_now_place(t)] = (uint64_t)t << GUARD_THREAD_AT | (uint64_t)a->context
 									   << GUARD_CONTEXT_AT;
@@ -303,6 +303,39 @@ static void a_still_thread_is_certain(void **state)
 	assert_int_equal(load(BLOCK), GUARD_POSSIBLE);
 }
 
+/* A still thread's own access must be what conflicts: not an older one, which the flag orders. */
+static void a_still_thread_speaks_for_itself(void **state)
+{
+	(void)state;
+	load(0);
+	barrier(0);
+	fence(1, true);
+	set_flag(1);
+	access_as(2, (struct guard_access){false, true, false, 2, 1});
+	see_flag(BLOCK);
+	fence(BLOCK, true);
+	assert_int_equal(add(BLOCK, true), GUARD_POSSIBLE);
+	setup(state);
+	add(0, false);
+	barrier(0);
+	fence(1, true);
+	set_flag(1);
+	access_as(2, (struct guard_access){false, true, false, 2, 1});
+	see_flag(BLOCK);
+	fence(BLOCK, true);
+	assert_int_equal(add(BLOCK, true), GUARD_POSSIBLE);
+	/* It does conflict with a weak store. */
+	setup(state);
+	load(0);
+	barrier(0);
+	fence(1, true);
+	set_flag(1);
+	access_as(2, (struct guard_access){false, true, false, 2, 1});
+	see_flag(BLOCK);
+	fence(BLOCK, true);
+	assert_int_equal(store(BLOCK), GUARD_IS_RACE);
+}
+
 /* An older reader that races with more stays: block 0's read isn't hidden by block 1's. */
 static void readers_of_two_blocks(void **state)
 {
@@ -316,30 +349,130 @@ static void readers_of_two_blocks(void **state)
 /* ---- locks -------------------------------------------------------------------------------------
  * */
 
+/* A lock of the block's scope: threads of one block have it in common, those of two blocks don't.
+ */
+static void a_small_lock_is_of_one_block(void **state)
+{
+	struct guard_locks l = {{0}, 0, 0, 0};
+
+	(void)state;
+	guard_lock_try(&l, 0x1000, false, true);
+	for (uint32_t b = 1; b < 8; b++)
+		assert_false(guard_locks_meet_in(guard_locks_own(&l, 0), guard_locks_own(&l, b)));
+	assert_true(guard_locks_meet_in(guard_locks_own(&l, 5), guard_locks_own(&l, 5)));
+	guard_lock_free(&l, 0x1000);
+	guard_lock_try(&l, 0x1000, true, true);
+	assert_true(guard_locks_meet_in(guard_locks_own(&l, 0), guard_locks_own(&l, 5)));
+}
+
+/* Given back without a release it is a lock no more; a fence before, or a releasing write, is one.
+ */
+static void a_bare_unlock_is_seen(void **state)
+{
+	struct guard_locks l = {{0}, 0, 0, 0};
+
+	(void)state;
+	guard_lock_try(&l, 0x1000, true, true);
+	assert_true(guard_lock_wrote(&l, 0x1000, false));
+	assert_false(guard_lock_wrote(&l, 0x1000, false)); /* not held */
+	guard_lock_try(&l, 0x1000, true, false);
+	guard_lock_fence(&l, true); /* takes it, no more */
+	assert_true(guard_lock_wrote(&l, 0x1000, false));
+	guard_lock_try(&l, 0x1000, true, false);
+	guard_lock_fence(&l, true);
+	guard_lock_fence(&l, true);
+	assert_false(guard_lock_wrote(&l, 0x1000, false));
+	guard_lock_try(&l, 0x1000, true, true);
+	assert_false(guard_lock_wrote(&l, 0x1000, true));
+}
+
 static void locks_are_inferred(void **state)
 {
-	struct guard_locks l = {{0}, 0};
+	struct guard_locks l = {{0}, 0, 0, 0};
 
 	(void)state;
 	guard_lock_try(&l, 0x1000, true, false);
-	assert_int_equal(guard_locks_summary(&l), 0); /* no fence yet */
+	assert_int_equal(guard_locks_summary(&l, 0), 0); /* no fence yet */
 	guard_lock_fence(&l, false);
-	assert_int_equal(guard_locks_summary(&l), 0); /* too small a one */
+	assert_int_equal(guard_locks_summary(&l, 0), 0); /* too small a one */
 	guard_lock_fence(&l, true);
-	assert_int_not_equal(guard_locks_summary(&l), 0);
+	assert_int_not_equal(guard_locks_summary(&l, 0), 0);
 	guard_lock_try(&l, 0x2000, true, true); /* it acquires itself */
-	uint32_t both = guard_locks_summary(&l);
-	assert_true(guard_lock_free(&l, 0x1000)); /* out of order */
-	assert_false(guard_lock_free(&l, 0x1000));
-	assert_true(guard_locks_meet_in(both, guard_locks_summary(&l)));
-	assert_true(guard_lock_free(&l, 0x2000));
-	assert_int_equal(guard_locks_summary(&l), 0);
+	uint32_t both = guard_locks_summary(&l, 0);
+	assert_int_not_equal(guard_lock_free(&l, 0x1000), 0); /* out of order */
+	assert_int_equal(guard_lock_free(&l, 0x1000), 0);
+	assert_true(guard_locks_meet_in(both, guard_locks_summary(&l, 0)));
+	assert_int_not_equal(guard_lock_free(&l, 0x2000), 0);
+	assert_int_equal(guard_locks_summary(&l, 0), 0);
 	guard_locks_meet(&l, 5);
-	assert_int_equal(guard_locks_summary(&l), 5);
+	assert_int_equal(guard_locks_summary(&l, 0), 5);
 	for (uint64_t i = 0; i < 5; i++) /* a fourth one doesn't fit */
 		guard_lock_try(&l, 0x4000 + 64 * i, true, true);
-	assert_false(guard_lock_free(&l, 0x4000 + 64 * 3));
-	assert_true(guard_lock_free(&l, 0x4000));
+	assert_int_equal(guard_lock_free(&l, 0x4000 + 64 * 3), 0);
+	assert_int_not_equal(guard_lock_free(&l, 0x4000), 0);
+}
+
+/* Two words: the number that is drawn, the one that is served. */
+static void tickets_are_locks(void **state)
+{
+	struct guard_locks l = {{0}, 0, 0, 0};
+
+	(void)state;
+	guard_lock_draw(&l, 0x1000, 7);
+	guard_lock_saw(&l, 0x1000, 7, true, false); /* the counter itself */
+	guard_lock_saw(&l, 0x1100, 6, true, false); /* not yet its turn */
+	guard_lock_fence(&l, true);
+	assert_int_equal(guard_locks_own(&l, 0), 0);
+	guard_lock_saw(&l, 0x1100, 7, true, false);
+	assert_int_equal(guard_locks_own(&l, 0), 0); /* nothing acquires it */
+	guard_lock_fence(&l, true);
+	uint32_t held = guard_locks_own(&l, 0);
+	assert_int_not_equal(held, 0);
+	guard_lock_wrote(&l, 0x2000, true); /* elsewhere */
+	assert_int_equal(guard_locks_own(&l, 0), held);
+	guard_lock_wrote(&l, 0x1100, true);
+	assert_int_equal(guard_locks_own(&l, 0), 0);
+	guard_lock_saw(&l, 0x1100, 7, true, true); /* one turn for a ticket */
+	assert_int_equal(guard_locks_own(&l, 0), 0);
+	guard_lock_draw(&l, 0x1000, 8);
+	guard_lock_saw(&l, 0x1100, 8, true, true);
+	assert_int_equal(guard_locks_own(&l, 0), held); /* of all tickets the same lock */
+}
+
+/* MCS: the last one's node is linked to this thread's; CLH: its own word is waited for. */
+static void queues_are_locks(void **state)
+{
+	struct guard_locks first = {{0}, 0, 0, 0}, l = first;
+
+	(void)state;
+	guard_lock_begin(&first, 0x1000, true, true);
+	uint32_t held = guard_locks_own(&first, 0);
+	assert_int_not_equal(held, 0);
+	guard_lock_wrote(&first, 0x3000, false); /* nothing releases */
+	assert_int_equal(guard_locks_own(&first, 0), held);
+	guard_lock_fence(&first, true);
+	guard_lock_wrote(&first, 0x3000, false); /* the next one's word */
+	assert_int_equal(guard_locks_own(&first, 0), 0);
+
+	guard_lock_join(&l, 0x1000, 5, true);
+	guard_lock_saw(&l, 0x2000, 1, true, false); /* before it is linked */
+	guard_lock_fence(&l, true);
+	assert_int_equal(guard_locks_own(&l, 0), 0);
+	guard_lock_wrote(&l, 0x2100, false);
+	guard_lock_saw(&l, 0x2200, 0, true, false);
+	assert_int_equal(guard_locks_own(&l, 0), 0);
+	guard_lock_fence(&l, true);
+	assert_int_equal(guard_locks_own(&l, 0), held);
+	assert_int_not_equal(guard_lock_free(&l, 0x1000),
+			     0); /* by a compare-and-swap: it is the last */
+
+	guard_lock_join(&l, 0x1000, 0x2000, true);
+	guard_lock_saw(&l, 0x2100, 0, true, true); /* not in the node that was found */
+	assert_int_equal(guard_locks_own(&l, 0), 0);
+	guard_lock_saw(&l, 0x2008, 0, true, true);
+	assert_int_equal(guard_locks_own(&l, 0), held);
+	guard_lock_wrote(&l, 0x4000, true);
+	assert_int_equal(guard_locks_own(&l, 0), 0);
 }
 
 static void lock_by(uint32_t t, uint64_t at)
@@ -383,8 +516,13 @@ int main(void)
 		cmocka_unit_test_setup(kinds_of_pairs, setup),
 		cmocka_unit_test_setup(halves_of_a_message, setup),
 		cmocka_unit_test_setup(a_still_thread_is_certain, setup),
+		cmocka_unit_test_setup(a_still_thread_speaks_for_itself, setup),
 		cmocka_unit_test_setup(readers_of_two_blocks, setup),
+		cmocka_unit_test_setup(a_small_lock_is_of_one_block, setup),
+		cmocka_unit_test_setup(a_bare_unlock_is_seen, setup),
 		cmocka_unit_test_setup(locks_are_inferred, setup),
+		cmocka_unit_test_setup(tickets_are_locks, setup),
+		cmocka_unit_test_setup(queues_are_locks, setup),
 		cmocka_unit_test_setup(a_common_lock_orders, setup),
 	};
 

@@ -6,8 +6,9 @@
  * path finds that its entries stay as they are, one that is given the thread's word, its state in
  * the thread's own memory, the address and the site; around barriers of the block and the warp,
  * beside strong accesses and fences others, which give back the thread's new word. After a
- * compare-and-swap or exchange whose result is used one asks whether that took a lock. What is
- * followed is event.c's; shared memory's entries are in a table of block_table.c.
+ * compare-and-swap or exchange whose result is used one asks whether that took a lock; where a
+ * kernel draws tickets or exchanges, one after each strong read whether it was waited for. What is
+ * followed is event.c's; shared memory's entries are in a table of block_table.c, or in scratch.
  *
  * Misses: accesses in functions that are called (counted). What a kernel with other ways to order
  * threads (event.c: unsure) does is only possible. Costs: a call for each access, see guard.cu.
@@ -17,20 +18,22 @@
 #include "device/device.h"
 #include "instrument/templates.h"
 #include "race/layout/guard.h"
+#include "race/layout/lanes.h"
 #include "race/shadow.h"
 
 #include <string.h>
-
-#define STATE_BYTES 152 /* struct state in guard.cu */
 
 struct kernel {
 	struct inst_ctx *cx;
 	struct inst_events ev;
 	uint32_t me, state, near, spans, cnt; /* registers */
 	bool has_bytes
-		[2];   /* global, shared memory is accessed by bytes: entries are those of bytes */
-	bool is_plain; /* only barriers of the block order its threads: RACE_GUARD_PLAIN */
+		[2];	/* global, shared memory is accessed by bytes: entries are those of bytes */
+	bool is_plain;	/* only barriers of the block order its threads: RACE_GUARD_PLAIN */
+	bool has_waits; /* it may draw tickets or join queues */
 	uint32_t tracked; /* bytes of shared memory; 0: no table */
+	uint32_t table;	  /* a register: the table in scratch */
+	bool has_scratch;
 };
 
 static uint32_t table_bytes(uint32_t tracked, bool has_bytes)
@@ -40,11 +43,14 @@ static uint32_t table_bytes(uint32_t tracked, bool has_bytes)
 	return (uint32_t)sizeof(struct race_history_shared) + entries * GUARD_ENTRY_BYTES;
 }
 
-/* The address of the block's table, where it is needed; 0xffffffff: there is none. */
+/* The address of the block's table, where it is needed; 0: there is none. */
 static struct ptx_opnd table_of(struct kernel *k, struct ptx_stmt *where)
 {
-	struct ptx_opnd table = inst_fresh(k->cx, PTX_TYPE_B32);
+	struct ptx_opnd table;
 
+	if (k->has_scratch)
+		return inst_reg(k->cx, k->table);
+	table = inst_fresh(k->cx, PTX_TYPE_B64);
 	inst_emit(k->cx, where, k->tracked ? "table_at" : "no_table", NT, H(table));
 	return table;
 }
@@ -65,9 +71,40 @@ static void begin_table(struct kernel *k, const struct inst_block_table *t, stru
 		inst_emit(cx, top, i ? "lowest" : "lowest_first", NT, H(first, sym));
 	}
 	k->tracked = t->tracked;
-	inst_emit(cx, top, "table", T(inst_num(t->tracked), inst_num(t->bytes)),
-		  H(table_of(k, top), first));
+	inst_emit(cx, top, "table", T(inst_num(t->tracked), inst_num(t->bytes)), H(first));
 	inst_emit(cx, top, "near", NT, H(inst_reg(cx, k->near), first, inst_reg(cx, k->spans)));
+	inst_emit(cx, top, "ready", NT, NH);
+}
+
+/* Around bar.warp.sync; when: RACE_LANES_*. */
+static void put_lanes(struct kernel *k, struct ptx_opnd mask, uint32_t when, struct ptx_stmt *where)
+{
+	struct inst_ctx *cx = k->cx;
+	struct ptx_opnd me = inst_reg(cx, k->me);
+
+	when |= k->ev.has_lanes ? RACE_LANES_ROW : 0;
+	inst_emit(cx, where, "lanes", T(inst_num(when)), H(me, me, inst_reg(cx, k->state), mask));
+}
+
+static void put_scratch(struct kernel *k, uint32_t what, struct ptx_stmt *where)
+{
+	struct inst_ctx *cx = k->cx;
+
+	inst_emit(cx, where, "scratch", T(inst_num(what)),
+		  H(inst_reg(cx, k->me), inst_reg(cx, k->state), inst_reg(cx, k->table)));
+}
+
+static void begin_scratch(struct kernel *k, struct ptx_stmt *top)
+{
+	struct inst_ctx *cx = k->cx;
+
+	cx->wants_scratch = k->has_scratch = true;
+	k->table = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
+	inst_emit(cx, top, "no_table", NT, H(inst_reg(cx, k->table)));
+	put_scratch(k, RACE_GUARD_SCRATCH_TAKE | (k->has_bytes[1] ? RACE_GUARD_SCRATCH_BYTES : 0),
+		    top);
+	inst_emit(cx, top, "ready", NT, NH);
+	put_scratch(k, RACE_GUARD_SCRATCH_FIND, top);
 	inst_emit(cx, top, "ready", NT, NH);
 }
 
@@ -77,7 +114,9 @@ static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 	struct inst_block_table t;
 	uint32_t flags = (k->ev.is_unsure ? RACE_GUARD_UNSURE : 0) |
 			 (k->ev.has_order ? RACE_GUARD_ORDERS : 0) |
-			 (k->is_plain ? RACE_GUARD_PLAIN : 0);
+			 (k->is_plain ? RACE_GUARD_PLAIN : 0) |
+			 (k->ev.has_lanes ? RACE_GUARD_LANES : 0);
+	uint32_t bytes = RACE_GUARD_STATE_BYTES + (k->ev.has_lanes ? RACE_LANE_BYTES : 0);
 
 	k->me = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
 	k->state = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
@@ -97,11 +136,17 @@ static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 		inst_emit(cx, top, "begin_plain", T(inst_num(flags)),
 			  H(inst_reg(cx, k->me), inst_reg(cx, k->state)));
 	else
-		inst_emit(cx, top, "begin", T(inst_num(flags), inst_num(STATE_BYTES)),
+		inst_emit(cx, top, "begin", T(inst_num(flags), inst_num(bytes)),
 			  H(inst_reg(cx, k->me), inst_reg(cx, k->state)));
+	if (k->ev.has_lanes)
+		put_lanes(k, inst_int(cx, 0), RACE_LANES_BEGIN, top);
 	inst_emit(cx, top, "spans", NT, H(inst_reg(cx, k->me), inst_reg(cx, k->spans)));
-	if (k->ev.has_shared && inst_plan_block_table(cx, &t, table_bytes, k->has_bytes[1]))
+	if (!k->ev.has_shared)
+		return;
+	if (inst_plan_block_table(cx, &t, table_bytes, k->has_bytes[1]))
 		begin_table(k, &t, top);
+	else if (t.has_vars && !k->ev.is_apart) /* who leaves otherwise would keep the units */
+		begin_scratch(k, top);
 }
 
 /* ---- accesses -------------------------------------------------------------------------------- */
@@ -153,18 +198,38 @@ static void put_sync(struct kernel *k, struct ptx_opnd at, uint32_t op, struct p
 	struct inst_ctx *cx = k->cx;
 	struct ptx_opnd me = inst_reg(cx, k->me);
 
-	inst_emit(cx, where, "sync", T(inst_num(op)),
-		  H(me, me, inst_reg(cx, k->state), table_of(k, where), at));
+	inst_emit(cx, where, "sync", T(inst_num(op)), H(me, me, inst_reg(cx, k->state), at));
 }
 
-/* May it take a lock: a compare-and-swap or exchange of 4 or 8 bytes whose result is used? */
+/* Is it strong, of one value of 4 or 8 bytes that is used? */
+static bool has_value(const struct inst_event *e)
+{
+	const struct ptx_form *fm = e->stmt->form;
+
+	return e->is_seen && e->strength != RACE_WEAK && fm->vec == 1 &&
+	       (fm->width == 4 || fm->width == 8) && e->stmt->nops >= 2 &&
+	       e->stmt->ops[0].kind == PTX_OPND_REG && !e->stmt->ops[0].comp;
+}
+
+/* May it take a lock: a compare-and-swap or exchange? */
 static bool may_lock(const struct inst_event *e)
 {
 	const struct ptx_form *fm = e->stmt->form;
 
-	return e->is_seen && e->writes && fm->vec == 1 && (fm->width == 4 || fm->width == 8) &&
-	       (ptx_form_has(fm, PTX_MOD_CAS) || ptx_form_has(fm, PTX_MOD_EXCH)) &&
-	       e->stmt->nops >= 3 && e->stmt->ops[0].kind == PTX_OPND_REG && !e->stmt->ops[0].comp;
+	return has_value(e) && e->writes && e->stmt->nops >= 3 &&
+	       (ptx_form_has(fm, PTX_MOD_CAS) || ptx_form_has(fm, PTX_MOD_EXCH));
+}
+
+/* May it draw a ticket: a sum of integers? atom.inc raises by 1. */
+static bool may_draw(const struct inst_event *e)
+{
+	const struct ptx_form *fm = e->stmt->form;
+	enum ptx_type_class c =
+		fm->ntypes ? ptx_type_class((enum ptx_type)fm->types[0]) : PTX_CLASS_NONE;
+
+	return has_value(e) && e->writes && e->stmt->nops >= 3 &&
+	       (c == PTX_CLASS_UINT || c == PTX_CLASS_SINT) &&
+	       (ptx_form_has(fm, PTX_MOD_ADD) || ptx_form_has(fm, PTX_MOD_INC));
 }
 
 static struct ptx_opnd bits_of(struct kernel *k, const struct inst_event *e, struct ptx_opnd v,
@@ -197,6 +262,25 @@ static void put_lock(struct kernel *k, const struct inst_event *e, struct ptx_op
 	inst_end_skip(k->cx, over, behind);
 }
 
+/* The value of a sum or a strong read: a ticket, or the turn of who has one? */
+static void put_wait(struct kernel *k, const struct inst_event *e, struct ptx_opnd at, uint32_t op,
+		     struct ptx_stmt *behind)
+{
+	struct inst_ctx *cx = k->cx;
+	struct ptx_stmt *s = e->stmt;
+	bool is_add = may_draw(e), is_inc = ptx_form_has(s->form, PTX_MOD_INC);
+	struct ptx_opnd me = inst_reg(cx, k->me), added = inst_int(cx, is_inc ? 1 : 0), old;
+
+	if (is_add && !is_inc)
+		added = bits_of(k, e, s->ops[2], s);
+	struct ptx_label *over = inst_skip_unless(k->cx, s, behind);
+	old = bits_of(k, e, s->ops[0], behind);
+	op |= is_add ? RACE_GUARD_SYNC_DRAW : RACE_GUARD_SYNC_LOOK;
+	inst_emit(cx, behind, "lock", T(inst_num(op)),
+		  H(me, me, inst_reg(cx, k->state), at, old, inst_int(cx, 0), added));
+	inst_end_skip(k->cx, over, behind);
+}
+
 /* Release stamps and locks beside a strong access; `at` is a generic address. */
 static void order_access(struct kernel *k, const struct inst_event *e, struct ptx_opnd at)
 {
@@ -220,29 +304,42 @@ static void order_access(struct kernel *k, const struct inst_event *e, struct pt
 	if (e->is_seen || is_acquire)
 		put_sync(k, at, op | RACE_GUARD_SYNC_READ, behind);
 	if (may_lock(e))
-		put_lock(k, e, at, op, behind);
+		put_lock(k, e, at, op | (is_release ? RACE_GUARD_SYNC_RELEASE : 0), behind);
+	else if (k->has_waits && (may_draw(e) || (has_value(e) && !e->writes)))
+		put_wait(k, e, at, op, behind);
 }
 
 /* ---- the fast path --------------------------------------------------------------------------- */
 
 #define FAST_WORDS 4u /* of an access; more are called */
 
+/* Of one byte, with the entries of bytes. */
+static bool is_byte(const struct kernel *k, const struct inst_event *e)
+{
+	return e->space == INST_IN_GLOBAL && k->has_bytes[0] && e->narrow == 1 &&
+	       (e->sure | e->maybe) == 1;
+}
+
 /* The words of a weak access, counted; 0: it is called. */
 static unsigned fast_words(const struct kernel *k, const struct inst_event *e)
 {
 	bool is_shared = e->space == INST_IN_SHARED;
+	uint32_t all = e->sure | e->maybe;
 	unsigned n = 0;
 
 	if (!(is_shared ? k->tracked != 0 : e->space == INST_IN_GLOBAL))
 		return 0;
-	if (k->has_bytes[is_shared] || e->narrow || e->maybe)
+	if (e->maybe && e->sure)
 		return 0;
+	/* Where entries are those of bytes, of global memory and one byte. */
+	if (k->has_bytes[is_shared])
+		return is_byte(k, e) && e->strength == RACE_WEAK ? 1 : 0;
 	/* Of strong accesses: atomics that all threads may use. */
 	if (e->strength != RACE_WEAK && (!e->writes || e->scope == RACE_SCOPE_CTA))
 		return 0;
-	while (n < 8 && e->sure >> n & 1u)
+	while (n < 8 && all >> n & 1u)
 		n++;
-	return n <= FAST_WORDS && !(e->sure >> n) ? n : 0;
+	return n <= FAST_WORDS && !(all >> n) ? n : 0;
 }
 
 #define CONTEXT_LOW  inst_num((uint32_t)GUARD_CONTEXT_MASK)
@@ -267,11 +364,12 @@ static void put_fast_entry(struct kernel *k, const struct inst_event *e, struct 
 	}
 	none = inst_fresh(cx, PTX_TYPE_PRED);
 	among = inst_fresh(cx, PTX_TYPE_PRED);
-	inst_emit(cx, e->stmt, "fast_among",
-		  T(inst_num((uint32_t)GUARD_CONTEXT_MASK | (KINDS & ~3u)),
-		    inst_num(is_strong ? GUARD_STRONG : 0), CONTEXT_HIGH, inst_num(3),
-		    inst_num(0x4440)),
-		  H(me, is_strong ? w : a, spans, among));
+	if (!e->maybe)
+		inst_emit(cx, e->stmt, "fast_among",
+			  T(inst_num((uint32_t)GUARD_CONTEXT_MASK | (KINDS & ~3u)),
+			    inst_num(is_strong ? GUARD_STRONG : 0), CONTEXT_HIGH, inst_num(3),
+			    inst_num(0x4440)),
+			  H(me, is_strong ? w : a, spans, among));
 	if (is_strong) {
 		inst_emit(cx, e->stmt, "fast_write", NT, H(among, a, stays));
 		return;
@@ -280,7 +378,10 @@ static void put_fast_entry(struct kernel *k, const struct inst_event *e, struct 
 		inst_emit(cx, e->stmt, "fast_before", T(CONTEXT_LOW, CONTEXT_HIGH), H(me, w, none));
 	else
 		inst_emit(cx, e->stmt, "fast_unwritten", NT, H(w, none));
-	inst_emit(cx, e->stmt, "fast_read", NT, H(own, none, among, stays));
+	if (e->maybe)
+		inst_emit(cx, e->stmt, "fast_look", NT, H(own, none, stays));
+	else
+		inst_emit(cx, e->stmt, "fast_read", NT, H(own, none, among, stays));
 }
 
 /* An access whose entries stay as they are goes to `over`. */
@@ -307,6 +408,12 @@ static void put_fast(struct kernel *k, const struct inst_event *e, unsigned word
 			    inst_num((int64_t)(RACE_HISTORY_PIECES - 1u) << 3),
 			    inst_num((int64_t)(RACE_HISTORY_PIECE - 4u))),
 			  H(at, entry, inst_reg(cx, k->spans), ptx_opnd_label(far)));
+	if (is_byte(k, e))
+		inst_emit(cx, e->stmt, "fast_byte",
+			  T(cx->k, BLOCK(words), BLOCK(pages),
+			    inst_num(RACE_HISTORY_PIECE_BITS + 2), inst_num(RACE_HISTORY_PAGE_BITS),
+			    inst_num(RACE_HISTORY_PAGES - 1), inst_num(RACE_HISTORY_PIECE_BITS)),
+			  H(at, entry, ptx_opnd_label(far)));
 	inst_emit(cx, e->stmt, "fast_begin", NT, H(stays));
 	for (unsigned i = 0; i < words; i++) {
 		struct ptx_opnd w = inst_fresh(cx, PTX_TYPE_B64), a = inst_fresh(cx, PTX_TYPE_B64);
@@ -316,7 +423,7 @@ static void put_fast(struct kernel *k, const struct inst_event *e, unsigned word
 		put_fast_entry(k, e, w, a, stays);
 	}
 	inst_emit(cx, e->stmt, "fast_end", NT, H(stays, ptx_opnd_label(over)));
-	if (e->strength == RACE_WEAK) {
+	if (e->strength == RACE_WEAK && !e->maybe) {
 		struct ptx_opnd left = inst_fresh(cx, PTX_TYPE_B32);
 
 		inst_emit(cx, e->stmt, is_shared ? "step_shared" : "step_global",
@@ -383,18 +490,17 @@ static void put_access(struct kernel *k, const struct inst_event *e)
 
 /* ---- what synchronises ----------------------------------------------------------------------- */
 
-static void put_barrier(struct kernel *k, const struct inst_event *e, const char *is_behind,
+static void put_barrier(struct kernel *k, const struct inst_event *e, bool is_behind,
 			struct ptx_stmt *where)
 {
 	struct inst_ctx *cx = k->cx;
 	struct ptx_opnd me = inst_reg(cx, k->me), state = inst_reg(cx, k->state);
-	struct ptx_str text = {is_behind, (uint32_t)strlen(is_behind)};
 	struct ptx_label *over = inst_skip_unless(k->cx, e->stmt, where);
 
 	if (e->kind == INST_EVENT_WARP)
-		inst_emit(cx, where, "lanes", T(text), H(me, me, state, e->stmt->ops[0]));
+		put_lanes(k, e->stmt->ops[0], is_behind ? RACE_LANES_AFTER : 0, where);
 	else
-		inst_emit(cx, where, "barrier", T(text), H(me, me, state));
+		inst_emit(cx, where, "barrier", T(inst_num(is_behind)), H(me, me, state));
 	inst_end_skip(k->cx, over, where);
 }
 
@@ -411,8 +517,8 @@ static void put_around(struct kernel *k, const struct inst_event *e)
 		return;
 	}
 	if (k->ev.has_order)
-		put_barrier(k, e, "0", s);
-	put_barrier(k, e, "1", behind);
+		put_barrier(k, e, false, s);
+	put_barrier(k, e, true, behind);
 }
 
 /* ---- a function ------------------------------------------------------------------------------ */
@@ -432,6 +538,27 @@ static void find_bytes(struct kernel *k)
 		k->has_bytes[0] = k->has_bytes[1] = k->ev.has_narrow;
 }
 
+/* The block's last thread gives its units back. */
+static void put_ends(struct kernel *k)
+{
+	for (struct ptx_stmt *s = k->cx->f->first; s && k->has_scratch; s = s->next) {
+		if (!inst_leaves(s))
+			continue;
+		struct ptx_label *over = inst_skip_unless(k->cx, s, s);
+		put_scratch(k, RACE_GUARD_SCRATCH_GIVE, s);
+		inst_end_skip(k->cx, over, s);
+	}
+}
+
+static bool has_waits(const struct inst_events *ev)
+{
+	for (const struct inst_event *e = ev->first; e; e = e->next)
+		if (e->kind == INST_EVENT_ACCESS &&
+		    (may_draw(e) || (may_lock(e) && ptx_form_has(e->stmt->form, PTX_MOD_EXCH))))
+			return true;
+	return false;
+}
+
 static bool is_plain(const struct inst_events *ev)
 {
 	bool has_lanes = false;
@@ -449,6 +576,7 @@ void inst_iguard_function(struct inst_ctx *cx)
 	inst_plan_events(cx, &k.ev);
 	find_bytes(&k);
 	k.is_plain = is_plain(&k.ev);
+	k.has_waits = has_waits(&k.ev);
 	inst_end_body(cx);
 	begin_kernel(&k, inst_body_start(cx->f));
 	for (const struct inst_event *e = k.ev.first; e; e = e->next) {
@@ -460,6 +588,7 @@ void inst_iguard_function(struct inst_ctx *cx)
 		inst_end_skip(cx, over, e->stmt);
 	}
 	inst_flush_counts(cx, k.cnt);
+	put_ends(&k);
 	ptx_declare_new_regs(cx->m, cx->f);
 }
 
@@ -476,7 +605,9 @@ int inst_iguard(struct inst_ctx *cx)
 	if (!cx->ts)
 		return BASE_EXIT_INTERNAL;
 	struct ptx_item *last = m->last;
-	return inst_add_guard(cx) && inst_each_function(cx, last, one_function)
-		       ? 0
-		       : BASE_EXIT_INTERNAL;
+	cx->wants_scratch = false;
+	if (!inst_add_guard(cx) || !inst_each_function(cx, last, one_function))
+		return BASE_EXIT_INTERNAL;
+	inst_add_scratch(cx, RACE_GUARD_SCRATCH_SYMBOL);
+	return 0;
 }
