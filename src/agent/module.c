@@ -155,9 +155,12 @@ static enum agent_module_state patch_block(struct agent_context *c, CUmodule mod
 	CUdeviceptr at = 0, mark = 0;
 	size_t bytes = 0, mark_bytes;
 	CUresult r = agent_driver.module_get_global(&at, &bytes, module, d->marker);
-	bool wants_scratch = r == CUDA_SUCCESS && id == RACE_DETECTOR_HIRACE &&
-			     agent_driver.module_get_global(&mark, &mark_bytes, module,
-							    RACE_SCRATCH_SYMBOL) == CUDA_SUCCESS;
+	const char *scratch = id == RACE_DETECTOR_HIRACE   ? RACE_SCRATCH_SYMBOL
+			      : id == RACE_DETECTOR_IGUARD ? RACE_GUARD_SCRATCH_SYMBOL
+							   : NULL;
+	bool wants_scratch =
+		r == CUDA_SUCCESS && scratch &&
+		agent_driver.module_get_global(&mark, &mark_bytes, module, scratch) == CUDA_SUCCESS;
 
 	if (r == CUDA_ERROR_NOT_FOUND)
 		return AGENT_MODULE_PLAIN;

@@ -302,7 +302,7 @@ CUresult agent_pool_build_scratch(struct agent_history *h, const char **what)
 		return CUDA_ERROR_NOT_SUPPORTED;
 	count = (uint64_t)sms;
 	heads = race_scratch_heads(count);
-	TRY(agent_driver.mem_alloc(&at, heads + race_scratch_units(count)));
+	TRY(agent_driver.mem_alloc(&at, heads + race_scratch_units(count, h->kind->word)));
 	TRY(agent_pool_fill(h, at, heads));
 	TRY(agent_pool_write(h, at + heads - RACE_SCRATCH_HEAD, &count, sizeof(count)));
 	h->scratch_heads = heads;

@@ -82,6 +82,14 @@ DEV_FN uint32_t dev_word32(const void *p)
 	return v;
 }
 
+DEV_FN uint32_t dev_active(void)
+{
+	uint32_t v;
+
+	asm volatile("activemask.b32 %0;" : "=r"(v));
+	return v;
+}
+
 DEV_FN uint32_t dev_peers(uint32_t slot)
 {
 	uint32_t peers;

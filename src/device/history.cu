@@ -71,7 +71,26 @@ DEV_FN struct race_history_tables *dev_tables(void)
 
 #include "grids.h"
 
+#include "lanes_gpu.h"
+
+#define DEV_SCRATCH_BYTES(n, has_bytes) RACE_HISTORY_SHARED_BYTES(n, has_bytes, false)
+#define DEV_SCRATCH_FALLS_BACK		true
 #include "scratch.h"
+
+extern "C" __device__ __noinline__ void __collider_history_scratch_take(uint64_t me, uint32_t bytes)
+{
+	dev_scratch_take(RACE_ACTOR_HAS(me), bytes);
+}
+
+extern "C" __device__ __noinline__ uint64_t __collider_history_scratch_find(uint64_t me)
+{
+	return dev_scratch_find(RACE_ACTOR_HAS(me));
+}
+
+extern "C" __device__ __noinline__ void __collider_history_scratch_give(uint64_t table)
+{
+	dev_scratch_give(table);
+}
 
 /* ---- who a thread is --------------------------------------------------------------------- */
 
@@ -122,12 +141,23 @@ DEV_FN const uint8_t *dev_machine(void)
 
 /* How far the thread numbers of a block's warps differ: the high half of a word's difference within
  * a block is less (device/step.h). 0: the thread has no number.
- * RACE_HISTORY_ASKS: the run has another machine than the inlined code, which decides nothing. */
+ * RACE_HISTORY_ASKS: the run has another machine than the inlined code, or lanes have rows: it
+ * decides nothing. */
 extern "C" __device__ __noinline__ uint32_t __collider_history_span(uint64_t me)
 {
-	uint32_t asks = dev_machine() == __collider_history_table ? 0 : RACE_HISTORY_ASKS;
+	uint32_t asks = dev_machine() == __collider_history_table && !(me & RACE_ACTOR_LANES)
+				? 0
+				: RACE_HISTORY_ASKS;
 
 	return me ? shadow_block_stride(dev_place().block_size) / SHADOW_LANES | asks : 0;
+}
+
+RACE_STATIC_ASSERT(sizeof(struct shadow_stamps) <= RACE_LANES_ROW_AT, "the row comes after them");
+
+/* Of a kernel with RACE_ACTOR_LANES. */
+DEV_FN struct race_lane *dev_row(const struct shadow_stamps *stamps)
+{
+	return (struct race_lane *)((uint64_t)stamps + RACE_LANES_ROW_AT);
 }
 
 DEV_FN struct shadow_actor dev_actor(uint64_t me, const struct shadow_stamps *stamps)
@@ -145,7 +175,7 @@ DEV_FN struct shadow_actor dev_actor(uint64_t me, const struct shadow_stamps *st
 	a.launch = w.launch;
 	a.thread_bits = bits;
 	a.is_beyond = false;
-	a.lanes = 0;
+	a.lanes = me & RACE_ACTOR_LANES ? dev_row(stamps) : 0;
 	a.stamps.own.now = a.stamps.own.acquired = a.stamps.own.read = 0;
 	if (stamps)
 		a.stamps.own = stamps->own;
@@ -171,6 +201,7 @@ extern "C" __device__ __noinline__ void __collider_history_tell(uint64_t me, uin
 	uint64_t shape = RACE_HISTORY_SHAPE(blockDim.x, blockDim.y, blockDim.z, 0);
 	uint64_t earlier = race_history_who(left, was);
 
+	me &= ~(uint64_t)RACE_ACTOR_LANES;
 	if (RACE_ACTOR_HAS(was) != RACE_ACTOR_HAS(me))
 		dev_of_other(was, &me, &earlier, &shape);
 	struct dev_found f = {dev_table(), site,
@@ -303,7 +334,7 @@ DEV_FN void dev_in_shared(uint64_t me, uint64_t stamps, uint64_t table, uint32_t
 {
 	uint64_t words =
 		table & RACE_TABLE_IS_SCRATCH
-			? dev_scratch() + (uint64_t)RACE_TABLE_UNIT(table) * RACE_SCRATCH_UNIT
+			? dev_scratch_words(table)
 			: (uint64_t)__cvta_shared_to_generic(RACE_TABLE_WORDS(table));
 	uint32_t off = at - RACE_TABLE_FIRST(table), n = RACE_TABLE_TRACKED(table);
 	struct where w = {at, 0, 0, 0, 0};
@@ -355,8 +386,10 @@ __collider_history_x(uint64_t me, uint64_t stamps, uint64_t table, uint64_t at, 
 		return;
 	if (__isShared(p))
 		dev_in_shared(me, stamps, table, (uint32_t)__cvta_generic_to_shared(p), what);
-	else
+	else if (__isGlobal(p))
 		dev_global(me, stamps, at, what);
+	else
+		dev_untracked(); /* shared memory of another block of the cluster */
 }
 
 #include "step.h"
@@ -389,16 +422,6 @@ extern "C" __device__ __noinline__ uint64_t __collider_history_barrier(uint64_t 
 		return 0;
 	}
 	return next;
-}
-
-/* Does the mask hold all lanes of the warp? */
-DEV_FN bool dev_is_full(uint32_t mask)
-{
-	struct place p = dev_place();
-	uint32_t first = p.in_block & ~31u, lanes = p.block_size - first;
-	uint32_t all = lanes >= 32u ? 0xffffffffu : (1u << lanes) - 1u;
-
-	return (mask & all) == all;
 }
 
 DEV_FN struct race_history_block *dev_block(uint64_t me)
@@ -452,23 +475,16 @@ DEV_FN void dev_arrive(struct shadow_stamps *t, uint64_t me)
 	dev_post(&b->stamp[6], &t->seen);
 }
 
-/* Behind it. is_acquire: what it orders is no barrier of a whole block or warp. */
-DEV_FN void dev_meet(struct shadow_stamps *t, uint64_t me, bool is_acquire)
+/* Behind it. */
+DEV_FN void dev_meet(struct shadow_stamps *t, uint64_t me)
 {
 	const struct race_history_block *b = dev_block(me);
 	struct shadow_stamps all;
-	struct shadow_stamp found;
 
 	all.own = dev_posted(&b->stamp[0]);
 	all.released = dev_posted(&b->stamp[3]);
 	all.seen = dev_posted(&b->stamp[6]);
 	shadow_join_all(t, &all);
-	if (!is_acquire)
-		return;
-	found = all.released;
-	found.acquired = found.now;
-	shadow_join(&t->own, found);
-	shadow_join(&t->released, found);
 }
 
 DEV_FN struct race_history_side *dev_side(uint64_t at)
@@ -563,30 +579,41 @@ __collider_history_sync(uint64_t me, uint64_t stamps, uint64_t at, uint32_t op)
 	if (op & RACE_SYNC_POST)
 		dev_arrive(t, me);
 	if (op & RACE_SYNC_JOIN)
-		dev_meet(t, me, (op & RACE_SYNC_ACQUIRE) != 0);
+		dev_meet(t, me);
+	if (op & RACE_SYNC_JOIN && me & RACE_ACTOR_LANES)
+		race_lane_begin(dev_row(t), 0);
 }
 
-/* bar.warp.sync: before it (is_behind 0) and behind it. stamps: 0 where the kernel has none. */
-extern "C" __device__ __noinline__ uint64_t __collider_history_lanes(uint64_t me, uint64_t stamps,
-								     uint32_t mask,
-								     uint32_t is_behind)
+/* A lane whose number has changed: the clock of its warp, or the lane's own. */
+DEV_FN uint64_t dev_lanes_move(uint64_t me, uint32_t clock)
 {
-	struct shadow_stamps *t = (struct shadow_stamps *)stamps;
-	bool is_full = dev_is_full(mask);
-	uint32_t clock = (uint32_t)(me >> SHADOW_WARP_AT) & SHADOW_WARP_LAST;
-
 	if (RACE_ACTOR_HAS(me) == 0)
 		return 0;
-	if (!is_behind) {
-		if (t && !is_full)
-			shadow_release(t);
-		if (t)
-			dev_arrive(t, me);
+	if (clock > SHADOW_WARP_LAST)
+		return me | RACE_ACTOR_ASIDE;
+	me &= ~((uint64_t)SHADOW_WARP_LAST << SHADOW_WARP_AT);
+	return me | (uint64_t)clock << SHADOW_WARP_AT;
+}
+
+/* Around bar.warp.sync: RACE_LANES_*. stamps: 0 where the kernel has none. A lane without numbers
+ * takes part in what the others of its warp do together. */
+extern "C" __device__ __noinline__ uint64_t __collider_history_lanes(uint64_t me, uint64_t stamps,
+								     uint32_t mask, uint32_t when)
+{
+	struct shadow_stamps *t = (struct shadow_stamps *)stamps;
+	bool has_number = RACE_ACTOR_HAS(me) != 0;
+
+	if (when & RACE_LANES_BEGIN) {
+		race_lane_begin(dev_row(t), 0);
 		return me;
 	}
-	if (t)
-		dev_meet(t, me, !is_full);
-	if (!is_full)
+	if (t && has_number && !(when & RACE_LANES_AFTER))
+		dev_arrive(t, me);
+	if (!(when & RACE_LANES_AFTER))
 		return me;
-	return clock < SHADOW_WARP_LAST ? me + (1ull << SHADOW_WARP_AT) : me | RACE_ACTOR_ASIDE;
+	if (t && has_number)
+		dev_meet(t, me);
+	if (when & RACE_LANES_ROW)
+		return dev_lanes_move(me, dev_lanes_sync(dev_row(t), mask, dev_is_full(mask)));
+	return dev_lanes_move(me, ((uint32_t)(me >> SHADOW_WARP_AT) & SHADOW_WARP_LAST) + 1u);
 }

@@ -53,7 +53,12 @@ DEV_FN struct place dev_place(void)
 /* A launch's place in the table, from 1; 0: there is none. is_first: this thread has taken it. */
 DEV_FN uint32_t dev_claim(struct race_history_tables *t, uint64_t grid, bool *is_first)
 {
-	uint32_t at = (uint32_t)((grid & ~RACE_HISTORY_APART) % RACE_HISTORY_LAUNCHES);
+	/* Grids have numbers in a row; launches of one graph have one, and epochs above it. */
+	uint32_t low = (uint32_t)grid, high;
+	uint32_t at;
+
+	high = (uint32_t)((grid & ~RACE_HISTORY_APART) >> RACE_HISTORY_EPOCH_AT);
+	at = (low + high) % RACE_HISTORY_LAUNCHES;
 
 	*is_first = false;
 #pragma unroll 1

@@ -1,9 +1,12 @@
 /*
- * scratch.h - inside history.cu: words in global memory for a block's shared memory.
+ * scratch.h - inside history.cu and guard.cu: words in global memory for a block's shared memory.
  *
- *	__collider_history_scratch_take	at a kernel's entry: the block's first thread takes units
- *	__collider_history_scratch_find	after a barrier: finds and clears them, returns the table
- *	__collider_history_scratch_give	at every way out: the last thread gives them back
+ *	dev_scratch_take	at a kernel's entry: the block's first thread takes units
+ *	dev_scratch_find	after a barrier: finds and clears them, returns the table
+ *	dev_scratch_give	at every way out: the last thread gives them back
+ *
+ * The includer defines DEV_WORD, the bytes of a word; DEV_SCRATCH_BYTES(n, has_bytes), those of the
+ * words of n bytes; and DEV_SCRATCH_FALLS_BACK: does a kernel that accesses bytes do with words?
  *
  * The size of dynamic shared memory is known at launch, which we don't alter, so the words lie in
  * what race_history.scratch has for the SM (race/shadow.h). The block's threads find the units by
@@ -14,14 +17,28 @@
  * Misses: a block for which its SM has no run of units long enough; its accesses are counted as
  * those without words. A thread whose SM has changed since its block began (preemption at the
  * entry) doesn't find them, either. Costs: two barriers, four loads for each thread, an atomic for
- * each warp that leaves, and 2 bytes (10 in kernels that access bytes) to clear for each.
+ * each warp that leaves, and the words to clear.
  */
 #ifndef COLLIDER_DEVICE_SCRATCH_H
 #define COLLIDER_DEVICE_SCRATCH_H
 
 RACE_STATIC_ASSERT(offsetof(struct race_history, scratch) == 136, "read below");
 
-#define NO_UNIT 0xffffffffu
+#define NO_UNIT	     0xffffffffu
+#define SCRATCH_UNIT RACE_SCRATCH_UNIT_OF(DEV_WORD)
+
+DEV_FN void dev_scratch_set(void *p, uint32_t v)
+{
+	asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(v));
+}
+
+DEV_FN uint32_t dev_scratch_add(void *p, uint32_t n)
+{
+	uint32_t v;
+
+	asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], %2;" : "=r"(v) : "l"(p), "r"(n));
+	return v;
+}
 
 DEV_FN uint64_t dev_scratch(void)
 {
@@ -47,9 +64,9 @@ DEV_FN uint32_t dev_scratch_at(uint64_t scratch)
 	return sm % dev_word32((const void *)(scratch - RACE_SCRATCH_HEAD));
 }
 
-DEV_FN uint64_t dev_scratch_key(uint64_t me)
+DEV_FN uint64_t dev_scratch_key(uint32_t launch)
 {
-	return (uint64_t)RACE_ACTOR_HAS(me) << 40 | (dev_place().block + 1u);
+	return (uint64_t)launch << 40 | (dev_place().block + 1u);
 }
 
 /* Tracked bytes of the block's window; 0: it has no shared memory. */
@@ -59,11 +76,6 @@ DEV_FN uint32_t dev_scratch_window(void)
 
 	DEV_SREG32(n, "%total_smem_size");
 	return n ? (n + RACE_SCRATCH_SYSTEM + 15u) & ~15u : 0;
-}
-
-DEV_FN uint32_t dev_scratch_bytes(uint32_t window, bool has_bytes)
-{
-	return RACE_HISTORY_SHARED_BYTES(window, has_bytes, false);
 }
 
 #define HALF_UNITS (RACE_SCRATCH_UNITS / 2u)
@@ -132,32 +144,33 @@ DEV_FN uint32_t dev_scratch_run(struct race_scratch_sm *sm, uint32_t n)
 	return first;
 }
 
-extern "C" __device__ __noinline__ void __collider_history_scratch_take(uint64_t me, uint32_t bytes)
+/* launch: its number, or 0. */
+DEV_FN void dev_scratch_take(uint32_t launch, uint32_t bytes)
 {
 	uint64_t scratch = dev_scratch();
 	uint32_t window = dev_scratch_window(), n, first = NO_UNIT, shape = 0;
 	struct race_scratch_sm *sm;
 
-	if (scratch == 0 || window == 0 || RACE_ACTOR_HAS(me) == 0 || dev_place().in_block)
+	if (scratch == 0 || window == 0 || launch == 0 || dev_place().in_block)
 		return;
 	sm = dev_scratch_sm(scratch, dev_scratch_at(scratch));
 	/* Where the words of bytes find no room, those of 4 bytes may. */
 	for (uint32_t with = bytes; first == NO_UNIT; with = 0) {
-		n = (dev_scratch_bytes(window, with) + RACE_SCRATCH_UNIT - 1u) / RACE_SCRATCH_UNIT;
+		n = (DEV_SCRATCH_BYTES(window, with) + SCRATCH_UNIT - 1u) / SCRATCH_UNIT;
 		first = dev_scratch_run(sm, n);
 		shape = n | (with ? RACE_SCRATCH_BYTES : 0);
-		if (!with)
+		if (!with || !DEV_SCRATCH_FALLS_BACK)
 			break;
 	}
 	if (first == NO_UNIT)
 		return;
-	dev_set32(&sm->runs[first].left, 0);
-	dev_set32(&sm->runs[first].shape, shape);
-	dev_swap(&sm->runs[first].key, 0, dev_scratch_key(me));
+	dev_scratch_set(&sm->runs[first].left, 0);
+	dev_scratch_set(&sm->runs[first].shape, shape);
+	dev_swap(&sm->runs[first].key, 0, dev_scratch_key(launch));
 }
 
 /* The block's run, found by the lanes that are here together. */
-DEV_FN uint32_t dev_scratch_find(const struct race_scratch_sm *sm, uint64_t key)
+DEV_FN uint32_t dev_scratch_run_of(const struct race_scratch_sm *sm, uint64_t key)
 {
 	uint32_t here = __activemask(), below, found = NO_UNIT, who;
 
@@ -172,7 +185,7 @@ DEV_FN uint32_t dev_scratch_find(const struct race_scratch_sm *sm, uint64_t key)
 }
 
 /* The table (RACE_TABLE_*), or 0. A barrier comes before it and after it. */
-extern "C" __device__ __noinline__ uint64_t __collider_history_scratch_find(uint64_t me)
+DEV_FN uint64_t dev_scratch_find(uint32_t launch)
 {
 	uint64_t scratch = dev_scratch(), words;
 	uint32_t window = dev_scratch_window(), at, first, bytes;
@@ -180,17 +193,17 @@ extern "C" __device__ __noinline__ uint64_t __collider_history_scratch_find(uint
 	struct place p = dev_place();
 	bool has_bytes;
 
-	if (scratch == 0 || window == 0 || RACE_ACTOR_HAS(me) == 0)
+	if (scratch == 0 || window == 0 || launch == 0)
 		return 0;
 	at = dev_scratch_at(scratch);
 	sm = dev_scratch_sm(scratch, at);
-	first = dev_scratch_find(sm, dev_scratch_key(me));
+	first = dev_scratch_run_of(sm, dev_scratch_key(launch));
 	if (first == NO_UNIT)
 		return 0;
 	has_bytes = (dev_word32(&sm->runs[first].shape) & RACE_SCRATCH_BYTES) != 0;
-	bytes = dev_scratch_bytes(window, has_bytes);
+	bytes = DEV_SCRATCH_BYTES(window, has_bytes);
 	first += at * RACE_SCRATCH_UNITS;
-	words = scratch + (uint64_t)first * RACE_SCRATCH_UNIT;
+	words = scratch + (uint64_t)first * SCRATCH_UNIT;
 #pragma unroll 1
 	for (uint32_t i = 16u * p.in_block; i < bytes; i += 16u * p.block_size)
 		asm volatile("st.global.v4.u32 [%0], {%1, %1, %1, %1};" ::"l"(words + i), "r"(0));
@@ -198,7 +211,13 @@ extern "C" __device__ __noinline__ uint64_t __collider_history_scratch_find(uint
 	       (has_bytes ? RACE_TABLE_HAS_BYTES : 0);
 }
 
-extern "C" __device__ __noinline__ void __collider_history_scratch_give(uint64_t table)
+/* Where the words of a table in scratch begin. */
+DEV_FN uint64_t dev_scratch_words(uint64_t table)
+{
+	return dev_scratch() + (uint64_t)RACE_TABLE_UNIT(table) * SCRATCH_UNIT;
+}
+
+DEV_FN void dev_scratch_give(uint64_t table)
 {
 	uint32_t unit = RACE_TABLE_UNIT(table), first = unit % RACE_SCRATCH_UNITS, peers, n;
 	struct race_scratch_sm *sm;
@@ -211,7 +230,7 @@ extern "C" __device__ __noinline__ void __collider_history_scratch_give(uint64_t
 	run = &sm->runs[first];
 	peers = dev_peers(unit);
 	n = (uint32_t)__popc(peers);
-	if (!dev_is_leader(peers) || dev_add32(&run->left, n) + n != dev_place().block_size)
+	if (!dev_is_leader(peers) || dev_scratch_add(&run->left, n) + n != dev_place().block_size)
 		return;
 	n = dev_word32(&run->shape) & ~RACE_SCRATCH_BYTES;
 	key = dev_word(&run->key);

@@ -7,9 +7,9 @@
  * detector's part), and a barrier of the block follows.
  *
  * It is inserted only where no launch is refused because of it: it must fit beside the program's
- * variables into the shared memory that every launch may have, and the kernel must have no dynamic
- * shared memory. Otherwise the accesses go unchecked, and the footer reports that. The table can
- * reduce how many blocks run at once.
+ * variables, and other detectors' tables, into the shared memory that every launch may have, and
+ * the kernel must have no dynamic shared memory. Otherwise the accesses go unchecked, and the
+ * footer reports that. The table can reduce how many blocks run at once.
  */
 #include "instrument/internal.h"
 
@@ -99,9 +99,11 @@ bool inst_plan_block_table(struct inst_ctx *cx, struct inst_block_table *t,
 	t->vars = BASE_NEWN(&cx->scratch, struct ptx_var *, vs.n);
 	memcpy(t->vars, vs.v, vs.n * sizeof(vs.v[0]));
 	uint32_t room = cx->opt->shared_room ? cx->opt->shared_room : SHARED_ROOM;
-	if (tracked > room || tracked + bytes_for(t->tracked, arg) + gaps > room)
+	uint64_t others = round_up(cx->f->table_bytes, 16);
+	if (tracked > room || tracked + others + bytes_for(t->tracked, arg) + gaps > room)
 		return false;
 	t->bytes = bytes_for(t->tracked, arg);
+	cx->f->table_bytes = (uint32_t)others + t->bytes;
 	t->nvars = vs.n;
 	return true;
 }

@@ -61,6 +61,16 @@ RACE_FN uint32_t shadow_bits(uint64_t word, uint32_t at, uint32_t bits)
 	return (uint32_t)(word >> at) & ((1u << bits) - 1u);
 }
 
+/* The smallest k with n <= 2^k; n from 2 to 2^31. */
+RACE_FN uint32_t race_log2_up(uint32_t n)
+{
+#ifdef __CUDACC__
+	return 32u - (uint32_t)__clz((int)(n - 1u));
+#else
+	return 32u - (uint32_t)__builtin_clz(n - 1u);
+#endif
+}
+
 /*
  * Threads are numbered so that those of a block have numbers of their own from a multiple of a
  * power of two on, and those of a warp from a multiple of 32 on: two words then say by their
@@ -69,21 +79,18 @@ RACE_FN uint32_t shadow_bits(uint64_t word, uint32_t at, uint32_t bits)
  */
 RACE_FN uint32_t shadow_block_stride(uint32_t size)
 {
-	uint32_t stride = 32;
-
-	while (stride < size)
-		stride *= 2u;
-	return stride;
+	return size <= 32u ? 32u : 1u << race_log2_up(size);
 }
 
 /* How many bits the thread numbers of a launch take: the value for thread_bits. */
 RACE_FN uint32_t shadow_thread_bits(uint64_t threads)
 {
-	uint32_t bits = SHADOW_THREAD_BITS_MIN;
+	uint32_t low = (uint32_t)threads, bits;
 
-	while (bits < SHADOW_THREAD_BITS_MAX && threads > 1ull << bits)
-		bits++;
-	return bits;
+	if (threads >> 31)
+		return SHADOW_THREAD_BITS_MAX;
+	bits = low > 1u ? race_log2_up(low) : 0;
+	return bits < SHADOW_THREAD_BITS_MIN ? SHADOW_THREAD_BITS_MIN : bits;
 }
 
 /* The last block clock that a word of such a launch can hold. */
@@ -323,7 +330,7 @@ struct race_history {
 	uint64_t tables;	    /* struct race_history_tables, race_guard_tables */
 	uint64_t modes;		    /* of iguard: RACE_GUARD_MODE_* */
 	uint64_t machine;	    /* the machine's table in place of the module's own, or 0 */
-	uint64_t scratch;	    /* of hirace: RACE_SCRATCH_*, or 0 */
+	uint64_t scratch;	    /* RACE_SCRATCH_*, or 0 */
 };
 
 /*
@@ -360,6 +367,13 @@ struct race_history {
 #define RACE_ACTOR_APART  (1u << 7)
 #define RACE_ACTOR_TELLS  (1u << 8)
 #define RACE_ACTOR_BESIDE (1u << 9)
+/* The kernel has masks that may be partial: after the stamps comes the lane's row. */
+#define RACE_ACTOR_LANES  (1u << 10)
+#define RACE_LANES_ROW_AT 40u
+/* Around bar.warp.sync: before it, or after it; of kernels with rows; the row begins. */
+#define RACE_LANES_AFTER 1u
+#define RACE_LANES_ROW	 2u
+#define RACE_LANES_BEGIN 4u
 /* Of __collider_history_span: the inlined code decides nothing. */
 #define RACE_HISTORY_ASKS  (1u << 31)
 #define RACE_ACTOR_HAS(me) ((uint32_t)((me) >> SHADOW_LAUNCH_AT) & SHADOW_LAUNCH_LAST)
@@ -448,11 +462,14 @@ struct race_history_shared {
  * it, going down, RACE_SCRATCH_HEAD bytes that begin with the number of SMs, and struct
  * race_scratch_sm of each.
  */
-#define RACE_SCRATCH_SYMBOL "__collider_history_scratch" /* a module that has it wants scratch */
-#define RACE_SCRATCH_HEAD   64u
-#define RACE_SCRATCH_UNITS  128u  /* of an SM: a bit of two words for each */
-#define RACE_SCRATCH_UNIT   3712u /* bytes of words: 132 SMs have 60 MiB */
-#define RACE_SCRATCH_SYSTEM 1024u /* of shared memory, which %total_smem_size leaves out */
+/* A module that has it wants scratch for hirace; for iguard. */
+#define RACE_SCRATCH_SYMBOL	  "__collider_history_scratch"
+#define RACE_GUARD_SCRATCH_SYMBOL "__collider_guard_scratch"
+#define RACE_SCRATCH_HEAD	  64u
+#define RACE_SCRATCH_UNITS	  128u /* of an SM: a bit of two words for each */
+/* Bytes of words of so many bytes: 132 SMs have 60 MiB for hirace, 120 MiB for iguard. */
+#define RACE_SCRATCH_UNIT_OF(word) (464u * (word))
+#define RACE_SCRATCH_SYSTEM	   1024u /* of shared memory, which %total_smem_size leaves out */
 
 struct race_scratch_run {
 	uint64_t key;	/* of the block that has it; 0: none has */
@@ -472,9 +489,9 @@ RACE_FN uint64_t race_scratch_heads(uint64_t sms)
 	return RACE_SCRATCH_HEAD + sms * sizeof(struct race_scratch_sm);
 }
 
-RACE_FN uint64_t race_scratch_units(uint64_t sms)
+RACE_FN uint64_t race_scratch_units(uint64_t sms, uint32_t word)
 {
-	return sms * RACE_SCRATCH_UNITS * RACE_SCRATCH_UNIT;
+	return sms * RACE_SCRATCH_UNITS * RACE_SCRATCH_UNIT_OF(word);
 }
 
 /*
@@ -499,7 +516,7 @@ RACE_FN uint64_t race_scratch_units(uint64_t sms)
 
 RACE_STATIC_ASSERT(sizeof(struct race_history) == 144, "read by offset in device/history.cu");
 RACE_STATIC_ASSERT(sizeof(struct race_scratch_sm) == 2064, "whole 16 bytes");
-RACE_STATIC_ASSERT(RACE_SCRATCH_UNIT % 16u == 0, "units are set to 0 by 16 bytes");
+RACE_STATIC_ASSERT(RACE_SCRATCH_UNIT_OF(8u) % 16u == 0, "units are set to 0 by 16 bytes");
 RACE_STATIC_ASSERT(sizeof(struct race_history_run) == 32, "run layout");
 RACE_STATIC_ASSERT(sizeof(struct race_history_side) == 16, "side layout");
 RACE_STATIC_ASSERT(sizeof(struct race_history_block) == 48, "block layout");

@@ -2,10 +2,7 @@
  * lanes.h - what partial __syncwarp masks order, and how the machine is asked then.
  *
  * The machine's label W says that a whole warp has synchronised. A mask that leaves lanes out
- * orders some lanes and not others, which one clock can't say. So a lane's warp clock counts the
- * __syncwarps that this lane took part in since its block's last barrier. While all masks were
- * full, the lanes agree, and it is the paper's clock. The first partial mask of a warp begins a
- * matrix (struct shadow_lanes, 2 KiB of scratch): what each lane has seen of each other's clock.
+ * orders some lanes and not others: each lane has a row of what it has seen (race/layout/lanes.h).
  *
  * An access by the lane in the word is then *behind a full mask* (label W, exact), or *mine* (the
  * lane's own, or ordered before this lane), or *other* (not ordered before this lane). From there:
@@ -29,74 +26,11 @@
 #ifndef COLLIDER_SHADOW_LANES_H
 #define COLLIDER_SHADOW_LANES_H
 
+#include "race/layout/lanes.h"
 #include "race/shadow.h"
 #include "shadow/machine.h"
 
-#define SHADOW_LANES 32u
-
-/* Of a warp that has used a partial mask since its block's last barrier. */
-struct shadow_lanes {
-	/* Accesses of lane j with a clock below seen[i][j] are ordered before lane i. */
-	uint8_t seen[SHADOW_LANES][SHADOW_LANES];
-	/* Those with a clock below full[j] are ordered before all lanes by a full mask. */
-	uint8_t full[SHADOW_LANES];
-	uint32_t partial; /* the lanes that took part in a partial mask since the last full one */
-};
-
-enum shadow_order { SHADOW_BEHIND_FULL, SHADOW_MINE, SHADOW_OTHER };
-
-/* The first partial mask of a warp comes, after `clock` full ones. */
-RACE_FN void shadow_lanes_begin(struct shadow_lanes *m, uint32_t clock)
-{
-	for (uint32_t i = 0; i < SHADOW_LANES; i++) {
-		for (uint32_t j = 0; j < SHADOW_LANES; j++)
-			m->seen[i][j] = (uint8_t)clock;
-		m->full[i] = (uint8_t)clock;
-	}
-	m->partial = 0;
-}
-
-/*
- * A __syncwarp(mask) of a warp whose lanes are `all`. clocks[] are the lanes' clocks, raised here.
- * The caller sees to it that no lane of the warp reads the matrix meanwhile. Clocks stop above
- * SHADOW_WARP_LAST, where their lanes step aside.
- */
-RACE_FN void shadow_lanes_sync(struct shadow_lanes *m, uint32_t *clocks, uint32_t mask,
-			       uint32_t all)
-{
-	uint8_t row[SHADOW_LANES];
-
-	for (uint32_t j = 0; j < SHADOW_LANES; j++) {
-		row[j] = 0;
-		for (uint32_t i = 0; i < SHADOW_LANES; i++)
-			if (mask >> i & 1 && m->seen[i][j] > row[j])
-				row[j] = m->seen[i][j];
-	}
-	for (uint32_t j = 0; j < SHADOW_LANES; j++)
-		if (mask >> j & 1) {
-			clocks[j] += clocks[j] <= SHADOW_WARP_LAST;
-			row[j] = (uint8_t)clocks[j];
-		}
-	for (uint32_t i = 0; i < SHADOW_LANES; i++)
-		for (uint32_t j = 0; j < SHADOW_LANES && mask >> i & 1; j++)
-			m->seen[i][j] = row[j];
-	m->partial |= mask;
-	if (mask != all)
-		return;
-	m->partial = 0;
-	for (uint32_t j = 0; j < SHADOW_LANES; j++)
-		m->full[j] = row[j];
-}
-
-RACE_FN enum shadow_order shadow_lanes_order(const struct shadow_lanes *m, uint32_t lane,
-					     uint32_t word_lane, uint32_t word_clock)
-{
-	if (word_clock < m->full[word_lane])
-		return SHADOW_BEHIND_FULL;
-	if (word_lane == lane || word_clock < m->seen[lane][word_lane])
-		return SHADOW_MINE;
-	return SHADOW_OTHER;
-}
+#define SHADOW_LANES RACE_LANES
 
 /* What is decided without the table: the next state, and how sure a race is. */
 struct shadow_step {
@@ -113,13 +47,12 @@ RACE_FN bool shadow_is_of_lanes(uint32_t state)
 }
 
 /* For an access in the word's warp, with no full mask and no barrier since the word was written. */
-RACE_FN struct shadow_step shadow_lanes_step(const struct shadow_lanes *m, const uint8_t *table,
+RACE_FN struct shadow_step shadow_lanes_step(const struct race_lane *m, const uint8_t *table,
 					     uint32_t state, uint32_t access,
-					     enum shadow_order order, uint32_t lane,
-					     bool is_same_clock)
+					     enum race_lane_order order, bool is_same_clock)
 {
 	struct shadow_step s = {0, false, false, false, false};
-	bool is_mine = order == SHADOW_MINE, is_blind = m->partial >> lane & 1;
+	bool is_mine = order == RACE_MINE, is_blind = m->is_partial != 0;
 	bool is_beyond = state == SHADOW_MIXED || state == SHADOW_UNSURE;
 	uint32_t as = is_beyond ? SHADOW_WRITE : state;
 	uint32_t entry =

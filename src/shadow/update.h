@@ -43,7 +43,7 @@ struct shadow_actor {
 	uint32_t thread_bits; /* of the launch: shadow_thread_bits() */
 	bool is_beyond;	      /* its thread number doesn't fit */
 	struct shadow_stamps stamps;
-	const struct shadow_lanes *lanes; /* its warp's, NULL: full masks only */
+	const struct race_lane *lanes; /* its row, NULL: full masks only */
 };
 
 enum shadow_verdict {
@@ -121,7 +121,7 @@ RACE_FN struct shadow_step shadow_step_of(const struct shadow_actor *me, const u
 	uint32_t relation = shadow_relation_of(me, w->thread), sync = SHADOW_SYNC_U;
 	uint32_t lane, place;
 	bool is_lanes = w->state == SHADOW_MIXED || w->state == SHADOW_UNSURE;
-	enum shadow_order order;
+	enum race_lane_order order;
 
 	if (w->launch != me->launch)
 		relation = SHADOW_GRID;
@@ -133,11 +133,11 @@ RACE_FN struct shadow_step shadow_step_of(const struct shadow_actor *me, const u
 		return shadow_table_step(table, w->state, access, sync, relation);
 	place = w->thread - me->block_first;
 	lane = (me->thread - me->block_first) % SHADOW_LANES;
-	order = shadow_lanes_order(me->lanes, lane, place % SHADOW_LANES, w->warp_clock);
-	if (order == SHADOW_BEHIND_FULL)
+	order = race_lane_order(me->lanes, lane, place % SHADOW_LANES, w->warp_clock);
+	if (order == RACE_BEHIND_FULL)
 		return shadow_table_step(table, w->state, access, SHADOW_SYNC_W, relation);
 	return shadow_lanes_step(me->lanes, table, is_lanes ? w->state : shadow_base(w->state),
-				 access, order, lane,
+				 access, order,
 				 relation == SHADOW_SELF && w->warp_clock == me->warp_clock);
 }
 
@@ -297,7 +297,7 @@ SHADOW_FN enum shadow_verdict shadow_check_strong_read(uint64_t *at, const uint8
 
 /* ---- what synchronisation does to the actor ---------------------------------------- */
 
-/* A barrier of the whole block. `all`: the join of its threads. The matrix ends. */
+/* A barrier of the whole block. `all`: the join of its threads. Rows end. */
 RACE_FN void shadow_on_block_barrier(struct shadow_actor *me, const struct shadow_stamps *all)
 {
 	me->block_clock += me->block_clock != 0xffffffffu;
@@ -306,7 +306,7 @@ RACE_FN void shadow_on_block_barrier(struct shadow_actor *me, const struct shado
 	shadow_join_all(&me->stamps, all);
 }
 
-/* A full __syncwarp of a warp without a matrix. */
+/* A full __syncwarp of a warp without rows. */
 RACE_FN void shadow_on_full_mask(struct shadow_actor *me, const struct shadow_stamps *all)
 {
 	me->warp_clock += me->warp_clock <= SHADOW_WARP_LAST;

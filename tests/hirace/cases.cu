@@ -246,7 +246,7 @@ __global__ void syncwarp_across_warps_race()
 	__syncwarp();
 	sink[me()] = a[threadIdx.x ^ 32];
 }
-__global__ void half_masks_quiet()
+__global__ void half_masks_clean()
 {
 	__shared__ unsigned int a[BLOCK];
 
@@ -254,6 +254,30 @@ __global__ void half_masks_quiet()
 	__syncwarp(threadIdx.x & 16 ? 0xffff0000u : 0x0000ffffu);
 	sink[me()] = a[threadIdx.x ^ 1];
 }
+__global__ void half_masks_race()
+{
+	__shared__ unsigned int a[BLOCK];
+
+	a[threadIdx.x] = 1;
+	__syncwarp(threadIdx.x & 16 ? 0xffff0000u : 0x0000ffffu);
+	sink[me()] = a[threadIdx.x ^ 16];
+}
+// What lane 0 wrote is ordered before lane 2 by way of lane 1, and not before another.
+__device__ unsigned int handed[2];
+__device__ __forceinline__ void hand_on(unsigned int last)
+{
+	if (threadIdx.x < 2) {
+		if (threadIdx.x == 0)
+			handed[blockIdx.x] = 1;
+		__syncwarp(3);
+	}
+	if (threadIdx.x == 1 || threadIdx.x == 2)
+		__syncwarp(6);
+	if (threadIdx.x == last)
+		sink[me()] = handed[blockIdx.x];
+}
+__global__ void lane_pairs_clean() { hand_on(2); }
+__global__ void lane_pairs_race() { hand_on(3); }
 __global__ void shuffle_orders_nothing_race()
 {
 	__shared__ unsigned int a[BLOCK];

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-# cases.py - runs cases.cu, memory.cu or launches.cu: cases.py COLLIDER NVCC SOURCE WORK DEVICE
+# cases.py - runs cases.cu, memory.cu, launches.cu or shared.cu:
+#	cases.py COLLIDER NVCC SOURCE WORK DEVICE [DETECTOR]
 #
 # DEVICE is cpu or gpu; without a GPU the exit code is 77 then. The oracle judges on the CPU device.
-# One run with hirace and one with the oracle; each kernel's findings are compared with what the end of
+# One run with DETECTOR (hirace) and one with the oracle; each kernel's findings are compared with what the end of
 # its name asks for. Also writes launches.h, the list of the kernels, so that none is forgotten.
 import json
 import os
@@ -11,6 +12,7 @@ import subprocess
 import sys
 
 collider, nvcc, source, work, device = sys.argv[1:6]
+checks = sys.argv[6] if len(sys.argv) > 6 else "hirace"
 if device == "gpu" and not os.path.exists("/dev/nvidia0"):
     sys.exit(77)
 os.makedirs(work, exist_ok=True)
@@ -25,39 +27,39 @@ program = os.path.join(work, "cases")
 subprocess.run([nvcc, "-O2", "-lineinfo", "-cudart", "shared", "-I", work, "-gencode",
                 "arch=compute_90,code=compute_90", source, "-o", program], check=True)
 if device == "gpu":
-    subprocess.run([collider, "nvcc", "--sanitize=hirace", "-O2", "-I", work, "-arch=native",
+    subprocess.run([collider, "nvcc", "--sanitize=" + checks, "-O2", "-I", work, "-arch=native",
                     source, "-o", program + ".gpu"], check=True)
 
 
 def findings(detector):
     report = os.path.join(work, detector + ".json")
-    is_gpu = device == "gpu" and detector == "hirace"
+    is_gpu = device == "gpu" and detector == checks
     done = subprocess.run([collider, "run", "--device=" + ("gpu" if is_gpu else "cpu"),
                            "--both-sides", "--detector=" + detector, "--format=json",
                            "--log-file=" + report, program + (".gpu" if is_gpu else ""),
-                           "1300" if detector == "hirace" else "3"],
+                           "1300" if detector == checks else "3"],
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     assert done.returncode in (0, 1), (done.returncode, done.stderr)
     found = {n: set() for n in names}
     for f in map(json.loads, open(report)):
-        if f["type"] == "summary" and detector == "hirace":
+        if f["type"] == "summary" and detector == checks:
             assert not f.get("threads_aside") and not f.get("accesses_aside"), f
         if f["type"] != "finding":
             continue
         func = next(n for n in names if f["function"].startswith(n + "("))
         found[func].add(f["class"])
-        if detector == "hirace":
+        if detector == checks:
             # Both sides are of this kernel, in words.
             for side in ("side", "second"):
                 assert f[side]["function"] in ("", f["function"]), f
     return found
 
 
-hirace, oracle = findings("hirace"), findings("oracle")
+found_by, oracle = findings(checks), findings("oracle")
 bad = 0
 for n in names:
     want = n.rsplit("_", 1)[1]
-    told, real = hirace[n], oracle[n]
+    told, real = found_by[n], oracle[n]
     is_good = {"race": "data-race" in told and real,
                "possible": told == {"possible"} and real,
                "quiet": "data-race" not in told and not real,
@@ -65,7 +67,7 @@ for n in names:
             # Of graphs a GPU doesn't know which kernels overlap.
             "cpu": ("data-race" in told) == (device == "cpu") and real}[want]
     if not is_good:
-        print(f"FAIL {n}: hirace {sorted(told)}, oracle {sorted(real)}")
+        print(f"FAIL {n}: {checks} {sorted(told)}, oracle {sorted(real)}")
         bad += 1
 print(f"{len(names)} kernels, {bad} wrong")
 sys.exit(bad != 0)

@@ -9,9 +9,9 @@
  * the masks f, 3, c and 5; and with others the block's barrier. They begin with an access of lane
  * 0. Exact order: for each access, the set of threads that it is ordered before. Judged by
  *
- *	matrix	lanes.h and update.h
+ *	matrix	rows for each lane, lanes.h and update.h
  *	clocks	a clock for each lane and the corrected table, the published way: not enough
- *	table	full masks only, judged as if no matrix were there and with one: both must agree
+ *	table	full masks only, judged without rows and with them: both must agree
  *
  * A false alarm is a data race where none is, a miss is a race that isn't even possible. A race is
  * the end of an execution. Possible findings are counted, on races and elsewhere.
@@ -20,6 +20,7 @@
  */
 #include "frontier.h"
 #include "host.h"
+#include "rows.h"
 #include "shadow/shadow.h"
 
 #include <stdio.h>
@@ -38,9 +39,9 @@ struct run {
 	uint64_t word;
 	uint8_t before[THREADS]
 		      [SHADOW_ACCESSES]; /* threads that the last such access is ordered before */
-	uint8_t clocks[LANES], block_clock, has_matrix;
-	uint8_t seen[LANES][LANES], full[LANES], partial;
-	uint8_t pad[5];
+	uint8_t clocks[LANES], block_clock;
+	uint8_t seen[LANES][LANES], full, partial;
+	uint8_t pad[9];
 };
 _Static_assert(sizeof(struct run) == 64, "no padding");
 
@@ -52,7 +53,16 @@ static struct counts {
 	uint64_t alarms, misses, races, possible_races, possible_others;
 } counts[LONGEST + 1];
 
-static void set_actor(struct shadow_actor *me, struct shadow_lanes *m, const struct run *r,
+static void set_row(struct race_lane *row, const struct run *r, unsigned lane)
+{
+	memset(row, 0, sizeof(*row));
+	for (unsigned i = 0; i < LANES; i++)
+		row->seen[i] = r->seen[lane][i];
+	row->full = r->full;
+	row->is_partial = r->partial >> lane & 1;
+}
+
+static void set_actor(struct shadow_actor *me, struct race_lane *row, const struct run *r,
 		      unsigned thread)
 {
 	memset(me, 0, sizeof(*me));
@@ -63,15 +73,10 @@ static void set_actor(struct shadow_actor *me, struct shadow_lanes *m, const str
 	me->thread = thread < 4 ? thread : thread == 4 ? 32 : 64;
 	me->block_clock = thread == 5 ? 0 : r->block_clock;
 	me->warp_clock = thread < 4 ? r->clocks[thread] : 0;
-	if (!r->has_matrix || thread >= LANES)
+	if (way == CLOCKS || thread >= LANES)
 		return;
-	memset(m, 0, sizeof(*m));
-	for (unsigned i = 0; i < LANES; i++) {
-		memcpy(m->seen[i], r->seen[i], LANES);
-		m->full[i] = r->full[i];
-	}
-	m->partial = r->partial;
-	me->lanes = m;
+	set_row(row, r, thread);
+	me->lanes = row;
 }
 
 static bool is_race(const struct run *r, unsigned thread, unsigned kind)
@@ -99,29 +104,24 @@ static void sync_threads(struct run *r, unsigned mask)
 
 static void sync_warp(struct run *r, unsigned mask)
 {
-	struct shadow_actor me;
-	struct shadow_lanes m;
-	uint32_t clocks[SHADOW_LANES] = {0};
+	struct race_lane rows[LANES];
 
 	sync_threads(r, mask);
-	for (unsigned i = 0; i < LANES; i++)
-		clocks[i] = r->clocks[i];
-	if (way == CLOCKS || (mask == ALL && !r->has_matrix && way != TABLE)) {
+	if (way == CLOCKS) {
 		for (unsigned i = 0; i < LANES; i++)
 			r->clocks[i] = (uint8_t)(r->clocks[i] + (mask >> i & 1));
 		return;
 	}
-	if (!r->has_matrix)
-		shadow_lanes_begin(&m, clocks[0]);
-	else
-		set_actor(&me, &m, r, 0);
-	shadow_lanes_sync(&m, clocks, mask, ALL);
-	r->has_matrix = 1;
-	r->partial = (uint8_t)m.partial;
+	for (unsigned i = 0; i < LANES; i++)
+		set_row(&rows[i], r, i);
+	rows_sync(rows, LANES, mask);
+	r->full = (uint8_t)rows[0].full;
+	r->partial = 0;
 	for (unsigned i = 0; i < LANES; i++) {
-		r->clocks[i] = (uint8_t)clocks[i];
-		memcpy(r->seen[i], m.seen[i], LANES);
-		r->full[i] = m.full[i];
+		r->clocks[i] = (uint8_t)rows[i].seen[i];
+		r->partial |= (uint8_t)(rows[i].is_partial << i);
+		for (unsigned j = 0; j < LANES; j++)
+			r->seen[i][j] = (uint8_t)rows[i].seen[j];
 	}
 }
 
@@ -131,8 +131,7 @@ static void sync_block(struct run *r)
 	r->block_clock++;
 	memset(r->clocks, 0, sizeof(r->clocks));
 	memset(r->seen, 0, sizeof(r->seen));
-	memset(r->full, 0, sizeof(r->full));
-	r->has_matrix = r->partial = 0;
+	r->full = r->partial = 0;
 }
 
 /* Does the execution go on? */
@@ -141,11 +140,11 @@ static bool do_access(struct run *r, unsigned thread, unsigned kind, unsigned le
 {
 	struct counts *c = &counts[length];
 	struct shadow_actor me;
-	struct shadow_lanes m;
+	struct race_lane row;
 	struct shadow_result v;
 	bool is_racy = is_race(r, thread, kind);
 
-	set_actor(&me, &m, r, thread);
+	set_actor(&me, &row, r, thread);
 	v = shadow_judge(r->word, shadow_table(SHADOW_CORRECTED), &me, kind, 1);
 	if (way == TABLE && me.lanes) {
 		enum shadow_verdict with = v.verdict;

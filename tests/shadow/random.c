@@ -21,6 +21,7 @@
  */
 #include "host.h"
 #include "model.h"
+#include "rows.h"
 #include "shadow/shadow.h"
 
 #include <stdio.h>
@@ -41,7 +42,7 @@ static const uint32_t warp_set[THREADS] = {0x0f, 0x0f, 0x0f, 0x0f, 0x30, 0x30, 0
 struct world {
 	struct model m;
 	struct shadow_actor actor[THREADS];
-	struct shadow_lanes lanes;
+	struct race_lane lanes[4];	      /* of the warp with partial masks */
 	struct shadow_stamps raised[THREADS]; /* the other way to count */
 	struct shadow_side l[SYNCS + LOCATIONS], l_raised[SYNCS + LOCATIONS];
 	uint64_t word[LOCATIONS];
@@ -74,9 +75,7 @@ static void wrong(const char *what, uint64_t execution)
 static void do_barrier(struct world *w, uint32_t set, bool is_block)
 {
 	struct shadow_stamps now = host_none, raised = host_none;
-	uint32_t clocks[SHADOW_LANES] = {0};
-	bool is_partial =
-		!is_block && (set == 0x0f || !(set & ~0x0fu)) && (set != 0x0f || w->actor[0].lanes);
+	bool has_rows = has_masks && !is_block && !(set & ~0x0fu);
 
 	for (uint32_t t = 0; t < THREADS; t++)
 		if (set >> t & 1) {
@@ -85,25 +84,22 @@ static void do_barrier(struct world *w, uint32_t set, bool is_block)
 		}
 	if (is_blind)
 		now = host_none;
-	if (is_partial) {
-		for (uint32_t t = 0; t < 4; t++)
-			clocks[t] = w->actor[t].warp_clock;
-		if (!w->actor[0].lanes)
-			shadow_lanes_begin(&w->lanes, clocks[0]);
-		shadow_lanes_sync(&w->lanes, clocks, set, 0x0f);
-	}
+	if (has_rows)
+		rows_sync(w->lanes, 4, set);
 	for (uint32_t t = 0; t < THREADS; t++) {
 		struct shadow_actor *a = &w->actor[t];
 
-		if (is_partial && t < 4) {
-			a->lanes = &w->lanes;
-			a->warp_clock = clocks[t];
+		if (is_block && t < 4 && set & 1)
+			race_lane_begin(&w->lanes[t], 0);
+		if (has_rows && t < 4) {
+			a->lanes = &w->lanes[t];
+			a->warp_clock = w->lanes[t].seen[t];
 		}
 		if (!(set >> t & 1))
 			continue;
 		if (is_block)
 			shadow_on_block_barrier(a, &now);
-		else if (is_partial)
+		else if (has_rows)
 			shadow_join_all(&a->stamps, &now);
 		else
 			shadow_on_full_mask(a, &now);

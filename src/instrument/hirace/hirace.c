@@ -11,24 +11,15 @@
  * Misses: accesses in functions that are called (counted). What a kernel with other ways to order
  * threads (event.c: unsure) does is only possible. Costs: a call for each access, see history.cu.
  */
-#include "instrument/internal.h"
+#include "instrument/hirace/hirace.h"
 
 #include "device/device.h"
 #include "instrument/templates.h"
+#include "race/layout/lanes.h"
 #include "race/shadow.h"
 #include "shadow/machine.h"
 
-#include "shadow/hirace_table.h"
-
 #include <string.h>
-
-struct kernel {
-	struct inst_ctx *cx;
-	struct inst_events ev;
-	uint32_t me, span, stamps, table, first, cnt; /* registers */
-	bool has_stamps, has_table, has_sites, has_scratch, has_fences;
-	uint32_t tracked;
-};
 
 static uint32_t table_bytes(uint32_t tracked, bool has_bytes)
 {
@@ -42,7 +33,8 @@ static uint32_t table_bytes_without_sites(uint32_t tracked, bool has_bytes)
 
 /* ---- at the entry ------------------------------------------------------------------------- */
 
-static void begin_table(struct kernel *k, const struct inst_block_table *t, struct ptx_stmt *top)
+static void begin_table(struct inst_hirace_kernel *k, const struct inst_block_table *t,
+			struct ptx_stmt *top)
 {
 	struct inst_ctx *cx = k->cx;
 	struct ptx_opnd first = inst_reg(cx, k->first);
@@ -67,7 +59,7 @@ static void begin_table(struct kernel *k, const struct inst_block_table *t, stru
 }
 
 /* Sites beside the words where there is room for them. */
-static void plan_table(struct kernel *k, struct inst_block_table *t)
+static void plan_table(struct inst_hirace_kernel *k, struct inst_block_table *t)
 {
 	struct inst_ctx *cx = k->cx;
 
@@ -81,7 +73,7 @@ static void plan_table(struct kernel *k, struct inst_block_table *t)
 	k->has_scratch = !k->has_table && t->has_vars && !k->ev.is_apart;
 }
 
-static void begin_scratch(struct kernel *k, struct ptx_stmt *top)
+static void begin_scratch(struct inst_hirace_kernel *k, struct ptx_stmt *top)
 {
 	struct inst_ctx *cx = k->cx;
 	struct ptx_opnd me = inst_reg(cx, k->me);
@@ -96,13 +88,25 @@ static void begin_scratch(struct kernel *k, struct ptx_stmt *top)
 	inst_emit(cx, top, "ready", NT, NH);
 }
 
-static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
+/* Around bar.warp.sync; when: RACE_LANES_*. */
+static void put_lanes(struct inst_hirace_kernel *k, struct ptx_opnd mask, uint32_t when,
+		      struct ptx_stmt *where)
+{
+	struct inst_ctx *cx = k->cx;
+	struct ptx_opnd me = inst_reg(cx, k->me);
+
+	when |= k->ev.has_lanes ? RACE_LANES_ROW : 0;
+	inst_emit(cx, where, "lanes", T(inst_num(when)), H(me, me, inst_reg(cx, k->stamps), mask));
+}
+
+static void begin_kernel(struct inst_hirace_kernel *k, struct ptx_stmt *top)
 {
 	struct inst_ctx *cx = k->cx;
 	struct inst_block_table t;
 	uint32_t flags = (k->ev.is_unsure ? RACE_ACTOR_UNSURE : 0) |
 			 (k->ev.is_apart ? RACE_ACTOR_APART : 0) |
-			 (k->ev.tells ? RACE_ACTOR_TELLS : 0);
+			 (k->ev.tells ? RACE_ACTOR_TELLS : 0) |
+			 (k->ev.has_lanes ? RACE_ACTOR_LANES : 0);
 
 	k->me = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
 	k->stamps = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
@@ -110,6 +114,7 @@ static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 	k->table = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
 	k->first = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
 	k->cnt = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
+	k->fresh = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
 	inst_emit(cx, top, "params", NT, NH);
 	inst_emit(cx, top, "zero", NT, H(inst_reg(cx, k->cnt)));
 	inst_emit(cx, top, "launch",
@@ -124,9 +129,18 @@ static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 		inst_emit(cx, top, "alone", T(inst_num(RACE_ACTOR_BESIDE)),
 			  H(inst_reg(cx, cx->within), inst_reg(cx, k->me)));
 	inst_emit(cx, top, "span", NT, H(inst_reg(cx, k->me), inst_reg(cx, k->span)));
+	if (k->has_fresh)
+		inst_emit(
+			cx, top, "fresh",
+			T(cx->k, BLOCK(sites), inst_num(RACE_ACTOR_BESIDE), inst_num(LAUNCH_BITS)),
+			H(inst_reg(cx, k->me), inst_reg(cx, k->span), inst_reg(cx, k->fresh)));
 	if (k->has_stamps) {
-		inst_emit(cx, top, "declare_stamps", NT, NH);
+		inst_emit(cx, top, "declare_stamps",
+			  T(inst_num(RACE_LANES_ROW_AT + (k->ev.has_lanes ? RACE_LANE_BYTES : 0))),
+			  NH);
 		inst_emit(cx, top, "stamps", NT, H(inst_reg(cx, k->stamps)));
+		if (k->ev.has_lanes)
+			put_lanes(k, inst_int(cx, 0), RACE_LANES_BEGIN, top);
 	} else {
 		inst_emit(cx, top, "no_stamps", NT, H(inst_reg(cx, k->stamps)));
 	}
@@ -142,7 +156,8 @@ static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 /* ---- accesses -------------------------------------------------------------------------------- */
 
 /* The address as a register of so many bits: that for nothing where the guard is false. */
-static struct ptx_opnd address_of(struct kernel *k, const struct inst_event *e, unsigned bits)
+static struct ptx_opnd address_of(struct inst_hirace_kernel *k, const struct inst_event *e,
+				  unsigned bits)
 {
 	struct inst_ctx *cx = k->cx;
 	const struct ptx_opnd *addr = e->access->where;
@@ -168,36 +183,8 @@ static struct ptx_opnd address_of(struct kernel *k, const struct inst_event *e, 
 	return at;
 }
 
-static uint32_t access_of(const struct inst_event *e)
-{
-	if (e->strength != RACE_WEAK)
-		return e->scope == RACE_SCOPE_CTA ? SHADOW_BA : SHADOW_GA;
-	return e->writes ? SHADOW_W : SHADOW_R;
-}
-
-/* Does this kernel access bytes, too, where this access may go? */
-static bool meets_bytes(const struct kernel *k, const struct inst_event *e)
-{
-	return e->space == INST_IN_GLOBAL   ? k->ev.has_narrow_global
-	       : e->space == INST_IN_SHARED ? k->ev.has_narrow_shared
-					    : k->ev.has_narrow;
-}
-
-static struct ptx_str what_of(const struct kernel *k, const struct inst_event *e)
-{
-	bool is_atomic = e->strength != RACE_WEAK;
-	uint64_t what = e->access->site;
-
-	what |= (uint64_t)access_of(e) << RACE_HISTORY_ACCESS_AT;
-	what |= is_atomic && !e->writes ? RACE_HISTORY_STRONG : 0;
-	what |= meets_bytes(k, e) ? RACE_HISTORY_BYTES : 0;
-	what |= (uint64_t)e->narrow << RACE_HISTORY_NARROW_AT;
-	what |= (uint64_t)e->sure << RACE_HISTORY_SURE_AT;
-	what |= (uint64_t)e->maybe << RACE_HISTORY_MAYBE_AT;
-	return inst_num((int64_t)what);
-}
-
-static void put_sync(struct kernel *k, struct ptx_opnd at, uint32_t op, struct ptx_stmt *where)
+static void put_sync(struct inst_hirace_kernel *k, struct ptx_opnd at, uint32_t op,
+		     struct ptx_stmt *where)
 {
 	struct inst_ctx *cx = k->cx;
 
@@ -206,7 +193,8 @@ static void put_sync(struct kernel *k, struct ptx_opnd at, uint32_t op, struct p
 }
 
 /* Release stamps beside a strong access; `at` is a generic address. */
-static void order_access(struct kernel *k, const struct inst_event *e, struct ptx_opnd at)
+static void order_access(struct inst_hirace_kernel *k, const struct inst_event *e,
+			 struct ptx_opnd at)
 {
 	bool is_release = e->strength == RACE_RELEASE || e->strength == RACE_ACQ_REL;
 	bool is_acquire = e->strength == RACE_ACQUIRE || e->strength == RACE_ACQ_REL;
@@ -226,123 +214,14 @@ static void order_access(struct kernel *k, const struct inst_event *e, struct pt
 			 e->stmt->next);
 }
 
-/* ---- the fast path --------------------------------------------------------------------------- */
-
-#define FAST_WORDS 4u /* of an access; more are called */
-
-/* What the machine does with an access of this kind: a bit for each state that stays, by who made
- * the word since the last barriers; `grid`: whoever, whenever. */
-struct fast {
-	uint32_t self, warp, block, grid;
-};
-
-static uint32_t kept(const uint8_t *table, uint32_t state, uint32_t access, uint32_t sync,
-		     uint32_t relation)
-{
-	return table[shadow_entry(state, access, sync, relation)] & SHADOW_KEEP ? 1u << state : 0;
-}
-
-static struct fast fast_of(uint32_t access)
-{
-	static const uint8_t table[SHADOW_TABLE_SIZE] = SHADOW_TABLE_ENTRIES;
-	struct fast f = {0};
-
-	for (uint32_t s = 0; s < SHADOW_STATES; s++) {
-		uint32_t all = 1u << s;
-
-		if (s == SHADOW_INIT || s == SHADOW_RACE)
-			continue;
-		f.self |= kept(table, s, access, SHADOW_SYNC_U, SHADOW_SELF);
-		f.warp |= kept(table, s, access, SHADOW_SYNC_U, SHADOW_WARP);
-		f.block |= kept(table, s, access, SHADOW_SYNC_U, SHADOW_BLOCK);
-		for (uint32_t sync = 0; sync < SHADOW_SYNCS; sync++)
-			for (uint32_t rel = 0; rel < SHADOW_RELATIONS; rel++)
-				all &= kept(table, s, access, sync, rel);
-		f.grid |= all;
-	}
-	return f;
-}
-
-/* The words of a plain access, counted; 0: it is called. */
-static unsigned fast_words(const struct kernel *k, const struct inst_event *e)
-{
-	bool has_words = e->space == INST_IN_GLOBAL || (e->space == INST_IN_SHARED && k->has_table);
-	unsigned n = 0;
-
-	if (!has_words || meets_bytes(k, e) || e->narrow || e->maybe)
-		return 0;
-	if (e->strength != RACE_WEAK && !e->writes)
-		return 0; /* a strong load is looked at only */
-	while (n < 8 && e->sure >> n & 1u)
-		n++;
-	return n <= FAST_WORDS && !(e->sure >> n) ? n : 0;
-}
-
-#define SAME_BITS                                                                                  \
-	inst_num((int64_t)SHADOW_LAUNCH_LAST << SHADOW_LAUNCH_AT | (int64_t)SHADOW_WARP_LAST       \
-									   << SHADOW_WARP_AT)
-#define BLOCK(field) inst_num((int64_t)offsetof(struct race_history, field))
-
-/* An access that the machine leaves alone goes to `over`. */
-static void put_fast(struct kernel *k, const struct inst_event *e, unsigned words,
-		     struct ptx_opnd at, struct ptx_label *over)
-{
-	struct inst_ctx *cx = k->cx;
-	bool is_shared = e->space == INST_IN_SHARED;
-	const struct fast f = fast_of(access_of(e));
-	struct ptx_label *far = ptx_new_label(cx->m, cx->f);
-	struct ptx_opnd me = inst_reg(cx, k->me), span = inst_reg(cx, k->span);
-	struct ptx_opnd first = inst_reg(cx, k->first), stamps = inst_reg(cx, k->stamps);
-	struct ptx_opnd word = inst_fresh(cx, is_shared ? PTX_TYPE_B32 : PTX_TYPE_B64);
-	struct ptx_opnd stays = inst_fresh(cx, PTX_TYPE_PRED);
-	struct ptx_str space = is_shared ? PTX_STR("shared") : PTX_STR("global");
-
-	if (is_shared)
-		inst_emit(cx, e->stmt, "fast_shared", T(inst_num(k->tracked - 4 * words)),
-			  H(at, word, first, span, ptx_opnd_label(over), ptx_opnd_label(far)));
-	else
-		inst_emit(cx, e->stmt, "fast_global",
-			  T(cx->k, BLOCK(directory), inst_num(RACE_HISTORY_PIECE_BITS - 3u),
-			    inst_num((int64_t)(RACE_HISTORY_PIECES - 1u) << 3),
-			    inst_num((int64_t)(RACE_HISTORY_PIECE - 4u))),
-			  H(at, word, span, ptx_opnd_label(over), ptx_opnd_label(far)));
-	inst_emit(cx, e->stmt, "fast_begin", NT, H(span, stays));
-	for (unsigned i = 0; i < words; i += 2) {
-		struct ptx_opnd w[2] = {inst_fresh(cx, PTX_TYPE_B64), inst_fresh(cx, PTX_TYPE_B64)};
-
-		if (i + 1 < words)
-			inst_emit(cx, e->stmt, "fast_load2", T(space, inst_num(8 * i)),
-				  H(word, w[0], w[1]));
-		else
-			inst_emit(cx, e->stmt, "fast_load", T(space, inst_num(8 * i)),
-				  H(word, w[0]));
-		for (unsigned j = 0; j < 2 && i + j < words; j++)
-			inst_emit(cx, e->stmt, "fast_word",
-				  T(inst_num(f.self), inst_num(f.warp), inst_num(f.block),
-				    inst_num(f.grid), SAME_BITS, inst_num(SHADOW_NEXT),
-				    inst_num((int64_t)1 << SHADOW_PLACE_AT)),
-				  H(me, w[j], span, stays));
-	}
-	inst_emit(cx, e->stmt, "fast_end", NT, H(stays, ptx_opnd_label(over)));
-	if (is_shared)
-		inst_emit(cx, e->stmt, "step_shared",
-			  T(what_of(k, e), inst_num(RACE_HISTORY_SHARED_WORDS(k->tracked)),
-			    inst_num(k->has_sites), inst_num(RACE_STEP_SHAPE(words, 1))),
-			  H(me, stamps, at, first, word, span, ptx_opnd_label(over)));
-	else
-		inst_emit(cx, e->stmt, "step_global", T(what_of(k, e)),
-			  H(me, stamps, at, word, span, ptx_opnd_label(over)));
-	inst_emit_label(cx, e->stmt, far);
-}
-
 /* The whole check, by call. */
-static void put_call(struct kernel *k, const struct inst_event *e, struct ptx_opnd at,
+static void put_call(struct inst_hirace_kernel *k, const struct inst_event *e, struct ptx_opnd at,
 		     struct ptx_stmt *where)
 {
 	struct inst_ctx *cx = k->cx;
 	struct ptx_opnd me = inst_reg(cx, k->me), stamps = inst_reg(cx, k->stamps);
 	struct ptx_opnd table = inst_reg(cx, k->table);
-	struct ptx_str what = what_of(k, e);
+	struct ptx_str what = inst_hirace_what(k, e);
 
 	switch (e->space) {
 	case INST_IN_GLOBAL:
@@ -373,11 +252,12 @@ static void put_call(struct kernel *k, const struct inst_event *e, struct ptx_op
 	 PTX_EFF_CALL | PTX_EFF_EXIT | PTX_EFF_ASYNC | PTX_EFF_WAIT | PTX_EFF_WARP_SYNC |          \
 	 PTX_EFF_COLLECTIVE_MEM | PTX_EFF_SLEEP | PTX_EFF_SIDE | PTX_EFF_UNKNOWN)
 
-static bool can_group(const struct kernel *k, const struct inst_event *e)
+static bool can_group(const struct inst_hirace_kernel *k, const struct inst_event *e)
 {
 	return e->kind == INST_EVENT_ACCESS && e->space == INST_IN_SHARED &&
 	       e->strength == RACE_WEAK && !e->writes && e->stmt->pred == PTX_NO_REG &&
-	       e->access->where->sub[0].kind == PTX_OPND_REG && fast_words(k, e) > 0;
+	       e->access->where->sub[0].kind == PTX_OPND_REG && !e->maybe &&
+	       inst_hirace_words(k, e) > 0;
 }
 
 static bool has_same_line(const struct inst_event *a, const struct inst_event *b)
@@ -390,10 +270,11 @@ static bool has_same_line(const struct inst_event *a, const struct inst_event *b
 }
 
 /* Takes `e` into the group that `first` leads, if its words continue what is there. */
-static bool join_group(const struct kernel *k, struct inst_event *first, const struct inst_event *e)
+static bool join_group(const struct inst_hirace_kernel *k, struct inst_event *first,
+		       const struct inst_event *e)
 {
 	int64_t at = e->access->where->off - first->access->where->off;
-	unsigned n = fast_words(k, e), far = first->far, all = first->nwords;
+	unsigned n = inst_hirace_words(k, e), far = first->far, all = first->nwords;
 
 	if (!can_group(k, e) || e->is_grouped || !has_same_line(first, e) ||
 	    e->access->where->sub[0].reg != first->access->where->sub[0].reg || at <= 0 || at % 4)
@@ -420,12 +301,12 @@ static void note_write(uint32_t reg, bool is_write, void *arg)
 	w->is |= is_write && reg == w->reg;
 }
 
-static void plan_group(const struct kernel *k, struct inst_event *first)
+static void plan_group(const struct inst_hirace_kernel *k, struct inst_event *first)
 {
 	struct written w = {first->access->where->sub[0].reg, false};
 	struct inst_event *last = first, *e = first->next;
 
-	first->nwords = fast_words(k, first);
+	first->nwords = inst_hirace_words(k, first);
 	first->far = 1;
 	for (const struct ptx_stmt *s = first->stmt; s && s->kind != PTX_STMT_LABEL; s = s->next) {
 		if (e && s == e->stmt) {
@@ -446,28 +327,15 @@ static void plan_group(const struct kernel *k, struct inst_event *first)
 	}
 }
 
-/* A read of BREAD by a thread of the same block and interval changes nothing: else no groups. */
-static bool bread_stays(void)
+static void plan_groups(struct inst_hirace_kernel *k)
 {
-	static const uint8_t table[SHADOW_TABLE_SIZE] = SHADOW_TABLE_ENTRIES;
-
-	for (uint32_t sync = SHADOW_SYNC_U; sync <= SHADOW_SYNC_W; sync++)
-		for (uint32_t rel = SHADOW_SELF; rel <= SHADOW_BLOCK; rel++)
-			if (!(rel == SHADOW_BLOCK && sync == SHADOW_SYNC_W) &&
-			    !kept(table, SHADOW_BREAD, SHADOW_R, sync, rel))
-				return false;
-	return true;
-}
-
-static void plan_groups(struct kernel *k)
-{
-	for (struct inst_event *e = k->ev.first; e && bread_stays(); e = e->next)
+	for (struct inst_event *e = k->ev.first; e; e = e->next)
 		if (can_group(k, e) && !e->is_grouped)
 			plan_group(k, e);
 }
 
 /* All accesses of a group, at its first; e->nwords > 0. */
-static void put_group(struct kernel *k, const struct inst_event *e)
+static void put_group(struct inst_hirace_kernel *k, const struct inst_event *e)
 {
 	struct inst_ctx *cx = k->cx;
 	struct ptx_label *far = ptx_new_label(cx->m, cx->f), *over = ptx_new_label(cx->m, cx->f);
@@ -476,7 +344,8 @@ static void put_group(struct kernel *k, const struct inst_event *e)
 	struct ptx_opnd at = address_of(k, e, 32), word = inst_fresh(cx, PTX_TYPE_B32);
 	struct ptx_opnd all = inst_fresh(cx, PTX_TYPE_B64), any = inst_fresh(cx, PTX_TYPE_B64);
 	uint32_t reach = 4 * (e->far * (e->nwords - 1) + 1);
-	int64_t launch = (int64_t)SHADOW_LAUNCH_LAST << SHADOW_LAUNCH_AT;
+	int64_t same = SAME_BITS;
+	const struct inst_hirace_fast f = inst_hirace_fast(SHADOW_R, false);
 	const int64_t head = e->access->where->off;
 
 	inst_emit(cx, e->stmt, "fast_shared", T(inst_num(k->tracked - reach)),
@@ -489,10 +358,11 @@ static void put_group(struct kernel *k, const struct inst_event *e)
 		inst_emit(cx, e->stmt, i ? "group_next" : "group_first", NT, H(w, all, any));
 	}
 	inst_emit(cx, e->stmt, "group_end",
-		  T(inst_num(launch | SHADOW_NEXT), inst_num(launch), inst_num(SHADOW_BREAD)),
+		  T(inst_num(same | SHADOW_NEXT), inst_num(same), inst_num(SHADOW_NEXT),
+		    inst_num(f.warp), inst_num(f.block)),
 		  H(me, all, any, span, ptx_opnd_label(over)));
 	inst_emit(cx, e->stmt, "step_shared",
-		  T(what_of(k, e), inst_num(RACE_HISTORY_SHARED_WORDS(k->tracked)),
+		  T(inst_hirace_what(k, e), inst_num(RACE_HISTORY_SHARED_WORDS(k->tracked)),
 		    inst_num(k->has_sites), inst_num(RACE_STEP_SHAPE(e->nwords, e->far))),
 		  H(me, stamps, at, first, word, span, ptx_opnd_label(over)));
 	inst_emit_label(cx, e->stmt, far);
@@ -508,7 +378,7 @@ static void put_group(struct kernel *k, const struct inst_event *e)
 	inst_end_skip(cx, over, e->stmt);
 }
 
-static void put_access(struct kernel *k, const struct inst_event *e)
+static void put_access(struct inst_hirace_kernel *k, const struct inst_event *e)
 {
 	struct inst_ctx *cx = k->cx;
 	struct ptx_opnd guard = inst_none();
@@ -524,12 +394,15 @@ static void put_access(struct kernel *k, const struct inst_event *e)
 	if (e->stmt->pred != PTX_NO_REG)
 		guard = inst_sense(inst_reg(cx, e->stmt->pred), !e->stmt->is_pred_not);
 	inst_emit(cx, e->stmt, "count", NT, H(inst_reg(cx, k->cnt), guard));
-	unsigned words = fast_words(k, e);
-	struct ptx_label *over = words ? inst_skip_unless(cx, e->stmt, e->stmt) : NULL;
-	if (words && !over)
+	unsigned words = inst_hirace_words(k, e);
+	bool is_byte = inst_hirace_is_byte(k, e);
+	struct ptx_label *over = words || is_byte ? inst_skip_unless(cx, e->stmt, e->stmt) : NULL;
+	if ((words || is_byte) && !over)
 		over = ptx_new_label(cx->m, cx->f);
 	if (words)
-		put_fast(k, e, words, at, over);
+		inst_hirace_put_fast(k, e, words, at, over);
+	if (is_byte)
+		inst_hirace_put_byte(k, e, at, over);
 	put_call(k, e, at, e->stmt);
 	inst_end_skip(k->cx, over, e->stmt);
 	/* fence.sc orders what comes before and after weak accesses, too, if the one sees the
@@ -549,7 +422,7 @@ static void put_access(struct kernel *k, const struct inst_event *e)
 
 /* ---- what synchronises ----------------------------------------------------------------------- */
 
-static void put_around(struct kernel *k, const struct inst_event *e)
+static void put_around(struct inst_hirace_kernel *k, const struct inst_event *e)
 {
 	struct inst_ctx *cx = k->cx;
 	struct ptx_stmt *s = e->stmt, *behind = s->next;
@@ -559,8 +432,7 @@ static void put_around(struct kernel *k, const struct inst_event *e)
 	if (k->has_stamps || e->kind == INST_EVENT_WARP) {
 		over = inst_skip_unless(k->cx, s, s);
 		if (e->kind == INST_EVENT_WARP)
-			inst_emit(cx, s, "lanes", T(PTX_STR("0")),
-				  H(me, me, inst_reg(cx, k->stamps), s->ops[0]));
+			put_lanes(k, s->ops[0], 0, s);
 		else
 			put_sync(k, none,
 				 e->kind == INST_EVENT_FENCE ? RACE_SYNC_FENCE : RACE_SYNC_POST, s);
@@ -570,18 +442,19 @@ static void put_around(struct kernel *k, const struct inst_event *e)
 		return;
 	over = inst_skip_unless(k->cx, s, behind);
 	if (e->kind == INST_EVENT_WARP) {
-		inst_emit(cx, behind, "lanes", T(PTX_STR("1")),
-			  H(me, me, inst_reg(cx, k->stamps), s->ops[0]));
+		put_lanes(k, s->ops[0], RACE_LANES_AFTER, behind);
 	} else {
 		if (k->has_stamps)
 			put_sync(k, none, RACE_SYNC_JOIN, behind);
 		inst_emit(cx, behind, "barrier", NT, H(me, me));
+		if (k->has_fresh)
+			inst_emit(cx, behind, "still_fresh", NT, H(me, inst_reg(cx, k->fresh)));
 	}
 	inst_end_skip(k->cx, over, behind);
 }
 
 /* The launch's threads are counted where they leave it. */
-static void put_ends(struct kernel *k)
+static void put_ends(struct inst_hirace_kernel *k)
 {
 	for (struct ptx_stmt *s = k->cx->f->first; s && !k->ev.is_apart; s = s->next) {
 		if (!inst_leaves(s))
@@ -598,13 +471,16 @@ static void put_ends(struct kernel *k)
 
 void inst_hirace_function(struct inst_ctx *cx)
 {
-	struct kernel k = {.cx = cx};
+	struct inst_hirace_kernel k = {.cx = cx};
 
 	k.ev.sees = INST_SEES_OVERLAP;
 	inst_plan_events(cx, &k.ev);
 	k.has_stamps = k.ev.has_order;
-	for (const struct inst_event *e = k.ev.first; e; e = e->next)
+	k.has_fresh = !k.has_stamps;
+	for (const struct inst_event *e = k.ev.first; e; e = e->next) {
 		k.has_fences |= e->kind == INST_EVENT_FENCE;
+		k.has_fresh &= e->kind != INST_EVENT_WARP; /* it may step aside there */
+	}
 	inst_end_body(cx);
 	begin_kernel(&k, inst_body_start(cx->f));
 	plan_groups(&k);
@@ -637,6 +513,6 @@ int inst_hirace(struct inst_ctx *cx)
 	cx->wants_scratch = false;
 	if (!inst_add_history(cx) || !inst_each_function(cx, last, one_function))
 		return BASE_EXIT_INTERNAL;
-	inst_add_scratch(cx);
+	inst_add_scratch(cx, RACE_SCRATCH_SYMBOL);
 	return 0;
 }

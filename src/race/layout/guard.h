@@ -196,10 +196,11 @@ RACE_FN struct guard_context guard_context_decode(uint64_t v)
 #define RACE_GUARD_SIDES  (1u << 16)
 #define RACE_GUARD_BLOCKS (1u << 16)
 
-/* struct guard_side of a location (guard/stamps.h), by hash, and the launch that wrote it. */
+/* struct guard_side of a location (guard/stamps.h), by hash, the launch that wrote it, and the one
+ * in which a lock there was given back bare (guard/locks.h). */
 struct race_guard_side {
 	uint32_t stamp[10];
-	uint32_t launch, reserved;
+	uint32_t launch, bare;
 };
 
 /* What the threads of a block have joined: struct guard_stamps; locks by number of the barrier. */
@@ -239,8 +240,10 @@ struct race_guard_tables {
  * A thread's number and context are one word in a register: the word that its next access leaves,
  * with the bits of extent used otherwise. Context 0: it steps aside.
  */
-#define RACE_GUARD_UNSURE 1u /* all that it finds is only possible */
-#define RACE_GUARD_ORDERS 2u /* the kernel has fences, acquires, releases, strong reads */
+#define RACE_GUARD_UNSURE      1u   /* all that it finds is only possible */
+#define RACE_GUARD_ORDERS      2u   /* the kernel has fences, acquires, releases, strong reads */
+#define RACE_GUARD_STATE_BYTES 160u /* of a thread, in its own memory */
+#define RACE_GUARD_LANES       4u   /* masks may be partial: lanes have rows (layout/lanes.h) */
 /* Nothing orders its threads but barriers of the block: two contexts of a block differ by these,
  * and a context says all that there is to know of a thread, which has no state beside it. */
 #define RACE_GUARD_PLAIN 64u
@@ -265,12 +268,21 @@ struct race_guard_tables {
 #define RACE_GUARD_SYNC_WIDE	64u  /* its scope is wider than .cta */
 #define RACE_GUARD_SYNC_LOCK	128u /* it may take a lock: nothing is given back before it */
 #define RACE_GUARD_SYNC_SWAP	256u /* an exchange: 0 may mean free, or taken */
+/* A sum whose result is used may draw a ticket; a strong read may see its turn. */
+#define RACE_GUARD_SYNC_DRAW 512u
+#define RACE_GUARD_SYNC_LOOK 1024u
 /* From bit 16 on: 4 bits, the words of a strong read; from bit 21: 3 bits, the logarithm of an
  * element's bytes; 4 bits, the elements. */
 #define RACE_GUARD_SYNC_WORDS(op)		  ((op) >> 16 & 15u)
 #define RACE_GUARD_SYNC_WIDTH(op)		  (1u << ((op) >> 21 & 7u))
 #define RACE_GUARD_SYNC_ELEMS(op)		  ((op) >> 24 & 15u)
 #define RACE_GUARD_SYNC_SHAPE(words, log2, elems) ((words) << 16 | (log2) << 21 | (elems) << 24)
+
+/* What a kernel without a table asks scratch for (device/scratch.h). */
+#define RACE_GUARD_SCRATCH_BYTES 1u /* it accesses bytes */
+#define RACE_GUARD_SCRATCH_TAKE	 2u
+#define RACE_GUARD_SCRATCH_FIND	 4u
+#define RACE_GUARD_SCRATCH_GIVE	 8u
 
 /*
  * The earlier of the two sides, in a record with RACE_REC_TWO_SIDES:

@@ -1,0 +1,254 @@
+/*
+ * fast.c - detector `hirace`: the accesses that inlined code decides.
+ *
+ * An access whose words stay as they are takes no call; nor does the first one of a launch to its
+ * word, a load that the compiler may have invented and that doesn't race, and one of a single byte
+ * of global memory. What stays is asked of the machine's table when the code is made. Anything
+ * else goes to device/step.h, and from there to history.cu.
+ *
+ * Costs on sm_90, in SASS instructions: a word of global memory that stays 28, with two loads; the
+ * first access of a launch 15 more and a compare-and-swap; a word of shared memory that stays 26
+ * (convolution and triad of bench/overhead, spills not counted).
+ */
+#include "instrument/hirace/hirace.h"
+
+#include "shadow/machine.h"
+
+#include "shadow/hirace_table.h"
+
+/* ---- what an access is ----------------------------------------------------------------------- */
+
+uint32_t inst_hirace_access(const struct inst_event *e)
+{
+	if (e->strength != RACE_WEAK)
+		return e->scope == RACE_SCOPE_CTA ? SHADOW_BA : SHADOW_GA;
+	return e->writes ? SHADOW_W : SHADOW_R;
+}
+
+/* Does this kernel access bytes, too, where this access may go? */
+static bool meets_bytes(const struct inst_hirace_kernel *k, const struct inst_event *e)
+{
+	return e->space == INST_IN_GLOBAL   ? k->ev.has_narrow_global
+	       : e->space == INST_IN_SHARED ? k->ev.has_narrow_shared
+					    : k->ev.has_narrow;
+}
+
+struct ptx_str inst_hirace_what(const struct inst_hirace_kernel *k, const struct inst_event *e)
+{
+	bool is_atomic = e->strength != RACE_WEAK;
+	uint64_t what = e->access->site;
+
+	what |= (uint64_t)inst_hirace_access(e) << RACE_HISTORY_ACCESS_AT;
+	what |= is_atomic && !e->writes ? RACE_HISTORY_STRONG : 0;
+	what |= meets_bytes(k, e) ? RACE_HISTORY_BYTES : 0;
+	what |= (uint64_t)e->narrow << RACE_HISTORY_NARROW_AT;
+	what |= (uint64_t)e->sure << RACE_HISTORY_SURE_AT;
+	what |= (uint64_t)e->maybe << RACE_HISTORY_MAYBE_AT;
+	return inst_num((int64_t)what);
+}
+
+/* ---- the fast path --------------------------------------------------------------------------- */
+
+#define FAST_WORDS 4u /* of an access; more are called */
+
+/* is_look: with the access, or does it only not race? */
+static uint32_t kept(const uint8_t *table, uint32_t state, uint32_t access, uint32_t sync,
+		     uint32_t relation, bool is_look)
+{
+	uint32_t entry = table[shadow_entry(state, access, sync, relation)];
+	bool is_kept = is_look ? (entry & SHADOW_NEXT) != SHADOW_RACE : entry & SHADOW_KEEP;
+
+	return is_kept ? 1u << state : 0;
+}
+
+struct inst_hirace_fast inst_hirace_fast(uint32_t access, bool is_look)
+{
+	static const uint8_t table[SHADOW_TABLE_SIZE] = SHADOW_TABLE_ENTRIES;
+	struct inst_hirace_fast f = {0};
+
+	for (uint32_t s = 0; s < SHADOW_STATES; s++) {
+		uint32_t all = 1u << s, synced = all;
+
+		if (s == SHADOW_INIT || s == SHADOW_RACE)
+			continue;
+		f.self |= kept(table, s, access, SHADOW_SYNC_U, SHADOW_SELF, is_look);
+		f.warp |= kept(table, s, access, SHADOW_SYNC_U, SHADOW_WARP, is_look);
+		f.block |= kept(table, s, access, SHADOW_SYNC_U, SHADOW_BLOCK, is_look);
+		for (uint32_t rel = 0; rel < SHADOW_RELATIONS; rel++) {
+			uint32_t here = kept(table, s, access, SHADOW_SYNC_B, rel, is_look);
+			for (uint32_t sync = 0; sync < SHADOW_SYNCS; sync++)
+				all &= kept(table, s, access, sync, rel, is_look);
+			synced &= rel == SHADOW_GRID ? synced : here;
+		}
+		f.grid |= all;
+		f.synced |= synced;
+	}
+	return f;
+}
+
+/* The state that the first access of a launch leaves. */
+static uint32_t first_state(uint32_t access)
+{
+	static const uint8_t table[SHADOW_TABLE_SIZE] = SHADOW_TABLE_ENTRIES;
+
+	return table[shadow_entry(SHADOW_INIT, access, SHADOW_SYNC_U, SHADOW_SELF)] & SHADOW_NEXT;
+}
+
+/* The words of a plain access, counted; 0: it is called. */
+unsigned inst_hirace_words(const struct inst_hirace_kernel *k, const struct inst_event *e)
+{
+	bool has_words = e->space == INST_IN_GLOBAL || (e->space == INST_IN_SHARED && k->has_table);
+	uint32_t all = e->sure | e->maybe;
+	unsigned n = 0;
+
+	if (!has_words || meets_bytes(k, e) || e->narrow || (e->maybe && e->sure))
+		return 0;
+	if (e->strength != RACE_WEAK && !e->writes)
+		return 0; /* a strong load is looked at only */
+	while (n < 8 && all >> n & 1u)
+		n++;
+	return n <= FAST_WORDS && !(all >> n) ? n : 0;
+}
+
+/* Does this word leave the access alone? */
+static void put_fast_word(struct inst_hirace_kernel *k, const struct inst_event *e,
+			  const struct inst_hirace_fast *f, struct ptx_opnd w,
+			  struct ptx_opnd stays)
+{
+	struct inst_ctx *cx = k->cx;
+	bool is_shared = e->space == INST_IN_SHARED;
+	struct ptx_opnd me = inst_reg(cx, k->me), span = inst_reg(cx, k->span), fresh;
+	struct ptx_str place = inst_num((int64_t)1 << SHADOW_PLACE_AT);
+
+	if (!e->maybe) {
+		inst_emit(cx, e->stmt, "fast_word",
+			  T(inst_num(f->self), inst_num(f->warp), inst_num(f->block),
+			    inst_num(f->grid), inst_num(SAME_BITS), inst_num(SHADOW_NEXT), place),
+			  H(me, w, span, stays));
+		return;
+	}
+	/* Shared memory has words of this launch alone, and all threads are of the block. */
+	fresh = is_shared      ? inst_int(cx, LAUNCH_BITS)
+		: k->has_fresh ? inst_reg(cx, k->fresh)
+			       : inst_int(cx, 0);
+	inst_emit(cx, e->stmt, "fast_look",
+		  T(inst_num(f->self), inst_num(f->warp), inst_num(f->block),
+		    inst_num(is_shared ? f->synced : f->grid), inst_num(SAME_BITS),
+		    inst_num(is_shared ? LAUNCH_BITS : SAME_BITS), inst_num(SHADOW_NEXT), place),
+		  H(me, w, span, fresh, stays));
+}
+
+/* A weak access of one byte of global memory, where words of other launches are replaced. */
+bool inst_hirace_is_byte(const struct inst_hirace_kernel *k, const struct inst_event *e)
+{
+	return e->space == INST_IN_GLOBAL && e->strength == RACE_WEAK && e->narrow == 1 &&
+	       e->sure == 1 && !e->maybe && k->has_fresh;
+}
+
+static void put_fresh(struct inst_hirace_kernel *k, const struct inst_event *e, struct ptx_opnd w,
+		      struct ptx_opnd word, struct ptx_label *over)
+{
+	struct inst_ctx *cx = k->cx;
+
+	inst_emit(cx, e->stmt, "fast_fresh",
+		  T(inst_num(0xffffffff - ((1 << SHADOW_WARP_AT) - 1)),
+		    inst_num(first_state(inst_hirace_access(e)))),
+		  H(inst_reg(cx, k->me), w, word, inst_reg(cx, k->fresh), ptx_opnd_label(over)));
+}
+
+static void put_directory(struct inst_hirace_kernel *k, const struct inst_event *e,
+			  struct ptx_opnd at, struct ptx_opnd word, struct ptx_label *over,
+			  struct ptx_label *far)
+{
+	struct inst_ctx *cx = k->cx;
+
+	inst_emit(cx, e->stmt, "fast_global",
+		  T(cx->k, BLOCK(directory), inst_num(RACE_HISTORY_PIECE_BITS - 3u),
+		    inst_num((int64_t)(RACE_HISTORY_PIECES - 1u) << 3),
+		    inst_num((int64_t)(RACE_HISTORY_PIECE - 4u))),
+		  H(at, word, inst_reg(cx, k->span), ptx_opnd_label(over), ptx_opnd_label(far)));
+}
+
+/* The byte's own word first, then it looks at that of its 4 bytes: of two accesses that check at
+ * the same time one sees the other. */
+void inst_hirace_put_byte(struct inst_hirace_kernel *k, const struct inst_event *e,
+			  struct ptx_opnd at, struct ptx_label *over)
+{
+	struct inst_ctx *cx = k->cx;
+	const struct inst_hirace_fast f = inst_hirace_fast(inst_hirace_access(e), false);
+	struct ptx_label *far = ptx_new_label(cx->m, cx->f), *look = ptx_new_label(cx->m, cx->f);
+	struct ptx_opnd me = inst_reg(cx, k->me), span = inst_reg(cx, k->span);
+	struct ptx_opnd word = inst_fresh(cx, PTX_TYPE_B64), whole = inst_fresh(cx, PTX_TYPE_B64);
+	struct ptx_opnd stays = inst_fresh(cx, PTX_TYPE_PRED), w = inst_fresh(cx, PTX_TYPE_B64);
+
+	put_directory(k, e, at, whole, over, far);
+	inst_emit(cx, e->stmt, "fast_byte",
+		  T(cx->k, BLOCK(words), BLOCK(pages), inst_num(RACE_HISTORY_PIECE_BITS + 1),
+		    inst_num(RACE_HISTORY_PAGE_BITS), inst_num(RACE_HISTORY_PAGES - 1),
+		    inst_num(RACE_HISTORY_PIECE_BITS)),
+		  H(at, word, whole, ptx_opnd_label(far)));
+	inst_emit(cx, e->stmt, "fast_begin", NT, H(span, stays));
+	inst_emit(cx, e->stmt, "fast_load", T(PTX_STR("global"), inst_num(0)), H(word, w));
+	put_fast_word(k, e, &f, w, stays);
+	inst_emit(cx, e->stmt, "fast_end", NT, H(stays, ptx_opnd_label(look)));
+	put_fresh(k, e, w, word, look);
+	inst_emit(cx, e->stmt, "step_global", T(inst_hirace_what(k, e)),
+		  H(me, inst_reg(cx, k->stamps), at, word, span, ptx_opnd_label(look)));
+	inst_emit(cx, e->stmt, "go", NT, H(ptx_opnd_label(far)));
+	inst_emit_label(cx, e->stmt, look);
+	inst_emit(cx, e->stmt, "fast_whole", NT,
+		  H(me, whole, inst_reg(cx, k->fresh), ptx_opnd_label(over)));
+	inst_emit_label(cx, e->stmt, far);
+}
+
+/* An access that the machine leaves alone goes to `over`. */
+void inst_hirace_put_fast(struct inst_hirace_kernel *k, const struct inst_event *e, unsigned words,
+			  struct ptx_opnd at, struct ptx_label *over)
+{
+	struct inst_ctx *cx = k->cx;
+	bool is_shared = e->space == INST_IN_SHARED;
+	const struct inst_hirace_fast f = inst_hirace_fast(inst_hirace_access(e), e->maybe != 0);
+	struct ptx_label *far = ptx_new_label(cx->m, cx->f);
+	struct ptx_opnd me = inst_reg(cx, k->me), span = inst_reg(cx, k->span);
+	struct ptx_opnd first = inst_reg(cx, k->first), stamps = inst_reg(cx, k->stamps);
+	struct ptx_opnd word = inst_fresh(cx, is_shared ? PTX_TYPE_B32 : PTX_TYPE_B64);
+	struct ptx_opnd stays = inst_fresh(cx, PTX_TYPE_PRED);
+	struct ptx_str space = is_shared ? PTX_STR("shared") : PTX_STR("global");
+
+	if (is_shared)
+		inst_emit(cx, e->stmt, "fast_shared", T(inst_num(k->tracked - 4 * words)),
+			  H(at, word, first, span, ptx_opnd_label(over), ptx_opnd_label(far)));
+	else
+		put_directory(k, e, at, word, over, far);
+	inst_emit(cx, e->stmt, "fast_begin", NT, H(span, stays));
+	struct ptx_opnd w[2];
+	for (unsigned i = 0; i < words; i += 2) {
+		w[0] = inst_fresh(cx, PTX_TYPE_B64);
+		w[1] = inst_fresh(cx, PTX_TYPE_B64);
+
+		if (i + 1 < words)
+			inst_emit(cx, e->stmt, "fast_load2", T(space, inst_num(8 * i)),
+				  H(word, w[0], w[1]));
+		else
+			inst_emit(cx, e->stmt, "fast_load", T(space, inst_num(8 * i)),
+				  H(word, w[0]));
+		for (unsigned j = 0; j < 2 && i + j < words; j++)
+			put_fast_word(k, e, &f, w[j], stays);
+	}
+	inst_emit(cx, e->stmt, "fast_end", NT, H(stays, ptx_opnd_label(over)));
+	if (e->maybe) {
+		inst_emit_label(cx, e->stmt, far);
+		return;
+	}
+	if (k->has_fresh && words == 1 && !is_shared)
+		put_fresh(k, e, w[0], word, over);
+	if (is_shared)
+		inst_emit(cx, e->stmt, "step_shared",
+			  T(inst_hirace_what(k, e), inst_num(RACE_HISTORY_SHARED_WORDS(k->tracked)),
+			    inst_num(k->has_sites), inst_num(RACE_STEP_SHAPE(words, 1))),
+			  H(me, stamps, at, first, word, span, ptx_opnd_label(over)));
+	else
+		inst_emit(cx, e->stmt, "step_global", T(inst_hirace_what(k, e)),
+			  H(me, stamps, at, word, span, ptx_opnd_label(over)));
+	inst_emit_label(cx, e->stmt, far);
+}

@@ -1,0 +1,48 @@
+/*
+ * hirace.h - what the files of detector `hirace` in this room share: hirace.c, fast.c.
+ */
+#ifndef COLLIDER_INSTRUMENT_HIRACE_H
+#define COLLIDER_INSTRUMENT_HIRACE_H
+
+#include "instrument/internal.h"
+
+#include "race/shadow.h"
+
+#define LAUNCH_BITS  ((int64_t)SHADOW_LAUNCH_LAST << SHADOW_LAUNCH_AT)
+#define SAME_BITS    (LAUNCH_BITS | (int64_t)SHADOW_WARP_LAST << SHADOW_WARP_AT)
+#define BLOCK(field) inst_num((int64_t)offsetof(struct race_history, field))
+
+struct inst_hirace_kernel {
+	struct inst_ctx *cx;
+	struct inst_events ev;
+	uint32_t me, span, stamps, table, first, cnt, fresh; /* registers */
+	bool has_fresh; /* words of other launches are replaced by inlined code */
+	bool has_stamps, has_table, has_sites, has_scratch, has_fences;
+	uint32_t tracked;
+};
+
+/* What the machine does with an access of this kind: a bit for each state that stays, by who made
+ * the word since the last barriers; `grid`: whoever, whenever. */
+struct inst_hirace_fast {
+	uint32_t self, warp, block, grid;
+	uint32_t synced; /* in the block, behind its barrier */
+};
+
+/* fast.c. enum shadow_access of an access; is_look: it is judged only. */
+uint32_t inst_hirace_access(const struct inst_event *e);
+struct inst_hirace_fast inst_hirace_fast(uint32_t access, bool is_look);
+
+/* What a check is given: site, access and words (RACE_HISTORY_*), as a number's text. */
+struct ptx_str inst_hirace_what(const struct inst_hirace_kernel *k, const struct inst_event *e);
+
+/* The words that inlined code decides, 4 bytes each; 0: the access is called. */
+unsigned inst_hirace_words(const struct inst_hirace_kernel *k, const struct inst_event *e);
+bool inst_hirace_is_byte(const struct inst_hirace_kernel *k, const struct inst_event *e);
+
+/* The inlined code: what it decides goes to `over`, what it doesn't falls through to the call. */
+void inst_hirace_put_fast(struct inst_hirace_kernel *k, const struct inst_event *e, unsigned words,
+			  struct ptx_opnd at, struct ptx_label *over);
+void inst_hirace_put_byte(struct inst_hirace_kernel *k, const struct inst_event *e,
+			  struct ptx_opnd at, struct ptx_label *over);
+
+#endif
