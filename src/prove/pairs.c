@@ -608,6 +608,7 @@ static void check_kernel(struct check *c)
 	names_open(&c->names, c->e, c->arena);
 	tries_open(c);
 	c->smt = smt_open(c->e);
+	smt_keep_answers(c->smt, c->o->cache, c->o->cache_key);
 	c->k->counts.accesses = (uint32_t)c->e->accesses.n;
 	if (!ptx_func_attr(c->e->ir->f, "reqnctapercluster", c->cluster))
 		memset(c->cluster, 0, sizeof(c->cluster));
@@ -624,6 +625,7 @@ static void check_kernel(struct check *c)
 	}
 	if (c->o->wants_protocol)
 		protocol_write(c);
+	c->k->counts.recalled = smt_recalled(c->smt);
 	smt_close(c->smt);
 	check_say_contract(c);
 }

@@ -51,6 +51,7 @@ Z3_ast smt_number(struct smt *s, wide v)
 void smt_hold(struct smt *s, Z3_ast fact)
 {
 	Z3_solver_assert(s->z, s->solver, fact);
+	base_vec_push(&s->held, fact);
 }
 
 static Z3_ast le(struct smt *s, Z3_ast a, Z3_ast b)

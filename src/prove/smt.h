@@ -57,6 +57,11 @@ void smt_warm(void);
 /* Z3 itself is started by the first smt_begin. */
 struct smt *smt_open(struct ev *e);
 void smt_close(struct smt *s);
+/* From now on answers are kept in a folder below this one (NULL: not), and taken from there.
+ * `program` says which program made them. */
+void smt_keep_answers(struct smt *s, const char *folder, uint64_t program);
+/* How many answers were taken from there. */
+unsigned smt_recalled(const struct smt *s);
 void smt_begin(struct smt *s, const struct smt_query *q);
 /* `fact` (one bit wide) holds in thread t, 0 or 1. */
 void smt_assert(struct smt *s, const struct ex *fact, unsigned t);

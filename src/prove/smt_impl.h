@@ -49,6 +49,21 @@ struct atom {
 	Z3_ast ast;
 };
 
+/* Names a query: two hashes of all that its answer depends on, and how much that was. */
+struct smt_key {
+	uint64_t name, check, bytes;
+};
+
+/* Answers that are kept (smt_model.c). */
+struct smt_store {
+	const char *folder; /* NULL: nothing is kept */
+	uint64_t program;
+	unsigned recalled;
+	uint32_t *place; /* of an unknown, by its number in Z3's context */
+	uint64_t nplaces;
+	uint32_t nseen;
+};
+
 struct smt {
 	struct ev *e;
 	Z3_context z;
@@ -74,7 +89,9 @@ struct smt {
 	size_t nloads;	/* atoms among which loads were compared */
 	unsigned depth; /* of facts about leaves of facts */
 	unsigned nqueries;
+	BASE_VEC(Z3_ast) held; /* what was asserted, as it was: Z3 may show it rewritten */
 	bool is_loose;
+	struct smt_store store;
 };
 
 /* smt_query.c */
@@ -103,6 +120,13 @@ void smt_conflict_integer(struct smt *s, const struct ex *a, unsigned na, const 
 void smt_finish_integer(struct smt *s);
 /* blockIdx.d * blockDim.d + threadIdx.d, which the contract keeps below 2^31: d; else 3. */
 unsigned smt_position(const struct smt *s, const struct ex *v);
+/*
+ * smt_model.c: the answer that was kept for the query as it stands, with its model in *m; *k names
+ * it then for smt_keep. False: there is none.
+ */
+bool smt_recall(struct smt *s, struct smt_key *k, enum smt_answer *x, struct smt_model *m);
+/* Keeps an answer, where it may be kept. Fails silently. */
+void smt_keep(struct smt *s, const struct smt_key *k, enum smt_answer x, const struct smt_model *m);
 /* smt_model.c: the launch that the latest check found, a small one if there is one. */
 void smt_read_model(struct smt *s, struct smt_model *m);
 /* smt_bits.c */

@@ -84,9 +84,11 @@ void smt_close(struct smt *s)
 	if (s->z)
 		Z3_del_context(s->z);
 	free(s->memo);
+	free(s->store.place);
 	base_vec_free(&s->instances);
 	base_vec_free(&s->atoms);
 	base_vec_free(&s->queue);
+	base_vec_free(&s->held);
 	base_vec_free(&s->injective);
 	free(s);
 }
@@ -112,7 +114,7 @@ void smt_begin(struct smt *s, const struct smt_query *q)
 	if (s->memo)
 		memset(s->memo, 0, 2 * (size_t)s->nmemo * sizeof(*s->memo));
 	s->nproducts = s->ndivisions = s->nthresholds = 0;
-	s->instances.n = s->atoms.n = s->queue.n = s->injective.n = 0;
+	s->instances.n = s->atoms.n = s->queue.n = s->injective.n = s->held.n = 0;
 	s->nloads = 0;
 	memset(s->position, 0, sizeof(s->position));
 	s->is_loose = false;
@@ -509,16 +511,8 @@ static void hold_threads(struct smt *s)
 		smt_across(s, ex_const(p, 1, 1), number_of_warp(p), s->q.warp == SMT_SAME_WARP);
 }
 
-enum smt_answer smt_check(struct smt *s, struct smt_model *m)
+static enum smt_answer answer(struct smt *s, struct smt_model *m)
 {
-	hold_threads(s);
-	flush(s);
-	learn_loads(s);
-	flush(s);
-	if (s->q.use_bits)
-		smt_finish_bits(s);
-	else
-		smt_finish_integer(s);
 	switch (Z3_solver_check(s->z, s->solver)) {
 	case Z3_L_FALSE:
 		return SMT_IMPOSSIBLE;
@@ -529,4 +523,24 @@ enum smt_answer smt_check(struct smt *s, struct smt_model *m)
 	default:
 		return SMT_GAVE_UP;
 	}
+}
+
+enum smt_answer smt_check(struct smt *s, struct smt_model *m)
+{
+	struct smt_key key = {0};
+	enum smt_answer x;
+
+	hold_threads(s);
+	flush(s);
+	learn_loads(s);
+	flush(s);
+	if (s->q.use_bits)
+		smt_finish_bits(s);
+	else
+		smt_finish_integer(s);
+	if (smt_recall(s, &key, &x, m))
+		return x;
+	x = answer(s, m);
+	smt_keep(s, &key, x, m);
+	return x;
 }

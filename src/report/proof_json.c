@@ -166,6 +166,7 @@ static void put_counts(cJSON *o, const struct race_proof *k)
 	number(o, "quick", c->quick);
 	number(o, "by_trying", c->by_trying);
 	number(o, "queries", c->queries);
+	number(o, "recalled", c->recalled);
 	number(o, "gave_up", c->gave_up);
 	number(o, "replays", c->replays);
 	number(o, "failed_replays", c->failed_replays);

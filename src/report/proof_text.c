@@ -317,12 +317,13 @@ static void print_kernel(struct base_buf *out, const struct rep_options *opt,
 		base_buf_printf(out, "  %s%s\n", i ? "  " : "protocol:\n    ", k->protocol.v[i]);
 	base_buf_printf(out,
 			"  %u accesses, %u pairs in %u cases, %u decided without the solver, %u by "
-			"trying; %u queries: %u by integers, %u by bit-vectors, %u not answered; "
+			"trying; %u queries: %u by integers, %u by bit-vectors, %u not answered, "
+			"%u known from before; "
 			"%u replays, "
 			"%u failed; %" PRIu64 " ms%s\n",
 			c->accesses, c->pairs, c->cases, c->quick, c->by_trying, c->queries,
-			c->by_integers, c->by_bits, c->gave_up, c->replays, c->failed_replays,
-			k->ms, k->is_cached ? " (from the cache)" : "");
+			c->by_integers, c->by_bits, c->gave_up, c->recalled, c->replays,
+			c->failed_replays, k->ms, k->is_cached ? " (from the cache)" : "");
 }
 
 /* Of the kernels that were analysed, in percent: "12.5%". */

@@ -121,6 +121,7 @@ struct race_proof_counts {
 	uint32_t quick;		  /* cases decided by arithmetic, without the solver */
 	uint32_t by_trying;	  /* pairs that race in a small launch: no query either */
 	uint32_t queries;
+	uint32_t recalled;			/* of them answered from the cache */
 	uint32_t by_integers, by_bits, gave_up; /* queries answered, not answered */
 	uint32_t replays, failed_replays;
 	uint32_t memory_kb; /* the most that the analysis needed */
