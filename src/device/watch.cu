@@ -1,7 +1,8 @@
 /*
  * watch.cu - detector `watch` on the device: what an instrumented module calls.
  *
- *	__collider_watch_set	before a sampled weak access: publishes a watchpoint
+ *	__collider_watch_group	after a group of weak accesses, of which one is drawn or met a
+ *				watchpoint: looks again, publishes, waits
  *	__collider_watch_drop	before what may release, and at the end: takes it back
  *	__collider_watch_cross	before a __syncwarp() that it may pass
  *	__collider_watch_hit	a slot had a watchpoint: is it of these bytes?
@@ -16,7 +17,9 @@
  * All accesses are relaxed, none of them orders memory. Misses: a slot that another watchpoint
  * holds (counted); addresses from 2^49 on; a hit whose watchpoint was taken back before its record
  * was named: then the record has one side (counted). Costs: the look is inlined (watch.ptxt), calls
- * are for sampled accesses and for slots that are not free.
+ * are for sampled accesses and for slots that are not free. A draw waits for three round trips to
+ * L2 besides its sleep. A kernel's registers grow by those of the deepest call: so what lives over
+ * a call is in the thread's memory (see struct state).
  */
 #define DEV_KNOBS "__collider_watch"
 #include "race/layout/watch.h"
@@ -28,12 +31,25 @@
 RACE_STATIC_ASSERT(offsetof(struct race_record, was) == 24, "written below");
 RACE_STATIC_ASSERT(offsetof(struct race_record, now) == 40, "written below");
 
-/* In the thread's own memory; declared in watch.ptxt. slot 0: it watches nothing. */
+/* In the thread's own memory; declared in watch.ptxt. slot 0: it watches nothing; the caller writes
+ * that, too, where its register `held` says so. held: 2 where its
+ * watchpoint stays to the end. The accesses are those of the group that calls. */
 struct state {
 	uint64_t slot, word;
-	uint32_t site, reserved;
+	uint32_t site, held;
 	uint64_t key; /* of the block, where it shares a table with others */
+	uint64_t standing; /* the block's word that counts the watchpoint, or 0 */
+	uint64_t met_slot, met_word, met_at; /* what an access has met: see __collider_watch_meet */
+	uint32_t met_what, met_kind;
+	uint64_t block; /* the group's, as below */
+	uint32_t n, look, first, turn, draw, reserved;
+	struct {
+		uint64_t at, what;
+	} item[RACE_WATCH_GROUP];
 };
+
+RACE_STATIC_ASSERT(offsetof(struct state, item) == RACE_WATCH_ITEMS_AT, "written by watch.ptxt");
+RACE_STATIC_ASSERT(sizeof(struct state) == RACE_WATCH_STATE, "declared in watch.ptxt");
 
 DEV_FN uint64_t dev_slot(uint64_t table, uint32_t mask, uint64_t at)
 {
@@ -70,6 +86,12 @@ extern "C" __device__ __noinline__ void __collider_watch_half(uint64_t seen, uin
 		    RACE_WATCH_HALF_OF(site + 1u, threadIdx.x, threadIdx.y, threadIdx.z));
 }
 
+/* Accesses to shared memory look at this word first. It orders nothing, and decides nothing. */
+DEV_FN void dev_standing(uint64_t at, uint32_t n)
+{
+	asm volatile("red.relaxed.cta.add.u32 [%0], %1;" ::"l"(at), "r"(n));
+}
+
 DEV_FN void dev_drop(struct state *s)
 {
 	uint64_t found;
@@ -80,6 +102,8 @@ DEV_FN void dev_drop(struct state *s)
 		     : "=l"(found)
 		     : "l"(s->slot), "l"(race_watch_free(s->word)));
 	s->slot = 0;
+	if (s->standing)
+		dev_standing(s->standing, 1u);
 	if (found != s->word)
 		__collider_watch_half(found, s->site);
 }
@@ -124,17 +148,22 @@ DEV_FN void dev_count(uint64_t offset)
 
 /* ---- the checking side --------------------------------------------------------------------- */
 
-/* This thread's half. The fields of the other one are not touched. */
-DEV_FN void dev_own_half(uint64_t record, uint64_t at, uint32_t what, uint32_t kind)
-{
-	uint32_t log = RACE_WATCH_LOG(what);
-	uint32_t shape = RACE_WATCH_SHAPE(blockDim.x, blockDim.y, blockDim.z);
-	uint32_t flags = RACE_REC_TWO_SIDES | (what & RACE_WATCH_IS_BLOCK ? RACE_REC_ONE_BLOCK : 0);
+/* Read where it is needed: registers are what calls cost the kernel. */
+#define MET(field) dev_word(&s->met_##field)
+#define MET_WHAT() dev_word32(&s->met_what)
+#define MET_KIND() dev_word32(&s->met_kind)
 
+/* This thread's half. The fields of the other one are not touched. */
+DEV_FN void dev_own_half(const struct state *s, uint64_t record)
+{
+	uint32_t what = MET_WHAT(), flags;
+	uint32_t shape = RACE_WATCH_SHAPE(blockDim.x, blockDim.y, blockDim.z);
+
+	flags = RACE_REC_TWO_SIDES | (what & RACE_WATCH_IS_BLOCK ? RACE_REC_ONE_BLOCK : 0);
+	DEV_STORE64(record + 8, (uint64_t)(MET_KIND() | flags << 16) << 32 | RACE_WATCH_SITE(what));
+	DEV_STORE64(record + 56, (uint64_t)(1u << RACE_WATCH_LOG(what)) << 32 | shape);
 	DEV_STORE64(record, dev_table());
-	DEV_STORE64(record + 8, (uint64_t)(kind | flags << 16) << 32 | RACE_WATCH_SITE(what));
-	DEV_STORE64(record + 16, at);
-	DEV_STORE64(record + 56, (uint64_t)(1u << log) << 32 | shape);
+	DEV_STORE64(record + 16, MET(at));
 	DEV_WHERE(record + 64);
 	DEV_STORE64(record + 96, DEV_GRID());
 	DEV_ORDER(record + 104);
@@ -156,13 +185,14 @@ DEV_FN void dev_occurred(uint64_t rt, uint32_t index, uint64_t record)
 /* A slot of the records: those of one site differ by the other side as far as is known. */
 #define ONE_SIDE RACE_WATCH_VARIANTS
 
-DEV_FN uint32_t dev_find(uint64_t rt, uint32_t what, uint32_t kind, uint32_t variant)
+DEV_FN uint32_t dev_find(const struct state *s, uint32_t variant)
 {
 	uint64_t table = dev_table() ^ (uint64_t)variant * 0x9e3779b97f4a7c15ull;
-	uint32_t index = dev_slot_find(rt, race_slot_key(table, RACE_WATCH_SITE(what), kind));
+	uint64_t key = race_slot_key(table, RACE_WATCH_SITE(MET_WHAT()), MET_KIND());
+	uint32_t index = dev_slot_find(dev_rt(), key);
 
 	if (index == DEV_FULL)
-		DEV_INC64(rt + DEV_RT_OVERFLOW);
+		DEV_INC64(dev_rt() + DEV_RT_OVERFLOW);
 	return index == DEV_FULL ? index : index & ~DEV_CLAIMED;
 }
 
@@ -182,69 +212,68 @@ DEV_FN bool dev_takes(uint64_t joined)
  * when it takes that back. If it has done so already the record is free for a later hit, and this
  * one goes to a record with one side. Returns the number of the record, or DEV_FULL.
  */
-extern "C" __device__ __noinline__ uint32_t __collider_watch_meet(uint64_t slot, uint64_t word,
-								  uint64_t at, uint32_t what,
-								  uint32_t kind)
+extern "C" __device__ __noinline__ uint32_t __collider_watch_meet(const struct state *s)
 {
-	uint64_t rt = dev_rt(), all = rt + offsetof(struct race_rt, joined), joined;
-	uint32_t variant = (uint32_t)(word >> RACE_WATCH_WRITES_AT & 1u) | ((uint32_t)at >> 4 & 2u);
-	uint32_t index = dev_find(rt, what, kind, variant);
+	uint32_t index, variant;
+	uint64_t joined, word = MET(word);
 
 	RACE_STATIC_ASSERT(RACE_WATCH_VARIANTS == 4, "two bits");
-	if (index == DEV_FULL)
-		return index;
-	joined = all + 4u * index;
-	if (dev_takes(joined)) {
-		if (dev_swap((void *)slot, word, race_watch_seen(word, index)) == word) {
-			dev_own_half(dev_record(rt, index), at, what, kind);
-		} else {
-			dev_count(offsetof(struct race_rt, watch_lost));
-			DEV_STORE32(joined, 0);
-			if (what & RACE_WATCH_IS_BLOCK)
-				return DEV_FULL;
-			index = dev_find(rt, what, kind, ONE_SIDE);
-			if (index == DEV_FULL)
-				return index;
-			if (dev_takes(all + 4u * index))
-				dev_own_half(dev_record(rt, index), at, what, kind);
+	variant = (uint32_t)(word >> RACE_WATCH_WRITES_AT & 1u) | ((uint32_t)MET(at) >> 4 & 2u);
+	DEV_NO_UNROLL
+	for (;; variant = ONE_SIDE) {
+		index = dev_find(s, variant);
+		if (index == DEV_FULL)
+			return index;
+		joined = dev_rt() + offsetof(struct race_rt, joined) + 4u * index;
+		if (!dev_takes(joined))
+			break;
+		word = MET(word);
+		if (variant == ONE_SIDE || dev_swap((void *)MET(slot), word,
+						    race_watch_seen(word, index)) == word) {
+			dev_own_half(s, dev_record(dev_rt(), index));
+			break;
 		}
+		dev_count(offsetof(struct race_rt, watch_lost));
+		DEV_STORE32(joined, 0);
+		if (MET_WHAT() & RACE_WATCH_IS_BLOCK)
+			return DEV_FULL;
 	}
-	dev_occurred(rt, index, dev_record(rt, index));
+	dev_occurred(dev_rt(), index, dev_record(dev_rt(), index));
 	return index;
 }
 
 #define OF_BLOCK (1u << 31) /* of a record that is a finding only within a block */
 
-/* A hit of a load whose value may not be used: its record + 1 and OF_BLOCK, or 0. */
-DEV_FN uint32_t dev_possible(uint64_t slot, uint64_t word, uint64_t at, uint32_t what)
-{
-	uint32_t found = __collider_watch_meet(slot, word, at, what, RACE_KIND_WATCH_POSSIBLE) + 1u;
-
-	return found && what & RACE_WATCH_IS_BLOCK ? found | OF_BLOCK : found;
-}
-
 /* Is the word that was found in the slot a watchpoint of these bytes, and another thread's? The
- * number of the record + 1 where the access is a load whose value may not be used. */
-DEV_FN uint32_t dev_found(const struct state *s, uint64_t slot, uint64_t word, uint64_t at,
+ * number of the record + 1, and OF_BLOCK, where the access is a load whose value may be unused. */
+DEV_FN uint32_t dev_found(struct state *s, uint64_t slot, uint64_t word, uint64_t at,
 			  uint64_t what64)
 {
-	uint32_t what = (uint32_t)what64, log = RACE_WATCH_LOG(what);
-	uint32_t sure = race_watch_own_bytes(at, log, RACE_WATCH_SURE(what64));
-	uint32_t maybe = race_watch_own_bytes(at, log, RACE_WATCH_MAYBE(what64));
-	uint64_t shown = what & RACE_WATCH_IS_BLOCK ? at - s->key : at;
+	uint32_t what = (uint32_t)what64, kind = RACE_KIND_WATCH, found;
+	uint32_t words = RACE_WATCH_SURE(what64), log = RACE_WATCH_LOG(what);
 
 	if ((s->slot == slot && s->word == word) || at >> RACE_WATCH_ADDRESS_BITS)
 		return 0;
 	if (word & RACE_WATCH_CROSSED &&
 	    (word >> RACE_WATCH_WARP_AT & RACE_WATCH_WARP) == dev_warp())
 		return 0;
-	if (race_watch_meets(word, at, what, sure))
-		__collider_watch_meet(slot, word, shown, what,
-				      what & RACE_WATCH_IS_NC ? RACE_KIND_WATCH_READ_ONLY
-							      : RACE_KIND_WATCH);
-	else if (race_watch_meets(word, at, what, maybe))
-		return dev_possible(slot, word, shown, what);
-	return 0;
+	if (!race_watch_meets(word, at, what, race_watch_own_bytes(at, log, words))) {
+		kind = RACE_KIND_WATCH_POSSIBLE;
+		words = RACE_WATCH_MAYBE(what64);
+		if (!race_watch_meets(word, at, what, race_watch_own_bytes(at, log, words)))
+			return 0;
+	} else if (what & RACE_WATCH_IS_NC) {
+		kind = RACE_KIND_WATCH_READ_ONLY;
+	}
+	s->met_slot = slot;
+	s->met_word = word;
+	s->met_at = what & RACE_WATCH_IS_BLOCK ? at - s->key : at;
+	s->met_what = what;
+	s->met_kind = kind;
+	found = __collider_watch_meet(s) + 1u;
+	if (dev_word32(&s->met_kind) != RACE_KIND_WATCH_POSSIBLE || !found)
+		return 0;
+	return found | (dev_word32(&s->met_what) & RACE_WATCH_IS_BLOCK ? OF_BLOCK : 0);
 }
 
 /*
@@ -260,7 +289,7 @@ extern "C" __device__ __noinline__ uint32_t __collider_watch_hit(uint64_t state,
 
 	if (first && word != first)
 		return 0;
-	return dev_found((const struct state *)state, slot, word, at, what);
+	return dev_found((struct state *)state, slot, word, at, what);
 }
 
 /*
@@ -271,7 +300,7 @@ extern "C" __device__ __noinline__ void __collider_watch_span(uint64_t state, ui
 							      uint32_t mask, uint64_t at,
 							      uint64_t what64, uint32_t bytes)
 {
-	const struct state *s = (const struct state *)state;
+	struct state *s = (struct state *)state;
 	uint32_t what = (uint32_t)what64 & ~(7u << RACE_WATCH_LOG_WHAT_AT);
 	uint64_t of32 = 0xffull << RACE_WATCH_SURE_AT | 5u << RACE_WATCH_LOG_WHAT_AT | what;
 	uint64_t of16 = 0xfull << RACE_WATCH_SURE_AT | 4u << RACE_WATCH_LOG_WHAT_AT | what;
@@ -335,40 +364,225 @@ DEV_FN bool dev_is_asked(uint64_t at, uint32_t what)
 #define NOT_ASKED 2u
 
 /* Bit 0: the thread has a watchpoint now, a new one or that of before. NOT_ASKED: no wait follows.
- * `mask` 0: there is no table. A watchpoint that stands in its place may be a hit: the access comes
- * next. */
-extern "C" __device__ __noinline__ uint32_t __collider_watch_set(uint64_t state, uint64_t table,
-								 uint32_t mask, uint64_t at,
-								 uint64_t what64)
+ * Where one stands in its place the look that follows examines it. */
+DEV_FN uint32_t dev_set(struct state *s, uint64_t slot, uint64_t at, uint64_t what64,
+			uint64_t standing)
 {
-	struct state *s = (struct state *)state;
-	uint64_t slot = dev_slot(table, mask, at), was, next, found;
+	uint64_t was, next, found;
 	uint32_t what = (uint32_t)what64;
 
 	RACE_STATIC_ASSERT(offsetof(struct race_knobs, flags) % 8 == 0, "the low half");
 	if (dev_block_word(offsetof(struct race_knobs, flags)) & RACE_KNOB_REPLAY &&
 	    !dev_is_asked(at, what))
 		return (s->slot != 0) | NOT_ASKED;
-	if (mask == 0 || at >> RACE_WATCH_ADDRESS_BITS || !dev_is_turn(slot))
+	if (!dev_is_turn(slot))
 		return s->slot != 0;
 	dev_drop(s);
 	was = dev_word((const void *)slot);
 	next = race_watch_encode(at, what & RACE_WATCH_IS_SHARED, RACE_WATCH_LOG(what),
 				 what & RACE_WATCH_IS_WRITE ? 1u : 0u, dev_warp(),
 				 (uint32_t)was + 1u);
+	if (standing)
+		dev_standing(standing, ~0u);
 	found = race_watch_is_free(was) ? dev_swap((void *)slot, was, next) : was;
 	if (!race_watch_is_free(was) || found != was) {
+		if (standing)
+			dev_standing(standing, 1u);
 		dev_count(offsetof(struct race_rt, watch_busy));
-		dev_found(s, slot, found, at, what64);
 		return 0;
 	}
 	s->slot = slot;
+	s->standing = standing;
 	s->word = next;
 	s->site = RACE_WATCH_SITE(what);
 	dev_count(offsetof(struct race_rt, counters) +
 		  (dev_sm() & (RACE_COUNTERS - 1u)) * sizeof(struct race_counters) +
 		  offsetof(struct race_counters, watches));
 	return 1;
+}
+
+/* `block`: the table of the block for its shared memory. */
+DEV_FN uint64_t dev_item_slot(const struct state *s, uint32_t i, uint64_t block)
+{
+	uint32_t what = (uint32_t)s->item[i].what;
+	uint64_t rt = dev_rt();
+
+	if (what & RACE_WATCH_IS_SHARED)
+		return dev_slot(block, RACE_WATCH_SHARED_MASK, s->item[i].at);
+	rt += what & RACE_WATCH_IS_BLOCK ? offsetof(struct race_rt, watch_blocks)
+					 : offsetof(struct race_rt, watch);
+	return dev_slot(rt, RACE_WATCH_MASK, s->item[i].at);
+}
+
+/* Of the loops of a group nothing is in a register while the functions they call run. */
+#define STATE64(field) dev_word(&s->field)
+#define STATE32(field) dev_word32(&s->field)
+
+extern "C" __device__ __noinline__ void __collider_watch_look(struct state *s)
+{
+	DEV_NO_UNROLL
+	for (uint32_t i = 0; i < STATE32(n); i = STATE32(look)) {
+		uint64_t at = s->item[i].at, slot, word;
+
+		s->look = i + 1u;
+		if (at >> RACE_WATCH_ADDRESS_BITS)
+			continue;
+		slot = dev_item_slot(s, i, STATE64(block));
+		word = dev_word((const void *)slot);
+		if (word & RACE_WATCH_ACTIVE)
+			dev_found(s, slot, word, at, s->item[i].what);
+	}
+}
+
+/* Does a watchpoint stand in a slot of the group? The loads of four accesses are under way at once;
+ * an access that wasn't executed has a slot, too. */
+DEV_FN bool dev_sees(const struct state *s)
+{
+	uint32_t n = s->n, any = 0;
+
+	DEV_NO_UNROLL
+	for (uint32_t i = 0; i < n; i += 4u) {
+		uint32_t high[4];
+		for (uint32_t j = 0; j < 4u; j++)
+			high[j] = dev_word32((const void *)(dev_item_slot(s, i + j < n ? i + j : i,
+									  s->block) +
+							    4u));
+		any |= high[0] | high[1] | high[2] | high[3];
+	}
+	return (int32_t)any < 0;
+}
+
+/* How many accesses of the thread are left out before the next one that is drawn, on average: one
+ * in RACE_WATCH_THIN of its first `dense`, then ever fewer; at full rate none. */
+DEV_FN uint32_t dev_period(uint32_t cnt, uint32_t dense)
+{
+	uint32_t sample = (uint32_t)dev_block_word(offsetof(struct race_knobs, sample));
+	uint32_t sparse = (uint32_t)dev_block_word(offsetof(struct race_knobs, sparse));
+	uint32_t n = cnt < sparse ? cnt : sparse;
+
+	RACE_STATIC_ASSERT(offsetof(struct race_knobs, sample) % 8 == 0, "the low half");
+	RACE_STATIC_ASSERT(offsetof(struct race_knobs, sparse) % 8 == 0, "the low half");
+	sample = sample ? sample : 1u;
+	if (dense == RACE_DENSE_ALL)
+		return sample < RACE_WATCH_FAR / 2u ? sample : RACE_WATCH_FAR / 2u;
+	n = RACE_WATCH_THIN * (n <= dense || dense == 0 ? 1u : n / dense);
+	return sample < RACE_WATCH_FAR / 2u / n ? sample * n : RACE_WATCH_FAR / 2u;
+}
+
+DEV_FN uint32_t dev_dense(void)
+{
+	RACE_STATIC_ASSERT(offsetof(struct race_knobs, dense) == 28, "the high half");
+	return (uint32_t)(dev_block_word(24) >> 32);
+}
+
+/* A number that is equal in lanes that are here together. */
+DEV_FN uint32_t dev_draw(void)
+{
+	uint32_t clock, r;
+
+	RACE_STATIC_ASSERT(offsetof(struct race_knobs, seed) == 20, "the high half");
+	DEV_SREG32(clock, "%clock");
+	r = (clock ^ (uint32_t)(dev_block_word(16) >> 32)) * 0x27D4EB2Fu + dev_warp() * 0x9E3779B1u;
+	return (r ^ r >> 15) * 0x2C1B3C6Du;
+}
+
+/* The next draw: equal in threads of a block that have come through the same draws. So the delays
+ * of its warps, which wait for each other at barriers, are at the same time, and lanes that have
+ * gone different ways don't draw ever more apart. */
+DEV_FN uint32_t dev_next(uint32_t next, uint32_t cnt)
+{
+	uint32_t gap, r;
+
+	/* A thread that has polled is far behind. Were its way there as long as the polling,
+	 * another one would poll for longer meanwhile, and so on. */
+	DEV_NO_UNROLL
+	for (uint32_t i = 0; i < 64u; i++) {
+		r = next * 0x9E3779B1u + blockIdx.x * 0x85EBCA77u + blockIdx.y * 0xC2B2AE3Du;
+		r = ((r ^ r >> 15) + (uint32_t)(dev_block_word(16) >> 32)) * 0x2C1B3C6Du;
+		gap = 2u * dev_period(next, dev_dense()) - 1u;
+		next += __umulhi(r ^ r >> 13, gap);
+		if ((int32_t)(next - cnt) >= 0)
+			return next;
+		if (gap == 1u)
+			break;
+		next++;
+	}
+	return cnt;
+}
+
+/* Of the warps that have come to a draw half do it, as the lanes that are here are a part of
+ * theirs: the others run on, and may meet the watchpoints. */
+DEV_FN bool dev_joins(uint32_t draw)
+{
+	return dev_dense() == RACE_DENSE_ALL ||
+	       __umulhi(draw * 0xC2B2AE3Du, 64u) < (uint32_t)__popc(dev_active());
+}
+
+/* One of the group's accesses is watched: from any of them on the first that may be, at full rate
+ * one after another. False: no more. */
+DEV_FN bool dev_try(struct state *s)
+{
+	uint32_t n = s->n, i, result, sleep;
+
+	DEV_NO_UNROLL
+	while (s->turn < n) {
+		i = s->first + s->turn++;
+		i = i < n ? i : i - n;
+		if (!(s->item[i].what & RACE_WATCH_MAY_STAND) ||
+		    s->item[i].at >> RACE_WATCH_ADDRESS_BITS)
+			continue;
+		s->draw = s->draw * 1664525u + 1013904223u;
+		if (s->held != 2 || s->draw >> 29 < 2u) {
+			result = dev_set(s, dev_item_slot(s, i, s->block), s->item[i].at,
+					 s->item[i].what,
+					 s->item[i].what & RACE_WATCH_IS_SHARED
+						 ? s->block + RACE_WATCH_STANDING_AT
+						 : 0);
+			s->held = result & 1u ? 1u + (s->draw >> 28 & 1u) : 0;
+			if (result & NOT_ASKED)
+				continue;
+		}
+		if (dev_dense() != RACE_DENSE_ALL)
+			s->turn = n;
+		RACE_STATIC_ASSERT(offsetof(struct race_knobs, rsleep) == 8, "the low half");
+		sleep = (uint32_t)dev_block_word(8);
+		if (sleep)
+			__nanosleep(__umulhi(s->draw * 0x9E3779B1u, sleep));
+		return true;
+	}
+	return false;
+}
+
+/*
+ * The accesses of a group are over, and nothing that may acquire or release has come since. Either
+ * a look has found a watchpoint (`seen` < 0), or the thread's count has come to `next`. Then one of
+ * the accesses is watched, at full rate one after another, and the thread sleeps; after that it
+ * looks for all of them again, so that lanes of one warp meet, too. Returns the next `next`, and
+ * above it whether the thread has a watchpoint (1, or 2: it stays until the end).
+ */
+extern "C" __device__ __noinline__ uint64_t __collider_watch_group(uint64_t state, uint64_t block,
+								   uint32_t n, uint32_t seen,
+								   uint32_t cnt, uint32_t next)
+{
+	struct state *s = (struct state *)state;
+
+	s->block = block;
+	s->n = n;
+	if (s->slot == 0)
+		s->held = 0;
+	if ((int32_t)seen < 0)
+		__collider_watch_look(s);
+	if ((int32_t)(next - cnt) < 0) {
+		next = dev_next(next, cnt);
+		s->draw = dev_draw();
+		s->first = __umulhi(s->draw * 0x9E3779B1u, n);
+		s->turn = dev_joins(s->draw) ? 0 : n;
+		DEV_NO_UNROLL
+		while (dev_try(s))
+			if (dev_sees(s))
+				__collider_watch_look(s);
+	}
+	return (uint64_t)s->held << 32 | next;
 }
 
 /* The value of such a load is used. */

@@ -2,23 +2,22 @@
  * watch.c - detector `watch`: a sampled access publishes a watchpoint, every other one looks.
  *
  * KCSAN's idea, as src/race/layout/watch.h and src/device/watch.cu carry it out. Each access looks
- * at the slot of its address: a weak one once, beside itself; a strong one must find the same
- * watchpoint before and after it, since it may be the very operation that orders the two. A weak
- * access whose bytes are all surely used may be drawn: it publishes a watchpoint. That stays until
- * the thread draws another one or comes to something that may release: until then nothing can
- * order the access before one of another thread, so the longer window costs nothing. The thread
- * sleeps after each drawn access, and at the end of every second watchpoint. Why a hit is always a
- * race: docs/soundness.md. Accesses are event.c's.
+ * at the slot of its address: a weak one once, in the region between the last statement that may
+ * acquire and the next that may release (group.c); a strong one must find the same watchpoint
+ * before and after it, since it may be the very operation that orders the two. A weak access whose
+ * bytes are all surely used may be drawn: it publishes a watchpoint. That stays until the thread
+ * draws another one or comes to something that may release: until then nothing can order the
+ * access before one of another thread, so the longer window costs nothing. Without collide the
+ * thread sleeps after each drawn access, and at the end of every second watchpoint. Why a hit is
+ * always a race: docs/soundness.md. Accesses are event.c's.
  *
  * Misses: shared memory in functions that are called, tensor copies, wmma (counted); a pair of two
- * strong accesses. Costs: 13 instructions for each access, one of them a load; the rest is in calls
- * that only sampled accesses and hits make.
+ * strong accesses. Costs: see watch.ptxt; calls are for sampled accesses and hits.
  */
-#include "instrument/internal.h"
+#include "instrument/watch/watch_internal.h"
 
 #include "device/device.h"
 #include "instrument/templates.h"
-#include "race/layout/watch.h"
 
 #include <string.h>
 
@@ -26,24 +25,7 @@
  * with dynamic shared memory beside it is refused there, too. */
 #define PLAIN_ROOM ((48u << 10) - 16u)
 
-struct kernel {
-	struct inst_ctx *cx;
-	struct inst_events ev;
-	uint32_t table, mask, held, rng, cnt; /* registers */
-	/* For shared memory: the block's own table, or the device's for blocks without one and
-	 * the block's key in it; else PTX_NO_REG. */
-	uint32_t block, blocks, key;
-	bool is_across; /* watchpoints stand across __syncwarp() */
-	struct ptx_stmt *top;
-};
-
-/* Registers of one access. */
-struct look {
-	struct ptx_opnd at, tab, m, w, hit;
-};
-
-/* Collide counts launches and accesses then. */
-static bool is_beside(const struct inst_ctx *cx)
+bool inst_watch_is_beside(const struct inst_ctx *cx)
 {
 	return cx->opt->sanitize & RACE_DETECT(COLLIDE);
 }
@@ -56,7 +38,7 @@ static uint32_t table_bytes(uint32_t tracked, bool arg)
 }
 
 /* Is a state space of shared memory named? */
-static bool accesses_shared(const struct kernel *k)
+static bool accesses_shared(const struct inst_watch *k)
 {
 	ptx_each_stmt(k->cx->f, s)
 	{
@@ -68,7 +50,7 @@ static bool accesses_shared(const struct kernel *k)
 	return false;
 }
 
-static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
+static void begin_kernel(struct inst_watch *k, struct ptx_stmt *top)
 {
 	struct inst_ctx *cx = k->cx;
 	struct inst_block_table t;
@@ -76,15 +58,17 @@ static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 	k->table = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
 	k->mask = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
 	k->held = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
-	k->rng = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
+	k->next = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
 	k->cnt = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
 	k->block = k->blocks = k->key = PTX_NO_REG;
-	inst_emit(cx, top, "params", NT, NH);
+	inst_emit(cx, top, "params", T(inst_num(RACE_WATCH_STATE)), NH);
 	inst_emit(cx, top, "begin",
-		  T(cx->k, KNOB(rt), KNOB(seed), RT(watch), inst_num(RACE_WATCH_MASK)),
+		  T(cx->k, KNOB(rt), KNOB(seed), RT(watch), inst_num(RACE_WATCH_MASK),
+		    inst_num((int64_t)offsetof(struct race_watch, first)),
+		    inst_num(RACE_WATCH_FAR)),
 		  H(inst_reg(cx, k->table), inst_reg(cx, k->mask), inst_reg(cx, k->held),
-		    inst_reg(cx, k->rng), inst_reg(cx, k->cnt)));
-	if (!is_beside(cx) && cx->f->is_entry)
+		    inst_reg(cx, k->next), inst_reg(cx, k->cnt)));
+	if (!inst_watch_is_beside(cx) && cx->f->is_entry)
 		inst_emit(cx, top, "launch",
 			  T(cx->k, KNOB(rt),
 			    inst_num((int64_t)(offsetof(struct race_rt, counters) +
@@ -111,22 +95,6 @@ static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 
 /* ---- one access ------------------------------------------------------------------------------ */
 
-static uint64_t what_of(const struct kernel *k, const struct inst_event *e)
-{
-	const struct ptx_form *fm = e->stmt->form;
-	uint64_t what = e->access->site;
-
-	what |= e->writes ? RACE_WATCH_IS_WRITE : 0;
-	what |= fm->effects & PTX_EFF_NONTEMPORAL ? RACE_WATCH_IS_NC : 0;
-	if (e->space == INST_IN_SHARED)
-		what |= k->key == PTX_NO_REG ? RACE_WATCH_IS_SHARED : RACE_WATCH_IS_BLOCK;
-	what |= (uint64_t)inst_log2((unsigned)e->access->vec * e->access->width)
-		<< RACE_WATCH_LOG_WHAT_AT;
-	what |= (uint64_t)e->sure << RACE_WATCH_SURE_AT;
-	what |= (uint64_t)e->maybe << RACE_WATCH_MAYBE_AT;
-	return what;
-}
-
 /* May it be watched: is it weak, and are all its bytes surely accessed, in memory that is not
  * read-only by declaration? */
 static bool is_watched(const struct inst_event *e)
@@ -139,41 +107,86 @@ static bool is_watched(const struct inst_event *e)
 	       !e->maybe && e->sure == (1u << words) - 1u && (bytes & (bytes - 1)) == 0;
 }
 
-/* The address as 64 bits: of the window, where the space is shared memory. */
-static struct ptx_opnd address_of(struct kernel *k, const struct inst_event *e)
+uint64_t inst_watch_what(const struct inst_watch *k, const struct inst_event *e)
+{
+	const struct ptx_form *fm = e->stmt->form;
+	uint64_t what = e->access->site;
+
+	what |= e->writes ? RACE_WATCH_IS_WRITE : 0;
+	what |= is_watched(e) ? RACE_WATCH_MAY_STAND : 0;
+	what |= fm->effects & PTX_EFF_NONTEMPORAL ? RACE_WATCH_IS_NC : 0;
+	if (e->space == INST_IN_SHARED)
+		what |= k->key == PTX_NO_REG ? RACE_WATCH_IS_SHARED : RACE_WATCH_IS_BLOCK;
+	what |= (uint64_t)inst_log2((unsigned)e->access->vec * e->access->width)
+		<< RACE_WATCH_LOG_WHAT_AT;
+	what |= (uint64_t)e->sure << RACE_WATCH_SURE_AT;
+	what |= (uint64_t)e->maybe << RACE_WATCH_MAYBE_AT;
+	return what;
+}
+
+struct ptx_opnd inst_watch_base(struct inst_watch *k, const struct inst_event *e,
+				struct ptx_stmt *at, bool *is_narrow)
 {
 	struct inst_ctx *cx = k->cx;
-	const struct ptx_opnd *addr = e->access->where;
-	struct ptx_opnd base = addr->sub[0], at = inst_fresh(cx, PTX_TYPE_B64);
-	bool is_narrow = e->space == INST_IN_SHARED;
+	struct ptx_opnd base = e->access->where->sub[0], reg;
 
+	*is_narrow = e->space == INST_IN_SHARED;
 	if (base.kind == PTX_OPND_REG)
-		is_narrow = ptx_type_bytes((enum ptx_type)cx->f->reg_type[base.reg]) == 4;
-	else if (base.kind == PTX_OPND_SYM) {
-		struct ptx_opnd reg = inst_fresh(cx, is_narrow ? PTX_TYPE_B32 : PTX_TYPE_B64);
-		inst_emit(cx, e->stmt, "symbol", T(is_narrow ? PTX_STR("u32") : PTX_STR("u64")),
-			  H(reg, base));
-		base = reg;
-	}
-	inst_emit(cx, e->stmt, is_narrow ? "at32" : "at64", T(inst_num(addr->off)), H(at, base));
-	return at;
+		*is_narrow = ptx_type_bytes((enum ptx_type)cx->f->reg_type[base.reg]) == 4;
+	if (base.kind != PTX_OPND_SYM)
+		return base;
+	reg = inst_fresh(cx, *is_narrow ? PTX_TYPE_B32 : PTX_TYPE_B64);
+	inst_emit(cx, at, "symbol", T(*is_narrow ? PTX_STR("u32") : PTX_STR("u64")), H(reg, base));
+	return reg;
+}
+
+/* The address as 64 bits: of the window, where the space is shared memory. */
+struct ptx_opnd inst_watch_address(struct inst_watch *k, const struct inst_event *e,
+				   struct ptx_stmt *at)
+{
+	struct ptx_opnd to = inst_fresh(k->cx, PTX_TYPE_B64), base;
+	bool is_narrow;
+
+	base = inst_watch_base(k, e, at, &is_narrow);
+	inst_emit(k->cx, at, is_narrow ? "at32" : "at64", T(inst_num(e->access->where->off)),
+		  H(to, base));
+	return to;
+}
+
+struct ptx_opnd inst_watch_guard(const struct inst_watch *k, const struct inst_event *e)
+{
+	const struct ptx_stmt *s = e->stmt;
+
+	return s->pred == PTX_NO_REG ? inst_none()
+				     : inst_sense(inst_reg(k->cx, s->pred), !s->is_pred_not);
+}
+
+/* On the CPU device a signed addition of ours counts checks. */
+void inst_watch_count(struct inst_watch *k, struct ptx_stmt *at, struct ptx_opnd guard, unsigned n)
+{
+	struct inst_ctx *cx = k->cx;
+
+	inst_emit(cx, at, "counts",
+		  T(inst_watch_is_beside(cx) ? PTX_STR("u32") : PTX_STR("s32"), inst_num(n)),
+		  H(inst_reg(cx, k->cnt), guard));
 }
 
 /* Which table? `over`: where an address of another space goes. */
-static struct look put_table(struct kernel *k, const struct inst_event *e, struct ptx_label *over)
+struct inst_watch_look inst_watch_table(struct inst_watch *k, const struct inst_event *e,
+					struct ptx_label *over, bool counts)
 {
 	struct inst_ctx *cx = k->cx;
-	struct look l = {.at = address_of(k, e),
-			 .tab = inst_fresh(cx, PTX_TYPE_B64),
-			 .m = inst_fresh(cx, PTX_TYPE_B32),
-			 .w = inst_fresh(cx, PTX_TYPE_B64),
-			 .hit = inst_fresh(cx, PTX_TYPE_PRED)};
+	struct inst_watch_look l = {.at = inst_watch_address(k, e, e->stmt),
+				    .tab = inst_fresh(cx, PTX_TYPE_B64),
+				    .m = inst_fresh(cx, PTX_TYPE_B32),
+				    .w = inst_fresh(cx, PTX_TYPE_B64),
+				    .hit = inst_fresh(cx, PTX_TYPE_PRED)};
 
 	if (e->access->space == PTX_SPACE_SHARED_CLUSTER)
 		inst_emit(cx, e->stmt, "own", NT, H(l.at, ptx_opnd_label(over)));
 	struct ptx_opnd table = inst_reg(cx, k->table), mask = inst_reg(cx, k->mask);
 	struct ptx_opnd skip = ptx_opnd_label(over);
-	struct ptx_str what = inst_num((int64_t)what_of(k, e));
+	struct ptx_str what = inst_num((int64_t)inst_watch_what(k, e));
 
 	if (e->space == INST_IN_GLOBAL)
 		inst_emit(cx, e->stmt, "of_global", T(what), H(l.tab, l.m, l.w, table, mask));
@@ -195,16 +208,17 @@ static struct look put_table(struct kernel *k, const struct inst_event *e, struc
 		inst_emit(cx, e->stmt, "of_either",
 			  T(what, inst_num(RACE_WATCH_SHARED_MASK), inst_num(RACE_WATCH_IS_SHARED)),
 			  H(l.tab, l.m, l.w, l.at, table, mask, inst_reg(cx, k->block), skip));
-	inst_emit(cx, e->stmt, "count", T(is_beside(cx) ? PTX_STR("u32") : PTX_STR("s32")),
-		  H(inst_reg(cx, k->cnt)));
+	if (counts)
+		inst_watch_count(k, e->stmt, inst_none(), 1);
 	return l;
 }
 
 /* Before the access: does a watchpoint stand in its slot? */
-static struct look put_look(struct kernel *k, const struct inst_event *e, struct ptx_label *over)
+static struct inst_watch_look put_look(struct inst_watch *k, const struct inst_event *e,
+				       struct ptx_label *over, bool counts)
 {
 	struct inst_ctx *cx = k->cx;
-	struct look l = put_table(k, e, over);
+	struct inst_watch_look l = inst_watch_table(k, e, over, counts);
 	bool is_global = e->space == INST_IN_GLOBAL || k->key != PTX_NO_REG; /* the table */
 
 	inst_emit(cx, e->stmt, "look",
@@ -217,8 +231,8 @@ static struct look put_look(struct kernel *k, const struct inst_event *e, struct
 /* ---- loads whose value may not be used ------------------------------------------------------- */
 
 /* A use of it, always (PTX_NO_REG) or under a predicate. */
-static void put_use(struct kernel *k, struct ptx_opnd found, struct ptx_stmt *use, uint32_t pred,
-		    bool sense)
+static void put_use(struct inst_watch *k, struct ptx_opnd found, struct ptx_stmt *use,
+		    uint32_t pred, bool sense)
 {
 	struct inst_ctx *cx = k->cx;
 	struct ptx_label *over = NULL;
@@ -242,7 +256,7 @@ static bool is_among(const struct ptx_stmt *s, struct ptx_stmt *const *list, uin
 
 /* Do all uses read the sum that the value was added to? Then the values of earlier executions of
  * the load are in it, too. */
-static bool reads_sum(struct kernel *k, const struct flow_demand_info *d, uint32_t sum)
+static bool reads_sum(struct inst_watch *k, const struct flow_demand_info *d, uint32_t sum)
 {
 	uint32_t n;
 	struct ptx_stmt *const *uses = flow_uses(k->cx->fl, sum, &n);
@@ -258,7 +272,7 @@ static bool reads_sum(struct kernel *k, const struct flow_demand_info *d, uint32
 
 /* The note about a load is cleared where its value is over: at each execution of the load, or of a
  * sum where something else is assigned to it; and at the entry, since other paths lead to a use. */
-static void put_clears(struct kernel *k, const struct inst_event *e, uint32_t reg,
+static void put_clears(struct inst_watch *k, const struct inst_event *e, uint32_t reg,
 		       const struct flow_demand_info *d, struct ptx_opnd found)
 {
 	struct inst_ctx *cx = k->cx;
@@ -278,7 +292,7 @@ static void put_clears(struct kernel *k, const struct inst_event *e, uint32_t re
 
 /* What a hit has found is noted in a register, which the uses of the value look at. False: no place
  * shows a use. */
-static bool put_uses(struct kernel *k, const struct inst_event *e, struct ptx_opnd *found)
+static bool put_uses(struct inst_watch *k, const struct inst_event *e, struct ptx_opnd *found)
 {
 	struct inst_ctx *cx = k->cx;
 	struct flow_demand_info d;
@@ -307,16 +321,22 @@ static bool put_uses(struct kernel *k, const struct inst_event *e, struct ptx_op
 	return true;
 }
 
-static void put_weak(struct kernel *k, const struct inst_event *e)
+/* By itself: one whose value may not be used, or a copy. */
+static void put_weak(struct inst_watch *k, const struct inst_event *e)
 {
 	struct inst_ctx *cx = k->cx;
 	struct ptx_label *over = ptx_new_label(cx->m, cx->f);
-	struct ptx_opnd due = inst_fresh(cx, PTX_TYPE_PRED);
-	struct ptx_opnd rng = inst_reg(cx, k->rng), found;
+	struct ptx_opnd found, held = inst_reg(cx, k->held);
 	bool has_uses = put_uses(k, e, &found);
+	bool is_near = e->space == INST_IN_SHARED && k->block != PTX_NO_REG &&
+		       e->access->space != PTX_SPACE_SHARED_CLUSTER &&
+		       !(e->stmt->form->effects & PTX_EFF_COLLECTIVE_MEM);
 
-	if (is_watched(e))
-		inst_emit(cx, e->stmt, "never", NT, H(due));
+	if (is_near) {
+		inst_watch_count(k, e->stmt, inst_watch_guard(k, e), 1);
+		inst_emit(cx, e->stmt, "unless_due", NT,
+			  H(inst_watch_standing(k, e), ptx_opnd_label(over)));
+	}
 	if (e->stmt->pred != PTX_NO_REG)
 		inst_emit(cx, e->stmt, "unless", NT,
 			  H(inst_sense(inst_reg(cx, e->stmt->pred), e->stmt->is_pred_not),
@@ -324,23 +344,16 @@ static void put_weak(struct kernel *k, const struct inst_event *e)
 	if (e->stmt->form->effects & PTX_EFF_COLLECTIVE_MEM)
 		inst_emit(cx, e->stmt, "lanes", T(inst_num(inst_rows_lanes(e->stmt->form))),
 			  H(ptx_opnd_label(over)));
-	struct look l = put_look(k, e, over);
+	struct inst_watch_look l = put_look(k, e, over, !is_near);
 	if (has_uses)
-		inst_emit(cx, e->stmt, "hit_maybe", NT, H(l.hit, found, l.tab, l.m, l.at, l.w));
+		inst_emit(cx, e->stmt, "hit_maybe", NT,
+			  H(l.hit, found, l.tab, l.m, l.at, l.w, held));
 	else
-		inst_emit(cx, e->stmt, "hit", NT, H(l.hit, l.tab, l.m, l.at, l.w));
-	if (is_watched(e)) {
-		inst_emit(cx, e->stmt, "draw", T(cx->k, KNOB(sample), KNOB(dense), KNOB(sparse)),
-			  H(due, rng, inst_reg(cx, k->cnt)));
-		inst_emit(cx, e->stmt, "set", NT,
-			  H(due, inst_reg(cx, k->held), rng, l.tab, l.m, l.at, l.w));
-	}
+		inst_emit(cx, e->stmt, "hit", NT, H(l.hit, l.tab, l.m, l.at, l.w, held));
 	inst_emit_label(cx, e->stmt, over);
-	if (is_watched(e))
-		inst_emit(cx, e->stmt->next, "sleep", T(cx->k, KNOB(rsleep)), H(due, rng));
 }
 
-static void put_strong(struct kernel *k, const struct inst_event *e)
+static void put_strong(struct inst_watch *k, const struct inst_event *e)
 {
 	struct inst_ctx *cx = k->cx;
 	struct ptx_label *over = ptx_new_label(cx->m, cx->f);
@@ -352,20 +365,22 @@ static void put_strong(struct kernel *k, const struct inst_event *e)
 		inst_emit(cx, e->stmt, "unless", NT,
 			  H(inst_sense(inst_reg(cx, e->stmt->pred), e->stmt->is_pred_not),
 			    ptx_opnd_label(over)));
-	struct look l = put_look(k, e, over);
+	struct inst_watch_look l = put_look(k, e, over, true);
 	inst_emit(cx, e->stmt, "before", NT, H(l.hit, first, l.tab, l.m, l.at));
 	inst_emit_label(cx, e->stmt, over);
-	inst_emit(cx, behind, "after", NT, H(first, l.tab, l.m, l.at, l.w));
+	inst_emit(cx, behind, "after", NT, H(first, l.tab, l.m, l.at, l.w, inst_reg(cx, k->held)));
 }
 
-static void put_access(struct kernel *k, const struct inst_event *e)
+static void put_access(struct inst_watch *k, const struct inst_event *e)
 {
 	if (e->space == INST_IN_SHARED && k->block == PTX_NO_REG && k->key == PTX_NO_REG) {
 		inst_unchecked(k->cx, PTX_STR("shared memory in a function that is called"),
 			       RACE_WHY_UNSUPPORTED, true);
 		return;
 	}
-	if (e->strength == RACE_WEAK)
+	if (inst_watch_joins(k, e))
+		inst_watch_join(k, e);
+	else if (e->strength == RACE_WEAK)
 		put_weak(k, e);
 	else
 		put_strong(k, e);
@@ -375,7 +390,7 @@ static void put_access(struct kernel *k, const struct inst_event *e)
 
 /* What orders a copy comes after it was issued, and what it is ordered behind came before; so one
  * look there is enough. It is never watched: when it happens is not known. words 0: of any size. */
-static bool plan_side(struct kernel *k, struct ptx_stmt *s, const struct ptx_opnd *where,
+static bool plan_side(struct inst_watch *k, struct ptx_stmt *s, const struct ptx_opnd *where,
 		      bool writes, enum ptx_space space, unsigned words, struct inst_event *e)
 {
 	if (!where || where->kind != PTX_OPND_ADDR || !where->nsub)
@@ -403,7 +418,7 @@ static const struct ptx_opnd *operand_of(const struct ptx_stmt *s, enum ptx_role
 }
 
 /* A side of a cp.async. */
-static void put_side(struct kernel *k, struct ptx_stmt *s, enum ptx_role role, unsigned words,
+static void put_side(struct inst_watch *k, struct ptx_stmt *s, enum ptx_role role, unsigned words,
 		     unsigned sure)
 {
 	bool writes = role == PTX_ROLE_ADDR_W;
@@ -418,7 +433,7 @@ static void put_side(struct kernel *k, struct ptx_stmt *s, enum ptx_role role, u
 }
 
 /* ldmatrix, stmatrix: each lane that names a row looks at its 16 bytes. */
-static void put_rows(struct kernel *k, struct ptx_stmt *s)
+static void put_rows(struct inst_watch *k, struct ptx_stmt *s)
 {
 	struct inst_event e;
 
@@ -433,7 +448,7 @@ static void put_rows(struct kernel *k, struct ptx_stmt *s)
 }
 
 /* A side of a bulk copy: a part of it, by the thread that issues it. */
-static void put_span(struct kernel *k, struct ptx_stmt *s, enum ptx_role role, uint8_t space)
+static void put_span(struct inst_watch *k, struct ptx_stmt *s, enum ptx_role role, uint8_t space)
 {
 	struct inst_ctx *cx = k->cx;
 	struct ptx_label *over = ptx_new_label(cx->m, cx->f);
@@ -449,8 +464,9 @@ static void put_span(struct kernel *k, struct ptx_stmt *s, enum ptx_role role, u
 		inst_emit(
 			cx, s, "unless", NT,
 			H(inst_sense(inst_reg(cx, s->pred), s->is_pred_not), ptx_opnd_label(over)));
-	struct look l = put_table(k, &e, over);
-	inst_emit(cx, s, "span", T(cx->k, KNOB(window)), H(l.tab, l.m, l.at, l.w, s->ops[2]));
+	struct inst_watch_look l = inst_watch_table(k, &e, over, true);
+	inst_emit(cx, s, "span", T(cx->k, KNOB(window)),
+		  H(l.tab, l.m, l.at, l.w, s->ops[2], inst_reg(cx, k->held)));
 	inst_emit_label(cx, s, over);
 }
 
@@ -461,7 +477,7 @@ static bool is_of_block(uint8_t space)
 
 /* cp.async.bulk, cp.reduce.async.bulk. Where it writes to several blocks, to some of the bytes, or
  * by atomic operations, only the source is looked at. */
-static void put_bulk(struct kernel *k, struct ptx_stmt *s)
+static void put_bulk(struct inst_watch *k, struct ptx_stmt *s)
 {
 	const struct ptx_form *fm = s->form;
 	bool is_known = (is_of_block(fm->space) || is_of_block(fm->space2)) &&
@@ -480,7 +496,7 @@ static void put_bulk(struct kernel *k, struct ptx_stmt *s)
 		put_span(k, s, PTX_ROLE_ADDR_W, fm->space);
 }
 
-static void put_copy(struct kernel *k, struct ptx_stmt *s)
+static void put_copy(struct inst_watch *k, struct ptx_stmt *s)
 {
 	const struct ptx_opnd *size = s->nops >= 3 ? &s->ops[2] : NULL;
 
@@ -502,7 +518,7 @@ static void put_copy(struct kernel *k, struct ptx_stmt *s)
 	put_side(k, s, PTX_ROLE_ADDR_W, words, words);
 }
 
-static void put_issued(struct kernel *k, struct ptx_stmt *s)
+static void put_issued(struct inst_watch *k, struct ptx_stmt *s)
 {
 	switch (s->form->op) {
 	case PTX_OP_CP_ASYNC:
@@ -527,7 +543,7 @@ static void put_issued(struct kernel *k, struct ptx_stmt *s)
  * part of a release pattern only with a fence before it, and at that fence the watchpoint ends.
  * Nor do branches, arithmetic and what lanes exchange; nor an acquire, which orders what comes
  * after it. */
-static bool may_release(const struct ptx_stmt *s)
+bool inst_watch_may_release(const struct ptx_stmt *s)
 {
 	const uint32_t harmless = PTX_EFF_READ | PTX_EFF_WRITE | PTX_EFF_ATOMIC | PTX_EFF_BRANCH |
 				  PTX_EFF_NONTEMPORAL | PTX_EFF_PREFETCH | PTX_EFF_SLEEP |
@@ -549,7 +565,7 @@ static bool may_release(const struct ptx_stmt *s)
  * but such barriers, watchpoints may stay at __syncwarp(), if threads of the same warp leave them
  * alone.
  */
-static bool stays_across(const struct kernel *k)
+static bool stays_across(const struct inst_watch *k)
 {
 	bool has_lanes = false;
 
@@ -560,7 +576,7 @@ static bool stays_across(const struct kernel *k)
 	ptx_each_stmt(k->cx->f, s)
 	{
 		const struct inst_event *e = k->ev.first;
-		if (s->inserted || !may_release(s) || s->form->effects & PTX_EFF_EXIT)
+		if (s->inserted || !inst_watch_may_release(s) || s->form->effects & PTX_EFF_EXIT)
 			continue;
 		while (e && e->stmt != s)
 			e = e->next;
@@ -570,19 +586,19 @@ static bool stays_across(const struct kernel *k)
 	return true;
 }
 
-static void put_end(struct kernel *k, struct ptx_stmt *s)
+static void put_end(struct inst_watch *k, struct ptx_stmt *s)
 {
 	struct inst_ctx *cx = k->cx;
 	bool is_passed;
 
-	if (!may_release(s))
+	if (!inst_watch_may_release(s))
 		return;
 	is_passed = k->is_across && s->form->effects & PTX_EFF_WARP_SYNC;
 	inst_emit(cx, s, is_passed ? "cross" : "drop", T(cx->k, KNOB(wsleep)),
-		  H(inst_reg(cx, k->held), inst_reg(cx, k->rng)));
+		  H(inst_reg(cx, k->held), inst_reg(cx, k->cnt)));
 }
 
-static void put_all(struct kernel *k)
+static void put_all(struct inst_watch *k)
 {
 	const struct inst_event *e = k->ev.first;
 	struct ptx_stmt *next;
@@ -591,9 +607,10 @@ static void put_all(struct kernel *k)
 		next = s->next;
 		if (s->inserted)
 			continue;
-		put_end(k, s);
 		while (e && e->kind != INST_EVENT_ACCESS)
 			e = e->next;
+		inst_watch_end_group(k, s, e);
+		put_end(k, s);
 		if (e && e->stmt == s) {
 			put_access(k, e);
 			e = e->next;
@@ -607,7 +624,7 @@ static void put_all(struct kernel *k)
 
 void inst_watch_function(struct inst_ctx *cx)
 {
-	struct kernel k = {.cx = cx, .ev.follows_copies = true};
+	struct inst_watch k = {.cx = cx, .ev.follows_copies = true};
 
 	inst_plan_events(cx, &k.ev);
 	inst_end_body(cx);
@@ -615,7 +632,7 @@ void inst_watch_function(struct inst_ctx *cx)
 	k.top = inst_body_start(cx->f);
 	begin_kernel(&k, k.top);
 	put_all(&k);
-	if (!is_beside(cx))
+	if (!inst_watch_is_beside(cx))
 		inst_flush_counts(cx, k.cnt);
 	ptx_declare_new_regs(cx->m, cx->f);
 }

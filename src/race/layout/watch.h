@@ -36,7 +36,9 @@
 #define RACE_WATCH_MASK		((RACE_WATCH_SLOTS - 1u) << 3)
 #define RACE_WATCH_SHARED_SLOTS 128u
 #define RACE_WATCH_SHARED_MASK	((RACE_WATCH_SHARED_SLOTS - 1u) << 3)
-#define RACE_WATCH_SHARED_BYTES (RACE_WATCH_SHARED_SLOTS * 8u)
+/* Behind a block's table: minus the number of watchpoints in it, a word of 4 bytes. */
+#define RACE_WATCH_STANDING_AT	(RACE_WATCH_SHARED_SLOTS * 8u)
+#define RACE_WATCH_SHARED_BYTES (RACE_WATCH_STANDING_AT + 16u)
 #define RACE_WATCH_ADDRESS_BITS 49u
 #define RACE_WATCH_TAG_AT	35u
 #define RACE_WATCH_TAG_BITS	28u
@@ -50,7 +52,12 @@
 #define RACE_WATCH_ACTIVE	(1ull << 63)
 #define RACE_WATCH_SEEN		(1ull << 62)
 #define RACE_WATCH_RECORD_AT	32u
-#define RACE_WATCH_VARIANTS	4u /* records of one site with different other sides */
+#define RACE_WATCH_GROUP	16u	    /* accesses that are looked up together */
+#define RACE_WATCH_STATE	360u	    /* bytes of a thread's own memory */
+#define RACE_WATCH_ITEMS_AT	104u	    /* the accesses of a group in it, 16 bytes each */
+#define RACE_WATCH_THIN		16u	    /* one access in so many is drawn, but at full rate */
+#define RACE_WATCH_FAR		0x7fffffffu /* no draw any more */
+#define RACE_WATCH_VARIANTS	4u	    /* records of one site with different other sides */
 
 RACE_STATIC_ASSERT(RACE_SLOTS <= 1u << 12, "a record's number has 12 bits in a seen word");
 RACE_STATIC_ASSERT(RACE_WATCH_ADDRESS_BITS - RACE_WATCH_GRANULE - 16u == RACE_WATCH_TAG_BITS &&
@@ -62,6 +69,7 @@ RACE_STATIC_ASSERT(RACE_WATCH_ADDRESS_BITS - RACE_WATCH_GRANULE - 16u == RACE_WA
 #define RACE_WATCH_IS_WRITE    (1u << 24)
 #define RACE_WATCH_IS_SHARED   (1u << 25) /* at is an offset in the block's window */
 #define RACE_WATCH_IS_NC       (1u << 26) /* through the read-only path */
+#define RACE_WATCH_MAY_STAND   (1u << 31) /* may be watched */
 #define RACE_WATCH_IS_BLOCK    (1u << 30) /* at is an offset + the block's key */
 #define RACE_WATCH_LOG(w)      ((uint32_t)(w) >> 27 & 7u)
 #define RACE_WATCH_LOG_WHAT_AT 27u
@@ -186,7 +194,9 @@ struct race_watch_range {
  * what the lists name is watched; every access looks all the same. */
 struct race_watch {
 	struct race_knobs knobs;
-	uint32_t nkeys, nranges, reserved[2];
+	uint32_t nkeys, nranges;
+	uint32_t first; /* the first draw is before so many accesses of a thread */
+	uint32_t reserved;
 	uint64_t keys[RACE_WATCH_KEYS]; /* race_slot_key(table, site, 0), ascending */
 	struct race_watch_range ranges[RACE_WATCH_RANGES]; /* of global memory */
 };

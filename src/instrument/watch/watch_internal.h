@@ -1,0 +1,74 @@
+/*
+ * watch_internal.h - what the files of detector `watch` share.
+ */
+#ifndef COLLIDER_INST_WATCH_INTERNAL_H
+#define COLLIDER_INST_WATCH_INTERNAL_H
+
+#include "instrument/internal.h"
+
+#include "race/layout/watch.h"
+
+/* An access of a group. */
+struct inst_watch_item {
+	const struct inst_event *e;
+	bool looks;    /* else another item's look is at its slot, too */
+	bool has_word; /* its look is beside it */
+	bool has_at;   /* and so are these, else they are computed where they are needed */
+	struct ptx_opnd word, at, w;
+};
+
+/* Weak accesses with nothing between them that may acquire or release, nor a label or a branch. */
+struct inst_watch_group {
+	struct inst_watch_item item[RACE_WATCH_GROUP];
+	unsigned planned, n; /* items; those that were put so far */
+	unsigned nchecks;    /* to be counted at the end */
+	bool has_shared;     /* an item is of the block's table */
+};
+
+struct inst_watch {
+	struct inst_ctx *cx;
+	struct inst_events ev;
+	uint32_t table, mask, held, next, cnt; /* registers */
+	/* For shared memory: the block's own table, or the device's for blocks without one and
+	 * the block's key in it; else PTX_NO_REG. */
+	uint32_t block, blocks, key;
+	bool is_across; /* watchpoints stand across __syncwarp() */
+	struct ptx_stmt *top;
+	struct inst_watch_group group;
+	/* Loaded since the last statement that ends groups: do watchpoints stand in the block's
+	 * table? */
+	bool has_standing;
+	struct ptx_opnd standing;
+};
+
+/* Registers of one access. */
+struct inst_watch_look {
+	struct ptx_opnd at, tab, m, w, hit;
+};
+
+/* watch.c. Collide counts launches and accesses then. */
+bool inst_watch_is_beside(const struct inst_ctx *cx);
+/* What a call says of an access. Its address without the offset, put before `at`; the same as 64
+ * bits, of the window where it is shared memory. Its table, chosen and counted beside it; `over`:
+ * where an address of another space goes. */
+uint64_t inst_watch_what(const struct inst_watch *k, const struct inst_event *e);
+struct ptx_opnd inst_watch_base(struct inst_watch *k, const struct inst_event *e,
+				struct ptx_stmt *at, bool *is_narrow);
+struct ptx_opnd inst_watch_address(struct inst_watch *k, const struct inst_event *e,
+				   struct ptx_stmt *at);
+struct inst_watch_look inst_watch_table(struct inst_watch *k, const struct inst_event *e,
+					struct ptx_label *over, bool counts);
+void inst_watch_count(struct inst_watch *k, struct ptx_stmt *at, struct ptx_opnd guard, unsigned n);
+struct ptx_opnd inst_watch_guard(const struct inst_watch *k, const struct inst_event *e);
+/* May a statement release what the thread did before? */
+bool inst_watch_may_release(const struct ptx_stmt *s);
+
+/* group.c. Before an access to shared memory: a register, negative where watchpoints stand in the
+ * block's table. Is the access one for a group? Then: puts its look; and ends the group before s,
+ * if s isn't to lie within it. e: the event of s, or a later one. */
+struct ptx_opnd inst_watch_standing(struct inst_watch *k, const struct inst_event *e);
+bool inst_watch_joins(const struct inst_watch *k, const struct inst_event *e);
+void inst_watch_join(struct inst_watch *k, const struct inst_event *e);
+void inst_watch_end_group(struct inst_watch *k, struct ptx_stmt *s, const struct inst_event *e);
+
+#endif
