@@ -51,6 +51,19 @@ static void say_which(const struct race_kernel *k, struct base_buf *out)
 				k->checked, k->first, k->last);
 }
 
+/* What --budget has cut short. */
+static void note_cut(struct race_results *r, const struct race_kernel *k)
+{
+	struct base_buf b = {0};
+
+	base_buf_printf(&b, "%s: %" PRIu32 " launch%s judged in part (--budget)", k->name_shown,
+			k->cuts, k->cuts == 1 ? "" : "es");
+	base_buf_printf(&b, ", the first until %" PRIu64 " of its %" PRIu64 " block%s had begun",
+			k->cut_blocks, k->cut_of, k->cut_of == 1 ? "" : "s");
+	race_note_add(r, b.p, b.n);
+	base_buf_free(&b);
+}
+
 void cli_choice_note(struct race_results *r)
 {
 	static const char *const names[] = {"by its name", "--launch-skip", "--launch-count",
@@ -60,6 +73,8 @@ void cli_choice_note(struct race_results *r)
 	for (size_t i = 0; i < r->kernels.n; i++) {
 		const struct race_kernel *k = &r->kernels.v[i];
 		bool is_first = true;
+		if (k->cuts)
+			note_cut(r, k);
 		if (!k->why)
 			continue;
 		b.n = 0;

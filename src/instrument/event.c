@@ -396,11 +396,31 @@ static bool is_own_wait(const struct ptx_form *fm)
 	       !(fm->effects & (PTX_EFF_READ | PTX_EFF_WRITE));
 }
 
+/* An mbarrier that nobody waits for orders nothing; a wait is seen by itself. */
+static bool orders_nothing(const struct ptx_form *fm)
+{
+	return fm->op == PTX_OP_MBARRIER_INIT || fm->op == PTX_OP_MBARRIER_INVAL;
+}
+
 static void set_unsure(struct inst_ctx *cx, struct inst_events *ev, struct ptx_str by)
 {
 	if (!ev->is_unsure)
 		inst_unchecked(cx, by, RACE_WHY_ORDERS, true);
 	ev->is_unsure = true;
+}
+
+/* Does the operand of bar.warp.sync leave no lane out, as far as the text says? */
+static bool is_full_mask(struct inst_ctx *cx, const struct ptx_opnd *mask)
+{
+	uint32_t n;
+
+	if (mask->kind == PTX_OPND_REG) {
+		struct ptx_stmt *const *defs = flow_defs(cx->fl, mask->reg, &n);
+		if (n != 1 || defs[0]->kind != PTX_STMT_INST || defs[0]->form->op != PTX_OP_MOV)
+			return false;
+		mask = &defs[0]->ops[1];
+	}
+	return mask->kind == PTX_OPND_INT && (uint32_t)mask->imm == ~0u;
 }
 
 static void plan_inst(struct inst_ctx *cx, struct inst_events *ev, struct ptx_stmt *s)
@@ -416,8 +436,9 @@ static void plan_inst(struct inst_ctx *cx, struct inst_events *ev, struct ptx_st
 		ev->has_barrier = true;
 	} else if (fm->effects & PTX_EFF_WARP_SYNC) {
 		add_event(ev, new_event(cx, INST_EVENT_WARP, s));
-		/* A mask that leaves lanes out orders as a release does. */
-		ev->has_order |= s->ops[0].kind != PTX_OPND_INT || (uint32_t)s->ops[0].imm != ~0u;
+		ev->has_lanes |= !is_full_mask(cx, &s->ops[0]);
+		/* What such a mask orders goes on by stamps. */
+		ev->has_order |= ev->has_lanes;
 	} else if (fm->effects & PTX_EFF_FENCE && !is_memory) {
 		add_event(ev, new_event(cx, INST_EVENT_FENCE, s));
 		ev->has_order = true;
@@ -431,8 +452,9 @@ static void plan_inst(struct inst_ctx *cx, struct inst_events *ev, struct ptx_st
 		cx->stats->unknown++;
 		inst_unchecked(cx, fm->text, RACE_WHY_UNKNOWN_OPCODE, false);
 		set_unsure(cx, ev, fm->text);
-	} else if (fm->effects & PTX_EFF_BARRIER ||
-		   (fm->effects & PTX_EFF_WAIT && !is_own_wait(fm)) || is_strong(fm)) {
+	} else if (!orders_nothing(fm) &&
+		   (fm->effects & PTX_EFF_BARRIER ||
+		    (fm->effects & PTX_EFF_WAIT && !is_own_wait(fm)) || is_strong(fm))) {
 		set_unsure(cx, ev, fm->text);
 	}
 	if (is_memory && !is_followed(fm) && !(fm->effects & PTX_EFF_UNKNOWN) &&

@@ -203,6 +203,7 @@ struct inst_events {
 	bool has_narrow, has_shared, has_barrier;
 	bool has_narrow_global, has_narrow_shared; /* accesses of bytes that may be there */
 	bool has_order; /* there are fences, acquires, releases, strong reads, partial masks */
+	bool has_lanes; /* masks that may be partial: lanes have rows (race/layout/lanes.h) */
 	bool has_pruned;
 	bool has_alone; /* pruned ones only while the launch runs alone */
 	bool is_unsure; /* something else orders threads, too */
@@ -458,7 +459,7 @@ bool inst_add_runtime(struct inst_ctx *cx);
 void inst_add_blocks(struct inst_ctx *cx);
 bool inst_add_history(struct inst_ctx *cx);
 /* The mark of a module whose kernels want scratch, if one does (RACE_SCRATCH_SYMBOL). */
-void inst_add_scratch(struct inst_ctx *cx);
+void inst_add_scratch(struct inst_ctx *cx, const char *symbol);
 bool inst_add_guard(struct inst_ctx *cx);
 bool inst_add_watch(struct inst_ctx *cx);
 bool inst_add_sites(struct inst_ctx *cx);

@@ -309,13 +309,13 @@ bool inst_add_history(struct inst_ctx *cx)
 	return add_history_functions(cx, at, race_device_history, race_device_history_size);
 }
 
-void inst_add_scratch(struct inst_ctx *cx)
+void inst_add_scratch(struct inst_ctx *cx, const char *symbol)
 {
+	struct ptx_str name = {symbol, (uint32_t)strlen(symbol)};
+
 	if (cx->wants_scratch)
 		add_raw(cx, first_code(cx->m),
-			inst_module_text(
-				cx, "words",
-				T(PTX_STR(RACE_SCRATCH_SYMBOL), inst_num(1), inst_num(1))));
+			inst_module_text(cx, "words", T(name, inst_num(1), inst_num(1))));
 }
 
 bool inst_add_guard(struct inst_ctx *cx)

@@ -361,6 +361,7 @@ struct ptx_func {
 	uint32_t maxntid[3], reqntid[3]; /* 0: not given */
 	uint32_t maxnreg, minnctapersm;
 	bool has_cluster;
+	uint32_t table_bytes; /* of shared variables that passes have added */
 	/* Body, between the outer braces (which are not statements). */
 	struct ptx_stmt *first, *last;
 	uint32_t nregs;	   /* registers numbered 0 .. nregs-1 */

@@ -275,6 +275,12 @@ bool race_is_watched(unsigned kind)
 	return kind >= RACE_KIND_WATCH && kind <= RACE_KIND_WATCH_READ_ONLY;
 }
 
+bool race_is_guarded(unsigned kind)
+{
+	return (kind >= RACE_KIND_GUARD_ATOMIC && kind <= RACE_KIND_GUARD_POSSIBLE) ||
+	       kind == RACE_KIND_GUARD_LOCKS;
+}
+
 /* What the site of a side holds. */
 static void side_of_site(const struct race_finding *of, uint32_t flags, int device,
 			 struct race_side *s)
@@ -334,7 +340,7 @@ static void sides_of_watch(const struct race_record *rec, struct race_side side[
 static void sides_of_history(const struct race_record *rec, struct race_side side[2])
 {
 	uint64_t shape = rec->now[1];
-	bool is_other = rec->kind < RACE_KIND_GUARD_ATOMIC && rec->was[1] & RACE_EARLIER_IS_OTHER;
+	bool is_other = !race_is_guarded(rec->kind) && rec->was[1] & RACE_EARLIER_IS_OTHER;
 	const uint32_t threads[3] = {(uint32_t)(shape & 0xffff), (uint32_t)(shape >> 16 & 0xffff),
 				     (uint32_t)(shape >> 32 & 0xffff)};
 	const uint32_t own[3] = {RACE_EARLIER_OWN_X(rec->now[0]), RACE_EARLIER_OWN_Y(rec->now[0]),
@@ -342,11 +348,11 @@ static void sides_of_history(const struct race_record *rec, struct race_side sid
 	const uint32_t grid[3] = {is_other ? UINT32_MAX : rec->grid_x, rec->grid_yz & 0xffff,
 				  rec->grid_yz >> 16};
 	uint32_t earlier_thread =
-		rec->kind >= RACE_KIND_GUARD_ATOMIC
+		race_is_guarded(rec->kind)
 			? guard_decode(rec->was[0]).thread
 			: shadow_decode(rec->was[0], RACE_ACTOR_BITS(rec->was[1])).thread;
 	uint32_t size = threads[0] * threads[1] * threads[2];
-	uint32_t stride = rec->kind >= RACE_KIND_GUARD_ATOMIC ? size : shadow_block_stride(size);
+	uint32_t stride = race_is_guarded(rec->kind) ? size : shadow_block_stride(size);
 
 	place_of(size ? earlier_thread % stride : 0, threads, side[1].thread);
 	place_of(size ? earlier_thread / stride : 0, grid, side[1].block);

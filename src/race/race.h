@@ -56,6 +56,8 @@ enum race_class race_classify(unsigned kind, unsigned record_flags, unsigned sit
 struct race_finding;
 /* Is a record of this kind detector watch's (layout/watch.h)? */
 bool race_is_watched(unsigned kind);
+/* Detector iguard's (layout/guard.h)? */
+bool race_is_guarded(unsigned kind);
 /* Are both sides of such a record there, and of one block of one grid? */
 bool race_is_one_block(const struct race_record *rec);
 /* pair_read.c: fills f->sides of a record with RACE_REC_TWO_SIDES; `earlier` has what is known
@@ -229,6 +231,8 @@ struct race_kernel {
 	/* Where the run left launches out (shm_write.h): how many began, and which were checked. */
 	uint64_t started, checked, first, last;
 	uint32_t why; /* RACE_LEFT_* */
+	uint32_t cuts;
+	uint64_t cut_blocks, cut_of;
 };
 
 /* What stopped a device. */

@@ -194,6 +194,16 @@ void race_shm_history(struct race_history *h, const struct race_fill *fill)
 		h->knobs.rt = fill->rt;
 }
 
+static uint32_t first_draw(const struct race_knobs *k)
+{
+	uint64_t n = k->sample ? k->sample : 1u;
+
+	if (n <= 1 && k->dense == RACE_DENSE_ALL)
+		return 0;
+	n *= k->dense == RACE_DENSE_ALL ? 2u : 2u * RACE_WATCH_THIN;
+	return n < RACE_WATCH_FAR ? (uint32_t)n : RACE_WATCH_FAR;
+}
+
 /* rsleep: at once; wsleep: at the end of a watchpoint. Where collide sleeps beside it a watchpoint
  * stands through those delays, and needs none at once. --sample chooses places for collide;
  * watchpoints are drawn everywhere then. --replay chooses places for watch: all accesses there. */
@@ -209,10 +219,11 @@ void race_shm_watch(struct race_watch *w, const struct race_fill *fill)
 		w->knobs.dense = RACE_DENSE_ALL;
 		w->knobs.sparse = UINT32_MAX;
 	}
+	w->first = first_draw(&w->knobs);
 	w->knobs.wsleep = w->knobs.rsleep;
 	w->knobs.window = shm->window ? shm->window & RACE_WINDOW_ALL : RACE_WINDOW_ALL;
 	if (w->knobs.flags & RACE_KNOB_BESIDE && RACE_RUN_WANTS(shm->flags, RACE_DETECTOR_COLLIDE))
-		w->knobs.rsleep = 0;
+		w->knobs.rsleep = w->knobs.wsleep = 0;
 }
 
 void race_shm_block(enum race_detector_id id, void *block, const struct race_fill *fill)
@@ -236,7 +247,9 @@ void race_shm_block(enum race_detector_id id, void *block, const struct race_fil
  * With a budget, a kernel's first launches go before its later ones: the first may use all of it,
  * up to the 10th three quarters, up to the 100th a half, up to the 1,000th a quarter, those after
  * it an eighth. So a kernel that is launched for the first time at the end of a long run finds time
- * left. Launches are checked as a whole, so the last one may use more than what is left.
+ * left. On a GPU launches are checked as a whole, so the last one may use more than what is left.
+ * On the CPU device the judging of a launch ends an eighth after the budget, and a kernel's first
+ * launch is always judged, if only for an eighth.
  */
 
 static const struct race_choice *asked(void)
@@ -249,6 +262,13 @@ static const struct race_choice *asked(void)
 bool race_choice_is_on(void)
 {
 	return asked() != NULL;
+}
+
+uint64_t race_choice_budget(void)
+{
+	const struct race_choice *c = asked();
+
+	return c ? c->budget_ns : UINT64_MAX;
 }
 
 /* Eighths of the budget for a kernel's launch of this number, from 1. */
@@ -316,13 +336,26 @@ void race_choice_note(struct race_kernel_count *k, struct race_choice_answer a)
 	k->last = a.number;
 }
 
-bool race_choice_take(struct race_kernel_count *k, const char *name, uint64_t spent_ns)
+uint64_t race_choice_take(struct race_kernel_count *k, const char *name, uint64_t spent_ns)
 {
+	const struct race_choice *c = asked();
 	struct race_choice_answer a;
 
-	if (!asked() || !k)
-		return true;
+	if (!c || !k)
+		return UINT64_MAX;
 	a = race_choice_ask(k, name, spent_ns);
+	if (a.number == 1 && a.why == RACE_LEFT_BUDGET)
+		a.why = 0;
 	race_choice_note(k, a);
-	return !a.why;
+	if (a.why || c->budget_ns == UINT64_MAX)
+		return a.why ? 0 : UINT64_MAX;
+	return (spent_ns > c->budget_ns ? spent_ns : c->budget_ns) + c->budget_ns / 8;
+}
+
+void race_choice_cut(struct race_kernel_count *k, uint64_t blocks, uint64_t of)
+{
+	if (k->cuts++)
+		return;
+	k->cut_blocks = blocks;
+	k->cut_of = of;
 }

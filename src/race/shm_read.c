@@ -138,7 +138,10 @@ static void chunk_take_kernel(struct reader *rd, const struct race_chunk *c,
 				  .checked = k.checked,
 				  .first = k.first,
 				  .last = k.last,
-				  .why = k.why};
+				  .why = k.why,
+				  .cuts = k.cuts,
+				  .cut_blocks = k.cut_blocks,
+				  .cut_of = k.cut_of};
 	out.name =
 		race_text(&rd->out->arena, (const char *)payload + sizeof(k), c->bytes - sizeof(k));
 	out.name_shown = race_demangle(&rd->out->arena, out.name);

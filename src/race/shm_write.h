@@ -54,15 +54,17 @@ struct race_kernel_count {
 	/* Where a run leaves launches out (race_choice_take): */
 	uint32_t is_judged; /* 0: not known yet; 1, 2: its name is, is not, among those to be */
 	uint64_t started, checked;
-	uint64_t first, last; /* numbers of checked launches, from 1 */
-	uint32_t why;	      /* RACE_LEFT_* */
-	uint32_t reserved;
+	uint64_t first, last;	     /* numbers of checked launches, from 1 */
+	uint32_t why;		     /* RACE_LEFT_* */
+	uint32_t cuts;		     /* launches that the oracle judged in part */
+	uint64_t cut_blocks, cut_of; /* of the first: how many of its blocks had begun */
 };
 /* Appends a kernel's counter; NULL: the heap is full. */
 struct race_kernel_count *race_shm_kernel(const char *name, bool is_instrumented);
 
 /* Does the run leave launches out? After race_shm_open. */
 bool race_choice_is_on(void);
+uint64_t race_choice_budget(void); /* ns; UINT64_MAX: no limit */
 /* A launch of a kernel: its number, from 1, and what leaves it out (RACE_LEFT_*); 0: nothing. */
 struct race_choice_answer {
 	uint64_t number;
@@ -76,8 +78,11 @@ struct race_choice_answer {
 struct race_choice_answer race_choice_ask(struct race_kernel_count *k, const char *name,
 					  uint64_t spent_ns);
 void race_choice_note(struct race_kernel_count *k, struct race_choice_answer a);
-/* Both at once. */
-bool race_choice_take(struct race_kernel_count *k, const char *name, uint64_t spent_ns);
+/* Both at once, for a device that can end a launch's judging: until when it is judged, as in
+ * cpu_choose_fn. A kernel's first launch is never left out by the budget. */
+uint64_t race_choice_take(struct race_kernel_count *k, const char *name, uint64_t spent_ns);
+/* The judging of a launch has ended when so many of its blocks had begun. */
+void race_choice_cut(struct race_kernel_count *k, uint64_t blocks, uint64_t of);
 /* May its launches be left out at all? If not, nothing needs to be prepared for that. */
 bool race_choice_concerns(const char *name);
 

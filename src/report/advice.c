@@ -365,6 +365,7 @@ const char *rep_pair_fix(struct base_arena *a, const struct race_finding *f)
 	case RACE_KIND_GUARD_WARP:
 	case RACE_KIND_GUARD_BLOCK:
 	case RACE_KIND_GUARD_LOCK:
+	case RACE_KIND_GUARD_LOCKS:
 	case RACE_KIND_GUARD_FENCE:
 	case RACE_KIND_GUARD_RELEASE:
 	case RACE_KIND_GUARD_ACQUIRE:

@@ -104,7 +104,9 @@ static const char *side_key(struct base_arena *a, const struct race_side *s)
 static const char *group_key(struct base_arena *a, const struct race_finding *f,
 			     enum race_ignored ignored)
 {
-	const struct race_finding_site *s = !f->line && f->nsites ? f->sites : NULL;
+	/* Operations of the host have no line either; their call is their place. */
+	bool is_host = f->sides && (f->sides[0].flags | f->sides[1].flags) & RACE_SIDE_HOST;
+	const struct race_finding_site *s = !f->line && f->nsites && !is_host ? f->sites : NULL;
 	const char *one, *two = "";
 
 	if (f->sides) {
@@ -243,24 +245,34 @@ static bool is_said_by(const struct rep_view *v, size_t at, size_t by)
 	return false;
 }
 
-/* Has iguard found what hirace found here, as certainly? It knows more of why. */
+static bool is_of_history(const struct race_finding *f)
+{
+	return f->kind == RACE_KIND_HISTORY || f->kind == RACE_KIND_HISTORY_POSSIBLE;
+}
+
+/* Has the other one of hirace and iguard found this pair with more certainty; or iguard with as
+ * much? It knows more of why. */
 static bool is_known_better(const struct rep_view *v, const struct rep_entry *h)
 {
-	if (h->f.kind != RACE_KIND_HISTORY && h->f.kind != RACE_KIND_HISTORY_POSSIBLE)
+	bool is_history = is_of_history(&h->f);
+
+	if (!is_history && !race_is_guarded(h->f.kind))
 		return false;
 	for (size_t i = 0; i < v->entries.n; i++) {
 		const struct rep_entry *e = &v->entries.v[i];
-		bool is_guard = e->f.kind >= RACE_KIND_GUARD_ATOMIC &&
-				e->f.kind <= RACE_KIND_GUARD_POSSIBLE;
-		if (is_guard && e->ignored == h->ignored &&
-		    (e->f.cls == h->f.cls || e->f.cls == RACE_CLASS_RACE) &&
+		bool is_other = is_history ? race_is_guarded(e->f.kind) : is_of_history(&e->f);
+		bool is_better = h->f.cls != RACE_CLASS_RACE && e->f.cls == RACE_CLASS_RACE;
+
+		if (is_other && e->ignored == h->ignored &&
+		    (is_better || (is_history && e->f.cls == h->f.cls)) &&
 		    is_same_pair(&h->f, &e->f))
 			return true;
 	}
 	return false;
 }
 
-/* A pair that hirace and iguard both found, in one run, is one entry: iguard's. */
+/* A pair that hirace and iguard both found, in one run, is one entry: the more certain one, or
+ * iguard's. */
 static void view_join(struct rep_view *v)
 {
 	size_t n = 0;

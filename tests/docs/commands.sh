@@ -42,8 +42,7 @@ while IFS= read -r doc; do
 	path=$PATH
 	[ "$doc" = README.md ] || path=$bin:$PATH
 	[ ! -e "$work/$name.bad" ] || { cat "$work/$name.bad"; failed=1; }
-	for script in "$work/$name".*.sh; do
-		[ -e "$script" ] || continue
+	while IFS= read -r script; do # by number: the 10th after the 9th
 		block=${script%.sh}
 		blocks=$((blocks + 1))
 		env PATH="$path" bash -eu -c 'trap "printf %s \"\$PATH\" >\"$1.path\"" EXIT; . "$1.sh"' \
@@ -59,7 +58,7 @@ while IFS= read -r doc; do
 		failed=1
 		echo "FAIL $doc:$(cat "$block.line"): $bad"
 		sed 's/^/  /' "$script" "$block.out"
-	done
+	done < <(ls -v "$work/$name".*.sh 2>/dev/null)
 done < <(cd "$root" && ls README.md CONTRIBUTING.md docs/*.md examples/*.md)
 
 # What `help` and the options of the wrappers name; --args is the debuggers'.

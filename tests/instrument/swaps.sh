@@ -34,6 +34,12 @@ for arch in sm_75 sm_80 sm_90 sm_90a sm_100 sm_120; do
 			fail "$arch $case: $(head -3 "$T/err")"
 	done
 done
+# Shared memory of another block of the cluster is neither shared nor global, and has no words: looked up as
+# global memory it found others', and made kernels fail on a GPU.
+for d in hirace iguard; do
+	"$collider" instrument --sanitize=$d "$dir/cases/hirace_cluster.ptx" -o "$T/out.ptx" 2>"$T/err" || fail "$d: $(cat "$T/err")"
+	grep -q 'isspacep\.global' "$T/out.ptx" || fail "$d: a generic address may be of another block of the cluster"
+done
 # hirace's, with words of shared memory in global memory.
 for arch in sm_75 sm_90 sm_120; do
 	sed -e "s/^\.target.*/.target $arch/" -e 's/^\.version.*/.version 9.0/' "$dir/cases/hirace_shared.ptx" >"$T/in.ptx"

@@ -242,6 +242,9 @@ static void libraries_by_their_headers(void **state)
 	assert_string_equal(race_library("/x/targets/x86_64-linux/include/crt/f.h"), "the toolkit");
 	assert_string_equal(race_library("/x/.deps/cuda/bin/../include/sm_60_atomic_functions.hpp"),
 			    "the toolkit");
+	assert_string_equal(
+		race_library("/x/.deps/cuda/bin/..//include/sm_60_atomic_functions.hpp"),
+		"the toolkit");
 	assert_string_equal(race_library("/x/cutlass/include/cute/tensor.hpp"), "CUTLASS");
 	assert_null(race_library("/home/me/thrust/main.cu"));
 	assert_null(race_library("/home/me/include/tile.cuh"));

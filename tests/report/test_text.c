@@ -325,21 +325,28 @@ static void pair_record(struct race_region *r, unsigned i, uint64_t table, uint3
 	rec->now[1] = 256u | 1ull << 16 | 1ull << 32;
 }
 
-/* What hirace and iguard find in one run: a pair of lines, whoever came first, is one finding with
- * iguard's words, unless iguard is less certain of it. */
+/* What hirace and iguard find in one run: a pair of lines, whoever came first, is one finding: the
+ * more certain one, else iguard's. */
 static void pairs_of_two_detectors(void **state)
 {
 	static const struct {
+		enum race_kind history, kind;
 		uint32_t site, earlier;
-		enum race_kind kind;
-	} guards[] = {{SITE_STORE, SITE_READ, RACE_KIND_GUARD_BLOCK},
-		      {SITE_READ, SITE_STORE, RACE_KIND_GUARD_BLOCK},
-		      {SITE_STORE, SITE_READ, RACE_KIND_GUARD_POSSIBLE},
-		      {SITE_STORE, SITE_SPECULATED, RACE_KIND_GUARD_BLOCK}};
-	static const bool is_joined[] = {true, true, false, false};
+		const char *title; /* of the one finding; NULL: there are two */
+	} pairs[] = {
+		{RACE_KIND_HISTORY, RACE_KIND_GUARD_BLOCK, SITE_STORE, SITE_READ, "of one block"},
+		{RACE_KIND_HISTORY, RACE_KIND_GUARD_BLOCK, SITE_READ, SITE_STORE, "of one block"},
+		{RACE_KIND_HISTORY, RACE_KIND_GUARD_LOCKS, SITE_STORE, SITE_READ,
+		 "different locks"},
+		{RACE_KIND_HISTORY, RACE_KIND_GUARD_POSSIBLE, SITE_STORE, SITE_READ, "DATA RACE"},
+		{RACE_KIND_HISTORY_POSSIBLE, RACE_KIND_GUARD_BLOCK, SITE_STORE, SITE_READ,
+		 "DATA RACE"},
+		{RACE_KIND_HISTORY_POSSIBLE, RACE_KIND_GUARD_LOCK, SITE_STORE, SITE_READ,
+		 "no lock in common"},
+		{RACE_KIND_HISTORY, RACE_KIND_GUARD_BLOCK, SITE_STORE, SITE_SPECULATED, NULL}};
 
 	(void)state;
-	for (size_t i = 0; i < BASE_COUNTOF(guards); i++) {
+	for (size_t i = 0; i < BASE_COUNTOF(pairs); i++) {
 		struct rep_options opt = {.no_source = true};
 		struct race_results r;
 		struct fake f;
@@ -347,13 +354,15 @@ static void pairs_of_two_detectors(void **state)
 		fake_open(&f);
 		struct race_region *region = fake_region(&f, 0);
 		uint64_t table = fake_table(&f, NULL, NULL);
-		pair_record(region, 0, table, SITE_STORE, SITE_READ, RACE_KIND_HISTORY);
-		pair_record(region, 1, table, guards[i].site, guards[i].earlier, guards[i].kind);
+		pair_record(region, 0, table, SITE_STORE, SITE_READ, pairs[i].history);
+		pair_record(region, 1, table, pairs[i].site, pairs[i].earlier, pairs[i].kind);
 		fake_read(&f, &r);
 		assert_int_equal(r.findings.n, 2);
 		char *text = fake_render(&r, &opt);
-		assert_int_equal(strstr(text, "2. ") == NULL, is_joined[i]);
+		assert_int_equal(strstr(text, "2. ") == NULL, pairs[i].title != NULL);
 		assert_non_null(strstr(text, "1. "));
+		if (pairs[i].title && !strstr(text, pairs[i].title))
+			fail_msg("'%s' is missing in:\n%s", pairs[i].title, text);
 		free(text);
 		race_results_free(&r);
 		fake_close(&f);

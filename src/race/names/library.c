@@ -31,7 +31,8 @@ static const struct library libraries[] = {
 	{"/include/cccl/", "CCCL"},
 	{"-linux/include/", "the toolkit"},
 	{"/cuda/include/", "the toolkit"},
-	{"/bin/../include/", "the toolkit"}, /* nvcc's own, wherever it was unpacked */
+	{"/bin/../include/", "the toolkit"},  /* nvcc's own, wherever it was unpacked; */
+	{"/bin/..//include/", "the toolkit"}, /* as nvcc.profile of the pip package spells it */
 	{"/usr/include/", "the system"},
 	{"/include/c++/", "C++"},
 };
