@@ -6,6 +6,9 @@
  * order, each statement once. A guarded write is a write like any other here;
  * a caller that must distinguish them looks at the statement's guard.
  *
+ * Reads by statements that a pass has inserted are in a list of their own: another pass's question
+ * about a value is whether the program uses it.
+ *
  * Costs: one walk and 24 bytes per pair, whatever the number of registers.
  */
 #include "flow/priv.h"
@@ -17,9 +20,12 @@ struct note {
 	uint32_t reg, at;
 };
 
+enum { READ, WRITE, READ_BY_US, LISTS };
+
 struct notes {
-	BASE_VEC(struct note) list[2]; /* reads, writes */
+	BASE_VEC(struct note) list[LISTS];
 	uint32_t at, nregs;
+	int read; /* which list reads go to */
 };
 
 static void take_note(uint32_t reg, bool is_write, void *arg)
@@ -28,7 +34,7 @@ static void take_note(uint32_t reg, bool is_write, void *arg)
 	if (reg >= ns->nregs)
 		return;
 	struct note nt = {reg, ns->at};
-	base_vec_push(&ns->list[is_write], nt);
+	base_vec_push(&ns->list[is_write ? WRITE : ns->read], nt);
 }
 
 /* Sorts notes into (off, stmts, places); a register twice in a statement counts once. */
@@ -77,15 +83,20 @@ void flow_need_defuse(struct flow *fl)
 	if (pr->has_defuse)
 		return;
 	pr->has_defuse = true;
-	base_vec_reserve(&ns.list[0], 2 * (size_t)pr->nstmts + 16);
-	base_vec_reserve(&ns.list[1], (size_t)pr->nstmts + 16);
-	for (ns.at = 0; ns.at < pr->nstmts; ns.at++)
-		if (pr->stmt[ns.at]->kind == PTX_STMT_INST)
-			ptx_each_reg(pr->stmt[ns.at], take_note, &ns);
-	sort_notes(fl, ns.list[0].v, ns.list[0].n, &pr->use_off, &pr->use, &pr->use_at);
-	sort_notes(fl, ns.list[1].v, ns.list[1].n, &pr->def_off, &pr->def, &pr->def_at);
-	base_vec_free(&ns.list[0]);
-	base_vec_free(&ns.list[1]);
+	base_vec_reserve(&ns.list[READ], 2 * (size_t)pr->nstmts + 16);
+	base_vec_reserve(&ns.list[WRITE], (size_t)pr->nstmts + 16);
+	for (ns.at = 0; ns.at < pr->nstmts; ns.at++) {
+		if (pr->stmt[ns.at]->kind != PTX_STMT_INST)
+			continue;
+		ns.read = pr->stmt[ns.at]->inserted ? READ_BY_US : READ;
+		ptx_each_reg(pr->stmt[ns.at], take_note, &ns);
+	}
+	sort_notes(fl, ns.list[READ].v, ns.list[READ].n, &pr->use_off, &pr->use, &pr->use_at);
+	sort_notes(fl, ns.list[WRITE].v, ns.list[WRITE].n, &pr->def_off, &pr->def, &pr->def_at);
+	sort_notes(fl, ns.list[READ_BY_US].v, ns.list[READ_BY_US].n, &pr->our_off, &pr->our_use,
+		   &pr->our_at);
+	for (int i = 0; i < LISTS; i++)
+		base_vec_free(&ns.list[i]);
 	pr->is_param = BASE_NEWN(fl->arena, bool, pr->nregs + 1u);
 	note_params(fl, fl->f->params);
 }

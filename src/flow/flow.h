@@ -55,7 +55,7 @@ bool flow_postdominates(const struct flow *fl, uint32_t a, uint32_t b);
  * more definition that is not in the list: the function's entry. A register made after
  * flow_build has none. */
 struct ptx_stmt *const *flow_defs(struct flow *fl, uint32_t reg, uint32_t *n);
-/* Statements that read `reg`. */
+/* Statements of the program that read `reg`: inserted ones are no uses. */
 struct ptx_stmt *const *flow_uses(struct flow *fl, uint32_t reg, uint32_t *n);
 
 /* ---- live.c -------------------------------------------------------------------- */

@@ -45,6 +45,21 @@ static void spread(struct flow *fl, uint32_t reg, uint32_t block, uint32_t *stac
 	}
 }
 
+/* `off`, `use` and `at`: one of the lists of reads. */
+static void spread_reads(struct flow *fl, const uint32_t *off, struct ptx_stmt *const *use,
+			 const uint32_t *at, uint32_t *stack)
+{
+	struct flow_priv *pr = fl->priv;
+
+	for (uint32_t r = 0; r < pr->nregs; r++)
+		for (uint32_t k = off[r]; k < off[r + 1]; k++) {
+			uint32_t b = use[k]->mark;
+			bool is_first = k == off[r] || use[k - 1]->mark != b;
+			if (is_first && !is_killed(pr, r, pr->start[b], at[k]))
+				spread(fl, r, b, stack);
+		}
+}
+
 static void solve_live(struct flow *fl)
 {
 	flow_need_defuse(fl);
@@ -56,13 +71,8 @@ static void solve_live(struct flow *fl)
 	pr->live_out = base_alloc(fl->arena, sizeof(*pr->live_out) * fl->nblocks);
 	for (uint32_t b = 0; b < fl->nblocks; b++)
 		pr->live_out[b] = bits + words * b;
-	for (uint32_t r = 0; r < pr->nregs; r++)
-		for (uint32_t k = pr->use_off[r]; k < pr->use_off[r + 1]; k++) {
-			uint32_t b = pr->use[k]->mark;
-			bool is_first = k == pr->use_off[r] || pr->use[k - 1]->mark != b;
-			if (is_first && !is_killed(pr, r, pr->start[b], pr->use_at[k]))
-				spread(fl, r, b, stack);
-		}
+	spread_reads(fl, pr->use_off, pr->use, pr->use_at, stack);
+	spread_reads(fl, pr->our_off, pr->our_use, pr->our_at, stack);
 	free(stack);
 }
 

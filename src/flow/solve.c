@@ -32,6 +32,8 @@ void flow_work_uses(struct flow_work *w, uint32_t reg)
 {
 	for (uint32_t k = w->pr->use_off[reg]; k < w->pr->use_off[reg + 1]; k++)
 		push(w, w->pr->use_at[k]);
+	for (uint32_t k = w->pr->our_off[reg]; k < w->pr->our_off[reg + 1]; k++)
+		push(w, w->pr->our_at[k]);
 }
 
 void flow_solve(struct flow *fl, flow_visit_fn *visit)
