@@ -246,7 +246,7 @@ static void solve_needed(struct flow *fl)
 	nd.stack = base_malloc(sizeof(*nd.stack) * (pr->nregs + 1u));
 	for (uint32_t i = 0; i < pr->nstmts; i++) {
 		const struct ptx_stmt *s = pr->stmt[i];
-		if (s->kind == PTX_STMT_INST && (!flow_is_pure(s) || sets_carry(s)))
+		if (s->kind == PTX_STMT_INST && !s->inserted && (!flow_is_pure(s) || sets_carry(s)))
 			ptx_each_reg(s, need_reads, &nd);
 	}
 	while (nd.n) {

@@ -31,10 +31,10 @@ struct flow_priv {
 	bool has_defuse;
 	uint32_t *def_off, *use_off;
 	struct ptx_stmt **def, **use;
-	uint32_t *def_at, *use_at; /* their places */
+	uint32_t *def_at, *use_at;  /* their places */
 	uint32_t *our_off, *our_at; /* reads by inserted statements, which are no uses */
 	struct ptx_stmt **our_use;
-	bool *is_param;		   /* registers that the function's entry writes */
+	bool *is_param; /* registers that the function's entry writes */
 
 	/* demand.c */
 	uint8_t *sure;	 /* by def: its value is really used on every path */
