@@ -196,12 +196,12 @@ void race_shm_history(struct race_history *h, const struct race_fill *fill)
 
 static uint32_t first_draw(const struct race_knobs *k)
 {
-	uint64_t n = k->sample ? k->sample : 1u;
+	uint64_t n = 2ull * (k->sample ? k->sample : 1u);
 
-	if (n <= 1 && k->dense == RACE_DENSE_ALL)
-		return 0;
-	n *= k->dense == RACE_DENSE_ALL ? 2u : 2u * RACE_WATCH_THIN;
-	return n < RACE_WATCH_FAR ? (uint32_t)n : RACE_WATCH_FAR;
+	if (k->dense == RACE_DENSE_ALL)
+		n /= RACE_WATCH_THIN;
+	return n < RACE_WATCH_FAR / RACE_WATCH_THIN ? (uint32_t)n
+						    : RACE_WATCH_FAR / RACE_WATCH_THIN;
 }
 
 /* rsleep: at once; wsleep: at the end of a watchpoint. Where collide sleeps beside it a watchpoint

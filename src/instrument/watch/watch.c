@@ -64,8 +64,9 @@ static void begin_kernel(struct inst_watch *k, struct ptx_stmt *top)
 	inst_emit(cx, top, "params", T(inst_num(RACE_WATCH_STATE)), NH);
 	inst_emit(cx, top, "begin",
 		  T(cx->k, KNOB(rt), KNOB(seed), RT(watch), inst_num(RACE_WATCH_MASK),
-		    inst_num((int64_t)offsetof(struct race_watch, first)),
-		    inst_num(RACE_WATCH_FAR)),
+		    inst_num((int64_t)offsetof(struct race_watch, first)), inst_num(RACE_WATCH_FAR),
+		    inst_num(RACE_WATCH_MOST), inst_num(RACE_WATCH_CROWD),
+		    inst_num(RACE_WATCH_THIN)),
 		  H(inst_reg(cx, k->table), inst_reg(cx, k->mask), inst_reg(cx, k->held),
 		    inst_reg(cx, k->next), inst_reg(cx, k->cnt)));
 	if (!inst_watch_is_beside(cx) && cx->f->is_entry)

@@ -56,6 +56,8 @@
 #define RACE_WATCH_STATE	360u	    /* bytes of a thread's own memory */
 #define RACE_WATCH_ITEMS_AT	104u	    /* the accesses of a group in it, 16 bytes each */
 #define RACE_WATCH_THIN		16u	    /* one access in so many is drawn, but at full rate */
+#define RACE_WATCH_CROWD	9u	    /* and in grids with fewer than 16 << 9 threads */
+#define RACE_WATCH_MOST		0xffffu	    /* blocks: no product of them and threads overflows */
 #define RACE_WATCH_FAR		0x7fffffffu /* no draw any more */
 #define RACE_WATCH_VARIANTS	4u	    /* records of one site with different other sides */
 
@@ -91,6 +93,17 @@ RACE_STATIC_ASSERT(RACE_WATCH_ADDRESS_BITS - RACE_WATCH_GRANULE - 16u == RACE_WA
 #define RACE_WATCH_KEY_AT   28u
 #define RACE_WATCH_KEY_DROP (64u - (RACE_WATCH_ADDRESS_BITS - RACE_WATCH_KEY_AT))
 #define RACE_WATCH_KEY_LOW  (((1u << 15) - 1u) << RACE_WATCH_GRANULE)
+
+/* One access of a thread in how many is drawn at first, by the threads of the grid: where few threads
+ * run, each has few accesses, and nobody else will draw them. */
+RACE_FN uint32_t race_watch_thin(uint32_t blocks, uint32_t threads)
+{
+	uint32_t n = (blocks < RACE_WATCH_MOST ? blocks : RACE_WATCH_MOST) * threads;
+
+	n >>= RACE_WATCH_CROWD;
+	n = n < RACE_WATCH_THIN ? n : RACE_WATCH_THIN;
+	return n ? n : 1u;
+}
 
 RACE_FN uint64_t race_watch_tag(uint64_t at, uint32_t is_shared)
 {
@@ -195,7 +208,8 @@ struct race_watch_range {
 struct race_watch {
 	struct race_knobs knobs;
 	uint32_t nkeys, nranges;
-	uint32_t first; /* the first draw is before so many accesses of a thread */
+	uint32_t first; /* the first draw is before so many accesses of a thread, times the
+			 * grid's race_watch_thin() */
 	uint32_t reserved;
 	uint64_t keys[RACE_WATCH_KEYS]; /* race_slot_key(table, site, 0), ascending */
 	struct race_watch_range ranges[RACE_WATCH_RANGES]; /* of global memory */
