@@ -16,7 +16,7 @@
 static const int VERTICES = 1 << 14;
 static const int DEGREE = 8;
 static const int THREADS = 128;
-static const int ROUNDS = 40;
+static const int ROUNDS = 10;
 
 __global__ void expand(const int *edges, int *level, const int *front, int nfront, int *next,
 		       int *nnext, int depth)

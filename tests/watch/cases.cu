@@ -371,13 +371,15 @@ __global__ void chosen_value_race()
 	}
 }
 
-// The values of all turns are in the sum that is used at the end; only the first ones race.
+// The values of all turns are in the sum that is used at the end; only the first ones race, and
+// only with this store.
 __global__ void sum_is_used_race()
 {
 	unsigned int sum = 0;
+#pragma unroll 1
 	for (int i = 0; i < TURNS; i++) {
 		if (blockIdx.x) {
-			if (i < TURNS - 4)
+			if (i < TURNS - 4 && leads())
 				keep(c.word[0] = i);
 		} else {
 			keep(sum += c.word[i < TURNS - 4 ? 0 : 200]);

@@ -18,12 +18,14 @@ if device == "gpu" and not os.path.exists("/dev/nvidia0"):
     sys.exit(77)
 os.makedirs(work, exist_ok=True)
 text = open(source).read()
-names = re.findall(r"^__global__ void (\w+_(?:race|clean|readonly|quiet|possible))\(", text, re.M)
+names = re.findall(r"__global__ void (\w+_(?:race|clean|readonly|quiet|possible))\(", text)
 names += [n + end for n in re.findall(r"^PAIR\((\w+)\)", text, re.M) for end in ("_race", "_clean")]
 names += re.findall(r"^KERNEL\((\w+)\)", text, re.M)
 assert len(names) == len(set(names)) and len(names) > 20, names
-with open(os.path.join(work, "launches.h"), "w") as out:
-    out.writelines(f"LAUNCH({n})\n" for n in names)
+stem = os.path.splitext(os.path.basename(source))[0]
+for header in ("launches.h", stem + "_launches.h"):
+    with open(os.path.join(work, header), "w") as out:
+        out.writelines(f"LAUNCH({n})\n" for n in names)
 program = os.path.join(work, "cases")
 flags = ["-O2", "-std=c++17", "-I", work]
 subprocess.run([nvcc, *flags, "-lineinfo", "-cudart", "shared", "-gencode",

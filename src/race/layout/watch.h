@@ -94,8 +94,8 @@ RACE_STATIC_ASSERT(RACE_WATCH_ADDRESS_BITS - RACE_WATCH_GRANULE - 16u == RACE_WA
 #define RACE_WATCH_KEY_DROP (64u - (RACE_WATCH_ADDRESS_BITS - RACE_WATCH_KEY_AT))
 #define RACE_WATCH_KEY_LOW  (((1u << 15) - 1u) << RACE_WATCH_GRANULE)
 
-/* One access of a thread in how many is drawn at first, by the threads of the grid: where few threads
- * run, each has few accesses, and nobody else will draw them. */
+/* One access of a thread in how many is drawn at first, by the threads of the grid: where few
+ * threads run, each has few accesses, and nobody else will draw them. */
 RACE_FN uint32_t race_watch_thin(uint32_t blocks, uint32_t threads)
 {
 	uint32_t n = (blocks < RACE_WATCH_MOST ? blocks : RACE_WATCH_MOST) * threads;
