@@ -4,7 +4,8 @@
  * A value is *surely used* at its definition d if every path from d meets,
  * before the register is written again and before the function returns, a real use: an instruction
  * with an effect (address and value of a memory operation, branch, call, barrier, warp
- * communication), or a pure instruction whose own result is surely used from there on. So a phi (a
+ * communication), or a pure instruction whose own result is surely used from there on. Paths are
+ * those on which a predicate that was tested has one value (known.c). So a phi (a
  * mov into a register with several definitions) counts exactly on the paths on which the moved
  * value survives. Operands that are taken under a condition never count (use.c).
  *
@@ -74,9 +75,16 @@ static bool is_real(struct flow *fl, uint32_t d, uint32_t reg, uint32_t use)
 	struct flow_priv *pr = fl->priv;
 	const struct ptx_stmt *u = pr->use[use];
 	uint32_t g = PTX_NO_REG;
-	if (u->pred != PTX_NO_REG)
+	bool is_not = pr->def[d]->is_pred_not;
+
+	if (u->pred != PTX_NO_REG) {
 		g = guard_in_force(fl, d, u, pr->use_at[use]);
-	switch (flow_use_kind(fl, u, reg, g, pr->def[d]->is_pred_not)) {
+		if (g == PTX_NO_REG && flow_known(&pr->on_way, u->pred) >= 0) {
+			g = u->pred;
+			is_not = !flow_known(&pr->on_way, g);
+		}
+	}
+	switch (flow_use_kind(fl, u, reg, g, is_not)) {
 	case FLOW_USE_REAL:
 		return true;
 	case FLOW_USE_PURE:
@@ -126,35 +134,83 @@ static void push_successors(struct flow *fl, uint32_t b, uint32_t *n)
 	}
 }
 
+/* Those that pr->on_way leaves open. */
+static void push_open(struct flow *fl, uint32_t b, uint32_t *n)
+{
+	struct flow_priv *pr = fl->priv;
+	for (uint32_t i = 0; i < fl->blocks[b].nsucc; i++) {
+		uint32_t t = fl->blocks[b].succ[i];
+		if (pr->seen[t] != pr->walk && flow_way_is_open(fl, &pr->on_way, b, t)) {
+			pr->seen[t] = pr->walk;
+			pr->queue[(*n)++] = t;
+		}
+	}
+}
+
 static bool is_left_unused(const struct flow_block *b)
 {
 	return b->exits || !b->can_exit;
 }
 
-static bool def_is_sure(struct flow *fl, uint32_t d, uint32_t reg)
+/* What is known behind d, and stays so to the end of its block. */
+static struct flow_facts facts_behind(struct flow *fl, uint32_t d)
 {
 	struct flow_priv *pr = fl->priv;
-	uint32_t b = pr->def[d]->mark, n = 0;
-	enum meet m = scan_part(fl, d, reg, pr->def_at[d] + 1, pr->start[b + 1]);
+	const struct ptx_stmt *s = pr->def[d];
+	struct flow_facts f = pr->facts[s->mark];
 
-	if (m != MEET_NOTHING)
-		return m == MEET_USE;
-	if (is_left_unused(&fl->blocks[b]) || pr->use_off[reg] == pr->use_off[reg + 1])
-		return false;
+	flow_forget_written(fl, &f, pr->start[s->mark], pr->start[s->mark + 1]);
+	if (s->pred != PTX_NO_REG) {
+		flow_learn(&f, s->pred, !s->is_pred_not);
+		flow_forget_written(fl, &f, pr->def_at[d], pr->start[s->mark + 1]);
+	}
+	return f;
+}
+
+/* Walks the paths on which pr->on_way holds. It gets smaller where a block writes one of its
+ * predicates: then the walk is to begin again, as it may have left out ways (MEET_NOTHING). */
+static enum meet walk_on(struct flow *fl, uint32_t d, uint32_t reg)
+{
+	struct flow_priv *pr = fl->priv;
+	uint32_t b = pr->def[d]->mark, n = 0, nfacts = pr->on_way.n;
+	bool is_used = false;
+
 	pr->walk++;
-	push_successors(fl, b, &n);
+	push_open(fl, b, &n);
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t t = pr->queue[i];
+		enum meet m;
+		flow_forget_written(fl, &pr->on_way, pr->start[t], pr->start[t + 1]);
+		if (pr->on_way.n != nfacts)
+			return MEET_NOTHING;
 		m = scan_part(fl, d, reg, pr->start[t], pr->start[t + 1]);
 		if (m == MEET_KILL || i >= MAX_WALK)
-			return false;
+			return MEET_KILL;
+		is_used |= m == MEET_USE;
 		if (m == MEET_USE)
 			continue;
 		if (is_left_unused(&fl->blocks[t]))
-			return false;
-		push_successors(fl, t, &n);
+			return MEET_KILL;
+		push_open(fl, t, &n);
 	}
-	return true;
+	return is_used ? MEET_USE : MEET_KILL; /* else a loop that never ends */
+}
+
+static bool def_is_sure(struct flow *fl, uint32_t d, uint32_t reg)
+{
+	struct flow_priv *pr = fl->priv;
+	uint32_t b = pr->def[d]->mark;
+	enum meet m;
+
+	pr->on_way = facts_behind(fl, d);
+	m = scan_part(fl, d, reg, pr->def_at[d] + 1, pr->start[b + 1]);
+	if (m == MEET_NOTHING &&
+	    (is_left_unused(&fl->blocks[b]) || pr->use_off[reg] == pr->use_off[reg + 1]))
+		m = MEET_KILL;
+	while (m == MEET_NOTHING)
+		m = walk_on(fl, d, reg);
+	pr->on_way.n = 0;
+	return m == MEET_USE;
 }
 
 struct worklist {
@@ -313,9 +369,9 @@ struct finder {
 	struct flow *fl;
 	uint32_t defs[MAX_CHAIN], regs[MAX_CHAIN]; /* the value and what was computed from it */
 	bool near[MAX_CHAIN];			   /* computed after the load in its own block */
-	uint32_t ndefs;
-	const struct ptx_stmt *from; /* whose results are being added */
-	uint32_t from_def;	     /* index of the def that it reads */
+	uint32_t ndefs, load;			   /* the load's place */
+	const struct ptx_stmt *from;		   /* whose results are being added */
+	uint32_t from_def;			   /* index of the def that it reads */
 	struct ptx_stmt *uses[MAX_USES];
 	uint32_t nuses;
 	struct flow_cond_use conds[MAX_USES];
@@ -393,11 +449,38 @@ static bool leads_to_others(struct flow *fl, uint32_t d, const struct reaching *
 	return false;
 }
 
+/* Does every way from the load to place `at`, on which the load isn't executed again, pass
+ * definition d? Else the register may hold what d has made of an earlier execution's value. */
+static bool all_pass(struct finder *f, uint32_t d, uint32_t at)
+{
+	struct flow_priv *pr = f->fl->priv;
+	uint32_t here = f->load + 1, b = pr->stmt[f->load]->mark, n = 0;
+
+	pr->walk++;
+	for (uint32_t i = 0; i < MAX_WALK; i++) {
+		uint32_t end = pr->start[b + 1], stop = end;
+		if (pr->def_at[d] >= here && pr->def_at[d] < stop)
+			stop = pr->def_at[d];
+		if (f->load >= here && f->load < stop)
+			stop = f->load;
+		/* The statement at `stop` reads before it writes. */
+		if (at >= here && (at < stop || (at == stop && stop < end)))
+			return false;
+		if (stop == end)
+			push_successors(f->fl, b, &n);
+		if (i == n)
+			return true;
+		b = pr->queue[i];
+		here = pr->start[b];
+	}
+	return false;
+}
+
 /*
  * Whenever control comes from the load to place `at`, does the register hold d's value there, and
  * not on some paths another one (a phi)? Only then does code inserted at `at` refer to the load's
- * value. Yes if no other definition comes there; or if d follows the load in its block (so that no
- * path goes past it) and none of the others can be reached from d.
+ * value. Every path must pass d behind the load; and no other definition comes there, or d follows
+ * the load in its block and none of the others can be reached from d.
  */
 static bool holds_at(struct finder *f, uint32_t i, uint32_t at, uint32_t block)
 {
@@ -405,7 +488,7 @@ static bool holds_at(struct finder *f, uint32_t i, uint32_t at, uint32_t block)
 	uint32_t d = f->defs[i], reg = f->regs[i];
 	struct reaching r;
 
-	if (pr->def[d]->pred != PTX_NO_REG)
+	if (pr->def[d]->pred != PTX_NO_REG || (i && !all_pass(f, d, at)))
 		return false;
 	if (pr->def_off[reg + 1] - pr->def_off[reg] == 1 && !pr->is_param[reg])
 		return true;
@@ -526,6 +609,7 @@ void flow_demand(struct flow *fl, const struct ptx_stmt *load, uint32_t reg,
 	if (d == FLOW_NONE)
 		return;
 	if (!pr->sure) {
+		flow_need_facts(fl);
 		solve_sure(fl);
 		solve_needed(fl);
 	}
@@ -544,6 +628,7 @@ void flow_demand(struct flow *fl, const struct ptx_stmt *load, uint32_t reg,
 	f.regs[0] = reg;
 	f.near[0] = load->pred == PTX_NO_REG;
 	f.ndefs = 1;
+	f.load = pr->def_at[d];
 	for (uint32_t i = 0; i < f.ndefs; i++)
 		find_uses(&f, i);
 	out->nuses = f.nuses;

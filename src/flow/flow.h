@@ -8,7 +8,7 @@
  * answers); the next pass builds a new struct flow.
  *
  * cfg.c defuse.c solve.c live.c use.c demand.c select.c sum.c trace.c addr.c object.c affine.c
- * uniform.c update.c manner.c; what they share among themselves is in priv.h.
+ * uniform.c update.c manner.c known.c; what they share among themselves is in priv.h.
  */
 #ifndef COLLIDER_FLOW_H
 #define COLLIDER_FLOW_H

@@ -18,6 +18,16 @@ struct flow_spot { /* where a statement is */
 	uint32_t at;
 };
 
+#define FLOW_FACTS 6
+struct flow_fact {
+	uint32_t reg;
+	bool value;
+};
+struct flow_facts { /* predicates of which the value is known */
+	uint32_t n;
+	struct flow_fact fact[FLOW_FACTS];
+};
+
 struct flow_priv {
 	/* cfg.c */
 	struct ptx_stmt **stmt; /* by place */
@@ -36,11 +46,14 @@ struct flow_priv {
 	struct ptx_stmt **our_use;
 	bool *is_param; /* registers that the function's entry writes */
 
+	struct flow_facts *facts; /* known.c: at each block's start */
+
 	/* demand.c */
-	uint8_t *sure;	 /* by def: its value is really used on every path */
-	uint8_t *needed; /* by register: something with an effect depends on it */
-	uint32_t *seen;	 /* by block: the last walk that came here */
-	uint32_t *queue; /* blocks of a walk */
+	struct flow_facts on_way; /* of all ways of the walk that is under way */
+	uint8_t *sure;		  /* by def: its value is really used on every path */
+	uint8_t *needed;	  /* by register: something with an effect depends on it */
+	uint32_t *seen;		  /* by block: the last walk that came here */
+	uint32_t *queue;	  /* blocks of a walk */
 	uint32_t walk;
 
 	uint64_t **live_out;	    /* live.c */
@@ -75,6 +88,16 @@ struct ptx_stmt *flow_single_def(struct flow *fl, uint32_t reg);
 bool flow_def_dominates(struct flow *fl, const struct ptx_stmt *def, const struct ptx_stmt *at);
 /* Computes a value only: no memory, control, communication or other effect. */
 bool flow_is_pure(const struct ptx_stmt *s);
+
+/* known.c */
+void flow_need_facts(struct flow *fl);
+/* Its value, or -1. */
+int flow_known(const struct flow_facts *f, uint32_t reg);
+void flow_learn(struct flow_facts *f, uint32_t reg, bool value);
+/* Drops what a statement in places [from, to) writes. */
+void flow_forget_written(struct flow *fl, struct flow_facts *f, uint32_t from, uint32_t to);
+/* With these facts, can control go from block b to its successor `to`? */
+bool flow_way_is_open(const struct flow *fl, const struct flow_facts *f, uint32_t b, uint32_t to);
 
 /* solve.c */
 struct flow_work;
