@@ -232,7 +232,26 @@ static void child()
 	THAT(waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 5);
 	THAT(mem[N] == 4);
 	THAT(!system("test $(echo x | cat) = x"));
+	pid = fork();
+	if (!pid) {
+		execl("/proc/self/exe", "host_accesses", "bare", (char *)NULL);
+		_exit(127);
+	}
+	THAT(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	join();
+}
+
+// In a program that a watched one has started: registers that are no arguments hold anything.
+static int bare()
+{
+	long rc = 21; // access
+	register long r10 asm("r10") = 0x200000002000;
+
+	asm volatile("syscall"
+		     : "+a"(rc)
+		     : "D"("/"), "S"(R_OK), "d"(0x200000002000), "r"(r10)
+		     : "rcx", "r11", "memory");
+	return rc != 0;
 }
 
 int main(int argc, char **argv)
@@ -240,6 +259,8 @@ int main(int argc, char **argv)
 	const char *how = argc > 1 ? argv[1] : "";
 	void *p;
 
+	if (!strcmp(how, "bare"))
+		return bare();
 	OK(cudaMallocManaged(&mem, 10 * N * sizeof(int)));
 	OK(cudaMallocHost(&p, sizeof(*flag)));
 	flag = new (p) cuda::atomic<int, cuda::thread_scope_system>(0);

@@ -326,49 +326,71 @@ static void on_sys(int sig, siginfo_t *info, void *context)
 	g[REG_RAX] = rc;
 }
 
-#define LOAD(field)    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(field))
-#define ALLOW	       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
-#define ALLOW_CALL(nr) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 1), ALLOW
-/* An argument whose upper half is from lo to hi is sent to SIGSYS. */
-#define CHECK(i, lo, hi)                                                                           \
-	LOAD(offsetof(struct seccomp_data, args) + 8 * (i) + 4),                                   \
-		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (lo), 0, 2),                                   \
-		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, (hi), 1, 0),                                   \
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP)
+/* How many arguments the system calls of x86-64 take, by number: from 0 on, and from CALLS2 on.
+ * What the other registers hold is left from before, and may be any number. */
+#define CALLS2 424u
+static const char nargs[] = "33312223363214403443321505333333120221304333663323233455"
+			    "50031421334124533211223211221221232233312221140301100200"
+			    "02222333311112224322231122232322311122210032152121012522"
+			    "14221323215435553303555444333222216331215331314453104434"
+			    "21122241443256354155234554532032443453434534336512364446"
+			    "46321442442132144455254532142366533453325351336664215640";
+static const char nargs2[] = "426435253322343456543421254443464444433665455540";
 
-/* The kernel's part for all threads; false: it isn't allowed. */
+#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(field))
+#define ALLOW	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define CHECK	    4u /* statements for one argument */
+
+/* Calls that manage memory use the addresses themselves. */
+static const uint16_t own_calls[] = {SYS_mmap,	 SYS_mprotect, SYS_munlock,	SYS_munmap,
+				     SYS_mremap, SYS_madvise,  SYS_mincore,	SYS_mlock,
+				     SYS_mbind,	 SYS_brk,      SYS_rt_sigreturn};
+
+/* A call of number nr goes to the test of its last argument: all of them are 6 * CHECK statements
+ * from `tests` on, the last argument first. Returns the statements so far. */
+static unsigned put_call(struct sock_filter *code, unsigned n, unsigned tests, uint32_t nr,
+			 unsigned narg)
+{
+	code[n] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1);
+	code[n + 1] = (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA,
+						   tests + (6u - narg) * CHECK - n - 2u);
+	return n + 2u;
+}
+
+enum { HEAD = 4, NCALLS = sizeof(nargs) - 1 + sizeof(nargs2) - 1 + BASE_COUNTOF(own_calls) };
+
+/* The kernel's part for all threads; false: it isn't allowed. An argument whose upper half is one
+ * of the region's is sent to SIGSYS. */
 static bool install_filter(struct cpu_machine *m)
 {
-	uint64_t first, last;
-
-	cpu_space_region(m, &first, &last);
-	uint32_t lo = (uint32_t)(first >> 32), hi = (uint32_t)(last >> 32);
-	struct sock_filter code[] = {
+	static struct sock_filter code[HEAD + 2 * NCALLS + 6 * CHECK + 1] = {
 		LOAD(offsetof(struct seccomp_data, arch)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
 		ALLOW,
 		LOAD(offsetof(struct seccomp_data, nr)),
-		/* Calls that manage memory use the addresses themselves. */
-		ALLOW_CALL(SYS_mmap),
-		ALLOW_CALL(SYS_mprotect),
-		ALLOW_CALL(SYS_munmap),
-		ALLOW_CALL(SYS_mremap),
-		ALLOW_CALL(SYS_madvise),
-		ALLOW_CALL(SYS_mincore),
-		ALLOW_CALL(SYS_mlock),
-		ALLOW_CALL(SYS_munlock),
-		ALLOW_CALL(SYS_mbind),
-		ALLOW_CALL(SYS_brk),
-		ALLOW_CALL(SYS_rt_sigreturn),
-		CHECK(0, lo, hi),
-		CHECK(1, lo, hi),
-		CHECK(2, lo, hi),
-		CHECK(3, lo, hi),
-		CHECK(4, lo, hi),
-		CHECK(5, lo, hi),
-		ALLOW,
 	};
-	struct sock_fprog prog = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
+	unsigned n = HEAD, tests = HEAD + 2 * NCALLS;
+	uint64_t first, last;
+
+	cpu_space_region(m, &first, &last);
+	for (unsigned i = 0; i < BASE_COUNTOF(own_calls); i++)
+		n = put_call(code, n, tests, own_calls[i], 0);
+	for (unsigned i = 0; nargs[i]; i++)
+		n = put_call(code, n, tests, i, (unsigned)(nargs[i] - '0'));
+	for (unsigned i = 0; nargs2[i]; i++)
+		n = put_call(code, n, tests, CALLS2 + i, (unsigned)(nargs2[i] - '0'));
+	for (unsigned i = 6; i--; n += CHECK) {
+		struct sock_filter check[CHECK] = {
+			LOAD(offsetof(struct seccomp_data, args) + 8 * i + 4),
+			BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (uint32_t)(first >> 32), 0, 2),
+			BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, (uint32_t)(last >> 32), 1, 0),
+			BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+		};
+		memcpy(&code[n], check, sizeof(check));
+	}
+	code[n++] = (struct sock_filter)ALLOW;
+
+	struct sock_fprog prog = {.len = (unsigned short)n, .filter = code};
 
 	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
 	       !syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &prog);
