@@ -279,17 +279,20 @@ static void gather(const struct grid *g, uint32_t warp, uint32_t mask, uint32_t 
 			join(sum, clock_of(g, warp + l), g->stride);
 }
 
-/* ... and back; `is_over`: what they do now is new to the others. */
-static void spread(const struct grid *g, uint32_t warp, uint32_t mask, const uint32_t *sum,
-		   bool is_over)
+/* ... and back. */
+static void spread(const struct grid *g, uint32_t warp, uint32_t mask, const uint32_t *sum)
 {
-	for (uint32_t l = 0; l < 32; l++) {
-		if (!(mask >> l & 1))
-			continue;
-		uint32_t *clock = clock_of(g, warp + l);
-		join(clock, sum, g->stride);
-		clock[place_of(g, warp + l)] += is_over;
-	}
+	for (uint32_t l = 0; l < 32; l++)
+		if (mask >> l & 1)
+			join(clock_of(g, warp + l), sum, g->stride);
+}
+
+/* What they do from now on is new to the others. */
+static void step(const struct grid *g, uint32_t warp, uint32_t mask)
+{
+	for (uint32_t l = 0; l < 32; l++)
+		if (mask >> l & 1)
+			clock_of(g, warp + l)[place_of(g, warp + l)]++;
 }
 
 void __wrap_oracle_warp_sync(struct oracle *o, uint32_t warp, uint32_t mask)
@@ -299,7 +302,8 @@ void __wrap_oracle_warp_sync(struct oracle *o, uint32_t warp, uint32_t mask)
 	if (g) {
 		uint32_t *sum = zeroes(g->stride, sizeof(*sum));
 		gather(g, warp, mask, sum);
-		spread(g, warp, mask, sum, true);
+		spread(g, warp, mask, sum);
+		step(g, warp, mask);
 		free(sum);
 	}
 	__real_oracle_warp_sync(o, warp, mask);
@@ -340,7 +344,7 @@ void __wrap_oracle_arrive(struct oracle *o, uint32_t warp, uint32_t mask,
 	} else if (g) {
 		uint32_t *sum = bar_of(g, a->key, a->generation)->clock;
 		gather(g, warp, mask, sum);
-		spread(g, warp, mask, clock_of(g, warp), true);
+		step(g, warp, mask);
 	}
 	__real_oracle_arrive(o, warp, mask, a);
 }
@@ -351,7 +355,7 @@ void __wrap_oracle_leave(struct oracle *o, uint32_t warp, uint32_t mask, uint64_
 	struct grid *g = all.is_on ? grid_of(warp) : NULL;
 
 	if (g)
-		spread(g, warp, mask, bar_of(g, key, generation)->clock, false);
+		spread(g, warp, mask, bar_of(g, key, generation)->clock);
 	__real_oracle_leave(o, warp, mask, key, generation);
 }
 
@@ -443,6 +447,21 @@ bool second_has_found(unsigned a, unsigned b, const bool *lines, unsigned nlines
 
 	return has_found(all.bytes, a, b, lines, nlines, &is_there) ||
 	       has_found(all.gone, a, b, lines, nlines, &is_there) || !is_there;
+}
+
+static bool has_raced(const struct byte *b, unsigned line)
+{
+	for (; b; b = b->hh.next)
+		for (size_t i = 0; i < b->n; i++)
+			if (b->v[i].line == line && b->v[i].is_racy &&
+			    all.grid[b->v[i].grid].is_plain)
+				return true;
+	return false;
+}
+
+bool second_has_raced(unsigned line)
+{
+	return has_raced(all.bytes, line) || has_raced(all.gone, line);
 }
 
 uint64_t second_racy_bytes(void)

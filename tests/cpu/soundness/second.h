@@ -27,6 +27,8 @@ bool second_agrees(const bool *is_certain, unsigned nlines, char *text, size_t r
 /* Of a pair of the oracle's (lines), is any line of lines[] at a byte where both race by barriers,
  * and one is weak (strong ones may differ in size)? True if there is no such byte. */
 bool second_has_found(unsigned a, unsigned b, const bool *lines, unsigned nlines);
+/* Has an access of this line raced, in a launch where barriers are all that orders? */
+bool second_has_raced(unsigned line);
 /* Bytes where barriers decide and something races, in all programs so far. */
 uint64_t second_racy_bytes(void);
 void second_end(void);
