@@ -453,7 +453,8 @@ DEV_FN bool dev_sees(const struct state *s)
 }
 
 /* How many accesses of the thread are left out before the next one that is drawn, on average: one
- * in race_watch_thin() of its first `dense`, then ever fewer; at full rate none. */
+ * in RACE_WATCH_THIN of its first `dense` (in a small grid more of the very first), then ever
+ * fewer; at full rate none. */
 DEV_FN uint32_t dev_period(uint32_t cnt, uint32_t dense)
 {
 	uint32_t sample = (uint32_t)dev_block_word(offsetof(struct race_knobs, sample));
@@ -466,7 +467,9 @@ DEV_FN uint32_t dev_period(uint32_t cnt, uint32_t dense)
 	if (dense == RACE_DENSE_ALL)
 		return sample < RACE_WATCH_FAR / 2u ? sample : RACE_WATCH_FAR / 2u;
 	n = n <= dense || dense == 0 ? 1u : n / dense;
-	n *= race_watch_thin(gridDim.x * gridDim.y, blockDim.x * blockDim.y);
+	n *= cnt < 2u * RACE_WATCH_THIN
+		     ? race_watch_thin(gridDim.x * gridDim.y, blockDim.x * blockDim.y)
+		     : RACE_WATCH_THIN;
 	return sample < RACE_WATCH_FAR / 2u / n ? sample * n : RACE_WATCH_FAR / 2u;
 }
 

@@ -1,7 +1,7 @@
 /*
  * rewrite.c - one PTX text: instrumented, assembled on trial, capped, or left unchanged.
  *
- *	scan	  what each function is: bounds, grid barrier, wgmma, calls
+ *	scan	  what each function is: bounds, grid barrier, wgmma, calls (scan.c)
  *	original  assembled once, for its register counts (not when every kernel has bounds)
  *	attempt	  instrument with the limits so far, assemble, compare; on failure tighten the
  *		  limits (report without a call, then leave the kernel out) and try again
@@ -18,14 +18,13 @@
  */
 #include "toolchain/toolchain.h"
 #include "toolchain/internal.h"
-#include "instrument/instrument.h"
+#include "toolchain/rewrite.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #define MAX_ATTEMPTS 8
-#define REGS_MAX     255u
 #define REGS_ABI     24u /* of a function that is called, at least; ptxas raises a smaller cap */
 /* What bounds of 1024 threads twice on a multiprocessor leave: the tightest in use. */
 #define REGS_SHARED 32u
@@ -34,128 +33,18 @@
 /* From so many kernels with checks by call on, the functions are assembled once (trial.c). */
 #define OBJECT_KERNELS 16u
 
-struct func {
-	char *name;
-	bool is_entry;
-	bool is_bounded; /* .maxntid, .reqntid or .maxnreg */
-	bool has_maxnreg;
-	bool has_grid_sync;
-	bool has_wgmma, is_specialised; /* setmaxnreg */
-	bool has_call, has_access;
-	unsigned bound;	  /* registers its bounds leave; 255: no bounds */
-	unsigned before;  /* registers of the original, 0: unknown */
-	unsigned cap;	  /* most registers allowed afterwards; 255: any */
-	unsigned maxnreg; /* the directive to put, 0: none */
-	bool call_free, skip;
-	bool is_left_out; /* by --kernel-name and the like */
-	const char *why;
-};
-
-struct work {
-	const struct tool_job *job;
-	const char *text;
-	size_t size;
-	struct base_arena arena;
-	BASE_VEC(struct func) funcs;
-	bool has_proto, is_idle; /* calls functions of other objects; inst_is_idle */
-	unsigned maxreg;	 /* the cap for tool_ptxas, 0: none */
-	bool call_free;
-	struct inst_prunes prunes; /* --prune */
-	struct inst_options io;	   /* but for the limits */
-	struct inst_stats stats;
-	struct tool_sizes sizes; /* of the functions, as the last attempt left them */
-	struct costs {
-		unsigned trials;
-		double pass, original, trial; /* seconds of this processor */
-		size_t lines, lines_after;
-	} costs;
-	struct tool_reglist after;
-	const char *in, *cubin; /* what the last trial read and wrote */
-	const char *only;	/* the kernel that a trial is about; NULL: all */
-	bool is_whole;		/* the way by an object (trial.c) has failed */
-};
-
-/* ---- scan ---------------------------------------------------------------- */
-
-static bool names_grid(const struct ptx_opnd *o)
-{
-	/* cooperative_groups reads the address of the grid's workspace from these two. */
-	if (o->kind == PTX_OPND_SPECIAL)
-		return ptx_str_is(o->text, "%envreg1") || ptx_str_is(o->text, "%envreg2");
-	return false;
-}
-
-static void scan_stmt(struct func *f, const struct ptx_stmt *s)
-{
-	if (s->kind != PTX_STMT_INST)
-		return;
-	f->has_call |= (s->form->effects & PTX_EFF_CALL) != 0;
-	f->has_access |= s->form->op == PTX_OP_LD || s->form->op == PTX_OP_ST;
-	f->has_wgmma |=
-		s->form->op == PTX_OP_WGMMA_MMA_ASYNC || s->form->op == PTX_OP_WGMMA_MMA_ASYNC_SP;
-	f->is_specialised |= s->form->op == PTX_OP_SETMAXNREG;
-	for (unsigned i = 0; i < s->nops; i++)
-		f->has_grid_sync |= names_grid(&s->ops[i]);
-}
-
-static unsigned product(const uint32_t d[3])
-{
-	unsigned n = 1;
-
-	for (int i = 0; i < 3; i++)
-		n *= d[i] ? d[i] : 1;
-	return d[0] ? n : 0;
-}
-
-static void scan_func(struct work *w, const struct ptx_func *pf)
-{
-	unsigned threads = product(pf->maxntid), exact = product(pf->reqntid);
-	struct func f = {
-		.name = base_strndup(&w->arena, pf->name.p, pf->name.n),
-		.is_entry = pf->is_entry,
-		.is_bounded = threads || exact || pf->maxnreg,
-		.has_maxnreg = pf->maxnreg != 0,
-		.bound = tool_fit_bound(exact ? exact : threads, pf->minnctapersm, pf->maxnreg),
-		.cap = REGS_MAX};
-
-	f.is_left_out = inst_left_out(&w->io, f.name, f.is_entry) != NULL;
-	ptx_each_stmt(pf, s) scan_stmt(&f, s);
-	base_vec_push(&w->funcs, f);
-}
-
-/* false when the text is no PTX; the sink says why. */
-static bool scan(struct work *w, struct base_sink *sink)
-{
-	struct base_arena arena = {0};
-	struct ptx_module *m = ptx_parse(&arena, w->job->name, w->text, w->size, sink);
-
-	if (m && !sink->errors) {
-		ptx_each_item(m, it)
-		{
-			if (it->kind == PTX_ITEM_FUNC && it->func->is_proto)
-				w->has_proto |=
-					!tool_fit_is_system(it->func->name.p, it->func->name.n);
-			else if (it->kind == PTX_ITEM_FUNC)
-				scan_func(w, it->func);
-		}
-	}
-	w->is_idle = m && !sink->errors && inst_is_idle(m, w->job->relocatable);
-	base_arena_free(&arena);
-	return m && !sink->errors;
-}
-
 /* ---- ptxas on trial -------------------------------------------------------- */
 
 /* Is the text with checks assembled as an object (trial.c)? Not where functions of the user's would
  * share the cap; nor where wgmma or setmaxnreg is: a call to another section serialises the one,
  * and the other is ignored. */
-static bool takes_object(struct work *w)
+static bool takes_object(struct tool_work *w)
 {
 	if (w->stats.by_call < OBJECT_KERNELS || w->is_whole || w->only || w->maxreg ||
 	    w->job->relocatable || w->job->is_debug || w->job->has_maxreg)
 		return false;
 	for (size_t i = 0; i < w->funcs.n; i++) {
-		const struct func *f = &w->funcs.v[i];
+		const struct tool_func *f = &w->funcs.v[i];
 		if (!f->is_entry || f->has_wgmma || f->is_specialised)
 			return false;
 	}
@@ -163,11 +52,11 @@ static bool takes_object(struct work *w)
 }
 
 /* The tightest cap of all kernels. */
-static unsigned object_cap(const struct work *w)
+static unsigned object_cap(const struct tool_work *w)
 {
 	unsigned least = REGS_CALLED;
 	for (size_t i = 0; i < w->funcs.n; i++) {
-		const struct func *f = &w->funcs.v[i];
+		const struct tool_func *f = &w->funcs.v[i];
 		unsigned cap = f->maxnreg && f->maxnreg < f->cap ? f->maxnreg : f->cap;
 		if (!f->skip && !f->is_left_out && cap < least)
 			least = cap;
@@ -176,14 +65,14 @@ static unsigned object_cap(const struct work *w)
 }
 
 /* Links it; true if every kernel keeps its cap. */
-static bool link_object(struct work *w, const char *object, struct tool_reglist *regs)
+static bool link_object(struct tool_work *w, const char *object, struct tool_reglist *regs)
 {
 	regs->n = 0;
 	if (tool_link_object(w->job, object, w->cubin, &w->arena) != 0 ||
 	    tool_cubin_regs(w->cubin, regs, &w->arena) != 0)
 		return false;
 	for (size_t i = 0; i < w->funcs.n; i++) {
-		const struct func *f = &w->funcs.v[i];
+		const struct tool_func *f = &w->funcs.v[i];
 		unsigned n = tool_reglist_get(regs, f->name);
 		if (!n || (n > f->cap && f->before && !f->skip && !f->is_left_out))
 			return false;
@@ -192,7 +81,7 @@ static bool link_object(struct work *w, const char *object, struct tool_reglist 
 }
 
 /* Assembles; true and the register counts, or false and what ptxas said. */
-static bool assemble(struct work *w, const char *text, size_t n, struct tool_reglist *regs,
+static bool assemble(struct tool_work *w, const char *text, size_t n, struct tool_reglist *regs,
 		     char **said)
 {
 	const char *in = w->in = tool_temp("trial.ptx");
@@ -208,6 +97,7 @@ static bool assemble(struct work *w, const char *text, size_t n, struct tool_reg
 		return false;
 	bool is_original = text == w->text, is_object = !is_original && takes_object(w);
 	tool_trial_options(w->job, is_original ? 0 : w->maxreg, &argv, &w->arena);
+	w->is_object = is_object;
 	if (is_object)
 		tool_object_options(object_cap(w), &argv, &w->arena);
 	if (w->only)
@@ -245,7 +135,7 @@ static bool assemble(struct work *w, const char *text, size_t n, struct tool_reg
 }
 
 /* Keeps the trial's result, which nvcc will need, with the messages of ptxas. */
-static void keep(struct work *w, const struct base_buf *out, const char *said)
+static void keep(struct tool_work *w, const struct base_buf *out, const char *said)
 {
 	struct tool_strings options = {0};
 
@@ -263,12 +153,12 @@ static void keep(struct work *w, const struct base_buf *out, const char *said)
 
 /* ---- limits ---------------------------------------------------------------- */
 
-static bool needs_counts(const struct work *w)
+static bool needs_counts(const struct tool_work *w)
 {
 	if (w->job->has_maxreg)
 		return false;
 	for (size_t i = 0; i < w->funcs.n; i++) {
-		const struct func *f = &w->funcs.v[i];
+		const struct tool_func *f = &w->funcs.v[i];
 		if (f->is_left_out)
 			continue;
 		if (!f->is_entry ? w->job->relocatable : !f->is_bounded || f->has_grid_sync)
@@ -279,10 +169,10 @@ static bool needs_counts(const struct work *w)
 
 /* Does the file have device functions that need more than REGS_SHARED (is_large), or some that need
  * no more? (With checks they need about a dozen more.) */
-static bool has_func(const struct work *w, bool is_large)
+static bool has_func(const struct tool_work *w, bool is_large)
 {
 	for (size_t i = 0; i < w->funcs.n; i++) {
-		const struct func *f = &w->funcs.v[i];
+		const struct tool_func *f = &w->funcs.v[i];
 		if (!f->is_entry && (f->before > REGS_SHARED) == is_large &&
 		    (is_large || f->has_access))
 			return true;
@@ -292,12 +182,12 @@ static bool has_func(const struct work *w, bool is_large)
 
 /* Should a cap for the whole file be tried first? With small functions in it the search would end
  * there anyway. */
-static bool wants_file_cap(const struct work *w)
+static bool wants_file_cap(const struct tool_work *w)
 {
 	return !has_func(w, true) || has_func(w, false);
 }
 
-static void set_entry_cap(const struct work *w, struct func *f)
+static void set_entry_cap(const struct tool_work *w, struct tool_func *f)
 {
 	if (f->has_grid_sync && !f->has_maxnreg) {
 		f->cap = (f->before + 7) / 8 * 8;
@@ -314,17 +204,17 @@ static void set_entry_cap(const struct work *w, struct func *f)
 	/* What launches need is mandatory (cap); what only speed needs is worth no more than a
 	 * directive. iguard's fast path holds registers across calls: caps make it slower. */
 	bool has_guard = (w->io.sanitize & RACE_DETECT(IGUARD)) != 0;
-	unsigned fast = has_guard ? REGS_MAX : tool_fit_occupancy(f->before);
+	unsigned fast = has_guard ? TOOL_REGS_MAX : tool_fit_occupancy(f->before);
 	f->cap = tool_fit_cap(f->before);
 	bool is_open = w->job->relocatable && w->has_proto && f->has_call;
-	if ((f->cap < fast ? f->cap : fast) < REGS_MAX && !is_open)
+	if ((f->cap < fast ? f->cap : fast) < TOOL_REGS_MAX && !is_open)
 		f->maxnreg = f->cap < fast ? f->cap : fast;
 }
 
 /* What a device function may use under -rdc. Kernels of other objects may call it, with bounds that
  * are unknown here. REGS_SHARED fits all bounds in use; where the original needs more, its own
  * count was linked before. */
-static void set_func_cap(struct func *f)
+static void set_func_cap(struct tool_func *f)
 {
 	f->cap = (f->before + 7) / 8 * 8;
 	if (f->cap < REGS_SHARED)
@@ -333,13 +223,13 @@ static void set_func_cap(struct func *f)
 
 /* Caps the whole file. The cap would count as the kernels' own; kernels that call other objects may
  * have to take more than that, and an explicit directive outranks the file's. */
-static void cap_file(struct work *w, unsigned maxreg)
+static void cap_file(struct tool_work *w, unsigned maxreg)
 {
 	w->maxreg = maxreg;
 	for (size_t i = 0; i < w->funcs.n; i++) {
-		struct func *f = &w->funcs.v[i];
+		struct tool_func *f = &w->funcs.v[i];
 		if (f->is_entry && !f->is_bounded && !f->maxnreg)
-			f->maxnreg = REGS_MAX;
+			f->maxnreg = TOOL_REGS_MAX;
 	}
 }
 
@@ -350,27 +240,27 @@ static void cap_file(struct work *w, unsigned maxreg)
  * times the code. If the cap would affect only large functions of the user's, kernels give up what
  * was only for speed instead, and only what must be small has no calls.
  */
-static void limit_called(struct work *w)
+static void limit_called(struct tool_work *w)
 {
 	if (wants_file_cap(w)) {
 		cap_file(w, REGS_SHARED);
 		return;
 	}
 	for (size_t i = 0; i < w->funcs.n; i++) {
-		struct func *f = &w->funcs.v[i];
+		struct tool_func *f = &w->funcs.v[i];
 		if (f->cap < REGS_CALLED)
 			f->call_free = true;
 		else if (f->maxnreg && f->maxnreg < REGS_CALLED)
-			f->maxnreg = f->cap < REGS_MAX ? f->cap : 0;
+			f->maxnreg = f->cap < TOOL_REGS_MAX ? f->cap : 0;
 	}
 }
 
-static void first_limits(struct work *w, const struct tool_reglist *before)
+static void first_limits(struct tool_work *w, const struct tool_reglist *before)
 {
 	for (size_t i = 0; i < w->funcs.n && before; i++)
 		w->funcs.v[i].before = tool_reglist_get(before, w->funcs.v[i].name);
 	for (size_t i = 0; i < w->funcs.n; i++) {
-		struct func *f = &w->funcs.v[i];
+		struct tool_func *f = &w->funcs.v[i];
 		if (f->has_wgmma && w->job->relocatable)
 			f->call_free = true;
 		if (!f->before || f->is_left_out || w->job->has_maxreg)
@@ -385,7 +275,7 @@ static void first_limits(struct work *w, const struct tool_reglist *before)
 }
 
 /* One step tighter for one function; false when there is no step left. */
-static bool tighten(struct work *w, struct func *f, const char *why)
+static bool tighten(struct tool_work *w, struct tool_func *f, const char *why)
 {
 	if (w->job->opt->verbose)
 		base_say("%s: %s %s: %s", w->job->name, f->name,
@@ -405,13 +295,13 @@ static bool tighten(struct work *w, struct func *f, const char *why)
 
 /* ---- attempts ---------------------------------------------------------------- */
 
-static int instrument(struct work *w, struct base_buf *out, struct base_sink *sink)
+static int instrument(struct tool_work *w, struct base_buf *out, struct base_sink *sink)
 {
 	struct inst_limit *lim = BASE_NEWN(&w->arena, struct inst_limit, w->funcs.n + 1);
 	size_t n = 0;
 
 	for (size_t i = 0; i < w->funcs.n; i++) {
-		const struct func *f = &w->funcs.v[i];
+		const struct tool_func *f = &w->funcs.v[i];
 		if (!f->maxnreg && !f->skip && !f->call_free && !f->has_wgmma)
 			continue;
 		lim[n++] = (struct inst_limit){.kernel = f->name,
@@ -434,12 +324,12 @@ static int instrument(struct work *w, struct base_buf *out, struct base_sink *si
 }
 
 /* ptxas names no function in what it said: leaves out the kernels that it refuses alone. */
-static bool leave_out_refused(struct work *w, const struct base_buf *out, const char *why)
+static bool leave_out_refused(struct tool_work *w, const struct base_buf *out, const char *why)
 {
 	bool changed = false;
 
 	for (size_t i = 0; i < w->funcs.n; i++) {
-		struct func *f = &w->funcs.v[i];
+		struct tool_func *f = &w->funcs.v[i];
 		char *said;
 		w->only = f->name;
 		if (f->is_entry && !f->skip && !f->is_left_out &&
@@ -451,7 +341,7 @@ static bool leave_out_refused(struct work *w, const struct base_buf *out, const 
 }
 
 /* ptxas refused the instrumented text: tighten what it names, or everything once. */
-static bool after_refusal(struct work *w, const struct base_buf *out, const char *said)
+static bool after_refusal(struct tool_work *w, const struct base_buf *out, const char *said)
 {
 	const char *why = tool_first_error(said, &w->arena);
 	unsigned cap = tool_fit_refused(said);
@@ -473,7 +363,7 @@ static bool after_refusal(struct work *w, const struct base_buf *out, const char
 	return true;
 }
 
-static const struct func *find(const struct work *w, const char *name)
+static const struct tool_func *find(const struct tool_work *w, const char *name)
 {
 	for (size_t i = 0; i < w->funcs.n; i++) {
 		if (!strcmp(w->funcs.v[i].name, name))
@@ -483,7 +373,7 @@ static const struct func *find(const struct work *w, const char *name)
 }
 
 /* The largest count among the functions that the instrumenter added. */
-static unsigned added_regs(const struct work *w)
+static unsigned added_regs(const struct tool_work *w)
 {
 	unsigned most = 0;
 
@@ -495,7 +385,7 @@ static unsigned added_regs(const struct work *w)
 }
 
 /* It assembled: does every function keep its cap? Tightens those that don't; true if all do. */
-static bool keeps_caps(struct work *w)
+static bool keeps_caps(struct tool_work *w)
 {
 	unsigned added = w->job->relocatable ? added_regs(w) : 0, maxreg = 0;
 	bool ok = true;
@@ -511,7 +401,7 @@ static bool keeps_caps(struct work *w)
 		maxreg = added = REGS_SHARED;
 	}
 	for (size_t i = 0; i < w->funcs.n; i++) {
-		struct func *f = &w->funcs.v[i];
+		struct tool_func *f = &w->funcs.v[i];
 		unsigned regs = tool_reglist_get(&w->after, f->name);
 		if (f->is_entry && added > regs && !f->call_free && !w->call_free)
 			regs = added; /* nvlink adds it up so */
@@ -530,7 +420,8 @@ static bool keeps_caps(struct work *w)
 	return false;
 }
 
-static bool attempts(struct work *w, struct base_buf *out, struct base_sink *sink, const char **why)
+static bool attempts(struct tool_work *w, struct base_buf *out, struct base_sink *sink,
+		     const char **why)
 {
 	for (int i = 0; i < MAX_ATTEMPTS; i++) {
 		char *said;
@@ -540,6 +431,10 @@ static bool attempts(struct work *w, struct base_buf *out, struct base_sink *sin
 		    !w->job->arch)
 			return true;
 		if (assemble(w, out->p, out->n, &w->after, &said)) {
+			if (tool_skip_refused(w)) {
+				*why = "ptxas refuses its kernels alone";
+				continue;
+			}
 			if (w->job->has_maxreg || keeps_caps(w)) {
 				keep(w, out, said);
 				return true;
@@ -555,14 +450,14 @@ static bool attempts(struct work *w, struct base_buf *out, struct base_sink *sin
 	return false;
 }
 
-static enum tool_outcome failed(const struct work *w, const char *why)
+static enum tool_outcome failed(const struct tool_work *w, const char *why)
 {
 	base_say("%s: not instrumented: %s", w->job->name, why);
 	return TOOL_FAILED;
 }
 
 /* The first diagnostic with its line in the PTX, or the other reason. */
-static const char *reason(struct work *w, const struct base_sink *sink, const char *other)
+static const char *reason(struct tool_work *w, const struct base_sink *sink, const char *other)
 {
 	const struct base_diag *d = sink->diags.v;
 
@@ -572,7 +467,7 @@ static const char *reason(struct work *w, const struct base_sink *sink, const ch
 			  : d->text;
 }
 
-static void say_costs(const struct work *w)
+static void say_costs(const struct tool_work *w)
 {
 	const struct costs *c = &w->costs;
 	const char *arch = w->job->arch ? w->job->arch : "any target";
@@ -587,7 +482,7 @@ static void say_costs(const struct work *w)
 	tool_sizes_say(w->job, &w->sizes);
 }
 
-static enum tool_outcome rewrite(struct work *w, struct base_buf *out, struct base_sink *sink)
+static enum tool_outcome rewrite(struct tool_work *w, struct base_buf *out, struct base_sink *sink)
 {
 	struct tool_reglist before = {0};
 	const char *why = "unknown reason";
@@ -595,7 +490,7 @@ static enum tool_outcome rewrite(struct work *w, struct base_buf *out, struct ba
 	double began = tool_seconds_of(RUSAGE_SELF);
 	bool has_fit = w->job->arch && !w->job->opt->no_fit;
 
-	if (has_fit && !scan(w, sink))
+	if (has_fit && !tool_scan(w, sink))
 		return failed(w, reason(w, sink, "not PTX"));
 	if (w->is_idle && !w->funcs.n)
 		return TOOL_LEFT;
@@ -644,7 +539,7 @@ static int rewrite_call(void *arg)
 {
 	const struct call *c = arg;
 	const struct tool_options *o = c->job->opt;
-	struct work w = {.job = c->job, .text = c->text, .size = c->size};
+	struct tool_work w = {.job = c->job, .text = c->text, .size = c->size};
 	struct base_buf out = {0};
 	struct base_sink sink = {0};
 	w.sizes.arena = &w.arena;
@@ -675,7 +570,7 @@ enum tool_outcome tool_rewrite(const struct tool_job *job, const char *text, siz
 	static const char *const names[] = {"trial.ptx", "trial.cubin", "trial.log", "trial.o",
 					    "link.log"};
 	struct call c = {.job = job, .text = text, .size = size, .result = tool_temp("result.ptx")};
-	struct work w = {.job = job};
+	struct tool_work w = {.job = job};
 	char *result;
 	size_t n;
 

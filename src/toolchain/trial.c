@@ -29,10 +29,11 @@ double tool_seconds_of(int who)
 
 const char *tool_first_error(const char *said, struct base_arena *a)
 {
-	const char *at = strstr(said, "error");
+	const char *at = strstr(said, "error"), *fatal = strstr(said, "fatal");
 
-	if (!at)
-		at = strstr(said, "fatal");
+	/* The last line is "fatal: aborted due to errors". */
+	if (fatal && (!at || fatal < at))
+		at = fatal;
 	if (!at)
 		at = said;
 	return base_strndup(a, at, strcspn(at, "\n"));

@@ -81,6 +81,30 @@ rc_of 0 "$nvcc" $arch -cudart shared two.cu -o two
 rc_of 0 "$collider" run --device=cpu -- ./two
 if sed -n '/^NOT checked/,$p' log | grep -q 'bad'; then fail "bad was checked here: $(cat log)"; fi
 
+# As an object ptxas assembles a large kernel with iguard's checks, alone it doesn't (C7600, as of CUB's
+# onesweep): then the kernel runs as it was. A small one isn't asked about, nor collide's checks.
+cat >large.cu <<'CU'
+template <int n> __device__ void each(int *p) { p[n] += p[n * 7 + 1]; each<n - 1>(p); }
+template <> __device__ void each<0>(int *) {}
+__global__ void large(int *p) { each<100>(p + threadIdx.x); }
+__global__ void small(int *p) { p[threadIdx.x] += 1; }
+CU
+cat >"$kit/does" <<'SH'
+if [[ "$*" == *--entry=* && "$*" != *--compile-only* ]]; then
+	echo "ptxas fatal   : (C7600) Register allocation failed with register count of '7'" >&2
+	exit 255
+fi
+SH
+: >"$kit/asked"
+rc_of 0 "$nvcc" --sanitize=iguard $arch -rdc=true -c large.cu -o large.o
+grep -q '_Z5largePi runs as it was: .*C7600' log || fail "expected a line about the kernel: $(cat log)"
+test "$(grep -c -- '--entry=_Z5largePi' "$kit/asked")" -eq 1 || fail "expected one question: $(cat "$kit/asked")"
+if grep -q -- '--entry=_Z5smallPi' "$kit/asked"; then fail "a small kernel was asked about"; fi
+: >"$kit/asked"
+rc_of 0 "$nvcc" $arch -rdc=true -c large.cu -o large.o
+if grep -q -- '--entry=' "$kit/asked"; then fail "asked for collide, too: $(cat "$kit/asked")"; fi
+echo >"$kit/does"
+
 # Sixteen kernels with calls: each function of ours is there once; with fifteen, once for each. All
 # symbols of the program stay, and every kernel accepts the launches that it accepted.
 kernels_of()

@@ -47,7 +47,9 @@ def findings(detector, seed):
     for f in map(json.loads, open(report)):
         if f["type"] != "finding":
             continue
-        func = next(n for n in names if f["function"].startswith(n + "("))
+        func = next((n for n in names if f["function"].startswith(n + "(")), None)
+        if not func:
+            sys.exit(f"FAIL: a finding in '{f['function']}', which is no kernel here: {f}")
         if f["class"] == "data-race" and detector == "watch" and not f["second"]["line"]:
             found[func].add("one side")
             continue

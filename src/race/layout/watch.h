@@ -94,8 +94,9 @@ RACE_STATIC_ASSERT(RACE_WATCH_ADDRESS_BITS - RACE_WATCH_GRANULE - 16u == RACE_WA
 #define RACE_WATCH_KEY_DROP (64u - (RACE_WATCH_ADDRESS_BITS - RACE_WATCH_KEY_AT))
 #define RACE_WATCH_KEY_LOW  (((1u << 15) - 1u) << RACE_WATCH_GRANULE)
 
-/* One access of a thread in how many is drawn at first, by the threads of the grid: where few
- * threads run, each has few accesses, and nobody else will draw them. */
+/* Of a thread's first 2 * RACE_WATCH_THIN accesses one in how many is drawn, by the threads of the
+ * grid: where few run, nobody else will draw what each does. For longer it would cost up to 12
+ * times as much (attention of bench/overhead, size small, on an H200). */
 RACE_FN uint32_t race_watch_thin(uint32_t blocks, uint32_t threads)
 {
 	uint32_t n = (blocks < RACE_WATCH_MOST ? blocks : RACE_WATCH_MOST) * threads;

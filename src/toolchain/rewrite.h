@@ -1,0 +1,61 @@
+/*
+ * rewrite.h - what rewrite.c knows of a text while it looks for checks that fit: its functions and
+ * their limits, the last trial, and what it has cost. Only rewrite.c, scan.c and refused.c use it.
+ */
+#ifndef COLLIDER_TOOLCHAIN_REWRITE_H
+#define COLLIDER_TOOLCHAIN_REWRITE_H
+
+#include "instrument/instrument.h"
+#include "toolchain/internal.h"
+
+#define TOOL_REGS_MAX 255u
+
+struct tool_func {
+	char *name;
+	bool is_entry;
+	bool is_bounded; /* .maxntid, .reqntid or .maxnreg */
+	bool has_maxnreg;
+	bool has_grid_sync;
+	bool has_wgmma, is_specialised; /* setmaxnreg */
+	bool has_call, has_access;
+	unsigned bound;	  /* registers its bounds leave; 255: no bounds */
+	unsigned before;  /* registers of the original, 0: unknown */
+	unsigned cap;	  /* most registers allowed afterwards; 255: any */
+	unsigned maxnreg; /* the directive to put, 0: none */
+	bool call_free, skip;
+	bool is_left_out; /* by --kernel-name and the like */
+	const char *why;
+};
+
+struct tool_work {
+	const struct tool_job *job;
+	const char *text;
+	size_t size;
+	struct base_arena arena;
+	BASE_VEC(struct tool_func) funcs;
+	bool has_proto, is_idle; /* calls functions of other objects; inst_is_idle */
+	unsigned maxreg;	 /* the cap for tool_ptxas, 0: none */
+	bool call_free;
+	struct inst_prunes prunes; /* --prune */
+	struct inst_options io;	   /* but for the limits */
+	struct inst_stats stats;
+	struct tool_sizes sizes; /* of the functions, as the last attempt left them */
+	struct costs {
+		unsigned trials;
+		double pass, original, trial; /* seconds of this processor */
+		size_t lines, lines_after;
+	} costs;
+	struct tool_reglist after;
+	const char *in, *cubin; /* what the last trial read and wrote */
+	const char *only;	/* the kernel that a trial is about; NULL: all */
+	bool is_whole;		/* the way by an object (trial.c) has failed */
+	bool is_object;		/* the last trial went that way */
+	bool is_refused_known;	/* refused.c */
+};
+
+/* scan.c: what the functions of the text are; false when it is no PTX, the sink says why. */
+bool tool_scan(struct tool_work *w, struct base_sink *sink);
+/* refused.c: leaves out the kernels that only an object can hold; false: there are none. */
+bool tool_skip_refused(struct tool_work *w);
+
+#endif
