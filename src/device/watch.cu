@@ -210,12 +210,14 @@ DEV_FN bool dev_takes(uint64_t joined)
 /*
  * A watchpoint is of these bytes. The watching thread finds the number of the record in the word
  * when it takes that back. If it has done so already the record is free for a later hit, and this
- * one goes to a record with one side. Returns the number of the record, or DEV_FULL.
+ * one goes to a record with one side. Returns the number of the record, or DEV_FULL where a use of
+ * the value says nothing about it.
  */
 extern "C" __device__ __noinline__ uint32_t __collider_watch_meet(const struct state *s)
 {
 	uint32_t index, variant;
 	uint64_t joined, word = MET(word);
+	bool is_first;
 
 	RACE_STATIC_ASSERT(RACE_WATCH_VARIANTS == 4, "two bits");
 	variant = (uint32_t)(word >> RACE_WATCH_WRITES_AT & 1u) | ((uint32_t)MET(at) >> 4 & 2u);
@@ -225,7 +227,8 @@ extern "C" __device__ __noinline__ uint32_t __collider_watch_meet(const struct s
 		if (index == DEV_FULL)
 			return index;
 		joined = dev_rt() + offsetof(struct race_rt, joined) + 4u * index;
-		if (!dev_takes(joined))
+		is_first = dev_takes(joined);
+		if (!is_first)
 			break;
 		word = MET(word);
 		if (variant == ONE_SIDE || dev_swap((void *)MET(slot), word,
@@ -239,13 +242,12 @@ extern "C" __device__ __noinline__ uint32_t __collider_watch_meet(const struct s
 			return DEV_FULL;
 	}
 	dev_occurred(dev_rt(), index, dev_record(dev_rt(), index));
-	return index;
+	/* Where blocks share a table this hit may be of no pair, and the record of one. */
+	return !is_first && MET_WHAT() & RACE_WATCH_IS_BLOCK ? DEV_FULL : index;
 }
 
-#define OF_BLOCK (1u << 31) /* of a record that is a finding only within a block */
-
 /* Is the word that was found in the slot a watchpoint of these bytes, and another thread's? The
- * number of the record + 1, and OF_BLOCK, where the access is a load whose value may be unused. */
+ * number of the record + 1 where the access is a load whose value may be unused. */
 DEV_FN uint32_t dev_found(struct state *s, uint64_t slot, uint64_t word, uint64_t at,
 			  uint64_t what64)
 {
@@ -271,9 +273,7 @@ DEV_FN uint32_t dev_found(struct state *s, uint64_t slot, uint64_t word, uint64_
 	s->met_what = what;
 	s->met_kind = kind;
 	found = __collider_watch_meet(s) + 1u;
-	if (dev_word32(&s->met_kind) != RACE_KIND_WATCH_POSSIBLE || !found)
-		return 0;
-	return found | (dev_word32(&s->met_what) & RACE_WATCH_IS_BLOCK ? OF_BLOCK : 0);
+	return dev_word32(&s->met_kind) == RACE_KIND_WATCH_POSSIBLE ? found : 0;
 }
 
 /*
@@ -589,14 +589,16 @@ extern "C" __device__ __noinline__ uint64_t __collider_watch_group(uint64_t stat
 	return (uint64_t)s->held << 32 | next;
 }
 
-/* The value of such a load is used. */
+/* The value of such a load is used. The record may be of another thread's hit: of its flags only
+ * the byte for this is written. */
 extern "C" __device__ __noinline__ void __collider_watch_used(uint32_t found)
 {
-	uint64_t record = dev_record(dev_rt(), (found & ~OF_BLOCK) - 1u);
-	uint32_t flags =
-		RACE_REC_TWO_SIDES | RACE_REC_USED | (found & OF_BLOCK ? RACE_REC_ONE_BLOCK : 0);
+	uint64_t record = dev_record(dev_rt(), found - 1u);
 
-	DEV_STORE32(record + 12, RACE_KIND_WATCH_POSSIBLE | flags << 16);
+	RACE_STATIC_ASSERT(offsetof(struct race_record, flags) == 14 &&
+				   RACE_REC_USED_LATER == 1u << 8,
+			   "the high byte");
+	asm volatile("st.relaxed.sys.global.u8 [%0], %1;" ::"l"(record + 15), "r"(1));
 }
 
 /* The word of a slot, for a strong access. */

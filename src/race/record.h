@@ -35,6 +35,8 @@ enum race_kind {
 #define RACE_REC_GENERIC   2u /* address is generic (else: of the site's space) */
 #define RACE_REC_TWO_SIDES 4u /* was and now describe the earlier access (shadow.h) */
 #define RACE_REC_ONE_BLOCK 8u /* a finding only if both sides are of one block (layout/watch.h) */
+/* As RACE_REC_USED; alone in its byte, so that a thread which didn't write the record may set it. */
+#define RACE_REC_USED_LATER 0x100u
 
 /* First sighting of one (site, kind). 128 bytes; strong stores only, `valid` last. */
 struct race_record {

@@ -528,7 +528,7 @@ static void region_read(struct reader *rd, const unsigned char *at)
 		uint64_t counted;
 		memcpy(&rec, p, sizeof(rec));
 		memcpy(&counted, head.is_live ? slot_count(at, i) : host_count(at, i), 8);
-		if (is_used(at, &rec))
+		if (is_used(at, &rec) || rec.flags & RACE_REC_USED_LATER)
 			rec.flags |= RACE_REC_USED;
 		record_take(rd, &rec, counted, &c);
 	}
