@@ -526,7 +526,7 @@ DEV_FN bool dev_joins(uint32_t draw)
  * one after another. False: no more. */
 DEV_FN bool dev_try(struct state *s)
 {
-	uint32_t n = s->n, i, result, sleep;
+	uint32_t n = STATE32(n), i, result, sleep;
 
 	DEV_NO_UNROLL
 	while (s->turn < n) {
