@@ -36,13 +36,15 @@ RACE_STATIC_ASSERT(offsetof(struct race_record, now) == 40, "written below");
  * watchpoint stays to the end. The accesses are those of the group that calls. */
 struct state {
 	uint64_t slot, word;
-	uint32_t site, held;
-	uint64_t key; /* of the block, where it shares a table with others */
+	uint32_t site; /* from bit 24 on the rank of the owner, as in `what` */
+	uint32_t held;
+	uint64_t key; /* of the block, where it shares a table with others; or of its cluster */
 	uint64_t standing; /* the block's word that counts the watchpoint, or 0 */
 	uint64_t met_slot, met_word, met_at; /* what an access has met: see __collider_watch_meet */
 	uint32_t met_what, met_kind;
 	uint64_t block; /* the group's, as below */
-	uint32_t n, look, first, turn, draw, reserved;
+	uint32_t n, look, first, turn, draw;
+	uint32_t met_owner; /* the rank, and whether there is one: what64 >> RACE_WATCH_RANK_AT */
 	struct {
 		uint64_t at, what;
 	} item[RACE_WATCH_GROUP];
@@ -50,6 +52,13 @@ struct state {
 
 RACE_STATIC_ASSERT(offsetof(struct state, item) == RACE_WATCH_ITEMS_AT, "written by watch.ptxt");
 RACE_STATIC_ASSERT(sizeof(struct state) == RACE_WATCH_STATE, "declared in watch.ptxt");
+
+#define SITE_BITS 24u
+#define HAS_OWNER 0x100u /* in met_owner */
+
+RACE_STATIC_ASSERT(RACE_WHAT_SITES == 1u << SITE_BITS &&
+			   RACE_WATCH_OF_OWNER == (uint64_t)HAS_OWNER << RACE_WATCH_RANK_AT,
+		   "beside the rank");
 
 DEV_FN uint64_t dev_slot(uint64_t table, uint32_t mask, uint64_t at)
 {
@@ -73,7 +82,7 @@ DEV_FN uint32_t dev_warp(void)
 
 /* ---- the watching side ---------------------------------------------------------------------- */
 
-/* Rare: another thread has met the watchpoint. */
+/* Rare: another thread has met the watchpoint. site: as in struct state. */
 extern "C" __device__ __noinline__ void __collider_watch_half(uint64_t seen, uint32_t site)
 {
 	uint64_t record = dev_record(dev_rt(), race_watch_record(seen));
@@ -83,7 +92,8 @@ extern "C" __device__ __noinline__ void __collider_watch_half(uint64_t seen, uin
 	DEV_STORE64(record + 32, dev_grid());
 	DEV_STORE64(record + 48, block);
 	DEV_STORE64(record + 40,
-		    RACE_WATCH_HALF_OF(site + 1u, threadIdx.x, threadIdx.y, threadIdx.z));
+		    RACE_WATCH_HALF_OF(RACE_WATCH_SITE(site) + 1u, threadIdx.x, threadIdx.y,
+				       threadIdx.z, site >> SITE_BITS));
 }
 
 /* Accesses to shared memory look at this word first. It orders nothing, and decides nothing. */
@@ -152,14 +162,16 @@ DEV_FN void dev_count(uint64_t offset)
 #define MET(field) dev_word(&s->met_##field)
 #define MET_WHAT() dev_word32(&s->met_what)
 #define MET_KIND() dev_word32(&s->met_kind)
+#define MET_OWNER() dev_word32(&s->met_owner)
 
 /* This thread's half. The fields of the other one are not touched. */
 DEV_FN void dev_own_half(const struct state *s, uint64_t record)
 {
-	uint32_t what = MET_WHAT(), flags;
+	uint32_t what = MET_WHAT(), owner = MET_OWNER(), flags = RACE_REC_TWO_SIDES;
 	uint32_t shape = RACE_WATCH_SHAPE(blockDim.x, blockDim.y, blockDim.z);
 
-	flags = RACE_REC_TWO_SIDES | (what & RACE_WATCH_IS_BLOCK ? RACE_REC_ONE_BLOCK : 0);
+	if (what & RACE_WATCH_IS_BLOCK)
+		flags |= owner & HAS_OWNER ? RACE_REC_ONE_OWNER : RACE_REC_ONE_BLOCK;
 	DEV_STORE64(record + 8, (uint64_t)(MET_KIND() | flags << 16) << 32 | RACE_WATCH_SITE(what));
 	DEV_STORE64(record + 56, (uint64_t)(1u << RACE_WATCH_LOG(what)) << 32 | shape);
 	DEV_STORE64(record, dev_table());
@@ -167,7 +179,7 @@ DEV_FN void dev_own_half(const struct state *s, uint64_t record)
 	DEV_WHERE(record + 64);
 	DEV_STORE64(record + 96, DEV_GRID());
 	DEV_ORDER(record + 104);
-	DEV_STORE32(record + 120, DEV_SM());
+	DEV_STORE32(record + 120, DEV_SM() | owner << RACE_WATCH_SM_RANK_AT);
 	DEV_STORE32(record + 124, RACE_RECORD_VALID);
 }
 
@@ -269,8 +281,11 @@ DEV_FN uint32_t dev_found(struct state *s, uint64_t slot, uint64_t word, uint64_
 	}
 	s->met_slot = slot;
 	s->met_word = word;
-	s->met_at = what & RACE_WATCH_IS_BLOCK ? at - s->key : at;
+	if (what & RACE_WATCH_IS_BLOCK)
+		at -= s->key + RACE_WATCH_RANK(what64) * RACE_WATCH_RANK_STEP;
+	s->met_at = at;
 	s->met_what = what;
+	s->met_owner = (uint32_t)(what64 >> RACE_WATCH_RANK_AT);
 	s->met_kind = kind;
 	found = __collider_watch_meet(s) + 1u;
 	return dev_word32(&s->met_kind) == RACE_KIND_WATCH_POSSIBLE ? found : 0;
@@ -302,8 +317,9 @@ extern "C" __device__ __noinline__ void __collider_watch_span(uint64_t state, ui
 {
 	struct state *s = (struct state *)state;
 	uint32_t what = (uint32_t)what64 & ~(7u << RACE_WATCH_LOG_WHAT_AT);
-	uint64_t of32 = 0xffull << RACE_WATCH_SURE_AT | 5u << RACE_WATCH_LOG_WHAT_AT | what;
-	uint64_t of16 = 0xfull << RACE_WATCH_SURE_AT | 4u << RACE_WATCH_LOG_WHAT_AT | what;
+	uint64_t of = (what64 & RACE_WATCH_OWNER) | what;
+	uint64_t of32 = 0xffull << RACE_WATCH_SURE_AT | 5u << RACE_WATCH_LOG_WHAT_AT | of;
+	uint64_t of16 = 0xfull << RACE_WATCH_SURE_AT | 4u << RACE_WATCH_LOG_WHAT_AT | of;
 
 	DEV_NO_UNROLL
 	for (uint32_t i = 0, n; i < bytes; i += n) {
@@ -394,7 +410,7 @@ DEV_FN uint32_t dev_set(struct state *s, uint64_t slot, uint64_t at, uint64_t wh
 	s->slot = slot;
 	s->standing = standing;
 	s->word = next;
-	s->site = RACE_WATCH_SITE(what);
+	s->site = RACE_WATCH_SITE(what) | RACE_WATCH_RANK(what64) << SITE_BITS;
 	dev_count(offsetof(struct race_rt, counters) +
 		  (dev_sm() & (RACE_COUNTERS - 1u)) * sizeof(struct race_counters) +
 		  offsetof(struct race_counters, watches));

@@ -11,7 +11,8 @@
  * that was not followed.
  *
  * Misses: copies (cp.async, bulk, tensor), matrix loads and stores, textures, memory of other
- * blocks of the cluster, called functions: all are counted for the report's footer.
+ * blocks of the cluster (where the caller doesn't ask for it), called functions: all are counted
+ * for the report's footer.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -127,13 +128,15 @@ static bool is_followed_space(uint8_t space)
 	return space == PTX_SPACE_GLOBAL || space == PTX_SPACE_SHARED || space == PTX_SPACE_GENERIC;
 }
 
-static bool is_followed(const struct ptx_form *fm)
+static bool is_followed(const struct ptx_form *fm, bool follows_cluster)
 {
 	bool is_op = fm->op == PTX_OP_LD || fm->op == PTX_OP_LDU || fm->op == PTX_OP_ST ||
 		     fm->op == PTX_OP_ATOM || fm->op == PTX_OP_RED;
 
 	return is_op && fm->width && fm->vec && !(fm->effects & PTX_EFF_UNKNOWN) &&
-	       is_followed_space(fm->space) && (unsigned)fm->vec * fm->width <= 32;
+	       (is_followed_space(fm->space) ||
+		(follows_cluster && fm->space == PTX_SPACE_SHARED_CLUSTER)) &&
+	       (unsigned)fm->vec * fm->width <= 32;
 }
 
 /* What inst_events.follows_copies leaves to the pass: it counts what it doesn't check. */
@@ -346,11 +349,12 @@ static void plan_access(struct inst_ctx *cx, struct inst_events *ev, struct ptx_
 		return;
 	e->reads = (fm->effects & PTX_EFF_READ) != 0;
 	e->writes = (fm->effects & PTX_EFF_WRITE) != 0;
-	e->space = origin == FLOW_ORIGIN_SHARED	   ? INST_IN_GENERIC_SHARED
-		   : origin == FLOW_ORIGIN_GLOBAL  ? INST_IN_GLOBAL
-		   : fm->space == PTX_SPACE_GLOBAL ? INST_IN_GLOBAL
-		   : fm->space == PTX_SPACE_SHARED ? INST_IN_SHARED
-						   : INST_IN_GENERIC;
+	e->space = origin == FLOW_ORIGIN_SHARED		   ? INST_IN_GENERIC_SHARED
+		   : origin == FLOW_ORIGIN_GLOBAL	   ? INST_IN_GLOBAL
+		   : fm->space == PTX_SPACE_GLOBAL	   ? INST_IN_GLOBAL
+		   : fm->space == PTX_SPACE_SHARED	   ? INST_IN_SHARED
+		   : fm->space == PTX_SPACE_SHARED_CLUSTER ? INST_IN_GENERIC_SHARED
+							   : INST_IN_GENERIC;
 	e->is_seen = e->reads && (!e->writes || is_result_used(cx, s));
 	e->access = access_of(cx, e, where);
 	e->access->site = inst_add_site(cx, e->access);
@@ -429,7 +433,7 @@ static void plan_inst(struct inst_ctx *cx, struct inst_events *ev, struct ptx_st
 	bool is_memory = fm->effects & (PTX_EFF_READ | PTX_EFF_WRITE);
 
 	ev->is_apart |= is_of_dependents(fm) || fm->effects & PTX_EFF_UNKNOWN;
-	if (is_followed(fm)) {
+	if (is_followed(fm, ev->follows_cluster)) {
 		plan_access(cx, ev, s);
 	} else if (is_of_block(s)) {
 		add_event(ev, new_event(cx, INST_EVENT_BLOCK, s));
@@ -457,8 +461,8 @@ static void plan_inst(struct inst_ctx *cx, struct inst_events *ev, struct ptx_st
 		    (fm->effects & PTX_EFF_WAIT && !is_own_wait(fm)) || is_strong(fm))) {
 		set_unsure(cx, ev, fm->text);
 	}
-	if (is_memory && !is_followed(fm) && !(fm->effects & PTX_EFF_UNKNOWN) &&
-	    !(ev->follows_copies && is_issued(fm)) &&
+	if (is_memory && !is_followed(fm, ev->follows_cluster) &&
+	    !(fm->effects & PTX_EFF_UNKNOWN) && !(ev->follows_copies && is_issued(fm)) &&
 	    (is_followed_space(fm->space) || is_followed_space(fm->space2) ||
 	     fm->space == PTX_SPACE_SHARED_CLUSTER || fm->space == PTX_SPACE_TMEM)) {
 		cx->stats->unsupported++;
@@ -486,7 +490,9 @@ static bool has_launches(const struct ptx_module *m)
 /* needs: flow.  keeps: everything (nothing is changed). */
 void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev)
 {
-	*ev = (struct inst_events){.follows_copies = ev->follows_copies, .sees = ev->sees};
+	*ev = (struct inst_events){.follows_copies = ev->follows_copies,
+				   .follows_cluster = ev->follows_cluster,
+				   .sees = ev->sees};
 	if (has_launches(cx->m)) {
 		set_unsure(cx, ev, PTX_STR("launch of a kernel by a kernel"));
 		ev->is_apart = true;
@@ -506,7 +512,7 @@ void inst_count_unfollowed(struct inst_ctx *cx)
 {
 	ptx_each_stmt(cx->f, s)
 	{
-		if (s->kind != PTX_STMT_INST || s->inserted || !is_followed(s->form))
+		if (s->kind != PTX_STMT_INST || s->inserted || !is_followed(s->form, false))
 			continue;
 		inst_unchecked(cx, PTX_STR("access in a function that is called"),
 			       RACE_WHY_UNSUPPORTED, true);

@@ -169,6 +169,7 @@ enum inst_event_kind {
 	INST_EVENT_WARP	  /* bar.warp.sync */
 };
 
+/* The last one: also .shared::cluster, with inst_events.follows_cluster. */
 enum inst_event_space { INST_IN_GLOBAL, INST_IN_SHARED, INST_IN_GENERIC, INST_IN_GENERIC_SHARED };
 
 struct inst_event {
@@ -212,7 +213,8 @@ struct inst_events {
 	bool has_release, has_system; /* fences or releases; strong writes of system scope */
 	/* Set before: the caller looks at cp.async itself, so they aren't counted as unchecked. */
 	bool follows_copies;
-	enum inst_sees sees; /* likewise */
+	bool follows_cluster; /* likewise, at accesses of .shared::cluster */
+	enum inst_sees sees;  /* likewise */
 };
 
 void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev);

@@ -317,6 +317,45 @@ bool race_is_one_block(const struct race_record *rec)
 			       rec->block[0]);
 }
 
+/* The shape of the grid's clusters; false: the record is damaged. */
+static bool cluster_shape(const struct race_record *rec, uint32_t c[3])
+{
+	c[0] = rec->cluster & 0xff;
+	c[1] = rec->cluster >> 8 & 0xff;
+	c[2] = rec->cluster >> 16;
+	return c[0] && c[1] && c[2];
+}
+
+bool race_is_one_owner(const struct race_record *rec)
+{
+	const uint32_t other[3] = {(uint32_t)rec->now[1], (uint32_t)(rec->now[1] >> 32 & 0xffff),
+				   (uint32_t)(rec->now[1] >> 48)};
+	uint32_t c[3];
+
+	if (!RACE_WATCH_HALF_SITE(rec->now[0]) || rec->was[1] != rec->grid ||
+	    RACE_WATCH_HALF_RANK(rec->now[0]) != RACE_WATCH_SM_RANK(rec->sm) ||
+	    !cluster_shape(rec, c))
+		return false;
+	for (unsigned i = 0; i < 3; i++)
+		if (rec->block[i] / c[i] != other[i] / c[i])
+			return false;
+	return true;
+}
+
+/* The block of the record's cluster that has the memory, by its rank. */
+static void owner_fill(const struct race_record *rec, struct race_object *met)
+{
+	uint32_t rank = RACE_WATCH_SM_RANK(rec->sm), c[3];
+
+	if (!cluster_shape(rec, c))
+		return;
+	met->memory = RACE_MEMORY_SHARED;
+	for (unsigned i = 0; i < 3; i++) {
+		met->owner[i] = rec->block[i] - rec->block[i] % c[i] + (i < 2 ? rank % c[i] : rank);
+		rank /= c[i];
+	}
+}
+
 /* The other side of a watchpoint: its thread and block are in the record. */
 static void sides_of_watch(const struct race_record *rec, struct race_side side[2])
 {
@@ -378,6 +417,8 @@ void race_sides_fill(struct base_arena *a, const struct race_record *rec, int de
 	else
 		sides_of_history(rec, f->sides);
 	f->met.name = "";
+	if (rec->flags & RACE_REC_ONE_OWNER)
+		owner_fill(rec, &f->met);
 	f->first.lanes = 0;
 	/* These are not values. */
 	memset(f->first.was, 0, sizeof(f->first.was));

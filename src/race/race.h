@@ -60,6 +60,8 @@ bool race_is_watched(unsigned kind);
 bool race_is_guarded(unsigned kind);
 /* Are both sides of such a record there, and of one block of one grid? */
 bool race_is_one_block(const struct race_record *rec);
+/* The same of the memory that they accessed: has one block of their cluster it? */
+bool race_is_one_owner(const struct race_record *rec);
 /* pair_read.c: fills f->sides of a record with RACE_REC_TWO_SIDES; `earlier` has what is known
  * about the earlier access's site; the flags are those of the two sites (RACE_SITE_*). */
 void race_sides_fill(struct base_arena *a, const struct race_record *rec, int device,

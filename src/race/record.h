@@ -31,11 +31,12 @@ enum race_kind {
 #define RACE_WATCH_SLOTS  (1u << 16)   /* watchpoints of a device (layout/watch.h) */
 
 /* race_record.flags */
-#define RACE_REC_USED	   1u /* speculated read: its value was really used later */
-#define RACE_REC_GENERIC   2u /* address is generic (else: of the site's space) */
-#define RACE_REC_TWO_SIDES 4u /* was and now describe the earlier access (shadow.h) */
-#define RACE_REC_ONE_BLOCK 8u /* a finding only if both sides are of one block (layout/watch.h) */
-/* As RACE_REC_USED; alone in its byte, so that a thread which didn't write the record may set it. */
+#define RACE_REC_USED	   1u  /* speculated read: its value was really used later */
+#define RACE_REC_GENERIC   2u  /* address is generic (else: of the site's space) */
+#define RACE_REC_TWO_SIDES 4u  /* was and now describe the earlier access (shadow.h) */
+#define RACE_REC_ONE_BLOCK 8u  /* a finding only if both sides are of one block (layout/watch.h) */
+#define RACE_REC_ONE_OWNER 16u /* ... only if both accessed the memory of the same block */
+/* As RACE_REC_USED; alone in its byte, so that threads which didn't write the record may set it. */
 #define RACE_REC_USED_LATER 0x100u
 
 /* First sighting of one (site, kind). 128 bytes; strong stores only, `valid` last. */
@@ -57,7 +58,7 @@ struct race_record {
 	uint32_t grid_x, grid_yz; /* %nctaid; y in the low half */
 	uint32_t cluster;	  /* %cluster_nctaid: x | y << 8 | z << 16 */
 	uint32_t order;		  /* enum race_order | that of waiting kernels << 8 */
-	uint32_t sm;		  /* %smid */
+	uint32_t sm;		  /* %smid; of detector watch more (layout/watch.h) */
 	uint32_t valid;		  /* RACE_RECORD_VALID */
 };
 

@@ -327,7 +327,7 @@ static void first_fill(struct reader *rd, const struct race_record *rec, struct 
 	}
 	o->lanes = rec->lanes;
 	o->grid = rec->grid;
-	o->sm = rec->sm;
+	o->sm = race_is_watched(rec->kind) ? RACE_WATCH_SM(rec->sm) : rec->sm;
 	o->is_generic = (rec->flags & RACE_REC_GENERIC) != 0;
 }
 
@@ -408,7 +408,8 @@ static void record_take(struct reader *rd, const struct race_record *rec, uint64
 		return;
 	}
 	/* Two blocks that share a key in a table, or one half (layout/watch.h). */
-	if (rec->flags & RACE_REC_ONE_BLOCK && !race_is_one_block(rec)) {
+	if ((rec->flags & RACE_REC_ONE_BLOCK && !race_is_one_block(rec)) ||
+	    (rec->flags & RACE_REC_ONE_OWNER && !race_is_one_owner(rec))) {
 		rd->out->watch_lost += !RACE_WATCH_HALF_SITE(rec->now[0]);
 		return;
 	}

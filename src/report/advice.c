@@ -16,7 +16,7 @@ static unsigned flags_of(const struct race_finding *f)
 
 static bool is_shared(const struct race_finding *f)
 {
-	return f->sides[0].space == RACE_SPACE_SHARED ||
+	return f->met.memory == RACE_MEMORY_SHARED || f->sides[0].space == RACE_SPACE_SHARED ||
 	       f->sides[0].space == RACE_SPACE_SHARED_CLUSTER;
 }
 

@@ -148,6 +148,9 @@ const char *rep_object(struct base_arena *a, const struct race_finding *f, bool 
 
 	if (o->memory == RACE_MEMORY_UNKNOWN || o->memory > RACE_MEMORY_HEAP)
 		return "";
+	if (o->memory == RACE_MEMORY_SHARED && !bytes)
+		return base_printf(a, "0x%llx in the shared memory of Block (%u,%u,%u)", at,
+				   o->owner[0], o->owner[1], o->owner[2]);
 	if (o->memory == RACE_MEMORY_SHARED)
 		return base_printf(a, "byte %llu of %s%llu bytes%s, __shared__ of Block (%u,%u,%u)",
 				   at, *name ? base_printf(a, "%s (", name) : "", bytes,

@@ -34,6 +34,18 @@ for arch in sm_75 sm_80 sm_90 sm_90a sm_100 sm_120; do
 			fail "$arch $case: $(head -3 "$T/err")"
 	done
 done
+# watch in clusters, alone and beside the others.
+for arch in sm_90 sm_90a sm_100 sm_120; do
+	for set in watch collide,hirace,iguard,watch; do
+		sed -e "s/^\.target.*/.target $arch/" -e 's/^\.version.*/.version 9.0/' "$dir/golden/watch_cluster.ptx" \
+			>"$T/in.ptx"
+		"$collider" instrument --sanitize=$set "$T/in.ptx" -o "$T/out.ptx" 2>"$T/err" ||
+			fail "$arch $set: $(cat "$T/err")"
+		ptxas -c -arch=$arch "$T/out.ptx" -o "$T/out.cubin" 2>"$T/err" ||
+			fail "$arch $set: $(head -3 "$T/err")"
+		grep -q 'getctarank' "$T/out.ptx" || fail "$arch $set: no owner of shared memory is looked for"
+	done
+done
 # Shared memory of another block of the cluster is neither shared nor global, and has no words: looked up as
 # global memory it found others', and made kernels fail on a GPU.
 for d in hirace iguard; do

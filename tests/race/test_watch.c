@@ -5,6 +5,7 @@
  * all places of three granules, two of which share a slot.
  */
 #include "race/layout/watch.h"
+#include "race/race.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -105,7 +106,7 @@ static void generations_differ(void **state)
 
 static void halves_keep_their_fields(void **state)
 {
-	uint64_t h = RACE_WATCH_HALF_OF(1u << 24, 1023, 1022, 63);
+	uint64_t h = RACE_WATCH_HALF_OF(1u << 24, 1023, 1022, 63, 255);
 
 	(void)state;
 	assert_true(h & RACE_WATCH_HALF);
@@ -113,6 +114,59 @@ static void halves_keep_their_fields(void **state)
 	assert_int_equal(RACE_WATCH_HALF_X(h), 1023);
 	assert_int_equal(RACE_WATCH_HALF_Y(h), 1022);
 	assert_int_equal(RACE_WATCH_HALF_Z(h), 63);
+	assert_int_equal(RACE_WATCH_HALF_RANK(h), 255);
+	assert_int_equal(RACE_WATCH_HALF_RANK(RACE_WATCH_HALF_OF(1u << 24, 2047, 2047, 127, 0)), 0);
+}
+
+/* A block of a grid of clusters of 2 x 2 as the record keeps it. */
+static uint64_t block_of(uint32_t x, uint32_t y)
+{
+	return (uint64_t)y << 32 | x;
+}
+
+/* A hit on memory of a cluster is a finding exactly if grid, cluster and the owner's rank agree. */
+static void one_owner_is_exact(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 16; i++)
+		for (uint32_t j = 0; j < 16; j++)
+			for (uint32_t rank = 0; rank < 4; rank++) {
+				struct race_record r = {
+					.flags = RACE_REC_TWO_SIDES | RACE_REC_ONE_OWNER,
+					.block = {i % 4, i / 4, 0},
+					.cluster = 2 | 2 << 8 | 1 << 16,
+					.grid = 7,
+					.was = {1, 7},
+					.now = {RACE_WATCH_HALF_OF(1, 5, 6, 7, rank),
+						block_of(j % 4, j / 4)},
+					.sm = 131 | 3u << RACE_WATCH_SM_RANK_AT};
+				bool is_same = i % 4 / 2 == j % 4 / 2 && i / 8 == j / 8;
+				assert_int_equal(race_is_one_owner(&r), is_same && rank == 3);
+				r.was[1] = 8; /* another grid */
+				assert_false(race_is_one_owner(&r));
+				r.was[1] = 7;
+				r.now[0] = 0; /* one half */
+				assert_false(race_is_one_owner(&r));
+				r.now[0] = RACE_WATCH_HALF_OF(1, 5, 6, 7, 3);
+				r.cluster = 2; /* damaged */
+				assert_false(race_is_one_owner(&r));
+			}
+}
+
+/* No two blocks of a cluster have one address for different bytes. */
+static void ranks_have_keys_of_their_own(void **state)
+{
+	const uint64_t most = 256u << 10; /* bytes of a block, at least */
+
+	(void)state;
+	for (uint32_t a = 0; a < 16; a++)
+		for (uint32_t b = 0; b < a; b++)
+			assert_true(a * RACE_WATCH_RANK_STEP - b * RACE_WATCH_RANK_STEP >= most);
+	/* The highest hash, rank and offset are still an address. */
+	assert_true(((1ull << RACE_WATCH_ADDRESS_BITS) - (1ull << RACE_WATCH_CLUSTER_AT)) +
+			    RACE_WATCH_KEY_LOW + 15 * RACE_WATCH_RANK_STEP +
+			    RACE_WATCH_OFFSET_MASK <
+		    1ull << RACE_WATCH_ADDRESS_BITS);
 }
 
 int main(void)
@@ -122,6 +176,8 @@ int main(void)
 		cmocka_unit_test(fields_stay_apart),
 		cmocka_unit_test(generations_differ),
 		cmocka_unit_test(halves_keep_their_fields),
+		cmocka_unit_test(one_owner_is_exact),
+		cmocka_unit_test(ranks_have_keys_of_their_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

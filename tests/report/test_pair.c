@@ -397,6 +397,8 @@ static void objects_in_words(void **state)
 		 "byte 256 of tile (1028 bytes), __shared__ of Block (2,1,0)"},
 		{{.memory = RACE_MEMORY_SHARED, .name = "", .base = 0x400, .bytes = 2048},
 		 "byte 256 of 2048 bytes, __shared__ of Block (0,0,0)"},
+		{{.memory = RACE_MEMORY_SHARED, .name = "", .owner = {2, 1, 0}},
+		 "0x500 in the shared memory of Block (2,1,0)"},
 		{{.memory = RACE_MEMORY_VARIABLE,
 		  .name = "(anonymous namespace)::bins",
 		  .base = 0x4f0,

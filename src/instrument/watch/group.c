@@ -128,7 +128,7 @@ bool inst_watch_joins(const struct inst_watch *k, const struct inst_event *e)
 	if (e->kind != INST_EVENT_ACCESS || e->strength != RACE_WEAK || e->access->is_copy ||
 	    fm->effects & (PTX_EFF_ASYNC | PTX_EFF_COLLECTIVE_MEM))
 		return false;
-	if (e->access->space == PTX_SPACE_SHARED_CLUSTER ||
+	if ((e->access->space == PTX_SPACE_SHARED_CLUSTER && k->rank == PTX_NO_REG) ||
 	    (e->space == INST_IN_SHARED && k->block == PTX_NO_REG && k->key == PTX_NO_REG))
 		return false;
 	return !e->maybe || e->sure || e->writes;

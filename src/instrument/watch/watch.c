@@ -11,6 +11,8 @@
  * thread sleeps after each drawn access, and at the end of every second watchpoint. Why a hit is
  * always a race: docs/soundness.md. Accesses are event.c's.
  *
+ * Shared memory of other blocks of the cluster: cluster.c.
+ *
  * Misses: shared memory in functions that are called, tensor copies, wmma (counted); a pair of two
  * strong accesses. Costs: see watch.ptxt; calls are for sampled accesses and hits.
  */
@@ -50,6 +52,16 @@ static bool accesses_shared(const struct inst_watch *k)
 	return false;
 }
 
+void inst_watch_put_blocks(struct inst_watch *k, struct ptx_stmt *top)
+{
+	struct inst_ctx *cx = k->cx;
+
+	k->key = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
+	k->blocks = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
+	inst_emit(cx, top, "blocks", T(cx->k, KNOB(rt), RT(watch_blocks)),
+		  H(inst_reg(cx, k->blocks)));
+}
+
 static void begin_kernel(struct inst_watch *k, struct ptx_stmt *top)
 {
 	struct inst_ctx *cx = k->cx;
@@ -60,7 +72,7 @@ static void begin_kernel(struct inst_watch *k, struct ptx_stmt *top)
 	k->held = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
 	k->next = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
 	k->cnt = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
-	k->block = k->blocks = k->key = PTX_NO_REG;
+	k->block = k->blocks = k->key = k->rank = PTX_NO_REG;
 	inst_emit(cx, top, "params", T(inst_num(RACE_WATCH_STATE)), NH);
 	inst_emit(cx, top, "begin",
 		  T(cx->k, KNOB(rt), KNOB(seed), RT(watch), inst_num(RACE_WATCH_MASK),
@@ -79,18 +91,21 @@ static void begin_kernel(struct inst_watch *k, struct ptx_stmt *top)
 	/* A function that is called can't know its callers' tables. */
 	if (!cx->f->is_entry || (!k->ev.has_shared && !accesses_shared(k)))
 		return;
-	if (inst_plan_block_table(cx, &t, table_bytes, false) &&
-	    t.tracked + t.bytes <= PLAIN_ROOM) {
+	if (k->ev.follows_cluster) {
+		inst_watch_begin_cluster(k, top);
+	} else if (inst_plan_block_table(cx, &t, table_bytes, false) &&
+		   t.tracked + t.bytes <= PLAIN_ROOM) {
 		k->block = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
 		inst_emit(cx, top, "table", T(inst_num(RACE_WATCH_SHARED_BYTES)),
 			  H(inst_reg(cx, k->block)));
 	} else if (t.has_vars || accesses_shared(k)) {
-		k->key = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
-		k->blocks = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
+		struct ptx_opnd number = inst_fresh(cx, PTX_TYPE_B64);
+		inst_watch_put_blocks(k, top);
+		inst_emit(cx, top, "block_number", NT, H(number));
 		inst_emit(cx, top, "key",
-			  T(cx->k, KNOB(rt), RT(watch_blocks), inst_num(RACE_WATCH_KEY_AT),
-			    inst_num(RACE_WATCH_KEY_DROP), inst_num(RACE_WATCH_KEY_LOW)),
-			  H(inst_reg(cx, k->key), inst_reg(cx, k->blocks)));
+			  T(inst_num(RACE_WATCH_KEY_AT), inst_num(RACE_WATCH_KEY_DROP),
+			    inst_num(RACE_WATCH_KEY_LOW)),
+			  H(inst_reg(cx, k->key), number));
 	}
 }
 
@@ -131,7 +146,7 @@ struct ptx_opnd inst_watch_base(struct inst_watch *k, const struct inst_event *e
 	struct inst_ctx *cx = k->cx;
 	struct ptx_opnd base = e->access->where->sub[0], reg;
 
-	*is_narrow = e->space == INST_IN_SHARED;
+	*is_narrow = e->space == INST_IN_SHARED || e->access->space == PTX_SPACE_SHARED_CLUSTER;
 	if (base.kind == PTX_OPND_REG)
 		*is_narrow = ptx_type_bytes((enum ptx_type)cx->f->reg_type[base.reg]) == 4;
 	if (base.kind != PTX_OPND_SYM)
@@ -183,13 +198,15 @@ struct inst_watch_look inst_watch_table(struct inst_watch *k, const struct inst_
 				    .w = inst_fresh(cx, PTX_TYPE_B64),
 				    .hit = inst_fresh(cx, PTX_TYPE_PRED)};
 
-	if (e->access->space == PTX_SPACE_SHARED_CLUSTER)
+	if (e->access->space == PTX_SPACE_SHARED_CLUSTER && k->rank == PTX_NO_REG)
 		inst_emit(cx, e->stmt, "own", NT, H(l.at, ptx_opnd_label(over)));
 	struct ptx_opnd table = inst_reg(cx, k->table), mask = inst_reg(cx, k->mask);
 	struct ptx_opnd skip = ptx_opnd_label(over);
 	struct ptx_str what = inst_num((int64_t)inst_watch_what(k, e));
 
-	if (e->space == INST_IN_GLOBAL)
+	if (k->rank != PTX_NO_REG && e->space != INST_IN_GLOBAL)
+		inst_watch_owner(k, e, &l, over);
+	else if (e->space == INST_IN_GLOBAL)
 		inst_emit(cx, e->stmt, "of_global", T(what), H(l.tab, l.m, l.w, table, mask));
 	else if (e->space == INST_IN_SHARED && k->key != PTX_NO_REG)
 		inst_emit(cx, e->stmt, "of_block", T(what),
@@ -627,6 +644,7 @@ void inst_watch_function(struct inst_ctx *cx)
 {
 	struct inst_watch k = {.cx = cx, .ev.follows_copies = true};
 
+	k.ev.follows_cluster = cx->f->is_entry && inst_watch_sees_cluster(cx);
 	inst_plan_events(cx, &k.ev);
 	inst_end_body(cx);
 	k.is_across = cx->f->is_entry && stays_across(&k);

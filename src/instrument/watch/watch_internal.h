@@ -32,6 +32,9 @@ struct inst_watch {
 	/* For shared memory: the block's own table, or the device's for blocks without one and
 	 * the block's key in it; else PTX_NO_REG. */
 	uint32_t block, blocks, key;
+	/* Where blocks may see each other's shared memory: the block's rank in its cluster, and
+	 * the key is the cluster's; else PTX_NO_REG. */
+	uint32_t rank;
 	bool is_across; /* watchpoints stand across __syncwarp() */
 	struct ptx_stmt *top;
 	struct inst_watch_group group;
@@ -62,6 +65,15 @@ void inst_watch_count(struct inst_watch *k, struct ptx_stmt *at, struct ptx_opnd
 struct ptx_opnd inst_watch_guard(const struct inst_watch *k, const struct inst_event *e);
 /* May a statement release what the thread did before? */
 bool inst_watch_may_release(const struct ptx_stmt *s);
+
+/* cluster.c. Does the text show that blocks of the kernel may see the shared memory of others?
+ * Then: begins it; chooses the table of an access as inst_watch_table does. */
+bool inst_watch_sees_cluster(const struct inst_ctx *cx);
+void inst_watch_begin_cluster(struct inst_watch *k, struct ptx_stmt *top);
+void inst_watch_owner(struct inst_watch *k, const struct inst_event *e,
+		      const struct inst_watch_look *l, struct ptx_label *over);
+/* watch.c. The table of blocks that have none of their own, as a register. */
+void inst_watch_put_blocks(struct inst_watch *k, struct ptx_stmt *top);
 
 /* group.c. Before an access to shared memory: a register, negative where watchpoints stand in the
  * block's table. Is the access one for a group? Then: puts its look; and ends the group before s,

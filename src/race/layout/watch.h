@@ -81,6 +81,11 @@ RACE_STATIC_ASSERT(RACE_WATCH_ADDRESS_BITS - RACE_WATCH_GRANULE - 16u == RACE_WA
 #define RACE_WATCH_MAYBE(w) ((uint32_t)((w) >> 40) & 0xffu)
 #define RACE_WATCH_SURE_AT  32u
 #define RACE_WATCH_MAYBE_AT 40u
+/* Of shared memory that other blocks of the cluster see: the rank of the block that owns it. */
+#define RACE_WATCH_RANK(w)  ((uint32_t)((w) >> 48) & 0xffu)
+#define RACE_WATCH_RANK_AT  48u
+#define RACE_WATCH_OF_OWNER (1ull << 56) /* beside RACE_WATCH_IS_BLOCK: at has its owner's key */
+#define RACE_WATCH_OWNER    (RACE_WATCH_OF_OWNER | 0xffull << RACE_WATCH_RANK_AT)
 
 /*
  * Shared memory of a block that has no room for a table, or room that only the launch knows: one
@@ -93,6 +98,19 @@ RACE_STATIC_ASSERT(RACE_WATCH_ADDRESS_BITS - RACE_WATCH_GRANULE - 16u == RACE_WA
 #define RACE_WATCH_KEY_AT   28u
 #define RACE_WATCH_KEY_DROP (64u - (RACE_WATCH_ADDRESS_BITS - RACE_WATCH_KEY_AT))
 #define RACE_WATCH_KEY_LOW  (((1u << 15) - 1u) << RACE_WATCH_GRANULE)
+
+/*
+ * Kernels whose blocks may see the shared memory of others of their cluster use that table, too,
+ * for their own and for the others'. The key is that of the block that owns the memory: the
+ * cluster's, in the same bits but for the lowest four of the hash, and a step for each rank. So two
+ * blocks of a cluster never have the same, and every block computes the key of every other one. An
+ * offset there has 24 bits. A record of such a hit is a finding only if its halves are of one grid
+ * and cluster, and name the same rank (RACE_REC_ONE_OWNER): then they are of one byte.
+ */
+#define RACE_WATCH_CLUSTER_AT	32u
+#define RACE_WATCH_CLUSTER_DROP (64u - (RACE_WATCH_ADDRESS_BITS - RACE_WATCH_CLUSTER_AT))
+#define RACE_WATCH_RANK_STEP	(1ull << RACE_WATCH_KEY_AT | 1ull << 17)
+#define RACE_WATCH_OFFSET_MASK	0xffffffu
 
 /* Of a thread's first 2 * RACE_WATCH_THIN accesses one in how many is drawn, by the threads of the
  * grid: where few run, nobody else will draw what each does. For longer it would cost up to 12
@@ -184,8 +202,10 @@ RACE_FN uint32_t race_watch_meets(uint64_t word, uint64_t at, uint32_t what, uin
  *
  *	was[0]	the hash of its site table
  *	was[1]	its %gridid
- *	now[0]	its site + 1, thread and RACE_WATCH_HALF
+ *	now[0]	its site + 1, thread, the rank of the memory's owner and RACE_WATCH_HALF
  *	now[1]	its block: x, y << 32, z << 48
+ *
+ * The rank that the checker has found is in `sm`.
  */
 #define RACE_WATCH_SHAPE(x, y, z) ((x) | (y) << 11 | (z) << 22)
 #define RACE_WATCH_HALF		  (1ull << 63)
@@ -193,9 +213,13 @@ RACE_FN uint32_t race_watch_meets(uint64_t word, uint64_t at, uint32_t what, uin
 #define RACE_WATCH_HALF_X(h)	  ((uint32_t)((h) >> 25) & 0x7ffu)
 #define RACE_WATCH_HALF_Y(h)	  ((uint32_t)((h) >> 36) & 0x7ffu)
 #define RACE_WATCH_HALF_Z(h)	  ((uint32_t)((h) >> 47) & 0x7fu)
-#define RACE_WATCH_HALF_OF(site, x, y, z)                                                          \
+#define RACE_WATCH_HALF_RANK(h)	  ((uint32_t)((h) >> 54) & 0xffu)
+#define RACE_WATCH_HALF_OF(site, x, y, z, rank)                                                    \
 	(RACE_WATCH_HALF | (uint64_t)(site) | (uint64_t)(x) << 25 | (uint64_t)(y) << 36 |          \
-	 (uint64_t)(z) << 47)
+	 (uint64_t)(z) << 47 | (uint64_t)(rank) << 54)
+#define RACE_WATCH_SM_RANK_AT  24u
+#define RACE_WATCH_SM(sm)      ((sm)&0xffffffu)
+#define RACE_WATCH_SM_RANK(sm) ((sm) >> RACE_WATCH_SM_RANK_AT)
 
 /* Addresses of an earlier report's findings (--replay). */
 #define RACE_WATCH_KEYS	  128u
