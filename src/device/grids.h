@@ -2,9 +2,7 @@
  * grids.h - inside history.cu: the numbers of launches, and which of them overlap in time.
  *
  * A grid's first thread takes a place in the launches' table and counts the launches that have
- * begun; each thread that leaves is counted there. A grid that begins while another one has threads
- * left can't be ordered behind it by the API, since streams, events and graphs order ends before
- * beginnings, and what is ordered behind the end sees the count complete. Nothing is concluded
+ * begun; each thread that leaves is counted there (shadow/overlap.h). Nothing is concluded
  * about kernels with RACE_ACTOR_APART: programmatic launches begin before the end of what they wait
  * for, device-side ones run beside their parents, and a function that is called may end a thread
  * where it isn't counted. Nor once a graph was launched: of kernels that run beside that, threads
@@ -14,8 +12,9 @@
  * On the CPU device the host has written down the API's order (race_history_tables.rows).
  *
  * Misses: grids that nothing orders and that ran one after the other (on a GPU). Costs: three loads
- * for each warp that begins, one of them past the L1 cache, an atomic at one of
- * RACE_HISTORY_RUN_PARTS places for each warp that leaves.
+ * for each warp that begins, one of them past the L1 cache; for each warp that leaves a reduction
+ * at one of RACE_HISTORY_RUN_PARTS places, for which nobody waits; for a grid's first thread some
+ * 100 loads, most of them at once.
  */
 #ifndef COLLIDER_DEVICE_GRIDS_H
 #define COLLIDER_DEVICE_GRIDS_H
@@ -33,19 +32,49 @@ DEV_FN void dev_set32(void *p, uint32_t v)
 	asm volatile("st.relaxed.gpu.u32 [%0], %1;" ::"l"(p), "r"(v));
 }
 
-/* The first thread of a launch. */
-DEV_FN void dev_start(struct race_history_tables *t, struct race_history_run *run, uint32_t flags,
-		      uint32_t bits)
+DEV_FN uint32_t dev_swap32(void *p, uint32_t old, uint32_t next)
 {
+	uint32_t found;
+
+	asm volatile("atom.relaxed.gpu.cas.b32 %0, [%1], %2, %3;"
+		     : "=r"(found)
+		     : "l"(p), "r"(old), "r"(next));
+	return found;
+}
+
+DEV_FN void dev_set64(void *p, uint64_t v)
+{
+	asm volatile("st.relaxed.gpu.u64 [%0], %1;" ::"l"(p), "l"(v));
+}
+
+/* Thread numbers of this launch have so many bits. */
+DEV_FN uint32_t dev_thread_bits(struct place p)
+{
+	return shadow_thread_bits(p.blocks * shadow_block_stride(p.block_size));
+}
+
+#define SHADOW_FN		 DEV_FN
+#define SHADOW_LOAD64(p)	 dev_word(p)
+#define SHADOW_LOAD32(p)	 dev_word32(p)
+#define SHADOW_SET64(p, v)	 dev_set64(p, v)
+#define SHADOW_SET32(p, v)	 dev_set32(p, v)
+#define SHADOW_SWAP32(p, old, v) dev_swap32(p, old, v)
+#define SHADOW_RAISE64(p, n)	 dev_add64((uint64_t)(p), n)
+#include "shadow/overlap.h"
+
+/* The first thread of a launch. */
+DEV_FN void dev_start(struct race_history_tables *t, uint32_t launch, uint32_t flags)
+{
+	struct race_history_run *run = &t->runs[launch - 1u];
+	struct place p = dev_place();
+
 	run->table = dev_table();
-	run->shape = RACE_HISTORY_SHAPE(blockDim.x, blockDim.y, blockDim.z, bits);
-	if (flags & RACE_ACTOR_APART)
-		dev_add32(&t->overs, 1u);
-	dev_set32(&run->began, dev_add32(&t->begins, 1u) + 1u);
+	run->shape = RACE_HISTORY_SHAPE(blockDim.x, blockDim.y, blockDim.z, dev_thread_bits(p));
+	shadow_start(t, launch, p.blocks * p.block_size, flags & RACE_ACTOR_APART);
 }
 
 /* This launch's place in the table, from 1; 0: there is none. flags: RACE_ACTOR_*. */
-DEV_FN uint32_t dev_enter(struct race_history_tables *t, uint32_t flags, uint32_t bits)
+DEV_FN uint32_t dev_enter(struct race_history_tables *t, uint32_t flags)
 {
 	uint64_t grid = race_history_key(dev_grid(), dev_word_near(&t->epoch));
 	uint32_t at;
@@ -57,7 +86,7 @@ DEV_FN uint32_t dev_enter(struct race_history_tables *t, uint32_t flags, uint32_
 		dev_set32(&t->tells, 1u);
 	at = dev_claim(t, grid, &is_first);
 	if (is_first)
-		dev_start(t, &t->runs[at - 1u], flags, bits);
+		dev_start(t, at, flags);
 	return at;
 }
 
@@ -76,25 +105,15 @@ DEV_FN uint32_t dev_beside(const struct race_history_tables *t)
 	return (uint32_t)counts - (uint32_t)(counts >> 32) > 1u ? RACE_ACTOR_BESIDE : 0;
 }
 
-/* Lanes of a warp that leave together are counted at once. */
+/* Lanes of a warp that leave together are counted at once; nobody waits for the count. */
 DEV_FN void dev_leave(struct race_history_tables *t, uint32_t launch)
 {
-	struct race_history_run *run = &t->runs[launch - 1u];
-	struct place p = dev_place();
-	uint32_t peers = dev_peers(launch), part = (uint32_t)p.block % RACE_HISTORY_RUN_PARTS;
-	uint64_t n = __popc(peers), parts = RACE_HISTORY_RUN_PARTS, of_part;
+	uint32_t part = dev_sm() % RACE_HISTORY_RUN_PARTS, peers = dev_active();
 
-	if (!dev_is_leader(peers))
-		return;
-	of_part = (p.blocks - part + RACE_HISTORY_RUN_PARTS - 1u) / RACE_HISTORY_RUN_PARTS;
-	if (dev_add64((uint64_t)&t->parts_of[launch - 1u][part].left, n) + n !=
-	    of_part * p.block_size)
-		return;
-	parts = p.blocks < parts ? p.blocks : parts;
-	if (dev_add64((uint64_t)&run->left, 1u) + 1u != parts)
-		return;
-	dev_set32(&run->over, dev_word32(&t->begins));
-	dev_add32(&t->overs, 1u);
+	if (dev_is_leader(peers))
+		asm volatile("red.relaxed.gpu.add.u64 [%0], %1;" ::"l"(
+				     &t->parts_of[launch - 1u][part].left),
+			     "l"((uint64_t)__popc(peers)));
 }
 
 /* By the rows of the CPU device. */
@@ -111,7 +130,6 @@ DEV_FN uint32_t dev_overlap(uint32_t mine, uint32_t other)
 {
 	struct race_history_tables *t = dev_tables();
 	uint64_t a = dev_word(&t->launches[mine - 1u]), b = dev_word(&t->launches[other - 1u]);
-	uint32_t over, began;
 	bool is_unordered;
 
 	if (a == 0 || b == 0)
@@ -121,9 +139,7 @@ DEV_FN uint32_t dev_overlap(uint32_t mine, uint32_t other)
 	} else {
 		if ((a | b) & RACE_HISTORY_APART || dev_word(&t->epoch))
 			return SHADOW_ORDERED;
-		over = dev_word32(&t->runs[other - 1u].over);
-		began = dev_word32(&t->runs[mine - 1u].began);
-		is_unordered = over == 0 || (began && began <= over);
+		is_unordered = shadow_ran_together(t, mine, other);
 	}
 	if (!is_unordered)
 		return SHADOW_ORDERED;

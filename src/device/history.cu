@@ -2,6 +2,7 @@
  * history.cu - detector `hirace` on the device: what an instrumented module calls.
  *
  *	__collider_history_begin	at a kernel's entry: thread number and launch in one word
+ *	__collider_history_enter	the same without the number: is the launch alone?
  *	__collider_history_end		at every way out
  *	__collider_history_shared	at a kernel's entry: the block's table for shared memory
  *	__collider_history_scratch*	the same in global memory, see scratch.h
@@ -105,8 +106,8 @@ extern "C" __device__ __noinline__ uint64_t __collider_history_begin(uint32_t fl
 
 	if (t == 0)
 		return 0;
-	bits = shadow_thread_bits(p.blocks * stride);
-	w.launch = t->unseen & RACE_HISTORY_BLIND ? 0 : dev_enter(t, flags, bits);
+	bits = dev_thread_bits(p);
+	w.launch = t->unseen & RACE_HISTORY_BLIND ? 0 : dev_enter(t, flags);
 	if (thread >> bits || w.launch == 0) {
 		DEV_INC64((uint64_t)&t->threads_aside);
 		return 0;
@@ -114,6 +115,18 @@ extern "C" __device__ __noinline__ uint64_t __collider_history_begin(uint32_t fl
 	w.thread = (uint32_t)thread;
 	flags |= dev_beside(t);
 	return shadow_encode(w, bits) | (bits - SHADOW_THREAD_BITS_MIN) | flags;
+}
+
+/* For kernels that have code without checks, too: the launch and RACE_ACTOR_BESIDE. */
+extern "C" __device__ __noinline__ uint64_t __collider_history_enter(uint32_t flags)
+{
+	struct race_history_tables *t = dev_tables();
+	struct shadow_word w = {0, 0, 0, 0, 0, 0};
+
+	if (t == 0 || t->unseen & RACE_HISTORY_BLIND)
+		return 0;
+	w.launch = dev_enter(t, flags);
+	return shadow_encode(w, SHADOW_THREAD_BITS_MIN) | dev_beside(t);
 }
 
 /* A thread leaves a kernel without RACE_ACTOR_APART. */
@@ -125,7 +138,7 @@ extern "C" __device__ __noinline__ void __collider_history_end(uint64_t me)
 	if (t == 0 || t->unseen & RACE_HISTORY_BLIND)
 		return;
 	if (launch == 0) /* this thread stepped aside */
-		launch = dev_enter(t, 0, 0);
+		launch = dev_enter(t, 0);
 	if (launch)
 		dev_leave(t, launch);
 }

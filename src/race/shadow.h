@@ -206,15 +206,19 @@ RACE_FN uint32_t shadow_launch_next(uint32_t launch)
  * RACE_HISTORY_APART in the key: no such conclusion is drawn (RACE_ACTOR_APART).
  */
 struct race_history_run {
-	uint64_t left;	/* parts of its blocks (RACE_HISTORY_RUN_PARTS) that have left */
-	uint32_t began; /* launches that had begun, this one included; 0: not known yet */
-	uint32_t over;	/* launches that had begun when its last thread left; 0: it runs */
+	uint64_t threads; /* it has so many; 0: not known yet, or it has no place in `live` */
+	uint32_t began;	  /* launches that had begun, this one included; 0: not known yet */
+	uint32_t over;	  /* launches that had begun when it was seen to be over; 0: not seen yet */
 	/* For reports: the hash of its module's site table, and RACE_HISTORY_SHAPE. */
 	uint64_t table, shape;
 };
 
-/* The threads that have left are counted apart for blocks whose numbers differ in the last bits:
- * one count for all of them takes an atomic operation of the whole GPU for each warp. */
+/* Launches that were not seen to be over, by place in the launches' table. Where they are full,
+ * nothing is concluded about a launch. */
+#define RACE_HISTORY_LIVE 128u
+
+/* The threads that have left are counted apart by the last bits of their SM's number: one count for
+ * all of them takes an atomic operation of the whole GPU for each warp. */
 #define RACE_HISTORY_RUN_PARTS 32u
 struct race_history_part {
 	uint64_t left;
@@ -287,8 +291,9 @@ struct race_history_tables {
 	struct race_history_block blocks[RACE_HISTORY_BLOCKS];
 	/* A sweep clears what follows. */
 	struct race_history_run runs[RACE_HISTORY_LAUNCHES + 1u]; /* the last place is spare */
-	uint32_t begins, overs; /* launches that have begun, that are over */
-	uint64_t to_page_too[511];
+	uint32_t begins, overs; /* launches that have begun, that were seen to be over */
+	uint32_t live[RACE_HISTORY_LIVE];
+	uint64_t to_page_too[511 - RACE_HISTORY_LIVE / 2];
 	struct race_history_part parts_of[RACE_HISTORY_LAUNCHES + 1u][RACE_HISTORY_RUN_PARTS];
 };
 
