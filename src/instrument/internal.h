@@ -410,6 +410,15 @@ enum inst_pruned inst_prune_of(struct inst_ctx *cx, const struct ptx_stmt *s, en
 uint32_t inst_put_within(struct inst_ctx *cx, struct ptx_stmt *top);
 /* Code at `at` that only launches outside of the contract run; it ends at the label. */
 struct ptx_label *inst_skip_within(struct inst_ctx *cx, struct ptx_stmt *at);
+/* The same up to a label that is there. */
+void inst_put_skip_within(struct inst_ctx *cx, struct ptx_stmt *at, struct ptx_label *to);
+
+/* prune/plain.c. Are all accesses of the kernel left out within the contract, and is one detector
+ * at work? Then: a copy of the body behind it, without checks, and its label; NULL: it can't be
+ * copied. And the ways out of a copy, one after the other (from: NULL, or the last one). */
+bool inst_is_all_pruned(const struct inst_ctx *cx, const struct inst_events *ev);
+struct ptx_label *inst_copy_body(struct inst_ctx *cx);
+struct ptx_stmt *inst_next_way_out(const struct ptx_label *copy, struct ptx_stmt *from);
 
 /* collide.c: the fast path. */
 /* The first statement of the body that is not a declaration. */

@@ -9,7 +9,8 @@
  * scope that holds nothing but insertions is removed. Three statements name nothing of ours and are
  * recognised by their neighbours: `trap` after a branch of ours that leads around it,
  * `tcgen05.wait` after a tcgen05.ld or .st of ours, .pragma between an instruction and a label of
- * ours.
+ * ours. A copy of the program's own code (prune/plain.c) stands between two labels of reserved
+ * names.
  *
  * Misses: .maxnreg that the toolchain has given a kernel, and a raised .version, stay, and so does
  * the ret after a body that falls off its end.
@@ -173,18 +174,26 @@ static bool is_inserted(const struct strip *x, const struct ptx_stmt *last,
 	}
 }
 
+static bool is_label(const struct ptx_stmt *s, const char *name)
+{
+	return s->kind == PTX_STMT_LABEL && ptx_str_is(s->label->name, name);
+}
+
 /* Marks first and removes later: a statement's neighbours must still be there when it is examined.
  * Scopes that hold nothing else are marked with their contents. */
 static void mark(const struct strip *x)
 {
 	const struct ptx_stmt *last = NULL;
+	bool is_plain = false; /* in the copy of prune/plain.c */
 	struct ptx_stmt *open[64];
 	bool is_kept[64] = {false}, has_ours[64] = {false};
 	unsigned depth = 0;
 
 	ptx_each_stmt(x->f, s)
 	{
-		s->mark = is_inserted(x, last, s);
+		is_plain |= is_label(s, RACE_PLAIN_BEGIN);
+		s->mark = is_plain || is_inserted(x, last, s);
+		is_plain &= !is_label(s, RACE_PLAIN_END);
 		if (s->kind != PTX_STMT_LOC)
 			last = s;
 		if (s->kind == PTX_STMT_OPEN) {

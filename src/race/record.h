@@ -123,12 +123,15 @@ struct race_knobs {
 #define RACE_WINDOW	  1024u	      /* what is checked of a bulk copy */
 #define RACE_WINDOW_ALL	  0xfffffff0u
 
-#define RACE_KNOBS_SYMBOL  "__collider_knobs"
-#define RACE_ORDER_PREFIX  "__collider_order_" /* + hex digits; order.h */
-#define RACE_SITES_PREFIX  "__collider_sites_" /* + 16 hex digits of the table's hash */
-#define RACE_REG_PREFIX	   "%collider_"	       /* registers that instrumentation adds */
-#define RACE_LABEL_PREFIX  "$collider_"	       /* labels */
-#define RACE_SYMBOL_PREFIX "__collider_"       /* variables, functions, parameters */
+#define RACE_KNOBS_SYMBOL "__collider_knobs"
+#define RACE_ORDER_PREFIX "__collider_order_" /* + hex digits; order.h */
+#define RACE_SITES_PREFIX "__collider_sites_" /* + 16 hex digits of the table's hash */
+#define RACE_REG_PREFIX	  "%collider_"	      /* registers that instrumentation adds */
+#define RACE_LABEL_PREFIX "$collider_"	      /* labels */
+/* Between these a kernel has its own code once more, without checks (prune/plain.c). */
+#define RACE_PLAIN_BEGIN   "$collider_plain"
+#define RACE_PLAIN_END	   "$collider_plain_end"
+#define RACE_SYMBOL_PREFIX "__collider_" /* variables, functions, parameters */
 
 #ifdef __CUDACC__
 #define RACE_FN	       static __host__ __device__ __forceinline__

@@ -86,9 +86,12 @@ run proved-global 0 copy 64
 is "$checked" 0 'checks of copy with --prune=proved-global'
 says 'races with other kernels and the host go unseen'
 
+# The CPU device needs the PTX only, and ptxas takes long for what these two put in.
+ptx='-gencode arch=compute_90,code=compute_90'
+
 # detectors that follow every access: atomics are still followed, and found is what collide finds
 for detector in hirace iguard; do
-	"$nvcc" --prune=proved --sanitize=$detector -arch=sm_90 -o "$dir/$detector" "$source" || exit 1
+	"$nvcc" --prune=proved --sanitize=$detector $ptx -o "$dir/$detector" "$source" || exit 1
 	run $detector 0 mirror 64
 	is "$checked" 128 "accesses of mirror that $detector judges: the atomics"
 	says '4 to shared memory, proven race-free for some launches; in all others they are checked'
@@ -105,7 +108,7 @@ for detector in hirace iguard; do
 	is "$checked" 256 "accesses of copy that $detector judges: global memory is not left out"
 done
 detector=hirace
-"$nvcc" --prune=proved-global --sanitize=hirace -arch=sm_90 -o "$dir/global" "$source" || exit 1
+"$nvcc" --prune=proved-global --sanitize=hirace $ptx -o "$dir/global" "$source" || exit 1
 run global 0 copy 64
 is "$checked" 0 'accesses of copy that hirace judges with --prune=proved-global'
 says 'races with other kernels and the host go unseen'
@@ -114,7 +117,7 @@ run global 0 beside
 
 # proved-alone: as proved-global where one kernel runs, and as proved where another one runs beside it
 detector=hirace,iguard
-"$nvcc" --prune=proved-alone --sanitize=$detector -arch=sm_90 -o "$dir/alone" "$source" || exit 1
+"$nvcc" --prune=proved-alone --sanitize=$detector $ptx -o "$dir/alone" "$source" || exit 1
 run alone 0 copy 64
 is "$checked" 0 'accesses of copy that hirace and iguard judge with --prune=proved-alone'
 says 'to global memory, proven race-free within a launch'
@@ -126,6 +129,31 @@ detector=collide
 "$nvcc" --prune=proved-alone -arch=sm_90 -o "$dir/alone" "$source" || exit 1
 run alone 0 copy 64
 is "$checked" 256 'checks of copy by collide with --prune=proved-alone'
+
+# where all of a kernel is proven, such a launch runs the program's own code
+"$nvcc" --sanitize=none -lineinfo -arch=sm_90 -ptx -o "$dir/none.ptx" "$source" || exit 1
+text_of() { "$collider" instrument --sanitize=none "$1" -o - | grep -vE '^\.version|^[[:space:]]*(\.loc|//|$)|maxnreg'; }
+detector=hirace
+"$nvcc" --prune=proved-alone --sanitize=$detector $ptx -o "$dir/alone" "$source" || exit 1
+run alone 0 copy 64
+is "$checked" 0 'accesses of copy that hirace judges with --prune=proved-alone'
+run alone 0 folded 64
+run alone 10 folded 128
+says 's[threadIdx.x % 64] = atomicAdd'
+run alone 10 no_barrier 64
+run alone 10 beside
+says 'out[i] = in[i] + 1'
+for detector in hirace iguard; do
+	flags="--prune=proved-alone --sanitize=$detector"
+	"$nvcc" $flags -arch=sm_90 -ptx -o "$dir/alone.ptx" "$source" || exit 1
+	grep -q '^$collider_plain:' "$dir/alone.ptx" || { echo "FAIL $detector: no kernel has code without checks"; failed=1; }
+	"$collider" instrument --strip "$dir/alone.ptx" -o "$dir/stripped.ptx" || failed=1
+	diff <(text_of "$dir/stripped.ptx") <(text_of "$dir/none.ptx") >"$dir/out" || {
+		echo "FAIL $detector: --strip leaves another text"
+		head -20 "$dir/out"
+		failed=1
+	}
+done
 
 # what is left out is not in the code at all, or behind the contract's predicate
 "$nvcc" --prune=wrong -arch=sm_90 -o "$dir/wrong" "$source" >"$dir/out" 2>&1

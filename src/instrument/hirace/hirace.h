@@ -19,6 +19,7 @@ struct inst_hirace_kernel {
 	bool has_fresh; /* words of other launches are replaced by inlined code */
 	bool has_stamps, has_table, has_sites, has_scratch, has_fences;
 	uint32_t tracked;
+	struct ptx_label *unchecked; /* the code without checks (prune/plain.c), or NULL */
 };
 
 /* What the machine does with an access of this kind: a bit for each state that stays, by who made

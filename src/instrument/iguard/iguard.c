@@ -34,6 +34,7 @@ struct kernel {
 	uint32_t tracked; /* bytes of shared memory; 0: no table */
 	uint32_t table;	  /* a register: the table in scratch */
 	bool has_scratch;
+	struct ptx_label *unchecked; /* the code without checks (prune/plain.c), or NULL */
 };
 
 static uint32_t table_bytes(uint32_t tracked, bool has_bytes)
@@ -132,6 +133,8 @@ static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 		  NH);
 	if (k->ev.has_pruned)
 		cx->within = inst_put_within(cx, top);
+	if (k->unchecked)
+		inst_put_skip_within(cx, top, k->unchecked);
 	if (k->is_plain)
 		inst_emit(cx, top, "begin_plain", T(inst_num(flags)),
 			  H(inst_reg(cx, k->me), inst_reg(cx, k->state)));
@@ -578,6 +581,7 @@ void inst_iguard_function(struct inst_ctx *cx)
 	k.is_plain = is_plain(&k.ev);
 	k.has_waits = has_waits(&k.ev);
 	inst_end_body(cx);
+	k.unchecked = inst_is_all_pruned(cx, &k.ev) ? inst_copy_body(cx) : NULL;
 	begin_kernel(&k, inst_body_start(cx->f));
 	for (const struct inst_event *e = k.ev.first; e; e = e->next) {
 		struct ptx_label *over = e->is_pruned ? inst_skip_within(cx, e->stmt) : NULL;

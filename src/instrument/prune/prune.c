@@ -70,10 +70,21 @@ static struct ptx_str scalar_name(const struct ptx_func *f, uint64_t i)
 										 : PTX_STR("");
 }
 
+static struct ptx_str dim_name(const struct inst_prune_number *x)
+{
+	return x->n < 3 ? PTX_STR("ntid") : PTX_STR("nctaid");
+}
+
+static struct ptx_str dim_axis(const struct inst_prune_number *x)
+{
+	static const char axes[][2] = {"x", "y", "z"};
+
+	return (struct ptx_str){axes[x->n % 3], 1};
+}
+
 static struct ptx_opnd number(struct inst_ctx *cx, const struct inst_prune_number *x,
 			      struct ptx_opnd ok, struct ptx_stmt *at)
 {
-	static const char axes[][2] = {"x", "y", "z"};
 	struct ptx_opnd v = inst_fresh(cx, PTX_TYPE_B64);
 	struct ptx_str name;
 
@@ -82,10 +93,7 @@ static struct ptx_opnd number(struct inst_ctx *cx, const struct inst_prune_numbe
 		put(cx, at, "within_const", T(inst_num((int64_t)x->n)), H(v));
 		break;
 	case INST_PRUNE_DIM:
-		put(cx, at, "within_dim",
-		    T(x->n < 3 ? PTX_STR("ntid") : PTX_STR("nctaid"),
-		      (struct ptx_str){axes[x->n % 3], 1}),
-		    H(v));
+		put(cx, at, "within_dim", T(dim_name(x), dim_axis(x)), H(v));
 		break;
 	case INST_PRUNE_PARAM:
 		name = scalar_name(cx->f, x->n);
@@ -113,6 +121,51 @@ static struct ptx_opnd side(struct inst_ctx *cx, const struct inst_prune_number 
 	return v;
 }
 
+static bool is_dim(const struct inst_prune_number *n, unsigned axis)
+{
+	return n->kind == INST_PRUNE_DIM && n->n % 3 == axis;
+}
+
+/* Does CUDA accept no launch without it? In y and z a grid has at most 65,535 blocks. */
+static bool is_always(const struct inst_prune_term *t)
+{
+	bool is_product =
+		(is_dim(&t->a, 1) && is_dim(&t->b, 1)) || (is_dim(&t->a, 2) && is_dim(&t->b, 2));
+
+	return is_product && !t->is_rem && t->cmp == INST_PRUNE_LE && t->a.n != t->b.n &&
+	       t->c.kind == INST_PRUNE_CONST && t->d.kind == INST_PRUNE_CONST && t->d.n &&
+	       t->c.n >= 65535u * 1024u;
+}
+
+/* A number that 32 bits hold, without sign. */
+static bool is_short(const struct inst_prune_number *n)
+{
+	return n->kind == INST_PRUNE_DIM || (n->kind == INST_PRUNE_CONST && n->n <= UINT32_MAX);
+}
+
+static bool is_one(const struct inst_prune_number *n)
+{
+	return n->kind == INST_PRUNE_CONST && n->n == 1;
+}
+
+/* A dimension and a constant, say, are compared as they are: half the instructions. */
+static bool is_short_test(const struct inst_prune_term *t)
+{
+	return !t->is_rem && is_one(&t->b) && is_one(&t->d) && is_short(&t->a) && is_short(&t->c);
+}
+
+static struct ptx_opnd short_number(struct inst_ctx *cx, const struct inst_prune_number *x,
+				    struct ptx_stmt *at)
+{
+	struct ptx_opnd v = inst_fresh(cx, PTX_TYPE_B32);
+
+	if (x->kind == INST_PRUNE_CONST)
+		put(cx, at, "within_short", T(inst_num((int64_t)x->n)), H(v));
+	else
+		put(cx, at, "within_short_dim", T(dim_name(x), dim_axis(x)), H(v));
+	return v;
+}
+
 bool inst_read_prune(struct inst_ctx *cx)
 {
 	cx->prune_ts = ptx_templates_read(cx->m, inst_prune_templates, cx->sink);
@@ -123,8 +176,13 @@ struct ptx_label *inst_skip_within(struct inst_ctx *cx, struct ptx_stmt *at)
 {
 	struct ptx_label *over = ptx_new_label(cx->m, cx->f);
 
-	put(cx, at, "within_skip", NT, H(inst_reg(cx, cx->within), ptx_opnd_label(over)));
+	inst_put_skip_within(cx, at, over);
 	return over;
+}
+
+void inst_put_skip_within(struct inst_ctx *cx, struct ptx_stmt *at, struct ptx_label *to)
+{
+	put(cx, at, "within_skip", NT, H(inst_reg(cx, cx->within), ptx_opnd_label(to)));
 }
 
 uint32_t inst_put_within(struct inst_ctx *cx, struct ptx_stmt *top)
@@ -136,9 +194,19 @@ uint32_t inst_put_within(struct inst_ctx *cx, struct ptx_stmt *top)
 	put(cx, top, "within_begin", NT, H(ok));
 	for (uint32_t i = 0; i < k->nterms; i++) {
 		const struct inst_prune_term *t = &k->term[i];
+		if (is_always(t))
+			continue;
+		if (is_short_test(t)) {
+			struct ptx_opnd a = short_number(cx, &t->a, top);
+			struct ptx_opnd c = short_number(cx, &t->c, top);
+			put(cx, top, "within_test",
+			    T((struct ptx_str){cmps[t->cmp], 2}, PTX_STR("32")), H(ok, a, c));
+			continue;
+		}
 		struct ptx_opnd x = side(cx, &t->a, &t->b, t->is_rem, ok, top);
 		struct ptx_opnd y = side(cx, &t->c, &t->d, false, ok, top);
-		put(cx, top, "within_test", T((struct ptx_str){cmps[t->cmp], 2}), H(ok, x, y));
+		put(cx, top, "within_test", T((struct ptx_str){cmps[t->cmp], 2}, PTX_STR("64")),
+		    H(ok, x, y));
 	}
 	return ok.reg;
 }
