@@ -77,7 +77,8 @@ static bool is_named(const struct ptx_stmt *s, const char *prefix)
 static bool is_used(const struct ptx_opnd *ops, uint32_t n, const struct ptx_label *l)
 {
 	for (uint32_t i = 0; i < n; i++)
-		if (ops[i].kind == PTX_OPND_LABEL && ops[i].label == l)
+		if (ops[i].kind == PTX_OPND_SYM && ops[i].flags & PTX_OPND_LABEL &&
+		    ops[i].label == l)
 			return true;
 	return false;
 }
