@@ -50,6 +50,23 @@ DEV_FN struct place dev_place(void)
 	return p;
 }
 
+/*
+ * Takes a free place for a launch, or gives back which one has it. One of the lanes that are here
+ * asks for all: when a grid begins no thread finds it, and each compare-and-swap at this one place
+ * waits for all others.
+ */
+DEV_FN uint64_t dev_claim_at(uint64_t *place, uint64_t grid, bool *is_first)
+{
+	uint32_t peers = dev_active();
+	uint64_t found = 0;
+
+	if (dev_is_leader(peers)) {
+		found = dev_swap(place, 0, grid);
+		*is_first = found == 0;
+	}
+	return __shfl_sync(peers, found, __ffs((int)peers) - 1);
+}
+
 /* A launch's place in the table, from 1; 0: there is none. is_first: this thread has taken it. */
 DEV_FN uint32_t dev_claim(struct race_history_tables *t, uint64_t grid, bool *is_first)
 {
@@ -66,10 +83,8 @@ DEV_FN uint32_t dev_claim(struct race_history_tables *t, uint64_t grid, bool *is
 		/* From the L1 cache: all warps of a grid read it, and it stays. */
 		uint64_t found = dev_word_near(&t->launches[at]);
 
-		if (found == 0) {
-			found = dev_swap(&t->launches[at], 0, grid);
-			*is_first = found == 0;
-		}
+		if (found == 0)
+			found = dev_claim_at(&t->launches[at], grid, is_first);
 		if (found == 0 || found == grid)
 			return at + 1u;
 		at = at + 1u < RACE_HISTORY_LAUNCHES ? at + 1u : 0u;
