@@ -155,8 +155,9 @@ bool contract_add_params(struct contract *c);
 bool contract_add_assumes(struct contract *c);
 /* --launches: the launches of this kernel that were recorded. False: there is none. */
 bool contract_add_launches(struct contract *c, const char *kernel);
-/* Is there surely a launch that keeps to all assumptions? Reports nothing. */
-bool contract_has_launch(struct contract *c);
+/* Is there surely a launch that keeps to all assumptions? With an access: may some thread come to
+ * it? Reports nothing. */
+bool contract_has_launch(struct contract *c, const struct ev_access *a);
 /*
  * Reports assumptions that contradict each other or the launch, assumptions that never hold where
  * control reaches them, and accesses that only the assumptions keep from being reached. False: no

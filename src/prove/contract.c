@@ -506,11 +506,12 @@ static bool is_known(const struct ev *e, size_t i)
 	return false;
 }
 
-bool contract_has_launch(struct contract *c)
+bool contract_has_launch(struct contract *c, const struct ev_access *a)
 {
-	struct question q = {.is_launch = true};
+	struct question launch = {.is_launch = true}, reached = {.block = a ? a->block : 0};
 
-	return ask(c, &q) == SMT_POSSIBLE;
+	reached.guard = a ? a->guard : NULL;
+	return a ? ask(c, &reached) != SMT_IMPOSSIBLE : ask(c, &launch) == SMT_POSSIBLE;
 }
 
 /*

@@ -2,10 +2,10 @@
  * remedy.c - assumptions that take a kernel's alarms away, tried one by one (check.h).
  *
  * Most alarms of kernels that are right come from a missing precondition (FaialAA, section 6.1).
- * Simple ones are made of the kernel's dimensions and parameters, the weaker first; each is put
- * beside the other assumptions, and every pair that had an alarm is asked about again. One with
- * which nothing is left, and which some launch keeps to, is proven sufficient; it is printed as
- * --assume takes it.
+ * Simple ones are made of the kernel's dimensions and parameters, the weaker first, and before them
+ * the tiles that its indices show; each is put beside the other assumptions, and every pair that
+ * had an alarm is asked about again. One with which nothing is left, and to which some launch keeps
+ * that comes to these accesses, is proven sufficient; it is printed as --assume takes it.
  *
  * Misses: preconditions of two parts that only help together, but for a few.
  * Costs: up to MAX_TRIES times the pairs with alarms, at most a third of the time limit.
@@ -82,16 +82,23 @@ static int is_seen(const struct check *c, const struct ev_assume *as)
 	return found ? 1 : -1;
 }
 
-/* Does some launch keep to all assumptions, this one among them? */
-static bool is_kept(struct check *c)
+/* Does some launch keep to all assumptions, this one among them, in which a thread still comes to
+ * one of the accesses? Where nobody does, nothing is proven of them. */
+static bool is_kept(struct finder *f)
 {
+	struct check *c = f->c;
 	struct contract x = {.e = c->e, .smt = c->smt, .o = c->o, .arena = c->arena};
 
 	x.names = &c->names;
 	x.counts = &c->k->counts;
 	x.deadline = c->deadline;
 	x.rlimit = CHECK_RLIMIT_INTEGERS;
-	return contract_has_launch(&x);
+	if (!contract_has_launch(&x, NULL))
+		return false;
+	for (size_t i = 0; i < f->pairs.n; i++)
+		if (contract_has_launch(&x, f->pairs.v[i].a))
+			return true;
+	return false;
 }
 
 static bool is_new(const struct check *c, const char *text)
@@ -127,7 +134,7 @@ static bool try(struct finder *f, const char *text)
 	}
 	c->is_trial = false;
 	bool is_all = gone == f->pairs.n;
-	if (gone && !is_kept(c))
+	if (gone && !is_kept(f))
 		gone = 0;
 	uint32_t queries = c->k->counts.queries;
 	c->k->counts = counts; /* the trials are no part of the kernel's proof */
@@ -140,6 +147,70 @@ static bool try(struct finder *f, const char *text)
 	}
 	f->has_all = gone && is_all;
 	return f->has_all;
+}
+
+/* ---- tiles ----------------------------------------------------------------------------------- */
+
+/* By how much an offset grows with this register, where one factor says it; 0: it isn't there. */
+static uint64_t factor_of(const struct ex *v, enum ex_spec spec, unsigned depth)
+{
+	if (v->op == EX_SPEC)
+		return v->imm == (uint64_t)spec;
+	if (depth > 20 || v->op == EX_ITE || v->op == EX_CLOAD)
+		return 0;
+	for (uint32_t i = 0; i < v->n; i++) {
+		uint64_t in = factor_of(v->a[i], spec, depth + 1);
+		const struct ex *other = v->n == 2 ? v->a[1 - i] : NULL;
+
+		if (in && other && v->op == EX_MUL && other->op == EX_CONST)
+			return in * other->imm;
+		if (in && i == 0 && v->op == EX_SHL && other->op == EX_CONST && other->imm < 32)
+			return in << other->imm;
+		if (in)
+			return in;
+	}
+	return 0;
+}
+
+/* The tile's size in a dimension: an index blockIdx.x * 32 + threadIdx.x is meant for blocks of at
+ * most 32 threads. 0: there is none. */
+static uint32_t tile_of(const struct finder *f, unsigned d)
+{
+	for (size_t i = 0; i < f->pairs.n; i++) {
+		const struct ex *off = f->pairs.v[i].a->off;
+		uint64_t block = factor_of(off, (enum ex_spec)(EX_CTAID_X + d), 0);
+		uint64_t thread = factor_of(off, (enum ex_spec)(EX_TID_X + d), 0);
+
+		if (thread && block > thread && block % thread == 0 && block / thread <= 1024)
+			return (uint32_t)(block / thread);
+	}
+	return 0;
+}
+
+static void try_tiles(struct finder *f)
+{
+	static const char dim[] = {'x', 'y', 'z'};
+	static const char *const cmps[] = {"<=", "=="};
+	uint32_t tile[3];
+
+	for (unsigned d = 0; d < 3; d++) {
+		tile[d] = tile_of(f, d);
+		if (tile[d] >= f->c->pool->launch.max[d])
+			tile[d] = 0;
+	}
+	for (size_t k = 0; k < BASE_COUNTOF(cmps); k++) {
+		const char *all = NULL;
+
+		for (unsigned d = 0; d < 3; d++) {
+			if (!tile[d])
+				continue;
+			const char *one = base_printf(f->c->arena, "blockDim.%c %s %u", dim[d],
+						      cmps[k], tile[d]);
+			all = all ? base_printf(f->c->arena, "%s && %s", all, one) : one;
+		}
+		if (all && try(f, all))
+			return;
+	}
 }
 
 static void try_dims(struct finder *f)
@@ -254,6 +325,8 @@ void remedy_find(struct check *c)
 	c->deadline = f.deadline;
 	if (f.pairs.n && f.pairs.n <= 64) {
 		try_values(&f);
+		if (!f.has_all)
+			try_tiles(&f);
 		for (uint32_t i = 0; i < c->names.nparams && !f.has_all; i++)
 			if (is_scalar(&c->names.param[i]))
 				try_param(&f, &c->names.param[i]);
