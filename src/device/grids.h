@@ -42,6 +42,11 @@ DEV_FN uint32_t dev_swap32(void *p, uint32_t old, uint32_t next)
 	return found;
 }
 
+DEV_FN void dev_clear32(void *p, uint32_t bits)
+{
+	asm volatile("red.relaxed.gpu.and.b32 [%0], %1;" ::"l"(p), "r"(~bits));
+}
+
 DEV_FN void dev_set64(void *p, uint64_t v)
 {
 	asm volatile("st.relaxed.gpu.u64 [%0], %1;" ::"l"(p), "l"(v));
@@ -59,12 +64,14 @@ DEV_FN uint32_t dev_thread_bits(struct place p)
 #define SHADOW_SET64(p, v)	 dev_set64(p, v)
 #define SHADOW_SET32(p, v)	 dev_set32(p, v)
 #define SHADOW_SWAP32(p, old, v) dev_swap32(p, old, v)
+#define SHADOW_CLEAR32(p, bits)	 dev_clear32(p, bits)
 #define SHADOW_RAISE64(p, n)	 dev_add64((uint64_t)(p), n)
 #include "shadow/overlap.h"
 
-/* The first thread of a launch. */
-DEV_FN void dev_start(struct race_history_tables *t, uint32_t launch, uint32_t flags)
+/* The first thread of a launch. A call: what it needs must cost the others no register. */
+extern "C" __device__ __noinline__ void __collider_history_start(uint32_t launch, uint32_t flags)
 {
+	struct race_history_tables *t = dev_tables();
 	struct race_history_run *run = &t->runs[launch - 1u];
 	struct place p = dev_place();
 
@@ -86,7 +93,7 @@ DEV_FN uint32_t dev_enter(struct race_history_tables *t, uint32_t flags)
 		dev_set32(&t->tells, 1u);
 	at = dev_claim(t, grid, &is_first);
 	if (is_first)
-		dev_start(t, at, flags);
+		__collider_history_start(at, flags);
 	return at;
 }
 
@@ -108,11 +115,13 @@ DEV_FN uint32_t dev_beside(const struct race_history_tables *t)
 /* Lanes of a warp that leave together are counted at once; nobody waits for the count. */
 DEV_FN void dev_leave(struct race_history_tables *t, uint32_t launch)
 {
-	uint32_t part = dev_sm() % RACE_HISTORY_RUN_PARTS, peers = dev_active();
+	struct place p = dev_place();
+	uint32_t part = dev_sm() % RACE_HISTORY_PARTS_OF(p.blocks * p.block_size);
+	uint32_t peers = dev_active();
 
 	if (dev_is_leader(peers))
-		asm volatile("red.relaxed.gpu.add.u64 [%0], %1;" ::"l"(
-				     &t->parts_of[launch - 1u][part].left),
+		asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(
+				     &t->left[part][launch - 1u]),
 			     "l"((uint64_t)__popc(peers)));
 }
 

@@ -1,8 +1,8 @@
 /*
  * history.cu - detector `hirace` on the device: what an instrumented module calls.
  *
- *	__collider_history_begin	at a kernel's entry: thread number and launch in one word
- *	__collider_history_enter	the same without the number: is the launch alone?
+ *	__collider_history_enter	at a kernel's entry: the launch, and is it alone?
+ *	__collider_history_begin	then: thread number and launch in one word
  *	__collider_history_end		at every way out
  *	__collider_history_shared	at a kernel's entry: the block's table for shared memory
  *	__collider_history_scratch*	the same in global memory, see scratch.h
@@ -95,29 +95,8 @@ extern "C" __device__ __noinline__ void __collider_history_scratch_give(uint64_t
 
 /* ---- who a thread is --------------------------------------------------------------------- */
 
-extern "C" __device__ __noinline__ uint64_t __collider_history_begin(uint32_t flags)
-{
-	struct race_history_tables *t = dev_tables();
-	struct place p = dev_place();
-	uint32_t stride = shadow_block_stride(p.block_size);
-	uint64_t thread = p.block * stride + p.in_block;
-	struct shadow_word w = {0, 0, 0, 0, 0, 0};
-	uint32_t bits;
-
-	if (t == 0)
-		return 0;
-	bits = dev_thread_bits(p);
-	w.launch = t->unseen & RACE_HISTORY_BLIND ? 0 : dev_enter(t, flags);
-	if (thread >> bits || w.launch == 0) {
-		DEV_INC64((uint64_t)&t->threads_aside);
-		return 0;
-	}
-	w.thread = (uint32_t)thread;
-	flags |= dev_beside(t);
-	return shadow_encode(w, bits) | (bits - SHADOW_THREAD_BITS_MIN) | flags;
-}
-
-/* For kernels that have code without checks, too: the launch and RACE_ACTOR_BESIDE. */
+/* The launch, and RACE_ACTOR_BESIDE. A call of its own: the first thread has much to do, which
+ * must cost the others no register. */
 extern "C" __device__ __noinline__ uint64_t __collider_history_enter(uint32_t flags)
 {
 	struct race_history_tables *t = dev_tables();
@@ -127,6 +106,28 @@ extern "C" __device__ __noinline__ uint64_t __collider_history_enter(uint32_t fl
 		return 0;
 	w.launch = dev_enter(t, flags);
 	return shadow_encode(w, SHADOW_THREAD_BITS_MIN) | dev_beside(t);
+}
+
+extern "C" __device__ __noinline__ uint64_t __collider_history_begin(uint64_t entered,
+								     uint32_t flags)
+{
+	struct race_history_tables *t = dev_tables();
+	struct place p = dev_place();
+	uint64_t thread = p.block * shadow_block_stride(p.block_size) + p.in_block;
+	struct shadow_word w = {0, 0, 0, 0, 0, 0};
+	uint32_t bits;
+
+	if (t == 0)
+		return 0;
+	bits = dev_thread_bits(p);
+	w.launch = RACE_ACTOR_HAS(entered);
+	if (thread >> bits || w.launch == 0) {
+		DEV_INC64((uint64_t)&t->threads_aside);
+		return 0;
+	}
+	w.thread = (uint32_t)thread;
+	return shadow_encode(w, bits) | (bits - SHADOW_THREAD_BITS_MIN) | flags |
+	       (entered & RACE_ACTOR_BESIDE);
 }
 
 /* A thread leaves a kernel without RACE_ACTOR_APART. */

@@ -213,17 +213,18 @@ struct race_history_run {
 	uint64_t table, shape;
 };
 
-/* Launches that were not seen to be over, by place in the launches' table. Where they are full,
- * nothing is concluded about a launch. */
-#define RACE_HISTORY_LIVE 128u
+/* Places of launches that were not seen to be over. Where all are taken, nothing is concluded about
+ * a launch. */
+#define RACE_HISTORY_LIVE 32u
 
-/* The threads that have left are counted apart by the last bits of their SM's number: one count for
- * all of them takes an atomic operation of the whole GPU for each warp. */
-#define RACE_HISTORY_RUN_PARTS 32u
-struct race_history_part {
-	uint64_t left;
-	uint64_t apart[3]; /* each in a sector of its own */
-};
+/* The threads that have left are counted apart by the last bits of their SM's number, far from each
+ * other: one count for all of them takes an atomic operation of the whole GPU for each warp. Of
+ * launches with few threads fewer parts are used, since who asks must read all of them. */
+#define RACE_HISTORY_RUN_PARTS	   32u
+#define RACE_HISTORY_RUN_FEW_PARTS 4u
+#define RACE_HISTORY_RUN_MANY	   (1u << 18)
+#define RACE_HISTORY_PARTS_OF(threads)                                                             \
+	((threads) < RACE_HISTORY_RUN_MANY ? RACE_HISTORY_RUN_FEW_PARTS : RACE_HISTORY_RUN_PARTS)
 
 /* A block's size, and the thread bits of a launch's words. */
 #define RACE_HISTORY_SHAPE(x, y, z, bits)                                                          \
@@ -292,9 +293,11 @@ struct race_history_tables {
 	/* A sweep clears what follows. */
 	struct race_history_run runs[RACE_HISTORY_LAUNCHES + 1u]; /* the last place is spare */
 	uint32_t begins, overs; /* launches that have begun, that were seen to be over */
-	uint32_t live[RACE_HISTORY_LIVE];
-	uint64_t to_page_too[511 - RACE_HISTORY_LIVE / 2];
-	struct race_history_part parts_of[RACE_HISTORY_LAUNCHES + 1u][RACE_HISTORY_RUN_PARTS];
+	uint32_t live_places;	/* a bit for each place that is taken */
+	uint32_t reserved_too;
+	uint32_t live[RACE_HISTORY_LIVE]; /* places in the launches' table, from 1; 0: not yet */
+	uint64_t to_page_too[510 - RACE_HISTORY_LIVE / 2];
+	uint64_t left[RACE_HISTORY_RUN_PARTS][RACE_HISTORY_LAUNCHES + 1u]; /* threads */
 };
 
 /*

@@ -17,6 +17,7 @@
  *	SHADOW_LOAD64(p), SHADOW_LOAD32(p)
  *	SHADOW_SET64(p, v), SHADOW_SET32(p, v)
  *	SHADOW_SWAP32(p, old, new)	compare-and-swap, returns what was there
+ *	SHADOW_CLEAR32(p, bits)		clears bits
  *	SHADOW_RAISE64(p, n)		adds, returns what was there
  *
  * Each operation's result is there before the next one is made where it depends on it by a branch
@@ -33,23 +34,44 @@
 SHADOW_FN bool shadow_is_over(const struct race_history_tables *t, uint32_t launch)
 {
 	uint64_t threads = SHADOW_LOAD64(&t->runs[launch - 1u].threads), left = 0;
+	uint32_t i = 0;
 
 #ifdef __CUDA_ARCH__
-#pragma unroll 8
+#pragma unroll
 #endif
-	for (uint32_t i = 0; i < RACE_HISTORY_RUN_PARTS; i++)
-		left += SHADOW_LOAD64(&t->parts_of[launch - 1u][i].left);
+	for (; i < RACE_HISTORY_RUN_FEW_PARTS; i++)
+		left += SHADOW_LOAD64(&t->left[i][launch - 1u]);
+#ifdef __CUDA_ARCH__
+#pragma unroll 4
+#endif
+	for (; i < RACE_HISTORY_PARTS_OF(threads); i++)
+		left += SHADOW_LOAD64(&t->left[i][launch - 1u]);
 	return threads && left == threads;
 }
 
-/* Notes the end of a launch that is over. Gives back 1 to the one that was first. */
+/* Notes the end of a launch that is over. Gives back 1 to the one that was first. Only who takes
+ * the launch out of its place gives that back, after the end was noted. */
 SHADOW_FN uint32_t shadow_note_end(struct race_history_tables *t, uint32_t launch, uint32_t place)
 {
 	uint32_t begins = SHADOW_LOAD32(&t->begins);
 	bool is_first = SHADOW_SWAP32(&t->runs[launch - 1u].over, 0, begins) == 0;
 
-	SHADOW_SWAP32(&t->live[place], launch, 0);
+	if (SHADOW_SWAP32(&t->live[place], launch, 0) == launch)
+		SHADOW_CLEAR32(&t->live_places, 1u << place);
 	return is_first;
+}
+
+/* The lowest bit that is set. */
+SHADOW_FN uint32_t shadow_lowest(uint32_t bits)
+{
+	uint32_t n = 0;
+
+#ifdef __CUDA_ARCH__
+#pragma unroll 1
+#endif
+	while (!(bits >> n & 1u))
+		n++;
+	return n;
 }
 
 /* Notes which launches are over by now. Gives back how many it was the first to see. */
@@ -58,20 +80,13 @@ SHADOW_FN uint32_t shadow_settle(struct race_history_tables *t)
 	uint32_t n = 0;
 
 #ifdef __CUDA_ARCH__
-#pragma unroll 8
-#endif
-	for (uint32_t i = 0; i < RACE_HISTORY_LIVE; i += 2u) {
-		uint64_t two = SHADOW_LOAD64(&t->live[i]);
-
-#ifdef __CUDA_ARCH__
 #pragma unroll 1
 #endif
-		for (uint32_t place = i; two; two >>= 32, place++) {
-			uint32_t launch = (uint32_t)two;
+	for (uint32_t bits = SHADOW_LOAD32(&t->live_places); bits; bits &= bits - 1u) {
+		uint32_t place = shadow_lowest(bits), launch = SHADOW_LOAD32(&t->live[place]);
 
-			if (launch && shadow_is_over(t, launch))
-				n += shadow_note_end(t, launch, place);
-		}
+		if (launch && shadow_is_over(t, launch))
+			n += shadow_note_end(t, launch, place);
 	}
 	return n;
 }
@@ -79,16 +94,26 @@ SHADOW_FN uint32_t shadow_settle(struct race_history_tables *t)
 /* A place among those that run. False: all are taken. */
 SHADOW_FN bool shadow_go_live(struct race_history_tables *t, uint32_t launch)
 {
+	uint32_t was = SHADOW_LOAD32(&t->live_places);
+
 #ifdef __CUDA_ARCH__
 #pragma unroll 1
 #endif
-	for (uint32_t i = 0; i < RACE_HISTORY_LIVE; i++)
-		if (SHADOW_LOAD32(&t->live[i]) == 0 && SHADOW_SWAP32(&t->live[i], 0, launch) == 0)
+	while (~was) {
+		uint32_t place = shadow_lowest(~was);
+		uint32_t found = SHADOW_SWAP32(&t->live_places, was, was | 1u << place);
+
+		if (found == was) {
+			SHADOW_SET32(&t->live[place], launch);
 			return true;
+		}
+		was = found;
+	}
 	return false;
 }
 
-/* The first thread of a launch of so many threads. is_apart: nothing is concluded about it. */
+/* The first thread of a launch of so many threads. is_apart: nothing is concluded about it. What
+ * its threads find in `threads` before it is there is 0. */
 SHADOW_FN void shadow_start(struct race_history_tables *t, uint32_t launch, uint64_t threads,
 			    bool is_apart)
 {

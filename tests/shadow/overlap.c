@@ -32,6 +32,7 @@ static void step(void);
 #define SHADOW_SET64(p, v)	 (step(), (void)(*(p) = (v)))
 #define SHADOW_SET32(p, v)	 (step(), (void)(*(p) = (v)))
 #define SHADOW_SWAP32(p, old, v) swap32(p, old, v)
+#define SHADOW_CLEAR32(p, bits)	 (step(), (void)(*(p) &= ~(bits)))
 #define SHADOW_RAISE64(p, n)	 raise64(p, n)
 
 static uint64_t load64(const void *p)
@@ -150,7 +151,7 @@ static void run_thread(void)
 			ask(launch, other);
 		step();
 	}
-	SHADOW_RAISE64(&table->parts_of[launch][draw(RACE_HISTORY_RUN_PARTS)].left, 1u);
+	SHADOW_RAISE64(&table->left[draw(RACE_HISTORY_PARTS_OF(l->nthreads))][launch], 1u);
 	if (--l->nleft == 0)
 		l->ended = ++now;
 	threads[running].is_done = true;
@@ -199,8 +200,9 @@ static void execute(void)
 
 	memset(table->runs, 0, sizeof(*table->runs) * LAUNCHES);
 	memset(table->live, 0, sizeof(table->live));
-	memset(table->parts_of, 0, sizeof(*table->parts_of) * LAUNCHES);
-	table->begins = table->overs = 0;
+	for (unsigned i = 0; i < RACE_HISTORY_RUN_PARTS; i++)
+		memset(table->left[i], 0, sizeof(table->left[i][0]) * LAUNCHES);
+	table->begins = table->overs = table->live_places = 0;
 	now = 1;
 	nthreads = 0;
 	nlaunches = 2 + draw(LAUNCHES - 1u);

@@ -103,13 +103,12 @@ static void put_lanes(struct inst_hirace_kernel *k, struct ptx_opnd mask, uint32
  * All threads of a warp go to the code without checks, or none: its instructions for whole warps
  * want them together. All of a block do where the checked code has barriers of ours.
  */
-static void begin_plain(struct inst_hirace_kernel *k, uint32_t flags, struct ptx_stmt *top)
+static void begin_plain(struct inst_hirace_kernel *k, struct ptx_stmt *top)
 {
 	struct inst_ctx *cx = k->cx;
 	struct ptx_opnd within = inst_reg(cx, cx->within), me = inst_reg(cx, k->me);
 
 	if (k->ev.has_alone) {
-		inst_emit(cx, top, "enter", T(inst_num(flags)), H(me));
 		inst_emit(cx, top, "alone", T(inst_num(RACE_ACTOR_BESIDE)), H(within, me));
 		inst_emit(cx, top, k->ev.has_shared ? "whole_block" : "whole_warp", NT, H(within));
 	}
@@ -141,8 +140,12 @@ static void begin_kernel(struct inst_hirace_kernel *k, struct ptx_stmt *top)
 		  NH);
 	if (k->ev.has_pruned)
 		cx->within = inst_put_within(cx, top);
-	if (k->unchecked)
-		begin_plain(k, flags, top);
+	/* Who doesn't ask whether the launch is alone isn't one of those that others wait for. */
+	if (k->unchecked && !k->ev.has_alone)
+		begin_plain(k, top);
+	inst_emit(cx, top, "enter", T(inst_num(flags)), H(inst_reg(cx, k->me)));
+	if (k->unchecked && k->ev.has_alone)
+		begin_plain(k, top);
 	inst_emit(cx, top, "begin", T(inst_num(flags)), H(inst_reg(cx, k->me)));
 	if (k->ev.has_alone && !k->unchecked)
 		inst_emit(cx, top, "alone", T(inst_num(RACE_ACTOR_BESIDE)),
@@ -484,7 +487,6 @@ static void put_ends(struct inst_hirace_kernel *k)
 		inst_emit(k->cx, s, "end", NT, H(inst_reg(k->cx, k->me)));
 		inst_end_skip(k->cx, over, s);
 	}
-	/* Who never asked whether the launch is alone isn't one of those that others wait for. */
 	if (!k->unchecked || !k->ev.has_alone || k->ev.is_apart)
 		return;
 	for (struct ptx_stmt *s = NULL; (s = inst_next_way_out(k->unchecked, s)) != NULL;) {
