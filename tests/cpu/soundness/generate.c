@@ -129,6 +129,10 @@ bool gen_is_certain(const struct gen_program *k, const struct gen_stmt *s)
 	case GEN_STRONG:
 	case GEN_LOCK:
 	case GEN_MESSAGE:
+		/* Who gives up waiting for a weak flag reads old data behind its fence.sc: so that
+		 * comes before the other's, and its looks at the flag before the flag is set. */
+		if (s->kind == GEN_MESSAGE && s->broken == 4 && s->fence <= 1)
+			return false;
 		/* the third way is a scope that is too small: .cta between blocks */
 		return s->broken != 3 || (is_small && s->scope > 0);
 	case GEN_DEKKER:
