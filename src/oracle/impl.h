@@ -5,7 +5,7 @@
  *   sc.c      fences, the order of fence.sc
  *   shadow.c  accesses by word, race checks    write.c   reads-from, strong writes
  *   sync.c    barriers, copies, operations     oracle.c         actors, events, findings
- *   split.c   an access, in parts      ext.c     records of other words, spent.c if they are hot
+ *   split.c   an access, in parts      ext.c     records of other words; spent.c, strong.c: of some
  *   row.c     plain accesses by row    readers.c sets of readers
  *   cell.c    where words are, their memory   log.c  words with atomics
  *   forget.c  memory that is new             retire.c  what can't race any more

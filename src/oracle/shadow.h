@@ -119,6 +119,28 @@ bool oracle_has_others(const struct oracle *o, const struct oracle_list *l, uint
 bool oracle_replace_spent(const struct oracle_now *n, struct oracle_list *l,
 			  const struct oracle_rec *new);
 
+/* The lanes of its warp that a record covers. */
+static inline uint32_t oracle_rec_lanes(const struct oracle_rec *r)
+{
+	return r->mask ? r->mask : 1u << (r->actor & 31);
+}
+
+static inline int8_t oracle_offset_of(const struct oracle_now *n)
+{
+	return n->is_range ? ORACLE_OFF_RANGE : (int8_t)(int64_t)(n->address - n->word);
+}
+
+/* The length from which on a list is compacted. */
+static inline uint32_t oracle_compact_from(const struct oracle *o)
+{
+	return o->opt.is_tiny ? 3 : 16;
+}
+
+/* strong.c: drops strong accesses that the new one makes superfluous, of the last few. */
+void oracle_strong_prune(const struct oracle_now *n, struct oracle_list *l);
+/* ... and those that others do, of all, each time the list has doubled. */
+void oracle_strong_compact(const struct oracle_now *n, struct oracle_list *l);
+
 /* ext.c: records by class. */
 enum oracle_class oracle_class_of(const struct oracle_site *s);
 void oracle_rec_drop(struct oracle *o, struct oracle_rec *r);
