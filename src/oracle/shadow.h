@@ -8,6 +8,30 @@
 
 #define ORACLE_PLAIN_BYTES 0xfu
 
+static inline bool oracle_is_narrow(uint32_t shift)
+{
+	return shift == ORACLE_BYTES || shift == ORACLE_HALVES;
+}
+
+/* log2 of the lanes that share a word. */
+static inline uint32_t oracle_narrowness(uint32_t shift)
+{
+	return shift == ORACLE_BYTES ? 2 : shift == ORACLE_HALVES ? 1 : 0;
+}
+
+/* The distance from the first actor of a row to the (first) actor of the word `at` words further
+ * on. */
+static inline uint32_t oracle_actor_after(uint32_t shift, uint32_t at)
+{
+	return oracle_is_narrow(shift) ? at << oracle_narrowness(shift) : at >> shift;
+}
+
+/* Which lanes of the warp of a word's first actor access it. */
+static inline uint32_t oracle_lanes_of(uint32_t shift, uint32_t first)
+{
+	return ((1u << (1u << oracle_narrowness(shift))) - 1) << (first & 31);
+}
+
 struct oracle_now {
 	struct oracle *o;
 	struct oracle_thread *t;
