@@ -5,9 +5,10 @@
  * thread's accesses in one chain, and of its strong reads, the last one is enough. A write that
  * nothing can read any more is represented by a later one of its thread if every thread that has
  * seen the later one has seen it, too; so one that nothing has seen represents all before it. The
- * last few are looked at when one is added, all of them each time the list has doubled. Costs: a
- * sort for each doubling.
+ * last few are looked at when one is added, all of them each time the list has doubled. Costs: two
+ * walks for each doubling, and a sort if the first has dropped less than half.
  */
+#include "oracle/last.h"
 #include "oracle/shadow.h"
 
 static int by_chain(const void *a, const void *b)
@@ -66,54 +67,55 @@ static uint32_t compact_chains(struct oracle *o, struct oracle_list *l)
 	return kept;
 }
 
-/* Is a closed write, of another chain than *later, represented by that? Else it is *later for those
- * before it. */
-static bool is_closed(const struct oracle *o, const struct oracle_rec *r,
-		      const struct oracle_rec **later)
+/* Does y, later and by the same thread, represent r? Both are closed writes, or reads. */
+static bool stands_for(const struct oracle *o, const struct oracle_rec *y,
+		       const struct oracle_rec *r)
 {
-	const struct oracle_rec *y = *later;
-
-	if (!r->chain || r->mask || r->chain->live)
+	if (y->epoch < r->epoch || y->bytes != r->bytes || y->offset != r->offset ||
+	    !is_as_strong(o, y->site, r->site))
 		return false;
-	if (y && y->actor == r->actor && y->epoch >= r->epoch && y->bytes == r->bytes &&
-	    y->offset == r->offset && is_as_strong(o, y->site, r->site) &&
-	    oracle_chain_covers(r->chain, r->pos, y->chain, y->pos))
-		return true;
-	*later = r;
-	return false;
+	return !r->chain || oracle_chain_covers(r->chain, r->pos, y->chain, y->pos);
 }
 
-/* Drops the closed writes that a later one of their thread represents, from the last one on. */
-static uint32_t compact_closed(struct oracle *o, struct oracle_list *l)
+/* Drops a thread's reads, and its closed writes, that a later one represents. */
+static uint32_t compact_threads(struct oracle *o, struct oracle_list *l)
 {
-	const struct oracle_rec *later[ORACLE_LANES] = {NULL}; /* by lane */
-	uint32_t at = l->n;
+	struct oracle_lasts last = oracle_lasts_new(l->n);
+	uint32_t at = l->n, *y;
 
 	for (uint32_t i = l->n; i-- > 0;) {
 		struct oracle_rec r = l->v[i];
-		/* Where it will be, if it is kept. */
-		l->v[at - 1] = r;
-		if (is_closed(o, &l->v[at - 1], &later[r.actor & 31]))
-			oracle_rec_drop(o, &r);
-		else
-			at--;
+		if (!r.mask && !(r.chain && r.chain->live)) {
+			y = oracle_last_of(&last, r.actor, !r.chain);
+			if (*y != UINT32_MAX && stands_for(o, &l->v[*y], &r)) {
+				oracle_rec_drop(o, &r);
+				continue;
+			}
+			*y = at - 1;
+		}
+		l->v[--at] = r;
 	}
+	free(last.v);
 	memmove(l->v, l->v + at, (l->n - at) * sizeof(l->v[0]));
 	return l->n - at;
 }
 
 void oracle_strong_compact(const struct oracle_now *n, struct oracle_list *l)
 {
+	uint32_t before = l->n;
+
 	if (l->n < oracle_compact_from(n->o) || l->n < l->compact_at)
 		return;
 	oracle_list_touch(n->o, l);
-	qsort(l->v, l->n, sizeof(struct oracle_rec), by_chain);
-	l->n = compact_chains(n->o, l);
-	l->n = compact_closed(n->o, l);
+	l->n = compact_threads(n->o, l);
+	if (l->n > before / 2) {
+		qsort(l->v, l->n, sizeof(struct oracle_rec), by_chain);
+		l->n = compact_chains(n->o, l);
+	}
 	l->compact_at = l->n * 2;
 }
 
-#define LOOK_BEHIND 16u
+#define LOOK_BEHIND 4u
 
 /* Is x, by the same actor and as strong, no longer needed beside the new strong access? */
 static bool is_replaced(const struct oracle_now *n, const struct oracle_rec *r,
