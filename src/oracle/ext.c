@@ -46,6 +46,7 @@ void oracle_list_push(struct oracle *o, struct oracle_list **at, const struct or
 		}
 		l->cap = cap;
 	}
+	memset(l->spent_for, 0, sizeof(l->spent_for));
 	l->v[l->n++] = *r;
 }
 

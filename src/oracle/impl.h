@@ -220,6 +220,9 @@ enum oracle_class { ORACLE_WRITES /* weak */, ORACLE_READS /* weak */, ORACLE_ST
 struct oracle_list {
 	uint32_t n, cap, compact_at;
 	uint32_t has_spent; /* 1: spent.c */
+	/* For accesses of these families (and bytes, in the low bits) all are spent, and their
+	 * pairs known; 0: none. Dropped when one is added. */
+	uint32_t spent_for[2];
 	/* All are generic and known to this clock; dropped when one is added. */
 	struct oracle_clock *behind;
 	struct oracle_rec v[];

@@ -445,6 +445,19 @@ static void row_read(struct oracle_now *n, const struct oracle_row *row, struct 
 	}
 }
 
+/* Begins to fetch the records of words that have some, if the first one has. */
+static void fetch(const struct oracle_cell *c, uint32_t len)
+{
+	if (len < 2 || !oracle_cell_ext(c))
+		return;
+	for (uint32_t i = 0; i < len; i++)
+		if (oracle_cell_ext(&c[i]))
+			__builtin_prefetch(oracle_cell_ext(&c[i]));
+	for (uint32_t i = 0; i < len; i++)
+		if (oracle_cell_ext(&c[i]))
+			oracle_fetch_weak(oracle_cell_ext(&c[i]));
+}
+
 void oracle_row_access(struct oracle_now *n, struct oracle_row *row)
 {
 	uint64_t end = row->address + (uint64_t)row->nwords * 4;
@@ -461,6 +474,7 @@ void oracle_row_access(struct oracle_now *n, struct oracle_row *row)
 		next = next < end ? next : end;
 		uint32_t len = (uint32_t)((next - a) / 4);
 		struct oracle_cell *c = oracle_cells_at(n->o, a, len);
+		fetch(c, len);
 		if (!can_pack)
 			for (uint32_t i = 0; i < len; i++)
 				go_full(n, row, &c[i], a + i * 4);

@@ -38,8 +38,8 @@ static void shrink(const struct oracle_now *n, struct oracle_cell *c)
 	uint64_t fences = n->o->opt.sc == ORACLE_SC_PROGRAM ? n->clock->root[ORACLE_FENCES] : 0;
 	uint32_t site;
 
-	if (is_empty(l) || !is_empty(e->list[ORACLE_READS]) || !is_empty(e->list[ORACLE_STRONG]) ||
-	    (l->n > 1 && !oracle_are_hot(n, l)))
+	if (n->mask != ORACLE_PLAIN_BYTES || is_empty(l) || !is_empty(e->list[ORACLE_READS]) ||
+	    !is_empty(e->list[ORACLE_STRONG]) || (l->n > 1 && !oracle_are_hot(n, l)))
 		return;
 	const struct oracle_rec *r = last_of(n, l);
 	if (!r || r->bytes != ORACLE_PLAIN_BYTES || r->mask || r->actor != n->actor ||
@@ -516,6 +516,13 @@ static void add(const struct oracle_now *n, struct oracle_ext *e)
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
+/* Would shrink() make the word plain after such an access? */
+static bool can_shrink(const struct oracle_now *n, const struct oracle_ext *e)
+{
+	return n->mask == ORACLE_PLAIN_BYTES && is_empty(e->list[ORACLE_READS]) &&
+	       is_empty(e->list[ORACLE_STRONG]) && oracle_are_hot(n, e->list[ORACLE_WRITES]);
+}
+
 /* A weak access to a word whose accesses are spent, and that races in no new pair: it is the latest
  * of its line, and that is all. (A word that only such writes access becomes plain instead.) */
 static bool is_nothing_new(const struct oracle_now *n, const struct oracle_ext *e)
@@ -525,11 +532,10 @@ static bool is_nothing_new(const struct oracle_now *n, const struct oracle_ext *
 	struct oracle_rec r;
 
 	if (n->acc->strength != RACE_WEAK || e->from || e->bytes || n->t->fence ||
-	    n->clock->root[ORACLE_FENCES] || is_empty(l[ORACLE_WRITES]) ||
-	    is_empty(l[ORACLE_READS]))
+	    n->clock->root[ORACLE_FENCES] || is_empty(l[ORACLE_WRITES]) || can_shrink(n, e))
 		return false;
 	if (!oracle_are_spent(n, l[ORACLE_WRITES]) ||
-	    (is_write && !oracle_are_spent(n, l[ORACLE_READS])) ||
+	    (is_write && l[ORACLE_READS] && !oracle_are_spent(n, l[ORACLE_READS])) ||
 	    (l[ORACLE_STRONG] && !oracle_are_spent(n, l[ORACLE_STRONG])))
 		return false;
 	r = rec_now(n);

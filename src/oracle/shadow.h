@@ -132,7 +132,7 @@ static inline bool oracle_is_spent(const struct oracle_rec *r)
 /* Has a race between a line of x and that of the access been found? */
 bool oracle_is_pair_known(const struct oracle_now *n, const struct oracle_site *x);
 /* Is there nothing new to find: are all of the list spent, and their pairs known? */
-bool oracle_are_spent(const struct oracle_now *n, const struct oracle_list *l);
+bool oracle_are_spent(const struct oracle_now *n, struct oracle_list *l);
 /* Are all of them spent, and of the line of n, so that a row would count them? */
 bool oracle_are_hot(const struct oracle_now *n, const struct oracle_list *l);
 /* Has the list enough others like its i-th: among the first `kept`, and after i? */
@@ -164,6 +164,19 @@ static inline uint32_t oracle_compact_from(const struct oracle *o)
 void oracle_strong_prune(const struct oracle_now *n, struct oracle_list *l);
 /* ... and those that others do, of all, each time the list has doubled. */
 void oracle_strong_compact(const struct oracle_now *n, struct oracle_list *l);
+
+/* split.c: begins to fetch the records of several words that the lanes access, so that one isn't
+ * waited for after the other. Returns how many words have records, and which. */
+uint32_t oracle_fetch(struct oracle *o, uint32_t mask, const uint64_t *addresses,
+		      const struct oracle_ext **e);
+static inline void oracle_fetch_weak(const struct oracle_ext *e)
+{
+	/* The head and the first two records. */
+	for (unsigned k = ORACLE_WRITES; k <= ORACLE_READS; k++) {
+		__builtin_prefetch(e->list[k]);
+		__builtin_prefetch((const char *)e->list[k] + 64);
+	}
+}
 
 /* ext.c: records by class. */
 enum oracle_class oracle_class_of(const struct oracle_site *s);

@@ -138,11 +138,49 @@ static void access_narrow(struct oracle_now *n, struct oracle_thread *t, uint32_
 	}
 }
 
+#define FETCH_FROM 8 /* lanes */
+
+uint32_t oracle_fetch(struct oracle *o, uint32_t mask, const uint64_t *addresses,
+		      const struct oracle_ext **e)
+{
+	uint64_t last = UINT64_MAX;
+	uint32_t n = 0;
+
+	if (__builtin_popcount(mask) < FETCH_FROM)
+		return 0;
+	ORACLE_EACH (l, mask) {
+		const struct oracle_cell *c =
+			addresses[l] != last ? oracle_cell_at(o, addresses[l], false) : NULL;
+		last = addresses[l];
+		e[n] = c ? oracle_cell_ext(c) : NULL;
+		if (e[n])
+			__builtin_prefetch(e[n++]);
+	}
+	return n > 1 ? n : 0;
+}
+
+/* Lanes that access words here and there. */
+static void fetch_scattered(const struct oracle_now *n, uint32_t mask, const uint64_t *addresses)
+{
+	const struct oracle_ext *e[ORACLE_LANES];
+	uint32_t l = (uint32_t)__builtin_ctz(mask), others = mask & (mask - 1), k, count;
+
+	if (!others)
+		return;
+	k = (uint32_t)__builtin_ctz(others);
+	if (addresses[l] == addresses[k] || addresses[l] + n->acc->bytes == addresses[k])
+		return;
+	count = oracle_fetch(n->o, mask, addresses, e);
+	for (uint32_t i = 0; i < count; i++)
+		oracle_fetch_weak(e[i]);
+}
+
 static void access_rows(struct oracle_now *n, struct oracle_thread *t, uint32_t warp, uint32_t mask,
 			const uint64_t *addresses)
 {
 	uint32_t bytes = n->acc->bytes, words = bytes / 4;
 
+	fetch_scattered(n, mask, addresses);
 	while (mask) {
 		uint32_t l = (uint32_t)__builtin_ctz(mask);
 		uint32_t lanes = row_lanes(t, mask, l, addresses, bytes), took;

@@ -561,31 +561,17 @@ void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_
 		access_lane(&n, actor, address);
 }
 
-#define FETCH_FROM 8 /* lanes */
-
-/* Words of different records: begins to fetch all of these, so that one isn't waited for after the
- * other. */
+/* Begins to fetch what the lanes need of their words. */
 static void fetch(struct oracle *o, uint32_t mask, const uint64_t *addresses)
 {
 	const struct oracle_ext *e[ORACLE_LANES];
-	uint64_t last = UINT64_MAX;
-	uint32_t n = 0;
+	uint32_t n = oracle_fetch(o, mask, addresses, e);
 
-	if (__builtin_popcount(mask) < FETCH_FROM)
-		return;
-	ORACLE_EACH (l, mask) {
-		const struct oracle_cell *c =
-			addresses[l] != last ? oracle_cell_at(o, addresses[l], false) : NULL;
-		last = addresses[l];
-		e[n] = c ? oracle_cell_ext(c) : NULL;
-		if (e[n])
-			__builtin_prefetch(e[n++]);
-	}
-	for (uint32_t i = 0; n > 1 && i < n; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		__builtin_prefetch(e[i]->list[ORACLE_STRONG]);
 		__builtin_prefetch(e[i]->from);
 	}
-	for (uint32_t i = 0; n > 1 && i < n; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		const struct oracle_list *s = e[i]->list[ORACLE_STRONG];
 		if (s)
 			__builtin_prefetch(&s->v[s->n]);
