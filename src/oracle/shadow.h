@@ -51,6 +51,9 @@ struct oracle_now {
 	uint32_t leaf_warp, leaf_value;
 	const uint32_t *leaf;
 	const struct oracle_readers *known; /* all of these are known to leaf_clock */
+	/* The pair of sites asked for last (row.c), and its families. */
+	const struct oracle_repeat *pair;
+	uint32_t pair_first, pair_second, pair_families[2];
 };
 
 /* A pair of sites that need only be counted: struct oracle has ORACLE_REPEATS, by a hash. */
@@ -110,13 +113,16 @@ static inline bool oracle_is_repeated(struct oracle *o, uint32_t first, uint32_t
 }
 
 /* Another sighting of such a pair. */
-static inline void oracle_count(struct oracle *o, uint32_t first, uint32_t second)
+static inline void oracle_count_pair(struct oracle *o, const struct oracle_repeat *x)
 {
-	const struct oracle_repeat *x = oracle_repeat_at(o, &first, &second, ORACLE_RACE);
-
 	o->races++;
 	o->findings.v[x->index].count++;
 	++*x->count;
+}
+
+static inline void oracle_count(struct oracle *o, uint32_t first, uint32_t second)
+{
+	oracle_count_pair(o, oracle_repeat_at(o, &first, &second, ORACLE_RACE));
 }
 
 #define ORACLE_OFF_RANGE (-128)
