@@ -207,8 +207,8 @@ static struct oracle_reader reader_packed(const struct oracle_now *n, uint64_t p
 
 /* ---- races by the thousand --------------------------------------------------------------- */
 
-/* Are the row, which has one actor a word, and the packed access of this site such that no more than
- * the order counts: no proxy, no read-only load? */
+/* Are the row, which has one actor a word, and the packed access of this site such that no more
+ * than the order counts: no proxy, no read-only load? */
 static bool is_simple(const struct oracle_now *n, uint32_t site)
 {
 	return oracle_is_plain(n) && !(n->acc->flags & ORACLE_NC) && !is_nc_site(n, site);
@@ -223,8 +223,8 @@ static bool has_fence_before(const struct oracle_now *n, uint64_t p)
 								    oracle_packed_epoch(p)));
 }
 
-/* The pair of the row and a simple packed access of this site, if it need only be counted. The words
- * of a row mostly race with one site. */
+/* The pair of the row and a simple packed access of this site, if it need only be counted. The
+ * words of a row mostly race with one site. */
 static const struct oracle_repeat *pair_with(struct oracle_now *n, const struct oracle_row *row,
 					     uint32_t site)
 {
@@ -340,11 +340,14 @@ static void go_full(struct oracle_now *n, const struct oracle_row *row, struct o
 	n->address = row->start;
 	if (row->shift != ORACLE_ONE_ACTOR && !row->is_mask)
 		n->address += (word - row->start) & ~(bytes - 1);
-	ORACLE_EACH (l, lanes) {
+	while (lanes) {
+		uint32_t l = (uint32_t)__builtin_ctz(lanes);
+		lanes &= lanes - 1;
 		n->actor = actor + l;
 		n->t = row->t + (n->actor - row->actor);
 		n->clock = n->t->clock;
-		oracle_word_full(n, c);
+		if (oracle_word_full(n, c))
+			lanes = oracle_last_lane(n->o, lanes);
 	}
 	back_to_row(n, row);
 }

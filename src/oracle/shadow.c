@@ -523,32 +523,44 @@ static bool can_shrink(const struct oracle_now *n, const struct oracle_ext *e)
 	       is_empty(e->list[ORACLE_STRONG]) && oracle_are_hot(n, e->list[ORACLE_WRITES]);
 }
 
-/* A weak access to a word whose accesses are spent, and that races in no new pair: it is the latest
- * of its line, and that is all. (A word that only such writes access becomes plain instead.) */
+/* Does a strong read leave what is known of its list as it is, and see no other access of it? */
+static bool is_read_alike(const struct oracle_now *n, const struct oracle_ext *e)
+{
+	return n->acc->kind == RACE_OP_READ && is_uniform_strong(n, e) && is_in_place(n, e) &&
+	       (!e->are_sys || n->acc->scope == RACE_SCOPE_SYS);
+}
+
+/* A weak access, or a strong read, of a word whose accesses are spent, and that races in no new
+ * pair: it is the latest of its line, and that is all. (A word that only such writes access becomes
+ * plain instead.) */
 static bool is_nothing_new(const struct oracle_now *n, const struct oracle_ext *e)
 {
-	bool is_write = n->acc->kind & RACE_OP_WRITE;
+	bool is_write = n->acc->kind & RACE_OP_WRITE, is_strong = n->acc->strength != RACE_WEAK;
 	struct oracle_list *const *l = e->list;
 	struct oracle_rec r;
 
-	if (n->acc->strength != RACE_WEAK || e->from || e->bytes || n->t->fence ||
-	    n->clock->root[ORACLE_FENCES] || is_empty(l[ORACLE_WRITES]) || can_shrink(n, e))
+	if (e->from || e->bytes || n->t->fence || n->clock->root[ORACLE_FENCES] ||
+	    is_empty(l[ORACLE_WRITES]) || (is_strong ? !is_read_alike(n, e) : can_shrink(n, e)))
 		return false;
 	if (!oracle_are_spent(n, l[ORACLE_WRITES]) ||
 	    (is_write && l[ORACLE_READS] && !oracle_are_spent(n, l[ORACLE_READS])) ||
-	    (l[ORACLE_STRONG] && !oracle_are_spent(n, l[ORACLE_STRONG])))
+	    (!is_strong && l[ORACLE_STRONG] && !oracle_are_spent(n, l[ORACLE_STRONG])))
 		return false;
 	r = rec_now(n);
-	return oracle_replace_spent(n, l[is_write ? ORACLE_WRITES : ORACLE_READS], &r);
+	return oracle_replace_spent(n,
+				    l[is_strong	 ? ORACLE_STRONG
+				      : is_write ? ORACLE_WRITES
+						 : ORACLE_READS],
+				    &r);
 }
 
-void oracle_word_full(struct oracle_now *n, struct oracle_cell *c)
+bool oracle_word_full(struct oracle_now *n, struct oracle_cell *c)
 {
 	struct oracle_ext *e = oracle_ext_of(n->o, c, n->word);
 	bool is_strong = n->acc->strength != RACE_WEAK;
 
 	if (is_nothing_new(n, e))
-		return;
+		return true;
 	check_list(n, e->list[ORACLE_WRITES]);
 	/* Reads are compared with writes only, and superseded when the list has grown. */
 	if (n->acc->kind & RACE_OP_WRITE)
@@ -565,4 +577,5 @@ void oracle_word_full(struct oracle_now *n, struct oracle_cell *c)
 		oracle_ext_from(n->o, e, n->mask, NULL);
 		shrink(n, c);
 	}
+	return false;
 }

@@ -45,7 +45,7 @@ struct oracle_now {
 	uint32_t place;		 /* oracle_place_key of strong ones */
 	struct oracle_chain *chain;
 	uint32_t pos;
-	bool is_range, is_pseudo;
+	bool is_range, is_pseudo, is_nothing_new /* oracle_word_full */;
 	/* What `clock` knows of the warp looked up last (row.c). */
 	const struct oracle_clock *leaf_clock;
 	uint32_t leaf_warp, leaf_value;
@@ -192,8 +192,18 @@ void oracle_list_push(struct oracle *o, struct oracle_list **at, const struct or
 void oracle_list_touch(struct oracle *o, struct oracle_list *l);
 /* A read-only load is kept for the writes of its grid while that runs. */
 bool oracle_is_nc_kept(struct oracle *o, const struct oracle_site *x, uint32_t actor);
-/* A word's check and keeping in general; n->word and n->mask are set. */
-void oracle_word_full(struct oracle_now *n, struct oracle_cell *c);
+/* A word's check and keeping in general; n->word and n->mask are set. true: that was nothing new,
+ * nor are accesses of other lanes with the same clock and epoch: the last of these may do for all. */
+bool oracle_word_full(struct oracle_now *n, struct oracle_cell *c);
+
+/* The last one of lanes of which one does for all; the others race as often as spent records do. */
+static inline uint32_t oracle_last_lane(struct oracle *o, uint32_t lanes)
+{
+	if (!lanes)
+		return 0;
+	o->stats.raced_out += (unsigned)__builtin_popcount(lanes) - 1;
+	return 1u << (31 - __builtin_clz(lanes));
+}
 
 /* ---- row.c: the actors of a row's words, what its clock knows ---------------------- */
 

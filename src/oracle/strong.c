@@ -6,7 +6,7 @@
  * nothing can read any more is represented by a later one of its thread if every thread that has
  * seen the later one has seen it, too; so one that nothing has seen represents all before it. The
  * last few are looked at when one is added, all of them each time the list has doubled. Costs: two
- * walks for each doubling, and a sort if the first has dropped less than half.
+ * walks for each doubling, and a sort if the first has dropped less than a quarter.
  */
 #include "oracle/last.h"
 #include "oracle/shadow.h"
@@ -77,6 +77,8 @@ static bool stands_for(const struct oracle *o, const struct oracle_rec *y,
 	return !r->chain || oracle_chain_covers(r->chain, r->pos, y->chain, y->pos);
 }
 
+#define FETCH_AHEAD 8u
+
 /* Drops a thread's reads, and its closed writes, that a later one represents. */
 static uint32_t compact_threads(struct oracle *o, struct oracle_list *l)
 {
@@ -85,6 +87,8 @@ static uint32_t compact_threads(struct oracle *o, struct oracle_list *l)
 
 	for (uint32_t i = l->n; i-- > 0;) {
 		struct oracle_rec r = l->v[i];
+		if (i >= FETCH_AHEAD)
+			__builtin_prefetch(l->v[i - FETCH_AHEAD].chain);
 		if (!r.mask && !(r.chain && r.chain->live)) {
 			y = oracle_last_of(&last, r.actor, !r.chain);
 			if (*y != UINT32_MAX && stands_for(o, &l->v[*y], &r)) {
@@ -108,7 +112,7 @@ void oracle_strong_compact(const struct oracle_now *n, struct oracle_list *l)
 		return;
 	oracle_list_touch(n->o, l);
 	l->n = compact_threads(n->o, l);
-	if (l->n > before / 2) {
+	if (l->n > before - before / 4) {
 		qsort(l->v, l->n, sizeof(struct oracle_rec), by_chain);
 		l->n = compact_chains(n->o, l);
 	}

@@ -515,7 +515,7 @@ static bool access_simple(struct oracle_now *n)
 		n->pos = w ? w->pos + 1 : 0;
 		n->chain->refs++;
 	}
-	oracle_word_full(n, c);
+	n->is_nothing_new = oracle_word_full(n, c);
 	if (w && !(acc->flags & ORACLE_RED))
 		oracle_chain_see(o, w, n->actor, n->t->own, is_write);
 	oracle_write_unref(o, w);
@@ -534,6 +534,7 @@ static void access_lane(struct oracle_now *n, uint32_t actor, uint64_t address)
 	n->clock = n->t->clock;
 	n->actor = actor;
 	n->address = address;
+	n->is_nothing_new = false;
 	if (!access_simple(n))
 		access_full(n->o, actor, n->acc, address);
 }
@@ -582,6 +583,21 @@ static void fetch(struct oracle *o, uint32_t mask, const uint64_t *addresses)
 	}
 }
 
+/* The next lanes whose access is the same as that of lane l. */
+static uint32_t alike_from(const struct oracle_thread *t, uint32_t mask, uint32_t l,
+			   const uint64_t *addresses)
+{
+	uint32_t same = 0;
+
+	ORACLE_EACH (i, mask) {
+		if (addresses[i] != addresses[l] || t[i].clock != t[l].clock ||
+		    t[i].own != t[l].own || t[i].fence || t[i].pends)
+			break;
+		same |= 1u << i;
+	}
+	return same;
+}
+
 void oracle_strong_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp, uint32_t mask,
 			const struct oracle_acc *acc, const uint64_t *addresses)
 {
@@ -594,8 +610,14 @@ void oracle_strong_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp
 	}
 	n = now_of(o, warp, acc);
 	fetch(o, mask, addresses);
-	ORACLE_EACH (l, mask) {
+	while (mask) {
+		uint32_t l = (uint32_t)__builtin_ctz(mask), same;
+		mask &= mask - 1;
 		n.t = t + l;
 		access_lane(&n, warp + l, addresses[l]);
+		if (!n.is_nothing_new)
+			continue;
+		same = alike_from(t, mask, l, addresses);
+		mask = (mask & ~same) | oracle_last_lane(o, same);
 	}
 }
