@@ -470,17 +470,22 @@ static void row_read(struct oracle_now *n, const struct oracle_row *row, struct 
 	}
 }
 
-/* Begins to fetch the records of words that have some, if the first one has. */
+/* Begins to fetch what the words keep elsewhere, so that one isn't waited for after the other. */
 static void fetch(const struct oracle_cell *c, uint32_t len)
 {
-	if (len < 2 || !oracle_cell_ext(c))
-		return;
-	for (uint32_t i = 0; i < len; i++)
-		if (oracle_cell_ext(&c[i]))
+	uint32_t next = 0; /* lists of records */
+
+	for (uint32_t i = 0; len > 1 && i < len; i++) {
+		if (oracle_cell_ext(&c[i])) {
 			__builtin_prefetch(oracle_cell_ext(&c[i]));
-	for (uint32_t i = 0; i < len; i++)
+			next++;
+		} else if (!(c[i].r & 1) && c[i].r && (!i || c[i].r != c[i - 1].r)) {
+			__builtin_prefetch(oracle_set_of(c[i].r));
+		}
+	}
+	for (uint32_t i = 0; next && i < len; i++)
 		if (oracle_cell_ext(&c[i]))
-			oracle_fetch_weak(oracle_cell_ext(&c[i]));
+			oracle_fetch_lists(oracle_cell_ext(&c[i]));
 }
 
 void oracle_row_access(struct oracle_now *n, struct oracle_row *row)

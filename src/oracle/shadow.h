@@ -175,12 +175,14 @@ void oracle_strong_compact(const struct oracle_now *n, struct oracle_list *l);
  * waited for after the other. Returns how many words have records, and which. */
 uint32_t oracle_fetch(struct oracle *o, uint32_t mask, const uint64_t *addresses,
 		      const struct oracle_ext **e);
-static inline void oracle_fetch_weak(const struct oracle_ext *e)
+static inline void oracle_fetch_lists(const struct oracle_ext *e)
 {
 	/* The head and the first two records. */
-	for (unsigned k = ORACLE_WRITES; k <= ORACLE_READS; k++) {
+	for (unsigned k = 0; k < ORACLE_CLASSES; k++) {
+		if (!e->list[k])
+			continue;
 		__builtin_prefetch(e->list[k]);
-		__builtin_prefetch((const char *)e->list[k] + 64);
+		__builtin_prefetch(&e->list[k]->v[1]);
 	}
 }
 
@@ -193,7 +195,8 @@ void oracle_list_touch(struct oracle *o, struct oracle_list *l);
 /* A read-only load is kept for the writes of its grid while that runs. */
 bool oracle_is_nc_kept(struct oracle *o, const struct oracle_site *x, uint32_t actor);
 /* A word's check and keeping in general; n->word and n->mask are set. true: that was nothing new,
- * nor are accesses of other lanes with the same clock and epoch: the last of these may do for all. */
+ * nor are accesses of other lanes with the same clock and epoch: the last of them may do for all.
+ */
 bool oracle_word_full(struct oracle_now *n, struct oracle_cell *c);
 
 /* The last one of lanes of which one does for all; the others race as often as spent records do. */

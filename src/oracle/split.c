@@ -177,10 +177,10 @@ uint32_t oracle_fetch(struct oracle *o, uint32_t mask, const uint64_t *addresses
 	}
 	/* New readers come last, and are compared with the last few. */
 	for (uint32_t i = 0; i < nsets; i++) {
-		const struct oracle_reader *end = &sets[i]->v[sets[i]->n];
-		__builtin_prefetch(end);
-		__builtin_prefetch(end - 4);
-		__builtin_prefetch(end - 8);
+		const struct oracle_readers *s = sets[i];
+		__builtin_prefetch(&s->v[s->n]);
+		__builtin_prefetch(&s->v[s->n > 4 ? s->n - 4 : 0]);
+		__builtin_prefetch(&s->v[s->n > 8 ? s->n - 8 : 0]);
 	}
 	return n;
 }
@@ -198,7 +198,7 @@ static void fetch_scattered(const struct oracle_now *n, uint32_t mask, const uin
 		return;
 	count = oracle_fetch(n->o, mask, addresses, e);
 	for (uint32_t i = 0; i < count; i++)
-		oracle_fetch_weak(e[i]);
+		oracle_fetch_lists(e[i]);
 }
 
 /* The lanes that may access the word of another one, by a hash of the addresses. */
