@@ -33,19 +33,26 @@ static size_t list_bytes(uint32_t cap)
 	return sizeof(struct oracle_list) + cap * sizeof(struct oracle_rec);
 }
 
+static struct oracle_list *list_new(struct oracle *o, uint32_t cap)
+{
+	struct oracle_list *l = oracle_mem_new(o, list_bytes(cap));
+
+	l->cap = cap;
+	return l;
+}
+
 void oracle_list_push(struct oracle *o, struct oracle_list **at, const struct oracle_rec *r)
 {
-	struct oracle_list *old = *at, *l = old;
+	struct oracle_list *l = *at;
 
-	if (!old || old->n == old->cap) {
-		uint32_t cap = !old ? 1 : old->cap + (old->cap < 8 ? 2 : old->cap / 2);
-		l = *at = oracle_mem_new(o, list_bytes(cap));
-		if (old) {
-			memcpy(l, old, list_bytes(old->n));
-			oracle_mem_free(o, old, list_bytes(old->cap));
-		}
+	if (!l) {
+		l = *at = list_new(o, 1);
+	} else if (l->n == l->cap) {
+		uint32_t cap = l->cap + (l->cap < 8 ? 2 : l->cap / 2);
+		l = *at = oracle_mem_resize(o, l, list_bytes(l->cap), list_bytes(cap));
 		l->cap = cap;
 	}
+	memset(l->spent_for, 0, sizeof(l->spent_for));
 	l->v[l->n++] = *r;
 }
 
@@ -157,6 +164,7 @@ static void push_reader(struct oracle *o, struct oracle_ext *e, const struct ora
 static void push_readers(struct oracle *o, struct oracle_ext *e, const struct oracle_readers *s,
 			 uint64_t word)
 {
+	e->list[ORACLE_READS] = list_new(o, s->n);
 	for (uint32_t i = 0; i < s->n; i++)
 		push_reader(o, e, &s->v[i], word);
 }

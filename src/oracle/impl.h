@@ -5,7 +5,7 @@
  *   sc.c      fences, the order of fence.sc
  *   shadow.c  accesses by word, race checks    write.c   reads-from, strong writes
  *   sync.c    barriers, copies, operations     oracle.c         actors, events, findings
- *   split.c   an access, in parts      ext.c     records of other words, spent.c if they are hot
+ *   split.c   an access, in parts      ext.c     records of other words; spent.c, strong.c: of some
  *   row.c     plain accesses by row    readers.c sets of readers
  *   cell.c    where words are, their memory   log.c  words with atomics
  *   forget.c  memory that is new             retire.c  what can't race any more
@@ -150,12 +150,15 @@ struct oracle_seen {
 	uint32_t is_write : 1; /* by an RMW */
 };
 
+#define ORACLE_FEW_SEEN 2u
+
 /* A strong write and the RMWs that follow it in observation order, by position. */
 struct oracle_chain {
 	uint64_t serial;
-	uint32_t refs, live; /* live: writes of it that may still be read */
-	struct oracle_seen *seen;
+	uint32_t refs, live;	  /* live: writes of it that may still be read */
+	struct oracle_seen *seen; /* at first `few` */
 	uint32_t nseen, cap;
+	struct oracle_seen few[ORACLE_FEW_SEEN];
 };
 
 /* The place of a strong write in its chain. */
@@ -217,6 +220,9 @@ enum oracle_class { ORACLE_WRITES /* weak */, ORACLE_READS /* weak */, ORACLE_ST
 struct oracle_list {
 	uint32_t n, cap, compact_at;
 	uint32_t has_spent; /* 1: spent.c */
+	/* For accesses of these families (and bytes, in the low bits) all are spent, and their
+	 * pairs known; 0: none. Dropped when one is added. */
+	uint32_t spent_for[2];
 	/* All are generic and known to this clock; dropped when one is added. */
 	struct oracle_clock *behind;
 	struct oracle_rec v[];
@@ -346,30 +352,6 @@ struct oracle_reader {
 #define ORACLE_ONE_ACTOR 31u /* one for all words */
 #define ORACLE_BYTES	 30u /* four lanes a word */
 #define ORACLE_HALVES	 29u /* two */
-
-static inline bool oracle_is_narrow(uint32_t shift)
-{
-	return shift == ORACLE_BYTES || shift == ORACLE_HALVES;
-}
-
-/* log2 of the lanes that share a word. */
-static inline uint32_t oracle_narrowness(uint32_t shift)
-{
-	return shift == ORACLE_BYTES ? 2 : shift == ORACLE_HALVES ? 1 : 0;
-}
-
-/* The distance from the first actor of a row to the (first) actor of the word `at` words further
- * on. */
-static inline uint32_t oracle_actor_after(uint32_t shift, uint32_t at)
-{
-	return oracle_is_narrow(shift) ? at << oracle_narrowness(shift) : at >> shift;
-}
-
-/* Which lanes of the warp of a word's first actor access it. */
-static inline uint32_t oracle_lanes_of(uint32_t shift, uint32_t first)
-{
-	return ((1u << (1u << oracle_narrowness(shift))) - 1) << (first & 31);
-}
 
 struct oracle_readers {
 	uint32_t refs; /* words */
@@ -630,6 +612,9 @@ bool oracle_chain_covers(const struct oracle_chain *b, uint32_t bpos, const stru
 /* An access that is not plain, with all its steps. */
 void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_acc *acc,
 			  uint64_t address);
+/* ... of these lanes of a warp of a grid; t: lane 0's thread. */
+void oracle_strong_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp, uint32_t mask,
+			const struct oracle_acc *acc, const uint64_t *addresses);
 
 /* cell.c */
 /* Zeroed; counted in stats.shadow_bytes with what the C library uses for it. */

@@ -12,6 +12,7 @@
  * or 2 for a sequence of neighbouring threads. Of one thread's accesses in one epoch the last is
  * enough; the log is compacted accordingly each time it has doubled.
  */
+#include "oracle/last.h"
 #include "oracle/shadow.h"
 
 struct oracle_log {
@@ -186,30 +187,10 @@ static bool is_red(const struct oracle *o, uint32_t site)
 /* ---- of each thread the last one ------------------------------------------------------------- */
 
 struct entry {
-	uint32_t actor, order;
+	uint32_t actor;
 	uint16_t epoch, site;
 	bool is_read, is_gone;
 };
-
-static int by_actor(const void *a, const void *b)
-{
-	const struct entry *x = a, *y = b;
-
-	if (x->actor != y->actor)
-		return x->actor < y->actor ? -1 : 1;
-	if (x->epoch != y->epoch)
-		return x->epoch < y->epoch ? -1 : 1;
-	if (x->is_read != y->is_read)
-		return x->is_read ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
-}
-
-static int by_order(const void *a, const void *b)
-{
-	const struct entry *x = a, *y = b;
-
-	return x->order < y->order ? -1 : x->order > y->order;
-}
 
 /*
  * Does y, later and by the same actor in the same epoch, represent x? What is ordered after y is
@@ -228,6 +209,7 @@ static void log_compact(struct oracle *o, struct oracle_cell *c)
 {
 	struct oracle_log *l = log_of(c);
 	struct entry *v = NULL;
+	struct oracle_lasts last;
 	uint32_t n = 0, cap = 0;
 
 	for (struct walk w = walk_from(l); walk_next(&w); n++) {
@@ -236,15 +218,18 @@ static void log_compact(struct oracle *o, struct oracle_cell *c)
 			v = base_realloc(v, cap * sizeof(*v));
 		}
 		v[n] = (struct entry){.actor = w.actor,
-				      .order = n,
 				      .epoch = (uint16_t)w.epoch,
 				      .site = (uint16_t)w.site,
 				      .is_read = is_read(o, w.site)};
 	}
-	qsort(v, n, sizeof(*v), by_actor);
-	for (uint32_t i = 0; i + 1 < n; i++)
-		v[i].is_gone = stands_for(o, &v[i + 1], &v[i]);
-	qsort(v, n, sizeof(*v), by_order);
+	/* A thread's epochs never fall: its next access of the kind is the one to compare with. */
+	last = oracle_lasts_new(n);
+	for (uint32_t i = n; i-- > 0;) {
+		uint32_t *next = oracle_last_of(&last, v[i].actor, v[i].is_read);
+		v[i].is_gone = *next != UINT32_MAX && stands_for(o, &v[*next], &v[i]);
+		*next = i;
+	}
+	free(last.v);
 
 	struct oracle_cell made = {0};
 	made.w = (uintptr_t)log_new(o, l->before, l->device);

@@ -548,9 +548,12 @@ void oracle_access_warp(struct oracle *o, uint32_t warp, uint32_t mask,
 	if ((acc->flags & ORACLE_INSERTED) || o->is_full)
 		return;
 	struct oracle_thread *t = oracle_thread_of(o, warp);
-	if (t && acc->strength == RACE_WEAK && acc->bytes && o->last->is_grid && !is_init(acc)) {
+	if (t && acc->bytes && o->last->is_grid && !is_init(acc)) {
 		o->stats.accesses += (unsigned)__builtin_popcount(mask);
-		oracle_shadow_warp(o, t, warp, mask, acc, addresses);
+		if (acc->strength == RACE_WEAK)
+			oracle_shadow_warp(o, t, warp, mask, acc, addresses);
+		else
+			oracle_strong_warp(o, t, warp, mask, acc, addresses);
 		return;
 	}
 	ORACLE_EACH (l, mask)

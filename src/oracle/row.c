@@ -207,12 +207,11 @@ static struct oracle_reader reader_packed(const struct oracle_now *n, uint64_t p
 
 /* ---- races by the thousand --------------------------------------------------------------- */
 
-/* Are the row, and the packed access of this site, such that no more than the order counts: no
- * proxy, no read-only load, one actor a word? */
-static bool is_simple(const struct oracle_now *n, const struct oracle_row *row, uint32_t site)
+/* Are the row, which has one actor a word, and the packed access of this site such that no more
+ * than the order counts: no proxy, no read-only load? */
+static bool is_simple(const struct oracle_now *n, uint32_t site)
 {
-	return oracle_is_plain(n) && !(n->acc->flags & ORACLE_NC) && !is_nc_site(n, site) &&
-	       !row->is_mask && row->shift <= 4;
+	return oracle_is_plain(n) && !(n->acc->flags & ORACLE_NC) && !is_nc_site(n, site);
 }
 
 /* Does a fence.sc come before the packed access? Then the row's may be forced after it (sc.c). */
@@ -224,17 +223,40 @@ static bool has_fence_before(const struct oracle_now *n, uint64_t p)
 								    oracle_packed_epoch(p)));
 }
 
+/* The pair of the row and a simple packed access of this site, if it need only be counted. The
+ * words of a row mostly race with one site. */
+static const struct oracle_repeat *pair_with(struct oracle_now *n, const struct oracle_row *row,
+					     uint32_t site)
+{
+	const struct oracle_repeat *x = n->pair;
+
+	if (!x || n->pair_first != site || n->pair_second != row->site) {
+		n->pair_first = site;
+		n->pair_second = row->site;
+		n->pair_families[0] = site;
+		n->pair_families[1] = row->site;
+		x = oracle_repeat_at(n->o, &n->pair_families[0], &n->pair_families[1], ORACLE_RACE);
+		n->pair = is_simple(n, site) ? x : NULL;
+	}
+	/* Another pair may have taken the place. */
+	return n->pair && x->count && x->first == n->pair_families[0] &&
+			       x->second == n->pair_families[1] && x->kind == ORACLE_RACE
+		       ? x
+		       : NULL;
+}
+
 /* Is the row's race with a packed access a pair sighted so often? Then it is counted. */
 static bool is_packed_counted(struct oracle_now *n, const struct oracle_row *row, uint64_t p,
 			      uint64_t least)
 {
-	uint32_t site = oracle_packed_site(p);
+	const struct oracle_repeat *x;
 
-	if (!(p & 1) || p & ORACLE_PACKED_FORM || !is_simple(n, row, site) ||
-	    !oracle_is_repeated(n->o, site, row->site, least, ORACLE_RACE) ||
-	    has_fence_before(n, p))
+	if (!(p & 1) || p & ORACLE_PACKED_FORM || row->is_mask || row->shift > 4)
 		return false;
-	oracle_count(n->o, site, row->site);
+	x = pair_with(n, row, oracle_packed_site(p));
+	if (!x || n->o->findings.v[x->index].count < least || has_fence_before(n, p))
+		return false;
+	oracle_count_pair(n->o, x);
 	return true;
 }
 
@@ -318,11 +340,14 @@ static void go_full(struct oracle_now *n, const struct oracle_row *row, struct o
 	n->address = row->start;
 	if (row->shift != ORACLE_ONE_ACTOR && !row->is_mask)
 		n->address += (word - row->start) & ~(bytes - 1);
-	ORACLE_EACH (l, lanes) {
+	while (lanes) {
+		uint32_t l = (uint32_t)__builtin_ctz(lanes);
+		lanes &= lanes - 1;
 		n->actor = actor + l;
 		n->t = row->t + (n->actor - row->actor);
 		n->clock = n->t->clock;
-		oracle_word_full(n, c);
+		if (oracle_word_full(n, c))
+			lanes = oracle_last_lane(n->o, lanes);
 	}
 	back_to_row(n, row);
 }
@@ -445,6 +470,24 @@ static void row_read(struct oracle_now *n, const struct oracle_row *row, struct 
 	}
 }
 
+/* Begins to fetch what the words keep elsewhere, so that one isn't waited for after the other. */
+static void fetch(const struct oracle_cell *c, uint32_t len)
+{
+	uint32_t next = 0; /* lists of records */
+
+	for (uint32_t i = 0; len > 1 && i < len; i++) {
+		if (oracle_cell_ext(&c[i])) {
+			__builtin_prefetch(oracle_cell_ext(&c[i]));
+			next++;
+		} else if (!(c[i].r & 1) && c[i].r && (!i || c[i].r != c[i - 1].r)) {
+			__builtin_prefetch(oracle_set_of(c[i].r));
+		}
+	}
+	for (uint32_t i = 0; next && i < len; i++)
+		if (oracle_cell_ext(&c[i]))
+			oracle_fetch_lists(oracle_cell_ext(&c[i]));
+}
+
 void oracle_row_access(struct oracle_now *n, struct oracle_row *row)
 {
 	uint64_t end = row->address + (uint64_t)row->nwords * 4;
@@ -461,6 +504,7 @@ void oracle_row_access(struct oracle_now *n, struct oracle_row *row)
 		next = next < end ? next : end;
 		uint32_t len = (uint32_t)((next - a) / 4);
 		struct oracle_cell *c = oracle_cells_at(n->o, a, len);
+		fetch(c, len);
 		if (!can_pack)
 			for (uint32_t i = 0; i < len; i++)
 				go_full(n, row, &c[i], a + i * 4);

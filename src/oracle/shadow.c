@@ -38,8 +38,8 @@ static void shrink(const struct oracle_now *n, struct oracle_cell *c)
 	uint64_t fences = n->o->opt.sc == ORACLE_SC_PROGRAM ? n->clock->root[ORACLE_FENCES] : 0;
 	uint32_t site;
 
-	if (is_empty(l) || !is_empty(e->list[ORACLE_READS]) || !is_empty(e->list[ORACLE_STRONG]) ||
-	    (l->n > 1 && !oracle_are_hot(n, l)))
+	if (n->mask != ORACLE_PLAIN_BYTES || is_empty(l) || !is_empty(e->list[ORACLE_READS]) ||
+	    !is_empty(e->list[ORACLE_STRONG]) || (l->n > 1 && !oracle_are_hot(n, l)))
 		return;
 	const struct oracle_rec *r = last_of(n, l);
 	if (!r || r->bytes != ORACLE_PLAIN_BYTES || r->mask || r->actor != n->actor ||
@@ -354,8 +354,6 @@ static void check_list(const struct oracle_now *n, struct oracle_list *l)
 	}
 }
 
-#define COMPACT_FROM 16u
-
 static int by_warp(const void *a, const void *b)
 {
 	const struct oracle_rec *x = a, *y = b;
@@ -364,12 +362,6 @@ static int by_warp(const void *a, const void *b)
 	if (v != w)
 		return v < w ? -1 : 1;
 	return x->epoch > y->epoch ? -1 : x->epoch < y->epoch;
-}
-
-/* The lanes of its warp that a record covers. */
-static uint32_t lanes_of(const struct oracle_rec *r)
-{
-	return r->mask ? r->mask : 1u << (r->actor & 31);
 }
 
 /*
@@ -381,7 +373,7 @@ static void compact_reads(const struct oracle_now *n, struct oracle_list *l)
 	uint32_t covered = 0, warp = 0;
 	uint32_t kept = 0;
 
-	if (l->n < (n->o->opt.is_tiny ? 3 : COMPACT_FROM) || l->n < l->compact_at)
+	if (l->n < oracle_compact_from(n->o) || l->n < l->compact_at)
 		return;
 	oracle_list_touch(n->o, l);
 	qsort(l->v, l->n, sizeof(struct oracle_rec), by_warp);
@@ -392,67 +384,15 @@ static void compact_reads(const struct oracle_now *n, struct oracle_list *l)
 		if (!i || warp != (r->actor & ~31u))
 			covered = 0;
 		warp = r->actor & ~31u;
-		if (is_plain && !(lanes_of(r) & ~covered))
+		if (is_plain && !(oracle_rec_lanes(r) & ~covered))
 			continue;
 		if (is_plain && r->bytes == ORACLE_PLAIN_BYTES)
-			covered |= lanes_of(r);
+			covered |= oracle_rec_lanes(r);
 		if (is_plain && n->mask == ORACLE_PLAIN_BYTES && !n->is_pseudo &&
 		    n->acc->proxy == RACE_PROXY_GENERIC && n->acc->strength == RACE_WEAK &&
 		    is_known(n, r) &&
-		    !(lanes_of(r) >> (n->actor & 31) & 1 && warp == (n->actor & ~31u)))
+		    !(oracle_rec_lanes(r) >> (n->actor & 31) & 1 && warp == (n->actor & ~31u)))
 			continue;
-		l->v[kept++] = *r;
-	}
-	l->n = kept;
-	l->compact_at = kept * 2;
-}
-
-static int by_chain(const void *a, const void *b)
-{
-	const struct oracle_rec *x = a, *y = b;
-	uint64_t c = x->chain ? x->chain->serial : 0, d = y->chain ? y->chain->serial : 0;
-	int order =
-		(x->actor & ~31u) < (y->actor & ~31u) ? -1 : (x->actor & ~31u) > (y->actor & ~31u);
-
-	if (order)
-		return order;
-	if (c != d)
-		return c < d ? -1 : 1;
-	if (x->epoch != y->epoch)
-		return x->epoch > y->epoch ? -1 : 1;
-	return x->pos > y->pos ? -1 : x->pos < y->pos;
-}
-
-/* Are two strong accesses morally strong with the same others? */
-static bool is_alike(const struct oracle *o, const struct oracle_rec *a, const struct oracle_rec *b)
-{
-	const struct oracle_site *x = oracle_site_at(o, a->site), *y = oracle_site_at(o, b->site);
-
-	return a->bytes == b->bytes && a->offset == b->offset && a->chain == b->chain &&
-	       x->a.bytes == y->a.bytes && x->a.scope == y->a.scope && x->a.proxy == y->a.proxy &&
-	       x->a.flags == y->a.flags &&
-	       (x->a.kind == RACE_OP_READ) == (y->a.kind == RACE_OP_READ);
-}
-
-/* Of a thread's RMWs in one chain, and of its strong reads, the last one is enough. */
-static void compact_strong(const struct oracle_now *n, struct oracle_list *l)
-{
-	uint32_t covered = 0;
-	uint32_t kept = 0;
-
-	if (l->n < (n->o->opt.is_tiny ? 3 : COMPACT_FROM) || l->n < l->compact_at)
-		return;
-	oracle_list_touch(n->o, l);
-	qsort(l->v, l->n, sizeof(struct oracle_rec), by_chain);
-	for (uint32_t i = 0; i < l->n; i++) {
-		struct oracle_rec *r = &l->v[i], *prev = kept ? &l->v[kept - 1] : NULL;
-		if (!prev || (prev->actor & ~31u) != (r->actor & ~31u) || !is_alike(n->o, prev, r))
-			covered = 0;
-		if (!(lanes_of(r) & ~covered)) {
-			oracle_rec_drop(n->o, r);
-			continue;
-		}
-		covered |= lanes_of(r);
 		l->v[kept++] = *r;
 	}
 	l->n = kept;
@@ -472,7 +412,7 @@ static bool merge(const struct oracle_now *n, struct oracle_list *l)
 		    ? !n->is_range
 		    : n->is_range || n->word + (uint64_t)(int64_t)r->offset != n->address)
 		return false;
-	uint32_t lanes = lanes_of(r);
+	uint32_t lanes = oracle_rec_lanes(r);
 	if (n->chain) {
 		/* Positions follow the lanes. */
 		if (r->chain != n->chain || (bit - 1) < lanes ||
@@ -486,11 +426,6 @@ static bool merge(const struct oracle_now *n, struct oracle_list *l)
 	return true;
 }
 
-static int8_t offset_of(const struct oracle_now *n)
-{
-	return n->is_range ? ORACLE_OFF_RANGE : (int8_t)(int64_t)(n->address - n->word);
-}
-
 static struct oracle_rec rec_now(const struct oracle_now *n)
 {
 	return (struct oracle_rec){.actor = n->actor,
@@ -498,56 +433,8 @@ static struct oracle_rec rec_now(const struct oracle_now *n)
 				   .site = n->site,
 				   .pos = n->pos,
 				   .bytes = (uint8_t)n->mask,
-				   .offset = offset_of(n),
+				   .offset = oracle_offset_of(n),
 				   .chain = n->chain};
-}
-
-#define LOOK_BEHIND 64u
-
-/* Is x, by the same actor and as strong, no longer needed beside the new strong access? */
-static bool is_replaced(const struct oracle_now *n, const struct oracle_rec *r,
-			struct oracle_rec **closed)
-{
-	if (r->mask || r->actor != n->actor || r->bytes != n->mask || r->offset != offset_of(n))
-		return false;
-	const struct oracle_site *x = oracle_site_at(n->o, r->site),
-				 *y = oracle_site_at(n->o, n->site);
-	if (x->a.bytes != y->a.bytes || x->a.scope != y->a.scope || x->a.proxy != y->a.proxy ||
-	    x->a.flags & ORACLE_NC)
-		return false;
-	/* A thread that has seen a write is after it, not after a read before it. */
-	if (x->a.kind == RACE_OP_READ)
-		return !n->chain;
-	if (!n->chain)
-		return false;
-	if (r->chain == n->chain)
-		return true;
-	if (r->chain->live)
-		return false;
-	/* Neither can be read any more: the later one represents an earlier one if every thread
-	 * that has seen it has seen the other. */
-	struct oracle_rec *later = *closed;
-	if (later && oracle_chain_covers(r->chain, r->pos, later->chain, later->pos))
-		return true;
-	*closed = (struct oracle_rec *)(uintptr_t)r;
-	return false;
-}
-
-static void prune_strong(const struct oracle_now *n, struct oracle_list *l)
-{
-	uint32_t low = l->n > LOOK_BEHIND ? l->n - LOOK_BEHIND : 0;
-	struct oracle_rec *closed = NULL;
-
-	for (uint32_t i = l->n; i-- > low;) {
-		struct oracle_rec *r = &l->v[i];
-		if (!is_replaced(n, r, &closed))
-			continue;
-		oracle_rec_drop(n->o, r);
-		memmove(r, r + 1, (l->n - i - 1) * sizeof(*r));
-		l->n--;
-		if (closed)
-			closed--;
-	}
 }
 
 /* May the access be in a list that is characterised by the place of its accesses? */
@@ -576,7 +463,7 @@ static void add_strong(const struct oracle_now *n, struct oracle_ext *e)
 	struct oracle_list *l = e->list[ORACLE_STRONG];
 
 	if (l)
-		prune_strong(n, l);
+		oracle_strong_prune(n, l);
 	if (is_empty(l) && is_of_place(n) && n->place) {
 		e->same_bytes = n->acc->bytes & INT32_MAX;
 		e->same_address = n->address;
@@ -624,38 +511,56 @@ static void add(const struct oracle_now *n, struct oracle_ext *e)
 	if (at == &e->list[ORACLE_READS])
 		compact_reads(n, *at);
 	else if (at == &e->list[ORACLE_STRONG])
-		compact_strong(n, *at);
+		oracle_strong_compact(n, *at);
 }
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-/* A weak access to a word whose accesses are spent, and that races in no new pair: it is the latest
- * of its line, and that is all. (A word that only such writes access becomes plain instead.) */
+/* Would shrink() make the word plain after such an access? */
+static bool can_shrink(const struct oracle_now *n, const struct oracle_ext *e)
+{
+	return n->mask == ORACLE_PLAIN_BYTES && is_empty(e->list[ORACLE_READS]) &&
+	       is_empty(e->list[ORACLE_STRONG]) && oracle_are_hot(n, e->list[ORACLE_WRITES]);
+}
+
+/* Does a strong read leave what is known of its list as it is, and see no other access of it? */
+static bool is_read_alike(const struct oracle_now *n, const struct oracle_ext *e)
+{
+	return n->acc->kind == RACE_OP_READ && is_uniform_strong(n, e) && is_in_place(n, e) &&
+	       (!e->are_sys || n->acc->scope == RACE_SCOPE_SYS);
+}
+
+/* A weak access, or a strong read, of a word whose accesses are spent, and that races in no new
+ * pair: it is the latest of its line, and that is all. (A word that only such writes access becomes
+ * plain instead.) */
 static bool is_nothing_new(const struct oracle_now *n, const struct oracle_ext *e)
 {
-	bool is_write = n->acc->kind & RACE_OP_WRITE;
+	bool is_write = n->acc->kind & RACE_OP_WRITE, is_strong = n->acc->strength != RACE_WEAK;
 	struct oracle_list *const *l = e->list;
 	struct oracle_rec r;
 
-	if (n->acc->strength != RACE_WEAK || e->from || e->bytes || n->t->fence ||
-	    n->clock->root[ORACLE_FENCES] || is_empty(l[ORACLE_WRITES]) ||
-	    is_empty(l[ORACLE_READS]))
+	if (e->from || e->bytes || n->t->fence || n->clock->root[ORACLE_FENCES] ||
+	    is_empty(l[ORACLE_WRITES]) || (is_strong ? !is_read_alike(n, e) : can_shrink(n, e)))
 		return false;
 	if (!oracle_are_spent(n, l[ORACLE_WRITES]) ||
-	    (is_write && !oracle_are_spent(n, l[ORACLE_READS])) ||
-	    (l[ORACLE_STRONG] && !oracle_are_spent(n, l[ORACLE_STRONG])))
+	    (is_write && l[ORACLE_READS] && !oracle_are_spent(n, l[ORACLE_READS])) ||
+	    (!is_strong && l[ORACLE_STRONG] && !oracle_are_spent(n, l[ORACLE_STRONG])))
 		return false;
 	r = rec_now(n);
-	return oracle_replace_spent(n, l[is_write ? ORACLE_WRITES : ORACLE_READS], &r);
+	return oracle_replace_spent(n,
+				    l[is_strong	 ? ORACLE_STRONG
+				      : is_write ? ORACLE_WRITES
+						 : ORACLE_READS],
+				    &r);
 }
 
-void oracle_word_full(struct oracle_now *n, struct oracle_cell *c)
+bool oracle_word_full(struct oracle_now *n, struct oracle_cell *c)
 {
 	struct oracle_ext *e = oracle_ext_of(n->o, c, n->word);
 	bool is_strong = n->acc->strength != RACE_WEAK;
 
 	if (is_nothing_new(n, e))
-		return;
+		return true;
 	check_list(n, e->list[ORACLE_WRITES]);
 	/* Reads are compared with writes only, and superseded when the list has grown. */
 	if (n->acc->kind & RACE_OP_WRITE)
@@ -672,4 +577,5 @@ void oracle_word_full(struct oracle_now *n, struct oracle_cell *c)
 		oracle_ext_from(n->o, e, n->mask, NULL);
 		shrink(n, c);
 	}
+	return false;
 }

@@ -8,6 +8,30 @@
 
 #define ORACLE_PLAIN_BYTES 0xfu
 
+static inline bool oracle_is_narrow(uint32_t shift)
+{
+	return shift == ORACLE_BYTES || shift == ORACLE_HALVES;
+}
+
+/* log2 of the lanes that share a word. */
+static inline uint32_t oracle_narrowness(uint32_t shift)
+{
+	return shift == ORACLE_BYTES ? 2 : shift == ORACLE_HALVES ? 1 : 0;
+}
+
+/* The distance from the first actor of a row to the (first) actor of the word `at` words further
+ * on. */
+static inline uint32_t oracle_actor_after(uint32_t shift, uint32_t at)
+{
+	return oracle_is_narrow(shift) ? at << oracle_narrowness(shift) : at >> shift;
+}
+
+/* Which lanes of the warp of a word's first actor access it. */
+static inline uint32_t oracle_lanes_of(uint32_t shift, uint32_t first)
+{
+	return ((1u << (1u << oracle_narrowness(shift))) - 1) << (first & 31);
+}
+
 struct oracle_now {
 	struct oracle *o;
 	struct oracle_thread *t;
@@ -21,12 +45,15 @@ struct oracle_now {
 	uint32_t place;		 /* oracle_place_key of strong ones */
 	struct oracle_chain *chain;
 	uint32_t pos;
-	bool is_range, is_pseudo;
+	bool is_range, is_pseudo, is_nothing_new /* oracle_word_full */;
 	/* What `clock` knows of the warp looked up last (row.c). */
 	const struct oracle_clock *leaf_clock;
 	uint32_t leaf_warp, leaf_value;
 	const uint32_t *leaf;
 	const struct oracle_readers *known; /* all of these are known to leaf_clock */
+	/* The pair of sites asked for last (row.c), and its families. */
+	const struct oracle_repeat *pair;
+	uint32_t pair_first, pair_second, pair_families[2];
 };
 
 /* A pair of sites that need only be counted: struct oracle has ORACLE_REPEATS, by a hash. */
@@ -86,13 +113,16 @@ static inline bool oracle_is_repeated(struct oracle *o, uint32_t first, uint32_t
 }
 
 /* Another sighting of such a pair. */
-static inline void oracle_count(struct oracle *o, uint32_t first, uint32_t second)
+static inline void oracle_count_pair(struct oracle *o, const struct oracle_repeat *x)
 {
-	const struct oracle_repeat *x = oracle_repeat_at(o, &first, &second, ORACLE_RACE);
-
 	o->races++;
 	o->findings.v[x->index].count++;
 	++*x->count;
+}
+
+static inline void oracle_count(struct oracle *o, uint32_t first, uint32_t second)
+{
+	oracle_count_pair(o, oracle_repeat_at(o, &first, &second, ORACLE_RACE));
 }
 
 #define ORACLE_OFF_RANGE (-128)
@@ -108,7 +138,7 @@ static inline bool oracle_is_spent(const struct oracle_rec *r)
 /* Has a race between a line of x and that of the access been found? */
 bool oracle_is_pair_known(const struct oracle_now *n, const struct oracle_site *x);
 /* Is there nothing new to find: are all of the list spent, and their pairs known? */
-bool oracle_are_spent(const struct oracle_now *n, const struct oracle_list *l);
+bool oracle_are_spent(const struct oracle_now *n, struct oracle_list *l);
 /* Are all of them spent, and of the line of n, so that a row would count them? */
 bool oracle_are_hot(const struct oracle_now *n, const struct oracle_list *l);
 /* Has the list enough others like its i-th: among the first `kept`, and after i? */
@@ -119,6 +149,43 @@ bool oracle_has_others(const struct oracle *o, const struct oracle_list *l, uint
 bool oracle_replace_spent(const struct oracle_now *n, struct oracle_list *l,
 			  const struct oracle_rec *new);
 
+/* The lanes of its warp that a record covers. */
+static inline uint32_t oracle_rec_lanes(const struct oracle_rec *r)
+{
+	return r->mask ? r->mask : 1u << (r->actor & 31);
+}
+
+static inline int8_t oracle_offset_of(const struct oracle_now *n)
+{
+	return n->is_range ? ORACLE_OFF_RANGE : (int8_t)(int64_t)(n->address - n->word);
+}
+
+/* The length from which on a list is compacted. */
+static inline uint32_t oracle_compact_from(const struct oracle *o)
+{
+	return o->opt.is_tiny ? 3 : 16;
+}
+
+/* strong.c: drops strong accesses that the new one makes superfluous, of the last few. */
+void oracle_strong_prune(const struct oracle_now *n, struct oracle_list *l);
+/* ... and those that others do, of all, each time the list has doubled. */
+void oracle_strong_compact(const struct oracle_now *n, struct oracle_list *l);
+
+/* split.c: begins to fetch the records of several words that the lanes access, so that one isn't
+ * waited for after the other. Returns how many words have records, and which. */
+uint32_t oracle_fetch(struct oracle *o, uint32_t mask, const uint64_t *addresses,
+		      const struct oracle_ext **e);
+static inline void oracle_fetch_lists(const struct oracle_ext *e)
+{
+	/* The head and the first two records. */
+	for (unsigned k = 0; k < ORACLE_CLASSES; k++) {
+		if (!e->list[k])
+			continue;
+		__builtin_prefetch(e->list[k]);
+		__builtin_prefetch(&e->list[k]->v[1]);
+	}
+}
+
 /* ext.c: records by class. */
 enum oracle_class oracle_class_of(const struct oracle_site *s);
 void oracle_rec_drop(struct oracle *o, struct oracle_rec *r);
@@ -127,8 +194,19 @@ void oracle_list_push(struct oracle *o, struct oracle_list **at, const struct or
 void oracle_list_touch(struct oracle *o, struct oracle_list *l);
 /* A read-only load is kept for the writes of its grid while that runs. */
 bool oracle_is_nc_kept(struct oracle *o, const struct oracle_site *x, uint32_t actor);
-/* A word's check and keeping in general; n->word and n->mask are set. */
-void oracle_word_full(struct oracle_now *n, struct oracle_cell *c);
+/* A word's check and keeping in general; n->word and n->mask are set. true: that was nothing new,
+ * nor are accesses of other lanes with the same clock and epoch: the last of them may do for all.
+ */
+bool oracle_word_full(struct oracle_now *n, struct oracle_cell *c);
+
+/* The last one of lanes of which one does for all; the others race as often as spent records do. */
+static inline uint32_t oracle_last_lane(struct oracle *o, uint32_t lanes)
+{
+	if (!lanes)
+		return 0;
+	o->stats.raced_out += (unsigned)__builtin_popcount(lanes) - 1;
+	return 1u << (31 - __builtin_clz(lanes));
+}
 
 /* ---- row.c: the actors of a row's words, what its clock knows ---------------------- */
 

@@ -54,10 +54,34 @@ bool oracle_is_pair_known(const struct oracle_now *n, const struct oracle_site *
 				  is_weak ? ORACLE_RACE : ORACLE_RACE_SCOPE);
 }
 
-bool oracle_are_spent(const struct oracle_now *n, const struct oracle_list *l)
+/* The family and bytes of an access, as a list remembers them; 0: no room for its number. */
+static uint32_t spent_key(const struct oracle_now *n)
+{
+	uint32_t family = n->o->families.v[n->site];
+
+	return family >> 28 ? 0 : family << 4 | n->mask;
+}
+
+static void remember_spent(struct oracle_list *l, uint32_t key)
+{
+	for (unsigned i = 0; i < 2; i++)
+		if (l->spent_for[i] >> 4 == key >> 4) {
+			l->spent_for[i] |= key;
+			return;
+		}
+	l->spent_for[1] = l->spent_for[0];
+	l->spent_for[0] = key;
+}
+
+bool oracle_are_spent(const struct oracle_now *n, struct oracle_list *l)
 {
 	uint32_t known = ORACLE_NO_SITE; /* the family found last */
+	uint32_t key = spent_key(n);
 
+	/* The same family, and no other bytes. */
+	for (unsigned i = 0; i < 2; i++)
+		if (key && (l->spent_for[i] | 0xf) == (key | 0xf) && !(key & ~l->spent_for[i]))
+			return true;
 	for (uint32_t i = 0; i < l->n; i++) {
 		const struct oracle_rec *r = &l->v[i];
 		uint32_t family = n->o->families.v[r->site];
@@ -69,6 +93,7 @@ bool oracle_are_spent(const struct oracle_now *n, const struct oracle_list *l)
 			return false;
 		known = family;
 	}
+	remember_spent(l, key);
 	return true;
 }
 
@@ -85,7 +110,7 @@ bool oracle_replace_spent(const struct oracle_now *n, struct oracle_list *l,
 
 	for (uint32_t i = 0; l && l->has_spent && i < l->n; i++) {
 		struct oracle_rec *r = &l->v[i];
-		if (!oracle_is_spent(r) || !is_one_of(n->o, new, r) || new->bytes != r->bytes)
+		if (new->bytes != r->bytes || !oracle_is_spent(r) || !is_one_of(n->o, new, r))
 			continue;
 		count++;
 		if (!near || distance(r->actor, n->actor) <= distance(near->actor, n->actor))

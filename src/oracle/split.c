@@ -138,11 +138,93 @@ static void access_narrow(struct oracle_now *n, struct oracle_thread *t, uint32_
 	}
 }
 
+#define FETCH_FROM 8 /* lanes */
+
+/* The cells of the lanes' words, one for neighbours of one address; those that are there. */
+static uint32_t cells_of(struct oracle *o, uint32_t mask, const uint64_t *addresses,
+			 const struct oracle_cell **c)
+{
+	uint64_t last = UINT64_MAX;
+	uint32_t n = 0;
+
+	ORACLE_EACH (l, mask) {
+		if (addresses[l] == last)
+			continue;
+		last = addresses[l];
+		c[n] = oracle_cell_at(o, addresses[l], false);
+		if (c[n])
+			__builtin_prefetch(c[n++]);
+	}
+	return n;
+}
+
+uint32_t oracle_fetch(struct oracle *o, uint32_t mask, const uint64_t *addresses,
+		      const struct oracle_ext **e)
+{
+	const struct oracle_cell *c[ORACLE_LANES];
+	const struct oracle_readers *sets[ORACLE_LANES];
+	uint32_t n = 0, nsets = 0, ncells;
+
+	if (__builtin_popcount(mask) < FETCH_FROM)
+		return 0;
+	ncells = cells_of(o, mask, addresses, c);
+	for (uint32_t i = 0; ncells > 1 && i < ncells; i++) {
+		e[n] = oracle_cell_ext(c[i]);
+		if (e[n])
+			__builtin_prefetch(e[n++]);
+		else if (c[i]->r && !(c[i]->r & 1))
+			__builtin_prefetch(sets[nsets++] = oracle_set_of(c[i]->r));
+	}
+	/* New readers come last, and are compared with the last few. */
+	for (uint32_t i = 0; i < nsets; i++) {
+		const struct oracle_readers *s = sets[i];
+		__builtin_prefetch(&s->v[s->n]);
+		__builtin_prefetch(&s->v[s->n > 4 ? s->n - 4 : 0]);
+		__builtin_prefetch(&s->v[s->n > 8 ? s->n - 8 : 0]);
+	}
+	return n;
+}
+
+/* Lanes that access words here and there. */
+static void fetch_scattered(const struct oracle_now *n, uint32_t mask, const uint64_t *addresses)
+{
+	const struct oracle_ext *e[ORACLE_LANES];
+	uint32_t l = (uint32_t)__builtin_ctz(mask), others = mask & (mask - 1), k, count;
+
+	if (!others)
+		return;
+	k = (uint32_t)__builtin_ctz(others);
+	if (addresses[l] == addresses[k] || addresses[l] + n->acc->bytes == addresses[k])
+		return;
+	count = oracle_fetch(n->o, mask, addresses, e);
+	for (uint32_t i = 0; i < count; i++)
+		oracle_fetch_lists(e[i]);
+}
+
+/* The lanes that may access the word of another one, by a hash of the addresses. */
+static uint32_t twins_of(uint32_t mask, const uint64_t *addresses)
+{
+	uint8_t first[256] = {0}; /* lane + 1 */
+	uint32_t twins = 0;
+
+	ORACLE_EACH (l, mask) {
+		uint8_t *at = &first[(addresses[l] >> 2 ^ addresses[l] >> 10) & 255];
+		if (*at)
+			twins |= 1u << l | 1u << (*at - 1);
+		else
+			*at = (uint8_t)(l + 1);
+	}
+	return twins;
+}
+
 static void access_rows(struct oracle_now *n, struct oracle_thread *t, uint32_t warp, uint32_t mask,
 			const uint64_t *addresses)
 {
 	uint32_t bytes = n->acc->bytes, words = bytes / 4;
+	uint32_t twins = 0;
+	bool has_twins = false;
 
+	fetch_scattered(n, mask, addresses);
 	while (mask) {
 		uint32_t l = (uint32_t)__builtin_ctz(mask);
 		uint32_t lanes = row_lanes(t, mask, l, addresses, bytes), took;
@@ -156,7 +238,11 @@ static void access_rows(struct oracle_now *n, struct oracle_thread *t, uint32_t 
 					 .start = addresses[l]};
 
 		took = (lanes == ORACLE_LANES ? UINT32_MAX : (1u << lanes) - 1) << l;
-		if (lanes == 1 && n->acc->kind == RACE_OP_READ && mask != took) {
+		if (lanes == 1 && n->acc->kind == RACE_OP_READ && mask != took && !has_twins) {
+			twins = twins_of(mask, addresses);
+			has_twins = true;
+		}
+		if (lanes == 1 && twins & took) {
 			took = same_lanes(t, mask, l, addresses);
 			if (took & (took - 1)) {
 				row.is_mask = true;

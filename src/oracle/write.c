@@ -7,13 +7,14 @@
  * knows that epoch comes after these writes (observation).
  * Costs: about 150 bytes a strong write that may still be read, 12 an observation.
  */
-#include "oracle/impl.h"
+#include "oracle/shadow.h"
 
 void oracle_chain_unref(struct oracle *o, struct oracle_chain *c)
 {
 	if (!c || --c->refs)
 		return;
-	oracle_mem_free(o, c->seen, c->cap * sizeof(c->seen[0]));
+	if (c->seen != c->few)
+		oracle_mem_free(o, c->seen, c->cap * sizeof(c->seen[0]));
 	oracle_mem_free(o, c, sizeof(*c));
 }
 
@@ -223,16 +224,24 @@ static void chain_prune(struct oracle *o, const struct oracle_write *w)
 	base_vec_free(&p.v);
 }
 
+static void seen_grow(struct oracle *o, struct oracle_chain *c, uint32_t cap)
+{
+	size_t from = c->cap * sizeof(c->seen[0]), to = cap * sizeof(c->seen[0]);
+
+	if (c->seen == c->few)
+		c->seen = memcpy(oracle_mem_resize(o, NULL, 0, to), c->few, from);
+	else
+		c->seen = oracle_mem_resize(o, c->seen, from, to);
+	c->cap = cap;
+}
+
 void oracle_chain_add(struct oracle *o, struct oracle_chain *c, uint32_t pos, uint32_t actor,
 		      uint32_t epoch, bool is_write)
 {
 	struct oracle_seen s = {actor, epoch, pos & (uint32_t)INT32_MAX, is_write};
 
-	if (c->nseen == c->cap) {
-		uint32_t cap = c->cap + (c->cap < 8 ? 4 : c->cap / 2);
-		c->seen = oracle_mem_resize(o, c->seen, c->cap * sizeof(s), cap * sizeof(s));
-		c->cap = cap;
-	}
+	if (c->nseen == c->cap)
+		seen_grow(o, c, c->cap + (c->cap < 8 ? 4 : c->cap / 2));
 	c->seen[c->nseen++] = s;
 }
 
@@ -253,12 +262,8 @@ void oracle_chain_see(struct oracle *o, const struct oracle_write *w, uint32_t a
 	if (c->nseen == c->cap && c->cap >= (o->opt.is_tiny ? 4 : PRUNE_FROM)) {
 		chain_prune(o, w);
 		/* A list that is nearly full would be pruned again at once. */
-		if (c->nseen > c->cap - c->cap / 4 && c->nseen < c->cap) {
-			uint32_t cap = c->cap + c->cap / 2;
-			c->seen = oracle_mem_resize(o, c->seen, c->cap * sizeof(c->seen[0]),
-						    cap * sizeof(c->seen[0]));
-			c->cap = cap;
-		}
+		if (c->nseen > c->cap - c->cap / 4 && c->nseen < c->cap)
+			seen_grow(o, c, c->cap + c->cap / 2);
 	}
 	oracle_chain_add(o, c, pos, actor, epoch, is_write);
 }
@@ -381,6 +386,8 @@ struct oracle_chain *oracle_chain_new(struct oracle *o)
 	struct oracle_chain *c = oracle_mem_new(o, sizeof(*c));
 
 	c->serial = ++o->nchains;
+	c->seen = c->few;
+	c->cap = ORACLE_FEW_SEEN;
 	return c;
 }
 
@@ -394,8 +401,8 @@ static void expand_logs(struct oracle *o, uint64_t address, uint32_t bytes)
 	}
 }
 
-void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_acc *acc,
-			  uint64_t address)
+static void access_full(struct oracle *o, uint32_t actor, const struct oracle_acc *acc,
+			uint64_t address)
 {
 	struct oracle_thread *t = oracle_thread_of(o, actor);
 	bool is_strong = acc->strength != RACE_WEAK;
@@ -432,4 +439,185 @@ void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_
 		keep(o, t, actor, acc, address, w, &link);
 	oracle_chain_unref(o, link.chain);
 	oracle_write_unref(o, w);
+}
+
+/* ---- the usual case -------------------------------------------------------------------------- */
+
+/* May a thread's access pass on nothing more than what it observes? (No release, no acquire, no
+ * fence before it, no name.) */
+static bool is_simple_acc(const struct oracle_acc *acc)
+{
+	return acc->strength == RACE_RELAXED && acc->bytes == 4 &&
+	       acc->proxy == RACE_PROXY_GENERIC && !acc->id &&
+	       !(acc->flags & ~(ORACLE_RED | ORACLE_SHARED | ORACLE_VOLATILE));
+}
+
+static bool is_simple_thread(const struct oracle *o, const struct oracle_thread *t)
+{
+	return !t->pends &&
+	       (o->opt.sc != ORACLE_SC_PROGRAM || (!t->fence && !t->clock->root[ORACLE_FENCES]));
+}
+
+/* The write becomes the source of its word. w: the write that it read or that no thread can read
+ * any more, if nothing else refers to that; else NULL. */
+static void replace(struct oracle *o, struct oracle_now *n, struct oracle_ext *e,
+		    struct oracle_write *w)
+{
+	struct oracle_link link = {n->chain, n->pos};
+
+	if (!w) {
+		w = oracle_write_new(o, n->actor, n->acc, n->address, &link);
+		oracle_ext_from(o, e, 0xf, w);
+		oracle_write_unref(o, w);
+		return;
+	}
+	if (w->chain != n->chain) {
+		w->chain->live--;
+		oracle_chain_unref(o, w->chain);
+		w->chain = n->chain;
+		n->chain->refs++;
+		n->chain->live++;
+		release_free(o, w);
+	}
+	w->actor = n->actor;
+	w->pos = n->pos;
+	w->scope = n->acc->scope;
+	w->proxy = n->acc->proxy;
+	w->bytes = n->acc->bytes;
+	w->address = n->address;
+}
+
+/* oracle_access_strong without what is seldom needed; false: it is needed, nothing is done. */
+static bool access_simple(struct oracle_now *n)
+{
+	struct oracle *o = n->o;
+	const struct oracle_acc *acc = n->acc;
+	struct oracle_cell *c = n->address & 3 ? NULL : oracle_cell_at(o, n->address, false);
+	struct oracle_ext *e = c ? oracle_cell_ext(c) : NULL;
+	struct oracle_write *old = e ? e->from : NULL, *w = old;
+	bool is_write = acc->kind & RACE_OP_WRITE, is_alone;
+
+	if (!e || e->bytes || !is_simple_thread(o, n->t))
+		return false;
+	if (!(acc->kind & RACE_OP_READ) ||
+	    (w && !oracle_write_is_strong_with(o, w, n->actor, acc, n->address)))
+		w = NULL;
+	if (w && w->release)
+		return false;
+	/* By each of the word's bytes. */
+	is_alone = old && old->refs == 4 && !old->id && old->bytes == 4;
+	n->word = n->address;
+	n->mask = 0xf;
+	if (w)
+		w->refs++;
+	if (is_write) {
+		n->chain = w ? w->chain : oracle_chain_new(o);
+		n->pos = w ? w->pos + 1 : 0;
+		n->chain->refs++;
+	}
+	n->is_nothing_new = oracle_word_full(n, c);
+	if (w && !(acc->flags & ORACLE_RED))
+		oracle_chain_see(o, w, n->actor, n->t->own, is_write);
+	oracle_write_unref(o, w);
+	if (is_write) {
+		replace(o, n, e, is_alone ? old : NULL);
+		oracle_chain_unref(o, n->chain);
+	}
+	n->chain = NULL;
+	n->pos = 0;
+	return true;
+}
+
+/* n->place and n->site are those of all lanes of the warp. */
+static void access_lane(struct oracle_now *n, uint32_t actor, uint64_t address)
+{
+	n->clock = n->t->clock;
+	n->actor = actor;
+	n->address = address;
+	n->is_nothing_new = false;
+	if (!access_simple(n))
+		access_full(n->o, actor, n->acc, address);
+}
+
+static struct oracle_now now_of(struct oracle *o, uint32_t actor, const struct oracle_acc *acc)
+{
+	return (struct oracle_now){.o = o,
+				   .acc = acc,
+				   .bytes = acc->bytes,
+				   .site = oracle_site(o, acc, 0),
+				   .place = oracle_place_key(o, actor, acc->scope)};
+}
+
+void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_acc *acc,
+			  uint64_t address)
+{
+	struct oracle_now n;
+
+	if (!is_simple_acc(acc) || oracle_misc_of(o, actor)) {
+		access_full(o, actor, acc, address);
+		return;
+	}
+	n = now_of(o, actor, acc);
+	if ((n.t = oracle_thread_of(o, actor)))
+		access_lane(&n, actor, address);
+}
+
+/* Begins to fetch what the lanes need of their words. */
+static void fetch(struct oracle *o, uint32_t mask, const uint64_t *addresses)
+{
+	const struct oracle_ext *e[ORACLE_LANES];
+	uint32_t n = oracle_fetch(o, mask, addresses, e);
+
+	for (uint32_t i = 0; i < n; i++) {
+		__builtin_prefetch(e[i]->list[ORACLE_STRONG]);
+		__builtin_prefetch(e[i]->from);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		const struct oracle_list *s = e[i]->list[ORACLE_STRONG];
+		if (s)
+			__builtin_prefetch(&s->v[s->n]);
+		if (s && s->n)
+			__builtin_prefetch(&s->v[s->n - 1]);
+		if (e[i]->from)
+			__builtin_prefetch(e[i]->from->chain);
+	}
+}
+
+/* The next lanes whose access is the same as that of lane l. */
+static uint32_t alike_from(const struct oracle_thread *t, uint32_t mask, uint32_t l,
+			   const uint64_t *addresses)
+{
+	uint32_t same = 0;
+
+	ORACLE_EACH (i, mask) {
+		if (addresses[i] != addresses[l] || t[i].clock != t[l].clock ||
+		    t[i].own != t[l].own || t[i].fence || t[i].pends)
+			break;
+		same |= 1u << i;
+	}
+	return same;
+}
+
+void oracle_strong_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp, uint32_t mask,
+			const struct oracle_acc *acc, const uint64_t *addresses)
+{
+	struct oracle_now n;
+
+	if (!is_simple_acc(acc)) {
+		ORACLE_EACH (i, mask)
+			access_full(o, warp + i, acc, addresses[i]);
+		return;
+	}
+	n = now_of(o, warp, acc);
+	fetch(o, mask, addresses);
+	while (mask) {
+		uint32_t l = (uint32_t)__builtin_ctz(mask), same;
+		mask &= mask - 1;
+		n.t = t + l;
+		access_lane(&n, warp + l, addresses[l]);
+		if (!n.is_nothing_new)
+			continue;
+		same = alike_from(t, mask, l, addresses);
+		mask = (mask & ~same) | oracle_last_lane(o, same);
+	}
 }
