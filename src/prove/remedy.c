@@ -181,36 +181,51 @@ static uint32_t tile_of(const struct finder *f, unsigned d)
 		uint64_t block = factor_of(off, (enum ex_spec)(EX_CTAID_X + d), 0);
 		uint64_t thread = factor_of(off, (enum ex_spec)(EX_TID_X + d), 0);
 
-		if (thread && block > thread && block % thread == 0 && block / thread <= 1024)
+		if (thread && block > thread && block % thread == 0 && block / thread <= 8192)
 			return (uint32_t)(block / thread);
 	}
 	return 0;
 }
 
-static void try_tiles(struct finder *f)
+/* Blocks of at most (or just) a part of the tile, in a grid whose indices don't wrap. */
+static bool try_tile(struct finder *f, const uint32_t *tile, uint32_t part, const char *cmp)
 {
 	static const char dim[] = {'x', 'y', 'z'};
-	static const char *const cmps[] = {"<=", "=="};
+	struct base_arena *a = f->c->arena;
+	const char *all = NULL, *one;
+
+	for (unsigned d = 0; d < 3; d++) {
+		if (tile[d] / part < 2)
+			continue;
+		one = base_printf(a, "blockDim.%c %s %u", dim[d], cmp, tile[d] / part);
+		all = all ? base_printf(a, "%s && %s", all, one) : one;
+	}
+	if (!all || try(f, all))
+		return f->has_all;
+	/* In y and z a grid has at most 65,535 blocks. */
+	return tile[0] && f->c->pool->launch.max[3] > INT32_MAX / tile[0] &&
+	       try(f, base_printf(a, "%s && gridDim.x <= %u", all, INT32_MAX / tile[0]));
+}
+
+static void try_tiles(struct finder *f)
+{
+	const uint32_t *max = f->c->pool->launch.max;
 	uint32_t tile[3];
+	bool has = false;
 
 	for (unsigned d = 0; d < 3; d++) {
 		tile[d] = tile_of(f, d);
-		if (tile[d] >= f->c->pool->launch.max[d])
+		has |= tile[d] != 0 && max[d] > 1;
+		if (max[d] <= 1)
 			tile[d] = 0;
 	}
-	for (size_t k = 0; k < BASE_COUNTOF(cmps); k++) {
-		const char *all = NULL;
-
-		for (unsigned d = 0; d < 3; d++) {
-			if (!tile[d])
-				continue;
-			const char *one = base_printf(f->c->arena, "blockDim.%c %s %u", dim[d],
-						      cmps[k], tile[d]);
-			all = all ? base_printf(f->c->arena, "%s && %s", all, one) : one;
-		}
-		if (all && try(f, all))
+	/* A thread may have several elements of its tile. */
+	for (uint32_t part = 1; part <= 4 && has; part *= 2)
+		if (try_tile(f, tile, part, "<=") || try_tile(f, tile, part, "=="))
 			return;
-	}
+	/* a row for each warp */
+	if (max[0] > 32)
+		try(f, "blockDim.x % 32 == 0");
 }
 
 static void try_dims(struct finder *f)

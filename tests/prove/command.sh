@@ -53,6 +53,36 @@ expect 10 'what it uses: --block-dim=X,Y,Z --grid-dim=X,Y,Z$' "$tree/tile.cu"
 expect 10 'found with blockDim \(' "$tree/tile.cu"
 expect 10 '"free":\["blockDim.x","gridDim.x"\]' --format=json "$tree/tile.cu"
 expect 0 '^tile.*race-free$' --block-dim=256 "$tree/tile.cu"
+# What is proposed: blocks within the tile that the index shows, whole warps, and nothing under
+# which nobody comes to the access.
+cat >"$tree/shapes.cu" <<'CU'
+__global__ void tiled(float *y) { y[blockIdx.x * 256 + threadIdx.x] = 1.0f; }
+__global__ void pairs(float *y)
+{
+	y[blockIdx.x * 512 + threadIdx.x] = 1.0f;
+	y[blockIdx.x * 512 + threadIdx.x + 256] = 1.0f;
+}
+__global__ void rows(float *y)
+{
+	if (threadIdx.x % 32 == 0)
+		y[(blockIdx.x * blockDim.x + threadIdx.x) / 32] = 1.0f;
+}
+__global__ void inner(float *y, int n)
+{
+	int x = blockIdx.x * 32 + threadIdx.x, y0 = blockIdx.y * 8 + threadIdx.y;
+	if (x > 0 && y0 > 0 && x < n - 1 && y0 < n - 1)
+		y[y0 * n + x] = 1.0f;
+}
+CU
+proposes() { # proposes KERNEL ASSUMPTION: "none": nothing that takes all away
+	local out
+	out=$("$collider" prove --kernel="$1" "$tree/shapes.cu" 2>&1 | sed -n "s/.*race-free with --assume='\(.*\)'.*/\1/p")
+	[ "${out:-none}" = "$2" ] || { echo "FAIL $1: expected the proposal $2, found ${out:-none}"; failed=1; }
+}
+proposes tiled 'blockDim.x <= 256 && gridDim.x <= 8388607'
+proposes pairs 'blockDim.x <= 256 && gridDim.x <= 4194303'
+proposes rows 'blockDim.x % 32 == 0'
+proposes inner none
 expect 10 'because gridDim.x may be anything' --block-dim=512 "$tree/tile.cu"
 expect 11 'assume.cu:3: this assumption contradicts the others' --param=2=2 "$tree/assume.cu"
 expect 11 'parameter 2 = 2 contradicts the others' --param=2=2 "$tree/assume.cu"
