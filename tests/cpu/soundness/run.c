@@ -444,9 +444,9 @@ static bool look_at_found(struct run *x)
 /*
  * All threads write plainly behind their atomics. The last atomic has seen the others, so its
  * thread's write is ordered behind all of them and replaces them: if it is the first one, only the
- * races of the writes are left to be told.
+ * races of the writes are left to be reported.
  */
-static bool is_write_told(const struct program_plant *t, const unsigned *pair)
+static bool is_write_reported(const struct program_plant *t, const unsigned *pair)
 {
 	return (!strcmp(t->what, "atomic/2") || !strcmp(t->what, "common/2")) &&
 	       is_within(pair[0], t->b) && is_within(pair[1], t->b);
@@ -460,7 +460,7 @@ static bool look_at_plants(struct run *x)
 		for (unsigned j = 0; j < x->r.pairs; j++)
 			if ((is_within(x->pair[j][0], t->a) && is_within(x->pair[j][1], t->b)) ||
 			    (is_within(x->pair[j][0], t->b) && is_within(x->pair[j][1], t->a)) ||
-			    is_write_told(t, x->pair[j]))
+			    is_write_reported(t, x->pair[j]))
 				x->r.told |= 1u << i;
 		if (x->r.told >> i & 1)
 			continue;
