@@ -299,6 +299,7 @@ static bool join_group(const struct inst_hirace_kernel *k, struct inst_event *fi
 	unsigned n = inst_hirace_words(k, e), far = first->far, all = first->nwords;
 
 	if (!can_group(k, e) || e->is_grouped || !has_same_line(first, e) ||
+	    e->is_pruned != first->is_pruned ||
 	    e->access->where->sub[0].reg != first->access->where->sub[0].reg || at <= 0 || at % 4)
 		return false; /* at % 4: the two are not both aligned */
 	if (all == 1)
