@@ -209,7 +209,8 @@ static void use_remedy(const struct tool_prover_job *j, const struct race_proof 
 
 void prune_find(const struct tool_prover_job *j, struct inst_prunes *out)
 {
-	struct prove_options any = {.all_launches = true}, some = {.wants_remedies = true};
+	struct prove_options any = {.all_launches = true},
+			     some = {.wants_remedies = true, .of_many_blocks = true};
 	struct race_proofs r;
 
 	if (prove_once(j, &any, &r)) {

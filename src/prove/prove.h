@@ -31,6 +31,7 @@ struct prove_options {
 	bool is_same_value; /* stores of equal values are excused */
 	bool wants_protocol; /* the access protocol of each array */
 	bool wants_remedies; /* look for assumptions that take alarms away */
+	bool of_many_blocks; /* ... to which launches of many blocks, of any size, keep */
 	bool level[RACE_LEVEL_GRID + 1];
 	unsigned timeout_ms; /* of one kernel */
 	unsigned memory_mb;

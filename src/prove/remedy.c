@@ -233,11 +233,11 @@ static void try_dims(struct finder *f)
 	static const char *const grid[] = {"gridDim.x == 1", "gridDim.y == 1", "gridDim.z == 1"};
 	static const char dim[] = {'x', 'y', 'z'};
 	const struct ex_launch *l = &f->c->pool->launch;
-	bool is_far = true;
+	bool is_far = true, is_narrow = !f->c->o->of_many_blocks;
 
 	for (size_t i = 0; i < f->c->k->alarms.n; i++)
 		is_far &= f->c->k->alarms.v[i].level >= RACE_LEVEL_CLUSTER;
-	for (unsigned d = 0; d < 3 && is_far; d++)
+	for (unsigned d = 0; d < 3 && is_far && is_narrow; d++)
 		if (l->max[3 + d] > 1 && try(f, grid[d]))
 			return;
 	for (unsigned d = 0; d < 3; d++) {
@@ -245,13 +245,13 @@ static void try_dims(struct finder *f)
 			if (n < l->max[d] &&
 			    try(f, base_printf(f->c->arena, "blockDim.%c <= %u", dim[d], n)))
 				return;
-			if (n < l->max[d] && !is_far && l->max[3 + d] > 1 &&
+			if (n < l->max[d] && !is_far && is_narrow && l->max[3 + d] > 1 &&
 			    try(f, base_printf(f->c->arena, "blockDim.%c <= %u && gridDim.%c == 1",
 					       dim[d], n, dim[d])))
 				return;
 		}
 	}
-	for (uint32_t n = 1024; n >= 32 && l->max[0] > 1; n /= 2)
+	for (uint32_t n = 1024; n >= 32 && l->max[0] > 1 && is_narrow; n /= 2)
 		if (n <= l->max[0] && try(f, base_printf(f->c->arena, "blockDim.x == %u", n)))
 			return;
 }

@@ -194,9 +194,9 @@ static struct wire_key key_of(const struct wire_job *j)
 {
 	const struct prove_options *o = j->o;
 	struct wire_key k = {BASE_FNV_INIT, BASE_FNV_INIT ^ 0x9e3779b97f4a7c15ull};
-	bool flags[] = {o->may_alias,	   o->all_launches,   o->is_lockstep,  o->is_same_value,
-			o->wants_protocol, o->wants_remedies, o->level[0],     o->level[1],
-			o->level[2],	   o->level[3],	      o->counters_wrap};
+	bool flags[] = {o->may_alias,	   o->all_launches,   o->is_lockstep,	o->is_same_value,
+			o->wants_protocol, o->wants_remedies, o->level[0],	o->level[1],
+			o->level[2],	   o->level[3],	      o->counters_wrap, o->of_many_blocks};
 
 	mix(&k, &o->cache_key, sizeof(o->cache_key));
 	mix(&k, j->text, j->size);
