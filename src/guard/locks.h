@@ -51,6 +51,7 @@
 #define GUARD_LOCK_TICKET (1u << 23) /* `waited` is the number; else the node that was found */
 #define GUARD_LOCK_LINKED (1u << 24) /* a strong write to another location has followed */
 #define GUARD_LOCK_SEEN	  (1u << 25) /* what it waits for has been read */
+#define GUARD_LOCK_GIVEN  (1u << 26) /* its latest strong write gave back a lock */
 #define GUARD_LOCK_NODE	  64u	     /* bytes of a node, at most */
 
 /* A thread's; begins as 0. `shared`: of those that it met at the last barrier. */
@@ -101,9 +102,20 @@ RACE_FN void guard_lock_begin(struct guard_locks *t, uint64_t address, bool is_w
 	guard_lock_enter(t, guard_lock_entry(address, is_wide, is_acquire) | GUARD_LOCK_QUEUE);
 }
 
-/* A counter was raised by 1 and had this number. */
+/*
+ * A counter was raised by 1 and had this number. Who gives back a ticket lock raises the number
+ * that is served, which it holds or (if it polled in a way that isn't followed) waits for: to take
+ * that for a ticket would make a lock of the next flag with this value.
+ */
 RACE_FN void guard_lock_draw(struct guard_locks *t, uint64_t counter, uint64_t number)
 {
+	bool is_served = t->wait & GUARD_LOCK_TICKET && t->waited == (uint32_t)number &&
+			 (t->wait & GUARD_LOCK_HASH) != guard_lock_hash(counter);
+
+	if (is_served)
+		t->wait = 0;
+	if (is_served || t->wait & GUARD_LOCK_GIVEN)
+		return;
 	t->wait = guard_lock_hash(counter) | GUARD_LOCK_VALID | GUARD_LOCK_TICKET;
 	t->waited = (uint32_t)number;
 }
@@ -127,7 +139,8 @@ RACE_FN void guard_lock_come(struct guard_locks *t)
 RACE_FN void guard_lock_saw(struct guard_locks *t, uint64_t address, uint64_t value, bool is_wide,
 			    bool is_acquire)
 {
-	if (!t->wait || (t->wait & GUARD_LOCK_HASH) == guard_lock_hash(address))
+	if (!(t->wait & GUARD_LOCK_VALID) ||
+	    (t->wait & GUARD_LOCK_HASH) == guard_lock_hash(address))
 		return;
 	if (t->wait & GUARD_LOCK_TICKET) {
 		if ((uint32_t)value != t->waited)
@@ -182,13 +195,14 @@ RACE_FN bool guard_lock_wrote(struct guard_locks *t, uint64_t address, bool is_r
 {
 	uint32_t entry = guard_lock_free(t, address);
 
+	t->wait = (t->wait & ~GUARD_LOCK_GIVEN) | (entry ? GUARD_LOCK_GIVEN : 0u);
 	if (entry)
 		return guard_lock_is_bare(entry, is_release);
 	for (uint32_t i = 0; i < GUARD_LOCKS_HELD; i++)
 		if (t->held[i] & GUARD_LOCK_QUEUE && t->held[i] & GUARD_LOCK_ACTIVE &&
 		    (is_release || t->held[i] & GUARD_LOCK_FENCED))
 			t->held[i] = 0;
-	if (t->wait && (t->wait & GUARD_LOCK_HASH) != guard_lock_hash(address))
+	if (t->wait & GUARD_LOCK_VALID && (t->wait & GUARD_LOCK_HASH) != guard_lock_hash(address))
 		t->wait |= GUARD_LOCK_LINKED;
 	return false;
 }

@@ -434,9 +434,38 @@ static void tickets_are_locks(void **state)
 	assert_int_equal(guard_locks_own(&l, 0), 0);
 	guard_lock_saw(&l, 0x1100, 7, true, true); /* one turn for a ticket */
 	assert_int_equal(guard_locks_own(&l, 0), 0);
+	guard_lock_wrote(&l, 0x1000, false);
 	guard_lock_draw(&l, 0x1000, 8);
 	guard_lock_saw(&l, 0x1100, 8, true, true);
 	assert_int_equal(guard_locks_own(&l, 0), held); /* of all tickets the same lock */
+}
+
+/* Who is served raises the number for the next one, and draws no ticket by that. */
+static void giving_back_draws_nothing(void **state)
+{
+	struct guard_locks l = {{0}, 0, 0, 0};
+
+	(void)state;
+	guard_lock_wrote(&l, 0x1000, false);
+	guard_lock_draw(&l, 0x1000, 1);
+	guard_lock_saw(&l, 0x1100, 1, true, true);
+	assert_int_not_equal(guard_locks_own(&l, 0), 0);
+	guard_lock_wrote(&l, 0x1100, true);
+	guard_lock_draw(&l, 0x1100, 1);
+	guard_lock_saw(&l, 0x5000, 1, true, true); /* a flag */
+	assert_int_equal(guard_locks_own(&l, 0), 0);
+	/* It polled by an atomic that nobody follows. */
+	guard_lock_wrote(&l, 0x1000, false);
+	guard_lock_draw(&l, 0x1000, 2);
+	guard_lock_wrote(&l, 0x1100, true);
+	guard_lock_draw(&l, 0x1100, 2);
+	guard_lock_saw(&l, 0x5000, 2, true, true);
+	assert_int_equal(guard_locks_own(&l, 0), 0);
+	/* The next ticket counts. */
+	guard_lock_wrote(&l, 0x1000, false);
+	guard_lock_draw(&l, 0x1000, 3);
+	guard_lock_saw(&l, 0x1100, 3, true, true);
+	assert_int_not_equal(guard_locks_own(&l, 0), 0);
 }
 
 /* MCS: the last one's node is linked to this thread's; CLH: its own word is waited for. */
@@ -522,6 +551,7 @@ int main(void)
 		cmocka_unit_test_setup(a_bare_unlock_is_seen, setup),
 		cmocka_unit_test_setup(locks_are_inferred, setup),
 		cmocka_unit_test_setup(tickets_are_locks, setup),
+		cmocka_unit_test_setup(giving_back_draws_nothing, setup),
 		cmocka_unit_test_setup(queues_are_locks, setup),
 		cmocka_unit_test_setup(a_common_lock_orders, setup),
 	};
