@@ -212,6 +212,5 @@ __collider_flush(uint32_t state)
 	if (!dev_is_leader(peers))
 		return;
 	at = rt + offsetof(struct race_rt, counters) + (dev_sm() & (RACE_COUNTERS - 1u)) * 32u;
-	asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(at),
-		     "l"((uint64_t)count * DEV_POPC(peers)));
+	dev_red64(at, (uint64_t)count * DEV_POPC(peers));
 }

@@ -74,6 +74,21 @@ DEV_FN uint64_t dev_swap(void *p, uint64_t old, uint64_t next)
 	return v;
 }
 
+DEV_FN uint32_t dev_swap32(void *p, uint32_t old, uint32_t next)
+{
+	uint32_t v;
+
+	asm volatile("atom.relaxed.gpu.cas.b32 %0, [%1], %2, %3;"
+		     : "=r"(v)
+		     : "l"(p), "r"(old), "r"(next));
+	return v;
+}
+
+DEV_FN void dev_store32(void *p, uint32_t v)
+{
+	asm volatile("st.relaxed.gpu.u32 [%0], %1;" ::"l"(p), "r"(v));
+}
+
 DEV_FN uint32_t dev_word32(const void *p)
 {
 	uint32_t v;
@@ -108,6 +123,12 @@ DEV_FN uint32_t dev_peers(uint32_t slot)
 /* Reads a special register where its value is needed, so that it occupies no register before
  * that. */
 #define DEV_SREG32(v, name) asm volatile("mov.u32 %0, %" name ";" : "=r"(v))
+
+/* Adds, and nobody waits for the sum. */
+DEV_FN void dev_red64(uint64_t at, uint64_t n)
+{
+	asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(at), "l"(n));
+}
 
 DEV_FN uint32_t dev_is_leader(uint32_t peers)
 {

@@ -13,34 +13,12 @@
  *
  * Misses: grids that nothing orders and that ran one after the other (on a GPU). Costs: three loads
  * for each warp that begins, one of them past the L1 cache; for each warp that leaves a reduction
- * at one of RACE_HISTORY_RUN_PARTS places, for which nobody waits; for a grid's first thread some
- * 100 loads, most of them at once.
+ * at one of RACE_HISTORY_RUN_PARTS places, for which nobody waits; for a grid's first thread a
+ * chain of some eight loads and atomics, and up to RACE_HISTORY_RUN_PARTS loads for each launch
+ * that was not seen to be over.
  */
 #ifndef COLLIDER_DEVICE_GRIDS_H
 #define COLLIDER_DEVICE_GRIDS_H
-
-DEV_FN uint32_t dev_add32(void *p, uint32_t v)
-{
-	uint32_t old;
-
-	asm volatile("atom.relaxed.gpu.add.u32 %0, [%1], %2;" : "=r"(old) : "l"(p), "r"(v));
-	return old;
-}
-
-DEV_FN void dev_set32(void *p, uint32_t v)
-{
-	asm volatile("st.relaxed.gpu.u32 [%0], %1;" ::"l"(p), "r"(v));
-}
-
-DEV_FN uint32_t dev_swap32(void *p, uint32_t old, uint32_t next)
-{
-	uint32_t found;
-
-	asm volatile("atom.relaxed.gpu.cas.b32 %0, [%1], %2, %3;"
-		     : "=r"(found)
-		     : "l"(p), "r"(old), "r"(next));
-	return found;
-}
 
 DEV_FN void dev_clear32(void *p, uint32_t bits)
 {
@@ -62,7 +40,7 @@ DEV_FN uint32_t dev_thread_bits(struct place p)
 #define SHADOW_LOAD64(p)	 dev_word(p)
 #define SHADOW_LOAD32(p)	 dev_word32(p)
 #define SHADOW_SET64(p, v)	 dev_set64(p, v)
-#define SHADOW_SET32(p, v)	 dev_set32(p, v)
+#define SHADOW_SET32(p, v)	 dev_store32(p, v)
 #define SHADOW_SWAP32(p, old, v) dev_swap32(p, old, v)
 #define SHADOW_CLEAR32(p, bits)	 dev_clear32(p, bits)
 #define SHADOW_RAISE64(p, n)	 dev_add64((uint64_t)(p), n)
@@ -90,7 +68,7 @@ DEV_FN uint32_t dev_enter(struct race_history_tables *t, uint32_t flags)
 	if (flags & RACE_ACTOR_APART)
 		grid |= RACE_HISTORY_APART;
 	if (flags & RACE_ACTOR_TELLS && dev_word32(&t->tells) == 0)
-		dev_set32(&t->tells, 1u);
+		dev_store32(&t->tells, 1u);
 	at = dev_claim(t, grid, &is_first);
 	if (is_first)
 		__collider_history_start(at, flags);
@@ -120,9 +98,7 @@ DEV_FN void dev_leave(struct race_history_tables *t, uint32_t launch)
 	uint32_t peers = dev_active();
 
 	if (dev_is_leader(peers))
-		asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(
-				     &t->left[part][launch - 1u]),
-			     "l"((uint64_t)__popc(peers)));
+		dev_red64((uint64_t)&t->left[part][launch - 1u], (uint64_t)__popc(peers));
 }
 
 /* By the rows of the CPU device. */

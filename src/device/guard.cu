@@ -56,21 +56,6 @@ DEV_FN void dev_new_context(void)
 
 /* ---- the operations of guard/ ------------------------------------------------------------- */
 
-DEV_FN uint32_t dev_swap32(void *p, uint32_t old, uint32_t next)
-{
-	uint32_t v;
-
-	asm volatile("atom.relaxed.gpu.cas.b32 %0, [%1], %2, %3;"
-		     : "=r"(v)
-		     : "l"(p), "r"(old), "r"(next));
-	return v;
-}
-
-DEV_FN void dev_store32(void *p, uint32_t v)
-{
-	asm volatile("st.relaxed.gpu.u32 [%0], %1;" ::"l"(p), "r"(v));
-}
-
 DEV_FN void dev_max32(void *p, uint32_t v)
 {
 	asm volatile("red.relaxed.gpu.max.u32 [%0], %1;" ::"l"(p), "r"(v));

@@ -113,9 +113,7 @@ DEV_FN void dev_untracked(void)
 	uint32_t peers = dev_peers(0);
 
 	if (dev_is_leader(peers))
-		asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(
-				     &dev_head()->accesses_aside),
-			     "l"((uint64_t)__popc(peers)));
+		dev_red64((uint64_t)&dev_head()->accesses_aside, (uint64_t)__popc(peers));
 }
 
 /*
