@@ -476,25 +476,29 @@ static void put_around(struct inst_hirace_kernel *k, const struct inst_event *e)
 	inst_end_skip(k->cx, over, behind);
 }
 
-/* The launch's threads are counted where they leave it. */
+static void put_end(struct inst_hirace_kernel *k, struct ptx_stmt *s, bool gives_scratch)
+{
+	struct ptx_label *over = inst_skip_unless(k->cx, s, s);
+
+	if (gives_scratch)
+		inst_emit(k->cx, s, "scratch_give", NT, H(inst_reg(k->cx, k->table)));
+	inst_emit(k->cx, s, "end", NT, H(inst_reg(k->cx, k->me)));
+	inst_end_skip(k->cx, over, s);
+}
+
+/* The launch's threads are counted where they leave it; in the code without checks only if they
+ * were when they came, to ask whether the launch is alone. */
 static void put_ends(struct inst_hirace_kernel *k)
 {
-	for (struct ptx_stmt *s = k->cx->f->first; s && !k->ev.is_apart; s = s->next) {
-		if (!inst_leaves(s))
-			continue;
-		struct ptx_label *over = inst_skip_unless(k->cx, s, s);
-		if (k->has_scratch)
-			inst_emit(k->cx, s, "scratch_give", NT, H(inst_reg(k->cx, k->table)));
-		inst_emit(k->cx, s, "end", NT, H(inst_reg(k->cx, k->me)));
-		inst_end_skip(k->cx, over, s);
-	}
-	if (!k->unchecked || !k->ev.has_alone || k->ev.is_apart)
+	if (k->ev.is_apart)
 		return;
-	for (struct ptx_stmt *s = NULL; (s = inst_next_way_out(k->unchecked, s)) != NULL;) {
-		struct ptx_label *over = inst_skip_unless(k->cx, s, s);
-		inst_emit(k->cx, s, "end", NT, H(inst_reg(k->cx, k->me)));
-		inst_end_skip(k->cx, over, s);
-	}
+	for (struct ptx_stmt *s = k->cx->f->first; s; s = s->next)
+		if (inst_leaves(s))
+			put_end(k, s, k->has_scratch);
+	if (!k->unchecked || !k->ev.has_alone)
+		return;
+	for (struct ptx_stmt *s = NULL; (s = inst_next_way_out(k->unchecked, s)) != NULL;)
+		put_end(k, s, false);
 }
 
 /* ---- a function ------------------------------------------------------------------------------ */
