@@ -552,6 +552,8 @@ __global__ void called_function_clean()
 
 __global__ void set_launch(unsigned int n) { c.flag[4] = n; }
 
+#include "main.h"
+
 static int run(const char *name, void (*kernel)(), const char *only)
 {
 	void *at;
@@ -565,19 +567,5 @@ static int run(const char *name, void (*kernel)(), const char *only)
 		kernel<<<2, BLOCK, BLOCK * sizeof(int)>>>();
 		cudaMemset((char *)at + offsetof(struct cells, flag), 0, 3 * sizeof(int));
 	}
-	cudaError_t e = cudaGetLastError(); // a launch that is refused
-	e = e == cudaSuccess ? cudaDeviceSynchronize() : e;
-	if (e != cudaSuccess)
-		printf("%s: %s\n", name, cudaGetErrorString(e));
-	return e != cudaSuccess;
-}
-
-int main(int argc, char **argv)
-{
-	const char *only = argc > 1 ? argv[1] : NULL;
-	int bad = 0;
-
-#define LAUNCH(kernel) bad |= run(#kernel, kernel, only);
-#include "launches.h"
-	return bad;
+	return end_of(name);
 }

@@ -474,6 +474,8 @@ KERNEL bulk_to_other_clean()
 	copy_to_other(tile, BLOCK + 32);
 }
 
+#include "main.h"
+
 static int run(const char *name, void (*kernel)(), const char *only)
 {
 	cudaStream_t s[2];
@@ -484,19 +486,5 @@ static int run(const char *name, void (*kernel)(), const char *only)
 		cudaStreamCreateWithFlags(&s[i], cudaStreamNonBlocking);
 	for (int i = 0; i < 2; i++)
 		kernel<<<6, BLOCK, 2 * BLOCK * sizeof(int), s[strstr(name, "apart") ? i : 0]>>>();
-	cudaError_t e = cudaGetLastError(); // a launch that is refused
-	e = e == cudaSuccess ? cudaDeviceSynchronize() : e;
-	if (e != cudaSuccess)
-		printf("%s: %s\n", name, cudaGetErrorString(e));
-	return e != cudaSuccess;
-}
-
-int main(int argc, char **argv)
-{
-	const char *only = argc > 1 ? argv[1] : NULL;
-	int bad = 0;
-
-#define LAUNCH(kernel) bad |= run(#kernel, kernel, only);
-#include "launches.h"
-	return bad;
+	return end_of(name);
 }
