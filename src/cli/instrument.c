@@ -18,9 +18,11 @@ static void say_stats(const char *file, const struct inst_stats *st)
 static void say_counts(const char *file, const struct inst_stats *st)
 {
 	base_say("%s: %u kernels, %u functions; %u sites in %u groups, %u of them speculated; "
-		 "skipped: %u private, %u dead, %u strong, %u unsupported, %u unknown",
+		 "skipped: %u private, %u dead, %u undisturbed, %u strong, %u unsupported, "
+		 "%u unknown",
 		 file, st->kernels, st->functions, st->sites, st->groups, st->speculated,
-		 st->skipped_private, st->skipped_dead, st->strong, st->unsupported, st->unknown);
+		 st->skipped_private, st->skipped_dead, st->undisturbed, st->strong,
+		 st->unsupported, st->unknown);
 	if (st->left_out)
 		base_say("%s: left out by name: %u kernels and functions with %u loads and stores",
 			 file, st->left_out, st->left_out_accesses);
@@ -49,6 +51,7 @@ int cli_instrument(struct option_set *set)
 		.trap = option_flag(set, OPTION_TRAP),
 		.raise_target = option_flag(set, OPTION_RAISE_TARGET),
 		.call_free = option_flag(set, OPTION_CALL_FREE),
+		.all_loads = option_flag(set, OPTION_ALL_LOADS),
 		.kernel_name = option_text(set, OPTION_KERNEL_NAME),
 		.kernel_name_exclude = option_text(set, OPTION_KERNEL_NAME_EXCLUDE),
 		.variable = option_text(set, OPTION_VARIABLE),

@@ -425,9 +425,11 @@ static int check_device(const struct option_set *set)
 		base_say("error: --record-launches works on the CPU device (--device=cpu)");
 		return BASE_EXIT_USAGE;
 	}
-	if (option_text(set, OPTION_VARIABLE) && !takes_cpu(set)) {
-		base_say("error: --variable: for a GPU it is given to collider nvcc, which puts "
-			 "the checks in");
+	bool has_variable = option_text(set, OPTION_VARIABLE) != NULL;
+	if ((has_variable || option_flag(set, OPTION_ALL_LOADS)) && !takes_cpu(set)) {
+		base_say("error: --%s: for a GPU it is given to collider nvcc, which puts the "
+			 "checks in",
+			 has_variable ? "variable" : "all-loads");
 		return BASE_EXIT_USAGE;
 	}
 	if (!option_is(set, OPTION_DEVICE, "gpu"))

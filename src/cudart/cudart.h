@@ -31,6 +31,7 @@ struct cudart_options {
 	struct cpu_options cpu;
 	bool has_detectors; /* --detector was given */
 	char *variable;	    /* --variable, malloc'd; NULL: all */
+	bool all_loads;	    /* --all-loads */
 	unsigned detectors; /* a set of race/detector.h */
 	char *launches;	    /* --record-launches, malloc'd; NULL: not given */
 };

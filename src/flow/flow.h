@@ -8,7 +8,7 @@
  * answers); the next pass builds a new struct flow.
  *
  * cfg.c defuse.c solve.c live.c use.c demand.c select.c sum.c trace.c addr.c object.c affine.c
- * uniform.c update.c manner.c known.c; what they share among themselves is in priv.h.
+ * uniform.c interval.c update.c manner.c known.c; what they share among themselves is in priv.h.
  */
 #ifndef COLLIDER_FLOW_H
 #define COLLIDER_FLOW_H
@@ -182,6 +182,17 @@ void flow_affine_of(struct flow *fl, const struct ptx_stmt *at, const struct ptx
 
 /* Is the register's value the same in every thread of the block (at its only definition)? */
 bool flow_is_uniform(struct flow *fl, uint32_t reg);
+
+/* ---- interval.c ---------------------------------------------------------------------- */
+
+/* Does the instruction wait for all threads of the block, without a count? */
+bool flow_is_block_barrier(const struct ptx_stmt *s);
+
+/*
+ * A load of shared memory: do barriers of the block keep it apart from every write to shared memory
+ * of the block, whatever the addresses? False: not known.
+ */
+bool flow_is_undisturbed(struct flow *fl, const struct ptx_stmt *load);
 
 /* ---- update.c ------------------------------------------------------------------------- */
 

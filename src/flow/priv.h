@@ -59,6 +59,7 @@ struct flow_priv {
 	uint64_t **live_out;	    /* live.c */
 	uint8_t *origin;	    /* addr.c, by register */
 	uint8_t *uniform;	    /* uniform.c, by register */
+	bool *undisturbed;	    /* interval.c, by place */
 	struct flow_affine *affine; /* affine.c, by register */
 };
 
@@ -131,6 +132,10 @@ bool flow_result_sure(struct flow *fl, const struct ptx_stmt *u);
 void flow_need_uniform(struct flow *fl);
 /* After flow_need_uniform: is the operand the same in every thread of the block? */
 bool flow_is_uniform_operand(const struct flow *fl, const struct ptx_opnd *o);
+/* Where the registers with uniform[reg] are: is the operand, or all that an unguarded statement
+ * writes? */
+bool flow_is_same_operand(const struct flow *fl, const uint8_t *uniform, const struct ptx_opnd *o);
+bool flow_is_same_result(const struct flow *fl, const uint8_t *uniform, const struct ptx_stmt *s);
 
 /* select.c */
 bool flow_take_condition(struct flow *fl, const struct ptx_stmt *u, uint32_t reg,

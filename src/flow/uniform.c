@@ -43,11 +43,11 @@ static bool is_uniform_special(struct ptx_str s)
 	return false;
 }
 
-bool flow_is_uniform_operand(const struct flow *fl, const struct ptx_opnd *o)
+bool flow_is_same_operand(const struct flow *fl, const uint8_t *uniform, const struct ptx_opnd *o)
 {
 	switch (o->kind) {
 	case PTX_OPND_REG:
-		return o->reg < fl->priv->nregs && fl->priv->uniform[o->reg];
+		return o->reg < fl->priv->nregs && uniform[o->reg];
 	case PTX_OPND_SPECIAL:
 		return is_uniform_special(o->text);
 	case PTX_OPND_INT:
@@ -60,12 +60,17 @@ bool flow_is_uniform_operand(const struct flow *fl, const struct ptx_opnd *o)
 	case PTX_OPND_ADDR:
 	case PTX_OPND_VEC:
 		for (unsigned i = 0; i < o->nsub; i++)
-			if (!flow_is_uniform_operand(fl, &o->sub[i]))
+			if (!flow_is_same_operand(fl, uniform, &o->sub[i]))
 				return false;
 		return true;
 	default:
 		return false;
 	}
+}
+
+bool flow_is_uniform_operand(const struct flow *fl, const struct ptx_opnd *o)
+{
+	return flow_is_same_operand(fl, fl->priv->uniform, o);
 }
 
 /* Reads what no thread can change: constants, the parameters of an entry. */
@@ -86,16 +91,16 @@ static bool is_constant_load(const struct flow *fl, const struct ptx_stmt *s)
 	return false;
 }
 
-static bool is_result_uniform(const struct flow *fl, const struct ptx_stmt *s)
+bool flow_is_same_result(const struct flow *fl, const uint8_t *uniform, const struct ptx_stmt *s)
 {
 	bool is_plain = flow_is_pure(s) && s->form->op != PTX_OP_ACTIVEMASK &&
 			s->form->op != PTX_OP_UNKNOWN && s->form->op != PTX_OP_ADDC &&
 			s->form->op != PTX_OP_SUBC && s->form->op != PTX_OP_MADC;
-	if (s->pred != PTX_NO_REG || (!is_plain && !is_constant_load(fl, s)))
+	if (!is_plain && !is_constant_load(fl, s))
 		return false;
 	for (unsigned i = 0; i < s->nops; i++)
 		if (ptx_form_role(s->form, i) != PTX_ROLE_DST &&
-		    !flow_is_uniform_operand(fl, &s->ops[i]))
+		    !flow_is_same_operand(fl, uniform, &s->ops[i]))
 			return false;
 	return true;
 }
@@ -120,7 +125,7 @@ static void visit(struct flow *fl, struct flow_work *w, const struct ptx_stmt *s
 {
 	struct marking x = {fl, w};
 
-	if (is_result_uniform(fl, s))
+	if (s->pred == PTX_NO_REG && flow_is_same_result(fl, fl->priv->uniform, s))
 		ptx_each_reg(s, mark_uniform, &x);
 }
 

@@ -8,7 +8,8 @@
  * compiler may have invented the load of others. Barriers of the block and the warp and fences are
  * events, too. Anything else that orders threads (mbarriers, named and cluster barriers, calls of
  * functions that synchronise) makes the function *unsure*: its pairs may be ordered by something
- * that was not followed.
+ * that was not followed. Loads of shared memory that barriers keep apart from every write
+ * (flow_is_undisturbed) race with nothing and are no events.
  *
  * Misses: copies (cp.async, bulk, tensor), matrix loads and stores, textures, memory of other
  * blocks of the cluster (where the caller doesn't ask for it), called functions: all are counted
@@ -314,6 +315,16 @@ static bool is_left(struct inst_ctx *cx, struct inst_events *ev, struct inst_eve
 	return pruned != INST_PRUNED_ALWAYS;
 }
 
+/* Do barriers alone keep a weak load of shared memory apart from all writes? */
+static bool is_undisturbed(struct inst_ctx *cx, const struct inst_event *e, enum flow_origin origin)
+{
+	const struct ptx_form *fm = e->stmt->form;
+
+	return !cx->opt->all_loads && e->strength == RACE_WEAK && !(fm->effects & PTX_EFF_WRITE) &&
+	       (fm->space == PTX_SPACE_SHARED || origin == FLOW_ORIGIN_SHARED) &&
+	       flow_is_undisturbed(cx->fl, e->stmt);
+}
+
 static void plan_access(struct inst_ctx *cx, struct inst_events *ev, struct ptx_stmt *s)
 {
 	const struct ptx_form *fm = s->form;
@@ -344,6 +355,11 @@ static void plan_access(struct inst_ctx *cx, struct inst_events *ev, struct ptx_
 	}
 	e->strength = strength_of(fm);
 	e->scope = scope_of(fm);
+	if (is_undisturbed(cx, e, origin)) {
+		cx->stats->undisturbed++;
+		inst_unchecked(cx, PTX_STR("load of shared memory"), RACE_WHY_UNDISTURBED, false);
+		return;
+	}
 	/* Strong accesses may order others. */
 	if (e->strength == RACE_WEAK && !(inst_is_chosen(cx, s) && is_left(cx, ev, e)))
 		return;
@@ -377,21 +393,6 @@ static void plan_access(struct inst_ctx *cx, struct inst_events *ev, struct ptx_
 }
 
 /* ---- what synchronises -------------------------------------------------------------------- */
-
-/* Does the barrier wait for all threads of the block: without a count? */
-static bool is_of_block(const struct ptx_stmt *s)
-{
-	switch (s->form->op) {
-	case PTX_OP_BAR_SYNC:
-	case PTX_OP_BARRIER_SYNC:
-		return s->nops == 1;
-	case PTX_OP_BAR_RED:
-	case PTX_OP_BARRIER_RED:
-		return s->nops == 3;
-	default:
-		return false;
-	}
-}
 
 /* Does it wait only for what this thread itself has begun? */
 static bool is_own_wait(const struct ptx_form *fm)
@@ -435,7 +436,7 @@ static void plan_inst(struct inst_ctx *cx, struct inst_events *ev, struct ptx_st
 	ev->is_apart |= is_of_dependents(fm) || fm->effects & PTX_EFF_UNKNOWN;
 	if (is_followed(fm, ev->follows_cluster)) {
 		plan_access(cx, ev, s);
-	} else if (is_of_block(s)) {
+	} else if (flow_is_block_barrier(s)) {
 		add_event(ev, new_event(cx, INST_EVENT_BLOCK, s));
 		ev->has_barrier = true;
 	} else if (fm->effects & PTX_EFF_WARP_SYNC) {

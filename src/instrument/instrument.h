@@ -116,6 +116,7 @@ struct inst_options {
 	void *on_size_arg;
 	const struct inst_prune *prunes; /* accesses that need no check, by kernel */
 	size_t nprunes;
+	bool all_loads;	  /* check loads of shared memory that barriers keep apart, too */
 	bool prune_alone; /* global ones only while the launch runs alone (--prune=proved-alone) */
 	uint32_t shared_room; /* static shared memory a block may have; 0: what all targets allow */
 	enum inst_pass dump;  /* the pass whose result is printed to stderr */
@@ -129,7 +130,7 @@ struct inst_stats {
 	uint32_t sites; /* accesses instrumented */
 	uint32_t groups;
 	uint32_t by_call; /* kernels and functions whose checks are calls */
-	uint32_t skipped_private, skipped_dead, strong, unsupported, unknown;
+	uint32_t skipped_private, skipped_dead, undisturbed, strong, unsupported, unknown;
 	uint32_t speculated;
 	uint32_t pruned;   /* accesses without a check, or with one outside of a contract only */
 	uint32_t left_out; /* kernels and functions, by name */

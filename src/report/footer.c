@@ -198,13 +198,18 @@ static void skips_put(struct base_buf *out, struct rep_view *v)
 	uint64_t proven = skip_sum(r, RACE_WHY_PROVEN);
 	uint64_t within = skip_sum(r, RACE_WHY_PROVEN_WITHIN);
 	uint64_t alone = skip_sum(r, RACE_WHY_PROVEN_ALONE);
+	uint64_t undisturbed = skip_sum(r, RACE_WHY_UNDISTURBED);
 
-	if (private || dead || strong || proven || within || alone)
+	if (undisturbed || private || dead || strong || proven || within || alone)
 		base_buf_puts(out, "No check needed (instructions in the program):\n");
 	if (private)
 		base_buf_printf(out, "  %s to the thread's own memory\n", rep_number(a, private));
 	if (dead)
 		base_buf_printf(out, "  %s whose value is never used\n", rep_number(a, dead));
+	if (undisturbed)
+		base_buf_printf(out,
+				"  %s to shared memory, kept apart from all writes by barriers\n",
+				rep_number(a, undisturbed));
 	if (strong)
 		base_buf_printf(out, "  %s volatile, atomic or otherwise strong\n",
 				rep_number(a, strong));
@@ -242,8 +247,9 @@ static void unchecked_put(struct base_buf *out, struct rep_view *v)
 		const struct race_skip *s = &r->skips.v[i];
 		const char *text;
 		if (s->why == RACE_WHY_PRIVATE || s->why == RACE_WHY_DEAD ||
-		    s->why == RACE_WHY_STRONG || s->why == RACE_WHY_PROVEN ||
-		    s->why == RACE_WHY_PROVEN_WITHIN || s->why == RACE_WHY_PROVEN_ALONE)
+		    s->why == RACE_WHY_UNDISTURBED || s->why == RACE_WHY_STRONG ||
+		    s->why == RACE_WHY_PROVEN || s->why == RACE_WHY_PROVEN_WITHIN ||
+		    s->why == RACE_WHY_PROVEN_ALONE)
 			continue;
 		if (s->why == RACE_WHY_ORDERS)
 			text = base_printf(a,

@@ -16,6 +16,7 @@ struct tool_options {
 	bool trap;
 	bool raise_target;
 	bool call_free;
+	bool all_loads;
 	bool no_fit;
 	bool strict;
 	bool verbose;

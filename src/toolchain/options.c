@@ -24,6 +24,7 @@ static const struct {
 	{OPTION_TRAP, offsetof(struct tool_options, trap)},
 	{OPTION_RAISE_TARGET, offsetof(struct tool_options, raise_target)},
 	{OPTION_CALL_FREE, offsetof(struct tool_options, call_free)},
+	{OPTION_ALL_LOADS, offsetof(struct tool_options, all_loads)},
 	{OPTION_NO_FIT, offsetof(struct tool_options, no_fit)},
 	{OPTION_NO_LINEINFO, offsetof(struct tool_options, no_lineinfo)},
 	{OPTION_GPU_ONLY, offsetof(struct tool_options, gpu_only)},

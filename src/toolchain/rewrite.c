@@ -547,6 +547,7 @@ static int rewrite_call(void *arg)
 				     .trap = o->trap,
 				     .raise_target = o->raise_target,
 				     .call_free = o->call_free,
+				     .all_loads = o->all_loads,
 				     .relocatable = c->job->relocatable,
 				     .inline_groups = o->inline_groups,
 				     .kernel_name = o->kernel_name,

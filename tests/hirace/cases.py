@@ -5,6 +5,8 @@
 # DEVICE is cpu or gpu; without a GPU the exit code is 77 then. The oracle judges on the CPU device.
 # One run with DETECTOR (hirace) and one with the oracle; each kernel's findings are compared with what the end of
 # its name asks for. Also writes launches.h, the list of the kernels, so that none is forgotten.
+#
+# With ALL_LOADS in the environment --all-loads is given: no load of shared memory is left out.
 import json
 import os
 import re
@@ -16,6 +18,7 @@ checks = sys.argv[6] if len(sys.argv) > 6 else "hirace"
 if device == "gpu" and not os.path.exists("/dev/nvidia0"):
     sys.exit(77)
 os.makedirs(work, exist_ok=True)
+loads = ["--all-loads"] if os.environ.get("ALL_LOADS") else []
 text = open(source).read()
 names = re.findall(r"^__global__ void (\w+)\(", text, re.M)
 names += re.findall(r"^KERNEL\((\w+)\)", text, re.M)
@@ -27,7 +30,7 @@ program = os.path.join(work, "cases")
 subprocess.run([nvcc, "-O2", "-lineinfo", "-cudart", "shared", "-I", work, "-gencode",
                 "arch=compute_90,code=compute_90", source, "-o", program], check=True)
 if device == "gpu":
-    subprocess.run([collider, "nvcc", "--sanitize=" + checks, "-O2", "-I", work, "-arch=native",
+    subprocess.run([collider, "nvcc", "--sanitize=" + checks, *loads, "-O2", "-I", work, "-arch=native",
                     source, "-o", program + ".gpu"], check=True)
 
 
@@ -35,7 +38,7 @@ def findings(detector):
     report = os.path.join(work, detector + ".json")
     is_gpu = device == "gpu" and detector == checks
     done = subprocess.run([collider, "run", "--device=" + ("gpu" if is_gpu else "cpu"),
-                           "--both-sides", "--detector=" + detector, "--format=json",
+                           *([] if is_gpu else loads), "--both-sides", "--detector=" + detector, "--format=json",
                            "--log-file=" + report, program + (".gpu" if is_gpu else ""),
                            "1300" if detector == checks else "3"],
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)

@@ -6,6 +6,8 @@
 # of its name, and the line "says:" above it, ask for. Also writes the lists of the kernels, so that
 # none is forgotten, and prints the table of docs/iguard.md. BUILT: a folder that has the programs for
 # the GPU, and what the oracle found; DEVICE build: makes such a folder in WORK, and ends.
+#
+# With ALL_LOADS in the environment --all-loads is given: no load of shared memory is left out.
 import json
 import os
 import re
@@ -17,6 +19,7 @@ built = sys.argv[6] if len(sys.argv) > 6 else work
 if device == "gpu" and not os.path.exists("/dev/nvidia0"):
     sys.exit(77)
 os.makedirs(work, exist_ok=True)
+loads = ["--all-loads"] if os.environ.get("ALL_LOADS") else []
 here = os.path.dirname(os.path.abspath(__file__))
 FILES = ("scopes", "locks", "blocks")
 names, says = {}, {}
@@ -42,7 +45,7 @@ def build():
                            check=True)
         # Without -rdc ptxas compiles the checks once more for each kernel: 43 s in place of 3.
         if device != "cpu" and built == work:
-            subprocess.run([collider, "nvcc", "--sanitize=iguard", "-rdc=true", *command,
+            subprocess.run([collider, "nvcc", "--sanitize=iguard", *loads, "-rdc=true", *command,
                             program + ".gpu", "-arch=" + ("sm_90" if device == "build" else "native")],
                            check=True)
 
@@ -52,6 +55,7 @@ def findings(detector, seed, name, found):
     is_gpu = device == "gpu" and detector == "iguard"
     program = os.path.join(built if is_gpu else work, name)
     done = subprocess.run([collider, "run", "--device=" + ("gpu" if is_gpu else "cpu"),
+                           *([] if is_gpu else loads),
                            "--detector=" + detector, "--seed=" + seed, "--format=json",
                            "--log-file=" + report, program + (".gpu" if is_gpu else "")],
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)

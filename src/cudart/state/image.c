@@ -92,18 +92,20 @@ static void name_image(struct rt_image *im)
 static struct ptx_module *prepare(struct rt_image *im, const char *file, struct ptx_module *m)
 {
 	unsigned has = inst_detectors_of(m), wants = rt.detectors & RACE_DETECT_PUT;
-	if (!rt.has_detectors && rt.variable && has)
+	bool differs = rt.variable || rt.all_loads;
+	if (!rt.has_detectors && differs && has)
 		wants = has;
 	struct inst_options opt = {.sanitize = wants,
 				   .relocatable = im->relocatable,
 				   .shared_room = CPU_SHARED_OPTIN,
+				   .all_loads = rt.all_loads,
 				   .variable = rt.variable};
 	struct inst_stats stats = {0};
 	struct base_sink sink = {0};
 	struct base_buf out = {0};
 
 	/* Judges ignore inserted instructions. */
-	bool is_as_built = (!rt.has_detectors || has == wants) && !rt.variable;
+	bool is_as_built = (!rt.has_detectors || has == wants) && !differs;
 	if (is_as_built || (!wants && rt.detectors))
 		return m;
 	bool is_good = !has || inst_strip(m, &sink);

@@ -74,6 +74,7 @@ bool cudart_read_options(const char *text, struct cudart_options *opt, struct ba
 	opt->launches = launches ? strdup(launches) : NULL;
 	const char *variable = option_text(&s, OPTION_VARIABLE);
 	opt->variable = variable ? strdup(variable) : NULL;
+	opt->all_loads = option_flag(&s, OPTION_ALL_LOADS);
 	opt->cpu = (struct cpu_options){
 		.seed = has_seed ? (uint64_t)option_int(&s, OPTION_SEED) : 1,
 		.threads = (unsigned)option_int(&s, OPTION_THREADS),
@@ -200,6 +201,7 @@ static void start(void)
 	rt.has_detectors = o.has_detectors;
 	rt.detectors = o.detectors;
 	rt.variable = o.variable;
+	rt.all_loads = o.all_loads;
 	rt_launches_open(o.launches);
 	free(o.launches);
 	if (rt.options.oracle && rt.options.threads != 1) {
