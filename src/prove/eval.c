@@ -500,6 +500,7 @@ void ev_run(struct ev *e, struct ir *ir, struct ex_pool *pool, const struct ev_l
 	e->ir = ir;
 	e->may_alias = limits->may_alias;
 	e->may_wrap = limits->may_wrap;
+	e->any_grid = limits->any_grid;
 	e->pool = pool;
 	e->arena = pool->arena;
 	e->cell_of_reg = BASE_NEWN(e->arena, uint32_t, ir->width.n + 1);

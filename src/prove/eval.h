@@ -99,14 +99,16 @@ struct ev {
 	BASE_VEC(struct ev_assume) tickets;	  /* meet.c finds out which are distinct */
 	BASE_VEC(struct ev_root) written, writes; /* assumed; seen in this turn */
 	bool is_all_written, may_alias;
-	bool may_wrap; /* loops' counters may, too: --all-launches */
+	bool may_wrap; /* the counters of loops may come around */
+	bool any_grid; /* gridDim * blockDim may be 2^31 and more */
 	bool is_changed;
 	unsigned turn;
 };
 
 struct ev_limits {
 	bool may_alias; /* a write through one parameter may reach the memory of another */
-	bool may_wrap;	/* the counters of loops may come around */
+	bool may_wrap;	/* struct ev has these, too */
+	bool any_grid;
 };
 /* Evaluates until nothing changes. Problems go to ir->problems. */
 void ev_run(struct ev *e, struct ir *ir, struct ex_pool *pool, const struct ev_limits *limits);

@@ -482,7 +482,8 @@ static void evaluate(struct ev *e, struct ir *ir, struct ex_pool *pool,
 		     const struct prove_options *o)
 {
 	struct ev_limits limits = {.may_alias = o->may_alias,
-				   .may_wrap = o->all_launches || o->counters_wrap};
+				   .may_wrap = o->all_launches || o->counters_wrap,
+				   .any_grid = o->all_launches};
 	bool pruned = true;
 
 	for (unsigned turn = 0; pruned && turn < 8; turn++) {

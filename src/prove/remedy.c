@@ -29,6 +29,11 @@ struct finder {
 	bool has_all;
 };
 
+static bool is_scalar(const struct names_param *p)
+{
+	return !p->is_pointer && !p->is_float && (p->bytes == 4 || (p->bytes == 8 && p->is_known));
+}
+
 /* The pairs that have alarms, by their lines. */
 static void find_pairs(struct finder *f)
 {
@@ -187,6 +192,65 @@ static uint32_t tile_of(const struct finder *f, unsigned d)
 	return 0;
 }
 
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* The scalar that an offset has in a product with something that isn't a number: the pitch of rows,
+ * as in y * n + x. */
+static const struct names_param *pitch_in(const struct finder *f, const struct ex *v,
+					  bool is_factor, unsigned depth)
+{
+	const struct names_param *found = NULL;
+	bool is_product = v->op == EX_MUL && v->a[0]->op != EX_CONST && v->a[1]->op != EX_CONST;
+
+	if (v->op == EX_PARAM && is_factor)
+		found = names_param_at(&f->c->names, v->imm);
+	if (v->op == EX_PARAM || depth > 20)
+		return found && is_scalar(found) && found->bytes == 4 ? found : NULL;
+	for (uint32_t i = 0; i < v->n && !found; i++)
+		found = pitch_in(f, v->a[i], is_factor || is_product, depth + 1);
+	return found;
+}
+
+/* Rows that don't overlap, as no index wraps: a matrix of less than 2^31 elements. Where no
+ * condition of the kernel keeps the columns in their row (`is_whole`), the grid does. Blocks may be
+ * a part of the tile high. */
+static bool try_matrix(struct finder *f, const uint32_t *tile, uint32_t part, bool is_whole)
+{
+	struct base_arena *a = f->c->arena;
+	const struct names_param *pitch = NULL, *rows;
+	const char *all = base_printf(a, "blockDim.x <= %u", tile[0]), *s;
+
+	if (tile[1] / part > 1)
+		all = base_printf(a, "%s && blockDim.y <= %u", all, tile[1] / part);
+	for (size_t i = 0; i < f->pairs.n && !pitch; i++)
+		pitch = pitch_in(f, f->pairs.v[i].a->off, false, 0);
+	for (uint32_t i = 0; pitch && i <= f->c->names.nparams; i++) {
+		rows = i ? &f->c->names.param[i - 1] : pitch; /* a square first */
+		if ((i && rows == pitch) || !is_scalar(rows) || rows->bytes != 4)
+			continue;
+		s = base_printf(a, "%s && %s >= 0 && %s * %s <= %d", all, pitch->name, pitch->name,
+				rows->name, INT32_MAX);
+		if (rows != pitch)
+			s = base_printf(a, "%s && %s >= 0", s, rows->name);
+		if (!is_whole)
+			s = base_printf(a, "%s && gridDim.x <= %u", s, INT32_MAX / tile[0]);
+		else
+			s = base_printf(a, "%s && gridDim.x * %u <= %s", s, tile[0], pitch->name);
+		if (is_whole && tile[1])
+			s = base_printf(a, "%s && gridDim.y * %u <= %s", s, tile[1], rows->name);
+		if (try(f, s))
+			return true;
+	}
+	return f->has_all;
+}
+
+static bool try_rows(struct finder *f, const uint32_t *tile, uint32_t part)
+{
+	if (tile[0] < 2 || (part > 1 && tile[1] / part < 2))
+		return false;
+	return try_matrix(f, tile, part, false) || try_matrix(f, tile, part, true);
+}
+
 /* Blocks of at most (or just) a part of the tile, in a grid whose indices don't wrap. */
 static bool try_tile(struct finder *f, const uint32_t *tile, uint32_t part, const char *cmp)
 {
@@ -221,7 +285,8 @@ static void try_tiles(struct finder *f)
 	}
 	/* A thread may have several elements of its tile. */
 	for (uint32_t part = 1; part <= 4 && has; part *= 2)
-		if (try_tile(f, tile, part, "<=") || try_tile(f, tile, part, "=="))
+		if (try_tile(f, tile, part, "<=") || try_rows(f, tile, part) ||
+		    try_tile(f, tile, part, "=="))
 			return;
 	/* a row for each warp */
 	if (max[0] > 32)
@@ -273,11 +338,6 @@ static void try_param(struct finder *f, const struct names_param *p)
 	for (size_t i = 0; i < BASE_COUNTOF(tails); i++)
 		if (try(f, base_printf(f->c->arena, "%s %s", p->name, tails[i])))
 			return;
-}
-
-static bool is_scalar(const struct names_param *p)
-{
-	return !p->is_pointer && !p->is_float && (p->bytes == 4 || (p->bytes == 8 && p->is_known));
 }
 
 static void try_two(struct finder *f, const struct names_param *p, const struct names_param *q)

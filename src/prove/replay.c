@@ -382,7 +382,7 @@ bool replay_is_legal(const struct run *r)
 		if (!m->ntid[d] || !m->nctaid[d] || m->ntid[d] > l->max[d] ||
 		    m->nctaid[d] > l->max[3 + d])
 			return false;
-		if (!r->e->may_wrap && (uint64_t)m->ntid[d] * m->nctaid[d] > INT32_MAX)
+		if (!r->e->any_grid && (uint64_t)m->ntid[d] * m->nctaid[d] > INT32_MAX)
 			return false;
 		for (unsigned t = 0; t < 2; t++)
 			if (m->tid[t][d] >= m->ntid[d] || m->ctaid[t][d] >= m->nctaid[d])

@@ -367,7 +367,7 @@ static bool is_in_contract(const struct smt *s, const struct ex *v)
 {
 	const struct ex *x = v->n == 2 ? v->a[0] : NULL, *y = v->n == 2 ? v->a[1] : NULL;
 
-	if (v->w != 32 || !x || s->e->may_wrap)
+	if (v->w != 32 || !x || s->e->any_grid)
 		return false;
 	for (unsigned d = 0; d < 3; d++) {
 		for (int turn = 0; turn < 2; turn++) {

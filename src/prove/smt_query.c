@@ -483,7 +483,7 @@ static void hold_threads(struct smt *s)
 		const struct ex *v = ex_spec(p, (enum ex_spec)(first + d));
 		const struct ex *n = ex_spec(p, (enum ex_spec)(EX_NTID_X + d));
 		const struct ex *g = ex_spec(p, (enum ex_spec)(EX_NCTAID_X + d));
-		bool may_wrap = s->e->may_wrap;
+		bool any_grid = s->e->any_grid;
 		if (s->q.use_bits) {
 			differ[d] = Z3_mk_not(s->z,
 					      Z3_mk_eq(s->z, smt_bits(s, v, 0), smt_bits(s, v, 1)));
@@ -491,7 +491,7 @@ static void hold_threads(struct smt *s)
 				continue; /* what the product would be for */
 			const struct ex *wide_n = ex_un(p, EX_ZEXT, 64, n);
 			const struct ex *wide_g = ex_un(p, EX_ZEXT, 64, g);
-			if (!may_wrap)
+			if (!any_grid)
 				hold_fact(s,
 					  ex_bin(p, EX_ULT, ex_bin(p, EX_MUL, wide_n, wide_g),
 						 ex_const(p, 64, 1ull << 31)),
@@ -500,7 +500,7 @@ static void hold_threads(struct smt *s)
 		}
 		differ[d] = Z3_mk_not(
 			s->z, Z3_mk_eq(s->z, smt_unsigned(s, v, 0).t, smt_unsigned(s, v, 1).t));
-		if (may_wrap)
+		if (any_grid)
 			continue;
 		struct term all = smt_product(s, smt_unsigned(s, n, 0), smt_unsigned(s, g, 0));
 		smt_hold(s, Z3_mk_le(s->z, all.t, smt_number(s, INT32_MAX)));

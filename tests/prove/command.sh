@@ -73,6 +73,23 @@ __global__ void inner(float *y, int n)
 	if (x > 0 && y0 > 0 && x < n - 1 && y0 < n - 1)
 		y[y0 * n + x] = 1.0f;
 }
+__global__ void whole(float *y, int n)
+{
+	int x = blockIdx.x * 16 + threadIdx.x, y0 = blockIdx.y * 16 + threadIdx.y;
+	y[y0 * n + x] = 1.0f;
+}
+__global__ void oblong(float *y, int width, int height)
+{
+	int x = blockIdx.x * 32 + threadIdx.x, y0 = blockIdx.y * 8 + threadIdx.y;
+	if (x < width && y0 < height)
+		y[y0 * width + x] = 1.0f;
+}
+__global__ void column(float *y, int n)
+{
+	int x = blockIdx.x * 32 + threadIdx.x, y0 = blockIdx.y * 8 + threadIdx.y;
+	if (x < n && y0 < n)
+		y[y0 * (n - 1) + x] = 1.0f;
+}
 CU
 proposes() { # proposes KERNEL ASSUMPTION: "none": nothing that takes all away
 	local out
@@ -82,7 +99,10 @@ proposes() { # proposes KERNEL ASSUMPTION: "none": nothing that takes all away
 proposes tiled 'blockDim.x <= 256 && gridDim.x <= 8388607'
 proposes pairs 'blockDim.x <= 256 && gridDim.x <= 4194303'
 proposes rows 'blockDim.x % 32 == 0'
-proposes inner none
+proposes inner 'blockDim.x <= 32 && blockDim.y <= 8 && n >= 0 && n * n <= 2147483647 && gridDim.x <= 67108863'
+proposes whole 'blockDim.x <= 16 && blockDim.y <= 16 && n >= 0 && n * n <= 2147483647 && gridDim.x * 16 <= n && gridDim.y * 16 <= n'
+proposes oblong 'blockDim.x <= 32 && blockDim.y <= 8 && width >= 0 && width * height <= 2147483647 && height >= 0 && gridDim.x <= 67108863'
+proposes column none
 expect 10 'because gridDim.x may be anything' --block-dim=512 "$tree/tile.cu"
 expect 11 'assume.cu:3: this assumption contradicts the others' --param=2=2 "$tree/assume.cu"
 expect 11 'parameter 2 = 2 contradicts the others' --param=2=2 "$tree/assume.cu"

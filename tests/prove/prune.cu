@@ -50,6 +50,15 @@ __global__ void copy(unsigned *out, const unsigned *in)
 	out[i] = in[i] + 1;
 }
 
+// Rows of n elements, for blocks of 32 by 8 threads.
+__global__ void image(unsigned *out, int n)
+{
+	int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
+
+	if (x < n && y < n)
+		out[y * n + x] = x;
+}
+
 __global__ void raise(unsigned *flag)
 {
 	atomicExch(flag, 1u);
@@ -110,6 +119,8 @@ int main(int argc, char **argv)
 		shared_by_all<<<1, block>>>(out, in);
 	if (!strcmp(k, "copy"))
 		copy<<<2, block>>>(out, in);
+	if (!strcmp(k, "image"))
+		image<<<dim3(2, 4), block>>>(out, 40);
 	if (!strcmp(k, "beside"))
 		beside(out, in);
 	printf("%s\n", cudaGetErrorString(cudaDeviceSynchronize()));

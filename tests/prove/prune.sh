@@ -143,6 +143,10 @@ says 's[threadIdx.x % 64] = atomicAdd'
 run alone 10 no_barrier 64
 run alone 10 beside
 says 'out[i] = in[i] + 1'
+run alone 0 image 32 8
+is "$checked" 0 'accesses of image that hirace judges with blocks of its tile'
+run alone 10 image 64 8
+says 'out[y * n + x] = x'
 # A group of reads is led by one whose check is left out; the others keep theirs.
 root=$(dirname "$source")/../..
 "$nvcc" --prune=proved --sanitize=$detector $ptx -I"$root/examples" -o "$dir/levels" "$root/examples/reduction.cu" || exit 1
