@@ -88,7 +88,8 @@ static bool read_side(const char **p, struct inst_prune_number *a, struct inst_p
 		return true;
 	*is_rem = true;
 	/* by 0 the machine has some result */
-	return read_number(p, b) && b->kind == INST_PRUNE_DIM;
+	return read_number(p, b) &&
+	       (b->kind == INST_PRUNE_DIM || (b->kind == INST_PRUNE_CONST && b->n));
 }
 
 /* "a OP b && c OP d ..." False: not of that form; then nothing may be concluded from it. */

@@ -59,6 +59,13 @@ __global__ void image(unsigned *out, int n)
 		out[y * n + x] = x;
 }
 
+// An element for each warp, of blocks of whole warps.
+__global__ void warps(unsigned *out)
+{
+	if (threadIdx.x % 32 == 0)
+		out[(blockIdx.x * blockDim.x + threadIdx.x) / 32] = threadIdx.x;
+}
+
 __global__ void raise(unsigned *flag)
 {
 	atomicExch(flag, 1u);
@@ -121,6 +128,8 @@ int main(int argc, char **argv)
 		copy<<<2, block>>>(out, in);
 	if (!strcmp(k, "image"))
 		image<<<dim3(2, 4), block>>>(out, 40);
+	if (!strcmp(k, "warps"))
+		warps<<<2, block>>>(out);
 	if (!strcmp(k, "beside"))
 		beside(out, in);
 	printf("%s\n", cudaGetErrorString(cudaDeviceSynchronize()));

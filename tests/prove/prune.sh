@@ -147,6 +147,10 @@ run alone 0 image 32 8
 is "$checked" 0 'accesses of image that hirace judges with blocks of its tile'
 run alone 10 image 64 8
 says 'out[y * n + x] = x'
+run alone 0 warps 64
+is "$checked" 0 'accesses of warps that hirace judges with whole warps'
+run alone 10 warps 48
+says 'blockDim.x + threadIdx.x) / 32] = threadIdx.x'
 # A group of reads is led by one whose check is left out; the others keep theirs.
 root=$(dirname "$source")/../..
 "$nvcc" --prune=proved --sanitize=$detector $ptx -I"$root/examples" -o "$dir/levels" "$root/examples/reduction.cu" || exit 1
