@@ -29,7 +29,10 @@ struct intervals {
 	struct flow *fl;
 	uint8_t *uniform; /* by register: the same in all threads that are at the same step */
 	bool *is_apart;	  /* by block: not all threads come here at the same step */
+	bool *is_parted;  /* by block: the branch at its end has been looked at */
 	bool *waits;	  /* by block: a barrier of the block can be reached from its start */
+	bool *touches;	  /* by block: an access of shared memory can be */
+	bool *is_touched; /* by block: one may have been before its end */
 	bool *reached;	  /* by block, for one walk */
 	uint32_t *queue;
 };
@@ -156,6 +159,8 @@ static void forget_reached(struct intervals *x)
 	memset(x->reached, 0, sizeof(*x->reached) * x->fl->nblocks);
 }
 
+#define ANY_ACCESS (PTX_EFF_READ | PTX_EFF_WRITE)
+
 static bool has_in(struct intervals *x, const struct flow_block *b, uint32_t effects)
 {
 	const struct flow_priv *pr = x->fl->priv;
@@ -166,21 +171,31 @@ static bool has_in(struct intervals *x, const struct flow_block *b, uint32_t eff
 	return false;
 }
 
-/* From which blocks can a barrier be reached? */
-static void find_waits(struct intervals *x)
+/* From which blocks can an access with these effects be reached (0: a barrier)? */
+static void find_ahead(struct intervals *x, uint32_t effects, bool *ahead)
 {
 	bool is_changed = true;
 
 	for (uint32_t b = 0; b < x->fl->nblocks; b++)
-		x->waits[b] = has_in(x, &x->fl->blocks[b], 0);
+		ahead[b] = has_in(x, &x->fl->blocks[b], effects);
 	while (is_changed) {
 		is_changed = false;
 		for (uint32_t i = x->fl->nrpo; i-- > 0;) {
 			const struct flow_block *bl = &x->fl->blocks[x->fl->rpo[i]];
-			for (uint32_t k = 0; k < bl->nsucc && !x->waits[bl->id]; k++)
-				is_changed |= x->waits[bl->id] = x->waits[bl->succ[k]];
+			for (uint32_t k = 0; k < bl->nsucc && !ahead[bl->id]; k++)
+				is_changed |= ahead[bl->id] = ahead[bl->succ[k]];
 		}
 	}
+}
+
+/* Which blocks may a thread come to, or be in, that has accessed shared memory? */
+static void find_touched(struct intervals *x)
+{
+	forget_reached(x);
+	for (uint32_t b = 0; b < x->fl->nblocks; b++)
+		if (has_in(x, &x->fl->blocks[b], ANY_ACCESS))
+			reach(x, b, FLOW_NONE);
+	memcpy(x->is_touched, x->reached, sizeof(*x->reached) * x->fl->nblocks);
 }
 
 static bool is_guard_same(const struct intervals *x, const struct ptx_stmt *s)
@@ -212,8 +227,9 @@ static bool part_at(struct intervals *x, const struct flow_block *b)
 
 	for (uint32_t i = 0; i < b->nsucc; i++)
 		ways += x->waits[b->succ[i]];
-	if (ways < 2)
+	if (ways < 2 || x->is_parted[b->id])
 		return false;
+	x->is_parted[b->id] = true;
 	forget_reached(x);
 	for (uint32_t i = 0; i < b->nsucc; i++)
 		reach(x, b->succ[i], b->ipdom);
@@ -266,33 +282,17 @@ static void find_apart(struct intervals *x)
 
 /* Does a thread leave at block b's end, or behind it, while others go on to a barrier, that may
  * have accessed shared memory by then? */
-static bool leaves_accesses(struct intervals *x, const struct flow_block *b)
+static bool leaves_accesses(const struct intervals *x, const struct flow_block *b)
 {
-	const uint32_t any = PTX_EFF_READ | PTX_EFF_WRITE;
-	bool leaves = b->exits, stays = false;
+	bool leaves = b->exits, stays = false, touches = x->is_touched[b->id];
 
 	for (uint32_t i = 0; i < b->nsucc; i++) {
-		leaves |= !x->waits[b->succ[i]];
-		stays |= x->waits[b->succ[i]];
+		bool waits = x->waits[b->succ[i]];
+		leaves |= !waits;
+		stays |= waits;
+		touches |= !waits && x->touches[b->succ[i]];
 	}
-	if (!leaves || !stays || is_way_same(x, b))
-		return false;
-	for (uint32_t i = 0; i < x->fl->nblocks; i++) {
-		if (!has_in(x, &x->fl->blocks[i], any))
-			continue;
-		forget_reached(x);
-		reach(x, i, FLOW_NONE);
-		if (x->reached[b->id])
-			return true; /* before */
-	}
-	forget_reached(x);
-	for (uint32_t i = 0; i < b->nsucc; i++)
-		if (!x->waits[b->succ[i]])
-			reach(x, b->succ[i], FLOW_NONE);
-	for (uint32_t i = 0; i < x->fl->nblocks; i++)
-		if (x->reached[i] && has_in(x, &x->fl->blocks[i], any))
-			return true;
-	return false;
+	return leaves && stays && touches && !is_way_same(x, b);
 }
 
 static bool is_barrier_same(const struct intervals *x, const struct ptx_stmt *s)
@@ -307,7 +307,9 @@ static bool are_barriers_same(struct intervals *x)
 {
 	const struct flow_priv *pr = x->fl->priv;
 
-	find_waits(x);
+	find_ahead(x, 0, x->waits);
+	find_ahead(x, ANY_ACCESS, x->touches);
+	find_touched(x);
 	find_apart(x);
 	for (uint32_t i = 0; i < pr->nstmts; i++)
 		if (is_barrier(pr->stmt[i]) && !is_barrier_same(x, pr->stmt[i]))
@@ -400,14 +402,20 @@ static void need_intervals(struct flow *fl)
 	for (uint32_t i = 0; i < pr->nregs; i++) /* a register without definition has any value */
 		x.uniform[i] = pr->def_off[i] < pr->def_off[i + 1];
 	x.is_apart = base_calloc(fl->nblocks, sizeof(*x.is_apart));
+	x.is_parted = base_calloc(fl->nblocks, sizeof(*x.is_parted));
 	x.waits = base_calloc(fl->nblocks, sizeof(*x.waits));
+	x.touches = base_calloc(fl->nblocks, sizeof(*x.touches));
+	x.is_touched = base_calloc(fl->nblocks, sizeof(*x.is_touched));
 	x.reached = base_calloc(fl->nblocks, sizeof(*x.reached));
 	x.queue = base_malloc(sizeof(*x.queue) * (fl->nblocks + 1u));
 	if (are_barriers_same(&x))
 		find_undisturbed(&x);
 	free(x.uniform);
 	free(x.is_apart);
+	free(x.is_parted);
 	free(x.waits);
+	free(x.touches);
+	free(x.is_touched);
 	free(x.reached);
 	free(x.queue);
 }
