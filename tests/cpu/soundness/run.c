@@ -28,6 +28,7 @@
 #include "race/race.h"
 
 #define LINES	 512u
+#define SLOT	 16u /* bytes of a thread's own */
 #define PAIRS	 512u
 #define DELAY_NS 3000u
 
@@ -59,7 +60,8 @@ struct run {
 	struct race_history *block; /* of hirace or iguard, in place of collide */
 	bool is_guard;
 	struct history history;
-	unsigned pair[PAIRS][2];	   /* source lines of the oracle's pairs */
+	unsigned pair[PAIRS][2]; /* source lines of the oracle's pairs */
+	struct race_pair_side side[PAIRS][2];
 	bool on_line[LINES];		   /* is one of them here? */
 	bool certain[LINES], found[LINES]; /* has the detector reported a data race, anything? */
 	struct run_result r;
@@ -81,6 +83,7 @@ static struct race_pair *on_pair(void *arg, const struct race_pair *pair, size_t
 	for (unsigned i = 0; i < 2; i++) {
 		unsigned line = pair->side[i].line;
 		x->pair[x->r.pairs][i] = line;
+		x->side[x->r.pairs][i] = pair->side[i];
 		if (line < LINES)
 			x->on_line[line] = true;
 	}
@@ -317,11 +320,23 @@ static bool is_within(unsigned line, const unsigned range[2])
  * Has the oracle found a race of this access? Of two accesses of one thread to a location it keeps
  * the later one, so either side of a report by history may be missing among its pairs: a check
  * comes a while after or before its access, and what is the later access for the detector may be
- * the earlier one. The second judge keeps them all.
+ * the earlier one. The second judge keeps them all, where only barriers order threads. Elsewhere
+ * another access of the launch to the same bytes of a slot, in the same direction, will do.
  */
-static bool is_paired(const struct run *x, unsigned line)
+static bool is_paired(const struct run *x, const struct race_record *c, const struct race_site *s)
 {
-	return line < LINES && (x->on_line[line] || (x->block && second_has_raced(line)));
+	if (s->line >= LINES)
+		return false;
+	if (x->on_line[s->line] || (x->block && second_has_raced(s->line)))
+		return true;
+	for (unsigned i = 0; i < 2u * x->r.pairs && x->block; i++) {
+		const struct race_pair_side *o = &x->side[i / 2][i % 2];
+		uint64_t from = o->address % SLOT, at = c->address % SLOT;
+		if (o->grid == c->grid && o->access == s->access && at < from + o->bytes &&
+		    from < at + (uint64_t)s->width * s->vec)
+			return true;
+	}
+	return false;
 }
 
 /* Reports of the detector; false: one of them has no pair of the oracle (the text says which). */
@@ -353,7 +368,7 @@ static bool look_at_reports(struct run *x)
 			if (is_within(s.line, x->p->plant[j].a) ||
 			    is_within(s.line, x->p->plant[j].b))
 				x->r.seen |= 1u << j;
-		if (is_paired(x, s.line))
+		if (is_paired(x, c, &s))
 			continue;
 		is_confirmed = false;
 		snprintf(x->r.text, sizeof(x->r.text), "%s at line %u: %s", race_kind_name(c->kind),
