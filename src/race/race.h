@@ -176,6 +176,12 @@ struct race_origin {
 	struct race_transfer_op *op; /* its api, and the calls */
 };
 
+/* How often a finding's pair of lines was seen as another kind. */
+struct race_also {
+	enum race_kind kind;
+	uint64_t count;
+};
+
 struct race_finding {
 	enum race_kind kind;
 	enum race_class cls;
@@ -214,6 +220,9 @@ struct race_finding {
 	/* The program's calls that launched its kernel: not known to be those of this launch. */
 	struct race_line *launched;
 	size_t nlaunched;
+	/* In a report: other kinds that the same pair of lines was seen as; within `count`. */
+	struct race_also *also;
+	size_t nalso;
 };
 
 /* What was not checked, summed over modules. */

@@ -36,6 +36,37 @@ static void facts_widen(struct race_finding *into, const struct race_finding *f)
 	into->first = f->first;
 }
 
+static void also_add(struct base_arena *a, struct race_finding *into, enum race_kind kind,
+		     uint64_t count)
+{
+	if (kind == into->kind || !count)
+		return;
+	for (size_t i = 0; i < into->nalso; i++) {
+		if (into->also[i].kind == kind) {
+			into->also[i].count += count;
+			return;
+		}
+	}
+	struct race_also *list = BASE_NEWN(a, struct race_also, into->nalso + 1);
+	for (size_t i = 0; i < into->nalso; i++)
+		list[i] = into->also[i];
+	list[into->nalso++] = (struct race_also){kind, count};
+	into->also = list;
+}
+
+/* All kinds of f are kinds of `into`, too. */
+static void also_merge(struct base_arena *a, struct race_finding *into,
+		       const struct race_finding *f)
+{
+	uint64_t own = f->count;
+
+	for (size_t i = 0; i < f->nalso; i++) {
+		also_add(a, into, f->also[i].kind, f->also[i].count);
+		own -= f->also[i].count < own ? f->also[i].count : own;
+	}
+	also_add(a, into, f->kind, own);
+}
+
 /* A finding whose lists belong to the view, not to the results. */
 static void finding_own(struct base_arena *a, struct race_finding *f,
 			const struct race_finding *from)
@@ -43,7 +74,10 @@ static void finding_own(struct base_arena *a, struct race_finding *f,
 	*f = *from;
 	f->sites = NULL;
 	f->seen = NULL;
-	f->nsites = f->nseen = 0;
+	f->also = NULL;
+	f->nsites = f->nseen = f->nalso = 0;
+	for (size_t i = 0; i < from->nalso; i++)
+		also_add(a, f, from->also[i].kind, from->also[i].count);
 	for (size_t i = 0; i < from->nsites; i++)
 		race_site_count(a, f, &from->sites[i]);
 	for (size_t i = 0; i < from->nseen; i++)
@@ -54,6 +88,7 @@ static void finding_merge(struct base_arena *a, struct race_finding *into,
 			  const struct race_finding *f)
 {
 	facts_widen(into, f);
+	also_merge(a, into, f);
 	into->count += f->count;
 	into->is_muted = into->is_muted || f->is_muted;
 	into->is_volatile = into->is_volatile || f->is_volatile;
@@ -222,6 +257,11 @@ static bool has_both(const struct rep_entry *e)
 	return e->f.sides && (*e->f.sides[1].file || e->f.sides[1].ptx_line);
 }
 
+static bool has_lines(const struct rep_entry *e)
+{
+	return e->f.sides && e->f.sides[0].line && e->f.sides[1].line;
+}
+
 /* Does a watchpoint's finding say all that this one says? Of two with the same pair of lines the
  * first says it; of one with both sides more than what has one: a hit whose other side had gone, or
  * a changed value. */
@@ -269,6 +309,45 @@ static bool is_known_better(const struct rep_view *v, const struct rep_entry *h)
 			return true;
 	}
 	return false;
+}
+
+/* Of the kinds that iguard saw a pair of lines as, the most frequent one; SIZE_MAX: this one. */
+static size_t leading(const struct rep_view *v, size_t at)
+{
+	const struct rep_entry *h = &v->entries.v[at];
+	size_t best = at;
+
+	for (size_t i = 0; i < v->entries.n && race_is_guarded(h->f.kind); i++) {
+		const struct rep_entry *e = &v->entries.v[i], *b = &v->entries.v[best];
+		if (i != at && race_is_guarded(e->f.kind) && e->ignored == h->ignored &&
+		    e->f.cls == h->f.cls && has_lines(h) && has_lines(e) &&
+		    is_same_pair(&h->f, &e->f) &&
+		    (e->f.count > b->f.count || (e->f.count == b->f.count && i < best)))
+			best = i;
+	}
+	return best == at ? SIZE_MAX : best;
+}
+
+/* What two threads lack differs with their places and with what they have done since: one entry
+ * says it all. Counts must be whole when leaders are chosen, so the merging comes after. */
+static void view_fold(struct rep_view *v)
+{
+	size_t n = 0, *leader = BASE_NEWN(&v->arena, size_t, v->entries.n + 1);
+
+	for (size_t i = 0; i < v->entries.n; i++)
+		leader[i] = leading(v, i);
+	for (size_t i = 0; i < v->entries.n; i++) {
+		if (leader[i] == SIZE_MAX)
+			continue;
+		struct rep_entry *e = &v->entries.v[leader[i]];
+		finding_merge(&v->arena, &e->f, &v->entries.v[i].f);
+		functions_add(&v->arena, e, &v->entries.v[i].f);
+		e->explains = e->explains || v->entries.v[i].explains;
+	}
+	for (size_t i = 0; i < v->entries.n; i++)
+		if (leader[i] == SIZE_MAX)
+			v->entries.v[n++] = v->entries.v[i];
+	v->entries.n = n;
 }
 
 /* A pair that hirace and iguard both found, in one run, is one entry: the more certain one, or
@@ -372,6 +451,7 @@ void rep_view_make(struct rep_view *v, const struct race_results *r, const struc
 		view_add(v, &groups, &r->findings.v[i]);
 	HASH_CLEAR(hh, groups);
 	view_join(v);
+	view_fold(v);
 	if (v->entries.n)
 		qsort(v->entries.v, v->entries.n, sizeof(*v->entries.v), entry_compare);
 	view_conclude(v);

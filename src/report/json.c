@@ -237,6 +237,18 @@ static void functions_put(cJSON *o, const struct rep_entry *e)
 		cJSON_AddItemToArray(v, cJSON_CreateString(e->functions[i]));
 }
 
+static void also_put(cJSON *o, const struct race_finding *f)
+{
+	cJSON *v = f->nalso ? cJSON_AddArrayToObject(o, "also") : NULL;
+
+	for (size_t i = 0; i < f->nalso; i++) {
+		cJSON *c = cJSON_CreateObject();
+		cJSON_AddStringToObject(c, "kind", race_kind_name(f->also[i].kind));
+		count_put(c, "count", f->also[i].count);
+		cJSON_AddItemToArray(v, c);
+	}
+}
+
 static void launchers_put(cJSON *o, const struct race_finding *f)
 {
 	cJSON *v = f->nlaunched ? cJSON_AddArrayToObject(o, "launched") : NULL;
@@ -275,6 +287,7 @@ static void finding_put(struct base_buf *out, const struct rep_entry *e)
 	cJSON_AddStringToObject(o, "target", f->target);
 	count_put(o, "count", f->count);
 	cJSON_AddBoolToObject(o, "count_is_lower_bound", f->is_muted);
+	also_put(o, f);
 	first_put(o, f);
 	if (f->sides) {
 		object_put(o, f);

@@ -298,6 +298,13 @@ static bool finding_get(struct saved *s, const cJSON *o)
 	f.module = str_get(s, o, "module");
 	f.target = str_get(s, o, "target");
 	f.count = count_get(o, "count");
+	const cJSON *also = cJSON_GetObjectItemCaseSensitive(o, "also");
+	f.also = BASE_NEWN(&s->r->arena, struct race_also, cJSON_GetArraySize(also) + 1);
+	cJSON_ArrayForEach(e, also)
+	{
+		f.also[f.nalso].kind = (enum race_kind)race_kind_parse(str_get(s, e, "kind"));
+		f.also[f.nalso++].count = count_get(e, "count");
+	}
 	f.is_muted = bool_get(o, "count_is_lower_bound");
 	first_get(cJSON_GetObjectItemCaseSensitive(o, "first"), &f.first);
 	if (f.kind >= RACE_KIND_UNORDERED) {

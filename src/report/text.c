@@ -274,6 +274,10 @@ static void pair_put(struct base_buf *out, struct rep_view *v, const struct race
 	launches_put(out, v, f);
 	base_buf_printf(out, INDENT "Occurrences  : %s%s\n", rep_number(&v->arena, f->count),
 			f->count > 1 ? " (possibly by other threads at other addresses)" : "");
+	for (size_t i = 0; i < f->nalso; i++)
+		base_buf_printf(
+			out, INDENT "%s%s (%s)\n", i ? "               " : "Seen also as : ",
+			race_kinds[f->also[i].kind].title, rep_number(&v->arena, f->also[i].count));
 }
 
 /* The other functions, or instances of the template, that have the same finding. */

@@ -66,7 +66,7 @@ def findings(detector, seed, name, found):
         func = next(n for n in names[name] if f["function"].startswith(n + "("))
         found[func][0].add(f["class"])
         if f["class"] == "data-race":
-            found[func][1].add(f["kind"])
+            found[func][1].update([f["kind"]] + [a["kind"] for a in f.get("also", [])])
         if detector == "iguard":
             # Both sides are of this kernel, in words.
             for side in ("side", "second"):

@@ -444,6 +444,55 @@ static void pairs_survive_saving(void **state)
 	fake_close(&f);
 }
 
+/* iguard saw a pair as three kinds, once with its sides exchanged: one finding, of the most
+ * frequent kind. */
+static void kinds_of_one_pair(void **state)
+{
+	static const struct {
+		uint32_t kind, count, line;
+	} seen[] = {{RACE_KIND_GUARD_WARP, 5, 9},
+		    {RACE_KIND_GUARD_BLOCK, 30, 9},
+		    {RACE_KIND_GUARD_ACQUIRE, 7, 9},
+		    {RACE_KIND_GUARD_WARP, 3, 8}};
+	struct rep_options json = {.format = REP_JSON}, text = {0};
+	struct race_results r, again = {0};
+	struct base_sink sink = {0};
+	struct fake f;
+
+	(void)state;
+	fake_open(&f);
+	for (size_t i = 0; i < BASE_COUNTOF(seen); i++) {
+		struct chunk c = pair_of(seen[i].kind);
+		c.pair.count = seen[i].count;
+		c.pair.side[0].line = seen[i].line;
+		if (i == 2) {
+			struct race_pair_side first = c.pair.side[0];
+			c.pair.side[0] = c.pair.side[1];
+			c.pair.side[1] = first;
+		}
+		put(&f, &c);
+	}
+	fake_read(&f, &r);
+	char *saved = fake_render(&r, &json);
+	assert_int_equal(rep_json_parse("saved", saved, strlen(saved), &again, &sink), 0);
+	assert_int_equal(again.findings.n, 2);
+	assert_int_equal(again.findings.v[1].kind, RACE_KIND_GUARD_BLOCK);
+	assert_int_equal(again.findings.v[1].count, 42);
+	for (unsigned i = 0; i < 2; i++) {
+		char *got = fake_render(i ? &again : &r, &text);
+		assert_non_null(strstr(got, "Occurrences  : 42 "));
+		assert_non_null(strstr(got, "Seen also as : "));
+		assert_non_null(strstr(got, "lanes of one warp without __syncwarp() (5)"));
+		assert_non_null(strstr(got, "acquire half missing (7)"));
+		assert_non_null(strstr(got, "Occurrences  : 3 "));
+		free(got);
+	}
+	free(saved);
+	race_results_free(&r);
+	race_results_free(&again);
+	fake_close(&f);
+}
+
 /* Nothing raced: clean because accesses were judged, not because none was re-read. */
 static void judged_and_clean(void **state)
 {
@@ -575,7 +624,7 @@ int main(void)
 		cmocka_unit_test(judged_and_clean),	cmocka_unit_test(damaged_pairs),
 		cmocka_unit_test(verify_instructions),	cmocka_unit_test(verify_by_object),
 		cmocka_unit_test(verify_without_lines), cmocka_unit_test(advice_fits),
-		cmocka_unit_test(objects_in_words),
+		cmocka_unit_test(objects_in_words),	cmocka_unit_test(kinds_of_one_pair),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
