@@ -105,6 +105,7 @@ struct oracle_misc {
 /* A fence.sc, for those that will be forced after it. */
 struct oracle_sc_fence {
 	struct oracle_pub pub;
+	uint64_t at; /* event: later ones tend to include earlier ones */
 	uint8_t scope;
 };
 

@@ -26,7 +26,7 @@ static struct oracle_sc_log *log_of(struct oracle *o, uint32_t actor)
 static void log_fence(struct oracle *o, uint32_t actor, uint8_t scope, const struct oracle_pub *pub)
 {
 	struct oracle_sc_log *log = log_of(o, actor);
-	struct oracle_sc_fence e = {*pub, scope};
+	struct oracle_sc_fence e = {*pub, o->stats.events, scope};
 
 	oracle_clock_ref(pub->clock);
 	if (!log) {
@@ -287,7 +287,7 @@ struct force {
 	uint32_t actor;
 	uint8_t scope;
 	bool is_own; /* a fence of the actor's own warp is among them: its lanes differ */
-	BASE_VEC(struct oracle_pub) pubs; /* borrowed from the logs */
+	BASE_VEC(const struct oracle_sc_fence *) fences; /* of the logs */
 };
 
 /* The last fence.sc of `key` up to an epoch that is morally strong with this one. */
@@ -302,20 +302,33 @@ static void force_one(void *arg, uint32_t key, uint32_t epoch)
 		return;
 	for (size_t i = log_upto(log, epoch); i-- > 0;)
 		if (log->v.v[i].scope >= level) {
-			base_vec_push(&f->pubs, log->v.v[i].pub);
+			base_vec_push(&f->fences, &log->v.v[i]);
 			return;
 		}
 }
 
-/* Places the fence after those that are forced. Those that causality then orders need not be kept
+static int by_latest(const void *a, const void *b)
+{
+	const struct oracle_sc_fence *x = *(struct oracle_sc_fence *const *)a;
+	const struct oracle_sc_fence *y = *(struct oracle_sc_fence *const *)b;
+
+	if (x->at != y->at)
+		return x->at > y->at ? -1 : 1;
+	return (x->pub.actor < y->pub.actor) - (x->pub.actor > y->pub.actor);
+}
+
+/* Places the fence after those that are forced: the latest first, as what it knew needn't be
+ * learned again. Those that causality then orders need not be kept
  * as forced. */
 static void force_all(struct oracle *o, struct oracle_thread *t, const struct force *f)
 {
 	uint64_t *root;
 
-	for (size_t i = 0; i < f->pubs.n; i++) {
+	if (f->fences.n > 1)
+		qsort(f->fences.v, f->fences.n, sizeof(f->fences.v[0]), by_latest);
+	for (size_t i = 0; i < f->fences.n; i++) {
 		oracle_clock_own(&o->pool, &t->clock);
-		oracle_learn(o, &t->clock, &f->pubs.v[i]);
+		oracle_learn(o, &t->clock, &f->fences.v[i]->pub);
 	}
 	root = t->clock->root;
 	if (!oracle_tree_covers(root[ORACLE_FENCES], root[ORACLE_FORCED]))
@@ -346,7 +359,7 @@ static void force(struct oracle *o, struct oracle_thread *t, uint32_t actor, uin
 	oracle_tree_above(t->clock->root[ORACLE_FORCED], t->clock->root[ORACLE_FENCES], first, end,
 			  force_one, &f);
 	force_all(o, t, &f);
-	base_vec_free(&f.pubs);
+	base_vec_free(&f.fences);
 	m.to = t->clock;
 	if (!f.is_own)
 		oracle_memo_put(&o->pool, &m);
