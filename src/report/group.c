@@ -137,7 +137,7 @@ static const char *side_key(struct base_arena *a, const struct race_side *s)
 
 /* The same for all instances of a template and whichever side of a pair came first. */
 static const char *group_key(struct base_arena *a, const struct race_finding *f,
-			     enum race_ignored ignored)
+			     enum race_ignored ignored, const char *place[2])
 {
 	/* Operations of the host have no line either; their call is their place. */
 	bool is_host = f->sides && (f->sides[0].flags | f->sides[1].flags) & RACE_SIDE_HOST;
@@ -145,8 +145,8 @@ static const char *group_key(struct base_arena *a, const struct race_finding *f,
 	const char *one, *two = "";
 
 	if (f->sides) {
-		one = side_key(a, &f->sides[0]);
-		two = side_key(a, &f->sides[1]);
+		one = place[0] = side_key(a, &f->sides[0]);
+		two = place[1] = side_key(a, &f->sides[1]);
 		if (strcmp(one, two) > 0) {
 			const char *swap = one;
 			one = two;
@@ -212,7 +212,8 @@ static void view_add(struct rep_view *v, struct group **groups, const struct rac
 {
 	size_t rule;
 	enum race_ignored ignored = race_ignore_test(v->opt->ignore, f, &rule);
-	const char *key = group_key(&v->arena, f, ignored);
+	const char *place[2] = {"", ""};
+	const char *key = group_key(&v->arena, f, ignored, place);
 	struct group *g;
 
 	HASH_FIND_STR(*groups, key, g);
@@ -222,7 +223,8 @@ static void view_add(struct rep_view *v, struct group **groups, const struct rac
 		functions_add(&v->arena, e, f);
 		e->explains = e->explains || explains_stop(v->r, f);
 	} else {
-		struct rep_entry e = {.ignored = ignored, .order = v->entries.n};
+		struct rep_entry e = {
+			.ignored = ignored, .place = {place[0], place[1]}, .order = v->entries.n};
 		e.explains = explains_stop(v->r, f);
 		finding_own(&v->arena, &e.f, f);
 		functions_add(&v->arena, &e, f);
@@ -240,16 +242,19 @@ static bool is_same_place(const struct race_side *a, const struct race_side *b)
 	return a->line == b->line && strcmp(a->file, b->file) == 0 && strcmp(a->func, b->func) == 0;
 }
 
-/* The same two lines. An earlier line that isn't known is any. */
-static bool is_same_pair(const struct race_finding *a, const struct race_finding *b)
+/* The same two lines, in either order. An earlier line that isn't known is any. */
+static bool is_same_pair(const struct rep_entry *a, const struct rep_entry *b)
 {
-	const struct race_side *x = a->sides, *y = b->sides;
+	const char *const *x = a->place, *const *y = b->place;
 
-	if (!x || !y)
+	if (!a->f.sides || !b->f.sides)
 		return false;
-	if (is_same_place(&x[0], &y[0]))
-		return !x[1].line || !y[1].line || is_same_place(&x[1], &y[1]);
-	return is_same_place(&x[0], &y[1]) && is_same_place(&x[1], &y[0]);
+	if (!strcmp(x[0], y[0]) &&
+	    (!a->f.sides[1].line || !b->f.sides[1].line || !strcmp(x[1], y[1])))
+		return true;
+	return (!a->f.sides[1].line || !strcmp(x[1], y[0])) &&
+	       (!b->f.sides[1].line || !strcmp(x[0], y[1])) &&
+	       (a->f.sides[1].line || b->f.sides[1].line);
 }
 
 static bool has_both(const struct rep_entry *e)
@@ -273,7 +278,7 @@ static bool is_said_by(const struct rep_view *v, size_t at, size_t by)
 	    (e->f.cls != h->f.cls && e->f.cls != RACE_CLASS_RACE))
 		return false;
 	if (race_is_watched(h->f.kind) && has_both(h))
-		return by < at && e->f.cls == h->f.cls && is_same_pair(&h->f, &e->f);
+		return by < at && e->f.cls == h->f.cls && is_same_pair(h, e);
 	for (unsigned i = 0; i < 2; i++) {
 		const struct race_side *s = &e->f.sides[i];
 		if (h->f.sides ? race_is_watched(h->f.kind) && is_same_place(&h->f.sides[0], s)
@@ -304,8 +309,7 @@ static bool is_known_better(const struct rep_view *v, const struct rep_entry *h)
 		bool is_better = h->f.cls != RACE_CLASS_RACE && e->f.cls == RACE_CLASS_RACE;
 
 		if (is_other && e->ignored == h->ignored &&
-		    (is_better || (is_history && e->f.cls == h->f.cls)) &&
-		    is_same_pair(&h->f, &e->f))
+		    (is_better || (is_history && e->f.cls == h->f.cls)) && is_same_pair(h, e))
 			return true;
 	}
 	return false;
@@ -320,8 +324,7 @@ static size_t leading(const struct rep_view *v, size_t at)
 	for (size_t i = 0; i < v->entries.n && race_is_guarded(h->f.kind); i++) {
 		const struct rep_entry *e = &v->entries.v[i], *b = &v->entries.v[best];
 		if (i != at && race_is_guarded(e->f.kind) && e->ignored == h->ignored &&
-		    e->f.cls == h->f.cls && has_lines(h) && has_lines(e) &&
-		    is_same_pair(&h->f, &e->f) &&
+		    e->f.cls == h->f.cls && has_lines(h) && has_lines(e) && is_same_pair(h, e) &&
 		    (e->f.count > b->f.count || (e->f.count == b->f.count && i < best)))
 			best = i;
 	}

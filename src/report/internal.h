@@ -14,6 +14,7 @@
 
 struct rep_entry {
 	struct race_finding f;
+	const char *place[2];	/* of its sides: equal for all instances of a template */
 	const char **functions; /* that have it, the first REP_FUNCTIONS */
 	size_t nfunctions;	/* distinct ones: beyond the listed ones, sightings */
 	enum race_ignored ignored;

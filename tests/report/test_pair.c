@@ -493,6 +493,42 @@ static void kinds_of_one_pair(void **state)
 	fake_close(&f);
 }
 
+/* What hirace says of a line, without the earlier one or in another instance of a template, is in
+ * iguard's finding of a pair with that line; what it says of a third line isn't. */
+static void history_beside_guard(void **state)
+{
+	static const struct {
+		uint32_t line, func, shown;
+		bool has_second;
+	} cases[] = {{9, FUNC, 1, false},  {11, FUNC, 1, false}, {12, FUNC, 2, false},
+		     {9, HELPER, 1, true}, {11, FUNC, 1, true},	 {12, FUNC, 2, true}};
+	struct rep_options json = {.format = REP_JSON};
+
+	(void)state;
+	for (size_t i = 0; i < BASE_COUNTOF(cases); i++) {
+		struct chunk g = pair_of(RACE_KIND_GUARD_GRID), h = pair_of(RACE_KIND_HISTORY);
+		struct race_results r, again = {0};
+		struct base_sink sink = {0};
+		struct fake f;
+		h.pair.side[0].func = cases[i].func;
+		h.pair.side[0].line = cases[i].line;
+		h.pair.side[1].line = cases[i].line == 11 ? 9 : 11;
+		if (!cases[i].has_second)
+			h.pair.side[1].line = h.pair.side[1].file = 0;
+		fake_open(&f);
+		put(&f, &h);
+		put(&f, &g);
+		fake_read(&f, &r);
+		char *saved = fake_render(&r, &json);
+		assert_int_equal(rep_json_parse("saved", saved, strlen(saved), &again, &sink), 0);
+		assert_int_equal(again.findings.n, cases[i].shown);
+		free(saved);
+		race_results_free(&r);
+		race_results_free(&again);
+		fake_close(&f);
+	}
+}
+
 /* Nothing raced: clean because accesses were judged, not because none was re-read. */
 static void judged_and_clean(void **state)
 {
@@ -625,6 +661,7 @@ int main(void)
 		cmocka_unit_test(verify_instructions),	cmocka_unit_test(verify_by_object),
 		cmocka_unit_test(verify_without_lines), cmocka_unit_test(advice_fits),
 		cmocka_unit_test(objects_in_words),	cmocka_unit_test(kinds_of_one_pair),
+		cmocka_unit_test(history_beside_guard),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
