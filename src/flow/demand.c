@@ -79,9 +79,9 @@ static bool is_real(struct flow *fl, uint32_t d, uint32_t reg, uint32_t use)
 
 	if (u->pred != PTX_NO_REG) {
 		g = guard_in_force(fl, d, u, pr->use_at[use]);
-		if (g == PTX_NO_REG && flow_known(&pr->on_way, u->pred) >= 0) {
+		if (g == PTX_NO_REG && flow_known(fl, &pr->on_way, u->pred) >= 0) {
 			g = u->pred;
-			is_not = !flow_known(&pr->on_way, g);
+			is_not = !flow_known(fl, &pr->on_way, g);
 		}
 	}
 	switch (flow_use_kind(fl, u, reg, g, is_not)) {
@@ -161,7 +161,7 @@ static struct flow_facts facts_behind(struct flow *fl, uint32_t d)
 
 	flow_forget_written(fl, &f, pr->start[s->mark], pr->start[s->mark + 1]);
 	if (s->pred != PTX_NO_REG) {
-		flow_learn(&f, s->pred, !s->is_pred_not);
+		flow_learn(fl, &f, s->pred, !s->is_pred_not);
 		flow_forget_written(fl, &f, pr->def_at[d], pr->start[s->mark + 1]);
 	}
 	return f;

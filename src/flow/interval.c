@@ -214,7 +214,7 @@ static bool is_way_same(const struct intervals *x, const struct flow_block *b)
 		return false;
 	for (unsigned i = 0; i < s->nops; i++)
 		if (ptx_stmt_role(s, i) == PTX_ROLE_SRC &&
-		    !flow_is_same_operand(x->fl, x->uniform, &s->ops[i]))
+		    !flow_is_same_operand(x->fl, x->uniform, FLOW_AMONG_THREADS, &s->ops[i]))
 			return false;
 	return true;
 }
@@ -260,7 +260,8 @@ static bool is_result_same(const struct intervals *x, const struct ptx_stmt *s)
 {
 	if (x->is_apart[s->mark] || !is_guard_same(x, s))
 		return false;
-	return flow_is_block_barrier(s) || flow_is_same_result(x->fl, x->uniform, s);
+	return flow_is_block_barrier(s) ||
+	       flow_is_same_result(x->fl, x->uniform, FLOW_AMONG_THREADS, s);
 }
 
 /* From all registers the same and all blocks together to what stays so. */
@@ -300,7 +301,7 @@ static bool is_barrier_same(const struct intervals *x, const struct ptx_stmt *s)
 	unsigned number = s->nops == 1 ? 0 : 1;
 
 	return !x->is_apart[s->mark] && is_guard_same(x, s) &&
-	       flow_is_same_operand(x->fl, x->uniform, &s->ops[number]);
+	       flow_is_same_operand(x->fl, x->uniform, FLOW_AMONG_THREADS, &s->ops[number]);
 }
 
 static bool are_barriers_same(struct intervals *x)

@@ -7,8 +7,8 @@
  *
  * Solved forward, to the greatest solution: at the start of a block is known what is known at the
  * end of each block before it, with what its branch adds. A block keeps FLOW_FACTS predicates at
- * most; what is left out is only unknown. Conditions that are computed twice, into two registers,
- * are not seen to be one.
+ * most; what is left out is only unknown. Conditions that are computed twice are one where all that
+ * they are made of stays as it is (fixed.c); so in a loop, too.
  */
 #include "flow/priv.h"
 
@@ -27,23 +27,33 @@ void flow_forget_written(struct flow *fl, struct flow_facts *f, uint32_t from, u
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < f->n; i++)
-		if (!writes_in(fl->priv, f->fact[i].reg, from, to))
+		if (fl->priv->fixed[f->fact[i].reg] ||
+		    !writes_in(fl->priv, f->fact[i].reg, from, to))
 			f->fact[n++] = f->fact[i];
 	f->n = n;
 }
 
-int flow_known(const struct flow_facts *f, uint32_t reg)
+static struct flow_same same_as(const struct flow *fl, uint32_t reg)
 {
+	return fl->priv->fixed[reg] ? fl->priv->same[reg] : (struct flow_same){reg, false};
+}
+
+int flow_known(const struct flow *fl, const struct flow_facts *f, uint32_t reg)
+{
+	struct flow_same s = same_as(fl, reg);
+
 	for (uint32_t i = 0; i < f->n; i++)
-		if (f->fact[i].reg == reg)
-			return f->fact[i].value;
+		if (f->fact[i].reg == s.reg)
+			return f->fact[i].value != s.is_not;
 	return -1;
 }
 
-void flow_learn(struct flow_facts *f, uint32_t reg, bool value)
+void flow_learn(const struct flow *fl, struct flow_facts *f, uint32_t reg, bool value)
 {
-	if (f->n < FLOW_FACTS && flow_known(f, reg) < 0)
-		f->fact[f->n++] = (struct flow_fact){reg, value};
+	struct flow_same s = same_as(fl, reg);
+
+	if (f->n < FLOW_FACTS && flow_known(fl, f, reg) < 0)
+		f->fact[f->n++] = (struct flow_fact){s.reg, value != s.is_not};
 }
 
 /* The block that a guarded branch to one label goes to, where that isn't the next one; or
@@ -65,7 +75,7 @@ static uint32_t taken_block(const struct flow *fl, uint32_t b)
 bool flow_way_is_open(const struct flow *fl, const struct flow_facts *f, uint32_t b, uint32_t to)
 {
 	uint32_t taken = f->n ? taken_block(fl, b) : FLOW_NONE;
-	int value = taken == FLOW_NONE ? -1 : flow_known(f, fl->blocks[b].last->pred);
+	int value = taken == FLOW_NONE ? -1 : flow_known(fl, f, fl->blocks[b].last->pred);
 
 	return value < 0 || (to == taken) == ((value != 0) != fl->blocks[b].last->is_pred_not);
 }
@@ -80,20 +90,20 @@ static struct flow_facts facts_along(struct flow *fl, uint32_t b, uint32_t to)
 
 	flow_forget_written(fl, &f, pr->start[b], pr->start[b + 1]);
 	if (taken != FLOW_NONE)
-		flow_learn(&f, s->pred, (to == taken) != s->is_pred_not);
+		flow_learn(fl, &f, s->pred, (to == taken) != s->is_pred_not);
 	else if (s && s->kind == PTX_STMT_INST && s->pred != PTX_NO_REG &&
 		 s->form->effects & PTX_EFF_EXIT)
-		flow_learn(&f, s->pred, s->is_pred_not);
+		flow_learn(fl, &f, s->pred, s->is_pred_not);
 	return f;
 }
 
 /* Both. */
-static void meet(struct flow_facts *f, const struct flow_facts *other)
+static void meet(const struct flow *fl, struct flow_facts *f, const struct flow_facts *other)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < f->n; i++)
-		if (flow_known(other, f->fact[i].reg) == f->fact[i].value)
+		if (flow_known(fl, other, f->fact[i].reg) == f->fact[i].value)
 			f->fact[n++] = f->fact[i];
 	f->n = n;
 }
@@ -112,14 +122,14 @@ static bool update(struct flow *fl, uint32_t b)
 		if (now.n == UNVISITED)
 			now = f;
 		else
-			meet(&now, &f);
+			meet(fl, &now, &f);
 	}
 	if (!b || now.n == UNVISITED) /* not reached: nothing is asked about it */
 		now.n = 0;
 	if (facts[b].n != UNVISITED) {
 		/* Only ever fewer: so this ends although a full list has dropped some. */
 		uint32_t was = facts[b].n;
-		meet(&facts[b], &now);
+		meet(fl, &facts[b], &now);
 		return facts[b].n != was;
 	}
 	facts[b] = now;
@@ -134,6 +144,7 @@ void flow_need_facts(struct flow *fl)
 	if (pr->facts)
 		return;
 	flow_need_defuse(fl);
+	flow_need_fixed(fl);
 	pr->facts = base_alloc(fl->arena, sizeof(*pr->facts) * (fl->nblocks + 1u));
 	for (uint32_t b = 0; b < fl->nblocks; b++)
 		pr->facts[b].n = fl->blocks[b].rpo == UINT32_MAX ? 0 : UNVISITED;

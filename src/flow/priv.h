@@ -28,6 +28,11 @@ struct flow_facts { /* predicates of which the value is known */
 	struct flow_fact fact[FLOW_FACTS];
 };
 
+struct flow_same { /* a predicate is that of `reg`, or the opposite */
+	uint32_t reg;
+	bool is_not;
+};
+
 struct flow_priv {
 	/* cfg.c */
 	struct ptx_stmt **stmt; /* by place */
@@ -59,6 +64,8 @@ struct flow_priv {
 	uint64_t **live_out;	    /* live.c */
 	uint8_t *origin;	    /* addr.c, by register */
 	uint8_t *uniform;	    /* uniform.c, by register */
+	uint8_t *fixed;		    /* fixed.c, by register */
+	struct flow_same *same;	    /* fixed.c, by register, of fixed predicates */
 	bool *undisturbed;	    /* interval.c, by place */
 	struct flow_affine *affine; /* affine.c, by register */
 };
@@ -90,11 +97,14 @@ bool flow_def_dominates(struct flow *fl, const struct ptx_stmt *def, const struc
 /* Computes a value only: no memory, control, communication or other effect. */
 bool flow_is_pure(const struct ptx_stmt *s);
 
+/* fixed.c */
+void flow_need_fixed(struct flow *fl);
+
 /* known.c */
 void flow_need_facts(struct flow *fl);
 /* Its value, or -1. */
-int flow_known(const struct flow_facts *f, uint32_t reg);
-void flow_learn(struct flow_facts *f, uint32_t reg, bool value);
+int flow_known(const struct flow *fl, const struct flow_facts *f, uint32_t reg);
+void flow_learn(const struct flow *fl, struct flow_facts *f, uint32_t reg, bool value);
 /* Drops what a statement in places [from, to) writes. */
 void flow_forget_written(struct flow *fl, struct flow_facts *f, uint32_t from, uint32_t to);
 /* With these facts, can control go from block b to its successor `to`? */
@@ -132,10 +142,16 @@ bool flow_result_sure(struct flow *fl, const struct ptx_stmt *u);
 void flow_need_uniform(struct flow *fl);
 /* After flow_need_uniform: is the operand the same in every thread of the block? */
 bool flow_is_uniform_operand(const struct flow *fl, const struct ptx_opnd *o);
-/* Where the registers with uniform[reg] are: is the operand, or all that an unguarded statement
+enum flow_among {
+	FLOW_AMONG_THREADS, /* one value for all threads of a block */
+	FLOW_AMONG_STEPS    /* one value for all of a thread's run */
+};
+/* Where the registers with same[reg] are: is the operand, or all that an unguarded statement
  * writes? */
-bool flow_is_same_operand(const struct flow *fl, const uint8_t *uniform, const struct ptx_opnd *o);
-bool flow_is_same_result(const struct flow *fl, const uint8_t *uniform, const struct ptx_stmt *s);
+bool flow_is_same_operand(const struct flow *fl, const uint8_t *same, enum flow_among among,
+			  const struct ptx_opnd *o);
+bool flow_is_same_result(const struct flow *fl, const uint8_t *same, enum flow_among among,
+			 const struct ptx_stmt *s);
 
 /* select.c */
 bool flow_take_condition(struct flow *fl, const struct ptx_stmt *u, uint32_t reg,

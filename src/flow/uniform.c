@@ -13,6 +13,18 @@
  */
 #include "flow/priv.h"
 
+static bool is_among(struct ptx_str s, const char *const *names, size_t nnames)
+{
+	uint32_t n = 0;
+
+	while (n < s.n && s.p[n] != '.')
+		n++;
+	for (size_t i = 0; i < nnames; i++)
+		if (ptx_str_is((struct ptx_str){s.p, n}, names[i]))
+			return true;
+	return false;
+}
+
 /* Special registers with one value per block, PTX ISA chapter 10. Those that may change while
  * the block runs (%smid, clocks) are left out. */
 static bool is_uniform_special(struct ptx_str s)
@@ -34,33 +46,41 @@ static bool is_uniform_special(struct ptx_str s)
 					    "%dynamic_smem_size",
 					    "%aggr_smem_size",
 					    "WARP_SZ"};
-	uint32_t n = 0;
-	while (n < s.n && s.p[n] != '.')
-		n++;
-	for (size_t i = 0; i < BASE_COUNTOF(names); i++)
-		if (ptx_str_is((struct ptx_str){s.p, n}, names[i]))
-			return true;
-	return false;
+
+	return is_among(s, names, BASE_COUNTOF(names));
 }
 
-bool flow_is_same_operand(const struct flow *fl, const uint8_t *uniform, const struct ptx_opnd *o)
+/* Those with one value per thread. %warpid may change. */
+static bool is_thread_special(struct ptx_str s)
+{
+	static const char *const names[] = {"%tid",	    "%laneid",	    "%lanemask_eq",
+					    "%lanemask_le", "%lanemask_lt", "%lanemask_ge",
+					    "%lanemask_gt"};
+
+	return is_among(s, names, BASE_COUNTOF(names));
+}
+
+bool flow_is_same_operand(const struct flow *fl, const uint8_t *same, enum flow_among among,
+			  const struct ptx_opnd *o)
 {
 	switch (o->kind) {
 	case PTX_OPND_REG:
-		return o->reg < fl->priv->nregs && uniform[o->reg];
+		return o->reg < fl->priv->nregs && same[o->reg];
 	case PTX_OPND_SPECIAL:
-		return is_uniform_special(o->text);
+		return is_uniform_special(o->text) ||
+		       (among == FLOW_AMONG_STEPS && is_thread_special(o->text));
 	case PTX_OPND_INT:
 	case PTX_OPND_F32:
 	case PTX_OPND_F64:
 	case PTX_OPND_EXPR:
 		return true;
 	case PTX_OPND_SYM: /* the address of a local variable differs between threads */
-		return !flow_var_of(o) || flow_var_of(o)->space != PTX_SPACE_LOCAL;
+		return among == FLOW_AMONG_STEPS || !flow_var_of(o) ||
+		       flow_var_of(o)->space != PTX_SPACE_LOCAL;
 	case PTX_OPND_ADDR:
 	case PTX_OPND_VEC:
 		for (unsigned i = 0; i < o->nsub; i++)
-			if (!flow_is_same_operand(fl, uniform, &o->sub[i]))
+			if (!flow_is_same_operand(fl, same, among, &o->sub[i]))
 				return false;
 		return true;
 	default:
@@ -70,7 +90,7 @@ bool flow_is_same_operand(const struct flow *fl, const uint8_t *uniform, const s
 
 bool flow_is_uniform_operand(const struct flow *fl, const struct ptx_opnd *o)
 {
-	return flow_is_same_operand(fl, fl->priv->uniform, o);
+	return flow_is_same_operand(fl, fl->priv->uniform, FLOW_AMONG_THREADS, o);
 }
 
 /* Reads what no thread can change: constants, the parameters of an entry. */
@@ -91,7 +111,8 @@ static bool is_constant_load(const struct flow *fl, const struct ptx_stmt *s)
 	return false;
 }
 
-bool flow_is_same_result(const struct flow *fl, const uint8_t *uniform, const struct ptx_stmt *s)
+bool flow_is_same_result(const struct flow *fl, const uint8_t *same, enum flow_among among,
+			 const struct ptx_stmt *s)
 {
 	bool is_plain = flow_is_pure(s) && s->form->op != PTX_OP_ACTIVEMASK &&
 			s->form->op != PTX_OP_UNKNOWN && s->form->op != PTX_OP_ADDC &&
@@ -100,7 +121,7 @@ bool flow_is_same_result(const struct flow *fl, const uint8_t *uniform, const st
 		return false;
 	for (unsigned i = 0; i < s->nops; i++)
 		if (ptx_form_role(s->form, i) != PTX_ROLE_DST &&
-		    !flow_is_same_operand(fl, uniform, &s->ops[i]))
+		    !flow_is_same_operand(fl, same, among, &s->ops[i]))
 			return false;
 	return true;
 }
@@ -125,7 +146,8 @@ static void visit(struct flow *fl, struct flow_work *w, const struct ptx_stmt *s
 {
 	struct marking x = {fl, w};
 
-	if (s->pred == PTX_NO_REG && flow_is_same_result(fl, fl->priv->uniform, s))
+	if (s->pred == PTX_NO_REG &&
+	    flow_is_same_result(fl, fl->priv->uniform, FLOW_AMONG_THREADS, s))
 		ptx_each_reg(s, mark_uniform, &x);
 }
 

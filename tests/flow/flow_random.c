@@ -5,7 +5,9 @@
  *
  * Program number N is made from N alone: blocks of loads, stores, moves, sums and selects, some
  * under guards, ended by random branches. Each is executed RUNS times; what setp computes is
- * random, and every register carries the set of the loads whose values are in it. A run that ends
+ * random, but one answer in a run for conditions of values that stay as they are: %p4 and up have
+ * one definition each, some of them in a loop, and some are one condition or its opposite. Every
+ * register carries the set of the loads whose values are in it. A run that ends
  * must have used each value of which flow_demand says "sure", or whose use one of the listed
  * statements has shown, and none of which it says "dead". Used is what a store has stored.
  */
@@ -14,7 +16,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUNS = 40, STEPS = 400, INSTANCES = 64, BLOCKS = 6, VALUES = 4, PREDS = 3, LOADS = 64 };
+enum {
+	RUNS = 40,
+	STEPS = 400,
+	INSTANCES = 64,
+	BLOCKS = 6,
+	VALUES = 4,
+	PREDS = 3,
+	FIXED = 3,
+	LOADS = 64
+};
 
 static uint64_t state;
 
@@ -31,7 +42,15 @@ static uint32_t draw(uint32_t n)
 static void put_guard(struct base_buf *b)
 {
 	if (draw(5) == 0)
-		base_buf_printf(b, "@%s%%p%u ", draw(2) ? "!" : "", draw(PREDS) + 1);
+		base_buf_printf(b, "@%s%%p%u ", draw(2) ? "!" : "", draw(PREDS + FIXED) + 1);
+}
+
+/* A predicate's only definition, of what stays as it is. */
+static void put_fixed(struct base_buf *b, uint32_t p)
+{
+	static const char *const ops[] = {"eq", "ne", "lt", "ge"};
+
+	base_buf_printf(b, "\tsetp.%s.s32 %%p%u, %%r9, %u;\n", ops[draw(4)], p, draw(2) + 1);
 }
 
 static void put_statement(struct base_buf *b)
@@ -58,7 +77,7 @@ static void put_statement(struct base_buf *b)
 		break;
 	case 7:
 		base_buf_printf(b, "selp.b32 %%r%u, %%r%u, %%r%u, %%p%u;\n", x, y, z,
-				draw(PREDS) + 1);
+				draw(PREDS + FIXED) + 1);
 		break;
 	default:
 		base_buf_printf(b, "setp.eq.s32 %%p%u, %%r9, 3;\n", draw(PREDS) + 1);
@@ -73,11 +92,20 @@ static void make_program(struct base_buf *b)
 			 "\t.reg .b32 %r<10>;\n\t.reg .b64 %rd<3>;\n\tld.param.u64 %rd1, [a];\n"
 			 "\tmov.u32 %r9, %tid.x;\n");
 	for (uint32_t i = 1; i <= PREDS; i++)
-		base_buf_printf(b, "\tsetp.eq.s32 %%p%u, %%r9, %u;\n", i, i);
+		base_buf_printf(b, "\tsetp.eq.s32 %%p%u, %%r9, %u;\n", i, i); /* 3: random */
 	for (uint32_t i = 1; i <= VALUES; i++)
 		base_buf_printf(b, "\tmov.u32 %%r%u, 0;\n", i);
+	uint32_t home[FIXED]; /* the block of the definition; BLOCKS: before all others */
+	for (uint32_t i = 0; i < FIXED; i++) {
+		home[i] = draw(2) ? BLOCKS : draw(3);
+		if (home[i] == BLOCKS)
+			put_fixed(b, PREDS + 1 + i);
+	}
 	for (uint32_t i = 0; i < BLOCKS; i++) {
 		base_buf_printf(b, "$L%u:\n", i);
+		for (uint32_t k = 0; k < FIXED; k++)
+			if (home[k] == i)
+				put_fixed(b, PREDS + 1 + k);
 		for (uint32_t n = draw(5); n; n--)
 			put_statement(b);
 		/* Mostly forwards, so that most runs end. */
@@ -89,11 +117,11 @@ static void make_program(struct base_buf *b)
 		case 1:
 			break;
 		case 2:
-			base_buf_printf(b, "\t@%%p%u exit;\n", draw(PREDS) + 1);
+			base_buf_printf(b, "\t@%%p%u exit;\n", draw(PREDS + FIXED) + 1);
 			break;
 		default:
 			base_buf_printf(b, "\t@%s%%p%u bra $L%u;\n", draw(2) ? "!" : "",
-					draw(PREDS) + 1, to);
+					draw(PREDS + FIXED) + 1, to);
 			break;
 		}
 	}
@@ -111,16 +139,42 @@ struct run {
 	struct load *loads;
 	uint32_t nloads;
 	uint64_t taint[64]; /* by register: instances of loads */
-	bool pred[64];
+	bool pred[64], is_defined[64];
+	bool answer[2][4];	/* of "r9 == c" and "r9 < c" */
+	bool is_bad;		/* it has read a predicate before its definition */
 	uint32_t of[INSTANCES]; /* its load */
 	uint32_t n;
 	int note[LOADS]; /* the last instance of a load, or -1 */
 	uint64_t used, claimed;
 };
 
-static bool holds(const struct run *r, const struct ptx_stmt *s)
+static bool value_of_pred(struct run *r, uint32_t p)
 {
-	return s->pred == PTX_NO_REG || r->pred[s->pred] != s->is_pred_not;
+	r->is_bad |= !r->is_defined[p];
+	return r->pred[p];
+}
+
+static bool holds(struct run *r, const struct ptx_stmt *s)
+{
+	return s->pred == PTX_NO_REG || value_of_pred(r, s->pred) != s->is_pred_not;
+}
+
+static bool compare(const struct run *r, const struct ptx_stmt *s)
+{
+	int64_t c = s->ops[2].imm;
+
+	if (c == 3)
+		return draw(2);
+	switch (s->form->mods[0]) {
+	case PTX_MOD_EQ:
+		return r->answer[0][c];
+	case PTX_MOD_NE:
+		return !r->answer[0][c];
+	case PTX_MOD_LT:
+		return r->answer[1][c];
+	default:
+		return !r->answer[1][c];
+	}
 }
 
 static void claim(struct run *r, uint32_t i)
@@ -188,27 +242,33 @@ static void step(struct run *r, const struct ptx_stmt *s)
 	case PTX_OP_SELP:
 		if (holds(r, s))
 			r->taint[s->ops[0].reg] =
-				value_of(r, &s->ops[r->pred[s->ops[3].reg] ? 1 : 2]);
+				value_of(r, &s->ops[value_of_pred(r, s->ops[3].reg) ? 1 : 2]);
 		return;
 	case PTX_OP_SETP:
-		if (holds(r, s))
-			r->pred[s->ops[0].reg] = draw(2);
+		if (holds(r, s)) {
+			r->pred[s->ops[0].reg] = compare(r, s);
+			r->is_defined[s->ops[0].reg] = true;
+		}
 		return;
 	default:
 		return;
 	}
 }
 
-/* False: it doesn't end, or loads too often. */
+/* False: it doesn't end, loads too often, or reads what isn't defined. */
 static bool execute(struct run *r, struct ptx_func *f)
 {
 	const struct ptx_stmt *s = f->first;
 
 	memset(r->taint, 0, sizeof(r->taint));
 	memset(r->note, -1, sizeof(r->note));
+	memset(r->is_defined, 0, sizeof(r->is_defined));
+	for (unsigned i = 0; i < 8; i++)
+		r->answer[i / 4][i % 4] = draw(2);
 	r->used = r->claimed = 0;
 	r->n = 0;
-	for (unsigned i = 0; s && i < STEPS && r->n < INSTANCES; i++) {
+	r->is_bad = false;
+	for (unsigned i = 0; s && i < STEPS && r->n < INSTANCES && !r->is_bad; i++) {
 		const struct ptx_stmt *next = s->next;
 		if (s->kind == PTX_STMT_INST) {
 			look(r, s);
@@ -217,14 +277,14 @@ static bool execute(struct run *r, struct ptx_func *f)
 					next = ptx_target(s)->at;
 			} else if (s->form->effects & PTX_EFF_EXIT) {
 				if (holds(r, s))
-					return true;
+					return !r->is_bad;
 			} else {
 				step(r, s);
 			}
 		}
 		s = next;
 	}
-	return !s;
+	return !s && !r->is_bad;
 }
 
 static const char *what_is_wrong(const struct run *r, uint32_t i)
