@@ -224,6 +224,12 @@ extern "C" __device__ __noinline__ void __collider_history_tell(uint64_t me, uin
 	dev_report(&f, dev_rt());
 }
 
+/* L and B of the location at `at`; of shared memory its offset does, too. */
+DEV_FN struct race_history_side *dev_side(uint64_t at)
+{
+	return &dev_tables()->sides[(at >> 2) * 0x9e3779b97f4a7c15ull >> 48];
+}
+
 #define MODE_MAYBE 4u /* beside enum shadow_how: the compiler may have invented the load */
 #define MODE_WIDTH 8u /* the width's place */
 
@@ -238,6 +244,9 @@ extern "C" __device__ __noinline__ void __collider_history_word(uint64_t me, uin
 	enum shadow_verdict verdict;
 	struct shadow_seen seen;
 
+	/* Many locations share a bit; those that were read strongly are marked. */
+	if (a.stamps.own.read & bit && !(dev_word32(&dev_side(at)->launch) & RACE_SIDE_READ))
+		bit = 0;
 	verdict = shadow_access_at((uint64_t *)word, bit, dev_machine(), &a,
 				   RACE_HISTORY_ACCESS(what), (enum shadow_how)(mode & 3u), &seen);
 	if (left && (verdict == SHADOW_IS_RACE || verdict == SHADOW_POSSIBLE))
@@ -501,11 +510,6 @@ DEV_FN void dev_meet(struct shadow_stamps *t, uint64_t me)
 	shadow_join_all(t, &all);
 }
 
-DEV_FN struct race_history_side *dev_side(uint64_t at)
-{
-	return &dev_tables()->sides[(at >> 2) * 0x9e3779b97f4a7c15ull >> 48];
-}
-
 DEV_FN void dev_fence(void)
 {
 	asm volatile("fence.acq_rel.gpu;" ::: "memory");
@@ -522,13 +526,15 @@ DEV_FN void dev_write(struct shadow_stamps *t, uint64_t at, uint32_t launch)
 				   sizeof(struct shadow_side),
 			   "the one begins with the other");
 	if (t->released.now) {
-		uint32_t owner = dev_word32(&side->launch);
+		uint32_t has = dev_word32(&side->launch), was = has;
 
-		if (owner == 0)
+		while (!(has & ~RACE_SIDE_READ)) {
 			asm volatile("atom.relaxed.gpu.cas.b32 %0, [%1], %2, %3;"
-				     : "=r"(owner)
-				     : "l"(&side->launch), "r"(0), "r"(launch));
-		if (owner && owner != launch)
+				     : "=r"(was)
+				     : "l"(&side->launch), "r"(has), "r"(has | launch));
+			has = was == has ? has | launch : was;
+		}
+		if ((has & ~RACE_SIDE_READ) != launch)
 			dev_max32(&side->now, 0xffffffffu);
 	}
 	dev_mark();
@@ -553,16 +559,22 @@ DEV_FN void dev_read(struct shadow_stamps *t, uint64_t at, uint32_t op)
 	shadow_strong_read(t, s, 0, (op & RACE_SYNC_ACQUIRE) != 0);
 }
 
-/* The bits that races at these words ask for. Of shared memory the address in its window. */
-DEV_FN uint32_t dev_read_bits(uint64_t at, uint32_t words)
+/* These words were read strongly: the bits that races there ask for, and marks, which are there
+ * before anything that this thread does later. Of shared memory the address in its window. */
+DEV_FN uint32_t dev_observe(uint64_t at, uint32_t words)
 {
 	uint32_t bits = 0;
 
 	if (__isShared((const void *)at))
 		at = (uint32_t)__cvta_generic_to_shared((const void *)at);
 #pragma unroll 1
-	for (uint32_t i = 0; i < words; i++)
+	for (uint32_t i = 0; i < words; i++) {
+		uint32_t *mark = &dev_side(at + 4u * i)->launch;
+
+		if (!(dev_word32(mark) & RACE_SIDE_READ))
+			dev_or32(mark, RACE_SIDE_READ);
 		bits |= dev_read_bit(at + 4u * i);
+	}
 	return bits;
 }
 
@@ -585,7 +597,7 @@ __collider_history_sync(uint64_t me, uint64_t stamps, uint64_t at, uint32_t op)
 			dev_write(t, at + i * RACE_SYNC_WIDTH(op), RACE_ACTOR_HAS(me));
 	}
 	if (op & RACE_SYNC_READ && at) {
-		t->own.read |= dev_read_bits(at, RACE_SYNC_WORDS(op));
+		t->own.read |= dev_observe(at, RACE_SYNC_WORDS(op));
 #pragma unroll 1
 		for (uint32_t i = 0; i < RACE_SYNC_ELEMS(op); i++)
 			dev_read(t, at + i * RACE_SYNC_WIDTH(op), op);

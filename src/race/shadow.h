@@ -238,8 +238,9 @@ struct race_history_run {
 /* L and B of a location (struct shadow_side), and the launch that wrote L. */
 struct race_history_side {
 	uint32_t now, behind, read;
-	uint32_t launch;
+	uint32_t launch; /* and RACE_SIDE_READ */
 };
+#define RACE_SIDE_READ (1u << 31) /* a strong read has read a location with this entry */
 
 /* What the threads of a block have joined: three of struct shadow_stamp. */
 struct race_history_block {

@@ -23,7 +23,8 @@
  * Besides, a strong write that a strong read sees is ordered before what comes behind that read,
  * even without a release (PTX: observation). Only the write itself is, so T must not rise. Instead
  * a thread keeps which locations have been read strongly before it: a set of 32 bits by a hash of
- * the location, joined wherever T is. A race at such a location is *possible*.
+ * the location, joined wherever T is. As many locations share a bit, each of them is marked, too,
+ * before its bit goes anywhere. A race at a location with both is *possible*.
  *
  * L must be written before the program's write is visible, and read after the program's read: else
  * an acquire could see the value and not the number. How to see to that on a GPU is the

@@ -446,6 +446,15 @@ __global__ void counted_then_plain_race() // an atomic whose result is used orde
 	if (threadIdx.x == 0)
 		word[0] = blockIdx.x;
 }
+__global__ void many_counted_then_plain_race() // nor do many, of other locations
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < 256; i++)
+		n += atomicAdd(&word[64 + i], 1);
+	sink[me()] = n;
+	word[threadIdx.x] = blockIdx.x;
+}
 
 // ---- pictures of the paper (listings 1 to 3): a race in one block, hidden by atomics, across blocks -----------
 

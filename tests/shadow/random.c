@@ -47,6 +47,7 @@ struct world {
 	struct shadow_side l[SYNCS + LOCATIONS], l_raised[SYNCS + LOCATIONS];
 	uint64_t word[LOCATIONS];
 	bool is_found[LOCATIONS], is_raced[LOCATIONS];
+	bool is_observed[LOCATIONS]; /* marked: a strong read has read it */
 };
 
 static bool has_masks, has_releases, is_blind;
@@ -139,9 +140,17 @@ static void do_sync(struct world *w, uint32_t t)
 	}
 }
 
+/* All locations share a bit of the set; those that were never read strongly don't ask for it. */
+#define SHARED_BIT 1u
+
+static uint32_t bit_of(const struct world *w, uint32_t location)
+{
+	return w->is_observed[location] ? SHARED_BIT : 0;
+}
+
 static void check_pairs(struct world *w, uint32_t t, uint32_t location, uint32_t kind, uint64_t e)
 {
-	uint32_t bit = shadow_read_bit((uint64_t)(uintptr_t)&w->word[location]);
+	uint32_t bit = bit_of(w, location);
 
 	for (size_t i = 0; i < w->m.n; i++) {
 		const struct model_access *a = &w->m.accesses[i];
@@ -167,13 +176,13 @@ static void check_pairs(struct world *w, uint32_t t, uint32_t location, uint32_t
 /* A strong read of a location of accesses, or an atomic whose result is used. */
 static void do_observe(struct world *w, uint32_t t, uint32_t location)
 {
-	uint32_t bit = shadow_read_bit((uint64_t)(uintptr_t)&w->word[location]);
 	uint32_t s = SYNCS + location;
 
+	w->is_observed[location] = true;
 	model_observe(&w->m, t, location);
 	model_strong_read(&w->m, t, s, false);
-	shadow_strong_read(&w->actor[t].stamps, &w->l[s], bit, false);
-	shadow_strong_read(&w->raised[t], &w->l_raised[s], bit, false);
+	shadow_strong_read(&w->actor[t].stamps, &w->l[s], SHARED_BIT, false);
+	shadow_strong_read(&w->raised[t], &w->l_raised[s], SHARED_BIT, false);
 }
 
 /* A strong load of device scope: it races with weak writes, and with atomics of a block's scope. */
@@ -220,10 +229,11 @@ static void do_access(struct world *w, uint32_t t, uint64_t e)
 	bool is_plain = !has_masks && !has_releases;
 	struct shadow_actor *a = &w->actor[t];
 	enum shadow_verdict v;
-	uint64_t was;
+	struct shadow_seen seen;
 
 	check_pairs(w, t, location, kind, e);
-	v = shadow_update(&w->word[location], shadow_table(SHADOW_CORRECTED), a, kind, &was);
+	v = shadow_access_at(&w->word[location], bit_of(w, location),
+			     shadow_table(SHADOW_CORRECTED), a, kind, SHADOW_STORE, &seen);
 	count.accesses++;
 	count.races += is_race;
 	count.certain += v == SHADOW_IS_RACE;
