@@ -5,6 +5,11 @@ name=swaps
 . "$dir/lib.sh"
 needs ptxas
 
+# ASSEMBLE=no (under the sanitizers): the passes alone.
+assemble() { # assemble ARCH: $T/out.ptx
+	[ "$ASSEMBLE" = no ] || ptxas -c -arch="$1" "$T/out.ptx" -o "$T/out.cubin" 2>"$T/err"
+}
+
 for arch in sm_75 sm_80 sm_90 sm_90a sm_100 sm_120; do
 	sed -e "s/^\.target.*/.target $arch/" -e 's/^\.version.*/.version 9.0/' "$dir/golden/iguard.ptx" >"$T/in.ptx"
 	sets=iguard
@@ -12,7 +17,7 @@ for arch in sm_75 sm_80 sm_90 sm_90a sm_100 sm_120; do
 	for set in $sets; do
 		"$collider" instrument --sanitize=$set "$T/in.ptx" -o "$T/out.ptx" 2>"$T/err" ||
 			fail "$arch $set: $(cat "$T/err")"
-		ptxas -c -arch=$arch "$T/out.ptx" -o "$T/out.cubin" 2>"$T/err" ||
+		assemble $arch ||
 			fail "$arch $set: $(head -3 "$T/err")"
 		pairs=$(grep -c 'atom\.relaxed\.gpu\.cas\.b128' "$T/out.ptx")
 		case $arch in
@@ -30,7 +35,7 @@ for arch in sm_75 sm_80 sm_90 sm_90a sm_100 sm_120; do
 			>"$T/in.ptx"
 		"$collider" instrument --sanitize=${case%.*} "$T/in.ptx" -o "$T/out.ptx" 2>"$T/err" ||
 			fail "$arch $case: $(cat "$T/err")"
-		ptxas -c -arch=$arch "$T/out.ptx" -o "$T/out.cubin" 2>"$T/err" ||
+		assemble $arch ||
 			fail "$arch $case: $(head -3 "$T/err")"
 	done
 done
@@ -41,7 +46,7 @@ for arch in sm_90 sm_90a sm_100 sm_120; do
 			>"$T/in.ptx"
 		"$collider" instrument --sanitize=$set "$T/in.ptx" -o "$T/out.ptx" 2>"$T/err" ||
 			fail "$arch $set: $(cat "$T/err")"
-		ptxas -c -arch=$arch "$T/out.ptx" -o "$T/out.cubin" 2>"$T/err" ||
+		assemble $arch ||
 			fail "$arch $set: $(head -3 "$T/err")"
 		grep -q 'getctarank' "$T/out.ptx" || fail "$arch $set: no owner of shared memory is looked for"
 	done
@@ -57,7 +62,7 @@ for arch in sm_75 sm_90 sm_120; do
 	sed -e "s/^\.target.*/.target $arch/" -e 's/^\.version.*/.version 9.0/' "$dir/cases/hirace_shared.ptx" >"$T/in.ptx"
 	"$collider" instrument --sanitize=hirace "$T/in.ptx" -o "$T/out.ptx" 2>"$T/err" ||
 		fail "$arch: $(cat "$T/err")"
-	ptxas -c -arch=$arch "$T/out.ptx" -o "$T/out.cubin" 2>"$T/err" ||
+	assemble $arch ||
 		fail "$arch: $(head -3 "$T/err")"
 done
 exit $bad
