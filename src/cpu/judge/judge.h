@@ -279,10 +279,20 @@ void judge_invented_find(struct cpu_judge *x, struct cpu_func *f);
 /* used.c, lock held: follows what the load at `site` writes into `reg`, its element `elem`. */
 void judge_used_watch(struct cpu_judge *x, struct flow *fl, struct cpu_site *site, unsigned elem,
 		      uint32_t reg);
-/* Has the actor used one of the elements (bits) that it loaded there last? If not, the pair is made
+/* The warp executes the load for which its function's sites were just made: its handler was not yet
+ * the one that marks. */
+void judge_used_first(struct cpu_judge *x, const struct cpu_warp *w, const struct cpu_inst *in,
+		      uint32_t mask);
+/* A race of a load, in the order of the record's sides; the elements of the load that it is about. */
+struct judge_sighting {
+	struct judge_pair *pair;
+	unsigned elems;
+	struct oracle_side side[2];
+};
+/* Has the load's thread used one of the elements that it loaded there last? If not, the pair is made
  * sure when it does. */
-bool judge_is_used(struct cpu_judge *x, const struct cpu_site *s, uint32_t actor, unsigned elems,
-		   struct judge_pair *pair);
+bool judge_is_used(struct cpu_judge *x, const struct oracle_side *load,
+		   const struct judge_sighting *seen);
 void judge_used_block_end(struct cpu_judge *x, const struct cpu_cta *cta);
 /* The function's code is freed; NULL: all functions'. */
 void judge_notes_drop(struct cpu_judge *x, const struct cpu_func *f);
@@ -294,8 +304,9 @@ const void *judge_line_of(void *arg, const void *site);
  * invented loads. */
 struct cpu_site *judge_site_new(struct cpu_judge *x, struct cpu_func *f, uint32_t pc);
 void judge_sites_make(struct cpu_judge *x, struct cpu_func *f);
-/* The load of a possible pair was used. */
-void judge_pair_sure(struct judge_pair *p);
+/* The load of a possible pair was used, in the sighting of these sides; NULL: that isn't known. */
+void judge_pair_sure(struct cpu_judge *x, struct judge_pair *p, const struct oracle_side *a,
+		     const struct oracle_side *b);
 
 /* site.c: called for every racing pair (oracle_on_race). */
 void judge_on_race(void *arg, const struct oracle_finding *f);

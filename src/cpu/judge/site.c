@@ -472,10 +472,56 @@ static bool is_first(const struct oracle_side *a, const struct oracle_side *b)
 	return s->ptx_line <= t->ptx_line;
 }
 
-void judge_pair_sure(struct judge_pair *p)
+/* Who accessed, and where; false: in a launch that the record's words don't fit. */
+static bool put_actor(struct cpu_judge *x, struct race_pair_side *out, const struct oracle_side *o,
+		      uint64_t shift)
 {
-	if (p->is_possible && p->kept)
+	const struct judge_grid *g = judge_grid_of(x, o->place.grid);
+
+	if (o->place.grid != out->grid || !g)
+		return false;
+	out->address = o->address + shift;
+	out->cluster = o->place.cluster;
+	out->warp = o->place.warp;
+	coordinates(g, &o->place, out->block, out->thread);
+	return true;
+}
+
+/* This sighting is shown in place of the first one, whose thread may not have used its value; where
+ * both are of one launch and one object. */
+static void show_sighting(struct cpu_judge *x, struct race_pair *kept, const struct oracle_side *a,
+			  const struct oracle_side *b)
+{
+	uint64_t address = a->address > b->address ? a->address : b->address;
+	struct race_pair next = *kept;
+	struct writer wr = {.x = x};
+	struct race_place place;
+	const struct judge_grid *g;
+	uint32_t thread[3];
+
+	judge_memory_at(x, address, &wr.memory);
+	place = (struct race_place){.cta = wr.memory.block};
+	g = judge_grid_of(x, wr.memory.grid);
+	if (wr.memory.kind != kept->memory || wr.memory.bytes != kept->bytes ||
+	    (!g && wr.memory.base != kept->base) ||
+	    !put_actor(x, &next.side[0], a, wr.memory.shift) ||
+	    !put_actor(x, &next.side[1], b, wr.memory.shift))
+		return;
+	next.address = address + wr.memory.shift;
+	next.base = wr.memory.base;
+	if (g)
+		coordinates(g, &place, next.owner, thread);
+	*kept = next;
+}
+
+void judge_pair_sure(struct cpu_judge *x, struct judge_pair *p, const struct oracle_side *a,
+		     const struct oracle_side *b)
+{
+	if (p->is_possible && p->kept) {
+		if (a)
+			show_sighting(x, p->kept, a, b);
 		p->kept->is_possible = 0;
+	}
 	p->is_possible = false;
 }
 
@@ -486,8 +532,10 @@ static void ask_for_use(struct cpu_judge *x, struct judge_pair *p, const struct 
 	const struct oracle_side *load = is_written_down(a, b) ? b : a;
 	unsigned elems = elements_met(load, load == a ? b : a);
 
-	if (p->is_possible && judge_is_used(x, load->inst, load->actor, elems, p))
-		judge_pair_sure(p);
+	struct judge_sighting seen = {p, elems, {*a, *b}};
+
+	if (p->is_possible && judge_is_used(x, load, &seen))
+		judge_pair_sure(x, p, a, b);
 }
 
 /* Which races of host code are reported: see host_access.c. */
@@ -543,6 +591,11 @@ void judge_on_race(void *arg, const struct oracle_finding *f)
 	judge_site_fill(x, (struct cpu_site *)(uintptr_t)a->inst);
 	judge_site_fill(x, (struct cpu_site *)(uintptr_t)b->inst);
 	bool is_possible = !is_written_down(a, b) || !is_written_down(b, a);
+	if (!is_first(a, b)) {
+		const struct oracle_side *other = a;
+		a = b;
+		b = other;
+	}
 	set_key(&key, f, is_possible);
 	HASH_FIND(hh, x->pairs, &key.key, sizeof(key.key), p);
 	if (p) {
@@ -555,11 +608,6 @@ void judge_on_race(void *arg, const struct oracle_finding *f)
 	if (!p)
 		return;
 	p->key = key.key;
-	if (!is_first(a, b)) {
-		const struct oracle_side *other = a;
-		a = b;
-		b = other;
-	}
 	p->kept = pair_add(x, f, a, b, is_possible);
 	p->is_possible = is_possible;
 	ask_for_use(x, p, a, b);

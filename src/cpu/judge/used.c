@@ -70,7 +70,7 @@ struct judge_marks {
 		const struct cpu_warp *warp;
 		struct judge_trace *trace;
 	} key;
-	const void *frame; /* of the call that loaded: marks of another one don't count */
+	uint32_t depth; /* of the call that loaded: marks of another one don't count */
 	uint32_t lanes[FLOW_TRACE_REGS];
 	struct judge_marks *next; /* of the block */
 	UT_hash_handle hh;
@@ -90,9 +90,13 @@ struct judge_pending {
 		const struct cpu_site *load;
 	} key;
 	struct judge_pair *pair;
-	unsigned elems; /* a use of any of these makes it sure */
+	unsigned elems;		   /* a use of any of these makes it sure */
+	struct oracle_side *sides; /* two; NULL: not kept */
 	UT_hash_handle hh;
 };
+
+/* Of so many the sides are kept, so that the report can name a thread that has used the value. */
+#define MAX_SIDES 65536u
 
 static struct judge_note *note_of(struct cpu_judge *x, const struct cpu_inst *in)
 {
@@ -120,6 +124,7 @@ static void pending_drop(struct cpu_judge *x, struct judge_pending *p)
 	load->npending--;
 	if (p->key.actor / 64 < load->npending_words)
 		load->pending[p->key.actor / 64] &= ~(1ull << p->key.actor % 64);
+	free(p->sides);
 	free(p);
 }
 
@@ -236,9 +241,9 @@ static void has_loaded(struct cpu_judge *x, struct judge_trace *t, const struct 
 		m = marks_add(x, w, t);
 	if (!m)
 		return;
-	if (m->frame != w->base[0])
+	if (m->depth != w->cur->depth)
 		memset(m->lanes, 0, sizeof(m->lanes));
-	m->frame = w->base[0];
+	m->depth = w->cur->depth;
 	for (uint32_t i = 0; i < t->nregs; i++)
 		m->lanes[i] &= ~mask;
 	m->lanes[0] |= mask;
@@ -263,7 +268,7 @@ static void has_used(struct cpu_judge *x, struct judge_trace *t, const struct cp
 	CPU_EACH_LANE (l, mask) {
 		struct judge_pending *p = pending_of(x, t->load, judge_actor(w) + l);
 		if (p && p->elems >> t->elem & 1) {
-			judge_pair_sure(p->pair);
+			judge_pair_sure(x, p->pair, p->sides, p->sides ? p->sides + 1 : NULL);
 			pending_drop(x, p);
 		}
 	}
@@ -351,7 +356,7 @@ static void take_step(struct cpu_judge *x, struct cpu_warp *w, const struct cpu_
 {
 	struct judge_marks *m = marks_of(x, w, st->trace);
 
-	if (!m || m->frame != w->base[0])
+	if (!m || m->depth != w->cur->depth)
 		return;
 	uint32_t dep = dependent(w, in, st, m->lanes, mask);
 	if (st->is_last && dep)
@@ -504,18 +509,38 @@ void judge_used_watch(struct cpu_judge *x, struct flow *fl, struct cpu_site *sit
 	site->is_noted = true;
 }
 
+void judge_used_first(struct cpu_judge *x, const struct cpu_warp *w, const struct cpu_inst *in,
+		      uint32_t mask)
+{
+	struct judge_note *n = note_of(x, in);
+
+	for (struct judge_trace *t = n ? n->loads : NULL; t; t = t->next)
+		has_loaded(x, t, w, mask);
+}
+
 /* ---- questions ------------------------------------------------------------------------------- */
 
-bool judge_is_used(struct cpu_judge *x, const struct cpu_site *s, uint32_t actor, unsigned elems,
-		   struct judge_pair *pair)
+static void keep_sides(const struct cpu_judge *x, struct judge_pending *p,
+		       const struct judge_sighting *seen)
 {
+	if (!p->sides && HASH_COUNT(x->pending) <= MAX_SIDES)
+		p->sides = malloc(sizeof(seen->side));
+	if (p->sides)
+		memcpy(p->sides, seen->side, sizeof(seen->side));
+}
+
+bool judge_is_used(struct cpu_judge *x, const struct oracle_side *load,
+		   const struct judge_sighting *seen)
+{
+	const struct cpu_site *s = load->inst;
+	uint32_t actor = load->actor;
 	struct judge_note *n = s->is_noted && s->func ? note_of(x, &s->func->code[s->pc]) : NULL;
 	struct judge_pending *p;
 
 	if (!n)
 		return false;
 	for (const struct judge_trace *t = n->loads; t; t = t->next)
-		if (elems >> t->elem & 1 && actor / 64 < t->words &&
+		if (seen->elems >> t->elem & 1 && actor / 64 < t->words &&
 		    t->used[actor / 64] >> actor % 64 & 1)
 			return true;
 	p = pending_of(x, s, actor);
@@ -532,8 +557,9 @@ bool judge_is_used(struct cpu_judge *x, const struct cpu_site *s, uint32_t actor
 		HASH_ADD(hh, x->pending, key, sizeof(p->key), p);
 		((struct cpu_site *)(uintptr_t)s)->npending++;
 	}
-	p->pair = pair;
-	p->elems = elems;
+	p->pair = seen->pair;
+	p->elems = seen->elems;
+	keep_sides(x, p, seen);
 	return false;
 }
 

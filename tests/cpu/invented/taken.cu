@@ -58,6 +58,11 @@ TWINS(and_last, {
 	if (who && s[0])
 		out[t] = 1;
 })
+TWINS(second_warp, {
+	SHARED(int, s, 1);
+	if ((RACY ? t == 40 : t == 0) && s[0])
+		out[t] = 1;
+})
 TWINS(or_first, {
 	SHARED(int, s, 1);
 	if (!who || s[0] > 1)
@@ -238,6 +243,7 @@ static const struct {
 	BOTH(pair),	   BOTH(four),		BOTH(neighbours),
 	BOTH(ballot),	   BOTH(shuffle),	BOTH(global),
 	BOTH(global_flag), BOTH(clamped),	BOTH(hoisted),
+	BOTH(second_warp),
 };
 
 int main(int argc, char **argv)
