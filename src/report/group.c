@@ -295,8 +295,8 @@ static bool is_of_history(const struct race_finding *f)
 	return f->kind == RACE_KIND_HISTORY || f->kind == RACE_KIND_HISTORY_POSSIBLE;
 }
 
-/* Has the other one of hirace and iguard found this pair with more certainty; or iguard with as
- * much? It knows more of why. */
+/* Have hirace or iguard found this pair with more certainty, at another place in memory or by
+ * another history; or the other of the two with as much? iguard knows more of why. */
 static bool is_known_better(const struct rep_view *v, const struct rep_entry *h)
 {
 	bool is_history = is_of_history(&h->f);
@@ -305,11 +305,12 @@ static bool is_known_better(const struct rep_view *v, const struct rep_entry *h)
 		return false;
 	for (size_t i = 0; i < v->entries.n; i++) {
 		const struct rep_entry *e = &v->entries.v[i];
-		bool is_other = is_history ? race_is_guarded(e->f.kind) : is_of_history(&e->f);
+		bool is_guarded = race_is_guarded(e->f.kind);
 		bool is_better = h->f.cls != RACE_CLASS_RACE && e->f.cls == RACE_CLASS_RACE;
 
-		if (is_other && e->ignored == h->ignored &&
-		    (is_better || (is_history && e->f.cls == h->f.cls)) && is_same_pair(h, e))
+		if ((is_guarded || is_of_history(&e->f)) && e->ignored == h->ignored &&
+		    (is_better || (is_history && is_guarded && e->f.cls == h->f.cls)) &&
+		    is_same_pair(h, e))
 			return true;
 	}
 	return false;

@@ -327,7 +327,7 @@ static void pair_record(struct race_region *r, unsigned i, uint64_t table, uint3
 
 /* What hirace and iguard find in one run: a pair of lines, whoever came first, is one finding: the
  * more certain one, else iguard's. */
-static void pairs_of_two_detectors(void **state)
+static void pairs_of_history(void **state)
 {
 	static const struct {
 		enum race_kind history, kind;
@@ -343,6 +343,11 @@ static void pairs_of_two_detectors(void **state)
 		 "DATA RACE"},
 		{RACE_KIND_HISTORY_POSSIBLE, RACE_KIND_GUARD_LOCK, SITE_STORE, SITE_READ,
 		 "no lock in common"},
+		/* one detector, at two places in memory */
+		{RACE_KIND_HISTORY, RACE_KIND_HISTORY_POSSIBLE, SITE_READ, SITE_STORE, "DATA RACE"},
+		{RACE_KIND_GUARD_POSSIBLE, RACE_KIND_GUARD_BLOCK, SITE_STORE, SITE_READ,
+		 "of one block"},
+		{RACE_KIND_HISTORY, RACE_KIND_HISTORY_POSSIBLE, SITE_STORE, SITE_SPECULATED, NULL},
 		{RACE_KIND_HISTORY, RACE_KIND_GUARD_BLOCK, SITE_STORE, SITE_SPECULATED, NULL}};
 
 	(void)state;
@@ -491,7 +496,7 @@ int main(void)
 		cmocka_unit_test(results_are_distinct),
 		cmocka_unit_test(lost_reports_are_no_clean_run),
 		cmocka_unit_test(lines_group_and_sort),
-		cmocka_unit_test(pairs_of_two_detectors),
+		cmocka_unit_test(pairs_of_history),
 		cmocka_unit_test(color_only_when_told),
 	};
 

@@ -279,8 +279,8 @@ void judge_invented_find(struct cpu_judge *x, struct cpu_func *f);
 /* used.c, lock held: follows what the load at `site` writes into `reg`, its element `elem`. */
 void judge_used_watch(struct cpu_judge *x, struct flow *fl, struct cpu_site *site, unsigned elem,
 		      uint32_t reg);
-/* The warp executes the load for which its function's sites were just made: its handler was not yet
- * the one that marks. */
+/* The warp executes the load for which its function's sites were just made: its handler was not
+ * yet the one that marks. */
 void judge_used_first(struct cpu_judge *x, const struct cpu_warp *w, const struct cpu_inst *in,
 		      uint32_t mask);
 /* A race of a load, in the order of the record's sides; the elements of the load that it is about. */
@@ -289,8 +289,8 @@ struct judge_sighting {
 	unsigned elems;
 	struct oracle_side side[2];
 };
-/* Has the load's thread used one of the elements that it loaded there last? If not, the pair is made
- * sure when it does. */
+/* Has the load's thread used one of the elements that it loaded there last? If not, the pair is
+ * made sure when it does. */
 bool judge_is_used(struct cpu_judge *x, const struct oracle_side *load,
 		   const struct judge_sighting *seen);
 void judge_used_block_end(struct cpu_judge *x, const struct cpu_cta *cta);
