@@ -531,11 +531,16 @@ DEV_FN uint32_t dev_next(uint32_t next, uint32_t cnt)
 }
 
 /* Of the warps that have come to a draw half do it, as the lanes that are here are a part of
- * theirs: the others run on, and may meet the watchpoints. */
-DEV_FN bool dev_joins(uint32_t draw)
+ * theirs: the others run on, and may meet the watchpoints. In a small grid one lane may be all that
+ * ever accesses a location (the writer of a message): there lanes that are alone draw, too. */
+DEV_FN bool dev_joins(uint32_t draw, uint32_t cnt)
 {
+	uint32_t part = (uint32_t)__popc(dev_active()), least = 0;
+
+	if (cnt < 2u * RACE_WATCH_THIN)
+		least = 32u / race_watch_thin(gridDim.x * gridDim.y, blockDim.x * blockDim.y);
 	return dev_dense() == RACE_DENSE_ALL ||
-	       __umulhi(draw * 0xC2B2AE3Du, 64u) < (uint32_t)__popc(dev_active());
+	       __umulhi(draw * 0xC2B2AE3Du, 64u) < (part < least ? least : part);
 }
 
 /* One of the group's accesses is watched: from any of them on the first that may be, at full rate
@@ -596,7 +601,7 @@ extern "C" __device__ __noinline__ uint64_t __collider_watch_group(uint64_t stat
 		next = dev_next(next, cnt);
 		s->draw = dev_draw();
 		s->first = __umulhi(s->draw * 0x9E3779B1u, n);
-		s->turn = dev_joins(s->draw) ? 0 : n;
+		s->turn = dev_joins(s->draw, cnt) ? 0 : n;
 		DEV_NO_UNROLL
 		while (dev_try(s))
 			if (dev_sees(s))

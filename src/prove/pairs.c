@@ -631,6 +631,22 @@ static void check_kernel(struct check *c)
 	check_say_contract(c);
 }
 
+/* Did a recorded launch of this kernel hand over one pointer twice? Then the arrays of parameters
+ * may be one. */
+static bool has_equal_pointers(const struct prove_options *o, const char *kernel)
+{
+	for (size_t i = 0; i < o->nlaunches; i++) {
+		const struct prove_launch *l = &o->launches[i];
+
+		for (uint32_t a = 0; a < l->nparams && !strcmp(l->kernel, kernel); a++)
+			for (uint32_t b = 0; b < a; b++)
+				if (l->param[a].bytes == 8 && l->param[b].bytes == 8 &&
+				    l->param[a].value && l->param[a].value == l->param[b].value)
+					return true;
+	}
+	return false;
+}
+
 void pairs_check(struct ptx_module *m, struct ptx_func *f, const struct prove_options *o,
 		 struct base_arena *arena, struct race_proof *k)
 {
@@ -640,10 +656,12 @@ void pairs_check(struct ptx_module *m, struct ptx_func *f, const struct prove_op
 	struct ev e;
 	struct rusage used;
 	uint64_t start = check_now_ms();
-	struct check c = {.e = &e, .pool = &pool, .o = o, .k = k, .arena = arena};
+	struct prove_options own = *o;
+	struct check c = {.e = &e, .pool = &pool, .o = &own, .k = k, .arena = arena};
 
 	c.deadline = start + o->timeout_ms;
 	k->name = base_strndup(arena, f->name.p, f->name.n);
+	own.may_alias |= has_equal_pointers(o, k->name);
 	k->name_shown = race_demangle(arena, k->name);
 	ir_build(&ir, arena, m, f);
 	contract_find_launch(&ir, o, k->name, &launch);
@@ -656,7 +674,7 @@ void pairs_check(struct ptx_module *m, struct ptx_func *f, const struct prove_op
 	memset(&e, 0, sizeof(e));
 	e.ir = &ir;
 	if (!ir.problems.n)
-		evaluate(&e, &ir, &pool, o);
+		evaluate(&e, &ir, &pool, &own);
 	if (!ir.problems.n)
 		check_kernel(&c);
 	for (size_t i = 0; i < ir.problems.n; i++)

@@ -149,6 +149,21 @@ RACE_FN bool shadow_is_group(uint32_t state)
 	       state == SHADOW_GATOM_B || state == SHADOW_GATOM_G;
 }
 
+/*
+ * Does a race of the access with a word in this state have a weak earlier side, whatever else the
+ * word is about? A weak access is never observed. WRITE may be a read and an atomic of one thread:
+ * what isn't a read races with the former.
+ */
+RACE_FN bool shadow_has_weak_side(uint32_t state, uint32_t access)
+{
+	uint32_t base = shadow_base(state);
+
+	if (state == SHADOW_MIXED || state == SHADOW_UNSURE)
+		return false;
+	return base == SHADOW_READ || base == SHADOW_WREAD || base == SHADOW_BREAD ||
+	       base == SHADOW_GREAD || (base == SHADOW_WRITE && access != SHADOW_R);
+}
+
 /* The word of a location behind this access, and the verdict. Pure; bit: shadow_read_bit(). */
 SHADOW_FN struct shadow_result shadow_judge(uint64_t old, const uint8_t *table,
 					    const struct shadow_actor *me, uint32_t access,
@@ -174,6 +189,8 @@ SHADOW_FN struct shadow_result shadow_judge(uint64_t old, const uint8_t *table,
 	/* Whatever its stamp: what is left out leaves a shorter history, judged as it is. */
 	if (s.can_keep && !is_foreign)
 		return r;
+	if (shadow_has_weak_side(w.state, access))
+		bit = 0;
 	if (is_foreign)
 		w.stamp = 0; /* T begins anew in each launch; A = 0 has acquired nothing */
 	if (s.is_race && (overlap == SHADOW_PERHAPS_ORDERED ||

@@ -341,6 +341,38 @@ static void common_reads_leave_the_word_alone(void **state)
 	assert_int_equal(stores, 64 * 1024);
 }
 
+/* A thread of another block that has read the location strongly may have observed an atomic there,
+ * never a plain access: first accesses, and the one that races with their last. */
+static void only_strong_writes_are_observed(void **state)
+{
+	static const struct {
+		uint32_t first[2], n, access;
+		enum shadow_verdict verdict;
+	} cases[] = {
+		{{SHADOW_W}, 1, SHADOW_GA, SHADOW_IS_RACE},
+		{{SHADOW_W}, 1, SHADOW_W, SHADOW_IS_RACE},
+		{{SHADOW_R}, 1, SHADOW_GA, SHADOW_IS_RACE},
+		{{SHADOW_R}, 1, SHADOW_W, SHADOW_IS_RACE},
+		{{SHADOW_GA}, 1, SHADOW_R, SHADOW_POSSIBLE},
+		{{SHADOW_GA}, 1, SHADOW_W, SHADOW_POSSIBLE},
+		{{SHADOW_R, SHADOW_GA}, 2, SHADOW_GA, SHADOW_IS_RACE}, /* with the read */
+		{{SHADOW_R, SHADOW_GA}, 2, SHADOW_R, SHADOW_POSSIBLE}, /* with the atomic */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct shadow_actor a = actor(0, 32), b = actor(32, 32);
+		const uint8_t *table = shadow_table(SHADOW_CORRECTED);
+		uint64_t word = 0, was;
+
+		b.stamps.own.read = ~0u;
+		for (uint32_t k = 0; k < cases[i].n; k++)
+			shadow_update(&word, table, &a, cases[i].first[k], &was);
+		assert_int_equal(shadow_update(&word, table, &b, cases[i].access, &was),
+				 cases[i].verdict);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -350,6 +382,7 @@ int main(void)
 		cmocka_unit_test(listing_2),
 		cmocka_unit_test(listing_3),
 		cmocka_unit_test(common_reads_leave_the_word_alone),
+		cmocka_unit_test(only_strong_writes_are_observed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

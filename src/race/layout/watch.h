@@ -233,8 +233,8 @@ struct race_watch_range {
 struct race_watch {
 	struct race_knobs knobs;
 	uint32_t nkeys, nranges;
-	uint32_t first; /* the first draw is before so many accesses of a thread, times the
-			 * grid's race_watch_thin() */
+	uint32_t first; /* times the grid's race_watch_thin(): of so many of a thread's first
+			 * accesses, less one, one is drawn first; never less than the first */
 	uint32_t reserved;
 	uint64_t keys[RACE_WATCH_KEYS]; /* race_slot_key(table, site, 0), ascending */
 	struct race_watch_range ranges[RACE_WATCH_RANGES]; /* of global memory */
