@@ -7,21 +7,6 @@
  */
 #include "oracle/shadow.h"
 
-enum oracle_class oracle_class_of(const struct oracle_site *s)
-{
-	if (s->a.strength != RACE_WEAK)
-		return ORACLE_STRONG;
-	return s->a.kind & RACE_OP_WRITE ? ORACLE_WRITES : ORACLE_READS;
-}
-
-void oracle_list_touch(struct oracle *o, struct oracle_list *l)
-{
-	if (!l)
-		return;
-	oracle_clock_unref(&o->pool, l->behind);
-	l->behind = NULL;
-}
-
 void oracle_rec_drop(struct oracle *o, struct oracle_rec *r)
 {
 	oracle_chain_unref(o, r->chain);

@@ -446,6 +446,10 @@ struct oracle_known_log {
 
 #define ORACLE_KNOWN_LOGS 64u
 
+/* Pieces of memory of up to ORACLE_SMALL bytes are kept for reuse, by size (cell.c). */
+#define ORACLE_PIECE 16u
+#define ORACLE_SMALL 512u
+
 struct oracle {
 	uint64_t races; /* reported, each sighting */
 	struct oracle_options opt;
@@ -463,7 +467,9 @@ struct oracle {
 	struct oracle_region *regions;
 	struct oracle_region *region_cache[ORACLE_REGION_CACHE];
 	uint64_t shadow_live; /* bytes of shadow now */
-	uint64_t words;	      /* that have a shadow now */
+	struct base_arena memory;
+	struct oracle_piece *pieces[ORACLE_SMALL / ORACLE_PIECE + 1];
+	uint64_t words; /* that have a shadow now */
 	struct oracle_known_log known_logs[ORACLE_KNOWN_LOGS];
 	struct oracle_name *named;
 	struct oracle_sc_log *sc_logs;
@@ -511,9 +517,8 @@ uint32_t oracle_device(struct oracle *o, uint32_t actor); /* of its place */
  * the device's, otherwise the block's. */
 uint32_t oracle_place_key(struct oracle *o, uint32_t actor, uint8_t scope);
 #define ORACLE_PLACE_BLOCK (1u << 30)
-/* The number of the attributes that the access shares with others; `fences`: a tree of those before
- * it. ORACLE_NO_SITE: there are too many with fences. */
-uint32_t oracle_site(struct oracle *o, const struct oracle_acc *acc, uint64_t fences);
+/* As oracle_site (look.h), for one that isn't the last. */
+uint32_t oracle_site_find(struct oracle *o, const struct oracle_acc *acc, uint64_t fences);
 /* Reports a race, and gives the number of its finding. Returns where a repeat is counted without
  * another call (oracle_count_repeats), or NULL. */
 uint64_t *oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_side *first,
@@ -623,9 +628,9 @@ void *oracle_mem_new(struct oracle *o, size_t bytes);
 /* realloc; the new part isn't zeroed. */
 void *oracle_mem_resize(struct oracle *o, void *p, size_t from, size_t to);
 void oracle_mem_free(struct oracle *o, void *p, size_t bytes);
-struct oracle_cell *oracle_cell_at(struct oracle *o, uint64_t address, bool is_made);
-/* The cells of n words of one page; they stay in place until others of the page are made. */
-struct oracle_cell *oracle_cells_at(struct oracle *o, uint64_t address, uint32_t n);
+/* As oracle_cells_at and oracle_cell_at (look.h), where it isn't simple. */
+struct oracle_cell *oracle_cells_make(struct oracle *o, uint64_t address, uint32_t n);
+struct oracle_cell *oracle_cell_find(struct oracle *o, uint64_t address);
 struct oracle_page *oracle_page_at(struct oracle *o, uint64_t address);
 uint32_t oracle_page_cells(const struct oracle_page *p); /* how many there are */
 /* Drops the cell's plain accesses; the cell must not be an ext. */

@@ -4,7 +4,7 @@
 #ifndef COLLIDER_ORACLE_SHADOW_H
 #define COLLIDER_ORACLE_SHADOW_H
 
-#include "oracle/impl.h"
+#include "oracle/look.h"
 
 #define ORACLE_PLAIN_BYTES 0xfu
 
@@ -85,11 +85,6 @@ struct oracle_row {
 	uint64_t address, start; /* of the first word; of the access of its actor */
 	bool is_mask;
 };
-
-static inline const struct oracle_site *oracle_site_at(const struct oracle *o, uint32_t site)
-{
-	return o->sites.v[site];
-}
 
 /* The place of a pair of sites, by their lines and fences left aside, among those that are only
  * counted. */
@@ -187,11 +182,8 @@ static inline void oracle_fetch_lists(const struct oracle_ext *e)
 }
 
 /* ext.c: records by class. */
-enum oracle_class oracle_class_of(const struct oracle_site *s);
 void oracle_rec_drop(struct oracle *o, struct oracle_rec *r);
 void oracle_list_push(struct oracle *o, struct oracle_list **at, const struct oracle_rec *r);
-/* The list (or NULL) changes: what it remembered about its order no longer holds. */
-void oracle_list_touch(struct oracle *o, struct oracle_list *l);
 /* A read-only load is kept for the writes of its grid while that runs. */
 bool oracle_is_nc_kept(struct oracle *o, const struct oracle_site *x, uint32_t actor);
 /* A word's check and keeping in general; n->word and n->mask are set. true: that was nothing new,

@@ -118,6 +118,18 @@ void oracle_drop_id(struct oracle *o, uint64_t id)
 	oracle_mem_free(o, x, sizeof(*x));
 }
 
+/* The widest scope that two accesses may need, at once where it doesn't matter which it is: both
+ * threads are of one grid, and the scopes include all of it. */
+static enum race_scope level_for(struct oracle *o, uint32_t a, uint32_t b, uint8_t scope)
+{
+	const struct oracle_group *g = o->last;
+
+	if (scope >= RACE_SCOPE_GPU && g && g->is_grid && a - g->first < g->n &&
+	    b - g->first < g->n)
+		return RACE_SCOPE_GPU;
+	return oracle_level(o, a, b);
+}
+
 bool oracle_write_is_strong_with(struct oracle *o, const struct oracle_write *w, uint32_t actor,
 				 const struct oracle_acc *acc, uint64_t address)
 {
@@ -127,8 +139,11 @@ bool oracle_write_is_strong_with(struct oracle *o, const struct oracle_write *w,
 
 	if (!is_same || a.proxy != b.proxy)
 		return false;
-	return w->actor == actor || race_moral_of(a, b, oracle_level(o, actor, w->actor),
-						  is_same) == RACE_MORALLY_STRONG;
+	if (w->actor == actor)
+		return true;
+	enum race_scope between =
+		level_for(o, actor, w->actor, w->scope < acc->scope ? w->scope : acc->scope);
+	return race_moral_of(a, b, between, is_same) == RACE_MORALLY_STRONG;
 }
 
 /* ---- chains ---------------------------------------------------------------------------------- */
