@@ -357,7 +357,7 @@ struct oracle_reader {
 struct oracle_readers {
 	uint32_t refs; /* words */
 	uint32_t n, cap;
-	uint32_t has_nc;
+	uint32_t has_nc : 1, is_single : 1 /* of one word: lanes are masks */;
 	struct oracle_reader v[];
 };
 
