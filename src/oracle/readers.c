@@ -431,6 +431,65 @@ bool oracle_set_is_before(struct oracle_now *n, const struct oracle_row *row,
 	return true;
 }
 
+/* Is the reader's lane of the row's warp, at each word, the row's own, or never? */
+static bool is_own(const struct oracle_row *row, const struct oracle_reader *r)
+{
+	return !r->is_mask && oracle_row_actor(row, r->at) == r->actor;
+}
+
+static bool has_one_order(const struct oracle_row *row, const struct oracle_reader *r)
+{
+	return r->is_mask ? (r->at & (r->at - 1)) != 0 : !r->shift && !row->shift;
+}
+
+/* Is the reader before the row (1), or isn't it (2), at each of the row's words that it reads? 0:
+ * not known. The clock must know the same of each lane of a warp; a mask of several lanes of the
+ * row's own warp has others than the word's. */
+static unsigned reader_order(struct oracle_now *n, const struct oracle_row *row,
+			     const struct oracle_reader *r)
+{
+	unsigned order = 1;
+
+	for (uint32_t w = 0; w <= r->warps; w++) {
+		uint32_t warp = (r->actor & ~31u) + w * 32;
+		bool is_same = warp == (row->actor & ~31u);
+		oracle_look_up(n, warp);
+		if (n->leaf || (is_same && !has_one_order(row, r)))
+			return 0;
+		if (n->leaf_value < r->epoch && !(is_same && is_own(row, r)))
+			order = 2;
+	}
+	return order;
+}
+
+bool oracle_set_is_alike(struct oracle_now *n, const struct oracle_row *row,
+			 const struct oracle_readers *s, const struct oracle_repeat **pair)
+{
+	uint32_t hot = ORACLE_NO_SITE, a, b = row->site;
+	const struct oracle_repeat *x = NULL;
+
+	if (s == n->alike_set && row->site == n->alike_row) {
+		*pair = n->alike_pair;
+		return true;
+	}
+	for (uint32_t i = 0; i < s->n; i++) {
+		unsigned order = s->has_nc ? 0 : reader_order(n, row, &s->v[i]);
+		if (!order)
+			return false;
+		a = n->o->families.v[s->v[i].site];
+		if (order == 1 || a == hot)
+			continue;
+		if (x || !oracle_is_repeated(n->o, a, b, ORACLE_HOT, ORACLE_RACE))
+			return false;
+		hot = a;
+		x = oracle_repeat_at(n->o, &a, &b, ORACLE_RACE);
+	}
+	n->alike_set = s;
+	n->alike_row = row->site;
+	n->alike_pair = *pair = x;
+	return true;
+}
+
 /* The reads of r that aren't before the row's access. */
 static uint32_t reads_after(struct oracle_now *n, const struct oracle_row *row,
 			    const struct oracle_reader *r, uint32_t word)
@@ -470,7 +529,7 @@ bool oracle_set_count(struct oracle_now *n, const struct oracle_row *row,
 		if ((is_hot && is_counted) ||
 		    is_reader_before(n, row, s, &s->v[i], word, &is_simple))
 			continue;
-		for (uint32_t k = reads_after(n, row, &s->v[i], word); k; k--)
+		for (uint32_t k = is_hot ? 1 : reads_after(n, row, &s->v[i], word); k; k--)
 			oracle_count(n->o, s->v[i].site, row->site);
 		is_counted |= is_hot;
 	}

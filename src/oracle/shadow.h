@@ -32,13 +32,23 @@ static inline uint32_t oracle_lanes_of(uint32_t shift, uint32_t first)
 	return ((1u << (1u << oracle_narrowness(shift))) - 1) << (first & 31);
 }
 
+/* Packed accesses of one warp, epoch and site, as a row sees them (row.c). */
+struct oracle_alike {
+	uint64_t key; /* 0: none */
+	uint32_t row; /* the row's site */
+	bool is_simple;
+	uint32_t epoch, value;
+	const uint32_t *leaf;		  /* what the clock knows of the warp, or `value` */
+	const struct oracle_repeat *pair; /* if a race need only be counted */
+};
+
 struct oracle_now {
 	struct oracle *o;
 	struct oracle_thread *t;
 	const struct oracle_clock *clock;
 	uint32_t actor;
 	const struct oracle_acc *acc;
-	uint32_t site;
+	uint32_t site, family;
 	uint64_t address, bytes; /* of all of the access */
 	uint64_t word;		 /* the word being checked */
 	uint32_t mask;		 /* its bytes */
@@ -54,6 +64,13 @@ struct oracle_now {
 	/* The pair of sites asked for last (row.c), and its families. */
 	const struct oracle_repeat *pair;
 	uint32_t pair_first, pair_second, pair_families[2];
+	/* The writes and reads looked at last, and may the row look at words in this way? */
+	struct oracle_alike alike[2];
+	/* A set that is to each word of rows of this site the same: what to count, or NULL. */
+	const struct oracle_readers *alike_set;
+	const struct oracle_repeat *alike_pair;
+	uint32_t alike_row;
+	bool is_fast;
 };
 
 /* A pair of sites that need only be counted: struct oracle has ORACLE_REPEATS, by a hash. */
@@ -132,8 +149,24 @@ static inline bool oracle_is_spent(const struct oracle_rec *r)
 
 /* Has a race between a line of x and that of the access been found? */
 bool oracle_is_pair_known(const struct oracle_now *n, const struct oracle_site *x);
+/* The family and bytes of an access, as a list remembers them; 0: no room for its number. */
+static inline uint32_t oracle_spent_key(const struct oracle_now *n)
+{
+	return n->family >> 28 ? 0 : n->family << 4 | n->mask;
+}
+
 /* Is there nothing new to find: are all of the list spent, and their pairs known? */
-bool oracle_are_spent(const struct oracle_now *n, struct oracle_list *l);
+bool oracle_are_spent_now(const struct oracle_now *n, struct oracle_list *l);
+static inline bool oracle_are_spent(const struct oracle_now *n, struct oracle_list *l)
+{
+	uint32_t key = oracle_spent_key(n);
+
+	/* The same family, and no other bytes. */
+	for (unsigned i = 0; i < 2; i++)
+		if (key && (l->spent_for[i] | 0xf) == (key | 0xf) && !(key & ~l->spent_for[i]))
+			return true;
+	return oracle_are_spent_now(n, l);
+}
 /* Are all of them spent, and of the line of n, so that a row would count them? */
 bool oracle_are_hot(const struct oracle_now *n, const struct oracle_list *l);
 /* Has the list enough others like its i-th: among the first `kept`, and after i? */
@@ -269,6 +302,10 @@ void oracle_set_add(struct oracle_now *n, const struct oracle_row *row, struct o
 /* Are all readers of the set before the row's access to a word? */
 bool oracle_set_is_before(struct oracle_now *n, const struct oracle_row *row,
 			  struct oracle_readers *s, uint32_t word);
+/* Are all readers of the set before the row's access to each of its words, or those that aren't of
+ * other warps and of one line whose races with it are only counted? *pair: those, or NULL. */
+bool oracle_set_is_alike(struct oracle_now *n, const struct oracle_row *row,
+			 const struct oracle_readers *s, const struct oracle_repeat **pair);
 /* Do those that aren't race with it in pairs that are only counted? Then they are counted. */
 bool oracle_set_count(struct oracle_now *n, const struct oracle_row *row,
 		      const struct oracle_readers *s, uint32_t word);

@@ -64,6 +64,7 @@ void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t ac
 			       .pos = link ? link->pos : 0,
 			       .is_range = bytes != acc->bytes || bytes > 64};
 
+	n.family = o->families.v[n.site];
 	n.is_pseudo = oracle_is_pseudo(o, actor);
 	if (acc->strength != RACE_WEAK)
 		n.place = oracle_place_key(o, actor, acc->scope);
@@ -217,6 +218,24 @@ static uint32_t twins_of(uint32_t mask, const uint64_t *addresses)
 	return twins;
 }
 
+/* A lane beside whose word none of the others' lies. false: nothing is done. */
+static bool access_alone(struct oracle_now *n, struct oracle_thread *t, uint32_t actor,
+			 uint64_t address)
+{
+	struct oracle_cell *c = n->acc->bytes == 4 ? oracle_cell_at(n->o, address, false) : NULL;
+
+	if (!c || !oracle_cell_ext(c))
+		return false;
+	n->t = t;
+	n->clock = t->clock;
+	n->actor = actor;
+	n->address = n->word = address;
+	n->mask = ORACLE_PLAIN_BYTES;
+	oracle_word_full(n, c);
+	n->leaf_clock = NULL; /* it may have changed in place */
+	return true;
+}
+
 static void access_rows(struct oracle_now *n, struct oracle_thread *t, uint32_t warp, uint32_t mask,
 			const uint64_t *addresses)
 {
@@ -251,7 +270,8 @@ static void access_rows(struct oracle_now *n, struct oracle_thread *t, uint32_t 
 				row.t = t;
 			}
 		}
-		oracle_row_access(n, &row);
+		if (row.is_mask || lanes > 1 || !access_alone(n, &t[l], warp + l, addresses[l]))
+			oracle_row_access(n, &row);
 		mask &= ~took;
 	}
 }
@@ -264,6 +284,7 @@ void oracle_shadow_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp
 			       .site = oracle_site(o, acc, 0),
 			       .bytes = acc->bytes,
 			       .is_range = acc->bytes > 64};
+	n.family = o->families.v[n.site];
 	uint64_t all = acc->bytes == 4 || acc->bytes == 8 || acc->bytes == 16 ? 0 : 3;
 
 	if ((acc->bytes == 1 || acc->bytes == 2) && oracle_is_plain(&n)) {

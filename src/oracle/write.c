@@ -556,10 +556,13 @@ static void access_lane(struct oracle_now *n, uint32_t actor, uint64_t address)
 
 static struct oracle_now now_of(struct oracle *o, uint32_t actor, const struct oracle_acc *acc)
 {
+	uint32_t site = oracle_site(o, acc, 0);
+
 	return (struct oracle_now){.o = o,
 				   .acc = acc,
 				   .bytes = acc->bytes,
-				   .site = oracle_site(o, acc, 0),
+				   .site = site,
+				   .family = o->families.v[site],
 				   .place = oracle_place_key(o, actor, acc->scope)};
 }
 
