@@ -450,6 +450,8 @@ struct oracle_known_log {
 #define ORACLE_PIECE 16u
 #define ORACLE_SMALL 512u
 
+#define ORACLE_LAST_SITES 32u /* by instruction */
+
 struct oracle {
 	uint64_t races; /* reported, each sighting */
 	struct oracle_options opt;
@@ -462,7 +464,7 @@ struct oracle {
 	struct oracle_clock *zero;
 	BASE_VEC(struct oracle_site *) sites;
 	BASE_VEC(uint32_t) families; /* of each: the plain one of its line's representative */
-	struct oracle_site *site_table, *last_site[2] /* without fences, with */;
+	struct oracle_site *site_table, *last_sites[ORACLE_LAST_SITES];
 	uint32_t nfenced;
 	struct oracle_region *regions;
 	struct oracle_region *region_cache[ORACLE_REGION_CACHE];

@@ -78,11 +78,20 @@ static inline bool oracle_is_site_of(const struct oracle_site *s, const struct o
 	       s->a.fences == fences;
 }
 
+/* Where the last one of the instruction is kept. */
+static inline struct oracle_site **oracle_last_site(struct oracle *o, const struct oracle_acc *acc,
+						    uint64_t fences)
+{
+	uintptr_t inst = (uintptr_t)acc->inst;
+
+	return &o->last_sites[((inst >> 4) + (inst >> 9) + (fences != 0)) % ORACLE_LAST_SITES];
+}
+
 /* The number of the attributes that the access shares with others; `fences`: a tree of those before
  * it. ORACLE_NO_SITE: there are too many with fences. */
 static inline uint32_t oracle_site(struct oracle *o, const struct oracle_acc *acc, uint64_t fences)
 {
-	const struct oracle_site *s = o->last_site[fences != 0];
+	const struct oracle_site *s = *oracle_last_site(o, acc, fences);
 
 	return s && oracle_is_site_of(s, acc, fences) ? s->index : oracle_site_find(o, acc, fences);
 }

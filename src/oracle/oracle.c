@@ -98,7 +98,7 @@ void oracle_sites_free(struct oracle *o)
 	}
 	base_vec_free(&o->sites);
 	base_vec_free(&o->families);
-	o->last_site[0] = o->last_site[1] = NULL;
+	memset(o->last_sites, 0, sizeof(o->last_sites));
 	o->nfenced = 0;
 	/* They name sites by numbers, which are given out again. */
 	memset(o->repeats, 0, ORACLE_REPEATS * sizeof(*o->repeats));
@@ -470,7 +470,7 @@ uint32_t oracle_site_find(struct oracle *o, const struct oracle_acc *acc, uint64
 		base_vec_push(&o->sites, s);
 		base_vec_push(&o->families, family);
 	}
-	o->last_site[fences != 0] = s;
+	*oracle_last_site(o, acc, fences) = s;
 	return s->index;
 }
 

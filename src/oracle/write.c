@@ -502,12 +502,12 @@ static void replace(struct oracle *o, struct oracle_now *n, struct oracle_ext *e
 	w->address = n->address;
 }
 
-/* oracle_access_strong without what is seldom needed; false: it is needed, nothing is done. */
-static bool access_simple(struct oracle_now *n)
+/* oracle_access_strong without what is seldom needed; false: it is needed, nothing is done. c: the
+ * word's, NULL: it has none. */
+static bool access_simple(struct oracle_now *n, struct oracle_cell *c)
 {
 	struct oracle *o = n->o;
 	const struct oracle_acc *acc = n->acc;
-	struct oracle_cell *c = n->address & 3 ? NULL : oracle_cell_at(o, n->address, false);
 	struct oracle_ext *e = c ? oracle_cell_ext(c) : NULL;
 	struct oracle_write *old = e ? e->from : NULL, *w = old;
 	bool is_write = acc->kind & RACE_OP_WRITE, is_alone;
@@ -543,15 +543,23 @@ static bool access_simple(struct oracle_now *n)
 	return true;
 }
 
-/* n->place and n->site are those of all lanes of the warp. */
-static void access_lane(struct oracle_now *n, uint32_t actor, uint64_t address)
+static struct oracle_cell *cell_of(struct oracle *o, uint64_t address)
+{
+	return address & 3 ? NULL : oracle_cell_at(o, address, false);
+}
+
+/* n->place and n->site are those of all lanes of the warp. false: cells may have moved. */
+static bool access_lane(struct oracle_now *n, uint32_t actor, uint64_t address,
+			struct oracle_cell *c)
 {
 	n->clock = n->t->clock;
 	n->actor = actor;
 	n->address = address;
 	n->is_nothing_new = false;
-	if (!access_simple(n))
-		access_full(n->o, actor, n->acc, address);
+	if (access_simple(n, c))
+		return true;
+	access_full(n->o, actor, n->acc, address);
+	return false;
 }
 
 static struct oracle_now now_of(struct oracle *o, uint32_t actor, const struct oracle_acc *acc)
@@ -577,25 +585,36 @@ void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_
 	}
 	n = now_of(o, actor, acc);
 	if ((n.t = oracle_thread_of(o, actor)))
-		access_lane(&n, actor, address);
+		access_lane(&n, actor, address, cell_of(o, address));
 }
 
-/* Begins to fetch what the lanes need of their words. */
-static void fetch(struct oracle *o, uint32_t mask, const uint64_t *addresses)
+/* Finds the cells of the lanes' words, and begins to fetch what is needed of them, so that one isn't
+ * waited for after the other. */
+static void fetch(struct oracle *o, uint32_t mask, const uint64_t *addresses,
+		  struct oracle_cell **c)
 {
 	const struct oracle_ext *e[ORACLE_LANES];
-	uint32_t n = oracle_fetch(o, mask, addresses, e);
+	uint64_t last = UINT64_MAX;
+	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < n; i++) {
+	ORACLE_EACH (l, mask) {
+		c[l] = cell_of(o, addresses[l]);
+		e[n] = c[l] && addresses[l] != last ? oracle_cell_ext(c[l]) : NULL;
+		last = addresses[l];
+		if (e[n])
+			__builtin_prefetch(e[n++]);
+	}
+	for (uint32_t i = 0; n > 1 && i < n; i++) {
 		__builtin_prefetch(e[i]->list[ORACLE_STRONG]);
 		__builtin_prefetch(e[i]->from);
 	}
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; n > 1 && i < n; i++) {
 		const struct oracle_list *s = e[i]->list[ORACLE_STRONG];
-		if (s)
+		if (s) {
 			__builtin_prefetch(&s->v[s->n]);
-		if (s && s->n)
-			__builtin_prefetch(&s->v[s->n - 1]);
+			__builtin_prefetch(&s->v[s->n - (s->n > 0)]);
+			__builtin_prefetch(&s->v[s->n - (s->n > 3 ? 3 : 0)]);
+		}
 		if (e[i]->from)
 			__builtin_prefetch(e[i]->from->chain);
 	}
@@ -619,6 +638,8 @@ static uint32_t alike_from(const struct oracle_thread *t, uint32_t mask, uint32_
 void oracle_strong_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp, uint32_t mask,
 			const struct oracle_acc *acc, const uint64_t *addresses)
 {
+	struct oracle_cell *c[ORACLE_LANES];
+	bool are_found = true;
 	struct oracle_now n;
 
 	if (!is_simple_acc(acc)) {
@@ -627,12 +648,13 @@ void oracle_strong_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp
 		return;
 	}
 	n = now_of(o, warp, acc);
-	fetch(o, mask, addresses);
+	fetch(o, mask, addresses, c);
 	while (mask) {
 		uint32_t l = (uint32_t)__builtin_ctz(mask), same;
 		mask &= mask - 1;
 		n.t = t + l;
-		access_lane(&n, warp + l, addresses[l]);
+		are_found &= access_lane(&n, warp + l, addresses[l],
+					 are_found ? c[l] : cell_of(o, addresses[l]));
 		if (!n.is_nothing_new)
 			continue;
 		same = alike_from(t, mask, l, addresses);
