@@ -278,5 +278,7 @@ void oracle_cell_clear(struct oracle *o, struct oracle_cell *c)
 		o->words--;
 	if (oracle_cell_log(c))
 		oracle_log_free(o, c);
+	else if (oracle_cell_strip(c))
+		oracle_strip_leave(o, c);
 	c->w = c->r = 0;
 }

@@ -161,11 +161,14 @@ struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64
 	if (e)
 		return e;
 	e = oracle_mem_new(o, sizeof(*e));
+	struct oracle_strip *strip = oracle_cell_strip(c);
 	uint64_t w = c->w;
 	if (c->w | c->r)
 		o->words--;
 	if (oracle_cell_log(c))
 		w = oracle_log_expand(o, c, e, word);
+	else if (strip)
+		w = oracle_strip_before(c, word);
 	c->w = 0;
 	if (w)
 		push_packed(o, e, w, word);
@@ -177,6 +180,8 @@ struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64
 	oracle_cell_clear(o, c);
 	o->words++;
 	c->w = (uintptr_t)e | 2;
+	if (strip)
+		oracle_strip_expand(o, strip, e, word);
 	return e;
 }
 

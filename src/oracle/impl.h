@@ -7,7 +7,7 @@
  *   sync.c    barriers, copies, operations     oracle.c         actors, events, findings
  *   split.c   an access, in parts      ext.c     records of other words; spent.c, strong.c: of some
  *   row.c     plain accesses by row    readers.c sets of readers
- *   cell.c    where words are, their memory   log.c  words with atomics
+ *   cell.c    where words are, their memory   log.c  words with atomics; strip.c: rows of them
  *   forget.c  memory that is new             retire.c  what can't race any more
  *
  * Epochs. A thread counts its publications: an access has the epoch of its thread, each
@@ -261,8 +261,8 @@ struct oracle_ext {
 
 /*
  * A word of memory. Plain accesses (weak, generic, of the whole word) are here: `w` is the last
- * write: 0: none, odd: a packed access, a pointer to a log of atomic accesses (log.c) after it, or
- * a pointer to the word's oracle_ext plus 2; `r` are reads that no write has replaced: 0, packed,
+ * write: 0: none, odd: a packed access, a pointer to a log of atomic accesses (log.c) after it or,
+ * plus 4, to a strip (strip.c), or a pointer to the word's oracle_ext plus 2; `r` are reads that no write has replaced: 0, packed,
  * or a pointer to readers that words share.
  */
 struct oracle_cell {
@@ -333,7 +333,7 @@ static inline struct oracle_ext *oracle_cell_ext(const struct oracle_cell *c)
 
 static inline struct oracle_log *oracle_cell_log(const struct oracle_cell *c)
 {
-	return c->w & 3 ? NULL : (struct oracle_log *)(uintptr_t)c->w;
+	return c->w & 7 ? NULL : (struct oracle_log *)(uintptr_t)c->w;
 }
 
 /*

@@ -157,6 +157,8 @@ static bool is_write_before(struct oracle_now *n, const struct oracle_row *row,
 		return true;
 	if (c->w & 1)
 		return oracle_row_is_behind(n, row, c->w, word);
+	if (oracle_cell_strip(c))
+		return oracle_strip_is_before(n, row, c, word);
 	return oracle_cell_log(c) && oracle_log_is_before(n, row, c, word);
 }
 
@@ -478,6 +480,8 @@ static void row_write(struct oracle_now *n, const struct oracle_row *row, struct
 		n->o->words += !(c->w | c->r);
 		if (oracle_cell_log(c))
 			oracle_log_free(n->o, c);
+		else if (oracle_cell_strip(c))
+			oracle_strip_leave(n->o, c);
 		c->w = packed_at(row, w);
 		if (is_behind)
 			c->r = 0;

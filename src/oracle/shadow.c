@@ -492,7 +492,7 @@ static void limit(const struct oracle_now *n, struct oracle_list *l)
 	n->o->stats.dropped += half;
 }
 
-static void add(const struct oracle_now *n, struct oracle_ext *e)
+void oracle_rec_add(const struct oracle_now *n, struct oracle_ext *e)
 {
 	struct oracle_list **at = &e->list[oracle_class_of(oracle_site_at(n->o, n->site))];
 	struct oracle_rec r = rec_now(n);
@@ -567,7 +567,7 @@ bool oracle_word_full(struct oracle_now *n, struct oracle_cell *c)
 		check_list(n, e->list[ORACLE_READS]);
 	if (!is_strong || !is_uniform_strong(n, e))
 		check_list(n, e->list[ORACLE_STRONG]);
-	add(n, e);
+	oracle_rec_add(n, e);
 	if (n->o->opt.sc == ORACLE_SC_PROGRAM &&
 	    (oracle_has_fences(e) || n->t->clock->root[ORACLE_FENCES] || n->t->fence)) {
 		oracle_communicate(n->o, n->t, n->actor, n->acc->kind & RACE_OP_WRITE, e, n->mask);

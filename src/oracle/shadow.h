@@ -286,6 +286,21 @@ bool oracle_row_reads_behind(struct oracle_now *n, const struct oracle_row *row,
 bool oracle_log_is_before(struct oracle_now *n, const struct oracle_row *row,
 			  const struct oracle_cell *c, uint32_t word);
 
+/* strip.c: strong accesses of a warp to neighbouring words; n->site and n->place are set. false:
+ * nothing is done. */
+bool oracle_strip_access(struct oracle_now *n, struct oracle_thread *t, uint32_t warp,
+			 uint32_t mask, const uint64_t *addresses);
+/* Is all of the strip before the row's access to a word of it? */
+bool oracle_strip_is_before(struct oracle_now *n, const struct oracle_row *row,
+			    const struct oracle_cell *c, uint32_t word);
+/* The packed write before all of it, or 0; and the rest, as records in e. The word leaves. */
+uint64_t oracle_strip_before(const struct oracle_cell *c, uint64_t word);
+void oracle_strip_expand(struct oracle *o, struct oracle_strip *s, struct oracle_ext *e,
+			 uint64_t word);
+/* write.c, shadow.c: keeps a strong access that nothing is to be compared with. */
+void oracle_strong_again(struct oracle_now *n, struct oracle_ext *e);
+void oracle_rec_add(const struct oracle_now *n, struct oracle_ext *e);
+
 /* readers.c: sets of readers that words share. */
 static inline struct oracle_readers *oracle_set_of(uint64_t r)
 {

@@ -406,12 +406,12 @@ struct oracle_chain *oracle_chain_new(struct oracle *o)
 	return c;
 }
 
-/* Logs of these bytes become records. */
+/* Logs and strips of these bytes become records. */
 static void expand_logs(struct oracle *o, uint64_t address, uint32_t bytes)
 {
 	for (uint64_t a = address & ~3ull; a < address + bytes; a += 4) {
 		struct oracle_cell *c = oracle_cell_at(o, a, false);
-		if (c && oracle_cell_log(c))
+		if (c && (oracle_cell_log(c) || oracle_cell_strip(c)))
 			oracle_ext_of(o, c, a);
 	}
 }
@@ -543,6 +543,24 @@ static bool access_simple(struct oracle_now *n, struct oracle_cell *c)
 	return true;
 }
 
+void oracle_strong_again(struct oracle_now *n, struct oracle_ext *e)
+{
+	struct oracle_write *w = oracle_ext_source(e, 0);
+
+	if (n->acc->kind == RACE_OP_READ) {
+		oracle_rec_add(n, e);
+		if (w)
+			oracle_chain_see(n->o, w, n->actor, n->t->own, false);
+		return;
+	}
+	n->chain = oracle_chain_new(n->o);
+	n->chain->refs++;
+	oracle_rec_add(n, e);
+	replace(n->o, n, e, e->bytes ? NULL : w);
+	oracle_chain_unref(n->o, n->chain);
+	n->chain = NULL;
+}
+
 static struct oracle_cell *cell_of(struct oracle *o, uint64_t address)
 {
 	return address & 3 ? NULL : oracle_cell_at(o, address, false);
@@ -648,6 +666,8 @@ void oracle_strong_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp
 		return;
 	}
 	n = now_of(o, warp, acc);
+	if (oracle_strip_access(&n, t, warp, mask, addresses))
+		return;
 	fetch(o, mask, addresses, c);
 	while (mask) {
 		uint32_t l = (uint32_t)__builtin_ctz(mask), same;
