@@ -75,6 +75,8 @@ struct oracle_block {
 };
 
 /* Actors of one kind, numbered consecutively. */
+#define ORACLE_MISC_GROUP 1024u /* of others than a grid's */
+
 struct oracle_group {
 	uint32_t first, n;
 	uint32_t shift; /* log2 of the stride; grids */
@@ -84,6 +86,7 @@ struct oracle_group {
 	struct oracle_block **blocks;
 	BASE_VEC(struct oracle_run) pseudos; /* its threads' */
 	struct oracle_misc *misc;	     /* others */
+	struct oracle_sc_log **fences;	     /* by actor; NULL: none yet */
 };
 
 enum oracle_misc_kind {

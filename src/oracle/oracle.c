@@ -15,7 +15,6 @@
  */
 #include "oracle/shadow.h"
 
-#define MISC_GROUP  1024u
 #define MAX_RECORDS (1u << 20)
 
 static struct oracle_block gone; /* of blocks that have ended */
@@ -74,6 +73,7 @@ void oracle_group_free(struct oracle *o, struct oracle_group *g)
 	free((void *)(uintptr_t)g->grid.cluster_of);
 	free(g->blocks);
 	free(g->misc);
+	free(g->fences);
 	free(g);
 }
 
@@ -324,14 +324,14 @@ uint32_t oracle_misc_new(struct oracle *o, enum oracle_misc_kind kind, uint32_t 
 {
 	struct oracle_group *g = o->misc;
 
-	if (!g || g->n == MISC_GROUP) {
-		g = group_new(o, MISC_GROUP, MISC_GROUP);
+	if (!g || g->n == ORACLE_MISC_GROUP) {
+		g = group_new(o, ORACLE_MISC_GROUP, ORACLE_MISC_GROUP);
 		if (!g) {
 			oracle_clock_unref(&o->pool, clock);
 			return ORACLE_NO_ACTOR;
 		}
 		g->n = 0;
-		g->misc = base_calloc(MISC_GROUP, sizeof(*g->misc));
+		g->misc = base_calloc(ORACLE_MISC_GROUP, sizeof(*g->misc));
 		o->misc = g;
 	}
 	struct oracle_misc *m = &g->misc[g->n];
