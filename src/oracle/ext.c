@@ -26,7 +26,7 @@ static struct oracle_list *list_new(struct oracle *o, uint32_t cap)
 	return l;
 }
 
-void oracle_list_push(struct oracle *o, struct oracle_list **at, const struct oracle_rec *r)
+struct oracle_rec *oracle_list_grow(struct oracle *o, struct oracle_list **at)
 {
 	struct oracle_list *l = *at;
 
@@ -38,7 +38,12 @@ void oracle_list_push(struct oracle *o, struct oracle_list **at, const struct or
 		l->cap = cap;
 	}
 	memset(l->spent_for, 0, sizeof(l->spent_for));
-	l->v[l->n++] = *r;
+	return &l->v[l->n++];
+}
+
+void oracle_list_push(struct oracle *o, struct oracle_list **at, const struct oracle_rec *r)
+{
+	*oracle_list_grow(o, at) = *r;
 }
 
 static void list_free(struct oracle *o, struct oracle_list *l)

@@ -174,8 +174,7 @@ bool oracle_has_others(const struct oracle *o, const struct oracle_list *l, uint
 		       uint32_t i);
 /* Puts the new access in the place of a spent one of its line, if there are enough: of the one
  * whose actor is nearest, so that those which stay are of different warps or blocks. */
-bool oracle_replace_spent(const struct oracle_now *n, struct oracle_list *l,
-			  const struct oracle_rec *new);
+bool oracle_replace_spent(const struct oracle_now *n, struct oracle_list *l);
 
 /* The lanes of its warp that a record covers. */
 static inline uint32_t oracle_rec_lanes(const struct oracle_rec *r)
@@ -186,6 +185,20 @@ static inline uint32_t oracle_rec_lanes(const struct oracle_rec *r)
 static inline int8_t oracle_offset_of(const struct oracle_now *n)
 {
 	return n->is_range ? ORACLE_OFF_RANGE : (int8_t)(int64_t)(n->address - n->word);
+}
+
+/* Makes *r the access, part by part: a copy of a record just made would wait for its parts. */
+static inline void oracle_rec_set(const struct oracle_now *n, struct oracle_rec *r)
+{
+	r->actor = n->actor;
+	r->mask = 0;
+	r->epoch = n->t->own;
+	r->site = n->site;
+	r->pos = n->pos;
+	r->bytes = (uint8_t)n->mask;
+	r->offset = oracle_offset_of(n);
+	r->raced = 0;
+	r->chain = n->chain;
 }
 
 /* The length from which on a list is compacted. */
@@ -216,6 +229,8 @@ static inline void oracle_fetch_lists(const struct oracle_ext *e)
 
 /* ext.c: records by class. */
 void oracle_rec_drop(struct oracle *o, struct oracle_rec *r);
+/* The place of one more record. */
+struct oracle_rec *oracle_list_grow(struct oracle *o, struct oracle_list **at);
 void oracle_list_push(struct oracle *o, struct oracle_list **at, const struct oracle_rec *r);
 /* A read-only load is kept for the writes of its grid while that runs. */
 bool oracle_is_nc_kept(struct oracle *o, const struct oracle_site *x, uint32_t actor);
@@ -231,6 +246,21 @@ static inline uint32_t oracle_last_lane(struct oracle *o, uint32_t lanes)
 		return 0;
 	o->stats.raced_out += (unsigned)__builtin_popcount(lanes) - 1;
 	return 1u << (31 - __builtin_clz(lanes));
+}
+
+/* The next lanes whose access is the same as that of lane l. */
+static inline uint32_t oracle_alike_from(const struct oracle_thread *t, uint32_t mask, uint32_t l,
+					 const uint64_t *addresses)
+{
+	uint32_t same = 0;
+
+	ORACLE_EACH (i, mask) {
+		if (addresses[i] != addresses[l] || t[i].clock != t[l].clock ||
+		    t[i].own != t[l].own || t[i].fence || t[i].pends)
+			break;
+		same |= 1u << i;
+	}
+	return same;
 }
 
 /* ---- row.c: the actors of a row's words, what its clock knows ---------------------- */

@@ -89,15 +89,15 @@ static uint32_t distance(uint32_t a, uint32_t b)
 	return a > b ? a - b : b - a;
 }
 
-bool oracle_replace_spent(const struct oracle_now *n, struct oracle_list *l,
-			  const struct oracle_rec *new)
+bool oracle_replace_spent(const struct oracle_now *n, struct oracle_list *l)
 {
 	const uint32_t *families = n->o->families.v;
 	struct oracle_rec *near = NULL, *end = l && l->has_spent ? l->v + l->n : NULL;
 	uint32_t count = 0, least = UINT32_MAX;
+	int8_t offset = oracle_offset_of(n);
 
 	for (struct oracle_rec *r = l ? l->v : NULL; r < end; r++) {
-		if (new->bytes != r->bytes || !oracle_is_spent(r) || new->offset != r->offset ||
+		if (r->bytes != n->mask || !oracle_is_spent(r) || r->offset != offset ||
 		    families[r->site] != n->family)
 			continue;
 		count++;
@@ -109,10 +109,10 @@ bool oracle_replace_spent(const struct oracle_now *n, struct oracle_list *l,
 		return false;
 	n->o->stats.raced_out++;
 	oracle_list_touch(n->o, l);
-	if (new->chain)
-		new->chain->refs++;
+	if (n->chain)
+		n->chain->refs++;
 	oracle_rec_drop(n->o, near);
-	*near = *new;
+	oracle_rec_set(n, near);
 	near->raced = ORACLE_RACED_MAX;
 	return true;
 }

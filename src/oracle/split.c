@@ -8,9 +8,11 @@
  */
 #include "oracle/shadow.h"
 
-/* Bytes from `from` up to `to` of the access, word by word. */
-static void access_words(struct oracle_now *n, uint64_t from, uint64_t to)
+/* Bytes from `from` up to `to` of the access, word by word. true: nothing new (oracle_word_full). */
+static bool access_words(struct oracle_now *n, uint64_t from, uint64_t to)
 {
+	bool is_nothing_new = true;
+
 	for (uint64_t a = from & ~3ull; a < to; a += 4) {
 		n->word = a;
 		n->mask = ORACLE_PLAIN_BYTES;
@@ -18,8 +20,9 @@ static void access_words(struct oracle_now *n, uint64_t from, uint64_t to)
 			n->mask &= ORACLE_PLAIN_BYTES << (from - a);
 		if (to - a < 4)
 			n->mask &= (1u << (to - a)) - 1;
-		oracle_word_full(n, oracle_cell_at(n->o, a, true));
+		is_nothing_new &= oracle_word_full(n, oracle_cell_at(n->o, a, true));
 	}
+	return is_nothing_new;
 }
 
 #define ROW_BYTES (1ull << 30) /* of one actor */
@@ -101,15 +104,24 @@ static uint32_t same_lanes(const struct oracle_thread *t, uint32_t mask, uint32_
 	return same;
 }
 
-/* One lane's bytes, alone. */
-static void access_lane(struct oracle_now *n, struct oracle_thread *t, uint32_t actor,
+/* One lane's bytes, alone. true: nothing new. */
+static bool access_lane(struct oracle_now *n, struct oracle_thread *t, uint32_t actor,
 			uint64_t address)
 {
 	n->t = t;
 	n->clock = t->clock;
 	n->actor = actor;
 	n->address = address;
-	access_words(n, address, address + n->bytes);
+	return access_words(n, address, address + n->bytes);
+}
+
+/* Without the next lanes that access the same as lane l, but for the last one, which does for all. */
+static uint32_t without_alike(struct oracle_now *n, const struct oracle_thread *t, uint32_t mask,
+			      uint32_t l, const uint64_t *addresses)
+{
+	uint32_t same = oracle_alike_from(t, mask, l, addresses);
+
+	return (mask & ~same) | oracle_last_lane(n->o, same);
 }
 
 /* Bytes or halves: words that belong to the row's lanes alone, and the bytes beside them. */
@@ -121,6 +133,12 @@ static void access_narrow(struct oracle_now *n, struct oracle_thread *t, uint32_
 	while (mask) {
 		uint32_t l = (uint32_t)__builtin_ctz(mask);
 		uint32_t end = l + row_lanes(t, mask, l, addresses, bytes);
+		if (end == l + 1) {
+			mask &= mask - 1;
+			if (access_lane(n, &t[l], warp + l, addresses[l]))
+				mask = without_alike(n, t, mask, l, addresses);
+			continue;
+		}
 		for (; l < end && (addresses[l] & 3); l++)
 			access_lane(n, &t[l], warp + l, addresses[l]);
 		struct oracle_row row = {.t = &t[l & 31],

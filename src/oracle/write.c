@@ -638,21 +638,6 @@ static void fetch(struct oracle *o, uint32_t mask, const uint64_t *addresses,
 	}
 }
 
-/* The next lanes whose access is the same as that of lane l. */
-static uint32_t alike_from(const struct oracle_thread *t, uint32_t mask, uint32_t l,
-			   const uint64_t *addresses)
-{
-	uint32_t same = 0;
-
-	ORACLE_EACH (i, mask) {
-		if (addresses[i] != addresses[l] || t[i].clock != t[l].clock ||
-		    t[i].own != t[l].own || t[i].fence || t[i].pends)
-			break;
-		same |= 1u << i;
-	}
-	return same;
-}
-
 void oracle_strong_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp, uint32_t mask,
 			const struct oracle_acc *acc, const uint64_t *addresses)
 {
@@ -677,7 +662,7 @@ void oracle_strong_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp
 					 are_found ? c[l] : cell_of(o, addresses[l]));
 		if (!n.is_nothing_new)
 			continue;
-		same = alike_from(t, mask, l, addresses);
+		same = oracle_alike_from(t, mask, l, addresses);
 		mask = (mask & ~same) | oracle_last_lane(o, same);
 	}
 }
