@@ -2,17 +2,19 @@
  * cell.c - where the words of memory are, and the memory of their shadow.
  *
  * A region of 16 KiB holds pages of 256 bytes, made on first access: 16 bytes for each word
- * accessed, or for all of a page's words once half of them are. All memory comes from the C library
- * and is freed as soon as it isn't needed: that of the shared memory of a block that has ended, and
- * of records that were superseded. stats.shadow_bytes is the most that was held at a time, with
- * what the library itself takes for each piece. Costs: a look-up in a small cache of regions.
+ * accessed, or for all of a page's words once half of them are. Memory is freed as soon as it isn't
+ * needed: that of the shared memory of a block that has ended, and of records that were superseded.
+ * Small pieces come from lists by size, and go back to these; they stay the oracle's until its end.
+ * stats.shadow_bytes is the most that was held at a time, with what the C library takes for each
+ * larger piece. Costs: a look-up in a small cache of regions.
  */
-#include "oracle/impl.h"
+#include "oracle/look.h"
 
-/* What the C library uses for this: a header of 8 bytes, in steps of 16. */
+/* What is taken for this: the C library has a header of 8 bytes, in steps of 16. */
 static size_t taken_for(size_t bytes)
 {
-	return bytes <= 24 ? 32 : (bytes + 8 + 15) & ~(size_t)15;
+	return bytes <= ORACLE_SMALL ? (bytes + ORACLE_PIECE - 1) & ~(size_t)(ORACLE_PIECE - 1)
+				     : (bytes + 8 + 15) & ~(size_t)15;
 }
 
 static void count_taken(struct oracle *o, size_t bytes)
@@ -22,12 +24,79 @@ static void count_taken(struct oracle *o, size_t bytes)
 		o->stats.shadow_bytes = o->shadow_live;
 }
 
-#define SMALL 1024u
+struct oracle_piece {
+	struct oracle_piece *next;
+};
+
+static struct oracle_piece **pieces_of(struct oracle *o, size_t bytes)
+{
+	return &o->pieces[(bytes + ORACLE_PIECE - 1) / ORACLE_PIECE];
+}
+
+/* AddressSanitizer is to see each piece. */
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#define HAS_PIECES false
+#else
+#define HAS_PIECES true
+#endif
+
+static bool is_piece(size_t bytes)
+{
+	return HAS_PIECES && bytes <= ORACLE_SMALL;
+}
+
+#define REFILL 1024u /* bytes, about */
+#define LINE   64u   /* of a cache: pieces of whole lines lie in whole lines */
+
+static struct oracle_piece *refill(struct oracle *o, size_t size)
+{
+	size_t n = size < REFILL ? REFILL / size : 1;
+	uintptr_t at = (uintptr_t)base_alloc(&o->memory, n * size + LINE - ORACLE_PIECE);
+	struct oracle_piece *first = NULL, *p;
+
+	at = (at + LINE - 1) & ~(uintptr_t)(LINE - 1);
+	while (n--) {
+		p = (struct oracle_piece *)(at + n * size);
+		p->next = first;
+		first = p;
+	}
+	return first;
+}
+
+static void *take(struct oracle *o, size_t bytes)
+{
+	struct oracle_piece **list, *p;
+
+	if (!is_piece(bytes))
+		return base_malloc(bytes);
+	list = pieces_of(o, bytes);
+	p = *list;
+	if (!p)
+		p = refill(o, taken_for(bytes));
+	*list = p->next;
+	__builtin_prefetch(p->next);
+	return p;
+}
+
+static void give(struct oracle *o, void *p, size_t bytes)
+{
+	struct oracle_piece **list, *piece = p;
+
+	if (!is_piece(bytes)) {
+		free(p);
+		return;
+	}
+	list = pieces_of(o, bytes);
+	piece->next = *list;
+	*list = piece;
+}
 
 void *oracle_mem_new(struct oracle *o, size_t bytes)
 {
-	/* The C library's calloc doesn't look where it keeps small pieces just freed. */
-	void *p = bytes <= SMALL ? memset(base_malloc(bytes), 0, bytes) : base_calloc(1, bytes);
+	void *p = is_piece(bytes) ? memset(take(o, bytes), 0, bytes) : base_calloc(1, bytes);
 
 	count_taken(o, bytes);
 	return p;
@@ -35,11 +104,20 @@ void *oracle_mem_new(struct oracle *o, size_t bytes)
 
 void *oracle_mem_resize(struct oracle *o, void *p, size_t from, size_t to)
 {
+	void *q;
+
 	if (p)
 		o->shadow_live -= taken_for(from);
-	p = base_realloc(p, to);
 	count_taken(o, to);
-	return p;
+	if (p && is_piece(from) && is_piece(to) && taken_for(from) == taken_for(to))
+		return p;
+	if (!p)
+		return take(o, to);
+	if (!is_piece(from) && !is_piece(to))
+		return base_realloc(p, to);
+	q = memcpy(take(o, to), p, from < to ? from : to);
+	give(o, p, from);
+	return q;
 }
 
 void oracle_mem_free(struct oracle *o, void *p, size_t bytes)
@@ -47,7 +125,7 @@ void oracle_mem_free(struct oracle *o, void *p, size_t bytes)
 	if (!p)
 		return;
 	o->shadow_live -= taken_for(bytes);
-	free(p);
+	give(o, p, bytes);
 }
 
 /* ---- pages ---------------------------------------------------------------------------------- */
@@ -55,9 +133,9 @@ void oracle_mem_free(struct oracle *o, void *p, size_t bytes)
 static struct oracle_region *region_at(struct oracle *o, uint64_t address, bool is_made)
 {
 	uint64_t key = address >> ORACLE_REGION_SHIFT;
-	struct oracle_region **at = &o->region_cache[key % ORACLE_REGION_CACHE], *r = *at;
+	struct oracle_region *r = oracle_region_near(o, address);
 
-	if (r && r->key == key)
+	if (r)
 		return r;
 	HASH_FIND(hh, o->regions, &key, sizeof(key), r);
 	if (!r && is_made) {
@@ -66,28 +144,15 @@ static struct oracle_region *region_at(struct oracle *o, uint64_t address, bool 
 		HASH_ADD(hh, o->regions, key, sizeof(r->key), r);
 	}
 	if (r)
-		*at = r;
+		o->region_cache[key % ORACLE_REGION_CACHE] = r;
 	return r;
-}
-
-/* The place of the one with this bit among those that are there. */
-static uint32_t place_of(uint64_t there, uint32_t bit)
-{
-	uint64_t below = there & ((1ull << bit) - 1);
-
-	return there == UINT64_MAX ? bit : (uint32_t)__builtin_popcountll(below);
-}
-
-static uint32_t page_number(uint64_t address)
-{
-	return address >> ORACLE_PAGE_SHIFT & (ORACLE_REGION_PAGES - 1);
 }
 
 static struct oracle_page **page_find(const struct oracle_region *r, uint64_t address)
 {
-	uint32_t bit = page_number(address);
+	uint32_t bit = oracle_page_number(address);
 
-	return r && r->pages >> bit & 1 ? &r->page[place_of(r->pages, bit)] : NULL;
+	return r && r->pages >> bit & 1 ? &r->page[oracle_place_of(r->pages, bit)] : NULL;
 }
 
 static size_t pointers(uint64_t pages)
@@ -124,7 +189,7 @@ uint32_t oracle_page_cells(const struct oracle_page *p)
 
 static struct oracle_page **page_make(struct oracle *o, struct oracle_region *r, uint64_t address)
 {
-	uint32_t bit = page_number(address), at = place_of(r->pages, bit);
+	uint32_t bit = oracle_page_number(address), at = oracle_place_of(r->pages, bit);
 	uint64_t pages = r->pages | 1ull << bit;
 
 	r->page = oracle_mem_resize(o, r->page, pointers(r->pages), pointers(pages));
@@ -151,7 +216,8 @@ static struct oracle_page *page_grow(struct oracle *o, struct oracle_page *p, ui
 	n = (uint32_t)__builtin_popcountll(more);
 	/* From the last one on: none comes before its old place. */
 	for (; more; n--) {
-		uint32_t bit = 63u - (uint32_t)__builtin_clzll(more), at = place_of(old, bit);
+		uint32_t bit = 63u - (uint32_t)__builtin_clzll(more),
+			 at = oracle_place_of(old, bit);
 		memmove(&p->cell[at + n], &p->cell[at], (end - at) * sizeof(p->cell[0]));
 		p->cell[at + n - 1] = (struct oracle_cell){0};
 		end = at;
@@ -160,25 +226,25 @@ static struct oracle_page *page_grow(struct oracle *o, struct oracle_page *p, ui
 	return p;
 }
 
-struct oracle_cell *oracle_cells_at(struct oracle *o, uint64_t address, uint32_t n)
+struct oracle_cell *oracle_cells_make(struct oracle *o, uint64_t address, uint32_t n)
 {
 	struct oracle_region *r = region_at(o, address, true);
 	struct oracle_page **p = page_find(r, address);
-	uint32_t first = address >> 2 & (ORACLE_PAGE_WORDS - 1);
+	uint32_t first = oracle_word_bit(address);
 	uint64_t words = (n == 64 ? UINT64_MAX : (1ull << n) - 1) << first;
 
 	if (!p)
 		p = page_make(o, r, address);
 	if (words & ~(*p)->words)
 		*p = page_grow(o, *p, words);
-	return &(*p)->cell[place_of((*p)->words, first)];
+	return &(*p)->cell[oracle_place_of((*p)->words, first)];
 }
 
 /* Frees a page whose words have been forgotten. */
 void oracle_page_free(struct oracle *o, uint64_t address)
 {
 	struct oracle_region *r = region_at(o, address, false);
-	uint32_t bit = page_number(address), at = place_of(r->pages, bit);
+	uint32_t bit = oracle_page_number(address), at = oracle_place_of(r->pages, bit);
 	uint64_t pages = r->pages & ~(1ull << bit);
 
 	oracle_mem_free(o, r->page[at], page_bytes(r->page[at]->words));
@@ -194,15 +260,12 @@ void oracle_page_free(struct oracle *o, uint64_t address)
 	oracle_mem_free(o, r, sizeof(*r));
 }
 
-struct oracle_cell *oracle_cell_at(struct oracle *o, uint64_t address, bool is_made)
+struct oracle_cell *oracle_cell_find(struct oracle *o, uint64_t address)
 {
-	struct oracle_page *p;
-	uint32_t bit = address >> 2 & (ORACLE_PAGE_WORDS - 1);
+	struct oracle_page *p = oracle_page_at(o, address);
+	uint32_t bit = oracle_word_bit(address);
 
-	if (is_made)
-		return oracle_cells_at(o, address, 1);
-	p = oracle_page_at(o, address);
-	return p && p->words >> bit & 1 ? &p->cell[place_of(p->words, bit)] : NULL;
+	return p && p->words >> bit & 1 ? &p->cell[oracle_place_of(p->words, bit)] : NULL;
 }
 
 /* ---- cells --------------------------------------------------------------------------------- */
@@ -215,5 +278,7 @@ void oracle_cell_clear(struct oracle *o, struct oracle_cell *c)
 		o->words--;
 	if (oracle_cell_log(c))
 		oracle_log_free(o, c);
+	else if (oracle_cell_strip(c))
+		oracle_strip_leave(o, c);
 	c->w = c->r = 0;
 }

@@ -7,21 +7,6 @@
  */
 #include "oracle/shadow.h"
 
-enum oracle_class oracle_class_of(const struct oracle_site *s)
-{
-	if (s->a.strength != RACE_WEAK)
-		return ORACLE_STRONG;
-	return s->a.kind & RACE_OP_WRITE ? ORACLE_WRITES : ORACLE_READS;
-}
-
-void oracle_list_touch(struct oracle *o, struct oracle_list *l)
-{
-	if (!l)
-		return;
-	oracle_clock_unref(&o->pool, l->behind);
-	l->behind = NULL;
-}
-
 void oracle_rec_drop(struct oracle *o, struct oracle_rec *r)
 {
 	oracle_chain_unref(o, r->chain);
@@ -41,7 +26,7 @@ static struct oracle_list *list_new(struct oracle *o, uint32_t cap)
 	return l;
 }
 
-void oracle_list_push(struct oracle *o, struct oracle_list **at, const struct oracle_rec *r)
+struct oracle_rec *oracle_list_grow(struct oracle *o, struct oracle_list **at)
 {
 	struct oracle_list *l = *at;
 
@@ -53,7 +38,12 @@ void oracle_list_push(struct oracle *o, struct oracle_list **at, const struct or
 		l->cap = cap;
 	}
 	memset(l->spent_for, 0, sizeof(l->spent_for));
-	l->v[l->n++] = *r;
+	return &l->v[l->n++];
+}
+
+void oracle_list_push(struct oracle *o, struct oracle_list **at, const struct oracle_rec *r)
+{
+	*oracle_list_grow(o, at) = *r;
 }
 
 static void list_free(struct oracle *o, struct oracle_list *l)
@@ -176,11 +166,14 @@ struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64
 	if (e)
 		return e;
 	e = oracle_mem_new(o, sizeof(*e));
+	struct oracle_strip *strip = oracle_cell_strip(c);
 	uint64_t w = c->w;
 	if (c->w | c->r)
 		o->words--;
 	if (oracle_cell_log(c))
 		w = oracle_log_expand(o, c, e, word);
+	else if (strip)
+		w = oracle_strip_before(c, word);
 	c->w = 0;
 	if (w)
 		push_packed(o, e, w, word);
@@ -192,6 +185,8 @@ struct oracle_ext *oracle_ext_of(struct oracle *o, struct oracle_cell *c, uint64
 	oracle_cell_clear(o, c);
 	o->words++;
 	c->w = (uintptr_t)e | 2;
+	if (strip)
+		oracle_strip_expand(o, strip, e, word);
 	return e;
 }
 

@@ -4,7 +4,7 @@
  * Whole pages of cells are freed; the records of a word that lies only partly in the range lose
  * these bytes. Costs: a look-up per page that was never accessed.
  */
-#include "oracle/impl.h"
+#include "oracle/look.h"
 
 static void cell_forget(struct oracle *o, struct oracle_cell *c)
 {

@@ -7,7 +7,7 @@
  *   sync.c    barriers, copies, operations     oracle.c         actors, events, findings
  *   split.c   an access, in parts      ext.c     records of other words; spent.c, strong.c: of some
  *   row.c     plain accesses by row    readers.c sets of readers
- *   cell.c    where words are, their memory   log.c  words with atomics
+ *   cell.c    where words are, their memory   log.c  words with atomics; strip.c: rows of them
  *   forget.c  memory that is new             retire.c  what can't race any more
  *
  * Epochs. A thread counts its publications: an access has the epoch of its thread, each
@@ -75,6 +75,8 @@ struct oracle_block {
 };
 
 /* Actors of one kind, numbered consecutively. */
+#define ORACLE_MISC_GROUP 1024u /* of others than a grid's */
+
 struct oracle_group {
 	uint32_t first, n;
 	uint32_t shift; /* log2 of the stride; grids */
@@ -84,6 +86,7 @@ struct oracle_group {
 	struct oracle_block **blocks;
 	BASE_VEC(struct oracle_run) pseudos; /* its threads' */
 	struct oracle_misc *misc;	     /* others */
+	struct oracle_sc_log **fences;	     /* by actor; NULL: none yet */
 };
 
 enum oracle_misc_kind {
@@ -261,8 +264,8 @@ struct oracle_ext {
 
 /*
  * A word of memory. Plain accesses (weak, generic, of the whole word) are here: `w` is the last
- * write: 0: none, odd: a packed access, a pointer to a log of atomic accesses (log.c) after it, or
- * a pointer to the word's oracle_ext plus 2; `r` are reads that no write has replaced: 0, packed,
+ * write: 0: none, odd: a packed access, a pointer to a log of atomic accesses (log.c) after it or,
+ * plus 4, to a strip (strip.c), or a pointer to the word's oracle_ext plus 2; `r` are reads that no write has replaced: 0, packed,
  * or a pointer to readers that words share.
  */
 struct oracle_cell {
@@ -333,7 +336,7 @@ static inline struct oracle_ext *oracle_cell_ext(const struct oracle_cell *c)
 
 static inline struct oracle_log *oracle_cell_log(const struct oracle_cell *c)
 {
-	return c->w & 3 ? NULL : (struct oracle_log *)(uintptr_t)c->w;
+	return c->w & 7 ? NULL : (struct oracle_log *)(uintptr_t)c->w;
 }
 
 /*
@@ -357,7 +360,7 @@ struct oracle_reader {
 struct oracle_readers {
 	uint32_t refs; /* words */
 	uint32_t n, cap;
-	uint32_t has_nc;
+	uint32_t has_nc : 1, is_single : 1 /* of one word: lanes are masks */;
 	struct oracle_reader v[];
 };
 
@@ -446,6 +449,12 @@ struct oracle_known_log {
 
 #define ORACLE_KNOWN_LOGS 64u
 
+/* Pieces of memory of up to ORACLE_SMALL bytes are kept for reuse, by size (cell.c). */
+#define ORACLE_PIECE 16u
+#define ORACLE_SMALL 512u
+
+#define ORACLE_LAST_SITES 32u /* by instruction */
+
 struct oracle {
 	uint64_t races; /* reported, each sighting */
 	struct oracle_options opt;
@@ -458,12 +467,14 @@ struct oracle {
 	struct oracle_clock *zero;
 	BASE_VEC(struct oracle_site *) sites;
 	BASE_VEC(uint32_t) families; /* of each: the plain one of its line's representative */
-	struct oracle_site *site_table, *last_site[2] /* without fences, with */;
+	struct oracle_site *site_table, *last_sites[ORACLE_LAST_SITES];
 	uint32_t nfenced;
 	struct oracle_region *regions;
 	struct oracle_region *region_cache[ORACLE_REGION_CACHE];
 	uint64_t shadow_live; /* bytes of shadow now */
-	uint64_t words;	      /* that have a shadow now */
+	struct base_arena memory;
+	struct oracle_piece *pieces[ORACLE_SMALL / ORACLE_PIECE + 1];
+	uint64_t words; /* that have a shadow now */
 	struct oracle_known_log known_logs[ORACLE_KNOWN_LOGS];
 	struct oracle_name *named;
 	struct oracle_sc_log *sc_logs;
@@ -511,9 +522,8 @@ uint32_t oracle_device(struct oracle *o, uint32_t actor); /* of its place */
  * the device's, otherwise the block's. */
 uint32_t oracle_place_key(struct oracle *o, uint32_t actor, uint8_t scope);
 #define ORACLE_PLACE_BLOCK (1u << 30)
-/* The number of the attributes that the access shares with others; `fences`: a tree of those before
- * it. ORACLE_NO_SITE: there are too many with fences. */
-uint32_t oracle_site(struct oracle *o, const struct oracle_acc *acc, uint64_t fences);
+/* As oracle_site (look.h), for one that isn't the last. */
+uint32_t oracle_site_find(struct oracle *o, const struct oracle_acc *acc, uint64_t fences);
 /* Reports a race, and gives the number of its finding. Returns where a repeat is counted without
  * another call (oracle_count_repeats), or NULL. */
 uint64_t *oracle_found(struct oracle *o, enum oracle_kind kind, const struct oracle_side *first,
@@ -623,9 +633,9 @@ void *oracle_mem_new(struct oracle *o, size_t bytes);
 /* realloc; the new part isn't zeroed. */
 void *oracle_mem_resize(struct oracle *o, void *p, size_t from, size_t to);
 void oracle_mem_free(struct oracle *o, void *p, size_t bytes);
-struct oracle_cell *oracle_cell_at(struct oracle *o, uint64_t address, bool is_made);
-/* The cells of n words of one page; they stay in place until others of the page are made. */
-struct oracle_cell *oracle_cells_at(struct oracle *o, uint64_t address, uint32_t n);
+/* As oracle_cells_at and oracle_cell_at (look.h), where it isn't simple. */
+struct oracle_cell *oracle_cells_make(struct oracle *o, uint64_t address, uint32_t n);
+struct oracle_cell *oracle_cell_find(struct oracle *o, uint64_t address);
 struct oracle_page *oracle_page_at(struct oracle *o, uint64_t address);
 uint32_t oracle_page_cells(const struct oracle_page *p); /* how many there are */
 /* Drops the cell's plain accesses; the cell must not be an ext. */

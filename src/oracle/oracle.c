@@ -15,7 +15,6 @@
  */
 #include "oracle/shadow.h"
 
-#define MISC_GROUP  1024u
 #define MAX_RECORDS (1u << 20)
 
 static struct oracle_block gone; /* of blocks that have ended */
@@ -74,6 +73,7 @@ void oracle_group_free(struct oracle *o, struct oracle_group *g)
 	free((void *)(uintptr_t)g->grid.cluster_of);
 	free(g->blocks);
 	free(g->misc);
+	free(g->fences);
 	free(g);
 }
 
@@ -98,7 +98,7 @@ void oracle_sites_free(struct oracle *o)
 	}
 	base_vec_free(&o->sites);
 	base_vec_free(&o->families);
-	o->last_site[0] = o->last_site[1] = NULL;
+	memset(o->last_sites, 0, sizeof(o->last_sites));
 	o->nfenced = 0;
 	/* They name sites by numbers, which are given out again. */
 	memset(o->repeats, 0, ORACLE_REPEATS * sizeof(*o->repeats));
@@ -125,6 +125,7 @@ void oracle_free(struct oracle *o)
 	oracle_clock_unref(&o->pool, o->zero);
 	oracle_memos_free(&o->pool);
 	base_arena_free(&o->pool.arena);
+	base_arena_free(&o->memory);
 	free(o->repeats);
 	free(o);
 }
@@ -323,14 +324,14 @@ uint32_t oracle_misc_new(struct oracle *o, enum oracle_misc_kind kind, uint32_t 
 {
 	struct oracle_group *g = o->misc;
 
-	if (!g || g->n == MISC_GROUP) {
-		g = group_new(o, MISC_GROUP, MISC_GROUP);
+	if (!g || g->n == ORACLE_MISC_GROUP) {
+		g = group_new(o, ORACLE_MISC_GROUP, ORACLE_MISC_GROUP);
 		if (!g) {
 			oracle_clock_unref(&o->pool, clock);
 			return ORACLE_NO_ACTOR;
 		}
 		g->n = 0;
-		g->misc = base_calloc(MISC_GROUP, sizeof(*g->misc));
+		g->misc = base_calloc(ORACLE_MISC_GROUP, sizeof(*g->misc));
 		o->misc = g;
 	}
 	struct oracle_misc *m = &g->misc[g->n];
@@ -422,16 +423,6 @@ enum race_scope oracle_level(struct oracle *o, uint32_t a, uint32_t b)
 /* Those without fences must have numbers that can be packed. */
 #define FENCED_MAX ((1u << ORACLE_SITE_BITS) - (1u << 14))
 
-#define SITE_FLAGS ((uint8_t) ~(ORACLE_SAW | ORACLE_SAW_LAST))
-
-static bool is_site_of(const struct oracle_site *s, const struct oracle_acc *acc, uint64_t fences)
-{
-	return s->a.inst == acc->inst && s->a.bytes == acc->bytes && s->a.kind == acc->kind &&
-	       s->a.strength == acc->strength && s->a.scope == acc->scope &&
-	       s->a.proxy == acc->proxy && s->a.flags == (acc->flags & SITE_FLAGS) &&
-	       s->a.fences == fences;
-}
-
 /* The site of the same access by the representative of the instruction's line; ORACLE_NO_SITE: it
  * is the representative. */
 static uint32_t family_of(struct oracle *o, const struct oracle_acc *acc)
@@ -442,13 +433,11 @@ static uint32_t family_of(struct oracle *o, const struct oracle_acc *acc)
 	return first.inst == acc->inst ? ORACLE_NO_SITE : oracle_site(o, &first, 0);
 }
 
-uint32_t oracle_site(struct oracle *o, const struct oracle_acc *acc, uint64_t fences)
+uint32_t oracle_site_find(struct oracle *o, const struct oracle_acc *acc, uint64_t fences)
 {
-	struct oracle_site probe, *s = o->last_site[fences != 0];
+	struct oracle_site probe, *s;
 	uint32_t plain = ORACLE_NO_SITE, family = ORACLE_NO_SITE;
 
-	if (s && is_site_of(s, acc, fences))
-		return s->index;
 	memset(&probe, 0, sizeof(probe));
 	probe.a.inst = acc->inst;
 	probe.a.bytes = acc->bytes;
@@ -456,7 +445,7 @@ uint32_t oracle_site(struct oracle *o, const struct oracle_acc *acc, uint64_t fe
 	probe.a.strength = acc->strength;
 	probe.a.scope = acc->scope;
 	probe.a.proxy = acc->proxy;
-	probe.a.flags = acc->flags & SITE_FLAGS;
+	probe.a.flags = acc->flags & ORACLE_SITE_FLAGS;
 	probe.a.fences = fences;
 	HASH_FIND(hh, o->site_table, &probe.a, sizeof(probe.a), s);
 	if (!s && fences) {
@@ -481,7 +470,7 @@ uint32_t oracle_site(struct oracle *o, const struct oracle_acc *acc, uint64_t fe
 		base_vec_push(&o->sites, s);
 		base_vec_push(&o->families, family);
 	}
-	o->last_site[fences != 0] = s;
+	*oracle_last_site(o, acc, fences) = s;
 	return s->index;
 }
 

@@ -2,9 +2,10 @@
  * readers.c - sets of readers: unordered reads of the words of a row.
  *
  * A reader maps words to lanes, so that the words of one row share a set. Warps of a block
- * that read the same words at one instruction, in one epoch, become one reader. Before a set grows,
- * it drops the readers that a later one represents. Costs: 16 bytes a reader, 24 a set; adding
- * looks at the last few readers.
+ * that read the same words at one instruction, in one epoch, become one reader. In a set of one word
+ * all readers are masks, so that lanes of a warp join even if they came there one by one. Before a
+ * set grows, it drops the readers that a later one represents. Costs: 16 bytes a reader, 24 a set;
+ * adding looks at the last few readers.
  */
 #include "oracle/shadow.h"
 
@@ -35,6 +36,29 @@ void oracle_readers_unref(struct oracle *o, struct oracle_readers *s, uint32_t w
 		oracle_mem_free(o, s, set_bytes(s->cap));
 }
 
+/* A reader of a single word, as the mask of a lane. */
+static void make_mask(struct oracle_reader *r, uint32_t word)
+{
+	uint32_t actor = r->actor;
+
+	if (r->is_mask || r->shift == ORACLE_ONE_ACTOR || oracle_is_narrow(r->shift))
+		return;
+	actor = oracle_reader_actor(r, word);
+	r->actor = actor & ~31u;
+	r->at = 1u << (actor & 31);
+	r->shift = 0;
+	r->warps = 0;
+	r->is_mask = 1;
+}
+
+/* The set is one word's. */
+static void make_single(struct oracle_readers *s, uint32_t word)
+{
+	for (uint32_t i = 0; !s->is_single && i < s->n; i++)
+		make_mask(&s->v[i], word);
+	s->is_single = 1;
+}
+
 /* The same set with room for `cap`, for these words alone. */
 static struct oracle_readers *set_own(struct oracle *o, struct oracle_cell *c, uint32_t len,
 				      uint32_t cap)
@@ -47,7 +71,7 @@ static struct oracle_readers *set_own(struct oracle *o, struct oracle_cell *c, u
 	} else {
 		s = set_new(o, cap, len);
 		s->n = old->n;
-		s->has_nc = old->has_nc;
+		s->has_nc = old->has_nc & 1;
 		memcpy(s->v, old->v, old->n * sizeof(s->v[0]));
 		oracle_readers_unref(o, old, len);
 	}
@@ -263,11 +287,75 @@ static void set_limit(struct oracle_now *n, struct oracle_readers *s)
 	n->o->stats.dropped += half;
 }
 
+/* One more reader. */
+static void set_push(struct oracle_now *n, struct oracle_readers *s, struct oracle_cell *c,
+		     uint32_t word, uint32_t len, const struct oracle_reader *r)
+{
+	if (s->n == s->cap)
+		set_compact(n, s, word, len);
+	set_limit(n, s);
+	if (s->n == s->cap)
+		s = set_own(n->o, c, len, s->cap + (s->cap < 4 ? 2 : s->cap / 2));
+	s->has_nc |= (n->acc->flags & ORACLE_NC) != 0;
+	s->v[s->n++] = *r;
+	set_close(n, s, s->n - 1);
+}
+
+static void reader_remove(struct oracle_readers *s, uint32_t at)
+{
+	memmove(&s->v[at], &s->v[at + 1], (s->n - at - 1) * sizeof(s->v[0]));
+	s->n--;
+}
+
+/* The lane of r reads the set's only word: it joins those of its warp, and leaves the reader that
+ * has an earlier read of it. */
+static void single_add(struct oracle_now *n, struct oracle_cell *c, uint32_t word,
+		       const struct oracle_reader *r)
+{
+	struct oracle_readers *s = oracle_set_of(c->r);
+	uint32_t first = first_looked_at(n, s);
+	uint32_t with = UINT32_MAX; /* the one to join */
+
+	for (uint32_t i = s->n; i-- > first;) {
+		struct oracle_reader *x = &s->v[i];
+		if (!x->is_mask || x->warps || x->actor != r->actor)
+			continue;
+		if (x->epoch == r->epoch && x->site == r->site) {
+			if (x->at & r->at)
+				return;
+			with = i;
+			continue;
+		}
+		if (!(x->at & r->at) || !is_alike_nc(n, r, x))
+			continue;
+		x->at &= ~r->at;
+		if (x->at)
+			continue;
+		with -= with != UINT32_MAX;
+		reader_remove(s, i);
+	}
+	if (s == n->known)
+		n->known = NULL;
+	if (with != UINT32_MAX)
+		s->v[with].at |= r->at;
+	else
+		set_push(n, s, c, word, 1, r);
+}
+
 void oracle_set_add(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
 		    uint32_t word, uint32_t len)
 {
 	struct oracle_reader r = oracle_reader_of(row, word);
 	struct oracle_readers *s = oracle_set_of(c->r);
+
+	if (len == 1 && s->refs == 1) {
+		make_single(s, word);
+		make_mask(&r, word);
+		if (r.is_mask && !row->is_mask) {
+			single_add(n, c, word, &r);
+			return;
+		}
+	}
 	struct oracle_reader *x = set_find(n, s, &r, word, len);
 	uint32_t at = x ? (uint32_t)(x - s->v) : 0;
 
@@ -281,14 +369,7 @@ void oracle_set_add(struct oracle_now *n, const struct oracle_row *row, struct o
 		set_put(n, s, at, &r);
 		return;
 	}
-	if (s->n == s->cap)
-		set_compact(n, s, word, len);
-	set_limit(n, s);
-	if (s->n == s->cap)
-		s = set_own(n->o, c, len, s->cap + (s->cap < 4 ? 2 : s->cap / 2));
-	s->has_nc |= n->acc->flags & ORACLE_NC;
-	s->v[s->n++] = r;
-	set_close(n, s, s->n - 1);
+	set_push(n, s, c, word, len, &r);
 }
 
 void oracle_set_make(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
@@ -302,6 +383,8 @@ void oracle_set_make(struct oracle_now *n, const struct oracle_row *row, struct 
 		s->v[s->n++] = *old;
 	}
 	s->v[s->n++] = oracle_reader_of(row, word);
+	if (len == 1)
+		make_single(s, word);
 	set_close(n, s, s->n - 1);
 	set_give(c, len, s);
 }
@@ -348,6 +431,81 @@ bool oracle_set_is_before(struct oracle_now *n, const struct oracle_row *row,
 	return true;
 }
 
+/* Is the reader's lane of the row's warp, at each word, the row's own, or never? */
+static bool is_own(const struct oracle_row *row, const struct oracle_reader *r)
+{
+	return !r->is_mask && oracle_row_actor(row, r->at) == r->actor;
+}
+
+static bool has_one_order(const struct oracle_row *row, const struct oracle_reader *r)
+{
+	return r->is_mask ? (r->at & (r->at - 1)) != 0 : !r->shift && !row->shift;
+}
+
+/* Is the reader before the row (1), or isn't it (2), at each of the row's words that it reads? 0:
+ * not known. The clock must know the same of each lane of a warp; a mask of several lanes of the
+ * row's own warp has others than the word's. */
+static unsigned reader_order(struct oracle_now *n, const struct oracle_row *row,
+			     const struct oracle_reader *r)
+{
+	unsigned order = 1;
+
+	for (uint32_t w = 0; w <= r->warps; w++) {
+		uint32_t warp = (r->actor & ~31u) + w * 32;
+		bool is_same = warp == (row->actor & ~31u);
+		oracle_look_up(n, warp);
+		if (n->leaf || (is_same && !has_one_order(row, r)))
+			return 0;
+		if (n->leaf_value < r->epoch && !(is_same && is_own(row, r)))
+			order = 2;
+	}
+	return order;
+}
+
+bool oracle_set_is_alike(struct oracle_now *n, const struct oracle_row *row,
+			 const struct oracle_readers *s, const struct oracle_repeat **pair)
+{
+	uint32_t hot = ORACLE_NO_SITE, a, b = row->site;
+	const struct oracle_repeat *x = NULL;
+
+	if (s == n->alike_set && row->site == n->alike_row) {
+		*pair = n->alike_pair;
+		return true;
+	}
+	for (uint32_t i = 0; i < s->n; i++) {
+		unsigned order = s->has_nc ? 0 : reader_order(n, row, &s->v[i]);
+		if (!order)
+			return false;
+		a = n->o->families.v[s->v[i].site];
+		if (order == 1 || a == hot)
+			continue;
+		if (x || !oracle_is_repeated(n->o, a, b, ORACLE_HOT, ORACLE_RACE))
+			return false;
+		hot = a;
+		x = oracle_repeat_at(n->o, &a, &b, ORACLE_RACE);
+	}
+	n->alike_set = s;
+	n->alike_row = row->site;
+	n->alike_pair = *pair = x;
+	return true;
+}
+
+/* The reads of r that aren't before the row's access. */
+static uint32_t reads_after(struct oracle_now *n, const struct oracle_row *row,
+			    const struct oracle_reader *r, uint32_t word)
+{
+	uint32_t count = 0;
+
+	for (uint32_t w = 0; r->is_mask && w <= r->warps; w++) {
+		uint32_t warp = r->actor + w * 32;
+		uint32_t others = oracle_row_others(row, word, warp, r->at);
+		ORACLE_EACH (l, others) {
+			count += !oracle_row_knows(n, warp + l, r->epoch);
+		}
+	}
+	return r->is_mask ? count : 1;
+}
+
 bool oracle_set_count(struct oracle_now *n, const struct oracle_row *row,
 		      const struct oracle_readers *s, uint32_t word)
 {
@@ -371,7 +529,8 @@ bool oracle_set_count(struct oracle_now *n, const struct oracle_row *row,
 		if ((is_hot && is_counted) ||
 		    is_reader_before(n, row, s, &s->v[i], word, &is_simple))
 			continue;
-		oracle_count(n->o, s->v[i].site, row->site);
+		for (uint32_t k = is_hot ? 1 : reads_after(n, row, &s->v[i], word); k; k--)
+			oracle_count(n->o, s->v[i].site, row->site);
 		is_counted |= is_hot;
 	}
 	return true;

@@ -31,6 +31,8 @@ static void forget_leaf(struct oracle_now *n)
 {
 	n->leaf_warp = ORACLE_NO_WARP;
 	n->known = NULL;
+	n->alike[0].key = n->alike[1].key = 0;
+	n->alike_set = NULL;
 }
 
 static void use_clock(struct oracle_now *n, const struct oracle_clock *clock)
@@ -155,6 +157,8 @@ static bool is_write_before(struct oracle_now *n, const struct oracle_row *row,
 		return true;
 	if (c->w & 1)
 		return oracle_row_is_behind(n, row, c->w, word);
+	if (oracle_cell_strip(c))
+		return oracle_strip_is_before(n, row, c, word);
 	return oracle_cell_log(c) && oracle_log_is_before(n, row, c, word);
 }
 
@@ -260,22 +264,82 @@ static bool is_packed_counted(struct oracle_now *n, const struct oracle_row *row
 	return true;
 }
 
+/* ---- words that are alike ---------------------------------------------------------------- */
+
+#define LANE_BITS (31ull << ORACLE_ACTOR_SHIFT)
+
+enum seen { SEEN_NOT /* look at it in full */, SEEN_BEFORE, SEEN_COUNTED };
+
+static void alike_fill(struct oracle_now *n, const struct oracle_row *row, struct oracle_alike *a,
+		       uint64_t p)
+{
+	uint32_t actor = oracle_packed_actor(p), site = oracle_packed_site(p);
+
+	a->key = p & ~LANE_BITS;
+	a->row = row->site;
+	a->is_simple = (p & 1) && !(p & ORACLE_PACKED_FORM) && !is_nc_site(n, site);
+	if (!a->is_simple)
+		return;
+	oracle_look_up(n, actor);
+	a->leaf = n->leaf;
+	a->value = n->leaf_value;
+	a->epoch = oracle_packed_epoch(p);
+	a->pair = n->o->sc_logs ? NULL : pair_with(n, row, site);
+}
+
+/* Is a packed access before the row's, or is their race one of a pair sighted so often? Words of a
+ * row mostly have accesses of one warp, epoch and site. */
+static inline enum seen look_at(struct oracle_now *n, const struct oracle_row *row,
+				struct oracle_alike *a, uint64_t p, uint32_t word, uint64_t least)
+{
+	uint32_t actor = oracle_packed_actor(p);
+
+	if (!n->is_fast)
+		return SEEN_NOT;
+	if ((p & ~LANE_BITS) != a->key || a->row != row->site)
+		alike_fill(n, row, a, p);
+	if (!a->is_simple)
+		return SEEN_NOT;
+	if (actor == oracle_row_actor(row, word) ||
+	    (a->leaf ? a->leaf[actor & 31] : a->value) >= a->epoch)
+		return SEEN_BEFORE;
+	return a->pair && n->o->findings.v[a->pair->index].count >= least ? SEEN_COUNTED : SEEN_NOT;
+}
+
+/* Is the word's last write before the row's access, or is their race counted? */
+static bool is_write_seen(struct oracle_now *n, const struct oracle_row *row,
+			  const struct oracle_cell *c, uint32_t word, uint64_t least,
+			  bool *is_counted)
+{
+	enum seen seen = c->w ? look_at(n, row, &n->alike[0], c->w, word, least) : SEEN_BEFORE;
+
+	*is_counted = false;
+	if (seen == SEEN_BEFORE || (seen == SEEN_NOT && is_write_before(n, row, c, word)))
+		return true;
+	*is_counted = seen == SEEN_COUNTED || is_packed_counted(n, row, c->w, least);
+	if (seen == SEEN_COUNTED)
+		oracle_count_pair(n->o, n->alike[0].pair);
+	return *is_counted;
+}
+
 /* Is the word's last write before the row's read, or is their race counted? Both stay. */
 static bool is_write_passed(struct oracle_now *n, const struct oracle_row *row,
 			    const struct oracle_cell *c, uint32_t word)
 {
-	return is_write_before(n, row, c, word) || is_packed_counted(n, row, c->w, 1);
+	bool is_counted;
+
+	return is_write_seen(n, row, c, word, 1, &is_counted);
 }
 
 /* Is the word's last write before the row's write? If not, but counted, it is forgotten. */
 static bool is_write_replaced(struct oracle_now *n, const struct oracle_row *row,
 			      const struct oracle_cell *c, uint32_t word)
 {
-	if (is_write_before(n, row, c, word))
-		return true;
-	if (!is_packed_counted(n, row, c->w, ORACLE_HOT))
+	bool is_counted;
+
+	if (!is_write_seen(n, row, c, word, ORACLE_HOT, &is_counted))
 		return false;
-	n->o->stats.raced_out++;
+	n->o->stats.raced_out += is_counted;
 	return true;
 }
 
@@ -292,6 +356,31 @@ static bool are_reads_counted(struct oracle_now *n, const struct oracle_row *row
 		return is_packed_counted(n, row, c->r, 1);
 	return oracle_is_plain(n) && row->shift <= 4 && !row->is_mask && !s->has_nc &&
 	       s->n <= KEPT_READERS && !n->o->sc_logs && oracle_set_count(n, row, s, word);
+}
+
+/* Are the word's reads before the row's write, or is their race counted, once for the word? */
+static enum seen reads_seen(struct oracle_now *n, const struct oracle_row *row,
+			    const struct oracle_cell *c, uint32_t word,
+			    const struct oracle_repeat **pair)
+{
+	enum seen seen = SEEN_BEFORE;
+
+	*pair = NULL;
+	if (!c->r)
+		return SEEN_BEFORE;
+	if (c->r & 1) {
+		seen = look_at(n, row, &n->alike[1], c->r, word, 1);
+		*pair = n->alike[1].pair;
+	} else if (n->is_fast && oracle_set_of(c->r)->n <= KEPT_READERS && !n->o->sc_logs) {
+		seen = oracle_set_is_alike(n, row, oracle_set_of(c->r), pair)
+			       ? (*pair ? SEEN_COUNTED : SEEN_BEFORE)
+			       : SEEN_NOT;
+	} else {
+		seen = SEEN_NOT;
+	}
+	if (seen == SEEN_NOT && oracle_row_reads_behind(n, row, c->r, word))
+		return SEEN_BEFORE;
+	return seen;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -369,19 +458,30 @@ static uint64_t packed_lanes(const struct oracle_row *row)
 static void row_write(struct oracle_now *n, const struct oracle_row *row, struct oracle_cell *c,
 		      uint64_t word, uint32_t len)
 {
+	const struct oracle_repeat *pair;
+
 	for (uint32_t i = 0; i < len; i++, c++, word += 4) {
 		uint32_t w = oracle_word_number(word);
-		bool is_behind = oracle_row_reads_behind(n, row, c->r, w);
-		if (!is_write_replaced(n, row, c, w) ||
-		    (!is_behind && !are_reads_counted(n, row, c, w))) {
+		if (oracle_cell_ext(c)) {
 			go_full(n, row, c, word);
 			continue;
 		}
+		enum seen reads = reads_seen(n, row, c, w, &pair);
+		bool is_behind = reads == SEEN_BEFORE;
+		if (!is_write_replaced(n, row, c, w) ||
+		    (reads == SEEN_NOT && !are_reads_counted(n, row, c, w))) {
+			go_full(n, row, c, word);
+			continue;
+		}
+		if (reads == SEEN_COUNTED)
+			oracle_count_pair(n->o, pair);
 		if (is_behind && c->r && !(c->r & 1))
 			oracle_readers_unref(n->o, oracle_set_of(c->r), 1);
 		n->o->words += !(c->w | c->r);
 		if (oracle_cell_log(c))
 			oracle_log_free(n->o, c);
+		else if (oracle_cell_strip(c))
+			oracle_strip_leave(n->o, c);
 		c->w = packed_at(row, w);
 		if (is_behind)
 			c->r = 0;
@@ -459,8 +559,12 @@ static void row_read(struct oracle_now *n, const struct oracle_row *row, struct 
 	for (uint32_t i = 0, run = 1; i < len; i += run) {
 		uint32_t w = oracle_word_number(word) + i;
 		run = 1;
-		if (!is_write_passed(n, row, &c[i], w)) {
+		if (oracle_cell_ext(&c[i]) || !is_write_passed(n, row, &c[i], w)) {
 			go_full(n, row, &c[i], word + i * 4);
+		} else if (n->is_fast &&
+			   (!c[i].r || look_at(n, row, &n->alike[1], c[i].r, w, UINT64_MAX))) {
+			n->o->words += !(c[i].w | c[i].r);
+			c[i].r = packed_at(row, w);
 		} else if (c[i].r && !(c[i].r & 1)) {
 			run = shared_run(n, row, &c[i], w, len - i);
 			oracle_set_add(n, row, &c[i], w, run);
@@ -498,6 +602,7 @@ void oracle_row_access(struct oracle_now *n, struct oracle_row *row)
 	can_pack = oracle_can_pack(row->own, row->site);
 	n->t = row->t;
 	n->actor = row->actor;
+	n->is_fast = !row->is_mask && row->shift <= 4 && !(n->acc->flags & ORACLE_NC);
 	use_clock(n, row->clock);
 	for (uint64_t a = row->address, next; a < end; a = next) {
 		next = (a | ((1ull << ORACLE_PAGE_SHIFT) - 1)) + 1;

@@ -17,10 +17,21 @@
 
 static struct oracle_sc_log *log_of(struct oracle *o, uint32_t actor)
 {
-	struct oracle_sc_log *log;
+	const struct oracle_group *g = o->sc_logs ? oracle_group_of(o, actor) : NULL;
 
-	HASH_FIND(hh, o->sc_logs, &actor, sizeof(actor), log);
-	return log;
+	return g && g->fences ? g->fences[actor - g->first] : NULL;
+}
+
+static struct oracle_sc_log *log_new(struct oracle *o, uint32_t actor)
+{
+	struct oracle_group *g = oracle_group_of(o, actor);
+	struct oracle_sc_log *log = base_calloc(1, sizeof(*log));
+
+	log->actor = actor;
+	HASH_ADD(hh, o->sc_logs, actor, sizeof(log->actor), log);
+	if (!g->fences)
+		g->fences = base_calloc(g->is_grid ? g->n : ORACLE_MISC_GROUP, sizeof(log));
+	return g->fences[actor - g->first] = log;
 }
 
 static void log_fence(struct oracle *o, uint32_t actor, uint8_t scope, const struct oracle_pub *pub)
@@ -29,16 +40,16 @@ static void log_fence(struct oracle *o, uint32_t actor, uint8_t scope, const str
 	struct oracle_sc_fence e = {*pub, o->stats.events, scope};
 
 	oracle_clock_ref(pub->clock);
-	if (!log) {
-		log = base_calloc(1, sizeof(*log));
-		log->actor = actor;
-		HASH_ADD(hh, o->sc_logs, actor, sizeof(log->actor), log);
-	}
+	if (!log)
+		log = log_new(o, actor);
 	base_vec_push(&log->v, e);
 }
 
 static void log_free(struct oracle *o, struct oracle_sc_log *log)
 {
+	const struct oracle_group *g = oracle_group_of(o, log->actor);
+
+	g->fences[log->actor - g->first] = NULL;
 	HASH_DEL(o->sc_logs, log);
 	for (size_t i = 0; i < log->v.n; i++)
 		oracle_clock_unref(&o->pool, log->v.v[i].pub.clock);
@@ -307,28 +318,41 @@ static void force_one(void *arg, uint32_t key, uint32_t epoch)
 		}
 }
 
-static int by_latest(const void *a, const void *b)
+static bool is_later(const struct oracle_sc_fence *x, const struct oracle_sc_fence *y)
 {
-	const struct oracle_sc_fence *x = *(struct oracle_sc_fence *const *)a;
-	const struct oracle_sc_fence *y = *(struct oracle_sc_fence *const *)b;
+	return x->at != y->at ? x->at > y->at : x->pub.actor > y->pub.actor;
+}
 
-	if (x->at != y->at)
-		return x->at > y->at ? -1 : 1;
-	return (x->pub.actor < y->pub.actor) - (x->pub.actor > y->pub.actor);
+/* Takes the latest of those that the clock doesn't know out of the list, and forgets those that it
+ * knows; NULL: none is left. */
+static const struct oracle_sc_fence *latest(const struct oracle_thread *t, struct force *f)
+{
+	uint64_t known = t->clock->root[ORACLE_HB];
+	size_t kept = 0, at = 0;
+
+	for (size_t i = 0; i < f->fences.n; i++) {
+		const struct oracle_sc_fence *x = f->fences.v[i];
+		if (oracle_tree_get(known, x->pub.actor) >= x->pub.epoch)
+			continue;
+		if (!kept || is_later(x, f->fences.v[at]))
+			at = kept;
+		f->fences.v[kept++] = x;
+	}
+	f->fences.n = kept;
+	return kept ? f->fences.v[at] : NULL;
 }
 
 /* Places the fence after those that are forced: the latest first, as what it knew needn't be
  * learned again. Those that causality then orders need not be kept
  * as forced. */
-static void force_all(struct oracle *o, struct oracle_thread *t, const struct force *f)
+static void force_all(struct oracle *o, struct oracle_thread *t, struct force *f)
 {
+	const struct oracle_sc_fence *x;
 	uint64_t *root;
 
-	if (f->fences.n > 1)
-		qsort(f->fences.v, f->fences.n, sizeof(f->fences.v[0]), by_latest);
-	for (size_t i = 0; i < f->fences.n; i++) {
+	while ((x = latest(t, f))) {
 		oracle_clock_own(&o->pool, &t->clock);
-		oracle_learn(o, &t->clock, &f->fences.v[i]->pub);
+		oracle_learn(o, &t->clock, &x->pub);
 	}
 	root = t->clock->root;
 	if (!oracle_tree_covers(root[ORACLE_FENCES], root[ORACLE_FORCED]))

@@ -426,17 +426,6 @@ static bool merge(const struct oracle_now *n, struct oracle_list *l)
 	return true;
 }
 
-static struct oracle_rec rec_now(const struct oracle_now *n)
-{
-	return (struct oracle_rec){.actor = n->actor,
-				   .epoch = n->t->own,
-				   .site = n->site,
-				   .pos = n->pos,
-				   .bytes = (uint8_t)n->mask,
-				   .offset = oracle_offset_of(n),
-				   .chain = n->chain};
-}
-
 /* May the access be in a list that is characterised by the place of its accesses? */
 static bool is_of_place(const struct oracle_now *n)
 {
@@ -492,22 +481,21 @@ static void limit(const struct oracle_now *n, struct oracle_list *l)
 	n->o->stats.dropped += half;
 }
 
-static void add(const struct oracle_now *n, struct oracle_ext *e)
+void oracle_rec_add(const struct oracle_now *n, struct oracle_ext *e)
 {
 	struct oracle_list **at = &e->list[oracle_class_of(oracle_site_at(n->o, n->site))];
-	struct oracle_rec r = rec_now(n);
 
 	oracle_list_touch(n->o, *at);
 	if (at == &e->list[ORACLE_STRONG])
 		add_strong(n, e);
-	if (oracle_replace_spent(n, *at, &r))
+	if (oracle_replace_spent(n, *at))
 		return;
 	limit(n, *at);
 	if (merge(n, *at))
 		return;
-	if (r.chain)
-		r.chain->refs++;
-	oracle_list_push(n->o, at, &r);
+	if (n->chain)
+		n->chain->refs++;
+	oracle_rec_set(n, oracle_list_grow(n->o, at));
 	if (at == &e->list[ORACLE_READS])
 		compact_reads(n, *at);
 	else if (at == &e->list[ORACLE_STRONG])
@@ -537,7 +525,6 @@ static bool is_nothing_new(const struct oracle_now *n, const struct oracle_ext *
 {
 	bool is_write = n->acc->kind & RACE_OP_WRITE, is_strong = n->acc->strength != RACE_WEAK;
 	struct oracle_list *const *l = e->list;
-	struct oracle_rec r;
 
 	if (e->from || e->bytes || n->t->fence || n->clock->root[ORACLE_FENCES] ||
 	    is_empty(l[ORACLE_WRITES]) || (is_strong ? !is_read_alike(n, e) : can_shrink(n, e)))
@@ -546,12 +533,9 @@ static bool is_nothing_new(const struct oracle_now *n, const struct oracle_ext *
 	    (is_write && l[ORACLE_READS] && !oracle_are_spent(n, l[ORACLE_READS])) ||
 	    (!is_strong && l[ORACLE_STRONG] && !oracle_are_spent(n, l[ORACLE_STRONG])))
 		return false;
-	r = rec_now(n);
-	return oracle_replace_spent(n,
-				    l[is_strong	 ? ORACLE_STRONG
-				      : is_write ? ORACLE_WRITES
-						 : ORACLE_READS],
-				    &r);
+	return oracle_replace_spent(n, l[is_strong  ? ORACLE_STRONG
+					 : is_write ? ORACLE_WRITES
+						    : ORACLE_READS]);
 }
 
 bool oracle_word_full(struct oracle_now *n, struct oracle_cell *c)
@@ -567,7 +551,7 @@ bool oracle_word_full(struct oracle_now *n, struct oracle_cell *c)
 		check_list(n, e->list[ORACLE_READS]);
 	if (!is_strong || !is_uniform_strong(n, e))
 		check_list(n, e->list[ORACLE_STRONG]);
-	add(n, e);
+	oracle_rec_add(n, e);
 	if (n->o->opt.sc == ORACLE_SC_PROGRAM &&
 	    (oracle_has_fences(e) || n->t->clock->root[ORACLE_FENCES] || n->t->fence)) {
 		oracle_communicate(n->o, n->t, n->actor, n->acc->kind & RACE_OP_WRITE, e, n->mask);

@@ -4,7 +4,7 @@
 #ifndef COLLIDER_ORACLE_SHADOW_H
 #define COLLIDER_ORACLE_SHADOW_H
 
-#include "oracle/impl.h"
+#include "oracle/look.h"
 
 #define ORACLE_PLAIN_BYTES 0xfu
 
@@ -32,13 +32,23 @@ static inline uint32_t oracle_lanes_of(uint32_t shift, uint32_t first)
 	return ((1u << (1u << oracle_narrowness(shift))) - 1) << (first & 31);
 }
 
+/* Packed accesses of one warp, epoch and site, as a row sees them (row.c). */
+struct oracle_alike {
+	uint64_t key; /* 0: none */
+	uint32_t row; /* the row's site */
+	bool is_simple;
+	uint32_t epoch, value;
+	const uint32_t *leaf;		  /* what the clock knows of the warp, or `value` */
+	const struct oracle_repeat *pair; /* if a race need only be counted */
+};
+
 struct oracle_now {
 	struct oracle *o;
 	struct oracle_thread *t;
 	const struct oracle_clock *clock;
 	uint32_t actor;
 	const struct oracle_acc *acc;
-	uint32_t site;
+	uint32_t site, family;
 	uint64_t address, bytes; /* of all of the access */
 	uint64_t word;		 /* the word being checked */
 	uint32_t mask;		 /* its bytes */
@@ -54,6 +64,13 @@ struct oracle_now {
 	/* The pair of sites asked for last (row.c), and its families. */
 	const struct oracle_repeat *pair;
 	uint32_t pair_first, pair_second, pair_families[2];
+	/* The writes and reads looked at last, and may the row look at words in this way? */
+	struct oracle_alike alike[2];
+	/* A set that is to each word of rows of this site the same: what to count, or NULL. */
+	const struct oracle_readers *alike_set;
+	const struct oracle_repeat *alike_pair;
+	uint32_t alike_row;
+	bool is_fast;
 };
 
 /* A pair of sites that need only be counted: struct oracle has ORACLE_REPEATS, by a hash. */
@@ -85,11 +102,6 @@ struct oracle_row {
 	uint64_t address, start; /* of the first word; of the access of its actor */
 	bool is_mask;
 };
-
-static inline const struct oracle_site *oracle_site_at(const struct oracle *o, uint32_t site)
-{
-	return o->sites.v[site];
-}
 
 /* The place of a pair of sites, by their lines and fences left aside, among those that are only
  * counted. */
@@ -137,8 +149,24 @@ static inline bool oracle_is_spent(const struct oracle_rec *r)
 
 /* Has a race between a line of x and that of the access been found? */
 bool oracle_is_pair_known(const struct oracle_now *n, const struct oracle_site *x);
+/* The family and bytes of an access, as a list remembers them; 0: no room for its number. */
+static inline uint32_t oracle_spent_key(const struct oracle_now *n)
+{
+	return n->family >> 28 ? 0 : n->family << 4 | n->mask;
+}
+
 /* Is there nothing new to find: are all of the list spent, and their pairs known? */
-bool oracle_are_spent(const struct oracle_now *n, struct oracle_list *l);
+bool oracle_are_spent_now(const struct oracle_now *n, struct oracle_list *l);
+static inline bool oracle_are_spent(const struct oracle_now *n, struct oracle_list *l)
+{
+	uint32_t key = oracle_spent_key(n);
+
+	/* The same family, and no other bytes. */
+	for (unsigned i = 0; i < 2; i++)
+		if (key && (l->spent_for[i] | 0xf) == (key | 0xf) && !(key & ~l->spent_for[i]))
+			return true;
+	return oracle_are_spent_now(n, l);
+}
 /* Are all of them spent, and of the line of n, so that a row would count them? */
 bool oracle_are_hot(const struct oracle_now *n, const struct oracle_list *l);
 /* Has the list enough others like its i-th: among the first `kept`, and after i? */
@@ -146,8 +174,7 @@ bool oracle_has_others(const struct oracle *o, const struct oracle_list *l, uint
 		       uint32_t i);
 /* Puts the new access in the place of a spent one of its line, if there are enough: of the one
  * whose actor is nearest, so that those which stay are of different warps or blocks. */
-bool oracle_replace_spent(const struct oracle_now *n, struct oracle_list *l,
-			  const struct oracle_rec *new);
+bool oracle_replace_spent(const struct oracle_now *n, struct oracle_list *l);
 
 /* The lanes of its warp that a record covers. */
 static inline uint32_t oracle_rec_lanes(const struct oracle_rec *r)
@@ -158,6 +185,20 @@ static inline uint32_t oracle_rec_lanes(const struct oracle_rec *r)
 static inline int8_t oracle_offset_of(const struct oracle_now *n)
 {
 	return n->is_range ? ORACLE_OFF_RANGE : (int8_t)(int64_t)(n->address - n->word);
+}
+
+/* Makes *r the access, part by part: a copy of a record just made would wait for its parts. */
+static inline void oracle_rec_set(const struct oracle_now *n, struct oracle_rec *r)
+{
+	r->actor = n->actor;
+	r->mask = 0;
+	r->epoch = n->t->own;
+	r->site = n->site;
+	r->pos = n->pos;
+	r->bytes = (uint8_t)n->mask;
+	r->offset = oracle_offset_of(n);
+	r->raced = 0;
+	r->chain = n->chain;
 }
 
 /* The length from which on a list is compacted. */
@@ -187,11 +228,10 @@ static inline void oracle_fetch_lists(const struct oracle_ext *e)
 }
 
 /* ext.c: records by class. */
-enum oracle_class oracle_class_of(const struct oracle_site *s);
 void oracle_rec_drop(struct oracle *o, struct oracle_rec *r);
+/* The place of one more record. */
+struct oracle_rec *oracle_list_grow(struct oracle *o, struct oracle_list **at);
 void oracle_list_push(struct oracle *o, struct oracle_list **at, const struct oracle_rec *r);
-/* The list (or NULL) changes: what it remembered about its order no longer holds. */
-void oracle_list_touch(struct oracle *o, struct oracle_list *l);
 /* A read-only load is kept for the writes of its grid while that runs. */
 bool oracle_is_nc_kept(struct oracle *o, const struct oracle_site *x, uint32_t actor);
 /* A word's check and keeping in general; n->word and n->mask are set. true: that was nothing new,
@@ -206,6 +246,21 @@ static inline uint32_t oracle_last_lane(struct oracle *o, uint32_t lanes)
 		return 0;
 	o->stats.raced_out += (unsigned)__builtin_popcount(lanes) - 1;
 	return 1u << (31 - __builtin_clz(lanes));
+}
+
+/* The next lanes whose access is the same as that of lane l. */
+static inline uint32_t oracle_alike_from(const struct oracle_thread *t, uint32_t mask, uint32_t l,
+					 const uint64_t *addresses)
+{
+	uint32_t same = 0;
+
+	ORACLE_EACH (i, mask) {
+		if (addresses[i] != addresses[l] || t[i].clock != t[l].clock ||
+		    t[i].own != t[l].own || t[i].fence || t[i].pends)
+			break;
+		same |= 1u << i;
+	}
+	return same;
 }
 
 /* ---- row.c: the actors of a row's words, what its clock knows ---------------------- */
@@ -261,6 +316,21 @@ bool oracle_row_reads_behind(struct oracle_now *n, const struct oracle_row *row,
 bool oracle_log_is_before(struct oracle_now *n, const struct oracle_row *row,
 			  const struct oracle_cell *c, uint32_t word);
 
+/* strip.c: strong accesses of a warp to neighbouring words; n->site and n->place are set. false:
+ * nothing is done. */
+bool oracle_strip_access(struct oracle_now *n, struct oracle_thread *t, uint32_t warp,
+			 uint32_t mask, const uint64_t *addresses);
+/* Is all of the strip before the row's access to a word of it? */
+bool oracle_strip_is_before(struct oracle_now *n, const struct oracle_row *row,
+			    const struct oracle_cell *c, uint32_t word);
+/* The packed write before all of it, or 0; and the rest, as records in e. The word leaves. */
+uint64_t oracle_strip_before(const struct oracle_cell *c, uint64_t word);
+void oracle_strip_expand(struct oracle *o, struct oracle_strip *s, struct oracle_ext *e,
+			 uint64_t word);
+/* write.c, shadow.c: keeps a strong access that nothing is to be compared with. */
+void oracle_strong_again(struct oracle_now *n, struct oracle_ext *e);
+void oracle_rec_add(const struct oracle_now *n, struct oracle_ext *e);
+
 /* readers.c: sets of readers that words share. */
 static inline struct oracle_readers *oracle_set_of(uint64_t r)
 {
@@ -277,6 +347,10 @@ void oracle_set_add(struct oracle_now *n, const struct oracle_row *row, struct o
 /* Are all readers of the set before the row's access to a word? */
 bool oracle_set_is_before(struct oracle_now *n, const struct oracle_row *row,
 			  struct oracle_readers *s, uint32_t word);
+/* Are all readers of the set before the row's access to each of its words, or those that aren't of
+ * other warps and of one line whose races with it are only counted? *pair: those, or NULL. */
+bool oracle_set_is_alike(struct oracle_now *n, const struct oracle_row *row,
+			 const struct oracle_readers *s, const struct oracle_repeat **pair);
 /* Do those that aren't race with it in pairs that are only counted? Then they are counted. */
 bool oracle_set_count(struct oracle_now *n, const struct oracle_row *row,
 		      const struct oracle_readers *s, uint32_t word);

@@ -54,14 +54,6 @@ bool oracle_is_pair_known(const struct oracle_now *n, const struct oracle_site *
 				  is_weak ? ORACLE_RACE : ORACLE_RACE_SCOPE);
 }
 
-/* The family and bytes of an access, as a list remembers them; 0: no room for its number. */
-static uint32_t spent_key(const struct oracle_now *n)
-{
-	uint32_t family = n->o->families.v[n->site];
-
-	return family >> 28 ? 0 : family << 4 | n->mask;
-}
-
 static void remember_spent(struct oracle_list *l, uint32_t key)
 {
 	for (unsigned i = 0; i < 2; i++)
@@ -73,15 +65,10 @@ static void remember_spent(struct oracle_list *l, uint32_t key)
 	l->spent_for[0] = key;
 }
 
-bool oracle_are_spent(const struct oracle_now *n, struct oracle_list *l)
+bool oracle_are_spent_now(const struct oracle_now *n, struct oracle_list *l)
 {
 	uint32_t known = ORACLE_NO_SITE; /* the family found last */
-	uint32_t key = spent_key(n);
 
-	/* The same family, and no other bytes. */
-	for (unsigned i = 0; i < 2; i++)
-		if (key && (l->spent_for[i] | 0xf) == (key | 0xf) && !(key & ~l->spent_for[i]))
-			return true;
 	for (uint32_t i = 0; i < l->n; i++) {
 		const struct oracle_rec *r = &l->v[i];
 		uint32_t family = n->o->families.v[r->site];
@@ -93,7 +80,7 @@ bool oracle_are_spent(const struct oracle_now *n, struct oracle_list *l)
 			return false;
 		known = family;
 	}
-	remember_spent(l, key);
+	remember_spent(l, oracle_spent_key(n));
 	return true;
 }
 
@@ -102,28 +89,30 @@ static uint32_t distance(uint32_t a, uint32_t b)
 	return a > b ? a - b : b - a;
 }
 
-bool oracle_replace_spent(const struct oracle_now *n, struct oracle_list *l,
-			  const struct oracle_rec *new)
+bool oracle_replace_spent(const struct oracle_now *n, struct oracle_list *l)
 {
-	struct oracle_rec *near = NULL;
-	uint32_t count = 0;
+	const uint32_t *families = n->o->families.v;
+	struct oracle_rec *near = NULL, *end = l && l->has_spent ? l->v + l->n : NULL;
+	uint32_t count = 0, least = UINT32_MAX;
+	int8_t offset = oracle_offset_of(n);
 
-	for (uint32_t i = 0; l && l->has_spent && i < l->n; i++) {
-		struct oracle_rec *r = &l->v[i];
-		if (new->bytes != r->bytes || !oracle_is_spent(r) || !is_one_of(n->o, new, r))
+	for (struct oracle_rec *r = l ? l->v : NULL; r < end; r++) {
+		if (r->bytes != n->mask || !oracle_is_spent(r) || r->offset != offset ||
+		    families[r->site] != n->family)
 			continue;
 		count++;
-		if (!near || distance(r->actor, n->actor) <= distance(near->actor, n->actor))
-			near = r;
+		uint32_t far = distance(r->actor, n->actor);
+		near = far <= least ? r : near;
+		least = far <= least ? far : least;
 	}
 	if (count < SPENT_KEPT)
 		return false;
 	n->o->stats.raced_out++;
 	oracle_list_touch(n->o, l);
-	if (new->chain)
-		new->chain->refs++;
+	if (n->chain)
+		n->chain->refs++;
 	oracle_rec_drop(n->o, near);
-	*near = *new;
+	oracle_rec_set(n, near);
 	near->raced = ORACLE_RACED_MAX;
 	return true;
 }

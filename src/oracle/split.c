@@ -8,9 +8,11 @@
  */
 #include "oracle/shadow.h"
 
-/* Bytes from `from` up to `to` of the access, word by word. */
-static void access_words(struct oracle_now *n, uint64_t from, uint64_t to)
+/* Bytes from `from` up to `to` of the access, word by word. true: nothing new (oracle_word_full). */
+static bool access_words(struct oracle_now *n, uint64_t from, uint64_t to)
 {
+	bool is_nothing_new = true;
+
 	for (uint64_t a = from & ~3ull; a < to; a += 4) {
 		n->word = a;
 		n->mask = ORACLE_PLAIN_BYTES;
@@ -18,8 +20,9 @@ static void access_words(struct oracle_now *n, uint64_t from, uint64_t to)
 			n->mask &= ORACLE_PLAIN_BYTES << (from - a);
 		if (to - a < 4)
 			n->mask &= (1u << (to - a)) - 1;
-		oracle_word_full(n, oracle_cell_at(n->o, a, true));
+		is_nothing_new &= oracle_word_full(n, oracle_cell_at(n->o, a, true));
 	}
+	return is_nothing_new;
 }
 
 #define ROW_BYTES (1ull << 30) /* of one actor */
@@ -64,6 +67,7 @@ void oracle_shadow_access(struct oracle *o, struct oracle_thread *t, uint32_t ac
 			       .pos = link ? link->pos : 0,
 			       .is_range = bytes != acc->bytes || bytes > 64};
 
+	n.family = o->families.v[n.site];
 	n.is_pseudo = oracle_is_pseudo(o, actor);
 	if (acc->strength != RACE_WEAK)
 		n.place = oracle_place_key(o, actor, acc->scope);
@@ -100,15 +104,24 @@ static uint32_t same_lanes(const struct oracle_thread *t, uint32_t mask, uint32_
 	return same;
 }
 
-/* One lane's bytes, alone. */
-static void access_lane(struct oracle_now *n, struct oracle_thread *t, uint32_t actor,
+/* One lane's bytes, alone. true: nothing new. */
+static bool access_lane(struct oracle_now *n, struct oracle_thread *t, uint32_t actor,
 			uint64_t address)
 {
 	n->t = t;
 	n->clock = t->clock;
 	n->actor = actor;
 	n->address = address;
-	access_words(n, address, address + n->bytes);
+	return access_words(n, address, address + n->bytes);
+}
+
+/* Without the next lanes that access the same as lane l, but for the last one, which does for all. */
+static uint32_t without_alike(struct oracle_now *n, const struct oracle_thread *t, uint32_t mask,
+			      uint32_t l, const uint64_t *addresses)
+{
+	uint32_t same = oracle_alike_from(t, mask, l, addresses);
+
+	return (mask & ~same) | oracle_last_lane(n->o, same);
 }
 
 /* Bytes or halves: words that belong to the row's lanes alone, and the bytes beside them. */
@@ -120,6 +133,12 @@ static void access_narrow(struct oracle_now *n, struct oracle_thread *t, uint32_
 	while (mask) {
 		uint32_t l = (uint32_t)__builtin_ctz(mask);
 		uint32_t end = l + row_lanes(t, mask, l, addresses, bytes);
+		if (end == l + 1) {
+			mask &= mask - 1;
+			if (access_lane(n, &t[l], warp + l, addresses[l]))
+				mask = without_alike(n, t, mask, l, addresses);
+			continue;
+		}
 		for (; l < end && (addresses[l] & 3); l++)
 			access_lane(n, &t[l], warp + l, addresses[l]);
 		struct oracle_row row = {.t = &t[l & 31],
@@ -217,6 +236,24 @@ static uint32_t twins_of(uint32_t mask, const uint64_t *addresses)
 	return twins;
 }
 
+/* A lane beside whose word none of the others' lies. false: nothing is done. */
+static bool access_alone(struct oracle_now *n, struct oracle_thread *t, uint32_t actor,
+			 uint64_t address)
+{
+	struct oracle_cell *c = n->acc->bytes == 4 ? oracle_cell_at(n->o, address, false) : NULL;
+
+	if (!c || !oracle_cell_ext(c))
+		return false;
+	n->t = t;
+	n->clock = t->clock;
+	n->actor = actor;
+	n->address = n->word = address;
+	n->mask = ORACLE_PLAIN_BYTES;
+	oracle_word_full(n, c);
+	n->leaf_clock = NULL; /* it may have changed in place */
+	return true;
+}
+
 static void access_rows(struct oracle_now *n, struct oracle_thread *t, uint32_t warp, uint32_t mask,
 			const uint64_t *addresses)
 {
@@ -251,7 +288,8 @@ static void access_rows(struct oracle_now *n, struct oracle_thread *t, uint32_t 
 				row.t = t;
 			}
 		}
-		oracle_row_access(n, &row);
+		if (row.is_mask || lanes > 1 || !access_alone(n, &t[l], warp + l, addresses[l]))
+			oracle_row_access(n, &row);
 		mask &= ~took;
 	}
 }
@@ -264,6 +302,7 @@ void oracle_shadow_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp
 			       .site = oracle_site(o, acc, 0),
 			       .bytes = acc->bytes,
 			       .is_range = acc->bytes > 64};
+	n.family = o->families.v[n.site];
 	uint64_t all = acc->bytes == 4 || acc->bytes == 8 || acc->bytes == 16 ? 0 : 3;
 
 	if ((acc->bytes == 1 || acc->bytes == 2) && oracle_is_plain(&n)) {

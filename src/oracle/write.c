@@ -118,6 +118,18 @@ void oracle_drop_id(struct oracle *o, uint64_t id)
 	oracle_mem_free(o, x, sizeof(*x));
 }
 
+/* The widest scope that two accesses may need, at once where it doesn't matter which it is: both
+ * threads are of one grid, and the scopes include all of it. */
+static enum race_scope level_for(struct oracle *o, uint32_t a, uint32_t b, uint8_t scope)
+{
+	const struct oracle_group *g = o->last;
+
+	if (scope >= RACE_SCOPE_GPU && g && g->is_grid && a - g->first < g->n &&
+	    b - g->first < g->n)
+		return RACE_SCOPE_GPU;
+	return oracle_level(o, a, b);
+}
+
 bool oracle_write_is_strong_with(struct oracle *o, const struct oracle_write *w, uint32_t actor,
 				 const struct oracle_acc *acc, uint64_t address)
 {
@@ -127,8 +139,11 @@ bool oracle_write_is_strong_with(struct oracle *o, const struct oracle_write *w,
 
 	if (!is_same || a.proxy != b.proxy)
 		return false;
-	return w->actor == actor || race_moral_of(a, b, oracle_level(o, actor, w->actor),
-						  is_same) == RACE_MORALLY_STRONG;
+	if (w->actor == actor)
+		return true;
+	enum race_scope between =
+		level_for(o, actor, w->actor, w->scope < acc->scope ? w->scope : acc->scope);
+	return race_moral_of(a, b, between, is_same) == RACE_MORALLY_STRONG;
 }
 
 /* ---- chains ---------------------------------------------------------------------------------- */
@@ -391,12 +406,12 @@ struct oracle_chain *oracle_chain_new(struct oracle *o)
 	return c;
 }
 
-/* Logs of these bytes become records. */
+/* Logs and strips of these bytes become records. */
 static void expand_logs(struct oracle *o, uint64_t address, uint32_t bytes)
 {
 	for (uint64_t a = address & ~3ull; a < address + bytes; a += 4) {
 		struct oracle_cell *c = oracle_cell_at(o, a, false);
-		if (c && oracle_cell_log(c))
+		if (c && (oracle_cell_log(c) || oracle_cell_strip(c)))
 			oracle_ext_of(o, c, a);
 	}
 }
@@ -487,12 +502,12 @@ static void replace(struct oracle *o, struct oracle_now *n, struct oracle_ext *e
 	w->address = n->address;
 }
 
-/* oracle_access_strong without what is seldom needed; false: it is needed, nothing is done. */
-static bool access_simple(struct oracle_now *n)
+/* oracle_access_strong without what is seldom needed; false: it is needed, nothing is done. c: the
+ * word's, NULL: it has none. */
+static bool access_simple(struct oracle_now *n, struct oracle_cell *c)
 {
 	struct oracle *o = n->o;
 	const struct oracle_acc *acc = n->acc;
-	struct oracle_cell *c = n->address & 3 ? NULL : oracle_cell_at(o, n->address, false);
 	struct oracle_ext *e = c ? oracle_cell_ext(c) : NULL;
 	struct oracle_write *old = e ? e->from : NULL, *w = old;
 	bool is_write = acc->kind & RACE_OP_WRITE, is_alone;
@@ -528,23 +543,52 @@ static bool access_simple(struct oracle_now *n)
 	return true;
 }
 
-/* n->place and n->site are those of all lanes of the warp. */
-static void access_lane(struct oracle_now *n, uint32_t actor, uint64_t address)
+void oracle_strong_again(struct oracle_now *n, struct oracle_ext *e)
+{
+	struct oracle_write *w = oracle_ext_source(e, 0);
+
+	if (n->acc->kind == RACE_OP_READ) {
+		oracle_rec_add(n, e);
+		if (w)
+			oracle_chain_see(n->o, w, n->actor, n->t->own, false);
+		return;
+	}
+	n->chain = oracle_chain_new(n->o);
+	n->chain->refs++;
+	oracle_rec_add(n, e);
+	replace(n->o, n, e, e->bytes ? NULL : w);
+	oracle_chain_unref(n->o, n->chain);
+	n->chain = NULL;
+}
+
+static struct oracle_cell *cell_of(struct oracle *o, uint64_t address)
+{
+	return address & 3 ? NULL : oracle_cell_at(o, address, false);
+}
+
+/* n->place and n->site are those of all lanes of the warp. false: cells may have moved. */
+static bool access_lane(struct oracle_now *n, uint32_t actor, uint64_t address,
+			struct oracle_cell *c)
 {
 	n->clock = n->t->clock;
 	n->actor = actor;
 	n->address = address;
 	n->is_nothing_new = false;
-	if (!access_simple(n))
-		access_full(n->o, actor, n->acc, address);
+	if (access_simple(n, c))
+		return true;
+	access_full(n->o, actor, n->acc, address);
+	return false;
 }
 
 static struct oracle_now now_of(struct oracle *o, uint32_t actor, const struct oracle_acc *acc)
 {
+	uint32_t site = oracle_site(o, acc, 0);
+
 	return (struct oracle_now){.o = o,
 				   .acc = acc,
 				   .bytes = acc->bytes,
-				   .site = oracle_site(o, acc, 0),
+				   .site = site,
+				   .family = o->families.v[site],
 				   .place = oracle_place_key(o, actor, acc->scope)};
 }
 
@@ -559,48 +603,46 @@ void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_
 	}
 	n = now_of(o, actor, acc);
 	if ((n.t = oracle_thread_of(o, actor)))
-		access_lane(&n, actor, address);
+		access_lane(&n, actor, address, cell_of(o, address));
 }
 
-/* Begins to fetch what the lanes need of their words. */
-static void fetch(struct oracle *o, uint32_t mask, const uint64_t *addresses)
+/* Finds the cells of the lanes' words, and begins to fetch what is needed of them, so that one isn't
+ * waited for after the other. */
+static void fetch(struct oracle *o, uint32_t mask, const uint64_t *addresses,
+		  struct oracle_cell **c)
 {
 	const struct oracle_ext *e[ORACLE_LANES];
-	uint32_t n = oracle_fetch(o, mask, addresses, e);
+	uint64_t last = UINT64_MAX;
+	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < n; i++) {
+	ORACLE_EACH (l, mask) {
+		c[l] = cell_of(o, addresses[l]);
+		e[n] = c[l] && addresses[l] != last ? oracle_cell_ext(c[l]) : NULL;
+		last = addresses[l];
+		if (e[n])
+			__builtin_prefetch(e[n++]);
+	}
+	for (uint32_t i = 0; n > 1 && i < n; i++) {
 		__builtin_prefetch(e[i]->list[ORACLE_STRONG]);
 		__builtin_prefetch(e[i]->from);
 	}
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; n > 1 && i < n; i++) {
 		const struct oracle_list *s = e[i]->list[ORACLE_STRONG];
-		if (s)
+		if (s) {
 			__builtin_prefetch(&s->v[s->n]);
-		if (s && s->n)
-			__builtin_prefetch(&s->v[s->n - 1]);
+			__builtin_prefetch(&s->v[s->n - (s->n > 0)]);
+			__builtin_prefetch(&s->v[s->n - (s->n > 3 ? 3 : 0)]);
+		}
 		if (e[i]->from)
 			__builtin_prefetch(e[i]->from->chain);
 	}
 }
 
-/* The next lanes whose access is the same as that of lane l. */
-static uint32_t alike_from(const struct oracle_thread *t, uint32_t mask, uint32_t l,
-			   const uint64_t *addresses)
-{
-	uint32_t same = 0;
-
-	ORACLE_EACH (i, mask) {
-		if (addresses[i] != addresses[l] || t[i].clock != t[l].clock ||
-		    t[i].own != t[l].own || t[i].fence || t[i].pends)
-			break;
-		same |= 1u << i;
-	}
-	return same;
-}
-
 void oracle_strong_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp, uint32_t mask,
 			const struct oracle_acc *acc, const uint64_t *addresses)
 {
+	struct oracle_cell *c[ORACLE_LANES];
+	bool are_found = true;
 	struct oracle_now n;
 
 	if (!is_simple_acc(acc)) {
@@ -609,15 +651,18 @@ void oracle_strong_warp(struct oracle *o, struct oracle_thread *t, uint32_t warp
 		return;
 	}
 	n = now_of(o, warp, acc);
-	fetch(o, mask, addresses);
+	if (oracle_strip_access(&n, t, warp, mask, addresses))
+		return;
+	fetch(o, mask, addresses, c);
 	while (mask) {
 		uint32_t l = (uint32_t)__builtin_ctz(mask), same;
 		mask &= mask - 1;
 		n.t = t + l;
-		access_lane(&n, warp + l, addresses[l]);
+		are_found &= access_lane(&n, warp + l, addresses[l],
+					 are_found ? c[l] : cell_of(o, addresses[l]));
 		if (!n.is_nothing_new)
 			continue;
-		same = alike_from(t, mask, l, addresses);
+		same = oracle_alike_from(t, mask, l, addresses);
 		mask = (mask & ~same) | oracle_last_lane(o, same);
 	}
 }

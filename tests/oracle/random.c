@@ -674,6 +674,7 @@ struct rows {
 	bool is_same;	/* lanes mostly access the same words */
 	bool is_narrow; /* mostly bytes and halves of words */
 	bool has_atomics;
+	bool has_flags; /* strong reads and writes instead of updates */
 };
 
 static uint32_t draw_mask(struct rows *r)
@@ -716,6 +717,8 @@ static void make_atomic(struct rows *r, struct oracle_event *e)
 		return;
 	e->strength = is_lucky(w, 95) ? RACE_RELAXED : RACE_ACQUIRE;
 	e->scope = is_lucky(w, 90) ? RACE_SCOPE_GPU : draw_scope(w);
+	if (r->has_flags && is_lucky(w, 90))
+		return;
 	if (e->kind == RACE_OP_WRITE || is_lucky(w, 40))
 		e->kind = is_lucky(w, 95) ? RACE_OP_RMW : RACE_OP_WRITE;
 	if (e->kind == RACE_OP_WRITE)
@@ -831,6 +834,7 @@ static void draw_rows(struct list *l, uint64_t seed, bool has_atomics)
 	r.has_loops = is_lucky(w, 40);
 	r.is_same = is_lucky(w, 40);
 	r.is_narrow = is_lucky(w, has_atomics ? 10 : 30);
+	r.has_flags = has_atomics && is_lucky(w, 40);
 	r.nwarps = 2 + roll(w, ROW_WARPS - 1);
 	r.nbarrier = is_lucky(w, 50) ? r.nwarps : r.nwarps - 1;
 	r.lanes = 3 + roll(w, 6);

@@ -75,6 +75,21 @@ static void one(struct world *w, uint32_t actor, uint8_t kind, uint8_t strength,
 	oracle_access(w->o, actor, &acc, address);
 }
 
+/* ... strongly, neighbouring words. */
+static void flags(struct world *w, uint32_t warp, uint32_t mask, uint8_t kind)
+{
+	struct oracle_acc acc = {.inst = w,
+				 .kind = kind,
+				 .strength = RACE_RELAXED,
+				 .scope = RACE_SCOPE_SYS,
+				 .bytes = 4};
+	uint64_t at[ORACLE_LANES];
+
+	for (uint32_t l = 0; l < ORACLE_LANES; l++)
+		at[l] = X + l * 4;
+	oracle_access_warp(w->o, w->first + warp * 32, mask, &acc, at);
+}
+
 /* The stranger comes after all threads of its `n`, each `step`th, but `but`. */
 static void come_behind(struct world *w, uint32_t n, uint32_t step, uint32_t but)
 {
@@ -354,15 +369,65 @@ static void test_counted(void **state)
 	}
 }
 
+/* A warp writes flags, another one reads them; `again`: then the first one writes them once more. The
+ * reader of a flag has seen the write that it read. */
+static void test_flags(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 2 * 2 * 3; i++) {
+		bool is_again = i & 2;
+		unsigned who = i / 4; /* the reader, its neighbour, the writer */
+		struct world w;
+		begin(&w, i & 1);
+		flags(&w, 0, ~0u, RACE_OP_WRITE);
+		flags(&w, 1, ~0u, RACE_OP_READ);
+		if (is_again)
+			flags(&w, 0, ~0u, RACE_OP_WRITE);
+		one(&w,
+		    w.first + (who == 2	  ? 3
+			       : who == 1 ? 36
+					  : 35),
+		    RACE_OP_WRITE, RACE_WEAK, 0, X + 12, 4);
+		expect(&w, who || is_again);
+	}
+}
+
+/* A stranger after all of them, or all but one; it reads or writes plainly, or strongly another
+ * number of bytes. */
+static void test_behind_flags(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 2 * 2 * 3; i++) {
+		bool is_again = i & 2;
+		unsigned how = i / 4;
+		for (uint32_t but = 0; but <= 64; but++) {
+			bool is_left = but == 35 ? how != 0 : but == 3 && is_again;
+			struct world w;
+			begin(&w, i & 1);
+			flags(&w, 0, ~0u, RACE_OP_WRITE);
+			flags(&w, 1, ~0u, RACE_OP_READ);
+			flags(&w, 1, ~0u, RACE_OP_READ);
+			if (is_again)
+				flags(&w, 0, ~0u, RACE_OP_WRITE);
+			come_behind(&w, 64, 1, but < 64 ? but : NOBODY);
+			one(&w, w.stranger, how ? RACE_OP_WRITE : RACE_OP_READ,
+			    how == 2 ? RACE_RELAXED : RACE_WEAK, 0, X + 12 + (how == 2),
+			    how == 2 ? 1 : 4);
+			expect(&w, is_left);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_readers),	 cmocka_unit_test(test_other_lanes),
-		cmocka_unit_test(test_narrow),	 cmocka_unit_test(test_reductions),
-		cmocka_unit_test(test_observed), cmocka_unit_test(test_epochs),
-		cmocka_unit_test(test_failed),	 cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_memory),	 cmocka_unit_test(test_counted),
-		cmocka_unit_test(test_one_line),
+		cmocka_unit_test(test_readers),	     cmocka_unit_test(test_other_lanes),
+		cmocka_unit_test(test_narrow),	     cmocka_unit_test(test_reductions),
+		cmocka_unit_test(test_observed),     cmocka_unit_test(test_epochs),
+		cmocka_unit_test(test_failed),	     cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_memory),	     cmocka_unit_test(test_counted),
+		cmocka_unit_test(test_one_line),     cmocka_unit_test(test_flags),
+		cmocka_unit_test(test_behind_flags),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
