@@ -50,6 +50,8 @@ struct agent_context {
 	struct agent_choice *choice; /* NULL: all launches are checked */
 	struct agent_history *history;
 	CUdeviceptr records;	  /* where the device sees the region's */
+	uint64_t watch;		  /* the table that it shares with other devices, or 0 */
+	int is_watch_tried;	  /* atomic */
 	int is_history_tried[2];  /* of hirace, iguard; atomic */
 	uint32_t unseen[2];	  /* by hirace, iguard: RACE_HISTORY_*_ORDERS; atomic */
 	uint64_t early[EARLY][2]; /* memory got before there was a history; under the lock */
@@ -374,6 +376,34 @@ void agent_context_finish_device(CUdevice device)
 	finish_all(NULL, device);
 }
 
+/* Before the context goes, whose device may have the table of watchpoints that others use, too. */
+static void leave_watch(struct agent_context *c)
+{
+	bool is_home = false;
+	struct agent_context *o;
+	struct agent_guard g;
+	CUcontext old;
+
+	if (!c->watch)
+		return;
+	agent_enter(&g);
+	if (agent_driver.ctx_push_current(c->handle) == CUDA_SUCCESS) {
+		is_home = agent_watch_leave(c->device, c->region->context, c->stream);
+		agent_driver.ctx_pop_current(&old);
+	}
+	for (unsigned n = 0; is_home && (o = nth(n, NULL, -1)); n++) {
+		if (!o->watch || o == c)
+			continue;
+		finish(o);
+		o->watch = 0;
+		if (agent_driver.ctx_push_current(o->handle) != CUDA_SUCCESS)
+			continue;
+		agent_module_switch(o);
+		agent_driver.ctx_pop_current(&old);
+	}
+	agent_leave(&g);
+}
+
 void agent_context_close(CUcontext handle)
 {
 	struct agent_context *c = nth(0, handle, -1);
@@ -381,6 +411,7 @@ void agent_context_close(CUcontext handle)
 	if (!c)
 		return;
 	finish(c);
+	leave_watch(c);
 	agent_lock();
 	HASH_FIND_PTR(contexts, &handle, c);
 	if (c)
@@ -454,6 +485,18 @@ struct agent_history *agent_context_history_make(struct agent_context *c, bool i
 		}
 	}
 	return agent_history_of(agent_context_history(c), is_guard);
+}
+
+uint64_t agent_context_watch(struct agent_context *c)
+{
+	bool is_alone = false;
+
+	if (!__atomic_exchange_n(&c->is_watch_tried, 1, __ATOMIC_RELAXED)) {
+		c->watch = agent_watch_join(c->device, c->region->context, c->records, c->stream,
+					    &is_alone);
+		c->region->watches_alone = is_alone;
+	}
+	return c->watch ? c->watch : c->rt + offsetof(struct race_rt, watch);
 }
 
 void agent_context_memory(struct agent_context *c, uint64_t at, uint64_t bytes)

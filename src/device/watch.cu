@@ -36,7 +36,7 @@ RACE_STATIC_ASSERT(offsetof(struct race_record, now) == 40, "written below");
  * watchpoint stays to the end. The accesses are those of the group that calls. */
 struct state {
 	uint64_t slot, word;
-	uint32_t site; /* from bit 24 on the rank of the owner, as in `what` */
+	uint32_t site; /* from bit 24 on the owner's rank, as in `what`, or the context's number */
 	uint32_t held;
 	uint64_t key; /* of the block, where it shares a table with others; or of its cluster */
 	uint64_t standing; /* the block's word that counts the watchpoint, or 0 */
@@ -65,6 +65,26 @@ DEV_FN uint64_t dev_slot(uint64_t table, uint32_t mask, uint64_t at)
 	return table + ((uint32_t)(at >> 2) & mask);
 }
 
+/* Words of the tables. Their threads may be of several devices; the looks that are inlined decide
+ * nothing, so these have a smaller scope. */
+DEV_FN uint64_t dev_slot_word(uint64_t slot)
+{
+	uint64_t v;
+
+	asm volatile("ld.relaxed.sys.u64 %0, [%1];" : "=l"(v) : "l"(slot));
+	return v;
+}
+
+DEV_FN uint64_t dev_slot_swap(uint64_t slot, uint64_t old, uint64_t next)
+{
+	uint64_t v;
+
+	asm volatile("atom.relaxed.sys.cas.b64 %0, [%1], %2, %3;"
+		     : "=l"(v)
+		     : "l"(slot), "l"(old), "l"(next));
+	return v;
+}
+
 DEV_FN uint64_t dev_record(uint64_t rt, uint32_t index)
 {
 	return dev_load64(rt) + (uint64_t)index * 128u;
@@ -82,10 +102,49 @@ DEV_FN uint32_t dev_warp(void)
 
 /* ---- the watching side ---------------------------------------------------------------------- */
 
-/* Rare: another thread has met the watchpoint. site: as in struct state. */
+/* A word of the module's block. */
+DEV_FN uint64_t dev_block_word(uint32_t offset)
+{
+	uint64_t v;
+
+	asm volatile("{\n\t"
+		     ".reg .b64 dev_at;\n\t"
+		     "mov.u64 dev_at, " DEV_KNOBS ";\n\t"
+		     "add.u64 dev_at, dev_at, %1;\n\t"
+		     "ld.const.u64 %0, [dev_at];\n\t"
+		     "}"
+		     : "=l"(v)
+		     : "l"((uint64_t)offset));
+	return v;
+}
+
+DEV_FN uint64_t dev_global_table(void)
+{
+	return dev_block_word(offsetof(struct race_watch, table));
+}
+
+DEV_FN uint32_t dev_context(void)
+{
+	RACE_STATIC_ASSERT(offsetof(struct race_watch, context) ==
+				   offsetof(struct race_watch, first) + 4,
+			   "the high half");
+	return (uint32_t)(dev_block_word(offsetof(struct race_watch, first)) >> 32);
+}
+
+/* Rare: another thread has met the watchpoint. site: as in struct state. The record is of that
+ * thread's context. */
 extern "C" __device__ __noinline__ void __collider_watch_half(uint64_t seen, uint32_t site)
 {
-	uint64_t record = dev_record(dev_rt(), race_watch_record(seen));
+	uint32_t context = race_watch_context(seen);
+	uint64_t records = dev_rt(), record;
+
+	if (context != dev_context())
+		records = dev_global_table() + offsetof(struct race_watch_table, records) +
+			  8u * context;
+	records = dev_load64(records);
+	if (records == 0)
+		return;
+	record = records + race_watch_record(seen) * 128u;
 	uint64_t block = (uint64_t)blockIdx.z << 48 | (uint64_t)blockIdx.y << 32 | blockIdx.x;
 
 	DEV_STORE64(record + 24, dev_table());
@@ -108,7 +167,7 @@ DEV_FN void dev_drop(struct state *s)
 
 	if (s->slot == 0)
 		return;
-	asm volatile("atom.relaxed.gpu.exch.b64 %0, [%1], %2;"
+	asm volatile("atom.relaxed.sys.exch.b64 %0, [%1], %2;"
 		     : "=l"(found)
 		     : "l"(s->slot), "l"(race_watch_free(s->word)));
 	s->slot = 0;
@@ -132,7 +191,7 @@ extern "C" __device__ __noinline__ uint32_t __collider_watch_cross(uint64_t stat
 
 	if (s->slot == 0)
 		return 0;
-	if (s->word != crossed && dev_swap((void *)s->slot, s->word, crossed) != s->word)
+	if (s->word != crossed && dev_slot_swap(s->slot, s->word, crossed) != s->word)
 		dev_drop(s);
 	s->word = crossed;
 	return s->slot != 0;
@@ -243,8 +302,9 @@ extern "C" __device__ __noinline__ uint32_t __collider_watch_meet(const struct s
 		if (!is_first)
 			break;
 		word = MET(word);
-		if (variant == ONE_SIDE || dev_swap((void *)MET(slot), word,
-						    race_watch_seen(word, index)) == word) {
+		if (variant == ONE_SIDE ||
+		    dev_slot_swap(MET(slot), word, race_watch_seen(word, dev_context(), index)) ==
+			    word) {
 			dev_own_half(s, dev_record(dev_rt(), index));
 			break;
 		}
@@ -300,7 +360,7 @@ extern "C" __device__ __noinline__ uint32_t __collider_watch_hit(uint64_t state,
 								 uint32_t mask, uint64_t at,
 								 uint64_t what, uint64_t first)
 {
-	uint64_t slot = dev_slot(table, mask, at), word = dev_word((const void *)slot);
+	uint64_t slot = dev_slot(table, mask, at), word = dev_slot_word(slot);
 
 	if (first && word != first)
 		return 0;
@@ -324,28 +384,12 @@ extern "C" __device__ __noinline__ void __collider_watch_span(uint64_t state, ui
 	DEV_NO_UNROLL
 	for (uint32_t i = 0, n; i < bytes; i += n) {
 		uint64_t from = at + i, slot = dev_slot(table, mask, from);
-		uint64_t word = dev_word((const void *)slot);
+		uint64_t word = dev_slot_word(slot);
 
 		n = (from & 31u) || bytes - i < 32u ? 16u : 32u;
 		if (word & RACE_WATCH_ACTIVE)
 			dev_found(s, slot, word, from, n == 32u ? of32 : of16);
 	}
-}
-
-/* A word of the module's block. */
-DEV_FN uint64_t dev_block_word(uint32_t offset)
-{
-	uint64_t v;
-
-	asm volatile("{\n\t"
-		     ".reg .b64 dev_at;\n\t"
-		     "mov.u64 dev_at, " DEV_KNOBS ";\n\t"
-		     "add.u64 dev_at, dev_at, %1;\n\t"
-		     "ld.const.u64 %0, [dev_at];\n\t"
-		     "}"
-		     : "=l"(v)
-		     : "l"((uint64_t)offset));
-	return v;
 }
 
 /* --replay: is it a place or an address of the earlier report? */
@@ -394,13 +438,13 @@ DEV_FN uint32_t dev_set(struct state *s, uint64_t slot, uint64_t at, uint64_t wh
 	if (!dev_is_turn(slot))
 		return s->slot != 0;
 	dev_drop(s);
-	was = dev_word((const void *)slot);
+	was = dev_slot_word(slot);
 	next = race_watch_encode(at, what & RACE_WATCH_IS_SHARED, RACE_WATCH_LOG(what),
 				 what & RACE_WATCH_IS_WRITE ? 1u : 0u, dev_warp(),
 				 (uint32_t)was + 1u);
 	if (standing)
 		dev_standing(standing, ~0u);
-	found = race_watch_is_free(was) ? dev_swap((void *)slot, was, next) : was;
+	found = race_watch_is_free(was) ? dev_slot_swap(slot, was, next) : was;
 	if (!race_watch_is_free(was) || found != was) {
 		if (standing)
 			dev_standing(standing, 1u);
@@ -410,7 +454,9 @@ DEV_FN uint32_t dev_set(struct state *s, uint64_t slot, uint64_t at, uint64_t wh
 	s->slot = slot;
 	s->standing = standing;
 	s->word = next;
-	s->site = RACE_WATCH_SITE(what) | RACE_WATCH_RANK(what64) << SITE_BITS;
+	s->site = RACE_WATCH_SITE(what) |
+		  (what64 & RACE_WATCH_OF_OWNER ? RACE_WATCH_RANK(what64) : dev_context())
+			  << SITE_BITS;
 	dev_count(offsetof(struct race_rt, counters) +
 		  (dev_sm() & (RACE_COUNTERS - 1u)) * sizeof(struct race_counters) +
 		  offsetof(struct race_counters, watches));
@@ -421,13 +467,13 @@ DEV_FN uint32_t dev_set(struct state *s, uint64_t slot, uint64_t at, uint64_t wh
 DEV_FN uint64_t dev_item_slot(const struct state *s, uint32_t i, uint64_t block)
 {
 	uint32_t what = (uint32_t)s->item[i].what;
-	uint64_t rt = dev_rt();
+	uint64_t table;
 
 	if (what & RACE_WATCH_IS_SHARED)
 		return dev_slot(block, RACE_WATCH_SHARED_MASK, s->item[i].at);
-	rt += what & RACE_WATCH_IS_BLOCK ? offsetof(struct race_rt, watch_blocks)
-					 : offsetof(struct race_rt, watch);
-	return dev_slot(rt, RACE_WATCH_MASK, s->item[i].at);
+	table = what & RACE_WATCH_IS_BLOCK ? dev_rt() + offsetof(struct race_rt, watch_blocks)
+					   : dev_global_table();
+	return dev_slot(table, RACE_WATCH_MASK, s->item[i].at);
 }
 
 /* Of the loops of a group nothing is in a register while the functions they call run. */
@@ -444,7 +490,7 @@ extern "C" __device__ __noinline__ void __collider_watch_look(struct state *s)
 		if (at >> RACE_WATCH_ADDRESS_BITS)
 			continue;
 		slot = dev_item_slot(s, i, STATE64(block));
-		word = dev_word((const void *)slot);
+		word = dev_slot_word(slot);
 		if (word & RACE_WATCH_ACTIVE)
 			dev_found(s, slot, word, at, s->item[i].what);
 	}
@@ -621,5 +667,5 @@ extern "C" __device__ __noinline__ void __collider_watch_used(uint32_t found)
 extern "C" __device__ __noinline__ uint64_t __collider_watch_word(uint64_t table, uint32_t mask,
 								  uint64_t at)
 {
-	return dev_word((const void *)dev_slot(table, mask, at));
+	return dev_slot_word(dev_slot(table, mask, at));
 }

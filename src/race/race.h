@@ -287,7 +287,8 @@ struct race_results {
 	/* Of detector watch: watchpoints, those whose slot was taken, hits without the other side.
 	 */
 	uint64_t watches, watch_busy, watch_lost;
-	bool has_looks; /* it was active alone: `checked` counts looks */
+	bool has_looks;	    /* it was active alone: `checked` counts looks */
+	bool watches_alone; /* each GPU of several had its own watchpoints */
 	uint64_t host_launches, host_launches_plain;
 	uint64_t modules, plain_modules;
 	uint64_t tables;	/* site tables read: instrumented modules that were seen */

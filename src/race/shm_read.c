@@ -340,9 +340,25 @@ static uint32_t site_flags(struct reader *rd, uint64_t table, uint32_t site)
 	return t && race_sites_get(&t->sites, site, &s) ? s.flags : 0;
 }
 
+/* Of a context of the process; -1 is the host's. */
+static int device_of(struct reader *rd, uint32_t pid, uint32_t context, int otherwise)
+{
+	const uint32_t *n = &((const struct race_shm *)(const void *)rd->map)->nregions;
+
+	for (uint32_t i = 0; i < *n && i < RACE_REGIONS; i++) {
+		const struct race_region *r =
+			(const void *)(rd->map + RACE_SHM_REGION0 + i * sizeof(*r));
+		if (RACE_SHM_REGION0 + (i + 1) * sizeof(*r) > rd->bytes)
+			break;
+		if (r->pid == pid && r->context == context && r->device >= 0)
+			return r->device;
+	}
+	return otherwise;
+}
+
 /* The earlier of two accesses, as far as its site is known. */
-static void sides_fill(struct reader *rd, const struct race_record *rec, int device,
-		       struct race_finding *f)
+static void sides_fill(struct reader *rd, const struct race_record *rec,
+		       const struct race_context *c, struct race_finding *f)
 {
 	struct race_finding earlier = {.kind = f->kind, .func = "", .func_shown = "", .file = ""};
 	struct race_finding_site fs = {.table = rec->table, .text = ""};
@@ -360,13 +376,16 @@ static void sides_fill(struct reader *rd, const struct race_record *rec, int dev
 		flags = site_flags(rd, at.table, at.site);
 	}
 	race_site_count(&rd->out->arena, &earlier, &fs);
-	race_sides_fill(&rd->out->arena, rec, device, &earlier, flags,
+	race_sides_fill(&rd->out->arena, rec, c->device, &earlier, flags,
 			site_flags(rd, rec->table, rec->site), f);
+	if (race_is_watched(rec->kind) && number && !(rec->flags & RACE_REC_ONE_OWNER))
+		f->sides[1].device =
+			device_of(rd, c->pid, RACE_WATCH_HALF_RANK(rec->now[0]), c->device);
 }
 
 /* The finding of this record, new or known. */
 static struct race_finding *finding_get(struct reader *rd, const struct race_record *rec,
-					int device)
+					const struct race_context *c)
 {
 	struct race_results *out = rd->out;
 	struct finding_key key = {rec->table, rec->site, rec->kind, 0, 0, 0};
@@ -387,7 +406,7 @@ static struct race_finding *finding_get(struct reader *rd, const struct race_rec
 	first_fill(rd, rec, &f.first);
 	race_site_count(&out->arena, &f, &fs);
 	if (rec->flags & RACE_REC_TWO_SIDES)
-		sides_fill(rd, rec, device, &f);
+		sides_fill(rd, rec, c, &f);
 	e = BASE_NEW(&rd->nodes, struct finding_entry);
 	e->key = key;
 	e->index = out->findings.n;
@@ -413,7 +432,7 @@ static void record_take(struct reader *rd, const struct race_record *rec, uint64
 		rd->out->watch_lost += !RACE_WATCH_HALF_SITE(rec->now[0]);
 		return;
 	}
-	struct race_finding *f = finding_get(rd, rec, c->device);
+	struct race_finding *f = finding_get(rd, rec, c);
 	if (!count)
 		count = 1; /* the record is there, so it happened */
 	if (count >= RACE_MUTE_COUNT)
@@ -507,6 +526,7 @@ static void region_read(struct reader *rd, const unsigned char *at)
 	out->watch_busy += head.watch_busy;
 	out->watch_lost += head.watch_lost;
 	out->has_looks |= head.looks != 0;
+	out->watches_alone |= head.watches_alone && head.watches;
 	out->unboxed += head.unboxed;
 	out->modules += head.modules;
 	out->plain_modules += head.plain_modules;

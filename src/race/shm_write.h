@@ -89,6 +89,9 @@ bool race_choice_concerns(const char *name);
 /* What a run knows about a module whose runtime block it fills in. */
 struct race_fill {
 	uint64_t rt; /* address of its struct race_rt */
+	/* Of the context: its number, and the struct race_watch_table that it uses. */
+	uint32_t context;
+	uint64_t watch;
 	/* What was determined about the image's order of blocks; `id` as in its order table. */
 	enum race_order_verdict (*order)(uint32_t id, void *arg);
 	void *arg;
