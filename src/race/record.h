@@ -93,7 +93,7 @@ struct race_rt {
 	uint64_t watch_busy; /* watchpoints that found their slot taken */
 	uint64_t watch_lost; /* hits whose other side had gone before it was noted */
 	uint64_t looks;	     /* not 0: `checked` counts looks for watchpoints */
-	uint64_t reserved;
+	uint64_t mirror;     /* device address of a struct race_mirror (layout/mirror.h), or 0 */
 	struct race_counters counters[RACE_COUNTERS];
 	struct race_slot slots[RACE_SLOTS];
 	uint8_t cover[RACE_COVER];		 /* sample.h: 1 where a group was checked */

@@ -43,6 +43,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* the innermost one */
 static struct context contexts[RT_DEVICES];
 /* The first context's: one machine has all devices, so all of them use its table of watchpoints. */
 static struct race_watch_table *watch;
+static struct race_mirror *mirror; /* NULL: host code has no checks, or watch isn't wanted */
 static bool is_open;
 static pid_t owner;
 static struct race_oracle *oracle; /* in the shared file; NULL: there is none */
@@ -190,6 +191,7 @@ static void on_fault(void *arg, unsigned device, const struct cpu_fault *f)
 	size_t n = strlen(f->func) + 1;
 
 	(void)arg;
+	race_host_mirror_end(mirror);
 	memcpy(text, f->text, out.func);
 	memcpy(text + out.func, f->func, n);
 	race_shm_chunk(RACE_CHUNK_FAULT, 0, &out, sizeof(out), text, out.func + n);
@@ -222,6 +224,10 @@ static void set_up(struct context *c, unsigned device)
 			      device);
 		return;
 	}
+	if (!mirror && RACE_RUN_WANTS(race_shm_get()->flags, RACE_DETECTOR_WATCH))
+		mirror = race_host_mirror();
+	if (mirror && cpu_mem_register(rt.m, mirror, sizeof(*mirror)))
+		r->mirror = (uint64_t)(uintptr_t)mirror;
 	watch = watch ? watch : &r->watch;
 	watch->records[c->region->context] = r->records;
 	__atomic_store_n(&c->region->is_live, 1, __ATOMIC_RELEASE);
