@@ -64,6 +64,7 @@ static void after_fork_child(void)
 	agent.captures = 0;
 	agent_context_forget_all();
 	agent_module_reset();
+	agent_watch_reset();
 	agent_launch_reset();
 	agent_host_forget();
 	agent_copies_reset();

@@ -84,6 +84,9 @@ struct agent_driver {
 			    unsigned long long);
 	CUresult (*mem_unmap)(CUdeviceptr, size_t);
 	CUresult (*mem_set_access)(CUdeviceptr, size_t, const CUmemAccessDesc *, size_t);
+	/* For watch.c, with those for history.c; without them each GPU has its own watchpoints. */
+	CUresult (*device_get_count)(int *);
+	CUresult (*device_get_p2p_attribute)(int *, CUdevice_P2PAttribute, CUdevice, CUdevice);
 	CUresult (*launch_kernel)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned,
 				  unsigned, unsigned, CUstream, void **, void **);
 };
@@ -177,6 +180,8 @@ void agent_context_memory(struct agent_context *c, uint64_t at, uint64_t bytes);
 void agent_context_unseen(struct agent_context *c, uint32_t who);
 /* The same of one detector, hirace or iguard. */
 void agent_context_unseen_by(struct agent_context *c, uint32_t who, bool is_guard);
+/* The struct race_watch_table of the context, which is current, inside a guard. */
+uint64_t agent_context_watch(struct agent_context *c);
 /* How many library loads this context has processed; module.c maintains it, under the lock. */
 uint64_t *agent_context_libraries(struct agent_context *c);
 /* A launch begins (kernels > 0 or graph): the last snapshot is no longer exact. */
@@ -353,6 +358,17 @@ struct agent_holds *agent_holds_new(struct race_region *region);
 void agent_hold(struct agent_holds *h, CUstream stream, enum race_hold_skip why);
 /* After fork, in the child; the lock is held. */
 void agent_holds_reset(void);
+
+/* ---- watch.c: watchpoints that several GPUs share -------------------------- */
+
+/* The context of this device is current, inside a guard; `number` and `records` are those of its
+ * region. The table that it is to use with other devices, or 0; is_alone: there are others. */
+uint64_t agent_watch_join(CUdevice device, uint32_t number, uint64_t records, CUstream stream,
+			  bool *is_alone);
+/* The same before it is destroyed. True: the others must do without the table, too. */
+bool agent_watch_leave(CUdevice device, uint32_t number, CUstream stream);
+/* After fork, in the child. */
+void agent_watch_reset(void);
 
 /* ---- callback.c ---------------------------------------------------------- */
 

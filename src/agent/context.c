@@ -25,6 +25,7 @@
 #include <uthash.h>
 
 #include "agent/agent.h"
+#include "race/host.h"
 
 #define EARLY	     256
 #define SNAPSHOT_NS  200000000u
@@ -49,10 +50,13 @@ struct agent_context {
 	struct agent_holds *holds;   /* NULL: streams keep their order */
 	struct agent_choice *choice; /* NULL: all launches are checked */
 	struct agent_history *history;
-	CUdeviceptr records;	  /* where the device sees the region's */
-	int is_history_tried[2];  /* of hirace, iguard; atomic */
-	uint32_t unseen[2];	  /* by hirace, iguard: RACE_HISTORY_*_ORDERS; atomic */
-	uint64_t early[EARLY][2]; /* memory got before there was a history; under the lock */
+	CUdeviceptr records;	    /* where the device sees the region's */
+	uint64_t watch;		    /* the table that it shares with other devices, or 0 */
+	int is_watch_tried;	    /* atomic */
+	struct race_mirror *mirror; /* the same for host code; NULL: none */
+	int is_history_tried[2];    /* of hirace, iguard; atomic */
+	uint32_t unseen[2];	    /* by hirace, iguard: RACE_HISTORY_*_ORDERS; atomic */
+	uint64_t early[EARLY][2];   /* memory got before there was a history; under the lock */
 	uint32_t nearly;
 	UT_hash_handle hh;
 };
@@ -98,6 +102,7 @@ static void mark_dead(struct agent_context *c, CUresult r)
 	if (__atomic_exchange_n(&c->is_dead, 1, __ATOMIC_RELAXED) || !c->region)
 		return;
 	c->region->error = (uint32_t)r;
+	race_host_mirror_end(c->mirror); /* its threads don't take their watchpoints back */
 	set_exact(c, 0);
 }
 
@@ -108,6 +113,29 @@ static void mark_dead(struct agent_context *c, CUresult r)
 		if (r != CUDA_SUCCESS)                                                             \
 			return r;                                                                  \
 	} while (0)
+
+/* Where kernels note watchpoints for host code, as the device sees it; 0: nobody would look. */
+static uint64_t mirror_for_host(struct agent_context *c)
+{
+	struct race_mirror *m = RACE_RUN_WANTS(race_shm_get()->flags, RACE_DETECTOR_WATCH)
+					? race_host_mirror()
+					: NULL;
+	CUdeviceptr at = 0;
+
+	if (!m)
+		return 0;
+	if (agent_driver.mem_host_register(m, sizeof(*m),
+					   CU_MEMHOSTREGISTER_DEVICEMAP |
+						   CU_MEMHOSTREGISTER_PORTABLE) != CUDA_SUCCESS ||
+	    agent_driver.mem_host_get_device_pointer(&at, m, 0) != CUDA_SUCCESS) {
+		race_host_mirror_end(m);
+		race_shm_note("no memory for watchpoints that host code sees: what it accesses "
+			      "meets none");
+		return 0;
+	}
+	c->mirror = m;
+	return at;
+}
 
 /* Context current, inside a guard. `what` names the call that failed. */
 static CUresult build(struct agent_context *c, const char **what)
@@ -129,6 +157,7 @@ static CUresult build(struct agent_context *c, const char **what)
 	memset(&head, 0, offsetof(struct race_rt, counters));
 	head.records = c->records = records;
 	head.maps = records + RACE_REGION_MAPS;
+	head.mirror = mirror_for_host(c);
 	TRY(memcpy_htod_async(rt, &head, offsetof(struct race_rt, counters), c->stream));
 	TRY(stream_synchronize(c->stream));
 	c->rt = rt;
@@ -279,6 +308,7 @@ static void finish(struct agent_context *c)
 static void forget(struct agent_context *c)
 {
 	HASH_DEL(contexts, c);
+	race_host_mirror_end(c->mirror);
 	if (c->region)
 		__atomic_store_n(&c->region->state, RACE_REGION_CLOSED, __ATOMIC_RELEASE);
 }
@@ -374,6 +404,34 @@ void agent_context_finish_device(CUdevice device)
 	finish_all(NULL, device);
 }
 
+/* Before the context goes, whose device may have the table of watchpoints that others use, too. */
+static void leave_watch(struct agent_context *c)
+{
+	bool is_home = false;
+	struct agent_context *o;
+	struct agent_guard g;
+	CUcontext old;
+
+	if (!c->watch)
+		return;
+	agent_enter(&g);
+	if (agent_driver.ctx_push_current(c->handle) == CUDA_SUCCESS) {
+		is_home = agent_watch_leave(c->device, c->region->context, c->stream);
+		agent_driver.ctx_pop_current(&old);
+	}
+	for (unsigned n = 0; is_home && (o = nth(n, NULL, -1)); n++) {
+		if (!o->watch || o == c)
+			continue;
+		finish(o);
+		o->watch = 0;
+		if (agent_driver.ctx_push_current(o->handle) != CUDA_SUCCESS)
+			continue;
+		agent_module_switch(o);
+		agent_driver.ctx_pop_current(&old);
+	}
+	agent_leave(&g);
+}
+
 void agent_context_close(CUcontext handle)
 {
 	struct agent_context *c = nth(0, handle, -1);
@@ -381,6 +439,7 @@ void agent_context_close(CUcontext handle)
 	if (!c)
 		return;
 	finish(c);
+	leave_watch(c);
 	agent_lock();
 	HASH_FIND_PTR(contexts, &handle, c);
 	if (c)
@@ -454,6 +513,18 @@ struct agent_history *agent_context_history_make(struct agent_context *c, bool i
 		}
 	}
 	return agent_history_of(agent_context_history(c), is_guard);
+}
+
+uint64_t agent_context_watch(struct agent_context *c)
+{
+	bool is_alone = false;
+
+	if (!__atomic_exchange_n(&c->is_watch_tried, 1, __ATOMIC_RELAXED)) {
+		c->watch = agent_watch_join(c->device, c->region->context, c->records, c->stream,
+					    &is_alone);
+		c->region->watches_alone = is_alone;
+	}
+	return c->watch ? c->watch : c->rt + offsetof(struct race_rt, watch);
 }
 
 void agent_context_memory(struct agent_context *c, uint64_t at, uint64_t bytes)

@@ -73,6 +73,8 @@ static const char *load_all(void)
 	SET(mem_map, "cuMemMap");
 	SET(mem_unmap, "cuMemUnmap");
 	SET(mem_set_access, "cuMemSetAccess");
+	SET(device_get_count, "cuDeviceGetCount");
+	SET(device_get_p2p_attribute, "cuDeviceGetP2PAttribute");
 	return missing;
 }
 

@@ -114,7 +114,7 @@ static enum race_order_verdict order_of(uint32_t id, void *arg)
 static CUresult write_block(struct agent_context *c, enum race_detector_id id, CUdeviceptr at,
 			    bool wants_scratch)
 {
-	const struct race_fill fill = {.rt = agent_context_rt(c), .order = order_of};
+	struct race_fill fill = {.rt = agent_context_rt(c), .order = order_of};
 	size_t bytes = race_detectors[id].block_bytes;
 	CUstream stream = agent_context_stream(c);
 	_Alignas(16) unsigned char block[RACE_BLOCK_MAX];
@@ -137,6 +137,10 @@ static CUresult write_block(struct agent_context *c, enum race_detector_id id, C
 			agent_history_scratch(h);
 		if (h)
 			agent_history_fill(h, (struct race_history *)(void *)block);
+	}
+	if (id == RACE_DETECTOR_WATCH) {
+		fill.context = agent_context_region(c)->context;
+		fill.watch = agent_context_watch(c);
 	}
 	race_shm_block(id, block, &fill);
 	if (is_off && id == RACE_DETECTOR_COLLIDE) {

@@ -22,6 +22,7 @@
  * a call is in the thread's memory (see struct state).
  */
 #define DEV_KNOBS "__collider_watch"
+#include "race/layout/mirror.h"
 #include "race/layout/watch.h"
 
 #include "gpu_ops.h"
@@ -36,10 +37,12 @@ RACE_STATIC_ASSERT(offsetof(struct race_record, now) == 40, "written below");
  * watchpoint stays to the end. The accesses are those of the group that calls. */
 struct state {
 	uint64_t slot, word;
-	uint32_t site; /* from bit 24 on the rank of the owner, as in `what` */
+	uint32_t site; /* from bit 24 on the owner's rank, as in `what`, or the context's number */
 	uint32_t held;
 	uint64_t key; /* of the block, where it shares a table with others; or of its cluster */
-	uint64_t standing; /* the block's word that counts the watchpoint, or 0 */
+	/* Where else the watchpoint is noted: the block's word that counts it, its entry for host
+	 * code + NOTED_FOR_HOST, or 0. */
+	uint64_t standing;
 	uint64_t met_slot, met_word, met_at; /* what an access has met: see __collider_watch_meet */
 	uint32_t met_what, met_kind;
 	uint64_t block; /* the group's, as below */
@@ -53,7 +56,9 @@ struct state {
 RACE_STATIC_ASSERT(offsetof(struct state, item) == RACE_WATCH_ITEMS_AT, "written by watch.ptxt");
 RACE_STATIC_ASSERT(sizeof(struct state) == RACE_WATCH_STATE, "declared in watch.ptxt");
 
-#define SITE_BITS 24u
+#define NOTED_FOR_HOST 1u
+#define NO_SLOT	       1u /* in slot: it stands for host code only */
+#define SITE_BITS      24u
 #define HAS_OWNER 0x100u /* in met_owner */
 
 RACE_STATIC_ASSERT(RACE_WHAT_SITES == 1u << SITE_BITS &&
@@ -63,6 +68,26 @@ RACE_STATIC_ASSERT(RACE_WHAT_SITES == 1u << SITE_BITS &&
 DEV_FN uint64_t dev_slot(uint64_t table, uint32_t mask, uint64_t at)
 {
 	return table + ((uint32_t)(at >> 2) & mask);
+}
+
+/* Words of the tables. Their threads may be of several devices; the looks that are inlined decide
+ * nothing, so these have a smaller scope. */
+DEV_FN uint64_t dev_slot_word(uint64_t slot)
+{
+	uint64_t v;
+
+	asm volatile("ld.relaxed.sys.u64 %0, [%1];" : "=l"(v) : "l"(slot));
+	return v;
+}
+
+DEV_FN uint64_t dev_slot_swap(uint64_t slot, uint64_t old, uint64_t next)
+{
+	uint64_t v;
+
+	asm volatile("atom.relaxed.sys.cas.b64 %0, [%1], %2, %3;"
+		     : "=l"(v)
+		     : "l"(slot), "l"(old), "l"(next));
+	return v;
 }
 
 DEV_FN uint64_t dev_record(uint64_t rt, uint32_t index)
@@ -82,10 +107,51 @@ DEV_FN uint32_t dev_warp(void)
 
 /* ---- the watching side ---------------------------------------------------------------------- */
 
-/* Rare: another thread has met the watchpoint. site: as in struct state. */
+/* A word of the module's block. */
+DEV_FN uint64_t dev_block_word(uint32_t offset)
+{
+	uint64_t v;
+
+	asm volatile("{\n\t"
+		     ".reg .b64 dev_at;\n\t"
+		     "mov.u64 dev_at, " DEV_KNOBS ";\n\t"
+		     "add.u64 dev_at, dev_at, %1;\n\t"
+		     "ld.const.u64 %0, [dev_at];\n\t"
+		     "}"
+		     : "=l"(v)
+		     : "l"((uint64_t)offset));
+	return v;
+}
+
+DEV_FN uint64_t dev_global_table(void)
+{
+	return dev_block_word(offsetof(struct race_watch, table));
+}
+
+DEV_FN uint32_t dev_context(void)
+{
+	RACE_STATIC_ASSERT(offsetof(struct race_watch, context) ==
+				   offsetof(struct race_watch, first) + 4,
+			   "the high half");
+	return (uint32_t)(dev_block_word(offsetof(struct race_watch, first)) >> 32);
+}
+
+#include "watch_draw.h"
+
+/* Rare: another thread has met the watchpoint. site: as in struct state. The record is of that
+ * thread's context. */
 extern "C" __device__ __noinline__ void __collider_watch_half(uint64_t seen, uint32_t site)
 {
-	uint64_t record = dev_record(dev_rt(), race_watch_record(seen));
+	uint32_t context = race_watch_context(seen);
+	uint64_t records = dev_rt(), record;
+
+	if (context != dev_context())
+		records = dev_global_table() + offsetof(struct race_watch_table, records) +
+			  8u * context;
+	records = dev_load64(records);
+	if (records == 0)
+		return;
+	record = records + race_watch_record(seen) * 128u;
 	uint64_t block = (uint64_t)blockIdx.z << 48 | (uint64_t)blockIdx.y << 32 | blockIdx.x;
 
 	DEV_STORE64(record + 24, dev_table());
@@ -102,13 +168,26 @@ DEV_FN void dev_standing(uint64_t at, uint32_t n)
 	asm volatile("red.relaxed.cta.add.u32 [%0], %1;" ::"l"(at), "r"(n));
 }
 
+DEV_FN void dev_count(uint64_t offset)
+{
+	DEV_INC64(dev_rt() + offset);
+}
+
 DEV_FN void dev_drop(struct state *s)
 {
 	uint64_t found;
 
 	if (s->slot == 0)
 		return;
-	asm volatile("atom.relaxed.gpu.exch.b64 %0, [%1], %2;"
+	if (s->standing & NOTED_FOR_HOST) {
+		DEV_STORE64(s->standing - NOTED_FOR_HOST, 0ull);
+		s->standing = 0;
+	}
+	if (s->slot == NO_SLOT) {
+		s->slot = 0;
+		return;
+	}
+	asm volatile("atom.relaxed.sys.exch.b64 %0, [%1], %2;"
 		     : "=l"(found)
 		     : "l"(s->slot), "l"(race_watch_free(s->word)));
 	s->slot = 0;
@@ -116,6 +195,48 @@ DEV_FN void dev_drop(struct state *s)
 		dev_standing(s->standing, 1u);
 	if (found != s->word)
 		__collider_watch_half(found, s->site);
+}
+
+/* On memory that host code accesses, too (layout/mirror.h): the watchpoint for its looks. 0: it is
+ * other memory, or nobody looks. is_alone: the thread has no slot in the table for it; what it
+ * watches ends then. */
+extern "C" __device__ __noinline__ uint32_t __collider_watch_tell(struct state *s, uint64_t at,
+								  uint32_t what,
+								  uint32_t is_alone)
+{
+	uint64_t to = dev_load64(dev_rt() + offsetof(struct race_rt, mirror)), stamp;
+	uint32_t page = (uint32_t)(at >> RACE_HOST_PAGE) & (RACE_HOST_PAGES - 1u), clock;
+	struct race_mirror_entry e;
+
+	if (to == 0 || (dev_slot_word(to + page / 64u * 8u) >> page % 64u & 1u) == 0)
+		return 0;
+	if (is_alone) {
+		dev_drop(s);
+		s->slot = NO_SLOT;
+		dev_count(offsetof(struct race_rt, counters) +
+			  (dev_sm() & (RACE_COUNTERS - 1u)) * sizeof(struct race_counters) +
+			  offsetof(struct race_counters, watches));
+	}
+	DEV_SREG32(clock, "%clock");
+	e.table = dev_table();
+	e.grid = dev_grid();
+	e.half = RACE_WATCH_HALF_OF(RACE_WATCH_SITE(what) + 1u, threadIdx.x, threadIdx.y,
+				    threadIdx.z, dev_context());
+	e.block = (uint64_t)blockIdx.z << 48 | (uint64_t)blockIdx.y << 32 | blockIdx.x;
+	e.shape = (uint64_t)clock << 32 | RACE_WATCH_SHAPE(blockDim.x, blockDim.y, blockDim.z);
+	e.where = at << 4 | RACE_WATCH_LOG(what) << 1 | (what & RACE_WATCH_IS_WRITE ? 1u : 0u);
+	stamp = race_mirror_stamp(&e);
+	to += offsetof(struct race_mirror, entry) + race_mirror_slot(at) * 64ull;
+	DEV_STORE64(to + 16, e.table);
+	DEV_STORE64(to + 24, e.grid);
+	DEV_STORE64(to + 32, e.half);
+	DEV_STORE64(to + 40, e.block);
+	DEV_STORE64(to + 48, e.shape);
+	DEV_STORE64(to + 56, e.where);
+	DEV_STORE64(to + 8, stamp);
+	DEV_STORE64(to, stamp | RACE_MIRROR_ACTIVE);
+	s->standing = to + NOTED_FOR_HOST;
+	return 1;
 }
 
 extern "C" __device__ __noinline__ void __collider_watch_drop(uint64_t state)
@@ -130,9 +251,9 @@ extern "C" __device__ __noinline__ uint32_t __collider_watch_cross(uint64_t stat
 	struct state *s = (struct state *)state;
 	uint64_t crossed = s->word | RACE_WATCH_CROSSED;
 
-	if (s->slot == 0)
-		return 0;
-	if (s->word != crossed && dev_swap((void *)s->slot, s->word, crossed) != s->word)
+	if (s->slot == 0 || s->slot == NO_SLOT)
+		return s->slot != 0;
+	if (s->word != crossed && dev_slot_swap(s->slot, s->word, crossed) != s->word)
 		dev_drop(s);
 	s->word = crossed;
 	return s->slot != 0;
@@ -149,11 +270,6 @@ DEV_FN bool dev_is_turn(uint64_t slot)
 	next = peers & ~0u << turn;
 	next = next ? next : peers;
 	return (next & (0u - next)) == 1u << lane;
-}
-
-DEV_FN void dev_count(uint64_t offset)
-{
-	DEV_INC64(dev_rt() + offset);
 }
 
 /* ---- the checking side --------------------------------------------------------------------- */
@@ -243,8 +359,9 @@ extern "C" __device__ __noinline__ uint32_t __collider_watch_meet(const struct s
 		if (!is_first)
 			break;
 		word = MET(word);
-		if (variant == ONE_SIDE || dev_swap((void *)MET(slot), word,
-						    race_watch_seen(word, index)) == word) {
+		if (variant == ONE_SIDE ||
+		    dev_slot_swap(MET(slot), word, race_watch_seen(word, dev_context(), index)) ==
+			    word) {
 			dev_own_half(s, dev_record(dev_rt(), index));
 			break;
 		}
@@ -300,7 +417,7 @@ extern "C" __device__ __noinline__ uint32_t __collider_watch_hit(uint64_t state,
 								 uint32_t mask, uint64_t at,
 								 uint64_t what, uint64_t first)
 {
-	uint64_t slot = dev_slot(table, mask, at), word = dev_word((const void *)slot);
+	uint64_t slot = dev_slot(table, mask, at), word = dev_slot_word(slot);
 
 	if (first && word != first)
 		return 0;
@@ -324,28 +441,12 @@ extern "C" __device__ __noinline__ void __collider_watch_span(uint64_t state, ui
 	DEV_NO_UNROLL
 	for (uint32_t i = 0, n; i < bytes; i += n) {
 		uint64_t from = at + i, slot = dev_slot(table, mask, from);
-		uint64_t word = dev_word((const void *)slot);
+		uint64_t word = dev_slot_word(slot);
 
 		n = (from & 31u) || bytes - i < 32u ? 16u : 32u;
 		if (word & RACE_WATCH_ACTIVE)
 			dev_found(s, slot, word, from, n == 32u ? of32 : of16);
 	}
-}
-
-/* A word of the module's block. */
-DEV_FN uint64_t dev_block_word(uint32_t offset)
-{
-	uint64_t v;
-
-	asm volatile("{\n\t"
-		     ".reg .b64 dev_at;\n\t"
-		     "mov.u64 dev_at, " DEV_KNOBS ";\n\t"
-		     "add.u64 dev_at, dev_at, %1;\n\t"
-		     "ld.const.u64 %0, [dev_at];\n\t"
-		     "}"
-		     : "=l"(v)
-		     : "l"((uint64_t)offset));
-	return v;
 }
 
 /* --replay: is it a place or an address of the earlier report? */
@@ -386,31 +487,38 @@ DEV_FN uint32_t dev_set(struct state *s, uint64_t slot, uint64_t at, uint64_t wh
 {
 	uint64_t was, next, found;
 	uint32_t what = (uint32_t)what64;
+	bool is_global = !(what & (RACE_WATCH_IS_SHARED | RACE_WATCH_IS_BLOCK));
 
 	RACE_STATIC_ASSERT(offsetof(struct race_knobs, flags) % 8 == 0, "the low half");
 	if (dev_block_word(offsetof(struct race_knobs, flags)) & RACE_KNOB_REPLAY &&
 	    !dev_is_asked(at, what))
 		return (s->slot != 0) | NOT_ASKED;
 	if (!dev_is_turn(slot))
-		return s->slot != 0;
+		return is_global && __collider_watch_tell(s, at, what, 1) ? 1u : s->slot != 0;
 	dev_drop(s);
-	was = dev_word((const void *)slot);
+	was = dev_slot_word(slot);
 	next = race_watch_encode(at, what & RACE_WATCH_IS_SHARED, RACE_WATCH_LOG(what),
 				 what & RACE_WATCH_IS_WRITE ? 1u : 0u, dev_warp(),
 				 (uint32_t)was + 1u);
 	if (standing)
 		dev_standing(standing, ~0u);
-	found = race_watch_is_free(was) ? dev_swap((void *)slot, was, next) : was;
+	found = race_watch_is_free(was) ? dev_slot_swap(slot, was, next) : was;
 	if (!race_watch_is_free(was) || found != was) {
 		if (standing)
 			dev_standing(standing, 1u);
+		if (is_global && __collider_watch_tell(s, at, what, 1))
+			return 1;
 		dev_count(offsetof(struct race_rt, watch_busy));
 		return 0;
 	}
 	s->slot = slot;
 	s->standing = standing;
 	s->word = next;
-	s->site = RACE_WATCH_SITE(what) | RACE_WATCH_RANK(what64) << SITE_BITS;
+	if (is_global)
+		(void)__collider_watch_tell(s, at, what, 0);
+	s->site = RACE_WATCH_SITE(what) |
+		  (what64 & RACE_WATCH_OF_OWNER ? RACE_WATCH_RANK(what64) : dev_context())
+			  << SITE_BITS;
 	dev_count(offsetof(struct race_rt, counters) +
 		  (dev_sm() & (RACE_COUNTERS - 1u)) * sizeof(struct race_counters) +
 		  offsetof(struct race_counters, watches));
@@ -421,13 +529,13 @@ DEV_FN uint32_t dev_set(struct state *s, uint64_t slot, uint64_t at, uint64_t wh
 DEV_FN uint64_t dev_item_slot(const struct state *s, uint32_t i, uint64_t block)
 {
 	uint32_t what = (uint32_t)s->item[i].what;
-	uint64_t rt = dev_rt();
+	uint64_t table;
 
 	if (what & RACE_WATCH_IS_SHARED)
 		return dev_slot(block, RACE_WATCH_SHARED_MASK, s->item[i].at);
-	rt += what & RACE_WATCH_IS_BLOCK ? offsetof(struct race_rt, watch_blocks)
-					 : offsetof(struct race_rt, watch);
-	return dev_slot(rt, RACE_WATCH_MASK, s->item[i].at);
+	table = what & RACE_WATCH_IS_BLOCK ? dev_rt() + offsetof(struct race_rt, watch_blocks)
+					   : dev_global_table();
+	return dev_slot(table, RACE_WATCH_MASK, s->item[i].at);
 }
 
 /* Of the loops of a group nothing is in a register while the functions they call run. */
@@ -444,7 +552,7 @@ extern "C" __device__ __noinline__ void __collider_watch_look(struct state *s)
 		if (at >> RACE_WATCH_ADDRESS_BITS)
 			continue;
 		slot = dev_item_slot(s, i, STATE64(block));
-		word = dev_word((const void *)slot);
+		word = dev_slot_word(slot);
 		if (word & RACE_WATCH_ACTIVE)
 			dev_found(s, slot, word, at, s->item[i].what);
 	}
@@ -466,81 +574,6 @@ DEV_FN bool dev_sees(const struct state *s)
 		any |= high[0] | high[1] | high[2] | high[3];
 	}
 	return (int32_t)any < 0;
-}
-
-/* How many accesses of the thread are left out before the next one that is drawn, on average: one
- * in RACE_WATCH_THIN of its first `dense` (in a small grid more of the very first), then ever
- * fewer; at full rate none. */
-DEV_FN uint32_t dev_period(uint32_t cnt, uint32_t dense)
-{
-	uint32_t sample = (uint32_t)dev_block_word(offsetof(struct race_knobs, sample));
-	uint32_t sparse = (uint32_t)dev_block_word(offsetof(struct race_knobs, sparse));
-	uint32_t n = cnt < sparse ? cnt : sparse;
-
-	RACE_STATIC_ASSERT(offsetof(struct race_knobs, sample) % 8 == 0, "the low half");
-	RACE_STATIC_ASSERT(offsetof(struct race_knobs, sparse) % 8 == 0, "the low half");
-	sample = sample ? sample : 1u;
-	if (dense == RACE_DENSE_ALL)
-		return sample < RACE_WATCH_FAR / 2u ? sample : RACE_WATCH_FAR / 2u;
-	n = n <= dense || dense == 0 ? 1u : n / dense;
-	n *= cnt < 2u * RACE_WATCH_THIN
-		     ? race_watch_thin(gridDim.x * gridDim.y, blockDim.x * blockDim.y)
-		     : RACE_WATCH_THIN;
-	return sample < RACE_WATCH_FAR / 2u / n ? sample * n : RACE_WATCH_FAR / 2u;
-}
-
-DEV_FN uint32_t dev_dense(void)
-{
-	RACE_STATIC_ASSERT(offsetof(struct race_knobs, dense) == 28, "the high half");
-	return (uint32_t)(dev_block_word(24) >> 32);
-}
-
-/* A number that is equal in lanes that are here together. */
-DEV_FN uint32_t dev_draw(void)
-{
-	uint32_t clock, r;
-
-	RACE_STATIC_ASSERT(offsetof(struct race_knobs, seed) == 20, "the high half");
-	DEV_SREG32(clock, "%clock");
-	r = (clock ^ (uint32_t)(dev_block_word(16) >> 32)) * 0x27D4EB2Fu + dev_warp() * 0x9E3779B1u;
-	return (r ^ r >> 15) * 0x2C1B3C6Du;
-}
-
-/* The next draw: equal in threads of a block that have come through the same draws. So the delays
- * of its warps, which wait for each other at barriers, are at the same time, and lanes that have
- * gone different ways don't draw ever more apart. */
-DEV_FN uint32_t dev_next(uint32_t next, uint32_t cnt)
-{
-	uint32_t gap, r;
-
-	/* A thread that has polled is far behind. Were its way there as long as the polling,
-	 * another one would poll for longer meanwhile, and so on. */
-	DEV_NO_UNROLL
-	for (uint32_t i = 0; i < 64u; i++) {
-		r = next * 0x9E3779B1u + blockIdx.x * 0x85EBCA77u + blockIdx.y * 0xC2B2AE3Du;
-		r = ((r ^ r >> 15) + (uint32_t)(dev_block_word(16) >> 32)) * 0x2C1B3C6Du;
-		gap = 2u * dev_period(next, dev_dense()) - 1u;
-		next += __umulhi(r ^ r >> 13, gap);
-		if ((int32_t)(next - cnt) >= 0)
-			return next;
-		if (gap == 1u)
-			break;
-		next++;
-	}
-	return cnt;
-}
-
-/* Of the warps that have come to a draw half do it, as the lanes that are here are a part of
- * theirs: the others run on, and may meet the watchpoints. In a small grid one lane may be all that
- * ever accesses a location (the writer of a message): there lanes that are alone draw, too. */
-DEV_FN bool dev_joins(uint32_t draw, uint32_t cnt)
-{
-	uint32_t part = (uint32_t)__popc(dev_active()), least = 0;
-
-	if (cnt < 2u * RACE_WATCH_THIN)
-		least = 32u / race_watch_thin(gridDim.x * gridDim.y, blockDim.x * blockDim.y);
-	return dev_dense() == RACE_DENSE_ALL ||
-	       __umulhi(draw * 0xC2B2AE3Du, 64u) < (part < least ? least : part);
 }
 
 /* One of the group's accesses is watched: from any of them on the first that may be, at full rate
@@ -626,5 +659,5 @@ extern "C" __device__ __noinline__ void __collider_watch_used(uint32_t found)
 extern "C" __device__ __noinline__ uint64_t __collider_watch_word(uint64_t table, uint32_t mask,
 								  uint64_t at)
 {
-	return dev_word((const void *)dev_slot(table, mask, at));
+	return dev_slot_word(dev_slot(table, mask, at));
 }

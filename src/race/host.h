@@ -17,11 +17,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "race/layout/mirror.h"
 #include "race/site.h"
 
 #define RACE_HOST_RANGES 4096u
-#define RACE_HOST_PAGE	 21u	/* the map has a bit for each 2 MiB of the address, ... */
-#define RACE_HOST_PAGES	 32768u /* ... modulo this */
 
 struct race_host_range {
 	uint64_t base, end;
@@ -31,7 +30,10 @@ struct race_host_range {
 struct race_host_area {
 	/* The filter: an access may race when address - lo < span. */
 	uint64_t lo, span;
-	uint64_t padding[14]; /* what follows is written often, by other threads */
+	/* Watchpoints of kernels, one for each context: where its struct race_mirror is in the
+	 * file; 0: none. */
+	uint64_t mirror[RACE_MIRRORS];
+	uint64_t padding[10]; /* what follows is written often, by other threads */
 	uint64_t checked;     /* accesses that were read again */
 	uint64_t skipped;     /* findings for which there was no room */
 	uint64_t padding2[14];
@@ -46,22 +48,26 @@ struct race_host_area {
 	struct race_host_range ranges[RACE_HOST_RANGES];
 };
 
-/* After it lies the path of the program or library, NUL-terminated. */
+/* After it lies the path of the program or library, NUL-terminated. Of RACE_KIND_WATCH the other
+ * side is a kernel's, as layout/mirror.h has it, and there are no values. */
 struct race_host_find {
 	uint64_t count;	 /* sightings; kept up to date in the file */
 	uint64_t offset; /* of the instruction after the check, from the start of the object */
 	uint64_t address;
 	uint64_t was[2], now[2];
-	uint32_t kind;	/* RACE_KIND_CLOBBERED_READ or RACE_KIND_LOST_UPDATE */
+	uint32_t kind;	/* RACE_KIND_CLOBBERED_READ, RACE_KIND_LOST_UPDATE or RACE_KIND_WATCH */
 	uint32_t width; /* bytes compared */
 	uint32_t bytes; /* bytes of the whole access */
 	uint32_t space; /* enum race_space */
 	uint32_t is_volatile;
 	uint32_t thread; /* 0: the main one; others in the order of their first check */
+	uint32_t is_write;
+	uint32_t reserved;
+	uint64_t table, grid, half, block, shape;
 };
 
 RACE_STATIC_ASSERT(sizeof(struct race_host_range) == 24, "range layout");
-RACE_STATIC_ASSERT(sizeof(struct race_host_find) == 80, "find layout");
+RACE_STATIC_ASSERT(sizeof(struct race_host_find) == 128, "find layout");
 
 static inline bool race_space_is_host(unsigned space)
 {
@@ -79,6 +85,11 @@ void race_host_add(uint64_t base, uint64_t bytes, unsigned space);
 void race_host_remove(uint64_t base);
 /* Is work of this device (a bit number below 32) in flight? */
 void race_host_busy(unsigned device, bool is_busy);
+/* Watchpoints of a context's kernels for host code to see, in this process's mapping of the file, by
+ * pages; NULL: there is no host half, or no room. Ended when the context is, or may have been
+ * stopped with watchpoints that nobody takes back. */
+struct race_mirror *race_host_mirror(void);
+void race_host_mirror_end(struct race_mirror *m);
 /* After fork, in the child: the area is the parent's. */
 void race_host_forget(void);
 

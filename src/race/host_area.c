@@ -33,6 +33,18 @@ static void filter_set(struct race_host_area *a)
 		__atomic_store_n(&a->span, a->is_all ? UINT64_MAX : a->all_span, __ATOMIC_RELEASE);
 }
 
+static struct race_mirror *mirror_at(uint64_t offset)
+{
+	return (void *)((char *)race_shm_get() + offset);
+}
+
+/* Lock held. */
+static void map_copy(const struct race_host_area *a, struct race_mirror *m)
+{
+	for (size_t i = 0; i < RACE_HOST_PAGES / 64; i++)
+		__atomic_store_n(&m->map[i], a->map[i], __ATOMIC_RELAXED);
+}
+
 /* Bounds and map from the ranges. Lock held. */
 static void summary_set(struct race_host_area *a)
 {
@@ -48,6 +60,9 @@ static void summary_set(struct race_host_area *a)
 	}
 	for (size_t i = 0; i < RACE_HOST_PAGES / 64; i++)
 		__atomic_store_n(&a->map[i], a->is_all ? ~0ull : map[i], __ATOMIC_RELAXED);
+	for (unsigned i = 0; i < RACE_MIRRORS; i++)
+		if (a->mirror[i])
+			map_copy(a, mirror_at(a->mirror[i]));
 	a->all_lo = a->nranges ? a->ranges[0].base : 0;
 	a->all_span = a->nranges ? a->ranges[a->nranges - 1].end - a->all_lo : 0;
 	filter_set(a);
@@ -180,6 +195,46 @@ void race_host_busy(unsigned device, bool is_busy)
 	pthread_mutex_lock(&lock);
 	a->busy = is_busy ? a->busy | bit : a->busy & ~bit;
 	filter_set(a);
+	pthread_mutex_unlock(&lock);
+}
+
+struct race_mirror *race_host_mirror(void)
+{
+	struct race_host_area *a = race_host_get();
+	uint64_t at, page = (uint64_t)sysconf(_SC_PAGESIZE);
+	struct race_mirror *m = NULL;
+	unsigned i = 0;
+	char *room;
+
+	if (!a)
+		return NULL;
+	pthread_mutex_lock(&lock);
+	while (i < RACE_MIRRORS && a->mirror[i])
+		i++;
+	room = i < RACE_MIRRORS ? race_shm_chunk(RACE_CHUNK_MIRROR, (uint64_t)getpid(), NULL,
+						 sizeof(*m) + page, NULL, 0)
+				: NULL;
+	if (room) {
+		at = (uint64_t)(room - (char *)race_shm_get());
+		at = (at + page - 1) / page * page;
+		m = mirror_at(at);
+		map_copy(a, m);
+		__atomic_store_n(&a->mirror[i], at, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&lock);
+	return m;
+}
+
+void race_host_mirror_end(struct race_mirror *m)
+{
+	struct race_host_area *a = race_host_get();
+
+	if (!a || !m)
+		return;
+	pthread_mutex_lock(&lock);
+	for (unsigned i = 0; i < RACE_MIRRORS; i++)
+		if (a->mirror[i] && mirror_at(a->mirror[i]) == m)
+			__atomic_store_n(&a->mirror[i], 0, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&lock);
 }
 

@@ -4,6 +4,7 @@
  * As with all that comes from the program's memory, nothing is trusted: sizes are checked, texts
  * end within their chunk.
  */
+#include "race/layout/watch.h"
 #include "race/race.h"
 
 #include <string.h>
@@ -20,6 +21,17 @@ bool race_host_area_read(struct race_results *out, const void *payload, size_t n
 	out->host_lost += head.skipped;
 	out->host_ranges_lost += head.nlost;
 	return true;
+}
+
+bool race_host_find_is_pair(const void *payload, size_t n)
+{
+	struct race_host_find h;
+
+	if (n < sizeof(h))
+		return false;
+	memcpy(&h, payload, sizeof(h));
+	return h.kind == RACE_KIND_WATCH && race_space_is_host(h.space) &&
+	       RACE_WATCH_HALF_SITE(h.half);
 }
 
 bool race_host_find_read(struct race_results *out, const void *payload, size_t n)

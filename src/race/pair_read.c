@@ -424,3 +424,49 @@ void race_sides_fill(struct base_arena *a, const struct race_record *rec, int de
 	memset(f->first.was, 0, sizeof(f->first.was));
 	memset(f->first.now, 0, sizeof(f->first.now));
 }
+
+void race_host_pair_fill(struct base_arena *a, const void *payload, size_t n, uint32_t flags,
+			 int device, struct race_finding *f)
+{
+	struct race_host_find h;
+
+	memcpy(&h, payload, sizeof(h));
+	const char *path = race_text(a, (const char *)payload + sizeof(h), n - sizeof(h));
+	const uint32_t size[3] = {(uint32_t)h.shape & 0x7ffu, (uint32_t)h.shape >> 11 & 0x7ffu,
+				  (uint32_t)h.shape >> 22};
+	const uint32_t thread[3] = {RACE_WATCH_HALF_X(h.half), RACE_WATCH_HALF_Y(h.half),
+				    RACE_WATCH_HALF_Z(h.half)};
+	const uint32_t block[3] = {(uint32_t)h.block, (uint32_t)(h.block >> 32 & 0xffff),
+				   (uint32_t)(h.block >> 48)};
+	struct race_side *s = BASE_NEWN(a, struct race_side, 2);
+
+	side_of_site(f, flags, device, &s[0]);
+	memcpy(s[0].thread, thread, sizeof(thread));
+	memcpy(s[0].block, block, sizeof(block));
+	s[0].warp = linear(thread, size) / 32;
+	s[0].address = s[1].address = h.address;
+	s[0].grid = h.grid;
+	s[1].func = s[1].func_shown = s[1].kernel = s[1].file = "";
+	s[1].access = h.is_write ? RACE_ACCESS_STORE : RACE_ACCESS_LOAD;
+	s[1].space = (enum race_space)h.space;
+	s[1].width = s[1].bytes = h.bytes;
+	s[1].vec = 1;
+	s[1].flags = RACE_SIDE_HOST | (h.is_write ? RACE_SIDE_WRITES : RACE_SIDE_READS);
+	s[1].device = -1;
+	/* As the oracle's: the place of the instruction, from which symbol.c finds the line. */
+	s[1].text = base_printf(a, "%s at %s+0x%llx", h.is_write ? "store" : "load", path,
+				(unsigned long long)h.offset - 1);
+	for (unsigned i = 0; i < 2; i++) {
+		s[i].launched = (struct race_line){.func = "", .file = ""};
+		s[i].launched_shown = "";
+	}
+	f->cls = race_classify(f->kind, 0, 0);
+	f->sides = s;
+	f->met.name = "";
+	memcpy(f->first.thread, thread, sizeof(thread));
+	memcpy(f->first.block, block, sizeof(block));
+	f->first.address = h.address;
+	f->first.grid = h.grid;
+	f->first.is_generic = true;
+	f->count = h.count ? h.count : 1;
+}

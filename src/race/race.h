@@ -287,7 +287,8 @@ struct race_results {
 	/* Of detector watch: watchpoints, those whose slot was taken, hits without the other side.
 	 */
 	uint64_t watches, watch_busy, watch_lost;
-	bool has_looks; /* it was active alone: `checked` counts looks */
+	bool has_looks;	    /* it was active alone: `checked` counts looks */
+	bool watches_alone; /* each GPU of several had its own watchpoints */
 	uint64_t host_launches, host_launches_plain;
 	uint64_t modules, plain_modules;
 	uint64_t tables;	/* site tables read: instrumented modules that were seen */
@@ -439,6 +440,18 @@ bool race_explains(const struct race_finding *f, const struct race_stop *stop);
  * finding has its object and offset, and no line: src/host/symbol.c finds that. */
 bool race_host_area_read(struct race_results *out, const void *payload, size_t n);
 bool race_host_find_read(struct race_results *out, const void *payload, size_t n);
+/* Is it a pair of host code and a kernel? Then race_host_pair_fill (pair_read.c) makes a finding of
+ * it: f has what is known of the kernel's site, `flags` are its RACE_SITE_*. */
+bool race_host_find_is_pair(const void *payload, size_t n);
+void race_host_pair_fill(struct base_arena *a, const void *payload, size_t n, uint32_t flags,
+			 int device, struct race_finding *f);
+
+/* ---- shm_cover.c --------------------------------------------------------- */
+
+struct race_sites;
+/* Adds which sites of the tables were checked, if the run chose among them. `map`: the file. */
+void race_cover_read(struct race_results *out, const void *map, size_t bytes,
+		     const struct race_sites *const *tables, size_t n);
 
 /* ---- transfer_read.c ----------------------------------------------------- */
 

@@ -28,7 +28,8 @@ enum race_kind {
 #define RACE_COUNTERS	  256u	       /* spread of the hot counters, by SM */
 #define RACE_COVER	  (1u << 17)   /* places of groups in a coverage map */
 #define RACE_RECORD_VALID 0x52414345u  /* "RACE", written last */
-#define RACE_WATCH_SLOTS  (1u << 16)   /* watchpoints of a device (layout/watch.h) */
+#define RACE_WATCH_SLOTS  (1u << 16)   /* watchpoints of a table (layout/watch.h) */
+#define RACE_CONTEXTS	  64u	       /* of a process, by number */
 
 /* race_record.flags */
 #define RACE_REC_USED	   1u  /* speculated read: its value was really used later */
@@ -76,6 +77,13 @@ struct race_counters {
 	uint64_t watches;  /* watchpoints that were published */
 };
 
+/* Watchpoints in global memory. Contexts that can reach each other's memory share one of them; then
+ * a thread finds the records of another context by its number. */
+struct race_watch_table {
+	uint64_t slot[RACE_WATCH_SLOTS]; /* layout/watch.h */
+	uint64_t records[RACE_CONTEXTS]; /* as race_rt.records of each; 0: it is closed */
+};
+
 /* Runtime block in device memory, one per context, owned by the agent. */
 struct race_rt {
 	uint64_t records;    /* device address of the mapped struct race_record[RACE_SLOTS] */
@@ -85,13 +93,13 @@ struct race_rt {
 	uint64_t watch_busy; /* watchpoints that found their slot taken */
 	uint64_t watch_lost; /* hits whose other side had gone before it was noted */
 	uint64_t looks;	     /* not 0: `checked` counts looks for watchpoints */
-	uint64_t reserved;
+	uint64_t mirror;     /* device address of a struct race_mirror (layout/mirror.h), or 0 */
 	struct race_counters counters[RACE_COUNTERS];
 	struct race_slot slots[RACE_SLOTS];
 	uint8_t cover[RACE_COVER];		 /* sample.h: 1 where a group was checked */
 	uint32_t joined[RACE_SLOTS];		 /* detector watch: the record has its checker */
-	uint64_t watch[RACE_WATCH_SLOTS];	 /* layout/watch.h */
-	uint64_t watch_blocks[RACE_WATCH_SLOTS]; /* the same, of shared memory */
+	struct race_watch_table watch;		 /* of this context, if it shares none */
+	uint64_t watch_blocks[RACE_WATCH_SLOTS]; /* layout/watch.h, of shared memory */
 };
 
 /* Knobs of one instrumented module: the symbol RACE_KNOBS_SYMBOL, .const (or .global when

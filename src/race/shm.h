@@ -26,7 +26,7 @@
 #define RACE_SHM_ENV	 "COLLIDER_SHM_FD"
 /* The same file by name, for processes that were started without the descriptor. */
 #define RACE_SHM_PATH_ENV "COLLIDER_SHM_PATH"
-#define RACE_REGIONS	  64u
+#define RACE_REGIONS	  RACE_CONTEXTS
 
 /* What the agent of one context keeps up to date. */
 struct race_region {
@@ -48,6 +48,8 @@ struct race_region {
 	uint32_t has_history;				 /* some module has hirace or iguard */
 	uint64_t threads_aside, accesses_aside;		 /* of these, see shadow.h */
 	uint64_t watches, watch_busy, watch_lost, looks; /* as in struct race_rt */
+	uint32_t watches_alone; /* other devices of the machine have watchpoints of their own */
+	uint32_t reserved;
 	uint64_t host_launches;	      /* kernel launches seen by the agent (all kernels) */
 	uint64_t host_launches_plain; /* of those: kernels of modules without instrumentation */
 	struct race_holds holds;      /* --shuffle-streams; atomic */
@@ -102,7 +104,8 @@ enum race_chunk_kind {
 	RACE_CHUNK_LAUNCH = 14,	 /* a call that launched a kernel: struct race_transfer, api = it */
 	RACE_CHUNK_CHOICE = 15,	 /* names of kernels, and of others: two strings (race_choice) */
 	RACE_CHUNK_MACHINE = 16, /* --hirace: the table of the machine (shadow/machine.h) */
-	RACE_CHUNK_REPLAY = 17	 /* --replay: places and addresses (layout/replay.h) */
+	RACE_CHUNK_REPLAY = 17,	 /* --replay: places and addresses (layout/replay.h) */
+	RACE_CHUNK_MIRROR = 18	 /* a struct race_mirror (layout/mirror.h), and room to align it */
 };
 
 #define RACE_REPLAY_MAX (1u << 20) /* bytes of such a chunk */

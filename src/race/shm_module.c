@@ -220,6 +220,8 @@ void race_shm_watch(struct race_watch *w, const struct race_fill *fill)
 		w->knobs.sparse = UINT32_MAX;
 	}
 	w->first = first_draw(&w->knobs);
+	w->context = fill->context;
+	w->table = fill->watch;
 	w->knobs.wsleep = w->knobs.rsleep;
 	w->knobs.window = shm->window ? shm->window & RACE_WINDOW_ALL : RACE_WINDOW_ALL;
 	if (w->knobs.flags & RACE_KNOB_BESIDE && RACE_RUN_WANTS(shm->flags, RACE_DETECTOR_COLLIDE))

@@ -122,6 +122,9 @@ static void chunk_take_sites(struct reader *rd, const struct race_chunk *c,
 	skips_take(rd, &sites);
 }
 
+static void host_pair_take(struct reader *rd, const struct race_chunk *c,
+			   const unsigned char *payload);
+
 static void chunk_take_kernel(struct reader *rd, const struct race_chunk *c,
 			      const unsigned char *payload)
 {
@@ -148,8 +151,8 @@ static void chunk_take_kernel(struct reader *rd, const struct race_chunk *c,
 	race_kernel_add(rd->out, &out);
 }
 
-/* One chunk; those of the host's copies are read in a second pass (`is_last`), when the contexts
- * are known. */
+/* One chunk; those of the host's copies, and pairs of host code and kernels, are read in a second
+ * pass (`is_last`), when contexts and tables are known. */
 static void chunk_take(struct reader *rd, const struct race_chunk *c, const unsigned char *payload,
 		       bool is_last)
 {
@@ -157,7 +160,8 @@ static void chunk_take(struct reader *rd, const struct race_chunk *c, const unsi
 					"was; its data races include its false alarms";
 	struct race_results *out = rd->out;
 
-	if (!c->bytes || is_last != (c->kind == RACE_CHUNK_TRANSFER))
+	bool is_pair = c->kind == RACE_CHUNK_HOST_FIND && race_host_find_is_pair(payload, c->bytes);
+	if (!c->bytes || is_last != (c->kind == RACE_CHUNK_TRANSFER || is_pair))
 		return;
 	switch (c->kind) {
 	case RACE_CHUNK_SITES:
@@ -194,7 +198,10 @@ static void chunk_take(struct reader *rd, const struct race_chunk *c, const unsi
 		out->damaged += !race_host_area_read(out, payload, c->bytes);
 		break;
 	case RACE_CHUNK_HOST_FIND:
-		out->damaged += !race_host_find_read(out, payload, c->bytes);
+		if (is_pair)
+			host_pair_take(rd, c, payload);
+		else
+			out->damaged += !race_host_find_read(out, payload, c->bytes);
 		break;
 	case RACE_CHUNK_TRANSFER:
 		out->damaged += !race_transfer_read(out, payload, c->bytes, c->pid);
@@ -340,9 +347,29 @@ static uint32_t site_flags(struct reader *rd, uint64_t table, uint32_t site)
 	return t && race_sites_get(&t->sites, site, &s) ? s.flags : 0;
 }
 
+/* NULL: it was never used. */
+static const struct race_region *region_at(const struct reader *rd, uint32_t i)
+{
+	size_t at = RACE_SHM_REGION0 + (size_t)i * sizeof(struct race_region);
+	const struct race_region *r = (const void *)(rd->map + at);
+
+	return at + sizeof(*r) <= rd->bytes && r->state != RACE_REGION_FREE ? r : NULL;
+}
+
+/* Of a context of the process; -1 is the host's. */
+static int device_of(struct reader *rd, uint32_t pid, uint32_t context, int otherwise)
+{
+	for (uint32_t i = 0; i < RACE_REGIONS; i++) {
+		const struct race_region *r = region_at(rd, i);
+		if (r && r->pid == pid && r->context == context && r->device >= 0)
+			return r->device;
+	}
+	return otherwise;
+}
+
 /* The earlier of two accesses, as far as its site is known. */
-static void sides_fill(struct reader *rd, const struct race_record *rec, int device,
-		       struct race_finding *f)
+static void sides_fill(struct reader *rd, const struct race_record *rec,
+		       const struct race_context *c, struct race_finding *f)
 {
 	struct race_finding earlier = {.kind = f->kind, .func = "", .func_shown = "", .file = ""};
 	struct race_finding_site fs = {.table = rec->table, .text = ""};
@@ -360,13 +387,46 @@ static void sides_fill(struct reader *rd, const struct race_record *rec, int dev
 		flags = site_flags(rd, at.table, at.site);
 	}
 	race_site_count(&rd->out->arena, &earlier, &fs);
-	race_sides_fill(&rd->out->arena, rec, device, &earlier, flags,
+	race_sides_fill(&rd->out->arena, rec, c->device, &earlier, flags,
 			site_flags(rd, rec->table, rec->site), f);
+	if (race_is_watched(rec->kind) && number && !(rec->flags & RACE_REC_ONE_OWNER))
+		f->sides[1].device =
+			device_of(rd, c->pid, RACE_WATCH_HALF_RANK(rec->now[0]), c->device);
+}
+
+/* Host code that met a watchpoint of a kernel. Where an error has stopped a context, threads left
+ * theirs behind, and host code may have come later. (The CPU device ends them with the error.) */
+static void host_pair_take(struct reader *rd, const struct race_chunk *c,
+			   const unsigned char *payload)
+{
+	struct race_finding f = {.kind = RACE_KIND_WATCH};
+	struct race_finding_site fs = {.text = ""};
+	struct race_host_find h;
+
+	memcpy(&h, payload, sizeof(h));
+	struct race_record rec = {.table = h.table,
+				  .site = RACE_WATCH_HALF_SITE(h.half) - 1u,
+				  .kind = RACE_KIND_WATCH};
+	for (uint32_t i = 0; i < RACE_REGIONS; i++) {
+		const struct race_region *r = region_at(rd, i);
+		if (r && r->pid == c->pid && r->error && !r->is_live) {
+			rd->out->watch_lost++;
+			return;
+		}
+	}
+	fs.table = rec.table;
+	fs.site = rec.site;
+	fs.count = h.count ? h.count : 1;
+	site_fill(rd, &rec, &f, &fs);
+	race_site_count(&rd->out->arena, &f, &fs);
+	race_host_pair_fill(&rd->out->arena, payload, c->bytes, site_flags(rd, rec.table, rec.site),
+			    device_of(rd, c->pid, RACE_WATCH_HALF_RANK(h.half), 0), &f);
+	base_vec_push(&rd->out->findings, f);
 }
 
 /* The finding of this record, new or known. */
 static struct race_finding *finding_get(struct reader *rd, const struct race_record *rec,
-					int device)
+					const struct race_context *c)
 {
 	struct race_results *out = rd->out;
 	struct finding_key key = {rec->table, rec->site, rec->kind, 0, 0, 0};
@@ -387,7 +447,7 @@ static struct race_finding *finding_get(struct reader *rd, const struct race_rec
 	first_fill(rd, rec, &f.first);
 	race_site_count(&out->arena, &f, &fs);
 	if (rec->flags & RACE_REC_TWO_SIDES)
-		sides_fill(rd, rec, device, &f);
+		sides_fill(rd, rec, c, &f);
 	e = BASE_NEW(&rd->nodes, struct finding_entry);
 	e->key = key;
 	e->index = out->findings.n;
@@ -413,7 +473,7 @@ static void record_take(struct reader *rd, const struct race_record *rec, uint64
 		rd->out->watch_lost += !RACE_WATCH_HALF_SITE(rec->now[0]);
 		return;
 	}
-	struct race_finding *f = finding_get(rd, rec, c->device);
+	struct race_finding *f = finding_get(rd, rec, c);
 	if (!count)
 		count = 1; /* the record is there, so it happened */
 	if (count >= RACE_MUTE_COUNT)
@@ -507,6 +567,7 @@ static void region_read(struct reader *rd, const unsigned char *at)
 	out->watch_busy += head.watch_busy;
 	out->watch_lost += head.watch_lost;
 	out->has_looks |= head.looks != 0;
+	out->watches_alone |= head.watches_alone && head.watches;
 	out->unboxed += head.unboxed;
 	out->modules += head.modules;
 	out->plain_modules += head.plain_modules;
@@ -553,82 +614,16 @@ static void regions_read(struct reader *rd, const struct race_shm *head)
 	}
 }
 
-/* ---- which sites were checked (sample.h) ---------------------------------------- */
-
-struct cover {
-	unsigned char *seen; /* by place: marked in some context */
-	unsigned char *uses; /* by place: groups that could have marked it, 2 for more */
-	uint32_t limit, seed;
-};
-
-static bool is_leader(const struct race_sites *t, uint32_t i)
+static void cover_read(struct reader *rd)
 {
-	struct race_site s;
-
-	return race_sites_get(t, i, &s) && (i == 0 || (s.flags & RACE_SITE_LEADS));
-}
-
-static void cover_count(struct cover *c, const struct race_sites *t)
-{
-	for (uint32_t i = 0; i < t->h.nsites; i++) {
-		uint64_t key = race_sample_key(t->h.hash, i);
-		unsigned char *n = &c->uses[race_sample_place(key)];
-		if (is_leader(t, i) && race_sample_number(key, c->seed) < c->limit && *n < 2)
-			(*n)++;
-	}
-}
-
-static void cover_take(struct reader *rd, const struct cover *c, const struct race_sites *t)
-{
-	uint32_t n = t->h.nsites;
-	bool is_checked = false;
-	struct race_coverage out = {
-		.table = t->h.hash,
-		.module = text_copy(rd, race_sites_text(t, t->h.module_name)),
-		.target = text_copy(rd, race_sites_text(t, t->h.target)),
-		.nsites = n,
-		.leads = base_alloc(&rd->out->arena, n + 1u),
-		.checked = base_alloc(&rd->out->arena, n + 1u),
-	};
-
-	for (uint32_t i = 0; i < n; i++) {
-		out.leads[i] = is_leader(t, i);
-		if (out.leads[i]) {
-			uint64_t key = race_sample_key(t->h.hash, i);
-			uint32_t place = race_sample_place(key);
-			/* Two groups that share a place can't be distinguished. */
-			is_checked = race_sample_number(key, c->seed) < c->limit &&
-				     c->seen[place] && c->uses[place] == 1;
-		}
-		out.checked[i] = is_checked;
-	}
-	base_vec_push(&rd->out->coverage, out);
-}
-
-static void cover_read(struct reader *rd, const struct race_shm *head)
-{
-	uint32_t regions = head->nregions < RACE_REGIONS ? head->nregions : RACE_REGIONS;
-	struct cover c = {.limit = head->sites_limit_used, .seed = head->seed};
+	const struct race_sites **list =
+		BASE_NEWN(&rd->nodes, const struct race_sites *, HASH_COUNT(rd->tables) + 1);
 	struct table *t, *next;
+	size_t n = 0;
 
-	if (!head->sites)
-		return;
-	c.seen = base_alloc(&rd->nodes, RACE_COVER);
-	c.uses = base_alloc(&rd->nodes, RACE_COVER);
-	memset(c.seen, 0, RACE_COVER);
-	memset(c.uses, 0, RACE_COVER);
-	for (uint32_t r = 0; r < regions; r++) {
-		size_t at = RACE_SHM_REGION0 + (size_t)r * sizeof(struct race_region);
-		if (at + sizeof(struct race_region) > rd->bytes)
-			break;
-		const unsigned char *map = rd->map + at + offsetof(struct race_region, cover);
-		for (uint32_t i = 0; i < RACE_COVER; i++)
-			c.seen[i] |= map[i] != 0;
-	}
 	HASH_ITER(hh, rd->tables, t, next)
-	cover_count(&c, &t->sites);
-	HASH_ITER(hh, rd->tables, t, next)
-	cover_take(rd, &c, &t->sites);
+	list[n++] = &t->sites;
+	race_cover_read(rd->out, rd->map, rd->bytes, list, n);
 }
 
 int race_shm_read(const void *map, size_t bytes, struct race_results *out)
@@ -656,7 +651,7 @@ int race_shm_read(const void *map, size_t bytes, struct race_results *out)
 	heap_read(&rd, &head, false); /* tables first: records are explained by them */
 	regions_read(&rd, &head);
 	heap_read(&rd, &head, true);
-	cover_read(&rd, &head);
+	cover_read(&rd);
 	race_origins_place(out);
 
 	struct table *t, *next;

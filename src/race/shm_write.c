@@ -162,7 +162,8 @@ void *race_shm_chunk(enum race_chunk_kind kind, uint64_t hash, const void *data,
 	c->hash = hash;
 	c->pid = (uint32_t)getpid();
 	payload = (char *)(c + 1);
-	memcpy(payload, data, n);
+	if (data) /* nothing has been there: the file only grows */
+		memcpy(payload, data, n);
 	if (more)
 		memcpy(payload + n, more, m);
 	__atomic_store_n(&c->bytes, (uint32_t)(n + m), __ATOMIC_RELEASE);

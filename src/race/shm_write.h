@@ -27,7 +27,7 @@ void race_shm_state(enum race_agent_state state);
 /* Next free region or NULL; `number` of the context in this process. */
 struct race_region *race_shm_region(uint32_t number);
 /*
- * Appends a chunk: `n` bytes of `data`, then `m` of `more` (may be NULL). Returns its payload in
+ * Appends a chunk: `n` bytes of `data` (NULL: zeroes), then `m` of `more` (may be NULL). Returns its payload in
  * the file, 8-byte aligned, or NULL when the heap is full.
  */
 void *race_shm_chunk(enum race_chunk_kind kind, uint64_t hash, const void *data, size_t n,
@@ -89,6 +89,9 @@ bool race_choice_concerns(const char *name);
 /* What a run knows about a module whose runtime block it fills in. */
 struct race_fill {
 	uint64_t rt; /* address of its struct race_rt */
+	/* Of the context: its number, and the struct race_watch_table that it uses. */
+	uint32_t context;
+	uint64_t watch;
 	/* What was determined about the image's order of blocks; `id` as in its order table. */
 	enum race_order_verdict (*order)(uint32_t id, void *arg);
 	void *arg;

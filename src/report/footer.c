@@ -71,9 +71,16 @@ static void checked_put(struct base_buf *out, struct rep_view *v)
 	if (r->watches)
 		base_buf_printf(out, "  %s%s set\n", least,
 				rep_counter(a, r, RACE_COUNTER_watches));
+	if (r->watches_alone)
+		base_buf_puts(out, "  each GPU for itself: what another GPU accesses meets no "
+				   "watchpoint\n");
 	if (r->has_looks || r->watches)
-		base_buf_puts(out, "  each GPU for itself: what another GPU or the host accesses "
-				   "meets no watchpoint\n");
+		base_buf_puts(out,
+			      r->has_host
+				      ? "  host code: what it accesses of shared memory compared "
+					"with them, too\n"
+				      : "  what host code accesses meets no watchpoint "
+					"(collider cc)\n");
 	rep_transfer_checked(out, v);
 	if (r->warp_checked)
 		base_buf_printf(out, "  %s%s compared within %s warp\n", least,

@@ -74,6 +74,11 @@ const char *rep_pair_sentence(const struct race_finding *f)
 		       "that is\n"
 		       "read: the compiler may have moved the load above its condition, or widened "
 		       "it.";
+	if (f->kind == RACE_KIND_WATCH && (f->sides[0].flags | f->sides[1].flags) & RACE_SIDE_HOST)
+		return "While a thread of the kernel was between two points of synchronisation, "
+		       "host code\n"
+		       "accessed the same memory: nothing orders the two, and either may come "
+		       "first.";
 	switch (f->kind) {
 	case RACE_KIND_READ_ONLY:
 		if (rep_is_texture(f))

@@ -42,7 +42,7 @@ static void pair(uint64_t a, uint32_t la, uint64_t b, uint32_t lb, bool is_share
 		assert_int_equal(meets, writes && share_a_byte(a, 1u << la, b, 1u << lb));
 		/* Neither a free slot nor one whose watchpoint was met is one. */
 		assert_false(race_watch_meets(race_watch_free(word), b, what, bytes));
-		assert_false(race_watch_meets(race_watch_seen(word, 4095), b, what, bytes));
+		assert_false(race_watch_meets(race_watch_seen(word, 63, 4095), b, what, bytes));
 	}
 }
 
@@ -83,8 +83,9 @@ static void fields_stay_apart(void **state)
 	/* The first address, size and warp: still a watchpoint. */
 	assert_false(race_watch_is_free(race_watch_encode(0, false, 0, 0, 0, 0)));
 	for (uint32_t i = 0; i < RACE_SLOTS; i++) {
-		seen = race_watch_seen(word, i);
+		seen = race_watch_seen(word, i & 63u, i);
 		assert_int_equal(race_watch_record(seen), i);
+		assert_int_equal(race_watch_context(seen), i & 63u);
 		assert_false(race_watch_is_free(seen));
 		assert_int_equal(race_watch_free(seen), race_watch_free(word));
 	}

@@ -41,6 +41,9 @@ struct context {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* the innermost one */
 static struct context contexts[RT_DEVICES];
+/* The first context's: one machine has all devices, so all of them use its table of watchpoints. */
+static struct race_watch_table *watch;
+static struct race_mirror *mirror; /* NULL: host code has no checks, or watch isn't wanted */
 static bool is_open;
 static pid_t owner;
 static struct race_oracle *oracle; /* in the shared file; NULL: there is none */
@@ -188,6 +191,7 @@ static void on_fault(void *arg, unsigned device, const struct cpu_fault *f)
 	size_t n = strlen(f->func) + 1;
 
 	(void)arg;
+	race_host_mirror_end(mirror);
 	memcpy(text, f->text, out.func);
 	memcpy(text + out.func, f->func, n);
 	race_shm_chunk(RACE_CHUNK_FAULT, 0, &out, sizeof(out), text, out.func + n);
@@ -220,6 +224,12 @@ static void set_up(struct context *c, unsigned device)
 			      device);
 		return;
 	}
+	if (!mirror && RACE_RUN_WANTS(race_shm_get()->flags, RACE_DETECTOR_WATCH))
+		mirror = race_host_mirror();
+	if (mirror && cpu_mem_register(rt.m, mirror, sizeof(*mirror)))
+		r->mirror = (uint64_t)(uintptr_t)mirror;
+	watch = watch ? watch : &r->watch;
+	watch->records[c->region->context] = r->records;
 	__atomic_store_n(&c->region->is_live, 1, __ATOMIC_RELEASE);
 	c->rt = r;
 }
@@ -294,7 +304,11 @@ static enum race_order_verdict judge_order(uint32_t id, void *arg)
 /* Fills in the runtime block of each detector that the module has; false: of none. */
 static bool fill_blocks(const struct context *c, struct found *f, bool *has_any, bool *has_history)
 {
-	struct race_fill fill = {(uint64_t)(uintptr_t)c->rt, judge_order, f};
+	struct race_fill fill = {.rt = (uint64_t)(uintptr_t)c->rt,
+				 .context = c->region ? c->region->context : 0,
+				 .watch = (uint64_t)(uintptr_t)watch,
+				 .order = judge_order,
+				 .arg = f};
 	bool is_patched = false;
 
 	for (unsigned id = 0; id < RACE_DETECTORS_PUT; id++) {

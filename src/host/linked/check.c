@@ -13,6 +13,9 @@
  * delay covers its end. An access of more than 16 bytes is checked in one window of at most 64, at
  * random.
  *
+ * With detector watch each access looks for watchpoints of kernels (look.c), too; one that is
+ * checked goes on looking during its delay. So the hooks skip none then.
+ *
  * Delays are spun, since a sleep takes 50 us at least. The CPU device works only while it is
  * called; there the delay consists of its work for that long on its own clock.
  */
@@ -33,10 +36,12 @@
 #define HOST_SPARSEST 8192u
 #define LONG_FACTOR   32u
 #define WINDOW	      64u
+#define LOOK_WINDOW   1024u
 
 struct site {
 	uint64_t seen; /* accesses, including those that are skipped next */
 	uint32_t checks;
+	uint32_t left; /* skipped here and not by the hook, since they look for watchpoints */
 };
 
 struct thread {
@@ -112,7 +117,25 @@ static void relax(void)
 #endif
 }
 
-static void delay(struct thread *t, uint32_t checks)
+/* Looks for watchpoints meanwhile, until one is met: x, or NULL. On the CPU device, where nothing
+ * happens while this thread looks, so many times. */
+#define LOOKS 32u
+
+static bool yield(uint64_t ns, const struct host_access *x, struct host_seen *seen)
+{
+	uint64_t part = x ? ns / LOOKS + 1u : ns, n;
+
+	for (bool is_met = false; ns; ns -= n) {
+		n = ns < part || is_met ? ns : part;
+		if (!host_state.yield(n))
+			return false;
+		is_met = is_met || (x && host_look(x, seen, false));
+	}
+	return true;
+}
+
+static void delay(struct thread *t, uint32_t checks, const struct host_access *x,
+		  struct host_seen *seen)
 {
 	bool is_long = (checks & (checks - 1)) == 0;
 	uint64_t bound = host_state.rdelay, ns, end;
@@ -123,12 +146,14 @@ static void delay(struct thread *t, uint32_t checks)
 		ns = bound * LONG_FACTOR + draw_below(t, bound * LONG_FACTOR);
 	else
 		ns = draw_below(t, bound);
-	if (host_state.yield && host_state.yield(ns))
+	if (host_state.yield && yield(ns, x, seen))
 		return;
 	end = now_ns() + ns;
-	do
+	do {
 		relax();
-	while (now_ns() < end);
+		if (x && host_look(x, seen, false))
+			x = NULL;
+	} while (now_ns() < end);
 }
 
 /* How many accesses are skipped before the next check. */
@@ -193,9 +218,12 @@ static void record(const volatile void *p, size_t n, size_t at, const uint64_t *
 	host_find(s);
 }
 
-static void check(struct thread *t, const volatile void *p, size_t n, unsigned how, const void *pc,
-		  uint32_t checks)
+/* x: the access, where it looks for watchpoints. */
+static void check(struct thread *t, const struct host_access *a, const struct host_access *x,
+		  struct host_seen *seen, uint32_t checks)
 {
+	const volatile void *p = a->p;
+	size_t n = a->n;
 	struct race_host_range range = {.space = RACE_SPACE_SYSTEM};
 	uint64_t was[WINDOW / 8], now[WINDOW / 8], end;
 	size_t bytes = n, at;
@@ -215,20 +243,39 @@ static void check(struct thread *t, const volatile void *p, size_t n, unsigned h
 		n = WINDOW;
 	}
 	take(was, p, n);
-	delay(t, checks);
+	delay(t, checks, x, seen);
 	take(now, p, n);
 	__atomic_fetch_add(&host_state.area->checked, 1, __ATOMIC_RELAXED);
 	at = differs(was, now, n);
 	if (at == n)
 		return;
-	struct host_sighting s = {.pc = pc,
-				  .kind = how & HOST_WRITE ? RACE_KIND_LOST_UPDATE
-							   : RACE_KIND_CLOBBERED_READ,
+	struct host_sighting s = {.pc = a->pc,
+				  .kind = a->how & HOST_WRITE ? RACE_KIND_LOST_UPDATE
+							      : RACE_KIND_CLOBBERED_READ,
 				  .bytes = bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes,
 				  .space = (uint32_t)range.space,
 				  .thread = t->number,
-				  .is_volatile = (how & HOST_VOLATILE) != 0};
+				  .is_volatile = (a->how & HOST_VOLATILE) != 0};
 	record(p, n, at, was, now, &s);
+}
+
+void host_met(const struct host_access *x, const struct race_mirror_entry *other)
+{
+	struct race_host_range range = {.space = RACE_SPACE_SYSTEM};
+	uint64_t at = (uint64_t)(uintptr_t)x->p, from = RACE_MIRROR_ADDRESS(other);
+	struct host_sighting s = {.pc = x->pc,
+				  .address = from > at ? from : at,
+				  .kind = RACE_KIND_WATCH,
+				  .bytes = x->n > UINT32_MAX ? UINT32_MAX : (uint32_t)x->n,
+				  .thread = x->thread,
+				  .is_write = (x->how & HOST_WRITE) != 0,
+				  .other = other};
+
+	/* Memory that went a moment ago: the access is no access to it. */
+	if (!race_host_lookup(host_state.area, s.address, &range) && !host_state.area->is_all)
+		return;
+	s.space = (uint32_t)range.space;
+	host_find(&s);
 }
 
 /* Separate from host_check_now, so that the latter saves no registers. */
@@ -240,12 +287,28 @@ __attribute__((noinline, cold)) static void check_shared(const volatile void *p,
 	size_t place = host_place(pc);
 
 	if (t && !t->is_inside && n && host_state.area) {
+		const struct host_access x = {p, n, how, pc, t->number};
+		struct host_access around = x; /* a part of it */
+		struct host_seen seen;
 		struct site *s = &t->sites[place];
+		bool looks = !(how & HOST_VOLATILE) && host_is_watched(host_state.area), is_met;
 		t->is_inside = true;
-		check(t, p, n, how, pc, ++s->checks);
-		s->seen++;
-		t->pace.skip[place] = next_skip(t, s);
-		s->seen += t->pace.skip[place];
+		if (looks && n > LOOK_WINDOW) {
+			around.n = LOOK_WINDOW;
+			around.p = (const volatile char *)p + draw_below(t, n - LOOK_WINDOW);
+		}
+		is_met = looks && host_look(&around, s->left ? NULL : &seen, true);
+		if (s->left) {
+			s->left--;
+		} else {
+			check(t, &x, looks && !is_met ? &around : NULL, &seen, ++s->checks);
+			s->left = next_skip(t, s);
+			s->seen += 1u + s->left;
+		}
+		if (!looks) {
+			t->pace.skip[place] = s->left;
+			s->left = 0;
+		}
 		t->is_inside = false;
 	}
 	errno = err;

@@ -1,7 +1,8 @@
 /*
  * find.c - writes a race that was seen into the shared file.
  *
- * One record for each place in the code and kind, with the first sighting; later ones count. The
+ * One record for each place in the code and kind, with the first sighting; later ones count. (Of a
+ * watchpoint that was met also for each place in the kernel.) The
  * place is an offset into the program's or library's file, which `collider run` turns into a line
  * (symbol.c): nothing is looked up in the program but the name of that file. There is room for
  * HOST_FINDS places; others are counted as lost.
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "host/linked/runtime.h"
+#include "race/layout/watch.h"
 #include "race/shm_write.h"
 
 #define HOST_FINDS 1024u
@@ -62,11 +64,19 @@ static struct race_host_find *record(const struct host_sighting *s)
 		.space = s->space,
 		.is_volatile = s->is_volatile,
 		.thread = s->thread,
+		.is_write = s->is_write,
 	};
 	char path[PATH_MAX] = "";
 	size_t n = 1;
 	Dl_info info;
 
+	if (s->other) {
+		f.table = s->other->table;
+		f.grid = s->other->grid;
+		f.half = s->other->half;
+		f.block = s->other->block;
+		f.shape = s->other->shape;
+	}
 	if (dladdr(s->pc, &info) && info.dli_fname) {
 		f.offset -= (uint64_t)(uintptr_t)info.dli_fbase;
 		n = object_path(&info, path);
@@ -78,7 +88,11 @@ static struct race_host_find *record(const struct host_sighting *s)
 
 void host_find(const struct host_sighting *s)
 {
-	uint64_t key = race_slot_key((uint64_t)(uintptr_t)s->pc, s->space, s->kind);
+	uint64_t at = (uint64_t)(uintptr_t)s->pc, key;
+
+	if (s->other) /* one record for each place of the other side */
+		at += s->other->table + RACE_WATCH_HALF_SITE(s->other->half);
+	key = race_slot_key(at, s->space, s->kind);
 
 	for (uint32_t i = 0; i < HOST_FINDS; i++) {
 		struct slot *slot = &slots[(key + i) % HOST_FINDS];

@@ -94,14 +94,37 @@ static inline void host_check(const volatile void *p, size_t n, unsigned how, co
 	host_check_now(p, n, how, pc);
 }
 
-/* find.c: records a race; `space` is an enum race_space. */
+/* find.c: records a race; `space` is an enum race_space. `other`: with RACE_KIND_WATCH. */
 struct host_sighting {
 	const void *pc;
 	uint64_t address, was[2], now[2];
 	uint32_t kind, width, bytes, space, thread;
-	bool is_volatile;
+	bool is_volatile, is_write;
+	const struct race_mirror_entry *other;
 };
 void host_find(const struct host_sighting *s);
+
+/* look.c: an access to shared memory meets a watchpoint of a kernel. */
+struct host_access {
+	const volatile void *p;
+	size_t n;
+	unsigned how;
+	const void *pc;
+	uint32_t thread;
+};
+/* What the entries for an access had last, when it looked first. */
+#define HOST_SEEN 12u /* words from the start of 32 bytes to the end of 16 more */
+struct host_seen {
+	const struct race_mirror *mirror[RACE_MIRRORS];
+	uint64_t last[RACE_MIRRORS][HOST_SEEN];
+};
+/* False: it has met none. seen NULL: it looks once; else first, and again with what that has left
+ * there, the access doing nothing else in between. */
+bool host_look(const struct host_access *x, struct host_seen *seen, bool is_first) HOST_HIDDEN;
+/* Do kernels set watchpoints for host code? */
+bool host_is_watched(const struct race_host_area *a) HOST_HIDDEN;
+/* check.c: records it. */
+void host_met(const struct host_access *x, const struct race_mirror_entry *other) HOST_HIDDEN;
 
 /* The filter off, in a forked child. */
 void host_stop(void);

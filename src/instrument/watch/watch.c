@@ -74,13 +74,14 @@ static void begin_kernel(struct inst_watch *k, struct ptx_stmt *top)
 	k->cnt = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
 	k->block = k->blocks = k->key = k->rank = PTX_NO_REG;
 	inst_emit(cx, top, "params", T(inst_num(RACE_WATCH_STATE)), NH);
-	inst_emit(cx, top, "begin",
-		  T(cx->k, KNOB(rt), KNOB(seed), RT(watch), inst_num(RACE_WATCH_MASK),
-		    inst_num((int64_t)offsetof(struct race_watch, first)), inst_num(RACE_WATCH_FAR),
-		    inst_num(RACE_WATCH_MOST), inst_num(RACE_WATCH_CROWD),
-		    inst_num(RACE_WATCH_THIN)),
-		  H(inst_reg(cx, k->table), inst_reg(cx, k->mask), inst_reg(cx, k->held),
-		    inst_reg(cx, k->next), inst_reg(cx, k->cnt)));
+	inst_emit(
+		cx, top, "begin",
+		T(cx->k, KNOB(rt), KNOB(seed),
+		  inst_num((int64_t)offsetof(struct race_watch, table)), inst_num(RACE_WATCH_MASK),
+		  inst_num((int64_t)offsetof(struct race_watch, first)), inst_num(RACE_WATCH_FAR),
+		  inst_num(RACE_WATCH_MOST), inst_num(RACE_WATCH_CROWD), inst_num(RACE_WATCH_THIN)),
+		H(inst_reg(cx, k->table), inst_reg(cx, k->mask), inst_reg(cx, k->held),
+		  inst_reg(cx, k->next), inst_reg(cx, k->cnt)));
 	if (!inst_watch_is_beside(cx) && cx->f->is_entry)
 		inst_emit(cx, top, "launch",
 			  T(cx->k, KNOB(rt),

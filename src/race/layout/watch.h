@@ -15,6 +15,7 @@
  *		24..16	a hash of the warp
  *		15..0	generation
  *	seen	63: 0, 62: 1
+ *		51..44	the context that has it, and
  *		43..32	the record that its two halves go to
  *		15..0	generation
  *	free	all 0 but
@@ -52,6 +53,7 @@
 #define RACE_WATCH_ACTIVE	(1ull << 63)
 #define RACE_WATCH_SEEN		(1ull << 62)
 #define RACE_WATCH_RECORD_AT	32u
+#define RACE_WATCH_CONTEXT_AT	44u
 #define RACE_WATCH_GROUP	16u	    /* accesses that are looked up together */
 #define RACE_WATCH_STATE	360u	    /* bytes of a thread's own memory */
 #define RACE_WATCH_ITEMS_AT	104u	    /* the accesses of a group in it, 16 bytes each */
@@ -61,7 +63,8 @@
 #define RACE_WATCH_FAR		0x7fffffffu /* no draw any more */
 #define RACE_WATCH_VARIANTS	4u	    /* records of one site with different other sides */
 
-RACE_STATIC_ASSERT(RACE_SLOTS <= 1u << 12, "a record's number has 12 bits in a seen word");
+RACE_STATIC_ASSERT(RACE_SLOTS <= 1u << 12 && RACE_CONTEXTS <= 1u << 8,
+		   "a record's number has 12 bits in a seen word, that of its context 8");
 RACE_STATIC_ASSERT(RACE_WATCH_ADDRESS_BITS - RACE_WATCH_GRANULE - 16u == RACE_WATCH_TAG_BITS &&
 			   RACE_WATCH_SLOTS == 1u << 16,
 		   "tag and slot are the whole address");
@@ -141,15 +144,20 @@ RACE_FN uint64_t race_watch_encode(uint64_t at, uint32_t is_shared, uint32_t log
 	       (generation & RACE_WATCH_GENERATION);
 }
 
-RACE_FN uint64_t race_watch_seen(uint64_t word, uint32_t record)
+RACE_FN uint64_t race_watch_seen(uint64_t word, uint32_t context, uint32_t record)
 {
-	return RACE_WATCH_SEEN | (uint64_t)record << RACE_WATCH_RECORD_AT |
-	       (word & RACE_WATCH_GENERATION);
+	return RACE_WATCH_SEEN | (uint64_t)context << RACE_WATCH_CONTEXT_AT |
+	       (uint64_t)record << RACE_WATCH_RECORD_AT | (word & RACE_WATCH_GENERATION);
 }
 
 RACE_FN uint32_t race_watch_record(uint64_t seen)
 {
 	return (uint32_t)(seen >> RACE_WATCH_RECORD_AT) & (RACE_SLOTS - 1u);
+}
+
+RACE_FN uint32_t race_watch_context(uint64_t seen)
+{
+	return (uint32_t)(seen >> RACE_WATCH_CONTEXT_AT) & 0xffu;
 }
 
 RACE_FN uint64_t race_watch_free(uint64_t word)
@@ -202,7 +210,8 @@ RACE_FN uint32_t race_watch_meets(uint64_t word, uint64_t at, uint32_t what, uin
  *
  *	was[0]	the hash of its site table
  *	was[1]	its %gridid
- *	now[0]	its site + 1, thread, the rank of the memory's owner and RACE_WATCH_HALF
+ *	now[0]	its site + 1, thread, RACE_WATCH_HALF, and the rank of the memory's owner; of memory
+ *		without one (no RACE_REC_ONE_OWNER) the number of its context
  *	now[1]	its block: x, y << 32, z << 48
  *
  * The rank that the checker has found is in `sm`.
@@ -233,9 +242,11 @@ struct race_watch_range {
 struct race_watch {
 	struct race_knobs knobs;
 	uint32_t nkeys, nranges;
-	uint32_t first; /* times the grid's race_watch_thin(): of so many of a thread's first
-			 * accesses, less one, one is drawn first; never less than the first */
-	uint32_t reserved;
+	uint32_t first;	  /* times the grid's race_watch_thin(): of so many of a thread's first
+			   * accesses, less one, one is drawn first; never less than the first */
+	uint32_t context; /* its number in the process */
+	uint64_t table;	  /* address of the struct race_watch_table for global memory */
+	uint64_t reserved;
 	uint64_t keys[RACE_WATCH_KEYS]; /* race_slot_key(table, site, 0), ascending */
 	struct race_watch_range ranges[RACE_WATCH_RANGES]; /* of global memory */
 };
