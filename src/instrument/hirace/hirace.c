@@ -471,7 +471,7 @@ static void put_around(struct inst_hirace_kernel *k, const struct inst_event *e)
 			put_sync(k, none, RACE_SYNC_JOIN, behind);
 		inst_emit(cx, behind, "barrier", NT, H(me, me));
 		if (k->has_fresh)
-			inst_emit(cx, behind, "still_fresh", NT, H(me, inst_reg(cx, k->fresh)));
+			inst_emit(cx, behind, "still_there", NT, H(me, inst_reg(cx, k->span)));
 	}
 	inst_end_skip(k->cx, over, behind);
 }
