@@ -173,7 +173,7 @@ static int64_t step_of(uint32_t access, uint32_t syncs, uint32_t relations)
  * relation. Only in kernels without release stamps, so that all stamps are 0.
  */
 static void put_next(struct inst_hirace_kernel *k, const struct inst_event *e, struct ptx_opnd w,
-		     struct ptx_opnd word, struct ptx_label *over)
+		     struct ptx_opnd word, struct ptx_label *over, struct ptx_label *again)
 {
 	struct inst_ctx *cx = k->cx;
 	uint32_t a = inst_hirace_access(e), u = ONLY(SHADOW_SYNC_U);
@@ -187,7 +187,7 @@ static void put_next(struct inst_hirace_kernel *k, const struct inst_event *e, s
 		    inst_num(step_of(a, ONLY(SHADOW_SYNC_B), OF_THE_BLOCK)),
 		    inst_num((int64_t)1 << SHADOW_PLACE_AT)),
 		  H(inst_reg(cx, k->me), w, word, inst_reg(cx, k->span), inst_reg(cx, k->fresh),
-		    ptx_opnd_label(over)));
+		    ptx_opnd_label(over), ptx_opnd_label(again)));
 }
 
 /*
@@ -198,13 +198,14 @@ static void put_next(struct inst_hirace_kernel *k, const struct inst_event *e, s
  */
 static void put_next_shared(struct inst_hirace_kernel *k, const struct inst_event *e,
 			    struct ptx_opnd at, struct ptx_opnd w, struct ptx_opnd word,
-			    struct ptx_label *over)
+			    struct ptx_label *over, struct ptx_label *again)
 {
 	struct inst_ctx *cx = k->cx;
 	uint32_t a = inst_hirace_access(e), u = ONLY(SHADOW_SYNC_U);
 	uint32_t not_new = ONLY(SHADOW_RACE) | ONLY(SHADOW_GREAD) | ONLY(SHADOW_GATOM_G);
 	uint32_t all = ((1u << SHADOW_STATES) - 1u) & ~not_new;
-	struct ptx_opnd next = inst_fresh(cx, PTX_TYPE_B64), did = inst_fresh(cx, PTX_TYPE_PRED);
+	struct ptx_opnd next = inst_fresh(cx, PTX_TYPE_B64), found = inst_fresh(cx, PTX_TYPE_B64);
+	struct ptx_opnd did = inst_fresh(cx, PTX_TYPE_PRED);
 	struct ptx_label *slow = ptx_new_label(cx->m, cx->f);
 
 	inst_emit(cx, e->stmt, "fast_next_shared",
@@ -214,7 +215,7 @@ static void put_next_shared(struct inst_hirace_kernel *k, const struct inst_even
 		    inst_num(step_of(a, u, ONLY(SHADOW_WARP))),
 		    inst_num(step_of(a, u, ONLY(SHADOW_BLOCK))),
 		    inst_num((int64_t)1 << SHADOW_PLACE_AT), inst_num(LAUNCH_BITS)),
-		  H(inst_reg(cx, k->me), w, word, inst_reg(cx, k->span), next, did,
+		  H(inst_reg(cx, k->me), w, word, inst_reg(cx, k->span), next, found, did,
 		    ptx_opnd_label(slow)));
 	if (k->has_sites && e->access->site < 0xffffu)
 		inst_emit(cx, e->stmt, "fast_left",
@@ -222,6 +223,7 @@ static void put_next_shared(struct inst_hirace_kernel *k, const struct inst_even
 			    inst_num((int64_t)(e->access->site + 1u) << 16)),
 			  H(at, inst_reg(cx, k->first), next, did));
 	inst_emit(cx, e->stmt, "fast_end", NT, H(did, ptx_opnd_label(over)));
+	inst_emit(cx, e->stmt, "fast_again", NT, H(w, found, did, ptx_opnd_label(again)));
 	inst_emit_label(cx, e->stmt, slow);
 }
 
@@ -297,6 +299,7 @@ void inst_hirace_put_byte(struct inst_hirace_kernel *k, const struct inst_event 
 	struct inst_ctx *cx = k->cx;
 	const struct inst_hirace_fast f = inst_hirace_fast(inst_hirace_access(e), false);
 	struct ptx_label *far = ptx_new_label(cx->m, cx->f), *look = ptx_new_label(cx->m, cx->f);
+	struct ptx_label *again = ptx_new_label(cx->m, cx->f);
 	struct ptx_opnd me = inst_reg(cx, k->me), span = inst_reg(cx, k->span);
 	struct ptx_opnd word = inst_fresh(cx, PTX_TYPE_B64), whole = inst_fresh(cx, PTX_TYPE_B64);
 	struct ptx_opnd stays = inst_fresh(cx, PTX_TYPE_PRED), w = inst_fresh(cx, PTX_TYPE_B64);
@@ -307,11 +310,12 @@ void inst_hirace_put_byte(struct inst_hirace_kernel *k, const struct inst_event 
 		    inst_num(RACE_HISTORY_PAGE_BITS), inst_num(RACE_HISTORY_PAGES - 1),
 		    inst_num(RACE_HISTORY_PIECE_BITS)),
 		  H(at, word, whole, ptx_opnd_label(far)));
-	inst_emit(cx, e->stmt, "fast_begin", NT, H(span, stays));
 	inst_emit(cx, e->stmt, "fast_load", T(PTX_STR("global"), inst_num(0)), H(word, w));
+	inst_emit_label(cx, e->stmt, again);
+	inst_emit(cx, e->stmt, "fast_begin", NT, H(span, stays));
 	put_fast_word(k, e, &f, w, stays);
 	inst_emit(cx, e->stmt, "fast_end", NT, H(stays, ptx_opnd_label(look)));
-	put_next(k, e, w, word, look);
+	put_next(k, e, w, word, look, again);
 	inst_emit(cx, e->stmt, "step_global", T(inst_hirace_what(k, e)),
 		  H(me, inst_reg(cx, k->stamps), at, word, span, ptx_opnd_label(look)));
 	inst_emit(cx, e->stmt, "go", NT, H(ptx_opnd_label(far)));
@@ -340,8 +344,11 @@ void inst_hirace_put_fast(struct inst_hirace_kernel *k, const struct inst_event 
 			  H(at, word, first, span, ptx_opnd_label(over), ptx_opnd_label(far)));
 	else
 		put_directory(k, e, at, word, over, far);
-	inst_emit(cx, e->stmt, "fast_begin", NT, H(span, stays));
+	bool is_next = k->has_fresh && words == 1 && !e->maybe;
+	struct ptx_label *again = is_next ? ptx_new_label(cx->m, cx->f) : NULL;
 	struct ptx_opnd w[2];
+	if (!is_next)
+		inst_emit(cx, e->stmt, "fast_begin", NT, H(span, stays));
 	for (unsigned i = 0; i < words; i += 2) {
 		w[0] = inst_fresh(cx, PTX_TYPE_B64);
 		w[1] = inst_fresh(cx, PTX_TYPE_B64);
@@ -352,6 +359,10 @@ void inst_hirace_put_fast(struct inst_hirace_kernel *k, const struct inst_event 
 		else
 			inst_emit(cx, e->stmt, "fast_load", T(space, inst_num(8 * i)),
 				  H(word, w[0]));
+		if (is_next) {
+			inst_emit_label(cx, e->stmt, again);
+			inst_emit(cx, e->stmt, "fast_begin", NT, H(span, stays));
+		}
 		for (unsigned j = 0; j < 2 && i + j < words; j++)
 			put_fast_word(k, e, &f, w[j], stays);
 	}
@@ -360,10 +371,10 @@ void inst_hirace_put_fast(struct inst_hirace_kernel *k, const struct inst_event 
 		inst_emit_label(cx, e->stmt, far);
 		return;
 	}
-	if (k->has_fresh && words == 1 && is_shared)
-		put_next_shared(k, e, at, w[0], word, over);
-	else if (k->has_fresh && words == 1)
-		put_next(k, e, w[0], word, over);
+	if (is_next && is_shared)
+		put_next_shared(k, e, at, w[0], word, over, again);
+	else if (is_next)
+		put_next(k, e, w[0], word, over, again);
 	if (is_shared)
 		inst_emit(cx, e->stmt, "step_shared",
 			  T(inst_hirace_what(k, e), inst_num(RACE_HISTORY_SHARED_WORDS(k->tracked)),
