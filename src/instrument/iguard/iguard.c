@@ -408,24 +408,41 @@ static void put_fast_entry(struct kernel *k, const struct inst_event *e, struct 
 
 /*
  * The swaps of most accesses, where only barriers of the block order threads: of an entry that is
- * of another launch, or in shared memory of another interval.
+ * of another launch, or in shared memory of another interval; then, in global memory, readers and
+ * atomics that join others of their kind.
  */
 static void put_swap(struct kernel *k, const struct inst_event *e, struct ptx_opnd entry,
-		     struct ptx_opnd w, struct ptx_opnd a, struct ptx_label *over)
+		     struct ptx_opnd w, struct ptx_opnd a, struct ptx_label *over,
+		     struct ptx_label *again)
 {
 	struct inst_ctx *cx = k->cx;
-	struct ptx_opnd me = inst_reg(cx, k->me), to = ptx_opnd_label(over);
-	uint32_t site = e->access->site + 1u;
-	struct ptx_str kept = CONTEXT_LOW, as;
+	struct ptx_opnd me = inst_reg(cx, k->me), spans = inst_reg(cx, k->spans), joined;
+	struct ptx_opnd to = ptx_opnd_label(over), back = ptx_opnd_label(again);
+	struct ptx_label *slow = ptx_new_label(cx->m, cx->f);
+	uint32_t site = e->access->site + 1u, kind = e->strength == RACE_WEAK ? 0 : GUARD_STRONG;
+	struct ptx_str as;
 
-	as = inst_num(site <= GUARD_SITE_LAST + 1u ? (int64_t)site << GUARD_SITE_AT : 0);
-	if (e->space == INST_IN_SHARED)
+	as = inst_num((site <= GUARD_SITE_LAST + 1u ? (int64_t)site << GUARD_SITE_AT : 0) | kind);
+	if (e->space == INST_IN_SHARED) {
 		inst_emit(cx, e->stmt, e->writes ? "fast_write_next" : "fast_read_next",
-			  T(kept, as), H(me, w, a, entry, to));
-	else
-		inst_emit(cx, e->stmt, e->writes ? "fast_write_first" : "fast_read_first",
-			  T(cx->k, BLOCK(tables), CONTEXTS_AT, kept, as),
-			  H(me, w, a, entry, inst_reg(cx, k->launch), to));
+			  T(CONTEXT_LOW, as), H(me, w, a, entry, to, back));
+		return;
+	}
+	inst_emit(cx, e->stmt,
+		  kind	      ? "fast_strong_first"
+		  : e->writes ? "fast_write_first"
+			      : "fast_read_first",
+		  T(cx->k, BLOCK(tables), CONTEXTS_AT, CONTEXT_LOW, as),
+		  H(me, w, a, entry, inst_reg(cx, k->launch), to, back));
+	if (e->writes && !kind)
+		return;
+	joined = inst_fresh(cx, PTX_TYPE_B64);
+	inst_emit(cx, e->stmt, "join",
+		  T(CONTEXT_LOW, inst_num(kind), inst_num((int64_t)RACE_GUARD_SPANS_UNKNOWN)),
+		  H(me, kind ? w : a, kind ? a : w, spans, joined, ptx_opnd_label(slow)));
+	inst_emit(cx, e->stmt, kind ? "join_writers" : "join_readers", NT,
+		  H(w, a, joined, entry, to, back, ptx_opnd_label(slow)));
+	inst_emit_label(cx, e->stmt, slow);
 }
 
 /* An access whose entries stay as they are goes to `over`. */
@@ -458,19 +475,28 @@ static void put_fast(struct kernel *k, const struct inst_event *e, unsigned word
 			    inst_num(RACE_HISTORY_PIECE_BITS + 2), inst_num(RACE_HISTORY_PAGE_BITS),
 			    inst_num(RACE_HISTORY_PAGES - 1), inst_num(RACE_HISTORY_PIECE_BITS)),
 			  H(at, entry, ptx_opnd_label(far)));
-	inst_emit(cx, e->stmt, "fast_begin", NT, H(stays));
+	/* An atomic of shared memory is called. */
+	bool is_swap =
+		k->can_swap && words == 1 && !e->maybe && (e->strength == RACE_WEAK || !is_shared);
+	struct ptx_label *again = is_swap ? ptx_new_label(cx->m, cx->f) : NULL;
 	struct ptx_opnd w, a;
+	if (!is_swap)
+		inst_emit(cx, e->stmt, "fast_begin", NT, H(stays));
 	for (unsigned i = 0; i < words; i++) {
 		w = inst_fresh(cx, PTX_TYPE_B64);
 		a = inst_fresh(cx, PTX_TYPE_B64);
 
 		inst_emit(cx, e->stmt, "fast_load", T(space, inst_num(GUARD_ENTRY_BYTES * i)),
 			  H(entry, w, a));
+		if (is_swap) {
+			inst_emit_label(cx, e->stmt, again);
+			inst_emit(cx, e->stmt, "fast_begin", NT, H(stays));
+		}
 		put_fast_entry(k, e, w, a, stays);
 	}
 	inst_emit(cx, e->stmt, "fast_end", NT, H(stays, ptx_opnd_label(over)));
-	if (e->strength == RACE_WEAK && !e->maybe && words == 1 && k->can_swap)
-		put_swap(k, e, entry, w, a, over);
+	if (is_swap)
+		put_swap(k, e, entry, w, a, over, again);
 	if (e->strength == RACE_WEAK && !e->maybe) {
 		struct ptx_opnd left = inst_fresh(cx, PTX_TYPE_B32);
 
@@ -628,7 +654,7 @@ void inst_iguard_function(struct inst_ctx *cx)
 	inst_plan_events(cx, &k.ev);
 	find_bytes(&k);
 	k.is_plain = is_plain(&k.ev);
-	k.can_swap = k.is_plain && cx->m->sm >= SWAPS_PAIRS_SM;
+	k.can_swap = (k.is_plain || k.ev.only_observes) && cx->m->sm >= SWAPS_PAIRS_SM;
 	k.has_waits = has_waits(&k.ev);
 	inst_end_body(cx);
 	k.unchecked = inst_is_all_pruned(cx, &k.ev) ? inst_copy_body(cx) : NULL;
