@@ -168,6 +168,30 @@ static int64_t step_of(uint32_t access, uint32_t syncs, uint32_t relations)
 #define OF_THE_BLOCK (ONLY(SHADOW_SELF) | ONLY(SHADOW_WARP) | ONLY(SHADOW_BLOCK))
 #define ALL_SYNCS    ((1u << SHADOW_SYNCS) - 1u)
 
+/* What the same access of a second lane makes of this state. */
+static uint32_t by_lanes(uint32_t state, uint32_t access)
+{
+	static const uint8_t table[SHADOW_TABLE_SIZE] = SHADOW_TABLE_ENTRIES;
+
+	return table[shadow_entry(state, access, SHADOW_SYNC_U, SHADOW_WARP)] & SHADOW_NEXT;
+}
+
+/* States that stay, whichever lanes of a warp follow with this access. */
+static uint32_t closed_under(uint32_t access)
+{
+	static const uint8_t table[SHADOW_TABLE_SIZE] = SHADOW_TABLE_ENTRIES;
+	uint32_t states = 0;
+
+	for (uint32_t s = SHADOW_INIT + 1u; s < SHADOW_STATES; s++) {
+		uint32_t own = table[shadow_entry(s, access, SHADOW_SYNC_U, SHADOW_SELF)];
+		uint32_t other = table[shadow_entry(s, access, SHADOW_SYNC_U, SHADOW_WARP)];
+
+		if (s != SHADOW_RACE && own & other & SHADOW_KEEP && by_lanes(s, access) == s)
+			states |= 1u << s;
+	}
+	return states;
+}
+
 /*
  * A word of global memory that moves on: the first access of a launch; else by the other thread's
  * relation. Only in kernels without release stamps, so that all stamps are 0.
@@ -185,7 +209,8 @@ static void put_next(struct inst_hirace_kernel *k, const struct inst_event *e, s
 		    inst_num(step_of(a, u, ONLY(SHADOW_BLOCK))),
 		    inst_num(step_of(a, ALL_SYNCS, ONLY(SHADOW_GRID))),
 		    inst_num(step_of(a, ONLY(SHADOW_SYNC_B), OF_THE_BLOCK)),
-		    inst_num((int64_t)1 << SHADOW_PLACE_AT)),
+		    inst_num((int64_t)1 << SHADOW_PLACE_AT), inst_num(first_state(a)),
+		    inst_num(by_lanes(first_state(a), a)), inst_num(closed_under(a))),
 		  H(inst_reg(cx, k->me), w, word, inst_reg(cx, k->span), inst_reg(cx, k->fresh),
 		    ptx_opnd_label(over), ptx_opnd_label(again)));
 }
