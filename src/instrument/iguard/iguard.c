@@ -428,19 +428,22 @@ static void put_swap(struct kernel *k, const struct inst_event *e, struct ptx_op
 			  T(CONTEXT_LOW, as), H(me, w, a, entry, to, back));
 		return;
 	}
-	inst_emit(cx, e->stmt,
-		  kind	      ? "fast_strong_first"
-		  : e->writes ? "fast_write_first"
-			      : "fast_read_first",
-		  T(cx->k, BLOCK(tables), CONTEXTS_AT, CONTEXT_LOW, as),
-		  H(me, w, a, entry, inst_reg(cx, k->launch), to, back));
-	if (e->writes && !kind)
+	if (e->writes && !kind) {
+		inst_emit(cx, e->stmt, "fast_write_first",
+			  T(cx->k, BLOCK(tables), CONTEXTS_AT, CONTEXT_LOW, as),
+			  H(me, w, a, entry, inst_reg(cx, k->launch), to, back));
 		return;
+	}
+	inst_emit(cx, e->stmt, kind ? "fast_strong_first" : "fast_read_first",
+		  T(cx->k, BLOCK(tables), CONTEXTS_AT, CONTEXT_LOW, as, BLOCK(modes),
+		    inst_num(RACE_GUARD_MODE_ALONE)),
+		  H(me, w, a, entry, inst_reg(cx, k->launch), to, back));
 	joined = inst_fresh(cx, PTX_TYPE_B64);
 	inst_emit(cx, e->stmt, "join",
 		  T(CONTEXT_LOW, inst_num(kind), inst_num((int64_t)RACE_GUARD_SPANS_UNKNOWN)),
 		  H(me, kind ? w : a, kind ? a : w, spans, joined, ptx_opnd_label(slow)));
-	inst_emit(cx, e->stmt, kind ? "join_writers" : "join_readers", NT,
+	inst_emit(cx, e->stmt, kind ? "join_writers" : "join_readers",
+		  T(cx->k, BLOCK(modes), inst_num(RACE_GUARD_MODE_ALONE)),
 		  H(w, a, joined, entry, to, back, ptx_opnd_label(slow)));
 	inst_emit_label(cx, e->stmt, slow);
 }
