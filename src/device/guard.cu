@@ -119,6 +119,8 @@ struct state {
 	uint32_t fences; /* of the published rules: 6 bits of scope .gpu, 6 of scope .cta */
 };
 RACE_STATIC_ASSERT(sizeof(struct state) <= RACE_GUARD_STATE_BYTES, "iguard.c");
+RACE_STATIC_ASSERT(offsetof(struct state, stamps.block.own.read) == RACE_STAMPS_READ_AT,
+		   "written by inlined code");
 
 /* With RACE_GUARD_LANES the lane's row comes after it. */
 DEV_FN struct race_lane *dev_row(const struct state *s)

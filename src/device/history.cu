@@ -168,6 +168,9 @@ extern "C" __device__ __noinline__ uint32_t __collider_history_span(uint64_t me)
 
 RACE_STATIC_ASSERT(sizeof(struct shadow_stamps) <= RACE_LANES_ROW_AT, "the row comes after them");
 
+RACE_STATIC_ASSERT(offsetof(struct shadow_stamps, own.read) == RACE_STAMPS_READ_AT,
+		   "written by inlined code");
+
 /* Of a kernel with RACE_ACTOR_LANES. */
 DEV_FN struct race_lane *dev_row(const struct shadow_stamps *stamps)
 {

@@ -488,6 +488,18 @@ static bool has_launches(const struct ptx_module *m)
 	return false;
 }
 
+/* Nothing that is released or acquired, here or by a barrier. */
+static bool only_observes(const struct inst_events *ev)
+{
+	for (const struct inst_event *e = ev->first; e; e = e->next)
+		if (e->kind != INST_EVENT_ACCESS ||
+		    (e->strength != RACE_WEAK &&
+		     (e->strength != RACE_RELAXED ||
+		      (e->space != INST_IN_GLOBAL && e->space != INST_IN_SHARED))))
+			return false;
+	return !ev->is_unsure;
+}
+
 /* needs: flow.  keeps: everything (nothing is changed). */
 void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev)
 {
@@ -507,6 +519,7 @@ void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev)
 		ev->is_apart |= s->kind == PTX_STMT_RAW;
 	}
 	ev->tells |= ev->is_unsure || (ev->has_release && ev->has_system);
+	ev->only_observes = ev->has_order && only_observes(ev);
 }
 
 void inst_count_unfollowed(struct inst_ctx *cx)

@@ -211,6 +211,9 @@ struct inst_events {
 	bool is_apart;	/* launches of it say nothing about order in time: RACE_HISTORY_APART */
 	bool tells;	/* host code may learn from it while it runs */
 	bool has_release, has_system; /* fences or releases; strong writes of system scope */
+	/* has_order by relaxed accesses of global and shared memory alone, and no barriers: of what
+	 * orders threads, only the strong writes that strong reads have seen are ordered. */
+	bool only_observes;
 	/* Set before: the caller looks at cp.async itself, so they aren't counted as unchecked. */
 	bool follows_copies;
 	bool follows_cluster; /* likewise, at accesses of .shared::cluster */

@@ -379,6 +379,10 @@ struct race_history {
 /* The kernel has masks that may be partial: after the stamps comes the lane's row. */
 #define RACE_ACTOR_LANES  (1u << 10)
 #define RACE_LANES_ROW_AT 40u
+/* In the stamps of a thread, hirace's and iguard's: the bits of the locations that it has read
+ * strongly. Where the bit of an address comes from: ((at >> 2) * RACE_READ_HASH) >> 59. */
+#define RACE_STAMPS_READ_AT 8u
+#define RACE_READ_HASH	    0x9e3779b97f4a7c15ull
 /* Around bar.warp.sync: before it, or after it; of kernels with rows; the row begins. */
 #define RACE_LANES_AFTER 1u
 #define RACE_LANES_ROW	 2u

@@ -94,6 +94,164 @@ static uint32_t first_state(uint32_t access)
 	return table[shadow_entry(SHADOW_INIT, access, SHADOW_SYNC_U, SHADOW_SELF)] & SHADOW_NEXT;
 }
 
+/* ---- steps that are taken inline ------------------------------------------------------------- */
+
+/*
+ * One step for each way that the word's thread may be related to this one: the next state, and a
+ * bit for each state that goes there, in one number. Other states are left to the call.
+ */
+#define STEP_AT		   27u
+#define STEP_TO(n, states) ((int64_t)(n) << STEP_AT | (int64_t)(states))
+#define STEP_FROM_ALL	   ((1u << STEP_AT) - 1u)
+RACE_STATIC_ASSERT(SHADOW_STATES <= STEP_AT, "a bit for each state of the table");
+
+/* Words that only reads, only atomics or a write have left are common; others have a history. */
+static uint32_t weight(uint32_t state)
+{
+	switch (state) {
+	case SHADOW_WRITE:
+	case SHADOW_READ:
+	case SHADOW_WREAD:
+	case SHADOW_BREAD:
+	case SHADOW_GATOM:
+	case SHADOW_GATOM_W:
+	case SHADOW_GATOM_B:
+		return 8;
+	default:
+		return 1;
+	}
+}
+
+/* The next state of `state`, if it is one whatever the labels and relations are; else RACE. */
+static uint32_t next_of(const uint8_t *table, uint32_t state, uint32_t access, uint32_t syncs,
+			uint32_t relations)
+{
+	uint32_t next = SHADOW_STATES;
+
+	for (uint32_t i = 0; i < 16; i++) {
+		uint32_t to = table[shadow_entry(state, access, i >> 2, i & 3)] & SHADOW_NEXT;
+
+		if (!(syncs >> (i >> 2) & 1u) || !(relations >> (i & 3u) & 1u))
+			continue;
+		if (next != SHADOW_STATES && to != next)
+			return SHADOW_RACE;
+		next = to;
+	}
+	return next;
+}
+
+/* The step that takes most; syncs, relations: a bit for each. */
+static int64_t step_of(uint32_t access, uint32_t syncs, uint32_t relations)
+{
+	static const uint8_t table[SHADOW_TABLE_SIZE] = SHADOW_TABLE_ENTRIES;
+	uint32_t most = 0;
+	int64_t best = 0;
+
+	for (uint32_t n = 0; n < SHADOW_STATES; n++) {
+		uint32_t states = 0, sum = 0;
+
+		for (uint32_t s = SHADOW_INIT + 1u; s < SHADOW_STATES && n != SHADOW_RACE; s++) {
+			if (s == SHADOW_RACE || next_of(table, s, access, syncs, relations) != n)
+				continue;
+			states |= 1u << s;
+			sum += s == n ? 0 : weight(s);
+		}
+		if (sum > most) {
+			most = sum;
+			best = STEP_TO(n, states);
+		}
+	}
+	return best;
+}
+
+#define ONLY(x)	     (1u << (x))
+#define OF_THE_BLOCK (ONLY(SHADOW_SELF) | ONLY(SHADOW_WARP) | ONLY(SHADOW_BLOCK))
+#define ALL_SYNCS    ((1u << SHADOW_SYNCS) - 1u)
+
+/* What the same access of a second lane makes of this state. */
+static uint32_t by_lanes(uint32_t state, uint32_t access)
+{
+	static const uint8_t table[SHADOW_TABLE_SIZE] = SHADOW_TABLE_ENTRIES;
+
+	return table[shadow_entry(state, access, SHADOW_SYNC_U, SHADOW_WARP)] & SHADOW_NEXT;
+}
+
+/* States that stay, whichever lanes of a warp follow with this access. */
+static uint32_t closed_under(uint32_t access)
+{
+	static const uint8_t table[SHADOW_TABLE_SIZE] = SHADOW_TABLE_ENTRIES;
+	uint32_t states = 0;
+
+	for (uint32_t s = SHADOW_INIT + 1u; s < SHADOW_STATES; s++) {
+		uint32_t own = table[shadow_entry(s, access, SHADOW_SYNC_U, SHADOW_SELF)];
+		uint32_t other = table[shadow_entry(s, access, SHADOW_SYNC_U, SHADOW_WARP)];
+
+		if (s != SHADOW_RACE && own & other & SHADOW_KEEP && by_lanes(s, access) == s)
+			states |= 1u << s;
+	}
+	return states;
+}
+
+/*
+ * A word of global memory that moves on: the first access of a launch; else by the other thread's
+ * relation. Only in kernels without release stamps, so that all stamps are 0.
+ */
+static void put_next(struct inst_hirace_kernel *k, const struct inst_event *e, struct ptx_opnd w,
+		     struct ptx_opnd word, struct ptx_label *over, struct ptx_label *again)
+{
+	struct inst_ctx *cx = k->cx;
+	uint32_t a = inst_hirace_access(e), u = ONLY(SHADOW_SYNC_U);
+
+	inst_emit(cx, e->stmt, "fast_next",
+		  T(inst_num(0xffffffff - ((1 << SHADOW_WARP_AT) - 1)), inst_num(first_state(a)),
+		    inst_num(step_of(a, u, ONLY(SHADOW_SELF))),
+		    inst_num(step_of(a, u, ONLY(SHADOW_WARP))),
+		    inst_num(step_of(a, u, ONLY(SHADOW_BLOCK))),
+		    inst_num(step_of(a, ALL_SYNCS, ONLY(SHADOW_GRID))),
+		    inst_num(step_of(a, ONLY(SHADOW_SYNC_B), OF_THE_BLOCK)),
+		    inst_num((int64_t)1 << SHADOW_PLACE_AT), inst_num(first_state(a)),
+		    inst_num(by_lanes(first_state(a), a)), inst_num(closed_under(a))),
+		  H(inst_reg(cx, k->me), w, word, inst_reg(cx, k->span), inst_reg(cx, k->fresh),
+		    ptx_opnd_label(over), ptx_opnd_label(again)));
+}
+
+/*
+ * The same of shared memory. A word of another interval between barriers, or of nobody, is as good
+ * as new: only the block's threads access it, and the barrier orders what they did before what
+ * they do (tests/shadow/interval.c proves it of the table). RACE stays; GREAD and GATOM-G are of
+ * two blocks.
+ */
+static void put_next_shared(struct inst_hirace_kernel *k, const struct inst_event *e,
+			    struct ptx_opnd at, struct ptx_opnd w, struct ptx_opnd word,
+			    struct ptx_label *over, struct ptx_label *again)
+{
+	struct inst_ctx *cx = k->cx;
+	uint32_t a = inst_hirace_access(e), u = ONLY(SHADOW_SYNC_U);
+	uint32_t not_new = ONLY(SHADOW_RACE) | ONLY(SHADOW_GREAD) | ONLY(SHADOW_GATOM_G);
+	uint32_t all = ((1u << SHADOW_STATES) - 1u) & ~not_new;
+	struct ptx_opnd next = inst_fresh(cx, PTX_TYPE_B64), found = inst_fresh(cx, PTX_TYPE_B64);
+	struct ptx_opnd did = inst_fresh(cx, PTX_TYPE_PRED);
+	struct ptx_label *slow = ptx_new_label(cx->m, cx->f);
+
+	inst_emit(cx, e->stmt, "fast_next_shared",
+		  T(inst_num(0xffffffff - ((1 << SHADOW_WARP_AT) - 1)),
+		    inst_num(STEP_TO(first_state(a), all)),
+		    inst_num(step_of(a, u, ONLY(SHADOW_SELF))),
+		    inst_num(step_of(a, u, ONLY(SHADOW_WARP))),
+		    inst_num(step_of(a, u, ONLY(SHADOW_BLOCK))),
+		    inst_num((int64_t)1 << SHADOW_PLACE_AT), inst_num(LAUNCH_BITS)),
+		  H(inst_reg(cx, k->me), w, word, inst_reg(cx, k->span), next, found, did,
+		    ptx_opnd_label(slow)));
+	if (k->has_sites && e->access->site < 0xffffu)
+		inst_emit(cx, e->stmt, "fast_left",
+			  T(inst_num(RACE_HISTORY_SHARED_WORDS(k->tracked)),
+			    inst_num((int64_t)(e->access->site + 1u) << 16)),
+			  H(at, inst_reg(cx, k->first), next, did));
+	inst_emit(cx, e->stmt, "fast_end", NT, H(did, ptx_opnd_label(over)));
+	inst_emit(cx, e->stmt, "fast_again", NT, H(w, found, did, ptx_opnd_label(again)));
+	inst_emit_label(cx, e->stmt, slow);
+}
+
 /* The words of a plain access, counted; 0: it is called. */
 unsigned inst_hirace_words(const struct inst_hirace_kernel *k, const struct inst_event *e)
 {
@@ -145,17 +303,6 @@ bool inst_hirace_is_byte(const struct inst_hirace_kernel *k, const struct inst_e
 	       e->sure == 1 && !e->maybe && k->has_fresh;
 }
 
-static void put_fresh(struct inst_hirace_kernel *k, const struct inst_event *e, struct ptx_opnd w,
-		      struct ptx_opnd word, struct ptx_label *over)
-{
-	struct inst_ctx *cx = k->cx;
-
-	inst_emit(cx, e->stmt, "fast_fresh",
-		  T(inst_num(0xffffffff - ((1 << SHADOW_WARP_AT) - 1)),
-		    inst_num(first_state(inst_hirace_access(e)))),
-		  H(inst_reg(cx, k->me), w, word, inst_reg(cx, k->fresh), ptx_opnd_label(over)));
-}
-
 static void put_directory(struct inst_hirace_kernel *k, const struct inst_event *e,
 			  struct ptx_opnd at, struct ptx_opnd word, struct ptx_label *over,
 			  struct ptx_label *far)
@@ -177,6 +324,7 @@ void inst_hirace_put_byte(struct inst_hirace_kernel *k, const struct inst_event 
 	struct inst_ctx *cx = k->cx;
 	const struct inst_hirace_fast f = inst_hirace_fast(inst_hirace_access(e), false);
 	struct ptx_label *far = ptx_new_label(cx->m, cx->f), *look = ptx_new_label(cx->m, cx->f);
+	struct ptx_label *again = ptx_new_label(cx->m, cx->f);
 	struct ptx_opnd me = inst_reg(cx, k->me), span = inst_reg(cx, k->span);
 	struct ptx_opnd word = inst_fresh(cx, PTX_TYPE_B64), whole = inst_fresh(cx, PTX_TYPE_B64);
 	struct ptx_opnd stays = inst_fresh(cx, PTX_TYPE_PRED), w = inst_fresh(cx, PTX_TYPE_B64);
@@ -187,11 +335,12 @@ void inst_hirace_put_byte(struct inst_hirace_kernel *k, const struct inst_event 
 		    inst_num(RACE_HISTORY_PAGE_BITS), inst_num(RACE_HISTORY_PAGES - 1),
 		    inst_num(RACE_HISTORY_PIECE_BITS)),
 		  H(at, word, whole, ptx_opnd_label(far)));
-	inst_emit(cx, e->stmt, "fast_begin", NT, H(span, stays));
 	inst_emit(cx, e->stmt, "fast_load", T(PTX_STR("global"), inst_num(0)), H(word, w));
+	inst_emit_label(cx, e->stmt, again);
+	inst_emit(cx, e->stmt, "fast_begin", NT, H(span, stays));
 	put_fast_word(k, e, &f, w, stays);
 	inst_emit(cx, e->stmt, "fast_end", NT, H(stays, ptx_opnd_label(look)));
-	put_fresh(k, e, w, word, look);
+	put_next(k, e, w, word, look, again);
 	inst_emit(cx, e->stmt, "step_global", T(inst_hirace_what(k, e)),
 		  H(me, inst_reg(cx, k->stamps), at, word, span, ptx_opnd_label(look)));
 	inst_emit(cx, e->stmt, "go", NT, H(ptx_opnd_label(far)));
@@ -220,8 +369,11 @@ void inst_hirace_put_fast(struct inst_hirace_kernel *k, const struct inst_event 
 			  H(at, word, first, span, ptx_opnd_label(over), ptx_opnd_label(far)));
 	else
 		put_directory(k, e, at, word, over, far);
-	inst_emit(cx, e->stmt, "fast_begin", NT, H(span, stays));
+	bool is_next = k->has_fresh && words == 1 && !e->maybe;
+	struct ptx_label *again = is_next ? ptx_new_label(cx->m, cx->f) : NULL;
 	struct ptx_opnd w[2];
+	if (!is_next)
+		inst_emit(cx, e->stmt, "fast_begin", NT, H(span, stays));
 	for (unsigned i = 0; i < words; i += 2) {
 		w[0] = inst_fresh(cx, PTX_TYPE_B64);
 		w[1] = inst_fresh(cx, PTX_TYPE_B64);
@@ -232,6 +384,10 @@ void inst_hirace_put_fast(struct inst_hirace_kernel *k, const struct inst_event 
 		else
 			inst_emit(cx, e->stmt, "fast_load", T(space, inst_num(8 * i)),
 				  H(word, w[0]));
+		if (is_next) {
+			inst_emit_label(cx, e->stmt, again);
+			inst_emit(cx, e->stmt, "fast_begin", NT, H(span, stays));
+		}
 		for (unsigned j = 0; j < 2 && i + j < words; j++)
 			put_fast_word(k, e, &f, w[j], stays);
 	}
@@ -240,8 +396,10 @@ void inst_hirace_put_fast(struct inst_hirace_kernel *k, const struct inst_event 
 		inst_emit_label(cx, e->stmt, far);
 		return;
 	}
-	if (k->has_fresh && words == 1 && !is_shared)
-		put_fresh(k, e, w[0], word, over);
+	if (is_next && is_shared)
+		put_next_shared(k, e, at, w[0], word, over, again);
+	else if (is_next)
+		put_next(k, e, w[0], word, over, again);
 	if (is_shared)
 		inst_emit(cx, e->stmt, "step_shared",
 			  T(inst_hirace_what(k, e), inst_num(RACE_HISTORY_SHARED_WORDS(k->tracked)),

@@ -214,6 +214,18 @@ static void put_sync(struct inst_hirace_kernel *k, struct ptx_opnd at, uint32_t 
 		  H(inst_reg(cx, k->me), inst_reg(cx, k->stamps), at));
 }
 
+/* Nothing is released or acquired here: all numbers are 0, and only what was seen counts. */
+static void observe(struct inst_hirace_kernel *k, const struct inst_event *e, struct ptx_opnd at)
+{
+	const char *of = e->space == INST_IN_SHARED ? "observe_s" : "observe";
+
+	for (uint32_t i = 0, all = e->sure | e->maybe; all >> i && e->is_seen; i++)
+		inst_emit(k->cx, e->stmt->next, of,
+			  T(inst_num(4 * (int64_t)i), inst_num((int64_t)RACE_READ_HASH),
+			    inst_num(RACE_STAMPS_READ_AT)),
+			  H(at));
+}
+
 /* Release stamps beside a strong access; `at` is a generic address. */
 static void order_access(struct inst_hirace_kernel *k, const struct inst_event *e,
 			 struct ptx_opnd at)
@@ -435,6 +447,10 @@ static void put_access(struct inst_hirace_kernel *k, const struct inst_event *e)
 	/* Nobody who writes finds this read: what it may have seen is asked for once more. */
 	if (e->is_seen && !e->writes)
 		put_call(k, e, at, e->stmt->next);
+	if (k->ev.only_observes) {
+		observe(k, e, at);
+		return;
+	}
 	if (e->space == INST_IN_SHARED) {
 		struct ptx_opnd generic = inst_fresh(cx, PTX_TYPE_B64);
 		inst_emit(cx, e->stmt, "from_shared", NT, H(generic, at));
@@ -471,7 +487,7 @@ static void put_around(struct inst_hirace_kernel *k, const struct inst_event *e)
 			put_sync(k, none, RACE_SYNC_JOIN, behind);
 		inst_emit(cx, behind, "barrier", NT, H(me, me));
 		if (k->has_fresh)
-			inst_emit(cx, behind, "still_fresh", NT, H(me, inst_reg(cx, k->fresh)));
+			inst_emit(cx, behind, "still_there", NT, H(me, inst_reg(cx, k->span)));
 	}
 	inst_end_skip(k->cx, over, behind);
 }
@@ -510,7 +526,7 @@ void inst_hirace_function(struct inst_ctx *cx)
 	k.ev.sees = INST_SEES_OVERLAP;
 	inst_plan_events(cx, &k.ev);
 	k.has_stamps = k.ev.has_order;
-	k.has_fresh = !k.has_stamps;
+	k.has_fresh = !k.has_stamps || k.ev.only_observes;
 	for (const struct inst_event *e = k.ev.first; e; e = e->next) {
 		k.has_fences |= e->kind == INST_EVENT_FENCE;
 		k.has_fresh &= e->kind != INST_EVENT_WARP; /* it may step aside there */

@@ -26,7 +26,8 @@
 struct kernel {
 	struct inst_ctx *cx;
 	struct inst_events ev;
-	uint32_t me, state, near, spans, cnt; /* registers */
+	uint32_t me, state, near, spans, cnt, launch; /* registers */
+	bool can_swap; /* common swaps are inlined: both words at once, threads in order by blocks */
 	bool has_bytes
 		[2];	/* global, shared memory is accessed by bytes: entries are those of bytes */
 	bool is_plain;	/* only barriers of the block order its threads: RACE_GUARD_PLAIN */
@@ -36,6 +37,13 @@ struct kernel {
 	bool has_scratch;
 	struct ptx_label *unchecked; /* the code without checks (prune/plain.c), or NULL */
 };
+
+#define CONTEXT_LOW    inst_num((uint32_t)GUARD_CONTEXT_MASK)
+#define CONTEXT_HIGH   inst_num((int64_t)(GUARD_CONTEXT_MASK >> 32))
+#define KINDS	       ((1u << GUARD_SITE_AT) - 1u)
+#define BLOCK(field)   inst_num((int64_t)offsetof(struct race_history, field))
+#define CONTEXTS_AT    inst_num((int64_t)offsetof(struct race_guard_tables, contexts_of))
+#define SWAPS_PAIRS_SM 90u
 
 static uint32_t table_bytes(uint32_t tracked, bool has_bytes)
 {
@@ -124,6 +132,7 @@ static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 	k->near = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
 	k->spans = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
 	k->cnt = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
+	k->launch = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
 	inst_emit(cx, top, "params", NT, NH);
 	inst_emit(cx, top, "zero", NT, H(inst_reg(cx, k->cnt)));
 	inst_emit(cx, top, "launch",
@@ -144,6 +153,9 @@ static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 	if (k->ev.has_lanes)
 		put_lanes(k, inst_int(cx, 0), RACE_LANES_BEGIN, top);
 	inst_emit(cx, top, "spans", NT, H(inst_reg(cx, k->me), inst_reg(cx, k->spans)));
+	if (k->can_swap)
+		inst_emit(cx, top, "own_launch", T(cx->k, BLOCK(tables), CONTEXTS_AT),
+			  H(inst_reg(cx, k->me), inst_reg(cx, k->launch)));
 	if (!k->ev.has_shared)
 		return;
 	if (inst_plan_block_table(cx, &t, table_bytes, k->has_bytes[1]))
@@ -284,6 +296,18 @@ static void put_wait(struct kernel *k, const struct inst_event *e, struct ptx_op
 	inst_end_skip(k->cx, over, behind);
 }
 
+/* Nothing is released or acquired here, so no lock is taken, either: only what was seen counts. */
+static void observe(struct kernel *k, const struct inst_event *e, struct ptx_opnd at)
+{
+	const char *of = e->space == INST_IN_SHARED ? "observe_s" : "observe";
+
+	for (uint32_t i = 0, all = e->sure | e->maybe; all >> i && e->is_seen; i++)
+		inst_emit(k->cx, e->stmt->next, of,
+			  T(inst_num(4 * (int64_t)i), inst_num((int64_t)RACE_READ_HASH),
+			    inst_num(RACE_STAMPS_READ_AT)),
+			  H(at));
+}
+
 /* Release stamps and locks beside a strong access; `at` is a generic address. */
 static void order_access(struct kernel *k, const struct inst_event *e, struct ptx_opnd at)
 {
@@ -345,11 +369,6 @@ static unsigned fast_words(const struct kernel *k, const struct inst_event *e)
 	return n <= FAST_WORDS && !(all >> n) ? n : 0;
 }
 
-#define CONTEXT_LOW  inst_num((uint32_t)GUARD_CONTEXT_MASK)
-#define CONTEXT_HIGH inst_num((int64_t)(GUARD_CONTEXT_MASK >> 32))
-#define KINDS	     ((1u << GUARD_SITE_AT) - 1u)
-#define BLOCK(field) inst_num((int64_t)offsetof(struct race_history, field))
-
 /* One entry: does it stay as it is? */
 static void put_fast_entry(struct kernel *k, const struct inst_event *e, struct ptx_opnd w,
 			   struct ptx_opnd a, struct ptx_opnd stays)
@@ -387,6 +406,48 @@ static void put_fast_entry(struct kernel *k, const struct inst_event *e, struct 
 		inst_emit(cx, e->stmt, "fast_read", NT, H(own, none, among, stays));
 }
 
+/*
+ * The swaps of most accesses, where only barriers of the block order threads: of an entry that is
+ * of another launch, or in shared memory of another interval; then, in global memory, readers and
+ * atomics that join others of their kind.
+ */
+static void put_swap(struct kernel *k, const struct inst_event *e, struct ptx_opnd entry,
+		     struct ptx_opnd w, struct ptx_opnd a, struct ptx_label *over,
+		     struct ptx_label *again)
+{
+	struct inst_ctx *cx = k->cx;
+	struct ptx_opnd me = inst_reg(cx, k->me), spans = inst_reg(cx, k->spans), joined;
+	struct ptx_opnd to = ptx_opnd_label(over), back = ptx_opnd_label(again);
+	struct ptx_label *slow = ptx_new_label(cx->m, cx->f);
+	uint32_t site = e->access->site + 1u, kind = e->strength == RACE_WEAK ? 0 : GUARD_STRONG;
+	struct ptx_str as;
+
+	as = inst_num((site <= GUARD_SITE_LAST + 1u ? (int64_t)site << GUARD_SITE_AT : 0) | kind);
+	if (e->space == INST_IN_SHARED) {
+		inst_emit(cx, e->stmt, e->writes ? "fast_write_next" : "fast_read_next",
+			  T(CONTEXT_LOW, as), H(me, w, a, entry, to, back));
+		return;
+	}
+	if (e->writes && !kind) {
+		inst_emit(cx, e->stmt, "fast_write_first",
+			  T(cx->k, BLOCK(tables), CONTEXTS_AT, CONTEXT_LOW, as),
+			  H(me, w, a, entry, inst_reg(cx, k->launch), to, back));
+		return;
+	}
+	inst_emit(cx, e->stmt, kind ? "fast_strong_first" : "fast_read_first",
+		  T(cx->k, BLOCK(tables), CONTEXTS_AT, CONTEXT_LOW, as, BLOCK(modes),
+		    inst_num(RACE_GUARD_MODE_ALONE)),
+		  H(me, w, a, entry, inst_reg(cx, k->launch), to, back));
+	joined = inst_fresh(cx, PTX_TYPE_B64);
+	inst_emit(cx, e->stmt, "join",
+		  T(CONTEXT_LOW, inst_num(kind), inst_num((int64_t)RACE_GUARD_SPANS_UNKNOWN)),
+		  H(me, kind ? w : a, kind ? a : w, spans, joined, ptx_opnd_label(slow)));
+	inst_emit(cx, e->stmt, kind ? "join_writers" : "join_readers",
+		  T(cx->k, BLOCK(modes), inst_num(RACE_GUARD_MODE_ALONE)),
+		  H(w, a, joined, entry, to, back, ptx_opnd_label(slow)));
+	inst_emit_label(cx, e->stmt, slow);
+}
+
 /* An access whose entries stay as they are goes to `over`. */
 static void put_fast(struct kernel *k, const struct inst_event *e, unsigned words,
 		     struct ptx_opnd at, struct ptx_opnd what, struct ptx_label *over)
@@ -417,15 +478,28 @@ static void put_fast(struct kernel *k, const struct inst_event *e, unsigned word
 			    inst_num(RACE_HISTORY_PIECE_BITS + 2), inst_num(RACE_HISTORY_PAGE_BITS),
 			    inst_num(RACE_HISTORY_PAGES - 1), inst_num(RACE_HISTORY_PIECE_BITS)),
 			  H(at, entry, ptx_opnd_label(far)));
-	inst_emit(cx, e->stmt, "fast_begin", NT, H(stays));
+	/* An atomic of shared memory is called. */
+	bool is_swap =
+		k->can_swap && words == 1 && !e->maybe && (e->strength == RACE_WEAK || !is_shared);
+	struct ptx_label *again = is_swap ? ptx_new_label(cx->m, cx->f) : NULL;
+	struct ptx_opnd w, a;
+	if (!is_swap)
+		inst_emit(cx, e->stmt, "fast_begin", NT, H(stays));
 	for (unsigned i = 0; i < words; i++) {
-		struct ptx_opnd w = inst_fresh(cx, PTX_TYPE_B64), a = inst_fresh(cx, PTX_TYPE_B64);
+		w = inst_fresh(cx, PTX_TYPE_B64);
+		a = inst_fresh(cx, PTX_TYPE_B64);
 
 		inst_emit(cx, e->stmt, "fast_load", T(space, inst_num(GUARD_ENTRY_BYTES * i)),
 			  H(entry, w, a));
+		if (is_swap) {
+			inst_emit_label(cx, e->stmt, again);
+			inst_emit(cx, e->stmt, "fast_begin", NT, H(stays));
+		}
 		put_fast_entry(k, e, w, a, stays);
 	}
 	inst_emit(cx, e->stmt, "fast_end", NT, H(stays, ptx_opnd_label(over)));
+	if (is_swap)
+		put_swap(k, e, entry, w, a, over, again);
 	if (e->strength == RACE_WEAK && !e->maybe) {
 		struct ptx_opnd left = inst_fresh(cx, PTX_TYPE_B32);
 
@@ -483,6 +557,10 @@ static void put_access(struct kernel *k, const struct inst_event *e)
 	put_check(k, e, at);
 	if (!k->ev.has_order || e->strength == RACE_WEAK)
 		return;
+	if (k->ev.only_observes) {
+		observe(k, e, at);
+		return;
+	}
 	if (e->space == INST_IN_SHARED) {
 		struct ptx_opnd generic = inst_fresh(cx, PTX_TYPE_B64);
 		inst_emit(cx, e->stmt, "from_shared", NT, H(generic, at));
@@ -579,6 +657,7 @@ void inst_iguard_function(struct inst_ctx *cx)
 	inst_plan_events(cx, &k.ev);
 	find_bytes(&k);
 	k.is_plain = is_plain(&k.ev);
+	k.can_swap = (k.is_plain || k.ev.only_observes) && cx->m->sm >= SWAPS_PAIRS_SM;
 	k.has_waits = has_waits(&k.ev);
 	inst_end_body(cx);
 	k.unchecked = inst_is_all_pruned(cx, &k.ev) ? inst_copy_body(cx) : NULL;

@@ -256,7 +256,8 @@ struct race_guard_tables {
 #define RACE_GUARD_SPANS(one, warp, block, knows)                                                  \
 	((uint32_t)(one) | (uint32_t)(warp) << 8 | (uint32_t)(block) << 16 |                       \
 	 ((knows) ? 32u : 33u) << 24)
-#define RACE_GUARD_SPANS_KNOW(spans) (((spans) >> 24 & 1u) == 0)
+#define RACE_GUARD_SPANS_UNKNOWN     (1u << 24)
+#define RACE_GUARD_SPANS_KNOW(spans) (((spans)&RACE_GUARD_SPANS_UNKNOWN) == 0)
 
 /* What an operation that synchronises does: bits of the argument of __collider_guard_sync. */
 #define RACE_GUARD_SYNC_FENCE	1u
