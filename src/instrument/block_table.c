@@ -55,9 +55,8 @@ static bool has_dynamic(const struct ptx_module *m)
 	return false;
 }
 
-/* Variables of the functions that it calls are not included: they lie outside of the table. Where
- * one of those may use dynamic memory, launches have it. */
-static void find_vars(const struct ptx_module *m, const struct ptx_func *f, struct vars *vs)
+/* Those of one function. True: it calls others. */
+static bool find_own_vars(const struct ptx_func *f, struct vars *vs)
 {
 	bool has_calls = false;
 
@@ -69,7 +68,18 @@ static void find_vars(const struct ptx_module *m, const struct ptx_func *f, stru
 		for (unsigned i = 0; i < s->nops; i++)
 			note_operand(vs, &s->ops[i]);
 	}
-	vs->is_dynamic |= has_calls && has_dynamic(m);
+	return has_calls;
+}
+
+/* Variables of functions that it calls are included where those are followed (called/called.c);
+ * others lie outside of the table. Where one of those may use dynamic memory, launches have it. */
+static void find_vars(struct inst_ctx *cx, struct vars *vs)
+{
+	bool has_calls = find_own_vars(cx->f, vs);
+
+	for (const struct inst_called *c = NULL; (c = inst_next_callee(cx, c)) != NULL;)
+		find_own_vars(c->variant, vs);
+	vs->is_dynamic |= has_calls && has_dynamic(cx->m);
 }
 
 static uint64_t round_up(uint64_t n, uint64_t to)
@@ -83,7 +93,7 @@ bool inst_plan_block_table(struct inst_ctx *cx, struct inst_block_table *t,
 	struct vars vs = {0};
 	uint64_t tracked = 0, gaps = 0;
 
-	find_vars(cx->m, cx->f, &vs);
+	find_vars(cx, &vs);
 	t->nvars = 0;
 	t->has_vars = vs.n || vs.is_dynamic || vs.is_lost;
 	if (!vs.n || vs.is_dynamic || vs.is_lost)

@@ -11,9 +11,12 @@
  * that was not followed. Loads of shared memory that barriers keep apart from every write
  * (flow_is_undisturbed) race with nothing and are no events.
  *
+ * A call of a function that has a variant (called/called.c) is an event, where the detector follows
+ * calls; what the function does belongs to the kernel's plan then.
+ *
  * Misses: copies (cp.async, bulk, tensor), matrix loads and stores, textures, memory of other
- * blocks of the cluster (where the caller doesn't ask for it), called functions: all are counted
- * for the report's footer.
+ * blocks of the cluster (where the caller doesn't ask for it), functions that are called in other
+ * ways: all are counted for the report's footer.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -45,12 +48,13 @@ static const struct ptx_func *function_of(const struct ptx_module *m, struct ptx
 	return NULL;
 }
 
-/* The name of the called function; n is 0 if it is called through a register. */
+/* The name of the called function, as the program has it; n is 0 if it is called through a
+ * register. */
 static struct ptx_str callee_of(const struct ptx_stmt *s)
 {
 	for (unsigned i = 0; i < s->nops; i++)
 		if (ptx_stmt_role(s, i) == PTX_ROLE_LABEL && s->ops[i].kind == PTX_OPND_SYM)
-			return s->ops[i].text;
+			return inst_name_of(s->ops[i].text);
 	return PTX_STR("");
 }
 
@@ -383,6 +387,8 @@ static void plan_access(struct inst_ctx *cx, struct inst_events *ev, struct ptx_
 		e->narrow && e->space != INST_IN_SHARED && e->space != INST_IN_GENERIC_SHARED;
 	ev->has_narrow_shared |= e->narrow && e->space != INST_IN_GLOBAL;
 	ev->has_shared |= e->space != INST_IN_GLOBAL;
+	ev->has_generic |= e->space != INST_IN_GLOBAL && e->space != INST_IN_SHARED;
+	ev->has_update |= e->strength != RACE_WEAK && e->is_seen && e->writes;
 	ev->naccesses++;
 	ev->has_release |= e->strength == RACE_RELEASE || e->strength == RACE_ACQ_REL;
 	ev->has_system |= e->writes && e->strength != RACE_WEAK && e->scope == RACE_SCOPE_SYS;
@@ -428,6 +434,28 @@ static bool is_full_mask(struct inst_ctx *cx, const struct ptx_opnd *mask)
 	return mask->kind == PTX_OPND_INT && (uint32_t)mask->imm == ~0u;
 }
 
+void inst_join_call(const struct inst_ctx *cx, struct inst_events *ev, const struct ptx_stmt *s)
+{
+	ev->is_apart |= !only_returns(cx->m, callee_of(s), 0);
+	ev->is_unsure |= !is_quiet_call(cx, s);
+}
+
+static void plan_call(struct inst_ctx *cx, struct inst_events *ev, struct ptx_stmt *s)
+{
+	const struct inst_called *to = ev->follows_calls ? inst_callee(cx, s) : NULL;
+	struct inst_events of = {0};
+
+	if (to)
+		of = to->all;
+	else
+		inst_join_call(cx, &of, s);
+	if (to)
+		add_event(ev, new_event(cx, INST_EVENT_CALL, s));
+	ev->is_apart |= of.is_apart;
+	if (of.is_unsure)
+		set_unsure(cx, ev, PTX_STR("call of a function that synchronises"));
+}
+
 static void plan_inst(struct inst_ctx *cx, struct inst_events *ev, struct ptx_stmt *s)
 {
 	const struct ptx_form *fm = s->form;
@@ -441,18 +469,20 @@ static void plan_inst(struct inst_ctx *cx, struct inst_events *ev, struct ptx_st
 		ev->has_barrier = true;
 	} else if (fm->effects & PTX_EFF_WARP_SYNC) {
 		add_event(ev, new_event(cx, INST_EVENT_WARP, s));
+		ev->has_warp = true;
 		ev->has_lanes |= !is_full_mask(cx, &s->ops[0]);
 		/* What such a mask orders goes on by stamps. */
 		ev->has_order |= ev->has_lanes;
 	} else if (fm->effects & PTX_EFF_FENCE && !is_memory) {
 		add_event(ev, new_event(cx, INST_EVENT_FENCE, s));
+		ev->has_fence = true;
 		ev->has_order = true;
 		ev->has_release = true;
 		ev->tells |= fm->scope == PTX_SCOPE_SYS;
+	} else if (fm->effects & PTX_EFF_CALL && ev->ignores_calls) {
+		return;
 	} else if (fm->effects & PTX_EFF_CALL) {
-		ev->is_apart |= !only_returns(cx->m, callee_of(s), 0);
-		if (!is_quiet_call(cx, s))
-			set_unsure(cx, ev, PTX_STR("call of a function that synchronises"));
+		plan_call(cx, ev, s);
 	} else if (fm->effects & PTX_EFF_UNKNOWN) {
 		cx->stats->unknown++;
 		inst_unchecked(cx, fm->text, RACE_WHY_UNKNOWN_OPCODE, false);
@@ -505,6 +535,8 @@ void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev)
 {
 	*ev = (struct inst_events){.follows_copies = ev->follows_copies,
 				   .follows_cluster = ev->follows_cluster,
+				   .follows_calls = ev->follows_calls,
+				   .ignores_calls = ev->ignores_calls,
 				   .sees = ev->sees};
 	if (has_launches(cx->m)) {
 		set_unsure(cx, ev, PTX_STR("launch of a kernel by a kernel"));
@@ -518,6 +550,8 @@ void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev)
 			plan_inst(cx, ev, s);
 		ev->is_apart |= s->kind == PTX_STMT_RAW;
 	}
+	if (ev->follows_calls)
+		inst_join_called(cx, ev);
 	ev->tells |= ev->is_unsure || (ev->has_release && ev->has_system);
 	ev->only_observes = ev->has_order && only_observes(ev);
 }

@@ -3,7 +3,8 @@
  * only the lanes of a guarded instruction run, and the count of checked accesses.
  *
  * The templates "unless" and "flush" are those of the detector at work. Functions that are called
- * are not followed (counted), but by detector watch.
+ * are followed in their variants (called/called.c), and by detector watch; what else calls them
+ * runs their own code, whose accesses are counted.
  */
 #include "instrument/internal.h"
 
@@ -26,24 +27,46 @@ void inst_end_skip(struct inst_ctx *cx, struct ptx_label *over, struct ptx_stmt 
 		inst_emit_label(cx, at, over);
 }
 
+struct ptx_stmt *inst_before_arguments(struct ptx_stmt *s)
+{
+	struct ptx_stmt *at = s;
+
+	if (s->kind != PTX_STMT_INST || !(s->form->effects & PTX_EFF_CALL))
+		return s;
+	for (struct ptx_stmt *p = s->prev; p; p = p->prev) {
+		bool is_param = p->kind == PTX_STMT_INST && p->form->op == PTX_OP_ST &&
+				p->form->space == PTX_SPACE_PARAM;
+		bool is_between = p->kind == PTX_STMT_VAR || p->kind == PTX_STMT_LOC ||
+				  (p->kind == PTX_STMT_INST && p->inserted &&
+				   !(p->form->effects & PTX_EFF_CALL));
+		if (is_param)
+			at = p;
+		else if (!is_between)
+			break;
+	}
+	return at;
+}
+
 bool inst_leaves(const struct ptx_stmt *s)
 {
 	return s->kind == PTX_STMT_INST && !s->inserted &&
 	       (s->form->op == PTX_OP_RET || s->form->op == PTX_OP_EXIT);
 }
 
-void inst_flush_counts(struct inst_ctx *cx, uint32_t cnt)
+void inst_flush_count_at(struct inst_ctx *cx, uint32_t cnt, struct ptx_stmt *s)
 {
 	_Static_assert(offsetof(struct race_counters, checked) == 0, "flush adds to the first");
-	for (struct ptx_stmt *s = cx->f->first; s; s = s->next) {
-		if (!inst_leaves(s))
-			continue;
-		struct ptx_label *over = inst_skip_unless(cx, s, s);
-		inst_emit(cx, s, "flush",
-			  T(cx->k, KNOB(rt), RT(counters), inst_num(RACE_COUNTERS - 1)),
-			  H(inst_reg(cx, cnt)));
-		inst_end_skip(cx, over, s);
-	}
+	struct ptx_label *over = inst_skip_unless(cx, s, s);
+	inst_emit(cx, s, "flush", T(cx->k, KNOB(rt), RT(counters), inst_num(RACE_COUNTERS - 1)),
+		  H(inst_reg(cx, cnt)));
+	inst_end_skip(cx, over, s);
+}
+
+void inst_flush_counts(struct inst_ctx *cx, uint32_t cnt)
+{
+	for (struct ptx_stmt *s = cx->f->first; s; s = s->next)
+		if (inst_leaves(s))
+			inst_flush_count_at(cx, cnt, s);
 }
 
 void inst_end_body(struct inst_ctx *cx)
@@ -61,7 +84,7 @@ void inst_end_body(struct inst_ctx *cx)
 
 bool inst_follow_kernel(struct inst_ctx *cx, struct ptx_func *f, enum inst_pass pass)
 {
-	if (f->is_entry)
+	if (f->is_entry || race_called_name(f->name.p, f->name.n))
 		return inst_follow_function(cx, f, pass);
 	if (inst_begin_function(cx, f))
 		inst_count_unfollowed(cx);

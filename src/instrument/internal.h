@@ -130,6 +130,8 @@ struct inst_ctx {
 	bool has_calls;			/* some function has checks by call */
 	bool verifies;			/* each pass: see inst_verifies */
 	bool wants_scratch;		/* hirace: words of shared memory in global memory */
+	struct ptx_templates *called_ts;
+	BASE_VEC(struct inst_called) called;
 	BASE_VEC(const char *)
 	checks; /* ends of names: the functions of check.cu that are called */
 	BASE_VEC(uint64_t) order_names;
@@ -166,7 +168,8 @@ enum inst_event_kind {
 	INST_EVENT_ACCESS,
 	INST_EVENT_FENCE,
 	INST_EVENT_BLOCK, /* a barrier of all threads of the block */
-	INST_EVENT_WARP	  /* bar.warp.sync */
+	INST_EVENT_WARP,  /* bar.warp.sync */
+	INST_EVENT_CALL	  /* a function that is followed, with inst_events.follows_calls */
 };
 
 /* The last one: also .shared::cluster, with inst_events.follows_cluster. */
@@ -214,15 +217,76 @@ struct inst_events {
 	/* has_order by relaxed accesses of global and shared memory alone, and no barriers: of what
 	 * orders threads, only the strong writes that strong reads have seen are ordered. */
 	bool only_observes;
+	bool has_fence, has_warp;     /* fences; bar.warp.sync */
+	bool has_generic; /* accesses of generic addresses that may be shared memory's */
+	bool has_update;  /* atomics whose result is used */
 	/* Set before: the caller looks at cp.async itself, so they aren't counted as unchecked. */
 	bool follows_copies;
 	bool follows_cluster; /* likewise, at accesses of .shared::cluster */
+	bool follows_calls;   /* likewise, at calls of functions that have a variant */
+	bool ignores_calls;   /* likewise: who calls what isn't known yet */
 	enum inst_sees sees;  /* likewise */
 };
 
 void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev);
+/* What a call of a function without a variant may order, and whether it returns. */
+void inst_join_call(const struct inst_ctx *cx, struct inst_events *ev, const struct ptx_stmt *s);
 /* Counts the accesses of a function that isn't followed. */
 void inst_count_unfollowed(struct inst_ctx *cx);
+
+/* called/called.c: functions that are called, and kernels that call them. */
+struct inst_called {
+	struct ptx_item *item;
+	struct ptx_func *f;	  /* as the program has it */
+	struct ptx_func *variant; /* of a kernel: itself; NULL: what it calls isn't followed */
+	/* What it does, with all that it calls; flags that choose a form of words or clocks are
+	 * those of all functions that have a caller or a callee in common with it. */
+	struct inst_events all;
+	bool is_left;	 /* by --kernel-name and the like */
+	bool is_open;	 /* it may be called in other ways, too */
+	bool is_lost;	 /* it can have no variant */
+	bool is_reached; /* from the kernel of which inst_next_callee was last asked */
+};
+/* Makes variants of the functions that detectors with words follow, and lets kernels and variants
+ * call them. Changes nothing where no kernel calls one. */
+bool inst_begin_called(struct inst_ctx *cx);
+void inst_end_called(struct inst_ctx *cx);
+/* The function at work, if it is a kernel that calls variants or a variant; or NULL. */
+const struct inst_called *inst_called_here(const struct inst_ctx *cx);
+/* The function that a call calls, if that is a variant; or NULL. */
+const struct inst_called *inst_callee(const struct inst_ctx *cx, const struct ptx_stmt *s);
+/* Adds what belongs to the function at work because it calls or is called. */
+void inst_join_called(const struct inst_ctx *cx, struct inst_events *ev);
+/* The variants that the function at work calls, and those that they call, one after the other
+ * (after: NULL, or the last one). */
+const struct inst_called *inst_next_callee(struct inst_ctx *cx, const struct inst_called *after);
+/* Is it called by variants only, so that nothing ever runs its own body? */
+bool inst_is_replaced(const struct inst_ctx *cx, const struct ptx_func *f);
+/* A function's name as the program has it; and the function of which the one at work is a variant,
+ * or itself. */
+struct ptx_str inst_name_of(struct ptx_str name);
+struct ptx_func *inst_original(const struct inst_ctx *cx);
+
+/* What a kernel and the variants that it calls share, in the thread's own memory: a frame, of which
+ * the variants get the address. Between calls they keep it in registers. */
+struct inst_frame {
+	const struct inst_called *called; /* NULL: nothing is called */
+	char detector;			  /* the letter in the names of ours */
+	uint32_t at;			  /* register: its address */
+	uint32_t me, cnt;		  /* registers that calls change */
+};
+/* At the kernel's entry; ends: what a variant that ends a thread asks for, 1 or 0. At a variant's:
+ * the registers are filled. */
+void inst_frame_of_kernel(struct inst_ctx *cx, struct inst_frame *fr, struct ptx_opnd stamps,
+			  struct ptx_opnd table, bool ends, struct ptx_stmt *top);
+void inst_frame_of_variant(struct inst_ctx *cx, struct inst_frame *fr, struct ptx_opnd stamps,
+			   struct ptx_opnd table, struct ptx_stmt *top);
+/* Around the call s; before a ret of a variant. */
+void inst_frame_call(struct inst_ctx *cx, const struct inst_frame *fr, struct ptx_stmt *s);
+void inst_frame_keep(struct inst_ctx *cx, const struct inst_frame *fr, struct ptx_stmt *at);
+/* Code at `at` that only threads of kernels with `ends` run; it ends at the label. */
+struct ptx_label *inst_frame_ends(struct inst_ctx *cx, const struct inst_frame *fr,
+				  struct ptx_stmt *at);
 
 /* select.c: is this plain access to be checked, by --variable? If not it is counted. */
 bool inst_is_chosen(struct inst_ctx *cx, const struct ptx_stmt *s);
@@ -248,14 +312,20 @@ void inst_end_skip(struct inst_ctx *cx, struct ptx_label *over, struct ptx_stmt 
 /* Falling off the end of a body is a ret, and what is put after its last statement needs a
  * place. */
 void inst_end_body(struct inst_ctx *cx);
+/* Where code with branches or calls is put before s: of a call, before its arguments are stored. */
+struct ptx_stmt *inst_before_arguments(struct ptx_stmt *s);
 /* Is a kernel left here, by the program's own instruction? */
 bool inst_leaves(const struct ptx_stmt *s);
-/* Adds the register `cnt` to the counters where the kernel is left. */
+/* Adds the register `cnt` to the counters where the kernel is left; before one such statement. */
 void inst_flush_counts(struct inst_ctx *cx, uint32_t cnt);
-/* Runs a detector's pass over a kernel; for inst_each_function. */
+void inst_flush_count_at(struct inst_ctx *cx, uint32_t cnt, struct ptx_stmt *s);
+/* Runs a detector's pass over a kernel or a variant (called/called.c); for inst_each_function. */
 bool inst_follow_kernel(struct inst_ctx *cx, struct ptx_func *f, enum inst_pass pass);
 /* The same, also for functions that are called. */
 bool inst_follow_function(struct inst_ctx *cx, struct ptx_func *f, enum inst_pass pass);
+
+/* pipeline.c: does the function branch there? */
+bool inst_is_target(const struct ptx_func *f, const struct ptx_label *l);
 
 /* pipeline.c: what every detector does with the functions of a module, in this order. `instrument`
  * gets each one that has a body and isn't ours, up to `last`; false stops it. */
@@ -263,6 +333,8 @@ bool inst_each_function(struct inst_ctx *cx, const struct ptx_item *last,
 			bool (*instrument)(struct inst_ctx *cx, struct ptx_func *f));
 /* f is the function at work. False: it stays as it was (counted). */
 bool inst_begin_function(struct inst_ctx *cx, struct ptx_func *f);
+/* Will inst_begin_function leave it as it was? */
+bool inst_is_left(const struct inst_ctx *cx, const struct ptx_func *f);
 /* One pass over the function at work, and what follows each: --dump, and the verifier. */
 bool inst_function_pass(struct inst_ctx *cx, enum inst_pass pass);
 

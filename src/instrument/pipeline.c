@@ -60,8 +60,10 @@ static bool pass_end(struct inst_ctx *cx, enum inst_pass pass, struct ptx_func *
 
 static const struct inst_limit *find_limit(const struct inst_options *opt, const struct ptx_func *f)
 {
+	const struct ptx_str name = inst_name_of(f->name);
+
 	for (size_t i = 0; i < opt->nlimits; i++)
-		if (ptx_str_is(f->name, opt->limits[i].kernel))
+		if (ptx_str_is(name, opt->limits[i].kernel))
 			return &opt->limits[i];
 	return NULL;
 }
@@ -83,7 +85,7 @@ static bool is_used(const struct ptx_opnd *ops, uint32_t n, const struct ptx_lab
 	return false;
 }
 
-static bool is_target(const struct ptx_func *f, const struct ptx_label *l)
+bool inst_is_target(const struct ptx_func *f, const struct ptx_label *l)
 {
 	for (const struct ptx_stmt *s = f->first; s; s = s->next)
 		if ((s->kind == PTX_STMT_INST && is_used(s->ops, s->nops, l)) ||
@@ -109,12 +111,13 @@ static void widen_debug_range(struct ptx_func *f)
 		if (depth == 0 && is_named(s, "$L__func_end"))
 			end = s;
 	}
-	if (!begin || !end || is_target(f, begin->label) || is_target(f, end->label))
+	if (!begin || !end || inst_is_target(f, begin->label) || inst_is_target(f, end->label))
 		return;
 	ptx_remove(f, begin);
 	ptx_insert_before(f, inst_body_start(f), begin);
 	/* The outermost block of variables ends there, too. */
-	while (end->prev && end->prev->kind == PTX_STMT_LABEL && !is_target(f, end->prev->label))
+	while (end->prev && end->prev->kind == PTX_STMT_LABEL &&
+	       !inst_is_target(f, end->prev->label))
 		end = end->prev;
 	for (struct ptx_stmt *next; end && end->kind == PTX_STMT_LABEL; end = next) {
 		next = end->next;
@@ -264,12 +267,26 @@ static void leave_function(struct inst_ctx *cx, const char *why)
 	put_maxnreg(cx);
 }
 
-/* By --kernel-name and the like. */
+/* By --kernel-name and the like: the option, or NULL. */
+static const char *left_out_by(const struct inst_ctx *cx, const struct ptx_func *f)
+{
+	const struct ptx_str s = inst_name_of(f->name);
+	const char *name = base_strndup(cx->m->arena, s.p, s.n);
+
+	return inst_left_out(cx->opt, name, f->is_entry);
+}
+
+bool inst_is_left(const struct inst_ctx *cx, const struct ptx_func *f)
+{
+	const struct inst_limit *limit = find_limit(cx->opt, f);
+
+	return (limit && limit->skip) || left_out_by(cx, f);
+}
+
 static bool is_left_out(struct inst_ctx *cx)
 {
 	const struct ptx_func *f = cx->f;
-	const char *name = base_strndup(&cx->scratch, f->name.p, f->name.n);
-	const char *by = inst_left_out(cx->opt, name, f->is_entry);
+	const char *by = left_out_by(cx, f);
 
 	if (!by)
 		return false;
@@ -283,8 +300,10 @@ static bool is_left_out(struct inst_ctx *cx)
 
 bool inst_begin_function(struct inst_ctx *cx, struct ptx_func *f)
 {
+	const struct ptx_str name = inst_name_of(f->name);
+
 	cx->f = f;
-	cx->func_name = race_sites_string(cx->sites, f->name.p, f->name.n);
+	cx->func_name = race_sites_string(cx->sites, name.p, name.n);
 	cx->limit = find_limit(cx->opt, f);
 	cx->size = (struct inst_size){.name = f->name,
 				      .lines = lines_of(f),
@@ -350,6 +369,7 @@ static int check_target(struct ptx_module *m, const struct inst_options *opt,
 /* ---- the passes over a module ---------------------------------------------------------------- */
 
 static bool (*const on_module[INST_PASSES])(struct inst_ctx *cx) = {
+	[INST_PASS_CALLED] = inst_begin_called,
 	[INST_PASS_RUNTIME] = inst_add_runtime,
 	[INST_PASS_CHECKS] = inst_add_checks,
 	[INST_PASS_SITES] = inst_add_sites,
@@ -366,7 +386,7 @@ bool inst_each_function(struct inst_ctx *cx, const struct ptx_item *last,
 	ptx_each_item(cx->m, it)
 	{
 		if (it->kind == PTX_ITEM_FUNC && !it->inserted && !it->func->is_proto &&
-		    !instrument(cx, it->func))
+		    !inst_is_replaced(cx, it->func) && !instrument(cx, it->func))
 			return false;
 		if (it == last)
 			break;
@@ -408,10 +428,12 @@ static int run_pipelines(struct inst_ctx *cx)
 	cx->module_ts = ptx_templates_read(m, inst_module_templates, cx->sink);
 	if (!cx->module_ts || !inst_order_begin(cx) || !inst_read_prune(cx))
 		return BASE_EXIT_INTERNAL;
+	inst_read_files(cx);
+	if (!one_pass(cx, INST_PASS_CALLED))
+		return BASE_EXIT_INTERNAL;
 	ptx_raise_version(m, MIN_PTX_MAJOR, MIN_PTX_MINOR);
 	if (m->sm >= INST_CLUSTER_SM)
 		ptx_raise_version(m, CLUSTER_PTX_MAJOR, CLUSTER_PTX_MINOR);
-	inst_read_files(cx);
 	cx->hash = inst_late_opnd(cx, INST_LATE_HASH, 0, RACE_KIND_NONE);
 	for (unsigned i = 0; i < RACE_DETECTORS_PUT && !rc; i++)
 		if (cx->opt->sanitize & 1u << i)
@@ -503,6 +525,7 @@ int inst_run(struct ptx_module *m, const struct inst_options *opt, struct inst_s
 	base_vec_free(&cx.checks);
 	base_vec_free(&cx.order_names);
 	base_vec_free(&cx.polls);
+	inst_end_called(&cx);
 	base_arena_free(&cx.scratch);
 	return rc;
 }

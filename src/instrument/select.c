@@ -49,7 +49,7 @@ static size_t param_names(struct inst_ctx *cx, struct ptx_str name, const char *
 	if (!at)
 		return 0;
 	names[0] = base_printf(&cx->scratch, "$%u", at);
-	const struct ptx_debug_var *v = ptx_debug_vars(cx->m, cx->f, &n);
+	const struct ptx_debug_var *v = ptx_debug_vars(cx->m, inst_original(cx), &n);
 	for (size_t k = 0; k < n; k++)
 		if (v[k].is_param && !--at) {
 			names[1] = v[k].name;

@@ -10,7 +10,8 @@
  * recognised by their neighbours: `trap` after a branch of ours that leads around it,
  * `tcgen05.wait` after a tcgen05.ld or .st of ours, .pragma between an instruction and a label of
  * ours. A copy of the program's own code (prune/plain.c) stands between two labels of reserved
- * names.
+ * names. A call of a variant (called/called.c) calls the function itself again, without our
+ * arguments.
  *
  * Misses: .maxnreg that the toolchain has given a kernel, and a raised .version, stay, and so does
  * the ret after a body that falls off its end.
@@ -63,6 +64,28 @@ static bool inst_names_ours(const struct strip *x, const struct ptx_stmt *s)
 		if (names_ours(x, &s->ops[i]))
 			return true;
 	return false;
+}
+
+/* The variant that a call calls; NULL: none. */
+static struct ptx_opnd *variant_of(const struct ptx_stmt *s)
+{
+	for (unsigned i = 0; s->form->effects & PTX_EFF_CALL && i < s->nops; i++)
+		if (s->ops[i].kind == PTX_OPND_SYM &&
+		    race_called_name(s->ops[i].text.p, s->ops[i].text.n))
+			return &s->ops[i];
+	return NULL;
+}
+
+static void call_original(struct ptx_stmt *s)
+{
+	struct ptx_opnd *to = variant_of(s), *list = to + 1;
+
+	*to = ptx_opnd_sym(inst_name_of(to->text));
+	while (list < s->ops + s->nops && list->nsub &&
+	       list->sub[list->nsub - 1].kind == PTX_OPND_SYM &&
+	       is_ours(list->sub[list->nsub - 1].text))
+		list->nsub--;
+	s->text = PTX_STR("");
 }
 
 struct writes {
@@ -165,7 +188,7 @@ static bool is_inserted(const struct strip *x, const struct ptx_stmt *last,
 		return is_ours(s->var->name);
 	case PTX_STMT_INST:
 		return (is_behind_ours && goes_with(last, s)) ||
-		       (inst_names_ours(x, s) && !writes_theirs(x, s));
+		       (inst_names_ours(x, s) && !writes_theirs(x, s) && !variant_of(s));
 	case PTX_STMT_PRAGMA:
 		return is_behind_ours && s->next && s->next->kind == PTX_STMT_LABEL &&
 		       is_ours(s->next->label->name);
@@ -219,8 +242,11 @@ static bool strip_function(struct strip *x)
 	mark(x);
 	ptx_each_stmt(x->f, s)
 	{
-		if (s->kind == PTX_STMT_INST && !s->mark && inst_names_ours(x, s) &&
-		    !give_back(x, s))
+		if (s->kind != PTX_STMT_INST || s->mark)
+			continue;
+		if (variant_of(s))
+			call_original(s);
+		if (inst_names_ours(x, s) && !give_back(x, s))
 			return false;
 	}
 	for (struct ptx_stmt *s = x->f->first, *next; s; s = next) {

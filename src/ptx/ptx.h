@@ -15,8 +15,8 @@
  * the arena; nothing is freed one by one. Names and texts are (pointer, length)
  * spans, not NUL-terminated.
  *
- * isa.c form.c lexer.c parser.c printer.c edit.c template.c verify.c, in the order of use; this
- * header groups the prototypes in that order.
+ * isa.c form.c lexer.c parser.c printer.c edit.c clone.c template.c verify.c, in the order of use;
+ * this header groups the prototypes in that order.
  */
 #ifndef COLLIDER_PTX_H
 #define COLLIDER_PTX_H
@@ -550,6 +550,12 @@ struct ptx_item *ptx_new_item(struct ptx_module *m, enum ptx_item_kind kind);
 void ptx_remove_item(struct ptx_module *m, struct ptx_item *it);
 /* Insert before `at` (NULL: at the end of the module). */
 void ptx_insert_item(struct ptx_module *m, struct ptx_item *at, struct ptx_item *it);
+
+/* clone.c: a function of that name, local to the module, with the body of f and n more parameters
+ * of 64 bits at the end; and the declaration of a function. Neither is in the module yet. */
+struct ptx_func *ptx_clone_func(struct ptx_module *m, const struct ptx_func *f, struct ptx_str name,
+				const struct ptx_str *params, unsigned n);
+struct ptx_func *ptx_proto_of(struct ptx_module *m, const struct ptx_func *f);
 
 struct ptx_opnd ptx_opnd_reg(const struct ptx_func *f, uint32_t reg);
 struct ptx_opnd ptx_opnd_int(struct ptx_module *m, int64_t value);

@@ -43,6 +43,10 @@ extern const struct race_detector race_detectors[RACE_DETECTORS];
  * function or a parameter? Front ends produce no such names. */
 bool race_is_inserted_name(const char *name, size_t n);
 
+/* The name of the function of which the one of this name is a variant (RACE_CALLED_PREFIX), as a
+ * part of the name; NULL: it is none. */
+const char *race_called_name(const char *name, size_t n);
+
 /* The detector that a symbol of a module marks, as a set; 0: none. */
 unsigned race_detector_marked(const char *symbol, size_t n);
 /* The detectors whose mark a PTX text contains, as a set. */

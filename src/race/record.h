@@ -140,6 +140,9 @@ struct race_knobs {
 #define RACE_PLAIN_BEGIN   "$collider_plain"
 #define RACE_PLAIN_END	   "$collider_plain_end"
 #define RACE_SYMBOL_PREFIX "__collider_" /* variables, functions, parameters */
+/* + a function's name: the program's own code once more, with a parameter that detectors need
+ * (instrument/called/called.c). */
+#define RACE_CALLED_PREFIX "__collider_called_"
 
 #ifdef __CUDACC__
 #define RACE_FN	       static __host__ __device__ __forceinline__

@@ -53,6 +53,13 @@ bool race_is_inserted_name(const char *name, size_t n)
 	return false;
 }
 
+const char *race_called_name(const char *name, size_t n)
+{
+	const size_t prefix = sizeof(RACE_CALLED_PREFIX) - 1;
+
+	return n > prefix && !memcmp(name, RACE_CALLED_PREFIX, prefix) ? name + prefix : NULL;
+}
+
 unsigned race_detector_marked(const char *symbol, size_t n)
 {
 	for (unsigned i = 0; i < RACE_DETECTORS_PUT; i++)

@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
-# cases.py - runs cases.cu, memory.cu, launches.cu or shared.cu:
+# cases.py - runs cases.cu, memory.cu, launches.cu, shared.cu or called.cu:
 #	cases.py COLLIDER NVCC SOURCE WORK DEVICE [DETECTOR]
 #
 # DEVICE is cpu or gpu; without a GPU the exit code is 77 then. The oracle judges on the CPU device.
 # One run with DETECTOR (hirace) and one with the oracle; each kernel's findings are compared with what the end of
 # its name asks for. Also writes launches.h, the list of the kernels, so that none is forgotten.
 #
-# With ALL_LOADS in the environment --all-loads is given: no load of shared memory is left out.
+# With ALL_LOADS in the environment --all-loads is given: no load of shared memory is left out. FLAGS are
+# nvcc's, in place of -O2 -lineinfo.
+#
+# What is found in a function FUNC_in, or FUNC_in2, that kernel FUNC calls counts as found in FUNC, and what is
+# found in one of the toolkit's as found where the other access is.
 import json
 import os
 import re
@@ -19,6 +23,7 @@ if device == "gpu" and not os.path.exists("/dev/nvidia0"):
     sys.exit(77)
 os.makedirs(work, exist_ok=True)
 loads = ["--all-loads"] if os.environ.get("ALL_LOADS") else []
+flags = os.environ.get("FLAGS", "-O2 -lineinfo").split()
 text = open(source).read()
 names = re.findall(r"^__global__ void (\w+)\(", text, re.M)
 names += re.findall(r"^KERNEL\((\w+)\)", text, re.M)
@@ -27,11 +32,15 @@ assert len(names) == len(set(names)) and len(names) > 20, names
 with open(os.path.join(work, "launches.h"), "w") as out:
     out.writelines(f"LAUNCH({n})\n" for n in names)
 program = os.path.join(work, "cases")
-subprocess.run([nvcc, "-O2", "-lineinfo", "-cudart", "shared", "-I", work, "-gencode",
+subprocess.run([nvcc, *flags, "-cudart", "shared", "-I", work, "-gencode",
                 "arch=compute_90,code=compute_90", source, "-o", program], check=True)
 if device == "gpu":
-    subprocess.run([collider, "nvcc", "--sanitize=" + checks, *loads, "-O2", "-I", work, "-arch=native",
+    subprocess.run([collider, "nvcc", "--sanitize=" + checks, *loads, *flags, "-I", work, "-arch=native",
                     source, "-o", program + ".gpu"], check=True)
+
+
+def case_of(function):
+    return max((n for n in names if n in function.split("(")[0]), key=len, default="")
 
 
 def findings(detector):
@@ -49,12 +58,12 @@ def findings(detector):
             assert not f.get("threads_aside") and not f.get("accesses_aside"), f
         if f["type"] != "finding":
             continue
-        func = next(n for n in names if f["function"].startswith(n + "("))
+        func = case_of(f["function"]) or case_of(f["second"]["function"])
         found[func].add(f["class"])
         if detector == checks:
             # Both sides are of this kernel, in words.
             for side in ("side", "second"):
-                assert f[side]["function"] in ("", f["function"]), f
+                assert case_of(f[side]["function"]) in ("", func), f
     return found
 
 
@@ -67,6 +76,7 @@ for n in names:
                "possible": told == {"possible"} and real,
                "quiet": "data-race" not in told and not real,
                "clean": not told and not real,
+               "unseen": not told and real,
             # Of graphs a GPU doesn't know which kernels overlap.
             "cpu": ("data-race" in told) == (device == "cpu") and real}[want]
     if not is_good:

@@ -13,6 +13,10 @@
 #include "cpu/memory/space.h"
 #include "cpu/judge/judge.h"
 
+#include "race/detector.h"
+
+#include <string.h>
+
 #include <string.h>
 
 void judge_block_add(struct cpu_judge *x, const struct cpu_cta *cta, uint64_t number)
@@ -73,7 +77,8 @@ static void name_shared(const struct judge_block *b, uint64_t at, struct judge_m
 		if (v->decl->space != PTX_SPACE_SHARED || at < v->addr || at >= end ||
 		    !is_reached(v, k))
 			continue;
-		out->name = v->name;
+		const char *called = race_called_name(v->name, strlen(v->name));
+		out->name = called ? called : v->name;
 		out->base = v->addr;
 		out->bytes = end - v->addr;
 		return;

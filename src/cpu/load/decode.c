@@ -133,7 +133,7 @@ static bool names_inserted(const struct cpu_dec *d, const struct ptx_opnd *o)
 	if (o->kind == PTX_OPND_REG)
 		return is_marked(d, o->reg);
 	if (o->kind == PTX_OPND_SYM)
-		return load_is_inserted_name(o->text);
+		return load_is_inserted_name(o->text) && !race_called_name(o->text.p, o->text.n);
 	if (o->kind >= PTX_OPND_ADDR && o->kind <= PTX_OPND_PAIR)
 		for (unsigned i = 0; i < o->nsub; i++)
 			if (names_inserted(d, &o->sub[i]))
@@ -141,10 +141,22 @@ static bool names_inserted(const struct cpu_dec *d, const struct ptx_opnd *o)
 	return false;
 }
 
+/* A call of the program's, that goes to a variant of its function. */
+static bool is_variant_call(const struct ptx_stmt *s)
+{
+	for (unsigned i = 0; s->form->effects & PTX_EFF_CALL && i < s->nops; i++)
+		if (s->ops[i].kind == PTX_OPND_SYM &&
+		    race_called_name(s->ops[i].text.p, s->ops[i].text.n))
+			return true;
+	return false;
+}
+
 static bool is_inserted(const struct cpu_dec *d, const struct ptx_stmt *s)
 {
 	if (s->inserted || d->lf->is_inserted)
 		return true;
+	if (is_variant_call(s))
+		return false;
 	if (s->pred != PTX_NO_REG && is_marked(d, s->pred))
 		return true;
 	for (unsigned i = 0; i < s->nops; i++)

@@ -182,11 +182,14 @@ static void define_func(struct cpu_module *mod, struct load_part *part, struct p
 	}
 	lf = BASE_NEW(&mod->arena, struct load_func);
 	lf->part = part;
-	lf->f.name = nm->text.p;
+	const char *called = race_called_name(pf->name.p, pf->name.n);
+	lf->f.name = called ? base_strndup(&mod->arena, called,
+					   (size_t)(pf->name.p + pf->name.n - called))
+			    : nm->text.p;
 	lf->f.ptx = pf;
 	lf->f.part = part->m;
 	lf->f.mod = mod;
-	lf->is_inserted = load_is_inserted_name(pf->name);
+	lf->is_inserted = !called && load_is_inserted_name(pf->name);
 	place_params(&lf->f);
 	nm->func = lf;
 	base_vec_push(&mod->funcs, lf);

@@ -322,14 +322,23 @@ static bool leaves(const struct ptx_stmt *s)
 	       (s->form->op == PTX_OP_RET || s->form->op == PTX_OP_EXIT);
 }
 
-struct ptx_stmt *inst_body_start(struct ptx_func *f)
+static struct ptx_stmt *skip_declarations(struct ptx_stmt *s)
 {
-	struct ptx_stmt *s = f->first;
-
 	while (s && (s->kind == PTX_STMT_REG || s->kind == PTX_STMT_VAR ||
 		     s->kind == PTX_STMT_LOC || s->kind == PTX_STMT_PRAGMA))
 		s = s->next;
 	return s;
+}
+
+/* With -G labels for the debugger come before some of the declarations. */
+struct ptx_stmt *inst_body_start(struct ptx_func *f)
+{
+	struct ptx_stmt *start = skip_declarations(f->first), *s = start;
+
+	while (s && (s->kind == PTX_STMT_LOC ||
+		     (s->kind == PTX_STMT_LABEL && !inst_is_target(f, s->label))))
+		s = s->next;
+	return s && s->kind == PTX_STMT_VAR ? skip_declarations(s) : start;
 }
 
 static bool has_tensor(const struct inst_plan *plan)

@@ -259,7 +259,7 @@ unsigned inst_hirace_words(const struct inst_hirace_kernel *k, const struct inst
 	uint32_t all = e->sure | e->maybe;
 	unsigned n = 0;
 
-	if (!has_words || meets_bytes(k, e) || e->narrow || (e->maybe && e->sure))
+	if (k->is_variant || !has_words || meets_bytes(k, e) || e->narrow || (e->maybe && e->sure))
 		return 0;
 	if (e->strength != RACE_WEAK && !e->writes)
 		return 0; /* a strong load is looked at only */
@@ -299,8 +299,8 @@ static void put_fast_word(struct inst_hirace_kernel *k, const struct inst_event 
 /* A weak access of one byte of global memory, where words of other launches are replaced. */
 bool inst_hirace_is_byte(const struct inst_hirace_kernel *k, const struct inst_event *e)
 {
-	return e->space == INST_IN_GLOBAL && e->strength == RACE_WEAK && e->narrow == 1 &&
-	       e->sure == 1 && !e->maybe && k->has_fresh;
+	return !k->is_variant && e->space == INST_IN_GLOBAL && e->strength == RACE_WEAK &&
+	       e->narrow == 1 && e->sure == 1 && !e->maybe && k->has_fresh;
 }
 
 static void put_directory(struct inst_hirace_kernel *k, const struct inst_event *e,

@@ -6,10 +6,12 @@
  * block or a full __syncwarp the register's clocks are moved on. Kernels that have fences,
  * acquires, releases or strong reads keep release stamps (shadow/release.h) in the thread's own
  * memory, and call beside each of those. What is followed is event.c's; shared memory's words are
- * block_table.c's.
+ * block_table.c's. Functions that are called are followed in their variants (called/called.c),
+ * which have no fast path.
  *
- * Misses: accesses in functions that are called (counted). What a kernel with other ways to order
- * threads (event.c: unsure) does is only possible. Costs: a call for each access, see history.cu.
+ * Misses: accesses in functions that are called in other ways (counted). What a kernel with other
+ * ways to order threads (event.c: unsure) does is only possible. Costs: a call for each access, see
+ * history.cu.
  */
 #include "instrument/hirace/hirace.h"
 
@@ -115,6 +117,30 @@ static void begin_plain(struct inst_hirace_kernel *k, struct ptx_stmt *top)
 	inst_put_skip_within(cx, top, k->unchecked);
 }
 
+static void new_registers(struct inst_hirace_kernel *k)
+{
+	struct inst_ctx *cx = k->cx;
+
+	k->me = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
+	k->stamps = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
+	k->span = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
+	k->table = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
+	k->first = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
+	k->cnt = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
+	k->fresh = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
+	k->frame.me = k->me;
+	k->frame.cnt = k->cnt;
+}
+
+static void begin_variant(struct inst_hirace_kernel *k, struct ptx_stmt *top)
+{
+	struct inst_ctx *cx = k->cx;
+
+	new_registers(k);
+	inst_emit(cx, top, "params", NT, NH);
+	inst_frame_of_variant(cx, &k->frame, inst_reg(cx, k->stamps), inst_reg(cx, k->table), top);
+}
+
 static void begin_kernel(struct inst_hirace_kernel *k, struct ptx_stmt *top)
 {
 	struct inst_ctx *cx = k->cx;
@@ -124,13 +150,7 @@ static void begin_kernel(struct inst_hirace_kernel *k, struct ptx_stmt *top)
 			 (k->ev.tells ? RACE_ACTOR_TELLS : 0) |
 			 (k->ev.has_lanes ? RACE_ACTOR_LANES : 0);
 
-	k->me = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
-	k->stamps = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
-	k->span = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
-	k->table = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
-	k->first = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
-	k->cnt = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
-	k->fresh = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
+	new_registers(k);
 	inst_emit(cx, top, "params", NT, NH);
 	inst_emit(cx, top, "zero", NT, H(inst_reg(cx, k->cnt)));
 	inst_emit(cx, top, "launch",
@@ -173,6 +193,9 @@ static void begin_kernel(struct inst_hirace_kernel *k, struct ptx_stmt *top)
 		begin_scratch(k, top);
 	else
 		inst_emit(cx, top, "no_table", NT, H(inst_reg(cx, k->table)));
+	if (k->frame.called)
+		inst_frame_of_kernel(cx, &k->frame, inst_reg(cx, k->stamps), inst_reg(cx, k->table),
+				     !k->ev.is_apart, top);
 }
 
 /* ---- accesses -------------------------------------------------------------------------------- */
@@ -461,6 +484,16 @@ static void put_access(struct inst_hirace_kernel *k, const struct inst_event *e)
 
 /* ---- what synchronises ----------------------------------------------------------------------- */
 
+static void put_callee(struct inst_hirace_kernel *k, const struct inst_event *e)
+{
+	struct inst_ctx *cx = k->cx;
+
+	inst_frame_call(cx, &k->frame, e->stmt);
+	if (k->has_fresh)
+		inst_emit(cx, e->stmt->next, "still_there", NT,
+			  H(inst_reg(cx, k->me), inst_reg(cx, k->span)));
+}
+
 static void put_around(struct inst_hirace_kernel *k, const struct inst_event *e)
 {
 	struct inst_ctx *cx = k->cx;
@@ -519,32 +552,71 @@ static void put_ends(struct inst_hirace_kernel *k)
 
 /* ---- a function ------------------------------------------------------------------------------ */
 
+static void put_event(struct inst_hirace_kernel *k, const struct inst_event *e)
+{
+	switch (e->kind) {
+	case INST_EVENT_ACCESS:
+		put_access(k, e);
+		break;
+	case INST_EVENT_CALL:
+		put_callee(k, e);
+		break;
+	default:
+		put_around(k, e);
+		break;
+	}
+}
+
+/* The ways out of a variant: back to its caller, or the thread's end. */
+static void put_returns(struct inst_hirace_kernel *k)
+{
+	for (struct ptx_stmt *s = k->cx->f->first; s; s = s->next) {
+		if (!inst_leaves(s))
+			continue;
+		if (s->form->op == PTX_OP_RET) {
+			struct ptx_label *over = inst_skip_unless(k->cx, s, s);
+			inst_frame_keep(k->cx, &k->frame, s);
+			inst_end_skip(k->cx, over, s);
+			continue;
+		}
+		inst_flush_count_at(k->cx, k->cnt, s);
+		struct ptx_label *over = inst_frame_ends(k->cx, &k->frame, s);
+		put_end(k, s, true);
+		inst_end_skip(k->cx, over, s);
+	}
+}
+
 void inst_hirace_function(struct inst_ctx *cx)
 {
-	struct inst_hirace_kernel k = {.cx = cx};
+	struct inst_hirace_kernel k = {.cx = cx, .is_variant = !cx->f->is_entry};
 
+	k.frame = (struct inst_frame){.called = inst_called_here(cx), .detector = 'h'};
 	k.ev.sees = INST_SEES_OVERLAP;
+	k.ev.follows_calls = k.frame.called != NULL;
 	inst_plan_events(cx, &k.ev);
 	k.has_stamps = k.ev.has_order;
-	k.has_fresh = !k.has_stamps || k.ev.only_observes;
-	for (const struct inst_event *e = k.ev.first; e; e = e->next) {
-		k.has_fences |= e->kind == INST_EVENT_FENCE;
-		k.has_fresh &= e->kind != INST_EVENT_WARP; /* it may step aside there */
-	}
+	k.has_fences = k.ev.has_fence;
+	/* At bar.warp.sync it may step aside. */
+	k.has_fresh = !k.is_variant && (!k.has_stamps || k.ev.only_observes) && !k.ev.has_warp;
 	inst_end_body(cx);
-	k.unchecked = inst_is_all_pruned(cx, &k.ev) ? inst_copy_body(cx) : NULL;
-	begin_kernel(&k, inst_body_start(cx->f));
-	plan_groups(&k);
+	k.unchecked = !k.frame.called && inst_is_all_pruned(cx, &k.ev) ? inst_copy_body(cx) : NULL;
+	if (k.is_variant)
+		begin_variant(&k, inst_body_start(cx->f));
+	else
+		begin_kernel(&k, inst_body_start(cx->f));
+	if (!k.is_variant)
+		plan_groups(&k);
 	for (const struct inst_event *e = k.ev.first; e; e = e->next) {
 		struct ptx_label *over = e->is_pruned ? inst_skip_within(cx, e->stmt) : NULL;
-		if (e->kind == INST_EVENT_ACCESS)
-			put_access(&k, e);
-		else
-			put_around(&k, e);
+		put_event(&k, e);
 		inst_end_skip(cx, over, e->stmt);
 	}
-	inst_flush_counts(cx, k.cnt);
-	put_ends(&k);
+	if (k.is_variant) {
+		put_returns(&k);
+	} else {
+		inst_flush_counts(cx, k.cnt);
+		put_ends(&k);
+	}
 	ptx_declare_new_regs(cx->m, cx->f);
 }
 

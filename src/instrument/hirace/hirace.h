@@ -20,6 +20,8 @@ struct inst_hirace_kernel {
 	bool has_stamps, has_table, has_sites, has_scratch, has_fences;
 	uint32_t tracked;
 	struct ptx_label *unchecked; /* the code without checks (prune/plain.c), or NULL */
+	struct inst_frame frame;     /* of kernels that call variants, and of these */
+	bool is_variant;
 };
 
 /* What the machine does with an access of this kind: a bit for each state that stays, by who made

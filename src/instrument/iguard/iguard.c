@@ -9,9 +9,12 @@
  * compare-and-swap or exchange whose result is used one asks whether that took a lock; where a
  * kernel draws tickets or exchanges, one after each strong read whether it was waited for. What is
  * followed is event.c's; shared memory's entries are in a table of block_table.c, or in scratch.
+ * Functions that are called are followed in their variants (called/called.c), which have no fast
+ * path.
  *
- * Misses: accesses in functions that are called (counted). What a kernel with other ways to order
- * threads (event.c: unsure) does is only possible. Costs: a call for each access, see guard.cu.
+ * Misses: accesses in functions that are called in other ways (counted). What a kernel with other
+ * ways to order threads (event.c: unsure) does is only possible. Costs: a call for each access, see
+ * guard.cu.
  */
 #include "instrument/internal.h"
 
@@ -36,6 +39,8 @@ struct kernel {
 	uint32_t table;	  /* a register: the table in scratch */
 	bool has_scratch;
 	struct ptx_label *unchecked; /* the code without checks (prune/plain.c), or NULL */
+	struct inst_frame frame;     /* of kernels that call variants, and of these */
+	bool is_variant;	     /* its table is in `table`, too */
 };
 
 #define CONTEXT_LOW    inst_num((uint32_t)GUARD_CONTEXT_MASK)
@@ -57,7 +62,7 @@ static struct ptx_opnd table_of(struct kernel *k, struct ptx_stmt *where)
 {
 	struct ptx_opnd table;
 
-	if (k->has_scratch)
+	if (k->has_scratch || k->is_variant)
 		return inst_reg(k->cx, k->table);
 	table = inst_fresh(k->cx, PTX_TYPE_B64);
 	inst_emit(k->cx, where, k->tracked ? "table_at" : "no_table", NT, H(table));
@@ -117,15 +122,9 @@ static void begin_scratch(struct kernel *k, struct ptx_stmt *top)
 	inst_emit(cx, top, "ready", NT, NH);
 }
 
-static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
+static void new_registers(struct kernel *k)
 {
 	struct inst_ctx *cx = k->cx;
-	struct inst_block_table t;
-	uint32_t flags = (k->ev.is_unsure ? RACE_GUARD_UNSURE : 0) |
-			 (k->ev.has_order ? RACE_GUARD_ORDERS : 0) |
-			 (k->is_plain ? RACE_GUARD_PLAIN : 0) |
-			 (k->ev.has_lanes ? RACE_GUARD_LANES : 0);
-	uint32_t bytes = RACE_GUARD_STATE_BYTES + (k->ev.has_lanes ? RACE_LANE_BYTES : 0);
 
 	k->me = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
 	k->state = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
@@ -133,6 +132,42 @@ static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 	k->spans = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
 	k->cnt = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
 	k->launch = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B32);
+	k->frame.me = k->me;
+	k->frame.cnt = k->cnt;
+}
+
+static void begin_variant(struct kernel *k, struct ptx_stmt *top)
+{
+	struct inst_ctx *cx = k->cx;
+
+	new_registers(k);
+	k->table = ptx_new_reg(cx->m, cx->f, PTX_TYPE_B64);
+	inst_emit(cx, top, "params", NT, NH);
+	inst_frame_of_variant(cx, &k->frame, inst_reg(cx, k->state), inst_reg(cx, k->table), top);
+}
+
+static void begin_shared(struct kernel *k, struct ptx_stmt *top)
+{
+	struct inst_block_table t;
+
+	if (!k->ev.has_shared)
+		return;
+	if (inst_plan_block_table(k->cx, &t, table_bytes, k->has_bytes[1]))
+		begin_table(k, &t, top);
+	else if (t.has_vars && !k->ev.is_apart) /* who leaves otherwise would keep the units */
+		begin_scratch(k, top);
+}
+
+static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
+{
+	struct inst_ctx *cx = k->cx;
+	uint32_t flags = (k->ev.is_unsure ? RACE_GUARD_UNSURE : 0) |
+			 (k->ev.has_order ? RACE_GUARD_ORDERS : 0) |
+			 (k->is_plain ? RACE_GUARD_PLAIN : 0) |
+			 (k->ev.has_lanes ? RACE_GUARD_LANES : 0);
+	uint32_t bytes = RACE_GUARD_STATE_BYTES + (k->ev.has_lanes ? RACE_LANE_BYTES : 0);
+
+	new_registers(k);
 	inst_emit(cx, top, "params", NT, NH);
 	inst_emit(cx, top, "zero", NT, H(inst_reg(cx, k->cnt)));
 	inst_emit(cx, top, "launch",
@@ -156,12 +191,10 @@ static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 	if (k->can_swap)
 		inst_emit(cx, top, "own_launch", T(cx->k, BLOCK(tables), CONTEXTS_AT),
 			  H(inst_reg(cx, k->me), inst_reg(cx, k->launch)));
-	if (!k->ev.has_shared)
-		return;
-	if (inst_plan_block_table(cx, &t, table_bytes, k->has_bytes[1]))
-		begin_table(k, &t, top);
-	else if (t.has_vars && !k->ev.is_apart) /* who leaves otherwise would keep the units */
-		begin_scratch(k, top);
+	begin_shared(k, top);
+	if (k->frame.called)
+		inst_frame_of_kernel(cx, &k->frame, inst_reg(cx, k->state), table_of(k, top),
+				     k->has_scratch, top);
 }
 
 /* ---- accesses -------------------------------------------------------------------------------- */
@@ -354,7 +387,7 @@ static unsigned fast_words(const struct kernel *k, const struct inst_event *e)
 	uint32_t all = e->sure | e->maybe;
 	unsigned n = 0;
 
-	if (!(is_shared ? k->tracked != 0 : e->space == INST_IN_GLOBAL))
+	if (k->is_variant || !(is_shared ? k->tracked != 0 : e->space == INST_IN_GLOBAL))
 		return 0;
 	if (e->maybe && e->sure)
 		return 0;
@@ -607,16 +640,8 @@ static void put_around(struct kernel *k, const struct inst_event *e)
 /* Entries of words serve where nobody accesses bytes; a generic address may be of both spaces. */
 static void find_bytes(struct kernel *k)
 {
-	bool has_generic = false;
-
-	for (const struct inst_event *e = k->ev.first; e; e = e->next) {
-		if (e->kind != INST_EVENT_ACCESS)
-			continue;
-		has_generic |= e->space != INST_IN_GLOBAL && e->space != INST_IN_SHARED;
-		k->has_bytes[e->space != INST_IN_GLOBAL] |= e->narrow != 0;
-	}
-	if (has_generic)
-		k->has_bytes[0] = k->has_bytes[1] = k->ev.has_narrow;
+	k->has_bytes[0] = k->ev.has_generic ? k->ev.has_narrow : k->ev.has_narrow_global;
+	k->has_bytes[1] = k->ev.has_generic ? k->ev.has_narrow : k->ev.has_narrow_shared;
 }
 
 /* The block's last thread gives its units back. */
@@ -640,38 +665,72 @@ static bool has_waits(const struct inst_events *ev)
 	return false;
 }
 
-static bool is_plain(const struct inst_events *ev)
+static void put_event(struct kernel *k, const struct inst_event *e)
 {
-	bool has_lanes = false;
+	switch (e->kind) {
+	case INST_EVENT_ACCESS:
+		put_access(k, e);
+		break;
+	case INST_EVENT_CALL:
+		inst_frame_call(k->cx, &k->frame, e->stmt);
+		break;
+	default:
+		put_around(k, e);
+		break;
+	}
+}
 
-	for (const struct inst_event *e = ev->first; e; e = e->next)
-		has_lanes |= e->kind == INST_EVENT_WARP;
-	return !has_lanes && !ev->has_order;
+/* The ways out of a variant: back to its caller, or the thread's end. */
+static void put_returns(struct kernel *k)
+{
+	for (struct ptx_stmt *s = k->cx->f->first; s; s = s->next) {
+		if (!inst_leaves(s))
+			continue;
+		if (s->form->op == PTX_OP_RET) {
+			struct ptx_label *over = inst_skip_unless(k->cx, s, s);
+			inst_frame_keep(k->cx, &k->frame, s);
+			inst_end_skip(k->cx, over, s);
+			continue;
+		}
+		inst_flush_count_at(k->cx, k->cnt, s);
+		struct ptx_label *over = inst_skip_unless(k->cx, s, s);
+		struct ptx_label *none = inst_frame_ends(k->cx, &k->frame, s);
+		put_scratch(k, RACE_GUARD_SCRATCH_GIVE, s);
+		inst_end_skip(k->cx, none, s);
+		inst_end_skip(k->cx, over, s);
+	}
 }
 
 void inst_iguard_function(struct inst_ctx *cx)
 {
-	struct kernel k = {.cx = cx};
+	struct kernel k = {.cx = cx, .is_variant = !cx->f->is_entry};
 
+	k.frame = (struct inst_frame){.called = inst_called_here(cx), .detector = 'g'};
 	k.ev.sees = INST_SEES_LAUNCH;
+	k.ev.follows_calls = k.frame.called != NULL;
 	inst_plan_events(cx, &k.ev);
 	find_bytes(&k);
-	k.is_plain = is_plain(&k.ev);
-	k.can_swap = (k.is_plain || k.ev.only_observes) && cx->m->sm >= SWAPS_PAIRS_SM;
-	k.has_waits = has_waits(&k.ev);
+	k.is_plain = !k.ev.has_warp && !k.ev.has_order;
+	k.can_swap = (k.is_plain || k.ev.only_observes) && !k.frame.called &&
+		     cx->m->sm >= SWAPS_PAIRS_SM;
+	k.has_waits = has_waits(&k.ev) || (k.frame.called && k.ev.has_update);
 	inst_end_body(cx);
-	k.unchecked = inst_is_all_pruned(cx, &k.ev) ? inst_copy_body(cx) : NULL;
-	begin_kernel(&k, inst_body_start(cx->f));
+	k.unchecked = !k.frame.called && inst_is_all_pruned(cx, &k.ev) ? inst_copy_body(cx) : NULL;
+	if (k.is_variant)
+		begin_variant(&k, inst_body_start(cx->f));
+	else
+		begin_kernel(&k, inst_body_start(cx->f));
 	for (const struct inst_event *e = k.ev.first; e; e = e->next) {
 		struct ptx_label *over = e->is_pruned ? inst_skip_within(cx, e->stmt) : NULL;
-		if (e->kind == INST_EVENT_ACCESS)
-			put_access(&k, e);
-		else
-			put_around(&k, e);
+		put_event(&k, e);
 		inst_end_skip(cx, over, e->stmt);
 	}
-	inst_flush_counts(cx, k.cnt);
-	put_ends(&k);
+	if (k.is_variant) {
+		put_returns(&k);
+	} else {
+		inst_flush_counts(cx, k.cnt);
+		put_ends(&k);
+	}
 	ptx_declare_new_regs(cx->m, cx->f);
 }
 

@@ -312,7 +312,7 @@ void inst_watch_end_group(struct inst_watch *k, struct ptx_stmt *s, const struct
 
 	if (g->n &&
 	    (is_end || (g->n == g->planned && e && e->stmt == s && inst_watch_joins(k, e)))) {
-		struct ptx_stmt *at = s;
+		struct ptx_stmt *at = inst_before_arguments(s);
 		if (inst_watch_is_beside(k->cx))
 			while (at->prev && at->prev->inserted)
 				at = at->prev;

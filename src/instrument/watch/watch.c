@@ -613,8 +613,8 @@ static void put_end(struct inst_watch *k, struct ptx_stmt *s)
 	if (!inst_watch_may_release(s))
 		return;
 	is_passed = k->is_across && s->form->effects & PTX_EFF_WARP_SYNC;
-	inst_emit(cx, s, is_passed ? "cross" : "drop", T(cx->k, KNOB(wsleep)),
-		  H(inst_reg(cx, k->held), inst_reg(cx, k->cnt)));
+	inst_emit(cx, inst_before_arguments(s), is_passed ? "cross" : "drop",
+		  T(cx->k, KNOB(wsleep)), H(inst_reg(cx, k->held), inst_reg(cx, k->cnt)));
 }
 
 static void put_all(struct inst_watch *k)

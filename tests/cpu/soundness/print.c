@@ -9,6 +9,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void put_inst(struct writer *w, const char *fmt, ...)
@@ -604,17 +605,83 @@ static bool has_mbarrier(const struct gen_stmt *s)
 	       (s->kind == GEN_COPY && s->form2 % 4 == 3);
 }
 
+static bool has_functions(void)
+{
+	return getenv("COLLIDER_FUNCTIONS") != NULL;
+}
+
+/* Is the statement a function of its own, with COLLIDER_FUNCTIONS in the environment? */
+static bool is_called(const struct gen_stmt *s, unsigned i)
+{
+	return has_functions() && (i + s->form2 + (unsigned)s->kind) % 3 != 0;
+}
+
+static void print_shared(struct writer *w)
+{
+	base_buf_printf(&w->out->text,
+			"\t.shared .align 16 .b8 slots[1536];\n\t.shared .align 8 .b8 mbars[%u];\n"
+			"\t.shared .align 16 .b8 objects[%u];\n\t.shared .align 4 .b8 flag[32];\n",
+			8 * GEN_STMTS, 32 * GEN_STMTS);
+}
+
+static void print_registers(struct writer *w)
+{
+	base_buf_puts(&w->out->text,
+		      "\t.reg .b64 %acc, %g, %c, %own, %gb, %s, %sown, %sg, %sgown;\n"
+		      "\t.reg .b64 %at, %d<4>, %q<4>;\n\t.reg .b128 %h;\n"
+		      "\t.reg .b32 %t, %b, %gid, %r<5>;\n\t.reg .b16 %h1;\n"
+		      "\t.reg .pred %p, %p1;\n");
+}
+
+/* What a statement reads, in the order of a function's parameters. */
+static const char *const inputs[] = {"%acc",  "%g",  "%c",     "%own", "%gb", "%s",
+				     "%sown", "%sg", "%sgown", "%t",   "%b",  "%gid"};
+#define INPUTS	    (sizeof(inputs) / sizeof(inputs[0]))
+#define WIDE_INPUTS 9u
+
+static unsigned bits_of(unsigned input)
+{
+	return input < WIDE_INPUTS ? 64 : 32;
+}
+
+static void print_function(struct writer *w, const struct gen_stmt *s, unsigned i)
+{
+	base_buf_printf(&w->out->text, ".func (.param .b64 out) s%u(", i);
+	for (unsigned k = 0; k < INPUTS; k++)
+		base_buf_printf(&w->out->text, "%s.param .b%u in%u", k ? ", " : "", bits_of(k), k);
+	base_buf_puts(&w->out->text, ")\n{\n");
+	print_registers(w);
+	for (unsigned k = 0; k < INPUTS; k++)
+		put_inst(w, "ld.param.b%u %s, [in%u]", bits_of(k), inputs[k], k);
+	print_stmt(w, s, i);
+	put_inst(w, "st.param.b64 [out], %%acc");
+	put_inst(w, "ret");
+	base_buf_puts(&w->out->text, "}\n");
+}
+
+static void print_call(struct writer *w, unsigned i)
+{
+	base_buf_puts(&w->out->text, "\t{\n\t.param .b64 out");
+	for (unsigned k = 0; k < INPUTS; k++)
+		base_buf_printf(&w->out->text, ";\n\t.param .b%u a%u", bits_of(k), k);
+	base_buf_puts(&w->out->text, ";\n");
+	for (unsigned k = 0; k < INPUTS; k++)
+		put_inst(w, "st.param.b%u [a%u], %s", bits_of(k), k, inputs[k]);
+	base_buf_printf(&w->out->text, "\tcall.uni (out), s%u, (", i);
+	for (unsigned k = 0; k < INPUTS; k++)
+		base_buf_printf(&w->out->text, "%sa%u", k ? ", " : "", k);
+	base_buf_puts(&w->out->text, ");\n");
+	put_inst(w, "ld.param.b64 %%acc, [out]");
+	base_buf_puts(&w->out->text, "\t}\n");
+}
+
 static void print_head(struct writer *w, unsigned number)
 {
 	base_buf_printf(&w->out->text,
-			".visible .entry k%u(.param .u64 p, .param .u64 common)\n{\n"
-			"\t.shared .align 16 .b8 slots[1536];\n\t.shared .align 8 .b8 mbars[%u];\n"
-			"\t.shared .align 16 .b8 objects[%u];\n\t.shared .align 4 .b8 flag[32];\n"
-			"\t.reg .b64 %%acc, %%g, %%c, %%own, %%gb, %%s, %%sown, %%sg, %%sgown;\n"
-			"\t.reg .b64 %%at, %%d<4>, %%q<4>;\n\t.reg .b128 %%h;\n"
-			"\t.reg .b32 %%t, %%b, %%gid, %%r<5>;\n\t.reg .b16 %%h1;\n"
-			"\t.reg .pred %%p, %%p1;\n",
-			number, 8 * GEN_STMTS, 32 * GEN_STMTS);
+			".visible .entry k%u(.param .u64 p, .param .u64 common)\n{\n", number);
+	if (!has_functions())
+		print_shared(w);
+	print_registers(w);
 	put_inst(w, "ld.param.u64 %%g, [p]");
 	put_inst(w, "ld.param.u64 %%c, [common]");
 	put_inst(w, "mov.u32 %%r1, %%tid.y");
@@ -648,13 +715,26 @@ static void print_head(struct writer *w, unsigned number)
 	put_inst(w, "bar.sync 0");
 }
 
+static bool is_printed(const struct writer *w, unsigned number, unsigned i)
+{
+	return !w->k->stmt[i].is_removed && w->k->stmt[i].launch == number;
+}
+
 /* Returns the line of the store of the thread's result. */
 static unsigned print_kernel(struct writer *w, unsigned number)
 {
-	print_head(w, number);
 	for (unsigned i = 0; i < w->k->n; i++)
-		if (!w->k->stmt[i].is_removed && w->k->stmt[i].launch == number)
+		if (is_printed(w, number, i) && is_called(&w->k->stmt[i], i))
+			print_function(w, &w->k->stmt[i], i);
+	print_head(w, number);
+	for (unsigned i = 0; i < w->k->n; i++) {
+		if (!is_printed(w, number, i))
+			continue;
+		if (is_called(&w->k->stmt[i], i))
+			print_call(w, i);
+		else
 			print_stmt(w, &w->k->stmt[i], i);
+	}
 	put_inst(w, "mul.wide.u32 %%at, %%gid, 8");
 	put_inst(w, "add.u64 %%at, %%at, %%g");
 	unsigned line = put_mem(w, "st.global.u64 [%%at+%u], %%acc", GEN_OUT);
@@ -747,6 +827,8 @@ void gen_print(const struct gen_program *k, struct program *p)
 	p->loose[1] = 64 * GEN_STMTS;
 	base_buf_puts(&p->text, ".version 8.8\n.target sm_90\n.address_size 64\n"
 				".file 1 \"random.cu\"\n");
+	if (has_functions())
+		print_shared(&w);
 	for (unsigned i = 0; i < k->nlaunches; i++) {
 		w.l = &k->launch[i];
 		if (w.l->is_removed)
