@@ -558,11 +558,16 @@ void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev)
 
 void inst_count_unfollowed(struct inst_ctx *cx)
 {
+	bool has_variant = inst_has_variant(cx, cx->f);
+
 	ptx_each_stmt(cx->f, s)
 	{
 		if (s->kind != PTX_STMT_INST || s->inserted || !is_followed(s->form, false))
 			continue;
-		inst_unchecked(cx, PTX_STR("access in a function that is called"),
+		inst_unchecked(cx,
+			       has_variant
+				       ? PTX_STR("access, where a pointer or another module calls,")
+				       : PTX_STR("access in a function that is called"),
 			       RACE_WHY_UNSUPPORTED, true);
 		cx->stats->unsupported++;
 	}

@@ -260,7 +260,8 @@ void inst_join_called(const struct inst_ctx *cx, struct inst_events *ev);
 /* The variants that the function at work calls, and those that they call, one after the other
  * (after: NULL, or the last one). */
 const struct inst_called *inst_next_callee(struct inst_ctx *cx, const struct inst_called *after);
-/* Is it called by variants only, so that nothing ever runs its own body? */
+/* Has it a variant? And is it called by variants only, so that nothing ever runs its own body? */
+bool inst_has_variant(const struct inst_ctx *cx, const struct ptx_func *f);
 bool inst_is_replaced(const struct inst_ctx *cx, const struct ptx_func *f);
 /* A function's name as the program has it; and the function of which the one at work is a variant,
  * or itself. */

@@ -20,6 +20,9 @@
 #include "toolchain/internal.h"
 #include "toolchain/rewrite.h"
 
+#include "race/detector.h"
+#include "race/record.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -352,7 +355,9 @@ static bool after_refusal(struct tool_work *w, const struct base_buf *out, const
 		return true;
 	}
 	for (size_t i = 0; i < w->funcs.n; i++) {
-		if (strstr(said, base_printf(&w->arena, "'%s'", w->funcs.v[i].name)))
+		const char *name = w->funcs.v[i].name;
+		if (strstr(said, base_printf(&w->arena, "'%s'", name)) ||
+		    strstr(said, base_printf(&w->arena, "'" RACE_CALLED_PREFIX "%s'", name)))
 			changed |= tighten(w, &w->funcs.v[i], why);
 	}
 	if (changed)
@@ -372,16 +377,28 @@ static const struct tool_func *find(const struct tool_work *w, const char *name)
 	return NULL;
 }
 
-/* The largest count among the functions that the instrumenter added. */
+/* The largest count among the functions that the instrumenter added; a function's variant isn't
+ * one of them. */
 static unsigned added_regs(const struct tool_work *w)
 {
 	unsigned most = 0;
 
 	for (size_t i = 0; i < w->after.n; i++) {
-		if (w->after.v[i].count > most && !find(w, w->after.v[i].name))
+		const char *name = w->after.v[i].name, *of = race_called_name(name, strlen(name));
+		if (w->after.v[i].count > most && !find(w, of ? of : name))
 			most = w->after.v[i].count;
 	}
 	return most;
+}
+
+/* With checks: of the function or its variant. */
+static unsigned regs_after(struct tool_work *w, const struct tool_func *f)
+{
+	const char *variant = base_printf(&w->arena, RACE_CALLED_PREFIX "%s", f->name);
+	unsigned own = tool_reglist_get(&w->after, f->name);
+	unsigned its = tool_reglist_get(&w->after, variant);
+
+	return own > its ? own : its;
 }
 
 /* It assembled: does every function keep its cap? Tightens those that don't; true if all do. */
@@ -402,7 +419,7 @@ static bool keeps_caps(struct tool_work *w)
 	}
 	for (size_t i = 0; i < w->funcs.n; i++) {
 		struct tool_func *f = &w->funcs.v[i];
-		unsigned regs = tool_reglist_get(&w->after, f->name);
+		unsigned regs = regs_after(w, f);
 		if (f->is_entry && added > regs && !f->call_free && !w->call_free)
 			regs = added; /* nvlink adds it up so */
 		if (regs <= f->cap || f->skip || f->is_left_out || !f->before)

@@ -51,7 +51,7 @@ while read -r pass scope; do
 	esac
 done <"$T/passes"
 try 2 "$collider" instrument --dump=frob "$T/in.ptx"
-has err "expected one of none|runtime|"
+has err "expected one of none|called|runtime|"
 
 # Never twice.
 try 0 "$collider" instrument "$T/checked.ptx" -o "$T/again.ptx"

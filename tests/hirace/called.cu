@@ -10,7 +10,7 @@
 
 __device__ __align__(16) unsigned int word[4096];
 __device__ __align__(16) unsigned char byte[4096];
-__device__ unsigned int flag, sink[4096];
+__device__ unsigned int flag, lock, sink[4096];
 
 __device__ __forceinline__ unsigned int me() { return blockIdx.x * blockDim.x + threadIdx.x; }
 
@@ -242,6 +242,43 @@ __global__ void message_quiet()
 		message_quiet_in2();
 		sink[0] = word[0];
 	}
+}
+
+IN void message_without_fence_race_in() { atomicExch(&flag, 1); }
+IN void message_without_fence_race_in2()
+{
+	while (atomicAdd(&flag, 0) == 0)
+		;
+	__threadfence();
+}
+__global__ void message_without_fence_race()
+{
+	if (me() == 0) {
+		word[0] = 7;
+		message_without_fence_race_in();
+	} else if (me() == BLOCK) {
+		message_without_fence_race_in2();
+		sink[0] = word[0];
+	}
+}
+IN void lock_quiet_in()
+{
+	while (atomicCAS(&lock, 0, 1) != 0)
+		;
+	__threadfence();
+}
+IN void lock_quiet_in2()
+{
+	__threadfence();
+	atomicExch(&lock, 0);
+}
+__global__ void lock_quiet()
+{
+	if (threadIdx.x)
+		return;
+	lock_quiet_in();
+	word[0] += 1;
+	lock_quiet_in2();
 }
 
 // ---- what ends, or isn't followed ------------------------------------------------------------------

@@ -70,14 +70,24 @@ struct ptx_func *inst_original(const struct inst_ctx *cx)
 	return c ? c->f : cx->f;
 }
 
+static const struct inst_called *of_function(const struct inst_ctx *cx, const struct ptx_func *f)
+{
+	for (size_t i = 0; i < cx->called.n; i++)
+		if (cx->called.v[i].f == f && cx->called.v[i].variant != f)
+			return &cx->called.v[i];
+	return NULL;
+}
+
+bool inst_has_variant(const struct inst_ctx *cx, const struct ptx_func *f)
+{
+	const struct inst_called *c = of_function(cx, f);
+
+	return c && c->variant;
+}
+
 bool inst_is_replaced(const struct inst_ctx *cx, const struct ptx_func *f)
 {
-	for (size_t i = 0; i < cx->called.n; i++) {
-		const struct inst_called *c = &cx->called.v[i];
-		if (c->f == f)
-			return c->variant && c->variant != f && !c->is_open;
-	}
-	return false;
+	return inst_has_variant(cx, f) && !of_function(cx, f)->is_open;
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
