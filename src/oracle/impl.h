@@ -79,7 +79,8 @@ struct oracle_block {
 
 struct oracle_group {
 	uint32_t first, n;
-	uint32_t shift; /* log2 of the stride; grids */
+	uint32_t shift;	  /* log2 of the stride; grids */
+	uint32_t retired; /* of the others: the first ones, since the last time (retire.c) */
 	bool is_grid, is_ended, has_fences /* some thread has executed fence.sc */;
 	struct oracle_grid grid; /* cluster_of: ours */
 	struct oracle_clock *start, *end;

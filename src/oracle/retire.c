@@ -29,7 +29,7 @@ static bool is_all_ended(struct oracle *o, const struct oracle_clock *host)
 		const struct oracle_group *g = o->groups.v[i];
 		if (g->is_grid && !g->is_ended)
 			return false;
-		for (uint32_t k = 0; !g->is_grid && k < g->n; k++)
+		for (uint32_t k = g->retired; !g->is_grid && k < g->n; k++)
 			if ((g->misc[k].kind == ORACLE_MISC_PSEUDO ||
 			     g->misc[k].kind == ORACLE_MISC_INIT) &&
 			    oracle_tree_get(host->root[ORACLE_HB], g->first + k) <
@@ -39,35 +39,38 @@ static bool is_all_ended(struct oracle *o, const struct oracle_clock *host)
 	return true;
 }
 
-/* Of the actors outside of grids the host thread stays, and their group while it has room. */
-static bool is_kept(struct oracle *o, struct oracle_group *g)
+static void misc_retire(struct oracle *o, struct oracle_misc *m)
 {
-	bool has_host = false;
+	bool is_host = m->kind == ORACLE_MISC_HOST;
 
-	if (g->is_grid)
-		return false;
-	for (uint32_t k = 0; k < g->n; k++) {
-		struct oracle_misc *m = &g->misc[k];
-		bool is_host = m->kind == ORACLE_MISC_HOST;
-		oracle_clock_unref(&o->pool, m->thread.clock);
-		oracle_pends_free(o, m->thread.pends);
-		oracle_forced_drop(o, m);
-		m->thread.clock = is_host ? oracle_clock_ref(o->zero) : NULL;
-		m->thread.pends = NULL;
-		/* No copy whose order depends on the end of some operation. */
-		if (!is_host)
-			m->kind = ORACLE_MISC_OP;
-		has_host |= is_host;
-	}
-	return has_host || g == o->misc;
+	oracle_clock_unref(&o->pool, m->thread.clock);
+	oracle_pends_free(o, m->thread.pends);
+	oracle_forced_drop(o, m);
+	m->thread.clock = is_host ? oracle_clock_ref(o->zero) : NULL;
+	m->thread.pends = NULL;
+	/* No copy whose order depends on the end of some operation. */
+	if (!is_host)
+		m->kind = ORACLE_MISC_OP;
 }
 
-static void groups_retire(struct oracle *o)
+/* Of the actors outside of grids the only host thread stays, and their group while it has room. */
+static bool is_kept(struct oracle *o, struct oracle_group *g, uint32_t host)
+{
+	if (g->is_grid)
+		return false;
+	if (host - g->first < g->retired)
+		misc_retire(o, &g->misc[host - g->first]);
+	for (; g->retired < g->n; g->retired++)
+		misc_retire(o, &g->misc[g->retired]);
+	return host - g->first < g->n || g == o->misc;
+}
+
+static void groups_retire(struct oracle *o, uint32_t host)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < o->groups.n; i++) {
-		if (is_kept(o, o->groups.v[i]))
+		if (is_kept(o, o->groups.v[i], host))
 			o->groups.v[kept++] = o->groups.v[i];
 		else
 			oracle_group_free(o, o->groups.v[i]);
@@ -94,5 +97,5 @@ void oracle_retire(struct oracle *o, uint32_t host)
 	oracle_sites_free(o);
 	oracle_memos_free(&o->pool);
 	oracle_known_logs_free(o);
-	groups_retire(o);
+	groups_retire(o, host);
 }

@@ -19,14 +19,29 @@ static void lanes_from(uint32_t *warp, uint32_t *mask)
 
 /* ---- barriers ------------------------------------------------------------------------------ */
 
+/* The threads of a grid's warp, side by side; NULL: they must be looked up one by one. */
+static struct oracle_thread *threads_of(struct oracle *o, uint32_t warp)
+{
+	struct oracle_thread *t = oracle_thread_of(o, warp);
+
+	return t && o->last->is_grid ? t : NULL;
+}
+
+static inline struct oracle_thread *thread_at(struct oracle *o, struct oracle_thread *first,
+					      uint32_t warp, uint32_t l)
+{
+	return first ? first + l : oracle_thread_of(o, warp + l);
+}
+
 /* The lanes that have the same epochs as the first one. Lanes without threads join a whole warp, so
  * that it is one value. */
 static struct oracle_part same_epoch(struct oracle *o, uint32_t warp, uint32_t lanes)
 {
+	struct oracle_thread *first = threads_of(o, warp);
 	struct oracle_part p = {.warp = warp};
 
 	ORACLE_EACH (l, lanes) {
-		struct oracle_thread *t = oracle_thread_of(o, warp + l);
+		struct oracle_thread *t = thread_at(o, first, warp, l);
 		uint32_t own = t ? t->own : 0, fence = t ? t->fence : 0;
 		if (!p.mask) {
 			p.epoch = own;
@@ -114,6 +129,7 @@ void oracle_arrive(struct oracle *o, uint32_t warp, uint32_t mask, const struct 
 
 	o->stats.events++;
 	lanes_from(&warp, &mask);
+	struct oracle_thread *first = threads_of(o, warp);
 	struct oracle_bar *b = bar_at(o, a->key, a->generation, true);
 	bar_count(o, b, warp + (uint32_t)__builtin_ctz(mask), a->expected, a->inst);
 	if (a->flags & ORACLE_BAR_LEAVES)
@@ -132,7 +148,7 @@ void oracle_arrive(struct oracle *o, uint32_t warp, uint32_t mask, const struct 
 		left &= ~p.mask;
 	}
 	ORACLE_EACH (l, mask) {
-		struct oracle_thread *t = oracle_thread_of(o, warp + l);
+		struct oracle_thread *t = thread_at(o, first, warp, l);
 		if (!t)
 			continue;
 		if (t->clock != last)
@@ -160,10 +176,11 @@ static void bar_close(struct oracle *o, struct oracle_bar *b)
 static void lanes_join(struct oracle *o, uint32_t warp, uint32_t mask, struct oracle_clock *c,
 		       uint32_t own)
 {
+	struct oracle_thread *first = threads_of(o, warp);
 	struct oracle_clock *from = NULL, *to = NULL;
 
 	ORACLE_EACH (l, mask) {
-		struct oracle_thread *t = oracle_thread_of(o, warp + l);
+		struct oracle_thread *t = thread_at(o, first, warp, l);
 		if (!t)
 			continue;
 		if (from && t->clock == from) {
@@ -216,8 +233,9 @@ void oracle_warp_sync(struct oracle *o, uint32_t warp, uint32_t mask)
 
 	o->stats.events++;
 	lanes_from(&warp, &mask);
+	struct oracle_thread *first = threads_of(o, warp);
 	ORACLE_EACH (l, mask) {
-		struct oracle_thread *t = oracle_thread_of(o, warp + l);
+		struct oracle_thread *t = thread_at(o, first, warp, l);
 		if (t && t->clock != last)
 			oracle_clock_join(&o->pool, &c, last = t->clock);
 	}
@@ -229,7 +247,7 @@ void oracle_warp_sync(struct oracle *o, uint32_t warp, uint32_t mask)
 		raise_part(o, oracle_clock_own(&o->pool, &c), &part[i]);
 	/* It contains all that any of them knew. */
 	ORACLE_EACH (k, mask) {
-		struct oracle_thread *t = oracle_thread_of(o, warp + k);
+		struct oracle_thread *t = thread_at(o, first, warp, k);
 		if (!t)
 			continue;
 		oracle_clock_unref(&o->pool, t->clock);
