@@ -152,7 +152,15 @@ static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 			  H(inst_reg(cx, k->me), inst_reg(cx, k->state)));
 	if (k->ev.has_lanes)
 		put_lanes(k, inst_int(cx, 0), RACE_LANES_BEGIN, top);
-	inst_emit(cx, top, "spans", NT, H(inst_reg(cx, k->me), inst_reg(cx, k->spans)));
+	if (k->ev.has_lanes)
+		inst_emit(cx, top, "zero", NT, H(inst_reg(cx, k->spans)));
+	else
+		inst_emit(cx, top, "spans",
+			  T(cx->k, BLOCK(modes), inst_num(RACE_GUARD_MODE_PUBLISHED),
+			    inst_num((int64_t)GUARD_CONTEXT_MASK),
+			    inst_num((int64_t)RACE_GUARD_SPANS(0, 0, 0, true)),
+			    inst_num((int64_t)RACE_GUARD_SPANS(0, 0, 0, false))),
+			  H(inst_reg(cx, k->me), inst_reg(cx, k->spans)));
 	if (k->can_swap)
 		inst_emit(cx, top, "own_launch", T(cx->k, BLOCK(tables), CONTEXTS_AT),
 			  H(inst_reg(cx, k->me), inst_reg(cx, k->launch)));
