@@ -400,6 +400,17 @@ static void put_fast_entry(struct kernel *k, const struct inst_event *e, struct 
 			    inst_num(is_strong ? GUARD_STRONG : 0), CONTEXT_HIGH, inst_num(3),
 			    inst_num(0x4440)),
 			  H(me, is_strong ? w : a, spans, among));
+	if (is_strong && e->space == INST_IN_SHARED) {
+		/* What was weak before the block's last barrier is ordered before all of them. */
+		struct ptx_opnd behind = inst_fresh(cx, PTX_TYPE_PRED);
+
+		inst_emit(cx, e->stmt, "fast_among",
+			  T(inst_num((uint32_t)GUARD_CONTEXT_MASK | (KINDS & ~3u)),
+			    inst_num(GUARD_STRONG | GUARD_BEHIND_BLOCK << GUARD_BEHIND_AT),
+			    CONTEXT_HIGH, inst_num(3), inst_num(0x4440)),
+			  H(me, w, spans, behind));
+		inst_emit(cx, e->stmt, "either", NT, H(among, behind));
+	}
 	if (is_strong) {
 		inst_emit(cx, e->stmt, "fast_write", NT, H(among, a, stays));
 		return;
