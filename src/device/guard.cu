@@ -3,7 +3,6 @@
  *
  *	__collider_guard_begin		at a kernel's entry: the thread's state and word
  *	__collider_guard_shared		at a kernel's entry: the block's table for shared memory
- *	__collider_guard_spans		at a kernel's entry: for the inlined fast path
  *	__collider_guard_step, _step_s	before an access that the fast path doesn't decide
  *	__collider_guard_g, _s, _x	before an access: global, shared, generic address
  *	__collider_guard_sync		beside strong accesses and fences: release stamps

@@ -237,15 +237,6 @@ DEV_FN uint32_t dev_try(const struct quick *q, uint64_t entry, bool writes, uint
 
 /* ---- for the inlined fast path -------------------------------------------------------------- */
 
-/* RACE_GUARD_SPANS; 0: every access is called. */
-extern "C" __device__ __noinline__ uint32_t __collider_guard_spans(uint64_t me)
-{
-	if ((me & GUARD_CONTEXT_MASK) == 0 || me & RACE_GUARD_LANES ||
-	    dev_modes() & RACE_GUARD_MODE_PUBLISHED)
-		return 0;
-	return dev_spans();
-}
-
 /* The entries of a weak access to whole words; what: as of __collider_guard_g. Gives back which of
  * them take more, and from bit 8 on, which of those are for all lanes. */
 DEV_FN uint32_t dev_step(const struct quick *q, uint64_t entry, uint64_t what)

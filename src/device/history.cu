@@ -153,19 +153,6 @@ DEV_FN const uint8_t *dev_machine(void)
 	return v ? (const uint8_t *)v : __collider_history_table;
 }
 
-/* How far the thread numbers of a block's warps differ: the high half of a word's difference within
- * a block is less (device/step.h). 0: the thread has no number.
- * RACE_HISTORY_ASKS: the run has another machine than the inlined code, or lanes have rows: it
- * decides nothing. */
-extern "C" __device__ __noinline__ uint32_t __collider_history_span(uint64_t me)
-{
-	uint32_t asks = dev_machine() == __collider_history_table && !(me & RACE_ACTOR_LANES)
-				? 0
-				: RACE_HISTORY_ASKS;
-
-	return me ? shadow_block_stride(dev_place().block_size) / SHADOW_LANES | asks : 0;
-}
-
 RACE_STATIC_ASSERT(sizeof(struct shadow_stamps) <= RACE_LANES_ROW_AT, "the row comes after them");
 
 RACE_STATIC_ASSERT(offsetof(struct shadow_stamps, own.read) == RACE_STAMPS_READ_AT,

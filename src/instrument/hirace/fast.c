@@ -192,27 +192,56 @@ static uint32_t closed_under(uint32_t access)
 	return states;
 }
 
+/* Where the inlined steps of an access go on. */
+struct next {
+	struct ptx_label *again, *first;
+	struct ptx_opnd to; /* the next state */
+};
+
 /*
  * A word of global memory that moves on: the first access of a launch; else by the other thread's
  * relation. Only in kernels without release stamps, so that all stamps are 0.
  */
 static void put_next(struct inst_hirace_kernel *k, const struct inst_event *e, struct ptx_opnd w,
-		     struct ptx_opnd word, struct ptx_label *over, struct ptx_label *again)
+		     struct ptx_opnd word, const struct next *n, struct ptx_label *over)
 {
 	struct inst_ctx *cx = k->cx;
 	uint32_t a = inst_hirace_access(e), u = ONLY(SHADOW_SYNC_U);
+	struct ptx_label *slow = ptx_new_label(cx->m, cx->f);
 
-	inst_emit(cx, e->stmt, "fast_next",
-		  T(inst_num(0xffffffff - ((1 << SHADOW_WARP_AT) - 1)), inst_num(first_state(a)),
-		    inst_num(step_of(a, u, ONLY(SHADOW_SELF))),
+	inst_emit(cx, e->stmt, "fast_step",
+		  T(inst_num(step_of(a, u, ONLY(SHADOW_SELF))),
 		    inst_num(step_of(a, u, ONLY(SHADOW_WARP))),
 		    inst_num(step_of(a, u, ONLY(SHADOW_BLOCK))),
 		    inst_num(step_of(a, ALL_SYNCS, ONLY(SHADOW_GRID))),
 		    inst_num(step_of(a, ONLY(SHADOW_SYNC_B), OF_THE_BLOCK)),
-		    inst_num((int64_t)1 << SHADOW_PLACE_AT), inst_num(first_state(a)),
+		    inst_num((int64_t)1 << SHADOW_PLACE_AT)),
+		  H(inst_reg(cx, k->me), w, inst_reg(cx, k->span), inst_reg(cx, k->fresh), n->to,
+		    ptx_opnd_label(slow)));
+	inst_emit_label(cx, e->stmt, n->first);
+	inst_emit(cx, e->stmt, "fast_swap",
+		  T(inst_num(0xffffffff - ((1 << SHADOW_WARP_AT) - 1)), inst_num(first_state(a)),
 		    inst_num(by_lanes(first_state(a), a)), inst_num(closed_under(a))),
-		  H(inst_reg(cx, k->me), w, word, inst_reg(cx, k->span), inst_reg(cx, k->fresh),
-		    ptx_opnd_label(over), ptx_opnd_label(again)));
+		  H(inst_reg(cx, k->me), w, word, inst_reg(cx, k->fresh), n->to,
+		    ptx_opnd_label(over), ptx_opnd_label(n->again)));
+	inst_emit_label(cx, e->stmt, slow);
+}
+
+/* Before the word is looked at: one of another launch is taken at once. */
+static struct next begin_next(struct inst_hirace_kernel *k, const struct inst_event *e,
+			      struct ptx_opnd w)
+{
+	struct inst_ctx *cx = k->cx;
+	struct next n = {ptx_new_label(cx->m, cx->f), NULL, inst_none()};
+
+	inst_emit_label(cx, e->stmt, n.again);
+	if (e->space == INST_IN_SHARED)
+		return n;
+	n.first = ptx_new_label(cx->m, cx->f);
+	n.to = inst_fresh(cx, PTX_TYPE_B32);
+	inst_emit(cx, e->stmt, "fast_old", T(inst_num(first_state(inst_hirace_access(e)))),
+		  H(inst_reg(cx, k->me), w, inst_reg(cx, k->fresh), n.to, ptx_opnd_label(n.first)));
+	return n;
 }
 
 /*
@@ -324,7 +353,6 @@ void inst_hirace_put_byte(struct inst_hirace_kernel *k, const struct inst_event 
 	struct inst_ctx *cx = k->cx;
 	const struct inst_hirace_fast f = inst_hirace_fast(inst_hirace_access(e), false);
 	struct ptx_label *far = ptx_new_label(cx->m, cx->f), *look = ptx_new_label(cx->m, cx->f);
-	struct ptx_label *again = ptx_new_label(cx->m, cx->f);
 	struct ptx_opnd me = inst_reg(cx, k->me), span = inst_reg(cx, k->span);
 	struct ptx_opnd word = inst_fresh(cx, PTX_TYPE_B64), whole = inst_fresh(cx, PTX_TYPE_B64);
 	struct ptx_opnd stays = inst_fresh(cx, PTX_TYPE_PRED), w = inst_fresh(cx, PTX_TYPE_B64);
@@ -336,11 +364,11 @@ void inst_hirace_put_byte(struct inst_hirace_kernel *k, const struct inst_event 
 		    inst_num(RACE_HISTORY_PIECE_BITS)),
 		  H(at, word, whole, ptx_opnd_label(far)));
 	inst_emit(cx, e->stmt, "fast_load", T(PTX_STR("global"), inst_num(0)), H(word, w));
-	inst_emit_label(cx, e->stmt, again);
+	struct next next = begin_next(k, e, w);
 	inst_emit(cx, e->stmt, "fast_begin", NT, H(span, stays));
 	put_fast_word(k, e, &f, w, stays);
 	inst_emit(cx, e->stmt, "fast_end", NT, H(stays, ptx_opnd_label(look)));
-	put_next(k, e, w, word, look, again);
+	put_next(k, e, w, word, &next, look);
 	inst_emit(cx, e->stmt, "step_global", T(inst_hirace_what(k, e)),
 		  H(me, inst_reg(cx, k->stamps), at, word, span, ptx_opnd_label(look)));
 	inst_emit(cx, e->stmt, "go", NT, H(ptx_opnd_label(far)));
@@ -370,7 +398,7 @@ void inst_hirace_put_fast(struct inst_hirace_kernel *k, const struct inst_event 
 	else
 		put_directory(k, e, at, word, over, far);
 	bool is_next = k->has_fresh && words == 1 && !e->maybe;
-	struct ptx_label *again = is_next ? ptx_new_label(cx->m, cx->f) : NULL;
+	struct next next = {0};
 	struct ptx_opnd w[2];
 	if (!is_next)
 		inst_emit(cx, e->stmt, "fast_begin", NT, H(span, stays));
@@ -385,7 +413,7 @@ void inst_hirace_put_fast(struct inst_hirace_kernel *k, const struct inst_event 
 			inst_emit(cx, e->stmt, "fast_load", T(space, inst_num(8 * i)),
 				  H(word, w[0]));
 		if (is_next) {
-			inst_emit_label(cx, e->stmt, again);
+			next = begin_next(k, e, w[0]);
 			inst_emit(cx, e->stmt, "fast_begin", NT, H(span, stays));
 		}
 		for (unsigned j = 0; j < 2 && i + j < words; j++)
@@ -397,9 +425,9 @@ void inst_hirace_put_fast(struct inst_hirace_kernel *k, const struct inst_event 
 		return;
 	}
 	if (is_next && is_shared)
-		put_next_shared(k, e, at, w[0], word, over, again);
+		put_next_shared(k, e, at, w[0], word, over, next.again);
 	else if (is_next)
-		put_next(k, e, w[0], word, over, again);
+		put_next(k, e, w[0], word, &next, over);
 	if (is_shared)
 		inst_emit(cx, e->stmt, "step_shared",
 			  T(inst_hirace_what(k, e), inst_num(RACE_HISTORY_SHARED_WORDS(k->tracked)),

@@ -170,7 +170,9 @@ static void begin_kernel(struct inst_hirace_kernel *k, struct ptx_stmt *top)
 	if (k->ev.has_alone && !k->unchecked)
 		inst_emit(cx, top, "alone", T(inst_num(RACE_ACTOR_BESIDE)),
 			  H(inst_reg(cx, cx->within), inst_reg(cx, k->me)));
-	inst_emit(cx, top, "span", NT, H(inst_reg(cx, k->me), inst_reg(cx, k->span)));
+	inst_emit(cx, top, "span",
+		  T(cx->k, BLOCK(machine), inst_num(k->ev.has_lanes ? RACE_HISTORY_ASKS : 0)),
+		  H(inst_reg(cx, k->me), inst_reg(cx, k->span)));
 	if (k->has_fresh)
 		inst_emit(
 			cx, top, "fresh",

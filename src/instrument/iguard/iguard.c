@@ -187,7 +187,15 @@ static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 			  H(inst_reg(cx, k->me), inst_reg(cx, k->state)));
 	if (k->ev.has_lanes)
 		put_lanes(k, inst_int(cx, 0), RACE_LANES_BEGIN, top);
-	inst_emit(cx, top, "spans", NT, H(inst_reg(cx, k->me), inst_reg(cx, k->spans)));
+	if (k->ev.has_lanes)
+		inst_emit(cx, top, "zero", NT, H(inst_reg(cx, k->spans)));
+	else
+		inst_emit(cx, top, "spans",
+			  T(cx->k, BLOCK(modes), inst_num(RACE_GUARD_MODE_PUBLISHED),
+			    inst_num((int64_t)GUARD_CONTEXT_MASK),
+			    inst_num((int64_t)RACE_GUARD_SPANS(0, 0, 0, true)),
+			    inst_num((int64_t)RACE_GUARD_SPANS(0, 0, 0, false))),
+			  H(inst_reg(cx, k->me), inst_reg(cx, k->spans)));
 	if (k->can_swap)
 		inst_emit(cx, top, "own_launch", T(cx->k, BLOCK(tables), CONTEXTS_AT),
 			  H(inst_reg(cx, k->me), inst_reg(cx, k->launch)));
@@ -425,6 +433,17 @@ static void put_fast_entry(struct kernel *k, const struct inst_event *e, struct 
 			    inst_num(is_strong ? GUARD_STRONG : 0), CONTEXT_HIGH, inst_num(3),
 			    inst_num(0x4440)),
 			  H(me, is_strong ? w : a, spans, among));
+	if (is_strong && e->space == INST_IN_SHARED) {
+		/* What was weak before the block's last barrier is ordered before all of them. */
+		struct ptx_opnd behind = inst_fresh(cx, PTX_TYPE_PRED);
+
+		inst_emit(cx, e->stmt, "fast_among",
+			  T(inst_num((uint32_t)GUARD_CONTEXT_MASK | (KINDS & ~3u)),
+			    inst_num(GUARD_STRONG | GUARD_BEHIND_BLOCK << GUARD_BEHIND_AT),
+			    CONTEXT_HIGH, inst_num(3), inst_num(0x4440)),
+			  H(me, w, spans, behind));
+		inst_emit(cx, e->stmt, "either", NT, H(among, behind));
+	}
 	if (is_strong) {
 		inst_emit(cx, e->stmt, "fast_write", NT, H(among, a, stays));
 		return;
