@@ -8,7 +8,8 @@
  * answers); the next pass builds a new struct flow.
  *
  * cfg.c defuse.c solve.c live.c use.c demand.c select.c sum.c trace.c addr.c object.c affine.c
- * uniform.c interval.c update.c manner.c known.c; what they share among themselves is in priv.h.
+ * uniform.c interval.c update.c place.c manner.c known.c; what they share among themselves is in
+ * priv.h.
  */
 #ifndef COLLIDER_FLOW_H
 #define COLLIDER_FLOW_H
@@ -218,6 +219,11 @@ enum flow_update flow_update_of(struct flow *fl, const struct ptx_stmt *s);
 bool flow_sum_of(struct flow *fl, const struct ptx_stmt *load, uint32_t reg, uint32_t *sum);
 /* sum = sum + ..., or sum = a * b + sum: any other assignment begins a new sum. */
 bool flow_is_sum_step(const struct ptx_stmt *s, uint32_t sum);
+
+/* ---- place.c ---------------------------------------------------------------------------- */
+
+/* Is the register's value used for nothing but addresses: no decision depends on it? */
+bool flow_is_only_place(struct flow *fl, uint32_t reg);
 
 /* ---- manner.c ------------------------------------------------------------------------- */
 

@@ -26,7 +26,7 @@
  * wider one may. And of its own block's part the device level's A is what the writers had, no more.
  *
  * Observation (a strong write comes before what follows a strong read that saw it, though nothing
- * else of its thread does): the locations that were read strongly are a set of 32 bits, as there.
+ * else of its thread does): the locations that were read strongly are a set of 31 bits, as there.
  * It is one for both levels: a write of scope .cta reaches another block by a wider
  * read-modify-write in between. A weak access is never observed: for it the set isn't asked.
  *
@@ -104,10 +104,16 @@ RACE_FN void guard_join_all(struct guard_stamps *t, const struct guard_stamps *a
 	guard_join_level(&t->device, &all->device);
 }
 
+/* In a set of locations: one of them may be a flag, as its value isn't used for addresses alone. It
+ * decides nothing but a finding's kind. */
+#define GUARD_READ_FLAG 0x80000000u
+
 /* The bit of a location, here of the address of its entry. */
 RACE_FN uint32_t guard_read_bit(uint64_t address)
 {
-	return 1u << ((address >> 4) * 0x9e3779b97f4a7c15ull >> 59);
+	uint32_t bit = (uint32_t)((address >> 4) * 0x9e3779b97f4a7c15ull >> 59);
+
+	return 1u << (bit < 31u ? bit : 0u);
 }
 
 /* What says nothing of where it comes from: behind it no stamp is certain. */

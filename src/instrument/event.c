@@ -221,6 +221,14 @@ static bool is_result_used(struct inst_ctx *cx, const struct ptx_stmt *s)
 	return true;
 }
 
+static bool is_only_place(struct inst_ctx *cx, const struct ptx_stmt *s)
+{
+	int dst = ptx_find_role(s, PTX_ROLE_DST);
+
+	return dst >= 0 && s->ops[dst].kind == PTX_OPND_REG && !s->ops[dst].comp &&
+	       flow_is_only_place(cx->fl, s->ops[dst].reg);
+}
+
 static enum race_strength strength_of(const struct ptx_form *fm)
 {
 	switch ((enum ptx_sem)fm->sem) {
@@ -376,6 +384,7 @@ static void plan_access(struct inst_ctx *cx, struct inst_events *ev, struct ptx_
 		   : fm->space == PTX_SPACE_SHARED_CLUSTER ? INST_IN_GENERIC_SHARED
 							   : INST_IN_GENERIC;
 	e->is_seen = e->reads && (!e->writes || is_result_used(cx, s));
+	e->is_place = e->is_seen && e->strength != RACE_WEAK && is_only_place(cx, s);
 	e->access = access_of(cx, e, where);
 	e->access->site = inst_add_site(cx, e->access);
 	cx->stats->sites++;

@@ -186,6 +186,7 @@ struct inst_event {
 	enum race_scope scope;
 	bool reads, writes;
 	bool is_seen;	/* a read whose value is kept */
+	bool is_place;	/* ... and chooses a place, no more (flow_is_only_place) */
 	bool is_pruned; /* checked only where cx->within is false */
 	/* Words of 4 bytes from the address, bits of sets: surely accessed, perhaps. */
 	uint8_t sure, maybe;

@@ -9,6 +9,7 @@
  *   alias A: no | may | must   with the statement tagged A, before this one
  *   affine: 4x+8y+u+16 | none  of the address operand; u is the uniform unknown
  *   uniform %r1: yes | no
+ *   place %r1: yes | no       its value is used for addresses alone
  *   undisturbed: yes | no      the load, by writes to shared memory
  *   live: %r1 %r2              registers live at the end of this block, and no others
  *   succ: A B    idom: A | none    ipdom: A | none    loop: 1
@@ -175,6 +176,8 @@ static bool answer(struct run *r, const char *what, const char *arg, struct base
 		struct flow_affine a;
 		flow_affine_of(r->fl, r->s, ptx_address(r->s), &a);
 		put_affine(&a, b);
+	} else if (!strcmp(what, "place")) {
+		base_buf_puts(b, flow_is_only_place(r->fl, find_reg(r, arg)) ? "yes" : "no");
 	} else if (!strcmp(what, "uniform")) {
 		base_buf_puts(b, flow_is_uniform(r->fl, find_reg(r, arg)) ? "yes" : "no");
 	} else if (!strcmp(what, "undisturbed")) {

@@ -111,12 +111,18 @@ static void set_flag(uint32_t t)
 	renew(t);
 }
 
-static void see_flag(uint32_t t)
+/* `bits`: of the location, and GUARD_READ_FLAG unless its value only chooses a place. */
+static void see(uint32_t t, uint32_t bits)
 {
-	struct guard_op op = {t / BLOCK + 1, 2, true, false};
+	struct guard_op op = {t / BLOCK + 1, bits, true, false};
 
 	guard_strong_read(&thread[t].stamps, &flag, op);
 	renew(t);
+}
+
+static void see_flag(uint32_t t)
+{
+	see(t, 2 | GUARD_READ_FLAG);
 }
 
 static void barrier(uint32_t b)
@@ -268,6 +274,12 @@ static void halves_of_a_message(void **state)
 	fence(BLOCK, true);
 	assert_int_equal(load(BLOCK), GUARD_IS_RACE);
 	assert_int_equal(kind, RACE_KIND_GUARD_RELEASE);
+	setup(state);
+	store(0);
+	set_flag(0);
+	see(BLOCK, 2); /* a place in a list, say */
+	assert_int_equal(load(BLOCK), GUARD_IS_RACE);
+	assert_int_equal(kind, RACE_KIND_GUARD_GRID);
 	setup(state);
 	store(0);
 	fence(0, false);

@@ -58,6 +58,10 @@ __global__ void branches_clean()
 }
 // says: its
 __global__ void lanes_write_one_race() { c.word[me() / 32] = me(); }
+// A counter that only chooses a place is no flag: nobody waits for the other.
+// says: its intra-block inter-block
+__global__ void drawn_place_race() { c.word[atomicAdd(&c.count[2], 1) / 2] = me(); }
+__global__ void drawn_place_clean() { c.word[atomicAdd(&c.count[2], 1) % 256] = me(); }
 // says: its
 __global__ void tile_too_small_race() // masks of half a warp, and an exchange over the whole
 {

@@ -370,7 +370,9 @@ static void order_access(struct kernel *k, const struct inst_event *e, struct pt
 			 e->stmt);
 	op |= is_acquire ? RACE_GUARD_SYNC_ACQUIRE : 0;
 	if (e->is_seen || is_acquire)
-		put_sync(k, at, op | RACE_GUARD_SYNC_READ, behind);
+		put_sync(k, at,
+			 op | RACE_GUARD_SYNC_READ | (e->is_place ? RACE_GUARD_SYNC_PLACE : 0),
+			 behind);
 	if (may_lock(e))
 		put_lock(k, e, at, op | (is_release ? RACE_GUARD_SYNC_RELEASE : 0), behind);
 	else if (k->has_waits && (may_draw(e) || (has_value(e) && !e->writes)))

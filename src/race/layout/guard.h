@@ -270,8 +270,9 @@ struct race_guard_tables {
 #define RACE_GUARD_SYNC_LOCK	128u /* it may take a lock: nothing is given back before it */
 #define RACE_GUARD_SYNC_SWAP	256u /* an exchange: 0 may mean free, or taken */
 /* A sum whose result is used may draw a ticket; a strong read may see its turn. */
-#define RACE_GUARD_SYNC_DRAW 512u
-#define RACE_GUARD_SYNC_LOOK 1024u
+#define RACE_GUARD_SYNC_DRAW  512u
+#define RACE_GUARD_SYNC_LOOK  1024u
+#define RACE_GUARD_SYNC_PLACE 2048u /* the value chooses a place: it is no flag */
 /* From bit 16 on: 4 bits, the words of a strong read; from bit 21: 3 bits, the logarithm of an
  * element's bytes; 4 bits, the elements. */
 #define RACE_GUARD_SYNC_WORDS(op)		  ((op) >> 16 & 15u)
