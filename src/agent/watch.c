@@ -13,8 +13,8 @@
  * is of managed or peer memory. So on several GPUs the looks of all but the first one go over the
  * link between them; a program on one GPU has the same look as ever.
  *
- * The memory may end with the first device's context. Before that one goes, the others get their own
- * tables, as far as they become idle.
+ * The memory may end with the first device's context. Before that one goes, the others get their
+ * own tables, as far as they become idle.
  *
  * Misses: contexts of one device that don't share memory with each other (each has its table but
  * where they share this one). Not run on several GPUs so far.

@@ -85,9 +85,9 @@ void race_host_add(uint64_t base, uint64_t bytes, unsigned space);
 void race_host_remove(uint64_t base);
 /* Is work of this device (a bit number below 32) in flight? */
 void race_host_busy(unsigned device, bool is_busy);
-/* Watchpoints of a context's kernels for host code to see, in this process's mapping of the file, by
- * pages; NULL: there is no host half, or no room. Ended when the context is, or may have been
- * stopped with watchpoints that nobody takes back. */
+/* Watchpoints of a context's kernels for host code to see: whole pages of this process's mapping of
+ * the file. NULL: there is no host half, or no room. To be ended with the context, and where it may
+ * have been stopped, since nobody takes back its watchpoints then. */
 struct race_mirror *race_host_mirror(void);
 void race_host_mirror_end(struct race_mirror *m);
 /* After fork, in the child: the area is the parent's. */

@@ -446,7 +446,7 @@ bool race_host_find_is_pair(const void *payload, size_t n);
 void race_host_pair_fill(struct base_arena *a, const void *payload, size_t n, uint32_t flags,
 			 int device, struct race_finding *f);
 
-/* ---- shm_cover.c --------------------------------------------------------- */
+/* ---- sample.c ------------------------------------------------------------ */
 
 struct race_sites;
 /* Adds which sites of the tables were checked, if the run chose among them. `map`: the file. */

@@ -27,8 +27,8 @@ void race_shm_state(enum race_agent_state state);
 /* Next free region or NULL; `number` of the context in this process. */
 struct race_region *race_shm_region(uint32_t number);
 /*
- * Appends a chunk: `n` bytes of `data` (NULL: zeroes), then `m` of `more` (may be NULL). Returns its payload in
- * the file, 8-byte aligned, or NULL when the heap is full.
+ * Appends a chunk: `n` bytes of `data` (NULL: zeroes), then `m` of `more` (may be NULL). Returns
+ * its payload in the file, 8-byte aligned, or NULL when the heap is full.
  */
 void *race_shm_chunk(enum race_chunk_kind kind, uint64_t hash, const void *data, size_t n,
 		     const void *more, size_t m);

@@ -3,10 +3,10 @@
  *
  * Kernels note watchpoints on memory that host and GPU share where host code can read them
  * (race/layout/mirror.h). An access looks beside itself, once: for weak accesses that is enough
- * (docs/soundness.md), so volatile ones don't look, and atomics never come here. One that is checked
- * by a delay looks before and during it; a watchpoint that has come and gone meanwhile has left its
- * stamp. The entry names the other side; nothing is written back. The looks are plain loads, and
- * order nothing.
+ * (docs/soundness.md), so volatile ones don't look, and atomics never come here. One that is
+ * checked by a delay looks before and during it; a watchpoint that has come and gone meanwhile has
+ * left its stamp. The entry names the other side; nothing is written back. The looks are relaxed
+ * loads, and order nothing.
  *
  * Misses: watchpoints whose entry another one has overwritten, or whose words are not all there
  * yet. Costs: a call and a load for each access to shared memory while the GPU works, and only

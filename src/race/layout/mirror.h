@@ -1,10 +1,11 @@
 /*
  * mirror.h - watchpoints of kernels where host code can read them.
  *
- * Host and GPU have no atomic operations on each other's memory over PCIe. So a watchpoint on memory
- * that both access is published twice: in the table of layout/watch.h, for other threads of the
- * GPU, and here, in memory of the shared file, by plain relaxed stores of its one thread. Host code
- * only reads. An entry has all that is known of the watching side, so that a hit needs no answer.
+ * Host and GPU have no atomic operations on each other's memory over PCIe. So a watchpoint on
+ * memory that both access is published twice: in the table of layout/watch.h, for other threads of
+ * the GPU, and here, in the shared file, by relaxed stores of its one thread. Host code only reads.
+ * An entry has all that is known of the watching side, so that a hit needs no answer. Of the lanes
+ * that share a slot of that table, each has its entry here.
  *
  * The stores of an entry may become visible in any order, and those of two threads may be mixed,
  * since nobody claims an entry. The stamp is made of the other words: where it doesn't match, they

@@ -57,6 +57,7 @@ struct run {
 	struct race_sites sites;
 	bool has_sites;
 	struct race_knobs *knobs;
+	struct race_watch *watch;   /* of detector watch: the same block */
 	struct race_history *block; /* of hirace or iguard, in place of collide */
 	bool is_guard;
 	struct history history;
@@ -98,6 +99,8 @@ static void on_symbol(const char *name, uint64_t addr, uint64_t bytes, void *arg
 	struct run *x = arg;
 	void *p = (void *)(uintptr_t)addr;
 
+	if (!strcmp(name, RACE_WATCH_SYMBOL))
+		x->watch = p;
 	if (!strcmp(name, RACE_KNOBS_SYMBOL) || !strcmp(name, RACE_WATCH_SYMBOL))
 		x->knobs = p;
 	else if (!strcmp(name, RACE_HISTORY_SYMBOL) || !strcmp(name, RACE_GUARD_SYMBOL)) {
@@ -138,6 +141,8 @@ static void set_up_collide(struct run *x)
 		return;
 	}
 	x->knobs->rt = (uint64_t)(uintptr_t)x->rt;
+	if (x->watch)
+		x->watch->table = (uint64_t)(uintptr_t)&x->rt->watch;
 	x->knobs->rsleep = x->knobs->wsleep = DELAY_NS;
 	x->knobs->sample = 1;
 	x->knobs->seed = (uint32_t)x->c->seed;
