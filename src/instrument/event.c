@@ -562,7 +562,7 @@ void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev)
 	if (ev->follows_calls)
 		inst_join_called(cx, ev);
 	ev->tells |= ev->is_unsure || (ev->has_release && ev->has_system);
-	ev->only_observes = ev->has_order && only_observes(ev);
+	ev->only_observes = ev->has_order && !ev->follows_calls && only_observes(ev);
 }
 
 void inst_count_unfollowed(struct inst_ctx *cx)
