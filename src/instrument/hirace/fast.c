@@ -1,14 +1,16 @@
 /*
  * fast.c - detector `hirace`: the accesses that inlined code decides.
  *
- * An access whose words stay as they are takes no call; nor does the first one of a launch to its
- * word, a load that the compiler may have invented and that doesn't race, and one of a single byte
- * of global memory. What stays is asked of the machine's table when the code is made. Anything
- * else goes to device/step.h, and from there to history.cu.
+ * An access whose words stay as they are takes no call; nor does one of a single word that takes a
+ * common step (first_state, step_of), a load that the compiler may have invented and that doesn't
+ * race, and one of a single byte of global memory. What stays and which steps are common is asked
+ * of the machine's table when the code is made. Anything else goes to device/step.h, and from there
+ * to history.cu.
  *
- * Costs on sm_90, in SASS instructions: a word of global memory that stays 28, with two loads; the
- * first access of a launch 15 more and a compare-and-swap; a word of shared memory that stays 26
- * (convolution and triad of bench/overhead, spills not counted).
+ * Misses: several words, and groups of reads, that don't all stay are called.
+ * Costs on sm_90, in SASS instructions: a word of global memory that stays 34, with two loads; the
+ * first access of a launch 35 with a compare-and-swap, another common step 71; a word of shared
+ * memory that stays 26 (convolution and triad of bench/overhead, spills not counted).
  */
 #include "instrument/hirace/hirace.h"
 
