@@ -266,8 +266,8 @@ struct oracle_ext {
 /*
  * A word of memory. Plain accesses (weak, generic, of the whole word) are here: `w` is the last
  * write: 0: none, odd: a packed access, a pointer to a log of atomic accesses (log.c) after it or,
- * plus 4, to a strip (strip.c), or a pointer to the word's oracle_ext plus 2; `r` are reads that no write has replaced: 0, packed,
- * or a pointer to readers that words share.
+ * plus 4, to a strip (strip.c), or a pointer to the word's oracle_ext plus 2; `r` are reads that no
+ * write has replaced: 0, packed, or a pointer to readers that words share.
  */
 struct oracle_cell {
 	uint64_t w, r;

@@ -2,10 +2,10 @@
  * readers.c - sets of readers: unordered reads of the words of a row.
  *
  * A reader maps words to lanes, so that the words of one row share a set. Warps of a block
- * that read the same words at one instruction, in one epoch, become one reader. In a set of one word
- * all readers are masks, so that lanes of a warp join even if they came there one by one. Before a
- * set grows, it drops the readers that a later one represents. Costs: 16 bytes a reader, 24 a set;
- * adding looks at the last few readers.
+ * that read the same words at one instruction, in one epoch, become one reader. In a set of one
+ * word all readers are masks, so that lanes of a warp join even if they came there one by one.
+ * Before a set grows, it drops the readers that a later one represents. Costs: 16 bytes a reader,
+ * 24 a set; adding looks at the last few readers.
  */
 #include "oracle/shadow.h"
 

@@ -8,7 +8,8 @@
  */
 #include "oracle/shadow.h"
 
-/* Bytes from `from` up to `to` of the access, word by word. true: nothing new (oracle_word_full). */
+/* Bytes from `from` up to `to` of the access, word by word. true: nothing new, as oracle_word_full
+ * has it. */
 static bool access_words(struct oracle_now *n, uint64_t from, uint64_t to)
 {
 	bool is_nothing_new = true;
@@ -115,7 +116,8 @@ static bool access_lane(struct oracle_now *n, struct oracle_thread *t, uint32_t 
 	return access_words(n, address, address + n->bytes);
 }
 
-/* Without the next lanes that access the same as lane l, but for the last one, which does for all. */
+/* Without the next lanes that access the same as lane l, but for the last one, which does for
+ * all. */
 static uint32_t without_alike(struct oracle_now *n, const struct oracle_thread *t, uint32_t mask,
 			      uint32_t l, const uint64_t *addresses)
 {

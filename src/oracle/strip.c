@@ -2,11 +2,12 @@
  * strip.c - rows of words that warps access strongly: one list for all words.
  *
  * Lanes that read or write neighbouring words with one clock, by relaxed accesses of 32 bits that
- * all are morally strong with each other (scope gpu or wider, one device, generic proxy) and pass on
- * nothing but what they observe, can't race. Chains and observers (write.c) follow from the order,
- * and are the same for each word, lane for lane. So a strip of words has a list of warps. Anything
- * else takes a word out of it, and its records are then made from the list as if they had been made
- * at once. Plain accesses after all of it stay plain. Costs: 12 bytes for a warp's access.
+ * all are morally strong with each other (scope gpu or wider, one device, generic proxy) and pass
+ * on nothing but what they observe, can't race. Chains and observers (write.c) follow from the
+ * order, and are the same for each word, lane for lane. So a strip of words has a list of warps.
+ * Anything else takes a word out of it, and its records are then made from the list as if they had
+ * been made at once. Plain accesses after all of it stay plain. Misses: nothing. Costs: 12 bytes
+ * for a warp's access.
  */
 #include "oracle/shadow.h"
 

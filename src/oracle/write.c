@@ -606,8 +606,8 @@ void oracle_access_strong(struct oracle *o, uint32_t actor, const struct oracle_
 		access_lane(&n, actor, address, cell_of(o, address));
 }
 
-/* Finds the cells of the lanes' words, and begins to fetch what is needed of them, so that one isn't
- * waited for after the other. */
+/* Finds the cells of the lanes' words, and begins to fetch what is needed of them, so that one
+ * isn't waited for after the other. */
 static void fetch(struct oracle *o, uint32_t mask, const uint64_t *addresses,
 		  struct oracle_cell **c)
 {

@@ -369,8 +369,8 @@ static void test_counted(void **state)
 	}
 }
 
-/* A warp writes flags, another one reads them; `again`: then the first one writes them once more. The
- * reader of a flag has seen the write that it read. */
+/* A warp writes flags, another one reads them; is_again: then the first one writes them once more.
+ * The reader of a flag has seen the write that it read. */
 static void test_flags(void **state)
 {
 	(void)state;
