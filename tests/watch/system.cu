@@ -1,6 +1,6 @@
 // system.cu - kernels that meet host code, and kernels of two devices: system MODE. system.sh judges.
 //
-// A mode that ends in _race must be told with both its sides, one that ends in _clean not at all.
+// A mode that ends in _race must be reported with both its sides, one that ends in _clean not at all.
 // Host code is built with checks.
 #include <cuda/atomic>
 #include <cuda_runtime.h>
