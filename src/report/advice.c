@@ -276,6 +276,14 @@ static const char *order_fix(const struct race_finding *f)
 
 	switch (rep_pair_distance(f)) {
 	case REP_WARP:
+		/* The pair that is shown is the first one; others may be of two warps. */
+		if (f->count > 1)
+			return "__syncthreads() between the two; where only the lanes of one warp "
+			       "exchange\n"
+			       "here, __syncwarp() is enough: they are not in lockstep. Shuffles "
+			       "and "
+			       "votes\n"
+			       "order no memory.";
 		return "__syncwarp() between the two (lanes of a warp are not in lockstep);\n"
 		       "shuffles and votes order no memory.";
 	case REP_BLOCK:

@@ -315,18 +315,57 @@ static bool is_known_better(const struct rep_view *v, const struct rep_entry *h)
 	return false;
 }
 
-/* Of the kinds that iguard saw a pair of lines as, the most frequent one; SIZE_MAX: this one. */
-static size_t leading(const struct rep_view *v, size_t at)
+/* Are iguard's findings h and e of one pair of lines? */
+static bool is_one_pair(const struct rep_entry *h, const struct rep_entry *e)
+{
+	return race_is_guarded(h->f.kind) && race_is_guarded(e->f.kind) &&
+	       e->ignored == h->ignored && e->f.cls == h->f.cls && has_lines(h) && has_lines(e) &&
+	       is_same_pair(h, e);
+}
+
+/* How wide the gap is over which nothing is there that orders; 0: something is. */
+static unsigned width_of(enum race_kind kind)
+{
+	return kind == RACE_KIND_GUARD_WARP    ? 1
+	       : kind == RACE_KIND_GUARD_BLOCK ? 2
+	       : kind == RACE_KIND_GUARD_GRID  ? 3
+					       : 0;
+}
+
+/* What orders two blocks orders two lanes, too: so the widest of these kinds stands for narrower
+ * ones of its pair of lines. */
+static uint64_t weight_of(const struct rep_view *v, size_t at)
 {
 	const struct rep_entry *h = &v->entries.v[at];
-	size_t best = at;
+	unsigned width = width_of(h->f.kind);
+	uint64_t weight = h->f.count;
 
-	for (size_t i = 0; i < v->entries.n && race_is_guarded(h->f.kind); i++) {
-		const struct rep_entry *e = &v->entries.v[i], *b = &v->entries.v[best];
-		if (i != at && race_is_guarded(e->f.kind) && e->ignored == h->ignored &&
-		    e->f.cls == h->f.cls && has_lines(h) && has_lines(e) && is_same_pair(h, e) &&
-		    (e->f.count > b->f.count || (e->f.count == b->f.count && i < best)))
+	for (size_t i = 0; i < v->entries.n && width; i++) {
+		const struct rep_entry *e = &v->entries.v[i];
+		unsigned other = width_of(e->f.kind);
+		if (i != at && other && other < width && is_one_pair(h, e))
+			weight += e->f.count;
+	}
+	return weight;
+}
+
+/* Of the kinds that iguard saw a pair of lines as, the one with the most weight; SIZE_MAX: this
+ * one. */
+static size_t leading(const struct rep_view *v, size_t at)
+{
+	size_t best = at;
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < v->entries.n && race_is_guarded(v->entries.v[at].f.kind); i++) {
+		uint64_t weight;
+
+		if (i != at && !is_one_pair(&v->entries.v[at], &v->entries.v[i]))
+			continue;
+		weight = weight_of(v, i);
+		if (weight > most) {
+			most = weight;
 			best = i;
+		}
 	}
 	return best == at ? SIZE_MAX : best;
 }

@@ -170,6 +170,7 @@ struct advice {
 	uint8_t proxy, strength[2], scope[2];
 	enum race_update update[2];
 	uint32_t bytes[2], line;
+	uint64_t count; /* sightings; 0: one */
 };
 
 static const struct advice advices[] = {
@@ -194,6 +195,11 @@ static const struct advice advices[] = {
 	 .kind = RACE_KIND_UNORDERED,
 	 .distance = REP_WARP,
 	 .is_shared = true},
+	{.name = "read after write in a warp, the first of many pairs",
+	 .kind = RACE_KIND_UNORDERED,
+	 .distance = REP_WARP,
+	 .is_shared = true,
+	 .count = 99},
 	{.name = "read after write in a block",
 	 .kind = RACE_KIND_UNORDERED,
 	 .distance = REP_BLOCK,
@@ -370,7 +376,9 @@ static void advice_fits(void **state)
 	(void)state;
 	for (size_t i = 0; i < BASE_COUNTOF(advices); i++) {
 		struct race_side sides[2];
-		struct race_finding f = {.kind = advices[i].kind, .sides = sides};
+		struct race_finding f = {.kind = advices[i].kind,
+					 .sides = sides,
+					 .count = advices[i].count ? advices[i].count : 1};
 		advice_side(&sides[0], &advices[i], 0);
 		advice_side(&sides[1], &advices[i], 1);
 		base_buf_printf(&out, "== %s\n%s\n%s\n-> %s\n\n", advices[i].name,
@@ -490,6 +498,31 @@ static void kinds_of_one_pair(void **state)
 	free(saved);
 	race_results_free(&r);
 	race_results_free(&again);
+	fake_close(&f);
+}
+
+/* What orders two blocks orders two lanes, too: the widest of such kinds leads, however rare. */
+static void the_widest_kind_leads(void **state)
+{
+	static const uint32_t kinds[] = {RACE_KIND_GUARD_WARP, RACE_KIND_GUARD_GRID,
+					 RACE_KIND_GUARD_BLOCK};
+	struct rep_options text = {0};
+	struct race_results r;
+	struct fake f;
+
+	(void)state;
+	fake_open(&f);
+	for (uint32_t i = 0; i < BASE_COUNTOF(kinds); i++) {
+		struct chunk c = pair_of(kinds[i]);
+		c.pair.count = i == 1 ? 1 : 20;
+		put(&f, &c);
+	}
+	fake_read(&f, &r);
+	char *got = fake_render(&r, &text);
+	assert_non_null(strstr(got, "RACE: threads of two blocks without synchronisation"));
+	assert_non_null(strstr(got, "Occurrences  : 41 "));
+	free(got);
+	race_results_free(&r);
 	fake_close(&f);
 }
 
@@ -656,12 +689,12 @@ static void verify_without_lines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pairs_as_text),	cmocka_unit_test(pairs_survive_saving),
-		cmocka_unit_test(judged_and_clean),	cmocka_unit_test(damaged_pairs),
-		cmocka_unit_test(verify_instructions),	cmocka_unit_test(verify_by_object),
-		cmocka_unit_test(verify_without_lines), cmocka_unit_test(advice_fits),
-		cmocka_unit_test(objects_in_words),	cmocka_unit_test(kinds_of_one_pair),
-		cmocka_unit_test(history_beside_guard),
+		cmocka_unit_test(pairs_as_text),	 cmocka_unit_test(pairs_survive_saving),
+		cmocka_unit_test(judged_and_clean),	 cmocka_unit_test(damaged_pairs),
+		cmocka_unit_test(verify_instructions),	 cmocka_unit_test(verify_by_object),
+		cmocka_unit_test(verify_without_lines),	 cmocka_unit_test(advice_fits),
+		cmocka_unit_test(objects_in_words),	 cmocka_unit_test(kinds_of_one_pair),
+		cmocka_unit_test(the_widest_kind_leads), cmocka_unit_test(history_beside_guard),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
