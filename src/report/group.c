@@ -316,7 +316,7 @@ static bool is_known_better(const struct rep_view *v, const struct rep_entry *h)
 	return false;
 }
 
-/* Do iguard's findings h and e tell of one pair of lines? */
+/* Are iguard's findings h and e of one pair of lines? */
 static bool is_one_pair(const struct rep_entry *h, const struct rep_entry *e)
 {
 	return race_is_guarded(h->f.kind) && race_is_guarded(e->f.kind) &&

@@ -501,7 +501,7 @@ static void kinds_of_one_pair(void **state)
 	fake_close(&f);
 }
 
-/* What keeps two blocks apart keeps two lanes apart: the widest of such kinds leads, however rare. */
+/* What orders two blocks orders two lanes, too: the widest of such kinds leads, however rare. */
 static void the_widest_kind_leads(void **state)
 {
 	static const uint32_t kinds[] = {RACE_KIND_GUARD_WARP, RACE_KIND_GUARD_GRID,
