@@ -221,6 +221,8 @@ struct inst_events {
 };
 
 void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev);
+/* Behind a strong read, with only_observes: the bit of its location. `at`: its address. */
+void inst_observe(struct inst_ctx *cx, const struct inst_event *e, struct ptx_opnd at);
 /* Counts the accesses of a function that isn't followed. */
 void inst_count_unfollowed(struct inst_ctx *cx);
 
