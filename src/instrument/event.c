@@ -23,6 +23,8 @@
 #endif
 #include "instrument/internal.h"
 
+#include "race/shadow.h"
+
 #include <string.h>
 
 /* Functions of the system that order nothing between threads. The heap's `free` isn't among them:
@@ -563,6 +565,18 @@ void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev)
 		inst_join_called(cx, ev);
 	ev->tells |= ev->is_unsure || (ev->has_release && ev->has_system);
 	ev->only_observes = ev->has_order && !ev->follows_calls && only_observes(ev);
+}
+
+/* iguard takes no lock without a fence or an acquire. */
+void inst_observe(struct inst_ctx *cx, const struct inst_event *e, struct ptx_opnd at)
+{
+	const char *of = e->space == INST_IN_SHARED ? "observe_s" : "observe";
+
+	for (uint32_t i = 0, all = e->sure | e->maybe; all >> i && e->is_seen; i++)
+		inst_emit(cx, e->stmt->next, of,
+			  T(inst_num(4 * (int64_t)i), inst_num((int64_t)RACE_READ_HASH),
+			    inst_num(RACE_STAMPS_READ_AT)),
+			  H(at));
 }
 
 void inst_count_unfollowed(struct inst_ctx *cx)

@@ -232,6 +232,8 @@ struct inst_events {
 void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev);
 /* What a call of a function without a variant may order, and whether it returns. */
 void inst_join_call(const struct inst_ctx *cx, struct inst_events *ev, const struct ptx_stmt *s);
+/* Behind a strong read, with only_observes: the bit of its location. `at`: its address. */
+void inst_observe(struct inst_ctx *cx, const struct inst_event *e, struct ptx_opnd at);
 /* Counts the accesses of a function that isn't followed. */
 void inst_count_unfollowed(struct inst_ctx *cx);
 

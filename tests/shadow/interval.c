@@ -6,8 +6,9 @@
  * lanes. Two are alike if every sequence of accesses and barriers leads both into RACE, or neither
  * (the coarsest such relation, by refining until nothing splits). Whatever a word was, an access
  * behind a barrier of the block must leave one that is alike to what the first access of a word
- * leaves. RACE stays, and GREAD and GATOM-G are of two blocks. In global memory this doesn't hold: a thread of another block may race
- * with what came before the barrier and not with what came behind it.
+ * leaves. RACE stays, and GREAD and GATOM-G are of two blocks. In global memory this doesn't hold:
+ * a thread of another block may race with what came before the barrier and not with what came
+ * behind it.
  */
 #include "shadow/shadow.h"
 

@@ -239,18 +239,6 @@ static void put_sync(struct inst_hirace_kernel *k, struct ptx_opnd at, uint32_t 
 		  H(inst_reg(cx, k->me), inst_reg(cx, k->stamps), at));
 }
 
-/* Nothing is released or acquired here: all numbers are 0, and only what was seen counts. */
-static void observe(struct inst_hirace_kernel *k, const struct inst_event *e, struct ptx_opnd at)
-{
-	const char *of = e->space == INST_IN_SHARED ? "observe_s" : "observe";
-
-	for (uint32_t i = 0, all = e->sure | e->maybe; all >> i && e->is_seen; i++)
-		inst_emit(k->cx, e->stmt->next, of,
-			  T(inst_num(4 * (int64_t)i), inst_num((int64_t)RACE_READ_HASH),
-			    inst_num(RACE_STAMPS_READ_AT)),
-			  H(at));
-}
-
 /* Release stamps beside a strong access; `at` is a generic address. */
 static void order_access(struct inst_hirace_kernel *k, const struct inst_event *e,
 			 struct ptx_opnd at)
@@ -473,7 +461,7 @@ static void put_access(struct inst_hirace_kernel *k, const struct inst_event *e)
 	if (e->is_seen && !e->writes)
 		put_call(k, e, at, e->stmt->next);
 	if (k->ev.only_observes) {
-		observe(k, e, at);
+		inst_observe(k->cx, e, at);
 		return;
 	}
 	if (e->space == INST_IN_SHARED) {

@@ -30,7 +30,7 @@ struct kernel {
 	struct inst_ctx *cx;
 	struct inst_events ev;
 	uint32_t me, state, near, spans, cnt, launch; /* registers */
-	bool can_swap; /* common swaps are inlined: both words at once, threads in order by blocks */
+	bool can_swap; /* common swaps are inlined: both words at once, blocks order threads */
 	bool has_bytes
 		[2];	/* global, shared memory is accessed by bytes: entries are those of bytes */
 	bool is_plain;	/* only barriers of the block order its threads: RACE_GUARD_PLAIN */
@@ -337,18 +337,6 @@ static void put_wait(struct kernel *k, const struct inst_event *e, struct ptx_op
 	inst_end_skip(k->cx, over, behind);
 }
 
-/* Nothing is released or acquired here, so no lock is taken, either: only what was seen counts. */
-static void observe(struct kernel *k, const struct inst_event *e, struct ptx_opnd at)
-{
-	const char *of = e->space == INST_IN_SHARED ? "observe_s" : "observe";
-
-	for (uint32_t i = 0, all = e->sure | e->maybe; all >> i && e->is_seen; i++)
-		inst_emit(k->cx, e->stmt->next, of,
-			  T(inst_num(4 * (int64_t)i), inst_num((int64_t)RACE_READ_HASH),
-			    inst_num(RACE_STAMPS_READ_AT)),
-			  H(at));
-}
-
 /* Release stamps and locks beside a strong access; `at` is a generic address. */
 static void order_access(struct kernel *k, const struct inst_event *e, struct ptx_opnd at)
 {
@@ -460,11 +448,8 @@ static void put_fast_entry(struct kernel *k, const struct inst_event *e, struct 
 		inst_emit(cx, e->stmt, "fast_read", NT, H(own, none, among, stays));
 }
 
-/*
- * The swaps of most accesses, where only barriers of the block order threads: of an entry that is
- * of another launch, or in shared memory of another interval; then, in global memory, readers and
- * atomics that join others of their kind.
- */
+/* The swaps of most accesses: of an entry of another launch, in shared memory of another interval;
+ * then, in global memory, of readers and atomics that join others of their kind. */
 static void put_swap(struct kernel *k, const struct inst_event *e, struct ptx_opnd entry,
 		     struct ptx_opnd w, struct ptx_opnd a, struct ptx_label *over,
 		     struct ptx_label *again)
@@ -612,7 +597,7 @@ static void put_access(struct kernel *k, const struct inst_event *e)
 	if (!k->ev.has_order || e->strength == RACE_WEAK)
 		return;
 	if (k->ev.only_observes) {
-		observe(k, e, at);
+		inst_observe(k->cx, e, at);
 		return;
 	}
 	if (e->space == INST_IN_SHARED) {
