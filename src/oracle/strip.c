@@ -114,16 +114,18 @@ static struct oracle_strip *strip_new(struct oracle_now *n, const struct oracle_
 	return s;
 }
 
-/* Is the row all of the strip, as it was made? */
-static bool is_whole(const struct oracle_now *n, const struct oracle_row *row,
+/* Is the row all of the strip, as it was made, and after the weak writes before that? */
+static bool is_whole(struct oracle_now *n, const struct oracle_row *row,
 		     const struct oracle_strip *s, const struct oracle_cell *c)
 {
 	if (s->at != oracle_word_number(row->address) || s->nwords != row->nwords ||
 	    s->refs != s->nwords || s->place != n->place || s->n >= most(n->o))
 		return false;
-	for (uint32_t i = 0; i < row->nwords; i++)
-		if (c[i].r)
+	for (uint32_t i = 0; i < row->nwords; i++) {
+		uint64_t before = before_of(s, s->at + i);
+		if (c[i].r || (before && !oracle_row_is_behind(n, row, before, s->at + i)))
 			return false;
+	}
 	return true;
 }
 

@@ -418,6 +418,20 @@ static void test_behind_flags(void **state)
 	}
 }
 
+/* Plain writes of a warp come before its own strong reads, not before another warp's. */
+static void test_before_flags(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		struct world w;
+		begin(&w, i & 1);
+		lanes(&w, 0, ~0u, RACE_OP_WRITE, 4, 4);
+		flags(&w, 0, ~0u, RACE_OP_READ);
+		flags(&w, i / 2, ~0u, RACE_OP_READ);
+		expect(&w, i / 2);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -427,7 +441,7 @@ int main(void)
 		cmocka_unit_test(test_failed),	     cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_memory),	     cmocka_unit_test(test_counted),
 		cmocka_unit_test(test_one_line),     cmocka_unit_test(test_flags),
-		cmocka_unit_test(test_behind_flags),
+		cmocka_unit_test(test_behind_flags), cmocka_unit_test(test_before_flags),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
