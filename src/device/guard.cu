@@ -484,7 +484,7 @@ DEV_FN void dev_read(struct state *s, uint64_t at, uint32_t op)
 	}
 	dev_mark();
 	bits = dev_read_bits(at, RACE_GUARD_SYNC_WORDS(op));
-	bits |= op & RACE_GUARD_SYNC_PLACE ? 0 : GUARD_READ_FLAG;
+	bits |= op & RACE_GUARD_SYNC_PLACE ? 0 : RACE_READ_FLAG;
 #pragma unroll 1
 	for (uint32_t i = 0; i < RACE_GUARD_SYNC_ELEMS(op); i++)
 		guard_strong_read(&s->stamps,

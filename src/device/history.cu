@@ -235,7 +235,8 @@ extern "C" __device__ __noinline__ void __collider_history_word(uint64_t me, uin
 	struct shadow_seen seen;
 
 	/* Many locations share a bit; those that were read strongly are marked. */
-	if (a.stamps.own.read & bit && !(dev_word32(&dev_side(at)->launch) & RACE_SIDE_READ))
+	if (a.stamps.own.read & bit && !(what & RACE_HISTORY_OBSERVES) &&
+	    !(dev_word32(&dev_side(at)->launch) & RACE_SIDE_READ))
 		bit = 0;
 	verdict = shadow_access_at((uint64_t *)word, bit, dev_machine(), &a,
 				   RACE_HISTORY_ACCESS(what), (enum shadow_how)(mode & 3u), &seen);

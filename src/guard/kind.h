@@ -41,7 +41,7 @@ GUARD_FN uint32_t guard_half_missing(const struct guard_view *v, const struct gu
 					      : RACE_KIND_GUARD_ACQUIRE;
 	if (v->is_across && now.block_stamp > v->c.block_stamp)
 		return RACE_KIND_GUARD_FENCE;
-	return mine->block.own.read & GUARD_READ_FLAG ? RACE_KIND_GUARD_RELEASE : RACE_KIND_NONE;
+	return mine->block.own.read & RACE_READ_FLAG ? RACE_KIND_GUARD_RELEASE : RACE_KIND_NONE;
 }
 
 /* `stamps` may be NULL: the kernel has nothing that orders. */

@@ -104,11 +104,7 @@ RACE_FN void guard_join_all(struct guard_stamps *t, const struct guard_stamps *a
 	guard_join_level(&t->device, &all->device);
 }
 
-/* In a set of locations: one of them may be a flag, as its value isn't used for addresses alone. It
- * decides nothing but a finding's kind. */
-#define GUARD_READ_FLAG 0x80000000u
-
-/* The bit of a location, here of the address of its entry. */
+/* The bit of a location, here of the address of its entry. Not RACE_READ_FLAG. */
 RACE_FN uint32_t guard_read_bit(uint64_t address)
 {
 	uint32_t bit = (uint32_t)((address >> 4) * 0x9e3779b97f4a7c15ull >> 59);

@@ -568,15 +568,22 @@ void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev)
 }
 
 /* iguard takes no lock without a fence or an acquire. */
-void inst_observe(struct inst_ctx *cx, const struct inst_event *e, struct ptx_opnd at)
+void inst_observe(struct inst_ctx *cx, const struct inst_event *e, struct ptx_opnd at,
+		  bool is_flagged)
 {
 	const char *of = e->space == INST_IN_SHARED ? "observe_s" : "observe";
+	struct ptx_str hash = inst_num((int64_t)RACE_READ_HASH);
+	struct ptx_str read_at = inst_num(RACE_STAMPS_READ_AT);
 
-	for (uint32_t i = 0, all = e->sure | e->maybe; all >> i && e->is_seen; i++)
-		inst_emit(cx, e->stmt->next, of,
-			  T(inst_num(4 * (int64_t)i), inst_num((int64_t)RACE_READ_HASH),
-			    inst_num(RACE_STAMPS_READ_AT)),
-			  H(at));
+	for (uint32_t i = 0, all = e->sure | e->maybe; all >> i && e->is_seen; i++) {
+		struct ptx_str off = inst_num(4 * (int64_t)i);
+		if (is_flagged)
+			inst_emit(cx, e->stmt->next, of,
+				  T(off, hash, read_at, inst_num(e->is_place ? 0 : RACE_READ_FLAG)),
+				  H(at));
+		else
+			inst_emit(cx, e->stmt->next, of, T(off, hash, read_at), H(at));
+	}
 }
 
 void inst_count_unfollowed(struct inst_ctx *cx)

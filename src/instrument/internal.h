@@ -218,9 +218,9 @@ struct inst_events {
 	/* has_order by relaxed accesses of global and shared memory alone, and no barriers: of what
 	 * orders threads, only the strong writes that strong reads have seen are ordered. */
 	bool only_observes;
-	bool has_fence, has_warp;     /* fences; bar.warp.sync */
-	bool has_generic; /* accesses of generic addresses that may be shared memory's */
-	bool has_update;  /* atomics whose result is used */
+	bool has_fence, has_warp; /* fences; bar.warp.sync */
+	bool has_generic;	  /* accesses of generic addresses that may be shared memory's */
+	bool has_update;	  /* atomics whose result is used */
 	/* Set before: the caller looks at cp.async itself, so they aren't counted as unchecked. */
 	bool follows_copies;
 	bool follows_cluster; /* likewise, at accesses of .shared::cluster */
@@ -232,8 +232,10 @@ struct inst_events {
 void inst_plan_events(struct inst_ctx *cx, struct inst_events *ev);
 /* What a call of a function without a variant may order, and whether it returns. */
 void inst_join_call(const struct inst_ctx *cx, struct inst_events *ev, const struct ptx_stmt *s);
-/* Behind a strong read, with only_observes: the bit of its location. `at`: its address. */
-void inst_observe(struct inst_ctx *cx, const struct inst_event *e, struct ptx_opnd at);
+/* Behind a strong read, with only_observes: the bit of its location. `at`: its address; is_flagged:
+ * the set has RACE_READ_FLAG, too. */
+void inst_observe(struct inst_ctx *cx, const struct inst_event *e, struct ptx_opnd at,
+		  bool is_flagged);
 /* Counts the accesses of a function that isn't followed. */
 void inst_count_unfollowed(struct inst_ctx *cx);
 

@@ -353,6 +353,7 @@ struct race_history {
 #define RACE_HISTORY_BYTES     (1u << 27)		  /* this kernel accesses bytes, too */
 #define RACE_HISTORY_NARROW(w) ((uint32_t)(w) >> 28 & 3u) /* bytes, if fewer than 4; or 0 */
 #define RACE_HISTORY_NARROW_AT 28u
+#define RACE_HISTORY_OBSERVES  (1u << 30) /* this kernel marks no location that it reads strongly */
 #define RACE_HISTORY_SURE(w)   ((uint32_t)((w) >> 32) & 0xffu)
 #define RACE_HISTORY_SURE_AT   32u
 #define RACE_HISTORY_MAYBE(w)  ((uint32_t)((w) >> 40) & 0xffu)
@@ -383,6 +384,9 @@ struct race_history {
  * strongly. Where the bit of an address comes from: ((at >> 2) * RACE_READ_HASH) >> 59. */
 #define RACE_STAMPS_READ_AT 8u
 #define RACE_READ_HASH	    0x9e3779b97f4a7c15ull
+/* iguard's set has the bits 0 to 30 (31 is 0), and this one: some location may be a flag, as its
+ * value isn't used for addresses alone. It decides nothing but a finding's kind. */
+#define RACE_READ_FLAG 0x80000000u
 /* Around bar.warp.sync: before it, or after it; of kernels with rows; the row begins. */
 #define RACE_LANES_AFTER 1u
 #define RACE_LANES_ROW	 2u

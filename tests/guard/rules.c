@@ -111,7 +111,7 @@ static void set_flag(uint32_t t)
 	renew(t);
 }
 
-/* `bits`: of the location, and GUARD_READ_FLAG unless its value only chooses a place. */
+/* `bits`: of the location, and RACE_READ_FLAG unless its value only chooses a place. */
 static void see(uint32_t t, uint32_t bits)
 {
 	struct guard_op op = {t / BLOCK + 1, bits, true, false};
@@ -122,7 +122,7 @@ static void see(uint32_t t, uint32_t bits)
 
 static void see_flag(uint32_t t)
 {
-	see(t, 2 | GUARD_READ_FLAG);
+	see(t, 2 | RACE_READ_FLAG);
 }
 
 static void barrier(uint32_t b)

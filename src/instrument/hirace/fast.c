@@ -43,6 +43,7 @@ struct ptx_str inst_hirace_what(const struct inst_hirace_kernel *k, const struct
 	what |= (uint64_t)inst_hirace_access(e) << RACE_HISTORY_ACCESS_AT;
 	what |= is_atomic && !e->writes ? RACE_HISTORY_STRONG : 0;
 	what |= meets_bytes(k, e) ? RACE_HISTORY_BYTES : 0;
+	what |= k->ev.only_observes ? RACE_HISTORY_OBSERVES : 0;
 	what |= (uint64_t)e->narrow << RACE_HISTORY_NARROW_AT;
 	what |= (uint64_t)e->sure << RACE_HISTORY_SURE_AT;
 	what |= (uint64_t)e->maybe << RACE_HISTORY_MAYBE_AT;

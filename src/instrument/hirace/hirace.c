@@ -461,7 +461,7 @@ static void put_access(struct inst_hirace_kernel *k, const struct inst_event *e)
 	if (e->is_seen && !e->writes)
 		put_call(k, e, at, e->stmt->next);
 	if (k->ev.only_observes) {
-		inst_observe(k->cx, e, at);
+		inst_observe(k->cx, e, at, false);
 		return;
 	}
 	if (e->space == INST_IN_SHARED) {

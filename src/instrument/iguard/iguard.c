@@ -16,38 +16,14 @@
  * ways to order threads (event.c: unsure) does is only possible. Costs: a call for each access, see
  * guard.cu.
  */
-#include "instrument/internal.h"
+#include "instrument/iguard/iguard.h"
 
 #include "device/device.h"
 #include "instrument/templates.h"
-#include "race/layout/guard.h"
 #include "race/layout/lanes.h"
-#include "race/shadow.h"
 
 #include <string.h>
 
-struct kernel {
-	struct inst_ctx *cx;
-	struct inst_events ev;
-	uint32_t me, state, near, spans, cnt, launch; /* registers */
-	bool can_swap; /* common swaps are inlined: both words at once, blocks order threads */
-	bool has_bytes
-		[2];	/* global, shared memory is accessed by bytes: entries are those of bytes */
-	bool is_plain;	/* only barriers of the block order its threads: RACE_GUARD_PLAIN */
-	bool has_waits; /* it may draw tickets or join queues */
-	uint32_t tracked; /* bytes of shared memory; 0: no table */
-	uint32_t table;	  /* a register: the table in scratch */
-	bool has_scratch;
-	struct ptx_label *unchecked; /* the code without checks (prune/plain.c), or NULL */
-	struct inst_frame frame;     /* of kernels that call variants, and of these */
-	bool is_variant;	     /* its table is in `table`, too */
-};
-
-#define CONTEXT_LOW    inst_num((uint32_t)GUARD_CONTEXT_MASK)
-#define CONTEXT_HIGH   inst_num((int64_t)(GUARD_CONTEXT_MASK >> 32))
-#define KINDS	       ((1u << GUARD_SITE_AT) - 1u)
-#define BLOCK(field)   inst_num((int64_t)offsetof(struct race_history, field))
-#define CONTEXTS_AT    inst_num((int64_t)offsetof(struct race_guard_tables, contexts_of))
 #define SWAPS_PAIRS_SM 90u
 
 static uint32_t table_bytes(uint32_t tracked, bool has_bytes)
@@ -58,7 +34,7 @@ static uint32_t table_bytes(uint32_t tracked, bool has_bytes)
 }
 
 /* The address of the block's table, where it is needed; 0: there is none. */
-static struct ptx_opnd table_of(struct kernel *k, struct ptx_stmt *where)
+static struct ptx_opnd table_of(struct inst_iguard_kernel *k, struct ptx_stmt *where)
 {
 	struct ptx_opnd table;
 
@@ -71,7 +47,8 @@ static struct ptx_opnd table_of(struct kernel *k, struct ptx_stmt *where)
 
 /* ---- at the entry ------------------------------------------------------------------------- */
 
-static void begin_table(struct kernel *k, const struct inst_block_table *t, struct ptx_stmt *top)
+static void begin_table(struct inst_iguard_kernel *k, const struct inst_block_table *t,
+			struct ptx_stmt *top)
 {
 	struct inst_ctx *cx = k->cx;
 	struct ptx_opnd first = inst_fresh(cx, PTX_TYPE_B32);
@@ -91,7 +68,8 @@ static void begin_table(struct kernel *k, const struct inst_block_table *t, stru
 }
 
 /* Around bar.warp.sync; when: RACE_LANES_*. */
-static void put_lanes(struct kernel *k, struct ptx_opnd mask, uint32_t when, struct ptx_stmt *where)
+static void put_lanes(struct inst_iguard_kernel *k, struct ptx_opnd mask, uint32_t when,
+		      struct ptx_stmt *where)
 {
 	struct inst_ctx *cx = k->cx;
 	struct ptx_opnd me = inst_reg(cx, k->me);
@@ -100,7 +78,7 @@ static void put_lanes(struct kernel *k, struct ptx_opnd mask, uint32_t when, str
 	inst_emit(cx, where, "lanes", T(inst_num(when)), H(me, me, inst_reg(cx, k->state), mask));
 }
 
-static void put_scratch(struct kernel *k, uint32_t what, struct ptx_stmt *where)
+static void put_scratch(struct inst_iguard_kernel *k, uint32_t what, struct ptx_stmt *where)
 {
 	struct inst_ctx *cx = k->cx;
 
@@ -108,7 +86,7 @@ static void put_scratch(struct kernel *k, uint32_t what, struct ptx_stmt *where)
 		  H(inst_reg(cx, k->me), inst_reg(cx, k->state), inst_reg(cx, k->table)));
 }
 
-static void begin_scratch(struct kernel *k, struct ptx_stmt *top)
+static void begin_scratch(struct inst_iguard_kernel *k, struct ptx_stmt *top)
 {
 	struct inst_ctx *cx = k->cx;
 
@@ -122,7 +100,7 @@ static void begin_scratch(struct kernel *k, struct ptx_stmt *top)
 	inst_emit(cx, top, "ready", NT, NH);
 }
 
-static void new_registers(struct kernel *k)
+static void new_registers(struct inst_iguard_kernel *k)
 {
 	struct inst_ctx *cx = k->cx;
 
@@ -136,7 +114,7 @@ static void new_registers(struct kernel *k)
 	k->frame.cnt = k->cnt;
 }
 
-static void begin_variant(struct kernel *k, struct ptx_stmt *top)
+static void begin_variant(struct inst_iguard_kernel *k, struct ptx_stmt *top)
 {
 	struct inst_ctx *cx = k->cx;
 
@@ -146,7 +124,7 @@ static void begin_variant(struct kernel *k, struct ptx_stmt *top)
 	inst_frame_of_variant(cx, &k->frame, inst_reg(cx, k->state), inst_reg(cx, k->table), top);
 }
 
-static void begin_shared(struct kernel *k, struct ptx_stmt *top)
+static void begin_shared(struct inst_iguard_kernel *k, struct ptx_stmt *top)
 {
 	struct inst_block_table t;
 
@@ -158,7 +136,7 @@ static void begin_shared(struct kernel *k, struct ptx_stmt *top)
 		begin_scratch(k, top);
 }
 
-static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
+static void begin_kernel(struct inst_iguard_kernel *k, struct ptx_stmt *top)
 {
 	struct inst_ctx *cx = k->cx;
 	uint32_t flags = (k->ev.is_unsure ? RACE_GUARD_UNSURE : 0) |
@@ -208,7 +186,8 @@ static void begin_kernel(struct kernel *k, struct ptx_stmt *top)
 /* ---- accesses -------------------------------------------------------------------------------- */
 
 /* The address as a register of so many bits: that for nothing where the guard is false. */
-static struct ptx_opnd address_of(struct kernel *k, const struct inst_event *e, unsigned bits)
+static struct ptx_opnd address_of(struct inst_iguard_kernel *k, const struct inst_event *e,
+				  unsigned bits)
 {
 	struct inst_ctx *cx = k->cx;
 	const struct ptx_opnd *addr = e->access->where;
@@ -234,7 +213,7 @@ static struct ptx_opnd address_of(struct kernel *k, const struct inst_event *e, 
 	return at;
 }
 
-static int64_t what_of(const struct kernel *k, const struct inst_event *e)
+int64_t inst_iguard_what(const struct inst_iguard_kernel *k, const struct inst_event *e)
 {
 	bool is_strong = e->strength != RACE_WEAK;
 	uint64_t what = e->access->site;
@@ -249,7 +228,8 @@ static int64_t what_of(const struct kernel *k, const struct inst_event *e)
 	return (int64_t)what;
 }
 
-static void put_sync(struct kernel *k, struct ptx_opnd at, uint32_t op, struct ptx_stmt *where)
+static void put_sync(struct inst_iguard_kernel *k, struct ptx_opnd at, uint32_t op,
+		     struct ptx_stmt *where)
 {
 	struct inst_ctx *cx = k->cx;
 	struct ptx_opnd me = inst_reg(cx, k->me);
@@ -288,8 +268,8 @@ static bool may_draw(const struct inst_event *e)
 	       (ptx_form_has(fm, PTX_MOD_ADD) || ptx_form_has(fm, PTX_MOD_INC));
 }
 
-static struct ptx_opnd bits_of(struct kernel *k, const struct inst_event *e, struct ptx_opnd v,
-			       struct ptx_stmt *where)
+static struct ptx_opnd bits_of(struct inst_iguard_kernel *k, const struct inst_event *e,
+			       struct ptx_opnd v, struct ptx_stmt *where)
 {
 	struct ptx_opnd to = inst_fresh(k->cx, PTX_TYPE_B64);
 
@@ -298,8 +278,8 @@ static struct ptx_opnd bits_of(struct kernel *k, const struct inst_event *e, str
 }
 
 /* Operands that the instruction may overwrite are read before it. */
-static void put_lock(struct kernel *k, const struct inst_event *e, struct ptx_opnd at, uint32_t op,
-		     struct ptx_stmt *behind)
+static void put_lock(struct inst_iguard_kernel *k, const struct inst_event *e, struct ptx_opnd at,
+		     uint32_t op, struct ptx_stmt *behind)
 {
 	struct inst_ctx *cx = k->cx;
 	struct ptx_stmt *s = e->stmt;
@@ -319,8 +299,8 @@ static void put_lock(struct kernel *k, const struct inst_event *e, struct ptx_op
 }
 
 /* The value of a sum or a strong read: a ticket, or the turn of who has one? */
-static void put_wait(struct kernel *k, const struct inst_event *e, struct ptx_opnd at, uint32_t op,
-		     struct ptx_stmt *behind)
+static void put_wait(struct inst_iguard_kernel *k, const struct inst_event *e, struct ptx_opnd at,
+		     uint32_t op, struct ptx_stmt *behind)
 {
 	struct inst_ctx *cx = k->cx;
 	struct ptx_stmt *s = e->stmt;
@@ -338,7 +318,8 @@ static void put_wait(struct kernel *k, const struct inst_event *e, struct ptx_op
 }
 
 /* Release stamps and locks beside a strong access; `at` is a generic address. */
-static void order_access(struct kernel *k, const struct inst_event *e, struct ptx_opnd at)
+static void order_access(struct inst_iguard_kernel *k, const struct inst_event *e,
+			 struct ptx_opnd at)
 {
 	bool is_release = e->strength == RACE_RELEASE || e->strength == RACE_ACQ_REL;
 	bool is_acquire = e->strength == RACE_ACQUIRE || e->strength == RACE_ACQ_REL;
@@ -367,206 +348,21 @@ static void order_access(struct kernel *k, const struct inst_event *e, struct pt
 		put_wait(k, e, at, op, behind);
 }
 
-/* ---- the fast path --------------------------------------------------------------------------- */
-
-#define FAST_WORDS 4u /* of an access; more are called */
-
-/* Of one byte, with the entries of bytes. */
-static bool is_byte(const struct kernel *k, const struct inst_event *e)
-{
-	return e->space == INST_IN_GLOBAL && k->has_bytes[0] && e->narrow == 1 &&
-	       (e->sure | e->maybe) == 1;
-}
-
-/* The words of a weak access, counted; 0: it is called. */
-static unsigned fast_words(const struct kernel *k, const struct inst_event *e)
-{
-	bool is_shared = e->space == INST_IN_SHARED;
-	uint32_t all = e->sure | e->maybe;
-	unsigned n = 0;
-
-	if (k->is_variant || !(is_shared ? k->tracked != 0 : e->space == INST_IN_GLOBAL))
-		return 0;
-	if (e->maybe && e->sure)
-		return 0;
-	/* Where entries are those of bytes, of global memory and one byte. */
-	if (k->has_bytes[is_shared])
-		return is_byte(k, e) && e->strength == RACE_WEAK ? 1 : 0;
-	/* Of strong accesses: atomics that all threads may use. */
-	if (e->strength != RACE_WEAK && (!e->writes || e->scope == RACE_SCOPE_CTA))
-		return 0;
-	while (n < 8 && all >> n & 1u)
-		n++;
-	return n <= FAST_WORDS && !(all >> n) ? n : 0;
-}
-
-/* One entry: does it stay as it is? */
-static void put_fast_entry(struct kernel *k, const struct inst_event *e, struct ptx_opnd w,
-			   struct ptx_opnd a, struct ptx_opnd stays)
-{
-	struct inst_ctx *cx = k->cx;
-	struct ptx_opnd me = inst_reg(cx, k->me), spans = inst_reg(cx, k->spans);
-	struct ptx_opnd own = inst_fresh(cx, PTX_TYPE_PRED), none, among;
-	bool is_strong = e->strength != RACE_WEAK;
-
-	if (!is_strong)
-		inst_emit(cx, e->stmt, "fast_own", T(CONTEXT_LOW, inst_num(KINDS)), H(me, w, own));
-	if (e->writes && !is_strong) {
-		inst_emit(cx, e->stmt, "fast_write", NT, H(own, a, stays));
-		return;
-	}
-	none = inst_fresh(cx, PTX_TYPE_PRED);
-	among = inst_fresh(cx, PTX_TYPE_PRED);
-	if (!e->maybe)
-		inst_emit(cx, e->stmt, "fast_among",
-			  T(inst_num((uint32_t)GUARD_CONTEXT_MASK | (KINDS & ~3u)),
-			    inst_num(is_strong ? GUARD_STRONG : 0), CONTEXT_HIGH, inst_num(3),
-			    inst_num(0x4440)),
-			  H(me, is_strong ? w : a, spans, among));
-	if (is_strong && e->space == INST_IN_SHARED) {
-		/* What was weak before the block's last barrier is ordered before all of them. */
-		struct ptx_opnd behind = inst_fresh(cx, PTX_TYPE_PRED);
-
-		inst_emit(cx, e->stmt, "fast_among",
-			  T(inst_num((uint32_t)GUARD_CONTEXT_MASK | (KINDS & ~3u)),
-			    inst_num(GUARD_STRONG | GUARD_BEHIND_BLOCK << GUARD_BEHIND_AT),
-			    CONTEXT_HIGH, inst_num(3), inst_num(0x4440)),
-			  H(me, w, spans, behind));
-		inst_emit(cx, e->stmt, "either", NT, H(among, behind));
-	}
-	if (is_strong) {
-		inst_emit(cx, e->stmt, "fast_write", NT, H(among, a, stays));
-		return;
-	}
-	if (e->space == INST_IN_SHARED && k->is_plain)
-		inst_emit(cx, e->stmt, "fast_before", T(CONTEXT_LOW, CONTEXT_HIGH), H(me, w, none));
-	else
-		inst_emit(cx, e->stmt, "fast_unwritten", NT, H(w, none));
-	if (e->maybe)
-		inst_emit(cx, e->stmt, "fast_look", NT, H(own, none, stays));
-	else
-		inst_emit(cx, e->stmt, "fast_read", NT, H(own, none, among, stays));
-}
-
-/* The swaps of most accesses: of an entry of another launch, in shared memory of another interval;
- * then, in global memory, of readers and atomics that join others of their kind. */
-static void put_swap(struct kernel *k, const struct inst_event *e, struct ptx_opnd entry,
-		     struct ptx_opnd w, struct ptx_opnd a, struct ptx_label *over,
-		     struct ptx_label *again)
-{
-	struct inst_ctx *cx = k->cx;
-	struct ptx_opnd me = inst_reg(cx, k->me), spans = inst_reg(cx, k->spans), joined;
-	struct ptx_opnd to = ptx_opnd_label(over), back = ptx_opnd_label(again);
-	struct ptx_label *slow = ptx_new_label(cx->m, cx->f);
-	uint32_t site = e->access->site + 1u, kind = e->strength == RACE_WEAK ? 0 : GUARD_STRONG;
-	struct ptx_str as;
-
-	as = inst_num((site <= GUARD_SITE_LAST + 1u ? (int64_t)site << GUARD_SITE_AT : 0) | kind);
-	if (e->space == INST_IN_SHARED) {
-		inst_emit(cx, e->stmt, e->writes ? "fast_write_next" : "fast_read_next",
-			  T(CONTEXT_LOW, as), H(me, w, a, entry, to, back));
-		return;
-	}
-	if (e->writes && !kind) {
-		inst_emit(cx, e->stmt, "fast_write_first",
-			  T(cx->k, BLOCK(tables), CONTEXTS_AT, CONTEXT_LOW, as),
-			  H(me, w, a, entry, inst_reg(cx, k->launch), to, back));
-		return;
-	}
-	inst_emit(cx, e->stmt, kind ? "fast_strong_first" : "fast_read_first",
-		  T(cx->k, BLOCK(tables), CONTEXTS_AT, CONTEXT_LOW, as, BLOCK(modes),
-		    inst_num(RACE_GUARD_MODE_ALONE)),
-		  H(me, w, a, entry, inst_reg(cx, k->launch), to, back));
-	joined = inst_fresh(cx, PTX_TYPE_B64);
-	inst_emit(cx, e->stmt, "join",
-		  T(CONTEXT_LOW, inst_num(kind), inst_num((int64_t)RACE_GUARD_SPANS_UNKNOWN)),
-		  H(me, kind ? w : a, kind ? a : w, spans, joined, ptx_opnd_label(slow)));
-	inst_emit(cx, e->stmt, kind ? "join_writers" : "join_readers",
-		  T(cx->k, BLOCK(modes), inst_num(RACE_GUARD_MODE_ALONE)),
-		  H(w, a, joined, entry, to, back, ptx_opnd_label(slow)));
-	inst_emit_label(cx, e->stmt, slow);
-}
-
-/* An access whose entries stay as they are goes to `over`. */
-static void put_fast(struct kernel *k, const struct inst_event *e, unsigned words,
-		     struct ptx_opnd at, struct ptx_opnd what, struct ptx_label *over)
-{
-	struct inst_ctx *cx = k->cx;
-	bool is_shared = e->space == INST_IN_SHARED;
-	struct ptx_label *far = ptx_new_label(cx->m, cx->f);
-	struct ptx_opnd me = inst_reg(cx, k->me), state = inst_reg(cx, k->state);
-	struct ptx_opnd entry = inst_fresh(cx, is_shared ? PTX_TYPE_B32 : PTX_TYPE_B64);
-	struct ptx_opnd stays = inst_fresh(cx, PTX_TYPE_PRED);
-	struct ptx_str space = is_shared ? PTX_STR("shared") : PTX_STR("global");
-
-	inst_emit(cx, e->stmt, "what", T(inst_num(what_of(k, e))), H(what));
-	if (is_shared)
-		inst_emit(cx, e->stmt, "fast_shared",
-			  T(inst_num(k->tracked - 4 * words),
-			    inst_num((int64_t)sizeof(struct race_history_shared))),
-			  H(at, entry, inst_reg(cx, k->near), ptx_opnd_label(far)));
-	else
-		inst_emit(cx, e->stmt, "fast_global",
-			  T(cx->k, BLOCK(directory), inst_num(RACE_HISTORY_PIECE_BITS - 3u),
-			    inst_num((int64_t)(RACE_HISTORY_PIECES - 1u) << 3),
-			    inst_num((int64_t)(RACE_HISTORY_PIECE - 4u))),
-			  H(at, entry, inst_reg(cx, k->spans), ptx_opnd_label(far)));
-	if (is_byte(k, e))
-		inst_emit(cx, e->stmt, "fast_byte",
-			  T(cx->k, BLOCK(words), BLOCK(pages),
-			    inst_num(RACE_HISTORY_PIECE_BITS + 2), inst_num(RACE_HISTORY_PAGE_BITS),
-			    inst_num(RACE_HISTORY_PAGES - 1), inst_num(RACE_HISTORY_PIECE_BITS)),
-			  H(at, entry, ptx_opnd_label(far)));
-	/* An atomic of shared memory is called. */
-	bool is_swap =
-		k->can_swap && words == 1 && !e->maybe && (e->strength == RACE_WEAK || !is_shared);
-	struct ptx_label *again = is_swap ? ptx_new_label(cx->m, cx->f) : NULL;
-	struct ptx_opnd w, a;
-	if (!is_swap)
-		inst_emit(cx, e->stmt, "fast_begin", NT, H(stays));
-	for (unsigned i = 0; i < words; i++) {
-		w = inst_fresh(cx, PTX_TYPE_B64);
-		a = inst_fresh(cx, PTX_TYPE_B64);
-
-		inst_emit(cx, e->stmt, "fast_load", T(space, inst_num(GUARD_ENTRY_BYTES * i)),
-			  H(entry, w, a));
-		if (is_swap) {
-			inst_emit_label(cx, e->stmt, again);
-			inst_emit(cx, e->stmt, "fast_begin", NT, H(stays));
-		}
-		put_fast_entry(k, e, w, a, stays);
-	}
-	inst_emit(cx, e->stmt, "fast_end", NT, H(stays, ptx_opnd_label(over)));
-	if (is_swap)
-		put_swap(k, e, entry, w, a, over, again);
-	if (e->strength == RACE_WEAK && !e->maybe) {
-		struct ptx_opnd left = inst_fresh(cx, PTX_TYPE_B32);
-
-		inst_emit(cx, e->stmt, is_shared ? "step_shared" : "step_global",
-			  T(inst_num(what_of(k, e))),
-			  H(me, state, entry, inst_reg(cx, k->spans), left));
-		inst_emit(cx, e->stmt, "step_left",
-			  T(inst_num(what_of(k, e)), inst_num(RACE_GUARD_FOR_ALL_AT)),
-			  H(left, what, ptx_opnd_label(over)));
-	}
-	inst_emit_label(cx, e->stmt, far);
-}
-
 /* The whole call, where the fast path doesn't decide. */
-static void put_check(struct kernel *k, const struct inst_event *e, struct ptx_opnd at)
+static void put_check(struct inst_iguard_kernel *k, const struct inst_event *e, struct ptx_opnd at)
 {
 	struct inst_ctx *cx = k->cx;
 	struct ptx_opnd me = inst_reg(cx, k->me), state = inst_reg(cx, k->state);
 	struct ptx_opnd what = inst_fresh(cx, PTX_TYPE_B64), table;
-	unsigned words = fast_words(k, e);
+	unsigned words = inst_iguard_words(k, e);
 	struct ptx_label *over = words ? inst_skip_unless(cx, e->stmt, e->stmt) : NULL;
 
 	if (words && !over)
 		over = ptx_new_label(cx->m, cx->f);
 	if (words)
-		put_fast(k, e, words, at, what, over);
+		inst_iguard_put_fast(k, e, words, at, what, over);
 	else
-		inst_emit(cx, e->stmt, "what", T(inst_num(what_of(k, e))), H(what));
+		inst_emit(cx, e->stmt, "what", T(inst_num(inst_iguard_what(k, e))), H(what));
 	if (e->space != INST_IN_GLOBAL)
 		table = table_of(k, e->stmt);
 	switch (e->space) {
@@ -584,7 +380,7 @@ static void put_check(struct kernel *k, const struct inst_event *e, struct ptx_o
 	inst_end_skip(cx, over, e->stmt);
 }
 
-static void put_access(struct kernel *k, const struct inst_event *e)
+static void put_access(struct inst_iguard_kernel *k, const struct inst_event *e)
 {
 	struct inst_ctx *cx = k->cx;
 	struct ptx_opnd guard = inst_none();
@@ -597,7 +393,7 @@ static void put_access(struct kernel *k, const struct inst_event *e)
 	if (!k->ev.has_order || e->strength == RACE_WEAK)
 		return;
 	if (k->ev.only_observes) {
-		inst_observe(k->cx, e, at);
+		inst_observe(k->cx, e, at, true);
 		return;
 	}
 	if (e->space == INST_IN_SHARED) {
@@ -610,7 +406,7 @@ static void put_access(struct kernel *k, const struct inst_event *e)
 
 /* ---- what synchronises ----------------------------------------------------------------------- */
 
-static void put_barrier(struct kernel *k, const struct inst_event *e, bool is_behind,
+static void put_barrier(struct inst_iguard_kernel *k, const struct inst_event *e, bool is_behind,
 			struct ptx_stmt *where)
 {
 	struct inst_ctx *cx = k->cx;
@@ -624,7 +420,7 @@ static void put_barrier(struct kernel *k, const struct inst_event *e, bool is_be
 	inst_end_skip(k->cx, over, where);
 }
 
-static void put_around(struct kernel *k, const struct inst_event *e)
+static void put_around(struct inst_iguard_kernel *k, const struct inst_event *e)
 {
 	struct ptx_stmt *s = e->stmt, *behind = s->next;
 
@@ -644,14 +440,14 @@ static void put_around(struct kernel *k, const struct inst_event *e)
 /* ---- a function ------------------------------------------------------------------------------ */
 
 /* Entries of words serve where nobody accesses bytes; a generic address may be of both spaces. */
-static void find_bytes(struct kernel *k)
+static void find_bytes(struct inst_iguard_kernel *k)
 {
 	k->has_bytes[0] = k->ev.has_generic ? k->ev.has_narrow : k->ev.has_narrow_global;
 	k->has_bytes[1] = k->ev.has_generic ? k->ev.has_narrow : k->ev.has_narrow_shared;
 }
 
 /* The block's last thread gives its units back. */
-static void put_ends(struct kernel *k)
+static void put_ends(struct inst_iguard_kernel *k)
 {
 	for (struct ptx_stmt *s = k->cx->f->first; s && k->has_scratch; s = s->next) {
 		if (!inst_leaves(s))
@@ -671,7 +467,7 @@ static bool has_waits(const struct inst_events *ev)
 	return false;
 }
 
-static void put_event(struct kernel *k, const struct inst_event *e)
+static void put_event(struct inst_iguard_kernel *k, const struct inst_event *e)
 {
 	switch (e->kind) {
 	case INST_EVENT_ACCESS:
@@ -687,7 +483,7 @@ static void put_event(struct kernel *k, const struct inst_event *e)
 }
 
 /* The ways out of a variant: back to its caller, or the thread's end. */
-static void put_returns(struct kernel *k)
+static void put_returns(struct inst_iguard_kernel *k)
 {
 	for (struct ptx_stmt *s = k->cx->f->first; s; s = s->next) {
 		if (!inst_leaves(s))
@@ -709,7 +505,7 @@ static void put_returns(struct kernel *k)
 
 void inst_iguard_function(struct inst_ctx *cx)
 {
-	struct kernel k = {.cx = cx, .is_variant = !cx->f->is_entry};
+	struct inst_iguard_kernel k = {.cx = cx, .is_variant = !cx->f->is_entry};
 
 	k.frame = (struct inst_frame){.called = inst_called_here(cx), .detector = 'g'};
 	k.ev.sees = INST_SEES_LAUNCH;

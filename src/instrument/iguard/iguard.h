@@ -1,0 +1,42 @@
+/*
+ * iguard.h - what the files of detector `iguard` in this room share: iguard.c, fast.c.
+ */
+#ifndef COLLIDER_INSTRUMENT_IGUARD_H
+#define COLLIDER_INSTRUMENT_IGUARD_H
+
+#include "instrument/internal.h"
+
+#include "race/layout/guard.h"
+#include "race/shadow.h"
+
+#define BLOCK(field) inst_num((int64_t)offsetof(struct race_history, field))
+#define CONTEXTS_AT  inst_num((int64_t)offsetof(struct race_guard_tables, contexts_of))
+
+struct inst_iguard_kernel {
+	struct inst_ctx *cx;
+	struct inst_events ev;
+	uint32_t me, state, near, spans, cnt, launch; /* registers */
+	bool can_swap; /* common swaps are inlined: both words at once, blocks order threads */
+	bool has_bytes
+		[2];	/* global, shared memory is accessed by bytes: entries are those of bytes */
+	bool is_plain;	/* only barriers of the block order its threads: RACE_GUARD_PLAIN */
+	bool has_waits; /* it may draw tickets or join queues */
+	uint32_t tracked; /* bytes of shared memory; 0: no table */
+	uint32_t table;	  /* a register: the table in scratch */
+	bool has_scratch;
+	struct ptx_label *unchecked; /* the code without checks (prune/plain.c), or NULL */
+	struct inst_frame frame;     /* of kernels that call variants, and of these */
+	bool is_variant;	     /* its table is in `table`, too */
+};
+
+/* What a check is given: site, access and words (RACE_GUARD_*). */
+int64_t inst_iguard_what(const struct inst_iguard_kernel *k, const struct inst_event *e);
+
+/* fast.c. The words of an access that inlined code decides, 4 bytes each; 0: the access is
+ * called. */
+unsigned inst_iguard_words(const struct inst_iguard_kernel *k, const struct inst_event *e);
+/* The inlined code: what it decides goes to `over`, what it doesn't falls through to the call. */
+void inst_iguard_put_fast(struct inst_iguard_kernel *k, const struct inst_event *e, unsigned words,
+			  struct ptx_opnd at, struct ptx_opnd what, struct ptx_label *over);
+
+#endif
