@@ -283,7 +283,8 @@ void judge_used_watch(struct cpu_judge *x, struct flow *fl, struct cpu_site *sit
  * yet the one that marks. */
 void judge_used_first(struct cpu_judge *x, const struct cpu_warp *w, const struct cpu_inst *in,
 		      uint32_t mask);
-/* A race of a load, in the order of the record's sides; the elements of the load that it is about. */
+/* A race of a load, in the order of the record's sides; the elements of the load that it is
+ * about. */
 struct judge_sighting {
 	struct judge_pair *pair;
 	unsigned elems;
