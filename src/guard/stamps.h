@@ -107,7 +107,7 @@ RACE_FN void guard_join_all(struct guard_stamps *t, const struct guard_stamps *a
 /* The bit of a location, here of the address of its entry. Not RACE_READ_FLAG. */
 RACE_FN uint32_t guard_read_bit(uint64_t address)
 {
-	uint32_t bit = (uint32_t)((address >> 4) * 0x9e3779b97f4a7c15ull >> 59);
+	uint32_t bit = (uint32_t)((address >> 4) * RACE_READ_HASH >> 59);
 
 	return 1u << (bit < 31u ? bit : 0u);
 }

@@ -287,9 +287,10 @@ void inst_frame_of_kernel(struct inst_ctx *cx, struct inst_frame *fr, struct ptx
 			  struct ptx_opnd table, bool ends, struct ptx_stmt *top);
 void inst_frame_of_variant(struct inst_ctx *cx, struct inst_frame *fr, struct ptx_opnd stamps,
 			   struct ptx_opnd table, struct ptx_stmt *top);
-/* Around the call s; before a ret of a variant. */
+/* Around the call s. */
 void inst_frame_call(struct inst_ctx *cx, const struct inst_frame *fr, struct ptx_stmt *s);
-void inst_frame_keep(struct inst_ctx *cx, const struct inst_frame *fr, struct ptx_stmt *at);
+/* Before a way out of a variant: if that leads back to its caller, keeps what the caller takes. */
+bool inst_frame_returns(struct inst_ctx *cx, const struct inst_frame *fr, struct ptx_stmt *s);
 /* Code at `at` that only threads of kernels with `ends` run; it ends at the label. */
 struct ptx_label *inst_frame_ends(struct inst_ctx *cx, const struct inst_frame *fr,
 				  struct ptx_stmt *at);

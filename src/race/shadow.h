@@ -381,7 +381,8 @@ struct race_history {
 #define RACE_ACTOR_LANES  (1u << 10)
 #define RACE_LANES_ROW_AT 40u
 /* In the stamps of a thread, hirace's and iguard's: the bits of the locations that it has read
- * strongly. Where the bit of an address comes from: ((at >> 2) * RACE_READ_HASH) >> 59. */
+ * strongly. Where the bit of an address comes from, here and in inlined code:
+ * ((at >> 2) * RACE_READ_HASH) >> 59. */
 #define RACE_STAMPS_READ_AT 8u
 #define RACE_READ_HASH	    0x9e3779b97f4a7c15ull
 /* iguard's set has the bits 0 to 30 (31 is 0), and this one: some location may be a flag, as its

@@ -42,7 +42,7 @@
 
 #include <stdbool.h>
 
-#include "race/record.h"
+#include "race/shadow.h"
 
 /* What a thread has: T, A, and the locations that were read strongly. */
 struct shadow_stamp {
@@ -82,7 +82,7 @@ RACE_FN void shadow_join_all(struct shadow_stamps *t, const struct shadow_stamps
 /* The bit of a location, here of the address of its word. */
 RACE_FN uint32_t shadow_read_bit(uint64_t address)
 {
-	return 1u << ((address >> 3) * 0x9e3779b97f4a7c15ull >> 59);
+	return 1u << ((address >> 3) * RACE_READ_HASH >> 59);
 }
 
 /*

@@ -656,7 +656,7 @@ void inst_frame_of_variant(struct inst_ctx *cx, struct inst_frame *fr, struct pt
 	     H(inst_reg(cx, fr->at), inst_reg(cx, fr->me), stamps, table, inst_reg(cx, fr->cnt)));
 }
 
-void inst_frame_keep(struct inst_ctx *cx, const struct inst_frame *fr, struct ptx_stmt *at)
+static void keep(struct inst_ctx *cx, const struct inst_frame *fr, struct ptx_stmt *at)
 {
 	emit(cx, at, "keep", NT,
 	     H(inst_reg(cx, fr->at), inst_reg(cx, fr->me), inst_reg(cx, fr->cnt)));
@@ -664,10 +664,22 @@ void inst_frame_keep(struct inst_ctx *cx, const struct inst_frame *fr, struct pt
 
 void inst_frame_call(struct inst_ctx *cx, const struct inst_frame *fr, struct ptx_stmt *s)
 {
-	inst_frame_keep(cx, fr, s);
+	keep(cx, fr, s);
 	emit(cx, s, "pass", T(letter_of(fr)), H(inst_reg(cx, fr->at)));
 	emit(cx, s->next, "take", NT,
 	     H(inst_reg(cx, fr->at), inst_reg(cx, fr->me), inst_reg(cx, fr->cnt)));
+}
+
+bool inst_frame_returns(struct inst_ctx *cx, const struct inst_frame *fr, struct ptx_stmt *s)
+{
+	struct ptx_label *over;
+
+	if (s->form->op != PTX_OP_RET)
+		return false;
+	over = inst_skip_unless(cx, s, s);
+	keep(cx, fr, s);
+	inst_end_skip(cx, over, s);
+	return true;
 }
 
 struct ptx_label *inst_frame_ends(struct inst_ctx *cx, const struct inst_frame *fr,

@@ -486,14 +486,8 @@ static void put_event(struct inst_iguard_kernel *k, const struct inst_event *e)
 static void put_returns(struct inst_iguard_kernel *k)
 {
 	for (struct ptx_stmt *s = k->cx->f->first; s; s = s->next) {
-		if (!inst_leaves(s))
+		if (!inst_leaves(s) || inst_frame_returns(k->cx, &k->frame, s))
 			continue;
-		if (s->form->op == PTX_OP_RET) {
-			struct ptx_label *over = inst_skip_unless(k->cx, s, s);
-			inst_frame_keep(k->cx, &k->frame, s);
-			inst_end_skip(k->cx, over, s);
-			continue;
-		}
 		inst_flush_count_at(k->cx, k->cnt, s);
 		struct ptx_label *over = inst_skip_unless(k->cx, s, s);
 		struct ptx_label *none = inst_frame_ends(k->cx, &k->frame, s);
