@@ -21,6 +21,7 @@ struct grid {
 	uint32_t first, stride, blocks, size; /* actors; threads of a block */
 	struct thread *threads;		      /* by actor - first */
 	bool is_plain;			      /* barriers are all that orders */
+	uint64_t began, ended;		      /* the numbers of its first and last access */
 };
 
 /* Accesses that are equal to a later one are kept once. */
@@ -52,6 +53,7 @@ static struct {
 	struct byte *bytes, *gone; /* gone: of memory that is new now; by old address */
 	struct bar *bars;
 	uint64_t racy;
+	uint64_t accesses;
 } all;
 
 static void *zeroes(size_t n, size_t size)
@@ -149,6 +151,9 @@ static void add(uint32_t actor, const struct oracle_acc *acc, uint64_t address)
 		g->is_plain = false;
 	if (is_strong && acc->kind == RACE_OP_READ)
 		return;
+	g->ended = ++all.accesses;
+	if (!g->began)
+		g->began = g->ended;
 	now.grid = (uint8_t)(g - all.grid);
 	now.epoch = clock_of(g, actor)[place_of(g, actor)];
 	now.kind = !is_strong			  ? acc->kind == RACE_OP_READ ? READ : WRITE
@@ -370,18 +375,33 @@ void second_begin(void)
 	all.is_on = true;
 }
 
-/* Is one of the byte's racy accesses reported? True where none of a plain launch races. */
+/* Have launches that ran at the same time accessed it? A detector keeps the history of one of them. */
+static bool is_crossed(const struct byte *b)
+{
+	for (size_t i = 1; i < b->n; i++) {
+		const struct grid *a = &all.grid[b->v[i - 1].grid], *c = &all.grid[b->v[i].grid];
+		if (a != c && a->began < c->ended && c->began < a->ended)
+			return true;
+	}
+	return false;
+}
+
+/* Is one of the byte's accesses reported? True where none of a plain launch races. A location is
+ * reported once: its first race may be with another launch. */
 static bool is_found(const struct byte *b, const bool *lines, unsigned nlines, uint32_t *missed)
 {
 	bool has_race = false;
 
+	if (is_crossed(b))
+		return true;
+
 	for (size_t i = 0; i < b->n; i++) {
 		const struct access *a = &b->v[i];
 
-		if (!a->is_racy || !all.grid[a->grid].is_plain)
-			continue;
 		if (a->line < nlines && lines[a->line])
 			return true;
+		if (!a->is_racy || !all.grid[a->grid].is_plain)
+			continue;
 		has_race = true;
 		*missed = a->line;
 	}
@@ -390,6 +410,8 @@ static bool is_found(const struct byte *b, const bool *lines, unsigned nlines, u
 
 static bool has_race(const struct byte *b)
 {
+	if (is_crossed(b))
+		return false;
 	for (size_t i = 0; i < b->n; i++)
 		if (b->v[i].is_racy && all.grid[b->v[i].grid].is_plain)
 			return true;
@@ -432,7 +454,7 @@ static bool has_found(const struct byte *b, unsigned a, unsigned c, const bool *
 			is_weak |= is_one && x->kind < BLOCK_ATOMIC;
 			has_line |= x->line < nlines && lines[x->line];
 		}
-		if (!has[0] || !has[1] || !is_weak)
+		if (!has[0] || !has[1] || !is_weak || is_crossed(b))
 			continue;
 		*is_there = true;
 		if (has_line)

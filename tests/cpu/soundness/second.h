@@ -10,6 +10,9 @@
  * at a byte must be reported as a data race. In other launches a pair of the oracle's must be
  * reported, at least as possible, or another race at the same bytes.
  *
+ * A detector keeps the history of one launch at a byte, so where launches that ran at the same time
+ * have accessed it nothing is demanded.
+ *
  * Events are taken from the calls by which the machine hands them to the oracle (--wrap of the
  * linker). Not taken: copies, the host, strong reads (a store after one is outside of the model).
  */
