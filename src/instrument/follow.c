@@ -82,6 +82,18 @@ void inst_end_body(struct inst_ctx *cx)
 	ptx_insert_before(cx->f, NULL, end);
 }
 
+/* Does the program ask which lanes of a warp run together? */
+static bool asks_for_lanes(const struct ptx_func *f)
+{
+	ptx_each_stmt(f, s)
+	{
+		if (s->kind == PTX_STMT_INST && !s->inserted &&
+		    s->form->op == PTX_OP_ACTIVEMASK)
+			return true;
+	}
+	return false;
+}
+
 bool inst_follow_kernel(struct inst_ctx *cx, struct ptx_func *f, enum inst_pass pass)
 {
 	if (f->is_entry || race_called_name(f->name.p, f->name.n))
@@ -97,6 +109,9 @@ bool inst_follow_function(struct inst_ctx *cx, struct ptx_func *f, enum inst_pas
 		return true;
 	cx->fl = flow_build(&cx->scratch, cx->m, f);
 	inst_read_locs(cx);
+	/* watch parts lanes where it reports, and nowhere else. */
+	if (pass != INST_PASS_WATCH && asks_for_lanes(f))
+		inst_unchecked(cx, PTX_STR("activemask"), RACE_WHY_TOGETHER, true);
 	bool is_good = inst_function_pass(cx, pass) && inst_function_pass(cx, INST_PASS_FRAME);
 	inst_forget_locs(cx);
 	cx->stats->kernels += f->is_entry;

@@ -80,6 +80,20 @@ static void order_note(struct reader *rd, const char *func, unsigned why)
 	race_note_add(rd->out, text, strlen(text));
 }
 
+/* The answer isn't wrong, but it is another one than without checks. */
+static void together_note(struct reader *rd, const char *func)
+{
+	const char *text = base_printf(
+		&rd->out->arena,
+		"%s asks which lanes of its warp run together (activemask, "
+		"cooperative_groups::coalesced_threads()): lanes take different ways through the "
+		"checks, so the answer may have fewer of them; code that counts on a whole warp "
+		"there may compute something else than without checks",
+		race_demangle(&rd->out->arena, func));
+
+	race_note_add(rd->out, text, strlen(text));
+}
+
 static void skips_take(struct reader *rd, const struct race_sites *t)
 {
 	struct race_unchecked u;
@@ -87,6 +101,10 @@ static void skips_take(struct reader *rd, const struct race_sites *t)
 	for (uint32_t i = 0; race_sites_get_unchecked(t, i, &u); i++) {
 		if (u.why == RACE_WHY_WAITS || u.why == RACE_WHY_FIXED_ORDER) {
 			order_note(rd, race_sites_text(t, u.func), u.why);
+			continue;
+		}
+		if (u.why == RACE_WHY_TOGETHER) {
+			together_note(rd, race_sites_text(t, u.func));
 			continue;
 		}
 		struct race_skip s = {.what = text_copy(rd, race_sites_text(t, u.what)),

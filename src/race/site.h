@@ -108,8 +108,10 @@ enum race_unchecked_why {
 	RACE_WHY_PROVEN_ALONE = 12,    /* as 10, and followed where another kernel runs beside */
 	RACE_WHY_UNDISTURBED = 13,     /* barriers keep all writes to shared memory apart */
 	/* About the order of blocks, not about checks: reported if shuffling was requested. */
-	RACE_WHY_WAITS = 100,	   /* func: a loop waits for another block */
-	RACE_WHY_FIXED_ORDER = 101 /* the module reads block ids in a way that isn't replaced */
+	RACE_WHY_WAITS = 100,	    /* func: a loop waits for another block */
+	RACE_WHY_FIXED_ORDER = 101, /* the module reads block ids in a way that isn't replaced */
+	/* A note: func asks which lanes of its warp run together, and checks part them. */
+	RACE_WHY_TOGETHER = 102
 };
 
 struct race_site_header {
