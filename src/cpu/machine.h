@@ -125,8 +125,9 @@ struct cpu_func {
 	struct ptx_stmt **stmts; /* of each instruction, for messages */
 	uint32_t ninsts;
 	struct cpu_layout *layout;
-	uint8_t *consts; /* slots of constants; 64-byte aligned */
-	uint32_t local;	 /* bytes of .local variables of one thread, 16-aligned */
+	uint32_t nunset, (*unset)[2]; /* kernels: place, bytes of registers read before a write */
+	uint8_t *consts;	      /* slots of constants; 64-byte aligned */
+	uint32_t local;		      /* bytes of .local variables of one thread, 16-aligned */
 	/*
 	 * .param area of a lane at this function's depth: arguments (as declared, each at its
 	 * natural alignment), then results, then the .param variables of the body. Entry functions

@@ -5,9 +5,9 @@
  * Everything starts small and doubles, so that a hundred thousand threads that
  * call nothing cost their registers only. Depth is limited to DEPTH_MAX,
  * local memory to LOCAL_MAX bytes a thread as on hardware, one warp's
- * frames to FRAMES_MAX. A finished warp's memory is kept for the next one of the same grid; the
- * first frame and local memory are cleared then, deeper frames keep their contents (an
- * uninitialised register may read it).
+ * frames to FRAMES_MAX. A finished warp's memory is kept for the next one of the same grid; local
+ * memory and what may be read of the first frame are cleared then, deeper frames keep their
+ * contents (an uninitialised register may read it).
  */
 #include "cpu/sched.h"
 
@@ -104,9 +104,10 @@ bool cpu_stack_init(struct cpu_warp *w)
 {
 	const struct cpu_func *f = w->grid->func;
 
-	if (w->depth_cap)
-		memset(w->frames, 0, f->layout->frame);
-	else {
+	if (w->depth_cap) {
+		for (uint32_t i = 0; i < f->nunset; i++)
+			memset(w->frames + f->unset[i][0], 0, f->unset[i][1]);
+	} else {
 		w->cur = &w->split[0];
 		w->cur->func = w->grid->func;
 		w->cur->depth = 0;

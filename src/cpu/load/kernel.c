@@ -139,6 +139,20 @@ static void need_device_layout(struct cpu_module *mod)
 	load_finish_layout(&mod->device_layout);
 }
 
+/* The slots that a new warp must find empty. */
+static void list_unset(struct base_arena *arena, struct load_func *lf, const struct cpu_layout *l)
+{
+	const struct cpu_slots *sl = lf->slots;
+
+	lf->f.unset = base_alloc(arena, sizeof(*lf->f.unset) * (sl->nfirst + 1u));
+	for (uint32_t i = 0; i < sl->nfirst; i++) {
+		uint32_t r = sl->first[i], bytes = cpu_class_bytes[sl->cls[r]];
+		lf->f.unset[i][0] = l->start[sl->cls[r]] + sl->slot[r] * bytes;
+		lf->f.unset[i][1] = bytes;
+	}
+	lf->f.nunset = sl->nfirst;
+}
+
 static void lay_out_kernel(struct cpu_module *mod, struct load_func *lf)
 {
 	struct cpu_layout *l = BASE_NEW(&mod->arena, struct cpu_layout);
@@ -147,6 +161,7 @@ static void lay_out_kernel(struct cpu_module *mod, struct load_func *lf)
 	load_need_slots(lf);
 	widen(l, lf);
 	load_finish_layout(l);
+	list_unset(&mod->arena, lf, l);
 	if (lf->ncallees || lf->calls_pointer) {
 		need_device_layout(mod);
 		l->frame = dev->frame > l->frame ? dev->frame : l->frame;

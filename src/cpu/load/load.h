@@ -31,6 +31,8 @@ struct cpu_slots {
 	uint32_t *comps; /* by register: lane register of component x */
 	uint32_t count[CPU_CLASSES];
 	uint32_t max_words; /* 32-bit words live at the same time */
+	uint32_t *first;    /* lane registers that may be live at the start */
+	uint32_t nfirst;
 };
 
 enum cpu_class cpu_class_of(enum ptx_type t);

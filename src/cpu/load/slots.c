@@ -12,6 +12,9 @@
  * (flow/live.c). Vector registers and .reg parameters are live everywhere. Misses: holes in an
  * interval stay unused (a value that is live across a loop it isn't used in). Cost: linear, except
  * for one pass over the live sets of all blocks.
+ *
+ * What is live at the start lies in an interval from place 0, so those registers (and the one that
+ * the first instruction writes) are all that a new warp could read from an old one's frame.
  */
 #include "cpu/load/load.h"
 
@@ -285,6 +288,10 @@ struct cpu_slots *cpu_slots_make(struct base_arena *arena, struct flow *fl)
 			sc.spans[r].from = NONE;
 	}
 	assign(sl, sc.spans, n, sc.nplaces);
+	sl->first = BASE_NEWN(arena, uint32_t, n + 1u);
+	for (uint32_t r = 0; r < n; r++)
+		if (sc.spans[r].from == 0)
+			sl->first[sl->nfirst++] = r;
 	free(sc.spans);
 	free(sc.killed);
 	free(sc.first);
