@@ -7,7 +7,7 @@
 //	_clean		nothing
 // The oracle must find a race in each _race and each _possible, and none in the others. A _race has
 // a twin that doesn't race; some share one. Each is launched with two blocks of two warps; values
-// are read into `sink`, so that no load is dead. They are in three files: ptxas takes long for one.
+// are read into `sink`, so that no load is dead. They are in four files: ptxas takes long for one.
 #ifndef COLLIDER_TESTS_IGUARD_CASES_H
 #define COLLIDER_TESTS_IGUARD_CASES_H
 

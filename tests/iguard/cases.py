@@ -21,7 +21,7 @@ if device == "gpu" and not os.path.exists("/dev/nvidia0"):
 os.makedirs(work, exist_ok=True)
 loads = ["--all-loads"] if os.environ.get("ALL_LOADS") else []
 here = os.path.dirname(os.path.abspath(__file__))
-FILES = ("scopes", "locks", "blocks")
+FILES = ("scopes", "locks", "blocks", "rows")
 names, says = {}, {}
 for name in FILES:
     text = open(os.path.join(here, name + ".cu")).read()
