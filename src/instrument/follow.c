@@ -87,8 +87,7 @@ static bool asks_for_lanes(const struct ptx_func *f)
 {
 	ptx_each_stmt(f, s)
 	{
-		if (s->kind == PTX_STMT_INST && !s->inserted &&
-		    s->form->op == PTX_OP_ACTIVEMASK)
+		if (s->kind == PTX_STMT_INST && !s->inserted && s->form->op == PTX_OP_ACTIVEMASK)
 			return true;
 	}
 	return false;

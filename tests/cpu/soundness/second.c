@@ -375,7 +375,7 @@ void second_begin(void)
 	all.is_on = true;
 }
 
-/* Have launches that ran at the same time accessed it? A detector keeps the history of one of them. */
+/* Have launches that ran at the same time accessed it? A detector has the history of one. */
 static bool is_crossed(const struct byte *b)
 {
 	for (size_t i = 1; i < b->n; i++) {
