@@ -298,6 +298,26 @@ static inline uint64_t child_of(uint64_t t, unsigned i)
 	return is_uniform(t) ? t : node_of(t)->u.child[i];
 }
 
+/* a has no other holder: its children are changed where they are. Takes over a. */
+static uint64_t join_own(struct oracle_pool *p, uint64_t a, uint64_t b, uint32_t level,
+			 bool is_root)
+{
+	struct oracle_node *n = node_of(a);
+	bool is_b = true;
+
+	for (unsigned i = 0; i < 32; i++) {
+		uint64_t y = child_of(b, i);
+		if (n->u.child[i] != y)
+			n->u.child[i] = join(p, n->u.child[i], y, level - 1, false);
+		is_b &= n->u.child[i] == y;
+	}
+	if (is_b && !is_uniform(b)) {
+		oracle_tree_unref(p, a);
+		return oracle_tree_ref(b);
+	}
+	return is_root ? a : collapse(p, n);
+}
+
 /* The children that have been joined are held, the others are one side's. */
 static uint64_t join_inner(struct oracle_pool *p, uint64_t a, uint64_t b, uint32_t level,
 			   bool is_root)
@@ -349,7 +369,10 @@ static uint64_t join(struct oracle_pool *p, uint64_t a, uint64_t b, uint32_t lev
 		return oracle_tree_ref(b);
 	if (is_uniform(a) && is_uniform(b))
 		return a > b ? a : b;
-	return level ? join_inner(p, a, b, level, is_root) : join_leaf(p, a, b);
+	if (!level)
+		return join_leaf(p, a, b);
+	return !is_uniform(a) && node_of(a)->refs == 1 ? join_own(p, a, b, level, is_root)
+						       : join_inner(p, a, b, level, is_root);
 }
 
 void oracle_tree_join(struct oracle_pool *p, uint64_t *root, uint64_t with)
@@ -562,6 +585,20 @@ static void join_roots(struct oracle_pool *p, struct oracle_clock **c, struct or
 	}
 }
 
+/* As join_roots, of a clock without another holder. */
+static void join_in_place(struct oracle_pool *p, struct oracle_clock **c, struct oracle_clock *with)
+{
+	struct oracle_clock *n = oracle_clock_own(p, c);
+	bool is_b = true;
+
+	for (unsigned i = 0; i < ORACLE_ROOTS; i++) {
+		oracle_tree_join(p, &n->root[i], with->root[i]);
+		is_b &= n->root[i] == with->root[i];
+	}
+	if (is_b)
+		adopt(p, c, with);
+}
+
 static bool is_zero(const struct oracle_clock *c)
 {
 	uint64_t any = 0;
@@ -580,7 +617,7 @@ void oracle_clock_join(struct oracle_pool *p, struct oracle_clock **c, struct or
 		return;
 	}
 	if ((*c)->refs == 1) {
-		join_roots(p, c, with);
+		join_in_place(p, c, with);
 		return;
 	}
 	struct oracle_memo m = {.from = *c, .with = (uintptr_t)with, .kind = ORACLE_MEMO_JOIN};

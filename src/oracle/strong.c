@@ -79,8 +79,10 @@ static bool stands_for(const struct oracle *o, const struct oracle_rec *y,
 
 #define FETCH_AHEAD 8u
 
-/* Drops a thread's reads, and its closed writes, that a later one represents. */
-static uint32_t compact_threads(struct oracle *o, struct oracle_list *l)
+/* Drops a thread's reads, and its closed writes, that a later one represents. `open`: the chain of
+ * a write that is being added, which can be read from now on; or NULL. */
+static uint32_t compact_threads(struct oracle *o, struct oracle_list *l,
+				const struct oracle_chain *open)
 {
 	struct oracle_lasts last = oracle_lasts_new(l->n);
 	uint32_t at = l->n, *y;
@@ -89,7 +91,7 @@ static uint32_t compact_threads(struct oracle *o, struct oracle_list *l)
 		struct oracle_rec r = l->v[i];
 		if (i >= FETCH_AHEAD)
 			__builtin_prefetch(l->v[i - FETCH_AHEAD].chain);
-		if (!r.mask && !(r.chain && r.chain->live)) {
+		if (!r.mask && !(r.chain && (r.chain->live || r.chain == open))) {
 			y = oracle_last_of(&last, r.actor, !r.chain);
 			if (*y != UINT32_MAX && stands_for(o, &l->v[*y], &r)) {
 				oracle_rec_drop(o, &r);
@@ -111,7 +113,7 @@ void oracle_strong_compact(const struct oracle_now *n, struct oracle_list *l)
 	if (l->n < oracle_compact_from(n->o) || l->n < l->compact_at)
 		return;
 	oracle_list_touch(n->o, l);
-	l->n = compact_threads(n->o, l);
+	l->n = compact_threads(n->o, l, n->chain);
 	if (l->n > before - before / 4) {
 		qsort(l->v, l->n, sizeof(struct oracle_rec), by_chain);
 		l->n = compact_chains(n->o, l);
