@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-# cases.py - runs cases.cu, memory.cu, launches.cu, shared.cu or called.cu:
+# cases.py - runs cases.cu, memory.cu, launches.cu, shared.cu, called.cu or rows.cu:
 #	cases.py COLLIDER NVCC SOURCE WORK DEVICE [DETECTOR]
 #
 # DEVICE is cpu or gpu; without a GPU the exit code is 77 then. The oracle judges on the CPU device.
 # One run with DETECTOR (hirace) and one with the oracle; each kernel's findings are compared with what the end of
 # its name asks for. Also writes launches.h, the list of the kernels, so that none is forgotten.
 #
+# With ONE_SIDE in the environment the earlier side isn't asked for, so that a GPU takes steps of global memory inline.
 # With ALL_LOADS in the environment --all-loads is given: no load of shared memory is left out. FLAGS are
 # nvcc's, in place of -O2 -lineinfo.
 #
@@ -23,6 +24,7 @@ if device == "gpu" and not os.path.exists("/dev/nvidia0"):
     sys.exit(77)
 os.makedirs(work, exist_ok=True)
 loads = ["--all-loads"] if os.environ.get("ALL_LOADS") else []
+sides = [] if os.environ.get("ONE_SIDE") else ["--both-sides"]
 flags = os.environ.get("FLAGS", "-O2 -lineinfo").split()
 text = open(source).read()
 names = re.findall(r"^__global__ void (\w+)\(", text, re.M)
@@ -47,7 +49,7 @@ def findings(detector):
     report = os.path.join(work, detector + ".json")
     is_gpu = device == "gpu" and detector == checks
     done = subprocess.run([collider, "run", "--device=" + ("gpu" if is_gpu else "cpu"),
-                           *([] if is_gpu else loads), "--both-sides", "--detector=" + detector, "--format=json",
+                           *([] if is_gpu else loads), *sides, "--detector=" + detector, "--format=json",
                            "--log-file=" + report, program + (".gpu" if is_gpu else ""),
                            "1300" if detector == checks else "3"],
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -60,7 +62,7 @@ def findings(detector):
             continue
         func = case_of(f["function"]) or case_of(f["second"]["function"])
         found[func].add(f["class"])
-        if detector == checks:
+        if detector == checks and sides:
             # Both sides are of this kernel, in words.
             for side in ("side", "second"):
                 assert case_of(f[side]["function"]) in ("", func), f
